@@ -1,0 +1,30 @@
+# What people do here. `make` alone lists it.
+
+.PHONY: help build test check buildcost bench generate golden clean
+
+help:
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile
+
+build: ## the two programs, static and stripped, in dist/
+	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o dist/ ./cmd/batchctl ./cmd/batchctl-workloads
+
+test: ## the tests, as a user runs them: Go alone is enough
+	go test ./...
+
+check: ## what CI runs: format, vet, staticcheck, all tests with the real tools
+	.ci/run
+
+buildcost: ## the cold build against building the named packages alone
+	.ci/buildcost
+
+bench: ## validate against ajv-cli in one run (needs node and npm)
+	.ci/bench-validate
+
+generate: ## the files that are made from others
+	go generate ./...
+
+golden: ## rewrite the golden files from what the code does now; read the diff
+	go test ./pkg/diag ./pkg/jsontree ./pkg/spec ./pkg/plan ./pkg/lint -update
+
+clean: ## what the targets above made
+	rm -rf dist

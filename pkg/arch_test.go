@@ -1,0 +1,102 @@
+// Package pkg holds the test that keeps the rooms apart.
+package pkg_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/batchctl/batchctl/"
+
+// mayImport is who may import whom, test files apart. A new package fails this
+// test until its row is written here and in CONTRIBUTING.md.
+var mayImport = map[string][]string{
+	"cmd/batchctl":           {"pkg/cli"},
+	"cmd/batchctl-workloads": {"workloads"},
+	"pkg/cli": {"pkg/catalog", "pkg/client", "pkg/diag", "pkg/jsontree", "pkg/lint", "pkg/local", "pkg/lsp", "pkg/plan",
+		"pkg/spec", "pkg/wire", "schemas", "templates", "workloads"},
+	"pkg/client":        {"pkg/diag", "pkg/plan", "pkg/wire"},
+	"pkg/local":         {"pkg/wire"},
+	"pkg/lint":          {"pkg/catalog", "pkg/diag", "pkg/jsontree", "pkg/plan", "pkg/spec"},
+	"pkg/lsp":           {"pkg/diag", "pkg/jsontree", "pkg/lint", "pkg/spec", "schemas"},
+	"pkg/plan":          {"pkg/catalog", "pkg/diag", "pkg/jsontree", "pkg/spec", "pkg/wire"},
+	"pkg/spec":          {"pkg/diag", "pkg/jsontree", "schemas"},
+	"pkg/jsontree":      {"pkg/diag"},
+	"pkg/diag":          {},
+	"pkg/wire":          {},
+	"pkg/catalog":       {},
+	"schemas":           {},
+	"templates":         {},
+	"workloads":         {"workloads/image", "workloads/matrix", "workloads/measure"},
+	"workloads/image":   {"workloads/measure"},
+	"workloads/matrix":  {"workloads/measure"},
+	"workloads/measure": {},
+}
+
+type listed struct {
+	ImportPath, Name string
+	Imports          []string
+	GoFiles          []string
+}
+
+func packages(t *testing.T) []listed {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-json=ImportPath,Name,Imports,GoFiles", module+"...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	var all []listed
+	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p listed
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			return all
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if len(p.GoFiles) > 0 { // pkg itself holds only this test
+			all = append(all, p)
+		}
+	}
+}
+
+func TestImports(t *testing.T) {
+	seen := map[string]bool{}
+	for _, p := range packages(t) {
+		room := strings.TrimPrefix(p.ImportPath, module)
+		seen[room] = true
+		allowed, ok := mayImport[room]
+		if !ok {
+			t.Errorf("package %s has no row in mayImport: say in one line what it is for, in CONTRIBUTING.md too", room)
+			continue
+		}
+		for _, imported := range p.Imports {
+			ours, ok := strings.CutPrefix(imported, module)
+			if ok && !slices.Contains(allowed, ours) {
+				t.Errorf("%s imports %s, which its row does not allow", room, ours)
+			}
+			if strings.HasPrefix(imported, "github.com/aws/aws-sdk-go-v2/service/ec2") {
+				t.Errorf("%s imports the SDK's ec2 package, which doubles the build", room)
+			}
+		}
+	}
+	for room := range mayImport {
+		if !seen[room] {
+			t.Errorf("mayImport has a row for %s, which is not there", room)
+		}
+	}
+}
+
+// TestNoRoomForEverything refuses the names under which things without a place
+// collect.
+func TestNoRoomForEverything(t *testing.T) {
+	for _, p := range packages(t) {
+		if slices.Contains([]string{"util", "utils", "common", "types", "helpers", "errors", "misc"}, p.Name) {
+			t.Errorf("package %s: name it after what it is for", p.ImportPath)
+		}
+	}
+}

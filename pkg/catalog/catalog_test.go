@@ -1,0 +1,121 @@
+package catalog
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestTheTablesAreWhole(t *testing.T) {
+	if n := len(table().types); n < 1260 {
+		t.Fatalf("%d instance types, want at least 1260", n)
+	}
+	for _, it := range table().types {
+		if it.VCPUs < 1 || it.MemoryMiB < 512 || (it.Arch != X86 && it.Arch != Arm) {
+			t.Errorf("%+v: not a whole row", it)
+		}
+		if u := it.UsableMiB(); u >= it.MemoryMiB || u <= it.MemoryMiB/3 {
+			t.Errorf("%s: %d of %d MiB usable", it.Name, u, it.MemoryMiB)
+		}
+		if _, ok := Lookup(it.Name); !ok {
+			t.Errorf("Lookup(%q) finds nothing", it.Name)
+		}
+	}
+	for _, row := range rows(measuredMemoryCSV) {
+		if _, ok := Lookup(row[0]); !ok {
+			t.Errorf("measured %s is not an instance type", row[0])
+		}
+	}
+}
+
+// The formula must stay below what instances were seen to register, or a job
+// waits in RUNNABLE for ever; and not far below, or good requests are refused.
+func TestTheMemoryFormulaAgainstMeasurements(t *testing.T) {
+	for _, row := range rows(measuredMemoryCSV) {
+		it, _ := Lookup(row[0])
+		measured := it.UsableMiB()
+		it.registeredMiB = 0
+		low := measured * 91 / 100
+		if formula := it.UsableMiB(); formula > measured || formula < low {
+			t.Errorf("%s: formula %d, measured %d", it.Name, formula, measured)
+		}
+	}
+}
+
+func TestUsableMiB(t *testing.T) {
+	for name, want := range map[string]int{
+		"m4.large":    7985 - 32,  // the user guide's own example
+		"g4dn.xlarge": 15731 - 32, // two public reports: 16384 never starts
+		"g5.8xlarge":  131072*955/1000 - 210 - 32,
+		"p3.8xlarge":  249856*955/1000 - 210 - 32,
+	} {
+		it, ok := Lookup(name)
+		if !ok || it.UsableMiB() != want {
+			t.Errorf("%s: %v %d, want %d", name, ok, it.UsableMiB(), want)
+		}
+	}
+}
+
+func TestExpand(t *testing.T) {
+	for entry, want := range map[string]string{
+		"g5.8xlarge":    "g5.8xlarge",
+		"g3":            "g3.4xlarge g3.8xlarge g3.16xlarge",
+		"p3":            "p3.2xlarge p3.8xlarge p3.16xlarge",
+		"p3dn":          "p3dn.24xlarge",
+		"x9.wide":       "",
+		"mac1":          "",
+		"":              "",
+		"G5.8XLARGE":    "",
+		"default_arm32": "",
+	} {
+		var names []string
+		for _, it := range Expand(entry) {
+			names = append(names, it.Name)
+		}
+		if got := strings.Join(names, " "); got != want {
+			t.Errorf("Expand(%q) = %q, want %q", entry, got, want)
+		}
+	}
+}
+
+func TestBundlesHaveOneArchitectureAndNoGPU(t *testing.T) {
+	for entry, arch := range map[string]string{"optimal": X86, "default_x86_64": X86, "default_arm64": Arm} {
+		list := Expand(entry)
+		if len(list) < 30 {
+			t.Errorf("%s: only %d types", entry, len(list))
+		}
+		for _, it := range list {
+			if it.Arch != arch || it.GPUs != 0 {
+				t.Errorf("%s holds %+v", entry, it)
+			}
+		}
+		if !slices.IsSortedFunc(list, bySize) {
+			t.Errorf("%s is not sorted by size", entry)
+		}
+	}
+}
+
+func TestEveryEntryExpands(t *testing.T) {
+	entries := Entries()
+	if !slices.IsSorted(entries) {
+		t.Error("entries are not sorted")
+	}
+	for _, e := range entries {
+		if len(Expand(e)) == 0 {
+			t.Errorf("Expand(%q) is empty", e)
+		}
+	}
+}
+
+func TestRequestString(t *testing.T) {
+	for want, r := range map[string]Request{
+		"1 GPU, 8 vCPU, 30720 MiB":    {VCPUs: 8, MemoryMiB: 30720, GPUs: 1},
+		"4 GPUs, 0.5 vCPU, 4 MiB":     {VCPUs: .5, MemoryMiB: 4, GPUs: 4},
+		"0.25 vCPU, 512 MiB, arm64":   {VCPUs: .25, MemoryMiB: 512, Arch: Arm},
+		"100000 vCPU, 2000000000 MiB": {VCPUs: 100000, MemoryMiB: 2000000000},
+	} {
+		if got := r.String(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

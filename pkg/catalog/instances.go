@@ -1,0 +1,147 @@
+package catalog
+
+import (
+	"cmp"
+	_ "embed" // for the tables
+	"encoding/csv"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// InstanceTypesDate is the day on which instance-types.csv was taken over from
+// what EC2 DescribeInstanceTypes returns across the Regions.
+const InstanceTypesDate = "2026-11-20"
+
+//go:embed instance-types.csv
+var instanceTypesCSV string
+
+// The families that EC2 no longer offers to new accounts, and that long-lived
+// compute environments still name. Figures from the EC2 user guide.
+//
+//go:embed retired-types.csv
+var retiredTypesCSV string
+
+// Memory that instances were seen to register with ECS, before the reserve:
+// m4.large from the AWS Batch user guide, the rest as published by ECS users
+// between 2018 and 2024.
+//
+//go:embed measured-memory.csv
+var measuredMemoryCSV string
+
+// sizes is the parsed tables. Types are ordered from small to large.
+type sizes struct {
+	types    []InstanceType
+	byName   map[string]InstanceType
+	byFamily map[string][]InstanceType
+}
+
+// table parses the data on first use: a run that places nothing pays nothing.
+var table = sync.OnceValue(func() sizes {
+	measured := map[string]int{}
+	for _, row := range rows(measuredMemoryCSV) {
+		measured[row[0]] = number(row[1])
+	}
+	t := sizes{byName: map[string]InstanceType{}, byFamily: map[string][]InstanceType{}}
+	for _, row := range slices.Concat(rows(instanceTypesCSV), rows(retiredTypesCSV)) {
+		if strings.HasSuffix(row[3], "_mac") { // AWS Batch does not run on Macs
+			continue
+		}
+		it := InstanceType{
+			Name: row[0], VCPUs: number(row[1]), MemoryMiB: number(row[2]), Arch: arch(row[3]),
+			GPUs: number(row[4]), GPUMaker: row[5], GPUName: row[6], registeredMiB: measured[row[0]],
+		}
+		t.types = append(t.types, it)
+		t.byName[it.Name] = it
+	}
+	slices.SortFunc(t.types, bySize)
+	for _, it := range t.types {
+		family, _, _ := strings.Cut(it.Name, ".")
+		t.byFamily[family] = append(t.byFamily[family], it)
+	}
+	return t
+})
+
+// rows panics on a broken table: the data is part of the program, and a test
+// reads all of it.
+func rows(text string) [][]string {
+	all, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+	if err != nil {
+		panic(err)
+	}
+	return all[1:]
+}
+
+func number(s string) int {
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		panic(err)
+	}
+	return n
+}
+
+// arch drops the 32-bit half of the first generation's "i386+x86_64".
+func arch(s string) string { return strings.TrimPrefix(s, "i386+") }
+
+// bySize orders types from the cheapest to hold a job to the dearest: GPUs
+// first, since an unused GPU is the dearest waste.
+func bySize(a, b InstanceType) int {
+	return cmp.Or(
+		cmp.Compare(a.GPUs, b.GPUs),
+		cmp.Compare(a.VCPUs, b.VCPUs),
+		cmp.Compare(a.MemoryMiB, b.MemoryMiB),
+		strings.Compare(a.Name, b.Name),
+	)
+}
+
+// Lookup finds an instance type by name ("g5.8xlarge").
+func Lookup(name string) (InstanceType, bool) {
+	t, ok := table().byName[name]
+	return t, ok
+}
+
+// bundle returns the families that such an entry stands for, and nil for a
+// type or a family. Since 2025-11 "optimal" launches what default_x86_64 does
+// (user guide, managed compute environments).
+func bundle(entry string) []string {
+	switch entry {
+	case "optimal", "default_x86_64":
+		return []string{"m6i", "c6i", "r6i", "c7i"}
+	case "default_arm64":
+		return []string{"m6g", "c6g", "r6g", "c7g"}
+	}
+	return nil
+}
+
+// Expand returns the instance types that an entry of a compute environment's
+// instanceTypes stands for, from small to large: a type, a family, "optimal",
+// "default_x86_64" or "default_arm64". It returns none for an unknown entry.
+func Expand(entry string) []InstanceType {
+	t := table()
+	if one, ok := t.byName[entry]; ok {
+		return []InstanceType{one}
+	}
+	var list []InstanceType
+	for _, family := range bundle(entry) {
+		list = append(list, t.byFamily[family]...)
+	}
+	if list != nil {
+		slices.SortFunc(list, bySize)
+		return list
+	}
+	return slices.Clone(t.byFamily[entry])
+}
+
+// Entries returns every word that Expand knows, sorted: for near-word hints.
+func Entries() []string {
+	words := []string{"default_arm64", "default_x86_64", "optimal"}
+	for family := range table().byFamily {
+		words = append(words, family)
+	}
+	for name := range table().byName {
+		words = append(words, name)
+	}
+	slices.Sort(words)
+	return words
+}

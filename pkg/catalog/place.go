@@ -1,0 +1,185 @@
+package catalog
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Place holds a request against the environment's instance types. An
+// environment whose types the catalogue does not know is taken to hold it,
+// with the doubt in Reason.
+func (e Environment) Place(r Request) Placement {
+	switch {
+	case r.Fargate && !e.IsFargate():
+		return refuse(WrongPlatform, "%s, and the job is for Fargate", cmp.Or(e.Type, "EC2"))
+	case !r.Fargate && e.IsFargate():
+		return refuse(WrongPlatform, "%s, and the job is for EC2", e.Type)
+	case r.Fargate:
+		return e.placeFargate(r)
+	}
+	return e.placeEC2(r)
+}
+
+func refuse(c Cause, format string, args ...any) Placement {
+	return Placement{Cause: c, Reason: fmt.Sprintf(format, args...)}
+}
+
+func (e Environment) placeFargate(r Request) Placement {
+	if r.GPUs > 0 {
+		return refuse(NoGPUType, "Fargate has no GPUs")
+	}
+	vcpus, memory, ok := FargateFit(r.VCPUs, r.MemoryMiB)
+	if !ok {
+		return refuse(NoFargateSize, "%s is more than Fargate offers", r)
+	}
+	if e.tooWide(vcpus) {
+		return e.overMax(OverFargateMaxvCpus, vcpus)
+	}
+	if vcpus != r.VCPUs || memory != r.MemoryMiB {
+		p := refuse(NoFargateSize, "%s is not a Fargate size", r)
+		fit := r
+		fit.VCPUs, fit.MemoryMiB = vcpus, memory
+		p.Nearest = &fit
+		return p
+	}
+	return Placement{Fits: true}
+}
+
+func (e Environment) tooWide(vcpus float64) bool {
+	return e.MaxvCpus > 0 && vcpus > float64(e.MaxvCpus)
+}
+
+func (e Environment) overMax(c Cause, vcpus float64) Placement {
+	return refuse(c, "%s is more than its maxvCpus of %d", VCPUs(vcpus), e.MaxvCpus)
+}
+
+func (e Environment) placeEC2(r Request) Placement {
+	types, unknown := e.expand()
+	suiting := slices.DeleteFunc(slices.Clone(types), func(t InstanceType) bool { return !t.suits(r) })
+	if e.tooWide(r.VCPUs) {
+		p := e.overMax(OverMaxvCpus, r.VCPUs)
+		p.Nearest = e.nearest(suiting, r)
+		return p
+	}
+	if i := slices.IndexFunc(suiting, func(t InstanceType) bool { return t.capacity(r) > 0 }); i >= 0 {
+		return Placement{Fits: true, Instance: suiting[i], PerInstance: suiting[i].capacity(r)}
+	}
+	switch {
+	case len(e.InstanceTypes) == 0:
+		return Placement{Fits: true, Reason: "not checked: the environment lists no instance types"}
+	case len(unknown) > 0:
+		return Placement{Fits: true, Reason: "not checked: the catalogue does not know " + strings.Join(unknown, ", ")}
+	case len(suiting) == 0:
+		return e.wrongKind(types, r)
+	}
+	p := tooBig(suiting, r)
+	p.Nearest = e.nearest(suiting, r)
+	return p
+}
+
+// expand returns the environment's types from small to large, and the entries
+// that the catalogue does not know.
+func (e Environment) expand() (types []InstanceType, unknown []string) {
+	for _, entry := range e.InstanceTypes {
+		list := Expand(entry)
+		if list == nil {
+			unknown = append(unknown, entry)
+		}
+		types = append(types, list...)
+	}
+	slices.SortFunc(types, bySize)
+	return types, unknown
+}
+
+// suits reports whether the type is of the right kind, whatever its size.
+func (t InstanceType) suits(r Request) bool {
+	return (r.Arch == "" || r.Arch == t.Arch) && (r.GPUs == 0 || t.RunsGPUJobs())
+}
+
+// capacity is how many such jobs the type holds at once.
+func (t InstanceType) capacity(r Request) int {
+	n := t.UsableMiB() / max(r.MemoryMiB, MinMemoryMiB)
+	if r.VCPUs > 0 {
+		n = min(n, int(float64(t.VCPUs)/r.VCPUs))
+	}
+	if r.GPUs > 0 {
+		n = min(n, t.GPUs/r.GPUs)
+	}
+	return n
+}
+
+// wrongKind says why no type is of the right kind, whatever its size.
+func (e Environment) wrongKind(types []InstanceType, r Request) Placement {
+	list := strings.Join(e.InstanceTypes, ", ")
+	switch {
+	case r.GPUs > 0 && r.Arch == Arm:
+		return refuse(UnsupportedGPU, "AWS Batch runs GPU jobs on x86_64 only")
+	case r.GPUs > 0 && slices.ContainsFunc(types, func(t InstanceType) bool { return t.GPUs > 0 }):
+		return refuse(UnsupportedGPU, "%s: no NVIDIA GPU on x86_64, which is all that AWS Batch runs", list)
+	case r.GPUs > 0 && !slices.ContainsFunc(e.InstanceTypes, func(entry string) bool { return bundle(entry) == nil }):
+		return refuse(NoGPUInBundle, "%s: stands for no instance type with a GPU", list)
+	case r.GPUs > 0:
+		return refuse(NoGPUType, "%s: no instance type with a GPU", list)
+	}
+	return refuse(WrongArch, "%s: not %s", list, r.Arch)
+}
+
+// tooBig names the one figure that is too big for every type if there is one.
+func tooBig(types []InstanceType, r Request) Placement {
+	most := func(size func(InstanceType) int) InstanceType {
+		return slices.MaxFunc(types, func(a, b InstanceType) int { return size(a) - size(b) })
+	}
+	if t := most(func(t InstanceType) int { return t.GPUs }); t.GPUs < r.GPUs {
+		return refuse(TooManyGPUs, "its largest type %s has %s", t.Name, GPUs(t.GPUs))
+	}
+	if t := most(func(t InstanceType) int { return t.VCPUs }); float64(t.VCPUs) < r.VCPUs {
+		return refuse(TooManyVCPUs, "its largest type %s has %s", t.Name, VCPUs(float64(t.VCPUs)))
+	}
+	if t := most(InstanceType.UsableMiB); t.UsableMiB() < r.MemoryMiB {
+		p := refuse(TooMuchMemory, "its largest type %s leaves %d of %d MiB to jobs", t.Name, t.UsableMiB(), t.MemoryMiB)
+		if r.MemoryMiB == t.MemoryMiB {
+			p.Cause = NominalMemory
+		}
+		return p
+	}
+	return refuse(NotTogether, "none of its types has all of that at once")
+}
+
+// nearest cuts the request down to each type and takes the best cut.
+func (e Environment) nearest(types []InstanceType, r Request) *Request {
+	var best *Request
+	for _, t := range types {
+		c := r
+		c.VCPUs = min(r.VCPUs, float64(t.VCPUs))
+		if e.tooWide(c.VCPUs) {
+			c.VCPUs = float64(e.MaxvCpus)
+		}
+		c.MemoryMiB = min(r.MemoryMiB, t.UsableMiB())
+		c.GPUs = min(r.GPUs, t.GPUs)
+		if t.capacity(c) > 0 {
+			best = r.Nearer(best, &c)
+		}
+	}
+	return best
+}
+
+// Nearer returns the one of two requests that loses less of r, each figure
+// counted by the share it loses; a on a tie. Either may be nil.
+func (r Request) Nearer(a, b *Request) *Request {
+	if a == nil || (b != nil && r.loss(*b) < r.loss(*a)) {
+		return b
+	}
+	return a
+}
+
+func (r Request) loss(c Request) float64 {
+	share := func(want, got float64) float64 {
+		if want <= 0 || got > want {
+			return 0
+		}
+		return (want - got) / want
+	}
+	return share(r.VCPUs, c.VCPUs) + share(float64(r.MemoryMiB), float64(c.MemoryMiB)) + share(float64(r.GPUs), float64(c.GPUs))
+}

@@ -1,0 +1,133 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+)
+
+// urfave/cli stops reading flags at the first operand: `submit job.json --target
+// prod` would drop the flag and send the job elsewhere. arrange moves the flags
+// of the command line in front of its operands and refuses those that the
+// command does not have, so that no flag is ever lost.
+func arrange(app *cli.App, args []string) ([]string, error) {
+	if len(args) < 2 {
+		return args, nil
+	}
+	out := []string{args[0]}
+	commands, flags, rest := app.Commands, app.Flags, args[1:]
+	path := app.Name
+	for len(rest) > 0 && len(commands) > 0 {
+		word := rest[0]
+		if strings.HasPrefix(word, "-") {
+			if isHelp(word) || word == "--version" || word == "-v" || word == completionFlag {
+				return append(out, rest...), nil
+			}
+			return nil, usage("flag %s stands before the command", word).
+				try("flags go after the command: %s COMMAND %s", path, word)
+		}
+		command := findCommand(commands, word)
+		if command == nil {
+			return nil, unknownCommand(path, commands, word)
+		}
+		out, rest, path = append(out, word), rest[1:], path+" "+word
+		if command.SkipFlagParsing {
+			return append(out, rest...), nil
+		}
+		commands, flags = command.Subcommands, command.Flags
+	}
+	front, operands, err := split(path, flags, rest)
+	if err != nil {
+		return nil, err
+	}
+	out = append(out, front...)
+	if len(operands) > 0 {
+		out = append(append(out, "--"), operands...)
+	}
+	return out, nil
+}
+
+const completionFlag = "--generate-bash-completion"
+
+func isHelp(word string) bool { return word == "-h" || word == "--help" || word == "-help" }
+
+func findCommand(commands []*cli.Command, word string) *cli.Command {
+	for _, c := range commands {
+		if c.HasName(word) {
+			return c
+		}
+	}
+	return nil
+}
+
+func unknownCommand(path string, commands []*cli.Command, word string) error {
+	var names []string
+	for _, c := range commands {
+		names = append(names, c.Name)
+	}
+	f := usage("unknown command %q", word)
+	if near := diag.Near(word, slices.Values(names)); near != "" {
+		return f.try("did you mean: %s %s", path, near)
+	}
+	return f.try("the commands are: %s", strings.Join(names, " "))
+}
+
+// split separates flags with their values from operands.
+func split(path string, flags []cli.Flag, words []string) (front, operands []string, err error) {
+	for i := 0; i < len(words); i++ {
+		word := words[i]
+		switch {
+		case word == "--":
+			return front, append(operands, words[i+1:]...), nil
+		case word == "-" || !strings.HasPrefix(word, "-"):
+			operands = append(operands, word)
+			continue
+		case isHelp(word) || word == completionFlag:
+			front = append(front, word)
+			continue
+		}
+		name, _, inline := strings.Cut(strings.TrimLeft(word, "-"), "=")
+		flag := findFlag(flags, name)
+		if flag == nil {
+			return nil, nil, unknownFlag(path, flags, word)
+		}
+		front = append(front, word)
+		if _, isBool := flag.(*cli.BoolFlag); isBool || inline {
+			continue
+		}
+		if i+1 == len(words) {
+			return nil, nil, usage("flag %s needs a value", word).try("write %s=VALUE; see %s --help", word, path)
+		}
+		i++
+		front = append(front, words[i])
+	}
+	return front, operands, nil
+}
+
+func findFlag(flags []cli.Flag, name string) cli.Flag {
+	for _, f := range flags {
+		if slices.Contains(f.Names(), name) {
+			return f
+		}
+	}
+	return nil
+}
+
+func unknownFlag(path string, flags []cli.Flag, word string) error {
+	name, _, _ := strings.Cut(word, "=")
+	var names []string
+	for _, f := range flags {
+		names = append(names, "--"+f.Names()[0])
+	}
+	f := usage("unknown flag %s", name)
+	if near := diag.Near("--"+strings.TrimLeft(name, "-"), slices.Values(names)); near != "" {
+		return f.try("did you mean %s? see %s --help", near, path)
+	}
+	if len(names) == 0 {
+		return f.try("%s takes no flags", path)
+	}
+	return f.try("the flags of %s are: %s", path, strings.Join(names, " "))
+}

@@ -1,0 +1,214 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/schemas"
+	"github.com/batchctl/batchctl/templates"
+	"github.com/batchctl/batchctl/workloads"
+)
+
+func (p *program) workloadCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "workload",
+		Usage:     "the programs that the reference jobs run: matrix and image",
+		UsageText: "batchctl workload list | batchctl workload run NAME [FLAGS]",
+		Description: help("The same programs stand in the container image batchctl-workloads.",
+			"batchctl workload list\nbatchctl workload run matrix --sizes 500,1000\nbatchctl workload run image --help"),
+		Subcommands: []*cli.Command{
+			{
+				Name: "list", Usage: "list the workloads", UsageText: "batchctl workload list [FLAGS]",
+				Description: help("One line each.", "batchctl workload list --output json"),
+				Flags:       outputFlags(), Action: p.listWorkloads,
+			},
+			{
+				Name: "run", Usage: "run one on this machine", UsageText: "batchctl workload run NAME [FLAGS]",
+				Description:     help("The flags are the workload's own.", "batchctl workload run matrix --sizes 1000 --type float32"),
+				SkipFlagParsing: true,
+				Action: func(c *cli.Context) error {
+					return quiet(workloads.Main(c.Context, c.Args().Slice(), p.Out, p.Err))
+				},
+			},
+		},
+	}
+}
+
+func (p *program) listWorkloads(c *cli.Context) error {
+	format, err := outputFormat(c)
+	if err != nil {
+		return err
+	}
+	type row struct {
+		Name string `json:"name"`
+		Doc  string `json:"doc"`
+	}
+	rows := []row{}
+	t := p.table("NAME", "WHAT")
+	for _, w := range workloads.All() {
+		rows = append(rows, row{w.Name, w.Doc})
+		t.row(w.Name, w.Doc)
+	}
+	if format == "json" {
+		return p.writeJSON(rows)
+	}
+	return t.flush()
+}
+
+func (p *program) schemaCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "schema",
+		Usage:     "print the JSON schema of a document, for editors",
+		UsageText: "batchctl schema [job|workflow|platform|native]",
+		Description: help("Without a name, the schemas are listed. Name one in a file's \"$schema\" and the editor completes and explains.",
+			"batchctl schema job > job.schema.json\nbatchctl schema platform"),
+		Action: p.schema,
+	}
+}
+
+func (p *program) schema(c *cli.Context) error {
+	const suffix = ".schema.json"
+	entries, err := schemas.FS.ReadDir(".")
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, e := range entries {
+		if name, ok := strings.CutSuffix(e.Name(), suffix); ok {
+			names = append(names, name)
+		}
+	}
+	if !c.Args().Present() {
+		return p.printText(strings.Join(names, "\n") + "\n")
+	}
+	word := strings.TrimSuffix(c.Args().First(), suffix)
+	data, err := schemas.FS.ReadFile(word + suffix)
+	if err != nil {
+		f := usage("unknown schema %q", word)
+		if near := diag.Near(word, slices.Values(names)); near != "" {
+			return f.try("did you mean: batchctl schema %s", near)
+		}
+		return f.try("the schemas are: %s", strings.Join(names, " "))
+	}
+	return p.printText(string(data))
+}
+
+func (p *program) initCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "init",
+		Usage:     "write a job file, or a platform file, to start from",
+		UsageText: "batchctl init [FLAGS] [FILE]",
+		Description: help("Without a FILE it goes to stdout. A file that is there is never overwritten.",
+			"batchctl init job.json\nbatchctl init --gpu train.json\nbatchctl init --platform batchctl.json"),
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "gpu", Usage: "a job that asks for a GPU"},
+			&cli.BoolFlag{Name: "array", Usage: "an array job"},
+			&cli.BoolFlag{Name: "workflow", Usage: "a workflow of dependent jobs"},
+			&cli.BoolFlag{Name: "platform", Usage: "the organisation's platform file, batchctl.json"},
+		},
+		Action: p.init,
+	}
+}
+
+func (p *program) init(c *cli.Context) error {
+	kind := "job"
+	for _, name := range []string{"gpu", "array", "workflow", "platform"} {
+		if !c.Bool(name) {
+			continue
+		}
+		if kind != "job" {
+			return usage("init takes one of --gpu --array --workflow --platform")
+		}
+		kind = name
+	}
+	data, err := templates.Start.ReadFile("start/" + kind + ".json")
+	if err != nil {
+		return err
+	}
+	if !c.Args().Present() {
+		return p.printText(string(data))
+	}
+	path := c.Args().First()
+	switch err := writeNew(path, data); {
+	case os.IsExist(err):
+		return fail(ExitNotDone, "%s is there already", path).try("choose another name; nothing was changed")
+	case err != nil:
+		return fail(ExitNotDone, "write %s: %v", path, cause(err))
+	}
+	fmt.Fprintf(p.Err, "wrote %s\nnext: batchctl validate %s\n", path, filepath.ToSlash(path))
+	return nil
+}
+
+// writeNew writes a file that is not there yet, whole or not at all.
+func writeNew(path string, data []byte) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Close()); err != nil {
+		os.Remove(path)
+	}
+	return err
+}
+
+func (p *program) versionCommand() *cli.Command {
+	return &cli.Command{
+		Name: "version", Usage: "print the version, the commit and the versions it was built with",
+		UsageText:   "batchctl version [FLAGS]",
+		Description: help("What to put into a bug report.", "batchctl version\nbatchctl version --output json"),
+		Flags:       outputFlags(),
+		Action: func(c *cli.Context) error {
+			format, err := outputFormat(c)
+			if err != nil {
+				return err
+			}
+			v := version()
+			if format == "json" {
+				return p.writeJSON(v)
+			}
+			return p.printText(fmt.Sprintf("batchctl %s %s %s %s\naws-sdk-go-v2/service/batch %s\n",
+				v.Version, v.Commit, v.Go, v.Platform, v.SDK))
+		},
+	}
+}
+
+type versions struct {
+	Version  string `json:"version"`
+	Commit   string `json:"commit"`
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+	// SDK is the AWS SDK's Batch client: the API model that the requests follow.
+	SDK string `json:"sdk"`
+}
+
+func version() versions {
+	v := versions{Version: "(devel)", Commit: "(commit not recorded)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return v
+	}
+	if info.Main.Version != "" {
+		v.Version = info.Main.Version
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			v.Commit = s.Value
+		}
+	}
+	for _, m := range info.Deps {
+		if m.Path == "github.com/aws/aws-sdk-go-v2/service/batch" {
+			v.SDK = m.Version
+		}
+	}
+	return v
+}

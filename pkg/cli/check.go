@@ -1,0 +1,188 @@
+package cli
+
+import (
+	"path/filepath"
+	"runtime"
+	"sync"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/lint"
+	"github.com/batchctl/batchctl/pkg/spec"
+)
+
+// checker checks files, each under the platform file that governs it. It holds
+// few of them at a time: only those that rules hold against others are kept.
+type checker struct {
+	program *program
+	// platformFlag is the platform file that the user named for all files.
+	platformFlag string
+	options      spec.Options
+	rules        []lint.Rule
+
+	mu        sync.Mutex
+	platforms map[string]*governor // by directory
+	governors map[string]*governor // by the platform file's path
+}
+
+// governor is a platform file, read once, and the files under it that must be
+// checked together.
+type governor struct {
+	once     sync.Once
+	path     string
+	platform *spec.Platform
+	problems diag.List
+	err      error
+	together []*spec.File
+}
+
+// outcomes is what the check of all files found.
+type outcomes struct {
+	files    []string // checked
+	problems diag.List
+	unread   []error
+	// unplaced is true when no platform file says whether a queue holds the jobs.
+	unplaced bool
+}
+
+func (p *program) newChecker(platformFlag string, parameters *jsontree.Node) *checker {
+	return &checker{
+		program: p, platformFlag: platformFlag, options: spec.Options{Parameters: parameters}, rules: lint.Rules(),
+		platforms: map[string]*governor{}, governors: map[string]*governor{},
+	}
+}
+
+// verdict is the outcome for one file.
+type verdict struct {
+	checked  bool
+	problems diag.List
+	err      error
+	unplaced bool
+}
+
+// checkAll checks the files on all cores. The outcome does not depend on which
+// is done first.
+func (k *checker) checkAll(files []found) *outcomes {
+	verdicts := make([]verdict, len(files))
+	next := make(chan int)
+	var workers sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(files)) {
+		workers.Go(func() {
+			for i := range next {
+				verdicts[i] = k.checkFile(files[i])
+			}
+		})
+	}
+	for i := range files {
+		next <- i
+	}
+	close(next)
+	workers.Wait()
+	all := &outcomes{}
+	for i, v := range verdicts {
+		if v.err != nil {
+			all.unread = append(all.unread, v.err)
+		}
+		if v.checked {
+			all.files = append(all.files, files[i].path)
+		}
+		all.problems = append(all.problems, v.problems...)
+		all.unplaced = all.unplaced || v.unplaced
+	}
+	for _, g := range k.governors {
+		all.problems = append(all.problems, g.problems...)
+		all.problems = append(all.problems, lint.Check(g.together, g.platform, k.rules)...)
+	}
+	all.problems = lint.Settle(all.problems)
+	all.problems.Sort()
+	return all
+}
+
+func (k *checker) checkFile(f found) verdict {
+	src, err := k.program.read(f.path)
+	if err != nil {
+		return verdict{err: err}
+	}
+	g, err := k.governor(f.path)
+	if err != nil {
+		return verdict{err: err}
+	}
+	if f.path == g.path {
+		return verdict{checked: true} // its problems are the governor's
+	}
+	return k.checkSource(src, g, !f.asked)
+}
+
+// checkSource checks one text. With recognize, one that is not ours is passed
+// over.
+func (k *checker) checkSource(src *diag.Source, g *governor, recognize bool) verdict {
+	options := k.options
+	options.Platform, options.Recognize = g.platform, recognize
+	file, problems := spec.Load(src, options)
+	v := verdict{checked: file != nil || !recognize || len(problems) > 0, problems: problems}
+	switch {
+	case file == nil:
+	case standsAlone(file):
+		v.problems = append(v.problems, lint.Check([]*spec.File{file}, g.platform, k.rules)...)
+	default:
+		k.mu.Lock()
+		g.together = append(g.together, file)
+		k.mu.Unlock()
+	}
+	v.unplaced = file != nil && len(file.Jobs) > 0 && g.platform == nil
+	return v
+}
+
+// standsAlone reports whether no rule holds the file against another one.
+func standsAlone(f *spec.File) bool {
+	if f.Kind != spec.KindJob && f.Kind != spec.KindWorkflow {
+		return false
+	}
+	for _, j := range f.Jobs {
+		if j.Register == nil {
+			return false // its definition may stand in another file
+		}
+	}
+	return true
+}
+
+// governor finds the platform file of a file, and reads each one once.
+func (k *checker) governor(path string) (*governor, error) {
+	dir := "."
+	if path != "-" {
+		dir = filepath.Dir(path)
+	}
+	k.mu.Lock()
+	g := k.platforms[dir]
+	if g == nil {
+		g = k.governorOf(dir)
+		k.platforms[dir] = g
+	}
+	k.mu.Unlock()
+	g.once.Do(func() {
+		if g.path == "" {
+			return
+		}
+		in := &input{}
+		g.err = in.usePlatform(g.path)
+		g.platform, g.problems = in.platform, in.problems
+	})
+	return g, g.err
+}
+
+// governorOf returns the one governor of a platform file; that of files without
+// one has no path. The caller holds k.mu.
+func (k *checker) governorOf(dir string) *governor {
+	path := k.platformFlag
+	if path == "" {
+		if at, ok := spec.FindPlatform(dir); ok {
+			path = relative(at)
+		}
+	}
+	g := k.governors[path]
+	if g == nil {
+		g = &governor{path: path}
+		k.governors[path] = g
+	}
+	return g
+}

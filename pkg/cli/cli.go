@@ -1,0 +1,138 @@
+// Package cli is the commands; the only package that prints and the only one
+// that knows the others.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/urfave/cli/v2"
+	"golang.org/x/term"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+)
+
+// Streams are what a program talks through. Data goes to Out, the story to Err.
+type Streams struct {
+	In       io.Reader
+	Out, Err io.Writer
+}
+
+// Main runs the command line args (with the program's name) and returns the
+// exit code. It ends early when ctx does.
+func Main(ctx context.Context, args []string, s Streams) int {
+	return (&program{Streams: s}).main(ctx, args)
+}
+
+// program is one run of the command line.
+type program struct {
+	Streams
+}
+
+func (p *program) main(ctx context.Context, args []string) int {
+	app := p.app()
+	args, err := arrange(app, args)
+	if err == nil {
+		err = app.RunContext(ctx, args)
+	}
+	if ctx.Err() != nil && (err == nil || errors.Is(err, context.Canceled)) {
+		err = fail(ExitInterrupted, "interrupted")
+	}
+	if err == nil {
+		return ExitOK
+	}
+	f := asFailure(err)
+	p.explain(f)
+	return f.code
+}
+
+// explain says what went wrong and what to do next, if that has not been said.
+func (p *program) explain(f *failure) {
+	if f.message != "" {
+		fmt.Fprintf(p.Err, "batchctl: %s\n", diag.Printable(f.message))
+	}
+	if f.hint != "" {
+		fmt.Fprintf(p.Err, "  %s\n", diag.Printable(f.hint))
+	}
+}
+
+func (p *program) app() *cli.App {
+	onUsage := func(_ *cli.Context, err error, _ bool) error { return usage("%s", err) }
+	app := &cli.App{
+		Name:      "batchctl",
+		Usage:     "check, plan, submit and run AWS Batch jobs from one short file",
+		UsageText: "batchctl COMMAND [FLAGS] [FILES or JOBS]",
+		Description: "A job file runs on this machine and on AWS Batch alike:\n\n" +
+			"   batchctl run jobs/matrix-cpu.json\n   batchctl submit jobs/matrix-cpu.json --target prod --wait\n\n" +
+			"Exit codes:\n   " + indent(exitCodes),
+		Writer:               p.Out,
+		ErrWriter:            p.Err,
+		HideHelpCommand:      true,
+		HideVersion:          false,
+		Version:              version().Version,
+		EnableBashCompletion: true,
+		// A parameter such as sizes=500,1000 is one value.
+		DisableSliceFlagSeparator: true,
+		OnUsageError:              onUsage,
+		// The exit code is main's business; urfave/cli would call os.Exit.
+		ExitErrHandler: func(*cli.Context, error) {},
+		Commands: []*cli.Command{
+			p.validateCommand(), p.planCommand(), p.submitCommand(), p.runCommand(),
+			p.statusCommand(), p.listCommand(), p.logsCommand(), p.waitCommand(), p.stopCommand(),
+			p.serveCommand(), p.workloadCommand(), p.schemaCommand(), p.initCommand(), p.convertCommand(), p.fmtCommand(), p.lspCommand(),
+			p.versionCommand(), p.completionCommand(),
+		},
+		Action: func(c *cli.Context) error { return cli.ShowAppHelp(c) },
+	}
+	for _, c := range app.Commands {
+		if slices.Contains([]string{"status", "logs", "wait", "stop"}, c.Name) {
+			p.completeJobs(c)
+		}
+		c.OnUsageError = onUsage
+		c.HideHelpCommand = true
+		for _, sub := range c.Subcommands {
+			sub.OnUsageError = onUsage
+			sub.HideHelpCommand = true
+		}
+	}
+	return app
+}
+
+// help builds the description that every command's --help ends with.
+func help(what, examples string) string {
+	return what + "\n\nExamples:\n   " + indent(examples) + "\n\nExit codes:\n   " + indent(exitCodes)
+}
+
+func indent(s string) string {
+	out := ""
+	for i, r := range s {
+		out += string(r)
+		if r == '\n' && i+1 < len(s) {
+			out += "   "
+		}
+	}
+	return out
+}
+
+// isTerminal reports whether w is a terminal that can take live output.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb"
+}
+
+// color reports whether w takes colour: a terminal, and NO_COLOR not set.
+func color(w io.Writer) bool { return isTerminal(w) && os.Getenv("NO_COLOR") == "" }
+
+// width returns the columns of the terminal behind w, and 0 for a pipe.
+func width(w io.Writer) int {
+	if f, ok := w.(*os.File); ok {
+		if columns, _, err := term.GetSize(int(f.Fd())); err == nil {
+			return columns
+		}
+	}
+	return 0
+}

@@ -1,0 +1,98 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/client"
+)
+
+// The scripts ask batchctl itself for the words, so they never go stale.
+var completionScripts = map[string]string{
+	"bash": `_batchctl() {
+  local cur="${COMP_WORDS[COMP_CWORD]}" words
+  if [[ $cur == -* ]]; then
+    words=$("${COMP_WORDS[@]:0:COMP_CWORD}" "$cur" --generate-bash-completion 2>/dev/null)
+  else
+    words=$("${COMP_WORDS[@]:0:COMP_CWORD}" --generate-bash-completion 2>/dev/null)
+  fi
+  mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
+}
+complete -o default -F _batchctl batchctl
+`,
+	"zsh": `#compdef batchctl
+_batchctl() {
+  local cur="${words[CURRENT]}"
+  local -a found
+  if [[ $cur == -* ]]; then
+    found=("${(@f)$("${words[@]:0:CURRENT-1}" "$cur" --generate-bash-completion 2>/dev/null)}")
+  else
+    found=("${(@f)$("${words[@]:0:CURRENT-1}" --generate-bash-completion 2>/dev/null)}")
+  fi
+  found=("${found[@]%%:*}")
+  compadd -a found
+  _files
+}
+compdef _batchctl batchctl
+`,
+	"fish": `function __batchctl
+  set -l words (commandline -opc)
+  set -l cur (commandline -ct)
+  if string match -q -- '-*' $cur
+    $words $cur --generate-bash-completion 2>/dev/null
+  else
+    $words --generate-bash-completion 2>/dev/null
+  end
+end
+complete -c batchctl -a '(__batchctl)'
+`,
+}
+
+func (p *program) completionCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "completion",
+		Usage:     "print the completion script of a shell: bash, zsh or fish",
+		UsageText: "batchctl completion bash|zsh|fish",
+		Description: help("Commands, flags and the names of submitted jobs complete.",
+			"source <(batchctl completion bash)\nbatchctl completion fish > ~/.config/fish/completions/batchctl.fish"),
+		Action: func(c *cli.Context) error {
+			script, ok := completionScripts[c.Args().First()]
+			if !ok {
+				return usage("unknown shell %q", c.Args().First()).try("the shells are: bash zsh fish")
+			}
+			return p.printText(script)
+		},
+		BashComplete: func(c *cli.Context) { fmt.Fprintln(p.Out, "bash\nzsh\nfish") },
+	}
+}
+
+// completeJobs offers the names and short ids of the ledger's jobs, newest
+// last; it asks no service.
+func (p *program) completeJobs(command *cli.Command) {
+	command.BashComplete = func(c *cli.Context) {
+		if words := os.Args; len(words) > 1 && strings.HasPrefix(words[len(words)-2], "-") {
+			cli.DefaultCompleteWithFlags(command)(c)
+			return
+		}
+		dir, err := stateDir(c)
+		if err != nil {
+			return
+		}
+		entries, err := (&client.Ledger{Dir: dir}).Entries()
+		if err != nil && len(entries) == 0 {
+			return
+		}
+		seen := map[string]bool{}
+		for _, e := range entries[max(0, len(entries)-50):] {
+			for _, word := range []string{e.Name, client.ShortID(e.ID)} {
+				if !seen[word] {
+					seen[word] = true
+					fmt.Fprintln(p.Out, word)
+				}
+			}
+		}
+	}
+}

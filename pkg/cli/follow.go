@@ -1,0 +1,270 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/diag"
+)
+
+// follower watches jobs to their end and tells their story: each change of
+// state with its duration, the reason while one waits, the log of plain jobs.
+type follower struct {
+	*story
+	target *target
+	jobs   []client.Submitted
+	// untilStuck ends the watch when a job waits for what this machine will
+	// never have.
+	untilStuck bool
+
+	names map[string]client.Submitted // by id
+	last  map[string]types.JobDetail
+	since map[string]time.Time
+	began time.Time
+	mu    sync.Mutex // guards last and since against the live line's clock
+	logs  sync.WaitGroup
+	shown map[string]chan struct{} // jobs whose log is followed; closed at its end
+}
+
+func (p *program) newFollower(t *target, jobs []client.Submitted, log io.Writer) *follower {
+	f := &follower{
+		story: p.newStory(log), target: t, jobs: jobs, began: time.Now(),
+		names: map[string]client.Submitted{}, last: map[string]types.JobDetail{},
+		since: map[string]time.Time{}, shown: map[string]chan struct{}{},
+	}
+	for _, j := range jobs {
+		f.names[j.ID] = j
+	}
+	return f
+}
+
+// errStuck ends a watch because a job can never be placed.
+type errStuck struct{ job client.Submitted }
+
+func (e *errStuck) Error() string { return "this machine can never hold job " + e.job.Name }
+
+// run watches until every job has ended and returns the exit code of their
+// verdict. The jobs go on when it is interrupted.
+func (f *follower) run(ctx context.Context) (int, error) {
+	ids := make([]string, len(f.jobs))
+	for i, j := range f.jobs {
+		ids[i] = j.ID
+	}
+	stop := f.clock(f.liveLine)
+	err := f.watch(ctx, ids)
+	if err == nil {
+		f.logs.Wait()
+	}
+	stop()
+	if err != nil {
+		return ExitNotDone, err
+	}
+	return f.verdict(), nil
+}
+
+func (f *follower) watch(ctx context.Context, ids []string) error {
+	for event, err := range f.target.Watch(ctx, ids...) {
+		if err != nil {
+			return err
+		}
+		f.tell(ctx, event)
+		if f.untilStuck && isStuck(event.Job) {
+			return &errStuck{f.names[aws.ToString(event.Job.JobId)]}
+		}
+	}
+	return ctx.Err()
+}
+
+// isStuck reports whether the job, or every child of the array, waits for a
+// machine that its queue does not have. Elsewhere this reason also appears for a while during scale-up; on the
+// local engine the machine does not grow.
+func isStuck(job types.JobDetail) bool {
+	return !client.Ended(job.Status) &&
+		strings.HasPrefix(aws.ToString(job.StatusReason), "MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT")
+}
+
+// tell prints one change.
+func (f *follower) tell(ctx context.Context, event client.Event) {
+	id := aws.ToString(event.Job.JobId)
+	f.mu.Lock()
+	before, seen := f.last[id]
+	lasted := ""
+	if seen && before.Status != event.Status {
+		lasted = strings.ToLower(string(before.Status)) + " for " + short(event.Since.Sub(f.since[id]))
+		if client.Ended(event.Status) && aws.ToInt64(event.Job.StartedAt) > 0 {
+			// The service's own clock, which a slow poll does not blur.
+			lasted = "ran for " + took(event.Job.StartedAt, event.Job.StoppedAt, event.Since)
+		}
+	}
+	f.last[id], f.since[id] = event.Job, event.Since
+	f.mu.Unlock()
+
+	if seen && before.Status == event.Status && !f.worthTelling(before, event.Job) {
+		return
+	}
+	f.followLog(ctx, event.Job)
+	if client.Ended(event.Status) {
+		f.awaitLog(ctx, id)
+	}
+	what := joinClauses(outcome(event.Job), rollUp(event.Job), lasted)
+	name := columns(diag.Printable(f.names[id].Name), client.ShortID(id), f.nameWidth())
+	f.put(name + "  " + f.paint(event.Status) + "  " + diag.Printable(what))
+}
+
+// logPatience bounds how long the end of a job is held back for its log.
+const logPatience = 15 * time.Second
+
+// awaitLog lets a job's log be told before its end.
+func (f *follower) awaitLog(ctx context.Context, id string) {
+	drained := f.shown[id]
+	if drained == nil {
+		return
+	}
+	select {
+	case <-drained:
+	case <-time.After(logPatience):
+	case <-ctx.Done():
+	}
+}
+
+// worthTelling keeps a pipe short: of an array's many changes within a state,
+// only each further quarter of its children and the first failure.
+func (f *follower) worthTelling(before, after types.JobDetail) bool {
+	if aws.ToString(before.StatusReason) != aws.ToString(after.StatusReason) {
+		return true
+	}
+	if after.ArrayProperties == nil {
+		return false
+	}
+	size := int(aws.ToInt32(after.ArrayProperties.Size))
+	quarter := func(job types.JobDetail) int { return ended(job) * 4 / max(size, 1) }
+	failed := string(types.JobStatusFailed)
+	return quarter(before) != quarter(after) ||
+		before.ArrayProperties.StatusSummary[failed] == 0 && after.ArrayProperties.StatusSummary[failed] > 0
+}
+
+func ended(job types.JobDetail) int {
+	if job.ArrayProperties == nil {
+		return 0
+	}
+	s := job.ArrayProperties.StatusSummary
+	return int(s[string(types.JobStatusSucceeded)] + s[string(types.JobStatusFailed)])
+}
+
+// rollUp counts an array's children by state.
+func rollUp(job types.JobDetail) string {
+	if job.ArrayProperties == nil || aws.ToInt32(job.ArrayProperties.Size) == 0 || job.ArrayProperties.Index != nil {
+		return ""
+	}
+	text := fmt.Sprintf("%d of %d ended", ended(job), aws.ToInt32(job.ArrayProperties.Size))
+	for _, status := range types.JobStatus("").Values() {
+		if n := job.ArrayProperties.StatusSummary[string(status)]; n > 0 {
+			text += fmt.Sprintf(" %s:%d", status, n)
+		}
+	}
+	return text
+}
+
+// outcome says how a job ended, or why it waits.
+func outcome(job types.JobDetail) string {
+	reason := aws.ToString(job.StatusReason)
+	if job.Status != types.JobStatusSucceeded && job.Status != types.JobStatusFailed {
+		return reason
+	}
+	exit := ""
+	if job.Container != nil && job.Container.ExitCode != nil {
+		exit = fmt.Sprintf("exit code %d", *job.Container.ExitCode)
+		if r := aws.ToString(job.Container.Reason); r != "" {
+			exit += ", " + r
+		}
+	} else if job.Container != nil {
+		exit = aws.ToString(job.Container.Reason)
+	}
+	if n := len(job.Attempts); n > 1 {
+		exit = joinClauses(exit, fmt.Sprintf("%d attempts", n))
+	}
+	if job.Status == types.JobStatusSucceeded {
+		return exit
+	}
+	return joinClauses(reason, exit)
+}
+
+// followLog starts to print a plain job's log once it can have one.
+func (f *follower) followLog(ctx context.Context, job types.JobDetail) {
+	id := aws.ToString(job.JobId)
+	isArray := job.ArrayProperties != nil && job.ArrayProperties.Index == nil && aws.ToInt32(job.ArrayProperties.Size) > 0
+	hasLog := job.Container != nil && aws.ToString(job.Container.LogStreamName) != ""
+	if f.log == nil || isArray || f.shown[id] != nil || !hasLog {
+		return
+	}
+	drained := make(chan struct{})
+	f.shown[id] = drained
+	prefix := ""
+	if len(f.jobs) > 1 {
+		prefix = f.names[id].Name + " | "
+	}
+	f.logs.Go(func() {
+		defer close(drained)
+		for line, err := range f.target.Logs(ctx, id, true) {
+			if err != nil {
+				// The log must never hide how the job ended.
+				if !errors.Is(err, context.Canceled) {
+					f.line("log of %s: %v", client.ShortID(id), err)
+				}
+				return
+			}
+			f.logLine(prefix, line.Text)
+		}
+	})
+}
+
+func (f *follower) nameWidth() int {
+	width := 0
+	for _, j := range f.jobs {
+		width = max(width, len(j.Name))
+	}
+	return min(width, 40)
+}
+
+// liveLine is what stands below the lasting lines on a terminal.
+func (f *follower) liveLine() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now := time.Now()
+	if len(f.jobs) == 1 {
+		for id, job := range f.last {
+			return joinClauses(fmt.Sprintf("%s %s %s", f.names[id].Name, job.Status, short(now.Sub(f.since[id]))), rollUp(job))
+		}
+		return "waiting for the first answer"
+	}
+	counts := map[types.JobStatus]int{}
+	for _, job := range f.last {
+		counts[job.Status]++
+	}
+	text := short(now.Sub(f.began))
+	for _, status := range types.JobStatus("").Values() {
+		if counts[status] > 0 {
+			text += fmt.Sprintf("  %s %d", status, counts[status])
+		}
+	}
+	return text
+}
+
+// verdict is the exit code that the jobs' ends add up to.
+func (f *follower) verdict() int {
+	for _, j := range f.jobs {
+		if f.last[j.ID].Status != types.JobStatusSucceeded {
+			return ExitProblem
+		}
+	}
+	return ExitOK
+}

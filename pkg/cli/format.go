@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/spec"
+)
+
+// formatWidth is the column up to which fmt keeps an object or array on a line.
+const formatWidth = 120
+
+func (p *program) fmtCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "fmt",
+		Usage:     "lay job files out in one way: short objects on a line, two blanks a level",
+		UsageText: "batchctl fmt [FLAGS] FILE|DIRECTORY|PATTERN|- ...",
+		Description: help("Without flags the result goes to stdout. Values and their order stay as they are.",
+			"batchctl fmt job.json\nbatchctl fmt --write jobs/\nbatchctl fmt --check jobs/    # exit code 1 and the names, for CI"),
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "write", Aliases: []string{"w"}, Usage: "rewrite the files that are laid out otherwise"},
+			&cli.BoolFlag{Name: "check", Usage: "only name the files that are laid out otherwise"},
+			&cli.BoolFlag{Name: "diff", Usage: "show what --write would change"},
+		},
+		Action: p.format,
+	}
+}
+
+func (p *program) format(c *cli.Context) error {
+	if !c.Args().Present() {
+		return usage("fmt needs a file").try("for example: batchctl fmt --write job.json")
+	}
+	files, failed := walk(c.Args().Slice(), nil)
+	for _, err := range failed {
+		return err
+	}
+	code := ExitOK
+	for _, f := range files {
+		changed, err := p.formatFile(c, f)
+		if err != nil {
+			return err
+		}
+		if changed && c.Bool("check") {
+			code = ExitProblem
+		}
+	}
+	return quiet(code)
+}
+
+// formatFile lays one file out and does with it what the flags say.
+func (p *program) formatFile(c *cli.Context, f found) (changed bool, err error) {
+	src, err := p.read(f.path)
+	if err != nil || !f.asked && !spec.Recognize(src) {
+		return false, err
+	}
+	root, problems := jsontree.Parse(src)
+	if problems.HasErrors() {
+		return false, p.complain(problems)
+	}
+	text := jsontree.Format(root, formatWidth)
+	changed = text != src.Text
+	switch {
+	case c.Bool("check") && changed:
+		_, err = fmt.Fprintln(p.Out, diag.Printable(src.Name))
+	case c.Bool("check"):
+	case c.Bool("diff"):
+		err = p.printText(p.show(diag.UnifiedDiff(src.Name, src.Text, text)))
+	case c.Bool("write") && src.Name == "-":
+		err = usage("--write cannot write to standard input").try("leave it out, and the result goes to stdout")
+	case c.Bool("write") && changed:
+		if err = rewrite(src.Name, text); err != nil {
+			err = fail(ExitNotDone, "write %s: %v", src.Name, cause(err)).try("the file is as it was")
+		}
+	case c.Bool("write"):
+	default:
+		err = p.printText(text)
+	}
+	return changed, err
+}

@@ -1,0 +1,250 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/lint"
+	"github.com/batchctl/batchctl/pkg/spec"
+)
+
+// maxFile bounds what is read of one file; the parser refuses longer texts.
+const maxFile = 16<<20 + 1
+
+// input is what a command read: the documents, the platform file that governs
+// them, and every problem found on the way.
+type input struct {
+	files    []*spec.File
+	platform *spec.Platform
+	// platformFile is the path of the platform file; "" when there is none.
+	platformFile string
+	problems     diag.List
+}
+
+func inputFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "platform", Usage: "the platform `FILE` (default: batchctl.json, found by walking up from the job file)"},
+		&cli.StringSliceFlag{Name: "parameters", Usage: "`NAME=VALUE` for SubmitJob's parameters; may be repeated"},
+	}
+}
+
+// load reads and checks the job files named on the command line, under one
+// platform file. It reports files with problems in input.problems, and an error
+// only when something could not be read.
+func (p *program) load(c *cli.Context) (*input, error) {
+	words := c.Args().Slice()
+	if len(words) == 0 {
+		return nil, usage("%s needs a job file", c.Command.Name).try("for example: batchctl %s job.json", c.Command.Name)
+	}
+	sources := make([]*diag.Source, len(words))
+	for i, word := range words {
+		src, err := p.read(word)
+		if err != nil {
+			return nil, err
+		}
+		sources[i] = src
+	}
+	in := &input{}
+	if err := in.findPlatform(c, words[0]); err != nil {
+		return nil, err
+	}
+	parameters, err := parseParameters(c.StringSlice("parameters"))
+	if err != nil {
+		return nil, err
+	}
+	in.check(sources, parameters)
+	return in, nil
+}
+
+func (in *input) findPlatform(c *cli.Context, word string) error {
+	path := c.String("platform")
+	if path == "" {
+		dir := "."
+		if word != "-" {
+			dir = filepath.Dir(word)
+		}
+		if isDirectory(word) {
+			dir = word
+		}
+		found, ok := spec.FindPlatform(dir)
+		if !ok {
+			return nil
+		}
+		path = relative(found)
+	}
+	return in.usePlatform(path)
+}
+
+func (in *input) usePlatform(path string) error {
+	src, err := readFile(path)
+	if err != nil {
+		return err
+	}
+	file, problems := spec.Load(src, spec.Options{Kind: spec.KindPlatform})
+	in.platformFile = path
+	if file != nil {
+		in.platform = file.Platform
+		problems = append(problems, lint.Check([]*spec.File{file}, file.Platform, lint.Rules())...)
+	}
+	in.problems = append(in.problems, problems...)
+	return nil
+}
+
+// check loads every source and runs the rules over all of them together.
+func (in *input) check(sources []*diag.Source, parameters *jsontree.Node) {
+	for _, src := range sources {
+		if src.Name == in.platformFile {
+			continue // checked when it was found
+		}
+		file, problems := spec.Load(src, spec.Options{Platform: in.platform, Parameters: parameters})
+		in.problems = append(in.problems, problems...)
+		if file != nil {
+			in.files = append(in.files, file)
+		}
+	}
+	in.problems = lint.Settle(append(in.problems, lint.Check(in.files, in.platform, lint.Rules())...))
+	in.problems.Sort()
+}
+
+// read returns a file's text, or standard input's for "-".
+func (p *program) read(word string) (*diag.Source, error) {
+	if word != "-" {
+		return readFile(word)
+	}
+	text, err := io.ReadAll(io.LimitReader(p.In, maxFile))
+	if err != nil {
+		return nil, fail(ExitNotDone, "read standard input: %v", err)
+	}
+	return diag.NewSource("-", string(text)), nil
+}
+
+func readFile(path string) (*diag.Source, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, cannotRead(path, err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err == nil && info.IsDir() {
+		return nil, fail(ExitNotDone, "%s is a directory", path).try("name a job file, or check them all: batchctl validate %s", path)
+	}
+	var text bytes.Buffer
+	if err == nil {
+		text.Grow(int(min(info.Size(), maxFile)) + bytes.MinRead)
+	}
+	if _, err := text.ReadFrom(io.LimitReader(f, maxFile)); err != nil {
+		return nil, cannotRead(path, err)
+	}
+	return diag.NewSource(path, text.String()), nil
+}
+
+func cannotRead(path string, err error) error {
+	f := fail(ExitNotDone, "read %s: %v", path, cause(err))
+	if !errors.Is(err, fs.ErrNotExist) {
+		return f
+	}
+	if near := nearFile(path); near != "" {
+		return f.try("did you mean %s?", near)
+	}
+	return f.try("make one: batchctl init > %s", filepath.Base(path))
+}
+
+// cause is an error without the path, which the sentence around it names.
+func cause(err error) error {
+	var pathErr *fs.PathError
+	if errors.As(err, &pathErr) {
+		return pathErr.Err
+	}
+	return err
+}
+
+// nearFile finds a JSON file with a similar name in the same directory.
+func nearFile(path string) string {
+	dir, base := filepath.Split(path)
+	entries, err := os.ReadDir(filepath.Clean(dir + "."))
+	if err != nil {
+		return ""
+	}
+	var names []string
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), ".json") {
+			names = append(names, e.Name())
+		}
+	}
+	if near := diag.Near(base, slices.Values(names)); near != "" {
+		return dir + near
+	}
+	return ""
+}
+
+// parseParameters makes an object of NAME=VALUE words whose values stand in the
+// command line, so that a problem with one of them points there.
+func parseParameters(words []string) (*jsontree.Node, error) {
+	if len(words) == 0 {
+		return nil, nil
+	}
+	object := jsontree.NewObject(nil)
+	for _, word := range words {
+		name, value, ok := strings.Cut(word, "=")
+		if !ok || name == "" {
+			return nil, usage("--parameters %s is not NAME=VALUE", word).try("for example: --parameters epochs=10")
+		}
+		from := &jsontree.Node{
+			Source: diag.NewSource("--parameters", word),
+			Key:    diag.Span{Start: 0, End: len(name)},
+			Span:   diag.Span{Start: len(name) + 1, End: len(word)},
+		}
+		object.Set(name, jsontree.NewString(value, from))
+	}
+	return object, nil
+}
+
+// relative shortens an absolute path below the working directory.
+func relative(path string) string {
+	if cwd, err := os.Getwd(); err == nil {
+		if rel, err := filepath.Rel(cwd, path); err == nil && !strings.HasPrefix(rel, "..") {
+			return rel
+		}
+	}
+	return path
+}
+
+// complain prints problems where they belong to the story, and ends the command
+// if there are errors among them.
+func (p *program) complain(problems diag.List) error {
+	if err := diag.WriteText(p.Err, problems, p.textOptions(p.Err)); err != nil {
+		return err
+	}
+	if !problems.HasErrors() {
+		return nil
+	}
+	errors, _ := problems.Count()
+	return fail(ExitProblem, "%s: nothing was sent", plural(errors, "problem"))
+}
+
+func (p *program) textOptions(w io.Writer) diag.TextOptions {
+	return diag.TextOptions{Color: color(w), Width: width(w)}
+}
+
+func plural(n int, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return fmt.Sprintf("%d %ss", n, word)
+}
+
+func isDirectory(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}

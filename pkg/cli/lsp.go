@@ -1,0 +1,21 @@
+package cli
+
+import (
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/lsp"
+)
+
+func (p *program) lspCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "lsp",
+		Usage:     "speak the Language Server Protocol with an editor, on standard input and output",
+		UsageText: "batchctl lsp",
+		Description: help("Problems as you type, with quick fixes; hover explains a member, completion offers the next one.\n"+
+			"An editor starts this command; it is of no use in a shell.",
+			"-- Neovim\nvim.lsp.config('batchctl', { cmd = { 'batchctl', 'lsp' }, filetypes = { 'json' } })\nvim.lsp.enable('batchctl')"),
+		Action: func(c *cli.Context) error {
+			return lsp.Serve(c.Context, p.In, p.Out, lsp.Options{Version: version().Version, Log: p.Err})
+		},
+	}
+}

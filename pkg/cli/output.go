@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/mattn/go-runewidth"
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+)
+
+func outputFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "text", Usage: "text or json"},
+		&cli.BoolFlag{Name: "json", Usage: "the same as --output json"},
+	}
+}
+
+func outputFormat(c *cli.Context) (string, error) {
+	switch format := c.String("output"); {
+	case c.Bool("json"), format == "json":
+		return "json", nil
+	case format == "text":
+		return format, nil
+	default:
+		return "", usage("--output %s is not known", format).try("the formats are: text json")
+	}
+}
+
+// writeJSON prints data for machines: indented, and with < > & as they are.
+func (p *program) writeJSON(v any) error {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	_, err := p.Out.Write(b.Bytes())
+	return err
+}
+
+// table prints rows in columns. On a terminal the last column is cut to fit; in
+// a pipe nothing is.
+type table struct {
+	w     io.Writer
+	width int
+	rows  [][]string
+}
+
+func (p *program) table(head ...string) *table {
+	return &table{w: p.Out, width: width(p.Out), rows: [][]string{head}}
+}
+
+func (t *table) row(cells ...string) {
+	for i, cell := range cells {
+		cells[i] = diag.Printable(cell)
+	}
+	t.rows = append(t.rows, cells)
+}
+
+func (t *table) flush() error {
+	widths := make([]int, len(t.rows[0]))
+	for _, row := range t.rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], runewidth.StringWidth(cell))
+		}
+	}
+	var b strings.Builder
+	for _, row := range t.rows {
+		line := ""
+		for i, cell := range row {
+			if i < len(row)-1 {
+				cell = runewidth.FillRight(cell, widths[i]+2)
+			}
+			line += cell
+		}
+		line = strings.TrimRight(line, " ")
+		if t.width > 0 {
+			line = runewidth.Truncate(line, t.width, "…")
+		}
+		b.WriteString(line + "\n")
+	}
+	_, err := io.WriteString(t.w, b.String())
+	return err
+}
+
+// short prints a duration as people read it: 0.4s, 12s, 3m20s, 2h05m.
+func short(d time.Duration) string {
+	switch {
+	case d < 10*time.Second:
+		return d.Round(100 * time.Millisecond).String()
+	case d < time.Hour:
+		return d.Round(time.Second).String()
+	default:
+		return strings.TrimSuffix(d.Round(time.Minute).String(), "0s")
+	}
+}
+
+// ago prints the time since an epoch-millisecond stamp, as Batch gives them.
+func ago(millis *int64, now time.Time) string {
+	if millis == nil {
+		return "-"
+	}
+	return short(now.Sub(time.UnixMilli(*millis))) + " ago"
+}
+
+// took prints how long something ran, or has run so far.
+func took(from, to *int64, now time.Time) string {
+	if from == nil || *from == 0 {
+		return "-"
+	}
+	end := now
+	if to != nil && *to > 0 {
+		end = time.UnixMilli(*to)
+	}
+	return short(end.Sub(time.UnixMilli(*from)))
+}

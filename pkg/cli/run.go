@@ -1,0 +1,133 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/plan"
+)
+
+func (p *program) runCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "run",
+		Usage:     "run a job file on this machine and follow it to its end",
+		UsageText: "batchctl run [FLAGS] FILE ...",
+		Description: help("The same as submit --wait on the local target, with the engine in this process: no account, no\n"+
+			"container daemon, no service. The job's output goes to stdout. Ctrl-C ends the job (SIGTERM, and\n"+
+			"SIGKILL after 30 seconds); what it did is kept for status and logs.",
+			"batchctl run job.json\nbatchctl run jobs/matrix-cpu.json --parameters sizes=500"),
+		Flags: append(append(append(inputFlags(), planFlags()...), outputFlags()...),
+			&cli.StringFlag{Name: "state-dir", Usage: "`DIRECTORY` of the local engine (default: $BATCHCTL_STATE_DIR, else ~/.local/state/batchctl)"}),
+		Action: p.run,
+	}
+}
+
+func (p *program) run(c *cli.Context) error {
+	format, err := outputFormat(c)
+	if err != nil {
+		return err
+	}
+	in, err := p.load(c)
+	if err != nil {
+		return err
+	}
+	made, err := p.makePlan(c, in, true)
+	if err != nil {
+		return err
+	}
+	t, err := p.openNamed(c.Context, c, in.platform, localTarget, toRun)
+	if err != nil {
+		return err
+	}
+	err = p.runPlan(c.Context, t, made, format)
+	if closeErr := t.close(); err == nil && closeErr != nil {
+		err = fail(ExitNotDone, "close the local engine: %v", closeErr)
+	}
+	return err
+}
+
+// runPlan submits the plan, follows it, and leaves no job of it behind: nothing
+// runs once this process has ended.
+func (p *program) runPlan(ctx context.Context, t *target, made *plan.Plan, format string) error {
+	log := io.Writer(p.Out)
+	if format == "json" {
+		log = p.Err
+	}
+	jobs, err := p.send(ctx, t, made)
+	jobs = withID(jobs)
+	if err != nil {
+		return errors.Join(err, p.endAll(t, jobs, "the submission was not complete"))
+	}
+	if len(jobs) == 0 {
+		p.printSubmitted(jobs)
+		return nil
+	}
+	f := p.newFollower(t, jobs, log)
+	f.untilStuck = true
+	code, err := f.run(ctx)
+	err = p.runEnd(ctx, t, jobs, code, err)
+	if format == "json" {
+		err = errors.Join(p.printJobs(t, jobs), err)
+	}
+	p.lastWords(jobs)
+	return err
+}
+
+// runEnd turns the ways in which a run ends into what is said and returned.
+func (p *program) runEnd(ctx context.Context, t *target, jobs []client.Submitted, code int, err error) error {
+	var stuck *errStuck
+	switch {
+	case err == nil:
+		return quiet(code)
+	case errors.As(err, &stuck):
+		if endErr := p.endAll(t, jobs, "cannot be placed on this machine"); endErr != nil {
+			return endErr
+		}
+		return fail(ExitUnplaceable, "%v", stuck).
+			try("ask for less, or run it where its queue has such machines: batchctl submit --target NAME")
+	case ctx.Err() != nil:
+		fmt.Fprintln(p.Err, "ending the job; once more Ctrl-C does not wait for it")
+		if endErr := p.endAll(t, jobs, "interrupted"); endErr != nil {
+			return endErr
+		}
+		return fail(ExitInterrupted, "interrupted; the job has been ended")
+	}
+	return errors.Join(err, p.endAll(t, jobs, "the run could not be followed"))
+}
+
+// stopTime is longer than the 30 seconds between SIGTERM and SIGKILL.
+const stopTime = 40 * time.Second
+
+// endAll terminates what has not ended yet.
+func (p *program) endAll(t *target, jobs []client.Submitted, reason string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), stopTime)
+	defer cancel()
+	var failed []error
+	for _, j := range jobs {
+		if _, err := t.Stop(ctx, j.ID, "batchctl run: "+reason); err != nil {
+			failed = append(failed, fmt.Errorf("stop %s: %w", client.ShortID(j.ID), err))
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// printJobs prints what Batch says of the jobs, as JSON.
+func (p *program) printJobs(t *target, jobs []client.Submitted) error {
+	details, err := t.Describe(context.Background(), ids(jobs)...)
+	if err != nil {
+		return err
+	}
+	return p.writeShapes(details)
+}
+
+// lastWords says where the run can be looked at again.
+func (p *program) lastWords(jobs []client.Submitted) {
+	id := client.ShortID(jobs[0].ID)
+	fmt.Fprintf(p.Err, "again: batchctl status %[1]s    batchctl logs %[1]s\n", id)
+}

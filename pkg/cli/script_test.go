@@ -1,0 +1,59 @@
+package cli_test
+
+import (
+	"context"
+	"flag"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/batchctl/batchctl/pkg/cli"
+)
+
+var update = flag.Bool("update", false, "rewrite the files that scripts compare with")
+
+// TestMain lets the test binary stand in for batchctl: the scripts, the engine
+// in the background and the shipped workloads all start it again.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"batchctl": batchctl})
+}
+
+func batchctl() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	os.Exit(cli.Main(ctx, os.Args, cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
+}
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		UpdateScripts:       *update,
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(e *testscript.Env) error {
+			root, err := filepath.Abs("../..")
+			e.Setenv("REPO", root)
+			e.Setenv("BATCHCTL_STATE_DIR", filepath.Join(e.WorkDir, "state"))
+			e.Setenv("AWS_EC2_METADATA_DISABLED", "true")
+			e.Setenv("AWS_CONFIG_FILE", filepath.Join(e.WorkDir, "no-config"))
+			e.Setenv("AWS_SHARED_CREDENTIALS_FILE", filepath.Join(e.WorkDir, "no-credentials"))
+			return err
+		},
+	})
+}
+
+// TestTools fails where the real tools are required and missing, so that their
+// scripts cannot be skipped unnoticed.
+func TestTools(t *testing.T) {
+	if os.Getenv("BATCHCTL_REQUIRE_TOOLS") == "" {
+		t.Skip("BATCHCTL_REQUIRE_TOOLS is not set: scripts that need the aws CLI skip without it")
+	}
+	if _, err := exec.LookPath("aws"); err != nil {
+		t.Errorf("the aws CLI is required: %v", err)
+	}
+}

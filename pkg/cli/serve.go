@@ -1,0 +1,157 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/local"
+	"github.com/batchctl/batchctl/pkg/spec"
+)
+
+func (p *program) serveCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "serve",
+		Usage:     "serve the AWS Batch API on this machine",
+		UsageText: "batchctl serve [FLAGS]",
+		Description: help("stdout holds the exports with which the aws CLI, boto3 and every SDK drive this engine. Only this\n"+
+			"machine can reach it, and only with its key. Jobs run on this machine as your user; the state is kept.",
+			"batchctl serve\neval \"$(batchctl serve --exports)\"\naws batch describe-job-queues"),
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "state-dir", Usage: "`DIRECTORY` of the engine (default: $BATCHCTL_STATE_DIR, else ~/.local/state/batchctl)"},
+			&cli.StringFlag{Name: "listen", Value: "127.0.0.1:0", Usage: "loopback `ADDRESS`; port 0 takes a free one"},
+			&cli.Float64Flag{Name: "vcpus", Usage: "vCPUs that jobs can use together (default: this machine's)"},
+			&cli.IntFlag{Name: "memory", Usage: "`MIB` of memory that jobs can use together (default: this machine's)"},
+			&cli.IntFlag{Name: "gpus", Value: -1, Usage: "GPUs that jobs can use together (default: those found)"},
+			&cli.DurationFlag{Name: "exit-when-idle", Usage: "end after this `DURATION` without a job or a request; 0 never ends"},
+			&cli.BoolFlag{Name: "exports", Usage: "print the exports of the running engine and end"},
+			&cli.BoolFlag{Name: "stop", Usage: "end the running engine and its jobs"},
+		},
+		Action: p.serve,
+	}
+}
+
+func (p *program) serve(c *cli.Context) error {
+	dir, err := stateDir(c)
+	if err != nil {
+		return err
+	}
+	switch {
+	case c.Bool("exports"):
+		return p.printExports(dir)
+	case c.Bool("stop"):
+		return p.stopEngine(c.Context, dir)
+	}
+	listener, err := listenLoopback(c.String("listen"))
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
+	options := engineOptions(dir, spec.Target{VCPUs: c.Float64("vcpus"), MemoryMiB: c.Int("memory"), GPUs: c.Int("gpus")})
+	if c.Int("gpus") == 0 {
+		options.GPUs = []string{}
+	}
+	options.Log = slog.New(slog.NewTextHandler(p.Err, nil))
+	engine, err := local.Open(options)
+	var locked *local.LockedError
+	if errors.As(err, &locked) {
+		return fail(ExitNotDone, "an engine already serves %s (process %d)", dir, locked.PID).
+			try("use it: eval \"$(batchctl serve --exports)\"    or another state: --state-dir DIRECTORY")
+	}
+	if err != nil {
+		return fail(ExitNotDone, "open the engine: %v", err)
+	}
+	return p.serveEngine(c.Context, engine, listener, dir, c.Duration("exit-when-idle"))
+}
+
+// serveEngine serves until ctx ends or the engine has been idle long enough.
+func (p *program) serveEngine(ctx context.Context, engine *local.Engine, l net.Listener, dir string, idle time.Duration) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	served := make(chan error, 1)
+	go func() {
+		served <- engine.Serve(ctx, l, func(c local.Connection) { p.announce(c, dir) })
+	}()
+	if idle > 0 {
+		go func() {
+			engine.WaitIdle(ctx, idle)
+			cancel()
+		}()
+	}
+	err := <-served
+	closing, done := context.WithTimeout(context.Background(), closeTimeout)
+	defer done()
+	return errors.Join(err, engine.Close(closing))
+}
+
+func (p *program) announce(connection local.Connection, dir string) {
+	fmt.Fprint(p.Out, exports(connection))
+	fmt.Fprintf(p.Err, "local engine at %s, state in %s; Ctrl-C ends it and its jobs\n", connection.Endpoint, dir)
+}
+
+func (p *program) printExports(dir string) error {
+	connection, err := local.Connect(dir)
+	if err != nil {
+		return fail(ExitNotDone, "no engine serves %s: %v", dir, err).try("start one: batchctl serve")
+	}
+	return p.printText(exports(connection))
+}
+
+// stopEngine asks a running engine to end, and waits until it has.
+func (p *program) stopEngine(ctx context.Context, dir string) error {
+	connection, err := local.Connect(dir)
+	if err != nil {
+		return fail(ExitNotDone, "no engine serves %s", dir).try("batchctl list reads its state all the same")
+	}
+	process, err := os.FindProcess(connection.PID)
+	if err == nil {
+		err = process.Signal(os.Interrupt)
+	}
+	if err != nil {
+		return fail(ExitNotDone, "end the engine, process %d: %v", connection.PID, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, closeTimeout)
+	defer cancel()
+	if err := local.WaitClosed(ctx, dir); err != nil {
+		return fail(ExitNotDone, "the engine, process %d, has not ended yet: %v", connection.PID, err)
+	}
+	fmt.Fprintln(p.Err, "the engine has ended")
+	return nil
+}
+
+// exports is what a shell needs for the aws CLI to talk to the engine.
+func exports(c local.Connection) string {
+	return strings.Join([]string{
+		"export AWS_ENDPOINT_URL=" + c.Endpoint,
+		"export AWS_REGION=" + c.Region,
+		"export AWS_DEFAULT_REGION=" + c.Region,
+		"export AWS_ACCESS_KEY_ID=" + c.AccessKeyID,
+		"export AWS_SECRET_ACCESS_KEY=" + c.SecretAccessKey,
+		"unset AWS_SESSION_TOKEN AWS_PROFILE", "",
+	}, "\n")
+}
+
+// listenLoopback refuses every address that other machines could reach: the
+// engine runs commands for whoever reaches it.
+func listenLoopback(address string) (net.Listener, error) {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, usage("--listen %s: %v", address, err).try("for example: --listen 127.0.0.1:8080")
+	}
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return nil, usage("--listen %s is not a loopback address", address).
+			try("the engine runs commands for whoever reaches it; use 127.0.0.1")
+	}
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fail(ExitNotDone, "listen on %s: %v", address, err).try("--listen 127.0.0.1:0 takes a free port")
+	}
+	return listener, nil
+}

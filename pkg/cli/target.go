@@ -1,0 +1,355 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/sts"
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/local"
+	"github.com/batchctl/batchctl/pkg/spec"
+)
+
+// localTarget is the name of the engine inside this binary.
+const localTarget = "local"
+
+// target is where requests go. It is the only place that tells AWS and the
+// local engine apart; everything after it sees an aws.Config.
+type target struct {
+	// name is the target's name; label is what people are told: `local`, or
+	// `aws 123456789012 us-east-1`.
+	name, label string
+	*client.Client
+	ledger *client.Ledger
+	// engine is the engine in this process, if there is one.
+	engine *local.Engine
+	// close ends what opening started.
+	close func() error
+}
+
+func (t *target) isLocal() bool { return t.name == localTarget }
+
+// kind is what the ledger remembers of the target: `local`, or account and
+// Region. It stays the same when the engine's port does not.
+func (t *target) kind() string {
+	kind, _, _ := strings.Cut(t.label, " (engine")
+	return kind
+}
+
+// need says what a command does with the target, which decides how a local
+// engine is found.
+type need int
+
+const (
+	// toRead looks at jobs: a running engine, or the state on disk.
+	toRead need = iota
+	// toChange submits, waits or stops: a running engine, started if there is
+	// none, which goes on after this process.
+	toChange
+	// toRun keeps the engine in this process, which sees the jobs to their end.
+	toRun
+)
+
+func targetFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "target", Aliases: []string{"t"}, Usage: "`NAME` of a target: local, aws, or one of the platform file's (default: $BATCHCTL_TARGET, else the platform file's defaultTarget, else local)"},
+		&cli.StringFlag{Name: "state-dir", Usage: "`DIRECTORY` of the local engine (default: $BATCHCTL_STATE_DIR, else ~/.local/state/batchctl)"},
+	}
+}
+
+// open finds the target that the command line, the environment and the platform
+// file ask for, in this order.
+func (p *program) open(ctx context.Context, c *cli.Context, platform *spec.Platform, why need) (*target, error) {
+	return p.openNamed(ctx, c, platform, targetName(c, platform), why)
+}
+
+// targetName is --target, else BATCHCTL_TARGET, else the platform file's
+// defaultTarget, else local.
+func targetName(c *cli.Context, platform *spec.Platform) string {
+	byDefault := ""
+	if platform != nil {
+		byDefault = platform.DefaultTarget
+	}
+	return cmp.Or(c.String("target"), os.Getenv("BATCHCTL_TARGET"), byDefault, localTarget)
+}
+
+func (p *program) openNamed(ctx context.Context, c *cli.Context, platform *spec.Platform, name string, why need) (*target, error) {
+	dir, err := stateDir(c)
+	if err != nil {
+		return nil, err
+	}
+	var entry spec.Target
+	if platform != nil {
+		entry, _ = platform.Target(name)
+	}
+	t := &target{name: name, ledger: &client.Ledger{Dir: dir}, close: func() error { return nil }}
+	switch {
+	case name == localTarget:
+		err = p.openLocal(ctx, t, dir, entry, why)
+	case name == "aws" || entry.Name != "":
+		err = p.openAWS(ctx, t, entry, why)
+	default:
+		return nil, unknownTarget(name, platform)
+	}
+	if err != nil {
+		return nil, err
+	}
+	t.ledger.Target = t.kind()
+	t.Ledger = t.ledger
+	if t.isLocal() {
+		t.PollAtMost = 500 * time.Millisecond // nobody else's quota
+	}
+	if why != toRead {
+		fmt.Fprintf(p.Err, "target: %s\n", diag.Printable(t.label))
+	}
+	return t, nil
+}
+
+func unknownTarget(name string, platform *spec.Platform) error {
+	names := []string{localTarget, "aws"}
+	if platform != nil {
+		for _, t := range platform.Targets {
+			if !slices.Contains(names, t.Name) {
+				names = append(names, t.Name)
+			}
+		}
+	}
+	f := usage("unknown target %q", name)
+	if near := diag.Near(name, slices.Values(names)); near != "" {
+		return f.try("did you mean --target %s?", near)
+	}
+	return f.try("the targets are: %s; batchctl.json holds more of them", strings.Join(names, " "))
+}
+
+// stateDir is where the local engine and the ledger of submissions live.
+func stateDir(c *cli.Context) (string, error) {
+	for _, dir := range []string{c.String("state-dir"), os.Getenv("BATCHCTL_STATE_DIR")} {
+		if dir != "" {
+			return filepath.Abs(dir)
+		}
+	}
+	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "batchctl"), nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", fail(ExitNotDone, "find the state directory: %v", err).try("name one: --state-dir DIRECTORY")
+	}
+	return filepath.Join(home, ".local", "state", "batchctl"), nil
+}
+
+// openAWS follows the AWS tools' own rules for Region, profile and endpoint;
+// the platform file's target overrides them.
+func (p *program) openAWS(ctx context.Context, t *target, entry spec.Target, why need) error {
+	var options []func(*config.LoadOptions) error
+	if entry.Profile != "" {
+		options = append(options, config.WithSharedConfigProfile(entry.Profile))
+	}
+	if entry.Region != "" {
+		options = append(options, config.WithRegion(entry.Region))
+	}
+	cfg, err := config.LoadDefaultConfig(ctx, options...)
+	if err != nil {
+		return fail(ExitNotDone, "target %s: %v", t.name, err).try("check ~/.aws/config, or log in: aws sso login")
+	}
+	if entry.Endpoint != "" {
+		cfg.BaseEndpoint = aws.String(entry.Endpoint)
+	}
+	if cfg.Region == "" {
+		return fail(ExitUsage, "target %s has no Region", t.name).
+			try("set AWS_REGION, or \"region\" of the target in batchctl.json")
+	}
+	t.Client = client.New(cfg)
+	t.label = "aws " + cfg.Region
+	if why != toRead {
+		t.label = awsLabel(ctx, cfg)
+	}
+	return nil
+}
+
+// awsLabel names account and Region before anything is changed. Not every
+// endpoint that speaks Batch speaks STS; then the endpoint is named instead.
+func awsLabel(ctx context.Context, cfg aws.Config) string {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	account := "(account not known)"
+	who, err := sts.NewFromConfig(cfg, func(o *sts.Options) { o.Retryer = aws.NopRetryer{} }).
+		GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
+	if err == nil {
+		account = aws.ToString(who.Account)
+	}
+	label := "aws " + account + " " + cfg.Region
+	if endpoint := endpointOf(cfg); endpoint != "" {
+		label += " at " + endpoint
+	}
+	return label
+}
+
+// endpointOf returns the endpoint that replaces AWS's own, without credentials
+// that a URL may carry.
+func endpointOf(cfg aws.Config) string {
+	for _, raw := range []string{aws.ToString(cfg.BaseEndpoint), os.Getenv("AWS_ENDPOINT_URL_BATCH"), os.Getenv("AWS_ENDPOINT_URL")} {
+		if u, err := url.Parse(raw); err == nil && u.Host != "" {
+			return u.Scheme + "://" + u.Host
+		}
+	}
+	return ""
+}
+
+// openLocal connects to the engine of the state directory. What happens when
+// none runs depends on the need.
+func (p *program) openLocal(ctx context.Context, t *target, dir string, entry spec.Target, why need) error {
+	t.label = localTarget
+	cwd, err := os.Getwd()
+	if err != nil {
+		return fail(ExitNotDone, "find the working directory: %v", err)
+	}
+	if connection, err := local.Connect(dir); err == nil {
+		return p.connect(t, connection, cwd)
+	}
+	switch why {
+	case toChange:
+		connection, err := p.startEngine(ctx, dir, entry)
+		if err != nil {
+			return err
+		}
+		return p.connect(t, connection, cwd)
+	case toRun:
+		return p.openEngine(ctx, t, cwd, engineOptions(dir, entry), true)
+	}
+	options := engineOptions(dir, entry)
+	options.ReadOnly = true
+	return p.openEngine(ctx, t, cwd, options, false)
+}
+
+func (p *program) connect(t *target, connection local.Connection, cwd string) error {
+	t.Client = client.New(p.noticing(connection.Config(cwd)))
+	t.label = fmt.Sprintf("local (engine at %s)", connection.Endpoint)
+	return nil
+}
+
+func engineOptions(dir string, entry spec.Target) local.Options {
+	o := local.Options{
+		Dir:       dir,
+		VCPUs:     entry.VCPUs,
+		MemoryMiB: entry.MemoryMiB,
+		Program:   []string{self(), "workload", "run"},
+		Check:     checkRequest,
+	}
+	for i := range entry.GPUs {
+		o.GPUs = append(o.GPUs, fmt.Sprintf("%d", i))
+	}
+	return o
+}
+
+// openEngine keeps the engine in this process. With serve, other processes
+// reach it too: `status` in the next terminal works during a `run`.
+func (p *program) openEngine(ctx context.Context, t *target, cwd string, o local.Options, serve bool) error {
+	engine, err := local.Open(o)
+	var locked *local.LockedError
+	if errors.As(err, &locked) {
+		return p.openAfter(ctx, t, cwd, o, locked)
+	}
+	if err != nil {
+		return fail(ExitNotDone, "open the local engine: %v", err)
+	}
+	t.engine, t.Client = engine, client.New(p.noticing(engine.Config(cwd)))
+	stop := func() error { return nil }
+	if serve {
+		if stop, err = serveLoopback(engine); err != nil {
+			return err
+		}
+	}
+	t.close = func() error {
+		p.drain(ctx, engine)
+		closing, cancel := context.WithTimeout(context.Background(), closeTimeout)
+		defer cancel()
+		return errors.Join(stop(), engine.Close(closing))
+	}
+	return nil
+}
+
+// openAfter takes the engine that another process holds and that did not answer
+// a moment ago: it has begun to serve meanwhile, or it is about to end.
+func (p *program) openAfter(ctx context.Context, t *target, cwd string, o local.Options, locked *local.LockedError) error {
+	if connection, err := joinEngine(ctx, o.Dir); err == nil {
+		return p.connect(t, connection, cwd)
+	}
+	wait, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	if local.WaitClosed(wait, o.Dir) == nil {
+		return p.openEngine(ctx, t, cwd, o, true)
+	}
+	return fail(ExitNotDone, "the state directory %s is in use by process %d, which does not answer", o.Dir, locked.PID).
+		try("end it, or use another one: --state-dir DIRECTORY")
+}
+
+// drain waits for what other processes run on the engine of this one.
+func (p *program) drain(ctx context.Context, engine *local.Engine) {
+	at := time.AfterFunc(time.Second, func() {
+		fmt.Fprintln(p.Err, "other commands still use this engine; it ends with the last of them (Ctrl-C ends it now)")
+	})
+	defer at.Stop()
+	_ = engine.Drain(ctx) // interrupted: what runs is ended and kept
+}
+
+// noticing shows what the engine says about requests that it took, each thing
+// once: above all that the image is not used.
+func (p *program) noticing(cfg aws.Config) aws.Config {
+	cfg.HTTPClient = &noticer{HTTPClient: cfg.HTTPClient, said: map[string]bool{}, err: p.Err}
+	return cfg
+}
+
+type noticer struct {
+	aws.HTTPClient
+	mu   sync.Mutex
+	said map[string]bool
+	err  io.Writer
+}
+
+func (n *noticer) Do(r *http.Request) (*http.Response, error) {
+	answer, err := n.HTTPClient.Do(r)
+	if err != nil {
+		return answer, err
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if text := local.Notice(answer.Header); text != "" && !n.said[text] {
+		n.said[text] = true
+		fmt.Fprintf(n.err, "note: %s\n", diag.Printable(text))
+	}
+	return answer, nil
+}
+
+// closeTimeout is longer than the 30 seconds that a job has between SIGTERM and
+// SIGKILL.
+const closeTimeout = 45 * time.Second
+
+// self is how this program starts itself again. On Linux it works even when the
+// file is gone, as after `go run`.
+func self() string {
+	if _, err := os.Stat("/proc/self/exe"); err == nil {
+		return "/proc/self/exe"
+	}
+	path, err := os.Executable()
+	if err != nil {
+		return os.Args[0]
+	}
+	return path
+}

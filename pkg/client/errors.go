@@ -1,0 +1,178 @@
+package client
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/smithy-go"
+)
+
+// RefusedError is the service's own no: nothing was changed.
+type RefusedError struct {
+	Action string // "submit job train"
+	Err    error
+}
+
+func (e *RefusedError) Error() string {
+	next := ""
+	switch code := e.Code(); {
+	case throttled(e.Err):
+		next = "; the service is busy, try again in a minute"
+	case strings.HasPrefix(code, "ExpiredToken"), code == "RequestExpired":
+		next = "; get new credentials and repeat"
+	}
+	return fmt.Sprintf("%s: refused: %s%s", e.Action, cause(e.Err), next)
+}
+
+func (e *RefusedError) Unwrap() error { return e.Err }
+
+// Code is the service's name of the error, such as ClientException.
+func (e *RefusedError) Code() string {
+	if api, ok := errors.AsType[smithy.APIError](e.Err); ok {
+		return api.ErrorCode()
+	}
+	return ""
+}
+
+// UnreachableError is a request that never left: no connection, no name, no
+// credentials.
+type UnreachableError struct {
+	Action string
+	Err    error
+}
+
+func (e *UnreachableError) Error() string {
+	if u, ok := errors.AsType[*url.Error](e.Err); ok {
+		return fmt.Sprintf("%s: cannot reach %s: %s; nothing was sent, check the target and the network", e.Action, endpoint(u), cause(e.Err))
+	}
+	return fmt.Sprintf("%s: nothing was sent: %s", e.Action, cause(e.Err))
+}
+
+func (e *UnreachableError) Unwrap() error { return e.Err }
+
+// AmbiguousError is a SubmitJob whose answer was lost or unclear. The service
+// has no token that would make a second try safe, so a person has to look.
+type AmbiguousError struct {
+	Job, Queue string
+	Err        error
+}
+
+func (e *AmbiguousError) Error() string {
+	return fmt.Sprintf("submit job %s: no clear answer (%s); the job may have been accepted, look before you submit again: batchctl list --name %s",
+		e.Job, cause(e.Err), e.Job)
+}
+
+func (e *AmbiguousError) Unwrap() error { return e.Err }
+
+// MissingError names ids that the service does not know.
+type MissingError struct{ IDs []string }
+
+func (e *MissingError) Error() string {
+	if len(e.IDs) == 1 {
+		return fmt.Sprintf("no job %s: it never was at this target, or it ended so long ago that it was forgotten", e.IDs[0])
+	}
+	return fmt.Sprintf("no jobs %s: they never were at this target, or ended so long ago that they were forgotten", strings.Join(e.IDs, ", "))
+}
+
+// callError is any other failure of a call, in fewer words than the SDK's.
+type callError struct {
+	action string
+	err    error
+}
+
+func (e *callError) Error() string { return e.action + ": " + cause(e.err) }
+func (e *callError) Unwrap() error { return e.err }
+
+// unknownError is the SDK's word for an error answer that names no error.
+const unknownError = "UnknownError"
+
+// failure gives an error of the SDK its type. It is for the calls that may be
+// repeated; SubmitJob has its own.
+func failure(action string, err error) error {
+	switch {
+	case refused(err):
+		return &RefusedError{action, err}
+	case unsent(err):
+		return &UnreachableError{action, err}
+	}
+	return &callError{action, err}
+}
+
+// refused reports whether the service itself said no. A 4xx without an error
+// name may come from anything on the way.
+func refused(err error) bool {
+	api, ok := errors.AsType[smithy.APIError](err)
+	return ok && api.ErrorCode() != unknownError && status(err)/100 == 4
+}
+
+// throttled reports a refusal that is about speed only.
+func throttled(err error) bool {
+	return refused(err) && (status(err) == http.StatusTooManyRequests ||
+		retry.IsErrorThrottles(retry.DefaultThrottles).IsErrorThrottle(err) == aws.TrueTernary)
+}
+
+// answered reports whether a service was there and had trouble of its own.
+func answered(err error) bool { return throttled(err) || status(err)/100 == 5 }
+
+// status is the HTTP status of the answer, 0 when there was none.
+func status(err error) int {
+	var s interface{ HTTPStatusCode() int }
+	if errors.As(err, &s) {
+		return s.HTTPStatusCode()
+	}
+	return 0
+}
+
+// unsent reports whether the connection failed before a byte of the request
+// could be written.
+func unsent(err error) bool {
+	if op, ok := errors.AsType[*net.OpError](err); ok && (op.Op == "dial" || op.Op == "proxyconnect") {
+		return true
+	}
+	_, dns := errors.AsType[*net.DNSError](err)
+	_, cert := errors.AsType[*tls.CertificateVerificationError](err)
+	_, handshake := errors.AsType[tls.RecordHeaderError](err)
+	return dns || cert || handshake || errors.Is(err, http.ErrSchemeMismatch)
+}
+
+// cause is what happened, without the layers that the SDK puts around it.
+func cause(err error) string {
+	if api, ok := errors.AsType[smithy.APIError](err); ok && api.ErrorCode() != unknownError {
+		return api.ErrorCode() + ": " + api.ErrorMessage()
+	}
+	if code := status(err); code >= 300 {
+		return fmt.Sprintf("HTTP %d %s, in no form that AWS answers in", code, http.StatusText(code))
+	}
+	if op, ok := errors.AsType[*net.OpError](err); ok && op.Err != nil {
+		return op.Err.Error()
+	}
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		return u.Err.Error()
+	}
+	if send, ok := errors.AsType[interface {
+		error
+		ConnectionError() bool
+		Unwrap() error
+	}](err); ok {
+		return send.Unwrap().Error()
+	}
+	if op, ok := errors.AsType[*smithy.OperationError](err); ok {
+		return op.Err.Error()
+	}
+	return err.Error()
+}
+
+func endpoint(u *url.Error) string {
+	parsed, err := url.Parse(u.URL)
+	if err != nil {
+		return u.URL
+	}
+	return parsed.Scheme + "://" + parsed.Host
+}

@@ -1,0 +1,145 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+)
+
+// Filter says which jobs to list. The zero value lists all jobs of all queues.
+type Filter struct {
+	// Queues are names or ARNs; none stands for every queue.
+	Queues []string
+	// Statuses are those wanted; none stands for all seven.
+	Statuses []types.JobStatus
+	// Name is the jobs' name, whose case does not matter; with a * at its end it
+	// is a prefix.
+	Name string
+	// ArrayOf is the id of an array job whose children are wanted; Queues and
+	// Name do not apply to them.
+	ArrayOf string
+}
+
+// List yields the jobs, each once, queue by queue and status by status in the
+// order of a job's life, so that a job which moves on meanwhile is not missed.
+// ListJobs itself takes one filter and one status and shows only RUNNING jobs
+// without one.
+func (c *Client) List(ctx context.Context, f Filter) iter.Seq2[types.JobSummary, error] {
+	return func(yield func(types.JobSummary, error) bool) {
+		inputs, err := c.listInputs(ctx, f)
+		if err != nil {
+			yield(types.JobSummary{}, err)
+			return
+		}
+		seen := map[string]bool{}
+		for _, in := range inputs {
+			for job, err := range c.listJobs(ctx, in) {
+				if err != nil {
+					yield(types.JobSummary{}, err)
+					return
+				}
+				id := aws.ToString(job.JobId)
+				wanted := len(f.Statuses) == 0 || slices.Contains(f.Statuses, job.Status)
+				if seen[id] || !wanted {
+					continue
+				}
+				seen[id] = true
+				if !yield(job, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// listInputs are the calls whose union is what the filter asks for.
+func (c *Client) listInputs(ctx context.Context, f Filter) (inputs []batch.ListJobsInput, err error) {
+	statuses := f.Statuses
+	if len(statuses) == 0 {
+		statuses = types.JobStatus("").Values()
+	}
+	if f.ArrayOf != "" {
+		for _, s := range statuses {
+			inputs = append(inputs, batch.ListJobsInput{ArrayJobId: &f.ArrayOf, JobStatus: s})
+		}
+		return inputs, nil
+	}
+	queues := f.Queues
+	if len(queues) == 0 {
+		if queues, err = c.queueNames(ctx); err != nil {
+			return nil, err
+		}
+	}
+	for _, q := range queues {
+		if f.Name != "" { // the service ignores the status beside this filter
+			name := []types.KeyValuesPair{{Name: aws.String("JOB_NAME"), Values: []string{f.Name}}}
+			inputs = append(inputs, batch.ListJobsInput{JobQueue: &q, Filters: name})
+			continue
+		}
+		for _, s := range statuses {
+			inputs = append(inputs, batch.ListJobsInput{JobQueue: &q, JobStatus: s})
+		}
+	}
+	return inputs, nil
+}
+
+// listJobs yields all pages of one ListJobs.
+func (c *Client) listJobs(ctx context.Context, in batch.ListJobsInput) iter.Seq2[types.JobSummary, error] {
+	return func(yield func(types.JobSummary, error) bool) {
+		pages := batch.NewListJobsPaginator(c.batch, &in)
+		for pages.HasMorePages() {
+			page, err := pages.NextPage(ctx)
+			if err != nil {
+				yield(types.JobSummary{}, failure("list jobs", err))
+				return
+			}
+			for _, job := range page.JobSummaryList {
+				if !yield(job, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Queues returns all job queues.
+func (c *Client) Queues(ctx context.Context) ([]types.JobQueueDetail, error) {
+	var queues []types.JobQueueDetail
+	pages := batch.NewDescribeJobQueuesPaginator(c.batch, &batch.DescribeJobQueuesInput{})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, failure("describe job queues", err)
+		}
+		queues = append(queues, page.JobQueues...)
+	}
+	return queues, nil
+}
+
+func (c *Client) queueNames(ctx context.Context) ([]string, error) {
+	queues, err := c.Queues(ctx)
+	var names []string
+	for _, q := range queues {
+		names = append(names, aws.ToString(q.JobQueueName))
+	}
+	return names, err
+}
+
+// CreateQueue makes a FIFO job queue of priority 1 on one compute environment.
+func (c *Client) CreateQueue(ctx context.Context, name, environment string) error {
+	_, err := c.batch.CreateJobQueue(ctx, &batch.CreateJobQueueInput{
+		JobQueueName: &name,
+		Priority:     aws.Int32(1),
+		ComputeEnvironmentOrder: []types.ComputeEnvironmentOrder{
+			{Order: aws.Int32(1), ComputeEnvironment: &environment},
+		},
+	})
+	if err != nil {
+		return failure("create job queue "+name, err)
+	}
+	return nil
+}

@@ -1,0 +1,143 @@
+package client
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+	"github.com/google/go-cmp/cmp"
+)
+
+func listed(id, name, queue string, status types.JobStatus, created int64) types.JobSummary {
+	return types.JobSummary{JobId: &id, JobName: &name, JobArn: &queue, Status: status, CreatedAt: &created}
+}
+
+const (
+	idA = "aaaa1111-0000-4000-8000-000000000001"
+	idB = "aaaa2222-0000-4000-8000-000000000002"
+	idC = "bbbb3333-0000-4000-8000-000000000003"
+)
+
+func listing(t *testing.T) (*fake, *Client) {
+	f, c := newFake(t)
+	f.queues = []string{"cpu", "gpu"}
+	f.listed = []types.JobSummary{
+		listed(idA, "train", "cpu", "RUNNING", 1),
+		listed(idB, "train", "gpu", "FAILED", 2),
+		listed(idC, "Train", "gpu", "RUNNABLE", 3),
+		listed(idC+":0", "Train", "", "SUCCEEDED", 3),
+		listed(idC+":1", "Train", "", "RUNNING", 3),
+		listed(idA, "train", "cpu", "SUCCEEDED", 1), // it ended while we listed
+	}
+	return f, c
+}
+
+func TestList(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		filter Filter
+		want   []string
+	}{
+		{"all", Filter{}, []string{idA, idC, idB}},
+		{"one queue", Filter{Queues: []string{"gpu"}}, []string{idC, idB}},
+		{"some statuses", Filter{Statuses: []types.JobStatus{"FAILED", "RUNNABLE"}}, []string{idB, idC}},
+		{"name", Filter{Name: "train"}, []string{idA, idB, idC}},
+		{"name and status", Filter{Name: "train", Statuses: []types.JobStatus{"FAILED"}}, []string{idB}},
+		{"children", Filter{ArrayOf: idC, Queues: []string{"x"}}, []string{idC + ":1", idC + ":0"}},
+	} {
+		_, client := listing(t)
+		jobs, err := collect(client.List(t.Context(), c.filter))
+		var got []string
+		for _, job := range jobs {
+			got = append(got, *job.JobId)
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" || err != nil {
+			t.Errorf("%s: %s %v", c.name, diff, err)
+		}
+	}
+}
+
+func TestQueues(t *testing.T) {
+	_, c := listing(t)
+	got, err := c.Queues(t.Context())
+	if err != nil || len(got) != 2 || *got[1].JobQueueName != "gpu" {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
+func TestListRefused(t *testing.T) {
+	f, c := listing(t)
+	f.faults["ListJobs"] = times(9, says(403, "AccessDeniedException", `{"message":"no"}`))
+	_, err := collect(c.List(t.Context(), Filter{}))
+	if e, ok := errors.AsType[*RefusedError](err); !ok || e.Code() != "AccessDeniedException" {
+		t.Error(err)
+	}
+}
+
+func TestResolve(t *testing.T) {
+	for _, c := range []struct{ word, want, err string }{
+		{idA, idA, ""},
+		{idA + ":17", idA + ":17", ""},
+		{idA + "#0", idA + "#0", ""},
+		{"arn:aws:batch:us-east-1:123456789012:job/" + idB + ":2", idB + ":2", ""},
+		{"bbbb", idC, ""},
+		{"bbbb3333:1", idC + ":1", ""},
+		{"aaaa1111-0000", idA, ""},
+		{"train", idB, ""},
+		{"train:0", idB + ":0", ""},
+		{"Train", idC, ""},
+		{"aaaa", "", "fits 2 jobs, write more of it:\n  " + idA + "  train  RUNNING\n  " + idB + "  train  FAILED"},
+		{"bbb", "", "no job has the id or the name bbb"},
+		{"trian", "", "did you mean Train?"},
+		{"nothing-like-it", "", "batchctl list"},
+		{"arn:aws:batch:us-east-1:123456789012:job-queue/cpu", "", "no job has"},
+		{"", "", "no job has"},
+	} {
+		_, client := listing(t)
+		got, err := client.Resolve(t.Context(), c.word, nil)
+		if got != c.want || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
+			t.Errorf("Resolve(%q) = %q, %v, want %q %s", c.word, got, err, c.want, c.err)
+		}
+	}
+}
+
+func TestResolveFromTheLedger(t *testing.T) {
+	f, c := listing(t)
+	c.Ledger = &Ledger{Dir: t.TempDir(), Target: "local"}
+	ledger := []Entry{
+		{Name: "prepare", ID: "cccc0000-0000-4000-8000-000000000001"},
+		{Name: "prepare", ID: "cccc1111-0000-4000-8000-000000000002"},
+		{Name: "prepare", ID: "dddd1111-0000-4000-8000-000000000003", Target: "aws"},
+	}
+	if err := c.Ledger.Append(ledger...); err != nil {
+		t.Fatal(err)
+	}
+	for word, want := range map[string]string{"prepare": ledger[1].ID, "cccc0": ledger[0].ID, "prepare:2": ledger[1].ID + ":2"} {
+		if got, err := c.Resolve(t.Context(), word, nil); got != want || err != nil {
+			t.Errorf("Resolve(%s) = %s, %v, want %s", word, got, err, want)
+		}
+	}
+	if len(f.calls) > 0 {
+		t.Errorf("the service was asked: %v", f.calls)
+	}
+	f.jobs[ledger[1].ID] = life("prepare", stage{0, "RUNNING", ""})
+	_, err := c.Resolve(t.Context(), "cccc", nil)
+	if e, ok := errors.AsType[*AmbiguousIDError](err); !ok || e.Jobs[1].Status != "RUNNING" {
+		t.Error(err)
+	}
+	if got, err := c.Resolve(t.Context(), "bbbb", nil); got != idC || err != nil {
+		t.Errorf("not in the ledger: %s, %v", got, err)
+	}
+	if got, err := c.Resolve(t.Context(), "dddd", nil); err == nil {
+		t.Errorf("another target's job was found: %s", got)
+	}
+}
+
+func TestShortID(t *testing.T) {
+	for in, want := range map[string]string{idA: "aaaa1111", idA + ":3": "aaaa1111:3", idA + "#0": "aaaa1111#0", "x": "x", "": ""} {
+		if got := ShortID(in); got != want {
+			t.Errorf("ShortID(%q) = %q, want %q", in, got, want)
+		}
+	}
+}

@@ -1,0 +1,231 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+	"github.com/google/go-cmp/cmp"
+)
+
+func written(lines ...string) func(time.Duration) []string {
+	return func(time.Duration) []string { return lines }
+}
+
+// growing writes a line each second, n in all, from a moment on.
+func growing(prefix string, from time.Duration, n int) func(time.Duration) []string {
+	return func(elapsed time.Duration) (lines []string) {
+		for i := range min(n, int((elapsed-from)/time.Second)) {
+			lines = append(lines, fmt.Sprint(prefix, i))
+		}
+		return lines
+	}
+}
+
+func attempt(stream string) types.AttemptDetail {
+	return types.AttemptDetail{Container: &types.AttemptContainerDetail{LogStreamName: &stream}}
+}
+
+// withLogs gives every state of a job the stream of its container.
+func withLogs(stream string, state func(time.Duration) *types.JobDetail) func(time.Duration) *types.JobDetail {
+	return func(d time.Duration) *types.JobDetail {
+		job := state(d)
+		if job != nil && job.Status != types.JobStatusRunnable {
+			job.Container = &types.ContainerDetail{LogStreamName: &stream}
+		}
+		return job
+	}
+}
+
+func texts(ctx context.Context, c *Client, follow bool) (all []string, err error) {
+	for l, err := range c.Logs(ctx, "1", follow) {
+		if err != nil {
+			return all, err
+		}
+		all = append(all, l.Text)
+	}
+	return all, nil
+}
+
+func TestLogs(t *testing.T) {
+	f, c := newFake(t)
+	f.jobs["1"] = withLogs("s", life("a", stage{0, "RUNNING", ""}))
+	f.events["s"] = written("one", "two\n", "three\nfour\r\n", "", "five")
+	got, err := collect(c.Logs(t.Context(), "1", false))
+	var want []Line
+	for i, text := range []string{"one", "two", "three\nfour", "", "five"} {
+		want = append(want, Line{Time: time.UnixMilli(int64(i)), Text: text, Stream: "s"})
+	}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Error(diff, err)
+	}
+	if f.groups[0] != "/aws/batch/job" {
+		t.Errorf("group %s", f.groups[0])
+	}
+}
+
+func TestLogsFollow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, c := newFake(t)
+		f.jobs["1"] = withLogs("s", life("a", stage{10 * time.Second, "RUNNABLE", ""}, stage{20 * time.Second, "RUNNING", ""},
+			stage{40 * time.Second, "SUCCEEDED", ""}))
+		f.events["s"] = growing("line ", 22*time.Second, 20) // the last come after the end
+		got, err := texts(t.Context(), c, true)
+		if err != nil || len(got) < 18 {
+			t.Errorf("%d lines: %q, %v", len(got), got, err)
+		}
+		for i, l := range got {
+			if want := fmt.Sprint("line ", i); l != want {
+				t.Errorf("got %s, want %s", l, want)
+			}
+		}
+	})
+}
+
+// TestLogsFollowRetries: each new attempt is read after the one before, also one
+// that came and went between two looks; an attempt before the first look is not.
+func TestLogsFollowRetries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, c := newFake(t)
+		f.jobs["1"] = func(d time.Duration) *types.JobDetail {
+			job := &types.JobDetail{JobName: aws.String("a"), Status: types.JobStatusRunning, Attempts: []types.AttemptDetail{attempt("s0")}}
+			switch {
+			case d < 30*time.Second:
+				job.Container = &types.ContainerDetail{LogStreamName: aws.String("s1")}
+			case d < time.Minute:
+				job.Attempts = append(job.Attempts, attempt("s1"), attempt("s2"))
+				job.Container = &types.ContainerDetail{LogStreamName: aws.String("s3")}
+			default:
+				job.Attempts = append(job.Attempts, attempt("s1"), attempt("s2"), attempt("s3"))
+				job.Container = &types.ContainerDetail{LogStreamName: aws.String("s3")}
+				job.Status = types.JobStatusFailed
+			}
+			return job
+		}
+		for _, s := range []string{"s0", "s1", "s2", "s3"} {
+			f.events[s] = written(s+" begins", s+" ends")
+		}
+		got, err := texts(t.Context(), c, true)
+		want := "s1 begins,s1 ends,s2 begins,s2 ends,s3 begins,s3 ends"
+		if strings.Join(got, ",") != want || err != nil {
+			t.Errorf("%q, %v", got, err)
+		}
+		if asked := strings.Join(f.asked, " "); strings.LastIndex(asked, "s1") > strings.Index(asked, "s3") {
+			t.Errorf("s1 was asked for after its end: %s", asked)
+		}
+	})
+}
+
+// TestLogsDrained: lines that arrive after the end of the job are read as long
+// as each look brings some.
+func TestLogsDrained(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, c := newFake(t)
+		f.jobs["1"] = withLogs("s", life("a", stage{0, "SUCCEEDED", ""}))
+		f.events["s"] = func(elapsed time.Duration) []string {
+			if elapsed == 0 {
+				return []string{"one"}
+			}
+			return []string{"one", "two"}
+		}
+		got, err := texts(t.Context(), c, true)
+		if diff := cmp.Diff([]string{"one", "two"}, got); diff != "" || err != nil {
+			t.Error(diff, err)
+		}
+	})
+}
+
+func TestLogsOfContainersAndGroups(t *testing.T) {
+	f, c := newFake(t)
+	logTo := func(group string) *types.LogConfiguration {
+		return &types.LogConfiguration{LogDriver: types.LogDriverAwslogs, Options: map[string]string{"awslogs-group": group}}
+	}
+	f.jobs["1"] = func(time.Duration) *types.JobDetail {
+		return &types.JobDetail{JobName: aws.String("a"), Status: types.JobStatusRunning, EcsProperties: &types.EcsPropertiesDetail{
+			TaskProperties: []types.EcsTaskDetails{{Containers: []types.TaskContainerDetails{
+				{Name: aws.String("main"), LogStreamName: aws.String("m"), LogConfiguration: logTo("mine")},
+				{Name: aws.String("side"), LogStreamName: aws.String("s")},
+			}}}}}
+	}
+	f.events["m"], f.events["s"] = written("main"), written("side")
+	got, err := texts(t.Context(), c, false)
+	if diff := cmp.Diff([]string{"main", "side"}, got); diff != "" || err != nil {
+		t.Error(diff, err)
+	}
+	if diff := cmp.Diff([]string{"mine", "mine", "/aws/batch/job", "/aws/batch/job"}, f.groups); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestLogsElsewhere(t *testing.T) {
+	for _, c := range []struct {
+		job  types.JobDetail
+		want string
+	}{
+		{types.JobDetail{ArrayProperties: &types.ArrayPropertiesDetail{Size: aws.Int32(2)}}, "name one: 1:0"},
+		{types.JobDetail{NodeProperties: &types.NodeProperties{}}, "name one: 1#0"},
+		{types.JobDetail{EksProperties: &types.EksPropertiesDetail{}}, "kubectl logs"},
+		{types.JobDetail{Container: &types.ContainerDetail{LogConfiguration: &types.LogConfiguration{LogDriver: "splunk"}}}, "driver splunk"},
+	} {
+		f, client := newFake(t)
+		f.jobs["1"] = func(time.Duration) *types.JobDetail { job := c.job; job.JobName = aws.String("a"); return &job }
+		if got, err := texts(t.Context(), client, true); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q, %v, want %s", got, err, c.want)
+		}
+	}
+}
+
+// TestLogsNeverWritten: a job that ended without a stream has no log, and that
+// is no error.
+func TestLogsNeverWritten(t *testing.T) {
+	for _, stream := range []string{"", "gone"} {
+		f, c := newFake(t)
+		f.jobs["1"] = withLogs(stream, life("a", stage{0, "FAILED", "image not found"}))
+		if got, err := texts(t.Context(), c, true); len(got) > 0 || err != nil {
+			t.Error(got, err)
+		}
+	}
+}
+
+func TestLogsFollowThroughFaults(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, c := newFake(t)
+		f.jobs["1"] = withLogs("s", life("a", stage{0, "RUNNING", ""}, stage{time.Minute, "SUCCEEDED", ""}))
+		f.events["s"] = growing("", 0, 50)
+		f.faults["GetLogEvents"] = times(10, says(400, "ThrottlingException", `{"__type":"ThrottlingException","message":"Rate exceeded"}`))
+		got, err := texts(t.Context(), c, true)
+		if len(got) != 50 || got[49] != "49" || err != nil {
+			t.Errorf("%q, %v", got, err)
+		}
+	})
+}
+
+func TestLogsMissingJob(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, c := newFake(t)
+		for _, follow := range []bool{false, true} {
+			_, err := texts(t.Context(), c, follow)
+			if _, ok := errors.AsType[*MissingError](err); !ok || (time.Since(f.start) >= settleTime) != follow {
+				t.Errorf("follow %v: %v after %v", follow, err, time.Since(f.start))
+			}
+		}
+	})
+}
+
+func TestLogsBreak(t *testing.T) {
+	f, c := newFake(t)
+	f.jobs["1"] = withLogs("s", life("a", stage{0, "RUNNING", ""}))
+	f.events["s"] = written("one", "two", "three")
+	for range c.Logs(t.Context(), "1", true) {
+		break
+	}
+	if n := f.count("GetLogEvents"); n != 1 {
+		t.Errorf("%d calls after break", n)
+	}
+}

@@ -1,0 +1,192 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+)
+
+// shortLen is how much of a job id is shown: 8 hex digits tell tens of thousands
+// of jobs apart.
+const shortLen = 8
+
+var (
+	fullID  = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}([:#][0-9]+)?$`)
+	shortID = regexp.MustCompile(`^[0-9a-f]{4,8}(-[0-9a-f-]*)?$`)
+)
+
+// ShortID is the first 8 characters of a job id, with the index of an array
+// child (:3) or a node (#0) kept.
+func ShortID(id string) string {
+	base, suffix := splitIndex(id)
+	return base[:min(len(base), shortLen)] + suffix
+}
+
+// splitIndex parts `train:3` into `train` and `:3`.
+func splitIndex(word string) (base, suffix string) {
+	if i := strings.IndexAny(word, ":#"); i >= 0 {
+		return word[:i], word[i:]
+	}
+	return word, ""
+}
+
+// AmbiguousIDError is a short id that several jobs share.
+type AmbiguousIDError struct {
+	Word string
+	Jobs []types.JobSummary
+}
+
+func (e *AmbiguousIDError) Error() string {
+	lines := []string{fmt.Sprintf("job id %s fits %d jobs, write more of it:", e.Word, len(e.Jobs))}
+	for _, job := range e.Jobs {
+		lines = append(lines, fmt.Sprintf("  %s  %s  %s", aws.ToString(job.JobId), aws.ToString(job.JobName), job.Status))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// NoSuchJobError is a word that names no job. Near is the closest name there is.
+type NoSuchJobError struct{ Word, Near string }
+
+func (e *NoSuchJobError) Error() string {
+	if e.Near != "" {
+		return fmt.Sprintf("no job has the id or the name %s, did you mean %s?", e.Word, e.Near)
+	}
+	return fmt.Sprintf("no job has the id or the name %s; see what there is: batchctl list", e.Word)
+}
+
+// Resolve returns the job id that a word stands for: a full id or a job's ARN,
+// the first four or more digits of an id, or a name, which stands for the newest
+// job of that name. An index may follow: `train:3`. The ledger is asked first,
+// then the service; no queues stands for all.
+func (c *Client) Resolve(ctx context.Context, word string, queues []string) (string, error) {
+	if strings.HasPrefix(word, "arn:") {
+		_, word, _ = strings.Cut(word, "job/")
+	}
+	if fullID.MatchString(word) {
+		return word, nil
+	}
+	base, suffix := splitIndex(word)
+	if base == "" {
+		return "", &NoSuchJobError{Word: word}
+	}
+	find := finder{word: base}
+	if err := c.findInLedger(&find); err != nil {
+		return "", err
+	}
+	if len(find.byID)+len(find.byName) == 0 {
+		if err := c.findAtService(ctx, &find, queues); err != nil {
+			return "", err
+		}
+	}
+	id, err := find.result()
+	if e, ok := errors.AsType[*AmbiguousIDError](err); ok {
+		c.addStatus(ctx, e.Jobs)
+	}
+	if err != nil {
+		return "", err
+	}
+	return id + suffix, nil
+}
+
+// finder gathers the jobs that a word may stand for.
+type finder struct {
+	word   string
+	byID   []types.JobSummary
+	byName []types.JobSummary
+	names  []string // all that were met
+}
+
+func (f *finder) see(job types.JobSummary) {
+	name := aws.ToString(job.JobName)
+	f.names = append(f.names, name)
+	if shortID.MatchString(f.word) && strings.HasPrefix(aws.ToString(job.JobId), f.word) {
+		f.byID = append(f.byID, job)
+	}
+	if name == f.word {
+		f.byName = append(f.byName, job)
+	}
+}
+
+func (f *finder) result() (string, error) {
+	switch {
+	case len(f.byID) == 1:
+		return aws.ToString(f.byID[0].JobId), nil
+	case len(f.byID) > 1:
+		return "", &AmbiguousIDError{f.word, f.byID}
+	case len(f.byName) > 0:
+		newest := f.byName[0]
+		for _, job := range f.byName {
+			if aws.ToInt64(job.CreatedAt) >= aws.ToInt64(newest.CreatedAt) {
+				newest = job
+			}
+		}
+		return aws.ToString(newest.JobId), nil
+	}
+	return "", &NoSuchJobError{f.word, diag.Near(f.word, slices.Values(f.names))}
+}
+
+// findInLedger looks at the jobs of this target. Damaged lines do not matter
+// here: what they hid is found at the service.
+func (c *Client) findInLedger(f *finder) error {
+	if c.Ledger == nil {
+		return nil
+	}
+	entries, err := c.Ledger.Entries()
+	if _, damaged := errors.AsType[*DamageError](err); err != nil && !damaged {
+		return err
+	}
+	for _, e := range entries {
+		if e.Target == c.Ledger.Target {
+			f.see(types.JobSummary{JobId: &e.ID, JobName: &e.Name, CreatedAt: aws.Int64(e.Time.UnixMilli())})
+		}
+	}
+	return nil
+}
+
+// findAtService asks for the name, which the service can filter by, and when
+// that finds nothing goes through all jobs.
+func (c *Client) findAtService(ctx context.Context, f *finder, queues []string) error {
+	for _, filter := range []Filter{{Queues: queues, Name: f.word}, {Queues: queues}} {
+		if filter.Name != "" && shortID.MatchString(f.word) {
+			continue // ids cannot be filtered by
+		}
+		for job, err := range c.List(ctx, filter) {
+			if err != nil {
+				return err
+			}
+			f.see(job)
+		}
+		if len(f.byName) > 0 {
+			break
+		}
+	}
+	return nil
+}
+
+// addStatus completes candidates from the ledger, as far as the service knows
+// them; the error to be shown is another one.
+func (c *Client) addStatus(ctx context.Context, jobs []types.JobSummary) {
+	var ids []string
+	for _, job := range jobs {
+		if job.Status == "" {
+			ids = append(ids, aws.ToString(job.JobId))
+		}
+	}
+	details, err := c.describe(ctx, ids)
+	if err != nil {
+		return
+	}
+	for i, job := range jobs {
+		if job.Status == "" {
+			jobs[i].Status = details[aws.ToString(job.JobId)].Status
+		}
+	}
+}

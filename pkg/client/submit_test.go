@@ -1,0 +1,306 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/batchctl/batchctl/pkg/plan"
+	"github.com/batchctl/batchctl/pkg/spec"
+)
+
+func job(name, image string, after ...spec.Dependency) *plan.Job {
+	return &plan.Job{Name: name, After: after,
+		Register: &batch.RegisterJobDefinitionInput{JobDefinitionName: aws.String(name), Type: types.JobDefinitionTypeContainer,
+			ContainerProperties: &types.ContainerProperties{Image: &image}},
+		Submit: &batch.SubmitJobInput{JobName: aws.String(name), JobQueue: aws.String("cpu"), JobDefinition: aws.String(name)}}
+}
+
+func planOf(jobs ...*plan.Job) *plan.Plan { return &plan.Plan{Name: "test", Jobs: jobs} }
+
+const definitionARN = "arn:aws:batch:us-east-1:123456789012:job-definition/"
+
+func TestSubmitRegistersOnce(t *testing.T) {
+	f, c := newFake(t)
+	for i, step := range []struct{ image, want string }{
+		{"a", "train:1"}, {"a", "train:1"}, {"b", "train:2"}, {"a", "train:1"}, {"b", "train:2"},
+	} {
+		got, err := c.Submit(t.Context(), planOf(job("train", step.image)))
+		if err != nil || got[0].Definition != definitionARN+step.want {
+			t.Fatalf("step %d: %+v, %v, want %s", i, got, err, step.want)
+		}
+		if sent := *f.submitted[i].JobDefinition; sent != definitionARN+step.want {
+			t.Errorf("step %d: submitted with %s", i, sent)
+		}
+	}
+	if n := f.count("RegisterJobDefinition"); n != 2 {
+		t.Errorf("%d registrations, want 2", n)
+	}
+	if tag := f.definitions[0].Tags[ContentTag]; len(tag) != 32 {
+		t.Errorf("content tag %q", tag)
+	}
+}
+
+func TestSubmitTakesTheNewestEqualRevision(t *testing.T) {
+	f, c := newFake(t)
+	j := job("train", "a")
+	if _, err := c.Submit(t.Context(), planOf(j)); err != nil {
+		t.Fatal(err)
+	}
+	again := f.definitions[0]
+	again.Revision, again.JobDefinitionArn = aws.Int32(7), aws.String(definitionARN+"train:7")
+	gone := again
+	gone.Revision, gone.JobDefinitionArn, gone.Status = aws.Int32(9), aws.String(definitionARN+"train:9"), aws.String("INACTIVE")
+	f.definitions = append([]types.JobDefinition{again, gone}, f.definitions...)
+	got, err := c.Submit(t.Context(), planOf(j))
+	if err != nil || got[0].Definition != definitionARN+"train:7" {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+func TestSubmitWithFullTags(t *testing.T) {
+	f, c := newFake(t)
+	j := job("train", "a")
+	j.Register.Tags = map[string]string{}
+	for i := range 50 {
+		j.Register.Tags[testID(i)] = "x"
+	}
+	if _, err := c.Submit(t.Context(), planOf(j)); err != nil || len(f.definitions[0].Tags) != 50 {
+		t.Errorf("%d tags, %v", len(f.definitions[0].Tags), err)
+	}
+}
+
+func TestSubmitWorkflow(t *testing.T) {
+	f, c := newFake(t)
+	prepare := job("prepare", "a")
+	array := job("array", "a", spec.Dependency{Job: "prepare"})
+	array.Submit.ArrayProperties = &types.ArrayProperties{Size: aws.Int32(3)}
+	array.Submit.DependsOn = []types.JobDependency{{JobId: aws.String("elsewhere")}}
+	second := job("second", "a", spec.Dependency{Job: "array", Type: "N_TO_N"}, spec.Dependency{Job: "prepare"})
+	second.Register, second.Submit.JobDefinition = nil, aws.String("registered:4")
+	alone := job("alone", "a")
+	alone.Submit = nil
+
+	got, err := c.Submit(t.Context(), planOf(prepare, array, second, alone))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []Submitted{
+		{Name: "prepare", ID: testID(1), Queue: "cpu", Definition: definitionARN + "prepare:1"},
+		{Name: "array", ID: testID(2), Queue: "cpu", Definition: definitionARN + "array:1", ArraySize: 3},
+		{Name: "second", ID: testID(3), Queue: "cpu", Definition: "registered:4"},
+		{Name: "alone", Definition: definitionARN + "alone:1"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	var depends []string
+	for _, d := range append(f.submitted[1].DependsOn, f.submitted[2].DependsOn...) {
+		depends = append(depends, strings.TrimSpace(*d.JobId+" "+string(d.Type)))
+	}
+	if diff := cmp.Diff([]string{"elsewhere", testID(1), testID(2) + " N_TO_N", testID(1)}, depends); diff != "" {
+		t.Error(diff)
+	}
+	if len(array.Submit.DependsOn) != 1 || *array.Submit.JobDefinition != "array" || array.Register.Tags != nil {
+		t.Error("the plan was changed")
+	}
+}
+
+func TestSubmitOutOfOrder(t *testing.T) {
+	_, c := newFake(t)
+	_, err := c.Submit(t.Context(), planOf(job("b", "x", spec.Dependency{Job: "a"}), job("a", "x")))
+	if err == nil || !strings.Contains(err.Error(), "depends on a") {
+		t.Error(err)
+	}
+}
+
+// TestSubmitFaults: whatever happens, at most one job comes of one submission,
+// and the error says which it was.
+func TestSubmitFaults(t *testing.T) {
+	type refused = *RefusedError
+	type unreachable = *UnreachableError
+	type ambiguous = *AmbiguousError
+	is := func(err error, want any) bool {
+		switch want.(type) {
+		case refused:
+			_, ok := errors.AsType[refused](err)
+			return ok
+		case unreachable:
+			_, ok := errors.AsType[unreachable](err)
+			return ok
+		case ambiguous:
+			_, ok := errors.AsType[ambiguous](err)
+			return ok
+		}
+		return err == nil
+	}
+	notFound := says(400, "ClientException", `{"message":"JobDefinition train:1 not found"}`)
+	for _, c := range []struct {
+		name            string
+		faults          []fault
+		want            any
+		text            string
+		calls, accepted int
+	}{
+		{"fine", nil, nil, "", 1, 1},
+		{"connection refused", times(9, refusedConnection), unreachable(nil), "nothing was sent: connect: connection refused", 1, 0},
+		{"plain HTTP behind https", times(9, plainHTTP), unreachable(nil), "nothing was sent", 1, 0},
+		{"no such host", times(9, noSuchHost), unreachable(nil), "no such host", 1, 0},
+		{"EOF", times(9, lostEOF), ambiguous(nil), "batchctl list --name train", 1, 1},
+		{"reset", times(9, lostReset), ambiguous(nil), "connection reset", 1, 1},
+		{"truncated", times(9, lostTruncated), ambiguous(nil), "may have been accepted", 1, 1},
+		{"200 without an id", times(9, lostEmpty), ambiguous(nil), "no job id", 1, 1},
+		{"500", times(9, lostStatus(500, "ServerException", `{"message":"oops"}`)), ambiguous(nil), "ServerException: oops", 1, 1},
+		{"502 HTML", times(9, lostStatus(502, "", `<html>`)), ambiguous(nil), "no clear answer", 1, 1},
+		{"503", times(9, lostStatus(503, "ServiceUnavailable", `{}`)), ambiguous(nil), "ServiceUnavailable", 1, 1},
+		{"throttling code with 503", times(9, lostStatus(503, "SlowDown", `{}`)), ambiguous(nil), "no clear answer", 1, 1},
+		{"403 of a proxy", times(9, lostStatus(403, "", `<html>`)), ambiguous(nil), "no clear answer (HTTP 403 Forbidden, in no form that AWS answers in)", 1, 1},
+		{"408 without a name", times(9, lostStatus(408, "", `{}`)), ambiguous(nil), "no clear answer", 1, 1},
+		{"refused", times(9, says(400, "ClientException", `{"message":"no queue"}`)), refused(nil), "refused: ClientException: no queue", 1, 0},
+		{"expired", times(9, says(403, "ExpiredTokenException", `{"message":"old"}`)), refused(nil), "new credentials", 1, 0},
+		{"throttled for a while", times(5, throttle()), nil, "", 6, 1},
+		{"throttled for ever", times(99, throttle()), refused(nil), "busy", 8, 0},
+		{"throttled, then lost", []fault{throttle(), lostEOF}, ambiguous(nil), "EOF", 2, 1},
+		{"definition not visible yet", times(3, notFound), nil, "", 4, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f, client := newFake(t)
+				f.faults["SubmitJob"] = c.faults
+				got, err := client.Submit(t.Context(), planOf(job("train", "a")))
+				if !is(err, c.want) || err != nil && !strings.Contains(err.Error(), c.text) {
+					t.Errorf("got %T: %v, want %T with %q", err, err, c.want, c.text)
+				}
+				if n := f.count("SubmitJob"); n != c.calls || len(f.submitted) != c.accepted {
+					t.Errorf("%d calls, %d accepted, want %d, %d", n, len(f.submitted), c.calls, c.accepted)
+				}
+				if (err == nil) != (len(got) == 1) {
+					t.Errorf("%d jobs returned with error %v", len(got), err)
+				}
+			})
+		})
+	}
+}
+
+func TestSubmitDoesNotWaitForAnOldDefinition(t *testing.T) {
+	f, c := newFake(t)
+	f.faults["SubmitJob"] = times(9, says(400, "ClientException", `{"message":"JobDefinition gone not found"}`))
+	j := job("train", "a")
+	j.Register = nil
+	if _, err := c.Submit(t.Context(), planOf(j)); err == nil || f.count("SubmitJob") != 1 {
+		t.Errorf("%d calls, %v", f.count("SubmitJob"), err)
+	}
+}
+
+func TestSubmitPartly(t *testing.T) {
+	f, c := newFake(t)
+	f.faults["SubmitJob"] = []fault{func(serve func() *http.Response) (*http.Response, error) { return serve(), nil }, lostEOF}
+	got, err := c.Submit(t.Context(), planOf(job("a", "x"), job("b", "x"), job("c", "x")))
+	if e, ok := errors.AsType[*AmbiguousError](err); !ok || e.Job != "b" || e.Queue != "cpu" {
+		t.Error(err)
+	}
+	if len(got) != 1 || got[0].ID != testID(1) {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestSubmitWithoutCredentials(t *testing.T) {
+	f, _ := newFake(t)
+	c := New(aws.Config{Region: "us-east-1", HTTPClient: f, Credentials: aws.CredentialsProviderFunc(
+		func(context.Context) (aws.Credentials, error) { return aws.Credentials{}, errors.New("no profile") })})
+	j := job("train", "a")
+	j.Register = nil
+	_, err := c.Submit(t.Context(), planOf(j))
+	if _, ok := errors.AsType[*UnreachableError](err); !ok || !strings.Contains(err.Error(), "no profile") || len(f.calls) > 0 {
+		t.Errorf("%v after %v", err, f.calls)
+	}
+}
+
+// TestSubmitInterrupted: a call on its way is awaited, so that its id is known;
+// the next is not begun.
+func TestSubmitInterrupted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, c := newFake(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		f.faults["SubmitJob"] = []fault{func(serve func() *http.Response) (*http.Response, error) {
+			cancel()
+			time.Sleep(submitGrace - time.Second)
+			return serve(), nil
+		}}
+		j, k := job("a", "x"), job("b", "x")
+		j.Register, k.Register = nil, nil
+		got, err := c.Submit(ctx, planOf(j, k))
+		if len(got) != 1 || got[0].ID != testID(1) || !errors.Is(err, context.Canceled) {
+			t.Errorf("%+v, %v", got, err)
+		}
+		if n := f.count("SubmitJob"); n != 1 {
+			t.Errorf("%d calls", n)
+		}
+	})
+}
+
+// hang answers when the request's context ends, as a dead connection does.
+type hang struct{ *fake }
+
+func (h hang) Do(r *http.Request) (*http.Response, error) {
+	<-r.Context().Done()
+	return nil, r.Context().Err()
+}
+
+func TestSubmitGivesUpOnASilentService(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, _ := newFake(t)
+		c := New(aws.Config{Region: "us-east-1", HTTPClient: hang{f}, Credentials: aws.AnonymousCredentials{}})
+		j := job("a", "x")
+		j.Register = nil
+		start := time.Now()
+		_, err := c.Submit(t.Context(), planOf(j))
+		if _, ok := errors.AsType[*AmbiguousError](err); !ok || time.Since(start) != submitTimeout {
+			t.Errorf("%v after %v", err, time.Since(start))
+		}
+	})
+}
+
+func TestSubmitWritesTheLedger(t *testing.T) {
+	_, c := newFake(t)
+	c.Ledger = &Ledger{Dir: t.TempDir(), Target: "local"}
+	array := job("a", "x")
+	array.Submit.ArrayProperties = &types.ArrayProperties{Size: aws.Int32(3)}
+	if _, err := c.Submit(t.Context(), planOf(array)); err != nil {
+		t.Fatal(err)
+	}
+	got, err := c.Ledger.Entries()
+	want := []Entry{{Target: "local", Queue: "cpu", Name: "a", ID: testID(1), Definition: definitionARN + "a:1", ArraySize: 3}}
+	if len(got) == 1 && !got[0].Time.IsZero() {
+		want[0].Time = got[0].Time
+	}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Error(diff, err)
+	}
+}
+
+// TestSubmitWithABrokenLedger: the accepted job is returned, and nothing more is
+// submitted that could not be written down.
+func TestSubmitWithABrokenLedger(t *testing.T) {
+	f, c := newFake(t)
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.Ledger = &Ledger{Dir: filepath.Join(file, "dir"), Target: "local"}
+	got, err := c.Submit(t.Context(), planOf(job("a", "x"), job("b", "x")))
+	if len(got) != 1 || err == nil || !strings.Contains(err.Error(), testID(1)) || len(f.submitted) != 1 {
+		t.Errorf("%+v, %v, %d submitted", got, err, len(f.submitted))
+	}
+}

@@ -1,0 +1,185 @@
+package client
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"iter"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+)
+
+const (
+	// pollFirst and pollMost bound the pause between two looks at a job, unless
+	// Client.PollAtMost says otherwise. It grows while nothing changes and falls
+	// back when something does.
+	pollFirst = 250 * time.Millisecond
+	pollMost  = 5 * time.Second
+	// settleTime is how long a job may be unknown to DescribeJobs after its id
+	// was given out.
+	settleTime = time.Minute
+	// patienceTime is how long a service that has answered before may fail.
+	patienceTime = 5 * time.Minute
+)
+
+// Event is a change of a watched job.
+type Event struct {
+	Job types.JobDetail
+	// Status is the job's status, Since when it was first seen in it.
+	Status types.JobStatus
+	Since  time.Time
+	// Last is true when no watched job will change again.
+	Last bool
+}
+
+// Watch polls the jobs and yields each change of status, statusReason or array
+// summary until all are SUCCEEDED or FAILED. The first look counts as a change.
+// A failing service that has answered before is asked again for five minutes;
+// an error ends the sequence. A job that is not there is waited for one minute,
+// since DescribeJobs lags behind SubmitJob, and is then a *MissingError.
+func (c *Client) Watch(ctx context.Context, ids ...string) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		w := &watch{seen: map[string]sight{}, pending: distinct(ids), start: time.Now()}
+		pace := pace{most: c.PollAtMost}
+		for len(w.pending) > 0 {
+			jobs, err := c.describe(ctx, w.pending)
+			pause, err := pace.next(err)
+			var events []Event
+			if err == nil && jobs != nil {
+				if events, err = w.look(jobs); len(events) > 0 {
+					pause = pace.reset()
+				}
+			}
+			for _, e := range events {
+				if !yield(e, nil) {
+					return
+				}
+			}
+			if err == nil && len(w.pending) > 0 {
+				err = sleep(ctx, pause)
+			}
+			if err != nil {
+				yield(Event{}, err)
+				return
+			}
+		}
+	}
+}
+
+// watch is what is known of the watched jobs.
+type watch struct {
+	seen    map[string]sight
+	pending []string // not ended
+	start   time.Time
+}
+
+// sight is the last that was seen of a job.
+type sight struct {
+	status  types.JobStatus
+	since   time.Time
+	reason  string
+	summary map[string]int32
+	at      time.Time
+}
+
+// distinct drops repeated ids and keeps the order.
+func distinct(ids []string) []string {
+	known := map[string]bool{}
+	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
+		again := known[id]
+		known[id] = true
+		return again
+	})
+}
+
+// look takes in one answer and returns what has changed.
+func (w *watch) look(jobs map[string]types.JobDetail) (events []Event, err error) {
+	now := time.Now()
+	var pending, missing []string
+	for _, id := range w.pending {
+		job, ok := jobs[id]
+		if !ok && now.Sub(w.lastSeen(id)) > settleTime {
+			missing = append(missing, id)
+		}
+		if ok && w.changed(id, job, now) {
+			events = append(events, Event{Job: job, Status: job.Status, Since: w.seen[id].since})
+		}
+		if !ok || !Ended(job.Status) {
+			pending = append(pending, id)
+		}
+	}
+	w.pending = pending
+	if len(events) > 0 {
+		events[len(events)-1].Last = len(pending) == 0
+	}
+	if missing != nil {
+		return events, &MissingError{missing}
+	}
+	return events, nil
+}
+
+func (w *watch) lastSeen(id string) time.Time {
+	if s, ok := w.seen[id]; ok {
+		return s.at
+	}
+	return w.start
+}
+
+func (w *watch) changed(id string, job types.JobDetail, now time.Time) bool {
+	old, known := w.seen[id]
+	s := sight{status: job.Status, since: now, reason: aws.ToString(job.StatusReason), at: now}
+	if job.ArrayProperties != nil {
+		s.summary = job.ArrayProperties.StatusSummary
+	}
+	if known && old.status == s.status {
+		s.since = old.since
+	}
+	w.seen[id] = s
+	return !known || old.status != s.status || old.reason != s.reason || !maps.Equal(old.summary, s.summary)
+}
+
+// pace says when to ask again, and when to give up.
+type pace struct {
+	most         time.Duration // 0: pollMost
+	pause        time.Duration
+	served       bool      // an answer has come before
+	failingSince time.Time // zero while answers come
+}
+
+// next takes the outcome of a call. The error comes back when it is final.
+func (p *pace) next(err error) (time.Duration, error) {
+	if err == nil {
+		p.served, p.failingSince = true, time.Time{}
+		return p.grow(), nil
+	}
+	_, missing := errors.AsType[*MissingError](err)
+	if missing || refused(err) && !throttled(err) || !p.served && !answered(err) {
+		return 0, err
+	}
+	if p.failingSince.IsZero() {
+		p.failingSince = time.Now()
+	}
+	if time.Since(p.failingSince) > patienceTime {
+		return 0, err
+	}
+	return p.grow(), nil
+}
+
+func (p *pace) grow() time.Duration {
+	p.pause = min(max(p.pause*3/2, pollFirst), cmp.Or(p.most, pollMost))
+	return jitter(p.pause)
+}
+
+func (p *pace) reset() time.Duration {
+	p.pause = min(pollFirst, cmp.Or(p.most, pollMost))
+	return jitter(p.pause)
+}
+
+// jitter spreads a pause by a fifth to both sides, so that many clients do not
+// ask in step.
+func jitter(d time.Duration) time.Duration { return d*4/5 + rand.N(d*2/5) }

@@ -1,0 +1,140 @@
+package diag
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Baseline is a list of known problems that a check passes over, so that a rule
+// can be brought in before all old files are mended. It knows them by file, rule
+// and the text of the line, not by line numbers.
+type Baseline struct {
+	// counts says how many problems have a fingerprint; their n is 0.
+	counts map[fingerprint]int
+}
+
+// baselineEntry stands for count problems of a rule in lines of the same text in
+// one file.
+type baselineEntry struct {
+	File        string `json:"file"`
+	Rule        string `json:"rule"`
+	Fingerprint string `json:"fingerprint"`
+	Count       int    `json:"count"`
+}
+
+// baselineVersion changes when old fingerprints would not be found again.
+const baselineVersion = 1
+
+// ReadBaseline reads what WriteBaseline wrote. It fails for another version, for
+// members it does not know and for entries that stand for nothing.
+func ReadBaseline(r io.Reader) (*Baseline, error) {
+	var file struct {
+		Version  int             `json:"version"`
+		Problems []baselineEntry `json:"problems"`
+	}
+	dec := json.NewDecoder(r)
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&file); err != nil {
+		return nil, fmt.Errorf("read baseline: %w", err)
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("read baseline: text after its end")
+	}
+	if file.Version != baselineVersion {
+		return nil, fmt.Errorf("read baseline: version %d is not supported, want %d: write it anew", file.Version, baselineVersion)
+	}
+	counts := map[fingerprint]int{}
+	for i, e := range file.Problems {
+		if e.File == "" || e.Rule == "" || e.Fingerprint == "" || e.Count < 1 {
+			return nil, fmt.Errorf("read baseline: entry %d needs a file, a rule, a fingerprint and a count from 1", i+1)
+		}
+		counts[fingerprint{file: e.File, rule: e.Rule, hash: e.Fingerprint}] += e.Count
+	}
+	return &Baseline{counts}, nil
+}
+
+// WriteBaseline writes the problems as a baseline: JSON, one entry a line,
+// sorted, so that its changes are easy to review and to merge. The error is
+// that of w.
+func WriteBaseline(w io.Writer, l List) error {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	fmt.Fprintf(&b, "{\n  \"version\": %d,\n  \"problems\": [", baselineVersion)
+	sep := "\n    "
+	for _, e := range baselineEntries(l) {
+		b.WriteString(sep)
+		if err := enc.Encode(e); err != nil {
+			return err
+		}
+		b.Truncate(b.Len() - 1) // Encode ends the line
+		sep = ",\n    "
+	}
+	b.WriteString("\n  ]\n}\n")
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// baselineEntries returns the entries that stand for the list.
+func baselineEntries(l List) []baselineEntry {
+	counts := map[fingerprint]int{}
+	for _, p := range fingerprints(l) {
+		counts[p.any()]++
+	}
+	entries := make([]baselineEntry, 0, len(counts))
+	for _, p := range slices.SortedFunc(maps.Keys(counts), compareFingerprints) {
+		entries = append(entries, baselineEntry{p.file, p.rule, p.hash, counts[p]})
+	}
+	return entries
+}
+
+// any returns what all problems have in common that only n tells apart.
+func (p fingerprint) any() fingerprint {
+	p.n = 0
+	return p
+}
+
+func compareFingerprints(a, b fingerprint) int {
+	return cmp.Or(strings.Compare(a.file, b.file), strings.Compare(a.rule, b.rule), strings.Compare(a.hash, b.hash))
+}
+
+// Filter returns the problems that the baseline does not know, in their order,
+// and how many it knows. If more problems look like an entry than it counts, the
+// last ones in the file are kept. stale names the entries, with file and rule,
+// of which fewer were found than they count: those problems are gone, and the
+// baseline should be written anew. Only entries of the checked files can be
+// stale; nil means that all files were checked.
+func (b *Baseline) Filter(l List, files []string) (kept List, known int, stale []string) {
+	left := maps.Clone(b.counts)
+	for i, p := range fingerprints(l) {
+		if p.n > b.counts[p.any()] {
+			kept = append(kept, l[i])
+			continue
+		}
+		known++
+		left[p.any()]--
+	}
+	return kept, known, b.stale(left, files)
+}
+
+// stale names the entries of checked files of which something is left.
+func (b *Baseline) stale(left map[fingerprint]int, files []string) []string {
+	checked := map[string]bool{}
+	for _, name := range files {
+		checked[Printable(slashName(name))] = true
+	}
+	var stale []string
+	for _, p := range slices.SortedFunc(maps.Keys(left), compareFingerprints) {
+		if left[p] > 0 && (files == nil || checked[p.file]) {
+			stale = append(stale, fmt.Sprintf("%s: %s (%d of %d gone)", Printable(p.file), Printable(p.rule), left[p], b.counts[p]))
+		}
+	}
+	return stale
+}

@@ -1,0 +1,137 @@
+// Package diag is a problem and its place: what is wrong, where in which text,
+// and what to do about it. It knows nothing of job files; it renders problems
+// for people and for machines.
+package diag
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Span is the half-open byte range [Start, End) of a Source's text. Byte
+// offsets are stored; lines and columns are computed only when printing.
+type Span struct{ Start, End int }
+
+// Severity says whether a problem stops the file (Error) or only deserves a
+// look (Warning).
+type Severity uint8
+
+const (
+	// Error is what AWS would refuse, or leave stuck.
+	Error Severity = iota
+	// Warning is what AWS would take, although it is rarely meant.
+	Warning
+)
+
+// String returns "error" or "warning", the words every output format uses.
+func (s Severity) String() string {
+	if s == Warning {
+		return "warning"
+	}
+	return "error"
+}
+
+// Diagnostic is one problem at one place.
+type Diagnostic struct {
+	Severity Severity
+	// Rule is the stable name of the rule that found it, such as "memory-min-4".
+	Rule string
+	// Source is the text that Span points into. It is nil for a problem that
+	// has no place in any text; such a problem prints without a position.
+	Source *Source
+	Span   Span
+	// Message says what is wrong: lower case, no full stop, one line.
+	Message string
+	// Hint says what to do about it, or is empty: "write \"2048\"".
+	Hint string
+	// Fix is the edit that mends it, where it is obvious; else nil.
+	Fix *Fix
+}
+
+// Fix is one change of a source's text that mends one problem. Its edits do not
+// overlap.
+type Fix struct {
+	// Message says what the fix does, for an editor's menu: `write "command"`.
+	Message string
+	Edits   []Edit
+}
+
+// Edit replaces the text of Span by Text. An empty span inserts.
+type Edit struct {
+	Span Span
+	Text string
+}
+
+// Error returns the short form, file:line:col: message [rule].
+func (d Diagnostic) Error() string {
+	place, message, rule := d.parts()
+	return place + message + rule
+}
+
+// parts returns the three pieces of the short form.
+func (d Diagnostic) parts() (place, message, rule string) {
+	if d.Source != nil {
+		line, col := d.Source.Position(d.Span.Start)
+		place = fmt.Sprintf("%s:%d:%d: ", Printable(d.Source.Name), line, col)
+	}
+	message = Printable(d.Message)
+	if d.Severity == Warning {
+		message = "warning: " + message
+	}
+	if d.Rule != "" {
+		rule = " [" + Printable(d.Rule) + "]"
+	}
+	return place, message, rule
+}
+
+// List is a set of problems.
+type List []Diagnostic
+
+// HasErrors reports whether the list holds a problem of severity Error.
+func (l List) HasErrors() bool {
+	return slices.ContainsFunc(l, func(d Diagnostic) bool { return d.Severity == Error })
+}
+
+// Count returns the number of errors and of warnings.
+func (l List) Count() (errors, warnings int) {
+	for _, d := range l {
+		if d.Severity == Error {
+			errors++
+		} else {
+			warnings++
+		}
+	}
+	return errors, warnings
+}
+
+// Sort orders the list by file, place, severity and rule, and drops exact
+// repetitions, so that output does not depend on the order of the rules.
+func (l *List) Sort() {
+	slices.SortStableFunc(*l, compare)
+	*l = slices.CompactFunc(*l, func(a, b Diagnostic) bool {
+		return compare(a, b) == 0 && a.Message == b.Message
+	})
+}
+
+func compare(a, b Diagnostic) int {
+	name := func(d Diagnostic) string {
+		if d.Source == nil {
+			return ""
+		}
+		return d.Source.Name
+	}
+	if c := strings.Compare(name(a), name(b)); c != 0 {
+		return c
+	}
+	if c := a.Span.Start - b.Span.Start; c != 0 {
+		return c
+	}
+	if c := a.Span.End - b.Span.End; c != 0 {
+		return c
+	}
+	if c := int(a.Severity) - int(b.Severity); c != 0 {
+		return c
+	}
+	return strings.Compare(a.Rule, b.Rule)
+}

@@ -1,0 +1,128 @@
+package diag
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mattn/go-runewidth"
+)
+
+// minWidth is what is left for the source line on a very narrow terminal.
+const minWidth = 20
+
+// marks is the line under a source line: what brings the carets under their
+// place, and the carets.
+type marks struct{ indent, carets string }
+
+// cell is a character as it is shown.
+type cell struct {
+	text  string
+	width int // columns; a tab counts as the most it can take
+	bytes int // in the source
+}
+
+// cellAt returns the first character of s.
+func cellAt(s string) cell {
+	if s[0] == '\t' {
+		return cell{"\t", 8, 1}
+	}
+	_, size := utf8.DecodeRuneInString(s)
+	text := Printable(s[:size])
+	return cell{text, columns(text), size}
+}
+
+// columns asks for the width in a fixed way: the library's own default follows
+// the locale, and output would differ from machine to machine.
+func columns(s string) int {
+	c := runewidth.Condition{StrictEmojiNeutral: true}
+	return c.StringWidth(s)
+}
+
+// excerpt returns the part of line n that shows the span in at most width
+// columns, and the marks to go under it. A span over several lines is marked to
+// the end of its first one.
+func (d Diagnostic) excerpt(n, width int) (string, marks) {
+	line, begin := d.Source.Line(n)
+	width = max(width, minWidth)
+	start := runeStart(line, d.Span.Start-begin)
+	end := max(start, min(d.Span.End-begin, len(line)))
+	lo, hi := window(line, start, width)
+
+	var text, indent strings.Builder
+	if lo > 0 {
+		text.WriteString("…")
+		indent.WriteString(" ")
+	}
+	carets := 0
+	for i := lo; i < hi; {
+		c := cellAt(line[i:])
+		text.WriteString(c.text)
+		switch {
+		case i >= end:
+		case i >= start && c.text == "\t":
+			carets++ // how wide the tab is shown cannot be known
+		case i >= start:
+			carets += c.width
+		case c.text == "\t":
+			indent.WriteString("\t")
+		default:
+			indent.WriteString(strings.Repeat(" ", c.width))
+		}
+		i += c.bytes
+	}
+	if hi < len(line) {
+		text.WriteString("…")
+	}
+	return text.String(), marks{indent.String(), "^" + strings.Repeat("~", max(carets, 1)-1)}
+}
+
+// runeStart moves offset i into the line and to the start of its character.
+func runeStart(line string, i int) int {
+	i = max(0, min(i, len(line)))
+	for back := 1; back < utf8.UTFMax && back <= i && i < len(line); back++ {
+		if _, size := utf8.DecodeRuneInString(line[i-back:]); size > back {
+			return i - back
+		}
+	}
+	return i
+}
+
+// window returns the part of the line around offset at that fits into width
+// columns, leaving room for an ellipsis where it cuts. It looks only at as much
+// of the line as can be shown: the line may be megabytes long.
+func window(line string, at, width int) (lo, hi int) {
+	if end := walk(line, 0, width); end == len(line) {
+		return 0, len(line)
+	}
+	room := width - 2
+	lo = walkBack(line, at, room/3)
+	hi = walk(line, lo, room)
+	if hi == len(line) {
+		lo = walkBack(line, hi, room)
+	}
+	return lo, hi
+}
+
+// walk returns the end of what fits into width columns from offset i on.
+func walk(line string, i, width int) int {
+	for i < len(line) {
+		c := cellAt(line[i:])
+		if width -= c.width; width < 0 {
+			break
+		}
+		i += c.bytes
+	}
+	return i
+}
+
+// walkBack returns the start of what fits into width columns up to offset i.
+func walkBack(line string, i, width int) int {
+	for i > 0 {
+		_, size := utf8.DecodeLastRuneInString(line[:i])
+		if width -= cellAt(line[i-size:]).width; width < 0 {
+			break
+		}
+		i -= size
+	}
+	return i
+}

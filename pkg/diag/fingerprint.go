@@ -1,0 +1,79 @@
+package diag
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// fingerprint knows a problem again after lines were added, moved or
+// reformatted elsewhere in its file.
+type fingerprint struct {
+	file string // as in a baseline: forward slashes, printable
+	rule string
+	// hash is over the rule and the text of the line without its whitespace.
+	hash string
+	// n counts the problems of the file with the same hash, from 1.
+	n int
+}
+
+// fingerprints returns the fingerprint of every problem. They do not depend on
+// the order of the list.
+func fingerprints(l List) []fingerprint {
+	order := make([]int, len(l))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int {
+		return cmp.Or(compare(l[i], l[j]), strings.Compare(l[i].Message, l[j].Message))
+	})
+	prints := make([]fingerprint, len(l))
+	seen := map[fingerprint]int{}
+	for _, i := range order {
+		p := fingerprint{file: Printable(l[i].file()), rule: Printable(l[i].ruleID())}
+		p.hash = digest(p.rule, l[i].trait())
+		seen[p]++
+		p.n = seen[p]
+		prints[i] = p
+	}
+	return prints
+}
+
+// maxTrait is the longest line, in bytes, that stands for a problem as a whole.
+const maxTrait = 200
+
+// trait returns the text by which to know the problem again: its line without
+// whitespace and the comma that comes and goes with the next member. A whole
+// file in one line would change with every edit; there it is the text of the
+// span. A problem without a source is known by its message.
+func (d Diagnostic) trait() string {
+	if d.Source == nil {
+		return d.Message
+	}
+	n, _ := d.Source.Position(d.Span.Start)
+	text, begin := d.Source.Line(n)
+	if len(text) > maxTrait {
+		start := max(0, min(d.Span.Start-begin, len(text)))
+		end := max(start, min(d.Span.End-begin, len(text)))
+		text = text[start:min(end, start+maxTrait)]
+	}
+	return strings.TrimSuffix(withoutSpace(text), ",")
+}
+
+func withoutSpace(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// digest returns 128 bits of a hash over the parts, in hex.
+func digest(parts ...string) string {
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
+	return hex.EncodeToString(sum[:16])
+}

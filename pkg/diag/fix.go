@@ -1,0 +1,90 @@
+package diag
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// Apply makes the changes of the fixes of src and returns the new text and how
+// many fixes are in it. A fix is made as a whole or not at all. One that touches
+// an edit of an earlier fix in the list is left for the next round, which checks the
+// new text first: what the first fix did may have mended it, or moved its
+// place. A fix outside the text, with edits that overlap, or that changes
+// nothing is ignored.
+func Apply(src *Source, l List) (text string, applied int) {
+	var edits []Edit
+	for _, d := range l {
+		if d.Source != src {
+			continue
+		}
+		more := d.edits()
+		if !changesText(src.Text, more) || slices.ContainsFunc(more, func(e Edit) bool { return touches(edits, e) }) {
+			continue
+		}
+		for _, e := range more {
+			at, _ := slices.BinarySearchFunc(edits, e, afterEdit)
+			edits = slices.Insert(edits, at, e)
+		}
+		applied++
+	}
+	return replace(src.Text, edits), applied
+}
+
+// edits returns the edits of the problem's fix in the order of the text, or none if
+// they do not fit it.
+func (d Diagnostic) edits() []Edit {
+	if d.Fix == nil || d.Source == nil {
+		return nil
+	}
+	edits := slices.Clone(d.Fix.Edits)
+	slices.SortStableFunc(edits, compareEdits)
+	end := 0
+	for _, e := range edits {
+		if e.Span.Start < end || e.Span.End < e.Span.Start || e.Span.End > len(d.Source.Text) {
+			return nil
+		}
+		end = e.Span.End
+	}
+	return edits
+}
+
+// changesText reports whether one of the edits changes the text.
+func changesText(text string, edits []Edit) bool {
+	return slices.ContainsFunc(edits, func(e Edit) bool { return text[e.Span.Start:e.Span.End] != e.Text })
+}
+
+func compareEdits(a, b Edit) int {
+	return cmp.Or(cmp.Compare(a.Span.Start, b.Span.Start), cmp.Compare(a.Span.End, b.Span.End))
+}
+
+// afterEdit finds the place behind the edits that are equal to e: of several
+// insertions at one place the first stays the first.
+func afterEdit(a, e Edit) int {
+	if compareEdits(a, e) <= 0 {
+		return -1
+	}
+	return 1
+}
+
+// touches reports whether e overlaps or meets one of the edits. Two insertions
+// at one place are often the same one, asked for by two rules.
+func touches(edits []Edit, e Edit) bool {
+	i, _ := slices.BinarySearchFunc(edits, e.Span.Start, func(a Edit, start int) int {
+		return a.Span.End - start
+	})
+	return i < len(edits) && edits[i].Span.Start <= e.Span.End
+}
+
+// replace makes edits that are sorted and apart.
+func replace(text string, edits []Edit) string {
+	var b strings.Builder
+	at := 0
+	for _, e := range edits {
+		b.WriteString(text[at:e.Span.Start])
+		b.WriteString(e.Text)
+		at = e.Span.End
+	}
+	b.WriteString(text[at:])
+	return b.String()
+}

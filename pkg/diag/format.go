@@ -1,0 +1,124 @@
+package diag
+
+import (
+	"io"
+	"path"
+	"path/filepath"
+)
+
+// Format is one way to write problems.
+type Format struct {
+	// Name is the word for it on the command line, such as "sarif".
+	Name string
+	// Doc says in a few words who reads it.
+	Doc string
+	// Write writes the problems in the order of the list. The error is that of w.
+	Write func(w io.Writer, l List, r Report) error
+}
+
+// Report is what a format may need besides the problems. Every format takes the
+// zero value.
+type Report struct {
+	// Tool is who found the problems; sarif names it.
+	Tool Tool
+	// Files are the names of all files that were checked; junit lists them.
+	Files []string
+	// FailOn is the mildest severity that fails the run; junit needs it.
+	FailOn Severity
+	// Text is for the text format.
+	Text TextOptions
+}
+
+// Tool describes the program that found the problems, and its rules.
+type Tool struct {
+	Name, Version string
+	// URI is the absolute address of the tool's page, or empty.
+	URI   string
+	Rules []RuleInfo
+}
+
+// RuleInfo describes one rule.
+type RuleInfo struct {
+	// ID is the name in Diagnostic.Rule.
+	ID string
+	// Doc says in one line what the rule finds.
+	Doc string
+	// Help says at length why, and what to do; empty means Doc.
+	Help     string
+	Severity Severity
+	// URI is the absolute address of the rule's page; empty means the tool's.
+	URI string
+}
+
+// Formats returns all formats, the one for people first.
+func Formats() []Format {
+	return []Format{
+		{"text", "for people", func(w io.Writer, l List, r Report) error { return WriteText(w, l, r.Text) }},
+		{"json", "for programs", func(w io.Writer, l List, _ Report) error { return WriteJSON(w, l) }},
+		{"sarif", "SARIF 2.1.0, for code scanning", func(w io.Writer, l List, r Report) error { return WriteSARIF(w, l, r.Tool) }},
+		{"junit", "test results, for CI servers", func(w io.Writer, l List, r Report) error { return writeJUnit(w, l, r.Files, r.FailOn) }},
+		{"github", "annotations of GitHub Actions", func(w io.Writer, l List, _ Report) error { return WriteGitHub(w, l) }},
+		{"gitlab", "GitLab code quality", func(w io.Writer, l List, _ Report) error { return WriteGitLab(w, l) }},
+		{"checkstyle", "Checkstyle XML, for review bots", func(w io.Writer, l List, _ Report) error { return WriteCheckstyle(w, l) }},
+	}
+}
+
+// noFile stands for the file of a problem that has none; these formats cannot
+// do without one.
+const noFile = "-"
+
+// noRule stands for the rule of a problem that has none.
+const noRule = "problem"
+
+// file returns the name of the problem's file with forward slashes.
+func (d Diagnostic) file() string {
+	if d.Source == nil {
+		return noFile
+	}
+	return slashName(d.Source.Name)
+}
+
+func slashName(name string) string {
+	if name == "" {
+		return noFile
+	}
+	return path.Clean(filepath.ToSlash(name))
+}
+
+func (d Diagnostic) ruleID() string {
+	if d.Rule == "" {
+		return noRule
+	}
+	return d.Rule
+}
+
+// advice returns message and hint in one line, for formats that have one field.
+func (d Diagnostic) advice() string {
+	if d.Hint == "" {
+		return d.Message
+	}
+	return d.Message + "; " + d.Hint
+}
+
+// region is a span in lines and columns from 1; the end is exclusive.
+type region struct {
+	StartLine   int `json:"startLine"`
+	StartColumn int `json:"startColumn"`
+	EndLine     int `json:"endLine"`
+	EndColumn   int `json:"endColumn"`
+}
+
+// region returns where the problem is; without a source, the first place there
+// can be.
+func (d Diagnostic) region() region {
+	if d.Source == nil {
+		return region{1, 1, 1, 1}
+	}
+	return d.Source.region(d.Span)
+}
+
+func (s *Source) region(span Span) (r region) {
+	r.StartLine, r.StartColumn = s.Position(span.Start)
+	r.EndLine, r.EndColumn = s.Position(max(span.Start, span.End))
+	return r
+}

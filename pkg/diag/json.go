@@ -1,0 +1,119 @@
+package diag
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// record is the JSON form of a diagnostic. Its members and their order are a
+// promise to the programs that read it.
+type record struct {
+	File      string     `json:"file"`
+	Line      int        `json:"line"`
+	Column    int        `json:"column"`
+	EndLine   int        `json:"endLine"`
+	EndColumn int        `json:"endColumn"`
+	Severity  string     `json:"severity"`
+	Rule      string     `json:"rule"`
+	Message   string     `json:"message"`
+	Hint      string     `json:"hint"`
+	Fix       *fixRecord `json:"fix,omitempty"`
+}
+
+// fixRecord is the JSON form of a fix.
+type fixRecord struct {
+	Message string       `json:"message"`
+	Edits   []editRecord `json:"edits"`
+}
+
+type editRecord struct {
+	Start     int    `json:"start"`
+	End       int    `json:"end"`
+	Line      int    `json:"line"`
+	Column    int    `json:"column"`
+	EndLine   int    `json:"endLine"`
+	EndColumn int    `json:"endColumn"`
+	Text      string `json:"text"`
+}
+
+// WriteJSON writes the problems as a JSON array of objects, [] if there are
+// none. Each has the members
+//
+//	file, line, column, endLine, endColumn, severity, rule, message, hint
+//
+// in this order, all of them always. Lines and columns count from 1, columns in
+// Unicode code points, and the end is exclusive. A problem that has no place
+// has an empty file and zeros. severity is "error" or "warning"; hint may be
+// empty. After these, a problem that can be mended has a fix with a message and
+// its edits, sorted and apart; each has the members
+//
+//	start, end, line, column, endLine, endColumn, text
+//
+// and replaces the bytes from start to before end by text. Characters that could
+// steer a terminal are written as \u escapes. The error is that of w.
+func WriteJSON(w io.Writer, l List) error {
+	records := make([]record, 0, len(l))
+	for _, d := range l {
+		r := record{Severity: d.Severity.String(), Rule: d.Rule, Message: d.Message, Hint: d.Hint}
+		if d.Source != nil {
+			r.File = d.Source.Name
+			r.Line, r.Column = d.Source.Position(d.Span.Start)
+			r.EndLine, r.EndColumn = d.Source.Position(max(d.Span.Start, d.Span.End))
+			r.Fix = d.fixRecord()
+		}
+		records = append(records, r)
+	}
+	return writeIndented(w, records)
+}
+
+func (d Diagnostic) fixRecord() *fixRecord {
+	edits := d.edits()
+	if len(edits) == 0 {
+		return nil
+	}
+	f := &fixRecord{Message: d.Fix.Message}
+	for _, e := range edits {
+		r := d.Source.region(e.Span)
+		f.Edits = append(f.Edits, editRecord{e.Span.Start, e.Span.End,
+			r.StartLine, r.StartColumn, r.EndLine, r.EndColumn, e.Text})
+	}
+	return f
+}
+
+// writeIndented writes v as JSON that no text in it can make steer a terminal.
+func writeIndented(w io.Writer, v any) error {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	_, err := w.Write(visible(b.Bytes()))
+	return err
+}
+
+// visible escapes in JSON text what does not print. Outside of strings that is
+// nothing but line ends.
+func visible(text []byte) []byte {
+	out := make([]byte, 0, len(text))
+	for len(text) > 0 {
+		r, size := utf8.DecodeRune(text)
+		switch {
+		case r == '\n' || unicode.IsPrint(r):
+			out = append(out, text[:size]...)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			out = fmt.Appendf(out, `\u%04x\u%04x`, high, low)
+		default:
+			out = fmt.Appendf(out, `\u%04x`, r)
+		}
+		text = text[size:]
+	}
+	return out
+}

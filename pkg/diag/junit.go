@@ -1,0 +1,113 @@
+package diag
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+)
+
+type junitReport struct {
+	XMLName  xml.Name     `xml:"testsuites"`
+	Tests    int          `xml:"tests,attr"`
+	Failures int          `xml:"failures,attr"`
+	Suites   []junitSuite `xml:"testsuite"`
+}
+
+type junitSuite struct {
+	Name     string      `xml:"name,attr"`
+	Tests    int         `xml:"tests,attr"`
+	Failures int         `xml:"failures,attr"`
+	Errors   int         `xml:"errors,attr"`
+	Skipped  int         `xml:"skipped,attr"`
+	Cases    []junitCase `xml:"testcase"`
+}
+
+type junitCase struct {
+	Class   string        `xml:"classname,attr"`
+	Name    string        `xml:"name,attr"`
+	Failure *junitFailure `xml:"failure"`
+	Out     *junitText    `xml:"system-out"`
+}
+
+type junitFailure struct {
+	Message string `xml:"message,attr"`
+	Type    string `xml:"type,attr"`
+	junitText
+}
+
+type junitText struct {
+	Text string `xml:",cdata"`
+}
+
+// WriteJUnit writes the problems as JUnit test results, in the form that the
+// surefire plugin writes and that Jenkins, GitLab and others read: one test
+// suite a file, with one test a rule that found something there. An error fails
+// the test; a warning passes, with its text in system-out, because it does not
+// fail the run either. files are the names of all files that were checked: one
+// without problems has one passed test. Suites are sorted by name, and no times
+// are written. The error is that of w.
+func WriteJUnit(w io.Writer, l List, files []string) error { return writeJUnit(w, l, files, Error) }
+
+// writeJUnit fails the tests of problems at least as severe as failOn.
+func writeJUnit(w io.Writer, l List, files []string, failOn Severity) error {
+	problems := map[string]List{}
+	for _, name := range files {
+		problems[Printable(slashName(name))] = nil
+	}
+	for _, d := range l {
+		name := Printable(d.file())
+		problems[name] = append(problems[name], d)
+	}
+	var report junitReport
+	for _, name := range slices.Sorted(maps.Keys(problems)) {
+		suite := newJUnitSuite(name, problems[name], failOn)
+		report.Tests += suite.Tests
+		report.Failures += suite.Failures
+		report.Suites = append(report.Suites, suite)
+	}
+	return writeXML(w, report)
+}
+
+func newJUnitSuite(name string, l List, failOn Severity) junitSuite {
+	suite := junitSuite{Name: name}
+	rules := map[string]List{}
+	for _, d := range l {
+		id := Printable(d.ruleID())
+		rules[id] = append(rules[id], d)
+	}
+	for _, rule := range slices.Sorted(maps.Keys(rules)) {
+		test := junitCase{Class: name, Name: rule}
+		if test.fill(rules[rule], failOn) {
+			suite.Failures++
+		}
+		suite.Cases = append(suite.Cases, test)
+	}
+	if len(l) == 0 {
+		suite.Cases = []junitCase{{Class: name, Name: "no problems"}}
+	}
+	suite.Tests = len(suite.Cases)
+	return suite
+}
+
+// fill writes the problems of one rule into its test and reports whether they
+// fail it.
+func (c *junitCase) fill(l List, failOn Severity) bool {
+	var text strings.Builder
+	WriteText(&text, l, TextOptions{}) // a Builder has no errors
+	body := junitText{text.String()}
+	i := slices.IndexFunc(l, func(d Diagnostic) bool { return d.Severity <= failOn })
+	if i < 0 {
+		c.Out = &body
+		return false
+	}
+	r := l[i].region()
+	c.Failure = &junitFailure{
+		Message:   fmt.Sprintf("%d:%d: %s", r.StartLine, r.StartColumn, Printable(l[i].advice())),
+		Type:      l[i].Severity.String(),
+		junitText: body,
+	}
+	return true
+}

@@ -1,0 +1,106 @@
+package diag
+
+import (
+	"iter"
+	"strings"
+	"unicode"
+)
+
+// Near returns the candidate that word was most likely meant to be, or "" if
+// none comes near enough. In this order it takes a candidate that differs only
+// in case and separators (job_name, JobName: jobName), one within a few typing
+// errors (about one for three letters, three at most), and the only one that
+// begins with the word (env: environment). Ties go to the candidate that sorts
+// first, so the order of the candidates does not matter.
+func Near(word string, candidates iter.Seq[string]) string {
+	bare := fold(word)
+	if len(bare) == 0 || len(bare) > maxNear {
+		return ""
+	}
+	var same, typo, longer string
+	least, longs := maxTypos(len(bare))+1, 0
+	for c := range candidates {
+		b := fold(c)
+		if len(b) > maxNear {
+			continue
+		}
+		if string(b) == string(bare) {
+			same = first(same, c)
+		}
+		switch n := typos(bare, b); {
+		case n >= least && (n > least || typo == ""):
+		case n < least:
+			least, typo = n, c
+		default:
+			typo = first(typo, c)
+		}
+		if len(bare) >= 3 && strings.HasPrefix(string(b), string(bare)) && c != longer {
+			longer = c
+			longs++
+		}
+	}
+	switch {
+	case same != "":
+		return same
+	case typo != "":
+		return typo
+	case longs == 1:
+		return longer
+	}
+	return ""
+}
+
+// maxNear bounds the work on hostile words; no member name comes close.
+const maxNear = 100
+
+func maxTypos(letters int) int {
+	if letters < 3 {
+		return 0
+	}
+	return min(max(letters/3, 1), 3)
+}
+
+// first returns the one that sorts first; "" is no candidate.
+func first(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return min(a, b)
+}
+
+// fold returns the letters of s in lower case without separators.
+func fold(s string) []rune {
+	var out []rune
+	for _, r := range s {
+		switch r {
+		case '-', '_', '.', ' ', ':':
+		default:
+			out = append(out, unicode.ToLower(r))
+		}
+	}
+	return out
+}
+
+// typos counts the letters to insert, drop, replace or swap with a neighbour to
+// make b of a (the optimal string alignment distance).
+func typos(a, b []rune) int {
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := range a {
+		row[0] = i + 1
+		for j := range b {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			row[j+1] = min(last[j]+cost, last[j+1]+1, row[j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
+		}
+		before, last, row = last, row, before
+	}
+	return last[len(b)]
+}

@@ -1,0 +1,58 @@
+package diag
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Printable returns s with everything that could steer a terminal, or hide in
+// it, made visible: control characters appear as \n, \t, \x1b or \u009b,
+// bidirectional marks, zero-width characters and odd spaces as \u202e, bytes that
+// are not UTF-8 as \xff. What remains is one line of printing characters and plain
+// spaces. A backslash stays as it is, so the result is for eyes, not for
+// decoding.
+func Printable(s string) string {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return escape(s, i)
+		}
+	}
+	return s
+}
+
+// escape does the work of Printable; the first n bytes of s print as they are.
+func escape(s string, n int) string {
+	var b strings.Builder
+	b.WriteString(s[:n])
+	for i := n; i < len(s); {
+		r, size := utf8.DecodeRuneInString(s[i:])
+		writeRune(&b, r, size, s[i])
+		i += size
+	}
+	return b.String()
+}
+
+// writeRune writes a rune that took size bytes, the first of them c, or its
+// visible form.
+func writeRune(b *strings.Builder, r rune, size int, c byte) {
+	switch {
+	case r == utf8.RuneError && size == 1:
+		fmt.Fprintf(b, `\x%02x`, c)
+	case unicode.IsPrint(r):
+		b.WriteRune(r)
+	case r == '\n':
+		b.WriteString(`\n`)
+	case r == '\r':
+		b.WriteString(`\r`)
+	case r == '\t':
+		b.WriteString(`\t`)
+	case r < utf8.RuneSelf:
+		fmt.Fprintf(b, `\x%02x`, r)
+	case r < 0x10000:
+		fmt.Fprintf(b, `\u%04x`, r)
+	default:
+		fmt.Fprintf(b, `\U%08x`, r)
+	}
+}

@@ -1,0 +1,60 @@
+package diag
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+)
+
+// Tally is how often one rule found something.
+type Tally struct {
+	Count    int
+	Severity Severity
+	Rule     string
+	// First is the first place in the order of the list, file:line:col, or "-".
+	First string
+}
+
+// Summary counts the problems of the list by severity and rule: errors first,
+// then what is most frequent.
+func Summary(l List) []Tally {
+	type key struct {
+		Severity
+		rule string
+	}
+	at := map[key]int{}
+	var tallies []Tally
+	for _, d := range l {
+		k := key{d.Severity, d.ruleID()}
+		i, ok := at[k]
+		if !ok {
+			place, _, _ := d.parts()
+			i = len(tallies)
+			at[k] = i
+			tallies = append(tallies, Tally{Severity: d.Severity, Rule: k.rule,
+				First: firstOf(strings.TrimSuffix(place, ": "), noFile)})
+		}
+		tallies[i].Count++
+	}
+	slices.SortStableFunc(tallies, func(a, b Tally) int {
+		return cmp.Or(cmp.Compare(a.Severity, b.Severity), cmp.Compare(b.Count, a.Count), strings.Compare(a.Rule, b.Rule))
+	})
+	return tallies
+}
+
+// WriteSummary writes the summary of the list as a table for people, with a head
+// line; nothing if there are no problems. The error is that of w.
+func WriteSummary(w io.Writer, l List) error {
+	if len(l) == 0 {
+		return nil
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "COUNT\tSEVERITY\tRULE\tFIRST")
+	for _, s := range Summary(l) {
+		fmt.Fprintf(t, "%d\t%s\t%s\t%s\n", s.Count, s.Severity, Printable(s.Rule), s.First)
+	}
+	return t.Flush()
+}

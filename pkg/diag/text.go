@@ -1,0 +1,95 @@
+package diag
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// TextOptions says how WriteText writes. The zero value is for files and pipes.
+type TextOptions struct {
+	// Color marks the parts of a diagnostic with ANSI colours.
+	Color bool
+	// Width is the number of columns a source line may take, its line number
+	// included; a longer one is cut around the problem. 0 means 200. Messages
+	// and hints are never cut.
+	Width int
+}
+
+// The SGR codes in use.
+const (
+	sgrReset  = "\x1b[0m"
+	sgrBold   = "\x1b[1m"
+	sgrRed    = "\x1b[31m"
+	sgrYellow = "\x1b[33m"
+	sgrCyan   = "\x1b[36m"
+)
+
+// WriteText writes the problems for people, in the order of the list: the
+// short form, the source line with the place underlined, the hint, and the fix
+// where the hint does not say the same.
+//
+//	job.json:7:13: memory must be at least 4 MiB [memory-min-4]
+//	  7 |   "memory": "2",
+//	    |             ^~~
+//	    = help: write "4" or more
+//
+// A problem without a source has no source line. Whatever the texts hold, the
+// only control characters that reach w are line ends, the tabs of the source
+// line, and with Color the colour codes. The error is that of w.
+func WriteText(w io.Writer, l List, o TextOptions) error {
+	p := printer{w: bufio.NewWriter(w), color: o.Color, width: o.Width}
+	if p.width <= 0 {
+		p.width = defaultWidth
+	}
+	for _, d := range l {
+		p.diagnostic(d)
+	}
+	return p.w.Flush()
+}
+
+const defaultWidth = 200
+
+type printer struct {
+	w     *bufio.Writer
+	color bool
+	width int
+}
+
+// paint returns s in the colour of the SGR code.
+func (p *printer) paint(code, s string) string {
+	if !p.color || s == "" {
+		return s
+	}
+	return code + s + sgrReset
+}
+
+func (p *printer) diagnostic(d Diagnostic) {
+	color := sgrRed
+	if d.Severity == Warning {
+		color = sgrYellow
+	}
+	place, message, rule := d.parts()
+	fmt.Fprintf(p.w, "%s%s%s\n", p.paint(sgrBold, place), p.paint(color, message), rule)
+	gutter := 1
+	if d.Source != nil {
+		line, _ := d.Source.Position(d.Span.Start)
+		number := strconv.Itoa(line)
+		gutter = len(number)
+		text, marks := d.excerpt(line, p.width-gutter-5)
+		fmt.Fprintln(p.w, strings.TrimRight(p.paint(sgrCyan, "  "+number+" |")+" "+text, " "))
+		fmt.Fprintln(p.w, p.paint(sgrCyan, strings.Repeat(" ", gutter+2)+" |")+" "+marks.indent+p.paint(color, marks.carets))
+	}
+	if d.Hint != "" {
+		p.note(gutter, "= help:", d.Hint)
+	}
+	if d.Fix != nil && !strings.Contains(d.Hint, d.Fix.Message) {
+		p.note(gutter, "= fix:", d.Fix.Message)
+	}
+}
+
+func (p *printer) note(gutter int, label, text string) {
+	fmt.Fprintf(p.w, "%s %s %s\n", strings.Repeat(" ", gutter+2), p.paint(sgrCyan, label), Printable(text))
+}

@@ -1,0 +1,199 @@
+package jsontree
+
+import (
+	"fmt"
+	"strings"
+)
+
+// closes deals with the closing bracket at tok. It returns true if the level
+// ends here, be it that the bracket belongs to an outer one.
+func (p *parser) closes(l *level) bool {
+	_, shut := l.node.Kind.brackets()
+	if l.node.Kind == Object != (p.tok.kind == closeObject) {
+		switch p.mismatch(l.node) {
+		case strayBracket:
+			p.report(p.tok.start, p.tok.end, "remove it", "%s closes nothing", p.tok.text)
+			p.advance()
+			p.forgiven = true
+			return false
+		case lostBracket:
+			p.lostBracket(l.node, p.tok.start)
+			return true
+		}
+		open, _ := l.node.Kind.brackets()
+		line, _ := p.src.Position(l.node.Span.Start)
+		p.report(p.tok.start, p.tok.end, "write "+shut, "%s cannot close the %s of line %d", p.tok.text, open, line)
+		p.mend(shut)
+	} else if l.commas > 0 && l.items == 0 {
+		p.report(l.first.start, l.last.end, "remove it", "a comma without %ss", l.node.Kind.item())
+		p.mend("")
+	} else if l.commas > 0 {
+		p.report(l.first.start, l.last.end, "remove it", "trailing %s before %s", trailing(l.first), shut)
+		p.mend("")
+	}
+	p.advance()
+	return true
+}
+
+func trailing(t token) string {
+	if t.text == "," {
+		return "comma"
+	}
+	return t.text
+}
+
+type bracketSlip uint8
+
+const (
+	wrongBracket bracketSlip = iota // ] was typed for } or the other way round
+	lostBracket                     // the closing bracket before this one is missing
+	strayBracket                    // this one is too much
+)
+
+// mismatch decides what a closing bracket of the wrong kind means for n. The
+// indentation says it where people keep one, else the brackets to come do.
+func (p *parser) mismatch(n *Node) bracketSlip {
+	kind := Array
+	if p.tok.kind == closeObject {
+		kind = Object
+	}
+	outer := -1
+	for i, o := range p.open {
+		if o.Kind == kind {
+			outer = i
+		}
+	}
+	if indent, first := p.indent(p.tok.start); first {
+		if own, _ := p.indent(n.Span.Start); own == indent {
+			return wrongBracket
+		}
+		if outer >= 0 {
+			if theirs, _ := p.indent(p.open[outer].Span.Start); theirs == indent {
+				return lostBracket
+			}
+		}
+	}
+	if p.quiet {
+		return wrongBracket
+	}
+	balance := p.balance()
+	switch {
+	case balance >= len(p.open):
+		return strayBracket
+	case balance < len(p.open)-1 && outer >= 0:
+		return lostBracket
+	}
+	return wrongBracket
+}
+
+// lostBracket reports that n lacks its own closing bracket before the one at
+// offset i.
+func (p *parser) lostBracket(n *Node, i int) {
+	open, shut := n.Kind.brackets()
+	line, _ := p.src.Position(i)
+	p.report(n.Span.Start, n.Span.Start+1, fmt.Sprintf("write %s before the %c on line %d", shut, p.text[i], line), "%s is never closed", open)
+}
+
+// lost returns the first bracket inside n whose closing bracket, going by its
+// indentation, was meant for one further out.
+func (p *parser) lost(n *Node) *Node {
+	for c := range n.Children() {
+		text := p.text[c.Span.Start:c.Span.End]
+		if c.Kind < Array || !strings.Contains(text, "\n") {
+			continue
+		}
+		if inner := p.lost(c); inner != nil {
+			return inner
+		}
+		own, _ := p.indent(c.Span.Start)
+		if shut, first := p.indent(c.Span.End - 1); first && strings.HasPrefix(own, shut) && shut != own {
+			return c
+		}
+	}
+	return nil
+}
+
+// indent returns the blanks at the start of the line of offset i, and whether
+// nothing else stands before i.
+func (p *parser) indent(i int) (blanks string, first bool) {
+	line := p.text[strings.LastIndexByte(p.text[:i], '\n')+1:]
+	rest := strings.TrimLeft(line, " \t")
+	blanks = line[:len(line)-len(rest)]
+	return blanks, len(line)-(len(p.text)-i) == len(blanks)
+}
+
+// balance returns how many more brackets close than open after tok. It looks
+// only so far, since it is asked again for every wrong bracket.
+func (p *parser) balance() int {
+	rest := p.text[p.pos:min(len(p.text), p.pos+1<<20)]
+	net, inString := 0, false
+	for i := 0; i < len(rest); i++ {
+		switch c := rest[i]; {
+		case c == '\\' && inString:
+			i++
+		case c == '"':
+			inString = !inString
+		case c == '\n':
+			inString = false
+		case inString:
+		case c == '{' || c == '[':
+			net--
+		case c == '}' || c == ']':
+			net++
+		}
+	}
+	return net
+}
+
+// unclosed reports, once, the brackets that are open at the end of the text.
+func (p *parser) unclosed(n *Node) {
+	if p.done {
+		return
+	}
+	if lost := p.lost(p.open[0]); lost != nil {
+		p.lostBracket(lost, lost.Span.End-1)
+		p.done = true
+		return
+	}
+	var shut strings.Builder
+	for i := len(p.open) - 1; i >= 0; i-- {
+		_, s := p.open[i].Kind.brackets()
+		shut.WriteString(s)
+	}
+	open, _ := n.Kind.brackets()
+	line, col := p.src.Position(len(p.text))
+	more := ""
+	if k := len(p.open) - 1; k > 0 {
+		more = fmt.Sprintf(", nor are the %d brackets around it", k)
+		if k == 1 {
+			more = ", nor is the bracket around it"
+		}
+	}
+	p.report(n.Span.Start, n.Span.Start+1, fmt.Sprintf("write %s at the end", shut.String()),
+		"%s is never closed%s: the text ends at line %d, column %d", open, more, line, col)
+	p.done = true
+}
+
+// ranOver reports whether the item at tok belongs to the bracket around l, since
+// it cannot stand in l: a member in an array, or an object in an object without
+// a name. Then l lacks its closing bracket.
+func (p *parser) ranOver(l *level) bool {
+	if l.items == 0 || l.told || len(p.open) < 2 || p.open[len(p.open)-2].Kind == l.node.Kind {
+		return false
+	}
+	if l.node.Kind == Array && !p.atName() || l.node.Kind == Object && p.tok.kind != openObject {
+		return false
+	}
+	p.forgiven = true
+	if lost := p.lost(l.node); lost != nil {
+		p.lostBracket(lost, lost.Span.End-1)
+		return true
+	}
+	open, shut := l.node.Kind.brackets()
+	next := p.tok.text
+	if p.tok.kind == str {
+		next = quoted(next)
+	}
+	p.report(l.node.Span.Start, l.node.Span.Start+1, fmt.Sprintf("write %s before %s", shut, next), "%s is never closed", open)
+	return true
+}

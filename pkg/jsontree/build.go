@@ -1,0 +1,185 @@
+package jsontree
+
+import (
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+)
+
+// Lowering builds new trees out of what the user wrote. A built node takes the
+// place of the node it comes from, so that a rule which reads the new tree
+// still points at the old text. The from node may be nil.
+
+func at(kind Kind, text string, from *Node) *Node {
+	n := &Node{Kind: kind, Text: text}
+	if from != nil {
+		n.Source, n.Span, n.Key = from.Source, from.Span, from.Key
+	}
+	return n
+}
+
+// NewObject returns an empty object that stands where from stands.
+func NewObject(from *Node) *Node { return at(Object, "", from) }
+
+// NewArray returns an empty array that stands where from stands.
+func NewArray(from *Node) *Node { return at(Array, "", from) }
+
+// NewString returns a string that stands where from stands.
+func NewString(text string, from *Node) *Node { return at(String, text, from) }
+
+// NewInt returns a number that stands where from stands.
+func NewInt(i int64, from *Node) *Node { return at(Number, strconv.FormatInt(i, 10), from) }
+
+// NewBool returns a boolean that stands where from stands.
+func NewBool(b bool, from *Node) *Node { return at(Bool, strconv.FormatBool(b), from) }
+
+// Place returns the node's source and span, for a diagnostic about its value.
+func (n *Node) Place() (*diag.Source, diag.Span) {
+	if n == nil {
+		return nil, diag.Span{}
+	}
+	return n.Source, n.Span
+}
+
+// Clone returns a deep copy that shares no node with n.
+func (n *Node) Clone() *Node {
+	if n == nil {
+		return nil
+	}
+	slab := make([]Node, 0, n.size())
+	return n.cloneInto(&slab)
+}
+
+// size is the number of nodes of the tree.
+func (n *Node) size() int {
+	size := 1
+	for c := n.first; c != nil; c = c.next {
+		size += c.size()
+	}
+	return size
+}
+
+// cloneInto takes its nodes from a slab that has room for them all.
+func (n *Node) cloneInto(slab *[]Node) *Node {
+	*slab = append(*slab, *n)
+	c := &(*slab)[len(*slab)-1]
+	c.first, c.last, c.next, c.n = nil, nil, nil, 0
+	for child := n.first; child != nil; child = child.next {
+		c.link(child.cloneInto(slab))
+	}
+	return c
+}
+
+func (n *Node) link(child *Node) {
+	if n.last == nil {
+		n.first = child
+	} else {
+		n.last.next = child
+	}
+	n.last = child
+	n.n++
+}
+
+// Append adds an element to an array. The child must not stand in another tree;
+// Clone it if it does. Appending nil does nothing.
+func (n *Node) Append(child *Node) {
+	if child != nil {
+		n.link(child)
+	}
+}
+
+// Set gives the object a member of that name, in the place of an older one of
+// the same name if there is one, else at the end. The child must not stand in
+// another tree; Clone it if it does. Setting nil does nothing.
+func (n *Node) Set(name string, child *Node) {
+	if child == nil {
+		return
+	}
+	child.Name = name
+	var prev *Node
+	for c := n.first; c != nil; prev, c = c, c.next {
+		if c.Name != name {
+			continue
+		}
+		child.next = c.next
+		if prev == nil {
+			n.first = child
+		} else {
+			prev.next = child
+		}
+		if n.last == c {
+			n.last = child
+		}
+		return
+	}
+	n.link(child)
+}
+
+// Merge lays over on top of n, both objects: members of objects are merged in
+// turn, everything else (arrays too) replaces what was there. The result shares
+// no node with either.
+func Merge(n, over *Node) *Node {
+	if !n.Is(Object) || !over.Is(Object) {
+		if over == nil {
+			return n.Clone()
+		}
+		return over.Clone()
+	}
+	out := n.Clone()
+	for m := range over.Children() {
+		out.Set(m.Name, Merge(out.Get(m.Name), m))
+	}
+	return out
+}
+
+// AppendJSON appends the node as compact JSON.
+func (n *Node) AppendJSON(dst []byte) []byte {
+	switch {
+	case n == nil || n.Kind == Null:
+		return append(dst, "null"...)
+	case n.Kind == Bool || n.Kind == Number:
+		return append(dst, n.Text...)
+	case n.Kind == String:
+		return appendString(dst, n.Text)
+	}
+	open, shut := byte('['), byte(']')
+	if n.Kind == Object {
+		open, shut = '{', '}'
+	}
+	dst = append(dst, open)
+	for c := n.first; c != nil; c = c.next {
+		if c != n.first {
+			dst = append(dst, ',')
+		}
+		if n.Kind == Object {
+			dst = append(appendString(dst, c.Name), ':')
+		}
+		dst = c.AppendJSON(dst)
+	}
+	return append(dst, shut)
+}
+
+// appendString writes s as a JSON string. Invalid UTF-8 becomes U+FFFD, as in
+// encoding/json; <, > and & stay as they are, since nothing here is HTML.
+func appendString(dst []byte, s string) []byte {
+	dst = append(dst, '"')
+	for i := 0; i < len(s); {
+		c := s[i]
+		switch {
+		case c == '"' || c == '\\':
+			dst = append(dst, '\\', c)
+		case c < 0x20 || c == 0x7f:
+			dst = append(dst, jsonEscape(c)...)
+		case c < utf8.RuneSelf:
+			dst = append(dst, c)
+		default:
+			r, size := utf8.DecodeRuneInString(s[i:])
+			dst = utf8.AppendRune(dst, r)
+			i += size
+			continue
+		}
+		i++
+	}
+	return append(dst, '"')
+}

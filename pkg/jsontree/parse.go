@@ -1,0 +1,291 @@
+package jsontree
+
+import (
+	"fmt"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+)
+
+// Limits of what Parse takes. They are far beyond any job file, and bound the
+// stack and the memory that a hostile one can ask for.
+const (
+	maxBytes  = 16 << 20
+	maxDepth  = 100
+	maxValues = 1 << 20
+	maxErrors = 50
+	maxHushed = 200 // slips inside stretches that are reported as a whole
+)
+
+// The rules under which Parse reports.
+const (
+	ruleSyntax    = "json-syntax"
+	ruleDuplicate = "json-duplicate-name"
+)
+
+// Parse reads one JSON document. Every slip is an error of its own, named and
+// with the edit that mends it, and reading goes on after it; the list is empty
+// for valid JSON (RFC 8259) without duplicate names. The node holds whatever
+// could be understood, and is nil if nothing could. Of two members of the same
+// name both stay. A byte order mark at the start is passed over.
+func Parse(src *diag.Source) (*Node, diag.List) {
+	p := &parser{src: src, text: src.Text}
+	if !p.plausible() {
+		return nil, p.list
+	}
+	p.advance()
+	root := p.value()
+	p.finish(root)
+	p.list.Sort()
+	return root, p.list
+}
+
+type parser struct {
+	src    *diag.Source
+	text   string
+	pos    int     // the first byte after tok
+	tok    token   // the token to be looked at next
+	end    int     // the end of the token before tok
+	open   []*Node // the brackets around tok, outermost first
+	slab   []Node
+	values int
+	parens int // how many ( were read as [
+	list   diag.List
+
+	fresh  bool // the last slip was reported, and is the last of the list
+	quiet  bool // tok stands in a stretch that is reported already
+	hushed int  // slips found there
+	// forgiven says that the lack of a comma before tok is part of a reported slip.
+	forgiven bool
+
+	done    bool // the rest of the text is given up
+	notUTF8 bool // the file's encoding is reported already
+}
+
+// report notes a slip. After too many it gives the file up.
+func (p *parser) report(start, end int, hint, format string, args ...any) {
+	p.add(ruleSyntax, start, end, hint, fmt.Sprintf(format, args...))
+}
+
+func (p *parser) add(rule string, start, end int, hint, message string) {
+	p.fresh = false
+	if p.done {
+		return
+	}
+	if p.quiet {
+		p.hushed++
+		if p.hushed < maxHushed {
+			return
+		}
+	}
+	d := diag.Diagnostic{Rule: rule, Source: p.src, Span: diag.Span{Start: start, End: end}, Message: message, Hint: hint}
+	if len(p.list) == maxErrors || p.quiet {
+		d.Rule, d.Message, d.Hint = ruleSyntax, "too many errors, the rest of the file was not read", "mend the others first"
+		p.stop()
+	}
+	p.list = append(p.list, d)
+	p.fresh = !p.done
+}
+
+// mend gives the slip that was just reported its edit: text in its place.
+func (p *parser) mend(text string) {
+	if !p.fresh {
+		return
+	}
+	d := &p.list[len(p.list)-1]
+	d.Fix = &diag.Fix{Message: d.Hint, Edits: []diag.Edit{{Span: d.Span, Text: text}}}
+}
+
+// whole is text as a JSON string for an edit; quoted, for messages, cuts it.
+func whole(text string) string { return string(appendString(nil, text)) }
+
+// stop gives the rest of the text up.
+func (p *parser) stop() {
+	p.done = true
+	p.pos = len(p.text)
+	p.tok.kind = eof
+}
+
+// node takes a node for the value that begins at tok.
+func (p *parser) node(kind Kind, text string) *Node {
+	if len(p.slab) == cap(p.slab) {
+		p.slab = make([]Node, 0, min(max((len(p.text)-p.pos)/32, 8), 1024))
+	}
+	p.slab = p.slab[:len(p.slab)+1]
+	n := &p.slab[len(p.slab)-1]
+	n.Kind, n.Source, n.Text = kind, p.src, text
+	n.Span = diag.Span{Start: p.tok.start, End: p.tok.end}
+	if p.values++; p.values > maxValues {
+		p.report(p.tok.start, p.tok.end, "split the file", "more than %d values", maxValues)
+		p.stop()
+	}
+	return n
+}
+
+// scalar takes tok as a value of that kind.
+func (p *parser) scalar(kind Kind, text string) *Node {
+	n := p.node(kind, text)
+	p.advance()
+	return n
+}
+
+// value reads the value at tok. It returns nil and stays where it is if there
+// is none: at a comma, a closing bracket or the end.
+func (p *parser) value() *Node {
+	for p.tok.kind == colon {
+		p.report(p.tok.start, p.tok.end, "remove it", "unexpected %s", p.tok.text)
+		p.advance()
+	}
+	switch p.tok.kind {
+	case openObject:
+		return p.container(Object)
+	case openArray:
+		return p.container(Array)
+	case str:
+		if !endsWord(p.text, p.pos) {
+			p.innerQuotes()
+		}
+		return p.scalar(String, p.tok.text)
+	case number:
+		if p.unit() {
+			return p.scalar(String, p.tok.text)
+		}
+		return p.scalar(Number, p.tok.text)
+	case word:
+		return p.word()
+	}
+	return nil
+}
+
+// container reads the object or array whose opening bracket is tok.
+func (p *parser) container(kind Kind) *Node {
+	n := p.node(kind, "")
+	if len(p.open) == maxDepth {
+		p.report(n.Span.Start, n.Span.End, "flatten the document", "nested deeper than %d levels", maxDepth)
+		p.stop()
+		return nil
+	}
+	p.open = append(p.open, n)
+	p.advance()
+	l := level{node: n}
+	for p.step(&l) {
+	}
+	p.open = p.open[:len(p.open)-1]
+	n.Span.End = max(n.Span.End, p.end)
+	return n
+}
+
+// level is an open bracket while its items are read.
+type level struct {
+	node  *Node
+	items int
+	// commas counts the commas since the last item; first and last are the
+	// outer two of them.
+	commas      int
+	first, last token
+	// told says that the items' being of the wrong form is reported.
+	told  bool
+	names map[string]*Node
+}
+
+// step reads one thing inside a bracket: a comma, an item, or the closing
+// bracket, after which it returns false.
+func (p *parser) step(l *level) bool {
+	switch p.tok.kind {
+	case eof:
+		p.unclosed(l.node)
+		return false
+	case comma:
+		if l.commas++; l.commas == 1 {
+			l.first = p.tok
+		}
+		l.last = p.tok
+		p.advance()
+		return true
+	case closeObject, closeArray:
+		return !p.closes(l)
+	}
+	if p.ranOver(l) {
+		return false
+	}
+	if !p.separated(l) {
+		return true
+	}
+	l.items++
+	l.commas, p.forgiven = 0, false
+	if l.node.Kind == Object {
+		p.member(l)
+	} else {
+		p.element(l)
+	}
+	return true
+}
+
+func (p *parser) element(l *level) {
+	if v := p.value(); v != nil {
+		l.node.link(v)
+	}
+	if p.tok.kind != colon {
+		return
+	}
+	if !l.told {
+		p.report(p.tok.start, p.tok.end, "put members into { }", "a member in an array: elements have no names")
+	}
+	l.told = true
+	p.advance()
+	p.value()
+}
+
+func (p *parser) member(l *level) {
+	key, ok := p.key()
+	if !ok || !p.colon(l, key) {
+		return
+	}
+	if p.atName() {
+		p.forgiven = true
+		p.noValue(key)
+		return
+	}
+	v := p.value()
+	if v == nil {
+		if p.tok.kind != eof {
+			p.noValue(key)
+		}
+		return
+	}
+	l.told = false
+	v.Name, v.Key = key.text, diag.Span{Start: key.start, End: key.end}
+	if first := l.find(v.Name); first != nil {
+		line, _ := p.src.Position(first.Key.Start)
+		p.add(ruleDuplicate, key.start, key.end, "keep one of the two",
+			fmt.Sprintf("%s is given twice, first on line %d", quoted(v.Name), line))
+	}
+	l.node.link(v)
+	if l.names != nil {
+		l.remember(v)
+	}
+	if p.tok.kind == colon {
+		p.report(p.tok.start, p.tok.end, "end the member with a comma first", "unexpected %s after a value", p.tok.text)
+		p.skip()
+	}
+}
+
+// find returns the member of that name. Long objects get a map, so that many
+// members do not cost the square of their number.
+func (l *level) find(name string) *Node {
+	if l.names == nil && l.node.n < 32 {
+		return l.node.Get(name)
+	}
+	if l.names == nil {
+		l.names = make(map[string]*Node, 4*l.node.n)
+		for c := range l.node.Children() {
+			l.remember(c)
+		}
+	}
+	return l.names[name]
+}
+
+func (l *level) remember(n *Node) {
+	if l.names[n.Name] == nil {
+		l.names[n.Name] = n
+	}
+}

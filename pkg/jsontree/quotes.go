@@ -1,0 +1,137 @@
+package jsontree
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+const smartQuotes = "“”„‟«»‘’‚‛‹›＂"
+
+func isQuote(r rune) bool { return r >= utf8.RuneSelf && strings.ContainsRune(smartQuotes, r) }
+
+// closing returns the quote that closes what open opens.
+func closing(open rune) rune {
+	switch open {
+	case '“', '„', '‟':
+		return '”'
+	case '‘', '‚', '‛':
+		return '’'
+	case '«':
+		return '»'
+	case '‹':
+		return '›'
+	}
+	return open
+}
+
+// closesQuote reports whether r closes a string that was opened by open. People
+// mix the smart ones freely, with each other and with the plain one.
+func closesQuote(open, r rune) bool {
+	if r == open {
+		return true
+	}
+	return isQuote(open) && (r == closing(open) || r == '"' && strings.ContainsRune("“”„‟", open))
+}
+
+// foreignString reads a string in quotes that are not JSON's.
+func (p *parser) foreignString(open rune, size int) {
+	start, before, notUTF8 := p.pos, len(p.list), p.notUTF8
+	d := decoder{p: p, start: start, pos: start + size, quote: open}
+	d.foreign()
+	p.tok = token{kind: str, start: start, end: d.pos, text: string(d.out), unclosed: d.unclosed}
+	p.pos = d.pos
+	if p.done || d.unclosed {
+		return
+	}
+	name := map[rune]string{'\'': "single quotes", '`': "backticks"}[open]
+	if name == "" {
+		name = "typographic quotes"
+	}
+	// what else is wrong inside changes with the quotes
+	p.list, p.notUTF8 = p.list[:before], notUTF8
+	p.report(start, d.pos, "write "+quoted(p.tok.text), "a string in %s", name)
+	p.mend(whole(p.tok.text))
+}
+
+// foreign reads up to the closing quote as run does, but treats a quote that
+// is followed by more text as part of it: 'it's'.
+func (d *decoder) foreign() {
+	d.run()
+	for !d.unclosed && d.quote != '`' && d.pos < len(d.p.text) && isLetter(d.p.text[d.pos]) {
+		rest := d.p.text[d.pos:]
+		i := strings.IndexAny(rest, "\n"+string(d.quote)+string(closing(d.quote)))
+		if i < 0 || rest[i] == '\n' {
+			return
+		}
+		_, size := utf8.DecodeLastRuneInString(d.p.text[:d.pos])
+		d.out = append(d.out, d.p.text[d.pos-size:d.pos]...)
+		d.run()
+	}
+}
+
+func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || c == '_' }
+
+// innerQuotes mends the string at tok, which is followed by text at once. Either
+// its closing quote was forgotten, and another string follows:
+// "train.py, "--epochs"; or it holds bare quotes: "say "hi" now".
+func (p *parser) innerQuotes() {
+	if p.tok.unclosed || p.text[p.pos-1] != '"' {
+		return
+	}
+	raw := strings.TrimRight(p.text[p.tok.start:p.pos-1], " \t")
+	if strings.HasSuffix(raw, ",") && len(raw) > 2 {
+		p.recut(p.tok.start + len(raw) - 1)
+		p.report(p.tok.start, p.tok.end, `write " at its end`, "the string is not closed")
+		return
+	}
+	at := p.pos - 1
+	for i := at + 1; i < len(p.text) && p.text[i] != '\n'; i++ {
+		if p.text[i] != '"' || !endsValue(p.text[i+1:]) || nameEnds(p.text, i+1) {
+			continue
+		}
+		p.recut(i)
+		p.pos, p.tok.end = i+1, i+1
+		p.report(at, at+1, `write \" inside a string`, `a bare " in a string`)
+		return
+	}
+}
+
+// recut makes the string at tok end at offset end.
+func (p *parser) recut(end int) {
+	p.tok.text = strings.ToValidUTF8(p.text[p.tok.start+1:end], "\ufffd")
+	p.tok.end, p.pos = end, end
+}
+
+// quoted returns s as JSON writes it, shortened if it is long.
+func quoted(s string) string { return string(appendString(nil, clip(s))) }
+
+// clip shortens what a message repeats from the text.
+func clip(s string) string {
+	const limit = 40
+	n := 0
+	for i := range s {
+		if n++; n > limit {
+			return s[:i] + "…"
+		}
+	}
+	return s
+}
+
+// mendName cuts the member name at tok where its closing quote was forgotten:
+// "name: "value".
+func (p *parser) mendName() {
+	raw := p.text[p.tok.start:p.tok.end]
+	n := strings.IndexByte(raw, ':')
+	if n < 2 {
+		return
+	}
+	if rest := strings.TrimLeft(p.text[p.pos:], " \t\r\n"); !p.tok.unclosed &&
+		(strings.TrimSpace(raw[n+1:]) != `"` || rest == "" || rest[0] == ':' || rest[0] == '=') {
+		return
+	}
+	if !p.tok.unclosed {
+		p.report(p.tok.start, p.tok.start+n, fmt.Sprintf("write %s:", quoted(raw[1:n])), "the name is not closed")
+	}
+	p.recut(p.tok.start + n)
+}

@@ -1,0 +1,193 @@
+package jsontree
+
+import "strings"
+
+func (k Kind) brackets() (open, shut string) {
+	if k == Object {
+		return "{", "}"
+	}
+	return "[", "]"
+}
+
+func (k Kind) item() string {
+	if k == Object {
+		return "member"
+	}
+	return "element"
+}
+
+// separated checks the commas before the item at tok. It returns false if there
+// is no item but a second value, and passes over that.
+func (p *parser) separated(l *level) bool {
+	switch {
+	case l.items == 0 && l.commas > 0:
+		p.report(l.first.start, l.last.end, "remove it", "a comma before the first %s", l.node.Kind.item())
+		p.mend("")
+	case l.commas > 1:
+		p.report(l.first.start, l.last.end, "remove one", "%d commas in a row", l.commas)
+		p.mend(",")
+	case l.commas == 1 && l.first.text != ",":
+		p.report(l.first.start, l.first.end, "write a comma", "%s in place of a comma", l.first.text)
+		p.mend(",")
+	case l.commas > 0 || l.items == 0 || p.forgiven:
+	case l.node.Kind == Object && !p.startsMember():
+		p.report(p.tok.start, p.tok.end, "remove it, or put the values into [ ]", "a second value for one name")
+		p.skip()
+		return false
+	default:
+		p.report(p.end, p.end, "write a comma here", "missing comma")
+		p.mend(",")
+	}
+	return true
+}
+
+// startsMember reports whether tok, which no comma precedes, looks like a name.
+func (p *parser) startsMember() bool {
+	line, _, _ := strings.Cut(p.text[p.end:p.tok.start], "\n")
+	newLine := len(line) < p.tok.start-p.end
+	return (p.tok.kind == str || p.tok.kind == word) && (newLine || p.colonFollows())
+}
+
+// key reads the member's name at tok. Where there is none it reports that,
+// passes over the member and returns false.
+func (p *parser) key() (token, bool) {
+	switch p.tok.kind {
+	case str:
+		p.mendName()
+	case word, number:
+		if !p.nameWord() {
+			return token{}, false
+		}
+	default:
+		p.report(p.tok.start, p.tok.end, `write "name": before it`, "a value without a name")
+		if p.tok.kind == colon {
+			p.advance()
+		}
+		quiet := p.quiet
+		p.quiet = true
+		p.value()
+		p.quiet = quiet
+		return token{}, false
+	}
+	key := p.tok
+	p.advance()
+	return key, true
+}
+
+// nameWord takes the word at tok as a name without quotes. Any other text gets
+// one message, and is passed over up to the next comma.
+func (p *parser) nameWord() bool {
+	half := strings.HasPrefix(p.text[p.pos:], `"`) && nameEnds(p.text, p.pos+1)
+	switch {
+	case half:
+		p.pos++
+		p.tok.end++
+		p.report(p.tok.start, p.tok.end, "write "+quoted(p.tok.text), "the name has no opening quote")
+		p.mend(whole(p.tok.text))
+	case p.colonFollows():
+		p.report(p.tok.start, p.tok.end, "write "+quoted(p.tok.text), "the name %s lacks its quotes", clip(p.tok.text))
+		p.mend(whole(p.tok.text))
+	default:
+		p.report(p.tok.start, p.tok.end, `write "name": value`, "%s is not a member", clip(p.tok.text))
+		p.skip()
+		return false
+	}
+	return true
+}
+
+// colon reads what stands between a name and its value. It returns false if
+// there is no value.
+func (p *parser) colon(l *level, key token) bool {
+	switch p.tok.kind {
+	case eof:
+		return false
+	case colon:
+		if p.tok.text != ":" {
+			p.report(p.tok.start, p.tok.end, "write a colon", "%s in place of a colon", p.tok.text)
+			p.mend(":")
+		}
+		p.advance()
+		return true
+	case comma, closeObject, closeArray:
+		if !l.told { // { "a", "b" } is one slip
+			p.report(key.start, key.end, "write "+quoted(key.text)+": and the value, or use [ ] for a list", "%s has no value", quoted(key.text))
+		}
+		l.told = true
+		return false
+	}
+	if p.atName() {
+		p.forgiven = true
+		p.noValue(key)
+		return false
+	}
+	p.report(p.end, p.end, "write a colon here", "missing colon after %s", quoted(key.text))
+	p.mend(":")
+	return true
+}
+
+func (p *parser) noValue(key token) {
+	p.report(key.start, p.end, "write a value after the colon", "%s has no value", quoted(key.text))
+}
+
+// atName reports whether tok is not a value but the next member's name.
+func (p *parser) atName() bool {
+	switch p.tok.kind {
+	case str:
+		return p.colonFollows()
+	case word:
+		// nginx:latest is a value, nginx: latest a member
+		return p.colonFollows() && p.attached(p.pos) == p.pos
+	}
+	return false
+}
+
+// colonFollows reports whether a colon stands after tok.
+func (p *parser) colonFollows() bool {
+	if p.pos < len(p.text) && (p.text[p.pos] == ',' || p.text[p.pos] == '\n') {
+		return false
+	}
+	return nameEnds(p.text, p.pos)
+}
+
+// skip passes over the rest of an item that is reported already.
+func (p *parser) skip() {
+	quiet := p.quiet
+	p.quiet = true
+	for depth := 0; p.tok.kind != eof; p.advance() {
+		switch p.tok.kind {
+		case openObject, openArray:
+			depth++
+		case closeObject, closeArray:
+			depth--
+		case comma:
+			if depth == 0 {
+				depth = -1
+			}
+		}
+		if depth < 0 {
+			break
+		}
+	}
+	p.quiet = quiet
+}
+
+// finish checks what follows the document.
+func (p *parser) finish(root *Node) {
+	start, end := p.tok.start, p.tok.end
+	switch {
+	case p.done:
+	case root == nil && p.tok.kind == eof:
+		p.report(start, end, "write { } at least", "the file holds no value")
+	case p.tok.kind == eof:
+	case p.tok.kind == closeObject || p.tok.kind == closeArray:
+		p.report(start, end, "remove it, or an earlier bracket that closes too much", "%s closes nothing", p.tok.text)
+	case root == nil:
+		p.report(start, end, "begin with {", "unexpected %s before the document", p.tok.text)
+	case p.tok.kind == openObject || p.tok.kind == openArray:
+		p.report(start, end, "keep one document per file", "a second document begins here")
+	case p.tok.kind == comma:
+		p.report(start, end, "remove it and what follows, or an earlier bracket that closes too much", "%s after the end of the document", p.tok.text)
+	default:
+		p.report(start, end, "remove it, or an earlier bracket that closes too much", "text after the end of the document")
+	}
+}

@@ -1,0 +1,222 @@
+package jsontree
+
+import (
+	"fmt"
+	"math/big"
+	"strings"
+	"unicode/utf8"
+)
+
+// numberLen returns the length of the number that s begins with, as RFC 8259
+// section 6 has it, and 0 if there is none.
+func numberLen(s string) int {
+	i := 0
+	if i < len(s) && s[i] == '-' {
+		i++
+	}
+	n := digits(s[i:])
+	if n == 0 || n > 1 && s[i] == '0' {
+		return 0
+	}
+	i += n
+	if i < len(s) && s[i] == '.' {
+		n = digits(s[i+1:])
+		if n == 0 {
+			return 0
+		}
+		i += 1 + n
+	}
+	if i < len(s) && s[i]|0x20 == 'e' {
+		j := i + 1
+		if j < len(s) && (s[j] == '+' || s[j] == '-') {
+			j++
+		}
+		n = digits(s[j:])
+		if n == 0 {
+			return 0
+		}
+		i = j + n
+	}
+	return i
+}
+
+func digits(s string) int {
+	n := 0
+	for n < len(s) && '0' <= s[n] && s[n] <= '9' {
+		n++
+	}
+	return n
+}
+
+func isNumber(s string) bool { return s != "" && numberLen(s) == len(s) }
+
+// unit widens the number at tok to a text with a unit, such as 30 GiB, and
+// reports that it lacks its quotes.
+func (p *parser) unit() bool {
+	if p.pos+1 >= len(p.text) || p.text[p.pos] != ' ' || !isLetter(p.text[p.pos+1]) || digits(p.text[p.pos+1:]) > 0 {
+		return false
+	}
+	end := p.bareEnd()
+	if end == p.tok.end {
+		return false
+	}
+	p.widen(end)
+	p.bareText()
+	return true
+}
+
+// word reads the value at tok that is a word, whatever it was meant to be.
+func (p *parser) word() *Node {
+	switch w := p.tok.text; w {
+	case "true", "false":
+		return p.scalar(Bool, w)
+	case "null":
+		return p.scalar(Null, "")
+	}
+	end := p.bareEnd()
+	p.widen(end)
+	if v, ok := foreignWords[p.tok.text]; ok {
+		p.report(p.tok.start, p.tok.end, "write "+v, "%s is not a word of JSON", p.tok.text)
+		p.mend(v)
+		switch v {
+		case "true", "false":
+			return p.scalar(Bool, v)
+		}
+		return p.scalar(Null, "")
+	}
+	if fixed, message := mendNumber(p.tok.text); message != "" {
+		p.report(p.tok.start, p.tok.end, "write "+fixed, "%s", message)
+		p.mend(fixed)
+		return p.scalar(Number, fixed)
+	}
+	if p.pos < len(p.text) && p.text[p.pos] == '"' && endsValue(p.text[p.pos+1:]) {
+		p.tok.end++
+		p.pos++
+		p.report(p.tok.start, p.tok.end, "write "+quoted(p.tok.text), "the string has no opening quote")
+		return p.scalar(String, p.tok.text)
+	}
+	p.bareText()
+	return p.scalar(String, p.tok.text)
+}
+
+func (p *parser) bareText() {
+	p.report(p.tok.start, p.tok.end, "put it in double quotes: "+quoted(p.tok.text), "%s is not a value of JSON", clip(p.tok.text))
+	p.mend(whole(p.tok.text))
+}
+
+// foreignWords holds what other languages call JSON's constants, and the
+// nearest that JSON has.
+var foreignWords = map[string]string{
+	"True": "true", "TRUE": "true", "False": "false", "FALSE": "false",
+	"None": "null", "nil": "null", "Null": "null", "NULL": "null", "undefined": "null",
+	"NaN": "null", "nan": "null", "-NaN": "null",
+	"Infinity": "null", "+Infinity": "null", "-Infinity": "null", "inf": "null", "-inf": "null",
+}
+
+func (p *parser) widen(end int) {
+	p.tok.end, p.pos = end, end
+	p.tok.text = strings.ToValidUTF8(p.text[p.tok.start:end], "\ufffd")
+}
+
+// bareEnd returns where the text without quotes that begins at tok ends: before
+// a comma, bracket, quote or comment, the end of the line, or a member's name.
+func (p *parser) bareEnd() int {
+	end := p.attached(p.pos)
+	for {
+		next := end
+		for next < len(p.text) && (p.text[next] == ' ' || p.text[next] == '\t') {
+			next++
+		}
+		n := 0
+		if next < len(p.text) && commentLen(p.text[next:]) == 0 {
+			n = wordLen(p.text[next:])
+		}
+		if n == 0 || isConstant(p.text[next:next+n]) || nameEnds(p.text, next+n) {
+			return end
+		}
+		end = p.attached(next + n)
+	}
+}
+
+// attached moves over what continues a word without a blank: nginx:latest,
+// s3://bucket/key, a=b, ${HOME}.
+func (p *parser) attached(i int) int {
+	for i+1 < len(p.text) && !isBlank(p.text[i+1]) {
+		switch c := p.text[i]; {
+		case c == '{' && p.text[i-1] == '$':
+			n := strings.IndexAny(p.text[i:], "}\n")
+			if n < 0 || p.text[i+n] == '\n' {
+				return i
+			}
+			i += n + 1
+		case (c == ':' || c == '=') && strings.IndexByte(`"'{[,`, p.text[i+1]) < 0:
+			i++
+			for i < len(p.text) && (p.text[i] == '/' || !endsWord(p.text, i)) {
+				_, size := utf8.DecodeRuneInString(p.text[i:])
+				i += size
+			}
+		default:
+			return i + wordLen(p.text[i:])
+		}
+	}
+	return i
+}
+
+func isConstant(s string) bool {
+	return s == "true" || s == "false" || s == "null" || isNumber(s)
+}
+
+// nameEnds reports whether the word that ends at offset i is a member's name:
+// a colon or an equals sign follows.
+func nameEnds(s string, i int) bool {
+	rest := strings.TrimLeft(s[i:min(len(s), i+32)], " \t")
+	return strings.HasPrefix(rest, ":") || strings.HasPrefix(rest, "=")
+}
+
+// mendNumber returns what is wrong with a text that was meant as a number, and
+// the number that was meant. The message is empty for any other text.
+func mendNumber(s string) (fixed, message string) {
+	sign, body := "", s
+	if strings.HasPrefix(s, "-") || strings.HasPrefix(s, "+") {
+		sign, body = strings.TrimPrefix(s[:1], "+"), s[1:]
+	}
+	if body == "" || digits(body) == 0 && body[0] != '.' {
+		return "", ""
+	}
+	if len(body) > 2 && body[0] == '0' && strings.IndexByte("xXoObB", body[1]) >= 0 && len(body) < 64 {
+		if i, ok := new(big.Int).SetString(body, 0); ok {
+			return sign + i.String(), fmt.Sprintf("%s is not decimal", s)
+		}
+		return "", ""
+	}
+	what := ""
+	if s[0] == '+' {
+		what = "a number has no leading +"
+	}
+	if strings.Contains(body, "_") {
+		body, what = strings.ReplaceAll(body, "_", ""), "a number has no _ in it"
+	}
+	if t := strings.TrimLeft(body, "0"); len(t)+1 < len(body) || t != body && digits(t) > 0 {
+		what = "a number has no leading zero"
+		if body = t; digits(t) == 0 {
+			body = "0" + t
+		}
+	}
+	if strings.HasPrefix(body, ".") {
+		body, what = "0"+body, "a number begins with a digit"
+	}
+	if t, ok := strings.CutSuffix(body, "."); ok {
+		body, what = t, "digits must follow the point"
+	}
+	if t := strings.TrimRight(body, "+-"); len(t) > 1 && t[len(t)-1]|0x20 == 'e' {
+		body, what = strings.TrimSuffix(t[:len(t)-1], "."), "digits must follow the exponent sign e"
+	}
+	body = strings.Replace(strings.Replace(body, ".e", "e", 1), ".E", "E", 1)
+	if what == "" {
+		what = "digits must follow the point"
+	}
+	if !isNumber(sign + body) {
+		return "", ""
+	}
+	return sign + body, what
+}

@@ -1,0 +1,175 @@
+package lint
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/spec"
+)
+
+// resources is what the files of a run create, by name. References may be names
+// or ARNs.
+type resources struct {
+	queues, environments, policies, consumables map[string]Site
+	// platform is the platform file with the queues of the files added: where
+	// jobs could go.
+	platform *spec.Platform
+}
+
+// created finds what the files create.
+func (p *Pass) created() resources {
+	byName := func(list []Site, member string) map[string]Site {
+		m := map[string]Site{}
+		for _, s := range list {
+			if name := s.Node.Get(member).Str(); name != "" {
+				m[name] = s
+			}
+		}
+		return m
+	}
+	r := resources{
+		queues:       byName(queues(p), "jobQueueName"),
+		environments: byName(environments(p), "computeEnvironmentName"),
+		policies:     byName(policies(p), "name"),
+		consumables:  byName(consumables(p), "consumableResourceName"),
+		platform:     p.Platform,
+	}
+	if len(queues(p)) == 0 {
+		return r
+	}
+	r.platform = &spec.Platform{}
+	if p.Platform != nil {
+		*r.platform = *p.Platform
+		r.platform.Queues = slices.Clone(p.Platform.Queues)
+	}
+	for _, q := range queues(p) {
+		r.platform.Queues = append(r.platform.Queues, r.queue(q))
+	}
+	return r
+}
+
+// queue is a queue of the files as placement needs it: without environments,
+// and so not checked, if one of them is created elsewhere.
+func (r resources) queue(q Site) spec.Queue {
+	out := spec.Queue{Name: q.Node.Get("jobQueueName").Str(), Node: q.Node}
+	for e := range r.behind(q.Node) {
+		if e.Node == nil || e.Node.Get("computeResources") == nil {
+			out.Environments = nil
+			return out
+		}
+		out.Environments = append(out.Environments, asEnvironment(e.Node))
+	}
+	return out
+}
+
+func asEnvironment(n *jsontree.Node) spec.Environment {
+	c := n.Get("computeResources")
+	most, _ := c.Get("maxvCpus").Int()
+	return spec.Environment{Name: n.Get("computeEnvironmentName").Str(), Type: c.Get("type").Str(),
+		InstanceTypes: entriesOf(c.Get("instanceTypes")), MaxvCpus: int(min(most, 1<<30)), Node: c}
+}
+
+// behind yields the environments of a queue; one that the files do not create
+// has no Node.
+func (r resources) behind(queue *jsontree.Node) iter.Seq[Site] {
+	return func(yield func(Site) bool) {
+		for o := range queue.Get("computeEnvironmentOrder").Children() {
+			if word := o.Get("computeEnvironment").Str(); word != "" && !yield(r.environments[nameOf(word)]) {
+				return
+			}
+		}
+	}
+}
+
+// nameOf is the name at the end of an ARN, or the word itself.
+func nameOf(word string) string {
+	if !isARN(word) {
+		return word
+	}
+	return word[strings.LastIndexByte(word, '/')+1:]
+}
+
+// queueOf is the queue that a submission names, if the files create it.
+func (s Site) queueOf() (Site, bool) {
+	q, ok := s.pass.index.resources.queues[nameOf(s.Submit.Get("jobQueue").Str())]
+	return q, ok
+}
+
+// environmentsFor yields the environments that a job runs on as far as the files
+// tell: those of the queue it is submitted to. Of a definition that nobody
+// submits it is all of them, unless the files have queues.
+func (p *Pass) environmentsFor(j Job) iter.Seq[Site] {
+	return func(yield func(Site) bool) {
+		submits := p.index.runs[j.Register]
+		if j.Submit != nil && len(submits) == 0 {
+			submits = []Job{j}
+		}
+		for _, run := range submits {
+			if q, ok := (Site{Job: run}).queueOf(); ok {
+				for e := range p.index.resources.behind(q.Node) {
+					if e.Node != nil && !yield(e) {
+						return
+					}
+				}
+			}
+		}
+		if len(submits) > 0 || len(queues(p)) > 0 {
+			return
+		}
+		for _, e := range environments(p) {
+			if !yield(e) {
+				return
+			}
+		}
+	}
+}
+
+// multinode yields the multinode definitions that run on an environment.
+func (p *Pass) multinode(environment Site) iter.Seq[Site] {
+	return func(yield func(Site) bool) {
+		for _, d := range definitions(p) {
+			if d.Register.Get("nodeProperties") == nil && d.Register.Get("type").Str() != "multinode" {
+				continue
+			}
+			for e := range p.environmentsFor(d.Job) {
+				if e.Node == environment.Node {
+					if !yield(d) {
+						return
+					}
+					break
+				}
+			}
+		}
+	}
+}
+
+// environmentsOfNodes is the environments that multinode jobs run on.
+func environmentsOfNodes(p *Pass) []Site {
+	return where(environments, func(s Site) bool {
+		for range p.multinode(s) {
+			return true
+		}
+		return false
+	})(p)
+}
+
+// someEnvironment reports whether the job has environments, and none of them
+// has instance types that will do.
+func (p *Pass) someEnvironment(s Site, will func(types []string) bool) bool {
+	some := false
+	for e := range p.environmentsFor(s.Job) {
+		some = true
+		if will(entriesOf(e.Node.Get("computeResources").Get("instanceTypes"))) {
+			return false
+		}
+	}
+	return some
+}
+
+// typeOf is the type of an environment's resources, such as FARGATE.
+func typeOf(environment Site) string {
+	return cmp.Or(environment.Node.Get("computeResources").Get("type").Str(), "EC2")
+}

@@ -1,0 +1,77 @@
+package lint
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+)
+
+var environmentRules = []Rule{
+	{
+		Name: "env-name-reserved-prefix", Severity: diag.Error, Confidence: High,
+		Doc:    "Names that start with AWS_BATCH belong to AWS Batch, which sets such variables itself.",
+		Source: apiReference + ", ContainerProperties.environment; " + userGuide + ", job environment variables",
+		Run: func(p *Pass) {
+			for c := range p.Containers() {
+				if c.Single { // those of tasks, nodes and pods have rules of their own
+					reservedNames(c.Job, c.Node.Get("environment"))
+				}
+			}
+		},
+	},
+	{
+		Name: "submit-env-name-reserved-prefix", Severity: diag.Error, Confidence: Medium,
+		Doc:    "Names that start with AWS_BATCH belong to AWS Batch, in overrides too.",
+		Source: apiReference + ", ContainerOverrides.environment",
+		Run: func(p *Pass) {
+			for j := range p.Submits() {
+				for o := range j.overrides() {
+					reservedNames(j, o.Get("environment"))
+				}
+			}
+		},
+	},
+	{
+		Name: "env-duplicate-name", Severity: diag.Warning, Confidence: Low,
+		Doc:    "A variable is given twice; which value the container sees is not documented.",
+		Source: "practice",
+		Run: func(p *Pass) {
+			for c := range p.Containers() {
+				seen := map[string]bool{}
+				for e := range c.Node.Get("environment").Children() {
+					name := e.Get("name").Str()
+					if name != "" && seen[name] {
+						c.Report(fmt.Sprintf("variable %s is given twice", quote(name)), "keep one of them", e.Get("name"))
+					}
+					seen[name] = true
+				}
+			}
+		},
+	},
+	{
+		Name: "secrets-execution-role", Severity: diag.Error, Confidence: Medium,
+		Doc:    "Secrets are fetched with the execution role before the container starts, so a job with secrets needs executionRoleArn.",
+		Source: "answered so by the service in 2026-09 (cdk-preflight)",
+		Run: func(p *Pass) {
+			for c := range p.Containers() {
+				if s := c.Node.Get("secrets"); s.Len() > 0 && c.Task.Get("executionRoleArn") == nil {
+					c.Report("secrets need executionRoleArn, the role that fetches them", roleHint, s)
+				}
+			}
+		},
+	},
+}
+
+const roleHint = `add "executionRoleArn": "arn:aws:iam::<account>:role/ecsTaskExecutionRole"`
+
+func reservedNames(j Job, list *jsontree.Node) {
+	for e := range list.Children() {
+		n := e.Get("name")
+		if strings.HasPrefix(n.Str(), "AWS_BATCH") {
+			j.Report(fmt.Sprintf("variable %s: names that start with AWS_BATCH are reserved", quote(n.Str())),
+				"choose a name that does not start with AWS_BATCH", n)
+		}
+	}
+}

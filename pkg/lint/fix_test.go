@@ -1,0 +1,134 @@
+package lint
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/spec"
+)
+
+// apply makes the edits of a fix.
+func apply(text string, f *diag.Fix) string {
+	edits := slices.SortedFunc(slices.Values(f.Edits), func(a, b diag.Edit) int { return b.Span.Start - a.Span.Start })
+	for _, e := range edits {
+		text = text[:e.Span.Start] + e.Text + text[e.Span.End:]
+	}
+	return text
+}
+
+// Every fix of every bad example leaves JSON, and one problem fewer of its rule.
+func TestFixesMend(t *testing.T) {
+	fixes := map[string]bool{}
+	for _, r := range Rules() {
+		text := read(t, filepath.Join("testdata", "err", r.Name+".json"))
+		for _, d := range mendable(t, r.Name, text) {
+			fixes[d.Rule] = true
+			mended := apply(text, d.Fix)
+			root, problems := jsontree.Parse(diag.NewSource("mended.json", mended))
+			if root == nil || len(problems) > 0 {
+				t.Errorf("%s: %s breaks the text: %v\n%s", d.Rule, d.Fix.Message, problems, mended)
+				continue
+			}
+			if before, after := len(byRule(alone(t, text), d.Rule)), len(byRule(alone(t, mended), d.Rule)); after >= before {
+				t.Errorf("%s: %s leaves %d of %d problems\n%s", d.Rule, d.Fix.Message, after, before, mended)
+			}
+		}
+	}
+	if len(fixes) < 100 {
+		t.Errorf("only %d rules have a fix", len(fixes))
+	}
+}
+
+// mendable is the problems of one file that carry a fix. Those that another file
+// takes part in are left out.
+func mendable(t *testing.T, rule, text string) diag.List {
+	if exists(filepath.Join("testdata", "err", rule+".1.json")) || exists(filepath.Join("testdata", "err", rule+".platform.json")) {
+		return nil
+	}
+	return slices.DeleteFunc(alone(t, text), func(d diag.Diagnostic) bool { return d.Fix == nil || generic(d) })
+}
+
+func alone(t *testing.T, text string) diag.List {
+	t.Helper()
+	f, problems := document(diag.NewSource("t.json", text), nil)
+	if f == nil {
+		t.Fatal(problems)
+	}
+	return Settle(append(problems, Check([]*spec.File{f}, nil, Rules())...))
+}
+
+// Whatever member or element is removed, and whatever is inserted, the text
+// stays JSON with one child fewer or more.
+func TestEditsKeepJSON(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		blank := rapid.SampledFrom([]string{"", " ", "\n  ", "\t", "\r\n "})
+		n := rapid.IntRange(1, 4).Draw(t, "children")
+		object := rapid.Bool().Draw(t, "object")
+		text := map[bool]string{true: "{", false: "["}[object]
+		for i := range n {
+			if i > 0 {
+				text += blank.Draw(t, "blank") + ","
+			}
+			text += blank.Draw(t, "blank")
+			if object {
+				text += `"k` + string(rune('a'+i)) + `"` + blank.Draw(t, "blank") + ":" + blank.Draw(t, "blank")
+			}
+			text += rapid.SampledFrom([]string{"1", `"a,b"`, "{}", "[1, 2]", "null"}).Draw(t, "value")
+		}
+		text += blank.Draw(t, "blank") + map[bool]string{true: "}", false: "]"}[object]
+		root, problems := jsontree.Parse(diag.NewSource("t.json", text))
+		if len(problems) > 0 {
+			t.Fatal(text, problems)
+		}
+		site := Site{Job: Job{Job: &spec.Job{Node: root}, File: &spec.File{Kind: spec.KindJobDefinition}}}
+		pick := rapid.IntRange(0, n-1).Draw(t, "pick")
+		i := 0
+		for c := range root.Children() {
+			if i++; i-1 == pick {
+				same(t, apply(text, site.remove(c)), n-1)
+			}
+		}
+		added := "7"
+		if object {
+			added = `"new": 7`
+		}
+		same(t, apply(text, site.insert(root, added)), n+1)
+	})
+}
+
+func same(t *rapid.T, text string, children int) {
+	root, problems := jsontree.Parse(diag.NewSource("t.json", text))
+	if len(problems) > 0 || root.Len() != children {
+		t.Fatalf("%q: %d children, want %d; %v", text, root.Len(), children, problems)
+	}
+}
+
+// A fix belongs to the text that it edits, or to none.
+func TestFixesStayInside(t *testing.T) {
+	files, err := filepath.Glob("testdata/err/*.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range alone(t, string(text)) {
+			if d.Fix == nil {
+				continue
+			}
+			for _, e := range d.Fix.Edits {
+				if e.Span.Start < 0 || e.Span.End < e.Span.Start || e.Span.End > len(text) {
+					t.Errorf("%s: %s edits %v of %d bytes", name, d.Rule, e.Span, len(text))
+				}
+			}
+		}
+	}
+}

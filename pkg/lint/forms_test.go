@@ -1,0 +1,111 @@
+package lint
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"testing"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/spec"
+)
+
+// Rules look at the native form only. These tests hold that this is enough:
+// each bad example is found in the other form too, at the same text.
+
+// nativeOnly is the rules that the wrapping makes void: what the compact job
+// supplies is not missing, a submission resolves references, and names of
+// definitions are not those of submitJob.
+var nativeOnly = []string{"ref-without-default", "jobdef-name-required", "jobdef-type-required", "jobdef-container-needs-block", "container-image-required",
+	"jobdef-multinode-needs-nodeproperties", "submit-required", "submit-size-max", "submit-jobdefinition-format", "submit-arn-region-mismatch"}
+
+// The native example stands inside a compact job's jobDefinition or submitJob.
+func TestNativeExamplesInsideACompactJob(t *testing.T) {
+	n := 0
+	for _, r := range Rules() {
+		text := read(t, "testdata/err/"+r.Name+".json")
+		f, _ := spec.Load(diag.NewSource("native.json", text), spec.Options{})
+		native := byRule(Check([]*spec.File{f}, nil, Rules()), r.Name)
+		wrapped := wrap(f, text)
+		if wrapped == "" || len(native) == 0 || slices.Contains(nativeOnly, r.Name) {
+			continue // another kind, or one that needs a second document, or that a submission makes worse
+		}
+		n++
+		c, diags := spec.Load(diag.NewSource("compact.json", wrapped), spec.Options{})
+		found := Check([]*spec.File{c}, nil, Rules())
+		for _, d := range Settle(append(diags, found...)) {
+			if generic(d) {
+				t.Errorf("%s: %v", r.Name, d)
+			}
+		}
+		compact := byRule(found, r.Name)
+		if len(compact) != len(native) {
+			t.Errorf("%s: %d findings inside a compact job, %d in the native request", r.Name, len(compact), len(native))
+			continue
+		}
+		for i := range native {
+			if at(native[i]) != at(compact[i]) {
+				t.Errorf("%s: at %q in the native request, at %q inside a compact job", r.Name, at(native[i]), at(compact[i]))
+			}
+		}
+	}
+	if n < 150 {
+		t.Errorf("only %d examples were wrapped", n)
+	}
+}
+
+var definitionMember = regexp.MustCompile(`"jobDefinition": "[^"]*"`)
+
+func wrap(f *spec.File, text string) string {
+	switch f.Kind {
+	case spec.KindJobDefinition:
+		return `{ "name": "train", "jobDefinition": ` + text + ` }`
+	case spec.KindSubmitJob:
+		text = definitionMember.ReplaceAllString(text, `"$$comment": "train"`)
+		return `{ "name": "train", "definition": "train", "submitJob": ` + text + ` }`
+	}
+	return ""
+}
+
+func at(d diag.Diagnostic) string { return d.Source.Text[d.Span.Start:d.Span.End] }
+
+// What a compact example stands for breaks the rule as a native file too.
+func TestCompactExamplesLowered(t *testing.T) {
+	n := 0
+	for _, r := range Rules() {
+		base := "testdata/err/" + r.Name
+		f, _ := spec.Load(diag.NewSource("compact.json", read(t, base+".json")), spec.Options{})
+		// A name's two rules become one in the compact form; a queue that is named
+		// natively is taken as it is; dependencies by name are of the compact form.
+		if f.Kind != spec.KindJob || r.Name == "submit-queue-exists" {
+			continue
+		}
+		var platform *spec.Platform
+		if exists(base + ".platform.json") {
+			p, _ := load(t, base+".platform.json", nil)
+			platform = p.Platform
+		}
+		n++
+		var natives []*spec.File
+		for _, request := range []*jsontree.Node{f.Jobs[0].Register, f.Jobs[0].Submit} {
+			native, _ := spec.Load(diag.NewSource("native.json", string(request.AppendJSON(nil))), spec.Options{})
+			natives = append(natives, native)
+		}
+		if found := Check(natives, platform, Rules()); len(byRule(found, r.Name)) == 0 {
+			t.Errorf("%s: not found in the lowered requests, only %v", r.Name, found)
+		}
+	}
+	if n < 40 {
+		t.Errorf("only %d examples were lowered", n)
+	}
+}
+
+func read(t testing.TB, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}

@@ -1,0 +1,76 @@
+// Package lint is what a schema cannot see: one rule per mistake, one file per
+// topic, every rule in one visible list.
+package lint
+
+import (
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/spec"
+)
+
+// Confidence says how well a rule is known.
+type Confidence string
+
+// The confidences of rules.
+const (
+	// High: two kinds of source agree, the API model demands it, or the service
+	// was quoted.
+	High Confidence = "high"
+	// Medium: one good source says so.
+	Medium Confidence = "medium"
+	// Low: likely, but nobody has shown it; such a rule only warns.
+	Low Confidence = "low"
+)
+
+// Rule is one check.
+type Rule struct {
+	// Name is stable: users write it in waivers. It is the id in the rules table.
+	Name string
+	// Severity is Error or Warning. A rule of low confidence is a warning.
+	Severity diag.Severity
+	// Confidence says how well the rule is known.
+	Confidence Confidence
+	// Scope is the topic that the rule belongs to, such as "fargate".
+	Scope string
+	// Doc says in a sentence or two what is wrong and why it matters.
+	Doc string
+	// Source says where the rule comes from.
+	Source string
+	// Run reports every breach in the pass's files.
+	Run func(*Pass)
+}
+
+// Check runs rules over the files and returns what they found, unsorted. The
+// platform may be nil; rules that need one then find nothing.
+func Check(files []*spec.File, platform *spec.Platform, rules []Rule) diag.List {
+	p := newPass(files, platform)
+	for i := range rules {
+		p.rule = &rules[i]
+		p.rule.Run(p)
+	}
+	return p.found
+}
+
+// CheckRequest runs all rules over one request in its native form, as an engine
+// receives it. The operation is one of those that spec.Kind names, or
+// CancelJob, TerminateJob or DescribeJobs; for others it returns nothing.
+func CheckRequest(operation string, tree *jsontree.Node) diag.List {
+	file := &spec.File{Root: tree, Kind: spec.Kind(operation)}
+	job := &spec.Job{Node: tree}
+	switch file.Kind {
+	case spec.KindJobDefinition:
+		job.Register, job.Name = tree, tree.Get("jobDefinitionName").Str()
+		file.Jobs = []*spec.Job{job}
+	case spec.KindSubmitJob:
+		job.Submit, job.Name = tree, tree.Get("jobName").Str()
+		file.Jobs = []*spec.Job{job}
+	case spec.KindComputeEnvironment, spec.KindJobQueue, spec.KindSchedulingPolicy, spec.KindConsumableResource,
+		cancelJob, terminateJob, describeJobs:
+		file.Request = tree
+	default:
+		return nil
+	}
+	file.Name = job.Name
+	file.Source, _ = tree.Place()
+	return Check([]*spec.File{file}, nil, Rules())
+}

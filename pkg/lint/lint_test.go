@@ -1,0 +1,161 @@
+package lint
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/spec"
+)
+
+func TestCheckRequest(t *testing.T) {
+	for _, tt := range []struct{ operation, text, want string }{
+		{"RegisterJobDefinition", `{ "jobDefinitionName": "a b", "type": "container", "containerProperties": { "image": "busybox:1", "vcpus": 1, "memory": 512 } }`, "jobdef-name-charset"},
+		{"SubmitJob", `{ "jobName": "a", "jobQueue": "q", "jobDefinition": "d", "arrayProperties": { "size": 1 } }`, "array-size-min"},
+		{"DescribeJobs", `{ "jobs": [] }`, ""},
+		{"CancelJob", `{ "jobId": "a", "reason": "` + strings.Repeat("r", 1025) + `" }`, "job-reason-length"},
+		{"CreateJobQueue", `{ "jobQueueName": "q", "priority": 1001, "computeEnvironmentOrder": [{ "order": 1, "computeEnvironment": "c" }] }`, "queue-priority-range"},
+		{"CreateSchedulingPolicy", `{ "name": "p q" }`, "scheduling-policy-name-charset"},
+		{"CreateConsumableResource", `{ "consumableResourceName": "r", "totalQuantity": -1 }`, "consumable-total-nonnegative"},
+		{"ListJobs", `{ "jobQueue": "" }`, ""},
+		{"RegisterJobDefinition", `[]`, ""},
+		{"SubmitJob", `null`, ""},
+	} {
+		root, _ := jsontree.Parse(diag.NewSource("request", tt.text))
+		got := ""
+		for _, d := range CheckRequest(tt.operation, root) {
+			if d.Severity == diag.Error {
+				got += d.Rule
+			}
+		}
+		if got != tt.want {
+			t.Errorf("%s %s: %q, want %q", tt.operation, tt.text, got, tt.want)
+		}
+	}
+	for _, operation := range []string{"SubmitJob", "RegisterJobDefinition", "CreateJobQueue", "CreateComputeEnvironment", "CancelJob"} {
+		CheckRequest(operation, nil) // nothing at all
+	}
+}
+
+// A definition that a submission of the same run names is checked with it.
+func TestSubmissionAgainstItsDefinition(t *testing.T) {
+	definition := file(`{ "jobDefinitionName": "train", "type": "container", "containerProperties": {
+		"image": "registry.example.com/train:1", "command": ["train", "Ref::epochs"],
+		"resourceRequirements": [{ "type": "VCPU", "value": "1" }, { "type": "MEMORY", "value": "2048" }] } }`)
+	submit := file(`{ "jobName": "a", "jobQueue": "q", "jobDefinition": "train" }`)
+	found := Check([]*spec.File{definition, submit}, nil, Rules())
+	if len(byRule(found, "submit-ref-unresolved")) != 1 || len(byRule(found, "ref-without-default")) != 0 {
+		t.Errorf("together: %v", found)
+	}
+	alone := Check([]*spec.File{definition}, nil, Rules())
+	if len(byRule(alone, "ref-without-default")) != 1 {
+		t.Errorf("alone: %v", alone)
+	}
+}
+
+func file(text string) *spec.File {
+	f, _ := spec.Load(diag.NewSource("t.json", text), spec.Options{})
+	return f
+}
+
+func TestMatches(t *testing.T) {
+	for _, tt := range []struct {
+		pattern, s string
+		want       bool
+	}{
+		{"a", "a", true}, {"a", "ab", false}, {"*", "", true}, {"*", "x/y:1", true},
+		{"*.dkr.ecr.us-east-1.amazonaws.com/*", "1.dkr.ecr.us-east-1.amazonaws.com/t:1", true},
+		{"*.dkr.ecr.us-east-1.amazonaws.com/*", "evil.example.com/x", false},
+		{"a*b", "ab", true}, {"a*b", "a", false}, {"ab*b", "ab", false}, {"a*b*c", "abbc", true}, {"a*b*c", "acb", false},
+		{"aa*a", "aa", false}, {"", "", true}, {"", "a", false},
+	} {
+		if got := matches(tt.pattern, tt.s); got != tt.want {
+			t.Errorf("%q matches %q: %v", tt.pattern, tt.s, got)
+		}
+	}
+}
+
+// Filling the stars of a pattern with anything gives a text that matches.
+func TestMatchesProperty(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		parts := rapid.SliceOfN(rapid.StringMatching(`[ab/.]{0,3}`), 1, 5).Draw(t, "parts")
+		pattern, text := parts[0], parts[0]
+		for _, p := range parts[1:] {
+			pattern += "*" + p
+			text += rapid.StringMatching(`[ab/.]{0,4}`).Draw(t, "fill") + p
+		}
+		if !matches(pattern, text) {
+			t.Fatalf("%q does not match %q", pattern, text)
+		}
+	})
+}
+
+func TestImageTag(t *testing.T) {
+	for ref, want := range map[string]string{
+		"busybox": "", "busybox:1.37": "1.37", "registry.example.com:5000/a": "", "registry.example.com:5000/a:latest": "latest",
+	} {
+		if tag, digest := imageTag(ref); tag != want || digest {
+			t.Errorf("%s: %q %v", ref, tag, digest)
+		}
+	}
+	if _, digest := imageTag("a:1@sha256:00"); !digest {
+		t.Error("a digest is not seen")
+	}
+}
+
+// No document, of whatever kind it is taken for, makes a rule panic, and every
+// finding has a place inside its text.
+func FuzzCheck(f *testing.F) {
+	for _, pattern := range []string{"testdata/err/*.json", "testdata/ok/*.json"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			f.Fatal(pattern, err)
+		}
+		for _, name := range files {
+			f.Add(read(f, name))
+		}
+	}
+	f.Add(`{ "type": "multinode", "nodeProperties": { "nodeRangeProperties": [[], {}, { "container": [] }, { "ecsProperties": { "taskProperties": [{ "containers": [1] }] } }] } }`)
+	f.Add(`{ "eksProperties": { "podProperties": { "containers": [{ "image": "a b", "command": ["Ref::x"], "env": [{ "name": "AWS_BATCH_X" }] }] } } }`)
+	platform := file(read(f, "testdata/err/stuck-memory-gt-instance.platform.json")).Platform
+	platform.Policy = spec.Policy{RequiredTags: []string{"T"}, AllowedImages: []string{"a*b"}, DenyLatestTag: true, MaxAttempts: 1, MaxTimeout: 60}
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, kind := range []spec.Kind{"", spec.KindJob, spec.KindWorkflow, spec.KindPlatform, spec.KindJobDefinition, spec.KindSubmitJob,
+			spec.KindComputeEnvironment, spec.KindJobQueue, spec.KindSchedulingPolicy, spec.KindConsumableResource} {
+			src := diag.NewSource("t.json", text)
+			if doc, _ := spec.Load(src, spec.Options{Kind: kind}); doc != nil {
+				inside(t, Check([]*spec.File{doc}, platform, Rules()))
+			}
+		}
+		root, _ := jsontree.Parse(diag.NewSource("t.json", text))
+		for _, operation := range []string{"RegisterJobDefinition", "SubmitJob", "CreateComputeEnvironment", "CreateJobQueue", "CreateSchedulingPolicy", "CreateConsumableResource", "CancelJob", "DescribeJobs"} {
+			inside(t, CheckRequest(operation, root))
+		}
+	})
+}
+
+func inside(t *testing.T, found diag.List) {
+	for _, d := range found {
+		if d.Source != nil && (d.Span.Start < 0 || d.Span.End < d.Span.Start || d.Span.End > len(d.Source.Text)) {
+			t.Fatalf("%s: span %v of %d bytes", d.Rule, d.Span, len(d.Source.Text))
+		}
+	}
+}
+
+// All rules over a thousand files with a platform, as in a directory's check.
+func BenchmarkCheck(b *testing.B) {
+	platform := file(read(b, "testdata/err/stuck-memory-gt-instance.platform.json")).Platform
+	var files []*spec.File
+	for range 1000 {
+		files = append(files, file(read(b, "testdata/ok/stuck-memory-gt-instance.json")))
+	}
+	for b.Loop() {
+		if found := Check(files, platform, Rules()); found.HasErrors() {
+			b.Fatal(found)
+		}
+	}
+}

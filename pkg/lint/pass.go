@@ -1,0 +1,310 @@
+package lint
+
+import (
+	"iter"
+	"slices"
+	"strconv"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/plan"
+	"github.com/batchctl/batchctl/pkg/spec"
+)
+
+// Pass is one run of the rules over all files. Its iterators yield what rules
+// look at, always in the native form of AWS, whatever form the user wrote.
+type Pass struct {
+	Files    []*spec.File
+	Platform *spec.Platform
+
+	rule  *Rule
+	found diag.List
+	index index
+}
+
+// index is what rules would otherwise search for again and again.
+type index struct {
+	// definitions holds the job definitions of the files by name: submissions
+	// in other files may name them.
+	definitions map[string]*jsontree.Node
+	// runs holds the submissions that run a definition of the files.
+	runs map[*jsontree.Node][]Job
+	// jobs holds the jobs of a file by name, the first of each name.
+	jobs map[*spec.File]map[string]*spec.Job
+	// refusals holds why a job finds no place; nil if it does.
+	refusals map[*spec.Job]*refusal
+	// sites holds what the rules look into, in the order of the files.
+	sites sites
+	// resources is what the files create: queues, environments and the rest.
+	resources resources
+}
+
+func newPass(files []*spec.File, platform *spec.Platform) *Pass {
+	p := &Pass{Files: files, Platform: platform, index: index{
+		definitions: map[string]*jsontree.Node{}, runs: map[*jsontree.Node][]Job{},
+		jobs: map[*spec.File]map[string]*spec.Job{}, refusals: map[*spec.Job]*refusal{},
+	}}
+	for j := range p.Jobs() {
+		if name := j.Register.Get("jobDefinitionName").Str(); name != "" {
+			p.index.definitions[name] = j.Register
+		}
+		if p.index.jobs[j.File] == nil {
+			p.index.jobs[j.File] = map[string]*spec.Job{}
+		}
+		if p.index.jobs[j.File][j.Name] == nil {
+			p.index.jobs[j.File][j.Name] = j.Job
+		}
+	}
+	for j := range p.Submits() {
+		if d := j.Known(); d != nil {
+			p.index.runs[d] = append(p.index.runs[d], j)
+		}
+	}
+	p.collect()
+	p.index.resources = p.created()
+	return p
+}
+
+// Report reports a breach of the running rule at a node. Of an object or array
+// only the opening bracket is marked, as for a member that is missing there.
+func (p *Pass) Report(n *jsontree.Node, message, hint string) {
+	p.report(p.rule.Severity, nil, n, message, hint)
+}
+
+func (p *Pass) report(severity diag.Severity, fix *diag.Fix, n *jsontree.Node, message, hint string) {
+	src, span := n.Place()
+	if (n.Is(jsontree.Object) || n.Is(jsontree.Array)) && span.End > span.Start {
+		span.End = span.Start + 1
+	}
+	p.found = append(p.found, diag.Diagnostic{
+		Severity: severity, Rule: p.rule.Name, Source: src, Span: span, Message: message, Hint: hint, Fix: fix,
+	})
+}
+
+// Job is a job with the file it stands in.
+type Job struct {
+	*spec.Job
+	File *spec.File
+	pass *Pass
+}
+
+// The iterators of a pass are not inlined: hundreds of rules range over them, and
+// a copy of each in every rule took 2 of the package's 5 seconds of compiling.
+
+// Jobs yields every job of every file.
+//
+//go:noinline
+func (p *Pass) Jobs() iter.Seq[Job] {
+	return func(yield func(Job) bool) {
+		for _, f := range p.Files {
+			for _, j := range f.Jobs {
+				if !yield(Job{Job: j, File: f, pass: p}) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Report reports a breach at the first of the nodes that somebody wrote; if
+// there is none, at the job's name.
+func (j Job) Report(message, hint string, nodes ...*jsontree.Node) {
+	j.reportAs(j.pass.rule.Severity, nil, message, hint, nodes...)
+}
+
+// ReportFix is Report with the edit that mends the breach; the fix may be nil.
+func (j Job) ReportFix(fix *diag.Fix, message, hint string, nodes ...*jsontree.Node) {
+	j.reportAs(j.pass.rule.Severity, fix, message, hint, nodes...)
+}
+
+func (j Job) reportAs(severity diag.Severity, fix *diag.Fix, message, hint string, nodes ...*jsontree.Node) {
+	for _, n := range nodes {
+		if src, _ := n.Place(); src != nil {
+			j.pass.report(severity, fix, n, message, hint)
+			return
+		}
+	}
+	j.pass.report(severity, fix, j.NameNode(), message, hint)
+}
+
+// NameNode is the place for a problem of the whole job: its name, so that a
+// report underlines one word and not the whole object.
+func (j Job) NameNode() *jsontree.Node {
+	for _, member := range []string{"name", "jobName", "jobDefinitionName", "jobQueueName", "computeEnvironmentName", "consumableResourceName"} {
+		if n := j.Node.Get(member); n != nil {
+			return n
+		}
+	}
+	return j.Node
+}
+
+// compact reports whether the user writes the short form, so that hints do too.
+func (j Job) compact() bool {
+	return j.File.Kind == spec.KindJob || j.File.Kind == spec.KindWorkflow
+}
+
+// Known returns the definition that the job runs, as far as the files tell: its
+// own, or the one of that name in another file. Nil if it is registered
+// elsewhere.
+func (j Job) Known() *jsontree.Node {
+	if j.Register != nil {
+		return j.Register
+	}
+	return j.pass.index.definitions[j.Submit.Get("jobDefinition").Str()]
+}
+
+// Own returns the member of the SubmitJob request, unless it is only the copy
+// of what the definition says too: the compact form writes such members once.
+func (j Job) Own(member string) *jsontree.Node {
+	n := j.Submit.Get(member)
+	if !samePlace(n, j.Register.Get(member)) {
+		return n
+	}
+	return nil
+}
+
+func samePlace(a, b *jsontree.Node) bool {
+	srcA, spanA := a.Place()
+	srcB, spanB := b.Place()
+	return srcA != nil && srcA == srcB && spanA == spanB
+}
+
+// Definitions yields the jobs that have a RegisterJobDefinition request.
+//
+//go:noinline
+func (p *Pass) Definitions() iter.Seq[Job] {
+	return filter(p.Jobs(), func(j Job) bool { return j.Register != nil })
+}
+
+// Submits yields the jobs that have a SubmitJob request.
+//
+//go:noinline
+func (p *Pass) Submits() iter.Seq[Job] {
+	return filter(p.Jobs(), func(j Job) bool { return j.Submit != nil })
+}
+
+//go:noinline
+func filter[T any](seq iter.Seq[T], keep func(T) bool) iter.Seq[T] {
+	return func(yield func(T) bool) {
+		for v := range seq {
+			if keep(v) && !yield(v) {
+				return
+			}
+		}
+	}
+}
+
+// Report reports a breach at the first of the nodes that somebody wrote; if
+// there is none, at the site, then at the name of the request.
+func (c Site) Report(message, hint string, nodes ...*jsontree.Node) {
+	c.Job.Report(message, hint, append(nodes, c.Node)...)
+}
+
+// ReportFix is Report with the edit that mends the breach; the fix may be nil.
+func (c Site) ReportFix(fix *diag.Fix, message, hint string, nodes ...*jsontree.Node) {
+	c.Job.ReportFix(fix, message, hint, append(nodes, c.Node)...)
+}
+
+// Containers yields the containers of all job definitions, except those of EKS,
+// which have another shape.
+//
+//go:noinline
+func (p *Pass) Containers() iter.Seq[Site] { return slices.Values(p.index.sites.containers) }
+
+//go:noinline
+func (j Job) containers() iter.Seq[Site] {
+	return func(yield func(Site) bool) {
+		fargate := plan.IsFargate(j.Register)
+		visit := func(body *jsontree.Node, member string) bool {
+			if n := body.Get(member); n.Is(jsontree.Object) &&
+				!yield(Site{Job: j, Node: n, Task: n, Fargate: fargate, Single: member == "containerProperties"}) {
+				return false
+			}
+			for task := range body.Get("ecsProperties").Get("taskProperties").Children() {
+				for n := range task.Get("containers").Children() {
+					if n.Is(jsontree.Object) && !yield(Site{Job: j, Node: n, Task: task, Fargate: fargate}) {
+						return false
+					}
+				}
+			}
+			return true
+		}
+		if !visit(j.Register, "containerProperties") {
+			return
+		}
+		for group := range j.Register.Get("nodeProperties").Get("nodeRangeProperties").Children() {
+			if !visit(group, "container") {
+				return
+			}
+		}
+	}
+}
+
+// pods yields the podProperties of an EKS job definition.
+func (j Job) pods() iter.Seq[*jsontree.Node] {
+	return func(yield func(*jsontree.Node) bool) {
+		if pod := j.Register.Get("eksProperties").Get("podProperties"); pod != nil && !yield(pod) {
+			return
+		}
+		for group := range j.Register.Get("nodeProperties").Get("nodeRangeProperties").Children() {
+			if pod := group.Get("eksProperties").Get("podProperties"); pod != nil && !yield(pod) {
+				return
+			}
+		}
+	}
+}
+
+// podContainers yields the containers and init containers of an EKS definition.
+func (j Job) podContainers() iter.Seq[*jsontree.Node] {
+	return func(yield func(*jsontree.Node) bool) {
+		for pod := range j.pods() {
+			for _, member := range []string{"initContainers", "containers"} {
+				for c := range pod.Get(member).Children() {
+					if c.Is(jsontree.Object) && !yield(c) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// overrides yields the containerOverrides of a SubmitJob request: the job's, a
+// node range's, and those of the containers of ecsPropertiesOverride.
+//
+//go:noinline
+func (j Job) overrides() iter.Seq[*jsontree.Node] {
+	return func(yield func(*jsontree.Node) bool) {
+		body := func(body *jsontree.Node) bool {
+			if n := body.Get("containerOverrides"); n != nil && !yield(n) {
+				return false
+			}
+			for task := range body.Get("ecsPropertiesOverride").Get("taskProperties").Children() {
+				for n := range task.Get("containers").Children() {
+					if !yield(n) {
+						return false
+					}
+				}
+			}
+			return true
+		}
+		if !body(j.Submit) {
+			return
+		}
+		for group := range j.Submit.Get("nodeOverrides").Get("nodePropertyOverrides").Children() {
+			if !body(group) {
+				return
+			}
+		}
+	}
+}
+
+// number reads a figure that is a number, or a string as resourceRequirements
+// writes it. ok is false for anything else, and for NaN and infinities.
+func number(n *jsontree.Node) (float64, bool) {
+	if !n.Is(jsontree.Number) && !n.Is(jsontree.String) {
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(n.Text, 64)
+	return f, err == nil && f-f == 0
+}

@@ -1,0 +1,359 @@
+package lint
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+)
+
+// Most rules are of a few kinds: a member is required, a value is in a range or
+// of a list, a member must be absent. Such a rule is one row: where it looks,
+// what it wants, and why.
+
+// place is where a row looks: paths from the objects of a scope.
+type place struct {
+	scope scope
+	paths []path
+}
+
+// in is a place. A path is members joined by dots; "[]" after a name stands for
+// every element, "*" for every member. An empty path is the object itself.
+func in(of scope, paths ...string) place {
+	pl := place{scope: of}
+	for _, p := range paths {
+		pl.paths = append(pl.paths, path(p))
+	}
+	return pl
+}
+
+type path string
+
+// walk visits what the path leads to. Whatever is not there is passed over.
+func (p path) walk(n *jsontree.Node, visit func(*jsontree.Node)) {
+	for p != "" {
+		if n == nil {
+			return
+		}
+		step, rest, _ := strings.Cut(string(p), ".")
+		p = path(rest)
+		name, each := strings.CutSuffix(step, "[]")
+		if name != "*" {
+			n = n.Get(name)
+		}
+		if each || name == "*" {
+			for c := range n.Children() {
+				p.walk(c, visit)
+			}
+			return
+		}
+	}
+	if n != nil {
+		visit(n)
+	}
+}
+
+// label names what a path leads to: its last member.
+func (p path) label() string {
+	name := strings.TrimSuffix(strings.TrimSuffix(string(p), ".*"), "[]")
+	return name[strings.LastIndexByte(name, '.')+1:]
+}
+
+// want is what a row asks of a value: it reports a breach. The label names the
+// value for messages.
+type want func(s Site, n *jsontree.Node, label string)
+
+// row makes a rule that errs, or warns if it is of low confidence.
+func row(name string, c Confidence, at place, wants want, doc, source string) Rule {
+	r := Rule{Name: name, Severity: diag.Error, Confidence: c, Doc: doc, Source: source}
+	if c == Low {
+		r.Severity = diag.Warning
+	}
+	r.Run = func(p *Pass) {
+		for _, s := range at.scope(p) {
+			for _, path := range at.paths {
+				path.walk(s.Node, func(n *jsontree.Node) { wants(s, n, path.label()) })
+			}
+		}
+	}
+	return r
+}
+
+// warns makes a rule a warning.
+func warns(r Rule) Rule {
+	r.Severity = diag.Warning
+	return r
+}
+
+// check makes a rule of a function that looks into each site.
+func check(name string, c Confidence, of scope, look func(Site), doc, source string) Rule {
+	return row(name, c, in(of, ""), func(s Site, _ *jsontree.Node, _ string) { look(s) }, doc, source)
+}
+
+// lacks reports whether nobody wrote the member: it is neither there nor was it
+// left out when the file was read because its value is of the wrong type.
+func (s Site) lacks(n *jsontree.Node, member string) bool {
+	return n.Get(member) == nil && s.raw(n).Get(member) == nil
+}
+
+// raw is the object or array as it was written; nil for one that nobody wrote.
+func (s Site) raw(n *jsontree.Node) *jsontree.Node {
+	src, span := n.Place()
+	for raw := s.File.Root; raw != nil && raw.Source == src; raw = childAt(raw, span.Start) {
+		if raw.Span == span && (raw.Is(jsontree.Object) || raw.Is(jsontree.Array)) {
+			return raw
+		}
+	}
+	return nil
+}
+
+func childAt(n *jsontree.Node, offset int) *jsontree.Node {
+	for c := range n.Children() {
+		if c.Span.Start <= offset && offset < c.Span.End {
+			return c
+		}
+	}
+	return nil
+}
+
+// needs wants members of an object. Each is written as "name" or, for the hint,
+// as "name: example".
+func needs(members ...string) want {
+	return func(s Site, n *jsontree.Node, label string) {
+		if !n.Is(jsontree.Object) {
+			return
+		}
+		var names, examples []string
+		for _, m := range members {
+			name, example, _ := strings.Cut(m, ": ")
+			if s.lacks(n, name) {
+				names = append(names, name)
+				examples = append(examples, fmt.Sprintf("%q: %s", name, orDots(example)))
+			}
+		}
+		if len(names) == 0 {
+			return
+		}
+		if label == "" {
+			label = "this"
+		}
+		s.Report(fmt.Sprintf("%s needs %s", singular(label), and(names)), "add "+strings.Join(examples, ", "), n)
+	}
+}
+
+func orDots(example string) string {
+	if example == "" {
+		return `"..."`
+	}
+	return example
+}
+
+// singular names one element of a list: "an entry of volumes".
+func singular(label string) string {
+	if strings.HasSuffix(label, "s") && !strings.HasSuffix(label, "Properties") && label != "this" || label == "computeEnvironmentOrder" || label == "shareDistribution" || label == "evaluateOnExit" {
+		return "an entry of " + label
+	}
+	return label
+}
+
+func and(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
+}
+
+// oneOf wants one of the values, in exactly this case.
+func oneOf(values ...string) want {
+	return func(s Site, n *jsontree.Node, label string) {
+		if n.Is(jsontree.String) && !slices.Contains(values, n.Text) {
+			s.badValue(n, label, values)
+		}
+	}
+}
+
+// growing is oneOf for a list to which AWS has added values since the API model
+// was taken: of those only a warning.
+func growing(values []string, newer ...string) want {
+	return func(s Site, n *jsontree.Node, label string) {
+		switch {
+		case !n.Is(jsontree.String) || slices.Contains(values, n.Text):
+		case slices.Contains(newer, n.Text) || looksNewer(n.Text, values):
+			s.reportAs(diag.Warning, nil, fmt.Sprintf("%s %s is newer than the AWS Batch API reference", label, quote(n.Text)),
+				"be ready for a refusal; known are "+either(values), n)
+		default:
+			s.badValue(n, label, values)
+		}
+	}
+}
+
+var digits = regexp.MustCompile(`[0-9]+`)
+
+// looksNewer reports whether a value is a known one with other figures, or with
+// a word more at its end, and is no typo of another.
+func looksNewer(value string, known []string) bool {
+	mask := func(s string) string { return digits.ReplaceAllString(s, "0") }
+	for _, k := range known {
+		if strings.HasPrefix(value, k+"_") && near(value, known) == "" || digits.MatchString(k) && mask(value) == mask(k) {
+			return true
+		}
+	}
+	return false
+}
+
+// badValue reports a value that is none of a list, with the near word if one is.
+func (s Site) badValue(n *jsontree.Node, label string, values []string) {
+	s.Job.badValue(n, label, values)
+}
+
+func (j Job) badValue(n *jsontree.Node, label string, values []string) {
+	hint, fix := "", (*diag.Fix)(nil)
+	if near := near(n.Text, values); near != "" {
+		hint, fix = "write "+quote(near), replace(n, near)
+	}
+	j.ReportFix(fix, fmt.Sprintf("%s is %s, not %s", label, either(values), quote(n.Text)), hint, n)
+}
+
+// between wants a number within bounds, which are part of the range.
+func between(least, most float64) want {
+	return func(s Site, n *jsontree.Node, label string) {
+		if f, ok := figure(n); ok && (f < least || f > most) {
+			s.Report(fmt.Sprintf("%s is %s to %s, not %s", label, decimal(least), decimal(most), n.Text), "", n)
+		}
+	}
+}
+
+// atLeast wants a number that is not smaller.
+func atLeast(least float64, hint string) want {
+	return func(s Site, n *jsontree.Node, label string) {
+		if f, ok := figure(n); ok && f < least {
+			s.Report(fmt.Sprintf("%s is at least %s, not %s", label, decimal(least), n.Text), hint, n)
+		}
+	}
+}
+
+func figure(n *jsontree.Node) (float64, bool) {
+	if !n.Is(jsontree.Number) {
+		return 0, false
+	}
+	return number(n)
+}
+
+func decimal(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
+
+// chars wants a string of so many characters.
+func chars(least, most int) want {
+	return func(s Site, n *jsontree.Node, label string) {
+		if c := utf8.RuneCountInString(n.Str()); n.Is(jsontree.String) && (c < least || c > most) {
+			words := fmt.Sprintf("%d to %d", least, most)
+			if least == 0 {
+				words = fmt.Sprintf("at most %d", most)
+			}
+			s.Report(fmt.Sprintf("%s is %s characters long, this one has %d", label, words, c), "", n)
+		}
+	}
+}
+
+// like wants a string that matches; the words say which do.
+func like(pattern *regexp.Regexp, words, hint string) want {
+	return func(s Site, n *jsontree.Node, label string) {
+		if n.Is(jsontree.String) && !pattern.MatchString(n.Text) {
+			s.Report(fmt.Sprintf("%s is %s, not %s", label, words, quote(n.Text)), hint, n)
+		}
+	}
+}
+
+// absent wants that the member is not there, and says why.
+func absent(why, hint string) want {
+	return func(s Site, n *jsontree.Node, label string) {
+		if n.Is(jsontree.Null) || n.Is(jsontree.Array) && n.Len() == 0 {
+			return // as good as absent: describe-job-definitions prints empty lists
+		}
+		if hint == "" {
+			hint = "remove it"
+		}
+		s.ReportFix(s.remove(n), fmt.Sprintf("%s %s", label, why), hint, key(n))
+	}
+}
+
+// absentTrue is absent for a boolean, which may be false.
+func absentTrue(why, hint string) want {
+	return func(s Site, n *jsontree.Node, label string) {
+		if isTrue(n) {
+			s.ReportFix(s.remove(n), fmt.Sprintf("%s %s", label, why), hint, n)
+		}
+	}
+}
+
+func isTrue(n *jsontree.Node) bool  { return n.Is(jsontree.Bool) && n.Text == "true" }
+func isFalse(n *jsontree.Node) bool { return n.Is(jsontree.Bool) && n.Text == "false" }
+
+// atMost wants a list of no more elements.
+func atMost(most int, hint string) want {
+	return func(s Site, n *jsontree.Node, label string) {
+		if n.Len() <= most {
+			return
+		}
+		i := 0
+		for c := range n.Children() {
+			if i++; i == most+1 {
+				if n.Is(jsontree.Object) {
+					c = key(c)
+				}
+				s.Report(fmt.Sprintf("%s holds at most %d, these are %d", label, most, n.Len()), hint, c)
+			}
+		}
+	}
+}
+
+// filled wants a list that is not empty.
+func filled(hint string) want {
+	return func(s Site, n *jsontree.Node, label string) {
+		if (n.Is(jsontree.Array) || n.Is(jsontree.Object)) && n.Len() == 0 && s.raw(n).Len() == 0 {
+			s.Report(label+" is empty", hint, n)
+		}
+	}
+}
+
+// distinct wants a list whose elements differ in a member, or in themselves if
+// the member is "".
+func distinct(member, hint string) want {
+	return func(s Site, n *jsontree.Node, label string) {
+		seen := map[string]bool{}
+		for c := range n.Children() {
+			if member != "" {
+				c = c.Get(member)
+			}
+			if c == nil || c.Text == "" {
+				continue
+			}
+			if seen[c.Text] {
+				s.Report(fmt.Sprintf("%s is there twice in %s", quote(c.Text), label), hint, c)
+			}
+			seen[c.Text] = true
+		}
+	}
+}
+
+// exclusive wants no more than one of the members.
+func exclusive(members ...string) want {
+	return func(s Site, n *jsontree.Node, label string) {
+		first := ""
+		for _, name := range members {
+			m := n.Get(name)
+			switch {
+			case m == nil:
+			case first == "":
+				first = name
+			default:
+				s.ReportFix(nil, fmt.Sprintf("%s and %s exclude each other", first, name), "keep one of them", key(m))
+				return
+			}
+		}
+	}
+}

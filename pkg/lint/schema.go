@@ -1,0 +1,214 @@
+package lint
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"strings"
+	"sync"
+
+	"github.com/aws/aws-sdk-go-v2/service/batch"
+
+	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/spec"
+)
+
+// What the SDK's structs say about members and types. The schema says so too;
+// these rules give a breach the name it has in the table of rules. They look at
+// what was written, since values of a wrong type are not lowered.
+
+// shape is a JSON type of the model: the members of a structure, the element of
+// a list or map.
+type shape struct {
+	kind    jsontree.Kind
+	members map[string]*shape
+	of      *shape
+}
+
+var registerShape = sync.OnceValue(func() *shape {
+	return shapeOf(reflect.TypeFor[batch.RegisterJobDefinitionInput](), map[reflect.Type]*shape{})
+})
+
+func shapeOf(t reflect.Type, seen map[reflect.Type]*shape) *shape {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if s := seen[t]; s != nil {
+		return s
+	}
+	s := &shape{}
+	seen[t] = s
+	switch t.Kind() {
+	case reflect.Struct:
+		s.kind, s.members = jsontree.Object, map[string]*shape{}
+		for i := range t.NumField() {
+			if f := t.Field(i); f.IsExported() && f.Name != "ResultMetadata" {
+				s.members[strings.ToLower(f.Name[:1])+f.Name[1:]] = shapeOf(f.Type, seen)
+			}
+		}
+	case reflect.Slice:
+		s.kind, s.of = jsontree.Array, shapeOf(t.Elem(), seen)
+	case reflect.Map:
+		s.kind, s.of = jsontree.Object, shapeOf(t.Elem(), seen)
+	case reflect.Bool:
+		s.kind = jsontree.Bool
+	case reflect.String:
+		s.kind = jsontree.String
+	default:
+		s.kind = jsontree.Number
+	}
+	return s
+}
+
+// compare calls visit for every value with its shape; the shape is nil for a
+// member that the model does not have.
+func (s *shape) compare(n, parent *jsontree.Node, in *shape, visit func(n, parent *jsontree.Node, s, in *shape)) {
+	visit(n, parent, s, in)
+	if s == nil || !n.Is(s.kind) {
+		return
+	}
+	for c := range n.Children() {
+		switch {
+		case s.of != nil:
+			s.of.compare(c, n, s, visit)
+		case !strings.HasPrefix(c.Name, "$"):
+			s.members[c.Name].compare(c, n, s, visit)
+		}
+	}
+}
+
+// written yields what users wrote of RegisterJobDefinition requests: a native
+// file, or the jobDefinition of a compact job.
+func (p *Pass) written(visit func(j Job, root *jsontree.Node)) {
+	for j := range p.Jobs() {
+		switch {
+		case j.compact():
+			if n := j.Node.Get("jobDefinition"); n != nil {
+				visit(j, n)
+			}
+		case j.File.Kind == spec.KindJobDefinition && j.Node.Is(jsontree.Object):
+			visit(j, j.Node)
+		}
+	}
+}
+
+var schemaRules = []Rule{
+	{
+		Name: "jobdef-unknown-member", Confidence: High,
+		Doc:    "A member that the API does not have: a typo, the wrong case, or the capitals of CloudFormation. The AWS CLI refuses it.",
+		Source: api("RegisterJobDefinition"),
+		Run: func(p *Pass) {
+			p.written(func(j Job, root *jsontree.Node) {
+				registerShape().compare(root, nil, nil, func(n, parent *jsontree.Node, s, in *shape) {
+					if s != nil || in == nil {
+						return
+					}
+					known := maps.Keys(in.members)
+					hint, fix := "remove it", Site{Job: j}.remove(n)
+					if near := nearIn(n.Name, known); near != "" {
+						hint, fix = "write "+quote(near), rename(n, near)
+						if parent.Get(near) != nil {
+							hint, fix = "did you mean "+quote(near)+"? It is there already", nil
+						}
+					}
+					j.ReportFix(fix, fmt.Sprintf("the API has no member %s here", quote(n.Name)), hint, key(n))
+				})
+			})
+		},
+	},
+	{
+		Name: "jobdef-wrong-json-type", Confidence: High,
+		Doc:    "A value is of another JSON type than the API's. Values in resourceRequirements and environment are strings, counts are numbers.",
+		Source: api("RegisterJobDefinition"),
+		Run: func(p *Pass) {
+			p.written(func(j Job, root *jsontree.Node) {
+				registerShape().compare(root, nil, nil, func(n, _ *jsontree.Node, s, in *shape) {
+					if s == nil || in == nil || n.Is(s.kind) || in.of != nil && in.kind == jsontree.Object {
+						return // strings of maps have rules of their own
+					}
+					j.wrongType(n, s.kind)
+				})
+			})
+		},
+	},
+	stringMap("parameters-string-map", []string{"parameters"}, "The values of parameters are strings, numbers too: Ref:: puts text into the command.", api("RegisterJobDefinition.parameters")),
+	stringMap("log-options-string-map", []string{"containerProperties.logConfiguration.options", "ecsProperties.taskProperties[].containers[].logConfiguration.options",
+		"ecsProperties.taskProperties[].containers[].firelensConfiguration.options",
+		"nodeProperties.nodeRangeProperties[].container.logConfiguration.options", "nodeProperties.nodeRangeProperties[].ecsProperties.taskProperties[].containers[].logConfiguration.options"},
+		"The options of a log driver are strings, true and 10 too.", api("LogConfiguration.options")),
+	stringMap("tag-value-string", []string{"tags"}, "The value of a tag is a string.", api("TagrisTagsMap")),
+	{
+		Name: "array-size-integer", Confidence: High,
+		Doc:    "The size of an array is a whole number.",
+		Source: api("ArrayProperties.size"),
+		Run: func(p *Pass) {
+			for j := range p.Jobs() {
+				n := j.Node.Get("arrayProperties").Get("size")
+				if j.compact() {
+					n = j.Node.Get("submitJob").Get("arrayProperties").Get("size")
+				}
+				if _, whole := n.Int(); n != nil && !whole {
+					hint, fix := "", unquote(n)
+					if fix != nil {
+						hint = "write " + n.Text
+					}
+					j.ReportFix(fix, "the size of an array is a whole number, not "+written(n), hint, n)
+				}
+			}
+		},
+	},
+}
+
+// stringMap is a rule for a map whose values are strings.
+func stringMap(name string, paths []string, doc, source string) Rule {
+	at := in(nil, paths...)
+	return Rule{Name: name, Confidence: High, Doc: doc, Source: source, Run: func(p *Pass) {
+		look := func(j Job, root *jsontree.Node) {
+			for _, path := range at.paths {
+				path.walk(root, func(m *jsontree.Node) {
+					for v := range m.Children() {
+						if m.Is(jsontree.Object) && !v.Is(jsontree.String) && !strings.HasPrefix(v.Name, "$") {
+							j.wrongType(v, jsontree.String)
+						}
+					}
+				})
+			}
+		}
+		p.written(look)
+		if len(at.paths) > 1 {
+			return
+		}
+		for _, f := range p.Files {
+			switch f.Kind {
+			case spec.KindSubmitJob, spec.KindComputeEnvironment, spec.KindJobQueue, spec.KindSchedulingPolicy, spec.KindConsumableResource:
+				look(Job{Job: &spec.Job{Node: f.Root}, File: f, pass: p}, f.Root)
+			}
+		}
+	}}
+}
+
+func (j Job) wrongType(n *jsontree.Node, want jsontree.Kind) {
+	label := n.Name
+	if label == "" {
+		label = "an element"
+	}
+	hint, fix := "", unquote(n)
+	switch {
+	case want == jsontree.String && (n.Is(jsontree.Number) || n.Is(jsontree.Bool)):
+		hint, fix = "write "+quote(n.Text), rewrite(n, quote(n.Text))
+	case want == jsontree.Number && fix != nil:
+		hint = "write " + n.Text
+	case want == jsontree.Bool && (n.Str() == "true" || n.Str() == "false"):
+		hint, fix = "write "+n.Text, rewrite(n, n.Text)
+	default:
+		fix = nil
+	}
+	j.ReportFix(fix, fmt.Sprintf("%s is %s, not %s", label, want, n.Kind), hint, n)
+}
+
+func written(n *jsontree.Node) string {
+	if n.Is(jsontree.Number) {
+		return n.Text
+	}
+	return n.Kind.String()
+}

@@ -1,0 +1,55 @@
+package lint
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/spec"
+)
+
+// Settle drops what the schema found where a rule speaks of the same: at the
+// same place, or at the object that lacks the member. The rule knows more, and
+// one mistake is one problem. A rule that only warns silences no error.
+func Settle(all diag.List) diag.List {
+	type start struct {
+		source *diag.Source
+		offset int
+	}
+	special := map[start]diag.List{}
+	for _, d := range all {
+		if !generic(d) && d.Source != nil {
+			at := start{d.Source, d.Span.Start}
+			special[at] = append(special[at], d)
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(d diag.Diagnostic) bool {
+		return generic(d) && covered(d, special[start{d.Source, d.Span.Start}])
+	})
+}
+
+func generic(d diag.Diagnostic) bool {
+	switch d.Rule {
+	case spec.RuleUnknownMember, spec.RuleMissingMember, spec.RuleWrongType, spec.RuleBadValue:
+		return true
+	}
+	return false
+}
+
+var quoted = regexp.MustCompile(`"([^"]+)"`)
+
+// covered reports whether the rules' findings say what the generic one says.
+func covered(d diag.Diagnostic, by diag.List) bool {
+	by = slices.DeleteFunc(slices.Clone(by), func(s diag.Diagnostic) bool { return s.Severity > d.Severity })
+	if d.Rule != spec.RuleMissingMember {
+		return len(by) > 0
+	}
+	// Several rules may stand at one brace: each lacking member is to be named.
+	for _, m := range quoted.FindAllStringSubmatch(d.Message, -1) {
+		if !slices.ContainsFunc(by, func(s diag.Diagnostic) bool { return strings.Contains(s.Message, m[1]) }) {
+			return false
+		}
+	}
+	return len(by) > 0
+}

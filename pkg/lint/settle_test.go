@@ -1,0 +1,50 @@
+package lint
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/spec"
+)
+
+func TestSettle(t *testing.T) {
+	src, other := diag.NewSource("a.json", "{}"), diag.NewSource("b.json", "{}")
+	at := func(rule string, s *diag.Source, start int, message string) diag.Diagnostic {
+		return diag.Diagnostic{Rule: rule, Source: s, Span: diag.Span{Start: start, End: start + 1}, Message: message}
+	}
+	warning := func(d diag.Diagnostic) diag.Diagnostic { d.Severity = diag.Warning; return d }
+	for _, tt := range []struct {
+		name string
+		all  diag.List
+		want []string
+	}{
+		{"the rule wins", diag.List{at(spec.RuleWrongType, src, 1, "x"), at("r", src, 1, "y")}, []string{"r"}},
+		{"elsewhere it does not", diag.List{at(spec.RuleWrongType, src, 0, "x"), at("r", src, 1, "y")}, []string{spec.RuleWrongType, "r"}},
+		{"nor in another file", diag.List{at(spec.RuleWrongType, src, 1, "x"), at("r", other, 1, "y")}, []string{spec.RuleWrongType, "r"}},
+		{"nor does a warning", diag.List{at(spec.RuleBadValue, src, 1, "x"), warning(at("r", src, 1, "y"))}, []string{spec.RuleBadValue, "r"}},
+		{"the member is named", diag.List{at(spec.RuleMissingMember, src, 0, `missing member "type"`), at("r", src, 0, "this needs type")}, []string{"r"}},
+		{"another member is not", diag.List{at(spec.RuleMissingMember, src, 0, `missing member "name"`), at("r", src, 0, "this needs type")}, []string{spec.RuleMissingMember, "r"}},
+		{"one of two is not enough", diag.List{at(spec.RuleMissingMember, src, 0, `missing members "name" and "type"`), at("r", src, 0, "this needs type")}, []string{spec.RuleMissingMember, "r"}},
+		{"two rules are", diag.List{at(spec.RuleMissingMember, src, 0, `missing members "name" and "type"`), at("r", src, 0, "this needs type"), at("s", src, 0, "this needs name")}, []string{"r", "s"}},
+		{"rules stay beside each other", diag.List{at("r", src, 0, "x"), at("s", src, 0, "y")}, []string{"r", "s"}},
+		{"the kind of a document stays", diag.List{at(spec.RuleDocumentKind, src, 0, "x"), at("s", src, 0, "y")}, []string{spec.RuleDocumentKind, "s"}},
+	} {
+		before := slices.Clone(tt.all)
+		var got []string
+		for _, d := range Settle(tt.all) {
+			got = append(got, d.Rule)
+		}
+		if d := cmp.Diff(tt.want, got); d != "" {
+			t.Errorf("%s: %s", tt.name, d)
+		}
+		if d := cmp.Diff(len(before), len(tt.all)); d != "" || before[0].Rule != tt.all[0].Rule {
+			t.Errorf("%s: the list was changed", tt.name)
+		}
+	}
+	if Settle(nil) != nil {
+		t.Error("something of nothing")
+	}
+}

@@ -1,0 +1,222 @@
+package lint
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/plan"
+	"github.com/batchctl/batchctl/pkg/spec"
+)
+
+// Site is an object that rules look into: a whole request, a container, a task,
+// a pod, with the request it belongs to. For requests that create something
+// other than a job, Job holds the file and the request's root alone.
+type Site struct {
+	Job
+	// Node is the object. For an ECS container, Task is the object with
+	// executionRoleArn, volumes and runtimePlatform: the container itself, or the
+	// task it belongs to. For a container of EKS it is the pod.
+	Node, Task *jsontree.Node
+	Fargate    bool
+	// Single is true for containerProperties, which is the whole job.
+	Single bool
+}
+
+// sites is every object that rules look into, by kind.
+type sites struct {
+	definitions, submits []Site
+	// containers holds those of ECS; wholes those that are a whole job or node;
+	// tasks the elements of ecsProperties.taskProperties.
+	containers, wholes, tasks []Site
+	nodes, groups             []Site // nodeProperties and its ranges
+	pods, podContainers       []Site
+	overrides, podOverrides   []Site // containers of ECS and of EKS
+	retries                   []Site
+	environments, queues      []Site
+	policies, consumables     []Site
+
+	// Unions of the above.
+	bodies, requirers, podParts, jobs, creates []Site
+}
+
+// scope picks the sites of one kind.
+type scope func(*Pass) []Site
+
+func definitions(p *Pass) []Site   { return p.index.sites.definitions }
+func submits(p *Pass) []Site       { return p.index.sites.submits }
+func containers(p *Pass) []Site    { return p.index.sites.containers }
+func wholes(p *Pass) []Site        { return p.index.sites.wholes }
+func tasks(p *Pass) []Site         { return p.index.sites.tasks }
+func nodes(p *Pass) []Site         { return p.index.sites.nodes }
+func groups(p *Pass) []Site        { return p.index.sites.groups }
+func pods(p *Pass) []Site          { return p.index.sites.pods }
+func podContainers(p *Pass) []Site { return p.index.sites.podContainers }
+func overrides(p *Pass) []Site     { return p.index.sites.overrides }
+func retries(p *Pass) []Site       { return p.index.sites.retries }
+func environments(p *Pass) []Site  { return p.index.sites.environments }
+func queues(p *Pass) []Site        { return p.index.sites.queues }
+func policies(p *Pass) []Site      { return p.index.sites.policies }
+func consumables(p *Pass) []Site   { return p.index.sites.consumables }
+
+// bodies is what holds volumes: whole containers, and tasks.
+func bodies(p *Pass) []Site { return p.index.sites.bodies }
+
+// requirers is all that can hold resourceRequirements.
+func requirers(p *Pass) []Site { return p.index.sites.requirers }
+
+// podParts is the containers of pods and what submissions override of them.
+func podParts(p *Pass) []Site { return p.index.sites.podParts }
+
+// jobs is definitions and submissions.
+func jobs(p *Pass) []Site { return p.index.sites.jobs }
+
+// creates is every request that creates something, for what all of them have.
+func creates(p *Pass) []Site { return p.index.sites.creates }
+
+func where(of scope, keep func(Site) bool) scope {
+	return func(p *Pass) []Site {
+		var out []Site
+		for _, s := range of(p) {
+			if keep(s) {
+				out = append(out, s)
+			}
+		}
+		return out
+	}
+}
+
+func onFargate(of scope) scope { return where(of, func(s Site) bool { return s.Fargate }) }
+func onEC2(of scope) scope     { return where(of, Site.onEC2) }
+func onWindows(of scope) scope { return where(of, Site.windows) }
+
+// onEC2 reports whether the site's definition is for EC2, which is what AWS
+// Batch takes it for if it says nothing.
+func (s Site) onEC2() bool {
+	if s.Register == nil || s.Register.Get("eksProperties") != nil {
+		return false
+	}
+	list := s.Register.Get("platformCapabilities")
+	for c := range list.Children() {
+		if c.Str() == "EC2" {
+			return true
+		}
+	}
+	return list.Len() == 0
+}
+
+func (s Site) windows() bool {
+	family := s.Task.Get("runtimePlatform").Get("operatingSystemFamily").Str()
+	return strings.HasPrefix(strings.ToUpper(family), "WINDOWS")
+}
+
+// collect finds all sites.
+func (p *Pass) collect() {
+	s := &p.index.sites
+	for j := range p.Jobs() {
+		if j.Register != nil {
+			j.collectDefinition(s)
+		}
+		if j.Submit != nil {
+			j.collectSubmit(s)
+		}
+	}
+	for _, f := range p.Files {
+		if !f.Request.Is(jsontree.Object) {
+			continue
+		}
+		site := Site{Job: Job{Job: &spec.Job{Node: f.Request}, File: f, pass: p}, Node: f.Request}
+		switch f.Kind {
+		case spec.KindComputeEnvironment:
+			s.environments = append(s.environments, site)
+		case spec.KindJobQueue:
+			s.queues = append(s.queues, site)
+		case spec.KindSchedulingPolicy:
+			s.policies = append(s.policies, site)
+		case spec.KindConsumableResource:
+			s.consumables = append(s.consumables, site)
+		}
+	}
+	s.bodies = slices.Concat(s.wholes, s.tasks)
+	s.requirers = slices.Concat(s.containers, s.overrides)
+	s.podParts = slices.Concat(s.podContainers, s.podOverrides)
+	s.jobs = slices.Concat(s.definitions, s.submits)
+	s.creates = slices.Concat(s.jobs, s.environments, s.queues, s.policies, s.consumables)
+}
+
+func (j Job) collectDefinition(s *sites) {
+	fargate := plan.IsFargate(j.Register)
+	site := func(n, task *jsontree.Node) Site { return Site{Job: j, Node: n, Task: task, Fargate: fargate} }
+	s.definitions = append(s.definitions, site(j.Register, nil))
+	if r := j.Register.Get("retryStrategy"); r.Is(jsontree.Object) {
+		s.retries = append(s.retries, site(r, nil))
+	}
+	for c := range j.containers() {
+		s.containers = append(s.containers, c)
+		if c.Node == c.Task {
+			s.wholes = append(s.wholes, c)
+		}
+	}
+	body := func(n *jsontree.Node) {
+		for t := range n.Get("ecsProperties").Get("taskProperties").Children() {
+			if t.Is(jsontree.Object) {
+				s.tasks = append(s.tasks, site(t, t))
+			}
+		}
+		if pod := n.Get("eksProperties").Get("podProperties"); pod.Is(jsontree.Object) {
+			s.pods = append(s.pods, site(pod, pod))
+			for c := range each(pod, "initContainers", "containers") {
+				s.podContainers = append(s.podContainers, site(c, pod))
+			}
+		}
+	}
+	body(j.Register)
+	if n := j.Register.Get("nodeProperties"); n.Is(jsontree.Object) {
+		s.nodes = append(s.nodes, site(n, nil))
+		for g := range n.Get("nodeRangeProperties").Children() {
+			if g.Is(jsontree.Object) {
+				s.groups = append(s.groups, site(g, n))
+				body(g)
+			}
+		}
+	}
+}
+
+func (j Job) collectSubmit(s *sites) {
+	fargate := plan.IsFargate(j.Known())
+	site := func(n *jsontree.Node) Site { return Site{Job: j, Node: n, Fargate: fargate} }
+	s.submits = append(s.submits, site(j.Submit))
+	if r := j.Own("retryStrategy"); r.Is(jsontree.Object) {
+		s.retries = append(s.retries, site(r))
+	}
+	for o := range j.overrides() {
+		if o.Is(jsontree.Object) {
+			s.overrides = append(s.overrides, site(o))
+		}
+	}
+	body := func(n *jsontree.Node) {
+		pod := n.Get("eksPropertiesOverride").Get("podProperties")
+		for c := range each(pod, "initContainers", "containers") {
+			s.podOverrides = append(s.podOverrides, site(c))
+		}
+	}
+	body(j.Submit)
+	for g := range j.Submit.Get("nodeOverrides").Get("nodePropertyOverrides").Children() {
+		body(g)
+	}
+}
+
+// each yields the objects that the arrays of these names hold.
+//
+//go:noinline
+func each(n *jsontree.Node, names ...string) func(yield func(*jsontree.Node) bool) {
+	return func(yield func(*jsontree.Node) bool) {
+		for _, name := range names {
+			for c := range n.Get(name).Children() {
+				if c.Is(jsontree.Object) && !yield(c) {
+					return
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,161 @@
+package lint
+
+import (
+	"fmt"
+	"iter"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/batchctl/batchctl/pkg/catalog"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+)
+
+// tags yields every tag of every request, once where both of a job carry it.
+func (p *Pass) tags() iter.Seq2[Job, *jsontree.Node] {
+	return func(yield func(Job, *jsontree.Node) bool) {
+		for j := range p.Jobs() {
+			registered := j.Register.Get("tags")
+			for t := range registered.Children() {
+				if !yield(j, t) {
+					return
+				}
+			}
+			for t := range j.Submit.Get("tags").Children() {
+				if !samePlace(t, registered.Get(t.Name)) && !yield(j, t) {
+					return
+				}
+			}
+		}
+		for _, s := range created(p) {
+			for _, list := range []*jsontree.Node{s.Node.Get("tags"), s.Node.Get(resourcesOf).Get("tags")} {
+				for t := range list.Children() {
+					if !yield(s.Job, t) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// created is the requests that create something other than a job.
+func created(p *Pass) []Site {
+	return slices.Concat(environments(p), queues(p), policies(p), consumables(p))
+}
+
+const tagSource = userGuide + ", tag restrictions"
+
+// tagPattern is letters, digits and blanks of any script, and + - = . _ : / @.
+var tagPattern = regexp.MustCompile(`^[\pL\pN\pZ+\-=._:/@]*$`)
+
+var tagRules = []Rule{
+	row("tags-min-1", Low, in(creates, "tags"), filled("leave it out"),
+		"A map of tags holds at least one.", api("TagrisTagsMap")),
+	{
+		Name: "tag-charset", Severity: diag.Warning, Confidence: Low,
+		Doc:    "Tags hold letters, digits, blanks and + - = . _ : / @.",
+		Source: tagSource,
+		Run: func(p *Pass) {
+			const most = "letters, digits, blanks and + - = . _ : / @"
+			for j, t := range p.tags() {
+				if !tagPattern.MatchString(t.Name) {
+					j.Report(fmt.Sprintf("the key of a tag holds %s, not %s", most, quote(t.Name)), "", key(t))
+				}
+				if t.Str() != "" && !tagPattern.MatchString(t.Str()) {
+					j.Report(fmt.Sprintf("the value of a tag holds %s, not %s", most, quote(t.Str())), "", t)
+				}
+			}
+		},
+	},
+	{
+		Name: "tags-max-50", Severity: diag.Error, Confidence: High,
+		Doc:    "A job definition carries at most 50 tags.",
+		Source: apiReference + ", RegisterJobDefinition.tags; " + tagSource,
+		Run: func(p *Pass) {
+			for j := range p.Definitions() {
+				tooManyTags(j, j.Register.Get("tags"))
+			}
+			for _, s := range slices.Concat(queues(p), policies(p), consumables(p)) {
+				tooManyTags(s.Job, s.Node.Get("tags"))
+			}
+		},
+	},
+	{
+		Name: "submit-tags-max-50", Severity: diag.Error, Confidence: Medium,
+		Doc:    "A job carries at most 50 tags.",
+		Source: apiReference + ", SubmitJob.tags; " + tagSource,
+		Run: func(p *Pass) {
+			for j := range p.Submits() {
+				tooManyTags(j, j.Own("tags"))
+			}
+		},
+	},
+	{
+		Name: "tag-key-length", Severity: diag.Error, Confidence: High,
+		Doc:    "The key of a tag is 1 to 128 characters long.",
+		Source: apiReference + ", TagKey; " + tagSource,
+		Run: func(p *Pass) {
+			for j, t := range p.tags() {
+				if n := utf8.RuneCountInString(t.Name); n < 1 || n > catalog.MaxTagKeyLength {
+					j.Report(fmt.Sprintf("the key of a tag is 1 to %d characters long, this one has %d", catalog.MaxTagKeyLength, n), "", key(t))
+				}
+			}
+		},
+	},
+	{
+		Name: "tag-value-length", Severity: diag.Error, Confidence: High,
+		Doc:    "The value of a tag is at most 256 characters long.",
+		Source: apiReference + ", TagValue; " + tagSource,
+		Run: func(p *Pass) {
+			for j, t := range p.tags() {
+				if n := utf8.RuneCountInString(t.Str()); n > catalog.MaxTagValueLength {
+					j.Report(fmt.Sprintf("the value of a tag is at most %d characters long, this one has %d", catalog.MaxTagValueLength, n), "", t)
+				}
+			}
+		},
+	},
+	{
+		Name: "tag-aws-prefix", Severity: diag.Error, Confidence: Medium,
+		Doc:    "Keys and values of tags that start with aws: belong to AWS, in any case of letters.",
+		Source: tagSource,
+		Run: func(p *Pass) {
+			for j, t := range p.tags() {
+				if hasAWSPrefix(t.Name) {
+					j.Report(fmt.Sprintf("tag key %s: keys that start with aws: are reserved", quote(t.Name)), "write "+quote(t.Name[len("aws:"):]), key(t))
+				}
+				if hasAWSPrefix(t.Str()) {
+					j.Report(fmt.Sprintf("tag value %s: values that start with aws: are reserved", quote(t.Str())), "", t)
+				}
+			}
+		},
+	},
+}
+
+func hasAWSPrefix(s string) bool {
+	return len(s) >= len("aws:") && strings.EqualFold(s[:len("aws:")], "aws:")
+}
+
+func tooManyTags(j Job, tags *jsontree.Node) {
+	if n := tags.Len(); n > catalog.MaxTags {
+		last := tags
+		i := 0
+		for t := range tags.Children() {
+			if i++; i == catalog.MaxTags+1 {
+				last = key(t)
+			}
+		}
+		j.Report(fmt.Sprintf("at most %d tags, these are %d", catalog.MaxTags, n), "", last)
+	}
+}
+
+// key returns a node that stands at the member's name.
+func key(n *jsontree.Node) *jsontree.Node {
+	k := jsontree.NewString(n.Name, n)
+	if k.Key.End > k.Key.Start {
+		k.Span = k.Key
+	}
+	return k
+}

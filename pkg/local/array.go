@@ -1,0 +1,165 @@
+package local
+
+import (
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+)
+
+// next returns what follows for t from what is known: the moves that
+// dependencies, stops and children make due, and why a RUNNABLE job cannot
+// start. It changes nothing and returns nothing when nothing is due, so asking
+// it about every job after a restart repairs whatever a crash cut short.
+func (m *model) next(t *task, machine amount) []event {
+	if t.isParent() {
+		return m.nextOfArray(t, machine)
+	}
+	to, reason := m.belongs(t)
+	switch {
+	case to != t.state:
+		return []event{{Moved: &move{Job: t.id(), To: to, Reason: reason}}}
+	case t.state == runnable:
+		if why := misfit(t.job.need, machine); why != t.reason {
+			return []event{{Explained: &explanation{Job: t.id(), Reason: why}}}
+		}
+	}
+	return nil
+}
+
+// belongs is the state in which a single task belongs, as long as nothing of it runs.
+func (m *model) belongs(t *task) (to state, reason string) {
+	if !t.state.waits() {
+		return t.state, ""
+	}
+	if reason, ok := t.stopped(); ok {
+		return failed, reason
+	}
+	if t.state == runnable {
+		return runnable, ""
+	}
+	switch m.dependencies(t) {
+	case failed:
+		return failed, reasonDependency
+	case succeeded:
+		return runnable, ""
+	}
+	return pending, ""
+}
+
+func (m *model) nextOfArray(parent *task, machine amount) []event {
+	j := parent.job
+	switch ended := j.tally[succeeded] + j.tally[failed]; {
+	case parent.state.ended():
+		return nil
+	case parent.state == submitted:
+		return []event{{Moved: &move{Job: j.id, To: pending}}}
+	case int(ended) == len(j.children) && j.tally[failed] > 0:
+		reason, stopped := parent.stopped()
+		if !stopped {
+			reason = reasonChild
+		}
+		return []event{{Moved: &move{Job: j.id, To: failed, Reason: reason}}}
+	case int(ended) == len(j.children):
+		return []event{{Moved: &move{Job: j.id, To: succeeded}}}
+	}
+	if events := m.nextOfChildren(j); len(events) > 0 || j.tally[runnable] == 0 {
+		return events
+	}
+	// What keeps the children waiting is said of the parent too.
+	if why := misfit(j.need, machine); why != parent.reason {
+		return []event{{Explained: &explanation{Job: j.id, Reason: why}}}
+	}
+	return nil
+}
+
+// nextOfChildren is what is due for each child; one event when it is the same for all.
+func (m *model) nextOfChildren(j *job) []event {
+	var events []event
+	same := true
+	for i := range j.children {
+		child := &j.children[i]
+		to, reason := m.belongs(child)
+		if to == child.state {
+			same = false
+			continue
+		}
+		v := &move{Job: child.id(), To: to, Reason: reason}
+		if len(events) > 0 {
+			first := events[0].Moved
+			same = same && first.To == to && first.Reason == reason
+		}
+		events = append(events, event{Moved: v})
+	}
+	if same && len(events) == len(j.children) {
+		first := events[0].Moved
+		return []event{{Moved: &move{Job: j.id, All: true, To: first.To, Reason: first.Reason}}}
+	}
+	return events
+}
+
+// dependencies is failed when one dependency of t has failed, succeeded when all
+// have succeeded, and pending otherwise.
+func (m *model) dependencies(t *task) state {
+	result := succeeded
+	for _, d := range t.job.request.DependsOn {
+		on := m.dependency(t, d)
+		switch {
+		case on == nil || on.state == succeeded:
+		case on.state == failed:
+			return failed
+		default:
+			result = pending
+		}
+	}
+	return result
+}
+
+// dependency is the task that t waits for because of d; nil: none. N_TO_N means
+// the child of the same index, SEQUENTIAL without a job the child before.
+func (m *model) dependency(t *task, d types.JobDependency) *task {
+	if d.JobId == nil {
+		if d.Type == types.ArrayJobDependencySequential && t.index > 0 {
+			return &t.job.children[t.index-1]
+		}
+		return nil
+	}
+	on := m.task(*d.JobId)
+	if on != nil && d.Type == types.ArrayJobDependencyNToN && on.isParent() && t.isChild() {
+		return &on.job.children[t.index]
+	}
+	return on
+}
+
+// ended puts on the list what the end of t may move: its array, the child behind
+// it, and whoever depends on it.
+func (m *model) ended(t *task) {
+	j := t.job
+	if !t.isChild() {
+		m.active--
+		for _, d := range j.dependents {
+			m.due = append(m.due, &d.task)
+		}
+		return
+	}
+	if int(j.tally[succeeded]+j.tally[failed]) == len(j.children) {
+		m.due = append(m.due, &j.task)
+	}
+	for _, d := range j.request.DependsOn {
+		if d.JobId == nil && int(t.index)+1 < len(j.children) {
+			m.due = append(m.due, &j.children[t.index+1])
+		}
+	}
+	for _, dependent := range j.dependents {
+		m.dueAfterChild(dependent, t)
+	}
+}
+
+func (m *model) dueAfterChild(dependent *job, child *task) {
+	for _, d := range dependent.request.DependsOn {
+		switch on := aws.ToString(d.JobId); {
+		case on == child.id():
+			m.due = append(m.due, &dependent.task)
+		case on == child.job.id && d.Type == types.ArrayJobDependencyNToN && int(child.index) < len(dependent.children):
+			m.due = append(m.due, &dependent.children[child.index])
+		}
+	}
+}

@@ -1,0 +1,215 @@
+package local
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+)
+
+// stopTimeout is how long a command may take to end after SIGTERM. It is ECS's
+// default, which Batch uses.
+const stopTimeout = 30 * time.Second
+
+var (
+	errTimeout    = errors.New("attempt timed out")
+	errTerminated = errors.New("job terminated")
+)
+
+// runner is an attempt that is under way in this process.
+type runner struct {
+	end context.CancelCauseFunc
+}
+
+// run carries out the attempt that was just started; position is where the
+// journal keeps that it was. The caller holds e.mu.
+func (e *Engine) run(t *task, position int64) {
+	ctx, end := context.WithCancelCause(context.Background())
+	e.runners[t] = &runner{end: end}
+	a, prepared := e.prepare(t)
+	stream := t.last().stream
+	e.running.Go(func() {
+		defer end(nil)
+		var o outcome
+		err := cmp.Or(prepared, e.journal.sync(position))
+		if err != nil {
+			o = outcome{Reason: "CannotStartContainerError: " + err.Error(), StatusReason: reasonNotStarted}
+		} else {
+			o = e.carryOut(ctx, end, t, a, stream)
+		}
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		defer e.notify()
+		delete(e.runners, t)
+		e.facts = append(e.facts, fact{event: e.concluded(t, o, context.Cause(ctx))})
+		e.step()
+	})
+}
+
+// prepare makes what the executor needs of t's newest attempt.
+func (e *Engine) prepare(t *task) (Attempt, error) {
+	command, err := substitute(t.job.container.Command, t.job.parameters())
+	if err != nil {
+		return Attempt{}, err
+	}
+	directory := t.job.directory
+	if directory == "" {
+		scratch := filepath.Join("scratch", fileName(t))
+		if err := e.root.MkdirAll(scratch, 0o700); err != nil {
+			return Attempt{}, fmt.Errorf("make scratch directory: %w", err)
+		}
+		directory = filepath.Join(e.root.Name(), scratch)
+	}
+	if directory, err = filepath.Abs(directory); err != nil {
+		return Attempt{}, err
+	}
+	return Attempt{Job: t.id(), Container: t.job.container, Command: command, Environment: e.environment(t),
+		Directory: directory, GPUs: t.last().gpus}, nil
+}
+
+// fileName is the task's id in a form that every file system takes.
+func fileName(t *task) string {
+	if t.isChild() {
+		return t.job.id + "-" + strconv.Itoa(int(t.index))
+	}
+	return t.job.id
+}
+
+// environment is the job's environment with the variables that Batch sets.
+func (e *Engine) environment(t *task) []types.KeyValuePair {
+	queue := *t.job.request.JobQueue
+	place := ComputeEnvironment
+	if q, ok := e.model.queue(queue); ok {
+		place = q.Environments[0]
+	}
+	set := []types.KeyValuePair{
+		variable("AWS_BATCH_JOB_ID", t.id()),
+		variable("AWS_BATCH_JOB_ATTEMPT", strconv.Itoa(len(t.attempts))),
+		variable("AWS_BATCH_JQ_NAME", queue),
+		variable("AWS_BATCH_CE_NAME", place),
+	}
+	if t.isChild() {
+		set = append(set, variable("AWS_BATCH_JOB_ARRAY_INDEX", strconv.Itoa(int(t.index))),
+			variable("AWS_BATCH_JOB_ARRAY_SIZE", strconv.Itoa(len(t.job.children))))
+	}
+	return mergedBy(t.job.container.Environment, set, func(v types.KeyValuePair) string { return aws.ToString(v.Name) })
+}
+
+func variable(name, value string) types.KeyValuePair {
+	return types.KeyValuePair{Name: &name, Value: &value}
+}
+
+// carryOut runs the attempt with its log, its timeout and its grace at the end.
+func (e *Engine) carryOut(ctx context.Context, end context.CancelCauseFunc, t *task, a Attempt, stream string) outcome {
+	log, err := e.openLog(stream)
+	if err != nil {
+		return outcome{Reason: "CannotStartContainerError: " + err.Error(), StatusReason: reasonNotStarted}
+	}
+	defer log.close()
+	done := make(chan struct{})
+	defer close(done)
+	a.Kill = e.killAfter(ctx, done)
+	launched := false
+	a.Started = func(handle string) {
+		launched = true
+		e.launched(t, handle)
+		if s := t.job.timeout(); s > 0 {
+			timer := time.AfterFunc(time.Duration(s)*time.Second, func() { end(errTimeout) })
+			context.AfterFunc(ctx, func() { timer.Stop() })
+		}
+	}
+	exit, err := e.options.Executor.Run(ctx, a, log.file)
+	o := outcome{StatusReason: reasonExited}
+	if exit >= 0 {
+		o.Exit = aws.Int32(int32(exit))
+	}
+	if err != nil {
+		o.Reason = err.Error()
+	}
+	switch {
+	case !launched && err == nil:
+		a.Started("") // an executor that forgot to; its word that the command ran is its exit code
+	case !launched:
+		o.StatusReason = reasonNotStarted
+	}
+	return o
+}
+
+// killAfter returns a channel that is closed when the grace after ctx's end is over.
+func (e *Engine) killAfter(ctx context.Context, done <-chan struct{}) <-chan struct{} {
+	kill := make(chan struct{})
+	go func() {
+		select {
+		case <-done:
+			return
+		case <-ctx.Done():
+		}
+		grace := time.NewTimer(stopTimeout)
+		defer grace.Stop()
+		select {
+		case <-done:
+		case <-grace.C:
+			close(kill)
+		case <-e.hurry:
+			close(kill)
+		}
+	}()
+	return kill
+}
+
+func (e *Engine) launched(t *task, handle string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.facts = append(e.facts, fact{event: event{Launched: &launch{Job: t.id(), Handle: handle}}})
+	e.step()
+}
+
+// concluded is the end of t's attempt, given why the engine ended it, if it did.
+func (e *Engine) concluded(t *task, o outcome, cause error) event {
+	to := failed
+	switch {
+	case errors.Is(cause, errTimeout):
+		o.StatusReason = reasonTimeout
+	case errors.Is(cause, errTerminated):
+		o.StatusReason, _ = t.stopped()
+	case errors.Is(cause, errClosed):
+		o.StatusReason = reasonHost
+		return ending(t, o)
+	case o.Exit != nil && *o.Exit == 0 && o.Reason == "":
+		to = succeeded
+	default:
+		return ending(t, o)
+	}
+	return ended(t, o, to)
+}
+
+// ending is the end of an attempt that failed: the retry strategy decides what
+// becomes of the job.
+func ending(t *task, o outcome) event {
+	if retries(t.job.retry(), len(t.attempts), o) {
+		return ended(t, o, runnable)
+	}
+	return ended(t, o, failed)
+}
+
+func ended(t *task, o outcome, to state) event {
+	return event{Ended: &end{Job: t.id(), Exit: o.Exit, Reason: o.Reason, StatusReason: o.StatusReason, To: to}}
+}
+
+// endStopped ends the attempts of a terminated job or array. The caller holds e.mu.
+func (e *Engine) endStopped(t *task) {
+	if !t.terminated {
+		return
+	}
+	for running, r := range e.runners {
+		if running == t || running.job == t.job && t.isParent() {
+			r.end(errTerminated)
+		}
+	}
+}

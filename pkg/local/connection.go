@@ -1,0 +1,197 @@
+package local
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+)
+
+const connectionFile = "connection.json"
+
+// Connection is how a client reaches an engine that serves: what an AWS SDK, the
+// aws CLI or boto3 need. The key ends with the engine.
+type Connection struct {
+	Endpoint        string `json:"endpoint"`
+	Region          string `json:"region"`
+	AccessKeyID     string `json:"accessKeyId"`
+	SecretAccessKey string `json:"secretAccessKey"`
+	PID             int    `json:"pid"`
+}
+
+// NotServingError says that no engine answers for a state directory.
+type NotServingError struct {
+	Dir string
+	Err error // why: no connection file, or what the endpoint answered
+}
+
+func (e *NotServingError) Error() string {
+	return fmt.Sprintf("connect to the engine of %s: %v; start one with batchctl serve", e.Dir, e.Err)
+}
+
+func (e *NotServingError) Unwrap() error { return e.Err }
+
+// Connect finds the engine that serves the state directory dir and asks it
+// whether it is there. When none is the error is a *NotServingError.
+func Connect(dir string) (Connection, error) {
+	text, err := os.ReadFile(filepath.Join(dir, connectionFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return Connection{}, &NotServingError{dir, errors.New("no engine serves there")}
+	}
+	if err != nil {
+		return Connection{}, fmt.Errorf("read connection: %w", err)
+	}
+	var c Connection
+	if err := json.Unmarshal(text, &c); err != nil {
+		return Connection{}, fmt.Errorf("read connection %s: %w", filepath.Join(dir, connectionFile), err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	client := batch.NewFromConfig(c.Config(""), func(o *batch.Options) { o.Retryer = aws.NopRetryer{} })
+	if _, err := client.DescribeJobQueues(ctx, &batch.DescribeJobQueuesInput{}); err != nil {
+		return Connection{}, &NotServingError{dir, err}
+	}
+	return c, nil
+}
+
+// Config returns a configuration of the AWS SDK that reaches the engine over its
+// socket. Jobs submitted through it run in workDir, an absolute path; empty: each
+// in a directory of its own.
+func (c Connection) Config(workDir string) aws.Config {
+	// The engine is on this machine: a proxy would only be in the way.
+	return c.config(&http.Client{Transport: &http.Transport{}}, workDir)
+}
+
+func (c Connection) config(client aws.HTTPClient, workDir string) aws.Config {
+	config := aws.Config{
+		Region:       c.Region,
+		BaseEndpoint: &c.Endpoint,
+		HTTPClient:   client,
+		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+			return aws.Credentials{AccessKeyID: c.AccessKeyID, SecretAccessKey: c.SecretAccessKey, Source: "batchctl"}, nil
+		}),
+	}
+	if workDir != "" {
+		config.APIOptions = append(config.APIOptions, smithyhttp.SetHeaderValue(workDirHeader, url.PathEscape(workDir)))
+	}
+	return config
+}
+
+// Config returns a configuration of the AWS SDK that reaches this engine without
+// a socket. Jobs submitted through it run in workDir, an absolute path; empty:
+// each in a directory of its own.
+func (e *Engine) Config(workDir string) aws.Config {
+	c := e.connection("http://localhost")
+	return c.config(inProcess{e.Handler()}, workDir)
+}
+
+func (e *Engine) connection(endpoint string) Connection {
+	return Connection{Endpoint: endpoint, Region: region, AccessKeyID: e.key.AccessKeyID,
+		SecretAccessKey: e.key.SecretAccessKey, PID: os.Getpid()}
+}
+
+// inProcess is an HTTP client whose server is a handler.
+type inProcess struct{ handler http.Handler }
+
+func (p inProcess) Do(r *http.Request) (*http.Response, error) {
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
+	in := r.Clone(r.Context())
+	in.RequestURI = r.URL.RequestURI()
+	if in.Host == "" {
+		in.Host = r.URL.Host
+	}
+	if in.Body == nil {
+		in.Body = http.NoBody
+	}
+	out := &answer{header: http.Header{}}
+	p.handler.ServeHTTP(out, in)
+	return &http.Response{StatusCode: out.status, Status: http.StatusText(out.status), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: out.header, Body: io.NopCloser(&out.body), ContentLength: int64(out.body.Len()), Request: r}, nil
+}
+
+// answer collects what a handler writes.
+type answer struct {
+	status int
+	header http.Header
+	body   bytes.Buffer
+}
+
+func (a *answer) Header() http.Header { return a.header }
+
+func (a *answer) WriteHeader(status int) {
+	if a.status == 0 {
+		a.status = status
+	}
+}
+
+func (a *answer) Write(data []byte) (int, error) {
+	a.WriteHeader(http.StatusOK)
+	return a.body.Write(data)
+}
+
+// Serve answers requests that reach l until ctx ends. While it does, the file
+// connection.json in the state directory tells Connect where; ready, which may
+// be nil, is told as soon as it is there. l must listen on the loopback
+// interface.
+func (e *Engine) Serve(ctx context.Context, l net.Listener, ready func(Connection)) error {
+	if a, ok := l.Addr().(*net.TCPAddr); !ok || !a.IP.IsLoopback() {
+		return fmt.Errorf("serve: %s is not a loopback address: whoever reaches the engine can run commands", l.Addr())
+	}
+	c := e.connection("http://" + l.Addr().String())
+	if err := e.writeConnection(c); err != nil {
+		return fmt.Errorf("serve: %w", err)
+	}
+	if ready != nil {
+		ready(c)
+	}
+	server := &http.Server{Handler: e.Handler(), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second,
+		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10, ConnState: e.count, ErrorLog: slog.NewLogLogger(e.options.Log.Handler(), slog.LevelWarn)}
+	stopped := make(chan error, 1)
+	stop := context.AfterFunc(ctx, func() {
+		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer cancel()
+		err := server.Shutdown(grace)
+		if errors.Is(err, context.DeadlineExceeded) {
+			err = server.Close() // whoever still talks has had time enough
+		}
+		stopped <- err
+	})
+	err := server.Serve(l)
+	if !stop() {
+		err = <-stopped
+	}
+	if gone := e.root.Remove(connectionFile); gone != nil && !errors.Is(gone, fs.ErrNotExist) {
+		err = errors.Join(err, gone)
+	}
+	if err != nil {
+		return fmt.Errorf("serve: %w", err)
+	}
+	return nil
+}
+
+func (e *Engine) writeConnection(c Connection) error {
+	text, err := json.MarshalIndent(c, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := e.root.WriteFile(connectionFile+".new", append(text, '\n'), 0o600); err != nil {
+		return err
+	}
+	return e.root.Rename(connectionFile+".new", connectionFile)
+}

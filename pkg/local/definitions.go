@@ -1,0 +1,271 @@
+package local
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/wire"
+)
+
+const (
+	statusActive   = "ACTIVE"
+	statusInactive = "INACTIVE"
+)
+
+var (
+	definitionName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
+	jobName        = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$`)
+)
+
+func (d *definition) fargate() bool {
+	return slices.Contains(d.request.PlatformCapabilities, types.PlatformCapabilityFargate)
+}
+
+func (d *definition) status() string {
+	if d.inactive {
+		return statusInactive
+	}
+	return statusActive
+}
+
+func (e *Engine) registerJobDefinition(c *call, in *batch.RegisterJobDefinitionInput) (*batch.RegisterJobDefinitionOutput, error) {
+	if size := len(c.body); size > 24<<10 {
+		return nil, wire.ClientException("Job definition size must be at most 24 KiB, got %d KiB", size>>10)
+	}
+	if err := cmp.Or(checkDefinition(in), e.check(c)); err != nil {
+		return nil, err
+	}
+	r := &registration{Request: shape[batch.RegisterJobDefinitionInput]{in}}
+	err := e.change(func() ([]event, error) {
+		r.Revision = int32(len(e.model.definitions[*in.JobDefinitionName]) + 1)
+		return []event{{Registered: r}}, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	d := &definition{revision: r.Revision, request: in}
+	c.notice(e.options.Executor.Unhonoured(in.ContainerProperties))
+	return &batch.RegisterJobDefinitionOutput{
+		JobDefinitionArn:  aws.String(arn("job-definition", d.id())),
+		JobDefinitionName: in.JobDefinitionName,
+		Revision:          aws.Int32(r.Revision),
+	}, nil
+}
+
+// checkDefinition refuses what Batch refuses and what this engine cannot do.
+func checkDefinition(in *batch.RegisterJobDefinitionInput) error {
+	switch {
+	case !definitionName.MatchString(aws.ToString(in.JobDefinitionName)):
+		return wire.ClientException("Job definition name should match valid pattern: 1 to 128 letters, digits, hyphens and underscores.")
+	case in.Type == types.JobDefinitionTypeMultinode || in.NodeProperties != nil:
+		return cannot("nodeProperties (multi-node parallel jobs)")
+	case in.Type != types.JobDefinitionTypeContainer:
+		return wire.ClientException("Job definition type %q is not valid. Valid types: [container, multinode]", in.Type)
+	case in.EksProperties != nil:
+		return cannot("eksProperties")
+	case in.EcsProperties != nil:
+		return cannot("ecsProperties")
+	case in.ConsumableResourceProperties != nil:
+		return cannot("consumableResourceProperties")
+	case in.ContainerProperties == nil || aws.ToString(in.ContainerProperties.Image) == "":
+		return wire.ClientException("ECS Container Image must be provided.")
+	case in.ContainerProperties.InstanceType != nil:
+		return wire.ClientException("instanceType is only for multi-node jobs.")
+	case len(in.PlatformCapabilities) > 1:
+		return wire.ClientException("Exactly 1 capability must be provided.")
+	case in.SchedulingPriority != nil && (*in.SchedulingPriority < 0 || *in.SchedulingPriority > 9999):
+		return wire.ClientException("Scheduling priority must be between 0 and 9999.")
+	case len(in.Tags) > 50:
+		return wire.ClientException("A resource can have at most 50 tags.")
+	}
+	d := definition{request: in}
+	if _, err := needs(in.ContainerProperties, d.fargate()); err != nil {
+		return err
+	}
+	return cmp.Or(checkEnvironment(in.ContainerProperties.Environment), checkRetry(in.RetryStrategy), checkTimeout(in.Timeout))
+}
+
+// cannot is the answer to a member that this engine does not honour: refused,
+// never dropped.
+func cannot(member string) error {
+	return wire.ClientException("%s: the local engine does not implement this.", member)
+}
+
+func checkEnvironment(variables []types.KeyValuePair) error {
+	for _, v := range variables {
+		switch name := aws.ToString(v.Name); {
+		case name == "":
+			return wire.ClientException("Environment variable name is required.")
+		case strings.HasPrefix(name, "AWS_BATCH"):
+			return wire.ClientException("Environment variable %s is not valid: names must not start with AWS_BATCH.", name)
+		case strings.ContainsAny(name, "=\x00") || strings.Contains(aws.ToString(v.Value), "\x00"):
+			return wire.ClientException("Environment variable %q is not valid.", name)
+		}
+	}
+	return nil
+}
+
+func checkTimeout(t *types.JobTimeout) error {
+	if t != nil && aws.ToInt32(t.AttemptDurationSeconds) < 60 {
+		return wire.ClientException("AttemptDurationSeconds in Timeout must be at least 60 seconds.")
+	}
+	return nil
+}
+
+func checkRetry(r *types.RetryStrategy) error {
+	switch {
+	case r == nil:
+		return nil
+	case r.Attempts == nil:
+		return wire.ClientException("RetryAttempts must be provided with retry strategy.")
+	case *r.Attempts < 1 || *r.Attempts > 10:
+		return wire.ClientException("RetryAttempts must be between 1 and 10.")
+	case len(r.EvaluateOnExit) > 5:
+		return wire.ClientException("EvaluateOnExit can have at most 5 entries.")
+	}
+	for _, rule := range r.EvaluateOnExit {
+		if err := checkEvaluateOnExit(rule); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var (
+	exitPattern   = regexp.MustCompile(`^[0-9]*\*?$`)
+	reasonPattern = regexp.MustCompile(`^[A-Za-z0-9.:\s]*\*?$`)
+)
+
+func checkEvaluateOnExit(rule types.EvaluateOnExit) error {
+	if a := strings.ToUpper(string(rule.Action)); a != "RETRY" && a != "EXIT" {
+		return wire.ClientException("EvaluateOnExit action %q is not valid. Valid actions: [RETRY, EXIT]", rule.Action)
+	}
+	if rule.OnExitCode == nil && rule.OnReason == nil && rule.OnStatusReason == nil {
+		return wire.ClientException("EvaluateOnExit should contain at least one of onExitCode, onReason or onStatusReason.")
+	}
+	for _, c := range []struct {
+		text    *string
+		pattern *regexp.Regexp
+	}{{rule.OnExitCode, exitPattern}, {rule.OnReason, reasonPattern}, {rule.OnStatusReason, reasonPattern}} {
+		switch {
+		case c.text == nil:
+		case len(*c.text) > 512:
+			return wire.ClientException("Evaluate on exit condition cannot exceed 512 characters.")
+		case !c.pattern.MatchString(*c.text):
+			return wire.ClientException("Evaluate on exit condition contains restricted characters.")
+		}
+	}
+	return nil
+}
+
+func (e *Engine) deregisterJobDefinition(_ *call, in *batch.DeregisterJobDefinitionInput) (*batch.DeregisterJobDefinitionOutput, error) {
+	id := resourceName(aws.ToString(in.JobDefinition), "job-definition")
+	err := e.change(func() ([]event, error) {
+		d := e.model.definition(id)
+		switch {
+		case d == nil && !strings.Contains(id, ":"):
+			return nil, wire.ClientException("JobDefinition %s: name and revision (name:revision) are needed.", id)
+		case d == nil:
+			return nil, wire.ClientException("JobDefinition %s does not exist.", id)
+		case d.inactive:
+			return nil, nil
+		}
+		return []event{{Deregistered: &removal{Definition: d.id()}}}, nil
+	})
+	return &batch.DeregisterJobDefinitionOutput{}, err
+}
+
+// resourceName returns what follows the kind in an ARN; a text that is no ARN of
+// that kind is returned as it is.
+func resourceName(text, kind string) string {
+	if strings.HasPrefix(text, "arn:") {
+		if _, name, ok := strings.Cut(text, ":"+kind+"/"); ok {
+			return name
+		}
+	}
+	return text
+}
+
+// activeDefinition returns the revision that a submit refers to: a name stands
+// for its latest active revision.
+func (m *model) activeDefinition(text string) (*definition, error) {
+	id := resourceName(text, "job-definition")
+	name, revision, _ := strings.Cut(id, ":")
+	if revision != "" {
+		if d := m.definition(id); d != nil && !d.inactive {
+			return d, nil
+		}
+		return nil, wire.ClientException("JobDefinition name %s does not exist or is not in ACTIVE status.", id)
+	}
+	for _, d := range slices.Backward(m.definitions[name]) {
+		if !d.inactive {
+			return d, nil
+		}
+	}
+	return nil, wire.ClientException("JobDefinition name %s does not exist or is not in ACTIVE status.", name)
+}
+
+func (e *Engine) describeJobDefinitions(_ *call, in *batch.DescribeJobDefinitionsInput) (*batch.DescribeJobDefinitionsOutput, error) {
+	if len(in.JobDefinitions) > 100 {
+		return nil, wire.ClientException("Maximum number of job definitions supported is 100")
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var all []*definition
+	switch {
+	case len(in.JobDefinitions) > 0:
+		for _, text := range in.JobDefinitions {
+			if d := e.model.definition(resourceName(text, "job-definition")); d != nil {
+				all = append(all, d)
+			}
+		}
+	case in.JobDefinitionName != nil:
+		all = newestFirst(e.model.definitions[*in.JobDefinitionName])
+	default:
+		for _, name := range sortedKeys(e.model.definitions) {
+			all = append(all, newestFirst(e.model.definitions[name])...)
+		}
+	}
+	all = slices.DeleteFunc(all, func(d *definition) bool { return in.Status != nil && d.status() != *in.Status })
+	page, next, err := pageOf(all, in.MaxResults, 100, in.NextToken, (*definition).id)
+	if err != nil {
+		return nil, err
+	}
+	out := &batch.DescribeJobDefinitionsOutput{NextToken: next, JobDefinitions: []types.JobDefinition{}}
+	for _, d := range page {
+		out.JobDefinitions = append(out.JobDefinitions, d.describe())
+	}
+	return out, nil
+}
+
+func newestFirst(revisions []*definition) []*definition {
+	out := slices.Clone(revisions)
+	slices.Reverse(out)
+	return out
+}
+
+func (d *definition) describe() types.JobDefinition {
+	r := d.request
+	return types.JobDefinition{
+		JobDefinitionArn:           aws.String(arn("job-definition", d.id())),
+		JobDefinitionName:          r.JobDefinitionName,
+		Revision:                   aws.Int32(d.revision),
+		Status:                     aws.String(d.status()),
+		Type:                       aws.String(string(r.Type)),
+		ContainerOrchestrationType: types.OrchestrationTypeEcs,
+		ContainerProperties:        r.ContainerProperties,
+		Parameters:                 r.Parameters,
+		PlatformCapabilities:       r.PlatformCapabilities,
+		PropagateTags:              r.PropagateTags,
+		RetryStrategy:              r.RetryStrategy,
+		SchedulingPriority:         r.SchedulingPriority,
+		Tags:                       r.Tags,
+		Timeout:                    r.Timeout,
+	}
+}

@@ -1,0 +1,440 @@
+package local
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+)
+
+// Engine is AWS Batch in this process. Its methods may be called concurrently.
+type Engine struct {
+	options Options
+	root    *os.Root
+	lock    *os.File // held while the engine is open; nil when it is read-only
+	journal *journal // nil when the engine is read-only
+	key     aws.Credentials
+
+	mu      sync.Mutex
+	model   *model
+	facts   []fact        // what happened but is not in the journal yet
+	changed chan struct{} // closed at the next change
+	again   *time.Timer   // set while the journal refuses what must be written
+	closing bool
+	clients int // open connections
+	runners map[*task]*runner
+	running sync.WaitGroup
+	hurry   chan struct{} // closed when attempts may no longer end in peace
+}
+
+// fact is an event that has happened outside the model: it must be written, now
+// or when the journal takes it.
+type fact struct {
+	event event
+	done  func() // called once it is written; may be nil
+}
+
+// Open starts an engine on o.Dir. It reads what an earlier one kept there, ends
+// attempts that this one left behind, and begins to schedule. When another
+// engine holds the directory the error is a *LockedError.
+func Open(o Options) (*Engine, error) {
+	if err := o.fill(); err != nil {
+		return nil, err
+	}
+	e := &Engine{options: o, model: newModel(o.Queues), changed: make(chan struct{}), hurry: make(chan struct{}),
+		runners: map[*task]*runner{}, key: newKey()}
+	if err := e.open(); err != nil {
+		return nil, errors.Join(err, e.release())
+	}
+	if !o.ReadOnly {
+		e.recover()
+	}
+	return e, nil
+}
+
+func (e *Engine) open() error {
+	dir := e.options.Dir
+	if !e.options.ReadOnly {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return fmt.Errorf("open engine: %w", err)
+		}
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return fmt.Errorf("open engine: %w", err)
+	}
+	e.root = root
+	if e.options.ReadOnly {
+		return e.read()
+	}
+	if err := checkPrivate(root); err != nil {
+		return err
+	}
+	if e.lock, err = lockDirectory(root); err != nil {
+		return err
+	}
+	for _, sub := range []string{"logs", "scratch"} {
+		if err := root.Mkdir(sub, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+			return fmt.Errorf("open engine: %w", err)
+		}
+	}
+	var torn int
+	if e.journal, torn, err = openJournal(root, e.replayed); err != nil {
+		return err
+	}
+	if torn > 0 {
+		e.options.Log.Warn("the journal ended in the middle of a record; the torn part was cut off and kept in journal.torn",
+			"directory", dir, "bytes", torn)
+	}
+	if os.Geteuid() == 0 {
+		e.options.Log.Warn("the engine runs as root, and so do its jobs")
+	}
+	return nil
+}
+
+func (e *Engine) read() error {
+	data, err := readJournal(e.root)
+	if err != nil {
+		return err
+	}
+	if _, err := replay(data, e.replayed); err != nil {
+		return fmt.Errorf("read %s: %w", e.root.Name()+"/journal", err)
+	}
+	return nil
+}
+
+func (e *Engine) replayed(r record) error {
+	for _, v := range r.Events {
+		if err := e.model.apply(r.At, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// recover takes up the work of an earlier engine. What it left STARTING or
+// RUNNING is ended, as when a host is taken away; then everything that has not
+// ended is looked at once.
+func (e *Engine) recover() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.model.due = nil
+	for _, j := range e.model.order {
+		if j.state.ended() {
+			continue
+		}
+		e.model.due = append(e.model.due, &j.task)
+		e.abandon(&j.task)
+		for i := range j.children {
+			e.abandon(&j.children[i])
+			if !j.children[i].state.ended() {
+				e.model.due = append(e.model.due, &j.children[i])
+			}
+		}
+	}
+	e.step()
+}
+
+func (e *Engine) abandon(t *task) {
+	a := t.active()
+	if a == nil {
+		return
+	}
+	if err := e.options.Executor.Clear(a.handle); err != nil {
+		e.options.Log.Warn("a process of an earlier engine could not be ended", "job", t.id(), "error", err)
+	}
+	e.facts = append(e.facts, fact{event: ending(t, outcome{StatusReason: reasonHost})})
+}
+
+// change decides and keeps one change that a caller asked for, and returns when
+// it is on disk. decide looks at the model and must not alter it.
+func (e *Engine) change(decide func() ([]event, error)) error {
+	position, err := e.propose(decide)
+	if err != nil || position == 0 {
+		return err
+	}
+	return e.journal.sync(position)
+}
+
+func (e *Engine) propose(decide func() ([]event, error)) (position int64, err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.options.ReadOnly {
+		return 0, errReadOnly
+	}
+	if e.closing {
+		return 0, errClosed
+	}
+	events, err := decide()
+	if err != nil || len(events) == 0 {
+		return 0, err
+	}
+	if position, err = e.write(events...); err != nil {
+		return 0, err
+	}
+	e.step()
+	return position, nil
+}
+
+var (
+	errReadOnly = errors.New("this engine was opened only to read; nothing was changed")
+	errClosed   = errors.New("the engine is closing; nothing was changed")
+)
+
+// write keeps events and applies them: first the journal, then the model.
+func (e *Engine) write(events ...event) (position int64, err error) {
+	r := record{At: time.Now().UnixMilli(), Events: events}
+	position, err = e.journal.append(r)
+	if err != nil {
+		return 0, err
+	}
+	if err := e.replayed(r); err != nil {
+		// The event was made from this very model, so this is a bug of ours. Going
+		// on with a model that differs from the journal would make it worse.
+		return 0, e.journal.fail(fmt.Errorf("the engine contradicts itself: %w; nothing is accepted any more", err))
+	}
+	e.notify()
+	return position, nil
+}
+
+// step does everything that can be done now: keeps the facts that came in,
+// follows up what they mean, and starts what fits. Where the journal refuses, it
+// stops there and is called again in a second. The caller holds e.mu.
+func (e *Engine) step() {
+	err := e.keepFacts()
+	if err == nil {
+		err = e.follow()
+	}
+	if err == nil && !e.closing {
+		err = e.startWaiting()
+	}
+	if err == nil || e.again != nil {
+		return
+	}
+	e.options.Log.Error("the engine cannot write its journal and waits", "error", err)
+	e.again = time.AfterFunc(time.Second, func() {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.again = nil
+		e.step()
+	})
+}
+
+func (e *Engine) keepFacts() error {
+	for len(e.facts) > 0 {
+		f := e.facts[0]
+		if _, err := e.write(f.event); err != nil {
+			return err
+		}
+		e.facts = e.facts[1:]
+		if f.done != nil {
+			f.done()
+		}
+	}
+	return nil
+}
+
+func (e *Engine) follow() error {
+	machine := e.options.capacity()
+	for len(e.model.due) > 0 {
+		t := e.model.due[0]
+		e.endStopped(t)
+		events := e.model.next(t, machine)
+		if len(events) == 0 {
+			e.model.due = e.model.due[1:]
+			continue
+		}
+		if _, err := e.write(events...); err != nil {
+			return err
+		}
+	}
+	e.model.due = nil
+	return nil
+}
+
+// startWaiting reserves the machine for the jobs that start now.
+func (e *Engine) startWaiting() error {
+	free := e.options.capacity().minus(e.model.used)
+	need := func(t *task) amount { return t.job.need }
+	for _, t := range slices.Collect(schedule(e.waiting(), need, free)) {
+		s := &start{Job: t.id(), Stream: newID(), GPUs: pin(e.options.GPUs, e.model.busy, t.job.need.GPUs)}
+		position, err := e.write(event{Started: s})
+		if err != nil {
+			return err
+		}
+		e.run(t, position)
+	}
+	return nil
+}
+
+// waiting yields the RUNNABLE tasks: queues by priority, those of equal priority
+// together, in the order of submission. Jobs of queues that are no longer
+// configured come last.
+func (e *Engine) waiting() iter.Seq[*task] {
+	byPriority := map[int32][]ordered{}
+	for name, l := range e.model.queues {
+		priority := int32(-1)
+		if q, ok := e.model.queue(name); ok {
+			priority = q.Priority
+		}
+		if len(l.waiting) > 0 {
+			byPriority[priority] = append(byPriority[priority], l.waiting)
+		}
+	}
+	priorities := make([]int32, 0, len(byPriority))
+	for p := range byPriority {
+		priorities = append(priorities, p)
+	}
+	slices.SortFunc(priorities, func(a, b int32) int { return cmp.Compare(b, a) })
+	return func(yield func(*task) bool) {
+		for _, p := range priorities {
+			for t := range inOrder(byPriority[p]) {
+				if !yield(t) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// inOrder merges lists that are in order of submission.
+func inOrder(lists []ordered) iter.Seq[*task] {
+	return func(yield func(*task) bool) {
+		for len(lists) > 0 {
+			at := 0
+			for i := range lists {
+				if lists[i][0].compare(lists[at][0]) < 0 {
+					at = i
+				}
+			}
+			if !yield(lists[at][0]) {
+				return
+			}
+			if lists[at] = lists[at][1:]; len(lists[at]) == 0 {
+				lists = slices.Delete(lists, at, at+1)
+			}
+		}
+	}
+}
+
+// Active returns the number of jobs that have not ended; an array counts as one.
+func (e *Engine) Active() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.model.active
+}
+
+// WaitIdle returns when no job has been active and nothing has changed for as
+// long as quiet, or with ctx's error.
+func (e *Engine) WaitIdle(ctx context.Context, quiet time.Duration) error {
+	return e.wait(ctx, quiet, func() bool { return e.model.active == 0 })
+}
+
+// Drain returns when no attempt runs and no client is connected, or with ctx's
+// error. Jobs that wait for what does not come are left for the next engine.
+func (e *Engine) Drain(ctx context.Context) error {
+	return e.wait(ctx, 0, func() bool { return len(e.runners) == 0 && e.clients == 0 })
+}
+
+// wait returns when still has held for as long as quiet without any change.
+func (e *Engine) wait(ctx context.Context, quiet time.Duration, still func() bool) error {
+	for {
+		e.mu.Lock()
+		rested, changed := still(), e.changed
+		e.mu.Unlock()
+		var rest <-chan time.Time
+		if rested {
+			rest = time.After(quiet)
+		}
+		select {
+		case <-changed:
+		case <-rest:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// count follows the connections of clients.
+func (e *Engine) count(_ net.Conn, s http.ConnState) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch s {
+	case http.StateNew:
+		e.clients++
+	case http.StateClosed:
+		e.clients--
+	default:
+		return
+	}
+	e.notify()
+}
+
+// notify wakes those who wait for a change. The caller holds e.mu.
+func (e *Engine) notify() {
+	close(e.changed)
+	e.changed = make(chan struct{})
+}
+
+// Close stops scheduling, ends the running attempts (SIGTERM, after 30 s
+// SIGKILL) and keeps how they ended; their jobs go on by their retry strategy
+// when the directory is opened again. When ctx ends the attempts are killed at
+// once.
+func (e *Engine) Close(ctx context.Context) error {
+	e.mu.Lock()
+	already := e.closing
+	e.closing = true
+	for _, r := range e.runners {
+		r.end(errClosed)
+	}
+	e.mu.Unlock()
+	if already {
+		return nil
+	}
+	ended := make(chan struct{})
+	go func() {
+		e.running.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-ctx.Done():
+		close(e.hurry)
+		<-ended
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.again != nil {
+		e.again.Stop()
+	}
+	var lost error
+	if err := e.keepFacts(); err != nil {
+		lost = fmt.Errorf("close engine: the end of %d attempts is not kept: %w", len(e.facts), err)
+	}
+	return errors.Join(lost, e.release())
+}
+
+func (e *Engine) release() error {
+	var errs []error
+	if e.journal != nil {
+		errs = append(errs, e.journal.close())
+	}
+	if e.lock != nil {
+		errs = append(errs, e.lock.Close())
+	}
+	if e.root != nil {
+		errs = append(errs, e.root.Close())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,218 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+)
+
+// script is an executor that plays commands in virtual time. The words of a
+// command are for the children of an array in turn, the first one for any other
+// job: "fail" exits with 1, "7" with 7, "1h" takes that long and ends when asked,
+// "stubborn" has to be killed, anything else succeeds at once.
+type script struct {
+	mu      sync.Mutex
+	ran     []string // ids of jobs in the order of their starts
+	seen    []Attempt
+	running int
+	most    int // at the same time
+	cleared []string
+	// run takes the place of the words; it may not be called by two jobs at once
+	// unless it is fit for that.
+	run func(ctx context.Context, a Attempt, log *os.File) (int, error)
+}
+
+func (s *script) Run(ctx context.Context, a Attempt, log *os.File) (int, error) {
+	s.count(a, 1)
+	defer s.count(a, -1)
+	a.Started("script " + a.Job)
+	if s.run != nil {
+		return s.run(ctx, a, log)
+	}
+	word := a.Command[0]
+	if _, index, ok := splitID(a.Job); ok && index >= 0 {
+		word = a.Command[int(index)%len(a.Command)]
+	}
+	return play(ctx, a, word)
+}
+
+func play(ctx context.Context, a Attempt, word string) (int, error) {
+	if word == "fail" {
+		return 1, nil
+	}
+	if word == "stubborn" {
+		<-a.Kill
+		return 137, nil
+	}
+	if code, err := strconv.Atoi(word); err == nil {
+		return code, nil
+	}
+	if d, err := time.ParseDuration(word); err == nil {
+		select {
+		case <-time.After(d):
+		case <-ctx.Done():
+			return 143, nil
+		}
+	}
+	return 0, nil
+}
+
+func (s *script) count(a Attempt, n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.running += n
+	s.most = max(s.most, s.running)
+	if n > 0 {
+		s.ran = append(s.ran, a.Job)
+		s.seen = append(s.seen, a)
+	}
+}
+
+// value returns a variable of the environment of the attempt that started i-th.
+func (s *script) value(i int, name string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, v := range s.seen[i].Environment {
+		if *v.Name == name {
+			return *v.Value
+		}
+	}
+	return ""
+}
+
+func (s *script) Clear(handle string) error {
+	s.cleared = append(s.cleared, handle)
+	return nil
+}
+
+func (s *script) Unhonoured(*types.ContainerProperties) []string { return nil }
+
+// world is an engine with a client, for one test.
+type world struct {
+	*batch.Client
+	t      *testing.T
+	engine *Engine
+}
+
+func open(t *testing.T, o Options) *world {
+	t.Helper()
+	if o.Dir == "" {
+		o.Dir = filepath.Join(t.TempDir(), "state")
+	}
+	if o.Executor == nil {
+		o.Executor = &script{}
+	}
+	if o.VCPUs == 0 {
+		o.VCPUs, o.MemoryMiB = 4, 8192
+	}
+	if o.GPUs == nil {
+		o.GPUs = []string{}
+	}
+	e, err := Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := e.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return &world{batch.NewFromConfig(e.Config("")), t, e}
+}
+
+// register registers a definition that asks for the given amounts.
+func (w *world) register(name string, vcpus, memory string, more ...func(*batch.RegisterJobDefinitionInput)) {
+	w.t.Helper()
+	in := &batch.RegisterJobDefinitionInput{
+		JobDefinitionName: &name,
+		Type:              types.JobDefinitionTypeContainer,
+		ContainerProperties: &types.ContainerProperties{
+			Image:   aws.String("busybox:1"),
+			Command: []string{"true"},
+			ResourceRequirements: []types.ResourceRequirement{
+				{Type: types.ResourceTypeVcpu, Value: &vcpus}, {Type: types.ResourceTypeMemory, Value: &memory}},
+		},
+	}
+	for _, f := range more {
+		f(in)
+	}
+	if _, err := w.RegisterJobDefinition(w.t.Context(), in); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// words is the command of a job that is submitted; see script.
+func words(command ...string) func(*batch.SubmitJobInput) {
+	return func(in *batch.SubmitJobInput) { in.ContainerOverrides = &types.ContainerOverrides{Command: command} }
+}
+
+func (w *world) cancel(id, reason string) {
+	w.t.Helper()
+	if _, err := w.CancelJob(w.t.Context(), &batch.CancelJobInput{JobId: &id, Reason: &reason}); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) terminate(id, reason string) {
+	w.t.Helper()
+	if _, err := w.TerminateJob(w.t.Context(), &batch.TerminateJobInput{JobId: &id, Reason: &reason}); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// submit submits a job of a definition and returns its id.
+func (w *world) submit(definition string, more ...func(*batch.SubmitJobInput)) string {
+	w.t.Helper()
+	in := &batch.SubmitJobInput{JobName: aws.String("job"), JobQueue: aws.String("default"), JobDefinition: &definition}
+	for _, f := range more {
+		f(in)
+	}
+	out, err := w.SubmitJob(w.t.Context(), in)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return *out.JobId
+}
+
+func (w *world) job(id string) types.JobDetail {
+	w.t.Helper()
+	out, err := w.DescribeJobs(w.t.Context(), &batch.DescribeJobsInput{Jobs: []string{id}})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if len(out.Jobs) != 1 {
+		w.t.Fatalf("job %s: %d answers", id, len(out.Jobs))
+	}
+	return out.Jobs[0]
+}
+
+func (w *world) want(id string, status types.JobStatus, reason string) {
+	w.t.Helper()
+	d := w.job(id)
+	if d.Status != status || aws.ToString(d.StatusReason) != reason {
+		w.t.Errorf("job %s: %s %q, want %s %q", id, d.Status, aws.ToString(d.StatusReason), status, reason)
+	}
+}
+
+func (w *world) idle() {
+	w.t.Helper()
+	if err := w.engine.WaitIdle(w.t.Context(), 0); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func refused(t *testing.T, err error, message string) {
+	t.Helper()
+	if e, ok := errors.AsType[*types.ClientException](err); !ok || e.ErrorMessage() != message {
+		t.Errorf("got %v, want ClientException %q", err, message)
+	}
+}

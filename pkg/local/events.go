@@ -1,0 +1,103 @@
+package local
+
+import (
+	"github.com/aws/aws-sdk-go-v2/service/batch"
+
+	"github.com/batchctl/batchctl/pkg/wire"
+)
+
+// record is what the journal keeps in one line: what happened at one moment.
+type record struct {
+	At     int64   `json:"at"` // epoch milliseconds
+	Events []event `json:"events"`
+}
+
+// event is one fact; exactly one member is set. Facts are only ever added: a
+// member keeps its name and meaning for ever, so that old journals stay readable.
+type event struct {
+	Queued       *Queue        `json:"queued,omitempty"`
+	Registered   *registration `json:"registered,omitempty"`
+	Deregistered *removal      `json:"deregistered,omitempty"`
+	Submitted    *submission   `json:"submitted,omitempty"`
+	Stopped      *stop         `json:"stopped,omitempty"`
+	Moved        *move         `json:"moved,omitempty"`
+	Explained    *explanation  `json:"explained,omitempty"`
+	Started      *start        `json:"started,omitempty"`
+	Launched     *launch       `json:"launched,omitempty"`
+	Ended        *end          `json:"ended,omitempty"`
+}
+
+// registration is a new revision of a job definition.
+type registration struct {
+	Revision int32                                   `json:"revision"`
+	Request  shape[batch.RegisterJobDefinitionInput] `json:"request"`
+}
+
+// removal makes a revision INACTIVE.
+type removal struct {
+	Definition string `json:"definition"` // name:revision
+}
+
+// submission is a job as SubmitJob accepted it.
+type submission struct {
+	ID         string                      `json:"id"`
+	Definition string                      `json:"definition"` // name:revision
+	Directory  string                      `json:"directory,omitempty"`
+	Request    shape[batch.SubmitJobInput] `json:"request"`
+}
+
+// stop is the wish of CancelJob or TerminateJob; what follows from it are moves
+// and ends of their own.
+type stop struct {
+	Job       string `json:"job"` // id or id:index
+	Terminate bool   `json:"terminate,omitempty"`
+	Reason    string `json:"reason"`
+}
+
+// move is a change of state in which no attempt takes part.
+type move struct {
+	Job    string `json:"job"`
+	All    bool   `json:"all,omitempty"` // all children of the array, not its parent
+	To     state  `json:"to"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// explanation says why a RUNNABLE job does not start; empty: it may.
+type explanation struct {
+	Job    string `json:"job"`
+	Reason string `json:"reason"`
+}
+
+// start reserves the machine for an attempt: RUNNABLE to STARTING.
+type start struct {
+	Job    string   `json:"job"`
+	Stream string   `json:"stream"` // UUID of the log stream
+	GPUs   []string `json:"gpus,omitempty"`
+}
+
+// launch says that the attempt runs: STARTING to RUNNING.
+type launch struct {
+	Job string `json:"job"`
+	// Handle is what the executor finds the attempt by after a restart.
+	Handle string `json:"handle,omitempty"`
+}
+
+// end is the end of an attempt and what becomes of the job.
+type end struct {
+	Job          string `json:"job"`
+	Exit         *int32 `json:"exit,omitempty"`
+	Reason       string `json:"reason,omitempty"`
+	StatusReason string `json:"statusReason"`
+	To           state  `json:"to"`
+}
+
+// shape is a structure of the SDK that the journal keeps in its wire form, which
+// does not change with the SDK's version.
+type shape[T any] struct{ V *T }
+
+func (s shape[T]) MarshalJSON() ([]byte, error) { return wire.Marshal(s.V) }
+
+func (s *shape[T]) UnmarshalJSON(data []byte) error {
+	s.V = new(T)
+	return wire.Unmarshal(data, s.V)
+}

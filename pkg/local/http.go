@@ -1,0 +1,180 @@
+package local
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/batchctl/batchctl/pkg/wire"
+)
+
+const (
+	// workDirHeader, on SubmitJob, says where the job's command runs: an absolute
+	// path, percent-encoded. Without it the job gets a directory of its own.
+	workDirHeader = "X-Batchctl-Working-Directory"
+	// noticeHeader, on an answer, says what of the request is without effect here,
+	// percent-encoded.
+	noticeHeader = "X-Batchctl-Notice"
+
+	maxBody = 256 << 10 // AWS takes 24 KiB (RegisterJobDefinition) and 30 KiB (SubmitJob)
+)
+
+// call is one request while it is served.
+type call struct {
+	operation string
+	request   *http.Request
+	body      []byte
+	header    http.Header // of the answer
+}
+
+// handler serves one operation.
+type handler func(*call) (any, error)
+
+// serve makes a handler of a method that takes an operation's input and returns
+// its output.
+func serve[In, Out any](f func(*call, *In) (*Out, error)) handler {
+	return func(c *call) (any, error) {
+		in := new(In)
+		if err := wire.ReadInput(c.request, in); err != nil {
+			return nil, err
+		}
+		return f(c, in)
+	}
+}
+
+// operations are those of Batch that the engine implements; the others answer
+// that it does not.
+func (e *Engine) operations() map[string]handler {
+	return map[string]handler{
+		"CancelJob":                   serve(e.cancelJob),
+		"CreateJobQueue":              serve(e.createJobQueue),
+		"DeregisterJobDefinition":     serve(e.deregisterJobDefinition),
+		"DescribeComputeEnvironments": serve(e.describeComputeEnvironments),
+		"DescribeJobDefinitions":      serve(e.describeJobDefinitions),
+		"DescribeJobQueues":           serve(e.describeJobQueues),
+		"DescribeJobs":                serve(e.describeJobs),
+		"ListJobs":                    serve(e.listJobs),
+		"RegisterJobDefinition":       serve(e.registerJobDefinition),
+		"SubmitJob":                   serve(e.submitJob),
+		"TerminateJob":                serve(e.terminateJob),
+	}
+}
+
+// logOperations are those of CloudWatch Logs.
+func (e *Engine) logOperations() map[string]handler {
+	return map[string]handler{
+		"GetLogEvents": serve(e.getLogEvents),
+	}
+}
+
+// Handler returns the engine's API: Batch and the part of CloudWatch Logs that
+// reads what jobs print. It answers only requests that come from this machine,
+// not from a web page, and are signed with the engine's key.
+func (e *Engine) Handler() http.Handler {
+	batch, logs := e.operations(), e.logOperations()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c := &call{request: r, header: w.Header()}
+		out, err := e.answer(c, batch, logs)
+		if r.Header.Get("X-Amz-Target") != "" {
+			c.header.Set("Content-Type", "application/x-amz-json-1.1")
+		}
+		c.header.Set("X-Amzn-RequestId", newID())
+		if err != nil {
+			_ = wire.WriteError(w, err) // a caller that has gone needs no answer
+			return
+		}
+		_ = wire.WriteOutput(w, out)
+	})
+}
+
+func (e *Engine) answer(c *call, batch, logs map[string]handler) (any, error) {
+	if err := fromHere(c.request); err != nil {
+		return nil, err
+	}
+	body, err := io.ReadAll(io.LimitReader(c.request.Body, maxBody+1))
+	switch {
+	case err != nil:
+		return nil, wire.ClientException("read request: %v", err)
+	case len(body) > maxBody:
+		return nil, &wire.Fault{Type: "ClientException", Status: http.StatusRequestEntityTooLarge, Message: "The request is larger than 256 KiB."}
+	}
+	c.body = body
+	c.request.Body = io.NopCloser(bytes.NewReader(body))
+	h, service, unknown := e.route(c, batch, logs)
+	if err := verify(c.request, body, service, e.key); err != nil {
+		return nil, err
+	}
+	if unknown != nil {
+		return nil, unknown
+	}
+	out, err := h(c)
+	if errors.Is(err, errReadOnly) {
+		err = wire.ClientException("%s", err)
+	}
+	return out, err
+}
+
+// route finds the operation of a request and the service that it is signed for.
+func (e *Engine) route(c *call, batch, logs map[string]handler) (h handler, service string, err error) {
+	r := c.request
+	if target := r.Header.Get("X-Amz-Target"); r.URL.Path == "/" && r.Method == http.MethodPost && target != "" {
+		name, ok := wire.LogsOperation(target)
+		if !ok {
+			name = target
+		}
+		if h = logs[name]; h == nil {
+			err = &wire.Fault{Type: "UnknownOperationException", Message: name + ": the local engine does not implement this operation."}
+		}
+		c.operation = name
+		return h, "logs", err
+	}
+	name, ok := wire.Operation(r.Method, r.URL.Path)
+	if !ok {
+		err := wire.ClientException("%s %s is no operation of AWS Batch.", r.Method, r.URL.Path)
+		err.Status = http.StatusNotFound
+		return nil, "batch", err
+	}
+	if h = batch[name]; h == nil {
+		err = wire.ClientException("%s: the local engine does not implement this operation.", name)
+	}
+	c.operation = name
+	return h, "batch", err
+}
+
+// check asks the refusal that the engine was given from outside.
+func (e *Engine) check(c *call) error {
+	if e.options.Check == nil {
+		return nil
+	}
+	err := e.options.Check(c.operation, c.body)
+	if err == nil {
+		return nil
+	}
+	if f, ok := errors.AsType[*wire.Fault](err); ok {
+		return f
+	}
+	return wire.ClientException("%s", err)
+}
+
+// Notice returns what an answer of the engine says about a request that it took:
+// what of it has no effect here. It is empty for other answers.
+func Notice(h http.Header) string {
+	text, err := unescapeHeader(h.Get(noticeHeader))
+	if err != nil {
+		return ""
+	}
+	return text
+}
+
+// notice tells the caller, in a header, which members of its request have no
+// effect here.
+func (c *call) notice(members []string) {
+	if len(members) > 0 {
+		c.header.Set(noticeHeader, url.PathEscape("the command runs as a process of this machine, where these have no effect: "+strings.Join(members, ", ")))
+	}
+}
+
+func unescapeHeader(text string) (string, error) { return url.PathUnescape(text) }

@@ -1,0 +1,239 @@
+package local
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+	"github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/wire"
+)
+
+// request is a DescribeJobQueues (a POST) or a ListTagsForResource (a GET) to
+// the engine, signed as an SDK does it.
+func request(t *testing.T, method, host string, key aws.Credentials, at time.Time) *http.Request {
+	t.Helper()
+	path, body := "/v1/describejobqueues", "{}"
+	if method == http.MethodGet || method == http.MethodDelete {
+		path, body = "/v1/tags/arn", ""
+	}
+	r := httptest.NewRequest(method, "http://"+host+path, strings.NewReader(body))
+	r.ContentLength = int64(len(body))
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	hash := sha256.Sum256([]byte(body))
+	if err := v4.NewSigner().SignHTTP(context.Background(), key, r, hex.EncodeToString(hash[:]), "batch", "us-east-1", at); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// TestWhoMayCall tries every combination of where a request seems to come from
+// and how it is signed, on reading and on changing methods.
+func TestWhoMayCall(t *testing.T) {
+	w := open(t, Options{})
+	h := w.engine.Handler()
+	const unset = "-"
+	allowedSite := map[string]bool{unset: true, "none": true, "same-origin": true}
+	allowedHost := map[string]bool{"127.0.0.1:7070": true, "[::1]:7070": true, "localhost:1": true, "localhost": true}
+	tried, passed := 0, 0
+	for _, method := range []string{"GET", "POST", "DELETE", "OPTIONS", "PUT", "HEAD"} {
+		for _, host := range []string{"127.0.0.1:7070", "[::1]:7070", "localhost:1", "localhost", "evil.example", "127.0.0.1.evil.example:7070"} {
+			for _, origin := range []string{unset, "null", "http://evil.example", "http://" + host, ""} {
+				for _, site := range []string{unset, "none", "same-origin", "cross-site", "same-site"} {
+					for _, kind := range []string{unset, "application/json", "application/x-amz-json-1.1", "text/plain"} {
+						for _, signed := range []bool{true, false} {
+							r := request(t, method, host, w.engine.key, time.Now())
+							for name, value := range map[string]string{"Origin": origin, "Sec-Fetch-Site": site} {
+								if value != unset {
+									r.Header.Set(name, value)
+								}
+							}
+							r.Header.Del("Content-Type")
+							if kind != unset {
+								r.Header.Set("Content-Type", kind)
+							}
+							if !signed {
+								r.Header.Del("Authorization")
+							}
+							answer := httptest.NewRecorder()
+							h.ServeHTTP(answer, r)
+							tried++
+							// A body signed for one type and sent as another does not fit its signature.
+							want := signed && allowedHost[host] && allowedSite[site] && (origin == unset || origin == "http://"+host) &&
+								method != "OPTIONS" && (r.ContentLength == 0 || kind == "application/json")
+							got := answer.Code != http.StatusForbidden
+							if got {
+								passed++
+							}
+							if got != want {
+								t.Errorf("%s host %s, origin %s, site %s, type %s, signed %v: %d %s", method, host, origin, site, kind, signed,
+									answer.Code, answer.Body)
+							}
+							if cors := answer.Header().Get("Access-Control-Allow-Origin"); cors != "" {
+								t.Fatalf("CORS header %q", cors)
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+	t.Logf("%d of %d requests may pass", passed, tried)
+}
+
+func TestSignatures(t *testing.T) {
+	w := open(t, Options{})
+	h := w.engine.Handler()
+	key := w.engine.key
+	other := newKey()
+	sameID := other
+	sameID.AccessKeyID = key.AccessKeyID
+	good := func() *http.Request { return request(t, "POST", "127.0.0.1:7070", key, time.Now()) }
+	for _, c := range []struct {
+		name string
+		r    *http.Request
+		edit func(*http.Request)
+		want int
+	}{
+		{"good", good(), func(*http.Request) {}, 200},
+		{"no blanks after commas", good(), func(r *http.Request) {
+			r.Header.Set("Authorization", strings.ReplaceAll(r.Header.Get("Authorization"), ", ", ","))
+		}, 200},
+		{"unsigned header added", good(), func(r *http.Request) { r.Header.Set("X-Added", "1") }, 200},
+		{"other key", request(t, "POST", "127.0.0.1:7070", other, time.Now()), func(*http.Request) {}, 403},
+		{"other secret", request(t, "POST", "127.0.0.1:7070", sameID, time.Now()), func(*http.Request) {}, 403},
+		{"old", request(t, "POST", "127.0.0.1:7070", key, time.Now().Add(-16*time.Minute)), func(*http.Request) {}, 403},
+		{"from the future", request(t, "POST", "127.0.0.1:7070", key, time.Now().Add(16*time.Minute)), func(*http.Request) {}, 403},
+		{"a little old", request(t, "POST", "127.0.0.1:7070", key, time.Now().Add(-14*time.Minute)), func(*http.Request) {}, 200},
+		{"other body", good(), func(r *http.Request) { r.Body = io.NopCloser(strings.NewReader("[]")) }, 403},
+		{"other path", good(), func(r *http.Request) { r.URL.Path = "/v1/listjobs" }, 403},
+		{"other host", good(), func(r *http.Request) { r.Host = "localhost:7070" }, 403},
+		{"a query added", good(), func(r *http.Request) { r.URL.RawQuery = "a=b" }, 403},
+		{"working directory not signed", good(), func(r *http.Request) { r.Header.Set(workDirHeader, "/") }, 403},
+		{"date changed", good(), func(r *http.Request) { r.Header.Set("X-Amz-Date", time.Now().Add(time.Minute).UTC().Format(amzDate)) }, 403},
+		{"date missing", good(), func(r *http.Request) { r.Header.Del("X-Amz-Date") }, 403},
+		{"host not signed", good(), func(r *http.Request) {
+			r.Header.Set("Authorization", strings.ReplaceAll(r.Header.Get("Authorization"), "host;", ""))
+		}, 403},
+		{"other service", good(), func(r *http.Request) {
+			r.Header.Set("Authorization", strings.ReplaceAll(r.Header.Get("Authorization"), "/batch/", "/logs/"))
+		}, 403},
+		{"cut short", good(), func(r *http.Request) {
+			r.Header.Set("Authorization", r.Header.Get("Authorization")[:len(r.Header.Get("Authorization"))-1])
+		}, 403},
+		{"nonsense", good(), func(r *http.Request) { r.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential=a, Signature=") }, 403},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.edit(c.r)
+			answer := httptest.NewRecorder()
+			h.ServeHTTP(answer, c.r)
+			if answer.Code != c.want {
+				t.Errorf("%d, want %d: %s", answer.Code, c.want, answer.Body)
+			}
+		})
+	}
+}
+
+func FuzzParseSignature(f *testing.F) {
+	f.Add("AWS4-HMAC-SHA256 Credential=AKID/20260101/local/batch/aws4_request, SignedHeaders=host;x-amz-date, Signature=00ff")
+	f.Add("AWS4-HMAC-SHA256 Credential=////,SignedHeaders=,Signature")
+	f.Fuzz(func(t *testing.T, text string) {
+		s, ok := parseSignature(text)
+		if ok && (s.text != text || len(s.headers) == 0) {
+			t.Errorf("%q: %+v", text, s)
+		}
+	})
+}
+
+func TestLargeBody(t *testing.T) {
+	w := open(t, Options{})
+	r := request(t, "POST", "localhost", w.engine.key, time.Now())
+	r.Body = io.NopCloser(bytes.NewReader(make([]byte, maxBody+1)))
+	answer := httptest.NewRecorder()
+	w.engine.Handler().ServeHTTP(answer, r)
+	if answer.Code != http.StatusRequestEntityTooLarge {
+		t.Errorf("%d, want 413", answer.Code)
+	}
+}
+
+// TestEveryOperationAnswers: what is not implemented says so, by name.
+func TestEveryOperationAnswers(t *testing.T) {
+	w := open(t, Options{})
+	_, err := w.CreateSchedulingPolicy(t.Context(), &batch.CreateSchedulingPolicyInput{Name: aws.String("p")})
+	refused(t, err, "CreateSchedulingPolicy: the local engine does not implement this operation.")
+	_, err = w.ListTagsForResource(t.Context(), &batch.ListTagsForResourceInput{ResourceArn: aws.String(arn("job", "x"))})
+	refused(t, err, "ListTagsForResource: the local engine does not implement this operation.")
+	for name := range w.engine.operations() {
+		if method, _ := wire.Path(name); method == "" {
+			t.Errorf("%s is no operation of Batch", name)
+		}
+	}
+}
+
+func TestCheckRefuses(t *testing.T) {
+	var bodies []string
+	w := open(t, Options{Check: func(operation string, body []byte) error {
+		bodies = append(bodies, operation+" "+string(body))
+		if operation == "SubmitJob" {
+			return errors.New("the platform does not want this")
+		}
+		return nil
+	}})
+	w.register("work", "1", "512")
+	_, err := w.SubmitJob(t.Context(), &batch.SubmitJobInput{JobName: aws.String("a"), JobQueue: aws.String("default"), JobDefinition: aws.String("work")})
+	refused(t, err, "the platform does not want this")
+	if len(bodies) != 2 || !strings.Contains(bodies[1], `"jobName":"a"`) {
+		t.Errorf("checked %q", bodies)
+	}
+	if len(w.engine.model.order) != 0 {
+		t.Error("the refused job was submitted")
+	}
+}
+
+func TestNoticeOfWhatHasNoEffect(t *testing.T) {
+	w := open(t, Options{Executor: process{}})
+	w.register("work", "1", "512")
+	var notice string
+	client := batch.NewFromConfig(w.engine.Config(""), func(o *batch.Options) {
+		inner := o.HTTPClient
+		o.HTTPClient = clientFunc(func(r *http.Request) (*http.Response, error) {
+			answer, err := inner.Do(r)
+			notice = answer.Header.Get(noticeHeader)
+			return answer, err
+		})
+	})
+	_, err := client.SubmitJob(t.Context(), &batch.SubmitJobInput{JobName: aws.String("a"), JobQueue: aws.String("default"), JobDefinition: aws.String("work")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := Notice(http.Header{noticeHeader: {notice}}); text != "the command runs as a process of this machine, where these have no effect: image" {
+		t.Errorf("notice %q", text)
+	}
+	w.idle()
+}
+
+type clientFunc func(*http.Request) (*http.Response, error)
+
+func (f clientFunc) Do(r *http.Request) (*http.Response, error) { return f(r) }
+
+func TestProcessNamesWhatHasNoEffect(t *testing.T) {
+	got := process{}.Unhonoured(&types.ContainerProperties{Image: aws.String("example.com/team/batchctl-workloads:1.2"), User: aws.String("nobody"),
+		Privileged: aws.Bool(false), Volumes: []types.Volume{{Name: aws.String("v")}}})
+	if strings.Join(got, " ") != "user volumes" {
+		t.Errorf("got %v, want user and volumes", got)
+	}
+}

@@ -1,0 +1,31 @@
+package local
+
+import (
+	"crypto/rand"
+	"fmt"
+)
+
+// Where the engine says it is. No AWS account has this number.
+const (
+	region  = "local"
+	account = "000000000000"
+)
+
+// newID returns a random UUID (version 4), as Batch's job ids are.
+func newID() string {
+	var b [16]byte
+	rand.Read(b[:])
+	b[6] = b[6]&0x0f | 0x40
+	b[8] = b[8]&0x3f | 0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
+
+// arn returns the ARN of a resource: kind is job, job-definition, job-queue or
+// compute-environment.
+func arn(kind, name string) string {
+	return "arn:aws:batch:" + region + ":" + account + ":" + kind + "/" + name
+}
+
+func logFile(stream string) string { return "logs/" + stream + ".log" }
+
+func timesFile(stream string) string { return "logs/" + stream + ".times" }

@@ -1,0 +1,180 @@
+package local
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+)
+
+// definition is one revision of a job definition.
+type definition struct {
+	revision int32
+	request  *batch.RegisterJobDefinitionInput
+	inactive bool
+}
+
+func (d *definition) name() string { return *d.request.JobDefinitionName }
+
+// id is the definition's name:revision.
+func (d *definition) id() string { return fmt.Sprintf("%s:%d", d.name(), d.revision) }
+
+// job is one SubmitJob: what its task and, in an array, its children share.
+type job struct {
+	task
+	id         string
+	seq        int64 // order of submission
+	createdAt  int64 // epoch milliseconds
+	definition *definition
+	request    *batch.SubmitJobInput
+	directory  string // where its commands run; empty: an own scratch directory
+	container  *types.ContainerProperties
+	need       amount // of each attempt
+	children   []task
+	tally      [failed + 1]int32 // children by state
+	tallyAt    int64
+	dependents []*job
+}
+
+// task is what has a state: a job, the parent of an array, or one of its children.
+type task struct {
+	job       *job
+	index     int32 // in the array; -1: the job itself
+	state     state
+	cancelled bool
+	// terminated also ends what runs; both leave their reason in stopReason.
+	terminated bool
+	stopReason string
+	reason     string // statusReason
+	startedAt  int64
+	stoppedAt  int64
+	attempts   []attempt
+}
+
+// attempt is one run of a task.
+type attempt struct {
+	stream       string
+	handle       string
+	gpus         []string
+	startedAt    int64
+	stoppedAt    int64
+	exit         *int32
+	reason       string
+	statusReason string
+}
+
+func (t *task) isParent() bool { return t.index < 0 && len(t.job.children) > 0 }
+
+func (t *task) isChild() bool { return t.index >= 0 }
+
+// id is the job's id, with :index for a child.
+func (t *task) id() string {
+	if t.isChild() {
+		return t.job.id + ":" + strconv.Itoa(int(t.index))
+	}
+	return t.job.id
+}
+
+// compare is the order of submission.
+func (t *task) compare(u *task) int {
+	return cmp.Or(cmp.Compare(t.job.seq, u.job.seq), cmp.Compare(t.index, u.index))
+}
+
+// last is the newest attempt; nil when there is none.
+func (t *task) last() *attempt {
+	if len(t.attempts) == 0 {
+		return nil
+	}
+	return &t.attempts[len(t.attempts)-1]
+}
+
+// active is the attempt that is under way; nil when none is.
+func (t *task) active() *attempt {
+	if t.state == starting || t.state == running {
+		return t.last()
+	}
+	return nil
+}
+
+// stopped returns the reason with which the task, or its array, is to be ended.
+func (t *task) stopped() (reason string, ok bool) {
+	if t.cancelled || t.terminated {
+		return t.stopReason, true
+	}
+	if p := &t.job.task; t.isChild() && (p.cancelled || p.terminated) {
+		return p.stopReason, true
+	}
+	return "", false
+}
+
+// toTerminate reports whether a running attempt is to be ended.
+func (t *task) toTerminate() bool { return t.terminated || t.job.terminated }
+
+// logStream is the name of an attempt's stream in CloudWatch Logs.
+func (t *task) logStream(a *attempt) string {
+	return t.job.definition.name() + "/default/" + a.stream
+}
+
+// retry is the strategy that holds for the job: the request's before the definition's.
+func (j *job) retry() *types.RetryStrategy {
+	if j.request.RetryStrategy != nil {
+		return j.request.RetryStrategy
+	}
+	return j.definition.request.RetryStrategy
+}
+
+// timeout is the longest time of an attempt in seconds; 0: none.
+func (j *job) timeout() int32 {
+	t := j.request.Timeout
+	if t == nil {
+		t = j.definition.request.Timeout
+	}
+	if t == nil {
+		return 0
+	}
+	return aws.ToInt32(t.AttemptDurationSeconds)
+}
+
+// parameters are the definition's with the request's on top.
+func (j *job) parameters() map[string]string {
+	return merged(j.definition.request.Parameters, j.request.Parameters)
+}
+
+// ordered is a list of tasks in the order of submission.
+type ordered []*task
+
+func (o *ordered) insert(t *task) {
+	if n := len(*o); n == 0 || (*o)[n-1].compare(t) < 0 {
+		*o = append(*o, t)
+		return
+	}
+	at, _ := slices.BinarySearchFunc(*o, t, (*task).compare)
+	*o = slices.Insert(*o, at, t)
+}
+
+func (o *ordered) remove(t *task) {
+	at, ok := slices.BinarySearchFunc(*o, t, (*task).compare)
+	switch {
+	case !ok:
+	case at == 0: // jobs mostly leave at the head; nothing is moved then
+		(*o)[0] = nil
+		*o = (*o)[1:]
+	default:
+		*o = slices.Delete(*o, at, at+1)
+	}
+}
+
+// splitID returns the job id and the index of an id:index; -1: no index.
+func splitID(id string) (job string, index int32, ok bool) {
+	job, text, child := strings.Cut(id, ":")
+	if !child {
+		return id, -1, true
+	}
+	n, err := strconv.ParseInt(text, 10, 32)
+	return job, int32(n), err == nil && n >= 0 && strconv.FormatInt(n, 10) == text
+}

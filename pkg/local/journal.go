@@ -1,0 +1,281 @@
+package local
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// The journal is a text file: a header line, then one line per record,
+//
+//	length crc32c payload\n
+//
+// length in decimal bytes and crc32c in eight hex digits, both of the payload,
+// which is JSON without a line break. It is only ever appended to.
+const journalHeader = "batchctl journal 1\n"
+
+// journalFile is what the journal needs of a file; tests put a failing one in its place.
+type journalFile interface {
+	io.Writer
+	Truncate(size int64) error
+	Sync() error
+	Close() error
+}
+
+// journal appends records and brings them to disk. A record is written before
+// the model learns of it and before anyone acts on it; whoever has to promise
+// something to the outside also waits for sync.
+type journal struct {
+	mu      sync.Mutex
+	synced  *sync.Cond
+	file    journalFile
+	size    int64 // bytes of whole records in the file
+	durable int64 // bytes known to be on disk
+	syncing bool
+	broken  error // the file cannot be trusted any more
+}
+
+func newJournal(file journalFile, size int64) *journal {
+	j := &journal{file: file, size: size, durable: size}
+	j.synced = sync.NewCond(&j.mu)
+	return j
+}
+
+// append writes r and returns the position to sync to. After an error the file
+// is as it was before, and a later append may succeed (the disk may have space
+// again) unless the file could not even be cut back.
+func (j *journal) append(r record) (position int64, err error) {
+	payload, err := json.Marshal(r)
+	if err != nil {
+		return 0, fmt.Errorf("encode journal record: %w", err)
+	}
+	line := frame(payload)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.broken != nil {
+		return 0, j.broken
+	}
+	if _, err := j.file.Write(line); err != nil {
+		if cut := j.file.Truncate(j.size); cut != nil {
+			j.broken = fmt.Errorf("write journal: %w, and cut it back: %w; restart the engine", err, cut)
+			return 0, j.broken
+		}
+		return 0, fmt.Errorf("write journal: %w", err)
+	}
+	j.size += int64(len(line))
+	return j.size, nil
+}
+
+// sync returns when everything up to position is on disk. Callers that come
+// while another one waits for the disk share the next write with each other.
+//
+// A failed fsync is not tried again: the kernel may have dropped the pages and
+// would report success for lost data. The journal refuses everything from then on.
+func (j *journal) sync(position int64) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for j.durable < position && j.broken == nil {
+		if j.syncing {
+			j.synced.Wait()
+			continue
+		}
+		j.syncing = true
+		target := j.size
+		j.mu.Unlock()
+		err := j.file.Sync()
+		j.mu.Lock()
+		j.syncing = false
+		if err != nil {
+			j.broken = fmt.Errorf("sync journal: %w; nothing is accepted until the engine is restarted", err)
+		} else {
+			j.durable = max(j.durable, target)
+		}
+		j.synced.Broadcast()
+	}
+	if j.durable >= position {
+		return nil
+	}
+	return j.broken
+}
+
+// fail makes the journal refuse everything from now on, and returns err.
+func (j *journal) fail(err error) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.broken = err
+	j.synced.Broadcast()
+	return err
+}
+
+func (j *journal) close() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	err := j.broken
+	if err == nil {
+		err = j.file.Sync()
+	}
+	j.broken = errors.New("the engine is closed")
+	j.synced.Broadcast()
+	return errors.Join(err, j.file.Close())
+}
+
+func frame(payload []byte) []byte {
+	line := make([]byte, 0, len(payload)+24)
+	line = strconv.AppendInt(line, int64(len(payload)), 10)
+	line = fmt.Appendf(line, " %08x ", checksum(payload))
+	line = append(line, payload...)
+	return append(line, '\n')
+}
+
+func checksum(data []byte) uint32 { return crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli)) }
+
+// unframe returns the payload of the record at the start of data and the length
+// of its line.
+func unframe(data []byte) (payload []byte, n int, err error) {
+	head, rest, ok := cutHead(data)
+	if !ok {
+		return nil, 0, errors.New("no record head")
+	}
+	length, sum, _ := strings.Cut(head, " ")
+	want, err := strconv.ParseUint(length, 10, 31)
+	if err != nil {
+		return nil, 0, errors.New("no record length")
+	}
+	if uint64(len(rest)) <= want || rest[want] != '\n' {
+		return nil, 0, errors.New("record not whole")
+	}
+	payload = rest[:want]
+	if fmt.Sprintf("%08x", checksum(payload)) != sum {
+		return nil, 0, errors.New("checksum does not match")
+	}
+	return payload, len(data) - len(rest) + int(want) + 1, nil
+}
+
+// cutHead splits "length crc " off data.
+func cutHead(data []byte) (head string, rest []byte, ok bool) {
+	start := data[:min(len(data), 24)]
+	first := bytes.IndexByte(start, ' ')
+	if first < 0 {
+		return "", nil, false
+	}
+	second := bytes.IndexByte(start[first+1:], ' ')
+	if second < 0 {
+		return "", nil, false
+	}
+	end := first + 1 + second
+	return string(data[:end]), data[end+1:], true
+}
+
+// replay hands each record of a journal to apply and returns how many bytes are
+// whole. What follows the last whole record is a torn tail if no whole record
+// comes behind it: the writer died in the middle of its last write. Damage
+// before other records is an error.
+func replay(data []byte, apply func(record) error) (whole int64, err error) {
+	if !bytes.HasPrefix(data, []byte(journalHeader)) {
+		if strings.HasPrefix(journalHeader, string(data)) {
+			return 0, nil // new, or torn while the header was written
+		}
+		if bytes.HasPrefix(data, []byte("batchctl journal ")) {
+			return 0, errors.New("it was written by a newer batchctl; use that one, or a fresh state directory")
+		}
+		return 0, errors.New("it does not begin as a journal; restore it, or use a fresh state directory")
+	}
+	at := len(journalHeader)
+	for at < len(data) {
+		payload, n, bad := unframe(data[at:])
+		if bad != nil {
+			if wholeRecordIn(data[at:]) {
+				return int64(at), fmt.Errorf("damaged at byte %d (%w), with good records behind; restore the file, "+
+					"or move it away to begin without the jobs it holds", at, bad)
+			}
+			return int64(at), nil
+		}
+		var r record
+		if err := json.Unmarshal(payload, &r); err != nil {
+			return int64(at), fmt.Errorf("record at byte %d: %w", at, err)
+		}
+		if err := apply(r); err != nil {
+			return int64(at), fmt.Errorf("record at byte %d: %w", at, err)
+		}
+		at += n
+	}
+	return int64(at), nil
+}
+
+// wholeRecordIn reports whether a whole record begins anywhere behind the first
+// byte of data. A payload holds no line break, so nothing inside one passes for it.
+func wholeRecordIn(data []byte) bool {
+	for at := range data[min(1, len(data)):] {
+		if _, _, err := unframe(data[at+1:]); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// openJournal reads the journal below root into apply and opens it to append.
+// The torn tail, if any, is kept beside it and its length returned.
+func openJournal(root *os.Root, apply func(record) error) (j *journal, torn int, err error) {
+	data, err := readJournal(root)
+	if err != nil {
+		return nil, 0, err
+	}
+	whole, err := replay(data, apply)
+	if err != nil {
+		return nil, 0, fmt.Errorf("read %s: %w", root.Name()+"/journal", err)
+	}
+	file, err := root.OpenFile("journal", os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, 0, fmt.Errorf("open journal: %w", err)
+	}
+	torn = len(data) - int(whole)
+	if err := repair(root, file, data[whole:], whole); err != nil {
+		return nil, 0, errors.Join(fmt.Errorf("open journal: %w", err), file.Close())
+	}
+	return newJournal(file, max(whole, int64(len(journalHeader)))), torn, nil
+}
+
+func readJournal(root *os.Root) ([]byte, error) {
+	data, err := root.ReadFile("journal")
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("read journal: %w", err)
+	}
+	return data, nil
+}
+
+// repair cuts the torn tail off and writes the header of a new journal.
+func repair(root *os.Root, file *os.File, tail []byte, whole int64) error {
+	if len(tail) > 0 {
+		if err := root.WriteFile("journal.torn", tail, 0o600); err != nil {
+			return err
+		}
+		if err := file.Truncate(whole); err != nil {
+			return err
+		}
+	}
+	if whole == 0 {
+		if _, err := file.WriteString(journalHeader); err != nil {
+			return err
+		}
+	}
+	if err := file.Sync(); err != nil {
+		return err
+	}
+	return syncDirectory(root)
+}
+
+// syncDirectory makes the names of new files durable.
+func syncDirectory(root *os.Root) error {
+	dir, err := root.Open(".")
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}

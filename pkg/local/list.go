@@ -1,0 +1,214 @@
+package local
+
+import (
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/wire"
+)
+
+func (e *Engine) listJobs(_ *call, in *batch.ListJobsInput) (*batch.ListJobsOutput, error) {
+	status := running
+	if in.JobStatus != "" {
+		var ok bool
+		if status, ok = parseState(in.JobStatus); !ok {
+			return nil, wire.ClientException("Job status %s is not valid. Valid statuses: %v", in.JobStatus, types.JobStatus("").Values())
+		}
+	}
+	size := 1000
+	if len(in.Filters) > 0 {
+		size = 100
+	}
+	if in.MaxResults != nil {
+		if *in.MaxResults < 1 {
+			return nil, wire.ClientException("maxResults must be at least 1.")
+		}
+		size = min(size, int(*in.MaxResults))
+	}
+	after, err := listToken(in.NextToken)
+	if err != nil {
+		return nil, err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	tasks, err := e.listed(in, status, after)
+	if err != nil {
+		return nil, err
+	}
+	out := &batch.ListJobsOutput{JobSummaryList: []types.JobSummary{}}
+	last := int64(0)
+	for t := range tasks {
+		if len(out.JobSummaryList) == size {
+			out.NextToken = aws.String(newToken(strconv.FormatInt(last, 10)))
+			break
+		}
+		out.JobSummaryList = append(out.JobSummaryList, t.summarize())
+		if last = t.job.seq; t.isChild() {
+			last = int64(t.index)
+		}
+	}
+	return out, nil
+}
+
+// listToken is the place of the last element that was given: the job's number in
+// order of submission, or the child's index; -1: none yet.
+func listToken(token *string) (int64, error) {
+	if token == nil {
+		return -1, nil
+	}
+	text, err := readToken(*token)
+	if err != nil {
+		return 0, err
+	}
+	place, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || place < 0 {
+		return 0, errToken
+	}
+	return place, nil
+}
+
+// listed yields the tasks that a ListJobs asks for, behind the place of its
+// token: jobs newest first, children by index.
+func (e *Engine) listed(in *batch.ListJobsInput, status state, after int64) (iter.Seq[*task], error) {
+	switch {
+	case in.MultiNodeJobId != nil:
+		return nil, cannot("multiNodeJobId (multi-node parallel jobs)")
+	case in.ArrayJobId != nil && in.JobQueue != nil:
+		return nil, wire.ClientException("Only one of jobQueue, arrayJobId and multiNodeJobId can be given.")
+	case in.ArrayJobId != nil:
+		t := e.model.task(*in.ArrayJobId)
+		if t == nil || !t.isParent() {
+			return nil, wire.ClientException("Array job %s does not exist.", *in.ArrayJobId)
+		}
+		return childrenIn(t.job, status, after), nil
+	case in.JobQueue == nil:
+		return nil, wire.ClientException("One of jobQueue, arrayJobId and multiNodeJobId is required.")
+	}
+	name := resourceName(*in.JobQueue, "job-queue")
+	l := e.model.queues[name]
+	if _, ok := e.model.queue(name); !ok && l == nil {
+		return nil, wire.ClientException("Job Queue %s does not exist.", *in.JobQueue)
+	}
+	if l == nil {
+		l = &line{}
+	}
+	if len(in.Filters) == 0 {
+		return newest(l.jobs[status], after), nil
+	}
+	matches, err := filter(in.Filters)
+	if err != nil {
+		return nil, err
+	}
+	return func(yield func(*task) bool) {
+		for _, j := range slices.Backward(e.model.order[:before(after, len(e.model.order))]) {
+			if *j.request.JobQueue == name && matches(j) && !yield(&j.task) {
+				return
+			}
+		}
+	}, nil
+}
+
+func before(after int64, n int) int {
+	if after < 0 {
+		return n
+	}
+	return min(int(after), n)
+}
+
+// newest yields the tasks of a list from the newest one before seq (-1: the end).
+func newest(list ordered, seq int64) iter.Seq[*task] {
+	if seq >= 0 {
+		at, _ := slices.BinarySearchFunc(list, seq, func(t *task, seq int64) int { return int(t.job.seq - seq) })
+		list = list[:at]
+	}
+	return func(yield func(*task) bool) {
+		for _, t := range slices.Backward(list) {
+			if !yield(t) {
+				return
+			}
+		}
+	}
+}
+
+func childrenIn(j *job, status state, after int64) iter.Seq[*task] {
+	return func(yield func(*task) bool) {
+		for i := int(after + 1); i < len(j.children); i++ {
+			if t := &j.children[i]; t.state == status && !yield(t) {
+				return
+			}
+		}
+	}
+}
+
+// filter returns the test of a ListJobs filter. As in Batch there may be one, it
+// applies to jobs in any status, and not to the children of arrays.
+func filter(filters []types.KeyValuesPair) (func(*job) bool, error) {
+	if len(filters) != 1 || len(filters[0].Values) != 1 {
+		return nil, wire.ClientException("Only one filter with one value can be used at a time.")
+	}
+	value := filters[0].Values[0]
+	switch name := aws.ToString(filters[0].Name); name {
+	case "JOB_NAME":
+		return func(j *job) bool {
+			return glob(aws.String(strings.ToLower(value)), strings.ToLower(*j.request.JobName))
+		}, nil
+	case "JOB_STATUS":
+		s, ok := parseState(types.JobStatus(value))
+		if !ok {
+			return nil, wire.ClientException("Job status %s is not valid. Valid statuses: %v", value, types.JobStatus("").Values())
+		}
+		return func(j *job) bool { return j.state == s }, nil
+	case "JOB_DEFINITION":
+		if id := resourceName(value, "job-definition"); id != value {
+			return func(j *job) bool { return j.definition.id() == id }, nil
+		}
+		return func(j *job) bool { return glob(&value, j.definition.name()) }, nil
+	case "BEFORE_CREATED_AT", "AFTER_CREATED_AT":
+		at, err := strconv.ParseInt(value, 10, 64)
+		if err != nil {
+			return nil, wire.ClientException("%s: %q is not a number of milliseconds.", name, value)
+		}
+		if name == "BEFORE_CREATED_AT" {
+			return func(j *job) bool { return j.createdAt < at }, nil
+		}
+		return func(j *job) bool { return j.createdAt > at }, nil
+	case "SHARE_IDENTIFIER":
+		return nil, cannot("filter SHARE_IDENTIFIER (fair-share scheduling)")
+	default:
+		return nil, wire.ClientException("Filter %s is not valid. Valid filters: [JOB_NAME, JOB_STATUS, JOB_DEFINITION, "+
+			"BEFORE_CREATED_AT, AFTER_CREATED_AT, SHARE_IDENTIFIER]", name)
+	}
+}
+
+// summarize is the task as ListJobs shows it.
+func (t *task) summarize() types.JobSummary {
+	j, id := t.job, t.id()
+	s := types.JobSummary{
+		JobId:         &id,
+		JobArn:        aws.String(arn("job", id)),
+		JobName:       j.request.JobName,
+		JobDefinition: aws.String(arn("job-definition", j.definition.id())),
+		Status:        t.state.status(),
+		StatusReason:  optional(t.reason),
+		CreatedAt:     aws.Int64(j.createdAt),
+		StartedAt:     moment(t.startedAt),
+		StoppedAt:     moment(t.stoppedAt),
+	}
+	if a := t.last(); a != nil {
+		s.Container = &types.ContainerSummary{ExitCode: a.exit, Reason: optional(a.reason)}
+	}
+	switch {
+	case t.isParent():
+		s.ArrayProperties = &types.ArrayPropertiesSummary{Size: aws.Int32(int32(len(j.children))), StatusSummary: j.summary(),
+			StatusSummaryLastUpdatedAt: aws.Int64(j.tallyAt)}
+	case t.isChild():
+		s.ArrayProperties = &types.ArrayPropertiesSummary{Index: &t.index}
+	}
+	return s
+}

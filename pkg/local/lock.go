@@ -1,0 +1,92 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// LockedError says that another engine works in the state directory.
+type LockedError struct {
+	Dir string
+	PID int // of its process; 0: not known
+}
+
+func (e *LockedError) Error() string {
+	holder := "another process"
+	if e.PID != 0 {
+		holder = fmt.Sprintf("process %d", e.PID)
+	}
+	return fmt.Sprintf("open engine: %s is in use by an engine in %s; use that one, or end it", e.Dir, holder)
+}
+
+// lockDirectory takes the directory for this process until the file is closed or
+// the process ends, however it ends.
+func lockDirectory(root *os.Root) (*os.File, error) {
+	file, err := root.OpenFile("lock", os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("lock state directory: %w", err)
+	}
+	switch err := lockFile(file); {
+	case errors.Is(err, errLocked):
+		text, _ := root.ReadFile("lock")
+		pid, _ := strconv.Atoi(strings.TrimSpace(string(text)))
+		return nil, errors.Join(&LockedError{Dir: root.Name(), PID: pid}, file.Close())
+	case err != nil:
+		return nil, errors.Join(fmt.Errorf("lock state directory: %w", err), file.Close())
+	}
+	err = file.Truncate(0)
+	if err == nil {
+		_, err = file.WriteString(strconv.Itoa(os.Getpid()) + "\n")
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("lock state directory: %w", err), file.Close())
+	}
+	return file, nil
+}
+
+var errLocked = errors.New("locked by another process")
+
+// checkPrivate refuses a state directory that others may look into or change: it
+// holds the key with which commands can be run.
+func checkPrivate(root *os.Root) error {
+	info, err := root.Stat(".")
+	if err != nil {
+		return fmt.Errorf("open engine: %w", err)
+	}
+	if mode := info.Mode().Perm(); mode&0o077 != 0 && enforcesModes {
+		return &fs.PathError{Op: "open engine", Path: root.Name(),
+			Err: fmt.Errorf("the state directory has mode %04o, so others could reach it: run chmod 700 on it", mode)}
+	}
+	return nil
+}
+
+// WaitClosed returns when no engine holds the state directory any more, or with
+// ctx's error. The operating system frees the lock however the engine ends.
+func WaitClosed(ctx context.Context, dir string) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for {
+		file, err := root.Open("lock")
+		if err != nil {
+			return err
+		}
+		err = errors.Join(lockFile(file), file.Close())
+		if !errors.Is(err, errLocked) {
+			return err
+		}
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}

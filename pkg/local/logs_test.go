@@ -1,0 +1,247 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
+	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs/types"
+	"pgregory.net/rapid"
+)
+
+func (w *world) events(in *cloudwatchlogs.GetLogEventsInput) *cloudwatchlogs.GetLogEventsOutput {
+	w.t.Helper()
+	in.LogGroupName = aws.String(logGroup)
+	out, err := cloudwatchlogs.NewFromConfig(w.engine.Config("")).GetLogEvents(w.t.Context(), in)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return out
+}
+
+func messages(out *cloudwatchlogs.GetLogEventsOutput) []string {
+	var all []string
+	for _, e := range out.Events {
+		all = append(all, *e.Message)
+	}
+	return all
+}
+
+// logs returns the lines of a stream, read as the aws CLI does it: from the head
+// until the same token comes back.
+func (w *world) logs(stream string) []string {
+	w.t.Helper()
+	var all []string
+	in := &cloudwatchlogs.GetLogEventsInput{LogStreamName: &stream, StartFromHead: aws.Bool(true)}
+	for {
+		out := w.events(in)
+		all = append(all, messages(out)...)
+		if in.NextToken != nil && *in.NextToken == *out.NextForwardToken {
+			return all
+		}
+		in.NextToken = out.NextForwardToken
+	}
+}
+
+// writes is an executor whose jobs print the given pieces, a second before each.
+func writes(pieces ...string) *script {
+	return &script{run: func(ctx context.Context, a Attempt, log *os.File) (int, error) {
+		for _, p := range pieces {
+			time.Sleep(time.Second)
+			if _, err := log.WriteString(p); err != nil {
+				return -1, err
+			}
+		}
+		time.Sleep(time.Second)
+		return 0, nil
+	}}
+}
+
+func TestLogOfAShortJobHasTheTimeOfItsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := open(t, Options{Executor: &script{run: func(_ context.Context, _ Attempt, log *os.File) (int, error) {
+			_, err := log.WriteString("only\n")
+			return 0, err
+		}}})
+		w.register("work", "1", "64")
+		id := w.submit("work")
+		w.idle()
+		d := w.job(id)
+		out := w.events(&cloudwatchlogs.GetLogEventsInput{LogStreamName: d.Container.LogStreamName})
+		if len(out.Events) != 1 || *out.Events[0].Timestamp != *d.StoppedAt {
+			t.Errorf("events %v, the job ended at %d", messages(out), *d.StoppedAt)
+		}
+	})
+}
+
+func TestLogLinesHaveTheTimeAtWhichTheyWereWritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := open(t, Options{Executor: writes("one\n", "two\nthree\n", "half", " line\n", "end")})
+		w.register("work", "1", "64")
+		id := w.submit("work")
+		synctest.Wait()
+		d := w.job(id)
+		stream := *d.Container.LogStreamName
+		if got := w.logs(stream); len(got) != 0 {
+			t.Errorf("nothing is written, and the log says %q", got)
+		}
+		time.Sleep(3500 * time.Millisecond)
+		if got := strings.Join(w.logs(stream), "|"); got != "one|two|three" {
+			t.Errorf("while it runs: %q", got)
+		}
+		w.idle()
+		out := w.events(&cloudwatchlogs.GetLogEventsInput{LogStreamName: &stream, StartFromHead: aws.Bool(true)})
+		if got := strings.Join(messages(out), "|"); got != "one|two|three|half line|end" {
+			t.Errorf("at the end: %q", got)
+		}
+		for i, want := range []int64{1000, 2000, 2000, 4000, 5000} {
+			got := *out.Events[i].Timestamp - *d.StartedAt
+			if got < want || got > want+sampleEvery.Milliseconds() {
+				t.Errorf("line %d at %d ms, want %d", i, got, want)
+			}
+		}
+		from := *out.Events[1].Timestamp
+		part := w.events(&cloudwatchlogs.GetLogEventsInput{LogStreamName: &stream, StartTime: &from, EndTime: out.Events[3].Timestamp})
+		if got := strings.Join(messages(part), "|"); got != "two|three" {
+			t.Errorf("by time: %q", got)
+		}
+	})
+}
+
+func TestLogTokens(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := open(t, Options{Executor: writes("1\n2\n3\n4\n5\n")})
+		w.register("work", "1", "64")
+		id := w.submit("work")
+		w.idle()
+		stream := *w.job(id).Container.LogStreamName
+		page := func(token *string, head bool) *cloudwatchlogs.GetLogEventsOutput {
+			return w.events(&cloudwatchlogs.GetLogEventsInput{LogStreamName: &stream, Limit: aws.Int32(2), NextToken: token, StartFromHead: &head})
+		}
+		check := func(out *cloudwatchlogs.GetLogEventsOutput, want string) {
+			t.Helper()
+			if got := strings.Join(messages(out), ""); got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		}
+		tail := page(nil, false)
+		check(tail, "45")
+		check(page(tail.NextForwardToken, true), "")
+		if again := page(tail.NextForwardToken, true); *again.NextForwardToken != *tail.NextForwardToken {
+			t.Error("at the end another token comes back")
+		}
+		older := page(tail.NextBackwardToken, false)
+		check(older, "23")
+		oldest := page(older.NextBackwardToken, false)
+		check(oldest, "1")
+		none := page(oldest.NextBackwardToken, false)
+		check(none, "")
+		if *none.NextBackwardToken != *oldest.NextBackwardToken {
+			t.Error("at the beginning another token comes back")
+		}
+		check(page(oldest.NextForwardToken, true), "23")
+		check(page(nil, true), "12")
+	})
+}
+
+func TestLogErrors(t *testing.T) {
+	w := open(t, Options{})
+	w.register("work", "1", "64")
+	id := w.submit("work")
+	w.idle()
+	stream := *w.job(id).Container.LogStreamName
+	logs := cloudwatchlogs.NewFromConfig(w.engine.Config(""))
+	for _, c := range []struct{ group, stream string }{
+		{"/other", stream},
+		{logGroup, "work/default/" + newID()},
+		{logGroup, "other/default/" + stream[strings.LastIndexByte(stream, '/')+1:]},
+		{logGroup, "../../lock"},
+		{logGroup, "x"},
+	} {
+		_, err := logs.GetLogEvents(t.Context(), &cloudwatchlogs.GetLogEventsInput{LogGroupName: &c.group, LogStreamName: &c.stream})
+		if _, ok := errors.AsType[*types.ResourceNotFoundException](err); !ok {
+			t.Errorf("%s %s: %v", c.group, c.stream, err)
+		}
+	}
+	for _, in := range []*cloudwatchlogs.GetLogEventsInput{{NextToken: aws.String("f/-1")}, {NextToken: aws.String("x")}, {Limit: aws.Int32(0)}} {
+		in.LogGroupName, in.LogStreamName = aws.String(logGroup), &stream
+		_, err := logs.GetLogEvents(t.Context(), in)
+		if _, ok := errors.AsType[*types.InvalidParameterException](err); !ok {
+			t.Errorf("%v %v: %v", aws.ToString(in.NextToken), aws.ToInt32(in.Limit), err)
+		}
+	}
+	// The answer must name what is not there also to other operations.
+	_, err := logs.DescribeLogStreams(t.Context(), &cloudwatchlogs.DescribeLogStreamsInput{LogGroupName: aws.String(logGroup)})
+	if err == nil || !strings.Contains(err.Error(), "DescribeLogStreams: the local engine does not implement this operation") {
+		t.Errorf("DescribeLogStreams: %v", err)
+	}
+}
+
+// TestLogPages reads files of any lines, forward and backward, in pages of any
+// size: all of it comes, once, in order.
+func TestLogPages(t *testing.T) {
+	dir := t.TempDir()
+	rapid.Check(t, func(r *rapid.T) {
+		line := rapid.OneOf(rapid.StringN(0, 20, -1), rapid.Just(strings.Repeat("long", maxEventBytes/4)),
+			rapid.Just(strings.Repeat("x", 2*maxEventBytes+5)), rapid.Just(strings.Repeat("y", maxEventBytes)))
+		text := strings.Join(rapid.SliceOfN(line, 0, 30).Draw(r, "lines"), "\n")
+		file, err := os.CreateTemp(dir, "log")
+		if err != nil {
+			r.Fatal(err)
+		}
+		defer file.Close()
+		if _, err := file.WriteString(text); err != nil {
+			r.Fatal(err)
+		}
+		s := &stream{file: file, end: int64(len(text))}
+		limit := rapid.IntRange(1, 12).Draw(r, "limit")
+		var ahead, back []logLine
+		for at := int64(0); ; {
+			page, next, err := s.forward(at, limit)
+			if err != nil || len(page) > limit {
+				r.Fatalf("forward: %d events, %v", len(page), err)
+			}
+			if next == at {
+				break
+			}
+			ahead, at = append(ahead, page...), next
+		}
+		for at := s.end; at > 0; {
+			page, next, err := s.backward(at, limit)
+			if err != nil || len(page) > limit || len(page) == 0 {
+				r.Fatalf("backward from %d: %d events, %v", at, len(page), err)
+			}
+			back, at = append(append([]logLine{}, page...), back...), next
+		}
+		for name, lines := range map[string][]logLine{"forward": ahead, "backward": back} {
+			if err := pieces(text, lines); err != nil {
+				r.Fatalf("%s: %v", name, err)
+			}
+		}
+	})
+}
+
+// pieces checks that events are the pieces of text, each once and in order.
+func pieces(text string, lines []logLine) error {
+	at := int64(0)
+	for _, l := range lines {
+		if l.start != at || len(l.text) > maxEventBytes {
+			return fmt.Errorf("an event of %d bytes begins at %d, want %d", len(l.text), l.start, at)
+		}
+		if got := text[l.start:l.end]; strings.TrimSuffix(got, "\n") != string(l.text) {
+			return fmt.Errorf("event at %d differs", l.start)
+		}
+		at = l.end
+	}
+	if at != int64(len(text)) {
+		return fmt.Errorf("%d of %d bytes came", at, len(text))
+	}
+	return nil
+}

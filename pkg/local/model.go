@@ -1,0 +1,306 @@
+package local
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+)
+
+// model is everything that the engine knows. Only apply changes it, so replaying
+// the journal leads to the same model.
+type model struct {
+	// known are the queues: those of the options, then those made by CreateJobQueue.
+	known       []Queue
+	definitions map[string][]*definition // by name; revision r at r-1
+	jobs        map[string]*job
+	order       []*job // by submission
+	queues      map[string]*line
+	streams     map[string]*task // by the UUID of a log stream
+	used        amount
+	busy        map[string]bool // devices in use
+	active      int             // jobs that have not ended
+	// due are the tasks whose next move apply may have made possible. It is
+	// derived: asking next about any task at any time gives the same answer.
+	due []*task
+}
+
+// line is what is known about one queue.
+type line struct {
+	jobs    [failed + 1]ordered // jobs and parents, by state
+	waiting ordered             // RUNNABLE tasks that fit on this machine
+}
+
+func newModel(configured []Queue) *model {
+	return &model{
+		known:       slices.Clone(configured),
+		definitions: map[string][]*definition{},
+		jobs:        map[string]*job{},
+		queues:      map[string]*line{},
+		streams:     map[string]*task{},
+		busy:        map[string]bool{},
+	}
+}
+
+// queue returns the queue of that name.
+func (m *model) queue(name string) (Queue, bool) {
+	at := slices.IndexFunc(m.known, func(q Queue) bool { return q.Name == name })
+	if at < 0 {
+		return Queue{}, false
+	}
+	return m.known[at], true
+}
+
+func (m *model) line(queue string) *line {
+	l := m.queues[queue]
+	if l == nil {
+		l = &line{}
+		m.queues[queue] = l
+	}
+	return l
+}
+
+// task returns the task of an id or id:index; nil when there is none.
+func (m *model) task(id string) *task {
+	name, index, ok := splitID(id)
+	j := m.jobs[name]
+	switch {
+	case j == nil || !ok:
+		return nil
+	case index < 0:
+		return &j.task
+	case int(index) < len(j.children):
+		return &j.children[index]
+	}
+	return nil
+}
+
+// definition returns the revision name:revision; nil when there is none.
+func (m *model) definition(id string) *definition {
+	name, revision, ok := splitID(id)
+	if revisions := m.definitions[name]; ok && revision >= 1 && int(revision) <= len(revisions) {
+		return revisions[revision-1]
+	}
+	return nil
+}
+
+// apply makes the model know what happened. An event that does not fit the model
+// is an error and changes nothing: the journal is damaged or written by a newer
+// program.
+func (m *model) apply(at int64, e event) error {
+	switch {
+	case e.Queued != nil:
+		// One that the options configure by now counts as they say.
+		if _, ok := m.queue(e.Queued.Name); !ok {
+			m.known = append(m.known, *e.Queued)
+		}
+		return nil
+	case e.Registered != nil:
+		return m.register(e.Registered)
+	case e.Deregistered != nil:
+		d := m.definition(e.Deregistered.Definition)
+		if d == nil {
+			return fmt.Errorf("deregister %s: no such job definition", e.Deregistered.Definition)
+		}
+		d.inactive = true
+		return nil
+	case e.Submitted != nil:
+		return m.submit(at, e.Submitted)
+	}
+	id := e.job()
+	t := m.task(id)
+	if t == nil {
+		return fmt.Errorf("job %q does not exist", id)
+	}
+	switch {
+	case e.Stopped != nil:
+		m.stop(t, e.Stopped)
+	case e.Moved != nil:
+		return m.moveAll(at, t, e.Moved)
+	case e.Explained != nil:
+		m.explain(t, e.Explained.Reason)
+	case e.Started != nil:
+		return m.start(at, t, e.Started)
+	case e.Launched != nil:
+		return m.launch(at, t, e.Launched)
+	case e.Ended != nil:
+		return m.end(at, t, e.Ended)
+	}
+	return nil
+}
+
+// job is the id of the task that an event is about.
+func (e event) job() string {
+	switch {
+	case e.Stopped != nil:
+		return e.Stopped.Job
+	case e.Moved != nil:
+		return e.Moved.Job
+	case e.Explained != nil:
+		return e.Explained.Job
+	case e.Started != nil:
+		return e.Started.Job
+	case e.Launched != nil:
+		return e.Launched.Job
+	case e.Ended != nil:
+		return e.Ended.Job
+	}
+	return ""
+}
+
+func (m *model) register(r *registration) error {
+	d := &definition{revision: r.Revision, request: r.Request.V}
+	if aws.ToString(d.request.JobDefinitionName) == "" || d.request.ContainerProperties == nil {
+		return fmt.Errorf("register job definition: name or containerProperties missing")
+	}
+	revisions := m.definitions[d.name()]
+	if int(r.Revision) != len(revisions)+1 {
+		return fmt.Errorf("register %s: revision %d follows %d", d.name(), r.Revision, len(revisions))
+	}
+	m.definitions[d.name()] = append(revisions, d)
+	return nil
+}
+
+func (m *model) submit(at int64, s *submission) error {
+	d, request := m.definition(s.Definition), s.Request.V
+	if d == nil || s.ID == "" || m.jobs[s.ID] != nil {
+		return fmt.Errorf("submit job %q: unknown job definition %q, or the job exists", s.ID, s.Definition)
+	}
+	c := override(d.request.ContainerProperties, request.ContainerOverrides)
+	need, err := needs(c, d.fargate())
+	if err != nil {
+		return fmt.Errorf("submit job %s: %w", s.ID, err)
+	}
+	j := &job{id: s.ID, seq: int64(len(m.order)), createdAt: at, tallyAt: at, definition: d, request: request,
+		directory: s.Directory, container: c, need: need}
+	j.task = task{job: j, index: -1}
+	if request.ArrayProperties != nil {
+		j.children = make([]task, aws.ToInt32(request.ArrayProperties.Size))
+		for i := range j.children {
+			j.children[i] = task{job: j, index: int32(i)}
+		}
+	}
+	m.jobs[j.id] = j
+	m.order = append(m.order, j)
+	m.active++
+	for _, dep := range j.request.DependsOn {
+		if on := m.task(aws.ToString(dep.JobId)); on != nil && !slices.Contains(on.job.dependents, j) {
+			on.job.dependents = append(on.job.dependents, j)
+		}
+	}
+	m.set(at, &j.task, submitted, "")
+	for i := range j.children {
+		m.set(at, &j.children[i], submitted, "")
+	}
+	m.due = append(m.due, &j.task)
+	return nil
+}
+
+func (m *model) stop(t *task, s *stop) {
+	if s.Terminate {
+		t.terminated = true
+	} else {
+		t.cancelled = true
+	}
+	t.stopReason = s.Reason
+	m.due = append(m.due, t)
+}
+
+func (m *model) moveAll(at int64, t *task, v *move) error {
+	if !v.All {
+		return m.moveOne(at, t, v.To, v.Reason)
+	}
+	for i := range t.job.children {
+		if err := m.moveOne(at, &t.job.children[i], v.To, v.Reason); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *model) moveOne(at int64, t *task, to state, reason string) error {
+	if !t.state.mayBecome(to) {
+		return fmt.Errorf("job %s may not go from %s to %s", t.id(), t.state, to)
+	}
+	m.set(at, t, to, reason)
+	return nil
+}
+
+// set puts t into a state that it may go to, and keeps the lists right.
+func (m *model) set(at int64, t *task, to state, reason string) {
+	j, l := t.job, m.line(*t.job.request.JobQueue)
+	if t.state == runnable {
+		l.waiting.remove(t)
+	}
+	if t.isChild() {
+		if t.state != none {
+			j.tally[t.state]--
+		}
+		j.tally[to]++
+		j.tallyAt = at
+	} else {
+		l.jobs[t.state].remove(t)
+		l.jobs[to].insert(t)
+	}
+	t.state, t.reason = to, reason
+	switch {
+	case to == runnable:
+		l.waiting.insert(t)
+		m.due = append(m.due, t)
+		if t.isChild() && j.tally[runnable] == 1 {
+			m.due = append(m.due, &j.task) // it says why its children wait
+		}
+	case to.ended():
+		t.stoppedAt = at
+		m.ended(t)
+	}
+}
+
+func (m *model) explain(t *task, reason string) {
+	t.reason = reason
+	waiting := &m.line(*t.job.request.JobQueue).waiting
+	waiting.remove(t)
+	if reason == "" && t.state == runnable {
+		waiting.insert(t)
+	}
+}
+
+func (m *model) start(at int64, t *task, s *start) error {
+	if err := m.moveOne(at, t, starting, ""); err != nil {
+		return err
+	}
+	t.attempts = append(t.attempts, attempt{stream: s.Stream, gpus: s.GPUs})
+	m.streams[s.Stream] = t
+	m.used = m.used.plus(t.job.need)
+	for _, d := range s.GPUs {
+		m.busy[d] = true
+	}
+	return nil
+}
+
+func (m *model) launch(at int64, t *task, l *launch) error {
+	if err := m.moveOne(at, t, running, ""); err != nil {
+		return err
+	}
+	a := t.last()
+	a.handle, a.startedAt, t.startedAt = l.Handle, at, at
+	return nil
+}
+
+func (m *model) end(at int64, t *task, e *end) error {
+	a := t.active()
+	if a == nil || !t.state.mayBecome(e.To) {
+		return fmt.Errorf("attempt of job %s ended, but the job is %s", t.id(), t.state)
+	}
+	a.stoppedAt, a.exit, a.reason, a.statusReason = at, e.Exit, e.Reason, e.StatusReason
+	m.used = m.used.minus(t.job.need)
+	for _, d := range a.gpus {
+		delete(m.busy, d)
+	}
+	reason := e.StatusReason
+	if e.To == runnable {
+		reason = ""
+	}
+	m.set(at, t, e.To, reason)
+	return nil
+}

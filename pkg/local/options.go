@@ -1,0 +1,100 @@
+package local
+
+import (
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+)
+
+// Options say what an engine is. Only Dir is required.
+type Options struct {
+	// Dir is the state directory; it is made with mode 0700 and everything that
+	// the engine keeps is below it.
+	Dir string
+	// VCPUs is the capacity of the one compute environment; 0: what this machine has.
+	VCPUs float64
+	// MemoryMiB is its memory; 0: this machine's, or less where a cgroup says so.
+	MemoryMiB int
+	// GPUs are the ids of its devices, as CUDA_VISIBLE_DEVICES takes them. nil:
+	// the NVIDIA devices found on this machine; empty: none.
+	GPUs []string
+	// Queues; none stands for one named "default".
+	Queues []Queue
+	// Executor runs the attempts; nil: as processes of this machine.
+	Executor Executor
+	// Program is the argv prefix that runs the shipped workloads, for jobs whose
+	// image is batchctl-workloads.
+	Program []string
+	// Check refuses a request body that passed the engine's own checks; nil: none.
+	Check func(operation string, body []byte) error
+	// ReadOnly opens a state directory only to answer what is in it: nothing is
+	// scheduled or written, and another engine may be at work there.
+	ReadOnly bool
+	// Log takes what the engine has to say about itself; nil: nothing.
+	Log *slog.Logger
+}
+
+// ComputeEnvironment is the name of the compute environment that every engine
+// has: this machine.
+const ComputeEnvironment = "local"
+
+// Queue is a job queue. Its compute environments are names only: all of them
+// stand for this machine.
+type Queue struct {
+	Name         string   `json:"name"`
+	Priority     int32    `json:"priority"` // higher goes first
+	Environments []string `json:"environments"`
+}
+
+func (o *Options) fill() error {
+	if o.Dir == "" {
+		return fmt.Errorf("open engine: no state directory given")
+	}
+	dir, err := filepath.Abs(o.Dir)
+	if err != nil {
+		return fmt.Errorf("open engine: %w", err)
+	}
+	o.Dir = dir
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Executor == nil {
+		o.Executor = process{program: o.Program}
+	}
+	o.Queues = slices.Clone(o.Queues)
+	if len(o.Queues) == 0 {
+		o.Queues = []Queue{{Name: "default", Priority: 1}}
+	}
+	for i := range o.Queues {
+		if len(o.Queues[i].Environments) == 0 {
+			o.Queues[i].Environments = []string{ComputeEnvironment}
+		}
+	}
+	if o.ReadOnly {
+		return nil
+	}
+	return o.measure()
+}
+
+// measure fills in what this machine has.
+func (o *Options) measure() error {
+	if o.VCPUs == 0 {
+		o.VCPUs = machineVCPUs()
+	}
+	if o.MemoryMiB == 0 {
+		mib, err := machineMemory()
+		if err != nil {
+			return fmt.Errorf("find the machine's memory: %w; give it as an option", err)
+		}
+		o.MemoryMiB = mib
+	}
+	if o.GPUs == nil {
+		o.GPUs = machineGPUs()
+	}
+	return nil
+}
+
+func (o *Options) capacity() amount {
+	return amount{MilliCPU: int64(o.VCPUs*1000 + 0.5), MemoryMiB: int64(o.MemoryMiB), GPUs: int64(len(o.GPUs))}
+}

@@ -1,0 +1,110 @@
+package local
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+)
+
+// workloadsImage is the base name of the image of the shipped workloads.
+const workloadsImage = "batchctl-workloads"
+
+// process runs attempts as processes of this machine. The image is not used;
+// that of the shipped workloads stands for program.
+type process struct {
+	program []string
+}
+
+// programName is what the shipped workloads see as the name of their program.
+const programName = "batchctl"
+
+// isWorkloads reports whether an image is that of the shipped workloads, from
+// whatever registry and in whatever version.
+func isWorkloads(image string) bool {
+	image, _, _ = strings.Cut(image, "@")
+	name, _, _ := strings.Cut(path.Base(image), ":")
+	return name == workloadsImage
+}
+
+// argv is the command line of an attempt; empty: not known.
+func (p process) argv(a Attempt) []string {
+	if isWorkloads(aws.ToString(a.Container.Image)) {
+		return append(slices.Clone(p.program), a.Command...)
+	}
+	return a.Command
+}
+
+func (p process) Unhonoured(c *types.ContainerProperties) []string {
+	l := c.LinuxParameters
+	members := []struct {
+		name  string
+		given bool
+	}{
+		{"image", !isWorkloads(aws.ToString(c.Image))},
+		{"ephemeralStorage", c.EphemeralStorage != nil},
+		{"fargatePlatformConfiguration", c.FargatePlatformConfiguration != nil},
+		{"enableExecuteCommand", aws.ToBool(c.EnableExecuteCommand)},
+		{"executionRoleArn", c.ExecutionRoleArn != nil},
+		{"jobRoleArn", c.JobRoleArn != nil},
+		{"linuxParameters", l != nil},
+		{"logConfiguration", c.LogConfiguration != nil},
+		{"mountPoints", len(c.MountPoints) > 0},
+		{"networkConfiguration", c.NetworkConfiguration != nil},
+		{"privileged", aws.ToBool(c.Privileged)},
+		{"readonlyRootFilesystem", aws.ToBool(c.ReadonlyRootFilesystem)},
+		{"repositoryCredentials", c.RepositoryCredentials != nil},
+		{"runtimePlatform", c.RuntimePlatform != nil},
+		{"secrets", len(c.Secrets) > 0},
+		{"ulimits", len(c.Ulimits) > 0},
+		{"user", c.User != nil},
+		{"volumes", len(c.Volumes) > 0},
+	}
+	var names []string
+	for _, m := range members {
+		if m.given {
+			names = append(names, m.name)
+		}
+	}
+	return names
+}
+
+// inherited are the variables of the engine that a job gets too: what a shell
+// and most programs need to work at all. Everything else, keys of the user above
+// all, stays with the user.
+var inherited = []string{"PATH", "HOME", "USER", "LOGNAME", "LANG", "TMPDIR", "TZ"}
+
+// processEnvironment is the environment of an attempt: a little of the engine's,
+// the job's, and the devices. What comes later wins.
+func processEnvironment(own []string, a Attempt) []string {
+	var env []string
+	for _, v := range own {
+		name, _, _ := strings.Cut(v, "=")
+		if slices.Contains(inherited, name) || strings.HasPrefix(name, "LC_") {
+			env = append(env, v)
+		}
+	}
+	for _, v := range a.Environment {
+		env = append(env, aws.ToString(v.Name)+"="+aws.ToString(v.Value))
+	}
+	// Without a GPU of its own a job sees none: an empty list hides all devices
+	// from CUDA, "void" from NVIDIA's container tools.
+	devices := strings.Join(a.GPUs, ",")
+	visible := devices
+	if devices == "" {
+		visible = "void"
+	}
+	return append(env, "CUDA_VISIBLE_DEVICES="+devices, "NVIDIA_VISIBLE_DEVICES="+visible)
+}
+
+// valueOf returns the value of a variable in env; the last one counts.
+func valueOf(env []string, name string) string {
+	for _, v := range slices.Backward(env) {
+		if value, ok := strings.CutPrefix(v, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}

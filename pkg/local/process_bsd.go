@@ -1,0 +1,19 @@
+//go:build unix && !linux
+
+package local
+
+import (
+	"fmt"
+	"os/exec"
+	"strconv"
+	"strings"
+)
+
+// processStart returns when a process began, to the second, as ps prints it.
+func processStart(pid int) (string, error) {
+	out, err := exec.Command("ps", "-o", "lstart=", "-p", strconv.Itoa(pid)).Output()
+	if began := strings.Join(strings.Fields(string(out)), "_"); err == nil && began != "" {
+		return began, nil
+	}
+	return "", fmt.Errorf("process %d does not exist", pid)
+}

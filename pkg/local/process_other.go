@@ -1,0 +1,17 @@
+//go:build !unix
+
+package local
+
+import (
+	"context"
+	"errors"
+	"os"
+)
+
+var errNoProcesses = errors.New("CannotStartContainerError: jobs run as processes on Linux, macOS and the BSDs only")
+
+// Run refuses: process groups and signals as Batch needs them are those of Unix.
+func (p process) Run(context.Context, Attempt, *os.File) (int, error) { return -1, errNoProcesses }
+
+// Clear has nothing to end.
+func (p process) Clear(string) error { return nil }

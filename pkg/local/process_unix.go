@@ -1,0 +1,141 @@
+//go:build unix
+
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"golang.org/x/sys/unix"
+)
+
+// Run starts the command in a process group of its own and ends the whole group
+// with it, as a container ends with its first process. A process that leaves the
+// group (setsid) escapes.
+func (p process) Run(ctx context.Context, a Attempt, log *os.File) (int, error) {
+	argv := p.argv(a)
+	if len(argv) == 0 {
+		return -1, errors.New("CannotStartContainerError: the job has no command, and the process executor " +
+			"cannot know the image's own; give the job a command")
+	}
+	env := processEnvironment(os.Environ(), a)
+	file, code, err := findProgram(argv[0], valueOf(env, "PATH"), a.Directory)
+	if err != nil {
+		return code, fmt.Errorf("CannotStartContainerError: %w", err)
+	}
+	if isWorkloads(aws.ToString(a.Container.Image)) {
+		argv[0] = programName // its path may be /proc/self/exe
+	}
+	cmd := &exec.Cmd{Path: file, Args: argv, Env: env, Dir: a.Directory, Stdout: log, Stderr: log,
+		SysProcAttr: &syscall.SysProcAttr{Setpgid: true}}
+	if err := ctx.Err(); err != nil {
+		return -1, fmt.Errorf("CannotStartContainerError: %w", context.Cause(ctx))
+	}
+	if err := cmd.Start(); err != nil {
+		return -1, fmt.Errorf("CannotStartContainerError: %w", err)
+	}
+	group := cmd.Process.Pid
+	a.Started(handle(group))
+	done := make(chan struct{})
+	go func() {
+		select {
+		case <-done:
+			return
+		case <-ctx.Done():
+			signalGroup(group, syscall.SIGTERM)
+		}
+		select {
+		case <-done:
+		case <-a.Kill:
+			signalGroup(group, syscall.SIGKILL)
+		}
+	}()
+	err = cmd.Wait()
+	close(done)
+	signalGroup(group, syscall.SIGKILL) // what the command left behind
+	return exitCode(cmd.ProcessState, err)
+}
+
+// exitCode is the code as a container shows it: 128 plus the signal for a
+// process that a signal ended.
+func exitCode(s *os.ProcessState, err error) (int, error) {
+	if _, ok := errors.AsType[*exec.ExitError](err); err != nil && !ok {
+		return -1, fmt.Errorf("wait for the command: %w", err)
+	}
+	if w, ok := s.Sys().(syscall.WaitStatus); ok && w.Signaled() {
+		return 128 + int(w.Signal()), nil
+	}
+	return s.ExitCode(), nil
+}
+
+// findProgram looks a command up as a container's runtime does: in the job's own
+// PATH, or relative to the working directory. The codes are those of a shell:
+// 127 not found, 126 not executable.
+func findProgram(name, path, directory string) (file string, code int, err error) {
+	var places []string
+	switch {
+	case filepath.IsAbs(name):
+		places = []string{name}
+	case strings.Contains(name, "/"):
+		places = []string{filepath.Join(directory, name)}
+	default:
+		for _, dir := range filepath.SplitList(path) {
+			if filepath.IsAbs(dir) {
+				places = append(places, filepath.Join(dir, name))
+			}
+		}
+	}
+	code, err = 127, fmt.Errorf("exec: %q: executable file not found on this machine", name)
+	for _, file := range places {
+		info, stat := os.Stat(file)
+		switch {
+		case stat != nil:
+		case info.IsDir() || unix.Access(file, unix.X_OK) != nil:
+			code, err = 126, fmt.Errorf("exec: %q: permission denied", file)
+		default:
+			return file, 0, nil
+		}
+	}
+	return "", code, err
+}
+
+func signalGroup(group int, s syscall.Signal) {
+	_ = syscall.Kill(-group, s) // no such group: it has ended, which is what was wanted
+}
+
+// handle names a process for all time: the number alone is used again.
+func handle(pid int) string {
+	began, err := processStart(pid)
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf("%d %s", pid, began)
+}
+
+// Clear kills the process group of an attempt, if its first process still is the
+// one that was started.
+func (p process) Clear(handle string) error {
+	number, began, ok := strings.Cut(handle, " ")
+	if !ok {
+		return nil
+	}
+	pid, err := strconv.Atoi(number)
+	if err != nil || pid <= 1 {
+		return fmt.Errorf("process handle %q is not one of ours", handle)
+	}
+	if now, err := processStart(pid); err != nil || now != began {
+		return nil
+	}
+	if err := syscall.Kill(-pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
+		return fmt.Errorf("kill process group %d: %w", pid, err)
+	}
+	return nil
+}

@@ -1,0 +1,276 @@
+//go:build unix
+
+package local
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+)
+
+// ran is how an attempt of the process executor ended.
+type ran struct {
+	exit   int
+	err    error
+	log    string
+	handle string
+}
+
+// execute runs a command as an attempt; stop, if not nil, gets the means to end it.
+func execute(t *testing.T, a Attempt, stop func(a Attempt, end func(), kill func())) ran {
+	t.Helper()
+	log, err := os.CreateTemp(t.TempDir(), "log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	if a.Container == nil {
+		a.Container = &types.ContainerProperties{Image: aws.String("busybox")}
+	}
+	if a.Directory == "" {
+		a.Directory = t.TempDir()
+	}
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	kill := make(chan struct{})
+	a.Kill = kill
+	var r ran
+	started := make(chan struct{})
+	a.Started = func(handle string) {
+		r.handle = handle
+		close(started)
+	}
+	if stop != nil {
+		go func() {
+			<-started
+			stop(a, end, func() { close(kill) })
+		}()
+	}
+	r.exit, r.err = process{program: []string{"/bin/echo", "workload", "run"}}.Run(ctx, a, log)
+	text, err := os.ReadFile(log.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.log = string(text)
+	return r
+}
+
+// appears waits for a file and returns what is in it.
+func appears(t *testing.T, path string) string {
+	t.Helper()
+	deadline := time.Now().Add(30 * time.Second)
+	for time.Now().Before(deadline) {
+		if text, err := os.ReadFile(path); err == nil && strings.HasSuffix(string(text), "\n") {
+			return strings.TrimSpace(string(text))
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	t.Errorf("%s did not appear", path)
+	return ""
+}
+
+// vanishes waits for the end of a process that is not our child.
+func vanishes(t *testing.T, pid int) {
+	t.Helper()
+	deadline := time.Now().Add(30 * time.Second)
+	for time.Now().Before(deadline) {
+		if err := syscall.Kill(pid, 0); errors.Is(err, syscall.ESRCH) || zombie(pid) {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	t.Errorf("process %d still runs", pid)
+}
+
+// zombie reports whether a process has ended and only waits for its parent.
+func zombie(pid int) bool {
+	out, err := exec.Command("ps", "-o", "stat=", "-p", strconv.Itoa(pid)).Output()
+	return err == nil && strings.HasPrefix(strings.TrimSpace(string(out)), "Z")
+}
+
+func TestProcess(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		command []string
+		image   string
+		exit    int
+		err     string
+		log     string
+	}{
+		{"output of both streams", []string{"sh", "-c", "echo out; echo err >&2"}, "", 0, "", "out\nerr\n"},
+		{"exit code", []string{"sh", "-c", "exit 42"}, "", 42, "", ""},
+		{"ended by a signal", []string{"sh", "-c", "kill -9 $$"}, "", 137, "", ""},
+		{"no shell in between", []string{"echo", "$HOME; *"}, "", 0, "", "$HOME; *\n"},
+		{"not found", []string{"no-such-command"}, "", 127, `CannotStartContainerError: exec: "no-such-command": executable file not found on this machine`, ""},
+		{"not executable", []string{"/etc/passwd"}, "", 126, `CannotStartContainerError: exec: "/etc/passwd": permission denied`, ""},
+		{"no command", nil, "", -1, "CannotStartContainerError: the job has no command, and the process executor cannot know the image's own; give the job a command", ""},
+		{"shipped workloads", []string{"matrix", "--size", "10"}, "example.com/batchctl-workloads:1", 0, "", "workload run matrix --size 10\n"},
+		{"empty standard input", []string{"cat"}, "", 0, "", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			a := Attempt{Command: c.command, Container: &types.ContainerProperties{Image: aws.String(c.image)}}
+			r := execute(t, a, nil)
+			text := ""
+			if r.err != nil {
+				text = r.err.Error()
+			}
+			if r.exit != c.exit || text != c.err || r.log != c.log {
+				t.Errorf("exit %d, error %q, log %q; want %d, %q, %q", r.exit, text, r.log, c.exit, c.err, c.log)
+			}
+		})
+	}
+}
+
+func TestProcessEnvironmentIsSmall(t *testing.T) {
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "of the user")
+	t.Setenv("GITHUB_TOKEN", "of the user")
+	t.Setenv("LC_TIME", "C")
+	directory := t.TempDir()
+	name := "MESSAGE"
+	r := execute(t, Attempt{Command: []string{"env"}, Directory: directory, GPUs: []string{"GPU-a", "GPU-b"},
+		Environment: []types.KeyValuePair{{Name: &name, Value: aws.String("two words")}, variable("AWS_BATCH_JOB_ID", "x")}}, nil)
+	lines := strings.Split(strings.TrimSpace(r.log), "\n")
+	for _, want := range []string{"MESSAGE=two words", "AWS_BATCH_JOB_ID=x", "CUDA_VISIBLE_DEVICES=GPU-a,GPU-b", "NVIDIA_VISIBLE_DEVICES=GPU-a,GPU-b", "LC_TIME=C"} {
+		if !slices.Contains(lines, want) {
+			t.Errorf("%s is missing in %q", want, lines)
+		}
+	}
+	if strings.Contains(r.log, "of the user") {
+		t.Errorf("the user's keys are in the job's environment: %q", lines)
+	}
+	if r := execute(t, Attempt{Command: []string{"sh", "-c", "pwd; echo \"$CUDA_VISIBLE_DEVICES $NVIDIA_VISIBLE_DEVICES\""}, Directory: directory}, nil); r.log != directory+"\n void\n" {
+		t.Errorf("in %s the job said %q", directory, r.log)
+	}
+}
+
+func TestProcessLooksInItsOwnPath(t *testing.T) {
+	directory := t.TempDir()
+	if err := os.WriteFile(filepath.Join(directory, "tool"), []byte("#!/bin/sh\necho mine\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	path := []types.KeyValuePair{variable("PATH", directory+":/usr/bin:/bin")}
+	if r := execute(t, Attempt{Command: []string{"tool"}, Environment: path}, nil); r.log != "mine\n" {
+		t.Errorf("by PATH: %+v", r)
+	}
+	if r := execute(t, Attempt{Command: []string{"./tool"}, Directory: directory}, nil); r.log != "mine\n" {
+		t.Errorf("by directory: %+v", r)
+	}
+	if r := execute(t, Attempt{Command: []string{"tool"}, Directory: directory}, nil); r.exit != 127 {
+		t.Errorf("the working directory is searched: %+v", r)
+	}
+}
+
+// grandchild is a command whose grandchild writes its pid to a file and stays.
+func grandchild(file string) string {
+	return "sh -c 'echo $$ > " + file + ".new; mv " + file + ".new " + file + "; exec sleep 1000' & "
+}
+
+func TestProcessEndsWithItsWholeGroup(t *testing.T) {
+	for _, c := range []struct {
+		name, script string
+		stop         bool
+		exit         int
+	}{
+		{"asked to end", "wait", true, 143},
+		{"ends by itself", "until [ -e pid ]; do sleep 0.01; done; exit 5", false, 5},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "pid")
+			var stop func(Attempt, func(), func())
+			if c.stop {
+				stop = func(_ Attempt, end, _ func()) { appears(t, file); end() }
+			}
+			r := execute(t, Attempt{Command: []string{"sh", "-c", grandchild(file) + c.script}, Directory: filepath.Dir(file)}, stop)
+			if r.exit != c.exit {
+				t.Errorf("exit %d, want %d", r.exit, c.exit)
+			}
+			pid, err := strconv.Atoi(appears(t, file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			vanishes(t, pid)
+		})
+	}
+}
+
+func TestProcessThatIgnoresSIGTERMIsKilled(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "ready")
+	r := execute(t, Attempt{Command: []string{"sh", "-c", "trap 'echo no' TERM; echo 1 > " + file + "; while :; do sleep 0.02; done"}},
+		func(_ Attempt, end, kill func()) {
+			appears(t, file)
+			end()
+			kill()
+		})
+	if r.exit != 137 {
+		t.Errorf("exit %d, want 137; log %q", r.exit, r.log)
+	}
+}
+
+func TestClearKillsWhatAnEarlierEngineLeft(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "pid")
+	cmd := exec.Command("sh", "-c", grandchild(file)+"wait")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	appears(t, file)
+	mine := handle(cmd.Process.Pid)
+	later := strings.Fields(mine)[0] + " 1@another-boot"
+	if err := (process{}).Clear(later); err != nil {
+		t.Error(err)
+	}
+	if err := cmd.Process.Signal(syscall.Signal(0)); err != nil {
+		t.Error("a process with the same number and another start was killed")
+	}
+	if err := (process{}).Clear(mine); err != nil {
+		t.Error(err)
+	}
+	if err := cmd.Wait(); err == nil {
+		t.Error("the process ended in peace")
+	}
+	pid, err := strconv.Atoi(appears(t, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	vanishes(t, pid)
+	for _, handle := range []string{mine, "", "script x"} {
+		if err := (process{}).Clear(handle); err != nil && handle != "script x" {
+			t.Errorf("clear %q: %v", handle, err)
+		}
+	}
+}
+
+// TestProcessThroughTheEngine runs a real command from SubmitJob to its log.
+func TestProcessThroughTheEngine(t *testing.T) {
+	directory := t.TempDir()
+	w := open(t, Options{Executor: process{}})
+	w.Client = batch.NewFromConfig(w.engine.Config(directory))
+	w.register("work", "1", "64", func(in *batch.RegisterJobDefinitionInput) {
+		in.ContainerProperties.Command = []string{"sh", "-c", "pwd; echo \"$0 $AWS_BATCH_JQ_NAME $AWS_BATCH_CE_NAME\"; printf unfinished; exit 3", "Ref::word"}
+		in.Parameters = map[string]string{"word": "default"}
+	})
+	id := w.submit("work", func(in *batch.SubmitJobInput) { in.Parameters = map[string]string{"word": "given"} })
+	w.idle()
+	d := w.job(id)
+	if d.Status != types.JobStatusFailed || *d.Container.ExitCode != 3 {
+		t.Errorf("%s, exit %d", d.Status, *d.Container.ExitCode)
+	}
+	if got, want := strings.Join(w.logs(*d.Container.LogStreamName), "|"), directory+"|given default local|unfinished"; got != want {
+		t.Errorf("log %q, want %q", got, want)
+	}
+	if !strings.HasPrefix(*d.Container.LogStreamName, "work/default/") {
+		t.Errorf("log stream %s", *d.Container.LogStreamName)
+	}
+}

@@ -1,0 +1,373 @@
+package local
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+)
+
+// crash opens a second engine on what the disk would hold if w's engine had been
+// killed now.
+func (w *world) crash(o Options) *world {
+	w.t.Helper()
+	dir := filepath.Join(w.t.TempDir(), "state")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		w.t.Fatal(err)
+	}
+	data, err := os.ReadFile(filepath.Join(w.engine.options.Dir, "journal"))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "journal"), data, 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+	o.Dir = dir
+	return open(w.t, o)
+}
+
+func TestRestartKeepsEverything(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := filepath.Join(t.TempDir(), "state")
+		w := open(t, Options{Dir: dir})
+		w.register("work", "1", "512")
+		w.register("work", "2", "512")
+		done := w.submit("work", words("3"), attempts(2))
+		many := w.submit("work", array(3), words("0s", "fail", "0s"))
+		w.idle()
+		before := []types.JobDetail{w.job(done), w.job(many), w.job(many + ":1")}
+		if err := w.engine.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for _, readOnly := range []bool{false, true} {
+			again := open(t, Options{Dir: dir, ReadOnly: readOnly})
+			now := []types.JobDetail{again.job(done), again.job(many), again.job(many + ":1")}
+			if diff := cmp.Diff(before, now, cmpopts.IgnoreUnexported(types.JobDetail{}, types.AttemptDetail{}, types.AttemptContainerDetail{},
+				types.ContainerDetail{}, types.ResourceRequirement{}, types.RetryStrategy{}, types.ArrayPropertiesDetail{})); diff != "" {
+				t.Errorf("read only %v: after the restart\n%s", readOnly, diff)
+			}
+			if err := again.engine.Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+func TestCrashEndsWhatRanByTheRetryStrategy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := open(t, Options{VCPUs: 3, MemoryMiB: 8192})
+		w.register("work", "1", "512")
+		once := w.submit("work", words("1h"))
+		again := w.submit("work", words("1h"), attempts(2, types.EvaluateOnExit{OnStatusReason: aws.String("Host EC2*"), Action: types.RetryActionRetry},
+			types.EvaluateOnExit{OnReason: aws.String("*"), Action: types.RetryActionExit}))
+		stopped := w.submit("work", words("stubborn"), attempts(2))
+		waits := w.submit("work", words("1h"))
+		depends := w.submit("work", after(once))
+		synctest.Wait()
+		w.terminate(stopped, "enough")
+
+		s := &script{}
+		w = w.crash(Options{Executor: s, VCPUs: 3, MemoryMiB: 8192})
+		slices.Sort(s.cleared)
+		want := []string{"script " + once, "script " + again, "script " + stopped}
+		slices.Sort(want)
+		if !slices.Equal(s.cleared, want) {
+			t.Errorf("cleared %v, want %v", s.cleared, want)
+		}
+		w.want(once, types.JobStatusFailed, reasonHost)
+		w.want(depends, types.JobStatusFailed, reasonDependency)
+		w.want(stopped, types.JobStatusFailed, "enough")
+		w.idle()
+		w.want(waits, types.JobStatusSucceeded, reasonExited)
+		w.want(again, types.JobStatusSucceeded, reasonExited)
+		if d := w.job(again); len(d.Attempts) != 2 || *d.Attempts[0].StatusReason != reasonHost {
+			t.Errorf("%d attempts, the first one ended with %q", len(d.Attempts), aws.ToString(d.Attempts[0].StatusReason))
+		}
+	})
+}
+
+// TestCrashAnywhere cuts the journal of a busy hour after any of its records: what
+// was acknowledged by then is there, and every job comes to its end.
+func TestCrashAnywhere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := open(t, Options{VCPUs: 3, MemoryMiB: 8192})
+		w.register("work", "1", "512")
+		a := w.submit("work", words("1m"), attempts(3))
+		b := w.submit("work", array(3), words("1m", "fail", "2m"), after(a))
+		c := w.submit("work", array(3), words("0s"), depends(b, types.ArrayJobDependencyNToN))
+		w.submit("work", after(c))
+		w.terminate(w.submit("work", words("1h")), "enough")
+		w.idle()
+		path := filepath.Join(w.engine.options.Dir, "journal")
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ends := []int{len(journalHeader)}
+		for at := ends[0]; at < len(data); at += bytes.IndexByte(data[at:], '\n') + 1 {
+			ends = append(ends, at)
+		}
+		for _, end := range append(ends, len(data)) {
+			if err := os.WriteFile(path, data[:end], 0o600); err != nil {
+				t.Fatal(err)
+			}
+			submits := bytes.Count(data[:end], []byte(`"submitted":`))
+			again := w.crash(Options{VCPUs: 3, MemoryMiB: 8192})
+			if n := len(again.engine.model.order); n != submits {
+				t.Errorf("cut at %d: %d jobs, want %d", end, n, submits)
+			}
+			again.idle()
+			if err := again.engine.Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+func TestCloseEndsWhatRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := filepath.Join(t.TempDir(), "state")
+		w := open(t, Options{Dir: dir})
+		w.register("work", "1", "512")
+		polite := w.submit("work", words("1h"))
+		stubborn := w.submit("work", words("stubborn"), attempts(2))
+		synctest.Wait()
+		if err := w.engine.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		w = open(t, Options{Dir: dir, ReadOnly: true})
+		w.want(polite, types.JobStatusFailed, reasonHost)
+		w.want(stubborn, types.JobStatusRunnable, "")
+		if d := w.job(stubborn); *d.Attempts[0].Container.ExitCode != 137 {
+			t.Errorf("exit code %d, want 137", *d.Attempts[0].Container.ExitCode)
+		}
+	})
+}
+
+func TestReadOnlyEngineChangesNothing(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	w := open(t, Options{Dir: dir})
+	w.register("work", "1", "512")
+	reader := open(t, Options{Dir: dir, ReadOnly: true}) // while the other one is at work
+	_, err := reader.SubmitJob(t.Context(), &batch.SubmitJobInput{JobName: aws.String("a"), JobQueue: aws.String("default"), JobDefinition: aws.String("work")})
+	refused(t, err, errReadOnly.Error())
+	if out, err := reader.DescribeJobDefinitions(t.Context(), &batch.DescribeJobDefinitionsInput{}); err != nil || len(out.JobDefinitions) != 1 {
+		t.Errorf("definitions: %v, %v", out, err)
+	}
+}
+
+func TestOneEngineADirectory(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	w := open(t, Options{Dir: dir})
+	_, err := Open(Options{Dir: dir})
+	locked, ok := errors.AsType[*LockedError](err)
+	if !ok || locked.PID != os.Getpid() || locked.Dir != dir {
+		t.Errorf("second engine: %v", err)
+	}
+	if text := err.Error(); !strings.Contains(text, dir+" is in use by an engine in process") {
+		t.Errorf("second engine: %s", text)
+	}
+	soon, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	if err := WaitClosed(soon, dir); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("wait for the end of an engine that lives: %v", err)
+	}
+	if err := w.engine.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := WaitClosed(t.Context(), dir); err != nil {
+		t.Error(err)
+	}
+	open(t, Options{Dir: dir})
+}
+
+func TestBrokenDisk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := open(t, Options{})
+		w.register("work", "1", "512")
+		real := w.engine.journal
+		w.engine.journal = newJournal(&faultyFile{space: 1 << 20, sync: syscall.EIO}, 0)
+		client := batch.NewFromConfig(w.engine.Config(""), func(o *batch.Options) { o.Retryer = aws.NopRetryer{} })
+		for range 2 { // the second one would be told a lie if the disk were asked again
+			_, err := client.SubmitJob(t.Context(), &batch.SubmitJobInput{JobName: aws.String("a"), JobQueue: aws.String("default"), JobDefinition: aws.String("work")})
+			if fault, ok := errors.AsType[*types.ServerException](err); !ok || !strings.Contains(fault.ErrorMessage(), syscall.EIO.Error()) {
+				t.Errorf("acknowledged on a disk that cannot keep it: %v", err)
+			}
+		}
+		synctest.Wait()
+		if n := w.engine.Active(); n != 1 {
+			t.Errorf("%d jobs are active, want the one whose fate is not known", n)
+		}
+		w.engine.mu.Lock()
+		w.engine.facts, w.engine.journal = nil, real
+		w.engine.mu.Unlock()
+	})
+}
+
+func TestOpenRefusesADirectoryOfOthers(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(Options{Dir: dir}); err == nil || !strings.Contains(err.Error(), "chmod 700") {
+		t.Errorf("open: %v", err)
+	}
+}
+
+// TestFullDisk lets the disk fill up at any byte of a few submits: what is
+// refused left nothing behind, what is acknowledged is there, and when space is
+// back everything runs.
+func TestFullDisk(t *testing.T) {
+	for space := 0; space < 1200; space += 37 {
+		synctest.Test(t, func(t *testing.T) {
+			w := open(t, Options{})
+			w.register("work", "1", "512")
+			e := w.engine
+			e.mu.Lock()
+			size := int64(0)
+			file := &faultyFile{space: space}
+			real := e.journal
+			e.journal = newJournal(file, size)
+			e.mu.Unlock()
+			var kept []string
+			client := batch.NewFromConfig(e.Config(""), func(o *batch.Options) { o.Retryer = aws.NopRetryer{} })
+			for range 4 {
+				out, err := client.SubmitJob(t.Context(), &batch.SubmitJobInput{JobName: aws.String("a"), JobQueue: aws.String("default"),
+					JobDefinition: aws.String("work")})
+				switch fault, ok := errors.AsType[*types.ServerException](err); {
+				case err == nil:
+					kept = append(kept, *out.JobId)
+				case !ok || !strings.Contains(fault.ErrorMessage(), syscall.ENOSPC.Error()):
+					t.Fatalf("full disk: %v", err)
+				}
+			}
+			synctest.Wait()
+			if n := len(e.model.order); n != len(kept) {
+				t.Errorf("space %d: %d jobs in the model, %d acknowledged", space, n, len(kept))
+			}
+			file.mu.Lock()
+			file.space = 1 << 20
+			file.mu.Unlock()
+			w.idle()
+			for _, id := range kept {
+				w.want(id, types.JobStatusSucceeded, reasonExited)
+			}
+			if n := bytes.Count(file.data, []byte(`"submitted":`)); n != len(kept) {
+				t.Errorf("space %d: %d jobs in the journal, %d acknowledged", space, n, len(kept))
+			}
+			if err := real.close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// step is one thing that a client does in a random history.
+type step struct {
+	what       string // submit, cancel, terminate or wait
+	on         int    // of the jobs so far
+	words      []string
+	attempts   int32
+	size       int32 // of the array; below 2: none
+	sequential bool
+	depends    bool
+}
+
+var steps = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) step {
+	return step{
+		what:       rapid.SampledFrom([]string{"submit", "submit", "submit", "cancel", "terminate", "wait"}).Draw(t, "what"),
+		on:         rapid.IntRange(0, 20).Draw(t, "on"),
+		words:      rapid.SliceOfN(rapid.SampledFrom([]string{"0s", "1m", "1h", "fail", "stubborn"}), 1, 3).Draw(t, "words"),
+		attempts:   rapid.Int32Range(1, 3).Draw(t, "attempts"),
+		size:       rapid.Int32Range(0, 4).Draw(t, "size"),
+		sequential: rapid.Bool().Draw(t, "sequential"),
+		depends:    rapid.Bool().Draw(t, "depends"),
+	}
+}), 1, 12)
+
+// TestRandomHistories plays random histories and kills the engine at their end:
+// no job is lost, each comes to an end, and nothing stays reserved.
+func TestRandomHistories(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		history := steps.Draw(r, "history")
+		var problem error
+		synctest.Test(t, func(t *testing.T) { problem = playHistory(t, history) })
+		if problem != nil {
+			r.Fatal(problem)
+		}
+	})
+}
+
+func playHistory(t *testing.T, history []step) error {
+	s := &script{}
+	w := open(t, Options{Executor: s, VCPUs: 3, MemoryMiB: 8192})
+	w.register("work", "1", "512")
+	var ids []string
+	for _, step := range history {
+		switch {
+		case step.what == "submit":
+			ids = append(ids, w.submit("work", step.job(ids)...))
+		case step.what == "wait":
+			synctest.Wait()
+		case len(ids) == 0:
+		case step.what == "cancel":
+			w.cancel(ids[step.on%len(ids)], "not wanted")
+		default:
+			w.terminate(ids[step.on%len(ids)], "enough")
+		}
+	}
+	synctest.Wait()
+	if err := errors.Join(w.crash(Options{VCPUs: 3, MemoryMiB: 8192}).finish(ids), w.finish(ids)); err != nil {
+		return err
+	}
+	if s.most > 3 {
+		return fmt.Errorf("%d at once on 3 vCPUs", s.most)
+	}
+	return nil
+}
+
+func (s step) job(ids []string) []func(*batch.SubmitJobInput) {
+	job := []func(*batch.SubmitJobInput){words(s.words...), attempts(s.attempts), timeout(7200)}
+	if s.size >= 2 {
+		job = append(job, array(s.size))
+		if s.sequential {
+			job = append(job, depends("", types.ArrayJobDependencySequential))
+		}
+	}
+	if s.depends && len(ids) > 0 {
+		job = append(job, after(ids[s.on%len(ids)]))
+	}
+	return job
+}
+
+// finish lets everything run to its end and looks at what is left.
+func (w *world) finish(ids []string) error {
+	w.idle()
+	for _, id := range ids {
+		if d := w.job(id); d.Status != types.JobStatusSucceeded && d.Status != types.JobStatusFailed {
+			return fmt.Errorf("job %s is %s, and the engine idle", id, d.Status)
+		}
+	}
+	if used := w.engine.model.used; used != (amount{}) {
+		return fmt.Errorf("the engine is idle, and %v in use", used)
+	}
+	return nil
+}

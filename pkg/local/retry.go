@@ -1,0 +1,64 @@
+package local
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+)
+
+// Texts of Batch, as DescribeJobs shows them in statusReason.
+const (
+	reasonExited     = "Essential container in task exited"
+	reasonNotStarted = "Task failed to start"
+	reasonTimeout    = "Job attempt duration exceeded timeout"
+	reasonDependency = "Dependent Job failed"
+	reasonChild      = "Array Child Job failed"
+	// reasonHost is what Batch writes when the instance is taken away; people
+	// write evaluateOnExit rules for "Host EC2*". The instance is this machine.
+	reasonHost = "Host EC2 (instance local) terminated."
+)
+
+// outcome is how an attempt ended, as evaluateOnExit sees it.
+type outcome struct {
+	Exit         *int32 // nil: the container left no exit code
+	Reason       string // of the container
+	StatusReason string // of the attempt
+}
+
+// retries reports whether a job whose attempt number made (from 1) failed with o
+// gets another one. The first entry of evaluateOnExit whose conditions all hold
+// decides; if none does, the job is retried while attempts remain.
+func retries(s *types.RetryStrategy, made int, o outcome) bool {
+	if s == nil || made >= int(aws.ToInt32(s.Attempts)) {
+		return false
+	}
+	for _, rule := range s.EvaluateOnExit {
+		if matches(rule, o) {
+			return strings.EqualFold(string(rule.Action), string(types.RetryActionRetry))
+		}
+	}
+	return true
+}
+
+func matches(rule types.EvaluateOnExit, o outcome) bool {
+	exit := ""
+	if o.Exit != nil {
+		exit = strconv.Itoa(int(*o.Exit))
+	}
+	return glob(rule.OnExitCode, exit) && glob(rule.OnReason, o.Reason) && glob(rule.OnStatusReason, o.StatusReason)
+}
+
+// glob matches as evaluateOnExit does: exactly, or by the start when the pattern
+// ends with an asterisk. A condition that is not given holds, and "*" holds for
+// a text that is absent: it is how people write the last, catch-all rule.
+func glob(pattern *string, text string) bool {
+	if pattern == nil {
+		return true
+	}
+	if start, ok := strings.CutSuffix(*pattern, "*"); ok {
+		return strings.HasPrefix(text, start)
+	}
+	return *pattern == text
+}

@@ -1,0 +1,218 @@
+package local
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch"
+	"pgregory.net/rapid"
+)
+
+func self(a amount) amount { return a }
+
+func anAmount(most amount) *rapid.Generator[amount] {
+	return rapid.Custom(func(t *rapid.T) amount {
+		return amount{
+			MilliCPU:  250 * rapid.Int64Range(1, most.MilliCPU/250).Draw(t, "quarter vCPUs"),
+			MemoryMiB: rapid.Int64Range(4, most.MemoryMiB).Draw(t, "MiB"),
+			GPUs:      rapid.Int64Range(0, most.GPUs).Draw(t, "GPUs"),
+		}
+	})
+}
+
+var machine = amount{MilliCPU: 8000, MemoryMiB: 64, GPUs: 4}
+
+func TestScheduleIsNeverOverCapacity(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		waiting := rapid.SliceOf(anAmount(amount{10000, 80, 5})).Draw(t, "waiting")
+		free := anAmount(machine).Draw(t, "free")
+		var sum amount
+		for a := range schedule(slices.Values(waiting), self, free) {
+			sum = sum.plus(a)
+		}
+		if !free.holds(sum) {
+			t.Fatalf("started %v on %v", sum, free)
+		}
+	})
+}
+
+// TestScheduleDelaysNobody: if the head of the line cannot start now, then all of
+// its request that is free now stays free for it, whoever starts behind it.
+func TestScheduleDelaysNobody(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		waiting := rapid.SliceOfN(anAmount(machine), 2, 20).Draw(t, "waiting")
+		free := anAmount(machine).Draw(t, "free")
+		head := waiting[0]
+		started := slices.Collect(schedule(slices.Values(waiting), self, free))
+		if free.holds(head) {
+			if len(started) == 0 || started[0] != head {
+				t.Fatalf("the head fits and did not start first")
+			}
+			return
+		}
+		left := free
+		for _, a := range started {
+			left = left.minus(a)
+		}
+		kept := amount{min(free.MilliCPU, head.MilliCPU), min(free.MemoryMiB, head.MemoryMiB), min(free.GPUs, head.GPUs)}
+		if !left.holds(kept) {
+			t.Fatalf("head %v, free %v: only %v was left for it", head, free, left)
+		}
+	})
+}
+
+// TestScheduleStarvesNobody lets jobs that fit come for ever behind one that
+// does not: it starts as soon as those that ran before it have ended.
+func TestScheduleStarvesNobody(t *testing.T) {
+	type one struct {
+		need amount
+		ends int
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		const longest = 5
+		var waiting, active []*one
+		free := machine
+		arrive := func(need amount) *one {
+			waiting = append(waiting, &one{need: need})
+			return waiting[len(waiting)-1]
+		}
+		tick := func(now int) {
+			for o := range schedule(slices.Values(slices.Clone(waiting)), func(o *one) amount { return o.need }, free) {
+				o.ends = now + rapid.IntRange(1, longest).Draw(t, "duration")
+				free = free.minus(o.need)
+				active = append(active, o)
+				waiting = slices.DeleteFunc(waiting, func(w *one) bool { return w == o })
+			}
+		}
+		small := anAmount(amount{2000, 16, 1})
+		for range 8 {
+			arrive(small.Draw(t, "first"))
+		}
+		tick(0)
+		waiting = nil
+		patient := arrive(anAmount(machine).Draw(t, "patient"))
+		for now := 0; patient.ends == 0; now++ {
+			if now > longest {
+				t.Fatalf("%v still waits after all that ran before it has ended", patient.need)
+			}
+			active = slices.DeleteFunc(active, func(o *one) bool {
+				if o.ends <= now {
+					free = free.plus(o.need)
+				}
+				return o.ends <= now
+			})
+			arrive(small.Draw(t, "later"))
+			arrive(small.Draw(t, "later"))
+			tick(now)
+		}
+	})
+}
+
+func TestScheduleOrder(t *testing.T) {
+	gpu := amount{1000, 8, 1}
+	small := amount{1000, 8, 0}
+	large := amount{6000, 8, 0}
+	for _, c := range []struct {
+		name    string
+		waiting []amount
+		free    amount
+		want    []amount
+	}{
+		{"all fit", []amount{small, large}, machine, []amount{small, large}},
+		{"a GPU job in front does not hold up others", []amount{gpu, small}, amount{2000, 64, 0}, []amount{small}},
+		{"but they leave its vCPU free", []amount{gpu, small}, amount{1000, 64, 0}, nil},
+		{"nobody passes a large job", []amount{large, small}, amount{2000, 64, 0}, nil},
+		{"nothing is free", []amount{small}, amount{}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := slices.Collect(schedule(slices.Values(c.waiting), self, c.free)); !slices.Equal(got, c.want) {
+				t.Errorf("started %v, want %v", got, c.want)
+			}
+		})
+	}
+}
+
+func TestPinUsesNoDeviceTwice(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var devices []string
+		for i := range rapid.IntRange(0, 8).Draw(t, "devices") {
+			devices = append(devices, fmt.Sprintf("GPU-%d", i))
+		}
+		busy := map[string]bool{}
+		var held [][]string
+		for range 50 {
+			if len(held) > 0 && rapid.Bool().Draw(t, "release") {
+				for _, d := range held[0] {
+					delete(busy, d)
+				}
+				held = held[1:]
+			}
+			n := rapid.Int64Range(0, int64(len(devices)-len(busy))).Draw(t, "ask")
+			got := pin(devices, busy, n)
+			if int64(len(got)) != n {
+				t.Fatalf("asked for %d, got %v", n, got)
+			}
+			for _, d := range got {
+				if busy[d] {
+					t.Fatalf("%s was given twice", d)
+				}
+				busy[d] = true
+			}
+			held = append(held, got)
+		}
+	})
+}
+
+func TestMisfitNamesBothFigures(t *testing.T) {
+	const start = "MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT - "
+	for _, c := range []struct {
+		need amount
+		want string
+	}{
+		{amount{1000, 8, 5}, "the job asks for 5 GPUs, this machine has 4"},
+		{amount{9000, 8, 0}, "the job asks for 9 vCPUs, this machine has 8"},
+		{amount{1000, 128, 0}, "the job asks for 128 MiB of memory, this machine has 64 MiB"},
+		{machine, ""},
+	} {
+		got := misfit(c.need, machine)
+		if c.want == "" && got != "" || !strings.HasSuffix(got, c.want) || c.want != "" && !strings.HasPrefix(got, start) {
+			t.Errorf("%v: %q, want it to end with %q", c.need, got, c.want)
+		}
+	}
+}
+
+// testJob is a job in m's books that asks for need.
+func testJob(m *model, need amount) *job {
+	j := &job{id: newID(), seq: int64(len(m.order)), need: need, request: &batch.SubmitJobInput{JobQueue: aws.String("default")}}
+	j.task = task{job: j, index: -1}
+	m.order = append(m.order, j)
+	return j
+}
+
+func TestOrderedKeepsOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := newModel(nil)
+		var all, want ordered
+		for range 20 {
+			all = append(all, &testJob(m, amount{}).task)
+		}
+		var list ordered
+		for range 100 {
+			v := all[rapid.IntRange(0, len(all)-1).Draw(t, "task")]
+			if at := slices.Index(want, v); at >= 0 {
+				list.remove(v)
+				want = slices.Delete(want, at, at+1)
+			} else {
+				list.insert(v)
+				want = append(want, v)
+				slices.SortFunc(want, (*task).compare)
+			}
+			if !slices.Equal(list, want) {
+				t.Fatalf("lists differ")
+			}
+		}
+	})
+}

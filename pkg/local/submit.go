@@ -1,0 +1,178 @@
+package local
+
+import (
+	"cmp"
+	"path/filepath"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/wire"
+)
+
+func (e *Engine) submitJob(c *call, in *batch.SubmitJobInput) (*batch.SubmitJobOutput, error) {
+	if size := len(c.body); size >= 30<<10 {
+		return nil, wire.ClientException("Job size must be less than 30 KiB, got %d KiB", size>>10)
+	}
+	if err := cmp.Or(checkSubmit(in), e.check(c)); err != nil {
+		return nil, err
+	}
+	directory, err := c.workDir()
+	if err != nil {
+		return nil, err
+	}
+	queue := resourceName(aws.ToString(in.JobQueue), "job-queue")
+	s := &submission{ID: newID(), Directory: directory, Request: shape[batch.SubmitJobInput]{in}}
+	var unhonoured []string
+	err = e.change(func() ([]event, error) {
+		if _, ok := e.model.queue(queue); !ok {
+			return nil, wire.ClientException("Job Queue %s does not exist.", aws.ToString(in.JobQueue))
+		}
+		in.JobQueue = &queue
+		d, err := e.model.activeDefinition(aws.ToString(in.JobDefinition))
+		if err != nil {
+			return nil, err
+		}
+		container, err := e.model.checkAgainst(in, d)
+		if err != nil {
+			return nil, err
+		}
+		unhonoured = append(e.options.Executor.Unhonoured(container), ignored(d.request.ContainerProperties, in.ContainerOverrides)...)
+		s.Definition = d.id()
+		return []event{{Submitted: s}}, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	c.notice(unhonoured)
+	return &batch.SubmitJobOutput{JobArn: aws.String(arn("job", s.ID)), JobId: &s.ID, JobName: in.JobName}, nil
+}
+
+// checkSubmit refuses what can be seen from the request alone.
+func checkSubmit(in *batch.SubmitJobInput) error {
+	size := int32(2)
+	if in.ArrayProperties != nil {
+		size = aws.ToInt32(in.ArrayProperties.Size)
+	}
+	switch {
+	case !jobName.MatchString(aws.ToString(in.JobName)):
+		return wire.ClientException("Job name should match valid pattern: 1 to 128 letters, digits, hyphens and underscores, " +
+			"the first one a letter or digit.")
+	case aws.ToString(in.JobQueue) == "":
+		return wire.ClientException("jobQueue is required.")
+	case aws.ToString(in.JobDefinition) == "":
+		return wire.ClientException("jobDefinition is required.")
+	case size < 2 || size > 10000:
+		return wire.ClientException("Array size must be between 2 and 10000, got %d.", size)
+	case len(in.DependsOn) > 20:
+		return wire.ClientException("Job cannot have more than 20 dependencies")
+	case len(in.Tags) > 50:
+		return wire.ClientException("A resource can have at most 50 tags.")
+	case in.ShareIdentifier != nil || in.SchedulingPriorityOverride != nil:
+		return wire.ClientException("Job with shareIdentifier or schedulingPriority can only be submitted to job queue with fair share scheduling policy.")
+	case in.NodeOverrides != nil:
+		return cannot("nodeOverrides (multi-node parallel jobs)")
+	case in.EksPropertiesOverride != nil:
+		return cannot("eksPropertiesOverride")
+	case in.EcsPropertiesOverride != nil:
+		return cannot("ecsPropertiesOverride")
+	case in.ConsumableResourcePropertiesOverride != nil:
+		return cannot("consumableResourcePropertiesOverride")
+	case in.ContainerOverrides != nil && in.ContainerOverrides.InstanceType != nil:
+		return wire.ClientException("containerOverrides.instanceType is only for multi-node jobs.")
+	}
+	var environment []types.KeyValuePair
+	if in.ContainerOverrides != nil {
+		environment = in.ContainerOverrides.Environment
+	}
+	return cmp.Or(checkEnvironment(environment), checkRetry(in.RetryStrategy), checkTimeout(in.Timeout))
+}
+
+// checkAgainst refuses what can be seen only with the definition and the jobs
+// that are known, and returns the job's container.
+func (m *model) checkAgainst(in *batch.SubmitJobInput, d *definition) (*types.ContainerProperties, error) {
+	c := override(d.request.ContainerProperties, in.ContainerOverrides)
+	if _, err := needs(c, d.fargate()); err != nil {
+		return nil, err
+	}
+	if _, err := substitute(c.Command, merged(d.request.Parameters, in.Parameters)); err != nil {
+		return nil, err
+	}
+	for _, dep := range in.DependsOn {
+		if err := m.checkDependency(in, dep); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+func (m *model) checkDependency(in *batch.SubmitJobInput, d types.JobDependency) error {
+	array := in.ArrayProperties != nil
+	switch {
+	case d.Type != "" && d.Type != types.ArrayJobDependencyNToN && d.Type != types.ArrayJobDependencySequential:
+		return wire.ClientException("Dependency type %s is not valid. Valid types: [N_TO_N, SEQUENTIAL]", d.Type)
+	case d.Type != "" && !array:
+		return wire.ClientException("A dependency of type %s is only for array jobs.", d.Type)
+	case d.JobId == nil && d.Type == types.ArrayJobDependencySequential:
+		return nil
+	case d.JobId == nil:
+		return wire.ClientException("A dependency needs a jobId.")
+	}
+	on := m.task(*d.JobId)
+	switch {
+	case on == nil:
+		return wire.ClientException("Job %s, on which the job is to depend, does not exist.", *d.JobId)
+	case d.Type != types.ArrayJobDependencyNToN:
+		return nil
+	case !on.isParent():
+		return wire.ClientException("A dependency of type N_TO_N needs an array job; %s is none.", *d.JobId)
+	case len(on.job.children) != int(aws.ToInt32(in.ArrayProperties.Size)):
+		return wire.ClientException("A dependency of type N_TO_N needs an array of the same size; %s has %d children.", *d.JobId, len(on.job.children))
+	}
+	return nil
+}
+
+// workDir is the directory where the job is to run, from the caller's header.
+func (c *call) workDir() (string, error) {
+	text := c.request.Header.Get(workDirHeader)
+	if text == "" {
+		return "", nil
+	}
+	dir, err := unescapeHeader(text)
+	if err != nil || !filepath.IsAbs(dir) {
+		return "", wire.ClientException("header %s: %q is not an absolute path, percent-encoded.", workDirHeader, text)
+	}
+	return filepath.Clean(dir), nil
+}
+
+func (e *Engine) cancelJob(_ *call, in *batch.CancelJobInput) (*batch.CancelJobOutput, error) {
+	return &batch.CancelJobOutput{}, e.stop(in.JobId, in.Reason, false)
+}
+
+func (e *Engine) terminateJob(_ *call, in *batch.TerminateJobInput) (*batch.TerminateJobOutput, error) {
+	return &batch.TerminateJobOutput{}, e.stop(in.JobId, in.Reason, true)
+}
+
+// stop keeps the wish to end a job. Cancelling what has started, and ending what
+// has ended, is accepted and does nothing, as in Batch.
+func (e *Engine) stop(id, reason *string, terminate bool) error {
+	switch {
+	case aws.ToString(id) == "":
+		return wire.ClientException("jobId is required.")
+	case aws.ToString(reason) == "":
+		return wire.ClientException("reason is required.")
+	case len(*reason) > 1024:
+		return wire.ClientException("reason can have at most 1024 characters.")
+	}
+	return e.change(func() ([]event, error) {
+		t := e.model.task(*id)
+		switch {
+		case t == nil:
+			return nil, wire.ClientException("Job %s does not exist.", *id)
+		case t.state.ended() || t.terminated || !terminate && !t.state.waits():
+			return nil, nil
+		}
+		return []event{{Stopped: &stop{Job: *id, Terminate: terminate, Reason: *reason}}}, nil
+	})
+}

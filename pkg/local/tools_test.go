@@ -1,0 +1,261 @@
+//go:build unix
+
+package local
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+)
+
+// served is an engine that runs processes and answers on a socket.
+func served(t *testing.T) (w *world, c Connection, stop func()) {
+	t.Helper()
+	w = open(t, Options{Executor: process{}})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	ready := make(chan Connection, 1)
+	go func() { ended <- w.engine.Serve(ctx, l, func(c Connection) { ready <- c }) }()
+	stop = func() {
+		t.Helper()
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("serve: %v", err)
+		}
+		ended <- nil
+	}
+	t.Cleanup(stop)
+	select {
+	case said := <-ready:
+		if c, err = Connect(w.engine.options.Dir); err != nil || c != said {
+			t.Fatalf("connect: %+v, %v; served %+v", c, err, said)
+		}
+	case err := <-ended:
+		t.Fatalf("serve ended: %v", err)
+	}
+	return w, c, stop
+}
+
+func TestServeAndConnect(t *testing.T) {
+	w, c, stop := served(t)
+	dir := w.engine.options.Dir
+	if info, err := os.Stat(filepath.Join(dir, connectionFile)); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("connection file: %v, %v", info.Mode(), err)
+	}
+	if c.PID != os.Getpid() || c.Region != "local" || !strings.HasPrefix(c.Endpoint, "http://127.0.0.1:") {
+		t.Errorf("connection %+v", c)
+	}
+	workDir := filepath.Join(t.TempDir(), "mit Leerzeichen und Ümlaut %41")
+	if err := os.Mkdir(workDir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	w.Client = batch.NewFromConfig(c.Config(workDir))
+	w.register("work", "1", "64", func(in *batch.RegisterJobDefinitionInput) { in.ContainerProperties.Command = []string{"pwd"} })
+	id := w.submit("work")
+	w.idle()
+	if got := w.logs(*w.job(id).Container.LogStreamName); len(got) != 1 || got[0] != workDir {
+		t.Errorf("the job ran in %q, want %s", got, workDir)
+	}
+	answer, err := http.Get(c.Endpoint + "/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	if answer.StatusCode != http.StatusForbidden {
+		t.Errorf("without a signature: %s", answer.Status)
+	}
+	stop()
+	if _, err := Connect(dir); !strings.Contains(err.Error(), "no engine serves there") {
+		t.Errorf("after the end: %v", err)
+	}
+	// A file of an engine that was killed is no engine.
+	text, err := json.Marshal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, connectionFile), text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Connect(dir); err == nil {
+		t.Error("connected to nobody")
+	} else if _, ok := errors.AsType[*NotServingError](err); !ok {
+		t.Errorf("got %v, want a NotServingError", err)
+	}
+}
+
+func TestServeOnLoopbackOnly(t *testing.T) {
+	w := open(t, Options{})
+	l, err := net.Listen("tcp", "0.0.0.0:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if err := w.engine.Serve(t.Context(), l, nil); err == nil || !strings.Contains(err.Error(), "not a loopback address") {
+		t.Errorf("serve: %v", err)
+	}
+}
+
+// tool finds a program that other people drive Batch with. Where tools are
+// required their absence fails the test.
+func tool(t *testing.T, name string, probe ...string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err == nil {
+		err = exec.Command(path, probe...).Run()
+	}
+	if err != nil && os.Getenv("BATCHCTL_REQUIRE_TOOLS") == "1" {
+		t.Fatalf("%s is required and does not work here: %v", name, err)
+	}
+	if err != nil {
+		t.Skipf("%s %s: %v; set BATCHCTL_REQUIRE_TOOLS=1 to fail instead", name, strings.Join(probe, " "), err)
+	}
+	return path
+}
+
+func toolEnvironment(t *testing.T, c Connection) []string {
+	env := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "AWS_") })
+	none := filepath.Join(t.TempDir(), "none")
+	return append(env, "AWS_ENDPOINT_URL="+c.Endpoint, "AWS_REGION="+c.Region, "AWS_DEFAULT_REGION="+c.Region,
+		"AWS_ACCESS_KEY_ID="+c.AccessKeyID, "AWS_SECRET_ACCESS_KEY="+c.SecretAccessKey, "AWS_CONFIG_FILE="+none,
+		"AWS_SHARED_CREDENTIALS_FILE="+none, "AWS_PAGER=", "AWS_MAX_ATTEMPTS=1", "NO_PROXY=127.0.0.1")
+}
+
+func TestAWSCLI(t *testing.T) {
+	path := tool(t, "aws", "--version")
+	w, c, _ := served(t)
+	env := toolEnvironment(t, c)
+	cli := func(out any, args ...string) error {
+		cmd := exec.Command(path, append(args, "--output", "json")...)
+		cmd.Env = env
+		var stderr strings.Builder
+		cmd.Stderr = &stderr
+		text, err := cmd.Output()
+		if err != nil {
+			return errors.New(strings.TrimSpace(stderr.String()))
+		}
+		if out == nil {
+			return nil
+		}
+		return json.Unmarshal(text, out)
+	}
+	must := func(out any, args ...string) {
+		t.Helper()
+		if err := cli(out, args...); err != nil {
+			t.Fatalf("aws %s: %v", strings.Join(args, " "), err)
+		}
+	}
+	must(nil, "batch", "register-job-definition", "--job-definition-name", "hello", "--type", "container", "--container-properties",
+		`{"image": "busybox", "command": ["echo", "Ref::who"], "resourceRequirements": [{"type": "VCPU", "value": "1"}, {"type": "MEMORY", "value": "64"}]}`)
+	var job struct{ JobID, JobName string }
+	must(&job, "batch", "submit-job", "--job-name", "first", "--job-queue", "default", "--job-definition", "hello", "--parameters", "who=world")
+	var many struct{ JobID string }
+	must(&many, "batch", "submit-job", "--job-name", "many", "--job-queue", "default", "--job-definition", "hello:1", "--parameters", "who=child",
+		"--array-properties", "size=3", "--depends-on", "jobId="+job.JobID)
+	w.idle()
+	var described struct {
+		Jobs []struct {
+			Status    string
+			Container struct{ LogStreamName string }
+		}
+	}
+	must(&described, "batch", "describe-jobs", "--jobs", job.JobID, many.JobID+":2")
+	for _, j := range described.Jobs {
+		if j.Status != "SUCCEEDED" {
+			t.Errorf("status %s", j.Status)
+		}
+	}
+	var log struct{ Events []struct{ Message string } }
+	must(&log, "logs", "get-log-events", "--log-group-name", logGroup, "--log-stream-name", described.Jobs[0].Container.LogStreamName)
+	if len(log.Events) != 1 || log.Events[0].Message != "world" {
+		t.Errorf("log %+v", log.Events)
+	}
+	var list struct{ JobSummaryList []struct{ JobName string } }
+	must(&list, "batch", "list-jobs", "--job-queue", "default", "--job-status", "SUCCEEDED", "--page-size", "1")
+	if len(list.JobSummaryList) != 2 || list.JobSummaryList[0].JobName != "many" {
+		t.Errorf("list %+v, want many and first", list.JobSummaryList)
+	}
+	must(&list, "batch", "list-jobs", "--array-job-id", many.JobID, "--job-status", "SUCCEEDED")
+	if len(list.JobSummaryList) != 3 {
+		t.Errorf("%d children, want 3", len(list.JobSummaryList))
+	}
+	must(nil, "batch", "terminate-job", "--job-id", job.JobID, "--reason", "late")
+	must(nil, "batch", "deregister-job-definition", "--job-definition", "hello:1")
+	err := cli(nil, "batch", "submit-job", "--job-name", "late", "--job-queue", "default", "--job-definition", "hello")
+	if want := "An error occurred (ClientException) when calling the SubmitJob operation: JobDefinition name hello does not exist or is not in ACTIVE status."; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+const roundWithBoto3 = `
+import boto3
+batch = boto3.client("batch")
+logs = boto3.client("logs")
+batch.register_job_definition(jobDefinitionName="hello", type="container", retryStrategy={"attempts": 2},
+    containerProperties={"image": "busybox", "command": ["sh", "-c", "echo $AWS_BATCH_JOB_ATTEMPT; exit 3"],
+                         "resourceRequirements": [{"type": "VCPU", "value": "1"}, {"type": "MEMORY", "value": "64"}]})
+job = batch.submit_job(jobName="boto", jobQueue="default", jobDefinition="hello")["jobId"]
+try:
+    import botocore.waiter
+    model = botocore.waiter.WaiterModel({"version": 2, "waiters": {"Ended": {"operation": "DescribeJobs", "delay": 0.02, "maxAttempts": 2000,
+        "acceptors": [{"matcher": "pathAll", "argument": "jobs[].status", "expected": "FAILED", "state": "success"}]}}})
+    botocore.waiter.create_waiter_with_client("Ended", model, batch).wait(jobs=[job])
+except Exception as e:
+    raise SystemExit(e)
+detail = batch.describe_jobs(jobs=[job])["jobs"][0]
+for attempt in detail["attempts"]:
+    name = attempt["container"]["logStreamName"]
+    print(attempt["container"]["exitCode"], [e["message"] for e in logs.get_log_events(logGroupName="/aws/batch/job", logStreamName=name)["events"]])
+print([j["jobName"] for page in batch.get_paginator("list_jobs").paginate(jobQueue="default", filters=[{"name": "JOB_NAME", "values": ["BO*"]}])
+       for j in page["jobSummaryList"]])
+try:
+    batch.create_scheduling_policy(name="p")
+except batch.exceptions.ClientException as e:
+    print(e.response["Error"]["Message"])
+`
+
+func TestBoto3(t *testing.T) {
+	python := tool(t, "python3", "-c", "import boto3")
+	_, c, _ := served(t)
+	cmd := exec.Command(python, "-c", roundWithBoto3)
+	cmd.Env = toolEnvironment(t, c)
+	text, err := cmd.CombinedOutput()
+	want := "3 ['1']\n3 ['2']\n['boto']\nCreateSchedulingPolicy: the local engine does not implement this operation.\n"
+	if err != nil || string(text) != want {
+		t.Errorf("%v:\n%s\nwant\n%s", err, text, want)
+	}
+}
+
+func TestSDKOverTheSocket(t *testing.T) {
+	w, c, _ := served(t)
+	w.Client = batch.NewFromConfig(c.Config(""))
+	w.register("work", "1", "64", func(in *batch.RegisterJobDefinitionInput) { in.ContainerProperties.Command = []string{"pwd"} })
+	id := w.submit("work")
+	w.idle()
+	w.want(id, types.JobStatusSucceeded, reasonExited)
+	want := filepath.Join(w.engine.options.Dir, "scratch", id)
+	if got := w.logs(*w.job(id).Container.LogStreamName); len(got) != 1 || got[0] != want {
+		t.Errorf("without a directory of its own the job ran in %q, want %s", got, want)
+	}
+	_, err := w.DescribeJobs(t.Context(), &batch.DescribeJobsInput{Jobs: make([]string, 101)})
+	refused(t, err, "Maximum number of jobs supported is 100")
+	out, err := w.DescribeJobs(t.Context(), &batch.DescribeJobsInput{Jobs: []string{newID(), id, id + ":0"}})
+	if err != nil || len(out.Jobs) != 1 || aws.ToString(out.Jobs[0].JobId) != id {
+		t.Errorf("unknown ids: %d jobs, %v", len(out.Jobs), err)
+	}
+}

@@ -1,0 +1,104 @@
+package lsp
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+)
+
+// The kinds of code actions that the server offers.
+const (
+	kindQuickFix = "quickfix"
+	kindFixAll   = "source.fixAll.batchctl"
+)
+
+// codeAction offers the fixes of the problems in a range, and all fixes of the
+// text at once. The problems are those of the text as it is now, not those that
+// the client remembers.
+func (s *server) codeAction(p codeActionParams) (any, error) {
+	actions := []codeAction{}
+	d := s.docs[p.TextDocument.URI]
+	if d == nil {
+		return actions, nil
+	}
+	s.check()
+	problems := s.found[d.uri]
+	if asked(p.Context.Only, kindQuickFix) {
+		span := d.text.rangeToSpan(p.Range, s.encoding)
+		for _, problem := range problems {
+			near := problem.Span.Start <= span.End && span.Start <= problem.Span.End
+			if near && mends(problem) {
+				actions = append(actions, s.quickFix(d, problem))
+			}
+		}
+	}
+	if edit, ok := fixAll(problems); ok && asked(p.Context.Only, kindFixAll) {
+		actions = append(actions, codeAction{
+			Title: "fix all problems that batchctl can fix", Kind: kindFixAll, Edit: s.workspaceEdit(d, []diag.Edit{edit}),
+		})
+	}
+	return actions, nil
+}
+
+// mends reports whether the problem has a fix that can be made.
+func mends(problem diag.Diagnostic) bool {
+	_, n := diag.Apply(problem.Source, diag.List{problem})
+	return n > 0
+}
+
+// asked reports whether the client wants actions of that kind. A kind stands
+// for those below it.
+func asked(only []string, kind string) bool {
+	return len(only) == 0 || slices.ContainsFunc(only, func(o string) bool {
+		return o == "" || o == kind || strings.HasPrefix(kind, o+".")
+	})
+}
+
+func (s *server) quickFix(d *document, problem diag.Diagnostic) codeAction {
+	return codeAction{
+		Title: diag.Printable(problem.Message + ": " + problem.Fix.Message), Kind: kindQuickFix, IsPreferred: true,
+		Diagnostics: []diagnostic{s.diagnostic(problem, d.text)},
+		Edit:        s.workspaceEdit(d, problem.Fix.Edits),
+	}
+}
+
+func (s *server) workspaceEdit(d *document, edits []diag.Edit) workspaceEdit {
+	list := s.edits(edits, d.text)
+	if s.client.Capabilities.Workspace.WorkspaceEdit.DocumentChanges {
+		version := d.version
+		return workspaceEdit{DocumentChanges: []documentEdit{{documentID{d.uri, &version}, list}}}
+	}
+	return workspaceEdit{Changes: map[string][]textEdit{d.uri: list}}
+}
+
+// fixAll returns the edit that does what `validate --fix` does in one round: the
+// part of the text between what stays the same at its start and at its end.
+func fixAll(problems diag.List) (diag.Edit, bool) {
+	if len(problems) == 0 {
+		return diag.Edit{}, false
+	}
+	src := problems[0].Source
+	fixed, n := diag.Apply(src, problems)
+	if n == 0 {
+		return diag.Edit{}, false
+	}
+	old, start := src.Text, 0
+	for start < min(len(old), len(fixed)) && old[start] == fixed[start] {
+		start++
+	}
+	for !startsRune(old, start) || !startsRune(fixed, start) {
+		start--
+	}
+	end := 0
+	for end < min(len(old), len(fixed))-start && old[len(old)-1-end] == fixed[len(fixed)-1-end] {
+		end++
+	}
+	for !startsRune(old, len(old)-end) {
+		end--
+	}
+	return diag.Edit{Span: diag.Span{Start: start, End: len(old) - end}, Text: fixed[start : len(fixed)-end]}, true
+}
+
+func startsRune(s string, i int) bool { return i == len(s) || utf8.RuneStart(s[i]) }

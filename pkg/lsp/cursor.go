@@ -1,0 +1,195 @@
+package lsp
+
+import (
+	"strings"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+)
+
+// want is what belongs at a place in a JSON text.
+type want uint8
+
+const (
+	wantNothing want = iota
+	wantName
+	wantColon
+	wantValue
+	wantComma
+)
+
+// cursor is a place in a text that is being typed, as far as the text before it
+// tells. The parser does not know such places: it drops what is half there.
+type cursor struct {
+	open []bracket // outermost first
+	want want
+	// token is what is being typed; empty between two tokens. quoted says that
+	// it begins with a quote.
+	token  diag.Span
+	quoted bool
+	// comma is where a comma is missing before the token; -1 if none is.
+	comma int
+}
+
+// bracket is an open bracket before the cursor.
+type bracket struct {
+	start int
+	array bool
+	// name is the last member's name, index counts the elements before.
+	name  string
+	index int
+	want  want
+	end   int // the end of the last value
+}
+
+// cursorAt reads the text up to the offset.
+func cursorAt(text string, offset int) cursor {
+	c := cursor{comma: -1}
+	for i := 0; i < offset; {
+		next, whole := token(text[:offset], i)
+		if !whole {
+			return c.stop(text, diag.Span{Start: i, End: offset})
+		}
+		c.take(text[i:next], i)
+		i = next
+	}
+	return c.stop(text, diag.Span{Start: offset, End: offset})
+}
+
+// token returns the end of the token at i, and whether it is whole: a word or
+// a string that reaches the end of the text may go on.
+func token(text string, i int) (end int, whole bool) {
+	switch c := text[i]; {
+	case c == '"':
+		for end = i + 1; end < len(text); end++ {
+			switch text[end] {
+			case '\\':
+				end++
+			case '"':
+				return end + 1, true
+			case '\n', '\r':
+				return end, true
+			}
+		}
+		return len(text), false
+	case isMark(c):
+		return i + 1, true
+	}
+	for end = i; end < len(text) && !isMark(text[end]) && text[end] != '"'; end++ {
+	}
+	return end, end < len(text)
+}
+
+// isMark reports whether c is a token of its own, or a blank.
+func isMark(c byte) bool { return strings.IndexByte(" \t\r\n{}[]:,", c) >= 0 }
+
+// take goes past a whole token that begins at offset i.
+func (c *cursor) take(token string, i int) {
+	top := c.top()
+	switch token[0] {
+	case ' ', '\t', '\r', '\n':
+	case '{', '[':
+		b := bracket{start: i, array: token == "[", want: wantName}
+		if b.array {
+			b.want = wantValue
+		}
+		c.open = append(c.open, b)
+	case '}', ']':
+		if top != nil {
+			c.open = c.open[:len(c.open)-1]
+			c.top().value(i + 1)
+		}
+	case ':':
+		if top != nil && !top.array {
+			top.want = wantValue
+		}
+	case ',':
+		top.next()
+	default:
+		top.word(token, i)
+	}
+}
+
+func (c *cursor) top() *bracket {
+	if len(c.open) == 0 {
+		return nil
+	}
+	return &c.open[len(c.open)-1]
+}
+
+// value notes that a value ends at that offset.
+func (b *bracket) value(end int) {
+	if b != nil {
+		b.want, b.end = wantComma, end
+	}
+}
+
+func (b *bracket) next() {
+	switch {
+	case b == nil:
+	case b.array:
+		b.want = wantValue
+		b.index++
+	default:
+		b.want, b.name = wantName, ""
+	}
+}
+
+// word takes a string or a word. In an object a word where no value belongs is
+// a name, be it that the last member was never finished.
+func (b *bracket) word(token string, i int) {
+	switch {
+	case b == nil:
+	case b.array || b.want == wantValue:
+		b.value(i + len(token))
+	default:
+		b.name, b.want = strings.Trim(token, `"`), wantColon
+	}
+}
+
+// stop ends the reading at the token under the cursor.
+func (c cursor) stop(text string, token diag.Span) cursor {
+	top := c.top()
+	if top == nil {
+		return c
+	}
+	c.want, c.token = top.want, token
+	c.quoted = token.End > token.Start && text[token.Start] == '"'
+	if c.want == wantComma && !top.array && strings.Contains(text[top.end:token.Start], "\n") {
+		c.want, c.comma = wantName, top.end
+	}
+	return c
+}
+
+// path leads from the root to the innermost open bracket.
+func (c cursor) path() []step {
+	var steps []step
+	for _, b := range c.open[:max(len(c.open), 1)-1] {
+		steps = append(steps, b.step())
+	}
+	return steps
+}
+
+// step leads from the bracket to the value after it.
+func (b bracket) step() step { return step{name: b.name, element: b.array} }
+
+// replaced is what a completion replaces: the token under the cursor and the
+// rest of it behind the cursor.
+func (c cursor) replaced(text string) diag.Span {
+	s := c.token
+	stops := ",{}[]\r\n"
+	if c.want == wantName {
+		stops += ": \t"
+	}
+	rest := text[s.End:]
+	i := strings.IndexAny(rest, stops+`"`)
+	switch {
+	case i < 0:
+		i = len(rest)
+	case c.quoted && rest[i] == '"':
+		return diag.Span{Start: s.Start, End: s.End + i + 1}
+	}
+	if !c.quoted && s.End > s.Start {
+		s.End += len(strings.TrimRight(rest[:i], " \t"))
+	}
+	return s
+}

@@ -1,0 +1,117 @@
+package lsp
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// maxMessage bounds one message. The parser refuses texts over 16 MiB, which
+// escapes can blow up.
+const maxMessage = 128 << 20
+
+// frameError is a message that cannot be read, after which others can.
+type frameError struct{ message string }
+
+func (e *frameError) Error() string { return e.message }
+
+// readFrame reads one message: header lines, a blank line, and as many bytes as
+// Content-Length says. A frameError leaves r where the next message may begin;
+// any other error is the end: io.EOF between messages, io.ErrUnexpectedEOF
+// inside of one.
+func readFrame(r *bufio.Reader) ([]byte, error) {
+	length, err := readHeader(r)
+	if err != nil {
+		return nil, err
+	}
+	if length > maxMessage {
+		if _, err := io.CopyN(io.Discard, r, length); err != nil {
+			return nil, endInside(err)
+		}
+		return nil, &frameError{fmt.Sprintf("a message of %d bytes; %d is the most that is read", length, maxMessage)}
+	}
+	// The buffer grows with what comes, not with what the header promises.
+	var body bytes.Buffer
+	if _, err := io.CopyN(&body, r, length); err != nil {
+		return nil, endInside(err)
+	}
+	return body.Bytes(), nil
+}
+
+// readHeader reads up to the blank line and returns the Content-Length.
+func readHeader(r *bufio.Reader) (int64, error) {
+	length, lines := int64(-1), 0
+	for {
+		line, err := readLine(r)
+		if err != nil {
+			if err == io.EOF && lines > 0 {
+				err = io.ErrUnexpectedEOF
+			}
+			return 0, err
+		}
+		if line == "" {
+			if length >= 0 {
+				return length, nil
+			}
+			if lines > 0 {
+				return 0, &frameError{"a message without a Content-Length"}
+			}
+			continue // blank lines between messages do no harm
+		}
+		lines++
+		if n, ok := contentLength(line); ok {
+			length = n
+		}
+	}
+}
+
+// contentLength finds the length in a header line. It looks anywhere in the
+// line, for after a message that could not be read the next header may stand
+// behind its last bytes.
+func contentLength(line string) (int64, bool) {
+	const name = "Content-Length"
+	i := strings.LastIndexByte(line, ':')
+	if i < len(name) || !strings.EqualFold(line[i-len(name):i], name) {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(strings.TrimSpace(line[i+1:]), 10, 64)
+	return n, err == nil && n >= 0
+}
+
+// readLine returns the next line without its end. Of a line too long for a
+// header only the end is kept.
+func readLine(r *bufio.Reader) (string, error) {
+	const longest = 128
+	kept := ""
+	for {
+		line, err := r.ReadSlice('\n')
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			kept = string(line[len(line)-longest:])
+			continue
+		case err == io.EOF && len(kept)+len(line) > 0:
+			return "", io.ErrUnexpectedEOF
+		case err != nil:
+			return "", err
+		}
+		return strings.TrimRight(kept+string(line), "\r\n"), nil
+	}
+}
+
+func endInside(err error) error {
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// writeFrame writes a message with its header, in one piece.
+func writeFrame(w io.Writer, body []byte) error {
+	frame := fmt.Appendf(nil, "Content-Length: %d\r\n\r\n", len(body))
+	_, err := w.Write(append(frame, body...))
+	return err
+}

@@ -1,0 +1,69 @@
+package lsp
+
+import (
+	"fmt"
+	"iter"
+	"strings"
+
+	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/spec"
+)
+
+// sources returns values as code in Markdown.
+func sources(values iter.Seq[*jsontree.Node]) []string {
+	var out []string
+	for v := range values {
+		out = append(out, "`"+source(v)+"`")
+	}
+	return out
+}
+
+// lowered says what a member of the compact form becomes in the AWS requests:
+// the nodes of those stand where the user wrote what they come from.
+func lowered(file *spec.File, n *jsontree.Node) string {
+	if file.Kind != spec.KindJob && file.Kind != spec.KindWorkflow {
+		return ""
+	}
+	for _, job := range file.Jobs {
+		var becomes []string
+		for _, request := range []struct {
+			kind spec.Kind
+			tree *jsontree.Node
+		}{{spec.KindJobDefinition, job.Register}, {spec.KindSubmitJob, job.Submit}} {
+			if path, ok := pathTo(request.tree, n); ok {
+				becomes = append(becomes, fmt.Sprintf("`%s` of %s", path, request.kind))
+			}
+		}
+		if len(becomes) > 0 {
+			return "Becomes " + strings.Join(becomes, " and ")
+		}
+	}
+	return ""
+}
+
+// pathTo finds the innermost value of the tree that comes from n. The tree's
+// root does not count.
+func pathTo(tree, n *jsontree.Node) (path string, ok bool) {
+	for child := range tree.Children() {
+		name := "[]"
+		if !tree.Is(jsontree.Array) {
+			name = "." + child.Name
+		}
+		inner, deeper := pathTo(child, n)
+		switch {
+		case deeper:
+			return strings.TrimPrefix(name+dotted(inner), "."), true
+		case child.Source == n.Source && child.Span == n.Span:
+			return strings.TrimPrefix(name, "."), true
+		}
+	}
+	return "", false
+}
+
+// dotted puts the dot between two parts of a path.
+func dotted(path string) string {
+	if path == "" || path[0] == '[' {
+		return path
+	}
+	return "." + path
+}

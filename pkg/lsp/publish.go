@@ -1,0 +1,100 @@
+package lsp
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"runtime/debug"
+	"slices"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+)
+
+// publish tells the client what has changed about its problems.
+func (s *server) publish() (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			s.logf("check: panic: %v", r)
+			s.logf("%s", debug.Stack())
+		}
+	}()
+	s.check()
+	if !s.unreported {
+		return nil
+	}
+	s.unreported = false
+	now := map[string]publishParams{}
+	for uri := range s.published {
+		now[uri] = publishParams{URI: uri}
+	}
+	for uri := range s.found {
+		now[uri] = publishParams{URI: uri}
+	}
+	for uri, d := range s.docs {
+		if d.ours || s.published[uri] != "" {
+			now[uri] = publishParams{URI: uri, Version: &d.version}
+		}
+	}
+	for _, uri := range slices.Sorted(maps.Keys(now)) {
+		p := now[uri]
+		p.Diagnostics = s.diagnostics(s.found[uri])
+		if err := s.tell(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tell publishes the problems of one text, unless the client knows them.
+func (s *server) tell(p publishParams) error {
+	encoded, err := json.Marshal(p)
+	if err != nil {
+		return fmt.Errorf("encode diagnostics: %w", err)
+	}
+	if s.published[p.URI] == string(encoded) {
+		return nil
+	}
+	s.published[p.URI] = string(encoded)
+	if len(p.Diagnostics) == 0 && s.docs[p.URI] == nil {
+		delete(s.published, p.URI)
+	}
+	return s.send(outgoing{Method: "textDocument/publishDiagnostics", Params: json.RawMessage(encoded)})
+}
+
+// The protocol's numbers for severities.
+var severities = map[diag.Severity]int{diag.Error: 1, diag.Warning: 2}
+
+func (s *server) diagnostics(list diag.List) []diagnostic {
+	out := make([]diagnostic, 0, len(list))
+	var t text
+	for i, d := range list {
+		if i == 0 {
+			t = newText(d.Source.Text)
+		}
+		out = append(out, s.diagnostic(d, t))
+	}
+	return out
+}
+
+// diagnostic puts a problem into the protocol's words; t is its text.
+func (s *server) diagnostic(d diag.Diagnostic, t text) diagnostic {
+	out := diagnostic{
+		Range: t.spanToRange(d.Span, s.encoding), Severity: severities[d.Severity],
+		Code: d.Rule, Source: "batchctl", Message: diag.Printable(d.Message),
+	}
+	if d.Hint != "" {
+		out.Message += "\nhelp: " + diag.Printable(d.Hint)
+	}
+	if d.Fix != nil {
+		out.Data = &fixData{Title: d.Fix.Message, Edits: s.edits(d.Fix.Edits, t)}
+	}
+	return out
+}
+
+func (s *server) edits(edits []diag.Edit, t text) []textEdit {
+	out := make([]textEdit, len(edits))
+	for i, e := range edits {
+		out[i] = textEdit{t.spanToRange(e.Span, s.encoding), e.Text}
+	}
+	return out
+}

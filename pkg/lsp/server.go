@@ -1,0 +1,281 @@
+// Package lsp is an editor's view of the documents: diagnostics, hover,
+// completion and quick fixes over the Language Server Protocol.
+package lsp
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"runtime/debug"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/lint"
+	"github.com/batchctl/batchctl/pkg/spec"
+)
+
+// Options for Serve. The zero value is what `batchctl lsp` needs, apart from the
+// version.
+type Options struct {
+	// Version is shown by editors beside the server's name.
+	Version string
+	// Log takes what the protocol has no place for, a line each; nil drops it.
+	Log io.Writer
+	// Rules returns the rules to check; nil means lint.Rules.
+	Rules func() []lint.Rule
+	// FindPlatform finds the platform file for the documents of a directory; nil
+	// means spec.FindPlatform, which walks up from there.
+	FindPlatform func(dir string) (path string, ok bool)
+}
+
+// ErrNoShutdown is what Serve returns if the client leaves without asking for
+// it: by exit without shutdown, or by closing the stream.
+var ErrNoShutdown = errors.New("the client left without shutdown")
+
+// Serve is a language server for job, workflow, platform and AWS request files.
+// It reads the client's messages from in and writes its own to out, both as LSP
+// 3.17 frames them, until the client sends exit, in ends or ctx is done. A client
+// that follows the protocol gets nil; else the error is ErrNoShutdown, that of a
+// stream, or that of ctx. A read of in that is under way when ctx ends goes on
+// until in is closed.
+//
+// Texts that are none of ours (see spec.Recognize) get no diagnostics, so it is
+// fine to attach the server to every JSON file.
+//
+// Neovim (0.11 or newer), in init.lua:
+//
+//	vim.lsp.config("batchctl", {
+//	  cmd = { "batchctl", "lsp" },
+//	  filetypes = { "json" },
+//	  root_markers = { "batchctl.json", ".git" },
+//	})
+//	vim.lsp.enable("batchctl")
+//
+// VS Code, with an extension that starts any language server (here
+// zsol.vscode-glspc, the Generic LSP Client), in settings.json:
+//
+//	"glspc.server.command": "batchctl",
+//	"glspc.server.commandArguments": ["lsp"],
+//	"glspc.server.languageId": ["json"],
+//	"editor.codeActionsOnSave": { "source.fixAll.batchctl": "explicit" }
+func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
+	s := newServer(out, o)
+	frames, done := make(chan frame, 64), make(chan struct{})
+	defer close(done)
+	go read(in, frames, done)
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case f := <-frames:
+			if end, err := s.take(f); end || err != nil {
+				return err
+			}
+		}
+		// While messages wait, one of them may change the text again.
+		if len(frames) == 0 {
+			if err := s.publish(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// frame is one message as read, or why it could not be.
+type frame struct {
+	body []byte
+	err  error
+}
+
+// read feeds frames until in ends or nobody takes them any more.
+func read(in io.Reader, frames chan<- frame, done <-chan struct{}) {
+	r := bufio.NewReader(in)
+	for {
+		body, err := readFrame(r)
+		select {
+		case frames <- frame{body, err}:
+		case <-done:
+			return
+		}
+		if _, again := errors.AsType[*frameError](err); err != nil && !again {
+			return
+		}
+	}
+}
+
+// phase is how far a session has come.
+type phase uint8
+
+const (
+	starting phase = iota // before initialize
+	running
+	ending // after shutdown
+)
+
+// server is one session. Only the goroutine of Serve touches it.
+type server struct {
+	out          io.Writer
+	options      Options
+	rules        []lint.Rule
+	findPlatform func(dir string) (string, bool)
+
+	requests, notifications map[string]handler
+
+	phase      phase
+	encoding   encoding
+	client     initializeParams
+	docs       map[string]*document // by URI
+	platforms  map[string]*platform // by path
+	found      map[string]diag.List // by URI, of the last check
+	dirty      bool                 // found is of older texts
+	unreported bool                 // found is not published
+	published  map[string]string    // by URI, what the client was told last
+}
+
+func newServer(out io.Writer, o Options) *server {
+	s := &server{
+		out: out, options: o, findPlatform: o.FindPlatform, encoding: utf16Encoding,
+		docs: map[string]*document{}, platforms: map[string]*platform{}, published: map[string]string{},
+	}
+	if s.findPlatform == nil {
+		s.findPlatform = spec.FindPlatform
+	}
+	rules := o.Rules
+	if rules == nil {
+		rules = lint.Rules
+	}
+	s.rules = rules()
+	s.requests = map[string]handler{
+		"initialize":              with(s.initialize),
+		"shutdown":                bare(s.shutdown),
+		"textDocument/hover":      with(s.hover),
+		"textDocument/completion": with(s.completion),
+		"textDocument/codeAction": with(s.codeAction),
+	}
+	s.notifications = map[string]handler{
+		"initialized":                     bare(s.initialized),
+		"textDocument/didOpen":            with(s.didOpen),
+		"textDocument/didChange":          with(s.didChange),
+		"textDocument/didSave":            bare(s.filesChanged),
+		"textDocument/didClose":           with(s.didClose),
+		"workspace/didChangeWatchedFiles": bare(s.filesChanged),
+	}
+	return s
+}
+
+func (s *server) logf(format string, args ...any) {
+	if s.options.Log != nil {
+		fmt.Fprintln(s.options.Log, diag.Printable(fmt.Sprintf(format, args...)))
+	}
+}
+
+// take deals with one message; end says that it was the last one.
+func (s *server) take(f frame) (end bool, err error) {
+	if f.err != nil {
+		if bad, ok := errors.AsType[*frameError](f.err); ok {
+			return false, s.respond(nullID, nil, fault(codeParseError, "%s", bad.message))
+		}
+		if f.err == io.EOF {
+			return true, s.leave()
+		}
+		return true, fmt.Errorf("read message: %w", f.err)
+	}
+	m, bad := decode(f.body)
+	switch {
+	case bad != nil:
+		s.logf("bad message: %v", bad)
+		return false, s.respond(m.ID, nil, bad)
+	case m.isResponse():
+		if m.Error != nil {
+			s.logf("the client refused request %s: %s", m.ID, m.Error)
+		}
+		return false, nil
+	case m.isRequest():
+		result, err := s.request(m)
+		return false, s.respond(m.ID, result, err)
+	case *m.Method == "exit":
+		return true, s.leave()
+	}
+	s.notify(m)
+	return false, nil
+}
+
+func (s *server) leave() error {
+	if s.phase != ending {
+		return ErrNoShutdown
+	}
+	return nil
+}
+
+// request answers a request, if this is the time for it.
+func (s *server) request(m *message) (any, error) {
+	handle := s.requests[*m.Method]
+	switch first := *m.Method == "initialize"; {
+	case s.phase == starting && !first:
+		return nil, fault(codeNotInitialized, "the first request must be initialize")
+	case s.phase != starting && first:
+		return nil, fault(codeInvalidRequest, "initialize was sent before")
+	case s.phase == ending:
+		return nil, fault(codeInvalidRequest, "no request may follow shutdown")
+	case handle == nil:
+		return nil, fault(codeMethodNotFound, "no method %s", *m.Method)
+	}
+	return s.guard(m, handle)
+}
+
+// notify takes a notification. Nobody can be told that one is wrong, and those
+// that the server does not know are dropped, as the protocol wants it.
+func (s *server) notify(m *message) {
+	handle := s.notifications[*m.Method]
+	if handle == nil || s.phase != running {
+		return
+	}
+	if _, err := s.guard(m, handle); err != nil {
+		s.logf("%s: %v", *m.Method, err)
+	}
+}
+
+// guard keeps the session alive when a handler panics: a person would lose the
+// server for all their files over one text.
+func (s *server) guard(m *message, handle handler) (result any, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			s.logf("%s: panic: %v", *m.Method, r)
+			s.logf("%s", debug.Stack())
+			result, err = nil, fault(codeInternalError, "internal error: %v", r)
+		}
+	}()
+	return handle(m.Params)
+}
+
+func (s *server) respond(id json.RawMessage, result any, err error) error {
+	answer := outgoing{ID: id}
+	if err != nil {
+		bad, ok := errors.AsType[*rpcError](err)
+		if !ok {
+			bad = fault(codeInternalError, "%v", err)
+		}
+		answer.Error = bad
+		return s.send(answer)
+	}
+	encoded, err := json.Marshal(result)
+	if err != nil {
+		return fmt.Errorf("encode result: %w", err)
+	}
+	answer.Result = encoded
+	return s.send(answer)
+}
+
+func (s *server) send(m outgoing) error {
+	m.Version = "2.0"
+	body, err := json.Marshal(m)
+	if err != nil {
+		return fmt.Errorf("encode message: %w", err)
+	}
+	if err := writeFrame(s.out, body); err != nil {
+		return fmt.Errorf("write message: %w", err)
+	}
+	return nil
+}

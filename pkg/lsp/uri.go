@@ -1,0 +1,30 @@
+package lsp
+
+import (
+	"net/url"
+	"path/filepath"
+	"strings"
+)
+
+// pathOf returns the path that a file URI names. Other URIs, such as the one of
+// a text that was never saved, name none.
+func pathOf(uri string) (string, bool) {
+	u, err := url.Parse(uri)
+	if err != nil || u.Scheme != "file" || u.Path == "" {
+		return "", false
+	}
+	path := u.Path
+	if len(path) > 2 && path[0] == '/' && filepath.VolumeName(path[1:]) != "" {
+		path = path[1:] // file:///c:/jobs
+	}
+	return filepath.Clean(filepath.FromSlash(path)), true
+}
+
+// uriOf returns the file URI of an absolute path.
+func uriOf(path string) string {
+	path = filepath.ToSlash(path)
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path
+	}
+	return (&url.URL{Scheme: "file", Path: path}).String()
+}

@@ -1,0 +1,121 @@
+package lsp
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/spec"
+)
+
+// word is a name that is declared somewhere else.
+type word struct{ text, detail string }
+
+// vocabularies are the places whose values are names that other places declare.
+var vocabularies = []struct {
+	schema string
+	words  func(*completer) []word
+}{
+	{"job.schema.json#/$defs/members/properties/queue", (*completer).queues},
+	{"native.schema.json#/$defs/SubmitJob/properties/jobQueue", (*completer).queueNames},
+	{"native.schema.json#/$defs/SubmitJob.fragment/properties/jobQueue", (*completer).queueNames},
+	{"job.schema.json#/$defs/members/properties/dependsOn/items", (*completer).jobs},
+	{"job.schema.json#/$defs/dependency/properties/job", (*completer).jobs},
+	{"native.schema.json#/$defs/JobDependency/properties/jobId", (*completer).references},
+	{"platform.schema.json#/properties/defaultTarget", (*completer).targets},
+}
+
+// words returns the names that may stand at the place.
+func (c *completer) words(p place) []word {
+	for _, v := range vocabularies {
+		if n := lookup(v.schema); n != nil && slices.Contains(p, n) {
+			return v.words(c)
+		}
+	}
+	return nil
+}
+
+func (c *completer) queues() []word {
+	if c.platform == nil {
+		return nil
+	}
+	var out []word
+	for _, q := range c.platform.Queues {
+		if q.Alias != "" && q.Alias != q.Name {
+			out = append(out, word{q.Alias, "alias of " + q.Name})
+		}
+	}
+	return append(out, c.queueNames()...)
+}
+
+func (c *completer) queueNames() []word {
+	if c.platform == nil {
+		return nil
+	}
+	var out []word
+	for _, q := range c.platform.Queues {
+		if q.Name != "" {
+			out = append(out, word{q.Name, "job queue"})
+		}
+	}
+	return out
+}
+
+// jobs returns the jobs of the workflow, without the one at the cursor and
+// those it waits for already.
+func (c *completer) jobs() []word { return c.others("name", "%s") }
+
+// references returns the jobs of a job list in the way that its requests name them.
+func (c *completer) references() []word {
+	if c.file.Kind != spec.KindJobList {
+		return nil
+	}
+	return c.others("jobName", "${%s}")
+}
+
+func (c *completer) others(member, format string) []word {
+	taken := map[string]bool{}
+	for n := range c.dependencies().Children() {
+		if apart := n.Span.End < c.cursor.token.Start || n.Span.Start > c.cursor.token.End; apart {
+			taken[n.Str()+n.Get("job").Str()+n.Get("jobId").Str()] = true
+		}
+	}
+	var out []word
+	for job := range c.file.Root.Get("jobs").Children() {
+		name := job.Get(member).Str()
+		text := fmt.Sprintf(format, name)
+		if own := job.Span.Start == c.ownJob(); name != "" && !own && !taken[text] {
+			out = append(out, word{text, "job of this file"})
+		}
+	}
+	return out
+}
+
+// dependencies returns the innermost list around the cursor.
+func (c *completer) dependencies() *jsontree.Node {
+	for _, b := range slices.Backward(c.cursor.open) {
+		if b.array {
+			return startingAt(c.file.Root, b.start)
+		}
+	}
+	return nil
+}
+
+// ownJob is where the job around the cursor begins, -1 if there is none: the
+// third bracket, in { "jobs": [ {.
+func (c *completer) ownJob() int {
+	if len(c.cursor.open) < 3 {
+		return -1
+	}
+	return c.cursor.open[2].start
+}
+
+func (c *completer) targets() []word {
+	out := []word{{spec.LocalTarget, "the engine on this machine"}}
+	for t := range c.file.Root.Get("targets").Children() {
+		if t.Name != "" && t.Name != spec.LocalTarget && t.Name[0] != '$' {
+			out = append(out, word{t.Name, t.Get("region").Str()})
+		}
+	}
+	return out
+}

@@ -1,0 +1,68 @@
+package plan
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/batchctl/batchctl/pkg/wire"
+)
+
+// judge validates each request with botocore, which is what the aws CLI does
+// before it sends anything.
+const judge = `
+import json, sys
+import botocore.session
+from botocore.validate import ParamValidator
+model = botocore.session.Session().get_service_model("batch")
+bad = 0
+for r in json.load(sys.stdin):
+    report = ParamValidator().validate(r["input"], model.operation_model(r["operation"]).input_shape)
+    if report.has_errors():
+        bad += 1
+        print(r["case"], r["operation"], report.generate_report())
+sys.exit(1 if bad else 0)
+`
+
+// Every request of every plan in testdata is accepted by the aws CLI.
+func TestTheAWSCLITakesEveryRequest(t *testing.T) {
+	if out, err := exec.Command("python3", "-c", "import botocore.session").CombinedOutput(); err != nil {
+		if os.Getenv("BATCHCTL_REQUIRE_TOOLS") == "1" {
+			t.Fatalf("no python3 with botocore: %v\n%s", err, out)
+		}
+		t.Skipf("not checked: no python3 with botocore: %v", err)
+	}
+	type request struct {
+		Case      string          `json:"case"`
+		Operation string          `json:"operation"`
+		Input     json.RawMessage `json:"input"`
+	}
+	var all []request
+	for _, name := range cases(t) {
+		p, _ := build(t, name)
+		if p == nil {
+			continue
+		}
+		for _, r := range p.Requests() {
+			input, err := wire.Marshal(r.Input)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, request{name, r.Operation, input})
+		}
+	}
+	if len(all) < 15 {
+		t.Fatalf("only %d requests to judge", len(all))
+	}
+	stdin, err := json.Marshal(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("python3", "-c", judge)
+	cmd.Stdin = strings.NewReader(string(stdin))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("botocore refuses: %v\n%s", err, out)
+	}
+}

@@ -1,0 +1,178 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/batch"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/spec"
+	"github.com/batchctl/batchctl/pkg/wire"
+)
+
+// Build makes the plan of files that passed validation. The platform may be
+// nil. A problem it reports has a place, as in validation.
+//
+// Dependencies hold within a file; files keep their order. A SubmitJob file
+// whose jobDefinition names the definition of a RegisterJobDefinition file is
+// joined with it into one job.
+func Build(files []*spec.File, platform *spec.Platform, o Options) (*Plan, diag.List) {
+	b := &builder{platform: platform, options: o, plan: &Plan{}, definitions: definitions(files)}
+	for _, f := range files {
+		if b.plan.Name == "" {
+			b.plan.Name = f.Name
+		}
+		b.addFile(f)
+	}
+	b.addUnusedDefinitions(files)
+	b.checkNames()
+	if b.problems.HasErrors() {
+		return nil, b.problems
+	}
+	return b.plan, b.problems
+}
+
+type builder struct {
+	platform *spec.Platform
+	options  Options
+	plan     *Plan
+	problems diag.List
+	// definitions holds the definitions of RegisterJobDefinition files that no
+	// job of the plan registers yet, by name.
+	definitions map[string]*spec.Job
+	// known holds those that one does.
+	known map[string]*jsontree.Node
+}
+
+func definitions(files []*spec.File) map[string]*spec.Job {
+	m := map[string]*spec.Job{}
+	for _, f := range files {
+		for _, j := range f.Jobs {
+			if j.Submit == nil && j.Register != nil {
+				m[definitionName(j)] = j
+			}
+		}
+	}
+	return m
+}
+
+func definitionName(j *spec.Job) string { return j.Register.Get("jobDefinitionName").Str() }
+
+func (b *builder) addFile(f *spec.File) {
+	ordered, cycle := Order(f.Jobs)
+	if cycle != nil {
+		b.fail(cycle[0].Node, "dep-cycle", "jobs wait for each other: "+Cycle(cycle), "remove one of these dependencies")
+		return
+	}
+	for _, j := range ordered {
+		if j.Submit != nil {
+			b.addJob(f, j)
+		}
+	}
+}
+
+// Cycle writes the members of a cycle as an arrow chain that ends where it began.
+func Cycle(members []*spec.Job) string {
+	var names []string
+	for _, j := range members {
+		names = append(names, j.Name)
+	}
+	return strings.Join(append(names, members[0].Name), " -> ")
+}
+
+func (b *builder) addJob(f *spec.File, j *spec.Job) {
+	register, known := j.Register, j.Register
+	if register == nil {
+		register, known = b.definition(j.Submit.Get("jobDefinition").Str())
+	}
+	job := &Job{Name: j.Name, After: j.DependsOn, Queue: b.queue(f, j, known)}
+	submit := j.Submit.Clone()
+	if job.Queue.Queue != "" {
+		submit.Set("jobQueue", jsontree.NewString(job.Queue.Queue, j.Submit.Get("jobQueue")))
+	}
+	if register != nil {
+		job.Register = &batch.RegisterJobDefinitionInput{}
+		b.lower(register, job.Register)
+	}
+	job.Submit = &batch.SubmitJobInput{}
+	b.lower(submit, job.Submit)
+	b.plan.Jobs = append(b.plan.Jobs, job)
+}
+
+// definition finds the definition a submission names among the files. The first
+// job to ask registers it; later ones find it registered.
+func (b *builder) definition(name string) (register, known *jsontree.Node) {
+	if known := b.known[name]; known != nil {
+		return nil, known
+	}
+	d, ok := b.definitions[name]
+	if !ok {
+		return nil, nil
+	}
+	delete(b.definitions, name)
+	if b.known == nil {
+		b.known = map[string]*jsontree.Node{}
+	}
+	b.known[name] = d.Register
+	return d.Register, d.Register
+}
+
+func (b *builder) addUnusedDefinitions(files []*spec.File) {
+	for _, f := range files {
+		for _, j := range f.Jobs {
+			if j.Register == nil || b.definitions[definitionName(j)] != j {
+				continue
+			}
+			job := &Job{Name: j.Name, Register: &batch.RegisterJobDefinitionInput{}}
+			b.lower(j.Register, job.Register)
+			b.plan.Jobs = append(b.plan.Jobs, job)
+		}
+	}
+}
+
+// checkNames refuses a dependency on a name that is missing or not unique: the
+// client would have to guess the id.
+func (b *builder) checkNames() {
+	count := map[string]int{}
+	for _, j := range b.plan.Jobs {
+		count[j.Name]++
+	}
+	for _, j := range b.plan.Jobs {
+		for _, d := range j.After {
+			switch n := count[d.Job]; {
+			case n == 0:
+				b.fail(d.Node, "dep-unknown-job", fmt.Sprintf("no job is called %q", d.Job), "name a job of this file")
+			case n > 1:
+				b.fail(d.Node, "duplicate-job-name", fmt.Sprintf("%d jobs are called %q", n, d.Job), "give each its own name")
+			}
+		}
+	}
+}
+
+// lower turns a native tree into the SDK's struct.
+func (b *builder) lower(tree *jsontree.Node, input any) {
+	err := wire.Unmarshal(tree.AppendJSON(nil), input)
+	if err == nil {
+		return
+	}
+	if at, ok := errors.AsType[*wire.Error](err); ok {
+		b.fail(tree.At(steps(at.Path)...), "request-shape", at.Message, "")
+		return
+	}
+	b.fail(tree, "request-shape", err.Error(), "")
+}
+
+// steps splits a wire path: a.b[0].c into a, b, 0, c.
+func steps(path string) []string {
+	return strings.FieldsFunc(path, func(r rune) bool { return r == '.' || r == '[' || r == ']' })
+}
+
+func (b *builder) fail(n *jsontree.Node, rule, message, hint string) {
+	src, span := n.Place()
+	b.problems = append(b.problems, diag.Diagnostic{
+		Severity: diag.Error, Rule: rule, Source: src, Span: span, Message: message, Hint: hint,
+	})
+}

@@ -1,0 +1,108 @@
+package plan
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/wire"
+)
+
+// Request is one AWS request of a plan.
+type Request struct {
+	// Job is the name of the job it belongs to.
+	Job string
+	// Operation is RegisterJobDefinition or SubmitJob, Command what sends it:
+	// "aws batch submit-job --cli-input-json".
+	Operation, Command string
+	// Input is the SDK's input struct. The id of a job that this plan submits
+	// earlier stands as ${name}.
+	Input any
+}
+
+// Requests returns the plan's requests in the order in which they can be sent.
+func (p *Plan) Requests() []Request {
+	var list []Request
+	for _, j := range p.Jobs {
+		if j.Register != nil {
+			list = append(list, Request{j.Name, "RegisterJobDefinition", "aws batch register-job-definition --cli-input-json", j.Register})
+		}
+		if j.Submit != nil {
+			list = append(list, Request{j.Name, "SubmitJob", "aws batch submit-job --cli-input-json", j.symbolic()})
+		}
+	}
+	return list
+}
+
+// symbolic is the submission with its dependencies by name.
+func (j *Job) symbolic() *batch.SubmitJobInput {
+	in := *j.Submit
+	in.DependsOn = append([]types.JobDependency(nil), j.Submit.DependsOn...)
+	for _, d := range j.After {
+		in.DependsOn = append(in.DependsOn, types.JobDependency{
+			JobId: aws.String("${" + d.Job + "}"), Type: types.ArrayJobDependency(d.Type),
+		})
+	}
+	return &in
+}
+
+type document struct {
+	Name     string            `json:"name,omitempty"`
+	Requests []requestDocument `json:"requests"`
+	Jobs     []jobDocument     `json:"jobs"`
+}
+
+type requestDocument struct {
+	Operation string          `json:"operation"`
+	CLI       string          `json:"cli"`
+	Input     json.RawMessage `json:"input"`
+}
+
+type jobDocument struct {
+	Name            string   `json:"name"`
+	Queue           string   `json:"queue,omitempty"`
+	Reason          string   `json:"reason,omitempty"`
+	InstanceType    string   `json:"instanceType,omitempty"`
+	JobsPerInstance int      `json:"jobsPerInstance,omitempty"`
+	ArraySize       int32    `json:"arraySize,omitempty"`
+	After           []string `json:"after,omitempty"`
+}
+
+// JSON returns the plan as an indented document: name, requests and jobs. Each
+// request's input is what its cli command reads.
+func (p *Plan) JSON() ([]byte, error) {
+	d := document{Name: p.Name, Requests: []requestDocument{}, Jobs: []jobDocument{}}
+	for _, r := range p.Requests() {
+		input, err := wire.Marshal(r.Input)
+		if err != nil {
+			return nil, err
+		}
+		d.Requests = append(d.Requests, requestDocument{r.Operation, r.Command, input})
+	}
+	for _, j := range p.Jobs {
+		d.Jobs = append(d.Jobs, j.document())
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	err := e.Encode(d)
+	return b.Bytes(), err
+}
+
+func (j *Job) document() jobDocument {
+	d := jobDocument{Name: j.Name, Queue: j.Queue.Queue, Reason: j.Queue.Reason}
+	if p := j.Queue.Placement; p != nil {
+		d.InstanceType, d.JobsPerInstance = p.Instance.Name, p.PerInstance
+	}
+	if j.Submit != nil && j.Submit.ArrayProperties != nil {
+		d.ArraySize = aws.ToInt32(j.Submit.ArrayProperties.Size)
+	}
+	for _, a := range j.After {
+		d.After = append(d.After, a.Job)
+	}
+	return d
+}

@@ -1,0 +1,52 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/batchctl/batchctl/pkg/spec"
+)
+
+// Order sorts the jobs of one file so that each comes after those it depends
+// on, and otherwise keeps their order. Dependencies on names that are not there
+// are ignored. On a cycle it returns the cycle's members instead, from the job
+// that comes first in the file.
+func Order(jobs []*spec.Job) (ordered, cycle []*spec.Job) {
+	byName := map[string]*spec.Job{}
+	for _, j := range slices.Backward(jobs) {
+		byName[j.Name] = j
+	}
+	done := map[*spec.Job]bool{}
+	var path []*spec.Job
+	var visit func(*spec.Job) bool
+	visit = func(j *spec.Job) bool {
+		if j == nil || done[j] {
+			return true
+		}
+		if i := slices.Index(path, j); i >= 0 {
+			cycle = path[i:]
+			return false
+		}
+		path = append(path, j)
+		for _, d := range j.DependsOn {
+			if !visit(byName[d.Job]) {
+				return false
+			}
+		}
+		path = path[:len(path)-1]
+		done[j] = true
+		ordered = append(ordered, j)
+		return true
+	}
+	for _, j := range jobs {
+		if !visit(j) {
+			return nil, fromFirst(cycle, jobs)
+		}
+	}
+	return ordered, nil
+}
+
+func fromFirst(cycle, jobs []*spec.Job) []*spec.Job {
+	first := slices.IndexFunc(jobs, func(j *spec.Job) bool { return slices.Contains(cycle, j) })
+	i := slices.Index(cycle, jobs[first])
+	return slices.Concat(cycle[i:], cycle[:i])
+}

@@ -1,0 +1,154 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/batchctl/batchctl/pkg/catalog"
+	"github.com/batchctl/batchctl/pkg/spec"
+)
+
+// ChooseQueue picks the queue for a request among the platform's queues: the
+// one whose smallest fitting instance is smallest, the first of equals. err
+// is a *NoQueueError that says for each queue why it does not hold the request.
+func ChooseQueue(platform *spec.Platform, r catalog.Request) (Choice, error) {
+	no := &NoQueueError{Request: r}
+	var best Choice
+	holding := 0
+	if platform == nil {
+		return best, no
+	}
+	for _, q := range platform.Queues {
+		p := Hold(q, r)
+		if !p.Fits {
+			no.refuse(q, p)
+			continue
+		}
+		holding++
+		if best.Placement == nil || tighter(r, p, *best.Placement) {
+			best = Choice{Queue: q.Name, Placement: &p}
+		}
+	}
+	if holding == 0 {
+		return Choice{}, no
+	}
+	best.Reason = reason(holding, r, *best.Placement)
+	return best, nil
+}
+
+// Hold holds a request against the environments behind a queue. AWS Batch tries
+// them in order; the placement returned is the tightest, since that is the
+// proof. When none fits, Reason covers all of them, and Cause and Nearest are of
+// the one that comes nearest.
+func Hold(q spec.Queue, r catalog.Request) catalog.Placement {
+	if len(q.Environments) == 0 {
+		return catalog.Placement{Fits: true, Reason: "not checked: the platform file gives no computeEnvironments"}
+	}
+	var best, none catalog.Placement
+	var reasons []string
+	for i, e := range q.Environments {
+		p := catalog.Environment{Name: e.Name, Type: e.Type, InstanceTypes: e.InstanceTypes, MaxvCpus: e.MaxvCpus}.Place(r)
+		if p.Fits && (!best.Fits || tighter(r, p, best)) {
+			best = p
+		}
+		reasons = append(reasons, p.Reason)
+		if near := r.Nearer(none.Nearest, p.Nearest); i == 0 || near != none.Nearest {
+			none.Nearest, none.Cause = near, p.Cause
+		}
+	}
+	if best.Fits {
+		return best
+	}
+	none.Reason = strings.Join(reasons, "; ")
+	return none
+}
+
+// tighter reports whether p wastes less than q: a proven fit before a guess,
+// then x86_64 for a job that does not say, since most images are built for it,
+// then the smaller instance.
+func tighter(r catalog.Request, p, q catalog.Placement) bool {
+	rank := func(p catalog.Placement) (guess, arm int) {
+		if p.Reason != "" {
+			guess = 1
+		}
+		if r.Arch == "" && p.Instance.Arch == catalog.Arm {
+			arm = 1
+		}
+		return guess, arm
+	}
+	pGuess, pArm := rank(p)
+	qGuess, qArm := rank(q)
+	return cmp.Or(
+		cmp.Compare(pGuess, qGuess),
+		cmp.Compare(pArm, qArm),
+		cmp.Compare(p.Instance.GPUs, q.Instance.GPUs),
+		cmp.Compare(p.Instance.VCPUs, q.Instance.VCPUs),
+		cmp.Compare(p.Instance.MemoryMiB, q.Instance.MemoryMiB),
+	) < 0
+}
+
+func reason(holding int, r catalog.Request, p catalog.Placement) string {
+	which := "only queue that holds"
+	if holding > 1 {
+		which = fmt.Sprintf("tightest of %d queues that hold", holding)
+	}
+	if proof := Proof(p); proof != "" {
+		return fmt.Sprintf("%s %s: %s", which, r, proof)
+	}
+	return fmt.Sprintf("%s %s", which, r)
+}
+
+// Proof says in a clause what holds the job: "g5.8xlarge (1 GPU, 32 vCPU,
+// 124931 MiB for jobs)". It is empty on Fargate, where nothing is to be chosen.
+func Proof(p catalog.Placement) string {
+	t := p.Instance
+	if t.Name == "" {
+		return p.Reason
+	}
+	size := catalog.Request{VCPUs: float64(t.VCPUs), MemoryMiB: t.UsableMiB(), GPUs: t.GPUs}
+	return fmt.Sprintf("%s (%s for jobs)", t.Name, size)
+}
+
+// Refusal is a queue and why it does not hold a request.
+type Refusal struct{ Queue, Reason string }
+
+// NoQueueError says for each queue why it does not hold the request.
+type NoQueueError struct {
+	Request  catalog.Request
+	Refusals []Refusal
+	// Cause is that of the queue which comes nearest.
+	Cause catalog.Cause
+	// Nearest is the nearest request that would fit, on NearestQueue; nil if
+	// there is none.
+	Nearest      *catalog.Request
+	NearestQueue string
+}
+
+func (e *NoQueueError) refuse(q spec.Queue, p catalog.Placement) {
+	name := cmp.Or(q.Alias, q.Name)
+	e.Refusals = append(e.Refusals, Refusal{Queue: name, Reason: p.Reason})
+	if near := e.Request.Nearer(e.Nearest, p.Nearest); near != e.Nearest || len(e.Refusals) == 1 {
+		e.Nearest, e.NearestQueue, e.Cause = near, name, p.Cause
+	}
+}
+
+// Error names every queue: "no queue holds 2 GPUs, ...: gpu (its largest ...), cpu (...)".
+func (e *NoQueueError) Error() string {
+	if len(e.Refusals) == 0 {
+		return fmt.Sprintf("no queue holds %s: the platform file lists no queues", e.Request)
+	}
+	var parts []string
+	for _, r := range e.Refusals {
+		parts = append(parts, fmt.Sprintf("%s (%s)", r.Queue, r.Reason))
+	}
+	return fmt.Sprintf("no queue holds %s: %s", e.Request, strings.Join(parts, ", "))
+}
+
+// Hint says what would fit; empty if nothing near does.
+func (e *NoQueueError) Hint() string {
+	if e.Nearest == nil {
+		return ""
+	}
+	return fmt.Sprintf("nearest that fits: %s on queue %s", e.Nearest, e.NearestQueue)
+}

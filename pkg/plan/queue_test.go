@@ -1,0 +1,129 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/batchctl/batchctl/pkg/catalog"
+	"github.com/batchctl/batchctl/pkg/spec"
+)
+
+func queue(name string, environments ...spec.Environment) spec.Queue {
+	return spec.Queue{Alias: name, Name: name + "-job-queue", Environments: environments}
+}
+
+func ec2(types ...string) spec.Environment {
+	return spec.Environment{Type: "EC2", InstanceTypes: types}
+}
+
+var (
+	gpuQueue   = queue("gpu", ec2("g5.8xlarge", "g5.12xlarge"))
+	cpuQueue   = queue("cpu", ec2("c5", "m5"))
+	armQueue   = queue("arm", ec2("c6g"))
+	mixedQueue = queue("mixed", ec2("g5"), ec2("c5"))
+	newQueue   = queue("new", ec2("z99.large"))
+	openQueue  = queue("open")
+	fargate    = queue("fargate", spec.Environment{Type: "FARGATE"})
+)
+
+func TestChooseQueue(t *testing.T) {
+	small := catalog.Request{VCPUs: 2, MemoryMiB: 2048}
+	gpu := catalog.Request{VCPUs: 4, MemoryMiB: 8192, GPUs: 1}
+	armJob := catalog.Request{VCPUs: 2, MemoryMiB: 2048, Arch: catalog.Arm}
+	serverless := catalog.Request{VCPUs: 1, MemoryMiB: 2048, Fargate: true}
+	for _, tt := range []struct {
+		name   string
+		queues []spec.Queue
+		req    catalog.Request
+		want   string
+	}{
+		{"a CPU job keeps off the GPUs", []spec.Queue{gpuQueue, cpuQueue}, small, "cpu"},
+		{"and goes there if nothing else holds it", []spec.Queue{gpuQueue}, small, "gpu"},
+		{"the CPU environment of a mixed queue will do", []spec.Queue{mixedQueue, cpuQueue}, small, "mixed"},
+		{"a GPU job goes to the GPUs", []spec.Queue{cpuQueue, gpuQueue}, gpu, "gpu"},
+		{"tightest instance", []spec.Queue{gpuQueue, mixedQueue}, gpu, "mixed"},
+		{"x86_64 when the job does not say", []spec.Queue{armQueue, cpuQueue}, small, "cpu"},
+		{"Arm when it does", []spec.Queue{cpuQueue, armQueue}, armJob, "arm"},
+		{"Arm when there is nothing else", []spec.Queue{armQueue}, small, "arm"},
+		{"Fargate to Fargate", []spec.Queue{cpuQueue, fargate}, serverless, "fargate"},
+		{"EC2 to EC2", []spec.Queue{fargate, cpuQueue}, small, "cpu"},
+		{"the first of equals", []spec.Queue{cpuQueue, queue("cpu2", ec2("c5"))}, small, "cpu"},
+		{"a proof before a guess", []spec.Queue{newQueue, openQueue, gpuQueue}, small, "gpu"},
+		{"a guess before nothing", []spec.Queue{armQueue, newQueue}, gpu, "new"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c, err := ChooseQueue(&spec.Platform{Queues: tt.queues}, tt.req)
+			if err != nil || c.Queue != tt.want+"-job-queue" {
+				t.Fatalf("%s, %v", c.Queue, err)
+			}
+			if !strings.Contains(c.Reason, tt.req.String()) {
+				t.Errorf("reason %q does not name the request", c.Reason)
+			}
+		})
+	}
+}
+
+func TestNoQueue(t *testing.T) {
+	for _, tt := range []struct {
+		queues      []spec.Queue
+		req         catalog.Request
+		cause       catalog.Cause
+		message     string
+		nearestHint string
+	}{
+		{nil, catalog.Request{VCPUs: 1, MemoryMiB: 512}, catalog.Fits,
+			"no queue holds 1 vCPU, 512 MiB: the platform file lists no queues", ""},
+		{[]spec.Queue{cpuQueue, gpuQueue}, catalog.Request{VCPUs: 4, MemoryMiB: 8192, GPUs: 8}, catalog.TooManyGPUs,
+			"no queue holds 8 GPUs, 4 vCPU, 8192 MiB: cpu (c5, m5: no instance type with a GPU), gpu (its largest type g5.12xlarge has 4 GPUs)",
+			"nearest that fits: 4 GPUs, 4 vCPU, 8192 MiB on queue gpu"},
+		{[]spec.Queue{fargate}, catalog.Request{VCPUs: 1, MemoryMiB: 900, Fargate: true}, catalog.NoFargateSize,
+			"no queue holds 1 vCPU, 900 MiB: fargate (1 vCPU, 900 MiB is not a Fargate size)",
+			"nearest that fits: 1 vCPU, 2048 MiB on queue fargate"},
+		{[]spec.Queue{queue("two", ec2("c5.large"), ec2("m5.large"))}, catalog.Request{VCPUs: 2, MemoryMiB: 8192}, catalog.NominalMemory,
+			"no queue holds 2 vCPU, 8192 MiB: two (its largest type c5.large leaves 3682 of 4096 MiB to jobs; its largest type m5.large leaves 7658 of 8192 MiB to jobs)",
+			"nearest that fits: 2 vCPU, 7658 MiB on queue two"},
+	} {
+		_, err := ChooseQueue(&spec.Platform{Queues: tt.queues}, tt.req)
+		no, ok := err.(*NoQueueError)
+		if !ok {
+			t.Fatalf("%s: %v", tt.req, err)
+		}
+		if no.Error() != tt.message || no.Hint() != tt.nearestHint || no.Cause != tt.cause {
+			t.Errorf("%s: cause %d\n%s\n%s", tt.req, no.Cause, no, no.Hint())
+		}
+	}
+}
+
+// What is chosen holds the request, and what is refused holds it nowhere.
+func TestChooseQueueProperty(t *testing.T) {
+	all := []spec.Queue{gpuQueue, cpuQueue, armQueue, mixedQueue, fargate}
+	rapid.Check(t, func(t *rapid.T) {
+		r := catalog.Request{
+			VCPUs:     float64(rapid.IntRange(1, 200).Draw(t, "vCPUs")),
+			MemoryMiB: rapid.IntRange(4, 1<<20).Draw(t, "MiB"),
+			GPUs:      rapid.IntRange(0, 5).Draw(t, "GPUs"),
+			Arch:      rapid.SampledFrom([]string{"", catalog.X86, catalog.Arm}).Draw(t, "arch"),
+			Fargate:   rapid.Bool().Draw(t, "fargate"),
+		}
+		queues := rapid.SliceOfDistinct(rapid.SampledFrom(all), func(q spec.Queue) string { return q.Name }).Draw(t, "queues")
+		c, err := ChooseQueue(&spec.Platform{Queues: queues}, r)
+		for _, q := range queues {
+			fits := Hold(q, r).Fits
+			if err != nil && fits {
+				t.Fatalf("%s holds %s, and yet: %v", q.Name, r, err)
+			}
+			if err == nil && q.Name == c.Queue && !fits {
+				t.Fatalf("%s does not hold %s", q.Name, r)
+			}
+		}
+		if err == nil && c.Queue == gpuQueue.Name && r.GPUs == 0 {
+			for _, q := range queues {
+				if (q.Name == cpuQueue.Name || q.Name == mixedQueue.Name) && Hold(q, r).Fits && Hold(q, r).Instance.GPUs == 0 {
+					t.Fatalf("%s went to the GPUs, although %s holds it", r, q.Name)
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,139 @@
+package spec
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+)
+
+// PlatformFile is the name under which a platform file is found.
+const PlatformFile = "batchctl.json"
+
+// LocalTarget is the name of the engine on this machine, which needs no entry.
+const LocalTarget = "local"
+
+// FindPlatform looks for the platform file in dir and in the directories above
+// it, up to the root.
+func FindPlatform(dir string) (path string, ok bool) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", false
+	}
+	for {
+		path = filepath.Join(dir, PlatformFile)
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+			return path, true
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return "", false
+		}
+		dir = parent
+	}
+}
+
+// newPlatform decodes a platform file whose members are of the right types.
+func newPlatform(root *jsontree.Node) (*Platform, diag.List) {
+	l := &lowering{job: root}
+	p := &Platform{Root: root, DefaultTarget: root.Get("defaultTarget").Str(), Defaults: root.Get("defaults")}
+	for m := range root.Get("targets").Children() {
+		p.Targets = append(p.Targets, l.target(m))
+	}
+	for m := range root.Get("queues").Children() {
+		p.Queues = append(p.Queues, queue(m))
+	}
+	p.Policy = l.policy(root.Get("policy"))
+	l.defaultTarget(p)
+	if p.Defaults != nil {
+		// Every job reads these units again; here they are judged without one.
+		defaults := &lowering{job: p.Defaults}
+		defaults.container()
+		defaults.timeout()
+		l.diags = append(l.diags, defaults.diags...)
+	}
+	return p, l.diags
+}
+
+func (l *lowering) target(m *jsontree.Node) Target {
+	t := Target{
+		Name:     m.Name,
+		Region:   m.Get("region").Str(),
+		Profile:  m.Get("profile").Str(),
+		Endpoint: m.Get("endpoint").Str(),
+		Node:     m,
+	}
+	t.VCPUs, _ = strconv.ParseFloat(numberText(m.Get("vcpus")), 64)
+	t.GPUs = whole(m.Get("gpus"))
+	if memory := m.Get("memory"); memory != nil {
+		t.MemoryMiB = max(0, int(l.size(memory)))
+	}
+	return t
+}
+
+func queue(m *jsontree.Node) Queue {
+	q := Queue{Alias: m.Name, Name: m.Get("jobQueue").Str(), Node: m}
+	for e := range m.Get("computeEnvironments").Children() {
+		q.Environments = append(q.Environments, Environment{
+			Name:          e.Get("computeEnvironment").Str(),
+			Type:          e.Get("type").Str(),
+			InstanceTypes: texts(e.Get("instanceTypes")),
+			MaxvCpus:      whole(e.Get("maxvCpus")),
+			Node:          e,
+		})
+	}
+	return q
+}
+
+func (l *lowering) policy(m *jsontree.Node) Policy {
+	p := Policy{
+		RequiredTags:  texts(m.Get("requiredTags")),
+		AllowedImages: texts(m.Get("allowedImages")),
+		DenyLatestTag: m.Get("denyLatestTag").Is(jsontree.Bool) && m.Get("denyLatestTag").Text == "true",
+		MaxAttempts:   whole(m.Get("maxAttempts")),
+		Node:          m,
+	}
+	if longest := m.Get("maxTimeout"); longest != nil {
+		p.MaxTimeout = max(0, int(l.duration(longest)))
+	}
+	return p
+}
+
+// defaultTarget holds the default target against the targets there are. "aws"
+// stands for the credentials and Region of the environment.
+func (l *lowering) defaultTarget(p *Platform) {
+	name := p.DefaultTarget
+	if _, ok := p.Target(name); ok || name == "" || name == LocalTarget || name == "aws" {
+		return
+	}
+	known := []string{LocalTarget}
+	for _, t := range p.Targets {
+		if t.Name != LocalTarget {
+			known = append(known, t.Name)
+		}
+	}
+	n := p.Root.Get("defaultTarget")
+	l.report(RuleBadValue, n, n.Span, "write "+either(quoteAll(known)), "no target is named %s", strconv.Quote(clip(name)))
+}
+
+func texts(array *jsontree.Node) []string {
+	var out []string
+	for n := range array.Children() {
+		out = append(out, n.Str())
+	}
+	return out
+}
+
+func whole(n *jsontree.Node) int {
+	i, _ := n.Int()
+	return int(i)
+}
+
+func numberText(n *jsontree.Node) string {
+	if !n.Is(jsontree.Number) {
+		return "0"
+	}
+	return n.Text
+}

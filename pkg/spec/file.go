@@ -1,0 +1,245 @@
+// Package spec is the documents batchctl reads: job, workflow, platform and AWS
+// request files. It checks a file against its schema and lowers every job to
+// the two native requests it stands for.
+package spec
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+)
+
+// Kind says which document a file is.
+type Kind string
+
+// The documents batchctl reads. Those named after an operation hold that AWS
+// request in its native form, as `aws batch ... --cli-input-json` reads it.
+const (
+	KindJob           Kind = "job"
+	KindWorkflow      Kind = "workflow"
+	KindPlatform      Kind = "platform"
+	KindJobDefinition Kind = "RegisterJobDefinition"
+	KindSubmitJob     Kind = "SubmitJob"
+
+	// KindJobList is several SubmitJob requests that may wait for each other.
+	KindJobList Kind = "jobs"
+
+	KindComputeEnvironment Kind = "CreateComputeEnvironment"
+	KindJobQueue           Kind = "CreateJobQueue"
+	KindSchedulingPolicy   Kind = "CreateSchedulingPolicy"
+	KindConsumableResource Kind = "CreateConsumableResource"
+)
+
+// File is one document after loading.
+type File struct {
+	Source *diag.Source
+	Root   *jsontree.Node
+	Kind   Kind
+	// Name is the name of the workflow or job, or of what the request creates.
+	Name string
+	// Jobs holds one job for a job file or a native request of one, all of them
+	// for a workflow, a job list or what a describe operation printed, in the
+	// order of the file, and none for any other document.
+	Jobs []*Job
+	// Platform is set for a platform file.
+	Platform *Platform
+	// Request is the request of the kinds that create something other than a
+	// job: the root without $comment and $schema.
+	Request *jsontree.Node
+	// Requests holds Request, and behind it those for the other things in the
+	// list that a describe operation printed.
+	Requests []*jsontree.Node
+}
+
+// Job is one job, as written and as the native requests that it stands for.
+// The nodes of Register and Submit carry the places of what the user wrote, so
+// one rule over the native form serves the compact form too.
+type Job struct {
+	Name string
+	// Node is what the user wrote: the compact job, or the native request.
+	Node *jsontree.Node
+	// Register is the RegisterJobDefinition request; nil when the job names a
+	// definition that is already registered.
+	Register *jsontree.Node
+	// Submit is the SubmitJob request; nil for a job definition alone. It lacks
+	// jobQueue when the file names none, and never holds a dependency by name.
+	Submit *jsontree.Node
+	// DependsOn holds the dependencies by the name of a job in the same file.
+	DependsOn []Dependency
+}
+
+// Dependency is an edge of a workflow or a job list: the job waits for the job of that name.
+type Dependency struct {
+	Job string
+	// Type is "", "N_TO_N" or "SEQUENTIAL", as in SubmitJob.dependsOn.
+	Type string
+	Node *jsontree.Node
+}
+
+// Options for Load. The zero value finds the kind from the members and applies
+// no defaults.
+type Options struct {
+	// Kind forces the document's kind.
+	Kind Kind
+	// Platform supplies the organisation's defaults; may be nil.
+	Platform *Platform
+	// FromDescribe takes what a describe operation of AWS printed as the requests
+	// that would make the same things again: one for each thing in a list. What
+	// only says how things stand (ARNs, status, times) is dropped. A job keeps the
+	// command, environment and resources of its container as overrides.
+	FromDescribe bool
+	// Recognize is for a text that a walk through a directory came upon: Load
+	// returns nil and no problems for one that Recognize does not know. It
+	// reads the text once where the two calls would read it twice.
+	Recognize bool
+	// Parameters is an object of strings laid over every job's parameters in
+	// SubmitJob; may be nil. It comes from the command line.
+	Parameters *jsontree.Node
+}
+
+// Load parses, checks against the schema and lowers one document. The file is
+// nil only when the text is not JSON at all; otherwise it holds whatever could
+// be understood, so that rules can go on after schema errors.
+func Load(src *diag.Source, o Options) (*File, diag.List) {
+	root, diags := jsontree.Parse(src)
+	if o.Recognize && !recognize(src, root) {
+		return nil, nil
+	}
+	if root == nil {
+		return nil, diags
+	}
+	f := &File{Source: src, Root: root, Kind: o.Kind}
+	if f.Kind == "" && root.Is(jsontree.Object) {
+		f.Kind = kindOf(root)
+	}
+	found := f.load(o)
+	if len(diags) > 0 {
+		// What a slip has swallowed is not missing.
+		found = slices.DeleteFunc(found, func(d diag.Diagnostic) bool { return d.Rule == RuleMissingMember })
+	}
+	diags = append(diags, found...)
+	diags.Sort()
+	return f, diags
+}
+
+// load checks the tree against the schema of its kind and lowers it.
+func (f *File) load(o Options) (diags diag.List) {
+	var surplus []*jsontree.Node
+	if d, listed := describedIn(f.Root); d != nil {
+		if o.FromDescribe {
+			return f.fromDescribe(d, listed, o)
+		}
+		refusal, members := d.refuse(f.Root, listed)
+		if diags = append(diags, refusal); listed {
+			return diags
+		}
+		surplus = members
+	}
+	if compiled[f.Kind] == nil || !f.Root.Is(jsontree.Object) {
+		if len(diags) == 0 {
+			diags = append(diags, notADocument(f.Root))
+		}
+		return diags
+	}
+	c := check(f.Root, f.Kind, surplus...)
+	diags = append(diags, c.diags...)
+	if c.overflow {
+		return diags
+	}
+	if f.Kind == KindJob || f.Kind == KindWorkflow {
+		return append(diags, f.lower(c, o)...)
+	}
+	root := f.clean(c)
+	switch f.Kind {
+	case KindPlatform:
+		platform, problems := newPlatform(root)
+		f.Platform = platform
+		return append(diags, problems...)
+	case KindJobList:
+		return append(diags, f.list(root, c, o)...)
+	}
+	f.take(f.Root, root, o)
+	return diags
+}
+
+// take adds a native request, written being what the user wrote.
+func (f *File) take(written, request *jsontree.Node, o Options) {
+	name := request.Get(f.Kind.name()).Str()
+	if len(f.Jobs)+len(f.Requests) == 0 {
+		f.Name = name
+	}
+	switch f.Kind {
+	case KindJobDefinition:
+		f.Jobs = append(f.Jobs, &Job{Name: name, Node: written, Register: request})
+	case KindSubmitJob:
+		overlay(request, o.Parameters)
+		f.Jobs = append(f.Jobs, &Job{Name: name, Node: written, Submit: request})
+	default:
+		f.Requests = append(f.Requests, request)
+		f.Request = f.Requests[0]
+	}
+}
+
+// lower makes the jobs of a job or a workflow file.
+func (f *File) lower(c *checker, o Options) diag.List {
+	root := f.Root
+	if len(c.diags) > 0 || commented(root) { // else lowering, which copies what it takes, needs no clean copy
+		root = c.clean(root)
+	}
+	f.Name = root.Get("name").Str()
+	l := layers{workflow: root.Get("defaults"), faulty: len(c.diags) > 0, lost: c.lost(f.Root.Get("defaults"))}
+	if o.Platform != nil {
+		l.platform = o.Platform.Defaults
+	}
+	written := []*jsontree.Node{f.Root}
+	clean := written
+	if f.Kind == KindWorkflow {
+		written = kept(f.Root.Get("jobs"), c.bad)
+		clean = slices.Collect(root.Get("jobs").Children())
+	} else {
+		clean = []*jsontree.Node{root}
+	}
+	var diags diag.List
+	for i, job := range clean {
+		l := l
+		l.lost = l.lost || c.lost(written[i])
+		j, problems := lower(job, l, o.Parameters)
+		j.Node = written[i]
+		f.Jobs = append(f.Jobs, j)
+		diags = append(diags, problems...)
+	}
+	return diags
+}
+
+// clean returns the copy of the root that is handed on.
+func (f *File) clean(c *checker) *jsontree.Node {
+	if len(c.diags) > 0 || commented(f.Root) {
+		return c.clean(f.Root)
+	}
+	return without(f.Root, []string{"$comment", "$schema"}) // the same, and much faster
+}
+
+// commented reports whether a member below the top is a comment or a $schema.
+func commented(n *jsontree.Node) bool {
+	for child := range n.Children() {
+		for inner := range child.Children() {
+			if strings.HasPrefix(inner.Name, "$") {
+				return true
+			}
+		}
+		if commented(child) {
+			return true
+		}
+	}
+	return false
+}
+
+// kept returns the elements that a clean copy of the array holds too.
+func kept(array *jsontree.Node, bad map[*jsontree.Node]bool) []*jsontree.Node {
+	if bad[array] {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Collect(array.Children()), func(n *jsontree.Node) bool { return bad[n] })
+}

@@ -1,0 +1,174 @@
+package spec
+
+import (
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+)
+
+// kinds is every document there is, and the member that holds its name. Of two
+// kinds that fit a document equally well the first one is meant.
+var kinds = [...]struct {
+	kind Kind
+	name string
+}{
+	{KindJob, "name"},
+	{KindWorkflow, "name"},
+	{KindPlatform, ""},
+	{KindJobList, ""},
+	{KindJobDefinition, "jobDefinitionName"},
+	{KindSubmitJob, "jobName"},
+	{KindComputeEnvironment, "computeEnvironmentName"},
+	{KindJobQueue, "jobQueueName"},
+	{KindSchedulingPolicy, "name"},
+	{KindConsumableResource, "consumableResourceName"},
+}
+
+// name returns the member that holds the name of a document of that kind, and
+// "" for a kind that has no names.
+func (k Kind) name() string {
+	for _, known := range kinds {
+		if known.kind == k {
+			return known.name
+		}
+	}
+	return ""
+}
+
+// native reports whether the kind is an AWS request.
+func (k Kind) native() bool {
+	return k != KindJob && k != KindWorkflow && k.name() != ""
+}
+
+// marks are the members that only a workflow or a platform file has.
+var marks = [...]struct {
+	member string
+	kind   Kind
+}{
+	{"jobs", KindWorkflow},
+	{"queues", KindPlatform},
+	{"targets", KindPlatform},
+	{"policy", KindPlatform},
+	{"defaultTarget", KindPlatform},
+	{"defaults", KindPlatform}, // with no jobs
+}
+
+const expected = `expected a job ("name" and "image"), a workflow ("jobs"), a platform file ("targets", "queues", ` +
+	`"policy"), or an AWS request such as RegisterJobDefinition ("jobDefinitionName") or SubmitJob ("jobName")`
+
+// kindOf finds what a document is from its $schema, else from its members. It
+// returns "" for one that fits nothing.
+func kindOf(root *jsontree.Node) Kind {
+	if kind := kindOfSchema(root.Get("$schema").Str()); kind != "" {
+		return kind
+	}
+	for _, mark := range marks {
+		if root.Get(mark.member) == nil {
+			continue
+		}
+		if mark.kind == KindWorkflow && isJobList(root) {
+			return KindJobList
+		}
+		return mark.kind
+	}
+	best, most := Kind(""), 0
+	for _, k := range kinds {
+		if k.kind != KindJob && !k.kind.native() {
+			continue
+		}
+		if n := k.kind.likeness(root); n > most {
+			best, most = k.kind, n
+		}
+	}
+	return best
+}
+
+// likeness counts the members that a document of the kind has: one point for
+// the name in any case (the schema then says which case is meant), two if the
+// type fits.
+func (k Kind) likeness(root *jsontree.Node) int {
+	members := membersOf[k]()
+	points := 0
+	for m := range root.Children() {
+		known := members[m.Name]
+		if known == nil {
+			known = members[strings.ToLower(m.Name)]
+		}
+		if known == nil || strings.HasPrefix(m.Name, "$") {
+			continue
+		}
+		points++
+		if known.fitsSome(m) {
+			points++
+		}
+	}
+	return points
+}
+
+// membersOf holds the members that a document of each kind has at its top, by
+// their names and by those in small letters.
+var membersOf = membersEach()
+
+func membersEach() map[Kind]func() map[string]*shape {
+	out := map[Kind]func() map[string]*shape{}
+	for kind, top := range shapes {
+		out[kind] = sync.OnceValue(func() map[string]*shape {
+			members := map[string]*shape{}
+			top().each(func(s *shape) {
+				for name, m := range s.members {
+					members[name], members[strings.ToLower(name)] = m.shape, m.shape
+				}
+			})
+			return members
+		})
+	}
+	return out
+}
+
+// kindOfSchema knows our schemas by file name. The native one holds several
+// kinds, told apart by its fragment or else by the members.
+func kindOfSchema(location string) Kind {
+	location, fragment, _ := strings.Cut(location, "#")
+	switch path.Base(location) {
+	case "job.schema.json":
+		return KindJob
+	case "workflow.schema.json":
+		return KindWorkflow
+	case "platform.schema.json":
+		return KindPlatform
+	case "joblist.schema.json":
+		return KindJobList
+	case "native.schema.json":
+		if kind := Kind(path.Base(fragment)); kind.native() {
+			return kind
+		}
+	}
+	return ""
+}
+
+func notADocument(root *jsontree.Node) diag.Diagnostic {
+	d := diag.Diagnostic{
+		Rule: RuleDocumentKind, Source: root.Source, Span: brace(root),
+		Message: "cannot tell what this document is", Hint: expected,
+	}
+	if !root.Is(jsontree.Object) {
+		d.Message = fmt.Sprintf("a document must be an object, not %s", root.Kind)
+		d.Span = root.Span
+	}
+	return d
+}
+
+func quoted(list []string) string { return and(quoteAll(list)) }
+
+func quoteAll(list []string) []string {
+	out := make([]string, len(list))
+	for i, s := range list {
+		out[i] = strconv.Quote(s)
+	}
+	return out
+}

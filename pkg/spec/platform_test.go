@@ -1,0 +1,120 @@
+package spec
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+const platformText = `{
+  "$schema": "schemas/platform.schema.json",
+  "defaultTarget": "prod",
+  "targets": {
+    "$comment": "the order is kept",
+    "prod": { "region": "us-east-1", "profile": "batch-prod" },
+    "local": { "vcpus": 1.5, "memory": "8 GiB", "gpus": 1 },
+    "dev": { "endpoint": "http://127.0.0.1:5000", "$comment": "moto" }
+  },
+  "queues": {
+    "gpu": { "jobQueue": "gpu-job-queue", "computeEnvironments": [ { "type": "EC2", "instanceTypes": ["g5.8xlarge", "g5.12xlarge"], "maxvCpus": 256 } ] },
+    "cpu": { "jobQueue": "arn:aws:batch:us-east-1:123456789012:job-queue/cpu-job-queue", "computeEnvironments": [ { "computeEnvironment": "spot", "type": "SPOT", "instanceTypes": ["c5"] }, { "type": "FARGATE" } ] },
+    "bare": { "jobQueue": "gpu" }
+  },
+  "defaults": { "tags": { "Department": "Research" } },
+  "policy": { "requiredTags": ["Team", "CostCenter"], "allowedImages": ["*.dkr.ecr.us-east-1.amazonaws.com/*"],
+              "denyLatestTag": true, "maxAttempts": 5, "maxTimeout": "24h" }
+}`
+
+func TestPlatform(t *testing.T) {
+	f := load(t, platformText, Options{})
+	got := f.Platform
+	want := &Platform{
+		DefaultTarget: "prod",
+		Targets: []Target{
+			{Name: "prod", Region: "us-east-1", Profile: "batch-prod"},
+			{Name: "local", VCPUs: 1.5, MemoryMiB: 8192, GPUs: 1},
+			{Name: "dev", Endpoint: "http://127.0.0.1:5000"},
+		},
+		Queues: []Queue{
+			{Alias: "gpu", Name: "gpu-job-queue", Environments: []Environment{
+				{Type: "EC2", InstanceTypes: []string{"g5.8xlarge", "g5.12xlarge"}, MaxvCpus: 256}}},
+			{Alias: "cpu", Name: "arn:aws:batch:us-east-1:123456789012:job-queue/cpu-job-queue", Environments: []Environment{
+				{Name: "spot", Type: "SPOT", InstanceTypes: []string{"c5"}}, {Type: "FARGATE"}}},
+			{Alias: "bare", Name: "gpu"},
+		},
+		Policy: Policy{RequiredTags: []string{"Team", "CostCenter"}, AllowedImages: []string{"*.dkr.ecr.us-east-1.amazonaws.com/*"},
+			DenyLatestTag: true, MaxAttempts: 5, MaxTimeout: 86400},
+	}
+	nodes := cmp.Options{
+		cmpopts.IgnoreFields(Platform{}, "Root", "Defaults"), cmpopts.IgnoreFields(Target{}, "Node"),
+		cmpopts.IgnoreFields(Queue{}, "Node"), cmpopts.IgnoreFields(Environment{}, "Node"), cmpopts.IgnoreFields(Policy{}, "Node"),
+	}
+	if d := cmp.Diff(want, got, nodes); d != "" {
+		t.Errorf("-want +got:\n%s", d)
+	}
+	if len(f.Jobs) > 0 || got.Defaults.At("tags", "Department").Str() != "Research" {
+		t.Errorf("jobs %v, defaults %s", f.Jobs, got.Defaults.AppendJSON(nil))
+	}
+	if said(got.Queues[0].Environments[0].Node.Get("type")) != `"EC2"` {
+		t.Error("an environment's node does not point at its text")
+	}
+}
+
+func TestTarget(t *testing.T) {
+	p := load(t, platformText, Options{}).Platform
+	if target, ok := p.Target("dev"); !ok || target.Endpoint == "" {
+		t.Errorf("dev: %v, %v", target, ok)
+	}
+	if target, ok := p.Target("Dev"); ok {
+		t.Errorf("Dev: %v", target)
+	}
+}
+
+func TestQueue(t *testing.T) {
+	p := load(t, platformText, Options{}).Platform
+	for word, alias := range map[string]string{
+		"gpu":           "gpu", // an alias goes before a name
+		"gpu-job-queue": "gpu",
+		"cpu-job-queue": "cpu",
+		"arn:aws:batch:us-east-1:123456789012:job-queue/gpu-job-queue": "gpu",
+		"arn:aws:batch:us-east-1:123456789012:job-queue/cpu-job-queue": "cpu",
+		"arn:aws:batch::123456789012:job-queue/cpu-job-queue":          "cpu",
+		"arn:aws:batch:eu-west-1:123456789012:job-queue/cpu-job-queue": "",
+		"arn:aws:batch:us-east-1:210987654321:job-queue/cpu-job-queue": "",
+		"arn:aws:batch:us-east-1:123456789012:job-queue/":              "",
+		"GPU": "",
+		"":    "",
+	} {
+		q, ok := p.Queue(word)
+		if q.Alias != alias || ok != (alias != "") {
+			t.Errorf("%s: %q, want %q", word, q.Alias, alias)
+		}
+	}
+}
+
+func TestFindPlatform(t *testing.T) {
+	top := t.TempDir()
+	deep := filepath.Join(top, "jobs", "train")
+	if err := os.MkdirAll(filepath.Join(deep, PlatformFile), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if path, ok := FindPlatform(deep); ok {
+		t.Errorf("found %s", path)
+	}
+	want := filepath.Join(top, PlatformFile)
+	if err := os.WriteFile(want, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{deep, filepath.Dir(deep), top} {
+		if path, ok := FindPlatform(dir); !ok || path != want {
+			t.Errorf("from %s: %q", dir, path)
+		}
+	}
+	t.Chdir(deep)
+	if path, ok := FindPlatform("."); !ok || path != want {
+		t.Errorf("from .: %q", path)
+	}
+}

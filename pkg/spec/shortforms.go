@@ -1,0 +1,186 @@
+package spec
+
+import (
+	"strconv"
+
+	"github.com/batchctl/batchctl/pkg/jsontree"
+)
+
+// resourceRequirements lowers resources. Every entry stands where the member
+// stands that it comes from.
+func (l *lowering) resourceRequirements() *jsontree.Node {
+	resources := l.job.Get("resources")
+	list := jsontree.NewArray(resources)
+	for m := range resources.Children() {
+		typ, value := l.requirement(m)
+		if value == "" {
+			continue
+		}
+		entry := jsontree.NewObject(m)
+		entry.Set("type", jsontree.NewString(typ, at(m, m.Key)))
+		entry.Set("value", jsontree.NewString(value, m))
+		list.Append(entry)
+	}
+	if list.Len() == 0 {
+		return nil
+	}
+	return list
+}
+
+// requirement returns the type and value that AWS has for a member of
+// resources; no value for one that asks for nothing or cannot be read.
+func (l *lowering) requirement(m *jsontree.Node) (typ, value string) {
+	switch m.Name {
+	case "vcpus":
+		return "VCPU", l.count(m)
+	case "memory":
+		if mib := l.size(m); mib >= 0 {
+			return "MEMORY", strconv.FormatInt(mib, 10)
+		}
+	case "gpus":
+		// AWS refuses a GPU requirement of 0, which people write to mean none.
+		if n := l.count(m); n != "0" {
+			return "GPU", n
+		}
+	}
+	return "", ""
+}
+
+// size reads a size in MiB. It reports one that cannot be read, and returns -1.
+func (l *lowering) size(m *jsontree.Node) int64 {
+	mib, err := mebibytes(m)
+	if err != nil {
+		l.report(RuleResourceUnit, m, m.Span, hintOf(err), "%s: %v", m.Name, err)
+		return -1
+	}
+	return mib
+}
+
+// count reads a number of vCPUs or GPUs; "" for one that cannot be read.
+func (l *lowering) count(m *jsontree.Node) string {
+	n, err := count(m)
+	if err != nil {
+		l.report(RuleResourceUnit, m, m.Span, hintOf(err), "%s: %v", m.Name, err)
+	}
+	return n
+}
+
+// duration reads a duration in seconds; -1 for one that cannot be read.
+func (l *lowering) duration(m *jsontree.Node) int64 {
+	n, err := seconds(m)
+	if err != nil {
+		l.report(RuleDuration, m, m.Span, hintOf(err), "%s: %v", m.Name, err)
+		return -1
+	}
+	return n
+}
+
+// sharedMemory puts resources.sharedMemory where AWS has it.
+func (l *lowering) sharedMemory(container *jsontree.Node) {
+	m := l.job.Get("resources").Get("sharedMemory")
+	if m == nil {
+		return
+	}
+	mib := l.size(m)
+	if mib < 0 {
+		return
+	}
+	linux := container.Get("linuxParameters")
+	if linux == nil {
+		linux = jsontree.NewObject(m)
+		container.Set("linuxParameters", linux)
+	}
+	if other := linux.Get("sharedMemorySize"); other != nil {
+		if l.wrote(other) == l.wrote(m) {
+			l.report(RuleMemberConflict, other, other.Key, "remove it: resources.sharedMemory says the same, with a unit",
+				"sharedMemorySize is given twice")
+		} else if l.wrote(other) {
+			return
+		}
+	}
+	linux.Set("sharedMemorySize", jsontree.NewInt(mib, m))
+}
+
+// wrote reports whether a value stands in the job itself, not in defaults.
+func (l *lowering) wrote(n *jsontree.Node) bool {
+	return n.Source == l.job.Source && l.job.Span.Start <= n.Span.Start && n.Span.End <= l.job.Span.End
+}
+
+// pairs lowers a map of strings to the list of names and values that AWS
+// takes; a list is kept as it is.
+func pairs(m *jsontree.Node, value string) *jsontree.Node {
+	if !m.Is(jsontree.Object) {
+		return m.Clone()
+	}
+	list := jsontree.NewArray(m)
+	nodes := make([]jsontree.Node, 0, 3*m.Len()) // a job may have many, and an allocation each would be felt
+	add := func(to *jsontree.Node, n jsontree.Node) *jsontree.Node {
+		nodes = append(nodes, n)
+		to.Append(&nodes[len(nodes)-1])
+		return &nodes[len(nodes)-1]
+	}
+	for v := range m.Children() {
+		entry := add(list, jsontree.Node{Kind: jsontree.Object, Source: v.Source, Span: v.Span, Key: v.Key})
+		add(entry, jsontree.Node{Kind: jsontree.String, Source: v.Source, Span: v.Key, Key: v.Key, Name: "name", Text: v.Name})
+		add(entry, jsontree.Node{Kind: v.Kind, Source: v.Source, Span: v.Span, Key: v.Key, Name: value, Text: v.Text})
+	}
+	return list
+}
+
+func (l *lowering) retryStrategy() *jsontree.Node {
+	m := l.job.Get("retryStrategy")
+	if !m.Is(jsontree.Number) {
+		return m.Clone()
+	}
+	out := jsontree.NewObject(m)
+	out.Set("attempts", m.Clone())
+	return out
+}
+
+func (l *lowering) timeout() *jsontree.Node {
+	m := l.job.Get("timeout")
+	if !m.Is(jsontree.String) {
+		return m.Clone()
+	}
+	n := l.duration(m)
+	if n < 0 {
+		return nil
+	}
+	out := jsontree.NewObject(m)
+	out.Set("attemptDurationSeconds", jsontree.NewInt(n, m))
+	return out
+}
+
+// jobIDs returns the dependencies that SubmitJob takes: those on submitted
+// jobs, and a SEQUENTIAL one of an array job on itself, which names no job.
+func (l *lowering) jobIDs() *jsontree.Node {
+	depends := l.job.Get("dependsOn")
+	list := jsontree.NewArray(depends)
+	for d := range depends.Children() {
+		if d.Is(jsontree.Object) && d.Get("job") == nil {
+			list.Append(d.Clone())
+		}
+	}
+	if list.Len() == 0 {
+		return nil
+	}
+	return list
+}
+
+// dependsOn returns the dependencies by name.
+func (l *lowering) dependsOn() []Dependency {
+	var out []Dependency
+	for d := range l.job.Get("dependsOn").Children() {
+		switch job := d.Get("job"); {
+		case d.Is(jsontree.String):
+			out = append(out, Dependency{Job: d.Text, Node: d})
+		case job != nil:
+			out = append(out, Dependency{Job: job.Str(), Type: d.Get("type").Str(), Node: d})
+			if id := d.Get("jobId"); id != nil {
+				l.report(RuleMemberConflict, id, id.Key, "keep one of them",
+					"job and jobId exclude each other")
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,275 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// Unmarshal decodes AWS JSON into v, a pointer to an SDK shape. Member names
+// match exactly; an unknown member, a member given twice, a wrong type, a number
+// out of range, text that is not Unicode and anything after the document are an
+// *Error with the member's path. JSON null is an absent member. Nesting needs no
+// limit of its own: no shape is recursive, so deeper text has a wrong type.
+func Unmarshal(data []byte, v any) error {
+	p := reflect.ValueOf(v)
+	if p.Kind() != reflect.Pointer || p.IsNil() {
+		return fmt.Errorf("decode into %T: need a pointer to a shape", v)
+	}
+	if err := checkText(data); err != nil {
+		return err
+	}
+	d := &decoder{tokens: json.NewDecoder(bytes.NewReader(data)), shapes: shapes{}}
+	d.tokens.UseNumber()
+	token, err := d.next()
+	if err != nil {
+		return err
+	}
+	if err := d.value(p.Elem(), "", token); err != nil {
+		return err
+	}
+	if _, err := d.tokens.Token(); !errors.Is(err, io.EOF) {
+		return &Error{Message: fmt.Sprintf("text after the JSON document, at byte %d", d.tokens.InputOffset())}
+	}
+	return nil
+}
+
+// checkText refuses what encoding/json would silently turn into U+FFFD.
+func checkText(data []byte) error {
+	if !utf8.Valid(data) {
+		return &Error{Message: "the document is not valid UTF-8"}
+	}
+	for i := 0; i < len(data); i++ {
+		if data[i] != '\\' {
+			continue
+		}
+		unit, ok := escapedUnit(data[i:])
+		switch {
+		case !ok || !utf16.IsSurrogate(unit):
+			i++
+		case utf16.DecodeRune(unit, nextUnit(data[i+6:])) == utf8.RuneError:
+			return &Error{Message: fmt.Sprintf("half of a surrogate pair, at byte %d", i)}
+		default:
+			i += 11
+		}
+	}
+	return nil
+}
+
+func nextUnit(data []byte) rune {
+	unit, _ := escapedUnit(data)
+	return unit
+}
+
+// escapedUnit returns the UTF-16 unit of a \uXXXX escape at the start of data.
+func escapedUnit(data []byte) (rune, bool) {
+	if len(data) < 6 || data[0] != '\\' || data[1] != 'u' {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(string(data[2:6]), 16, 16)
+	return rune(n), err == nil
+}
+
+type decoder struct {
+	tokens *json.Decoder
+	shapes shapes
+}
+
+func (d *decoder) next() (json.Token, error) {
+	token, err := d.tokens.Token()
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, &Error{Message: "the JSON document is not complete"}
+	}
+	if err != nil {
+		return nil, &Error{Message: fmt.Sprintf("not JSON, at byte %d: %v", d.tokens.InputOffset(), err)}
+	}
+	return token, nil
+}
+
+// value stores the value that begins with token.
+func (d *decoder) value(v reflect.Value, path string, token json.Token) error {
+	switch v.Kind() {
+	case reflect.Pointer:
+		p := reflect.New(v.Type().Elem())
+		v.Set(p)
+		return d.value(p.Elem(), path, token)
+	case reflect.Struct:
+		return d.object(v, path, token)
+	case reflect.Map:
+		return d.entries(v, path, token)
+	case reflect.Slice:
+		return d.list(v, path, token)
+	case reflect.String:
+		s, ok := token.(string)
+		if !ok {
+			return wrongType(path, "a string", token)
+		}
+		v.SetString(s)
+	case reflect.Bool:
+		b, ok := token.(bool)
+		if !ok {
+			return wrongType(path, "true or false", token)
+		}
+		v.SetBool(b)
+	case reflect.Int32, reflect.Int64, reflect.Float32, reflect.Float64:
+		return number(v, path, token)
+	default:
+		return fmt.Errorf("decode %s: %s has no AWS JSON here", path, v.Type())
+	}
+	return nil
+}
+
+func (d *decoder) object(v reflect.Value, path string, token json.Token) error {
+	members := d.shapes.members(v.Type())
+	seen := make([]bool, v.NumField())
+	return d.members(path, token, func(name string) (reflect.Value, error) {
+		for _, m := range members {
+			if m.name == name {
+				if seen[m.index] {
+					return reflect.Value{}, twice(path, name)
+				}
+				seen[m.index] = true
+				return v.Field(m.index), nil
+			}
+		}
+		return reflect.Value{}, unknown(path, name, members)
+	}, nil)
+}
+
+func (d *decoder) entries(v reflect.Value, path string, token json.Token) error {
+	m := reflect.MakeMap(v.Type())
+	v.Set(m)
+	seen := map[string]bool{}
+	return d.members(path, token, func(name string) (reflect.Value, error) {
+		if seen[name] {
+			return reflect.Value{}, twice(path, name)
+		}
+		seen[name] = true
+		return reflect.New(v.Type().Elem()).Elem(), nil
+	}, func(name string, value reflect.Value) {
+		m.SetMapIndex(reflect.ValueOf(name).Convert(v.Type().Key()), value)
+	})
+}
+
+// members reads an object: place says where the value of a name goes, and done
+// is told of each value that was not null.
+func (d *decoder) members(path string, token json.Token, place func(string) (reflect.Value, error), done func(string, reflect.Value)) error {
+	if token != json.Delim('{') {
+		return wrongType(path, "an object", token)
+	}
+	for {
+		key, err := d.next()
+		if err != nil {
+			return err
+		}
+		if key == json.Delim('}') {
+			return nil
+		}
+		name := key.(string) // encoding/json lets nothing else through
+		v, err := place(name)
+		if err != nil {
+			return err
+		}
+		value, err := d.next()
+		if err != nil {
+			return err
+		}
+		if value == nil {
+			continue
+		}
+		if err := d.value(v, join(path, name), value); err != nil {
+			return err
+		}
+		if done != nil {
+			done(name, v)
+		}
+	}
+}
+
+func (d *decoder) list(v reflect.Value, path string, token json.Token) error {
+	if token != json.Delim('[') {
+		return wrongType(path, "an array", token)
+	}
+	s := reflect.MakeSlice(v.Type(), 0, 0)
+	for i := 0; ; i++ {
+		token, err := d.next()
+		if err != nil {
+			return err
+		}
+		if token == json.Delim(']') {
+			v.Set(s)
+			return nil
+		}
+		item := reflect.New(v.Type().Elem()).Elem()
+		if err := d.value(item, fmt.Sprintf("%s[%d]", path, i), token); err != nil {
+			return err
+		}
+		s = reflect.Append(s, item)
+	}
+}
+
+func number(v reflect.Value, path string, token json.Token) error {
+	n, ok := token.(json.Number)
+	if !ok {
+		return wrongType(path, "a number", token)
+	}
+	if v.CanFloat() {
+		f, err := strconv.ParseFloat(n.String(), v.Type().Bits())
+		if err != nil {
+			return &Error{path, fmt.Sprintf("%s is out of range", n)}
+		}
+		v.SetFloat(f)
+		return nil
+	}
+	i, err := strconv.ParseInt(n.String(), 10, v.Type().Bits())
+	if errors.Is(err, strconv.ErrRange) {
+		return &Error{path, fmt.Sprintf("%s is out of range: it has to fit %d bits", n, v.Type().Bits())}
+	}
+	if err != nil {
+		return &Error{path, fmt.Sprintf("%s is not an integer: write it without fraction and exponent", n)}
+	}
+	v.SetInt(i)
+	return nil
+}
+
+func join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
+
+func twice(path, name string) error {
+	return &Error{join(path, name), "the member is given twice"}
+}
+
+func unknown(path, name string, members []member) error {
+	for _, m := range members {
+		if strings.EqualFold(m.name, name) {
+			return &Error{join(path, name), fmt.Sprintf("unknown member, did you mean %q?", m.name)}
+		}
+	}
+	return &Error{join(path, name), "unknown member"}
+}
+
+func wrongType(path, want string, token json.Token) error {
+	got := "null"
+	switch t := token.(type) {
+	case json.Delim:
+		got = map[json.Delim]string{'{': "an object", '[': "an array"}[t]
+	case string:
+		got = "a string"
+	case json.Number:
+		got = "the number " + t.String()
+	case bool:
+		got = strconv.FormatBool(t)
+	}
+	return &Error{path, fmt.Sprintf("must be %s, not %s", want, got)}
+}

@@ -1,0 +1,172 @@
+package wire
+
+import (
+	"encoding/json"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestUnmarshalRefuses(t *testing.T) {
+	deep := strings.Repeat("[", 1_000_000)
+	for _, c := range []struct{ in, path, message string }{
+		{`{"JOBNAME":"a"}`, "JOBNAME", `unknown member, did you mean "jobName"?`},
+		{`{"jobNames":"a"}`, "jobNames", "unknown member"},
+		{`{"resultMetadata":{}}`, "resultMetadata", "unknown member"},
+		{`{"jobName":"a","jobName":"b"}`, "jobName", "the member is given twice"},
+		{`{"jobName":null,"jobName":"b"}`, "jobName", "the member is given twice"},
+		{`{"tags":{"a":"1","a":"2"}}`, "tags.a", "the member is given twice"},
+		{`{"jobName":1}`, "jobName", "must be a string, not the number 1"},
+		{`{"jobName":["a"]}`, "jobName", "must be a string, not an array"},
+		{`{"propagateTags":"true"}`, "propagateTags", "must be true or false, not a string"},
+		{`{"arrayProperties":[]}`, "arrayProperties", "must be an object, not an array"},
+		{`{"arrayProperties":{"size":"2"}}`, "arrayProperties.size", "must be a number, not a string"},
+		{`{"arrayProperties":{"size":2.0}}`, "arrayProperties.size", "2.0 is not an integer: write it without fraction and exponent"},
+		{`{"arrayProperties":{"size":1e3}}`, "arrayProperties.size", "1e3 is not an integer: write it without fraction and exponent"},
+		{`{"arrayProperties":{"size":2147483648}}`, "arrayProperties.size", "2147483648 is out of range: it has to fit 32 bits"},
+		{`{"dependsOn":{}}`, "dependsOn", "must be an array, not an object"},
+		{`{"dependsOn":[{},null]}`, "dependsOn[1]", "must be an object, not null"},
+		{`{"dependsOn":[{},{"jobID":"x"}]}`, "dependsOn[1].jobID", `unknown member, did you mean "jobId"?`},
+		{`{"containerOverrides":{"command":[true]}}`, "containerOverrides.command[0]", "must be a string, not true"},
+		{`null`, "", "must be an object, not null"},
+		{`[]`, "", "must be an object, not an array"},
+		{``, "", "the JSON document is not complete"},
+		{`{"jobName":"a"`, "", "the JSON document is not complete"},
+		{`{"jobName":"a",}`, "", "not JSON, at byte 15: invalid character '}'"},
+		{`{"jobName":"a"} {}`, "", "text after the JSON document, at byte 17"},
+		{`{"jobName":"a"}x`, "", "text after the JSON document, at byte 15"},
+		{"\ufeff{}", "", "not JSON, at byte 0: invalid character"},
+		{"{\"jobName\":\"\xff\"}", "", "the document is not valid UTF-8"},
+		{`{"jobName":"\ud83d"}`, "", "half of a surrogate pair, at byte 12"},
+		{`{"jobName":"\ud83d\u0041"}`, "", "half of a surrogate pair, at byte 12"},
+		{`{"jobName":"\ude00"}`, "", "half of a surrogate pair, at byte 12"},
+		{`{"jobName":` + deep, "jobName", "must be a string, not an array"},
+		{deep, "", "must be an object, not an array"},
+	} {
+		var in batch.SubmitJobInput
+		err := Unmarshal([]byte(c.in), &in)
+		e, ok := errors.AsType[*Error](err)
+		if !ok || e.Path != c.path || !strings.HasPrefix(e.Message, c.message) {
+			t.Errorf("%.60s: got %v, want %s: %s", c.in, err, c.path, c.message)
+		}
+	}
+}
+
+func TestUnmarshalAccepts(t *testing.T) {
+	got := batch.SubmitJobInput{}
+	text := ` {"jobName": "a \\ud83d \ud83d\ude00 \u0041", "tags": {"A": "1", "a": "2", "null": null}, "timeout": null,
+		"dependsOn": [], "arrayProperties": {"size": -0}, "containerOverrides": {"command": ["\\\\u"], "environment": []}} `
+	if err := Unmarshal([]byte(text), &got); err != nil {
+		t.Fatal(err)
+	}
+	want := batch.SubmitJobInput{
+		JobName:         aws.String(`a \ud83d ` + "\U0001F600 A"),
+		Tags:            map[string]string{"A": "1", "a": "2"},
+		DependsOn:       []types.JobDependency{},
+		ArrayProperties: &types.ArrayProperties{Size: aws.Int32(0)},
+		ContainerOverrides: &types.ContainerOverrides{
+			Command: []string{`\\u`}, Environment: []types.KeyValuePair{}},
+	}
+	if diff := cmp.Diff(want, got, ignoreMetadata); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestUnmarshalNeedsAPointer(t *testing.T) {
+	for _, v := range []any{nil, batch.SubmitJobInput{}, (*batch.SubmitJobInput)(nil)} {
+		if err := Unmarshal([]byte("{}"), v); err == nil {
+			t.Errorf("Unmarshal into %T: no error", v)
+		}
+	}
+}
+
+func TestMarshal(t *testing.T) {
+	for _, c := range []struct {
+		in   any
+		want string
+	}{
+		{batch.SubmitJobInput{}, `{}`},
+		{&batch.SubmitJobInput{JobName: aws.String(""), DependsOn: []types.JobDependency{}, Tags: map[string]string{}},
+			`{"dependsOn":[],"jobName":"","tags":{}}`},
+		{batch.SubmitJobInput{Tags: map[string]string{"b": "<&>", "a": "\xff", "B": "\n"}},
+			`{"tags":{"B":"\n","a":"` + "\ufffd" + `","b":"<&>"}}`},
+		{types.JobDetail{Status: types.JobStatusRunnable, CreatedAt: aws.Int64(1 << 60), IsCancelled: aws.Bool(false)},
+			`{"status":"RUNNABLE","createdAt":1152921504606846976,"isCancelled":false}`},
+		{types.ShareAttributes{ShareIdentifier: aws.String("x"), WeightFactor: aws.Float32(0.1)},
+			`{"shareIdentifier":"x","weightFactor":0.1}`},
+		{struct{ M map[string][]string }{map[string][]string{"nil": nil, "empty": {}, "x": {"y"}}}, `{"m":{"empty":[],"x":["y"]}}`},
+		{[]string{"a"}, `["a"]`},
+	} {
+		got, err := Marshal(c.in)
+		if err != nil || !sameJSON(string(got), c.want) {
+			t.Errorf("Marshal(%T) = %s, %v, want %s", c.in, got, err, c.want)
+		}
+	}
+}
+
+// sameJSON ignores the order of members, which is the SDK's to change.
+func sameJSON(a, b string) bool {
+	var x, y any
+	return json.Unmarshal([]byte(a), &x) == nil && json.Unmarshal([]byte(b), &y) == nil && reflect.DeepEqual(x, y)
+}
+
+func TestMarshalRefuses(t *testing.T) {
+	nan := float32(0)
+	nan /= nan
+	for _, v := range []any{nil, (*batch.SubmitJobInput)(nil), make(chan int), struct{ B []uint8 }{[]uint8{1}},
+		types.ShareAttributes{WeightFactor: &nan}} {
+		if got, err := Marshal(v); err == nil {
+			t.Errorf("Marshal(%T) = %s, want an error", v, got)
+		}
+	}
+}
+
+func TestMarshalIsDeterministic(t *testing.T) {
+	in := batch.SubmitJobInput{Parameters: map[string]string{}}
+	for _, k := range strings.Split("q w e r t y u i o p a s d f g", " ") {
+		in.Parameters[k] = k
+	}
+	first, _ := Marshal(in)
+	for range 20 {
+		if again, _ := Marshal(in); string(again) != string(first) {
+			t.Fatalf("%s\n%s", first, again)
+		}
+	}
+	if want := `{"parameters":{"a":"a","d":"d","e":"e"`; !strings.HasPrefix(string(first), want) {
+		t.Errorf("keys are not sorted: %s", first)
+	}
+}
+
+// FuzzUnmarshal: no input panics, and what is accepted means the same after a
+// trip through Marshal.
+func FuzzUnmarshal(f *testing.F) {
+	for _, s := range []string{`{}`, `{"jobName":"a","tags":{"a":null,"b":"\ud83d\ude00"}}`, `{"arrayProperties":{"size":2147483648}}`,
+		`{"containerProperties":{"image":"a","resourceRequirements":[{"type":"GPU","value":"1"}]},"type":"container"}`,
+		`{"schedulingPriority":-1,"retryStrategy":{"evaluateOnExit":[{}]}}`, `[[[`, `{"JobName":1e999}`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for _, v := range []any{new(batch.SubmitJobInput), new(batch.RegisterJobDefinitionInput), new(batch.CreateSchedulingPolicyInput)} {
+			if Unmarshal(data, v) != nil {
+				continue
+			}
+			text, err := Marshal(v)
+			if err != nil {
+				t.Fatalf("accepted, but not marshalled: %v", err)
+			}
+			again := reflect.New(reflect.TypeOf(v).Elem()).Interface()
+			if err := Unmarshal(text, again); err != nil {
+				t.Fatalf("%s: %v", text, err)
+			}
+			if !reflect.DeepEqual(v, again) {
+				t.Fatalf("%s became %s", data, text)
+			}
+		}
+	})
+}

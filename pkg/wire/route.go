@@ -1,0 +1,71 @@
+package wire
+
+import "strings"
+
+// operations are those of Batch whose route is POST /v1/<name in lower case>.
+var operations = [...]string{
+	"CancelJob", "CreateComputeEnvironment", "CreateConsumableResource", "CreateJobQueue", "CreateQuotaShare",
+	"CreateSchedulingPolicy", "CreateServiceEnvironment", "DeleteComputeEnvironment", "DeleteConsumableResource",
+	"DeleteJobQueue", "DeleteQuotaShare", "DeleteSchedulingPolicy", "DeleteServiceEnvironment",
+	"DeregisterJobDefinition", "DescribeComputeEnvironments", "DescribeConsumableResource", "DescribeJobDefinitions",
+	"DescribeJobQueues", "DescribeJobs", "DescribeQuotaShare", "DescribeSchedulingPolicies",
+	"DescribeServiceEnvironments", "DescribeServiceJob", "GetJobQueueSnapshot", "ListConsumableResources", "ListJobs",
+	"ListJobsByConsumableResource", "ListQuotaShares", "ListSchedulingPolicies", "ListServiceJobs",
+	"RegisterJobDefinition", "SubmitJob", "SubmitServiceJob", "TerminateJob", "TerminateServiceJob",
+	"UpdateComputeEnvironment", "UpdateConsumableResource", "UpdateJobQueue", "UpdateQuotaShare",
+	"UpdateSchedulingPolicy", "UpdateServiceEnvironment", "UpdateServiceJob",
+}
+
+// tagOperations share one path; the method tells them apart.
+var tagOperations = [...]struct{ method, name string }{
+	{"GET", "ListTagsForResource"}, {"POST", "TagResource"}, {"DELETE", "UntagResource"},
+}
+
+const (
+	pathPrefix = "/v1/"
+	tagPrefix  = "/v1/tags/"
+	logsPrefix = "Logs_20140328."
+)
+
+// Operation returns the Batch operation that a method and a decoded URL path
+// belong to.
+func Operation(method, path string) (name string, ok bool) {
+	if len(path) > len(tagPrefix) && strings.HasPrefix(path, tagPrefix) {
+		for _, t := range tagOperations {
+			if t.method == method {
+				return t.name, true
+			}
+		}
+	}
+	if method != "POST" {
+		return "", false
+	}
+	for _, name := range operations {
+		if path == pathPrefix+strings.ToLower(name) {
+			return name, true
+		}
+	}
+	return "", false
+}
+
+// Path returns the method and the path of a Batch operation; the path may hold
+// the label {resourceArn}. Both are empty for an unknown operation.
+func Path(operation string) (method, path string) {
+	for _, t := range tagOperations {
+		if t.name == operation {
+			return t.method, tagPrefix + "{resourceArn}"
+		}
+	}
+	for _, name := range operations {
+		if name == operation {
+			return "POST", pathPrefix + strings.ToLower(name)
+		}
+	}
+	return "", ""
+}
+
+// LogsOperation returns the CloudWatch Logs operation named by the header
+// X-Amz-Target of a POST to /.
+func LogsOperation(target string) (name string, ok bool) {
+	return strings.CutPrefix(target, logsPrefix)
+}

@@ -1,0 +1,129 @@
+package wire
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"reflect"
+	"strconv"
+	"strings"
+)
+
+// Fault is an error answer of a service, in a form that the SDKs, boto3 and the
+// aws CLI decode to its type and message.
+type Fault struct {
+	// Type is the error's shape name: ClientException or ServerException in
+	// Batch, ResourceNotFoundException, InvalidParameterException and others in
+	// CloudWatch Logs.
+	Type string
+	// Status is the HTTP status; 0 stands for 400.
+	Status  int
+	Message string
+}
+
+func (f *Fault) Error() string { return f.Type + ": " + f.Message }
+
+// ClientException returns Batch's answer to a request that it refuses.
+func ClientException(format string, args ...any) *Fault {
+	return &Fault{Type: "ClientException", Status: http.StatusBadRequest, Message: fmt.Sprintf(format, args...)}
+}
+
+// ServerException returns Batch's answer when it could not do its own part. The
+// SDKs retry it.
+func ServerException(format string, args ...any) *Fault {
+	return &Fault{Type: "ServerException", Status: http.StatusInternalServerError, Message: fmt.Sprintf(format, args...)}
+}
+
+// WriteFault answers with f. The header serves restJson1 (Batch), the __type
+// member AWS JSON 1.1 (CloudWatch Logs); each protocol ignores the other's.
+func WriteFault(w http.ResponseWriter, f *Fault) error {
+	body, err := json.Marshal(map[string]string{"__type": f.Type, "message": f.Message})
+	if err != nil {
+		return err
+	}
+	w.Header().Set("X-Amzn-ErrorType", f.Type)
+	return write(w, cmp.Or(f.Status, http.StatusBadRequest), body)
+}
+
+// WriteError answers with the Fault or the *Error in err's chain, the latter as
+// ClientException; any other error is the server's own: ServerException.
+func WriteError(w http.ResponseWriter, err error) error {
+	if f, ok := errors.AsType[*Fault](err); ok {
+		return WriteFault(w, f)
+	}
+	if e, ok := errors.AsType[*Error](err); ok {
+		return WriteFault(w, ClientException("%s", e))
+	}
+	return WriteFault(w, ServerException("%s", err))
+}
+
+// WriteOutput answers with out, an operation's output.
+func WriteOutput(w http.ResponseWriter, out any) error {
+	body, err := Marshal(out)
+	if err != nil {
+		return WriteError(w, err)
+	}
+	return write(w, http.StatusOK, body)
+}
+
+func write(w http.ResponseWriter, status int, body []byte) error {
+	if w.Header().Get("Content-Type") == "" {
+		w.Header().Set("Content-Type", "application/json")
+	}
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	_, err := w.Write(body)
+	return err
+}
+
+// ReadInput decodes a request into in, a pointer to the input of its operation.
+// The tag operations carry resourceArn in the path and tagKeys in the query.
+// The caller limits the body (http.MaxBytesReader).
+func ReadInput(r *http.Request, in any) error {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return &Error{Message: "read body: " + err.Error()}
+	}
+	if len(body) > 0 {
+		if err := Unmarshal(body, in); err != nil {
+			return err
+		}
+	}
+	arn, ok := strings.CutPrefix(r.URL.Path, tagPrefix)
+	if !ok {
+		return nil
+	}
+	v := reflect.ValueOf(in).Elem()
+	if f := v.FieldByName("ResourceArn"); f.IsValid() {
+		f.Set(reflect.ValueOf(&arn))
+	}
+	if f := v.FieldByName("TagKeys"); f.IsValid() && r.URL.Query().Has("tagKeys") {
+		f.Set(reflect.ValueOf(r.URL.Query()["tagKeys"]))
+	}
+	return nil
+}
+
+// Handle returns the handler of one operation: it reads the input, calls f and
+// writes the output, or the error as WriteError does.
+func Handle[In, Out any](f func(context.Context, *In) (*Out, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("X-Amz-Target") != "" {
+			w.Header().Set("Content-Type", "application/x-amz-json-1.1")
+		}
+		in := new(In)
+		err := ReadInput(r, in)
+		var out *Out
+		if err == nil {
+			out, err = f(r.Context(), in)
+		}
+		if err != nil {
+			_ = WriteError(w, err) // the caller has gone; nobody is left to tell
+			return
+		}
+		_ = WriteOutput(w, out)
+	}
+}

@@ -1,0 +1,53 @@
+// Package wire translates between the SDK's shapes and AWS JSON: one codec and
+// one table of routes for every operation.
+//
+// In Batch, and in GetLogEvents of CloudWatch Logs, the wire name of a member is
+// the field's name with its first letter lowered, without exception, so the
+// codec needs no names of its own. Times are epoch milliseconds in int64
+// members. Blobs, timestamps, unions and documents do not occur in these
+// services and are not covered; a shape that holds one is an error, not a guess.
+package wire
+
+import (
+	"reflect"
+	"strings"
+)
+
+// Error is a request body that does not fit the shape.
+type Error struct {
+	// Path is the member: `containerProperties.resourceRequirements[0].value`.
+	// It is empty where the document as a whole is wrong.
+	Path    string
+	Message string
+}
+
+func (e *Error) Error() string {
+	if e.Path == "" {
+		return e.Message
+	}
+	return e.Path + ": " + e.Message
+}
+
+type member struct {
+	name  string // on the wire
+	index int    // of the struct field
+}
+
+// shapes remembers the members of each struct type for the length of one call.
+type shapes map[reflect.Type][]member
+
+func (s shapes) members(t reflect.Type) []member {
+	if m, ok := s[t]; ok {
+		return m
+	}
+	var m []member
+	for i := range t.NumField() {
+		f := t.Field(i)
+		// ResultMetadata is the SDK's own: it never travels.
+		if f.IsExported() && f.Name != "ResultMetadata" {
+			m = append(m, member{strings.ToLower(f.Name[:1]) + f.Name[1:], i})
+		}
+	}
+	s[t] = m
+	return m
+}

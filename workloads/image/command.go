@@ -1,0 +1,175 @@
+package image
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/batchctl/batchctl/workloads/measure"
+)
+
+// Doc is the workload in one line.
+const Doc = "filter and resize images: time, MPixel/s, verified output"
+
+const usage = `Usage: batchctl-workloads image [flags]
+
+Run image operations on generated test images, or on PNG and JPEG files, check
+every output, and print the times.
+
+Examples:
+  batchctl-workloads image --sizes 2048,4096 --batch 1,2,4
+  batchctl-workloads image --operations gaussian-blur --sigma 5 --format json
+  batchctl-workloads image --input photos --output thumbs --operations resize-bilinear --width 320
+
+Operations:
+`
+
+const notes = `
+Pixels beyond the border are the nearest ones inside. Each operation reads the
+original image. A file gives one result named after the operation, such as
+cat.sobel.png; with --input each operation runs once unless --repeats is given.
+
+Exit codes: 0 done, 1 failed or wrong result, 2 usage, 3 no such device.
+`
+
+// config is the command line.
+type config struct {
+	sizes, batches []int
+	operations     []string
+	input, output  string
+	runner         runner
+}
+
+func (c *config) flags() *flag.FlagSet {
+	flags := measure.NewFlags("image")
+	*c = config{sizes: []int{2048, 4096}, batches: []int{1, 2, 4}, operations: operationNames()}
+	measure.Ints(flags, &c.sizes, "sizes", "`LIST` square sizes of generated images", 1, 65535)
+	measure.Ints(flags, &c.batches, "batch", "`LIST` generated images per run", 1, 10000)
+	measure.ListOf(flags, &c.operations, "operations", "`LIST` operations", operationNames()...)
+	flags.StringVar(&c.input, "input", "", "`PATH` folder or file to read instead of generating images")
+	flags.StringVar(&c.output, "output", "", "`FOLDER` where the resulting images go; none are written without it")
+	c.runner.params.register(flags)
+	c.runner.options.Register(flags, kernelNames())
+	return flags
+}
+
+func (p *Params) register(flags *flag.FlagSet) {
+	*p = Params{Sigma: 2, Scale: 0.75, Factor: 1.2, Offset: 10}
+	measure.Float(flags, &p.Sigma, "sigma", "`N` standard deviation of gaussian-blur in pixels", 0.1, maxSigma)
+	measure.Float(flags, &p.Scale, "scale", "`N` output size over input size of resize-bilinear", 0.001, 64)
+	measure.Int(flags, &p.Width, "width", "`N` output width of resize-bilinear; 0 follows the height", 0, 65535)
+	measure.Int(flags, &p.Height, "height", "`N` output height of resize-bilinear; 0 follows the width", 0, 65535)
+	measure.Float(flags, &p.Factor, "factor", "`N` multiplies each sample in brightness", 0, 1000)
+	measure.Float(flags, &p.Offset, "offset", "`N` is added to each sample in brightness", -1000, 1000)
+}
+
+func operationNames() []string {
+	var all []string
+	for _, op := range Operations() {
+		all = append(all, op.Name)
+	}
+	return all
+}
+
+func kernelNames() []string {
+	var all []string
+	for _, op := range Operations() {
+		for _, k := range op.kernels {
+			if !slices.Contains(all, k.Name) {
+				all = append(all, k.Name)
+			}
+		}
+	}
+	return all
+}
+
+// complete checks flags against each other once all are known.
+func (c *config) complete(flags *flag.FlagSet) error {
+	if measure.IsSet(flags, "scale") && (c.runner.params.Width > 0 || c.runner.params.Height > 0) {
+		return measure.Usagef("--scale and --width or --height contradict each other; give one of them")
+	}
+	if c.input == "" {
+		return nil
+	}
+	for _, name := range []string{"sizes", "batch"} {
+		if measure.IsSet(flags, name) {
+			return measure.Usagef("--%s is for generated images and --input reads files; leave one of them out", name)
+		}
+	}
+	if !measure.IsSet(flags, "repeats") {
+		c.runner.options.Repeats = 1
+	}
+	if !measure.IsSet(flags, "warmup") {
+		c.runner.options.Warmup = 0
+	}
+	return nil
+}
+
+// Run is the program. Errors are a measure.UsageError, a measure.NoDeviceError,
+// or a failure of the work.
+func Run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	var c config
+	flags := c.flags()
+	err := measure.Parse(flags, args)
+	if errors.Is(err, flag.ErrHelp) {
+		return help(stdout, flags)
+	}
+	if err == nil {
+		err = c.complete(flags)
+	}
+	if err != nil {
+		return err
+	}
+	device, err := measure.Open(c.runner.options.Device, c.runner.options.Threads)
+	if err != nil {
+		return err
+	}
+	work := c.generated
+	if c.input != "" {
+		work = c.files
+	}
+	start := func() (*reporter, error) { return newReporter(&c, device, stdout) }
+	return work(ctx, start, stderr)
+}
+
+// selected returns the operations that were asked for, in that order.
+func (c *config) selected() []Operation {
+	all := Operations()
+	var chosen []Operation
+	for _, name := range c.operations {
+		chosen = append(chosen, all[slices.IndexFunc(all, func(op Operation) bool { return op.Name == name })])
+	}
+	return chosen
+}
+
+// reporter prints rows with what they all share.
+type reporter struct {
+	printer *measure.Printer
+	device  measure.Device
+	params  Params
+}
+
+func newReporter(c *config, device measure.Device, stdout io.Writer) (*reporter, error) {
+	printer, err := measure.NewPrinter(stdout, c.runner.options.Format, device, c.runner.options.Kernel)
+	return &reporter{printer, device, c.runner.params}, err
+}
+
+func (r *reporter) print(w *row) error {
+	result := w.result(r.params)
+	result.Device, result.Versions = r.device, measure.BuildVersions()
+	return r.printer.Print(result)
+}
+
+func help(w io.Writer, flags *flag.FlagSet) error {
+	fmt.Fprint(w, usage)
+	for _, op := range Operations() {
+		fmt.Fprintf(w, "  %-16s %s\n", op.Name, op.Doc)
+	}
+	fmt.Fprint(w, "\nFlags:\n")
+	measure.WriteFlags(w, flags)
+	_, err := fmt.Fprint(w, notes)
+	return err
+}

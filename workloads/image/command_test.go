@@ -1,0 +1,207 @@
+package image
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"image/png"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/batchctl/batchctl/workloads/measure"
+)
+
+func run(t *testing.T, args ...string) (stdout, stderr string, err error) {
+	t.Helper()
+	var out, story bytes.Buffer
+	err = Run(t.Context(), args, &out, &story)
+	return out.String(), story.String(), err
+}
+
+func results(t *testing.T, out string) []measure.Result {
+	t.Helper()
+	var all []measure.Result
+	for lines := bufio.NewScanner(strings.NewReader(out)); lines.Scan(); {
+		var r measure.Result
+		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
+			t.Fatalf("%v in %s", err, lines.Text())
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+func files(t *testing.T, folder string) string {
+	t.Helper()
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return strings.Join(names, " ")
+}
+
+func TestRunText(t *testing.T) {
+	out, _, err := run(t, "--sizes", "1,65", "--batch", "1,3", "--repeats", "2", "--warmup", "0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `^Device cpu \(.+\), \d+ threads, kernel go, go.+\n` + strings.Repeat(
+		`(Gaussian blur|Sobel edges|Half resize|Bilinear resize|Brightness) (1x1|65x65) batch [13]: [0-9.]+ seconds \(uint8, .*[0-9.]+ MPixel/s, median of 2, verified\)\n`, 20) +
+		`Total: [0-9.]+ seconds\n$`
+	if !regexp.MustCompile(want).MatchString(out) {
+		t.Errorf("got\n%s", out)
+	}
+}
+
+func TestRunJSON(t *testing.T) {
+	out, _, err := run(t, "--sizes", "40", "--batch", "2", "--operations", "gaussian-blur", "--sigma", "3", "--format", "json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := results(t, out)
+	if len(all) != 1 {
+		t.Fatalf("got %d lines", len(all))
+	}
+	r := all[0]
+	if r.Workload != "image" || r.Operation != "gaussian-blur" || r.Width != 40 || r.Batch != 2 || r.Parameters["sigma"] != 3 ||
+		!r.Verified || r.MPixels <= 0 || r.Kernel != "go" || r.Device.Kind != measure.CPU {
+		t.Errorf("got %+v", r)
+	}
+}
+
+func TestFolder(t *testing.T) {
+	in, out := t.TempDir(), filepath.Join(t.TempDir(), "results")
+	put(t, filepath.Join(in, "b.png"), encoded(t, png.Encode, pattern(33, 21)))
+	put(t, filepath.Join(in, "a.jpg"), encoded(t, asJPEG, pattern(10, 10)))
+	put(t, filepath.Join(in, "notes.txt"), []byte("not an image"))
+	stdout, stderr, err := run(t, "--input", in, "--output", out, "--operations", "sobel,resize-bilinear", "--width", "11", "--format", "json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if stderr != "1/2 a.jpg 10x10\n2/2 b.png 33x21\n" {
+		t.Errorf("progress is %q", stderr)
+	}
+	if got := files(t, out); got != "a.resize-bilinear.jpg a.sobel.jpg b.resize-bilinear.png b.sobel.png" {
+		t.Errorf("wrote %s", got)
+	}
+	for _, r := range results(t, stdout) {
+		if r.Batch != 2 || r.Size != "mixed sizes" || r.Repeats != 1 {
+			t.Errorf("got %+v", r)
+		}
+	}
+	small, err := inspect(filepath.Join(out, "b.resize-bilinear.png"))
+	if err != nil || small.shape != (Shape{11, 7, 3}) {
+		t.Errorf("got %v, %v", small.shape, err)
+	}
+}
+
+func TestOneFile(t *testing.T) {
+	path := put(t, filepath.Join(t.TempDir(), "x.png"), encoded(t, png.Encode, pattern(1, 1)))
+	stdout, _, err := run(t, "--input", path)
+	if err != nil || !strings.Contains(stdout, "Gaussian blur 1x1 batch 1: ") || strings.Count(stdout, "\n") != 7 {
+		t.Errorf("got %s, %v", stdout, err)
+	}
+}
+
+// One bad file fails the program, after the good ones are done.
+func TestFolderGoesOn(t *testing.T) {
+	in, out := t.TempDir(), t.TempDir()
+	good := encoded(t, png.Encode, pattern(64, 64))
+	damaged := bytes.Clone(good)
+	damaged[len(damaged)/2] ^= 1
+	put(t, filepath.Join(in, "a.png"), damaged)
+	put(t, filepath.Join(in, "b.png"), good)
+	stdout, _, err := run(t, "--input", in, "--output", out, "--operations", "sobel")
+	if err == nil || !strings.Contains(err.Error(), "a.png: png: invalid format: ") {
+		t.Errorf("got %v", err)
+	}
+	if !strings.Contains(stdout, "Sobel edges 64x64 batch 1: ") || files(t, out) != "b.sobel.png" {
+		t.Errorf("got %s and %s", stdout, files(t, out))
+	}
+}
+
+func TestGeneratedOutput(t *testing.T) {
+	out := t.TempDir()
+	if _, _, err := run(t, "--sizes", "20", "--batch", "1,2", "--operations", "resize-half", "--output", out); err != nil {
+		t.Fatal(err)
+	}
+	if got := files(t, out); got != "generated-20x20-1.input.png generated-20x20-1.resize-half.png generated-20x20-2.input.png generated-20x20-2.resize-half.png" {
+		t.Errorf("wrote %s", got)
+	}
+}
+
+func TestUsageErrors(t *testing.T) {
+	for _, test := range []struct{ args, want string }{
+		{"--operations blur", "unknown operations blur"},
+		{"--sigma 0", "want a number from 0.1 to 20"},
+		{"--input x --sizes 20", "--sizes is for generated images"},
+		{"--input x --batch 2", "--batch is for generated images"},
+		{"--scale 0.5 --width 3", "--scale and --width or --height contradict"},
+		{"--inptu x", "did you mean --input?"},
+	} {
+		stdout, _, err := run(t, strings.Fields(test.args)...)
+		var usage *measure.UsageError
+		if !errors.As(err, &usage) || !strings.Contains(err.Error(), test.want) || stdout != "" {
+			t.Errorf("%s: got %q, %v", test.args, stdout, err)
+		}
+	}
+}
+
+// What can be known before the work stops the program before any output.
+func TestErrorsBeforeTheWork(t *testing.T) {
+	folder := t.TempDir()
+	whole := encoded(t, png.Encode, pattern(64, 64))
+	file := put(t, filepath.Join(folder, "file.png"), whole)
+	cut := put(t, filepath.Join(t.TempDir(), "cut.png"), whole[:len(whole)/2])
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--input", filepath.Join(folder, "none")}, "no such file or directory"},
+		{[]string{"--input", cut}, "cut.png: the file is cut short; copy it again"},
+		{[]string{"--input", file, "--output", filepath.Join(file, "x")}, "prepare --output: "},
+		{[]string{"--output", filepath.Join(file, "x")}, "prepare --output: "},
+		{[]string{"--input", folder, "--output", folder}, "it is the input folder"},
+		{[]string{"--sizes", "65535", "--batch", "10000"}, "a batch of 10000 images of 65535x65535 needs "},
+		{[]string{"--device", "cuda"}, "--device cuda: "},
+	} {
+		stdout, stderr, err := run(t, test.args...)
+		if err == nil || !strings.Contains(err.Error(), test.want) || stdout+stderr != "" {
+			t.Errorf("%v: got %q, %q, %v", test.args, stdout, stderr, err)
+		}
+	}
+}
+
+func TestStopped(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("terminated signal received"))
+	path := put(t, filepath.Join(t.TempDir(), "x.png"), encoded(t, png.Encode, pattern(9, 9)))
+	for _, args := range [][]string{{"--sizes", "50"}, {"--input", path}} {
+		var out, story bytes.Buffer
+		err := Run(ctx, args, &out, &story)
+		if err == nil || !strings.Contains(err.Error(), "stopped before the end: terminated signal received") || strings.Contains(out.String(), "seconds") {
+			t.Errorf("%v: got %q, %v", args, out.String(), err)
+		}
+	}
+}
+
+func TestHelp(t *testing.T) {
+	out, _, err := run(t, "--help")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, op := range Operations() {
+		if !strings.Contains(out, op.Name+" ") || !strings.Contains(out, op.Doc) {
+			t.Errorf("%s is missing in\n%s", op.Name, out)
+		}
+	}
+}

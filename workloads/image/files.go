@@ -1,0 +1,223 @@
+package image
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	stdimage "image"
+	"image/draw"
+	"image/jpeg"
+	"image/png"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// jpegQuality is the quality of written JPEG files, of 100.
+const jpegQuality = 92
+
+// codec reads and writes one file format.
+type codec struct {
+	magic string
+	// end is the last thing in a whole file, unless something follows the image.
+	end    string
+	config func(io.Reader) (stdimage.Config, error)
+	decode func(io.Reader) (stdimage.Image, error)
+	encode func(io.Writer, stdimage.Image) error
+}
+
+func pngCodec() codec {
+	return codec{"\x89PNG\r\n\x1a\n", "IEND\xae\x42\x60\x82", png.DecodeConfig, png.Decode, png.Encode}
+}
+
+func jpegCodec() codec {
+	return codec{"\xff\xd8\xff", "\xff\xd9", jpeg.DecodeConfig, jpeg.Decode, func(w io.Writer, m stdimage.Image) error {
+		return jpeg.Encode(w, m, &jpeg.Options{Quality: jpegQuality})
+	}}
+}
+
+// source is an input file whose header has been read.
+type source struct {
+	path  string
+	codec codec
+	shape Shape
+	// ended says that the file has its end mark; without it, it is suspect.
+	ended bool
+}
+
+// list names the images of a folder in order, or the one file that input is.
+func list(input string) ([]string, error) {
+	info, err := os.Stat(input)
+	if err != nil {
+		return nil, fmt.Errorf("read --input: %w", err)
+	}
+	if !info.IsDir() {
+		return []string{input}, nil
+	}
+	entries, err := os.ReadDir(input)
+	if err != nil {
+		return nil, fmt.Errorf("read --input: %w", err)
+	}
+	var all []string
+	for _, e := range entries {
+		extension := strings.ToLower(filepath.Ext(e.Name()))
+		if !e.IsDir() && !strings.HasPrefix(e.Name(), ".") && slices.Contains([]string{".png", ".jpg", ".jpeg"}, extension) {
+			all = append(all, filepath.Join(input, e.Name()))
+		}
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("read --input %s: no .png, .jpg or .jpeg file in this folder", input)
+	}
+	return all, nil
+}
+
+// inspect reads no more than the header, so that a file which is no image, or
+// which claims a size that no memory holds, is known before any work.
+func inspect(path string) (source, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return source{}, fmt.Errorf("read image: %w", err)
+	}
+	defer file.Close()
+	reader := bufio.NewReader(file)
+	head, err := reader.Peek(8)
+	if err != nil && err != io.EOF {
+		return source{}, fmt.Errorf("read image: %w", err)
+	}
+	for _, c := range []codec{pngCodec(), jpegCodec()} {
+		if !bytes.HasPrefix(head, []byte(c.magic)) {
+			continue
+		}
+		config, err := c.config(reader)
+		if err != nil {
+			return source{}, broken(path, endsWith(file, c.end), err)
+		}
+		if config.Width < 1 || config.Height < 1 {
+			return source{}, fmt.Errorf("read image %s: it has no pixels", path)
+		}
+		return source{path, c, Shape{config.Width, config.Height, 3}, endsWith(file, c.end)}, nil
+	}
+	return source{}, fmt.Errorf("read image %s: neither PNG nor JPEG (it begins with %q)", path, head)
+}
+
+// read decodes the file. Transparent pixels are laid over black.
+func (s source) read() (Image, error) {
+	file, err := os.Open(s.path)
+	if err != nil {
+		return Image{}, fmt.Errorf("read image: %w", err)
+	}
+	defer file.Close()
+	decoded, err := s.codec.decode(bufio.NewReader(file))
+	if err != nil {
+		return Image{}, broken(s.path, s.ended, err)
+	}
+	if size := decoded.Bounds().Size(); size.X != s.shape.W || size.Y != s.shape.H {
+		return Image{}, fmt.Errorf("read image %s: the file changed while it was read", s.path)
+	}
+	return fromStandard(decoded), nil
+}
+
+func endsWith(file *os.File, end string) bool {
+	info, err := file.Stat()
+	if err != nil || info.Size() < int64(len(end)) {
+		return false
+	}
+	tail := make([]byte, len(end))
+	_, err = file.ReadAt(tail, info.Size()-int64(len(end)))
+	return err == nil && string(tail) == end
+}
+
+// broken tells a file that lost its end from one that is wrong inside; the
+// decoders describe both by what they missed.
+func broken(path string, ended bool, err error) error {
+	if !ended {
+		return fmt.Errorf("read image %s: the file is cut short; copy it again", path)
+	}
+	return fmt.Errorf("read image %s: %w", path, err)
+}
+
+func fromStandard(src stdimage.Image) Image {
+	size := src.Bounds().Size()
+	rgba := stdimage.NewRGBA(stdimage.Rect(0, 0, size.X, size.Y))
+	draw.Draw(rgba, rgba.Bounds(), src, src.Bounds().Min, draw.Src)
+	m := New(Shape{size.X, size.Y, 3})
+	for y := range m.H {
+		row, from := m.Row(y), rgba.Pix[y*rgba.Stride:]
+		for x := range m.W {
+			copy(row[3*x:3*x+3], from[4*x:])
+		}
+	}
+	return m
+}
+
+func toStandard(m Image) stdimage.Image {
+	bounds := stdimage.Rect(0, 0, m.W, m.H)
+	if m.Channels == 1 {
+		return &stdimage.Gray{Pix: m.Pix, Stride: m.Stride, Rect: bounds}
+	}
+	rgba := stdimage.NewRGBA(bounds)
+	for y := range m.H {
+		row, to := m.Row(y), rgba.Pix[y*rgba.Stride:]
+		for x := range m.W {
+			copy(to[4*x:4*x+3], row[3*x:3*x+3])
+			to[4*x+3] = 255
+		}
+	}
+	return rgba
+}
+
+// write encodes the image into a hidden file beside its place and renames it,
+// so that the name never holds half an image.
+func write(path string, c codec, m Image) (err error) {
+	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return fmt.Errorf("write image: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			os.Remove(file.Name())
+			err = fmt.Errorf("write image %s: %w", path, err)
+		}
+	}()
+	buffer := bufio.NewWriter(file)
+	err = errors.Join(c.encode(buffer, toStandard(m)), buffer.Flush(), file.Chmod(0o644), file.Close())
+	if err != nil {
+		return err
+	}
+	return os.Rename(file.Name(), path)
+}
+
+// prepareOutput makes the folder and proves before the work that files can be
+// created in it.
+func prepareOutput(folder, input string) error {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return fmt.Errorf("prepare --output: %w", err)
+	}
+	if same(folder, input) {
+		return fmt.Errorf("prepare --output %s: it is the input folder, and the next run would read its own results; choose another", folder)
+	}
+	probe, err := os.CreateTemp(folder, ".batchctl-*")
+	if err != nil {
+		return fmt.Errorf("prepare --output: %w", err)
+	}
+	return errors.Join(probe.Close(), os.Remove(probe.Name()))
+}
+
+func same(a, b string) bool {
+	one, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	two, err := os.Stat(b)
+	return err == nil && os.SameFile(one, two)
+}
+
+// outputPath puts the operation's name before the extension: cat.sobel.png.
+func outputPath(folder, name, operation string) string {
+	extension := filepath.Ext(name)
+	base := strings.TrimSuffix(filepath.Base(name), extension)
+	return filepath.Join(folder, base+"."+operation+extension)
+}

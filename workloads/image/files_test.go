@@ -1,0 +1,281 @@
+package image
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	stdimage "image"
+	"image/color"
+	"image/gif"
+	"image/jpeg"
+	"image/png"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/batchctl/batchctl/workloads/measure"
+)
+
+func encoded(t testing.TB, encode func(io.Writer, stdimage.Image) error, m stdimage.Image) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	if err := encode(&out, m); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+func asJPEG(w io.Writer, m stdimage.Image) error { return jpeg.Encode(w, m, nil) }
+
+func asGIF(w io.Writer, m stdimage.Image) error { return gif.Encode(w, m, nil) }
+
+// pattern is a small picture with different channels.
+func pattern(w, h int) *stdimage.NRGBA {
+	m := stdimage.NewNRGBA(stdimage.Rect(0, 0, w, h))
+	for y := range h {
+		for x := range w {
+			m.SetNRGBA(x, y, color.NRGBA{byte(x * 9), byte(y * 7), byte(x + y), 255})
+		}
+	}
+	return m
+}
+
+// bomb is a PNG of a few bytes that claims 60000 x 60000 pixels.
+func bomb(t testing.TB) []byte {
+	data := encoded(t, png.Encode, pattern(1, 1))
+	binary.BigEndian.PutUint32(data[16:], 60000)
+	binary.BigEndian.PutUint32(data[20:], 60000)
+	binary.BigEndian.PutUint32(data[29:], crc32.ChecksumIEEE(data[12:29]))
+	return data
+}
+
+func put(t testing.TB, path string, data []byte) string {
+	t.Helper()
+	if err := os.WriteFile(path, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestReadFormats(t *testing.T) {
+	grey := stdimage.NewGray16(stdimage.Rect(0, 0, 3, 2))
+	grey.SetGray16(1, 1, color.Gray16{0xABCD})
+	clear := pattern(5, 4)
+	clear.SetNRGBA(0, 0, color.NRGBA{200, 100, 50, 0})
+	palette := stdimage.NewPaletted(stdimage.Rect(0, 0, 2, 2), color.Palette{color.Black, color.RGBA{1, 2, 3, 255}})
+	palette.SetColorIndex(1, 0, 1)
+	for _, test := range []struct {
+		name   string
+		data   []byte
+		x, y   int
+		want   [3]int
+		within int
+	}{
+		{"rgb.png", encoded(t, png.Encode, pattern(5, 4)), 2, 3, [3]int{18, 21, 5}, 0},
+		{"grey16.png", encoded(t, png.Encode, grey), 1, 1, [3]int{0xAB, 0xAB, 0xAB}, 0},
+		{"clear.png", encoded(t, png.Encode, clear), 0, 0, [3]int{0, 0, 0}, 0},
+		{"palette.png", encoded(t, png.Encode, palette), 1, 0, [3]int{1, 2, 3}, 0},
+		{"colour.jpg", encoded(t, asJPEG, pattern(16, 16)), 8, 8, [3]int{72, 56, 16}, 12},
+		{"named-wrong.png", encoded(t, asJPEG, pattern(16, 16)), 8, 8, [3]int{72, 56, 16}, 12},
+	} {
+		s, err := inspect(put(t, filepath.Join(t.TempDir(), test.name), test.data))
+		if err != nil {
+			t.Errorf("%s: %v", test.name, err)
+			continue
+		}
+		m, err := s.read()
+		if err != nil || m.Shape != s.shape {
+			t.Errorf("%s: %v, shape %v", test.name, err, m.Shape)
+			continue
+		}
+		for c, want := range test.want {
+			if got := m.at(test.x, test.y, c); max(got-want, want-got) > test.within {
+				t.Errorf("%s: channel %d is %d, want %d", test.name, c, got, want)
+			}
+		}
+	}
+}
+
+func TestInspectErrors(t *testing.T) {
+	whole := encoded(t, png.Encode, pattern(5, 4))
+	for _, test := range []struct {
+		name string
+		data []byte
+		want string
+	}{
+		{"text.png", []byte("hello, world"), `neither PNG nor JPEG (it begins with "hello, w")`},
+		{"empty.png", nil, `neither PNG nor JPEG (it begins with "")`},
+		{"other.gif", encoded(t, asGIF, pattern(3, 3)), "neither PNG nor JPEG"},
+		{"header.png", whole[:20], "the file is cut short; copy it again"},
+		{"header.jpg", []byte("\xff\xd8\xff\xe0"), "the file is cut short; copy it again"},
+		{"damaged.png", append(append([]byte(nil), whole[:18]...), whole[17:]...), "png: "},
+	} {
+		path := put(t, filepath.Join(t.TempDir(), test.name), test.data)
+		if _, err := inspect(path); err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: got %v, want %q", test.name, err, test.want)
+		}
+	}
+	if _, err := inspect(filepath.Join(t.TempDir(), "none.png")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestReadTruncated(t *testing.T) {
+	for name, data := range map[string][]byte{
+		"a.png": encoded(t, png.Encode, pattern(64, 64)), "a.jpg": encoded(t, asJPEG, pattern(64, 64)),
+	} {
+		s, err := inspect(put(t, filepath.Join(t.TempDir(), name), data[:len(data)*3/4]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.read(); err == nil || !strings.Contains(err.Error(), "cut short") {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
+// Bytes behind the image hide the end mark but harm nothing.
+func TestTrailingBytes(t *testing.T) {
+	data := append(encoded(t, png.Encode, pattern(8, 8)), "more"...)
+	c := config{operations: []string{"sobel"}}
+	if _, err := c.inspectOne(put(t, filepath.Join(t.TempDir(), "a.png"), data), measure.Memory{}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestList(t *testing.T) {
+	folder := t.TempDir()
+	for _, name := range []string{"b.PNG", "a.jpg", "c.jpeg", "notes.txt", ".hidden.png"} {
+		put(t, filepath.Join(folder, name), nil)
+	}
+	if err := os.Mkdir(filepath.Join(folder, "folder.png"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	all, err := list(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range all {
+		all[i] = filepath.Base(all[i])
+	}
+	if got := strings.Join(all, " "); got != "a.jpg b.PNG c.jpeg" {
+		t.Errorf("got %s", got)
+	}
+	if _, err := list(filepath.Join(folder, "folder.png")); err == nil || !strings.Contains(err.Error(), "no .png, .jpg or .jpeg file in this folder") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := list(filepath.Join(folder, "none")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestWriteRoundTrip(t *testing.T) {
+	folder := t.TempDir()
+	rgb, grey := randomImage(Shape{7, 5, 3}, 2, 1), randomImage(Shape{6, 3, 1}, 1, 2)
+	for name, m := range map[string]Image{"rgb.png": rgb, "grey.png": grey} {
+		path := filepath.Join(folder, name)
+		for range 2 { // the second replaces the first
+			if err := write(path, pngCodec(), m); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s, err := inspect(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := s.read()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for y := range m.H {
+			for x := range m.W {
+				for c := range 3 {
+					if got.at(x, y, c) != m.at(x, y, c%m.Channels) {
+						t.Fatalf("%s: pixel (%d, %d) changed", name, x, y)
+					}
+				}
+			}
+		}
+	}
+	if entries, _ := os.ReadDir(folder); len(entries) != 2 {
+		t.Errorf("temporary files stay behind: %v", entries)
+	}
+}
+
+// A failed encode leaves the old file, and nothing else.
+func TestWriteLeavesNoHalf(t *testing.T) {
+	folder := t.TempDir()
+	path := put(t, filepath.Join(folder, "a.png"), []byte("old"))
+	broken := codec{encode: func(w io.Writer, _ stdimage.Image) error {
+		_, err := w.Write([]byte("half an image"))
+		return errors.Join(err, errors.New("no space left on device"))
+	}}
+	err := write(path, broken, New(Shape{1, 1, 3}))
+	if err == nil || !strings.Contains(err.Error(), "write image "+path+": no space left on device") {
+		t.Errorf("got %v", err)
+	}
+	data, _ := os.ReadFile(path)
+	if entries, _ := os.ReadDir(folder); string(data) != "old" || len(entries) != 1 {
+		t.Errorf("left %q and %v", data, entries)
+	}
+}
+
+func TestPrepareOutput(t *testing.T) {
+	folder := t.TempDir()
+	if err := prepareOutput(filepath.Join(folder, "new", "deep"), folder); err != nil {
+		t.Error(err)
+	}
+	if err := prepareOutput(folder, folder); err == nil || !strings.Contains(err.Error(), "it is the input folder") {
+		t.Errorf("got %v", err)
+	}
+	file := put(t, filepath.Join(folder, "file"), nil)
+	if err := prepareOutput(filepath.Join(file, "x"), ""); err == nil || !strings.HasPrefix(err.Error(), "prepare --output: ") {
+		t.Errorf("got %v", err)
+	}
+	if entries, _ := os.ReadDir(filepath.Join(folder, "new", "deep")); len(entries) > 0 {
+		t.Errorf("the probe stays behind: %v", entries)
+	}
+}
+
+func TestInspectAllReportsEveryFile(t *testing.T) {
+	folder := t.TempDir()
+	put(t, filepath.Join(folder, "a.png"), []byte("hello"))
+	put(t, filepath.Join(folder, "b.png"), bomb(t))
+	put(t, filepath.Join(folder, "c.png"), encoded(t, png.Encode, pattern(2, 2)))
+	c := config{input: folder, operations: []string{"sobel"}}
+	_, err := c.inspectAll(measure.Memory{Bytes: 8 << 30, Source: "the container"})
+	if err == nil {
+		t.Fatal("no error")
+	}
+	for _, want := range []string{"a.png: neither PNG nor JPEG", "b.png, an image of 60000x60000, needs 60.3 GiB of memory, the container leaves 8.0 GiB"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("no %q in %v", want, err)
+		}
+	}
+	if strings.Contains(err.Error(), "c.png") {
+		t.Errorf("a good file is named: %v", err)
+	}
+}
+
+// Whatever the bytes, reading gives an image of the announced shape or an
+// error, and never panics.
+func FuzzRead(f *testing.F) {
+	f.Add(encoded(f, png.Encode, pattern(5, 4)))
+	f.Add(encoded(f, asJPEG, pattern(9, 9)))
+	f.Add(bomb(f))
+	f.Add([]byte("\x89PNG\r\n\x1a\n"))
+	f.Add([]byte("\xff\xd8\xff"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s, err := inspect(put(t, filepath.Join(t.TempDir(), "x"), data))
+		if err != nil || int64(s.shape.W)*int64(s.shape.H) > 1<<20 {
+			return
+		}
+		m, err := s.read()
+		if err == nil && (m.Shape != s.shape || int64(len(m.Pix)) != m.Bytes()) {
+			t.Errorf("shape %v of %d bytes, announced %v", m.Shape, len(m.Pix), s.shape)
+		}
+	})
+}

@@ -1,0 +1,115 @@
+package image
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"runtime"
+
+	"github.com/batchctl/batchctl/workloads/measure"
+)
+
+// files runs every operation on each input file, one file at a time. All
+// headers are read first. A file that turns out bad later does not stop the
+// others, and the program ends with its error.
+func (c *config) files(ctx context.Context, start func() (*reporter, error), stderr io.Writer) error {
+	sources, err := c.inspectAll(measure.AvailableMemory())
+	if err != nil {
+		return err
+	}
+	if c.output != "" {
+		if err := prepareOutput(c.output, c.input); err != nil {
+			return err
+		}
+	}
+	report, err := start()
+	if err != nil {
+		return err
+	}
+	var rows []*row
+	for _, op := range c.selected() {
+		rows = append(rows, newRow(op, c.runner.options.Kernel))
+	}
+	var problems []error
+	for i, s := range sources {
+		fmt.Fprintf(stderr, "%d/%d %s %v\n", i+1, len(sources), filepath.Base(s.path), s.shape)
+		problems = append(problems, c.oneFile(ctx, s, rows))
+		if err := measure.Stopped(ctx); err != nil {
+			return err
+		}
+	}
+	return errors.Join(append(problems, c.reportAll(report, rows))...)
+}
+
+func (c *config) reportAll(report *reporter, rows []*row) error {
+	for _, w := range rows {
+		if w.images == 0 {
+			continue
+		}
+		if err := report.print(w); err != nil {
+			return err
+		}
+	}
+	return report.printer.Total()
+}
+
+// inspectAll reads the headers and reports every file that cannot be used.
+func (c *config) inspectAll(memory measure.Memory) ([]source, error) {
+	paths, err := list(c.input)
+	if err != nil {
+		return nil, err
+	}
+	var all []source
+	var problems []error
+	for _, path := range paths {
+		s, err := c.inspectOne(path, memory)
+		problems = append(problems, err)
+		all = append(all, s)
+	}
+	return all, errors.Join(problems...)
+}
+
+// inspectOne decodes a file without its end mark to see whether it is cut
+// short, since the header does not tell.
+func (c *config) inspectOne(path string, memory measure.Memory) (source, error) {
+	s, err := inspect(path)
+	if err != nil {
+		return s, err
+	}
+	err = memory.Check(fmt.Sprintf("%s, an image of %v,", path, s.shape), c.memoryFor(s.shape), "leave it out or make it smaller")
+	if err == nil && !s.ended {
+		_, err = s.read()
+	}
+	return s, err
+}
+
+// memoryFor is the peak of one file: up to 8 bytes for a decoded pixel, 4 for
+// the copy without palette and subsampling, then input, output, and 4 more for
+// each output pixel on its way to a file.
+func (c *config) memoryFor(s Shape) int64 {
+	pixels := int64(s.W) * int64(s.H)
+	return 12*pixels + s.Bytes() + 3*c.largestOutput(s)
+}
+
+func (c *config) oneFile(ctx context.Context, s source, rows []*row) error {
+	runtime.GC() // else the file before could still take memory
+	m, err := s.read()
+	if err != nil {
+		return err
+	}
+	for _, w := range rows {
+		dst, err := c.runner.operate(ctx, w, []Image{m})
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.path, err)
+		}
+		if c.output == "" {
+			continue
+		}
+		if err := write(outputPath(c.output, s.path, w.op.Name), s.codec, dst[0]); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,98 @@
+package image
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/batchctl/batchctl/workloads/measure"
+)
+
+// generated measures every operation on test images of every size and batch.
+func (c *config) generated(ctx context.Context, start func() (*reporter, error), stderr io.Writer) error {
+	if err := c.checkGenerated(measure.AvailableMemory()); err != nil {
+		return err
+	}
+	if c.output != "" {
+		if err := prepareOutput(c.output, c.input); err != nil {
+			return err
+		}
+	}
+	report, err := start()
+	if err != nil {
+		return err
+	}
+	for _, size := range c.sizes {
+		if err := c.oneSize(ctx, size, report, stderr); err != nil {
+			return err
+		}
+	}
+	return report.printer.Total()
+}
+
+// checkGenerated adds up the inputs and the outputs of the largest batch.
+func (c *config) checkGenerated(memory measure.Memory) error {
+	batch := int64(slices.Max(c.batches))
+	for _, size := range c.sizes {
+		in := Shape{size, size, 3}
+		need := batch * (in.Bytes() + c.largestOutput(in))
+		if err := memory.Check(fmt.Sprintf("a batch of %d images of %v", batch, in), need, "choose smaller --sizes or --batch"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *config) largestOutput(in Shape) int64 {
+	var most int64
+	for _, op := range c.selected() {
+		most = max(most, op.output(c.runner.params, in).Bytes())
+	}
+	return most
+}
+
+func (c *config) oneSize(ctx context.Context, size int, report *reporter, stderr io.Writer) error {
+	src := make([]Image, slices.Max(c.batches))
+	for i := range src {
+		var err error
+		src[i], err = generate(ctx, Shape{size, size, 3}, c.runner.options.Seed, uint64(i), c.runner.options.Threads)
+		if err != nil {
+			return err
+		}
+	}
+	for _, op := range c.selected() {
+		for _, batch := range c.batches {
+			w := newRow(op, c.runner.options.Kernel)
+			dst, err := c.runner.operate(ctx, w, src[:batch])
+			if err != nil {
+				return err
+			}
+			if err := report.print(w); err != nil {
+				return err
+			}
+			if c.output != "" && batch == len(src) {
+				if err := c.save(op, src, dst, stderr); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// save writes the generated images and what became of them.
+func (c *config) save(op Operation, src, dst []Image, stderr io.Writer) error {
+	for i := range src {
+		name := fmt.Sprintf("generated-%v-%d.png", src[i].Shape, i+1)
+		input, output := outputPath(c.output, name, "input"), outputPath(c.output, name, op.Name)
+		if err := write(input, pngCodec(), src[i]); err != nil {
+			return err
+		}
+		if err := write(output, pngCodec(), dst[i]); err != nil {
+			return err
+		}
+		fmt.Fprintln(stderr, "wrote", output)
+	}
+	return nil
+}

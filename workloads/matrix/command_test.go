@@ -1,0 +1,153 @@
+package matrix
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/batchctl/batchctl/workloads/measure"
+)
+
+func run(t *testing.T, args string) (string, error) {
+	t.Helper()
+	var out bytes.Buffer
+	err := Run(t.Context(), strings.Fields(args), &out, io.Discard)
+	return out.String(), err
+}
+
+func TestRunText(t *testing.T) {
+	out, err := run(t, "--sizes 1,33,300 --type float64,float32 --repeats 2 --warmup 0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `^Device cpu \(.+\), \d+ threads, kernel gonum, go.+\n` + strings.Repeat(
+		`Matrix multiplication (1x1|33x33|300x300): [0-9.]+ seconds \(float(32|64), [0-9.]+ GFLOP/s, median of 2, verified\)\n`, 6) +
+		`Total: [0-9.]+ seconds\n$`
+	if !regexp.MustCompile(want).MatchString(out) {
+		t.Errorf("got\n%s", out)
+	}
+}
+
+func TestRunJSON(t *testing.T) {
+	out, err := run(t, "--sizes 20,30 --format json --repeats 4 --threads 1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(strings.NewReader(out))
+	for _, size := range []int{20, 30} {
+		var r measure.Result
+		if !lines.Scan() {
+			t.Fatal("a line is missing")
+		}
+		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
+			t.Fatal(err)
+		}
+		if r.Width != size || !r.Verified || len(r.Seconds) != 4 || r.GFLOPS <= 0 || r.Device.Threads != 1 || r.Kernel != "gonum" {
+			t.Errorf("got %+v", r)
+		}
+	}
+	if lines.Scan() {
+		t.Errorf("unexpected line %s", lines.Text())
+	}
+}
+
+func TestChecksumDependsOnSeedNotThreads(t *testing.T) {
+	sum := func(args string) string {
+		out, err := run(t, "--sizes 300 --format json --repeats 1 --warmup 0 "+args)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var r measure.Result
+		if err := json.Unmarshal([]byte(out), &r); err != nil {
+			t.Fatal(err)
+		}
+		return r.Checksum
+	}
+	if one, two := sum("--threads 1"), sum("--threads 2"); one != two {
+		t.Errorf("1 thread gives %s, 2 give %s", one, two)
+	}
+	if one, two := sum("--seed 1"), sum("--seed 2"); one == two {
+		t.Errorf("two seeds give %s", one)
+	}
+}
+
+func TestRunErrors(t *testing.T) {
+	var usage *measure.UsageError
+	if _, err := run(t, "--size 3"); !errors.As(err, &usage) {
+		t.Errorf("got %v", err)
+	}
+	var missing *measure.NoDeviceError
+	out, err := run(t, "--device cuda --sizes 10")
+	if !errors.As(err, &missing) || out != "" {
+		t.Errorf("got %q, %v", out, err)
+	}
+}
+
+func TestCheckMemory(t *testing.T) {
+	memory := measure.Memory{Bytes: 24 << 30, Source: "the container"}
+	for _, test := range []struct {
+		product product
+		bytes   int64
+		want    string
+	}{
+		{product{"float64", 10000}, 24 << 30, ""},
+		{product{"float32", 40000}, 24 << 30, ""},
+		{product{"float64", 40000}, 24 << 30, "40000x40000 float64 multiplication needs 35.8 GiB of memory, the container leaves 24.0 GiB; choose --sizes of at most 32700"},
+		{product{"float64", 1_000_000}, 24 << 30, "needs 21.8 TiB"},
+		{product{"float32", 1000}, 1, "give the job more memory"},
+	} {
+		memory.Bytes = test.bytes
+		err := checkMemory([]product{{"float32", 0}, test.product}, memory)
+		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%v: got %v, want %q", test.product, err, test.want)
+		}
+	}
+}
+
+// wrongKernel leaves one element as it was.
+func wrongKernel(c, a, b Matrix[float64], threads int) {
+	kept := c.Row(1)[1]
+	gonumFloat64(c, a, b, threads)
+	c.Row(1)[1] = kept
+}
+
+func TestWrongResultHasNoTime(t *testing.T) {
+	o := measure.Options{Threads: 2, Repeats: 1, Seed: 1}
+	r, err := multiplyAndTime(t.Context(), o, product{"float64", 50}, wrongKernel)
+	if err == nil || !strings.HasPrefix(err.Error(), "multiply 50x50 float64: verify: element (1, 1) is off by NaN") || r.Median != 0 {
+		t.Errorf("got %+v, %v", r, err)
+	}
+}
+
+// A signal ends the program although the kernel would go on.
+func TestSignalInsideKernel(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	forever := make(chan struct{})
+	t.Cleanup(func() { close(forever) })
+	stuck := func(_, _, _ Matrix[float64], _ int) {
+		cancel(errors.New("terminated signal received"))
+		<-forever
+	}
+	_, err := multiplyAndTime(ctx, measure.Options{Threads: 1, Repeats: 1}, product{"float64", 10}, stuck)
+	if err == nil || !strings.Contains(err.Error(), "stopped before the end: terminated signal received") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestHelp(t *testing.T) {
+	out, err := run(t, "--help")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"Examples:", "--sizes LIST", "--device KIND", "Exit codes:", "cpu, cuda"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+}

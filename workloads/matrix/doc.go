@@ -1,0 +1,3 @@
+// Package matrix is the workload that multiplies square matrices and checks
+// every product before it prints a time.
+package matrix

@@ -1,0 +1,184 @@
+package matrix
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"sync/atomic"
+
+	"github.com/batchctl/batchctl/workloads/measure"
+)
+
+const (
+	// directLimit is the size up to which every element is recomputed.
+	directLimit = 256
+	// sampledRows of a larger product are recomputed; Freivalds' check sees the rest.
+	sampledRows = 16
+	// falseAlarm bounds the probability that Freivalds' check rejects a product
+	// whose every element is within tolerance.
+	falseAlarm = 1e-9
+	// unit64 is the unit roundoff of float64, in which the checks compute.
+	unit64 = 0x1p-53
+)
+
+// unit is the unit roundoff of T.
+func unit[T Float]() float64 {
+	if _, is32 := any(T(0)).(float32); is32 {
+		return 0x1p-24
+	}
+	return unit64
+}
+
+// tolerance is the largest error of one element that counts as rounding:
+// 2 u K max|A| max|B|. A sum of K products rounded in any order is off by at
+// most u K max|A| max|B| (to first order), and the float64 reference by as much
+// again.
+func tolerance[T Float](a, b Matrix[T]) float64 {
+	return 2 * unit[T]() * float64(a.Cols) * maxAbs(a) * maxAbs(b)
+}
+
+// verify checks C = A B: every element of a small product, else sampled rows
+// and Freivalds' check over all of it. The seed must not have made the operands.
+func verify[T Float](ctx context.Context, c, a, b Matrix[T], seed uint64, threads int) error {
+	rng := rand.New(rand.NewPCG(seed, 0xF4E1))
+	limit := tolerance(a, b)
+	if err := checkRows(ctx, c, a, b, limit, pickRows(c.Rows, rng), threads); err != nil || c.Rows <= directLimit {
+		return err
+	}
+	return freivalds(ctx, c, a, b, limit, rng, threads)
+}
+
+// pickRows is all rows of a small matrix, else the first, the last and random ones.
+func pickRows(rows int, rng *rand.Rand) []int {
+	if rows <= directLimit {
+		all := make([]int, rows)
+		for i := range all {
+			all[i] = i
+		}
+		return all
+	}
+	picked := []int{0, rows - 1}
+	for len(picked) < sampledRows {
+		picked = append(picked, rng.IntN(rows))
+	}
+	return picked
+}
+
+// checkRows recomputes whole rows in float64, one product after the other.
+func checkRows[T Float](ctx context.Context, c, a, b Matrix[T], limit float64, rows []int, threads int) error {
+	var found failure
+	err := measure.Parallel(ctx, threads, len(rows), 1, func(at, _ int) {
+		want := make([]float64, b.Cols)
+		for k, x := range a.Row(rows[at]) {
+			for j, y := range b.Row(k) {
+				want[j] += float64(x) * float64(y)
+			}
+		}
+		for j, got := range c.Row(rows[at]) {
+			if off := math.Abs(float64(got) - want[j]); !(off <= limit) {
+				found.set(fmt.Errorf("verify: element (%d, %d) is off by %.3g, tolerance %.3g", rows[at], j, off, limit))
+			}
+		}
+	})
+	return found.or(err)
+}
+
+// freivalds checks C r = A (B r) for a random r, in O(N²).
+//
+// The elements of r have random signs and a size from 1/2 to 1, so that equal
+// errors do not cancel. If every |C - AB| is at most limit, then row i of
+// (C - AB) r is a sum of Cols independent terms of random sign, each at most
+// limit, and by Hoeffding's inequality it passes limit sqrt(2 Cols ln(2 Rows/p))
+// in some row with a probability below p (and limit Cols never).
+// The sums are compensated, as if computed twice as precisely, so the check's
+// own rounding is that of storing B r, K unit max|A| max|B r|, and of the two
+// final sums; it is added to the bound.
+//
+// An element that is wrong by more than four times the bound is always found:
+// half of it reaches its row, and rounding can hide at most the bound.
+func freivalds[T Float](ctx context.Context, c, a, b Matrix[T], limit float64, rng *rand.Rand, threads int) error {
+	r := randomSigns(b.Cols, rng)
+	br := make([]float64, b.Rows)
+	if err := multiply(ctx, br, b, r, threads); err != nil {
+		return err
+	}
+	bound := freivaldsBound(limit, c.Rows, c.Cols) + unit64*float64(a.Cols)*maxAbs(a)*maxOf(br)
+	var found failure
+	err := measure.Parallel(ctx, threads, c.Rows, rowBand, func(low, high int) {
+		for i := low; i < high; i++ {
+			got, want := dot(c.Row(i), r), dot(a.Row(i), br)
+			off := math.Abs(got - want)
+			if allowed := bound + 2*unit64*(math.Abs(got)+math.Abs(want)); !(off <= allowed) {
+				found.set(fmt.Errorf("verify: row %d is off by %.3g, tolerance %.3g (Freivalds' check)", i, off, allowed))
+			}
+		}
+	})
+	return found.or(err)
+}
+
+func freivaldsBound(limit float64, rows, cols int) float64 {
+	n := float64(cols)
+	return limit * min(n, math.Sqrt(2*n*math.Log(2*float64(rows)/falseAlarm)))
+}
+
+func randomSigns(n int, rng *rand.Rand) []float64 {
+	r := make([]float64, n)
+	for i := range r {
+		r[i] = (1 + rng.Float64()) / 2
+		if rng.Uint64()&1 == 0 {
+			r[i] = -r[i]
+		}
+	}
+	return r
+}
+
+func multiply[T Float](ctx context.Context, dst []float64, m Matrix[T], x []float64, threads int) error {
+	return measure.Parallel(ctx, threads, m.Rows, rowBand, func(low, high int) {
+		for i := low; i < high; i++ {
+			dst[i] = dot(m.Row(i), x)
+		}
+	})
+}
+
+// dot is the compensated dot product: c collects the rounding error of every
+// product and every addition. The conversions keep the compiler from fusing.
+func dot[T Float](x []T, y []float64) float64 {
+	var s, c float64
+	y = y[:len(x)]
+	for i, v := range x {
+		p := float64(float64(v) * y[i])
+		e := math.FMA(float64(v), y[i], -p)
+		t := s + p
+		z := t - s
+		c += (s - (t - z)) + (p - z) + e
+		s = t
+	}
+	return s + c
+}
+
+func maxAbs[T Float](m Matrix[T]) float64 {
+	var most T
+	for i := range m.Rows {
+		for _, v := range m.Row(i) {
+			most = max(most, v, -v)
+		}
+	}
+	return float64(most)
+}
+
+func maxOf(values []float64) float64 {
+	return maxAbs(Matrix[float64]{Rows: 1, Cols: len(values), Data: values})
+}
+
+// failure keeps the first problem that any goroutine finds.
+type failure struct{ first atomic.Pointer[error] }
+
+func (f *failure) set(err error) { f.first.CompareAndSwap(nil, &err) }
+
+func (f *failure) or(err error) error {
+	if found := f.first.Load(); found != nil {
+		return *found
+	}
+	return err
+}

@@ -1,0 +1,122 @@
+package measure
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// UsageError is a command line that cannot be understood; programs exit with 2.
+type UsageError struct{ Message string }
+
+func (e *UsageError) Error() string { return e.Message }
+
+// Usagef returns a UsageError.
+func Usagef(format string, args ...any) error {
+	return &UsageError{Message: fmt.Sprintf(format, args...)}
+}
+
+// Options are the flags that every workload has.
+type Options struct {
+	Device  Kind
+	Kernel  string
+	Threads int
+	Repeats int
+	// Warmup runs come first and are not counted.
+	Warmup int
+	Seed   uint64
+	Format Format
+}
+
+// NewFlags returns a flag set that reports errors only through Parse.
+func NewFlags(name string) *flag.FlagSet {
+	flags := flag.NewFlagSet(name, flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	flags.Usage = func() {}
+	return flags
+}
+
+// Register adds the common flags. The first of kernels is the default.
+func (o *Options) Register(flags *flag.FlagSet, kernels []string) {
+	*o = Options{Device: CPU, Kernel: kernels[0], Threads: runtime.GOMAXPROCS(0), Repeats: 3, Warmup: 1, Seed: 1, Format: Text}
+	OneOf(flags, &o.Device, "device", "`KIND` device that computes", Kinds()...)
+	OneOf(flags, &o.Kernel, "kernel", "`NAME` kernel that computes", kernels...)
+	Int(flags, &o.Threads, "threads", "`N` number of goroutines that compute", 1, 4096)
+	Int(flags, &o.Repeats, "repeats", "`N` timed runs of each row; the median is printed", 1, 10000)
+	Int(flags, &o.Warmup, "warmup", "`N` runs before the timed ones", 0, 10000)
+	flags.Uint64Var(&o.Seed, "seed", o.Seed, "`N` start of the random numbers")
+	OneOf(flags, &o.Format, "format", "`FORMAT` output, json is one object per line", Formats()...)
+}
+
+// Parse reads the command line. It returns flag.ErrHelp when help is wanted and
+// a UsageError otherwise. No workload takes operands, so any operand is an error.
+func Parse(flags *flag.FlagSet, args []string) error {
+	err := flags.Parse(args)
+	if errors.Is(err, flag.ErrHelp) {
+		return err
+	}
+	if err != nil {
+		return Usagef("%s", explain(flags, err))
+	}
+	if flags.NArg() > 0 {
+		return Usagef("unexpected argument %q: %s takes only flags, and a list has no spaces (--sizes 1000,2000)", flags.Arg(0), flags.Name())
+	}
+	return nil
+}
+
+// explain puts the flag package's message into this program's words: two
+// dashes, and the near or allowed names.
+func explain(flags *flag.FlagSet, err error) string {
+	message := err.Error()
+	if name, found := strings.CutPrefix(message, "flag provided but not defined: -"); found {
+		return unknown("flag", "--"+strings.TrimLeft(name, "-"), names(flags))
+	}
+	for _, cut := range []string{"for flag -", "an argument: -"} {
+		message = strings.Replace(message, cut, cut+"-", 1)
+	}
+	return message
+}
+
+func names(flags *flag.FlagSet) []string {
+	var all []string
+	flags.VisitAll(func(f *flag.Flag) { all = append(all, "--"+f.Name) })
+	return all
+}
+
+// IsSet tells whether the command line named the flag.
+func IsSet(flags *flag.FlagSet, name string) bool {
+	found := false
+	flags.Visit(func(f *flag.Flag) { found = found || f.Name == name })
+	return found
+}
+
+// WriteFlags prints one line for each flag with its default. A usage text that
+// begins with the quoted placeholder goes on after it.
+func WriteFlags(w io.Writer, flags *flag.FlagSet) {
+	flags.VisitAll(func(f *flag.Flag) {
+		value, usage := flag.UnquoteUsage(f)
+		usage = strings.TrimPrefix(usage, value+" ")
+		if f.DefValue != "" {
+			usage += " (default " + f.DefValue + ")"
+		}
+		fmt.Fprintf(w, "  --%-26s %s\n", f.Name+" "+value, usage)
+	})
+}
+
+// Unknown says that a word is not among the allowed ones, with the near one.
+func Unknown(what, word string, allowed []string) error {
+	return Usagef("%s", unknown(what, word, allowed))
+}
+
+func unknown(what, word string, allowed []string) string {
+	list := slices.Sorted(slices.Values(allowed))
+	message := fmt.Sprintf("unknown %s %s", what, word)
+	if near := Near(word, list); near != "" {
+		message += fmt.Sprintf("; did you mean %s?", near)
+	}
+	return message + " (allowed: " + strings.Join(list, ", ") + ")"
+}

@@ -1,0 +1,133 @@
+package measure
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+)
+
+// Memory is what a workload may still take.
+type Memory struct {
+	// Bytes is 0 when this system does not tell.
+	Bytes int64
+	// Source names the limit, for messages.
+	Source string
+}
+
+// AvailableMemory is the least of what the machine has free and what the
+// control group leaves. In an AWS Batch container the control group holds the
+// job's memory.
+func AvailableMemory() Memory { return available(os.DirFS("/")) }
+
+// Check is an error when what needs more bytes than there are. The advice says
+// what to change.
+func (m Memory) Check(what string, bytes int64, advice string) error {
+	if m.Bytes == 0 || bytes <= m.Bytes {
+		return nil
+	}
+	return fmt.Errorf("%s needs %s of memory, %s leaves %s; %s", what, Size(bytes), m.Source, Size(m.Bytes), advice)
+}
+
+// Size prints bytes in MiB, GiB or TiB.
+func Size(bytes int64) string {
+	value := float64(bytes) / (1 << 20)
+	for _, unit := range []string{"MiB", "GiB"} {
+		if value < 1024 {
+			return fmt.Sprintf("%.1f %s", value, unit)
+		}
+		value /= 1024
+	}
+	return fmt.Sprintf("%.1f TiB", value)
+}
+
+func available(root fs.FS) Memory {
+	best := Memory{}
+	consider := func(bytes int64, source string) {
+		if best.Source == "" || bytes < best.Bytes {
+			best = Memory{Bytes: max(bytes, 1), Source: source}
+		}
+	}
+	if kib, ok := field(root, "proc/meminfo", "MemAvailable:"); ok {
+		consider(kib<<10, "this machine")
+	}
+	for _, group := range controlGroups(root) {
+		limit, ok := number(root, group.limit)
+		if !ok {
+			continue
+		}
+		used, _ := number(root, group.used)
+		// Pages of files count as used, but the kernel takes them back first.
+		cache, _ := field(root, group.stat, "inactive_file", "total_inactive_file")
+		consider(limit-max(used-cache, 0), "the container")
+	}
+	return best
+}
+
+// controlGroup holds the three files of one level.
+type controlGroup struct{ limit, used, stat string }
+
+// controlGroups lists every level from this process's group up to the root,
+// since each may carry a limit; version 2 and version 1 name the files differently.
+func controlGroups(root fs.FS) []controlGroup {
+	data, err := fs.ReadFile(root, "proc/self/cgroup")
+	if err != nil {
+		return nil
+	}
+	var all []controlGroup
+	for lines := bufio.NewScanner(bytes.NewReader(data)); lines.Scan(); {
+		parts := strings.SplitN(lines.Text(), ":", 3)
+		if len(parts) != 3 {
+			continue
+		}
+		base, limit, used := "sys/fs/cgroup", "memory.max", "memory.current"
+		switch parts[1] {
+		case "":
+		case "memory":
+			base, limit, used = "sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes"
+		default:
+			continue
+		}
+		for dir := path.Clean("/" + parts[2]); ; dir = path.Dir(dir) {
+			at := path.Join(base, dir)
+			all = append(all, controlGroup{path.Join(at, limit), path.Join(at, used), path.Join(at, "memory.stat")})
+			if dir == "/" {
+				break
+			}
+		}
+	}
+	return all
+}
+
+// number reads a file that holds one number; "max" means no limit.
+func number(root fs.FS, name string) (int64, bool) {
+	data, err := fs.ReadFile(root, name)
+	if err != nil {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(strings.TrimSpace(string(data)), 10, 64)
+	return n, err == nil
+}
+
+// field reads the number behind the first of the keys that the file has.
+func field(root fs.FS, name string, keys ...string) (int64, bool) {
+	data, err := fs.ReadFile(root, name)
+	if err != nil {
+		return 0, false
+	}
+	for _, key := range keys {
+		for line := range strings.Lines(string(data)) {
+			words := strings.Fields(line)
+			if len(words) < 2 || words[0] != key {
+				continue
+			}
+			n, err := strconv.ParseInt(words[1], 10, 64)
+			return n, err == nil
+		}
+	}
+	return 0, false
+}

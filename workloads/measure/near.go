@@ -1,0 +1,35 @@
+package measure
+
+// Near returns the allowed word that a person most likely meant, or "" when
+// none is close: about one letter in three may differ, but none of three, so
+// that gpu does not become cpu.
+func Near(word string, allowed []string) string {
+	best, least := "", max(len(word)-1, 0)/3+1
+	for _, candidate := range allowed {
+		if d := distance(word, candidate); d < least {
+			best, least = candidate, d
+		}
+	}
+	return best
+}
+
+// distance is Levenshtein's, in bytes, with one row of the table kept.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, diagonal+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,64 @@
+package measure
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"runtime"
+)
+
+// Format is how results are printed.
+type Format string
+
+// Text is lines for people and for tools that read "name: seconds"; JSON is one
+// Result object on each line.
+const (
+	Text Format = "text"
+	JSON Format = "json"
+)
+
+// Formats lists every format, the default first.
+func Formats() []Format { return []Format{Text, JSON} }
+
+// Printer writes results as they come.
+type Printer struct {
+	w      io.Writer
+	format Format
+	total  float64
+}
+
+// NewPrinter returns a printer and, in the text format, writes the line that
+// says what computes.
+func NewPrinter(w io.Writer, format Format, device Device, kernel string) (*Printer, error) {
+	p := &Printer{w: w, format: format}
+	if format == JSON {
+		return p, nil
+	}
+	v := BuildVersions()
+	_, err := fmt.Fprintf(w, "Device %s (%s), %d threads, kernel %s, %s %s/%s, gonum %s, batchctl %s\n",
+		device.Kind, device.Name, device.Threads, kernel, v.Go, runtime.GOOS, runtime.GOARCH, v.Gonum, v.Batchctl)
+	return p, err
+}
+
+// Print writes one result. It refuses one that was not verified: a time
+// without a checked result is worth nothing.
+func (p *Printer) Print(r Result) error {
+	if !r.Verified {
+		return fmt.Errorf("print %s %s: the result was not verified", r.Operation, r.Size)
+	}
+	p.total += r.Median
+	if p.format == JSON {
+		return json.NewEncoder(p.w).Encode(r)
+	}
+	_, err := fmt.Fprintln(p.w, r.Line())
+	return err
+}
+
+// Total ends the text with the sum of the medians. JSON has no such line.
+func (p *Printer) Total() error {
+	if p.format == JSON {
+		return nil
+	}
+	_, err := fmt.Fprintf(p.w, "Total: %s seconds\n", digits(p.total))
+	return err
+}

@@ -1,0 +1,88 @@
+package measure
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestRepeatTimesOnlyTheWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var order strings.Builder
+		run := 0
+		seconds, err := Repeat(t.Context(), Options{Warmup: 1, Repeats: 2}, Task{
+			Spoil: func() { order.WriteString("s"); time.Sleep(time.Hour) },
+			Work: func(context.Context) error {
+				run++
+				order.WriteString("w")
+				time.Sleep(time.Duration(run) * time.Second)
+				return nil
+			},
+			Check: func(context.Context) error { order.WriteString("c"); time.Sleep(time.Hour); return nil },
+		})
+		if err != nil || order.String() != "swcswcswc" {
+			t.Errorf("order %s, %v", order.String(), err)
+		}
+		if diff := cmp.Diff([]float64{2, 3}, seconds); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestRepeatEnds(t *testing.T) {
+	wrong := errors.New("wrong result")
+	stopped, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("terminated signal received"))
+	fine := func(context.Context) error { return nil }
+	fails := func(context.Context) error { return wrong }
+	for _, test := range []struct {
+		name        string
+		ctx         context.Context
+		work, check func(context.Context) error
+		want        string
+	}{
+		{"work fails", t.Context(), fails, fine, "wrong result"},
+		{"check fails", t.Context(), fine, fails, "wrong result"},
+		{"signal", stopped, fails, fails, "stopped before the end: terminated signal received"},
+	} {
+		seconds, err := Repeat(test.ctx, Options{Repeats: 2}, Task{func() {}, test.work, test.check})
+		if err == nil || err.Error() != test.want || seconds != nil {
+			t.Errorf("%s: got %v, %v", test.name, seconds, err)
+		}
+	}
+}
+
+func TestParallelCoversOnce(t *testing.T) {
+	for _, n := range []int{0, 1, 7, 64, 1000} {
+		for _, threads := range []int{1, 3, 50} {
+			for _, band := range []int{1, 6, 2000} {
+				seen := make([]atomic.Int32, n)
+				err := Parallel(t.Context(), threads, n, band, func(low, high int) {
+					for i := low; i < high; i++ {
+						seen[i].Add(1)
+					}
+				})
+				for i := range seen {
+					if seen[i].Load() != 1 || err != nil {
+						t.Fatalf("n %d, threads %d, band %d: element %d seen %d times, %v", n, threads, band, i, seen[i].Load(), err)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestParallelStops(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var calls atomic.Int32
+	err := Parallel(ctx, 2, 1000, 1, func(int, int) { calls.Add(1); cancel() })
+	if !errors.Is(err, context.Canceled) || calls.Load() > 2 {
+		t.Errorf("%d calls, %v", calls.Load(), err)
+	}
+}

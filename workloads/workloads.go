@@ -1,0 +1,40 @@
+// Package workloads is the table of programs that ship with batchctl: what the
+// reference jobs run, in the container image and on this machine alike.
+package workloads
+
+import (
+	"context"
+	"io"
+
+	"github.com/batchctl/batchctl/workloads/image"
+	"github.com/batchctl/batchctl/workloads/matrix"
+)
+
+// Workload is one shipped program.
+type Workload struct {
+	Name string
+	// Doc is one line; Run with --help prints the whole help text.
+	Doc string
+	// Run runs the program with its command-line arguments, without the name.
+	// Results go to stdout, everything else to stderr. Main maps its errors to
+	// exit codes.
+	Run func(ctx context.Context, args []string, stdout, stderr io.Writer) error
+}
+
+// All lists the workloads in the order in which they are shown.
+func All() []Workload {
+	return []Workload{
+		{Name: "matrix", Doc: matrix.Doc, Run: matrix.Run},
+		{Name: "image", Doc: image.Doc, Run: image.Run},
+	}
+}
+
+// Lookup finds a workload by its name.
+func Lookup(name string) (Workload, bool) {
+	for _, w := range All() {
+		if w.Name == name {
+			return w, true
+		}
+	}
+	return Workload{}, false
+}
