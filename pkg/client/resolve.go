@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
@@ -19,8 +20,8 @@ import (
 const shortLen = 8
 
 var (
-	fullID  = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}([:#][0-9]+)?$`)
-	shortID = regexp.MustCompile(`^[0-9a-f]{4,8}(-[0-9a-f-]*)?$`)
+	fullID  = lazy(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}([:#][0-9]+)?$`)
+	shortID = lazy(`^[0-9a-f]{4,8}(-[0-9a-f-]*)?$`)
 )
 
 // ShortID is the first 8 characters of a job id, with the index of an array
@@ -70,7 +71,7 @@ func (c *Client) Resolve(ctx context.Context, word string, queues []string) (str
 	if strings.HasPrefix(word, "arn:") {
 		_, word, _ = strings.Cut(word, "job/")
 	}
-	if fullID.MatchString(word) {
+	if fullID().MatchString(word) {
 		return word, nil
 	}
 	base, suffix := splitIndex(word)
@@ -107,7 +108,7 @@ type finder struct {
 func (f *finder) see(job types.JobSummary) {
 	name := aws.ToString(job.JobName)
 	f.names = append(f.names, name)
-	if shortID.MatchString(f.word) && strings.HasPrefix(aws.ToString(job.JobId), f.word) {
+	if shortID().MatchString(f.word) && strings.HasPrefix(aws.ToString(job.JobId), f.word) {
 		f.byID = append(f.byID, job)
 	}
 	if name == f.word {
@@ -155,7 +156,7 @@ func (c *Client) findInLedger(f *finder) error {
 // that finds nothing goes through all jobs.
 func (c *Client) findAtService(ctx context.Context, f *finder, queues []string) error {
 	for _, filter := range []Filter{{Queues: queues, Name: f.word}, {Queues: queues}} {
-		if filter.Name != "" && shortID.MatchString(f.word) {
+		if filter.Name != "" && shortID().MatchString(f.word) {
 			continue // ids cannot be filtered by
 		}
 		for job, err := range c.List(ctx, filter) {
@@ -189,4 +190,9 @@ func (c *Client) addStatus(ctx context.Context, jobs []types.JobSummary) {
 			jobs[i].Status = details[aws.ToString(job.JobId)].Status
 		}
 	}
+}
+
+// lazy is a regular expression that is compiled when it is first needed.
+func lazy(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }

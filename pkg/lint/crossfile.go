@@ -3,7 +3,6 @@ package lint
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -32,7 +31,7 @@ var crossRules = []Rule{
 		n := s.Node.Get("jobDefinition")
 		name, revision, pinned := strings.Cut(nameOf(n.Str()), ":")
 		known := s.pass.index.definitions
-		if len(known) == 0 || n.Str() == "" || isARN(n.Str()) || placeholder.MatchString(n.Str()) {
+		if len(known) == 0 || n.Str() == "" || isARN(n.Str()) || placeholder().MatchString(n.Str()) {
 			return
 		}
 		if _, ok := known[name]; !ok {
@@ -96,7 +95,7 @@ var crossRules = []Rule{
 		known := s.pass.index.resources.consumables
 		s.eachConsumable(func(e *jsontree.Node) {
 			n := e.Get("consumableResource")
-			if _, ok := known[nameOf(n.Str())]; len(known) > 0 && n.Str() != "" && !ok && !placeholder.MatchString(n.Str()) {
+			if _, ok := known[nameOf(n.Str())]; len(known) > 0 && n.Str() != "" && !ok && !placeholder().MatchString(n.Str()) {
 				s.Report(fmt.Sprintf("no file creates the consumable resource %s", quote(nameOf(n.Str()))), nearResource(nameOf(n.Str()), known), n)
 			}
 		})
@@ -127,7 +126,7 @@ var crossRules = []Rule{
 		for _, at := range []path{"jobQueue", "jobDefinition", "schedulingPolicyArn", "computeEnvironmentOrder[].computeEnvironment",
 			"consumableResourceProperties.consumableResourceList[].consumableResource", "consumableResourcePropertiesOverride.consumableResourceList[].consumableResource"} {
 			at.walk(s.Node, func(n *jsontree.Node) {
-				m := arnPlace.FindStringSubmatch(n.Str())
+				m := arnPlace().FindStringSubmatch(n.Str())
 				switch {
 				case m == nil:
 				case first == "":
@@ -142,7 +141,7 @@ var crossRules = []Rule{
 		"The containers of a task run on one instance at once, so the sum of what they ask for has to fit.", guide("jobs stuck in RUNNABLE")),
 }
 
-var arnPlace = regexp.MustCompile(`^arn:aws[a-z-]*:batch:([a-z0-9-]+:[0-9]{12}):`)
+var arnPlace = lazy(`^arn:aws[a-z-]*:batch:([a-z0-9-]+:[0-9]{12}):`)
 
 func jobsAndQueues(p *Pass) []Site { return slices.Concat(jobs(p), queues(p)) }
 
@@ -180,11 +179,11 @@ func (s Site) images() []*jsontree.Node {
 	return list
 }
 
-var archWord = regexp.MustCompile(`(^|[/:_.-])(amd64|x86_64|x86-64|arm64v8|arm64|aarch64)($|[/:_.@-])`)
+var archWord = lazy(`(^|[/:_.-])(amd64|x86_64|x86-64|arm64v8|arm64|aarch64)($|[/:_.@-])`)
 
 // imageArch is the architecture that the name of an image tells, if it does.
 func imageArch(ref string) string {
-	m := archWord.FindAllStringSubmatch(strings.ToLower(ref), -1)
+	m := archWord().FindAllStringSubmatch(strings.ToLower(ref), -1)
 	if len(m) != 1 {
 		return ""
 	}

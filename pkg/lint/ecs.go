@@ -2,7 +2,6 @@ package lint
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 
 	"github.com/batchctl/batchctl/pkg/catalog"
@@ -63,7 +62,7 @@ var ecsRules = []Rule{
 			}
 		}
 	}, "dependsOn and overrides speak of containers by name.", derived),
-	row("ecs-container-name-charset", Low, in(taskContainers, "name"), like(regexp.MustCompile(`^[A-Za-z0-9_-]{1,255}$`), "1 to 255 "+nameCharset, ""),
+	row("ecs-container-name-charset", Low, in(taskContainers, "name"), like(lazy(`^[A-Za-z0-9_-]{1,255}$`), "1 to 255 "+nameCharset, ""),
 		"The name of a container is up to 255 letters, digits, hyphens and underscores.", "Amazon ECS API reference, ContainerDefinition.name"),
 	check("ecs-dependson-unknown", Medium, tasks, func(s Site) {
 		var names []string

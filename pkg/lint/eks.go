@@ -3,7 +3,6 @@ package lint
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,7 +38,7 @@ var eksRules = []Rule{
 		}
 	}, "Containers of a pod have different names. One without a name is called Default.", tried(eksContainer+".name")),
 	row("eks-container-name-dns", Low, in(podContainers, "name"), func(s Site, n *jsontree.Node, _ string) {
-		if n.Str() != "Default" && !dnsLabel.MatchString(n.Str()) {
+		if n.Str() != "Default" && !dnsLabel().MatchString(n.Str()) {
 			s.ReportFix(lowerFix(n, dnsLabel), "the name of a container is lower-case letters, digits and hyphens, at most 63, not "+quote(n.Str()), lowerHint(n.Str()), n)
 		}
 	}, "Kubernetes takes DNS labels as names of containers.", api(eksContainer+".name")),
@@ -95,7 +94,7 @@ var eksRules = []Rule{
 	}, "A container is promised at most as much cpu as it may use.", tried(eksContainer+".resources")),
 	check("eks-memory-unit", High, podParts, func(s Site) {
 		s.eachQuantity("memory", func(n *jsontree.Node) {
-			if !mebibytes.MatchString(n.Text) {
+			if !mebibytes().MatchString(n.Text) {
 				value := inMi(n.Text)
 				s.ReportFix(fixIf(value != "", n, value), "memory is a whole number with Mi, not "+quote(n.Text), writeHint(value), n)
 			}
@@ -103,7 +102,7 @@ var eksRules = []Rule{
 	}, "Memory on EKS is in MiB, with the suffix Mi; Gi and M are refused.", tried(eksContainer+".resources")),
 	check("eks-memory-min", Medium, podParts, func(s Site) {
 		s.eachQuantity("memory", func(n *jsontree.Node) {
-			if mib, err := strconv.Atoi(strings.TrimSuffix(n.Text, "Mi")); err == nil && mebibytes.MatchString(n.Text) && mib < 4 {
+			if mib, err := strconv.Atoi(strings.TrimSuffix(n.Text, "Mi")); err == nil && mebibytes().MatchString(n.Text) && mib < 4 {
 				s.Report("memory is at least 4Mi, not "+quote(n.Text), fmt.Sprintf(`for %d GiB write "%dMi"`, mib, mib*1024), n)
 			}
 		})
@@ -112,7 +111,7 @@ var eksRules = []Rule{
 		"Memory is promised in full: request and limit are equal.", tried(eksContainer+".resources")),
 	check("eks-gpu-integer", High, podParts, func(s Site) {
 		s.eachQuantity(gpuKey, func(n *jsontree.Node) {
-			if !wholeNumber.MatchString(n.Text) {
+			if !wholeNumber().MatchString(n.Text) {
 				s.Report(gpuKey+" is a whole number, not "+quote(n.Text), `write "1"`, n)
 			}
 		})
@@ -155,7 +154,7 @@ var eksRules = []Rule{
 
 const gpuKey = "nvidia.com/gpu"
 
-var mebibytes = regexp.MustCompile(`^[0-9]{1,12}Mi$`)
+var mebibytes = lazy(`^[0-9]{1,12}Mi$`)
 
 func podAndParts(p *Pass) []Site { return slices.Concat(podParts(p), pods(p)) }
 
@@ -209,7 +208,7 @@ func (s Site) sameOnEKS(name string) {
 
 // inMi translates what Kubernetes would take for memory into MiB, rounded up.
 func inMi(s string) string {
-	m := withUnit.FindStringSubmatch(s)
+	m := withUnit().FindStringSubmatch(s)
 	if m == nil {
 		return ""
 	}

@@ -3,7 +3,6 @@ package lint
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -12,10 +11,10 @@ import (
 )
 
 var (
-	subnetPattern = regexp.MustCompile(`^(subnet-[0-9a-zA-Z]+|.*(\$\{|\{\{|<|^\$).*)$`)
-	groupPattern  = regexp.MustCompile(`^(sg-[0-9a-zA-Z]+|.*(\$\{|\{\{|<|^\$).*)$`)
-	versionWord   = regexp.MustCompile(`^([0-9]+|\$Default|\$Latest|)$`)
-	clusterARN    = regexp.MustCompile(`^(arn:aws[a-z-]*:eks:[a-z0-9-]+:[0-9]{12}:cluster/\S+|.*(\$\{|\{\{|<).*)$`)
+	subnetPattern = lazy(`^(subnet-[0-9a-zA-Z]+|.*(\$\{|\{\{|<|^\$).*)$`)
+	groupPattern  = lazy(`^(sg-[0-9a-zA-Z]+|.*(\$\{|\{\{|<|^\$).*)$`)
+	versionWord   = lazy(`^([0-9]+|\$Default|\$Latest|)$`)
+	clusterARN    = lazy(`^(arn:aws[a-z-]*:eks:[a-z0-9-]+:[0-9]{12}:cluster/\S+|.*(\$\{|\{\{|<).*)$`)
 )
 
 // managedTypes are the values of computeResources.type that run on instances.
@@ -116,7 +115,7 @@ var environmentFileRules = []Rule{
 		}
 	}, "An environment of instances names types, families or a bundle such as optimal.", tried("ComputeResource.instanceTypes")),
 	row("ce-instancetype-known", High, in(onInstances, resourcesOf+".instanceTypes[]"), func(s Site, n *jsontree.Node, _ string) {
-		if n.Str() != "" && catalog.Expand(n.Str()) == nil && !placeholder.MatchString(n.Str()) {
+		if n.Str() != "" && catalog.Expand(n.Str()) == nil && !placeholder().MatchString(n.Str()) {
 			s.Report(fmt.Sprintf("%s is no instance type of the catalogue of %s", quote(n.Str()), catalog.InstanceTypesDate), instanceHint(n.Str()), n)
 		}
 	}, "An entry is an instance type, a family or a bundle. The catalogue is dated: a newer type only warns.", tried("ComputeResource.instanceTypes")),
@@ -206,7 +205,7 @@ var environmentFileRules = []Rule{
 		}
 	}, "AWS Batch keeps out of Kubernetes's own namespaces.", tried("EksConfiguration.kubernetesNamespace")),
 	row("ce-eks-namespace-format", High, in(environments, "eksConfiguration.kubernetesNamespace"), func(s Site, n *jsontree.Node, _ string) {
-		if n.Is(jsontree.String) && !dnsLabel.MatchString(n.Text) && !placeholder.MatchString(n.Text) {
+		if n.Is(jsontree.String) && !dnsLabel().MatchString(n.Text) && !placeholder().MatchString(n.Text) {
 			s.ReportFix(lowerFix(n, dnsLabel), "a namespace is 1 to 63 lower-case letters, digits and hyphens, not "+quote(n.Text), lowerHint(n.Text), n)
 		}
 	}, "A namespace is a DNS label.", tried("EksConfiguration.kubernetesNamespace")),
@@ -240,7 +239,7 @@ var environmentFileRules = []Rule{
 		},
 	},
 	warns(row("ce-service-role-name", High, in(environments, "serviceRole", resourcesOf+".spotIamFleetRole"), func(s Site, n *jsontree.Node, label string) {
-		if n.Str() != "" && !isARN(n.Str()) && !placeholder.MatchString(n.Str()) {
+		if n.Str() != "" && !isARN(n.Str()) && !placeholder().MatchString(n.Str()) {
 			s.Report(label+" is a bare name; a role with a path is not found by it", `write "arn:aws:iam::<account>:role/`+n.Str()+`"`, n)
 		}
 	}, "A role named without its ARN is looked for without a path; if it has one the environment becomes INVALID.", api("CreateComputeEnvironment.serviceRole"))),

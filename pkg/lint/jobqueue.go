@@ -2,7 +2,6 @@ package lint
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 
 	"github.com/batchctl/batchctl/pkg/diag"
@@ -10,8 +9,8 @@ import (
 )
 
 var (
-	namePattern   = regexp.MustCompile(`^[A-Za-z0-9_-]*$`)
-	policyPattern = regexp.MustCompile(`^(arn:aws[a-z-]*:batch:[a-z0-9-]+:[0-9]{12}:scheduling-policy/\S+|.*(\$\{|\{\{|<).*)$`)
+	namePattern   = lazy(`^[A-Za-z0-9_-]*$`)
+	policyPattern = lazy(`^(arn:aws[a-z-]*:batch:[a-z0-9-]+:[0-9]{12}:scheduling-policy/\S+|.*(\$\{|\{\{|<).*)$`)
 )
 
 var matchers = []string{"CAPACITY:INSUFFICIENT_INSTANCE_CAPACITY", "MISCONFIGURATION:COMPUTE_ENVIRONMENT_MAX_RESOURCE", "MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT"}
@@ -142,7 +141,7 @@ var jobQueueRules = []Rule{
 		known := s.pass.index.resources.environments
 		for o := range each(s.Node, "computeEnvironmentOrder") {
 			n := o.Get("computeEnvironment")
-			if _, ok := known[nameOf(n.Str())]; n.Str() != "" && len(known) > 0 && !ok && !isARN(n.Str()) && !placeholder.MatchString(n.Str()) {
+			if _, ok := known[nameOf(n.Str())]; n.Str() != "" && len(known) > 0 && !ok && !isARN(n.Str()) && !placeholder().MatchString(n.Str()) {
 				s.Report(fmt.Sprintf("no file creates the compute environment %s", quote(n.Str())), nearResource(n.Str(), known), n)
 			}
 		}

@@ -2,7 +2,6 @@ package lint
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -20,7 +19,7 @@ var (
 	ecsImages   = []string{"ECS_AL2023", "ECS_AL2023_NVIDIA", "ECS_AL2", "ECS_AL2_NVIDIA"}
 	eksImages   = []string{"EKS_AL2023", "EKS_AL2023_NVIDIA", "EKS_AL2", "EKS_AL2_NVIDIA"}
 	olderImages = []string{"ECS_AL1"}
-	kubernetes  = regexp.MustCompile(`^1\.[0-9]{2}$`)
+	kubernetes  = lazy(`^1\.[0-9]{2}$`)
 )
 
 var launchTemplateRules = []Rule{
@@ -31,7 +30,7 @@ var launchTemplateRules = []Rule{
 		}
 	}, "A launch template is named by id or by name, one of them.", tried("LaunchTemplateSpecification")),
 	row("ce-lt-version", High, in(environments, template+".version", template+".overrides[].version"), func(s Site, n *jsontree.Node, _ string) {
-		if n.Is(jsontree.String) && !versionWord.MatchString(n.Text) && !placeholder.MatchString(n.Text) {
+		if n.Is(jsontree.String) && !versionWord().MatchString(n.Text) && !placeholder().MatchString(n.Text) {
 			hint, fix := "", (*diag.Fix)(nil)
 			if near := near(n.Text, []string{"$Latest", "$Default"}); near != "" || strings.EqualFold(n.Text, "latest") || strings.EqualFold(n.Text, "default") {
 				if near == "" {
@@ -52,7 +51,7 @@ var launchTemplateRules = []Rule{
 	row("ce-lt-override-targets-subset", High, in(environments, template+".overrides[].targetInstanceTypes[]"), func(s Site, n *jsontree.Node, _ string) {
 		entries := entriesOf(s.Node.Get(resourcesOf).Get("instanceTypes"))
 		switch {
-		case n.Str() == "" || placeholder.MatchString(n.Str()):
+		case n.Str() == "" || placeholder().MatchString(n.Str()):
 		case isBundle(n.Str()):
 			s.Report("an override targets types or families, not the bundle "+n.Str(), "name the families", n)
 		case len(entries) > 0 && !slices.ContainsFunc(entries, func(e string) bool {

@@ -2,7 +2,6 @@ package lint
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -10,10 +9,10 @@ import (
 )
 
 var (
-	roleARN     = regexp.MustCompile(`^(arn:aws[a-z-]*:iam::[0-9]{12}:role/\S+|.*(\$\{|\{\{|<).*)$`)
-	secretPlace = regexp.MustCompile(`^(arn:aws[a-z-]*:(secretsmanager|ssm):\S+|[A-Za-z0-9_.\-/]+|.*(\$\{|\{\{|<).*)$`)
+	roleARN     = lazy(`^(arn:aws[a-z-]*:iam::[0-9]{12}:role/\S+|.*(\$\{|\{\{|<).*)$`)
+	secretPlace = lazy(`^(arn:aws[a-z-]*:(secretsmanager|ssm):\S+|[A-Za-z0-9_.\-/]+|.*(\$\{|\{\{|<).*)$`)
 	// userPattern is a user or uid, optionally with a group.
-	userPattern = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.\-]*(:[A-Za-z0-9_][A-Za-z0-9_.\-]*)?$`)
+	userPattern = lazy(`^[A-Za-z0-9_][A-Za-z0-9_.\-]*(:[A-Za-z0-9_][A-Za-z0-9_.\-]*)?$`)
 )
 
 var awslogsOptions = []string{"awslogs-group", "awslogs-region", "awslogs-stream-prefix", "awslogs-datetime-format", "awslogs-multiline-pattern", "awslogs-create-group"}
@@ -77,7 +76,7 @@ var loggingRules = []Rule{
 		"A variable has a name.", "answered so by the service in 2026-09 (cdk-preflight)"),
 	check("container-user-pattern", Low, containers, func(s Site) {
 		n := s.Node.Get("user")
-		if n.Str() == "" || userPattern.MatchString(n.Str()) || s.windows() {
+		if n.Str() == "" || userPattern().MatchString(n.Str()) || s.windows() {
 			return
 		}
 		s.Report("user is a name or number, with :group if need be, not "+quote(n.Str()), `no shell runs here: write "1000:1000"`, n)
@@ -97,7 +96,7 @@ var consumableRules = []Rule{
 		"There is no less than nothing of a resource.", tried("CreateConsumableResource.totalQuantity")),
 	row("consumable-type-enum", High, in(consumables, "resourceType"), oneOf("REPLENISHABLE", "NON_REPLENISHABLE"),
 		"A resource comes back when its job ends (REPLENISHABLE), or it does not.", api("CreateConsumableResource.resourceType")),
-	row("consumable-resource-name-charset", Medium, in(consumables, "consumableResourceName"), like(regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`), "1 to 128 "+nameCharset, ""),
+	row("consumable-resource-name-charset", Medium, in(consumables, "consumableResourceName"), like(lazy(`^[A-Za-z0-9_-]{1,128}$`), "1 to 128 "+nameCharset, ""),
 		"The name of a consumable resource is 1 to 128 letters, digits, hyphens and underscores.", "answered so by the service in 2026-09 (cdk-preflight)"),
 }
 

@@ -3,7 +3,6 @@ package lint
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,7 +11,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-var targetNodes = regexp.MustCompile(`^([0-9]{1,9}|[0-9]{0,9}:[0-9]{0,9})$`)
+var targetNodes = lazy(`^([0-9]{1,9}|[0-9]{0,9}:[0-9]{0,9})$`)
 
 // span is the nodes that targetNodes names: from first to last, which is the
 // last of all where the range is open.
@@ -23,7 +22,7 @@ type span struct {
 
 // readTargets reads targetNodes of a job of so many nodes.
 func readTargets(s string, nodes int) (span, bool) {
-	if !targetNodes.MatchString(s) {
+	if !targetNodes().MatchString(s) {
 		return span{}, false
 	}
 	from, to, isRange := strings.Cut(s, ":")
@@ -87,7 +86,7 @@ var multinodeRules = []Rule{
 		}
 	}, "A node range says which nodes it is for.", api("NodeRangeProperty.targetNodes")),
 	row("mnp-targetnodes-format", High, in(groups, "targetNodes"), func(s Site, n *jsontree.Node, _ string) {
-		if n.Is(jsontree.String) && (!targetNodes.MatchString(n.Text) || n.Text == "") {
+		if n.Is(jsontree.String) && (!targetNodes().MatchString(n.Text) || n.Text == "") {
 			s.Report(`targetNodes is "n", "n:", ":m" or "n:m" in digits, not `+quote(n.Text), `for all nodes write "0:"`, n)
 		}
 	}, "targetNodes is one index or a range of them.", tried("NodeRangeProperty.targetNodes")),

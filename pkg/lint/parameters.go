@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"iter"
 	"maps"
-	"regexp"
 	"slices"
 
 	"github.com/batchctl/batchctl/pkg/diag"
@@ -12,7 +11,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/spec"
 )
 
-var refPattern = regexp.MustCompile(`Ref::([A-Za-z0-9_-]+)`)
+var refPattern = lazy(`Ref::([A-Za-z0-9_-]+)`)
 
 // refs yields the parameters that a command names, each with its element.
 //
@@ -20,7 +19,7 @@ var refPattern = regexp.MustCompile(`Ref::([A-Za-z0-9_-]+)`)
 func refs(command *jsontree.Node) iter.Seq2[string, *jsontree.Node] {
 	return func(yield func(string, *jsontree.Node) bool) {
 		for arg := range command.Children() {
-			for _, m := range refPattern.FindAllStringSubmatch(arg.Str(), -1) {
+			for _, m := range refPattern().FindAllStringSubmatch(arg.Str(), -1) {
 				if !yield(m[1], arg) {
 					return
 				}

@@ -2,7 +2,6 @@ package lint
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -12,9 +11,9 @@ import (
 )
 
 var (
-	dnsLabel     = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
-	dnsSubdomain = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$`)
-	keyName      = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$`)
+	dnsLabel     = lazy(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
+	dnsSubdomain = lazy(`^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$`)
+	keyName      = lazy(`^[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$`)
 )
 
 const subdomainWords = "lower-case letters, digits, dots and hyphens, at most 253, with a letter or digit at both ends"
@@ -59,7 +58,7 @@ var podRules = []Rule{
 		}
 	}, "An empty directory is on the node's disk (no medium) or in Memory.", tried("EksEmptyDir.medium")),
 	row("eks-emptydir-sizelimit-unit", Medium, in(pods, "volumes[].emptyDir.sizeLimit"), func(s Site, n *jsontree.Node, _ string) {
-		if n.Is(jsontree.String) && !mebibytes.MatchString(n.Text) {
+		if n.Is(jsontree.String) && !mebibytes().MatchString(n.Text) {
 			value := inMi(n.Text)
 			s.ReportFix(fixIf(value != "", n, value), "sizeLimit is a whole number with Mi, not "+quote(n.Text), writeHint(value), n)
 		}
@@ -83,7 +82,7 @@ var podRules = []Rule{
 		}
 	}, "AWS Batch keeps out of Kubernetes's own namespaces.", tried("EksMetadata.namespace")),
 	row("eks-namespace-format", Medium, in(podBodies, "metadata.namespace"), func(s Site, n *jsontree.Node, _ string) {
-		if n.Is(jsontree.String) && !dnsLabel.MatchString(n.Text) {
+		if n.Is(jsontree.String) && !dnsLabel().MatchString(n.Text) {
 			s.ReportFix(lowerFix(n, dnsLabel), "a namespace is 1 to 63 lower-case letters, digits and hyphens, not "+quote(n.Text), lowerHint(n.Text), n)
 		}
 	}, "A namespace is a DNS label.", api("EksMetadata.namespace")),
@@ -121,7 +120,7 @@ func podBodies(p *Pass) []Site {
 }
 
 func subdomain(s Site, n *jsontree.Node, label string) {
-	if n.Is(jsontree.String) && !dnsSubdomain.MatchString(n.Text) {
+	if n.Is(jsontree.String) && !dnsSubdomain().MatchString(n.Text) {
 		s.ReportFix(lowerFix(n, dnsSubdomain), fmt.Sprintf("%s is %s, not %s", label, subdomainWords, quote(n.Text)), lowerHint(n.Text), n)
 	}
 }
@@ -145,8 +144,8 @@ func lowerHint(s string) string {
 	return ""
 }
 
-func lowerFix(n *jsontree.Node, pattern *regexp.Regexp) *diag.Fix {
-	return fixIf(pattern.MatchString(lowered(n.Text)), n, lowered(n.Text))
+func lowerFix(n *jsontree.Node, p pattern) *diag.Fix {
+	return fixIf(p().MatchString(lowered(n.Text)), n, lowered(n.Text))
 }
 
 func keyFormat(what string) want {
@@ -155,7 +154,7 @@ func keyFormat(what string) want {
 		if !found {
 			prefix, name = "", n.Name
 		}
-		if strings.HasPrefix(n.Name, "$") || keyName.MatchString(name) && (!found || dnsSubdomain.MatchString(prefix)) {
+		if strings.HasPrefix(n.Name, "$") || keyName().MatchString(name) && (!found || dnsSubdomain().MatchString(prefix)) {
 			return
 		}
 		s.Report(fmt.Sprintf("the key of a %s is a name of up to 63 letters, digits and -_. with an optional DNS prefix before a slash, not %s", what, quote(n.Name)),

@@ -29,7 +29,7 @@ func queueRules() []Rule {
 				platform := p.index.resources.platform
 				for j := range p.Submits() {
 					n := j.Submit.Get("jobQueue")
-					if platform == nil || len(platform.Queues) == 0 || n.Str() == "" || j.File.Kind == spec.KindSubmitJob && len(queues(p)) == 0 || isARN(n.Str()) || placeholder.MatchString(n.Str()) {
+					if platform == nil || len(platform.Queues) == 0 || n.Str() == "" || j.File.Kind == spec.KindSubmitJob && len(queues(p)) == 0 || isARN(n.Str()) || placeholder().MatchString(n.Str()) {
 						continue
 					}
 					if _, ok := platform.Queue(n.Str()); !ok {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"iter"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -50,8 +49,8 @@ func (p *Pass) requiring() iter.Seq2[Job, *jsontree.Node] {
 }
 
 var (
-	wholeNumber   = regexp.MustCompile(`^[0-9]+$`)
-	decimalNumber = regexp.MustCompile(`^[0-9]+(\.[0-9]+)?$`)
+	wholeNumber   = lazy(`^[0-9]+$`)
+	decimalNumber = lazy(`^[0-9]+(\.[0-9]+)?$`)
 )
 
 var resourceRules = []Rule{
@@ -98,10 +97,10 @@ var resourceRules = []Rule{
 		Source: apiReference + ", ResourceRequirement.value",
 		Run: func(p *Pass) {
 			for j, n := range p.requirements("MEMORY") {
-				if n.Is(jsontree.String) && !wholeNumber.MatchString(n.Text) {
+				if n.Is(jsontree.String) && !wholeNumber().MatchString(n.Text) {
 					hint := memoryHint(n.Text)
 					value := strings.TrimSuffix(strings.TrimPrefix(hint, `write "`), `"`)
-					j.ReportFix(fixIf(wholeNumber.MatchString(value), n, value), fmt.Sprintf("MEMORY is a whole number of MiB, not %s", quote(n.Text)), hint, n)
+					j.ReportFix(fixIf(wholeNumber().MatchString(value), n, value), fmt.Sprintf("MEMORY is a whole number of MiB, not %s", quote(n.Text)), hint, n)
 				}
 			}
 		},
@@ -139,7 +138,7 @@ var resourceRules = []Rule{
 		Source: apiReference + ", ResourceRequirement.value",
 		Run: func(p *Pass) {
 			for j, n := range p.requirements("VCPU") {
-				if n.Is(jsontree.String) && !decimalNumber.MatchString(n.Text) {
+				if n.Is(jsontree.String) && !decimalNumber().MatchString(n.Text) {
 					j.Report(fmt.Sprintf("VCPU is a number, not %s", quote(n.Text)), `write the digits alone: "4"`, n)
 				}
 			}
@@ -151,7 +150,7 @@ var resourceRules = []Rule{
 		Source: apiReference + ", ResourceRequirement.value" + probed,
 		Run: func(p *Pass) {
 			for j, n := range p.requirements("GPU") {
-				if n.Is(jsontree.String) && !wholeNumber.MatchString(n.Text) {
+				if n.Is(jsontree.String) && !wholeNumber().MatchString(n.Text) {
 					j.Report(fmt.Sprintf("GPU is a whole number, not %s", quote(n.Text)), `write "1"`, n)
 				}
 			}
@@ -233,11 +232,11 @@ func inGiB(j Job, n float64) string {
 	return fmt.Sprintf(`for %g GiB write "%d"`, n, int(math.Ceil(n*1024)))
 }
 
-var withUnit = regexp.MustCompile(`^\s*([0-9]+(?:\.[0-9]+)?)\s*([a-zA-Z]*)\s*$`)
+var withUnit = lazy(`^\s*([0-9]+(?:\.[0-9]+)?)\s*([a-zA-Z]*)\s*$`)
 
 // memoryHint translates what people write for memory into MiB.
 func memoryHint(s string) string {
-	m := withUnit.FindStringSubmatch(s)
+	m := withUnit().FindStringSubmatch(s)
 	if m == nil {
 		return `write the number of MiB, such as "2048"`
 	}

@@ -2,7 +2,6 @@ package lint
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -12,8 +11,8 @@ import (
 )
 
 var (
-	exitCodePattern = regexp.MustCompile(`^([0-9]+\*?|\*)$`)
-	reasonPattern   = regexp.MustCompile(`^[\pL\pN.:\s]*\*?$`)
+	exitCodePattern = lazy(`^([0-9]+\*?|\*)$`)
+	reasonPattern   = lazy(`^[\pL\pN.:\s]*\*?$`)
 )
 
 // conditions are the members of evaluateOnExit that say when an entry applies.
@@ -140,7 +139,7 @@ var retryRules = []Rule{
 		Source: apiReference + ", EvaluateOnExit.onExitCode" + probed,
 		Run: func(p *Pass) {
 			p.eachEvaluation(func(j Job, e *jsontree.Node) {
-				if n := e.Get("onExitCode"); n.Is(jsontree.String) && !exitCodePattern.MatchString(n.Str()) {
+				if n := e.Get("onExitCode"); n.Is(jsontree.String) && !exitCodePattern().MatchString(n.Str()) {
 					j.Report(fmt.Sprintf("onExitCode is digits, with one * at the end if need be, not %s", quote(n.Str())), `such as "137" or "13*"`, n)
 				}
 			})
@@ -153,7 +152,7 @@ var retryRules = []Rule{
 		Run: func(p *Pass) {
 			p.eachEvaluation(func(j Job, e *jsontree.Node) {
 				for _, c := range conditions[1:] {
-					if n := e.Get(c); n.Is(jsontree.String) && !reasonPattern.MatchString(n.Str()) {
+					if n := e.Get(c); n.Is(jsontree.String) && !reasonPattern().MatchString(n.Str()) {
 						j.Report(fmt.Sprintf("%s holds letters, digits, periods, colons and blanks, with one * at the end if need be, not %s", c, quote(n.Str())),
 							reasonHint(n.Str()), n)
 					}
@@ -241,7 +240,7 @@ func catchAll(entry *jsontree.Node) bool {
 
 // reasonHint keeps what comes before the first character that is not allowed.
 func reasonHint(s string) string {
-	i := strings.IndexFunc(s, func(r rune) bool { return !reasonPattern.MatchString(string(r)) || r == '*' })
+	i := strings.IndexFunc(s, func(r rune) bool { return !reasonPattern().MatchString(string(r)) || r == '*' })
 	if i <= 0 {
 		return `such as "Host EC2*"`
 	}

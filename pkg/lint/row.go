@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/batchctl/batchctl/pkg/diag"
@@ -192,14 +193,22 @@ func growing(values []string, newer ...string) want {
 	}
 }
 
-var digits = regexp.MustCompile(`[0-9]+`)
+// pattern is a regular expression that is compiled when it is first needed: the
+// rules have dozens, and most runs need few.
+type pattern func() *regexp.Regexp
+
+func lazy(expression string) pattern {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
+}
+
+var digits = lazy(`[0-9]+`)
 
 // looksNewer reports whether a value is a known one with other figures, or with
 // a word more at its end, and is no typo of another.
 func looksNewer(value string, known []string) bool {
-	mask := func(s string) string { return digits.ReplaceAllString(s, "0") }
+	mask := func(s string) string { return digits().ReplaceAllString(s, "0") }
 	for _, k := range known {
-		if strings.HasPrefix(value, k+"_") && near(value, known) == "" || digits.MatchString(k) && mask(value) == mask(k) {
+		if strings.HasPrefix(value, k+"_") && near(value, known) == "" || digits().MatchString(k) && mask(value) == mask(k) {
 			return true
 		}
 	}
@@ -260,9 +269,9 @@ func chars(least, most int) want {
 }
 
 // like wants a string that matches; the words say which do.
-func like(pattern *regexp.Regexp, words, hint string) want {
+func like(p pattern, words, hint string) want {
 	return func(s Site, n *jsontree.Node, label string) {
-		if n.Is(jsontree.String) && !pattern.MatchString(n.Text) {
+		if n.Is(jsontree.String) && !p().MatchString(n.Text) {
 			s.Report(fmt.Sprintf("%s is %s, not %s", label, words, quote(n.Text)), hint, n)
 		}
 	}

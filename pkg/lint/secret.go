@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -47,34 +46,34 @@ var formats = []struct {
 	what string
 	// marks are texts of which one stands in every match.
 	marks   []string
-	pattern *regexp.Regexp
+	pattern pattern
 }{
-	{"an AWS access key", []string{"AKIA", "ASIA"}, regexp.MustCompile(`\b(AKIA|ASIA)[A-Z0-9]{16}\b`)},
-	{"a GitHub token", []string{"gh", "github_pat_"}, regexp.MustCompile(`\b(gh[pousr]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{30,})`)},
-	{"a GitLab token", []string{"gl"}, regexp.MustCompile(`\bgl(pat|ptt|dt|rt|cbt)-[A-Za-z0-9_-]{20,}`)},
-	{"a Slack token", []string{"xox", "hooks.slack", "xapp-"}, regexp.MustCompile(`\bxox[abeprs]-[A-Za-z0-9-]{10,}|hooks\.slack\.com/services/T[A-Z0-9]+/B[A-Z0-9]+/[A-Za-z0-9]+|\bxapp-[0-9]-[A-Za-z0-9-]{10,}`)},
-	{"a Stripe key", []string{"sk_", "rk_", "whsec_"}, regexp.MustCompile(`\b(sk|rk)_(live|test)_[A-Za-z0-9]{16,}|\bwhsec_[A-Za-z0-9]{16,}`)},
-	{"an OpenAI or Anthropic key", []string{"sk-"}, regexp.MustCompile(`\bsk-(proj-|ant-|svcacct-|admin-)?[A-Za-z0-9_-]{20,}`)},
-	{"a Google key", []string{"AIza", "ya29.", "GOCSPX-"}, regexp.MustCompile(`\bAIza[A-Za-z0-9_-]{35}|\bya29\.[A-Za-z0-9_-]{20,}|\bGOCSPX-[A-Za-z0-9_-]{20,}`)},
-	{"a Hugging Face token", []string{"hf_"}, regexp.MustCompile(`\bhf_[A-Za-z0-9]{30,}`)},
-	{"an npm or PyPI token", []string{"npm_", "pypi-"}, regexp.MustCompile(`\bnpm_[A-Za-z0-9]{36}\b|\bpypi-[A-Za-z0-9_-]{50,}`)},
-	{"a SendGrid key", []string{"SG."}, regexp.MustCompile(`\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}`)},
-	{"a DigitalOcean or Databricks token", []string{"_v1_", "dapi"}, regexp.MustCompile(`\bdo[opr]_v1_[a-f0-9]{40,}|\bdapi[a-f0-9]{32}`)},
-	{"an Azure key", []string{"ey=", "EY=", "eY=", "Ey="}, regexp.MustCompile(`(?i)\b(AccountKey|SharedAccessKey)=[A-Za-z0-9+/]{30,}=*`)},
-	{"a private key", []string{"-----BEGIN "}, regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY( BLOCK)?-----`)},
-	{"a JSON Web Token", []string{"eyJ"}, regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}`)},
+	{"an AWS access key", []string{"AKIA", "ASIA"}, lazy(`\b(AKIA|ASIA)[A-Z0-9]{16}\b`)},
+	{"a GitHub token", []string{"gh", "github_pat_"}, lazy(`\b(gh[pousr]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{30,})`)},
+	{"a GitLab token", []string{"gl"}, lazy(`\bgl(pat|ptt|dt|rt|cbt)-[A-Za-z0-9_-]{20,}`)},
+	{"a Slack token", []string{"xox", "hooks.slack", "xapp-"}, lazy(`\bxox[abeprs]-[A-Za-z0-9-]{10,}|hooks\.slack\.com/services/T[A-Z0-9]+/B[A-Z0-9]+/[A-Za-z0-9]+|\bxapp-[0-9]-[A-Za-z0-9-]{10,}`)},
+	{"a Stripe key", []string{"sk_", "rk_", "whsec_"}, lazy(`\b(sk|rk)_(live|test)_[A-Za-z0-9]{16,}|\bwhsec_[A-Za-z0-9]{16,}`)},
+	{"an OpenAI or Anthropic key", []string{"sk-"}, lazy(`\bsk-(proj-|ant-|svcacct-|admin-)?[A-Za-z0-9_-]{20,}`)},
+	{"a Google key", []string{"AIza", "ya29.", "GOCSPX-"}, lazy(`\bAIza[A-Za-z0-9_-]{35}|\bya29\.[A-Za-z0-9_-]{20,}|\bGOCSPX-[A-Za-z0-9_-]{20,}`)},
+	{"a Hugging Face token", []string{"hf_"}, lazy(`\bhf_[A-Za-z0-9]{30,}`)},
+	{"an npm or PyPI token", []string{"npm_", "pypi-"}, lazy(`\bnpm_[A-Za-z0-9]{36}\b|\bpypi-[A-Za-z0-9_-]{50,}`)},
+	{"a SendGrid key", []string{"SG."}, lazy(`\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}`)},
+	{"a DigitalOcean or Databricks token", []string{"_v1_", "dapi"}, lazy(`\bdo[opr]_v1_[a-f0-9]{40,}|\bdapi[a-f0-9]{32}`)},
+	{"an Azure key", []string{"ey=", "EY=", "eY=", "Ey="}, lazy(`(?i)\b(AccountKey|SharedAccessKey)=[A-Za-z0-9+/]{30,}=*`)},
+	{"a private key", []string{"-----BEGIN "}, lazy(`-----BEGIN [A-Z ]*PRIVATE KEY( BLOCK)?-----`)},
+	{"a JSON Web Token", []string{"eyJ"}, lazy(`\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}`)},
 }
 
 var (
-	withPassword = regexp.MustCompile(`(?i)[a-z][a-z0-9+.-]*://[^\s/:@]*:([^\s/@]{3,})@[^\s/]`)
-	dsnPassword  = regexp.MustCompile(`(?i)(?:^|[;\s&?])(?:password|pwd)=([^\s;&]{4,})`)
-	plainValue   = regexp.MustCompile(`(?i)^(true|false|yes|no|on|off|null|none|nil|undefined|auto|default|disabled|enabled|required|optional|-?[0-9.,_:]+[a-z%]{0,3})$`)
+	withPassword = lazy(`(?i)[a-z][a-z0-9+.-]*://[^\s/:@]*:([^\s/@]{3,})@[^\s/]`)
+	dsnPassword  = lazy(`(?i)(?:^|[;\s&?])(?:password|pwd)=([^\s;&]{4,})`)
+	plainValue   = lazy(`(?i)^(true|false|yes|no|on|off|null|none|nil|undefined|auto|default|disabled|enabled|required|optional|-?[0-9.,_:]+[a-z%]{0,3})$`)
 	// fill stands for a value to come.
-	fill       = regexp.MustCompile(`(?i)\$\{|\$\(|\{\{|^\$[A-Za-z_]|^%.*%$|^<.*>$|^\[.*\]$|^__.*__$|Ref::|^arn:|^(ssm|vault|secretsmanager|sops|op|aws-sm|gcp|azure)[:/]|\*\*\*|^x{3,}|^(change|replace)[-_ ]?(me|it|this)|^your[-_ ]|[-_]here$|^(todo|tbd|fixme|dummy|redacted|placeholder|example|insert|set[-_]|none|test|fake|sample|foo|bar)\b|\.\.\.`)
-	somewhere  = regexp.MustCompile(`^(/|\./|\.\./|~/|[A-Za-z]:\\|s3://|https?://|file://|gs://|git@|[a-z0-9-]+\.[a-z0-9.-]+\.[a-z]{2,}(:[0-9]+)?(/|$))`)
-	words      = regexp.MustCompile(`^[A-Za-z]+([-_./: ][A-Za-z]+)*$`)
-	longBase64 = regexp.MustCompile(`^[A-Za-z0-9+/]{40,}={0,2}$`)
-	hexKey     = regexp.MustCompile(`^[0-9a-fA-F]{32,}$`)
+	fill       = lazy(`(?i)\$\{|\$\(|\{\{|^\$[A-Za-z_]|^%.*%$|^<.*>$|^\[.*\]$|^__.*__$|Ref::|^arn:|^(ssm|vault|secretsmanager|sops|op|aws-sm|gcp|azure)[:/]|\*\*\*|^x{3,}|^(change|replace)[-_ ]?(me|it|this)|^your[-_ ]|[-_]here$|^(todo|tbd|fixme|dummy|redacted|placeholder|example|insert|set[-_]|none|test|fake|sample|foo|bar)\b|\.\.\.`)
+	somewhere  = lazy(`^(/|\./|\.\./|~/|[A-Za-z]:\\|s3://|https?://|file://|gs://|git@|[a-z0-9-]+\.[a-z0-9.-]+\.[a-z]{2,}(:[0-9]+)?(/|$))`)
+	words      = lazy(`^[A-Za-z]+([-_./: ][A-Za-z]+)*$`)
+	longBase64 = lazy(`^[A-Za-z0-9+/]{40,}={0,2}$`)
+	hexKey     = lazy(`^[0-9a-fA-F]{32,}$`)
 )
 
 // credential says what a variable seems to hold, "" if it is nothing to hide.
@@ -83,13 +82,13 @@ func credential(name, value string) string {
 		return ""
 	}
 	for marked := marksIn(value); marked != 0; marked &= marked - 1 {
-		if f := formats[bits.TrailingZeros32(marked)]; f.pattern.MatchString(value) {
+		if f := formats[bits.TrailingZeros32(marked)]; f.pattern().MatchString(value) {
 			return f.what
 		}
 	}
 	if strings.IndexByte(value, '@') >= 0 || strings.IndexByte(value, '=') >= 0 {
-		for _, p := range []*regexp.Regexp{withPassword, dsnPassword} {
-			if m := p.FindStringSubmatch(value); m != nil && !fill.MatchString(m[1]) {
+		for _, p := range []pattern{withPassword, dsnPassword} {
+			if m := p().FindStringSubmatch(value); m != nil && !fill().MatchString(m[1]) {
 				return "a connection with its password"
 			}
 		}
@@ -101,23 +100,23 @@ func credential(name, value string) string {
 	if kind == "" {
 		return ""
 	}
-	if longBase64.MatchString(value) && entropy(value) >= 4.2 && mixed(value) && strings.ToLower(value) != value {
+	if longBase64().MatchString(value) && entropy(value) >= 4.2 && mixed(value) && strings.ToLower(value) != value {
 		return "a key" // some begin with a slash, as paths do
 	}
-	if plainValue.MatchString(value) || fill.MatchString(value) || somewhere.MatchString(value) {
+	if plainValue().MatchString(value) || fill().MatchString(value) || somewhere().MatchString(value) {
 		return ""
 	}
 	switch kind {
 	case "password":
-		if !strings.Contains(value, "/") || !words.MatchString(value) {
+		if !strings.Contains(value, "/") || !words().MatchString(value) {
 			return "a password"
 		}
 	case "secret":
-		if len(value) >= 8 && (!words.MatchString(value) || entropy(value) > 3.9 && len(value) >= 20) {
+		if len(value) >= 8 && (!words().MatchString(value) || entropy(value) > 3.9 && len(value) >= 20) {
 			return "a secret"
 		}
 	case "key":
-		if len(value) >= 16 && !words.MatchString(value) && (hexKey.MatchString(value) || entropy(value) >= 3.2 && mixed(value) && strings.Count(value, "/") < 3 && !strings.Contains(value, " ")) {
+		if len(value) >= 16 && !words().MatchString(value) && (hexKey().MatchString(value) || entropy(value) >= 3.2 && mixed(value) && strings.Count(value, "/") < 3 && !strings.Contains(value, " ")) {
 			return "a key"
 		}
 	}

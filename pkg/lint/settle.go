@@ -1,7 +1,6 @@
 package lint
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -37,7 +36,7 @@ func generic(d diag.Diagnostic) bool {
 	return false
 }
 
-var quoted = regexp.MustCompile(`"([^"]+)"`)
+var quoted = lazy(`"([^"]+)"`)
 
 // covered reports whether the rules' findings say what the generic one says.
 func covered(d diag.Diagnostic, by diag.List) bool {
@@ -46,7 +45,7 @@ func covered(d diag.Diagnostic, by diag.List) bool {
 		return len(by) > 0
 	}
 	// Several rules may stand at one brace: each lacking member is to be named.
-	for _, m := range quoted.FindAllStringSubmatch(d.Message, -1) {
+	for _, m := range quoted().FindAllStringSubmatch(d.Message, -1) {
 		if !slices.ContainsFunc(by, func(s diag.Diagnostic) bool { return strings.Contains(s.Message, m[1]) }) {
 			return false
 		}

@@ -2,13 +2,12 @@ package lint
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-var policySharePattern = regexp.MustCompile(`^[A-Za-z0-9_-]{0,255}\*?$`)
+var policySharePattern = lazy(`^[A-Za-z0-9_-]{0,255}\*?$`)
 
 const shares = "fairsharePolicy.shareDistribution"
 
@@ -18,7 +17,7 @@ var sharingRules = []Rule{
 	row("scheduling-policy-name-length", High, in(policies, "name"), chars(1, 128),
 		"A scheduling policy's name is 1 to 128 characters long.", tried("CreateSchedulingPolicy.name")),
 	row("share-identifier-pattern", High, in(policies, shares+"[].shareIdentifier"), func(s Site, n *jsontree.Node, _ string) {
-		if n.Is(jsontree.String) && (n.Text == "" || !policySharePattern.MatchString(n.Text)) {
+		if n.Is(jsontree.String) && (n.Text == "" || !policySharePattern().MatchString(n.Text)) {
 			s.Report("a share identifier is up to 255 "+nameCharset+", with one * at the end if need be, not "+quote(n.Text), "", n)
 		}
 	}, "A share is named by letters, digits, hyphens and underscores; an asterisk at the end stands for all that begin so.", tried("ShareAttributes.shareIdentifier")),

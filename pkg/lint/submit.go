@@ -2,7 +2,6 @@ package lint
 
 import (
 	"fmt"
-	"regexp"
 
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/jsontree"
@@ -10,9 +9,9 @@ import (
 )
 
 var (
-	sharePattern      = regexp.MustCompile(`^[A-Za-z0-9_-]{1,255}\*?$`)
-	definitionPattern = regexp.MustCompile(`^([A-Za-z0-9_-]{1,128}(:[0-9]+)?|arn:aws[a-z-]*:batch:[a-z0-9-]+:[0-9]{12}:job-definition/[A-Za-z0-9_-]{1,128}(:[0-9]+)?)$`)
-	jobIDPattern      = regexp.MustCompile(`^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}(:[0-9]+)?$`)
+	sharePattern      = lazy(`^[A-Za-z0-9_-]{1,255}\*?$`)
+	definitionPattern = lazy(`^([A-Za-z0-9_-]{1,128}(:[0-9]+)?|arn:aws[a-z-]*:batch:[a-z0-9-]+:[0-9]{12}:job-definition/[A-Za-z0-9_-]{1,128}(:[0-9]+)?)$`)
+	jobIDPattern      = lazy(`^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}(:[0-9]+)?$`)
 )
 
 const (
@@ -147,7 +146,7 @@ var submitRules = []Rule{
 		distinct("consumableResource", "add the quantities up")(s, n, label)
 	}, "A submission asks for at most 5 consumable resources, each once.", api("SubmitJob.consumableResourcePropertiesOverride")),
 	row("submit-jobdefinition-format", Medium, in(submits, "jobDefinition"), func(s Site, n *jsontree.Node, _ string) {
-		if n.Str() != "" && !samePlace(n, s.Register.Get("jobDefinitionName")) && !definitionPattern.MatchString(n.Str()) {
+		if n.Str() != "" && !samePlace(n, s.Register.Get("jobDefinitionName")) && !definitionPattern().MatchString(n.Str()) {
 			s.Report("jobDefinition is a name, name:revision or the ARN of a definition, not "+quote(n.Str()), `such as "train" or "train:3"`, n)
 		}
 	}, "A definition is named by name, name:revision with a number, or ARN.", api("SubmitJob.jobDefinition")),
@@ -164,7 +163,7 @@ var submitRules = []Rule{
 		}
 	}, "N_TO_N pairs the children of two arrays, so the other one is named.", api("JobDependency")),
 	row("dep-jobid-not-name", Low, in(submits, "dependsOn[].jobId"), func(s Site, n *jsontree.Node, _ string) {
-		if n.Str() != "" && !jobIDPattern.MatchString(n.Str()) && !placeholder.MatchString(n.Str()) {
+		if n.Str() != "" && !jobIDPattern().MatchString(n.Str()) && !placeholder().MatchString(n.Str()) {
 			s.Report(quote(n.Str())+" is no job id", "ids are given at submission; a workflow file takes names in dependsOn", n)
 		}
 	}, "A dependency is on the id that SubmitJob answered, not on a name.", api("JobDependency.jobId")),
@@ -176,7 +175,7 @@ var submitRules = []Rule{
 }
 
 // placeholder is what templates and workflow files write for a value to come.
-var placeholder = regexp.MustCompile(`\$\{|\{\{|<[^>]*>|^\$`)
+var placeholder = lazy(`\$\{|\{\{|<[^>]*>|^\$`)
 
 func orNothing(n *jsontree.Node) *jsontree.Node {
 	if n == nil {

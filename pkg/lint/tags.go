@@ -3,7 +3,6 @@ package lint
 import (
 	"fmt"
 	"iter"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -49,7 +48,7 @@ func created(p *Pass) []Site {
 const tagSource = userGuide + ", tag restrictions"
 
 // tagPattern is letters, digits and blanks of any script, and + - = . _ : / @.
-var tagPattern = regexp.MustCompile(`^[\pL\pN\pZ+\-=._:/@]*$`)
+var tagPattern = lazy(`^[\pL\pN\pZ+\-=._:/@]*$`)
 
 var tagRules = []Rule{
 	row("tags-min-1", Low, in(creates, "tags"), filled("leave it out"),
@@ -61,10 +60,10 @@ var tagRules = []Rule{
 		Run: func(p *Pass) {
 			const most = "letters, digits, blanks and + - = . _ : / @"
 			for j, t := range p.tags() {
-				if !tagPattern.MatchString(t.Name) {
+				if !tagPattern().MatchString(t.Name) {
 					j.Report(fmt.Sprintf("the key of a tag holds %s, not %s", most, quote(t.Name)), "", key(t))
 				}
-				if t.Str() != "" && !tagPattern.MatchString(t.Str()) {
+				if t.Str() != "" && !tagPattern().MatchString(t.Str()) {
 					j.Report(fmt.Sprintf("the value of a tag holds %s, not %s", most, quote(t.Str())), "", t)
 				}
 			}

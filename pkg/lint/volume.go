@@ -3,7 +3,6 @@ package lint
 import (
 	"fmt"
 	"iter"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -11,8 +10,8 @@ import (
 )
 
 var (
-	volumeName   = regexp.MustCompile(`^[A-Za-z0-9_-]*$`)
-	fileSystemID = regexp.MustCompile(`^(fs-[0-9a-zA-Z]+|arn:.*|.*(\$\{|\{\{|<).*)$`)
+	volumeName   = lazy(`^[A-Za-z0-9_-]*$`)
+	fileSystemID = lazy(`^(fs-[0-9a-zA-Z]+|arn:.*|.*(\$\{|\{\{|<).*)$`)
 )
 
 const efs = "volumes[].efsVolumeConfiguration"

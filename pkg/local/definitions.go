@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch"
@@ -19,8 +20,8 @@ const (
 )
 
 var (
-	definitionName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
-	jobName        = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$`)
+	definitionName = lazy(`^[A-Za-z0-9_-]{1,128}$`)
+	jobName        = lazy(`^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$`)
 )
 
 func (d *definition) fargate() bool {
@@ -61,7 +62,7 @@ func (e *Engine) registerJobDefinition(c *call, in *batch.RegisterJobDefinitionI
 // checkDefinition refuses what Batch refuses and what this engine cannot do.
 func checkDefinition(in *batch.RegisterJobDefinitionInput) error {
 	switch {
-	case !definitionName.MatchString(aws.ToString(in.JobDefinitionName)):
+	case !definitionName().MatchString(aws.ToString(in.JobDefinitionName)):
 		return wire.ClientException("Job definition name should match valid pattern: 1 to 128 letters, digits, hyphens and underscores.")
 	case in.Type == types.JobDefinitionTypeMultinode || in.NodeProperties != nil:
 		return cannot("nodeProperties (multi-node parallel jobs)")
@@ -138,8 +139,8 @@ func checkRetry(r *types.RetryStrategy) error {
 }
 
 var (
-	exitPattern   = regexp.MustCompile(`^[0-9]*\*?$`)
-	reasonPattern = regexp.MustCompile(`^[A-Za-z0-9.:\s]*\*?$`)
+	exitPattern   = lazy(`^[0-9]*\*?$`)
+	reasonPattern = lazy(`^[A-Za-z0-9.:\s]*\*?$`)
 )
 
 func checkEvaluateOnExit(rule types.EvaluateOnExit) error {
@@ -151,13 +152,13 @@ func checkEvaluateOnExit(rule types.EvaluateOnExit) error {
 	}
 	for _, c := range []struct {
 		text    *string
-		pattern *regexp.Regexp
+		pattern func() *regexp.Regexp
 	}{{rule.OnExitCode, exitPattern}, {rule.OnReason, reasonPattern}, {rule.OnStatusReason, reasonPattern}} {
 		switch {
 		case c.text == nil:
 		case len(*c.text) > 512:
 			return wire.ClientException("Evaluate on exit condition cannot exceed 512 characters.")
-		case !c.pattern.MatchString(*c.text):
+		case !c.pattern().MatchString(*c.text):
 			return wire.ClientException("Evaluate on exit condition contains restricted characters.")
 		}
 	}
@@ -268,4 +269,9 @@ func (d *definition) describe() types.JobDefinition {
 		Tags:                       r.Tags,
 		Timeout:                    r.Timeout,
 	}
+}
+
+// lazy is a regular expression that is compiled when it is first needed.
+func lazy(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }

@@ -39,7 +39,7 @@ func (e *Engine) createJobQueue(c *call, in *batch.CreateJobQueueInput) (*batch.
 // one compute environment is this machine.
 func checkQueue(in *batch.CreateJobQueueInput) error {
 	switch {
-	case !definitionName.MatchString(aws.ToString(in.JobQueueName)):
+	case !definitionName().MatchString(aws.ToString(in.JobQueueName)):
 		return wire.ClientException("Job Queue name should match a valid pattern: 1 to 128 letters, digits, hyphens and underscores.")
 	case in.Priority == nil || *in.Priority < 0 || *in.Priority > 1000:
 		return wire.ClientException("priority is required, between 0 and 1000.")

@@ -56,7 +56,7 @@ func checkSubmit(in *batch.SubmitJobInput) error {
 		size = aws.ToInt32(in.ArrayProperties.Size)
 	}
 	switch {
-	case !jobName.MatchString(aws.ToString(in.JobName)):
+	case !jobName().MatchString(aws.ToString(in.JobName)):
 		return wire.ClientException("Job name should match valid pattern: 1 to 128 letters, digits, hyphens and underscores, " +
 			"the first one a letter or digit.")
 	case aws.ToString(in.JobQueue) == "":

@@ -2,7 +2,6 @@ package spec
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -67,18 +66,18 @@ func (j *Job) splitDependencies() (diags diag.List) {
 	return diags
 }
 
-var referencePattern = regexp.MustCompile(`^\$\{([A-Za-z0-9_-]+)\}$`)
+var referencePattern = lazy(`^\$\{([A-Za-z0-9_-]+)\}$`)
 
 // nameInside finds what was meant as a name in a reference of a wrong form.
-var nameInside = regexp.MustCompile(`[A-Za-z0-9_-]+`)
+var nameInside = lazy(`[A-Za-z0-9_-]+`)
 
 // reference reads ${name}. The letters are those that a jobName may have.
 func reference(s string) (name string, err error) {
-	if m := referencePattern.FindStringSubmatch(s); m != nil {
+	if m := referencePattern().FindStringSubmatch(s); m != nil {
 		return m[1], nil
 	}
 	hint := `write "${name}" with the jobName of a job in this file, or the id of a job that was submitted`
-	if names := nameInside.FindAllString(s, 2); len(names) == 1 {
+	if names := nameInside().FindAllString(s, 2); len(names) == 1 {
 		hint = "write " + strconv.Quote("${"+names[0]+"}")
 	}
 	return "", unitError{fmt.Sprintf("%s is neither the id of a job nor a reference to one", strconv.Quote(clip(s))), hint}

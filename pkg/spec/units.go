@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
@@ -22,13 +23,13 @@ type unitError struct{ message, hint string }
 
 func (e unitError) Error() string { return e.message }
 
-var sizePattern = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?|\.[0-9]+) *([A-Za-z]*)$`)
+var sizePattern = lazy(`^([0-9]+(?:\.[0-9]+)?|\.[0-9]+) *([A-Za-z]*)$`)
 
 // mebibytes reads a size: a number of MiB, or a string with a unit. AWS counts
 // memory in MiB and no smaller, so the result must be whole.
 func mebibytes(n *jsontree.Node) (int64, error) {
 	const advice = `write a number with GiB or MiB, such as "30 GiB"`
-	m := sizePattern.FindStringSubmatch(strings.TrimSpace(n.Text))
+	m := sizePattern().FindStringSubmatch(strings.TrimSpace(n.Text))
 	if n.Is(jsontree.Number) {
 		m = []string{"", n.Text, ""}
 	}
@@ -92,13 +93,13 @@ func count(n *jsontree.Node) (string, error) {
 	return strconv.FormatFloat(f, 'f', -1, 64), nil
 }
 
-var durationPattern = regexp.MustCompile(`^(?:([0-9]+)d)?(?:([0-9]+)h)?(?:([0-9]+)m)?(?:([0-9]+)s)?$`)
+var durationPattern = lazy(`^(?:([0-9]+)d)?(?:([0-9]+)h)?(?:([0-9]+)m)?(?:([0-9]+)s)?$`)
 
 // seconds reads a duration of days, hours, minutes and seconds, largest first.
 func seconds(n *jsontree.Node) (int64, error) {
 	const advice = `write a duration such as "2h", "90m", "1h30m" or "1d"`
 	text := strings.TrimSpace(n.Text)
-	m := durationPattern.FindStringSubmatch(text)
+	m := durationPattern().FindStringSubmatch(text)
 	if m == nil || text == "" {
 		e := unitError{fmt.Sprintf("%q is not a duration", clip(n.Text)), advice}
 		if _, err := strconv.ParseUint(text, 10, 31); err == nil {
@@ -124,4 +125,9 @@ func seconds(n *jsontree.Node) (int64, error) {
 func hintOf(err error) string {
 	e, _ := errors.AsType[unitError](err)
 	return e.hint
+}
+
+// lazy is a regular expression that is compiled when it is first needed.
+func lazy(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }
