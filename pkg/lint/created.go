@@ -103,7 +103,7 @@ func (s Site) queueOf() (Site, bool) {
 // submits it is all of them, unless the files have queues.
 func (p *Pass) environmentsFor(j Job) iter.Seq[Site] {
 	return func(yield func(Site) bool) {
-		submits := p.index.runs[j.Register]
+		submits := p.runs(j.Register)
 		if j.Submit != nil && len(submits) == 0 {
 			submits = []Job{j}
 		}

@@ -30,7 +30,7 @@ var crossRules = []Rule{
 	check("submit-jobdefinition-exists", High, nativeSubmits, func(s Site) {
 		n := s.Node.Get("jobDefinition")
 		name, revision, pinned := strings.Cut(nameOf(n.Str()), ":")
-		known := s.pass.index.definitions
+		known := s.pass.registered()
 		if len(known) == 0 || n.Str() == "" || isARN(n.Str()) || placeholder().MatchString(n.Str()) {
 			return
 		}

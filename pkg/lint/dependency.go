@@ -3,6 +3,7 @@ package lint
 import (
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/catalog"
@@ -28,26 +29,37 @@ type Edge struct {
 // Edges yields the dependencies of all jobs.
 //
 //go:noinline
-func (p *Pass) Edges() iter.Seq[Edge] {
-	return func(yield func(Edge) bool) {
-		for j := range p.Submits() {
-			for _, d := range j.DependsOn {
-				e := Edge{Job: j, To: p.index.jobs[j.File][d.Job], Name: d.Job, Type: d.Type, Node: d.Node, TypeNode: d.Node}
-				if n := d.Node.Get("type"); n != nil {
-					e.TypeNode = n
-				}
-				if !yield(e) {
-					return
-				}
+func (p *Pass) Edges() iter.Seq[Edge] { return slices.Values(p.index.edges) }
+
+func (p *Pass) dependencies() (edges []Edge) {
+	var jobs map[string]*spec.Job // of the file at hand, the first of each name
+	var file *spec.File
+	for _, j := range p.index.submits {
+		for _, d := range j.DependsOn {
+			if file != j.File {
+				file, jobs = j.File, firstOfEach(j.File.Jobs)
 			}
-			for n := range j.Submit.Get("dependsOn").Children() {
-				e := Edge{Job: j, ID: n.Get("jobId").Str(), Type: n.Get("type").Str(), Node: n, TypeNode: n.Get("type")}
-				if !yield(e) {
-					return
-				}
+			e := Edge{Job: j, To: jobs[d.Job], Name: d.Job, Type: d.Type, Node: d.Node, TypeNode: d.Node}
+			if n := d.Node.Get("type"); n != nil {
+				e.TypeNode = n
 			}
+			edges = append(edges, e)
+		}
+		for n := range j.Submit.Get("dependsOn").Children() {
+			edges = append(edges, Edge{Job: j, ID: n.Get("jobId").Str(), Type: n.Get("type").Str(), Node: n, TypeNode: n.Get("type")})
 		}
 	}
+	return edges
+}
+
+func firstOfEach(jobs []*spec.Job) map[string]*spec.Job {
+	out := map[string]*spec.Job{}
+	for _, j := range jobs {
+		if out[j.Name] == nil {
+			out[j.Name] = j
+		}
+	}
+	return out
 }
 
 var dependencyRules = []Rule{

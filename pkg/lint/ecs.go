@@ -142,8 +142,8 @@ var ecsRules = []Rule{
 	check("ecs-fargate-total-tier", Low, onFargate(tasks), func(s Site) {
 		vcpus, memory := 0.0, 0.0
 		for c := range each(s.Node, "containers") {
-			v, okV := number(requirement(c, "VCPU"))
-			m, okM := number(requirement(c, "MEMORY"))
+			v, okV := number(requirementOf(c, "VCPU"))
+			m, okM := number(requirementOf(c, "MEMORY"))
 			if !okV || !okM {
 				return
 			}
@@ -167,7 +167,7 @@ var ecsRules = []Rule{
 		"Names that start with AWS_BATCH belong to AWS Batch, in every container of a task.", api("TaskContainerProperties.environment")),
 	check("ecs-resources-required", Low, taskContainers, func(s Site) {
 		for _, kind := range []string{"VCPU", "MEMORY"} {
-			if requirement(s.Node, kind) == nil && !s.unreadRequirements() {
+			if requirementOf(s.Node, kind) == nil && !s.unreadRequirements() {
 				s.Report("the container asks for no "+kind, fmt.Sprintf(`add { "type": %q, "value": "..." } to resourceRequirements`, kind), s.Node.Get("resourceRequirements"))
 			}
 		}

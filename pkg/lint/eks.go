@@ -111,7 +111,7 @@ var eksRules = []Rule{
 		"Memory is promised in full: request and limit are equal.", tried(eksContainer+".resources")),
 	check("eks-gpu-integer", High, podParts, func(s Site) {
 		s.eachQuantity(gpuKey, func(n *jsontree.Node) {
-			if !wholeNumber().MatchString(n.Text) {
+			if !isWhole(n.Text) {
 				s.Report(gpuKey+" is a whole number, not "+quote(n.Text), `write "1"`, n)
 			}
 		})

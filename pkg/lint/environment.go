@@ -39,8 +39,12 @@ var environmentRules = []Rule{
 		Source: "practice",
 		Run: func(p *Pass) {
 			for c := range p.Containers() {
+				list := c.Node.Get("environment")
+				if first := list.Index(0); first != nil && first.Key.End > 0 {
+					continue // made of a map, of which the parser says so
+				}
 				seen := map[string]bool{}
-				for e := range c.Node.Get("environment").Children() {
+				for e := range list.Children() {
 					name := e.Get("name").Str()
 					if name != "" && seen[name] {
 						c.Report(fmt.Sprintf("variable %s is given twice", quote(name)), "keep one of them", e.Get("name"))

@@ -134,7 +134,7 @@ func rewrite(n *jsontree.Node, text string) *diag.Fix {
 
 // unquote is the fix for a whole number that stands in quotes.
 func unquote(n *jsontree.Node) *diag.Fix {
-	if !wholeNumber().MatchString(n.Str()) || len(n.Text) > 15 || len(n.Text) > 1 && n.Text[0] == '0' {
+	if !isWhole(n.Str()) || len(n.Text) > 15 || len(n.Text) > 1 && n.Text[0] == '0' {
 		return nil
 	}
 	return rewrite(n, n.Text)

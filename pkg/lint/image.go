@@ -3,6 +3,7 @@ package lint
 import (
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -21,21 +22,18 @@ type Image struct {
 // Images yields the image of every container, those of EKS pods too.
 //
 //go:noinline
-func (p *Pass) Images() iter.Seq[Image] {
-	return func(yield func(Image) bool) {
-		for c := range p.Containers() {
-			if !yield(Image{Site: c, Image: c.Node.Get("image")}) {
-				return
-			}
-		}
-		for j := range p.Definitions() {
-			for n := range j.podContainers() {
-				if !yield(Image{Site: Site{Job: j, Node: n, Task: n}, Image: n.Get("image")}) {
-					return
-				}
-			}
+func (p *Pass) Images() iter.Seq[Image] { return slices.Values(p.index.images) }
+
+func (p *Pass) images() (all []Image) {
+	for _, c := range p.index.sites.containers {
+		all = append(all, Image{Site: c, Image: c.Node.Get("image")})
+	}
+	for _, j := range p.index.definitions {
+		for n := range j.podContainers() {
+			all = append(all, Image{Site: Site{Job: j, Node: n, Task: n}, Image: n.Get("image")})
 		}
 	}
+	return all
 }
 
 var imageRules = []Rule{

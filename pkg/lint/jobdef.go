@@ -62,7 +62,7 @@ var jobdefRules = []Rule{
 	warns(check("ref-outside-command", Low, containers, func(s Site) {
 		for _, at := range []string{"environment[].value", "image", "jobRoleArn", "executionRoleArn", "user", "logConfiguration.options.*", "secrets[].valueFrom"} {
 			path(at).walk(s.Node, func(n *jsontree.Node) {
-				if refPattern().MatchString(n.Str()) {
+				if refers(n.Str()) {
 					s.Report("Ref:: is documented for command only; here the text may reach the container as it is",
 						"pass it in the command, or set the value with an override", n)
 				}

@@ -168,7 +168,7 @@ var fargateRowRules = []Rule{
 		}
 	}, "Windows containers run on X86_64 only.", tried("RuntimePlatform.cpuArchitecture")),
 	check("windows-min-1-vcpu", Medium, onWindows(wholes), func(s Site) {
-		n := requirement(s.Node, "VCPU")
+		n := requirementOf(s.Node, "VCPU")
 		if v, ok := number(n); ok && v < 1 {
 			s.ReportFix(replace(n, "1"), "a Windows container asks for at least 1 vCPU, not "+n.Text, `write "1"`, n)
 		}

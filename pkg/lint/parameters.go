@@ -5,13 +5,46 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/spec"
 )
 
-var refPattern = lazy(`Ref::([A-Za-z0-9_-]+)`)
+// references yields the names of the Ref:: placeholders in a text. A name is
+// letters, digits, hyphens and underscores.
+//
+//go:noinline
+func references(text string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for {
+			_, rest, found := strings.Cut(text, "Ref::")
+			if !found {
+				return
+			}
+			n := strings.IndexFunc(rest, func(r rune) bool { return !nameRune(r) })
+			if n < 0 {
+				n = len(rest)
+			}
+			if n > 0 && !yield(rest[:n]) {
+				return
+			}
+			text = rest[n:]
+		}
+	}
+}
+
+// refers reports whether a text holds a Ref:: placeholder.
+func refers(text string) bool {
+	if !strings.Contains(text, "Ref::") {
+		return false // as nearly every text
+	}
+	for range references(text) {
+		return true
+	}
+	return false
+}
 
 // refs yields the parameters that a command names, each with its element.
 //
@@ -19,8 +52,11 @@ var refPattern = lazy(`Ref::([A-Za-z0-9_-]+)`)
 func refs(command *jsontree.Node) iter.Seq2[string, *jsontree.Node] {
 	return func(yield func(string, *jsontree.Node) bool) {
 		for arg := range command.Children() {
-			for _, m := range refPattern().FindAllStringSubmatch(arg.Str(), -1) {
-				if !yield(m[1], arg) {
+			if !strings.Contains(arg.Str(), "Ref::") {
+				continue
+			}
+			for name := range references(arg.Str()) {
+				if !yield(name, arg) {
 					return
 				}
 			}
@@ -72,7 +108,7 @@ var parameterRules = []Rule{
 		Source: userGuide + ", job definition parameters; the service's error quoted in public repositories",
 		Run: func(p *Pass) {
 			for j := range p.Definitions() {
-				if len(p.index.runs[j.Register]) > 0 {
+				if len(p.runs(j.Register)) > 0 {
 					continue // submit-ref-unresolved knows more
 				}
 				for command := range j.commands() {
@@ -111,8 +147,12 @@ var parameterRules = []Rule{
 		Source: userGuide + ", job definition parameters",
 		Run: func(p *Pass) {
 			for j := range p.Definitions() {
+				parameters := j.Register.Get("parameters")
+				if parameters.Len() == 0 {
+					continue
+				}
 				used := p.used(j)
-				for param := range j.Register.Get("parameters").Children() {
+				for param := range parameters.Children() {
 					if !used[param.Name] {
 						j.Report(unusedParameter(param.Name), "use it in the command as Ref::"+param.Name+", or remove it", param)
 					}
@@ -126,7 +166,7 @@ var parameterRules = []Rule{
 		Source: userGuide + ", job definition parameters",
 		Run: func(p *Pass) {
 			for j := range p.Submits() {
-				if j.Known() == nil {
+				if j.Known() == nil || j.Own("parameters").Len() == 0 {
 					continue
 				}
 				used := map[string]bool{}
@@ -185,7 +225,7 @@ func (p *Pass) used(definition Job) map[string]bool {
 	for command := range definition.commands() {
 		add(command)
 	}
-	for _, j := range p.index.runs[definition.Register] {
+	for _, j := range p.runs(definition.Register) {
 		for command := range j.effectiveCommands() {
 			add(command)
 		}

@@ -22,47 +22,77 @@ type Pass struct {
 	index index
 }
 
-// index is what rules would otherwise search for again and again.
+// index is what rules would otherwise search for again and again. Most of it is
+// made once for the pass; what few files need is made when it is asked for.
 type index struct {
-	// definitions holds the job definitions of the files by name: submissions
-	// in other files may name them.
-	definitions map[string]*jsontree.Node
-	// runs holds the submissions that run a definition of the files.
-	runs map[*jsontree.Node][]Job
-	// jobs holds the jobs of a file by name, the first of each name.
-	jobs map[*spec.File]map[string]*spec.Job
-	// refusals holds why a job finds no place; nil if it does.
-	refusals map[*spec.Job]*refusal
+	jobs, definitions, submits []Job
+	images                     []Image
+	edges                      []Edge
+	requirements               []requirement
+	strategies                 []strategy
+	tags                       []tag
 	// sites holds what the rules look into, in the order of the files.
 	sites sites
 	// resources is what the files create: queues, environments and the rest.
 	resources resources
+
+	// registered: submissions in other files may name these definitions.
+	registered map[string]*jsontree.Node
+	// runs holds the submissions that run a definition of the files.
+	runs map[*jsontree.Node][]Job
+	// refusals holds why a job finds no place; nil if it does.
+	refusals map[*spec.Job]*refusal
 }
 
 func newPass(files []*spec.File, platform *spec.Platform) *Pass {
-	p := &Pass{Files: files, Platform: platform, index: index{
-		definitions: map[string]*jsontree.Node{}, runs: map[*jsontree.Node][]Job{},
-		jobs: map[*spec.File]map[string]*spec.Job{}, refusals: map[*spec.Job]*refusal{},
-	}}
-	for j := range p.Jobs() {
-		if name := j.Register.Get("jobDefinitionName").Str(); name != "" {
-			p.index.definitions[name] = j.Register
-		}
-		if p.index.jobs[j.File] == nil {
-			p.index.jobs[j.File] = map[string]*spec.Job{}
-		}
-		if p.index.jobs[j.File][j.Name] == nil {
-			p.index.jobs[j.File][j.Name] = j.Job
-		}
-	}
-	for j := range p.Submits() {
-		if d := j.Known(); d != nil {
-			p.index.runs[d] = append(p.index.runs[d], j)
+	p := &Pass{Files: files, Platform: platform}
+	x := &p.index
+	for _, f := range files {
+		for _, j := range f.Jobs {
+			job := Job{Job: j, File: f, pass: p}
+			x.jobs = append(x.jobs, job)
+			if j.Register != nil {
+				x.definitions = append(x.definitions, job)
+			}
+			if j.Submit != nil {
+				x.submits = append(x.submits, job)
+			}
 		}
 	}
 	p.collect()
-	p.index.resources = p.created()
+	x.images = p.images()
+	x.edges = p.dependencies()
+	x.requirements = p.required()
+	x.strategies = p.retryStrategies()
+	x.tags = p.tagged()
+	x.resources = p.created()
 	return p
+}
+
+// registered returns the job definitions of the files by name.
+func (p *Pass) registered() map[string]*jsontree.Node {
+	if p.index.registered == nil {
+		p.index.registered = map[string]*jsontree.Node{}
+		for _, j := range p.index.definitions {
+			if name := j.Register.Get("jobDefinitionName").Str(); name != "" {
+				p.index.registered[name] = j.Register
+			}
+		}
+	}
+	return p.index.registered
+}
+
+// runs returns the submissions that run a definition of the files.
+func (p *Pass) runs(definition *jsontree.Node) []Job {
+	if p.index.runs == nil {
+		p.index.runs = map[*jsontree.Node][]Job{}
+		for _, j := range p.index.submits {
+			if d := j.Known(); d != nil {
+				p.index.runs[d] = append(p.index.runs[d], j)
+			}
+		}
+	}
+	return p.index.runs[definition]
 }
 
 // Report reports a breach of the running rule at a node. Of an object or array
@@ -94,17 +124,7 @@ type Job struct {
 // Jobs yields every job of every file.
 //
 //go:noinline
-func (p *Pass) Jobs() iter.Seq[Job] {
-	return func(yield func(Job) bool) {
-		for _, f := range p.Files {
-			for _, j := range f.Jobs {
-				if !yield(Job{Job: j, File: f, pass: p}) {
-					return
-				}
-			}
-		}
-	}
-}
+func (p *Pass) Jobs() iter.Seq[Job] { return slices.Values(p.index.jobs) }
 
 // Report reports a breach at the first of the nodes that somebody wrote; if
 // there is none, at the job's name.
@@ -150,7 +170,7 @@ func (j Job) Known() *jsontree.Node {
 	if j.Register != nil {
 		return j.Register
 	}
-	return j.pass.index.definitions[j.Submit.Get("jobDefinition").Str()]
+	return j.pass.registered()[j.Submit.Get("jobDefinition").Str()]
 }
 
 // Own returns the member of the SubmitJob request, unless it is only the copy
@@ -172,27 +192,12 @@ func samePlace(a, b *jsontree.Node) bool {
 // Definitions yields the jobs that have a RegisterJobDefinition request.
 //
 //go:noinline
-func (p *Pass) Definitions() iter.Seq[Job] {
-	return filter(p.Jobs(), func(j Job) bool { return j.Register != nil })
-}
+func (p *Pass) Definitions() iter.Seq[Job] { return slices.Values(p.index.definitions) }
 
 // Submits yields the jobs that have a SubmitJob request.
 //
 //go:noinline
-func (p *Pass) Submits() iter.Seq[Job] {
-	return filter(p.Jobs(), func(j Job) bool { return j.Submit != nil })
-}
-
-//go:noinline
-func filter[T any](seq iter.Seq[T], keep func(T) bool) iter.Seq[T] {
-	return func(yield func(T) bool) {
-		for v := range seq {
-			if keep(v) && !yield(v) {
-				return
-			}
-		}
-	}
-}
+func (p *Pass) Submits() iter.Seq[Job] { return slices.Values(p.index.submits) }
 
 // Report reports a breach at the first of the nodes that somebody wrote; if
 // there is none, at the site, then at the name of the request.

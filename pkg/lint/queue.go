@@ -91,6 +91,9 @@ func (p *Pass) refused(j Job) *refusal {
 	r, done := p.index.refusals[j.Job]
 	if !done {
 		r = refuse(j, platform)
+		if p.index.refusals == nil {
+			p.index.refusals = map[*spec.Job]*refusal{}
+		}
 		p.index.refusals[j.Job] = r
 	}
 	return r
@@ -101,7 +104,7 @@ func (p *Pass) refused(j Job) *refusal {
 // otherwise.
 func (p *Pass) loose(j Job) *spec.Platform {
 	q := spec.Queue{Name: "of these files"}
-	if j.Register == nil || len(environments(p)) == 0 || len(queues(p)) > 0 || len(p.index.runs[j.Register]) > 0 {
+	if j.Register == nil || len(environments(p)) == 0 || len(queues(p)) > 0 || len(p.runs(j.Register)) > 0 {
 		return nil
 	}
 	for _, e := range environments(p) {

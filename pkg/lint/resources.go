@@ -14,57 +14,77 @@ import (
 	"github.com/batchctl/batchctl/pkg/plan"
 )
 
+// requirement is a value in resourceRequirements.
+type requirement struct {
+	job   Job
+	kind  string
+	value *jsontree.Node
+}
+
 // requirements yields the values of one kind in resourceRequirements, of the
 // definitions and of the overrides of submissions.
 //
 //go:noinline
 func (p *Pass) requirements(kind string) iter.Seq2[Job, *jsontree.Node] {
 	return func(yield func(Job, *jsontree.Node) bool) {
-		for j, container := range p.requiring() {
-			for r := range container.Get("resourceRequirements").Children() {
-				if r.Get("type").Str() == kind && r.Get("value") != nil && !yield(j, r.Get("value")) {
-					return
-				}
+		for _, r := range p.index.requirements {
+			if r.kind == kind && !yield(r.job, r.value) {
+				return
 			}
 		}
 	}
+}
+
+func (p *Pass) required() (all []requirement) {
+	for _, s := range p.index.sites.requirers {
+		for r := range s.Node.Get("resourceRequirements").Children() {
+			if value := r.Get("value"); value != nil {
+				all = append(all, requirement{s.Job, r.Get("type").Str(), value})
+			}
+		}
+	}
+	return all
 }
 
 // requiring yields all that can hold resourceRequirements.
 func (p *Pass) requiring() iter.Seq2[Job, *jsontree.Node] {
 	return func(yield func(Job, *jsontree.Node) bool) {
-		for c := range p.Containers() {
-			if !yield(c.Job, c.Node) {
+		for _, s := range p.index.sites.requirers {
+			if !yield(s.Job, s.Node) {
 				return
-			}
-		}
-		for j := range p.Submits() {
-			for o := range j.overrides() {
-				if !yield(j, o) {
-					return
-				}
 			}
 		}
 	}
 }
 
-var (
-	wholeNumber   = lazy(`^[0-9]+$`)
-	decimalNumber = lazy(`^[0-9]+(\.[0-9]+)?$`)
-)
+// isWhole reports whether a text is digits alone.
+func isWhole(text string) bool {
+	for i := range len(text) {
+		if text[i] < '0' || text[i] > '9' {
+			return false
+		}
+	}
+	return text != ""
+}
+
+// isDecimal reports whether a text is digits, with or without a fraction.
+func isDecimal(text string) bool {
+	whole, fraction, found := strings.Cut(text, ".")
+	return isWhole(whole) && (!found || isWhole(fraction))
+}
 
 var resourceRules = []Rule{
 	{
 		Name: "vcpu-required", Severity: diag.Error, Confidence: High,
 		Doc:    "A container says how many vCPUs it needs. Without that AWS Batch refuses the definition.",
 		Source: apiReference + ", ContainerProperties.vcpus" + probed,
-		Run:    func(p *Pass) { required(p, "VCPU", "how many vCPUs", "vcpus", "1") },
+		Run:    func(p *Pass) { lacking(p, "VCPU", "how many vCPUs", "vcpus", "1") },
 	},
 	{
 		Name: "memory-required", Severity: diag.Error, Confidence: High,
 		Doc:    "A container says how much memory it needs. Without that AWS Batch refuses the definition.",
 		Source: apiReference + ", ContainerProperties.memory",
-		Run:    func(p *Pass) { required(p, "MEMORY", "how much memory", "memory", "2048") },
+		Run:    func(p *Pass) { lacking(p, "MEMORY", "how much memory", "memory", "2048") },
 	},
 	{
 		Name: "memory-min-4", Severity: diag.Error, Confidence: High,
@@ -97,10 +117,10 @@ var resourceRules = []Rule{
 		Source: apiReference + ", ResourceRequirement.value",
 		Run: func(p *Pass) {
 			for j, n := range p.requirements("MEMORY") {
-				if n.Is(jsontree.String) && !wholeNumber().MatchString(n.Text) {
+				if n.Is(jsontree.String) && !isWhole(n.Text) {
 					hint := memoryHint(n.Text)
 					value := strings.TrimSuffix(strings.TrimPrefix(hint, `write "`), `"`)
-					j.ReportFix(fixIf(wholeNumber().MatchString(value), n, value), fmt.Sprintf("MEMORY is a whole number of MiB, not %s", quote(n.Text)), hint, n)
+					j.ReportFix(fixIf(isWhole(value), n, value), fmt.Sprintf("MEMORY is a whole number of MiB, not %s", quote(n.Text)), hint, n)
 				}
 			}
 		},
@@ -138,7 +158,7 @@ var resourceRules = []Rule{
 		Source: apiReference + ", ResourceRequirement.value",
 		Run: func(p *Pass) {
 			for j, n := range p.requirements("VCPU") {
-				if n.Is(jsontree.String) && !decimalNumber().MatchString(n.Text) {
+				if n.Is(jsontree.String) && !isDecimal(n.Text) {
 					j.Report(fmt.Sprintf("VCPU is a number, not %s", quote(n.Text)), `write the digits alone: "4"`, n)
 				}
 			}
@@ -150,7 +170,7 @@ var resourceRules = []Rule{
 		Source: apiReference + ", ResourceRequirement.value" + probed,
 		Run: func(p *Pass) {
 			for j, n := range p.requirements("GPU") {
-				if n.Is(jsontree.String) && !wholeNumber().MatchString(n.Text) {
+				if n.Is(jsontree.String) && !isWhole(n.Text) {
 					j.Report(fmt.Sprintf("GPU is a whole number, not %s", quote(n.Text)), `write "1"`, n)
 				}
 			}
@@ -199,10 +219,10 @@ var resourceRules = []Rule{
 	},
 }
 
-// required reports a container that asks for none of a resource, and whose
+// lacking reports a container that asks for none of a resource, and whose
 // submission does not either. Containers of EKS have their own rules. What was
 // written and could not be read is not missing.
-func required(p *Pass, kind, what, short, value string) {
+func lacking(p *Pass, kind, what, short, value string) {
 	for c := range p.Containers() {
 		list := c.Node.Get("resourceRequirements")
 		unread := c.Job.Node.Get("resources").Get(short) != nil ||
@@ -280,8 +300,8 @@ func near(word string, words []string) string { return nearIn(word, slices.Value
 
 func nearIn(word string, words iter.Seq[string]) string { return diag.Near(word, words) }
 
-// requirement is what a container asks of one kind of resource.
-func requirement(container *jsontree.Node, kind string) *jsontree.Node {
+// requirementOf is what a container asks of one kind of resource.
+func requirementOf(container *jsontree.Node, kind string) *jsontree.Node {
 	return plan.Requirement(container, nil, kind)
 }
 

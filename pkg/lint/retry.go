@@ -18,16 +18,29 @@ var (
 // conditions are the members of evaluateOnExit that say when an entry applies.
 var conditions = []string{"onExitCode", "onReason", "onStatusReason"}
 
+// strategy is a retryStrategy with the job it belongs to.
+type strategy struct {
+	job  Job
+	node *jsontree.Node
+}
+
 // strategies calls check for every retryStrategy, of definitions and of
 // submissions that have their own.
 func (p *Pass) strategies(check func(j Job, strategy *jsontree.Node)) {
-	for j := range p.Jobs() {
-		for _, s := range []*jsontree.Node{j.Register.Get("retryStrategy"), j.Own("retryStrategy")} {
+	for _, s := range p.index.strategies {
+		check(s.job, s.node)
+	}
+}
+
+func (p *Pass) retryStrategies() (all []strategy) {
+	for _, j := range p.index.jobs {
+		for _, s := range [...]*jsontree.Node{j.Register.Get("retryStrategy"), j.Own("retryStrategy")} {
 			if s.Is(jsontree.Object) {
-				check(j, s)
+				all = append(all, strategy{j, s})
 			}
 		}
 	}
+	return all
 }
 
 // evaluations calls check for every evaluateOnExit.

@@ -48,14 +48,25 @@ func (p path) walk(n *jsontree.Node, visit func(*jsontree.Node)) {
 			n = n.Get(name)
 		}
 		if each || name == "*" {
-			for c := range n.Children() {
-				p.walk(c, visit)
-			}
+			p.walkEach(n, visit)
 			return
 		}
 	}
 	if n != nil {
 		visit(n)
+	}
+}
+
+// walkEach walks from every child of n. Most such paths have one step more, which
+// need not be read again for every child.
+func (p path) walkEach(n *jsontree.Node, visit func(*jsontree.Node)) {
+	last := p != "" && p != "*" && !strings.ContainsAny(string(p), ".[")
+	for c := range n.Children() {
+		if !last {
+			p.walk(c, visit)
+		} else if m := c.Get(string(p)); m != nil {
+			visit(m)
+		}
 	}
 }
 
@@ -78,7 +89,8 @@ func row(name string, c Confidence, at place, wants want, doc, source string) Ru
 	r.Run = func(p *Pass) {
 		for _, s := range at.scope(p) {
 			for _, path := range at.paths {
-				path.walk(s.Node, func(n *jsontree.Node) { wants(s, n, path.label()) })
+				label := path.label()
+				path.walk(s.Node, func(n *jsontree.Node) { wants(s, n, label) })
 			}
 		}
 	}
@@ -131,8 +143,8 @@ func needs(members ...string) want {
 		}
 		var names, examples []string
 		for _, m := range members {
-			name, example, _ := strings.Cut(m, ": ")
-			if s.lacks(n, name) {
+			name, example, _ := strings.Cut(m, ":")
+			if example = strings.TrimPrefix(example, " "); s.lacks(n, name) {
 				names = append(names, name)
 				examples = append(examples, fmt.Sprintf("%q: %s", name, orDots(example)))
 			}

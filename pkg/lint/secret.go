@@ -11,7 +11,7 @@ import (
 
 var secretRules = []Rule{
 	warns(check("env-secret", High, environmentHolders, func(s Site) {
-		for _, list := range []string{"environment", "env"} {
+		for _, list := range [...]string{"environment", "env"} {
 			for e := range each(s.Node, list) {
 				name, value := e.Get("name").Str(), e.Get("value")
 				if what := credential(name, value.Str()); what != "" {
@@ -86,8 +86,8 @@ func credential(name, value string) string {
 			return f.what
 		}
 	}
-	if strings.IndexByte(value, '@') >= 0 || strings.IndexByte(value, '=') >= 0 {
-		for _, p := range []pattern{withPassword, dsnPassword} {
+	if strings.IndexByte(value, '@') >= 0 && strings.Contains(value, "://") || strings.IndexByte(value, '=') >= 0 {
+		for _, p := range [...]pattern{withPassword, dsnPassword} {
 			if m := p().FindStringSubmatch(value); m != nil && !fill().MatchString(m[1]) {
 				return "a connection with its password"
 			}
@@ -124,17 +124,23 @@ func credential(name, value string) string {
 }
 
 // marksIn returns the formats of which a mark stands in the value, as a bit set:
-// one look at each byte keeps the patterns off the many values that are no keys.
+// one look at each pair of bytes keeps the patterns off the many values that are
+// no keys.
 func marksIn(value string) (found uint32) {
-	byFirst := marksByFirst()
-	for i := range len(value) {
-		for _, m := range byFirst[value[i]] {
-			if strings.HasPrefix(value[i:], m.text) {
-				found |= 1 << m.format
-			}
+	begins := markStarts()
+	for i := 1; i < len(value); i++ {
+		pair := uint16(value[i-1])<<8 | uint16(value[i])
+		if begins.pairs[pair>>6]&(1<<(pair&63)) != 0 {
+			found |= begins.at(value[i-1:])
 		}
 	}
 	return found
+}
+
+// starts is how the marks begin: pairs has a bit for every first two bytes.
+type starts struct {
+	pairs   [1 << 16 / 64]uint64
+	byFirst [256][]mark
 }
 
 type mark struct {
@@ -142,15 +148,26 @@ type mark struct {
 	format int
 }
 
-// marksByFirst holds the marks by their first byte.
-var marksByFirst = sync.OnceValue(func() *[256][]mark {
-	var table [256][]mark
-	for i, f := range formats {
-		for _, text := range f.marks {
-			table[text[0]] = append(table[text[0]], mark{text, i})
+// at returns the formats of the marks that the text begins with.
+func (s *starts) at(text string) (found uint32) {
+	for _, m := range s.byFirst[text[0]] {
+		if strings.HasPrefix(text, m.text) {
+			found |= 1 << m.format
 		}
 	}
-	return &table
+	return found
+}
+
+var markStarts = sync.OnceValue(func() *starts {
+	s := &starts{}
+	for i, f := range formats {
+		for _, text := range f.marks {
+			pair := uint16(text[0])<<8 | uint16(text[1])
+			s.pairs[pair>>6] |= 1 << (pair & 63)
+			s.byFirst[text[0]] = append(s.byFirst[text[0]], mark{text, i})
+		}
+	}
+	return s
 })
 
 // speaksOfSecret reports whether a name holds, in any case, a word of which one

@@ -71,7 +71,7 @@ var stuckRules = []Rule{
 		}
 	}, "Jobs write to awslogs unless they say otherwise; on an instance whose agent does not offer it they are not placed.", guide("jobs stuck in RUNNABLE"))),
 	check("stuck-vcpu-quota", Low, onFargate(wholes), func(s Site) {
-		n := requirement(s.Node, "VCPU")
+		n := requirementOf(s.Node, "VCPU")
 		if v, ok := number(n); ok && v > 6 && v <= 32 && !hasPlatformQueues(s.pass) {
 			s.Report(n.Text+" vCPU is more than the 6 that a new account may use on Fargate at once", "check the quota of the account", n)
 		}

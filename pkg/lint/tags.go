@@ -5,6 +5,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/batchctl/batchctl/pkg/catalog"
@@ -12,32 +13,45 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
+// tag is a tag with the job, or the request, that carries it.
+type tag struct {
+	job  Job
+	node *jsontree.Node
+}
+
 // tags yields every tag of every request, once where both of a job carry it.
+//
+//go:noinline
 func (p *Pass) tags() iter.Seq2[Job, *jsontree.Node] {
 	return func(yield func(Job, *jsontree.Node) bool) {
-		for j := range p.Jobs() {
-			registered := j.Register.Get("tags")
-			for t := range registered.Children() {
-				if !yield(j, t) {
-					return
-				}
-			}
-			for t := range j.Submit.Get("tags").Children() {
-				if !samePlace(t, registered.Get(t.Name)) && !yield(j, t) {
-					return
-				}
-			}
-		}
-		for _, s := range created(p) {
-			for _, list := range []*jsontree.Node{s.Node.Get("tags"), s.Node.Get(resourcesOf).Get("tags")} {
-				for t := range list.Children() {
-					if !yield(s.Job, t) {
-						return
-					}
-				}
+		for _, t := range p.index.tags {
+			if !yield(t.job, t.node) {
+				return
 			}
 		}
 	}
+}
+
+func (p *Pass) tagged() (all []tag) {
+	for _, j := range p.index.jobs {
+		registered := j.Register.Get("tags")
+		for t := range registered.Children() {
+			all = append(all, tag{j, t})
+		}
+		for t := range j.Submit.Get("tags").Children() {
+			if !samePlace(t, registered.Get(t.Name)) {
+				all = append(all, tag{j, t})
+			}
+		}
+	}
+	for _, s := range created(p) {
+		for _, list := range [...]*jsontree.Node{s.Node.Get("tags"), s.Node.Get(resourcesOf).Get("tags")} {
+			for t := range list.Children() {
+				all = append(all, tag{s.Job, t})
+			}
+		}
+	}
+	return all
 }
 
 // created is the requests that create something other than a job.
@@ -47,8 +61,16 @@ func created(p *Pass) []Site {
 
 const tagSource = userGuide + ", tag restrictions"
 
-// tagPattern is letters, digits and blanks of any script, and + - = . _ : / @.
-var tagPattern = lazy(`^[\pL\pN\pZ+\-=._:/@]*$`)
+// isTag reports whether a text is letters, digits and blanks of any script, and
+// + - = . _ : / @.
+func isTag(text string) bool {
+	for _, r := range text {
+		if !nameRune(r) && !strings.ContainsRune("+=. :/@", r) && (r < utf8.RuneSelf || !unicode.In(r, unicode.L, unicode.N, unicode.Z)) {
+			return false
+		}
+	}
+	return true
+}
 
 var tagRules = []Rule{
 	row("tags-min-1", Low, in(creates, "tags"), filled("leave it out"),
@@ -60,10 +82,10 @@ var tagRules = []Rule{
 		Run: func(p *Pass) {
 			const most = "letters, digits, blanks and + - = . _ : / @"
 			for j, t := range p.tags() {
-				if !tagPattern().MatchString(t.Name) {
+				if !isTag(t.Name) {
 					j.Report(fmt.Sprintf("the key of a tag holds %s, not %s", most, quote(t.Name)), "", key(t))
 				}
-				if t.Str() != "" && !tagPattern().MatchString(t.Str()) {
+				if !isTag(t.Str()) {
 					j.Report(fmt.Sprintf("the value of a tag holds %s, not %s", most, quote(t.Str())), "", t)
 				}
 			}
