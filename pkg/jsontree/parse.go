@@ -32,6 +32,14 @@ func Parse(src *diag.Source) (*Node, diag.List) {
 	if !p.plausible() {
 		return nil, p.list
 	}
+	if root := readStrict(src, p.pos); root != nil {
+		return root, nil
+	}
+	return p.document()
+}
+
+// document reads the whole text, past every slip.
+func (p *parser) document() (*Node, diag.List) {
 	p.advance()
 	root := p.value()
 	p.finish(root)

@@ -1,0 +1,276 @@
+package jsontree
+
+import (
+	"hash/maphash"
+	"math/bits"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+)
+
+// strict reads a text without slips, as nearly all are: it keeps no tokens and
+// nothing of what a message would need. A text that Parse has something to say
+// about is given up and read again by the parser; a fuzz target holds the two
+// together.
+type strict struct {
+	src   *diag.Source
+	text  string
+	pos   int
+	depth int
+	// room is where the next nodes come from; left bounds how many there may be.
+	room []Node
+	left int
+	// seen is the table in which long objects look for a name twice.
+	seen []*Node
+}
+
+// readStrict returns the document that begins at start, or nil.
+func readStrict(src *diag.Source, start int) *Node {
+	s := strict{src: src, text: src.Text, pos: start, left: maxValues}
+	s.blanks()
+	root := s.value()
+	if root == nil {
+		return nil
+	}
+	if s.blanks(); s.pos < len(s.text) {
+		return nil
+	}
+	return root
+}
+
+func (s *strict) blanks() {
+	for s.pos < len(s.text) && isBlank(s.text[s.pos]) {
+		s.pos++
+	}
+}
+
+// sees passes over blanks, and over c if it comes next.
+func (s *strict) sees(c byte) bool {
+	s.blanks()
+	if s.pos < len(s.text) && s.text[s.pos] == c {
+		s.pos++
+		return true
+	}
+	return false
+}
+
+// value reads the value at pos; nil if it is none.
+func (s *strict) value() *Node {
+	if s.pos >= len(s.text) {
+		return nil
+	}
+	start := s.pos
+	switch c := s.text[start]; c {
+	case '"':
+		if text, ok := s.string(); ok {
+			return s.node(String, text, start)
+		}
+	case '{':
+		return s.object()
+	case '[':
+		return s.array()
+	case 't':
+		return s.word(Bool, "true", "true")
+	case 'f':
+		return s.word(Bool, "false", "false")
+	case 'n':
+		return s.word(Null, "null", "")
+	default:
+		if n := numberLen(s.text[start:]); n > 0 && s.endsAt(start+n) {
+			s.pos += n
+			return s.node(Number, s.text[start:s.pos], start)
+		}
+	}
+	return nil
+}
+
+func (s *strict) word(kind Kind, word, text string) *Node {
+	start := s.pos
+	if !strings.HasPrefix(s.text[start:], word) || !s.endsAt(start+len(word)) {
+		return nil
+	}
+	s.pos += len(word)
+	return s.node(kind, text, start)
+}
+
+// endsAt reports whether a number or word may end at offset i.
+func (s *strict) endsAt(i int) bool {
+	return i >= len(s.text) || isBlank(s.text[i]) || s.text[i] == ',' || s.text[i] == '}' || s.text[i] == ']'
+}
+
+// node takes a node for the value from start to pos.
+func (s *strict) node(kind Kind, text string, start int) *Node {
+	if len(s.room) == 0 {
+		if s.left <= 0 {
+			return nil
+		}
+		n := min(max((len(s.text)-start)/48, 8), 1024, s.left)
+		s.room, s.left = make([]Node, n), s.left-n
+	}
+	n := &s.room[0]
+	s.room = s.room[1:]
+	n.Kind, n.Source, n.Text = kind, s.src, text
+	n.Span = diag.Span{Start: start, End: s.pos}
+	return n
+}
+
+// open takes a node for the object or array whose bracket is at pos.
+func (s *strict) open(kind Kind) *Node {
+	if s.depth == maxDepth {
+		return nil
+	}
+	n := s.node(kind, "", s.pos)
+	if n != nil {
+		s.depth++
+		s.pos++
+	}
+	return n
+}
+
+func (s *strict) close(n *Node) *Node {
+	s.depth--
+	n.Span.End = s.pos
+	return n
+}
+
+func (s *strict) array() *Node {
+	n := s.open(Array)
+	if n == nil {
+		return nil
+	}
+	if s.sees(']') {
+		return s.close(n)
+	}
+	for {
+		s.blanks()
+		v := s.value()
+		if v == nil {
+			return nil
+		}
+		n.link(v)
+		if s.sees(',') {
+			continue
+		}
+		if s.sees(']') {
+			return s.close(n)
+		}
+		return nil
+	}
+}
+
+func (s *strict) object() *Node {
+	n := s.open(Object)
+	if n == nil {
+		return nil
+	}
+	if s.sees('}') {
+		return s.close(n)
+	}
+	for {
+		v := s.member()
+		if v == nil {
+			return nil
+		}
+		n.link(v)
+		if s.sees(',') {
+			continue
+		}
+		if s.sees('}') && !s.twice(n) {
+			return s.close(n)
+		}
+		return nil
+	}
+}
+
+// member reads a name and its value.
+func (s *strict) member() *Node {
+	s.blanks()
+	start := s.pos
+	if start >= len(s.text) || s.text[start] != '"' {
+		return nil
+	}
+	name, ok := s.string()
+	key := diag.Span{Start: start, End: s.pos}
+	if !ok || !s.sees(':') {
+		return nil
+	}
+	s.blanks()
+	v := s.value()
+	if v != nil {
+		v.Name, v.Key = name, key
+	}
+	return v
+}
+
+// string reads the string whose opening quote is at pos.
+func (s *strict) string() (text string, ok bool) {
+	start := s.pos + 1
+	i := start
+	for i+8 <= len(s.text) && plain(s.text[i:i+8]) {
+		i += 8
+	}
+	for ; i < len(s.text); i++ {
+		switch c := s.text[i]; {
+		case c == '"':
+			s.pos = i + 1
+			return s.text[start:i], true
+		case c == '\\' || c < 0x20 || c >= utf8.RuneSelf:
+			return s.decoded()
+		}
+	}
+	return "", false
+}
+
+// plain reports whether none of 8 bytes ends a string or is more than itself.
+func plain(eight string) bool {
+	_ = eight[7]
+	v := uint64(eight[0]) | uint64(eight[1])<<8 | uint64(eight[2])<<16 | uint64(eight[3])<<24 |
+		uint64(eight[4])<<32 | uint64(eight[5])<<40 | uint64(eight[6])<<48 | uint64(eight[7])<<56
+	const ones, tops = 0x0101010101010101, 0x8080808080808080
+	quote, slash := v^'"'*ones, v^'\\'*ones
+	// A byte of v below 0x20, of quote or slash 0, borrows from its top bit; one
+	// that has its top bit set is no ASCII.
+	return (v|(v-0x20*ones)|(quote-ones)&^quote|(slash-ones)&^slash)&tops == 0
+}
+
+// decoded reads a string with escapes or characters beyond ASCII as the parser does.
+func (s *strict) decoded() (text string, ok bool) {
+	p := parser{src: s.src, text: s.text, pos: s.pos}
+	p.string()
+	s.pos = p.pos
+	return p.tok.text, len(p.list) == 0 && !p.tok.unclosed
+}
+
+// twice reports whether two members of an object have one name.
+func (s *strict) twice(object *Node) bool {
+	if object.n <= 8 {
+		for m := object.first; m != nil; m = m.next {
+			for o := object.first; o != m; o = o.next {
+				if o.Name == m.Name {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	size := 1 << bits.Len(uint(2*object.n))
+	if size > len(s.seen) {
+		s.seen = make([]*Node, size)
+	}
+	table := s.seen[:size]
+	clear(table)
+	for m := object.first; m != nil; m = m.next {
+		i := maphash.String(nameSeed, m.Name) & uint64(size-1)
+		for ; table[i] != nil; i = (i + 1) & uint64(size-1) {
+			if table[i].Name == m.Name {
+				return true
+			}
+		}
+		table[i] = m
+	}
+	return false
+}
+
+// nameSeed is drawn at start, so that nobody can write names that all collide.
+var nameSeed = maphash.MakeSeed()
