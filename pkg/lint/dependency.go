@@ -27,8 +27,6 @@ type Edge struct {
 }
 
 // Edges yields the dependencies of all jobs.
-//
-//go:noinline
 func (p *Pass) Edges() iter.Seq[Edge] { return slices.Values(p.index.edges) }
 
 func (p *Pass) dependencies() (edges []Edge) {

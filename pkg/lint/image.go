@@ -20,8 +20,6 @@ type Image struct {
 }
 
 // Images yields the image of every container, those of EKS pods too.
-//
-//go:noinline
 func (p *Pass) Images() iter.Seq[Image] { return slices.Values(p.index.images) }
 
 func (p *Pass) images() (all []Image) {

@@ -46,59 +46,71 @@ func refers(text string) bool {
 	return false
 }
 
-// refs yields the parameters that a command names, each with its element.
-//
-//go:noinline
-func refs(command *jsontree.Node) iter.Seq2[string, *jsontree.Node] {
-	return func(yield func(string, *jsontree.Node) bool) {
-		for arg := range command.Children() {
-			if !strings.Contains(arg.Str(), "Ref::") {
-				continue
-			}
+// reference is a Ref:: placeholder with the element of the command that holds it.
+type reference struct {
+	name string
+	arg  *jsontree.Node
+}
+
+func addReferences(list []reference, command *jsontree.Node) []reference {
+	for arg := range command.Children() {
+		if refers(arg.Str()) {
 			for name := range references(arg.Str()) {
-				if !yield(name, arg) {
-					return
-				}
+				list = append(list, reference{name, arg})
 			}
 		}
 	}
+	return list
 }
 
-// commands yields the command lines of a job definition.
-//
-//go:noinline
-func (j Job) commands() iter.Seq[*jsontree.Node] {
-	return func(yield func(*jsontree.Node) bool) {
-		for c := range j.containers() {
-			if !yield(c.Node.Get("command")) {
-				return
+// commandReferences is the placeholders in the commands of definitions, and of
+// what submissions override, by their request.
+func (p *Pass) commandReferences() map[*jsontree.Node][]reference {
+	if p.index.references == nil {
+		all := map[*jsontree.Node][]reference{}
+		add := func(request *jsontree.Node, command *jsontree.Node) {
+			if found := addReferences(nil, command); found != nil {
+				all[request] = append(all[request], found...)
 			}
 		}
-		for c := range j.podContainers() {
-			if !yield(c.Get("command")) || !yield(c.Get("args")) {
-				return
-			}
+		for _, s := range p.index.sites.containers {
+			add(s.Register, s.Node.Get("command"))
 		}
+		for _, s := range p.index.sites.podContainers {
+			add(s.Register, s.Node.Get("command"))
+			add(s.Register, s.Node.Get("args"))
+		}
+		for _, s := range p.index.sites.overrides {
+			add(s.Submit, s.Node.Get("command"))
+		}
+		p.index.references = all
 	}
+	return p.index.references
 }
 
-// effectiveCommands yields the command lines that a submission runs: its own,
+// runReferences is the placeholders of the commands that a submission runs: its own,
 // and the definition's where it does not replace them.
-//
-//go:noinline
-func (j Job) effectiveCommands() iter.Seq[*jsontree.Node] {
-	return func(yield func(*jsontree.Node) bool) {
-		for o := range j.overrides() {
-			if !yield(o.Get("command")) {
+func (j Job) runReferences() []reference {
+	all := j.pass.commandReferences()
+	own := all[j.Submit]
+	if j.Submit.Get("containerOverrides").Get("command") != nil {
+		return own
+	}
+	return slices.Concat(own, all[j.Known()])
+}
+
+func names(list []reference) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, r := range list {
+			if !yield(r.name) {
 				return
 			}
 		}
-		if j.Submit.Get("containerOverrides").Get("command") != nil {
-			return
-		}
-		definition := Job{Job: withRegister(j), File: j.File, pass: j.pass}
-		definition.commands()(yield)
 	}
+}
+
+func refersTo(list []reference, name string) bool {
+	return slices.ContainsFunc(list, func(r reference) bool { return r.name == name })
 }
 
 var parameterRules = []Rule{
@@ -111,12 +123,10 @@ var parameterRules = []Rule{
 				if len(p.runs(j.Register)) > 0 {
 					continue // submit-ref-unresolved knows more
 				}
-				for command := range j.commands() {
-					for name, arg := range refs(command) {
-						if j.Register.Get("parameters").Get(name) == nil {
-							j.Report(fmt.Sprintf("parameter %s has no default", quote(name)),
-								fmt.Sprintf(`add "parameters": { %q: "..." }`, name), arg)
-						}
+				for _, r := range p.commandReferences()[j.Register] {
+					if j.Register.Get("parameters").Get(r.name) == nil {
+						j.Report(fmt.Sprintf("parameter %s has no default", quote(r.name)),
+							fmt.Sprintf(`add "parameters": { %q: "..." }`, r.name), r.arg)
 					}
 				}
 			}
@@ -131,11 +141,9 @@ var parameterRules = []Rule{
 				if j.Known() == nil {
 					continue
 				}
-				for command := range j.effectiveCommands() {
-					for name, arg := range refs(command) {
-						if !j.hasParameter(name) {
-							j.Report(fmt.Sprintf("parameter %s has no value", quote(name)), j.parameterHint(name), arg)
-						}
+				for _, r := range j.runReferences() {
+					if !j.hasParameter(r.name) {
+						j.Report(fmt.Sprintf("parameter %s has no value", quote(r.name)), j.parameterHint(r.name), r.arg)
 					}
 				}
 			}
@@ -147,13 +155,8 @@ var parameterRules = []Rule{
 		Source: userGuide + ", job definition parameters",
 		Run: func(p *Pass) {
 			for j := range p.Definitions() {
-				parameters := j.Register.Get("parameters")
-				if parameters.Len() == 0 {
-					continue
-				}
-				used := p.used(j)
-				for param := range parameters.Children() {
-					if !used[param.Name] {
+				for param := range j.Register.Get("parameters").Children() {
+					if !p.uses(j, param.Name) {
 						j.Report(unusedParameter(param.Name), "use it in the command as Ref::"+param.Name+", or remove it", param)
 					}
 				}
@@ -169,15 +172,10 @@ var parameterRules = []Rule{
 				if j.Known() == nil || j.Own("parameters").Len() == 0 {
 					continue
 				}
-				used := map[string]bool{}
-				for command := range j.effectiveCommands() {
-					for name := range refs(command) {
-						used[name] = true
-					}
-				}
+				used := j.runReferences()
 				for param := range j.Own("parameters").Children() {
-					if !used[param.Name] && !samePlace(param, j.Register.Get("parameters").Get(param.Name)) {
-						j.Report(unusedParameter(param.Name), nearHint(param.Name, used), param)
+					if !refersTo(used, param.Name) && !samePlace(param, j.Register.Get("parameters").Get(param.Name)) {
+						j.Report(unusedParameter(param.Name), nearHint(param.Name, names(used)), param)
 					}
 				}
 			}
@@ -189,8 +187,8 @@ func unusedParameter(name string) string {
 	return fmt.Sprintf("no Ref::%s in the command uses parameter %s", name, quote(name))
 }
 
-func nearHint(name string, used map[string]bool) string {
-	if near := near(name, slices.Collect(maps.Keys(used))); near != "" {
+func nearHint(name string, known iter.Seq[string]) string {
+	if near := nearIn(name, known); near != "" {
 		return "did you mean " + quote(near) + "?"
 	}
 	return "remove it"
@@ -213,24 +211,11 @@ func (j Job) parameterHint(name string) string {
 	return fmt.Sprintf(`add "parameters": { %q: "..." }`, name)
 }
 
-// used is the set of parameters that the definition's commands name, or those
-// of a submission that runs it.
-func (p *Pass) used(definition Job) map[string]bool {
-	used := map[string]bool{}
-	add := func(command *jsontree.Node) {
-		for name := range refs(command) {
-			used[name] = true
-		}
-	}
-	for command := range definition.commands() {
-		add(command)
-	}
-	for _, j := range p.runs(definition.Register) {
-		for command := range j.effectiveCommands() {
-			add(command)
-		}
-	}
-	return used
+// uses reports whether the definition's commands name the parameter, or those of a
+// submission that runs it.
+func (p *Pass) uses(definition Job, parameter string) bool {
+	return refersTo(p.commandReferences()[definition.Register], parameter) ||
+		slices.ContainsFunc(p.runs(definition.Register), func(j Job) bool { return refersTo(j.runReferences(), parameter) })
 }
 
 // withRegister is the job with the definition it is known to run.

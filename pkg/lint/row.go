@@ -57,6 +57,23 @@ func (p path) walk(n *jsontree.Node, visit func(*jsontree.Node)) {
 	}
 }
 
+// member returns what a path of members leads to; ok is false for one with steps
+// to many. Most paths are of that kind, and a file has hundreds of them to go.
+func (p path) member(n *jsontree.Node) (m *jsontree.Node, ok bool) {
+	for p != "" && n != nil {
+		i := 0
+		for i < len(p) && p[i] != '.' {
+			if p[i] == '[' || p[i] == '*' {
+				return nil, false
+			}
+			i++
+		}
+		n = n.Get(string(p[:i]))
+		p = p[min(i+1, len(p)):]
+	}
+	return n, true
+}
+
 // walkEach walks from every child of n. Most such paths have one step more, which
 // need not be read again for every child.
 func (p path) walkEach(n *jsontree.Node, visit func(*jsontree.Node)) {
@@ -90,7 +107,11 @@ func row(name string, c Confidence, at place, wants want, doc, source string) Ru
 		for _, s := range at.scope(p) {
 			for _, path := range at.paths {
 				label := path.label()
-				path.walk(s.Node, func(n *jsontree.Node) { wants(s, n, label) })
+				if n, ok := path.member(s.Node); !ok {
+					path.walk(s.Node, func(n *jsontree.Node) { wants(s, n, label) })
+				} else if n != nil {
+					wants(s, n, label)
+				}
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package lint
 
 import (
 	"fmt"
+	"maps"
 
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/jsontree"
@@ -233,7 +234,7 @@ func nearName(word string, known map[string]bool) string {
 			names = append(names, quote(name))
 		}
 	}
-	if hint := nearHint(word, known); hint != "remove it" {
+	if hint := nearHint(word, maps.Keys(known)); hint != "remove it" {
 		return hint
 	}
 	return "its containers are " + either(sorted(names))
