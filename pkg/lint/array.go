@@ -10,7 +10,7 @@ import (
 )
 
 var arrayRules = []Rule{
-	{
+	Rule{
 		Name: "array-size-min", Severity: diag.Error, Confidence: High,
 		Doc:    "An array job has at least 2 children.",
 		Source: apiReference + ", ArrayProperties.size",
@@ -21,8 +21,8 @@ var arrayRules = []Rule{
 				}
 			}
 		},
-	},
-	{
+	}.onlyWith("arrayProperties"),
+	Rule{
 		Name: "array-size-max", Severity: diag.Error, Confidence: High,
 		Doc:    "An array job has at most 10,000 children.",
 		Source: apiReference + ", ArrayProperties.size; " + userGuide + ", service quotas",
@@ -34,7 +34,7 @@ var arrayRules = []Rule{
 				}
 			}
 		},
-	},
+	}.onlyWith("arrayProperties"),
 }
 
 func arraySize(j *spec.Job) *jsontree.Node { return j.Submit.Get("arrayProperties").Get("size") }

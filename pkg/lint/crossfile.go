@@ -99,7 +99,7 @@ var crossRules = []Rule{
 				s.Report(fmt.Sprintf("no file creates the consumable resource %s", quote(nameOf(n.Str()))), nearResource(nameOf(n.Str()), known), n)
 			}
 		})
-	}, "A consumable resource that a job names exists. Said where the files create some, and not this one.", derived),
+	}, "A consumable resource that a job names exists. Said where the files create some, and not this one.", derived).onlyWith("consumableResourceList"),
 	check("stuck-consumable-gt-total", Medium, jobs, func(s Site) {
 		s.eachConsumable(func(e *jsontree.Node) {
 			n := e.Get("quantity")
@@ -109,7 +109,7 @@ var crossRules = []Rule{
 				s.Report(fmt.Sprintf("there are only %d of %s, so a job that asks for %d stays in RUNNABLE", total, quote(nameOf(e.Get("consumableResource").Str())), q), "", n)
 			}
 		})
-	}, "A job that asks for more of a resource than there is waits for ever.", guide("consumable resources")),
+	}, "A job that asks for more of a resource than there is waits for ever.", guide("consumable resources")).onlyWith("consumableResourceList"),
 	warns(check("fargate-arch-mismatch", Medium, bodies, func(s Site) {
 		want := map[string]string{"ARM64": catalog.Arm, "X86_64": catalog.X86, "": catalog.X86}[s.Node.Get("runtimePlatform").Get("cpuArchitecture").Str()]
 		if !s.Fargate || want == "" {
@@ -126,6 +126,9 @@ var crossRules = []Rule{
 		for _, at := range []path{"jobQueue", "jobDefinition", "schedulingPolicyArn", "computeEnvironmentOrder[].computeEnvironment",
 			"consumableResourceProperties.consumableResourceList[].consumableResource", "consumableResourcePropertiesOverride.consumableResourceList[].consumableResource"} {
 			at.walk(s.Node, func(n *jsontree.Node) {
+				if !isARN(n.Str()) {
+					return
+				}
 				m := arnPlace().FindStringSubmatch(n.Str())
 				switch {
 				case m == nil:

@@ -9,7 +9,7 @@ import (
 )
 
 var environmentRules = []Rule{
-	{
+	Rule{
 		Name: "env-name-reserved-prefix", Severity: diag.Error, Confidence: High,
 		Doc:    "Names that start with AWS_BATCH belong to AWS Batch, which sets such variables itself.",
 		Source: apiReference + ", ContainerProperties.environment; " + userGuide + ", job environment variables",
@@ -20,8 +20,8 @@ var environmentRules = []Rule{
 				}
 			}
 		},
-	},
-	{
+	}.onlyWith("environment"),
+	Rule{
 		Name: "submit-env-name-reserved-prefix", Severity: diag.Error, Confidence: Medium,
 		Doc:    "Names that start with AWS_BATCH belong to AWS Batch, in overrides too.",
 		Source: apiReference + ", ContainerOverrides.environment",
@@ -32,8 +32,8 @@ var environmentRules = []Rule{
 				}
 			}
 		},
-	},
-	{
+	}.onlyWith("environment"),
+	Rule{
 		Name: "env-duplicate-name", Severity: diag.Warning, Confidence: Low,
 		Doc:    "A variable is given twice; which value the container sees is not documented.",
 		Source: "practice",
@@ -53,8 +53,8 @@ var environmentRules = []Rule{
 				}
 			}
 		},
-	},
-	{
+	}.onlyWith("environment"),
+	Rule{
 		Name: "secrets-execution-role", Severity: diag.Error, Confidence: Medium,
 		Doc:    "Secrets are fetched with the execution role before the container starts, so a job with secrets needs executionRoleArn.",
 		Source: "answered so by the service in 2026-09 (cdk-preflight)",
@@ -65,7 +65,7 @@ var environmentRules = []Rule{
 				}
 			}
 		},
-	},
+	}.onlyWith("secrets"),
 }
 
 const roleHint = `add "executionRoleArn": "arn:aws:iam::<account>:role/ecsTaskExecutionRole"`

@@ -22,7 +22,7 @@ func (p *Pass) onFargate(check func(Site)) {
 }
 
 var fargateRules = []Rule{
-	{
+	Rule{
 		Name: "fargate-execution-role", Severity: diag.Error, Confidence: High,
 		Doc:    "On Fargate the execution role pulls the image and writes the log, so a job needs executionRoleArn.",
 		Source: apiReference + ", ContainerProperties.executionRoleArn" + probed,
@@ -33,8 +33,8 @@ var fargateRules = []Rule{
 				}
 			})
 		},
-	},
-	{
+	}.onlyWith("platformCapabilities"),
+	Rule{
 		Name: "fargate-vcpu-tier", Severity: diag.Error, Confidence: High,
 		Doc:    "Fargate offers vCPUs in fixed sizes: 0.25, 0.5, 1, 2, 4, 8 and 16.",
 		Source: apiReference + ", ResourceRequirement.value" + probed,
@@ -46,8 +46,8 @@ var fargateRules = []Rule{
 				}
 			})
 		},
-	},
-	{
+	}.onlyWith("platformCapabilities"),
+	Rule{
 		Name: "fargate-vcpu-new", Severity: diag.Warning, Confidence: High,
 		Doc:    "Amazon ECS offers 32 vCPU on Fargate since 2026, Linux only; the AWS Batch API reference of 2026-05 does not list it yet.",
 		Source: "Amazon ECS Developer Guide, task size",
@@ -59,8 +59,8 @@ var fargateRules = []Rule{
 				}
 			})
 		},
-	},
-	{
+	}.onlyWith("platformCapabilities"),
+	Rule{
 		Name: "fargate-no-gpu", Severity: diag.Error, Confidence: High,
 		Doc:    "Fargate has no GPUs.",
 		Source: apiReference + ", ResourceRequirement.value" + probed,
@@ -73,8 +73,8 @@ var fargateRules = []Rule{
 				}
 			})
 		},
-	},
-	{
+	}.onlyWith("platformCapabilities"),
+	Rule{
 		Name: "fargate-no-privileged", Severity: diag.Error, Confidence: High,
 		Doc:    "Fargate gives no container the rights of root on its host.",
 		Source: apiReference + ", ContainerProperties.privileged" + probed,
@@ -85,8 +85,8 @@ var fargateRules = []Rule{
 				}
 			})
 		},
-	},
-	{
+	}.onlyWith("platformCapabilities"),
+	Rule{
 		Name: "fargate-no-sharedmemorysize", Severity: diag.Error, Confidence: High,
 		Doc:    "The size of /dev/shm cannot be set on Fargate.",
 		Source: apiReference + ", LinuxParameters.sharedMemorySize" + probed,
@@ -97,8 +97,8 @@ var fargateRules = []Rule{
 				}
 			})
 		},
-	},
-	{
+	}.onlyWith("platformCapabilities"),
+	Rule{
 		Name: "submit-fargate-override-tier", Severity: diag.Warning, Confidence: Low,
 		Doc:    "With its overrides a Fargate job asks for vCPUs and memory that Fargate does not offer together.",
 		Source: apiReference + ", ContainerOverrides.resourceRequirements",
@@ -112,7 +112,7 @@ var fargateRules = []Rule{
 				j.Report(fmt.Sprintf("%s is not a Fargate size", r), fargateHint(r.VCPUs, r.MemoryMiB), over.Get("resourceRequirements"))
 			}
 		},
-	},
+	}.onlyWith("containerOverrides.resourceRequirements"),
 }
 
 // fargateSizeRules is one rule for each vCPU size: which memory goes with it.
@@ -135,7 +135,7 @@ func fargateSizeRules() []Rule {
 					}
 				})
 			},
-		})
+		}.onlyWith("platformCapabilities"))
 	}
 	return rules
 }

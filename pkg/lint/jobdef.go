@@ -49,16 +49,16 @@ var jobdefRules = []Rule{
 	row("resource-type-value-required", High, in(requirers, "resourceRequirements[]"), needs(`type: "VCPU"`, `value: "1"`),
 		"A resource requirement has a type and a value.", api("ResourceRequirement")),
 	check("legacy-vcpus-and-resource", Medium, wholes, func(s Site) { s.twice("vcpus", "VCPU") },
-		"vCPUs are asked for once: the deprecated vcpus beside a VCPU requirement is refused.", tried("ContainerProperties.vcpus")),
+		"vCPUs are asked for once: the deprecated vcpus beside a VCPU requirement is refused.", tried("ContainerProperties.vcpus")).onlyWith("vcpus"),
 	check("legacy-memory-and-resource", Medium, wholes, func(s Site) { s.twice("memory", "MEMORY") },
-		"Memory is asked for once: the deprecated memory beside a MEMORY requirement is refused.", tried("ContainerProperties.memory")),
+		"Memory is asked for once: the deprecated memory beside a MEMORY requirement is refused.", tried("ContainerProperties.memory")).onlyWith("memory"),
 	warns(check("legacy-fields-deprecated", Medium, wholes, Site.deprecated,
 		"vcpus and memory of a container are deprecated and do not exist on Fargate; resourceRequirements replaces them.", api("ContainerProperties.vcpus and memory"))),
 	check("job-instance-type-single-node", Medium, containersIn("containerProperties"), func(s Site) {
 		if n := s.Node.Get("instanceType"); n != nil && !s.Fargate {
 			s.ReportFix(s.remove(n), "instanceType is for the nodes of a multi-node job only", "remove it; the queue's compute environments say which instances there are", key(n))
 		}
-	}, "Only the nodes of a multi-node job name an instance type.", api("ContainerProperties.instanceType")),
+	}, "Only the nodes of a multi-node job name an instance type.", api("ContainerProperties.instanceType")).onlyWith("instanceType"),
 	warns(check("ref-outside-command", Low, containers, func(s Site) {
 		for _, at := range []string{"environment[].value", "image", "jobRoleArn", "executionRoleArn", "user", "logConfiguration.options.*", "secrets[].valueFrom"} {
 			path(at).walk(s.Node, func(n *jsontree.Node) {
@@ -93,7 +93,7 @@ var jobdefRules = []Rule{
 				}
 			}
 		}
-	}, "In a pattern of evaluateOnExit the asterisk is a wildcard at the end only; elsewhere nothing matches it.", api("EvaluateOnExit")),
+	}, "In a pattern of evaluateOnExit the asterisk is a wildcard at the end only; elsewhere nothing matches it.", api("EvaluateOnExit")).onlyWith("evaluateOnExit"),
 }
 
 func asteriskHint(head string) string {

@@ -38,15 +38,21 @@ type Rule struct {
 	Source string
 	// Run reports every breach in the pass's files.
 	Run func(*Pass)
+
+	// about is the members of which a file has some, or the rule finds nothing; none
+	// for a rule that looks at every file.
+	about []nameSet
 }
 
 // Check runs rules over the files and returns what they found, unsorted. The
 // platform may be nil; rules that need one then find nothing.
 func Check(files []*spec.File, platform *spec.Platform, rules []Rule) diag.List {
-	p := newPass(files, platform)
+	p, names := newPass(files, platform), namesIn(files)
 	for i := range rules {
-		p.rule = &rules[i]
-		p.rule.Run(p)
+		if rules[i].concerns(names) {
+			p.rule = &rules[i]
+			p.rule.Run(p)
+		}
 	}
 	return p.found
 }

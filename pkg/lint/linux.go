@@ -27,7 +27,7 @@ var linuxRules = []Rule{
 				s.Report(fmt.Sprintf("softLimit %d is above hardLimit %d", soft, hard), "raise hardLimit", u.Get("softLimit"))
 			}
 		}
-	}, "The soft limit is at most the hard one, or the container does not start. -1 is no limit.", "setrlimit(2)"),
+	}, "The soft limit is at most the hard one, or the container does not start. -1 is no limit.", "setrlimit(2)").onlyWith("ulimits"),
 	row("swappiness-range", High, in(containers, "linuxParameters.swappiness"), between(0, 100),
 		"swappiness is 0 (swap only if need be) to 100 (swap early).", tried("LinuxParameters.swappiness")),
 	row("maxswap-nonnegative", High, in(containers, "linuxParameters.maxSwap"), atLeast(0, "0 turns swap off"),
@@ -37,13 +37,13 @@ var linuxRules = []Rule{
 		if n := l.Get("maxSwap"); n != nil && s.lacks(l, "swappiness") && !s.Fargate {
 			s.ReportFix(s.insert(l, `"swappiness": 60`), "maxSwap needs swappiness", `add "swappiness": 60, the kernel's default`, n)
 		}
-	}, "A container that says how much swap it may have says how eagerly, too.", "answered so by the service in 2026-09 (cdk-preflight)"),
+	}, "A container that says how much swap it may have says how eagerly, too.", "answered so by the service in 2026-09 (cdk-preflight)").onlyWith("linuxParameters"),
 	warns(check("swappiness-without-maxswap", Medium, containers, func(s Site) {
 		l := s.Node.Get("linuxParameters")
 		if n := l.Get("swappiness"); n != nil && s.lacks(l, "maxSwap") && !s.Fargate {
 			s.Report("swappiness has no effect without maxSwap", "add maxSwap, or remove swappiness", n)
 		}
-	}, "swappiness without maxSwap is ignored.", api("LinuxParameters.swappiness"))),
+	}, "swappiness without maxSwap is ignored.", api("LinuxParameters.swappiness"))).onlyWith("linuxParameters"),
 	row("tmpfs-size-positive", Medium, in(containers, "linuxParameters.tmpfs[].size"), atLeast(1, "it is in MiB"),
 		"A tmpfs has a size in MiB.", "answered so by the service in 2026-09 (cdk-preflight)"),
 	row("tmpfs-members-required", High, in(containers, "linuxParameters.tmpfs[]"), needs(`containerPath: "/scratch"`, "size: 64"),
@@ -61,7 +61,7 @@ var linuxRules = []Rule{
 				}
 			}
 		}
-	}, "The mount options that AWS Batch lists for tmpfs.", api("Tmpfs.mountOptions")),
+	}, "The mount options that AWS Batch lists for tmpfs.", api("Tmpfs.mountOptions")).onlyWith("linuxParameters.tmpfs"),
 	row("device-hostpath-required", High, in(containers, "linuxParameters.devices[]"), needs(`hostPath: "/dev/fuse"`),
 		"A device names its path on the host.", api("Device.hostPath")),
 	row("device-permissions-enum", High, in(containers, "linuxParameters.devices[].permissions[]"), oneOf("READ", "WRITE", "MKNOD"),
@@ -131,14 +131,14 @@ var fargateRowRules = []Rule{
 			}
 			return
 		}
-	}, "Fargate mounts EFS volumes since platform version 1.4.0.", tried("Volume.efsVolumeConfiguration")),
+	}, "Fargate mounts EFS volumes since platform version 1.4.0.", tried("Volume.efsVolumeConfiguration")).onlyWith("platformCapabilities"),
 	row("fargate-no-instancetype", High, in(onFargate(containers), "instanceType"), absent("does not exist on Fargate", ""),
 		"Fargate has no instances to choose.", api("ContainerProperties.instanceType")),
 	check("fargate-no-multinode", High, definitions, func(s Site) {
 		if n := s.Node.Get("nodeProperties"); s.Fargate && (n != nil || s.Node.Get("type").Str() == "multinode") {
 			s.Report("multi-node jobs do not run on Fargate", `write "platformCapabilities": ["EC2"]`, s.Node.Get("platformCapabilities"))
 		}
-	}, "Multi-node jobs run on EC2 only.", tried("RegisterJobDefinition.type")),
+	}, "Multi-node jobs run on EC2 only.", tried("RegisterJobDefinition.type")).onlyWith("platformCapabilities"),
 	check("fargate-missing-capability", High, onEC2(wholes), func(s Site) {
 		if s.Register.Get("nodeProperties") != nil || !s.lacks(s.Register, "platformCapabilities") {
 			return
@@ -156,7 +156,7 @@ var fargateRowRules = []Rule{
 		if v, ok := n.Int(); ok && v > catalog.FargateMaxSeconds && s.Fargate {
 			s.Report(fmt.Sprintf("Fargate may end a job after 14 days (%d seconds), before this timeout", catalog.FargateMaxSeconds), "", n)
 		}
-	}, "Fargate may stop a task after 14 days, whatever the timeout says.", api("JobTimeout.attemptDurationSeconds"))),
+	}, "Fargate may stop a task after 14 days, whatever the timeout says.", api("JobTimeout.attemptDurationSeconds"))).onlyWith("platformCapabilities"),
 	row("fargate-os-family-enum", High, in(bodies, "runtimePlatform.operatingSystemFamily"),
 		growing([]string{"LINUX", "WINDOWS_SERVER_2019_CORE", "WINDOWS_SERVER_2019_FULL", "WINDOWS_SERVER_2022_CORE", "WINDOWS_SERVER_2022_FULL"}),
 		"The operating systems of Fargate. A later Windows Server than AWS Batch lists only warns.", tried("RuntimePlatform.operatingSystemFamily")),
@@ -177,7 +177,7 @@ var fargateRowRules = []Rule{
 	onWindowsNo("windows-no-user", "user"),
 	onWindowsNo("windows-no-readonlyrootfilesystem", "readonlyRootFilesystem"),
 	onWindowsNo("windows-no-ulimits", "ulimits"),
-	onWindowsNo("windows-no-privileged", "privileged"),
+	onWindowsNo("windows-no-privileged", "privileged").onlyWith("runtimePlatform"),
 	row("windows-no-efs", Medium, in(onWindows(bodies), efs), absent("does not exist for Windows containers", "copy the data from S3"),
 		"Windows containers mount no EFS volumes.", api("RuntimePlatform.operatingSystemFamily")),
 	warns(check("fargate-public-ip-no-nat", High, onFargate(bodies), func(s Site) {
@@ -190,7 +190,7 @@ var fargateRowRules = []Rule{
 			s.Report("without a public IP address the image comes from "+registryName(image.Str())+" only over a NAT gateway",
 				`write "ENABLED" if the subnet has no NAT gateway, or copy the image to ECR with an endpoint`, n)
 		}
-	}, "A Fargate job in a subnet without NAT gateway or endpoints reaches no registry unless it has a public IP address. Said where the file turns the address off and the image is public.", guide("Fargate"))),
+	}, "A Fargate job in a subnet without NAT gateway or endpoints reaches no registry unless it has a public IP address. Said where the file turns the address off and the image is public.", guide("Fargate"))).onlyWith("platformCapabilities"),
 }
 
 const onlyEC2 = `remove it, or run on EC2: "platformCapabilities": ["EC2"]`

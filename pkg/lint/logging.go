@@ -43,12 +43,12 @@ var loggingRules = []Rule{
 			}
 			s.ReportFix(fix, fmt.Sprintf("the awslogs driver has no option %s", quote(o.Name)), hint, key(o))
 		}
-	}, "An option that the awslogs driver does not have is refused. mode and max-buffer-size, which Amazon ECS takes too, are let pass.", tried("LogConfiguration.options")),
+	}, "An option that the awslogs driver does not have is refused. mode and max-buffer-size, which Amazon ECS takes too, are let pass.", tried("LogConfiguration.options")).onlyWith("logConfiguration"),
 	check("secretoptions-execution-role", Medium, containers, func(s Site) {
 		if n := s.Node.Get("logConfiguration").Get("secretOptions"); n.Len() > 0 && s.lacks(s.Task, "executionRoleArn") {
 			s.Report("secretOptions need executionRoleArn, the role that fetches them", roleHint, key(n))
 		}
-	}, "The secrets of a log driver are fetched with the execution role, so there has to be one.", tried("LogConfiguration.secretOptions")),
+	}, "The secrets of a log driver are fetched with the execution role, so there has to be one.", tried("LogConfiguration.secretOptions")).onlyWith("logConfiguration"),
 	row("secret-members-required", High, in(containers, "secrets[]", "logConfiguration.secretOptions[]"), needs("name", `valueFrom: "arn:aws:secretsmanager:..."`),
 		"A secret has the name of a variable and the ARN of its value.", api("Secret")),
 	row("secret-valuefrom-format", Low, in(containers, "secrets[].valueFrom", "logConfiguration.secretOptions[].valueFrom"),
@@ -67,7 +67,7 @@ var loggingRules = []Rule{
 				s.Report(fmt.Sprintf("%s is in environment and in secrets", quote(n.Str())), "keep the secret", n)
 			}
 		}
-	}, "A variable comes from environment or from secrets; with both nobody can tell which wins.", derived),
+	}, "A variable comes from environment or from secrets; with both nobody can tell which wins.", derived).onlyWith("secrets"),
 	row("role-arn-format", Low, in(containers, "jobRoleArn", "executionRoleArn"), like(roleARN, "the ARN of an IAM role", `write "arn:aws:iam::<account>:role/<name>"`),
 		"A role is named by its full ARN.", "cfn-lint's schema of AWS::Batch::JobDefinition"),
 	row("repository-credentials-arn", High, in(containers, "repositoryCredentials"), needs(`credentialsParameter: "arn:aws:secretsmanager:..."`),
@@ -80,7 +80,7 @@ var loggingRules = []Rule{
 			return
 		}
 		s.Report("user is a name or number, with :group if need be, not "+quote(n.Str()), `no shell runs here: write "1000:1000"`, n)
-	}, "user is a user name or id, optionally with a group. Nothing expands $(id -u) here.", api("ContainerProperties.user")),
+	}, "user is a user name or id, optionally with a group. Nothing expands $(id -u) here.", api("ContainerProperties.user")).onlyWith("user"),
 }
 
 var consumableRules = []Rule{

@@ -188,7 +188,7 @@ var multinodeRules = []Rule{
 				s.ReportFix(fix, "the definition has no node range "+quote(n.Str()), hint, n)
 			}
 		}
-	}, "An override is for a node range of the definition, written as there.", tried("NodePropertyOverride.targetNodes")),
+	}, "An override is for a node range of the definition, written as there.", tried("NodePropertyOverride.targetNodes")).onlyWith("nodeOverrides"),
 	check("submit-numnodes-open-range", Medium, submits, func(s Site) {
 		n, node := s.Node.Get("nodeOverrides").Get("numNodes"), s.Known().Get("nodeProperties")
 		if n == nil || node.Get("nodeRangeProperties").Len() == 0 {
@@ -200,7 +200,7 @@ var multinodeRules = []Rule{
 			}
 		}
 		s.Report("numNodes can be changed only where the definition has an open range", `write "0:" or "n:" in the definition`, n)
-	}, "Another number of nodes needs a range without an end, which can grow.", api("NodeOverrides.numNodes")),
+	}, "Another number of nodes needs a range without an end, which can grow.", api("NodeOverrides.numNodes")).onlyWith("nodeOverrides"),
 	check("submit-numnodes-lower-bound", Medium, submits, func(s Site) {
 		n, node := s.Node.Get("nodeOverrides").Get("numNodes"), s.Known().Get("nodeProperties")
 		count, ok := n.Int()
@@ -213,17 +213,17 @@ var multinodeRules = []Rule{
 		if ok && node != nil && count <= least {
 			s.Report(fmt.Sprintf("the definition needs more than %d nodes, not %d", least, count), "its main node and the start of its open range have to be among them", n)
 		}
-	}, "The nodes are at least as many as the main node and the start of the open range need.", api("NodeOverrides.numNodes")),
+	}, "The nodes are at least as many as the main node and the start of the open range need.", api("NodeOverrides.numNodes")).onlyWith("nodeOverrides"),
 	check("submit-multinode-no-containeroverrides", Low, submits, func(s Site) {
 		if n := s.Node.Get("containerOverrides"); n != nil && s.Known().Get("nodeProperties") != nil {
 			s.Report("a multinode job takes nodeOverrides, not containerOverrides", `write "nodeOverrides": { "nodePropertyOverrides": [...] }`, key(n))
 		}
-	}, "The containers of a multinode job are overridden by node range.", api("SubmitJob.containerOverrides")),
+	}, "The containers of a multinode job are overridden by node range.", api("SubmitJob.containerOverrides")).onlyWith("containerOverrides"),
 	check("submit-multinode-not-array", Low, submits, func(s Site) {
 		if n := s.Node.Get("arrayProperties"); n != nil && (s.Known().Get("nodeProperties") != nil || s.Node.Get("nodeOverrides") != nil) {
 			s.ReportFix(s.remove(n), "a multinode job cannot be an array too", "remove one of them", key(n))
 		}
-	}, "A job is an array or has several nodes.", guide("multi-node parallel jobs")),
+	}, "A job is an array or has several nodes.", guide("multi-node parallel jobs")).onlyWith("arrayProperties"),
 	check("stuck-mnp-on-spot", High, environmentsOfNodes, func(s Site) {
 		if n := s.Node.Get("computeResources").Get("type"); n.Str() == "SPOT" {
 			s.Report("multi-node jobs do not run on Spot instances", `give them a queue of "type": "EC2"`, n)

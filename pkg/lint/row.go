@@ -115,6 +115,9 @@ func row(name string, c Confidence, at place, wants want, doc, source string) Ru
 			}
 		}
 	}
+	if !slices.Contains(at.paths, "") {
+		return r.onlyWith(at.paths...)
+	}
 	return r
 }
 

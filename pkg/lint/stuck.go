@@ -43,7 +43,7 @@ var stuckRules = []Rule{
 		if some {
 			s.Report("Windows containers do not run on FARGATE_SPOT, which is all that the queue has", `give them a queue of "type": "FARGATE"`, s.Task.Get("runtimePlatform").Get("operatingSystemFamily"))
 		}
-	}, "Fargate Spot has no Windows, so such a job blocks a queue that has nothing else.", guide("Fargate")),
+	}, "Fargate Spot has no Windows, so such a job blocks a queue that has nothing else.", guide("Fargate")).onlyWith("runtimePlatform"),
 	warns(row("stuck-no-network-path", Medium, in(fargateResources, resourcesOf), func(s Site, n *jsontree.Node, _ string) {
 		for _, d := range definitions(s.pass) {
 			if !d.Fargate {
@@ -75,9 +75,9 @@ var stuckRules = []Rule{
 		if v, ok := number(n); ok && v > 6 && v <= 32 && !hasPlatformQueues(s.pass) {
 			s.Report(n.Text+" vCPU is more than the 6 that a new account may use on Fargate at once", "check the quota of the account", n)
 		}
-	}, "The quota of vCPUs on Fargate starts at 6 per Region; a larger job waits until it is raised. Not said where a platform file describes the account.", "AWS Fargate service quotas"),
+	}, "The quota of vCPUs on Fargate starts at 6 per Region; a larger job waits until it is raised. Not said where a platform file describes the account.", "AWS Fargate service quotas").onlyWith("platformCapabilities"),
 	check("stuck-eks-node-overhead", Medium, definitions, Site.nodeOverhead,
-		"A node keeps cpu and memory for itself, so a pod that asks for all of an instance never starts.", guide("Amazon EKS compute resource memory management")),
+		"A node keeps cpu and memory for itself, so a pod that asks for all of an instance never starts.", guide("Amazon EKS compute resource memory management")).onlyWith("eksProperties"),
 }
 
 func hasPlatformQueues(p *Pass) bool { return p.Platform != nil && len(p.Platform.Queues) > 0 }

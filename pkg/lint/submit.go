@@ -58,19 +58,19 @@ var submitRules = []Rule{
 				}
 			}
 		}
-	}, "AWS Batch takes no empty string in the command of an override.", "the service's error quoted in public repositories"),
+	}, "AWS Batch takes no empty string in the command of an override.", "the service's error quoted in public repositories").onlyWith("command"),
 	check("submit-priority-override-range", Medium, submits, func(s Site) {
 		n := s.Node.Get("schedulingPriorityOverride")
 		if !samePlace(n, s.Register.Get("schedulingPriority")) {
 			between(0, catalog.MaxPriority)(s, orNothing(n), "schedulingPriorityOverride")
 		}
-	}, "A scheduling priority is 0 to 9999.", api("SubmitJob.schedulingPriorityOverride")),
+	}, "A scheduling priority is 0 to 9999.", api("SubmitJob.schedulingPriorityOverride")).onlyWith("schedulingPriorityOverride"),
 	check("submit-retry-replaces-whole", Low, submits, func(s Site) {
 		own, known := s.Own("retryStrategy"), s.Known().Get("retryStrategy")
 		if own != nil && own.Get("evaluateOnExit") == nil && known.Get("evaluateOnExit").Len() > 0 {
 			s.Report("this replaces the whole retryStrategy of the definition, its evaluateOnExit too", "repeat evaluateOnExit here if it is to count", own)
 		}
-	}, "A retryStrategy of a submission is not merged with the definition's: it takes its place.", api("SubmitJob.retryStrategy")),
+	}, "A retryStrategy of a submission is not merged with the definition's: it takes its place.", api("SubmitJob.retryStrategy")).onlyWith("retryStrategy"),
 	warns(check("submit-legacy-override-ignored", High, submits, func(s Site) {
 		o, known := s.Node.Get("containerOverrides"), s.Known().Get("containerProperties")
 		if s.Fargate {
@@ -87,7 +87,7 @@ var submitRules = []Rule{
 			s.ReportFix(site.modernize([]*jsontree.Node{n}, entry), m[0]+" does not override the resourceRequirements of the definition",
 				`write "resourceRequirements": [ `+entry+` ]`, key(n))
 		}
-	}, "The deprecated members of an override have no effect on a definition that uses resourceRequirements.", api("ContainerOverrides.vcpus and memory"))),
+	}, "The deprecated members of an override have no effect on a definition that uses resourceRequirements.", api("ContainerOverrides.vcpus and memory"))).onlyWith("containerOverrides"),
 	row("submit-legacy-override-fargate", High, in(onFargate(submits), "containerOverrides.vcpus", "containerOverrides.memory"),
 		absent("does not exist on Fargate", "write it in containerOverrides.resourceRequirements"),
 		"vcpus and memory are older than Fargate, which takes resourceRequirements only.", tried("ContainerOverrides.vcpus and memory")),
@@ -101,7 +101,7 @@ var submitRules = []Rule{
 		if n := s.Node.Get("containerOverrides").Get("instanceType"); n != nil {
 			s.ReportFix(s.remove(n), "instanceType of an override is for multi-node jobs only", "remove it; the queue's compute environments say which instances there are", key(n))
 		}
-	}, "Only the nodes of a multi-node job name an instance type.", api("ContainerOverrides.instanceType")),
+	}, "Only the nodes of a multi-node job name an instance type.", api("ContainerOverrides.instanceType")).onlyWith("containerOverrides"),
 	check("submit-eks-no-containeroverrides", High, submits, func(s Site) {
 		if !(Site{Job: Job{Job: withRegister(s.Job)}}).onEKS() {
 			return
@@ -114,31 +114,31 @@ var submitRules = []Rule{
 		if n := s.Node.Get("nodeOverrides"); n != nil && s.Known().Get("nodeProperties") == nil {
 			s.Report("nodeOverrides does not go with a job on EKS", `write "eksPropertiesOverride"`, key(n))
 		}
-	}, "A job on EKS is changed by eksPropertiesOverride.", tried("SubmitJob.eksPropertiesOverride")),
+	}, "A job on EKS is changed by eksPropertiesOverride.", tried("SubmitJob.eksPropertiesOverride")).onlyWith("containerOverrides"),
 	check("submit-eksoverride-only-eks", Medium, submits, func(s Site) {
 		if n := s.Node.Get("eksPropertiesOverride"); n != nil && s.Known() != nil && s.Known().Get("eksProperties") == nil {
 			s.Report("the definition is none of EKS, and eksPropertiesOverride is for those", `write "containerOverrides" or "ecsPropertiesOverride"`, key(n))
 		}
-	}, "eksPropertiesOverride changes jobs on EKS only.", api("SubmitJob.eksPropertiesOverride")),
+	}, "eksPropertiesOverride changes jobs on EKS only.", api("SubmitJob.eksPropertiesOverride")).onlyWith("eksPropertiesOverride"),
 	check("submit-ecsoverride-only-ecs", Low, submits, func(s Site) {
 		if n := s.Node.Get("ecsPropertiesOverride"); n != nil && s.Known() != nil && s.Known().Get("ecsProperties") == nil {
 			s.Report("the definition has no ecsProperties to override", `write "containerOverrides"`, key(n))
 		}
-	}, "ecsPropertiesOverride changes definitions with ecsProperties only.", api("SubmitJob.ecsPropertiesOverride")),
+	}, "ecsPropertiesOverride changes definitions with ecsProperties only.", api("SubmitJob.ecsPropertiesOverride")).onlyWith("ecsPropertiesOverride"),
 	check("submit-ecs-needs-ecsoverride", Low, submits, func(s Site) {
 		if n := s.Node.Get("containerOverrides"); n != nil && s.Known().Get("ecsProperties") != nil {
 			s.Report("the definition has ecsProperties, which containerOverrides does not reach", `write "ecsPropertiesOverride": { "taskProperties": [ { "containers": [...] } ] }`, key(n))
 		}
-	}, "The containers of ecsProperties are overridden by name, in ecsPropertiesOverride.", api("SubmitJob.containerOverrides")),
+	}, "The containers of ecsProperties are overridden by name, in ecsPropertiesOverride.", api("SubmitJob.containerOverrides")).onlyWith("containerOverrides"),
 	row("submit-ecsoverride-single-task", Medium, in(submits, "ecsPropertiesOverride.taskProperties"), atMost(1, "put all containers into one task"),
 		"A job has one task to override.", api("EcsPropertiesOverride.taskProperties")),
 	check("submit-override-container-unknown", Medium, submits, Site.unknownOverrides,
-		"An override names a container of the definition.", api("TaskContainerOverrides.name")),
+		"An override names a container of the definition.", api("TaskContainerOverrides.name")).onlyWith("containers"),
 	check("submit-nodeoverrides-only-multinode", Medium, submits, func(s Site) {
 		if n := s.Node.Get("nodeOverrides"); n != nil && s.Known() != nil && s.Known().Get("nodeProperties") == nil {
 			s.Report("the definition has no nodes to override", `write "containerOverrides"`, key(n))
 		}
-	}, "nodeOverrides changes multinode definitions only.", api("SubmitJob.nodeOverrides")),
+	}, "nodeOverrides changes multinode definitions only.", api("SubmitJob.nodeOverrides")).onlyWith("nodeOverrides"),
 	row("submit-consumable-override", Low, in(submits, "consumableResourcePropertiesOverride.consumableResourceList"), func(s Site, n *jsontree.Node, label string) {
 		if samePlace(n, s.Register.Get("consumableResourceProperties").Get("consumableResourceList")) {
 			return
@@ -157,7 +157,7 @@ var submitRules = []Rule{
 		if n := s.Node.Get("arrayProperties"); n.Is(jsontree.Object) && s.lacks(n, "size") {
 			s.Report("arrayProperties has no size", `add "size": 10, or remove it`, n)
 		}
-	}, "An array without size has no children.", derived),
+	}, "An array without size has no children.", derived).onlyWith("arrayProperties"),
 	row("dep-n-to-n-needs-jobid", Medium, in(submits, "dependsOn[]"), func(s Site, n *jsontree.Node, _ string) {
 		if n.Get("type").Str() == "N_TO_N" && s.lacks(n, "jobId") {
 			s.Report("an N_TO_N dependency needs the jobId of another array", "for one child after the other write \"SEQUENTIAL\"", n)

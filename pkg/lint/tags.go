@@ -75,7 +75,7 @@ func isTag(text string) bool {
 var tagRules = []Rule{
 	row("tags-min-1", Low, in(creates, "tags"), filled("leave it out"),
 		"A map of tags holds at least one.", api("TagrisTagsMap")),
-	{
+	Rule{
 		Name: "tag-charset", Severity: diag.Warning, Confidence: Low,
 		Doc:    "Tags hold letters, digits, blanks and + - = . _ : / @.",
 		Source: tagSource,
@@ -90,8 +90,8 @@ var tagRules = []Rule{
 				}
 			}
 		},
-	},
-	{
+	}.onlyWith("tags"),
+	Rule{
 		Name: "tags-max-50", Severity: diag.Error, Confidence: High,
 		Doc:    "A job definition carries at most 50 tags.",
 		Source: apiReference + ", RegisterJobDefinition.tags; " + tagSource,
@@ -103,8 +103,8 @@ var tagRules = []Rule{
 				tooManyTags(s.Job, s.Node.Get("tags"))
 			}
 		},
-	},
-	{
+	}.onlyWith("tags"),
+	Rule{
 		Name: "submit-tags-max-50", Severity: diag.Error, Confidence: Medium,
 		Doc:    "A job carries at most 50 tags.",
 		Source: apiReference + ", SubmitJob.tags; " + tagSource,
@@ -113,8 +113,8 @@ var tagRules = []Rule{
 				tooManyTags(j, j.Own("tags"))
 			}
 		},
-	},
-	{
+	}.onlyWith("tags"),
+	Rule{
 		Name: "tag-key-length", Severity: diag.Error, Confidence: High,
 		Doc:    "The key of a tag is 1 to 128 characters long.",
 		Source: apiReference + ", TagKey; " + tagSource,
@@ -125,8 +125,8 @@ var tagRules = []Rule{
 				}
 			}
 		},
-	},
-	{
+	}.onlyWith("tags"),
+	Rule{
 		Name: "tag-value-length", Severity: diag.Error, Confidence: High,
 		Doc:    "The value of a tag is at most 256 characters long.",
 		Source: apiReference + ", TagValue; " + tagSource,
@@ -137,8 +137,8 @@ var tagRules = []Rule{
 				}
 			}
 		},
-	},
-	{
+	}.onlyWith("tags"),
+	Rule{
 		Name: "tag-aws-prefix", Severity: diag.Error, Confidence: Medium,
 		Doc:    "Keys and values of tags that start with aws: belong to AWS, in any case of letters.",
 		Source: tagSource,
@@ -152,7 +152,7 @@ var tagRules = []Rule{
 				}
 			}
 		},
-	},
+	}.onlyWith("tags"),
 }
 
 func hasAWSPrefix(s string) bool {

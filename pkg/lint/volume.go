@@ -32,20 +32,20 @@ var volumeRules = []Rule{
 				s.Report(fmt.Sprintf("no mount point uses the volume %s", quote(n.Str())), "mount it, or remove it", n)
 			}
 		}
-	}, "A volume that no mount point names is not there for the container.", api("Volume.name"))),
+	}, "A volume that no mount point names is not there for the container.", api("Volume.name"))).onlyWith("volumes"),
 	row("mount-members-required", Medium, in(containers, "mountPoints[]"), needs("sourceVolume", `containerPath: "/data"`),
 		"A mount point says which volume, and where.", "cfn-lint's schema of AWS::Batch::JobDefinition"),
 	check("mount-unknown-volume", Low, containersIn("containerProperties"), Site.unknownVolumes,
-		"A mount point names an entry of volumes.", api("MountPoint.sourceVolume")),
+		"A mount point names an entry of volumes.", api("MountPoint.sourceVolume")).onlyWith("mountPoints"),
 	check("ecs-mount-unknown-volume", Low, where(containers, func(s Site) bool { return s.Node.Name != "containerProperties" }), Site.unknownVolumes,
-		"A mount point names a volume of its own task or node.", api("MountPoint.sourceVolume")),
+		"A mount point names a volume of its own task or node.", api("MountPoint.sourceVolume")).onlyWith("mountPoints"),
 	check("mount-absolute-path", Low, containers, func(s Site) {
 		for m := range each(s.Node, "mountPoints") {
 			if n := m.Get("containerPath"); n.Str() != "" && !strings.HasPrefix(n.Str(), "/") && !s.windows() {
 				s.ReportFix(replace(n, "/"+n.Str()), "a path inside the container begins with /", "write "+quote("/"+n.Str()), n)
 			}
 		}
-	}, "The path of a mount point is absolute. With another the container does not start.", "Docker's rule for mounts"),
+	}, "The path of a mount point is absolute. With another the container does not start.", "Docker's rule for mounts").onlyWith("mountPoints"),
 	row("mount-duplicate-path", Low, in(containers, "mountPoints"), distinct("containerPath", "give each mount point its own path"),
 		"Two mounts at one path: the container does not start.", "Docker's rule for mounts"),
 	row("efs-filesystemid-required", High, in(bodies, efs), needs(`fileSystemId: "fs-..."`),
@@ -58,28 +58,28 @@ var volumeRules = []Rule{
 				s.ReportFix(s.remove(n), "with an access point rootDirectory is \"/\" or absent, not "+quote(n.Str()), "remove it; the access point sets the directory", n)
 			}
 		}
-	}, "An access point sets the directory itself, so rootDirectory is / or absent.", tried("EFSVolumeConfiguration.rootDirectory")),
+	}, "An access point sets the directory itself, so rootDirectory is / or absent.", tried("EFSVolumeConfiguration.rootDirectory")).onlyWith("volumes"),
 	check("efs-accesspoint-transit-encryption", High, bodies, func(s Site) {
 		for v := range s.efs() {
 			if n := v.Get("authorizationConfig").Get("accessPointId"); n != nil {
 				s.wantsEncryption(v, "an access point", n)
 			}
 		}
-	}, "An EFS access point works over an encrypted connection only.", tried("EFSAuthorizationConfig.accessPointId")),
+	}, "An EFS access point works over an encrypted connection only.", tried("EFSAuthorizationConfig.accessPointId")).onlyWith("volumes"),
 	check("efs-iam-transit-encryption", High, bodies, func(s Site) {
 		for v := range s.efs() {
 			if n := v.Get("authorizationConfig").Get("iam"); n.Str() == "ENABLED" {
 				s.wantsEncryption(v, "IAM authorization", n)
 			}
 		}
-	}, "IAM authorization for EFS works over an encrypted connection only.", tried("EFSAuthorizationConfig.iam")),
+	}, "IAM authorization for EFS works over an encrypted connection only.", tried("EFSAuthorizationConfig.iam")).onlyWith("volumes"),
 	check("efs-iam-job-role", Medium, bodies, func(s Site) {
 		for v := range s.efs() {
 			if n := v.Get("authorizationConfig").Get("iam"); n.Str() == "ENABLED" {
 				s.wantsRole("IAM authorization for EFS", n)
 			}
 		}
-	}, "IAM authorization for EFS asks for the rights of the job's role, so there has to be one.", api("EFSAuthorizationConfig.iam")),
+	}, "IAM authorization for EFS asks for the rights of the job's role, so there has to be one.", api("EFSAuthorizationConfig.iam")).onlyWith("volumes"),
 	row("efs-port-range", High, in(bodies, efs+".transitEncryptionPort", "volumes[].s3filesVolumeConfiguration.transitEncryptionPort"), between(0, 65535),
 		"A port is 0 to 65535.", tried("EFSVolumeConfiguration.transitEncryptionPort")),
 	row("efs-rootdir-length", Medium, in(bodies, efs+".rootDirectory"), chars(0, 4096),
@@ -94,7 +94,7 @@ var volumeRules = []Rule{
 				s.wantsRole("an S3 Files volume", n)
 			}
 		}
-	}, "An S3 Files volume is mounted with the rights of the job's role, so there has to be one.", tried("S3FilesVolumeConfiguration")),
+	}, "An S3 Files volume is mounted with the rights of the job's role, so there has to be one.", tried("S3FilesVolumeConfiguration")).onlyWith("volumes"),
 }
 
 func (s Site) efs() iter.Seq[*jsontree.Node] {

@@ -1,0 +1,71 @@
+package lint
+
+import (
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/batchctl/batchctl/pkg/spec"
+)
+
+func TestPathNames(t *testing.T) {
+	for _, tt := range []struct {
+		path path
+		want []string
+	}{
+		{"", nil}, {"a", []string{"a"}}, {"a.b[].c", []string{"a", "b", "c"}}, {"a[].b[]", []string{"a", "b"}}, {"tags.*", []string{"tags"}},
+	} {
+		var want nameSet
+		for _, name := range tt.want {
+			want.add(name)
+		}
+		if got := tt.path.names(); got != want {
+			t.Errorf("%q: %x, want %x", tt.path, got, want)
+		}
+	}
+}
+
+// A rule that is not run would have found nothing. Held on every file there is
+// with a mistake, all rules at once, and on pairs of such files.
+func TestOnlyRulesThatFindNothingAreNotRun(t *testing.T) {
+	paths, err := filepath.Glob("testdata/err/*.json")
+	if err != nil || len(paths) == 0 {
+		t.Fatal("no files", err)
+	}
+	skipped, found := 0, 0
+	for i := range paths {
+		files := []*spec.File{loaded(t, paths[i])}
+		if i > 0 {
+			files = append(files, loaded(t, paths[i-1]))
+		}
+		p := newPass(files, nil)
+		names := namesIn(files)
+		for _, r := range Rules() {
+			p.rule, p.found = &r, nil
+			r.Run(p)
+			found += len(p.found)
+			if !r.concerns(names) {
+				skipped++
+				if len(p.found) > 0 {
+					t.Errorf("%s: %s is not run and finds %v", paths[i], r.Name, p.found)
+				}
+			}
+		}
+	}
+	if skipped == 0 || found == 0 {
+		t.Errorf("%d skipped, %d found", skipped, found)
+	}
+	all := namesIn([]*spec.File{loaded(t, "testdata/ok/image-latest.json")})
+	if slices.ContainsFunc(Rules(), func(r Rule) bool { return r.Name == "ulimit-name-enum" && r.concerns(all) }) {
+		t.Error("a file without ulimits concerns ulimit-name-enum")
+	}
+}
+
+func loaded(t *testing.T, path string) *spec.File {
+	t.Helper()
+	f, _ := load(t, path, nil)
+	if f == nil {
+		return &spec.File{}
+	}
+	return f
+}
