@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"sync"
+	"sync/atomic"
 
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
@@ -64,19 +65,16 @@ type verdict struct {
 // is done first.
 func (k *checker) checkAll(files []found) *outcomes {
 	verdicts := make([]verdict, len(files))
-	next := make(chan int)
+	var next atomic.Int64
 	var workers sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), len(files)) {
 		workers.Go(func() {
-			for i := range next {
-				verdicts[i] = k.checkFile(files[i])
+			w := &worker{checker: k, arena: &jsontree.Arena{}}
+			for i := next.Add(1) - 1; i < int64(len(files)); i = next.Add(1) - 1 {
+				verdicts[i] = w.checkFile(files[i])
 			}
 		})
 	}
-	for i := range files {
-		next <- i
-	}
-	close(next)
 	workers.Wait()
 	all := &outcomes{}
 	for i, v := range verdicts {
@@ -98,38 +96,62 @@ func (k *checker) checkAll(files []found) *outcomes {
 	return all
 }
 
-func (k *checker) checkFile(f found) verdict {
-	src, err := k.program.read(f.path)
+// keepText bounds the room that a worker keeps after a large file.
+const keepText = 1 << 20
+
+// worker checks one file after the other, with room that all of them use.
+type worker struct {
+	*checker
+	arena *jsontree.Arena
+	text  []byte
+}
+
+func (w *worker) checkFile(f found) verdict {
+	src, err := w.read(f.path)
 	if err != nil {
 		return verdict{err: err}
 	}
-	g, err := k.governor(f.path)
+	g, err := w.governor(f.path)
 	if err != nil {
 		return verdict{err: err}
 	}
 	if f.path == g.path {
 		return verdict{checked: true} // its problems are the governor's
 	}
-	return k.checkSource(src, g, !f.asked)
+	return w.checkSource(src, g, !f.asked)
+}
+
+// read returns the text of a file.
+func (w *worker) read(path string) (*diag.Source, error) {
+	if path == "-" {
+		return w.program.read(path)
+	}
+	text, err := readInto(w.text[:0], path)
+	if cap(text) <= keepText {
+		w.text = text
+	}
+	return diag.NewSource(path, string(text)), err
 }
 
 // checkSource checks one text. With recognize, one that is not ours is passed
 // over.
-func (k *checker) checkSource(src *diag.Source, g *governor, recognize bool) verdict {
-	options := k.options
-	options.Platform, options.Recognize = g.platform, recognize
+func (w *worker) checkSource(src *diag.Source, g *governor, recognize bool) verdict {
+	options := w.options
+	options.Platform, options.Recognize, options.Arena = g.platform, recognize, w.arena
 	file, problems := spec.Load(src, options)
 	v := verdict{checked: file != nil || !recognize || len(problems) > 0, problems: problems}
 	switch {
 	case file == nil:
 	case standsAlone(file):
-		v.problems = append(v.problems, lint.Check([]*spec.File{file}, g.platform, k.rules)...)
+		v.problems = append(v.problems, lint.Check([]*spec.File{file}, g.platform, w.rules)...)
 	default:
-		k.mu.Lock()
+		w.mu.Lock()
 		g.together = append(g.together, file)
-		k.mu.Unlock()
+		w.mu.Unlock()
+		w.arena = &jsontree.Arena{} // the file keeps the other one
 	}
 	v.unplaced = file != nil && len(file.Jobs) > 0 && g.platform == nil
+	w.arena.Reset()
 	return v
 }
 

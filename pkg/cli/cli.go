@@ -33,10 +33,10 @@ func Main(ctx context.Context, args []string, s Streams) int {
 	return (&program{Streams: s}).main(ctx, args)
 }
 
-// gcPercent lets the heap grow to five times what is alive before it is
+// gcPercent lets the heap grow to four times what is alive before it is
 // collected: most commands end before, and checking many small files takes three
 // quarters of the time. The engine, which lives long, goes back to Go's 100.
-const gcPercent = 400
+const gcPercent = 300
 
 // program is one run of the command line.
 type program struct {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -130,23 +129,40 @@ func (p *program) read(word string) (*diag.Source, error) {
 }
 
 func readFile(path string) (*diag.Source, error) {
+	text, err := readInto(nil, path)
+	if err != nil {
+		return nil, err
+	}
+	return diag.NewSource(path, string(text)), nil
+}
+
+// readInto appends a file's text to room.
+func readInto(room []byte, path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, cannotRead(path, err)
+		return room, cannotRead(path, err)
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err == nil && info.IsDir() {
-		return nil, fail(ExitNotDone, "%s is a directory", path).try("name a job file, or check them all: batchctl validate %s", path)
+		return room, fail(ExitNotDone, "%s is a directory", path).try("name a job file, or check them all: batchctl validate %s", path)
 	}
-	var text bytes.Buffer
 	if err == nil {
-		text.Grow(int(min(info.Size(), maxFile)) + bytes.MinRead)
+		room = slices.Grow(room, int(min(info.Size(), maxFile))+1)
 	}
-	if _, err := text.ReadFrom(io.LimitReader(f, maxFile)); err != nil {
-		return nil, cannotRead(path, err)
+	for len(room) < maxFile {
+		n, err := f.Read(room[len(room):min(cap(room), maxFile)])
+		room = room[:len(room)+n]
+		switch {
+		case err == io.EOF:
+			return room, nil
+		case err != nil:
+			return room, cannotRead(path, err)
+		case len(room) == cap(room):
+			room = slices.Grow(room, len(room))
+		}
 	}
-	return diag.NewSource(path, text.String()), nil
+	return room, nil
 }
 
 func cannotRead(path string, err error) error {

@@ -27,16 +27,7 @@ const (
 // for valid JSON (RFC 8259) without duplicate names. The node holds whatever
 // could be understood, and is nil if nothing could. Of two members of the same
 // name both stay. A byte order mark at the start is passed over.
-func Parse(src *diag.Source) (*Node, diag.List) {
-	p := &parser{src: src, text: src.Text}
-	if !p.plausible() {
-		return nil, p.list
-	}
-	if root := readStrict(src, p.pos); root != nil {
-		return root, nil
-	}
-	return p.document()
-}
+func Parse(src *diag.Source) (*Node, diag.List) { return (*Arena)(nil).Parse(src) }
 
 // document reads the whole text, past every slip.
 func (p *parser) document() (*Node, diag.List) {

@@ -19,15 +19,16 @@ type strict struct {
 	pos   int
 	depth int
 	// room is where the next nodes come from; left bounds how many there may be.
-	room []Node
-	left int
+	room  []Node
+	left  int
+	arena *Arena
 	// seen is the table in which long objects look for a name twice.
 	seen []*Node
 }
 
 // readStrict returns the document that begins at start, or nil.
-func readStrict(src *diag.Source, start int) *Node {
-	s := strict{src: src, text: src.Text, pos: start, left: maxValues}
+func readStrict(src *diag.Source, start int, arena *Arena) *Node {
+	s := strict{src: src, text: src.Text, pos: start, left: maxValues, arena: arena}
 	s.blanks()
 	root := s.value()
 	if root == nil {
@@ -36,6 +37,7 @@ func readStrict(src *diag.Source, start int) *Node {
 	if s.blanks(); s.pos < len(s.text) {
 		return nil
 	}
+	arena.giveBack(len(s.room))
 	return root
 }
 
@@ -106,7 +108,7 @@ func (s *strict) node(kind Kind, text string, start int) *Node {
 			return nil
 		}
 		n := min(max((len(s.text)-start)/48, 8), 1024, s.left)
-		s.room, s.left = make([]Node, n), s.left-n
+		s.room, s.left = s.arena.Nodes(n), s.left-n
 	}
 	n := &s.room[0]
 	s.room = s.room[1:]

@@ -37,7 +37,7 @@ func FuzzStrict(f *testing.F) {
 		if !p.plausible() {
 			return
 		}
-		quick := readStrict(src, p.pos)
+		quick := readStrict(src, p.pos, nil)
 		want, slips := p.document()
 		if (quick != nil) != (len(slips) == 0) {
 			t.Fatalf("%q is read: %v; slips: %v", text, quick != nil, slips)

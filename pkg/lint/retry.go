@@ -3,6 +3,7 @@ package lint
 import (
 	"fmt"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/batchctl/batchctl/pkg/catalog"
@@ -10,10 +11,20 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-var (
-	exitCodePattern = lazy(`^([0-9]+\*?|\*)$`)
-	reasonPattern   = lazy(`^[\pL\pN.:\s]*\*?$`)
-)
+// isExitCode reports whether a text is digits, with one * at the end if need be,
+// or the * alone.
+func isExitCode(text string) bool { return text == "*" || isWhole(strings.TrimSuffix(text, "*")) }
+
+// isReason reports whether a text is letters and digits of any script, periods,
+// colons and blanks, with one * at the end if need be.
+func isReason(text string) bool {
+	for _, r := range strings.TrimSuffix(text, "*") {
+		if !unicode.IsLetter(r) && !unicode.In(r, unicode.N) && !strings.ContainsRune(".: \t\n\f\r", r) {
+			return false
+		}
+	}
+	return true
+}
 
 // conditions are the members of evaluateOnExit that say when an entry applies.
 var conditions = []string{"onExitCode", "onReason", "onStatusReason"}
@@ -152,7 +163,7 @@ var retryRules = []Rule{
 		Source: apiReference + ", EvaluateOnExit.onExitCode" + probed,
 		Run: func(p *Pass) {
 			p.eachEvaluation(func(j Job, e *jsontree.Node) {
-				if n := e.Get("onExitCode"); n.Is(jsontree.String) && !exitCodePattern().MatchString(n.Str()) {
+				if n := e.Get("onExitCode"); n.Is(jsontree.String) && !isExitCode(n.Str()) {
 					j.Report(fmt.Sprintf("onExitCode is digits, with one * at the end if need be, not %s", quote(n.Str())), `such as "137" or "13*"`, n)
 				}
 			})
@@ -165,7 +176,7 @@ var retryRules = []Rule{
 		Run: func(p *Pass) {
 			p.eachEvaluation(func(j Job, e *jsontree.Node) {
 				for _, c := range conditions[1:] {
-					if n := e.Get(c); n.Is(jsontree.String) && !reasonPattern().MatchString(n.Str()) {
+					if n := e.Get(c); n.Is(jsontree.String) && !isReason(n.Str()) {
 						j.Report(fmt.Sprintf("%s holds letters, digits, periods, colons and blanks, with one * at the end if need be, not %s", c, quote(n.Str())),
 							reasonHint(n.Str()), n)
 					}
@@ -253,7 +264,7 @@ func catchAll(entry *jsontree.Node) bool {
 
 // reasonHint keeps what comes before the first character that is not allowed.
 func reasonHint(s string) string {
-	i := strings.IndexFunc(s, func(r rune) bool { return !reasonPattern().MatchString(string(r)) || r == '*' })
+	i := strings.IndexFunc(s, func(r rune) bool { return !isReason(string(r)) || r == '*' })
 	if i <= 0 {
 		return `such as "Host EC2*"`
 	}

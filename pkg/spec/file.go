@@ -94,6 +94,9 @@ type Options struct {
 	// returns nil and no problems for one that Recognize does not know. It
 	// reads the text once where the two calls would read it twice.
 	Recognize bool
+	// Arena is where the nodes come from; may be nil. The file must not be used after
+	// the arena's Reset.
+	Arena *jsontree.Arena
 	// Parameters is an object of strings laid over every job's parameters in
 	// SubmitJob; may be nil. It comes from the command line.
 	Parameters *jsontree.Node
@@ -103,7 +106,7 @@ type Options struct {
 // nil only when the text is not JSON at all; otherwise it holds whatever could
 // be understood, so that rules can go on after schema errors.
 func Load(src *diag.Source, o Options) (*File, diag.List) {
-	root, diags := jsontree.Parse(src)
+	root, diags := o.Arena.Parse(src)
 	if o.Recognize && !recognize(src, root) {
 		return nil, nil
 	}
@@ -205,7 +208,7 @@ func (f *File) lower(c *checker, o Options) diag.List {
 	for i, job := range clean {
 		l := l
 		l.lost = l.lost || c.lost(written[i])
-		j, problems := lower(job, l, o.Parameters)
+		j, problems := lower(job, l, o)
 		j.Node = written[i]
 		f.Jobs = append(f.Jobs, j)
 		diags = append(diags, problems...)

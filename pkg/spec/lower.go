@@ -16,13 +16,14 @@ type lowering struct {
 	// types that the schema wants.
 	job   *jsontree.Node
 	means means
+	arena *jsontree.Arena
 	diags diag.List
 }
 
 // lower returns the job that stands for a compact job on top of the defaults.
-func lower(job *jsontree.Node, defaults layers, parameters *jsontree.Node) (*Job, diag.List) {
+func lower(job *jsontree.Node, defaults layers, o Options) (*Job, diag.List) {
 	merged, m := defaults.under(job)
-	l := &lowering{job: merged, means: m}
+	l := &lowering{job: merged, means: m, arena: o.Arena}
 	if m == byNothing && !defaults.lost {
 		l.report(RuleMissingMember, merged, brace(merged),
 			`add "image", or "definition" for a job definition that is registered`, "the job does not say what runs")
@@ -33,7 +34,7 @@ func lower(job *jsontree.Node, defaults layers, parameters *jsontree.Node) (*Job
 		out.Register = l.register()
 	}
 	out.Submit = l.submit(out.Register)
-	overlay(out.Submit, parameters)
+	overlay(out.Submit, o.Parameters)
 	out.DependsOn = l.dependsOn()
 	if len(l.diags) == 0 && !defaults.faulty {
 		l.complete(out)
@@ -146,8 +147,8 @@ func (l *lowering) container() *jsontree.Node {
 	c.Set("image", l.get("image"))
 	c.Set("command", l.get("command"))
 	c.Set("resourceRequirements", l.resourceRequirements())
-	c.Set("environment", pairs(l.job.Get("environment"), "value"))
-	c.Set("secrets", pairs(l.job.Get("secrets"), "valueFrom"))
+	c.Set("environment", l.pairs(l.job.Get("environment"), "value"))
+	c.Set("secrets", l.pairs(l.job.Get("secrets"), "valueFrom"))
 	for _, name := range containerMembers {
 		c.Set(name, l.get(name))
 	}
@@ -178,7 +179,7 @@ func (l *lowering) submit(register *jsontree.Node) *jsontree.Node {
 func (l *lowering) override(s *jsontree.Node) {
 	c := jsontree.NewObject(l.job)
 	c.Set("command", l.get("command"))
-	c.Set("environment", pairs(l.job.Get("environment"), "value"))
+	c.Set("environment", l.pairs(l.job.Get("environment"), "value"))
 	c.Set("resourceRequirements", l.resourceRequirements())
 	if c.Len() > 0 {
 		s.Set("containerOverrides", c)

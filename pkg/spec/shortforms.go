@@ -108,21 +108,23 @@ func (l *lowering) wrote(n *jsontree.Node) bool {
 
 // pairs lowers a map of strings to the list of names and values that AWS
 // takes; a list is kept as it is.
-func pairs(m *jsontree.Node, value string) *jsontree.Node {
+func (l *lowering) pairs(m *jsontree.Node, value string) *jsontree.Node {
 	if !m.Is(jsontree.Object) {
 		return m.Clone()
 	}
 	list := jsontree.NewArray(m)
-	nodes := make([]jsontree.Node, 0, 3*m.Len()) // a job may have many, and an allocation each would be felt
-	add := func(to *jsontree.Node, n jsontree.Node) *jsontree.Node {
-		nodes = append(nodes, n)
-		to.Append(&nodes[len(nodes)-1])
-		return &nodes[len(nodes)-1]
-	}
+	nodes := l.arena.Nodes(3 * m.Len()) // a job may have many, and an allocation each would be felt
 	for v := range m.Children() {
-		entry := add(list, jsontree.Node{Kind: jsontree.Object, Source: v.Source, Span: v.Span, Key: v.Key})
-		add(entry, jsontree.Node{Kind: jsontree.String, Source: v.Source, Span: v.Key, Key: v.Key, Name: "name", Text: v.Name})
-		add(entry, jsontree.Node{Kind: v.Kind, Source: v.Source, Span: v.Span, Key: v.Key, Name: value, Text: v.Text})
+		entry, name, other := &nodes[0], &nodes[1], &nodes[2]
+		nodes = nodes[3:]
+		entry.Kind, entry.Source, entry.Span, entry.Key = jsontree.Object, v.Source, v.Span, v.Key
+		name.Kind, name.Source, name.Span, name.Key = jsontree.String, v.Source, v.Key, v.Key
+		name.Name, name.Text = "name", v.Name
+		other.Kind, other.Source, other.Span, other.Key = v.Kind, v.Source, v.Span, v.Key
+		other.Name, other.Text = value, v.Text
+		entry.Append(name)
+		entry.Append(other)
+		list.Append(entry)
 	}
 	return list
 }

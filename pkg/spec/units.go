@@ -23,20 +23,47 @@ type unitError struct{ message, hint string }
 
 func (e unitError) Error() string { return e.message }
 
-var sizePattern = lazy(`^([0-9]+(?:\.[0-9]+)?|\.[0-9]+) *([A-Za-z]*)$`)
+// cutSize cuts a size into its number and its unit, with or without blanks
+// between them.
+func cutSize(text string) (number, unit string, ok bool) {
+	whole := digits(text)
+	end := whole
+	if end < len(text) && text[end] == '.' {
+		fraction := digits(text[end+1:])
+		if fraction == 0 {
+			return "", "", false
+		}
+		end += 1 + fraction
+	}
+	number, unit = text[:end], strings.TrimLeft(text[end:], " ")
+	for i := range len(unit) {
+		if c := unit[i] | 0x20; c < 'a' || c > 'z' {
+			return "", "", false
+		}
+	}
+	return number, unit, number != ""
+}
+
+// digits counts those at the start of a text.
+func digits(text string) int {
+	n := 0
+	for n < len(text) && '0' <= text[n] && text[n] <= '9' {
+		n++
+	}
+	return n
+}
 
 // mebibytes reads a size: a number of MiB, or a string with a unit. AWS counts
 // memory in MiB and no smaller, so the result must be whole.
 func mebibytes(n *jsontree.Node) (int64, error) {
 	const advice = `write a number with GiB or MiB, such as "30 GiB"`
-	m := sizePattern().FindStringSubmatch(strings.TrimSpace(n.Text))
-	if n.Is(jsontree.Number) {
-		m = []string{"", n.Text, ""}
+	number, unit, ok := n.Text, "", true
+	if !n.Is(jsontree.Number) {
+		number, unit, ok = cutSize(strings.TrimSpace(n.Text))
 	}
-	if m == nil {
+	if !ok {
 		return 0, unitError{fmt.Sprintf("%q is not a size", clip(n.Text)), advice}
 	}
-	number, unit := m[1], m[2]
 	factor := 1.0
 	switch unit {
 	case "", "MiB":
@@ -93,30 +120,35 @@ func count(n *jsontree.Node) (string, error) {
 	return strconv.FormatFloat(f, 'f', -1, 64), nil
 }
 
-var durationPattern = lazy(`^(?:([0-9]+)d)?(?:([0-9]+)h)?(?:([0-9]+)m)?(?:([0-9]+)s)?$`)
+// durationUnits is the units of a duration in seconds, in the order in which they stand.
+var durationUnits = [...]struct {
+	letter  byte
+	seconds int64
+}{{'d', 86400}, {'h', 3600}, {'m', 60}, {'s', 1}}
 
 // seconds reads a duration of days, hours, minutes and seconds, largest first.
 func seconds(n *jsontree.Node) (int64, error) {
 	const advice = `write a duration such as "2h", "90m", "1h30m" or "1d"`
 	text := strings.TrimSpace(n.Text)
-	m := durationPattern().FindStringSubmatch(text)
-	if m == nil || text == "" {
+	rest, total := text, int64(0)
+	for _, unit := range durationUnits {
+		n := digits(rest)
+		if n == 0 || n == len(rest) || rest[n] != unit.letter {
+			continue
+		}
+		v, _ := strconv.ParseInt(rest[:n], 10, 33) // what is longer is as much as fits, and too much
+		total += v * unit.seconds
+		rest = rest[n+1:]
+	}
+	if rest != "" || text == "" {
 		e := unitError{fmt.Sprintf("%q is not a duration", clip(n.Text)), advice}
 		if _, err := strconv.ParseUint(text, 10, 31); err == nil {
 			e = unitError{fmt.Sprintf("%q has no unit", text), fmt.Sprintf("write %q for seconds, or %q for minutes", text+"s", text+"m")}
 		}
 		return 0, e
 	}
-	var total int64
-	for i, unit := range [...]int64{86400, 3600, 60, 1} {
-		if m[i+1] == "" {
-			continue
-		}
-		v, err := strconv.ParseInt(m[i+1], 10, 32)
-		total += v * unit
-		if err != nil || total > math.MaxInt32 {
-			return 0, unitError{fmt.Sprintf("%q is too long a duration", clip(n.Text)), advice}
-		}
+	if total > math.MaxInt32 {
+		return 0, unitError{fmt.Sprintf("%q is too long a duration", clip(n.Text)), advice}
 	}
 	return total, nil
 }

@@ -1,0 +1,55 @@
+package jsontree
+
+import "github.com/batchctl/batchctl/pkg/diag"
+
+// Arena is room for the nodes of trees that are no longer needed when the next
+// document is read: a program that reads thousands uses the same room for all.
+// A nil Arena takes new room for every tree. It is for one goroutine.
+type Arena struct {
+	nodes []Node
+	used  int
+}
+
+// keepNodes bounds the room that an arena keeps after a large document, to about 4 MiB.
+const keepNodes = 1 << 15
+
+// Parse is the function Parse with nodes of the arena, which are good until Reset.
+func (a *Arena) Parse(src *diag.Source) (*Node, diag.List) {
+	p := &parser{src: src, text: src.Text}
+	if !p.plausible() {
+		return nil, p.list
+	}
+	if root := readStrict(src, p.pos, a); root != nil {
+		return root, nil
+	}
+	return p.document()
+}
+
+// Nodes returns n empty nodes, to be filled in and linked into a tree.
+func (a *Arena) Nodes(n int) []Node {
+	if a == nil {
+		return make([]Node, n)
+	}
+	if len(a.nodes)-a.used < n {
+		a.nodes, a.used = make([]Node, max(n, 2*len(a.nodes), 256)), 0 // what is taken stays with its trees
+	}
+	taken := a.nodes[a.used : a.used+n : a.used+n]
+	a.used += n
+	return taken
+}
+
+// giveBack returns the last n nodes that were taken, unused.
+func (a *Arena) giveBack(n int) {
+	if a != nil {
+		a.used -= n
+	}
+}
+
+// Reset takes back all nodes. No tree of the arena may be used after it.
+func (a *Arena) Reset() {
+	if len(a.nodes) > keepNodes {
+		a.nodes = nil
+	}
+	clear(a.nodes[:min(a.used, len(a.nodes))])
+	a.used = 0
+}
