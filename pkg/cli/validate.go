@@ -116,7 +116,10 @@ func (p *program) printProblems(c *cli.Context, format diag.Format, all *outcome
 	if c.Bool("summary") {
 		return diag.WriteSummary(p.Out, all.problems)
 	}
-	report := diag.Report{Tool: tool(), Files: all.files, Text: p.textOptions(p.Out)}
+	report := diag.Report{Files: all.files, Text: p.textOptions(p.Out)}
+	if format.Name != "text" {
+		report.Tool = tool()
+	}
 	if c.String("fail-on") == "warning" {
 		report.FailOn = diag.Warning
 	}

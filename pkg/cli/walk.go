@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"bufio"
-	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -10,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
-	"github.com/go-git/go-git/v5/plumbing/format/gitignore"
 )
 
 // found is a file to be checked.
@@ -106,78 +103,4 @@ func wanted(below string, include []string) (asked, ok bool) {
 		}
 	}
 	return false, false
-}
-
-// ignores is what the .gitignore files on the way say.
-type ignores struct {
-	base     string // the repository's root, to which the patterns' domains are relative
-	patterns []gitignore.Pattern
-}
-
-// newIgnores reads the .gitignore files above root, up to the repository's root.
-// Outside a repository there are none above.
-func newIgnores(root string) *ignores {
-	abs, err := filepath.Abs(root)
-	if err != nil {
-		return &ignores{base: root}
-	}
-	for dir := abs; ; dir = filepath.Dir(dir) {
-		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
-			i := &ignores{base: dir}
-			i.above(abs)
-			return i
-		}
-		if dir == filepath.Dir(dir) {
-			return &ignores{base: abs}
-		}
-	}
-}
-
-func (i *ignores) above(abs string) {
-	rel, err := filepath.Rel(i.base, abs)
-	if err != nil || rel == "." {
-		return
-	}
-	dir := i.base
-	for _, part := range strings.Split(rel, string(filepath.Separator)) {
-		_ = i.enter(dir) // one that cannot be read ignores nothing
-		dir = filepath.Join(dir, part)
-	}
-}
-
-// domain is a path in the form that patterns are matched in.
-func (i *ignores) domain(path string) []string {
-	abs, err := filepath.Abs(path)
-	if err != nil {
-		return nil
-	}
-	rel, err := filepath.Rel(i.base, abs)
-	if err != nil || rel == "." {
-		return nil
-	}
-	return strings.Split(filepath.ToSlash(rel), "/")
-}
-
-// enter reads the .gitignore of a directory.
-func (i *ignores) enter(dir string) error {
-	f, err := os.Open(filepath.Join(dir, ".gitignore"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return cannotRead(filepath.Join(dir, ".gitignore"), err)
-	}
-	defer f.Close()
-	domain := i.domain(dir)
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		line := lines.Text()
-		if strings.TrimSpace(line) != "" && !strings.HasPrefix(line, "#") {
-			i.patterns = append(i.patterns, gitignore.ParsePattern(line, domain))
-		}
-	}
-	return nil
-}
-
-func (i *ignores) match(path string, isDir bool) bool {
-	return len(i.patterns) > 0 && gitignore.NewMatcher(i.patterns).Match(i.domain(path), isDir)
 }

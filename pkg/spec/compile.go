@@ -2,6 +2,7 @@ package spec
 
 import (
 	"fmt"
+	"iter"
 	"math"
 	"path"
 	"strings"
@@ -17,9 +18,28 @@ import (
 type schemaFile struct {
 	name string
 	all  map[string]func() *schemaFile
-	root *jsontree.Node
-	top  func() *shape
-	defs map[string]func() *shape
+	top  schema
+	defs map[string]schema
+}
+
+// schema is one that others refer to, read and compiled when it is needed: a
+// document needs a tenth of the native ones.
+type schema struct {
+	root  func() *jsontree.Node
+	shape func() *shape
+}
+
+func (f *schemaFile) schema(text func() string) schema {
+	root := sync.OnceValue(func() *jsontree.Node { return parseSchema(f.name, text()) })
+	return schema{root, sync.OnceValue(func() *shape { return f.compile(root()) })}
+}
+
+func parseSchema(name, text string) *jsontree.Node {
+	root, diags := jsontree.Parse(diag.NewSource(name, text))
+	if len(diags) > 0 {
+		panic(diags[0])
+	}
+	return root
 }
 
 var schemaFiles = openSchemaFiles()
@@ -41,16 +61,31 @@ func openSchemaFile(name string, all map[string]func() *schemaFile) *schemaFile 
 	if err != nil {
 		panic(err)
 	}
-	root, diags := jsontree.Parse(diag.NewSource(name, string(text)))
-	if len(diags) > 0 {
-		panic(diags[0])
-	}
-	f := &schemaFile{name: name, all: all, root: root, defs: map[string]func() *shape{}}
-	f.top = sync.OnceValue(func() *shape { return f.compile(root) })
-	for def := range root.Get("$defs").Children() {
-		f.defs["/$defs/"+def.Name] = sync.OnceValue(func() *shape { return f.compile(def) })
+	f := &schemaFile{name: name, all: all, defs: map[string]schema{}}
+	f.top = f.schema(func() string { return string(text) })
+	for name, def := range definitionsIn(string(text)) {
+		f.defs[name] = f.schema(func() string { return def })
 	}
 	return f
+}
+
+// definitionsIn yields the members of $defs as they are written, found by the
+// indentation that a test holds our files to: to read them all costs more than
+// to check a file.
+func definitionsIn(text string) iter.Seq2[string, string] {
+	return func(yield func(name, def string) bool) {
+		_, rest, _ := strings.Cut(text, "\n  \"$defs\": {\n")
+		rest, _, _ = strings.Cut(rest, "\n  }")
+		for rest != "" {
+			var def string
+			def, rest, _ = strings.Cut(rest, "\n    }")
+			rest = strings.TrimPrefix(strings.TrimPrefix(rest, ","), "\n")
+			name, def, _ := strings.Cut(strings.TrimPrefix(def, "    \""), "\": ")
+			if !yield(name, def+"\n    }") {
+				return
+			}
+		}
+	}
 }
 
 // shapeAt returns the schema at a location such as job.schema.json#/$defs/members.
@@ -65,13 +100,18 @@ func shapeAt(all map[string]func() *schemaFile, location string) func() *shape {
 
 func (f *schemaFile) at(pointer string) func() *shape {
 	if pointer == "" {
-		return f.top
+		return f.top.shape
 	}
-	if def := f.defs[pointer]; def != nil {
-		return def
+	path := tokens(pointer)
+	def, known := f.defs[path[1]]
+	if !known {
+		panic("no schema at " + f.name + "#" + pointer)
 	}
-	n := f.root
-	for _, token := range tokens(pointer) {
+	if len(path) == 2 {
+		return def.shape
+	}
+	n := def.root()
+	for _, token := range path[2:] {
 		if n = n.Get(token); n == nil {
 			panic("no schema at " + f.name + "#" + pointer)
 		}

@@ -40,9 +40,19 @@ func TestEverySchemaCompiles(t *testing.T) {
 	}
 	for _, f := range files {
 		l := schemaFiles[f.Name()]()
-		visit(l.top())
+		visit(l.top.shape())
+		want := l.top.root().Get("$defs")
+		for def := range want.Children() {
+			got := l.defs[def.Name].root()
+			if string(got.AppendJSON(nil)) != string(def.AppendJSON(nil)) {
+				t.Errorf("%s: $defs/%s is found as %s", f.Name(), def.Name, got.AppendJSON(nil))
+			}
+		}
+		if len(l.defs) != want.Len() {
+			t.Errorf("%s: %d of %d definitions are found", f.Name(), len(l.defs), want.Len())
+		}
 		for _, def := range l.defs {
-			visit(def())
+			visit(def.shape())
 		}
 	}
 	if len(done) < 500 {
