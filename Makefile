@@ -6,7 +6,7 @@ help:
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile
 
 build: ## the two programs, static and stripped, in dist/
-	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o dist/ ./cmd/batchctl ./cmd/batchctl-workloads
+	CGO_ENABLED=0 go build -trimpath -tags urfave_cli_no_docs -ldflags "-s -w" -o dist/ ./cmd/batchctl ./cmd/batchctl-workloads
 
 test: ## the tests, as a user runs them: Go alone is enough
 	go test ./...

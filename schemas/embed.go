@@ -12,3 +12,8 @@ import "embed"
 //
 //go:embed *.json
 var FS embed.FS
+
+// Native is native.schema.json once more: in this form it is read without a copy.
+//
+//go:embed native.schema.json
+var Native string

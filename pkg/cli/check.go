@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 
@@ -61,21 +63,30 @@ type verdict struct {
 	unplaced bool
 }
 
+// fewFiles are checked before the first collection. Of many the garbage may grow to
+// three times what is alive: that saves a quarter of the time.
+const fewFiles = 100
+
 // checkAll checks the files on all cores. The outcome does not depend on which
 // is done first.
 func (k *checker) checkAll(files []found) *outcomes {
+	if len(files) > fewFiles && os.Getenv("GOGC") == "" {
+		defer debug.SetGCPercent(debug.SetGCPercent(300))
+	}
 	verdicts := make([]verdict, len(files))
 	var next atomic.Int64
-	var workers sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(files)) {
-		workers.Go(func() {
-			w := &worker{checker: k, arena: &jsontree.Arena{}}
-			for i := next.Add(1) - 1; i < int64(len(files)); i = next.Add(1) - 1 {
-				verdicts[i] = w.checkFile(files[i])
-			}
-		})
+	work := func() {
+		w := &worker{checker: k, arena: &jsontree.Arena{}}
+		for i := next.Add(1) - 1; i < int64(len(files)); i = next.Add(1) - 1 {
+			verdicts[i] = w.checkFile(files[i])
+		}
 	}
-	workers.Wait()
+	var others sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(files)) - 1 {
+		others.Go(work)
+	}
+	work() // one file needs no other thread, which takes a while to start
+	others.Wait()
 	all := &outcomes{}
 	for i, v := range verdicts {
 		if v.err != nil {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -27,16 +26,8 @@ type Streams struct {
 // Main runs the command line args (with the program's name) and returns the
 // exit code. It ends early when ctx does.
 func Main(ctx context.Context, args []string, s Streams) int {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
-	}
 	return (&program{Streams: s}).main(ctx, args)
 }
-
-// gcPercent lets the heap grow to four times what is alive before it is
-// collected: most commands end before, and checking many small files takes three
-// quarters of the time. The engine, which lives long, goes back to Go's 100.
-const gcPercent = 300
 
 // program is one run of the command line.
 type program struct {

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -74,9 +73,6 @@ func (p *program) serve(c *cli.Context) error {
 
 // serveEngine serves until ctx ends or the engine has been idle long enough.
 func (p *program) serveEngine(ctx context.Context, engine *local.Engine, l net.Listener, dir string, idle time.Duration) error {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(100)
-	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	served := make(chan error, 1)

@@ -94,14 +94,13 @@ func (r Rule) onlyWith(paths ...path) Rule {
 	return r
 }
 
-// allOnlyWith is onlyWith for those rules of a list that do not say it themselves.
-func allOnlyWith(rules []Rule, paths ...path) []Rule {
+// allOnlyWith is onlyWith for those rules of a topic that do not say it themselves.
+func allOnlyWith(rules []Rule, topic string, paths ...path) {
 	for i, r := range rules {
-		if r.about == nil {
+		if r.Scope == topic && r.about == nil {
 			rules[i] = r.onlyWith(paths...)
 		}
 	}
-	return rules
 }
 
 // concerns reports whether the rule may find something in files with these names.

@@ -1,43 +1,44 @@
 package lint
 
 import (
-	"slices"
 	"sync"
 )
 
 // Rules returns every rule, in the order of the topics. A rule is added by
-// adding it to the list of its topic's file. The list is made once.
-func Rules() []Rule { return slices.Clone(all()) }
+// adding it to the list of its topic's file. The list is made once and shared: it
+// must not be changed.
+func Rules() []Rule { return all() }
 
 var all = sync.OnceValue(func() []Rule {
-	return slices.Concat(
-		about("naming", nameRules, imageRules, otherNameRules),
-		about("jobdef", schemaRules, jobdefRules, resourceRules, environmentRules, parameterRules, timeoutRules, retryRules, volumeRules, loggingRules, consumableRules),
-		about("ec2", linuxRules),
-		about("fargate", fargateRules, fargateSizeRules(), fargateRowRules),
-		allOnlyWith(about("ecsProperties", ecsRules), "ecsProperties", "ecsPropertiesOverride"),
-		allOnlyWith(about("eks", eksRules, podRules), "podProperties"),
-		about("multinode", multinodeRules),
-		about("submit", submitRules),
-		about("array", arrayRules),
-		about("dependencies", dependencyRules),
-		about("tags", tagRules),
-		about("queue", jobQueueRules),
-		about("compute-env", environmentFileRules, launchTemplateRules),
-		about("scheduling-policy", sharingRules),
-		about("cross-file", crossRules),
-		about("stuck-runnable", queueRules(), stuckRules),
-		about("policy", policyRules),
-		about("platform", platformRules),
-		about("secrets", secretRules),
-	)
-})
-
-// about gives the rules of some lists their topic.
-func about(topic string, lists ...[]Rule) []Rule {
-	rules := slices.Concat(lists...)
-	for i := range rules {
-		rules[i].Scope = topic
+	rules := make([]Rule, 0, 512)
+	add := func(topic string, lists ...[]Rule) {
+		for _, list := range lists {
+			rules = append(rules, list...)
+			for i := range list {
+				rules[len(rules)-len(list)+i].Scope = topic
+			}
+		}
 	}
+	add("naming", nameRules, imageRules, otherNameRules)
+	add("jobdef", schemaRules, jobdefRules, resourceRules, environmentRules, parameterRules, timeoutRules, retryRules, volumeRules, loggingRules, consumableRules)
+	add("ec2", linuxRules)
+	add("fargate", fargateRules, fargateSizeRules(), fargateRowRules)
+	add("ecsProperties", ecsRules)
+	allOnlyWith(rules, "ecsProperties", "ecsProperties", "ecsPropertiesOverride")
+	add("eks", eksRules, podRules)
+	allOnlyWith(rules, "eks", "podProperties")
+	add("multinode", multinodeRules)
+	add("submit", submitRules)
+	add("array", arrayRules)
+	add("dependencies", dependencyRules)
+	add("tags", tagRules)
+	add("queue", jobQueueRules)
+	add("compute-env", environmentFileRules, launchTemplateRules)
+	add("scheduling-policy", sharingRules)
+	add("cross-file", crossRules)
+	add("stuck-runnable", queueRules(), stuckRules)
+	add("policy", policyRules)
+	add("platform", platformRules)
+	add("secrets", secretRules)
 	return rules
-}
+})

@@ -282,7 +282,7 @@ func alone(string) (string, bool) { return "", false }
 
 // few are the rules that the tests speak of: new ones must not disturb them.
 func few() []lint.Rule {
-	return slices.DeleteFunc(lint.Rules(), func(r lint.Rule) bool {
+	return slices.DeleteFunc(slices.Clone(lint.Rules()), func(r lint.Rule) bool {
 		return !slices.Contains([]string{"memory-min-4", "submit-queue-exists", "submit-parameter-unknown"}, r.Name)
 	})
 }

@@ -2,7 +2,6 @@ package spec
 
 import (
 	"fmt"
-	"iter"
 	"math"
 	"path"
 	"strings"
@@ -14,12 +13,15 @@ import (
 )
 
 // schemaFile is one schema file, with those schemas in it that others refer to.
-// Each is compiled when a document first needs it and never changes after that.
 type schemaFile struct {
 	name string
 	all  map[string]func() *schemaFile
-	top  schema
-	defs map[string]schema
+	text string
+
+	mu sync.Mutex
+	// read holds the schemas that were needed so far, by their names in $defs; "" is
+	// the file itself.
+	read map[string]*schema
 }
 
 // schema is one that others refer to, read and compiled when it is needed: a
@@ -29,9 +31,23 @@ type schema struct {
 	shape func() *shape
 }
 
-func (f *schemaFile) schema(text func() string) schema {
-	root := sync.OnceValue(func() *jsontree.Node { return parseSchema(f.name, text()) })
-	return schema{root, sync.OnceValue(func() *shape { return f.compile(root()) })}
+// schema returns the definition of that name, or the whole file for "".
+func (f *schemaFile) schema(name string) *schema {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.read[name] == nil {
+		text := f.text
+		if name != "" {
+			def, ok := definitionIn(text, name)
+			if !ok {
+				panic("no schema " + name + " in " + f.name)
+			}
+			text = def
+		}
+		root := sync.OnceValue(func() *jsontree.Node { return parseSchema(f.name, text) })
+		f.read[name] = &schema{root, sync.OnceValue(func() *shape { return f.compile(root()) })}
+	}
+	return f.read[name]
 }
 
 func parseSchema(name, text string) *jsontree.Node {
@@ -57,35 +73,25 @@ func openSchemaFiles() map[string]func() *schemaFile {
 }
 
 func openSchemaFile(name string, all map[string]func() *schemaFile) *schemaFile {
-	text, err := schemas.FS.ReadFile(name)
-	if err != nil {
-		panic(err)
-	}
-	f := &schemaFile{name: name, all: all, defs: map[string]schema{}}
-	f.top = f.schema(func() string { return string(text) })
-	for name, def := range definitionsIn(string(text)) {
-		f.defs[name] = f.schema(func() string { return def })
+	f := &schemaFile{name: name, all: all, text: schemas.Native, read: map[string]*schema{}}
+	if name != "native.schema.json" {
+		text, err := schemas.FS.ReadFile(name)
+		if err != nil {
+			panic(err)
+		}
+		f.text = string(text)
 	}
 	return f
 }
 
-// definitionsIn yields the members of $defs as they are written, found by the
-// indentation that a test holds our files to: to read them all costs more than
-// to check a file.
-func definitionsIn(text string) iter.Seq2[string, string] {
-	return func(yield func(name, def string) bool) {
-		_, rest, _ := strings.Cut(text, "\n  \"$defs\": {\n")
-		rest, _, _ = strings.Cut(rest, "\n  }")
-		for rest != "" {
-			var def string
-			def, rest, _ = strings.Cut(rest, "\n    }")
-			rest = strings.TrimPrefix(strings.TrimPrefix(rest, ","), "\n")
-			name, def, _ := strings.Cut(strings.TrimPrefix(def, "    \""), "\": ")
-			if !yield(name, def+"\n    }") {
-				return
-			}
-		}
-	}
+// definitionIn returns a member of $defs as it is written, found by the indentation
+// that a test holds our files to: to read the whole file costs more than to check
+// a job.
+func definitionIn(text, name string) (def string, ok bool) {
+	_, rest, _ := strings.Cut(text, "\n  \"$defs\": {")
+	_, rest, ok = strings.Cut(rest, "\n    \""+name+"\": ")
+	def, _, _ = strings.Cut(rest, "\n    }")
+	return def + "\n    }", ok
 }
 
 // shapeAt returns the schema at a location such as job.schema.json#/$defs/members.
@@ -100,13 +106,10 @@ func shapeAt(all map[string]func() *schemaFile, location string) func() *shape {
 
 func (f *schemaFile) at(pointer string) func() *shape {
 	if pointer == "" {
-		return f.top.shape
+		return f.schema("").shape
 	}
 	path := tokens(pointer)
-	def, known := f.defs[path[1]]
-	if !known {
-		panic("no schema at " + f.name + "#" + pointer)
-	}
+	def := f.schema(path[1])
 	if len(path) == 2 {
 		return def.shape
 	}
