@@ -25,7 +25,7 @@ var mayImport = map[string][]string{
 	"pkg/lint":          {"pkg/catalog", "pkg/diag", "pkg/jsontree", "pkg/plan", "pkg/spec"},
 	"pkg/lsp":           {"pkg/diag", "pkg/jsontree", "pkg/lint", "pkg/spec", "schemas"},
 	"pkg/plan":          {"pkg/catalog", "pkg/diag", "pkg/jsontree", "pkg/spec", "pkg/wire"},
-	"pkg/spec":          {"pkg/diag", "pkg/jsontree", "schemas"},
+	"pkg/spec":          {"pkg/catalog", "pkg/diag", "pkg/jsontree", "schemas"},
 	"pkg/jsontree":      {"pkg/diag"},
 	"pkg/diag":          {},
 	"pkg/wire":          {},

@@ -95,6 +95,8 @@ type Environment struct {
 	Type          string // EC2, SPOT, FARGATE, FARGATE_SPOT
 	InstanceTypes []string
 	MaxvCpus      int // 0: unknown
+	// Catalog knows the instance types; nil is the one that batchctl carries.
+	Catalog *Catalog
 }
 
 // IsFargate reports whether the environment is a Fargate one.
@@ -147,7 +149,9 @@ type Placement struct {
 	// that cannot be proven it says why not.
 	Reason string
 	// Nearest is the nearest request that would fit, if there is one: a smaller
-	// one on EC2, the next valid size on Fargate. Nothing is ever shrunk without
-	// being asked for.
+	// one on EC2, or one for the other architecture; the next valid size on
+	// Fargate, or the largest. Nothing is ever shrunk without being asked for.
 	Nearest *Request
+	// NearestOn is the smallest type that would hold Nearest; zero on Fargate.
+	NearestOn InstanceType
 }

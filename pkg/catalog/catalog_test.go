@@ -6,23 +6,26 @@ import (
 	"testing"
 )
 
+// carried is the catalogue without anything on top.
+var carried *Catalog
+
 func TestTheTablesAreWhole(t *testing.T) {
-	if n := len(table().types); n < 1260 {
+	if n := len(embedded().types); n < 1260 {
 		t.Fatalf("%d instance types, want at least 1260", n)
 	}
-	for _, it := range table().types {
+	for _, it := range embedded().types {
 		if it.VCPUs < 1 || it.MemoryMiB < 512 || (it.Arch != X86 && it.Arch != Arm) {
 			t.Errorf("%+v: not a whole row", it)
 		}
 		if u := it.UsableMiB(); u >= it.MemoryMiB || u <= it.MemoryMiB/3 {
 			t.Errorf("%s: %d of %d MiB usable", it.Name, u, it.MemoryMiB)
 		}
-		if _, ok := Lookup(it.Name); !ok {
+		if _, ok := carried.Lookup(it.Name); !ok {
 			t.Errorf("Lookup(%q) finds nothing", it.Name)
 		}
 	}
 	for _, row := range rows(measuredMemoryCSV) {
-		if _, ok := Lookup(row[0]); !ok {
+		if _, ok := carried.Lookup(row[0]); !ok {
 			t.Errorf("measured %s is not an instance type", row[0])
 		}
 	}
@@ -32,7 +35,7 @@ func TestTheTablesAreWhole(t *testing.T) {
 // waits in RUNNABLE for ever; and not far below, or good requests are refused.
 func TestTheMemoryFormulaAgainstMeasurements(t *testing.T) {
 	for _, row := range rows(measuredMemoryCSV) {
-		it, _ := Lookup(row[0])
+		it, _ := carried.Lookup(row[0])
 		measured := it.UsableMiB()
 		it.registeredMiB = 0
 		low := measured * 91 / 100
@@ -49,7 +52,7 @@ func TestUsableMiB(t *testing.T) {
 		"g5.8xlarge":  131072*955/1000 - 210 - 32,
 		"p3.8xlarge":  249856*955/1000 - 210 - 32,
 	} {
-		it, ok := Lookup(name)
+		it, ok := carried.Lookup(name)
 		if !ok || it.UsableMiB() != want {
 			t.Errorf("%s: %v %d, want %d", name, ok, it.UsableMiB(), want)
 		}
@@ -69,7 +72,7 @@ func TestExpand(t *testing.T) {
 		"default_arm32": "",
 	} {
 		var names []string
-		for _, it := range Expand(entry) {
+		for _, it := range carried.Expand(entry) {
 			names = append(names, it.Name)
 		}
 		if got := strings.Join(names, " "); got != want {
@@ -80,7 +83,7 @@ func TestExpand(t *testing.T) {
 
 func TestBundlesHaveOneArchitectureAndNoGPU(t *testing.T) {
 	for entry, arch := range map[string]string{"optimal": X86, "default_x86_64": X86, "default_arm64": Arm} {
-		list := Expand(entry)
+		list := carried.Expand(entry)
 		if len(list) < 30 {
 			t.Errorf("%s: only %d types", entry, len(list))
 		}
@@ -96,12 +99,12 @@ func TestBundlesHaveOneArchitectureAndNoGPU(t *testing.T) {
 }
 
 func TestEveryEntryExpands(t *testing.T) {
-	entries := Entries()
+	entries := carried.Entries()
 	if !slices.IsSorted(entries) {
 		t.Error("entries are not sorted")
 	}
 	for _, e := range entries {
-		if len(Expand(e)) == 0 {
+		if len(carried.Expand(e)) == 0 {
 			t.Errorf("Expand(%q) is empty", e)
 		}
 	}

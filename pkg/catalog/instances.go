@@ -30,38 +30,63 @@ var retiredTypesCSV string
 //go:embed measured-memory.csv
 var measuredMemoryCSV string
 
-// sizes is the parsed tables. Types are ordered from small to large.
-type sizes struct {
-	types    []InstanceType
+// Catalog is the instance types that jobs are held against: those that batchctl
+// carries, and those that somebody has supplied on top of them (Read). Nil is
+// the former alone.
+type Catalog struct {
+	types    []InstanceType // from small to large
 	byName   map[string]InstanceType
 	byFamily map[string][]InstanceType
+	// supplied is the name of the file with the types on top; "" if there are none.
+	supplied string
 }
 
-// table parses the data on first use: a run that places nothing pays nothing.
-var table = sync.OnceValue(func() sizes {
+// embedded parses the tables on first use: a run that places nothing pays nothing.
+var embedded = sync.OnceValue(func() *Catalog {
 	measured := map[string]int{}
 	for _, row := range rows(measuredMemoryCSV) {
 		measured[row[0]] = number(row[1])
 	}
-	t := sizes{byName: map[string]InstanceType{}, byFamily: map[string][]InstanceType{}}
+	var types []InstanceType
 	for _, row := range slices.Concat(rows(instanceTypesCSV), rows(retiredTypesCSV)) {
-		if strings.HasSuffix(row[3], "_mac") { // AWS Batch does not run on Macs
+		if isMac(row[3]) {
 			continue
 		}
-		it := InstanceType{
+		types = append(types, InstanceType{
 			Name: row[0], VCPUs: number(row[1]), MemoryMiB: number(row[2]), Arch: arch(row[3]),
 			GPUs: number(row[4]), GPUMaker: row[5], GPUName: row[6], registeredMiB: measured[row[0]],
-		}
-		t.types = append(t.types, it)
-		t.byName[it.Name] = it
+		})
 	}
-	slices.SortFunc(t.types, bySize)
-	for _, it := range t.types {
-		family, _, _ := strings.Cut(it.Name, ".")
-		t.byFamily[family] = append(t.byFamily[family], it)
-	}
-	return t
+	return newCatalog(types)
 })
+
+// newCatalog orders the types, of which no two have one name.
+func newCatalog(types []InstanceType) *Catalog {
+	c := &Catalog{types: types, byName: make(map[string]InstanceType, len(types)), byFamily: map[string][]InstanceType{}}
+	slices.SortFunc(c.types, bySize)
+	for _, it := range c.types {
+		c.byName[it.Name] = it
+		family, _, _ := strings.Cut(it.Name, ".")
+		c.byFamily[family] = append(c.byFamily[family], it)
+	}
+	return c
+}
+
+func (c *Catalog) orEmbedded() *Catalog {
+	if c == nil {
+		return embedded()
+	}
+	return c
+}
+
+// String names the catalogue by its day, and by the file on top of it: "the
+// catalogue of 2026-11-20 with types.json".
+func (c *Catalog) String() string {
+	if c == nil || c.supplied == "" {
+		return "the catalogue of " + InstanceTypesDate
+	}
+	return "the catalogue of " + InstanceTypesDate + " with " + c.supplied
+}
 
 // rows panics on a broken table: the data is part of the program, and a test
 // reads all of it.
@@ -84,6 +109,9 @@ func number(s string) int {
 // arch drops the 32-bit half of the first generation's "i386+x86_64".
 func arch(s string) string { return strings.TrimPrefix(s, "i386+") }
 
+// isMac reports whether an architecture is a Mac's, on which AWS Batch does not run.
+func isMac(arch string) bool { return strings.HasSuffix(arch, "_mac") }
+
 // bySize orders types from the cheapest to hold a job to the dearest: GPUs
 // first, since an unused GPU is the dearest waste.
 func bySize(a, b InstanceType) int {
@@ -96,8 +124,8 @@ func bySize(a, b InstanceType) int {
 }
 
 // Lookup finds an instance type by name ("g5.8xlarge").
-func Lookup(name string) (InstanceType, bool) {
-	t, ok := table().byName[name]
+func (c *Catalog) Lookup(name string) (InstanceType, bool) {
+	t, ok := c.orEmbedded().byName[name]
 	return t, ok
 }
 
@@ -117,29 +145,30 @@ func bundle(entry string) []string {
 // Expand returns the instance types that an entry of a compute environment's
 // instanceTypes stands for, from small to large: a type, a family, "optimal",
 // "default_x86_64" or "default_arm64". It returns none for an unknown entry.
-func Expand(entry string) []InstanceType {
-	t := table()
-	if one, ok := t.byName[entry]; ok {
+func (c *Catalog) Expand(entry string) []InstanceType {
+	c = c.orEmbedded()
+	if one, ok := c.byName[entry]; ok {
 		return []InstanceType{one}
 	}
 	var list []InstanceType
 	for _, family := range bundle(entry) {
-		list = append(list, t.byFamily[family]...)
+		list = append(list, c.byFamily[family]...)
 	}
 	if list != nil {
 		slices.SortFunc(list, bySize)
 		return list
 	}
-	return slices.Clone(t.byFamily[entry])
+	return slices.Clone(c.byFamily[entry])
 }
 
 // Entries returns every word that Expand knows, sorted: for near-word hints.
-func Entries() []string {
+func (c *Catalog) Entries() []string {
+	c = c.orEmbedded()
 	words := []string{"default_arm64", "default_x86_64", "optimal"}
-	for family := range table().byFamily {
+	for family := range c.byFamily {
 		words = append(words, family)
 	}
-	for name := range table().byName {
+	for name := range c.byName {
 		words = append(words, name)
 	}
 	slices.Sort(words)

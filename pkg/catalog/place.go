@@ -22,6 +22,23 @@ func (e Environment) Place(r Request) Placement {
 	return e.placeEC2(r)
 }
 
+// Hint says what would fit, and where: "nearest that fits: 4 vCPU, 15404 MiB on
+// m5.xlarge". It is empty if nothing near does. r is what was asked for.
+func (p Placement) Hint(r Request) string {
+	if p.Nearest == nil {
+		return ""
+	}
+	near, built := *p.Nearest, ""
+	if near.Arch != r.Arch {
+		near.Arch, built = "", " built for "+near.Arch
+	}
+	hint := "nearest that fits: " + near.String() + built
+	if p.NearestOn.Name != "" {
+		hint += " on " + p.NearestOn.Name
+	}
+	return hint
+}
+
 func refuse(c Cause, format string, args ...any) Placement {
 	return Placement{Cause: c, Reason: fmt.Sprintf(format, args...)}
 }
@@ -31,11 +48,15 @@ func (e Environment) placeFargate(r Request) Placement {
 		return refuse(NoGPUType, "Fargate has no GPUs")
 	}
 	vcpus, memory, ok := FargateFit(r.VCPUs, r.MemoryMiB)
-	if !ok {
-		return refuse(NoFargateSize, "%s is more than Fargate offers", r)
-	}
-	if e.tooWide(vcpus) {
-		return e.overMax(OverFargateMaxvCpus, vcpus)
+	switch {
+	case !ok:
+		p := refuse(NoFargateSize, "%s is more than Fargate offers", r)
+		p.Nearest = e.nearestOnFargate(r)
+		return p
+	case e.tooWide(vcpus):
+		p := e.overMax(OverFargateMaxvCpus, vcpus)
+		p.Nearest = e.nearestOnFargate(r)
+		return p
 	}
 	if vcpus != r.VCPUs || memory != r.MemoryMiB {
 		p := refuse(NoFargateSize, "%s is not a Fargate size", r)
@@ -45,6 +66,24 @@ func (e Environment) placeFargate(r Request) Placement {
 		return p
 	}
 	return Placement{Fits: true}
+}
+
+// nearestOnFargate is the size that loses least of a request that is beyond all
+// of them: at or above it in what a size can give.
+func (e Environment) nearestOnFargate(r Request) *Request {
+	var best *Request
+	for _, s := range fargateSizes() {
+		if e.tooWide(s.vcpus) {
+			continue
+		}
+		c := r
+		c.VCPUs, c.MemoryMiB = s.vcpus, s.memory[len(s.memory)-1]
+		if i := slices.IndexFunc(s.memory, func(m int) bool { return m >= r.MemoryMiB }); i >= 0 {
+			c.MemoryMiB = s.memory[i]
+		}
+		best = r.Nearer(best, &c)
+	}
+	return best
 }
 
 func (e Environment) tooWide(vcpus float64) bool {
@@ -60,7 +99,7 @@ func (e Environment) placeEC2(r Request) Placement {
 	suiting := slices.DeleteFunc(slices.Clone(types), func(t InstanceType) bool { return !t.suits(r) })
 	if e.tooWide(r.VCPUs) {
 		p := e.overMax(OverMaxvCpus, r.VCPUs)
-		p.Nearest = e.nearest(suiting, r)
+		p.Nearest, p.NearestOn = e.nearest(suiting, r)
 		return p
 	}
 	if i := slices.IndexFunc(suiting, func(t InstanceType) bool { return t.capacity(r) > 0 }); i >= 0 {
@@ -72,10 +111,12 @@ func (e Environment) placeEC2(r Request) Placement {
 	case len(unknown) > 0:
 		return Placement{Fits: true, Reason: "not checked: the catalogue does not know " + strings.Join(unknown, ", ")}
 	case len(suiting) == 0:
-		return e.wrongKind(types, r)
+		p := e.wrongKind(types, r)
+		p.Nearest, p.NearestOn = e.nearest(otherArch(types, &r), r)
+		return p
 	}
 	p := tooBig(suiting, r)
-	p.Nearest = e.nearest(suiting, r)
+	p.Nearest, p.NearestOn = e.nearest(suiting, r)
 	return p
 }
 
@@ -83,7 +124,7 @@ func (e Environment) placeEC2(r Request) Placement {
 // that the catalogue does not know.
 func (e Environment) expand() (types []InstanceType, unknown []string) {
 	for _, entry := range e.InstanceTypes {
-		list := Expand(entry)
+		list := e.Catalog.Expand(entry)
 		if list == nil {
 			unknown = append(unknown, entry)
 		}
@@ -147,9 +188,23 @@ func tooBig(types []InstanceType, r Request) Placement {
 	return refuse(NotTogether, "none of its types has all of that at once")
 }
 
-// nearest cuts the request down to each type and takes the best cut.
-func (e Environment) nearest(types []InstanceType, r Request) *Request {
-	var best *Request
+// otherArch turns a request for one architecture into one for the other, and
+// returns the types that suit it.
+func otherArch(types []InstanceType, r *Request) []InstanceType {
+	switch r.Arch {
+	case "":
+		return nil
+	case Arm:
+		r.Arch = X86
+	default:
+		r.Arch = Arm
+	}
+	return slices.DeleteFunc(slices.Clone(types), func(t InstanceType) bool { return !t.suits(*r) })
+}
+
+// nearest cuts the request down to each type and takes the best cut, on the
+// smallest type that holds it.
+func (e Environment) nearest(types []InstanceType, r Request) (best *Request, on InstanceType) {
 	for _, t := range types {
 		c := r
 		c.VCPUs = min(r.VCPUs, float64(t.VCPUs))
@@ -158,15 +213,16 @@ func (e Environment) nearest(types []InstanceType, r Request) *Request {
 		}
 		c.MemoryMiB = min(r.MemoryMiB, t.UsableMiB())
 		c.GPUs = min(r.GPUs, t.GPUs)
-		if t.capacity(c) > 0 {
-			best = r.Nearer(best, &c)
+		if t.capacity(c) > 0 && r.Nearer(best, &c) == &c {
+			best, on = &c, t
 		}
 	}
-	return best
+	return best, on
 }
 
 // Nearer returns the one of two requests that loses less of r, each figure
-// counted by the share it loses; a on a tie. Either may be nil.
+// counted by the share it loses and another architecture as a whole one; a on a
+// tie. Either may be nil.
 func (r Request) Nearer(a, b *Request) *Request {
 	if a == nil || (b != nil && r.loss(*b) < r.loss(*a)) {
 		return b
@@ -181,5 +237,9 @@ func (r Request) loss(c Request) float64 {
 		}
 		return (want - got) / want
 	}
-	return share(r.VCPUs, c.VCPUs) + share(float64(r.MemoryMiB), float64(c.MemoryMiB)) + share(float64(r.GPUs), float64(c.GPUs))
+	loss := share(r.VCPUs, c.VCPUs) + share(float64(r.MemoryMiB), float64(c.MemoryMiB)) + share(float64(r.GPUs), float64(c.GPUs))
+	if c.Arch != r.Arch {
+		loss++
+	}
+	return loss
 }

@@ -103,7 +103,7 @@ func requests(t *rapid.T) Request {
 func environments(t *rapid.T) Environment {
 	return Environment{
 		Type:          rapid.SampledFrom([]string{"EC2", "SPOT", "FARGATE"}).Draw(t, "type"),
-		InstanceTypes: rapid.SliceOfN(rapid.SampledFrom(Entries()), 1, 4).Draw(t, "entries"),
+		InstanceTypes: rapid.SliceOfN(rapid.SampledFrom(carried.Entries()), 1, 4).Draw(t, "entries"),
 		MaxvCpus:      rapid.SampledFrom([]int{0, 1, 16, 256}).Draw(t, "maxvCpus"),
 	}
 }

@@ -60,7 +60,7 @@ func ReadBaseline(r io.Reader) (*Baseline, error) {
 	return &Baseline{counts}, nil
 }
 
-// WriteBaseline writes the problems as a baseline: JSON, one entry a line,
+// WriteBaseline writes the problems, except those that are waived, as a baseline: JSON, one entry a line,
 // sorted, so that its changes are easy to review and to merge. The error is
 // that of w.
 func WriteBaseline(w io.Writer, l List) error {
@@ -85,7 +85,7 @@ func WriteBaseline(w io.Writer, l List) error {
 // baselineEntries returns the entries that stand for the list.
 func baselineEntries(l List) []baselineEntry {
 	counts := map[fingerprint]int{}
-	for _, p := range fingerprints(l) {
+	for _, p := range fingerprints(l.Open()) {
 		counts[p.any()]++
 	}
 	entries := make([]baselineEntry, 0, len(counts))
@@ -106,16 +106,23 @@ func compareFingerprints(a, b fingerprint) int {
 }
 
 // Filter returns the problems that the baseline does not know, in their order,
-// and how many it knows. If more problems look like an entry than it counts, the
+// and how many it knows. What is waived is kept: it fails nothing. If more problems look like an entry than it counts, the
 // last ones in the file are kept. stale names the entries, with file and rule,
 // of which fewer were found than they count: those problems are gone, and the
 // baseline should be written anew. Only entries of the checked files can be
 // stale; nil means that all files were checked.
 func (b *Baseline) Filter(l List, files []string) (kept List, known int, stale []string) {
 	left := maps.Clone(b.counts)
-	for i, p := range fingerprints(l) {
+	prints := fingerprints(l.Open())
+	for _, d := range l {
+		if d.Waived != nil {
+			kept = append(kept, d)
+			continue
+		}
+		p := prints[0]
+		prints = prints[1:]
 		if p.n > b.counts[p.any()] {
-			kept = append(kept, l[i])
+			kept = append(kept, d)
 			continue
 		}
 		known++

@@ -28,11 +28,12 @@ type checkstyleError struct {
 // XMLLogger (https://checkstyle.org), which many review bots read: a file
 // element for every file with problems, in the order of the list, with an error
 // element for each. source is the rule. A problem without a source stands at 1:1 of
-// the file "-". The error is that of w.
+// the file "-". What is waived is left out: the report has no place for it. The
+// error is that of w.
 func WriteCheckstyle(w io.Writer, l List) error {
 	report := checkstyle{Version: "4.3"}
 	files := map[string]*checkstyleFile{}
-	for _, d := range l {
+	for _, d := range l.Open() {
 		name := Printable(d.file())
 		f := files[name]
 		if f == nil {

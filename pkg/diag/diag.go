@@ -47,6 +47,25 @@ type Diagnostic struct {
 	Hint string
 	// Fix is the edit that mends it, where it is obvious; else nil.
 	Fix *Fix
+	// Waived says that somebody decided to live with the problem, and why: it is
+	// shown and fails nothing. Nil for any other problem.
+	Waived *Waiver
+}
+
+// Waiver is the decision to live with a problem.
+type Waiver struct {
+	// Reason is the user's own words.
+	Reason string
+	// Until is the last day on which it counts (2027-01-31), or empty.
+	Until string
+}
+
+// String returns the reason, and the last day if there is one.
+func (w Waiver) String() string {
+	if w.Until == "" {
+		return w.Reason
+	}
+	return w.Reason + " (until " + w.Until + ")"
 }
 
 // Fix is one change of a source's text that mends one problem. Its edits do not
@@ -63,7 +82,8 @@ type Edit struct {
 	Text string
 }
 
-// Error returns the short form, file:line:col: message [rule].
+// Error returns the short form, file:line:col: message [rule]; of a waived
+// problem file:line:col: waived: message [rule] reason.
 func (d Diagnostic) Error() string {
 	place, message, rule := d.parts()
 	return place + message + rule
@@ -76,11 +96,17 @@ func (d Diagnostic) parts() (place, message, rule string) {
 		place = fmt.Sprintf("%s:%d:%d: ", Printable(d.Source.Name), line, col)
 	}
 	message = Printable(d.Message)
-	if d.Severity == Warning {
+	switch {
+	case d.Waived != nil:
+		message = "waived: " + message
+	case d.Severity == Warning:
 		message = "warning: " + message
 	}
 	if d.Rule != "" {
 		rule = " [" + Printable(d.Rule) + "]"
+	}
+	if d.Waived != nil {
+		rule += " " + Printable(d.Waived.String())
 	}
 	return place, message, rule
 }
@@ -88,25 +114,47 @@ func (d Diagnostic) parts() (place, message, rule string) {
 // List is a set of problems.
 type List []Diagnostic
 
-// HasErrors reports whether the list holds a problem of severity Error.
+// HasErrors reports whether the list holds a problem of severity Error that is
+// not waived.
 func (l List) HasErrors() bool {
-	return slices.ContainsFunc(l, func(d Diagnostic) bool { return d.Severity == Error })
+	return slices.ContainsFunc(l, func(d Diagnostic) bool { return d.Severity == Error && d.Waived == nil })
 }
 
-// Count returns the number of errors and of warnings.
+// Count returns the number of errors and of warnings; what is waived is neither.
 func (l List) Count() (errors, warnings int) {
 	for _, d := range l {
-		if d.Severity == Error {
+		switch {
+		case d.Waived != nil:
+		case d.Severity == Error:
 			errors++
-		} else {
+		default:
 			warnings++
 		}
 	}
 	return errors, warnings
 }
 
-// Sort orders the list by file, place, severity and rule, and drops exact
-// repetitions, so that output does not depend on the order of the rules.
+// Waived returns the number of problems that are waived.
+func (l List) Waived() (n int) {
+	for _, d := range l {
+		if d.Waived != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// Open returns the problems that are not waived, in their order.
+func (l List) Open() List {
+	if l.Waived() == 0 {
+		return l
+	}
+	return slices.DeleteFunc(slices.Clone(l), func(d Diagnostic) bool { return d.Waived != nil })
+}
+
+// Sort orders the list by file, place, severity, rule and waiver, and drops exact
+// repetitions, so that output does not depend on the order of the rules. Of a
+// problem that two jobs share and one waives both stay.
 func (l *List) Sort() {
 	slices.SortStableFunc(*l, compare)
 	*l = slices.CompactFunc(*l, func(a, b Diagnostic) bool {
@@ -133,5 +181,14 @@ func compare(a, b Diagnostic) int {
 	if c := int(a.Severity) - int(b.Severity); c != 0 {
 		return c
 	}
-	return strings.Compare(a.Rule, b.Rule)
+	if c := strings.Compare(a.Rule, b.Rule); c != 0 {
+		return c
+	}
+	reason := func(d Diagnostic) string {
+		if d.Waived == nil {
+			return ""
+		}
+		return " " + d.Waived.String()
+	}
+	return strings.Compare(reason(a), reason(b))
 }

@@ -11,11 +11,11 @@ import (
 // an edit of an earlier fix in the list is left for the next round, which checks the
 // new text first: what the first fix did may have mended it, or moved its
 // place. A fix outside the text, with edits that overlap, or that changes
-// nothing is ignored.
+// nothing is ignored, and so is that of a waived problem.
 func Apply(src *Source, l List) (text string, applied int) {
 	var edits []Edit
 	for _, d := range l {
-		if d.Source != src {
+		if d.Source != src || d.Waived != nil {
 			continue
 		}
 		more := d.edits()

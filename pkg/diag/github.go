@@ -13,18 +13,23 @@ import (
 //
 //	::error file=job.json,line=7,col=13,endLine=7,endColumn=16,title=memory-min-4::memory must be at least 4 MiB; write "4" or more
 //
-// A problem without a source has a title only. Names and messages cannot end
+// A problem without a source has a title only. One that is waived is a notice.
+// Names and messages cannot end
 // the command or begin another. The error is that of w.
 func WriteGitHub(w io.Writer, l List) error {
 	b := bufio.NewWriter(w)
 	for _, d := range l {
-		b.WriteString("::" + d.Severity.String() + " ")
+		command, message := d.Severity.String(), d.advice()
+		if d.Waived != nil {
+			command, message = "notice", "waived: "+d.Message+"; "+d.Waived.String()
+		}
+		b.WriteString("::" + command + " ")
 		if d.Source != nil {
 			r := d.region()
 			fmt.Fprintf(b, "file=%s,line=%d,col=%d,endLine=%d,endColumn=%d,", githubProperty(d.file()),
 				r.StartLine, r.StartColumn, r.EndLine, r.EndColumn)
 		}
-		fmt.Fprintf(b, "title=%s::%s\n", githubProperty(d.ruleID()), githubData(d.advice()))
+		fmt.Fprintf(b, "title=%s::%s\n", githubProperty(d.ruleID()), githubData(message))
 	}
 	return b.Flush()
 }

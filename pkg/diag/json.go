@@ -13,16 +13,23 @@ import (
 // record is the JSON form of a diagnostic. Its members and their order are a
 // promise to the programs that read it.
 type record struct {
-	File      string     `json:"file"`
-	Line      int        `json:"line"`
-	Column    int        `json:"column"`
-	EndLine   int        `json:"endLine"`
-	EndColumn int        `json:"endColumn"`
-	Severity  string     `json:"severity"`
-	Rule      string     `json:"rule"`
-	Message   string     `json:"message"`
-	Hint      string     `json:"hint"`
-	Fix       *fixRecord `json:"fix,omitempty"`
+	File      string        `json:"file"`
+	Line      int           `json:"line"`
+	Column    int           `json:"column"`
+	EndLine   int           `json:"endLine"`
+	EndColumn int           `json:"endColumn"`
+	Severity  string        `json:"severity"`
+	Rule      string        `json:"rule"`
+	Message   string        `json:"message"`
+	Hint      string        `json:"hint"`
+	Fix       *fixRecord    `json:"fix,omitempty"`
+	Waived    *waiverRecord `json:"waived,omitempty"`
+}
+
+// waiverRecord is the JSON form of a waiver.
+type waiverRecord struct {
+	Reason string `json:"reason"`
+	Until  string `json:"until,omitempty"`
 }
 
 // fixRecord is the JSON form of a fix.
@@ -54,7 +61,9 @@ type editRecord struct {
 //
 //	start, end, line, column, endLine, endColumn, text
 //
-// and replaces the bytes from start to before end by text. Characters that could
+// and replaces the bytes from start to before end by text. A problem that is
+// waived, and fails nothing, has waived with the reason, and until if it ends.
+// Characters that could
 // steer a terminal are written as \u escapes. The error is that of w.
 func WriteJSON(w io.Writer, l List) error {
 	records := make([]record, 0, len(l))
@@ -65,6 +74,9 @@ func WriteJSON(w io.Writer, l List) error {
 			r.Line, r.Column = d.Source.Position(d.Span.Start)
 			r.EndLine, r.EndColumn = d.Source.Position(max(d.Span.Start, d.Span.End))
 			r.Fix = d.fixRecord()
+		}
+		if d.Waived != nil {
+			r.Waived = &waiverRecord{d.Waived.Reason, d.Waived.Until}
 		}
 		records = append(records, r)
 	}

@@ -29,7 +29,12 @@ type junitCase struct {
 	Class   string        `xml:"classname,attr"`
 	Name    string        `xml:"name,attr"`
 	Failure *junitFailure `xml:"failure"`
+	Skipped *junitSkipped `xml:"skipped"`
 	Out     *junitText    `xml:"system-out"`
+}
+
+type junitSkipped struct {
+	Message string `xml:"message,attr"`
 }
 
 type junitFailure struct {
@@ -46,7 +51,7 @@ type junitText struct {
 // surefire plugin writes and that Jenkins, GitLab and others read: one test
 // suite a file, with one test a rule that found something there. An error fails
 // the test; a warning passes, with its text in system-out, because it does not
-// fail the run either. files are the names of all files that were checked: one
+// fail the run either; if all that the rule found is waived, the test is skipped. files are the names of all files that were checked: one
 // without problems has one passed test. Suites are sorted by name, and no times
 // are written. The error is that of w.
 func WriteJUnit(w io.Writer, l List, files []string) error { return writeJUnit(w, l, files, Error) }
@@ -80,8 +85,12 @@ func newJUnitSuite(name string, l List, failOn Severity) junitSuite {
 	}
 	for _, rule := range slices.Sorted(maps.Keys(rules)) {
 		test := junitCase{Class: name, Name: rule}
-		if test.fill(rules[rule], failOn) {
+		test.fill(rules[rule], failOn)
+		switch {
+		case test.Failure != nil:
 			suite.Failures++
+		case test.Skipped != nil:
+			suite.Skipped++
 		}
 		suite.Cases = append(suite.Cases, test)
 	}
@@ -92,16 +101,18 @@ func newJUnitSuite(name string, l List, failOn Severity) junitSuite {
 	return suite
 }
 
-// fill writes the problems of one rule into its test and reports whether they
-// fail it.
-func (c *junitCase) fill(l List, failOn Severity) bool {
+// fill writes the problems of one rule into its test.
+func (c *junitCase) fill(l List, failOn Severity) {
 	var text strings.Builder
 	WriteText(&text, l, TextOptions{}) // a Builder has no errors
 	body := junitText{text.String()}
-	i := slices.IndexFunc(l, func(d Diagnostic) bool { return d.Severity <= failOn })
+	i := slices.IndexFunc(l, func(d Diagnostic) bool { return d.Severity <= failOn && d.Waived == nil })
 	if i < 0 {
 		c.Out = &body
-		return false
+		if len(l.Open()) == 0 {
+			c.Skipped = &junitSkipped{Printable("waived: " + l[0].Waived.String())}
+		}
+		return
 	}
 	r := l[i].region()
 	c.Failure = &junitFailure{
@@ -109,5 +120,4 @@ func (c *junitCase) fill(l List, failOn Severity) bool {
 		Type:      l[i].Severity.String(),
 		junitText: body,
 	}
-	return true
 }

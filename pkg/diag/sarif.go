@@ -16,7 +16,8 @@ import (
 // URIs. Columns count code points. A rule that Tool does not list is added to
 // its rules. The fingerprint ruleLineHash/v1 survives shifted lines; the name
 // that code scanning computes itself is left to it. A fix whose edits do not
-// fit the text is left out. The error is that of w.
+// fit the text is left out. A waived problem is suppressed in source, with the
+// waiver's reason. The error is that of w.
 func WriteSARIF(w io.Writer, l List, t Tool) error {
 	rules := t.rules(l)
 	index := make(map[string]int, len(rules))
@@ -24,9 +25,13 @@ func WriteSARIF(w io.Writer, l List, t Tool) error {
 		index[r.ID] = i
 	}
 	prints := fingerprints(l)
+	waived := l.Waived()
 	results := make([]sarifResult, len(l))
 	for i, d := range l {
 		results[i] = d.sarif(index[d.ruleID()], prints[i])
+		if waived > 0 {
+			results[i].Suppressions = d.suppressions()
+		}
 	}
 	return writeIndented(w, sarifLog{
 		Schema:  "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",
@@ -102,6 +107,14 @@ func (d Diagnostic) sarif(rule int, p fingerprint) sarifResult {
 	}
 	r.Fixes = []sarifFix{{sarifText{unlinked(d.Fix.Message)}, []sarifChange{change}}}
 	return r
+}
+
+// suppressions is never nil.
+func (d Diagnostic) suppressions() []sarifSuppression {
+	if d.Waived == nil {
+		return []sarifSuppression{}
+	}
+	return []sarifSuppression{{Kind: "inSource", Justification: d.Waived.String()}}
 }
 
 // unlinked breaks what SARIF takes for a link in a plain message, [text](target):

@@ -54,6 +54,14 @@ type sarifResult struct {
 	Locations    []sarifLocation   `json:"locations"`
 	Fingerprints map[string]string `json:"partialFingerprints"`
 	Fixes        []sarifFix        `json:"fixes,omitempty"`
+	// Suppressions is nil in a log without any. In one with some the standard
+	// (3.27.23) wants it in every result, be it empty.
+	Suppressions []sarifSuppression `json:"suppressions,omitzero"`
+}
+
+type sarifSuppression struct {
+	Kind          string `json:"kind"`
+	Justification string `json:"justification"`
 }
 
 type sarifLocation struct {

@@ -13,36 +13,49 @@ import (
 type Tally struct {
 	Count    int
 	Severity Severity
-	Rule     string
+	// Waived is true for what was found and is waived.
+	Waived bool
+	Rule   string
 	// First is the first place in the order of the list, file:line:col, or "-".
 	First string
 }
 
 // Summary counts the problems of the list by severity and rule: errors first,
-// then what is most frequent.
+// what is waived last, then what is most frequent.
 func Summary(l List) []Tally {
 	type key struct {
 		Severity
-		rule string
+		waived bool
+		rule   string
 	}
 	at := map[key]int{}
 	var tallies []Tally
 	for _, d := range l {
-		k := key{d.Severity, d.ruleID()}
+		k := key{d.Severity, d.Waived != nil, d.ruleID()}
 		i, ok := at[k]
 		if !ok {
 			place, _, _ := d.parts()
 			i = len(tallies)
 			at[k] = i
-			tallies = append(tallies, Tally{Severity: d.Severity, Rule: k.rule,
+			tallies = append(tallies, Tally{Severity: d.Severity, Waived: k.waived, Rule: k.rule,
 				First: firstOf(strings.TrimSuffix(place, ": "), noFile)})
 		}
 		tallies[i].Count++
 	}
 	slices.SortStableFunc(tallies, func(a, b Tally) int {
-		return cmp.Or(cmp.Compare(a.Severity, b.Severity), cmp.Compare(b.Count, a.Count), strings.Compare(a.Rule, b.Rule))
+		return cmp.Or(waivedLast(a, b), cmp.Compare(a.Severity, b.Severity), cmp.Compare(b.Count, a.Count), strings.Compare(a.Rule, b.Rule))
 	})
 	return tallies
+}
+
+func waivedLast(a, b Tally) int {
+	switch {
+	case a.Waived == b.Waived:
+		return 0
+	case a.Waived:
+		return 1
+	}
+	return -1
 }
 
 // WriteSummary writes the summary of the list as a table for people, with a head
@@ -54,7 +67,11 @@ func WriteSummary(w io.Writer, l List) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "COUNT\tSEVERITY\tRULE\tFIRST")
 	for _, s := range Summary(l) {
-		fmt.Fprintf(t, "%d\t%s\t%s\t%s\n", s.Count, s.Severity, Printable(s.Rule), s.First)
+		severity := s.Severity.String()
+		if s.Waived {
+			severity = "waived"
+		}
+		fmt.Fprintf(t, "%d\t%s\t%s\t%s\n", s.Count, severity, Printable(s.Rule), s.First)
 	}
 	return t.Flush()
 }

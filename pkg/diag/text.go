@@ -36,7 +36,8 @@ const (
 //	    |             ^~~
 //	    = help: write "4" or more
 //
-// A problem without a source has no source line. Whatever the texts hold, the
+// A problem without a source has no source line. One that is waived takes a line:
+// there is nothing to be done about it. Whatever the texts hold, the
 // only control characters that reach w are line ends, the tabs of the source
 // line, and with Color the colour codes. The error is that of w.
 func WriteText(w io.Writer, l List, o TextOptions) error {
@@ -68,11 +69,17 @@ func (p *printer) paint(code, s string) string {
 
 func (p *printer) diagnostic(d Diagnostic) {
 	color := sgrRed
-	if d.Severity == Warning {
+	switch {
+	case d.Waived != nil:
+		color = sgrCyan
+	case d.Severity == Warning:
 		color = sgrYellow
 	}
 	place, message, rule := d.parts()
 	fmt.Fprintf(p.w, "%s%s%s\n", p.paint(sgrBold, place), p.paint(color, message), rule)
+	if d.Waived != nil {
+		return
+	}
 	gutter := 1
 	if d.Source != nil {
 		line, _ := d.Source.Position(d.Span.Start)

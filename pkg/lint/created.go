@@ -41,7 +41,7 @@ func (p *Pass) created() resources {
 		return r
 	}
 	r.platform = &spec.Platform{}
-	if p.Platform != nil {
+	if p.Platform != nil { // its policy and catalogue too
 		*r.platform = *p.Platform
 		r.platform.Queues = slices.Clone(p.Platform.Queues)
 	}

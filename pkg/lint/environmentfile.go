@@ -115,15 +115,15 @@ var environmentFileRules = []Rule{
 		}
 	}, "An environment of instances names types, families or a bundle such as optimal.", tried("ComputeResource.instanceTypes")),
 	row("ce-instancetype-known", High, in(onInstances, resourcesOf+".instanceTypes[]"), func(s Site, n *jsontree.Node, _ string) {
-		if n.Str() != "" && catalog.Expand(n.Str()) == nil && !placeholder().MatchString(n.Str()) {
-			s.Report(fmt.Sprintf("%s is no instance type of the catalogue of %s", quote(n.Str()), catalog.InstanceTypesDate), instanceHint(n.Str()), n)
+		if n.Str() != "" && s.pass.catalog().Expand(n.Str()) == nil && !placeholder().MatchString(n.Str()) {
+			s.Report(fmt.Sprintf("%s is no instance type of %s", quote(n.Str()), s.pass.catalog()), s.pass.instanceHint(n.Str()), n)
 		}
 	}, "An entry is an instance type, a family or a bundle. The catalogue is dated: a newer type only warns.", tried("ComputeResource.instanceTypes")),
 	check("ce-instancetypes-one-arch", High, onInstances, func(s Site) {
 		list := s.Node.Get(resourcesOf).Get("instanceTypes")
 		first, name := "", ""
 		for n := range list.Children() {
-			switch a := archOf([]string{n.Str()}); {
+			switch a := s.pass.archOf([]string{n.Str()}); {
 			case a == "":
 			case first == "":
 				first, name = a, n.Str()
@@ -252,9 +252,9 @@ func noFargate(member string, c Confidence) Rule {
 }
 
 // archOf is the one architecture of instance types, "" if none is known.
-func archOf(entries []string) string {
+func (p *Pass) archOf(entries []string) string {
 	for _, e := range entries {
-		if types := catalog.Expand(e); len(types) > 0 {
+		if types := p.catalog().Expand(e); len(types) > 0 {
 			return types[0].Arch
 		}
 	}

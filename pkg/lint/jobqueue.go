@@ -125,7 +125,9 @@ var jobQueueRules = []Rule{
 		},
 	},
 	check("queue-mix-architecture", Medium, queues, func(s Site) {
-		s.mixed(func(e Site) string { return archOf(entriesOf(e.Node.Get("computeResources").Get("instanceTypes"))) })
+		s.mixed(func(e Site) string {
+			return s.pass.archOf(entriesOf(e.Node.Get("computeResources").Get("instanceTypes")))
+		})
 	}, "The environments of a queue have one CPU architecture.", guide("job queues")),
 	check("queue-mix-eks-ecs", High, queues, func(s Site) {
 		s.mixed(orchestration)

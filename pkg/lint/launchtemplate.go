@@ -55,7 +55,7 @@ var launchTemplateRules = []Rule{
 		case isBundle(n.Str()):
 			s.Report("an override targets types or families, not the bundle "+n.Str(), "name the families", n)
 		case len(entries) > 0 && !slices.ContainsFunc(entries, func(e string) bool {
-			return e == n.Str() || e == familyOf(n.Str()) || isBundle(e) && len(catalog.Expand(n.Str())) > 0 && within(n.Str(), e)
+			return e == n.Str() || e == familyOf(n.Str()) || isBundle(e) && len(s.pass.catalog().Expand(n.Str())) > 0 && s.pass.within(n.Str(), e)
 		}):
 			s.Report(fmt.Sprintf("%s is not among the instanceTypes of the environment", quote(n.Str())), "add it there, or remove it here", n)
 		}
@@ -140,9 +140,9 @@ func isBundle(entry string) bool {
 }
 
 // within reports whether all types of an entry are of a bundle's.
-func within(entry, bundle string) bool {
-	all := catalog.Expand(bundle)
-	for _, t := range catalog.Expand(entry) {
+func (p *Pass) within(entry, bundle string) bool {
+	all := p.catalog().Expand(bundle)
+	for _, t := range p.catalog().Expand(entry) {
 		if !slices.ContainsFunc(all, func(b catalog.InstanceType) bool { return b.Name == t.Name }) {
 			return false
 		}

@@ -44,10 +44,12 @@ type Rule struct {
 	about []nameSet
 }
 
-// Check runs rules over the files and returns what they found, unsorted. The
-// platform may be nil; rules that need one then find nothing.
+// Check runs rules over the files and returns what they found, unsorted; what a
+// job waives is marked so. The platform may be nil; rules that need one then find
+// nothing.
 func Check(files []*spec.File, platform *spec.Platform, rules []Rule) diag.List {
 	p, names := newPass(files, platform), namesIn(files)
+	p.rules = rules
 	for i := range rules {
 		if rules[i].concerns(names) {
 			p.rule = &rules[i]

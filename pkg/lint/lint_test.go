@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/spec"
@@ -62,38 +60,6 @@ func file(text string) *spec.File {
 	return f
 }
 
-func TestMatches(t *testing.T) {
-	for _, tt := range []struct {
-		pattern, s string
-		want       bool
-	}{
-		{"a", "a", true}, {"a", "ab", false}, {"*", "", true}, {"*", "x/y:1", true},
-		{"*.dkr.ecr.us-east-1.amazonaws.com/*", "1.dkr.ecr.us-east-1.amazonaws.com/t:1", true},
-		{"*.dkr.ecr.us-east-1.amazonaws.com/*", "evil.example.com/x", false},
-		{"a*b", "ab", true}, {"a*b", "a", false}, {"ab*b", "ab", false}, {"a*b*c", "abbc", true}, {"a*b*c", "acb", false},
-		{"aa*a", "aa", false}, {"", "", true}, {"", "a", false},
-	} {
-		if got := matches(tt.pattern, tt.s); got != tt.want {
-			t.Errorf("%q matches %q: %v", tt.pattern, tt.s, got)
-		}
-	}
-}
-
-// Filling the stars of a pattern with anything gives a text that matches.
-func TestMatchesProperty(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		parts := rapid.SliceOfN(rapid.StringMatching(`[ab/.]{0,3}`), 1, 5).Draw(t, "parts")
-		pattern, text := parts[0], parts[0]
-		for _, p := range parts[1:] {
-			pattern += "*" + p
-			text += rapid.StringMatching(`[ab/.]{0,4}`).Draw(t, "fill") + p
-		}
-		if !matches(pattern, text) {
-			t.Fatalf("%q does not match %q", pattern, text)
-		}
-	})
-}
-
 func TestImageTag(t *testing.T) {
 	for ref, want := range map[string]string{
 		"busybox": "", "busybox:1.37": "1.37", "registry.example.com:5000/a": "", "registry.example.com:5000/a:latest": "latest",
@@ -122,7 +88,9 @@ func FuzzCheck(f *testing.F) {
 	f.Add(`{ "type": "multinode", "nodeProperties": { "nodeRangeProperties": [[], {}, { "container": [] }, { "ecsProperties": { "taskProperties": [{ "containers": [1] }] } }] } }`)
 	f.Add(`{ "eksProperties": { "podProperties": { "containers": [{ "image": "a b", "command": ["Ref::x"], "env": [{ "name": "AWS_BATCH_X" }] }] } } }`)
 	platform := file(read(f, "testdata/err/stuck-memory-gt-instance.platform.json")).Platform
-	platform.Policy = spec.Policy{RequiredTags: []string{"T"}, AllowedImages: []string{"a*b"}, DenyLatestTag: true, MaxAttempts: 1, MaxTimeout: 60}
+	platform.Policy = spec.Policy{RequiredTags: []string{"T"}, AllowedImages: []string{"a*b"}, DenyLatestTag: true, MaxAttempts: 1, MaxTimeout: 60,
+		MaxvCpus: .5, MaxMemoryMiB: 1, MaxGPUs: new(int), MaxArraySize: 1, AllowedQueues: []string{"a*"}, AllowedJobRoles: []string{"a*"},
+		AllowedExecutionRoles: []string{"arn:*b"}, Owner: "o", Waiver: "w"}
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, kind := range []spec.Kind{"", spec.KindJob, spec.KindWorkflow, spec.KindPlatform, spec.KindJobDefinition, spec.KindSubmitJob,
 			spec.KindComputeEnvironment, spec.KindJobQueue, spec.KindSchedulingPolicy, spec.KindConsumableResource} {

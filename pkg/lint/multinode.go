@@ -242,7 +242,7 @@ var multinodeRules = []Rule{
 		}
 		least := 0
 		for _, entry := range entriesOf(c.Get("instanceTypes")) {
-			types := catalog.Expand(entry)
+			types := s.pass.catalog().Expand(entry)
 			if len(types) == 0 {
 				return // not known
 			}
@@ -264,7 +264,7 @@ var multinodeRules = []Rule{
 	check("stuck-mnp-instancetype", Medium, nodes, func(s Site) {
 		for g := range each(s.Node, "nodeRangeProperties") {
 			n := firstOf(g.Get("container").Get("instanceType"), g.Get("instanceTypes").Index(0))
-			if n.Str() == "" || !s.pass.someEnvironment(s, func(types []string) bool { return launches(types, n.Str()) }) {
+			if n.Str() == "" || !s.pass.someEnvironment(s, func(types []string) bool { return s.pass.launches(types, n.Str()) }) {
 				continue
 			}
 			s.Report(fmt.Sprintf("no compute environment of these files launches %s", n.Str()), "add it to the instanceTypes of one", n)
@@ -298,9 +298,9 @@ func quoteAll(list []string) []string {
 }
 
 // launches reports whether an environment of these entries launches the type.
-func launches(entries []string, name string) bool {
+func (p *Pass) launches(entries []string, name string) bool {
 	for _, e := range entries {
-		types := catalog.Expand(e)
+		types := p.catalog().Expand(e)
 		if len(types) == 0 || slices.ContainsFunc(types, func(t catalog.InstanceType) bool { return t.Name == name }) {
 			return true
 		}

@@ -17,6 +17,7 @@ type Pass struct {
 	Files    []*spec.File
 	Platform *spec.Platform
 
+	rules []Rule
 	rule  *Rule
 	found diag.List
 	index index
@@ -42,8 +43,12 @@ type index struct {
 	runs map[*jsontree.Node][]Job
 	// references is the Ref:: placeholders of commands, by the request they stand in.
 	references map[*jsontree.Node][]reference
-	// refusals holds why a job finds no place; nil if it does.
-	refusals map[*spec.Job]*refusal
+	// placings holds where a job would go, or why it finds no place.
+	placings map[*spec.Job]placing
+	// rules holds the rules by name.
+	rules map[string]*Rule
+	// waived holds the waivers that have silenced something.
+	waived map[*jsontree.Node]bool
 }
 
 func newPass(files []*spec.File, platform *spec.Platform) *Pass {
@@ -138,13 +143,15 @@ func (j Job) ReportFix(fix *diag.Fix, message, hint string, nodes ...*jsontree.N
 }
 
 func (j Job) reportAs(severity diag.Severity, fix *diag.Fix, message, hint string, nodes ...*jsontree.Node) {
+	place := j.NameNode()
 	for _, n := range nodes {
 		if src, _ := n.Place(); src != nil {
-			j.pass.report(severity, fix, n, message, hint)
-			return
+			place = n
+			break
 		}
 	}
-	j.pass.report(severity, fix, j.NameNode(), message, hint)
+	j.pass.report(severity, fix, place, message, hint)
+	j.amend(&j.pass.found[len(j.pass.found)-1])
 }
 
 // NameNode is the place for a problem of the whole job: its name, so that a

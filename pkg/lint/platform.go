@@ -3,10 +3,12 @@ package lint
 import (
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/plan"
 	"github.com/batchctl/batchctl/pkg/spec"
 )
 
@@ -20,6 +22,14 @@ func (p *Pass) Platforms() iter.Seq[*spec.Platform] {
 			}
 		}
 	}
+}
+
+// catalog is the instance types that jobs are held against.
+func (p *Pass) catalog() *catalog.Catalog {
+	if p.Platform == nil {
+		return nil
+	}
+	return p.Platform.Catalog
 }
 
 // environments yields the compute environments of the platform files.
@@ -59,8 +69,8 @@ var platformRules = []Rule{
 		Run: func(p *Pass) {
 			for e := range p.environments() {
 				for n := range e.Node.Get("instanceTypes").Children() {
-					if n.Str() != "" && catalog.Expand(n.Str()) == nil {
-						p.Report(n, fmt.Sprintf("%s is no instance type of the catalogue of %s", quote(n.Str()), catalog.InstanceTypesDate), instanceHint(n.Str()))
+					if n.Str() != "" && p.catalog().Expand(n.Str()) == nil {
+						p.Report(n, fmt.Sprintf("%s is no instance type of %s", quote(n.Str()), p.catalog()), p.instanceHint(n.Str()))
 					}
 				}
 			}
@@ -80,6 +90,21 @@ var platformRules = []Rule{
 						hint = "did you mean " + quote(near) + "?"
 					}
 					p.Report(firstOf(e.Node.Get("type"), e.Node), fmt.Sprintf("compute environments of type %s are not known here", quote(e.Type)), hint)
+				}
+			}
+		},
+	},
+	{
+		Name: "platform-allowed-queues", Severity: diag.Warning, Confidence: High,
+		Doc:    "An entry of the policy's allowedQueues fits none of the queues that the platform file lists, so it allows nothing.",
+		Source: policySource + ", allowedQueues",
+		Run: func(p *Pass) {
+			for f := range p.Platforms() {
+				for n := range f.Policy.Node.Get("allowedQueues").Children() {
+					alone := spec.Policy{AllowedQueues: []string{n.Str()}}
+					if len(f.Queues) > 0 && !slices.ContainsFunc(f.Queues, alone.AllowsQueue) {
+						p.Report(n, fmt.Sprintf("%s fits none of the queues of this file", quote(n.Str())), plan.QueueHint(f, n.Str()))
+					}
 				}
 			}
 		},
@@ -112,8 +137,8 @@ func firstOf(a, b *jsontree.Node) *jsontree.Node {
 	return b
 }
 
-func instanceHint(word string) string {
-	if near := near(word, catalog.Entries()); near != "" {
+func (p *Pass) instanceHint(word string) string {
+	if near := near(word, p.catalog().Entries()); near != "" {
 		return "did you mean " + quote(near) + "?"
 	}
 	return "a type (g5.8xlarge), a family (c5) or optimal"

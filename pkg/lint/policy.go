@@ -2,14 +2,21 @@ package lint
 
 import (
 	"fmt"
+	"iter"
+	"math"
+	"slices"
 	"strings"
 
+	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/spec"
 )
 
-const policySource = "the platform file's policy"
+const (
+	policySource = "the platform file's policy"
+	policyTopic  = "policy"
+)
 
 // policy is what the platform demands; nothing without a platform file.
 func (p *Pass) policy() spec.Policy {
@@ -17,6 +24,37 @@ func (p *Pass) policy() spec.Policy {
 		return spec.Policy{}
 	}
 	return p.Platform.Policy
+}
+
+// policyHint adds to the hint of a policy's problem who to ask, and how the job
+// gets a waiver and carries it.
+func (j Job) policyHint(hint string) string {
+	policy := j.pass.policy()
+	hint = policy.Hint(hint)
+	switch {
+	case policy.Waiver == "":
+		return hint
+	case j.compact():
+		return hint + `; note it in "waivers"`
+	}
+	return hint + "; an AWS request has no place for one: make it a job file (batchctl convert), or use --baseline"
+}
+
+// imagesThatRun is all images of definitions, and those that a submission puts in
+// the place of one.
+func (p *Pass) imagesThatRun() iter.Seq[Image] {
+	return func(yield func(Image) bool) {
+		for i := range p.Images() {
+			if !yield(i) {
+				return
+			}
+		}
+		for _, s := range p.index.sites.podOverrides {
+			if !yield(Image{Site: s, Image: s.Node.Get("image")}) {
+				return
+			}
+		}
+	}
 }
 
 var policyRules = []Rule{
@@ -41,8 +79,8 @@ var policyRules = []Rule{
 		Source: policySource + ", allowedImages",
 		Run: func(p *Pass) {
 			allowed := p.policy().AllowedImages
-			for i := range p.Images() {
-				if ref := i.Image.Str(); len(allowed) > 0 && ref != "" && !matchesAny(allowed, ref) {
+			for i := range p.imagesThatRun() {
+				if ref := i.Image.Str(); len(allowed) > 0 && ref != "" && !slices.ContainsFunc(allowed, func(pattern string) bool { return spec.Matches(pattern, ref) }) {
 					i.Report(fmt.Sprintf("the platform file does not allow the image %s", quote(ref)), "allowed are "+strings.Join(allowed, ", "), i.Image)
 				}
 			}
@@ -56,7 +94,7 @@ var policyRules = []Rule{
 			if !p.policy().DenyLatestTag {
 				return
 			}
-			for i := range p.Images() {
+			for i := range p.imagesThatRun() {
 				reportLatest(i)
 			}
 		},
@@ -97,37 +135,151 @@ var policyRules = []Rule{
 			}
 		},
 	},
+	{
+		Name: "policy-max-array-size", Severity: diag.Error, Confidence: High,
+		Doc:    "The array has more children than the platform file allows.",
+		Source: policySource + ", maxArraySize",
+		Run: func(p *Pass) {
+			most := p.policy().MaxArraySize
+			if most == 0 {
+				return
+			}
+			for j := range p.Submits() {
+				n := arraySize(j.Job)
+				switch size, ok := n.Int(); {
+				case !ok || size <= int64(most):
+				case most < catalog.MinArraySize:
+					j.Report("the platform file allows no arrays", "", n)
+				default:
+					j.Report(fmt.Sprintf("the platform file allows an array %d children, not %d", most, size), fmt.Sprintf("split it into arrays of at most %d", most), n)
+				}
+			}
+		},
+	},
+	{
+		Name: "policy-max-vcpus", Severity: diag.Error, Confidence: High,
+		Doc:    "The job asks for more vCPUs than the platform file allows: all containers of all its nodes together, with the submission's overrides. A child of an array counts for itself.",
+		Source: policySource + ", maxvCpus",
+		Run: func(p *Pass) {
+			p.limit("VCPU", p.policy().MaxvCpus, p.policy().MaxvCpus > 0, catalog.VCPUs)
+		},
+	},
+	{
+		Name: "policy-max-memory", Severity: diag.Error, Confidence: High,
+		Doc:    "The job asks for more memory than the platform file allows: all containers of all its nodes together, with the submission's overrides. A child of an array counts for itself.",
+		Source: policySource + ", maxMemory",
+		Run: func(p *Pass) {
+			most := p.policy().MaxMemoryMiB
+			p.limit("MEMORY", float64(most), most > 0, memoryWords)
+		},
+	},
+	{
+		Name: "policy-max-gpus", Severity: diag.Error, Confidence: High,
+		Doc:    "The job asks for more GPUs than the platform file allows: all containers of all its nodes together, with the submission's overrides. A child of an array counts for itself.",
+		Source: policySource + ", maxGpus",
+		Run: func(p *Pass) {
+			if most := p.policy().MaxGPUs; most != nil {
+				p.limit("GPU", float64(*most), true, func(n float64) string { return catalog.GPUs(int(n)) })
+			}
+		},
+	},
+	allowedRoles("policy-allowed-job-roles", "jobRoleArn", "taskRoleArn", "allowedJobRoles", func(p spec.Policy) []string { return p.AllowedJobRoles }),
+	allowedRoles("policy-allowed-execution-roles", "executionRoleArn", "executionRoleArn", "allowedExecutionRoles", func(p spec.Policy) []string { return p.AllowedExecutionRoles }),
+	{
+		Name: "policy-allowed-queues", Severity: diag.Error, Confidence: High,
+		Doc:    "The job names a queue that the platform file does not allow.",
+		Source: policySource + ", allowedQueues",
+		Run: func(p *Pass) {
+			allowed := p.policy().AllowedQueues
+			if len(allowed) == 0 {
+				return
+			}
+			hint := "allowed are " + strings.Join(allowed, ", ")
+			for j := range p.Submits() {
+				n := j.Submit.Get("jobQueue")
+				switch word := n.Str(); {
+				case word == "" && p.allDenied():
+					j.Report("the platform file allows none of its queues", hint, n)
+				case word == "" || placeholder().MatchString(word) || p.Platform.AllowsQueue(word):
+				default:
+					j.Report(fmt.Sprintf("the platform file does not allow the queue %s", quote(word)), hint, n)
+				}
+			}
+		},
+	},
 }
 
-func matchesAny(patterns []string, s string) bool {
-	for _, p := range patterns {
-		if matches(p, s) {
-			return true
-		}
-	}
-	return false
+// allDenied reports whether the policy allows none of the queues that there are.
+func (p *Pass) allDenied() bool {
+	queues := p.index.resources.platform.Queues
+	return len(queues) > 0 && !slices.ContainsFunc(queues, p.policy().AllowsQueue)
 }
 
-// matches reports whether s is the pattern, in which * stands for any run of
-// characters.
-func matches(pattern, s string) bool {
-	head, tail, star := strings.Cut(pattern, "*")
-	if !star {
-		return s == pattern
+// limit reports the jobs that ask for more than the policy allows of a kind, at
+// the figure that weighs most.
+func (p *Pass) limit(kind string, most float64, bounded bool, words func(float64) string) {
+	if !bounded {
+		return
 	}
-	rest, ok := strings.CutPrefix(s, head)
-	if !ok {
-		return false
-	}
-	parts := strings.Split(tail, "*")
-	for _, part := range parts[:len(parts)-1] {
-		i := strings.Index(rest, part)
-		if i < 0 {
-			return false
+	for j := range p.Jobs() {
+		if j.Submit == nil && len(p.runs(j.Register)) > 0 {
+			continue // counted with the submissions that run it
 		}
-		rest = rest[i+len(part):]
+		d := j.demands(kind)
+		if d.total <= most {
+			continue
+		}
+		j.Report(fmt.Sprintf("the platform file allows a job %s, and this one asks for %s%s", words(most), words(d.total), d.spread()),
+			"", d.largest())
 	}
-	return strings.HasSuffix(rest, parts[len(parts)-1])
+}
+
+// spread says over how many containers or nodes a sum goes; nothing for one.
+func (d demand) spread() string {
+	nodes := 0
+	for _, s := range d.shares {
+		nodes = max(nodes, s.nodes)
+	}
+	switch {
+	case nodes > 1:
+		return " on its nodes together"
+	case len(d.shares) > 1:
+		return fmt.Sprintf(" in its %d containers together", len(d.shares))
+	}
+	return ""
+}
+
+// memoryWords writes an amount of memory in GiB where it is whole.
+func memoryWords(mib float64) string {
+	if mib >= 1024 && math.Mod(mib, 1024) == 0 {
+		return decimal(mib/1024) + " GiB"
+	}
+	return decimal(mib) + " MiB"
+}
+
+// allowedRoles is the rule for a kind of role; in a task of several containers its
+// member has another name.
+func allowedRoles(name, member, ofTask, list string, allowed func(spec.Policy) []string) Rule {
+	return Rule{
+		Name: name, Severity: diag.Error, Confidence: High,
+		Doc:    "The job runs with a role that the platform file does not allow as its " + member + ".",
+		Source: policySource + ", " + list,
+		Run: func(p *Pass) {
+			patterns := allowed(p.policy())
+			if len(patterns) == 0 {
+				return
+			}
+			for _, s := range bodies(p) {
+				n := s.Node.Get(member)
+				if s.Node.Get("containers") != nil {
+					n = s.Node.Get(ofTask)
+				}
+				if n.Str() != "" && !spec.AllowsRole(patterns, n.Str()) {
+					s.Report(fmt.Sprintf("the platform file does not allow the role %q as %s", n.Str(), n.Name), "allowed are "+strings.Join(patterns, ", "), n)
+				}
+			}
+		},
+	}
 }
 
 func isARN(s string) bool { return strings.HasPrefix(s, "arn:") }

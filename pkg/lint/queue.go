@@ -14,6 +14,9 @@ import (
 	"github.com/batchctl/batchctl/pkg/spec"
 )
 
+// placementTopic is the topic of what finds no place, or a larger one than it needs.
+const placementTopic = "stuck-runnable"
+
 // queueRules ask pkg/plan where a job would go, so that the check and the act
 // agree. One rule for each way in which a queue cannot hold a job: AWS Batch
 // takes such a job, and it waits in RUNNABLE for ever. A pair of vCPUs and
@@ -55,7 +58,49 @@ func queueRules() []Rule {
 			userGuide+", GPU jobs", catalog.UnsupportedGPU),
 		unplaceable("stuck-gpu-count-gt-instance", diag.Error, High, "The job asks for more GPUs than the largest instance type of the queue has.", stuck, catalog.TooManyGPUs),
 		unplaceable("stuck-arch-mismatch", diag.Warning, Medium, "The job is built for another CPU architecture than the queue's instances have.", userGuide+", job definition parameters", catalog.WrongArch),
+		{
+			Name: "just-over-boundary", Severity: diag.Warning, Confidence: Medium,
+			Doc: "The job asks for slightly more than a smaller instance type of its queue gives, or than lets one job more onto each instance. " +
+				"Slightly is: for memory, more than the type leaves to jobs and at most 5 % more or no more than is on its sheet (or its share of that); " +
+				"for vCPUs, at most 5 % more, or one more where the boundary is 4 or above. " +
+				"A type is smaller with at most three quarters of the vCPUs, memory or GPUs; one job more counts where no type of the queue packs the job nearly as well.",
+			Source: userGuide + ", compute resource memory management: kernel and ECS agent keep back some of the memory on the sheet; the figures of 5 % and three quarters are ours",
+			Run: func(p *Pass) {
+				for j := range p.Jobs() {
+					if at := p.placingOf(j); at.saving != nil {
+						j.justOver(at)
+					}
+				}
+			},
+		},
 	}
+}
+
+// justOver says what the job would gain by asking for less.
+func (j Job) justOver(at placing) {
+	s, cause := at.saving, catalog.TooManyVCPUs
+	over, fits := catalog.VCPUs(at.request.VCPUs), catalog.VCPUs(s.Request.VCPUs)
+	if memory := catalog.MiB(at.request.MemoryMiB); s.Request.MemoryMiB < at.request.MemoryMiB {
+		cause = catalog.TooMuchMemory
+		if s.Request.VCPUs < at.request.VCPUs {
+			over, fits = over+", "+memory, fits+", "+catalog.MiB(s.Request.MemoryMiB)
+		} else {
+			over, fits = memory, catalog.MiB(s.Request.MemoryMiB)
+		}
+	}
+	now, smaller := at.placement.Instance, s.Instance
+	message := fmt.Sprintf("%s is just over what %s leaves to a job, so on queue %s the job takes %s", over, smaller.Name, at.queue, now.Name)
+	hint := fmt.Sprintf("ask for %s, and it fits %s (%s) in place of %s (%s)", fits, smaller.Name, sheet(smaller), now.Name, sheet(now))
+	if s.PerInstance > 1 {
+		message = fmt.Sprintf("%s is just over what lets %d such jobs onto one %s of queue %s", over, s.PerInstance, now.Name, at.queue)
+		hint = fmt.Sprintf("ask for %s, and %s (%s) holds %d such jobs at once in place of %d", fits, now.Name, sheet(now), s.PerInstance, at.placement.PerInstance)
+	}
+	j.Report(message, hint, j.culprit(cause))
+}
+
+// sheet is what an instance type has, in words.
+func sheet(t catalog.InstanceType) string {
+	return catalog.Request{VCPUs: float64(t.VCPUs), MemoryMiB: t.MemoryMiB, GPUs: t.GPUs}.String()
 }
 
 func unplaceable(name string, severity diag.Severity, confidence Confidence, doc, source string, causes ...catalog.Cause) Rule {
@@ -78,25 +123,40 @@ type refusal struct {
 	place         *jsontree.Node
 }
 
+// placing is where a job would go. The zero value is one of which nothing can be
+// said.
+type placing struct {
+	// refused says why the job finds no place; nil if it finds one.
+	refused *refusal
+	// queue, request and placement are of a job that does, and saving is what it
+	// would gain by asking for slightly less, if anything.
+	queue     string
+	request   catalog.Request
+	placement catalog.Placement
+	saving    *catalog.Saving
+}
+
 // refused says why no queue holds the job, or the one it names does not. It is
 // nil where one does, and where nothing can be said.
-func (p *Pass) refused(j Job) *refusal {
+func (p *Pass) refused(j Job) *refusal { return p.placingOf(j).refused }
+
+func (p *Pass) placingOf(j Job) placing {
 	platform := p.index.resources.platform
 	if j.Submit == nil {
 		platform = p.loose(j)
 	}
 	if platform == nil || len(platform.Queues) == 0 {
-		return nil
+		return placing{}
 	}
-	r, done := p.index.refusals[j.Job]
+	at, done := p.index.placings[j.Job]
 	if !done {
-		r = refuse(j, platform)
-		if p.index.refusals == nil {
-			p.index.refusals = map[*spec.Job]*refusal{}
+		at = placeOf(j, platform)
+		if p.index.placings == nil {
+			p.index.placings = map[*spec.Job]placing{}
 		}
-		p.index.refusals[j.Job] = r
+		p.index.placings[j.Job] = at
 	}
-	return r
+	return at
 }
 
 // loose makes one queue of the compute environments of the files, for a
@@ -116,10 +176,10 @@ func (p *Pass) loose(j Job) *spec.Platform {
 	return &spec.Platform{Queues: []spec.Queue{q}}
 }
 
-func refuse(j Job, platform *spec.Platform) *refusal {
+func placeOf(j Job, platform *spec.Platform) placing {
 	r, known := plan.RequestOf(j.Known(), j.Submit)
 	if !known {
-		return nil
+		return placing{}
 	}
 	if r.Arch == "" && !r.Fargate {
 		r.Arch = imageArch(j.Known().Get("containerProperties").Get("image").Str())
@@ -128,30 +188,39 @@ func refuse(j Job, platform *spec.Platform) *refusal {
 	word := j.Submit.Get("jobQueue").Str()
 	if word == "" {
 		if no, ok := errors.AsType[*plan.NoQueueError](err); ok {
-			return &refusal{cause: no.Cause, message: no.Error(), hint: no.Hint(), place: j.culprit(no.Cause)}
+			return placing{refused: &refusal{cause: no.Cause, message: no.Error(), hint: no.Hint(), place: j.culprit(no.Cause)}}
 		}
-		return nil
+		q, _ := platform.Queue(choice.Queue)
+		return placed(platform, q, r, *choice.Placement)
 	}
 	q, ok := platform.Queue(nameOf(word))
 	if !ok {
-		return nil
+		return placing{}
 	}
-	held := plan.Hold(q, r)
+	held := plan.Hold(platform.Catalog, q, r)
 	if held.Fits {
-		return nil
+		return placed(platform, q, r, held)
 	}
 	var hints []string
-	if held.Nearest != nil {
-		hints = append(hints, "nearest that fits: "+held.Nearest.String())
+	if near := held.Hint(r); near != "" {
+		hints = append(hints, near)
 	}
 	if err == nil {
 		other, _ := platform.Queue(choice.Queue)
 		hints = append(hints, fmt.Sprintf("queue %s holds it", cmp.Or(other.Alias, other.Name)))
 	}
-	return &refusal{
+	return placing{refused: &refusal{
 		cause: held.Cause, place: j.culprit(held.Cause), hint: strings.Join(hints, "; "),
 		message: fmt.Sprintf("queue %s cannot hold %s: %s", word, r, held.Reason),
+	}}
+}
+
+func placed(platform *spec.Platform, q spec.Queue, r catalog.Request, held catalog.Placement) placing {
+	at := placing{queue: cmp.Or(q.Alias, q.Name), request: r, placement: held}
+	if saving, ok := plan.JustOver(platform.Catalog, q, r, held); ok {
+		at.saving = &saving
 	}
+	return at
 }
 
 // culprit is the figure that a refusal is about.

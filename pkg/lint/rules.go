@@ -10,7 +10,7 @@ import (
 func Rules() []Rule { return all() }
 
 var all = sync.OnceValue(func() []Rule {
-	rules := make([]Rule, 0, 512)
+	rules := make([]Rule, 0, 640)
 	add := func(topic string, lists ...[]Rule) {
 		for _, list := range lists {
 			rules = append(rules, list...)
@@ -36,9 +36,10 @@ var all = sync.OnceValue(func() []Rule {
 	add("compute-env", environmentFileRules, launchTemplateRules)
 	add("scheduling-policy", sharingRules)
 	add("cross-file", crossRules)
-	add("stuck-runnable", queueRules(), stuckRules)
-	add("policy", policyRules)
+	add(placementTopic, queueRules(), stuckRules)
+	add(policyTopic, policyRules)
 	add("platform", platformRules)
 	add("secrets", secretRules)
+	add(waiverTopic, waiverRules) // last: they see what the others have found
 	return rules
 })

@@ -17,7 +17,7 @@ var stuckRules = []Rule{
 		list := s.Node.Get(resourcesOf).Get("instanceTypes")
 		var gpu, other *jsontree.Node
 		for n := range list.Children() {
-			switch types := catalog.Expand(n.Str()); {
+			switch types := s.pass.catalog().Expand(n.Str()); {
 			case len(types) == 0:
 			case slices.ContainsFunc(types, catalog.InstanceType.RunsGPUJobs):
 				gpu = firstOf(gpu, n)
@@ -121,7 +121,7 @@ func (s Site) nodeOverhead() {
 			return
 		}
 		for _, entry := range entries {
-			types := catalog.Expand(entry)
+			types := s.pass.catalog().Expand(entry)
 			if len(types) == 0 {
 				return
 			}

@@ -46,7 +46,7 @@ func (b *builder) named(j *spec.Job, register *jsontree.Node, word, reason strin
 		c.Reason += fmt.Sprintf(" by its alias %s", word)
 	}
 	if r, ok := RequestOf(register, j.Submit); ok {
-		p := Hold(q, r)
+		p := Hold(b.platform.Catalog, q, r)
 		c.Placement = &p
 		if proof := Proof(p); proof != "" {
 			c.Reason += ": " + proof

@@ -3,15 +3,17 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/spec"
 )
 
-// ChooseQueue picks the queue for a request among the platform's queues: the
-// one whose smallest fitting instance is smallest, the first of equals. err
-// is a *NoQueueError that says for each queue why it does not hold the request.
+// ChooseQueue picks the queue for a request among those of the platform's queues
+// that its policy allows: the one whose smallest fitting instance is smallest, the
+// first of equals. err is a *NoQueueError that says for each queue why it does not
+// hold the request.
 func ChooseQueue(platform *spec.Platform, r catalog.Request) (Choice, error) {
 	no := &NoQueueError{Request: r}
 	var best Choice
@@ -20,7 +22,11 @@ func ChooseQueue(platform *spec.Platform, r catalog.Request) (Choice, error) {
 		return best, no
 	}
 	for _, q := range platform.Queues {
-		p := Hold(q, r)
+		if !platform.Policy.AllowsQueue(q) {
+			no.deny(q)
+			continue
+		}
+		p := Hold(platform.Catalog, q, r)
 		if !p.Fits {
 			no.refuse(q, p)
 			continue
@@ -33,28 +39,28 @@ func ChooseQueue(platform *spec.Platform, r catalog.Request) (Choice, error) {
 	if holding == 0 {
 		return Choice{}, no
 	}
-	best.Reason = reason(holding, r, *best.Placement)
+	best.Reason = reason(holding, len(no.denied) > 0, r, *best.Placement)
 	return best, nil
 }
 
-// Hold holds a request against the environments behind a queue. AWS Batch tries
-// them in order; the placement returned is the tightest, since that is the
-// proof. When none fits, Reason covers all of them, and Cause and Nearest are of
-// the one that comes nearest.
-func Hold(q spec.Queue, r catalog.Request) catalog.Placement {
+// Hold holds a request against the environments behind a queue, whose instance
+// types the catalogue knows. AWS Batch tries them in order; the placement returned
+// is the tightest, since that is the proof. When none fits, Reason covers all of
+// them, and Cause and Nearest are of the one that comes nearest.
+func Hold(types *catalog.Catalog, q spec.Queue, r catalog.Request) catalog.Placement {
 	if len(q.Environments) == 0 {
 		return catalog.Placement{Fits: true, Reason: "not checked: the platform file gives no computeEnvironments"}
 	}
 	var best, none catalog.Placement
 	var reasons []string
-	for i, e := range q.Environments {
-		p := catalog.Environment{Name: e.Name, Type: e.Type, InstanceTypes: e.InstanceTypes, MaxvCpus: e.MaxvCpus}.Place(r)
+	for i, e := range behind(types, q) {
+		p := e.Place(r)
 		if p.Fits && (!best.Fits || tighter(r, p, best)) {
 			best = p
 		}
 		reasons = append(reasons, p.Reason)
 		if near := r.Nearer(none.Nearest, p.Nearest); i == 0 || near != none.Nearest {
-			none.Nearest, none.Cause = near, p.Cause
+			none.Nearest, none.NearestOn, none.Cause = near, p.NearestOn, p.Cause
 		}
 	}
 	if best.Fits {
@@ -62,6 +68,21 @@ func Hold(q spec.Queue, r catalog.Request) catalog.Placement {
 	}
 	none.Reason = strings.Join(reasons, "; ")
 	return none
+}
+
+// behind is the environments of a queue as placement takes them.
+func behind(types *catalog.Catalog, q spec.Queue) []catalog.Environment {
+	list := make([]catalog.Environment, len(q.Environments))
+	for i, e := range q.Environments {
+		list[i] = catalog.Environment{Name: e.Name, Type: e.Type, InstanceTypes: e.InstanceTypes, MaxvCpus: e.MaxvCpus, Catalog: types}
+	}
+	return list
+}
+
+// JustOver says what a request that the queue holds would gain there by asking
+// for slightly less (catalog.JustOver).
+func JustOver(types *catalog.Catalog, q spec.Queue, r catalog.Request, now catalog.Placement) (catalog.Saving, bool) {
+	return catalog.JustOver(behind(types, q), r, now)
 }
 
 // tighter reports whether p wastes less than q: a proven fit before a guess,
@@ -88,10 +109,14 @@ func tighter(r catalog.Request, p, q catalog.Placement) bool {
 	) < 0
 }
 
-func reason(holding int, r catalog.Request, p catalog.Placement) string {
-	which := "only queue that holds"
+func reason(holding int, denied bool, r catalog.Request, p catalog.Placement) string {
+	allowed := ""
+	if denied {
+		allowed = "allowed "
+	}
+	which := fmt.Sprintf("only %squeue that holds", allowed)
 	if holding > 1 {
-		which = fmt.Sprintf("tightest of %d queues that hold", holding)
+		which = fmt.Sprintf("tightest of %d %squeues that hold", holding, allowed)
 	}
 	if proof := Proof(p); proof != "" {
 		return fmt.Sprintf("%s %s: %s", which, r, proof)
@@ -117,29 +142,38 @@ type Refusal struct{ Queue, Reason string }
 type NoQueueError struct {
 	Request  catalog.Request
 	Refusals []Refusal
+	// denied are the queues that the platform's policy does not allow.
+	denied []Refusal
 	// Cause is that of the queue which comes nearest.
 	Cause catalog.Cause
-	// Nearest is the nearest request that would fit, on NearestQueue; nil if
-	// there is none.
+	// Nearest is the nearest request that would fit, on NearestQueue and there on
+	// an instance of NearestOn (zero on Fargate); nil if there is none.
 	Nearest      *catalog.Request
 	NearestQueue string
+	NearestOn    catalog.InstanceType
 }
 
 func (e *NoQueueError) refuse(q spec.Queue, p catalog.Placement) {
 	name := cmp.Or(q.Alias, q.Name)
 	e.Refusals = append(e.Refusals, Refusal{Queue: name, Reason: p.Reason})
 	if near := e.Request.Nearer(e.Nearest, p.Nearest); near != e.Nearest || len(e.Refusals) == 1 {
-		e.Nearest, e.NearestQueue, e.Cause = near, name, p.Cause
+		e.Nearest, e.NearestQueue, e.NearestOn, e.Cause = near, name, p.NearestOn, p.Cause
 	}
+}
+
+// deny lists a queue that the policy does not allow.
+func (e *NoQueueError) deny(q spec.Queue) {
+	e.denied = append(e.denied, Refusal{Queue: cmp.Or(q.Alias, q.Name), Reason: "the policy does not allow it"})
 }
 
 // Error names every queue: "no queue holds 2 GPUs, ...: gpu (its largest ...), cpu (...)".
 func (e *NoQueueError) Error() string {
-	if len(e.Refusals) == 0 {
+	all := slices.Concat(e.Refusals, e.denied)
+	if len(all) == 0 {
 		return fmt.Sprintf("no queue holds %s: the platform file lists no queues", e.Request)
 	}
 	var parts []string
-	for _, r := range e.Refusals {
+	for _, r := range all {
 		parts = append(parts, fmt.Sprintf("%s (%s)", r.Queue, r.Reason))
 	}
 	return fmt.Sprintf("no queue holds %s: %s", e.Request, strings.Join(parts, ", "))
@@ -147,8 +181,12 @@ func (e *NoQueueError) Error() string {
 
 // Hint says what would fit; empty if nothing near does.
 func (e *NoQueueError) Hint() string {
-	if e.Nearest == nil {
+	hint := catalog.Placement{Nearest: e.Nearest, NearestOn: e.NearestOn}.Hint(e.Request)
+	switch {
+	case hint == "":
 		return ""
+	case e.NearestOn.Name == "":
+		return hint + " on queue " + e.NearestQueue
 	}
-	return fmt.Sprintf("nearest that fits: %s on queue %s", e.Nearest, e.NearestQueue)
+	return hint + " of queue " + e.NearestQueue
 }

@@ -77,13 +77,13 @@ func TestNoQueue(t *testing.T) {
 			"no queue holds 1 vCPU, 512 MiB: the platform file lists no queues", ""},
 		{[]spec.Queue{cpuQueue, gpuQueue}, catalog.Request{VCPUs: 4, MemoryMiB: 8192, GPUs: 8}, catalog.TooManyGPUs,
 			"no queue holds 8 GPUs, 4 vCPU, 8192 MiB: cpu (c5, m5: no instance type with a GPU), gpu (its largest type g5.12xlarge has 4 GPUs)",
-			"nearest that fits: 4 GPUs, 4 vCPU, 8192 MiB on queue gpu"},
+			"nearest that fits: 4 GPUs, 4 vCPU, 8192 MiB on g5.12xlarge of queue gpu"},
 		{[]spec.Queue{fargate}, catalog.Request{VCPUs: 1, MemoryMiB: 900, Fargate: true}, catalog.NoFargateSize,
 			"no queue holds 1 vCPU, 900 MiB: fargate (1 vCPU, 900 MiB is not a Fargate size)",
 			"nearest that fits: 1 vCPU, 2048 MiB on queue fargate"},
 		{[]spec.Queue{queue("two", ec2("c5.large"), ec2("m5.large"))}, catalog.Request{VCPUs: 2, MemoryMiB: 8192}, catalog.NominalMemory,
 			"no queue holds 2 vCPU, 8192 MiB: two (its largest type c5.large leaves 3682 of 4096 MiB to jobs; its largest type m5.large leaves 7658 of 8192 MiB to jobs)",
-			"nearest that fits: 2 vCPU, 7658 MiB on queue two"},
+			"nearest that fits: 2 vCPU, 7658 MiB on m5.large of queue two"},
 	} {
 		_, err := ChooseQueue(&spec.Platform{Queues: tt.queues}, tt.req)
 		no, ok := err.(*NoQueueError)
@@ -110,7 +110,7 @@ func TestChooseQueueProperty(t *testing.T) {
 		queues := rapid.SliceOfDistinct(rapid.SampledFrom(all), func(q spec.Queue) string { return q.Name }).Draw(t, "queues")
 		c, err := ChooseQueue(&spec.Platform{Queues: queues}, r)
 		for _, q := range queues {
-			fits := Hold(q, r).Fits
+			fits := Hold(nil, q, r).Fits
 			if err != nil && fits {
 				t.Fatalf("%s holds %s, and yet: %v", q.Name, r, err)
 			}
@@ -120,7 +120,7 @@ func TestChooseQueueProperty(t *testing.T) {
 		}
 		if err == nil && c.Queue == gpuQueue.Name && r.GPUs == 0 {
 			for _, q := range queues {
-				if (q.Name == cpuQueue.Name || q.Name == mixedQueue.Name) && Hold(q, r).Fits && Hold(q, r).Instance.GPUs == 0 {
+				if (q.Name == cpuQueue.Name || q.Name == mixedQueue.Name) && Hold(nil, q, r).Fits && Hold(nil, q, r).Instance.GPUs == 0 {
 					t.Fatalf("%s went to the GPUs, although %s holds it", r, q.Name)
 				}
 			}

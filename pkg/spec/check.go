@@ -28,9 +28,10 @@ const (
 // validator only says which keyword of which schema refuses which value; the
 // words are made here, from the schema and the tree.
 type checker struct {
-	root  *jsontree.Node
-	top   raw
-	diags diag.List
+	root   *jsontree.Node
+	top    raw
+	native bool // the document is an AWS request, or a list of them
+	diags  diag.List
 	// bad is the values that must not be lowered.
 	bad map[*jsontree.Node]bool
 	// overflow says that there were too many problems to find them all.
@@ -51,7 +52,7 @@ func check(root *jsontree.Node, kind Kind, surplus ...*jsontree.Node) *checker {
 // judge lets the validator library decide, and puts what it found into words.
 func judge(root *jsontree.Node, kind Kind, surplus ...*jsontree.Node) *checker {
 	top, _ := rawOf(kind.location())
-	c := &checker{root: root, top: top, bad: map[*jsontree.Node]bool{}, searches: 200}
+	c := &checker{root: root, top: top, native: kind.native() || kind == KindJobList, bad: map[*jsontree.Node]bool{}, searches: 200}
 	for _, n := range surplus {
 		c.bad[n] = true
 	}

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
@@ -38,7 +39,8 @@ func FindPlatform(dir string) (path string, ok bool) {
 // newPlatform decodes a platform file whose members are of the right types.
 func newPlatform(root *jsontree.Node) (*Platform, diag.List) {
 	l := &lowering{job: root}
-	p := &Platform{Root: root, DefaultTarget: root.Get("defaultTarget").Str(), Defaults: root.Get("defaults")}
+	p := &Platform{Root: root, DefaultTarget: root.Get("defaultTarget").Str(), Defaults: root.Get("defaults"),
+		CatalogFile: root.Get("catalog").Str()}
 	for m := range root.Get("targets").Children() {
 		p.Targets = append(p.Targets, l.target(m))
 	}
@@ -55,6 +57,25 @@ func newPlatform(root *jsontree.Node) (*Platform, diag.List) {
 		l.diags = append(l.diags, defaults.diags...)
 	}
 	return p, l.diags
+}
+
+// ReadCatalog reads the instance types that the platform file names, path being
+// its own. It does nothing for a file that names none. The error is a sentence
+// without the name of the file.
+func (p *Platform) ReadCatalog(path string) (err error) {
+	if p.CatalogFile == "" {
+		return nil
+	}
+	p.Catalog, err = catalog.ReadFile(p.CatalogPath(path))
+	return err
+}
+
+// CatalogPath is where CatalogFile lies, path being the platform file's.
+func (p *Platform) CatalogPath(path string) string {
+	if filepath.IsAbs(p.CatalogFile) {
+		return p.CatalogFile
+	}
+	return filepath.Join(filepath.Dir(path), p.CatalogFile)
 }
 
 func (l *lowering) target(m *jsontree.Node) Target {
@@ -85,20 +106,6 @@ func queue(m *jsontree.Node) Queue {
 		})
 	}
 	return q
-}
-
-func (l *lowering) policy(m *jsontree.Node) Policy {
-	p := Policy{
-		RequiredTags:  texts(m.Get("requiredTags")),
-		AllowedImages: texts(m.Get("allowedImages")),
-		DenyLatestTag: m.Get("denyLatestTag").Is(jsontree.Bool) && m.Get("denyLatestTag").Text == "true",
-		MaxAttempts:   whole(m.Get("maxAttempts")),
-		Node:          m,
-	}
-	if longest := m.Get("maxTimeout"); longest != nil {
-		p.MaxTimeout = max(0, int(l.duration(longest)))
-	}
-	return p
 }
 
 // defaultTarget holds the default target against the targets there are. "aws"

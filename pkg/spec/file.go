@@ -68,6 +68,9 @@ type Job struct {
 	Submit *jsontree.Node
 	// DependsOn holds the dependencies by the name of a job in the same file.
 	DependsOn []Dependency
+	// Waivers are the rules that the job may break: its own first, then those of
+	// the workflow's defaults. A native request has none.
+	Waivers []Waiver
 }
 
 // Dependency is an edge of a workflow or a job list: the job waits for the job of that name.

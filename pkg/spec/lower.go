@@ -29,7 +29,7 @@ func lower(job *jsontree.Node, defaults layers, o Options) (*Job, diag.List) {
 			`add "image", or "definition" for a job definition that is registered`, "the job does not say what runs")
 	}
 	l.conflicts()
-	out := &Job{Name: merged.Get("name").Str()}
+	out := &Job{Name: merged.Get("name").Str(), Waivers: waiversOf(job, defaults.workflow)}
 	if m != byName {
 		out.Register = l.register()
 	}

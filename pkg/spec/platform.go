@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
@@ -16,6 +17,12 @@ type Platform struct {
 	// Defaults holds job members (compact form) that every job starts from.
 	Defaults *jsontree.Node
 	Policy   Policy
+	// CatalogFile names a file of newer instance types, relative to the platform
+	// file; "" if it names none.
+	CatalogFile string
+	// Catalog is the instance types that jobs are held against, once somebody has
+	// read CatalogFile or another one; nil is those that batchctl carries.
+	Catalog *catalog.Catalog
 }
 
 // Target is a place that jobs can be sent to: an AWS account and Region, or the
@@ -51,17 +58,6 @@ type Environment struct {
 	// MaxvCpus is the environment's maxvCpus; 0 means not given.
 	MaxvCpus int
 	Node     *jsontree.Node
-}
-
-// Policy is what the platform team demands beyond what AWS checks. The zero
-// value demands nothing.
-type Policy struct {
-	RequiredTags  []string
-	AllowedImages []string // patterns; * matches any run of characters
-	DenyLatestTag bool
-	MaxAttempts   int // 0: no bound
-	MaxTimeout    int // seconds per attempt; 0: no bound
-	Node          *jsontree.Node
 }
 
 // Target finds a target by name.

@@ -1,0 +1,204 @@
+package lint
+
+import (
+	"fmt"
+	"iter"
+	"maps"
+	"strings"
+	"time"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/spec"
+)
+
+// A job file may waive rules (spec.Waiver): those of the platform's policy, and
+// those that warn. What AWS Batch itself refuses it refuses all the same.
+
+const (
+	waiverSource = "the job file's waivers"
+	waiverTopic  = "waivers"
+)
+
+// amend completes a problem of the job: it says who to ask about a policy, and
+// marks the problem if the job waives it.
+func (j Job) amend(d *diag.Diagnostic) {
+	if j.pass.rule.Scope == policyTopic {
+		d.Hint = j.policyHint(d.Hint)
+	}
+	if !j.pass.rule.waivable(d.Severity) {
+		return
+	}
+	for _, w := range j.Waivers {
+		switch {
+		case w.Rule != d.Rule || !isComplete(w):
+		case isOver(w):
+			d.Message += "; its waiver ended on " + w.Until
+		default:
+			d.Waived = &diag.Waiver{Reason: strings.TrimSpace(w.Reason), Until: w.Until}
+			if j.pass.index.waived == nil {
+				j.pass.index.waived = map[*jsontree.Node]bool{}
+			}
+			j.pass.index.waived[w.Node] = true
+			return
+		}
+	}
+}
+
+// waivable reports whether a problem of the rule, of that severity, can be waived.
+func (r *Rule) waivable(s diag.Severity) bool {
+	return r.Scope == policyTopic || s == diag.Warning && r.Scope != waiverTopic
+}
+
+// isComplete reports whether a waiver has a reason, and a last day that can be read
+// if it has one.
+func isComplete(w spec.Waiver) bool {
+	return strings.TrimSpace(w.Reason) != "" && isDay(w.Until)
+}
+
+func isDay(until string) bool {
+	_, err := time.Parse(time.DateOnly, until)
+	return until == "" || err == nil
+}
+
+// isOver reports whether the last day of a waiver is past, in UTC.
+func isOver(w spec.Waiver) bool {
+	return w.Until != "" && w.Until < time.Now().UTC().Format(time.DateOnly)
+}
+
+// waivers yields every waiver with the first job that has it.
+func (p *Pass) waivers() iter.Seq2[Job, spec.Waiver] {
+	return func(yield func(Job, spec.Waiver) bool) {
+		var seen map[*jsontree.Node]bool
+		for j := range p.Jobs() {
+			for _, w := range j.Waivers {
+				if seen[w.Node] {
+					continue
+				}
+				if seen == nil {
+					seen = map[*jsontree.Node]bool{}
+				}
+				seen[w.Node] = true
+				if !yield(j, w) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// elsewhere are the rules that are not of this package: they hold the text, its
+// shape and the plan, and none of them can be waived.
+var elsewhere = []string{
+	"json-syntax", "json-duplicate-name", spec.RuleDocumentKind, spec.RuleUnknownMember, spec.RuleMissingMember, spec.RuleWrongType, spec.RuleBadValue,
+	spec.RuleMemberConflict, spec.RuleResourceUnit, spec.RuleDuration, spec.RuleJobReference, "no-queue", "request-shape",
+}
+
+// named holds the rules of the run by name, and nil for those of elsewhere.
+func (p *Pass) named() map[string]*Rule {
+	if p.index.rules == nil {
+		p.index.rules = map[string]*Rule{}
+		for _, name := range elsewhere {
+			p.index.rules[name] = nil
+		}
+		for i := range p.rules {
+			p.index.rules[p.rules[i].Name] = &p.rules[i]
+		}
+	}
+	return p.index.rules
+}
+
+var waiverRules = []Rule{
+	{
+		Name: "waiver-rule-unknown", Severity: diag.Error, Confidence: High,
+		Doc:    "A waiver names a rule that does not exist, so it silences nothing.",
+		Source: waiverSource,
+		Run: func(p *Pass) {
+			for j, w := range p.waivers() {
+				n := w.Node.Get("rule")
+				if _, known := p.named()[w.Rule]; known || !n.Is(jsontree.String) {
+					continue
+				}
+				hint, fix := "the rules are listed by batchctl validate --rules", (*diag.Fix)(nil)
+				if near := nearIn(w.Rule, maps.Keys(p.named())); near != "" {
+					hint, fix = "did you mean "+quote(near)+"?", replace(n, near)
+				}
+				j.ReportFix(fix, fmt.Sprintf("no rule is called %s", quote(w.Rule)), hint, n)
+			}
+		},
+	},
+	{
+		Name: "waiver-reason-missing", Severity: diag.Error, Confidence: High,
+		Doc:    "A waiver without a reason silences nothing: whoever reads the report wants to know why the job may break the rule.",
+		Source: waiverSource,
+		Run: func(p *Pass) {
+			for j, w := range p.waivers() {
+				n := w.Node.Get("reason")
+				if w.Node.Get("rule") == nil || strings.TrimSpace(w.Reason) != "" || n == nil && !(Site{Job: j}).lacks(w.Node, "reason") {
+					continue
+				}
+				j.Report("a waiver needs a reason", `say why and who agreed: "reason": "agreed in OPS-12"`, n, w.Node)
+			}
+		},
+	},
+	{
+		Name: "waiver-until-format", Severity: diag.Error, Confidence: High,
+		Doc:    "The last day of a waiver is a date, year-month-day; a waiver with anything else silences nothing.",
+		Source: waiverSource,
+		Run: func(p *Pass) {
+			for j, w := range p.waivers() {
+				if n := w.Node.Get("until"); n.Is(jsontree.String) && (w.Until == "" || !isDay(w.Until)) {
+					j.Report(fmt.Sprintf("until is a date, not %s", quote(w.Until)), `write it as "2027-01-31", or leave it out`, n)
+				}
+			}
+		},
+	},
+	{
+		Name: "waiver-not-waivable", Severity: diag.Error, Confidence: High,
+		Doc:    "Only rules of the platform file's policy and rules that warn can be waived. What AWS Batch itself refuses, or never runs, it does not take for a waiver either.",
+		Source: waiverSource,
+		Run: func(p *Pass) {
+			for j, w := range p.waivers() {
+				r, known := p.named()[w.Rule]
+				n := w.Node.Get("rule")
+				switch {
+				case !known || r != nil && r.waivable(r.Severity) || p.index.waived[w.Node]:
+				case r != nil && r.Scope == waiverTopic:
+					j.Report(w.Rule+" cannot be waived: it is about the waivers themselves", "remove this waiver", n)
+				default:
+					j.Report(w.Rule+" cannot be waived: AWS Batch itself would refuse the job, or leave it waiting",
+						"mend the job; waivers are for the platform file's policy and for warnings", n)
+				}
+			}
+		},
+	},
+	{
+		Name: "waiver-expired", Severity: diag.Warning, Confidence: High,
+		Doc:    "The last day of a waiver is past (in UTC): what it silenced is reported again.",
+		Source: waiverSource,
+		Run: func(p *Pass) {
+			for j, w := range p.waivers() {
+				if isComplete(w) && isOver(w) {
+					j.Report(fmt.Sprintf("the waiver of %s ended on %s", quote(w.Rule), w.Until), "mend the job and remove the waiver, or agree on a later day", w.Node.Get("until"))
+				}
+			}
+		},
+	},
+	{
+		Name: "waiver-unused", Severity: diag.Warning, Confidence: High,
+		Doc:    "A waiver silences nothing: the job keeps the rule by now. Not said of rules that need a platform file where there is none.",
+		Source: waiverSource,
+		Run: func(p *Pass) {
+			for j, w := range p.waivers() {
+				r := p.named()[w.Rule]
+				if r == nil || !r.waivable(r.Severity) || p.index.waived[w.Node] || !isComplete(w) || isOver(w) || p.Platform == nil && r.needsPlatform() {
+					continue
+				}
+				j.Report(fmt.Sprintf("the waiver of %s silences nothing: the job does not break this rule", quote(w.Rule)), "remove it", w.Node.Get("rule"))
+			}
+		},
+	},
+}
+
+// needsPlatform reports whether the rule finds nothing without a platform file.
+func (r *Rule) needsPlatform() bool { return r.Scope == policyTopic || r.Scope == placementTopic }
