@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -30,11 +31,11 @@ func TestPlace(t *testing.T) {
 		{"fraction", ec2("t3.medium"), Request{VCPUs: .5, MemoryMiB: 512}, "t3.medium", 4, "", ""},
 
 		{"nominal memory", ec2("g4dn.xlarge"), Request{VCPUs: 4, MemoryMiB: 16384, GPUs: 1}, "", 0,
-			"its largest type g4dn.xlarge leaves 15699 of 16384 MiB to jobs", "1 GPU, 4 vCPU, 15699 MiB"},
+			"its largest type g4dn.xlarge leaves 15699 of 16384 MiB to jobs", "1 GPU, 4 vCPU, 15699 MiB on g4dn.xlarge"},
 		{"too many vCPU", ec2("c5.xlarge"), Request{VCPUs: 8, MemoryMiB: 1024}, "", 0,
-			"its largest type c5.xlarge has 4 vCPU", "4 vCPU, 1024 MiB"},
+			"its largest type c5.xlarge has 4 vCPU", "4 vCPU, 1024 MiB on c5.xlarge"},
 		{"too many GPUs", ec2("g5.xlarge"), Request{VCPUs: 4, MemoryMiB: 1024, GPUs: 2}, "", 0,
-			"its largest type g5.xlarge has 1 GPU", "1 GPU, 4 vCPU, 1024 MiB"},
+			"its largest type g5.xlarge has 1 GPU", "1 GPU, 4 vCPU, 1024 MiB on g5.xlarge"},
 		{"no GPU there", ec2("c5", "optimal"), Request{VCPUs: 4, MemoryMiB: 1024, GPUs: 1}, "", 0,
 			"c5, optimal: no instance type with a GPU", ""},
 		{"no GPU in a bundle", ec2("optimal"), Request{VCPUs: 4, MemoryMiB: 1024, GPUs: 1}, "", 0,
@@ -45,28 +46,29 @@ func TestPlace(t *testing.T) {
 			"g5g: no NVIDIA GPU on x86_64, which is all that AWS Batch runs", ""},
 		{"an Arm job with a GPU", ec2("g5g"), Request{VCPUs: 4, MemoryMiB: 1024, GPUs: 1, Arch: Arm}, "", 0,
 			"AWS Batch runs GPU jobs on x86_64 only", ""},
-		{"architecture", ec2("c5"), Request{VCPUs: 1, MemoryMiB: 1024, Arch: Arm}, "", 0, "c5: not arm64", ""},
+		{"architecture", ec2("c5"), Request{VCPUs: 1, MemoryMiB: 1024, Arch: Arm}, "", 0, "c5: not arm64", "1 vCPU, 1024 MiB built for x86_64 on c5.large"},
+		{"an Arm job with a GPU, and x86_64 GPUs", ec2("g5.xlarge"), Request{VCPUs: 8, MemoryMiB: 1024, GPUs: 1, Arch: Arm}, "", 0,
+			"AWS Batch runs GPU jobs on x86_64 only", "1 GPU, 4 vCPU, 1024 MiB built for x86_64 on g5.xlarge"},
+		{"an x86_64 job on Arm", ec2("c6g.large"), Request{VCPUs: 4, MemoryMiB: 1024, Arch: X86}, "", 0,
+			"c6g.large: not x86_64", "2 vCPU, 1024 MiB built for arm64 on c6g.large"},
 		{"too much memory", ec2("c5.4xlarge", "r5.large"), Request{VCPUs: 16, MemoryMiB: 50000}, "", 0,
-			"its largest type c5.4xlarge leaves 31120 of 32768 MiB to jobs", "16 vCPU, 31120 MiB"},
+			"its largest type c5.4xlarge leaves 31120 of 32768 MiB to jobs", "16 vCPU, 31120 MiB on c5.4xlarge"},
 		{"together", ec2("c5.2xlarge", "r5.xlarge"), Request{VCPUs: 8, MemoryMiB: 20000}, "", 0,
-			"none of its types has all of that at once", "8 vCPU, 15441 MiB"},
+			"none of its types has all of that at once", "8 vCPU, 15441 MiB on c5.2xlarge"},
 		{"maxvCpus", small, Request{VCPUs: 8, MemoryMiB: 1024}, "", 0,
-			"8 vCPU is more than its maxvCpus of 4", "4 vCPU, 1024 MiB"},
+			"8 vCPU is more than its maxvCpus of 4", "4 vCPU, 1024 MiB on c5.xlarge"},
 		{"Fargate job on EC2", ec2("c5"), Request{VCPUs: 1, MemoryMiB: 2048, Fargate: true}, "", 0, "EC2, and the job is for Fargate", ""},
 		{"EC2 job on Fargate", fargate, Request{VCPUs: 1, MemoryMiB: 2048}, "", 0, "FARGATE_SPOT, and the job is for EC2", ""},
 		{"no Fargate size", fargate, Request{VCPUs: 1, MemoryMiB: 2500, Fargate: true}, "", 0,
 			"1 vCPU, 2500 MiB is not a Fargate size", "1 vCPU, 3072 MiB"},
 		{"more than Fargate", fargate, Request{VCPUs: 64, MemoryMiB: 2500, Fargate: true}, "", 0,
-			"64 vCPU, 2500 MiB is more than Fargate offers", ""},
+			"64 vCPU, 2500 MiB is more than Fargate offers", "16 vCPU, 32768 MiB"},
 		{"Fargate maxvCpus", fargate, Request{VCPUs: 32, MemoryMiB: 61440, Fargate: true}, "", 0,
-			"32 vCPU is more than its maxvCpus of 16", ""},
+			"32 vCPU is more than its maxvCpus of 16", "16 vCPU, 65536 MiB"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p := tt.env.Place(tt.req)
-			nearest := ""
-			if p.Nearest != nil {
-				nearest = p.Nearest.String()
-			}
+			nearest := strings.TrimPrefix(p.Hint(tt.req), "nearest that fits: ")
 			if p.Instance.Name != tt.want || p.PerInstance != tt.per || p.Reason != tt.reason || nearest != tt.nearest {
 				t.Errorf("%s per %d, reason %q, nearest %q", p.Instance.Name, p.PerInstance, p.Reason, nearest)
 			}
@@ -125,6 +127,8 @@ func TestPlaceProperties(t *testing.T) {
 			n := *p.Nearest
 			if again := env.Place(n); !again.Fits {
 				t.Fatalf("the nearest %s does not fit either: %s", n, again.Reason)
+			} else if again.Instance.Name != p.NearestOn.Name && p.NearestOn.capacity(n) < 1 {
+				t.Fatalf("%s does not hold the nearest %s", p.NearestOn.Name, n)
 			}
 			if !r.Fargate && (n.VCPUs > r.VCPUs || n.MemoryMiB > r.MemoryMiB || n.GPUs > r.GPUs) {
 				t.Fatalf("%s is not below %s", n, r)

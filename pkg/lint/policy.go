@@ -37,7 +37,7 @@ func (j Job) policyHint(hint string) string {
 	case j.compact():
 		return hint + `; note it in "waivers"`
 	}
-	return hint + "; an AWS request has no place for one: make it a job file (batchctl convert), or use --baseline"
+	return hint + "; a request file has no place for it: convert it (batchctl convert), or use --baseline"
 }
 
 // imagesThatRun is all images of definitions, and those that a submission puts in
