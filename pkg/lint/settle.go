@@ -10,7 +10,8 @@ import (
 
 // Settle drops what the schema found where a rule speaks of the same: at the
 // same place, or at the object that lacks the member. The rule knows more, and
-// one mistake is one problem. A rule that only warns silences no error.
+// one mistake is one problem. A rule that only warns silences no error, and a
+// waived problem nothing.
 func Settle(all diag.List) diag.List {
 	type start struct {
 		source *diag.Source
@@ -18,7 +19,7 @@ func Settle(all diag.List) diag.List {
 	}
 	special := map[start]diag.List{}
 	for _, d := range all {
-		if !generic(d) && d.Source != nil {
+		if !generic(d) && d.Source != nil && d.Waived == nil {
 			at := start{d.Source, d.Span.Start}
 			special[at] = append(special[at], d)
 		}

@@ -107,6 +107,9 @@ func (s *server) platformAt(path string) *platform {
 	p := &platform{src: src}
 	p.file, p.problems = spec.Load(src, spec.Options{Kind: spec.KindPlatform})
 	if p.file != nil {
+		if err := p.content().ReadCatalog(path); err != nil {
+			s.logf("read %s: %v", p.content().CatalogPath(path), err)
+		}
 		p.problems = append(p.problems, lint.Check([]*spec.File{p.file}, p.content(), s.rules)...)
 	}
 	s.platforms[path] = p

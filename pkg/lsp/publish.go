@@ -64,6 +64,9 @@ func (s *server) tell(p publishParams) error {
 // The protocol's numbers for severities.
 var severities = map[diag.Severity]int{diag.Error: 1, diag.Warning: 2}
 
+// information is the number for what only deserves to be known: a waived problem.
+const information = 3
+
 func (s *server) diagnostics(list diag.List) []diagnostic {
 	out := make([]diagnostic, 0, len(list))
 	var t text
@@ -81,6 +84,10 @@ func (s *server) diagnostic(d diag.Diagnostic, t text) diagnostic {
 	out := diagnostic{
 		Range: t.spanToRange(d.Span, s.encoding), Severity: severities[d.Severity],
 		Code: d.Rule, Source: "batchctl", Message: diag.Printable(d.Message),
+	}
+	if d.Waived != nil {
+		out.Severity, out.Message = information, "waived: "+out.Message+"\nreason: "+diag.Printable(d.Waived.String())
+		return out
 	}
 	if d.Hint != "" {
 		out.Message += "\nhelp: " + diag.Printable(d.Hint)

@@ -63,7 +63,7 @@ func newPlatform(root *jsontree.Node) (*Platform, diag.List) {
 // its own. It does nothing for a file that names none. The error is a sentence
 // without the name of the file.
 func (p *Platform) ReadCatalog(path string) (err error) {
-	if p.CatalogFile == "" {
+	if p == nil || p.CatalogFile == "" {
 		return nil
 	}
 	p.Catalog, err = catalog.ReadFile(p.CatalogPath(path))
