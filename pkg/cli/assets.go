@@ -12,6 +12,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/schemas"
 	"github.com/batchctl/batchctl/templates"
@@ -176,8 +177,8 @@ func (p *program) versionCommand() *cli.Command {
 			if format == "json" {
 				return p.writeJSON(v)
 			}
-			return p.printText(fmt.Sprintf("batchctl %s %s %s %s\naws-sdk-go-v2/service/batch %s\n",
-				v.Version, v.Commit, v.Go, v.Platform, v.SDK))
+			return p.printText(fmt.Sprintf("batchctl %s %s %s %s\naws-sdk-go-v2/service/batch %s\ninstance types of %s, Fargate sizes of %s\n",
+				v.Version, v.Commit, v.Go, v.Platform, v.SDK, v.InstanceTypes, v.FargateSizes))
 		},
 	}
 }
@@ -189,10 +190,14 @@ type versions struct {
 	Platform string `json:"platform"`
 	// SDK is the AWS SDK's Batch client: the API model that the requests follow.
 	SDK string `json:"sdk"`
+	// InstanceTypes and FargateSizes are the days of the built-in catalogue.
+	InstanceTypes string `json:"instanceTypes"`
+	FargateSizes  string `json:"fargateSizes"`
 }
 
 func version() versions {
-	v := versions{Version: "(devel)", Commit: "(commit not recorded)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	v := versions{Version: "(devel)", Commit: "(commit not recorded)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
+		InstanceTypes: catalog.InstanceTypesDate, FargateSizes: catalog.FargateSizesDate}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return v

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/lint"
@@ -20,8 +21,10 @@ type checker struct {
 	program *program
 	// platformFlag is the platform file that the user named for all files.
 	platformFlag string
-	options      spec.Options
-	rules        []lint.Rule
+	// types is the instance types that the user named for all files; nil without.
+	types   *catalog.Catalog
+	options spec.Options
+	rules   []lint.Rule
 
 	mu        sync.Mutex
 	platforms map[string]*governor // by directory
@@ -161,7 +164,7 @@ func (w *worker) checkSource(src *diag.Source, g *governor, recognize bool) verd
 		w.mu.Unlock()
 		w.arena = &jsontree.Arena{} // the file keeps the other one
 	}
-	v.unplaced = file != nil && len(file.Jobs) > 0 && g.platform == nil
+	v.unplaced = file != nil && len(file.Jobs) > 0 && g.path == ""
 	w.arena.Reset()
 	return v
 }
@@ -194,9 +197,10 @@ func (k *checker) governor(path string) (*governor, error) {
 	k.mu.Unlock()
 	g.once.Do(func() {
 		if g.path == "" {
+			g.platform = platformOf(k.types)
 			return
 		}
-		in := &input{}
+		in := &input{types: k.types}
 		g.err = in.usePlatform(g.path)
 		g.platform, g.problems = in.platform, in.problems
 	})

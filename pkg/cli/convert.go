@@ -1,6 +1,9 @@
 package cli
 
 import (
+	"fmt"
+	"slices"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/diag"
@@ -41,6 +44,9 @@ func (p *program) convert(c *cli.Context) error {
 				try("a submission must name the definition beside it, and a definition must say what runs")
 		}
 		return p.printTree(job)
+	}
+	if slices.ContainsFunc(files, func(f *spec.File) bool { return len(f.Jobs[0].Waivers) > 0 }) {
+		fmt.Fprintln(p.Err, "note: waivers are left out: AWS requests have no place for them; validate such files with --baseline")
 	}
 	switch c.String("operation") {
 	case string(spec.KindJobDefinition):

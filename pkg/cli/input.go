@@ -12,6 +12,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/lint"
@@ -28,12 +29,18 @@ type input struct {
 	platform *spec.Platform
 	// platformFile is the path of the platform file; "" when there is none.
 	platformFile string
-	problems     diag.List
+	// types is the instance types that the command line names; nil without.
+	types *catalog.Catalog
+	// placesNothing is for a command that needs no instance types, whatever the
+	// platform file names.
+	placesNothing bool
+	problems      diag.List
 }
 
 func inputFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "platform", Usage: "the platform `FILE` (default: batchctl.json, found by walking up from the job file)"},
+		&cli.StringFlag{Name: "catalog", Usage: "`FILE` of instance types newer than the built-in ones of " + catalog.InstanceTypesDate + ": what " + catalog.Command + " prints (default: the platform file's catalog)"},
 		&cli.StringSliceFlag{Name: "parameters", Usage: "`NAME=VALUE` for SubmitJob's parameters; may be repeated"},
 	}
 }
@@ -54,9 +61,16 @@ func (p *program) load(c *cli.Context) (*input, error) {
 		}
 		sources[i] = src
 	}
-	in := &input{}
+	types, err := suppliedTypes(c)
+	if err != nil {
+		return nil, err
+	}
+	in := &input{types: types}
 	if err := in.findPlatform(c, words[0]); err != nil {
 		return nil, err
+	}
+	if in.platform == nil {
+		in.platform = platformOf(types)
 	}
 	parameters, err := parseParameters(c.StringSlice("parameters"))
 	if err != nil {
@@ -94,9 +108,54 @@ func (in *input) usePlatform(path string) error {
 	in.platformFile = path
 	if file != nil {
 		in.platform = file.Platform
+		if err := in.readTypes(path); err != nil {
+			return err
+		}
 		problems = append(problems, lint.Check([]*spec.File{file}, file.Platform, lint.Rules())...)
 	}
 	in.problems = append(in.problems, problems...)
+	return nil
+}
+
+// suppliedTypes reads the instance types that --catalog names; nil without.
+func suppliedTypes(c *cli.Context) (*catalog.Catalog, error) {
+	path := c.String("catalog")
+	if path == "" {
+		return nil, nil
+	}
+	types, err := catalog.ReadFile(path)
+	if err != nil {
+		return nil, badTypes(path, "", err)
+	}
+	return types, nil
+}
+
+// badTypes says how to make a file of instance types anew.
+func badTypes(path, named string, err error) *failure {
+	return fail(ExitNotDone, "read instance types %s%s: %v", path, named, err).try("make it: %s > %s", catalog.Command, path)
+}
+
+// platformOf is the platform of files that no platform file governs: nothing but
+// the instance types, if there are any.
+func platformOf(types *catalog.Catalog) *spec.Platform {
+	if types == nil {
+		return nil
+	}
+	return &spec.Platform{Catalog: types}
+}
+
+// readTypes gives the platform the instance types of the command line, or those
+// that its file names.
+func (in *input) readTypes(path string) error {
+	switch {
+	case in.platform == nil || in.placesNothing:
+	case in.types != nil:
+		in.platform.Catalog = in.types
+	default:
+		if err := in.platform.ReadCatalog(path); err != nil {
+			return badTypes(in.platform.CatalogPath(path), ", which "+path+" names", err)
+		}
+	}
 	return nil
 }
 

@@ -42,7 +42,7 @@ func (p *program) openFor(c *cli.Context, why need) (*jobCall, error) {
 	if err != nil {
 		return nil, err
 	}
-	in := &input{}
+	in := &input{placesNothing: true}
 	if err := in.findPlatform(c, "."); err != nil {
 		return nil, err
 	}

@@ -95,6 +95,9 @@ func (k *checker) problemsOf(src *diag.Source) (diag.List, error) {
 		return problems, nil
 	}
 	if file.Platform != nil {
+		if platform != nil {
+			file.Platform.Catalog = platform.Catalog
+		}
 		platform = file.Platform
 	}
 	return lint.Settle(append(problems, lint.Check([]*spec.File{file}, platform, k.rules)...)), nil

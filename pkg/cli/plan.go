@@ -67,7 +67,7 @@ func (p *program) makePlan(c *cli.Context, in *input, isLocal bool) (*plan.Plan,
 		return nil, err
 	}
 	o := plan.Options{Queue: c.String("queue")}
-	if o.Queue == "" && isLocal && in.platform == nil {
+	if o.Queue == "" && isLocal && in.platformFile == "" {
 		o.Queue = defaultQueue
 	}
 	made, problems := plan.Build(in.files, in.platform, o)
@@ -125,7 +125,7 @@ func (p *program) printPlan(c *cli.Context, made *plan.Plan) error {
 func nextCommand(c *cli.Context, verb string) string {
 	words := []string{"batchctl", verb}
 	words = append(words, c.Args().Slice()...)
-	for _, name := range []string{"target", "queue", "platform"} {
+	for _, name := range []string{"target", "queue", "platform", "catalog"} {
 		if v := c.String(name); v != "" {
 			words = append(words, "--"+name, v)
 		}

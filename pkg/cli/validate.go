@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/lint"
 	"github.com/batchctl/batchctl/pkg/spec"
@@ -21,9 +23,10 @@ func (p *program) validateCommand() *cli.Command {
 		UsageText: "batchctl validate [FLAGS] FILE|DIRECTORY|PATTERN|- ...",
 		Description: help("Every problem is reported at file:line:column with the rule's name and what to do.\n"+
 			"Problems go to stdout. Warnings leave the exit code at 0. In a directory only our documents are\n"+
-			"checked, and .gitignore is respected.",
+			"checked, and .gitignore is respected. What a job waives is listed with its reason and fails nothing.",
 			"batchctl validate job.json\nbatchctl validate jobs/ --output sarif > batchctl.sarif\ncat job.json | batchctl validate -\n"+
-				"batchctl validate 'jobs/**/*.json' --fail-on warning\nbatchctl validate job.json --fix\nbatchctl validate --rules"),
+				"batchctl validate 'jobs/**/*.json' --fail-on warning\nbatchctl validate job.json --fix\nbatchctl validate --rules\n"+
+				catalog.Command+" > types.json; batchctl validate jobs/ --catalog types.json"),
 		Flags: append(inputFlags(),
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "text", Usage: "`FORMAT`: " + formatNames()},
 			&cli.BoolFlag{Name: "json", Usage: "the same as --output json"},
@@ -101,7 +104,12 @@ func (p *program) validateChecker(c *cli.Context) (*checker, error) {
 	default:
 		return nil, usage("--fail-on %s is not known", on).try("the severities are: error warning")
 	}
+	types, err := suppliedTypes(c)
+	if err != nil {
+		return nil, err
+	}
 	k := p.newChecker(c.String("platform"), parameters)
+	k.types = types
 	k.options.FromDescribe = c.Bool("from-describe")
 	if word := c.String("kind"); word != "" {
 		if k.options.Kind, err = parseKind(word); err != nil {
@@ -132,7 +140,11 @@ func (p *program) verdict(c *cli.Context, all *outcomes) error {
 	for _, err := range all.unread {
 		p.explain(asFailure(err))
 	}
-	fmt.Fprintf(p.Err, "%s checked: %s, %s\n", plural(len(all.files), "file"), plural(errors, "error"), plural(warnings, "warning"))
+	fmt.Fprintf(p.Err, "%s checked: %s, %s", plural(len(all.files), "file"), plural(errors, "error"), plural(warnings, "warning"))
+	if waived := all.problems.Waived(); waived > 0 {
+		fmt.Fprintf(p.Err, ", %d waived", waived)
+	}
+	fmt.Fprintln(p.Err)
 	if all.unplaced {
 		fmt.Fprintln(p.Err, "not checked: whether a queue can hold the jobs (no platform file; batchctl init --platform makes one)")
 	}
@@ -153,8 +165,8 @@ func (p *program) applyBaseline(c *cli.Context, all *outcomes) error {
 		if err := writeFile(path, func(w io.Writer) error { return diag.WriteBaseline(w, all.problems) }); err != nil {
 			return err
 		}
-		fmt.Fprintf(p.Err, "wrote %s with %s\n", path, plural(len(all.problems), "problem"))
-		all.problems = nil
+		fmt.Fprintf(p.Err, "wrote %s with %s\n", path, plural(len(all.problems.Open()), "problem"))
+		all.problems = slices.DeleteFunc(all.problems, func(d diag.Diagnostic) bool { return d.Waived == nil })
 		return nil
 	}
 	path := c.String("baseline")

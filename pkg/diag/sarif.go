@@ -114,7 +114,7 @@ func (d Diagnostic) suppressions() []sarifSuppression {
 	if d.Waived == nil {
 		return []sarifSuppression{}
 	}
-	return []sarifSuppression{{Kind: "inSource", Justification: d.Waived.String()}}
+	return []sarifSuppression{{Kind: "inSource", Justification: d.Waived.Reason}}
 }
 
 // unlinked breaks what SARIF takes for a link in a plain message, [text](target):

@@ -92,7 +92,7 @@ func TestDemands(t *testing.T) {
 }
 
 func TestMemoryWords(t *testing.T) {
-	for mib, want := range map[float64]string{512: "512 MiB", 1024: "1 GiB", 1536: "1536 MiB", 262144: "256 GiB"} {
+	for mib, want := range map[float64]string{512: "512 MiB", 1024: "1 GiB", 1536: "1.5 GiB", 1537: "1537 MiB", 262144: "256 GiB"} {
 		if got := memoryWords(mib); got != want {
 			t.Errorf("%v: %s", mib, got)
 		}

@@ -138,8 +138,9 @@ func firstOf(a, b *jsontree.Node) *jsontree.Node {
 }
 
 func (p *Pass) instanceHint(word string) string {
+	const newer = ", or name a file of newer types: --catalog FILE"
 	if near := near(word, p.catalog().Entries()); near != "" {
-		return "did you mean " + quote(near) + "?"
+		return "write " + quote(near) + newer
 	}
-	return "a type (g5.8xlarge), a family (c5) or optimal"
+	return "write a type (g5.8xlarge), a family (c5) or optimal" + newer
 }

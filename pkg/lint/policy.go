@@ -249,9 +249,9 @@ func (d demand) spread() string {
 	return ""
 }
 
-// memoryWords writes an amount of memory in GiB where it is whole.
+// memoryWords writes an amount of memory in GiB where that is short: 64 GiB, 64.5 GiB.
 func memoryWords(mib float64) string {
-	if mib >= 1024 && math.Mod(mib, 1024) == 0 {
+	if mib >= 1024 && math.Mod(mib, 256) == 0 {
 		return decimal(mib/1024) + " GiB"
 	}
 	return decimal(mib) + " MiB"

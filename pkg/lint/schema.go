@@ -111,6 +111,9 @@ var schemaRules = []Rule{
 							hint, fix = "did you mean "+quote(near)+"? It is there already", nil
 						}
 					}
+					if n.Name == "waivers" && !j.compact() {
+						hint, fix = spec.NoWaivers, nil
+					}
 					j.ReportFix(fix, fmt.Sprintf("the API has no member %s here", quote(n.Name)), hint, key(n))
 				})
 			})

@@ -191,7 +191,7 @@ var waiverRules = []Rule{
 		Run: func(p *Pass) {
 			for j, w := range p.waivers() {
 				r := p.named()[w.Rule]
-				if r == nil || !r.waivable(r.Severity) || p.index.waived[w.Node] || !isComplete(w) || isOver(w) || p.Platform == nil && r.needsPlatform() {
+				if r == nil || !r.waivable(r.Severity) || p.index.waived[w.Node] || !isComplete(w) || isOver(w) || !p.described() && r.needsPlatform() {
 					continue
 				}
 				j.Report(fmt.Sprintf("the waiver of %s silences nothing: the job does not break this rule", quote(w.Rule)), "remove it", w.Node.Get("rule"))
@@ -199,6 +199,9 @@ var waiverRules = []Rule{
 		},
 	},
 }
+
+// described reports whether a platform file governs the files.
+func (p *Pass) described() bool { return p.Platform != nil && p.Platform.Root != nil }
 
 // needsPlatform reports whether the rule finds nothing without a platform file.
 func (r *Rule) needsPlatform() bool { return r.Scope == policyTopic || r.Scope == placementTopic }

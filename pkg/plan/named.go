@@ -23,6 +23,7 @@ func (b *builder) queue(f *spec.File, j *spec.Job, register *jsontree.Node) Choi
 		return b.named(j, register, word, "named in the job file")
 	case b.options.Queue != "":
 		b.checkQueue(nameOf(j), b.options.Queue)
+		b.checkAllowed(nameOf(j), b.options.Queue)
 		return b.named(j, register, b.options.Queue, "given for every job that names none")
 	}
 	return b.choose(j, register)
@@ -63,6 +64,15 @@ func (b *builder) checkQueue(place *jsontree.Node, word string) {
 	}
 	if _, ok := b.platform.Queue(word); !ok {
 		b.fail(place, "submit-queue-exists", fmt.Sprintf("no queue %q in the platform file", word), QueueHint(b.platform, word))
+	}
+}
+
+// checkAllowed refuses a queue that the platform's policy does not allow. That of a
+// job file has been checked with the file, where a waiver can stand.
+func (b *builder) checkAllowed(place *jsontree.Node, word string) {
+	if b.platform != nil && !b.platform.AllowsQueue(word) {
+		b.fail(place, "policy-allowed-queues", fmt.Sprintf("the platform file does not allow the queue %q", word),
+			b.platform.Policy.Hint("allowed are "+strings.Join(b.platform.Policy.AllowedQueues, ", ")))
 	}
 }
 

@@ -25,7 +25,9 @@ const platformText = `{
   },
   "defaults": { "tags": { "Department": "Research" } },
   "policy": { "requiredTags": ["Team", "CostCenter"], "allowedImages": ["*.dkr.ecr.us-east-1.amazonaws.com/*"],
-              "denyLatestTag": true, "maxAttempts": 5, "maxTimeout": "24h" }
+              "denyLatestTag": true, "maxAttempts": 5, "maxTimeout": "24h", "owner": "the team", "waiver": "ask", "maxvCpus": 0.5,
+              "maxMemory": "2 GiB", "maxGpus": 0, "maxArraySize": 9, "allowedQueues": ["gpu"], "allowedJobRoles": ["a"], "allowedExecutionRoles": ["b"] },
+  "catalog": "types/new.json"
 }`
 
 func TestPlatform(t *testing.T) {
@@ -46,7 +48,9 @@ func TestPlatform(t *testing.T) {
 			{Alias: "bare", Name: "gpu"},
 		},
 		Policy: Policy{RequiredTags: []string{"Team", "CostCenter"}, AllowedImages: []string{"*.dkr.ecr.us-east-1.amazonaws.com/*"},
-			DenyLatestTag: true, MaxAttempts: 5, MaxTimeout: 86400},
+			DenyLatestTag: true, MaxAttempts: 5, MaxTimeout: 86400, Owner: "the team", Waiver: "ask", MaxvCpus: .5, MaxMemoryMiB: 2048,
+			MaxGPUs: new(int), MaxArraySize: 9, AllowedQueues: []string{"gpu"}, AllowedJobRoles: []string{"a"}, AllowedExecutionRoles: []string{"b"}},
+		CatalogFile: "types/new.json",
 	}
 	nodes := cmp.Options{
 		cmpopts.IgnoreFields(Platform{}, "Root", "Defaults"), cmpopts.IgnoreFields(Target{}, "Node"),
@@ -60,6 +64,33 @@ func TestPlatform(t *testing.T) {
 	}
 	if said(got.Queues[0].Environments[0].Node.Get("type")) != `"EC2"` {
 		t.Error("an environment's node does not point at its text")
+	}
+}
+
+func TestReadCatalog(t *testing.T) {
+	dir := t.TempDir()
+	p := load(t, platformText, Options{}).Platform
+	at := filepath.Join(dir, PlatformFile)
+	if err := p.ReadCatalog(at); err == nil || p.Catalog != nil {
+		t.Errorf("a file that is not there: %v", err)
+	}
+	const types = `{ "InstanceTypes": [{ "InstanceType": "m99.large", "VCpuInfo": { "DefaultVCpus": 2 },
+	  "MemoryInfo": { "SizeInMiB": 8192 }, "ProcessorInfo": { "SupportedArchitectures": ["x86_64"] } }] }`
+	if err := os.Mkdir(filepath.Join(dir, "types"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "types", "new.json"), []byte(types), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.ReadCatalog(at); err != nil || len(p.Catalog.Expand("m99")) != 1 {
+		t.Errorf("%v, %v", p.Catalog, err)
+	}
+	p.CatalogFile = filepath.Join(dir, "types", "new.json")
+	if got := p.CatalogPath("elsewhere/batchctl.json"); got != p.CatalogFile {
+		t.Errorf("an absolute path became %s", got)
+	}
+	if err := (*Platform)(nil).ReadCatalog(at); err != nil {
+		t.Error(err)
 	}
 }
 

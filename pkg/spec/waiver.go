@@ -12,6 +12,9 @@ type Waiver struct {
 	Node *jsontree.Node
 }
 
+// NoWaivers is what to do about waivers in an AWS request.
+const NoWaivers = "AWS Batch takes no waivers: make it a job file, which does (batchctl convert), or list the problem in a baseline (validate --write-baseline FILE)"
+
 // waiversOf returns the waivers of the layers, those of the first layer first.
 func waiversOf(layers ...*jsontree.Node) (list []Waiver) {
 	for _, layer := range layers {

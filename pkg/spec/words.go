@@ -249,7 +249,7 @@ func (c *checker) instead(word string, members map[string]raw, steps []string) s
 		return "needs exact case: " + name
 	}
 	if word == "waivers" && c.native {
-		return "AWS Batch takes no waivers: make it a job file, which does (batchctl convert), or list the problem in a baseline (validate --write-baseline FILE)"
+		return NoWaivers
 	}
 	if _, known := members[ownWord(word)]; known {
 		return "write " + strconv.Quote(ownWord(word))
