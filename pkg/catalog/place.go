@@ -23,9 +23,14 @@ func (e Environment) Place(r Request) Placement {
 }
 
 // Hint says what would fit, and where: "nearest that fits: 4 vCPU, 15404 MiB on
-// m5.xlarge". It is empty if nothing near does. r is what was asked for.
+// m5.xlarge". If nothing near does it says what a GPU job needs, and is empty for
+// others. r is what was asked for.
 func (p Placement) Hint(r Request) string {
 	if p.Nearest == nil {
+		switch p.Cause {
+		case NoGPUType, NoGPUInBundle, UnsupportedGPU:
+			return "a GPU job needs instance types with NVIDIA GPUs on x86_64, such as g5"
+		}
 		return ""
 	}
 	near, built := *p.Nearest, ""

@@ -10,6 +10,7 @@ import (
 func ec2(types ...string) Environment { return Environment{Type: "EC2", InstanceTypes: types} }
 
 func TestPlace(t *testing.T) {
+	const needsGPU = "a GPU job needs instance types with NVIDIA GPUs on x86_64, such as g5"
 	fargate := Environment{Type: "FARGATE_SPOT", MaxvCpus: 16}
 	small := Environment{Type: "SPOT", InstanceTypes: []string{"c5"}, MaxvCpus: 4}
 	for _, tt := range []struct {
@@ -37,15 +38,15 @@ func TestPlace(t *testing.T) {
 		{"too many GPUs", ec2("g5.xlarge"), Request{VCPUs: 4, MemoryMiB: 1024, GPUs: 2}, "", 0,
 			"its largest type g5.xlarge has 1 GPU", "1 GPU, 4 vCPU, 1024 MiB on g5.xlarge"},
 		{"no GPU there", ec2("c5", "optimal"), Request{VCPUs: 4, MemoryMiB: 1024, GPUs: 1}, "", 0,
-			"c5, optimal: no instance type with a GPU", ""},
+			"c5, optimal: no instance type with a GPU", needsGPU},
 		{"no GPU in a bundle", ec2("optimal"), Request{VCPUs: 4, MemoryMiB: 1024, GPUs: 1}, "", 0,
-			"optimal: stands for no instance type with a GPU", ""},
+			"optimal: stands for no instance type with a GPU", needsGPU},
 		{"an AMD GPU", ec2("g4ad"), Request{VCPUs: 4, MemoryMiB: 1024, GPUs: 1}, "", 0,
-			"g4ad: no NVIDIA GPU on x86_64, which is all that AWS Batch runs", ""},
+			"g4ad: no NVIDIA GPU on x86_64, which is all that AWS Batch runs", needsGPU},
 		{"a GPU on Arm", ec2("g5g"), Request{VCPUs: 4, MemoryMiB: 1024, GPUs: 1}, "", 0,
-			"g5g: no NVIDIA GPU on x86_64, which is all that AWS Batch runs", ""},
+			"g5g: no NVIDIA GPU on x86_64, which is all that AWS Batch runs", needsGPU},
 		{"an Arm job with a GPU", ec2("g5g"), Request{VCPUs: 4, MemoryMiB: 1024, GPUs: 1, Arch: Arm}, "", 0,
-			"AWS Batch runs GPU jobs on x86_64 only", ""},
+			"AWS Batch runs GPU jobs on x86_64 only", needsGPU},
 		{"architecture", ec2("c5"), Request{VCPUs: 1, MemoryMiB: 1024, Arch: Arm}, "", 0, "c5: not arm64", "1 vCPU, 1024 MiB built for x86_64 on c5.large"},
 		{"an Arm job with a GPU, and x86_64 GPUs", ec2("g5.xlarge"), Request{VCPUs: 8, MemoryMiB: 1024, GPUs: 1, Arch: Arm}, "", 0,
 			"AWS Batch runs GPU jobs on x86_64 only", "1 GPU, 4 vCPU, 1024 MiB built for x86_64 on g5.xlarge"},

@@ -78,10 +78,10 @@ func queueRules() []Rule {
 
 // justOver says what the job would gain by asking for less.
 func (j Job) justOver(at placing) {
-	s, cause := at.saving, catalog.TooManyVCPUs
+	s, kind := at.saving, "VCPU"
 	over, fits := catalog.VCPUs(at.request.VCPUs), catalog.VCPUs(s.Request.VCPUs)
 	if memory := catalog.MiB(at.request.MemoryMiB); s.Request.MemoryMiB < at.request.MemoryMiB {
-		cause = catalog.TooMuchMemory
+		kind = "MEMORY"
 		if s.Request.VCPUs < at.request.VCPUs {
 			over, fits = over+", "+memory, fits+", "+catalog.MiB(s.Request.MemoryMiB)
 		} else {
@@ -95,7 +95,7 @@ func (j Job) justOver(at placing) {
 		message = fmt.Sprintf("%s is just over what lets %d such jobs onto one %s of queue %s", over, s.PerInstance, now.Name, at.queue)
 		hint = fmt.Sprintf("ask for %s, and %s (%s) holds %d such jobs at once in place of %d", fits, now.Name, sheet(now), s.PerInstance, at.placement.PerInstance)
 	}
-	j.Report(message, hint, j.culprit(cause))
+	j.Report(message, hint, j.demands(kind).largest())
 }
 
 // sheet is what an instance type has, in words.
@@ -202,7 +202,7 @@ func placeOf(j Job, platform *spec.Platform) placing {
 		return placed(platform, q, r, held)
 	}
 	var hints []string
-	if near := held.Hint(r); near != "" {
+	if near := held.Hint(r); near != "" && (held.Nearest != nil || err != nil) {
 		hints = append(hints, near)
 	}
 	if err == nil {

@@ -108,7 +108,9 @@ func (s *server) platformAt(path string) *platform {
 	p.file, p.problems = spec.Load(src, spec.Options{Kind: spec.KindPlatform})
 	if p.file != nil {
 		if err := p.content().ReadCatalog(path); err != nil {
-			s.logf("read %s: %v", p.content().CatalogPath(path), err)
+			from, span := p.file.Root.Get("catalog").Place()
+			p.problems = append(p.problems, diag.Diagnostic{Rule: "platform-catalog", Source: from, Span: span,
+				Message: "read instance types: " + err.Error()})
 		}
 		p.problems = append(p.problems, lint.Check([]*spec.File{p.file}, p.content(), s.rules)...)
 	}

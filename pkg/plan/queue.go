@@ -179,12 +179,12 @@ func (e *NoQueueError) Error() string {
 	return fmt.Sprintf("no queue holds %s: %s", e.Request, strings.Join(parts, ", "))
 }
 
-// Hint says what would fit; empty if nothing near does.
+// Hint says what would fit, and where.
 func (e *NoQueueError) Hint() string {
-	hint := catalog.Placement{Nearest: e.Nearest, NearestOn: e.NearestOn}.Hint(e.Request)
+	hint := catalog.Placement{Cause: e.Cause, Nearest: e.Nearest, NearestOn: e.NearestOn}.Hint(e.Request)
 	switch {
-	case hint == "":
-		return ""
+	case e.Nearest == nil:
+		return hint
 	case e.NearestOn.Name == "":
 		return hint + " on queue " + e.NearestQueue
 	}
