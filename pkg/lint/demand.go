@@ -35,7 +35,7 @@ type part struct {
 // "GPU". A figure that cannot be read, or that stands in a definition that is not
 // known here, is left out.
 func (j Job) demands(kind string) (d demand) {
-	for p := range j.parts() {
+	for _, p := range j.parts() {
 		for _, s := range p.shares(kind) {
 			s.nodes = p.nodes
 			d.shares = append(d.shares, s)
@@ -55,33 +55,29 @@ func (d demand) largest() *jsontree.Node {
 	}).value
 }
 
-// parts yields the job itself, or each range of nodes in which all are alike.
-func (j Job) parts() iter.Seq[part] {
-	return func(yield func(part) bool) {
-		node := j.Known().Get("nodeProperties")
-		over := j.Submit.Get("nodeOverrides")
-		if node == nil && over == nil {
-			yield(part{definition: j.Known(), override: j.Submit, container: "containerProperties", nodes: 1})
-			return
-		}
-		count, _ := node.Get("numNodes").Int()
-		if n, ok := over.Get("numNodes").Int(); ok {
-			count = n
-		}
-		groups, overrides := node.Get("nodeRangeProperties"), over.Get("nodePropertyOverrides")
-		if count < 1 { // not known here: as many as are named
-			count = int64(named(groups, overrides))
-		}
-		count = min(count, mostNodes)
-		starts := bounds(int(count), groups, overrides)
-		for i, first := range starts[:len(starts)-1] {
-			p := part{container: "container", nodes: starts[i+1] - first,
-				definition: groupOf(groups, first, int(count)), override: groupOf(overrides, first, int(count))}
-			if p.nodes > 0 && !yield(p) {
-				return
-			}
-		}
+// parts is the job itself, or each range of nodes in which all are alike.
+func (j Job) parts() []part {
+	node, override := j.Known().Get("nodeProperties"), j.Submit.Get("nodeOverrides")
+	if node == nil && override == nil {
+		return []part{{definition: j.Known(), override: j.Submit, container: "containerProperties", nodes: 1}}
 	}
+	own, over := node.Get("nodeRangeProperties"), override.Get("nodePropertyOverrides")
+	count, _ := node.Get("numNodes").Int()
+	if n, ok := override.Get("numNodes").Int(); ok {
+		count = n
+	}
+	if count < 1 { // not known here: as many as are named
+		count = int64(named(own, over))
+	}
+	count = min(count, mostNodes)
+	groups, overrides := rangesOf(own, int(count)), rangesOf(over, int(count))
+	starts := bounds(int(count), groups, overrides)
+	var parts []part
+	for i, first := range starts[:len(starts)-1] {
+		parts = append(parts, part{definition: groupOf(groups, first), override: groupOf(overrides, first),
+			container: "container", nodes: starts[i+1] - first})
+	}
+	return parts
 }
 
 // named is the number of nodes that ranges name at least.
@@ -99,32 +95,48 @@ func named(lists ...*jsontree.Node) (n int) {
 // mostNodes keeps the sums over hostile files within an int.
 const mostNodes = 1 << 20
 
+// group is the properties of a range of nodes.
+type group struct {
+	properties *jsontree.Node
+	span
+}
+
+// mostRanges bounds the work on hostile files; AWS Batch takes 5 ranges.
+const mostRanges = 100
+
+// rangesOf returns the ranges of a list that can be read.
+func rangesOf(list *jsontree.Node, count int) (groups []group) {
+	for g := range list.Children() {
+		if r, ok := readTargets(g.Get("targetNodes").Str(), count); ok && len(groups) < mostRanges {
+			groups = append(groups, group{g, r})
+		}
+	}
+	return groups
+}
+
 // bounds returns the first node of each range in which all nodes are alike, and
 // the number of nodes behind the last of them, in order.
-func bounds(count int, lists ...*jsontree.Node) []int {
+func bounds(count int, lists ...[]group) []int {
 	starts := []int{0, count}
 	for _, list := range lists {
-		for g := range list.Children() {
-			if r, ok := readTargets(g.Get("targetNodes").Str(), count); ok {
-				starts = append(starts, max(0, min(r.first, count)), max(0, min(r.last+1, count)))
-			}
+		for _, g := range list {
+			starts = append(starts, max(0, min(g.first, count)), max(0, min(g.last+1, count)))
 		}
 	}
 	slices.Sort(starts)
 	return slices.Compact(starts)
 }
 
-// groupOf returns the element of a list of ranges that is about a node: of nested
-// ranges the innermost, as AWS Batch has it.
-func groupOf(list *jsontree.Node, node, count int) (group *jsontree.Node) {
+// groupOf returns the properties of a node: of nested ranges those of the
+// innermost, as AWS Batch has it.
+func groupOf(list []group, node int) (properties *jsontree.Node) {
 	least := 0
-	for g := range list.Children() {
-		r, ok := readTargets(g.Get("targetNodes").Str(), count)
-		if size := r.last - r.first; ok && r.first <= node && node <= r.last && (group == nil || size < least) {
-			group, least = g, size
+	for _, g := range list {
+		if size := g.last - g.first; g.first <= node && node <= g.last && (properties == nil || size < least) {
+			properties, least = g.properties, size
 		}
 	}
-	return group
+	return properties
 }
 
 // shares is what the containers of a part ask for.
@@ -185,14 +197,12 @@ func quantity(container, over *jsontree.Node, kind string) (s share, ok bool) {
 func together(containers, overrides *jsontree.Node) iter.Seq2[*jsontree.Node, *jsontree.Node] {
 	name := func(n *jsontree.Node) string { return cmp.Or(n.Get("name").Str(), "Default") }
 	return func(yield func(container, over *jsontree.Node) bool) {
+		byName := map[string]*jsontree.Node{}
+		for o := range overrides.Children() {
+			byName[name(o)] = o
+		}
 		for c := range containers.Children() {
-			var over *jsontree.Node
-			for o := range overrides.Children() {
-				if name(o) == name(c) {
-					over = o
-				}
-			}
-			if !yield(c, over) {
+			if !yield(c, byName[name(c)]) {
 				return
 			}
 		}
