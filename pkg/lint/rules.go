@@ -10,7 +10,7 @@ import (
 func Rules() []Rule { return all() }
 
 var all = sync.OnceValue(func() []Rule {
-	rules := make([]Rule, 0, 640)
+	rules := make([]Rule, 0, 512)
 	add := func(topic string, lists ...[]Rule) {
 		for _, list := range lists {
 			rules = append(rules, list...)
