@@ -304,7 +304,7 @@ func TestReadingChangesNothing(t *testing.T) {
 	w.register("work", "1", "64")
 	id := w.submit("work")
 	w.idle()
-	size := w.engine.journal.size
+	size := w.engine.journal.Size()
 	w.job(id)
 	if _, err := w.ListJobs(t.Context(), &batch.ListJobsInput{JobQueue: aws.String("default")}); err != nil {
 		t.Error(err)
@@ -312,8 +312,8 @@ func TestReadingChangesNothing(t *testing.T) {
 	if _, err := w.DescribeJobQueues(t.Context(), &batch.DescribeJobQueuesInput{}); err != nil {
 		t.Error(err)
 	}
-	if w.engine.journal.size != size {
-		t.Errorf("the journal grew from %d to %d bytes", size, w.engine.journal.size)
+	if w.engine.journal.Size() != size {
+		t.Errorf("the journal grew from %d to %d bytes", size, w.engine.journal.Size())
 	}
 }
 

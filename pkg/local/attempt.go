@@ -37,7 +37,7 @@ func (e *Engine) run(t *task, position int64) {
 	e.running.Go(func() {
 		defer end(nil)
 		var o outcome
-		err := cmp.Or(prepared, e.journal.sync(position))
+		err := cmp.Or(prepared, e.journal.Sync(position))
 		if err != nil {
 			o = outcome{Reason: "CannotStartContainerError: " + err.Error(), StatusReason: reasonNotStarted}
 		} else {

@@ -3,6 +3,7 @@ package local
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,14 +16,15 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/batchctl/batchctl/pkg/local/journal"
 )
 
 // Engine is AWS Batch in this process. Its methods may be called concurrently.
 type Engine struct {
 	options Options
 	root    *os.Root
-	lock    *os.File // held while the engine is open; nil when it is read-only
-	journal *journal // nil when the engine is read-only
+	lock    *os.File         // held while the engine is open; nil when it is read-only
+	journal *journal.Journal // nil when the engine is read-only
 	key     aws.Credentials
 
 	mu      sync.Mutex
@@ -89,7 +91,7 @@ func (e *Engine) open() error {
 		}
 	}
 	var torn int
-	if e.journal, torn, err = openJournal(root, e.replayed); err != nil {
+	if e.journal, torn, err = journal.Open(root, "journal", e.replayed); err != nil {
 		return err
 	}
 	if torn > 0 {
@@ -103,17 +105,18 @@ func (e *Engine) open() error {
 }
 
 func (e *Engine) read() error {
-	data, err := readJournal(e.root)
-	if err != nil {
-		return err
-	}
-	if _, err := replay(data, e.replayed); err != nil {
-		return fmt.Errorf("read %s: %w", e.root.Name()+"/journal", err)
-	}
-	return nil
+	return journal.Read(e.root, "journal", e.replayed)
 }
 
-func (e *Engine) replayed(r record) error {
+func (e *Engine) replayed(text []byte) error {
+	var r record
+	if err := json.Unmarshal(text, &r); err != nil {
+		return err
+	}
+	return e.apply(r)
+}
+
+func (e *Engine) apply(r record) error {
 	for _, v := range r.Events {
 		if err := e.model.apply(r.At, v); err != nil {
 			return err
@@ -163,7 +166,7 @@ func (e *Engine) change(decide func() ([]event, error)) error {
 	if err != nil || position == 0 {
 		return err
 	}
-	return e.journal.sync(position)
+	return e.journal.Sync(position)
 }
 
 func (e *Engine) propose(decide func() ([]event, error)) (position int64, err error) {
@@ -194,14 +197,17 @@ var (
 // write keeps events and applies them: first the journal, then the model.
 func (e *Engine) write(events ...event) (position int64, err error) {
 	r := record{At: time.Now().UnixMilli(), Events: events}
-	position, err = e.journal.append(r)
+	text, err := json.Marshal(r)
 	if err != nil {
+		return 0, fmt.Errorf("encode journal record: %w", err)
+	}
+	if position, err = e.journal.Append(text); err != nil {
 		return 0, err
 	}
-	if err := e.replayed(r); err != nil {
+	if err := e.apply(r); err != nil {
 		// The event was made from this very model, so this is a bug of ours. Going
 		// on with a model that differs from the journal would make it worse.
-		return 0, e.journal.fail(fmt.Errorf("the engine contradicts itself: %w; nothing is accepted any more", err))
+		return 0, e.journal.Fail(fmt.Errorf("the engine contradicts itself: %w; nothing is accepted any more", err))
 	}
 	e.notify()
 	return position, nil
@@ -428,7 +434,7 @@ func (e *Engine) Close(ctx context.Context) error {
 func (e *Engine) release() error {
 	var errs []error
 	if e.journal != nil {
-		errs = append(errs, e.journal.close())
+		errs = append(errs, e.journal.Close())
 	}
 	if e.lock != nil {
 		errs = append(errs, e.lock.Close())

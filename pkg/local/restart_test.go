@@ -17,6 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+	"github.com/batchctl/batchctl/pkg/local/journal"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
@@ -118,7 +119,7 @@ func TestCrashAnywhere(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ends := []int{len(journalHeader)}
+		ends := []int{len(journal.Header)}
 		for at := ends[0]; at < len(data); at += bytes.IndexByte(data[at:], '\n') + 1 {
 			ends = append(ends, at)
 		}
@@ -201,7 +202,7 @@ func TestBrokenDisk(t *testing.T) {
 		w := open(t, Options{})
 		w.register("work", "1", "512")
 		real := w.engine.journal
-		w.engine.journal = newJournal(&faultyFile{space: 1 << 20, sync: syscall.EIO}, 0)
+		w.engine.journal = journal.New(&faultyFile{space: 1 << 20, sync: syscall.EIO}, 0)
 		client := batch.NewFromConfig(w.engine.Config(""), func(o *batch.Options) { o.Retryer = aws.NopRetryer{} })
 		for range 2 { // the second one would be told a lie if the disk were asked again
 			_, err := client.SubmitJob(t.Context(), &batch.SubmitJobInput{JobName: aws.String("a"), JobQueue: aws.String("default"), JobDefinition: aws.String("work")})
@@ -245,7 +246,7 @@ func TestFullDisk(t *testing.T) {
 			size := int64(0)
 			file := &faultyFile{space: space}
 			real := e.journal
-			e.journal = newJournal(file, size)
+			e.journal = journal.New(file, size)
 			e.mu.Unlock()
 			var kept []string
 			client := batch.NewFromConfig(e.Config(""), func(o *batch.Options) { o.Retryer = aws.NopRetryer{} })
@@ -273,7 +274,7 @@ func TestFullDisk(t *testing.T) {
 			if n := bytes.Count(file.data, []byte(`"submitted":`)); n != len(kept) {
 				t.Errorf("space %d: %d jobs in the journal, %d acknowledged", space, n, len(kept))
 			}
-			if err := real.close(); err != nil {
+			if err := real.Close(); err != nil {
 				t.Error(err)
 			}
 		})

@@ -1,8 +1,9 @@
-package local
+// Package journal keeps records in a file, in the order in which they were appended:
+// an acknowledged one survives the end of the program and of the machine.
+package journal
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -18,45 +19,45 @@ import (
 //	length crc32c payload\n
 //
 // length in decimal bytes and crc32c in eight hex digits, both of the payload,
-// which is JSON without a line break. It is only ever appended to.
-const journalHeader = "batchctl journal 1\n"
+// which is text without a line break. It is only ever appended to.
 
-// journalFile is what the journal needs of a file; tests put a failing one in its place.
-type journalFile interface {
+// Header is the first line of every journal.
+const Header = "batchctl journal 1\n"
+
+// File is what a journal needs of a file; tests put a failing one in its place.
+type File interface {
 	io.Writer
 	Truncate(size int64) error
 	Sync() error
 	Close() error
 }
 
-// journal appends records and brings them to disk. A record is written before
+// Journal appends records and brings them to disk. A record is written before
 // the model learns of it and before anyone acts on it; whoever has to promise
 // something to the outside also waits for sync.
-type journal struct {
+type Journal struct {
 	mu      sync.Mutex
 	synced  *sync.Cond
-	file    journalFile
+	file    File
 	size    int64 // bytes of whole records in the file
 	durable int64 // bytes known to be on disk
 	syncing bool
 	broken  error // the file cannot be trusted any more
 }
 
-func newJournal(file journalFile, size int64) *journal {
-	j := &journal{file: file, size: size, durable: size}
+// New returns the journal that appends to a file with size bytes of whole records.
+func New(file File, size int64) *Journal {
+	j := &Journal{file: file, size: size, durable: size}
 	j.synced = sync.NewCond(&j.mu)
 	return j
 }
 
-// append writes r and returns the position to sync to. After an error the file
+// Append writes a record, a text without a line break, and returns the position to
+// sync to. After an error the file
 // is as it was before, and a later append may succeed (the disk may have space
 // again) unless the file could not even be cut back.
-func (j *journal) append(r record) (position int64, err error) {
-	payload, err := json.Marshal(r)
-	if err != nil {
-		return 0, fmt.Errorf("encode journal record: %w", err)
-	}
-	line := frame(payload)
+func (j *Journal) Append(record []byte) (position int64, err error) {
+	line := frame(record)
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.broken != nil {
@@ -73,12 +74,12 @@ func (j *journal) append(r record) (position int64, err error) {
 	return j.size, nil
 }
 
-// sync returns when everything up to position is on disk. Callers that come
+// Sync returns when everything up to position is on disk. Callers that come
 // while another one waits for the disk share the next write with each other.
 //
 // A failed fsync is not tried again: the kernel may have dropped the pages and
 // would report success for lost data. The journal refuses everything from then on.
-func (j *journal) sync(position int64) error {
+func (j *Journal) Sync(position int64) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for j.durable < position && j.broken == nil {
@@ -105,8 +106,8 @@ func (j *journal) sync(position int64) error {
 	return j.broken
 }
 
-// fail makes the journal refuse everything from now on, and returns err.
-func (j *journal) fail(err error) error {
+// Fail makes the journal refuse everything from now on, and returns err.
+func (j *Journal) Fail(err error) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.broken = err
@@ -114,7 +115,15 @@ func (j *journal) fail(err error) error {
 	return err
 }
 
-func (j *journal) close() error {
+// Size is the bytes of the whole records in the file.
+func (j *Journal) Size() int64 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.size
+}
+
+// Close brings everything to disk and closes the file.
+func (j *Journal) Close() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	err := j.broken
@@ -177,9 +186,9 @@ func cutHead(data []byte) (head string, rest []byte, ok bool) {
 // whole. What follows the last whole record is a torn tail if no whole record
 // comes behind it: the writer died in the middle of its last write. Damage
 // before other records is an error.
-func replay(data []byte, apply func(record) error) (whole int64, err error) {
-	if !bytes.HasPrefix(data, []byte(journalHeader)) {
-		if strings.HasPrefix(journalHeader, string(data)) {
+func replay(data []byte, apply func(record []byte) error) (whole int64, err error) {
+	if !bytes.HasPrefix(data, []byte(Header)) {
+		if strings.HasPrefix(Header, string(data)) {
 			return 0, nil // new, or torn while the header was written
 		}
 		if bytes.HasPrefix(data, []byte("batchctl journal ")) {
@@ -187,7 +196,7 @@ func replay(data []byte, apply func(record) error) (whole int64, err error) {
 		}
 		return 0, errors.New("it does not begin as a journal; restore it, or use a fresh state directory")
 	}
-	at := len(journalHeader)
+	at := len(Header)
 	for at < len(data) {
 		payload, n, bad := unframe(data[at:])
 		if bad != nil {
@@ -197,11 +206,7 @@ func replay(data []byte, apply func(record) error) (whole int64, err error) {
 			}
 			return int64(at), nil
 		}
-		var r record
-		if err := json.Unmarshal(payload, &r); err != nil {
-			return int64(at), fmt.Errorf("record at byte %d: %w", at, err)
-		}
-		if err := apply(r); err != nil {
+		if err := apply(payload); err != nil {
 			return int64(at), fmt.Errorf("record at byte %d: %w", at, err)
 		}
 		at += n
@@ -220,40 +225,46 @@ func wholeRecordIn(data []byte) bool {
 	return false
 }
 
-// openJournal reads the journal below root into apply and opens it to append.
-// The torn tail, if any, is kept beside it and its length returned.
-func openJournal(root *os.Root, apply func(record) error) (j *journal, torn int, err error) {
-	data, err := readJournal(root)
+// Open hands the records of the journal of that name below root to apply, and opens
+// it to append. The torn tail, if any, is kept beside it, as name.torn, and its
+// length returned.
+func Open(root *os.Root, name string, apply func(record []byte) error) (j *Journal, torn int, err error) {
+	data, whole, err := read(root, name, apply)
 	if err != nil {
 		return nil, 0, err
 	}
-	whole, err := replay(data, apply)
-	if err != nil {
-		return nil, 0, fmt.Errorf("read %s: %w", root.Name()+"/journal", err)
-	}
-	file, err := root.OpenFile("journal", os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	file, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, 0, fmt.Errorf("open journal: %w", err)
 	}
-	torn = len(data) - int(whole)
-	if err := repair(root, file, data[whole:], whole); err != nil {
+	if err := repair(root, name, file, data[whole:], whole); err != nil {
 		return nil, 0, errors.Join(fmt.Errorf("open journal: %w", err), file.Close())
 	}
-	return newJournal(file, max(whole, int64(len(journalHeader)))), torn, nil
+	return New(file, max(whole, int64(len(Header)))), len(data) - int(whole), nil
 }
 
-func readJournal(root *os.Root) ([]byte, error) {
-	data, err := root.ReadFile("journal")
+// Read hands the records of a journal to apply and changes nothing; another program
+// may be writing it. One that is not there has none.
+func Read(root *os.Root, name string, apply func(record []byte) error) error {
+	_, _, err := read(root, name, apply)
+	return err
+}
+
+func read(root *os.Root, name string, apply func(record []byte) error) (data []byte, whole int64, err error) {
+	data, err = root.ReadFile(name)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("read journal: %w", err)
+		return nil, 0, fmt.Errorf("read journal: %w", err)
 	}
-	return data, nil
+	if whole, err = replay(data, apply); err != nil {
+		return nil, 0, fmt.Errorf("read %s: %w", root.Name()+"/"+name, err)
+	}
+	return data, whole, nil
 }
 
 // repair cuts the torn tail off and writes the header of a new journal.
-func repair(root *os.Root, file *os.File, tail []byte, whole int64) error {
+func repair(root *os.Root, name string, file *os.File, tail []byte, whole int64) error {
 	if len(tail) > 0 {
-		if err := root.WriteFile("journal.torn", tail, 0o600); err != nil {
+		if err := root.WriteFile(name+".torn", tail, 0o600); err != nil {
 			return err
 		}
 		if err := file.Truncate(whole); err != nil {
@@ -261,7 +272,7 @@ func repair(root *os.Root, file *os.File, tail []byte, whole int64) error {
 		}
 	}
 	if whole == 0 {
-		if _, err := file.WriteString(journalHeader); err != nil {
+		if _, err := file.WriteString(Header); err != nil {
 			return err
 		}
 	}
