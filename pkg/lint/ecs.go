@@ -94,7 +94,7 @@ var ecsRules = []Rule{
 	}, "The task ends when an essential container does, so no other can start after it.", tried("TaskContainerDependency.condition")),
 	check("ecs-dependson-single", Medium, tasks, func(s Site) {
 		if list := s.Node.Get("containers"); list.Len() == 1 {
-			if n := list.Index(0).Get("dependsOn"); n != nil {
+			if n := list.Index(0).Get("dependsOn"); n.Len() > 0 {
 				s.ReportFix(s.remove(n), "the only container of a task has nothing to wait for", "remove it", key(n))
 			}
 		}
@@ -167,25 +167,11 @@ var ecsRules = []Rule{
 		"Names that start with AWS_BATCH belong to AWS Batch, in every container of a task.", api("TaskContainerProperties.environment")),
 	check("ecs-resources-required", Low, taskContainers, func(s Site) {
 		for _, kind := range []string{"VCPU", "MEMORY"} {
-			if requirementOf(s.Node, kind) == nil && !s.unreadRequirements() {
+			if requirementOf(s.Node, kind) == nil && !s.asksUnread(kind) {
 				s.Report("the container asks for no "+kind, fmt.Sprintf(`add { "type": %q, "value": "..." } to resourceRequirements`, kind), s.Node.Get("resourceRequirements"))
 			}
 		}
 	}, "Each container of a task says its vCPUs and memory; the job asks for their sum.", api("TaskContainerProperties.resourceRequirements")),
-}
-
-// unreadRequirements reports whether a requirement was written and left out.
-func (s Site) unreadRequirements() bool {
-	list := s.Node.Get("resourceRequirements")
-	if list == nil {
-		return !s.lacks(s.Node, "resourceRequirements")
-	}
-	for r := range list.Children() {
-		if r.Get("type").Str() == "" || r.Get("value") == nil {
-			return true
-		}
-	}
-	return false
 }
 
 func (s Site) eachDependency(visit func(container, dependency *jsontree.Node)) {

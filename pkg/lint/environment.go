@@ -38,22 +38,14 @@ var environmentRules = []Rule{
 		Doc:    "A variable is given twice; which value the container sees is not documented.",
 		Source: "practice",
 		Run: func(p *Pass) {
-			for c := range p.Containers() {
-				list := c.Node.Get("environment")
-				if first := list.Index(0); first != nil && first.Key.End > 0 {
-					continue // made of a map, of which the parser says so
-				}
-				seen := map[string]bool{}
-				for e := range list.Children() {
-					name := e.Get("name").Str()
-					if name != "" && seen[name] {
-						c.Report(fmt.Sprintf("variable %s is given twice", quote(name)), "keep one of them", e.Get("name"))
-					}
-					seen[name] = true
-				}
+			for _, c := range requirers(p) {
+				c.twiceNamed(c.Node.Get("environment"))
+			}
+			for _, c := range podParts(p) {
+				c.twiceNamed(c.Node.Get("env"))
 			}
 		},
-	}.onlyWith("environment"),
+	}.onlyWith("environment", "env"),
 	Rule{
 		Name: "secrets-execution-role", Severity: diag.Error, Confidence: Medium,
 		Doc:    "Secrets are fetched with the execution role before the container starts, so a job with secrets needs executionRoleArn.",
@@ -66,6 +58,20 @@ var environmentRules = []Rule{
 			}
 		},
 	}.onlyWith("secrets"),
+}
+
+func (s Site) twiceNamed(list *jsontree.Node) {
+	if list.Len() < 2 || list.Index(0).Key.End > 0 {
+		return // made of a map, of which the parser says so
+	}
+	seen := map[string]bool{}
+	for e := range list.Children() {
+		name := e.Get("name").Str()
+		if name != "" && seen[name] {
+			s.Report(fmt.Sprintf("variable %s is given twice", quote(name)), "keep one of them", e.Get("name"))
+		}
+		seen[name] = true
+	}
 }
 
 const roleHint = `add "executionRoleArn": "arn:aws:iam::<account>:role/ecsTaskExecutionRole"`

@@ -65,13 +65,13 @@ var fargateRules = []Rule{
 		Doc:    "Fargate has no GPUs.",
 		Source: apiReference + ", ResourceRequirement.value" + probed,
 		Run: func(p *Pass) {
-			p.onFargate(func(c Site) {
+			for _, c := range requirers(p) {
 				for r := range c.Node.Get("resourceRequirements").Children() {
-					if r.Get("type").Str() == "GPU" {
+					if c.Fargate && r.Get("type").Str() == "GPU" {
 						c.Report("Fargate has no GPUs", `remove the GPU, or run on EC2: "platformCapabilities": ["EC2"]`, r.Get("value"), r)
 					}
 				}
-			})
+			}
 		},
 	}.onlyWith("platformCapabilities"),
 	Rule{

@@ -2,6 +2,7 @@ package lint
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/catalog"
@@ -59,14 +60,11 @@ var jobdefRules = []Rule{
 			s.ReportFix(s.remove(n), "instanceType is for the nodes of a multi-node job only", "remove it; the queue's compute environments say which instances there are", key(n))
 		}
 	}, "Only the nodes of a multi-node job name an instance type.", api("ContainerProperties.instanceType")).onlyWith("instanceType"),
-	warns(check("ref-outside-command", Low, containers, func(s Site) {
-		for _, at := range []string{"environment[].value", "image", "jobRoleArn", "executionRoleArn", "user", "logConfiguration.options.*", "secrets[].valueFrom"} {
-			path(at).walk(s.Node, func(n *jsontree.Node) {
-				if refers(n.Str()) {
-					s.Report("Ref:: is documented for command only; here the text may reach the container as it is",
-						"pass it in the command, or set the value with an override", n)
-				}
-			})
+	warns(row("ref-outside-command", Low, in(allContainers, "environment[].value", "env[].value", "image", "jobRoleArn", "executionRoleArn", "user",
+		"logConfiguration.options.*", "secrets[].valueFrom"), func(s Site, n *jsontree.Node, _ string) {
+		if refers(n.Str()) {
+			s.Report("Ref:: is documented for command only; here the text may reach the container as it is",
+				"pass it in the command, or set the value with an override", n)
 		}
 	}, "Ref:: placeholders are replaced in the command; for other members nothing is documented.", guide("job definition parameters"))),
 	row("platform-capability-enum", High, in(definitions, "platformCapabilities[]"), growing([]string{"EC2", "FARGATE"}, "MANAGED_INSTANCES"),
@@ -102,6 +100,9 @@ func asteriskHint(head string) string {
 	}
 	return "write " + quote(head+"*")
 }
+
+// allContainers is those of ECS and of pods.
+func allContainers(p *Pass) []Site { return slices.Concat(containers(p), podContainers(p)) }
 
 // containersIn is the containers that are the member of that name.
 func containersIn(member string) scope {

@@ -2,6 +2,7 @@ package lint
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/catalog"
@@ -72,7 +73,7 @@ var linuxRules = []Rule{
 		"networkConfiguration is for Fargate; on EC2 the compute environment's subnets decide.", tried("ContainerProperties.networkConfiguration")),
 	row("ec2-no-fargateplatform", High, in(onEC2(wholes), "fargatePlatformConfiguration"), absent("does not exist on EC2", fargateOnly),
 		"The Fargate platform version means nothing on EC2, and AWS Batch refuses it.", tried("ContainerProperties.fargatePlatformConfiguration")),
-	row("ec2-no-runtimeplatform", Medium, in(onEC2(containers), "runtimePlatform"), absent("does not exist on EC2", "remove it: on EC2 the instance types decide; or run on Fargate: \"platformCapabilities\": [\"FARGATE\"]"),
+	row("ec2-no-runtimeplatform", Medium, in(onEC2(bodies), "runtimePlatform"), absent("does not exist on EC2", "remove it: on EC2 the instance types decide; or run on Fargate: \"platformCapabilities\": [\"FARGATE\"]"),
 		"runtimePlatform is for Fargate; on EC2 the instance types of the queue decide the architecture.", "answered so by the service in 2026-09 (cdk-preflight)"),
 	row("ec2-no-ephemeralstorage", Low, in(onEC2(bodies), "ephemeralStorage"), absent("is for Fargate only", fargateOnly),
 		"On EC2 the size of the disk comes from the launch template.", api("ContainerProperties.ephemeralStorage")),
@@ -139,16 +140,10 @@ var fargateRowRules = []Rule{
 			s.Report("multi-node jobs do not run on Fargate", `write "platformCapabilities": ["EC2"]`, s.Node.Get("platformCapabilities"))
 		}
 	}, "Multi-node jobs run on EC2 only.", tried("RegisterJobDefinition.type")).onlyWith("platformCapabilities"),
-	check("fargate-missing-capability", High, onEC2(wholes), func(s Site) {
-		if s.Register.Get("nodeProperties") != nil || !s.lacks(s.Register, "platformCapabilities") {
-			return
-		}
-		for _, m := range []string{"networkConfiguration", "fargatePlatformConfiguration", "runtimePlatform"} {
-			if s.Node.Get(m) != nil {
-				s.ReportFix(s.insert(s.Register, `"platformCapabilities": ["FARGATE"]`), m+" is for Fargate, and the job is for EC2, since it does not say otherwise",
-					`add "platformCapabilities": ["FARGATE"]`, s.Register)
-				return
-			}
+	check("fargate-missing-capability", High, onEC2(bodies), func(s Site) {
+		if m := s.meantForFargate(); m != "" && s.Register.Get("nodeProperties") == nil && s.lacks(s.Register, "platformCapabilities") {
+			s.ReportFix(s.insert(s.Register, `"platformCapabilities": ["FARGATE"]`), m+" is for Fargate, and the job is for EC2, since it does not say otherwise",
+				`add "platformCapabilities": ["FARGATE"]`, s.Register)
 		}
 	}, "A definition without platformCapabilities is for EC2. One that has members of Fargate is meant for Fargate.", tried("RegisterJobDefinition.platformCapabilities")),
 	warns(check("fargate-timeout-14-days", High, jobs, func(s Site) {
@@ -167,9 +162,9 @@ var fargateRowRules = []Rule{
 			s.ReportFix(replace(n, "X86_64"), "Windows containers run on X86_64 only", `write "X86_64"`, n)
 		}
 	}, "Windows containers run on X86_64 only.", tried("RuntimePlatform.cpuArchitecture")),
-	check("windows-min-1-vcpu", Medium, onWindows(wholes), func(s Site) {
+	check("windows-min-1-vcpu", Medium, allParts, func(s Site) {
 		n := requirementOf(s.Node, "VCPU")
-		if v, ok := number(n); ok && v < 1 {
+		if v, ok := number(n); ok && v < 1 && s.runsWindows() {
 			s.ReportFix(replace(n, "1"), "a Windows container asks for at least 1 vCPU, not "+n.Text, `write "1"`, n)
 		}
 	}, "Windows containers have no fractions of a vCPU.", "answered so by the service in 2026-09 (cdk-preflight)"),
@@ -198,6 +193,28 @@ const onlyEC2 = `remove it, or run on EC2: "platformCapabilities": ["EC2"]`
 func onWindowsNo(name, member string) Rule {
 	return row(name, Medium, in(onWindows(containers), member), absent("does not exist for Windows containers", ""),
 		member+" means something to Linux only.", api("RuntimePlatform.operatingSystemFamily"))
+}
+
+// meantForFargate is what of a body exists on Fargate only; "" if nothing does.
+func (s Site) meantForFargate() string {
+	for _, m := range []string{"networkConfiguration", "fargatePlatformConfiguration", "runtimePlatform", "platformVersion"} {
+		if s.Node.Get(m) != nil {
+			return m
+		}
+	}
+	if v, ok := number(requirementOf(s.Node, "VCPU")); ok && v > 0 && v < 1 && catalog.FargateMemory(v) != nil {
+		return "a fraction of a vCPU"
+	}
+	return ""
+}
+
+// allParts is containers that are a whole job, and what submissions override.
+func allParts(p *Pass) []Site { return slices.Concat(wholes(p), overrides(p)) }
+
+// runsWindows reports whether the containers of the job that the site is of are
+// Windows ones.
+func (s Site) runsWindows() bool {
+	return s.windows() || Site{Task: s.Known().Get("containerProperties")}.windows()
 }
 
 // publicRegistry reports whether an image is fetched over the Internet.

@@ -68,12 +68,21 @@ var loggingRules = []Rule{
 			}
 		}
 	}, "A variable comes from environment or from secrets; with both nobody can tell which wins.", derived).onlyWith("secrets"),
-	row("role-arn-format", Low, in(containers, "jobRoleArn", "executionRoleArn"), like(roleARN, "the ARN of an IAM role", `write "arn:aws:iam::<account>:role/<name>"`),
+	row("role-arn-format", Low, in(bodies, "jobRoleArn", "taskRoleArn", "executionRoleArn"), like(roleARN, "the ARN of an IAM role", `write "arn:aws:iam::<account>:role/<name>"`),
 		"A role is named by its full ARN.", "cfn-lint's schema of AWS::Batch::JobDefinition"),
-	row("repository-credentials-arn", High, in(containers, "repositoryCredentials"), needs(`credentialsParameter: "arn:aws:secretsmanager:..."`),
+	row("repository-credentials-arn", High, in(containers, "repositoryCredentials"), func(s Site, n *jsontree.Node, label string) {
+		needs(`credentialsParameter: "arn:aws:secretsmanager:..."`)(s, n, label)
+		if c := n.Get("credentialsParameter"); c.Is(jsontree.String) && c.Text == "" {
+			s.Report("credentialsParameter is empty", `name the secret: "arn:aws:secretsmanager:..."`, c)
+		}
+	},
 		"The credentials of a private registry are a secret, named by its ARN.", api("RepositoryCredentials.credentialsParameter")),
-	row("env-name-required", Medium, in(containers, "environment[]"), needs(`name: "NAME"`),
-		"A variable has a name.", "answered so by the service in 2026-09 (cdk-preflight)"),
+	row("env-name-required", Medium, in(requirers, "environment[]"), func(s Site, n *jsontree.Node, label string) {
+		needs(`name: "NAME"`)(s, n, label)
+		if name := n.Get("name"); name.Is(jsontree.String) && name.Text == "" {
+			s.Report("the variable has no name", "name it, or remove the entry", name)
+		}
+	}, "A variable has a name.", "answered so by the service in 2026-09 (cdk-preflight)"),
 	check("container-user-pattern", Low, containers, func(s Site) {
 		n := s.Node.Get("user")
 		if n.Str() == "" || userPattern().MatchString(n.Str()) || s.windows() {

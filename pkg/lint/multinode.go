@@ -152,9 +152,9 @@ var multinodeRules = []Rule{
 		}
 	}, "All nodes of a job have the same instance type.", api("ContainerProperties.instanceType")),
 	check("mnp-node-resources", Medium, nodeContainers, func(s Site) {
-		for _, m := range [][2]string{{"VCPU", "vcpus"}, {"MEMORY", "memory"}} {
-			if requirementOf(s.Node, m[0]) == nil && !s.unreadRequirements() && s.lacks(s.Node, m[1]) {
-				s.Report("the nodes do not say how much "+m[0]+" each needs", fmt.Sprintf(`add { "type": %q, "value": "..." } to resourceRequirements`, m[0]), s.Node.Get("resourceRequirements"))
+		for _, kind := range []string{"VCPU", "MEMORY"} {
+			if requirementOf(s.Node, kind) == nil && !s.asksUnread(kind) {
+				s.Report("the nodes do not say how much "+kind+" each needs", fmt.Sprintf(`add { "type": %q, "value": "..." } to resourceRequirements`, kind), s.Node.Get("resourceRequirements"))
 			}
 		}
 	}, "Each node range says its vCPUs and memory.", api("ContainerProperties.resourceRequirements")),

@@ -3,6 +3,7 @@ package lint
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/spec"
@@ -23,8 +24,8 @@ var otherNameRules = []Rule{
 		}
 	}, "Names of definitions, queues, environments and policies start with a letter or a digit.", derived),
 	request("job-reason-length", Medium, func(s Site) {
-		if n := s.Node.Get("reason"); s.File.Kind != describeJobs && len(n.Str()) > 1024 {
-			s.Report(fmt.Sprintf("a reason is at most 1024 characters long, this one has %d", len(n.Str())), "", n)
+		if n := s.Node.Get("reason"); s.File.Kind != describeJobs && utf8.RuneCountInString(n.Str()) > 1024 {
+			s.Report(fmt.Sprintf("a reason is at most 1024 characters long, this one has %d", utf8.RuneCountInString(n.Str())), "", n)
 		}
 	}, "The reason for cancelling or terminating a job is at most 1024 characters long.", api("CancelJob.reason")),
 	request("describe-jobs-max-100", High, func(s Site) {

@@ -124,7 +124,7 @@ var parameterRules = []Rule{
 					continue // submit-ref-unresolved knows more
 				}
 				for _, r := range p.commandReferences()[j.Register] {
-					if j.Register.Get("parameters").Get(r.name) == nil {
+					if (Site{Job: j}).lacksParameter(j.Register, r.name) {
 						j.Report(fmt.Sprintf("parameter %s has no default", quote(r.name)),
 							fmt.Sprintf(`add "parameters": { %q: "..." }`, r.name), r.arg)
 					}
@@ -195,7 +195,16 @@ func nearHint(name string, known iter.Seq[string]) string {
 }
 
 func (j Job) hasParameter(name string) bool {
-	return j.Submit.Get("parameters").Get(name) != nil || j.Known().Get("parameters").Get(name) != nil
+	s := Site{Job: j}
+	return !s.lacksParameter(j.Submit, name) || !s.lacksParameter(j.Known(), name)
+}
+
+func (s Site) lacksParameter(request *jsontree.Node, name string) bool {
+	list := request.Get("parameters")
+	if list == nil {
+		return s.lacks(request, "parameters")
+	}
+	return s.lacks(list, name)
 }
 
 func (j Job) parameterHint(name string) string {

@@ -130,9 +130,8 @@ var resourceRules = []Rule{
 		Doc:    "On EC2 a container asks for at least 1 vCPU; fractions exist on Fargate only.",
 		Source: apiReference + ", ResourceRequirement.value" + probed,
 		Run: func(p *Pass) {
-			for c := range p.Containers() {
-				n := plan.Requirement(c.Node, nil, "VCPU")
-				if v, ok := number(n); ok && v < 1 && !c.Fargate && c.Single {
+			for c, n := range p.vcpusOnEC2() {
+				if v, ok := number(n); ok && v < 1 {
 					c.Report(fmt.Sprintf("on EC2 a container asks for at least 1 vCPU, not %s", n.Text),
 						`write "1", or run on Fargate: "platformCapabilities": ["FARGATE"]`, n)
 				}
@@ -144,9 +143,8 @@ var resourceRules = []Rule{
 		Doc:    "On EC2 vCPUs are whole numbers; the API lists fractions for Fargate only.",
 		Source: apiReference + ", ResourceRequirement.value",
 		Run: func(p *Pass) {
-			for c := range p.Containers() {
-				n := plan.Requirement(c.Node, nil, "VCPU")
-				if v, ok := number(n); ok && v > 1 && v != math.Trunc(v) && !c.Fargate && c.Single {
+			for c, n := range p.vcpusOnEC2() {
+				if v, ok := number(n); ok && v > 1 && v != math.Trunc(v) {
 					c.ReportFix(replace(n, decimal(math.Ceil(v))), fmt.Sprintf("on EC2 vCPUs are whole, not %s", n.Text), fmt.Sprintf(`write "%.0f"`, math.Ceil(v)), n)
 				}
 			}
@@ -219,18 +217,31 @@ var resourceRules = []Rule{
 	},
 }
 
+// vcpusOnEC2 yields the vCPUs of the containers that are a whole job or node on
+// EC2, and of what submissions override of them where the definition is known.
+func (p *Pass) vcpusOnEC2() iter.Seq2[Site, *jsontree.Node] {
+	return func(yield func(Site, *jsontree.Node) bool) {
+		for _, s := range wholes(p) {
+			if n := requirementOf(s.Node, "VCPU"); n != nil && !s.Fargate && !yield(s, n) {
+				return
+			}
+		}
+		for _, s := range overrides(p) {
+			if n := requirementOf(s.Node, "VCPU"); n != nil && !s.Fargate && s.Node.Name == "containerOverrides" && s.Known() != nil && !yield(s, n) {
+				return
+			}
+		}
+	}
+}
+
 // lacking reports a container that asks for none of a resource, and whose
 // submission does not either. Containers of EKS have their own rules. What was
 // written and could not be read is not missing.
 func lacking(p *Pass, kind, what, short, value string) {
 	for c := range p.Containers() {
 		list := c.Node.Get("resourceRequirements")
-		unread := c.Job.Node.Get("resources").Get(short) != nil ||
-			c.Job.Node.Get("containerProperties").Get("resourceRequirements").Len() > list.Len()
-		for r := range list.Children() {
-			unread = unread || r.Get("type").Str() == kind && r.Get("value") == nil // resource-type-value-required
-		}
-		if !c.Single || unread || plan.Requirement(c.Node, c.Submit.Get("containerOverrides"), kind) != nil {
+		if !c.Single || plan.Requirement(c.Node, c.Submit.Get("containerOverrides"), kind) != nil ||
+			c.Job.Node.Get("resources").Get(short) != nil || c.asksUnread(kind) {
 			continue
 		}
 		hint := fmt.Sprintf(`add "resources": { %q: %s }`, short, value)
@@ -239,6 +250,31 @@ func lacking(p *Pass, kind, what, short, value string) {
 		}
 		c.Report("the container does not say "+what+" it needs", hint, list)
 	}
+}
+
+// asksUnread reports whether a container asks for a resource in a way that has
+// a rule of its own: the value is missing, its type is not known or not that of
+// the API.
+func (s Site) asksUnread(kind string) bool {
+	list := s.Node.Get("resourceRequirements")
+	if list == nil && !s.lacks(s.Node, "resourceRequirements") || list != nil && s.raw(list).Len() > list.Len() || !s.lacks(s.Node, legacyOf(kind)) {
+		return true
+	}
+	for r := range list.Children() {
+		switch t := r.Get("type").Str(); {
+		case t == kind && r.Get("value") == nil, t != "VCPU" && t != "MEMORY" && t != "GPU":
+			return true
+		}
+	}
+	return false
+}
+
+// legacyOf is the deprecated member of a container for a kind of resource.
+func legacyOf(kind string) string {
+	if kind == "VCPU" {
+		return "vcpus"
+	}
+	return "memory"
 }
 
 // inGiB is the hint for a figure in MiB that is too small to be meant.
@@ -276,16 +312,9 @@ func memoryHint(s string) string {
 // reportEnum reports a string that is none of the values, and offers the one
 // that differs in case only or comes near.
 func reportEnum(j Job, n *jsontree.Node, what string, values ...string) {
-	s := n.Str()
-	if s == "" {
-		return
+	if n.Is(jsontree.String) && !slices.Contains(values, n.Text) {
+		j.badValue(n, what, values)
 	}
-	for _, v := range values {
-		if s == v {
-			return
-		}
-	}
-	j.badValue(n, what, values)
 }
 
 func either(values []string) string {

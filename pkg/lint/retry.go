@@ -99,7 +99,7 @@ var retryRules = []Rule{
 		Source: apiReference + ", RetryStrategy.attempts" + probed,
 		Run: func(p *Pass) {
 			p.strategies(func(j Job, s *jsontree.Node) {
-				if s.Get("attempts") == nil && s.Get("evaluateOnExit") == nil {
+				if site := (Site{Job: j}); site.lacks(s, "attempts") && s.Get("evaluateOnExit") == nil {
 					j.Report("retryStrategy needs attempts", `add "attempts": 3`, s)
 				}
 			})
@@ -111,7 +111,7 @@ var retryRules = []Rule{
 		Source: apiReference + ", RetryStrategy.evaluateOnExit" + probed,
 		Run: func(p *Pass) {
 			p.strategies(func(j Job, s *jsontree.Node) {
-				if s.Get("evaluateOnExit") != nil && s.Get("attempts") == nil {
+				if site := (Site{Job: j}); s.Get("evaluateOnExit") != nil && site.lacks(s, "attempts") {
 					j.Report("evaluateOnExit needs attempts", `add "attempts": 3`, s.Get("evaluateOnExit"))
 				}
 			})
@@ -203,7 +203,11 @@ var retryRules = []Rule{
 		Doc:    "When no evaluateOnExit entry matches, AWS Batch retries the job. A list without a last entry that catches everything retries the failures it does not name, a bug in the program too.",
 		Source: userGuide + ", automated job retries; " + apiReference + ", EvaluateOnExit",
 		Run: func(p *Pass) {
-			p.evaluations(func(j Job, list *jsontree.Node) {
+			p.strategies(func(j Job, s *jsontree.Node) {
+				list := s.Get("evaluateOnExit")
+				if once, ok := s.Get("attempts").Int(); list.Len() == 0 || ok && once == 1 {
+					return // there is nothing that could be retried
+				}
 				var last *jsontree.Node
 				for e := range list.Children() {
 					if last = e; catchAll(e) {

@@ -125,9 +125,15 @@ var schemaRules = []Rule{
 		Source: api("RegisterJobDefinition"),
 		Run: func(p *Pass) {
 			p.written(func(j Job, root *jsontree.Node) {
-				registerShape().compare(root, nil, nil, func(n, _ *jsontree.Node, s, in *shape) {
-					if s == nil || in == nil || n.Is(s.kind) || in.of != nil && in.kind == jsontree.Object {
-						return // strings of maps have rules of their own
+				registerShape().compare(root, nil, nil, func(n, parent *jsontree.Node, s, in *shape) {
+					if s == nil || in == nil || n.Is(s.kind) || in.of != nil && strings.HasPrefix(n.Name, "$") {
+						return
+					}
+					switch parent.Name {
+					case "parameters", "tags", "options":
+						if in.of != nil {
+							return // rules of their own
+						}
 					}
 					j.wrongType(n, s.kind)
 				})
@@ -135,7 +141,7 @@ var schemaRules = []Rule{
 		},
 	},
 	stringMap("parameters-string-map", []string{"parameters"}, "The values of parameters are strings, numbers too: Ref:: puts text into the command.", api("RegisterJobDefinition.parameters")),
-	stringMap("log-options-string-map", []string{"containerProperties.logConfiguration.options", "ecsProperties.taskProperties[].containers[].logConfiguration.options",
+	stringMap("log-options-string-map", []string{"logConfiguration.options", "containerProperties.logConfiguration.options", "ecsProperties.taskProperties[].containers[].logConfiguration.options",
 		"ecsProperties.taskProperties[].containers[].firelensConfiguration.options",
 		"nodeProperties.nodeRangeProperties[].container.logConfiguration.options", "nodeProperties.nodeRangeProperties[].ecsProperties.taskProperties[].containers[].logConfiguration.options"},
 		"The options of a log driver are strings, true and 10 too.", api("LogConfiguration.options")),
@@ -178,12 +184,25 @@ func stringMap(name string, paths []string, doc, source string) Rule {
 			}
 		}
 		p.written(look)
-		if len(at.paths) > 1 {
+		if len(at.paths) > 1 { // of containers
+			for j := range p.Definitions() {
+				if j.compact() {
+					look(j, j.Node)
+				}
+			}
 			return
 		}
 		for _, f := range p.Files {
 			switch f.Kind {
-			case spec.KindSubmitJob, spec.KindComputeEnvironment, spec.KindJobQueue, spec.KindSchedulingPolicy, spec.KindConsumableResource:
+			case spec.KindSubmitJob, spec.KindJobList:
+				for _, j := range f.Jobs {
+					look(Job{Job: j, File: f, pass: p}, j.Node)
+				}
+			case spec.KindJob, spec.KindWorkflow:
+				for _, j := range f.Jobs {
+					look(Job{Job: j, File: f, pass: p}, j.Node.Get("submitJob"))
+				}
+			case spec.KindComputeEnvironment, spec.KindJobQueue, spec.KindSchedulingPolicy, spec.KindConsumableResource:
 				look(Job{Job: &spec.Job{Node: f.Root}, File: f, pass: p}, f.Root)
 			}
 		}

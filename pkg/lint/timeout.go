@@ -35,13 +35,25 @@ var timeoutRules = []Rule{
 		Source: userGuide + ", job timeouts",
 		Run: func(p *Pass) {
 			for j := range p.Definitions() {
-				unread := j.Node.Get("timeout") != nil
-				if j.Register.Get("timeout") == nil && j.Submit.Get("timeout") == nil && !unread {
-					j.Report("the job has no timeout", "add how long an attempt may take, such as "+timeoutExample(j))
+				own, later := j.Register.Get("timeout"), j.Submit.Get("timeout")
+				empty := own.Is(jsontree.Object) && (Site{Job: j}).lacks(own, "attemptDurationSeconds")
+				if (own == nil && later == nil && j.Node.Get("timeout") == nil || empty) && !p.timed(j) {
+					j.Report("the job has no timeout", "add how long an attempt may take, such as "+timeoutExample(j), own)
 				}
 			}
 		},
 	},
+}
+
+// timed reports whether every submission that runs a definition has a timeout.
+func (p *Pass) timed(definition Job) bool {
+	runs := p.index.runs[definition.Register]
+	for _, j := range runs {
+		if j.Submit.Get("timeout").Get("attemptDurationSeconds") == nil {
+			return false
+		}
+	}
+	return len(runs) > 0
 }
 
 func shortTimeout(j Job, timeout *jsontree.Node) {

@@ -25,7 +25,10 @@ var volumeRules = []Rule{
 		"Mount points name a volume, so two of one name are ambiguous.", derived),
 	row("volume-config-exclusive", Medium, in(bodies, "volumes[]"), exclusive("host", "efsVolumeConfiguration", "s3filesVolumeConfiguration"),
 		"A volume is of one kind: host, efsVolumeConfiguration or s3filesVolumeConfiguration.", "answered so by the service in 2026-09 (cdk-preflight)"),
-	warns(check("volume-unused", Medium, bodies, func(s Site) {
+	warns(check("volume-unused", Medium, withVolumes, func(s Site) {
+		if s.Node.Get("volumes") == nil {
+			return
+		}
 		mounted := s.mounted()
 		for v := range each(s.Node, "volumes") {
 			if n := v.Get("name"); n.Str() != "" && !mounted[n.Str()] {
@@ -46,8 +49,10 @@ var volumeRules = []Rule{
 			}
 		}
 	}, "The path of a mount point is absolute. With another the container does not start.", "Docker's rule for mounts").onlyWith("mountPoints"),
-	row("mount-duplicate-path", Low, in(containers, "mountPoints"), distinct("containerPath", "give each mount point its own path"),
-		"Two mounts at one path: the container does not start.", "Docker's rule for mounts"),
+	row("mount-duplicate-path", Low, in(allContainers, "mountPoints", "volumeMounts"), func(s Site, n *jsontree.Node, label string) {
+		distinct("containerPath", "give each mount point its own path")(s, n, label)
+		distinct("mountPath", "give each mount its own path")(s, n, label)
+	}, "Two mounts at one path: the container does not start.", "Docker's rule for mounts"),
 	row("efs-filesystemid-required", High, in(bodies, efs), needs(`fileSystemId: "fs-..."`),
 		"An EFS volume names its file system.", api("EFSVolumeConfiguration.fileSystemId")),
 	row("efs-filesystemid-format", Medium, in(bodies, efs+".fileSystemId"), like(fileSystemID, "an identifier such as fs-0123456789abcdef0", ""),
@@ -125,10 +130,14 @@ func (s Site) wantsRole(who string, at *jsontree.Node) {
 	}
 }
 
+// withVolumes is bodies and pods.
+func withVolumes(p *Pass) []Site { return slices.Concat(bodies(p), pods(p)) }
+
 // mounted is the names of the volumes that mount points of a body use.
 func (s Site) mounted() map[string]bool {
 	names := map[string]bool{}
-	for _, at := range []string{"mountPoints[].sourceVolume", "containers[].mountPoints[].sourceVolume"} {
+	for _, at := range []string{"mountPoints[].sourceVolume", "containers[].mountPoints[].sourceVolume",
+		"containers[].volumeMounts[].name", "initContainers[].volumeMounts[].name"} {
 		path(at).walk(s.Node, func(n *jsontree.Node) { names[n.Str()] = true })
 	}
 	return names

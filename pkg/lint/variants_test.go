@@ -1,0 +1,413 @@
+package lint
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/spec"
+)
+
+// testdata/variants holds, rule by rule, what a reviewer would try beside the
+// pair of files: other places, values at the border, other members of a class.
+// Each line makes whole documents of those in testdata/bases and checks them.
+//
+//	[retry-attempts-range]
+//	bad definition.retryStrategy = {"attempts": 11} @ definition.retryStrategy.attempts
+//	ok  definition.retryStrategy = {"attempts": 10}
+//
+// A term is a site, which is a place in a base document, with a path below it
+// and the value that is put there. The value "-" takes the member out, and
+// "x"*129 or [...]*51 repeats a text or the element of a list (%d in it is the
+// number of the element). A site alone adds its document to the run;
+// "queue#2" is a second one of the kind. A group of sites stands for one case
+// each. After "@" stands where the finding is, if that is not what was set
+// last, and after "~" which other rules may speak.
+var placeOf = map[string][2]string{
+	"definition":              {"container", ""},
+	"container":               {"container", "containerProperties"},
+	"fargate-definition":      {"fargate", ""},
+	"fargate":                 {"fargate", "containerProperties"},
+	"windows":                 {"windows", "containerProperties"},
+	"windows-definition":      {"windows", ""},
+	"windows-task":            {"windows-task", "ecsProperties.taskProperties[0]"},
+	"windows-task-container":  {"windows-task", "ecsProperties.taskProperties[0].containers[0]"},
+	"task-definition":         {"task", ""},
+	"task":                    {"task", "ecsProperties.taskProperties[0]"},
+	"task-container":          {"task", "ecsProperties.taskProperties[0].containers[0]"},
+	"fargate-task-definition": {"fargate-task", ""},
+	"fargate-task":            {"fargate-task", "ecsProperties.taskProperties[0]"},
+	"fargate-task-container":  {"fargate-task", "ecsProperties.taskProperties[0].containers[0]"},
+	"pod-definition":          {"pod", ""},
+	"pod":                     {"pod", "eksProperties.podProperties"},
+	"pod-container":           {"pod", "eksProperties.podProperties.containers[0]"},
+	"init-container":          {"pod", "eksProperties.podProperties.initContainers[0]"},
+	"nodes-definition":        {"nodes", ""},
+	"nodes":                   {"nodes", "nodeProperties"},
+	"group":                   {"nodes", "nodeProperties.nodeRangeProperties[1]"},
+	"node":                    {"nodes", "nodeProperties.nodeRangeProperties[1].container"},
+	"node-tasks-definition":   {"node-tasks", ""},
+	"node-tasks":              {"node-tasks", "nodeProperties"},
+	"node-task-group":         {"node-tasks", "nodeProperties.nodeRangeProperties[0]"},
+	"node-task":               {"node-tasks", "nodeProperties.nodeRangeProperties[0].ecsProperties.taskProperties[0]"},
+	"node-task-container":     {"node-tasks", "nodeProperties.nodeRangeProperties[0].ecsProperties.taskProperties[0].containers[0]"},
+	"node-pods-definition":    {"node-pods", ""},
+	"node-pods":               {"node-pods", "nodeProperties"},
+	"node-pod":                {"node-pods", "nodeProperties.nodeRangeProperties[1].eksProperties.podProperties"},
+	"node-pod-container":      {"node-pods", "nodeProperties.nodeRangeProperties[1].eksProperties.podProperties.containers[0]"},
+
+	"job":            {"job", ""},
+	"job-definition": {"native-job", "jobDefinition"},
+	"job-container":  {"native-job", "jobDefinition.containerProperties"},
+	"job-submission": {"job", "submitJob"},
+	"fargate-job":    {"fargate-job", ""},
+	"registered-job": {"registered-job", ""},
+	"workflow":       {"workflow", ""},
+	"workflow-job":   {"workflow", "jobs[1]"},
+	"job-list":       {"job-list", ""},
+
+	"submit":             {"submit", ""},
+	"array":              {"array", ""},
+	"override":           {"submit", "containerOverrides"},
+	"task-override":      {"submit", "ecsPropertiesOverride.taskProperties[0].containers[0]"},
+	"pod-override":       {"submit", "eksPropertiesOverride.podProperties.containers[0]"},
+	"pod-override-pod":   {"submit", "eksPropertiesOverride.podProperties"},
+	"node-override":      {"submit", "nodeOverrides.nodePropertyOverrides[0].containerOverrides"},
+	"node-task-override": {"submit", "nodeOverrides.nodePropertyOverrides[0].ecsPropertiesOverride.taskProperties[0].containers[0]"},
+	"node-pod-override":  {"submit", "nodeOverrides.nodePropertyOverrides[0].eksPropertiesOverride.podProperties.containers[0]"},
+
+	"environment":           {"environment", ""},
+	"resources":             {"environment", "computeResources"},
+	"spot-environment":      {"spot-environment", ""},
+	"spot-resources":        {"spot-environment", "computeResources"},
+	"fargate-environment":   {"fargate-environment", ""},
+	"fargate-resources":     {"fargate-environment", "computeResources"},
+	"eks-environment":       {"eks-environment", ""},
+	"eks-resources":         {"eks-environment", "computeResources"},
+	"unmanaged-environment": {"unmanaged-environment", ""},
+	"queue":                 {"queue", ""},
+	"fair-queue":            {"fair-queue", ""},
+	"service-queue":         {"service-queue", ""},
+	"policy":                {"policy", ""},
+	"quota-policy":          {"quota-policy", ""},
+	"resource":              {"resource", ""},
+	"platform":              {"platform", ""},
+	"cancel":                {"cancel", ""},
+	"describe-jobs":         {"describe-jobs", ""},
+}
+
+var siteGroups = map[string]string{
+	"any-definition":     "definition fargate-definition task-definition pod-definition nodes-definition job-definition",
+	"any-container":      "container task-container node node-task-container job-container",
+	"any-task-container": "task-container node-task-container",
+	"any-whole":          "container node job-container",
+	"any-body":           "container task node node-task job-container",
+	"any-task":           "task node-task",
+	"any-pod":            "pod node-pod",
+	"any-pod-container":  "pod-container init-container node-pod-container",
+	"any-override":       "override task-override node-override node-task-override",
+	"any-resources":      "resources spot-resources eks-resources",
+	"any-environment":    "environment spot-environment fargate-environment eks-environment",
+	"any-queue":          "queue fair-queue service-queue",
+	"any-creator":        "environment queue policy resource",
+}
+
+// variant is one line.
+type variant struct {
+	rule  string
+	bad   bool
+	terms []term
+	place string   // site.path of the finding
+	also  []string // other rules that may speak
+}
+
+type term struct {
+	site, path, value string
+}
+
+func TestVariants(t *testing.T) {
+	files, err := filepath.Glob("testdata/variants/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	count := map[string][2]int{}
+	for _, file := range files {
+		eachVariant(t, file, func(line int, v variant) {
+			c := count[v.rule]
+			if v.bad {
+				c[0]++
+			} else {
+				c[1]++
+			}
+			count[v.rule] = c
+			t.Run(fmt.Sprintf("%s:%d/%s", strings.TrimSuffix(filepath.Base(file), ".txt"), line, v.rule), func(t *testing.T) { v.check(t) })
+		})
+	}
+	for _, r := range Rules() {
+		if c := count[r.Name]; (c[0] == 0 || c[1] == 0) && r.Scope != "policy" && r.Scope != "platform" && r.Scope != "secrets" {
+			t.Errorf("%s has %d bad and %d good variants", r.Name, c[0], c[1])
+		}
+		delete(count, r.Name)
+	}
+	for rule := range count {
+		t.Errorf("%s is no rule", rule)
+	}
+}
+
+// eachVariant reads a file of variants and expands the groups.
+func eachVariant(t *testing.T, file string, visit func(line int, v variant)) {
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	rule, line := "", 0
+	for s := bufio.NewScanner(f); s.Scan(); {
+		line++
+		text := strings.TrimSpace(s.Text())
+		switch {
+		case text == "" || strings.HasPrefix(text, "#"):
+		case strings.HasPrefix(text, "["):
+			rule = strings.Trim(text, "[]")
+		default:
+			for _, one := range expandGroup(text) {
+				visit(line, parseVariant(rule, one))
+			}
+		}
+	}
+}
+
+// expandGroup replaces the one group that a line names by each of its sites.
+func expandGroup(line string) (out []string) {
+	for _, word := range strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" .;@", r) }) {
+		for _, site := range strings.Fields(siteGroups[word]) {
+			out = append(out, strings.ReplaceAll(line, word, site))
+		}
+		if out != nil {
+			return out
+		}
+	}
+	return []string{line}
+}
+
+func parseVariant(rule, line string) variant {
+	verdict, rest, _ := strings.Cut(line, " ")
+	rest, also, _ := strings.Cut(rest, " ~ ")
+	rest, place, _ := strings.Cut(rest, " @ ")
+	v := variant{rule: rule, bad: verdict == "bad", also: strings.Fields(also), place: strings.TrimSpace(place)}
+	for _, text := range strings.Split(rest, " ; ") {
+		target, value, _ := strings.Cut(text, " = ")
+		site, path, _ := strings.Cut(strings.TrimSpace(target), ".")
+		v.terms = append(v.terms, term{site, path, strings.TrimSpace(value)})
+		if place == "" && value != "" && strings.TrimSpace(value) != "-" {
+			v.place = strings.TrimSpace(target)
+		}
+	}
+	return v
+}
+
+func (v variant) check(t *testing.T) {
+	names, files, platform, problems := v.load(t)
+	found := Settle(append(problems, Check(files, platform, Rules())...))
+	found.Sort()
+	mine := byRule(found, v.rule)
+	for _, d := range found {
+		if d.Rule != v.rule && !slices.Contains(v.also, d.Rule) {
+			t.Errorf("found too: %v", d)
+		}
+	}
+	switch {
+	case !v.bad:
+		for _, d := range mine {
+			t.Errorf("false alarm: %v", d)
+		}
+	case len(mine) == 0:
+		t.Errorf("not found; found are %v", found)
+	default:
+		site, path, _ := strings.Cut(v.place, ".")
+		i := slices.Index(names, documentOf(site))
+		if i < 0 {
+			t.Fatalf("no document for the place %q", v.place)
+		}
+		at := files[i].Root.At(steps(below(site, path))...)
+		src, _ := at.Place()
+		if mine[0].Source != src || mine[0].Span.Start != at.Span.Start && mine[0].Span.Start != at.Key.Start {
+			t.Errorf("found at %v, not at %s", mine[0], v.place)
+		}
+	}
+}
+
+// load makes the documents of a variant.
+func (v variant) load(t *testing.T) (names []string, files []*spec.File, platform *spec.Platform, problems diag.List) {
+	docs := map[string]any{}
+	for _, e := range v.terms {
+		name := documentOf(e.site)
+		if docs[name] == nil {
+			base, _, _ := strings.Cut(name, "#")
+			text, err := os.ReadFile("testdata/bases/" + base + ".json")
+			if err != nil {
+				t.Fatalf("site %s: %v", e.site, err)
+			}
+			docs[name] = decode(t, string(text))
+			names = append(names, name)
+		}
+		if e.value != "" {
+			docs[name] = put(t, docs[name], steps(below(e.site, e.path)), value(t, e.value))
+		}
+	}
+	slices.SortStableFunc(names, func(a, b string) int { return first(b == "platform") - first(a == "platform") })
+	for _, name := range names {
+		var b bytes.Buffer
+		e := json.NewEncoder(&b)
+		e.SetEscapeHTML(false)
+		e.SetIndent("", "  ")
+		if err := e.Encode(docs[name]); err != nil {
+			t.Fatal(err)
+		}
+		file, found := document(diag.NewSource(name+".json", b.String()), platform)
+		if file.Platform != nil {
+			platform = file.Platform
+		}
+		files, problems = append(files, file), append(problems, found...)
+	}
+	return names, files, platform, problems
+}
+
+func first(yes bool) int {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
+// documentOf is the base document of a site, with its number.
+func documentOf(site string) string {
+	site, number, found := strings.Cut(site, "#")
+	doc := placeOf[site][0]
+	if found {
+		doc += "#" + number
+	}
+	return doc
+}
+
+// below is a path from the root of a site's document.
+func below(site, path string) string {
+	site, _, _ = strings.Cut(site, "#")
+	return strings.Trim(placeOf[site][1]+"."+path, ".")
+}
+
+// steps splits a path: a.b[0]."c.d" into a, b, 0 and c.d.
+func steps(path string) (out []string) {
+	quoted := false
+	word := ""
+	end := func() {
+		if word != "" {
+			out = append(out, word)
+		}
+		word = ""
+	}
+	for _, r := range path {
+		switch {
+		case r == '"':
+			quoted = !quoted
+		case !quoted && strings.ContainsRune(".[]", r):
+			end()
+		default:
+			word += string(r)
+		}
+	}
+	end()
+	return out
+}
+
+var removed = new(any)
+
+func value(t *testing.T, text string) any {
+	if text == "-" {
+		return removed
+	}
+	star := strings.LastIndexByte(text, '*')
+	n, err := strconv.Atoi(text[star+1:])
+	if star < 0 || err != nil {
+		return decode(t, text)
+	}
+	text = text[:star]
+	switch text[0] {
+	case '[':
+		list := []any{}
+		for i := range n {
+			list = append(list, decode(t, strings.ReplaceAll(text, "%d", strconv.Itoa(i))).([]any)...)
+		}
+		return list
+	case '{':
+		object := map[string]any{}
+		for i := range n {
+			maps.Copy(object, decode(t, strings.ReplaceAll(text, "%d", strconv.Itoa(i))).(map[string]any))
+		}
+		return object
+	}
+	return strings.Repeat(decode(t, text).(string), n)
+}
+
+func decode(t *testing.T, text string) (v any) {
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode(&v); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return v
+}
+
+// put sets what a path leads to, and makes what is missing on the way.
+func put(t *testing.T, in any, path []string, v any) any {
+	if len(path) == 0 {
+		return v
+	}
+	if i, err := strconv.Atoi(path[0]); err == nil {
+		list, _ := in.([]any)
+		if i >= len(list) {
+			list = append(list, nil)
+		}
+		if list[i] = put(t, list[i], path[1:], v); list[i] == removed {
+			list = slices.Delete(list, i, i+1)
+		}
+		return list
+	}
+	object, ok := in.(map[string]any)
+	if !ok {
+		object = map[string]any{}
+	}
+	if object[path[0]] = put(t, object[path[0]], path[1:], v); object[path[0]] == removed {
+		delete(object, path[0])
+	}
+	return object
+}
+
+// A path that leads nowhere would hold a finding against an ancestor of it.
+func TestSitesLeadToObjects(t *testing.T) {
+	for site, place := range placeOf {
+		text := read(t, "testdata/bases/"+place[0]+".json")
+		root, _ := jsontree.Parse(diag.NewSource(place[0], text))
+		n := root
+		for _, step := range steps(place[1]) {
+			if i, err := strconv.Atoi(step); err == nil {
+				n = n.Index(i)
+			} else {
+				n = n.Get(step)
+			}
+		}
+		if n == nil && place[0] != "submit" && place[0] != "job" {
+			t.Errorf("%s: %s has no %s", site, place[0], place[1])
+		}
+	}
+}
