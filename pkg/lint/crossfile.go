@@ -79,7 +79,7 @@ var crossRules = []Rule{
 			return
 		}
 		job := "ECS"
-		if (Site{Job: Job{Job: withRegister(s.Job)}}).onEKS() {
+		if s.runsOnEKS() {
 			job = "EKS"
 		}
 		if q, ok := s.queueOf(); ok {

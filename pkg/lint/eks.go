@@ -27,10 +27,7 @@ var eksRules = []Rule{
 	check("eks-container-name-unique", High, pods, func(s Site) {
 		seen := map[string]bool{}
 		for c := range each(s.Node, "initContainers", "containers") {
-			name := c.Get("name").Str()
-			if name == "" {
-				name = "Default"
-			}
+			name := podName(c)
 			if seen[name] {
 				s.Report(fmt.Sprintf("two containers of the pod are called %s", quote(name)), "give each its own name; without one it is Default", c.Get("name"), c)
 			}

@@ -67,6 +67,7 @@ var environmentFileRules = []Rule{
 		"How many vCPUs there are is told of unmanaged environments only.", tried("CreateComputeEnvironment.unmanagedvCpus")),
 	row("ce-unmanaged-service-role", Medium, in(unmanaged, ""), func(s Site, n *jsontree.Node, _ string) {
 		needs(`serviceRole: "arn:aws:iam::<account>:role/AWSBatchServiceRole"`)(s, n, "an UNMANAGED compute environment")
+		s.filledIn(n.Get("serviceRole"), `"arn:aws:iam::<account>:role/AWSBatchServiceRole"`)
 	}, "For what it does not manage AWS Batch needs a role that you name.", "answered so by the service in 2026-09 (cdk-preflight)"),
 	row("ce-unmanaged-slr", Medium, in(unmanaged, "serviceRole"), func(s Site, n *jsontree.Node, _ string) {
 		if strings.Contains(n.Str(), "AWSServiceRoleForBatch") {
@@ -115,7 +116,7 @@ var environmentFileRules = []Rule{
 		}
 	}, "An environment of instances names types, families or a bundle such as optimal.", tried("ComputeResource.instanceTypes")),
 	row("ce-instancetype-known", High, in(onInstances, resourcesOf+".instanceTypes[]"), func(s Site, n *jsontree.Node, _ string) {
-		if n.Str() != "" && s.pass.catalog().Expand(n.Str()) == nil && !placeholder().MatchString(n.Str()) {
+		if n.Is(jsontree.String) && s.pass.catalog().Expand(n.Str()) == nil && !placeholder().MatchString(n.Str()) {
 			s.Report(fmt.Sprintf("%s is no instance type of %s", quote(n.Str()), s.pass.catalog()), s.pass.instanceHint(n.Str()), n)
 		}
 	}, "An entry is an instance type, a family or a bundle. The catalogue is dated: a newer type only warns.", tried("ComputeResource.instanceTypes")),
@@ -137,6 +138,7 @@ var environmentFileRules = []Rule{
 		if n.Is(jsontree.Object) && s.lacks(n, "instanceRole") {
 			s.Report("computeResources on instances needs instanceRole", `add "instanceRole": "ecsInstanceRole"`, n)
 		}
+		s.filledIn(n.Get("instanceRole"), `"ecsInstanceRole"`)
 	}, "Instances join the cluster with a role.", tried("ComputeResource.instanceRole")),
 	check("ce-securitygroups-required", High, environments, func(s Site) {
 		c := s.Node.Get(resourcesOf)
@@ -243,6 +245,13 @@ var environmentFileRules = []Rule{
 			s.Report(label+" is a bare name; a role with a path is not found by it", `write "arn:aws:iam::<account>:role/`+n.Str()+`"`, n)
 		}
 	}, "A role named without its ARN is looked for without a path; if it has one the environment becomes INVALID.", api("CreateComputeEnvironment.serviceRole"))),
+}
+
+// filledIn reports a text that is there and empty, as in a skeleton.
+func (s Site) filledIn(n *jsontree.Node, example string) {
+	if n.Is(jsontree.String) && n.Text == "" {
+		s.Report(n.Name+" is empty", "write "+example, n)
+	}
 }
 
 // noFargate is the rule for a member of computeResources that is of instances.

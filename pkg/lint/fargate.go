@@ -104,15 +104,15 @@ var fargateRules = []Rule{
 		Source: apiReference + ", ContainerOverrides.resourceRequirements",
 		Run: func(p *Pass) {
 			for j := range p.Submits() {
-				over := j.Submit.Get("containerOverrides")
+				place := firstOf(j.Submit.Get("containerOverrides").Get("resourceRequirements"), j.Submit.Get("ecsPropertiesOverride").Get("taskProperties"))
 				r, ok := plan.RequestOf(j.Known(), j.Submit)
-				if !ok || !r.Fargate || over.Get("resourceRequirements") == nil || slices.Contains(catalog.FargateMemory(r.VCPUs), r.MemoryMiB) {
+				if !ok || !r.Fargate || place == nil || slices.Contains(catalog.FargateMemory(r.VCPUs), r.MemoryMiB) {
 					continue
 				}
-				j.Report(fmt.Sprintf("%s is not a Fargate size", r), fargateHint(r.VCPUs, r.MemoryMiB), over.Get("resourceRequirements"))
+				j.Report(fmt.Sprintf("%s is not a Fargate size", r), fargateHint(r.VCPUs, r.MemoryMiB), place)
 			}
 		},
-	}.onlyWith("containerOverrides.resourceRequirements"),
+	}.onlyWith("containerOverrides.resourceRequirements", "ecsPropertiesOverride"),
 }
 
 // fargateSizeRules is one rule for each vCPU size: which memory goes with it.

@@ -173,7 +173,8 @@ var jobQueueRules = []Rule{
 		}
 	}, "A queue whose environments are all INVALID starts no job. An environment becomes so when AWS Batch cannot use its roles or images.", guide("jobs stuck in RUNNABLE")),
 	warns(check("stuck-queue-no-fuse", Medium, queues, func(s Site) {
-		if s.Node.Get("computeEnvironmentOrder") != nil && s.lacks(s.Node, "jobStateTimeLimitActions") {
+		actions := s.Node.Get("jobStateTimeLimitActions")
+		if s.Node.Get("computeEnvironmentOrder") != nil && (actions.Is(jsontree.Array) && actions.Len() == 0 && s.raw(actions).Len() == 0 || s.lacks(s.Node, "jobStateTimeLimitActions")) {
 			s.Report("a job that cannot be placed blocks the queue for all behind it",
 				`add "jobStateTimeLimitActions": [ { "reason": "MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT", "state": "RUNNABLE", "maxTimeSeconds": 3600, "action": "CANCEL" } ]`, s.NameNode())
 		}

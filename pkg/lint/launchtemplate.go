@@ -30,7 +30,7 @@ var launchTemplateRules = []Rule{
 		}
 	}, "A launch template is named by id or by name, one of them.", tried("LaunchTemplateSpecification")),
 	row("ce-lt-version", High, in(environments, template+".version", template+".overrides[].version"), func(s Site, n *jsontree.Node, _ string) {
-		if n.Is(jsontree.String) && !versionWord().MatchString(n.Text) && !placeholder().MatchString(n.Text) {
+		if n.Is(jsontree.String) && !versionWord().MatchString(n.Text) && !strings.ContainsAny(n.Text, "{<") {
 			hint, fix := "", (*diag.Fix)(nil)
 			if near := near(n.Text, []string{"$Latest", "$Default"}); near != "" || strings.EqualFold(n.Text, "latest") || strings.EqualFold(n.Text, "default") {
 				if near == "" {
@@ -106,10 +106,10 @@ var launchTemplateRules = []Rule{
 		}
 	}, "Images of Amazon Linux 2 are refused: those of EKS since 2025-11-26, those of ECS since 2026-06-30.", tried("Ec2Configuration.imageType")),
 	check("ce-al2023-no-a1", Medium, onInstances, func(s Site) {
-		s.noFamily(func(t string) bool { return strings.Contains(t, "AL2023") }, "Amazon Linux 2023", "a1")
+		s.noFamily(false, "AL2023", "Amazon Linux 2023", "a1")
 	}, "Amazon Linux 2023 does not run on A1 instances.", guide("compute resource AMIs")),
 	check("ce-al2023-nvidia-no-p3-g3", Medium, onInstances, func(s Site) {
-		s.noFamily(func(t string) bool { return t == "ECS_AL2023_NVIDIA" }, "ECS_AL2023_NVIDIA", "p3", "p3dn", "g3", "g3s")
+		s.noFamily(true, "ECS_AL2023_NVIDIA", "ECS_AL2023_NVIDIA", "p3", "p3dn", "g3", "g3s")
 	}, "The driver of ECS_AL2023_NVIDIA does not know the GPUs of p3 and g3.", guide("compute resource AMIs")),
 	warns(check("ce-p5-no-p2-g2", Medium, onInstances, func(s Site) {
 		list := s.Node.Get(resourcesOf).Get("instanceTypes")
@@ -151,11 +151,21 @@ func (p *Pass) within(entry, bundle string) bool {
 }
 
 // noFamily reports the first instance type of families that an image does not run.
-func (s Site) noFamily(image func(string) bool, name string, families ...string) {
+// Of two image choices one is for instances with GPUs and one for the others; the
+// families are all of one kind.
+func (s Site) noFamily(gpu bool, word, name string, families ...string) {
 	c := s.Node.Get(resourcesOf)
-	// With two image choices one may be for those instances.
-	list := c.Get("ec2Configuration")
-	if list.Len() != 1 || !image(list.Index(0).Get("imageType").Str()) {
+	some := false
+	for cfg := range each(c, "ec2Configuration") {
+		t := cfg.Get("imageType").Str()
+		if strings.HasSuffix(t, "_NVIDIA") != gpu {
+			continue
+		}
+		if some = true; !strings.Contains(t, word) {
+			return
+		}
+	}
+	if !some {
 		return
 	}
 	for n := range c.Get("instanceTypes").Children() {

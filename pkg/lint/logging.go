@@ -72,16 +72,12 @@ var loggingRules = []Rule{
 		"A role is named by its full ARN.", "cfn-lint's schema of AWS::Batch::JobDefinition"),
 	row("repository-credentials-arn", High, in(containers, "repositoryCredentials"), func(s Site, n *jsontree.Node, label string) {
 		needs(`credentialsParameter: "arn:aws:secretsmanager:..."`)(s, n, label)
-		if c := n.Get("credentialsParameter"); c.Is(jsontree.String) && c.Text == "" {
-			s.Report("credentialsParameter is empty", `name the secret: "arn:aws:secretsmanager:..."`, c)
-		}
+		s.filledIn(n.Get("credentialsParameter"), `"arn:aws:secretsmanager:..."`)
 	},
 		"The credentials of a private registry are a secret, named by its ARN.", api("RepositoryCredentials.credentialsParameter")),
 	row("env-name-required", Medium, in(requirers, "environment[]"), func(s Site, n *jsontree.Node, label string) {
 		needs(`name: "NAME"`)(s, n, label)
-		if name := n.Get("name"); name.Is(jsontree.String) && name.Text == "" {
-			s.Report("the variable has no name", "name it, or remove the entry", name)
-		}
+		s.filledIn(n.Get("name"), `"NAME", or remove the entry`)
 	}, "A variable has a name.", "answered so by the service in 2026-09 (cdk-preflight)"),
 	check("container-user-pattern", Low, containers, func(s Site) {
 		n := s.Node.Get("user")
@@ -97,7 +93,7 @@ var consumableRules = []Rule{
 		"A job asks for at most 5 consumable resources.", tried("ConsumableResourceProperties")),
 	row("consumable-duplicate", Medium, in(definitions, "consumableResourceProperties.consumableResourceList"), distinct("consumableResource", "add the quantities up"),
 		"A job names each consumable resource once.", "answered so by the service in 2026-09 (cdk-preflight)"),
-	row("consumable-members", Medium, in(definitions, "consumableResourceProperties.consumableResourceList[]"), needs("consumableResource", "quantity: 1"),
+	row("consumable-members", Medium, in(jobs, "consumableResourceProperties.consumableResourceList[]", "consumableResourcePropertiesOverride.consumableResourceList[]"), needs("consumableResource", "quantity: 1"),
 		"A demand on a consumable resource says which, and how much.", api("ConsumableResourceRequirement")),
 	row("consumable-quantity-positive", Low, in(jobs, "consumableResourceProperties.consumableResourceList[].quantity", "consumableResourcePropertiesOverride.consumableResourceList[].quantity"),
 		atLeast(1, "leave the resource out if the job needs none"), "Asking for none of a resource is not documented.", derived),

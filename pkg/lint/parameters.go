@@ -83,6 +83,10 @@ func (p *Pass) commandReferences() map[*jsontree.Node][]reference {
 		for _, s := range p.index.sites.overrides {
 			add(s.Submit, s.Node.Get("command"))
 		}
+		for _, s := range p.index.sites.podOverrides {
+			add(s.Submit, s.Node.Get("command"))
+			add(s.Submit, s.Node.Get("args"))
+		}
 		p.index.references = all
 	}
 	return p.index.references
@@ -92,11 +96,16 @@ func (p *Pass) commandReferences() map[*jsontree.Node][]reference {
 // and the definition's where it does not replace them.
 func (j Job) runReferences() []reference {
 	all := j.pass.commandReferences()
-	own := all[j.Submit]
-	if j.Submit.Get("containerOverrides").Get("command") != nil {
-		return own
+	if all[j.Submit] == nil && all[j.Known()] == nil {
+		return nil // as nearly always
 	}
-	return slices.Concat(own, all[j.Known()])
+	var list []reference
+	for c := range j.changes() {
+		for command := range c.commands() {
+			list = addReferences(list, command)
+		}
+	}
+	return list
 }
 
 func names(list []reference) iter.Seq[string] {

@@ -377,10 +377,11 @@ func distinct(member, hint string) want {
 			if c == nil || c.Text == "" {
 				continue
 			}
-			if seen[c.Text] {
-				s.Report(fmt.Sprintf("%s is there twice in %s", quote(c.Text), label), hint, c)
+			name := nameOf(c.Text)
+			if seen[name] {
+				s.Report(fmt.Sprintf("%s is there twice in %s", quote(name), label), hint, c)
 			}
-			seen[c.Text] = true
+			seen[name] = true
 		}
 	}
 }

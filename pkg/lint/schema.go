@@ -145,7 +145,7 @@ var schemaRules = []Rule{
 		"ecsProperties.taskProperties[].containers[].firelensConfiguration.options",
 		"nodeProperties.nodeRangeProperties[].container.logConfiguration.options", "nodeProperties.nodeRangeProperties[].ecsProperties.taskProperties[].containers[].logConfiguration.options"},
 		"The options of a log driver are strings, true and 10 too.", api("LogConfiguration.options")),
-	stringMap("tag-value-string", []string{"tags"}, "The value of a tag is a string.", api("TagrisTagsMap")),
+	stringMap("tag-value-string", []string{"tags", "computeResources.tags"}, "The value of a tag is a string.", api("TagrisTagsMap")),
 	{
 		Name: "array-size-integer", Confidence: High,
 		Doc:    "The size of an array is a whole number.",
@@ -168,11 +168,12 @@ var schemaRules = []Rule{
 	},
 }
 
-// stringMap is a rule for a map whose values are strings.
+// stringMap is a rule for maps whose values are strings, wherever they stand in a
+// request or a compact job.
 func stringMap(name string, paths []string, doc, source string) Rule {
 	at := in(nil, paths...)
 	return Rule{Name: name, Confidence: High, Doc: doc, Source: source, Run: func(p *Pass) {
-		look := func(j Job, root *jsontree.Node) {
+		p.everyText(func(j Job, root *jsontree.Node) {
 			for _, path := range at.paths {
 				path.walk(root, func(m *jsontree.Node) {
 					for v := range m.Children() {
@@ -182,31 +183,26 @@ func stringMap(name string, paths []string, doc, source string) Rule {
 					}
 				})
 			}
-		}
-		p.written(look)
-		if len(at.paths) > 1 { // of containers
-			for j := range p.Definitions() {
-				if j.compact() {
-					look(j, j.Node)
-				}
-			}
-			return
-		}
-		for _, f := range p.Files {
-			switch f.Kind {
-			case spec.KindSubmitJob, spec.KindJobList:
-				for _, j := range f.Jobs {
-					look(Job{Job: j, File: f, pass: p}, j.Node)
-				}
-			case spec.KindJob, spec.KindWorkflow:
-				for _, j := range f.Jobs {
-					look(Job{Job: j, File: f, pass: p}, j.Node.Get("submitJob"))
-				}
-			case spec.KindComputeEnvironment, spec.KindJobQueue, spec.KindSchedulingPolicy, spec.KindConsumableResource:
-				look(Job{Job: &spec.Job{Node: f.Root}, File: f, pass: p}, f.Root)
-			}
-		}
+		})
 	}}
+}
+
+// everyText yields what users wrote of all requests: native files, jobs, and the
+// parts of jobs that are native.
+func (p *Pass) everyText(visit func(j Job, root *jsontree.Node)) {
+	for j := range p.Jobs() {
+		visit(j, j.Node)
+		if j.compact() {
+			visit(j, j.Node.Get("jobDefinition"))
+			visit(j, j.Node.Get("submitJob"))
+		}
+	}
+	for _, f := range p.Files {
+		switch f.Kind {
+		case spec.KindComputeEnvironment, spec.KindJobQueue, spec.KindSchedulingPolicy, spec.KindConsumableResource:
+			visit(Job{Job: &spec.Job{Node: f.Root}, File: f, pass: p}, f.Root)
+		}
+	}
 }
 
 func (j Job) wrongType(n *jsontree.Node, want jsontree.Kind) {

@@ -33,21 +33,15 @@ var submitRules = []Rule{
 		}
 	}, "The request that submits a job is smaller than 30 KiB.", guide("service quotas")+"; the service's error quoted in public repositories"),
 	check("submit-overrides-8192", High, submits, func(s Site) {
-		o := s.Node.Get("containerOverrides")
-		definition := s.Known().Get("containerProperties")
-		size := 0
-		for _, m := range []string{"command", "environment", "resourceRequirements"} {
-			n := o.Get(m)
-			if m == "command" && n == nil && o != nil {
-				n = definition.Get(m)
-			}
-			if n != nil {
-				size += len(n.AppendJSON(nil))
-			}
+		if s.Node.Get("containerOverrides") == nil && s.Node.Get("parameters") == nil && s.Node.Get("nodeOverrides") == nil {
+			return
 		}
-		if size > maxOverrides-overridesRoom {
-			s.Report(fmt.Sprintf("the overrides have %d characters; with what AWS Batch adds they stay under %d", size, maxOverrides),
-				fmt.Sprintf("stay below %d: put long data into S3 and pass its place", maxOverrides-overridesRoom), key(o))
+		for c := range s.changes() {
+			if size := s.overridesSize(c); size > maxOverrides-overridesRoom {
+				s.Report(fmt.Sprintf("the overrides have %d characters; with what AWS Batch adds they stay under %d", size, maxOverrides),
+					fmt.Sprintf("stay below %d: put long data into S3 and pass its place", maxOverrides-overridesRoom),
+					key(firstOf(c.over.Get("containerOverrides"), orNothing(s.Node.Get("parameters")))))
+			}
 		}
 	}, "Amazon ECS takes at most 8192 characters of overrides. AWS Batch takes a longer submission, and the job fails; about 512 characters are for what AWS Batch adds.", "the failed job's reason quoted in public repositories"),
 	check("submit-command-empty-string", Medium, submits, func(s Site) {
@@ -103,39 +97,47 @@ var submitRules = []Rule{
 		}
 	}, "Only the nodes of a multi-node job name an instance type.", api("ContainerOverrides.instanceType")).onlyWith("containerOverrides"),
 	check("submit-eks-no-containeroverrides", High, submits, func(s Site) {
-		if !(Site{Job: Job{Job: withRegister(s.Job)}}).onEKS() {
+		if !s.runsOnEKS() {
 			return
 		}
-		for _, m := range []string{"containerOverrides", "ecsPropertiesOverride"} {
-			if n := s.Node.Get(m); n != nil {
-				s.Report(m+" does not go with a job on EKS", `write "eksPropertiesOverride"`, key(n))
+		for c := range s.changes() {
+			for _, m := range []string{"containerOverrides", "ecsPropertiesOverride"} {
+				if n := c.over.Get(m); n != nil {
+					s.Report(m+" does not go with a job on EKS", `write "eksPropertiesOverride"`, key(n))
+				}
 			}
 		}
 		if n := s.Node.Get("nodeOverrides"); n != nil && s.Known().Get("nodeProperties") == nil {
 			s.Report("nodeOverrides does not go with a job on EKS", `write "eksPropertiesOverride"`, key(n))
 		}
-	}, "A job on EKS is changed by eksPropertiesOverride.", tried("SubmitJob.eksPropertiesOverride")).onlyWith("containerOverrides"),
+	}, "A job on EKS is changed by eksPropertiesOverride.", tried("SubmitJob.eksPropertiesOverride")).onlyWith("containerOverrides", "ecsPropertiesOverride", "nodeOverrides"),
 	check("submit-eksoverride-only-eks", Medium, submits, func(s Site) {
-		if n := s.Node.Get("eksPropertiesOverride"); n != nil && s.Known() != nil && s.Known().Get("eksProperties") == nil {
-			s.Report("the definition is none of EKS, and eksPropertiesOverride is for those", `write "containerOverrides" or "ecsPropertiesOverride"`, key(n))
+		for c := range s.changes() {
+			if n := c.over.Get("eksPropertiesOverride"); n != nil && c.body != nil && c.body.Get("eksProperties") == nil {
+				s.Report("the definition is none of EKS, and eksPropertiesOverride is for those", `write "containerOverrides" or "ecsPropertiesOverride"`, key(n))
+			}
 		}
 	}, "eksPropertiesOverride changes jobs on EKS only.", api("SubmitJob.eksPropertiesOverride")).onlyWith("eksPropertiesOverride"),
 	check("submit-ecsoverride-only-ecs", Low, submits, func(s Site) {
-		if n := s.Node.Get("ecsPropertiesOverride"); n != nil && s.Known() != nil && s.Known().Get("ecsProperties") == nil {
-			s.Report("the definition has no ecsProperties to override", `write "containerOverrides"`, key(n))
+		for c := range s.changes() {
+			if n := c.over.Get("ecsPropertiesOverride"); n != nil && c.body != nil && c.body.Get("ecsProperties") == nil && !s.runsOnEKS() {
+				s.Report("the definition has no ecsProperties to override", `write "containerOverrides"`, key(n))
+			}
 		}
 	}, "ecsPropertiesOverride changes definitions with ecsProperties only.", api("SubmitJob.ecsPropertiesOverride")).onlyWith("ecsPropertiesOverride"),
 	check("submit-ecs-needs-ecsoverride", Low, submits, func(s Site) {
-		if n := s.Node.Get("containerOverrides"); n != nil && s.Known().Get("ecsProperties") != nil {
-			s.Report("the definition has ecsProperties, which containerOverrides does not reach", `write "ecsPropertiesOverride": { "taskProperties": [ { "containers": [...] } ] }`, key(n))
+		for c := range s.changes() {
+			if n := c.over.Get("containerOverrides"); n != nil && c.body.Get("ecsProperties") != nil {
+				s.Report("the definition has ecsProperties, which containerOverrides does not reach", `write "ecsPropertiesOverride": { "taskProperties": [ { "containers": [...] } ] }`, key(n))
+			}
 		}
 	}, "The containers of ecsProperties are overridden by name, in ecsPropertiesOverride.", api("SubmitJob.containerOverrides")).onlyWith("containerOverrides"),
-	row("submit-ecsoverride-single-task", Medium, in(submits, "ecsPropertiesOverride.taskProperties"), atMost(1, "put all containers into one task"),
+	row("submit-ecsoverride-single-task", Medium, in(submits, "ecsPropertiesOverride.taskProperties", "nodeOverrides.nodePropertyOverrides[].ecsPropertiesOverride.taskProperties"), atMost(1, "put all containers into one task"),
 		"A job has one task to override.", api("EcsPropertiesOverride.taskProperties")),
 	check("submit-override-container-unknown", Medium, submits, Site.unknownOverrides,
 		"An override names a container of the definition.", api("TaskContainerOverrides.name")).onlyWith("containers"),
 	check("submit-nodeoverrides-only-multinode", Medium, submits, func(s Site) {
-		if n := s.Node.Get("nodeOverrides"); n != nil && s.Known() != nil && s.Known().Get("nodeProperties") == nil {
+		if n := s.Node.Get("nodeOverrides"); n != nil && s.Known() != nil && s.Known().Get("nodeProperties") == nil && !s.runsOnEKS() {
 			s.Report("the definition has no nodes to override", `write "containerOverrides"`, key(n))
 		}
 	}, "nodeOverrides changes multinode definitions only.", api("SubmitJob.nodeOverrides")).onlyWith("nodeOverrides"),
@@ -147,7 +149,7 @@ var submitRules = []Rule{
 		distinct("consumableResource", "add the quantities up")(s, n, label)
 	}, "A submission asks for at most 5 consumable resources, each once.", api("SubmitJob.consumableResourcePropertiesOverride")),
 	row("submit-jobdefinition-format", Medium, in(submits, "jobDefinition"), func(s Site, n *jsontree.Node, _ string) {
-		if n.Str() != "" && !samePlace(n, s.Register.Get("jobDefinitionName")) && !definitionPattern().MatchString(n.Str()) {
+		if n.Is(jsontree.String) && !samePlace(n, s.Register.Get("jobDefinitionName")) && !definitionPattern().MatchString(n.Text) && !placeholder().MatchString(n.Text) {
 			s.Report("jobDefinition is a name, name:revision or the ARN of a definition, not "+quote(n.Str()), `such as "train" or "train:3"`, n)
 		}
 	}, "A definition is named by name, name:revision with a number, or ARN.", api("SubmitJob.jobDefinition")),
@@ -186,7 +188,11 @@ func orNothing(n *jsontree.Node) *jsontree.Node {
 }
 
 // nativeSubmits is the submissions that were written as such.
-var nativeSubmits = where(submits, func(s Site) bool { return s.File.Kind == spec.KindSubmitJob })
+var nativeSubmits = where(submits, func(s Site) bool { return s.File.Kind == spec.KindSubmitJob || s.File.Kind == spec.KindJobList })
+
+// runsOnEKS reports whether the definition that a submission runs is known to be
+// one of EKS.
+func (s Site) runsOnEKS() bool { return Site{Job: Job{Job: withRegister(s.Job)}}.onEKS() }
 
 func (s Site) unknownOverrides() {
 	known := s.Known()
@@ -198,11 +204,7 @@ func (s Site) unknownOverrides() {
 			}
 		}
 		for c := range each(body.Get("eksProperties").Get("podProperties"), "initContainers", "containers") {
-			name := c.Get("name").Str()
-			if name == "" {
-				name = "Default"
-			}
-			names[name] = true
+			names[podName(c)] = true
 		}
 	}
 	add(known)

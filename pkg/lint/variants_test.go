@@ -308,22 +308,22 @@ func below(site, path string) string {
 
 // steps splits a path: a.b[0]."c.d" into a, b, 0 and c.d.
 func steps(path string) (out []string) {
-	quoted := false
+	quoted, some := false, false
 	word := ""
 	end := func() {
-		if word != "" {
+		if some {
 			out = append(out, word)
 		}
-		word = ""
+		word, some = "", false
 	}
 	for _, r := range path {
 		switch {
 		case r == '"':
-			quoted = !quoted
+			quoted, some = !quoted, true
 		case !quoted && strings.ContainsRune(".[]", r):
 			end()
 		default:
-			word += string(r)
+			word, some = word+string(r), true
 		}
 	}
 	end()
