@@ -33,13 +33,13 @@ var ecsRules = []Rule{
 			s.Report(fmt.Sprintf("taskProperties holds exactly one task, these are %d", n.Len()), "put all containers into one task", place)
 		}
 	}, "A job is one task with up to 10 containers.", api("EcsProperties.taskProperties")),
-	row("ecs-containers-required", High, in(tasks, ""), needs("containers: [...]"),
+	row("ecs-containers-required", High, in(tasks, ""), needed("a task", "containers: [...]"),
 		"A task has containers.", api("EcsTaskProperties.containers")),
 	row("ecs-containers-min", Medium, in(tasks, "containers"), filled(`add one: { "name": "main", "image": "..." }`),
 		"A task has at least one container.", "answered so by the service in 2026-09 (cdk-preflight)"),
 	row("ecs-containers-max", High, in(tasks, "containers"), atMost(10, ""),
 		"A task has at most 10 containers.", tried("EcsTaskProperties.containers")),
-	row("ecs-image-required", High, in(taskContainers, ""), needs("image"),
+	row("ecs-image-required", High, in(taskContainers, ""), needed("the container", "image"),
 		"Every container names its image.", api("TaskContainerProperties.image")),
 	check("ecs-essential-required", High, tasks, func(s Site) {
 		list := s.Node.Get("containers")

@@ -22,7 +22,7 @@ var eksRules = []Rule{
 		"A pod has at most 10 containers.", api("EksPodProperties.containers")),
 	row("eks-initcontainers-max", Medium, in(pods, "initContainers"), atMost(10, ""),
 		"A pod has at most 10 init containers.", api("EksPodProperties.initContainers")),
-	row("eks-image-required", High, in(podContainers, ""), needs("image"),
+	row("eks-image-required", High, in(podContainers, ""), needed("the container", "image"),
 		"Every container of a pod names its image.", tried(eksContainer+".image")),
 	check("eks-container-name-unique", High, pods, func(s Site) {
 		seen := map[string]bool{}

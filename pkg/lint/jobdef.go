@@ -11,9 +11,9 @@ import (
 )
 
 var jobdefRules = []Rule{
-	row("jobdef-name-required", High, in(definitions, ""), needs("jobDefinitionName"),
+	row("jobdef-name-required", High, in(definitions, ""), needed("a job definition", "jobDefinitionName"),
 		"A job definition has a name, under which it is registered.", api("RegisterJobDefinition.jobDefinitionName")),
-	row("jobdef-type-required", High, in(definitions, ""), needs(`type: "container"`),
+	row("jobdef-type-required", High, in(definitions, ""), needed("a job definition", `type: "container"`),
 		"A job definition says whether it is a container or a multinode one.", api("RegisterJobDefinition.type")),
 	row("jobdef-type-enum", High, in(definitions, "type"), oneOf("container", "multinode"),
 		"The type of a job definition is container or multinode, in lower case.", api("JobDefinitionType")),

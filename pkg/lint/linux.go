@@ -195,14 +195,16 @@ func onWindowsNo(name, member string) Rule {
 		member+" means something to Linux only.", api("RuntimePlatform.operatingSystemFamily"))
 }
 
-// meantForFargate is what of a body exists on Fargate only; "" if nothing does.
+// meantForFargate is what of a body exists on Fargate only; "" if nothing does. A
+// fraction of a vCPU alone may be a mistake of another kind, of which vcpu-min-ec2
+// speaks; with the role that Fargate demands it is none.
 func (s Site) meantForFargate() string {
 	for _, m := range []string{"networkConfiguration", "fargatePlatformConfiguration", "runtimePlatform", "platformVersion"} {
 		if s.Node.Get(m) != nil {
 			return m
 		}
 	}
-	if v, ok := number(requirementOf(s.Node, "VCPU")); ok && v > 0 && v < 1 && catalog.FargateMemory(v) != nil {
+	if v, ok := number(requirementOf(s.Node, "VCPU")); ok && v > 0 && v < 1 && catalog.FargateMemory(v) != nil && s.Node.Get("executionRoleArn") != nil {
 		return "a fraction of a vCPU"
 	}
 	return ""

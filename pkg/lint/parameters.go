@@ -210,10 +210,7 @@ func (j Job) hasParameter(name string) bool {
 
 func (s Site) lacksParameter(request *jsontree.Node, name string) bool {
 	list := request.Get("parameters")
-	if list == nil {
-		return s.lacks(request, "parameters")
-	}
-	return s.lacks(list, name)
+	return list == nil || s.lacks(list, name)
 }
 
 func (j Job) parameterHint(name string) string {

@@ -91,18 +91,18 @@ var podRules = []Rule{
 			s.Report(fmt.Sprintf("the value of a label is at most 63 characters long, this one has %d", c), "long texts go into annotations", n)
 		}
 	}, "The value of a label is at most 63 characters long.", api("EksMetadata.labels")),
-	row("eks-label-key-format", High, in(podBodies, "metadata.labels.*"), keyFormat("label"),
+	row("eks-label-key-format", High, in(podBodies, "metadata.labels.*"), keyFormat("a label"),
 		"The key of a label is [prefix/]name: the name up to 63 letters, digits and -_. with a letter or digit at both ends.", tried("EksMetadata.labels")),
-	row("eks-label-key-reserved", Medium, in(podBodies, "metadata.labels.*"), keyReserved("label"),
+	row("eks-label-key-reserved", Medium, in(podBodies, "metadata.labels.*"), keyReserved("a label"),
 		"Prefixes of Kubernetes and of AWS Batch are theirs.", "answered so by the service in 2026-09 (cdk-preflight)"),
 	row("eks-annotation-value-length", High, in(podBodies, "metadata.annotations.*"), func(s Site, n *jsontree.Node, _ string) {
 		if c := utf8.RuneCountInString(n.Str()); c > 255 {
 			s.Report(fmt.Sprintf("the value of an annotation is at most 255 characters long, this one has %d", c), "", n)
 		}
 	}, "The value of an annotation is at most 255 characters long.", api("EksMetadata.annotations")),
-	row("eks-annotation-key-format", Medium, in(podBodies, "metadata.annotations.*"), keyFormat("annotation"),
+	row("eks-annotation-key-format", Medium, in(podBodies, "metadata.annotations.*"), keyFormat("an annotation"),
 		"The key of an annotation is [prefix/]name, as of a label.", api("EksMetadata.annotations")),
-	row("eks-annotation-key-reserved", Medium, in(podBodies, "metadata.annotations.*"), keyReserved("annotation"),
+	row("eks-annotation-key-reserved", Medium, in(podBodies, "metadata.annotations.*"), keyReserved("an annotation"),
 		"Prefixes of Kubernetes and of AWS Batch are theirs.", "answered so by the service in 2026-09 (cdk-preflight)"),
 }
 
@@ -157,7 +157,7 @@ func keyFormat(what string) want {
 		if strings.HasPrefix(n.Name, "$") || keyName().MatchString(name) && (!found || dnsSubdomain().MatchString(prefix)) {
 			return
 		}
-		s.Report(fmt.Sprintf("the key of a %s is a name of up to 63 letters, digits and -_. with an optional DNS prefix before a slash, not %s", what, quote(n.Name)),
+		s.Report(fmt.Sprintf("the key of %s is a name of up to 63 letters, digits and -_. with an optional DNS prefix before a slash, not %s", what, quote(n.Name)),
 			"a letter or digit stands at both ends", key(n))
 	}
 }
@@ -170,7 +170,7 @@ func keyReserved(what string) want {
 		}
 		for _, theirs := range []string{"kubernetes.io", "k8s.io", "batch.amazonaws.com"} {
 			if prefix == theirs || strings.HasSuffix(prefix, "."+theirs) {
-				s.Report(fmt.Sprintf("the key of a %s cannot have the prefix %s, which is reserved", what, quote(prefix)), "use a prefix of your own domain, or none", key(n))
+				s.Report(fmt.Sprintf("the key of %s cannot have the prefix %s, which is reserved", what, quote(prefix)), "use a prefix of your own domain, or none", key(n))
 			}
 		}
 	}

@@ -176,10 +176,7 @@ func needs(members ...string) want {
 		if len(names) == 0 {
 			return
 		}
-		if label == "" {
-			label = "this"
-		}
-		s.Report(fmt.Sprintf("%s needs %s", singular(label), and(names)), "add "+strings.Join(examples, ", "), n)
+		s.Report(fmt.Sprintf("%s needs %s", whatNeeds(n, label), and(names)), "add "+strings.Join(examples, ", "), n)
 	}
 }
 
@@ -190,9 +187,21 @@ func orDots(example string) string {
 	return example
 }
 
-// singular names one element of a list: "an entry of volumes".
-func singular(label string) string {
-	if strings.HasSuffix(label, "s") && !strings.HasSuffix(label, "Properties") && label != "this" || label == "computeEnvironmentOrder" || label == "shareDistribution" || label == "evaluateOnExit" {
+// needed is needs for objects that have no name of their own.
+func needed(what string, members ...string) want {
+	wants := needs(members...)
+	return func(s Site, n *jsontree.Node, _ string) { wants(s, n, what) }
+}
+
+// whatNeeds names an object that lacks a member: by its own name, or as an entry of
+// a list.
+func whatNeeds(n *jsontree.Node, label string) string {
+	switch {
+	case label == "" && n.Name == "":
+		return "this"
+	case label == "":
+		return n.Name
+	case n.Name == "" && !strings.Contains(label, " "):
 		return "an entry of " + label
 	}
 	return label
