@@ -8,6 +8,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 var crossRules = []Rule{
@@ -31,16 +32,13 @@ var crossRules = []Rule{
 		n := s.Node.Get("jobDefinition")
 		name, revision, pinned := strings.Cut(nameOf(n.Str()), ":")
 		known := s.pass.registered()
-		if len(known) == 0 || n.Str() == "" || isARN(n.Str()) || placeholder().MatchString(n.Str()) {
+		if n.Str() == "" || isARN(n.Str()) || placeholder().MatchString(n.Str()) || !s.besideDefinitions() {
 			return
 		}
 		if _, ok := known[name]; !ok {
 			hint := "these files register " + either(quoteAll(slices.Sorted(maps.Keys(known))[:min(len(known), 10)]))
 			if near := nearIn(name, maps.Keys(known)); near != "" {
 				hint = "did you mean " + quote(near) + "?"
-			}
-			if !s.pass.sameFolder(s) {
-				return
 			}
 			s.Report(fmt.Sprintf("no file registers the job definition %s", quote(name)), hint, n)
 		} else if pinned && revision == "0" {
@@ -148,10 +146,21 @@ var arnPlace = lazy(`^arn:aws[a-z-]*:batch:([a-z0-9-]+:[0-9]{12}):`)
 
 func jobsAndQueues(p *Pass) []Site { return slices.Concat(jobs(p), queues(p)) }
 
-// sameFolder reports whether the files belong together well enough to say that
-// something is missing among them: they are few. A directory's check sees
+// besideDefinitions reports whether native definitions lie in the submission's
+// directory, so that one is missing among them. A run over directories sees
 // definitions and submissions that have nothing to do with each other.
-func (p *Pass) sameFolder(Site) bool { return len(definitions(p)) <= 50 }
+func (s Site) besideDefinitions() bool {
+	x := &s.pass.index
+	if x.defining == nil {
+		x.defining = map[string]bool{}
+		for _, d := range x.definitions {
+			if d.File.Kind == spec.KindJobDefinition {
+				x.defining[d.directory()] = true
+			}
+		}
+	}
+	return x.defining[s.directory()]
+}
 
 // definitionElsewhere reports whether the definition is named and not known.
 func (s Site) definitionElsewhere() bool { return s.Known() == nil && len(definitions(s.pass)) > 0 }

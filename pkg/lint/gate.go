@@ -52,9 +52,6 @@ func namesIn(files []*spec.File) *nameSet {
 		for _, r := range f.Requests {
 			s.addAll(r)
 		}
-		if len(f.Requests) == 0 {
-			s.addAll(f.Request)
-		}
 	}
 	return s
 }

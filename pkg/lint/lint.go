@@ -74,7 +74,7 @@ func CheckRequest(operation string, tree *jsontree.Node) diag.List {
 		file.Jobs = []*spec.Job{job}
 	case spec.KindComputeEnvironment, spec.KindJobQueue, spec.KindSchedulingPolicy, spec.KindConsumableResource,
 		cancelJob, terminateJob, describeJobs:
-		file.Request = tree
+		file.Request, file.Requests = tree, []*jsontree.Node{tree}
 	default:
 		return nil
 	}

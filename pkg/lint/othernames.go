@@ -41,7 +41,9 @@ func request(name string, c Confidence, look func(Site), doc, source string) Rul
 		var list []Site
 		for _, f := range p.Files {
 			if f.Kind == cancelJob || f.Kind == terminateJob || f.Kind == describeJobs {
-				list = append(list, Site{Job: Job{Job: &spec.Job{Node: f.Request}, File: f, pass: p}, Node: f.Request})
+				for _, r := range f.Requests {
+					list = append(list, Site{Job: Job{Job: &spec.Job{Node: r}, File: f, pass: p}, Node: r})
+				}
 			}
 		}
 		return list

@@ -56,7 +56,7 @@ func load(t *testing.T, file string, p *spec.Platform) (*spec.File, diag.List) {
 func document(src *diag.Source, p *spec.Platform) (*spec.File, diag.List) {
 	root, _ := jsontree.Parse(src)
 	if kind := operation(root); kind != "" {
-		return &spec.File{Source: src, Root: root, Kind: kind, Request: root}, nil
+		return &spec.File{Source: src, Root: root, Kind: kind, Requests: []*jsontree.Node{root}}, nil
 	}
 	return spec.Load(src, spec.Options{Platform: p})
 }

@@ -2,6 +2,7 @@ package lint
 
 import (
 	"iter"
+	"path/filepath"
 	"slices"
 	"strconv"
 
@@ -38,7 +39,9 @@ type index struct {
 	resources resources
 
 	// registered: submissions in other files may name these definitions.
-	registered map[string]*jsontree.Node
+	registered map[string][]Job
+	// defining is the directories of native definitions.
+	defining map[string]bool
 	// runs holds the submissions that run a definition of the files.
 	runs map[*jsontree.Node][]Job
 	// references is the Ref:: placeholders of commands, by the request they stand in.
@@ -77,12 +80,12 @@ func newPass(files []*spec.File, platform *spec.Platform) *Pass {
 }
 
 // registered returns the job definitions of the files by name.
-func (p *Pass) registered() map[string]*jsontree.Node {
+func (p *Pass) registered() map[string][]Job {
 	if p.index.registered == nil {
-		p.index.registered = map[string]*jsontree.Node{}
+		p.index.registered = map[string][]Job{}
 		for _, j := range p.index.definitions {
 			if name := j.Register.Get("jobDefinitionName").Str(); name != "" {
-				p.index.registered[name] = j.Register
+				p.index.registered[name] = append(p.index.registered[name], j)
 			}
 		}
 	}
@@ -172,12 +175,31 @@ func (j Job) compact() bool {
 
 // Known returns the definition that the job runs, as far as the files tell: its
 // own, or the one of that name in another file. Nil if it is registered
-// elsewhere.
+// elsewhere. Of several with the name the last one counts, as where they are
+// registered in this order; in a run over directories it is one of the same
+// directory, or nobody can tell.
 func (j Job) Known() *jsontree.Node {
 	if j.Register != nil {
 		return j.Register
 	}
-	return j.pass.registered()[j.Submit.Get("jobDefinition").Str()]
+	list := j.pass.registered()[nameOf(j.Submit.Get("jobDefinition").Str())]
+	if len(list) == 0 {
+		return nil
+	}
+	for _, d := range slices.Backward(list) {
+		if len(list) == 1 || d.directory() == j.directory() {
+			return d.Register
+		}
+	}
+	return nil
+}
+
+// directory is where the job's file lies.
+func (j Job) directory() string {
+	if j.File.Source == nil {
+		return ""
+	}
+	return filepath.Dir(j.File.Source.Name)
 }
 
 // Own returns the member of the SubmitJob request, unless it is only the copy

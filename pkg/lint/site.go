@@ -122,19 +122,10 @@ func (p *Pass) collect() {
 		}
 	}
 	for _, f := range p.Files {
-		if !f.Request.Is(jsontree.Object) {
-			continue
-		}
-		site := Site{Job: Job{Job: &spec.Job{Node: f.Request}, File: f, pass: p}, Node: f.Request}
-		switch f.Kind {
-		case spec.KindComputeEnvironment:
-			s.environments = append(s.environments, site)
-		case spec.KindJobQueue:
-			s.queues = append(s.queues, site)
-		case spec.KindSchedulingPolicy:
-			s.policies = append(s.policies, site)
-		case spec.KindConsumableResource:
-			s.consumables = append(s.consumables, site)
+		for _, r := range f.Requests {
+			if r.Is(jsontree.Object) {
+				s.collectRequest(Site{Job: Job{Job: &spec.Job{Node: r}, File: f, pass: p}, Node: r})
+			}
 		}
 	}
 	s.bodies = slices.Concat(s.wholes, s.tasks)
@@ -142,6 +133,20 @@ func (p *Pass) collect() {
 	s.podParts = slices.Concat(s.podContainers, s.podOverrides)
 	s.jobs = slices.Concat(s.definitions, s.submits)
 	s.creates = slices.Concat(s.jobs, s.environments, s.queues, s.policies, s.consumables)
+}
+
+// collectRequest adds a request that creates something other than a job.
+func (s *sites) collectRequest(site Site) {
+	switch site.File.Kind {
+	case spec.KindComputeEnvironment:
+		s.environments = append(s.environments, site)
+	case spec.KindJobQueue:
+		s.queues = append(s.queues, site)
+	case spec.KindSchedulingPolicy:
+		s.policies = append(s.policies, site)
+	case spec.KindConsumableResource:
+		s.consumables = append(s.consumables, site)
+	}
 }
 
 func (j Job) collectDefinition(s *sites) {

@@ -1,0 +1,94 @@
+package lint
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/spec"
+)
+
+// foundIn loads documents under paths, and returns the rules that find something,
+// each with the file it finds it in.
+func foundIn(t *testing.T, o spec.Options, docs ...[2]string) []string {
+	t.Helper()
+	var files []*spec.File
+	var all diag.List
+	for _, d := range docs {
+		f, problems := spec.Load(diag.NewSource(d[0], d[1]), o)
+		files, all = append(files, f), append(all, problems...)
+	}
+	all = Settle(append(all, Check(files, nil, Rules())...))
+	all.Sort()
+	var out []string
+	for _, d := range all {
+		out = append(out, d.Rule+" "+d.Source.Name)
+	}
+	return out
+}
+
+func without(list []string, rules ...string) []string {
+	return slices.DeleteFunc(list, func(s string) bool {
+		rule, _, _ := strings.Cut(s, " ")
+		return slices.Contains(rules, rule)
+	})
+}
+
+// Every thing that a describe operation printed is checked, not only the first.
+func TestEveryRequestOfDescribe(t *testing.T) {
+	queues := `{ "jobQueues": [
+		{ "jobQueueName": "a", "jobQueueArn": "arn:aws:batch:us-east-1:123456789012:job-queue/a", "state": "ENABLED", "status": "VALID", "priority": 1,
+		  "computeEnvironmentOrder": [{ "order": 1, "computeEnvironment": "arn:aws:batch:us-east-1:123456789012:compute-environment/m" }], "tags": { "aws:x": "y" } },
+		{ "jobQueueName": "b", "jobQueueArn": "arn:aws:batch:us-east-1:123456789012:job-queue/b", "state": "DISABLED", "status": "VALID", "priority": 2000,
+		  "computeEnvironmentOrder": [{ "order": 1, "computeEnvironment": "m" }, { "order": 1, "computeEnvironment": "n" }] }] }`
+	environments := `{ "computeEnvironments": [
+		{ "computeEnvironmentName": "m", "computeEnvironmentArn": "arn:aws:batch:us-east-1:123456789012:compute-environment/m", "type": "MANAGED", "state": "ENABLED", "status": "VALID",
+		  "computeResources": { "type": "EC2", "minvCpus": 0, "maxvCpus": 8, "instanceTypes": ["m5.large"], "subnets": ["subnet-12345678"], "securityGroupIds": ["sg-12345678"], "instanceRole": "ecsInstanceRole" } },
+		{ "computeEnvironmentName": "n", "computeEnvironmentArn": "arn:aws:batch:us-east-1:123456789012:compute-environment/n", "type": "MANAGED", "state": "ENABLED", "status": "VALID",
+		  "computeResources": { "type": "FARGATE", "minvCpus": 0, "maxvCpus": 8, "subnets": ["subnet-12345678"], "securityGroupIds": ["sg-12345678"] } }] }`
+	submit := `{ "jobName": "j", "jobQueue": "b", "jobDefinition": "d" }`
+	got := foundIn(t, spec.Options{FromDescribe: true}, [2]string{"queues.json", queues}, [2]string{"environments.json", environments}, [2]string{"submit.json", submit})
+	want := []string{
+		"ce-fargate-no-minvcpus environments.json",
+		"tag-aws-prefix queues.json", "queue-priority-range queues.json", "queue-ce-duplicate-order queues.json", "queue-mix-fargate-ec2 queues.json",
+		"submit-queue-enabled submit.json",
+	}
+	if d := cmp.Diff(want, without(got, "stuck-queue-no-fuse")); d != "" {
+		t.Error(d)
+	}
+}
+
+const (
+	needy   = `{ "jobDefinitionName": "train", "type": "container", "timeout": { "attemptDurationSeconds": 60 }, "containerProperties": { "image": "a:1", "command": ["Ref::x"], "resourceRequirements": [{ "type": "VCPU", "value": "1" }, { "type": "MEMORY", "value": "512" }] } }`
+	content = `{ "jobDefinitionName": "train", "type": "container", "timeout": { "attemptDurationSeconds": 60 }, "containerProperties": { "image": "a:1", "command": ["x"], "resourceRequirements": [{ "type": "VCPU", "value": "1" }, { "type": "MEMORY", "value": "512" }] } }`
+	plain   = `{ "jobName": "j", "jobQueue": "q", "jobDefinition": "train" }`
+)
+
+// Which definition a submission runs when files define the name more than once.
+func TestDefinitionsOfOneName(t *testing.T) {
+	const unresolved = "submit-ref-unresolved"
+	for _, tt := range []struct {
+		name string
+		docs [][2]string
+		want []string
+	}{
+		{"one, elsewhere", [][2]string{{"definitions/train.json", needy}, {"submit.json", plain}}, []string{unresolved + " definitions/train.json"}},
+		{"by ARN", [][2]string{{"train.json", needy}, {"submit.json", strings.Replace(plain, `"train"`, `"arn:aws:batch:us-east-1:123456789012:job-definition/train"`, 1)}}, []string{unresolved + " train.json"}},
+		{"a revision that is not here", [][2]string{{"train.json", needy}, {"submit.json", strings.Replace(plain, `"train"`, `"train:7"`, 1)}}, []string{"ref-without-default train.json"}},
+		{"the last one counts", [][2]string{{"1.json", needy}, {"2.json", content}, {"submit.json", plain}}, []string{"ref-without-default 1.json"}},
+		{"the last one counts, too", [][2]string{{"1.json", content}, {"2.json", needy}, {"submit.json", plain}}, []string{unresolved + " 2.json"}},
+		{"that of the directory", [][2]string{{"a/train.json", content}, {"b/train.json", needy}, {"a/submit.json", plain}}, []string{"ref-without-default b/train.json"}},
+		{"nobody can tell", [][2]string{{"a/train.json", content}, {"b/train.json", needy}, {"c/submit.json", plain}}, []string{"ref-without-default b/train.json"}},
+		{"nothing is missing in another directory", [][2]string{{"a/train.json", content}, {"c/submit.json", strings.Replace(plain, "train", "other", 1)}}, nil},
+		{"something is missing beside it", [][2]string{{"a/train.json", content}, {"a/submit.json", strings.Replace(plain, "train", "other", 1)}}, []string{"submit-jobdefinition-exists a/submit.json"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if d := cmp.Diff(tt.want, foundIn(t, spec.Options{}, tt.docs...)); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
