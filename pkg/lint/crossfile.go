@@ -2,11 +2,13 @@ package lint
 
 import (
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/catalog"
+	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/spec"
 )
@@ -35,16 +37,18 @@ var crossRules = []Rule{
 		if n.Str() == "" || isARN(n.Str()) || placeholder().MatchString(n.Str()) || !s.besideDefinitions() {
 			return
 		}
-		if _, ok := known[name]; !ok {
-			hint := "these files register " + either(quoteAll(slices.Sorted(maps.Keys(known))[:min(len(known), 10)]))
-			if near := nearIn(name, maps.Keys(known)); near != "" {
-				hint = "did you mean " + quote(near) + "?"
-			}
-			s.Report(fmt.Sprintf("no file registers the job definition %s", quote(name)), hint, n)
-		} else if pinned && revision == "0" {
+		near := typo(name, maps.Keys(known))
+		switch _, ok := known[name]; {
+		case ok && pinned && revision == "0":
 			s.Report("revisions are counted from 1", `write "`+name+`:1", or the name alone for the latest`, n)
+		case ok, pinned && near == "": // a revision is of one that is registered
+		case near != "":
+			s.Report(fmt.Sprintf("no file registers the job definition %s", quote(name)), "did you mean "+quote(near)+"?", n)
+		default:
+			s.reportAs(diag.Warning, nil, fmt.Sprintf("no file beside this one registers the job definition %s", quote(name)),
+				"fine if it is registered already; the files register "+either(quoteAll(slices.Sorted(maps.Keys(known))[:min(len(known), 10)])), n)
 		}
-	}, "The definition of a submission exists and is active. Said where the files register some, and not this one.", "the service's error quoted in public repositories"),
+	}, "The definition of a submission exists and is active. Said where files beside it register some, and not this one; an error where a name is near, so that it looks like a typo.", "the service's error quoted in public repositories"),
 	check("submit-queue-enabled", Medium, submits, func(s Site) {
 		if q, ok := s.queueOf(); ok && q.Node.Get("state").Str() == "DISABLED" {
 			s.Report(fmt.Sprintf("queue %s is DISABLED and takes no jobs", quote(q.Node.Get("jobQueueName").Str())), `write "state": "ENABLED" in its file`, s.Node.Get("jobQueue"))
@@ -94,7 +98,8 @@ var crossRules = []Rule{
 		s.eachConsumable(func(e *jsontree.Node) {
 			n := e.Get("consumableResource")
 			if _, ok := known[nameOf(n.Str())]; len(known) > 0 && n.Str() != "" && !ok && !placeholder().MatchString(n.Str()) {
-				s.Report(fmt.Sprintf("no file creates the consumable resource %s", quote(nameOf(n.Str()))), nearResource(nameOf(n.Str()), known), n)
+				_, hint := nearResource(nameOf(n.Str()), known)
+				s.Report(fmt.Sprintf("no file creates the consumable resource %s", quote(nameOf(n.Str()))), hint, n)
 			}
 		})
 	}, "A consumable resource that a job names exists. Said where the files create some, and not this one.", derived).onlyWith("consumableResourceList"),
@@ -145,6 +150,25 @@ var crossRules = []Rule{
 var arnPlace = lazy(`^arn:aws[a-z-]*:batch:([a-z0-9-]+:[0-9]{12}):`)
 
 func jobsAndQueues(p *Pass) []Site { return slices.Concat(jobs(p), queues(p)) }
+
+// typo returns the one of the names that a word is nearly, unless they differ in
+// figures only: train-2 beside train-1 is no slip.
+func typo(word string, names iter.Seq[string]) string {
+	near := nearIn(word, names)
+	if near == "" || withoutFigures(near) == withoutFigures(word) {
+		return ""
+	}
+	return near
+}
+
+func withoutFigures(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' {
+			return -1
+		}
+		return r
+	}, s)
+}
 
 // besideDefinitions reports whether native definitions lie in the submission's
 // directory, so that one is missing among them. A run over directories sees

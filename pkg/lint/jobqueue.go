@@ -144,10 +144,11 @@ var jobQueueRules = []Rule{
 		for o := range each(s.Node, "computeEnvironmentOrder") {
 			n := o.Get("computeEnvironment")
 			if _, ok := known[nameOf(n.Str())]; n.Str() != "" && len(known) > 0 && !ok && !isARN(n.Str()) && !placeholder().MatchString(n.Str()) {
-				s.Report(fmt.Sprintf("no file creates the compute environment %s", quote(n.Str())), nearResource(n.Str(), known), n)
+				severity, hint := nearResource(n.Str(), known)
+				s.reportAs(severity, nil, fmt.Sprintf("no file creates the compute environment %s", quote(n.Str())), hint, n)
 			}
 		}
-	}, "The environments of a queue exist before it does. Said where the files create some, and not this one.", tried("CreateJobQueue.computeEnvironmentOrder")),
+	}, "The environments of a queue exist before it does. Said where the files create some, and not this one; an error where a name is near, so that it looks like a typo.", tried("CreateJobQueue.computeEnvironmentOrder")),
 	check("stuck-all-ce-disabled", Medium, queues, func(s Site) {
 		some := false
 		for e := range s.pass.index.resources.behind(s.Node) {
@@ -222,14 +223,16 @@ func (s Site) mixed(kind func(Site) string) {
 	}
 }
 
-func nearResource(word string, known map[string]Site) string {
+// nearResource is how badly a name is missing among those that the files create,
+// and what to do: it may be there already, unless it is nearly one of them.
+func nearResource(word string, known map[string]Site) (diag.Severity, string) {
 	var names []string
 	for name := range known {
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	if near := near(word, names); near != "" {
-		return "did you mean " + quote(near) + "?"
+	if near := typo(word, slices.Values(names)); near != "" {
+		return diag.Error, "did you mean " + quote(near) + "?"
 	}
-	return "they create " + either(quoteAll(names[:min(len(names), 10)]))
+	return diag.Warning, "fine if it is there already; the files create " + either(quoteAll(names[:min(len(names), 10)]))
 }

@@ -104,7 +104,7 @@ func (f *File) fromDescribe(d *description, listed bool, o Options) (diags diag.
 		c := check(request, d.kind)
 		diags = append(append(diags, lost...), c.diags...)
 		if !c.overflow && request.Is(jsontree.Object) {
-			f.take(thing, c.clean(request), o)
+			f.take(request, c.clean(request), o)
 		}
 	}
 	if len(things) == 0 {
