@@ -16,7 +16,9 @@ import (
 )
 
 // checker checks files, each under the platform file that governs it. It holds
-// few of them at a time: only those that rules hold against others are kept.
+// few of them at a time: only those that rules hold against others are kept. Jobs
+// that bring their own definition are checked one by one, and once more beside the
+// rest if one of the files is of their concern (joint.go).
 type checker struct {
 	program *program
 	// platformFlag is the platform file that the user named for all files.
@@ -40,6 +42,8 @@ type governor struct {
 	problems diag.List
 	err      error
 	together []*spec.File
+	// queues is true when one of them creates a queue, so that jobs are placed.
+	queues bool
 }
 
 // outcomes is what the check of all files found.
@@ -64,6 +68,11 @@ type verdict struct {
 	problems diag.List
 	err      error
 	unplaced bool
+	// governor is that of the file, and alone is true for one that was checked by
+	// itself; registers is the names of the definitions that such a file brings.
+	governor  *governor
+	alone     bool
+	registers []string
 }
 
 // fewFiles are checked before the first collection. Of many the garbage may grow to
@@ -77,20 +86,12 @@ func (k *checker) checkAll(files []found) *outcomes {
 		defer debug.SetGCPercent(debug.SetGCPercent(300))
 	}
 	verdicts := make([]verdict, len(files))
-	var next atomic.Int64
-	work := func() {
-		w := &worker{checker: k, arena: &jsontree.Arena{}}
-		for i := next.Add(1) - 1; i < int64(len(files)); i = next.Add(1) - 1 {
-			verdicts[i] = w.checkFile(files[i])
-		}
-	}
-	var others sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(files)) - 1 {
-		others.Go(work)
-	}
-	work() // one file needs no other thread, which takes a while to start
-	others.Wait()
+	k.each(len(files), func(w *worker, i int) { verdicts[i] = w.checkFile(files[i]) })
 	all := &outcomes{}
+	for _, g := range k.governors {
+		joint := &joint{checker: k, governor: g, files: files, verdicts: verdicts}
+		all.problems = append(all.problems, joint.check()...)
+	}
 	for i, v := range verdicts {
 		if v.err != nil {
 			all.unread = append(all.unread, v.err)
@@ -99,15 +100,31 @@ func (k *checker) checkAll(files []found) *outcomes {
 			all.files = append(all.files, files[i].path)
 		}
 		all.problems = append(all.problems, v.problems...)
-		all.unplaced = all.unplaced || v.unplaced
+		all.unplaced = all.unplaced || v.unplaced && !v.governor.queues
 	}
 	for _, g := range k.governors {
 		all.problems = append(all.problems, g.problems...)
-		all.problems = append(all.problems, lint.Check(g.together, g.platform, k.rules)...)
 	}
 	all.problems = lint.Settle(all.problems)
 	all.problems.Sort()
 	return all
+}
+
+// each calls do for the numbers below n on all cores, each with a worker of its own.
+func (k *checker) each(n int, do func(w *worker, i int)) {
+	var next atomic.Int64
+	work := func() {
+		w := &worker{checker: k, arena: &jsontree.Arena{}}
+		for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
+			do(w, int(i))
+		}
+	}
+	var others sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), n) - 1 {
+		others.Go(work)
+	}
+	work() // one file needs no other thread, which takes a while to start
+	others.Wait()
 }
 
 // keepText bounds the room that a worker keeps after a large file.
@@ -130,7 +147,7 @@ func (w *worker) checkFile(f found) verdict {
 		return verdict{err: err}
 	}
 	if f.path == g.path {
-		return verdict{checked: true} // its problems are the governor's
+		return verdict{checked: true, governor: g} // its problems are the governor's
 	}
 	return w.checkSource(src, g, !f.asked)
 }
@@ -153,11 +170,12 @@ func (w *worker) checkSource(src *diag.Source, g *governor, recognize bool) verd
 	options := w.options
 	options.Platform, options.Recognize, options.Arena = g.platform, recognize, w.arena
 	file, problems := spec.Load(src, options)
-	v := verdict{checked: file != nil || !recognize || len(problems) > 0, problems: problems}
+	v := verdict{checked: file != nil || !recognize || len(problems) > 0, problems: problems, governor: g}
 	switch {
 	case file == nil:
 	case standsAlone(file):
 		v.problems = append(v.problems, lint.Check([]*spec.File{file}, g.platform, w.rules)...)
+		v.alone, v.registers = true, registers(file)
 	default:
 		w.mu.Lock()
 		g.together = append(g.together, file)
@@ -169,9 +187,10 @@ func (w *worker) checkSource(src *diag.Source, g *governor, recognize bool) verd
 	return v
 }
 
-// standsAlone reports whether no rule holds the file against another one.
+// standsAlone reports whether no rule holds the file against another one, unless
+// that creates what jobs use. Standard input is read once, so it is kept.
 func standsAlone(f *spec.File) bool {
-	if f.Kind != spec.KindJob && f.Kind != spec.KindWorkflow {
+	if f.Kind != spec.KindJob && f.Kind != spec.KindWorkflow || f.Source.Name == "-" {
 		return false
 	}
 	for _, j := range f.Jobs {
