@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -73,6 +74,8 @@ type verdict struct {
 	governor  *governor
 	alone     bool
 	registers []string
+	// queueless is true when one of the jobs names no queue.
+	queueless bool
 }
 
 // fewFiles are checked before the first collection. Of many the garbage may grow to
@@ -100,7 +103,7 @@ func (k *checker) checkAll(files []found) *outcomes {
 			all.files = append(all.files, files[i].path)
 		}
 		all.problems = append(all.problems, v.problems...)
-		all.unplaced = all.unplaced || v.unplaced && !v.governor.queues
+		all.unplaced = all.unplaced || v.unplaced && (v.queueless || !v.governor.queues)
 	}
 	for _, g := range k.governors {
 		all.problems = append(all.problems, g.problems...)
@@ -183,6 +186,9 @@ func (w *worker) checkSource(src *diag.Source, g *governor, recognize bool) verd
 		w.arena = &jsontree.Arena{} // the file keeps the other one
 	}
 	v.unplaced = file != nil && len(file.Jobs) > 0 && g.path == ""
+	if v.unplaced {
+		v.queueless = slices.ContainsFunc(file.Jobs, func(j *spec.Job) bool { return j.Submit != nil && j.Submit.Get("jobQueue").Str() == "" })
+	}
 	w.arena.Reset()
 	return v
 }

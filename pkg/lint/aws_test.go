@@ -108,6 +108,26 @@ func TestExamplesOfAWS(t *testing.T) {
 	}
 }
 
+// The pages in one run, as in a directory with all of them: what belongs to one page
+// is not held against another.
+func TestAllExamplesOfAWSAtOnce(t *testing.T) {
+	paths, err := filepath.Glob("testdata/aws/*/*.json")
+	if err != nil || len(paths) < 80 {
+		t.Fatal(len(paths), err)
+	}
+	var files []*spec.File
+	for _, path := range paths {
+		page := awsExamples[filepath.Base(filepath.Dir(path))]
+		file, _ := awsExample(t, path, page.describe)
+		files = append(files, file)
+	}
+	for _, d := range Check(files, nil, Rules()) {
+		if page := awsExamples[filepath.Base(filepath.Dir(d.Source.Name))]; d.Severity == diag.Error && d.Rule != page.refused {
+			t.Error(d)
+		}
+	}
+}
+
 func awsExample(t *testing.T, path string, describe bool) (*spec.File, diag.List) {
 	t.Helper()
 	src := diag.NewSource(path, read(t, path))

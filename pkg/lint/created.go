@@ -13,19 +13,39 @@ import (
 // resources is what the files of a run create, by name. References may be names
 // or ARNs.
 type resources struct {
-	queues, environments, policies, consumables map[string]Site
+	queues, environments, policies, consumables namedSites
 	// platform is the platform file with the queues of the files added: where
 	// jobs could go.
 	platform *spec.Platform
 }
 
+// namedSites is requests by the name of what they create.
+type namedSites map[string][]Site
+
+// find returns what a job or queue means by a name or an ARN.
+func (n namedSites) find(word string, from Job) (Site, bool) {
+	return meant(n[nameOf(word)], from)
+}
+
+// meant returns which of several things with one name is meant in a file: the last
+// one, as where they are created in this order. In a run over directories it is
+// that of the same directory, or nobody can tell.
+func meant[T interface{ directory() string }](list []T, from Job) (one T, ok bool) {
+	for _, one := range slices.Backward(list) {
+		if len(list) == 1 || one.directory() == from.directory() {
+			return one, true
+		}
+	}
+	return one, false
+}
+
 // created finds what the files create.
 func (p *Pass) created() resources {
-	byName := func(list []Site, member string) map[string]Site {
-		m := map[string]Site{}
+	byName := func(list []Site, member string) namedSites {
+		m := namedSites{}
 		for _, s := range list {
 			if name := s.Node.Get(member).Str(); name != "" {
-				m[name] = s
+				m[name] = append(m[name], s)
 			}
 		}
 		return m
@@ -55,7 +75,7 @@ func (p *Pass) created() resources {
 // and so not checked, if one of them is created elsewhere.
 func (r resources) queue(q Site) spec.Queue {
 	out := spec.Queue{Name: q.Node.Get("jobQueueName").Str(), Node: q.Node}
-	for e := range r.behind(q.Node) {
+	for e := range r.behind(q) {
 		if e.Node == nil || e.Node.Get("computeResources") == nil {
 			out.Environments = nil
 			return out
@@ -74,10 +94,11 @@ func asEnvironment(n *jsontree.Node) spec.Environment {
 
 // behind yields the environments of a queue; one that the files do not create
 // has no Node.
-func (r resources) behind(queue *jsontree.Node) iter.Seq[Site] {
+func (r resources) behind(queue Site) iter.Seq[Site] {
 	return func(yield func(Site) bool) {
-		for o := range queue.Get("computeEnvironmentOrder").Children() {
-			if word := o.Get("computeEnvironment").Str(); word != "" && !yield(r.environments[nameOf(word)]) {
+		for o := range queue.Node.Get("computeEnvironmentOrder").Children() {
+			word := o.Get("computeEnvironment").Str()
+			if e, _ := r.environments.find(word, queue.Job); word != "" && !yield(e) {
 				return
 			}
 		}
@@ -94,8 +115,7 @@ func nameOf(word string) string {
 
 // queueOf is the queue that a submission names, if the files create it.
 func (s Site) queueOf() (Site, bool) {
-	q, ok := s.pass.index.resources.queues[nameOf(s.Submit.Get("jobQueue").Str())]
-	return q, ok
+	return s.pass.index.resources.queues.find(s.Submit.Get("jobQueue").Str(), s.Job)
 }
 
 // environmentsFor yields the environments that a job runs on as far as the files
@@ -109,7 +129,7 @@ func (p *Pass) environmentsFor(j Job) iter.Seq[Site] {
 		}
 		for _, run := range submits {
 			if q, ok := (Site{Job: run}).queueOf(); ok {
-				for e := range p.index.resources.behind(q.Node) {
+				for e := range p.index.resources.behind(q) {
 					if e.Node != nil && !yield(e) {
 						return
 					}

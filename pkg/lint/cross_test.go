@@ -62,6 +62,39 @@ func TestEveryRequestOfDescribe(t *testing.T) {
 }
 
 const (
+	open     = `{ "jobQueueName": "cpu", "state": "ENABLED", "priority": 1, "computeEnvironmentOrder": [{ "order": 1, "computeEnvironment": "e" }] }`
+	shut     = `{ "jobQueueName": "cpu", "state": "DISABLED", "priority": 1, "computeEnvironmentOrder": [{ "order": 1, "computeEnvironment": "e" }] }`
+	large    = `{ "computeEnvironmentName": "e", "type": "MANAGED", "computeResources": { "type": "EC2", "minvCpus": 0, "maxvCpus": 64, "instanceTypes": ["m5"], "subnets": ["subnet-12345678"], "securityGroupIds": ["sg-12345678"], "instanceRole": "ecsInstanceRole" } }`
+	small    = `{ "computeEnvironmentName": "e", "type": "MANAGED", "computeResources": { "type": "EC2", "minvCpus": 0, "maxvCpus": 64, "instanceTypes": ["m5.large"], "subnets": ["subnet-12345678"], "securityGroupIds": ["sg-12345678"], "instanceRole": "ecsInstanceRole" } }`
+	eight    = `{ "name": "j", "image": "a:1", "resources": { "vcpus": 8, "memory": "1 GiB" }, "queue": "cpu", "timeout": "1h" }`
+	homeless = `{ "name": "j", "image": "a:1", "resources": { "vcpus": 8, "memory": "1 GiB" }, "timeout": "1h" }`
+)
+
+// Which queue and which environments a job is held against.
+func TestQueuesOfOneName(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		docs [][2]string
+		want []string
+	}{
+		{"elsewhere", [][2]string{{"a/q.json", shut}, {"b/e.json", small}, {"c/j.json", eight}}, []string{"stuck-vcpu-gt-instance c/j.json", "submit-queue-enabled c/j.json"}},
+		{"that of the directory", [][2]string{{"a/q.json", open}, {"a/e.json", large}, {"b/q.json", shut}, {"b/e.json", small}, {"a/j.json", eight}}, nil},
+		{"that of the other directory", [][2]string{{"a/q.json", open}, {"a/e.json", large}, {"b/q.json", shut}, {"b/e.json", small}, {"b/j.json", eight}},
+			[]string{"stuck-vcpu-gt-instance b/j.json", "submit-queue-enabled b/j.json"}},
+		{"nobody can tell", [][2]string{{"a/q.json", open}, {"a/e.json", large}, {"b/q.json", shut}, {"b/e.json", small}, {"c/j.json", eight}}, nil},
+		{"another one, there already", [][2]string{{"a/q.json", open}, {"a/e.json", large}, {"a/j.json", strings.Replace(eight, `"cpu"`, `"everything"`, 1)}}, []string{"submit-queue-exists a/j.json"}},
+		{"none", [][2]string{{"a/q.json", open}, {"a/e.json", small}, {"a/j.json", homeless}}, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := without(foundIn(t, spec.Options{}, tt.docs...), "stuck-queue-no-fuse")
+			if d := cmp.Diff(tt.want, got); d != "" && len(tt.want)+len(got) > 0 {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+const (
 	needy   = `{ "jobDefinitionName": "train", "type": "container", "timeout": { "attemptDurationSeconds": 60 }, "containerProperties": { "image": "a:1", "command": ["Ref::x"], "resourceRequirements": [{ "type": "VCPU", "value": "1" }, { "type": "MEMORY", "value": "512" }] } }`
 	content = `{ "jobDefinitionName": "train", "type": "container", "timeout": { "attemptDurationSeconds": 60 }, "containerProperties": { "image": "a:1", "command": ["x"], "resourceRequirements": [{ "type": "VCPU", "value": "1" }, { "type": "MEMORY", "value": "512" }] } }`
 	plain   = `{ "jobName": "j", "jobQueue": "q", "jobDefinition": "train" }`

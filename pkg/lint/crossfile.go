@@ -85,7 +85,7 @@ var crossRules = []Rule{
 			job = "EKS"
 		}
 		if q, ok := s.queueOf(); ok {
-			for e := range s.pass.index.resources.behind(q.Node) {
+			for e := range s.pass.index.resources.behind(q) {
 				if e.Node != nil && orchestration(e) != job {
 					s.Report(fmt.Sprintf("the job is for %s, and the queue's environments are of %s", job, orchestration(e)), "submit it to another queue", s.Node.Get("jobQueue"))
 					return
@@ -106,7 +106,7 @@ var crossRules = []Rule{
 	check("stuck-consumable-gt-total", Medium, jobs, func(s Site) {
 		s.eachConsumable(func(e *jsontree.Node) {
 			n := e.Get("quantity")
-			r := s.pass.index.resources.consumables[nameOf(e.Get("consumableResource").Str())]
+			r, _ := s.pass.index.resources.consumables.find(e.Get("consumableResource").Str(), s.Job)
 			total, okT := r.Node.Get("totalQuantity").Int()
 			if q, ok := n.Int(); ok && okT && q > total {
 				s.Report(fmt.Sprintf("there are only %d of %s, so a job that asks for %d stays in RUNNABLE", total, quote(nameOf(e.Get("consumableResource").Str())), q), "", n)
@@ -197,7 +197,8 @@ func (s Site) fairShare() bool {
 	if !ok || arn == nil || isSageMaker(q.Node) {
 		return false
 	}
-	return s.pass.index.resources.policies[nameOf(arn.Str())].Node.Get("quotaSharePolicy") == nil
+	policy, _ := s.pass.index.resources.policies.find(arn.Str(), q.Job)
+	return policy.Node.Get("quotaSharePolicy") == nil
 }
 
 func (s Site) eachConsumable(visit func(entry *jsontree.Node)) {

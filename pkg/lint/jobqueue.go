@@ -132,7 +132,7 @@ var jobQueueRules = []Rule{
 	check("queue-mix-eks-ecs", High, queues, func(s Site) {
 		s.mixed(orchestration)
 		kind := s.Node.Get("jobQueueType")
-		for e := range s.pass.index.resources.behind(s.Node) {
+		for e := range s.pass.index.resources.behind(s) {
 			if e.Node != nil && (kind.Str() == "EKS") != (orchestration(e) == "EKS") && kind.Str() != "" {
 				s.Report(fmt.Sprintf("the queue is of type %s, and %s is of %s", kind.Str(), quote(e.Node.Get("computeEnvironmentName").Str()), orchestration(e)), "", kind)
 				return
@@ -151,7 +151,7 @@ var jobQueueRules = []Rule{
 	}, "The environments of a queue exist before it does. Said where the files create some, and not this one; an error where a name is near, so that it looks like a typo.", tried("CreateJobQueue.computeEnvironmentOrder")),
 	check("stuck-all-ce-disabled", Medium, queues, func(s Site) {
 		some := false
-		for e := range s.pass.index.resources.behind(s.Node) {
+		for e := range s.pass.index.resources.behind(s) {
 			if e.Node == nil || e.Node.Get("state").Str() != "DISABLED" {
 				return
 			}
@@ -163,7 +163,7 @@ var jobQueueRules = []Rule{
 	}, "A queue whose environments are all disabled starts no job.", guide("jobs stuck in RUNNABLE")),
 	check("stuck-all-ce-invalid", Medium, queues, func(s Site) {
 		some := false
-		for e := range s.pass.index.resources.behind(s.Node) {
+		for e := range s.pass.index.resources.behind(s) {
 			if e.Node == nil || e.Node.Get("status").Str() != "INVALID" && !s.pass.invalid(e) {
 				return
 			}
@@ -182,7 +182,7 @@ var jobQueueRules = []Rule{
 	}, "A job at the head of a queue that fits nowhere blocks the others, unless jobStateTimeLimitActions cancels it.", guide("job state time limit actions"))),
 	check("sp-quota-needs-sagemaker", Medium, queues, func(s Site) {
 		n := s.Node.Get("schedulingPolicyArn")
-		policy, ok := s.pass.index.resources.policies[nameOf(n.Str())]
+		policy, ok := s.pass.index.resources.policies.find(n.Str(), s.Job)
 		if ok && policy.Node.Get("quotaSharePolicy") != nil && !isSageMaker(s.Node) {
 			s.Report("the policy has quota shares, which are for queues of type SAGEMAKER_TRAINING", "give the queue a policy with fairsharePolicy", n)
 		}
@@ -205,7 +205,7 @@ func orchestration(e Site) string {
 func (s Site) mixed(kind func(Site) string) {
 	first, name := "", ""
 	i := -1
-	for e := range s.pass.index.resources.behind(s.Node) {
+	for e := range s.pass.index.resources.behind(s) {
 		i++
 		if e.Node == nil {
 			continue
@@ -225,7 +225,7 @@ func (s Site) mixed(kind func(Site) string) {
 
 // nearResource is how badly a name is missing among those that the files create,
 // and what to do: it may be there already, unless it is nearly one of them.
-func nearResource(word string, known map[string]Site) (diag.Severity, string) {
+func nearResource(word string, known namedSites) (diag.Severity, string) {
 	var names []string
 	for name := range known {
 		names = append(names, name)

@@ -175,21 +175,13 @@ func (j Job) compact() bool {
 
 // Known returns the definition that the job runs, as far as the files tell: its
 // own, or the one of that name in another file. Nil if it is registered
-// elsewhere. Of several with the name the last one counts, as where they are
-// registered in this order; in a run over directories it is one of the same
-// directory, or nobody can tell.
+// elsewhere.
 func (j Job) Known() *jsontree.Node {
 	if j.Register != nil {
 		return j.Register
 	}
-	list := j.pass.registered()[nameOf(j.Submit.Get("jobDefinition").Str())]
-	if len(list) == 0 {
-		return nil
-	}
-	for _, d := range slices.Backward(list) {
-		if len(list) == 1 || d.directory() == j.directory() {
-			return d.Register
-		}
+	if d, ok := meant(j.pass.registered()[nameOf(j.Submit.Get("jobDefinition").Str())], j); ok {
+		return d.Register
 	}
 	return nil
 }

@@ -26,7 +26,8 @@ func queueRules() []Rule {
 	return []Rule{
 		{
 			Name: "submit-queue-exists", Severity: diag.Error, Confidence: Medium,
-			Doc:    "The job names a queue that the platform file does not list. AWS Batch refuses a queue that does not exist.",
+			Doc: "The job names a queue that the platform file does not list, or that other files create under nearly that name. " +
+				"AWS Batch refuses a queue that does not exist.",
 			Source: apiReference + ", SubmitJob.jobQueue",
 			Run: func(p *Pass) {
 				platform := p.index.resources.platform
@@ -36,7 +37,7 @@ func queueRules() []Rule {
 						continue
 					}
 					if _, ok := platform.Queue(n.Str()); !ok {
-						j.Report(fmt.Sprintf("no queue %s in the platform file", quote(n.Str())), plan.QueueHint(platform, n.Str()), n)
+						p.missingQueue(j, n)
 					}
 				}
 			},
@@ -74,6 +75,18 @@ func queueRules() []Rule {
 			},
 		},
 	}
+}
+
+// missingQueue reports a queue that is neither in the platform file nor among those
+// that the files create. The platform file lists all there are; files do not.
+func (p *Pass) missingQueue(j Job, n *jsontree.Node) {
+	platform := p.index.resources.platform
+	if hasPlatformQueues(p) {
+		j.Report(fmt.Sprintf("no queue %s in the platform file", quote(n.Str())), plan.QueueHint(platform, n.Str()), n)
+		return
+	}
+	severity, hint := nearResource(n.Str(), p.index.resources.queues)
+	j.reportAs(severity, nil, fmt.Sprintf("no file creates the queue %s", quote(n.Str())), hint, n)
 }
 
 // justOver says what the job would gain by asking for less.
@@ -179,13 +192,16 @@ func (p *Pass) loose(j Job) *spec.Platform {
 func placeOf(j Job, platform *spec.Platform) placing {
 	r, known := plan.RequestOf(j.Known(), j.Submit)
 	if !known {
-		return placing{}
+		return j.wrongPlatform(platform)
 	}
 	if r.Arch == "" && !r.Fargate {
 		r.Arch = imageArch(j.Known().Get("containerProperties").Get("image").Str())
 	}
 	choice, err := plan.ChooseQueue(platform, r)
 	word := j.Submit.Get("jobQueue").Str()
+	if word == "" && j.Submit != nil && !hasPlatformQueues(j.pass) {
+		return placing{} // the queues of the files are not all there are
+	}
 	if word == "" {
 		if no, ok := errors.AsType[*plan.NoQueueError](err); ok {
 			return placing{refused: &refusal{cause: no.Cause, message: no.Error(), hint: no.Hint(), place: j.culprit(no.Cause)}}
@@ -193,7 +209,7 @@ func placeOf(j Job, platform *spec.Platform) placing {
 		q, _ := platform.Queue(choice.Queue)
 		return placed(platform, q, r, *choice.Placement)
 	}
-	q, ok := platform.Queue(nameOf(word))
+	q, ok := j.queueIn(platform)
 	if !ok {
 		return placing{}
 	}
@@ -212,6 +228,33 @@ func placeOf(j Job, platform *spec.Platform) placing {
 	return placing{refused: &refusal{
 		cause: held.Cause, place: j.culprit(held.Cause), hint: strings.Join(hints, "; "),
 		message: fmt.Sprintf("queue %s cannot hold %s: %s", word, r, held.Reason),
+	}}
+}
+
+// queueIn is the queue that a submission names: one that the files create, or else
+// one of the platform file.
+func (j Job) queueIn(platform *spec.Platform) (spec.Queue, bool) {
+	word, r := j.Submit.Get("jobQueue").Str(), j.pass.index.resources
+	if q, ok := (Site{Job: j}).queueOf(); ok {
+		return r.queue(q), true
+	}
+	if len(r.queues[nameOf(word)]) > 0 {
+		return spec.Queue{}, false // one of several, nobody can tell which
+	}
+	return platform.Queue(nameOf(word))
+}
+
+// wrongPlatform is the placing of a job whose demand is not one machine's: all that
+// is known is that several nodes run on EC2.
+func (j Job) wrongPlatform(platform *spec.Platform) placing {
+	q, ok := j.queueIn(platform)
+	if !ok || len(q.Environments) == 0 || j.Known().Get("nodeProperties") == nil || (Site{Job: j}).runsOnEKS() ||
+		slices.ContainsFunc(q.Environments, func(e spec.Environment) bool { return !strings.HasPrefix(e.Type, "FARGATE") }) {
+		return placing{}
+	}
+	return placing{refused: &refusal{
+		cause: catalog.WrongPlatform, place: j.Submit.Get("jobQueue"), hint: "give the job a queue of EC2",
+		message: fmt.Sprintf("queue %s is of Fargate, and a job of several nodes runs on EC2", j.Submit.Get("jobQueue").Str()),
 	}}
 }
 
