@@ -64,9 +64,9 @@ func (c *Client) Submit(ctx context.Context, p *plan.Plan) ([]Submitted, error) 
 // accepted. Breaking off leaves the rest unsubmitted.
 func (c *Client) SubmitEach(ctx context.Context, p *plan.Plan) iter.Seq2[Submitted, error] {
 	return func(yield func(Submitted, error) bool) {
-		ids := map[string]string{}
+		done := progress{ids: map[string]string{}, definitions: map[string]registered{}}
 		for _, j := range p.Jobs {
-			s, err := c.submitPlanned(ctx, j, ids)
+			s, err := c.submitPlanned(ctx, j, done)
 			if s != (Submitted{}) && !yield(s, nil) {
 				return
 			}
@@ -74,30 +74,49 @@ func (c *Client) SubmitEach(ctx context.Context, p *plan.Plan) iter.Seq2[Submitt
 				yield(Submitted{}, err)
 				return
 			}
-			ids[j.Name] = s.ID
+			if s.ID != "" {
+				done.ids[j.Name] = s.ID
+			}
 		}
 	}
 }
 
+// progress is what of a plan is done: the ids of its jobs and the definitions it
+// has registered, or found registered, by name.
+type progress struct {
+	ids         map[string]string
+	definitions map[string]registered
+}
+
+// registered is a definition by its ARN; fresh if it was registered just now.
+type registered struct {
+	arn   string
+	fresh bool
+}
+
 // submitPlanned sends the requests of one job. A job that was accepted is
 // returned even when the ledger could not be written after it.
-func (c *Client) submitPlanned(ctx context.Context, j *plan.Job, ids map[string]string) (Submitted, error) {
-	var arn string
-	var fresh bool
+func (c *Client) submitPlanned(ctx context.Context, j *plan.Job, done progress) (Submitted, error) {
+	var definition registered
 	if j.Register != nil {
-		var err error
-		if arn, fresh, err = c.definition(ctx, j.Register); err != nil {
+		arn, fresh, err := c.definition(ctx, j.Register)
+		if err != nil {
 			return Submitted{}, err
 		}
+		definition = registered{arn, fresh}
+		done.definitions[aws.ToString(j.Register.JobDefinitionName)] = definition
 	}
 	if j.Submit == nil {
-		return Submitted{Name: j.Name, Definition: arn}, nil
+		return Submitted{Name: j.Name, Definition: definition.arn}, nil
 	}
-	in, err := resolved(j, arn, ids)
+	if j.Register == nil { // another job of the plan may have brought its definition
+		definition = done.definitions[plan.DefinitionName(aws.ToString(j.Submit.JobDefinition))]
+	}
+	in, err := resolved(j, definition.arn, done.ids)
 	if err != nil {
 		return Submitted{}, err
 	}
-	out, err := c.submitJob(ctx, in, fresh)
+	out, err := c.submitJob(ctx, in, definition.fresh)
 	if err != nil {
 		return Submitted{}, err
 	}

@@ -69,6 +69,36 @@ func TestSubmitTakesTheNewestEqualRevision(t *testing.T) {
 	}
 }
 
+// Jobs of one plan that run one definition run the same revision, even if it is not
+// the latest.
+func TestSubmitSharesADefinition(t *testing.T) {
+	f, c := newFake(t)
+	for _, image := range []string{"a", "b"} {
+		if _, err := c.Submit(t.Context(), planOf(job("train", image))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	alone := job("train", "a")
+	alone.Submit = nil
+	submit := func(definition string) *plan.Job {
+		return &plan.Job{Name: definition, Submit: &batch.SubmitJobInput{JobName: aws.String("again"), JobQueue: aws.String("cpu"), JobDefinition: aws.String(definition)}}
+	}
+	got, err := c.Submit(t.Context(), planOf(alone, submit("train"), submit(definitionARN+"train"), submit("train:2"), submit("other")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sent []string
+	for _, s := range got {
+		sent = append(sent, strings.TrimPrefix(s.Definition, definitionARN))
+	}
+	if d := cmp.Diff([]string{"train:1", "train:1", "train:1", "train:2", "other"}, sent); d != "" {
+		t.Error(d)
+	}
+	if n := len(f.submitted); n != 6 {
+		t.Errorf("%d submissions", n)
+	}
+}
+
 func TestSubmitWithFullTags(t *testing.T) {
 	f, c := newFake(t)
 	j := job("train", "a")

@@ -60,7 +60,7 @@ func (c change) commands() iter.Seq[*jsontree.Node] {
 		overTask := c.over.Get("ecsPropertiesOverride").Get("taskProperties").Index(0)
 		for task := range c.body.Get("ecsProperties").Get("taskProperties").Children() {
 			for n := range task.Get("containers").Children() {
-				if !run(n, withMember(overTask.Get("containers"), "name", n.Get("name").Str()), "command") {
+				if !run(n, overriding(overTask.Get("containers"), n, task.Get("containers")), "command") {
 					return
 				}
 			}
@@ -68,13 +68,22 @@ func (c change) commands() iter.Seq[*jsontree.Node] {
 		pod, overPod := c.body.Get("eksProperties").Get("podProperties"), c.over.Get("eksPropertiesOverride").Get("podProperties")
 		for _, list := range []string{"initContainers", "containers"} {
 			for n := range pod.Get(list).Children() {
-				over := withMember(overPod.Get(list), "name", podName(n))
+				over := overriding(overPod.Get(list), n, pod.Get(list))
 				if !run(n, over, "command") || !run(n, over, "args") {
 					return
 				}
 			}
 		}
 	}
+}
+
+// overriding is the override for a container: the one of its name, or one without a
+// name where there is no other container.
+func overriding(overrides, container, all *jsontree.Node) *jsontree.Node {
+	if one := overrides.Index(0); all.Len() == 1 && overrides.Len() == 1 && one.Get("name").Str() == "" {
+		return one
+	}
+	return withMember(overrides, "name", podName(container))
 }
 
 // podName is the name of a container of a pod, which is Default if none is given.

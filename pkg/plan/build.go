@@ -18,16 +18,16 @@ import (
 //
 // Dependencies hold within a file; files keep their order. A SubmitJob file
 // whose jobDefinition names the definition of a RegisterJobDefinition file is
-// joined with it into one job.
+// joined with it into one job. A definition that nobody submits is registered at
+// its place.
 func Build(files []*spec.File, platform *spec.Platform, o Options) (*Plan, diag.List) {
-	b := &builder{platform: platform, options: o, plan: &Plan{}, definitions: definitions(files)}
+	b := &builder{platform: platform, options: o, plan: &Plan{}, definitions: definitions(files), wanted: wanted(files), known: brought(files)}
 	for _, f := range files {
 		if b.plan.Name == "" {
 			b.plan.Name = f.Name
 		}
 		b.addFile(f)
 	}
-	b.addUnusedDefinitions(files)
 	b.checkNames()
 	if b.problems.HasErrors() {
 		return nil, b.problems
@@ -43,7 +43,9 @@ type builder struct {
 	// definitions holds the definitions of RegisterJobDefinition files that no
 	// job of the plan registers yet, by name.
 	definitions map[string]*spec.Job
-	// known holds those that one does.
+	// wanted is the names of the definitions that submissions of the files name.
+	wanted map[string]bool
+	// known holds the definitions that a job of the plan registers.
 	known map[string]*jsontree.Node
 }
 
@@ -59,6 +61,41 @@ func definitions(files []*spec.File) map[string]*spec.Job {
 	return m
 }
 
+// wanted is the names of the definitions that submissions of the files run.
+func wanted(files []*spec.File) map[string]bool {
+	names := map[string]bool{}
+	for _, f := range files {
+		for _, j := range f.Jobs {
+			if j.Register == nil {
+				names[DefinitionName(j.Submit.Get("jobDefinition").Str())] = true
+			}
+		}
+	}
+	return names
+}
+
+// brought is the definitions that jobs register for themselves.
+func brought(files []*spec.File) map[string]*jsontree.Node {
+	m := map[string]*jsontree.Node{}
+	for _, f := range files {
+		for _, j := range f.Jobs {
+			if j.Register != nil && j.Submit != nil {
+				m[definitionName(j)] = j.Register
+			}
+		}
+	}
+	return m
+}
+
+// DefinitionName returns the name, or the name and revision, that a submission's
+// jobDefinition stands for: the end of an ARN, or the word itself.
+func DefinitionName(word string) string {
+	if !strings.HasPrefix(word, "arn:") {
+		return word
+	}
+	return word[strings.LastIndexByte(word, '/')+1:]
+}
+
 func definitionName(j *spec.Job) string { return j.Register.Get("jobDefinitionName").Str() }
 
 func (b *builder) addFile(f *spec.File) {
@@ -68,10 +105,20 @@ func (b *builder) addFile(f *spec.File) {
 		return
 	}
 	for _, j := range ordered {
-		if j.Submit != nil {
+		switch name := definitionName(j); {
+		case j.Submit != nil:
 			b.addJob(f, j)
+		case !b.wanted[name] || b.definitions[name] != j:
+			b.addDefinition(j)
 		}
 	}
+}
+
+// addDefinition registers a definition that no submission of the files runs.
+func (b *builder) addDefinition(j *spec.Job) {
+	job := &Job{Name: j.Name, Register: &batch.RegisterJobDefinitionInput{}}
+	b.lower(j.Register, job.Register)
+	b.plan.Jobs = append(b.plan.Jobs, job)
 }
 
 // Cycle writes the members of a cycle as an arrow chain that ends where it began.
@@ -104,33 +151,15 @@ func (b *builder) addJob(f *spec.File, j *spec.Job) {
 
 // definition finds the definition a submission names among the files. The first
 // job to ask registers it; later ones find it registered.
-func (b *builder) definition(name string) (register, known *jsontree.Node) {
-	if known := b.known[name]; known != nil {
-		return nil, known
-	}
+func (b *builder) definition(word string) (register, known *jsontree.Node) {
+	name := DefinitionName(word)
 	d, ok := b.definitions[name]
 	if !ok {
-		return nil, nil
+		return nil, b.known[name]
 	}
 	delete(b.definitions, name)
-	if b.known == nil {
-		b.known = map[string]*jsontree.Node{}
-	}
 	b.known[name] = d.Register
 	return d.Register, d.Register
-}
-
-func (b *builder) addUnusedDefinitions(files []*spec.File) {
-	for _, f := range files {
-		for _, j := range f.Jobs {
-			if j.Register == nil || b.definitions[definitionName(j)] != j {
-				continue
-			}
-			job := &Job{Name: j.Name, Register: &batch.RegisterJobDefinitionInput{}}
-			b.lower(j.Register, job.Register)
-			b.plan.Jobs = append(b.plan.Jobs, job)
-		}
-	}
 }
 
 // checkNames refuses a dependency on a name that is missing or not unique: the
@@ -138,7 +167,9 @@ func (b *builder) addUnusedDefinitions(files []*spec.File) {
 func (b *builder) checkNames() {
 	count := map[string]int{}
 	for _, j := range b.plan.Jobs {
-		count[j.Name]++
+		if j.Submit != nil {
+			count[j.Name]++
+		}
 	}
 	for _, j := range b.plan.Jobs {
 		for _, d := range j.After {
