@@ -2,7 +2,9 @@ package cli
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -16,12 +18,15 @@ func (p *program) convertCommand() *cli.Command {
 		Name:      "convert",
 		Usage:     "turn native AWS requests into a job file, and a job file into the requests",
 		UsageText: "batchctl convert [FLAGS] FILE ...",
-		Description: help("Native requests (a RegisterJobDefinition, a SubmitJob, or both) become one compact job file, a job\n"+
-			"file its two requests. Nothing is lost: what has no short form stands in jobDefinition and submitJob.\n"+
-			"The result goes to stdout.",
-			"batchctl convert register.json submit.json > job.json\nbatchctl convert job.json --operation SubmitJob > submit.json"),
+		Description: help("Native requests (a RegisterJobDefinition, a SubmitJob, or both) become one compact job file, those of\n"+
+			"several jobs a workflow. A job file becomes its two requests, a workflow a list of such pairs, or with\n"+
+			"--operation SubmitJob a job list. Nothing is lost: what has no short form stands in jobDefinition and\n"+
+			"submitJob. The result goes to stdout.",
+			"batchctl convert register.json submit.json > job.json\nbatchctl convert job.json --operation SubmitJob > submit.json\n"+
+				"batchctl convert flow.json --job train --operation RegisterJobDefinition > register.json"),
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "operation", Usage: "of a job file's requests print only this one: RegisterJobDefinition or SubmitJob"},
+			&cli.StringFlag{Name: "job", Usage: "of several jobs take only the one of this `NAME`"},
 			&cli.BoolFlag{Name: "from-describe", Usage: "take what aws batch describe-job-definitions printed"},
 		},
 		Action: p.convert,
@@ -29,38 +34,37 @@ func (p *program) convertCommand() *cli.Command {
 }
 
 func (p *program) convert(c *cli.Context) error {
+	operation := c.String("operation")
+	switch operation {
+	case "", string(spec.KindJobDefinition), string(spec.KindSubmitJob):
+	default:
+		return usage("--operation %s is not known", operation).try("it is RegisterJobDefinition or SubmitJob")
+	}
 	files, err := p.loadEach(c)
 	if err != nil {
 		return err
 	}
-	register, submit, native, err := pair(files)
+	native, err := areNative(files)
 	if err != nil {
 		return err
 	}
-	if native {
-		job := spec.Compact(register, submit)
-		if job == nil {
-			return usage("the requests have no compact form").
-				try("a submission must name the definition beside it, and a definition must say what runs")
-		}
-		return p.printTree(job)
+	pairs, err := pair(files, native)
+	if err != nil {
+		return err
 	}
-	if slices.ContainsFunc(files, func(f *spec.File) bool { return len(f.Jobs[0].Waivers) > 0 }) {
+	if pairs, err = pick(pairs, c.String("job")); err != nil {
+		return err
+	}
+	if native && operation != "" {
+		return usage("--operation is for job files, and these are requests").try("leave it out")
+	}
+	if native {
+		return p.printCompact(pairs, baseName(files[0]))
+	}
+	if slices.ContainsFunc(pairs, func(r requests) bool { return r.waives }) {
 		fmt.Fprintln(p.Err, "note: waivers are left out: AWS requests have no place for them; validate such files with --baseline")
 	}
-	switch c.String("operation") {
-	case string(spec.KindJobDefinition):
-		return p.printTree(register)
-	case string(spec.KindSubmitJob):
-		return p.printTree(submit)
-	case "":
-	default:
-		return usage("--operation %s is not known", c.String("operation")).try("it is RegisterJobDefinition or SubmitJob")
-	}
-	both := jsontree.NewObject(nil)
-	both.Set(string(spec.KindJobDefinition), register.Clone())
-	both.Set(string(spec.KindSubmitJob), submit.Clone())
-	return p.printTree(both)
+	return p.printNative(pairs, operation)
 }
 
 // loadEach loads the files as they are, without a platform file's defaults.
@@ -85,25 +89,115 @@ func (p *program) loadEach(c *cli.Context) ([]*spec.File, error) {
 	return files, p.complain(problems)
 }
 
-// pair finds the two requests that the files hold.
-func pair(files []*spec.File) (register, submit *jsontree.Node, native bool, err error) {
+// areNative reports whether the files are requests, and not job files.
+func areNative(files []*spec.File) (bool, error) {
+	isNative := func(f *spec.File) bool { return f.Kind != spec.KindJob && f.Kind != spec.KindWorkflow }
 	for _, f := range files {
-		if len(f.Jobs) != 1 {
-			return nil, nil, false, usage("%s holds %d jobs", f.Source.Name, len(f.Jobs)).try("convert takes one job at a time")
+		switch {
+		case len(f.Jobs) > 0:
+		case f.Request != nil:
+			return false, usage("%s is a request of %s, which has no other form", f.Source.Name, f.Kind).
+				try("convert takes jobs; hand the file to the AWS CLI as it is")
+		default:
+			return false, usage("%s holds no job", f.Source.Name).try("convert takes job files, workflows, job definitions and submissions")
 		}
-		native = native || f.Kind != spec.KindJob
-		r, s := spec.Native(f.Jobs[0])
-		if register != nil && r != nil || submit != nil && s != nil {
-			return nil, nil, false, usage("the files hold more than one job").try("convert takes one job at a time")
-		}
-		if r != nil {
-			register = r
-		}
-		if s != nil {
-			submit = s
+		if isNative(f) != isNative(files[0]) {
+			return false, usage("%s and %s are of two forms", files[0].Source.Name, f.Source.Name).
+				try("convert the requests in one run, and the job files in another")
 		}
 	}
-	return register, submit, native, nil
+	return isNative(files[0]), nil
+}
+
+// baseName is what a workflow is called that is made of the file.
+func baseName(f *spec.File) string {
+	if f.Source.Name == "-" {
+		return "jobs"
+	}
+	base := filepath.Base(f.Source.Name)
+	return strings.TrimSuffix(base, filepath.Ext(base))
+}
+
+// printCompact prints the job file that makes the requests, which is a workflow
+// if they are of several jobs.
+func (p *program) printCompact(pairs []requests, name string) error {
+	var jobs []*jsontree.Node
+	defined := map[*jsontree.Node]bool{}
+	for _, r := range pairs {
+		register := r.Register
+		if defined[register] {
+			register = nil // the job names what an earlier one defines
+		}
+		defined[r.Register] = true
+		job := spec.Compact(register, r.Submit)
+		if job == nil {
+			return usage("%s has no compact form", r.name).
+				try("a submission must name its definition, and a definition must say what runs")
+		}
+		jobs = append(jobs, job)
+	}
+	if len(jobs) == 1 {
+		return p.printTree(jobs[0])
+	}
+	return p.printTree(spec.Workflow(name, jobs))
+}
+
+// printNative prints the requests of jobs, or those of one operation.
+func (p *program) printNative(pairs []requests, operation string) error {
+	switch spec.Kind(operation) {
+	case spec.KindJobDefinition:
+		return p.printDefinition(pairs)
+	case spec.KindSubmitJob:
+		return p.printSubmissions(pairs)
+	}
+	list := jsontree.NewArray(nil)
+	for _, r := range pairs {
+		both := jsontree.NewObject(nil)
+		both.Set(string(spec.KindJobDefinition), r.Register)
+		both.Set(string(spec.KindSubmitJob), r.Submit)
+		list.Append(both)
+	}
+	if len(pairs) == 1 {
+		return p.printTree(list.Index(0))
+	}
+	return p.printTree(list)
+}
+
+// printDefinition prints the one definition that there is.
+func (p *program) printDefinition(pairs []requests) error {
+	defining := slices.DeleteFunc(slices.Clone(pairs), func(r requests) bool { return r.Register == nil })
+	switch len(defining) {
+	case 0:
+		return usage("%s registers no job definition: it runs %s", pairs[0].name, pairs[0].Submit.Get("jobDefinition").Str()).
+			try("aws batch describe-job-definitions shows one that is registered")
+	case 1:
+		return p.printTree(defining[0].Register)
+	}
+	return usage("the files hold %d job definitions, and a file takes one request", len(defining)).
+		try("add --job with one of: %s", names(defining))
+}
+
+// printSubmissions prints what submits a job. For several that is a job list, in
+// which no two can have the same name.
+func (p *program) printSubmissions(pairs []requests) error {
+	if len(pairs) == 1 {
+		return p.printTree(pairs[0].Submit)
+	}
+	jobs := jsontree.NewArray(nil)
+	seen := map[string]bool{}
+	for _, r := range pairs {
+		name := r.Submit.Get("jobName").Str()
+		if seen[name] {
+			return usage("two jobs are submitted as %s, and a job list tells them apart by that name", name).
+				try("add --job with one of: %s", names(pairs))
+		}
+		seen[name] = true
+		jobs.Append(r.Submit)
+	}
+	list := jsontree.NewObject(nil)
+	list.Set("jobs", jobs)
+	fmt.Fprintln(p.Err, "note: this is a job list, which batchctl reads; the AWS CLI takes one request at a time: choose it with --job")
+	return p.printTree(list)
 }
 
 // printTree prints a tree as fmt lays it out.

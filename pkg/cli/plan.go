@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/plan"
+	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 func (p *program) planCommand() *cli.Command {
@@ -76,9 +77,21 @@ func (p *program) makePlan(c *cli.Context, in *input, isLocal bool) (*plan.Plan,
 	}
 	if len(made.Jobs) == 0 {
 		return nil, fail(ExitUsage, "%s holds no job", strings.Join(c.Args().Slice(), " ")).
-			try("plan takes job files, workflows, job definitions and submissions; a platform file is read along with them")
+			try("%s takes job files, workflows, job definitions and submissions; the rest is read along with them", c.Command.Name)
 	}
+	p.noteRequests(in.files)
 	return made, nil
+}
+
+// noteRequests says of requests that make something else than a job that they
+// are not sent.
+func (p *program) noteRequests(files []*spec.File) {
+	for _, f := range files {
+		if f.Request != nil {
+			fmt.Fprintf(p.Err, "note: %s is read along and not sent: only jobs are; %s --cli-input-json sends it\n",
+				f.Source.Name, f.Kind.Command())
+		}
+	}
 }
 
 // printRequest prints one bare request, so that a shell can hand it on.

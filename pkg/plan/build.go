@@ -3,6 +3,7 @@ package plan
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/batch"
@@ -21,7 +22,8 @@ import (
 // joined with it into one job. A definition that nobody submits is registered at
 // its place.
 func Build(files []*spec.File, platform *spec.Platform, o Options) (*Plan, diag.List) {
-	b := &builder{platform: platform, options: o, plan: &Plan{}, definitions: definitions(files), wanted: wanted(files), known: brought(files)}
+	b := &builder{platform: platform, options: o, plan: &Plan{},
+		wanted: wanted(files), known: known(files), registered: map[string]*jsontree.Node{}}
 	for _, f := range files {
 		if b.plan.Name == "" {
 			b.plan.Name = f.Name
@@ -40,25 +42,12 @@ type builder struct {
 	options  Options
 	plan     *Plan
 	problems diag.List
-	// definitions holds the definitions of RegisterJobDefinition files that no
-	// job of the plan registers yet, by name.
-	definitions map[string]*spec.Job
+	// registered holds what the jobs of the plan so far register, by name.
+	registered map[string]*jsontree.Node
 	// wanted is the names of the definitions that submissions of the files name.
 	wanted map[string]bool
-	// known holds the definitions that a job of the plan registers.
+	// known holds the definitions that the files bring, by name.
 	known map[string]*jsontree.Node
-}
-
-func definitions(files []*spec.File) map[string]*spec.Job {
-	m := map[string]*spec.Job{}
-	for _, f := range files {
-		for _, j := range f.Jobs {
-			if j.Submit == nil && j.Register != nil {
-				m[definitionName(j)] = j
-			}
-		}
-	}
-	return m
 }
 
 // wanted is the names of the definitions that submissions of the files run.
@@ -74,17 +63,23 @@ func wanted(files []*spec.File) map[string]bool {
 	return names
 }
 
-// brought is the definitions that jobs register for themselves.
-func brought(files []*spec.File) map[string]*jsontree.Node {
-	m := map[string]*jsontree.Node{}
+// known is the definitions that the files bring, by name: those of
+// RegisterJobDefinition files, and else those that jobs have for themselves.
+func known(files []*spec.File) map[string]*jsontree.Node {
+	own, alone := map[string]*jsontree.Node{}, map[string]*jsontree.Node{}
 	for _, f := range files {
 		for _, j := range f.Jobs {
-			if j.Register != nil && j.Submit != nil {
-				m[definitionName(j)] = j.Register
+			switch {
+			case j.Register == nil:
+			case j.Submit == nil:
+				alone[definitionName(j)] = j.Register
+			default:
+				own[definitionName(j)] = j.Register
 			}
 		}
 	}
-	return m
+	maps.Copy(own, alone)
+	return own
 }
 
 // DefinitionName returns the name, or the name and revision, that a submission's
@@ -108,7 +103,7 @@ func (b *builder) addFile(f *spec.File) {
 		switch name := definitionName(j); {
 		case j.Submit != nil:
 			b.addJob(f, j)
-		case !b.wanted[name] || b.definitions[name] != j:
+		case !b.wanted[name] || b.known[name] != j.Register:
 			b.addDefinition(j)
 		}
 	}
@@ -131,10 +126,11 @@ func Cycle(members []*spec.Job) string {
 }
 
 func (b *builder) addJob(f *spec.File, j *spec.Job) {
-	register, known := j.Register, j.Register
-	if register == nil {
-		register, known = b.definition(j.Submit.Get("jobDefinition").Str())
+	known := j.Register
+	if known == nil {
+		known = b.known[DefinitionName(j.Submit.Get("jobDefinition").Str())]
 	}
+	register := b.register(known)
 	job := &Job{Name: j.Name, After: j.DependsOn, Queue: b.queue(f, j, known)}
 	submit := j.Submit.Clone()
 	if job.Queue.Queue != "" {
@@ -149,17 +145,15 @@ func (b *builder) addJob(f *spec.File, j *spec.Job) {
 	b.plan.Jobs = append(b.plan.Jobs, job)
 }
 
-// definition finds the definition a submission names among the files. The first
-// job to ask registers it; later ones find it registered.
-func (b *builder) definition(word string) (register, known *jsontree.Node) {
-	name := DefinitionName(word)
-	d, ok := b.definitions[name]
-	if !ok {
-		return nil, b.known[name]
+// register returns what a job has to register for a definition of the files. The
+// first job that runs it registers it; later ones find it registered.
+func (b *builder) register(definition *jsontree.Node) *jsontree.Node {
+	name := definition.Get("jobDefinitionName").Str()
+	if definition == nil || b.registered[name] == definition {
+		return nil
 	}
-	delete(b.definitions, name)
-	b.known[name] = d.Register
-	return d.Register, d.Register
+	b.registered[name] = definition
+	return definition
 }
 
 // checkNames refuses a dependency on a name that is missing or not unique: the

@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/spec"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
@@ -28,13 +29,17 @@ func (p *Plan) Requests() []Request {
 	var list []Request
 	for _, j := range p.Jobs {
 		if j.Register != nil {
-			list = append(list, Request{j.Name, "RegisterJobDefinition", "aws batch register-job-definition --cli-input-json", j.Register})
+			list = append(list, request(j, spec.KindJobDefinition, j.Register))
 		}
 		if j.Submit != nil {
-			list = append(list, Request{j.Name, "SubmitJob", "aws batch submit-job --cli-input-json", j.symbolic()})
+			list = append(list, request(j, spec.KindSubmitJob, j.symbolic()))
 		}
 	}
 	return list
+}
+
+func request(j *Job, kind spec.Kind, input any) Request {
+	return Request{j.Name, string(kind), kind.Command() + " --cli-input-json", input}
 }
 
 // symbolic is the submission with its dependencies by name.

@@ -9,7 +9,8 @@ import (
 // Compact returns the compact job that lowers to the two requests again, no
 // member lost: what has no short form stands in its jobDefinition and submitJob.
 // Either request may be nil; both must be free of comments, as Load makes them.
-// A dependency on "${name}" becomes one by name.
+// A dependency on "${name}" becomes one by name. The job has the name that it is
+// submitted under, or that of a definition alone.
 //
 // It returns nil for what the compact form cannot say: a definition in which
 // nothing runs, and a submission to another definition than the one beside it.
@@ -45,7 +46,7 @@ func Native(job *Job) (register, submit *jsontree.Node) {
 	}
 	for _, d := range job.DependsOn {
 		entry := jsontree.NewObject(d.Node)
-		entry.Set("jobId", jsontree.NewString("${"+d.Job+"}", d.Node))
+		entry.Set("jobId", jsontree.NewString(referenceTo(d.Job), d.Node))
 		if d.Type != "" {
 			entry.Set("type", jsontree.NewString(d.Type, d.Node))
 		}
@@ -106,10 +107,14 @@ func (c *compaction) identity() {
 		c.move("definition", c.submit.Get("jobDefinition"))
 		return
 	}
-	name := c.register.Get("jobDefinitionName")
+	definition := c.register.Get("jobDefinitionName")
+	name := definition
+	if job := c.submit.Get("jobName"); job != nil {
+		name = job
+	}
 	c.move("name", name)
-	c.drop(c.submit.Get("jobName"), name.Str())
-	c.drop(c.submit.Get("jobDefinition"), name.Str())
+	c.drop(definition, name.Str())
+	c.drop(c.submit.Get("jobDefinition"), definition.Str())
 	implied := "container"
 	if c.register.Get("nodeProperties") != nil {
 		implied = "multinode"

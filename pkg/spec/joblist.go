@@ -71,6 +71,9 @@ var referencePattern = lazy(`^\$\{([A-Za-z0-9_-]+)\}$`)
 // nameInside finds what was meant as a name in a reference of a wrong form.
 var nameInside = lazy(`[A-Za-z0-9_-]+`)
 
+// referenceTo is what reference reads.
+func referenceTo(name string) string { return "${" + name + "}" }
+
 // reference reads ${name}. The letters are those that a jobName may have.
 func reference(s string) (name string, err error) {
 	if m := referencePattern().FindStringSubmatch(s); m != nil {
@@ -78,7 +81,7 @@ func reference(s string) (name string, err error) {
 	}
 	hint := `write "${name}" with the jobName of a job in this file, or the id of a job that was submitted`
 	if names := nameInside().FindAllString(s, 2); len(names) == 1 {
-		hint = "write " + strconv.Quote("${"+names[0]+"}")
+		hint = "write " + strconv.Quote(referenceTo(names[0]))
 	}
 	return "", unitError{fmt.Sprintf("%s is neither the id of a job nor a reference to one", strconv.Quote(clip(s))), hint}
 }

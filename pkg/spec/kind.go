@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"unicode"
 
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
@@ -38,6 +39,20 @@ func (k Kind) name() string {
 		}
 	}
 	return ""
+}
+
+// Command returns the AWS CLI's command for a request of the kind:
+// "aws batch submit-job" for SubmitJob.
+func (k Kind) Command() string {
+	var b strings.Builder
+	b.WriteString("aws batch ")
+	for i, r := range string(k) {
+		if i > 0 && unicode.IsUpper(r) {
+			b.WriteByte('-')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
 }
 
 // native reports whether the kind is an AWS request.

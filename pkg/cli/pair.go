@@ -1,0 +1,89 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/spec"
+)
+
+// requests are what convert makes a job of, or makes of a job.
+type requests struct {
+	spec.Requests
+	// name is what the job is called, and a definition alone.
+	name string
+	// waives says that the job waives rules.
+	waives bool
+}
+
+// pair returns the requests of each job. Those of a job file belong together;
+// of native ones a submission belongs to the definition that it names.
+func pair(files []*spec.File, native bool) ([]requests, error) {
+	var all []requests
+	for _, f := range files {
+		for i, r := range spec.NativeEach(f.Jobs) {
+			all = append(all, requests{r, f.Jobs[i].Name, len(f.Jobs[i].Waivers) > 0})
+		}
+	}
+	if !native {
+		return all, nil
+	}
+	return join(all)
+}
+
+// join gives each submission the definition of the name that it says.
+func join(all []requests) (out []requests, err error) {
+	definitions := map[string]*jsontree.Node{}
+	for _, r := range all {
+		if r.Register == nil {
+			continue
+		}
+		if definitions[r.name] != nil {
+			return nil, usage("two job definitions are named %s", r.name).try("keep the one that is meant, or rename one of them")
+		}
+		definitions[r.name] = r.Register
+	}
+	used := map[*jsontree.Node]bool{}
+	for _, r := range all {
+		if r.Submit != nil {
+			r.Register = definitions[r.Submit.Get("jobDefinition").Str()]
+			used[r.Register] = true
+			out = append(out, r)
+		}
+	}
+	for _, r := range all {
+		if r.Submit == nil && !used[r.Register] {
+			out = append(out, r)
+		}
+	}
+	return out, nil
+}
+
+// pick returns the one job of the name, all of them without a name. A definition
+// that no submission runs would become a job that nobody asked for.
+func pick(all []requests, name string) ([]requests, error) {
+	if name != "" {
+		i := slices.IndexFunc(all, func(r requests) bool { return r.name == name })
+		if i < 0 {
+			return nil, usage("the files hold no job %s", name).try("their jobs are: %s", names(all))
+		}
+		return all[i : i+1], nil
+	}
+	defined := slices.IndexFunc(all, func(r requests) bool { return r.Submit == nil })
+	if defined > 0 { // behind submissions
+		unused := all[defined].name
+		return nil, usage("no submission names the job definition %s", unused).
+			try(`the jobDefinition of one must be "%s", without a revision; or convert the definition alone: --job %s`, unused, unused)
+	}
+	return all, nil
+}
+
+// names lists the jobs.
+func names(all []requests) string {
+	var out []string
+	for _, r := range all {
+		out = append(out, r.name)
+	}
+	return strings.Join(out, " ")
+}
