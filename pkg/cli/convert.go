@@ -121,9 +121,9 @@ func baseName(f *spec.File) string {
 // printCompact prints the job file that makes the requests, which is a workflow
 // if they are of several jobs.
 func (p *program) printCompact(pairs []requests, name string) error {
-	var jobs []*jsontree.Node
+	var jobs [][]*jsontree.Node // of each file
 	defined := map[*jsontree.Node]bool{}
-	for _, r := range pairs {
+	for i, r := range pairs {
 		register := r.Register
 		if defined[register] {
 			register = nil // the job names what an earlier one defines
@@ -134,10 +134,13 @@ func (p *program) printCompact(pairs []requests, name string) error {
 			return usage("%s has no compact form", r.name).
 				try("a submission must name its definition, and a definition must say what runs")
 		}
-		jobs = append(jobs, job)
+		if i == 0 || r.file != pairs[i-1].file {
+			jobs = append(jobs, nil)
+		}
+		jobs[len(jobs)-1] = append(jobs[len(jobs)-1], job)
 	}
-	if len(jobs) == 1 {
-		return p.printTree(jobs[0])
+	if len(pairs) == 1 {
+		return p.printTree(jobs[0][0])
 	}
 	return p.printTree(spec.Workflow(name, jobs))
 }

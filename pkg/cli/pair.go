@@ -13,6 +13,8 @@ type requests struct {
 	spec.Requests
 	// name is what the job is called, and a definition alone.
 	name string
+	// file is what it stands in, that of the submission if it has one.
+	file *spec.File
 	// waives says that the job waives rules.
 	waives bool
 }
@@ -23,7 +25,7 @@ func pair(files []*spec.File, native bool) ([]requests, error) {
 	var all []requests
 	for _, f := range files {
 		for i, r := range spec.NativeEach(f.Jobs) {
-			all = append(all, requests{r, f.Jobs[i].Name, len(f.Jobs[i].Waivers) > 0})
+			all = append(all, requests{r, f.Jobs[i].Name, f, len(f.Jobs[i].Waivers) > 0})
 		}
 	}
 	if !native {

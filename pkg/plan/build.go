@@ -28,9 +28,10 @@ func Build(files []*spec.File, platform *spec.Platform, o Options) (*Plan, diag.
 		if b.plan.Name == "" {
 			b.plan.Name = f.Name
 		}
+		before := len(b.plan.Jobs)
 		b.addFile(f)
+		b.checkNames(b.plan.Jobs[before:])
 	}
-	b.checkNames()
 	if b.problems.HasErrors() {
 		return nil, b.problems
 	}
@@ -156,16 +157,17 @@ func (b *builder) register(definition *jsontree.Node) *jsontree.Node {
 	return definition
 }
 
-// checkNames refuses a dependency on a name that is missing or not unique: the
-// client would have to guess the id.
-func (b *builder) checkNames() {
+// checkNames refuses a dependency on a name that is missing or not unique among
+// the jobs of a file: the client would have to guess the id. Another file may have
+// a job of that name.
+func (b *builder) checkNames(jobs []*Job) {
 	count := map[string]int{}
-	for _, j := range b.plan.Jobs {
+	for _, j := range jobs {
 		if j.Submit != nil {
 			count[j.Name]++
 		}
 	}
-	for _, j := range b.plan.Jobs {
+	for _, j := range jobs {
 		for _, d := range j.After {
 			switch n := count[d.Job]; {
 			case n == 0:

@@ -20,7 +20,7 @@ type Request struct {
 	// "aws batch submit-job --cli-input-json".
 	Operation, Command string
 	// Input is the SDK's input struct. The id of a job that this plan submits
-	// earlier stands as ${name}.
+	// earlier stands as ${name}, the last one before of that name.
 	Input any
 }
 

@@ -25,7 +25,8 @@ type Job struct {
 	// when Register is set: the client puts the ARN with its revision there.
 	Submit *batch.SubmitJobInput
 	// After names the jobs of this plan that must be submitted first; their ids
-	// belong into Submit.DependsOn.
+	// belong into Submit.DependsOn. Of several with one name the last before this
+	// job is meant: jobs of another file may have the same names.
 	After []spec.Dependency
 	// Queue is the queue and the reason for it.
 	Queue Choice

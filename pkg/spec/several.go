@@ -1,33 +1,66 @@
 package spec
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// Workflow returns the workflow of jobs that Compact has made. Where two have
-// the same name the later one gets a number behind it, and keeps what AWS calls
-// it in its jobDefinition and submitJob. It takes the jobs over.
-func Workflow(name string, jobs []*jsontree.Node) *jsontree.Node {
-	list := jsontree.NewArray(nil)
-	taken := map[string]bool{}
-	for _, job := range jobs {
-		taken[job.Get("name").Str()] = true
+// Workflow returns the workflow of jobs that Compact has made, by the files that
+// they come from: a dependency by name is on a job of the same file. Where two
+// jobs have the same name the later one gets a number behind it, and keeps what
+// AWS calls it in its jobDefinition and submitJob. It takes the jobs over.
+func Workflow(name string, files [][]*jsontree.Node) *jsontree.Node {
+	taken, seen := map[string]bool{}, map[string]bool{}
+	for _, job := range slices.Concat(files...) {
+		taken[nameOf(job)] = true
 	}
-	seen := map[string]bool{}
-	for _, job := range jobs {
-		before := job.Get("name").Str()
-		if seen[before] {
-			rename(job, free(before, taken))
+	list := jsontree.NewArray(nil)
+	for _, jobs := range files {
+		renamed := map[string]string{}
+		own := map[string]bool{}
+		for _, job := range jobs {
+			before := nameOf(job)
+			if seen[before] {
+				other := free(before, taken)
+				rename(job, other)
+				if !own[before] {
+					renamed[before] = other
+				}
+			}
+			seen[before], own[before] = true, true
+			list.Append(job)
 		}
-		seen[before] = true
-		list.Append(job)
+		for _, job := range jobs {
+			waitForRenamed(job, renamed)
+		}
 	}
 	out := jsontree.NewObject(nil)
 	out.Set("name", jsontree.NewString(name, nil))
 	out.Set("jobs", list)
 	return out
+}
+
+func nameOf(job *jsontree.Node) string { return job.Get("name").Str() }
+
+// waitForRenamed gives the dependencies by name the new names.
+func waitForRenamed(job *jsontree.Node, renamed map[string]string) {
+	old := job.Get("dependsOn")
+	if old == nil || len(renamed) == 0 {
+		return
+	}
+	list := jsontree.NewArray(old)
+	for d := range old.Children() {
+		d = d.Clone()
+		if name, ok := renamed[d.Get("job").Str()]; ok {
+			d.Set("job", jsontree.NewString(name, d))
+		} else if name, ok := renamed[d.Str()]; ok {
+			d = jsontree.NewString(name, d)
+		}
+		list.Append(d)
+	}
+	job.Set("dependsOn", list)
 }
 
 // free returns a name that is not taken, and takes it.

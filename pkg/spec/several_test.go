@@ -12,20 +12,29 @@ import (
 )
 
 // TestWorkflow holds that the requests of several jobs lose nothing on the way to
-// a workflow and back, whatever the jobs are called.
+// a workflow and back, whatever the jobs are called, and that each waits for the
+// job that it waited for.
 func TestWorkflow(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var pairs []Requests
 		var jobs []*jsontree.Node
-		for i := range rapid.IntRange(2, 5).Draw(t, "jobs") {
-			pair := called(t, i)
-			if i > 0 && rapid.Bool().Draw(t, "waits") {
-				waitFor(pair.Submit, pairs[0].Submit.Get("jobName").Str())
+		var files [][]*jsontree.Node
+		waits := map[int]int{}
+		for range rapid.IntRange(1, 3).Draw(t, "files") {
+			files = append(files, nil)
+			first := len(jobs)
+			for i := range rapid.IntRange(1, 3).Draw(t, "jobs") {
+				pair := called(t, i)
+				if i > 0 && rapid.Bool().Draw(t, "waits") {
+					waits[len(jobs)] = first
+					waitFor(pair.Submit, pairs[first].Submit.Get("jobName").Str())
+				}
+				pairs = append(pairs, pair)
+				jobs = append(jobs, Compact(pair.Register, pair.Submit))
+				files[len(files)-1] = append(files[len(files)-1], jobs[len(jobs)-1])
 			}
-			pairs = append(pairs, pair)
-			jobs = append(jobs, Compact(pair.Register, pair.Submit))
 		}
-		text := Workflow("flow", jobs).AppendJSON(nil)
+		text := Workflow("flow", files).AppendJSON(nil)
 		f, diags := Load(diag.NewSource("x", string(text)), Options{})
 		if len(diags) > 0 || f.Kind != KindWorkflow || f.Name != "flow" {
 			t.Fatalf("%s %q\n%s\n%v", f.Kind, f.Name, text, diags)
@@ -41,11 +50,16 @@ func TestWorkflow(t *testing.T) {
 		if len(names) != len(jobs) {
 			t.Fatalf("the names are not unique in\n%s", text)
 		}
+		for i, first := range waits {
+			if d := f.Jobs[i].DependsOn; len(d) != 1 || d[0].Job != f.Jobs[first].Name {
+				t.Fatalf("job %d waits for %v in\n%s", i, d, text)
+			}
+		}
 	})
 }
 
-// called draws a job with one of a few names. The first one has its name alone,
-// so that others can wait for it.
+// called draws a job with one of a few names. The first one of a file has its name
+// alone, so that others can wait for it.
 func called(t *rapid.T, i int) Requests {
 	register, submit := anyPair(t)
 	if submit == nil {
