@@ -1,7 +1,6 @@
 package local
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,9 +26,11 @@ type runner struct {
 	end context.CancelCauseFunc
 }
 
-// run carries out the attempt that was just started; position is where the
-// journal keeps that it was. The caller holds e.mu.
-func (e *Engine) run(t *task, position int64) {
+// run carries out the attempt that was just started. That it was stands in the
+// journal's file, where the next engine finds it however this one ends; it need not
+// be on disk yet, since an attempt does not outlive its machine. The caller holds
+// e.mu.
+func (e *Engine) run(t *task) {
 	ctx, end := context.WithCancelCause(context.Background())
 	e.runners[t] = &runner{end: end}
 	a, prepared := e.prepare(t)
@@ -37,9 +38,8 @@ func (e *Engine) run(t *task, position int64) {
 	e.running.Go(func() {
 		defer end(nil)
 		var o outcome
-		err := cmp.Or(prepared, e.journal.Sync(position))
-		if err != nil {
-			o = outcome{Reason: "CannotStartContainerError: " + err.Error(), StatusReason: reasonNotStarted}
+		if prepared != nil {
+			o = outcome{Reason: "CannotStartContainerError: " + prepared.Error(), StatusReason: reasonNotStarted}
 		} else {
 			o = e.carryOut(ctx, end, t, a, stream)
 		}
@@ -112,9 +112,9 @@ func (e *Engine) carryOut(ctx context.Context, end context.CancelCauseFunc, t *t
 		return outcome{Reason: "CannotStartContainerError: " + err.Error(), StatusReason: reasonNotStarted}
 	}
 	defer log.close()
-	done := make(chan struct{})
-	defer close(done)
-	a.Kill = e.killAfter(ctx, done)
+	kill, over := e.killAfter(ctx)
+	defer over()
+	a.Kill = kill
 	launched := false
 	a.Started = func(handle string) {
 		launched = true
@@ -142,25 +142,24 @@ func (e *Engine) carryOut(ctx context.Context, end context.CancelCauseFunc, t *t
 }
 
 // killAfter returns a channel that is closed when the grace after ctx's end is over.
-func (e *Engine) killAfter(ctx context.Context, done <-chan struct{}) <-chan struct{} {
-	kill := make(chan struct{})
-	go func() {
-		select {
-		case <-done:
-			return
-		case <-ctx.Done():
-		}
+// The caller says when the attempt is over.
+func (e *Engine) killAfter(ctx context.Context) (kill <-chan struct{}, over func()) {
+	killed, done := make(chan struct{}), make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
 		grace := time.NewTimer(stopTimeout)
 		defer grace.Stop()
 		select {
 		case <-done:
 		case <-grace.C:
-			close(kill)
+			close(killed)
 		case <-e.hurry:
-			close(kill)
+			close(killed)
 		}
-	}()
-	return kill
+	})
+	return killed, func() {
+		stop()
+		close(done)
+	}
 }
 
 func (e *Engine) launched(t *task, handle string) {

@@ -36,6 +36,7 @@ type Engine struct {
 	clients int // open connections
 	runners map[*task]*runner
 	running sync.WaitGroup
+	logs    logWatch
 	hurry   chan struct{} // closed when attempts may no longer end in peace
 }
 
@@ -274,11 +275,10 @@ func (e *Engine) startWaiting() error {
 	need := func(t *task) amount { return t.job.need }
 	for _, t := range slices.Collect(schedule(e.waiting(), need, free)) {
 		s := &start{Job: t.id(), Stream: newID(), GPUs: pin(e.options.GPUs, e.model.busy, t.job.need.GPUs)}
-		position, err := e.write(event{Started: s})
-		if err != nil {
+		if _, err := e.write(event{Started: s}); err != nil {
 			return err
 		}
-		e.run(t, position)
+		e.run(t)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package local
 import (
 	"fmt"
 	"os"
+	"sync"
 	"time"
 )
 
@@ -10,18 +11,54 @@ import (
 // so nothing of ours stands in its way or loses its last words; the times of the
 // lines come from a second file, which notes how long the log was when.
 type attemptLog struct {
+	watch  *logWatch
 	root   *os.Root
 	stream string
 	file   *os.File
 	times  *os.File // nil until the log was seen to grow
 	size   int64
-	stop   chan struct{}
-	done   chan struct{}
 }
 
 // sampleEvery is how often the growth of a log is looked at, and so the accuracy
 // of the times of its lines.
 const sampleEvery = 250 * time.Millisecond
+
+// logWatch looks at the logs of all attempts that run.
+type logWatch struct {
+	mu    sync.Mutex
+	logs  map[*attemptLog]bool
+	timer *time.Timer // nil while no attempt runs
+}
+
+func (w *logWatch) add(l *attemptLog) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.logs == nil {
+		w.logs = map[*attemptLog]bool{}
+	}
+	w.logs[l] = true
+	if w.timer == nil {
+		w.timer = time.AfterFunc(sampleEvery, w.sample)
+	}
+}
+
+// remove ends the watch of a log; it is not looked at after that.
+func (w *logWatch) remove(l *attemptLog) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.logs, l)
+}
+
+func (w *logWatch) sample() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for l := range w.logs {
+		l.sample()
+	}
+	if w.timer = nil; len(w.logs) > 0 {
+		w.timer = time.AfterFunc(sampleEvery, w.sample)
+	}
+}
 
 const newFile = os.O_WRONLY | os.O_CREATE | os.O_EXCL | os.O_APPEND
 
@@ -30,23 +67,9 @@ func (e *Engine) openLog(stream string) (*attemptLog, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create log: %w", err)
 	}
-	l := &attemptLog{root: e.root, stream: stream, file: file, stop: make(chan struct{}), done: make(chan struct{})}
-	go l.watch()
+	l := &attemptLog{watch: &e.logs, root: e.root, stream: stream, file: file}
+	e.logs.add(l)
 	return l, nil
-}
-
-func (l *attemptLog) watch() {
-	defer close(l.done)
-	tick := time.NewTicker(sampleEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-l.stop:
-			return
-		case <-tick.C:
-			l.sample()
-		}
-	}
 }
 
 // sample notes the length of the log if it grew. Errors lose times, not lines.
@@ -67,8 +90,7 @@ func (l *attemptLog) sample() {
 // close ends the watch. What came after the last sample needs none: it is as old
 // as the file. So a short job costs one file, not two.
 func (l *attemptLog) close() {
-	close(l.stop)
-	<-l.done
+	l.watch.remove(l)
 	_ = l.file.Close()
 	if l.times != nil {
 		_ = l.times.Close()

@@ -45,20 +45,16 @@ func (p process) Run(ctx context.Context, a Attempt, log *os.File) (int, error) 
 	group := cmd.Process.Pid
 	a.Started(handle(group))
 	done := make(chan struct{})
-	go func() {
-		select {
-		case <-done:
-			return
-		case <-ctx.Done():
-			signalGroup(group, syscall.SIGTERM)
-		}
+	stop := context.AfterFunc(ctx, func() {
+		signalGroup(group, syscall.SIGTERM)
 		select {
 		case <-done:
 		case <-a.Kill:
 			signalGroup(group, syscall.SIGKILL)
 		}
-	}()
+	})
 	err = cmd.Wait()
+	stop()
 	close(done)
 	signalGroup(group, syscall.SIGKILL) // what the command left behind
 	return exitCode(cmd.ProcessState, err)
