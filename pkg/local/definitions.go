@@ -42,7 +42,7 @@ func (e *Engine) registerJobDefinition(c *call, in *batch.RegisterJobDefinitionI
 	if err := cmp.Or(checkDefinition(in), e.check(c)); err != nil {
 		return nil, err
 	}
-	r := &registration{Request: shape[batch.RegisterJobDefinitionInput]{in}}
+	r := &registration{Request: shape[batch.RegisterJobDefinitionInput]{V: in}}
 	err := e.change(func() ([]event, error) {
 		r.Revision = int32(len(e.model.definitions[*in.JobDefinitionName]) + 1)
 		return []event{{Registered: r}}, nil

@@ -374,16 +374,18 @@ func (e *Engine) wait(ctx context.Context, quiet time.Duration, still func() boo
 
 // count follows the connections of clients.
 func (e *Engine) count(_ net.Conn, s http.ConnState) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	change := 0
 	switch s {
 	case http.StateNew:
-		e.clients++
+		change = 1
 	case http.StateClosed:
-		e.clients--
-	default:
+		change = -1
+	default: // each request changes to these
 		return
 	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.clients += change
 	e.notify()
 }
 

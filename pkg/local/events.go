@@ -93,9 +93,25 @@ type end struct {
 
 // shape is a structure of the SDK that the journal keeps in its wire form, which
 // does not change with the SDK's version.
-type shape[T any] struct{ V *T }
+type shape[T any] struct {
+	V *T
+	// text is V as the journal keeps it, where it was written before.
+	text []byte
+}
 
-func (s shape[T]) MarshalJSON() ([]byte, error) { return wire.Marshal(s.V) }
+// written is a shape whose wire form is made at once: outside the engine's lock, for
+// what comes often.
+func written[T any](v *T) (shape[T], error) {
+	text, err := wire.Marshal(v)
+	return shape[T]{v, text}, err
+}
+
+func (s shape[T]) MarshalJSON() ([]byte, error) {
+	if s.text != nil {
+		return s.text, nil
+	}
+	return wire.Marshal(s.V)
+}
 
 func (s *shape[T]) UnmarshalJSON(data []byte) error {
 	s.V = new(T)

@@ -22,14 +22,18 @@ func (e *Engine) submitJob(c *call, in *batch.SubmitJobInput) (*batch.SubmitJobO
 	if err != nil {
 		return nil, err
 	}
-	queue := resourceName(aws.ToString(in.JobQueue), "job-queue")
-	s := &submission{ID: newID(), Directory: directory, Request: shape[batch.SubmitJobInput]{in}}
+	asked, queue := aws.ToString(in.JobQueue), resourceName(aws.ToString(in.JobQueue), "job-queue")
+	in.JobQueue = &queue
+	request, err := written(in)
+	if err != nil {
+		return nil, err
+	}
+	s := &submission{ID: newID(), Directory: directory, Request: request}
 	var unhonoured []string
 	err = e.change(func() ([]event, error) {
 		if _, ok := e.model.queue(queue); !ok {
-			return nil, wire.ClientException("Job Queue %s does not exist.", aws.ToString(in.JobQueue))
+			return nil, wire.ClientException("Job Queue %s does not exist.", asked)
 		}
-		in.JobQueue = &queue
 		d, err := e.model.activeDefinition(aws.ToString(in.JobDefinition))
 		if err != nil {
 			return nil, err

@@ -1,0 +1,230 @@
+package local
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+)
+
+// The benchmarks of the engine against what does the same without it. Run them
+// together, on a quiet machine: .ci/bench-engine, which prints the ratios.
+
+const benchJobs = 10000
+
+// bench is an engine on the disk, with a definition "work" of the command true.
+func bench(b *testing.B, o Options) *Engine {
+	b.Helper()
+	o.Dir = filepath.Join(b.TempDir(), "state")
+	o.VCPUs, o.MemoryMiB, o.GPUs = 2, 8192, []string{}
+	e, err := Open(o)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		if err := e.Close(context.Background()); err != nil {
+			b.Error(err)
+		}
+	})
+	_, err = batch.NewFromConfig(e.Config("")).RegisterJobDefinition(b.Context(), &batch.RegisterJobDefinitionInput{
+		JobDefinitionName: aws.String("work"), Type: types.JobDefinitionTypeContainer,
+		ContainerProperties: &types.ContainerProperties{Image: aws.String("busybox:1"), Command: []string{"true"},
+			ResourceRequirements: []types.ResourceRequirement{
+				{Type: types.ResourceTypeVcpu, Value: aws.String("1")}, {Type: types.ResourceTypeMemory, Value: aws.String("64")}}},
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return e
+}
+
+// BenchmarkTrue runs 10,000 times true, two at a time: as an array, as jobs of their
+// own, and by programs that keep nothing.
+func BenchmarkTrue(b *testing.B) {
+	b.Run("array", func(b *testing.B) {
+		for b.Loop() {
+			e := bench(b, Options{})
+			submit(b, batch.NewFromConfig(e.Config("")), benchJobs)
+			finish(b, e)
+		}
+	})
+	b.Run("jobs", func(b *testing.B) {
+		for b.Loop() {
+			e := bench(b, Options{})
+			client := batch.NewFromConfig(e.Config(""))
+			together(16, benchJobs, func() { submit(b, client, 0) })
+			finish(b, e)
+		}
+	})
+	for _, c := range []struct{ name, command string }{
+		{"xargs", "seq %d | xargs -P2 -n1 true"}, {"parallel", "seq %d | parallel -j2 true"},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			if _, err := exec.LookPath(c.name); err != nil {
+				b.Skip(err)
+			}
+			for b.Loop() {
+				if out, err := exec.Command("sh", "-c", fmt.Sprintf(c.command, benchJobs)).CombinedOutput(); err != nil {
+					b.Fatalf("%v: %s", err, out)
+				}
+			}
+		})
+	}
+}
+
+// submit submits a job, an array for a size.
+func submit(b *testing.B, client *batch.Client, size int32) string {
+	in := &batch.SubmitJobInput{JobName: aws.String("job"), JobQueue: aws.String("default"), JobDefinition: aws.String("work")}
+	if size > 0 {
+		in.ArrayProperties = &types.ArrayProperties{Size: &size}
+	}
+	out, err := client.SubmitJob(b.Context(), in)
+	if err != nil {
+		b.Error(err)
+		return ""
+	}
+	return *out.JobId
+}
+
+func finish(b *testing.B, e *Engine) {
+	b.Helper()
+	if err := e.WaitIdle(b.Context(), 0); err != nil {
+		b.Fatal(err)
+	}
+	for _, j := range e.model.order {
+		if j.state != succeeded {
+			b.Fatalf("job %s: %s %s", j.id, j.state, j.reason)
+		}
+	}
+}
+
+// together calls do n times from so many goroutines.
+func together(goroutines, n int, do func()) {
+	var group sync.WaitGroup
+	for i := range goroutines {
+		group.Go(func() {
+			for range (n + i) / goroutines {
+				do()
+			}
+		})
+	}
+	group.Wait()
+}
+
+// BenchmarkSubmit submits over loopback from 16 SDK clients, each answer on disk
+// before it is given; and to a handler that answers at once and keeps nothing.
+func BenchmarkSubmit(b *testing.B) {
+	run := func(b *testing.B, config func() aws.Config) {
+		b.Helper()
+		var group sync.WaitGroup
+		work := make(chan bool)
+		for range 16 {
+			client := batch.NewFromConfig(config())
+			group.Go(func() {
+				for range work {
+					submit(b, client, 0)
+				}
+			})
+		}
+		for b.Loop() {
+			work <- true
+		}
+		close(work)
+		group.Wait()
+	}
+	b.Run("engine", func(b *testing.B) {
+		e := bench(b, Options{Executor: &script{}})
+		e.mu.Lock()
+		e.options.VCPUs = 0.1 // nothing starts
+		e.mu.Unlock()
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			b.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(b.Context())
+		served := make(chan error, 1)
+		ready := make(chan Connection, 1)
+		go func() { served <- e.Serve(ctx, listener, func(c Connection) { ready <- c }) }()
+		c := <-ready
+		run(b, func() aws.Config { return c.Config("") })
+		cancel()
+		<-served
+	})
+	b.Run("nothing", func(b *testing.B) {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			w.Header().Set("Content-Type", "application/json")
+			_ = json.NewEncoder(w).Encode(map[string]string{"jobId": "9d8c1a7e-0000-4000-8000-000000000000", "jobName": "job"})
+		}))
+		defer server.Close()
+		e := bench(b, Options{Executor: &script{}})
+		run(b, func() aws.Config {
+			config := e.Config("")
+			config.HTTPClient, config.BaseEndpoint = nil, &server.URL
+			return config
+		})
+	})
+}
+
+// BenchmarkGrowth asks the same of an engine that keeps 1,000 jobs and of one that
+// keeps 100,000.
+func BenchmarkGrowth(b *testing.B) {
+	for _, kept := range []int{1000, 100000} {
+		e := bench(b, Options{Executor: &script{}})
+		client := batch.NewFromConfig(e.Config(""))
+		var mu sync.Mutex
+		var ids []string
+		together(16, kept, func() {
+			id := submit(b, client, 0)
+			mu.Lock()
+			defer mu.Unlock()
+			ids = append(ids, id)
+		})
+		finish(b, e)
+		name := fmt.Sprintf("%dk", kept/1000)
+		b.Run("describe/"+name, func(b *testing.B) {
+			for i := 0; b.Loop(); i++ {
+				at := (i * 7919) % (len(ids) - 100)
+				if out, err := client.DescribeJobs(b.Context(), &batch.DescribeJobsInput{Jobs: ids[at : at+100]}); err != nil || len(out.Jobs) != 100 {
+					b.Fatal(err)
+				}
+			}
+		})
+		for _, filter := range []string{"", "JOB_NAME", "AFTER_CREATED_AT"} {
+			b.Run("list"+filter+"/"+name, func(b *testing.B) {
+				in := &batch.ListJobsInput{JobQueue: aws.String("default"), JobStatus: types.JobStatusSucceeded, MaxResults: aws.Int32(100)}
+				if filter != "" {
+					in.Filters = []types.KeyValuesPair{{Name: &filter, Values: []string{map[string]string{"JOB_NAME": "none", "AFTER_CREATED_AT": "9999999999999"}[filter]}}}
+					in.JobStatus = ""
+				}
+				for b.Loop() {
+					if _, err := client.ListJobs(b.Context(), in); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+		b.Run("submit/"+name, func(b *testing.B) {
+			for b.Loop() {
+				submit(b, client, 0)
+			}
+		})
+		finish(b, e)
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		b.Logf("%d jobs: %d MiB alive", kept, m.HeapAlloc>>20)
+	}
+}
