@@ -42,8 +42,12 @@ func (e *Engine) registerJobDefinition(c *call, in *batch.RegisterJobDefinitionI
 	if err := cmp.Or(checkDefinition(in), e.check(c)); err != nil {
 		return nil, err
 	}
-	r := &registration{Request: shape[batch.RegisterJobDefinitionInput]{V: in}}
+	r := &registration{Invocation: c.invocation(), Request: shape[batch.RegisterJobDefinitionInput]{V: in}}
 	err := e.change(func() ([]event, error) {
+		if id, again := e.model.invocations.made[r.Invocation]; again {
+			r.Revision = e.model.definition(id).revision
+			return nil, nil
+		}
 		r.Revision = int32(len(e.model.definitions[*in.JobDefinitionName]) + 1)
 		return []event{{Registered: r}}, nil
 	})

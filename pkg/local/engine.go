@@ -161,10 +161,11 @@ func (e *Engine) abandon(t *task) {
 }
 
 // change decides and keeps one change that a caller asked for, and returns when
-// it is on disk. decide looks at the model and must not alter it.
+// it is on disk. decide looks at the model and must not alter it; where it finds
+// nothing to change, what it found is on disk too.
 func (e *Engine) change(decide func() ([]event, error)) error {
 	position, err := e.propose(decide)
-	if err != nil || position == 0 {
+	if err != nil {
 		return err
 	}
 	return e.journal.Sync(position)
@@ -180,8 +181,11 @@ func (e *Engine) propose(decide func() ([]event, error)) (position int64, err er
 		return 0, errClosed
 	}
 	events, err := decide()
-	if err != nil || len(events) == 0 {
+	if err != nil {
 		return 0, err
+	}
+	if len(events) == 0 {
+		return e.journal.Size(), nil
 	}
 	if position, err = e.write(events...); err != nil {
 		return 0, err

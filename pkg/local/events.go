@@ -29,8 +29,9 @@ type event struct {
 
 // registration is a new revision of a job definition.
 type registration struct {
-	Revision int32                                   `json:"revision"`
-	Request  shape[batch.RegisterJobDefinitionInput] `json:"request"`
+	Revision   int32                                   `json:"revision"`
+	Invocation string                                  `json:"invocation,omitempty"` // as in submission
+	Request    shape[batch.RegisterJobDefinitionInput] `json:"request"`
 }
 
 // removal makes a revision INACTIVE.
@@ -40,9 +41,11 @@ type removal struct {
 
 // submission is a job as SubmitJob accepted it.
 type submission struct {
-	ID         string                      `json:"id"`
-	Definition string                      `json:"definition"` // name:revision
-	Directory  string                      `json:"directory,omitempty"`
+	ID         string `json:"id"`
+	Definition string `json:"definition"` // name:revision
+	Directory  string `json:"directory,omitempty"`
+	// Invocation is the client's id of the call, the same on each of its retries.
+	Invocation string                      `json:"invocation,omitempty"`
 	Request    shape[batch.SubmitJobInput] `json:"request"`
 }
 

@@ -20,6 +20,7 @@ type model struct {
 	used        amount
 	busy        map[string]bool // devices in use
 	active      int             // jobs that have not ended
+	invocations invocations
 	// due are the tasks whose next move apply may have made possible. It is
 	// derived: asking next about any task at any time gives the same answer.
 	due []*task
@@ -96,7 +97,7 @@ func (m *model) apply(at int64, e event) error {
 		}
 		return nil
 	case e.Registered != nil:
-		return m.register(e.Registered)
+		return m.register(at, e.Registered)
 	case e.Deregistered != nil:
 		d := m.definition(e.Deregistered.Definition)
 		if d == nil {
@@ -148,7 +149,7 @@ func (e event) job() string {
 	return ""
 }
 
-func (m *model) register(r *registration) error {
+func (m *model) register(at int64, r *registration) error {
 	d := &definition{revision: r.Revision, request: r.Request.V}
 	if aws.ToString(d.request.JobDefinitionName) == "" || d.request.ContainerProperties == nil {
 		return fmt.Errorf("register job definition: name or containerProperties missing")
@@ -158,6 +159,7 @@ func (m *model) register(r *registration) error {
 		return fmt.Errorf("register %s: revision %d follows %d", d.name(), r.Revision, len(revisions))
 	}
 	m.definitions[d.name()] = append(revisions, d)
+	m.invocations.remember(at, r.Invocation, d.id())
 	return nil
 }
 
@@ -180,6 +182,7 @@ func (m *model) submit(at int64, s *submission) error {
 			j.children[i] = task{job: j, index: int32(i)}
 		}
 	}
+	m.invocations.remember(at, s.Invocation, j.id)
 	m.jobs[j.id] = j
 	m.order = append(m.order, j)
 	m.active++

@@ -28,9 +28,13 @@ func (e *Engine) submitJob(c *call, in *batch.SubmitJobInput) (*batch.SubmitJobO
 	if err != nil {
 		return nil, err
 	}
-	s := &submission{ID: newID(), Directory: directory, Request: request}
+	s := &submission{ID: newID(), Directory: directory, Invocation: c.invocation(), Request: request}
 	var unhonoured []string
 	err = e.change(func() ([]event, error) {
+		if id, again := e.model.invocations.made[s.Invocation]; again {
+			s.ID = id
+			return nil, nil
+		}
 		if _, ok := e.model.queue(queue); !ok {
 			return nil, wire.ClientException("Job Queue %s does not exist.", asked)
 		}

@@ -1,0 +1,68 @@
+package local
+
+import (
+	"errors"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch"
+)
+
+// lossy loses the answer to every request once: the engine has carried it out, and
+// the client knows nothing.
+type lossy struct {
+	to   aws.HTTPClient
+	lost map[string]bool // by path and invocation
+}
+
+func (l *lossy) Do(r *http.Request) (*http.Response, error) {
+	key := r.URL.Path + r.Header.Get(invocationHeader)
+	out, err := l.to.Do(r)
+	if err == nil && !l.lost[key] {
+		l.lost[key] = true
+		return nil, errors.New("connection reset by peer")
+	}
+	return out, err
+}
+
+func TestRetriedCallsMakeNothingTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := open(t, Options{})
+		config := w.engine.Config("")
+		config.HTTPClient = &lossy{config.HTTPClient, map[string]bool{}}
+		w.Client = batch.NewFromConfig(config)
+		w.register("work", "1", "64")
+		for range 20 {
+			w.submit("work")
+		}
+		if n := len(w.engine.model.order); n != 20 {
+			t.Errorf("%d jobs were made of 20 submits", n)
+		}
+		if n := len(w.engine.model.definitions["work"]); n != 1 {
+			t.Errorf("%d revisions were made of one registration", n)
+		}
+		id := w.submit("work")
+		again := w.crash(Options{})
+		if n := len(again.engine.model.order); n != 21 || again.job(id).JobId == nil {
+			t.Errorf("%d jobs after a restart", n)
+		}
+		again.idle()
+	})
+}
+
+func TestCallsAreForgotten(t *testing.T) {
+	var v invocations
+	start := time.Now().UnixMilli()
+	for i := range int64(5) {
+		v.remember(start+i*invocationMemory.Milliseconds(), "SubmitJob "+string(rune('a'+i)), "job")
+	}
+	if len(v.made) != 2 || len(v.order) != 2 {
+		t.Errorf("%d calls are remembered after hours, want 2", len(v.made))
+	}
+	if v.remember(start, "", "job"); len(v.made) != 2 {
+		t.Error("a call without an id is remembered")
+	}
+}
