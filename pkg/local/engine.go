@@ -91,16 +91,36 @@ func (e *Engine) open() error {
 			return fmt.Errorf("open engine: %w", err)
 		}
 	}
+	if err := e.openJournal(); err != nil {
+		return err
+	}
+	forgot, err := e.forget()
+	if err != nil {
+		e.options.Log.Warn("jobs that ended long ago could not be forgotten", "error", err)
+	}
+	if forgot {
+		if err := e.journal.Close(); err != nil {
+			return err
+		}
+		e.model = newModel(e.options.Queues)
+		if err := errors.Join(e.openJournal(), e.sweep()); err != nil {
+			return err
+		}
+	}
+	if os.Geteuid() == 0 {
+		e.options.Log.Warn("the engine runs as root, and so do its jobs")
+	}
+	return nil
+}
+
+func (e *Engine) openJournal() (err error) {
 	var torn int
-	if e.journal, torn, err = journal.Open(root, "journal", e.replayed); err != nil {
+	if e.journal, torn, err = journal.Open(e.root, "journal", e.replayed); err != nil {
 		return err
 	}
 	if torn > 0 {
 		e.options.Log.Warn("the journal ended in the middle of a record; the torn part was cut off and kept in journal.torn",
-			"directory", dir, "bytes", torn)
-	}
-	if os.Geteuid() == 0 {
-		e.options.Log.Warn("the engine runs as root, and so do its jobs")
+			"directory", e.options.Dir, "bytes", torn)
 	}
 	return nil
 }

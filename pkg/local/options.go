@@ -33,6 +33,8 @@ type Options struct {
 	ReadOnly bool
 	// Log takes what the engine has to say about itself; nil: nothing.
 	Log *slog.Logger
+
+	forgetFrom int64 // 0: forgetFrom
 }
 
 // ComputeEnvironment is the name of the compute environment that every engine
@@ -70,6 +72,9 @@ func (o *Options) fill() error {
 		if len(o.Queues[i].Environments) == 0 {
 			o.Queues[i].Environments = []string{ComputeEnvironment}
 		}
+	}
+	if o.forgetFrom == 0 {
+		o.forgetFrom = forgetFrom
 	}
 	if o.ReadOnly {
 		return nil

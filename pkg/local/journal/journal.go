@@ -3,6 +3,7 @@
 package journal
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -289,4 +290,31 @@ func syncDirectory(root *os.Root) error {
 		return err
 	}
 	return errors.Join(dir.Sync(), dir.Close())
+}
+
+// Rewrite replaces the journal of that name below root by one with what keep makes
+// of its records; nil drops a record. Whatever happens in between, either the old
+// or the new journal is there.
+func Rewrite(root *os.Root, name string, keep func(record []byte) ([]byte, error)) error {
+	next := name + ".new"
+	file, err := root.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return fmt.Errorf("rewrite journal: %w", err)
+	}
+	out := bufio.NewWriter(file)
+	_, _ = out.WriteString(Header) // bufio keeps the error for Flush
+	err = Read(root, name, func(record []byte) error {
+		kept, err := keep(record)
+		if kept != nil {
+			_, _ = out.Write(frame(kept))
+		}
+		return err
+	})
+	if err = errors.Join(err, out.Flush(), file.Sync(), file.Close()); err == nil {
+		err = root.Rename(next, name)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("rewrite journal: %w", err), root.Remove(next))
+	}
+	return syncDirectory(root)
 }
