@@ -69,7 +69,7 @@ func (e *Engine) prepare(t *task) (Attempt, error) {
 	if directory, err = filepath.Abs(directory); err != nil {
 		return Attempt{}, err
 	}
-	return Attempt{Job: t.id(), Container: t.job.container, Command: command, Environment: e.environment(t),
+	return Attempt{ID: t.last().stream, Job: t.id(), Container: t.job.container, Command: command, Environment: e.environment(t),
 		Directory: directory, GPUs: t.last().gpus}, nil
 }
 

@@ -174,7 +174,7 @@ func (e *Engine) abandon(t *task) {
 	if a == nil {
 		return
 	}
-	if err := e.options.Executor.Clear(a.handle); err != nil {
+	if err := e.options.Executor.Clear(a.stream, a.handle); err != nil {
 		e.options.Log.Warn("a process of an earlier engine could not be ended", "job", t.id(), "error", err)
 	}
 	e.facts = append(e.facts, fact{event: ending(t, outcome{StatusReason: reasonHost})})

@@ -89,7 +89,7 @@ func (s *script) value(i int, name string) string {
 	return ""
 }
 
-func (s *script) Clear(handle string) error {
+func (s *script) Clear(_, handle string) error {
 	s.cleared = append(s.cleared, handle)
 	return nil
 }

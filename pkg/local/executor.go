@@ -19,15 +19,18 @@ type Executor interface {
 	// An error says why there is no regular end; its text becomes the
 	// container's reason. The exit code counts then only if it is not negative.
 	Run(ctx context.Context, a Attempt, log *os.File) (exit int, err error)
-	// Clear ends what is left of an attempt of an earlier engine, by the handle
-	// that was given to Started; nothing left, or an empty handle, is no error.
-	Clear(handle string) error
+	// Clear ends what is left of an attempt of an earlier engine: by its id, and by
+	// the handle that was given to Started, which is empty if that engine died before
+	// it could note it. Nothing left is no error.
+	Clear(id, handle string) error
 	// Unhonoured names the members of a container that are without effect here.
 	Unhonoured(c *types.ContainerProperties) []string
 }
 
 // Attempt is one run of a job, as an executor needs it.
 type Attempt struct {
+	// ID is the attempt's alone, for all time: the UUID of its log stream.
+	ID string
 	// Job is the job's id, id:index for a child of an array.
 	Job string
 	// Container is the job's container with all overrides.

@@ -3,16 +3,25 @@
 package local
 
 import (
+	"bytes"
+	"context"
 	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+	"github.com/batchctl/batchctl/pkg/local/journal"
 )
 
 // TestVictim is not a test of its own: TestKilledEngine runs it in a process of
@@ -74,4 +83,203 @@ func TestKilledEngine(t *testing.T) {
 	w := open(t, Options{Dir: state, Executor: process{}})
 	w.want(id, types.JobStatusFailed, reasonHost)
 	vanishes(t, pid)
+}
+
+// TestServant is not a test of its own: TestKills runs it in a process of its own,
+// an engine on a socket, to kill that.
+func TestServant(t *testing.T) {
+	dir := os.Getenv("BATCHCTL_TEST_SERVANT")
+	if dir == "" {
+		t.Skip("runs only inside TestKills")
+	}
+	e, err := Open(Options{Dir: filepath.Join(dir, "state"), VCPUs: 4, MemoryMiB: 8192, GPUs: []string{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if os.Getenv("BATCHCTL_TEST_NO_JOURNAL") != "" {
+		e.mu.Lock()
+		e.journal = journal.New(&faultyFile{space: 1 << 30}, 0)
+		e.mu.Unlock()
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Fatal(e.Serve(t.Context(), listener, func(Connection) {}))
+}
+
+// TestKills kills an engine again and again while clients submit and jobs run. What
+// was acknowledged is never lost, no attempt runs beside another one of its job,
+// and the attempts are counted.
+func TestKills(t *testing.T) {
+	kills := 20
+	if n, err := strconv.Atoi(os.Getenv("BATCHCTL_KILLS")); err == nil {
+		kills = n
+	}
+	w := newWar(t)
+	for range kills {
+		w.battle()
+	}
+	w.peace()
+	if len(w.acked) < kills {
+		t.Errorf("only %d submissions were acknowledged in %d lives", len(w.acked), kills)
+	}
+	if lost := w.lost(); len(lost) > 0 {
+		t.Errorf("%d of %d acknowledged jobs are lost: %v", len(lost), len(w.acked), lost)
+	}
+	w.checkRuns()
+	t.Logf("%d kills, %d jobs acknowledged", kills, len(w.acked))
+}
+
+// TestKillsWithoutTheJournal shows that TestKills can fail.
+func TestKillsWithoutTheJournal(t *testing.T) {
+	w := newWar(t)
+	w.environment = append(w.environment, "BATCHCTL_TEST_NO_JOURNAL=1")
+	for range 5 {
+		w.battle()
+	}
+	w.environment = w.environment[:len(w.environment)-1]
+	w.peace()
+	if len(w.lost()) == 0 {
+		t.Errorf("none of %d jobs is lost without a journal", len(w.acked))
+	}
+}
+
+// war is an engine that is killed, and what its clients were promised.
+type war struct {
+	t           *testing.T
+	dir         string
+	environment []string
+	random      *rand.Rand
+
+	mu    sync.Mutex
+	acked []string
+}
+
+func newWar(t *testing.T) *war {
+	dir := t.TempDir()
+	return &war{t: t, dir: dir, random: rand.New(rand.NewPCG(1, 2)), environment: append(os.Environ(), "BATCHCTL_TEST_SERVANT="+dir)}
+}
+
+func (w *war) start() (*exec.Cmd, *batch.Client) {
+	w.t.Helper()
+	servant := exec.Command(os.Args[0], "-test.run=^TestServant$")
+	servant.Env = w.environment
+	var said bytes.Buffer
+	servant.Stdout, servant.Stderr = &said, &said
+	if err := servant.Start(); err != nil {
+		w.t.Fatal(err)
+	}
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		if c, err := Connect(filepath.Join(w.dir, "state")); err == nil && c.PID == servant.Process.Pid {
+			return servant, batch.NewFromConfig(c.Config(""), func(o *batch.Options) { o.Retryer = aws.NopRetryer{} })
+		}
+	}
+	_ = servant.Process.Kill()
+	_ = servant.Wait()
+	w.t.Fatalf("the engine does not begin to serve: %s", &said)
+	return nil, nil
+}
+
+// battle is one life of the engine: it dies at a moment that it cannot choose.
+func (w *war) battle() {
+	w.t.Helper()
+	servant, client := w.start()
+	time.AfterFunc(time.Duration(w.random.IntN(60))*time.Millisecond, func() { _ = servant.Process.Kill() })
+	w.register(client)
+	var clients sync.WaitGroup
+	for range 4 {
+		clients.Go(func() {
+			for {
+				out, err := client.SubmitJob(w.t.Context(), &batch.SubmitJobInput{JobName: aws.String("job"), JobQueue: aws.String("default"), JobDefinition: aws.String("work")})
+				if err != nil {
+					return
+				}
+				w.mu.Lock()
+				w.acked = append(w.acked, *out.JobId)
+				w.mu.Unlock()
+			}
+		})
+	}
+	clients.Wait()
+	_ = servant.Wait() // it was killed
+}
+
+// register makes the definition if it is not there; the engine may die meanwhile.
+func (w *war) register(client *batch.Client) {
+	_, _ = client.RegisterJobDefinition(w.t.Context(), &batch.RegisterJobDefinitionInput{
+		JobDefinitionName: aws.String("work"), Type: types.JobDefinitionTypeContainer,
+		RetryStrategy: &types.RetryStrategy{Attempts: aws.Int32(10)},
+		ContainerProperties: &types.ContainerProperties{Image: aws.String("busybox:1"),
+			Command:     []string{"sh", "-c", "echo $AWS_BATCH_JOB_ID $AWS_BATCH_JOB_ATTEMPT begins >> $RUNS; sleep 0.02; echo $AWS_BATCH_JOB_ID $AWS_BATCH_JOB_ATTEMPT ends >> $RUNS"},
+			Environment: []types.KeyValuePair{variable("RUNS", filepath.Join(w.dir, "runs"))},
+			ResourceRequirements: []types.ResourceRequirement{
+				{Type: types.ResourceTypeVcpu, Value: aws.String("1")}, {Type: types.ResourceTypeMemory, Value: aws.String("64")}}},
+	})
+}
+
+// peace lets an engine run until every job has ended, and ends it.
+func (w *war) peace() {
+	w.t.Helper()
+	e, err := Open(Options{Dir: filepath.Join(w.dir, "state"), VCPUs: 8, MemoryMiB: 8192, GPUs: []string{}})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if err := errors.Join(e.WaitIdle(w.t.Context(), 0), e.Close(w.t.Context())); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// lost is the acknowledged jobs that are not known any more, or have not succeeded.
+func (w *war) lost() (lost []string) {
+	e := w.reader()
+	for _, id := range w.acked {
+		if j := e.model.jobs[id]; j == nil || j.state != succeeded {
+			lost = append(lost, id)
+		}
+	}
+	return lost
+}
+
+func (w *war) reader() *Engine {
+	w.t.Helper()
+	e, err := Open(Options{Dir: filepath.Join(w.dir, "state"), ReadOnly: true})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() { _ = e.Close(context.Background()) })
+	return e
+}
+
+// checkRuns holds what the commands noted against what the engine knows: each
+// attempt ran once at most, the last one to its end, and none beside another.
+func (w *war) checkRuns() {
+	w.t.Helper()
+	text, err := os.ReadFile(filepath.Join(w.dir, "runs"))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	began, ended := map[string]int{}, map[string]int{} // the newest attempt of each job
+	for line := range strings.Lines(string(text)) {
+		var id, what string
+		var attempt int
+		if _, err := fmt.Sscan(line, &id, &attempt, &what); err != nil {
+			w.t.Fatalf("%q: %v", line, err)
+		}
+		switch {
+		case what == "begins" && attempt <= began[id]:
+			w.t.Errorf("job %s: attempt %d begins after attempt %d", id, attempt, began[id])
+		case what == "begins":
+			began[id] = attempt
+		case attempt != began[id] || ended[id] == attempt:
+			w.t.Errorf("job %s: attempt %d ends beside attempt %d", id, attempt, began[id])
+		default:
+			ended[id] = attempt
+		}
+	}
+	for _, j := range w.reader().model.order {
+		if n := len(j.attempts); began[j.id] != n || ended[j.id] != n {
+			w.t.Errorf("job %s: %d attempts are known, %d began, %d ended", j.id, n, began[j.id], ended[j.id])
+		}
+	}
 }

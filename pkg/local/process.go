@@ -76,6 +76,10 @@ func (p process) Unhonoured(c *types.ContainerProperties) []string {
 // all, stays with the user.
 var inherited = []string{"PATH", "HOME", "USER", "LOGNAME", "LANG", "TMPDIR", "TZ"}
 
+// attemptVariable marks the processes of an attempt: those that have left its group,
+// and all of them when the engine died before it could note the group.
+const attemptVariable = "BATCHCTL_ATTEMPT="
+
 // processEnvironment is the environment of an attempt: a little of the engine's,
 // the job's, and the devices. What comes later wins.
 func processEnvironment(own []string, a Attempt) []string {
@@ -86,6 +90,7 @@ func processEnvironment(own []string, a Attempt) []string {
 			env = append(env, v)
 		}
 	}
+	env = append(env, attemptVariable+a.ID)
 	for _, v := range a.Environment {
 		env = append(env, aws.ToString(v.Name)+"="+aws.ToString(v.Value))
 	}

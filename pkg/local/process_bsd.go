@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"syscall"
 )
 
 // processStart returns when a process began, to the second, as ps prints it.
@@ -17,3 +18,9 @@ func processStart(pid int) (string, error) {
 	}
 	return "", fmt.Errorf("process %d does not exist", pid)
 }
+
+// ownGroup starts a process in a group of its own.
+func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+
+// clearMarked does nothing here: other processes' environments cannot be read.
+func clearMarked(string) error { return nil }

@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 )
 
 // processStart returns when a process began: clock ticks since boot, and the
@@ -25,4 +28,38 @@ func processStart(pid int) (string, error) {
 		return "", fmt.Errorf("/proc/%d/stat: too few fields", pid)
 	}
 	return string(fields[starttime]) + "@" + strings.TrimSpace(string(boot)), nil
+}
+
+// ownGroup starts a process in a group of its own, which the kernel kills when the
+// engine dies: nobody would know of it.
+func ownGroup() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+}
+
+// clearMarked kills every process of this user whose environment began with the
+// mark, until there is none: they may start others meanwhile.
+func clearMarked(mark string) error {
+	for range 100 {
+		found := false
+		entries, err := os.ReadDir("/proc")
+		if err != nil {
+			return fmt.Errorf("find the processes of an attempt: %w", err)
+		}
+		for _, e := range entries {
+			pid, err := strconv.Atoi(e.Name())
+			if err != nil || pid == os.Getpid() {
+				continue
+			}
+			// One that has ended, or is another user's, cannot be read.
+			environment, _ := os.ReadFile("/proc/" + e.Name() + "/environ")
+			if slices.Contains(strings.Split(string(environment), "\x00"), mark) {
+				found = true
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+			}
+		}
+		if !found {
+			return nil
+		}
+	}
+	return fmt.Errorf("processes with %s in their environment start others faster than they are killed", mark)
 }

@@ -14,4 +14,4 @@ var errNoProcesses = errors.New("CannotStartContainerError: jobs run as processe
 func (p process) Run(context.Context, Attempt, *os.File) (int, error) { return -1, errNoProcesses }
 
 // Clear has nothing to end.
-func (p process) Clear(string) error { return nil }
+func (p process) Clear(string, string) error { return nil }

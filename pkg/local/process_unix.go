@@ -35,7 +35,7 @@ func (p process) Run(ctx context.Context, a Attempt, log *os.File) (int, error) 
 		argv[0] = programName // its path may be /proc/self/exe
 	}
 	cmd := &exec.Cmd{Path: file, Args: argv, Env: env, Dir: a.Directory, Stdout: log, Stderr: log,
-		SysProcAttr: &syscall.SysProcAttr{Setpgid: true}}
+		SysProcAttr: ownGroup()}
 	if err := ctx.Err(); err != nil {
 		return -1, fmt.Errorf("CannotStartContainerError: %w", context.Cause(ctx))
 	}
@@ -117,8 +117,12 @@ func handle(pid int) string {
 }
 
 // Clear kills the process group of an attempt, if its first process still is the
-// one that was started.
-func (p process) Clear(handle string) error {
+// one that was started, and every process that bears the attempt's mark.
+func (p process) Clear(id, handle string) error {
+	return errors.Join(clearGroup(handle), clearMarked(attemptVariable+id))
+}
+
+func clearGroup(handle string) error {
 	number, began, ok := strings.Cut(handle, " ")
 	if !ok {
 		return nil

@@ -228,13 +228,13 @@ func TestClearKillsWhatAnEarlierEngineLeft(t *testing.T) {
 	appears(t, file)
 	mine := handle(cmd.Process.Pid)
 	later := strings.Fields(mine)[0] + " 1@another-boot"
-	if err := (process{}).Clear(later); err != nil {
+	if err := (process{}).Clear("", later); err != nil {
 		t.Error(err)
 	}
 	if err := cmd.Process.Signal(syscall.Signal(0)); err != nil {
 		t.Error("a process with the same number and another start was killed")
 	}
-	if err := (process{}).Clear(mine); err != nil {
+	if err := (process{}).Clear("", mine); err != nil {
 		t.Error(err)
 	}
 	if err := cmd.Wait(); err == nil {
@@ -246,7 +246,7 @@ func TestClearKillsWhatAnEarlierEngineLeft(t *testing.T) {
 	}
 	vanishes(t, pid)
 	for _, handle := range []string{mine, "", "script x"} {
-		if err := (process{}).Clear(handle); err != nil && handle != "script x" {
+		if err := (process{}).Clear("", handle); err != nil && handle != "script x" {
 			t.Errorf("clear %q: %v", handle, err)
 		}
 	}
