@@ -145,6 +145,8 @@ func TestKillsWithoutTheJournal(t *testing.T) {
 	}
 }
 
+const mostAttempts = 10
+
 // war is an engine that is killed, and what its clients were promised.
 type war struct {
 	t           *testing.T
@@ -209,7 +211,7 @@ func (w *war) battle() {
 func (w *war) register(client *batch.Client) {
 	_, _ = client.RegisterJobDefinition(w.t.Context(), &batch.RegisterJobDefinitionInput{
 		JobDefinitionName: aws.String("work"), Type: types.JobDefinitionTypeContainer,
-		RetryStrategy: &types.RetryStrategy{Attempts: aws.Int32(10)},
+		RetryStrategy: &types.RetryStrategy{Attempts: aws.Int32(mostAttempts)},
 		ContainerProperties: &types.ContainerProperties{Image: aws.String("busybox:1"),
 			Command:     []string{"sh", "-c", "echo $AWS_BATCH_JOB_ID $AWS_BATCH_JOB_ATTEMPT begins >> $RUNS; sleep 0.02; echo $AWS_BATCH_JOB_ID $AWS_BATCH_JOB_ATTEMPT ends >> $RUNS"},
 			Environment: []types.KeyValuePair{variable("RUNS", filepath.Join(w.dir, "runs"))},
@@ -230,11 +232,13 @@ func (w *war) peace() {
 	}
 }
 
-// lost is the acknowledged jobs that are not known any more, or have not succeeded.
+// lost is the acknowledged jobs that are not known any more, or have not come to
+// their end: success, or as many attempts as there may be.
 func (w *war) lost() (lost []string) {
 	e := w.reader()
 	for _, id := range w.acked {
-		if j := e.model.jobs[id]; j == nil || j.state != succeeded {
+		j := e.model.jobs[id]
+		if j == nil || j.state != succeeded && (j.state != failed || len(j.attempts) < mostAttempts) {
 			lost = append(lost, id)
 		}
 	}
@@ -278,7 +282,7 @@ func (w *war) checkRuns() {
 		}
 	}
 	for _, j := range w.reader().model.order {
-		if n := len(j.attempts); began[j.id] != n || ended[j.id] != n {
+		if n := len(j.attempts); j.state == succeeded && (began[j.id] != n || ended[j.id] != n) || began[j.id] > n {
 			w.t.Errorf("job %s: %d attempts are known, %d began, %d ended", j.id, n, began[j.id], ended[j.id])
 		}
 	}
