@@ -17,8 +17,9 @@ check: ## what CI runs: format, vet, staticcheck, all tests with the real tools
 buildcost: ## the cold build against building the named packages alone
 	.ci/buildcost
 
-bench: ## validate against ajv-cli in one run (needs node and npm)
+bench: ## validate against ajv-cli, the engine against xargs and parallel (needs node and npm, parallel)
 	.ci/bench-validate
+	.ci/bench-engine
 
 generate: ## the files that are made from others
 	go generate ./...
