@@ -1,6 +1,6 @@
 # What people do here. `make` alone lists it.
 
-.PHONY: help build test check buildcost bench generate golden clean
+.PHONY: help build test check explore buildcost bench generate golden clean
 
 help:
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile
@@ -13,6 +13,9 @@ test: ## the tests, as a user runs them: Go alone is enough
 
 check: ## what CI runs: format, vet, staticcheck, all tests with the real tools
 	.ci/run
+
+explore: ## properties with new seeds and more checks, and every fuzz target for a while
+	.ci/explore
 
 buildcost: ## the cold build against building the named packages alone
 	.ci/buildcost

@@ -145,7 +145,7 @@ func (p *program) init(c *cli.Context) error {
 	case err != nil:
 		return fail(ExitNotDone, "write %s: %v", path, cause(err))
 	}
-	fmt.Fprintf(p.Err, "wrote %s\nnext: batchctl validate %s\n", path, filepath.ToSlash(path))
+	fmt.Fprintf(p.Err, "wrote %s\nnext: batchctl validate %s\n", diag.Printable(path), diag.Printable(filepath.ToSlash(path)))
 	return nil
 }
 

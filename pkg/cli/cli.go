@@ -32,6 +32,8 @@ func Main(ctx context.Context, args []string, s Streams) int {
 // program is one run of the command line.
 type program struct {
 	Streams
+	// sources are the files whose credentials the story must not repeat.
+	sources []*diag.Source
 }
 
 func (p *program) main(ctx context.Context, args []string) int {
@@ -54,10 +56,10 @@ func (p *program) main(ctx context.Context, args []string) int {
 // explain says what went wrong and what to do next, if that has not been said.
 func (p *program) explain(f *failure) {
 	if f.message != "" {
-		fmt.Fprintf(p.Err, "batchctl: %s\n", diag.Printable(f.message))
+		fmt.Fprintf(p.Err, "batchctl: %s\n", diag.Printable(p.redacted(f.message)))
 	}
 	if f.hint != "" {
-		fmt.Fprintf(p.Err, "  %s\n", diag.Printable(f.hint))
+		fmt.Fprintf(p.Err, "  %s\n", diag.Printable(p.redacted(f.hint)))
 	}
 }
 

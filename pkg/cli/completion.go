@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/diag"
 )
 
 // The scripts ask batchctl itself for the words, so they never go stale.
@@ -90,7 +91,7 @@ func (p *program) completeJobs(command *cli.Command) {
 			for _, word := range []string{e.Name, client.ShortID(e.ID)} {
 				if !seen[word] {
 					seen[word] = true
-					fmt.Fprintln(p.Out, word)
+					fmt.Fprintln(p.Out, diag.Printable(word))
 				}
 			}
 		}

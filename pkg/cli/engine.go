@@ -38,7 +38,7 @@ func checkRequest(operation string, body []byte) error {
 	var messages []string
 	for _, d := range problems {
 		if d.Severity == diag.Error {
-			messages = append(messages, fmt.Sprintf("%s [%s]", d.Message, d.Rule))
+			messages = append(messages, fmt.Sprintf("%s [%s]", d.Masked().Message, d.Rule))
 		}
 	}
 	if len(messages) == 0 {

@@ -210,7 +210,7 @@ func (f *follower) followLog(ctx context.Context, job types.JobDetail) {
 	f.shown[id] = drained
 	prefix := ""
 	if len(f.jobs) > 1 {
-		prefix = f.names[id].Name + " | "
+		prefix = diag.Printable(f.names[id].Name) + " | "
 	}
 	f.logs.Go(func() {
 		defer close(drained)

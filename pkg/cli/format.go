@@ -67,7 +67,7 @@ func (p *program) formatFile(c *cli.Context, f found) (changed bool, err error) 
 		_, err = fmt.Fprintln(p.Out, diag.Printable(src.Name))
 	case c.Bool("check"):
 	case c.Bool("diff"):
-		err = p.printText(p.show(diag.UnifiedDiff(src.Name, src.Text, text)))
+		err = p.printDiff(src, text, "--write")
 	case c.Bool("write") && src.Name == "-":
 		err = usage("--write cannot write to standard input").try("leave it out, and the result goes to stdout")
 	case c.Bool("write") && changed:
@@ -76,7 +76,16 @@ func (p *program) formatFile(c *cli.Context, f found) (changed bool, err error) 
 		}
 	case c.Bool("write"):
 	default:
-		err = p.printText(text)
+		err = p.printDocument(text)
 	}
 	return changed, err
+}
+
+// printDocument prints a document on stdout: as it is, or so that it is harmless to
+// a terminal.
+func (p *program) printDocument(text string) error {
+	if isTerminal(p.Out) {
+		text = string(diag.PrintableJSON([]byte(text)))
+	}
+	return p.printText(text)
 }

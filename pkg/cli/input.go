@@ -61,6 +61,7 @@ func (p *program) load(c *cli.Context) (*input, error) {
 		}
 		sources[i] = src
 	}
+	p.sources = sources
 	types, err := suppliedTypes(c)
 	if err != nil {
 		return nil, err
@@ -75,6 +76,9 @@ func (p *program) load(c *cli.Context) (*input, error) {
 	parameters, err := parseParameters(c.StringSlice("parameters"))
 	if err != nil {
 		return nil, err
+	}
+	for m := range parameters.Children() {
+		p.sources = append(p.sources, m.Source)
 	}
 	in.check(sources, parameters)
 	return in, nil

@@ -176,7 +176,7 @@ func jobText(d types.JobDetail, label string, now time.Time) string {
 	var b strings.Builder
 	field := func(name, value string) {
 		if value != "" && value != "-" {
-			fmt.Fprintf(&b, "%-11s %s\n", name, value)
+			fmt.Fprintf(&b, "%-11s %s\n", name, diag.Printable(value))
 		}
 	}
 	field("job", aws.ToString(d.JobName)+"  "+client.ShortID(aws.ToString(d.JobId)))

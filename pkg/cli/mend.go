@@ -7,13 +7,14 @@ import (
 	"path/filepath"
 
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/lint"
 	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 // mendRounds bounds how often a file is mended and checked again: fixes that
 // overlap wait for the next round, and one may uncover another.
-const mendRounds = 10
+const mendRounds = 100
 
 // mend applies the fixes of every file, or with dry only shows them.
 func (p *program) mend(k *checker, files []found, dry bool) error {
@@ -41,7 +42,7 @@ func (p *program) mend(k *checker, files []found, dry bool) error {
 func (p *program) keep(src *diag.Source, text string, applied int, dry bool) error {
 	switch {
 	case dry:
-		return p.printText(p.show(diag.UnifiedDiff(src.Name, src.Text, text)))
+		return p.printDiff(src, text, "--fix")
 	case src.Name == "-":
 		return usage("--fix cannot write to standard input").try("see what it would change: batchctl validate - --diff")
 	case applied == 0:
@@ -54,14 +55,6 @@ func (p *program) keep(src *diag.Source, text string, applied int, dry bool) err
 	return nil
 }
 
-// show makes a diff safe for a terminal; in a pipe it stays what patch reads.
-func (p *program) show(diff string) string {
-	if isTerminal(p.Out) {
-		return diag.PrintableLines(diff)
-	}
-	return diff
-}
-
 // mended returns the text with all fixes applied, round after round.
 func (k *checker) mended(src *diag.Source) (text string, applied int, err error) {
 	for range mendRounds {
@@ -69,7 +62,7 @@ func (k *checker) mended(src *diag.Source) (text string, applied int, err error)
 		if err != nil {
 			return src.Text, applied, err
 		}
-		text, n := diag.Apply(src, problems)
+		text, n := jsontree.Mend(src, problems)
 		if n == 0 {
 			break
 		}

@@ -40,7 +40,7 @@ func (p *program) writeJSON(v any) error {
 	if err := enc.Encode(v); err != nil {
 		return err
 	}
-	_, err := p.Out.Write(b.Bytes())
+	_, err := p.Out.Write(diag.PrintableJSON(b.Bytes()))
 	return err
 }
 

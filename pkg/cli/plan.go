@@ -9,7 +9,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"github.com/urfave/cli/v2"
 
+	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/plan"
+	"github.com/batchctl/batchctl/pkg/secret"
 	"github.com/batchctl/batchctl/pkg/spec"
 )
 
@@ -55,7 +57,7 @@ func (p *program) plan(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(p.Out, "%s\n", data)
+		_, err = fmt.Fprintf(p.Out, "%s\n", diag.PrintableJSON(data))
 		return err
 	}
 	return p.printPlan(c, made)
@@ -117,19 +119,23 @@ func (p *program) printRequest(made *plan.Plan, operation string) error {
 
 func (p *program) printPlan(c *cli.Context, made *plan.Plan) error {
 	var b strings.Builder
+	line := func(format string, args ...any) {
+		b.WriteString(diag.Printable(p.redacted(fmt.Sprintf(format, args...))) + "\n")
+	}
 	for _, j := range made.Jobs {
-		fmt.Fprintf(&b, "%s\n", describeJob(j))
+		line("%s", describeJob(j))
 		if j.Register != nil {
-			fmt.Fprintf(&b, "  register  %s\n", describeDefinition(j))
+			line("  register  %s", describeDefinition(j))
 		}
 		if j.Submit != nil {
-			fmt.Fprintf(&b, "  submit    to %s: %s\n", j.Queue.Queue, j.Queue.Reason)
+			line("  submit    to %s: %s", j.Queue.Queue, j.Queue.Reason)
 		}
 		for _, d := range j.After {
-			fmt.Fprintf(&b, "  after     %s%s\n", d.Job, bracket(d.Type))
+			line("  after     %s%s", d.Job, bracket(d.Type))
 		}
 	}
-	fmt.Fprintf(&b, "\nnext: %s\n", nextCommand(c, "submit"))
+	b.WriteString("\n")
+	line("next: %s", nextCommand(c, "submit"))
 	return p.printText(b.String())
 }
 
@@ -144,7 +150,8 @@ func nextCommand(c *cli.Context, verb string) string {
 		}
 	}
 	for _, v := range c.StringSlice("parameters") {
-		words = append(words, "--parameters", v)
+		name, value, _ := strings.Cut(v, "=")
+		words = append(words, "--parameters", name+"="+secret.MaskValue(name, value))
 	}
 	for i, w := range words {
 		if strings.ContainsAny(w, " \t\n'\"$`\\*?[]{}()<>|&;#!") {

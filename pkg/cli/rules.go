@@ -2,51 +2,151 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/lint"
 )
 
-// listRules prints the rules: a table, JSON, or the page of the documentation.
-func (p *program) listRules(c *cli.Context) error {
-	rules := lint.Rules()
-	switch format := c.String("output"); {
-	case c.Bool("json"), format == "json":
-		return p.rulesJSON(rules)
-	case format == "markdown":
-		return p.printText(rulesPage(rules))
-	case format != "text":
+// rules prints the rules: a table, JSON, or the page of the documentation; of rules
+// that are named, their entries.
+func (p *program) rules(c *cli.Context) error {
+	format := c.String("output")
+	if c.Bool("json") {
+		format = "json"
+	}
+	if !slices.Contains([]string{"text", "json", "markdown"}, format) {
 		return usage("--output %s is not a format of the rules", format).try("the formats are: text json markdown")
 	}
+	named, err := rulesNamed(c.Args().Slice())
+	switch {
+	case err != nil:
+		return err
+	case format == "json" && len(named) == 0:
+		return p.rulesJSON(lint.Documented())
+	case format == "json":
+		return p.rulesJSON(named)
+	case format == "markdown" && len(named) == 0:
+		return p.printText(lint.Page())
+	case len(named) == 0:
+		return p.listRules()
+	}
+	var entries []string
+	for _, r := range named {
+		if format == "markdown" {
+			entries = append(entries, "### "+r.Name+"\n\n"+r.Markdown())
+		} else {
+			entries = append(entries, ruleText(r))
+		}
+	}
+	return p.printText(strings.Join(entries, "\n"))
+}
+
+// rulesNamed returns the rules of these names.
+func rulesNamed(names []string) (named []lint.Rule, err error) {
+	for _, name := range names {
+		r, ok := lint.Lookup(name)
+		if !ok {
+			return nil, unknownRule(name)
+		}
+		named = append(named, r)
+	}
+	return named, nil
+}
+
+func unknownRule(name string) error {
+	var known []string
+	for _, r := range lint.Documented() {
+		known = append(known, r.Name)
+	}
+	f := usage("unknown rule %q", name)
+	if near := diag.Near(name, slices.Values(known)); near != "" {
+		return f.try("did you mean: batchctl validate --rules %s", near)
+	}
+	return f.try("see them all: batchctl validate --rules")
+}
+
+func (p *program) listRules() error {
 	t := p.table("RULE", "SEVERITY", "WHAT")
-	for _, r := range rules {
+	for _, r := range lint.Documented() {
 		t.row(r.Name, r.Severity.String(), r.Doc)
 	}
 	return t.flush()
 }
 
+// ruleRow is a rule for programs.
+type ruleRow struct {
+	Name       string             `json:"name"`
+	Severity   string             `json:"severity"`
+	Confidence string             `json:"confidence"`
+	Scope      string             `json:"scope"`
+	Doc        string             `json:"doc"`
+	Source     string             `json:"source"`
+	Links      []string           `json:"links"`
+	Page       string             `json:"page"`
+	Bad        []lint.ExampleFile `json:"bad"`
+	BadMore    int                `json:"badMore,omitempty"`
+	Found      string             `json:"found"`
+	Good       []lint.ExampleFile `json:"good"`
+	GoodNote   string             `json:"goodNote,omitempty"`
+}
+
 func (p *program) rulesJSON(rules []lint.Rule) error {
-	type row struct {
-		Name     string `json:"name"`
-		Severity string `json:"severity"`
-		Doc      string `json:"doc"`
-		Source   string `json:"source"`
-	}
-	rows := make([]row, len(rules))
+	rows := make([]ruleRow, len(rules))
 	for i, r := range rules {
-		rows[i] = row{r.Name, r.Severity.String(), r.Doc, r.Source}
+		e := r.Example()
+		rows[i] = ruleRow{
+			Name: r.Name, Severity: r.Severity.String(), Confidence: string(r.Confidence), Scope: r.Scope, Doc: r.Doc, Source: r.Source,
+			Links: links(r), Page: r.URL(), Bad: e.Bad, BadMore: e.BadMore, Found: e.Found, Good: orEmpty(e.Good), GoodNote: e.GoodNote(),
+		}
 	}
 	return p.writeJSON(rows)
 }
 
-// rulesPage is the rules as Markdown.
-func rulesPage(rules []lint.Rule) string {
+func orEmpty(files []lint.ExampleFile) []lint.ExampleFile {
+	if files == nil {
+		return []lint.ExampleFile{}
+	}
+	return files
+}
+
+// links returns the addresses of a rule's sources.
+func links(r lint.Rule) []string {
+	urls := []string{}
+	for _, l := range r.Links() {
+		if l.URL != "" {
+			urls = append(urls, l.URL)
+		}
+	}
+	return urls
+}
+
+// ruleText is the entry of a rule for a terminal.
+func ruleText(r lint.Rule) string {
+	e := r.Example()
 	var b strings.Builder
-	b.WriteString("# Rules\n\nMade by `batchctl validate --rules --output markdown`.\n")
-	for _, r := range rules {
-		fmt.Fprintf(&b, "\n## %s\n\n%s: %s\n\nSource: %s.\n", r.Name, r.Severity, r.Doc, r.Source)
+	fmt.Fprintf(&b, "%s: %s, confidence %s, about %s\n\n%s\n", r.Name, r.Severity, r.Confidence, r.Scope, r.Doc)
+	exampleText(&b, "bad", e.Bad)
+	if e.BadMore > 0 {
+		fmt.Fprintf(&b, "\nand %d more like these\n", e.BadMore)
+	}
+	b.WriteString("\n" + e.Found)
+	exampleText(&b, "good", e.Good)
+	if note := e.GoodNote(); note != "" {
+		b.WriteString("\n" + note + "\n")
+	}
+	fmt.Fprintf(&b, "\nsource: %s\n", r.Source)
+	for _, url := range append(links(r), r.URL()) {
+		fmt.Fprintf(&b, "  %s\n", url)
 	}
 	return b.String()
+}
+
+func exampleText(b *strings.Builder, label string, files []lint.ExampleFile) {
+	for _, f := range files {
+		fmt.Fprintf(b, "\n%s, %s:\n  %s\n", label, f.Name, strings.ReplaceAll(strings.TrimSuffix(f.Text, "\n"), "\n", "\n  "))
+	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/local"
 	"github.com/batchctl/batchctl/pkg/spec"
 )
@@ -93,7 +94,7 @@ func (p *program) serveEngine(ctx context.Context, engine *local.Engine, l net.L
 
 func (p *program) announce(connection local.Connection, dir string) {
 	fmt.Fprint(p.Out, exports(connection))
-	fmt.Fprintf(p.Err, "local engine at %s, state in %s; Ctrl-C ends it and its jobs\n", connection.Endpoint, dir)
+	fmt.Fprintf(p.Err, "local engine at %s, state in %s; Ctrl-C ends it and its jobs\n", connection.Endpoint, diag.Printable(dir))
 }
 
 func (p *program) printExports(dir string) error {

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/urfave/cli/v2"
 	"io"
 
+	"github.com/urfave/cli/v2"
+
 	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/plan"
 )
 
@@ -117,10 +119,10 @@ func ids(jobs []client.Submitted) []string {
 func (p *program) printSubmitted(jobs []client.Submitted) {
 	for _, j := range jobs {
 		if j.ID == "" {
-			fmt.Fprintf(p.Out, "registered  %s\n", j.Definition)
+			fmt.Fprintf(p.Out, "registered  %s\n", diag.Printable(j.Definition))
 			continue
 		}
-		fmt.Fprintf(p.Out, "%s  %s  %s\n", client.ShortID(j.ID), j.Name, j.Queue)
+		fmt.Fprintf(p.Out, "%s  %s  %s\n", client.ShortID(j.ID), diag.Printable(j.Name), diag.Printable(j.Queue))
 	}
 }
 

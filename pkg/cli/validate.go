@@ -25,7 +25,7 @@ func (p *program) validateCommand() *cli.Command {
 			"Problems go to stdout. Warnings leave the exit code at 0. In a directory only our documents are\n"+
 			"checked, and .gitignore is respected. What a job waives is listed with its reason and fails nothing.",
 			"batchctl validate job.json\nbatchctl validate jobs/ --output sarif > batchctl.sarif\ncat job.json | batchctl validate -\n"+
-				"batchctl validate 'jobs/**/*.json' --fail-on warning\nbatchctl validate job.json --fix\nbatchctl validate --rules\n"+
+				"batchctl validate 'jobs/**/*.json' --fail-on warning\nbatchctl validate job.json --fix\nbatchctl validate --rules array-size-min\n"+
 				catalog.Command+" > types.json; batchctl validate jobs/ --catalog types.json"),
 		Flags: append(inputFlags(),
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "text", Usage: "`FORMAT`: " + formatNames()},
@@ -41,7 +41,7 @@ func (p *program) validateCommand() *cli.Command {
 			&cli.BoolFlag{Name: "diff", Usage: "show what --fix would change, and change nothing"},
 			&cli.StringFlag{Name: "baseline", Usage: "leave out the problems that this `FILE` lists"},
 			&cli.StringFlag{Name: "write-baseline", Usage: "write the problems there are into this `FILE`, for --baseline"},
-			&cli.BoolFlag{Name: "rules", Usage: "list the rules; --output markdown makes a page of them"},
+			&cli.BoolFlag{Name: "rules", Usage: "list the rules, or explain those that are named, with examples; --output markdown makes a page of them"},
 		),
 		Action: p.validate,
 	}
@@ -49,7 +49,7 @@ func (p *program) validateCommand() *cli.Command {
 
 func (p *program) validate(c *cli.Context) error {
 	if c.Bool("rules") {
-		return p.listRules(c)
+		return p.rules(c)
 	}
 	if !c.Args().Present() {
 		return usage("validate needs a job file").try("for example: batchctl validate job.json")
@@ -125,8 +125,8 @@ func (p *program) printProblems(c *cli.Context, format diag.Format, all *outcome
 		return diag.WriteSummary(p.Out, all.problems)
 	}
 	report := diag.Report{Files: all.files, Text: p.textOptions(p.Out)}
-	if format.Name != "text" {
-		report.Tool = tool()
+	if format.Name == "sarif" {
+		report.Tool = tool(all.problems)
 	}
 	if c.String("fail-on") == "warning" {
 		report.FailOn = diag.Warning
@@ -165,7 +165,7 @@ func (p *program) applyBaseline(c *cli.Context, all *outcomes) error {
 		if err := writeFile(path, func(w io.Writer) error { return diag.WriteBaseline(w, all.problems) }); err != nil {
 			return err
 		}
-		fmt.Fprintf(p.Err, "wrote %s with %s\n", path, plural(len(all.problems.Open()), "problem"))
+		fmt.Fprintf(p.Err, "wrote %s with %s\n", diag.Printable(path), plural(len(all.problems.Open()), "problem"))
 		all.problems = slices.DeleteFunc(all.problems, func(d diag.Diagnostic) bool { return d.Waived == nil })
 		return nil
 	}
@@ -246,11 +246,22 @@ func parseKind(word string) (spec.Kind, error) {
 	return "", usage("--kind %s is not known", word).try("the kinds are: %s", kindNames())
 }
 
-// tool is what reports say of the program that made them.
-func tool() diag.Tool {
+// tool is what reports say of the program that made them. Only rules that found
+// something bring their examples along.
+func tool(found diag.List) diag.Tool {
+	used := map[string]bool{}
+	for _, d := range found {
+		used[d.Rule] = true
+	}
 	t := diag.Tool{Name: "batchctl", Version: version().Version, URI: "https://github.com/batchctl/batchctl"}
-	for _, r := range lint.Rules() {
-		t.Rules = append(t.Rules, diag.RuleInfo{ID: r.Name, Doc: r.Doc, Help: r.Doc + " Source: " + r.Source + ".", Severity: r.Severity})
+	for _, r := range lint.Documented() {
+		info := diag.RuleInfo{ID: r.Name, Doc: r.Doc, Help: r.Doc + " Source: " + r.Source + ". See " + r.URL(), Severity: r.Severity, URI: r.URL()}
+		if used[r.Name] {
+			info.Markdown = fmt.Sprintf("%s\n[%s](%s)\n", r.Markdown(), r.Name, r.URL())
+		} else {
+			info.Markdown = fmt.Sprintf("%s\n\n%s [%s](%s)\n", r.MarkdownDoc(), r.MarkdownSource(), r.Name, r.URL())
+		}
+		t.Rules = append(t.Rules, info)
 	}
 	return t
 }

@@ -71,7 +71,7 @@ func (p *program) printLog(c *cli.Context, call *jobCall, j client.Submitted) er
 			text = stamp + "  " + text
 		}
 		if len(call.jobs) > 1 {
-			text = j.Name + " | " + text
+			text = diag.Printable(j.Name) + " | " + text
 		}
 		if _, err := fmt.Fprintln(p.Out, text); err != nil {
 			return err
@@ -81,7 +81,7 @@ func (p *program) printLog(c *cli.Context, call *jobCall, j client.Submitted) er
 		return p.writeJSON(rows)
 	}
 	if lines == 0 {
-		fmt.Fprintf(p.Err, "%s has written nothing; batchctl status %s says why\n", j.Name, client.ShortID(j.ID))
+		fmt.Fprintf(p.Err, "%s has written nothing; batchctl status %s says why\n", diag.Printable(j.Name), client.ShortID(j.ID))
 	}
 	return nil
 }
@@ -170,7 +170,7 @@ func (p *program) stop(c *cli.Context) error {
 		}
 		rows = append(rows, stopRow{j.Name, j.ID, client.ShortID(j.ID), done.Call, string(done.Before), string(done.Job.Status)})
 		if call.format == "text" {
-			fmt.Fprintf(p.Out, "%s  %s  %s\n", client.ShortID(j.ID), j.Name, stopText(done))
+			fmt.Fprintf(p.Out, "%s  %s  %s\n", client.ShortID(j.ID), diag.Printable(j.Name), stopText(done))
 		}
 	}
 	if call.format == "json" {

@@ -33,7 +33,7 @@ type checkstyleError struct {
 func WriteCheckstyle(w io.Writer, l List) error {
 	report := checkstyle{Version: "4.3"}
 	files := map[string]*checkstyleFile{}
-	for _, d := range l.Open() {
+	for _, d := range l.Open().masked() {
 		name := Printable(d.file())
 		f := files[name]
 		if f == nil {

@@ -41,7 +41,8 @@ type Diagnostic struct {
 	// has no place in any text; such a problem prints without a position.
 	Source *Source
 	Span   Span
-	// Message says what is wrong: lower case, no full stop, one line.
+	// Message says what is wrong: lower case, no full stop, one line. Credentials of
+	// the source that it quotes are masked where it is printed.
 	Message string
 	// Hint says what to do about it, or is empty: "write \"2048\"".
 	Hint string
@@ -85,7 +86,7 @@ type Edit struct {
 // Error returns the short form, file:line:col: message [rule]; of a waived
 // problem file:line:col: waived: message [rule] reason.
 func (d Diagnostic) Error() string {
-	place, message, rule := d.parts()
+	place, message, rule := d.Masked().parts()
 	return place + message + rule
 }
 

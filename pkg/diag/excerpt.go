@@ -21,14 +21,18 @@ type cell struct {
 	bytes int // in the source
 }
 
-// cellAt returns the first character of s.
-func cellAt(s string) cell {
-	if s[0] == '\t' {
+// cell returns the character at offset i. One that is hidden keeps its width.
+func (l line) cell(i int) cell {
+	_, size := utf8.DecodeRuneInString(l.text[i:])
+	switch text := Printable(l.text[i : i+size]); {
+	case l.hides(i):
+		width := max(columns(text), 1)
+		return cell{strings.Repeat("*", width), width, size}
+	case l.text[i] == '\t':
 		return cell{"\t", 8, 1}
+	default:
+		return cell{text, columns(text), size}
 	}
-	_, size := utf8.DecodeRuneInString(s)
-	text := Printable(s[:size])
-	return cell{text, columns(text), size}
 }
 
 // columns asks for the width in a fixed way: the library's own default follows
@@ -42,11 +46,11 @@ func columns(s string) int {
 // columns, and the marks to go under it. A span over several lines is marked to
 // the end of its first one.
 func (d Diagnostic) excerpt(n, width int) (string, marks) {
-	line, begin := d.Source.Line(n)
+	l, begin := d.Source.line(n)
 	width = max(width, minWidth)
-	start := runeStart(line, d.Span.Start-begin)
-	end := max(start, min(d.Span.End-begin, len(line)))
-	lo, hi := window(line, start, width)
+	start := runeStart(l.text, d.Span.Start-begin)
+	end := max(start, min(d.Span.End-begin, len(l.text)))
+	lo, hi := l.window(start, width)
 
 	var text, indent strings.Builder
 	if lo > 0 {
@@ -55,7 +59,7 @@ func (d Diagnostic) excerpt(n, width int) (string, marks) {
 	}
 	carets := 0
 	for i := lo; i < hi; {
-		c := cellAt(line[i:])
+		c := l.cell(i)
 		text.WriteString(c.text)
 		switch {
 		case i >= end:
@@ -70,7 +74,7 @@ func (d Diagnostic) excerpt(n, width int) (string, marks) {
 		}
 		i += c.bytes
 	}
-	if hi < len(line) {
+	if hi < len(l.text) {
 		text.WriteString("…")
 	}
 	return text.String(), marks{indent.String(), "^" + strings.Repeat("~", max(carets, 1)-1)}
@@ -90,23 +94,23 @@ func runeStart(line string, i int) int {
 // window returns the part of the line around offset at that fits into width
 // columns, leaving room for an ellipsis where it cuts. It looks only at as much
 // of the line as can be shown: the line may be megabytes long.
-func window(line string, at, width int) (lo, hi int) {
-	if end := walk(line, 0, width); end == len(line) {
-		return 0, len(line)
+func (l line) window(at, width int) (lo, hi int) {
+	if end := l.walk(0, width); end == len(l.text) {
+		return 0, len(l.text)
 	}
 	room := width - 2
-	lo = walkBack(line, at, room/3)
-	hi = walk(line, lo, room)
-	if hi == len(line) {
-		lo = walkBack(line, hi, room)
+	lo = l.walkBack(at, room/3)
+	hi = l.walk(lo, room)
+	if hi == len(l.text) {
+		lo = l.walkBack(hi, room)
 	}
 	return lo, hi
 }
 
 // walk returns the end of what fits into width columns from offset i on.
-func walk(line string, i, width int) int {
-	for i < len(line) {
-		c := cellAt(line[i:])
+func (l line) walk(i, width int) int {
+	for i < len(l.text) {
+		c := l.cell(i)
 		if width -= c.width; width < 0 {
 			break
 		}
@@ -116,10 +120,10 @@ func walk(line string, i, width int) int {
 }
 
 // walkBack returns the start of what fits into width columns up to offset i.
-func walkBack(line string, i, width int) int {
+func (l line) walkBack(i, width int) int {
 	for i > 0 {
-		_, size := utf8.DecodeLastRuneInString(line[:i])
-		if width -= cellAt(line[i-size:]).width; width < 0 {
+		_, size := utf8.DecodeLastRuneInString(l.text[:i])
+		if width -= l.cell(i - size).width; width < 0 {
 			break
 		}
 		i -= size

@@ -48,19 +48,20 @@ const maxTrait = 200
 // trait returns the text by which to know the problem again: its line without
 // whitespace and the comma that comes and goes with the next member. A whole
 // file in one line would change with every edit; there it is the text of the
-// span. A problem without a source is known by its message.
+// span. Credentials are left out: a fingerprint is public, and a short password
+// could be guessed from it. A problem without a source is known by its message.
 func (d Diagnostic) trait() string {
 	if d.Source == nil {
 		return d.Message
 	}
 	n, _ := d.Source.Position(d.Span.Start)
-	text, begin := d.Source.Line(n)
-	if len(text) > maxTrait {
-		start := max(0, min(d.Span.Start-begin, len(text)))
-		end := max(start, min(d.Span.End-begin, len(text)))
-		text = text[start:min(end, start+maxTrait)]
+	l, begin := d.Source.line(n)
+	start, end := 0, len(l.text)
+	if end > maxTrait {
+		start = max(0, min(d.Span.Start-begin, end))
+		end = min(max(start, min(d.Span.End-begin, end)), start+maxTrait)
 	}
-	return strings.TrimSuffix(withoutSpace(text), ",")
+	return strings.TrimSuffix(withoutSpace(l.shown(start, end)), ",")
 }
 
 func withoutSpace(s string) string {

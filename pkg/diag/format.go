@@ -44,7 +44,10 @@ type RuleInfo struct {
 	// Doc says in one line what the rule finds.
 	Doc string
 	// Help says at length why, and what to do; empty means Doc.
-	Help     string
+	Help string
+	// Markdown is Help with examples and links, for those that can show them; it may
+	// be empty.
+	Markdown string
 	Severity Severity
 	// URI is the absolute address of the rule's page; empty means the tool's.
 	URI string

@@ -18,7 +18,7 @@ import (
 // the command or begin another. The error is that of w.
 func WriteGitHub(w io.Writer, l List) error {
 	b := bufio.NewWriter(w)
-	for _, d := range l {
+	for _, d := range l.masked() {
 		command, message := d.Severity.String(), d.advice()
 		if d.Waived != nil {
 			command, message = "notice", "waived: "+d.Message+"; "+d.Waived.String()

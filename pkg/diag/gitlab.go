@@ -32,7 +32,9 @@ type gitlabLines struct {
 func WriteGitLab(w io.Writer, l List) error {
 	l = l.Open()
 	issues := make([]gitlabIssue, len(l))
-	for i, p := range fingerprints(l) {
+	prints := fingerprints(l)
+	l = l.masked()
+	for i, p := range prints {
 		issues[i] = gitlabIssue{
 			Description: Printable(l[i].advice()),
 			CheckName:   p.rule,

@@ -61,13 +61,14 @@ type editRecord struct {
 //
 //	start, end, line, column, endLine, endColumn, text
 //
-// and replaces the bytes from start to before end by text. A problem that is
-// waived, and fails nothing, has waived with the reason, and until if it ends.
-// Characters that could
-// steer a terminal are written as \u escapes. The error is that of w.
+// and replaces the bytes from start to before end by text; a fix whose edits would
+// show a credential is left out. A problem that is waived, and fails nothing, has
+// waived with the reason, and until if it ends. Characters that could steer a
+// terminal are written as \u escapes, those of credentials as asterisks. The error
+// is that of w.
 func WriteJSON(w io.Writer, l List) error {
 	records := make([]record, 0, len(l))
-	for _, d := range l {
+	for _, d := range l.masked() {
 		r := record{Severity: d.Severity.String(), Rule: d.Rule, Message: d.Message, Hint: d.Hint}
 		if d.Source != nil {
 			r.File = d.Source.Name
@@ -84,7 +85,7 @@ func WriteJSON(w io.Writer, l List) error {
 }
 
 func (d Diagnostic) fixRecord() *fixRecord {
-	edits := d.edits()
+	edits := d.openEdits()
 	if len(edits) == 0 {
 		return nil
 	}
@@ -106,18 +107,19 @@ func writeIndented(w io.Writer, v any) error {
 	if err := enc.Encode(v); err != nil {
 		return err
 	}
-	_, err := w.Write(visible(b.Bytes()))
+	_, err := w.Write(PrintableJSON(b.Bytes()))
 	return err
 }
 
-// visible escapes in JSON text what does not print. Outside of strings that is
-// nothing but line ends.
-func visible(text []byte) []byte {
+// PrintableJSON escapes in JSON text what could steer a terminal, or hide in it, as
+// Printable does in a sentence. The result means the same: outside of strings
+// there is nothing but line ends.
+func PrintableJSON(text []byte) []byte {
 	out := make([]byte, 0, len(text))
 	for len(text) > 0 {
 		r, size := utf8.DecodeRune(text)
 		switch {
-		case r == '\n' || unicode.IsPrint(r):
+		case r == '\n' || unicode.IsPrint(r) && (r != utf8.RuneError || size > 1):
 			out = append(out, text[:size]...)
 		case r > 0xffff:
 			high, low := utf16.EncodeRune(r)

@@ -62,7 +62,7 @@ func writeJUnit(w io.Writer, l List, files []string, failOn Severity) error {
 	for _, name := range files {
 		problems[Printable(slashName(name))] = nil
 	}
-	for _, d := range l {
+	for _, d := range l.masked() {
 		name := Printable(d.file())
 		problems[name] = append(problems[name], d)
 	}

@@ -26,6 +26,7 @@ func WriteSARIF(w io.Writer, l List, t Tool) error {
 	}
 	prints := fingerprints(l)
 	waived := l.Waived()
+	l = l.masked()
 	results := make([]sarifResult, len(l))
 	for i, d := range l {
 		results[i] = d.sarif(index[d.ruleID()], prints[i])
@@ -73,7 +74,7 @@ func sarifRules(rules []RuleInfo, toolURI string) []sarifRule {
 			ID:               r.ID,
 			ShortDescription: sarifText{doc},
 			FullDescription:  sarifText{doc},
-			Help:             sarifText{firstOf(r.Help, doc)},
+			Help:             sarifHelp{firstOf(r.Help, doc), r.Markdown},
 			HelpURI:          firstOf(r.URI, toolURI),
 			Configuration:    sarifConfiguration{r.Severity.String()},
 		}
@@ -96,7 +97,7 @@ func (d Diagnostic) sarif(rule int, p fingerprint) sarifResult {
 		Locations:    []sarifLocation{{sarifPlace{file, d.region()}}},
 		Fingerprints: map[string]string{"ruleLineHash/v1": fmt.Sprintf("%s:%d", p.hash, p.n)},
 	}
-	edits := d.edits()
+	edits := d.openEdits()
 	if len(edits) == 0 {
 		return r
 	}

@@ -31,13 +31,19 @@ type sarifRule struct {
 	ID               string             `json:"id"`
 	ShortDescription sarifText          `json:"shortDescription"`
 	FullDescription  sarifText          `json:"fullDescription"`
-	Help             sarifText          `json:"help"`
+	Help             sarifHelp          `json:"help"`
 	HelpURI          string             `json:"helpUri,omitempty"`
 	Configuration    sarifConfiguration `json:"defaultConfiguration"`
 }
 
 type sarifConfiguration struct {
 	Level string `json:"level"`
+}
+
+// sarifHelp is a multiformatMessageString with both of its forms.
+type sarifHelp struct {
+	Text     string `json:"text"`
+	Markdown string `json:"markdown,omitempty"`
 }
 
 // sarifText is a message, a multiformatMessageString or an artifactContent: all

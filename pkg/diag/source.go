@@ -5,6 +5,8 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf8"
+
+	"github.com/batchctl/batchctl/pkg/secret"
 )
 
 // Source is one text with a name: a file, standard input ("-"), or a flag of
@@ -16,6 +18,9 @@ type Source struct {
 	once  sync.Once
 	lines []int // byte offset of the first byte of every line
 	stops []stop
+
+	searched sync.Once
+	secrets  *secret.Secrets
 }
 
 // stop is a place inside a long line whose column is known. Without stops, a
@@ -84,4 +89,18 @@ func (s *Source) Line(n int) (text string, start int) {
 		end = lines[n] - 1
 	}
 	return strings.TrimSuffix(s.Text[start:end], "\r"), start
+}
+
+// hidden returns what no output may show of the text: credentials. They are
+// searched for when something is printed about the text, and not before.
+func (s *Source) hidden() *secret.Secrets {
+	s.searched.Do(func() { s.secrets = secret.In(s.Text) })
+	return s.secrets
+}
+
+// Redact returns a sentence about the text, from whoever wrote it, with an asterisk
+// for every character of a credential that the text holds. Passwords that are
+// plain words, or shorter than 6 bytes, are not known again.
+func (s *Source) Redact(sentence string) string {
+	return s.hidden().Redact(sentence, secret.Span{Start: -1, End: -1})
 }

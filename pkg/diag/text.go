@@ -36,8 +36,9 @@ const (
 //	    |             ^~~
 //	    = help: write "4" or more
 //
-// A problem without a source has no source line. One that is waived takes a line:
-// there is nothing to be done about it. Whatever the texts hold, the
+// What looks like a credential is written as asterisks, in the source line and in
+// the other texts. A problem without a source has no source line. One that is waived
+// takes a line: there is nothing to be done about it. Whatever the texts hold, the
 // only control characters that reach w are line ends, the tabs of the source
 // line, and with Color the colour codes. The error is that of w.
 func WriteText(w io.Writer, l List, o TextOptions) error {
@@ -45,7 +46,7 @@ func WriteText(w io.Writer, l List, o TextOptions) error {
 	if p.width <= 0 {
 		p.width = defaultWidth
 	}
-	for _, d := range l {
+	for _, d := range l.masked() {
 		p.diagnostic(d)
 	}
 	return p.w.Flush()

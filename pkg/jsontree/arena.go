@@ -22,7 +22,8 @@ func (a *Arena) Parse(src *diag.Source) (*Node, diag.List) {
 	if root := readStrict(src, p.pos, a); root != nil {
 		return root, nil
 	}
-	return p.document()
+	root, list := p.document()
+	return root, proven(src, list)
 }
 
 // Nodes returns n empty nodes, to be filled in and linked into a tree.

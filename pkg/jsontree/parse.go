@@ -22,8 +22,11 @@ const (
 	ruleDuplicate = "json-duplicate-name"
 )
 
+// tooMany is the message of the last slip that is reported of a text.
+const tooMany = "too many errors, the rest of the file was not read"
+
 // Parse reads one JSON document. Every slip is an error of its own, named and
-// with the edit that mends it, and reading goes on after it; the list is empty
+// with the edit that mends it if one does, and reading goes on after it; the list is empty
 // for valid JSON (RFC 8259) without duplicate names. The node holds whatever
 // could be understood, and is nil if nothing could. Of two members of the same
 // name both stay. A byte order mark at the start is passed over.
@@ -78,7 +81,7 @@ func (p *parser) add(rule string, start, end int, hint, message string) {
 	}
 	d := diag.Diagnostic{Rule: rule, Source: p.src, Span: diag.Span{Start: start, End: end}, Message: message, Hint: hint}
 	if len(p.list) == maxErrors || p.quiet {
-		d.Rule, d.Message, d.Hint = ruleSyntax, "too many errors, the rest of the file was not read", "mend the others first"
+		d.Rule, d.Message, d.Hint = ruleSyntax, tooMany, "mend the others first"
 		p.stop()
 	}
 	p.list = append(p.list, d)

@@ -85,8 +85,11 @@ func (s Site) insert(n *jsontree.Node, text string) *diag.Fix {
 	if src == nil || span.End > len(src.Text) || span.End-span.Start < 2 || s.compact() && span == s.Job.Node.Span {
 		return nil
 	}
-	if c := src.Text[span.Start]; c != '{' && c != '[' {
-		return nil
+	if brackets := src.Text[span.Start:span.Start+1] + src.Text[span.End-1:span.End]; brackets != "{}" && brackets != "[]" {
+		return nil // also one that is never closed
+	}
+	if name, _, ok := strings.Cut(strings.TrimPrefix(text, `"`), `"`); ok && n.Is(jsontree.Object) && !s.lacks(n, name) {
+		return nil // it is there, and of a wrong type
 	}
 	end := len(strings.TrimRight(src.Text[:span.End-1], blanks))
 	last := src.Text[end-1]

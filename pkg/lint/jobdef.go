@@ -150,6 +150,9 @@ func (s Site) deprecated() {
 
 // modernize puts the entries in place of the deprecated members.
 func (s Site) modernize(old []*jsontree.Node, entries string) *diag.Fix {
+	if s.Node.Get("resourceRequirements") == nil && !s.lacks(s.Node, "resourceRequirements") {
+		return nil // it is there, and of a wrong type
+	}
 	f := &diag.Fix{Message: "write resourceRequirements"}
 	for i, n := range old {
 		span, ok := removal(n)

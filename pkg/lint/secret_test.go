@@ -1,225 +1,74 @@
 package lint
 
 import (
-	"encoding/base64"
-	"encoding/hex"
 	"fmt"
-	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/secret"
 	"github.com/batchctl/batchctl/pkg/spec"
 )
 
-// The seeded set: variables with credentials and without, made by rules other
-// than those that find them.
-
-type variable struct{ name, value string }
-
-type maker struct{ *rand.Rand }
-
-func (m maker) of(alphabet string, n int) string {
-	b := make([]byte, n)
-	for i := range b {
-		b[i] = alphabet[m.IntN(len(alphabet))]
-	}
-	return string(b)
-}
-
-func (m maker) pick(list ...string) string { return list[m.IntN(len(list))] }
-
-const (
-	upper      = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-	lower      = "abcdefghijklmnopqrstuvwxyz"
-	digitChars = "0123456789"
-	alnum      = upper + lower + digitChars
-)
-
-func (m maker) bytes(n int) []byte {
-	b := make([]byte, n)
-	for i := range b {
-		b[i] = byte(m.IntN(256))
-	}
-	return b
-}
-
-func (m maker) app() string {
-	return m.pick("DB", "APP", "MYSQL_ROOT", "REDIS", "WANDB", "SERVICE", "X", "JIRA", "prod_db", "BILLING")
-}
-
-// neutral is a name that says nothing.
-func (m maker) neutral() string {
-	return m.pick("VALUE", "CONFIG", "SETTING", "EXTRA", "OPTION_A", "DATA")
-}
-
-func (m maker) positive() variable {
-	secrets := []func() variable{
-		func() variable {
-			return variable{m.pick("AWS_ACCESS_KEY_ID", "KEY_ID", m.neutral()), m.pick("AKIA", "ASIA") + m.of(upper+"234567", 16)}
-		},
-		func() variable { return variable{"AWS_SECRET_ACCESS_KEY", m.of(alnum+"/+", 40)} },
-		func() variable {
-			return variable{m.pick("AWS_SESSION_TOKEN", "aws_session_token"), base64.StdEncoding.EncodeToString(m.bytes(200))}
-		},
-		func() variable {
-			return variable{m.pick("GITHUB_TOKEN", "GH", m.neutral()), m.pick("ghp_", "gho_", "ghs_") + m.of(alnum, 36)}
-		},
-		func() variable { return variable{m.neutral(), "github_pat_" + m.of(alnum, 22) + "_" + m.of(alnum, 59)} },
-		func() variable { return variable{m.neutral(), "glpat-" + m.of(alnum+"-_", 20)} },
-		func() variable {
-			return variable{m.neutral(), m.pick("xoxb-", "xoxp-") + m.of(digitChars, 12) + "-" + m.of(alnum, 24)}
-		},
-		func() variable { return variable{m.neutral(), m.pick("sk_live_", "rk_live_") + m.of(alnum, 24)} },
-		func() variable { return variable{m.neutral(), m.pick("sk-", "sk-proj-") + m.of(alnum, 48)} },
-		func() variable { return variable{m.neutral(), "AIza" + m.of(alnum+"-_", 35)} },
-		func() variable {
-			return variable{m.pick("SSH_KEY", m.neutral()), "-----BEGIN " + m.pick("RSA ", "EC ", "", "OPENSSH ") + "PRIVATE KEY-----\n" + m.of(alnum+"/+", 64)}
-		},
-		func() variable {
-			part := func(s string) string { return base64.RawURLEncoding.EncodeToString([]byte(s)) }
-			return variable{m.neutral(), part(`{"alg":"HS256","typ":"JWT"}`) + "." + part(fmt.Sprintf(`{"sub":"%d"}`, m.IntN(1e6))) + "." + base64.RawURLEncoding.EncodeToString(m.bytes(32))}
-		},
-		func() variable {
-			return variable{m.pick("DATABASE_URL", "BROKER", m.neutral()), m.pick("postgres", "mysql", "redis", "amqp", "mongodb+srv", "postgresql+psycopg2") + "://" + m.pick("app", "root", "") + ":" + m.of(alnum, 12) + "@db." + m.pick("internal", "example.com:5432") + "/app"}
-		},
-		func() variable {
-			return variable{m.neutral(), "Server=db;User Id=app;Password=" + m.of(alnum+"!#", 12) + ";"}
-		},
-		func() variable {
-			return variable{m.app() + m.pick("_PASSWORD", "_PASS", "_PASSWD", "_PASSPHRASE"), m.of(alnum+"!@#%-_", 8+m.IntN(16))}
-		},
-		func() variable {
-			return variable{m.pick("PGPASSWORD", "dbPassword", "Password"), m.pick("hunter2", "correcthorse9", "Winter2026!", "letmein-please", "P4ssw0rd")}
-		},
-		func() variable {
-			return variable{m.app() + m.pick("_TOKEN", "_API_TOKEN", "_AUTH_TOKEN"), m.of(lower+digitChars, 20+m.IntN(30))}
-		},
-		func() variable {
-			return variable{m.app() + m.pick("_SECRET", "_CLIENT_SECRET"), hex.EncodeToString(m.bytes(16))}
-		},
-		func() variable {
-			return variable{m.app() + m.pick("_API_KEY", "_ACCESS_KEY", "_PRIVATE_KEY", "_ENCRYPTION_KEY"), hex.EncodeToString(m.bytes(20))}
-		},
-		func() variable { return variable{m.app() + "_KEY", base64.StdEncoding.EncodeToString(m.bytes(32))} },
-		func() variable { return variable{"SECRET_KEY_BASE", hex.EncodeToString(m.bytes(64))} },
-	}
-	return secrets[m.IntN(len(secrets))]()
-}
-
-func (m maker) negative() variable {
-	word := func() string {
-		return m.pick("train", "model", "batch", "eu-west-1", "fast", "production", "experiment", "resnet")
-	}
-	plain := []func() variable{
-		func() variable { return variable{"TOKENIZERS_PARALLELISM", m.pick("true", "false")} },
-		func() variable {
-			return variable{m.pick("MAX_TOKENS", "TOKEN_LIMIT", "NUM_TOKENS", "TOKENS_PER_BATCH"), fmt.Sprint(m.IntN(1e6))}
-		},
-		func() variable {
-			return variable{m.app() + "_PASSWORD", m.pick("${DB_PASSWORD}", "<password>", "changeme", "Ref::password", "{{ password }}", "$DB_PASSWORD", "xxxxxxxx", "your-password-here", "********")}
-		},
-		func() variable {
-			return variable{m.app() + m.pick("_SECRET", "_TOKEN", "_PASSWORD"), "arn:aws:secretsmanager:us-east-1:123456789012:secret:" + word() + "-" + m.of(alnum, 6)}
-		},
-		func() variable {
-			return variable{m.app() + m.pick("_SECRET_NAME", "_SECRET_ID", "_PASSWORD_FILE", "_TOKEN_PATH", "_SECRET_ARN", "_KEY_FILE"), m.pick("prod/db/password", "/run/secrets/db", "my-secret", "/etc/tokens/a1b2c3")}
-		},
-		func() variable {
-			return variable{m.app() + m.pick("_SECRET", "_TOKEN"), m.pick("prod/db/password", "/run/secrets/token", "ssm:/app/token", "vault:secret/data/app#token")}
-		},
-		func() variable {
-			return variable{m.pick("S3_KEY", "OBJECT_KEY", "INPUT_KEY", "OUTPUT_KEY"), "data/" + word() + "/" + fmt.Sprint(m.IntN(1e8)) + ".parquet"}
-		},
-		func() variable {
-			return variable{m.pick("PARTITION_KEY", "SORT_KEY", "PRIMARY_KEY", "CACHE_KEY"), m.pick("customer_id", "createdAt2026", "user-0001-profile-v2")}
-		},
-		func() variable {
-			return variable{m.pick("PAD_TOKEN", "EOS_TOKEN", "BOS_TOKEN"), m.pick("<pad>", "</s>", "[MASK]", "<|endoftext|>")}
-		},
-		func() variable {
-			return variable{m.pick("DATASET", "INPUT", "OUTPUT", "MODEL_URI"), "s3://" + word() + "-bucket/" + word() + "/" + m.of(alnum, 20)}
-		},
-		func() variable {
-			return variable{m.pick("IMAGE", "BASE_IMAGE"), "123456789012.dkr.ecr.us-east-1.amazonaws.com/" + word() + "@sha256:" + hex.EncodeToString(m.bytes(32))}
-		},
-		func() variable {
-			return variable{m.pick("GIT_SHA", "COMMIT", "BUILD_ID", "RUN_ID", "CHECKSUM"), hex.EncodeToString(m.bytes(20))}
-		},
-		func() variable {
-			b := hex.EncodeToString(m.bytes(16))
-			return variable{m.pick("JOB_ID", "RUN_ID", "EXPERIMENT_ID", "API_KEY_ID"), b[:8] + "-" + b[8:12] + "-" + b[12:16] + "-" + b[16:20] + "-" + b[20:]}
-		},
-		func() variable {
-			return variable{m.pick("EPOCHS", "LR", "SEED", "THREADS", "PASSES", "KEY_SIZE"), fmt.Sprintf("%g", m.Float64()*100)}
-		},
-		func() variable {
-			return variable{m.pick("PATH", "PYTHONPATH", "LD_LIBRARY_PATH", "HOME"), "/opt/" + word() + "/bin:/usr/bin"}
-		},
-		func() variable {
-			return variable{m.pick("ENDPOINT", "DATABASE_URL", "API_URL"), m.pick("https", "postgres", "redis") + "://" + m.pick("", "app@") + word() + ".example.com:5432/" + word()}
-		},
-		func() variable { return variable{"DATABASE_URL", "postgres://app:${DB_PASSWORD}@db.internal:5432/app"} },
-		func() variable {
-			return variable{m.pick("PUBLIC_KEY", "SSH_PUBLIC_KEY"), "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI" + m.of(alnum, 43)}
-		},
-		func() variable {
-			return variable{m.pick("TOKEN_TYPE", "AUTH_MODE", "SECRET_STORE", "KEY_ALGORITHM", "TOKENIZER", "KEYCLOAK_REALM", "PASSTHROUGH"), m.pick("Bearer", "iam", "aws-secrets-manager", "RS256", "bert-base-uncased", "master")}
-		},
-		func() variable { return variable{m.pick("MODE", "STAGE", "AWS_REGION", "LOG_LEVEL", "NAME"), word()} },
-		func() variable {
-			return variable{m.pick("MONKEY", "KEYBOARD", "TURKEY", "KEY_FRAMES"), m.pick("capuchin-house-17", "qwerty-layout-2", "every-10th-frame-16")}
-		},
-		func() variable {
-			return variable{m.pick("USE_TOKEN", "DB_PASSWORD", "REQUIRE_AUTH"), m.pick("true", "false", "1", "0", "none")}
-		},
-		func() variable {
-			return variable{m.pick("ARGS", "COMMENT"), "--lr 0.01 --epochs " + fmt.Sprint(m.IntN(100)) + " --name " + word() + "-" + m.of(alnum, 8)}
-		},
-		func() variable {
-			return variable{"KMS_KEY", m.pick("alias/batch", "1234abcd-12ab-34cd-56ef-1234567890ab")}
-		},
-		func() variable { return variable{"SECRET_NAME", word() + "-" + m.of(lower, 6)} },
-	}
-	return plain[m.IntN(len(plain))]()
-}
-
-func TestCredentials(t *testing.T) {
-	m := maker{rand.New(rand.NewPCG(20261120, 1))}
-	const positives, negatives = 1000, 2500
-	missed, alarms := map[variable]bool{}, map[variable]bool{}
-	found, wrong := 0, 0
-	for range positives {
-		if v := m.positive(); credential(v.name, v.value) != "" {
-			found++
-		} else {
-			missed[v] = true
-		}
-	}
-	for range negatives {
-		if v := m.negative(); credential(v.name, v.value) != "" {
-			wrong++
-			alarms[v] = true
-		}
-	}
-	t.Logf("found %d of %d, %d false alarms in %d", found, positives, wrong, negatives)
-	if found*100 < positives*95 {
-		t.Errorf("found %d of %d; missed %v", found, positives, missed)
-	}
-	if wrong*100 > negatives*2 {
-		t.Errorf("%d false alarms in %d: %v", wrong, negatives, alarms)
-	}
-}
-
-// What is found is never repeated.
+// Whatever a file has wrong beside a credential, no byte of it is printed, in any
+// format: not where the rule finds it, not in the line of another problem, not
+// where a message quotes the value.
 func TestCredentialsAreNotPrinted(t *testing.T) {
-	m := maker{rand.New(rand.NewPCG(20261120, 2))}
-	for range 200 {
-		v := m.positive()
-		f := file(fmt.Sprintf(`{ "name": "train", "image": "busybox:1", "environment": { %q: %q } }`, v.name, v.value))
-		for _, d := range byRule(Check([]*spec.File{f}, nil, Rules()), "env-secret") {
-			if strings.Contains(d.Message+d.Hint, v.value) {
-				t.Fatalf("%s %s", d.Message, d.Hint)
+	names := rapid.SampledFrom([]string{"DB_PASSWORD", "API_TOKEN", "CLIENT_SECRET", "AWS_SECRET_ACCESS_KEY", "X"})
+	values := map[string]*rapid.Generator[string]{
+		"X":                     rapid.StringMatching(`AKIA[A-Z2-7]{16}|ghp_[A-Za-z0-9]{36}|sk_live_[A-Za-z0-9]{24}`),
+		"DB_PASSWORD":           rapid.StringMatching(`[a-z]{3,8}[0-9!#%"\\é]{2,9}[a-z]{3}`),
+		"API_TOKEN":             rapid.StringMatching(`[a-z0-9]{20,40}[0-9]`),
+		"CLIENT_SECRET":         rapid.StringMatching(`[a-f0-9]{32,64}`),
+		"AWS_SECRET_ACCESS_KEY": rapid.StringMatching(`wJalrXUtnFEMI/K7MDENG/[A-Za-z0-9+/]{18}`),
+	}
+	texts := []string{
+		`{ "name": "a b", "image": "x:latest", "environment": { %[1]s: %[2]s, "AWS_BATCH_A": %[2]s }, "resources": { "vcpus": "q" }, "timeoutt": %[2]s }`,
+		`{ "name": "a", "image": "x:1", "enviroment": { %[1]s: %[2]s }, "command": ["login", %[2]s, ""] }`,
+		`{ "name": "a", "image": "x:1", "environment": [ { "name": %[1]s, "value": %[2]s, "extra": %[2]s } ], "command": %[2]s, "timeout": %[2]s, "secrets": { %[1]s: %[2]s } }`,
+		`{ "name": "a", "image": "x:1", "environment": { %[1]s: [%[2]s] } "retryStrategy": %[2]s, }`,
+		`{ "jobDefinitionName": "a", "type": "container", "containerProperties": { "image": "x", "environment": [ { "name": %[1]s, "value": %[2]s }, { "nme": %[1]s, "value": %[2]s } ], "logConfiguration": { "logDriver": %[2]s } }, "parameters": { "p": 1 } }`,
+		`{ "jobName": "a", "jobQueue": "q", "jobDefinition": "d", "containerOverrides": { "environment": { %[1]s: %[2]s } } }`,
+		`{ "name": "a", 'environment': { %[1]s = %[2]s // and why %[2]s`,
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		name := names.Draw(t, "name")
+		value := values[name].Filter(func(value string) bool { return secret.Kind(name, value) != "" }).Draw(t, "value")
+		text := fmt.Sprintf(rapid.SampledFrom(texts).Draw(t, "text"), strconv.Quote(name), jsonString(value))
+		src := diag.NewSource("job.json", text)
+		f, found := spec.Load(src, spec.Options{})
+		if f != nil {
+			found = Settle(append(found, Check([]*spec.File{f}, nil, Rules())...))
+		}
+		if len(found) == 0 {
+			t.Fatalf("nothing is wrong with %s", text)
+		}
+		shows := func(where, out string) {
+			for _, form := range []string{value, strings.Trim(jsonString(value), `"`), strings.Trim(strconv.Quote(value), `"`), value[:len(value)-3]} {
+				if strings.Contains(out, form) {
+					t.Errorf("%s shows %s:\n%s", where, form, out)
+				}
 			}
 		}
-	}
+		for _, format := range diag.Formats() {
+			var b strings.Builder
+			if err := format.Write(&b, found, diag.Report{}); err != nil {
+				t.Fatal(err)
+			}
+			shows(format.Name, b.String())
+		}
+		var b strings.Builder
+		if err := diag.WriteBaseline(&b, found); err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range found {
+			shows("Error", d.Error()+d.Masked().Message+d.Masked().Hint)
+		}
+	})
 }
+
+func jsonString(s string) string { return string(jsontree.NewString(s, nil).AppendJSON(nil)) }

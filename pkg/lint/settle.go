@@ -11,7 +11,8 @@ import (
 // Settle drops what the schema found where a rule speaks of the same: at the
 // same place, or at the object that lacks the member. The rule knows more, and
 // one mistake is one problem. A rule that only warns silences no error, and a
-// waived problem nothing.
+// waived problem nothing. Fixes that rest on what a slip of syntax made of the text
+// are taken away.
 func Settle(all diag.List) diag.List {
 	type start struct {
 		source *diag.Source
@@ -24,9 +25,28 @@ func Settle(all diag.List) diag.List {
 			special[at] = append(special[at], d)
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(all), func(d diag.Diagnostic) bool {
+	return withoutGuesses(slices.DeleteFunc(slices.Clone(all), func(d diag.Diagnostic) bool {
 		return generic(d) && covered(d, special[start{d.Source, d.Span.Start}])
-	})
+	}))
+}
+
+// withoutGuesses takes the fixes of rules away that edit what stands at or behind a
+// slip of syntax: there the tree is a guess, and two edits that each rest on it can
+// break the text. The slip is mended first, and then the problem has its fix again.
+func withoutGuesses(all diag.List) diag.List {
+	slips := map[*diag.Source]int{} // the first of each text
+	for _, d := range all {
+		if first, ok := slips[d.Source]; d.Rule == ruleSyntax && (!ok || d.Span.Start < first) {
+			slips[d.Source] = d.Span.Start
+		}
+	}
+	for i, d := range all {
+		slip, ok := slips[d.Source]
+		if ok && d.Rule != ruleSyntax && d.Fix != nil && slices.ContainsFunc(d.Fix.Edits, func(e diag.Edit) bool { return e.Span.End >= slip }) {
+			all[i].Fix = nil
+		}
+	}
+	return all
 }
 
 func generic(d diag.Diagnostic) bool {

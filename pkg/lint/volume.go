@@ -103,9 +103,9 @@ var volumeRules = []Rule{
 }
 
 func (s Site) efs() iter.Seq[*jsontree.Node] {
-	return func(yield func(*jsontree.Node) bool) {
-		path(efs).walk(s.Node, func(n *jsontree.Node) { yield(n) })
-	}
+	var list []*jsontree.Node // walk cannot be stopped, as a loop over it may want to
+	path(efs).walk(s.Node, func(n *jsontree.Node) { list = append(list, n) })
+	return slices.Values(list)
 }
 
 func (s Site) wantsEncryption(volume *jsontree.Node, who string, at *jsontree.Node) {

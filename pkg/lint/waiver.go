@@ -87,19 +87,13 @@ func (p *Pass) waivers() iter.Seq2[Job, spec.Waiver] {
 	}
 }
 
-// elsewhere are the rules that are not of this package: they hold the text, its
-// shape and the plan, and none of them can be waived.
-var elsewhere = []string{
-	"json-syntax", "json-duplicate-name", spec.RuleDocumentKind, spec.RuleUnknownMember, spec.RuleMissingMember, spec.RuleWrongType, spec.RuleBadValue,
-	spec.RuleMemberConflict, spec.RuleResourceUnit, spec.RuleDuration, spec.RuleJobReference, "no-queue", "request-shape",
-}
-
-// named holds the rules of the run by name, and nil for those of elsewhere.
+// named holds the rules of the run by name, and nil for those about documents, none
+// of which can be waived.
 func (p *Pass) named() map[string]*Rule {
 	if p.index.rules == nil {
 		p.index.rules = map[string]*Rule{}
-		for _, name := range elsewhere {
-			p.index.rules[name] = nil
+		for _, r := range documentRules() {
+			p.index.rules[r.Name] = nil
 		}
 		for i := range p.rules {
 			p.index.rules[p.rules[i].Name] = &p.rules[i]

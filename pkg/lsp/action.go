@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
 // The kinds of code actions that the server offers.
@@ -57,6 +58,7 @@ func asked(only []string, kind string) bool {
 }
 
 func (s *server) quickFix(d *document, problem diag.Diagnostic) codeAction {
+	problem = problem.Masked()
 	return codeAction{
 		Title: diag.Printable(problem.Message + ": " + problem.Fix.Message), Kind: kindQuickFix, IsPreferred: true,
 		Diagnostics: []diagnostic{s.diagnostic(problem, d.text)},
@@ -80,7 +82,7 @@ func fixAll(problems diag.List) (diag.Edit, bool) {
 		return diag.Edit{}, false
 	}
 	src := problems[0].Source
-	fixed, n := diag.Apply(src, problems)
+	fixed, n := jsontree.Mend(src, problems)
 	if n == 0 {
 		return diag.Edit{}, false
 	}

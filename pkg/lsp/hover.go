@@ -32,7 +32,7 @@ func (s *server) hover(p positionParams) (any, error) {
 		if !covers(problem.Span, offset) {
 			continue
 		}
-		if doc := s.ruleDoc(problem.Rule); doc != "" && !slices.Contains(parts, doc) {
+		if doc := ruleDoc(problem.Rule); doc != "" && !slices.Contains(parts, doc) {
 			parts = append(parts, doc)
 			if about == "" {
 				span = problem.Span
@@ -50,17 +50,12 @@ func covers(s diag.Span, offset int) bool {
 	return s.Start <= offset && offset < max(s.End, s.Start+1)
 }
 
-func (s *server) ruleDoc(name string) string {
-	i := slices.IndexFunc(s.rules, func(r lint.Rule) bool { return r.Name == name })
-	if i < 0 {
+func ruleDoc(name string) string {
+	r, ok := lint.Lookup(name)
+	if !ok {
 		return ""
 	}
-	r := s.rules[i]
-	text := fmt.Sprintf("**%s** (%s)\n\n%s", r.Name, r.Severity, r.Doc)
-	if r.Source != "" {
-		text += "\n\nSource: " + r.Source
-	}
-	return text
+	return fmt.Sprintf("**[%s](%s)** (%s)\n\n%s\n\n%s", r.Name, r.URL(), r.Severity, r.MarkdownDoc(), r.MarkdownSource())
 }
 
 // explainAt explains the member at that offset and returns its place; "" if

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"strings"
 
+	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/spec"
 )
@@ -31,7 +32,7 @@ func lowered(file *spec.File, n *jsontree.Node) string {
 			tree *jsontree.Node
 		}{{spec.KindJobDefinition, job.Register}, {spec.KindSubmitJob, job.Submit}} {
 			if path, ok := pathTo(request.tree, n); ok {
-				becomes = append(becomes, fmt.Sprintf("`%s` of %s", path, request.kind))
+				becomes = append(becomes, fmt.Sprintf("`%s` of %s", code(path), request.kind))
 			}
 		}
 		if len(becomes) > 0 {
@@ -40,6 +41,9 @@ func lowered(file *spec.File, n *jsontree.Node) string {
 	}
 	return ""
 }
+
+// code makes a path with names from a file fit between backquotes.
+func code(path string) string { return strings.ReplaceAll(diag.Printable(path), "`", "'") }
 
 // pathTo finds the innermost value of the tree that comes from n. The tree's
 // root does not count.

@@ -117,10 +117,16 @@ type diagnostic struct {
 	Range    textRange `json:"range"`
 	Severity int       `json:"severity"`
 	Code     string    `json:"code,omitempty"`
-	Source   string    `json:"source"`
-	Message  string    `json:"message"`
+	// CodeDescription is the page about the rule, which editors open from the code.
+	CodeDescription *codeDescription `json:"codeDescription,omitempty"`
+	Source          string           `json:"source"`
+	Message         string           `json:"message"`
 	// Data is the fix, for clients that want no second question.
 	Data *fixData `json:"data,omitempty"`
+}
+
+type codeDescription struct {
+	Href string `json:"href"`
 }
 
 type fixData struct {

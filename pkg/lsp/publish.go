@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/lint"
 )
 
 // publish tells the client what has changed about its problems.
@@ -79,11 +80,17 @@ func (s *server) diagnostics(list diag.List) []diagnostic {
 	return out
 }
 
-// diagnostic puts a problem into the protocol's words; t is its text.
+// diagnostic puts a problem into the protocol's words; t is its text. The message
+// may end up in a log of the editor: it is masked, while the edits are as they must
+// be.
 func (s *server) diagnostic(d diag.Diagnostic, t text) diagnostic {
+	d = d.Masked()
 	out := diagnostic{
 		Range: t.spanToRange(d.Span, s.encoding), Severity: severities[d.Severity],
 		Code: d.Rule, Source: "batchctl", Message: diag.Printable(d.Message),
+	}
+	if r, ok := lint.Lookup(d.Rule); ok {
+		out.CodeDescription = &codeDescription{r.URL()}
 	}
 	if d.Waived != nil {
 		out.Severity, out.Message = information, "waived: "+out.Message+"\nreason: "+diag.Printable(d.Waived.String())
@@ -93,7 +100,7 @@ func (s *server) diagnostic(d diag.Diagnostic, t text) diagnostic {
 		out.Message += "\nhelp: " + diag.Printable(d.Hint)
 	}
 	if d.Fix != nil {
-		out.Data = &fixData{Title: d.Fix.Message, Edits: s.edits(d.Fix.Edits, t)}
+		out.Data = &fixData{Title: diag.Printable(d.Fix.Message), Edits: s.edits(d.Fix.Edits, t)}
 	}
 	return out
 }

@@ -264,14 +264,20 @@ func (c *checker) lost(job *jsontree.Node) bool {
 }
 
 // clean returns a copy of what can be lowered: without the values found bad,
-// comments, and the $schema of a document or of a job in its list.
+// comments, and the $schema of a document or of a job in its list. Of members of one
+// name only the first is there, which is the one that was judged.
 func (c *checker) clean(n *jsontree.Node) *jsontree.Node {
 	if n.Kind != jsontree.Object && n.Kind != jsontree.Array {
 		return n.Clone()
 	}
 	out := *jsontree.NewObject(n)
 	out.Kind, out.Name = n.Kind, n.Name
+	seen := map[string]bool{}
 	for child := range n.Children() {
+		if n.Kind == jsontree.Object && seen[child.Name] {
+			continue
+		}
+		seen[child.Name] = true
 		// In a map such as tags $schema is a name like any other.
 		if !c.bad[child] && child.Name != "$comment" && (child.Name != "$schema" || n.Name != "") {
 			out.Append(c.clean(child))

@@ -186,14 +186,35 @@ func wordList(text string) string {
 
 func (c *checker) unknownMembers(node *jsontree.Node, schema raw, steps []string) {
 	members := schema.members()
+	taken := map[string]bool{}
 	for child := range node.Children() {
 		if _, known := members[child.Name]; known {
 			continue
 		}
 		c.bad[child] = true
-		c.report(RuleUnknownMember, child.Source, child.Key, c.instead(child.Name, members, steps),
-			"unknown member %s", strconv.Quote(clip(child.Name)))
+		hint, name := c.instead(child, members, steps)
+		if name != "" && (taken[name] || node.Get(name) != nil) {
+			hint, name = "did you mean "+strconv.Quote(name)+"? It is there already", ""
+		}
+		c.report(RuleUnknownMember, child.Source, child.Key, hint, "unknown member %s", strconv.Quote(clip(child.Name)))
+		if name != "" {
+			taken[name] = true
+			c.diags[len(c.diags)-1].Fix = renamed(child, name)
+		}
 	}
+}
+
+// renamed is the fix that writes another name for a member and leaves the quotes,
+// or their absence, as they are.
+func renamed(n *jsontree.Node, name string) *diag.Fix {
+	span := n.Key
+	if span.Start == span.End {
+		return nil
+	}
+	if quote := n.Source.Text[span.Start]; span.End-span.Start > 1 && quote == n.Source.Text[span.End-1] && (quote == '"' || quote == '\'') {
+		span = diag.Span{Start: span.Start + 1, End: span.End - 1}
+	}
+	return &diag.Fix{Message: "write " + strconv.Quote(name), Edits: []diag.Edit{{Span: span, Text: name}}}
 }
 
 // missingMembers names all members that an object lacks. One that stands there
@@ -239,36 +260,44 @@ func brace(n *jsontree.Node) diag.Span {
 	return diag.Span{Start: n.Span.Start, End: min(n.Span.Start+1, n.Span.End)}
 }
 
-// instead says what to write in place of an unknown member: the right case,
-// the object where it belongs, or the near word.
-func (c *checker) instead(word string, members map[string]raw, steps []string) string {
+// instead says what to do about an unknown member, and returns the name to write
+// in its place if nothing else is wrong with it: the right case, the word of this
+// form of the document, or the near word.
+func (c *checker) instead(n *jsontree.Node, members map[string]raw, steps []string) (hint, name string) {
 	if c.searches--; c.searches < 0 {
-		return ""
+		return "", ""
 	}
+	word := n.Name
 	if name := caseOf(word, members); name != "" {
-		return "needs exact case: " + name
+		return "write " + strconv.Quote(name) + ": case matters", name
 	}
 	if word == "waivers" && c.native {
-		return NoWaivers
+		return NoWaivers, ""
 	}
-	if _, known := members[ownWord(word)]; known {
-		return "write " + strconv.Quote(ownWord(word))
+	if own, known := members[ownWord(word)]; known {
+		if !own.takes(n) {
+			return "write " + strconv.Quote(ownWord(word)), ""
+		}
+		return "write " + strconv.Quote(ownWord(word)), ownWord(word)
 	}
 	if name := awsWord(word, members); name != "" {
-		return "write " + strconv.Quote(name)
+		if !members[name].takes(n) {
+			return "write " + strconv.Quote(name), ""
+		}
+		return "write " + strconv.Quote(name), name
 	}
 	for _, name := range names(members) {
 		if _, below := members[name].members()[word]; below && word != "$comment" {
-			return "it belongs in " + strconv.Quote(name)
+			return "it belongs in " + strconv.Quote(name), ""
 		}
 	}
 	if outer := c.outer(word, steps); outer != "" {
-		return outer
+		return outer, ""
 	}
 	if near := diag.Near(word, maps.Keys(members)); near != "" {
-		return "did you mean " + strconv.Quote(near) + "?"
+		return "write " + strconv.Quote(near), near
 	}
-	return ""
+	return "", ""
 }
 
 // spelling returns the known member that an unknown one stands for, or "".

@@ -1,0 +1,97 @@
+package diag
+
+import (
+	"slices"
+	"sort"
+
+	"github.com/batchctl/batchctl/pkg/secret"
+)
+
+// Masked returns the problem as it may be printed: with an asterisk for every
+// character of a credential that its source holds, be it in the message, in the
+// hint or in what the fix says of itself. Everything that prints does this by
+// itself; it is for those who print in another way. The edits of the fix stay.
+func (d Diagnostic) Masked() Diagnostic {
+	if d.Source == nil || d.Source.hidden() == nil {
+		return d
+	}
+	d.Message, d.Hint = d.redacted(d.Message), d.redacted(d.Hint)
+	d.Message, d.Hint = d.redacted(d.Message), d.redacted(d.Hint)
+	if d.Waived != nil {
+		d.Waived = &Waiver{Reason: d.redacted(d.Waived.Reason), Until: d.Waived.Until}
+	}
+	if d.Fix != nil {
+		d.Fix = &Fix{Message: d.redacted(d.Fix.Message), Edits: d.Fix.Edits}
+	}
+	return d
+}
+
+func (d Diagnostic) redacted(text string) string {
+	return d.Source.hidden().Redact(text, secret.Span(d.Span))
+}
+
+// masked returns the list as it may be printed.
+func (l List) masked() List {
+	if !slices.ContainsFunc(l, func(d Diagnostic) bool { return d.Source != nil && d.Source.hidden() != nil }) {
+		return l
+	}
+	out := make(List, len(l))
+	for i, d := range l {
+		out[i] = d.Masked()
+	}
+	return out
+}
+
+// openEdits returns the edits of the problem's fix for programs to make. There are
+// none where one of them would show a credential: with asterisks in its place the
+// edit would destroy it.
+func (d Diagnostic) openEdits() []Edit {
+	edits := d.edits()
+	for _, e := range edits {
+		if d.redacted(e.Text) != e.Text {
+			return nil
+		}
+	}
+	return edits
+}
+
+// line is a source line with the parts that are not to be shown.
+type line struct {
+	text   string
+	hidden []Span // in the line, sorted and apart
+}
+
+// line returns line n (from 1), and the byte offset at which it starts.
+func (s *Source) line(n int) (line, int) {
+	text, start := s.Line(n)
+	l := line{text: text}
+	places := s.hidden().Places()
+	first := sort.Search(len(places), func(i int) bool { return places[i].End > start })
+	for _, p := range places[first:] {
+		if p.Start >= start+len(text) {
+			break
+		}
+		l.hidden = append(l.hidden, Span{max(p.Start-start, 0), min(p.End-start, len(text))})
+	}
+	return l, start
+}
+
+// hides reports whether the byte at offset i is not to be shown.
+func (l line) hides(i int) bool {
+	n := sort.Search(len(l.hidden), func(n int) bool { return l.hidden[n].End > i })
+	return n < len(l.hidden) && l.hidden[n].Start <= i
+}
+
+// shown returns the text from start to end without what is not to be shown.
+func (l line) shown(start, end int) string {
+	if len(l.hidden) == 0 {
+		return l.text[start:end]
+	}
+	var out []byte
+	for i := start; i < end; i++ {
+		if !l.hides(i) {
+			out = append(out, l.text[i])
+		}
+	}
+	return string(out)
+}

@@ -1,0 +1,80 @@
+package jsontree
+
+import (
+	"slices"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+)
+
+// maxProven is the length up to which fixes are tried one by one, in bytes.
+const maxProven = 64 << 10
+
+// proven keeps of the fixes those that are known to help. What a slip was meant to be
+// is a guess, and in the midst of garbage a guess can break more than it mends; so
+// the edits are made and the text is read again. Together the fixes that stay leave
+// fewer slips.
+func proven(src *diag.Source, list diag.List) diag.List {
+	if !slices.ContainsFunc(list, func(d diag.Diagnostic) bool { return d.Fix != nil }) {
+		return list
+	}
+	best := remains(src, list)
+	if left := remains(mended(src, list)); left.less(best) {
+		return list
+	}
+	kept := slices.Clone(list)
+	for i := range kept {
+		kept[i].Fix = nil
+	}
+	for i, d := range list {
+		if d.Fix == nil || len(src.Text) > maxProven {
+			continue
+		}
+		kept[i].Fix = d.Fix
+		if left := remains(mended(src, kept)); left.less(best) {
+			best = left
+		} else {
+			kept[i].Fix = nil
+		}
+	}
+	return kept
+}
+
+// mended returns the text with its fixes made, and the slips that it then has.
+func mended(src *diag.Source, list diag.List) (*diag.Source, diag.List) {
+	text, _ := diag.Apply(src, list)
+	src = diag.NewSource(src.Name, text)
+	p := &parser{src: src, text: text}
+	if p.plausible() {
+		p.document()
+	}
+	return src, p.list
+}
+
+// remaining is how much of a text is wrong.
+type remaining struct {
+	// unread is the length of the text behind the slip at which reading was given up.
+	unread int
+	slips  int
+	// twice counts the names that an object has already. They are no slips: which is
+	// meant is for the user to say.
+	twice int
+}
+
+func remains(src *diag.Source, list diag.List) (r remaining) {
+	for _, d := range list {
+		switch d.Rule {
+		case ruleSyntax:
+			r.slips++
+		case ruleDuplicate:
+			r.twice++
+		}
+		if d.Message == tooMany {
+			r.unread = len(src.Text) - d.Span.Start
+		}
+	}
+	return r
+}
+
+func (r remaining) less(o remaining) bool {
+	return r.unread < o.unread || r.unread == o.unread && r.slips < o.slips
+}

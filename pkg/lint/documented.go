@@ -1,0 +1,80 @@
+package lint
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/batchctl/batchctl/pkg/spec"
+)
+
+// Documented returns every rule under which a problem can be reported: those of
+// Rules, and before them those that reading the documents applies, which have no
+// Run. The list is made once.
+func Documented() []Rule { return slices.Clone(documented()) }
+
+var documented = sync.OnceValue(func() []Rule { return slices.Concat(documentRules(), all()) })
+
+// Lookup returns the rule of that name.
+func Lookup(name string) (Rule, bool) {
+	i, ok := byName()[name]
+	if !ok {
+		return Rule{}, false
+	}
+	return documented()[i], true
+}
+
+// byName is the place of each rule in documented.
+var byName = sync.OnceValue(func() map[string]int {
+	places := map[string]int{}
+	for i, r := range documented() {
+		places[r.Name] = i
+	}
+	return places
+})
+
+// ruleSyntax is the rule of package jsontree for what is not JSON.
+const ruleSyntax = "json-syntax"
+
+// The sources of the rules about documents.
+const (
+	jsonStandard = "RFC 8259"
+	ourSchemas   = "the schemas of the documents"
+	shortForms   = "the short forms of the job file"
+)
+
+// documentRules describes what packages jsontree, spec and plan report: the form of
+// a document, before any rule can look into it, and the queue that it needs.
+func documentRules() []Rule {
+	rules := []Rule{
+		{Name: ruleSyntax, Confidence: High, Source: jsonStandard,
+			Doc: "The file is not JSON. Every slip is named by itself, such as a trailing comma, a comment or single quotes, and reading goes on behind it; most carry the edit that mends them."},
+		{Name: "json-duplicate-name", Confidence: High, Source: jsonStandard + ", section 4",
+			Doc: "An object has two members of one name. Programs differ in which of the two they take: what was checked may not be what is sent."},
+		{Name: spec.RuleDocumentKind, Confidence: High, Source: ourSchemas,
+			Doc: "The file is none of the documents that batchctl knows, or not what it was taken for. The kind is found from the members, or named with --kind; what describe-* printed is no request, and is taken with --from-describe."},
+		{Name: spec.RuleUnknownMember, Confidence: High, Source: ourSchemas,
+			Doc: "A member that the document does not have: a typo, the wrong case, or a word of another tool. It would have no effect, so it is an error with the near word and never passed over. Comments go into \"$comment\"."},
+		{Name: spec.RuleMissingMember, Confidence: High, Source: ourSchemas,
+			Doc: "A member without which the document says nothing that can be sent, such as the name of a job and what it runs."},
+		{Name: spec.RuleWrongType, Confidence: High, Source: ourSchemas,
+			Doc: "A value is of another JSON type than the member takes. AWS answers such a request with a serialization error that does not name the place."},
+		{Name: spec.RuleBadValue, Confidence: High, Source: ourSchemas,
+			Doc: "A value is of the right type and yet none that the member takes: a number out of range, a list without elements, the name of a target that is not there."},
+		{Name: spec.RuleResourceUnit, Confidence: High, Source: shortForms,
+			Doc: "A number of vCPUs or GPUs, or a size, that cannot be read. AWS Batch counts memory in MiB, so sizes are written with MiB, GiB or TiB; GB could be meant either way, and less memory than was meant ends in an OutOfMemoryError."},
+		{Name: spec.RuleDuration, Confidence: High, Source: shortForms,
+			Doc: "A duration that cannot be read. It is written with its unit, largest first, such as \"90m\" or \"1h30m\": AWS takes seconds, and people mean minutes."},
+		{Name: spec.RuleJobReference, Confidence: High, Source: "the older list of submissions",
+			Doc: "In a list of SubmitJob requests a job is named by \"${name}\" in jobId, with the jobName of another one, and in no other form."},
+		{Name: spec.RuleMemberConflict, Confidence: High, Source: shortForms,
+			Doc: "Two members say the same thing, or exclude each other, so that one of them would have no effect."},
+		{Name: "no-queue", Confidence: High, Source: "the platform file's queues",
+			Doc: "The job names no queue, and none can be chosen for it: there is no platform file, or none of its queues holds the job. Said by plan, submit and run, which need one; validate takes a job without a queue."},
+		{Name: "request-shape", Confidence: High, Source: "the API model in aws-sdk-go-v2",
+			Doc: "A value does not fit the request of the AWS SDK, such as a number beyond 32 bits. Said by plan, submit and run."},
+	}
+	for i := range rules {
+		rules[i].Scope = "document"
+	}
+	return rules
+}

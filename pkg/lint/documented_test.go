@@ -1,0 +1,103 @@
+package lint
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/batch"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/plan"
+	"github.com/batchctl/batchctl/pkg/spec"
+	"github.com/batchctl/batchctl/schemas"
+)
+
+func TestDocumentRulesAreDescribed(t *testing.T) {
+	seen := map[string]bool{}
+	for _, r := range Documented() {
+		if seen[r.Name] || !strings.HasSuffix(r.Doc, ".") || r.Source == "" || r.Confidence == "" || r.Scope == "" {
+			t.Errorf("%s: doc %q, source %q, confidence %q, scope %q", r.Name, r.Doc, r.Source, r.Confidence, r.Scope)
+		}
+		seen[r.Name] = true
+		if of, ok := Lookup(r.Name); !ok || of.Name != r.Name {
+			t.Errorf("Lookup(%s) finds %s", r.Name, of.Name)
+		}
+	}
+	if _, ok := Lookup("no-such-rule"); ok {
+		t.Error("a rule that is not there is found")
+	}
+}
+
+// Whatever is reported about the files that the packages below are tested with has
+// an entry.
+func TestEveryProblemIsOfADocumentedRule(t *testing.T) {
+	rules := map[string]bool{}
+	for _, pattern := range []string{"../spec/testdata/*.json", "../spec/testdata/*/*.json", "../plan/testdata/*.json", "../jsontree/testdata/*.json", "testdata/*/*.json"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: %d files, %v", pattern, len(files), err)
+		}
+		for _, name := range files {
+			text, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f, problems := spec.Load(diag.NewSource(name, string(text)), spec.Options{})
+			if f != nil {
+				problems = append(problems, Check([]*spec.File{f}, f.Platform, Rules())...)
+			}
+			if f != nil && !problems.HasErrors() {
+				_, more := plan.Build([]*spec.File{f}, nil, plan.Options{})
+				problems = append(problems, more...)
+			}
+			for _, d := range problems {
+				if _, ok := Lookup(d.Rule); !ok {
+					t.Errorf("%s: %s has no entry", name, d.Rule)
+				}
+				rules[d.Rule] = true
+			}
+		}
+	}
+	for _, r := range documentRules() {
+		if !rules[r.Name] {
+			t.Errorf("%s is never reported", r.Name)
+		}
+	}
+}
+
+// A link of a source leads to a page that AWS has: of an operation, or of a
+// structure of the model.
+func TestLinksOfSources(t *testing.T) {
+	native, err := schemas.FS.ReadFile("native.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := reflect.TypeFor[*batch.Client]()
+	hasPage := func(shape string) bool {
+		_, operation := client.MethodByName(shape)
+		return operation || bytes.Contains(native, []byte("/API_"+shape+`.html"`))
+	}
+	linked := 0
+	for _, r := range Documented() {
+		for _, l := range r.Links() {
+			rest, isAPI := strings.CutPrefix(l.Text, apiReference+", ")
+			shape := rest[:len(rest)-len(strings.TrimLeft(rest, letters))]
+			switch {
+			case isAPI && hasPage(shape) != (l.URL != ""):
+				t.Errorf("%s: %s has a page: %v, its link is %q", r.Name, shape, hasPage(shape), l.URL)
+			case strings.HasPrefix(l.Text, userGuide) && l.URL == "":
+				t.Errorf("%s: which page is %q?", r.Name, l.Text)
+			}
+			if l.URL != "" {
+				linked++
+			}
+		}
+	}
+	if linked < 300 {
+		t.Errorf("only %d links", linked)
+	}
+}

@@ -1,0 +1,115 @@
+package lint
+
+import "strings"
+
+// Link is a part of a rule's source, and the page about it; URL is empty where
+// there is none.
+type Link struct{ Text, URL string }
+
+// Links returns the parts of the rule's source.
+func (r Rule) Links() []Link {
+	var links []Link
+	for part := range strings.SplitSeq(r.Source, "; ") {
+		links = append(links, Link{part, pageOf(part)})
+	}
+	return links
+}
+
+// pageOf returns the address of what a source names.
+func pageOf(source string) string {
+	if rest, ok := strings.CutPrefix(source, apiReference+", "); ok {
+		return apiPage(rest)
+	}
+	if page, ok := strings.CutPrefix(source, userGuide+", "); ok {
+		return guidePage(page)
+	}
+	if _, issue, ok := strings.Cut(source, " quoted in "); ok && strings.Contains(issue, "#") {
+		return "https://github.com/" + strings.Replace(issue, "#", "/issues/", 1)
+	}
+	return otherPage(source)
+}
+
+// apiPage returns the page of the operation or structure that a member belongs to.
+// Scalars have none of their own.
+func apiPage(member string) string {
+	shape := member[:len(member)-len(strings.TrimLeft(member, letters))]
+	switch shape {
+	case "ArrayJobDependency", "AssignPublicIp", "CEState", "CEType", "CRAllocationStrategy", "CRType", "DeviceCgroupPermission", "EFSTransitEncryption",
+		"JQState", "JobDefinitionType", "JobQueueType", "LogDriver", "PlatformCapability", "Quantity", "TagKey", "TagValue", "TagrisTagsMap", "UserdataType":
+		return ""
+	}
+	return "https://docs.aws.amazon.com/batch/latest/APIReference/API_" + shape + ".html"
+}
+
+const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+
+// guidePage returns the address of a page of the user guide.
+func guidePage(title string) string {
+	file := ""
+	switch title, _, _ = strings.Cut(title, ": "); title {
+	case "Amazon EKS compute resource memory management":
+		file = "memory-cpu-batch-eks"
+	case "Fargate":
+		file = "fargate"
+	case "GPU jobs":
+		file = "gpu-jobs"
+	case "array jobs":
+		file = "array_jobs"
+	case "automated job retries":
+		file = "job_retries"
+	case "compute resource AMIs":
+		file = "compute_resource_AMIs"
+	case "compute resource memory management":
+		file = "memory-management"
+	case "consumable resources":
+		file = "resource-aware-scheduling"
+	case "job definition parameters":
+		file = "job_definition_parameters"
+	case "job dependencies":
+		file = "job_dependencies"
+	case "job environment variables":
+		file = "job_env_vars"
+	case "job queues":
+		file = "job_queues"
+	case "job state time limit actions":
+		file = "job_stuck_in_runnable_time_limit_actions"
+	case "job timeouts":
+		file = "job_timeouts"
+	case "jobs stuck in RUNNABLE":
+		file = "job_stuck_in_runnable"
+	case "multi-node parallel jobs":
+		file = "multi-node-parallel-jobs"
+	case "service quotas":
+		file = "service_limits"
+	case "specifying sensitive data":
+		file = "specifying-sensitive-data"
+	case "tag restrictions":
+		file = "using-tags"
+	default:
+		return ""
+	}
+	return "https://docs.aws.amazon.com/batch/latest/userguide/" + file + ".html"
+}
+
+// otherPage returns the address of a source outside of AWS Batch.
+func otherPage(source string) string {
+	switch source {
+	case jsonStandard, jsonStandard + ", section 4":
+		return "https://www.rfc-editor.org/rfc/rfc8259"
+	case ourSchemas:
+		return "https://github.com/batchctl/batchctl/tree/main/schemas"
+	case "AWS Fargate service quotas":
+		return "https://docs.aws.amazon.com/general/latest/gr/ecs-service.html#service-quotas-fargate"
+	case "Amazon ECS API reference, ContainerDefinition.name":
+		return "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ContainerDefinition.html"
+	case "Amazon ECS Developer Guide, task size":
+		return "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task_definition_parameters.html#task_size"
+	case "Kubernetes documentation, security context":
+		return "https://kubernetes.io/docs/tasks/configure-pod-container/security-context/"
+	case "Kubernetes documentation, volumes":
+		return "https://kubernetes.io/docs/concepts/storage/volumes/"
+	case "setrlimit(2)":
+		return "https://man7.org/linux/man-pages/man2/setrlimit.2.html"
+	}
+	return ""
+}

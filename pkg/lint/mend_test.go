@@ -1,0 +1,318 @@
+package lint
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/spec"
+)
+
+// What --fix promises of every file, be it as broken as it will: a fix mends its
+// problem, what could be read can be read afterwards, and mending comes to an end.
+
+// failer is a test, a property or a fuzz target.
+type failer interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}
+
+// checked is a text with its problems, as --fix sees it.
+type checked struct {
+	src      *diag.Source
+	platform *spec.Platform
+	problems diag.List
+	slips    int // of syntax
+	twice    int // names in one object
+}
+
+func checkText(text string, platform *spec.Platform) checked {
+	c := checked{src: diag.NewSource("t.json", text), platform: platform}
+	f, problems := document(c.src, platform)
+	for _, d := range problems {
+		switch d.Rule {
+		case ruleSyntax:
+			c.slips++
+		case "json-duplicate-name":
+			c.twice++
+		}
+	}
+	if f != nil {
+		if f.Platform != nil {
+			platform = f.Platform
+		}
+		problems = Settle(append(problems, Check([]*spec.File{f}, platform, Rules())...))
+	}
+	c.problems = problems
+	return c
+}
+
+// ourPlatform is the platform file of the reference jobs, with a policy.
+func ourPlatform(t testing.TB) *spec.Platform {
+	t.Helper()
+	f, problems := spec.Load(diag.NewSource("batchctl.json", read(t, "../../jobs/batchctl.json")), spec.Options{Kind: spec.KindPlatform})
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	return f.Platform
+}
+
+// count is how often the same is said of the text.
+func (c checked) count(d diag.Diagnostic) (n int) {
+	for _, p := range c.problems {
+		if p.Rule == d.Rule && p.Message == d.Message {
+			n++
+		}
+	}
+	return n
+}
+
+// at reports whether the same is said at that place.
+func (c checked) at(d diag.Diagnostic, place int) bool {
+	return slices.ContainsFunc(c.problems, func(p diag.Diagnostic) bool {
+		return p.Rule == d.Rule && p.Message == d.Message && p.Span.Start == place
+	})
+}
+
+// moved returns where a place of the text is after the edits.
+func moved(place int, edits []diag.Edit) int {
+	by := 0
+	for _, e := range edits {
+		if e.Span.End <= place && e.Span.Start < place {
+			by += len(e.Text) - (e.Span.End - e.Span.Start)
+		}
+	}
+	return place + by
+}
+
+// holdFixes fails unless every fix of the text does what it promises, alone and
+// together with the others, until nothing is left to be mended.
+func holdFixes(t failer, text string, platform *spec.Platform) {
+	t.Helper()
+	now := checkText(text, platform)
+	seen := map[string]bool{}
+	for round := 0; ; round++ {
+		if seen[now.src.Text] || round > 100 {
+			t.Fatalf("after %d rounds it goes in a circle: %q\nfrom %q", round, now.src.Text, text)
+		}
+		seen[now.src.Text] = true
+		if len(now.problems) <= 60 {
+			holdEachFix(t, now)
+		}
+		mended, n := jsontree.Mend(now.src, now.problems)
+		if n == 0 {
+			return
+		}
+		next := checkText(mended, platform)
+		if now.slips == 0 && next.twice > now.twice {
+			t.Fatalf("round %d gives a name twice: %v\n%q\nbecame %q", round, next.problems, now.src.Text, mended)
+		}
+		if worse := next.slips > now.slips || next.slips == now.slips && mendsSyntax(now); worse && now.slips <= 50 { // of more, the rest is not read
+			t.Fatalf("round %d leaves %d slips of %d: %v\n%q\nbecame %q", round, next.slips, now.slips, next.problems, now.src.Text, mended)
+		}
+		now = next
+	}
+}
+
+func mendsSyntax(c checked) bool {
+	return slices.ContainsFunc(c.problems, func(d diag.Diagnostic) bool { return d.Rule == ruleSyntax && d.Fix != nil })
+}
+
+func holdEachFix(t failer, now checked) {
+	t.Helper()
+	for _, d := range now.problems {
+		mended, n := diag.Apply(now.src, diag.List{d})
+		if d.Fix == nil {
+			continue
+		}
+		if n == 0 {
+			t.Fatalf("%v: its fix %q %v changes nothing in %q", d, d.Fix.Message, d.Fix.Edits, now.src.Text)
+		}
+		next := checkText(mended, now.platform)
+		switch {
+		case now.slips == 0 && next.twice > now.twice:
+			t.Fatalf("%v: its fix %q gives a name twice: %v\n%q\nbecame %q", d, d.Fix.Message, next.problems, now.src.Text, mended)
+		case now.slips == 0 && next.slips > 0: // how slips are told apart hangs on the lines around them
+			t.Fatalf("%v: its fix %q leaves %d slips of %d: %v\n%q\nbecame %q", d, d.Fix.Message, next.slips, now.slips, next.problems, now.src.Text, mended)
+		case next.count(d) >= now.count(d) && next.twice >= now.twice && next.at(d, moved(d.Span.Start, d.Fix.Edits)):
+			t.Fatalf("%v: its fix %q does not mend it: %v\n%q\nbecame %q", d, d.Fix.Message, next.problems, now.src.Text, mended)
+		}
+	}
+}
+
+// realTexts is the files that the repository has: good ones, and broken ones of
+// every kind.
+func realTexts(t testing.TB) (texts []string) {
+	t.Helper()
+	for _, pattern := range []string{"testdata/err/*.json", "testdata/ok/*.json", "../../jobs/*.json", "../../templates/start/*.json", "../spec/testdata/*.json", "../jsontree/testdata/*.json"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: %d files, %v", pattern, len(files), err)
+		}
+		for _, name := range files {
+			text, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(text) < 4<<10 {
+				texts = append(texts, string(text))
+			}
+		}
+	}
+	return texts
+}
+
+func TestFixesHold(t *testing.T) {
+	platform := ourPlatform(t)
+	for _, text := range realTexts(t) {
+		holdFixes(t, text, nil)
+		holdFixes(t, text, platform)
+	}
+}
+
+// A job with two volumes of one kind is as good as a job with one.
+func TestSeveralVolumes(t *testing.T) {
+	text := read(t, "testdata/err/fargate-efs-platform-version.json")
+	root, _ := jsontree.Parse(diag.NewSource("", text))
+	volume := root.Get("containerProperties").Get("volumes").Index(0)
+	text = text[:volume.Span.End] + ", " + text[volume.Span.Start:volume.Span.End] + text[volume.Span.End:]
+	if c := checkText(text, nil); c.count(diag.Diagnostic{Rule: "fargate-efs-platform-version", Message: "EFS volumes need Fargate platform 1.4.0 or later, not 1.3.0"}) != 1 {
+		t.Errorf("found %v in %s", c.problems, text)
+	}
+}
+
+// mutations are what goes wrong when people write JSON.
+var mutations = []string{",", ",,", ":", "=", "\"", "'", "{", "}", "[", "]", "//", "/* x */", "#", "\n", " ", "1", "-", ".", "e", "null", "true", "True", "\\", "\\u0000", "\t", "é", "\x00", "a", "\"a\": 1,", "\"\"", "{}", "[]", "0"}
+
+func TestFixesHoldForBrokenFiles(t *testing.T) {
+	texts, platform := realTexts(t), ourPlatform(t)
+	var words, members []string
+	for _, text := range texts {
+		root, _ := jsontree.Parse(diag.NewSource("", text))
+		words = append(words, wordsOf(root)...)
+		members = append(members, membersOf(root)...)
+	}
+	slices.Sort(words)
+	slices.Sort(members)
+	words, members = slices.Compact(words), slices.Compact(members)
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.SampledFrom(texts).Draw(t, "text")
+		for range rapid.IntRange(1, 6).Draw(t, "mutations") {
+			text = mutated(t, text, words, members)
+		}
+		holdFixes(t, text, rapid.SampledFrom([]*spec.Platform{nil, platform}).Draw(t, "platform"))
+	})
+}
+
+// wordsOf is the names and values below a node, as JSON.
+func wordsOf(n *jsontree.Node) (words []string) {
+	for c := range n.Children() {
+		if c.Name != "" {
+			words = append(words, jsonString(c.Name))
+		}
+		if c.Len() == 0 && c.Span.End-c.Span.Start < 40 {
+			words = append(words, string(c.AppendJSON(nil)))
+		}
+		words = append(words, wordsOf(c)...)
+	}
+	return words
+}
+
+// membersOf is the short members of the objects below a node, as JSON.
+func membersOf(n *jsontree.Node) (members []string) {
+	for c := range n.Children() {
+		if n.Is(jsontree.Object) && c.Span.End-c.Span.Start < 200 {
+			members = append(members, jsonString(c.Name)+": "+string(c.AppendJSON(nil)))
+		}
+		members = append(members, membersOf(c)...)
+	}
+	return members
+}
+
+// mutated changes one thing in a text.
+func mutated(t *rapid.T, text string, words, members []string) string {
+	root, _ := jsontree.Parse(diag.NewSource("", text))
+	var spans []diag.Span
+	var objects []int // where their members begin
+	if root.Is(jsontree.Object) {
+		objects = append(objects, root.Span.Start+1)
+	}
+	var walk func(n *jsontree.Node)
+	walk = func(n *jsontree.Node) {
+		for c := range n.Children() {
+			if c.Key.End > c.Key.Start {
+				spans = append(spans, c.Key)
+			}
+			spans = append(spans, c.Span)
+			if c.Is(jsontree.Object) && c.Len() > 0 {
+				objects = append(objects, c.Span.Start+1)
+			}
+			walk(c)
+		}
+	}
+	walk(root)
+	if len(spans) == 0 {
+		spans = []diag.Span{{Start: 0, End: len(text)}}
+	}
+	s := rapid.SampledFrom(spans).Draw(t, "place")
+	part := text[s.Start:s.End]
+	with := func(part string) string { return text[:s.Start] + part + text[s.End:] }
+	if len(objects) > 0 && rapid.Bool().Draw(t, "graft") { // a member of another file
+		at := rapid.SampledFrom(objects).Draw(t, "object")
+		return text[:at] + rapid.SampledFrom(members).Draw(t, "member") + ", " + text[at:]
+	}
+	switch rapid.IntRange(0, 9).Draw(t, "kind") {
+	case 0: // another word
+		return with(rapid.SampledFrom(words).Draw(t, "word"))
+	case 1: // a typo
+		if len(part) > 3 {
+			i := rapid.IntRange(1, len(part)-2).Draw(t, "letter")
+			return with(part[:i] + part[i+1:])
+		}
+		return with(part + part)
+	case 2: // another case
+		if part == strings.ToUpper(part) {
+			return with(strings.ToLower(part))
+		}
+		return with(strings.ToUpper(part))
+	case 3: // without or with other quotes
+		return with(rapid.SampledFrom([]string{strings.Trim(part, `"`), "'" + strings.Trim(part, `"`) + "'", `"` + part + `"`}).Draw(t, "quotes"))
+	case 4: // twice
+		return with(part + ", " + part)
+	case 5: // the same below itself
+		return with(fmt.Sprintf(rapid.SampledFrom([]string{`[%s]`, `{"name": %s}`, `{"a": %s, "b": 1}`}).Draw(t, "bracket"), part))
+	case 6: // gone
+		return with("")
+	case 7: // another part of the text
+		o := rapid.SampledFrom(spans).Draw(t, "other")
+		return with(text[o.Start:o.End])
+	default: // a character more or less, anywhere
+		i := rapid.IntRange(0, len(text)).Draw(t, "at")
+		if rapid.Bool().Draw(t, "less") && i < len(text) {
+			return text[:i] + text[i+1:]
+		}
+		return text[:i] + rapid.SampledFrom(mutations).Draw(t, "insert") + text[i:]
+	}
+}
+
+func FuzzFixes(f *testing.F) {
+	for _, text := range realTexts(f) {
+		if len(text) < 1<<10 {
+			f.Add(text)
+		}
+	}
+	platform := ourPlatform(f)
+	f.Fuzz(func(t *testing.T, text string) {
+		if len(text) < 8<<10 {
+			holdFixes(t, text, nil)
+			holdFixes(t, text, platform)
+		}
+	})
+}

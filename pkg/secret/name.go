@@ -1,0 +1,97 @@
+package secret
+
+import (
+	"slices"
+	"strings"
+)
+
+// speaksOfSecret reports whether a name holds, in any case, a word of which one
+// stands in every name that kindOfName has an answer for.
+func speaksOfSecret(name string) bool {
+	for i := range len(name) {
+		var words []string
+		switch name[i] | 0x20 {
+		case 'p':
+			words = []string{"PASS", "PWD", "PAT"}
+		case 's':
+			words = []string{"SECRET", "SALT"}
+		case 't':
+			words = []string{"TOKEN"}
+		case 'c':
+			words = []string{"CRED"}
+		case 'k':
+			words = []string{"KEY"}
+		case 'a':
+			words = []string{"AUTH"}
+		case 'b':
+			words = []string{"BEARER"}
+		}
+		for _, w := range words {
+			if len(name)-i >= len(w) && strings.EqualFold(name[i:i+len(w)], w) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// notItself is the words after which a name speaks of a credential without
+// holding it: DB_PASSWORD_FILE, API_KEY_ID, MAX_TOKENS.
+var notItself = strings.Fields(`NAME ID IDS ARN FILE PATH DIR URL URI HOST LENGTH LEN TTL COUNT SIZE TYPE PARALLELISM ENABLED HEADER REGION ALIAS PREFIX SUFFIX
+	VERSION BUCKET EXPIRY EXPIRES EXPIRATION TIMEOUT POLICY LIMIT MODE FORMAT ALGORITHM ALGO FIELD COLUMN PARAM PARAMETER ISSUER AUDIENCE ENDPOINT PROVIDER STORE
+	ROTATION INDEX SCOPE SCOPES LOCATION REF SOURCE USER USERNAME PUBLIC MAP PAIR STRATEGY LIFETIME`)
+
+var notSecretKeys = strings.Fields(`PUBLIC S3 OBJECT PARTITION SORT PRIMARY FOREIGN CACHE INPUT OUTPUT DATA HASH RANGE GROUP ROW INDEX SHARD ROUTING MESSAGE CONFIG
+	JSON DICT LOOKUP JOIN DEDUP CHECKPOINT MODEL DATASET RESULT TABLE KMS PUB`)
+
+// kindOfName tells what the last words of a variable's name say it holds.
+func kindOfName(name string) string {
+	parts := strings.FieldsFunc(separated(name), func(r rune) bool { return r == '_' || r == '-' || r == '.' })
+	if len(parts) == 0 {
+		return ""
+	}
+	last := parts[len(parts)-1]
+	if slices.Contains(notItself, last) {
+		return ""
+	}
+	for _, p := range parts {
+		if p == "PUBLIC" || p == "PAD" || p == "EOS" || p == "BOS" || p == "UNK" || p == "MASK" || p == "SPECIAL" {
+			return ""
+		}
+	}
+	switch {
+	case strings.HasSuffix(last, "PASSWORD"), strings.HasSuffix(last, "PASSWD"), strings.HasSuffix(last, "PASSPHRASE"), last == "PASS", last == "PWD" && len(parts) > 1:
+		return "password"
+	case strings.HasSuffix(last, "SECRET"), strings.HasSuffix(last, "TOKEN"), last == "CREDENTIAL", last == "CREDENTIALS", last == "CREDS", last == "PAT" && len(parts) > 1, strings.HasSuffix(last, "APIKEY"):
+		return "secret"
+	case last == "KEY":
+		for _, p := range parts[:len(parts)-1] {
+			if slices.Contains(notSecretKeys, p) {
+				return ""
+			}
+		}
+		return "key"
+	case last == "SALT", last == "AUTH", last == "BEARER", last == "AUTHORIZATION", strings.HasSuffix(last, "KEY") && len(last) > 6:
+		return "key"
+	}
+	for _, p := range parts {
+		if p == "PASSWORD" || p == "SECRET" {
+			return "key" // such as DB_PASSWORD_PROD, SECRET_KEY_BASE
+		}
+	}
+	return ""
+}
+
+// separated is a name in capitals, with an underscore where camelCase has one.
+func separated(name string) string {
+	var b strings.Builder
+	lower := false
+	for _, r := range name {
+		if r >= 'A' && r <= 'Z' && lower {
+			b.WriteByte('_')
+		}
+		lower = r >= 'a' && r <= 'z'
+		b.WriteRune(r)
+	}
+	return strings.ToUpper(b.String())
+}

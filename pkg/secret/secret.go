@@ -1,0 +1,240 @@
+package secret
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Secrets is what a text holds of credentials. A nil one is for texts that hold
+// none; all methods take it.
+type Secrets struct {
+	places []Span
+	values []value
+	// known holds the forms that are hidden wherever they stand, by their first
+	// bytes.
+	known map[string][]string
+	// pieces are parts of them, by which one is known that a message cuts.
+	pieces map[string]part
+}
+
+// part is where in a form a piece stands.
+type part struct {
+	form  string
+	start int
+}
+
+// value is a credential by its place in the text, and the ways in which it may be
+// written there and in messages.
+type value struct {
+	at    Span
+	forms []string
+}
+
+const (
+	// leastKnown is the length in bytes from which on a value is known again in any
+	// place; shorter ones and plain words are hidden where they are known to stand.
+	leastKnown = 6
+	// leastWord is that length for a value of nothing but letters.
+	leastWord = 16
+	// piece is the length of pieces, and maxPieces bounds their memory.
+	piece     = 8
+	maxPieces = 1 << 17
+)
+
+// In returns the credentials of a text: JSON, or something meant as JSON.
+func In(text string) *Secrets {
+	found := find(text)
+	if len(found) == 0 {
+		return nil
+	}
+	s := &Secrets{known: map[string][]string{}, pieces: map[string]part{}}
+	for _, at := range found {
+		v := value{at, forms(text[at.Start:at.End])}
+		s.values = append(s.values, v)
+		for _, form := range v.forms {
+			s.remember(form)
+		}
+	}
+	s.eachKnown(text, func(start, end int) { found = append(found, Span{start, end}) })
+	s.places = merged(found)
+	return s
+}
+
+// forms returns the ways in which a value may be written: as in the text, decoded,
+// and as Go quotes it.
+func forms(raw string) []string {
+	list := []string{raw}
+	text := decode(raw)
+	for _, form := range []string{text, strings.Trim(strconv.Quote(text), `"`)} {
+		if !slices.Contains(list, form) {
+			list = append(list, form)
+		}
+	}
+	return list
+}
+
+// remember notes a form that says enough to be known in any place.
+func (s *Secrets) remember(form string) {
+	if len(form) < leastKnown || onlyLetters(form) && len(form) < leastWord || slices.Contains(s.known[form[:leastKnown]], form) {
+		return
+	}
+	s.known[form[:leastKnown]] = append(s.known[form[:leastKnown]], form)
+	for i := 0; i+piece <= len(form) && len(s.pieces) < maxPieces; i++ {
+		if p := form[i : i+piece]; strings.IndexFunc(p, isSign) >= 0 {
+			s.pieces[p] = part{form, i}
+		}
+	}
+}
+
+// eachKnown calls mark for every place of a text where a known form stands.
+func (s *Secrets) eachKnown(text string, mark func(start, end int)) {
+	if len(s.known) == 0 {
+		return
+	}
+	for i := 0; i+leastKnown <= len(text); i++ {
+		for _, form := range s.known[text[i:i+leastKnown]] {
+			if strings.HasPrefix(text[i:], form) {
+				mark(i, i+len(form))
+			}
+		}
+	}
+}
+
+// eachPiece calls mark for every place of a text where a part of a known form
+// stands, as far as it goes.
+func (s *Secrets) eachPiece(text string, mark func(start, end int)) {
+	for i := 0; len(s.pieces) > 0 && i+piece <= len(text); i++ {
+		p, ok := s.pieces[text[i:i+piece]]
+		if !ok {
+			continue
+		}
+		start, end := i, i+piece
+		for before := p.form[:p.start]; before != "" && start > 0 && before[len(before)-1] == text[start-1]; start-- {
+			before = before[:len(before)-1]
+		}
+		for after := p.form[p.start+piece:]; after != "" && end < len(text) && after[0] == text[end]; end++ {
+			after = after[1:]
+		}
+		mark(start, end)
+		i = max(i, end-piece)
+	}
+}
+
+// merged sorts places and joins those that overlap.
+func merged(places []Span) []Span {
+	slices.SortFunc(places, func(a, b Span) int { return cmp.Or(a.Start-b.Start, a.End-b.End) })
+	out := places[:1]
+	for _, p := range places[1:] {
+		if last := &out[len(out)-1]; p.Start <= last.End {
+			last.End = max(last.End, p.End)
+		} else {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// Places returns where the credentials stand, sorted and apart.
+func (s *Secrets) Places() []Span {
+	if s == nil {
+		return nil
+	}
+	return s.places
+}
+
+// Redact returns a message about that place of the text, with an asterisk for
+// every character of a credential.
+func (s *Secrets) Redact(message string, at Span) string {
+	if s == nil {
+		return message
+	}
+	h := hidden{text: message}
+	s.eachKnown(message, h.hide)
+	s.eachPiece(message, h.hide)
+	for _, v := range s.values {
+		if v.at.Start > at.End || at.Start > v.at.End {
+			continue
+		}
+		for _, form := range v.forms {
+			h.hideAll(form)
+		}
+	}
+	return h.String()
+}
+
+// Mask returns a text, JSON or something meant as JSON, with an asterisk for
+// every character of a credential.
+func Mask(text string) string {
+	h := hidden{text: text}
+	for _, p := range In(text).Places() {
+		h.hide(p.Start, p.End)
+	}
+	return h.String()
+}
+
+// MaskValue returns a variable's value with an asterisk for every character of a
+// credential. Without a name it may be any text; known are only keys by their
+// formats and passwords in connection strings.
+func MaskValue(name, value string) string {
+	h := hidden{text: value}
+	for _, p := range placesIn(name, value) {
+		h.hide(p.Start, p.End)
+	}
+	return h.String()
+}
+
+// hidden is a text of which some bytes are not to be shown.
+type hidden struct {
+	text  string
+	bytes []bool // nil while there are none
+}
+
+func (h *hidden) hide(start, end int) {
+	if h.bytes == nil {
+		h.bytes = make([]bool, len(h.text))
+	}
+	for i := start; i < end; i++ {
+		h.bytes[i] = true
+	}
+}
+
+func (h *hidden) hideAll(part string) {
+	for i := 0; ; {
+		n := strings.Index(h.text[i:], part)
+		if n < 0 {
+			return
+		}
+		h.hide(i+n, i+n+len(part))
+		i += n + len(part)
+	}
+}
+
+// String returns the text with an asterisk for every character with a hidden
+// byte. Line ends stay.
+func (h *hidden) String() string {
+	if h.bytes == nil {
+		return h.text
+	}
+	var b strings.Builder
+	for i := 0; i < len(h.text); {
+		_, size := utf8.DecodeRuneInString(h.text[i:])
+		if slices.Contains(h.bytes[i:i+size], true) && h.text[i] != '\n' {
+			b.WriteByte('*')
+		} else {
+			b.WriteString(h.text[i : i+size])
+		}
+		i += size
+	}
+	return b.String()
+}
+
+func onlyLetters(s string) bool {
+	return strings.IndexFunc(s, func(r rune) bool { return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') }) < 0
+}
+
+// isSign tells what does not stand in words and between them.
+func isSign(r rune) bool { return !unicode.IsLetter(r) && !strings.ContainsRune(" -_,", r) }
