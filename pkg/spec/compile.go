@@ -36,9 +36,9 @@ func (f *schemaFile) schema(name string) *schema {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.read[name] == nil {
-		text := f.text
+		text := withoutDefinitions(f.text)
 		if name != "" {
-			def, ok := definitionIn(text, name)
+			def, ok := definitionIn(f.text, name)
 			if !ok {
 				panic("no schema " + name + " in " + f.name)
 			}
@@ -92,6 +92,19 @@ func definitionIn(text, name string) (def string, ok bool) {
 	_, rest, ok = strings.Cut(rest, "\n    \""+name+"\": ")
 	def, _, _ = strings.Cut(rest, "\n    }")
 	return def + "\n    }", ok
+}
+
+// withoutDefinitions cuts $defs out of a file.
+func withoutDefinitions(text string) string {
+	head, tail, found := strings.Cut(text, "\n  \"$defs\": {")
+	if !found {
+		return text
+	}
+	_, tail, _ = strings.Cut(tail, "\n  }")
+	if head, more := strings.CutSuffix(head, ","); more {
+		return head + tail
+	}
+	return head + strings.TrimPrefix(tail, ",") // $defs comes first
 }
 
 // shapeAt returns the schema at a location such as job.schema.json#/$defs/members.

@@ -41,7 +41,12 @@ func TestEverySchemaCompiles(t *testing.T) {
 	for _, f := range files {
 		l := schemaFiles[f.Name()]()
 		visit(l.schema("").shape())
-		for def := range l.schema("").root().Get("$defs").Children() {
+		whole := parseSchema(l.name, l.text)
+		top := without(whole, []string{"$defs"})
+		if got := l.schema("").root(); string(got.AppendJSON(nil)) != string(top.AppendJSON(nil)) {
+			t.Errorf("%s without $defs is %s", f.Name(), got.AppendJSON(nil))
+		}
+		for def := range whole.Get("$defs").Children() {
 			got := l.schema(def.Name).root()
 			if string(got.AppendJSON(nil)) != string(def.AppendJSON(nil)) {
 				t.Errorf("%s: $defs/%s is found as %s", f.Name(), def.Name, got.AppendJSON(nil))
