@@ -36,13 +36,12 @@ func (f *schemaFile) schema(name string) *schema {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.read[name] == nil {
-		text := withoutDefinitions(f.text)
-		if name != "" {
-			def, ok := definitionIn(f.text, name)
-			if !ok {
-				panic("no schema " + name + " in " + f.name)
-			}
-			text = def
+		text, ok := definitionIn(f.text, name)
+		if name == "" {
+			text, ok = withoutDefinitions(f.text), true
+		}
+		if !ok {
+			panic("no schema " + name + " in " + f.name)
 		}
 		root := sync.OnceValue(func() *jsontree.Node { return parseSchema(f.name, text) })
 		f.read[name] = &schema{root, sync.OnceValue(func() *shape { return f.compile(root()) })}
