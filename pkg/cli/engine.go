@@ -93,7 +93,7 @@ const startTimeout = 30 * time.Second
 
 // startEngine starts `batchctl serve` in a session of its own, so that it
 // outlives this process and its terminal, and waits until it answers.
-func (p *program) startEngine(ctx context.Context, dir string, entry spec.Target) (local.Connection, error) {
+func (p *program) startEngine(ctx context.Context, dir string, entry spec.Target, choice executorChoice) (local.Connection, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return local.Connection{}, fail(ExitNotDone, "make the state directory: %v", err)
 	}
@@ -103,7 +103,7 @@ func (p *program) startEngine(ctx context.Context, dir string, entry spec.Target
 		return local.Connection{}, fail(ExitNotDone, "open the engine's log: %v", err)
 	}
 	defer log.Close()
-	ready, err := spawn(log, serveArgs(dir, entry))
+	ready, err := spawn(log, append(serveArgs(dir, entry), choice.arguments()...))
 	if err != nil {
 		return local.Connection{}, fail(ExitNotDone, "start the local engine: %v", err)
 	}

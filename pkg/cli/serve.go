@@ -25,7 +25,7 @@ func (p *program) serveCommand() *cli.Command {
 		Description: help("stdout holds the exports with which the aws CLI, boto3 and every SDK drive this engine. Only this\n"+
 			"machine can reach it, and only with its key. Jobs run on this machine as your user; the state is kept.",
 			"batchctl serve\neval \"$(batchctl serve --exports)\"\naws batch describe-job-queues"),
-		Flags: []cli.Flag{
+		Flags: append([]cli.Flag{
 			&cli.StringFlag{Name: "state-dir", Usage: "`DIRECTORY` of the engine (default: $BATCHCTL_STATE_DIR, else ~/.local/state/batchctl)"},
 			&cli.StringFlag{Name: "listen", Value: "127.0.0.1:0", Usage: "loopback `ADDRESS`; port 0 takes a free one"},
 			&cli.Float64Flag{Name: "vcpus", Usage: "vCPUs that jobs can use together (default: this machine's)"},
@@ -34,7 +34,7 @@ func (p *program) serveCommand() *cli.Command {
 			&cli.DurationFlag{Name: "exit-when-idle", Usage: "end after this `DURATION` without a job or a request; 0 never ends"},
 			&cli.BoolFlag{Name: "exports", Usage: "print the exports of the running engine and end"},
 			&cli.BoolFlag{Name: "stop", Usage: "end the running engine and its jobs"},
-		},
+		}, executorFlags()...),
 		Action: p.serve,
 	}
 }
@@ -50,6 +50,14 @@ func (p *program) serve(c *cli.Context) error {
 	case c.Bool("stop"):
 		return p.stopEngine(c.Context, dir)
 	}
+	choice, err := executorOf(c, spec.Target{})
+	if err != nil {
+		return err
+	}
+	x, err := openExecutor(c.Context, dir, choice)
+	if err != nil {
+		return err
+	}
 	listener, err := listenLoopback(c.String("listen"))
 	if err != nil {
 		return err
@@ -59,6 +67,7 @@ func (p *program) serve(c *cli.Context) error {
 	if c.Int("gpus") == 0 {
 		options.GPUs = []string{}
 	}
+	options.Executor = x.Executor
 	options.Log = slog.New(slog.NewTextHandler(p.Err, nil))
 	engine, err := local.Open(options)
 	var locked *local.LockedError
@@ -69,6 +78,10 @@ func (p *program) serve(c *cli.Context) error {
 	if err != nil {
 		return fail(ExitNotDone, "open the engine: %v", err)
 	}
+	if err := x.keep(dir); err != nil {
+		return errors.Join(fail(ExitNotDone, "note the engine's executor: %v", err), engine.Close(c.Context))
+	}
+	p.nameExecutor(x.label)
 	return p.serveEngine(c.Context, engine, listener, dir, c.Duration("exit-when-idle"))
 }
 

@@ -21,7 +21,7 @@ func (p *program) submitCommand() *cli.Command {
 		Description: help("The target is named before anything is sent. On the local target an engine is started in the\n"+
 			"background if none runs, and the job outlives this command.",
 			"batchctl submit job.json\nbatchctl submit job.json --wait\nbatchctl submit job.json --target prod --queue gpu --parameters epochs=20"),
-		Flags: append(append(append(append(inputFlags(), planFlags()...), targetFlags()...), outputFlags()...),
+		Flags: append(append(append(append(inputFlags(), planFlags()...), targetFlags()...), append(executorFlags(), outputFlags()...)...),
 			&cli.BoolFlag{Name: "wait", Aliases: []string{"w"}, Usage: "follow the job to its end; Ctrl-C stops the waiting, not the job"}),
 		Action: p.submit,
 	}

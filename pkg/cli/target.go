@@ -37,6 +37,8 @@ type target struct {
 	name, label string
 	*client.Client
 	ledger *client.Ledger
+	// executor is how the local engine runs jobs; "" where that is not known.
+	executor string
 	// engine is the engine in this process, if there is one.
 	engine *local.Engine
 	// close ends what opening started.
@@ -101,7 +103,10 @@ func (p *program) openNamed(ctx context.Context, c *cli.Context, platform *spec.
 	t := &target{name: name, ledger: &client.Ledger{Dir: dir}, close: func() error { return nil }}
 	switch {
 	case name == localTarget:
-		err = p.openLocal(ctx, t, dir, entry, why)
+		var choice executorChoice
+		if choice, err = executorOf(c, entry); err == nil {
+			err = p.openLocal(ctx, t, dir, entry, choice, why)
+		}
 	case name == "aws" || entry.Name != "":
 		err = p.openAWS(ctx, t, entry, why)
 	default:
@@ -117,6 +122,7 @@ func (p *program) openNamed(ctx context.Context, c *cli.Context, platform *spec.
 	}
 	if why != toRead {
 		fmt.Fprintf(p.Err, "target: %s\n", diag.Printable(t.label))
+		p.nameExecutor(t.executor)
 	}
 	return t, nil
 }
@@ -214,31 +220,39 @@ func endpointOf(cfg aws.Config) string {
 
 // openLocal connects to the engine of the state directory. What happens when
 // none runs depends on the need.
-func (p *program) openLocal(ctx context.Context, t *target, dir string, entry spec.Target, why need) error {
+func (p *program) openLocal(ctx context.Context, t *target, dir string, entry spec.Target, choice executorChoice, why need) error {
 	t.label = localTarget
 	cwd, err := os.Getwd()
 	if err != nil {
 		return fail(ExitNotDone, "find the working directory: %v", err)
 	}
 	if connection, err := local.Connect(dir); err == nil {
-		return p.connect(t, connection, cwd)
-	}
-	switch why {
-	case toChange:
-		connection, err := p.startEngine(ctx, dir, entry)
-		if err != nil {
-			return err
-		}
-		return p.connect(t, connection, cwd)
-	case toRun:
-		return p.openEngine(ctx, t, cwd, engineOptions(dir, entry), true)
+		return p.connect(t, connection, cwd, dir, choice)
 	}
 	options := engineOptions(dir, entry)
-	options.ReadOnly = true
-	return p.openEngine(ctx, t, cwd, options, false)
+	if why == toRead {
+		options.ReadOnly = true
+		return p.openEngine(ctx, t, cwd, options, executor{}, false)
+	}
+	x, err := openExecutor(ctx, dir, choice)
+	if err != nil {
+		return err
+	}
+	if why == toRun {
+		return p.openEngine(ctx, t, cwd, options, x, true)
+	}
+	connection, err := p.startEngine(ctx, dir, entry, x.executorChoice)
+	if err != nil {
+		return err
+	}
+	return p.connect(t, connection, cwd, dir, choice)
 }
 
-func (p *program) connect(t *target, connection local.Connection, cwd string) error {
+// connect uses the engine of another process, if it runs jobs as was asked for.
+func (p *program) connect(t *target, connection local.Connection, cwd, dir string, choice executorChoice) (err error) {
+	if t.executor, err = joined(dir, choice); err != nil {
+		return err
+	}
 	t.Client = client.New(p.noticing(connection.Config(cwd)))
 	t.label = fmt.Sprintf("local (engine at %s)", connection.Endpoint)
 	return nil
@@ -249,7 +263,7 @@ func engineOptions(dir string, entry spec.Target) local.Options {
 		Dir:       dir,
 		VCPUs:     entry.VCPUs,
 		MemoryMiB: entry.MemoryMiB,
-		Program:   []string{self(), "workload", "run"},
+		Program:   shippedWorkloads(),
 		Check:     checkRequest,
 	}
 	for i := range entry.GPUs {
@@ -258,13 +272,17 @@ func engineOptions(dir string, entry spec.Target) local.Options {
 	return o
 }
 
+// shippedWorkloads is the argv prefix that runs a shipped workload in this program.
+func shippedWorkloads() []string { return []string{self(), "workload", "run"} }
+
 // openEngine keeps the engine in this process. With serve, other processes
 // reach it too: `status` in the next terminal works during a `run`.
-func (p *program) openEngine(ctx context.Context, t *target, cwd string, o local.Options, serve bool) error {
+func (p *program) openEngine(ctx context.Context, t *target, cwd string, o local.Options, x executor, serve bool) error {
+	o.Executor = x.Executor
 	engine, err := local.Open(o)
 	var locked *local.LockedError
 	if errors.As(err, &locked) {
-		return p.openAfter(ctx, t, cwd, o, locked)
+		return p.openAfter(ctx, t, cwd, o, x, locked)
 	}
 	if err != nil {
 		return fail(ExitNotDone, "open the local engine: %v", err)
@@ -272,6 +290,10 @@ func (p *program) openEngine(ctx context.Context, t *target, cwd string, o local
 	t.engine, t.Client = engine, client.New(p.noticing(engine.Config(cwd)))
 	stop := func() error { return nil }
 	if serve {
+		t.executor = x.label
+		if err := x.keep(o.Dir); err != nil {
+			return errors.Join(fail(ExitNotDone, "note the engine's executor: %v", err), engine.Close(ctx))
+		}
 		if stop, err = serveLoopback(engine); err != nil {
 			return err
 		}
@@ -287,14 +309,14 @@ func (p *program) openEngine(ctx context.Context, t *target, cwd string, o local
 
 // openAfter takes the engine that another process holds and that did not answer
 // a moment ago: it has begun to serve meanwhile, or it is about to end.
-func (p *program) openAfter(ctx context.Context, t *target, cwd string, o local.Options, locked *local.LockedError) error {
+func (p *program) openAfter(ctx context.Context, t *target, cwd string, o local.Options, x executor, locked *local.LockedError) error {
 	if connection, err := joinEngine(ctx, o.Dir); err == nil {
-		return p.connect(t, connection, cwd)
+		return p.connect(t, connection, cwd, o.Dir, x.executorChoice)
 	}
 	wait, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	if local.WaitClosed(wait, o.Dir) == nil {
-		return p.openEngine(ctx, t, cwd, o, true)
+		return p.openEngine(ctx, t, cwd, o, x, true)
 	}
 	return fail(ExitNotDone, "the state directory %s is in use by process %d, which does not answer", o.Dir, locked.PID).
 		try("end it, or use another one: --state-dir DIRECTORY")

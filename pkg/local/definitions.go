@@ -55,7 +55,7 @@ func (e *Engine) registerJobDefinition(c *call, in *batch.RegisterJobDefinitionI
 		return nil, err
 	}
 	d := &definition{revision: r.Revision, request: in}
-	c.notice(e.options.Executor.Unhonoured(in.ContainerProperties))
+	c.notice(e.options.Executor, e.options.Executor.Unhonoured(in.ContainerProperties))
 	return &batch.RegisterJobDefinitionOutput{
 		JobDefinitionArn:  aws.String(arn("job-definition", d.id())),
 		JobDefinitionName: in.JobDefinitionName,

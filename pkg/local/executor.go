@@ -27,6 +27,18 @@ type Executor interface {
 	Unhonoured(c *types.ContainerProperties) []string
 }
 
+// Processes is the executor that an engine has if it is given none. program is
+// the argv prefix that runs the shipped workloads.
+func Processes(program []string) Executor { return process{program: program} }
+
+// how says how an executor runs commands, for the notice of what has no effect.
+func how(x Executor) string {
+	if other, ok := x.(interface{ How() string }); ok {
+		return other.How()
+	}
+	return "as a process of this machine"
+}
+
 // Attempt is one run of a job, as an executor needs it.
 type Attempt struct {
 	// ID is the attempt's alone, for all time: the UUID of its log stream.

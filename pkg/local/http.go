@@ -171,9 +171,9 @@ func Notice(h http.Header) string {
 
 // notice tells the caller, in a header, which members of its request have no
 // effect here.
-func (c *call) notice(members []string) {
+func (c *call) notice(x Executor, members []string) {
 	if len(members) > 0 {
-		c.header.Set(noticeHeader, url.PathEscape("the command runs as a process of this machine, where these have no effect: "+strings.Join(members, ", ")))
+		c.header.Set(noticeHeader, url.PathEscape("the command runs "+how(x)+", where these have no effect: "+strings.Join(members, ", ")))
 	}
 }
 

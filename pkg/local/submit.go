@@ -53,7 +53,7 @@ func (e *Engine) submitJob(c *call, in *batch.SubmitJobInput) (*batch.SubmitJobO
 	if err != nil {
 		return nil, err
 	}
-	c.notice(unhonoured)
+	c.notice(e.options.Executor, unhonoured)
 	return &batch.SubmitJobOutput{JobArn: aws.String(arn("job", s.ID)), JobId: &s.ID, JobName: in.JobName}, nil
 }
 

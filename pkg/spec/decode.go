@@ -88,6 +88,7 @@ func (l *lowering) target(m *jsontree.Node) Target {
 	}
 	t.VCPUs, _ = strconv.ParseFloat(numberText(m.Get("vcpus")), 64)
 	t.GPUs = whole(m.Get("gpus"))
+	t.Executor = m.Get("executor").Str()
 	if memory := m.Get("memory"); memory != nil {
 		t.MemoryMiB = max(0, int(l.size(memory)))
 	}

@@ -36,7 +36,10 @@ type Target struct {
 	VCPUs     float64
 	MemoryMiB int
 	GPUs      int
-	Node      *jsontree.Node
+	// Executor is how the local engine runs jobs: process, docker, podman or
+	// container; "" stands for process.
+	Executor string
+	Node     *jsontree.Node
 }
 
 // Queue is a job queue with the compute environments behind it, in order.

@@ -15,7 +15,7 @@ const platformText = `{
   "targets": {
     "$comment": "the order is kept",
     "prod": { "region": "us-east-1", "profile": "batch-prod" },
-    "local": { "vcpus": 1.5, "memory": "8 GiB", "gpus": 1 },
+    "local": { "vcpus": 1.5, "memory": "8 GiB", "gpus": 1, "executor": "podman" },
     "dev": { "endpoint": "http://127.0.0.1:5000", "$comment": "moto" }
   },
   "queues": {
@@ -37,7 +37,7 @@ func TestPlatform(t *testing.T) {
 		DefaultTarget: "prod",
 		Targets: []Target{
 			{Name: "prod", Region: "us-east-1", Profile: "batch-prod"},
-			{Name: "local", VCPUs: 1.5, MemoryMiB: 8192, GPUs: 1},
+			{Name: "local", VCPUs: 1.5, MemoryMiB: 8192, GPUs: 1, Executor: "podman"},
 			{Name: "dev", Endpoint: "http://127.0.0.1:5000"},
 		},
 		Queues: []Queue{

@@ -1,0 +1,160 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/local"
+	"github.com/batchctl/batchctl/pkg/local/container"
+	"github.com/batchctl/batchctl/pkg/spec"
+)
+
+// processExecutor runs jobs as processes of this machine; it is the default.
+const processExecutor = "process"
+
+// executorNames are what --executor takes.
+var executorNames = []string{processExecutor, container.Docker, container.Podman, container.Either}
+
+// executorChoice says how the local engine runs jobs and what they may ask of
+// this machine. What they may ask stands only on the command line: a platform
+// file comes with the job files, perhaps from a stranger.
+type executorChoice struct {
+	name       string // one of executorNames
+	privileged bool
+	mounts     []string // absolute
+	given      bool     // asked for, so that an engine which runs jobs in another way will not do
+}
+
+func executorFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "executor", Usage: "how the local engine runs jobs: `process|docker|podman|container` (container: docker if its daemon answers, else podman; default: the platform file's targets.local.executor, else process)"},
+		&cli.StringSliceFlag{Name: "allow-mount", Usage: "let jobs in containers mount this `DIRECTORY` and what is below it; may be given more than once"},
+		&cli.BoolFlag{Name: "allow-privileged", Usage: "let jobs in containers be privileged and use devices: either gives them this machine"},
+	}
+}
+
+// executorOf is what the command line and the platform file ask for. Commands
+// without the flags take any engine.
+func executorOf(c *cli.Context, entry spec.Target) (executorChoice, error) {
+	takes := slices.ContainsFunc(c.Command.Flags, func(f cli.Flag) bool { return slices.Contains(f.Names(), "executor") })
+	choice := executorChoice{name: cmp.Or(c.String("executor"), entry.Executor, processExecutor), privileged: c.Bool("allow-privileged")}
+	choice.given = takes && (c.String("executor") != "" || entry.Executor != "" || choice.privileged || len(c.StringSlice("allow-mount")) > 0)
+	if !slices.Contains(executorNames, choice.name) {
+		f := usage("--executor %s is not known", choice.name)
+		if near := diag.Near(choice.name, slices.Values(executorNames)); near != "" {
+			return choice, f.try("did you mean --executor %s?", near)
+		}
+		return choice, f.try("the executors are: %s", strings.Join(executorNames, " "))
+	}
+	for _, dir := range c.StringSlice("allow-mount") {
+		dir, err := filepath.Abs(dir)
+		if err != nil {
+			return choice, fail(ExitNotDone, "--allow-mount: %v", err)
+		}
+		choice.mounts = append(choice.mounts, dir)
+	}
+	if choice.name == processExecutor && (choice.privileged || len(choice.mounts) > 0) {
+		return choice, usage("--allow-mount and --allow-privileged are for containers, and the executor is process").
+			try("add --executor container")
+	}
+	return choice, nil
+}
+
+// arguments are the choice as flags of serve.
+func (e executorChoice) arguments() []string {
+	args := []string{"--executor", e.name}
+	for _, dir := range e.mounts {
+		args = append(args, "--allow-mount", dir)
+	}
+	if e.privileged {
+		args = append(args, "--allow-privileged")
+	}
+	return args
+}
+
+// executor is an opened choice.
+type executor struct {
+	local.Executor
+	executorChoice
+	label string // with its version: podman 4.3.1
+}
+
+// openExecutor makes the executor, or says why it cannot be had on this machine.
+func openExecutor(ctx context.Context, dir string, choice executorChoice) (executor, error) {
+	processes := local.Processes(shippedWorkloads())
+	if choice.name == processExecutor {
+		return executor{Executor: inheriting{processes}, executorChoice: choice, label: processExecutor}, nil
+	}
+	x, err := container.New(ctx, container.Options{Program: choice.name, Dir: dir, AllowPrivileged: choice.privileged,
+		AllowMounts: slices.Clone(choice.mounts), Processes: processes})
+	if unavailable, ok := errors.AsType[*container.UnavailableError](err); ok {
+		return executor{}, fail(ExitNotDone, "--executor %s: %s", choice.name, unavailable.Problem).try("%s", unavailable.Hint)
+	}
+	if err != nil {
+		return executor{}, fail(ExitNotDone, "--executor %s: %v", choice.name, err)
+	}
+	choice.name, _, _ = strings.Cut(x.String(), " ")
+	return executor{Executor: x, executorChoice: choice, label: x.String()}, nil
+}
+
+// inheriting runs processes and also clears the containers that an engine with
+// another executor left in the same state directory.
+type inheriting struct{ local.Executor }
+
+func (i inheriting) Clear(handle string) error {
+	if container.Owns(handle) {
+		return container.Remove(handle)
+	}
+	return i.Executor.Clear(handle)
+}
+
+// nameExecutor says once how jobs run. Of processes the engine's note on members
+// without effect says it.
+func (p *program) nameExecutor(label string) {
+	if label != "" && label != processExecutor {
+		fmt.Fprintf(p.Err, "executor: %s\n", diag.Printable(label))
+	}
+}
+
+// executorFile holds how the engine of a state directory runs jobs: its label,
+// then its flags, one word a line.
+const executorFile = "executor"
+
+// keep notes the executor of the engine that holds dir, for those who join it.
+func (e executor) keep(dir string) error {
+	text := strings.Join(append([]string{e.label}, e.arguments()...), "\n") + "\n"
+	return os.WriteFile(filepath.Join(dir, executorFile), []byte(text), 0o600)
+}
+
+// joined returns the label of the executor of the engine that holds dir, or an
+// error if it is not what was asked for.
+func joined(dir string, want executorChoice) (label string, err error) {
+	text, err := os.ReadFile(filepath.Join(dir, executorFile))
+	if err != nil {
+		text = []byte(processExecutor + "\n--executor\n" + processExecutor + "\n") // an engine of an older version
+	}
+	label, flags, _ := strings.Cut(strings.TrimSuffix(string(text), "\n"), "\n")
+	if !want.given {
+		return label, nil
+	}
+	names := []string{want.name}
+	if want.name == container.Either {
+		names = []string{container.Docker, container.Podman}
+	}
+	for _, want.name = range names {
+		if flags == strings.Join(want.arguments(), "\n") {
+			return label, nil
+		}
+	}
+	return label, fail(ExitNotDone, "the engine that serves %s was started with %s", dir, strings.ReplaceAll(flags, "\n", " ")).
+		try("end it: batchctl serve --stop    or use another state: --state-dir DIRECTORY")
+}

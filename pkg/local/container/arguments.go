@@ -1,0 +1,178 @@
+package container
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/local"
+)
+
+// namePrefix begins the name of every container of ours.
+const namePrefix = "batchctl-"
+
+// nameOf is the container's name: the job's id and the attempt's number, in the
+// letters that names may have.
+func nameOf(a local.Attempt) string {
+	number := "1"
+	for _, v := range a.Environment {
+		if aws.ToString(v.Name) == "AWS_BATCH_JOB_ATTEMPT" {
+			number = aws.ToString(v.Value)
+		}
+	}
+	return namePrefix + strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' {
+			return r
+		}
+		return '-'
+	}, a.Job+"-"+number)
+}
+
+// arguments is the command line that makes the container of an attempt. Values
+// follow their flag in the same word, so that none can be taken for a flag.
+// An error names what a job may not ask for here.
+func (x *Executor) arguments(name string, a local.Attempt) ([]string, error) {
+	c := a.Container
+	image := aws.ToString(c.Image)
+	if err := checkImage(image); err != nil {
+		return nil, err
+	}
+	linux, err := x.linux(c.LinuxParameters, memoryOf(c))
+	if err != nil {
+		return nil, err
+	}
+	mounts, err := x.mounts(c)
+	if err != nil {
+		return nil, err
+	}
+	limits, err := limits(c)
+	if err != nil {
+		return nil, err
+	}
+	rights, err := x.rights(c)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Concat(
+		[]string{"create", "--pull=never", "--log-driver=none", "--name=" + name,
+			"--label=" + ownerLabel + "=" + x.owner, "--label=" + jobLabel + "=" + a.Job},
+		limits, rights, linux, mounts, x.gpus(a.GPUs), environment(a), []string{"--", image}, a.Command), nil
+}
+
+// transports are the words before a colon that make podman read an image from
+// somewhere else than a registry: files of this machine above all.
+var transports = []string{"atomic", "containers-storage", "dir", "docker", "docker-archive", "docker-daemon", "oci", "oci-archive",
+	"ostree", "sif", "tarball"}
+
+// checkImage takes what Batch takes as an image and refuses what the programs
+// take beyond that.
+func checkImage(image string) error {
+	transport, _, _ := strings.Cut(image, ":")
+	strange := strings.IndexFunc(image, func(r rune) bool { return r <= ' ' || r >= 0x7f })
+	if image == "" || strings.HasPrefix(image, "-") || strange >= 0 || slices.Contains(transports, transport) {
+		return fmt.Errorf("%q is not the name of an image", image)
+	}
+	return nil
+}
+
+// isWorkloads reports whether an image is that of the shipped workloads.
+func isWorkloads(image string) bool {
+	image, _, _ = strings.Cut(image, "@")
+	image, _, _ = strings.Cut(image[strings.LastIndex(image, "/")+1:], ":")
+	return image == "batchctl-workloads"
+}
+
+// memoryOf is the container's hard limit in MiB.
+func memoryOf(c *types.ContainerProperties) int64 {
+	if v, err := strconv.ParseInt(requirement(c, types.ResourceTypeMemory), 10, 64); err == nil {
+		return v
+	}
+	return int64(aws.ToInt32(c.Memory)) //lint:ignore SA1019 the deprecated member is part of the API that is served
+}
+
+// sharesOf are the container's CPU shares, 1024 for each vCPU: on EC2 Batch does
+// not keep a job from vCPUs that nobody else uses. 2 is Linux's smallest value,
+// 262144 its largest.
+func sharesOf(c *types.ContainerProperties) int64 {
+	vcpus, err := strconv.ParseFloat(requirement(c, types.ResourceTypeVcpu), 64)
+	if err != nil {
+		vcpus = float64(aws.ToInt32(c.Vcpus)) //lint:ignore SA1019 the deprecated member is part of the API that is served
+	}
+	return int64(min(max(vcpus*1024, 2), 262144))
+}
+
+func requirement(c *types.ContainerProperties, kind types.ResourceType) string {
+	for _, r := range c.ResourceRequirements {
+		if r.Type == kind {
+			return aws.ToString(r.Value)
+		}
+	}
+	return ""
+}
+
+func limits(c *types.ContainerProperties) ([]string, error) {
+	args := []string{fmt.Sprintf("--cpu-shares=%d", sharesOf(c)), fmt.Sprintf("--memory=%dm", memoryOf(c))}
+	for _, u := range c.Ulimits {
+		name := aws.ToString(u.Name)
+		if name == "" || strings.ContainsFunc(name, func(r rune) bool { return r < 'a' || r > 'z' }) {
+			return nil, fmt.Errorf("%q is not the name of a ulimit", name)
+		}
+		args = append(args, fmt.Sprintf("--ulimit=%s=%d:%d", name, aws.ToInt32(u.SoftLimit), aws.ToInt32(u.HardLimit)))
+	}
+	return args, nil
+}
+
+// rights are what the container's user may do.
+func (x *Executor) rights(c *types.ContainerProperties) ([]string, error) {
+	var args []string
+	if c.User != nil {
+		args = append(args, "--user="+*c.User)
+	}
+	if aws.ToBool(c.ReadonlyRootFilesystem) {
+		args = append(args, "--read-only")
+		if x.kind == Podman { // which would put writable directories over it
+			args = append(args, "--read-only-tmpfs=false")
+		}
+	}
+	if aws.ToBool(c.Privileged) {
+		if !x.options.AllowPrivileged {
+			return nil, fmt.Errorf("the job is privileged, which gives it this machine; allow it with --allow-privileged")
+		}
+		args = append(args, "--privileged")
+	}
+	return args, nil
+}
+
+// gpus are the devices of the attempt, which sees no other.
+func (x *Executor) gpus(ids []string) []string {
+	if len(ids) == 0 {
+		return nil
+	}
+	if x.kind == Docker {
+		// The flag takes CSV; the quotes keep several devices in one field.
+		return []string{`--gpus="device=` + strings.Join(ids, ",") + `"`}
+	}
+	var args []string
+	for _, id := range ids {
+		args = append(args, "--device=nvidia.com/gpu="+id)
+	}
+	return args
+}
+
+// environment is the job's, with the devices that it may see: "void" hides them
+// from NVIDIA's container tools, which else show all that an image asks for.
+func environment(a local.Attempt) []string {
+	const visible = "NVIDIA_VISIBLE_DEVICES"
+	var args []string
+	for _, v := range a.Environment {
+		if name := aws.ToString(v.Name); name != visible {
+			args = append(args, "--env="+name+"="+aws.ToString(v.Value))
+		}
+	}
+	return append(args, "--env="+visible+"="+cmp.Or(strings.Join(a.GPUs, ","), "void"))
+}

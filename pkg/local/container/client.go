@@ -1,0 +1,189 @@
+package container
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// The programs that an executor can use.
+const (
+	Docker = "docker"
+	Podman = "podman"
+	// Either is docker if its daemon answers, else podman.
+	Either = "container"
+)
+
+// UnavailableError says why containers cannot be run, and what to do about it.
+type UnavailableError struct {
+	Problem, Hint string
+}
+
+func (e *UnavailableError) Error() string { return e.Problem }
+
+// client is a program that runs containers.
+type client struct {
+	kind    string // Docker or Podman
+	path    string
+	version string
+}
+
+// open finds a program and asks it whether it works.
+func open(ctx context.Context, program string) (client, error) {
+	if program != Either {
+		return probe(ctx, program)
+	}
+	docker, dockerErr := probe(ctx, Docker)
+	if dockerErr == nil {
+		return docker, nil
+	}
+	podman, podmanErr := probe(ctx, Podman)
+	if podmanErr == nil {
+		return podman, nil
+	}
+	return client{}, &UnavailableError{Problem: fmt.Sprintf("neither docker nor podman can be used: %v; %v", dockerErr, podmanErr),
+		Hint: "install podman, or start the docker daemon; --executor process needs neither"}
+}
+
+func find(kind string) (client, error) {
+	path, err := exec.LookPath(kind)
+	if err != nil {
+		return client{}, &UnavailableError{Problem: fmt.Sprintf("%s is not found on PATH", kind),
+			Hint: fmt.Sprintf("install %s, or run without containers: --executor process", kind)}
+	}
+	return client{kind: kind, path: path}, nil
+}
+
+// probeTimeout bounds the wait for a daemon that takes the question and does not
+// answer.
+const probeTimeout = 20 * time.Second
+
+func probe(ctx context.Context, kind string) (client, error) {
+	c, err := find(kind)
+	if err != nil {
+		return c, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	question := []string{"version", "--format", "{{.Server.Version}}"}
+	if kind == Podman { // `version` would not touch the storage, `info` fails where no container can be made
+		question = []string{"info", "--format", "{{.Version.Version}}"}
+	}
+	version, err := c.output(ctx, question...)
+	if ctx.Err() != nil {
+		err = fmt.Errorf("no answer within %v", probeTimeout)
+	}
+	if err != nil {
+		return c, &UnavailableError{Problem: fmt.Sprintf("%s does not work: %v", kind, err), Hint: hint(kind, err.Error())}
+	}
+	c.version = strings.TrimSpace(version)
+	return c, nil
+}
+
+// hint is the next step after what a program said when it was asked.
+func hint(kind, said string) string {
+	said = strings.ToLower(said)
+	switch {
+	case kind == Podman:
+		return "see: podman info"
+	case strings.Contains(said, "permission denied"):
+		return "your user may not use docker's socket: join its group (sudo usermod -aG docker $USER, then log in again), or --executor podman"
+	case strings.Contains(said, "cannot connect") || strings.Contains(said, "daemon running"):
+		return "start the daemon (sudo systemctl start docker, or Docker Desktop), or set DOCKER_HOST, or --executor podman"
+	}
+	return "see: docker version"
+}
+
+// command is a call of the program. It is kept out of the terminal's process
+// group: Ctrl-C is for the engine, which then ends the container in peace.
+func (c client) command(ctx context.Context, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, c.path, args...)
+	cmd.SysProcAttr = apart()
+	return cmd
+}
+
+// output calls the program to its end and returns its stdout. The error is what
+// it said on stderr.
+func (c client) output(ctx context.Context, args ...string) (string, error) {
+	var out, said bytes.Buffer
+	cmd := c.command(ctx, args...)
+	cmd.Stdout, cmd.Stderr = &out, &said
+	if err := cmd.Run(); err != nil {
+		return "", explained(err, said.String())
+	}
+	return out.String(), nil
+}
+
+// explained is the last line of stderr, which holds the cause.
+func explained(err error, said string) error {
+	if _, ended := errors.AsType[*exec.ExitError](err); !ended {
+		return err
+	}
+	lines := strings.Split(strings.TrimSpace(said), "\n")
+	for i := len(lines) - 1; i >= 0; i-- {
+		line := strings.TrimSpace(lines[i])
+		if line == "" || strings.HasPrefix(line, "Run '") || strings.HasPrefix(line, "See '") {
+			continue // docker's advice after its message
+		}
+		return errors.New(strings.TrimPrefix(line, "Error: "))
+	}
+	return err
+}
+
+// remove ends a container at once and removes it with its anonymous volumes.
+func (c client) remove(name string) error {
+	args := []string{"rm", "--force", "--volumes"}
+	if c.kind == Podman { // which would ask first, and wait
+		args = append(args, "--time=0")
+	}
+	_, err := c.output(context.Background(), append(args, "--", name)...)
+	if err != nil && strings.Contains(strings.ToLower(err.Error()), "no such container") {
+		return nil
+	}
+	return err
+}
+
+// inspected is what inspect says of a container, as far as it is needed here.
+type inspected struct {
+	State struct {
+		Running   bool
+		OOMKilled bool
+		ExitCode  int
+		Error     string
+		StartedAt time.Time
+	}
+	Config struct {
+		StopSignal any // a name, a number, or nothing
+	}
+}
+
+func (i inspected) begun() bool { return !i.State.StartedAt.IsZero() }
+
+// stopSignal is the signal that asks the container to end: what its image says,
+// as `docker stop` and so ECS send it.
+func (i inspected) stopSignal() string {
+	if s := fmt.Sprint(i.Config.StopSignal); i.Config.StopSignal != nil && s != "" && s != "0" {
+		return s
+	}
+	return "SIGTERM"
+}
+
+func (c client) inspect(name string) (inspected, error) {
+	text, err := c.output(context.Background(), "container", "inspect", "--", name)
+	if err != nil {
+		return inspected{}, err
+	}
+	var all []inspected
+	if err := json.Unmarshal([]byte(text), &all); err != nil {
+		return inspected{}, fmt.Errorf("%s inspect: %w", c.kind, err)
+	}
+	if len(all) != 1 {
+		return inspected{}, fmt.Errorf("%s inspect named %d containers", c.kind, len(all))
+	}
+	return all[0], nil
+}

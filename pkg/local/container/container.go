@@ -1,0 +1,192 @@
+// Package container runs the attempts of jobs in containers, through the docker
+// or podman program of this machine.
+package container
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"github.com/batchctl/batchctl/pkg/local"
+)
+
+// Options say which program runs the containers, whose they are, and what jobs
+// may ask of this machine.
+type Options struct {
+	// Program is Docker, Podman, or Either for the first of them that works.
+	Program string
+	// Dir is the engine's state directory; containers are labelled with its hash,
+	// so that a later engine on it finds what this one left.
+	Dir string
+	// AllowPrivileged lets jobs be privileged and use devices of this machine.
+	// Either of them gives a job the whole machine.
+	AllowPrivileged bool
+	// AllowMounts are directories; what is at or below one of them can be mounted by
+	// jobs. None: no path of this machine can. A job that may write to such a
+	// directory can change what a later path in it means.
+	AllowMounts []string
+	// Processes clears handles that are not of containers, those that an engine
+	// without this executor left behind; nil: they are refused.
+	Processes local.Executor
+}
+
+// Executor runs attempts in containers. It implements local.Executor.
+type Executor struct {
+	client
+	options Options
+	owner   string
+	used    atomic.Bool // an attempt of this engine may have a container
+	swept   sync.Once
+}
+
+// New finds the program and asks it whether it can run containers. The error is
+// an *UnavailableError if it cannot.
+func New(ctx context.Context, o Options) (*Executor, error) {
+	dir, err := filepath.Abs(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	for i, allowed := range o.AllowMounts {
+		if allowed, err = filepath.Abs(allowed); err == nil {
+			allowed, err = filepath.EvalSymlinks(allowed)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("directory that jobs may mount: %w", err)
+		}
+		o.AllowMounts[i] = allowed
+	}
+	c, err := open(ctx, o.Program)
+	if err != nil {
+		return nil, err
+	}
+	return &Executor{client: c, options: o, owner: ownerOf(dir)}, nil
+}
+
+// ownerOf is what the containers of a state directory's engine are known by. The
+// host's name is in it because several machines may share one daemon.
+func ownerOf(dir string) string {
+	host, _ := os.Hostname() // without a name the directory has to do
+	sum := sha256.Sum256([]byte(host + "\x00" + dir))
+	return hex.EncodeToString(sum[:8])
+}
+
+// String is the program with its version.
+func (x *Executor) String() string { return x.kind + " " + x.version }
+
+// How says how commands run, in words that follow "the command runs".
+func (x *Executor) How() string { return "in a container of " + x.kind }
+
+// ownerLabel marks the containers of an engine; jobLabel is for people who look
+// at them.
+const (
+	ownerLabel = "batchctl.engine"
+	jobLabel   = "batchctl.job"
+)
+
+// handle names a container and the program that made it.
+func (c client) handle(name string) string { return c.kind + " " + name }
+
+// Owns reports whether a handle is that of a container.
+func Owns(handle string) bool {
+	kind, name, ok := strings.Cut(handle, " ")
+	return ok && (kind == Docker || kind == Podman) && strings.HasPrefix(name, namePrefix)
+}
+
+// Remove ends and removes the container of a handle, with the program that made
+// it; a container that is gone is no error.
+func Remove(handle string) error {
+	if !Owns(handle) {
+		return fmt.Errorf("container handle %q is not one of ours", handle)
+	}
+	kind, name, _ := strings.Cut(handle, " ")
+	c, err := find(kind)
+	if err != nil {
+		return err
+	}
+	return c.remove(name)
+}
+
+// Clear removes the container of a handle. The first time, and before any
+// attempt of this engine, it removes all that earlier engines on the same state
+// directory left: one of them may have died before it could keep the handle.
+func (x *Executor) Clear(handle string) error {
+	var err error
+	x.swept.Do(func() {
+		if !x.used.Load() {
+			err = x.sweep()
+		}
+	})
+	switch {
+	case err != nil || handle == "":
+		return err
+	case Owns(handle):
+		return Remove(handle)
+	case x.options.Processes != nil:
+		return x.options.Processes.Clear(handle)
+	}
+	return fmt.Errorf("handle %q is not that of a container", handle)
+}
+
+func (x *Executor) sweep() error {
+	list, err := x.output(context.Background(), "ps", "--all", "--quiet", "--no-trunc", "--filter", "label="+ownerLabel+"="+x.owner)
+	if err != nil {
+		return fmt.Errorf("list containers of earlier engines: %w", err)
+	}
+	for _, id := range strings.Fields(list) {
+		err = errors.Join(err, x.remove(id))
+	}
+	return err
+}
+
+// Run makes a container, starts it with its output going to log, and removes it
+// when it has ended.
+func (x *Executor) Run(ctx context.Context, a local.Attempt, log *os.File) (exit int, err error) {
+	x.used.Store(true)
+	name := nameOf(a)
+	create, err := x.arguments(name, a)
+	if err != nil {
+		return -1, fmt.Errorf("CannotCreateContainerError: %w", err)
+	}
+	if err := x.obtain(ctx, aws.ToString(a.Container.Image)); err != nil {
+		return -1, fmt.Errorf("CannotPullContainerError: %w", err)
+	}
+	defer func() {
+		if left := x.remove(name); left != nil {
+			err = errors.Join(err, fmt.Errorf("the container was not removed: %w", left))
+		}
+	}()
+	if _, err := x.output(context.WithoutCancel(ctx), create...); err != nil {
+		return -1, fmt.Errorf("CannotCreateContainerError: %w", err)
+	}
+	if ctx.Err() != nil {
+		return -1, fmt.Errorf("CannotStartContainerError: %w", context.Cause(ctx))
+	}
+	return x.carryOut(ctx, name, a, log)
+}
+
+// obtain pulls an image that is not here. One that is here is taken as it is, so
+// that an image just built can be tried before it is pushed.
+func (x *Executor) obtain(ctx context.Context, image string) error {
+	if _, err := x.output(ctx, "image", "inspect", "--", image); err == nil {
+		return nil
+	}
+	_, err := x.output(ctx, "pull", "--quiet", "--", image)
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case isWorkloads(image):
+		return fmt.Errorf("%w; the image of the shipped workloads is built with: make image PROGRAM=%s", err, x.kind)
+	}
+	return err
+}

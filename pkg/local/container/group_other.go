@@ -1,0 +1,7 @@
+//go:build !unix
+
+package container
+
+import "syscall"
+
+func apart() *syscall.SysProcAttr { return nil }

@@ -1,0 +1,97 @@
+package container
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+)
+
+// checkPath takes an absolute path that cannot be read as more than a path by a
+// flag which separates its parts by colons or commas.
+func checkPath(p string) error {
+	switch {
+	case !path.IsAbs(p):
+		return fmt.Errorf("%q is not an absolute path", p)
+	case strings.ContainsAny(p, `,:"`) || strings.ContainsFunc(p, func(r rune) bool { return r < ' ' || r == 0x7f }):
+		return fmt.Errorf("path %q: commas, colons, quotes and control characters are not taken here", p)
+	}
+	return nil
+}
+
+// mounts turns volumes and mountPoints into flags.
+func (x *Executor) mounts(c *types.ContainerProperties) ([]string, error) {
+	var args, empty []string
+	for _, m := range c.MountPoints {
+		name := aws.ToString(m.SourceVolume)
+		i := slices.IndexFunc(c.Volumes, func(v types.Volume) bool { return aws.ToString(v.Name) == name })
+		if i < 0 {
+			return nil, fmt.Errorf("mount point: no volume is named %q", name)
+		}
+		if !isLocal(c.Volumes[i]) {
+			continue // named by Unhonoured
+		}
+		place := aws.ToString(m.ContainerPath)
+		if err := checkPath(place); err != nil {
+			return nil, fmt.Errorf("mount point of volume %s: %w", name, err)
+		}
+		source := ""
+		if host := c.Volumes[i].Host; host != nil {
+			source = aws.ToString(host.SourcePath)
+		}
+		var arg string
+		if source == "" {
+			if slices.Contains(empty, name) {
+				return nil, fmt.Errorf("volume %s has no path and is mounted twice, which is not possible here", name)
+			}
+			empty = append(empty, name)
+			arg = "--mount=type=volume,destination=" + place
+		} else {
+			real, err := x.source(source)
+			if err != nil {
+				return nil, fmt.Errorf("volume %s: %w", name, err)
+			}
+			arg = "--mount=type=bind,source=" + real + ",destination=" + place
+		}
+		if aws.ToBool(m.ReadOnly) {
+			arg += ",readonly"
+		}
+		args = append(args, arg)
+	}
+	return args, nil
+}
+
+// isLocal reports whether a volume is one of this machine.
+func isLocal(v types.Volume) bool {
+	return v.EfsVolumeConfiguration == nil && v.S3filesVolumeConfiguration == nil
+}
+
+// source is the path of this machine that stands for a volume's sourcePath, if
+// jobs may mount it: with symbolic links resolved, so that none leads out of
+// what is allowed.
+func (x *Executor) source(p string) (string, error) {
+	if len(x.options.AllowMounts) == 0 {
+		return "", fmt.Errorf("%s is a path of this machine; allow it with --allow-mount %s", p, p)
+	}
+	if err := checkPath(filepath.ToSlash(p)); err != nil {
+		return "", err
+	}
+	real, err := filepath.EvalSymlinks(p)
+	if err != nil {
+		return "", err
+	}
+	if err := checkPath(filepath.ToSlash(real)); err != nil {
+		return "", err
+	}
+	for _, allowed := range x.options.AllowMounts {
+		if below, err := filepath.Rel(allowed, real); err == nil && filepath.IsLocal(below) {
+			return real, nil
+		}
+	}
+	return "", errors.New(p + " is not below a directory that jobs may mount: --allow-mount " + strings.Join(x.options.AllowMounts, " --allow-mount "))
+}

@@ -1,0 +1,141 @@
+package container
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/batchctl/batchctl/pkg/local"
+)
+
+// outOfMemory is what Batch shows as the container's reason when the kernel
+// ended it for its memory.
+const outOfMemory = "OutOfMemoryError: Container killed due to memory usage"
+
+// life is a container that was made, from its start to its end.
+type life struct {
+	client
+	name     string
+	attached chan struct{} // closed when the program that carries its output has ended
+	over     chan struct{} // closed when the container has
+	killed   atomic.Bool   // by us
+}
+
+// carryOut starts the container and sees it to its end.
+func (x *Executor) carryOut(ctx context.Context, name string, a local.Attempt, log *os.File) (int, error) {
+	if x.kind == Podman {
+		// docker keeps why a start failed, podman only says it. Its init does what of a
+		// start can fail, with an output of its own.
+		if _, err := x.output(context.Background(), "init", "--", name); err != nil {
+			return -1, fmt.Errorf("CannotStartContainerError: %w", err)
+		}
+	}
+	l := &life{client: x.client, name: name, attached: make(chan struct{}), over: make(chan struct{})}
+	attach := x.command(context.Background(), "start", "--attach", "--", name)
+	attach.Stdout, attach.Stderr = log, log // straight to the file: nothing of ours stands between
+	if err := attach.Start(); err != nil {
+		return -1, fmt.Errorf("CannotStartContainerError: %w", err)
+	}
+	go func() {
+		defer close(l.attached)
+		_ = attach.Wait() // its code is the container's, or its own: inspect tells them apart
+	}()
+	now, err := l.begin(a)
+	if err == nil && now.begun() {
+		a.Started(x.handle(name))
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			l.end(ctx, a, now.stopSignal())
+		}()
+		now, err = l.wait()
+		close(l.over)
+		<-ended
+	}
+	switch {
+	case err != nil:
+		return -1, fmt.Errorf("CannotInspectContainerError: %w", err)
+	case !now.begun():
+		return -1, fmt.Errorf("CannotStartContainerError: %s", orUnknown(now.State.Error))
+	}
+	return l.verdict(now)
+}
+
+func orUnknown(cause string) string {
+	if cause == "" {
+		return "the container did not start; its log may say why"
+	}
+	return cause
+}
+
+// begin waits until the container runs, or has run, or cannot. Neither program
+// tells when: attached, they say nothing, so they are asked.
+func (l *life) begin(a local.Attempt) (inspected, error) {
+	for pause := 50 * time.Millisecond; ; pause = min(2*pause, time.Second) {
+		select {
+		case <-l.attached:
+			return l.inspect(l.name)
+		case <-a.Kill: // it hangs before its start
+			if err := l.remove(l.name); err != nil {
+				return inspected{}, err
+			}
+			<-l.attached
+			return inspected{}, errors.New("ended before it could start")
+		case <-time.After(pause):
+		}
+		if now, err := l.inspect(l.name); err != nil || now.begun() {
+			return now, err
+		}
+	}
+}
+
+// wait returns when the container has ended. The program that carries the output
+// may have been lost before.
+func (l *life) wait() (inspected, error) {
+	<-l.attached
+	for {
+		now, err := l.inspect(l.name)
+		if err != nil || !now.State.Running {
+			return now, err
+		}
+		if _, err := l.output(context.Background(), "wait", "--", l.name); err != nil {
+			return now, err
+		}
+	}
+}
+
+// end asks the container to end when ctx does, and ends it when a.Kill is closed.
+func (l *life) end(ctx context.Context, a local.Attempt, signal string) {
+	select {
+	case <-l.over:
+		return
+	case <-ctx.Done():
+		l.kill(signal)
+	}
+	select {
+	case <-l.over:
+	case <-a.Kill:
+		l.killed.Store(true)
+		l.kill("SIGKILL")
+	}
+}
+
+func (l *life) kill(signal string) {
+	_, _ = l.output(context.Background(), "kill", "--signal", signal, "--", l.name) // not running: it has ended, which is what was wanted
+}
+
+// verdict is the container's exit code, and the reason if it was its memory.
+//
+// podman does not always see that (on cgroups v1 its monitor often comes too
+// late); there, a SIGKILL that we did not send stands for it.
+func (l *life) verdict(now inspected) (int, error) {
+	const killed = 128 + 9
+	memory := now.State.OOMKilled || l.kind == Podman && now.State.ExitCode == killed && !l.killed.Load()
+	if memory && now.State.ExitCode != 0 {
+		return now.State.ExitCode, errors.New(outOfMemory)
+	}
+	return now.State.ExitCode, nil
+}
