@@ -94,8 +94,11 @@ func openExecutor(ctx context.Context, dir string, choice executorChoice) (execu
 	if choice.name == processExecutor {
 		return executor{Executor: inheriting{processes}, executorChoice: choice, label: processExecutor}, nil
 	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return executor{}, fail(ExitNotDone, "make the state directory: %v", err)
+	}
 	x, err := container.New(ctx, container.Options{Program: choice.name, Dir: dir, AllowPrivileged: choice.privileged,
-		AllowMounts: slices.Clone(choice.mounts), Processes: processes})
+		AllowMounts: choice.mounts, Processes: processes})
 	if unavailable, ok := errors.AsType[*container.UnavailableError](err); ok {
 		return executor{}, fail(ExitNotDone, "--executor %s: %s", choice.name, unavailable.Problem).try("%s", unavailable.Hint)
 	}

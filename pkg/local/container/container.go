@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -24,7 +25,7 @@ import (
 type Options struct {
 	// Program is Docker, Podman, or Either for the first of them that works.
 	Program string
-	// Dir is the engine's state directory; containers are labelled with its hash,
+	// Dir is the engine's state directory, which exists; containers are labelled with its hash,
 	// so that a later engine on it finds what this one left.
 	Dir string
 	// AllowPrivileged lets jobs be privileged and use devices of this machine.
@@ -51,24 +52,30 @@ type Executor struct {
 // New finds the program and asks it whether it can run containers. The error is
 // an *UnavailableError if it cannot.
 func New(ctx context.Context, o Options) (*Executor, error) {
-	dir, err := filepath.Abs(o.Dir)
-	if err != nil {
-		return nil, err
+	var err error
+	if o.Dir, err = real(o.Dir); err != nil {
+		return nil, fmt.Errorf("state directory: %w", err)
 	}
-	for i, allowed := range o.AllowMounts {
-		if allowed, err = filepath.Abs(allowed); err == nil {
-			allowed, err = filepath.EvalSymlinks(allowed)
-		}
-		if err != nil {
+	o.AllowMounts = slices.Clone(o.AllowMounts)
+	for i := range o.AllowMounts {
+		if o.AllowMounts[i], err = real(o.AllowMounts[i]); err != nil {
 			return nil, fmt.Errorf("directory that jobs may mount: %w", err)
 		}
-		o.AllowMounts[i] = allowed
 	}
 	c, err := open(ctx, o.Program)
 	if err != nil {
 		return nil, err
 	}
-	return &Executor{client: c, options: o, owner: ownerOf(dir)}, nil
+	return &Executor{client: c, options: o, owner: ownerOf(o.Dir)}, nil
+}
+
+// real is the absolute path behind all symbolic links.
+func real(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(path)
 }
 
 // ownerOf is what the containers of a state directory's engine are known by. The

@@ -52,11 +52,11 @@ func (x *Executor) mounts(c *types.ContainerProperties) ([]string, error) {
 			empty = append(empty, name)
 			arg = "--mount=type=volume,destination=" + place
 		} else {
-			real, err := x.source(source)
+			source, err := x.source(source)
 			if err != nil {
 				return nil, fmt.Errorf("volume %s: %w", name, err)
 			}
-			arg = "--mount=type=bind,source=" + real + ",destination=" + place
+			arg = "--mount=type=bind,source=" + source + ",destination=" + place
 		}
 		if aws.ToBool(m.ReadOnly) {
 			arg += ",readonly"
@@ -71,27 +71,34 @@ func isLocal(v types.Volume) bool {
 	return v.EfsVolumeConfiguration == nil && v.S3filesVolumeConfiguration == nil
 }
 
+// below reports whether p is dir or below it.
+func below(dir, p string) bool {
+	rest, err := filepath.Rel(dir, p)
+	return err == nil && filepath.IsLocal(rest)
+}
+
 // source is the path of this machine that stands for a volume's sourcePath, if
 // jobs may mount it: with symbolic links resolved, so that none leads out of
 // what is allowed.
 func (x *Executor) source(p string) (string, error) {
 	if len(x.options.AllowMounts) == 0 {
-		return "", fmt.Errorf("%s is a path of this machine; allow it with --allow-mount %s", p, p)
+		return "", fmt.Errorf("%s is a path of this machine; allow it with --allow-mount DIRECTORY", p)
 	}
 	if err := checkPath(filepath.ToSlash(p)); err != nil {
 		return "", err
 	}
-	real, err := filepath.EvalSymlinks(p)
+	p, err := filepath.EvalSymlinks(p)
 	if err != nil {
 		return "", err
 	}
-	if err := checkPath(filepath.ToSlash(real)); err != nil {
+	if err := checkPath(filepath.ToSlash(p)); err != nil {
 		return "", err
 	}
-	for _, allowed := range x.options.AllowMounts {
-		if below, err := filepath.Rel(allowed, real); err == nil && filepath.IsLocal(below) {
-			return real, nil
-		}
+	if below(p, x.options.Dir) || below(x.options.Dir, p) {
+		return "", fmt.Errorf("%s holds the engine's own state, with its key", p)
+	}
+	if slices.ContainsFunc(x.options.AllowMounts, func(allowed string) bool { return below(allowed, p) }) {
+		return p, nil
 	}
 	return "", errors.New(p + " is not below a directory that jobs may mount: --allow-mount " + strings.Join(x.options.AllowMounts, " --allow-mount "))
 }

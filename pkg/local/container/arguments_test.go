@@ -1,0 +1,208 @@
+package container
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/batchctl/batchctl/pkg/local"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// properties reads a container as it stands in a request.
+func properties(t *testing.T, text string) *types.ContainerProperties {
+	t.Helper()
+	c := new(types.ContainerProperties)
+	if err := json.Unmarshal([]byte(text), c); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// unprobed is an executor that was never asked whether it works. What is below
+// the directory allowed can be mounted; "" allows nothing.
+func unprobed(t *testing.T, kind, allowed string) *Executor {
+	t.Helper()
+	o := Options{Dir: "/state", AllowPrivileged: allowed != ""}
+	if allowed != "" {
+		o.AllowMounts = []string{allowed}
+	}
+	return &Executor{client: client{kind: kind}, options: o, owner: "0123456789abcdef"}
+}
+
+// allowedDirectory is a directory with data in it.
+func allowedDirectory(t *testing.T) string {
+	t.Helper()
+	dir, err := real(t.TempDir())
+	if err == nil {
+		err = os.Mkdir(filepath.Join(dir, "data"), 0o700)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// TestArguments holds the command lines to testdata/arguments: a container, and
+// what docker and podman are called with, an argument a line.
+func TestArguments(t *testing.T) {
+	files, err := filepath.Glob("testdata/arguments/*.json")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no containers: %v", err)
+	}
+	for _, file := range files {
+		for _, kind := range []string{Docker, Podman} {
+			golden := strings.TrimSuffix(file, "json") + kind
+			t.Run(filepath.Base(golden), func(t *testing.T) {
+				text, err := os.ReadFile(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				allowed := allowedDirectory(t)
+				c := properties(t, strings.ReplaceAll(string(text), "$ALLOWED", allowed))
+				a := local.Attempt{Job: "0b5e-7:3", Container: c, Command: c.Command, Environment: []types.KeyValuePair{
+					{Name: aws.String("LEVEL"), Value: aws.String("a=b c\n--env=X")},
+					{Name: aws.String("NVIDIA_VISIBLE_DEVICES"), Value: aws.String("all")},
+					{Name: aws.String("AWS_BATCH_JOB_ATTEMPT"), Value: aws.String("2")},
+				}}
+				if strings.Contains(string(text), "GPU") {
+					a.GPUs = []string{"GPU-aa", "GPU-bb"}
+				}
+				args, err := unprobed(t, kind, allowed).arguments(nameOf(a), a)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got := ""
+				for _, arg := range args {
+					got += strings.ReplaceAll(strings.ReplaceAll(arg, "\n", `\n`), allowed, "$ALLOWED") + "\n"
+				}
+				if *update {
+					if err := os.WriteFile(golden, []byte(got), 0o600); err != nil {
+						t.Fatal(err)
+					}
+				}
+				want, err := os.ReadFile(golden)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if d := cmp.Diff(string(want), got); d != "" {
+					t.Errorf("-want +got:\n%s", d)
+				}
+			})
+		}
+	}
+}
+
+// TestRefused tries what would get a job out of its container.
+func TestRefused(t *testing.T) {
+	allowed := allowedDirectory(t)
+	for name, target := range map[string]string{"out": "/", "up": "..", "twice": "out"} {
+		if err := os.Symlink(target, filepath.Join(allowed, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(allowed, "a,readonly=false"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	mount := func(path string) string {
+		return `"volumes": [{"name": "v", "host": {"sourcePath": "` + path + `"}}], "mountPoints": [{"sourceVolume": "v", "containerPath": "/v"}]`
+	}
+	tmpfs := func(path, option string) string {
+		return `"linuxParameters": {"tmpfs": [{"containerPath": "` + path + `", "size": 1, "mountOptions": ["` + option + `"]}]}`
+	}
+	device := `"linuxParameters": {"devices": [{"hostPath": "/dev/sda"}]}`
+	for _, c := range []struct{ allowed, image, members, want string }{
+		{"", "", `"privileged": true`, "--allow-privileged"},
+		{"", "", device, "--allow-privileged"},
+		{"", "", mount(allowed + "/data"), "--allow-mount"},
+		{allowed, "", mount("/etc"), "not below"},
+		{allowed, "", mount(allowed + "/../"), "not below"},
+		{allowed, "", mount(allowed + "/out"), "own state"},
+		{allowed, "", mount(allowed + "/out/etc"), "not below"},
+		{allowed, "", mount(allowed + "/twice/etc"), "not below"},
+		{allowed, "", mount(allowed + "/up"), "not below"},
+		{allowed, "", mount(allowed + "/nothing"), "no such file"},
+		{allowed, "", mount(allowed + "-beside"), "no such file"},
+		{allowed, "", mount(allowed + "/a,readonly=false"), "commas"},
+		{allowed, "", mount("data"), "not an absolute path"},
+		{allowed, "", `"mountPoints": [{"sourceVolume": "v", "containerPath": "/v"}]`, `no volume is named "v"`},
+		{allowed, "", `"volumes": [{"name": "v"}], "mountPoints": [{"sourceVolume": "v", "containerPath": "/v,type=bind,source=/"}]`, "commas"},
+		{allowed, "", `"volumes": [{"name": "v"}], "mountPoints": [{"sourceVolume": "v", "containerPath": "/v"}, {"sourceVolume": "v", "containerPath": "/w"}]`, "mounted twice"},
+		{allowed, "", tmpfs("/t", "bind"), `"bind" is not taken`},
+		{allowed, "", tmpfs("/t", "ro,bind"), "not taken"},
+		{allowed, "", tmpfs("/t:exec", "ro"), "colons"},
+		{allowed, "", `"linuxParameters": {"devices": [{"hostPath": "nvidia.com/gpu=all"}]}`, "not an absolute path"},
+		{allowed, "", `"linuxParameters": {"devices": [{"hostPath": "/dev/sda:/dev/x"}]}`, "colons"},
+		{allowed, "", `"linuxParameters": {"devices": [{"hostPath": "/dev/sda", "permissions": ["OWN"]}]}`, `permission "OWN"`},
+		{allowed, "", `"ulimits": [{"name": "host=", "softLimit": 1, "hardLimit": 1}]`, "not the name of a ulimit"},
+		{allowed, "--privileged", "", "not the name of an image"},
+		{allowed, "docker-archive:/home/me/x.tar", "", "not the name of an image"},
+		{allowed, "dir:/etc", "", "not the name of an image"},
+		{allowed, "busybox --privileged", "", "not the name of an image"},
+	} {
+		image := c.image
+		if image == "" {
+			image = "busybox"
+		}
+		members := `"image": "` + image + `", "memory": 64, "vcpus": 1`
+		if c.members != "" {
+			members += ", " + c.members
+		}
+		p := properties(t, "{"+members+"}")
+		_, err := unprobed(t, Docker, c.allowed).arguments("n", local.Attempt{Container: p})
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s %s: %v; want %q in it", image, c.members, err, c.want)
+		}
+	}
+}
+
+func TestUnhonoured(t *testing.T) {
+	c := properties(t, `{"image": "i", "privileged": true, "jobRoleArn": "r", "user": "1", "ulimits": [],
+		"volumes": [{"name": "v", "efsVolumeConfiguration": {}}, {"name": "h", "host": {"sourcePath": "/etc"}}],
+		"mountPoints": [{"sourceVolume": "v", "containerPath": "/v"}, {"sourceVolume": "h", "containerPath": "/h"}],
+		"secrets": [{"name": "s", "valueFrom": "arn"}]}`)
+	want := []string{"jobRoleArn", "secrets", "volumes (of EFS or S3)", "privileged (the job will fail: needs --allow-privileged)",
+		"mountPoints (the job will fail: volume h: /etc is a path of this machine; allow it with --allow-mount DIRECTORY)"}
+	if d := cmp.Diff(want, unprobed(t, Podman, "").Unhonoured(c)); d != "" {
+		t.Errorf("-want +got:\n%s", d)
+	}
+	if got := unprobed(t, Podman, "/").Unhonoured(properties(t, `{"image": "i", "privileged": true, "user": "1"}`)); len(got) > 0 {
+		t.Errorf("allowed: %q", got)
+	}
+}
+
+// TestMembers fails when the SDK's container gets a member that is neither
+// honoured nor named.
+func TestMembers(t *testing.T) {
+	known := "command enableExecuteCommand environment ephemeralStorage executionRoleArn fargatePlatformConfiguration image instanceType " +
+		"jobRoleArn linuxParameters logConfiguration memory mountPoints networkConfiguration privileged readonlyRootFilesystem " +
+		"repositoryCredentials resourceRequirements runtimePlatform secrets ulimits user vcpus volumes"
+	text, err := json.Marshal(types.ContainerProperties{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var members map[string]any
+	if err := json.Unmarshal(text, &members); err != nil {
+		t.Fatal(err)
+	}
+	for name := range members {
+		if !strings.Contains(" "+known+" ", " "+strings.ToLower(name[:1])+name[1:]+" ") {
+			t.Errorf("member %s is neither honoured nor named by Unhonoured", name)
+		}
+	}
+}
+
+func TestNameOf(t *testing.T) {
+	a := local.Attempt{Job: "../x y:3", Environment: []types.KeyValuePair{{Name: aws.String("AWS_BATCH_JOB_ATTEMPT"), Value: aws.String("2")}}}
+	if got := nameOf(a); got != "batchctl----x-y-3-2" {
+		t.Errorf("name %q", got)
+	}
+}

@@ -1,0 +1,75 @@
+package container
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestUnavailable(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	for program, want := range map[string]string{
+		Docker: "docker is not found on PATH",
+		Podman: "podman is not found on PATH",
+		Either: "neither docker nor podman can be used: docker is not found on PATH; podman is not found on PATH",
+	} {
+		_, err := New(t.Context(), Options{Program: program, Dir: t.TempDir()})
+		unavailable, ok := errors.AsType[*UnavailableError](err)
+		if !ok || unavailable.Problem != want || !strings.Contains(unavailable.Hint, "--executor process") {
+			t.Errorf("%s: %#v", program, err)
+		}
+	}
+}
+
+// TestNextStep shows a program that fails as the real ones do when they cannot
+// reach their daemon.
+func TestNextStep(t *testing.T) {
+	for said, want := range map[string]string{
+		"Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?":    "start the daemon",
+		"permission denied while trying to connect to the Docker daemon socket at unix:///var/run/docker.sock": "usermod -aG docker",
+		"something else": "see: docker version",
+	} {
+		dir := t.TempDir()
+		script := "#!/bin/sh\necho 'WARNING: first' >&2\necho '" + said + "' >&2\nexit 1\n"
+		if err := os.WriteFile(filepath.Join(dir, Docker), []byte(script), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv("PATH", dir)
+		_, err := New(t.Context(), Options{Program: Docker, Dir: dir})
+		unavailable, ok := errors.AsType[*UnavailableError](err)
+		if !ok || unavailable.Problem != "docker does not work: "+said || !strings.Contains(unavailable.Hint, want) {
+			t.Errorf("%s: %#v", said, err)
+		}
+	}
+}
+
+func TestExplained(t *testing.T) {
+	failed := exec.Command("false").Run()
+	for said, want := range map[string]string{
+		"":                             "exit status 1",
+		"Error: no such thing\n":       "no such thing",
+		"warn\nlast\n":                 "last",
+		"docker: bad flag\nSee 'x'.\n": "docker: bad flag",
+	} {
+		if got := explained(failed, said); got.Error() != want {
+			t.Errorf("%q: %v", said, got)
+		}
+	}
+	if got := explained(os.ErrNotExist, "said"); !errors.Is(got, os.ErrNotExist) {
+		t.Errorf("not started: %v", got)
+	}
+}
+
+func TestHandles(t *testing.T) {
+	if !Owns(client{kind: Podman}.handle("batchctl-x-1")) {
+		t.Error("our own handle is refused")
+	}
+	for _, handle := range []string{"", "123 456", "docker", "docker other", "rm batchctl-x"} {
+		if Owns(handle) || Remove(handle) == nil {
+			t.Errorf("handle %q is taken", handle)
+		}
+	}
+}
