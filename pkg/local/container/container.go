@@ -163,16 +163,16 @@ func (x *Executor) Run(ctx context.Context, a local.Attempt, log *os.File) (exit
 	if err != nil {
 		return -1, fmt.Errorf("CannotCreateContainerError: %w", err)
 	}
-	if err := x.obtain(ctx, aws.ToString(a.Container.Image)); err != nil {
-		return -1, fmt.Errorf("CannotPullContainerError: %w", err)
+	if ctx.Err() != nil {
+		return -1, fmt.Errorf("CannotStartContainerError: %w", context.Cause(ctx))
 	}
 	defer func() {
 		if left := x.remove(name); left != nil {
 			err = errors.Join(err, fmt.Errorf("the container was not removed: %w", left))
 		}
 	}()
-	if _, err := x.output(context.WithoutCancel(ctx), create...); err != nil {
-		return -1, fmt.Errorf("CannotCreateContainerError: %w", err)
+	if err := x.make(ctx, aws.ToString(a.Container.Image), create); err != nil {
+		return -1, err
 	}
 	if ctx.Err() != nil {
 		return -1, fmt.Errorf("CannotStartContainerError: %w", context.Cause(ctx))
@@ -180,12 +180,27 @@ func (x *Executor) Run(ctx context.Context, a local.Attempt, log *os.File) (exit
 	return x.carryOut(ctx, name, a, log)
 }
 
-// obtain pulls an image that is not here. One that is here is taken as it is, so
-// that an image just built can be tried before it is pushed.
-func (x *Executor) obtain(ctx context.Context, image string) error {
-	if _, err := x.output(ctx, "image", "inspect", "--", image); err == nil {
+// make makes the container, and pulls its image if it is not here. One that is
+// here is taken as it is, so that an image just built can be tried before it is
+// pushed.
+func (x *Executor) make(ctx context.Context, image string, create []string) error {
+	_, err := x.output(context.WithoutCancel(ctx), create...)
+	if err == nil {
 		return nil
 	}
+	if _, missing := x.output(ctx, "image", "inspect", "--", image); missing != nil {
+		if err := x.pull(ctx, image); err != nil {
+			return fmt.Errorf("CannotPullContainerError: %w", err)
+		}
+		_, err = x.output(context.WithoutCancel(ctx), create...)
+	}
+	if err != nil {
+		return fmt.Errorf("CannotCreateContainerError: %w", err)
+	}
+	return nil
+}
+
+func (x *Executor) pull(ctx context.Context, image string) error {
 	_, err := x.output(ctx, "pull", "--quiet", "--", image)
 	switch {
 	case err == nil:
@@ -193,7 +208,7 @@ func (x *Executor) obtain(ctx context.Context, image string) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case isWorkloads(image):
-		return fmt.Errorf("%w; the image of the shipped workloads is built with: make image PROGRAM=%s", err, x.kind)
+		return fmt.Errorf("%w; the image of the shipped workloads is built with: make image PROGRAM=%s IMAGE=%s", err, x.kind, image)
 	}
 	return err
 }

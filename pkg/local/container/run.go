@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -46,14 +47,12 @@ func (x *Executor) carryOut(ctx context.Context, name string, a local.Attempt, l
 	now, err := l.begin(a)
 	if err == nil && now.begun() {
 		a.Started(x.handle(name))
-		ended := make(chan struct{})
-		go func() {
-			defer close(ended)
-			l.end(ctx, a, now.stopSignal())
-		}()
+		var ending sync.WaitGroup
+		signal := now.stopSignal()
+		ending.Go(func() { l.end(ctx, a, signal) })
 		now, err = l.wait()
 		close(l.over)
-		<-ended
+		ending.Wait()
 	}
 	switch {
 	case err != nil:

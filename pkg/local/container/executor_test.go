@@ -1,0 +1,250 @@
+//go:build unix
+
+package container
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/local"
+)
+
+// outcome is how an attempt ended.
+type outcome struct {
+	exit    int
+	err     error
+	log     string
+	started int // how often Started was called
+}
+
+// sorted orders lines: what goes to stdout and to stderr takes two ways.
+func sorted(log string) string {
+	return strings.Join(slices.Sorted(strings.Lines(log)), "")
+}
+
+// trial is one attempt with its log.
+type trial struct {
+	x   *Executor
+	a   local.Attempt
+	log string
+}
+
+// newTrial makes an attempt of a container whose members are given as JSON.
+func newTrial(t *testing.T, x *Executor, members string) *trial {
+	t.Helper()
+	if members != "" {
+		members = ", " + members
+	}
+	c := properties(t, `{"image": "`+testImage+`", "vcpus": 1, "memory": 64`+members+`}`)
+	return &trial{x: x, log: filepath.Join(t.TempDir(), "log"), a: local.Attempt{Job: "job-" + t.Name(), Container: c, Command: c.Command,
+		Kill: make(chan struct{}), Started: func(string) {}}}
+}
+
+func (r *trial) run(t *testing.T, ctx context.Context) (o outcome) {
+	t.Helper()
+	log, err := os.Create(r.log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	started := r.a.Started
+	r.a.Started = func(handle string) {
+		o.started++
+		started(handle)
+	}
+	o.exit, o.err = r.x.Run(ctx, r.a, log)
+	o.log = r.said(t)
+	if left := containers(t, r.x.kind); len(left) > 0 {
+		t.Errorf("containers are left: %q", left)
+	}
+	return o
+}
+
+func (r *trial) said(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(r.log)
+	if err != nil {
+		t.Error(err)
+	}
+	return string(text)
+}
+
+// want holds an outcome to its exit code, the log, and the begin of the error.
+func (o outcome) want(t *testing.T, exit int, log, reason string) {
+	t.Helper()
+	said := ""
+	if o.err != nil {
+		said = o.err.Error()
+	}
+	if o.exit != exit || sorted(o.log) != sorted(log) || !strings.HasPrefix(said, reason) || said != "" && reason == "" {
+		t.Errorf("exit %d, reason %q, log:\n%swant exit %d, reason %q, log:\n%s", o.exit, said, o.log, exit, reason, log)
+	}
+	if started := reason == "" || strings.HasPrefix(reason, "OutOfMemory"); started != (o.started == 1) || o.started > 1 {
+		t.Errorf("Started was called %d times", o.started)
+	}
+}
+
+func TestExecutor(t *testing.T) {
+	programs(t, func(t *testing.T, program string) {
+		allowed := allowedDirectory(t)
+		x, err := New(t.Context(), Options{Program: program, Dir: t.TempDir(), AllowMounts: []string{allowed}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []struct {
+			name, members string
+			exit          int
+			log, reason   string
+		}{
+			{"exit code and both outputs", `"command": ["/job", "exit", "7"]`, 7, "to stdout\nto stderr\n", ""},
+			{"success", `"command": ["/job", "exit", "0"]`, 0, "to stdout\nto stderr\n", ""},
+			{"codes that the programs use themselves", `"command": ["/job", "exit", "125"]`, 125, "to stdout\nto stderr\n", ""},
+			{"more than its memory", `"command": ["/job", "eat", "300"]`, 137, "", outOfMemory},
+			{"less than its memory", `"command": ["/job", "eat", "30"]`, 0, "still here 1\n", ""},
+			{"root's own file system", `"command": ["/job", "write", "/file"]`, 0, "/file true\n", ""},
+			{"read-only root, with a tmpfs", `"command": ["/job", "write", "/file", "/tmp/file", "/run/file", "/t/file"], "readonlyRootFilesystem": true,
+				"linuxParameters": {"tmpfs": [{"containerPath": "/t", "size": 1}]}`, 0, "/file false\n/tmp/file false\n/run/file false\n/t/file true\n", ""},
+			{"size of a tmpfs", `"command": ["/job", "size", "/t"], "linuxParameters": {"tmpfs": [{"containerPath": "/t", "size": 3}]}`, 0, "3\n", ""},
+			{"shared memory", `"command": ["/job", "size", "/dev/shm"], "linuxParameters": {"sharedMemorySize": 17}`, 0, "17\n", ""},
+			{"user", `"command": ["/job", "user"], "user": "1234:99"`, 0, "1234 99 pid 1: true\n", ""},
+			{"init", `"command": ["/job", "user"], "linuxParameters": {"initProcessEnabled": true}`, 0, "0 0 pid 1: false\n", ""},
+			{"ulimits", `"command": ["/job", "limit"], "ulimits": [{"name": "nproc", "softLimit": 100, "hardLimit": 200},
+				{"name": "nofile", "softLimit": 64, "hardLimit": 64}]`, 0, "100 200\n", ""},
+			{"path of this machine", `"command": ["/job", "write", "/v/file"], "volumes": [{"name": "v", "host": {"sourcePath": "` + allowed + `/data"}}],
+				"mountPoints": [{"sourceVolume": "v", "containerPath": "/v"}]`, 0, "/v/file true\n", ""},
+			{"the same, to read only", `"command": ["/job", "write", "/v/file"], "volumes": [{"name": "v", "host": {"sourcePath": "` + allowed + `/data"}}],
+				"mountPoints": [{"sourceVolume": "v", "containerPath": "/v", "readOnly": true}]`, 0, "/v/file false\n", ""},
+			{"volume of its own", `"command": ["/job", "write", "/v/file"], "volumes": [{"name": "v", "host": {}}],
+				"mountPoints": [{"sourceVolume": "v", "containerPath": "/v"}]`, 0, "/v/file true\n", ""},
+			{"no such program in the image", `"command": ["/nothing"]`, -1, "", "CannotStartContainerError: "},
+			{"no such image", `"image": "nothing.invalid/nothing:1", "command": ["/job"]`, -1, "", "CannotPullContainerError: "},
+			{"no command at all", ``, -1, "", "CannotCreateContainerError: "},
+			{"not allowed", `"privileged": true`, -1, "", "CannotCreateContainerError: the job is privileged"},
+		} {
+			t.Run(c.name, func(t *testing.T) {
+				o := newTrial(t, x, c.members).run(t, t.Context())
+				if strings.HasPrefix(c.reason, "CannotStart") {
+					o.log = "" // docker's client says the reason there too
+				}
+				o.want(t, c.exit, c.log, c.reason)
+			})
+		}
+		if text, err := os.ReadFile(filepath.Join(allowed, "data", "file")); err != nil || string(text) != "written\n" {
+			t.Errorf("what the job wrote to the mount: %q, %v", text, err)
+		}
+		t.Run("environment", func(t *testing.T) {
+			t.Setenv("OF_THE_ENGINE", "secret")
+			awkward := "a=b 'c' \"d\" $HOME\n--privileged"
+			r := newTrial(t, x, `"command": ["/job", "env", "MINE", "OF_THE_ENGINE", "NVIDIA_VISIBLE_DEVICES"]`)
+			r.a.Environment = []types.KeyValuePair{{Name: aws.String("MINE"), Value: &awkward}}
+			o := r.run(t, t.Context())
+			o.want(t, 0, "MINE="+awkward+"\nOF_THE_ENGINE=\nNVIDIA_VISIBLE_DEVICES=void\n", "")
+		})
+		t.Run("end", func(t *testing.T) { testEnd(t, x) })
+		t.Run("leftovers", func(t *testing.T) { testLeftovers(t, x) })
+		t.Run("killed engine", func(t *testing.T) { testKilledEngine(t, program) })
+	})
+}
+
+// testEnd ends attempts as the engine does, in peace and not.
+func testEnd(t *testing.T, x *Executor) {
+	for _, c := range []struct {
+		what string
+		kill bool
+		exit int
+	}{{"wait", false, 3}, {"ignore", true, 137}} {
+		t.Run(c.what, func(t *testing.T) {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			kill := make(chan struct{})
+			r := newTrial(t, x, `"command": ["/job", "`+c.what+`"]`)
+			r.a.Kill = kill
+			var ending sync.WaitGroup
+			r.a.Started = func(handle string) {
+				if !Owns(handle) {
+					t.Errorf("handle %q", handle)
+				}
+				ending.Go(func() {
+					// Only a job that waits for the signal can answer it.
+					eventually(t, "the job waits", func() bool { return r.said(t) == "waiting\n" })
+					cancel(errors.New("job terminated"))
+					if c.kill {
+						eventually(t, "the job was asked", func() bool { return strings.HasSuffix(r.said(t), "got terminated\n") })
+						close(kill)
+					}
+				})
+			}
+			o := r.run(t, ctx)
+			ending.Wait()
+			o.want(t, c.exit, "waiting\ngot terminated\n", "")
+		})
+	}
+	t.Run("before its start", func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(errors.New("job terminated"))
+		o := newTrial(t, x, `"command": ["/job", "wait"]`).run(t, ctx)
+		if o.exit != -1 || o.started != 0 || o.err == nil || !strings.HasSuffix(o.err.Error(), "job terminated") {
+			t.Errorf("%+v", o)
+		}
+	})
+}
+
+// testLeftovers clears what engines left that died before they kept a handle:
+// those of the same state directory, once, before the first attempt.
+func testLeftovers(t *testing.T, x *Executor) {
+	again := func(dir string) *Executor {
+		o := x.options
+		o.Dir = dir
+		y, err := New(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return y
+	}
+	leave := func(x *Executor, name string) {
+		r := newTrial(t, x, `"command": ["/job", "wait"]`)
+		args, err := x.arguments(namePrefix+name, r.a)
+		if err == nil {
+			_, err = x.output(t.Context(), args...)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	other := again(t.TempDir())
+	leave(other, "other")
+	leave(x, "old")
+	successor := again(x.options.Dir)
+	if err := successor.Clear(""); err != nil {
+		t.Error(err)
+	}
+	if got := containers(t, x.kind); len(got) != 1 || got[0] != namePrefix+"other" {
+		t.Errorf("after the sweep: %q", got)
+	}
+	leave(x, "new")
+	if err := successor.Clear(""); err != nil {
+		t.Error(err)
+	}
+	if got := containers(t, x.kind); len(got) != 2 {
+		t.Errorf("a second sweep: %q are left", got)
+	}
+	for _, name := range []string{"new", "other", "gone"} {
+		if err := successor.Clear(x.handle(namePrefix + name)); err != nil {
+			t.Errorf("clear %s: %v", name, err)
+		}
+	}
+	if got := containers(t, x.kind); len(got) > 0 {
+		t.Errorf("%q are left", got)
+	}
+	if err := successor.Clear("123 456"); err == nil {
+		t.Error("the handle of a process is taken for a container's")
+	}
+}

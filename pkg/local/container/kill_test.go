@@ -1,0 +1,125 @@
+//go:build unix
+
+package container
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/local"
+)
+
+// openEngine opens an engine on dir that runs containers.
+func openEngine(ctx context.Context, dir, program string) (*local.Engine, *batch.Client, error) {
+	x, err := New(ctx, Options{Program: program, Dir: dir})
+	if err != nil {
+		return nil, nil, err
+	}
+	engine, err := local.Open(local.Options{Dir: dir, Executor: x, VCPUs: 1, MemoryMiB: 1024})
+	if err != nil {
+		return nil, nil, err
+	}
+	return engine, batch.NewFromConfig(engine.Config(dir)), nil
+}
+
+// submit sends the engine a job of one container.
+func submit(ctx context.Context, c *batch.Client, command ...string) (id string, err error) {
+	requirement := func(kind types.ResourceType, value string) types.ResourceRequirement {
+		return types.ResourceRequirement{Type: kind, Value: &value}
+	}
+	definition, err := c.RegisterJobDefinition(ctx, &batch.RegisterJobDefinitionInput{
+		JobDefinitionName: aws.String("test"), Type: types.JobDefinitionTypeContainer,
+		ContainerProperties: &types.ContainerProperties{Image: aws.String(testImage), Command: command,
+			ResourceRequirements: []types.ResourceRequirement{requirement(types.ResourceTypeVcpu, "1"), requirement(types.ResourceTypeMemory, "64")}},
+	})
+	if err != nil {
+		return "", err
+	}
+	job, err := c.SubmitJob(ctx, &batch.SubmitJobInput{JobName: aws.String("test"), JobQueue: aws.String("default"),
+		JobDefinition: definition.JobDefinitionArn})
+	if err != nil {
+		return "", err
+	}
+	return *job.JobId, nil
+}
+
+func describe(ctx context.Context, c *batch.Client, id string) (types.JobDetail, error) {
+	out, err := c.DescribeJobs(ctx, &batch.DescribeJobsInput{Jobs: []string{id}})
+	if err != nil || len(out.Jobs) != 1 {
+		return types.JobDetail{}, fmt.Errorf("describe %s: %v", id, err)
+	}
+	return out.Jobs[0], nil
+}
+
+// victim is an engine in a process of its own that never ends by itself.
+func victim(dir, program string) {
+	ctx := context.Background()
+	_, client, err := openEngine(ctx, dir, program)
+	var id string
+	if err == nil {
+		id, err = submit(ctx, client, "/job", "wait")
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	fmt.Println(id)
+	select {}
+}
+
+func testKilledEngine(t *testing.T, program string) {
+	dir := filepath.Join(t.TempDir(), "state")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	engine := exec.Command(os.Args[0])
+	engine.Env = append(os.Environ(), "BATCHCTL_TEST_VICTIM="+dir, "BATCHCTL_TEST_PROGRAM="+program)
+	engine.Stderr = os.Stderr
+	out, err := engine.StdoutPipe()
+	if err == nil {
+		err = engine.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var id string
+	if _, err := fmt.Fscanln(out, &id); err != nil {
+		t.Fatalf("the engine did not say the job's id: %v", err)
+	}
+	eventually(t, "the job runs", func() bool {
+		logs, _ := filepath.Glob(filepath.Join(dir, "logs", "*"))
+		for _, log := range logs {
+			if text, err := os.ReadFile(log); err == nil && string(text) == "waiting\n" {
+				return true
+			}
+		}
+		return false
+	})
+	if err := engine.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = engine.Wait() // it was killed
+	if got := containers(t, program); len(got) != 1 {
+		t.Errorf("containers of the killed engine: %q", got)
+	}
+	next, client, err := openEngine(t.Context(), dir, program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer next.Close(context.Background())
+	if got := containers(t, program); len(got) > 0 {
+		t.Errorf("the next engine left %q", got)
+	}
+	job, err := describe(t.Context(), client, id)
+	if err != nil || job.Status != types.JobStatusFailed {
+		t.Errorf("the job is %s, %v", job.Status, err)
+	}
+}

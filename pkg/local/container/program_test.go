@@ -1,0 +1,174 @@
+//go:build unix
+
+package container
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// testImage is made of testdata/job alone, without a registry.
+const testImage = "localhost/batchctl-test:1"
+
+// TestMain is also the engine that TestKilledEngine kills.
+func TestMain(m *testing.M) {
+	if dir := os.Getenv("BATCHCTL_TEST_VICTIM"); dir != "" {
+		victim(dir, os.Getenv("BATCHCTL_TEST_PROGRAM"))
+	}
+	os.Exit(m.Run())
+}
+
+// programs runs a test with each program that there is.
+func programs(t *testing.T, f func(t *testing.T, program string)) {
+	t.Run(Podman, func(t *testing.T) {
+		podman(t)
+		f(t, Podman)
+	})
+	t.Run(Docker, func(t *testing.T) {
+		docker(t)
+		f(t, Docker)
+	})
+}
+
+// missing skips the test, or fails it where the tools are required.
+func missing(t *testing.T, format string, args ...any) {
+	t.Helper()
+	if os.Getenv("BATCHCTL_REQUIRE_TOOLS") != "" {
+		t.Fatalf(format, args...)
+	}
+	t.Skipf(format, args...)
+}
+
+// podman gives podman a storage of its own, for this test alone, and imports the
+// image into it. Its own limits replace podman's defaults, which a process
+// without CAP_SYS_RESOURCE may not set.
+func podman(t *testing.T) {
+	if _, err := exec.LookPath(Podman); err != nil {
+		missing(t, "podman is required: %v", err)
+	}
+	dir := t.TempDir()
+	engine := "events_logger = \"file\"\n"
+	if runc, err := exec.LookPath("runc"); err == nil { // crun refuses machines with both versions of cgroups
+		engine += fmt.Sprintf("runtime = %q\n[engine.runtimes]\n%s = [%q]\n", "runc", "runc", runc)
+	}
+	setFile(t, "CONTAINERS_CONF", filepath.Join(dir, "containers.conf"),
+		"[containers]\ndefault_ulimits = [\"nofile=1024:4096\", \"nproc=4096:4096\"]\nnetns = \"none\"\n[engine]\n"+engine)
+	setFile(t, "CONTAINERS_STORAGE_CONF", filepath.Join(dir, "storage.conf"),
+		fmt.Sprintf("[storage]\ndriver = \"vfs\"\ngraphroot = %q\nrunroot = %q\n", filepath.Join(dir, "graph"), filepath.Join(dir, "run")))
+	if out, err := exec.Command(Podman, "import", jobFiles(t), testImage).CombinedOutput(); err != nil {
+		missing(t, "podman cannot import an image here: %v\n%s", err, out)
+	}
+}
+
+func setFile(t *testing.T, variable, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(variable, path)
+}
+
+// docker starts a daemon of its own, with its own data and without a network, so
+// that it stands in the way of no other, and imports the image.
+func docker(t *testing.T) {
+	for _, name := range []string{Docker, "dockerd"} {
+		if _, err := exec.LookPath(name); err != nil {
+			missing(t, "docker is required: %v", err)
+		}
+	}
+	if os.Getuid() != 0 {
+		missing(t, "only root can start a docker daemon for the test")
+	}
+	dir, err := os.MkdirTemp("", "dockerd") // not t.TempDir: a socket's path is short
+	if err != nil {
+		t.Fatal(err)
+	}
+	socket := "unix://" + filepath.Join(dir, "s")
+	log, err := os.Create(filepath.Join(dir, "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	daemon := exec.Command("dockerd", "--data-root", filepath.Join(dir, "data"), "--exec-root", filepath.Join(dir, "exec"), "--host", socket,
+		"--pidfile", filepath.Join(dir, "pid"), "--bridge", "none", "--iptables=false", "--ip6tables=false")
+	daemon.Stdout, daemon.Stderr = log, log
+	daemon.SysProcAttr = apart()
+	if err := daemon.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = daemon.Wait() // how it ends matters only before it answers, and is seen below
+	}()
+	t.Cleanup(func() {
+		_ = daemon.Process.Signal(syscall.SIGTERM)
+		<-ended
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Setenv("DOCKER_HOST", socket)
+	t.Setenv("DOCKER_CONTEXT", "")
+	eventually(t, "the docker daemon answers", func() bool {
+		select {
+		case <-ended:
+			text, _ := os.ReadFile(log.Name())
+			missing(t, "the docker daemon ended:\n%s", text)
+		default:
+		}
+		return exec.Command(Docker, "version").Run() == nil
+	})
+	if out, err := exec.Command(Docker, "import", jobFiles(t), testImage).CombinedOutput(); err != nil {
+		t.Fatalf("import: %v\n%s", err, out)
+	}
+}
+
+// eventually waits for what must come.
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for !is() {
+		select {
+		case <-ctx.Done():
+			t.Fatalf("not within a minute: %s", what)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// jobFiles is the file system of the image: one static program, and a directory
+// that its users may not write to.
+func jobFiles(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	files := filepath.Join(dir, "files")
+	build := exec.Command("go", "build", "-o", filepath.Join(files, "job"), "./testdata/job")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build the job: %v\n%s", err, out)
+	}
+	archive := filepath.Join(dir, "files.tar")
+	if out, err := exec.Command("tar", "-C", files, "-cf", archive, ".").CombinedOutput(); err != nil {
+		t.Fatalf("tar: %v\n%s", err, out)
+	}
+	return archive
+}
+
+// containers are the names of all containers of a program.
+func containers(t *testing.T, program string) []string {
+	t.Helper()
+	out, err := exec.Command(program, "ps", "--all", "--format", "{{.Names}}").Output()
+	if err != nil {
+		t.Fatalf("%s ps: %v", program, err)
+	}
+	return strings.Fields(string(out))
+}
