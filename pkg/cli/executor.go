@@ -113,11 +113,11 @@ func openExecutor(ctx context.Context, dir string, choice executorChoice) (execu
 // another executor left in the same state directory.
 type inheriting struct{ local.Executor }
 
-func (i inheriting) Clear(handle string) error {
+func (i inheriting) Clear(id, handle string) error {
 	if container.Owns(handle) {
-		return container.Remove(handle)
+		return container.Remove(id, handle)
 	}
-	return i.Executor.Clear(handle)
+	return i.Executor.Clear(id, handle)
 }
 
 // nameExecutor says once how jobs run. Of processes the engine's note on members

@@ -60,7 +60,7 @@ func (x *Executor) arguments(name string, a local.Attempt) ([]string, error) {
 	}
 	return slices.Concat(
 		[]string{"create", "--pull=never", "--log-driver=none", "--name=" + name,
-			"--label=" + ownerLabel + "=" + x.owner, "--label=" + jobLabel + "=" + a.Job},
+			"--label=" + attemptLabel + "=" + a.ID, "--label=" + jobLabel + "=" + a.Job},
 		limits, rights, linux, mounts, x.gpus(a.GPUs), environment(a), []string{"--", image}, a.Command), nil
 }
 

@@ -35,7 +35,7 @@ func unprobed(t *testing.T, kind, allowed string) *Executor {
 	if allowed != "" {
 		o.AllowMounts = []string{allowed}
 	}
-	return &Executor{client: client{kind: kind}, options: o, owner: "0123456789abcdef"}
+	return &Executor{client: client{kind: kind}, options: o}
 }
 
 // allowedDirectory is a directory with data in it.
@@ -68,7 +68,7 @@ func TestArguments(t *testing.T) {
 				}
 				allowed := allowedDirectory(t)
 				c := properties(t, strings.ReplaceAll(string(text), "$ALLOWED", allowed))
-				a := local.Attempt{Job: "0b5e-7:3", Container: c, Command: c.Command, Environment: []types.KeyValuePair{
+				a := local.Attempt{ID: "77aa", Job: "0b5e-7:3", Container: c, Command: c.Command, Environment: []types.KeyValuePair{
 					{Name: aws.String("LEVEL"), Value: aws.String("a=b c\n--env=X")},
 					{Name: aws.String("NVIDIA_VISIBLE_DEVICES"), Value: aws.String("all")},
 					{Name: aws.String("AWS_BATCH_JOB_ATTEMPT"), Value: aws.String("2")},

@@ -68,7 +68,7 @@ func TestHandles(t *testing.T) {
 		t.Error("our own handle is refused")
 	}
 	for _, handle := range []string{"", "123 456", "docker", "docker other", "rm batchctl-x"} {
-		if Owns(handle) || Remove(handle) == nil {
+		if Owns(handle) || Remove("id", handle) == nil {
 			t.Errorf("handle %q is taken", handle)
 		}
 	}

@@ -4,16 +4,12 @@ package container
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
@@ -25,8 +21,7 @@ import (
 type Options struct {
 	// Program is Docker, Podman, or Either for the first of them that works.
 	Program string
-	// Dir is the engine's state directory, which exists; containers are labelled with its hash,
-	// so that a later engine on it finds what this one left.
+	// Dir is the engine's state directory, which exists. No job can mount it.
 	Dir string
 	// AllowPrivileged lets jobs be privileged and use devices of this machine.
 	// Either of them gives a job the whole machine.
@@ -35,8 +30,7 @@ type Options struct {
 	// jobs. None: no path of this machine can. A job that may write to such a
 	// directory can change what a later path in it means.
 	AllowMounts []string
-	// Processes clears handles that are not of containers, those that an engine
-	// without this executor left behind; nil: they are refused.
+	// Processes clears what an engine without this executor left; nil: nothing does.
 	Processes local.Executor
 }
 
@@ -44,9 +38,6 @@ type Options struct {
 type Executor struct {
 	client
 	options Options
-	owner   string
-	used    atomic.Bool // an attempt of this engine may have a container
-	swept   sync.Once
 }
 
 // New finds the program and asks it whether it can run containers. The error is
@@ -66,7 +57,7 @@ func New(ctx context.Context, o Options) (*Executor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Executor{client: c, options: o, owner: ownerOf(o.Dir)}, nil
+	return &Executor{client: c, options: o}, nil
 }
 
 // real is the absolute path behind all symbolic links.
@@ -78,25 +69,17 @@ func real(path string) (string, error) {
 	return filepath.EvalSymlinks(path)
 }
 
-// ownerOf is what the containers of a state directory's engine are known by. The
-// host's name is in it because several machines may share one daemon.
-func ownerOf(dir string) string {
-	host, _ := os.Hostname() // without a name the directory has to do
-	sum := sha256.Sum256([]byte(host + "\x00" + dir))
-	return hex.EncodeToString(sum[:8])
-}
-
 // String is the program with its version.
 func (x *Executor) String() string { return x.kind + " " + x.version }
 
 // How says how commands run, in words that follow "the command runs".
 func (x *Executor) How() string { return "in a container of " + x.kind }
 
-// ownerLabel marks the containers of an engine; jobLabel is for people who look
-// at them.
+// attemptLabel finds the container of an attempt again; jobLabel is for people
+// who look at it.
 const (
-	ownerLabel = "batchctl.engine"
-	jobLabel   = "batchctl.job"
+	attemptLabel = "batchctl.attempt"
+	jobLabel     = "batchctl.job"
 )
 
 // handle names a container and the program that made it.
@@ -108,48 +91,42 @@ func Owns(handle string) bool {
 	return ok && (kind == Docker || kind == Podman) && strings.HasPrefix(name, namePrefix)
 }
 
-// Remove ends and removes the container of a handle, with the program that made
-// it; a container that is gone is no error.
-func Remove(handle string) error {
+// Remove ends and removes the container of an attempt, with the program that its
+// handle names; a container that is gone is no error.
+func Remove(id, handle string) error {
 	if !Owns(handle) {
 		return fmt.Errorf("container handle %q is not one of ours", handle)
 	}
-	kind, name, _ := strings.Cut(handle, " ")
+	kind, _, _ := strings.Cut(handle, " ")
 	c, err := find(kind)
 	if err != nil {
 		return err
 	}
-	return c.remove(name)
+	return c.clear(id)
 }
 
-// Clear removes the container of a handle. The first time, and before any
-// attempt of this engine, it removes all that earlier engines on the same state
-// directory left: one of them may have died before it could keep the handle.
-func (x *Executor) Clear(handle string) error {
-	var err error
-	x.swept.Do(func() {
-		if !x.used.Load() {
-			err = x.sweep()
-		}
-	})
-	switch {
-	case err != nil || handle == "":
-		return err
-	case Owns(handle):
-		return Remove(handle)
-	case x.options.Processes != nil:
-		return x.options.Processes.Clear(handle)
-	}
-	return fmt.Errorf("handle %q is not that of a container", handle)
-}
-
-func (x *Executor) sweep() error {
-	list, err := x.output(context.Background(), "ps", "--all", "--quiet", "--no-trunc", "--filter", "label="+ownerLabel+"="+x.owner)
+// clear removes the container of an attempt. It goes by the label, so that one
+// is found too whose engine died before it could keep the handle.
+func (c client) clear(id string) error {
+	list, err := c.output(context.Background(), "ps", "--all", "--quiet", "--no-trunc", "--filter", "label="+attemptLabel+"="+id)
 	if err != nil {
-		return fmt.Errorf("list containers of earlier engines: %w", err)
+		return fmt.Errorf("look for the container of an earlier engine: %w", err)
 	}
-	for _, id := range strings.Fields(list) {
-		err = errors.Join(err, x.remove(id))
+	for _, found := range strings.Fields(list) {
+		err = errors.Join(err, c.remove(found))
+	}
+	return err
+}
+
+// Clear removes the container of an attempt, if it has one. What another kind of
+// engine left is cleared as that engine would have done it.
+func (x *Executor) Clear(id, handle string) error {
+	if Owns(handle) {
+		return Remove(id, handle)
+	}
+	err := x.clear(id)
+	if x.options.Processes != nil {
+		err = errors.Join(err, x.options.Processes.Clear(id, handle))
 	}
 	return err
 }
@@ -157,7 +134,6 @@ func (x *Executor) sweep() error {
 // Run makes a container, starts it with its output going to log, and removes it
 // when it has ended.
 func (x *Executor) Run(ctx context.Context, a local.Attempt, log *os.File) (exit int, err error) {
-	x.used.Store(true)
 	name := nameOf(a)
 	create, err := x.arguments(name, a)
 	if err != nil {

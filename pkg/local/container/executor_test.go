@@ -45,7 +45,7 @@ func newTrial(t *testing.T, x *Executor, members string) *trial {
 		members = ", " + members
 	}
 	c := properties(t, `{"image": "`+testImage+`", "vcpus": 1, "memory": 64`+members+`}`)
-	return &trial{x: x, log: filepath.Join(t.TempDir(), "log"), a: local.Attempt{Job: "job-" + t.Name(), Container: c, Command: c.Command,
+	return &trial{x: x, log: filepath.Join(t.TempDir(), "log"), a: local.Attempt{ID: "id", Job: "job-" + t.Name(), Container: c, Command: c.Command,
 		Kill: make(chan struct{}), Started: func(string) {}}}
 }
 
@@ -197,21 +197,12 @@ func testEnd(t *testing.T, x *Executor) {
 	})
 }
 
-// testLeftovers clears what engines left that died before they kept a handle:
-// those of the same state directory, once, before the first attempt.
+// testLeftovers clears what engines left that died.
 func testLeftovers(t *testing.T, x *Executor) {
-	again := func(dir string) *Executor {
-		o := x.options
-		o.Dir = dir
-		y, err := New(t.Context(), o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return y
-	}
-	leave := func(x *Executor, name string) {
+	leave := func(id string) {
 		r := newTrial(t, x, `"command": ["/job", "wait"]`)
-		args, err := x.arguments(namePrefix+name, r.a)
+		r.a.ID = id
+		args, err := x.arguments(namePrefix+id, r.a)
 		if err == nil {
 			_, err = x.output(t.Context(), args...)
 		}
@@ -219,32 +210,22 @@ func testLeftovers(t *testing.T, x *Executor) {
 			t.Fatal(err)
 		}
 	}
-	other := again(t.TempDir())
-	leave(other, "other")
-	leave(x, "old")
-	successor := again(x.options.Dir)
-	if err := successor.Clear(""); err != nil {
-		t.Error(err)
-	}
-	if got := containers(t, x.kind); len(got) != 1 || got[0] != namePrefix+"other" {
-		t.Errorf("after the sweep: %q", got)
-	}
-	leave(x, "new")
-	if err := successor.Clear(""); err != nil {
-		t.Error(err)
-	}
-	if got := containers(t, x.kind); len(got) != 2 {
-		t.Errorf("a second sweep: %q are left", got)
-	}
-	for _, name := range []string{"new", "other", "gone"} {
-		if err := successor.Clear(x.handle(namePrefix + name)); err != nil {
-			t.Errorf("clear %s: %v", name, err)
+	leave("one")
+	leave("two")
+	for _, c := range []struct{ id, handle, left string }{
+		{"nobody", "", "batchctl-one batchctl-two"},
+		{"on", "", "batchctl-one batchctl-two"},
+		{"one", "", "batchctl-two"},
+		{"one", x.handle(namePrefix + "one"), "batchctl-two"},
+		{"two", x.handle(namePrefix + "two"), ""},
+	} {
+		if err := x.Clear(c.id, c.handle); err != nil {
+			t.Errorf("clear %s: %v", c.id, err)
 		}
-	}
-	if got := containers(t, x.kind); len(got) > 0 {
-		t.Errorf("%q are left", got)
-	}
-	if err := successor.Clear("123 456"); err == nil {
-		t.Error("the handle of a process is taken for a container's")
+		left := containers(t, x.kind)
+		slices.Sort(left)
+		if got := strings.Join(left, " "); got != c.left {
+			t.Errorf("after %s: %q are left, want %q", c.id, got, c.left)
+		}
 	}
 }
