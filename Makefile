@@ -1,12 +1,19 @@
 # What people do here. `make` alone lists it.
 
-.PHONY: help build test check explore buildcost bench generate golden clean
+# What `make image` builds the container image of the shipped workloads with, and its name.
+PROGRAM ?= docker
+IMAGE ?= batchctl-workloads:latest
+
+.PHONY: help build image test check explore buildcost bench generate golden clean
 
 help:
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile
 
 build: ## the two programs, static and stripped, in dist/
 	CGO_ENABLED=0 go build -trimpath -tags urfave_cli_no_docs -ldflags "-s -w" -o dist/ ./cmd/batchctl ./cmd/batchctl-workloads
+
+image: build ## the shipped workloads as a container image: make image PROGRAM=podman IMAGE=NAME
+	tar -C dist -cf - batchctl-workloads | $(PROGRAM) import --change 'ENTRYPOINT ["/batchctl-workloads"]' - $(IMAGE)
 
 test: ## the tests, as a user runs them: Go alone is enough
 	go test ./...

@@ -33,6 +33,9 @@ func TestScripts(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			root, err := filepath.Abs("../..")
 			e.Setenv("REPO", root)
+			if cache, err := os.UserCacheDir(); err == nil { // for go build; HOME is another one here
+				e.Setenv("GOCACHE", filepath.Join(cache, "go-build"))
+			}
 			e.Setenv("BATCHCTL_STATE_DIR", filepath.Join(e.WorkDir, "state"))
 			e.Setenv("AWS_EC2_METADATA_DISABLED", "true")
 			e.Setenv("AWS_CONFIG_FILE", filepath.Join(e.WorkDir, "no-config"))
@@ -46,9 +49,11 @@ func TestScripts(t *testing.T) {
 // scripts cannot be skipped unnoticed.
 func TestTools(t *testing.T) {
 	if os.Getenv("BATCHCTL_REQUIRE_TOOLS") == "" {
-		t.Skip("BATCHCTL_REQUIRE_TOOLS is not set: scripts that need the aws CLI skip without it")
+		t.Skip("BATCHCTL_REQUIRE_TOOLS is not set: scripts that need the aws CLI or podman skip without it")
 	}
-	if _, err := exec.LookPath("aws"); err != nil {
-		t.Errorf("the aws CLI is required: %v", err)
+	for _, name := range []string{"aws", "podman"} {
+		if _, err := exec.LookPath(name); err != nil {
+			t.Errorf("%s is required: %v", name, err)
+		}
 	}
 }

@@ -193,6 +193,9 @@ func (c *checker) leaf(keyword string, e *jsonschema.ValidationError) {
 		c.unknownMembers(node, schema, steps)
 	case "required":
 		c.missingMembers(node, schema, steps)
+	case "enum":
+		c.bad[node] = true
+		c.oneOf(node, schema, steps)
 	case "minimum":
 		c.bad[node] = true
 		c.report(RuleBadValue, node.Source, node.Span, "", "%s must be at least %v", c.label(steps...), schema.m[keyword])
@@ -202,6 +205,20 @@ func (c *checker) leaf(keyword string, e *jsonschema.ValidationError) {
 		c.bad[node] = true
 		c.report(RuleUnknownMember, node.Source, node.Key, "remove it", "%s has no place here", c.label(steps...))
 	}
+}
+
+// oneOf reports a value that is none of those listed, with the near one.
+func (c *checker) oneOf(node *jsontree.Node, schema raw, steps []string) {
+	var allowed []string
+	listed, _ := schema.m["enum"].([]any)
+	for _, v := range listed {
+		allowed = append(allowed, fmt.Sprint(v))
+	}
+	hint := ""
+	if near := diag.Near(node.Str(), slices.Values(allowed)); near != "" {
+		hint = fmt.Sprintf("write %q", near)
+	}
+	c.report(RuleBadValue, node.Source, node.Span, hint, "%s must be one of %s", c.label(steps...), strings.Join(allowed, ", "))
 }
 
 // label names a value by the end of its path: "timeout", "resources.vcpus",
