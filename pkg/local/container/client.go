@@ -110,8 +110,11 @@ func (c client) command(ctx context.Context, args ...string) *exec.Cmd {
 // output calls the program to its end and returns its stdout. The error is what
 // it said on stderr.
 func (c client) output(ctx context.Context, args ...string) (string, error) {
+	return run(c.command(ctx, args...))
+}
+
+func run(cmd *exec.Cmd) (string, error) {
 	var out, said bytes.Buffer
-	cmd := c.command(ctx, args...)
 	cmd.Stdout, cmd.Stderr = &out, &said
 	if err := cmd.Run(); err != nil {
 		return "", explained(err, said.String())

@@ -121,10 +121,11 @@ func (c client) clear(id string) error {
 // Clear removes the container of an attempt, if it has one. What another kind of
 // engine left is cleared as that engine would have done it.
 func (x *Executor) Clear(id, handle string) error {
+	left := os.RemoveAll(x.monitorDir(id))
 	if Owns(handle) {
-		return Remove(id, handle)
+		return errors.Join(left, Remove(id, handle))
 	}
-	err := x.clear(id)
+	err := errors.Join(left, x.clear(id))
 	if x.options.Processes != nil {
 		err = errors.Join(err, x.options.Processes.Clear(id, handle))
 	}

@@ -66,6 +66,9 @@ func (r *trial) run(t *testing.T, ctx context.Context) (o outcome) {
 	if left := containers(t, r.x.kind); len(left) > 0 {
 		t.Errorf("containers are left: %q", left)
 	}
+	if left, _ := os.ReadDir(filepath.Join(r.x.options.Dir, "containers")); len(left) > 0 {
+		t.Errorf("%s are left", left)
+	}
 	return o
 }
 

@@ -115,6 +115,9 @@ func testKilledEngine(t *testing.T, program string) {
 		t.Fatal(err)
 	}
 	defer next.Close(context.Background())
+	if left, _ := os.ReadDir(filepath.Join(dir, "containers")); len(left) > 0 {
+		t.Errorf("the next engine left %s", left)
+	}
 	if got := containers(t, program); len(got) > 0 {
 		t.Errorf("the next engine left %q", got)
 	}

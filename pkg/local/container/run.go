@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/batchctl/batchctl/pkg/local"
@@ -22,17 +22,18 @@ type life struct {
 	name     string
 	attached chan struct{} // closed when the program that carries its output has ended
 	over     chan struct{} // closed when the container has
-	killed   atomic.Bool   // by us
 }
 
 // carryOut starts the container and sees it to its end.
 func (x *Executor) carryOut(ctx context.Context, name string, a local.Attempt, log *os.File) (int, error) {
+	oom := ""
 	if x.kind == Podman {
-		// docker keeps why a start failed, podman only says it. Its init does what of a
-		// start can fail, with an output of its own.
-		if _, err := x.output(context.Background(), "init", "--", name); err != nil {
+		dir, err := x.initialize(name, a.ID)
+		defer os.RemoveAll(dir)
+		if err != nil {
 			return -1, fmt.Errorf("CannotStartContainerError: %w", err)
 		}
+		oom = filepath.Join(dir, "oom")
 	}
 	l := &life{client: x.client, name: name, attached: make(chan struct{}), over: make(chan struct{})}
 	attach := x.command(context.Background(), "start", "--attach", "--", name)
@@ -60,7 +61,29 @@ func (x *Executor) carryOut(ctx context.Context, name string, a local.Attempt, l
 	case !now.begun():
 		return -1, fmt.Errorf("CannotStartContainerError: %s", orUnknown(now.State.Error))
 	}
-	return l.verdict(now)
+	return verdict(now, oom)
+}
+
+// initialize does what of a podman container's start can fail, and that says why:
+// docker keeps the cause of a failed start, podman only prints it.
+//
+// It runs in a directory of the attempt's own, because podman's monitor leaves a
+// file there, "oom", when the container has run out of memory. On cgroups v1
+// podman itself does not find it.
+func (x *Executor) initialize(name, id string) (dir string, err error) {
+	dir = x.monitorDir(id)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return dir, err
+	}
+	init := x.command(context.Background(), "init", "--", name)
+	init.Dir = dir
+	_, err = run(init)
+	return dir, err
+}
+
+// monitorDir is where podman's monitor of an attempt runs.
+func (x *Executor) monitorDir(id string) string {
+	return filepath.Join(x.options.Dir, "containers", id)
 }
 
 func orUnknown(cause string) string {
@@ -117,7 +140,6 @@ func (l *life) end(ctx context.Context, a local.Attempt, signal string) {
 	select {
 	case <-l.over:
 	case <-a.Kill:
-		l.killed.Store(true)
 		l.kill("SIGKILL")
 	}
 }
@@ -126,13 +148,14 @@ func (l *life) kill(signal string) {
 	_, _ = l.output(context.Background(), "kill", "--signal", signal, "--", l.name) // not running: it has ended, which is what was wanted
 }
 
-// verdict is the container's exit code, and the reason if it was its memory.
-//
-// podman does not always see that (on cgroups v1 its monitor often comes too
-// late); there, a SIGKILL that we did not send stands for it.
-func (l *life) verdict(now inspected) (int, error) {
-	const killed = 128 + 9
-	memory := now.State.OOMKilled || l.kind == Podman && now.State.ExitCode == killed && !l.killed.Load()
+// verdict is the container's exit code, and the reason if it was its memory. oom
+// is a file that then exists too; "" if there is none.
+func verdict(now inspected, oom string) (int, error) {
+	memory := now.State.OOMKilled
+	if !memory && oom != "" {
+		_, err := os.Stat(oom)
+		memory = err == nil
+	}
 	if memory && now.State.ExitCode != 0 {
 		return now.State.ExitCode, errors.New(outOfMemory)
 	}
