@@ -288,5 +288,5 @@ func (broken) Run(context.Context, Attempt, *os.File) (int, error) {
 	return 127, errors.New("CannotStartContainerError: no such thing")
 }
 
-func (broken) Clear(string, string) error                             { return nil }
+func (broken) Clear(string, string) error                     { return nil }
 func (broken) Unhonoured(*types.ContainerProperties) []string { return nil }
