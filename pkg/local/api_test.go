@@ -46,7 +46,13 @@ func TestRegisterRefuses(t *testing.T) {
 		{func(r *in) { r.Type = "multinode" }, "nodeProperties (multi-node parallel jobs): the local engine does not implement this."},
 		{func(r *in) { r.EksProperties = &types.EksProperties{} }, "eksProperties: the local engine does not implement this."},
 		{func(r *in) { r.EcsProperties = &types.EcsProperties{TaskProperties: []types.EcsTaskProperties{}} }, "ecsProperties: the local engine does not implement this."},
-		{func(r *in) { r.ConsumableResourceProperties = &types.ConsumableResourceProperties{} }, "consumableResourceProperties: the local engine does not implement this."},
+		{func(r *in) { r.ConsumableResourceProperties = asks("licence", 0) }, "quantity of consumable resource licence should be at least 1."},
+		{func(r *in) {
+			p := asks("licence", 1)
+			p.ConsumableResourceList = append(p.ConsumableResourceList, p.ConsumableResourceList[0])
+			r.ConsumableResourceProperties = p
+		}, "Cannot have duplicate consumableResource in consumableResourceProperties"},
+		{func(r *in) { r.Tags = map[string]string{"aws:x": ""} }, "Tag aws:x: keys must not start with aws:."},
 		{func(r *in) { r.ContainerProperties = nil }, "ECS Container Image must be provided."},
 		{func(r *in) { r.ContainerProperties.Image = nil }, "ECS Container Image must be provided."},
 		{func(r *in) { r.ContainerProperties.InstanceType = aws.String("p4d") }, "instanceType is only for multi-node jobs."},
@@ -124,6 +130,7 @@ func TestSubmitRefuses(t *testing.T) {
 		{func(r *in) { array(2)(r); depends(one, "N_TO_N")(r) }, "A dependency of type N_TO_N needs an array job; " + one + " is none."},
 		{func(r *in) { array(3)(r); depends(pair, "N_TO_N")(r) }, "A dependency of type N_TO_N needs an array of the same size; " + pair + " has 2 children."},
 		{func(r *in) { r.ShareIdentifier = aws.String("team") }, "Job with shareIdentifier or schedulingPriority can only be submitted to job queue with fair share scheduling policy."},
+		{func(r *in) { r.ConsumableResourcePropertiesOverride = asks("licence", 1) }, "Consumable resource licence does not exist."},
 		{func(r *in) { r.NodeOverrides = &types.NodeOverrides{} }, "nodeOverrides (multi-node parallel jobs): the local engine does not implement this."},
 		{func(r *in) { r.EcsPropertiesOverride = &types.EcsPropertiesOverride{} }, "ecsPropertiesOverride: the local engine does not implement this."},
 		{timeout(30), "AttemptDurationSeconds in Timeout must be at least 60 seconds."},
@@ -355,8 +362,8 @@ func TestCreateJobQueue(t *testing.T) {
 		{func(r *batch.CreateJobQueueInput) { r.JobQueueName = aws.String("default") }, "Object already exists: job queue default."},
 		{func(r *batch.CreateJobQueueInput) {
 			r.ComputeEnvironmentOrder[0].ComputeEnvironment = aws.String("other")
-		}, "Compute environment other does not exist; this engine has one, local."},
-		{func(r *batch.CreateJobQueueInput) { r.SchedulingPolicyArn = aws.String("arn") }, "schedulingPolicyArn: the local engine does not implement this."},
+		}, "Compute environment other does not exist. Compute Environments must be created and valid before attaching them to a job queue"},
+		{func(r *batch.CreateJobQueueInput) { r.SchedulingPolicyArn = aws.String(arn(kindQueue, "default")) }, "Only scheduling policy Arn can be allowed."},
 	} {
 		refused(t, create(c.edit), c.want)
 	}

@@ -18,7 +18,7 @@ func (m *model) next(t *task, machine amount) []event {
 	case to != t.state:
 		return []event{{Moved: &move{Job: t.id(), To: to, Reason: reason}}}
 	case t.state == runnable:
-		if why := misfit(t.job.need, machine); why != t.reason {
+		if why := m.unplaceable(t.job, machine); why != t.stuck() {
 			return []event{{Explained: &explanation{Job: t.id(), Reason: why}}}
 		}
 	}
@@ -65,7 +65,7 @@ func (m *model) nextOfArray(parent *task, machine amount) []event {
 		return events
 	}
 	// What keeps the children waiting is said of the parent too.
-	if why := misfit(j.need, machine); why != parent.reason {
+	if why := m.unplaceable(j, machine); why != parent.reason {
 		return []event{{Explained: &explanation{Job: j.id, Reason: why}}}
 	}
 	return nil
@@ -135,6 +135,9 @@ func (m *model) ended(t *task) {
 	j := t.job
 	if !t.isChild() {
 		m.active--
+		if s := m.line(*j.request.JobQueue).shares[j.class.share]; s != nil {
+			s.open--
+		}
 		for _, d := range j.dependents {
 			m.due = append(m.due, &d.task)
 		}

@@ -85,8 +85,8 @@ func fileName(t *task) string {
 func (e *Engine) environment(t *task) []types.KeyValuePair {
 	queue := *t.job.request.JobQueue
 	place := ComputeEnvironment
-	if q, ok := e.model.queue(queue); ok {
-		place = q.Environments[0]
+	if v := t.last().place; v != nil {
+		place = v.name
 	}
 	set := []types.KeyValuePair{
 		variable("AWS_BATCH_JOB_ID", t.id()),

@@ -76,8 +76,6 @@ func checkDefinition(in *batch.RegisterJobDefinitionInput) error {
 		return cannot("eksProperties")
 	case in.EcsProperties != nil:
 		return cannot("ecsProperties")
-	case in.ConsumableResourceProperties != nil:
-		return cannot("consumableResourceProperties")
 	case in.ContainerProperties == nil || aws.ToString(in.ContainerProperties.Image) == "":
 		return wire.ClientException("ECS Container Image must be provided.")
 	case in.ContainerProperties.InstanceType != nil:
@@ -86,14 +84,13 @@ func checkDefinition(in *batch.RegisterJobDefinitionInput) error {
 		return wire.ClientException("Exactly 1 capability must be provided.")
 	case in.SchedulingPriority != nil && (*in.SchedulingPriority < 0 || *in.SchedulingPriority > 9999):
 		return wire.ClientException("Scheduling priority must be between 0 and 9999.")
-	case len(in.Tags) > 50:
-		return wire.ClientException("A resource can have at most 50 tags.")
 	}
 	d := definition{request: in}
 	if _, err := needs(in.ContainerProperties, d.fargate()); err != nil {
 		return err
 	}
-	return cmp.Or(checkEnvironment(in.ContainerProperties.Environment), checkRetry(in.RetryStrategy), checkTimeout(in.Timeout))
+	return cmp.Or(checkEnvironment(in.ContainerProperties.Environment), checkRetry(in.RetryStrategy), checkTimeout(in.Timeout),
+		checkTags(in.Tags), checkConsumables(in.ConsumableResourceProperties))
 }
 
 // cannot is the answer to a member that this engine does not honour: refused,
@@ -244,7 +241,7 @@ func (e *Engine) describeJobDefinitions(_ *call, in *batch.DescribeJobDefinition
 	}
 	out := &batch.DescribeJobDefinitionsOutput{NextToken: next, JobDefinitions: []types.JobDefinition{}}
 	for _, d := range page {
-		out.JobDefinitions = append(out.JobDefinitions, d.describe())
+		out.JobDefinitions = append(out.JobDefinitions, e.model.describeDefinition(d))
 	}
 	return out, nil
 }
@@ -255,23 +252,24 @@ func newestFirst(revisions []*definition) []*definition {
 	return out
 }
 
-func (d *definition) describe() types.JobDefinition {
+func (m *model) describeDefinition(d *definition) types.JobDefinition {
 	r := d.request
 	return types.JobDefinition{
-		JobDefinitionArn:           aws.String(arn("job-definition", d.id())),
-		JobDefinitionName:          r.JobDefinitionName,
-		Revision:                   aws.Int32(d.revision),
-		Status:                     aws.String(d.status()),
-		Type:                       aws.String(string(r.Type)),
-		ContainerOrchestrationType: types.OrchestrationTypeEcs,
-		ContainerProperties:        r.ContainerProperties,
-		Parameters:                 r.Parameters,
-		PlatformCapabilities:       r.PlatformCapabilities,
-		PropagateTags:              r.PropagateTags,
-		RetryStrategy:              r.RetryStrategy,
-		SchedulingPriority:         r.SchedulingPriority,
-		Tags:                       r.Tags,
-		Timeout:                    r.Timeout,
+		ConsumableResourceProperties: r.ConsumableResourceProperties,
+		JobDefinitionArn:             aws.String(arn("job-definition", d.id())),
+		JobDefinitionName:            r.JobDefinitionName,
+		Revision:                     aws.Int32(d.revision),
+		Status:                       aws.String(d.status()),
+		Type:                         aws.String(string(r.Type)),
+		ContainerOrchestrationType:   types.OrchestrationTypeEcs,
+		ContainerProperties:          r.ContainerProperties,
+		Parameters:                   r.Parameters,
+		PlatformCapabilities:         r.PlatformCapabilities,
+		PropagateTags:                r.PropagateTags,
+		RetryStrategy:                r.RetryStrategy,
+		SchedulingPriority:           r.SchedulingPriority,
+		Tags:                         m.tags[resourceOf(kindDefinition, d.id())],
+		Timeout:                      r.Timeout,
 	}
 }
 

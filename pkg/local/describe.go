@@ -22,7 +22,9 @@ func (e *Engine) describeJobs(_ *call, in *batch.DescribeJobsInput) (*batch.Desc
 	out := &batch.DescribeJobsOutput{Jobs: []types.JobDetail{}}
 	for _, id := range in.Jobs {
 		if t := e.model.task(resourceName(id, "job")); t != nil {
-			out.Jobs = append(out.Jobs, t.describe())
+			d := t.describe()
+			d.Tags = merged(nil, e.model.tags[resourceOf(kindJob, t.job.id)])
+			out.Jobs = append(out.Jobs, d)
 		}
 	}
 	return out, nil
@@ -32,26 +34,28 @@ func (e *Engine) describeJobs(_ *call, in *batch.DescribeJobsInput) (*batch.Desc
 func (t *task) describe() types.JobDetail {
 	j, id := t.job, t.id()
 	d := types.JobDetail{
-		JobId:                &id,
-		JobArn:               aws.String(arn("job", id)),
-		JobName:              j.request.JobName,
-		JobQueue:             aws.String(arn("job-queue", *j.request.JobQueue)),
-		JobDefinition:        aws.String(arn("job-definition", j.definition.id())),
-		Status:               t.state.status(),
-		StatusReason:         optional(t.reason),
-		CreatedAt:            aws.Int64(j.createdAt),
-		StartedAt:            moment(t.startedAt),
-		StoppedAt:            moment(t.stoppedAt),
-		IsCancelled:          aws.Bool(t.cancelled || j.cancelled),
-		IsTerminated:         aws.Bool(t.toTerminate()),
-		DependsOn:            append([]types.JobDependency{}, j.request.DependsOn...),
-		Parameters:           j.parameters(),
-		PlatformCapabilities: j.definition.request.PlatformCapabilities,
-		PropagateTags:        j.propagateTags(),
-		RetryStrategy:        j.retry(),
-		Tags:                 merged(nil, j.request.Tags),
-		Container:            t.container(),
-		Attempts:             []types.AttemptDetail{},
+		JobId:                        &id,
+		JobArn:                       aws.String(arn("job", id)),
+		JobName:                      j.request.JobName,
+		JobQueue:                     aws.String(arn("job-queue", *j.request.JobQueue)),
+		JobDefinition:                aws.String(arn("job-definition", j.definition.id())),
+		Status:                       t.state.status(),
+		StatusReason:                 optional(t.reason),
+		CreatedAt:                    aws.Int64(j.createdAt),
+		StartedAt:                    moment(t.startedAt),
+		StoppedAt:                    moment(t.stoppedAt),
+		IsCancelled:                  aws.Bool(t.cancelled || j.cancelled),
+		IsTerminated:                 aws.Bool(t.toTerminate()),
+		DependsOn:                    append([]types.JobDependency{}, j.request.DependsOn...),
+		Parameters:                   j.parameters(),
+		PlatformCapabilities:         j.definition.request.PlatformCapabilities,
+		PropagateTags:                j.propagateTags(),
+		RetryStrategy:                j.retry(),
+		SchedulingPriority:           j.schedulingPriority(),
+		ShareIdentifier:              j.request.ShareIdentifier,
+		Container:                    t.container(),
+		ConsumableResourceProperties: j.consumableProperties(),
+		Attempts:                     []types.AttemptDetail{},
 	}
 	if s := j.timeout(); s > 0 {
 		d.Timeout = &types.JobTimeout{AttemptDurationSeconds: &s}

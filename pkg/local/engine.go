@@ -1,17 +1,14 @@
 package local
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"iter"
 	"net"
 	"net/http"
 	"os"
-	"slices"
 	"sync"
 	"time"
 
@@ -32,11 +29,13 @@ type Engine struct {
 	facts   []fact        // what happened but is not in the journal yet
 	changed chan struct{} // closed at the next change
 	again   *time.Timer   // set while the journal refuses what must be written
+	limit   *time.Timer   // set while a job is to be ended for waiting too long
 	closing bool
 	clients int // open connections
 	runners map[*task]*runner
 	running sync.WaitGroup
 	logs    logWatch
+	streams streamIndex
 	hurry   chan struct{} // closed when attempts may no longer end in peace
 }
 
@@ -249,6 +248,9 @@ func (e *Engine) step() {
 	if err == nil && !e.closing {
 		err = e.startWaiting()
 	}
+	if err == nil && !e.closing {
+		err = e.endOverdue()
+	}
 	if err == nil || e.again != nil {
 		return
 	}
@@ -259,6 +261,35 @@ func (e *Engine) step() {
 		e.again = nil
 		e.step()
 	})
+}
+
+// endOverdue takes the actions of queues on jobs that have waited too long, and
+// comes back when the next one is due.
+func (e *Engine) endOverdue() error {
+	if e.limit != nil {
+		e.limit.Stop()
+		e.limit = nil
+	}
+	if events := e.model.overdue(time.Now().UnixMilli()); len(events) > 0 {
+		if _, err := e.write(events...); err != nil {
+			return err
+		}
+		if err := e.follow(); err != nil {
+			return err
+		}
+	}
+	next := e.model.nextDeadline()
+	if next == never {
+		return nil
+	}
+	e.limit = time.AfterFunc(time.Until(time.UnixMilli(next)), func() {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		if !e.closing {
+			e.step()
+		}
+	})
+	return nil
 }
 
 func (e *Engine) keepFacts() error {
@@ -293,68 +324,31 @@ func (e *Engine) follow() error {
 	return nil
 }
 
-// startWaiting reserves the machine for the jobs that start now.
+// startWaiting reserves the machine for the jobs that start now, and says of others
+// what they wait for.
 func (e *Engine) startWaiting() error {
-	free := e.options.capacity().minus(e.model.used)
-	need := func(t *task) amount { return t.job.need }
-	for _, t := range slices.Collect(schedule(e.waiting(), need, free)) {
-		s := &start{Job: t.id(), Stream: newID(), GPUs: pin(e.options.GPUs, e.model.busy, t.job.need.GPUs)}
+	now, capacity := time.Now().UnixMilli(), e.options.capacity()
+	var lines []*picker
+	for name, l := range e.model.queues {
+		if len(l.waiting) > 0 {
+			lines = append(lines, e.model.picker(name, now, capacity))
+		}
+	}
+	for _, d := range schedule(lines, e.model.room(capacity.minus(e.model.used))) {
+		if d.place == nil {
+			if _, err := e.write(event{Explained: &explanation{Job: d.task.id(), Reason: d.reason, Waits: true}}); err != nil {
+				return err
+			}
+			continue
+		}
+		t := d.task
+		s := &start{Job: t.id(), Stream: newID(), GPUs: pin(e.options.GPUs, e.model.busy, t.job.need.GPUs), Environment: d.place.name}
 		if _, err := e.write(event{Started: s}); err != nil {
 			return err
 		}
 		e.run(t)
 	}
 	return nil
-}
-
-// waiting yields the RUNNABLE tasks: queues by priority, those of equal priority
-// together, in the order of submission. Jobs of queues that are no longer
-// configured come last.
-func (e *Engine) waiting() iter.Seq[*task] {
-	byPriority := map[int32][]ordered{}
-	for name, l := range e.model.queues {
-		priority := int32(-1)
-		if q, ok := e.model.queue(name); ok {
-			priority = q.Priority
-		}
-		if len(l.waiting) > 0 {
-			byPriority[priority] = append(byPriority[priority], l.waiting)
-		}
-	}
-	priorities := make([]int32, 0, len(byPriority))
-	for p := range byPriority {
-		priorities = append(priorities, p)
-	}
-	slices.SortFunc(priorities, func(a, b int32) int { return cmp.Compare(b, a) })
-	return func(yield func(*task) bool) {
-		for _, p := range priorities {
-			for t := range inOrder(byPriority[p]) {
-				if !yield(t) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// inOrder merges lists that are in order of submission.
-func inOrder(lists []ordered) iter.Seq[*task] {
-	return func(yield func(*task) bool) {
-		for len(lists) > 0 {
-			at := 0
-			for i := range lists {
-				if lists[i][0].compare(lists[at][0]) < 0 {
-					at = i
-				}
-			}
-			if !yield(lists[at][0]) {
-				return
-			}
-			if lists[at] = lists[at][1:]; len(lists[at]) == 0 {
-				lists = slices.Delete(lists, at, at+1)
-			}
-		}
-	}
 }
 
 // Active returns the number of jobs that have not ended; an array counts as one.
@@ -447,8 +441,10 @@ func (e *Engine) Close(ctx context.Context) error {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.again != nil {
-		e.again.Stop()
+	for _, timer := range []*time.Timer{e.again, e.limit} {
+		if timer != nil {
+			timer.Stop()
+		}
 	}
 	var lost error
 	if err := e.keepFacts(); err != nil {

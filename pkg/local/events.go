@@ -25,6 +25,41 @@ type event struct {
 	Started      *start        `json:"started,omitempty"`
 	Launched     *launch       `json:"launched,omitempty"`
 	Ended        *end          `json:"ended,omitempty"`
+
+	QueueCreated       *shape[batch.CreateJobQueueInput]           `json:"queueCreated,omitempty"`
+	QueueUpdated       *shape[batch.UpdateJobQueueInput]           `json:"queueUpdated,omitempty"`
+	EnvironmentCreated *environmentCreation                        `json:"environmentCreated,omitempty"`
+	EnvironmentUpdated *shape[batch.UpdateComputeEnvironmentInput] `json:"environmentUpdated,omitempty"`
+	PolicyCreated      *shape[batch.CreateSchedulingPolicyInput]   `json:"policyCreated,omitempty"`
+	PolicyUpdated      *shape[batch.UpdateSchedulingPolicyInput]   `json:"policyUpdated,omitempty"`
+	ConsumableCreated  *shape[batch.CreateConsumableResourceInput] `json:"consumableCreated,omitempty"`
+	ConsumableUpdated  *quantity                                   `json:"consumableUpdated,omitempty"`
+	Deleted            *deletion                                   `json:"deleted,omitempty"`
+	Tagged             *tagging                                    `json:"tagged,omitempty"`
+}
+
+// environmentCreation is a compute environment as CreateComputeEnvironment accepted it.
+type environmentCreation struct {
+	UUID    string                                     `json:"uuid"`
+	Request shape[batch.CreateComputeEnvironmentInput] `json:"request"`
+}
+
+// quantity is the new total of a consumable resource.
+type quantity struct {
+	Consumable string `json:"consumable"` // name
+	Total      int64  `json:"total"`
+	Token      string `json:"token,omitempty"` // clientToken of the request
+}
+
+// deletion takes a resource away.
+type deletion struct {
+	Resource resource `json:"resource"`
+}
+
+// tagging is all tags that a resource has from now on.
+type tagging struct {
+	Resource resource          `json:"resource"`
+	Tags     map[string]string `json:"tags"`
 }
 
 // registration is a new revision of a job definition.
@@ -69,6 +104,9 @@ type move struct {
 type explanation struct {
 	Job    string `json:"job"`
 	Reason string `json:"reason"`
+	// Waits: what the job lacks may come by itself, so it keeps its place in the
+	// line. Otherwise it stands aside until a queue or an environment changes.
+	Waits bool `json:"waits,omitempty"`
 }
 
 // start reserves the machine for an attempt: RUNNABLE to STARTING.
@@ -76,6 +114,9 @@ type start struct {
 	Job    string   `json:"job"`
 	Stream string   `json:"stream"` // UUID of the log stream
 	GPUs   []string `json:"gpus,omitempty"`
+	// Environment is the compute environment that the attempt runs in; empty in
+	// journals of engines that had one only.
+	Environment string `json:"environment,omitempty"`
 }
 
 // launch says that the attempt runs: STARTING to RUNNING.

@@ -51,7 +51,8 @@ func (m *model) forgettable(before int64) map[string]bool {
 		if !j.state.ended() || j.stoppedAt >= before {
 			continue
 		}
-		waited := false
+		// What a job has used up of a resource stays used: its record is kept.
+		waited := m.usesUp(j)
 		for _, d := range j.dependents {
 			waited = waited || !d.state.ended()
 		}

@@ -49,24 +49,47 @@ func serve[In, Out any](f func(*call, *In) (*Out, error)) handler {
 // that it does not.
 func (e *Engine) operations() map[string]handler {
 	return map[string]handler{
-		"CancelJob":                   serve(e.cancelJob),
-		"CreateJobQueue":              serve(e.createJobQueue),
-		"DeregisterJobDefinition":     serve(e.deregisterJobDefinition),
-		"DescribeComputeEnvironments": serve(e.describeComputeEnvironments),
-		"DescribeJobDefinitions":      serve(e.describeJobDefinitions),
-		"DescribeJobQueues":           serve(e.describeJobQueues),
-		"DescribeJobs":                serve(e.describeJobs),
-		"ListJobs":                    serve(e.listJobs),
-		"RegisterJobDefinition":       serve(e.registerJobDefinition),
-		"SubmitJob":                   serve(e.submitJob),
-		"TerminateJob":                serve(e.terminateJob),
+		"CancelJob":                    serve(e.cancelJob),
+		"CreateComputeEnvironment":     serve(e.createComputeEnvironment),
+		"CreateConsumableResource":     serve(e.createConsumableResource),
+		"CreateJobQueue":               serve(e.createJobQueue),
+		"CreateSchedulingPolicy":       serve(e.createSchedulingPolicy),
+		"DeleteComputeEnvironment":     serve(e.deleteComputeEnvironment),
+		"DeleteConsumableResource":     serve(e.deleteConsumableResource),
+		"DeleteJobQueue":               serve(e.deleteJobQueue),
+		"DeleteSchedulingPolicy":       serve(e.deleteSchedulingPolicy),
+		"DeregisterJobDefinition":      serve(e.deregisterJobDefinition),
+		"DescribeComputeEnvironments":  serve(e.describeComputeEnvironments),
+		"DescribeConsumableResource":   serve(e.describeConsumableResource),
+		"DescribeJobDefinitions":       serve(e.describeJobDefinitions),
+		"DescribeJobQueues":            serve(e.describeJobQueues),
+		"DescribeJobs":                 serve(e.describeJobs),
+		"DescribeSchedulingPolicies":   serve(e.describeSchedulingPolicies),
+		"GetJobQueueSnapshot":          serve(e.getJobQueueSnapshot),
+		"ListConsumableResources":      serve(e.listConsumableResources),
+		"ListJobs":                     serve(e.listJobs),
+		"ListJobsByConsumableResource": serve(e.listJobsByConsumableResource),
+		"ListSchedulingPolicies":       serve(e.listSchedulingPolicies),
+		"ListTagsForResource":          serve(e.listTagsForResource),
+		"RegisterJobDefinition":        serve(e.registerJobDefinition),
+		"SubmitJob":                    serve(e.submitJob),
+		"TagResource":                  serve(e.tagResource),
+		"TerminateJob":                 serve(e.terminateJob),
+		"UntagResource":                serve(e.untagResource),
+		"UpdateComputeEnvironment":     serve(e.updateComputeEnvironment),
+		"UpdateConsumableResource":     serve(e.updateConsumableResource),
+		"UpdateJobQueue":               serve(e.updateJobQueue),
+		"UpdateSchedulingPolicy":       serve(e.updateSchedulingPolicy),
 	}
 }
 
 // logOperations are those of CloudWatch Logs.
 func (e *Engine) logOperations() map[string]handler {
 	return map[string]handler{
-		"GetLogEvents": serve(e.getLogEvents),
+		"DescribeLogGroups":  serve(e.describeLogGroups),
+		"DescribeLogStreams": serve(e.describeLogStreams),
+		"FilterLogEvents":    serve(e.filterLogEvents),
+		"GetLogEvents":       serve(e.getLogEvents),
 	}
 }
 
@@ -172,8 +195,12 @@ func Notice(h http.Header) string {
 // notice tells the caller, in a header, which members of its request have no
 // effect here.
 func (c *call) notice(x Executor, members []string) {
+	c.remark("the command runs "+how(x)+", where these have no effect", members)
+}
+
+func (c *call) remark(why string, members []string) {
 	if len(members) > 0 {
-		c.header.Set(noticeHeader, url.PathEscape("the command runs "+how(x)+", where these have no effect: "+strings.Join(members, ", ")))
+		c.header.Set(noticeHeader, url.PathEscape(why+": "+strings.Join(members, ", ")))
 	}
 }
 

@@ -173,10 +173,11 @@ func TestLargeBody(t *testing.T) {
 // TestEveryOperationAnswers: what is not implemented says so, by name.
 func TestEveryOperationAnswers(t *testing.T) {
 	w := open(t, Options{})
-	_, err := w.CreateSchedulingPolicy(t.Context(), &batch.CreateSchedulingPolicyInput{Name: aws.String("p")})
-	refused(t, err, "CreateSchedulingPolicy: the local engine does not implement this operation.")
-	_, err = w.ListTagsForResource(t.Context(), &batch.ListTagsForResourceInput{ResourceArn: aws.String(arn("job", "x"))})
-	refused(t, err, "ListTagsForResource: the local engine does not implement this operation.")
+	_, err := w.CreateServiceEnvironment(t.Context(), &batch.CreateServiceEnvironmentInput{ServiceEnvironmentName: aws.String("p"),
+		ServiceEnvironmentType: types.ServiceEnvironmentTypeSagemakerTraining, CapacityLimits: []types.CapacityLimit{}})
+	refused(t, err, "CreateServiceEnvironment: the local engine does not implement this operation.")
+	_, err = w.ListQuotaShares(t.Context(), &batch.ListQuotaSharesInput{JobQueue: aws.String("default")})
+	refused(t, err, "ListQuotaShares: the local engine does not implement this operation.")
 	for name := range w.engine.operations() {
 		if method, _ := wire.Path(name); method == "" {
 			t.Errorf("%s is no operation of Batch", name)

@@ -20,11 +20,10 @@ func newID() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// arn returns the ARN of a resource: kind is job, job-definition, job-queue or
-// compute-environment.
-func arn(kind, name string) string {
-	return "arn:aws:batch:" + region + ":" + account + ":" + kind + "/" + name
-}
+const arnPrefix = "arn:aws:batch:" + region + ":" + account + ":"
+
+// arn returns the ARN of a resource.
+func arn(kind, name string) string { return resourceOf(kind, name).arn() }
 
 func logFile(stream string) string { return "logs/" + stream + ".log" }
 

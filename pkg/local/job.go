@@ -35,6 +35,8 @@ type job struct {
 	directory  string // where its commands run; empty: an own scratch directory
 	container  *types.ContainerProperties
 	need       amount // of each attempt
+	consumes   []requirement
+	class      class
 	children   []task
 	tally      [failed + 1]int32 // children by state
 	tallyAt    int64
@@ -51,6 +53,9 @@ type task struct {
 	terminated bool
 	stopReason string
 	reason     string // statusReason
+	reasonAt   int64  // when the reason was given
+	since      int64  // when it came into its state
+	parked     bool   // RUNNABLE, and not in line: no environment can hold it
 	startedAt  int64
 	stoppedAt  int64
 	attempts   []attempt
@@ -61,6 +66,7 @@ type attempt struct {
 	stream       string
 	handle       string
 	gpus         []string
+	place        *environment // nil in journals of engines that had one only
 	startedAt    int64
 	stoppedAt    int64
 	exit         *int32
@@ -138,6 +144,15 @@ func (j *job) timeout() int32 {
 		return 0
 	}
 	return aws.ToInt32(t.AttemptDurationSeconds)
+}
+
+// schedulingPriority is the job's place in its share: the request's before the
+// definition's.
+func (j *job) schedulingPriority() *int32 {
+	if j.request.SchedulingPriorityOverride != nil {
+		return j.request.SchedulingPriorityOverride
+	}
+	return j.definition.request.SchedulingPriority
 }
 
 // parameters are the definition's with the request's on top.

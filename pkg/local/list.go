@@ -96,7 +96,7 @@ func (e *Engine) listed(in *batch.ListJobsInput, status state, after int64) (ite
 		return nil, wire.ClientException("Job Queue %s does not exist.", *in.JobQueue)
 	}
 	if l == nil {
-		l = &line{}
+		l = newLine()
 	}
 	if len(in.Filters) == 0 {
 		return newest(l.jobs[status], after), nil
@@ -179,7 +179,7 @@ func filter(filters []types.KeyValuesPair) (func(*job) bool, error) {
 		}
 		return func(j *job) bool { return j.createdAt > at }, nil
 	case "SHARE_IDENTIFIER":
-		return nil, cannot("filter SHARE_IDENTIFIER (fair-share scheduling)")
+		return func(j *job) bool { return glob(&value, aws.ToString(j.request.ShareIdentifier)) }, nil
 	default:
 		return nil, wire.ClientException("Filter %s is not valid. Valid filters: [JOB_NAME, JOB_STATUS, JOB_DEFINITION, "+
 			"BEFORE_CREATED_AT, AFTER_CREATED_AT, SHARE_IDENTIFIER]", name)
@@ -190,15 +190,16 @@ func filter(filters []types.KeyValuesPair) (func(*job) bool, error) {
 func (t *task) summarize() types.JobSummary {
 	j, id := t.job, t.id()
 	s := types.JobSummary{
-		JobId:         &id,
-		JobArn:        aws.String(arn("job", id)),
-		JobName:       j.request.JobName,
-		JobDefinition: aws.String(arn("job-definition", j.definition.id())),
-		Status:        t.state.status(),
-		StatusReason:  optional(t.reason),
-		CreatedAt:     aws.Int64(j.createdAt),
-		StartedAt:     moment(t.startedAt),
-		StoppedAt:     moment(t.stoppedAt),
+		JobId:           &id,
+		JobArn:          aws.String(arn("job", id)),
+		JobName:         j.request.JobName,
+		JobDefinition:   aws.String(arn("job-definition", j.definition.id())),
+		Status:          t.state.status(),
+		StatusReason:    optional(t.reason),
+		CreatedAt:       aws.Int64(j.createdAt),
+		StartedAt:       moment(t.startedAt),
+		StoppedAt:       moment(t.stoppedAt),
+		ShareIdentifier: j.request.ShareIdentifier,
 	}
 	if a := t.last(); a != nil {
 		s.Container = &types.ContainerSummary{ExitCode: a.exit, Reason: optional(a.reason)}

@@ -35,15 +35,8 @@ func invalid(format string, args ...any) error {
 // file: f/ goes forward from there, b/ backward; where nothing more is, the same
 // token comes back.
 func (e *Engine) getLogEvents(_ *call, in *cloudwatchlogs.GetLogEventsInput) (*cloudwatchlogs.GetLogEventsOutput, error) {
-	group := aws.ToString(in.LogGroupName)
-	if group == "" {
-		_, group, _ = strings.Cut(aws.ToString(in.LogGroupIdentifier), ":log-group:")
-		if group == "" {
-			group = aws.ToString(in.LogGroupIdentifier)
-		}
-	}
-	if group != logGroup {
-		return nil, &wire.Fault{Type: "ResourceNotFoundException", Message: "The specified log group does not exist."}
+	if groupName(in.LogGroupName, in.LogGroupIdentifier) != logGroup {
+		return nil, errNoGroup
 	}
 	if in.Limit != nil && (*in.Limit < 1 || *in.Limit > maxEvents) {
 		return nil, invalid("limit must be between 1 and %d.", maxEvents)
@@ -100,6 +93,8 @@ type logLine struct {
 	text       []byte
 	start, end int64
 }
+
+var errNoGroup = &wire.Fault{Type: "ResourceNotFoundException", Message: "The specified log group does not exist."}
 
 var errNoStream = &wire.Fault{Type: "ResourceNotFoundException", Message: "The specified log stream does not exist."}
 

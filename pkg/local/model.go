@@ -11,12 +11,19 @@ import (
 // the journal leads to the same model.
 type model struct {
 	// known are the queues: those of the options, then those made by CreateJobQueue.
-	known       []Queue
+	known        []*queue
+	environments map[string]*environment
+	policies     map[string]*policy
+	consumables  map[string]*consumable
+	tags         map[resource]map[string]string // of what has any
+
 	definitions map[string][]*definition // by name; revision r at r-1
 	jobs        map[string]*job
 	order       []*job // by submission
 	queues      map[string]*line
 	streams     map[string]*task // by the UUID of a log stream
+	logs        []logRef         // all streams, by their starts
+	whole       *environment     // the machine, for jobs of queues that are gone
 	used        amount
 	busy        map[string]bool // devices in use
 	active      int             // jobs that have not ended
@@ -26,36 +33,29 @@ type model struct {
 	due []*task
 }
 
-// line is what is known about one queue.
-type line struct {
-	jobs    [failed + 1]ordered // jobs and parents, by state
-	waiting ordered             // RUNNABLE tasks that fit on this machine
-}
-
 func newModel(configured []Queue) *model {
-	return &model{
-		known:       slices.Clone(configured),
-		definitions: map[string][]*definition{},
-		jobs:        map[string]*job{},
-		queues:      map[string]*line{},
-		streams:     map[string]*task{},
-		busy:        map[string]bool{},
+	m := &model{
+		environments: map[string]*environment{},
+		policies:     map[string]*policy{},
+		consumables:  map[string]*consumable{},
+		tags:         map[resource]map[string]string{},
+		definitions:  map[string][]*definition{},
+		jobs:         map[string]*job{},
+		queues:       map[string]*line{},
+		streams:      map[string]*task{},
+		busy:         map[string]bool{},
+		whole:        &environment{name: ComputeEnvironment},
 	}
-}
-
-// queue returns the queue of that name.
-func (m *model) queue(name string) (Queue, bool) {
-	at := slices.IndexFunc(m.known, func(q Queue) bool { return q.Name == name })
-	if at < 0 {
-		return Queue{}, false
+	for _, q := range configured {
+		m.addQueue(&queue{Queue: q, configured: true})
 	}
-	return m.known[at], true
+	return m
 }
 
 func (m *model) line(queue string) *line {
 	l := m.queues[queue]
 	if l == nil {
-		l = &line{}
+		l = newLine()
 		m.queues[queue] = l
 	}
 	return l
@@ -89,13 +89,10 @@ func (m *model) definition(id string) *definition {
 // is an error and changes nothing: the journal is damaged or written by a newer
 // program.
 func (m *model) apply(at int64, e event) error {
+	if ok, err := m.applyResource(at, e); ok {
+		return err
+	}
 	switch {
-	case e.Queued != nil:
-		// One that the options configure by now counts as they say.
-		if _, ok := m.queue(e.Queued.Name); !ok {
-			m.known = append(m.known, *e.Queued)
-		}
-		return nil
 	case e.Registered != nil:
 		return m.register(at, e.Registered)
 	case e.Deregistered != nil:
@@ -119,7 +116,7 @@ func (m *model) apply(at int64, e event) error {
 	case e.Moved != nil:
 		return m.moveAll(at, t, e.Moved)
 	case e.Explained != nil:
-		m.explain(t, e.Explained.Reason)
+		m.explain(at, t, e.Explained)
 	case e.Started != nil:
 		return m.start(at, t, e.Started)
 	case e.Launched != nil:
@@ -145,6 +142,10 @@ func (e event) job() string {
 		return e.Launched.Job
 	case e.Ended != nil:
 		return e.Ended.Job
+	case e.Tagged != nil:
+		if kind, name := e.Tagged.Resource.split(); kind == kindJob {
+			return name
+		}
 	}
 	return ""
 }
@@ -160,6 +161,7 @@ func (m *model) register(at int64, r *registration) error {
 	}
 	m.definitions[d.name()] = append(revisions, d)
 	m.invocations.remember(at, r.Invocation, d.id())
+	m.tag(resourceOf(kindDefinition, d.id()), d.request.Tags)
 	return nil
 }
 
@@ -174,7 +176,8 @@ func (m *model) submit(at int64, s *submission) error {
 		return fmt.Errorf("submit job %s: %w", s.ID, err)
 	}
 	j := &job{id: s.ID, seq: int64(len(m.order)), createdAt: at, tallyAt: at, definition: d, request: request,
-		directory: s.Directory, container: c, need: need}
+		directory: s.Directory, container: c, need: need, consumes: requirements(d.request, request)}
+	j.class = classOf(j)
 	j.task = task{job: j, index: -1}
 	if request.ArrayProperties != nil {
 		j.children = make([]task, aws.ToInt32(request.ArrayProperties.Size))
@@ -186,6 +189,7 @@ func (m *model) submit(at int64, s *submission) error {
 	m.jobs[j.id] = j
 	m.order = append(m.order, j)
 	m.active++
+	m.index(j)
 	for _, dep := range j.request.DependsOn {
 		if on := m.task(aws.ToString(dep.JobId)); on != nil && !slices.Contains(on.job.dependents, j) {
 			on.job.dependents = append(on.job.dependents, j)
@@ -233,7 +237,8 @@ func (m *model) moveOne(at int64, t *task, to state, reason string) error {
 func (m *model) set(at int64, t *task, to state, reason string) {
 	j, l := t.job, m.line(*t.job.request.JobQueue)
 	if t.state == runnable {
-		l.waiting.remove(t)
+		l.leave(t)
+		l.leftAt = at
 	}
 	if t.isChild() {
 		if t.state != none {
@@ -245,10 +250,10 @@ func (m *model) set(at int64, t *task, to state, reason string) {
 		l.jobs[t.state].remove(t)
 		l.jobs[to].insert(t)
 	}
-	t.state, t.reason = to, reason
+	t.state, t.reason, t.since, t.reasonAt, t.parked = to, reason, at, at, false
 	switch {
 	case to == runnable:
-		l.waiting.insert(t)
+		l.enter(t)
 		m.due = append(m.due, t)
 		if t.isChild() && j.tally[runnable] == 1 {
 			m.due = append(m.due, &j.task) // it says why its children wait
@@ -259,12 +264,15 @@ func (m *model) set(at int64, t *task, to state, reason string) {
 	}
 }
 
-func (m *model) explain(t *task, reason string) {
-	t.reason = reason
-	waiting := &m.line(*t.job.request.JobQueue).waiting
-	waiting.remove(t)
-	if reason == "" && t.state == runnable {
-		waiting.insert(t)
+func (m *model) explain(at int64, t *task, x *explanation) {
+	l := m.line(*t.job.request.JobQueue)
+	listed := t.state == runnable && !t.isParent()
+	if listed {
+		l.leave(t)
+	}
+	t.reason, t.reasonAt, t.parked = x.Reason, at, x.Reason != "" && !x.Waits
+	if listed {
+		l.enter(t)
 	}
 }
 
@@ -272,9 +280,12 @@ func (m *model) start(at int64, t *task, s *start) error {
 	if err := m.moveOne(at, t, starting, ""); err != nil {
 		return err
 	}
-	t.attempts = append(t.attempts, attempt{stream: s.Stream, gpus: s.GPUs})
+	a := attempt{stream: s.Stream, gpus: s.GPUs, place: m.environments[s.Environment]}
+	t.attempts = append(t.attempts, a)
 	m.streams[s.Stream] = t
+	m.logs = append(m.logs, logRef{t.logStream(t.last()), t, len(t.attempts) - 1})
 	m.used = m.used.plus(t.job.need)
+	m.occupy(at, t, a.place, 1)
 	for _, d := range s.GPUs {
 		m.busy[d] = true
 	}
@@ -297,6 +308,7 @@ func (m *model) end(at int64, t *task, e *end) error {
 	}
 	a.stoppedAt, a.exit, a.reason, a.statusReason = at, e.Exit, e.Reason, e.StatusReason
 	m.used = m.used.minus(t.job.need)
+	m.occupy(at, t, a.place, -1)
 	for _, d := range a.gpus {
 		delete(m.busy, d)
 	}
@@ -306,4 +318,48 @@ func (m *model) end(at int64, t *task, e *end) error {
 	}
 	m.set(at, t, e.To, reason)
 	return nil
+}
+
+// occupy takes (sign 1) or gives back (sign -1) all that an attempt holds beside
+// the machine itself.
+func (m *model) occupy(at int64, t *task, place *environment, sign int64) {
+	j, milli := t.job, sign*t.job.need.MilliCPU
+	l := m.line(*j.request.JobQueue)
+	l.inUse += milli
+	if place != nil {
+		place.used += milli
+	}
+	if s := l.shares[j.class.share]; s != nil {
+		s.use(at, milli, m.decay(*j.request.JobQueue))
+	}
+	m.hold(j.consumes, sign)
+}
+
+// index puts a job where lookups find it.
+func (m *model) index(j *job) {
+	for _, r := range j.consumes {
+		if v := m.consumables[r.name]; v != nil {
+			v.jobs = append(v.jobs, j)
+		}
+	}
+	m.tag(resourceOf(kindJob, j.id), j.request.Tags)
+	if id := j.class.share; id != "" {
+		l := m.line(*j.request.JobQueue)
+		if l.shares[id] == nil {
+			l.shares[id] = &share{}
+		}
+		l.shares[id].open++
+	}
+}
+
+// classOf is the line in which a job stands.
+func classOf(j *job) class {
+	c := class{fargate: j.definition.fargate()}
+	for _, r := range j.consumes {
+		c.consumes += fmt.Sprintf("%s=%d,", r.name, r.quantity)
+	}
+	if j.request.ShareIdentifier != nil {
+		c.share, c.priority = *j.request.ShareIdentifier, aws.ToInt32(j.schedulingPriority())
+	}
+	return c
 }

@@ -2,6 +2,8 @@ package local
 
 import (
 	"cmp"
+	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -11,136 +13,297 @@ import (
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
-// queues returns what is known of queues now.
-func (e *Engine) queues() []Queue {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return slices.Clone(e.model.known)
+// queue is a job queue as the model knows it.
+type queue struct {
+	Queue
+	order      []int32 // of the environments, as the request numbered them; none: 1, 2, 3
+	configured bool    // by the options
+	disabled   bool
+	policy     string // name of its scheduling policy; empty: first in, first out
+	limits     []types.JobStateTimeLimitAction
+}
+
+func (q *queue) name() string { return q.Name }
+
+// queue returns the queue of that name.
+func (m *model) queue(name string) (*queue, bool) {
+	at := slices.IndexFunc(m.known, func(q *queue) bool { return q.Name == name })
+	if at < 0 {
+		return nil, false
+	}
+	return m.known[at], true
+}
+
+// queued adds a queue of an older engine, whose environments were names only. One
+// that the options configure by now counts as they say.
+func (m *model) queued(q *Queue) {
+	if _, ok := m.queue(q.Name); !ok {
+		m.addQueue(&queue{Queue: *q})
+	}
+}
+
+func (m *model) addQueue(q *queue) {
+	for _, name := range q.Environments {
+		m.machineEnvironment(name)
+	}
+	m.known = append(m.known, q)
+}
+
+func (m *model) createQueue(in *batch.CreateJobQueueInput) error {
+	name := aws.ToString(in.JobQueueName)
+	if q, ok := m.queue(name); ok && q.configured {
+		return nil
+	} else if ok || name == "" {
+		return fmt.Errorf("create job queue %q: it exists, or has no name", name)
+	}
+	q := &queue{
+		Queue:    Queue{Name: name, Priority: aws.ToInt32(in.Priority)},
+		disabled: in.State == types.JQStateDisabled,
+		policy:   resourceName(aws.ToString(in.SchedulingPolicyArn), kindPolicy),
+		limits:   in.JobStateTimeLimitActions,
+	}
+	q.place(in.ComputeEnvironmentOrder)
+	m.addQueue(q)
+	m.tag(resourceOf(kindQueue, name), in.Tags)
+	return nil
+}
+
+func (m *model) updateQueue(in *batch.UpdateJobQueueInput) error {
+	q, ok := m.queue(aws.ToString(in.JobQueue))
+	switch {
+	case !ok:
+		return fmt.Errorf("update job queue %q: no such queue", aws.ToString(in.JobQueue))
+	case q.configured:
+		return nil
+	}
+	if in.Priority != nil {
+		q.Priority = *in.Priority
+	}
+	if in.State != "" {
+		q.disabled = in.State == types.JQStateDisabled
+	}
+	if in.ComputeEnvironmentOrder != nil {
+		q.place(in.ComputeEnvironmentOrder)
+		for _, name := range q.Environments {
+			m.machineEnvironment(name)
+		}
+	}
+	if in.SchedulingPolicyArn != nil {
+		q.policy = resourceName(*in.SchedulingPolicyArn, kindPolicy)
+	}
+	if in.JobStateTimeLimitActions != nil {
+		q.limits = in.JobStateTimeLimitActions
+	}
+	m.reconsider(func(v *queue) bool { return v == q })
+	return nil
+}
+
+// reconsider puts on the list the jobs that wait in some queues: what keeps them
+// waiting may have changed.
+func (m *model) reconsider(which func(*queue) bool) {
+	for _, q := range m.known {
+		l := m.queues[q.Name]
+		if l == nil || !which(q) {
+			continue
+		}
+		for t := range l.runnable() {
+			m.due = append(m.due, t)
+		}
+		m.due = append(m.due, l.jobs[pending]...) // parents of arrays say it too
+	}
+}
+
+// place gives the queue its environments.
+func (q *queue) place(order []types.ComputeEnvironmentOrder) {
+	order = slices.SortedStableFunc(slices.Values(order), func(a, b types.ComputeEnvironmentOrder) int {
+		return cmp.Compare(aws.ToInt32(a.Order), aws.ToInt32(b.Order))
+	})
+	q.Environments, q.order = nil, nil
+	for _, o := range order {
+		q.Environments = append(q.Environments, resourceName(aws.ToString(o.ComputeEnvironment), kindEnvironment))
+		q.order = append(q.order, aws.ToInt32(o.Order))
+	}
 }
 
 func (e *Engine) createJobQueue(c *call, in *batch.CreateJobQueueInput) (*batch.CreateJobQueueOutput, error) {
 	name := aws.ToString(in.JobQueueName)
-	if err := cmp.Or(checkQueue(in), e.check(c)); err != nil {
+	if err := cmp.Or(checkQueue(in), checkTags(in.Tags), e.check(c)); err != nil {
 		return nil, err
 	}
 	err := e.change(func() ([]event, error) {
 		if _, ok := e.model.queue(name); ok {
-			return nil, wire.ClientException("Object already exists: job queue %s.", name)
+			return nil, already("job queue", name)
 		}
-		return []event{{Queued: &Queue{Name: name, Priority: *in.Priority, Environments: []string{ComputeEnvironment}}}}, nil
+		err := cmp.Or(e.model.checkOrder(in.ComputeEnvironmentOrder), e.model.checkPolicyARN(in.SchedulingPolicyArn))
+		return []event{{QueueCreated: &shape[batch.CreateJobQueueInput]{V: in}}}, err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &batch.CreateJobQueueOutput{JobQueueArn: aws.String(arn("job-queue", name)), JobQueueName: &name}, nil
+	return &batch.CreateJobQueueOutput{JobQueueArn: aws.String(arn(kindQueue, name)), JobQueueName: &name}, nil
 }
 
-// checkQueue refuses what Batch refuses, and what this engine cannot do: its
-// one compute environment is this machine.
+// checkQueue refuses what can be seen from the request alone.
 func checkQueue(in *batch.CreateJobQueueInput) error {
 	switch {
 	case !definitionName().MatchString(aws.ToString(in.JobQueueName)):
 		return wire.ClientException("Job Queue name should match a valid pattern: 1 to 128 letters, digits, hyphens and underscores.")
-	case in.Priority == nil || *in.Priority < 0 || *in.Priority > 1000:
+	case in.Priority == nil:
 		return wire.ClientException("priority is required, between 0 and 1000.")
-	case len(in.ComputeEnvironmentOrder) == 0:
-		return wire.ClientException("computeEnvironmentOrder needs a compute environment.")
-	case in.State == types.JQStateDisabled:
-		return cannot("state DISABLED")
-	case in.SchedulingPolicyArn != nil:
-		return cannot("schedulingPolicyArn")
-	case len(in.JobStateTimeLimitActions) > 0:
-		return cannot("jobStateTimeLimitActions")
 	case len(in.ServiceEnvironmentOrder) > 0:
 		return cannot("serviceEnvironmentOrder")
-	case len(in.Tags) > 0:
-		return cannot("tags of a job queue")
+	case in.JobQueueType == types.JobQueueTypeEks || in.JobQueueType == types.JobQueueTypeSagemakerTraining:
+		return cannot("jobQueueType " + string(in.JobQueueType))
+	case len(in.ComputeEnvironmentOrder) == 0:
+		return wire.ClientException("computeEnvironmentOrder is required.")
 	}
-	for _, o := range in.ComputeEnvironmentOrder {
-		if resourceName(aws.ToString(o.ComputeEnvironment), "compute-environment") != ComputeEnvironment {
-			return wire.ClientException("Compute environment %s does not exist; this engine has one, %s.",
-				aws.ToString(o.ComputeEnvironment), ComputeEnvironment)
-		}
+	return cmp.Or(checkPriority(in.Priority), checkQueueState(in.State), checkLimits(in.JobStateTimeLimitActions))
+}
+
+func checkPriority(p *int32) error {
+	if p != nil && (*p < 0 || *p > 1000) {
+		return wire.ClientException("priority is required, between 0 and 1000.")
 	}
 	return nil
 }
 
+func checkQueueState(s types.JQState) error {
+	if s != "" && !slices.Contains(s.Values(), s) {
+		return badState(string(s))
+	}
+	return nil
+}
+
+// checkOrder refuses an order of environments that Batch refuses.
+func (m *model) checkOrder(order []types.ComputeEnvironmentOrder) error {
+	if len(order) > 3 {
+		return wire.ClientException("Only 3 environments are allowed in job queue request.")
+	}
+	names, places := map[string]bool{}, map[int32]bool{}
+	platforms := map[types.PlatformCapability]bool{}
+	for _, o := range order {
+		name := resourceName(aws.ToString(o.ComputeEnvironment), kindEnvironment)
+		v := m.environments[name]
+		switch {
+		case o.Order == nil || name == "":
+			return wire.ClientException("An entry of computeEnvironmentOrder needs order and computeEnvironment.")
+		case names[name]:
+			return wire.ClientException("Duplicate ComputeEnvironments within order list.")
+		case places[*o.Order]:
+			return wire.ClientException("Duplicate ComputeEnvironment order values.")
+		case v == nil && name != ComputeEnvironment:
+			return wire.ClientException("Compute environment %s does not exist. Compute Environments must be created and valid "+
+				"before attaching them to a job queue", name)
+		}
+		names[name], places[*o.Order] = true, true
+		if v != nil && v.request != nil {
+			platforms[v.platform()] = true
+		}
+	}
+	if len(platforms) > 1 {
+		return wire.ClientException("Fargate and EC2 compute environments can not be mixed.")
+	}
+	return nil
+}
+
+func (e *Engine) updateJobQueue(c *call, in *batch.UpdateJobQueueInput) (*batch.UpdateJobQueueOutput, error) {
+	name := resourceName(aws.ToString(in.JobQueue), kindQueue)
+	if len(in.ServiceEnvironmentOrder) > 0 {
+		return nil, cannot("serviceEnvironmentOrder")
+	}
+	if err := cmp.Or(checkPriority(in.Priority), checkQueueState(in.State), checkLimits(in.JobStateTimeLimitActions), e.check(c)); err != nil {
+		return nil, err
+	}
+	err := e.change(func() ([]event, error) {
+		q, ok := e.model.queue(name)
+		switch {
+		case !ok:
+			return nil, missing("Job Queue", in.JobQueue)
+		case q.configured:
+			return nil, configured("Job Queue", name)
+		case in.SchedulingPolicyArn != nil && q.policy == "":
+			return nil, wire.ClientException("A scheduling policy cannot be added to a job queue that was created without one.")
+		case in.ComputeEnvironmentOrder != nil && len(in.ComputeEnvironmentOrder) == 0:
+			return nil, wire.ClientException("computeEnvironmentOrder is required.")
+		}
+		err := cmp.Or(e.model.checkOrder(in.ComputeEnvironmentOrder), e.model.checkPolicyARN(in.SchedulingPolicyArn))
+		in.JobQueue = &name
+		return []event{{QueueUpdated: &shape[batch.UpdateJobQueueInput]{V: in}}}, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &batch.UpdateJobQueueOutput{JobQueueArn: aws.String(arn(kindQueue, name)), JobQueueName: &name}, nil
+}
+
+// deleteJobQueue terminates the jobs of the queue, as Batch does.
+func (e *Engine) deleteJobQueue(_ *call, in *batch.DeleteJobQueueInput) (*batch.DeleteJobQueueOutput, error) {
+	name := resourceName(aws.ToString(in.JobQueue), kindQueue)
+	return &batch.DeleteJobQueueOutput{}, e.change(func() ([]event, error) {
+		q, ok := e.model.queue(name)
+		switch {
+		case !ok:
+			return nil, missing("Job Queue", in.JobQueue)
+		case q.configured:
+			return nil, configured("Job Queue", name)
+		case !q.disabled:
+			return nil, wire.ClientException("Cannot delete, job queue %s must be DISABLED first.", name)
+		}
+		var events []event
+		if l := e.model.queues[name]; l != nil {
+			for s := submitted; s <= running; s++ {
+				for _, t := range l.jobs[s] {
+					events = append(events, event{Stopped: &stop{Job: t.id(), Terminate: true, Reason: "Job Queue " + name + " was deleted"}})
+				}
+			}
+		}
+		return append(events, event{Deleted: &deletion{resourceOf(kindQueue, name)}}), nil
+	})
+}
+
 func (e *Engine) describeJobQueues(_ *call, in *batch.DescribeJobQueuesInput) (*batch.DescribeJobQueuesOutput, error) {
-	page, next, err := pageOf(named(e.queues(), in.JobQueues, "job-queue", Queue.name), in.MaxResults, 100, in.NextToken, Queue.name)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	page, next, err := pageOf(named(e.model.known, in.JobQueues, kindQueue, (*queue).name), in.MaxResults, 100, in.NextToken, (*queue).name)
 	if err != nil {
 		return nil, err
 	}
 	out := &batch.DescribeJobQueuesOutput{NextToken: next, JobQueues: []types.JobQueueDetail{}}
 	for _, q := range page {
-		out.JobQueues = append(out.JobQueues, q.describe())
+		out.JobQueues = append(out.JobQueues, e.model.describeQueue(q))
 	}
 	return out, nil
 }
 
-func (q Queue) name() string { return q.Name }
-
-func (q Queue) describe() types.JobQueueDetail {
+func (m *model) describeQueue(q *queue) types.JobQueueDetail {
+	r := resourceOf(kindQueue, q.Name)
 	d := types.JobQueueDetail{
-		JobQueueName: &q.Name,
-		JobQueueArn:  aws.String(arn("job-queue", q.Name)),
-		Priority:     &q.Priority,
-		State:        types.JQStateEnabled,
-		Status:       types.JQStatusValid,
-		StatusReason: aws.String("JobQueue Healthy"),
-		JobQueueType: types.JobQueueTypeEcs,
+		JobQueueName:             aws.String(q.Name),
+		JobQueueArn:              aws.String(r.arn()),
+		Priority:                 aws.Int32(q.Priority),
+		State:                    types.JQStateEnabled,
+		Status:                   types.JQStatusValid,
+		StatusReason:             aws.String("JobQueue Healthy"),
+		JobQueueType:             types.JobQueueTypeEcs,
+		JobStateTimeLimitActions: q.limits,
+		Tags:                     maps.Clone(m.tags[r]),
+	}
+	if q.disabled {
+		d.State = types.JQStateDisabled
+	}
+	if q.policy != "" {
+		d.SchedulingPolicyArn = aws.String(arn(kindPolicy, q.policy))
 	}
 	for i, name := range q.Environments {
+		order := int32(i + 1)
+		if len(q.order) > 0 {
+			order = q.order[i]
+		}
 		d.ComputeEnvironmentOrder = append(d.ComputeEnvironmentOrder, types.ComputeEnvironmentOrder{
-			Order: aws.Int32(int32(i + 1)), ComputeEnvironment: aws.String(arn("compute-environment", name))})
-	}
-	return d
-}
-
-func (e *Engine) describeComputeEnvironments(_ *call, in *batch.DescribeComputeEnvironmentsInput) (*batch.DescribeComputeEnvironmentsOutput, error) {
-	var names []string
-	for _, q := range e.queues() {
-		names = append(names, q.Environments...)
-	}
-	slices.Sort(names)
-	names = slices.Compact(names)
-	self := func(name string) string { return name }
-	page, next, err := pageOf(named(names, in.ComputeEnvironments, "compute-environment", self), in.MaxResults, 100, in.NextToken, self)
-	if err != nil {
-		return nil, err
-	}
-	out := &batch.DescribeComputeEnvironmentsOutput{NextToken: next, ComputeEnvironments: []types.ComputeEnvironmentDetail{}}
-	for _, name := range page {
-		out.ComputeEnvironments = append(out.ComputeEnvironments, e.environmentDetail(name))
-	}
-	return out, nil
-}
-
-// environmentDetail is a compute environment that somebody else manages: this
-// machine, under one of its names.
-func (e *Engine) environmentDetail(name string) types.ComputeEnvironmentDetail {
-	return types.ComputeEnvironmentDetail{
-		ComputeEnvironmentName:     &name,
-		ComputeEnvironmentArn:      aws.String(arn("compute-environment", name)),
-		ContainerOrchestrationType: types.OrchestrationTypeEcs,
-		Type:                       types.CETypeUnmanaged,
-		State:                      types.CEStateEnabled,
-		Status:                     types.CEStatusValid,
-		StatusReason:               aws.String("ComputeEnvironment Healthy"),
-		UnmanagedvCpus:             aws.Int32(int32(e.options.VCPUs)),
-	}
-}
-
-// named returns the elements that are asked for by name or ARN; nothing asked
-// for: all of them.
-func named[T any](all []T, asked []string, kind string, name func(T) string) []T {
-	if len(asked) == 0 {
-		return all
-	}
-	var out []T
-	for _, v := range all {
-		if slices.ContainsFunc(asked, func(text string) bool { return resourceName(text, kind) == name(v) }) {
-			out = append(out, v)
+			Order: &order, ComputeEnvironment: aws.String(arn(kindEnvironment, name))})
+		if v := m.environments[name]; v != nil && v.platform() == types.PlatformCapabilityFargate {
+			d.JobQueueType = types.JobQueueTypeEcsFargate
 		}
 	}
-	return out
+	return d
 }

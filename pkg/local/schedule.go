@@ -2,7 +2,7 @@ package local
 
 import (
 	"fmt"
-	"iter"
+	"slices"
 )
 
 // amount is what an attempt needs of the machine, or what the machine has.
@@ -33,28 +33,132 @@ func (a amount) less(b amount) amount {
 // exhausted reports that no job fits any more: each needs some vCPU and memory.
 func (a amount) exhausted() bool { return a.MilliCPU <= 0 || a.MemoryMiB <= 0 }
 
-// schedule yields the elements of waiting that start now, given the free part of
-// the machine. waiting is in the order of precedence: queues by priority, first
-// in first out in a queue.
+// room is what is left of the machine, its environments and the consumable
+// resources while it is decided who starts.
+type room struct {
+	machine     amount
+	vcpus       map[*environment]int64 // thousandths, of those looked at
+	consumables map[string]int64       // of those looked at
+	model       *model
+}
+
+func (m *model) room(free amount) *room {
+	return &room{machine: free, vcpus: map[*environment]int64{}, consumables: map[string]int64{}, model: m}
+}
+
+func (r *room) left(v *environment) int64 {
+	n, ok := r.vcpus[v]
+	if !ok {
+		n = v.limit() - v.used
+		r.vcpus[v] = n
+	}
+	return n
+}
+
+func (r *room) available(name string) int64 {
+	n, ok := r.consumables[name]
+	if v := r.model.consumables[name]; !ok && v != nil {
+		n = v.available()
+		r.consumables[name] = n
+	}
+	return n
+}
+
+// verdict is what becomes of a task that is looked at.
+type verdict uint8
+
+const (
+	starts     verdict = iota
+	waits              // others of its class may start
+	classWaits         // none of its class can start now
+	queueWaits         // none of its queue can
+)
+
+// admit takes what j needs and says where it runs, or sets aside what it may have.
+func (r *room) admit(j *job, places []*environment) (place *environment, v verdict, reason string) {
+	if why := r.model.lacks(j.consumes, r.available); why != "" {
+		r.consume(j)
+		return nil, classWaits, why
+	}
+	r.consume(j)
+	at := slices.IndexFunc(places, func(v *environment) bool { return r.left(v) >= j.need.MilliCPU })
+	if at < 0 {
+		v = classWaits
+		for i, place := range places {
+			if i == 0 {
+				r.vcpus[place] = max(r.left(place)-j.need.MilliCPU, 0)
+			}
+			if r.left(place) > 0 {
+				v = waits
+			}
+		}
+		return nil, v, ""
+	}
+	place = places[at]
+	r.vcpus[place] -= j.need.MilliCPU
+	fits := r.machine.holds(j.need)
+	r.machine = r.machine.less(j.need)
+	if !fits {
+		return nil, waits, ""
+	}
+	return place, starts, ""
+}
+
+// consume sets aside of the consumable resources what j asks for.
+func (r *room) consume(j *job) {
+	for _, n := range j.consumes {
+		r.consumables[n.name] = max(r.available(n.name)-n.quantity, 0)
+	}
+}
+
+// decision is what schedule found out about a task.
+type decision struct {
+	task   *task
+	place  *environment // where it starts; nil: it waits
+	reason string       // what it waits for
+}
+
+// schedule decides which tasks start now, queues in the order of their priority.
 //
 // As in Batch's FIFO queues nobody is passed at his own cost: for a job that does
 // not fit, what is free of its request is set aside, and the jobs behind it may
 // start only on what is left. So a long job at the head does not hold up small
 // ones that would not help it, and small ones never hold up the job at the head.
-func schedule[T any](waiting iter.Seq[T], need func(T) amount, free amount) iter.Seq[T] {
-	return func(yield func(T) bool) {
-		for w := range waiting {
-			if free.exhausted() {
-				return
-			}
-			n := need(w)
-			fits := free.holds(n)
-			free = free.less(n)
-			if fits && !yield(w) {
-				return
-			}
+// What a job lacks first is all that is set aside for it: one that waits for a
+// consumable resource keeps no vCPU idle.
+func schedule(lines []*picker, r *room) []decision {
+	var all []decision
+	for !r.machine.exhausted() {
+		p := foremost(lines)
+		if p == nil {
+			break
+		}
+		t := p.head()
+		d := decision{task: t}
+		v := queueWaits
+		if p.allows(t.job) {
+			d.place, v, d.reason = r.admit(t.job, r.model.fitting(t.job))
+		}
+		p.next(v)
+		if v == starts || d.reason != t.reason {
+			all = append(all, d)
 		}
 	}
+	return all
+}
+
+// foremost is the queue whose head is next: the highest priority, then the order
+// of submission; nil: all lines are done.
+func foremost(lines []*picker) *picker {
+	var best *picker
+	for _, p := range lines {
+		switch {
+		case p.head() == nil:
+		case best == nil, p.priority > best.priority, p.priority == best.priority && p.head().compare(best.head()) < 0:
+			best = p
+		}
+	}
+	return best
 }
 
 // misfit explains why a machine of the given size can never hold a job, in the
@@ -72,9 +176,12 @@ func misfit(need, machine amount) string {
 	default:
 		asks = fmt.Sprintf("the job asks for %d MiB of memory, this machine has %d MiB", need.MemoryMiB, machine.MemoryMiB)
 	}
-	return "MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT - The job resource requirement (vCPU/memory/GPU) is higher than that can be met " +
-		"by the CE(s) attached to the job queue: " + asks
+	return misfits + asks
 }
+
+// misfits is how Batch begins the reason of a job that is too large.
+const misfits = "MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT - The job resource requirement (vCPU/memory/GPU) is higher than that can be met " +
+	"by the CE(s) attached to the job queue: "
 
 func count(n int64, what string) string {
 	if n == 1 {

@@ -11,7 +11,41 @@ import (
 	"pgregory.net/rapid"
 )
 
-func self(a amount) amount { return a }
+// jobOf is a job that stands in a line for the machine alone.
+func jobOf(need amount, seq int) *task {
+	j := &job{seq: int64(seq), need: need, request: &batch.SubmitJobInput{JobQueue: aws.String("gone")}}
+	j.task = task{job: j, index: -1}
+	return &j.task
+}
+
+// started is the tasks of one line that start, given what is free of the machine.
+func started(waiting []*task, free amount) []*task {
+	m := newModel(nil)
+	l := m.line("gone")
+	for _, t := range waiting {
+		l.enter(t)
+	}
+	var all []*task
+	for _, d := range schedule([]*picker{m.picker("gone", 0, free)}, m.room(free)) {
+		if d.place != nil {
+			all = append(all, d.task)
+		}
+	}
+	return all
+}
+
+// amountsStarted is the same for jobs that are no more than what they need.
+func amountsStarted(waiting []amount, free amount) []amount {
+	var tasks []*task
+	for i, a := range waiting {
+		tasks = append(tasks, jobOf(a, i))
+	}
+	var all []amount
+	for _, t := range started(tasks, free) {
+		all = append(all, t.job.need)
+	}
+	return all
+}
 
 func anAmount(most amount) *rapid.Generator[amount] {
 	return rapid.Custom(func(t *rapid.T) amount {
@@ -30,7 +64,7 @@ func TestScheduleIsNeverOverCapacity(t *testing.T) {
 		waiting := rapid.SliceOf(anAmount(amount{10000, 80, 5})).Draw(t, "waiting")
 		free := anAmount(machine).Draw(t, "free")
 		var sum amount
-		for a := range schedule(slices.Values(waiting), self, free) {
+		for _, a := range amountsStarted(waiting, free) {
 			sum = sum.plus(a)
 		}
 		if !free.holds(sum) {
@@ -46,7 +80,7 @@ func TestScheduleDelaysNobody(t *testing.T) {
 		waiting := rapid.SliceOfN(anAmount(machine), 2, 20).Draw(t, "waiting")
 		free := anAmount(machine).Draw(t, "free")
 		head := waiting[0]
-		started := slices.Collect(schedule(slices.Values(waiting), self, free))
+		started := amountsStarted(waiting, free)
 		if free.holds(head) {
 			if len(started) == 0 || started[0] != head {
 				t.Fatalf("the head fits and did not start first")
@@ -67,24 +101,24 @@ func TestScheduleDelaysNobody(t *testing.T) {
 // TestScheduleStarvesNobody lets jobs that fit come for ever behind one that
 // does not: it starts as soon as those that ran before it have ended.
 func TestScheduleStarvesNobody(t *testing.T) {
-	type one struct {
-		need amount
-		ends int
-	}
+	ends := map[*task]int{}
 	rapid.Check(t, func(t *rapid.T) {
 		const longest = 5
-		var waiting, active []*one
+		var waiting, active []*task
+		clear(ends)
+		arrived := 0
 		free := machine
-		arrive := func(need amount) *one {
-			waiting = append(waiting, &one{need: need})
+		arrive := func(need amount) *task {
+			arrived++
+			waiting = append(waiting, jobOf(need, arrived))
 			return waiting[len(waiting)-1]
 		}
 		tick := func(now int) {
-			for o := range schedule(slices.Values(slices.Clone(waiting)), func(o *one) amount { return o.need }, free) {
-				o.ends = now + rapid.IntRange(1, longest).Draw(t, "duration")
-				free = free.minus(o.need)
+			for _, o := range started(waiting, free) {
+				ends[o] = now + rapid.IntRange(1, longest).Draw(t, "duration")
+				free = free.minus(o.job.need)
 				active = append(active, o)
-				waiting = slices.DeleteFunc(waiting, func(w *one) bool { return w == o })
+				waiting = slices.DeleteFunc(waiting, func(w *task) bool { return w == o })
 			}
 		}
 		small := anAmount(amount{2000, 16, 1})
@@ -94,15 +128,15 @@ func TestScheduleStarvesNobody(t *testing.T) {
 		tick(0)
 		waiting = nil
 		patient := arrive(anAmount(machine).Draw(t, "patient"))
-		for now := 0; patient.ends == 0; now++ {
+		for now := 0; ends[patient] == 0; now++ {
 			if now > longest {
-				t.Fatalf("%v still waits after all that ran before it has ended", patient.need)
+				t.Fatalf("%v still waits after all that ran before it has ended", patient.job.need)
 			}
-			active = slices.DeleteFunc(active, func(o *one) bool {
-				if o.ends <= now {
-					free = free.plus(o.need)
+			active = slices.DeleteFunc(active, func(o *task) bool {
+				if ends[o] <= now {
+					free = free.plus(o.job.need)
 				}
-				return o.ends <= now
+				return ends[o] <= now
 			})
 			arrive(small.Draw(t, "later"))
 			arrive(small.Draw(t, "later"))
@@ -128,7 +162,7 @@ func TestScheduleOrder(t *testing.T) {
 		{"nothing is free", []amount{small}, amount{}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := slices.Collect(schedule(slices.Values(c.waiting), self, c.free)); !slices.Equal(got, c.want) {
+			if got := amountsStarted(c.waiting, c.free); !slices.Equal(got, c.want) {
 				t.Errorf("started %v, want %v", got, c.want)
 			}
 		})

@@ -35,15 +35,19 @@ func (e *Engine) submitJob(c *call, in *batch.SubmitJobInput) (*batch.SubmitJobO
 			s.ID = id
 			return nil, nil
 		}
-		if _, ok := e.model.queue(queue); !ok {
+		q, ok := e.model.queue(queue)
+		switch {
+		case !ok:
 			return nil, wire.ClientException("Job Queue %s does not exist.", asked)
+		case q.disabled:
+			return nil, wire.ClientException("Job Queue %s is DISABLED and takes no jobs.", queue)
 		}
 		d, err := e.model.activeDefinition(aws.ToString(in.JobDefinition))
 		if err != nil {
 			return nil, err
 		}
 		container, err := e.model.checkAgainst(in, d)
-		if err != nil {
+		if err := cmp.Or(err, e.model.checkShare(in, d, q), e.model.checkRequirements(d.request, in)); err != nil {
 			return nil, err
 		}
 		unhonoured = append(e.options.Executor.Unhonoured(container), ignored(d.request.ContainerProperties, in.ContainerOverrides)...)
@@ -75,18 +79,16 @@ func checkSubmit(in *batch.SubmitJobInput) error {
 		return wire.ClientException("Array size must be between 2 and 10000, got %d.", size)
 	case len(in.DependsOn) > 20:
 		return wire.ClientException("Job cannot have more than 20 dependencies")
-	case len(in.Tags) > 50:
-		return wire.ClientException("A resource can have at most 50 tags.")
-	case in.ShareIdentifier != nil || in.SchedulingPriorityOverride != nil:
-		return wire.ClientException("Job with shareIdentifier or schedulingPriority can only be submitted to job queue with fair share scheduling policy.")
+	case in.ShareIdentifier != nil && !shareIdentifier().MatchString(*in.ShareIdentifier):
+		return wire.ClientException("ShareIdentifier name should match a valid pattern.")
+	case in.SchedulingPriorityOverride != nil && (*in.SchedulingPriorityOverride < 0 || *in.SchedulingPriorityOverride > 9999):
+		return wire.ClientException("Scheduling priority must be between 0 and 9999.")
 	case in.NodeOverrides != nil:
 		return cannot("nodeOverrides (multi-node parallel jobs)")
 	case in.EksPropertiesOverride != nil:
 		return cannot("eksPropertiesOverride")
 	case in.EcsPropertiesOverride != nil:
 		return cannot("ecsPropertiesOverride")
-	case in.ConsumableResourcePropertiesOverride != nil:
-		return cannot("consumableResourcePropertiesOverride")
 	case in.ContainerOverrides != nil && in.ContainerOverrides.InstanceType != nil:
 		return wire.ClientException("containerOverrides.instanceType is only for multi-node jobs.")
 	}
@@ -94,7 +96,40 @@ func checkSubmit(in *batch.SubmitJobInput) error {
 	if in.ContainerOverrides != nil {
 		environment = in.ContainerOverrides.Environment
 	}
-	return cmp.Or(checkEnvironment(environment), checkRetry(in.RetryStrategy), checkTimeout(in.Timeout))
+	return cmp.Or(checkEnvironment(environment), checkRetry(in.RetryStrategy), checkTimeout(in.Timeout), checkTags(in.Tags),
+		checkConsumables(in.ConsumableResourcePropertiesOverride))
+}
+
+// maxShares is how many share identifiers may be active in a queue (API reference
+// of CreateJobQueue).
+const maxShares = 500
+
+// checkShare refuses a share where the queue has none, and the other way round.
+func (m *model) checkShare(in *batch.SubmitJobInput, d *definition, q *queue) error {
+	l := m.line(q.Name)
+	switch {
+	case q.policy == "" && (in.ShareIdentifier != nil || in.SchedulingPriorityOverride != nil):
+		return wire.ClientException("Job with shareIdentifier or schedulingPriority can only be submitted to job queue with fair share scheduling policy.")
+	case q.policy == "":
+		return nil
+	case in.ShareIdentifier == nil:
+		return wire.ClientException("shareIdentifier must be specified.")
+	case in.SchedulingPriorityOverride == nil && d.request.SchedulingPriority == nil:
+		return wire.ClientException("Either schedulingPriority in job definition or schedulingPriorityOverride should be specified.")
+	case l.shares[*in.ShareIdentifier] == nil && l.open() >= maxShares:
+		return wire.ClientException("Job queue %s has %d active share identifiers already.", q.Name, maxShares)
+	}
+	return nil
+}
+
+// checkRequirements refuses a job that asks for what is not there.
+func (m *model) checkRequirements(d *batch.RegisterJobDefinitionInput, in *batch.SubmitJobInput) error {
+	for _, r := range requirements(d, in) {
+		if m.consumables[r.name] == nil {
+			return wire.ClientException("Consumable resource %s does not exist.", r.name)
+		}
+	}
+	return nil
 }
 
 // checkAgainst refuses what can be seen only with the definition and the jobs

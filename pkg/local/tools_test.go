@@ -194,11 +194,54 @@ func TestAWSCLI(t *testing.T) {
 	if len(list.JobSummaryList) != 3 {
 		t.Errorf("%d children, want 3", len(list.JobSummaryList))
 	}
+	roundOfResources(t, must)
 	must(nil, "batch", "terminate-job", "--job-id", job.JobID, "--reason", "late")
 	must(nil, "batch", "deregister-job-definition", "--job-definition", "hello:1")
 	err := cli(nil, "batch", "submit-job", "--job-name", "late", "--job-queue", "default", "--job-definition", "hello")
 	if want := "An error occurred (ClientException) when calling the SubmitJob operation: JobDefinition name hello does not exist or is not in ACTIVE status."; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+// roundOfResources makes, changes, finds and deletes the resources around jobs.
+func roundOfResources(t *testing.T, must func(out any, args ...string)) {
+	t.Helper()
+	must(nil, "batch", "create-compute-environment", "--compute-environment-name", "small", "--type", "MANAGED", "--compute-resources",
+		`{"type": "EC2", "minvCpus": 0, "maxvCpus": 1, "subnets": ["subnet-1"], "instanceRole": "ecsInstanceRole", "instanceTypes": ["optimal"], "securityGroupIds": ["sg-1"]}`)
+	var queue struct{ JobQueueArn string }
+	must(&queue, "batch", "create-job-queue", "--job-queue-name", "narrow", "--priority", "3", "--compute-environment-order",
+		"order=1,computeEnvironment=small", "--tags", "team=a")
+	must(nil, "batch", "tag-resource", "--resource-arn", queue.JobQueueArn, "--tags", "cost=low")
+	must(nil, "batch", "untag-resource", "--resource-arn", queue.JobQueueArn, "--tag-keys", "team")
+	var tagged struct{ Tags map[string]string }
+	must(&tagged, "batch", "list-tags-for-resource", "--resource-arn", queue.JobQueueArn)
+	if len(tagged.Tags) != 1 || tagged.Tags["cost"] != "low" {
+		t.Errorf("tags %v, want cost=low alone", tagged.Tags)
+	}
+	must(nil, "batch", "update-job-queue", "--job-queue", "narrow", "--state", "DISABLED", "--priority", "7")
+	var queues struct {
+		JobQueues []struct {
+			State    string
+			Priority int
+		}
+	}
+	must(&queues, "batch", "describe-job-queues", "--job-queues", "narrow")
+	if len(queues.JobQueues) != 1 || queues.JobQueues[0].State != "DISABLED" || queues.JobQueues[0].Priority != 7 {
+		t.Errorf("queues %+v", queues)
+	}
+	must(nil, "batch", "delete-job-queue", "--job-queue", "narrow")
+	must(nil, "batch", "update-compute-environment", "--compute-environment", "small", "--state", "DISABLED")
+	must(nil, "batch", "delete-compute-environment", "--compute-environment", "small")
+	must(nil, "batch", "create-consumable-resource", "--consumable-resource-name", "licence", "--total-quantity", "3")
+	var resource struct{ TotalQuantity int }
+	must(&resource, "batch", "update-consumable-resource", "--consumable-resource", "licence", "--operation", "ADD", "--quantity", "2")
+	if resource.TotalQuantity != 5 {
+		t.Errorf("total %d, want 5", resource.TotalQuantity)
+	}
+	var list struct{ JobSummaryList []struct{ JobName string } }
+	must(&list, "batch", "list-jobs", "--job-queue", "default", "--filters", "name=JOB_NAME,values=fi*")
+	if len(list.JobSummaryList) != 1 || list.JobSummaryList[0].JobName != "first" {
+		t.Errorf("filtered %+v", list)
 	}
 }
 
@@ -223,8 +266,30 @@ for attempt in detail["attempts"]:
     print(attempt["container"]["exitCode"], [e["message"] for e in logs.get_log_events(logGroupName="/aws/batch/job", logStreamName=name)["events"]])
 print([j["jobName"] for page in batch.get_paginator("list_jobs").paginate(jobQueue="default", filters=[{"name": "JOB_NAME", "values": ["BO*"]}])
        for j in page["jobSummaryList"]])
+batch.create_scheduling_policy(name="p", fairsharePolicy={"shareDistribution": [{"shareIdentifier": "a*", "weightFactor": 0.5}]})
 try:
     batch.create_scheduling_policy(name="p")
+except batch.exceptions.ClientException as e:
+    print(e.response["Error"]["Message"])
+policy = batch.list_scheduling_policies()["schedulingPolicies"][0]["arn"]
+batch.create_compute_environment(computeEnvironmentName="fast", type="MANAGED",
+    computeResources={"type": "FARGATE", "maxvCpus": 2, "subnets": ["subnet-1"], "securityGroupIds": ["sg-1"]})
+queue = batch.create_job_queue(jobQueueName="shared", priority=2, schedulingPolicyArn=policy, tags={"team": "a"},
+    computeEnvironmentOrder=[{"order": 1, "computeEnvironment": "fast"}])["jobQueueArn"]
+batch.tag_resource(resourceArn=queue, tags={"cost": "low"})
+batch.untag_resource(resourceArn=queue, tagKeys=["team"])
+print(batch.list_tags_for_resource(resourceArn=queue)["tags"])
+batch.create_consumable_resource(consumableResourceName="licence", totalQuantity=2)
+print(batch.describe_consumable_resource(consumableResource="licence")["availableQuantity"])
+for page in batch.get_paginator("list_jobs_by_consumable_resource").paginate(consumableResource="licence"):
+    print(page["jobs"])
+print(batch.get_job_queue_snapshot(jobQueue="shared")["frontOfQueue"]["jobs"])
+print([e["message"] for page in logs.get_paginator("filter_log_events").paginate(logGroupName="/aws/batch/job", logStreamNamePrefix="hello/", filterPattern="2")
+       for e in page["events"]])
+print(len([s for page in logs.get_paginator("describe_log_streams").paginate(logGroupName="/aws/batch/job", PaginationConfig={"PageSize": 1})
+       for s in page["logStreams"]]), logs.describe_log_groups()["logGroups"][0]["logGroupName"])
+try:
+    batch.list_service_jobs(jobQueue="shared")
 except batch.exceptions.ClientException as e:
     print(e.response["Error"]["Message"])
 `
@@ -235,7 +300,8 @@ func TestBoto3(t *testing.T) {
 	cmd := exec.Command(python, "-c", roundWithBoto3)
 	cmd.Env = toolEnvironment(t, c)
 	text, err := cmd.CombinedOutput()
-	want := "3 ['1']\n3 ['2']\n['boto']\nCreateSchedulingPolicy: the local engine does not implement this operation.\n"
+	want := "3 ['1']\n3 ['2']\n['boto']\nObject already exists: scheduling policy p.\n{'cost': 'low'}\n2\n[]\n[]\n['2']\n2 /aws/batch/job\n" +
+		"ListServiceJobs: the local engine does not implement this operation.\n"
 	if err != nil || string(text) != want {
 		t.Errorf("%v:\n%s\nwant\n%s", err, text, want)
 	}

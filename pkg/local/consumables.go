@@ -1,0 +1,370 @@
+package local
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/wire"
+)
+
+const (
+	replenishable    = "REPLENISHABLE"
+	nonReplenishable = "NON_REPLENISHABLE"
+	// tokenLife is how long a clientToken counts, in milliseconds: 8 hours.
+	tokenLife = 8 * 60 * 60 * 1000
+)
+
+// consumable is a consumable resource. An attempt holds what it asks for from
+// STARTING to its end; what is not replenishable is then gone.
+type consumable struct {
+	name      string
+	kind      string // replenishable or nonReplenishable
+	total     int64
+	inUse     int64
+	createdAt int64
+	jobs      []*job           // that ask for it, by submission
+	tokens    map[string]int64 // clientTokens of updates, and when they came
+}
+
+func (r *consumable) available() int64 { return max(r.total-r.inUse, 0) }
+
+// requirement is how much of one consumable resource an attempt needs.
+type requirement struct {
+	name     string
+	quantity int64
+}
+
+func (m *model) createConsumable(at int64, in *batch.CreateConsumableResourceInput) error {
+	name := aws.ToString(in.ConsumableResourceName)
+	if name == "" || m.consumables[name] != nil {
+		return fmt.Errorf("create consumable resource %q: it exists, or has no name", name)
+	}
+	m.consumables[name] = &consumable{name: name, kind: cmp.Or(aws.ToString(in.ResourceType), replenishable),
+		total: aws.ToInt64(in.TotalQuantity), createdAt: at, tokens: map[string]int64{}}
+	m.tag(resourceOf(kindConsumable, name), in.Tags)
+	return nil
+}
+
+func (m *model) updateConsumable(at int64, q *quantity) error {
+	r := m.consumables[q.Consumable]
+	if r == nil {
+		return fmt.Errorf("update consumable resource %q: no such resource", q.Consumable)
+	}
+	r.total = q.Total
+	for token, came := range r.tokens {
+		if at-came > tokenLife {
+			delete(r.tokens, token)
+		}
+	}
+	if q.Token != "" {
+		r.tokens[q.Token] = at
+	}
+	return nil
+}
+
+// hold takes (sign 1) or gives back (sign -1) what an attempt asks for.
+func (m *model) hold(needs []requirement, sign int64) {
+	for _, n := range needs {
+		r := m.consumables[n.name]
+		if r == nil {
+			continue // deleted meanwhile
+		}
+		r.inUse = max(r.inUse+sign*n.quantity, 0)
+		if sign < 0 && r.kind == nonReplenishable {
+			r.total = max(r.total-n.quantity, 0)
+		}
+	}
+}
+
+// usesUp reports whether j has taken something that does not come back.
+func (m *model) usesUp(j *job) bool {
+	return slices.ContainsFunc(j.consumes, func(n requirement) bool {
+		r := m.consumables[n.name]
+		return r != nil && r.kind == nonReplenishable
+	})
+}
+
+// requirements are what a job asks for: the request's list before the definition's.
+func requirements(d *batch.RegisterJobDefinitionInput, in *batch.SubmitJobInput) []requirement {
+	p := d.ConsumableResourceProperties
+	if in.ConsumableResourcePropertiesOverride != nil {
+		p = in.ConsumableResourcePropertiesOverride
+	}
+	if p == nil {
+		return nil
+	}
+	var all []requirement
+	for _, r := range p.ConsumableResourceList {
+		all = append(all, requirement{resourceName(aws.ToString(r.ConsumableResource), kindConsumable), aws.ToInt64(r.Quantity)})
+	}
+	slices.SortFunc(all, func(a, b requirement) int { return strings.Compare(a.name, b.name) })
+	return all
+}
+
+// checkConsumables refuses what Batch refuses of a list of requirements.
+func checkConsumables(p *types.ConsumableResourceProperties) error {
+	if p == nil {
+		return nil
+	}
+	if len(p.ConsumableResourceList) > 5 {
+		return wire.ClientException("Each ConsumableResourceProperty can have at most 5 consumableResources")
+	}
+	seen := map[string]bool{}
+	for _, r := range p.ConsumableResourceList {
+		name := resourceName(aws.ToString(r.ConsumableResource), kindConsumable)
+		switch {
+		case name == "":
+			return wire.ClientException("A consumable resource requirement needs consumableResource and quantity.")
+		case r.Quantity == nil || *r.Quantity < 1:
+			return wire.ClientException("quantity of consumable resource %s should be at least 1.", name)
+		case seen[name]:
+			return wire.ClientException("Cannot have duplicate consumableResource in consumableResourceProperties")
+		}
+		seen[name] = true
+	}
+	return nil
+}
+
+// lacks explains why a job waits for a consumable resource, given what is free of
+// each; it is empty when all is there. The text is this engine's own: that of Batch
+// is not documented.
+func (m *model) lacks(needs []requirement, free func(name string) int64) string {
+	for _, n := range needs {
+		r := m.consumables[n.name]
+		switch {
+		case r == nil:
+			return fmt.Sprintf("MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT - the consumable resource %s does not exist", n.name)
+		case r.total < n.quantity:
+			return fmt.Sprintf("MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT - the job asks for %d of the consumable resource %s, more than its total quantity",
+				n.quantity, n.name)
+		case free(n.name) < n.quantity:
+			return fmt.Sprintf("the job waits for %d of the consumable resource %s", n.quantity, n.name)
+		}
+	}
+	return ""
+}
+
+func (e *Engine) createConsumableResource(c *call, in *batch.CreateConsumableResourceInput) (*batch.CreateConsumableResourceOutput, error) {
+	name, kind := aws.ToString(in.ConsumableResourceName), aws.ToString(in.ResourceType)
+	switch {
+	case !definitionName().MatchString(name):
+		return nil, wire.ClientException("ConsumableResource name should match a valid pattern: 1 to 128 letters, digits, hyphens and underscores.")
+	case kind != "" && kind != replenishable && kind != nonReplenishable:
+		return nil, wire.ClientException("Resource type %q is not valid. Valid types: [REPLENISHABLE, NON_REPLENISHABLE]", kind)
+	case aws.ToInt64(in.TotalQuantity) < 0:
+		return nil, wire.ClientException("totalQuantity cannot be a negative number.")
+	}
+	if err := cmp.Or(checkTags(in.Tags), e.check(c)); err != nil {
+		return nil, err
+	}
+	err := e.change(func() ([]event, error) {
+		if e.model.consumables[name] != nil {
+			return nil, already("consumable resource", name)
+		}
+		return []event{{ConsumableCreated: &shape[batch.CreateConsumableResourceInput]{V: in}}}, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &batch.CreateConsumableResourceOutput{ConsumableResourceArn: aws.String(arn(kindConsumable, name)), ConsumableResourceName: &name}, nil
+}
+
+func (m *model) consumableNamed(text *string) (*consumable, error) {
+	r := m.consumables[resourceName(aws.ToString(text), kindConsumable)]
+	if r == nil {
+		return nil, missing("Consumable resource", text)
+	}
+	return r, nil
+}
+
+func (e *Engine) updateConsumableResource(c *call, in *batch.UpdateConsumableResourceInput) (*batch.UpdateConsumableResourceOutput, error) {
+	if err := e.check(c); err != nil {
+		return nil, err
+	}
+	out := &batch.UpdateConsumableResourceOutput{}
+	err := e.change(func() ([]event, error) {
+		r, err := e.model.consumableNamed(in.ConsumableResource)
+		if err != nil {
+			return nil, err
+		}
+		out.ConsumableResourceArn, out.ConsumableResourceName = aws.String(arn(kindConsumable, r.name)), aws.String(r.name)
+		out.TotalQuantity = aws.Int64(r.total)
+		token := aws.ToString(in.ClientToken)
+		if _, done := r.tokens[token]; done {
+			return nil, nil
+		}
+		total, err := r.changed(aws.ToString(in.Operation), in.Quantity)
+		if err != nil {
+			return nil, err
+		}
+		out.TotalQuantity = &total
+		return []event{{ConsumableUpdated: &quantity{Consumable: r.name, Total: total, Token: token}}}, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// changed is the total after an operation of UpdateConsumableResource.
+func (r *consumable) changed(operation string, by *int64) (int64, error) {
+	n := aws.ToInt64(by)
+	switch {
+	case by == nil || n < 0:
+		return 0, wire.ClientException("quantity is required, and cannot be a negative number.")
+	case operation == "SET":
+		return n, nil
+	case operation == "ADD" && n > math.MaxInt64-r.total:
+		return 0, wire.ClientException("quantity %d is too large.", n)
+	case operation == "ADD":
+		return r.total + n, nil
+	case operation == "REMOVE" && n > r.total:
+		return 0, wire.ClientException("Cannot remove %d from the total quantity of %d.", n, r.total)
+	case operation == "REMOVE":
+		return r.total - n, nil
+	}
+	return 0, wire.ClientException("Operation %q is not valid. Valid operations: [SET, ADD, REMOVE]", operation)
+}
+
+func (e *Engine) deleteConsumableResource(_ *call, in *batch.DeleteConsumableResourceInput) (*batch.DeleteConsumableResourceOutput, error) {
+	return &batch.DeleteConsumableResourceOutput{}, e.change(func() ([]event, error) {
+		r, err := e.model.consumableNamed(in.ConsumableResource)
+		if err != nil {
+			return nil, err
+		}
+		return []event{{Deleted: &deletion{resourceOf(kindConsumable, r.name)}}}, nil
+	})
+}
+
+func (e *Engine) describeConsumableResource(_ *call, in *batch.DescribeConsumableResourceInput) (*batch.DescribeConsumableResourceOutput, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	r, err := e.model.consumableNamed(in.ConsumableResource)
+	if err != nil {
+		return nil, err
+	}
+	name := resourceOf(kindConsumable, r.name)
+	return &batch.DescribeConsumableResourceOutput{
+		ConsumableResourceArn:  aws.String(name.arn()),
+		ConsumableResourceName: aws.String(r.name),
+		ResourceType:           aws.String(r.kind),
+		TotalQuantity:          aws.Int64(r.total),
+		InUseQuantity:          aws.Int64(r.inUse),
+		AvailableQuantity:      aws.Int64(r.available()),
+		CreatedAt:              aws.Int64(r.createdAt),
+		Tags:                   e.model.tags[name],
+	}, nil
+}
+
+func (e *Engine) listConsumableResources(_ *call, in *batch.ListConsumableResourcesInput) (*batch.ListConsumableResourcesOutput, error) {
+	matches, err := oneFilter(in.Filters, "CONSUMABLE_RESOURCE_NAME")
+	if err != nil {
+		return nil, err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	names := sortedKeys(e.model.consumables)
+	names = slices.DeleteFunc(names, func(name string) bool { return !matches["CONSUMABLE_RESOURCE_NAME"].fits(name) })
+	page, next, err := pageOf(names, in.MaxResults, 100, in.NextToken, func(name string) string { return name })
+	if err != nil {
+		return nil, err
+	}
+	out := &batch.ListConsumableResourcesOutput{NextToken: next, ConsumableResources: []types.ConsumableResourceSummary{}}
+	for _, name := range page {
+		r := e.model.consumables[name]
+		out.ConsumableResources = append(out.ConsumableResources, types.ConsumableResourceSummary{ConsumableResourceArn: aws.String(arn(kindConsumable, name)),
+			ConsumableResourceName: aws.String(name), InUseQuantity: aws.Int64(r.inUse), TotalQuantity: aws.Int64(r.total), ResourceType: aws.String(r.kind)})
+	}
+	return out, nil
+}
+
+// oneFilter reads filters whose names are among those allowed; each has one
+// value, and those not given are absent.
+func oneFilter(filters []types.KeyValuesPair, allowed ...string) (map[string]*nameFilter, error) {
+	found := map[string]*nameFilter{}
+	for _, f := range filters {
+		name := aws.ToString(f.Name)
+		switch {
+		case !slices.Contains(allowed, name):
+			return nil, wire.ClientException("Filter %s is not valid. Valid filters: [%s]", name, strings.Join(allowed, ", "))
+		case len(f.Values) != 1 || found[name] != nil:
+			return nil, wire.ClientException("Only one filter with one value can be used at a time.")
+		}
+		found[name] = &nameFilter{strings.ToLower(f.Values[0])}
+	}
+	return found, nil
+}
+
+// nameFilter matches names without regard to case, or their beginning when it
+// ends in an asterisk; nil matches all.
+type nameFilter struct{ pattern string }
+
+func (f *nameFilter) fits(name string) bool {
+	return f == nil || glob(&f.pattern, strings.ToLower(name))
+}
+
+func (e *Engine) listJobsByConsumableResource(_ *call, in *batch.ListJobsByConsumableResourceInput) (*batch.ListJobsByConsumableResourceOutput, error) {
+	filters, err := oneFilter(in.Filters, "JOB_STATUS", "JOB_NAME")
+	if err != nil {
+		return nil, err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	r, err := e.model.consumableNamed(in.ConsumableResource)
+	if err != nil {
+		return nil, err
+	}
+	var asks []*job
+	for _, j := range slices.Backward(r.jobs) {
+		if filters["JOB_STATUS"].fits(j.state.String()) && filters["JOB_NAME"].fits(*j.request.JobName) {
+			asks = append(asks, j)
+		}
+	}
+	page, next, err := pageOf(asks, in.MaxResults, 100, in.NextToken, func(j *job) string { return strconv.FormatInt(j.seq, 10) })
+	if err != nil {
+		return nil, err
+	}
+	out := &batch.ListJobsByConsumableResourceOutput{NextToken: next, Jobs: []types.ListJobsByConsumableResourceSummary{}}
+	for _, j := range page {
+		out.Jobs = append(out.Jobs, j.asksFor(r))
+	}
+	return out, nil
+}
+
+func (j *job) asksFor(r *consumable) types.ListJobsByConsumableResourceSummary {
+	at := slices.IndexFunc(j.consumes, func(q requirement) bool { return q.name == r.name })
+	return types.ListJobsByConsumableResourceSummary{
+		ConsumableResourceProperties: j.consumableProperties(),
+		CreatedAt:                    &j.createdAt,
+		JobArn:                       aws.String(arn(kindJob, j.id)),
+		JobDefinitionArn:             aws.String(arn(kindDefinition, j.definition.id())),
+		JobName:                      j.request.JobName,
+		JobQueueArn:                  aws.String(arn(kindQueue, *j.request.JobQueue)),
+		JobStatus:                    aws.String(j.state.String()),
+		Quantity:                     aws.Int64(j.consumes[at].quantity),
+		ShareIdentifier:              j.request.ShareIdentifier,
+		StartedAt:                    moment(j.startedAt),
+		StatusReason:                 optional(j.reason),
+	}
+}
+
+// consumableProperties is what the job asks for, as DescribeJobs shows it.
+func (j *job) consumableProperties() *types.ConsumableResourceProperties {
+	if len(j.consumes) == 0 {
+		return nil
+	}
+	p := &types.ConsumableResourceProperties{}
+	for _, r := range j.consumes {
+		p.ConsumableResourceList = append(p.ConsumableResourceList,
+			types.ConsumableResourceRequirement{ConsumableResource: aws.String(arn(kindConsumable, r.name)), Quantity: aws.Int64(r.quantity)})
+	}
+	return p
+}

@@ -1,0 +1,81 @@
+package local
+
+import "iter"
+
+// line is what is known about the jobs of one queue.
+type line struct {
+	jobs    [failed + 1]ordered // jobs and parents, by state
+	waiting map[class]ordered   // RUNNABLE tasks that may start
+	parked  ordered             // RUNNABLE tasks that no environment can hold as things are
+	shares  map[string]*share   // of a fair-share queue
+	inUse   int64               // thousandths of a vCPU of what has started
+	leftAt  int64               // when a RUNNABLE task went away last
+	limits  deadlines
+}
+
+func newLine() *line { return &line{waiting: map[class]ordered{}, shares: map[string]*share{}} }
+
+// class is what tasks have in common that stand in one line and are looked at in
+// order: when one of them has to wait for a consumable resource, all have to.
+type class struct {
+	share    string
+	priority int32 // in the share, higher first
+	fargate  bool
+	consumes string
+}
+
+// runnable yields the RUNNABLE tasks of the queue.
+func (l *line) runnable() iter.Seq[*task] {
+	return func(yield func(*task) bool) {
+		for _, list := range l.waiting {
+			for _, t := range list {
+				if !yield(t) {
+					return
+				}
+			}
+		}
+		for _, t := range l.parked {
+			if !yield(t) {
+				return
+			}
+		}
+	}
+}
+
+// enter puts a RUNNABLE task into the list where it belongs.
+func (l *line) enter(t *task) {
+	l.limits.stale = true
+	if t.parked {
+		l.parked.insert(t)
+		return
+	}
+	list := l.waiting[t.job.class]
+	list.insert(t)
+	l.waiting[t.job.class] = list
+}
+
+// leave takes a RUNNABLE task out of its list.
+func (l *line) leave(t *task) {
+	l.limits.stale = true
+	if t.parked {
+		l.parked.remove(t)
+		return
+	}
+	list := l.waiting[t.job.class]
+	if list.remove(t); len(list) == 0 {
+		delete(l.waiting, t.job.class)
+		return
+	}
+	l.waiting[t.job.class] = list
+}
+
+// open is the number of shares that have jobs.
+func (l *line) open() int {
+	n := 0
+	for _, s := range l.shares {
+		if s.open > 0 {
+			n++
+		}
+	}
+	return n
+}

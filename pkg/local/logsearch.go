@@ -1,0 +1,361 @@
+package local
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
+	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs/types"
+)
+
+const (
+	logGroupARN = "arn:aws:logs:" + region + ":" + account + ":log-group:" + logGroup
+	// CloudWatch's limits of one answer.
+	maxStreams      = 50
+	maxStreamsNamed = 100
+	// Bounds of our own on the work for one page of FilterLogEvents: what is left
+	// comes with the next token.
+	maxScanned        = 8 << 20
+	maxStreamsScanned = 500
+)
+
+// logRef is an attempt that has a log stream.
+type logRef struct {
+	name    string
+	task    *task
+	attempt int
+}
+
+// streamIndex is the names of all streams in their order, kept between requests;
+// it is brought up to date when it is asked.
+type streamIndex struct {
+	sorted []logRef
+}
+
+func byName(a, b logRef) int { return strings.Compare(a.name, b.name) }
+
+// update takes in the streams that are new; all only grows.
+func (x *streamIndex) update(all []logRef) []logRef {
+	if len(all) == len(x.sorted) {
+		return x.sorted
+	}
+	fresh := slices.Clone(all[len(x.sorted):])
+	slices.SortFunc(fresh, byName)
+	old, both := x.sorted, make([]logRef, 0, len(all))
+	for len(old) > 0 && len(fresh) > 0 {
+		if byName(old[0], fresh[0]) < 0 {
+			both, old = append(both, old[0]), old[1:]
+		} else {
+			both, fresh = append(both, fresh[0]), fresh[1:]
+		}
+	}
+	x.sorted = append(append(both, old...), fresh...)
+	return x.sorted
+}
+
+func (e *Engine) describeLogGroups(_ *call, in *cloudwatchlogs.DescribeLogGroupsInput) (*cloudwatchlogs.DescribeLogGroupsOutput, error) {
+	out := &cloudwatchlogs.DescribeLogGroupsOutput{LogGroups: []types.LogGroup{}}
+	named := len(in.LogGroupIdentifiers) == 0 || slices.ContainsFunc(in.LogGroupIdentifiers, func(id string) bool { return groupName(nil, &id) == logGroup })
+	if !named || !strings.HasPrefix(logGroup, aws.ToString(in.LogGroupNamePrefix)) || !strings.Contains(logGroup, aws.ToString(in.LogGroupNamePattern)) {
+		return out, nil
+	}
+	out.LogGroups = append(out.LogGroups, types.LogGroup{LogGroupName: aws.String(logGroup), Arn: aws.String(logGroupARN + ":*"),
+		LogGroupArn: aws.String(logGroupARN), LogGroupClass: types.LogGroupClassStandard, MetricFilterCount: aws.Int32(0), StoredBytes: aws.Int64(0)})
+	return out, nil
+}
+
+// groupName is the log group that a request means.
+func groupName(name, identifier *string) string {
+	if aws.ToString(name) != "" {
+		return *name
+	}
+	if _, group, ok := strings.Cut(aws.ToString(identifier), ":log-group:"); ok {
+		return strings.TrimSuffix(group, ":*")
+	}
+	return aws.ToString(identifier)
+}
+
+func (e *Engine) describeLogStreams(_ *call, in *cloudwatchlogs.DescribeLogStreamsInput) (*cloudwatchlogs.DescribeLogStreamsOutput, error) {
+	byTime := in.OrderBy == types.OrderByLastEventTime
+	limit := cmp.Or(aws.ToInt32(in.Limit), maxStreams)
+	switch {
+	case groupName(in.LogGroupName, in.LogGroupIdentifier) != logGroup:
+		return nil, errNoGroup
+	case limit < 1 || limit > maxStreams:
+		return nil, invalid("limit must be between 1 and %d.", maxStreams)
+	case byTime && in.LogStreamNamePrefix != nil:
+		return nil, invalid("Cannot order by LastEventTime with a logStreamNamePrefix.")
+	}
+	page, next, err := e.pageOfStreams(aws.ToString(in.LogStreamNamePrefix), byTime, aws.ToBool(in.Descending), int(limit), in.NextToken)
+	if err != nil {
+		return nil, err
+	}
+	out := &cloudwatchlogs.DescribeLogStreamsOutput{LogStreams: []types.LogStream{}, NextToken: next}
+	for _, s := range page {
+		d, err := e.describeStream(s)
+		if err != nil {
+			return nil, err
+		}
+		out.LogStreams = append(out.LogStreams, d)
+	}
+	return out, nil
+}
+
+// pageOfStreams is one page of the streams whose names begin with prefix.
+func (e *Engine) pageOfStreams(prefix string, byTime, descending bool, limit int, token *string) ([]logRef, *string, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	all := withPrefix(e.streams.update(e.model.logs), prefix)
+	after := ""
+	if token != nil {
+		var err error
+		if after, err = readToken(*token); err != nil {
+			return nil, nil, invalid("The specified nextToken is invalid.")
+		}
+	}
+	if byTime {
+		now := time.Now().UnixMilli()
+		all = slices.SortedStableFunc(slices.Values(all), func(a, b logRef) int { return cmp.Compare(a.lastEvent(now), b.lastEvent(now)) })
+	}
+	at := 0
+	step := func(i int) logRef {
+		if descending {
+			return all[len(all)-1-i]
+		}
+		return all[i]
+	}
+	for token != nil && at < len(all) && step(at).name != after {
+		at++
+	}
+	if token != nil {
+		at++
+	}
+	var page []logRef
+	for ; at < len(all); at++ {
+		if len(page) == limit {
+			return page, aws.String(newToken(page[limit-1].name)), nil
+		}
+		page = append(page, step(at))
+	}
+	return page, nil, nil
+}
+
+// withPrefix is the part of sorted streams whose names begin with prefix.
+func withPrefix(all []logRef, prefix string) []logRef {
+	from, _ := slices.BinarySearchFunc(all, prefix, func(s logRef, p string) int { return strings.Compare(s.name, p) })
+	to := from
+	for to < len(all) && strings.HasPrefix(all[to].name, prefix) {
+		to++
+	}
+	return all[from:to]
+}
+
+// lastEvent is when the stream was written to last: at the end of its attempt, or
+// just now.
+func (r logRef) lastEvent(now int64) int64 {
+	return cmp.Or(r.task.attempts[r.attempt].stoppedAt, now)
+}
+
+func (e *Engine) describeStream(s logRef) (types.LogStream, error) {
+	e.mu.Lock()
+	created := s.task.attempts[s.attempt].startedAt
+	e.mu.Unlock()
+	d := types.LogStream{LogStreamName: aws.String(s.name), Arn: aws.String(logGroupARN + ":log-stream:" + s.name),
+		CreationTime: moment(created), StoredBytes: aws.Int64(0)}
+	log, err := e.openStream(s.name)
+	if errors.Is(err, errNoStream) {
+		return d, nil // the attempt ended before it had a log
+	}
+	if err != nil {
+		return d, err
+	}
+	defer log.close()
+	first, _, err := log.forward(0, 1)
+	if err != nil {
+		return d, fmt.Errorf("read log: %w", err)
+	}
+	if len(first) > 0 {
+		last := log.time(log.end)
+		d.FirstEventTimestamp, d.LastEventTimestamp, d.LastIngestionTime = aws.Int64(log.time(first[0].end)), &last, &last
+	}
+	return d, nil
+}
+
+// filterLogEvents searches the streams one after the other in the order of their
+// starts; the events of one answer are in the order of time. A page reads a bounded
+// part of the logs, so it may be empty and still have a token, as at CloudWatch.
+func (e *Engine) filterLogEvents(_ *call, in *cloudwatchlogs.FilterLogEventsInput) (*cloudwatchlogs.FilterLogEventsOutput, error) {
+	limit := cmp.Or(aws.ToInt32(in.Limit), maxEvents)
+	switch {
+	case groupName(in.LogGroupName, in.LogGroupIdentifier) != logGroup:
+		return nil, errNoGroup
+	case limit < 1 || limit > maxEvents:
+		return nil, invalid("limit must be between 1 and %d.", maxEvents)
+	case len(in.LogStreamNames) > 0 && in.LogStreamNamePrefix != nil:
+		return nil, invalid("Only one of logStreamNames and logStreamNamePrefix can be given.")
+	case len(in.LogStreamNames) > maxStreamsNamed:
+		return nil, invalid("logStreamNames can have at most %d names.", maxStreamsNamed)
+	}
+	pattern, err := parsePattern(aws.ToString(in.FilterPattern))
+	if err != nil {
+		return nil, err
+	}
+	s := &search{in: in, pattern: pattern, limit: int(limit), events: []types.FilteredLogEvent{}}
+	if in.NextToken != nil {
+		text, err := readToken(*in.NextToken)
+		if err == nil {
+			_, err = fmt.Sscanf(text, "%d/%d", &s.stream, &s.at)
+		}
+		if err != nil || s.stream < 0 || s.at < 0 {
+			return nil, invalid("The specified nextToken is invalid.")
+		}
+	}
+	more, err := e.search(s)
+	if err != nil {
+		return nil, err
+	}
+	out := &cloudwatchlogs.FilterLogEventsOutput{Events: s.events, SearchedLogStreams: []types.SearchedLogStream{}}
+	if more {
+		out.NextToken = aws.String(newToken(fmt.Sprintf("%d/%d", s.stream, s.at)))
+	}
+	slices.SortStableFunc(out.Events, func(a, b types.FilteredLogEvent) int { return cmp.Compare(*a.Timestamp, *b.Timestamp) })
+	return out, nil
+}
+
+// search is one page of a FilterLogEvents: what is wanted, where it stands, and
+// what it has found.
+type search struct {
+	in      *cloudwatchlogs.FilterLogEventsInput
+	pattern pattern
+	limit   int
+	stream  int   // number of the stream in the order of starts
+	at      int64 // place in it
+	scanned int64
+	bytes   int
+	events  []types.FilteredLogEvent
+}
+
+func (s *search) full() bool {
+	return len(s.events) >= s.limit || s.scanned >= maxScanned || s.bytes >= maxEventsBytes
+}
+
+func (s *search) wants(name string) bool {
+	if len(s.in.LogStreamNames) > 0 {
+		return slices.Contains(s.in.LogStreamNames, name)
+	}
+	return strings.HasPrefix(name, aws.ToString(s.in.LogStreamNamePrefix))
+}
+
+// search reads on until the page is full or all is read; more tells which.
+func (e *Engine) search(s *search) (more bool, err error) {
+	e.mu.Lock()
+	all := e.model.logs
+	e.mu.Unlock()
+	for opened := 0; s.stream < len(all); s.stream, s.at = s.stream+1, 0 {
+		name := all[s.stream].name
+		if !s.wants(name) {
+			continue
+		}
+		if opened++; opened > maxStreamsScanned {
+			return true, nil
+		}
+		done, err := e.searchStream(s, name)
+		if err != nil || !done {
+			return true, err
+		}
+	}
+	return false, nil
+}
+
+// searchStream reads one stream; done is false when the page got full in it.
+func (e *Engine) searchStream(s *search, name string) (done bool, err error) {
+	log, err := e.openStream(name)
+	if errors.Is(err, errNoStream) {
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer log.close()
+	for {
+		if s.full() {
+			return false, nil
+		}
+		lines, next, err := log.forward(s.at, maxEvents)
+		if err != nil {
+			return false, fmt.Errorf("read log: %w", err)
+		}
+		if len(lines) == 0 {
+			return true, nil
+		}
+		s.scanned += next - s.at
+		for _, l := range lines {
+			if s.full() && len(s.events) > 0 && s.scanned < maxScanned {
+				return false, nil
+			}
+			s.take(name, l, log.time(l.end))
+			s.at = l.end
+		}
+	}
+}
+
+func (s *search) take(stream string, l logLine, ms int64) {
+	if s.in.StartTime != nil && ms < *s.in.StartTime || s.in.EndTime != nil && ms >= *s.in.EndTime || !s.pattern.matches(string(l.text)) {
+		return
+	}
+	text := strings.ToValidUTF8(string(l.text), "\uFFFD")
+	s.bytes += len(text)
+	s.events = append(s.events, types.FilteredLogEvent{Message: &text, Timestamp: &ms, IngestionTime: &ms, LogStreamName: &stream,
+		EventId: aws.String(fmt.Sprintf("%s/%d", stream, l.start))})
+}
+
+// pattern is the filter pattern of unstructured log events: terms and "quoted
+// phrases" that all have to be there, -those that must not, ?those of which one
+// has to be there.
+type pattern struct{ all, any, not []string }
+
+func (p pattern) matches(text string) bool {
+	has := func(term string) bool { return strings.Contains(text, term) }
+	for _, term := range p.all {
+		if !has(term) {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(p.not, has) && (len(p.any) == 0 || slices.ContainsFunc(p.any, has))
+}
+
+func parsePattern(text string) (pattern, error) {
+	var p pattern
+	rest := strings.TrimSpace(text)
+	if strings.HasPrefix(rest, "{") || strings.HasPrefix(rest, "[") || strings.HasPrefix(rest, "%") {
+		return p, invalid("filterPattern: the local engine knows terms and quoted phrases, with - and ? before them; not JSON, columns or regular expressions.")
+	}
+	for rest != "" {
+		list := &p.all
+		switch rest[0] {
+		case '-':
+			list, rest = &p.not, rest[1:]
+		case '?':
+			list, rest = &p.any, rest[1:]
+		}
+		var term string
+		if strings.HasPrefix(rest, `"`) {
+			var ok bool
+			if term, rest, ok = strings.Cut(rest[1:], `"`); !ok {
+				return p, invalid("filterPattern: a quoted phrase does not end.")
+			}
+		} else {
+			term, rest, _ = strings.Cut(rest, " ")
+		}
+		if term != "" {
+			*list = append(*list, term)
+		}
+		rest = strings.TrimLeft(rest, " ")
+	}
+	return p, nil
+}

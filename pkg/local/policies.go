@@ -1,0 +1,185 @@
+package local
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/wire"
+)
+
+// policy is a fair-share scheduling policy.
+type policy struct {
+	name  string
+	share *types.FairsharePolicy // may be nil: all shares weigh the same
+}
+
+func (m *model) createPolicy(in *batch.CreateSchedulingPolicyInput) error {
+	name := aws.ToString(in.Name)
+	if name == "" || m.policies[name] != nil {
+		return fmt.Errorf("create scheduling policy %q: it exists, or has no name", name)
+	}
+	m.policies[name] = &policy{name, in.FairsharePolicy}
+	m.tag(resourceOf(kindPolicy, name), in.Tags)
+	return nil
+}
+
+func (m *model) updatePolicy(in *batch.UpdateSchedulingPolicyInput) error {
+	p := m.policies[resourceName(aws.ToString(in.Arn), kindPolicy)]
+	if p == nil {
+		return fmt.Errorf("update scheduling policy %q: no such policy", aws.ToString(in.Arn))
+	}
+	p.share = in.FairsharePolicy
+	return nil
+}
+
+func (e *Engine) createSchedulingPolicy(c *call, in *batch.CreateSchedulingPolicyInput) (*batch.CreateSchedulingPolicyOutput, error) {
+	name := aws.ToString(in.Name)
+	switch {
+	case !definitionName().MatchString(name):
+		return nil, wire.ClientException("Scheduling policy name should match a valid pattern: 1 to 128 letters, digits, hyphens and underscores.")
+	case in.QuotaSharePolicy != nil:
+		return nil, cannot("quotaSharePolicy")
+	}
+	if err := cmp.Or(checkShares(in.FairsharePolicy), checkTags(in.Tags), e.check(c)); err != nil {
+		return nil, err
+	}
+	err := e.change(func() ([]event, error) {
+		if e.model.policies[name] != nil {
+			return nil, already("scheduling policy", name)
+		}
+		return []event{{PolicyCreated: &shape[batch.CreateSchedulingPolicyInput]{V: in}}}, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &batch.CreateSchedulingPolicyOutput{Arn: aws.String(arn(kindPolicy, name)), Name: &name}, nil
+}
+
+// shareIdentifier is what a share is called; a policy may end one in an asterisk.
+var shareIdentifier = lazy(`^[A-Za-z0-9_-]{1,255}$`)
+
+// checkShares refuses what Batch refuses about a fair-share policy.
+func checkShares(p *types.FairsharePolicy) error {
+	if p == nil {
+		return nil
+	}
+	switch reserved, decay := aws.ToInt32(p.ComputeReservation), aws.ToInt32(p.ShareDecaySeconds); {
+	case reserved < 0 || reserved > 99:
+		return wire.ClientException("computeReservation should be between 0 and 99.")
+	case decay < 0 || decay > 604800:
+		return wire.ClientException("shareDecaySeconds should be between 0 and 604800.")
+	case len(p.ShareDistribution) > 500:
+		return wire.ClientException("ShareDistribution size cannot be greater than 500.")
+	}
+	var before []string
+	for _, s := range p.ShareDistribution {
+		id := aws.ToString(s.ShareIdentifier)
+		switch {
+		case !shareIdentifier().MatchString(strings.TrimSuffix(id, "*")):
+			return wire.ClientException("ShareIdentifier name should match a valid pattern.")
+		case s.WeightFactor != nil && (*s.WeightFactor < 0.0001 || *s.WeightFactor > 999.9999):
+			return wire.ClientException("Weight factor should be between 0.0001 and 999.9999.")
+		case slices.Contains(before, id):
+			return wire.ClientException("Cannot have two or more identical shareIdentifiers.")
+		}
+		for _, other := range before {
+			if glob(&id, strings.TrimSuffix(other, "*")) || glob(&other, strings.TrimSuffix(id, "*")) {
+				return wire.ClientException("Share identifier %s matches another share identifier %s.", id, other)
+			}
+		}
+		before = append(before, id)
+	}
+	return nil
+}
+
+// checkPolicyARN refuses a queue's policy that is not there; nil: it has none.
+func (m *model) checkPolicyARN(text *string) error {
+	if text == nil {
+		return nil
+	}
+	r, err := parseARN(*text)
+	if err != nil {
+		return err
+	}
+	if kind, name := r.split(); kind != kindPolicy {
+		return wire.ClientException("Only scheduling policy Arn can be allowed.")
+	} else if m.policies[name] == nil {
+		return wire.ClientException("SchedulingPolicy %s not found.", *text)
+	}
+	return nil
+}
+
+// policyNamed finds a policy by the ARN that a request gives.
+func (m *model) policyNamed(text *string) (*policy, error) {
+	p := m.policies[resourceName(aws.ToString(text), kindPolicy)]
+	if p == nil {
+		return nil, missing("Scheduling policy", text)
+	}
+	return p, nil
+}
+
+func (e *Engine) updateSchedulingPolicy(c *call, in *batch.UpdateSchedulingPolicyInput) (*batch.UpdateSchedulingPolicyOutput, error) {
+	if in.QuotaSharePolicy != nil {
+		return nil, cannot("quotaSharePolicy")
+	}
+	if err := cmp.Or(checkShares(in.FairsharePolicy), e.check(c)); err != nil {
+		return nil, err
+	}
+	return &batch.UpdateSchedulingPolicyOutput{}, e.change(func() ([]event, error) {
+		_, err := e.model.policyNamed(in.Arn)
+		return []event{{PolicyUpdated: &shape[batch.UpdateSchedulingPolicyInput]{V: in}}}, err
+	})
+}
+
+func (e *Engine) deleteSchedulingPolicy(_ *call, in *batch.DeleteSchedulingPolicyInput) (*batch.DeleteSchedulingPolicyOutput, error) {
+	return &batch.DeleteSchedulingPolicyOutput{}, e.change(func() ([]event, error) {
+		p, err := e.model.policyNamed(in.Arn)
+		if err != nil {
+			return nil, err
+		}
+		if at := slices.IndexFunc(e.model.known, func(q *queue) bool { return q.policy == p.name }); at >= 0 {
+			return nil, wire.ClientException("Cannot delete, scheduling policy %s is used by job queue %s.", p.name, e.model.known[at].Name)
+		}
+		return []event{{Deleted: &deletion{resourceOf(kindPolicy, p.name)}}}, nil
+	})
+}
+
+func (e *Engine) describeSchedulingPolicies(_ *call, in *batch.DescribeSchedulingPoliciesInput) (*batch.DescribeSchedulingPoliciesOutput, error) {
+	switch {
+	case len(in.Arns) == 0:
+		return nil, wire.ClientException("arns is required.")
+	case len(in.Arns) > 100:
+		return nil, wire.ClientException("Maximum number of scheduling policies supported is 100")
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	out := &batch.DescribeSchedulingPoliciesOutput{SchedulingPolicies: []types.SchedulingPolicyDetail{}}
+	for _, text := range in.Arns {
+		if p := e.model.policies[resourceName(text, kindPolicy)]; p != nil {
+			r := resourceOf(kindPolicy, p.name)
+			out.SchedulingPolicies = append(out.SchedulingPolicies, types.SchedulingPolicyDetail{
+				Arn: aws.String(r.arn()), Name: aws.String(p.name), FairsharePolicy: p.share, Tags: e.model.tags[r]})
+		}
+	}
+	return out, nil
+}
+
+func (e *Engine) listSchedulingPolicies(_ *call, in *batch.ListSchedulingPoliciesInput) (*batch.ListSchedulingPoliciesOutput, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	page, next, err := pageOf(sortedKeys(e.model.policies), in.MaxResults, 100, in.NextToken, func(name string) string { return name })
+	if err != nil {
+		return nil, err
+	}
+	out := &batch.ListSchedulingPoliciesOutput{NextToken: next, SchedulingPolicies: []types.SchedulingPolicyListingDetail{}}
+	for _, name := range page {
+		out.SchedulingPolicies = append(out.SchedulingPolicies, types.SchedulingPolicyListingDetail{Arn: aws.String(arn(kindPolicy, name))})
+	}
+	return out, nil
+}

@@ -1,0 +1,64 @@
+package local
+
+import (
+	"maps"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch"
+
+	"github.com/batchctl/batchctl/pkg/wire"
+)
+
+// taggable returns the resource of an ARN that has tags. As in Batch the children
+// of arrays have none.
+func (m *model) taggable(text *string) (resource, error) {
+	r, err := parseARN(aws.ToString(text))
+	if err != nil {
+		return "", err
+	}
+	if !m.exists(r) {
+		return "", missing("Resource", text)
+	}
+	return r, nil
+}
+
+func (e *Engine) listTagsForResource(_ *call, in *batch.ListTagsForResourceInput) (*batch.ListTagsForResourceOutput, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	r, err := e.model.taggable(in.ResourceArn)
+	if err != nil {
+		return nil, err
+	}
+	return &batch.ListTagsForResourceOutput{Tags: merged(nil, e.model.tags[r])}, nil
+}
+
+func (e *Engine) tagResource(_ *call, in *batch.TagResourceInput) (*batch.TagResourceOutput, error) {
+	if len(in.Tags) == 0 {
+		return nil, wire.ClientException("tags is required.")
+	}
+	return &batch.TagResourceOutput{}, e.retag(in.ResourceArn, func(tags map[string]string) { maps.Copy(tags, in.Tags) })
+}
+
+func (e *Engine) untagResource(_ *call, in *batch.UntagResourceInput) (*batch.UntagResourceOutput, error) {
+	if len(in.TagKeys) == 0 {
+		return nil, wire.ClientException("tagKeys is required.")
+	}
+	return &batch.UntagResourceOutput{}, e.retag(in.ResourceArn, func(tags map[string]string) {
+		for _, key := range in.TagKeys {
+			delete(tags, key)
+		}
+	})
+}
+
+// retag keeps what edit makes of a resource's tags.
+func (e *Engine) retag(text *string, edit func(map[string]string)) error {
+	return e.change(func() ([]event, error) {
+		r, err := e.model.taggable(text)
+		if err != nil {
+			return nil, err
+		}
+		tags := merged(nil, e.model.tags[r])
+		edit(tags)
+		return []event{{Tagged: &tagging{r, tags}}}, checkTags(tags)
+	})
+}
