@@ -322,19 +322,29 @@ func (e *Engine) listJobsByConsumableResource(_ *call, in *batch.ListJobsByConsu
 	if err != nil {
 		return nil, err
 	}
-	var asks []*job
-	for _, j := range slices.Backward(r.jobs) {
-		if filters["JOB_STATUS"].fits(j.state.String()) && filters["JOB_NAME"].fits(*j.request.JobName) {
-			asks = append(asks, j)
-		}
-	}
-	page, next, err := pageOf(asks, in.MaxResults, 100, in.NextToken, func(j *job) string { return strconv.FormatInt(j.seq, 10) })
+	after, err := listToken(in.NextToken)
 	if err != nil {
 		return nil, err
 	}
-	out := &batch.ListJobsByConsumableResourceOutput{NextToken: next, Jobs: []types.ListJobsByConsumableResourceSummary{}}
-	for _, j := range page {
-		out.Jobs = append(out.Jobs, j.asksFor(r))
+	size := 100
+	if in.MaxResults != nil {
+		if size = min(size, int(*in.MaxResults)); size < 1 {
+			return nil, wire.ClientException("maxResults must be at least 1.")
+		}
+	}
+	out := &batch.ListJobsByConsumableResourceOutput{Jobs: []types.ListJobsByConsumableResourceSummary{}}
+	last, looked := int64(0), 0
+	for t, wanted := range newestJobs(r.jobs, after, func(j *job) bool {
+		return filters["JOB_STATUS"].fits(j.state.String()) && filters["JOB_NAME"].fits(*j.request.JobName)
+	}) {
+		if len(out.Jobs) == size || looked == maxLooked {
+			out.NextToken = aws.String(newToken(strconv.FormatInt(last, 10)))
+			break
+		}
+		looked, last = looked+1, t.job.seq
+		if wanted {
+			out.Jobs = append(out.Jobs, t.job.asksFor(r))
+		}
 	}
 	return out, nil
 }

@@ -1,6 +1,9 @@
 package local
 
-import "iter"
+import (
+	"iter"
+	"strings"
+)
 
 // line is what is known about the jobs of one queue.
 type line struct {
@@ -11,9 +14,34 @@ type line struct {
 	inUse   int64               // thousandths of a vCPU of what has started
 	leftAt  int64               // when a RUNNABLE task went away last
 	limits  deadlines
+
+	// all is the jobs by submission, and so by their time of creation; the others
+	// find some of them, in the same order.
+	all          []*job
+	byName       map[string][]*job // in lower case
+	byDefinition map[string][]*job // without the revision
 }
 
-func newLine() *line { return &line{waiting: map[class]ordered{}, shares: map[string]*share{}} }
+func newLine() *line {
+	return &line{waiting: map[class]ordered{}, shares: map[string]*share{}, byName: map[string][]*job{}, byDefinition: map[string][]*job{}}
+}
+
+// index puts a new job where lookups find it.
+func (l *line) index(j *job) {
+	if n := len(l.all); n > 0 {
+		j.createdAt = max(j.createdAt, l.all[n-1].createdAt) // the clock may have been set back
+	}
+	l.all = append(l.all, j)
+	name, definition := strings.ToLower(*j.request.JobName), j.definition.name()
+	l.byName[name] = append(l.byName[name], j)
+	l.byDefinition[definition] = append(l.byDefinition[definition], j)
+	if id := j.class.share; id != "" {
+		if l.shares[id] == nil {
+			l.shares[id] = &share{}
+		}
+		l.shares[id].open++
+	}
+}
 
 // class is what tasks have in common that stand in one line and are looked at in
 // order: when one of them has to wait for a consumable resource, all have to.

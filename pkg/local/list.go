@@ -42,19 +42,27 @@ func (e *Engine) listJobs(_ *call, in *batch.ListJobsInput) (*batch.ListJobsOutp
 		return nil, err
 	}
 	out := &batch.ListJobsOutput{JobSummaryList: []types.JobSummary{}}
-	last := int64(0)
-	for t := range tasks {
-		if len(out.JobSummaryList) == size {
+	last, looked := int64(0), 0
+	for t, wanted := range tasks {
+		if len(out.JobSummaryList) == size || looked == maxLooked {
 			out.NextToken = aws.String(newToken(strconv.FormatInt(last, 10)))
 			break
 		}
-		out.JobSummaryList = append(out.JobSummaryList, t.summarize())
+		looked++
 		if last = t.job.seq; t.isChild() {
 			last = int64(t.index)
+		}
+		if wanted {
+			out.JobSummaryList = append(out.JobSummaryList, t.summarize())
 		}
 	}
 	return out, nil
 }
+
+// maxLooked is how many jobs are looked at for one page, so that none takes long
+// however many jobs are kept. What is left comes with the next token; a page may
+// hold few jobs or none.
+const maxLooked = 10000
 
 // listToken is the place of the last element that was given: the job's number in
 // order of submission, or the child's index; -1: none yet.
@@ -73,9 +81,9 @@ func listToken(token *string) (int64, error) {
 	return place, nil
 }
 
-// listed yields the tasks that a ListJobs asks for, behind the place of its
-// token: jobs newest first, children by index.
-func (e *Engine) listed(in *batch.ListJobsInput, status state, after int64) (iter.Seq[*task], error) {
+// listed yields the tasks that a ListJobs may mean, behind the place of its token,
+// and whether it does: jobs newest first, children by index.
+func (e *Engine) listed(in *batch.ListJobsInput, status state, after int64) (iter.Seq2[*task, bool], error) {
 	switch {
 	case in.MultiNodeJobId != nil:
 		return nil, cannot("multiNodeJobId (multi-node parallel jobs)")
@@ -101,89 +109,105 @@ func (e *Engine) listed(in *batch.ListJobsInput, status state, after int64) (ite
 	if len(in.Filters) == 0 {
 		return newest(l.jobs[status], after), nil
 	}
-	matches, err := filter(in.Filters)
-	if err != nil {
-		return nil, err
-	}
-	return func(yield func(*task) bool) {
-		for _, j := range slices.Backward(e.model.order[:before(after, len(e.model.order))]) {
-			if *j.request.JobQueue == name && matches(j) && !yield(&j.task) {
-				return
-			}
-		}
-	}, nil
-}
-
-func before(after int64, n int) int {
-	if after < 0 {
-		return n
-	}
-	return min(int(after), n)
+	return l.filtered(in.Filters, after)
 }
 
 // newest yields the tasks of a list from the newest one before seq (-1: the end).
-func newest(list ordered, seq int64) iter.Seq[*task] {
+func newest(list ordered, seq int64) iter.Seq2[*task, bool] {
 	if seq >= 0 {
 		at, _ := slices.BinarySearchFunc(list, seq, func(t *task, seq int64) int { return int(t.job.seq - seq) })
 		list = list[:at]
 	}
-	return func(yield func(*task) bool) {
+	return func(yield func(*task, bool) bool) {
 		for _, t := range slices.Backward(list) {
-			if !yield(t) {
+			if !yield(t, true) {
 				return
 			}
 		}
 	}
 }
 
-func childrenIn(j *job, status state, after int64) iter.Seq[*task] {
-	return func(yield func(*task) bool) {
+// newestJobs is the same for jobs, of which matches says which are meant.
+func newestJobs(list []*job, seq int64, matches func(*job) bool) iter.Seq2[*task, bool] {
+	if seq >= 0 {
+		at, _ := slices.BinarySearchFunc(list, seq, func(j *job, seq int64) int { return int(j.seq - seq) })
+		list = list[:at]
+	}
+	return func(yield func(*task, bool) bool) {
+		for _, j := range slices.Backward(list) {
+			if !yield(&j.task, matches(j)) {
+				return
+			}
+		}
+	}
+}
+
+func childrenIn(j *job, status state, after int64) iter.Seq2[*task, bool] {
+	return func(yield func(*task, bool) bool) {
 		for i := int(after + 1); i < len(j.children); i++ {
-			if t := &j.children[i]; t.state == status && !yield(t) {
+			if t := &j.children[i]; !yield(t, t.state == status) {
 				return
 			}
 		}
 	}
 }
 
-// filter returns the test of a ListJobs filter. As in Batch there may be one, it
-// applies to jobs in any status, and not to the children of arrays.
-func filter(filters []types.KeyValuesPair) (func(*job) bool, error) {
+// filtered yields the jobs that a ListJobs filter may mean. As in Batch there may
+// be one, it applies to jobs in any status, and not to the children of arrays.
+func (l *line) filtered(filters []types.KeyValuesPair, after int64) (iter.Seq2[*task, bool], error) {
 	if len(filters) != 1 || len(filters[0].Values) != 1 {
 		return nil, wire.ClientException("Only one filter with one value can be used at a time.")
 	}
 	value := filters[0].Values[0]
+	all := func(*job) bool { return true }
 	switch name := aws.ToString(filters[0].Name); name {
 	case "JOB_NAME":
-		return func(j *job) bool {
-			return glob(aws.String(strings.ToLower(value)), strings.ToLower(*j.request.JobName))
-		}, nil
+		pattern := strings.ToLower(value)
+		if !strings.HasSuffix(pattern, "*") {
+			return newestJobs(l.byName[pattern], after, all), nil
+		}
+		return newestJobs(l.all, after, func(j *job) bool { return glob(&pattern, strings.ToLower(*j.request.JobName)) }), nil
 	case "JOB_STATUS":
 		s, ok := parseState(types.JobStatus(value))
 		if !ok {
 			return nil, wire.ClientException("Job status %s is not valid. Valid statuses: %v", value, types.JobStatus("").Values())
 		}
-		return func(j *job) bool { return j.state == s }, nil
+		return newest(l.jobs[s], after), nil
 	case "JOB_DEFINITION":
-		if id := resourceName(value, "job-definition"); id != value {
-			return func(j *job) bool { return j.definition.id() == id }, nil
+		if id := resourceName(value, kindDefinition); id != value {
+			name, _, _ := strings.Cut(id, ":")
+			return newestJobs(l.byDefinition[name], after, func(j *job) bool { return j.definition.id() == id }), nil
 		}
-		return func(j *job) bool { return glob(&value, j.definition.name()) }, nil
+		if !strings.HasSuffix(value, "*") {
+			return newestJobs(l.byDefinition[value], after, all), nil
+		}
+		return newestJobs(l.all, after, func(j *job) bool { return glob(&value, j.definition.name()) }), nil
 	case "BEFORE_CREATED_AT", "AFTER_CREATED_AT":
 		at, err := strconv.ParseInt(value, 10, 64)
 		if err != nil {
 			return nil, wire.ClientException("%s: %q is not a number of milliseconds.", name, value)
 		}
-		if name == "BEFORE_CREATED_AT" {
-			return func(j *job) bool { return j.createdAt < at }, nil
-		}
-		return func(j *job) bool { return j.createdAt > at }, nil
+		return newestJobs(l.created(at, name == "BEFORE_CREATED_AT"), after, all), nil
 	case "SHARE_IDENTIFIER":
-		return func(j *job) bool { return glob(&value, aws.ToString(j.request.ShareIdentifier)) }, nil
+		return newestJobs(l.all, after, func(j *job) bool { return glob(&value, aws.ToString(j.request.ShareIdentifier)) }), nil
 	default:
 		return nil, wire.ClientException("Filter %s is not valid. Valid filters: [JOB_NAME, JOB_STATUS, JOB_DEFINITION, "+
 			"BEFORE_CREATED_AT, AFTER_CREATED_AT, SHARE_IDENTIFIER]", name)
 	}
+}
+
+// created is the jobs of the queue from before or after a moment.
+func (l *line) created(at int64, before bool) []*job {
+	n, _ := slices.BinarySearchFunc(l.all, at, func(j *job, at int64) int {
+		if j.createdAt < at || !before && j.createdAt == at {
+			return -1
+		}
+		return 1
+	})
+	if before {
+		return l.all[:n]
+	}
+	return l.all[n:]
 }
 
 // summarize is the task as ListJobs shows it.

@@ -343,13 +343,7 @@ func (m *model) index(j *job) {
 		}
 	}
 	m.tag(resourceOf(kindJob, j.id), j.request.Tags)
-	if id := j.class.share; id != "" {
-		l := m.line(*j.request.JobQueue)
-		if l.shares[id] == nil {
-			l.shares[id] = &share{}
-		}
-		l.shares[id].open++
-	}
+	m.line(*j.request.JobQueue).index(j)
 }
 
 // classOf is the line in which a job stands.

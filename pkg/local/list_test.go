@@ -1,0 +1,99 @@
+package local
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+)
+
+// TestFiltersOfManyJobs: no page looks at more than maxLooked jobs, and the pages
+// together hold what a look at all jobs finds.
+func TestFiltersOfManyJobs(t *testing.T) {
+	w := open(t, Options{Queues: []Queue{{Name: "default"}, {Name: "other"}}})
+	w.register("even", "100", "64") // nothing of it runs
+	w.register("odd", "100", "64")
+	const n = 25000
+	m := w.engine.model
+	for i := range n {
+		definition, queue, name := []string{"even:1", "odd:1"}[i%2], "default", fmt.Sprintf("Job-%d", i%700)
+		if i%5 == 0 {
+			queue = "other"
+		}
+		at := int64(1000 + i/3)
+		if i%100 == 0 {
+			at -= 500 // a clock that is set back
+		}
+		s := &submission{ID: "id" + strconv.Itoa(i), Definition: definition, Request: shape[batch.SubmitJobInput]{V: &batch.SubmitJobInput{
+			JobName: &name, JobQueue: &queue, JobDefinition: &definition}}}
+		if err := m.apply(at, event{Submitted: s}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m.due = nil
+	for _, c := range []struct {
+		name, value string
+		fits        func(j *job) bool
+	}{
+		{"JOB_NAME", "JOB-7", func(j *job) bool { return *j.request.JobName == "Job-7" }},
+		{"JOB_NAME", "job-69*", func(j *job) bool { n := *j.request.JobName; return len(n) > 5 && n[:6] == "Job-69" }},
+		{"JOB_NAME", "none*", func(*job) bool { return false }},
+		{"JOB_DEFINITION", "odd", func(j *job) bool { return j.definition.name() == "odd" }},
+		{"JOB_DEFINITION", arn(kindDefinition, "even:1"), func(j *job) bool { return j.definition.name() == "even" }},
+		{"JOB_DEFINITION", arn(kindDefinition, "even:2"), func(j *job) bool { return false }},
+		{"JOB_STATUS", "SUBMITTED", func(*job) bool { return true }},
+		{"BEFORE_CREATED_AT", "4000", func(j *job) bool { return j.createdAt < 4000 }},
+		{"AFTER_CREATED_AT", "4000", func(j *job) bool { return j.createdAt > 4000 }},
+		{"AFTER_CREATED_AT", strconv.Itoa(math.MaxInt64), func(*job) bool { return false }},
+	} {
+		var want, got []string
+		for _, j := range slices.Backward(m.order) {
+			if *j.request.JobQueue == "default" && c.fits(j) {
+				want = append(want, j.id)
+			}
+		}
+		in := &batch.ListJobsInput{JobQueue: aws.String("default"), Filters: []types.KeyValuesPair{{Name: &c.name, Values: []string{c.value}}}}
+		pages := 0
+		for more := true; more; pages++ {
+			out, err := w.ListJobs(t.Context(), in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range out.JobSummaryList {
+				got = append(got, *s.JobId)
+			}
+			in.NextToken, more = out.NextToken, out.NextToken != nil
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s %s: %d jobs, want %d", c.name, c.value, len(got), len(want))
+		}
+		if most := n/maxLooked + len(want)/100 + 1; pages > most {
+			t.Errorf("%s %s: %d pages, want at most %d", c.name, c.value, pages, most)
+		}
+	}
+}
+
+// TestForgettingKeepsWhatIsUsedUp: what jobs took of a resource that does not come
+// back stays taken when old jobs are forgotten, and tags of forgotten jobs go.
+func TestForgettingKeepsWhatIsUsedUp(t *testing.T) {
+	m := newModel([]Queue{{Name: "q"}})
+	m.consumables["credit"] = &consumable{name: "credit", kind: nonReplenishable}
+	m.consumables["licence"] = &consumable{name: "licence", kind: replenishable}
+	for name, want := range map[string]bool{"credit": false, "licence": true} {
+		j := &job{id: name, consumes: []requirement{{name, 1}}}
+		j.task = task{job: j, index: -1, state: succeeded, stoppedAt: 1}
+		m.order = append(m.order, j)
+		if got := m.forgettable(2)[name]; got != want {
+			t.Errorf("a job that took a %s is forgotten: %v, want %v", name, got, want)
+		}
+	}
+	tagged := event{Tagged: &tagging{Resource: resourceOf(kindJob, "old"), Tags: map[string]string{"a": "1"}}}
+	if kept := (record{Events: []event{tagged}}).without(map[string]bool{"old": true}); len(kept.Events) != 0 {
+		t.Errorf("the tags of a forgotten job stay: %+v", kept)
+	}
+}
