@@ -45,7 +45,7 @@ func TestRegisterRefuses(t *testing.T) {
 		{func(r *in) { r.Type = "task" }, `Job definition type "task" is not valid. Valid types: [container, multinode]`},
 		{func(r *in) { r.Type = "multinode" }, "nodeProperties (multi-node parallel jobs): the local engine does not implement this."},
 		{func(r *in) { r.EksProperties = &types.EksProperties{} }, "eksProperties: the local engine does not implement this."},
-		{func(r *in) { r.EcsProperties = &types.EcsProperties{TaskProperties: []types.EcsTaskProperties{}} }, "ecsProperties: the local engine does not implement this."},
+		{func(r *in) { r.EcsProperties = &types.EcsProperties{TaskProperties: []types.EcsTaskProperties{}} }, "Only one of containerProperties and ecsProperties can be given."},
 		{func(r *in) { r.ConsumableResourceProperties = asks("licence", 0) }, "quantity of consumable resource licence should be at least 1."},
 		{func(r *in) {
 			p := asks("licence", 1)
@@ -132,7 +132,7 @@ func TestSubmitRefuses(t *testing.T) {
 		{func(r *in) { r.ShareIdentifier = aws.String("team") }, "Job with shareIdentifier or schedulingPriority can only be submitted to job queue with fair share scheduling policy."},
 		{func(r *in) { r.ConsumableResourcePropertiesOverride = asks("licence", 1) }, "Consumable resource licence does not exist."},
 		{func(r *in) { r.NodeOverrides = &types.NodeOverrides{} }, "nodeOverrides (multi-node parallel jobs): the local engine does not implement this."},
-		{func(r *in) { r.EcsPropertiesOverride = &types.EcsPropertiesOverride{} }, "ecsPropertiesOverride: the local engine does not implement this."},
+		{func(r *in) { r.EcsPropertiesOverride = &types.EcsPropertiesOverride{} }, "ecsPropertiesOverride needs a job definition that has ecsProperties."},
 		{timeout(30), "AttemptDurationSeconds in Timeout must be at least 60 seconds."},
 		{attempts(0), "RetryAttempts must be between 1 and 10."},
 		{func(r *in) {

@@ -40,6 +40,8 @@ func (e *Engine) run(t *task) {
 		var o outcome
 		if prepared != nil {
 			o = outcome{Reason: "CannotStartContainerError: " + prepared.Error(), StatusReason: reasonNotStarted}
+		} else if len(t.job.parts) > 0 {
+			o = e.carryOutTask(ctx, t, a, func(handle string) { e.begun(ctx, end, t, handle) })
 		} else {
 			o = e.carryOut(ctx, end, t, a, stream)
 		}
@@ -98,6 +100,9 @@ func (e *Engine) environment(t *task) []types.KeyValuePair {
 		set = append(set, variable("AWS_BATCH_JOB_ARRAY_INDEX", strconv.Itoa(int(t.index))),
 			variable("AWS_BATCH_JOB_ARRAY_SIZE", strconv.Itoa(len(t.job.children))))
 	}
+	if len(t.job.parts) > 0 {
+		return set // each container has variables of its own
+	}
 	return mergedBy(t.job.container.Environment, set, func(v types.KeyValuePair) string { return aws.ToString(v.Name) })
 }
 
@@ -118,11 +123,7 @@ func (e *Engine) carryOut(ctx context.Context, end context.CancelCauseFunc, t *t
 	launched := false
 	a.Started = func(handle string) {
 		launched = true
-		e.launched(t, handle)
-		if s := t.job.timeout(); s > 0 {
-			timer := time.AfterFunc(time.Duration(s)*time.Second, func() { end(errTimeout) })
-			context.AfterFunc(ctx, func() { timer.Stop() })
-		}
+		e.begun(ctx, end, t, handle)
 	}
 	exit, err := e.options.Executor.Run(ctx, a, log.file)
 	o := outcome{StatusReason: reasonExited}
@@ -139,6 +140,15 @@ func (e *Engine) carryOut(ctx context.Context, end context.CancelCauseFunc, t *t
 		o.StatusReason = reasonNotStarted
 	}
 	return o
+}
+
+// begun keeps that the command runs; from now on its time counts.
+func (e *Engine) begun(ctx context.Context, end context.CancelCauseFunc, t *task, handle string) {
+	e.launched(t, handle)
+	if s := t.job.timeout(); s > 0 {
+		timer := time.AfterFunc(time.Duration(s)*time.Second, func() { end(errTimeout) })
+		context.AfterFunc(ctx, func() { timer.Stop() })
+	}
 }
 
 // killAfter returns a channel that is closed when the grace after ctx's end is over.
@@ -198,7 +208,7 @@ func ending(t *task, o outcome) event {
 }
 
 func ended(t *task, o outcome, to state) event {
-	return event{Ended: &end{Job: t.id(), Exit: o.Exit, Reason: o.Reason, StatusReason: o.StatusReason, To: to}}
+	return event{Ended: &end{Job: t.id(), Exit: o.Exit, Reason: o.Reason, StatusReason: o.StatusReason, To: to, Containers: o.Containers}}
 }
 
 // endStopped ends the attempts of a terminated job or array. The caller holds e.mu.

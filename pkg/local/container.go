@@ -82,6 +82,15 @@ func merged[V any](base, over map[string]V) map[string]V {
 // needs returns what a container asks of the machine, and refuses what Batch
 // refuses about it.
 func needs(c *types.ContainerProperties, fargate bool) (amount, error) {
+	a, err := asked(c)
+	if err != nil {
+		return a, err
+	}
+	return a, a.check(fargate)
+}
+
+// asked is needs for one container of several, which may ask for little.
+func asked(c *types.ContainerProperties) (amount, error) {
 	var a amount
 	if c.Vcpus != nil {
 		a.MilliCPU = int64(*c.Vcpus) * 1000
@@ -105,7 +114,7 @@ func needs(c *types.ContainerProperties, fargate bool) (amount, error) {
 	if seen[types.ResourceTypeMemory] && c.Memory != nil {
 		return a, wire.ClientException("Cannot use both ECS containerProperties Memory and resourceRequirement MEMORY.")
 	}
-	return a, a.check(fargate)
+	return a, nil
 }
 
 func (a *amount) set(r types.ResourceRequirement) error {

@@ -55,7 +55,11 @@ func (e *Engine) registerJobDefinition(c *call, in *batch.RegisterJobDefinitionI
 		return nil, err
 	}
 	d := &definition{revision: r.Revision, request: in}
-	c.notice(e.options.Executor, e.options.Executor.Unhonoured(in.ContainerProperties))
+	if in.EcsProperties == nil {
+		c.notice(e.options.Executor, e.options.Executor.Unhonoured(in.ContainerProperties))
+	} else {
+		c.notice(e.options.Executor, e.unhonouredParts(in, parts(in, nil)))
+	}
 	return &batch.RegisterJobDefinitionOutput{
 		JobDefinitionArn:  aws.String(arn("job-definition", d.id())),
 		JobDefinitionName: in.JobDefinitionName,
@@ -74,22 +78,24 @@ func checkDefinition(in *batch.RegisterJobDefinitionInput) error {
 		return wire.ClientException("Job definition type %q is not valid. Valid types: [container, multinode]", in.Type)
 	case in.EksProperties != nil:
 		return cannot("eksProperties")
-	case in.EcsProperties != nil:
-		return cannot("ecsProperties")
-	case in.ContainerProperties == nil || aws.ToString(in.ContainerProperties.Image) == "":
-		return wire.ClientException("ECS Container Image must be provided.")
-	case in.ContainerProperties.InstanceType != nil:
-		return wire.ClientException("instanceType is only for multi-node jobs.")
 	case len(in.PlatformCapabilities) > 1:
 		return wire.ClientException("Exactly 1 capability must be provided.")
 	case in.SchedulingPriority != nil && (*in.SchedulingPriority < 0 || *in.SchedulingPriority > 9999):
 		return wire.ClientException("Scheduling priority must be between 0 and 9999.")
+	case in.EcsProperties != nil:
+	case in.ContainerProperties == nil || aws.ToString(in.ContainerProperties.Image) == "":
+		return wire.ClientException("ECS Container Image must be provided.")
+	case in.ContainerProperties.InstanceType != nil:
+		return wire.ClientException("instanceType is only for multi-node jobs.")
 	}
-	d := definition{request: in}
-	if _, err := needs(in.ContainerProperties, d.fargate()); err != nil {
+	if err := checkParts(in); err != nil {
 		return err
 	}
-	return cmp.Or(checkEnvironment(in.ContainerProperties.Environment), checkRetry(in.RetryStrategy), checkTimeout(in.Timeout),
+	c, _, _, err := requests(&definition{request: in}, &batch.SubmitJobInput{})
+	if err != nil {
+		return err
+	}
+	return cmp.Or(checkEnvironment(c.Environment), checkRetry(in.RetryStrategy), checkTimeout(in.Timeout),
 		checkTags(in.Tags), checkConsumables(in.ConsumableResourceProperties))
 }
 
@@ -263,6 +269,7 @@ func (m *model) describeDefinition(d *definition) types.JobDefinition {
 		Type:                         aws.String(string(r.Type)),
 		ContainerOrchestrationType:   types.OrchestrationTypeEcs,
 		ContainerProperties:          r.ContainerProperties,
+		EcsProperties:                r.EcsProperties,
 		Parameters:                   r.Parameters,
 		PlatformCapabilities:         r.PlatformCapabilities,
 		PropagateTags:                r.PropagateTags,

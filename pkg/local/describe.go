@@ -53,9 +53,13 @@ func (t *task) describe() types.JobDetail {
 		RetryStrategy:                j.retry(),
 		SchedulingPriority:           j.schedulingPriority(),
 		ShareIdentifier:              j.request.ShareIdentifier,
-		Container:                    t.container(),
 		ConsumableResourceProperties: j.consumableProperties(),
 		Attempts:                     []types.AttemptDetail{},
+	}
+	if len(j.parts) > 0 {
+		d.EcsProperties = t.describeTask()
+	} else {
+		d.Container = t.container()
 	}
 	if s := j.timeout(); s > 0 {
 		d.Timeout = &types.JobTimeout{AttemptDurationSeconds: &s}
@@ -76,12 +80,16 @@ func (t *task) describe() types.JobDetail {
 }
 
 func (t *task) attempt(a *attempt) types.AttemptDetail {
+	if len(t.job.parts) > 0 {
+		return types.AttemptDetail{StartedAt: moment(a.startedAt), StoppedAt: moment(a.stoppedAt), StatusReason: optional(a.statusReason),
+			TaskProperties: t.describeTaskAttempt(a)}
+	}
 	return types.AttemptDetail{
 		StartedAt:    moment(a.startedAt),
 		StoppedAt:    moment(a.stoppedAt),
 		StatusReason: optional(a.statusReason),
 		Container: &types.AttemptContainerDetail{ExitCode: a.exit, Reason: optional(a.reason),
-			LogStreamName: aws.String(t.logStream(a)), NetworkInterfaces: []types.NetworkInterface{}},
+			LogStreamName: aws.String(t.logStream(a)), TaskArn: aws.String(a.taskARN()), NetworkInterfaces: []types.NetworkInterface{}},
 	}
 }
 
@@ -115,9 +123,19 @@ func (t *task) container() *types.ContainerDetail {
 		Volumes:                      append([]types.Volume{}, c.Volumes...),
 	}
 	if a := t.last(); a != nil {
-		d.ExitCode, d.Reason, d.LogStreamName = a.exit, optional(a.reason), aws.String(t.logStream(a))
+		d.ExitCode, d.Reason, d.LogStreamName, d.TaskArn = a.exit, optional(a.reason), aws.String(t.logStream(a)), aws.String(a.taskARN())
 	}
 	return d
+}
+
+// taskARN is the ARN of the ECS task that the attempt would be: its id is the last
+// part of the log stream's name.
+func (a *attempt) taskARN() string {
+	place := ComputeEnvironment
+	if a.place != nil {
+		place = a.place.name
+	}
+	return "arn:aws:ecs:" + region + ":" + account + ":task/AWSBatch-" + place + "/" + a.stream
 }
 
 // summary is the number of children in each state.

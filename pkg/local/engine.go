@@ -328,13 +328,17 @@ func (e *Engine) follow() error {
 // what they wait for.
 func (e *Engine) startWaiting() error {
 	now, capacity := time.Now().UnixMilli(), e.options.capacity()
+	free := capacity.minus(e.model.used)
+	if free.exhausted() {
+		return nil
+	}
 	var lines []*picker
 	for name, l := range e.model.queues {
 		if len(l.waiting) > 0 {
 			lines = append(lines, e.model.picker(name, now, capacity))
 		}
 	}
-	for _, d := range schedule(lines, e.model.room(capacity.minus(e.model.used))) {
+	for _, d := range schedule(lines, e.model.room(free)) {
 		if d.place == nil {
 			if _, err := e.write(event{Explained: &explanation{Job: d.task.id(), Reason: d.reason, Waits: true}}); err != nil {
 				return err

@@ -133,6 +133,8 @@ type end struct {
 	Reason       string `json:"reason,omitempty"`
 	StatusReason string `json:"statusReason"`
 	To           state  `json:"to"`
+	// Containers are those of a task of several, in the order of the definition.
+	Containers []containerEnd `json:"containers,omitempty"`
 }
 
 // shape is a structure of the SDK that the journal keeps in its wire form, which

@@ -82,8 +82,8 @@ func (r record) without(jobs map[string]bool) record {
 // more.
 func (e *Engine) sweep() error {
 	streams, tasks := map[string]bool{}, map[string]bool{}
-	for stream := range e.model.streams {
-		streams[path.Base(logFile(stream))], streams[path.Base(timesFile(stream))] = true, true
+	for _, r := range e.model.logs {
+		streams[path.Base(logFile(r.file))], streams[path.Base(timesFile(r.file))] = true, true
 	}
 	for _, j := range e.model.order {
 		tasks[fileName(&j.task)] = true

@@ -32,9 +32,10 @@ type job struct {
 	createdAt  int64 // epoch milliseconds
 	definition *definition
 	request    *batch.SubmitJobInput
-	directory  string // where its commands run; empty: an own scratch directory
-	container  *types.ContainerProperties
-	need       amount // of each attempt
+	directory  string                     // where its commands run; empty: an own scratch directory
+	container  *types.ContainerProperties // of several the leading one
+	parts      []part                     // of a task of several containers
+	need       amount                     // of each attempt
 	consumes   []requirement
 	class      class
 	children   []task
@@ -72,6 +73,7 @@ type attempt struct {
 	exit         *int32
 	reason       string
 	statusReason string
+	containers   []containerEnd // of a task of several
 }
 
 func (t *task) isParent() bool { return t.index < 0 && len(t.job.children) > 0 }

@@ -100,8 +100,7 @@ var errNoStream = &wire.Fault{Type: "ResourceNotFoundException", Message: "The s
 
 // openStream opens a stream by its name in CloudWatch: definition/default/UUID.
 func (e *Engine) openStream(name string) (*stream, error) {
-	id := name[strings.LastIndexByte(name, '/')+1:]
-	stopped, exists := e.findStream(name, id)
+	id, stopped, exists := e.findStream(name, name[strings.LastIndexByte(name, '/')+1:])
 	if !exists {
 		return nil, errNoStream
 	}
@@ -128,17 +127,22 @@ func (e *Engine) openStream(name string) (*stream, error) {
 }
 
 // findStream looks for the attempt whose stream has that name and UUID, and
-// returns when it stopped; 0: it still writes.
-func (e *Engine) findStream(name, id string) (stopped int64, exists bool) {
+// returns the name of its files and when it stopped; 0: it still writes.
+func (e *Engine) findStream(name, id string) (file string, stopped int64, exists bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	t := e.model.streams[id]
 	if t == nil {
-		return 0, false
+		return "", 0, false
 	}
 	at := slices.IndexFunc(t.attempts, func(a attempt) bool { return a.stream == id })
 	a := &t.attempts[at]
-	return a.stoppedAt, t.logStream(a) == name
+	for i := range t.job.parts {
+		if t.partLogStream(a, i) == name {
+			return partStream(id, i), a.stoppedAt, true
+		}
+	}
+	return id, a.stoppedAt, len(t.job.parts) == 0 && t.logStream(a) == name
 }
 
 func (s *stream) close() {

@@ -27,6 +27,7 @@ const (
 // logRef is an attempt that has a log stream.
 type logRef struct {
 	name    string
+	file    string // see logFile
 	task    *task
 	attempt int
 }

@@ -152,8 +152,8 @@ func (e event) job() string {
 
 func (m *model) register(at int64, r *registration) error {
 	d := &definition{revision: r.Revision, request: r.Request.V}
-	if aws.ToString(d.request.JobDefinitionName) == "" || d.request.ContainerProperties == nil {
-		return fmt.Errorf("register job definition: name or containerProperties missing")
+	if aws.ToString(d.request.JobDefinitionName) == "" || d.request.ContainerProperties == nil && d.request.EcsProperties == nil {
+		return fmt.Errorf("register job definition: name or containers missing")
 	}
 	revisions := m.definitions[d.name()]
 	if int(r.Revision) != len(revisions)+1 {
@@ -170,13 +170,12 @@ func (m *model) submit(at int64, s *submission) error {
 	if d == nil || s.ID == "" || m.jobs[s.ID] != nil {
 		return fmt.Errorf("submit job %q: unknown job definition %q, or the job exists", s.ID, s.Definition)
 	}
-	c := override(d.request.ContainerProperties, request.ContainerOverrides)
-	need, err := needs(c, d.fargate())
+	c, parts, need, err := requests(d, request)
 	if err != nil {
 		return fmt.Errorf("submit job %s: %w", s.ID, err)
 	}
 	j := &job{id: s.ID, seq: int64(len(m.order)), createdAt: at, tallyAt: at, definition: d, request: request,
-		directory: s.Directory, container: c, need: need, consumes: requirements(d.request, request)}
+		directory: s.Directory, container: c, parts: parts, need: need, consumes: requirements(d.request, request)}
 	j.class = classOf(j)
 	j.task = task{job: j, index: -1}
 	if request.ArrayProperties != nil {
@@ -283,7 +282,7 @@ func (m *model) start(at int64, t *task, s *start) error {
 	a := attempt{stream: s.Stream, gpus: s.GPUs, place: m.environments[s.Environment]}
 	t.attempts = append(t.attempts, a)
 	m.streams[s.Stream] = t
-	m.logs = append(m.logs, logRef{t.logStream(t.last()), t, len(t.attempts) - 1})
+	m.logs = append(m.logs, t.streams()...)
 	m.used = m.used.plus(t.job.need)
 	m.occupy(at, t, a.place, 1)
 	for _, d := range s.GPUs {
@@ -306,7 +305,7 @@ func (m *model) end(at int64, t *task, e *end) error {
 	if a == nil || !t.state.mayBecome(e.To) {
 		return fmt.Errorf("attempt of job %s ended, but the job is %s", t.id(), t.state)
 	}
-	a.stoppedAt, a.exit, a.reason, a.statusReason = at, e.Exit, e.Reason, e.StatusReason
+	a.stoppedAt, a.exit, a.reason, a.statusReason, a.containers = at, e.Exit, e.Reason, e.StatusReason, e.Containers
 	m.used = m.used.minus(t.job.need)
 	m.occupy(at, t, a.place, -1)
 	for _, d := range a.gpus {

@@ -25,6 +25,7 @@ type outcome struct {
 	Exit         *int32 // nil: the container left no exit code
 	Reason       string // of the container
 	StatusReason string // of the attempt
+	Containers   []containerEnd
 }
 
 // retries reports whether a job whose attempt number made (from 1) failed with o

@@ -50,7 +50,11 @@ func (e *Engine) submitJob(c *call, in *batch.SubmitJobInput) (*batch.SubmitJobO
 		if err := cmp.Or(err, e.model.checkShare(in, d, q), e.model.checkRequirements(d.request, in)); err != nil {
 			return nil, err
 		}
-		unhonoured = append(e.options.Executor.Unhonoured(container), ignored(d.request.ContainerProperties, in.ContainerOverrides)...)
+		if all := parts(d.request, in.EcsPropertiesOverride); len(all) > 0 {
+			unhonoured = e.unhonouredParts(d.request, all)
+		} else {
+			unhonoured = append(e.options.Executor.Unhonoured(container), ignored(d.request.ContainerProperties, in.ContainerOverrides)...)
+		}
 		s.Definition = d.id()
 		return []event{{Submitted: s}}, nil
 	})
@@ -87,8 +91,6 @@ func checkSubmit(in *batch.SubmitJobInput) error {
 		return cannot("nodeOverrides (multi-node parallel jobs)")
 	case in.EksPropertiesOverride != nil:
 		return cannot("eksPropertiesOverride")
-	case in.EcsPropertiesOverride != nil:
-		return cannot("ecsPropertiesOverride")
 	case in.ContainerOverrides != nil && in.ContainerOverrides.InstanceType != nil:
 		return wire.ClientException("containerOverrides.instanceType is only for multi-node jobs.")
 	}
@@ -135,12 +137,21 @@ func (m *model) checkRequirements(d *batch.RegisterJobDefinitionInput, in *batch
 // checkAgainst refuses what can be seen only with the definition and the jobs
 // that are known, and returns the job's container.
 func (m *model) checkAgainst(in *batch.SubmitJobInput, d *definition) (*types.ContainerProperties, error) {
-	c := override(d.request.ContainerProperties, in.ContainerOverrides)
-	if _, err := needs(c, d.fargate()); err != nil {
+	if err := checkPartOverrides(d.request, in); err != nil {
 		return nil, err
 	}
-	if _, err := substitute(c.Command, merged(d.request.Parameters, in.Parameters)); err != nil {
+	c, all, _, err := requests(d, in)
+	if err != nil {
 		return nil, err
+	}
+	commands := [][]string{c.Command}
+	for _, p := range all {
+		commands = append(commands, p.container.Command)
+	}
+	for _, command := range commands {
+		if _, err := substitute(command, merged(d.request.Parameters, in.Parameters)); err != nil {
+			return nil, err
+		}
 	}
 	for _, dep := range in.DependsOn {
 		if err := m.checkDependency(in, dep); err != nil {
