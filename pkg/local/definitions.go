@@ -55,7 +55,7 @@ func (e *Engine) registerJobDefinition(c *call, in *batch.RegisterJobDefinitionI
 		return nil, err
 	}
 	d := &definition{revision: r.Revision, request: in}
-	if in.EcsProperties == nil {
+	if in.ContainerProperties != nil {
 		c.notice(e.options.Executor, e.options.Executor.Unhonoured(in.ContainerProperties))
 	} else {
 		c.notice(e.options.Executor, e.unhonouredParts(in, parts(in, nil)))
@@ -72,9 +72,7 @@ func checkDefinition(in *batch.RegisterJobDefinitionInput) error {
 	switch {
 	case !definitionName().MatchString(aws.ToString(in.JobDefinitionName)):
 		return wire.ClientException("Job definition name should match valid pattern: 1 to 128 letters, digits, hyphens and underscores.")
-	case in.Type == types.JobDefinitionTypeMultinode || in.NodeProperties != nil:
-		return cannot("nodeProperties (multi-node parallel jobs)")
-	case in.Type != types.JobDefinitionTypeContainer:
+	case in.Type != types.JobDefinitionTypeContainer && in.Type != types.JobDefinitionTypeMultinode:
 		return wire.ClientException("Job definition type %q is not valid. Valid types: [container, multinode]", in.Type)
 	case in.EksProperties != nil:
 		return cannot("eksProperties")
@@ -82,6 +80,12 @@ func checkDefinition(in *batch.RegisterJobDefinitionInput) error {
 		return wire.ClientException("Exactly 1 capability must be provided.")
 	case in.SchedulingPriority != nil && (*in.SchedulingPriority < 0 || *in.SchedulingPriority > 9999):
 		return wire.ClientException("Scheduling priority must be between 0 and 9999.")
+	case in.Type == types.JobDefinitionTypeMultinode:
+		if err := checkNodes(in); err != nil {
+			return err
+		}
+	case in.NodeProperties != nil:
+		return wire.ClientException("nodeProperties are only for a job definition of type multinode.")
 	case in.EcsProperties != nil:
 	case in.ContainerProperties == nil || aws.ToString(in.ContainerProperties.Image) == "":
 		return wire.ClientException("ECS Container Image must be provided.")
@@ -270,6 +274,7 @@ func (m *model) describeDefinition(d *definition) types.JobDefinition {
 		ContainerOrchestrationType:   types.OrchestrationTypeEcs,
 		ContainerProperties:          r.ContainerProperties,
 		EcsProperties:                r.EcsProperties,
+		NodeProperties:               r.NodeProperties,
 		Parameters:                   r.Parameters,
 		PlatformCapabilities:         r.PlatformCapabilities,
 		PropagateTags:                r.PropagateTags,

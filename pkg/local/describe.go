@@ -21,7 +21,11 @@ func (e *Engine) describeJobs(_ *call, in *batch.DescribeJobsInput) (*batch.Desc
 	defer e.mu.Unlock()
 	out := &batch.DescribeJobsOutput{Jobs: []types.JobDetail{}}
 	for _, id := range in.Jobs {
-		if t := e.model.task(resourceName(id, "job")); t != nil {
+		if t, i := e.model.node(resourceName(id, kindJob)); t != nil {
+			d := t.describeNode(i)
+			d.Tags = merged(nil, e.model.tags[resourceOf(kindJob, t.job.id)])
+			out.Jobs = append(out.Jobs, d)
+		} else if t := e.model.task(resourceName(id, kindJob)); t != nil {
 			d := t.describe()
 			d.Tags = merged(nil, e.model.tags[resourceOf(kindJob, t.job.id)])
 			out.Jobs = append(out.Jobs, d)
@@ -56,7 +60,9 @@ func (t *task) describe() types.JobDetail {
 		ConsumableResourceProperties: j.consumableProperties(),
 		Attempts:                     []types.AttemptDetail{},
 	}
-	if len(j.parts) > 0 {
+	if j.isMultiNode() {
+		d.NodeProperties, d.Container = j.nodeProperties(), t.nodeContainer(int(j.mainNode()))
+	} else if len(j.parts) > 0 {
 		d.EcsProperties = t.describeTask()
 	} else {
 		d.Container = t.container()
@@ -80,6 +86,9 @@ func (t *task) describe() types.JobDetail {
 }
 
 func (t *task) attempt(a *attempt) types.AttemptDetail {
+	if t.job.isMultiNode() {
+		return t.nodeAttempt(a, int(t.job.mainNode()))
+	}
 	if len(t.job.parts) > 0 {
 		return types.AttemptDetail{StartedAt: moment(a.startedAt), StoppedAt: moment(a.stoppedAt), StatusReason: optional(a.statusReason),
 			TaskProperties: t.describeTaskAttempt(a)}
@@ -95,8 +104,16 @@ func (t *task) attempt(a *attempt) types.AttemptDetail {
 
 // container is the job's container with what its newest attempt says.
 func (t *task) container() *types.ContainerDetail {
-	c := t.job.container
-	d := &types.ContainerDetail{
+	d := describeContainer(t.job.container)
+	if a := t.last(); a != nil {
+		d.ExitCode, d.Reason, d.LogStreamName, d.TaskArn = a.exit, optional(a.reason), aws.String(t.logStream(a)), aws.String(a.taskARN())
+	}
+	return d
+}
+
+// describeContainer is a container before anything of it has run.
+func describeContainer(c *types.ContainerProperties) *types.ContainerDetail {
+	return &types.ContainerDetail{
 		Command:                      append([]string{}, c.Command...),
 		EnableExecuteCommand:         c.EnableExecuteCommand,
 		Environment:                  append([]types.KeyValuePair{}, c.Environment...),
@@ -122,10 +139,6 @@ func (t *task) container() *types.ContainerDetail {
 		Vcpus:                        c.Vcpus,
 		Volumes:                      append([]types.Volume{}, c.Volumes...),
 	}
-	if a := t.last(); a != nil {
-		d.ExitCode, d.Reason, d.LogStreamName, d.TaskArn = a.exit, optional(a.reason), aws.String(t.logStream(a)), aws.String(a.taskARN())
-	}
-	return d
 }
 
 // taskARN is the ARN of the ECS task that the attempt would be: its id is the last

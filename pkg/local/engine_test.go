@@ -77,6 +77,13 @@ func (s *script) count(a Attempt, n int) {
 	}
 }
 
+// now is how many run.
+func (s *script) now() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.running
+}
+
 // value returns a variable of the environment of the attempt that started i-th.
 func (s *script) value(i int, name string) string {
 	s.mu.Lock()

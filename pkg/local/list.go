@@ -37,6 +37,9 @@ func (e *Engine) listJobs(_ *call, in *batch.ListJobsInput) (*batch.ListJobsOutp
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if in.MultiNodeJobId != nil {
+		return e.model.listNodes(in, status, after, size)
+	}
 	tasks, err := e.listed(in, status, after)
 	if err != nil {
 		return nil, err
@@ -85,8 +88,6 @@ func listToken(token *string) (int64, error) {
 // and whether it does: jobs newest first, children by index.
 func (e *Engine) listed(in *batch.ListJobsInput, status state, after int64) (iter.Seq2[*task, bool], error) {
 	switch {
-	case in.MultiNodeJobId != nil:
-		return nil, cannot("multiNodeJobId (multi-node parallel jobs)")
 	case in.ArrayJobId != nil && in.JobQueue != nil:
 		return nil, wire.ClientException("Only one of jobQueue, arrayJobId and multiNodeJobId can be given.")
 	case in.ArrayJobId != nil:
@@ -229,6 +230,8 @@ func (t *task) summarize() types.JobSummary {
 		s.Container = &types.ContainerSummary{ExitCode: a.exit, Reason: optional(a.reason)}
 	}
 	switch {
+	case j.isMultiNode():
+		s.NodeProperties = &types.NodePropertiesSummary{NumNodes: aws.Int32(int32(len(j.parts)))}
 	case t.isParent():
 		s.ArrayProperties = &types.ArrayPropertiesSummary{Size: aws.Int32(int32(len(j.children))), StatusSummary: j.summary(),
 			StatusSummaryLastUpdatedAt: aws.Int64(j.tallyAt)}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -135,14 +134,18 @@ func (e *Engine) findStream(name, id string) (file string, stopped int64, exists
 	if t == nil {
 		return "", 0, false
 	}
-	at := slices.IndexFunc(t.attempts, func(a attempt) bool { return a.stream == id })
-	a := &t.attempts[at]
-	for i := range t.job.parts {
-		if t.partLogStream(a, i) == name {
-			return partStream(id, i), a.stoppedAt, true
+	for k := range t.attempts {
+		a := &t.attempts[k]
+		for i := range t.job.parts {
+			if t.partLogStream(a, i) == name {
+				return partStream(a.stream, i), a.stoppedAt, true
+			}
+		}
+		if a.stream == id {
+			return id, a.stoppedAt, len(t.job.parts) == 0 && t.logStream(a) == name
 		}
 	}
-	return id, a.stoppedAt, len(t.job.parts) == 0 && t.logStream(a) == name
+	return "", 0, false
 }
 
 func (s *stream) close() {

@@ -3,6 +3,7 @@ package local
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
@@ -152,7 +153,7 @@ func (e event) job() string {
 
 func (m *model) register(at int64, r *registration) error {
 	d := &definition{revision: r.Revision, request: r.Request.V}
-	if aws.ToString(d.request.JobDefinitionName) == "" || d.request.ContainerProperties == nil && d.request.EcsProperties == nil {
+	if aws.ToString(d.request.JobDefinitionName) == "" || d.request.ContainerProperties == nil && d.request.EcsProperties == nil && d.request.NodeProperties == nil {
 		return fmt.Errorf("register job definition: name or containers missing")
 	}
 	revisions := m.definitions[d.name()]
@@ -281,8 +282,10 @@ func (m *model) start(at int64, t *task, s *start) error {
 	}
 	a := attempt{stream: s.Stream, gpus: s.GPUs, place: m.environments[s.Environment]}
 	t.attempts = append(t.attempts, a)
-	m.streams[s.Stream] = t
-	m.logs = append(m.logs, t.streams()...)
+	for _, r := range t.streams() {
+		m.streams[r.name[strings.LastIndexByte(r.name, '/')+1:]] = t
+		m.logs = append(m.logs, r)
+	}
 	m.used = m.used.plus(t.job.need)
 	m.occupy(at, t, a.place, 1)
 	for _, d := range s.GPUs {

@@ -11,8 +11,10 @@ import (
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
-// part is one container of a job with ecsProperties.
+// part is one container of a job with ecsProperties, or one node of a multi-node
+// job: then it is named by its index.
 type part struct {
+	node      bool
 	declared  types.TaskContainerProperties // with the overrides of the job
 	container *types.ContainerProperties    // the same, as an executor takes it
 }
@@ -32,10 +34,17 @@ const (
 	onSuccess  = "SUCCESS"
 )
 
-// parts are the containers of a job's task; none for a job of one container.
-func parts(d *batch.RegisterJobDefinitionInput, o *types.EcsPropertiesOverride) []part {
-	if d.EcsProperties == nil {
+// parts are the containers of a job's task, or its nodes; none for a job of one
+// container. The request may be nil.
+func parts(d *batch.RegisterJobDefinitionInput, in *batch.SubmitJobInput) []part {
+	var o *types.EcsPropertiesOverride
+	switch {
+	case d.NodeProperties != nil:
+		return nodes(d, in)
+	case d.EcsProperties == nil:
 		return nil
+	case in != nil:
+		o = in.EcsPropertiesOverride
 	}
 	var all []part
 	for _, c := range d.EcsProperties.TaskProperties[0].Containers {
@@ -186,7 +195,7 @@ func checkPartOverrides(d *batch.RegisterJobDefinitionInput, in *batch.SubmitJob
 
 // requests is what a job's containers are and need together.
 func requests(d *definition, in *batch.SubmitJobInput) (container *types.ContainerProperties, all []part, need amount, err error) {
-	all = parts(d.request, in.EcsPropertiesOverride)
+	all = parts(d.request, in)
 	if len(all) == 0 {
 		container = override(d.request.ContainerProperties, in.ContainerOverrides)
 		need, err = needs(container, d.fargate())
@@ -194,6 +203,9 @@ func requests(d *definition, in *batch.SubmitJobInput) (container *types.Contain
 	}
 	for i := range all {
 		one, err := asked(all[i].container)
+		if err == nil && all[i].node {
+			err = one.check(false)
+		}
 		if err != nil {
 			return nil, nil, need, err
 		}
@@ -208,7 +220,10 @@ func (e *Engine) unhonouredParts(d *batch.RegisterJobDefinitionInput, all []part
 		return nil
 	}
 	var names []string
-	t := d.EcsProperties.TaskProperties[0]
+	t := types.EcsTaskProperties{}
+	if d.EcsProperties != nil {
+		t = d.EcsProperties.TaskProperties[0]
+	}
 	for _, m := range []struct {
 		name  string
 		given bool
@@ -237,9 +252,16 @@ func (e *Engine) unhonouredParts(d *batch.RegisterJobDefinitionInput, all []part
 			}
 		}
 		slices.Sort(own)
-		if len(own) > 0 {
-			names = append(names, p.name()+": "+strings.Join(own, ", "))
+		what := "container " + p.name()
+		if p.node {
+			what = "node " + p.name()
 		}
+		if len(own) > 0 {
+			names = append(names, what+" "+strings.Join(own, ", "))
+		}
+	}
+	if p := d.NodeProperties; p != nil && slices.ContainsFunc(p.NodeRangeProperties, func(r types.NodeRangeProperty) bool { return len(r.InstanceTypes) > 0 }) {
+		names = append(names, "instanceTypes")
 	}
 	return names
 }

@@ -380,8 +380,8 @@ func TestEnvironmentsHoldJobs(t *testing.T) {
 		serverless := w.submit("serverless", to("main"))
 		many := w.submit("large", to("main"), array(2))
 		synctest.Wait()
-		if got := []string{s.value(0, "AWS_BATCH_CE_NAME"), s.value(1, "AWS_BATCH_CE_NAME")}; !slices.Equal(got, []string{"first", "second"}) || s.running != 2 {
-			t.Errorf("%d run, in %v; want 2, in first and second", s.running, got)
+		if got := []string{s.value(0, "AWS_BATCH_CE_NAME"), s.value(1, "AWS_BATCH_CE_NAME")}; !slices.Equal(got, []string{"first", "second"}) || s.now() != 2 {
+			t.Errorf("%d run, in %v; want 2, in first and second", s.now(), got)
 		}
 		w.want(ids[2], types.JobStatusRunnable, "")
 		const max = "MISCONFIGURATION:COMPUTE_ENVIRONMENT_MAX_RESOURCE - CE(s) associated with the job queue cannot meet the CPU requirement of the job: " +

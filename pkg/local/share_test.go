@@ -249,14 +249,14 @@ func TestReservationLeavesRoom(t *testing.T) {
 		w.fairQueue(types.FairsharePolicy{ComputeReservation: aws.Int32(50)})
 		w.submit("work", in("a", 0), array(20), words("1h"))
 		synctest.Wait()
-		if s.running != 4 {
-			t.Errorf("%d of a alone, want 4 of 8", s.running)
+		if s.now() != 4 {
+			t.Errorf("%d of a alone, want 4 of 8", s.now())
 		}
 		late := w.submit("work", in("b", 0), words("1m"))
 		synctest.Wait()
 		w.want(late, types.JobStatusRunning, "")
-		if s.running != 6 {
-			t.Errorf("%d of two shares, want 6 of 8", s.running)
+		if s.now() != 6 {
+			t.Errorf("%d of two shares, want 6 of 8", s.now())
 		}
 		time.Sleep(5 * time.Minute)
 		w.want(late, types.JobStatusSucceeded, reasonExited)

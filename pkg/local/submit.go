@@ -50,7 +50,7 @@ func (e *Engine) submitJob(c *call, in *batch.SubmitJobInput) (*batch.SubmitJobO
 		if err := cmp.Or(err, e.model.checkShare(in, d, q), e.model.checkRequirements(d.request, in)); err != nil {
 			return nil, err
 		}
-		if all := parts(d.request, in.EcsPropertiesOverride); len(all) > 0 {
+		if all := parts(d.request, in); len(all) > 0 {
 			unhonoured = e.unhonouredParts(d.request, all)
 		} else {
 			unhonoured = append(e.options.Executor.Unhonoured(container), ignored(d.request.ContainerProperties, in.ContainerOverrides)...)
@@ -87,8 +87,6 @@ func checkSubmit(in *batch.SubmitJobInput) error {
 		return wire.ClientException("ShareIdentifier name should match a valid pattern.")
 	case in.SchedulingPriorityOverride != nil && (*in.SchedulingPriorityOverride < 0 || *in.SchedulingPriorityOverride > 9999):
 		return wire.ClientException("Scheduling priority must be between 0 and 9999.")
-	case in.NodeOverrides != nil:
-		return cannot("nodeOverrides (multi-node parallel jobs)")
 	case in.EksPropertiesOverride != nil:
 		return cannot("eksPropertiesOverride")
 	case in.ContainerOverrides != nil && in.ContainerOverrides.InstanceType != nil:
@@ -137,7 +135,7 @@ func (m *model) checkRequirements(d *batch.RegisterJobDefinitionInput, in *batch
 // checkAgainst refuses what can be seen only with the definition and the jobs
 // that are known, and returns the job's container.
 func (m *model) checkAgainst(in *batch.SubmitJobInput, d *definition) (*types.ContainerProperties, error) {
-	if err := checkPartOverrides(d.request, in); err != nil {
+	if err := cmp.Or(checkNodeOverrides(d.request, in), checkPartOverrides(d.request, in)); err != nil {
 		return nil, err
 	}
 	c, all, _, err := requests(d, in)

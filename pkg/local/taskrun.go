@@ -18,6 +18,8 @@ type containerEnd struct {
 	Name   string `json:"name"`
 	Exit   *int32 `json:"exit,omitempty"` // nil: it has none, or never started
 	Reason string `json:"reason,omitempty"`
+	// Stopped: it was asked to end because the task did.
+	Stopped bool `json:"stopped,omitempty"`
 }
 
 // taskRun runs the containers of one task: each when those it depends on have come
@@ -70,7 +72,7 @@ func (e *Engine) carryOutTask(ctx context.Context, t *task, base Attempt, begun 
 // conclude keeps how container i ended, and ends the task with an essential one.
 func (g *taskRun) conclude(i int, o outcome) {
 	g.mu.Lock()
-	g.ends[i] = containerEnd{g.parts[i].name(), o.Exit, o.Reason}
+	g.ends[i] = containerEnd{Name: g.parts[i].name(), Exit: o.Exit, Reason: o.Reason, Stopped: g.decided != nil}
 	if g.parts[i].essential() && g.decided == nil {
 		g.decided = &o
 	}
@@ -101,7 +103,11 @@ func (g *taskRun) runPart(ctx context.Context, i int, base Attempt) outcome {
 	defer log.close()
 	a := base
 	a.Container, a.Command, a.GPUs, a.Kill = p.container, command, g.gpus[i], g.kill
-	a.Environment = mergedBy(p.container.Environment, base.Environment, func(v types.KeyValuePair) string { return aws.ToString(v.Name) })
+	name := func(v types.KeyValuePair) string { return aws.ToString(v.Name) }
+	a.Environment = mergedBy(p.container.Environment, base.Environment, name)
+	if p.node {
+		a.Environment = mergedBy(a.Environment, g.task.job.nodeVariables(i), name)
+	}
 	launched := false
 	a.Started = func(handle string) {
 		launched = true
@@ -181,6 +187,9 @@ func (t *task) streams() []logRef {
 
 // partLogStream is the name of the stream of container i in CloudWatch Logs.
 func (t *task) partLogStream(a *attempt, i int) string {
+	if t.job.parts[i].node {
+		return t.job.definition.name() + "/default/" + partStream(a.stream, i)
+	}
 	return t.job.definition.name() + "/" + t.job.parts[i].name() + "/" + a.stream
 }
 

@@ -122,10 +122,13 @@ func TestTasksAreHeldToTheirSum(t *testing.T) {
 			}))
 		}
 		synctest.Wait()
-		if s.running != 4 {
-			t.Errorf("%d containers run, want those of 2 jobs", s.running)
+		if s.now() != 4 {
+			t.Errorf("%d containers run, want those of 2 jobs", s.now())
 		}
-		for _, a := range s.seen {
+		s.mu.Lock()
+		seen := slices.Clone(s.seen)
+		s.mu.Unlock()
+		for _, a := range seen {
 			has := slices.ContainsFunc(a.Environment, func(v types.KeyValuePair) bool { return *v.Name == "A" })
 			if has != (len(a.GPUs) == 1) {
 				t.Errorf("a container has %v and %v", a.GPUs, a.Environment)

@@ -1,0 +1,306 @@
+package local
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/wire"
+)
+
+// A multi-node job is one task here, whose parts are its nodes: they start together
+// or not at all, the others after the main node, and the end of the main node is
+// the end of all. Each runs as a process of this machine.
+
+// mainNodeAddress is where the main node is, as the other nodes see it.
+const mainNodeAddress = "127.0.0.1"
+
+// numNodes is how many nodes a job has; in may be nil.
+func numNodes(d *batch.RegisterJobDefinitionInput, in *batch.SubmitJobInput) int32 {
+	if in != nil && in.NodeOverrides != nil && in.NodeOverrides.NumNodes != nil {
+		return *in.NodeOverrides.NumNodes
+	}
+	return aws.ToInt32(d.NodeProperties.NumNodes)
+}
+
+// nodes are the nodes of a multi-node job with the overrides of its request, which
+// may be nil.
+func nodes(d *batch.RegisterJobDefinitionInput, in *batch.SubmitJobInput) []part {
+	n, main := numNodes(d, in), aws.ToInt32(d.NodeProperties.MainNode)
+	all := make([]part, n)
+	for i := range n {
+		c := &types.ContainerProperties{}
+		if r := rangeOf(d.NodeProperties, i, n); r != nil {
+			c = r.Container
+		}
+		if in != nil && in.NodeOverrides != nil {
+			for _, o := range in.NodeOverrides.NodePropertyOverrides {
+				if from, to, ok := nodeRange(o.TargetNodes, n); ok && from <= i && i <= to {
+					c = override(c, o.ContainerOverrides)
+				}
+			}
+		}
+		all[i] = part{container: c, node: true, declared: types.TaskContainerProperties{Name: aws.String(strconv.Itoa(int(i))),
+			Essential: aws.Bool(i == main), Image: c.Image, Environment: c.Environment}}
+		if i != main {
+			all[i].declared.DependsOn = []types.TaskContainerDependency{
+				{ContainerName: aws.String(strconv.Itoa(int(main))), Condition: aws.String(onStart)}}
+		}
+	}
+	return all
+}
+
+// rangeOf is the properties of node i of n: of nested ranges the narrowest holds.
+func rangeOf(p *types.NodeProperties, i, n int32) *types.NodeRangeProperty {
+	var best *types.NodeRangeProperty
+	width := n
+	for k := range p.NodeRangeProperties {
+		r := &p.NodeRangeProperties[k]
+		if from, to, ok := nodeRange(r.TargetNodes, n); ok && from <= i && i <= to && (best == nil || to-from < width) {
+			best, width = r, to-from
+		}
+	}
+	return best
+}
+
+// nodeRange reads targetNodes: "2", "0:3", ":3" or "2:", of n nodes.
+func nodeRange(text *string, n int32) (from, to int32, ok bool) {
+	first, last, isRange := strings.Cut(aws.ToString(text), ":")
+	number := func(s string, absent int32) int32 {
+		if s == "" && isRange {
+			return absent
+		}
+		v, err := strconv.ParseUint(s, 10, 31)
+		if err != nil {
+			return -1
+		}
+		return int32(v)
+	}
+	from = number(first, 0)
+	if to = from; isRange {
+		to = number(last, n-1)
+	}
+	return from, to, from >= 0 && to >= from
+}
+
+// maxNodes bounds what a request may make the engine do.
+const maxNodes = 1000
+
+// checkNodes refuses what Batch refuses about nodeProperties.
+func checkNodes(in *batch.RegisterJobDefinitionInput) error {
+	p := in.NodeProperties
+	switch {
+	case p == nil:
+		return wire.ClientException("nodeProperties are required for a job definition of type multinode.")
+	case in.ContainerProperties != nil || in.EcsProperties != nil || in.EksProperties != nil:
+		return wire.ClientException("Only one of containerProperties, ecsProperties, eksProperties and nodeProperties can be given.")
+	case slices.Contains(in.PlatformCapabilities, types.PlatformCapabilityFargate):
+		return wire.ClientException("Multi-node parallel jobs cannot run on Fargate.")
+	case in.ConsumableResourceProperties != nil:
+		return cannot("consumableResourceProperties of a multi-node job definition")
+	case aws.ToInt32(p.NumNodes) < 1 || aws.ToInt32(p.NumNodes) > maxNodes:
+		return wire.ClientException("numNodes must be between 1 and %d.", maxNodes)
+	case p.MainNode == nil || *p.MainNode < 0 || *p.MainNode >= *p.NumNodes:
+		return wire.ClientException("mainNode must be at least 0 and less than numNodes.")
+	}
+	for _, r := range p.NodeRangeProperties {
+		_, to, ok := nodeRange(r.TargetNodes, *p.NumNodes)
+		switch {
+		case !ok || to >= *p.NumNodes:
+			return wire.ClientException("targetNodes %q is not a range of the %d nodes.", aws.ToString(r.TargetNodes), *p.NumNodes)
+		case r.EcsProperties != nil:
+			return cannot("ecsProperties of a node range")
+		case r.EksProperties != nil:
+			return cannot("eksProperties of a node range")
+		case r.ConsumableResourceProperties != nil:
+			return cannot("consumableResourceProperties of a node range")
+		case r.Container == nil || aws.ToString(r.Container.Image) == "":
+			return wire.ClientException("ECS Container Image must be provided.")
+		}
+		if err := checkEnvironment(r.Container.Environment); err != nil {
+			return err
+		}
+		if _, err := needs(r.Container, false); err != nil {
+			return err
+		}
+	}
+	return covered(p, *p.NumNodes)
+}
+
+// covered refuses ranges that leave a node out.
+func covered(p *types.NodeProperties, n int32) error {
+	for i := range n {
+		if rangeOf(p, i, n) == nil {
+			return wire.ClientException("Node %d is in no range of nodeRangeProperties.", i)
+		}
+	}
+	return nil
+}
+
+// checkNodeOverrides refuses what Batch refuses about the overrides of nodes.
+func checkNodeOverrides(d *batch.RegisterJobDefinitionInput, in *batch.SubmitJobInput) error {
+	o := in.NodeOverrides
+	switch {
+	case d.NodeProperties == nil && o != nil:
+		return wire.ClientException("nodeOverrides need a job definition of type multinode.")
+	case d.NodeProperties == nil:
+		return nil
+	case in.ContainerOverrides != nil || in.EcsPropertiesOverride != nil:
+		return wire.ClientException("Only nodeOverrides can be used with a job definition of type multinode.")
+	case in.ArrayProperties != nil:
+		return wire.ClientException("A multi-node parallel job cannot be an array.")
+	case in.ConsumableResourcePropertiesOverride != nil:
+		return cannot("consumableResourcePropertiesOverride of a multi-node job")
+	}
+	n := numNodes(d, in)
+	if n < 1 || n > maxNodes || n <= aws.ToInt32(d.NodeProperties.MainNode) {
+		return wire.ClientException("numNodes must be between 1 and %d, and more than mainNode.", maxNodes)
+	}
+	if err := covered(d.NodeProperties, n); err != nil || o == nil {
+		return err
+	}
+	for _, v := range o.NodePropertyOverrides {
+		_, to, ok := nodeRange(v.TargetNodes, n)
+		switch {
+		case !ok || to >= n:
+			return wire.ClientException("targetNodes %q is not a range of the %d nodes.", aws.ToString(v.TargetNodes), n)
+		case v.EcsPropertiesOverride != nil || v.EksPropertiesOverride != nil || v.ConsumableResourcePropertiesOverride != nil:
+			return cannot("overrides of nodes other than containerOverrides")
+		case v.ContainerOverrides != nil:
+			if err := checkEnvironment(v.ContainerOverrides.Environment); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (j *job) isMultiNode() bool { return len(j.parts) > 0 && j.parts[0].node }
+
+// mainNode is the index of the main node.
+func (j *job) mainNode() int32 { return aws.ToInt32(j.definition.request.NodeProperties.MainNode) }
+
+// nodeVariables is what Batch sets for node i beside the job's own.
+func (j *job) nodeVariables(i int) []types.KeyValuePair {
+	set := []types.KeyValuePair{
+		variable("AWS_BATCH_JOB_ID", nodeID(j.id, i)),
+		variable("AWS_BATCH_JOB_NUM_NODES", strconv.Itoa(len(j.parts))),
+		variable("AWS_BATCH_JOB_NODE_INDEX", strconv.Itoa(i)),
+		variable("AWS_BATCH_JOB_MAIN_NODE_INDEX", strconv.Itoa(int(j.mainNode()))),
+	}
+	if int32(i) != j.mainNode() {
+		set = append(set, variable("AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS", mainNodeAddress))
+	}
+	return set
+}
+
+func nodeID(job string, i int) string { return fmt.Sprintf("%s#%d", job, i) }
+
+// node finds the node of an id job#index; t is nil when there is none.
+func (m *model) node(id string) (t *task, i int) {
+	name, text, ok := strings.Cut(id, "#")
+	j := m.jobs[name]
+	i, err := strconv.Atoi(text)
+	if !ok || err != nil || j == nil || !j.isMultiNode() || i < 0 || i >= len(j.parts) || strconv.Itoa(i) != text {
+		return nil, 0
+	}
+	return &j.task, i
+}
+
+// nodeState is the state of node i: that of the job, but for a node that came to
+// an end of its own.
+func (t *task) nodeState(i int) state {
+	a := t.last()
+	if a == nil || !t.state.ended() || i >= len(a.containers) || int32(i) == t.job.mainNode() {
+		return t.state
+	}
+	switch end := a.containers[i]; {
+	case end.Stopped:
+		return t.state
+	case end.Exit != nil && *end.Exit == 0:
+		return succeeded
+	}
+	return failed
+}
+
+// describeNode is node i as DescribeJobs shows it.
+func (t *task) describeNode(i int) types.JobDetail {
+	d := t.describe()
+	id := nodeID(t.job.id, i)
+	d.JobId, d.JobArn, d.Status = &id, aws.String(arn(kindJob, id)), t.nodeState(i).status()
+	d.NodeProperties = nil
+	d.NodeDetails = &types.NodeDetails{NodeIndex: aws.Int32(int32(i)), IsMainNode: aws.Bool(int32(i) == t.job.mainNode())}
+	d.Container = t.nodeContainer(i)
+	for k := range d.Attempts {
+		d.Attempts[k] = t.nodeAttempt(&t.attempts[k], i)
+	}
+	return d
+}
+
+func (t *task) nodeContainer(i int) *types.ContainerDetail {
+	d := describeContainer(t.job.parts[i].container)
+	if a := t.last(); a != nil {
+		d.LogStreamName, d.TaskArn = aws.String(t.partLogStream(a, i)), aws.String(a.taskARN())
+		if i < len(a.containers) {
+			d.ExitCode, d.Reason = a.containers[i].Exit, optional(a.containers[i].Reason)
+		}
+	}
+	return d
+}
+
+func (t *task) nodeAttempt(a *attempt, i int) types.AttemptDetail {
+	c := &types.AttemptContainerDetail{LogStreamName: aws.String(t.partLogStream(a, i)), TaskArn: aws.String(a.taskARN()),
+		NetworkInterfaces: []types.NetworkInterface{}}
+	if i < len(a.containers) {
+		c.ExitCode, c.Reason = a.containers[i].Exit, optional(a.containers[i].Reason)
+	}
+	return types.AttemptDetail{StartedAt: moment(a.startedAt), StoppedAt: moment(a.stoppedAt), StatusReason: optional(a.statusReason), Container: c}
+}
+
+// nodeProperties is the job's nodes as DescribeJobs shows them.
+func (j *job) nodeProperties() *types.NodeProperties {
+	p := *j.definition.request.NodeProperties
+	p.NumNodes = aws.Int32(int32(len(j.parts)))
+	return &p
+}
+
+// summarizeNode is node i as ListJobs shows it.
+func (t *task) summarizeNode(i int) types.JobSummary {
+	s := t.summarize()
+	id := nodeID(t.job.id, i)
+	s.JobId, s.JobArn, s.Status = &id, aws.String(arn(kindJob, id)), t.nodeState(i).status()
+	s.NodeProperties = &types.NodePropertiesSummary{NodeIndex: aws.Int32(int32(i)), IsMainNode: aws.Bool(int32(i) == t.job.mainNode()),
+		NumNodes: aws.Int32(int32(len(t.job.parts)))}
+	if c := t.nodeContainer(i); s.Container != nil {
+		s.Container = &types.ContainerSummary{ExitCode: c.ExitCode, Reason: c.Reason}
+	}
+	return s
+}
+
+// listNodes is one page of the nodes of a job that are in a state.
+func (m *model) listNodes(in *batch.ListJobsInput, status state, after int64, size int) (*batch.ListJobsOutput, error) {
+	j := m.jobs[*in.MultiNodeJobId]
+	switch {
+	case in.JobQueue != nil || in.ArrayJobId != nil:
+		return nil, wire.ClientException("Only one of jobQueue, arrayJobId and multiNodeJobId can be given.")
+	case j == nil || !j.isMultiNode():
+		return nil, wire.ClientException("Multi-node job %s does not exist.", *in.MultiNodeJobId)
+	}
+	out := &batch.ListJobsOutput{JobSummaryList: []types.JobSummary{}}
+	for i := int(after + 1); i < len(j.parts); i++ {
+		if j.nodeState(i) != status {
+			continue
+		}
+		if len(out.JobSummaryList) == size {
+			out.NextToken = aws.String(newToken(strconv.Itoa(i - 1)))
+			break
+		}
+		out.JobSummaryList = append(out.JobSummaryList, j.summarizeNode(i))
+	}
+	return out, nil
+}
