@@ -241,9 +241,8 @@ type search struct {
 	events  []types.FilteredLogEvent
 }
 
-func (s *search) full() bool {
-	return len(s.events) >= s.limit || s.scanned >= maxScanned || s.bytes >= maxEventsBytes
-}
+// full reports whether the page holds no more events.
+func (s *search) full() bool { return len(s.events) >= s.limit || s.bytes >= maxEventsBytes }
 
 func (s *search) wants(name string) bool {
 	if len(s.in.LogStreamNames) > 0 {
@@ -284,7 +283,7 @@ func (e *Engine) searchStream(s *search, name string) (done bool, err error) {
 	}
 	defer log.close()
 	for {
-		if s.full() {
+		if s.full() || s.scanned >= maxScanned {
 			return false, nil
 		}
 		lines, next, err := log.forward(s.at, maxEvents)
@@ -296,7 +295,7 @@ func (e *Engine) searchStream(s *search, name string) (done bool, err error) {
 		}
 		s.scanned += next - s.at
 		for _, l := range lines {
-			if s.full() && len(s.events) > 0 && s.scanned < maxScanned {
+			if s.full() {
 				return false, nil
 			}
 			s.take(name, l, log.time(l.end))

@@ -1,0 +1,218 @@
+package local
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// turn is one thing that happens to an account with queues of all kinds.
+type turn struct {
+	what   string
+	on, to int
+	word   string
+	flag   bool
+}
+
+var turns = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) turn {
+	return turn{
+		what: rapid.SampledFrom([]string{"submit", "submit", "submit", "submit", "environment", "queue", "resource", "policy", "tag", "end", "wait"}).Draw(t, "what"),
+		on:   rapid.IntRange(0, 20).Draw(t, "on"),
+		to:   rapid.IntRange(0, 5).Draw(t, "to"),
+		word: rapid.SampledFrom([]string{"0s", "1m", "1h", "fail"}).Draw(t, "word"),
+		flag: rapid.Bool().Draw(t, "flag"),
+	}
+}), 1, 20)
+
+// TestHistoriesWithResources plays random histories of an account: at no time is
+// more in use than there is, the journal tells all of it again, and once what was
+// taken away is given back, every job comes to its end and nothing stays in use.
+func TestHistoriesWithResources(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		history := turns.Draw(r, "history")
+		var problem error
+		synctest.Test(t, func(t *testing.T) { problem = playTurns(t, history) })
+		if problem != nil {
+			r.Fatal(problem)
+		}
+	})
+}
+
+// accountOf makes the account in which histories play.
+func accountOf(w *world) {
+	w.register("work", "1", "64")
+	w.registerTask("task", aPart("main", "1m", true), aPart("side", "0s", false))
+	if _, err := w.RegisterJobDefinition(w.t.Context(), multiNode(2, 0, aRange("0:", "1m"))); err != nil {
+		w.t.Fatal(err)
+	}
+	w.environment("one", types.CRTypeEc2, 2)
+	w.environment("two", types.CRTypeSpot, 1)
+	w.queue("plain", []string{"one", "two"})
+	w.fairQueue(types.FairsharePolicy{ShareDecaySeconds: aws.Int32(60), ComputeReservation: aws.Int32(10)})
+	_, err := w.CreateConsumableResource(w.t.Context(), &batch.CreateConsumableResourceInput{ConsumableResourceName: aws.String("licence"), TotalQuantity: aws.Int64(2)})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func playTurns(t *testing.T, history []turn) error {
+	o := Options{VCPUs: 3, MemoryMiB: 8192}
+	w := open(t, o)
+	accountOf(w)
+	var ids []string
+	for _, v := range history {
+		id, err := w.play(v, ids)
+		if id != "" {
+			ids = append(ids, id)
+		}
+		if err = errors.Join(err, w.engine.overbooked()); err != nil {
+			return fmt.Errorf("%+v: %w", v, err)
+		}
+	}
+	synctest.Wait()
+	before := w.account()
+	again := w.crash(Options{VCPUs: 3, MemoryMiB: 8192, ReadOnly: true})
+	if diff := cmp.Diff(before, again.account()); diff != "" {
+		return fmt.Errorf("the journal tells another story:\n%s", diff)
+	}
+	return errors.Join(w.crash(o).settle(ids), w.settle(ids))
+}
+
+// play takes one turn; the id is that of a job it submitted.
+func (w *world) play(v turn, ids []string) (id string, err error) {
+	ctx := w.t.Context()
+	state := map[bool]string{true: "ENABLED", false: "DISABLED"}[v.flag]
+	environment := []string{"one", "two"}[v.on%2]
+	switch v.what {
+	case "submit":
+		return w.submitAny(v)
+	case "environment":
+		in := &batch.UpdateComputeEnvironmentInput{ComputeEnvironment: &environment, State: types.CEState(state)}
+		if v.to > 0 {
+			in.ComputeResources = &types.ComputeResourceUpdate{MaxvCpus: aws.Int32(int32(v.to))}
+		}
+		_, err = w.UpdateComputeEnvironment(ctx, in)
+	case "queue":
+		_, err = w.UpdateJobQueue(ctx, &batch.UpdateJobQueueInput{JobQueue: aws.String("plain"), State: types.JQState(state), Priority: aws.Int32(int32(v.to))})
+	case "resource":
+		_, err = w.UpdateConsumableResource(ctx, &batch.UpdateConsumableResourceInput{ConsumableResource: aws.String("licence"), Operation: aws.String("ADD"),
+			Quantity: aws.Int64(int64(v.to % 2))})
+	case "policy":
+		_, err = w.UpdateSchedulingPolicy(ctx, &batch.UpdateSchedulingPolicyInput{Arn: aws.String(arn(kindPolicy, "fair")), FairsharePolicy: &types.FairsharePolicy{
+			ShareDistribution: []types.ShareAttributes{{ShareIdentifier: aws.String("a*"), WeightFactor: aws.Float32(float32(v.to) + 0.5)}}}})
+	case "wait":
+		synctest.Wait()
+	case "tag":
+		if len(ids) > 0 {
+			_, err = w.TagResource(ctx, &batch.TagResourceInput{ResourceArn: aws.String(arn(kindJob, ids[v.on%len(ids)])), Tags: map[string]string{"a": v.word}})
+		}
+	case "end":
+		if len(ids) > 0 {
+			w.terminate(ids[v.on%len(ids)], "enough")
+		}
+	}
+	return "", err
+}
+
+// submitAny submits a job of a kind; a disabled queue may refuse it.
+func (w *world) submitAny(v turn) (string, error) {
+	in := &batch.SubmitJobInput{JobName: aws.String("job"), JobQueue: aws.String("plain"), JobDefinition: aws.String("work")}
+	switch v.to {
+	case 0:
+		in.JobDefinition = aws.String("task")
+	case 1:
+		in.JobDefinition = aws.String("multi")
+	case 2:
+		array(3)(in)
+		words(v.word)(in)
+	default:
+		words(v.word)(in)
+	}
+	if v.on%3 == 0 {
+		in.JobQueue, in.ShareIdentifier, in.SchedulingPriorityOverride = aws.String("shared"), aws.String(fmt.Sprint("a", v.on%2)), aws.Int32(int32(v.on))
+	}
+	if v.flag && v.to != 1 {
+		in.ConsumableResourcePropertiesOverride = asks("licence", int64(1+v.on%2))
+	}
+	out, err := w.SubmitJob(w.t.Context(), in)
+	if _, refused := errors.AsType[*types.ClientException](err); refused {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	return *out.JobId, nil
+}
+
+// overbooked says what more is in use of than there is.
+func (e *Engine) overbooked() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	m := e.model
+	if !e.options.capacity().holds(m.used) {
+		return fmt.Errorf("%v of the machine is in use", m.used)
+	}
+	for _, r := range m.consumables {
+		if r.inUse > r.total {
+			return fmt.Errorf("%d of %d %s in use", r.inUse, r.total, r.name)
+		}
+	}
+	sum := int64(0)
+	for _, v := range m.environments {
+		sum += v.used
+	}
+	if sum != m.used.MilliCPU {
+		return fmt.Errorf("the environments use %d, the machine %d", sum, m.used.MilliCPU)
+	}
+	return nil
+}
+
+// account is all that the engine's API shows of jobs and resources.
+func (w *world) account() string {
+	text := w.everything()
+	for _, j := range w.engine.model.order {
+		more, err := shapeText(w.job(j.id))
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		text += more + "\n"
+	}
+	return text
+}
+
+// settle gives back what was taken away and lets everything run to its end.
+func (w *world) settle(ids []string) error {
+	for _, name := range []string{"one", "two"} {
+		w.updateEnvironment(&batch.UpdateComputeEnvironmentInput{ComputeEnvironment: &name, State: types.CEStateEnabled,
+			ComputeResources: &types.ComputeResourceUpdate{MaxvCpus: aws.Int32(8)}})
+	}
+	if err := w.finish(ids); err != nil {
+		return err
+	}
+	if err := w.engine.overbooked(); err != nil {
+		return err
+	}
+	for _, r := range w.engine.model.consumables {
+		if r.inUse != 0 {
+			return fmt.Errorf("the engine is idle, and %d of %s in use", r.inUse, r.name)
+		}
+	}
+	for name, l := range w.engine.model.queues {
+		for id, s := range l.shares {
+			if s.open != 0 || s.inUse != 0 {
+				return fmt.Errorf("the engine is idle, and share %s has %d jobs and uses %d", id, s.open, s.inUse)
+			}
+		}
+		if l.inUse != 0 || len(l.waiting) > 0 || len(l.parked) > 0 {
+			return fmt.Errorf("the engine is idle, and queue %s uses %d", name, l.inUse)
+		}
+	}
+	return nil
+}
