@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 the deprecated member imageId is part of the API that is served
+
 package local
 
 import (

@@ -26,7 +26,7 @@ func TestFiltersOfManyJobs(t *testing.T) {
 			queue = "other"
 		}
 		at := int64(1000 + i/3)
-		if i%100 == 0 {
+		if i%101 == 0 {
 			at -= 500 // a clock that is set back
 		}
 		s := &submission{ID: "id" + strconv.Itoa(i), Definition: definition, Request: shape[batch.SubmitJobInput]{V: &batch.SubmitJobInput{

@@ -167,7 +167,7 @@ func (e *Engine) describeStream(s logRef) (types.LogStream, error) {
 	created := s.task.attempts[s.attempt].startedAt
 	e.mu.Unlock()
 	d := types.LogStream{LogStreamName: aws.String(s.name), Arn: aws.String(logGroupARN + ":log-stream:" + s.name),
-		CreationTime: moment(created), StoredBytes: aws.Int64(0)}
+		CreationTime: moment(created)}
 	log, err := e.openStream(s.name)
 	if errors.Is(err, errNoStream) {
 		return d, nil // the attempt ended before it had a log

@@ -8,6 +8,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"pgregory.net/rapid"
 )
 
@@ -247,6 +248,52 @@ func TestOrderedKeepsOrder(t *testing.T) {
 			if !slices.Equal(list, want) {
 				t.Fatalf("lists differ")
 			}
+		}
+	})
+}
+
+// TestScheduleKeepsEnvironmentsInBounds: whatever waits, no environment gets more
+// than its maxvCpus, and no consumable resource is given twice.
+func TestScheduleKeepsEnvironmentsInBounds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := newModel(nil)
+		m.consumables["licence"] = &consumable{name: "licence", kind: replenishable, total: rapid.Int64Range(0, 4).Draw(t, "licences")}
+		q := &queue{Queue: Queue{Name: "q"}}
+		for i := range rapid.IntRange(1, 3).Draw(t, "environments") {
+			name := fmt.Sprintf("e%d", i)
+			m.environments[name] = &environment{name: name, request: &batch.CreateComputeEnvironmentInput{
+				ComputeResources: &types.ComputeResource{Type: types.CRTypeEc2, MaxvCpus: aws.Int32(rapid.Int32Range(1, 8).Draw(t, "maxvCpus"))}}}
+			q.Environments = append(q.Environments, name)
+		}
+		m.addQueue(q)
+		l := m.line("q")
+		for i := range rapid.IntRange(1, 30).Draw(t, "jobs") {
+			task := jobOf(amount{MilliCPU: 1000 * rapid.Int64Range(1, 4).Draw(t, "vCPUs"), MemoryMiB: 1}, i)
+			task.job.request.JobQueue = aws.String("q")
+			if n := rapid.Int64Range(0, 2).Draw(t, "asks"); n > 0 {
+				task.job.consumes = []requirement{{"licence", n}}
+				task.job.class.consumes = fmt.Sprint(n)
+			}
+			if len(m.fitting(task.job)) > 0 {
+				l.enter(task)
+			}
+		}
+		free := amount{MilliCPU: 16000, MemoryMiB: 100}
+		used, licences, total := map[*environment]int64{}, int64(0), int64(0)
+		for _, d := range schedule([]*picker{m.picker("q", 0, free)}, m.room(free)) {
+			if d.place == nil {
+				continue
+			}
+			total += d.task.job.need.MilliCPU
+			if used[d.place] += d.task.job.need.MilliCPU; used[d.place] > d.place.limit() {
+				t.Fatalf("%s holds %d of %d", d.place.name, used[d.place], d.place.limit())
+			}
+			for _, n := range d.task.job.consumes {
+				licences += n.quantity
+			}
+		}
+		if licences > m.consumables["licence"].total || total > free.MilliCPU {
+			t.Fatalf("%d licences of %d, %d of the machine", licences, m.consumables["licence"].total, total)
 		}
 	})
 }

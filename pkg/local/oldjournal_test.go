@@ -1,0 +1,64 @@
+package local
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+)
+
+// oldJournal is the records of an engine that had one environment, queues that were
+// names only, and no scheduling policies.
+const oldJournal = `
+{"at":1000,"events":[{"queued":{"name":"urgent","priority":9,"environments":["local"]}}]}
+{"at":1001,"events":[{"registered":{"revision":1,"request":{"jobDefinitionName":"work","type":"container","containerProperties":{"image":"busybox","command":["true"],"resourceRequirements":[{"type":"VCPU","value":"1"},{"type":"MEMORY","value":"64"}]},"tags":{"a":"1"}}}}]}
+{"at":1002,"events":[{"submitted":{"id":"first","definition":"work:1","request":{"jobName":"first","jobQueue":"urgent","jobDefinition":"work","tags":{"b":"2"}}}}]}
+{"at":1003,"events":[{"moved":{"job":"first","to":"RUNNABLE"}}]}
+{"at":1004,"events":[{"started":{"job":"first","stream":"11111111-1111-4111-8111-111111111111"}}]}
+{"at":1005,"events":[{"launched":{"job":"first","handle":"1 2"}}]}
+{"at":1006,"events":[{"ended":{"job":"first","exit":0,"statusReason":"Essential container in task exited","to":"SUCCEEDED"}}]}
+{"at":1007,"events":[{"submitted":{"id":"stuck","definition":"work:1","request":{"jobName":"stuck","jobQueue":"urgent","jobDefinition":"work"}}}]}
+{"at":1008,"events":[{"moved":{"job":"stuck","to":"RUNNABLE"}}]}
+{"at":1009,"events":[{"explained":{"job":"stuck","reason":"MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT - too large then"}}]}
+`
+
+func TestOldJournalsAreRead(t *testing.T) {
+	w := open(t, Options{})
+	e := w.engine
+	e.mu.Lock()
+	for _, text := range strings.Split(strings.TrimSpace(oldJournal), "\n") {
+		if err := e.replayed([]byte(text)); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	e.model.due = nil
+	e.mu.Unlock()
+	w.want("first", types.JobStatusSucceeded, reasonExited)
+	w.want("stuck", types.JobStatusRunnable, "MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT - too large then")
+	if d := w.job("first"); d.Tags["b"] != "2" || *d.Container.LogStreamName != "work/default/11111111-1111-4111-8111-111111111111" {
+		t.Errorf("%+v", d)
+	}
+	e.recover() // as at the start of an engine: it fits by now
+	w.idle()
+	w.want("stuck", types.JobStatusSucceeded, reasonExited)
+	if err := e.overbooked(); err != nil {
+		t.Error(err)
+	}
+	if q := w.queuesText(); !strings.Contains(q, `"jobQueueName":"urgent"`) {
+		t.Errorf("queues %s", q)
+	}
+}
+
+// queuesText is the queues as the API shows them.
+func (w *world) queuesText() string {
+	var names []string
+	for _, q := range w.engine.model.known {
+		d := w.engine.model.describeQueue(q)
+		text, err := shapeText(&d)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		names = append(names, text)
+	}
+	return strings.Join(names, "\n")
+}
