@@ -173,8 +173,14 @@ func (e *Engine) abandon(t *task) {
 	if a == nil {
 		return
 	}
-	if err := e.options.Executor.Clear(a.stream, a.handle); err != nil {
-		e.options.Log.Warn("a process of an earlier engine could not be ended", "job", t.id(), "error", err)
+	ids := []string{a.stream}
+	for i := range t.job.parts {
+		ids = append(ids, partStream(a.stream, i))
+	}
+	for _, id := range ids {
+		if err := e.options.Executor.Clear(id, a.handle); err != nil {
+			e.options.Log.Warn("a process of an earlier engine could not be ended", "job", t.id(), "error", err)
+		}
 	}
 	e.facts = append(e.facts, fact{event: ending(t, outcome{StatusReason: reasonHost})})
 }

@@ -102,6 +102,7 @@ func (g *taskRun) runPart(ctx context.Context, i int, base Attempt) outcome {
 	}
 	defer log.close()
 	a := base
+	a.ID = partStream(base.ID, i)
 	a.Container, a.Command, a.GPUs, a.Kill = p.container, command, g.gpus[i], g.kill
 	name := func(v types.KeyValuePair) string { return aws.ToString(v.Name) }
 	a.Environment = mergedBy(p.container.Environment, base.Environment, name)
@@ -169,7 +170,8 @@ func (g *taskRun) held(on int, condition string) error {
 	return nil
 }
 
-// partStream is the name of the log files of container i of an attempt.
+// partStream is the name of the log files of container i of an attempt, and its id
+// for an executor.
 func partStream(stream string, i int) string { return stream + "-" + strconv.Itoa(i) }
 
 // streams is the log streams of the task's newest attempt: one for each container.
