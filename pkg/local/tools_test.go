@@ -325,3 +325,27 @@ func TestSDKOverTheSocket(t *testing.T) {
 		t.Errorf("unknown ids: %d jobs, %v", len(out.Jobs), err)
 	}
 }
+
+// TestNodesAsProcesses: the nodes of a job are processes that see each other's place.
+func TestNodesAsProcesses(t *testing.T) {
+	w := open(t, Options{Executor: process{}})
+	r := aRange("0:", "")
+	r.Container.Command = []string{"sh", "-c", `echo node $AWS_BATCH_JOB_NODE_INDEX of $AWS_BATCH_JOB_NUM_NODES, main $AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS
+		if [ $AWS_BATCH_JOB_NODE_INDEX = 0 ]; then while [ ! -e ready ]; do sleep 0.01; done; exit 3; fi
+		touch ready; exec sleep 60`}
+	if _, err := w.RegisterJobDefinition(t.Context(), multiNode(2, 0, r)); err != nil {
+		t.Fatal(err)
+	}
+	id := w.submit("multi")
+	w.idle()
+	w.want(id, types.JobStatusFailed, reasonExited)
+	for i, want := range []string{"node 0 of 2, main", "node 1 of 2, main 127.0.0.1"} {
+		d := w.job(nodeID(id, i))
+		if got := w.logs(*d.Container.LogStreamName); len(got) != 1 || got[0] != want {
+			t.Errorf("node %d printed %q, want %q", i, got, want)
+		}
+		if want := []int32{3, 143}[i]; *d.Container.ExitCode != want {
+			t.Errorf("node %d: exit code %d, want %d", i, *d.Container.ExitCode, want)
+		}
+	}
+}
