@@ -121,7 +121,7 @@ func TestKills(t *testing.T) {
 		w.battle()
 	}
 	w.peace()
-	if len(w.acked) < kills {
+	if len(w.acked) < kills/2 {
 		t.Errorf("only %d submissions were acknowledged in %d lives", len(w.acked), kills)
 	}
 	if lost := w.lost(); len(lost) > 0 {
@@ -187,7 +187,11 @@ func (w *war) start() (*exec.Cmd, *batch.Client) {
 func (w *war) battle() {
 	w.t.Helper()
 	servant, client := w.start()
-	time.AfterFunc(time.Duration(w.random.IntN(60))*time.Millisecond, func() { _ = servant.Process.Kill() })
+	delay := time.Duration(w.random.IntN(60)) * time.Millisecond
+	die := sync.OnceFunc(func() { time.AfterFunc(delay, func() { _ = servant.Process.Kill() }) })
+	if w.random.IntN(4) == 0 {
+		die() // perhaps before anybody was answered
+	}
 	w.register(client)
 	var clients sync.WaitGroup
 	for range 4 {
@@ -200,6 +204,7 @@ func (w *war) battle() {
 				w.mu.Lock()
 				w.acked = append(w.acked, *out.JobId)
 				w.mu.Unlock()
+				die()
 			}
 		})
 	}
