@@ -209,6 +209,7 @@ func (w *war) battle() {
 		})
 	}
 	clients.Wait()
+	die()
 	_ = servant.Wait() // it was killed
 }
 
