@@ -46,10 +46,10 @@ func columns(s string) int {
 // columns, and the marks to go under it. A span over several lines is marked to
 // the end of its first one.
 func (d Diagnostic) excerpt(n, width int) (string, marks) {
-	l, begin := d.Source.line(n)
+	l := d.Source.line(n)
 	width = max(width, minWidth)
-	start := runeStart(l.text, d.Span.Start-begin)
-	end := max(start, min(d.Span.End-begin, len(l.text)))
+	start := runeStart(l.text, d.Span.Start-l.start)
+	end := max(start, min(d.Span.End-l.start, len(l.text)))
 	lo, hi := l.window(start, width)
 
 	var text, indent strings.Builder

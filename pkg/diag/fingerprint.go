@@ -55,11 +55,11 @@ func (d Diagnostic) trait() string {
 		return d.Message
 	}
 	n, _ := d.Source.Position(d.Span.Start)
-	l, begin := d.Source.line(n)
+	l := d.Source.line(n)
 	start, end := 0, len(l.text)
 	if end > maxTrait {
-		start = max(0, min(d.Span.Start-begin, end))
-		end = min(max(start, min(d.Span.End-begin, end)), start+maxTrait)
+		start = max(0, min(d.Span.Start-l.start, end))
+		end = min(max(start, min(d.Span.End-l.start, end)), start+maxTrait)
 	}
 	return strings.TrimSuffix(withoutSpace(l.shown(start, end)), ",")
 }

@@ -58,26 +58,19 @@ func (d Diagnostic) openEdits() []Edit {
 // line is a source line with the parts that are not to be shown.
 type line struct {
 	text   string
-	hidden []Span // in the line, sorted and apart
+	start  int           // its byte offset in the source
+	hidden []secret.Span // in the source, sorted and apart
 }
 
-// line returns line n (from 1), and the byte offset at which it starts.
-func (s *Source) line(n int) (line, int) {
+// line returns line n (from 1).
+func (s *Source) line(n int) line {
 	text, start := s.Line(n)
-	l := line{text: text}
-	places := s.hidden().Places()
-	first := sort.Search(len(places), func(i int) bool { return places[i].End > start })
-	for _, p := range places[first:] {
-		if p.Start >= start+len(text) {
-			break
-		}
-		l.hidden = append(l.hidden, Span{max(p.Start-start, 0), min(p.End-start, len(text))})
-	}
-	return l, start
+	return line{text, start, s.hidden().Places()}
 }
 
-// hides reports whether the byte at offset i is not to be shown.
+// hides reports whether the byte at offset i of the line is not to be shown.
 func (l line) hides(i int) bool {
+	i += l.start
 	n := sort.Search(len(l.hidden), func(n int) bool { return l.hidden[n].End > i })
 	return n < len(l.hidden) && l.hidden[n].Start <= i
 }

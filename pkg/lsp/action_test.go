@@ -115,3 +115,24 @@ func TestFixAllIsSmall(t *testing.T) {
 		t.Error("a fix out of nothing")
 	}
 }
+
+// An unknown member is renamed where its value fits, and hover says why it is wrong.
+func TestQuickFixRenames(t *testing.T) {
+	c := open(t, `{}`, Options{FindPlatform: alone})
+	text := `{ "name": "a", "image": "b:1", "comand": ["x"] }`
+	c.didOpen(jobURI, text)
+	for _, p := range c.diagnostics(jobURI, 1) {
+		if p.Code != "unknown-member" {
+			continue
+		}
+		actions := actionsAt(c, p.Range, `,"only":["quickfix"]`)
+		if len(actions) != 1 {
+			t.Fatalf("actions: %+v", actions)
+		}
+		if got := applied(t, text, actions[0].Edit.Changes[jobURI]); got != `{ "name": "a", "image": "b:1", "command": ["x"] }` {
+			t.Errorf("became %s", got)
+		}
+		return
+	}
+	t.Error("the unknown member is not found")
+}

@@ -40,9 +40,13 @@ const (
 	leastKnown = 6
 	// leastWord is that length for a value of nothing but letters.
 	leastWord = 16
-	// piece is the length of pieces, and maxPieces bounds their memory.
-	piece     = 8
+	// piece is the length of pieces.
+	piece = 8
+
+	// Bounds on the time and memory that a hostile text can ask for: what is beyond
+	// them is hidden at its place only.
 	maxPieces = 1 << 17
+	maxAlike  = 32 // known forms that begin alike
 )
 
 // In returns the credentials of a text: JSON, or something meant as JSON.
@@ -52,7 +56,7 @@ func In(text string) *Secrets {
 		return nil
 	}
 	s := &Secrets{known: map[string][]string{}, pieces: map[string]part{}}
-	for _, at := range found {
+	for _, at := range merged(slices.Clone(found)) {
 		v := value{at, forms(text[at.Start:at.End])}
 		s.values = append(s.values, v)
 		for _, form := range v.forms {
@@ -79,10 +83,14 @@ func forms(raw string) []string {
 
 // remember notes a form that says enough to be known in any place.
 func (s *Secrets) remember(form string) {
-	if len(form) < leastKnown || onlyLetters(form) && len(form) < leastWord || slices.Contains(s.known[form[:leastKnown]], form) {
+	if len(form) < leastKnown || onlyLetters(form) && len(form) < leastWord || len(s.pieces) >= maxPieces {
 		return
 	}
-	s.known[form[:leastKnown]] = append(s.known[form[:leastKnown]], form)
+	alike := s.known[form[:leastKnown]]
+	if len(alike) == maxAlike || slices.Contains(alike, form) {
+		return
+	}
+	s.known[form[:leastKnown]] = append(alike, form)
 	for i := 0; i+piece <= len(form) && len(s.pieces) < maxPieces; i++ {
 		if p := form[i : i+piece]; strings.IndexFunc(p, isSign) >= 0 {
 			s.pieces[p] = part{form, i}
@@ -155,9 +163,10 @@ func (s *Secrets) Redact(message string, at Span) string {
 	h := hidden{text: message}
 	s.eachKnown(message, h.hide)
 	s.eachPiece(message, h.hide)
-	for _, v := range s.values {
-		if v.at.Start > at.End || at.Start > v.at.End {
-			continue
+	first, _ := slices.BinarySearchFunc(s.values, at.Start, func(v value, start int) int { return v.at.End - start })
+	for _, v := range s.values[first:] {
+		if v.at.Start > at.End {
+			break
 		}
 		for _, form := range v.forms {
 			h.hideAll(form)
