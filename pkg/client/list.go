@@ -143,3 +143,52 @@ func (c *Client) CreateQueue(ctx context.Context, name, environment string) erro
 	}
 	return nil
 }
+
+// Waiting are the statuses of jobs that have not ended, in the order of their life.
+var Waiting = []types.JobStatus{types.JobStatusSubmitted, types.JobStatusPending, types.JobStatusRunnable, types.JobStatusStarting, types.JobStatusRunning}
+
+// Depth counts the jobs of a queue that have not ended, by status; of an array its
+// children count.
+func (c *Client) Depth(ctx context.Context, queue string) (map[types.JobStatus]int, error) {
+	depth := map[types.JobStatus]int{}
+	var arrays []string
+	for _, status := range Waiting {
+		for job, err := range c.listJobs(ctx, batch.ListJobsInput{JobQueue: &queue, JobStatus: status}) {
+			if err != nil {
+				return nil, err
+			}
+			if job.ArrayProperties != nil && aws.ToInt32(job.ArrayProperties.Size) > 0 {
+				arrays = append(arrays, aws.ToString(job.JobId))
+				continue
+			}
+			depth[status]++
+		}
+	}
+	if len(arrays) == 0 {
+		return depth, nil
+	}
+	details, err := c.Describe(ctx, arrays...)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range details {
+		for _, status := range Waiting {
+			depth[status] += int(d.ArrayProperties.StatusSummary[string(status)])
+		}
+	}
+	return depth, nil
+}
+
+// Environments returns compute environments by name or ARN; none of the words: all.
+func (c *Client) Environments(ctx context.Context, words ...string) ([]types.ComputeEnvironmentDetail, error) {
+	var all []types.ComputeEnvironmentDetail
+	pages := batch.NewDescribeComputeEnvironmentsPaginator(c.batch, &batch.DescribeComputeEnvironmentsInput{ComputeEnvironments: words})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, failure("describe compute environments", err)
+		}
+		all = append(all, page.ComputeEnvironments...)
+	}
+	return all, nil
+}
