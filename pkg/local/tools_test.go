@@ -307,6 +307,63 @@ func TestBoto3(t *testing.T) {
 	}
 }
 
+const roundWithJavaScript = `
+const { BatchClient, RegisterJobDefinitionCommand, SubmitJobCommand, DescribeJobsCommand, CancelJobCommand, TerminateJobCommand,
+  TagResourceCommand, ListTagsForResourceCommand, paginateListJobs } = require("@aws-sdk/client-batch")
+const { CloudWatchLogsClient, GetLogEventsCommand } = require("@aws-sdk/client-cloudwatch-logs")
+const batch = new BatchClient({}), logs = new CloudWatchLogsClient({})
+async function ended(...jobs) {
+  for (;;) {
+    const out = await batch.send(new DescribeJobsCommand({ jobs }))
+    if (out.jobs.every(j => j.status === "SUCCEEDED" || j.status === "FAILED")) return out.jobs
+    await new Promise(done => setTimeout(done, 20))
+  }
+}
+async function main() {
+  const definition = await batch.send(new RegisterJobDefinitionCommand({ jobDefinitionName: "hello", type: "container", containerProperties: {
+    image: "busybox", command: ["echo", "Ref::who"], resourceRequirements: [{ type: "VCPU", value: "1" }, { type: "MEMORY", value: "64" }] } }))
+  const common = { jobQueue: "default", jobDefinition: "hello", parameters: { who: "script" } }
+  const first = await batch.send(new SubmitJobCommand({ ...common, jobName: "first" }))
+  const many = await batch.send(new SubmitJobCommand({ ...common, jobName: "many", arrayProperties: { size: 3 }, dependsOn: [{ jobId: first.jobId }] }))
+  const huge = await batch.send(new SubmitJobCommand({ ...common, jobName: "huge", containerOverrides: { resourceRequirements: [{ type: "VCPU", value: "1000" }] } }))
+  const large = await batch.send(new SubmitJobCommand({ ...common, jobName: "large", containerOverrides: { resourceRequirements: [{ type: "VCPU", value: "1000" }] } }))
+  await batch.send(new CancelJobCommand({ jobId: huge.jobId, reason: "too big" }))
+  await batch.send(new TerminateJobCommand({ jobId: large.jobId, reason: "far too big" }))
+  for (const j of await ended(first.jobId, many.jobId, huge.jobId, large.jobId)) {
+    const place = j.container.logStreamName
+    const events = place && j.jobName === "first" ? (await logs.send(new GetLogEventsCommand({ logGroupName: "/aws/batch/job", logStreamName: place }))).events : []
+    console.log(j.jobName, j.status, j.statusReason, events.map(e => e.message))
+  }
+  const names = []
+  for await (const page of paginateListJobs({ client: batch, pageSize: 1 }, { jobQueue: "default", filters: [{ name: "JOB_NAME", values: ["*"] }] }))
+    names.push(...page.jobSummaryList.map(j => j.jobName))
+  console.log(names.join(" "))
+  let children = 0
+  for await (const page of paginateListJobs({ client: batch, pageSize: 2 }, { arrayJobId: many.jobId, jobStatus: "SUCCEEDED" }))
+    children += page.jobSummaryList.length
+  console.log(children, "children")
+  await batch.send(new TagResourceCommand({ resourceArn: definition.jobDefinitionArn, tags: { team: "a b" } }))
+  console.log((await batch.send(new ListTagsForResourceCommand({ resourceArn: definition.jobDefinitionArn }))).tags)
+  await batch.send(new SubmitJobCommand({ ...common, jobDefinition: "nothing", jobName: "late" })).catch(e => console.log(e.name))
+}
+main().catch(e => { console.error(e); process.exit(1) })
+`
+
+func TestJavaScript(t *testing.T) {
+	node := tool(t, "node", "-e", `require("@aws-sdk/client-batch"); require("@aws-sdk/client-cloudwatch-logs")`)
+	_, c, _ := served(t)
+	cmd := exec.Command(node, "-e", roundWithJavaScript)
+	cmd.Env = toolEnvironment(t, c)
+	var said strings.Builder // warnings about old versions of node, too
+	cmd.Stderr = &said
+	text, err := cmd.Output()
+	want := "first SUCCEEDED Essential container in task exited [ 'script' ]\nmany SUCCEEDED undefined []\nhuge FAILED too big []\nlarge FAILED far too big []\n" +
+		"large huge many first\n3 children\n{ team: 'a b' }\nClientException\n"
+	if err != nil || string(text) != want {
+		t.Errorf("%v:\n%s\n%s\nwant\n%s", err, &said, text, want)
+	}
+}
+
 func TestSDKOverTheSocket(t *testing.T) {
 	w, c, _ := served(t)
 	w.Client = batch.NewFromConfig(c.Config(""))
