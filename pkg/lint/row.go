@@ -106,11 +106,10 @@ func row(name string, c Confidence, at place, wants want, doc, source string) Ru
 	r.Run = func(p *Pass) {
 		for _, s := range at.scope(p) {
 			for _, path := range at.paths {
-				label := path.label()
 				if n, ok := path.member(s.Node); !ok {
-					path.walk(s.Node, func(n *jsontree.Node) { wants(s, n, label) })
+					path.walk(s.Node, func(n *jsontree.Node) { wants(s, n, path.label()) })
 				} else if n != nil {
-					wants(s, n, label)
+					wants(s, n, path.label())
 				}
 			}
 		}
@@ -161,16 +160,19 @@ func childAt(n *jsontree.Node, offset int) *jsontree.Node {
 // needs wants members of an object. Each is written as "name" or, for the hint,
 // as "name: example".
 func needs(members ...string) want {
+	wanted := make([]struct{ name, example string }, len(members))
+	for i, m := range members {
+		wanted[i].name, wanted[i].example, _ = strings.Cut(m, ": ")
+	}
 	return func(s Site, n *jsontree.Node, label string) {
 		if !n.Is(jsontree.Object) {
 			return
 		}
 		var names, examples []string
-		for _, m := range members {
-			name, example, _ := strings.Cut(m, ":")
-			if example = strings.TrimPrefix(example, " "); s.lacks(n, name) {
-				names = append(names, name)
-				examples = append(examples, fmt.Sprintf("%q: %s", name, orDots(example)))
+		for _, m := range wanted {
+			if n.Get(m.name) == nil && s.lacks(n, m.name) {
+				names = append(names, m.name)
+				examples = append(examples, fmt.Sprintf("%q: %s", m.name, orDots(m.example)))
 			}
 		}
 		if len(names) == 0 {
