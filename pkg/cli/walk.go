@@ -79,9 +79,11 @@ func walkDirectory(root string, include []string) ([]found, error) {
 		case !entry.Type().IsRegular() || ignored.match(path, false):
 			return nil
 		}
-		below, err := filepath.Rel(root, path)
-		if err != nil {
-			return err
+		below := path // its end is all that counts without patterns
+		if len(include) > 0 {
+			if below, err = filepath.Rel(root, path); err != nil {
+				return err
+			}
 		}
 		if asked, ok := wanted(filepath.ToSlash(below), include); ok {
 			files = append(files, found{path, asked})

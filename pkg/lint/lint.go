@@ -50,8 +50,12 @@ type Rule struct {
 func Check(files []*spec.File, platform *spec.Platform, rules []Rule) diag.List {
 	p, names := newPass(files, platform), namesIn(files)
 	p.rules = rules
-	for i := range rules {
-		if rules[i].concerns(names) {
+	gates := allGates()
+	if len(rules) == 0 || &rules[0] != &all()[0] || len(rules) != len(gates) {
+		gates = gatesOf(rules)
+	}
+	for i := range gates {
+		if gates[i].open(names) {
 			p.rule = &rules[i]
 			p.rule.Run(p)
 		}
