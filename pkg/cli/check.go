@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -81,6 +82,22 @@ type verdict struct {
 // fewFiles are checked before the first collection. Of many the garbage may grow to
 // four times what is alive: that saves a quarter of the time.
 const fewFiles = 100
+
+// checkUntil is checkAll that ends with ctx. Where it takes but a moment nobody
+// waits for ctx, and so for signals: see UntilSignal.
+func (k *checker) checkUntil(ctx context.Context, files []found) (*outcomes, error) {
+	if len(files) <= fewFiles && !slices.ContainsFunc(files, func(f found) bool { return f.path == "-" }) {
+		return k.checkAll(files), nil
+	}
+	checked := make(chan *outcomes, 1)
+	go func() { checked <- k.checkAll(files) }()
+	select {
+	case all := <-checked:
+		return all, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
 
 // checkAll checks the files on all cores. The outcome does not depend on which
 // is done first.

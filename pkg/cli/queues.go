@@ -11,8 +11,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"github.com/urfave/cli/v2"
-
-	"github.com/batchctl/batchctl/pkg/local"
 )
 
 func (p *program) queuesCommand() *cli.Command {
@@ -132,36 +130,5 @@ func (s *queueState) add(q types.JobQueueDetail, environments []types.ComputeEnv
 	}
 	if !bounded {
 		s.MaxvCpus = 0
-	}
-}
-
-func (p *program) envCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "env",
-		Usage:     "print what a shell needs to talk to the local engine",
-		UsageText: "batchctl env [FLAGS]",
-		Description: help("The engine is the one that batchctl serve or batchctl submit has started. The key stands in the output: it is\n"+
-			"good for this engine alone, as long as it runs.",
-			"eval \"$(batchctl env)\"\naws batch describe-job-queues\nbatchctl env --output json"),
-		Flags: append(outputFlags(),
-			&cli.StringFlag{Name: "state-dir", Usage: "`DIRECTORY` of the engine (default: $BATCHCTL_STATE_DIR, else ~/.local/state/batchctl)"}),
-		Action: func(c *cli.Context) error {
-			format, err := outputFormat(c)
-			if err != nil {
-				return err
-			}
-			dir, err := stateDir(c)
-			if err != nil {
-				return err
-			}
-			if format == "text" {
-				return p.printExports(dir)
-			}
-			connection, err := local.Connect(dir)
-			if err != nil {
-				return fail(ExitNotDone, "no engine serves %s: %v", dir, err).try("start one: batchctl serve")
-			}
-			return p.writeJSON(connection)
-		},
 	}
 }

@@ -111,9 +111,9 @@ func (p *program) announce(connection local.Connection, dir string) {
 }
 
 func (p *program) printExports(dir string) error {
-	connection, err := local.Connect(dir)
+	connection, err := connected(dir)
 	if err != nil {
-		return fail(ExitNotDone, "no engine serves %s: %v", dir, err).try("start one: batchctl serve")
+		return err
 	}
 	return p.printText(exports(connection))
 }

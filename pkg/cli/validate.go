@@ -79,7 +79,10 @@ func (p *program) validate(c *cli.Context) error {
 			return err
 		}
 	}
-	all := k.checkAll(files)
+	all, err := k.checkUntil(c.Context, files)
+	if err != nil {
+		return err
+	}
 	all.unread = append(unread, all.unread...)
 	if len(all.files) == 0 && len(all.unread) == 0 && !c.Bool("only-recognized") {
 		return fail(ExitNotDone, "%s holds no job files", strings.Join(c.Args().Slice(), " ")).

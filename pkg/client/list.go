@@ -144,15 +144,15 @@ func (c *Client) CreateQueue(ctx context.Context, name, environment string) erro
 	return nil
 }
 
-// Waiting are the statuses of jobs that have not ended, in the order of their life.
-var Waiting = []types.JobStatus{types.JobStatusSubmitted, types.JobStatusPending, types.JobStatusRunnable, types.JobStatusStarting, types.JobStatusRunning}
+// unended are the statuses of jobs that have not ended, in the order of their life.
+var unended = []types.JobStatus{types.JobStatusSubmitted, types.JobStatusPending, types.JobStatusRunnable, types.JobStatusStarting, types.JobStatusRunning}
 
 // Depth counts the jobs of a queue that have not ended, by status; of an array its
 // children count.
 func (c *Client) Depth(ctx context.Context, queue string) (map[types.JobStatus]int, error) {
 	depth := map[types.JobStatus]int{}
 	var arrays []string
-	for _, status := range Waiting {
+	for _, status := range unended {
 		for job, err := range c.listJobs(ctx, batch.ListJobsInput{JobQueue: &queue, JobStatus: status}) {
 			if err != nil {
 				return nil, err
@@ -172,7 +172,7 @@ func (c *Client) Depth(ctx context.Context, queue string) (map[types.JobStatus]i
 		return nil, err
 	}
 	for _, d := range details {
-		for _, status := range Waiting {
+		for _, status := range unended {
 			depth[status] += int(d.ArrayProperties.StatusSummary[string(status)])
 		}
 	}

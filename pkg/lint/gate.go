@@ -102,7 +102,7 @@ func allOnlyWith(rules []Rule, topic string, paths ...path) {
 	}
 }
 
-// gate is what Run has to look at to pass over a rule: the gates of all rules lie
+// gate is what Check has to look at to pass over a rule: the gates of all rules lie
 // side by side, in a third of the memory of the rules.
 type gate struct {
 	names nameSet // of which all must be there; empty: the rule always runs
@@ -133,16 +133,3 @@ func gatesOf(rules []Rule) []gate {
 
 // allGates is the gates of Rules.
 var allGates = sync.OnceValue(func() []gate { return gatesOf(all()) })
-
-// concerns reports whether the rule may find something in files with these names.
-func (r *Rule) concerns(names *nameSet) bool {
-	if r.about == nil {
-		return true
-	}
-	for i := range r.about {
-		if names.holds(r.about[i]) {
-			return true
-		}
-	}
-	return false
-}

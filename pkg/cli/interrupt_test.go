@@ -1,0 +1,23 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"testing"
+
+	"github.com/batchctl/batchctl/pkg/cli"
+)
+
+// A check that waits for standard input ends when it is interrupted, and says so.
+func TestInterruptedValidate(t *testing.T) {
+	input, silent := io.Pipe() // nothing is ever written
+	defer silent.Close()
+	ctx, interrupt := context.WithCancel(t.Context())
+	interrupt()
+	var out, said bytes.Buffer
+	code := cli.Main(ctx, []string{"batchctl", "validate", "-"}, cli.Streams{In: input, Out: &out, Err: &said})
+	if code != cli.ExitInterrupted || said.String() != "batchctl: interrupted\n" || out.Len() > 0 {
+		t.Errorf("exit %d, %q on stderr, %q on stdout", code, &said, &out)
+	}
+}
