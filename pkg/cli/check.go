@@ -154,6 +154,7 @@ const keepText = 1 << 20
 type worker struct {
 	*checker
 	arena *jsontree.Arena
+	lint  lint.Checker
 	text  []byte
 }
 
@@ -198,7 +199,7 @@ func (w *worker) checkSource(src *diag.Source, g *governor, recognize bool) verd
 	switch {
 	case file == nil:
 	case standsAlone(file):
-		v.problems = append(v.problems, lint.Check([]*spec.File{file}, g.platform, w.rules)...)
+		v.problems = append(v.problems, w.lint.Check([]*spec.File{file}, g.platform, w.rules)...)
 		v.alone, v.registers = true, registers(file)
 	default:
 		w.mu.Lock()

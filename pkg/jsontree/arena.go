@@ -39,6 +39,25 @@ func (a *Arena) Nodes(n int) []Node {
 	return taken
 }
 
+// New returns a node without children that stands where from stands, which may be nil.
+func (a *Arena) New(kind Kind, text string, from *Node) *Node {
+	n := &a.Nodes(1)[0]
+	n.Kind, n.Text = kind, text
+	if from != nil {
+		n.Source, n.Span, n.Key = from.Source, from.Span, from.Key
+	}
+	return n
+}
+
+// Clone is Node.Clone with nodes of the arena.
+func (a *Arena) Clone(n *Node) *Node {
+	if n == nil {
+		return nil
+	}
+	slab := a.Nodes(n.size())[:0]
+	return n.cloneInto(&slab)
+}
+
 // giveBack returns the last n nodes that were taken, unused.
 func (a *Arena) giveBack(n int) {
 	if a != nil {

@@ -11,13 +11,7 @@ import (
 // place of the node it comes from, so that a rule which reads the new tree
 // still points at the old text. The from node may be nil.
 
-func at(kind Kind, text string, from *Node) *Node {
-	n := &Node{Kind: kind, Text: text}
-	if from != nil {
-		n.Source, n.Span, n.Key = from.Source, from.Span, from.Key
-	}
-	return n
-}
+func at(kind Kind, text string, from *Node) *Node { return (*Arena)(nil).New(kind, text, from) }
 
 // NewObject returns an empty object that stands where from stands.
 func NewObject(from *Node) *Node { return at(Object, "", from) }
@@ -44,11 +38,7 @@ func (n *Node) Place() (*diag.Source, diag.Span) {
 
 // Clone returns a deep copy that shares no node with n.
 func (n *Node) Clone() *Node {
-	if n == nil {
-		return nil
-	}
-	slab := make([]Node, 0, n.size())
-	return n.cloneInto(&slab)
+	return (*Arena)(nil).Clone(n)
 }
 
 // size is the number of nodes of the tree.

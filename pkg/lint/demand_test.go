@@ -76,8 +76,9 @@ func TestDemands(t *testing.T) {
 				f, _ := spec.Load(diag.NewSource("definition.json", "{ "+definition+` , "type": "container" }`), spec.Options{Kind: spec.KindJobDefinition})
 				files = append(files, f)
 			}
-			p := newPass(files, nil)
-			for j := range p.Submits() {
+			p := &Pass{}
+			p.begin(files, nil)
+			for _, j := range p.Submits() {
 				d := j.demands("VCPU")
 				got := ""
 				if src, span := d.largest().Place(); src != nil {

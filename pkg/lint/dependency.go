@@ -2,8 +2,6 @@ package lint
 
 import (
 	"fmt"
-	"iter"
-	"slices"
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/catalog"
@@ -27,9 +25,9 @@ type Edge struct {
 }
 
 // Edges yields the dependencies of all jobs.
-func (p *Pass) Edges() iter.Seq[Edge] { return slices.Values(p.index.edges) }
+func (p *Pass) Edges() []Edge { return p.index.edges }
 
-func (p *Pass) dependencies() (edges []Edge) {
+func (p *Pass) dependencies(edges []Edge) []Edge {
 	var jobs map[string]*spec.Job // of the file at hand, the first of each name
 	var file *spec.File
 	for _, j := range p.index.submits {
@@ -67,7 +65,7 @@ var dependencyRules = []Rule{
 		Source: apiReference + ", SubmitJob.dependsOn; the service's error quoted in OpenNeuroOrg/openneuro#100",
 		Run: func(p *Pass) {
 			count := map[*spec.Job]int{}
-			for e := range p.Edges() {
+			for _, e := range p.Edges() {
 				if count[e.Job.Job]++; count[e.Job.Job] == catalog.MaxDependencies+1 {
 					e.Report(fmt.Sprintf("a job waits for at most %d others", catalog.MaxDependencies),
 						"put a job in between, or make the others one array", e.Node)
@@ -80,7 +78,7 @@ var dependencyRules = []Rule{
 		Doc:    "The type of a dependency is N_TO_N or SEQUENTIAL.",
 		Source: apiReference + ", JobDependency.type",
 		Run: func(p *Pass) {
-			for e := range p.Edges() {
+			for _, e := range p.Edges() {
 				if e.Type != "" {
 					n := jsontree.NewString(e.Type, e.TypeNode)
 					reportEnum(e.Job, n, "the type of a dependency", "N_TO_N", "SEQUENTIAL")
@@ -93,7 +91,7 @@ var dependencyRules = []Rule{
 		Doc:    "A dependency names a job that is not in the file.",
 		Source: "follows from job ids being given at submission",
 		Run: func(p *Pass) {
-			for e := range p.Edges() {
+			for _, e := range p.Edges() {
 				if e.Name != "" && e.To == nil {
 					e.Report(fmt.Sprintf("no job of this file is called %s", quote(e.Name)), e.nameHint(), e.Node)
 				}
@@ -105,7 +103,7 @@ var dependencyRules = []Rule{
 		Doc:    "A job cannot wait for itself.",
 		Source: "follows from job ids being given at submission",
 		Run: func(p *Pass) {
-			for e := range p.Edges() {
+			for _, e := range p.Edges() {
 				if e.Name != "" && e.Name == e.Job.Name {
 					e.Report(fmt.Sprintf("job %s waits for itself", quote(e.Name)), "remove this dependency", e.Node)
 				}
@@ -130,7 +128,7 @@ var dependencyRules = []Rule{
 		Doc:    "In an N_TO_N dependency child i waits for child i, so both jobs are arrays.",
 		Source: apiReference + ", SubmitJob.dependsOn; " + userGuide + ", array jobs",
 		Run: func(p *Pass) {
-			for e := range p.Edges() {
+			for _, e := range p.Edges() {
 				switch {
 				case e.Type != "N_TO_N":
 				case arraySize(e.Job.Job) == nil:
@@ -146,7 +144,7 @@ var dependencyRules = []Rule{
 		Doc:    "A SEQUENTIAL dependency runs the children of an array one after the other, so the job is an array.",
 		Source: apiReference + ", SubmitJob.dependsOn; " + userGuide + ", array jobs",
 		Run: func(p *Pass) {
-			for e := range p.Edges() {
+			for _, e := range p.Edges() {
 				if e.Type == "SEQUENTIAL" && arraySize(e.Job.Job) == nil {
 					e.Report("SEQUENTIAL is for array jobs, and this job is none", "give the job an array, or leave the type out", e.TypeNode, e.Node)
 				}
@@ -158,7 +156,7 @@ var dependencyRules = []Rule{
 		Doc:    "In an N_TO_N dependency child i waits for child i, so both arrays have the same size.",
 		Source: userGuide + ", array jobs",
 		Run: func(p *Pass) {
-			for e := range p.Edges() {
+			for _, e := range p.Edges() {
 				if e.Type != "N_TO_N" || e.To == nil {
 					continue
 				}
@@ -181,7 +179,7 @@ var dependencyRules = []Rule{
 				name, id string
 			}
 			seen := map[key]bool{}
-			for e := range p.Edges() {
+			for _, e := range p.Edges() {
 				k := key{e.Job.Job, e.Name, e.ID}
 				if seen[k] && e.Name+e.ID != "" {
 					e.Report(fmt.Sprintf("%s is listed twice", quote(e.Name+e.ID)), "remove it", e.Node)

@@ -14,7 +14,7 @@ var environmentRules = []Rule{
 		Doc:    "Names that start with AWS_BATCH belong to AWS Batch, which sets such variables itself.",
 		Source: apiReference + ", ContainerProperties.environment; " + userGuide + ", job environment variables",
 		Run: func(p *Pass) {
-			for c := range p.Containers() {
+			for _, c := range p.Containers() {
 				if c.Single { // those of tasks, nodes and pods have rules of their own
 					reservedNames(c.Job, c.Node.Get("environment"))
 				}
@@ -26,7 +26,7 @@ var environmentRules = []Rule{
 		Doc:    "Names that start with AWS_BATCH belong to AWS Batch, in overrides too.",
 		Source: apiReference + ", ContainerOverrides.environment",
 		Run: func(p *Pass) {
-			for j := range p.Submits() {
+			for _, j := range p.Submits() {
 				for o := range j.overrides() {
 					reservedNames(j, o.Get("environment"))
 				}
@@ -51,7 +51,7 @@ var environmentRules = []Rule{
 		Doc:    "Secrets are fetched with the execution role before the container starts, so a job with secrets needs executionRoleArn.",
 		Source: "answered so by the service in 2026-09 (cdk-preflight)",
 		Run: func(p *Pass) {
-			for c := range p.Containers() {
+			for _, c := range p.Containers() {
 				if s := c.Node.Get("secrets"); s.Len() > 0 && c.Task.Get("executionRoleArn") == nil {
 					c.Report("secrets need executionRoleArn, the role that fetches them", roleHint, s)
 				}

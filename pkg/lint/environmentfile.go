@@ -254,6 +254,11 @@ func (s Site) filledIn(n *jsontree.Node, example string) {
 	}
 }
 
+// filledMember is filledIn for a member of the value.
+func filledMember(member, example string) want {
+	return func(s Site, n *jsontree.Node, _ string) { s.filledIn(n.Get(member), example) }
+}
+
 // noFargate is the rule for a member of computeResources that is of instances.
 func noFargate(member string, c Confidence) Rule {
 	return row("ce-fargate-no-"+strings.ToLower(member), c, in(fargateResources, resourcesOf+"."+member), absent("does not exist for Fargate environments", ""),

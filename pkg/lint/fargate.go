@@ -14,7 +14,7 @@ import (
 
 // onFargate calls check for every container of a Fargate job.
 func (p *Pass) onFargate(check func(Site)) {
-	for c := range p.Containers() {
+	for _, c := range p.Containers() {
 		if c.Fargate {
 			check(c)
 		}
@@ -103,7 +103,7 @@ var fargateRules = []Rule{
 		Doc:    "With its overrides a Fargate job asks for vCPUs and memory that Fargate does not offer together.",
 		Source: apiReference + ", ContainerOverrides.resourceRequirements",
 		Run: func(p *Pass) {
-			for j := range p.Submits() {
+			for _, j := range p.Submits() {
 				place := firstOf(j.Submit.Get("containerOverrides").Get("resourceRequirements"), j.Submit.Get("ecsPropertiesOverride").Get("taskProperties"))
 				r, ok := plan.RequestOf(j.Known(), j.Submit)
 				if !ok || !r.Fargate || place == nil || slices.Contains(catalog.FargateMemory(r.VCPUs), r.MemoryMiB) {

@@ -44,8 +44,7 @@ func (s *nameSet) addAll(n *jsontree.Node) {
 }
 
 // namesIn is the names in the requests of the files.
-func namesIn(files []*spec.File) *nameSet {
-	s := &nameSet{}
+func namesIn(files []*spec.File) (s nameSet) {
 	for _, f := range files {
 		for _, j := range f.Jobs {
 			s.addAll(j.Register)

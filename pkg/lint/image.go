@@ -2,8 +2,6 @@ package lint
 
 import (
 	"fmt"
-	"iter"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -20,9 +18,9 @@ type Image struct {
 }
 
 // Images yields the image of every container, those of EKS pods too.
-func (p *Pass) Images() iter.Seq[Image] { return slices.Values(p.index.images) }
+func (p *Pass) Images() []Image { return p.index.images }
 
-func (p *Pass) images() (all []Image) {
+func (p *Pass) images(all []Image) []Image {
 	for _, c := range p.index.sites.containers {
 		all = append(all, Image{Site: c, Image: c.Node.Get("image")})
 	}
@@ -40,7 +38,7 @@ var imageRules = []Rule{
 		Doc:    "An image reference holds letters, digits and - _ : . / # @ only. A blank or a shell character in it is refused.",
 		Source: apiReference + ", ContainerProperties.image",
 		Run: func(p *Pass) {
-			for i := range p.Images() {
+			for _, i := range p.Images() {
 				bad := strings.IndexFunc(i.Image.Str(), func(r rune) bool {
 					return !nameRune(r) && !strings.ContainsRune(":./#@", r)
 				})
@@ -56,7 +54,7 @@ var imageRules = []Rule{
 		Doc:    "An image reference is at most 255 characters long.",
 		Source: apiReference + ", ContainerProperties.image",
 		Run: func(p *Pass) {
-			for i := range p.Images() {
+			for _, i := range p.Images() {
 				if n := utf8.RuneCountInString(i.Image.Str()); n > catalog.MaxImageLength {
 					i.Report(fmt.Sprintf("an image reference is at most %d characters long, this one has %d", catalog.MaxImageLength, n), "", i.Image)
 				}
@@ -68,7 +66,7 @@ var imageRules = []Rule{
 		Doc:    "The image reference is there but empty, so there is nothing to run.",
 		Source: apiReference + ", ContainerProperties.image" + probed,
 		Run: func(p *Pass) {
-			for i := range p.Images() {
+			for _, i := range p.Images() {
 				if i.Image.Is(jsontree.String) && i.Image.Str() == "" {
 					i.Report("the image is empty", `name one, such as "public.ecr.aws/docker/library/busybox:1.37"`, i.Image)
 				}
@@ -83,7 +81,7 @@ var imageRules = []Rule{
 			if p.policy().DenyLatestTag {
 				return // policy-latest-tag says it louder
 			}
-			for i := range p.Images() {
+			for _, i := range p.Images() {
 				reportLatest(i)
 			}
 		},

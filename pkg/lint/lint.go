@@ -48,14 +48,25 @@ type Rule struct {
 // job waives is marked so. The platform may be nil; rules that need one then find
 // nothing.
 func Check(files []*spec.File, platform *spec.Platform, rules []Rule) diag.List {
-	p, names := newPass(files, platform), namesIn(files)
+	return (&Checker{}).Check(files, platform, rules)
+}
+
+// Checker is Check for many files one after the other, all in the room of the
+// first. Its zero value is ready; it is for one goroutine.
+type Checker struct{ pass Pass }
+
+// Check is the function Check.
+func (c *Checker) Check(files []*spec.File, platform *spec.Platform, rules []Rule) diag.List {
+	p := &c.pass
+	p.begin(files, platform)
 	p.rules = rules
 	gates := allGates()
 	if len(rules) == 0 || &rules[0] != &all()[0] || len(rules) != len(gates) {
 		gates = gatesOf(rules)
 	}
+	names := namesIn(files)
 	for i := range gates {
-		if gates[i].open(names) {
+		if gates[i].open(&names) {
 			p.rule = &rules[i]
 			p.rule.Run(p)
 		}

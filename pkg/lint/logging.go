@@ -75,10 +75,8 @@ var loggingRules = []Rule{
 		s.filledIn(n.Get("credentialsParameter"), `"arn:aws:secretsmanager:..."`)
 	},
 		"The credentials of a private registry are a secret, named by its ARN.", api("RepositoryCredentials.credentialsParameter")),
-	row("env-name-required", Medium, in(requirers, "environment[]"), func(s Site, n *jsontree.Node, label string) {
-		needs(`name: "NAME"`)(s, n, label)
-		s.filledIn(n.Get("name"), `"NAME", or remove the entry`)
-	}, "A variable has a name.", "answered so by the service in 2026-09 (cdk-preflight)"),
+	row("env-name-required", Medium, in(requirers, "environment[]"), both(needs(`name: "NAME"`), filledMember("name", `"NAME", or remove the entry`)),
+		"A variable has a name.", "answered so by the service in 2026-09 (cdk-preflight)"),
 	check("container-user-pattern", Low, containers, func(s Site) {
 		n := s.Node.Get("user")
 		if n.Str() == "" || userPattern().MatchString(n.Str()) || s.windows() {

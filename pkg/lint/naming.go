@@ -18,7 +18,7 @@ var nameRules = []Rule{
 		Doc:    "A job definition's name holds letters, digits, hyphens and underscores only. AWS Batch refuses every other character.",
 		Source: apiReference + ", RegisterJobDefinition.jobDefinitionName" + probed,
 		Run: func(p *Pass) {
-			for j := range p.Definitions() {
+			for _, j := range p.Definitions() {
 				charset(j, j.Register.Get("jobDefinitionName"), "the name of a job definition")
 			}
 		},
@@ -28,7 +28,7 @@ var nameRules = []Rule{
 		Doc:    "A job definition's name is 1 to 128 characters long.",
 		Source: apiReference + ", RegisterJobDefinition.jobDefinitionName" + probed,
 		Run: func(p *Pass) {
-			for j := range p.Definitions() {
+			for _, j := range p.Definitions() {
 				nameLength(j, j.Register.Get("jobDefinitionName"), "the name of a job definition")
 			}
 		},
@@ -38,7 +38,7 @@ var nameRules = []Rule{
 		Doc:    "A job's name holds letters, digits, hyphens and underscores only. AWS Batch refuses every other character.",
 		Source: apiReference + ", SubmitJob.jobName; the service's error quoted in fluidattacks/makes#697",
 		Run: func(p *Pass) {
-			for j := range p.Submits() {
+			for _, j := range p.Submits() {
 				if n := j.Submit.Get("jobName"); !samePlace(n, j.Register.Get("jobDefinitionName")) {
 					charset(j, n, "the name of a job")
 				}
@@ -50,7 +50,7 @@ var nameRules = []Rule{
 		Doc:    "A job's name is 1 to 128 characters long.",
 		Source: apiReference + ", SubmitJob.jobName",
 		Run: func(p *Pass) {
-			for j := range p.Submits() {
+			for _, j := range p.Submits() {
 				if n := j.Submit.Get("jobName"); !samePlace(n, j.Register.Get("jobDefinitionName")) {
 					nameLength(j, n, "the name of a job")
 				}
@@ -62,7 +62,7 @@ var nameRules = []Rule{
 		Doc:    "A job's name starts with a letter or a digit.",
 		Source: apiReference + ", SubmitJob.jobName",
 		Run: func(p *Pass) {
-			for j := range p.Submits() {
+			for _, j := range p.Submits() {
 				n := j.Submit.Get("jobName")
 				if s := n.Str(); s != "" && (s[0] == '-' || s[0] == '_') {
 					value := strings.TrimLeft(s, "-_")

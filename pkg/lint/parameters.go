@@ -12,38 +12,29 @@ import (
 	"github.com/batchctl/batchctl/pkg/spec"
 )
 
-// references yields the names of the Ref:: placeholders in a text. A name is
-// letters, digits, hyphens and underscores.
-//
-//go:noinline
-func references(text string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for {
-			_, rest, found := strings.Cut(text, "Ref::")
-			if !found {
-				return
-			}
-			n := strings.IndexFunc(rest, func(r rune) bool { return !nameRune(r) })
-			if n < 0 {
-				n = len(rest)
-			}
-			if n > 0 && !yield(rest[:n]) {
-				return
-			}
-			text = rest[n:]
+// nextReference cuts the name of the first Ref:: placeholder off a text; "" without
+// one. A name is letters, digits, hyphens and underscores.
+func nextReference(text string) (name, rest string) {
+	for {
+		i := strings.Index(text, "Ref::")
+		if i < 0 {
+			return "", ""
+		}
+		text = text[i+len("Ref::"):]
+		n := strings.IndexFunc(text, func(r rune) bool { return !nameRune(r) })
+		if n < 0 {
+			n = len(text)
+		}
+		if n > 0 {
+			return text[:n], text[n:]
 		}
 	}
 }
 
 // refers reports whether a text holds a Ref:: placeholder.
 func refers(text string) bool {
-	if !strings.Contains(text, "Ref::") {
-		return false // as nearly every text
-	}
-	for range references(text) {
-		return true
-	}
-	return false
+	name, _ := nextReference(text)
+	return name != ""
 }
 
 // reference is a Ref:: placeholder with the element of the command that holds it.
@@ -54,10 +45,8 @@ type reference struct {
 
 func addReferences(list []reference, command *jsontree.Node) []reference {
 	for arg := range command.Children() {
-		if refers(arg.Str()) {
-			for name := range references(arg.Str()) {
-				list = append(list, reference{name, arg})
-			}
+		for name, rest := nextReference(arg.Str()); name != ""; name, rest = nextReference(rest) {
+			list = append(list, reference{name, arg})
 		}
 	}
 	return list
@@ -128,7 +117,7 @@ var parameterRules = []Rule{
 		Doc:    "The command names a parameter that has no default, so every submission that does not give it fails.",
 		Source: userGuide + ", job definition parameters; the service's error quoted in public repositories",
 		Run: func(p *Pass) {
-			for j := range p.Definitions() {
+			for _, j := range p.Definitions() {
 				if len(p.runs(j.Register)) > 0 {
 					continue // submit-ref-unresolved knows more
 				}
@@ -146,7 +135,7 @@ var parameterRules = []Rule{
 		Doc:    "The command names a parameter that neither the submission nor the job definition gives a value. AWS Batch refuses the submission.",
 		Source: "the service's error (no parameter found for reference), quoted in public repositories",
 		Run: func(p *Pass) {
-			for j := range p.Submits() {
+			for _, j := range p.Submits() {
 				if j.Known() == nil {
 					continue
 				}
@@ -163,7 +152,7 @@ var parameterRules = []Rule{
 		Doc:    "A parameter that no Ref:: placeholder of the command names has no effect. Often it is a typo.",
 		Source: userGuide + ", job definition parameters",
 		Run: func(p *Pass) {
-			for j := range p.Definitions() {
+			for _, j := range p.Definitions() {
 				for param := range j.Register.Get("parameters").Children() {
 					if !p.uses(j, param.Name) {
 						j.Report(unusedParameter(param.Name), "use it in the command as Ref::"+param.Name+", or remove it", param)
@@ -177,7 +166,7 @@ var parameterRules = []Rule{
 		Doc:    "A submission gives a parameter that no Ref:: placeholder names, so it has no effect. Often it is a typo.",
 		Source: userGuide + ", job definition parameters",
 		Run: func(p *Pass) {
-			for j := range p.Submits() {
+			for _, j := range p.Submits() {
 				if j.Known() == nil || j.Own("parameters").Len() == 0 {
 					continue
 				}

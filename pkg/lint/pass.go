@@ -3,7 +3,6 @@ package lint
 import (
 	"iter"
 	"path/filepath"
-	"slices"
 	"strconv"
 
 	"github.com/batchctl/batchctl/pkg/diag"
@@ -54,29 +53,34 @@ type index struct {
 	waived map[*jsontree.Node]bool
 }
 
-func newPass(files []*spec.File, platform *spec.Platform) *Pass {
-	p := &Pass{Files: files, Platform: platform}
-	x := &p.index
+// begin makes the pass ready for other files, in the room that it has.
+func (p *Pass) begin(files []*spec.File, platform *spec.Platform) {
+	x := p.index
+	*p = Pass{Files: files, Platform: platform, index: index{jobs: x.jobs[:0], definitions: x.definitions[:0], submits: x.submits[:0]}}
+	p.index.sites = x.sites.emptied()
 	for _, f := range files {
 		for _, j := range f.Jobs {
-			job := Job{Job: j, File: f, pass: p}
-			x.jobs = append(x.jobs, job)
-			if j.Register != nil {
-				x.definitions = append(x.definitions, job)
-			}
-			if j.Submit != nil {
-				x.submits = append(x.submits, job)
-			}
+			p.add(Job{Job: j, File: f, pass: p})
 		}
 	}
 	p.collect()
-	x.images = p.images()
-	x.edges = p.dependencies()
-	x.requirements = p.required()
-	x.strategies = p.retryStrategies()
-	x.tags = p.tagged()
-	x.resources = p.created()
-	return p
+	p.index.images = p.images(x.images[:0])
+	p.index.edges = p.dependencies(x.edges[:0])
+	p.index.requirements = p.required(x.requirements[:0])
+	p.index.strategies = p.retryStrategies(x.strategies[:0])
+	p.index.tags = p.tagged(x.tags[:0])
+	p.index.resources = p.created()
+}
+
+func (p *Pass) add(j Job) {
+	x := &p.index
+	x.jobs = append(x.jobs, j)
+	if j.Register != nil {
+		x.definitions = append(x.definitions, j)
+	}
+	if j.Submit != nil {
+		x.submits = append(x.submits, j)
+	}
 }
 
 // registered returns the job definitions of the files by name.
@@ -131,8 +135,8 @@ type Job struct {
 // Iterators that are more than a slice are not inlined: hundreds of rules range over
 // them, and a copy of each in every rule took 2 of the package's 5 seconds of compiling.
 
-// Jobs yields every job of every file.
-func (p *Pass) Jobs() iter.Seq[Job] { return slices.Values(p.index.jobs) }
+// Jobs returns every job of every file.
+func (p *Pass) Jobs() []Job { return p.index.jobs }
 
 // Report reports a breach at the first of the nodes that somebody wrote; if
 // there is none, at the job's name.
@@ -210,11 +214,11 @@ func samePlace(a, b *jsontree.Node) bool {
 	return srcA != nil && srcA == srcB && spanA == spanB
 }
 
-// Definitions yields the jobs that have a RegisterJobDefinition request.
-func (p *Pass) Definitions() iter.Seq[Job] { return slices.Values(p.index.definitions) }
+// Definitions returns the jobs that have a RegisterJobDefinition request.
+func (p *Pass) Definitions() []Job { return p.index.definitions }
 
-// Submits yields the jobs that have a SubmitJob request.
-func (p *Pass) Submits() iter.Seq[Job] { return slices.Values(p.index.submits) }
+// Submits returns the jobs that have a SubmitJob request.
+func (p *Pass) Submits() []Job { return p.index.submits }
 
 // Report reports a breach at the first of the nodes that somebody wrote; if
 // there is none, at the site, then at the name of the request.
@@ -227,9 +231,9 @@ func (c Site) ReportFix(fix *diag.Fix, message, hint string, nodes ...*jsontree.
 	c.Job.ReportFix(fix, message, hint, append(nodes, c.Node)...)
 }
 
-// Containers yields the containers of all job definitions, except those of EKS,
+// Containers returns the containers of all job definitions, except those of EKS,
 // which have another shape.
-func (p *Pass) Containers() iter.Seq[Site] { return slices.Values(p.index.sites.containers) }
+func (p *Pass) Containers() []Site { return p.index.sites.containers }
 
 //go:noinline
 func (j Job) containers() iter.Seq[Site] {

@@ -44,7 +44,7 @@ func (j Job) policyHint(hint string) string {
 // the place of one.
 func (p *Pass) imagesThatRun() iter.Seq[Image] {
 	return func(yield func(Image) bool) {
-		for i := range p.Images() {
+		for _, i := range p.Images() {
 			if !yield(i) {
 				return
 			}
@@ -63,7 +63,7 @@ var policyRules = []Rule{
 		Doc:    "The platform file demands a tag that the job does not carry.",
 		Source: policySource + ", requiredTags",
 		Run: func(p *Pass) {
-			for j := range p.Jobs() {
+			for _, j := range p.Jobs() {
 				for _, tag := range p.policy().RequiredTags {
 					if j.Register.Get("tags").Get(tag) == nil && j.Submit.Get("tags").Get(tag) == nil {
 						j.Report(fmt.Sprintf("the platform file demands the tag %s", quote(tag)),
@@ -118,7 +118,7 @@ var policyRules = []Rule{
 		Source: policySource + ", maxTimeout",
 		Run: func(p *Pass) {
 			most := p.policy().MaxTimeout
-			for j := range p.Jobs() {
+			for _, j := range p.Jobs() {
 				if most == 0 {
 					return
 				}
@@ -144,7 +144,7 @@ var policyRules = []Rule{
 			if most == 0 {
 				return
 			}
-			for j := range p.Submits() {
+			for _, j := range p.Submits() {
 				n := arraySize(j.Job)
 				switch size, ok := n.Int(); {
 				case !ok || size <= int64(most):
@@ -195,7 +195,7 @@ var policyRules = []Rule{
 				return
 			}
 			hint := "allowed are " + strings.Join(allowed, ", ")
-			for j := range p.Submits() {
+			for _, j := range p.Submits() {
 				n := j.Submit.Get("jobQueue")
 				switch word := n.Str(); {
 				case word == "" && p.allDenied():
@@ -221,7 +221,7 @@ func (p *Pass) limit(kind string, most float64, bounded bool, words func(float64
 	if !bounded {
 		return
 	}
-	for j := range p.Jobs() {
+	for _, j := range p.Jobs() {
 		if j.Submit == nil && len(p.runs(j.Register)) > 0 {
 			continue // counted with the submissions that run it
 		}

@@ -31,7 +31,7 @@ func queueRules() []Rule {
 			Source: apiReference + ", SubmitJob.jobQueue",
 			Run: func(p *Pass) {
 				platform := p.index.resources.platform
-				for j := range p.Submits() {
+				for _, j := range p.Submits() {
 					n := j.Submit.Get("jobQueue")
 					if platform == nil || len(platform.Queues) == 0 || n.Str() == "" || j.File.Kind == spec.KindSubmitJob && len(queues(p)) == 0 || isARN(n.Str()) || placeholder().MatchString(n.Str()) {
 						continue
@@ -67,7 +67,7 @@ func queueRules() []Rule {
 				"A type is smaller with at most three quarters of the vCPUs, memory or GPUs; one job more counts where no type of the queue packs the job nearly as well.",
 			Source: userGuide + ", compute resource memory management: kernel and ECS agent keep back some of the memory on the sheet; the figures of 5 % and three quarters are ours",
 			Run: func(p *Pass) {
-				for j := range p.Jobs() {
+				for _, j := range p.Jobs() {
 					if at := p.placingOf(j); at.saving != nil {
 						j.justOver(at)
 					}
@@ -120,7 +120,7 @@ func unplaceable(name string, severity diag.Severity, confidence Confidence, doc
 	return Rule{
 		Name: name, Severity: severity, Confidence: confidence, Doc: doc, Source: source,
 		Run: func(p *Pass) {
-			for j := range p.Jobs() {
+			for _, j := range p.Jobs() {
 				if r := p.refused(j); r != nil && slices.Contains(causes, r.cause) {
 					j.Report(r.message, r.hint, r.place)
 				}

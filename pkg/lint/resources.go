@@ -35,7 +35,7 @@ func (p *Pass) requirements(kind string) iter.Seq2[Job, *jsontree.Node] {
 	}
 }
 
-func (p *Pass) required() (all []requirement) {
+func (p *Pass) required(all []requirement) []requirement {
 	for _, s := range p.index.sites.requirers {
 		for r := range s.Node.Get("resourceRequirements").Children() {
 			if value := r.Get("value"); value != nil {
@@ -191,7 +191,7 @@ var resourceRules = []Rule{
 		Doc:    "A resource requirement is of type VCPU, MEMORY or GPU, in capitals.",
 		Source: apiReference + ", ResourceRequirement.type" + probed,
 		Run: func(p *Pass) {
-			for c := range p.Containers() {
+			for _, c := range p.Containers() {
 				for r := range c.Node.Get("resourceRequirements").Children() {
 					reportEnum(c.Job, r.Get("type"), "a resource requirement's type", "VCPU", "MEMORY", "GPU")
 				}
@@ -203,7 +203,7 @@ var resourceRules = []Rule{
 		Doc:    "resourceRequirements lists each type once.",
 		Source: "answered so by the service in 2026-09 (cdk-preflight)",
 		Run: func(p *Pass) {
-			for c := range p.Containers() {
+			for _, c := range p.Containers() {
 				seen := map[string]bool{}
 				for r := range c.Node.Get("resourceRequirements").Children() {
 					kind := r.Get("type").Str()
@@ -238,7 +238,7 @@ func (p *Pass) vcpusOnEC2() iter.Seq2[Site, *jsontree.Node] {
 // submission does not either. Containers of EKS have their own rules. What was
 // written and could not be read is not missing.
 func lacking(p *Pass, kind, what, short, value string) {
-	for c := range p.Containers() {
+	for _, c := range p.Containers() {
 		list := c.Node.Get("resourceRequirements")
 		if !c.Single || plan.Requirement(c.Node, c.Submit.Get("containerOverrides"), kind) != nil ||
 			c.Job.Node.Get("resources").Get(short) != nil || c.asksUnread(kind) {

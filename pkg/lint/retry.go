@@ -43,7 +43,7 @@ func (p *Pass) strategies(check func(j Job, strategy *jsontree.Node)) {
 	}
 }
 
-func (p *Pass) retryStrategies() (all []strategy) {
+func (p *Pass) retryStrategies(all []strategy) []strategy {
 	for _, j := range p.index.jobs {
 		for _, s := range [...]*jsontree.Node{j.Register.Get("retryStrategy"), j.Own("retryStrategy")} {
 			if s.Is(jsontree.Object) {
@@ -78,7 +78,7 @@ var retryRules = []Rule{
 		Doc:    "A job has 1 to 10 attempts.",
 		Source: apiReference + ", RetryStrategy.attempts" + probed,
 		Run: func(p *Pass) {
-			for j := range p.Definitions() {
+			for _, j := range p.Definitions() {
 				attemptsRange(j, j.Register.Get("retryStrategy"))
 			}
 		},
@@ -88,7 +88,7 @@ var retryRules = []Rule{
 		Doc:    "A job has 1 to 10 attempts, in a submission too.",
 		Source: apiReference + ", RetryStrategy.attempts",
 		Run: func(p *Pass) {
-			for j := range p.Submits() {
+			for _, j := range p.Submits() {
 				attemptsRange(j, j.Own("retryStrategy"))
 			}
 		},

@@ -182,6 +182,14 @@ func needs(members ...string) want {
 	}
 }
 
+// both asks for two things.
+func both(one, other want) want {
+	return func(s Site, n *jsontree.Node, label string) {
+		one(s, n, label)
+		other(s, n, label)
+	}
+}
+
 func orDots(example string) string {
 	if example == "" {
 		return `"..."`

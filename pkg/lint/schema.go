@@ -80,7 +80,7 @@ func (s *shape) compare(n, parent *jsontree.Node, in *shape, visit func(n, paren
 // written yields what users wrote of RegisterJobDefinition requests: a native
 // file, or the jobDefinition of a compact job.
 func (p *Pass) written(visit func(j Job, root *jsontree.Node)) {
-	for j := range p.Jobs() {
+	for _, j := range p.Jobs() {
 		switch {
 		case j.compact():
 			if n := j.Node.Get("jobDefinition"); n != nil {
@@ -151,7 +151,7 @@ var schemaRules = []Rule{
 		Doc:    "The size of an array is a whole number.",
 		Source: api("ArrayProperties.size"),
 		Run: func(p *Pass) {
-			for j := range p.Jobs() {
+			for _, j := range p.Jobs() {
 				n := j.Node.Get("arrayProperties").Get("size")
 				if j.compact() {
 					n = j.Node.Get("submitJob").Get("arrayProperties").Get("size")
@@ -190,7 +190,7 @@ func stringMap(name string, paths []string, doc, source string) Rule {
 // everyText yields what users wrote of all requests: native files, jobs, and the
 // parts of jobs that are native.
 func (p *Pass) everyText(visit func(j Job, root *jsontree.Node)) {
-	for j := range p.Jobs() {
+	for _, j := range p.Jobs() {
 		visit(j, j.Node)
 		if j.compact() {
 			visit(j, j.Node.Get("jobDefinition"))

@@ -1,7 +1,6 @@
 package lint
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/jsontree"
@@ -37,7 +36,19 @@ type sites struct {
 	policies, consumables     []Site
 
 	// Unions of the above.
-	bodies, requirers, podParts, jobs, creates []Site
+	bodies, requirers, podParts, jobs, requests, creates []Site
+}
+
+// emptied is the same room without sites.
+func (s sites) emptied() sites {
+	for _, list := range [...]*[]Site{
+		&s.definitions, &s.submits, &s.containers, &s.wholes, &s.tasks, &s.nodes, &s.groups, &s.pods, &s.podContainers,
+		&s.overrides, &s.podOverrides, &s.retries, &s.environments, &s.queues, &s.policies, &s.consumables,
+		&s.bodies, &s.requirers, &s.podParts, &s.jobs, &s.requests, &s.creates,
+	} {
+		*list = (*list)[:0]
+	}
+	return s
 }
 
 // scope picks the sites of one kind.
@@ -113,7 +124,7 @@ func (s Site) windows() bool {
 // collect finds all sites.
 func (p *Pass) collect() {
 	s := &p.index.sites
-	for j := range p.Jobs() {
+	for _, j := range p.Jobs() {
 		if j.Register != nil {
 			j.collectDefinition(s)
 		}
@@ -128,11 +139,12 @@ func (p *Pass) collect() {
 			}
 		}
 	}
-	s.bodies = slices.Concat(s.wholes, s.tasks)
-	s.requirers = slices.Concat(s.containers, s.overrides)
-	s.podParts = slices.Concat(s.podContainers, s.podOverrides)
-	s.jobs = slices.Concat(s.definitions, s.submits)
-	s.creates = slices.Concat(s.jobs, s.environments, s.queues, s.policies, s.consumables)
+	s.bodies = append(append(s.bodies, s.wholes...), s.tasks...)
+	s.requirers = append(append(s.requirers, s.containers...), s.overrides...)
+	s.podParts = append(append(s.podParts, s.podContainers...), s.podOverrides...)
+	s.jobs = append(append(s.jobs, s.definitions...), s.submits...)
+	s.requests = append(append(append(append(s.requests, s.environments...), s.queues...), s.policies...), s.consumables...)
+	s.creates = append(append(s.creates, s.jobs...), s.requests...)
 }
 
 // collectRequest adds a request that creates something other than a job.

@@ -32,7 +32,7 @@ func (p *Pass) tags() iter.Seq2[Job, *jsontree.Node] {
 	}
 }
 
-func (p *Pass) tagged() (all []tag) {
+func (p *Pass) tagged(all []tag) []tag {
 	for _, j := range p.index.jobs {
 		registered := j.Register.Get("tags")
 		for t := range registered.Children() {
@@ -56,7 +56,7 @@ func (p *Pass) tagged() (all []tag) {
 
 // created is the requests that create something other than a job.
 func created(p *Pass) []Site {
-	return slices.Concat(environments(p), queues(p), policies(p), consumables(p))
+	return p.index.sites.requests
 }
 
 const tagSource = userGuide + ", tag restrictions"
@@ -96,7 +96,7 @@ var tagRules = []Rule{
 		Doc:    "A job definition carries at most 50 tags.",
 		Source: apiReference + ", RegisterJobDefinition.tags; " + tagSource,
 		Run: func(p *Pass) {
-			for j := range p.Definitions() {
+			for _, j := range p.Definitions() {
 				tooManyTags(j, j.Register.Get("tags"))
 			}
 			for _, s := range slices.Concat(queues(p), policies(p), consumables(p)) {
@@ -109,7 +109,7 @@ var tagRules = []Rule{
 		Doc:    "A job carries at most 50 tags.",
 		Source: apiReference + ", SubmitJob.tags; " + tagSource,
 		Run: func(p *Pass) {
-			for j := range p.Submits() {
+			for _, j := range p.Submits() {
 				tooManyTags(j, j.Own("tags"))
 			}
 		},

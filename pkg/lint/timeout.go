@@ -14,7 +14,7 @@ var timeoutRules = []Rule{
 		Doc:    "A timeout is at least 60 seconds.",
 		Source: apiReference + ", JobTimeout.attemptDurationSeconds" + probed,
 		Run: func(p *Pass) {
-			for j := range p.Definitions() {
+			for _, j := range p.Definitions() {
 				shortTimeout(j, j.Register.Get("timeout"))
 			}
 		},
@@ -24,7 +24,7 @@ var timeoutRules = []Rule{
 		Doc:    "A timeout is at least 60 seconds, in a submission too.",
 		Source: apiReference + ", JobTimeout.attemptDurationSeconds",
 		Run: func(p *Pass) {
-			for j := range p.Submits() {
+			for _, j := range p.Submits() {
 				shortTimeout(j, j.Own("timeout"))
 			}
 		},
@@ -34,7 +34,7 @@ var timeoutRules = []Rule{
 		Doc:    "Without a timeout a job that hangs runs, and is paid for, until somebody notices.",
 		Source: userGuide + ", job timeouts",
 		Run: func(p *Pass) {
-			for j := range p.Definitions() {
+			for _, j := range p.Definitions() {
 				own, later := j.Register.Get("timeout"), j.Submit.Get("timeout")
 				empty := own.Is(jsontree.Object) && (Site{Job: j}).lacks(own, "attemptDurationSeconds")
 				if (own == nil && later == nil && j.Node.Get("timeout") == nil || empty) && !p.timed(j) {

@@ -70,7 +70,7 @@ func isOver(w spec.Waiver) bool {
 func (p *Pass) waivers() iter.Seq2[Job, spec.Waiver] {
 	return func(yield func(Job, spec.Waiver) bool) {
 		var seen map[*jsontree.Node]bool
-		for j := range p.Jobs() {
+		for _, j := range p.Jobs() {
 			for _, w := range j.Waivers {
 				if seen[w.Node] {
 					continue

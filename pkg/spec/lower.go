@@ -2,6 +2,7 @@ package spec
 
 import (
 	"fmt"
+	"strconv"
 
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
@@ -109,11 +110,25 @@ func (l *lowering) report(rule string, n *jsontree.Node, span diag.Span, hint, f
 }
 
 // get returns a copy of a member, to be placed in a request.
-func (l *lowering) get(name string) *jsontree.Node { return l.job.Get(name).Clone() }
+func (l *lowering) get(name string) *jsontree.Node { return l.arena.Clone(l.job.Get(name)) }
+
+// object returns an empty object that stands where from stands, text a string and
+// number a number.
+func (l *lowering) object(from *jsontree.Node) *jsontree.Node {
+	return l.arena.New(jsontree.Object, "", from)
+}
+
+func (l *lowering) text(text string, from *jsontree.Node) *jsontree.Node {
+	return l.arena.New(jsontree.String, text, from)
+}
+
+func (l *lowering) number(n int64, from *jsontree.Node) *jsontree.Node {
+	return l.arena.New(jsontree.Number, strconv.FormatInt(n, 10), from)
+}
 
 // register makes the RegisterJobDefinition request.
 func (l *lowering) register() *jsontree.Node {
-	r := jsontree.NewObject(l.job)
+	r := l.object(l.job)
 	r.Set("jobDefinitionName", l.get("name"))
 	r.Set("type", l.jobType())
 	if l.means != byFragment {
@@ -134,7 +149,7 @@ func (l *lowering) jobType() *jsontree.Node {
 	if node := l.job.Get("jobDefinition").Get("nodeProperties"); node != nil {
 		return jsontree.NewString("multinode", at(node, node.Key))
 	}
-	return jsontree.NewString("container", l.job)
+	return l.text("container", l.job)
 }
 
 // at is an empty node that stands at span in the text of n, to build others from.
@@ -143,7 +158,7 @@ func at(n *jsontree.Node, span diag.Span) *jsontree.Node {
 }
 
 func (l *lowering) container() *jsontree.Node {
-	c := jsontree.NewObject(l.job)
+	c := l.object(l.job)
 	c.Set("image", l.get("image"))
 	c.Set("command", l.get("command"))
 	c.Set("resourceRequirements", l.resourceRequirements())
@@ -159,11 +174,11 @@ func (l *lowering) container() *jsontree.Node {
 // submit makes the SubmitJob request. With a registered definition it also
 // carries what the job changes of it.
 func (l *lowering) submit(register *jsontree.Node) *jsontree.Node {
-	s := jsontree.NewObject(l.job)
+	s := l.object(l.job)
 	s.Set("jobName", l.get("name"))
 	s.Set("jobQueue", l.get("queue"))
 	if register != nil {
-		s.Set("jobDefinition", register.Get("jobDefinitionName").Clone())
+		s.Set("jobDefinition", l.arena.Clone(register.Get("jobDefinitionName")))
 	} else {
 		s.Set("jobDefinition", l.get("definition"))
 		l.override(s)
@@ -177,7 +192,7 @@ func (l *lowering) submit(register *jsontree.Node) *jsontree.Node {
 }
 
 func (l *lowering) override(s *jsontree.Node) {
-	c := jsontree.NewObject(l.job)
+	c := l.object(l.job)
 	c.Set("command", l.get("command"))
 	c.Set("environment", l.pairs(l.job.Get("environment"), "value"))
 	c.Set("resourceRequirements", l.resourceRequirements())

@@ -10,15 +10,16 @@ import (
 // stands that it comes from.
 func (l *lowering) resourceRequirements() *jsontree.Node {
 	resources := l.job.Get("resources")
-	list := jsontree.NewArray(resources)
+	list := l.arena.New(jsontree.Array, "", resources)
 	for m := range resources.Children() {
 		typ, value := l.requirement(m)
 		if value == "" {
 			continue
 		}
-		entry := jsontree.NewObject(m)
-		entry.Set("type", jsontree.NewString(typ, at(m, m.Key)))
-		entry.Set("value", jsontree.NewString(value, m))
+		entry, kind := l.object(m), l.text(typ, m)
+		kind.Span = m.Key
+		entry.Set("type", kind)
+		entry.Set("value", l.text(value, m))
 		list.Append(entry)
 	}
 	if list.Len() == 0 {
@@ -87,7 +88,7 @@ func (l *lowering) sharedMemory(container *jsontree.Node) {
 	}
 	linux := container.Get("linuxParameters")
 	if linux == nil {
-		linux = jsontree.NewObject(m)
+		linux = l.object(m)
 		container.Set("linuxParameters", linux)
 	}
 	if other := linux.Get("sharedMemorySize"); other != nil {
@@ -98,7 +99,7 @@ func (l *lowering) sharedMemory(container *jsontree.Node) {
 			return
 		}
 	}
-	linux.Set("sharedMemorySize", jsontree.NewInt(mib, m))
+	linux.Set("sharedMemorySize", l.number(mib, m))
 }
 
 // wrote reports whether a value stands in the job itself, not in defaults.
@@ -110,9 +111,9 @@ func (l *lowering) wrote(n *jsontree.Node) bool {
 // takes; a list is kept as it is.
 func (l *lowering) pairs(m *jsontree.Node, value string) *jsontree.Node {
 	if !m.Is(jsontree.Object) {
-		return m.Clone()
+		return l.arena.Clone(m)
 	}
-	list := jsontree.NewArray(m)
+	list := l.arena.New(jsontree.Array, "", m)
 	nodes := l.arena.Nodes(3 * m.Len()) // a job may have many, and an allocation each would be felt
 	for v := range m.Children() {
 		entry, name, other := &nodes[0], &nodes[1], &nodes[2]
@@ -132,24 +133,24 @@ func (l *lowering) pairs(m *jsontree.Node, value string) *jsontree.Node {
 func (l *lowering) retryStrategy() *jsontree.Node {
 	m := l.job.Get("retryStrategy")
 	if !m.Is(jsontree.Number) {
-		return m.Clone()
+		return l.arena.Clone(m)
 	}
-	out := jsontree.NewObject(m)
-	out.Set("attempts", m.Clone())
+	out := l.object(m)
+	out.Set("attempts", l.arena.Clone(m))
 	return out
 }
 
 func (l *lowering) timeout() *jsontree.Node {
 	m := l.job.Get("timeout")
 	if !m.Is(jsontree.String) {
-		return m.Clone()
+		return l.arena.Clone(m)
 	}
 	n := l.duration(m)
 	if n < 0 {
 		return nil
 	}
-	out := jsontree.NewObject(m)
-	out.Set("attemptDurationSeconds", jsontree.NewInt(n, m))
+	out := l.object(m)
+	out.Set("attemptDurationSeconds", l.number(n, m))
 	return out
 }
 
@@ -157,10 +158,10 @@ func (l *lowering) timeout() *jsontree.Node {
 // jobs, and a SEQUENTIAL one of an array job on itself, which names no job.
 func (l *lowering) jobIDs() *jsontree.Node {
 	depends := l.job.Get("dependsOn")
-	list := jsontree.NewArray(depends)
+	list := l.arena.New(jsontree.Array, "", depends)
 	for d := range depends.Children() {
 		if d.Is(jsontree.Object) && d.Get("job") == nil {
-			list.Append(d.Clone())
+			list.Append(l.arena.Clone(d))
 		}
 	}
 	if list.Len() == 0 {
