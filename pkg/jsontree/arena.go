@@ -8,6 +8,8 @@ import "github.com/batchctl/batchctl/pkg/diag"
 type Arena struct {
 	nodes []Node
 	used  int
+	// seen is the table in which the strict reader looks for names twice.
+	seen []*Node
 }
 
 // keepNodes bounds the room that an arena keeps after a large document, to about 4 MiB.
@@ -62,6 +64,12 @@ func (a *Arena) Clone(n *Node) *Node {
 func (a *Arena) giveBack(n int) {
 	if a != nil {
 		a.used -= n
+	}
+}
+
+func (a *Arena) keepSeen(table []*Node) {
+	if len(table) <= keepNodes {
+		a.seen = table
 	}
 }
 

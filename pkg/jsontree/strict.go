@@ -29,6 +29,10 @@ type strict struct {
 // readStrict returns the document that begins at start, or nil.
 func readStrict(src *diag.Source, start int, arena *Arena) *Node {
 	s := strict{src: src, text: src.Text, pos: start, left: maxValues, arena: arena}
+	if arena != nil {
+		s.seen = arena.seen
+		defer func() { arena.keepSeen(s.seen) }()
+	}
 	s.blanks()
 	root := s.value()
 	if root == nil {

@@ -27,8 +27,8 @@ var formats = []struct {
 	opens bool
 }{
 	{"an AWS access key", []string{"AKIA", "ASIA"}, lazy(`\b(AKIA|ASIA)[A-Z0-9]{16}\b`), false},
-	{"a GitHub token", []string{"gh", "github_pat_"}, lazy(`\b(gh[pousr]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{30,})`), false},
-	{"a GitLab token", []string{"gl"}, lazy(`\bgl(pat|ptt|dt|rt|cbt)-[A-Za-z0-9_-]{20,}`), false},
+	{"a GitHub token", []string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"}, lazy(`\b(gh[pousr]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{30,})`), false},
+	{"a GitLab token", []string{"glpat-", "glptt-", "gldt-", "glrt-", "glcbt-"}, lazy(`\bgl(pat|ptt|dt|rt|cbt)-[A-Za-z0-9_-]{20,}`), false},
 	{"a Slack token", []string{"xox", "hooks.slack", "xapp-"}, lazy(`\bxox[abeprs]-[A-Za-z0-9-]{10,}|hooks\.slack\.com/services/T[A-Z0-9]+/B[A-Z0-9]+/[A-Za-z0-9]+|\bxapp-[0-9]-[A-Za-z0-9-]{10,}`), false},
 	{"a Stripe key", []string{"sk_", "rk_", "whsec_"}, lazy(`\b(sk|rk)_(live|test)_[A-Za-z0-9]{16,}|\bwhsec_[A-Za-z0-9]{16,}`), false},
 	{"an OpenAI or Anthropic key", []string{"sk-"}, lazy(`\bsk-(proj-|ant-|svcacct-|admin-)?[A-Za-z0-9_-]{20,}`), false},
@@ -148,20 +148,25 @@ func kindOf(name, value string) string {
 }
 
 // marksIn returns the formats of which a mark stands in the value, as a bit set:
-// one look at each pair of bytes keeps the patterns off the many values that are
-// no keys.
+// one look at every second pair of bytes keeps the patterns off the many values that
+// are no keys. A mark has three bytes at least, so one of its first two pairs is
+// looked at.
 func marksIn(value string) (found uint32) {
 	begins := markStarts()
-	for i := 1; i < len(value); i++ {
+	for i := 1; i < len(value); i += 2 {
 		pair := uint16(value[i-1])<<8 | uint16(value[i])
 		if begins.pairs[pair>>6]&(1<<(pair&63)) != 0 {
 			found |= begins.at(value[i-1:])
+			if i > 1 {
+				found |= begins.at(value[i-2:])
+			}
 		}
 	}
 	return found
 }
 
-// starts is how the marks begin: pairs has a bit for every first two bytes.
+// starts is how the marks begin: pairs has a bit for their first two bytes, and for
+// the second and third.
 type starts struct {
 	pairs   [1 << 16 / 64]uint64
 	byFirst [256][]mark
@@ -170,6 +175,11 @@ type starts struct {
 type mark struct {
 	text   string
 	format int
+}
+
+func (s *starts) add(a, b byte) {
+	pair := uint16(a)<<8 | uint16(b)
+	s.pairs[pair>>6] |= 1 << (pair & 63)
 }
 
 // at returns the formats of the marks that the text begins with.
@@ -186,8 +196,8 @@ var markStarts = sync.OnceValue(func() *starts {
 	s := &starts{}
 	for i, f := range formats {
 		for _, text := range f.marks {
-			pair := uint16(text[0])<<8 | uint16(text[1])
-			s.pairs[pair>>6] |= 1 << (pair & 63)
+			s.add(text[0], text[1])
+			s.add(text[1], text[2])
 			s.byFirst[text[0]] = append(s.byFirst[text[0]], mark{text, i})
 		}
 	}

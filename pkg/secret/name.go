@@ -8,26 +8,30 @@ import (
 // speaksOfSecret reports whether a name holds, in any case, a word of which one
 // stands in every name that kindOfName has an answer for.
 func speaksOfSecret(name string) bool {
-	for i := range len(name) {
+	for i := 1; i < len(name); i++ {
 		var words []string
-		switch name[i] | 0x20 {
-		case 'p':
-			words = []string{"PASS", "PWD", "PAT"}
-		case 's':
-			words = []string{"SECRET", "SALT"}
-		case 't':
+		switch uint16(name[i-1]|0x20)<<8 | uint16(name[i]|0x20) {
+		case 'p'<<8 | 'a':
+			words = []string{"PASS", "PAT"}
+		case 'p'<<8 | 'w':
+			words = []string{"PWD"}
+		case 's'<<8 | 'e':
+			words = []string{"SECRET"}
+		case 's'<<8 | 'a':
+			words = []string{"SALT"}
+		case 't'<<8 | 'o':
 			words = []string{"TOKEN"}
-		case 'c':
+		case 'c'<<8 | 'r':
 			words = []string{"CRED"}
-		case 'k':
+		case 'k'<<8 | 'e':
 			words = []string{"KEY"}
-		case 'a':
+		case 'a'<<8 | 'u':
 			words = []string{"AUTH"}
-		case 'b':
+		case 'b'<<8 | 'e':
 			words = []string{"BEARER"}
 		}
 		for _, w := range words {
-			if len(name)-i >= len(w) && strings.EqualFold(name[i:i+len(w)], w) {
+			if rest := name[i-1:]; len(rest) >= len(w) && strings.EqualFold(rest[:len(w)], w) {
 				return true
 			}
 		}
