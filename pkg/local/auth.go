@@ -1,6 +1,7 @@
 package local
 
 import (
+	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -9,11 +10,13 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+	"github.com/aws/smithy-go/encoding/httpbinding"
 
 	"github.com/batchctl/batchctl/pkg/wire"
 )
@@ -69,7 +72,7 @@ func jsonType(contentType string) bool {
 type signature struct {
 	key, day, region, service string
 	headers                   []string
-	text                      string // the whole header
+	digest                    []byte
 }
 
 // parseSignature reads "AWS4-HMAC-SHA256 Credential=key/day/region/service/aws4_request,
@@ -79,17 +82,25 @@ func parseSignature(text string) (s signature, ok bool) {
 	if !ok {
 		return s, false
 	}
-	fields := map[string]string{}
-	for part := range strings.SplitSeq(rest, ",") {
+	var scope, headers, sum string
+	for part := range strings.SplitSeq(rest, ",") { // some clients put a blank behind it
 		name, value, _ := strings.Cut(strings.TrimSpace(part), "=")
-		fields[name] = value
+		switch name {
+		case "Credential":
+			scope = value
+		case "SignedHeaders":
+			headers = value
+		case "Signature":
+			sum = value
+		}
 	}
-	scope := strings.Split(fields["Credential"], "/")
-	if len(scope) != 5 || scope[4] != "aws4_request" || fields["SignedHeaders"] == "" || fields["Signature"] == "" {
+	parts := strings.Split(scope, "/")
+	digest, err := hex.DecodeString(sum)
+	if len(parts) != 5 || parts[4] != "aws4_request" || headers == "" || sum == "" || err != nil {
 		return s, false
 	}
-	return signature{key: scope[0], day: scope[1], region: scope[2], service: scope[3],
-		headers: strings.Split(fields["SignedHeaders"], ";"), text: text}, true
+	return signature{key: parts[0], day: parts[1], region: parts[2], service: parts[3],
+		headers: strings.Split(headers, ";"), digest: digest}, true
 }
 
 const (
@@ -98,9 +109,17 @@ const (
 	maxSkew = 15 * time.Minute
 )
 
-// verify checks that r is signed with key for service: the signature is made a
+// verifier checks signatures that were made with a key.
+type verifier struct {
+	key aws.Credentials
+
+	deriving sync.Mutex
+	derived  map[string][]byte // of the last scopes, by day/region/service
+}
+
+// verify checks that r is signed with the key for service: the signature is made a
 // second time, over the headers that the first one covers.
-func verify(r *http.Request, body []byte, service string, key aws.Credentials) error {
+func (v *verifier) verify(r *http.Request, body []byte, service string) error {
 	got, ok := parseSignature(r.Header.Get("Authorization"))
 	if !ok {
 		return unauthorized("MissingAuthenticationTokenException", "The request is not signed (Signature Version 4) with the engine's key; "+
@@ -114,14 +133,13 @@ func verify(r *http.Request, body []byte, service string, key aws.Credentials) e
 		return unauthorized("RequestExpired", "The signature's time is more than 15 minutes from now.")
 	case got.service != service:
 		return unauthorized("SignatureDoesNotMatch", "The request is signed for service "+got.service+", not "+service+".")
-	case subtle.ConstantTimeCompare([]byte(got.key), []byte(key.AccessKeyID)) != 1:
+	case subtle.ConstantTimeCompare([]byte(got.key), []byte(v.key.AccessKeyID)) != 1:
 		return unauthorized("UnrecognizedClientException", "The access key is not that of this engine; it makes a new one each time it starts.")
 	case !covers(got.headers, r):
 		return unauthorized("SignatureDoesNotMatch", "The signature must cover the headers host, x-amz-date, x-amz-target and "+
 			strings.ToLower(workDirHeader)+".")
 	}
-	want, err := resign(r, body, got, key, at)
-	if err != nil || subtle.ConstantTimeCompare([]byte(normal(want)), []byte(normal(got.text))) != 1 {
+	if !hmac.Equal(v.sign(r, body, got), got.digest) {
 		return unauthorized("SignatureDoesNotMatch", "The signature does not fit the request and the engine's key.")
 	}
 	return nil
@@ -141,26 +159,90 @@ func covers(signed []string, r *http.Request) bool {
 	return slices.Contains(signed, "host")
 }
 
-// resign signs r as its sender should have.
-func resign(r *http.Request, body []byte, s signature, key aws.Credentials, at time.Time) (string, error) {
-	clone := &http.Request{Method: r.Method, Host: r.Host, Header: http.Header{},
-		URL: &url.URL{Scheme: "http", Host: r.Host, Path: r.URL.Path, RawPath: r.URL.RawPath, RawQuery: r.URL.RawQuery}}
+// sign is the digest that belongs into the signature of r, over the headers that s
+// names ("Create a signed AWS API request", IAM user guide).
+func (v *verifier) sign(r *http.Request, body []byte, s signature) []byte {
+	text := make([]byte, 0, 1024)
+	text = append(append(text, r.Method...), '\n')
+	text = append(append(text, httpbinding.EscapePath(r.URL.EscapedPath(), false)...), '\n')
+	text = append(append(text, canonicalQuery(r.URL)...), '\n')
 	for _, name := range s.headers {
-		switch name {
-		case "host":
-		case "content-length": // the signer takes it from the request itself
-			clone.ContentLength = r.ContentLength
-		default:
-			clone.Header[http.CanonicalHeaderKey(name)] = r.Header.Values(name)
-		}
+		text = append(append(text, name...), ':')
+		text = append(appendHeader(text, r, name), '\n')
 	}
-	hash := sha256.Sum256(body)
-	signer := v4.NewSigner()
-	if err := signer.SignHTTP(r.Context(), key, clone, hex.EncodeToString(hash[:]), s.service, s.region, at); err != nil {
-		return "", err
-	}
-	return clone.Header.Get("Authorization"), nil
+	text = append(append(append(text, '\n'), strings.Join(s.headers, ";")...), '\n')
+	text = hex.AppendEncode(text, digest(body))
+
+	scope := s.day + "/" + s.region + "/" + s.service
+	request := digest(text)
+	text = append(text[:0], "AWS4-HMAC-SHA256\n"...)
+	text = append(append(text, r.Header.Get("X-Amz-Date")...), '\n')
+	text = append(append(text, scope...), "/aws4_request\n"...)
+	return mac(v.keyOf(scope, s), hex.AppendEncode(text, request))
 }
 
-// normal leaves out the blanks that some clients do not put after the commas.
-func normal(authorization string) string { return strings.ReplaceAll(authorization, ", ", ",") }
+// keptScopes is how many derived keys are kept. A client has one for each service
+// and day.
+const keptScopes = 16
+
+// keyOf is the key for a scope.
+func (v *verifier) keyOf(scope string, s signature) []byte {
+	v.deriving.Lock()
+	defer v.deriving.Unlock()
+	key, ok := v.derived[scope]
+	if !ok {
+		key = []byte("AWS4" + v.key.SecretAccessKey)
+		for _, part := range [...]string{s.day, s.region, s.service, "aws4_request"} {
+			key = mac(key, []byte(part))
+		}
+		if v.derived == nil || len(v.derived) >= keptScopes {
+			v.derived = map[string][]byte{}
+		}
+		v.derived[scope] = key
+	}
+	return key
+}
+
+func mac(key, text []byte) []byte {
+	h := hmac.New(sha256.New, key)
+	h.Write(text)
+	return h.Sum(nil)
+}
+
+func digest(text []byte) []byte {
+	sum := sha256.Sum256(text)
+	return sum[:]
+}
+
+func canonicalQuery(u *url.URL) string {
+	if u.RawQuery == "" {
+		return ""
+	}
+	query := u.Query()
+	for _, values := range query {
+		slices.Sort(values)
+	}
+	return strings.ReplaceAll(query.Encode(), "+", "%20")
+}
+
+// appendHeader appends the values of a signed header, blanks trimmed.
+func appendHeader(text []byte, r *http.Request, name string) []byte {
+	switch name {
+	case "host":
+		return append(text, r.Host...)
+	case "content-length": // net/http keeps it apart
+		return strconv.AppendInt(text, r.ContentLength, 10)
+	}
+	for i, value := range r.Header.Values(name) {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		for j, word := range strings.Fields(value) {
+			if j > 0 {
+				text = append(text, ' ')
+			}
+			text = append(text, word...)
+		}
+	}
+	return text
+}

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -145,10 +146,13 @@ func BenchmarkSubmit(b *testing.B) {
 		group.Wait()
 	}
 	b.Run("engine", func(b *testing.B) {
-		e := bench(b, Options{Executor: &script{}})
-		e.mu.Lock()
-		e.options.VCPUs = 0.1 // nothing starts
-		e.mu.Unlock()
+		e := bench(b, Options{Executor: &script{run: func(ctx context.Context, _ Attempt, _ *os.File) (int, error) {
+			<-ctx.Done()
+			return 143, nil
+		}}})
+		for range 2 { // they keep the machine busy
+			submit(b, batch.NewFromConfig(e.Config("")), 0)
+		}
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			b.Fatal(err)

@@ -119,19 +119,21 @@ func asked(c *types.ContainerProperties) (amount, error) {
 
 func (a *amount) set(r types.ResourceRequirement) error {
 	text := aws.ToString(r.Value)
-	bad := wire.ClientException("Value %s for type %s in resourceRequirement is not valid. Please provide a numeric value.", text, r.Type)
+	bad := func() error {
+		return wire.ClientException("Value %s for type %s in resourceRequirement is not valid. Please provide a numeric value.", text, r.Type)
+	}
 	switch r.Type {
 	case types.ResourceTypeVcpu:
 		v, err := strconv.ParseFloat(text, 64)
 		if err != nil || !(v >= 0 && v <= 1<<20) {
-			return bad
+			return bad()
 		}
 		a.MilliCPU = int64(v*1000 + 0.5)
 		return nil
 	case types.ResourceTypeMemory, types.ResourceTypeGpu:
 		v, err := strconv.ParseUint(text, 10, 31)
 		if err != nil {
-			return bad
+			return bad()
 		}
 		if r.Type == types.ResourceTypeGpu {
 			a.GPUs = int64(v)

@@ -65,7 +65,7 @@ func (t *task) describe() types.JobDetail {
 	} else if len(j.parts) > 0 {
 		d.EcsProperties = t.describeTask()
 	} else {
-		d.Container = t.container()
+		d.Container = t.containerDetail()
 	}
 	if s := j.timeout(); s > 0 {
 		d.Timeout = &types.JobTimeout{AttemptDurationSeconds: &s}
@@ -102,8 +102,8 @@ func (t *task) attempt(a *attempt) types.AttemptDetail {
 	}
 }
 
-// container is the job's container with what its newest attempt says.
-func (t *task) container() *types.ContainerDetail {
+// containerDetail is the job's container with what its newest attempt says.
+func (t *task) containerDetail() *types.ContainerDetail {
 	d := describeContainer(t.job.container)
 	if a := t.last(); a != nil {
 		d.ExitCode, d.Reason, d.LogStreamName, d.TaskArn = a.exit, optional(a.reason), aws.String(t.logStream(a)), aws.String(a.taskARN())

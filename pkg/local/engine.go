@@ -12,7 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/batchctl/batchctl/pkg/local/journal"
 )
 
@@ -22,7 +21,7 @@ type Engine struct {
 	root    *os.Root
 	lock    *os.File         // held while the engine is open; nil when it is read-only
 	journal *journal.Journal // nil when the engine is read-only
-	key     aws.Credentials
+	verifier
 
 	mu      sync.Mutex
 	model   *model
@@ -54,7 +53,7 @@ func Open(o Options) (*Engine, error) {
 		return nil, err
 	}
 	e := &Engine{options: o, model: newModel(o.Queues), changed: make(chan struct{}), hurry: make(chan struct{}),
-		runners: map[*task]*runner{}, key: newKey()}
+		runners: map[*task]*runner{}, verifier: verifier{key: newKey()}}
 	if err := e.open(); err != nil {
 		return nil, errors.Join(err, e.release())
 	}
@@ -227,7 +226,7 @@ var (
 // write keeps events and applies them: first the journal, then the model.
 func (e *Engine) write(events ...event) (position int64, err error) {
 	r := record{At: time.Now().UnixMilli(), Events: events}
-	text, err := json.Marshal(r)
+	text, err := r.text()
 	if err != nil {
 		return 0, fmt.Errorf("encode journal record: %w", err)
 	}

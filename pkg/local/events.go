@@ -1,16 +1,13 @@
 package local
 
 import (
+	"bytes"
+	"unicode"
+
 	"github.com/aws/aws-sdk-go-v2/service/batch"
 
 	"github.com/batchctl/batchctl/pkg/wire"
 )
-
-// record is what the journal keeps in one line: what happened at one moment.
-type record struct {
-	At     int64   `json:"at"` // epoch milliseconds
-	Events []event `json:"events"`
-}
 
 // event is one fact; exactly one member is set. Facts are only ever added: a
 // member keeps its name and meaning for ever, so that old journals stay readable.
@@ -80,8 +77,13 @@ type submission struct {
 	Definition string `json:"definition"` // name:revision
 	Directory  string `json:"directory,omitempty"`
 	// Invocation is the client's id of the call, the same on each of its retries.
-	Invocation string                      `json:"invocation,omitempty"`
-	Request    shape[batch.SubmitJobInput] `json:"request"`
+	Invocation string `json:"invocation,omitempty"`
+	// To is the state that the job is in at once, since it waits for no other; empty:
+	// it is SUBMITTED until a move follows.
+	To      state                       `json:"to,omitempty"`
+	Request shape[batch.SubmitJobInput] `json:"request"`
+
+	work *work // that of the request, where it is known already
 }
 
 // stop is the wish of CancelJob or TerminateJob; what follows from it are moves
@@ -141,15 +143,20 @@ type end struct {
 // does not change with the SDK's version.
 type shape[T any] struct {
 	V *T
-	// text is V as the journal keeps it, where it was written before.
+	// text is V as the journal keeps it, where it is known.
 	text []byte
 }
 
-// written is a shape whose wire form is made at once: outside the engine's lock, for
-// what comes often.
-func written[T any](v *T) (shape[T], error) {
-	text, err := wire.Marshal(v)
-	return shape[T]{v, text}, err
+// received is a shape with the text that it came in, which the journal keeps as it
+// is if it is one line. Without a text it is made now: outside the engine's lock.
+func received[T any](v *T, text []byte) (shape[T], error) {
+	if text == nil || bytes.ContainsFunc(text, unicode.IsControl) {
+		var err error
+		if text, err = wire.Marshal(v); err != nil {
+			return shape[T]{}, err
+		}
+	}
+	return shape[T]{v, text}, nil
 }
 
 func (s shape[T]) MarshalJSON() ([]byte, error) {

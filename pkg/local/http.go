@@ -127,7 +127,7 @@ func (e *Engine) answer(c *call, batch, logs map[string]handler) (any, error) {
 	c.body = body
 	c.request.Body = io.NopCloser(bytes.NewReader(body))
 	h, service, unknown := e.route(c, batch, logs)
-	if err := verify(c.request, body, service, e.key); err != nil {
+	if err := e.verify(c.request, body, service); err != nil {
 		return nil, err
 	}
 	if unknown != nil {

@@ -2,7 +2,7 @@ package local
 
 import (
 	"crypto/rand"
-	"fmt"
+	"encoding/hex"
 )
 
 // Where the engine says it is. No AWS account has this number.
@@ -17,7 +17,15 @@ func newID() string {
 	rand.Read(b[:])
 	b[6] = b[6]&0x0f | 0x40
 	b[8] = b[8]&0x3f | 0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+	var text [36]byte
+	at := text[:0]
+	for i, part := range [...][]byte{b[:4], b[4:6], b[6:8], b[8:10], b[10:]} {
+		if i > 0 {
+			at = append(at, '-')
+		}
+		at = hex.AppendEncode(at, part)
+	}
+	return string(at)
 }
 
 const arnPrefix = "arn:aws:batch:" + region + ":" + account + ":"

@@ -32,16 +32,26 @@ type job struct {
 	createdAt  int64 // epoch milliseconds
 	definition *definition
 	request    *batch.SubmitJobInput
-	directory  string                     // where its commands run; empty: an own scratch directory
-	container  *types.ContainerProperties // of several the leading one
-	parts      []part                     // of a task of several containers
-	need       amount                     // of each attempt
-	consumes   []requirement
+	directory  string // where its commands run; empty: an own scratch directory
+	work
 	class      class
 	children   []task
 	tally      [failed + 1]int32 // children by state
 	tallyAt    int64
 	dependents []*job
+}
+
+// work is what a job runs and asks for: its definition with the request's overrides.
+type work struct {
+	container *types.ContainerProperties // of several the leading one
+	parts     []part                     // of a task of several containers
+	need      amount                     // of each attempt
+	consumes  []requirement
+}
+
+func workOf(d *definition, in *batch.SubmitJobInput) (*work, error) {
+	c, parts, need, err := requests(d, in)
+	return &work{c, parts, need, requirements(d.request, in)}, err
 }
 
 // task is what has a state: a job, the parent of an array, or one of its children.

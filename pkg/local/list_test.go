@@ -85,7 +85,7 @@ func TestForgettingKeepsWhatIsUsedUp(t *testing.T) {
 	m.consumables["credit"] = &consumable{name: "credit", kind: nonReplenishable}
 	m.consumables["licence"] = &consumable{name: "licence", kind: replenishable}
 	for name, want := range map[string]bool{"credit": false, "licence": true} {
-		j := &job{id: name, consumes: []requirement{{name, 1}}}
+		j := &job{id: name, work: work{consumes: []requirement{{name, 1}}}}
 		j.task = task{job: j, index: -1, state: succeeded, stoppedAt: 1}
 		m.order = append(m.order, j)
 		if got := m.forgettable(2)[name]; got != want {

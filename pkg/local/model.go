@@ -171,12 +171,15 @@ func (m *model) submit(at int64, s *submission) error {
 	if d == nil || s.ID == "" || m.jobs[s.ID] != nil {
 		return fmt.Errorf("submit job %q: unknown job definition %q, or the job exists", s.ID, s.Definition)
 	}
-	c, parts, need, err := requests(d, request)
-	if err != nil {
-		return fmt.Errorf("submit job %s: %w", s.ID, err)
+	w := s.work
+	if w == nil {
+		var err error
+		if w, err = workOf(d, request); err != nil {
+			return fmt.Errorf("submit job %s: %w", s.ID, err)
+		}
 	}
 	j := &job{id: s.ID, seq: int64(len(m.order)), createdAt: at, tallyAt: at, definition: d, request: request,
-		directory: s.Directory, container: c, parts: parts, need: need, consumes: requirements(d.request, request)}
+		directory: s.Directory, work: *w}
 	j.class = classOf(j)
 	j.task = task{job: j, index: -1}
 	if request.ArrayProperties != nil {
@@ -200,6 +203,9 @@ func (m *model) submit(at int64, s *submission) error {
 		m.set(at, &j.children[i], submitted, "")
 	}
 	m.due = append(m.due, &j.task)
+	if s.To != none {
+		return m.moveOne(at, &j.task, s.To, "")
+	}
 	return nil
 }
 

@@ -14,7 +14,7 @@ import (
 
 // jobOf is a job that stands in a line for the machine alone.
 func jobOf(need amount, seq int) *task {
-	j := &job{seq: int64(seq), need: need, request: &batch.SubmitJobInput{JobQueue: aws.String("gone")}}
+	j := &job{seq: int64(seq), work: work{need: need}, request: &batch.SubmitJobInput{JobQueue: aws.String("gone")}}
 	j.task = task{job: j, index: -1}
 	return &j.task
 }
@@ -221,7 +221,7 @@ func TestMisfitNamesBothFigures(t *testing.T) {
 
 // testJob is a job in m's books that asks for need.
 func testJob(m *model, need amount) *job {
-	j := &job{id: newID(), seq: int64(len(m.order)), need: need, request: &batch.SubmitJobInput{JobQueue: aws.String("default")}}
+	j := &job{id: newID(), seq: int64(len(m.order)), work: work{need: need}, request: &batch.SubmitJobInput{JobQueue: aws.String("default")}}
 	j.task = task{job: j, index: -1}
 	m.order = append(m.order, j)
 	return j

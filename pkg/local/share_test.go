@@ -41,7 +41,7 @@ func newShared(weights []float64, decay int32) *shared {
 func (s *shared) add(i int, need amount) {
 	s.seq++
 	id := share0(i)
-	j := &job{id: newID(), seq: int64(s.seq), need: need, request: &batch.SubmitJobInput{JobQueue: aws.String("q")}, class: class{share: id}}
+	j := &job{id: newID(), seq: int64(s.seq), work: work{need: need}, request: &batch.SubmitJobInput{JobQueue: aws.String("q")}, class: class{share: id}}
 	j.task = task{job: j, index: -1, state: runnable}
 	l := s.m.line("q")
 	if l.shares[id] == nil {

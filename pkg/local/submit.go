@@ -23,8 +23,11 @@ func (e *Engine) submitJob(c *call, in *batch.SubmitJobInput) (*batch.SubmitJobO
 		return nil, err
 	}
 	asked, queue := aws.ToString(in.JobQueue), resourceName(aws.ToString(in.JobQueue), "job-queue")
-	in.JobQueue = &queue
-	request, err := written(in)
+	text := c.body
+	if asked != queue {
+		in.JobQueue, text = &queue, nil
+	}
+	request, err := received(in, text)
 	if err != nil {
 		return nil, err
 	}
@@ -46,16 +49,19 @@ func (e *Engine) submitJob(c *call, in *batch.SubmitJobInput) (*batch.SubmitJobO
 		if err != nil {
 			return nil, err
 		}
-		container, err := e.model.checkAgainst(in, d)
-		if err := cmp.Or(err, e.model.checkShare(in, d, q), e.model.checkRequirements(d.request, in)); err != nil {
+		w, err := e.model.checkAgainst(in, d)
+		if err := cmp.Or(err, e.model.checkShare(in, d, q)); err != nil {
 			return nil, err
 		}
-		if all := parts(d.request, in); len(all) > 0 {
-			unhonoured = e.unhonouredParts(d.request, all)
+		if len(w.parts) > 0 {
+			unhonoured = e.unhonouredParts(d.request, w.parts)
 		} else {
-			unhonoured = append(e.options.Executor.Unhonoured(container), ignored(d.request.ContainerProperties, in.ContainerOverrides)...)
+			unhonoured = append(e.options.Executor.Unhonoured(w.container), ignored(d.request.ContainerProperties, in.ContainerOverrides)...)
 		}
-		s.Definition = d.id()
+		s.Definition, s.work = d.id(), w
+		if len(in.DependsOn) == 0 && in.ArrayProperties == nil {
+			s.To = runnable
+		}
 		return []event{{Submitted: s}}, nil
 	})
 	if err != nil {
@@ -122,28 +128,18 @@ func (m *model) checkShare(in *batch.SubmitJobInput, d *definition, q *queue) er
 	return nil
 }
 
-// checkRequirements refuses a job that asks for what is not there.
-func (m *model) checkRequirements(d *batch.RegisterJobDefinitionInput, in *batch.SubmitJobInput) error {
-	for _, r := range requirements(d, in) {
-		if m.consumables[r.name] == nil {
-			return wire.ClientException("Consumable resource %s does not exist.", r.name)
-		}
-	}
-	return nil
-}
-
-// checkAgainst refuses what can be seen only with the definition and the jobs
-// that are known, and returns the job's container.
-func (m *model) checkAgainst(in *batch.SubmitJobInput, d *definition) (*types.ContainerProperties, error) {
+// checkAgainst refuses what can be seen only with the definition, the jobs and the
+// resources that are known, and returns what the job runs.
+func (m *model) checkAgainst(in *batch.SubmitJobInput, d *definition) (*work, error) {
 	if err := cmp.Or(checkNodeOverrides(d.request, in), checkPartOverrides(d.request, in)); err != nil {
 		return nil, err
 	}
-	c, all, _, err := requests(d, in)
+	w, err := workOf(d, in)
 	if err != nil {
 		return nil, err
 	}
-	commands := [][]string{c.Command}
-	for _, p := range all {
+	commands := [][]string{w.container.Command}
+	for _, p := range w.parts {
 		commands = append(commands, p.container.Command)
 	}
 	for _, command := range commands {
@@ -156,7 +152,12 @@ func (m *model) checkAgainst(in *batch.SubmitJobInput, d *definition) (*types.Co
 			return nil, err
 		}
 	}
-	return c, nil
+	for _, r := range w.consumes {
+		if m.consumables[r.name] == nil {
+			return nil, wire.ClientException("Consumable resource %s does not exist.", r.name)
+		}
+	}
+	return w, nil
 }
 
 func (m *model) checkDependency(in *batch.SubmitJobInput, d types.JobDependency) error {

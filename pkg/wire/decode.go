@@ -26,7 +26,7 @@ func Unmarshal(data []byte, v any) error {
 	if err := checkText(data); err != nil {
 		return err
 	}
-	d := &decoder{tokens: json.NewDecoder(bytes.NewReader(data)), shapes: shapes{}}
+	d := &decoder{tokens: json.NewDecoder(bytes.NewReader(data))}
 	d.tokens.UseNumber()
 	token, err := d.next()
 	if err != nil {
@@ -79,7 +79,6 @@ func escapedUnit(data []byte) (rune, bool) {
 
 type decoder struct {
 	tokens *json.Decoder
-	shapes shapes
 }
 
 func (d *decoder) next() (json.Token, error) {
@@ -127,7 +126,7 @@ func (d *decoder) value(v reflect.Value, path string, token json.Token) error {
 }
 
 func (d *decoder) object(v reflect.Value, path string, token json.Token) error {
-	members := d.shapes.members(v.Type())
+	members := members(v.Type())
 	seen := make([]bool, v.NumField())
 	return d.members(path, token, func(name string) (reflect.Value, error) {
 		for _, m := range members {

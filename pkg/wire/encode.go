@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // Marshal returns v, an SDK input, output or shape, as AWS JSON: the wire name
@@ -18,120 +19,118 @@ import (
 // sorted, so equal values give equal bytes. Bytes that are not UTF-8 become
 // U+FFFD, as the SDK writes them.
 func Marshal(v any) ([]byte, error) {
-	e := &encoder{shapes: shapes{}}
-	e.strings = json.NewEncoder(&e.buf)
-	e.strings.SetEscapeHTML(false)
-	if err := e.value(reflect.ValueOf(v)); err != nil {
+	text, err := appendValue(make([]byte, 0, 512), reflect.ValueOf(v))
+	if err != nil {
 		return nil, fmt.Errorf("encode %T: %w", v, err)
 	}
-	return e.buf.Bytes(), nil
+	return text, nil
 }
 
-type encoder struct {
-	buf     bytes.Buffer
-	strings *json.Encoder // writes to buf
-	shapes  shapes
-}
-
-func (e *encoder) value(v reflect.Value) error {
+func appendValue(text []byte, v reflect.Value) ([]byte, error) {
 	switch v.Kind() {
 	case reflect.Pointer:
-		return e.value(v.Elem())
+		return appendValue(text, v.Elem())
 	case reflect.Struct:
-		return e.object(v)
+		return appendObject(text, v)
 	case reflect.Map:
-		return e.entries(v)
+		return appendEntries(text, v)
 	case reflect.Slice:
-		return e.list(v)
+		return appendList(text, v)
 	case reflect.String:
-		return e.text(v.String())
+		return AppendString(text, v.String()), nil
 	case reflect.Bool:
-		e.buf.WriteString(strconv.FormatBool(v.Bool()))
+		return strconv.AppendBool(text, v.Bool()), nil
 	case reflect.Int32, reflect.Int64:
-		e.buf.WriteString(strconv.FormatInt(v.Int(), 10))
+		return strconv.AppendInt(text, v.Int(), 10), nil
 	case reflect.Float32, reflect.Float64:
-		return e.float(v)
+		return appendFloat(text, v)
 	case reflect.Invalid:
-		return fmt.Errorf("nil has no AWS JSON")
-	default:
-		return fmt.Errorf("%s has no AWS JSON here", v.Type())
+		return nil, fmt.Errorf("nil has no AWS JSON")
 	}
-	return nil
+	return nil, fmt.Errorf("%s has no AWS JSON here", v.Type())
 }
 
-func (e *encoder) object(v reflect.Value) error {
-	e.buf.WriteByte('{')
+func appendObject(text []byte, v reflect.Value) (_ []byte, err error) {
+	text = append(text, '{')
 	first := true
-	for _, m := range e.shapes.members(v.Type()) {
+	for _, m := range members(v.Type()) {
 		f := v.Field(m.index)
 		if f.IsZero() {
 			continue
 		}
-		if err := e.member(m.name, f, first); err != nil {
-			return err
+		if text, err = appendMember(text, m.name, f, first); err != nil {
+			return nil, err
 		}
 		first = false
 	}
-	e.buf.WriteByte('}')
-	return nil
+	return append(text, '}'), nil
 }
 
-func (e *encoder) entries(v reflect.Value) error {
+func appendEntries(text []byte, v reflect.Value) (_ []byte, err error) {
 	keys := v.MapKeys()
 	slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
-	e.buf.WriteByte('{')
+	text = append(text, '{')
 	first := true
 	for _, k := range keys {
 		f := v.MapIndex(k)
 		if f.Kind() == reflect.Slice && f.IsNil() {
 			continue
 		}
-		if err := e.member(k.String(), f, first); err != nil {
-			return err
+		if text, err = appendMember(text, k.String(), f, first); err != nil {
+			return nil, err
 		}
 		first = false
 	}
-	e.buf.WriteByte('}')
-	return nil
+	return append(text, '}'), nil
 }
 
-func (e *encoder) member(name string, v reflect.Value, first bool) error {
+func appendMember(text []byte, name string, v reflect.Value, first bool) ([]byte, error) {
 	if !first {
-		e.buf.WriteByte(',')
+		text = append(text, ',')
 	}
-	if err := e.text(name); err != nil {
-		return err
-	}
-	e.buf.WriteByte(':')
-	return e.value(v)
+	return appendValue(append(AppendString(text, name), ':'), v)
 }
 
-func (e *encoder) list(v reflect.Value) error {
-	e.buf.WriteByte('[')
+func appendList(text []byte, v reflect.Value) (_ []byte, err error) {
+	text = append(text, '[')
 	for i := range v.Len() {
 		if i > 0 {
-			e.buf.WriteByte(',')
+			text = append(text, ',')
 		}
-		if err := e.value(v.Index(i)); err != nil {
-			return err
+		if text, err = appendValue(text, v.Index(i)); err != nil {
+			return nil, err
 		}
 	}
-	e.buf.WriteByte(']')
-	return nil
+	return append(text, ']'), nil
 }
 
-func (e *encoder) text(s string) error {
-	if err := e.strings.Encode(s); err != nil {
-		return err
+// AppendString appends s as a JSON string, as Marshal writes it.
+func AppendString(text []byte, s string) []byte {
+	if plain(s) {
+		text = append(text, '"')
+		text = append(text, s...)
+		return append(text, '"')
 	}
-	e.buf.Truncate(e.buf.Len() - 1) // the newline that json.Encoder adds
-	return nil
+	out := bytes.NewBuffer(text)
+	e := json.NewEncoder(out)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(s) // neither a string nor a buffer has an error
+	return out.Bytes()[:out.Len()-1]
 }
 
-func (e *encoder) float(v reflect.Value) error {
+// plain reports whether a string stands in JSON as it is.
+func plain(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+func appendFloat(text []byte, v reflect.Value) ([]byte, error) {
 	if f := v.Float(); math.IsNaN(f) || math.IsInf(f, 0) {
-		return fmt.Errorf("%v is no JSON number", f)
+		return nil, fmt.Errorf("%v is no JSON number", f)
 	}
-	e.buf.WriteString(strconv.FormatFloat(v.Float(), 'g', -1, v.Type().Bits()))
-	return nil
+	return strconv.AppendFloat(text, v.Float(), 'g', -1, v.Type().Bits()), nil
 }

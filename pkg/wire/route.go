@@ -1,6 +1,9 @@
 package wire
 
-import "strings"
+import (
+	"strings"
+	"sync"
+)
 
 // operations are those of Batch whose route is POST /v1/<name in lower case>.
 var operations = [...]string{
@@ -40,13 +43,18 @@ func Operation(method, path string) (name string, ok bool) {
 	if method != "POST" {
 		return "", false
 	}
-	for _, name := range operations {
-		if path == pathPrefix+strings.ToLower(name) {
-			return name, true
-		}
-	}
-	return "", false
+	name, ok = byPath()[path]
+	return name, ok
 }
+
+// byPath is the operations by the path of their route.
+var byPath = sync.OnceValue(func() map[string]string {
+	paths := map[string]string{}
+	for _, name := range operations {
+		paths[pathPrefix+strings.ToLower(name)] = name
+	}
+	return paths
+})
 
 // Path returns the method and the path of a Batch operation; the path may hold
 // the label {resourceArn}. Both are empty for an unknown operation.

@@ -269,7 +269,7 @@ func TestNoShapeIsRecursive(t *testing.T) {
 					return fmt.Errorf("%s holds itself", t)
 				}
 			}
-			for _, m := range (shapes{}).members(t) {
+			for _, m := range members(t) {
 				if err := walk(t.Field(m.index).Type, append(path, t)); err != nil {
 					return err
 				}

@@ -11,6 +11,7 @@ package wire
 import (
 	"reflect"
 	"strings"
+	"sync"
 )
 
 // Error is a request body that does not fit the shape.
@@ -33,12 +34,13 @@ type member struct {
 	index int    // of the struct field
 }
 
-// shapes remembers the members of each struct type for the length of one call.
-type shapes map[reflect.Type][]member
+// shapes holds the members of each struct type that has been met. What it holds
+// follows from the types alone, so it is shared by all calls.
+var shapes sync.Map // reflect.Type to []member
 
-func (s shapes) members(t reflect.Type) []member {
-	if m, ok := s[t]; ok {
-		return m
+func members(t reflect.Type) []member {
+	if m, ok := shapes.Load(t); ok {
+		return m.([]member)
 	}
 	var m []member
 	for i := range t.NumField() {
@@ -48,6 +50,6 @@ func (s shapes) members(t reflect.Type) []member {
 			m = append(m, member{strings.ToLower(f.Name[:1]) + f.Name[1:], i})
 		}
 	}
-	s[t] = m
+	shapes.Store(t, m)
 	return m
 }

@@ -5,6 +5,8 @@ package journal
 import (
 	"bufio"
 	"bytes"
+	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -13,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 )
 
 // The journal is a text file: a header line, then one line per record,
@@ -44,12 +47,17 @@ type Journal struct {
 	durable int64 // bytes known to be on disk
 	syncing bool
 	broken  error // the file cannot be trusted any more
+	// waiting is how many callers wait for the disk. When it was done last time they
+	// were crowd, and it took so long.
+	waiting, crowd int
+	took           time.Duration
+	gathered       *sync.Cond
 }
 
 // New returns the journal that appends to a file with size bytes of whole records.
 func New(file File, size int64) *Journal {
 	j := &Journal{file: file, size: size, durable: size}
-	j.synced = sync.NewCond(&j.mu)
+	j.synced, j.gathered = sync.NewCond(&j.mu), sync.NewCond(&j.mu)
 	return j
 }
 
@@ -83,28 +91,64 @@ func (j *Journal) Append(record []byte) (position int64, err error) {
 func (j *Journal) Sync(position int64) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	j.waiting++
+	defer func() { j.waiting-- }()
+	j.gathered.Signal()
 	for j.durable < position && j.broken == nil {
 		if j.syncing {
 			j.synced.Wait()
 			continue
 		}
 		j.syncing = true
-		target := j.size
-		j.mu.Unlock()
-		err := j.file.Sync()
-		j.mu.Lock()
-		j.syncing = false
-		if err != nil {
-			j.broken = fmt.Errorf("sync journal: %w; nothing is accepted until the engine is restarted", err)
-		} else {
-			j.durable = max(j.durable, target)
-		}
+		j.gather()
+		j.sync()
+		j.syncing, j.crowd = false, j.waiting
 		j.synced.Broadcast()
 	}
 	if j.durable >= position {
 		return nil
 	}
 	return j.broken
+}
+
+// longestGathering bounds what a caller waits for others, on slow disks.
+const longestGathering = 2 * time.Millisecond
+
+// gather waits until as many callers are there as last time, but no longer than the
+// disk took then: one write for all of them costs the machine as much as one for the
+// first. A caller that was alone does not wait. The caller holds the lock.
+func (j *Journal) gather() {
+	if j.waiting >= j.crowd {
+		return
+	}
+	over := false
+	timer := time.AfterFunc(min(j.took, longestGathering), func() {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		over = true
+		j.gathered.Signal()
+	})
+	defer timer.Stop()
+	for j.waiting < j.crowd && !over {
+		j.gathered.Wait()
+	}
+}
+
+// sync brings what is in the file to disk. The caller holds the lock, which is not
+// held meanwhile.
+func (j *Journal) sync() {
+	target := j.size
+	j.mu.Unlock()
+	began := time.Now()
+	err := j.file.Sync()
+	took := time.Since(began)
+	j.mu.Lock()
+	j.took = took
+	if err != nil {
+		j.broken = fmt.Errorf("sync journal: %w; nothing is accepted until the engine is restarted", err)
+		return
+	}
+	j.durable = max(j.durable, target)
 }
 
 // Fail makes the journal refuse everything from now on, and returns err.
@@ -139,7 +183,9 @@ func (j *Journal) Close() error {
 func frame(payload []byte) []byte {
 	line := make([]byte, 0, len(payload)+24)
 	line = strconv.AppendInt(line, int64(len(payload)), 10)
-	line = fmt.Appendf(line, " %08x ", checksum(payload))
+	line = append(line, ' ')
+	line = hex.AppendEncode(line, binary.BigEndian.AppendUint32(nil, checksum(payload)))
+	line = append(line, ' ')
 	line = append(line, payload...)
 	return append(line, '\n')
 }
