@@ -3,7 +3,6 @@ package local
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"strconv"
 	"time"
@@ -39,11 +38,14 @@ func (e *Engine) run(t *task) {
 		defer end(nil)
 		var o outcome
 		if prepared != nil {
-			o = outcome{Reason: "CannotStartContainerError: " + prepared.Error(), StatusReason: reasonNotStarted}
-		} else if len(t.job.parts) > 0 {
-			o = e.carryOutTask(ctx, t, a, func(handle string) { e.begun(ctx, end, t, handle) })
+			o = notStarted(prepared)
 		} else {
-			o = e.carryOut(ctx, end, t, a, stream)
+			o = e.inDirectory(t, a, func(a Attempt) outcome {
+				if len(t.job.parts) > 0 {
+					return e.carryOutTask(ctx, t, a, func(handle string) { e.begun(ctx, end, t, handle) })
+				}
+				return e.carryOut(ctx, end, t, a, stream)
+			})
 		}
 		e.mu.Lock()
 		defer e.mu.Unlock()
@@ -54,33 +56,34 @@ func (e *Engine) run(t *task) {
 	})
 }
 
-// prepare makes what the executor needs of t's newest attempt.
+// prepare is what the executor needs of t's newest attempt, but for the directory.
+// The caller holds e.mu.
 func (e *Engine) prepare(t *task) (Attempt, error) {
 	command, err := substitute(t.job.container.Command, t.job.parameters())
-	if err != nil {
-		return Attempt{}, err
-	}
-	directory := t.job.directory
-	if directory == "" {
-		scratch := filepath.Join("scratch", fileName(t))
-		if err := e.root.MkdirAll(scratch, 0o700); err != nil {
-			return Attempt{}, fmt.Errorf("make scratch directory: %w", err)
-		}
-		directory = filepath.Join(e.root.Name(), scratch)
-	}
-	if directory, err = filepath.Abs(directory); err != nil {
-		return Attempt{}, err
-	}
 	return Attempt{ID: t.last().stream, Job: t.id(), Container: t.job.container, Command: command, Environment: e.environment(t),
-		Directory: directory, GPUs: t.last().gpus}, nil
+		Directory: t.job.directory, GPUs: t.last().gpus}, err
 }
 
-// fileName is the task's id in a form that every file system takes.
-func fileName(t *task) string {
-	if t.isChild() {
-		return t.job.id + "-" + strconv.Itoa(int(t.index))
+// inDirectory calls run with the directory of the attempt, which the job said or which
+// is made.
+func (e *Engine) inDirectory(t *task, a Attempt, run func(Attempt) outcome) outcome {
+	var err error
+	if a.Directory == "" {
+		var dir string
+		if dir, err = e.scratch.take(t); err != nil {
+			return notStarted(err)
+		}
+		defer e.scratch.leave(dir)
+		a.Directory = filepath.Join(e.root.Name(), dir)
 	}
-	return t.job.id
+	if a.Directory, err = filepath.Abs(a.Directory); err != nil {
+		return notStarted(err)
+	}
+	return run(a)
+}
+
+func notStarted(err error) outcome {
+	return outcome{Reason: "CannotStartContainerError: " + err.Error(), StatusReason: reasonNotStarted}
 }
 
 // environment is the job's environment with the variables that Batch sets.
@@ -114,7 +117,7 @@ func variable(name, value string) types.KeyValuePair {
 func (e *Engine) carryOut(ctx context.Context, end context.CancelCauseFunc, t *task, a Attempt, stream string) outcome {
 	log, err := e.openLog(stream)
 	if err != nil {
-		return outcome{Reason: "CannotStartContainerError: " + err.Error(), StatusReason: reasonNotStarted}
+		return notStarted(err)
 	}
 	defer log.close()
 	kill, over := e.killAfter(ctx)

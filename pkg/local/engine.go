@@ -34,6 +34,7 @@ type Engine struct {
 	runners map[*task]*runner
 	running sync.WaitGroup
 	logs    logWatch
+	scratch scratch
 	streams streamIndex
 	hurry   chan struct{} // closed when attempts may no longer end in peace
 }
@@ -74,7 +75,7 @@ func (e *Engine) open() error {
 	if err != nil {
 		return fmt.Errorf("open engine: %w", err)
 	}
-	e.root = root
+	e.root, e.scratch.root = root, root
 	if e.options.ReadOnly {
 		return e.read()
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 )
 
@@ -17,7 +18,7 @@ func processStart(pid int) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	boot, err := bootID()
 	if err != nil {
 		return "", err
 	}
@@ -27,8 +28,13 @@ func processStart(pid int) (string, error) {
 	if len(fields) <= starttime {
 		return "", fmt.Errorf("/proc/%d/stat: too few fields", pid)
 	}
-	return string(fields[starttime]) + "@" + strings.TrimSpace(string(boot)), nil
+	return string(fields[starttime]) + "@" + boot, nil
 }
+
+var bootID = sync.OnceValues(func() (string, error) {
+	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	return strings.TrimSpace(string(id)), err
+})
 
 // ownGroup starts a process in a group of its own, which the kernel kills when the
 // engine dies: nobody would know of it.

@@ -1,0 +1,74 @@
+package local
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+)
+
+// scratch gives every task without a working directory one of its own. Most tasks
+// leave nothing in it; then the directory becomes that of another task: to rename one
+// is a tenth of the work of making it.
+type scratch struct {
+	root *os.Root
+
+	mu    sync.Mutex
+	empty []string // directories that nobody uses
+}
+
+// keptEmpty is how many empty directories wait for another task.
+const keptEmpty = 64
+
+// take returns the directory of a task, below the engine's. Another attempt of the
+// same task finds what the last one left there.
+func (s *scratch) take(t *task) (string, error) {
+	dir := filepath.Join("scratch", fileName(t))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if i := slices.Index(s.empty, dir); i >= 0 { // an earlier attempt's
+		s.empty = slices.Delete(s.empty, i, i+1)
+		return dir, nil
+	}
+	if n := len(s.empty); n > 0 {
+		last := s.empty[n-1]
+		s.empty = s.empty[:n-1]
+		if s.root.Rename(last, dir) == nil {
+			return dir, nil
+		}
+	}
+	if err := s.root.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return "", fmt.Errorf("make scratch directory: %w", err)
+	}
+	return dir, nil
+}
+
+// leave says that the task is done with its directory.
+func (s *scratch) leave(dir string) {
+	f, err := s.root.Open(dir)
+	if err != nil {
+		return // the task has removed it
+	}
+	defer f.Close()
+	if _, err := f.Readdirnames(1); !errors.Is(err, io.EOF) {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.empty) < keptEmpty {
+		s.empty = append(s.empty, dir)
+	}
+}
+
+// fileName is the task's id in a form that every file system takes.
+func fileName(t *task) string {
+	if t.isChild() {
+		return t.job.id + "-" + strconv.Itoa(int(t.index))
+	}
+	return t.job.id
+}

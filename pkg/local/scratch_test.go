@@ -1,0 +1,67 @@
+package local
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// TestScratch: whatever tasks come, go and leave behind, no two have one directory at
+// a time, each begins with an empty one, and what a task left is still under its name.
+func TestScratch(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		base := t.TempDir()
+		root, err := os.OpenRoot(base)
+		if err != nil {
+			r.Fatal(err)
+		}
+		defer root.Close()
+		if err := root.Mkdir("scratch", 0o700); err != nil {
+			r.Fatal(err)
+		}
+		s := &scratch{root: root}
+		tasks := make([]*task, 4)
+		for i := range tasks {
+			j := &job{id: string(rune('a' + i))}
+			j.task = task{job: j, index: -1}
+			tasks[i] = &j.task
+		}
+		inUse, left := map[*task]string{}, map[*task]bool{}
+		for range rapid.IntRange(1, 30).Draw(r, "steps") {
+			one := rapid.SampledFrom(tasks).Draw(r, "task")
+			dir, busy := inUse[one]
+			if !busy {
+				dir, err := s.take(one)
+				if err != nil {
+					r.Fatal(err)
+				}
+				for other, d := range inUse {
+					if d == dir {
+						r.Fatalf("%s and %s share %s", one.id(), other.id(), dir)
+					}
+				}
+				entries, err := os.ReadDir(filepath.Join(base, dir))
+				if err != nil || (len(entries) > 0) != left[one] || filepath.Base(dir) != one.id() {
+					r.Fatalf("%s gets %s with %d entries, %v; it left something: %v", one.id(), dir, len(entries), err, left[one])
+				}
+				inUse[one] = dir
+				continue
+			}
+			if rapid.Bool().Draw(r, "writes") {
+				left[one] = true
+				if err := os.WriteFile(filepath.Join(base, dir, "result"), []byte(one.id()), 0o600); err != nil {
+					r.Fatal(err)
+				}
+			}
+			s.leave(dir)
+			delete(inUse, one)
+		}
+		for one := range left {
+			if text, err := os.ReadFile(filepath.Join(base, "scratch", one.id(), "result")); err != nil || string(text) != one.id() {
+				r.Errorf("what %s left is lost: %q, %v", one.id(), text, err)
+			}
+		}
+	})
+}
