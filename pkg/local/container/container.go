@@ -108,7 +108,7 @@ func Remove(id, handle string) error {
 // clear removes the container of an attempt. It goes by the label, so that one
 // is found too whose engine died before it could keep the handle.
 func (c client) clear(id string) error {
-	list, err := c.output(context.Background(), "ps", "--all", "--quiet", "--no-trunc", "--filter", "label="+attemptLabel+"="+id)
+	list, err := c.ask("ps", "--all", "--quiet", "--no-trunc", "--filter", "label="+attemptLabel+"="+id)
 	if err != nil {
 		return fmt.Errorf("look for the container of an earlier engine: %w", err)
 	}
@@ -125,18 +125,20 @@ func (x *Executor) Clear(id, handle string) error {
 	if Owns(handle) {
 		return errors.Join(left, Remove(id, handle))
 	}
-	err := errors.Join(left, x.clear(id))
-	if x.options.Processes != nil {
-		err = errors.Join(err, x.options.Processes.Clear(id, handle))
+	if handle == "" || x.options.Processes == nil { // no word of who made it
+		left = errors.Join(left, x.clear(id))
 	}
-	return err
+	if x.options.Processes != nil {
+		left = errors.Join(left, x.options.Processes.Clear(id, handle))
+	}
+	return left
 }
 
 // Run makes a container, starts it with its output going to log, and removes it
 // when it has ended.
 func (x *Executor) Run(ctx context.Context, a local.Attempt, log *os.File) (exit int, err error) {
 	name := nameOf(a)
-	create, err := x.arguments(name, a)
+	create, err := x.creation(name, a)
 	if err != nil {
 		return -1, fmt.Errorf("CannotCreateContainerError: %w", err)
 	}
@@ -144,11 +146,15 @@ func (x *Executor) Run(ctx context.Context, a local.Attempt, log *os.File) (exit
 		return -1, fmt.Errorf("CannotStartContainerError: %w", context.Cause(ctx))
 	}
 	defer func() {
-		if left := x.remove(name); left != nil {
-			err = errors.Join(err, fmt.Errorf("the container was not removed: %w", left))
+		switch left := x.remove(name); {
+		case left == nil:
+		case err == nil:
+			err = fmt.Errorf("the container was not removed: %w", left)
+		default:
+			err = fmt.Errorf("%w; the container was not removed: %w", err, left)
 		}
 	}()
-	if err := x.make(ctx, aws.ToString(a.Container.Image), create); err != nil {
+	if err := x.make(ctx, a, create); err != nil {
 		return -1, err
 	}
 	if ctx.Err() != nil {
@@ -159,17 +165,31 @@ func (x *Executor) Run(ctx context.Context, a local.Attempt, log *os.File) (exit
 
 // make makes the container, and pulls its image if it is not here. One that is
 // here is taken as it is, so that an image just built can be tried before it is
-// pushed.
-func (x *Executor) make(ctx context.Context, image string, create []string) error {
-	_, err := x.output(context.WithoutCancel(ctx), create...)
+// pushed. A container half made is worse than one more: until a.Kill, ctx's end does
+// not end the making.
+func (x *Executor) make(ctx context.Context, a local.Attempt, create call) error {
+	making, done := context.WithCancel(context.WithoutCancel(ctx))
+	defer done()
+	go func() {
+		select {
+		case <-a.Kill:
+			done()
+		case <-making.Done():
+		}
+	}()
+	_, err := x.do(making, create)
 	if err == nil {
 		return nil
 	}
+	image := aws.ToString(a.Container.Image)
 	if _, missing := x.output(ctx, "image", "inspect", "--", image); missing != nil {
 		if err := x.pull(ctx, image); err != nil {
 			return fmt.Errorf("CannotPullContainerError: %w", err)
 		}
-		_, err = x.output(context.WithoutCancel(ctx), create...)
+		_, err = x.do(making, create)
+	}
+	if err != nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
 	}
 	if err != nil {
 		return fmt.Errorf("CannotCreateContainerError: %w", err)

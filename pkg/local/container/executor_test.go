@@ -205,9 +205,9 @@ func testLeftovers(t *testing.T, x *Executor) {
 	leave := func(id string) {
 		r := newTrial(t, x, `"command": ["/job", "wait"]`)
 		r.a.ID = id
-		args, err := x.arguments(namePrefix+id, r.a)
+		create, err := x.creation(namePrefix+id, r.a)
 		if err == nil {
-			_, err = x.output(t.Context(), args...)
+			_, err = x.do(t.Context(), create)
 		}
 		if err != nil {
 			t.Fatal(err)
