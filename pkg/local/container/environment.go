@@ -66,7 +66,7 @@ const longestLine = 64<<10 - 2
 // refuse names with spaces and what is not UTF-8.
 func fitsLine(name, value string) bool {
 	strange := strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r >= 0x7f })
-	return !strange && !strings.HasPrefix(name, "#") && !strings.Contains(value, "\n") && !strings.HasSuffix(value, "\r") &&
+	return !strange && name != "" && !strings.HasPrefix(name, "#") && !strings.Contains(value, "\n") && !strings.HasSuffix(value, "\r") &&
 		utf8.ValidString(value) && len(name)+1+len(value) <= longestLine
 }
 
@@ -88,6 +88,6 @@ func isForeign(name string) bool {
 	})
 	_, set := os.LookupEnv(name)
 	upper := strings.ToUpper(name)
-	return !strange && !set && !slices.Contains(readNames, upper) &&
+	return !strange && !set && name != "" && !slices.Contains(readNames, upper) &&
 		!slices.ContainsFunc(readPrefixes, func(p string) bool { return strings.HasPrefix(upper, p) })
 }
