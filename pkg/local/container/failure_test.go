@@ -51,6 +51,56 @@ func testFullDisk(t *testing.T, x *Executor) {
 	o.want(t, 0, strings.Repeat(strings.Repeat("x", 1023)+"\n", 200), "")
 }
 
+// testFullState lets a job fill the disk that the engine's own state is on, which then
+// takes other jobs as before.
+func testFullState(t *testing.T, program string) {
+	dir := filepath.Join(smallDisk(t), "state")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	engine, client, err := openEngine(t.Context(), dir, program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer engine.Close(context.Background())
+	end := func(command ...string) types.JobDetail {
+		id, err := submit(t.Context(), client, command...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ended(t, client, id)
+	}
+	if job := end("/job", "print", "200", "wait"); job.Status != types.JobStatusFailed ||
+		!strings.Contains(aws.ToString(job.Container.Reason), "no space left on device") {
+		t.Errorf("the job is %s: %s", job.Status, aws.ToString(job.Container.Reason))
+	}
+	logs, err := filepath.Glob(filepath.Join(dir, "logs", "*"))
+	if err != nil || len(logs) == 0 {
+		t.Fatalf("no logs: %v", err)
+	}
+	for _, log := range logs {
+		if err := os.Remove(log); err != nil {
+			t.Error(err)
+		}
+	}
+	if job := end("/job", "exit", "0"); job.Status != types.JobStatusSucceeded {
+		t.Errorf("the next job is %s: %s", job.Status, aws.ToString(job.Container.Reason))
+	}
+}
+
+// ended is a job at its end.
+func ended(t *testing.T, client *batch.Client, id string) (job types.JobDetail) {
+	t.Helper()
+	eventually(t, "the job ends", func() bool {
+		var err error
+		if job, err = describe(t.Context(), client, id); err != nil {
+			t.Fatal(err)
+		}
+		return job.Status == types.JobStatusSucceeded || job.Status == types.JobStatusFailed
+	})
+	return job
+}
+
 // testProgramGone takes the program away while the container runs, which then is
 // beyond reach: it neither answers nor can be ended.
 func testProgramGone(t *testing.T, x *Executor) {
@@ -151,13 +201,9 @@ func testTask(t *testing.T, program string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var job types.JobDetail
-	eventually(t, "the task ends", func() bool {
-		job, err = describe(t.Context(), client, id)
-		return err != nil || job.Status == types.JobStatusSucceeded || job.Status == types.JobStatusFailed
-	})
-	if err != nil || job.Status != types.JobStatusSucceeded {
-		t.Errorf("the task is %s (%s), %v", job.Status, aws.ToString(job.StatusReason), err)
+	job := ended(t, client, id)
+	if job.Status != types.JobStatusSucceeded {
+		t.Errorf("the task is %s (%s)", job.Status, aws.ToString(job.StatusReason))
 	}
 	for _, c := range job.EcsProperties.TaskProperties[0].Containers {
 		if c.Reason != nil || c.ExitCode == nil {

@@ -33,9 +33,8 @@ type life struct {
 func (x *Executor) carryOut(ctx context.Context, name string, a local.Attempt, log *os.File) (int, error) {
 	oom := ""
 	if x.kind == Podman {
-		dir, err := x.initialize(name, a.ID)
-		defer os.RemoveAll(dir)
-		if err != nil {
+		dir := x.options.attemptDir(a.ID)
+		if err := x.initialize(name, dir); err != nil {
 			return -1, fmt.Errorf("CannotStartContainerError: %w", err)
 		}
 		oom = filepath.Join(dir, "oom")
@@ -86,23 +85,16 @@ func (l *life) attach() error {
 // initialize does what of a podman container's start can fail, and that says why:
 // docker keeps the cause of a failed start, podman only prints it.
 //
-// It runs in a directory of the attempt's own, because podman's monitor leaves a
-// file there, "oom", when the container has run out of memory. On cgroups v1
-// podman itself does not find it.
-func (x *Executor) initialize(name, id string) (dir string, err error) {
-	dir = x.monitorDir(id)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return dir, err
-	}
-	init := x.command(context.Background(), "init", "--", name)
+// It runs in the attempt's own directory, because podman's monitor leaves a file
+// there, "oom", when the container has run out of memory. On cgroups v1 podman
+// itself does not find it.
+func (x *Executor) initialize(name, dir string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), answerTimeout)
+	defer cancel()
+	init := x.command(ctx, "init", "--", name)
 	init.Dir = dir
-	_, err = run(init)
-	return dir, err
-}
-
-// monitorDir is where podman's monitor of an attempt runs.
-func (x *Executor) monitorDir(id string) string {
-	return filepath.Join(x.options.Dir, "containers", id)
+	_, err := run(init)
+	return err
 }
 
 func orUnknown(cause string) string {
