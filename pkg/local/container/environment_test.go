@@ -108,14 +108,8 @@ func testCommandLines(t *testing.T, x *Executor) {
 		t.Skipf("command lines are read from /proc: %v", err)
 	}
 	const marker = "value-that-nobody-sees"
-	dir := t.TempDir()
-	noting := *x
-	noting.path = filepath.Join(dir, x.kind)
-	script := "#!/bin/sh\ncat /proc/$$/cmdline > " + dir + "/$$.call\nexec " + x.path + " \"$@\"\n"
-	if err := os.WriteFile(noting.path, []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	r := newTrial(t, &noting, `"command": ["/job", "env", "ONE", "TWO", "DOCKER_HOST"]`)
+	noting, dir := noted(t, x, "cat /proc/$$/cmdline")
+	r := newTrial(t, noting, `"command": ["/job", "env", "ONE", "TWO", "DOCKER_HOST"]`)
 	r.a.Environment = pairs([][2]string{{"ONE", marker}, {"TWO", marker + "\n" + marker}, {"DOCKER_HOST", marker}})
 	var running []string
 	r.a.Started = func(string) { running, _ = filepath.Glob("/proc/[0-9]*/cmdline"); running = contents(running) }
@@ -134,6 +128,20 @@ func testCommandLines(t *testing.T, x *Executor) {
 			t.Errorf("a value stands on a command line: %q", line)
 		}
 	}
+}
+
+// noted is an executor whose program first writes what a shell command says into a
+// file of the directory, named after the process that it then becomes.
+func noted(t *testing.T, x *Executor, command string) (_ *Executor, dir string) {
+	t.Helper()
+	noting := *x
+	dir = t.TempDir()
+	noting.path = filepath.Join(dir, x.kind)
+	script := "#!/bin/sh\n" + command + " > " + dir + "/$$.call\nexec " + x.path + " \"$@\"\n"
+	if err := os.WriteFile(noting.path, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return &noting, dir
 }
 
 // contents are the texts of the files that can be read.

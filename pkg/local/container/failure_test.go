@@ -8,7 +8,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -32,6 +35,46 @@ func smallDisk(t *testing.T) string {
 		}
 	})
 	return dir
+}
+
+// testOutputLost ends the program that carries a job's output. The job goes on, ends as
+// it would have, and its log says what happened.
+func testOutputLost(t *testing.T, x *Executor) {
+	noting, dir := noted(t, x, `echo "$1"`)
+	r := newTrial(t, noting, `"command": ["/job", "wait"]`)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	said := "batchctl: output may be missing here: " + x.kind + " start ended with exit code -1, before the container or not as it did\n"
+	var ending sync.WaitGroup
+	r.a.Started = func(string) {
+		ending.Go(func() {
+			eventually(t, "the job waits", func() bool { return r.said(t) == "waiting\n" })
+			killCall(t, dir, "start\n")
+			eventually(t, "the log says it", func() bool { return r.said(t) == "waiting\n"+said })
+			cancel(errors.New("job terminated"))
+		})
+	}
+	o := r.run(t, ctx)
+	ending.Wait()
+	o.want(t, 3, "waiting\n"+said, "")
+}
+
+// killCall ends the one call of a noted program that was noted so.
+func killCall(t *testing.T, dir, note string) {
+	calls, _ := filepath.Glob(filepath.Join(dir, "*.call"))
+	for _, call := range calls {
+		if text, err := os.ReadFile(call); err != nil || string(text) != note {
+			continue
+		}
+		pid, err := strconv.Atoi(strings.TrimSuffix(filepath.Base(call), ".call"))
+		if err == nil {
+			err = syscall.Kill(pid, syscall.SIGKILL)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+		return
+	}
+	t.Errorf("no call was noted as %q", note)
 }
 
 // testFullDisk lets jobs print more than their log can hold: one that would succeed,
