@@ -88,7 +88,7 @@ var awkward = [][2]string{
 
 func testEnvironment(t *testing.T, x *Executor) {
 	t.Setenv("OF_THE_ENGINE", "secret")
-	command, want := `"/job", "env"`, ""
+	command, want := `"/job", "quoted"`, ""
 	for _, v := range awkward {
 		command += fmt.Sprintf(", %q", v[0])
 		want += fmt.Sprintf("%s=%q\n", v[0], v[1])
@@ -109,7 +109,7 @@ func testCommandLines(t *testing.T, x *Executor) {
 	}
 	const marker = "value-that-nobody-sees"
 	noting, dir := noted(t, x, "cat /proc/$$/cmdline")
-	r := newTrial(t, noting, `"command": ["/job", "env", "ONE", "TWO", "DOCKER_HOST"]`)
+	r := newTrial(t, noting, `"command": ["/job", "quoted", "ONE", "TWO", "DOCKER_HOST"]`)
 	r.a.Environment = pairs([][2]string{{"ONE", marker}, {"TWO", marker + "\n" + marker}, {"DOCKER_HOST", marker}})
 	var running []string
 	r.a.Started = func(string) { running, _ = filepath.Glob("/proc/[0-9]*/cmdline"); running = contents(running) }

@@ -34,6 +34,10 @@ func run(what string, args []string) error {
 		os.Exit(code)
 	case "env": // NAME ...
 		for _, name := range args {
+			fmt.Printf("%s=%s\n", name, os.Getenv(name))
+		}
+	case "quoted": // NAME ...
+		for _, name := range args {
 			fmt.Printf("%s=%q\n", name, os.Getenv(name))
 		}
 	case "eat": // MIB
