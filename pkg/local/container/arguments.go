@@ -1,7 +1,6 @@
 package container
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -16,52 +15,52 @@ import (
 // namePrefix begins the name of every container of ours.
 const namePrefix = "batchctl-"
 
-// nameOf is the container's name: the job's id and the attempt's number, in the
-// letters that names may have.
+// nameOf is the container's name. The attempt's id makes it one that no container has
+// had, neither of another attempt nor of the same task; jobLabel says whose it is.
 func nameOf(a local.Attempt) string {
-	number := "1"
-	for _, v := range a.Environment {
-		if aws.ToString(v.Name) == "AWS_BATCH_JOB_ATTEMPT" {
-			number = aws.ToString(v.Value)
-		}
-	}
 	return namePrefix + strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' {
 			return r
 		}
 		return '-'
-	}, a.Job+"-"+number)
+	}, a.ID)
 }
 
-// arguments is the command line that makes the container of an attempt. Values
-// follow their flag in the same word, so that none can be taken for a flag.
-// An error names what a job may not ask for here.
-func (x *Executor) arguments(name string, a local.Attempt) ([]string, error) {
+// creation is the call that makes the container of an attempt. Values follow their
+// flag in the same word, so that none can be taken for a flag. An error names what a
+// job may not ask for here.
+func (x *Executor) creation(name string, a local.Attempt) (call, error) {
 	c := a.Container
 	image := aws.ToString(c.Image)
 	if err := checkImage(image); err != nil {
-		return nil, err
+		return call{}, err
 	}
 	linux, err := x.linux(c.LinuxParameters, memoryOf(c))
 	if err != nil {
-		return nil, err
+		return call{}, err
 	}
 	mounts, err := x.mounts(c)
 	if err != nil {
-		return nil, err
+		return call{}, err
 	}
 	limits, err := limits(c)
 	if err != nil {
-		return nil, err
+		return call{}, err
 	}
 	rights, err := x.rights(c)
 	if err != nil {
-		return nil, err
+		return call{}, err
 	}
-	return slices.Concat(
+	var stop []string
+	if x.kind == Podman { // whose rm would ask first, and wait
+		stop = []string{"--stop-timeout=0"}
+	}
+	variables := environment(a)
+	args := slices.Concat(
 		[]string{"create", "--pull=never", "--log-driver=none", "--name=" + name,
 			"--label=" + attemptLabel + "=" + a.ID, "--label=" + jobLabel + "=" + a.Job},
-		limits, rights, linux, mounts, x.gpus(a.GPUs), environment(a), []string{"--", image}, a.Command), nil
+		stop, limits, rights, linux, mounts, x.gpus(a.GPUs), variables.flags, []string{"--", image}, a.Command)
+	return call{args: args, stdin: variables.file, env: variables.own}, nil
 }
 
 // transports are the words before a colon that make podman read an image from
@@ -162,17 +161,4 @@ func (x *Executor) gpus(ids []string) []string {
 		args = append(args, "--device=nvidia.com/gpu="+id)
 	}
 	return args
-}
-
-// environment is the job's, with the devices that it may see: "void" hides them
-// from NVIDIA's container tools, which else show all that an image asks for.
-func environment(a local.Attempt) []string {
-	const visible = "NVIDIA_VISIBLE_DEVICES"
-	var args []string
-	for _, v := range a.Environment {
-		if name := aws.ToString(v.Name); name != visible {
-			args = append(args, "--env="+name+"="+aws.ToString(v.Value))
-		}
-	}
-	return append(args, "--env="+visible+"="+cmp.Or(strings.Join(a.GPUs, ","), "void"))
 }

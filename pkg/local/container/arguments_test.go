@@ -51,8 +51,9 @@ func allowedDirectory(t *testing.T) string {
 	return dir
 }
 
-// TestArguments holds the command lines to testdata/arguments: a container, and
-// what docker and podman are called with, an argument a line.
+// TestArguments holds the calls to testdata/arguments: a container, and what docker
+// and podman are called with, an argument a line, then what they read and what stands
+// in their environment.
 func TestArguments(t *testing.T) {
 	files, err := filepath.Glob("testdata/arguments/*.json")
 	if err != nil || len(files) == 0 {
@@ -69,20 +70,25 @@ func TestArguments(t *testing.T) {
 				allowed := allowedDirectory(t)
 				c := properties(t, strings.ReplaceAll(string(text), "$ALLOWED", allowed))
 				a := local.Attempt{ID: "77aa", Job: "0b5e-7:3", Container: c, Command: c.Command, Environment: []types.KeyValuePair{
-					{Name: aws.String("LEVEL"), Value: aws.String("a=b c\n--env=X")},
+					{Name: aws.String("LEVEL_OF_THE_JOB"), Value: aws.String("a=b c\n--env=X")},
 					{Name: aws.String("NVIDIA_VISIBLE_DEVICES"), Value: aws.String("all")},
+					{Name: aws.String("PATH"), Value: aws.String("/job's\n")},
 					{Name: aws.String("AWS_BATCH_JOB_ATTEMPT"), Value: aws.String("2")},
 				}}
 				if strings.Contains(string(text), "GPU") {
 					a.GPUs = []string{"GPU-aa", "GPU-bb"}
 				}
-				args, err := unprobed(t, kind, allowed).arguments(nameOf(a), a)
+				create, err := unprobed(t, kind, allowed).creation(nameOf(a), a)
 				if err != nil {
 					t.Fatal(err)
 				}
 				got := ""
-				for _, arg := range args {
+				for _, arg := range create.args {
 					got += strings.ReplaceAll(strings.ReplaceAll(arg, "\n", `\n`), allowed, "$ALLOWED") + "\n"
+				}
+				got += "\nstdin:\n" + create.stdin + "\nenvironment:\n"
+				for _, v := range create.env {
+					got += strings.ReplaceAll(v, "\n", `\n`) + "\n"
 				}
 				if *update {
 					if err := os.WriteFile(golden, []byte(got), 0o600); err != nil {
@@ -157,7 +163,7 @@ func TestRefused(t *testing.T) {
 			members += ", " + c.members
 		}
 		p := properties(t, "{"+members+"}")
-		_, err := unprobed(t, Docker, c.allowed).arguments("n", local.Attempt{Container: p})
+		_, err := unprobed(t, Docker, c.allowed).creation("n", local.Attempt{Container: p})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s %s: %v; want %q in it", image, c.members, err, c.want)
 		}
@@ -201,8 +207,7 @@ func TestMembers(t *testing.T) {
 }
 
 func TestNameOf(t *testing.T) {
-	a := local.Attempt{Job: "../x y:3", Environment: []types.KeyValuePair{{Name: aws.String("AWS_BATCH_JOB_ATTEMPT"), Value: aws.String("2")}}}
-	if got := nameOf(a); got != "batchctl----x-y-3-2" {
+	if got := nameOf(local.Attempt{ID: "../x y:3"}); got != "batchctl----x-y-3" {
 		t.Errorf("name %q", got)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"strings"
 	"time"
@@ -82,6 +83,9 @@ func probe(ctx context.Context, kind string) (client, error) {
 		return c, &UnavailableError{Problem: fmt.Sprintf("%s does not work: %v", kind, err), Hint: hint(kind, err.Error())}
 	}
 	c.version = strings.TrimSpace(version)
+	if kind == Podman && c.version == "4.7.0" { // github.com/containers/podman/issues/20255
+		return c, &UnavailableError{Problem: "podman 4.7.0 changes the values of a job's variables", Hint: "update podman: 4.7.1 does not"}
+	}
 	return c, nil
 }
 
@@ -104,6 +108,7 @@ func hint(kind, said string) string {
 func (c client) command(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, c.path, args...)
 	cmd.SysProcAttr = apart()
+	cmd.WaitDelay = 10 * time.Second // what it started may keep its outputs open when it has been ended
 	return cmd
 }
 
@@ -111,6 +116,35 @@ func (c client) command(ctx context.Context, args ...string) *exec.Cmd {
 // it said on stderr.
 func (c client) output(ctx context.Context, args ...string) (string, error) {
 	return run(c.command(ctx, args...))
+}
+
+// call is a call of the program that does not stand on its command line alone.
+type call struct {
+	args  []string
+	stdin string
+	env   []string // NAME=VALUE, beside what we have
+}
+
+func (c client) do(ctx context.Context, what call) (string, error) {
+	cmd := c.command(ctx, what.args...)
+	cmd.Stdin = strings.NewReader(what.stdin)
+	cmd.Env = append(os.Environ(), what.env...)
+	return run(cmd)
+}
+
+// answerTimeout bounds the calls that nobody else ends: a daemon that takes them and
+// does not answer holds no attempt for ever. Removing many files takes a while.
+const answerTimeout = 5 * time.Minute
+
+// ask is output for short calls, with a bound of its own.
+func (c client) ask(args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), answerTimeout)
+	defer cancel()
+	out, err := c.output(ctx, args...)
+	if err != nil && ctx.Err() != nil {
+		return "", fmt.Errorf("%s %s: no answer within %v", c.kind, args[0], answerTimeout)
+	}
+	return out, err
 }
 
 func run(cmd *exec.Cmd) (string, error) {
@@ -140,11 +174,7 @@ func explained(err error, said string) error {
 
 // remove ends a container at once and removes it with its anonymous volumes.
 func (c client) remove(name string) error {
-	args := []string{"rm", "--force", "--volumes"}
-	if c.kind == Podman { // which would ask first, and wait
-		args = append(args, "--time=0")
-	}
-	_, err := c.output(context.Background(), append(args, "--", name)...)
+	_, err := c.ask("rm", "--force", "--volumes", "--", name)
 	if err != nil && strings.Contains(strings.ToLower(err.Error()), "no such container") {
 		return nil
 	}
@@ -177,7 +207,7 @@ func (i inspected) stopSignal() string {
 }
 
 func (c client) inspect(name string) (inspected, error) {
-	text, err := c.output(context.Background(), "container", "inspect", "--", name)
+	text, err := c.ask("container", "inspect", "--", name)
 	if err != nil {
 		return inspected{}, err
 	}

@@ -46,6 +46,22 @@ func TestNextStep(t *testing.T) {
 	}
 }
 
+// TestUnusable shows the one version of podman that does not hand variables over as
+// they are.
+func TestUnusable(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("PATH", dir)
+	for version, usable := range map[string]bool{"4.7.0": false, "4.7.1": true} {
+		if err := os.WriteFile(filepath.Join(dir, Podman), []byte("#!/bin/sh\necho "+version+"\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		_, err := New(t.Context(), Options{Program: Podman, Dir: dir})
+		if _, ok := errors.AsType[*UnavailableError](err); ok == usable {
+			t.Errorf("podman %s: %v", version, err)
+		}
+	}
+}
+
 func TestExplained(t *testing.T) {
 	failed := exec.Command("false").Run()
 	for said, want := range map[string]string{

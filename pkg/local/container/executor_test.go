@@ -12,9 +12,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch/types"
-
 	"github.com/batchctl/batchctl/pkg/local"
 )
 
@@ -144,14 +141,14 @@ func TestExecutor(t *testing.T) {
 		if text, err := os.ReadFile(filepath.Join(allowed, "data", "file")); err != nil || string(text) != "written\n" {
 			t.Errorf("what the job wrote to the mount: %q, %v", text, err)
 		}
-		t.Run("environment", func(t *testing.T) {
-			t.Setenv("OF_THE_ENGINE", "secret")
-			awkward := "a=b 'c' \"d\" $HOME\n--privileged"
-			r := newTrial(t, x, `"command": ["/job", "env", "MINE", "OF_THE_ENGINE", "NVIDIA_VISIBLE_DEVICES"]`)
-			r.a.Environment = []types.KeyValuePair{{Name: aws.String("MINE"), Value: &awkward}}
-			o := r.run(t, t.Context())
-			o.want(t, 0, "MINE="+awkward+"\nOF_THE_ENGINE=\nNVIDIA_VISIBLE_DEVICES=void\n", "")
-		})
+		t.Run("environment", func(t *testing.T) { testEnvironment(t, x) })
+		t.Run("command lines", func(t *testing.T) { testCommandLines(t, x) })
+		t.Run("output lost", func(t *testing.T) { testOutputLost(t, x) })
+		t.Run("full disk", func(t *testing.T) { testFullDisk(t, x) })
+		t.Run("full state", func(t *testing.T) { testFullState(t, program) })
+		t.Run("program gone", func(t *testing.T) { testProgramGone(t, x) })
+		t.Run("choice", func(t *testing.T) { testChoice(t, program) })
+		t.Run("task of two", func(t *testing.T) { testTask(t, program) })
 		t.Run("end", func(t *testing.T) { testEnd(t, x) })
 		t.Run("leftovers", func(t *testing.T) { testLeftovers(t, x) })
 		t.Run("killed engine", func(t *testing.T) { testKilledEngine(t, program) })
@@ -205,9 +202,9 @@ func testLeftovers(t *testing.T, x *Executor) {
 	leave := func(id string) {
 		r := newTrial(t, x, `"command": ["/job", "wait"]`)
 		r.a.ID = id
-		args, err := x.arguments(namePrefix+id, r.a)
+		create, err := x.creation(namePrefix+id, r.a)
 		if err == nil {
-			_, err = x.output(t.Context(), args...)
+			_, err = x.do(t.Context(), create)
 		}
 		if err != nil {
 			t.Fatal(err)

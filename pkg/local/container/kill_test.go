@@ -30,16 +30,31 @@ func openEngine(ctx context.Context, dir, program string) (*local.Engine, *batch
 	return engine, batch.NewFromConfig(engine.Config(dir)), nil
 }
 
+// stateDir is a directory that an engine takes for its state.
+func stateDir(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "state")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
 // submit sends the engine a job of one container.
 func submit(ctx context.Context, c *batch.Client, command ...string) (id string, err error) {
 	requirement := func(kind types.ResourceType, value string) types.ResourceRequirement {
 		return types.ResourceRequirement{Type: kind, Value: &value}
 	}
-	definition, err := c.RegisterJobDefinition(ctx, &batch.RegisterJobDefinitionInput{
+	return register(ctx, c, &batch.RegisterJobDefinitionInput{
 		JobDefinitionName: aws.String("test"), Type: types.JobDefinitionTypeContainer,
 		ContainerProperties: &types.ContainerProperties{Image: aws.String(testImage), Command: command,
 			ResourceRequirements: []types.ResourceRequirement{requirement(types.ResourceTypeVcpu, "1"), requirement(types.ResourceTypeMemory, "64")}},
 	})
+}
+
+// register registers a definition and submits a job of it.
+func register(ctx context.Context, c *batch.Client, in *batch.RegisterJobDefinitionInput) (id string, err error) {
+	definition, err := c.RegisterJobDefinition(ctx, in)
 	if err != nil {
 		return "", err
 	}
@@ -76,10 +91,7 @@ func victim(dir, program string) {
 }
 
 func testKilledEngine(t *testing.T, program string) {
-	dir := filepath.Join(t.TempDir(), "state")
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	dir := stateDir(t)
 	engine := exec.Command(os.Args[0])
 	engine.Env = append(os.Environ(), "BATCHCTL_TEST_VICTIM="+dir, "BATCHCTL_TEST_PROGRAM="+program)
 	engine.Stderr = os.Stderr

@@ -32,7 +32,7 @@ func programs(t *testing.T, f func(t *testing.T, program string)) {
 		f(t, Podman)
 	})
 	t.Run(Docker, func(t *testing.T) {
-		docker(t)
+		_ = docker(t)
 		f(t, Docker)
 	})
 }
@@ -75,9 +75,16 @@ func setFile(t *testing.T, variable, path, text string) {
 	t.Setenv(variable, path)
 }
 
-// docker starts a daemon of its own, with its own data and without a network, so
-// that it stands in the way of no other, and imports the image.
-func docker(t *testing.T) {
+// daemon is a docker daemon of the test's own, with its own data and without a
+// network, so that it stands in the way of no other.
+type daemon struct {
+	dir   string
+	cmd   *exec.Cmd
+	ended chan struct{}
+}
+
+// docker starts a daemon and imports the image.
+func docker(t *testing.T) *daemon {
 	for _, name := range []string{Docker, "dockerd"} {
 		if _, err := exec.LookPath(name); err != nil {
 			missing(t, "docker is required: %v", err)
@@ -90,33 +97,49 @@ func docker(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	socket := "unix://" + filepath.Join(dir, "s")
-	log, err := os.Create(filepath.Join(dir, "log"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer log.Close()
-	daemon := exec.Command("dockerd", "--data-root", filepath.Join(dir, "data"), "--exec-root", filepath.Join(dir, "exec"), "--host", socket,
-		"--pidfile", filepath.Join(dir, "pid"), "--bridge", "none", "--iptables=false", "--ip6tables=false")
-	daemon.Stdout, daemon.Stderr = log, log
-	daemon.SysProcAttr = apart()
-	if err := daemon.Start(); err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		_ = daemon.Wait() // how it ends matters only before it answers, and is seen below
-	}()
+	d := &daemon{dir: dir}
+	t.Setenv("DOCKER_HOST", d.socket())
+	t.Setenv("DOCKER_CONTEXT", "")
 	t.Cleanup(func() {
-		_ = daemon.Process.Signal(syscall.SIGTERM)
-		<-ended
 		if err := os.RemoveAll(dir); err != nil {
 			t.Error(err)
 		}
 	})
-	t.Setenv("DOCKER_HOST", socket)
-	t.Setenv("DOCKER_CONTEXT", "")
+	d.start(t)
+	if out, err := exec.Command(Docker, "import", jobFiles(t), testImage).CombinedOutput(); err != nil {
+		t.Fatalf("import: %v\n%s", err, out)
+	}
+	return d
+}
+
+func (d *daemon) socket() string { return "unix://" + filepath.Join(d.dir, "s") }
+
+// start returns when the daemon answers. It is ended with the test.
+func (d *daemon) start(t *testing.T) {
+	t.Helper()
+	log, err := os.Create(filepath.Join(d.dir, "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	in := func(name string) string { return filepath.Join(d.dir, name) }
+	cmd := exec.Command("dockerd", "--data-root", in("data"), "--exec-root", in("exec"), "--host", d.socket(),
+		"--pidfile", in("pid"), "--bridge", "none", "--iptables=false", "--ip6tables=false")
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.SysProcAttr = apart()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	d.cmd, d.ended = cmd, ended
+	go func() {
+		defer close(ended)
+		_ = cmd.Wait() // how it ends matters only before it answers, and is seen below
+	}()
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		<-ended
+	})
 	eventually(t, "the docker daemon answers", func() bool {
 		select {
 		case <-ended:
@@ -126,8 +149,20 @@ func docker(t *testing.T) {
 		}
 		return exec.Command(Docker, "version").Run() == nil
 	})
-	if out, err := exec.Command(Docker, "import", jobFiles(t), testImage).CombinedOutput(); err != nil {
-		t.Fatalf("import: %v\n%s", err, out)
+}
+
+// kill ends the daemon as a crash does: its data stay mounted. Its containerd ends
+// with it, and must not count as one that can be used again.
+func (d *daemon) kill(t *testing.T) {
+	_ = d.cmd.Process.Kill()
+	<-d.ended
+	t.Cleanup(func() {
+		if out, err := exec.Command("umount", filepath.Join(d.dir, "data")).CombinedOutput(); err != nil {
+			t.Errorf("umount: %v\n%s", err, out)
+		}
+	})
+	if err := os.Remove(filepath.Join(d.dir, "exec", "containerd", "containerd.pid")); err != nil {
+		t.Error(err)
 	}
 }
 

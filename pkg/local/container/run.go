@@ -20,38 +20,38 @@ const outOfMemory = "OutOfMemoryError: Container killed due to memory usage"
 type life struct {
 	client
 	name     string
-	attached chan struct{} // closed when the program that carries its output has ended
-	over     chan struct{} // closed when the container has
+	log      *os.File
+	lasting  context.Context    // of the calls that take as long as the container
+	abandon  context.CancelFunc // ends them
+	attached chan struct{}      // closed when the program that carries its output has ended
+	carrier  int                // the exit code of that program, then
+	over     chan struct{}      // closed when the container has ended
+	unlogged error              // why its output is not in the log, then
 }
 
 // carryOut starts the container and sees it to its end.
 func (x *Executor) carryOut(ctx context.Context, name string, a local.Attempt, log *os.File) (int, error) {
 	oom := ""
 	if x.kind == Podman {
-		dir, err := x.initialize(name, a.ID)
-		defer os.RemoveAll(dir)
-		if err != nil {
+		dir := x.options.attemptDir(a.ID)
+		if err := x.initialize(name, dir); err != nil {
 			return -1, fmt.Errorf("CannotStartContainerError: %w", err)
 		}
 		oom = filepath.Join(dir, "oom")
 	}
-	l := &life{client: x.client, name: name, attached: make(chan struct{}), over: make(chan struct{})}
-	attach := x.command(context.Background(), "start", "--attach", "--", name)
-	attach.Stdout, attach.Stderr = log, log // straight to the file: nothing of ours stands between
-	if err := attach.Start(); err != nil {
+	l := &life{client: x.client, name: name, log: log, attached: make(chan struct{}), over: make(chan struct{})}
+	l.lasting, l.abandon = context.WithCancel(context.Background())
+	defer l.abandon()
+	if err := l.attach(); err != nil {
 		return -1, fmt.Errorf("CannotStartContainerError: %w", err)
 	}
-	go func() {
-		defer close(l.attached)
-		_ = attach.Wait() // its code is the container's, or its own: inspect tells them apart
-	}()
 	now, err := l.begin(a)
 	if err == nil && now.begun() {
 		a.Started(x.handle(name))
 		var ending sync.WaitGroup
 		signal := now.stopSignal()
 		ending.Go(func() { l.end(ctx, a, signal) })
-		now, err = l.wait()
+		now, err = l.wait(now)
 		close(l.over)
 		ending.Wait()
 	}
@@ -60,30 +60,41 @@ func (x *Executor) carryOut(ctx context.Context, name string, a local.Attempt, l
 		return -1, fmt.Errorf("CannotInspectContainerError: %w", err)
 	case !now.begun():
 		return -1, fmt.Errorf("CannotStartContainerError: %s", orUnknown(now.State.Error))
+	case l.unlogged != nil:
+		return now.State.ExitCode, l.unlogged
 	}
 	return verdict(now, oom)
+}
+
+// attach starts the container. Its output goes straight to the log's file: nothing of
+// ours stands between.
+func (l *life) attach() error {
+	cmd := l.command(l.lasting, "start", "--attach", "--", l.name)
+	cmd.Stdout, cmd.Stderr = l.log, l.log
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	go func() {
+		defer close(l.attached)
+		_ = cmd.Wait() // its code is the container's, or its own: inspect tells them apart
+		l.carrier = cmd.ProcessState.ExitCode()
+	}()
+	return nil
 }
 
 // initialize does what of a podman container's start can fail, and that says why:
 // docker keeps the cause of a failed start, podman only prints it.
 //
-// It runs in a directory of the attempt's own, because podman's monitor leaves a
-// file there, "oom", when the container has run out of memory. On cgroups v1
-// podman itself does not find it.
-func (x *Executor) initialize(name, id string) (dir string, err error) {
-	dir = x.monitorDir(id)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return dir, err
-	}
-	init := x.command(context.Background(), "init", "--", name)
+// It runs in the attempt's own directory, because podman's monitor leaves a file
+// there, "oom", when the container has run out of memory. On cgroups v1 podman
+// itself does not find it.
+func (x *Executor) initialize(name, dir string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), answerTimeout)
+	defer cancel()
+	init := x.command(ctx, "init", "--", name)
 	init.Dir = dir
-	_, err = run(init)
-	return dir, err
-}
-
-// monitorDir is where podman's monitor of an attempt runs.
-func (x *Executor) monitorDir(id string) string {
-	return filepath.Join(x.options.Dir, "containers", id)
+	_, err := run(init)
+	return err
 }
 
 func orUnknown(cause string) string {
@@ -114,19 +125,45 @@ func (l *life) begin(a local.Attempt) (inspected, error) {
 	}
 }
 
-// wait returns when the container has ended. The program that carries the output
-// may have been lost before.
-func (l *life) wait() (inspected, error) {
+// wait returns when the container has ended, given how it was seen last. The program
+// that carries the output may have been lost before.
+func (l *life) wait(now inspected) (inspected, error) {
 	<-l.attached
-	for {
-		now, err := l.inspect(l.name)
-		if err != nil || !now.State.Running {
+	var err error
+	if now.State.Running {
+		now, err = l.inspect(l.name)
+	}
+	if err != nil {
+		return now, err
+	}
+	if l.unlogged = l.checkLog(now); l.unlogged != nil && now.State.Running {
+		_ = l.kill("SIGKILL") // not running any more: as well
+	}
+	for now.State.Running {
+		if _, err := l.output(l.lasting, "wait", "--", l.name); err != nil {
 			return now, err
 		}
-		if _, err := l.output(context.Background(), "wait", "--", l.name); err != nil {
+		if now, err = l.inspect(l.name); err != nil {
 			return now, err
 		}
 	}
+	return now, nil
+}
+
+// checkLog reports why the log takes no output, when the program that carried it did
+// not end as the container did. It was lost, or could not write: then a command that
+// prints to a pipe does not know, and would succeed. A log that does take output is
+// told that some may be missing.
+func (l *life) checkLog(now inspected) error {
+	if !now.State.Running && l.carrier == now.State.ExitCode {
+		return nil
+	}
+	_, err := fmt.Fprintf(l.log, "batchctl: output may be missing here: %s start ended with exit code %d, before the container or not as it did\n",
+		l.kind, l.carrier)
+	if err != nil {
+		return fmt.Errorf("the container's output could not be written to its log: %w", err)
+	}
+	return nil
 }
 
 // end asks the container to end when ctx does, and ends it when a.Kill is closed.
@@ -135,17 +172,26 @@ func (l *life) end(ctx context.Context, a local.Attempt, signal string) {
 	case <-l.over:
 		return
 	case <-ctx.Done():
-		l.kill(signal)
+		_ = l.kill(signal) // a.Kill follows
 	}
 	select {
 	case <-l.over:
+		return
 	case <-a.Kill:
-		l.kill("SIGKILL")
+	}
+	if l.kill("SIGKILL") == nil {
+		return
+	}
+	// Most likely it has ended. If not even that can be learned, nobody waits for it.
+	if _, err := l.inspect(l.name); err != nil {
+		l.abandon()
 	}
 }
 
-func (l *life) kill(signal string) {
-	_, _ = l.output(context.Background(), "kill", "--signal", signal, "--", l.name) // not running: it has ended, which is what was wanted
+// kill sends a signal. An error may also mean that the container has ended.
+func (l *life) kill(signal string) error {
+	_, err := l.ask("kill", "--signal", signal, "--", l.name)
+	return err
 }
 
 // verdict is the container's exit code, and the reason if it was its memory. oom

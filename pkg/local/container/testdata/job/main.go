@@ -36,8 +36,21 @@ func run(what string, args []string) error {
 		for _, name := range args {
 			fmt.Printf("%s=%s\n", name, os.Getenv(name))
 		}
+	case "quoted": // NAME ...
+		for _, name := range args {
+			fmt.Printf("%s=%q\n", name, os.Getenv(name))
+		}
 	case "eat": // MIB
 		return eat(args[0])
+	case "print": // KIB, then WAIT: it does not look whether it can
+		kib, err := strconv.Atoi(args[0])
+		for range kib {
+			fmt.Println(strings.Repeat("x", 1023))
+		}
+		if len(args) > 1 {
+			return wait(true)
+		}
+		return err
 	case "wait", "ignore": // for SIGTERM
 		return wait(what == "ignore")
 	case "write": // FILE ...

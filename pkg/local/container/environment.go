@@ -1,0 +1,93 @@
+package container
+
+import (
+	"cmp"
+	"os"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"github.com/batchctl/batchctl/pkg/local"
+)
+
+// handover is how a job's variables reach the program: not on its command line,
+// where every user of this machine can read them.
+type handover struct {
+	file  string   // lines NAME=VALUE, which the program reads from its stdin
+	own   []string // NAME=VALUE in the program's own environment
+	flags []string
+}
+
+// environment hands over the job's variables. Both programs take a line of a file as
+// it is, but it is one line. Other values stand in the
+// program's environment, unless that could change what the program does: those few
+// are left to the command line.
+func environment(a local.Attempt) handover {
+	h := handover{flags: []string{"--env-file=/dev/stdin"}}
+	for _, v := range variables(a) {
+		switch text := v.name + "=" + v.value; {
+		case fitsLine(v.name, v.value):
+			h.file += text + "\n"
+		case isForeign(v.name):
+			h.own = append(h.own, text)
+			h.flags = append(h.flags, "--env="+v.name)
+		default:
+			h.flags = append(h.flags, "--env="+text)
+		}
+	}
+	return h
+}
+
+type variable struct{ name, value string }
+
+// variables are the job's, each once, with the devices that it may see: "void" hides
+// them from NVIDIA's container tools, which else show all that an image asks for.
+func variables(a local.Attempt) []variable {
+	const visible = "NVIDIA_VISIBLE_DEVICES"
+	all := []variable{{visible, cmp.Or(strings.Join(a.GPUs, ","), "void")}}
+	for _, v := range slices.Backward(a.Environment) { // of two with one name the last counts
+		name := aws.ToString(v.Name)
+		if !slices.ContainsFunc(all, func(v variable) bool { return v.name == name }) {
+			all = append(all, variable{name, aws.ToString(v.Value)})
+		}
+	}
+	slices.Reverse(all)
+	return all
+}
+
+// longestLine is what both programs read at least: the line of a bufio.Scanner, less
+// its end.
+const longestLine = 64<<10 - 2
+
+// fitsLine reports whether a line of an env file gives this variable and no other:
+// the programs cut a carriage return off its end, skip what begins with #, and
+// refuse names with spaces and what is not UTF-8.
+func fitsLine(name, value string) bool {
+	strange := strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r >= 0x7f })
+	return !strange && name != "" && !strings.HasPrefix(name, "#") && !strings.Contains(value, "\n") && !strings.HasSuffix(value, "\r") &&
+		utf8.ValidString(value) && len(name)+1+len(value) <= longestLine
+}
+
+// readPrefixes begin the names of variables that docker, podman, or what they start
+// may read: their own, the loader's, Go's, those of shells and of systemd.
+var readPrefixes = []string{"DOCKER", "CONTAINER", "_CONTAINER", "PODMAN", "BUILDAH", "BUILDKIT", "BUILDX", "MOBY_", "STORAGE_", "REGISTR",
+	"XDG_", "DBUS_", "LISTEN_", "NOTIFY_", "WATCHDOG_", "LD_", "DYLD_", "GLIBC_", "GCONV_", "MALLOC_", "BASH", "PYTHON", "PERL", "OTEL_",
+	"GRPC_", "SSL_CERT_", "SSH_A", "LC_"}
+
+var readNames = []string{"PATH", "HOME", "HOST_ROOT", "USER", "LOGNAME", "SUDO_USER", "PWD", "SHELL", "ENV", "IFS", "TERM", "LANG", "TZ", "TZDIR",
+	"TMP", "TEMP", "TMPDIR", "GODEBUG", "GOGC", "GOMAXPROCS", "GOMEMLIMIT", "GOTRACEBACK", "GOCOVERDIR", "GNUPGHOME", "KUBECONFIG",
+	"HTTP_PROXY", "HTTPS_PROXY", "FTP_PROXY", "ALL_PROXY", "NO_PROXY", "LOGLEVEL", "OPT"}
+
+// isForeign reports whether a variable means nothing to the program: neither does it
+// have a name that could, nor is it set there already.
+func isForeign(name string) bool {
+	strange := strings.ContainsFunc(name, func(r rune) bool {
+		return r != '_' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
+	})
+	_, set := os.LookupEnv(name)
+	upper := strings.ToUpper(name)
+	return !strange && !set && name != "" && !slices.Contains(readNames, upper) &&
+		!slices.ContainsFunc(readPrefixes, func(p string) bool { return strings.HasPrefix(upper, p) })
+}
