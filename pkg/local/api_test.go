@@ -157,10 +157,49 @@ func TestSubmitRefuses(t *testing.T) {
 func TestStopRefuses(t *testing.T) {
 	w := open(t, Options{})
 	missing := newID()
-	_, err := w.CancelJob(t.Context(), &batch.CancelJobInput{JobId: &missing, Reason: aws.String("x")})
-	refused(t, err, "Job "+missing+" does not exist.")
-	_, err = w.TerminateJob(t.Context(), &batch.TerminateJobInput{JobId: &missing, Reason: aws.String(strings.Repeat("x", 1025))})
+	if _, err := w.CancelJob(t.Context(), &batch.CancelJobInput{JobId: &missing, Reason: aws.String("x")}); err != nil {
+		t.Errorf("an unknown job: %v; Batch answers 200", err)
+	}
+	_, err := w.TerminateJob(t.Context(), &batch.TerminateJobInput{JobId: &missing, Reason: aws.String(strings.Repeat("x", 1025))})
 	refused(t, err, "reason can have at most 1024 characters.")
+}
+
+// TestDescriptionsAreComplete holds the members that Batch shows whether a request had
+// them or not.
+func TestDescriptionsAreComplete(t *testing.T) {
+	w := open(t, Options{})
+	w.register("plain", "1", "64", func(in *batch.RegisterJobDefinitionInput) {
+		in.ContainerProperties.Command = nil
+		in.RetryStrategy = &types.RetryStrategy{Attempts: aws.Int32(1), EvaluateOnExit: []types.EvaluateOnExit{{Action: "Exit", OnReason: aws.String("x")}}}
+	})
+	out, err := w.DescribeJobDefinitions(t.Context(), &batch.DescribeJobDefinitionsInput{JobDefinitionName: aws.String("plain")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := out.JobDefinitions[0]
+	c := d.ContainerProperties
+	if d.Parameters == nil || d.Tags == nil || c.Command == nil || c.Environment == nil || c.Secrets == nil || c.Volumes == nil ||
+		d.RetryStrategy.EvaluateOnExit[0].Action != "exit" || c.FargatePlatformConfiguration != nil {
+		t.Errorf("definition %+v, container %+v", d, c)
+	}
+	w.register("work", "1", "64")
+	id := w.submit("work")
+	w.idle()
+	cluster := "arn:aws:ecs:local:000000000000:container-instance/AWSBatch-local/local"
+	if j := w.job(id); aws.ToString(j.Container.ContainerInstanceArn) != cluster || aws.ToString(j.Attempts[0].Container.ContainerInstanceArn) != cluster {
+		t.Errorf("container instance %v", aws.ToString(j.Container.ContainerInstanceArn))
+	}
+	policy, err := w.CreateSchedulingPolicy(t.Context(), &batch.CreateSchedulingPolicyInput{Name: aws.String("even")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	described, err := w.DescribeSchedulingPolicies(t.Context(), &batch.DescribeSchedulingPoliciesInput{Arns: []string{*policy.Arn}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := described.SchedulingPolicies[0].FairsharePolicy; s == nil || *s.ComputeReservation != 0 || *s.ShareDecaySeconds != 0 || s.ShareDistribution == nil {
+		t.Errorf("policy %+v", described.SchedulingPolicies[0])
+	}
 }
 
 func TestDefinitions(t *testing.T) {

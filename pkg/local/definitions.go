@@ -272,17 +272,51 @@ func (m *model) describeDefinition(d *definition) types.JobDefinition {
 		Status:                       aws.String(d.status()),
 		Type:                         aws.String(string(r.Type)),
 		ContainerOrchestrationType:   types.OrchestrationTypeEcs,
-		ContainerProperties:          r.ContainerProperties,
+		ContainerProperties:          describedContainer(r.ContainerProperties, d.fargate()),
 		EcsProperties:                r.EcsProperties,
 		NodeProperties:               r.NodeProperties,
-		Parameters:                   r.Parameters,
+		Parameters:                   merged(nil, r.Parameters),
 		PlatformCapabilities:         r.PlatformCapabilities,
 		PropagateTags:                r.PropagateTags,
-		RetryStrategy:                r.RetryStrategy,
+		RetryStrategy:                describedRetry(r.RetryStrategy),
 		SchedulingPriority:           r.SchedulingPriority,
-		Tags:                         m.tags[resourceOf(kindDefinition, d.id())],
+		Tags:                         merged(nil, m.tags[resourceOf(kindDefinition, d.id())]),
 		Timeout:                      r.Timeout,
 	}
+}
+
+// describedContainer is the container of a definition as Batch shows it: its lists
+// are there when they are empty, and Fargate has a platform version.
+func describedContainer(c *types.ContainerProperties, fargate bool) *types.ContainerProperties {
+	if c == nil {
+		return nil
+	}
+	d := *c
+	d.Command = append([]string{}, c.Command...)
+	d.Environment = append([]types.KeyValuePair{}, c.Environment...)
+	d.MountPoints = append([]types.MountPoint{}, c.MountPoints...)
+	d.ResourceRequirements = append([]types.ResourceRequirement{}, c.ResourceRequirements...)
+	d.Secrets = append([]types.Secret{}, c.Secrets...)
+	d.Ulimits = append([]types.Ulimit{}, c.Ulimits...)
+	d.Volumes = append([]types.Volume{}, c.Volumes...)
+	if fargate && c.FargatePlatformConfiguration == nil {
+		d.FargatePlatformConfiguration = &types.FargatePlatformConfiguration{PlatformVersion: aws.String("LATEST")}
+	}
+	return &d
+}
+
+// describedRetry is a retry strategy as Batch shows it: it takes the actions in any
+// case and keeps them in lower case.
+func describedRetry(s *types.RetryStrategy) *types.RetryStrategy {
+	if s == nil || len(s.EvaluateOnExit) == 0 {
+		return s
+	}
+	d := *s
+	d.EvaluateOnExit = slices.Clone(s.EvaluateOnExit)
+	for i, rule := range d.EvaluateOnExit {
+		d.EvaluateOnExit[i].Action = types.RetryAction(strings.ToLower(string(rule.Action)))
+	}
+	return &d
 }
 
 // lazy is a regular expression that is compiled when it is first needed.

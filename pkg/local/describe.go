@@ -54,7 +54,7 @@ func (t *task) describe() types.JobDetail {
 		Parameters:                   j.parameters(),
 		PlatformCapabilities:         j.definition.request.PlatformCapabilities,
 		PropagateTags:                j.propagateTags(),
-		RetryStrategy:                j.retry(),
+		RetryStrategy:                describedRetry(j.retry()),
 		SchedulingPriority:           j.schedulingPriority(),
 		ShareIdentifier:              j.request.ShareIdentifier,
 		ConsumableResourceProperties: j.consumableProperties(),
@@ -98,7 +98,8 @@ func (t *task) attempt(a *attempt) types.AttemptDetail {
 		StoppedAt:    moment(a.stoppedAt),
 		StatusReason: optional(a.statusReason),
 		Container: &types.AttemptContainerDetail{ExitCode: a.exit, Reason: optional(a.reason),
-			LogStreamName: aws.String(t.logStream(a)), TaskArn: aws.String(a.taskARN()), NetworkInterfaces: []types.NetworkInterface{}},
+			LogStreamName: aws.String(t.logStream(a)), TaskArn: aws.String(a.taskARN()), ContainerInstanceArn: a.instanceARN(),
+			NetworkInterfaces: []types.NetworkInterface{}},
 	}
 }
 
@@ -107,6 +108,7 @@ func (t *task) containerDetail() *types.ContainerDetail {
 	d := describeContainer(t.job.container)
 	if a := t.last(); a != nil {
 		d.ExitCode, d.Reason, d.LogStreamName, d.TaskArn = a.exit, optional(a.reason), aws.String(t.logStream(a)), aws.String(a.taskARN())
+		d.ContainerInstanceArn = a.instanceARN()
 	}
 	return d
 }
@@ -141,14 +143,31 @@ func describeContainer(c *types.ContainerProperties) *types.ContainerDetail {
 	}
 }
 
+// ecsPrefix begins the ARNs of the ECS resources that would be behind the jobs.
+const ecsPrefix = "arn:aws:ecs:" + region + ":" + account + ":"
+
+// cluster is the name of the ECS cluster that Batch would make for the environment.
+func (v *environment) cluster() string {
+	switch {
+	case v == nil:
+		return "AWSBatch-" + ComputeEnvironment
+	case v.uuid == "":
+		return "AWSBatch-" + v.name
+	}
+	return "AWSBatch-" + v.name + "-" + v.uuid
+}
+
 // taskARN is the ARN of the ECS task that the attempt would be: its id is the last
 // part of the log stream's name.
-func (a *attempt) taskARN() string {
-	place := ComputeEnvironment
-	if a.place != nil {
-		place = a.place.name
+func (a *attempt) taskARN() string { return ecsPrefix + "task/" + a.place.cluster() + "/" + a.stream }
+
+// instanceARN is the ARN of the container instance that ran the attempt: this machine.
+// On Fargate there is none.
+func (a *attempt) instanceARN() *string {
+	if a.place != nil && a.place.platform() == types.PlatformCapabilityFargate {
+		return nil
 	}
-	return "arn:aws:ecs:" + region + ":" + account + ":task/AWSBatch-" + place + "/" + a.stream
+	return aws.String(ecsPrefix + "container-instance/" + a.place.cluster() + "/" + ComputeEnvironment)
 }
 
 // summary is the number of children in each state.

@@ -182,7 +182,7 @@ func checkResources(r *types.ComputeResource) error {
 }
 
 func badState(state string) error {
-	return wire.ClientException("State %q is not valid. Valid states: [ENABLED, DISABLED]", state)
+	return wire.ClientException("state %s must be one of ENABLED | DISABLED", state)
 }
 
 // noticeEnvironment names the members that mean something for instances only: here
@@ -313,12 +313,13 @@ func (e *Engine) environmentDetail(v *environment) types.ComputeEnvironmentDetai
 		ComputeEnvironmentName:     &v.name,
 		ComputeEnvironmentArn:      aws.String(r.arn()),
 		ContainerOrchestrationType: types.OrchestrationTypeEcs,
+		EcsClusterArn:              aws.String(ecsPrefix + "cluster/" + v.cluster()),
 		Type:                       types.CETypeUnmanaged,
 		State:                      types.CEStateEnabled,
 		Status:                     types.CEStatusValid,
 		StatusReason:               aws.String("ComputeEnvironment Healthy"),
 		UnmanagedvCpus:             aws.Int32(int32(e.options.VCPUs)),
-		Tags:                       e.model.tags[r],
+		Tags:                       merged(nil, e.model.tags[r]),
 		Uuid:                       optional(v.uuid),
 	}
 	if q := v.request; q != nil {

@@ -246,6 +246,7 @@ func (t *task) nodeContainer(i int) *types.ContainerDetail {
 	d := describeContainer(t.job.parts[i].container)
 	if a := t.last(); a != nil {
 		d.LogStreamName, d.TaskArn = aws.String(t.partLogStream(a, i)), aws.String(a.taskARN())
+		d.ContainerInstanceArn = a.instanceARN()
 		if i < len(a.containers) {
 			d.ExitCode, d.Reason = a.containers[i].Exit, optional(a.containers[i].Reason)
 		}
@@ -254,7 +255,7 @@ func (t *task) nodeContainer(i int) *types.ContainerDetail {
 }
 
 func (t *task) nodeAttempt(a *attempt, i int) types.AttemptDetail {
-	c := &types.AttemptContainerDetail{LogStreamName: aws.String(t.partLogStream(a, i)), TaskArn: aws.String(a.taskARN()),
+	c := &types.AttemptContainerDetail{LogStreamName: aws.String(t.partLogStream(a, i)), TaskArn: aws.String(a.taskARN()), ContainerInstanceArn: a.instanceARN(),
 		NetworkInterfaces: []types.NetworkInterface{}}
 	if i < len(a.containers) {
 		c.ExitCode, c.Reason = a.containers[i].Exit, optional(a.containers[i].Reason)

@@ -61,6 +61,16 @@ func (e *Engine) createSchedulingPolicy(c *call, in *batch.CreateSchedulingPolic
 	return &batch.CreateSchedulingPolicyOutput{Arn: aws.String(arn(kindPolicy, name)), Name: &name}, nil
 }
 
+// described is the policy as Batch shows it: with its defaults.
+func (p *policy) described() *types.FairsharePolicy {
+	d := types.FairsharePolicy{ComputeReservation: aws.Int32(0), ShareDecaySeconds: aws.Int32(0), ShareDistribution: []types.ShareAttributes{}}
+	if s := p.share; s != nil {
+		d.ComputeReservation, d.ShareDecaySeconds = cmp.Or(s.ComputeReservation, d.ComputeReservation), cmp.Or(s.ShareDecaySeconds, d.ShareDecaySeconds)
+		d.ShareDistribution = append(d.ShareDistribution, s.ShareDistribution...)
+	}
+	return &d
+}
+
 // shareIdentifier is what a share is called; a policy may end one in an asterisk.
 var shareIdentifier = lazy(`^[A-Za-z0-9_-]{1,255}$`)
 
@@ -164,7 +174,7 @@ func (e *Engine) describeSchedulingPolicies(_ *call, in *batch.DescribeSchedulin
 		if p := e.model.policies[resourceName(text, kindPolicy)]; p != nil {
 			r := resourceOf(kindPolicy, p.name)
 			out.SchedulingPolicies = append(out.SchedulingPolicies, types.SchedulingPolicyDetail{
-				Arn: aws.String(r.arn()), Name: aws.String(p.name), FairsharePolicy: p.share, Tags: e.model.tags[r]})
+				Arn: aws.String(r.arn()), Name: aws.String(p.name), FairsharePolicy: p.described(), Tags: merged(nil, e.model.tags[r])})
 		}
 	}
 	return out, nil

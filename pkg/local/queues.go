@@ -3,7 +3,6 @@ package local
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -154,10 +153,14 @@ func checkQueue(in *batch.CreateJobQueueInput) error {
 		return cannot("serviceEnvironmentOrder")
 	case in.JobQueueType == types.JobQueueTypeEks || in.JobQueueType == types.JobQueueTypeSagemakerTraining:
 		return cannot("jobQueueType " + string(in.JobQueueType))
-	case len(in.ComputeEnvironmentOrder) == 0:
-		return wire.ClientException("computeEnvironmentOrder is required.")
 	}
-	return cmp.Or(checkPriority(in.Priority), checkQueueState(in.State), checkLimits(in.JobStateTimeLimitActions))
+	if err := cmp.Or(checkPriority(in.Priority), checkQueueState(in.State), checkLimits(in.JobStateTimeLimitActions)); err != nil {
+		return err
+	}
+	if len(in.ComputeEnvironmentOrder) == 0 {
+		return wire.ClientException("At least 1 compute environment must be provided")
+	}
+	return nil
 }
 
 func checkPriority(p *int32) error {
@@ -224,7 +227,7 @@ func (e *Engine) updateJobQueue(c *call, in *batch.UpdateJobQueueInput) (*batch.
 		case in.SchedulingPolicyArn != nil && q.policy == "":
 			return nil, wire.ClientException("A scheduling policy cannot be added to a job queue that was created without one.")
 		case in.ComputeEnvironmentOrder != nil && len(in.ComputeEnvironmentOrder) == 0:
-			return nil, wire.ClientException("computeEnvironmentOrder is required.")
+			return nil, wire.ClientException("At least 1 compute environment must be provided")
 		}
 		err := cmp.Or(e.model.checkOrder(in.ComputeEnvironmentOrder), e.model.checkPolicyARN(in.SchedulingPolicyArn))
 		in.JobQueue = &name
@@ -286,7 +289,7 @@ func (m *model) describeQueue(q *queue) types.JobQueueDetail {
 		StatusReason:             aws.String("JobQueue Healthy"),
 		JobQueueType:             types.JobQueueTypeEcs,
 		JobStateTimeLimitActions: q.limits,
-		Tags:                     maps.Clone(m.tags[r]),
+		Tags:                     merged(nil, m.tags[r]),
 	}
 	if q.disabled {
 		d.State = types.JQStateDisabled

@@ -264,7 +264,7 @@ func TestCreateRefuses(t *testing.T) {
 		edit func(*queue)
 		want string
 	}{
-		{func(in *queue) { in.ComputeEnvironmentOrder = nil }, "computeEnvironmentOrder is required."},
+		{func(in *queue) { in.ComputeEnvironmentOrder = nil }, "At least 1 compute environment must be provided"},
 		{func(in *queue) { in.ComputeEnvironmentOrder = order("ec2", "fargate") }, "Fargate and EC2 compute environments can not be mixed."},
 		{func(in *queue) { in.ComputeEnvironmentOrder = order("ec2", "ec2") }, "Duplicate ComputeEnvironments within order list."},
 		{func(in *queue) { in.ComputeEnvironmentOrder = order("a", "b", "c", "d") }, "Only 3 environments are allowed in job queue request."},

@@ -199,17 +199,17 @@ func (c *call) workDir() (string, error) {
 	return filepath.Clean(dir), nil
 }
 
-func (e *Engine) cancelJob(_ *call, in *batch.CancelJobInput) (*batch.CancelJobOutput, error) {
-	return &batch.CancelJobOutput{}, e.stop(in.JobId, in.Reason, false)
+func (e *Engine) cancelJob(c *call, in *batch.CancelJobInput) (*batch.CancelJobOutput, error) {
+	return &batch.CancelJobOutput{}, e.stop(c, in.JobId, in.Reason, false)
 }
 
-func (e *Engine) terminateJob(_ *call, in *batch.TerminateJobInput) (*batch.TerminateJobOutput, error) {
-	return &batch.TerminateJobOutput{}, e.stop(in.JobId, in.Reason, true)
+func (e *Engine) terminateJob(c *call, in *batch.TerminateJobInput) (*batch.TerminateJobOutput, error) {
+	return &batch.TerminateJobOutput{}, e.stop(c, in.JobId, in.Reason, true)
 }
 
 // stop keeps the wish to end a job. Cancelling what has started, and ending what
-// has ended, is accepted and does nothing, as in Batch.
-func (e *Engine) stop(id, reason *string, terminate bool) error {
+// has ended or never was, is accepted and does nothing, as in Batch.
+func (e *Engine) stop(c *call, id, reason *string, terminate bool) error {
 	switch {
 	case aws.ToString(id) == "":
 		return wire.ClientException("jobId is required.")
@@ -222,7 +222,8 @@ func (e *Engine) stop(id, reason *string, terminate bool) error {
 		t := e.model.task(*id)
 		switch {
 		case t == nil:
-			return nil, wire.ClientException("Job %s does not exist.", *id)
+			c.remark("Batch accepts this without a word; no such job is known", []string{*id})
+			return nil, nil
 		case t.state.ended() || t.terminated || !terminate && !t.state.waits():
 			return nil, nil
 		}

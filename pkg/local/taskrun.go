@@ -212,7 +212,7 @@ func (t *task) describeTask() *types.EcsPropertiesDetail {
 	}
 	a := t.last()
 	if a != nil {
-		d.TaskArn = aws.String(a.taskARN())
+		d.TaskArn, d.ContainerInstanceArn = aws.String(a.taskARN()), a.instanceARN()
 	}
 	for i := range t.job.parts {
 		c := t.job.parts[i].declared
@@ -251,7 +251,7 @@ func (t *task) describeTask() *types.EcsPropertiesDetail {
 
 // describeTaskAttempt is an attempt of several containers.
 func (t *task) describeTaskAttempt(a *attempt) []types.AttemptEcsTaskDetails {
-	d := types.AttemptEcsTaskDetails{TaskArn: aws.String(a.taskARN())}
+	d := types.AttemptEcsTaskDetails{TaskArn: aws.String(a.taskARN()), ContainerInstanceArn: a.instanceARN()}
 	for i := range t.job.parts {
 		c := types.AttemptTaskContainerDetails{Name: t.job.parts[i].declared.Name, LogStreamName: aws.String(t.partLogStream(a, i)),
 			NetworkInterfaces: []types.NetworkInterface{}}
