@@ -29,7 +29,7 @@ type Executor interface {
 
 // Processes is the executor that an engine has if it is given none. program is
 // the argv prefix that runs the shipped workloads.
-func Processes(program []string) Executor { return process{program: program} }
+func Processes(program []string) Executor { return newProcess(program) }
 
 // how says how an executor runs commands, for the notice of what has no effect.
 func how(x Executor) string {

@@ -62,7 +62,7 @@ func (o *Options) fill() error {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	if o.Executor == nil {
-		o.Executor = process{program: o.Program}
+		o.Executor = newProcess(o.Program)
 	}
 	o.Queues = slices.Clone(o.Queues)
 	if len(o.Queues) == 0 {

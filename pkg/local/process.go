@@ -16,7 +16,10 @@ const workloadsImage = "batchctl-workloads"
 // that of the shipped workloads stands for program.
 type process struct {
 	program []string
+	memory  *memoryWatch // nil: nothing is killed for its memory
 }
+
+func newProcess(program []string) process { return process{program: program, memory: new(memoryWatch)} }
 
 // programName is what the shipped workloads see as the name of their program.
 const programName = "batchctl"
@@ -58,7 +61,7 @@ func (p process) Unhonoured(c *types.ContainerProperties) []string {
 		{"repositoryCredentials", c.RepositoryCredentials != nil},
 		{"runtimePlatform", c.RuntimePlatform != nil},
 		{"secrets", len(c.Secrets) > 0},
-		{"ulimits", len(c.Ulimits) > 0},
+		{"the memory as a limit", !canWatchMemory},
 		{"user", c.User != nil},
 		{"volumes", len(c.Volumes) > 0},
 	}
@@ -68,7 +71,7 @@ func (p process) Unhonoured(c *types.ContainerProperties) []string {
 			names = append(names, m.name)
 		}
 	}
-	return names
+	return append(names, unhonouredUlimits(c.Ulimits)...)
 }
 
 // inherited are the variables of the engine that a job gets too: what a shell

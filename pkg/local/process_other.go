@@ -8,6 +8,9 @@ import (
 	"os"
 )
 
+// memoryWatch has nothing to watch.
+type memoryWatch struct{}
+
 var errNoProcesses = errors.New("CannotStartContainerError: jobs run as processes on Linux, macOS and the BSDs only")
 
 // Run refuses: process groups and signals as Batch needs them are those of Unix.

@@ -39,10 +39,12 @@ func (p process) Run(ctx context.Context, a Attempt, log *os.File) (int, error) 
 	if err := ctx.Err(); err != nil {
 		return -1, fmt.Errorf("CannotStartContainerError: %w", context.Cause(ctx))
 	}
-	if err := cmd.Start(); err != nil {
+	if err := startLimited(cmd, a.Container.Ulimits); err != nil {
 		return -1, fmt.Errorf("CannotStartContainerError: %w", err)
 	}
 	group := cmd.Process.Pid
+	need, _ := asked(a.Container) // was refused before, if it can be
+	memory := p.memory.add(group, need.MemoryMiB<<20)
 	a.Started(handle(group))
 	done := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
@@ -54,11 +56,19 @@ func (p process) Run(ctx context.Context, a Attempt, log *os.File) (int, error) 
 		}
 	})
 	err = cmd.Wait()
+	tooLarge := p.memory.remove(memory)
 	stop()
 	close(done)
 	signalGroup(group, syscall.SIGKILL) // what the command left behind
-	return exitCode(cmd.ProcessState, err)
+	exit, err := exitCode(cmd.ProcessState, err)
+	if err == nil && tooLarge && exit == 128+int(syscall.SIGKILL) {
+		err = errOutOfMemory
+	}
+	return exit, err
 }
+
+// errOutOfMemory is the reason that Batch gives when a container passed its hard limit.
+var errOutOfMemory = errors.New("OutOfMemoryError: Container killed due to memory usage")
 
 // exitCode is the code as a container shows it: 128 plus the signal for a
 // process that a signal ended.

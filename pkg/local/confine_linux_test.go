@@ -1,0 +1,150 @@
+package local
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+	"golang.org/x/sys/unix"
+)
+
+func limitOf(name string, soft, hard int32) types.Ulimit {
+	return types.Ulimit{Name: &name, SoftLimit: &soft, HardLimit: &hard}
+}
+
+func TestUlimitsHoldFromTheFirstInstruction(t *testing.T) {
+	c := &types.ContainerProperties{Ulimits: []types.Ulimit{limitOf("nofile", 40, 50), limitOf("core", 0, 0)}}
+	r := execute(t, Attempt{Container: c, Command: []string{"cat", "/proc/self/limits"}}, nil)
+	if r.exit != 0 || r.err != nil {
+		t.Fatalf("exit %d, %v", r.exit, r.err)
+	}
+	for name, want := range map[string]string{"Max open files": "40 50", "Max core file size": "0 0"} {
+		at := strings.Index(r.log, name)
+		if got := strings.Join(strings.Fields(r.log[at+len(name):])[:2], " "); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+	if r := execute(t, Attempt{Container: c, Command: []string{"sh", "-c", "kill -9 $$"}}, nil); r.exit != 137 || r.err != nil {
+		t.Errorf("a limited command that is killed: exit %d, %v", r.exit, r.err)
+	}
+	if r := execute(t, Attempt{Container: c, Command: []string{"/etc/passwd"}}, nil); r.exit != 126 {
+		t.Errorf("a limited command that cannot start: exit %d, %v", r.exit, r.err)
+	}
+}
+
+func TestUlimitsWithoutEffectAreNamed(t *testing.T) {
+	var own unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &own); err != nil {
+		t.Fatal(err)
+	}
+	none := int32(-1)
+	asked := []types.Ulimit{limitOf("nofile", 16, 16), limitOf("files", 1, 1), limitOf("nofile", 16, none)}
+	got := process{}.Unhonoured(&types.ContainerProperties{Image: aws.String("batchctl-workloads"), Ulimits: asked})
+	names := []string{"ulimits files"}
+	if own.Max != unix.RLIM_INFINITY && !mayRaise() {
+		names = append(names, "ulimits nofile")
+	}
+	if len(got) != len(names) || !slices.EqualFunc(got, names, strings.HasPrefix) {
+		t.Errorf("%q, want %q", got, names)
+	}
+}
+
+// holding is a command that holds a number of bytes until it is ended.
+func holding(bytes string) []string {
+	return []string{"sh", "-c", "(head -c " + bytes + " /dev/zero; exec sleep 1000) | tail -c " + bytes}
+}
+
+func container(mib int32) *types.ContainerProperties {
+	return &types.ContainerProperties{Image: aws.String("busybox"), Memory: &mib}
+}
+
+func TestProcessesThatUseTooMuchMemoryAreKilled(t *testing.T) {
+	w := open(t, Options{Executor: newProcess(nil)})
+	w.register("hungry", "1", "32", func(in *batch.RegisterJobDefinitionInput) { in.ContainerProperties.Command = holding("64000000") })
+	id := w.submit("hungry")
+	w.idle()
+	d := w.job(id)
+	if d.Status != types.JobStatusFailed || aws.ToInt32(d.Container.ExitCode) != 137 || aws.ToString(d.Container.Reason) != errOutOfMemory.Error() {
+		t.Errorf("%s, exit %d, reason %q", d.Status, aws.ToInt32(d.Container.ExitCode), aws.ToString(d.Container.Reason))
+	}
+}
+
+func TestMemoryWatch(t *testing.T) {
+	watch := new(memoryWatch)
+	file := filepath.Join(t.TempDir(), "pid")
+	command := holding("64000000")
+	command[2] = "echo $$ > " + file + "; " + command[2]
+	r := execute(t, Attempt{Container: container(1 << 10), Command: command}, func(_ Attempt, end, _ func()) {
+		defer end()
+		group, err := strconv.Atoi(appears(t, file)) // the shell leads it
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		roomy := watch.add(group, 128<<20)
+		for deadline := time.Now().Add(30 * time.Second); len(tooLarge([]*memoryLimit{{group: group, bytes: 60 << 20}})) == 0 && time.Now().Before(deadline); {
+			time.Sleep(5 * time.Millisecond)
+		}
+		watch.old()
+		if found := tooLarge(watch.old()); len(found) != 0 || watch.remove(roomy) {
+			t.Error("64 MB were too much for 128 MiB")
+		}
+		tight := watch.add(group, 32<<20)
+		watch.look()
+		if tight.killed {
+			t.Error("killed at the first look")
+		}
+		watch.look()
+		if !watch.remove(tight) {
+			t.Error("64 MB were not too much for 32 MiB")
+		}
+		if watch.kill(roomy); roomy.killed {
+			t.Error("a group that is not watched any more was killed")
+		}
+	})
+	if r.exit != 137 || r.err != nil {
+		t.Errorf("exit %d, %v; want 137 by the other watch", r.exit, r.err)
+	}
+}
+
+// TestOwnMemory: what is in a file is no memory of the process's own, what is in none is.
+func TestOwnMemory(t *testing.T) {
+	const size = 64 << 20
+	before := ownMemory([]int{os.Getpid()})
+	if before == 0 {
+		t.Skip("this kernel does not say what a process shares")
+	}
+	file, err := os.Create(filepath.Join(t.TempDir(), "mapped"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if err := file.Truncate(size); err != nil {
+		t.Fatal(err)
+	}
+	grown := func(fd, flags int) int64 {
+		m, err := syscall.Mmap(fd, 0, size, syscall.PROT_READ|syscall.PROT_WRITE, flags)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer syscall.Munmap(m)
+		for i := 0; i < len(m); i += 4096 {
+			m[i] = 1
+		}
+		return ownMemory([]int{os.Getpid()}) - before
+	}
+	if by := grown(int(file.Fd()), syscall.MAP_SHARED); by > size/2 {
+		t.Errorf("a mapped file counts %d bytes", by)
+	}
+	if by := grown(-1, syscall.MAP_ANON|syscall.MAP_PRIVATE); by < size/2 {
+		t.Errorf("64 MiB of memory count %d bytes", by)
+	}
+}
