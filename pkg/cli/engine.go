@@ -103,7 +103,11 @@ func (p *program) startEngine(ctx context.Context, dir string, entry spec.Target
 		return local.Connection{}, fail(ExitNotDone, "open the engine's log: %v", err)
 	}
 	defer log.Close()
-	ready, err := spawn(log, append(serveArgs(dir, entry), choice.arguments()...))
+	args := append(serveArgs(dir, entry), choice.arguments()...)
+	if choice.root {
+		args = append(args, "--allow-root")
+	}
+	ready, err := spawn(log, args)
 	if err != nil {
 		return local.Connection{}, fail(ExitNotDone, "start the local engine: %v", err)
 	}

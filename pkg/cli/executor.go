@@ -31,6 +31,8 @@ type executorChoice struct {
 	name       string // one of executorNames
 	privileged bool
 	mounts     []string // absolute
+	root       bool     // processes may be root's
+	again      string   // the command with which they may
 	given      bool     // asked for, so that an engine which runs jobs in another way will not do
 }
 
@@ -38,6 +40,7 @@ func executorFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "executor", Usage: "how the local engine runs jobs: `process|docker|podman|container` (container: docker if its daemon answers, else podman; default: the platform file's targets.local.executor, else process)"},
 		&cli.StringSliceFlag{Name: "allow-mount", Usage: "let jobs in containers mount this `DIRECTORY` and what is below it; may be given more than once"},
+		&cli.BoolFlag{Name: "allow-root", Usage: "let jobs run as root where batchctl does, as BATCHCTL_ALLOW_ROOT=1 does; jobs in containers need no leave"},
 		&cli.BoolFlag{Name: "allow-privileged", Usage: "let jobs in containers be privileged and use devices: either gives them this machine"},
 	}
 }
@@ -46,7 +49,8 @@ func executorFlags() []cli.Flag {
 // without the flags take any engine.
 func executorOf(c *cli.Context, entry spec.Target) (executorChoice, error) {
 	takes := slices.ContainsFunc(c.Command.Flags, func(f cli.Flag) bool { return slices.Contains(f.Names(), "executor") })
-	choice := executorChoice{name: cmp.Or(c.String("executor"), entry.Executor, processExecutor), privileged: c.Bool("allow-privileged")}
+	choice := executorChoice{name: cmp.Or(c.String("executor"), entry.Executor, processExecutor), privileged: c.Bool("allow-privileged"),
+		root: c.Bool("allow-root") || os.Getenv(allowRoot) == "1", again: asRoot(c, takes)}
 	choice.given = takes && (c.String("executor") != "" || entry.Executor != "" || choice.privileged || len(c.StringSlice("allow-mount")) > 0)
 	if !slices.Contains(executorNames, choice.name) {
 		f := usage("--executor %s is not known", choice.name)
@@ -67,6 +71,42 @@ func executorOf(c *cli.Context, entry spec.Target) (executorChoice, error) {
 			try("add --executor container")
 	}
 	return choice, nil
+}
+
+// allowRoot is the environment variable that says what --allow-root says, for images and
+// machines where everybody is root, and for commands without the flag. Only 1 counts.
+const allowRoot = "BATCHCTL_ALLOW_ROOT"
+
+// asRoot is the command line of c with the leave to run jobs as root.
+func asRoot(c *cli.Context, flag bool) string {
+	lineage := c.Lineage()
+	words := lineage[len(lineage)-2].Args().Slice() // the last holds no arguments, the one before all of them
+	// arrange has put the operands behind two hyphens; they are seldom needed.
+	if at := slices.Index(words, "--"); at >= 0 && !slices.ContainsFunc(words[at+1:], func(w string) bool { return strings.HasPrefix(w, "-") }) {
+		words = slices.Delete(words, at, at+1)
+	}
+	for i, word := range words {
+		if strings.ContainsFunc(word, func(r rune) bool { return !strings.ContainsRune(plain, r) }) || word == "" {
+			words[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+		}
+	}
+	if !flag {
+		return allowRoot + "=1 batchctl " + strings.Join(words, " ")
+	}
+	return "batchctl " + strings.Join(slices.Insert(words, 1, "--allow-root"), " ")
+}
+
+// plain are the characters that mean nothing to a shell.
+const plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./:=,+@%"
+
+// mayRun refuses processes of root that nobody asked for. What a job file says runs with
+// all that the user may do, and root may do everything.
+func (e executorChoice) mayRun() error {
+	if os.Geteuid() != 0 || e.root {
+		return nil
+	}
+	return fail(ExitNotDone, "you are root, and so would be the jobs: they run as processes of this machine").
+		try("if they may, in a container of your own say: export %s=1    or this once: %s    or in containers: --executor container", allowRoot, e.again)
 }
 
 // arguments are the choice as flags of serve.
@@ -92,6 +132,9 @@ type executor struct {
 func openExecutor(ctx context.Context, dir string, choice executorChoice) (executor, error) {
 	processes := local.Processes(shippedWorkloads())
 	if choice.name == processExecutor {
+		if err := choice.mayRun(); err != nil {
+			return executor{}, err
+		}
 		return executor{Executor: inheriting{processes}, executorChoice: choice, label: processExecutor}, nil
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -23,7 +23,8 @@ func (p *program) serveCommand() *cli.Command {
 		Usage:     "serve the AWS Batch API on this machine",
 		UsageText: "batchctl serve [FLAGS]",
 		Description: help("stdout holds the exports with which the aws CLI, boto3 and every SDK drive this engine. Only this\n"+
-			"machine can reach it, and only with its key. Jobs run on this machine as your user; the state is kept.",
+			"machine can reach it, and only with its key. Jobs run on this machine as your user (as root only\n"+
+			"with --allow-root); the state is kept.",
 			"batchctl serve\neval \"$(batchctl serve --exports)\"\naws batch describe-job-queues"),
 		Flags: append([]cli.Flag{
 			&cli.StringFlag{Name: "state-dir", Usage: "`DIRECTORY` of the engine (default: $BATCHCTL_STATE_DIR, else ~/.local/state/batchctl)"},

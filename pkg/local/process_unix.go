@@ -18,7 +18,8 @@ import (
 )
 
 // Run starts the command in a process group of its own and ends the whole group
-// with it, as a container ends with its first process. A process that leaves the
+// with it, as a container ends with its first process. Its ulimits hold from the first
+// instruction, and it is killed if it uses more than its memory. A process that leaves the
 // group (setsid) escapes.
 func (p process) Run(ctx context.Context, a Attempt, log *os.File) (int, error) {
 	argv := p.argv(a)
