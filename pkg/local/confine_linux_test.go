@@ -62,10 +62,6 @@ func holding(bytes string) []string {
 	return []string{"sh", "-c", "(head -c " + bytes + " /dev/zero; exec sleep 1000) | tail -c " + bytes}
 }
 
-func container(mib int32) *types.ContainerProperties {
-	return &types.ContainerProperties{Image: aws.String("busybox"), Memory: &mib}
-}
-
 func TestProcessesThatUseTooMuchMemoryAreKilled(t *testing.T) {
 	w := open(t, Options{Executor: newProcess(nil)})
 	w.register("hungry", "1", "32", func(in *batch.RegisterJobDefinitionInput) { in.ContainerProperties.Command = holding("64000000") })
@@ -78,11 +74,11 @@ func TestProcessesThatUseTooMuchMemoryAreKilled(t *testing.T) {
 }
 
 func TestMemoryWatch(t *testing.T) {
-	watch := new(memoryWatch)
+	watch := &memoryWatch{timer: time.NewTimer(time.Hour)} // looks when it is told to
 	file := filepath.Join(t.TempDir(), "pid")
 	command := holding("64000000")
 	command[2] = "echo $$ > " + file + "; " + command[2]
-	r := execute(t, Attempt{Container: container(1 << 10), Command: command}, func(_ Attempt, end, _ func()) {
+	r := execute(t, Attempt{Command: command}, func(_ Attempt, end, _ func()) {
 		defer end()
 		group, err := strconv.Atoi(appears(t, file)) // the shell leads it
 		if err != nil {
@@ -98,11 +94,12 @@ func TestMemoryWatch(t *testing.T) {
 			t.Error("64 MB were too much for 128 MiB")
 		}
 		tight := watch.add(group, 32<<20)
-		watch.look()
-		if tight.killed {
-			t.Error("killed at the first look")
+		if len(watch.old()) != 0 {
+			t.Error("measured at the first look")
 		}
-		watch.look()
+		for _, l := range tooLarge(watch.old()) {
+			watch.kill(l)
+		}
 		if !watch.remove(tight) {
 			t.Error("64 MB were not too much for 32 MiB")
 		}
