@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -205,12 +206,18 @@ func (p *program) listCommand() *cli.Command {
 		Name:      "list",
 		Usage:     "list jobs in all states",
 		UsageText: "batchctl list [FLAGS]",
-		Description: help("Newest first. Array children are listed with --array JOB.",
-			"batchctl list\nbatchctl list --status RUNNABLE --queue gpu\nbatchctl list --name 'resnet*' --output json"),
+		Description: help("Newest first; a job is listed if all that is asked for holds. Array children are listed with --array JOB.\n"+
+			"A TIME is a date, a date with a time of day, or a while ago: 2026-03-31, \"2026-03-31 14:00\", 2026-03-31T14:00:00Z, 90m, 7d.",
+			"batchctl list\nbatchctl list --status RUNNABLE --queue gpu\nbatchctl list --status FAILED --created-after 24h\n"+
+				"batchctl list --name 'resnet*' --output json"),
 		Flags: jobFlags(append(outputFlags(),
 			&cli.StringSliceFlag{Name: "status", Usage: "only jobs in this `STATUS`; may be repeated"},
 			&cli.StringSliceFlag{Name: "queue", Usage: "only this `QUEUE`; may be repeated"},
 			&cli.StringFlag{Name: "name", Usage: "only jobs of this `NAME`; a trailing * matches the rest"},
+			&cli.StringFlag{Name: "definition", Usage: "only jobs of this job `DEFINITION`: name, name:revision or ARN; a name's trailing * matches the rest"},
+			&cli.StringFlag{Name: "share", Usage: "only jobs of this fair-share `IDENTIFIER`"},
+			&cli.StringFlag{Name: "created-after", Usage: "only jobs from this `TIME` on"},
+			&cli.StringFlag{Name: "created-before", Usage: "only jobs from before this `TIME`"},
 			&cli.StringFlag{Name: "array", Usage: "the children of this array `JOB`"},
 			&cli.IntFlag{Name: "limit", Value: 50, Usage: "at most `N` jobs; 0 lists all"},
 		)...),
@@ -222,7 +229,7 @@ func (p *program) list(c *cli.Context) error {
 	if c.Args().Present() {
 		return usage("list takes no operands").try("did you mean: batchctl status %s", c.Args().First())
 	}
-	statuses, err := parseStatuses(c.StringSlice("status"))
+	filter, err := parseFilter(c, time.Now())
 	if err != nil {
 		return err
 	}
@@ -231,7 +238,7 @@ func (p *program) list(c *cli.Context) error {
 		return err
 	}
 	defer call.close()
-	jobs, err := call.newest(c, statuses)
+	jobs, err := call.newest(c, filter)
 	if err != nil {
 		return err
 	}
@@ -251,8 +258,8 @@ func (p *program) list(c *cli.Context) error {
 }
 
 // newest lists the jobs that the flags ask for, the newest first.
-func (call *jobCall) newest(c *cli.Context, statuses []types.JobStatus) ([]types.JobSummary, error) {
-	filter, err := call.filter(c, call.platform, statuses)
+func (call *jobCall) newest(c *cli.Context, filter client.Filter) ([]types.JobSummary, error) {
+	filter, err := call.place(c, call.platform, filter)
 	if err != nil {
 		return nil, err
 	}
@@ -269,8 +276,54 @@ func (call *jobCall) newest(c *cli.Context, statuses []types.JobStatus) ([]types
 	return jobs, nil
 }
 
-func (t *target) filter(c *cli.Context, platform *spec.Platform, statuses []types.JobStatus) (client.Filter, error) {
-	f := client.Filter{Statuses: statuses, Name: c.String("name"), Queues: c.StringSlice("queue")}
+// parseFilter reads the flags that say which jobs to list.
+func parseFilter(c *cli.Context, now time.Time) (f client.Filter, err error) {
+	f = client.Filter{Name: c.String("name"), Queues: c.StringSlice("queue"), Definition: c.String("definition"), Share: c.String("share")}
+	if f.Statuses, err = parseStatuses(c.StringSlice("status")); err != nil {
+		return f, err
+	}
+	if f.CreatedAfter, err = parseTime(c, "created-after", now); err != nil {
+		return f, err
+	}
+	if f.CreatedBefore, err = parseTime(c, "created-before", now); err != nil {
+		return f, err
+	}
+	if !f.CreatedBefore.IsZero() && !f.CreatedAfter.Before(f.CreatedBefore) {
+		return f, usage("no job is from after %s and before %s", c.String("created-after"), c.String("created-before")).
+			try("--created-after is the earlier one of the two")
+	}
+	return f, nil
+}
+
+// timeLayouts are how --created-after and --created-before may be written; without
+// a zone the time is this machine's.
+var timeLayouts = [...]string{time.DateOnly, "2006-01-02 15:04", time.DateTime, "2006-01-02T15:04", "2006-01-02T15:04:05", time.RFC3339}
+
+// parseTime reads a flag that holds a moment, or how long ago it was; zero for none.
+func parseTime(c *cli.Context, flag string, now time.Time) (time.Time, error) {
+	word := c.String(flag)
+	if word == "" {
+		return time.Time{}, nil
+	}
+	if days, ok := strings.CutSuffix(word, "d"); ok {
+		if n, err := strconv.ParseUint(days, 10, 16); err == nil {
+			return now.AddDate(0, 0, -int(n)), nil
+		}
+	}
+	if d, err := time.ParseDuration(word); err == nil && d >= 0 {
+		return now.Add(-d), nil
+	}
+	for _, layout := range timeLayouts {
+		if at, err := time.ParseInLocation(layout, word, time.Local); err == nil {
+			return at, nil
+		}
+	}
+	return time.Time{}, usage("--%s %q is no time", flag, word).
+		try("write a date, a date with a time of day, or a while ago: --%s 2026-03-31, --%s 2026-03-31T14:00:00Z, --%s 24h", flag, flag, flag)
+}
+
+// place finds the queues and the array that a filter names at the target.
+func (t *target) place(c *cli.Context, platform *spec.Platform, f client.Filter) (client.Filter, error) {
 	queues, err := t.queueNames(c.Context, platform)
 	if err != nil {
 		return f, err

@@ -11,6 +11,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/wire"
 )
 
 func (p *program) queuesCommand() *cli.Command {
@@ -18,8 +22,9 @@ func (p *program) queuesCommand() *cli.Command {
 		Name:      "queues",
 		Usage:     "show the job queues: what waits and runs in them, and on what",
 		UsageText: "batchctl queues [FLAGS] [QUEUE ...]",
-		Description: help("Counts the jobs of each queue that have not ended, and the children of arrays. CAPACITY is the most vCPUs of the\n"+
-			"queue's compute environments together.",
+		Description: help("Counts the jobs of each queue that have not ended, and the children of arrays. IN USE is what they hold, CAPACITY the\n"+
+			"most vCPUs of the queue's compute environments together; SHARES is what the shares of a fair-share queue hold.\n"+
+			"batchctl top shows the same, and the jobs, as they change.",
 			"batchctl queues\nbatchctl queues gpu --target prod\nbatchctl queues --output json"),
 		Flags:  jobFlags(outputFlags()...),
 		Action: p.queues,
@@ -35,7 +40,15 @@ type queueState struct {
 	Environments []string                `json:"computeEnvironments"`
 	// MaxvCpus is the sum over the environments; 0 where one has no bound.
 	MaxvCpus int32 `json:"maxvCpus"`
+	// Utilization is what the queue's jobs hold, in all and by fair share. It is
+	// absent where the service gives no snapshot.
+	Utilization native[*types.QueueSnapshotUtilizationDetail] `json:"queueUtilization,omitzero"`
 }
+
+// native is an SDK shape in a document of ours, which prints under AWS's names.
+type native[T any] struct{ shape T }
+
+func (n native[T]) MarshalJSON() ([]byte, error) { return wire.Marshal(n.shape) }
 
 func (p *program) queues(c *cli.Context) error {
 	call, err := p.openFor(c, toRead)
@@ -43,9 +56,12 @@ func (p *program) queues(c *cli.Context) error {
 		return err
 	}
 	defer call.close()
-	queues, err := call.states(c.Context, c.Args().Slice())
+	queues, denied, err := call.states(c.Context, c.Args().Slice())
 	if err != nil {
 		return err
+	}
+	if denied != nil {
+		fmt.Fprintf(p.Err, "note: what jobs hold is not shown: %s\n", diag.Printable(p.redacted(denied.Error())))
 	}
 	if call.format == "json" {
 		return p.writeJSON(queues)
@@ -54,12 +70,25 @@ func (p *program) queues(c *cli.Context) error {
 		fmt.Fprintln(p.Err, "no queues")
 		return nil
 	}
-	t := p.table("QUEUE", "STATE", "PRIORITY", "WAITING", "RUNNABLE", "STARTING", "RUNNING", "CAPACITY", "ENVIRONMENTS")
+	return p.printQueues(queues)
+}
+
+func (p *program) printQueues(queues []queueState) error {
+	head := []string{"QUEUE", "STATE", "PRIORITY", "WAITING", "RUNNABLE", "STARTING", "RUNNING", "IN USE", "CAPACITY", "ENVIRONMENTS"}
+	shared := slices.ContainsFunc(queues, queueState.isShared)
+	if shared {
+		head = append(head, "SHARES")
+	}
+	t := p.table(head...)
 	for _, q := range queues {
-		t.row(q.Name, string(q.State), strconv.Itoa(int(q.Priority)),
-			strconv.Itoa(q.Jobs[types.JobStatusSubmitted]+q.Jobs[types.JobStatusPending]), strconv.Itoa(q.Jobs[types.JobStatusRunnable]),
+		cells := []string{q.Name, string(q.State), strconv.Itoa(int(q.Priority)),
+			strconv.Itoa(q.Jobs[types.JobStatusSubmitted] + q.Jobs[types.JobStatusPending]), strconv.Itoa(q.Jobs[types.JobStatusRunnable]),
 			strconv.Itoa(q.Jobs[types.JobStatusStarting]), strconv.Itoa(q.Jobs[types.JobStatusRunning]),
-			capacityOf(q), strings.Join(q.Environments, " "))
+			cmp.Or(q.inUse(), "-"), capacityOf(q), strings.Join(q.Environments, " ")}
+		if shared {
+			cells = append(cells, cmp.Or(q.shares(), "-"))
+		}
+		t.row(cells...)
 	}
 	return t.flush()
 }
@@ -71,8 +100,85 @@ func capacityOf(q queueState) string {
 	return fmt.Sprintf("%d vCPUs", q.MaxvCpus)
 }
 
+// vcpuUnit is how snapshots name vCPUs; queues of service environments count others.
+const vcpuUnit = "VCPU"
+
+// quantity prints a capacity as people read it.
+func quantity(n *float64, unit *string) string {
+	text := strconv.FormatFloat(aws.ToFloat64(n), 'f', -1, 64)
+	switch u := aws.ToString(unit); {
+	case u == vcpuUnit && aws.ToFloat64(n) == 1:
+		return text + " vCPU"
+	case u == vcpuUnit:
+		return text + " vCPUs"
+	default:
+		return strings.TrimSpace(text + " " + u)
+	}
+}
+
+// inUse is what the queue's jobs hold; "" where that is not known.
+func (q queueState) inUse() string {
+	if q.Utilization.shape == nil {
+		return ""
+	}
+	var parts []string
+	for _, u := range q.Utilization.shape.TotalCapacityUsage {
+		parts = append(parts, quantity(u.Quantity, u.CapacityUnit))
+	}
+	return joinClauses(parts...)
+}
+
+func (q queueState) isShared() bool {
+	return q.Utilization.shape != nil && q.Utilization.shape.FairshareUtilization != nil
+}
+
+// shares is what the fair shares hold, the largest first; the service names the
+// first of them only.
+func (q queueState) shares() string {
+	if !q.isShared() {
+		return ""
+	}
+	fair := q.Utilization.shape.FairshareUtilization
+	var parts []string
+	for _, s := range fair.TopCapacityUtilization {
+		text := aws.ToString(s.ShareIdentifier)
+		for _, u := range s.CapacityUsage {
+			text += " " + quantity(u.Quantity, u.CapacityUnit)
+		}
+		parts = append(parts, text)
+	}
+	if more := aws.ToInt64(fair.ActiveShareCount) - int64(len(parts)); more > 0 {
+		parts = append(parts, fmt.Sprintf("%d more", more))
+	}
+	return joinClauses(parts...)
+}
+
 // states describes the queues of these names or aliases, or all of them, by name.
-func (call *jobCall) states(ctx context.Context, words []string) ([]queueState, error) {
+// What their jobs hold is left out where the service says no; denied is why.
+func (call *jobCall) states(ctx context.Context, words []string) (states []queueState, denied, err error) {
+	if states, err = call.described(ctx, words); err != nil {
+		return nil, nil, err
+	}
+	for i := range states {
+		s := &states[i]
+		if s.Jobs, err = call.Depth(ctx, s.Name); err != nil {
+			return nil, nil, err
+		}
+		snapshot, err := call.QueueSnapshot(ctx, s.Name)
+		switch {
+		case err == nil:
+			s.Utilization.shape = snapshot.QueueUtilization
+		case client.SnapshotDenied(err):
+			denied = err
+		default:
+			return nil, nil, err
+		}
+	}
+	return states, denied, nil
+}
+
+// described is what is known of queues without a look at their jobs, by name.
+func (call *jobCall) described(ctx context.Context, words []string) ([]queueState, error) {
 	all, err := call.Queues(ctx)
 	if err != nil {
 		return nil, err
@@ -83,33 +189,40 @@ func (call *jobCall) states(ctx context.Context, words []string) ([]queueState, 
 	}
 	asked := map[string]string{}
 	for _, word := range words {
-		name := word
-		if call.platform != nil {
-			if q, ok := call.platform.Queue(word); ok {
-				name = q.Name
-			}
-		}
-		asked[name] = word
+		asked[call.queueName(word)] = word
 	}
 	states := []queueState{}
 	for _, q := range all {
 		name := aws.ToString(q.JobQueueName)
-		if _, ok := asked[name]; !ok && len(words) > 0 {
+		arn := aws.ToString(q.JobQueueArn)
+		_, byName := asked[name]
+		_, byARN := asked[arn]
+		if !byName && !byARN && len(words) > 0 {
 			continue
 		}
 		delete(asked, name)
+		delete(asked, arn)
 		s := queueState{Name: name, State: q.State, Priority: aws.ToInt32(q.Priority), Environments: []string{}}
-		if s.Jobs, err = call.Depth(ctx, name); err != nil {
-			return nil, err
-		}
 		s.add(q, environments)
 		states = append(states, s)
 	}
-	for _, word := range asked {
-		return nil, fail(ExitNotDone, "no queue %s here", word).try("see them all: batchctl queues")
+	for _, word := range words {
+		if _, missing := asked[call.queueName(word)]; missing {
+			return nil, fail(ExitNotDone, "no queue %s here", word).try("see them all: batchctl queues")
+		}
 	}
 	slices.SortFunc(states, func(a, b queueState) int { return cmp.Compare(a.Name, b.Name) })
 	return states, nil
+}
+
+// queueName is the name behind an alias of the platform file.
+func (call *jobCall) queueName(word string) string {
+	if call.platform != nil {
+		if q, ok := call.platform.Queue(word); ok {
+			return q.Name
+		}
+	}
+	return word
 }
 
 // add adds what is known of the queue's compute environments, in their order.

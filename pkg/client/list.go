@@ -3,26 +3,11 @@ package client
 import (
 	"context"
 	"iter"
-	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
-
-// Filter says which jobs to list. The zero value lists all jobs of all queues.
-type Filter struct {
-	// Queues are names or ARNs; none stands for every queue.
-	Queues []string
-	// Statuses are those wanted; none stands for all seven.
-	Statuses []types.JobStatus
-	// Name is the jobs' name, whose case does not matter; with a * at its end it
-	// is a prefix.
-	Name string
-	// ArrayOf is the id of an array job whose children are wanted; Queues and
-	// Name do not apply to them.
-	ArrayOf string
-}
 
 // List yields the jobs, each once, queue by queue and status by status in the
 // order of a job's life, so that a job which moves on meanwhile is not missed.
@@ -43,8 +28,7 @@ func (c *Client) List(ctx context.Context, f Filter) iter.Seq2[types.JobSummary,
 					return
 				}
 				id := aws.ToString(job.JobId)
-				wanted := len(f.Statuses) == 0 || slices.Contains(f.Statuses, job.Status)
-				if seen[id] || !wanted {
+				if seen[id] || !f.matches(job) {
 					continue
 				}
 				seen[id] = true
@@ -56,14 +40,10 @@ func (c *Client) List(ctx context.Context, f Filter) iter.Seq2[types.JobSummary,
 	}
 }
 
-// listInputs are the calls whose union is what the filter asks for.
+// listInputs are the calls whose union holds what the filter asks for.
 func (c *Client) listInputs(ctx context.Context, f Filter) (inputs []batch.ListJobsInput, err error) {
-	statuses := f.Statuses
-	if len(statuses) == 0 {
-		statuses = types.JobStatus("").Values()
-	}
 	if f.ArrayOf != "" {
-		for _, s := range statuses {
+		for _, s := range f.statuses() {
 			inputs = append(inputs, batch.ListJobsInput{ArrayJobId: &f.ArrayOf, JobStatus: s})
 		}
 		return inputs, nil
@@ -75,14 +55,7 @@ func (c *Client) listInputs(ctx context.Context, f Filter) (inputs []batch.ListJ
 		}
 	}
 	for _, q := range queues {
-		if f.Name != "" { // the service ignores the status beside this filter
-			name := []types.KeyValuesPair{{Name: aws.String("JOB_NAME"), Values: []string{f.Name}}}
-			inputs = append(inputs, batch.ListJobsInput{JobQueue: &q, Filters: name})
-			continue
-		}
-		for _, s := range statuses {
-			inputs = append(inputs, batch.ListJobsInput{JobQueue: &q, JobStatus: s})
-		}
+		inputs = append(inputs, f.inputs(q)...)
 	}
 	return inputs, nil
 }
