@@ -86,7 +86,7 @@ func (p *program) app() *cli.App {
 		Commands: []*cli.Command{
 			p.validateCommand(), p.planCommand(), p.submitCommand(), p.runCommand(),
 			p.statusCommand(), p.listCommand(), p.logsCommand(), p.waitCommand(), p.stopCommand(),
-			p.queuesCommand(), p.serveCommand(), p.envCommand(), p.workloadCommand(), p.schemaCommand(), p.initCommand(), p.convertCommand(), p.fmtCommand(), p.lspCommand(),
+			p.queuesCommand(), p.topCommand(), p.serveCommand(), p.envCommand(), p.workloadCommand(), p.schemaCommand(), p.initCommand(), p.convertCommand(), p.fmtCommand(), p.lspCommand(),
 			p.versionCommand(), p.completionCommand(),
 		},
 		Action: func(c *cli.Context) error { return cli.ShowAppHelp(c) },

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -50,11 +52,29 @@ func (p *program) openFor(c *cli.Context, why need) (*jobCall, error) {
 	if in.problems.HasErrors() {
 		return nil, p.complain(in.problems)
 	}
+	if why == toRead && targetName(c, in.platform) == localTarget {
+		if err := wasUsed(c); err != nil {
+			return nil, err
+		}
+	}
 	t, err := p.open(c.Context, c, in.platform, why)
 	if err != nil {
 		return nil, err
 	}
 	return &jobCall{target: t, format: format, platform: in.platform}, nil
+}
+
+// wasUsed tells a local engine that has never been from one that can be read.
+func wasUsed(c *cli.Context) error {
+	dir, err := stateDir(c)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return fail(ExitNotDone, "the local engine was never used: there is no state directory %s", dir).
+			try("run a job first: batchctl run FILE; or name another directory or target: --state-dir, --target")
+	}
+	return nil
 }
 
 // openJobs opens the target and finds the jobs that the words name.

@@ -1,0 +1,159 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+)
+
+// topFastest is the shortest interval: a look at AWS takes longer.
+const topFastest = 100 * time.Millisecond
+
+func (p *program) topCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "top",
+		Usage:     "watch the queues and the jobs that run or wait, as they change",
+		UsageText: "batchctl top [FLAGS] [QUEUE ...]",
+		Description: help("On a terminal the view is drawn anew every two seconds; ? shows its keys, q leaves. Elsewhere, or with --iterations or\n"+
+			"--output json, snapshots are printed. A snapshot costs six calls a queue and shows at most 1,000 jobs.",
+			"batchctl top\nbatchctl top gpu --target prod --interval 5s\nbatchctl top --output json\nbatchctl top --iterations 10 --interval 1m > queues.txt"),
+		Flags: jobFlags(append(outputFlags(),
+			&cli.StringFlag{Name: "interval", Value: "2s", Usage: "the `TIME` between two looks, such as 500ms, 5 or 1m; without a unit it is in seconds"},
+			&cli.IntFlag{Name: "iterations", Value: 1, Usage: "print `N` snapshots and end; 0 goes on until it is interrupted"},
+		)...),
+		Action: p.top,
+	}
+}
+
+func (p *program) top(c *cli.Context) error {
+	format, err := outputFormat(c)
+	if err != nil {
+		return err
+	}
+	interval, err := parseInterval(c.String("interval"))
+	if err != nil {
+		return err
+	}
+	if n := c.Int("iterations"); n < 0 {
+		return usage("--iterations %d is less than none", n).try("0 goes on until it is interrupted")
+	}
+	if out, ok := p.Out.(*os.File); ok && isTerminal(p.Out) && format == "text" && !c.IsSet("iterations") {
+		return p.topLive(c, out, interval)
+	}
+	return p.topPrinted(c, format, interval)
+}
+
+// parseInterval reads a duration, or a number of seconds.
+func parseInterval(word string) (time.Duration, error) {
+	interval, err := time.ParseDuration(word)
+	if err != nil {
+		if interval, err = time.ParseDuration(word + "s"); err != nil {
+			return 0, usage("--interval %q is no time", word).try("write seconds, or a unit: --interval 5, --interval 1m")
+		}
+	}
+	if interval < topFastest {
+		return 0, usage("--interval %s is too short", word).try("the shortest is %s", topFastest)
+	}
+	return interval, nil
+}
+
+// topLive shows the view on a terminal. What is said meanwhile is kept, and told
+// when the view is left.
+func (p *program) topLive(c *cli.Context, out *os.File, interval time.Duration) error {
+	var said bytes.Buffer
+	behind := &program{Streams: Streams{In: p.In, Out: p.Out, Err: &said}, sources: p.sources}
+	reader := &topReader{words: c.Args().Slice(), open: func() (*jobCall, error) { return behind.openFor(c, toRead) }}
+	loop := &topLoop{
+		model: &topModel{color: color(out)}, screen: &screen{out: out}, reader: reader,
+		pace: topPace{interval: interval},
+		say:  func(err error) string { return p.redacted(asFailure(err).message) },
+	}
+	err := loop.run(c.Context, p.In)
+	if closing := reader.close(); err == nil {
+		err = closing
+	}
+	if _, failed := said.WriteTo(p.Err); err == nil {
+		err = failed
+	}
+	return err
+}
+
+// topPrinted prints as many snapshots as are asked for.
+func (p *program) topPrinted(c *cli.Context, format string, interval time.Duration) error {
+	reader := &topReader{words: c.Args().Slice(), open: func() (*jobCall, error) { return p.openFor(c, toRead) }}
+	defer reader.close()
+	pace := topPace{interval: interval}
+	for printed, wanted := 0, c.Int("iterations"); ; {
+		snapshot, err := reader.look(c.Context, nil)
+		switch {
+		case err != nil && (printed == 0 || c.Context.Err() != nil):
+			return err
+		case err != nil:
+			fmt.Fprintf(p.Err, "batchctl: %s\n", diag.Printable(p.redacted(asFailure(err).message)))
+		default:
+			if err := p.printTop(snapshot, format, printed > 0); err != nil {
+				return err
+			}
+			if printed++; printed == wanted {
+				return nil
+			}
+		}
+		if err := pause(c.Context, pace.next(err)); err != nil {
+			return err
+		}
+	}
+}
+
+// printTop prints one snapshot: a JSON document, or text with a blank line before
+// each but the first.
+func (p *program) printTop(s *topSnapshot, format string, again bool) error {
+	if format == "json" {
+		return p.writeJSON(s)
+	}
+	text := s.plain()
+	if again {
+		text = "\n" + text
+	}
+	return p.printText(text)
+}
+
+// pause waits, unless ctx ends before.
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(d):
+		return nil
+	}
+}
+
+// topPace says how long to wait before the next look.
+type topPace struct {
+	interval time.Duration
+	failures int // looks that failed since the last answer
+}
+
+// topLongest bounds the pause after looks that failed.
+const topLongest = time.Minute
+
+// next takes the outcome of a look; the pause doubles with every failure.
+func (p *topPace) next(err error) time.Duration {
+	if err == nil {
+		p.failures = 0
+		return p.interval
+	}
+	p.failures++
+	pause := p.interval
+	for range p.failures {
+		if pause < topLongest {
+			pause = min(pause*2, topLongest)
+		}
+	}
+	return pause
+}

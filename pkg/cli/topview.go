@@ -1,0 +1,401 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/client"
+)
+
+// The screen, from above: a head, the queues, the jobs, a footer. The queues take
+// what the jobs do not need, and half of the room at least.
+
+const (
+	styleTitle   = "1"
+	styleFaint   = "2"
+	styleWait    = "33"
+	styleRun     = "36"
+	styleGood    = "32"
+	styleFailure = "31"
+)
+
+// frame is the screen: height lines of at most width columns.
+func (m *topModel) frame(now time.Time) []string {
+	lines := []line{m.head(now)}
+	switch {
+	case m.help:
+		lines = append(lines, helpLines()...)
+	case m.snapshot == nil:
+		lines = append(lines, nil, text("waiting for the first answer", styleFaint))
+	default:
+		lines = append(lines, m.body(now)...)
+	}
+	footer := m.footer(now)
+	above := max(0, m.height-len(footer))
+	lines = append(lines[:min(len(lines), above)], make([]line, max(0, above-len(lines)))...)
+	lines = append(lines, footer[max(0, len(footer)-m.height):]...)
+	frame := make([]string, len(lines))
+	for i, l := range lines {
+		frame[i] = l.cut(m.width).render(m.color)
+	}
+	return frame
+}
+
+// plain is the same for a pipe: everything once, and nothing cut.
+func (s *topSnapshot) plain() string {
+	m := &topModel{snapshot: s}
+	lines := append([]line{m.head(s.Time)}, m.body(s.Time)...)
+	if s.MoreJobs {
+		lines = append(lines, text(m.position(), ""))
+	}
+	if s.Note != "" {
+		lines = append(lines, text("note: "+s.Note, ""))
+	}
+	var b strings.Builder
+	for _, l := range lines {
+		b.WriteString(l.render(false) + "\n")
+	}
+	return b.String()
+}
+
+// head names the target and the time of what is shown.
+func (m *topModel) head(now time.Time) line {
+	if m.snapshot == nil {
+		return text("batchctl top", styleTitle)
+	}
+	left := line{{"batchctl top", styleTitle}, {text: "  "}}
+	left = append(left, text(m.snapshot.Target, "")...)
+	at := text(m.snapshot.Time.Format(time.TimeOnly), "")
+	if m.failure != "" {
+		at = text(m.snapshot.Time.Format(time.TimeOnly)+", "+short(now.Sub(m.snapshot.Time))+" ago", styleFailure)
+	}
+	if m.width == 0 {
+		return append(append(left, span{text: "  "}), text(m.snapshot.Time.Format(time.RFC3339), "")...)
+	}
+	if room := m.width - at.width() - 2; room > len("batchctl top") {
+		left = append(left.cut(room).pad(room+2, false), at...)
+	}
+	return left
+}
+
+// body is the queues and the jobs.
+func (m *topModel) body(now time.Time) []line {
+	all, shown := m.window()
+	first := min(m.top, len(all))
+	if m.height == 0 {
+		first, shown = 0, all
+	}
+	lines := append([]line{nil}, m.queueLines(m.queueRoom(len(all)), now)...)
+	lines = append(lines, nil)
+	switch {
+	case len(all) > 0:
+		lines = append(lines, jobGrid(all, now).lines(m.width, first, first+len(shown))...)
+	case m.filter != "":
+		lines = append(lines, text(fmt.Sprintf("no job that runs or waits has %q in its name; Esc shows all", m.filter), styleFaint))
+	default:
+		lines = append(lines, text("no job runs or waits", styleFaint))
+	}
+	return lines
+}
+
+// chrome is the lines that are neither a queue nor a job: the head, a blank line and
+// a heading for queues and jobs each, and the footer.
+func (m *topModel) chrome() int {
+	if m.failure != "" || m.snapshot.Note != "" {
+		return 7
+	}
+	return 6
+}
+
+// queueRoom is how many lines the queues may take beside n jobs; 0 is no bound.
+func (m *topModel) queueRoom(n int) int {
+	if m.height == 0 {
+		return 0
+	}
+	room := m.height - m.chrome()
+	return max(1, room/2, room-max(n, 1))
+}
+
+// room is how many of n jobs have room.
+func (m *topModel) room(n int) int {
+	if m.snapshot == nil || m.height == 0 {
+		return n
+	}
+	queues := 0
+	for _, q := range m.snapshot.Queues {
+		queues += len(q.more()) + 1
+	}
+	return max(1, m.height-m.chrome()-min(max(queues, 1), m.queueRoom(n)))
+}
+
+// queueLines shows the queues in at most room lines, if need be those with jobs first.
+func (m *topModel) queueLines(room int, now time.Time) []line {
+	queues := m.snapshot.Queues
+	if len(queues) == 0 {
+		return []line{text("no queues", styleFaint)}
+	}
+	rows := queueGrid(queues).lines(m.width, 0, len(queues))
+	blocks := make([][]line, len(queues))
+	total := 0
+	for i, q := range queues {
+		blocks[i] = append([]line{rows[i+1]}, q.notes(now)...)
+		total += len(blocks[i])
+	}
+	if room > 0 && total > room {
+		return append(rows[:1:1], fitBlocks(queues, blocks, room)...)
+	}
+	return append(rows[:1:1], slices.Concat(blocks...)...)
+}
+
+// fitBlocks keeps whole queues, those with jobs first, and says how many are left out.
+func fitBlocks(queues []topQueue, blocks [][]line, room int) []line {
+	order := make([]int, len(queues))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(min(1, queues[b].busy()), min(1, queues[a].busy())) })
+	var kept []line
+	for n, i := range order {
+		last := 0
+		if n < len(order)-1 {
+			last = 1 // for the line below
+		}
+		if len(kept)+len(blocks[i])+last > room {
+			return append(kept, text(fmt.Sprintf("and %d more: batchctl top QUEUE", len(order)-n), styleFaint))
+		}
+		kept = append(kept, blocks[i]...)
+	}
+	return kept
+}
+
+// busy is how many jobs a queue holds.
+func (q topQueue) busy() int {
+	n := 0
+	for _, jobs := range q.Jobs {
+		n += jobs
+	}
+	return n
+}
+
+func queueGrid(queues []topQueue) *grid {
+	g := &grid{columns: []column{
+		{head: "QUEUE", most: 32, least: 8, rank: 9}, {head: "STATE", rank: 4},
+		{head: "SUBMITTED", right: true, rank: 2}, {head: "PENDING", right: true, rank: 3}, {head: "RUNNABLE", right: true, rank: 7},
+		{head: "STARTING", right: true, rank: 5}, {head: "RUNNING", right: true, rank: 8}, {head: "IN USE", rank: 6}, {head: "", rank: 1},
+	}}
+	for _, q := range queues {
+		state := ""
+		if q.State != types.JQStateEnabled {
+			state = styleWait
+		}
+		row := []line{text(q.Name, ""), text(string(q.State), state)}
+		for _, status := range lifeOrder {
+			row = append(row, q.count(status))
+		}
+		g.rows = append(g.rows, append(row, text(q.load(), ""), q.gauge()))
+	}
+	return g
+}
+
+// count is the number of a queue's jobs in a status, or a lower bound of it.
+func (q topQueue) count(status types.JobStatus) line {
+	n := strconv.Itoa(q.Jobs[status])
+	if slices.Contains(q.AtLeast, status) {
+		n += "+"
+	}
+	style := styleOf(status)
+	if q.Jobs[status] == 0 {
+		style = styleFaint
+	}
+	return text(n, style)
+}
+
+// load is what the queue's jobs hold of its capacity.
+func (q topQueue) load() string {
+	used, ok := q.usedvCPUs()
+	switch {
+	case ok && q.MaxvCpus > 0:
+		return fmt.Sprintf("%s of %d vCPUs", strconv.FormatFloat(used, 'f', -1, 64), q.MaxvCpus)
+	case q.inUse() == "" && q.MaxvCpus > 0:
+		return fmt.Sprintf("? of %d vCPUs", q.MaxvCpus)
+	}
+	return q.inUse()
+}
+
+func (q topQueue) usedvCPUs() (float64, bool) {
+	if u := q.Utilization.shape; u != nil && len(u.TotalCapacityUsage) == 1 && aws.ToString(u.TotalCapacityUsage[0].CapacityUnit) == vcpuUnit {
+		return aws.ToFloat64(u.TotalCapacityUsage[0].Quantity), true
+	}
+	return 0, false
+}
+
+func (q topQueue) gauge() line {
+	used, ok := q.usedvCPUs()
+	if !ok || q.MaxvCpus == 0 {
+		return nil
+	}
+	const fine = 1000 // vCPUs come in fractions
+	n := min(int(used*fine), int(q.MaxvCpus)*fine)
+	return bar(20, share{n, "#", styleRun}, share{int(q.MaxvCpus)*fine - n, ".", styleFaint})
+}
+
+// more is the lines below a queue, without what changes with the time.
+func (q topQueue) more() []line { return q.notes(time.Time{}) }
+
+// notes are the lines below a queue: who is next and why it waits, and who holds what.
+func (q topQueue) notes(now time.Time) (notes []line) {
+	if h := q.Head; h != nil {
+		who := strings.TrimSpace(h.JobName + " " + shortJobID(h.JobID))
+		note := append(line{{"  next: ", styleFaint}}, text(who, "")...)
+		if h.Since != nil {
+			note = append(note, text(", first for "+took(h.Since, nil, now), styleFaint)...)
+		}
+		if h.StatusReason != "" {
+			note = append(note, text(": "+h.StatusReason, styleWait)...)
+		}
+		notes = append(notes, note)
+	}
+	if shares := q.shares(); shares != "" {
+		notes = append(notes, append(line{{"  shares: ", styleFaint}}, text(shares, "")...))
+	}
+	return notes
+}
+
+// shortJobID shortens a job's id and keeps the index of an array's child.
+func shortJobID(id string) string {
+	parent, index, child := strings.Cut(id, ":")
+	if !child {
+		return client.ShortID(id)
+	}
+	return client.ShortID(parent) + ":" + index
+}
+
+func jobGrid(jobs []topJob, now time.Time) *grid {
+	g := &grid{columns: []column{
+		{head: "STATUS", rank: 8}, {head: "NAME", most: 40, least: 10, rank: 9}, {head: "ID", rank: 6}, {head: "QUEUE", most: 24, least: 8, rank: 2},
+		{head: "FOR", right: true, rank: 7}, {head: "ATTEMPTS", right: true, rank: 1}, {head: "ARRAY", rank: 3}, {head: "", right: true, rank: 4},
+		{head: "REASON", least: 20, rank: 5},
+	}}
+	severalQueues := slices.ContainsFunc(jobs, func(j topJob) bool { return j.Queue != jobs[0].Queue })
+	for _, j := range jobs {
+		var queue line
+		if severalQueues {
+			queue = text(j.Queue, "")
+		}
+		chart, count := j.progressBar()
+		g.rows = append(g.rows, []line{text(string(j.status()), styleOf(j.status())), text(j.name(), ""), text(client.ShortID(j.id()), ""), queue,
+			text(took(j.since(), nil, now), ""), text(j.attempts(), ""), chart, count, text(aws.ToString(j.Job.shape.StatusReason), styleWait)})
+	}
+	return g
+}
+
+func styleOf(status types.JobStatus) string {
+	switch status {
+	case types.JobStatusRunning, types.JobStatusStarting:
+		return styleRun
+	case types.JobStatusRunnable:
+		return styleWait
+	}
+	return ""
+}
+
+// attempts is the attempts that were made, of those allowed.
+func (j topJob) attempts() string {
+	switch {
+	case j.Attempts == nil:
+		return ""
+	case j.Allowed > 1:
+		return fmt.Sprintf("%d of %d", *j.Attempts, j.Allowed)
+	}
+	return strconv.Itoa(*j.Attempts)
+}
+
+// progressBar shows how many of an array's children have succeeded, failed and run.
+func (j topJob) progressBar() (chart, count line) {
+	a := j.Job.shape.ArrayProperties
+	if a == nil || a.Index != nil || aws.ToInt32(a.Size) == 0 {
+		return nil, nil
+	}
+	size, n := int(aws.ToInt32(a.Size)), j.children()
+	good, bad := int(n["SUCCEEDED"]), int(n["FAILED"])
+	runs := int(n["RUNNING"] + n["STARTING"])
+	chart = bar(10, share{good, "#", styleGood}, share{bad, "x", styleFailure}, share{runs, ">", styleRun}, share{max(0, size-good-bad-runs), ".", styleFaint})
+	return chart, text(fmt.Sprintf("%d/%d", good+bad, size), "")
+}
+
+// footer is the last lines: what went wrong, and where in the jobs we are.
+func (m *topModel) footer(now time.Time) []line {
+	var lines []line
+	switch {
+	case m.failure != "":
+		again := "; asking again"
+		if wait := m.retry.Sub(now).Round(time.Second); wait > 0 {
+			again = "; next try in " + wait.String()
+		}
+		// What comes next is seen on a narrow screen, too.
+		message := text(m.failure, styleFailure)
+		if m.width > 0 {
+			message = message.cut(max(m.width/2, m.width-len(again)))
+		}
+		lines = append(lines, append(slices.Clip(message), span{again, styleFailure}))
+	case m.snapshot != nil && m.snapshot.Note != "":
+		lines = append(lines, text(m.snapshot.Note, styleWait))
+	}
+	if m.typing {
+		return append(lines, append(line{{"name: ", styleTitle}}, append(text(m.filter, ""), span{"_", ""})...))
+	}
+	left := text(m.position(), "")
+	keys := text("q leave  s sort  / filter  ? help", styleFaint)
+	if gap := m.width - left.width() - keys.width(); gap >= 2 {
+		left = append(left.pad(left.width()+gap, false), keys...)
+	}
+	return append(lines, left)
+}
+
+// position says which of the jobs are on the screen, and how they are chosen.
+func (m *topModel) position() string {
+	if m.snapshot == nil {
+		return ""
+	}
+	all, shown := m.window()
+	place := "no jobs"
+	if len(all) > 0 {
+		place = fmt.Sprintf("jobs %d-%d of %d", m.top+1, m.top+len(shown), len(all))
+	}
+	if m.snapshot.MoreJobs {
+		place += " read; there are more"
+	}
+	named := ""
+	if m.filter != "" {
+		named = fmt.Sprintf("named %q", m.filter)
+	}
+	return joinClauses(place, named, m.order.String())
+}
+
+func helpLines() []line {
+	lines := []line{nil}
+	for _, row := range [...][2]string{
+		{"q, Ctrl-C", "leave; the jobs go on"},
+		{"j, k, arrows", "scroll by a job"},
+		{"PageDown, PageUp", "scroll by a screen; also space and b"},
+		{"Home, End", "the first job, the last one; also g and G"},
+		{"s", "sort: running first, oldest first, by name, by queue"},
+		{"/", "only jobs with this in their name; Enter keeps it, Esc ends it"},
+		{"", ""},
+		{"ARRAY", "[#x>.] children that succeeded, failed, run, wait"},
+		{"FOR", "how long a job runs, or since it was submitted"},
+		{"1000+", "at least so many: one page of each status is read"},
+		{"", ""},
+		{"any key", "back"},
+	} {
+		lines = append(lines, append(text(row[0], styleTitle).pad(18, false), span{text: row[1]}))
+	}
+	return lines
+}
