@@ -15,6 +15,9 @@ import (
 // topFastest is the shortest interval: a look at AWS takes longer.
 const topFastest = 100 * time.Millisecond
 
+// topSlow is how long a look may take before what is shown is said to be old.
+const topSlow = 5 * time.Second
+
 func (p *program) topCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "top",
@@ -70,7 +73,7 @@ func (p *program) topLive(c *cli.Context, out *os.File, interval time.Duration) 
 	behind := &program{Streams: Streams{In: p.In, Out: p.Out, Err: &said}, sources: p.sources}
 	reader := &topReader{words: c.Args().Slice(), open: func() (*jobCall, error) { return behind.openFor(c, toRead) }}
 	loop := &topLoop{
-		model: &topModel{color: color(out)}, screen: &screen{out: out}, reader: reader,
+		model: &topModel{color: color(out), fresh: interval + topSlow}, screen: &screen{out: out}, reader: reader,
 		pace: topPace{interval: interval},
 		say:  func(err error) string { return p.redacted(asFailure(err).message) },
 	}

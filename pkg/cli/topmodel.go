@@ -17,6 +17,8 @@ type topModel struct {
 	// failure is why the last look failed, retry when the next one is due.
 	failure string
 	retry   time.Time
+	// fresh is the age from which a snapshot is said to be old.
+	fresh time.Duration
 
 	width, height int
 	// color is whether lines may hold colours.

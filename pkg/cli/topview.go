@@ -73,7 +73,7 @@ func (m *topModel) head(now time.Time) line {
 	left := line{{"batchctl top", styleTitle}, {text: "  "}}
 	left = append(left, text(m.snapshot.Target, "")...)
 	at := text(m.snapshot.Time.Format(time.TimeOnly), "")
-	if m.failure != "" {
+	if m.failure != "" || now.Sub(m.snapshot.Time) > m.fresh {
 		at = text(m.snapshot.Time.Format(time.TimeOnly)+", "+short(now.Sub(m.snapshot.Time))+" ago", styleFailure)
 	}
 	if m.width == 0 {
@@ -168,7 +168,7 @@ func fitBlocks(queues []topQueue, blocks [][]line, room int) []line {
 			last = 1 // for the line below
 		}
 		if len(kept)+len(blocks[i])+last > room {
-			return append(kept, text(fmt.Sprintf("and %d more: batchctl top QUEUE", len(order)-n), styleFaint))
+			return append(kept, text(fmt.Sprintf("and %d more queues; batchctl top QUEUE shows one", len(order)-n), styleFaint))
 		}
 		kept = append(kept, blocks[i]...)
 	}
@@ -186,9 +186,9 @@ func (q topQueue) busy() int {
 
 func queueGrid(queues []topQueue) *grid {
 	g := &grid{columns: []column{
-		{head: "QUEUE", most: 32, least: 8, rank: 9}, {head: "STATE", rank: 4},
-		{head: "SUBMITTED", right: true, rank: 2}, {head: "PENDING", right: true, rank: 3}, {head: "RUNNABLE", right: true, rank: 7},
-		{head: "STARTING", right: true, rank: 5}, {head: "RUNNING", right: true, rank: 8}, {head: "IN USE", rank: 6}, {head: "", rank: 1},
+		{head: "QUEUE", most: 32, least: 8, rank: 9}, {head: "STATE", rank: 5},
+		{head: "SUBMITTED", right: true, rank: 2}, {head: "PENDING", right: true, rank: 4}, {head: "RUNNABLE", right: true, rank: 7},
+		{head: "STARTING", right: true, rank: 3}, {head: "RUNNING", right: true, rank: 8}, {head: "IN USE", rank: 6}, {head: "", rank: 1},
 	}}
 	for _, q := range queues {
 		state := ""
@@ -365,12 +365,12 @@ func (m *topModel) position() string {
 		return ""
 	}
 	all, shown := m.window()
-	place := "no jobs"
-	if len(all) > 0 {
-		place = fmt.Sprintf("jobs %d-%d of %d", m.top+1, m.top+len(shown), len(all))
+	if len(all) == 0 {
+		return "no jobs"
 	}
+	place := fmt.Sprintf("jobs %d-%d of %d", m.top+1, m.top+len(shown), len(all))
 	if m.snapshot.MoreJobs {
-		place += " read; there are more"
+		place += " (the queues hold more)"
 	}
 	named := ""
 	if m.filter != "" {

@@ -106,6 +106,11 @@ func (f *fake) handler(name string) http.HandlerFunc {
 		return wire.Handle(f.describeQueues)
 	case "ListJobs":
 		return wire.Handle(f.listJobs)
+	case "GetJobQueueSnapshot":
+		return wire.Handle(func(_ context.Context, in *batch.GetJobQueueSnapshotInput) (*batch.GetJobQueueSnapshotOutput, error) {
+			return &batch.GetJobQueueSnapshotOutput{FrontOfQueue: &types.FrontOfQueueDetail{
+				Jobs: []types.FrontOfQueueJobSummary{{JobArn: in.JobQueue}}}}, nil
+		})
 	case "CancelJob":
 		return wire.Handle(func(_ context.Context, in *batch.CancelJobInput) (*batch.CancelJobOutput, error) {
 			f.stopped[*in.JobId] += "CancelJob " + *in.Reason + ";"

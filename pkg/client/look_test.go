@@ -1,0 +1,79 @@
+package client
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+)
+
+// A look takes one page of each status, and says where there is more.
+func TestLook(t *testing.T) {
+	f, c := newFake(t)
+	f.listed = []types.JobSummary{
+		listed(idA, "a", "cpu", "RUNNABLE", 1),
+		listed(idB, "b", "cpu", "RUNNABLE", 2), // the fake's second page
+		listed(idC, "c", "cpu", "RUNNING", 3),
+		listed(idB, "b", "gpu", "RUNNING", 4),
+		listed(idC, "d", "cpu", "SUCCEEDED", 3),
+	}
+	look, err := c.Look(t.Context(), "cpu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, j := range look.Jobs {
+		got = append(got, *j.JobName)
+	}
+	if !slices.Equal(got, []string{"c", "a"}) || !slices.Equal(look.More, []types.JobStatus{"RUNNABLE"}) {
+		t.Errorf("jobs %v, more %v", got, look.More)
+	}
+	if look.Snapshot == nil || *look.Snapshot.FrontOfQueue.Jobs[0].JobArn != "cpu" || look.SnapshotErr != nil {
+		t.Errorf("%+v", look)
+	}
+	if f.count("ListJobs") != 5 || f.count("GetJobQueueSnapshot") != 1 {
+		t.Errorf("calls: %v", f.calls)
+	}
+}
+
+// A job that moves on between two calls is shown once, where it was seen last.
+func TestLookAtAMovingJob(t *testing.T) {
+	f, c := newFake(t)
+	f.listed = []types.JobSummary{listed(idA, "a", "cpu", "RUNNABLE", 1), listed(idA, "a", "cpu", "RUNNING", 1)}
+	look, err := c.Look(t.Context(), "cpu")
+	if err != nil || len(look.Jobs) != 1 || look.Jobs[0].Status != "RUNNING" {
+		t.Errorf("%+v, %v", look, err)
+	}
+}
+
+// Who may not see a snapshot sees the jobs; a busy service is an error.
+func TestLookWithoutASnapshot(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		fault  fault
+		denied bool
+	}{
+		{"not allowed", says(403, "AccessDeniedException", `{"message":"no"}`), true},
+		{"not known", says(404, "UnknownOperationException", `{}`), true},
+		{"busy", says(429, "TooManyRequestsException", `{"message":"slow down"}`), false},
+		{"gone", refusedConnection, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			f, client := newFake(t)
+			f.faults["GetJobQueueSnapshot"] = times(9, c.fault)
+			look, err := client.Look(t.Context(), "cpu")
+			if c.denied != (err == nil) || c.denied && look.SnapshotErr == nil {
+				t.Errorf("%s: %+v, %v", c.name, look, err)
+			}
+		})
+	}
+	f, c := newFake(t)
+	f.faults["ListJobs"] = times(9, says(403, "AccessDeniedException", `{"message":"no"}`))
+	if _, err := c.Look(t.Context(), "cpu"); err == nil {
+		t.Error("a look without jobs")
+	} else if _, ok := errors.AsType[*RefusedError](err); !ok {
+		t.Error(err)
+	}
+}
