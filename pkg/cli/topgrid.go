@@ -79,6 +79,8 @@ type column struct {
 	// most bounds its width and least is what it may shrink to on a screen that is
 	// narrow; 0 stands for no bound, and for no shrinking.
 	most, least int
+	// floor is the least width of a column that is there, for what changes its length.
+	floor int
 	// rank says how late it goes on a screen that is too narrow even so.
 	rank int
 }
@@ -129,7 +131,7 @@ func (g *grid) fit(width int) []int {
 		if natural[i] == 0 {
 			continue
 		}
-		natural[i] = max(natural[i], len(c.head))
+		natural[i] = max(natural[i], len(c.head), c.floor)
 		if width > 0 && c.most > 0 {
 			natural[i] = min(natural[i], max(c.most, len(c.head)))
 		}

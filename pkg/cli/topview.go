@@ -74,7 +74,7 @@ func (m *topModel) head(now time.Time) line {
 	left = append(left, text(m.snapshot.Target, "")...)
 	at := text(m.snapshot.Time.Format(time.TimeOnly), "")
 	if m.failure != "" || now.Sub(m.snapshot.Time) > m.fresh {
-		at = text(m.snapshot.Time.Format(time.TimeOnly)+", "+short(now.Sub(m.snapshot.Time))+" ago", styleFailure)
+		at = text(m.snapshot.Time.Format(time.TimeOnly)+", "+short(now.Sub(m.snapshot.Time).Truncate(time.Second))+" ago", styleFailure)
 	}
 	if m.width == 0 {
 		return append(append(left, span{text: "  "}), text(m.snapshot.Time.Format(time.RFC3339), "")...)
@@ -255,7 +255,7 @@ func (q topQueue) notes(now time.Time) (notes []line) {
 		who := strings.TrimSpace(h.JobName + " " + shortJobID(h.JobID))
 		note := append(line{{"  next: ", styleFaint}}, text(who, "")...)
 		if h.Since != nil {
-			note = append(note, text(", first for "+took(h.Since, nil, now), styleFaint)...)
+			note = append(note, text(", first for "+since(h.Since, now), styleFaint)...)
 		}
 		if h.StatusReason != "" {
 			note = append(note, text(": "+h.StatusReason, styleWait)...)
@@ -266,6 +266,14 @@ func (q topQueue) notes(now time.Time) (notes []line) {
 		notes = append(notes, append(line{{"  shares: ", styleFaint}}, text(shares, "")...))
 	}
 	return notes
+}
+
+// since is the time from a moment on in whole seconds, so that columns stand still.
+func since(millis *int64, now time.Time) string {
+	if aws.ToInt64(millis) == 0 {
+		return ""
+	}
+	return short(max(0, now.Sub(time.UnixMilli(*millis)).Truncate(time.Second)))
 }
 
 // shortJobID shortens a job's id and keeps the index of an array's child.
@@ -280,7 +288,7 @@ func shortJobID(id string) string {
 func jobGrid(jobs []topJob, now time.Time) *grid {
 	g := &grid{columns: []column{
 		{head: "STATUS", rank: 8}, {head: "NAME", most: 40, least: 10, rank: 9}, {head: "ID", rank: 6}, {head: "QUEUE", most: 24, least: 8, rank: 2},
-		{head: "FOR", right: true, rank: 7}, {head: "ATTEMPTS", right: true, rank: 1}, {head: "ARRAY", rank: 3}, {head: "", right: true, rank: 4},
+		{head: "FOR", right: true, floor: 6, rank: 7}, {head: "ATTEMPTS", right: true, rank: 1}, {head: "ARRAY", rank: 3}, {head: "", right: true, rank: 4},
 		{head: "REASON", least: 20, rank: 5},
 	}}
 	severalQueues := slices.ContainsFunc(jobs, func(j topJob) bool { return j.Queue != jobs[0].Queue })
@@ -291,7 +299,7 @@ func jobGrid(jobs []topJob, now time.Time) *grid {
 		}
 		chart, count := j.progressBar()
 		g.rows = append(g.rows, []line{text(string(j.status()), styleOf(j.status())), text(j.name(), ""), text(client.ShortID(j.id()), ""), queue,
-			text(took(j.since(), nil, now), ""), text(j.attempts(), ""), chart, count, text(aws.ToString(j.Job.shape.StatusReason), styleWait)})
+			text(since(j.since(), now), ""), text(j.attempts(), ""), chart, count, text(aws.ToString(j.Job.shape.StatusReason), styleWait)})
 	}
 	return g
 }

@@ -1,0 +1,243 @@
+package cli_test
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// pty is a terminal of the test's own, with a person before it.
+type pty struct {
+	t        *testing.T
+	person   *os.File // sees and types
+	terminal *os.File // what the program has
+	mu       sync.Mutex
+	seen     string
+}
+
+func openPTY(t *testing.T) *pty {
+	t.Helper()
+	person, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Skipf("no terminal to be had: %v", err)
+	}
+	t.Cleanup(func() { person.Close() })
+	n, err := unix.IoctlGetInt(int(person.Fd()), unix.TIOCGPTN)
+	if err == nil {
+		err = unix.IoctlSetPointerInt(int(person.Fd()), unix.TIOCSPTLCK, 0)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	terminal, err := os.OpenFile("/dev/pts/"+strconv.Itoa(n), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { terminal.Close() })
+	p := &pty{t: t, person: person, terminal: terminal}
+	p.resize(100, 24)
+	go p.watch()
+	return p
+}
+
+func (p *pty) watch() {
+	for buf := make([]byte, 4096); ; {
+		n, err := p.person.Read(buf)
+		p.mu.Lock()
+		p.seen += string(buf[:n])
+		p.mu.Unlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (p *pty) resize(columns, lines uint16) {
+	p.t.Helper()
+	if err := unix.IoctlSetWinsize(int(p.person.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Col: columns, Row: lines}); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func (p *pty) press(keys string) {
+	p.t.Helper()
+	if _, err := p.person.WriteString(keys); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// see waits until the text is written, and forgets what came up to its end.
+func (p *pty) see(text string) {
+	p.t.Helper()
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		p.mu.Lock()
+		seen := p.seen
+		_, after, ok := strings.Cut(seen, text)
+		if ok {
+			p.seen = after
+		}
+		p.mu.Unlock()
+		if ok {
+			return
+		}
+		if time.Now().After(end) {
+			p.t.Fatalf("%q was not written, but %q", text, seen[max(0, len(seen)-2000):])
+		}
+	}
+}
+
+func (p *pty) settings() unix.Termios {
+	p.t.Helper()
+	settings, err := unix.IoctlGetTermios(int(p.terminal.Fd()), unix.TCGETS)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return *settings
+}
+
+// start runs batchctl on the terminal, which it owns as it would a login's.
+func (p *pty) start(state string, args ...string) *exec.Cmd {
+	p.t.Helper()
+	cmd := exec.CommandContext(p.t.Context(), filepath.Join(batchctlOnPath(p.t), "batchctl"), args...)
+	cmd.Env = append(os.Environ(), "TERM=xterm", "NO_COLOR=1", "BATCHCTL_STATE_DIR="+state)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.terminal, p.terminal, p.terminal
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := cmd.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+	return cmd
+}
+
+// exitCode waits for a program's end.
+func exitCode(t *testing.T, cmd *exec.Cmd) int {
+	t.Helper()
+	var exit *exec.ExitError
+	if err := cmd.Wait(); err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode()
+}
+
+const (
+	screenTaken = "\x1b[?1049h\x1b[?25l"
+	screenGiven = "\x1b[?25h\x1b[?1049l"
+)
+
+// However the view is left, the terminal is as it was before.
+func TestTopGivesTheTerminalBack(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		leave func(*pty, *exec.Cmd)
+		code  int
+	}{
+		{"q", func(p *pty, _ *exec.Cmd) { p.press("q") }, 0},
+		{"Ctrl-C", func(p *pty, _ *exec.Cmd) { p.press("\x03") }, 130},
+		{"SIGTERM", func(_ *pty, cmd *exec.Cmd) { cmd.Process.Signal(syscall.SIGTERM) }, 130},
+		{"Ctrl-C while a filter is typed", func(p *pty, _ *exec.Cmd) { p.press("/q\x03") }, 130},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := openPTY(t)
+			before := p.settings()
+			cmd := p.start(t.TempDir(), "top")
+			p.see(screenTaken)
+			p.see("no job runs or waits")
+			if during := p.settings(); during.Lflag&(unix.ECHO|unix.ICANON|unix.ISIG) != 0 {
+				t.Error("keys are echoed, or come by the line")
+			}
+			c.leave(p, cmd)
+			p.see(screenGiven)
+			if code := exitCode(t, cmd); code != c.code {
+				t.Errorf("exit code %d, want %d", code, c.code)
+			}
+			if p.settings() != before {
+				t.Errorf("the terminal is not as it was: %+v, was %+v", p.settings(), before)
+			}
+		})
+	}
+}
+
+// The keys of the view, a terminal that changes its size, and an engine that comes
+// and goes.
+func TestTopOnATerminal(t *testing.T) {
+	state := filepath.Join(t.TempDir(), "state")
+	if err := os.Mkdir(state, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	p := openPTY(t)
+	cmd := p.start(state, "top", "--interval", "100ms")
+	p.see("no engine runs")
+	p.see("q leave")
+	p.press("?")
+	p.see("leave; the jobs go on")
+	p.press(" ")
+	p.see("QUEUE")
+	p.press("s")
+	p.see("no job")
+
+	defer runIn(t, state, "serve", "--stop")
+	submitJobs(t, state, "train", "train", "eval")
+	p.see("engine at http://127.0.0.1:")
+	p.see("train")
+	p.see("jobs 1-3 of 3, oldest first")
+	p.press("/eva")
+	p.see("name: eva_")
+	p.press("\r")
+	p.see(`jobs 1-1 of 1, named "eva"`)
+	p.resize(40, 10)
+	p.see("\x1b[2J")
+	p.see("\x1b[10;1H") // the last line
+	p.press("\x1b")
+	p.see(" of 3, oldest first")
+	p.resize(100, 24)
+
+	if _, _, said := runIn(t, state, "serve", "--stop"); !strings.Contains(said, "ended") {
+		t.Error(said)
+	}
+	p.see("no engine runs")
+	p.press("q")
+	p.see(screenGiven)
+	if code := exitCode(t, cmd); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+// A first look that fails leaves its words on the screen that was there before.
+func TestTopOfATargetThatDoesNotAnswer(t *testing.T) {
+	p := openPTY(t)
+	before := p.settings()
+	cmd := p.start(t.TempDir(), "top", "nope")
+	p.see(screenGiven)
+	p.see("batchctl: no queue nope here")
+	if code := exitCode(t, cmd); code != 3 || p.settings() != before {
+		t.Errorf("exit code %d, or the terminal is not as it was", code)
+	}
+}
+
+// submitJobs starts an engine with jobs that wait for one another's machine.
+func submitJobs(t *testing.T, state string, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		file := filepath.Join(t.TempDir(), name+".json")
+		text := `{ "name": "` + name + `", "image": "busybox:1", "command": ["sleep", "1000"], "resources": { "vcpus": 1, "memory": 64 }, "timeout": "1h" }`
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if code, _, said := runIn(t, state, "submit", file); code != 0 {
+			t.Fatal(said)
+		}
+	}
+}
+
+func runIn(t *testing.T, state string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	return run(t, append(args, "--state-dir", state)...)
+}
