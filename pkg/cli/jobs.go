@@ -375,9 +375,18 @@ func (p *program) printSummaries(jobs []types.JobSummary) error {
 	t := p.table("ID", "NAME", "STATUS", "CREATED", "RAN", "REASON")
 	for _, j := range jobs {
 		t.row(client.ShortID(aws.ToString(j.JobId)), aws.ToString(j.JobName), string(j.Status), ago(j.CreatedAt, now),
-			took(j.StartedAt, j.StoppedAt, now), aws.ToString(j.StatusReason))
+			took(j.StartedAt, j.StoppedAt, now), joinClauses(aws.ToString(j.StatusReason), summaryRollUp(j)))
 	}
 	return t.flush()
+}
+
+// summaryRollUp counts an array's children by state, where the list knows them.
+func summaryRollUp(j types.JobSummary) string {
+	a := j.ArrayProperties
+	if a == nil || a.StatusSummary == nil {
+		return ""
+	}
+	return rollUp(types.JobDetail{ArrayProperties: &types.ArrayPropertiesDetail{Index: a.Index, Size: a.Size, StatusSummary: a.StatusSummary}})
 }
 
 func parseStatuses(words []string) ([]types.JobStatus, error) {

@@ -91,11 +91,17 @@ func (p *program) topLive(c *cli.Context, out *os.File, interval time.Duration) 
 func (p *program) topPrinted(c *cli.Context, format string, interval time.Duration) error {
 	reader := &topReader{words: c.Args().Slice(), open: func() (*jobCall, error) { return p.openFor(c, toRead) }}
 	defer reader.close()
-	pace := topPace{interval: interval}
-	for printed, wanted := 0, c.Int("iterations"); ; {
-		snapshot, err := reader.look(c.Context, nil)
+	look := func() (*topSnapshot, error) { return reader.look(c.Context, nil) }
+	return p.printSnapshots(c.Context, look, topPace{interval: interval}, c.Int("iterations"), format)
+}
+
+// printSnapshots prints what wanted looks show; 0 are without end. Once one has
+// succeeded, those that fail are told and do not count.
+func (p *program) printSnapshots(ctx context.Context, look func() (*topSnapshot, error), pace topPace, wanted int, format string) error {
+	for printed := 0; ; {
+		snapshot, err := look()
 		switch {
-		case err != nil && (printed == 0 || c.Context.Err() != nil):
+		case err != nil && (printed == 0 || ctx.Err() != nil):
 			return err
 		case err != nil:
 			fmt.Fprintf(p.Err, "batchctl: %s\n", diag.Printable(p.redacted(asFailure(err).message)))
@@ -107,7 +113,7 @@ func (p *program) topPrinted(c *cli.Context, format string, interval time.Durati
 				return nil
 			}
 		}
-		if err := pause(c.Context, pace.next(err)); err != nil {
+		if err := pause(ctx, pace.next(err)); err != nil {
 			return err
 		}
 	}
