@@ -116,9 +116,11 @@ func (p *program) openNamed(ctx context.Context, c *cli.Context, platform *spec.
 		return nil, err
 	}
 	t.ledger.Target = t.kind()
-	t.Ledger = t.ledger
+	t.Ledger, t.Attached = t.ledger, why == toRun
+	p.submitsWith(c, t.Client)
 	if t.isLocal() {
 		t.PollAtMost = 500 * time.Millisecond // nobody else's quota
+		t.TakesOnce = true
 	}
 	if why != toRead {
 		fmt.Fprintf(p.Err, "target: %s\n", diag.Printable(t.label))
@@ -181,6 +183,7 @@ func (p *program) openAWS(ctx context.Context, t *target, entry spec.Target, why
 		return fail(ExitUsage, "target %s has no Region", t.name).
 			try("set AWS_REGION, or \"region\" of the target in batchctl.json")
 	}
+	cfg = tolerant(cfg)
 	t.Client = client.New(cfg)
 	t.label = "aws " + cfg.Region
 	if why != toRead {

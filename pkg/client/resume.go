@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
 	"time"
 )
 
@@ -16,6 +15,8 @@ type OpenRun struct {
 	// Jobs is how many it has and Accepted how many of them have an id; of Unknown
 	// jobs nobody knows. Unchecked jobs are accepted and may be doubled.
 	Jobs, Accepted, Unknown, Unchecked int
+	// IDs are those of the accepted jobs.
+	IDs []string
 }
 
 // OpenRuns returns the runs of every target that are not through, the oldest first.
@@ -38,7 +39,12 @@ func (l *Ledger) OpenRuns() ([]OpenRun, error) {
 			return open, err
 		}
 		unknown, _, unchecked := r.unsettled()
-		open = append(open, OpenRun{name, r.target, r.began, len(r.tasks), len(r.results()), unknown, unchecked})
+		o := OpenRun{Name: name, Target: r.target, Began: r.began, Jobs: len(r.tasks), Unknown: unknown, Unchecked: unchecked}
+		for _, s := range r.results() {
+			o.Accepted++
+			o.IDs = append(o.IDs, s.ID)
+		}
+		open = append(open, o)
 	}
 	return open, nil
 }
@@ -113,45 +119,17 @@ func (c *Client) Drop(name string) ([]Submitted, error) {
 	return r.results(), c.dropRest(r)
 }
 
+// dropRest says in the log what is given up before the log ends: the end is another
+// file's line too.
 func (c *Client) dropRest(r *run) error {
+	r.giveUp()
 	for _, t := range r.tasks {
-		if t.done {
-			t.checked = true
+		if !t.dropped {
+			continue
 		}
-		t.dropped = !t.done
-		if t.dropped {
-			if err := r.note(t, line{What: lineDropped}); err != nil {
-				return errors.Join(err, r.log.release())
-			}
+		if err := r.note(t, line{What: lineDropped}); err != nil {
+			return errors.Join(err, r.log.release())
 		}
 	}
 	return r.close(c.Ledger)
-}
-
-// LateLook looks for twins of jobs whose answers were missing, a minute after the
-// last of them, in the open runs that these jobs belong to. It waits until then.
-func (c *Client) LateLook(ctx context.Context, jobs []Submitted) error {
-	if c.Ledger == nil {
-		return nil
-	}
-	open, err := c.Ledger.openRuns()
-	if err != nil {
-		return err
-	}
-	for _, name := range open {
-		lines, err := c.Ledger.peek(name)
-		if err != nil {
-			continue // closed just now
-		}
-		ours := slices.ContainsFunc(acceptedOf(lines), func(e Entry) bool {
-			return slices.ContainsFunc(jobs, func(s Submitted) bool { return s.ID == e.ID })
-		})
-		if !ours {
-			continue
-		}
-		if _, err := c.Resume(ctx, name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	return nil
 }

@@ -289,6 +289,13 @@ func (r *run) settled() bool {
 	return unknown+unchecked == 0 && (unsent == 0 || unsent == len(r.tasks))
 }
 
+// giveUp leaves nothing of the run to go on with.
+func (r *run) giveUp() {
+	for _, t := range r.tasks {
+		t.dropped, t.checked = !t.done, t.done
+	}
+}
+
 // close moves what was accepted to submissions.jsonl and ends the log, or leaves
 // the run open for another process when something is left to do.
 func (r *run) close(l *Ledger) (err error) {

@@ -56,7 +56,11 @@ type OpenError struct {
 }
 
 func (e *OpenError) Error() string {
-	text := fmt.Sprintf("%v; %d of %d jobs were accepted", e.Err, e.Accepted, e.Jobs)
+	why := e.Err.Error()
+	if errors.Is(e.Err, context.Canceled) {
+		why = "interrupted"
+	}
+	text := fmt.Sprintf("%s; %d of %d jobs were accepted", why, e.Accepted, e.Jobs)
 	if e.Unknown > 0 {
 		text += fmt.Sprintf(", of %d it is not known", e.Unknown)
 	}
@@ -93,6 +97,9 @@ func (c *Client) carryOut(ctx context.Context, r *run) ([]Submitted, error) {
 	err := r.each(ctx, n, func(t *task) error { return c.carryOutTask(ctx, r, t, &known) })
 	if err == nil {
 		err = c.firstLook(ctx, r)
+	}
+	if r.attached {
+		r.giveUp()
 	}
 	jobs, unsettled := r.results(), !r.settled()
 	unknown, _, _ := r.unsettled()
