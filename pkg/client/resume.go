@@ -27,16 +27,12 @@ func (l *Ledger) OpenRuns() ([]OpenRun, error) {
 	}
 	var open []OpenRun
 	for _, name := range names {
-		lines, err := l.peek(name)
-		if errors.Is(err, fs.ErrNotExist) {
+		r, err := l.read(name)
+		if err != nil {
+			return open, err
+		}
+		if r == nil {
 			continue
-		}
-		if err != nil {
-			return open, err
-		}
-		r, err := runOf(name, nil, lines)
-		if err != nil {
-			return open, err
 		}
 		unknown, _, unchecked := r.unsettled()
 		o := OpenRun{Name: name, Target: r.target, Began: r.began, Jobs: len(r.tasks), Unknown: unknown, Unchecked: unchecked}
@@ -47,6 +43,18 @@ func (l *Ledger) OpenRuns() ([]OpenRun, error) {
 		open = append(open, o)
 	}
 	return open, nil
+}
+
+// read looks at a run without taking it; nil when it has been closed just now.
+func (l *Ledger) read(name string) (*run, error) {
+	lines, err := l.peek(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return runOf(name, nil, lines)
 }
 
 // ElsewhereError is a run that went to another account, Region or engine than the

@@ -345,14 +345,14 @@ func (l *Ledger) knownOf(r *run) (map[string]bool, error) {
 	return known, nil
 }
 
-// each carries out the tasks, n at once, each after those it depends on and
+// each carries out the tasks, n at once, each after those that it needs and
 // otherwise in the order of the plan. After an error, or when ctx ends, no
 // further task is begun; those on their way are awaited.
-func (r *run) each(ctx context.Context, n int, do func(*task) error) (first error) {
+func (r *run) each(ctx context.Context, n int, do func(*task) error, needs func(*task, int) []int) (first error) {
 	waits, dependents := make([]int, len(r.tasks)), make([][]int, len(r.tasks))
 	var ready []int
 	for i, t := range r.tasks {
-		for _, on := range t.needs(i) {
+		for _, on := range needs(t, i) {
 			waits[i]++
 			dependents[on] = append(dependents[on], i)
 		}

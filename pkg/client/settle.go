@@ -99,25 +99,34 @@ func isChild(job types.JobSummary) bool {
 	return job.ArrayProperties != nil && job.ArrayProperties.Index != nil
 }
 
+// findPatiently is find, again and again while the service has trouble of its own.
+// It gives up at a time, or when the service refuses.
+func (c *Client) findPatiently(ctx context.Context, t *task, until time.Time) ([]sighting, error) {
+	for try := 1; ; try++ {
+		found, err := c.findSoon(ctx, t)
+		if err == nil || ctx.Err() != nil || refused(err) && !throttled(err) || time.Now().After(until) {
+			return found, err
+		}
+		if err := sleep(ctx, fullJitter(try)); err != nil {
+			return nil, err
+		}
+	}
+}
+
 // lookUp looks for a submission until it is found or the listing has settled
 // since then. An error means that nobody knows.
 func (c *Client) lookUp(ctx context.Context, t *task, since time.Time) ([]sighting, error) {
 	settled := since.Add(c.settle())
 	for pause := firstLookPause; ; pause *= 2 {
 		began := time.Now()
-		found, err := c.findSoon(ctx, t)
-		switch {
-		case len(found) > 0:
-			return found, nil
-		case err == nil && !began.Before(settled):
-			return nil, nil
-		case err != nil && (ctx.Err() != nil || refused(err) && !throttled(err) || began.After(settled.Add(lookPatience))):
+		found, err := c.findPatiently(ctx, t, settled.Add(lookPatience))
+		if err != nil {
 			return nil, &UnknownError{t.name, err}
 		}
-		if left := time.Until(settled); left > 0 {
-			pause = min(pause, left)
+		if len(found) > 0 || !began.Before(settled) {
+			return found, nil
 		}
-		if err := sleep(ctx, pause); err != nil {
+		if err := sleep(ctx, min(pause, time.Until(settled))); err != nil {
 			return nil, &UnknownError{t.name, err}
 		}
 	}

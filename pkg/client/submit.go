@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -90,13 +91,9 @@ func (c *Client) Submit(ctx context.Context, p *plan.Plan) ([]Submitted, error) 
 // the run, or leaves it open.
 func (c *Client) carryOut(ctx context.Context, r *run) ([]Submitted, error) {
 	var known definitions
-	n := c.AtOnce
-	if n == 0 {
-		n = atOnce
-	}
-	err := r.each(ctx, n, func(t *task) error { return c.carryOutTask(ctx, r, t, &known) })
+	err := r.each(ctx, c.atOnce(), func(t *task) error { return c.carryOutTask(ctx, r, t, &known) }, (*task).needs)
 	if err == nil {
-		err = c.firstLook(ctx, r)
+		err = c.endAllTwins(ctx, r)
 	}
 	if r.attached {
 		r.giveUp()
@@ -111,6 +108,8 @@ func (c *Client) carryOut(ctx context.Context, r *run) ([]Submitted, error) {
 	}
 	return jobs, err
 }
+
+func (c *Client) atOnce() int { return cmp.Or(c.AtOnce, atOnce) }
 
 // carryOutTask sends the requests of one job. What another process may have sent
 // is looked for first.
@@ -291,5 +290,5 @@ func definitionNotFound(err error) bool {
 
 // fullJitter is a pause anywhere between nothing and a bound that doubles.
 func fullJitter(try int) time.Duration {
-	return rand.N(min(firstPause<<(try-1), longPause))
+	return rand.N(min(firstPause<<min(try-1, 10), longPause))
 }

@@ -12,32 +12,32 @@ import (
 // out stays, because its user and the jobs that depend on it refer to it. When no
 // id was given out that is the oldest.
 
-// firstLook looks for twins at once, where an answer was missing. What is not
-// visible yet is for LateLook.
-func (c *Client) firstLook(ctx context.Context, r *run) error {
+// endAllTwins looks for twins, where an answer was missing. A job is through with
+// that once a minute has passed: what was not visible before is by then.
+func (c *Client) endAllTwins(ctx context.Context, r *run) error {
+	var doubtful []*task
 	for _, t := range r.tasks {
-		if !t.doubtful() {
-			continue
-		}
-		if err := c.endTwins(ctx, r, t); err != nil {
-			return err
-		}
-		if c.TakesOnce || time.Since(t.unclear) >= lateLook {
-			t.checked = true
-			if err := r.note(t, line{What: lineChecked}); err != nil {
-				return err
-			}
+		if t.doubtful() {
+			doubtful = append(doubtful, t)
 		}
 	}
-	return nil
+	look := &run{tasks: doubtful}
+	return look.each(ctx, c.atOnce(), func(t *task) error {
+		due := c.TakesOnce || time.Since(t.unclear) >= lateLook
+		if err := c.endTwins(ctx, t); err != nil || !due {
+			return err
+		}
+		t.checked = true
+		return r.note(t, line{What: lineChecked})
+	}, func(*task, int) []int { return nil })
 }
 
 // doubtful reports whether twins of an accepted job may turn up.
 func (t *task) doubtful() bool { return t.done && !t.unclear.IsZero() && !t.checked }
 
 // endTwins leaves one job of a submission alive.
-func (c *Client) endTwins(ctx context.Context, r *run, t *task) error {
-	found, err := c.findSoon(ctx, t)
+func (c *Client) endTwins(ctx context.Context, t *task) error {
+	found, err := c.findPatiently(ctx, t, time.Now().Add(lookPatience))
 	if err != nil {
 		return fmt.Errorf("look for twins of job %s: %w", t.name, err)
 	}
