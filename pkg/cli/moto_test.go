@@ -126,8 +126,9 @@ func (u *user) types(code int, line string) (out, said string) {
 
 func (u *user) wants(text string, parts ...string) {
 	u.t.Helper()
+	squeezed := strings.Join(strings.Fields(text), " ")
 	for _, p := range parts {
-		if !strings.Contains(text, p) {
+		if !strings.Contains(squeezed, strings.Join(strings.Fields(p), " ")) {
 			u.t.Errorf("no %q in:\n%s", p, text)
 		}
 	}
