@@ -45,6 +45,8 @@ type fake struct {
 	events map[string]func(elapsed time.Duration) []string // by stream
 	groups []string                                        // asked for
 	asked  []string                                        // streams asked for
+	hidden func(id string) bool                            // jobs that listings do not show yet
+	saw    func(*http.Request)
 }
 
 // fault is what happens to one call; serve does what the service does.
@@ -70,6 +72,9 @@ func (f *fake) Do(r *http.Request) (*http.Response, error) {
 		name, _ = wire.Operation(r.Method, r.URL.Path)
 	}
 	f.calls = append(f.calls, name)
+	if f.saw != nil {
+		f.saw(r)
+	}
 	serve := func() *http.Response {
 		w := httptest.NewRecorder()
 		f.handler(name)(w, r)
@@ -213,6 +218,8 @@ func (f *fake) listJobs(_ context.Context, in *batch.ListJobsInput) (*batch.List
 	var fit []types.JobSummary
 	for _, job := range f.listed {
 		switch {
+		case f.hidden != nil && f.hidden(*job.JobId):
+			continue
 		case in.ArrayJobId != nil:
 			if !strings.HasPrefix(*job.JobId, *in.ArrayJobId+":") || job.Status != in.JobStatus {
 				continue

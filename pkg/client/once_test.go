@@ -39,6 +39,8 @@ type weather struct {
 	lag  func() time.Duration // of a job's appearance in listings
 	// expired is a time in which the credentials are not taken.
 	expired func() bool
+	// lost is a time in which no answer to a SubmitJob comes back.
+	lost func() bool
 
 	mu      sync.Mutex
 	random  *rand.Rand
@@ -75,7 +77,7 @@ func (w *weather) Do(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if name == "SubmitJob" && dice < oddsThrottled+oddsDropped+oddsLost {
+	if name == "SubmitJob" && (dice < oddsThrottled+oddsDropped+oddsLost || w.lost != nil && w.lost()) {
 		return lose(how, r, out)
 	}
 	out.Header.Set("Date", time.Now().Add(skew).UTC().Format(http.TimeFormat)) // its clock jumps
