@@ -22,6 +22,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/cli"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
@@ -335,4 +336,35 @@ func TestKilledWithoutLedger(t *testing.T) {
 		t.Error("no job is doubled without a ledger")
 	}
 	t.Logf("%d jobs doubled", doubled)
+}
+
+// TestInterruptedSubmit: Ctrl-C lets the call on its way finish, begins no other, and
+// says how to go on.
+func TestInterruptedSubmit(t *testing.T) {
+	life(t, func(d *doomed) {
+		d.remote.kill = func() {
+			_ = d.process.Signal(os.Interrupt)
+			time.Sleep(300 * time.Millisecond) // the answer takes its time
+		}
+		cmd := exec.Command(d.program, d.submit()...)
+		cmd.Dir, cmd.Env = d.dir, d.environ
+		var out, said bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &out, &said
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		d.process = cmd.Process
+		_ = cmd.Wait() // its code is looked at
+		if code := cmd.ProcessState.ExitCode(); code != cli.ExitInterrupted {
+			t.Errorf("exit code %d", code)
+		}
+		if !strings.Contains(out.String(), "prepare") || !strings.Contains(said.String(), "interrupted; 1 of 3 jobs were accepted") || !strings.Contains(said.String(), "go on: batchctl resume ") {
+			t.Errorf("%s%s", &out, &said)
+		}
+		if n := len(d.remote.jobs); n != 1 {
+			t.Errorf("%d jobs", n)
+		}
+		d.recover()
+		d.judge()
+	})
 }

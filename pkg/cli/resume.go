@@ -1,18 +1,17 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/client"
-	"github.com/batchctl/batchctl/pkg/diag"
 )
 
 func (p *program) resumeCommand() *cli.Command {
@@ -87,6 +86,11 @@ func chosen(open []client.OpenRun, words []string) ([]client.OpenRun, error) {
 func (p *program) resumeEach(c *cli.Context, t *target, open []client.OpenRun) (jobs []client.Submitted, failed error) {
 	here := 0
 	for _, r := range open {
+		if r.Damage != nil && !c.Bool("drop") {
+			failed = errors.Join(failed, fail(ExitNotDone, "%v", r.Damage).
+				try("look what was accepted with batchctl list, then set the damaged log aside: batchctl resume --drop %s", r.Name))
+			continue
+		}
 		if r.Jobs > 0 && r.Target != t.ledger.Target {
 			failed = errors.Join(failed, elsewhere(r, t))
 			continue
@@ -148,13 +152,18 @@ type openRow struct {
 	Accepted  int       `json:"accepted"`
 	Unknown   int       `json:"unknown"`
 	Unchecked int       `json:"unchecked"`
+	Damage    string    `json:"damage,omitempty"`
 }
 
 // printOpen lists open runs.
 func (p *program) printOpen(open []client.OpenRun, format string) error {
 	rows := []openRow{}
 	for _, r := range open {
-		rows = append(rows, openRow{r.Name, r.Target, r.Began, r.Jobs, r.Accepted, r.Unknown, r.Unchecked})
+		row := openRow{r.Name, r.Target, r.Began, r.Jobs, r.Accepted, r.Unknown, r.Unchecked, ""}
+		if r.Damage != nil {
+			row.Damage = r.Damage.Error()
+		}
+		rows = append(rows, row)
 	}
 	if format == "json" {
 		return p.writeJSON(rows)
@@ -166,7 +175,7 @@ func (p *program) printOpen(open []client.OpenRun, format string) error {
 	t := p.table("RUN", "BEGAN", "JOBS", "ACCEPTED", "UNKNOWN", "TWINS POSSIBLE", "TARGET")
 	for _, r := range rows {
 		t.row(r.Run, r.Began.Local().Format(time.DateTime), fmt.Sprint(r.Jobs), fmt.Sprint(r.Accepted), fmt.Sprint(r.Unknown),
-			fmt.Sprint(r.Unchecked), strings.TrimSpace(diag.Printable(r.Target)))
+			fmt.Sprint(r.Unchecked), cmp.Or(r.Damage, r.Target))
 	}
 	return t.flush()
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -50,6 +51,9 @@ func (p *program) submit(c *cli.Context) error {
 		return err
 	}
 	defer t.close()
+	if err := p.nameEarlier(t); err != nil {
+		return err
+	}
 	jobs, err := p.send(c.Context, t, made)
 	if format == "json" {
 		if err := p.writeJSON(submittedRows(t, jobs)); err != nil {
@@ -156,6 +160,22 @@ func (t *target) openOf(jobs []client.Submitted) ([]client.OpenRun, error) {
 	return slices.DeleteFunc(all, func(r client.OpenRun) bool {
 		return r.Target != t.ledger.Target || !slices.ContainsFunc(jobs, func(j client.Submitted) bool { return slices.Contains(r.IDs, j.ID) })
 	}), err
+}
+
+// nameEarlier says that submissions before this one did not come to their end: who
+// repeats one of them in place of resuming it has its jobs twice.
+func (p *program) nameEarlier(t *target) error {
+	open, err := t.ledger.OpenRuns()
+	if err != nil {
+		return err
+	}
+	for _, r := range open {
+		if r.Target == t.ledger.Target && r.Accepted < r.Jobs {
+			fmt.Fprintf(p.Err, "note: the submission of %s did not come to its end; this one is another; go on with that: batchctl resume %s\n",
+				r.Began.Local().Format(time.DateTime), r.Name)
+		}
+	}
+	return nil
 }
 
 // nameOpen says that the last look for twins is due, where it is.

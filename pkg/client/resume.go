@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"time"
 )
 
@@ -17,6 +18,8 @@ type OpenRun struct {
 	Jobs, Accepted, Unknown, Unchecked int
 	// IDs are those of the accepted jobs.
 	IDs []string
+	// Damage says why the run's log cannot be understood; then nothing else is known.
+	Damage error
 }
 
 // OpenRuns returns the runs of every target that are not through, the oldest first.
@@ -29,7 +32,8 @@ func (l *Ledger) OpenRuns() ([]OpenRun, error) {
 	for _, name := range names {
 		r, err := l.read(name)
 		if err != nil {
-			return open, err
+			open = append(open, OpenRun{Name: name, Damage: err})
+			continue
 		}
 		if r == nil {
 			continue
@@ -115,14 +119,20 @@ func (c *Client) abandon(r *run) error {
 }
 
 // Drop closes an open run without going on with it. What was accepted stays as it
-// is; of what is not known, nobody will look any more.
+// is; of what is not known, nobody will look any more. A damaged log is set aside.
 func (c *Client) Drop(name string) ([]Submitted, error) {
-	r, err := c.take(name)
+	log, lines, err := c.Ledger.reopen(name)
 	if err != nil {
 		return nil, err
 	}
-	if r.broken {
-		return nil, r.log.remove()
+	r, damage := runOf(name, log, lines)
+	switch {
+	case damage != nil:
+		return nil, errors.Join(os.Rename(log.path, log.path+".damaged"), log.release())
+	case r.broken:
+		return nil, log.remove()
+	case r.target != c.Ledger.Target:
+		return nil, errors.Join(&ElsewhereError{name, r.target, c.Ledger.Target}, log.release())
 	}
 	return r.results(), c.dropRest(r)
 }

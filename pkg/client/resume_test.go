@@ -66,7 +66,11 @@ func TestResume(t *testing.T) {
 		if got, err := c.Ledger.Entries(); len(got) != 1 || got[0].Name != "a" || err != nil {
 			t.Errorf("what is accepted is not seen: %+v, %v", got, err)
 		}
+		start := time.Now()
 		jobs, err = c.Resume(t.Context(), run.Name)
+		if waited := time.Since(start); waited > DefaultSettle { // for all that may have been sent, once
+			t.Errorf("looked for %v", waited)
+		}
 		if err != nil || len(jobs) != 3 || len(f.submitted) != 3 || jobs[1].ID != testID(2) || jobs[1].Definition != definitionARN+"b:1" {
 			t.Errorf("%+v, %v", jobs, err)
 		}
@@ -77,7 +81,7 @@ func TestResume(t *testing.T) {
 			t.Errorf("%d registrations", n)
 		}
 		onlyRun(t, c) // b may still have a twin
-		start := time.Now()
+		start = time.Now()
 		if _, err := c.Resume(t.Context(), run.Name); err != nil || time.Since(start) > lateLook {
 			t.Error(err, time.Since(start))
 		}
@@ -169,6 +173,7 @@ func TestOneResumeAtATime(t *testing.T) {
 	f.faults["SubmitJob"] = []fault{fine, forbidden()}
 	_, _ = c.Submit(t.Context(), pipeline())
 	run := onlyRun(t, c).Name
+	c.Settle = time.Millisecond
 	entered, leave := make(chan bool), make(chan bool)
 	f.faults["SubmitJob"] = []fault{func(serve func() *http.Response) (*http.Response, error) {
 		entered <- true
@@ -210,7 +215,17 @@ func TestDamagedIntent(t *testing.T) {
 	if err := os.WriteFile(path, []byte(strings.ReplaceAll(string(text), `"jobQueue":"cpu"`, `"jobQueue":"gpu"`)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Ledger.OpenRuns(); err == nil || !strings.Contains(err.Error(), "has been changed") {
+	run := onlyRun(t, c)
+	if run.Damage == nil || !strings.Contains(run.Damage.Error(), "has been changed") {
+		t.Error(run.Damage)
+	}
+	if _, err := c.Resume(t.Context(), run.Name); err == nil || f.count("SubmitJob") != 2 {
+		t.Error(err)
+	}
+	if _, err := c.Drop(run.Name); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(path + ".damaged"); err != nil {
 		t.Error(err)
 	}
 }
@@ -500,4 +515,3 @@ func TestGC(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(lines, "\n"), strings.Join(want, "\n"))
 	}
 }
-

@@ -26,9 +26,10 @@ type run struct {
 	attached bool
 	began    time.Time
 	tasks    []*task
-	log      *runLog // nil without a ledger
-	broken   bool    // the first lines of the log were never complete
-	resumed  bool    // it was begun by another process
+	log      *runLog   // nil without a ledger
+	broken   bool      // the first lines of the log were never complete
+	resumed  bool      // it was begun by another process
+	taken    time.Time // when this process took it over
 }
 
 // task is one job of a run. Its fields are one goroutine's while it is carried out.
@@ -167,7 +168,7 @@ func (t *task) intent() (line, error) {
 
 // runOf reads a run from the lines of its log.
 func runOf(name string, log *runLog, lines []line) (*run, error) {
-	r := &run{name: name, log: log, resumed: true}
+	r := &run{name: name, log: log, resumed: true, taken: time.Now()}
 	byID := map[string]*task{}
 	jobs, outcomes := 0, 0
 	for n, l := range lines {
@@ -191,8 +192,7 @@ func runOf(name string, log *runLog, lines []line) (*run, error) {
 	}
 	r.broken = len(r.tasks) != jobs || jobs == 0
 	if r.broken && outcomes > 0 {
-		return nil, fmt.Errorf("ledger: run %s: %d of its %d intents can be read; look at the jobs with batchctl list, then remove the run: batchctl resume --drop %s",
-			name, len(r.tasks), jobs, name)
+		return nil, fmt.Errorf("ledger: run %s: %d of its %d intents can be read", name, len(r.tasks), jobs)
 	}
 	return r, nil
 }

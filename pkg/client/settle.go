@@ -141,9 +141,10 @@ func (c *Client) settle() time.Duration {
 	return cmp.Or(c.Settle, DefaultSettle)
 }
 
-// recover looks for a job that another process may have sent.
+// recover looks for a job that another process may have sent. That process ended
+// before this one took the run, so the listing settles once for all its jobs.
 func (c *Client) recover(ctx context.Context, r *run, t *task) (bool, error) {
-	found, err := c.lookUp(ctx, t, time.Now())
+	found, err := c.lookUp(ctx, t, r.taken)
 	if err != nil {
 		return false, err
 	}
