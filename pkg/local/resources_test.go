@@ -375,6 +375,7 @@ func TestEnvironmentsHoldJobs(t *testing.T) {
 		var ids []string
 		for range 3 {
 			ids = append(ids, w.submit("work", to("main"), words("1h")))
+			synctest.Wait() // the starts are told in the order of the submissions
 		}
 		large := w.submit("large", to("main"))
 		serverless := w.submit("serverless", to("main"))
