@@ -120,7 +120,7 @@ func indent(s string) string {
 }
 
 // isTerminal reports whether w is a terminal that can take live output.
-func isTerminal(w io.Writer) bool {
+func isTerminal(w any) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb"
 }

@@ -144,7 +144,7 @@ func (p *program) printPlan(c *cli.Context, made *plan.Plan) error {
 func nextCommand(c *cli.Context, verb string) string {
 	words := []string{"batchctl", verb}
 	words = append(words, c.Args().Slice()...)
-	for _, name := range []string{"target", "queue", "platform", "catalog"} {
+	for _, name := range []string{"target", "profile", "region", "endpoint-url", "queue", "platform", "catalog"} {
 		if v := c.String(name); v != "" {
 			words = append(words, "--"+name, v)
 		}

@@ -84,7 +84,8 @@ func (l *lowering) target(m *jsontree.Node) Target {
 		Region:   m.Get("region").Str(),
 		Profile:  m.Get("profile").Str(),
 		Endpoint: m.Get("endpoint").Str(),
-		Node:     m,
+		RoleARN:  m.Get("roleArn").Str(), AccountID: m.Get("accountId").Str(),
+		Node: m,
 	}
 	t.VCPUs, _ = strconv.ParseFloat(numberText(m.Get("vcpus")), 64)
 	t.GPUs = whole(m.Get("gpus"))

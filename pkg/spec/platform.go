@@ -32,6 +32,9 @@ type Target struct {
 	Region   string
 	Profile  string
 	Endpoint string
+	// RoleARN is a role that is assumed with the profile's credentials; AccountID the
+	// account that must be the result, or nothing is changed there.
+	RoleARN, AccountID string
 	// VCPUs, MemoryMiB and GPUs bound the local engine; 0 means what the machine has.
 	VCPUs     float64
 	MemoryMiB int
