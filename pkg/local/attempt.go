@@ -90,6 +90,9 @@ func (e *Engine) carryOutReady() {
 // The caller holds e.mu.
 func (e *Engine) prepare(t *task) (Attempt, error) {
 	command, err := substitute(t.job.container.Command, t.job.parameters())
+	if t.job.pod != nil {
+		err = errPods
+	}
 	return Attempt{ID: t.last().stream, Job: t.id(), Container: t.job.container, Command: command, Environment: e.environment(t),
 		Directory: t.job.directory, GPUs: t.last().gpus}, err
 }
