@@ -161,7 +161,11 @@ func (e *Engine) carryOut(ctx context.Context, end context.CancelCauseFunc, t *t
 		launched = true
 		e.begun(ctx, end, t, handle)
 	}
-	exit, err := e.options.Executor.Run(ctx, a, log.file)
+	x, err := e.executorOf(ctx, t.job)
+	if err != nil {
+		return notStarted(err)
+	}
+	exit, err := x.Run(ctx, a, log.file)
 	o := outcome{StatusReason: reasonExited}
 	if exit >= 0 {
 		o.Exit = aws.Int32(int32(exit))

@@ -51,10 +51,14 @@ func (e *Engine) registerJobDefinition(c *call, in *batch.RegisterJobDefinitionI
 		return nil, err
 	}
 	d := &definition{revision: r.Revision, request: in}
-	if in.ContainerProperties != nil {
-		c.notice(e.options.Executor, e.options.Executor.Unhonoured(in.ContainerProperties))
-	} else {
-		c.notice(e.options.Executor, e.unhonouredParts(in, parts(in, nil)))
+	x, err := e.executor(c.request.Context(), chosen(in, nil))
+	switch {
+	case err != nil:
+		c.remark("jobs of this definition cannot run as it says", []string{err.Error()})
+	case in.ContainerProperties != nil:
+		c.notice(x, x.Unhonoured(in.ContainerProperties))
+	default:
+		c.notice(x, unhonouredParts(x, in, parts(in, nil)))
 	}
 	return &batch.RegisterJobDefinitionOutput{
 		JobDefinitionArn:  aws.String(arn("job-definition", d.id())),

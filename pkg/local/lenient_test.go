@@ -196,7 +196,9 @@ func TestLenientRefuses(t *testing.T) {
 		call       func(context.Context, *batch.Client) error
 		code, want string
 	}{
-		{environing(func(in *batch.CreateComputeEnvironmentInput) { in.ComputeResources.InstanceTypes = []string{"t2", "unknown"} }),
+		{environing(func(in *batch.CreateComputeEnvironmentInput) {
+			in.ComputeResources.InstanceTypes = []string{"t2", "unknown"}
+		}),
 			"InvalidParameterValue", "Instance type unknown does not exist"},
 		{environing(func(in *batch.CreateComputeEnvironmentInput) { in.ServiceRole = aws.String("unknown") }),
 			"InvalidParameterValue", "Could not find IAM role unknown"},

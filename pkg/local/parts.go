@@ -225,7 +225,7 @@ func (w *work) check(fargate bool) error {
 }
 
 // unhonouredParts names the members of ecsProperties that are without effect here.
-func (e *Engine) unhonouredParts(d *batch.RegisterJobDefinitionInput, all []part) []string {
+func unhonouredParts(x Executor, d *batch.RegisterJobDefinitionInput, all []part) []string {
 	if len(all) == 0 {
 		return nil
 	}
@@ -254,7 +254,7 @@ func (e *Engine) unhonouredParts(d *batch.RegisterJobDefinitionInput, all []part
 		}
 	}
 	for _, p := range all {
-		own := e.options.Executor.Unhonoured(p.container)
+		own := x.Unhonoured(p.container)
 		for name, given := range map[string]bool{"firelensConfiguration": p.declared.FirelensConfiguration != nil,
 			"startTimeout": p.declared.StartTimeout != nil, "stopTimeout": p.declared.StopTimeout != nil} {
 			if given {

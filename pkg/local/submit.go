@@ -2,6 +2,7 @@ package local
 
 import (
 	"cmp"
+	"errors"
 	"path/filepath"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -30,7 +31,8 @@ func (e *Engine) submitJob(c *call, in *batch.SubmitJobInput) (*batch.SubmitJobO
 	}
 	s := &submission{ID: newID(), Directory: directory, Invocation: c.invocation(), Request: request}
 	var unhonoured []string
-	err = e.change(func() ([]event, error) {
+	x, name := e.options.Executor, ""
+	decide := func() ([]event, error) {
 		if id, again := e.model.invocations.made[s.Invocation]; again {
 			s.ID = id
 			return nil, nil
@@ -46,6 +48,10 @@ func (e *Engine) submitJob(c *call, in *batch.SubmitJobInput) (*batch.SubmitJobO
 		if err != nil {
 			return nil, err
 		}
+		if other := chosen(d.request, in); other != name {
+			name = other
+			return nil, errChosen
+		}
 		if err := cmp.Or(checkNodeOverrides(d.request, in), checkPartOverrides(d.request, in)); err != nil {
 			return nil, err
 		}
@@ -57,22 +63,31 @@ func (e *Engine) submitJob(c *call, in *batch.SubmitJobInput) (*batch.SubmitJobO
 			return nil, err
 		}
 		if len(w.parts) > 0 {
-			unhonoured = e.unhonouredParts(d.request, w.parts)
+			unhonoured = unhonouredParts(x, d.request, w.parts)
 		} else {
-			unhonoured = append(e.options.Executor.Unhonoured(w.container), ignored(d.request.ContainerProperties, in.ContainerOverrides)...)
+			unhonoured = append(x.Unhonoured(w.container), ignored(d.request.ContainerProperties, in.ContainerOverrides)...)
 		}
 		s.Definition, s.work = d.id(), w
 		if len(in.DependsOn) == 0 && in.ArrayProperties == nil {
 			s.To = runnable
 		}
 		return []event{{Submitted: s}}, nil
-	})
+	}
+	for err = e.change(decide); errors.Is(err, errChosen); err = e.change(decide) {
+		if x, err = e.executor(c.request.Context(), name); err != nil {
+			return nil, wire.ClientException("%s", err)
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
-	c.notice(e.options.Executor, unhonoured)
+	c.notice(x, unhonoured)
 	return &batch.SubmitJobOutput{JobArn: aws.String(arn("job", s.ID)), JobId: &s.ID, JobName: in.JobName}, nil
 }
+
+// errChosen says that a job chooses another executor than the one that it is about to
+// get. To find that one takes time, so it is done between two looks at the model.
+var errChosen = errors.New("the executor is not known yet")
 
 func checkSize(c *call) error {
 	if size := len(c.body); size >= 30<<10 {

@@ -231,7 +231,9 @@ func roundOfResources(t *testing.T, must func(out any, args ...string)) {
 	}
 	must(nil, "batch", "delete-job-queue", "--job-queue", "narrow")
 	must(nil, "batch", "update-compute-environment", "--compute-environment", "small", "--state", "DISABLED")
-	var environments struct{ ComputeEnvironments []struct{ EcsClusterArn string } }
+	var environments struct {
+		ComputeEnvironments []struct{ EcsClusterArn string }
+	}
 	must(&environments, "batch", "describe-compute-environments", "--compute-environments", "small")
 	var clusters struct{ ClusterArns []string }
 	must(&clusters, "ecs", "list-clusters")
