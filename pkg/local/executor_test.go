@@ -26,8 +26,7 @@ type choice struct {
 
 func (c *choice) Chosen(_ context.Context, name string) (Executor, error) {
 	if c.engine != nil {
-		c.engine.mu.Lock() // a deadlock, if the caller holds it
-		c.engine.mu.Unlock()
+		c.engine.Active() // waits for ever, if the caller holds the engine's lock
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
