@@ -21,7 +21,10 @@ type refusal struct {
 	strict, lenient *wire.Fault
 }
 
-func (r *refusal) Error() string { return cmp.Or(r.strict, r.lenient).Message }
+func (r *refusal) Error() string { return r.Unwrap().Error() }
+
+// Unwrap is the answer where nobody judges.
+func (r *refusal) Unwrap() error { return cmp.Or(r.strict, r.lenient) }
 
 // faulty refuses a value that could be carried out here all the same, so a lenient
 // engine takes it.

@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 the deprecated members vcpus and memory are part of the API that is served
+
 package local
 
 import (
@@ -140,6 +142,19 @@ func TestLenientTakes(t *testing.T) {
 			_, err := c.CancelJob(ctx, &batch.CancelJobInput{JobId: aws.String("none"), Reason: aws.String(strings.Repeat("x", 1025))})
 			return err
 		}, "reason can have at most 1024 characters."},
+		"a node's variable": {func(ctx context.Context, c *batch.Client) error {
+			node := types.NodeRangeProperty{TargetNodes: aws.String("0:"), Container: &types.ContainerProperties{Image: aws.String("busybox"),
+				Command: []string{"true"}, Vcpus: aws.Int32(1), Memory: aws.Int32(64)}}
+			nodes := &types.NodeProperties{NumNodes: aws.Int32(2), MainNode: aws.Int32(0), NodeRangeProperties: []types.NodeRangeProperty{node}}
+			_, err := c.RegisterJobDefinition(ctx, &definition{JobDefinitionName: aws.String("nodes"), Type: "multinode", NodeProperties: nodes})
+			if err != nil {
+				return err
+			}
+			return submitting(func(in *job) {
+				in.JobDefinition, in.NodeOverrides = aws.String("nodes"), &types.NodeOverrides{NodePropertyOverrides: []types.NodePropertyOverride{{
+					TargetNodes: aws.String("1"), ContainerOverrides: &types.ContainerOverrides{Environment: []types.KeyValuePair{variable("AWS_BATCH_X", "x")}}}}}
+			})(ctx, c)
+		}, "Environment variable AWS_BATCH_X is not valid: names must not start with AWS_BATCH."},
 		"a queue's priority": {queueing(func(in *queue) { in.Priority = aws.Int32(1001) }), "priority is required, between 0 and 1000."},
 		"a policy":           {queueing(func(in *queue) { in.SchedulingPolicyArn = aws.String("policy_arn") }), `"policy_arn" is not the ARN of a scheduling policy.`},
 		"a policy not there": {queueing(func(in *queue) { in.SchedulingPolicyArn = aws.String(arn(kindPolicy, "none")) }), "SchedulingPolicy " + arn(kindPolicy, "none") + " not found."},

@@ -1,7 +1,6 @@
 package local
 
 import (
-	"cmp"
 	"errors"
 	"path/filepath"
 
@@ -52,7 +51,7 @@ func (e *Engine) submitJob(c *call, in *batch.SubmitJobInput) (*batch.SubmitJobO
 			name = other
 			return nil, errChosen
 		}
-		if err := cmp.Or(checkNodeOverrides(d.request, in), checkPartOverrides(d.request, in)); err != nil {
+		if err := e.judge(c, checkNodeOverrides(d.request, in), checkPartOverrides(d.request, in)); err != nil {
 			return nil, err
 		}
 		w, err := workOf(d, in)
