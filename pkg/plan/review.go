@@ -20,15 +20,49 @@ type Review struct {
 	// World is nil when nobody looked.
 	World *World
 	Jobs  []JobReview // in the order of the plan's
+	// Policy is nil without a platform file.
+	Policy *PolicyReview
+}
+
+// PolicyReview is what became of the demands of the platform file.
+type PolicyReview struct {
+	// File is the platform file.
+	File string `json:"file"`
+	// Demands are the members of its policy that were held against the jobs; those
+	// that a job breaks are errors, and there is no plan then.
+	Demands []string `json:"demands"`
+	Waived  []Waived `json:"waived,omitempty"`
+	// policy is the policy itself.
+	policy *jsontree.Node
+}
+
+// Waived is a demand that a job is excepted from.
+type Waived struct {
+	Rule   string `json:"rule"`
+	Reason string `json:"reason"`
+	Until  string `json:"until,omitempty"`
+}
+
+// PolicyOf returns the review of a platform's policy.
+func PolicyOf(platform *spec.Platform, file string, waived []Waived) *PolicyReview {
+	v := &PolicyReview{File: file, Demands: []string{}, Waived: waived, policy: platform.Policy.Node}
+	for m := range v.policy.Children() {
+		switch m.Name {
+		case "owner", "waiver", "$comment":
+		default:
+			v.Demands = append(v.Demands, m.Name)
+		}
+	}
+	return v
 }
 
 // JobReview is one job held against a target.
 type JobReview struct {
 	*Job
 	Definition DefinitionReview
-	// Queue is what the target says of the job's queue; the zero value where it was
+	// QueueThere is what the target says of the job's queue; the zero value where it was
 	// not asked, or is about to make it (the local engine).
-	Queue QueueReview
+	QueueThere QueueReview
 	// Rooms are the compute environments behind the queue, in order, and RoomsFrom
 	// who described them: the target, or FromPlatform.
 	Rooms     []Room
@@ -105,7 +139,7 @@ func (p *Plan) review(i int, j *Job, w *World, platform *spec.Platform, prices *
 	if j.Submit == nil {
 		return v
 	}
-	v.Queue = w.queueReview(aws.ToString(j.Submit.JobQueue))
+	v.QueueThere = w.queueReview(aws.ToString(j.Submit.JobQueue))
 	submit, err := tree(j.Submit)
 	if err != nil {
 		return v
@@ -231,7 +265,7 @@ func (v *JobReview) rooms(w *World, platform *spec.Platform) {
 		types = platform.Catalog
 		described, _ = platform.Queue(word)
 	}
-	if v.Queue.Found && !(w.Local && len(described.Environments) > 0) {
+	if v.QueueThere.Found && !(w.Local && len(described.Environments) > 0) {
 		q, _ := w.queue(word)
 		v.Rooms, v.RoomsFrom = w.rooms(types, q, v.Need), "the target"
 		return
@@ -279,7 +313,9 @@ func (v *Review) Problems() []string {
 }
 
 func (v JobReview) problems(w *World) (list []string) {
-	say := func(format string, args ...any) { list = append(list, fmt.Sprintf("job %s: ", v.Name)+fmt.Sprintf(format, args...)) }
+	say := func(format string, args ...any) {
+		list = append(list, fmt.Sprintf("job %s: ", v.Name)+fmt.Sprintf(format, args...))
+	}
 	if v.Definition.Verdict == DefinitionMissing {
 		say("there is no ACTIVE job definition %s at %s", v.definitionWord(), w.Target)
 	}
@@ -287,7 +323,7 @@ func (v JobReview) problems(w *World) (list []string) {
 		return list
 	}
 	queue := aws.ToString(v.Submit.JobQueue)
-	switch q := v.Queue; {
+	switch q := v.QueueThere; {
 	case q.Asked && !q.Found && !w.Local:
 		say("there is no job queue %s at %s", queue, w.Target)
 	case q.Found && q.State == types.JQStateDisabled:
