@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"github.com/mattn/go-runewidth"
 	"github.com/urfave/cli/v2"
 
@@ -95,7 +96,7 @@ func (g *planPage) job(j plan.JobReview, w *plan.World) {
 		g.line("  submit", "to %s: %s", j.Queue.Queue, j.Queue.Reason)
 		g.queue(j, w)
 		for _, r := range j.Rooms {
-			g.room(r, j)
+			g.room(r, j, w)
 		}
 		g.cost(j.Cost)
 	}
@@ -152,12 +153,18 @@ func (g *planPage) queue(j plan.JobReview, w *plan.World) {
 		g.more("submit makes this queue on the local engine")
 	case !q.Found:
 		g.more("it is not there")
+	case q.Status == types.JQStatusValid:
+		g.more("%s, %s", q.State, q.Status)
 	default:
 		g.more("%s", joinClauses(string(q.State), string(q.Status), q.StatusReason))
 	}
 }
 
-func (g *planPage) room(r plan.Room, j plan.JobReview) {
+func (g *planPage) room(r plan.Room, j plan.JobReview, w *plan.World) {
+	if w.Local && j.RoomsFrom != plan.FromPlatform && r.Type == string(types.CETypeUnmanaged) && r.Fits {
+		g.line("  runs on", "this machine, %d vCPUs of it", r.MaxvCpus)
+		return
+	}
 	what := joinClauses(r.Type, string(r.State), string(r.Status))
 	if j.RoomsFrom == plan.FromPlatform {
 		what = joinClauses(r.Type, "by the platform file")

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -29,7 +30,23 @@ func (c *Client) World(ctx context.Context, p *plan.Plan) *plan.World {
 	all.Go(func() { c.readQueues(ctx, p, w) })
 	all.Go(func() { w.Definitions = c.registered(ctx, p) })
 	all.Wait()
+	w.Region = c.batch.Options().Region
+	w.Unreached = unreached(p, w)
 	return w
+}
+
+// unreached is the reason for all of it, where nothing at all could be read.
+func unreached(p *plan.Plan, w *plan.World) (reason string) {
+	if len(p.QueueNames()) > 0 && w.QueuesErr == "" {
+		return ""
+	}
+	for _, d := range w.Definitions {
+		if d.Err == "" {
+			return ""
+		}
+		reason = d.Err
+	}
+	return cmp.Or(w.QueuesErr, reason)
 }
 
 func (c *Client) readQueues(ctx context.Context, p *plan.Plan, w *plan.World) {

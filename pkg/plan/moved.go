@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
@@ -163,6 +165,7 @@ func Moved(then, now []byte) (changes []Change, notChecked []string, err error) 
 		return nil, nil, err
 	}
 	changes = Diff(requestsByName(old), requestsByName(new))
+	isSame := len(changes) == 0
 	before, after := old.Get("checked"), new.Get("checked")
 	for _, n := range []*jsontree.Node{before, after} {
 		for reason := range n.Get("notChecked").Children() {
@@ -178,6 +181,11 @@ func Moved(then, now []byte) (changes []Change, notChecked []string, err error) 
 			continue
 		}
 		changes = append(changes, Diff(only(before, part), only(after, part))...)
+	}
+	if !isSame { // another content is another revision, which need not be said
+		changes = slices.DeleteFunc(changes, func(c Change) bool {
+			return strings.HasPrefix(c.Path, "definitions[") && strings.HasSuffix(c.Path, "].used")
+		})
 	}
 	return changes, notChecked, nil
 }
@@ -226,8 +234,8 @@ func requestsByName(document *jsontree.Node) *jsontree.Node {
 		}
 		named := jsontree.NewObject(nil)
 		named.Set("name", jsontree.NewString(r.Get("operation").Str()+" of "+name, r))
-		if input != nil {
-			named.Set("input", input.Clone())
+		for m := range input.Children() {
+			named.Set(m.Name, m.Clone())
 		}
 		list.Append(named)
 	}
