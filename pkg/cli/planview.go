@@ -227,10 +227,7 @@ func (g *planPage) cost(c *plan.Cost) {
 		g.line("  price", "not known: %s", c.Unknown)
 		return
 	}
-	what := dollars(c.Least)
-	if c.Most != c.Least {
-		what += " to " + dollars(c.Most)
-	}
+	what := between(c.Least, c.Most)
 	if c.Hours == 0 {
 		what += " an hour, and no bound: there is no timeout"
 	}
@@ -238,12 +235,14 @@ func (g *planPage) cost(c *plan.Cost) {
 	if c.Stands != "" {
 		g.more("no prices of %s here, so those of %s stand in: --prices FILE", c.Stands, c.Region)
 	}
-	g.more("least: %s", arithmetic(c, true))
-	if c.Most != c.Least {
+	if c.Most == c.Least {
+		g.more("%s", arithmetic(c, true))
+	} else {
+		g.more("least: %s", arithmetic(c, true))
 		g.more("most: %s", arithmetic(c, false))
 	}
 	if c.Others > 0 {
-		g.more("%s would hold it too, its share there %s to %s an hour", plural(c.Others, "other type"), dollars(c.From), dollars(c.To))
+		g.more("%s would hold it too, its share there %s an hour", plural(c.Others, "other type"), between(c.From, c.To))
 	}
 	if c.Spot {
 		g.more("Spot costs less: its prices are not known here, so these are upper bounds")
@@ -298,6 +297,13 @@ func lineOf(l plan.CostLine, least bool) string {
 		return fmt.Sprintf("%s1/%d of %s at $%s/h", nodes, l.PerInstance, l.On, figure(l.Hour))
 	}
 	return fmt.Sprintf("%s%s at $%s/h", nodes, l.On, figure(l.Hour))
+}
+
+func between(from, to float64) string {
+	if dollars(from) == dollars(to) {
+		return dollars(from)
+	}
+	return dollars(from) + " to " + dollars(to)
 }
 
 // dollars rounds to cents, and below a dollar to three figures that count.

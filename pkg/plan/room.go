@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
@@ -205,12 +204,13 @@ func (r Room) types(part Part) []catalog.Placement {
 
 // Why says in a clause what is wrong with an environment that is not usable.
 func (r Room) Why() string {
-	if r.Usable() {
+	switch {
+	case r.Usable():
 		return ""
+	case r.State == types.CEStateDisabled:
+		return "it is DISABLED"
+	case r.StatusReason == "":
+		return fmt.Sprintf("it is %s", r.Status)
 	}
-	parts := []string{string(r.State), string(r.Status)}
-	if r.Status != types.CEStatusValid && r.StatusReason != "" {
-		parts = append(parts, r.StatusReason)
-	}
-	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", ")
+	return fmt.Sprintf("it is %s: %s", r.Status, r.StatusReason)
 }
