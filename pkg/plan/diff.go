@@ -134,14 +134,14 @@ func (d *differ) keyed(at place, key string, old, new *jsontree.Node) {
 		name := e.Get(key).Str()
 		d.compare(at.element(name), without(find(old, key, name), key), without(e, key))
 		if e.Len() == 1 && find(old, key, name) == nil {
-			d.change(at, nil, e)
+			d.change(at.element(name), nil, e)
 		}
 	}
 	for e := range old.Children() {
 		if name := e.Get(key).Str(); find(new, key, name) == nil {
 			d.compare(at.element(name), without(e, key), nil)
 			if e.Len() == 1 {
-				d.change(at, e, nil)
+				d.change(at.element(name), e, nil)
 			}
 		}
 	}

@@ -111,6 +111,7 @@ type costDocument struct {
 	Unknown   string  `json:"unknown,omitempty"`
 	Prices    string  `json:"prices,omitempty"`
 	Region    string  `json:"region,omitempty"`
+	StandsFor string  `json:"standsForRegion,omitempty"`
 	Least     float64 `json:"least,omitempty"`
 	Most      float64 `json:"most,omitempty"`
 	PerHour   bool    `json:"perHour,omitempty"`
@@ -180,7 +181,7 @@ func (v JobReview) describe(d *jobDocument) {
 	if c := v.Cost; c != nil && c.Unknown != "" {
 		d.Cost = &costDocument{Unknown: c.Unknown}
 	} else if c != nil {
-		d.Cost = &costDocument{Prices: c.Prices.String(), Region: c.Region, Least: c.Least, Most: c.Most, PerHour: c.Hours == 0,
+		d.Cost = &costDocument{Prices: c.Prices.String(), Region: c.Region, StandsFor: c.Stands, Least: c.Least, Most: c.Most, PerHour: c.Hours == 0,
 			ShareHour: c.ShareHour, WholeHour: c.WholeHour, Spot: c.Spot}
 	}
 }

@@ -255,8 +255,9 @@ func (w *World) queueReview(word string) QueueReview {
 	return QueueReview{Asked: true, Found: found, State: q.State, Status: q.Status, StatusReason: aws.ToString(q.StatusReason)}
 }
 
-// rooms finds the environments behind the job's queue. The local engine's stand in
-// for those of the platform file, which are the ones to know about.
+// rooms finds the environments behind the job's queue: the target's, and those of
+// the platform file where the target's cannot be read. The local engine's only stand
+// in for the latter.
 func (v *JobReview) rooms(w *World, platform *spec.Platform) {
 	var types *catalog.Catalog
 	word := aws.ToString(v.Submit.JobQueue)
@@ -265,12 +266,11 @@ func (v *JobReview) rooms(w *World, platform *spec.Platform) {
 		types = platform.Catalog
 		described, _ = platform.Queue(word)
 	}
-	if v.QueueThere.Found && !(w.Local && len(described.Environments) > 0) {
+	isDescribed := len(described.Environments) > 0
+	if v.QueueThere.Found && !(isDescribed && (w.Local || w.EnvironmentsErr != "")) {
 		q, _ := w.queue(word)
 		v.Rooms, v.RoomsFrom = w.rooms(types, q, v.Need), "the target"
-		return
-	}
-	if len(described.Environments) > 0 {
+	} else if isDescribed {
 		v.Rooms, v.RoomsFrom = roomsOf(types, described, v.Need), FromPlatform
 	}
 }

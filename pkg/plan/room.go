@@ -106,6 +106,10 @@ func roomOf(catalogue *catalog.Catalog, e types.ComputeEnvironmentDetail, n Need
 	r.Type, r.MaxvCpus, r.DesiredvCpus = string(c.Type), int(aws.ToInt32(c.MaxvCpus)), int(aws.ToInt32(c.DesiredvCpus))
 	r.BidPercentage = int(aws.ToInt32(c.BidPercentage))
 	r.environment = catalog.Environment{Name: r.Name, Type: r.Type, InstanceTypes: c.InstanceTypes, MaxvCpus: r.MaxvCpus, Catalog: catalogue}
+	if r.MaxvCpus == 0 {
+		r.Reason = "its maxvCpus is 0"
+		return r
+	}
 	return hold(r, n)
 }
 
