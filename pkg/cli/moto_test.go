@@ -177,10 +177,10 @@ func TestPlanAgainstMoto(t *testing.T) {
 		"target      aws 123456789012 us-east-1\n",
 		"            new: nothing is registered under this name at aws 123456789012 us-east-1\n",
 		"            ENABLED, VALID\n",
-		"  runs on   fixed (EC2, ENABLED, VALID): 1 fits on m5.large; 32 at once within maxvCpus 64",
-		"  runs on   any (SPOT, ENABLED, VALID): 1 fits on m6i.large; 128 at once within maxvCpus 256",
+		"  runs on   fixed (EC2, ENABLED, VALID): 1 fits on m5.large; 32 at once at maxvCpus 64",
+		"  runs on   any (SPOT, ENABLED, VALID): 1 fits on m6i.large; 128 at once at maxvCpus 256",
 		"            m5.large at $0.096/h x 1h30m = $0.144\n",
-		"            1 other type would hold it too, its share there $0.096 an hour\n",
+		"            on 1 other type its share is $0.096 an hour\n",
 	}, "plan", "job.json", "--out", "job.plan")
 	expect(0, nil, "submit", "job.json", "--check", "job.plan")
 	expect(0, []string{"no change: revision 1 has this content"}, "plan", "job.json", "--out", "job.plan")
@@ -189,7 +189,7 @@ func TestPlanAgainstMoto(t *testing.T) {
 	expect(1, []string{"not on    fixed (EC2, ENABLED, VALID): its largest type m5.4xlarge leaves"}, "plan", "big.json")
 	expect(1, []string{"problem     job train: job queue off is DISABLED and refuses jobs"}, "plan", "off.json")
 	expect(1, []string{"there is no job queue nowhere at aws 123456789012 us-east-1"}, "plan", "lost.json")
-	expect(4, []string{"fargate (FARGATE, ENABLED, VALID): Fargate has 2 vCPU, 4096 MiB; 8 at once within maxvCpus 16",
+	expect(4, []string{"fargate (FARGATE, ENABLED, VALID): Fargate has 2 vCPU, 4096 MiB; 8 at once at maxvCpus 16",
 		"(2 vCPU at $0.04048 + 4 GB at $0.004445)/h x 1h30m = $0.148"}, "plan", "fargate.json")
 
 	// The world moves under the plan: the environment first, then the queue.

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -57,6 +56,7 @@ func (p *program) printPlan(c *cli.Context, v *plan.Review) error {
 	for _, j := range v.Jobs {
 		g.job(j, v.World)
 	}
+	g.total(v)
 	g.policy(v.Policy)
 	for _, problem := range v.Problems() {
 		g.line("problem", "%s", problem)
@@ -167,7 +167,7 @@ func (g *planPage) room(r plan.Room, j plan.JobReview, w *plan.World) {
 	}
 	what := joinClauses(r.Type, string(r.State), string(r.Status))
 	if j.RoomsFrom == plan.FromPlatform {
-		what = joinClauses(r.Type, "by the platform file")
+		what = joinClauses(r.Type, "platform file")
 	}
 	name := fmt.Sprintf("%s (%s)", r.Name, what)
 	if r.Name == "" {
@@ -212,7 +212,7 @@ func headroom(r plan.Room) string {
 	if r.AtOnce == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("; %d at once within maxvCpus %d", r.AtOnce, r.MaxvCpus)
+	text := fmt.Sprintf("; %d at once at maxvCpus %d", r.AtOnce, r.MaxvCpus)
 	if r.State != "" && !r.IsFargate() {
 		text += fmt.Sprintf(" (%d up)", r.DesiredvCpus)
 	}
@@ -242,10 +242,10 @@ func (g *planPage) cost(c *plan.Cost) {
 		g.more("most: %s", arithmetic(c, false))
 	}
 	if c.Others > 0 {
-		g.more("%s would hold it too, its share there %s an hour", plural(c.Others, "other type"), between(c.From, c.To))
+		g.more("on %s its share is %s an hour", plural(c.Others, "other type"), between(c.From, c.To))
 	}
 	if c.Spot {
-		g.more("Spot costs less: its prices are not known here, so these are upper bounds")
+		g.more("upper bounds: Spot costs less, and its prices are not known here")
 	}
 }
 
@@ -332,6 +332,29 @@ func hours(h float64) string {
 	return text
 }
 
+// total adds up the prices of several jobs.
+func (g *planPage) total(v *plan.Review) {
+	sum := v.Total()
+	if sum.Priced+sum.Unbounded+sum.Unknown < 2 {
+		return
+	}
+	var without []string
+	if sum.Unbounded > 0 {
+		without = append(without, plural(sum.Unbounded, "job")+" without a timeout")
+	}
+	if sum.Unknown > 0 {
+		without = append(without, plural(sum.Unknown, "job")+" whose price is not known")
+	}
+	switch {
+	case sum.Priced == 0:
+		g.line("total", "not known: %s", joinClauses(without...))
+	case len(without) > 0:
+		g.line("total", "%s for %s, and in addition %s", between(sum.Least, sum.Most), plural(sum.Priced, "job"), joinClauses(without...))
+	default:
+		g.line("total", "%s for %s", between(sum.Least, sum.Most), plural(sum.Priced, "job"))
+	}
+}
+
 func (g *planPage) policy(v *plan.PolicyReview) {
 	switch {
 	case v == nil:
@@ -341,16 +364,16 @@ func (g *planPage) policy(v *plan.PolicyReview) {
 		g.line("policy", "%s demands nothing", v.File)
 		return
 	}
-	g.line("policy", "%s of %s: %s", plural(len(v.Demands), "demand"), v.File, cmp.Or(strings.Join(v.Demands, ", "), "none"))
 	if len(v.Waived) == 0 {
-		g.more("all hold")
+		g.line("policy", "%s of %s, all met", plural(len(v.Demands), "demand"), v.File)
 		return
 	}
+	g.line("policy", "%s of %s, met but for", plural(len(v.Demands), "demand"), v.File)
 	for _, w := range v.Waived {
 		until := ""
 		if w.Until != "" {
 			until = ", until " + w.Until
 		}
-		g.more("waived: %s (%s%s); the others hold", w.Rule, w.Reason, until)
+		g.more("%s, waived: %s%s", w.Rule, w.Reason, until)
 	}
 }

@@ -53,6 +53,31 @@ type CostLine struct {
 	Price     catalog.FargatePrice
 }
 
+// Total is the prices of a plan's jobs together, in US dollars.
+type Total struct {
+	Least, Most float64
+	// Priced is the jobs in the sum, Unbounded those without a timeout, and Unknown
+	// those without a price.
+	Priced, Unbounded, Unknown int
+}
+
+// Total adds up what the jobs of the plan cost.
+func (v *Review) Total() (sum Total) {
+	for _, j := range v.Jobs {
+		switch c := j.Cost; {
+		case c == nil:
+		case c.Unknown != "":
+			sum.Unknown++
+		case c.Hours == 0:
+			sum.Unbounded++
+		default:
+			sum.Priced++
+			sum.Least, sum.Most = sum.Least+c.Least, sum.Most+c.Most
+		}
+	}
+	return sum
+}
+
 // CostIn returns what the job costs in a room that holds it, by the prices of a
 // Region; "" stands for the table's own.
 func CostIn(r Room, n Need, prices *catalog.Prices, region string) Cost {
