@@ -15,6 +15,9 @@ import (
 	"time"
 )
 
+// PricesDate is the day of the prices that batchctl carries, as prices.csv says.
+const PricesDate = "2026-07-20"
+
 // PricesRegion is the Region of the prices that batchctl carries, which stand in
 // for those of a Region that nobody supplied.
 const PricesRegion = "us-east-1"

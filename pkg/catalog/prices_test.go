@@ -7,7 +7,7 @@ import (
 
 func TestCarriedPrices(t *testing.T) {
 	var none *Prices
-	if got := none.String(); got != "prices of 2026-07-20" {
+	if got := none.String(); got != "prices of "+PricesDate {
 		t.Errorf("called %q", got)
 	}
 	if !none.Has(PricesRegion) || len(none.Regions()) != 1 || !strings.Contains(none.orCarried().Source, "karpenter-provider-aws at ") {

@@ -16,6 +16,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/plan"
+	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 // lookTimeout is how long a plan waits for its target. A plan has to be quick, and
@@ -57,11 +58,11 @@ func waivedIn(problems diag.List) (list []plan.Waived) {
 // exist is an error: what cannot be asked is said in the answer.
 func (p *program) look(c *cli.Context, in *input, made *plan.Plan) (*plan.World, error) {
 	name := targetName(c, in.platform)
-	unasked := &plan.World{Target: name, Local: name == localTarget}
+	var entry spec.Target
 	if in.platform != nil {
-		entry, _ := in.platform.Target(name)
-		unasked.Region = entry.Region
+		entry, _ = in.platform.Target(name)
 	}
+	unasked := &plan.World{Target: name, Local: name == localTarget, Region: withFlags(c, entry).Region}
 	if c.Bool("offline") {
 		unasked.Unreached = "--offline"
 		return unasked, nil
@@ -73,13 +74,17 @@ func (p *program) look(c *cli.Context, in *input, made *plan.Plan) (*plan.World,
 	defer cancel()
 	t, err := p.openNamed(ctx, c, in.platform, name, toRead)
 	if err != nil {
-		if f := asFailure(err); f.code == ExitUsage && strings.HasPrefix(f.message, "unknown target") {
+		f := asFailure(err)
+		if f.code == ExitUsage && !strings.HasSuffix(f.message, "has no Region") { // which may be given where jobs are submitted
 			return nil, err
 		}
-		unasked.Unreached = asFailure(err).message
+		unasked.Unreached = f.message
 		return unasked, nil
 	}
 	w := t.world(ctx, made)
+	if account := w.Account(); entry.AccountID != "" && account != "" && account != entry.AccountID {
+		return nil, wrongAccount(name, entry.AccountID, account, nil)
+	}
 	return w, t.close()
 }
 

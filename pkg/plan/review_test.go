@@ -340,3 +340,15 @@ func TestHeadroomGrows(t *testing.T) {
 		t.Errorf("%d at once, want %d", last, want)
 	}
 }
+
+// Whatever a file holds, comparing it with a plan ends, and with itself says nothing.
+func FuzzMoved(f *testing.F) {
+	f.Add(`{"requests": [{"operation": "SubmitJob", "input": {"jobName": "a"}}], "jobs": [], "checked": {"queues": [{"name": "q"}], "notChecked": ["x"]}}`)
+	f.Add(`{"requests": [1, null, []], "jobs": [], "checked": {"definitions": {}, "account": 1}}`)
+	f.Add(`{"requests": [], "jobs": [], "checked": [[]]}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		if changes, _, err := Moved([]byte(text), []byte(text)); err == nil && len(changes) > 0 {
+			t.Errorf("%q differs from itself: %v", text, changes)
+		}
+	})
+}
