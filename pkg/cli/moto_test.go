@@ -192,6 +192,12 @@ func TestPlanAgainstMoto(t *testing.T) {
 	expect(4, []string{"fargate (FARGATE, ENABLED, VALID): Fargate has 2 vCPU, 4096 MiB; 8 at once at maxvCpus 16",
 		"(2 vCPU at $0.04048 + 4 GB at $0.004445)/h x 1h30m = $0.148"}, "plan", "fargate.json")
 
+	write("other.json", `{"targets": {"prod": {"region": "us-east-1", "accountId": "999999999999"}}}`)
+	if code, _, err := m.batchctl(dir, "plan", "job.json", "--platform", "other.json", "--target", "prod"); code != 3 ||
+		!strings.Contains(err, "target prod is account 999999999999, and these are credentials of account 123456789012") {
+		t.Errorf("the wrong account: exit code %d\n%s", code, err)
+	}
+
 	// The world moves under the plan: the environment first, then the queue.
 	m.aws("batch", "update-compute-environment", "--compute-environment", "fixed", "--state", "DISABLED")
 	expect(4, []string{`  computeEnvironments[fixed].state: "ENABLED" -> "DISABLED"`, "1 change since the plan was made: nothing was sent"},

@@ -130,6 +130,8 @@ func (g *planPage) definition(j plan.JobReview, w *plan.World) {
 		}
 	case plan.DefinitionNamed:
 		g.line("  uses", "revision %d of the definition", d.Revision)
+	case plan.DefinitionEarlier:
+		g.line("  uses", "the definition of a job above")
 	case plan.DefinitionMissing:
 		g.line("  uses", "a definition that is not there")
 	case plan.DefinitionNotChecked:
@@ -214,7 +216,7 @@ func headroom(r plan.Room) string {
 	}
 	text := fmt.Sprintf("; %d at once at maxvCpus %d", r.AtOnce, r.MaxvCpus)
 	if r.State != "" && !r.IsFargate() {
-		text += fmt.Sprintf(" (%d up)", r.DesiredvCpus)
+		text += fmt.Sprintf(" (%d now)", r.DesiredvCpus)
 	}
 	return text
 }
