@@ -14,17 +14,17 @@ import (
 	"time"
 )
 
-// account is an AWS account of moto_server, which is not ours, and the
+// planAccount is an AWS account of moto_server, which is not ours, and the
 // aws CLI to make things in it.
-type account struct {
+type planAccount struct {
 	t        *testing.T
 	endpoint string
 	env      []string
 }
 
-// startAccount starts a server of the test's own. Where tools are required their
+// startPlanAccount starts a server of the test's own. Where tools are required their
 // absence fails the test.
-func startAccount(t *testing.T) *account {
+func startPlanAccount(t *testing.T) *planAccount {
 	t.Helper()
 	for _, name := range []string{"moto_server", "aws"} {
 		if _, err := exec.LookPath(name); err != nil {
@@ -40,7 +40,7 @@ func startAccount(t *testing.T) *account {
 	}
 	_, port, _ := net.SplitHostPort(l.Addr().String())
 	l.Close()
-	m := &account{t: t, endpoint: "http://127.0.0.1:" + port}
+	m := &planAccount{t: t, endpoint: "http://127.0.0.1:" + port}
 	server := exec.Command("moto_server", "-H", "127.0.0.1", "-p", port)
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
@@ -74,7 +74,7 @@ func startAccount(t *testing.T) *account {
 }
 
 // aws runs the aws CLI and returns what it prints, without blanks around it.
-func (m *account) aws(args ...string) string {
+func (m *planAccount) aws(args ...string) string {
 	m.t.Helper()
 	cmd := exec.Command("aws", args...)
 	cmd.Env = m.env
@@ -86,7 +86,7 @@ func (m *account) aws(args ...string) string {
 }
 
 // batchctl runs the program in a directory.
-func (m *account) batchctl(dir string, args ...string) (code int, stdout, stderr string) {
+func (m *planAccount) batchctl(dir string, args ...string) (code int, stdout, stderr string) {
 	m.t.Helper()
 	cmd := exec.Command(filepath.Join(batchctlOnPath(m.t), "batchctl"), args...)
 	cmd.Dir, cmd.Env = dir, m.env
@@ -99,7 +99,7 @@ func (m *account) batchctl(dir string, args ...string) (code int, stdout, stderr
 }
 
 // environment makes a compute environment.
-func (m *account) environment(name string, resources map[string]any) {
+func (m *planAccount) environment(name string, resources map[string]any) {
 	m.t.Helper()
 	text, err := json.Marshal(resources)
 	if err != nil {
@@ -109,7 +109,7 @@ func (m *account) environment(name string, resources map[string]any) {
 		"--service-role", "arn:aws:iam::123456789012:role/svc", "--compute-resources", string(text))
 }
 
-func (m *account) queue(name, state string, environments ...string) {
+func (m *planAccount) queue(name, state string, environments ...string) {
 	m.t.Helper()
 	args := []string{"batch", "create-job-queue", "--job-queue-name", name, "--state", state, "--priority", "1", "--compute-environment-order"}
 	for i, e := range environments {
@@ -119,7 +119,7 @@ func (m *account) queue(name, state string, environments ...string) {
 }
 
 // fill makes the compute environments and queues that the plans are held against.
-func (m *account) fill() {
+func (m *planAccount) fill() {
 	m.t.Helper()
 	subnet := m.aws("ec2", "describe-subnets", "--query", "Subnets[0].SubnetId", "--output", "text")
 	group := m.aws("ec2", "describe-security-groups", "--query", "SecurityGroups[0].GroupId", "--output", "text")
@@ -140,11 +140,11 @@ func (m *account) fill() {
 	m.queue("serverless", "ENABLED", "fargate")
 }
 
-const accountJob = `{"name": "train", "image": "public.ecr.aws/docker/library/busybox:1.37", "command": ["true"], "queue": "QUEUE",
+const plannedJob = `{"name": "train", "image": "public.ecr.aws/docker/library/busybox:1.37", "command": ["true"], "queue": "QUEUE",
   "environment": { "EPOCHS": "10" }, "resources": { "vcpus": 2, "memory": "4 GiB" }, "timeout": "90m"}`
 
 func TestPlanAgainstMoto(t *testing.T) {
-	m := startAccount(t)
+	m := startPlanAccount(t)
 	m.fill()
 	dir := t.TempDir()
 	write := func(name, text string) {
@@ -153,7 +153,7 @@ func TestPlanAgainstMoto(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	job := strings.Replace(accountJob, "QUEUE", "main", 1)
+	job := strings.Replace(plannedJob, "QUEUE", "main", 1)
 	write("job.json", job)
 	write("changed.json", strings.Replace(job, `"10"`, `"20"`, 1))
 	write("big.json", strings.Replace(job, `"memory": "4 GiB"`, `"memory": "3000 GiB"`, 1))
