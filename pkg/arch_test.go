@@ -26,7 +26,7 @@ var mayImport = map[string][]string{
 	"pkg/local/journal":   {},
 	"pkg/lint":            {"pkg/catalog", "pkg/diag", "pkg/jsontree", "pkg/plan", "pkg/secret", "pkg/spec"},
 	"pkg/lsp":             {"pkg/diag", "pkg/jsontree", "pkg/lint", "pkg/spec", "schemas"},
-	"pkg/plan":            {"pkg/catalog", "pkg/diag", "pkg/jsontree", "pkg/spec", "pkg/wire"},
+	"pkg/plan":            {"pkg/catalog", "pkg/diag", "pkg/jsontree", "pkg/secret", "pkg/spec", "pkg/wire"},
 	"pkg/spec":            {"pkg/catalog", "pkg/diag", "pkg/jsontree", "schemas"},
 	"pkg/jsontree":        {"pkg/diag"},
 	"pkg/diag":            {"pkg/secret"},
