@@ -139,7 +139,7 @@ func agentNotRegistered(b *Bundle) *Verdict {
 			v.Confidence = Medium
 		}
 		for _, i := range silent[:min(3, len(silent))] {
-			v.Evidence = append(v.Evidence, Evidence{"DescribeInstances " + i.ID, clock(b.At), fmt.Sprintf("%s, %s since %s", i.Type, i.State, clock(i.LaunchedAt))})
+			v.Evidence = append(v.Evidence, Evidence{"DescribeInstances " + i.Id, clock(b.At), fmt.Sprintf("%s, %s since %s", i.Type, i.State, clock(i.LaunchedAt))})
 		}
 		v.Evidence = append(v.Evidence, Evidence{"ListContainerInstances " + lastPart(&c.Cluster), clock(b.At), fmt.Sprintf("%d registered, none of these", len(c.Instances))})
 		return v
@@ -155,11 +155,11 @@ func (b *Bundle) silent(c Cluster) (silent []rpc.Instance, old int) {
 			continue
 		}
 		for _, i := range b.Instances {
-			if !slices.Contains(g.Group.Instances, i.ID) || i.State != "running" || b.At-i.LaunchedAt < agentPatience.Milliseconds() {
+			if !slices.Contains(g.Group.Instances, i.Id) || i.State != "running" || b.At-i.LaunchedAt < agentPatience.Milliseconds() {
 				continue
 			}
 			old++
-			if !slices.ContainsFunc(c.Instances, func(r rpc.ContainerInstance) bool { return r.Instance == i.ID }) {
+			if !slices.ContainsFunc(c.Instances, func(r rpc.ContainerInstance) bool { return r.Instance == i.Id }) {
 				silent = append(silent, i)
 			}
 		}

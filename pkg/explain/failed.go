@@ -90,11 +90,11 @@ func spotReclaim(b *Bundle) *Verdict {
 // spotEvidence is what EC2 says of the instances that were taken away.
 func (b *Bundle) spotEvidence() (all []Evidence) {
 	for _, r := range b.Spot {
-		all = append(all, Evidence{"DescribeSpotInstanceRequests " + r.ID, clock(r.At), joined(r.Code, r.Message)})
+		all = append(all, Evidence{"DescribeSpotInstanceRequests " + r.Id, clock(r.At), joined(r.Code, r.Message)})
 	}
 	for _, i := range b.Instances {
 		if strings.Contains(i.Reason, "Spot") {
-			all = append(all, Evidence{"DescribeInstances " + i.ID, "", i.Reason})
+			all = append(all, Evidence{"DescribeInstances " + i.Id, "", i.Reason})
 		}
 	}
 	return all

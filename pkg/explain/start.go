@@ -166,8 +166,9 @@ func missingCommand(b *Bundle) *Verdict {
 	}
 	fix := Fix{Member: "command", Job: "correct the command; it runs without a shell, so variables, pipes and && need [\"sh\", \"-c\", \"...\"]"}
 	command := "the command"
-	if c := e.job.Container; c != nil && len(c.Command) > 0 {
-		command = fmt.Sprintf("the command %q", c.Command[0])
+	if _, rest, found := strings.Cut(e.reason, `exec: "`); found {
+		name, _, _ := strings.Cut(rest, `"`)
+		command += " " + name
 	}
 	starting := e.says("CannotStartContainerError", "StartError", "ContainerCannotRun", "unable to start container process", "starting container process caused")
 	switch {
@@ -198,7 +199,7 @@ func networkInterface(b *Bundle) *Verdict {
 
 func containerNotStarted(b *Bundle) *Verdict {
 	e := b.end()
-	if e == nil || e.exit != nil && *e.exit > 0 && *e.exit < 125 ||
+	if e == nil || b.pullFailed() != nil || e.exit != nil && *e.exit > 0 && *e.exit < 125 ||
 		!e.says("CannotStartContainer", "CannotCreateContainer", "CannotInspectContainer", "DockerTimeoutError", "ContainerRuntimeError", "ContainerRuntimeTimeoutError", "ResourceInitializationError", "Task failed to start", "TaskFailedToStart", "CannotCreateVolume") {
 		return nil
 	}

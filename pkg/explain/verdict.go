@@ -203,8 +203,14 @@ func standing(b *Bundle) (text, askAgain string) {
 		return fmt.Sprintf("the job runs since %s: nothing is wrong", clock(num(job.StartedAt))), ""
 	case job.Status == "FAILED":
 		return fmt.Sprintf("no cause is known for %q", str(job.StatusReason)), ""
+	case b.At-b.launchedAt() < dwell.Milliseconds():
+		return fmt.Sprintf("still normal: %s since %s, and an instance was launched at %s", job.Status, clock(b.waitsSince()), clock(b.launchedAt())), clock(b.launchedAt() + dwell.Milliseconds())
 	case b.Local || waited >= dwell.Milliseconds():
-		return fmt.Sprintf("%s for %s, and nothing that could be looked at says why", job.Status, span(waited)), ""
+		where := ""
+		if at, _ := b.position(); at == 1 {
+			where = ", the first of its queue"
+		}
+		return fmt.Sprintf("%s for %s%s, and nothing that could be looked at says why", job.Status, span(waited), where), ""
 	case job.Status == "RUNNABLE":
 		return fmt.Sprintf("still normal: RUNNABLE since %s, an instance takes some minutes to come", clock(b.waitsSince())), clock(b.waitsSince() + dwell.Milliseconds())
 	case job.Status == "STARTING":

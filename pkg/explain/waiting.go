@@ -67,7 +67,7 @@ func (b *Bundle) reasoned(words []string, c Confidence, fix Fix, summary string)
 		return nil
 	}
 	_, since, seen := b.stands(func(l Look) bool { return head(l.Reason) == head(str(job.StatusReason)) })
-	return &Verdict{Summary: summary, Confidence: c, Fix: fix, passes: true, since: since, seen: seen, Evidence: []Evidence{b.reasonEvidence(job, since)}}
+	return &Verdict{Summary: summary, Confidence: c, Fix: fix, passes: true, since: since, seen: seen, Evidence: b.reasonEvidence(job, since)}
 }
 
 // head is the first word of a reason: the rest may change from look to look.
@@ -76,12 +76,13 @@ func head(reason string) string {
 	return word
 }
 
-func (b *Bundle) reasonEvidence(job *types.JobDetail, since int64) Evidence {
-	text := str(job.StatusReason)
+func (b *Bundle) reasonEvidence(job *types.JobDetail, since int64) []Evidence {
+	from := "DescribeJobs, job " + shortID(job.JobId) + ", status reason"
+	all := []Evidence{{from, clock(b.At), str(job.StatusReason)}}
 	if since < b.At {
-		text += " (seen since " + clock(since) + ")"
+		all = append(all, Evidence{from, clock(since), "the same, when it was first seen"})
 	}
-	return Evidence{"DescribeJobs, job " + shortID(job.JobId) + ", status reason", clock(b.At), text}
+	return all
 }
 
 // waits is the verdict that all is well, and the job waits for others.
@@ -289,7 +290,7 @@ func (b *Bundle) misfit(wide bool) *Verdict {
 	job := b.waiting()
 	v := &Verdict{Confidence: High, Summary: fmt.Sprintf("no compute environment of the queue can ever hold %s", r)}
 	if text := str(job.StatusReason); text != "" {
-		v.Evidence = append(v.Evidence, b.reasonEvidence(job, b.At))
+		v.Evidence = append(v.Evidence, b.reasonEvidence(job, b.At)...)
 	}
 	hint := ""
 	for _, h := range all {

@@ -28,7 +28,7 @@ type Activity struct {
 
 // Instance is an EC2 instance.
 type Instance struct {
-	ID, Type, State string
+	Id, Type, State string // Id as AWS writes it: these are read from JSON by name
 	// LaunchedAt is in epoch milliseconds.
 	LaunchedAt int64
 	// Reason is why it changed its state last, such as "Server.SpotInstanceTermination".
@@ -39,7 +39,7 @@ type Instance struct {
 
 // SpotRequest is what became of a spot request.
 type SpotRequest struct {
-	ID, Instance string
+	Id, Instance string
 	// Code is such as "instance-terminated-no-capacity".
 	Code, Message string
 	At            int64
