@@ -6,9 +6,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
-// Patience is how long a job may wait before people are told why.
-const Patience = patience
-
 // Waits reports whether a job has waited so long for its machine, or another job,
 // that people should be told why.
 func Waits(job types.JobDetail, now time.Time) bool {

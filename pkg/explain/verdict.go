@@ -109,8 +109,9 @@ const (
 	dwell = 10 * time.Minute
 	// again is how far apart two looks are that count as two.
 	again = 30 * time.Second
-	// patience is how long a job may wait before somebody asks why.
-	patience = time.Minute
+	// patience is how long a job may wait before people are told why: within a
+	// minute, the pause until the next look and the look itself included.
+	patience = 40 * time.Second
 )
 
 // Explain runs the rules. Of several verdicts the surest counts, the first of
