@@ -22,7 +22,7 @@ var mayImport = map[string][]string{
 		"pkg/rpc", "pkg/secret", "pkg/spec", "pkg/verify", "pkg/wire", "schemas", "templates", "workloads"},
 	"pkg/client":          {"pkg/diag", "pkg/plan", "pkg/wire"},
 	"pkg/explain":         {"pkg/catalog", "pkg/rpc", "pkg/secret", "pkg/wire"},
-	"pkg/verify":          {"pkg/catalog", "pkg/plan", "pkg/rpc"},
+	"pkg/verify":          {"pkg/catalog", "pkg/diag", "pkg/jsontree", "pkg/plan", "pkg/rpc", "pkg/wire"},
 	"pkg/rpc":             {},
 	"pkg/local":           {"pkg/local/journal", "pkg/wire"},
 	"pkg/local/container": {"pkg/local"},

@@ -85,7 +85,7 @@ func (p *program) app() *cli.App {
 		ExitErrHandler: func(*cli.Context, error) {},
 		Commands: []*cli.Command{
 			p.validateCommand(), p.planCommand(), p.submitCommand(), p.runCommand(),
-			p.statusCommand(), p.listCommand(), p.logsCommand(), p.waitCommand(), p.stopCommand(), p.explainCommand(),
+			p.statusCommand(), p.listCommand(), p.logsCommand(), p.waitCommand(), p.stopCommand(), p.explainCommand(), p.verifyCommand(),
 			p.queuesCommand(), p.topCommand(), p.serveCommand(), p.envCommand(), p.workloadCommand(), p.schemaCommand(), p.initCommand(), p.convertCommand(), p.fmtCommand(), p.lspCommand(),
 			p.versionCommand(), p.completionCommand(),
 		},
