@@ -77,7 +77,7 @@ func (p *program) explainJob(c *cli.Context) error {
 
 func (p *program) explainBundle(c *cli.Context) error {
 	path := c.String("bundle")
-	for _, other := range []string{"record", "wait", "target", "file"} {
+	for _, other := range []string{"record", "wait", "timeout", "target", "profile", "region", "endpoint-url", "file"} {
 		if c.IsSet(other) {
 			return usage("--bundle asks nobody: it does not go with --%s", other).try("batchctl explain --bundle %s", path)
 		}
