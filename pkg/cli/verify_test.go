@@ -251,8 +251,10 @@ func TestExplainAgainstMoto(t *testing.T) {
 		strings.NewReader(`{"model_name":"batch::job","transition":{"progression":"time","seconds":10000}}`))
 	a.must(err)
 	answer.Body.Close()
-	definition, err := a.batch.RegisterJobDefinition(t.Context(), &batch.RegisterJobDefinitionInput{JobDefinitionName: aws.String("train"), Type: types.JobDefinitionTypeContainer,
-		ContainerProperties: &types.ContainerProperties{Image: aws.String("busybox"), Command: []string{"true"}, Vcpus: aws.Int32(1), Memory: aws.Int32(512)}}) //lint:ignore SA1019 of resourceRequirements moto makes "1.0", which is no integer
+	//lint:ignore SA1019 of resourceRequirements moto makes "1.0", which is no integer
+	container := &types.ContainerProperties{Image: aws.String("busybox"), Command: []string{"true"}, Vcpus: aws.Int32(1), Memory: aws.Int32(512)}
+	definition, err := a.batch.RegisterJobDefinition(t.Context(), &batch.RegisterJobDefinitionInput{JobDefinitionName: aws.String("train"),
+		Type: types.JobDefinitionTypeContainer, ContainerProperties: container})
 	a.must(err)
 	job, err := a.batch.SubmitJob(t.Context(), &batch.SubmitJobInput{JobName: aws.String("train"), JobQueue: aws.String("cpu"), JobDefinition: definition.JobDefinitionArn})
 	a.must(err)

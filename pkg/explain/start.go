@@ -146,7 +146,7 @@ func gpuDriverMissing(b *Bundle) *Verdict {
 	}
 	r, _ := requestOf(e.job)
 	if r.GPUs == 0 {
-		fix = Fix{Member: "gpus", Job: "ask for a GPU: {\"type\": \"GPU\", \"value\": \"1\"} in resourceRequirements; without it the container sees none"}
+		fix = Fix{Member: "gpus", Job: "ask for a GPU: \"gpus\": 1 in resources, or {\"type\": \"GPU\", \"value\": \"1\"} in resourceRequirements; without it the container sees none"}
 		v := e.because(Medium, fix, "its program looks for a GPU, and the job asks for none")
 		v.Evidence = append(line, v.Evidence...)
 		return v
