@@ -57,7 +57,7 @@ func (p *program) openAWS(ctx context.Context, t *target, entry spec.Target, why
 		return fail(ExitUsage, "target %s has no Region", t.name).
 			try("say --region, set AWS_REGION, or \"region\" of the target in batchctl.json")
 	}
-	t.Client = client.New(cfg)
+	t.config, t.Client = cfg, client.New(cfg)
 	t.label = "aws " + cfg.Region
 	if why == toRead {
 		return nil
