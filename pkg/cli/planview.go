@@ -164,7 +164,11 @@ func (g *planPage) queue(j plan.JobReview, w *plan.World) {
 
 func (g *planPage) room(r plan.Room, j plan.JobReview, w *plan.World) {
 	if w.Local && j.RoomsFrom != plan.FromPlatform && r.Type == string(types.CETypeUnmanaged) && r.Fits {
-		g.line("  runs on", "this machine, %d vCPUs of it", r.MaxvCpus)
+		where := "this machine"
+		if r.MaxvCpus > 0 { // not known while no engine runs
+			where += fmt.Sprintf(", %d vCPUs of it", r.MaxvCpus)
+		}
+		g.line("  runs on", "%s", where)
 		return
 	}
 	what := joinClauses(r.Type, string(r.State), string(r.Status))
