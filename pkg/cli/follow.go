@@ -60,7 +60,9 @@ func (f *follower) run(ctx context.Context) (int, error) {
 		ids[i] = j.ID
 	}
 	stop := f.clock(f.liveLine)
+	stopWhy := f.tellWhy(ctx)
 	err := f.watch(ctx, ids)
+	stopWhy()
 	if err == nil {
 		f.logs.Wait()
 	}

@@ -187,7 +187,7 @@ func (p *program) status(c *cli.Context) error {
 	}
 	var text []string
 	for _, d := range details {
-		text = append(text, jobText(d, call.label, time.Now()))
+		text = append(text, jobText(d, call.label, time.Now())+call.whyLine(c.Context, d))
 	}
 	return p.printText(strings.Join(text, "\n"))
 }

@@ -28,6 +28,7 @@ func (p *program) submitCommand() *cli.Command {
 			"batchctl submit job.json\nbatchctl submit job.json --wait\nbatchctl submit job.json --target prod --queue gpu --parameters epochs=20"),
 		Flags: append(append(append(append(inputFlags(), planFlags()...), targetFlags()...), append(executorFlags(), outputFlags()...)...),
 			settleFlag(),
+			&cli.StringFlag{Name: "check", Usage: "send nothing unless all is as it was when `PLAN` was made: a file of plan --out"},
 			&cli.BoolFlag{Name: "wait", Aliases: []string{"w"}, Usage: "follow the job to its end; Ctrl-C stops the waiting, not the job"}),
 		Action: p.submit,
 	}
@@ -51,6 +52,11 @@ func (p *program) submit(c *cli.Context) error {
 		return err
 	}
 	defer t.close()
+	if path := c.String("check"); path != "" {
+		if err := p.checkPlan(c.Context, t, in, made, path); err != nil {
+			return err
+		}
+	}
 	if err := p.nameEarlier(t); err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,8 +15,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/config"
-	"github.com/aws/aws-sdk-go-v2/service/sts"
 	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/client"
@@ -36,6 +33,8 @@ type target struct {
 	// `aws 123456789012 us-east-1`.
 	name, label string
 	*client.Client
+	// config is what Client was made of.
+	config aws.Config
 	ledger *client.Ledger
 	// executor is how the local engine runs jobs; "" where that is not known.
 	executor string
@@ -69,10 +68,10 @@ const (
 )
 
 func targetFlags() []cli.Flag {
-	return []cli.Flag{
+	return append([]cli.Flag{
 		&cli.StringFlag{Name: "target", Aliases: []string{"t"}, Usage: "`NAME` of a target: local, aws, or one of the platform file's (default: $BATCHCTL_TARGET, else the platform file's defaultTarget, else local)"},
 		&cli.StringFlag{Name: "state-dir", Usage: "`DIRECTORY` of the local engine (default: $BATCHCTL_STATE_DIR, else ~/.local/state/batchctl)"},
-	}
+	}, awsFlags()...)
 }
 
 // open finds the target that the command line, the environment and the platform
@@ -82,13 +81,18 @@ func (p *program) open(ctx context.Context, c *cli.Context, platform *spec.Platf
 }
 
 // targetName is --target, else BATCHCTL_TARGET, else the platform file's
-// defaultTarget, else local.
+// defaultTarget, else local. Who names a profile or Region but no target does not
+// mean the local engine.
 func targetName(c *cli.Context, platform *spec.Platform) string {
 	byDefault := ""
 	if platform != nil {
 		byDefault = platform.DefaultTarget
 	}
-	return cmp.Or(c.String("target"), os.Getenv("BATCHCTL_TARGET"), byDefault, localTarget)
+	name := cmp.Or(c.String("target"), os.Getenv("BATCHCTL_TARGET"), byDefault, localTarget)
+	if name == localTarget && c.String("target") == "" && saysAWS(c) {
+		return awsTarget
+	}
+	return name
 }
 
 func (p *program) openNamed(ctx context.Context, c *cli.Context, platform *spec.Platform, name string, why need) (*target, error) {
@@ -102,13 +106,15 @@ func (p *program) openNamed(ctx context.Context, c *cli.Context, platform *spec.
 	}
 	t := &target{name: name, ledger: &client.Ledger{Dir: dir}, close: func() error { return nil }}
 	switch {
+	case name == localTarget && saysAWS(c):
+		err = usage("--region, --profile and --endpoint-url are of an AWS target").try("leave them out, or say --target aws")
 	case name == localTarget:
 		var choice executorChoice
 		if choice, err = executorOf(c, entry); err == nil {
 			err = p.openLocal(ctx, t, dir, entry, choice, why)
 		}
-	case name == "aws" || entry.Name != "":
-		err = p.openAWS(ctx, t, entry, why)
+	case name == awsTarget || entry.Name != "":
+		err = p.openAWS(ctx, t, withFlags(c, entry), why)
 	default:
 		return nil, unknownTarget(name, platform)
 	}
@@ -130,7 +136,7 @@ func (p *program) openNamed(ctx context.Context, c *cli.Context, platform *spec.
 }
 
 func unknownTarget(name string, platform *spec.Platform) error {
-	names := []string{localTarget, "aws"}
+	names := []string{localTarget, awsTarget}
 	if platform != nil {
 		for _, t := range platform.Targets {
 			if !slices.Contains(names, t.Name) {
@@ -160,65 +166,6 @@ func stateDir(c *cli.Context) (string, error) {
 		return "", fail(ExitNotDone, "find the state directory: %v", err).try("name one: --state-dir DIRECTORY")
 	}
 	return filepath.Join(home, ".local", "state", "batchctl"), nil
-}
-
-// openAWS follows the AWS tools' own rules for Region, profile and endpoint;
-// the platform file's target overrides them.
-func (p *program) openAWS(ctx context.Context, t *target, entry spec.Target, why need) error {
-	var options []func(*config.LoadOptions) error
-	if entry.Profile != "" {
-		options = append(options, config.WithSharedConfigProfile(entry.Profile))
-	}
-	if entry.Region != "" {
-		options = append(options, config.WithRegion(entry.Region))
-	}
-	cfg, err := config.LoadDefaultConfig(ctx, options...)
-	if err != nil {
-		return fail(ExitNotDone, "target %s: %v", t.name, err).try("check ~/.aws/config, or log in: aws sso login")
-	}
-	if entry.Endpoint != "" {
-		cfg.BaseEndpoint = aws.String(entry.Endpoint)
-	}
-	if cfg.Region == "" {
-		return fail(ExitUsage, "target %s has no Region", t.name).
-			try("set AWS_REGION, or \"region\" of the target in batchctl.json")
-	}
-	cfg = tolerant(cfg)
-	t.Client = client.New(cfg)
-	t.label = "aws " + cfg.Region
-	if why != toRead {
-		t.label = awsLabel(ctx, cfg)
-	}
-	return nil
-}
-
-// awsLabel names account and Region before anything is changed. Not every
-// endpoint that speaks Batch speaks STS; then the endpoint is named instead.
-func awsLabel(ctx context.Context, cfg aws.Config) string {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	account := "(account not known)"
-	who, err := sts.NewFromConfig(cfg, func(o *sts.Options) { o.Retryer = aws.NopRetryer{} }).
-		GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
-	if err == nil {
-		account = aws.ToString(who.Account)
-	}
-	label := "aws " + account + " " + cfg.Region
-	if endpoint := endpointOf(cfg); endpoint != "" {
-		label += " at " + endpoint
-	}
-	return label
-}
-
-// endpointOf returns the endpoint that replaces AWS's own, without credentials
-// that a URL may carry.
-func endpointOf(cfg aws.Config) string {
-	for _, raw := range []string{aws.ToString(cfg.BaseEndpoint), os.Getenv("AWS_ENDPOINT_URL_BATCH"), os.Getenv("AWS_ENDPOINT_URL")} {
-		if u, err := url.Parse(raw); err == nil && u.Host != "" {
-			return u.Scheme + "://" + u.Host
-		}
-	}
-	return ""
 }
 
 // openLocal connects to the engine of the state directory. What happens when
@@ -256,7 +203,8 @@ func (p *program) connect(t *target, connection local.Connection, cwd, dir strin
 	if t.executor, err = joined(dir, choice); err != nil {
 		return err
 	}
-	t.Client = client.New(p.noticing(connection.Config(cwd)))
+	t.config = p.noticing(connection.Config(cwd))
+	t.Client = client.New(t.config)
 	t.label = fmt.Sprintf("local (engine at %s)", connection.Endpoint)
 	return nil
 }
@@ -290,7 +238,8 @@ func (p *program) openEngine(ctx context.Context, t *target, cwd string, o local
 	if err != nil {
 		return fail(ExitNotDone, "open the local engine: %v", err)
 	}
-	t.engine, t.Client = engine, client.New(p.noticing(engine.Config(cwd)))
+	t.config = p.noticing(engine.Config(cwd))
+	t.engine, t.Client = engine, client.New(t.config)
 	stop := func() error { return nil }
 	if serve {
 		t.executor = x.label

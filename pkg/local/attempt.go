@@ -34,7 +34,7 @@ func (e *Engine) run(t *task) {
 	e.runners[t] = &runner{end: end}
 	a, prepared := e.prepare(t)
 	stream := t.last().stream
-	e.running.Go(func() {
+	e.ready = append(e.ready, func() ready {
 		defer end(nil)
 		var o outcome
 		if prepared != nil {
@@ -47,19 +47,52 @@ func (e *Engine) run(t *task) {
 				return e.carryOut(ctx, end, t, a, stream)
 			})
 		}
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		defer e.notify()
-		delete(e.runners, t)
-		e.facts = append(e.facts, fact{event: e.concluded(t, o, context.Cause(ctx))})
-		e.step()
+		return e.conclude(t, o, context.Cause(ctx))
 	})
+}
+
+// ready is an attempt that may be carried out. It returns the one that came into its
+// place, if there is one: the goroutine that ended an attempt goes on with the next,
+// without waking another.
+type ready func() ready
+
+// conclude keeps how t's attempt ended, and why the engine ended it, if it did; then it
+// starts what may start. It returns one of those attempts and leaves the others to
+// goroutines of their own.
+func (e *Engine) conclude(t *task, o outcome, cause error) (next ready) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.runners, t)
+	e.facts = append(e.facts, fact{event: e.concluded(t, o, cause)})
+	e.advance()
+	if len(e.ready) > 0 {
+		next, e.ready = e.ready[0], e.ready[1:]
+	}
+	e.carryOutReady()
+	e.notify()
+	return next
+}
+
+// carryOutReady hands the attempts that were started to goroutines. The caller holds
+// e.mu.
+func (e *Engine) carryOutReady() {
+	for _, r := range e.ready {
+		e.running.Go(func() {
+			for r != nil {
+				r = r()
+			}
+		})
+	}
+	e.ready = nil
 }
 
 // prepare is what the executor needs of t's newest attempt, but for the directory.
 // The caller holds e.mu.
 func (e *Engine) prepare(t *task) (Attempt, error) {
 	command, err := substitute(t.job.container.Command, t.job.parameters())
+	if t.job.pod != nil {
+		err = errPods
+	}
 	return Attempt{ID: t.last().stream, Job: t.id(), Container: t.job.container, Command: command, Environment: e.environment(t),
 		Directory: t.job.directory, GPUs: t.last().gpus}, err
 }
@@ -128,7 +161,11 @@ func (e *Engine) carryOut(ctx context.Context, end context.CancelCauseFunc, t *t
 		launched = true
 		e.begun(ctx, end, t, handle)
 	}
-	exit, err := e.options.Executor.Run(ctx, a, log.file)
+	x, err := e.executorOf(ctx, t.job)
+	if err != nil {
+		return notStarted(err)
+	}
+	exit, err := x.Run(ctx, a, log.file)
 	o := outcome{StatusReason: reasonExited}
 	if exit >= 0 {
 		o.Exit = aws.Int32(int32(exit))

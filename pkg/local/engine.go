@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -25,10 +26,11 @@ type Engine struct {
 
 	mu      sync.Mutex
 	model   *model
-	facts   []fact        // what happened but is not in the journal yet
-	changed chan struct{} // closed at the next change
-	again   *time.Timer   // set while the journal refuses what must be written
-	limit   *time.Timer   // set while a job is to be ended for waiting too long
+	facts   []fact  // what happened but is not in the journal yet
+	ready   []ready // attempts that were started and are not carried out yet
+	waiters []*waiter
+	again   *time.Timer // set while the journal refuses what must be written
+	limit   *time.Timer // set while a job is to be ended for waiting too long
 	closing bool
 	clients int // open connections
 	runners map[*task]*runner
@@ -53,7 +55,7 @@ func Open(o Options) (*Engine, error) {
 	if err := o.fill(); err != nil {
 		return nil, err
 	}
-	e := &Engine{options: o, model: newModel(o.Queues), changed: make(chan struct{}), hurry: make(chan struct{}),
+	e := &Engine{options: o, model: newModel(o.Queues), hurry: make(chan struct{}),
 		runners: map[*task]*runner{}, verifier: verifier{key: newKey()}}
 	if err := e.open(); err != nil {
 		return nil, errors.Join(err, e.release())
@@ -105,6 +107,9 @@ func (e *Engine) open() error {
 		if err := errors.Join(e.openJournal(), e.sweep()); err != nil {
 			return err
 		}
+	}
+	if e.options.Lenient {
+		e.options.Log.Warn("the engine is lenient: it takes what moto takes and AWS Batch refuses, so what works here may fail in the cloud")
 	}
 	if os.Geteuid() == 0 {
 		e.options.Log.Warn("the engine runs as root, and so do its jobs")
@@ -243,10 +248,16 @@ func (e *Engine) write(events ...event) (position int64, err error) {
 	return position, nil
 }
 
-// step does everything that can be done now: keeps the facts that came in,
+// step is advance, with what it started carried out. The caller holds e.mu.
+func (e *Engine) step() {
+	e.advance()
+	e.carryOutReady()
+}
+
+// advance does everything that can be done now: keeps the facts that came in,
 // follows up what they mean, and starts what fits. Where the journal refuses, it
 // stops there and is called again in a second. The caller holds e.mu.
-func (e *Engine) step() {
+func (e *Engine) advance() {
 	err := e.keepFacts()
 	if err == nil {
 		err = e.follow()
@@ -352,7 +363,7 @@ func (e *Engine) startWaiting() error {
 			continue
 		}
 		t := d.task
-		s := &start{Job: t.id(), Stream: newID(), GPUs: pin(e.options.GPUs, e.model.busy, t.job.need.GPUs), Environment: d.place.name}
+		s := &start{Job: t.id(), Stream: e.newStream(t), GPUs: pin(e.options.GPUs, e.model.busy, t.job.need.GPUs), Environment: d.place.name}
 		if _, err := e.write(event{Started: s}); err != nil {
 			return err
 		}
@@ -380,11 +391,29 @@ func (e *Engine) Drain(ctx context.Context) error {
 	return e.wait(ctx, 0, func() bool { return len(e.runners) == 0 && e.clients == 0 })
 }
 
+// waiter waits until still holds, and then for a rest.
+type waiter struct {
+	still   func() bool // is called with e.mu held
+	rested  bool        // it held when it was last asked
+	changed chan struct{}
+}
+
 // wait returns when still has held for as long as quiet without any change.
 func (e *Engine) wait(ctx context.Context, quiet time.Duration, still func() bool) error {
-	for {
+	w := &waiter{still: still}
+	e.mu.Lock()
+	e.waiters = append(e.waiters, w)
+	e.mu.Unlock()
+	defer func() {
 		e.mu.Lock()
-		rested, changed := still(), e.changed
+		defer e.mu.Unlock()
+		e.waiters = slices.DeleteFunc(e.waiters, func(other *waiter) bool { return other == w })
+	}()
+	for {
+		changed := make(chan struct{})
+		e.mu.Lock()
+		w.rested, w.changed = still(), changed
+		rested := w.rested
 		e.mu.Unlock()
 		var rest <-chan time.Time
 		if rested {
@@ -417,10 +446,15 @@ func (e *Engine) count(_ net.Conn, s http.ConnState) {
 	e.notify()
 }
 
-// notify wakes those who wait for a change. The caller holds e.mu.
+// notify wakes those whose wait begins, or begins anew, with a change. The caller
+// holds e.mu.
 func (e *Engine) notify() {
-	close(e.changed)
-	e.changed = make(chan struct{})
+	for _, w := range e.waiters {
+		if w.changed != nil && (w.rested || w.still()) {
+			close(w.changed)
+			w.changed = nil
+		}
+	}
 }
 
 // Close stops scheduling, ends the running attempts (SIGTERM, after 30 s

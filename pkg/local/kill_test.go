@@ -37,25 +37,14 @@ func TestVictim(t *testing.T) {
 		in.ContainerProperties.Command = []string{"sh", "-c", "echo $AWS_BATCH_JOB_ID > id; echo $$ > pid.new; mv pid.new pid; exec sleep 1000"}
 	})
 	id := w.submit("work")
-	for w.job(id).Status != types.JobStatusRunning {
-		w.change()
+	if err := w.engine.wait(t.Context(), 0, func() bool { return w.engine.model.task(id).state == running }); err != nil {
+		t.Fatal(err)
 	}
 	// The engine can find the process again from here on.
 	if err := os.WriteFile(filepath.Join(dir, "recorded"), []byte("yes\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	w.idle()
-}
-
-// change waits a moment for the engine's next change.
-func (w *world) change() {
-	w.engine.mu.Lock()
-	changed := w.engine.changed
-	w.engine.mu.Unlock()
-	select {
-	case <-changed:
-	case <-time.After(10 * time.Millisecond): // it may have been before we looked
-	}
 }
 
 func TestKilledEngine(t *testing.T) {

@@ -102,10 +102,14 @@ func findProgram(name, path, directory string) (file string, code int, err error
 	}
 	code, err = 127, fmt.Errorf("exec: %q: executable file not found on this machine", name)
 	for _, file := range places {
+		denied := unix.Access(file, unix.X_OK)
+		if errors.Is(denied, unix.ENOENT) || errors.Is(denied, unix.ENOTDIR) {
+			continue // as in most directories of PATH
+		}
 		info, stat := os.Stat(file)
 		switch {
 		case stat != nil:
-		case info.IsDir() || unix.Access(file, unix.X_OK) != nil:
+		case info.IsDir() || denied != nil:
 			code, err = 126, fmt.Errorf("exec: %q: permission denied", file)
 		default:
 			return file, 0, nil

@@ -47,10 +47,9 @@ type Journal struct {
 	durable int64 // bytes known to be on disk
 	syncing bool
 	broken  error // the file cannot be trusted any more
-	// waiting is how many callers wait for the disk. When it was done last time they
-	// were crowd, and it took so long.
+	// waiting is how many callers wait for the disk; when it was done last time they
+	// were crowd.
 	waiting, crowd int
-	took           time.Duration
 	gathered       *sync.Cond
 }
 
@@ -111,18 +110,18 @@ func (j *Journal) Sync(position int64) error {
 	return j.broken
 }
 
-// longestGathering bounds what a caller waits for others, on slow disks.
-const longestGathering = 2 * time.Millisecond
+// longestGathering bounds what a caller waits for others.
+const longestGathering = time.Millisecond
 
-// gather waits until as many callers are there as last time, but no longer than the
-// disk took then: one write for all of them costs the machine as much as one for the
-// first. A caller that was alone does not wait. The caller holds the lock.
+// gather waits until as many callers are there as last time, but not for long: one
+// write for all of them costs the machine as much as one for the first. A caller that
+// was alone does not wait. The caller holds the lock.
 func (j *Journal) gather() {
 	if j.waiting >= j.crowd {
 		return
 	}
 	over := false
-	timer := time.AfterFunc(min(j.took, longestGathering), func() {
+	timer := time.AfterFunc(longestGathering, func() {
 		j.mu.Lock()
 		defer j.mu.Unlock()
 		over = true
@@ -139,11 +138,8 @@ func (j *Journal) gather() {
 func (j *Journal) sync() {
 	target := j.size
 	j.mu.Unlock()
-	began := time.Now()
 	err := j.file.Sync()
-	took := time.Since(began)
 	j.mu.Lock()
-	j.took = took
 	if err != nil {
 		j.broken = fmt.Errorf("sync journal: %w; nothing is accepted until the engine is restarted", err)
 		return

@@ -1,0 +1,154 @@
+package cli
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/credentials/stscreds"
+	"github.com/aws/aws-sdk-go-v2/service/sts"
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/spec"
+)
+
+// awsTarget is the target that only the AWS tools' own settings describe.
+const awsTarget = "aws"
+
+// awsFlags are named as those of the aws CLI.
+func awsFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "profile", Usage: "the `PROFILE` of the AWS configuration (default: the target's, else $AWS_PROFILE)"},
+		&cli.StringFlag{Name: "region", Usage: "the AWS `REGION` (default: the target's, else $AWS_REGION, else the profile's)"},
+		&cli.StringFlag{Name: "endpoint-url", Usage: "the `URL` of another server that speaks the AWS Batch API (default: the target's, else $AWS_ENDPOINT_URL_BATCH, else $AWS_ENDPOINT_URL)"},
+	}
+}
+
+// saysAWS reports whether the command line has one of awsFlags.
+func saysAWS(c *cli.Context) bool {
+	return c.String("profile") != "" || c.String("region") != "" || c.String("endpoint-url") != ""
+}
+
+// withFlags is a target with what the command line says in its place.
+func withFlags(c *cli.Context, entry spec.Target) spec.Target {
+	entry.Profile = cmp.Or(c.String("profile"), entry.Profile)
+	entry.Region = cmp.Or(c.String("region"), entry.Region)
+	entry.Endpoint = cmp.Or(c.String("endpoint-url"), entry.Endpoint)
+	return entry
+}
+
+// openAWS follows the AWS tools' own rules for Region, profile, single sign-on, roles
+// and endpoint; the target overrides them.
+func (p *program) openAWS(ctx context.Context, t *target, entry spec.Target, why need) error {
+	cfg, err := p.awsConfig(ctx, entry)
+	if err != nil {
+		return fail(ExitNotDone, "target %s: %v", t.name, err).try("check ~/.aws/config, or log in: aws sso login")
+	}
+	if cfg.Region == "" {
+		return fail(ExitUsage, "target %s has no Region", t.name).
+			try("say --region, set AWS_REGION, or \"region\" of the target in batchctl.json")
+	}
+	cfg = tolerant(cfg)
+	t.config, t.Client = cfg, client.New(cfg)
+	t.label = "aws " + cfg.Region
+	if why == toRead {
+		return nil
+	}
+	account, err := accountOf(ctx, cfg)
+	if entry.AccountID != "" && account != entry.AccountID {
+		return wrongAccount(t.name, entry.AccountID, account, err)
+	}
+	t.label = awsLabel(account, cfg)
+	return nil
+}
+
+// awsConfig is the SDK's configuration of a target. A role of the configuration file
+// that wants a code of a device asks for it on the terminal, as the aws CLI does.
+func (p *program) awsConfig(ctx context.Context, entry spec.Target) (aws.Config, error) {
+	options := []func(*config.LoadOptions) error{
+		config.WithAssumeRoleCredentialOptions(func(o *stscreds.AssumeRoleOptions) { o.TokenProvider = p.askCode }),
+	}
+	if entry.Profile != "" {
+		options = append(options, config.WithSharedConfigProfile(entry.Profile))
+	}
+	if entry.Region != "" {
+		options = append(options, config.WithRegion(entry.Region))
+	}
+	cfg, err := config.LoadDefaultConfig(ctx, options...)
+	if err != nil {
+		return cfg, err
+	}
+	if entry.RoleARN != "" {
+		role := stscreds.NewAssumeRoleProvider(sts.NewFromConfig(cfg), entry.RoleARN, func(o *stscreds.AssumeRoleOptions) {
+			o.RoleSessionName = "batchctl"
+		})
+		cfg.Credentials = aws.NewCredentialsCache(role)
+	}
+	if entry.Endpoint != "" {
+		cfg.BaseEndpoint = aws.String(entry.Endpoint)
+	}
+	return cfg, nil
+}
+
+// askCode reads the code of a device from the terminal.
+func (p *program) askCode() (string, error) {
+	if !isTerminal(p.Err) || !isTerminal(p.In) {
+		return "", errors.New("the role wants a code of an MFA device, and there is no terminal to ask for it")
+	}
+	fmt.Fprint(p.Err, "code of the MFA device: ")
+	line, err := bufio.NewReader(p.In).ReadString('\n')
+	return strings.TrimSpace(line), err
+}
+
+// accountOf asks whose credentials these are. Not every endpoint that speaks Batch
+// speaks STS.
+func accountOf(ctx context.Context, cfg aws.Config) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	who, err := sts.NewFromConfig(cfg, func(o *sts.Options) { o.Retryer = aws.NopRetryer{} }).
+		GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
+	if err != nil {
+		return "", err
+	}
+	return aws.ToString(who.Account), nil
+}
+
+// wrongAccount refuses to change anything in an account that is not the target's.
+func wrongAccount(target, want, got string, err error) error {
+	if err != nil {
+		return fail(ExitNotDone, "target %s is account %s, and whose credentials these are cannot be found out: %v", target, want, err).
+			try("log in: aws sso login; or take accountId out of the target in batchctl.json")
+	}
+	return fail(ExitNotDone, "target %s is account %s, and these are credentials of account %s: nothing was sent", target, want, got).
+		try("choose a profile of that account: --profile NAME, or \"profile\" of the target in batchctl.json")
+}
+
+// awsLabel names account and Region before anything is changed, and the endpoint that
+// stands in AWS's place.
+func awsLabel(account string, cfg aws.Config) string {
+	label := fmt.Sprintf("aws %s %s", cmp.Or(account, "(account not known)"), cfg.Region)
+	if endpoint := endpointOf(cfg); endpoint != "" {
+		label += " at " + endpoint
+	}
+	return label
+}
+
+// endpointOf returns the endpoint that replaces AWS's own, without credentials
+// that a URL may carry.
+func endpointOf(cfg aws.Config) string {
+	for _, raw := range []string{aws.ToString(cfg.BaseEndpoint), os.Getenv("AWS_ENDPOINT_URL_BATCH"), os.Getenv("AWS_ENDPOINT_URL")} {
+		if u, err := url.Parse(raw); err == nil && u.Host != "" {
+			return u.Scheme + "://" + u.Host
+		}
+	}
+	return ""
+}

@@ -1,0 +1,99 @@
+package cli_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/batchctl/batchctl/pkg/cli"
+)
+
+// sts is a server that knows whose credentials these are and what role they may take.
+func sts(t *testing.T, account string, calls *[]string) string {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := r.ParseForm(); err != nil {
+			t.Error(err)
+		}
+		key, _, _ := strings.Cut(strings.TrimPrefix(r.Header.Get("Authorization"), "AWS4-HMAC-SHA256 Credential="), "/")
+		*calls = append(*calls, strings.TrimSpace(r.Form.Get("Action")+" "+r.Form.Get("RoleArn")+r.URL.Path[1:])+" by "+key)
+		w.Header().Set("Content-Type", "text/xml")
+		switch r.Form.Get("Action") {
+		case "GetCallerIdentity":
+			fmt.Fprintf(w, `<GetCallerIdentityResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><GetCallerIdentityResult><Account>%s</Account>`+
+				`<Arn>arn:aws:iam::%[1]s:user/a</Arn><UserId>A</UserId></GetCallerIdentityResult></GetCallerIdentityResponse>`, account)
+		case "AssumeRole":
+			fmt.Fprint(w, `<AssumeRoleResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><AssumeRoleResult><Credentials><AccessKeyId>ROLEKEY</AccessKeyId>`+
+				`<SecretAccessKey>s</SecretAccessKey><SessionToken>t</SessionToken><Expiration>2099-01-01T00:00:00Z</Expiration></Credentials></AssumeRoleResult></AssumeRoleResponse>`)
+		default:
+			w.WriteHeader(http.StatusForbidden)
+			fmt.Fprint(w, `{"message": "not allowed"}`)
+		}
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+func TestAWSTargets(t *testing.T) {
+	dir := t.TempDir()
+	job := filepath.Join(dir, "job.json")
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("job.json", `{"name": "a", "image": "public.ecr.aws/x/y:1", "command": ["true"], "resources": {"vcpus": 1, "memory": 64}, "timeout": "1h", "queue": "q"}`)
+	write("config", "[profile other]\nregion = eu-west-1\naws_access_key_id = OTHERKEY\naws_secret_access_key = s\n")
+	for name, value := range map[string]string{"AWS_CONFIG_FILE": filepath.Join(dir, "config"), "AWS_SHARED_CREDENTIALS_FILE": filepath.Join(dir, "none"),
+		"AWS_ACCESS_KEY_ID": "MYKEY", "AWS_SECRET_ACCESS_KEY": "s", "AWS_EC2_METADATA_DISABLED": "true", "AWS_MAX_ATTEMPTS": "1",
+		"BATCHCTL_STATE_DIR": filepath.Join(dir, "state"), "AWS_PROFILE": "", "AWS_REGION": "", "BATCHCTL_TARGET": "", "BATCHCTL_ALLOW_ROOT": "1"} {
+		t.Setenv(name, value)
+	}
+	for _, c := range []struct {
+		name, target, account string
+		flags                 []string
+		code                  int
+		says                  []string
+		calls                 string // one of them; empty: none is a call of Batch
+	}{
+		{"flags alone mean AWS", `{}`, "111122223333", []string{"--region", "us-east-2"}, cli.ExitNotDone,
+			[]string{"target: aws 111122223333 us-east-2"}, "GetCallerIdentity by MYKEY"},
+		{"a profile of the command line", `{"region": "us-east-1"}`, "111122223333", []string{"--target", "prod", "--profile", "other", "--region", "eu-north-1"}, cli.ExitNotDone,
+			[]string{"target: aws 111122223333 eu-north-1"}, "GetCallerIdentity by OTHERKEY"},
+		{"the right account", `{"region": "us-east-1", "accountId": "111122223333"}`, "111122223333", []string{"--target", "prod"}, cli.ExitNotDone,
+			[]string{"target: aws 111122223333 us-east-1"}, "GetCallerIdentity by MYKEY"},
+		{"another account", `{"region": "us-east-1", "accountId": "999999999999"}`, "111122223333", []string{"--target", "prod"}, cli.ExitNotDone,
+			[]string{"target prod is account 999999999999, and these are credentials of account 111122223333: nothing was sent", "--profile NAME"}, ""},
+		{"a role", `{"region": "us-east-1", "roleArn": "arn:aws:iam::111122223333:role/submitter"}`, "111122223333", []string{"--target", "prod"}, cli.ExitNotDone,
+			[]string{"target: aws 111122223333 us-east-1"}, "GetCallerIdentity by ROLEKEY"},
+		{"not for the local engine", `{}`, "", []string{"--target", "local", "--profile", "other"}, cli.ExitUsage,
+			[]string{"--region, --profile and --endpoint-url are of an AWS target"}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var calls []string
+			t.Setenv("AWS_ENDPOINT_URL", sts(t, c.account, &calls))
+			write("batchctl.json", `{"targets": {"prod": `+c.target+`}, "queues": {"q": {"jobQueue": "q"}}}`)
+			var out, story strings.Builder
+			code := cli.Main(t.Context(), append([]string{"batchctl", "submit", job}, c.flags...), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &story})
+			if code != c.code {
+				t.Errorf("exit code %d, want %d", code, c.code)
+			}
+			for _, want := range c.says {
+				if !strings.Contains(story.String(), want) {
+					t.Errorf("the story lacks %q", want)
+				}
+			}
+			if all := strings.Join(calls, "\n"); !strings.Contains(all, c.calls) || strings.Contains(all, "v1/") != (c.calls != "") {
+				t.Errorf("calls:\n%s\nwant %s", all, c.calls)
+			}
+			if t.Failed() {
+				t.Log(story.String())
+			}
+		})
+	}
+}
