@@ -13,138 +13,140 @@ import (
 	"github.com/batchctl/batchctl/pkg/spec"
 )
 
-var crossRules = []Rule{
-	check("propagated-tags-total-50", Medium, submits, func(s Site) {
-		known := s.Known()
-		if known == nil || !isTrue(s.Node.Get("propagateTags")) && !(s.Node.Get("propagateTags") == nil && isTrue(known.Get("propagateTags"))) {
-			return
-		}
-		keys := map[string]bool{}
-		for _, tags := range []*jsontree.Node{known.Get("tags"), s.Node.Get("tags")} {
-			for t := range tags.Children() {
-				keys[t.Name] = true
+func crossRules() []Rule {
+	return []Rule{
+		check("propagated-tags-total-50", Medium, submits, func(s Site) {
+			known := s.Known()
+			if known == nil || !isTrue(s.Node.Get("propagateTags")) && !(s.Node.Get("propagateTags") == nil && isTrue(known.Get("propagateTags"))) {
+				return
 			}
-		}
-		if len(keys) > catalog.MaxTags && s.Node.Get("tags").Len() <= catalog.MaxTags && known.Get("tags").Len() <= catalog.MaxTags {
-			s.Report(fmt.Sprintf("the task would carry %d tags, those of the definition too, and at most %d are possible", len(keys), catalog.MaxTags),
-				"drop some, or leave propagateTags out", key(firstOf(s.Node.Get("tags"), s.Node)))
-		}
-	}, "With propagateTags the tags of job and definition go to the task together, at most 50; with more the job fails.", api("SubmitJob.propagateTags")),
-	check("submit-jobdefinition-exists", High, nativeSubmits, func(s Site) {
-		n := s.Node.Get("jobDefinition")
-		name, revision, pinned := strings.Cut(nameOf(n.Str()), ":")
-		known := s.pass.registered()
-		if n.Str() == "" || isARN(n.Str()) || placeholder().MatchString(n.Str()) || !s.besideDefinitions() {
-			return
-		}
-		near := typo(name, maps.Keys(known))
-		switch _, ok := known[name]; {
-		case ok && pinned && revision == "0":
-			s.Report("revisions are counted from 1", `write "`+name+`:1", or the name alone for the latest`, n)
-		case ok, pinned && near == "": // a revision is of one that is registered
-		case near != "":
-			s.Report(fmt.Sprintf("no file registers the job definition %s", quote(name)), "did you mean "+quote(near)+"?", n)
-		default:
-			s.reportAs(diag.Warning, nil, fmt.Sprintf("no file beside this one registers the job definition %s", quote(name)),
-				"fine if it is registered already; the files register "+either(quoteAll(slices.Sorted(maps.Keys(known))[:min(len(known), 10)])), n)
-		}
-	}, "The definition of a submission exists and is active. Said where files beside it register some, and not this one; an error where a name is near, so that it looks like a typo.", "the service's error quoted in public repositories"),
-	check("submit-queue-enabled", Medium, submits, func(s Site) {
-		if q, ok := s.queueOf(); ok && q.Node.Get("state").Str() == "DISABLED" {
-			s.Report(fmt.Sprintf("queue %s is DISABLED and takes no jobs", quote(q.Node.Get("jobQueueName").Str())), `write "state": "ENABLED" in its file`, s.Node.Get("jobQueue"))
-		}
-	}, "A disabled queue takes no jobs.", api("CreateJobQueue.state")),
-	check("submit-share-required", High, submits, func(s Site) {
-		if s.fairShare() && s.lacks(s.Node, "shareIdentifier") {
-			s.Report("the queue shares by a scheduling policy, so the job needs shareIdentifier", `add "shareIdentifier": "teamA"`, s.Node.Get("jobQueue"))
-		}
-	}, "On a queue with a fair-share policy every job says which share it counts to.", "the service's error quoted in public repositories"),
-	check("submit-priority-required-fairshare", High, submits, func(s Site) {
-		if s.fairShare() && s.Node.Get("schedulingPriorityOverride") == nil && s.Known().Get("schedulingPriority") == nil && (s.Known() != nil || !s.definitionElsewhere()) {
-			s.Report("the queue shares by a scheduling policy, so the job needs a priority", `add "schedulingPriorityOverride": 0, or schedulingPriority in the definition`, s.Node.Get("jobQueue"))
-		}
-	}, "On a queue with a fair-share policy a job has a priority: schedulingPriority in the definition, or schedulingPriorityOverride.", "the service's error quoted in public repositories"),
-	check("submit-share-forbidden-fifo", High, submits, func(s Site) {
-		q, ok := s.queueOf()
-		if !ok || q.Node.Get("schedulingPolicyArn") != nil {
-			return
-		}
-		for _, m := range []string{"shareIdentifier", "schedulingPriorityOverride"} {
-			if n := s.Node.Get(m); n != nil {
-				s.ReportFix(s.remove(n), m+" is for queues with a scheduling policy, and this one has none", "remove it", key(n))
-			}
-		}
-	}, "Shares and priorities mean something on queues with a scheduling policy only; others refuse them.", "the service's error quoted in public repositories"),
-	check("submit-eks-job-on-ecs-queue", Low, submits, func(s Site) {
-		known := s.Known()
-		if known == nil {
-			return
-		}
-		job := "ECS"
-		if s.runsOnEKS() {
-			job = "EKS"
-		}
-		if q, ok := s.queueOf(); ok {
-			for e := range s.pass.index.resources.behind(q) {
-				if e.Node != nil && orchestration(e) != job {
-					s.Report(fmt.Sprintf("the job is for %s, and the queue's environments are of %s", job, orchestration(e)), "submit it to another queue", s.Node.Get("jobQueue"))
-					return
+			keys := map[string]bool{}
+			for _, tags := range []*jsontree.Node{known.Get("tags"), s.Node.Get("tags")} {
+				for t := range tags.Children() {
+					keys[t.Name] = true
 				}
 			}
-		}
-	}, "Jobs of EKS and of ECS go to queues of their own.", derived),
-	check("consumable-unknown", Low, jobs, func(s Site) {
-		known := s.pass.index.resources.consumables
-		s.eachConsumable(func(e *jsontree.Node) {
-			n := e.Get("consumableResource")
-			if _, ok := known[nameOf(n.Str())]; len(known) > 0 && n.Str() != "" && !ok && !placeholder().MatchString(n.Str()) {
-				_, hint := nearResource(nameOf(n.Str()), known)
-				s.Report(fmt.Sprintf("no file creates the consumable resource %s", quote(nameOf(n.Str()))), hint, n)
+			if len(keys) > catalog.MaxTags && s.Node.Get("tags").Len() <= catalog.MaxTags && known.Get("tags").Len() <= catalog.MaxTags {
+				s.Report(fmt.Sprintf("the task would carry %d tags, those of the definition too, and at most %d are possible", len(keys), catalog.MaxTags),
+					"drop some, or leave propagateTags out", key(firstOf(s.Node.Get("tags"), s.Node)))
 			}
-		})
-	}, "A consumable resource that a job names exists. Said where the files create some, and not this one.", derived).onlyWith("consumableResourceList"),
-	check("stuck-consumable-gt-total", Medium, jobs, func(s Site) {
-		s.eachConsumable(func(e *jsontree.Node) {
-			n := e.Get("quantity")
-			r, _ := s.pass.index.resources.consumables.find(e.Get("consumableResource").Str(), s.Job)
-			total, okT := r.Node.Get("totalQuantity").Int()
-			if q, ok := n.Int(); ok && okT && q > total {
-				s.Report(fmt.Sprintf("there are only %d of %s, so a job that asks for %d stays in RUNNABLE", total, quote(nameOf(e.Get("consumableResource").Str())), q), "", n)
+		}, "With propagateTags the tags of job and definition go to the task together, at most 50; with more the job fails.", api("SubmitJob.propagateTags")),
+		check("submit-jobdefinition-exists", High, nativeSubmits, func(s Site) {
+			n := s.Node.Get("jobDefinition")
+			name, revision, pinned := strings.Cut(nameOf(n.Str()), ":")
+			known := s.pass.registered()
+			if n.Str() == "" || isARN(n.Str()) || placeholder().MatchString(n.Str()) || !s.besideDefinitions() {
+				return
 			}
-		})
-	}, "A job that asks for more of a resource than there is waits for ever.", guide("consumable resources")).onlyWith("consumableResourceList"),
-	warns(check("fargate-arch-mismatch", Medium, bodies, func(s Site) {
-		want := map[string]string{"ARM64": catalog.Arm, "X86_64": catalog.X86, "": catalog.X86}[s.Node.Get("runtimePlatform").Get("cpuArchitecture").Str()]
-		if !s.Fargate || want == "" {
-			return
-		}
-		for _, n := range s.images() {
-			if a := imageArch(n.Str()); a != "" && a != want {
-				s.Report(fmt.Sprintf("the image is for %s by its name, and the job runs on %s", a, want), "make cpuArchitecture and image agree", n)
+			near := typo(name, maps.Keys(known))
+			switch _, ok := known[name]; {
+			case ok && pinned && revision == "0":
+				s.Report("revisions are counted from 1", `write "`+name+`:1", or the name alone for the latest`, n)
+			case ok, pinned && near == "": // a revision is of one that is registered
+			case near != "":
+				s.Report(fmt.Sprintf("no file registers the job definition %s", quote(name)), "did you mean "+quote(near)+"?", n)
+			default:
+				s.reportAs(diag.Warning, nil, fmt.Sprintf("no file beside this one registers the job definition %s", quote(name)),
+					"fine if it is registered already; the files register "+either(quoteAll(slices.Sorted(maps.Keys(known))[:min(len(known), 10)])), n)
 			}
-		}
-	}, "An image for another architecture does not start. Seen from names such as amd64/busybox or app:1.0-arm64; without cpuArchitecture Fargate is x86_64.", guide("Fargate"))),
-	check("submit-arn-region-mismatch", Low, jobsAndQueues, func(s Site) {
-		first, member := "", ""
-		for _, at := range []path{"jobQueue", "jobDefinition", "schedulingPolicyArn", "computeEnvironmentOrder[].computeEnvironment",
-			"consumableResourceProperties.consumableResourceList[].consumableResource", "consumableResourcePropertiesOverride.consumableResourceList[].consumableResource"} {
-			at.walk(s.Node, func(n *jsontree.Node) {
-				if !isARN(n.Str()) {
-					return
+		}, "The definition of a submission exists and is active. Said where files beside it register some, and not this one; an error where a name is near, so that it looks like a typo.", "the service's error quoted in public repositories"),
+		check("submit-queue-enabled", Medium, submits, func(s Site) {
+			if q, ok := s.queueOf(); ok && q.Node.Get("state").Str() == "DISABLED" {
+				s.Report(fmt.Sprintf("queue %s is DISABLED and takes no jobs", quote(q.Node.Get("jobQueueName").Str())), `write "state": "ENABLED" in its file`, s.Node.Get("jobQueue"))
+			}
+		}, "A disabled queue takes no jobs.", api("CreateJobQueue.state")),
+		check("submit-share-required", High, submits, func(s Site) {
+			if s.fairShare() && s.lacks(s.Node, "shareIdentifier") {
+				s.Report("the queue shares by a scheduling policy, so the job needs shareIdentifier", `add "shareIdentifier": "teamA"`, s.Node.Get("jobQueue"))
+			}
+		}, "On a queue with a fair-share policy every job says which share it counts to.", "the service's error quoted in public repositories"),
+		check("submit-priority-required-fairshare", High, submits, func(s Site) {
+			if s.fairShare() && s.Node.Get("schedulingPriorityOverride") == nil && s.Known().Get("schedulingPriority") == nil && (s.Known() != nil || !s.definitionElsewhere()) {
+				s.Report("the queue shares by a scheduling policy, so the job needs a priority", `add "schedulingPriorityOverride": 0, or schedulingPriority in the definition`, s.Node.Get("jobQueue"))
+			}
+		}, "On a queue with a fair-share policy a job has a priority: schedulingPriority in the definition, or schedulingPriorityOverride.", "the service's error quoted in public repositories"),
+		check("submit-share-forbidden-fifo", High, submits, func(s Site) {
+			q, ok := s.queueOf()
+			if !ok || q.Node.Get("schedulingPolicyArn") != nil {
+				return
+			}
+			for _, m := range []string{"shareIdentifier", "schedulingPriorityOverride"} {
+				if n := s.Node.Get(m); n != nil {
+					s.ReportFix(s.remove(n), m+" is for queues with a scheduling policy, and this one has none", "remove it", key(n))
 				}
-				m := arnPlace().FindStringSubmatch(n.Str())
-				switch {
-				case m == nil:
-				case first == "":
-					first, member = m[1], n.Name
-				case m[1] != first:
-					s.Report(fmt.Sprintf("this ARN is of %s, and that of %s of %s", m[1], member, first), "all are of the Region and account that the request goes to", n)
+			}
+		}, "Shares and priorities mean something on queues with a scheduling policy only; others refuse them.", "the service's error quoted in public repositories"),
+		check("submit-eks-job-on-ecs-queue", Low, submits, func(s Site) {
+			known := s.Known()
+			if known == nil {
+				return
+			}
+			job := "ECS"
+			if s.runsOnEKS() {
+				job = "EKS"
+			}
+			if q, ok := s.queueOf(); ok {
+				for e := range s.pass.index.resources.behind(q) {
+					if e.Node != nil && orchestration(e) != job {
+						s.Report(fmt.Sprintf("the job is for %s, and the queue's environments are of %s", job, orchestration(e)), "submit it to another queue", s.Node.Get("jobQueue"))
+						return
+					}
+				}
+			}
+		}, "Jobs of EKS and of ECS go to queues of their own.", derived),
+		check("consumable-unknown", Low, jobs, func(s Site) {
+			known := s.pass.index.resources.consumables
+			s.eachConsumable(func(e *jsontree.Node) {
+				n := e.Get("consumableResource")
+				if _, ok := known[nameOf(n.Str())]; len(known) > 0 && n.Str() != "" && !ok && !placeholder().MatchString(n.Str()) {
+					_, hint := nearResource(nameOf(n.Str()), known)
+					s.Report(fmt.Sprintf("no file creates the consumable resource %s", quote(nameOf(n.Str()))), hint, n)
 				}
 			})
-		}
-	}, "What a request names stands in the Region and account that the request goes to.", derived),
-	check("stuck-ecs-sum-gt-instance", Low, submits, Site.sumTooBig,
-		"The containers of a task run on one instance at once, so the sum of what they ask for has to fit.", guide("jobs stuck in RUNNABLE")),
+		}, "A consumable resource that a job names exists. Said where the files create some, and not this one.", derived).onlyWith("consumableResourceList"),
+		check("stuck-consumable-gt-total", Medium, jobs, func(s Site) {
+			s.eachConsumable(func(e *jsontree.Node) {
+				n := e.Get("quantity")
+				r, _ := s.pass.index.resources.consumables.find(e.Get("consumableResource").Str(), s.Job)
+				total, okT := r.Node.Get("totalQuantity").Int()
+				if q, ok := n.Int(); ok && okT && q > total {
+					s.Report(fmt.Sprintf("there are only %d of %s, so a job that asks for %d stays in RUNNABLE", total, quote(nameOf(e.Get("consumableResource").Str())), q), "", n)
+				}
+			})
+		}, "A job that asks for more of a resource than there is waits for ever.", guide("consumable resources")).onlyWith("consumableResourceList"),
+		warns(check("fargate-arch-mismatch", Medium, bodies, func(s Site) {
+			want := map[string]string{"ARM64": catalog.Arm, "X86_64": catalog.X86, "": catalog.X86}[s.Node.Get("runtimePlatform").Get("cpuArchitecture").Str()]
+			if !s.Fargate || want == "" {
+				return
+			}
+			for _, n := range s.images() {
+				if a := imageArch(n.Str()); a != "" && a != want {
+					s.Report(fmt.Sprintf("the image is for %s by its name, and the job runs on %s", a, want), "make cpuArchitecture and image agree", n)
+				}
+			}
+		}, "An image for another architecture does not start. Seen from names such as amd64/busybox or app:1.0-arm64; without cpuArchitecture Fargate is x86_64.", guide("Fargate"))),
+		check("submit-arn-region-mismatch", Low, jobsAndQueues, func(s Site) {
+			first, member := "", ""
+			for _, at := range []path{"jobQueue", "jobDefinition", "schedulingPolicyArn", "computeEnvironmentOrder[].computeEnvironment",
+				"consumableResourceProperties.consumableResourceList[].consumableResource", "consumableResourcePropertiesOverride.consumableResourceList[].consumableResource"} {
+				at.walk(s.Node, func(n *jsontree.Node) {
+					if !isARN(n.Str()) {
+						return
+					}
+					m := arnPlace().FindStringSubmatch(n.Str())
+					switch {
+					case m == nil:
+					case first == "":
+						first, member = m[1], n.Name
+					case m[1] != first:
+						s.Report(fmt.Sprintf("this ARN is of %s, and that of %s of %s", m[1], member, first), "all are of the Region and account that the request goes to", n)
+					}
+				})
+			}
+		}, "What a request names stands in the Region and account that the request goes to.", derived),
+		check("stuck-ecs-sum-gt-instance", Low, submits, Site.sumTooBig,
+			"The containers of a task run on one instance at once, so the sum of what they ask for has to fit.", guide("jobs stuck in RUNNABLE")),
+	}
 }
 
 var arnPlace = lazy(`^arn:aws[a-z-]*:batch:([a-z0-9-]+:[0-9]{12}):`)

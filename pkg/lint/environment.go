@@ -8,56 +8,58 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-var environmentRules = []Rule{
-	Rule{
-		Name: "env-name-reserved-prefix", Severity: diag.Error, Confidence: High,
-		Doc:    "Names that start with AWS_BATCH belong to AWS Batch, which sets such variables itself.",
-		Source: apiReference + ", ContainerProperties.environment; " + userGuide + ", job environment variables",
-		Run: func(p *Pass) {
-			for _, c := range p.Containers() {
-				if c.Single { // those of tasks, nodes and pods have rules of their own
-					reservedNames(c.Job, c.Node.Get("environment"))
+func environmentRules() []Rule {
+	return []Rule{
+		Rule{
+			Name: "env-name-reserved-prefix", Severity: diag.Error, Confidence: High,
+			Doc:    "Names that start with AWS_BATCH belong to AWS Batch, which sets such variables itself.",
+			Source: apiReference + ", ContainerProperties.environment; " + userGuide + ", job environment variables",
+			Run: func(p *Pass) {
+				for _, c := range p.Containers() {
+					if c.Single { // those of tasks, nodes and pods have rules of their own
+						reservedNames(c.Job, c.Node.Get("environment"))
+					}
 				}
-			}
-		},
-	}.onlyWith("environment"),
-	Rule{
-		Name: "submit-env-name-reserved-prefix", Severity: diag.Error, Confidence: Medium,
-		Doc:    "Names that start with AWS_BATCH belong to AWS Batch, in overrides too.",
-		Source: apiReference + ", ContainerOverrides.environment",
-		Run: func(p *Pass) {
-			for _, j := range p.Submits() {
-				for o := range j.overrides() {
-					reservedNames(j, o.Get("environment"))
+			},
+		}.onlyWith("environment"),
+		Rule{
+			Name: "submit-env-name-reserved-prefix", Severity: diag.Error, Confidence: Medium,
+			Doc:    "Names that start with AWS_BATCH belong to AWS Batch, in overrides too.",
+			Source: apiReference + ", ContainerOverrides.environment",
+			Run: func(p *Pass) {
+				for _, j := range p.Submits() {
+					for o := range j.overrides() {
+						reservedNames(j, o.Get("environment"))
+					}
 				}
-			}
-		},
-	}.onlyWith("environment"),
-	Rule{
-		Name: "env-duplicate-name", Severity: diag.Warning, Confidence: Low,
-		Doc:    "A variable is given twice; which value the container sees is not documented.",
-		Source: "practice",
-		Run: func(p *Pass) {
-			for _, c := range requirers(p) {
-				c.twiceNamed(c.Node.Get("environment"))
-			}
-			for _, c := range podParts(p) {
-				c.twiceNamed(c.Node.Get("env"))
-			}
-		},
-	}.onlyWith("environment", "env"),
-	Rule{
-		Name: "secrets-execution-role", Severity: diag.Error, Confidence: Medium,
-		Doc:    "Secrets are fetched with the execution role before the container starts, so a job with secrets needs executionRoleArn.",
-		Source: "answered so by the service in 2026-09 (cdk-preflight)",
-		Run: func(p *Pass) {
-			for _, c := range p.Containers() {
-				if s := c.Node.Get("secrets"); s.Len() > 0 && c.Task.Get("executionRoleArn") == nil {
-					c.Report("secrets need executionRoleArn, the role that fetches them", roleHint, s)
+			},
+		}.onlyWith("environment"),
+		Rule{
+			Name: "env-duplicate-name", Severity: diag.Warning, Confidence: Low,
+			Doc:    "A variable is given twice; which value the container sees is not documented.",
+			Source: "practice",
+			Run: func(p *Pass) {
+				for _, c := range requirers(p) {
+					c.twiceNamed(c.Node.Get("environment"))
 				}
-			}
-		},
-	}.onlyWith("secrets"),
+				for _, c := range podParts(p) {
+					c.twiceNamed(c.Node.Get("env"))
+				}
+			},
+		}.onlyWith("environment", "env"),
+		Rule{
+			Name: "secrets-execution-role", Severity: diag.Error, Confidence: Medium,
+			Doc:    "Secrets are fetched with the execution role before the container starts, so a job with secrets needs executionRoleArn.",
+			Source: "answered so by the service in 2026-09 (cdk-preflight)",
+			Run: func(p *Pass) {
+				for _, c := range p.Containers() {
+					if s := c.Node.Get("secrets"); s.Len() > 0 && c.Task.Get("executionRoleArn") == nil {
+						c.Report("secrets need executionRoleArn, the role that fetches them", roleHint, s)
+					}
+				}
+			},
+		}.onlyWith("secrets"),
+	}
 }
 
 func (s Site) twiceNamed(list *jsontree.Node) {

@@ -21,98 +21,100 @@ func (p *Pass) onFargate(check func(Site)) {
 	}
 }
 
-var fargateRules = []Rule{
-	Rule{
-		Name: "fargate-execution-role", Severity: diag.Error, Confidence: High,
-		Doc:    "On Fargate the execution role pulls the image and writes the log, so a job needs executionRoleArn.",
-		Source: apiReference + ", ContainerProperties.executionRoleArn" + probed,
-		Run: func(p *Pass) {
-			p.onFargate(func(c Site) {
-				if c.Single && c.Node.Get("executionRoleArn") == nil {
-					c.Report("a Fargate job needs executionRoleArn", roleHint, c.Register.Get("platformCapabilities"))
-				}
-			})
-		},
-	}.onlyWith("platformCapabilities"),
-	Rule{
-		Name: "fargate-vcpu-tier", Severity: diag.Error, Confidence: High,
-		Doc:    "Fargate offers vCPUs in fixed sizes: 0.25, 0.5, 1, 2, 4, 8 and 16.",
-		Source: apiReference + ", ResourceRequirement.value" + probed,
-		Run: func(p *Pass) {
-			p.onFargate(func(c Site) {
-				n := plan.Requirement(c.Node, nil, "VCPU")
-				if v, ok := number(n); ok && c.Single && catalog.FargateMemory(v) == nil {
-					c.Report(fmt.Sprintf("Fargate offers %s vCPU, not %s", fargateVCPUs(), n.Text), nextFargate(c, v), n)
-				}
-			})
-		},
-	}.onlyWith("platformCapabilities"),
-	Rule{
-		Name: "fargate-vcpu-new", Severity: diag.Warning, Confidence: High,
-		Doc:    "Amazon ECS offers 32 vCPU on Fargate since 2026, Linux only; the AWS Batch API reference of 2026-05 does not list it yet.",
-		Source: "Amazon ECS Developer Guide, task size",
-		Run: func(p *Pass) {
-			p.onFargate(func(c Site) {
-				n := plan.Requirement(c.Node, nil, "VCPU")
-				if v, ok := number(n); ok && c.Single && v == catalog.FargateNewestVCPUs {
-					c.Report("32 vCPU on Fargate is newer than the AWS Batch API reference", "be ready for a refusal, or write \"16\"", n)
-				}
-			})
-		},
-	}.onlyWith("platformCapabilities"),
-	Rule{
-		Name: "fargate-no-gpu", Severity: diag.Error, Confidence: High,
-		Doc:    "Fargate has no GPUs.",
-		Source: apiReference + ", ResourceRequirement.value" + probed,
-		Run: func(p *Pass) {
-			for _, c := range requirers(p) {
-				for r := range c.Node.Get("resourceRequirements").Children() {
-					if c.Fargate && r.Get("type").Str() == "GPU" {
-						c.Report("Fargate has no GPUs", `remove the GPU, or run on EC2: "platformCapabilities": ["EC2"]`, r.Get("value"), r)
+func fargateRules() []Rule {
+	return []Rule{
+		Rule{
+			Name: "fargate-execution-role", Severity: diag.Error, Confidence: High,
+			Doc:    "On Fargate the execution role pulls the image and writes the log, so a job needs executionRoleArn.",
+			Source: apiReference + ", ContainerProperties.executionRoleArn" + probed,
+			Run: func(p *Pass) {
+				p.onFargate(func(c Site) {
+					if c.Single && c.Node.Get("executionRoleArn") == nil {
+						c.Report("a Fargate job needs executionRoleArn", roleHint, c.Register.Get("platformCapabilities"))
+					}
+				})
+			},
+		}.onlyWith("platformCapabilities"),
+		Rule{
+			Name: "fargate-vcpu-tier", Severity: diag.Error, Confidence: High,
+			Doc:    "Fargate offers vCPUs in fixed sizes: 0.25, 0.5, 1, 2, 4, 8 and 16.",
+			Source: apiReference + ", ResourceRequirement.value" + probed,
+			Run: func(p *Pass) {
+				p.onFargate(func(c Site) {
+					n := plan.Requirement(c.Node, nil, "VCPU")
+					if v, ok := number(n); ok && c.Single && catalog.FargateMemory(v) == nil {
+						c.Report(fmt.Sprintf("Fargate offers %s vCPU, not %s", fargateVCPUs(), n.Text), nextFargate(c, v), n)
+					}
+				})
+			},
+		}.onlyWith("platformCapabilities"),
+		Rule{
+			Name: "fargate-vcpu-new", Severity: diag.Warning, Confidence: High,
+			Doc:    "Amazon ECS offers 32 vCPU on Fargate since 2026, Linux only; the AWS Batch API reference of 2026-05 does not list it yet.",
+			Source: "Amazon ECS Developer Guide, task size",
+			Run: func(p *Pass) {
+				p.onFargate(func(c Site) {
+					n := plan.Requirement(c.Node, nil, "VCPU")
+					if v, ok := number(n); ok && c.Single && v == catalog.FargateNewestVCPUs {
+						c.Report("32 vCPU on Fargate is newer than the AWS Batch API reference", "be ready for a refusal, or write \"16\"", n)
+					}
+				})
+			},
+		}.onlyWith("platformCapabilities"),
+		Rule{
+			Name: "fargate-no-gpu", Severity: diag.Error, Confidence: High,
+			Doc:    "Fargate has no GPUs.",
+			Source: apiReference + ", ResourceRequirement.value" + probed,
+			Run: func(p *Pass) {
+				for _, c := range requirers(p) {
+					for r := range c.Node.Get("resourceRequirements").Children() {
+						if c.Fargate && r.Get("type").Str() == "GPU" {
+							c.Report("Fargate has no GPUs", `remove the GPU, or run on EC2: "platformCapabilities": ["EC2"]`, r.Get("value"), r)
+						}
 					}
 				}
-			}
-		},
-	}.onlyWith("platformCapabilities"),
-	Rule{
-		Name: "fargate-no-privileged", Severity: diag.Error, Confidence: High,
-		Doc:    "Fargate gives no container the rights of root on its host.",
-		Source: apiReference + ", ContainerProperties.privileged" + probed,
-		Run: func(p *Pass) {
-			p.onFargate(func(c Site) {
-				if n := c.Node.Get("privileged"); n.Is(jsontree.Bool) && n.Text == "true" {
-					c.Report("privileged does not exist on Fargate", "remove it", n)
+			},
+		}.onlyWith("platformCapabilities"),
+		Rule{
+			Name: "fargate-no-privileged", Severity: diag.Error, Confidence: High,
+			Doc:    "Fargate gives no container the rights of root on its host.",
+			Source: apiReference + ", ContainerProperties.privileged" + probed,
+			Run: func(p *Pass) {
+				p.onFargate(func(c Site) {
+					if n := c.Node.Get("privileged"); n.Is(jsontree.Bool) && n.Text == "true" {
+						c.Report("privileged does not exist on Fargate", "remove it", n)
+					}
+				})
+			},
+		}.onlyWith("platformCapabilities"),
+		Rule{
+			Name: "fargate-no-sharedmemorysize", Severity: diag.Error, Confidence: High,
+			Doc:    "The size of /dev/shm cannot be set on Fargate.",
+			Source: apiReference + ", LinuxParameters.sharedMemorySize" + probed,
+			Run: func(p *Pass) {
+				p.onFargate(func(c Site) {
+					if n := c.Node.Get("linuxParameters").Get("sharedMemorySize"); n != nil {
+						c.Report("shared memory cannot be set on Fargate", `remove it, or run on EC2: "platformCapabilities": ["EC2"]`, n)
+					}
+				})
+			},
+		}.onlyWith("platformCapabilities"),
+		Rule{
+			Name: "submit-fargate-override-tier", Severity: diag.Warning, Confidence: Low,
+			Doc:    "With its overrides a Fargate job asks for vCPUs and memory that Fargate does not offer together.",
+			Source: apiReference + ", ContainerOverrides.resourceRequirements",
+			Run: func(p *Pass) {
+				for _, j := range p.Submits() {
+					place := firstOf(j.Submit.Get("containerOverrides").Get("resourceRequirements"), j.Submit.Get("ecsPropertiesOverride").Get("taskProperties"))
+					r, ok := plan.RequestOf(j.Known(), j.Submit)
+					if !ok || !r.Fargate || place == nil || slices.Contains(catalog.FargateMemory(r.VCPUs), r.MemoryMiB) {
+						continue
+					}
+					j.Report(fmt.Sprintf("%s is not a Fargate size", r), fargateHint(r.VCPUs, r.MemoryMiB), place)
 				}
-			})
-		},
-	}.onlyWith("platformCapabilities"),
-	Rule{
-		Name: "fargate-no-sharedmemorysize", Severity: diag.Error, Confidence: High,
-		Doc:    "The size of /dev/shm cannot be set on Fargate.",
-		Source: apiReference + ", LinuxParameters.sharedMemorySize" + probed,
-		Run: func(p *Pass) {
-			p.onFargate(func(c Site) {
-				if n := c.Node.Get("linuxParameters").Get("sharedMemorySize"); n != nil {
-					c.Report("shared memory cannot be set on Fargate", `remove it, or run on EC2: "platformCapabilities": ["EC2"]`, n)
-				}
-			})
-		},
-	}.onlyWith("platformCapabilities"),
-	Rule{
-		Name: "submit-fargate-override-tier", Severity: diag.Warning, Confidence: Low,
-		Doc:    "With its overrides a Fargate job asks for vCPUs and memory that Fargate does not offer together.",
-		Source: apiReference + ", ContainerOverrides.resourceRequirements",
-		Run: func(p *Pass) {
-			for _, j := range p.Submits() {
-				place := firstOf(j.Submit.Get("containerOverrides").Get("resourceRequirements"), j.Submit.Get("ecsPropertiesOverride").Get("taskProperties"))
-				r, ok := plan.RequestOf(j.Known(), j.Submit)
-				if !ok || !r.Fargate || place == nil || slices.Contains(catalog.FargateMemory(r.VCPUs), r.MemoryMiB) {
-					continue
-				}
-				j.Report(fmt.Sprintf("%s is not a Fargate size", r), fargateHint(r.VCPUs, r.MemoryMiB), place)
-			}
-		},
-	}.onlyWith("containerOverrides.resourceRequirements", "ecsPropertiesOverride"),
+			},
+		}.onlyWith("containerOverrides.resourceRequirements", "ecsPropertiesOverride"),
+	}
 }
 
 // fargateSizeRules is one rule for each vCPU size: which memory goes with it.

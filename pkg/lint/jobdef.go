@@ -10,88 +10,90 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-var jobdefRules = []Rule{
-	row("jobdef-name-required", High, in(definitions, ""), needed("a job definition", "jobDefinitionName"),
-		"A job definition has a name, under which it is registered.", api("RegisterJobDefinition.jobDefinitionName")),
-	row("jobdef-type-required", High, in(definitions, ""), needed("a job definition", `type: "container"`),
-		"A job definition says whether it is a container or a multinode one.", api("RegisterJobDefinition.type")),
-	row("jobdef-type-enum", High, in(definitions, "type"), oneOf("container", "multinode"),
-		"The type of a job definition is container or multinode, in lower case.", api("JobDefinitionType")),
-	check("jobdef-container-needs-block", High, definitions, func(s Site) {
-		if s.Node.Get("type").Str() != "container" {
-			return
-		}
-		for _, block := range []string{"containerProperties", "ecsProperties", "eksProperties", "nodeProperties"} {
-			if !s.lacks(s.Node, block) {
+func jobdefRules() []Rule {
+	return []Rule{
+		row("jobdef-name-required", High, in(definitions, ""), needed("a job definition", "jobDefinitionName"),
+			"A job definition has a name, under which it is registered.", api("RegisterJobDefinition.jobDefinitionName")),
+		row("jobdef-type-required", High, in(definitions, ""), needed("a job definition", `type: "container"`),
+			"A job definition says whether it is a container or a multinode one.", api("RegisterJobDefinition.type")),
+		row("jobdef-type-enum", High, in(definitions, "type"), oneOf("container", "multinode"),
+			"The type of a job definition is container or multinode, in lower case.", api("JobDefinitionType")),
+		check("jobdef-container-needs-block", High, definitions, func(s Site) {
+			if s.Node.Get("type").Str() != "container" {
 				return
 			}
-		}
-		s.Report("a container job needs containerProperties, ecsProperties or eksProperties", `add "containerProperties": { "image": ... }`, s.Node)
-	}, "A definition of type container says what runs: containerProperties, ecsProperties or eksProperties.", tried("RegisterJobDefinition.type")),
-	row("jobdef-container-and-ecs", Medium, in(definitions, ""), exclusive("containerProperties", "ecsProperties"),
-		"What runs is said once: containerProperties for one container, ecsProperties for several.", tried("RegisterJobDefinition")),
-	row("jobdef-container-and-eks", High, in(definitions, ""), exclusive("containerProperties", "eksProperties"),
-		"A job runs on ECS (containerProperties) or on EKS (eksProperties), not on both.", tried("RegisterJobDefinition.eksProperties")),
-	row("jobdef-ecs-and-eks", Medium, in(definitions, ""), exclusive("ecsProperties", "eksProperties"),
-		"A job runs on ECS (ecsProperties) or on EKS (eksProperties), not on both.", tried("RegisterJobDefinition")),
-	row("jobdef-eks-and-node", High, in(definitions, ""), exclusive("eksProperties", "nodeProperties"),
-		"Nodes on EKS stand inside nodeProperties.nodeRangeProperties[].eksProperties, not beside nodeProperties.", tried("RegisterJobDefinition.eksProperties")),
-	check("jobdef-size-max", Medium, definitions, func(s Site) {
-		if src := s.File.Source; src != nil && len(src.Text) < catalog.MaxRegisterBytes/2 {
-			return // written out it is hardly longer
-		}
-		if n := len(s.Node.AppendJSON(nil)); n > catalog.MaxRegisterBytes {
-			s.Report(fmt.Sprintf("a job definition is at most %d bytes, this one has %d", catalog.MaxRegisterBytes, n),
-				"keep long scripts in the image or in S3", s.NameNode())
-		}
-	}, "The request that registers a definition is at most 24 KiB.", guide("service quotas")),
-	row("container-image-required", High, in(containersIn("containerProperties"), ""), needs("image"),
-		"containerProperties names the image that runs.", tried("ContainerProperties.image")),
-	row("resource-type-value-required", High, in(requirers, "resourceRequirements[]"), needs(`type: "VCPU"`, `value: "1"`),
-		"A resource requirement has a type and a value.", api("ResourceRequirement")),
-	check("legacy-vcpus-and-resource", Medium, wholes, func(s Site) { s.twice("vcpus", "VCPU") },
-		"vCPUs are asked for once: the deprecated vcpus beside a VCPU requirement is refused.", tried("ContainerProperties.vcpus")).onlyWith("vcpus"),
-	check("legacy-memory-and-resource", Medium, wholes, func(s Site) { s.twice("memory", "MEMORY") },
-		"Memory is asked for once: the deprecated memory beside a MEMORY requirement is refused.", tried("ContainerProperties.memory")).onlyWith("memory"),
-	warns(check("legacy-fields-deprecated", Medium, wholes, Site.deprecated,
-		"vcpus and memory of a container are deprecated and do not exist on Fargate; resourceRequirements replaces them.", api("ContainerProperties.vcpus and memory"))),
-	check("job-instance-type-single-node", Medium, containersIn("containerProperties"), func(s Site) {
-		if n := s.Node.Get("instanceType"); n != nil && !s.Fargate {
-			s.ReportFix(s.remove(n), "instanceType is for the nodes of a multi-node job only", "remove it; the queue's compute environments say which instances there are", key(n))
-		}
-	}, "Only the nodes of a multi-node job name an instance type.", api("ContainerProperties.instanceType")).onlyWith("instanceType"),
-	warns(row("ref-outside-command", Low, in(allContainers, "environment[].value", "env[].value", "image", "jobRoleArn", "executionRoleArn", "user",
-		"logConfiguration.options.*", "secrets[].valueFrom"), func(s Site, n *jsontree.Node, _ string) {
-		if refers(n.Str()) {
-			s.Report("Ref:: is documented for command only; here the text may reach the container as it is",
-				"pass it in the command, or set the value with an override", n)
-		}
-	}, "Ref:: placeholders are replaced in the command; for other members nothing is documented.", guide("job definition parameters"))),
-	row("platform-capability-enum", High, in(definitions, "platformCapabilities[]"), growing([]string{"EC2", "FARGATE"}, "MANAGED_INSTANCES"),
-		"A job definition is for EC2 or FARGATE. The service knows MANAGED_INSTANCES since 2026, which only warns; other words are refused.", tried("PlatformCapability")),
-	check("platform-capability-single", Medium, definitions, func(s Site) {
-		if list := s.Node.Get("platformCapabilities"); list.Is(jsontree.Array) && list.Len() != 1 {
-			place := list
-			if list.Len() > 1 {
-				place = list.Index(1)
-			}
-			s.Report("platformCapabilities holds exactly one value", `write ["EC2"] or ["FARGATE"]`, place)
-		}
-	}, "A definition is for one platform. The list has exactly one entry.", "answered so by the service in 2026-09 (cdk-preflight)"),
-	row("scheduling-priority-range", High, in(definitions, "schedulingPriority"), between(0, catalog.MaxPriority),
-		"A scheduling priority is 0 to 9999.", tried("RegisterJobDefinition.schedulingPriority")),
-	row("retry-evaluate-action-required", High, in(retries, "evaluateOnExit[]"), needs(`action: "EXIT"`),
-		"An evaluateOnExit entry says what to do: RETRY or EXIT.", api("EvaluateOnExit.action")),
-	check("retry-asterisk-last", Low, retries, func(s Site) {
-		for e := range s.Node.Get("evaluateOnExit").Children() {
-			for _, c := range conditions {
-				n := e.Get(c)
-				if i := strings.IndexByte(n.Str(), '*'); i >= 0 && i < len(n.Str())-1 {
-					s.Report(c+": an asterisk stands for anything only at the end of the pattern", asteriskHint(n.Str()[:i]), n)
+			for _, block := range []string{"containerProperties", "ecsProperties", "eksProperties", "nodeProperties"} {
+				if !s.lacks(s.Node, block) {
+					return
 				}
 			}
-		}
-	}, "In a pattern of evaluateOnExit the asterisk is a wildcard at the end only; elsewhere nothing matches it.", api("EvaluateOnExit")).onlyWith("evaluateOnExit"),
+			s.Report("a container job needs containerProperties, ecsProperties or eksProperties", `add "containerProperties": { "image": ... }`, s.Node)
+		}, "A definition of type container says what runs: containerProperties, ecsProperties or eksProperties.", tried("RegisterJobDefinition.type")),
+		row("jobdef-container-and-ecs", Medium, in(definitions, ""), exclusive("containerProperties", "ecsProperties"),
+			"What runs is said once: containerProperties for one container, ecsProperties for several.", tried("RegisterJobDefinition")),
+		row("jobdef-container-and-eks", High, in(definitions, ""), exclusive("containerProperties", "eksProperties"),
+			"A job runs on ECS (containerProperties) or on EKS (eksProperties), not on both.", tried("RegisterJobDefinition.eksProperties")),
+		row("jobdef-ecs-and-eks", Medium, in(definitions, ""), exclusive("ecsProperties", "eksProperties"),
+			"A job runs on ECS (ecsProperties) or on EKS (eksProperties), not on both.", tried("RegisterJobDefinition")),
+		row("jobdef-eks-and-node", High, in(definitions, ""), exclusive("eksProperties", "nodeProperties"),
+			"Nodes on EKS stand inside nodeProperties.nodeRangeProperties[].eksProperties, not beside nodeProperties.", tried("RegisterJobDefinition.eksProperties")),
+		check("jobdef-size-max", Medium, definitions, func(s Site) {
+			if src := s.File.Source; src != nil && len(src.Text) < catalog.MaxRegisterBytes/2 {
+				return // written out it is hardly longer
+			}
+			if n := len(s.Node.AppendJSON(nil)); n > catalog.MaxRegisterBytes {
+				s.Report(fmt.Sprintf("a job definition is at most %d bytes, this one has %d", catalog.MaxRegisterBytes, n),
+					"keep long scripts in the image or in S3", s.NameNode())
+			}
+		}, "The request that registers a definition is at most 24 KiB.", guide("service quotas")),
+		row("container-image-required", High, in(containersIn("containerProperties"), ""), needs("image"),
+			"containerProperties names the image that runs.", tried("ContainerProperties.image")),
+		row("resource-type-value-required", High, in(requirers, "resourceRequirements[]"), needs(`type: "VCPU"`, `value: "1"`),
+			"A resource requirement has a type and a value.", api("ResourceRequirement")),
+		check("legacy-vcpus-and-resource", Medium, wholes, func(s Site) { s.twice("vcpus", "VCPU") },
+			"vCPUs are asked for once: the deprecated vcpus beside a VCPU requirement is refused.", tried("ContainerProperties.vcpus")).onlyWith("vcpus"),
+		check("legacy-memory-and-resource", Medium, wholes, func(s Site) { s.twice("memory", "MEMORY") },
+			"Memory is asked for once: the deprecated memory beside a MEMORY requirement is refused.", tried("ContainerProperties.memory")).onlyWith("memory"),
+		warns(check("legacy-fields-deprecated", Medium, wholes, Site.deprecated,
+			"vcpus and memory of a container are deprecated and do not exist on Fargate; resourceRequirements replaces them.", api("ContainerProperties.vcpus and memory"))),
+		check("job-instance-type-single-node", Medium, containersIn("containerProperties"), func(s Site) {
+			if n := s.Node.Get("instanceType"); n != nil && !s.Fargate {
+				s.ReportFix(s.remove(n), "instanceType is for the nodes of a multi-node job only", "remove it; the queue's compute environments say which instances there are", key(n))
+			}
+		}, "Only the nodes of a multi-node job name an instance type.", api("ContainerProperties.instanceType")).onlyWith("instanceType"),
+		warns(row("ref-outside-command", Low, in(allContainers, "environment[].value", "env[].value", "image", "jobRoleArn", "executionRoleArn", "user",
+			"logConfiguration.options.*", "secrets[].valueFrom"), func(s Site, n *jsontree.Node, _ string) {
+			if refers(n.Str()) {
+				s.Report("Ref:: is documented for command only; here the text may reach the container as it is",
+					"pass it in the command, or set the value with an override", n)
+			}
+		}, "Ref:: placeholders are replaced in the command; for other members nothing is documented.", guide("job definition parameters"))),
+		row("platform-capability-enum", High, in(definitions, "platformCapabilities[]"), growing([]string{"EC2", "FARGATE"}, "MANAGED_INSTANCES"),
+			"A job definition is for EC2 or FARGATE. The service knows MANAGED_INSTANCES since 2026, which only warns; other words are refused.", tried("PlatformCapability")),
+		check("platform-capability-single", Medium, definitions, func(s Site) {
+			if list := s.Node.Get("platformCapabilities"); list.Is(jsontree.Array) && list.Len() != 1 {
+				place := list
+				if list.Len() > 1 {
+					place = list.Index(1)
+				}
+				s.Report("platformCapabilities holds exactly one value", `write ["EC2"] or ["FARGATE"]`, place)
+			}
+		}, "A definition is for one platform. The list has exactly one entry.", "answered so by the service in 2026-09 (cdk-preflight)"),
+		row("scheduling-priority-range", High, in(definitions, "schedulingPriority"), between(0, catalog.MaxPriority),
+			"A scheduling priority is 0 to 9999.", tried("RegisterJobDefinition.schedulingPriority")),
+		row("retry-evaluate-action-required", High, in(retries, "evaluateOnExit[]"), needs(`action: "EXIT"`),
+			"An evaluateOnExit entry says what to do: RETRY or EXIT.", api("EvaluateOnExit.action")),
+		check("retry-asterisk-last", Low, retries, func(s Site) {
+			for e := range s.Node.Get("evaluateOnExit").Children() {
+				for _, c := range conditions {
+					n := e.Get(c)
+					if i := strings.IndexByte(n.Str(), '*'); i >= 0 && i < len(n.Str())-1 {
+						s.Report(c+": an asterisk stands for anything only at the end of the pattern", asteriskHint(n.Str()[:i]), n)
+					}
+				}
+			}
+		}, "In a pattern of evaluateOnExit the asterisk is a wildcard at the end only; elsewhere nothing matches it.", api("EvaluateOnExit")).onlyWith("evaluateOnExit"),
+	}
 }
 
 func asteriskHint(head string) string {

@@ -16,23 +16,25 @@ const (
 	describeJobs spec.Kind = "DescribeJobs"
 )
 
-var otherNameRules = []Rule{
-	row("resource-name-start-alnum", Low, in(creates, "jobDefinitionName", "jobQueueName", "computeEnvironmentName", "name"), func(s Site, n *jsontree.Node, _ string) {
-		if n.Str() != "" && strings.IndexByte("-_", n.Str()[0]) >= 0 {
-			value := strings.TrimLeft(n.Str(), "-_")
-			s.ReportFix(fixIf(value != "", n, value), "a name starts with a letter or a digit", writeHint(value), n)
-		}
-	}, "Names of definitions, queues, environments and policies start with a letter or a digit.", derived),
-	request("job-reason-length", Medium, func(s Site) {
-		if n := s.Node.Get("reason"); s.File.Kind != describeJobs && utf8.RuneCountInString(n.Str()) > 1024 {
-			s.Report(fmt.Sprintf("a reason is at most 1024 characters long, this one has %d", utf8.RuneCountInString(n.Str())), "", n)
-		}
-	}, "The reason for cancelling or terminating a job is at most 1024 characters long.", api("CancelJob.reason")),
-	request("describe-jobs-max-100", High, func(s Site) {
-		if n := s.Node.Get("jobs"); s.File.Kind == describeJobs && n.Len() > 100 {
-			s.Report(fmt.Sprintf("at most 100 jobs are described at once, these are %d", n.Len()), "ask in portions of 100", n.Index(100))
-		}
-	}, "DescribeJobs takes at most 100 ids.", tried("DescribeJobs.jobs")),
+func otherNameRules() []Rule {
+	return []Rule{
+		row("resource-name-start-alnum", Low, in(creates, "jobDefinitionName", "jobQueueName", "computeEnvironmentName", "name"), func(s Site, n *jsontree.Node, _ string) {
+			if n.Str() != "" && strings.IndexByte("-_", n.Str()[0]) >= 0 {
+				value := strings.TrimLeft(n.Str(), "-_")
+				s.ReportFix(fixIf(value != "", n, value), "a name starts with a letter or a digit", writeHint(value), n)
+			}
+		}, "Names of definitions, queues, environments and policies start with a letter or a digit.", derived),
+		request("job-reason-length", Medium, func(s Site) {
+			if n := s.Node.Get("reason"); s.File.Kind != describeJobs && utf8.RuneCountInString(n.Str()) > 1024 {
+				s.Report(fmt.Sprintf("a reason is at most 1024 characters long, this one has %d", utf8.RuneCountInString(n.Str())), "", n)
+			}
+		}, "The reason for cancelling or terminating a job is at most 1024 characters long.", api("CancelJob.reason")),
+		request("describe-jobs-max-100", High, func(s Site) {
+			if n := s.Node.Get("jobs"); s.File.Kind == describeJobs && n.Len() > 100 {
+				s.Report(fmt.Sprintf("at most 100 jobs are described at once, these are %d", n.Len()), "ask in portions of 100", n.Index(100))
+			}
+		}, "DescribeJobs takes at most 100 ids.", tried("DescribeJobs.jobs")),
+	}
 }
 
 // request is a rule for the requests of operations that no file holds.

@@ -57,156 +57,158 @@ func (p *Pass) imagesThatRun() iter.Seq[Image] {
 	}
 }
 
-var policyRules = []Rule{
-	{
-		Name: "policy-required-tags", Severity: diag.Error, Confidence: High,
-		Doc:    "The platform file demands a tag that the job does not carry.",
-		Source: policySource + ", requiredTags",
-		Run: func(p *Pass) {
-			for _, j := range p.Jobs() {
-				for _, tag := range p.policy().RequiredTags {
-					if j.Register.Get("tags").Get(tag) == nil && j.Submit.Get("tags").Get(tag) == nil {
-						j.Report(fmt.Sprintf("the platform file demands the tag %s", quote(tag)),
-							fmt.Sprintf(`add "tags": { %q: "..." }`, tag), j.Node.Get("tags"))
+func policyRules() []Rule {
+	return []Rule{
+		{
+			Name: "policy-required-tags", Severity: diag.Error, Confidence: High,
+			Doc:    "The platform file demands a tag that the job does not carry.",
+			Source: policySource + ", requiredTags",
+			Run: func(p *Pass) {
+				for _, j := range p.Jobs() {
+					for _, tag := range p.policy().RequiredTags {
+						if j.Register.Get("tags").Get(tag) == nil && j.Submit.Get("tags").Get(tag) == nil {
+							j.Report(fmt.Sprintf("the platform file demands the tag %s", quote(tag)),
+								fmt.Sprintf(`add "tags": { %q: "..." }`, tag), j.Node.Get("tags"))
+						}
 					}
 				}
-			}
+			},
 		},
-	},
-	{
-		Name: "policy-allowed-images", Severity: diag.Error, Confidence: High,
-		Doc:    "The image matches none of the patterns that the platform file allows.",
-		Source: policySource + ", allowedImages",
-		Run: func(p *Pass) {
-			allowed := p.policy().AllowedImages
-			for i := range p.imagesThatRun() {
-				if ref := i.Image.Str(); len(allowed) > 0 && ref != "" && !slices.ContainsFunc(allowed, func(pattern string) bool { return spec.Matches(pattern, ref) }) {
-					i.Report(fmt.Sprintf("the platform file does not allow the image %s", quote(ref)), "allowed are "+strings.Join(allowed, ", "), i.Image)
+		{
+			Name: "policy-allowed-images", Severity: diag.Error, Confidence: High,
+			Doc:    "The image matches none of the patterns that the platform file allows.",
+			Source: policySource + ", allowedImages",
+			Run: func(p *Pass) {
+				allowed := p.policy().AllowedImages
+				for i := range p.imagesThatRun() {
+					if ref := i.Image.Str(); len(allowed) > 0 && ref != "" && !slices.ContainsFunc(allowed, func(pattern string) bool { return spec.Matches(pattern, ref) }) {
+						i.Report(fmt.Sprintf("the platform file does not allow the image %s", quote(ref)), "allowed are "+strings.Join(allowed, ", "), i.Image)
+					}
 				}
-			}
+			},
 		},
-	},
-	{
-		Name: "policy-latest-tag", Severity: diag.Error, Confidence: High,
-		Doc:    "The platform file denies images without a tag or with the tag latest: another image tomorrow.",
-		Source: policySource + ", denyLatestTag",
-		Run: func(p *Pass) {
-			if !p.policy().DenyLatestTag {
-				return
-			}
-			for i := range p.imagesThatRun() {
-				reportLatest(i)
-			}
-		},
-	},
-	{
-		Name: "policy-max-attempts", Severity: diag.Error, Confidence: High,
-		Doc:    "The job asks for more attempts than the platform file allows.",
-		Source: policySource + ", maxAttempts",
-		Run: func(p *Pass) {
-			most := p.policy().MaxAttempts
-			p.strategies(func(j Job, s *jsontree.Node) {
-				if a, ok := s.Get("attempts").Int(); ok && most > 0 && a > int64(most) {
-					j.Report(fmt.Sprintf("the platform file allows %d attempts, not %d", most, a), "", s.Get("attempts"))
+		{
+			Name: "policy-latest-tag", Severity: diag.Error, Confidence: High,
+			Doc:    "The platform file denies images without a tag or with the tag latest: another image tomorrow.",
+			Source: policySource + ", denyLatestTag",
+			Run: func(p *Pass) {
+				if !p.policy().DenyLatestTag {
+					return
 				}
-			})
+				for i := range p.imagesThatRun() {
+					reportLatest(i)
+				}
+			},
 		},
-	},
-	{
-		Name: "policy-max-timeout", Severity: diag.Error, Confidence: High,
-		Doc:    "The job's timeout is longer than the platform file allows, or there is none at all.",
-		Source: policySource + ", maxTimeout",
-		Run: func(p *Pass) {
-			most := p.policy().MaxTimeout
-			for _, j := range p.Jobs() {
+		{
+			Name: "policy-max-attempts", Severity: diag.Error, Confidence: High,
+			Doc:    "The job asks for more attempts than the platform file allows.",
+			Source: policySource + ", maxAttempts",
+			Run: func(p *Pass) {
+				most := p.policy().MaxAttempts
+				p.strategies(func(j Job, s *jsontree.Node) {
+					if a, ok := s.Get("attempts").Int(); ok && most > 0 && a > int64(most) {
+						j.Report(fmt.Sprintf("the platform file allows %d attempts, not %d", most, a), "", s.Get("attempts"))
+					}
+				})
+			},
+		},
+		{
+			Name: "policy-max-timeout", Severity: diag.Error, Confidence: High,
+			Doc:    "The job's timeout is longer than the platform file allows, or there is none at all.",
+			Source: policySource + ", maxTimeout",
+			Run: func(p *Pass) {
+				most := p.policy().MaxTimeout
+				for _, j := range p.Jobs() {
+					if most == 0 {
+						return
+					}
+					own, registered := j.Own("timeout"), j.Register.Get("timeout")
+					for _, t := range []*jsontree.Node{registered, own} {
+						n := t.Get("attemptDurationSeconds")
+						if s, ok := n.Int(); ok && s > int64(most) {
+							j.Report(fmt.Sprintf("the platform file allows a timeout of %d seconds, not %d", most, s), "", n)
+						}
+					}
+					if j.Register != nil && own == nil && registered == nil {
+						j.Report(fmt.Sprintf("the platform file demands a timeout of at most %d seconds", most), "add "+timeoutExample(j))
+					}
+				}
+			},
+		},
+		{
+			Name: "policy-max-array-size", Severity: diag.Error, Confidence: High,
+			Doc:    "The array has more children than the platform file allows.",
+			Source: policySource + ", maxArraySize",
+			Run: func(p *Pass) {
+				most := p.policy().MaxArraySize
 				if most == 0 {
 					return
 				}
-				own, registered := j.Own("timeout"), j.Register.Get("timeout")
-				for _, t := range []*jsontree.Node{registered, own} {
-					n := t.Get("attemptDurationSeconds")
-					if s, ok := n.Int(); ok && s > int64(most) {
-						j.Report(fmt.Sprintf("the platform file allows a timeout of %d seconds, not %d", most, s), "", n)
+				for _, j := range p.Submits() {
+					n := arraySize(j.Job)
+					switch size, ok := n.Int(); {
+					case !ok || size <= int64(most):
+					case most < catalog.MinArraySize:
+						j.Report("the platform file allows no arrays", "", n)
+					default:
+						j.Report(fmt.Sprintf("the platform file allows an array %d children, not %d", most, size), fmt.Sprintf("split it into arrays of at most %d", most), n)
 					}
 				}
-				if j.Register != nil && own == nil && registered == nil {
-					j.Report(fmt.Sprintf("the platform file demands a timeout of at most %d seconds", most), "add "+timeoutExample(j))
+			},
+		},
+		{
+			Name: "policy-max-vcpus", Severity: diag.Error, Confidence: High,
+			Doc:    "The job asks for more vCPUs than the platform file allows: all containers of all its nodes together, with the submission's overrides. A child of an array counts for itself.",
+			Source: policySource + ", maxvCpus",
+			Run: func(p *Pass) {
+				p.limit("VCPU", p.policy().MaxvCpus, p.policy().MaxvCpus > 0, catalog.VCPUs)
+			},
+		},
+		{
+			Name: "policy-max-memory", Severity: diag.Error, Confidence: High,
+			Doc:    "The job asks for more memory than the platform file allows: all containers of all its nodes together, with the submission's overrides. A child of an array counts for itself.",
+			Source: policySource + ", maxMemory",
+			Run: func(p *Pass) {
+				most := p.policy().MaxMemoryMiB
+				p.limit("MEMORY", float64(most), most > 0, memoryWords)
+			},
+		},
+		{
+			Name: "policy-max-gpus", Severity: diag.Error, Confidence: High,
+			Doc:    "The job asks for more GPUs than the platform file allows: all containers of all its nodes together, with the submission's overrides. A child of an array counts for itself.",
+			Source: policySource + ", maxGpus",
+			Run: func(p *Pass) {
+				if most := p.policy().MaxGPUs; most != nil {
+					p.limit("GPU", float64(*most), true, func(n float64) string { return catalog.GPUs(int(n)) })
 				}
-			}
+			},
 		},
-	},
-	{
-		Name: "policy-max-array-size", Severity: diag.Error, Confidence: High,
-		Doc:    "The array has more children than the platform file allows.",
-		Source: policySource + ", maxArraySize",
-		Run: func(p *Pass) {
-			most := p.policy().MaxArraySize
-			if most == 0 {
-				return
-			}
-			for _, j := range p.Submits() {
-				n := arraySize(j.Job)
-				switch size, ok := n.Int(); {
-				case !ok || size <= int64(most):
-				case most < catalog.MinArraySize:
-					j.Report("the platform file allows no arrays", "", n)
-				default:
-					j.Report(fmt.Sprintf("the platform file allows an array %d children, not %d", most, size), fmt.Sprintf("split it into arrays of at most %d", most), n)
+		allowedRoles("policy-allowed-job-roles", "jobRoleArn", "taskRoleArn", "allowedJobRoles", func(p spec.Policy) []string { return p.AllowedJobRoles }),
+		allowedRoles("policy-allowed-execution-roles", "executionRoleArn", "executionRoleArn", "allowedExecutionRoles", func(p spec.Policy) []string { return p.AllowedExecutionRoles }),
+		{
+			Name: "policy-allowed-queues", Severity: diag.Error, Confidence: High,
+			Doc:    "The job names a queue that the platform file does not allow.",
+			Source: policySource + ", allowedQueues",
+			Run: func(p *Pass) {
+				allowed := p.policy().AllowedQueues
+				if len(allowed) == 0 {
+					return
 				}
-			}
-		},
-	},
-	{
-		Name: "policy-max-vcpus", Severity: diag.Error, Confidence: High,
-		Doc:    "The job asks for more vCPUs than the platform file allows: all containers of all its nodes together, with the submission's overrides. A child of an array counts for itself.",
-		Source: policySource + ", maxvCpus",
-		Run: func(p *Pass) {
-			p.limit("VCPU", p.policy().MaxvCpus, p.policy().MaxvCpus > 0, catalog.VCPUs)
-		},
-	},
-	{
-		Name: "policy-max-memory", Severity: diag.Error, Confidence: High,
-		Doc:    "The job asks for more memory than the platform file allows: all containers of all its nodes together, with the submission's overrides. A child of an array counts for itself.",
-		Source: policySource + ", maxMemory",
-		Run: func(p *Pass) {
-			most := p.policy().MaxMemoryMiB
-			p.limit("MEMORY", float64(most), most > 0, memoryWords)
-		},
-	},
-	{
-		Name: "policy-max-gpus", Severity: diag.Error, Confidence: High,
-		Doc:    "The job asks for more GPUs than the platform file allows: all containers of all its nodes together, with the submission's overrides. A child of an array counts for itself.",
-		Source: policySource + ", maxGpus",
-		Run: func(p *Pass) {
-			if most := p.policy().MaxGPUs; most != nil {
-				p.limit("GPU", float64(*most), true, func(n float64) string { return catalog.GPUs(int(n)) })
-			}
-		},
-	},
-	allowedRoles("policy-allowed-job-roles", "jobRoleArn", "taskRoleArn", "allowedJobRoles", func(p spec.Policy) []string { return p.AllowedJobRoles }),
-	allowedRoles("policy-allowed-execution-roles", "executionRoleArn", "executionRoleArn", "allowedExecutionRoles", func(p spec.Policy) []string { return p.AllowedExecutionRoles }),
-	{
-		Name: "policy-allowed-queues", Severity: diag.Error, Confidence: High,
-		Doc:    "The job names a queue that the platform file does not allow.",
-		Source: policySource + ", allowedQueues",
-		Run: func(p *Pass) {
-			allowed := p.policy().AllowedQueues
-			if len(allowed) == 0 {
-				return
-			}
-			hint := "allowed are " + strings.Join(allowed, ", ")
-			for _, j := range p.Submits() {
-				n := j.Submit.Get("jobQueue")
-				switch word := n.Str(); {
-				case word == "" && p.allDenied():
-					j.Report("the platform file allows none of its queues", hint, n)
-				case word == "" || placeholder().MatchString(word) || p.Platform.AllowsQueue(word):
-				default:
-					j.Report(fmt.Sprintf("the platform file does not allow the queue %s", quote(word)), hint, n)
+				hint := "allowed are " + strings.Join(allowed, ", ")
+				for _, j := range p.Submits() {
+					n := j.Submit.Get("jobQueue")
+					switch word := n.Str(); {
+					case word == "" && p.allDenied():
+						j.Report("the platform file allows none of its queues", hint, n)
+					case word == "" || placeholder().MatchString(word) || p.Platform.AllowsQueue(word):
+					default:
+						j.Report(fmt.Sprintf("the platform file does not allow the queue %s", quote(word)), hint, n)
+					}
 				}
-			}
+			},
 		},
-	},
+	}
 }
 
 // allDenied reports whether the policy allows none of the queues that there are.

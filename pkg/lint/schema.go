@@ -92,80 +92,82 @@ func (p *Pass) written(visit func(j Job, root *jsontree.Node)) {
 	}
 }
 
-var schemaRules = []Rule{
-	{
-		Name: "jobdef-unknown-member", Confidence: High,
-		Doc:    "A member that the API does not have: a typo, the wrong case, or the capitals of CloudFormation. The AWS CLI refuses it.",
-		Source: api("RegisterJobDefinition"),
-		Run: func(p *Pass) {
-			p.written(func(j Job, root *jsontree.Node) {
-				registerShape().compare(root, nil, nil, func(n, parent *jsontree.Node, s, in *shape) {
-					if s != nil || in == nil {
-						return
-					}
-					known := maps.Keys(in.members)
-					hint, fix := "remove it", Site{Job: j}.remove(n)
-					if near := nearIn(n.Name, known); near != "" {
-						hint, fix = "write "+quote(near), rename(n, near)
-						if parent.Get(near) != nil {
-							hint, fix = "did you mean "+quote(near)+"? It is there already", nil
+func schemaRules() []Rule {
+	return []Rule{
+		{
+			Name: "jobdef-unknown-member", Confidence: High,
+			Doc:    "A member that the API does not have: a typo, the wrong case, or the capitals of CloudFormation. The AWS CLI refuses it.",
+			Source: api("RegisterJobDefinition"),
+			Run: func(p *Pass) {
+				p.written(func(j Job, root *jsontree.Node) {
+					registerShape().compare(root, nil, nil, func(n, parent *jsontree.Node, s, in *shape) {
+						if s != nil || in == nil {
+							return
 						}
-					}
-					if n.Name == "waivers" && !j.compact() {
-						hint, fix = spec.NoWaivers, nil
-					}
-					j.ReportFix(fix, fmt.Sprintf("the API has no member %s here", quote(n.Name)), hint, key(n))
-				})
-			})
-		},
-	},
-	{
-		Name: "jobdef-wrong-json-type", Confidence: High,
-		Doc:    "A value is of another JSON type than the API's. Values in resourceRequirements and environment are strings, counts are numbers.",
-		Source: api("RegisterJobDefinition"),
-		Run: func(p *Pass) {
-			p.written(func(j Job, root *jsontree.Node) {
-				registerShape().compare(root, nil, nil, func(n, parent *jsontree.Node, s, in *shape) {
-					if s == nil || in == nil || n.Is(s.kind) || in.of != nil && strings.HasPrefix(n.Name, "$") {
-						return
-					}
-					switch parent.Name {
-					case "parameters", "tags", "options":
-						if in.of != nil {
-							return // rules of their own
+						known := maps.Keys(in.members)
+						hint, fix := "remove it", Site{Job: j}.remove(n)
+						if near := nearIn(n.Name, known); near != "" {
+							hint, fix = "write "+quote(near), rename(n, near)
+							if parent.Get(near) != nil {
+								hint, fix = "did you mean "+quote(near)+"? It is there already", nil
+							}
 						}
-					}
-					j.wrongType(n, s.kind)
+						if n.Name == "waivers" && !j.compact() {
+							hint, fix = spec.NoWaivers, nil
+						}
+						j.ReportFix(fix, fmt.Sprintf("the API has no member %s here", quote(n.Name)), hint, key(n))
+					})
 				})
-			})
+			},
 		},
-	},
-	stringMap("parameters-string-map", []string{"parameters"}, "The values of parameters are strings, numbers too: Ref:: puts text into the command.", api("RegisterJobDefinition.parameters")),
-	stringMap("log-options-string-map", []string{"logConfiguration.options", "containerProperties.logConfiguration.options", "ecsProperties.taskProperties[].containers[].logConfiguration.options",
-		"ecsProperties.taskProperties[].containers[].firelensConfiguration.options",
-		"nodeProperties.nodeRangeProperties[].container.logConfiguration.options", "nodeProperties.nodeRangeProperties[].ecsProperties.taskProperties[].containers[].logConfiguration.options"},
-		"The options of a log driver are strings, true and 10 too.", api("LogConfiguration.options")),
-	stringMap("tag-value-string", []string{"tags", "computeResources.tags"}, "The value of a tag is a string.", api("TagrisTagsMap")),
-	{
-		Name: "array-size-integer", Confidence: High,
-		Doc:    "The size of an array is a whole number.",
-		Source: api("ArrayProperties.size"),
-		Run: func(p *Pass) {
-			for _, j := range p.Jobs() {
-				n := j.Node.Get("arrayProperties").Get("size")
-				if j.compact() {
-					n = j.Node.Get("submitJob").Get("arrayProperties").Get("size")
-				}
-				if _, whole := n.Int(); n != nil && !whole {
-					hint, fix := "", unquote(n)
-					if fix != nil {
-						hint = "write " + n.Text
+		{
+			Name: "jobdef-wrong-json-type", Confidence: High,
+			Doc:    "A value is of another JSON type than the API's. Values in resourceRequirements and environment are strings, counts are numbers.",
+			Source: api("RegisterJobDefinition"),
+			Run: func(p *Pass) {
+				p.written(func(j Job, root *jsontree.Node) {
+					registerShape().compare(root, nil, nil, func(n, parent *jsontree.Node, s, in *shape) {
+						if s == nil || in == nil || n.Is(s.kind) || in.of != nil && strings.HasPrefix(n.Name, "$") {
+							return
+						}
+						switch parent.Name {
+						case "parameters", "tags", "options":
+							if in.of != nil {
+								return // rules of their own
+							}
+						}
+						j.wrongType(n, s.kind)
+					})
+				})
+			},
+		},
+		stringMap("parameters-string-map", []string{"parameters"}, "The values of parameters are strings, numbers too: Ref:: puts text into the command.", api("RegisterJobDefinition.parameters")),
+		stringMap("log-options-string-map", []string{"logConfiguration.options", "containerProperties.logConfiguration.options", "ecsProperties.taskProperties[].containers[].logConfiguration.options",
+			"ecsProperties.taskProperties[].containers[].firelensConfiguration.options",
+			"nodeProperties.nodeRangeProperties[].container.logConfiguration.options", "nodeProperties.nodeRangeProperties[].ecsProperties.taskProperties[].containers[].logConfiguration.options"},
+			"The options of a log driver are strings, true and 10 too.", api("LogConfiguration.options")),
+		stringMap("tag-value-string", []string{"tags", "computeResources.tags"}, "The value of a tag is a string.", api("TagrisTagsMap")),
+		{
+			Name: "array-size-integer", Confidence: High,
+			Doc:    "The size of an array is a whole number.",
+			Source: api("ArrayProperties.size"),
+			Run: func(p *Pass) {
+				for _, j := range p.Jobs() {
+					n := j.Node.Get("arrayProperties").Get("size")
+					if j.compact() {
+						n = j.Node.Get("submitJob").Get("arrayProperties").Get("size")
 					}
-					j.ReportFix(fix, "the size of an array is a whole number, not "+written(n), hint, n)
+					if _, whole := n.Int(); n != nil && !whole {
+						hint, fix := "", unquote(n)
+						if fix != nil {
+							hint = "write " + n.Text
+						}
+						j.ReportFix(fix, "the size of an array is a whole number, not "+written(n), hint, n)
+					}
 				}
-			}
+			},
 		},
-	},
+	}
 }
 
 // stringMap is a rule for maps whose values are strings, wherever they stand in a

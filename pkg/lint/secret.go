@@ -7,18 +7,20 @@ import (
 	"github.com/batchctl/batchctl/pkg/secret"
 )
 
-var secretRules = []Rule{
-	warns(check("env-secret", High, environmentHolders, func(s Site) {
-		for _, list := range [...]string{"environment", "env"} {
-			for e := range each(s.Node, list) {
-				name, value := e.Get("name").Str(), e.Get("value")
-				if what := secret.Kind(name, value.Str()); what != "" {
-					s.Report(fmt.Sprintf("%s looks like %s, and everybody who can describe the job can read it", quote(name), what), s.secretHint(name, list), value)
+func secretRules() []Rule {
+	return []Rule{
+		warns(check("env-secret", High, environmentHolders, func(s Site) {
+			for _, list := range [...]string{"environment", "env"} {
+				for e := range each(s.Node, list) {
+					name, value := e.Get("name").Str(), e.Get("value")
+					if what := secret.Kind(name, value.Str()); what != "" {
+						s.Report(fmt.Sprintf("%s looks like %s, and everybody who can describe the job can read it", quote(name), what), s.secretHint(name, list), value)
+					}
 				}
 			}
-		}
-	}, "A credential in a plain variable stands in the console, in describe-jobs and in every copy of the file. Found by the formats of known keys, and by names such as DB_PASSWORD with a value that is no placeholder. A warning, since AWS Batch takes it.",
-		guide("specifying sensitive data"))),
+		}, "A credential in a plain variable stands in the console, in describe-jobs and in every copy of the file. Found by the formats of known keys, and by names such as DB_PASSWORD with a value that is no placeholder. A warning, since AWS Batch takes it.",
+			guide("specifying sensitive data"))),
+	}
 }
 
 // environmentHolders is all that has plain variables.

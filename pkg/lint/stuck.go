@@ -12,72 +12,74 @@ import (
 // stuckRules are about what AWS Batch takes and then leaves in RUNNABLE, as far
 // as files of compute environments and queues tell. queueRules hold jobs against
 // the platform file.
-var stuckRules = []Rule{
-	warns(check("stuck-gpu-mixed-environment", Medium, onInstances, func(s Site) {
-		list := s.Node.Get(resourcesOf).Get("instanceTypes")
-		var gpu, other *jsontree.Node
-		for n := range list.Children() {
-			switch types := s.pass.catalog().Expand(n.Str()); {
-			case len(types) == 0:
-			case slices.ContainsFunc(types, catalog.InstanceType.RunsGPUJobs):
-				gpu = firstOf(gpu, n)
-			default:
-				other = firstOf(other, n)
+func stuckRules() []Rule {
+	return []Rule{
+		warns(check("stuck-gpu-mixed-environment", Medium, onInstances, func(s Site) {
+			list := s.Node.Get(resourcesOf).Get("instanceTypes")
+			var gpu, other *jsontree.Node
+			for n := range list.Children() {
+				switch types := s.pass.catalog().Expand(n.Str()); {
+				case len(types) == 0:
+				case slices.ContainsFunc(types, catalog.InstanceType.RunsGPUJobs):
+					gpu = firstOf(gpu, n)
+				default:
+					other = firstOf(other, n)
+				}
 			}
-		}
-		if gpu != nil && other != nil {
-			s.Report(fmt.Sprintf("%s has GPUs and %s has none: a GPU job may wait for the wrong instance", gpu.Str(), other.Str()), "make an environment for each", other)
-		}
-	}, "In an environment with GPU instances and others a GPU job may stay in RUNNABLE.", guide("GPU jobs"))),
-	check("stuck-fargate-windows-spot", Medium, onWindows(bodies), func(s Site) {
-		if !s.Fargate {
-			return
-		}
-		some := false
-		for e := range s.pass.environmentsFor(s.Job) {
-			if typeOf(e) != "FARGATE_SPOT" {
+			if gpu != nil && other != nil {
+				s.Report(fmt.Sprintf("%s has GPUs and %s has none: a GPU job may wait for the wrong instance", gpu.Str(), other.Str()), "make an environment for each", other)
+			}
+		}, "In an environment with GPU instances and others a GPU job may stay in RUNNABLE.", guide("GPU jobs"))),
+		check("stuck-fargate-windows-spot", Medium, onWindows(bodies), func(s Site) {
+			if !s.Fargate {
 				return
 			}
-			some = true
-		}
-		if some {
-			s.Report("Windows containers do not run on FARGATE_SPOT, which is all that the queue has", `give them a queue of "type": "FARGATE"`, s.Task.Get("runtimePlatform").Get("operatingSystemFamily"))
-		}
-	}, "Fargate Spot has no Windows, so such a job blocks a queue that has nothing else.", guide("Fargate")).onlyWith("runtimePlatform"),
-	warns(row("stuck-no-network-path", Medium, in(fargateResources, resourcesOf), func(s Site, n *jsontree.Node, _ string) {
-		for _, d := range definitions(s.pass) {
-			if !d.Fargate {
-				continue
+			some := false
+			for e := range s.pass.environmentsFor(s.Job) {
+				if typeOf(e) != "FARGATE_SPOT" {
+					return
+				}
+				some = true
 			}
-			for e := range s.pass.environmentsFor(d.Job) {
-				if e.Node != s.Node {
+			if some {
+				s.Report("Windows containers do not run on FARGATE_SPOT, which is all that the queue has", `give them a queue of "type": "FARGATE"`, s.Task.Get("runtimePlatform").Get("operatingSystemFamily"))
+			}
+		}, "Fargate Spot has no Windows, so such a job blocks a queue that has nothing else.", guide("Fargate")).onlyWith("runtimePlatform"),
+		warns(row("stuck-no-network-path", Medium, in(fargateResources, resourcesOf), func(s Site, n *jsontree.Node, _ string) {
+			for _, d := range definitions(s.pass) {
+				if !d.Fargate {
 					continue
 				}
-				for _, b := range bodies(s.pass) {
-					if b.Register == d.Register && b.Node.Get("networkConfiguration").Get("assignPublicIp").Str() != "ENABLED" && onlyPublicSubnets(n) {
-						s.Report("the subnets are public by their names, and the jobs have no public IP address", `write "assignPublicIp": "ENABLED", or use private subnets`, n.Get("subnets"))
-						return
+				for e := range s.pass.environmentsFor(d.Job) {
+					if e.Node != s.Node {
+						continue
+					}
+					for _, b := range bodies(s.pass) {
+						if b.Register == d.Register && b.Node.Get("networkConfiguration").Get("assignPublicIp").Str() != "ENABLED" && onlyPublicSubnets(n) {
+							s.Report("the subnets are public by their names, and the jobs have no public IP address", `write "assignPublicIp": "ENABLED", or use private subnets`, n.Get("subnets"))
+							return
+						}
 					}
 				}
 			}
-		}
-	}, "What runs needs a path to Amazon ECS: a public address, a NAT gateway or endpoints. Files show it only where names of subnets say public.", guide("jobs stuck in RUNNABLE"))),
-	warns(check("stuck-awslogs-custom-ami", Medium, onInstances, func(s Site) {
-		c := s.Node.Get(resourcesOf)
-		n := c.Get("imageId")
-		path("ec2Configuration[].imageIdOverride").walk(c, func(o *jsontree.Node) { n = firstOf(n, o) })
-		if n.Str() != "" {
-			s.Report("an image of your own has to list awslogs in ECS_AVAILABLE_LOGGING_DRIVERS, or jobs stay in RUNNABLE", "check the image, or use AWS's", n)
-		}
-	}, "Jobs write to awslogs unless they say otherwise; on an instance whose agent does not offer it they are not placed.", guide("jobs stuck in RUNNABLE"))),
-	check("stuck-vcpu-quota", Low, onFargate(wholes), func(s Site) {
-		n := requirementOf(s.Node, "VCPU")
-		if v, ok := number(n); ok && v > 6 && v <= 32 && !hasPlatformQueues(s.pass) {
-			s.Report(n.Text+" vCPU is more than the 6 that a new account may use on Fargate at once", "check the quota of the account", n)
-		}
-	}, "The quota of vCPUs on Fargate starts at 6 per Region; a larger job waits until it is raised. Not said where a platform file describes the account.", "AWS Fargate service quotas").onlyWith("platformCapabilities"),
-	check("stuck-eks-node-overhead", Medium, definitions, Site.nodeOverhead,
-		"A node keeps cpu and memory for itself, so a pod that asks for all of an instance never starts.", guide("Amazon EKS compute resource memory management")).onlyWith("eksProperties"),
+		}, "What runs needs a path to Amazon ECS: a public address, a NAT gateway or endpoints. Files show it only where names of subnets say public.", guide("jobs stuck in RUNNABLE"))),
+		warns(check("stuck-awslogs-custom-ami", Medium, onInstances, func(s Site) {
+			c := s.Node.Get(resourcesOf)
+			n := c.Get("imageId")
+			path("ec2Configuration[].imageIdOverride").walk(c, func(o *jsontree.Node) { n = firstOf(n, o) })
+			if n.Str() != "" {
+				s.Report("an image of your own has to list awslogs in ECS_AVAILABLE_LOGGING_DRIVERS, or jobs stay in RUNNABLE", "check the image, or use AWS's", n)
+			}
+		}, "Jobs write to awslogs unless they say otherwise; on an instance whose agent does not offer it they are not placed.", guide("jobs stuck in RUNNABLE"))),
+		check("stuck-vcpu-quota", Low, onFargate(wholes), func(s Site) {
+			n := requirementOf(s.Node, "VCPU")
+			if v, ok := number(n); ok && v > 6 && v <= 32 && !hasPlatformQueues(s.pass) {
+				s.Report(n.Text+" vCPU is more than the 6 that a new account may use on Fargate at once", "check the quota of the account", n)
+			}
+		}, "The quota of vCPUs on Fargate starts at 6 per Region; a larger job waits until it is raised. Not said where a platform file describes the account.", "AWS Fargate service quotas").onlyWith("platformCapabilities"),
+		check("stuck-eks-node-overhead", Medium, definitions, Site.nodeOverhead,
+			"A node keeps cpu and memory for itself, so a pod that asks for all of an instance never starts.", guide("Amazon EKS compute resource memory management")).onlyWith("eksProperties"),
+	}
 }
 
 func hasPlatformQueues(p *Pass) bool { return p.Platform != nil && len(p.Platform.Queues) > 0 }

@@ -72,99 +72,101 @@ func isTag(text string) bool {
 	return true
 }
 
-var tagRules = []Rule{
-	row("tags-min-1", Low, in(creates, "tags"), filled("leave it out"),
-		"A map of tags holds at least one.", api("TagrisTagsMap")),
-	Rule{
-		Name: "tag-charset", Severity: diag.Warning, Confidence: Low,
-		Doc:    "Tags hold letters, digits, blanks and + - = . _ : / @.",
-		Source: tagSource,
-		Run: func(p *Pass) {
-			const most = "letters, digits, blanks and + - = . _ : / @"
-			for j, t := range p.tags() {
-				if !isTag(t.Name) {
-					j.Report(fmt.Sprintf("the key of a tag holds %s, not %s", most, quote(t.Name)), "", key(t))
+func tagRules() []Rule {
+	return []Rule{
+		row("tags-min-1", Low, in(creates, "tags"), filled("leave it out"),
+			"A map of tags holds at least one.", api("TagrisTagsMap")),
+		Rule{
+			Name: "tag-charset", Severity: diag.Warning, Confidence: Low,
+			Doc:    "Tags hold letters, digits, blanks and + - = . _ : / @.",
+			Source: tagSource,
+			Run: func(p *Pass) {
+				const most = "letters, digits, blanks and + - = . _ : / @"
+				for j, t := range p.tags() {
+					if !isTag(t.Name) {
+						j.Report(fmt.Sprintf("the key of a tag holds %s, not %s", most, quote(t.Name)), "", key(t))
+					}
+					if !isTag(t.Str()) {
+						j.Report(fmt.Sprintf("the value of a tag holds %s, not %s", most, quote(t.Str())), "", t)
+					}
 				}
-				if !isTag(t.Str()) {
-					j.Report(fmt.Sprintf("the value of a tag holds %s, not %s", most, quote(t.Str())), "", t)
+			},
+		}.onlyWith("tags"),
+		Rule{
+			Name: "tags-max-50", Severity: diag.Error, Confidence: High,
+			Doc:    "A job definition carries at most 50 tags.",
+			Source: apiReference + ", RegisterJobDefinition.tags; " + tagSource,
+			Run: func(p *Pass) {
+				for _, j := range p.Definitions() {
+					tooManyTags(j, j.Register.Get("tags"))
 				}
-			}
-		},
-	}.onlyWith("tags"),
-	Rule{
-		Name: "tags-max-50", Severity: diag.Error, Confidence: High,
-		Doc:    "A job definition carries at most 50 tags.",
-		Source: apiReference + ", RegisterJobDefinition.tags; " + tagSource,
-		Run: func(p *Pass) {
-			for _, j := range p.Definitions() {
-				tooManyTags(j, j.Register.Get("tags"))
-			}
-			for _, s := range slices.Concat(queues(p), policies(p), consumables(p)) {
-				tooManyTags(s.Job, s.Node.Get("tags"))
-			}
-		},
-	}.onlyWith("tags"),
-	Rule{
-		Name: "submit-tags-max-50", Severity: diag.Error, Confidence: Medium,
-		Doc:    "A job carries at most 50 tags.",
-		Source: apiReference + ", SubmitJob.tags; " + tagSource,
-		Run: func(p *Pass) {
-			for _, j := range p.Submits() {
-				tooManyTags(j, j.Own("tags"))
-			}
-		},
-	}.onlyWith("tags"),
-	Rule{
-		Name: "tag-key-length", Severity: diag.Error, Confidence: High,
-		Doc:    "The key of a tag is 1 to 128 characters long.",
-		Source: apiReference + ", TagKey; " + tagSource,
-		Run: func(p *Pass) {
-			for j, t := range p.tags() {
-				if n := utf8.RuneCountInString(t.Name); n < 1 || n > catalog.MaxTagKeyLength {
-					j.Report(fmt.Sprintf("the key of a tag is 1 to %d characters long, this one has %d", catalog.MaxTagKeyLength, n), "", key(t))
+				for _, s := range slices.Concat(queues(p), policies(p), consumables(p)) {
+					tooManyTags(s.Job, s.Node.Get("tags"))
 				}
-			}
-		},
-	}.onlyWith("tags"),
-	Rule{
-		Name: "tag-value-length", Severity: diag.Error, Confidence: High,
-		Doc:    "The value of a tag is at most 256 characters long.",
-		Source: apiReference + ", TagValue; " + tagSource,
-		Run: func(p *Pass) {
-			for j, t := range p.tags() {
-				if n := utf8.RuneCountInString(t.Str()); n > catalog.MaxTagValueLength {
-					j.Report(fmt.Sprintf("the value of a tag is at most %d characters long, this one has %d", catalog.MaxTagValueLength, n), "", t)
+			},
+		}.onlyWith("tags"),
+		Rule{
+			Name: "submit-tags-max-50", Severity: diag.Error, Confidence: Medium,
+			Doc:    "A job carries at most 50 tags.",
+			Source: apiReference + ", SubmitJob.tags; " + tagSource,
+			Run: func(p *Pass) {
+				for _, j := range p.Submits() {
+					tooManyTags(j, j.Own("tags"))
 				}
-			}
-		},
-	}.onlyWith("tags"),
-	Rule{
-		Name: "tag-aws-prefix", Severity: diag.Error, Confidence: Medium,
-		Doc:    "Keys and values of tags that start with aws: belong to AWS, in any case of letters.",
-		Source: tagSource,
-		Run: func(p *Pass) {
-			for j, t := range p.tags() {
-				if hasAWSPrefix(t.Name) {
-					j.Report(fmt.Sprintf("tag key %s: keys that start with aws: are reserved", quote(t.Name)), "write "+quote(t.Name[len("aws:"):]), key(t))
+			},
+		}.onlyWith("tags"),
+		Rule{
+			Name: "tag-key-length", Severity: diag.Error, Confidence: High,
+			Doc:    "The key of a tag is 1 to 128 characters long.",
+			Source: apiReference + ", TagKey; " + tagSource,
+			Run: func(p *Pass) {
+				for j, t := range p.tags() {
+					if n := utf8.RuneCountInString(t.Name); n < 1 || n > catalog.MaxTagKeyLength {
+						j.Report(fmt.Sprintf("the key of a tag is 1 to %d characters long, this one has %d", catalog.MaxTagKeyLength, n), "", key(t))
+					}
 				}
-				if hasAWSPrefix(t.Str()) {
-					j.Report(fmt.Sprintf("tag value %s: values that start with aws: are reserved", quote(t.Str())), "", t)
+			},
+		}.onlyWith("tags"),
+		Rule{
+			Name: "tag-value-length", Severity: diag.Error, Confidence: High,
+			Doc:    "The value of a tag is at most 256 characters long.",
+			Source: apiReference + ", TagValue; " + tagSource,
+			Run: func(p *Pass) {
+				for j, t := range p.tags() {
+					if n := utf8.RuneCountInString(t.Str()); n > catalog.MaxTagValueLength {
+						j.Report(fmt.Sprintf("the value of a tag is at most %d characters long, this one has %d", catalog.MaxTagValueLength, n), "", t)
+					}
 				}
-			}
-		},
-	}.onlyWith("tags"),
-	Rule{
-		Name: "executor-tag-known", Severity: diag.Error, Confidence: High,
-		Doc:    "The tag " + executorTag + " says how the local engine runs a job: as a process, or in a container of docker, of podman, or of the one that works. AWS Batch keeps it as any other tag.",
-		Source: "pkg/local, ExecutorTag",
-		Run: func(p *Pass) {
-			for j, t := range p.tags() {
-				if t.Name == executorTag {
-					reportEnum(j, t, "tag "+executorTag, "process", "docker", "podman", "container")
+			},
+		}.onlyWith("tags"),
+		Rule{
+			Name: "tag-aws-prefix", Severity: diag.Error, Confidence: Medium,
+			Doc:    "Keys and values of tags that start with aws: belong to AWS, in any case of letters.",
+			Source: tagSource,
+			Run: func(p *Pass) {
+				for j, t := range p.tags() {
+					if hasAWSPrefix(t.Name) {
+						j.Report(fmt.Sprintf("tag key %s: keys that start with aws: are reserved", quote(t.Name)), "write "+quote(t.Name[len("aws:"):]), key(t))
+					}
+					if hasAWSPrefix(t.Str()) {
+						j.Report(fmt.Sprintf("tag value %s: values that start with aws: are reserved", quote(t.Str())), "", t)
+					}
 				}
-			}
-		},
-	}.onlyWith("tags"),
+			},
+		}.onlyWith("tags"),
+		Rule{
+			Name: "executor-tag-known", Severity: diag.Error, Confidence: High,
+			Doc:    "The tag " + executorTag + " says how the local engine runs a job: as a process, or in a container of docker, of podman, or of the one that works. AWS Batch keeps it as any other tag.",
+			Source: "pkg/local, ExecutorTag",
+			Run: func(p *Pass) {
+				for j, t := range p.tags() {
+					if t.Name == executorTag {
+						reportEnum(j, t, "tag "+executorTag, "process", "docker", "podman", "container")
+					}
+				}
+			},
+		}.onlyWith("tags"),
+	}
 }
 
 // executorTag is local.ExecutorTag; a test of pkg/cli holds the two together, and the values.

@@ -16,90 +16,92 @@ var (
 
 const efs = "volumes[].efsVolumeConfiguration"
 
-var volumeRules = []Rule{
-	row("volume-name-charset", High, in(bodies, "volumes[].name"), like(volumeName, nameCharset, ""),
-		"The name of a volume holds letters, digits, hyphens and underscores; no dots.", tried("Volume.name")),
-	row("volume-name-length", Medium, in(bodies, "volumes[].name"), chars(1, 255),
-		"The name of a volume is at most 255 characters long.", api("Volume.name")),
-	row("volume-duplicate-name", Low, in(bodies, "volumes"), distinct("name", "give each volume its own name"),
-		"Mount points name a volume, so two of one name are ambiguous.", derived),
-	row("volume-config-exclusive", Medium, in(bodies, "volumes[]"), exclusive("host", "efsVolumeConfiguration", "s3filesVolumeConfiguration"),
-		"A volume is of one kind: host, efsVolumeConfiguration or s3filesVolumeConfiguration.", "answered so by the service in 2026-09 (cdk-preflight)"),
-	warns(check("volume-unused", Medium, withVolumes, func(s Site) {
-		if s.Node.Get("volumes") == nil {
-			return
-		}
-		mounted := s.mounted()
-		for v := range each(s.Node, "volumes") {
-			if n := v.Get("name"); n.Str() != "" && !mounted[n.Str()] {
-				s.Report(fmt.Sprintf("no mount point uses the volume %s", quote(n.Str())), "mount it, or remove it", n)
+func volumeRules() []Rule {
+	return []Rule{
+		row("volume-name-charset", High, in(bodies, "volumes[].name"), like(volumeName, nameCharset, ""),
+			"The name of a volume holds letters, digits, hyphens and underscores; no dots.", tried("Volume.name")),
+		row("volume-name-length", Medium, in(bodies, "volumes[].name"), chars(1, 255),
+			"The name of a volume is at most 255 characters long.", api("Volume.name")),
+		row("volume-duplicate-name", Low, in(bodies, "volumes"), distinct("name", "give each volume its own name"),
+			"Mount points name a volume, so two of one name are ambiguous.", derived),
+		row("volume-config-exclusive", Medium, in(bodies, "volumes[]"), exclusive("host", "efsVolumeConfiguration", "s3filesVolumeConfiguration"),
+			"A volume is of one kind: host, efsVolumeConfiguration or s3filesVolumeConfiguration.", "answered so by the service in 2026-09 (cdk-preflight)"),
+		warns(check("volume-unused", Medium, withVolumes, func(s Site) {
+			if s.Node.Get("volumes") == nil {
+				return
 			}
-		}
-	}, "A volume that no mount point names is not there for the container.", api("Volume.name"))).onlyWith("volumes"),
-	row("mount-members-required", Medium, in(containers, "mountPoints[]"), needs("sourceVolume", `containerPath: "/data"`),
-		"A mount point says which volume, and where.", "cfn-lint's schema of AWS::Batch::JobDefinition"),
-	check("mount-unknown-volume", Low, containersIn("containerProperties"), Site.unknownVolumes,
-		"A mount point names an entry of volumes.", api("MountPoint.sourceVolume")).onlyWith("mountPoints"),
-	check("ecs-mount-unknown-volume", Low, where(containers, func(s Site) bool { return s.Node.Name != "containerProperties" }), Site.unknownVolumes,
-		"A mount point names a volume of its own task or node.", api("MountPoint.sourceVolume")).onlyWith("mountPoints"),
-	check("mount-absolute-path", Low, containers, func(s Site) {
-		for m := range each(s.Node, "mountPoints") {
-			if n := m.Get("containerPath"); n.Str() != "" && !strings.HasPrefix(n.Str(), "/") && !s.windows() {
-				s.ReportFix(replace(n, "/"+n.Str()), "a path inside the container begins with /", "write "+quote("/"+n.Str()), n)
+			mounted := s.mounted()
+			for v := range each(s.Node, "volumes") {
+				if n := v.Get("name"); n.Str() != "" && !mounted[n.Str()] {
+					s.Report(fmt.Sprintf("no mount point uses the volume %s", quote(n.Str())), "mount it, or remove it", n)
+				}
 			}
-		}
-	}, "The path of a mount point is absolute. With another the container does not start.", "Docker's rule for mounts").onlyWith("mountPoints"),
-	row("mount-duplicate-path", Low, in(allContainers, "mountPoints", "volumeMounts"), func(s Site, n *jsontree.Node, label string) {
-		distinct("containerPath", "give each mount point its own path")(s, n, label)
-		distinct("mountPath", "give each mount its own path")(s, n, label)
-	}, "Two mounts at one path: the container does not start.", "Docker's rule for mounts"),
-	row("efs-filesystemid-required", High, in(bodies, efs), needs(`fileSystemId: "fs-..."`),
-		"An EFS volume names its file system.", api("EFSVolumeConfiguration.fileSystemId")),
-	row("efs-filesystemid-format", Medium, in(bodies, efs+".fileSystemId"), like(fileSystemID, "an identifier such as fs-0123456789abcdef0", ""),
-		"An EFS file system is named by its identifier, not by its name tag.", tried("EFSVolumeConfiguration.fileSystemId")),
-	check("efs-accesspoint-rootdir", High, bodies, func(s Site) {
-		for v := range s.efs() {
-			if n := v.Get("rootDirectory"); v.Get("authorizationConfig").Get("accessPointId") != nil && n.Str() != "" && n.Str() != "/" {
-				s.ReportFix(s.remove(n), "with an access point rootDirectory is \"/\" or absent, not "+quote(n.Str()), "remove it; the access point sets the directory", n)
+		}, "A volume that no mount point names is not there for the container.", api("Volume.name"))).onlyWith("volumes"),
+		row("mount-members-required", Medium, in(containers, "mountPoints[]"), needs("sourceVolume", `containerPath: "/data"`),
+			"A mount point says which volume, and where.", "cfn-lint's schema of AWS::Batch::JobDefinition"),
+		check("mount-unknown-volume", Low, containersIn("containerProperties"), Site.unknownVolumes,
+			"A mount point names an entry of volumes.", api("MountPoint.sourceVolume")).onlyWith("mountPoints"),
+		check("ecs-mount-unknown-volume", Low, where(containers, func(s Site) bool { return s.Node.Name != "containerProperties" }), Site.unknownVolumes,
+			"A mount point names a volume of its own task or node.", api("MountPoint.sourceVolume")).onlyWith("mountPoints"),
+		check("mount-absolute-path", Low, containers, func(s Site) {
+			for m := range each(s.Node, "mountPoints") {
+				if n := m.Get("containerPath"); n.Str() != "" && !strings.HasPrefix(n.Str(), "/") && !s.windows() {
+					s.ReportFix(replace(n, "/"+n.Str()), "a path inside the container begins with /", "write "+quote("/"+n.Str()), n)
+				}
 			}
-		}
-	}, "An access point sets the directory itself, so rootDirectory is / or absent.", tried("EFSVolumeConfiguration.rootDirectory")).onlyWith("volumes"),
-	check("efs-accesspoint-transit-encryption", High, bodies, func(s Site) {
-		for v := range s.efs() {
-			if n := v.Get("authorizationConfig").Get("accessPointId"); n != nil {
-				s.wantsEncryption(v, "an access point", n)
+		}, "The path of a mount point is absolute. With another the container does not start.", "Docker's rule for mounts").onlyWith("mountPoints"),
+		row("mount-duplicate-path", Low, in(allContainers, "mountPoints", "volumeMounts"), func(s Site, n *jsontree.Node, label string) {
+			distinct("containerPath", "give each mount point its own path")(s, n, label)
+			distinct("mountPath", "give each mount its own path")(s, n, label)
+		}, "Two mounts at one path: the container does not start.", "Docker's rule for mounts"),
+		row("efs-filesystemid-required", High, in(bodies, efs), needs(`fileSystemId: "fs-..."`),
+			"An EFS volume names its file system.", api("EFSVolumeConfiguration.fileSystemId")),
+		row("efs-filesystemid-format", Medium, in(bodies, efs+".fileSystemId"), like(fileSystemID, "an identifier such as fs-0123456789abcdef0", ""),
+			"An EFS file system is named by its identifier, not by its name tag.", tried("EFSVolumeConfiguration.fileSystemId")),
+		check("efs-accesspoint-rootdir", High, bodies, func(s Site) {
+			for v := range s.efs() {
+				if n := v.Get("rootDirectory"); v.Get("authorizationConfig").Get("accessPointId") != nil && n.Str() != "" && n.Str() != "/" {
+					s.ReportFix(s.remove(n), "with an access point rootDirectory is \"/\" or absent, not "+quote(n.Str()), "remove it; the access point sets the directory", n)
+				}
 			}
-		}
-	}, "An EFS access point works over an encrypted connection only.", tried("EFSAuthorizationConfig.accessPointId")).onlyWith("volumes"),
-	check("efs-iam-transit-encryption", High, bodies, func(s Site) {
-		for v := range s.efs() {
-			if n := v.Get("authorizationConfig").Get("iam"); n.Str() == "ENABLED" {
-				s.wantsEncryption(v, "IAM authorization", n)
+		}, "An access point sets the directory itself, so rootDirectory is / or absent.", tried("EFSVolumeConfiguration.rootDirectory")).onlyWith("volumes"),
+		check("efs-accesspoint-transit-encryption", High, bodies, func(s Site) {
+			for v := range s.efs() {
+				if n := v.Get("authorizationConfig").Get("accessPointId"); n != nil {
+					s.wantsEncryption(v, "an access point", n)
+				}
 			}
-		}
-	}, "IAM authorization for EFS works over an encrypted connection only.", tried("EFSAuthorizationConfig.iam")).onlyWith("volumes"),
-	check("efs-iam-job-role", Medium, bodies, func(s Site) {
-		for v := range s.efs() {
-			if n := v.Get("authorizationConfig").Get("iam"); n.Str() == "ENABLED" {
-				s.wantsRole("IAM authorization for EFS", n)
+		}, "An EFS access point works over an encrypted connection only.", tried("EFSAuthorizationConfig.accessPointId")).onlyWith("volumes"),
+		check("efs-iam-transit-encryption", High, bodies, func(s Site) {
+			for v := range s.efs() {
+				if n := v.Get("authorizationConfig").Get("iam"); n.Str() == "ENABLED" {
+					s.wantsEncryption(v, "IAM authorization", n)
+				}
 			}
-		}
-	}, "IAM authorization for EFS asks for the rights of the job's role, so there has to be one.", api("EFSAuthorizationConfig.iam")).onlyWith("volumes"),
-	row("efs-port-range", High, in(bodies, efs+".transitEncryptionPort", "volumes[].s3filesVolumeConfiguration.transitEncryptionPort"), between(0, 65535),
-		"A port is 0 to 65535.", tried("EFSVolumeConfiguration.transitEncryptionPort")),
-	row("efs-rootdir-length", Medium, in(bodies, efs+".rootDirectory"), chars(0, 4096),
-		"The directory of an EFS volume is at most 4096 characters long.", api("EFSVolumeConfiguration.rootDirectory")),
-	row("efs-enums", High, in(bodies, efs+".transitEncryption", efs+".authorizationConfig.iam"), oneOf("ENABLED", "DISABLED"),
-		"Encryption and IAM authorization of an EFS volume are ENABLED or DISABLED.", tried("EFSTransitEncryption and EFSAuthorizationConfigIAM")),
-	row("s3files-arn-required", High, in(bodies, "volumes[].s3filesVolumeConfiguration"), needs("fileSystemArn"),
-		"An S3 Files volume names its file system.", api("S3FilesVolumeConfiguration.fileSystemArn")),
-	check("s3files-requires-job-role", Medium, bodies, func(s Site) {
-		for v := range each(s.Node, "volumes") {
-			if n := v.Get("s3filesVolumeConfiguration"); n.Is(jsontree.Object) {
-				s.wantsRole("an S3 Files volume", n)
+		}, "IAM authorization for EFS works over an encrypted connection only.", tried("EFSAuthorizationConfig.iam")).onlyWith("volumes"),
+		check("efs-iam-job-role", Medium, bodies, func(s Site) {
+			for v := range s.efs() {
+				if n := v.Get("authorizationConfig").Get("iam"); n.Str() == "ENABLED" {
+					s.wantsRole("IAM authorization for EFS", n)
+				}
 			}
-		}
-	}, "An S3 Files volume is mounted with the rights of the job's role, so there has to be one.", tried("S3FilesVolumeConfiguration")).onlyWith("volumes"),
+		}, "IAM authorization for EFS asks for the rights of the job's role, so there has to be one.", api("EFSAuthorizationConfig.iam")).onlyWith("volumes"),
+		row("efs-port-range", High, in(bodies, efs+".transitEncryptionPort", "volumes[].s3filesVolumeConfiguration.transitEncryptionPort"), between(0, 65535),
+			"A port is 0 to 65535.", tried("EFSVolumeConfiguration.transitEncryptionPort")),
+		row("efs-rootdir-length", Medium, in(bodies, efs+".rootDirectory"), chars(0, 4096),
+			"The directory of an EFS volume is at most 4096 characters long.", api("EFSVolumeConfiguration.rootDirectory")),
+		row("efs-enums", High, in(bodies, efs+".transitEncryption", efs+".authorizationConfig.iam"), oneOf("ENABLED", "DISABLED"),
+			"Encryption and IAM authorization of an EFS volume are ENABLED or DISABLED.", tried("EFSTransitEncryption and EFSAuthorizationConfigIAM")),
+		row("s3files-arn-required", High, in(bodies, "volumes[].s3filesVolumeConfiguration"), needs("fileSystemArn"),
+			"An S3 Files volume names its file system.", api("S3FilesVolumeConfiguration.fileSystemArn")),
+		check("s3files-requires-job-role", Medium, bodies, func(s Site) {
+			for v := range each(s.Node, "volumes") {
+				if n := v.Get("s3filesVolumeConfiguration"); n.Is(jsontree.Object) {
+					s.wantsRole("an S3 Files volume", n)
+				}
+			}
+		}, "An S3 Files volume is mounted with the rights of the job's role, so there has to be one.", tried("S3FilesVolumeConfiguration")).onlyWith("volumes"),
+	}
 }
 
 func (s Site) efs() iter.Seq[*jsontree.Node] {

@@ -102,101 +102,103 @@ func (p *Pass) named() map[string]*Rule {
 	return p.index.rules
 }
 
-var waiverRules = []Rule{
-	{
-		Name: "waiver-rule-unknown", Severity: diag.Error, Confidence: High,
-		Doc:    "A waiver names a rule that does not exist, so it silences nothing.",
-		Source: waiverSource,
-		Run: func(p *Pass) {
-			searches := 20 // a near word among hundreds costs more than all the rest
-			for j, w := range p.waivers() {
-				n := w.Node.Get("rule")
-				if _, known := p.named()[w.Rule]; known || !n.Is(jsontree.String) {
-					continue
+func waiverRules() []Rule {
+	return []Rule{
+		{
+			Name: "waiver-rule-unknown", Severity: diag.Error, Confidence: High,
+			Doc:    "A waiver names a rule that does not exist, so it silences nothing.",
+			Source: waiverSource,
+			Run: func(p *Pass) {
+				searches := 20 // a near word among hundreds costs more than all the rest
+				for j, w := range p.waivers() {
+					n := w.Node.Get("rule")
+					if _, known := p.named()[w.Rule]; known || !n.Is(jsontree.String) {
+						continue
+					}
+					hint, fix := "the rules are listed by batchctl validate --rules", (*diag.Fix)(nil)
+					near := ""
+					if searches--; searches >= 0 {
+						near = nearIn(w.Rule, maps.Keys(p.named()))
+					}
+					if near != "" {
+						hint, fix = "did you mean "+quote(near)+"?", replace(n, near)
+					}
+					j.ReportFix(fix, fmt.Sprintf("no rule is called %s", quote(w.Rule)), hint, n)
 				}
-				hint, fix := "the rules are listed by batchctl validate --rules", (*diag.Fix)(nil)
-				near := ""
-				if searches--; searches >= 0 {
-					near = nearIn(w.Rule, maps.Keys(p.named()))
-				}
-				if near != "" {
-					hint, fix = "did you mean "+quote(near)+"?", replace(n, near)
-				}
-				j.ReportFix(fix, fmt.Sprintf("no rule is called %s", quote(w.Rule)), hint, n)
-			}
+			},
 		},
-	},
-	{
-		Name: "waiver-reason-missing", Severity: diag.Error, Confidence: High,
-		Doc:    "A waiver without a reason silences nothing: whoever reads the report wants to know why the job may break the rule.",
-		Source: waiverSource,
-		Run: func(p *Pass) {
-			for j, w := range p.waivers() {
-				n := w.Node.Get("reason")
-				if w.Node.Get("rule") == nil || strings.TrimSpace(w.Reason) != "" || n == nil && !(Site{Job: j}).lacks(w.Node, "reason") {
-					continue
+		{
+			Name: "waiver-reason-missing", Severity: diag.Error, Confidence: High,
+			Doc:    "A waiver without a reason silences nothing: whoever reads the report wants to know why the job may break the rule.",
+			Source: waiverSource,
+			Run: func(p *Pass) {
+				for j, w := range p.waivers() {
+					n := w.Node.Get("reason")
+					if w.Node.Get("rule") == nil || strings.TrimSpace(w.Reason) != "" || n == nil && !(Site{Job: j}).lacks(w.Node, "reason") {
+						continue
+					}
+					j.Report("a waiver needs a reason", `say why and who agreed: "reason": "agreed in OPS-12"`, n, w.Node)
 				}
-				j.Report("a waiver needs a reason", `say why and who agreed: "reason": "agreed in OPS-12"`, n, w.Node)
-			}
+			},
 		},
-	},
-	{
-		Name: "waiver-until-format", Severity: diag.Error, Confidence: High,
-		Doc:    "The last day of a waiver is a date, year-month-day; a waiver with anything else silences nothing.",
-		Source: waiverSource,
-		Run: func(p *Pass) {
-			for j, w := range p.waivers() {
-				if n := w.Node.Get("until"); n.Is(jsontree.String) && (w.Until == "" || !isDay(w.Until)) {
-					j.Report(fmt.Sprintf("until is a date, not %s", quote(w.Until)), `write it as "2027-01-31", or leave it out`, n)
+		{
+			Name: "waiver-until-format", Severity: diag.Error, Confidence: High,
+			Doc:    "The last day of a waiver is a date, year-month-day; a waiver with anything else silences nothing.",
+			Source: waiverSource,
+			Run: func(p *Pass) {
+				for j, w := range p.waivers() {
+					if n := w.Node.Get("until"); n.Is(jsontree.String) && (w.Until == "" || !isDay(w.Until)) {
+						j.Report(fmt.Sprintf("until is a date, not %s", quote(w.Until)), `write it as "2027-01-31", or leave it out`, n)
+					}
 				}
-			}
+			},
 		},
-	},
-	{
-		Name: "waiver-not-waivable", Severity: diag.Error, Confidence: High,
-		Doc:    "Only rules of the platform file's policy and rules that warn can be waived. What AWS Batch itself refuses, or never runs, it does not take for a waiver either.",
-		Source: waiverSource,
-		Run: func(p *Pass) {
-			for j, w := range p.waivers() {
-				r, known := p.named()[w.Rule]
-				n := w.Node.Get("rule")
-				switch {
-				case !known || r != nil && r.waivable(r.Severity) || p.index.waived[w.Node]:
-				case r != nil && r.Scope == waiverTopic:
-					j.Report(w.Rule+" cannot be waived: it is about the waivers themselves", "remove this waiver", n)
-				default:
-					j.Report(w.Rule+" cannot be waived: AWS Batch itself would refuse the job, or leave it waiting",
-						"mend the job; waivers are for the platform file's policy and for warnings", n)
+		{
+			Name: "waiver-not-waivable", Severity: diag.Error, Confidence: High,
+			Doc:    "Only rules of the platform file's policy and rules that warn can be waived. What AWS Batch itself refuses, or never runs, it does not take for a waiver either.",
+			Source: waiverSource,
+			Run: func(p *Pass) {
+				for j, w := range p.waivers() {
+					r, known := p.named()[w.Rule]
+					n := w.Node.Get("rule")
+					switch {
+					case !known || r != nil && r.waivable(r.Severity) || p.index.waived[w.Node]:
+					case r != nil && r.Scope == waiverTopic:
+						j.Report(w.Rule+" cannot be waived: it is about the waivers themselves", "remove this waiver", n)
+					default:
+						j.Report(w.Rule+" cannot be waived: AWS Batch itself would refuse the job, or leave it waiting",
+							"mend the job; waivers are for the platform file's policy and for warnings", n)
+					}
 				}
-			}
+			},
 		},
-	},
-	{
-		Name: "waiver-expired", Severity: diag.Warning, Confidence: High,
-		Doc:    "The last day of a waiver is past (in UTC): what it silenced is reported again.",
-		Source: waiverSource,
-		Run: func(p *Pass) {
-			for j, w := range p.waivers() {
-				if isComplete(w) && isOver(w) {
-					j.Report(fmt.Sprintf("the waiver of %s ended on %s", quote(w.Rule), w.Until), "mend the job and remove the waiver, or agree on a later day", w.Node.Get("until"))
+		{
+			Name: "waiver-expired", Severity: diag.Warning, Confidence: High,
+			Doc:    "The last day of a waiver is past (in UTC): what it silenced is reported again.",
+			Source: waiverSource,
+			Run: func(p *Pass) {
+				for j, w := range p.waivers() {
+					if isComplete(w) && isOver(w) {
+						j.Report(fmt.Sprintf("the waiver of %s ended on %s", quote(w.Rule), w.Until), "mend the job and remove the waiver, or agree on a later day", w.Node.Get("until"))
+					}
 				}
-			}
+			},
 		},
-	},
-	{
-		Name: "waiver-unused", Severity: diag.Warning, Confidence: High,
-		Doc:    "A waiver silences nothing: the job keeps the rule by now. Not said of rules that need a platform file where there is none.",
-		Source: waiverSource,
-		Run: func(p *Pass) {
-			for j, w := range p.waivers() {
-				r := p.named()[w.Rule]
-				if r == nil || !r.waivable(r.Severity) || p.index.waived[w.Node] || !isComplete(w) || isOver(w) || !p.described() && r.needsPlatform() {
-					continue
+		{
+			Name: "waiver-unused", Severity: diag.Warning, Confidence: High,
+			Doc:    "A waiver silences nothing: the job keeps the rule by now. Not said of rules that need a platform file where there is none.",
+			Source: waiverSource,
+			Run: func(p *Pass) {
+				for j, w := range p.waivers() {
+					r := p.named()[w.Rule]
+					if r == nil || !r.waivable(r.Severity) || p.index.waived[w.Node] || !isComplete(w) || isOver(w) || !p.described() && r.needsPlatform() {
+						continue
+					}
+					j.Report(fmt.Sprintf("the waiver of %s silences nothing: the job does not break this rule", quote(w.Rule)), "remove it", w.Node.Get("rule"))
 				}
-				j.Report(fmt.Sprintf("the waiver of %s silences nothing: the job does not break this rule", quote(w.Rule)), "remove it", w.Node.Get("rule"))
-			}
+			},
 		},
-	},
+	}
 }
 
 // described reports whether a platform file governs the files.
