@@ -9,9 +9,9 @@ import (
 	"github.com/batchctl/batchctl/pkg/spec"
 )
 
-func arrayRules() []Rule {
-	return []Rule{
-		Rule{
+func arrayRules() []*Rule {
+	return []*Rule{
+		(&Rule{
 			Name: "array-size-min", Severity: diag.Error, Confidence: High,
 			Doc:    "An array job has at least 2 children.",
 			Source: apiReference + ", ArrayProperties.size",
@@ -22,8 +22,8 @@ func arrayRules() []Rule {
 					}
 				}
 			},
-		}.onlyWith("arrayProperties"),
-		Rule{
+		}).onlyWith("arrayProperties"),
+		(&Rule{
 			Name: "array-size-max", Severity: diag.Error, Confidence: High,
 			Doc:    "An array job has at most 10,000 children.",
 			Source: apiReference + ", ArrayProperties.size; " + userGuide + ", service quotas",
@@ -35,7 +35,7 @@ func arrayRules() []Rule {
 					}
 				}
 			},
-		}.onlyWith("arrayProperties"),
+		}).onlyWith("arrayProperties"),
 	}
 }
 

@@ -13,8 +13,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/spec"
 )
 
-func crossRules() []Rule {
-	return []Rule{
+func crossRules() []*Rule {
+	return []*Rule{
 		check("propagated-tags-total-50", Medium, submits, func(s Site) {
 			known := s.Known()
 			if known == nil || !isTrue(s.Node.Get("propagateTags")) && !(s.Node.Get("propagateTags") == nil && isTrue(known.Get("propagateTags"))) {

@@ -58,8 +58,8 @@ func firstOfEach(jobs []*spec.Job) map[string]*spec.Job {
 	return out
 }
 
-func dependencyRules() []Rule {
-	return []Rule{
+func dependencyRules() []*Rule {
+	return []*Rule{
 		{
 			Name: "dep-max-20", Severity: diag.Error, Confidence: High,
 			Doc:    "A job waits for at most 20 others.",

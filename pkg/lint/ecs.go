@@ -21,8 +21,8 @@ func under(paths []string, tail string) []string {
 	return out
 }
 
-func ecsRules() []Rule {
-	return []Rule{
+func ecsRules() []*Rule {
+	return []*Rule{
 		row("ecs-taskproperties-required", High, in(definitions, ecsBlocks...), needs("taskProperties: [...]"),
 			"ecsProperties holds a task.", api("EcsProperties.taskProperties")),
 		row("ecs-taskproperties-single", Medium, in(definitions, under(ecsBlocks, ".taskProperties")...), func(s Site, n *jsontree.Node, _ string) {

@@ -12,8 +12,8 @@ import (
 
 const eksContainer = "EksContainer"
 
-func eksRules() []Rule {
-	return []Rule{
+func eksRules() []*Rule {
+	return []*Rule{
 		check("eks-containers-required", Medium, pods, func(s Site) {
 			if list := s.Node.Get("containers"); list.Len() == 0 && (list != nil || s.lacks(s.Node, "containers")) {
 				s.Report("podProperties needs containers: at least one", `add "containers": [ { "image": "..." } ]`, list, s.Node)

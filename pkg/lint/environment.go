@@ -8,9 +8,9 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-func environmentRules() []Rule {
-	return []Rule{
-		Rule{
+func environmentRules() []*Rule {
+	return []*Rule{
+		(&Rule{
 			Name: "env-name-reserved-prefix", Severity: diag.Error, Confidence: High,
 			Doc:    "Names that start with AWS_BATCH belong to AWS Batch, which sets such variables itself.",
 			Source: apiReference + ", ContainerProperties.environment; " + userGuide + ", job environment variables",
@@ -21,8 +21,8 @@ func environmentRules() []Rule {
 					}
 				}
 			},
-		}.onlyWith("environment"),
-		Rule{
+		}).onlyWith("environment"),
+		(&Rule{
 			Name: "submit-env-name-reserved-prefix", Severity: diag.Error, Confidence: Medium,
 			Doc:    "Names that start with AWS_BATCH belong to AWS Batch, in overrides too.",
 			Source: apiReference + ", ContainerOverrides.environment",
@@ -33,8 +33,8 @@ func environmentRules() []Rule {
 					}
 				}
 			},
-		}.onlyWith("environment"),
-		Rule{
+		}).onlyWith("environment"),
+		(&Rule{
 			Name: "env-duplicate-name", Severity: diag.Warning, Confidence: Low,
 			Doc:    "A variable is given twice; which value the container sees is not documented.",
 			Source: "practice",
@@ -46,8 +46,8 @@ func environmentRules() []Rule {
 					c.twiceNamed(c.Node.Get("env"))
 				}
 			},
-		}.onlyWith("environment", "env"),
-		Rule{
+		}).onlyWith("environment", "env"),
+		(&Rule{
 			Name: "secrets-execution-role", Severity: diag.Error, Confidence: Medium,
 			Doc:    "Secrets are fetched with the execution role before the container starts, so a job with secrets needs executionRoleArn.",
 			Source: "answered so by the service in 2026-09 (cdk-preflight)",
@@ -58,7 +58,7 @@ func environmentRules() []Rule {
 					}
 				}
 			},
-		}.onlyWith("secrets"),
+		}).onlyWith("secrets"),
 	}
 }
 

@@ -36,8 +36,8 @@ var (
 
 const resourcesOf = "computeResources"
 
-func environmentFileRules() []Rule {
-	return []Rule{
+func environmentFileRules() []*Rule {
+	return []*Rule{
 		row("ce-name-charset", High, in(environments, "computeEnvironmentName"), like(namePattern, nameCharset, ""),
 			"A compute environment's name holds letters, digits, hyphens and underscores only.", tried("CreateComputeEnvironment.computeEnvironmentName")),
 		row("ce-name-length", High, in(environments, "computeEnvironmentName"), chars(1, 128),
@@ -262,7 +262,7 @@ func filledMember(member, example string) want {
 }
 
 // noFargate is the rule for a member of computeResources that is of instances.
-func noFargate(member string, c Confidence) Rule {
+func noFargate(member string, c Confidence) *Rule {
 	return row("ce-fargate-no-"+strings.ToLower(member), c, in(fargateResources, resourcesOf+"."+member), absent("does not exist for Fargate environments", ""),
 		"A Fargate environment has no instances, so "+member+" has nothing to say.", tried("ComputeResource."+member))
 }

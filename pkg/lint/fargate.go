@@ -21,9 +21,9 @@ func (p *Pass) onFargate(check func(Site)) {
 	}
 }
 
-func fargateRules() []Rule {
-	return []Rule{
-		Rule{
+func fargateRules() []*Rule {
+	return []*Rule{
+		(&Rule{
 			Name: "fargate-execution-role", Severity: diag.Error, Confidence: High,
 			Doc:    "On Fargate the execution role pulls the image and writes the log, so a job needs executionRoleArn.",
 			Source: apiReference + ", ContainerProperties.executionRoleArn" + probed,
@@ -34,8 +34,8 @@ func fargateRules() []Rule {
 					}
 				})
 			},
-		}.onlyWith("platformCapabilities"),
-		Rule{
+		}).onlyWith("platformCapabilities"),
+		(&Rule{
 			Name: "fargate-vcpu-tier", Severity: diag.Error, Confidence: High,
 			Doc:    "Fargate offers vCPUs in fixed sizes: 0.25, 0.5, 1, 2, 4, 8 and 16.",
 			Source: apiReference + ", ResourceRequirement.value" + probed,
@@ -47,8 +47,8 @@ func fargateRules() []Rule {
 					}
 				})
 			},
-		}.onlyWith("platformCapabilities"),
-		Rule{
+		}).onlyWith("platformCapabilities"),
+		(&Rule{
 			Name: "fargate-vcpu-new", Severity: diag.Warning, Confidence: High,
 			Doc:    "Amazon ECS offers 32 vCPU on Fargate since 2026, Linux only; the AWS Batch API reference of 2026-05 does not list it yet.",
 			Source: "Amazon ECS Developer Guide, task size",
@@ -60,8 +60,8 @@ func fargateRules() []Rule {
 					}
 				})
 			},
-		}.onlyWith("platformCapabilities"),
-		Rule{
+		}).onlyWith("platformCapabilities"),
+		(&Rule{
 			Name: "fargate-no-gpu", Severity: diag.Error, Confidence: High,
 			Doc:    "Fargate has no GPUs.",
 			Source: apiReference + ", ResourceRequirement.value" + probed,
@@ -74,8 +74,8 @@ func fargateRules() []Rule {
 					}
 				}
 			},
-		}.onlyWith("platformCapabilities"),
-		Rule{
+		}).onlyWith("platformCapabilities"),
+		(&Rule{
 			Name: "fargate-no-privileged", Severity: diag.Error, Confidence: High,
 			Doc:    "Fargate gives no container the rights of root on its host.",
 			Source: apiReference + ", ContainerProperties.privileged" + probed,
@@ -86,8 +86,8 @@ func fargateRules() []Rule {
 					}
 				})
 			},
-		}.onlyWith("platformCapabilities"),
-		Rule{
+		}).onlyWith("platformCapabilities"),
+		(&Rule{
 			Name: "fargate-no-sharedmemorysize", Severity: diag.Error, Confidence: High,
 			Doc:    "The size of /dev/shm cannot be set on Fargate.",
 			Source: apiReference + ", LinuxParameters.sharedMemorySize" + probed,
@@ -98,8 +98,8 @@ func fargateRules() []Rule {
 					}
 				})
 			},
-		}.onlyWith("platformCapabilities"),
-		Rule{
+		}).onlyWith("platformCapabilities"),
+		(&Rule{
 			Name: "submit-fargate-override-tier", Severity: diag.Warning, Confidence: Low,
 			Doc:    "With its overrides a Fargate job asks for vCPUs and memory that Fargate does not offer together.",
 			Source: apiReference + ", ContainerOverrides.resourceRequirements",
@@ -113,17 +113,17 @@ func fargateRules() []Rule {
 					j.Report(fmt.Sprintf("%s is not a Fargate size", r), fargateHint(r.VCPUs, r.MemoryMiB), place)
 				}
 			},
-		}.onlyWith("containerOverrides.resourceRequirements", "ecsPropertiesOverride"),
+		}).onlyWith("containerOverrides.resourceRequirements", "ecsPropertiesOverride"),
 	}
 }
 
 // fargateSizeRules is one rule for each vCPU size: which memory goes with it.
-func fargateSizeRules() []Rule {
-	var rules []Rule
+func fargateSizeRules() []*Rule {
+	var rules []*Rule
 	for _, vcpus := range catalog.FargateVCPUs() {
 		size := strconv.FormatFloat(vcpus, 'g', -1, 64)
 		list := memoryList(vcpus)
-		rules = append(rules, Rule{
+		rules = append(rules, (&Rule{
 			Name: "fargate-memory-for-" + strings.ReplaceAll(size, ".", "-") + "-vcpu", Severity: diag.Error, Confidence: High,
 			Doc:    fmt.Sprintf("On Fargate %s vCPU come with %s MiB of memory.", size, list),
 			Source: apiReference + ", ResourceRequirement.value" + probed,
@@ -137,7 +137,7 @@ func fargateSizeRules() []Rule {
 					}
 				})
 			},
-		}.onlyWith("platformCapabilities"))
+		}).onlyWith("platformCapabilities"))
 	}
 	return rules
 }

@@ -84,7 +84,7 @@ func (p path) step() (name, rest path) {
 
 // onlyWith says that the rule is about members: where none of the paths can be in a
 // file's requests it finds nothing, and is not run.
-func (r Rule) onlyWith(paths ...path) Rule {
+func (r *Rule) onlyWith(paths ...path) *Rule {
 	r.about = nil
 	for _, p := range paths {
 		r.about = append(r.about, p.names())
@@ -94,9 +94,9 @@ func (r Rule) onlyWith(paths ...path) Rule {
 
 // allOnlyWith is onlyWith for those rules of a topic that do not say it themselves.
 func allOnlyWith(rules []Rule, topic string, paths ...path) {
-	for i, r := range rules {
-		if r.Scope == topic && r.about == nil {
-			rules[i] = r.onlyWith(paths...)
+	for i := range rules {
+		if r := &rules[i]; r.Scope == topic && r.about == nil {
+			r.onlyWith(paths...)
 		}
 	}
 }

@@ -32,8 +32,8 @@ func (p *Pass) images(all []Image) []Image {
 	return all
 }
 
-func imageRules() []Rule {
-	return []Rule{
+func imageRules() []*Rule {
+	return []*Rule{
 		{
 			Name: "image-charset", Severity: diag.Error, Confidence: Medium,
 			Doc:    "An image reference holds letters, digits and - _ : . / # @ only. A blank or a shell character in it is refused.",

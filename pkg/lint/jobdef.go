@@ -10,8 +10,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-func jobdefRules() []Rule {
-	return []Rule{
+func jobdefRules() []*Rule {
+	return []*Rule{
 		row("jobdef-name-required", High, in(definitions, ""), needed("a job definition", "jobDefinitionName"),
 			"A job definition has a name, under which it is registered.", api("RegisterJobDefinition.jobDefinitionName")),
 		row("jobdef-type-required", High, in(definitions, ""), needed("a job definition", `type: "container"`),

@@ -17,8 +17,8 @@ var matchers = []string{"CAPACITY:INSUFFICIENT_INSTANCE_CAPACITY", "MISCONFIGURA
 
 const actions = "jobStateTimeLimitActions[]"
 
-func jobQueueRules() []Rule {
-	return []Rule{
+func jobQueueRules() []*Rule {
+	return []*Rule{
 		row("queue-name-charset", High, in(queues, "jobQueueName"), like(namePattern, nameCharset, ""),
 			"A queue's name holds letters, digits, hyphens and underscores only.", tried("CreateJobQueue.jobQueueName")),
 		row("queue-name-length", High, in(queues, "jobQueueName"), chars(1, 128),

@@ -22,8 +22,8 @@ var (
 	kubernetes  = lazy(`^1\.[0-9]{2}$`)
 )
 
-func launchTemplateRules() []Rule {
-	return []Rule{
+func launchTemplateRules() []*Rule {
+	return []*Rule{
 		row("ce-lt-id-xor-name", High, in(environments, template, template+".overrides[]"), func(s Site, n *jsontree.Node, label string) {
 			exclusive("launchTemplateId", "launchTemplateName")(s, n, label)
 			if n.Is(jsontree.Object) && s.lacks(n, "launchTemplateId") && s.lacks(n, "launchTemplateName") && n.Get("overrides").Len() == 0 {

@@ -15,8 +15,8 @@ var tmpfsOptions = strings.Fields(`defaults ro rw suid nosuid dev nodev exec noe
 	diratime nodiratime bind rbind unbindable runbindable private rprivate shared rshared slave rslave relatime norelatime strictatime
 	nostrictatime mode uid gid nr_inodes nr_blocks mpol`)
 
-func linuxRules() []Rule {
-	return []Rule{
+func linuxRules() []*Rule {
+	return []*Rule{
 		row("ulimit-members-required", High, in(containers, "ulimits[]"), needs(`name: "nofile"`, "softLimit: 1024", "hardLimit: 1024"),
 			"A ulimit has a name and both limits.", api("Ulimit")),
 		row("ulimit-name-enum", Medium, in(containers, "ulimits[].name"), oneOf(ulimitNames...),
@@ -92,8 +92,8 @@ func contains(list []string, s string) bool {
 	return false
 }
 
-func fargateRowRules() []Rule {
-	return []Rule{
+func fargateRowRules() []*Rule {
+	return []*Rule{
 		row("assignpublicip-enum", High, in(bodies, "networkConfiguration.assignPublicIp"), oneOf("ENABLED", "DISABLED"),
 			"assignPublicIp is ENABLED or DISABLED, not a boolean.", tried("AssignPublicIp")),
 		row("fargate-no-legacy-resources", High, in(onFargate(wholes), "vcpus", "memory"), absent("does not exist on Fargate", "write it in resourceRequirements"),
@@ -194,7 +194,7 @@ func fargateRowRules() []Rule {
 
 const onlyEC2 = `remove it, or run on EC2: "platformCapabilities": ["EC2"]`
 
-func onWindowsNo(name, member string) Rule {
+func onWindowsNo(name, member string) *Rule {
 	return row(name, Medium, in(onWindows(containers), member), absent("does not exist for Windows containers", ""),
 		member+" means something to Linux only.", api("RuntimePlatform.operatingSystemFamily"))
 }

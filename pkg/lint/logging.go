@@ -20,8 +20,8 @@ var awslogsOptions = []string{"awslogs-group", "awslogs-region", "awslogs-stream
 // otherAwslogsOptions exist in Amazon ECS and are not of AWS Batch's list.
 var otherAwslogsOptions = []string{"mode", "max-buffer-size"}
 
-func loggingRules() []Rule {
-	return []Rule{
+func loggingRules() []*Rule {
+	return []*Rule{
 		row("logdriver-required", High, in(containers, "logConfiguration"), needs(`logDriver: "awslogs"`),
 			"A log configuration names its driver.", api("LogConfiguration.logDriver")),
 		row("logdriver-enum", High, in(containers, "logConfiguration.logDriver"), oneOf("awslogs", "awsfirelens", "fluentd", "gelf", "journald", "json-file", "splunk", "syslog"),
@@ -88,8 +88,8 @@ func loggingRules() []Rule {
 	}
 }
 
-func consumableRules() []Rule {
-	return []Rule{
+func consumableRules() []*Rule {
+	return []*Rule{
 		row("consumable-list-max-5", High, in(definitions, "consumableResourceProperties.consumableResourceList"), atMost(5, "ask for fewer, or put several into one resource"),
 			"A job asks for at most 5 consumable resources.", tried("ConsumableResourceProperties")),
 		row("consumable-duplicate", Medium, in(definitions, "consumableResourceProperties.consumableResourceList"), distinct("consumableResource", "add the quantities up"),

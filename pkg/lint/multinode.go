@@ -51,8 +51,8 @@ func ranges(node *jsontree.Node) func(yield func(*jsontree.Node, span) bool) {
 
 var payloads = []string{"container", "ecsProperties", "eksProperties"}
 
-func multinodeRules() []Rule {
-	return []Rule{
+func multinodeRules() []*Rule {
+	return []*Rule{
 		check("jobdef-multinode-needs-nodeproperties", High, definitions, func(s Site) {
 			if s.Node.Get("type").Str() == "multinode" && s.lacks(s.Node, "nodeProperties") {
 				s.Report("a multinode job needs nodeProperties", `add nodeProperties, or write "type": "container"`, s.Node.Get("type"))

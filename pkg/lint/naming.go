@@ -12,8 +12,8 @@ import (
 
 const nameCharset = "letters, digits, hyphens and underscores"
 
-func nameRules() []Rule {
-	return []Rule{
+func nameRules() []*Rule {
+	return []*Rule{
 		{
 			Name: "jobdef-name-charset", Severity: diag.Error, Confidence: High,
 			Doc:    "A job definition's name holds letters, digits, hyphens and underscores only. AWS Batch refuses every other character.",

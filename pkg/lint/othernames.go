@@ -16,8 +16,8 @@ const (
 	describeJobs spec.Kind = "DescribeJobs"
 )
 
-func otherNameRules() []Rule {
-	return []Rule{
+func otherNameRules() []*Rule {
+	return []*Rule{
 		row("resource-name-start-alnum", Low, in(creates, "jobDefinitionName", "jobQueueName", "computeEnvironmentName", "name"), func(s Site, n *jsontree.Node, _ string) {
 			if n.Str() != "" && strings.IndexByte("-_", n.Str()[0]) >= 0 {
 				value := strings.TrimLeft(n.Str(), "-_")
@@ -38,7 +38,7 @@ func otherNameRules() []Rule {
 }
 
 // request is a rule for the requests of operations that no file holds.
-func request(name string, c Confidence, look func(Site), doc, source string) Rule {
+func request(name string, c Confidence, look func(Site), doc, source string) *Rule {
 	return check(name, c, func(p *Pass) []Site {
 		var list []Site
 		for _, f := range p.Files {

@@ -111,8 +111,8 @@ func refersTo(list []reference, name string) bool {
 	return slices.ContainsFunc(list, func(r reference) bool { return r.name == name })
 }
 
-func parameterRules() []Rule {
-	return []Rule{
+func parameterRules() []*Rule {
+	return []*Rule{
 		{
 			Name: "ref-without-default", Severity: diag.Warning, Confidence: High,
 			Doc:    "The command names a parameter that has no default, so every submission that does not give it fails.",

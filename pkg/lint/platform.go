@@ -47,8 +47,8 @@ func (p *Pass) environments() iter.Seq[spec.Environment] {
 	}
 }
 
-func platformRules() []Rule {
-	return []Rule{
+func platformRules() []*Rule {
+	return []*Rule{
 		{
 			Name: "platform-queue-name", Severity: diag.Error, Confidence: High,
 			Doc:    "A queue's jobQueue is the name of a job queue (letters, digits, hyphens and underscores, at most 128) or its ARN.",

@@ -20,8 +20,8 @@ const subdomainWords = "lower-case letters, digits, dots and hyphens, at most 25
 
 var podSources = []string{"hostPath", "emptyDir", "secret", "persistentVolumeClaim"}
 
-func podRules() []Rule {
-	return []Rule{
+func podRules() []*Rule {
+	return []*Rule{
 		check("eks-volumemount-unknown", High, podContainers, func(s Site) {
 			var known []string
 			for v := range each(s.Task, "volumes") {

@@ -57,8 +57,8 @@ func (p *Pass) imagesThatRun() iter.Seq[Image] {
 	}
 }
 
-func policyRules() []Rule {
-	return []Rule{
+func policyRules() []*Rule {
+	return []*Rule{
 		{
 			Name: "policy-required-tags", Severity: diag.Error, Confidence: High,
 			Doc:    "The platform file demands a tag that the job does not carry.",
@@ -261,8 +261,8 @@ func memoryWords(mib float64) string {
 
 // allowedRoles is the rule for a kind of role; in a task of several containers its
 // member has another name.
-func allowedRoles(name, member, ofTask, list string, allowed func(spec.Policy) []string) Rule {
-	return Rule{
+func allowedRoles(name, member, ofTask, list string, allowed func(spec.Policy) []string) *Rule {
+	return &Rule{
 		Name: name, Severity: diag.Error, Confidence: High,
 		Doc:    "The job runs with a role that the platform file does not allow as its " + member + ".",
 		Source: policySource + ", " + list,

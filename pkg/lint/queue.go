@@ -21,9 +21,9 @@ const placementTopic = "stuck-runnable"
 // agree. One rule for each way in which a queue cannot hold a job: AWS Batch
 // takes such a job, and it waits in RUNNABLE for ever. A pair of vCPUs and
 // memory that Fargate does not offer has rules of its own.
-func queueRules() []Rule {
+func queueRules() []*Rule {
 	const stuck = userGuide + ", jobs stuck in RUNNABLE"
-	return []Rule{
+	return []*Rule{
 		{
 			Name: "submit-queue-exists", Severity: diag.Error, Confidence: Medium,
 			Doc: "The job names a queue that the platform file does not list, or that other files create under nearly that name. " +
@@ -116,8 +116,8 @@ func sheet(t catalog.InstanceType) string {
 	return catalog.Request{VCPUs: float64(t.VCPUs), MemoryMiB: t.MemoryMiB, GPUs: t.GPUs}.String()
 }
 
-func unplaceable(name string, severity diag.Severity, confidence Confidence, doc, source string, causes ...catalog.Cause) Rule {
-	return Rule{
+func unplaceable(name string, severity diag.Severity, confidence Confidence, doc, source string, causes ...catalog.Cause) *Rule {
+	return &Rule{
 		Name: name, Severity: severity, Confidence: confidence, Doc: doc, Source: source,
 		Run: func(p *Pass) {
 			for _, j := range p.Jobs() {

@@ -73,8 +73,8 @@ func isDecimal(text string) bool {
 	return isWhole(whole) && (!found || isWhole(fraction))
 }
 
-func resourceRules() []Rule {
-	return []Rule{
+func resourceRules() []*Rule {
+	return []*Rule{
 		{
 			Name: "vcpu-required", Severity: diag.Error, Confidence: High,
 			Doc:    "A container says how many vCPUs it needs. Without that AWS Batch refuses the definition.",

@@ -72,9 +72,9 @@ func (p *Pass) eachEvaluation(check func(j Job, entry *jsontree.Node)) {
 	})
 }
 
-func retryRules() []Rule {
-	return []Rule{
-		Rule{
+func retryRules() []*Rule {
+	return []*Rule{
+		(&Rule{
 			Name: "retry-attempts-range", Severity: diag.Error, Confidence: High,
 			Doc:    "A job has 1 to 10 attempts.",
 			Source: apiReference + ", RetryStrategy.attempts" + probed,
@@ -83,8 +83,8 @@ func retryRules() []Rule {
 					attemptsRange(j, j.Register.Get("retryStrategy"))
 				}
 			},
-		}.onlyWith("retryStrategy"),
-		Rule{
+		}).onlyWith("retryStrategy"),
+		(&Rule{
 			Name: "submit-retry-attempts-range", Severity: diag.Error, Confidence: Medium,
 			Doc:    "A job has 1 to 10 attempts, in a submission too.",
 			Source: apiReference + ", RetryStrategy.attempts",
@@ -93,8 +93,8 @@ func retryRules() []Rule {
 					attemptsRange(j, j.Own("retryStrategy"))
 				}
 			},
-		}.onlyWith("retryStrategy"),
-		Rule{
+		}).onlyWith("retryStrategy"),
+		(&Rule{
 			Name: "retry-attempts-required", Severity: diag.Error, Confidence: High,
 			Doc:    "A retryStrategy says how many attempts there are, even if it says nothing else.",
 			Source: apiReference + ", RetryStrategy.attempts" + probed,
@@ -105,8 +105,8 @@ func retryRules() []Rule {
 					}
 				})
 			},
-		}.onlyWith("retryStrategy"),
-		Rule{
+		}).onlyWith("retryStrategy"),
+		(&Rule{
 			Name: "retry-evaluate-requires-attempts", Severity: diag.Error, Confidence: High,
 			Doc:    "evaluateOnExit chooses among attempts, so attempts has to be there.",
 			Source: apiReference + ", RetryStrategy.evaluateOnExit" + probed,
@@ -117,8 +117,8 @@ func retryRules() []Rule {
 					}
 				})
 			},
-		}.onlyWith("retryStrategy.evaluateOnExit"),
-		Rule{
+		}).onlyWith("retryStrategy.evaluateOnExit"),
+		(&Rule{
 			Name: "retry-evaluate-max-5", Severity: diag.Error, Confidence: Medium,
 			Doc:    "evaluateOnExit holds at most 5 entries.",
 			Source: apiReference + ", RetryStrategy.evaluateOnExit",
@@ -130,8 +130,8 @@ func retryRules() []Rule {
 					}
 				})
 			},
-		}.onlyWith("retryStrategy.evaluateOnExit"),
-		Rule{
+		}).onlyWith("retryStrategy.evaluateOnExit"),
+		(&Rule{
 			Name: "retry-evaluate-action-enum", Severity: diag.Error, Confidence: High,
 			Doc:    "The action of an evaluateOnExit entry is RETRY or EXIT, in any case of letters.",
 			Source: apiReference + ", EvaluateOnExit.action" + probed,
@@ -142,8 +142,8 @@ func retryRules() []Rule {
 					}
 				})
 			},
-		}.onlyWith("retryStrategy.evaluateOnExit"),
-		Rule{
+		}).onlyWith("retryStrategy.evaluateOnExit"),
+		(&Rule{
 			Name: "retry-evaluate-condition-required", Severity: diag.Error, Confidence: Medium,
 			Doc:    "An evaluateOnExit entry has at least one of onExitCode, onReason and onStatusReason.",
 			Source: "answered so by the service in 2026-09 (cdk-preflight)",
@@ -157,8 +157,8 @@ func retryRules() []Rule {
 					j.Report("the entry has no condition: onExitCode, onReason or onStatusReason", `for all cases add "onReason": "*"`, e)
 				})
 			},
-		}.onlyWith("retryStrategy.evaluateOnExit"),
-		Rule{
+		}).onlyWith("retryStrategy.evaluateOnExit"),
+		(&Rule{
 			Name: "retry-onexitcode-charset", Severity: diag.Error, Confidence: High,
 			Doc:    "onExitCode is an exit code in digits and may end with one asterisk.",
 			Source: apiReference + ", EvaluateOnExit.onExitCode" + probed,
@@ -169,8 +169,8 @@ func retryRules() []Rule {
 					}
 				})
 			},
-		}.onlyWith("retryStrategy.evaluateOnExit"),
-		Rule{
+		}).onlyWith("retryStrategy.evaluateOnExit"),
+		(&Rule{
 			Name: "retry-onreason-charset", Severity: diag.Error, Confidence: Medium,
 			Doc:    "onReason and onStatusReason hold letters, digits, periods, colons and blanks, and may end with one asterisk.",
 			Source: apiReference + ", EvaluateOnExit.onReason and onStatusReason",
@@ -184,8 +184,8 @@ func retryRules() []Rule {
 					}
 				})
 			},
-		}.onlyWith("retryStrategy.evaluateOnExit"),
-		Rule{
+		}).onlyWith("retryStrategy.evaluateOnExit"),
+		(&Rule{
 			Name: "retry-pattern-length", Severity: diag.Error, Confidence: High,
 			Doc:    "A pattern of evaluateOnExit is at most 512 characters long.",
 			Source: apiReference + ", EvaluateOnExit",
@@ -198,8 +198,8 @@ func retryRules() []Rule {
 					}
 				})
 			},
-		}.onlyWith("retryStrategy.evaluateOnExit"),
-		Rule{
+		}).onlyWith("retryStrategy.evaluateOnExit"),
+		(&Rule{
 			Name: "retry-no-final-exit", Severity: diag.Warning, Confidence: High,
 			Doc:    "When no evaluateOnExit entry matches, AWS Batch retries the job. A list without a last entry that catches everything retries the failures it does not name, a bug in the program too.",
 			Source: userGuide + ", automated job retries; " + apiReference + ", EvaluateOnExit",
@@ -223,8 +223,8 @@ func retryRules() []Rule {
 					j.ReportFix(fix, "failures that no entry names are retried", "end the list with "+exit, last, list)
 				})
 			},
-		}.onlyWith("retryStrategy.evaluateOnExit"),
-		Rule{
+		}).onlyWith("retryStrategy.evaluateOnExit"),
+		(&Rule{
 			Name: "retry-unreachable-entry", Severity: diag.Warning, Confidence: Low,
 			Doc:    "Entries are tried in order, so none after one that catches everything is ever used.",
 			Source: userGuide + ", automated job retries",
@@ -239,7 +239,7 @@ func retryRules() []Rule {
 					}
 				})
 			},
-		}.onlyWith("retryStrategy.evaluateOnExit"),
+		}).onlyWith("retryStrategy.evaluateOnExit"),
 	}
 }
 

@@ -98,8 +98,8 @@ func (p path) label() string {
 type want func(s Site, n *jsontree.Node, label string)
 
 // row makes a rule that errs, or warns if it is of low confidence.
-func row(name string, c Confidence, at place, wants want, doc, source string) Rule {
-	r := Rule{Name: name, Severity: diag.Error, Confidence: c, Doc: doc, Source: source}
+func row(name string, c Confidence, at place, wants want, doc, source string) *Rule {
+	r := &Rule{Name: name, Severity: diag.Error, Confidence: c, Doc: doc, Source: source}
 	if c == Low {
 		r.Severity = diag.Warning
 	}
@@ -121,13 +121,13 @@ func row(name string, c Confidence, at place, wants want, doc, source string) Ru
 }
 
 // warns makes a rule a warning.
-func warns(r Rule) Rule {
+func warns(r *Rule) *Rule {
 	r.Severity = diag.Warning
 	return r
 }
 
 // check makes a rule of a function that looks into each site.
-func check(name string, c Confidence, of scope, look func(Site), doc, source string) Rule {
+func check(name string, c Confidence, of scope, look func(Site), doc, source string) *Rule {
 	return row(name, c, in(of, ""), func(s Site, _ *jsontree.Node, _ string) { look(s) }, doc, source)
 }
 

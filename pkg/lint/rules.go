@@ -11,11 +11,11 @@ func Rules() []Rule { return all() }
 
 var all = sync.OnceValue(func() []Rule {
 	rules := make([]Rule, 0, 512)
-	add := func(topic string, lists ...[]Rule) {
+	add := func(topic string, lists ...[]*Rule) {
 		for _, list := range lists {
-			rules = append(rules, list...)
-			for i := range list {
-				rules[len(rules)-len(list)+i].Scope = topic
+			for _, r := range list {
+				r.Scope = topic
+				rules = append(rules, *r)
 			}
 		}
 	}

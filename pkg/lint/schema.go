@@ -92,8 +92,8 @@ func (p *Pass) written(visit func(j Job, root *jsontree.Node)) {
 	}
 }
 
-func schemaRules() []Rule {
-	return []Rule{
+func schemaRules() []*Rule {
+	return []*Rule{
 		{
 			Name: "jobdef-unknown-member", Confidence: High,
 			Doc:    "A member that the API does not have: a typo, the wrong case, or the capitals of CloudFormation. The AWS CLI refuses it.",
@@ -172,9 +172,9 @@ func schemaRules() []Rule {
 
 // stringMap is a rule for maps whose values are strings, wherever they stand in a
 // request or a compact job.
-func stringMap(name string, paths []string, doc, source string) Rule {
+func stringMap(name string, paths []string, doc, source string) *Rule {
 	at := in(nil, paths...)
-	return Rule{Name: name, Confidence: High, Doc: doc, Source: source, Run: func(p *Pass) {
+	return &Rule{Name: name, Confidence: High, Doc: doc, Source: source, Run: func(p *Pass) {
 		p.everyText(func(j Job, root *jsontree.Node) {
 			for _, path := range at.paths {
 				path.walk(root, func(m *jsontree.Node) {

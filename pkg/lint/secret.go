@@ -7,8 +7,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/secret"
 )
 
-func secretRules() []Rule {
-	return []Rule{
+func secretRules() []*Rule {
+	return []*Rule{
 		warns(check("env-secret", High, environmentHolders, func(s Site) {
 			for _, list := range [...]string{"environment", "env"} {
 				for e := range each(s.Node, list) {

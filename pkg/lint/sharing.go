@@ -11,8 +11,8 @@ var policySharePattern = lazy(`^[A-Za-z0-9_-]{0,255}\*?$`)
 
 const shares = "fairsharePolicy.shareDistribution"
 
-func sharingRules() []Rule {
-	return []Rule{
+func sharingRules() []*Rule {
+	return []*Rule{
 		row("scheduling-policy-name-charset", High, in(policies, "name"), like(namePattern, nameCharset, ""),
 			"A scheduling policy's name holds letters, digits, hyphens and underscores only.", tried("CreateSchedulingPolicy.name")),
 		row("scheduling-policy-name-length", High, in(policies, "name"), chars(1, 128),

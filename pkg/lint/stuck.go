@@ -12,8 +12,8 @@ import (
 // stuckRules are about what AWS Batch takes and then leaves in RUNNABLE, as far
 // as files of compute environments and queues tell. queueRules hold jobs against
 // the platform file.
-func stuckRules() []Rule {
-	return []Rule{
+func stuckRules() []*Rule {
+	return []*Rule{
 		warns(check("stuck-gpu-mixed-environment", Medium, onInstances, func(s Site) {
 			list := s.Node.Get(resourcesOf).Get("instanceTypes")
 			var gpu, other *jsontree.Node

@@ -20,8 +20,8 @@ const (
 	overridesRoom = 512
 )
 
-func submitRules() []Rule {
-	return []Rule{
+func submitRules() []*Rule {
+	return []*Rule{
 		row("submit-required", High, in(nativeSubmits, ""), func(s Site, n *jsontree.Node, _ string) {
 			needs("jobName", "jobQueue", "jobDefinition")(s, n, "a submission")
 		}, "A submission names the job, the queue and the definition.", api("SubmitJob")),

@@ -72,11 +72,11 @@ func isTag(text string) bool {
 	return true
 }
 
-func tagRules() []Rule {
-	return []Rule{
+func tagRules() []*Rule {
+	return []*Rule{
 		row("tags-min-1", Low, in(creates, "tags"), filled("leave it out"),
 			"A map of tags holds at least one.", api("TagrisTagsMap")),
-		Rule{
+		(&Rule{
 			Name: "tag-charset", Severity: diag.Warning, Confidence: Low,
 			Doc:    "Tags hold letters, digits, blanks and + - = . _ : / @.",
 			Source: tagSource,
@@ -91,8 +91,8 @@ func tagRules() []Rule {
 					}
 				}
 			},
-		}.onlyWith("tags"),
-		Rule{
+		}).onlyWith("tags"),
+		(&Rule{
 			Name: "tags-max-50", Severity: diag.Error, Confidence: High,
 			Doc:    "A job definition carries at most 50 tags.",
 			Source: apiReference + ", RegisterJobDefinition.tags; " + tagSource,
@@ -104,8 +104,8 @@ func tagRules() []Rule {
 					tooManyTags(s.Job, s.Node.Get("tags"))
 				}
 			},
-		}.onlyWith("tags"),
-		Rule{
+		}).onlyWith("tags"),
+		(&Rule{
 			Name: "submit-tags-max-50", Severity: diag.Error, Confidence: Medium,
 			Doc:    "A job carries at most 50 tags.",
 			Source: apiReference + ", SubmitJob.tags; " + tagSource,
@@ -114,8 +114,8 @@ func tagRules() []Rule {
 					tooManyTags(j, j.Own("tags"))
 				}
 			},
-		}.onlyWith("tags"),
-		Rule{
+		}).onlyWith("tags"),
+		(&Rule{
 			Name: "tag-key-length", Severity: diag.Error, Confidence: High,
 			Doc:    "The key of a tag is 1 to 128 characters long.",
 			Source: apiReference + ", TagKey; " + tagSource,
@@ -126,8 +126,8 @@ func tagRules() []Rule {
 					}
 				}
 			},
-		}.onlyWith("tags"),
-		Rule{
+		}).onlyWith("tags"),
+		(&Rule{
 			Name: "tag-value-length", Severity: diag.Error, Confidence: High,
 			Doc:    "The value of a tag is at most 256 characters long.",
 			Source: apiReference + ", TagValue; " + tagSource,
@@ -138,8 +138,8 @@ func tagRules() []Rule {
 					}
 				}
 			},
-		}.onlyWith("tags"),
-		Rule{
+		}).onlyWith("tags"),
+		(&Rule{
 			Name: "tag-aws-prefix", Severity: diag.Error, Confidence: Medium,
 			Doc:    "Keys and values of tags that start with aws: belong to AWS, in any case of letters.",
 			Source: tagSource,
@@ -153,8 +153,8 @@ func tagRules() []Rule {
 					}
 				}
 			},
-		}.onlyWith("tags"),
-		Rule{
+		}).onlyWith("tags"),
+		(&Rule{
 			Name: "executor-tag-known", Severity: diag.Error, Confidence: High,
 			Doc:    "The tag " + executorTag + " says how the local engine runs a job: as a process, or in a container of docker, of podman, or of the one that works. AWS Batch keeps it as any other tag.",
 			Source: "pkg/local, ExecutorTag",
@@ -165,7 +165,7 @@ func tagRules() []Rule {
 					}
 				}
 			},
-		}.onlyWith("tags"),
+		}).onlyWith("tags"),
 	}
 }
 

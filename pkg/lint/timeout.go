@@ -8,8 +8,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-func timeoutRules() []Rule {
-	return []Rule{
+func timeoutRules() []*Rule {
+	return []*Rule{
 		{
 			Name: "timeout-min", Severity: diag.Error, Confidence: High,
 			Doc:    "A timeout is at least 60 seconds.",

@@ -16,8 +16,8 @@ var (
 
 const efs = "volumes[].efsVolumeConfiguration"
 
-func volumeRules() []Rule {
-	return []Rule{
+func volumeRules() []*Rule {
+	return []*Rule{
 		row("volume-name-charset", High, in(bodies, "volumes[].name"), like(volumeName, nameCharset, ""),
 			"The name of a volume holds letters, digits, hyphens and underscores; no dots.", tried("Volume.name")),
 		row("volume-name-length", Medium, in(bodies, "volumes[].name"), chars(1, 255),

@@ -102,8 +102,8 @@ func (p *Pass) named() map[string]*Rule {
 	return p.index.rules
 }
 
-func waiverRules() []Rule {
-	return []Rule{
+func waiverRules() []*Rule {
+	return []*Rule{
 		{
 			Name: "waiver-rule-unknown", Severity: diag.Error, Confidence: High,
 			Doc:    "A waiver names a rule that does not exist, so it silences nothing.",
