@@ -123,6 +123,7 @@ func (p *program) openNamed(ctx context.Context, c *cli.Context, platform *spec.
 	t.Ledger = t.ledger
 	if t.isLocal() {
 		t.PollAtMost = 500 * time.Millisecond // nobody else's quota
+		t.LogsAtOnce = true
 	}
 	if why != toRead {
 		fmt.Fprintf(p.Err, "target: %s\n", diag.Printable(t.label))

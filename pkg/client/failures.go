@@ -3,7 +3,6 @@ package client
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -306,6 +305,3 @@ func Unread(failures []Failure) (n int) {
 	}
 	return n
 }
-
-// ErrNoFailure says that none of the jobs that were named has failed.
-var ErrNoFailure = errors.New("none of these jobs has FAILED")

@@ -34,6 +34,8 @@ type Entry struct {
 	ID         string    `json:"id"`
 	Definition string    `json:"definition,omitempty"`
 	ArraySize  int       `json:"arraySize,omitempty"`
+	// Run is the id of what one command submitted together, such as a workflow.
+	Run string `json:"run,omitempty"`
 }
 
 // DamageError names lines of the ledger that could not be read and were skipped.

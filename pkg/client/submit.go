@@ -64,7 +64,7 @@ func (c *Client) Submit(ctx context.Context, p *plan.Plan) ([]Submitted, error) 
 // accepted. Breaking off leaves the rest unsubmitted.
 func (c *Client) SubmitEach(ctx context.Context, p *plan.Plan) iter.Seq2[Submitted, error] {
 	return func(yield func(Submitted, error) bool) {
-		done := progress{ids: map[string]string{}, definitions: map[string]registered{}}
+		done := progress{run: newRunID(), ids: map[string]string{}, definitions: map[string]registered{}}
 		for _, j := range p.Jobs {
 			s, err := c.submitPlanned(ctx, j, done)
 			if s != (Submitted{}) && !yield(s, nil) {
@@ -84,6 +84,7 @@ func (c *Client) SubmitEach(ctx context.Context, p *plan.Plan) iter.Seq2[Submitt
 // progress is what of a plan is done: the ids of its jobs and the definitions it
 // has registered, or found registered, by name.
 type progress struct {
+	run         string
 	ids         map[string]string
 	definitions map[string]registered
 }
@@ -124,8 +125,11 @@ func (c *Client) submitPlanned(ctx context.Context, j *plan.Job, done progress) 
 	if in.ArrayProperties != nil {
 		s.ArraySize = int(aws.ToInt32(in.ArrayProperties.Size))
 	}
-	return s, c.record(s)
+	return s, c.record(s, done.run)
 }
+
+// newRunID names what is submitted together.
+func newRunID() string { return fmt.Sprintf("%08x", rand.Uint32()) }
 
 // resolved is the job's SubmitJob request with the definition and the
 // dependencies by id; the plan itself stays as it is.
@@ -145,11 +149,11 @@ func resolved(j *plan.Job, arn string, ids map[string]string) (*batch.SubmitJobI
 	return &in, nil
 }
 
-func (c *Client) record(s Submitted) error {
+func (c *Client) record(s Submitted, run string) error {
 	if c.Ledger == nil {
 		return nil
 	}
-	err := c.Ledger.Append(Entry{Time: time.Now(), Queue: s.Queue, Name: s.Name, ID: s.ID, Definition: s.Definition, ArraySize: s.ArraySize})
+	err := c.Ledger.Append(Entry{Time: time.Now(), Queue: s.Queue, Name: s.Name, ID: s.ID, Definition: s.Definition, ArraySize: s.ArraySize, Run: run})
 	if err != nil {
 		return fmt.Errorf("job %s was accepted as %s, but not written down: %w", s.Name, s.ID, err)
 	}
