@@ -34,8 +34,8 @@ type follower struct {
 	starts   map[string]time.Duration
 	began    time.Time
 	mu       sync.Mutex // guards the maps against the clock of the live block
-	logs  sync.WaitGroup
-	shown map[string]chan struct{} // jobs whose log is followed; closed at its end
+	logs     sync.WaitGroup
+	shown    map[string]chan struct{} // jobs whose log is followed; closed at its end
 }
 
 func (p *program) newFollower(t *target, jobs []client.Submitted, log io.Writer) *follower {
@@ -311,14 +311,19 @@ func (f *follower) counts(now time.Time) line {
 // tree draws the jobs as far as they are known.
 func (f *follower) tree(now time.Time) []line {
 	note := func(job types.JobDetail) string {
-		reason := aws.ToString(job.StatusReason)
-		if client.Ended(job.Status) {
-			reason = outcome(job)
-		}
-		return joinClauses(progress(job), lasted(job, now), reason)
+		return joinClauses(progress(job), lasted(job, now), trouble(job))
 	}
 	width, _ := f.size()
 	return treeLines(treeRows(f.seen(), note, true), width-1)
+}
+
+// trouble is what there is to know of a job beyond its status: why it waits, or how
+// it failed.
+func trouble(job types.JobDetail) string {
+	if job.Status == types.JobStatusSucceeded {
+		return ""
+	}
+	return outcome(job)
 }
 
 // progress counts the children of an array that have ended, for beside a chart.

@@ -204,7 +204,7 @@ func (p *program) printJobTree(jobs []client.Recalled, now time.Time) error {
 		if forgotten[aws.ToString(job.JobId)] {
 			return fromLedger(job, now)
 		}
-		return joinClauses(rollUp(job), lasted(job, now), outcome(job))
+		return joinClauses(rollUp(job), lasted(job, now), trouble(job))
 	}
 	var b strings.Builder
 	for _, l := range treeLines(treeRows(details(jobs), note, isTerminal(p.Out)), width(p.Out)) {
@@ -240,6 +240,10 @@ func lasted(job types.JobDetail, now time.Time) string {
 	switch over := client.Ended(job.Status); {
 	case aws.ToInt64(job.CreatedAt) == 0 || job.Status == client.StatusExpired:
 		return ""
+	case client.Size(job) > 0 && over: // an array itself never starts
+		return "took " + took(job.CreatedAt, job.StoppedAt, now)
+	case client.Size(job) > 0:
+		return "for " + took(job.CreatedAt, nil, now)
 	case over && started:
 		return "waited " + took(job.CreatedAt, job.StartedAt, now) + ", ran " + took(job.StartedAt, job.StoppedAt, now)
 	case over:
@@ -285,13 +289,19 @@ type addedRow struct {
 	// WaitedMs is from creation to the start of the last attempt, or until now.
 	WaitedMs *int64 `json:"waitedMs,omitempty"`
 	RanMs    *int64 `json:"ranMs,omitempty"`
+	// TookMs is of an array, from creation to its end.
+	TookMs *int64 `json:"tookMs,omitempty"`
 	// Forgotten says that all this comes from the ledger.
 	Forgotten bool `json:"forgotten,omitempty"`
 }
 
 func addedOf(job client.Recalled, now time.Time) addedRow {
 	row := addedRow{ShortID: client.ShortID(aws.ToString(job.JobId)), Forgotten: job.Forgotten}
-	if job.Status != client.StatusExpired {
+	switch {
+	case job.Status == client.StatusExpired:
+	case client.Size(job.JobDetail) > 0:
+		row.TookMs = span64(job.CreatedAt, job.StoppedAt, now)
+	default:
 		row.WaitedMs = span64(job.CreatedAt, cmp.Or(job.StartedAt, job.StoppedAt), now)
 		row.RanMs = span64(job.StartedAt, job.StoppedAt, now)
 	}

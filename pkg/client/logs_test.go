@@ -44,7 +44,7 @@ func withLogs(stream string, state func(time.Duration) *types.JobDetail) func(ti
 }
 
 func texts(ctx context.Context, c *Client, follow bool) (all []string, err error) {
-	for l, err := range c.Logs(ctx, "1", follow) {
+	for l, err := range c.Logs(ctx, "1", LogOptions{Follow: follow}) {
 		if err != nil {
 			return all, err
 		}
@@ -57,10 +57,10 @@ func TestLogs(t *testing.T) {
 	f, c := newFake(t)
 	f.jobs["1"] = withLogs("s", life("a", stage{0, "RUNNING", ""}))
 	f.events["s"] = written("one", "two\n", "three\nfour\r\n", "", "five")
-	got, err := collect(c.Logs(t.Context(), "1", false))
+	got, err := collect(c.Logs(t.Context(), "1", LogOptions{}))
 	var want []Line
 	for i, text := range []string{"one", "two", "three\nfour", "", "five"} {
-		want = append(want, Line{Time: time.UnixMilli(int64(i)), Text: text, Stream: "s"})
+		want = append(want, Line{Time: time.UnixMilli(int64(i)), Text: text, Job: "1", Stream: "s"})
 	}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Error(diff, err)
@@ -185,11 +185,16 @@ func TestLogsElsewhere(t *testing.T) {
 // is no error.
 func TestLogsNeverWritten(t *testing.T) {
 	for _, stream := range []string{"", "gone"} {
-		f, c := newFake(t)
-		f.jobs["1"] = withLogs(stream, life("a", stage{0, "FAILED", "image not found"}))
-		if got, err := texts(t.Context(), c, true); len(got) > 0 || err != nil {
-			t.Error(got, err)
-		}
+		synctest.Test(t, func(t *testing.T) {
+			f, c := newFake(t)
+			f.jobs["1"] = withLogs(stream, life("a", stage{0, "FAILED", "image not found"}))
+			if got, err := texts(t.Context(), c, true); len(got) > 0 || err != nil {
+				t.Error(got, err)
+			}
+			if waited := time.Since(f.start); (waited >= lateLogs) != (stream == "gone") {
+				t.Errorf("stream %q: waited %v", stream, waited)
+			}
+		})
 	}
 }
 
@@ -222,7 +227,7 @@ func TestLogsBreak(t *testing.T) {
 	f, c := newFake(t)
 	f.jobs["1"] = withLogs("s", life("a", stage{0, "RUNNING", ""}))
 	f.events["s"] = written("one", "two", "three")
-	for range c.Logs(t.Context(), "1", true) {
+	for range c.Logs(t.Context(), "1", LogOptions{Follow: true}) {
 		break
 	}
 	if n := f.count("GetLogEvents"); n != 1 {
