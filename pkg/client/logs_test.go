@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -233,4 +234,102 @@ func TestLogsBreak(t *testing.T) {
 	if n := f.count("GetLogEvents"); n != 1 {
 		t.Errorf("%d calls after break", n)
 	}
+}
+
+// retried is a job whose attempts wrote s1, nothing, and s3.
+func retried(status types.JobStatus) func(time.Duration) *types.JobDetail {
+	return func(time.Duration) *types.JobDetail {
+		return &types.JobDetail{JobName: aws.String("a"), Status: status, Container: &types.ContainerDetail{LogStreamName: aws.String("s3")},
+			Attempts: []types.AttemptDetail{attempt("s1"), {Container: &types.AttemptContainerDetail{}}, attempt("s3")}}
+	}
+}
+
+func TestLogOptions(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		options LogOptions
+		want    string
+		err     string
+	}{
+		{"the latest attempt", LogOptions{}, "a b c d e", ""},
+		{"an earlier attempt", LogOptions{Attempt: 1}, "one", ""},
+		{"an attempt that never started", LogOptions{Attempt: 2}, "", ""},
+		{"the latest by number", LogOptions{Attempt: 3}, "a b c d e", ""},
+		{"an attempt that never was", LogOptions{Attempt: 4}, "", "no attempt 4: it made 3"},
+		{"the last lines", LogOptions{Tail: 2}, "d e", ""},
+		{"more last lines than there are", LogOptions{Tail: 9}, "a b c d e", ""},
+		{"from a moment on", LogOptions{Since: time.UnixMilli(3)}, "d e", ""},
+		{"the last lines, and on to the end", LogOptions{Tail: 1, Follow: true}, "e f", ""},
+		{"one attempt to its end", LogOptions{Attempt: 1, Follow: true}, "one", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f, client := newFake(t)
+				f.jobs["1"] = retried("FAILED")
+				f.events["s1"] = written("one")
+				f.events["s3"] = func(elapsed time.Duration) []string {
+					all := []string{"a", "b", "c", "d", "e", "f"}
+					return all[:min(6, 5+int(elapsed/time.Second))]
+				}
+				var got []string
+				var failed error
+				for l, err := range client.Logs(t.Context(), "1", c.options) {
+					if failed = err; err == nil {
+						got = append(got, l.Text)
+					}
+				}
+				if strings.Join(got, " ") != c.want || (failed == nil) != (c.err == "") || failed != nil && !strings.Contains(failed.Error(), c.err) {
+					t.Errorf("got %q, %v; want %q, %s", got, failed, c.want, c.err)
+				}
+			})
+		})
+	}
+}
+
+// TestLogsLate: events come in up to five seconds after the end of the job, after a
+// while without any. Where logs are complete at the end, nobody waits.
+func TestLogsLate(t *testing.T) {
+	for _, atOnce := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			f, c := newFake(t)
+			c.LogsAtOnce = atOnce
+			f.jobs["1"] = withLogs("s", life("a", stage{0, "RUNNING", ""}, stage{10 * time.Second, "SUCCEEDED", ""}))
+			f.events["s"] = func(elapsed time.Duration) []string {
+				if elapsed < 15*time.Second {
+					return []string{"one"}
+				}
+				return []string{"one", "late"}
+			}
+			got, err := texts(t.Context(), c, true)
+			want := "one late"
+			if atOnce {
+				want = "one"
+			}
+			if strings.Join(got, " ") != want || err != nil || time.Since(f.start) > time.Minute {
+				t.Errorf("at once %v: %q, %v after %v", atOnce, got, err, time.Since(f.start))
+			}
+		})
+	}
+}
+
+// TestLogsTrouble: what a follow lives through is told once of each kind.
+func TestLogsTrouble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, c := newFake(t)
+		var told []error
+		c.Trouble = func(err error) { told = append(told, err) }
+		f.jobs["1"] = withLogs("s", life("a", stage{0, "RUNNING", ""}, stage{time.Hour, "SUCCEEDED", ""}))
+		f.events["s"] = growing("", 0, 50)
+		throttles := times(30, says(400, "ThrottlingException", `{"__type":"ThrottlingException","message":"Rate exceeded"}`))
+		broken := times(12, says(500, "InternalFailure", `{"__type":"InternalFailure","message":"oops"}`))
+		healthy := func(serve func() *http.Response) (*http.Response, error) { return serve(), nil }
+		f.faults["GetLogEvents"] = append(append(append(throttles, healthy), broken...), append([]fault{healthy}, throttles...)...)
+		got, err := texts(t.Context(), c, true)
+		if len(got) != 50 || err != nil {
+			t.Errorf("%d lines, %v", len(got), err)
+		}
+		if len(told) != 2 || !Throttled(told[0]) || Throttled(told[1]) {
+			t.Errorf("told %v", told)
+		}
+	})
 }
