@@ -311,7 +311,7 @@ func (f *follower) counts(now time.Time) line {
 // tree draws the jobs as far as they are known.
 func (f *follower) tree(now time.Time) []line {
 	note := func(job types.JobDetail) string {
-		return joinClauses(progress(job), lasted(job, now), trouble(job))
+		return joinClauses(progress(job), trouble(job), lasted(job, now))
 	}
 	width, _ := f.size()
 	return treeLines(treeRows(f.seen(), note, true), width-1)

@@ -204,7 +204,7 @@ func (p *program) printJobTree(jobs []client.Recalled, now time.Time) error {
 		if forgotten[aws.ToString(job.JobId)] {
 			return fromLedger(job, now)
 		}
-		return joinClauses(rollUp(job), lasted(job, now), trouble(job))
+		return joinClauses(rollUp(job), trouble(job), lasted(job, now))
 	}
 	var b strings.Builder
 	for _, l := range treeLines(treeRows(details(jobs), note, isTerminal(p.Out)), width(p.Out)) {

@@ -132,7 +132,7 @@ func limbs(nodes []*treeNode, most int) (all []limb) {
 // Widths below which a tree leaves something out.
 const (
 	idsWidth    = 60
-	chartsWidth = 70
+	chartsWidth = 90
 )
 
 // treeLines draws the tree on so many columns; 0 for as many as it takes.
@@ -145,7 +145,7 @@ func treeLines(rows []treeRow, width int) []line {
 		names, statuses = max(names, heads[i].width()), max(statuses, len(l.status))
 	}
 	if width > 0 {
-		names = min(names, max(width/2, 8))
+		names = min(names, max(width*2/5, 12))
 	}
 	lines := make([]line, len(all))
 	for i, l := range all {
