@@ -314,7 +314,7 @@ func (f *follower) tree(now time.Time) []line {
 		return joinClauses(progress(job), trouble(job), lasted(job, now))
 	}
 	width, _ := f.size()
-	return treeLines(treeRows(f.seen(), note, true), width-1)
+	return treeLines(treeRows(f.seen(), note, true), width-echoWidth)
 }
 
 // trouble is what there is to know of a job beyond its status: why it waits, or how

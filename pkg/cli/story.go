@@ -103,12 +103,16 @@ func (s *story) draw() {
 	last := append(line{{text: string([]rune(`-\|/`)[s.frame%4]) + " "}}, block[len(block)-1]...)
 	var b strings.Builder
 	for _, l := range block[:len(block)-1] {
-		b.WriteString(l.cut(max(width-1, 1)).render(s.color) + "\n")
+		b.WriteString(l.cut(max(width-echoWidth, 1)).render(s.color) + "\n")
 	}
-	b.WriteString(last.cut(max(width-1, 1)).render(s.color))
+	b.WriteString(last.cut(max(width-echoWidth, 1)).render(s.color))
 	io.WriteString(s.err, b.String())
 	s.drawn = len(block)
 }
+
+// echoWidth is left free behind the block: a terminal writes ^C there, and must not
+// wrap for it.
+const echoWidth = 3
 
 // fitBlock keeps a block lower than the terminal: its last line always stays.
 func fitBlock(block []line, height int) []line {
