@@ -17,9 +17,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
-// retention is how long Batch surely keeps a job that has ended (user guide, job
+// keptFor is how long Batch surely keeps a job that has ended (user guide, job
 // states: at least seven days).
-const retention = 7 * 24 * time.Hour
+const keptFor = 7 * 24 * time.Hour
 
 // StatusExpired stands for the status of a job that ended so long ago that the
 // service has forgotten it, and whose end no command of this user has seen. It is
@@ -152,7 +152,7 @@ func optional(s string) *string {
 // expired is what is known of an entry whose end nobody has seen.
 func (e Entry) expired() types.JobDetail {
 	return types.JobDetail{JobId: &e.ID, JobName: &e.Name, JobQueue: optional(e.Queue), JobDefinition: optional(e.Definition),
-		Status: StatusExpired, CreatedAt: aws.Int64(e.Time.UnixMilli())}
+		Status: StatusExpired, CreatedAt: aws.Int64(max(0, e.Time.UnixMilli()))}
 }
 
 // young is what is known of an entry that DescribeJobs does not show yet.
@@ -242,8 +242,11 @@ func (m memory) job(id string) (types.JobDetail, bool) {
 	base, _ := splitIndex(id)
 	e, ok := m.entries[base]
 	e.ID = id
+	if parent, ended := m.outcomes[base]; ended {
+		return Entry{Time: e.Time, Queue: parent.Queue, Name: parent.Name, ID: id, Definition: parent.Definition}.expired(), true
+	}
 	switch age := time.Since(e.Time); {
-	case ok && age >= retention:
+	case ok && age >= keptFor:
 		return e.expired(), true
 	case ok && age < settleTime:
 		return e.young(), true
@@ -297,7 +300,7 @@ func (c *Client) Forgotten(ctx context.Context, seen func(id string) bool, fits 
 		if len(found) >= most {
 			break
 		}
-		if seen(e.ID) || time.Since(e.Time) < retention {
+		if seen(e.ID) || time.Since(e.Time) < keptFor {
 			continue
 		}
 		job, _ := m.job(e.ID)

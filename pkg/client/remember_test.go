@@ -39,7 +39,7 @@ func TestRecall(t *testing.T) {
 	if err := c.Keep(ended, types.JobDetail{JobId: aws.String("known"), Status: types.JobStatusRunning}); err != nil {
 		t.Fatal(err)
 	}
-	got, err := c.Recall(t.Context(), "known", "ended", "expired", "expired:7", "new", "lost", "never")
+	got, err := c.Recall(t.Context(), "known", "ended", "expired", "expired:7", "ended:1", "new", "lost", "never")
 	if e, ok := errors.AsType[*MissingError](err); !ok || !cmp.Equal(e.IDs, []string{"lost", "never"}) {
 		t.Errorf("%v", err)
 	}
@@ -52,7 +52,7 @@ func TestRecall(t *testing.T) {
 		lines = append(lines, line)
 	}
 	want := []string{"known jobknown RUNNING", "ended jobended FAILED forgotten", "expired jobexpired UNKNOWN-EXPIRED forgotten",
-		"expired:7 jobexpired UNKNOWN-EXPIRED forgotten", "new jobnew SUBMITTED"}
+		"expired:7 jobexpired UNKNOWN-EXPIRED forgotten", "ended:1 jobended UNKNOWN-EXPIRED forgotten", "new jobnew SUBMITTED"}
 	if diff := cmp.Diff(want, lines); diff != "" {
 		t.Error(diff)
 	}
