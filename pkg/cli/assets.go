@@ -177,8 +177,8 @@ func (p *program) versionCommand() *cli.Command {
 			if format == "json" {
 				return p.writeJSON(v)
 			}
-			return p.printText(fmt.Sprintf("batchctl %s %s %s %s\naws-sdk-go-v2/service/batch %s\ninstance types of %s, Fargate sizes of %s\n",
-				v.Version, v.Commit, v.Go, v.Platform, v.SDK, v.InstanceTypes, v.FargateSizes))
+			return p.printText(fmt.Sprintf("batchctl %s %s %s %s\naws-sdk-go-v2/service/batch %s\ninstance types of %s, Fargate sizes of %s, prices of %s\n",
+				v.Version, v.Commit, v.Go, v.Platform, v.SDK, v.InstanceTypes, v.FargateSizes, v.Prices))
 		},
 	}
 }
@@ -190,14 +190,15 @@ type versions struct {
 	Platform string `json:"platform"`
 	// SDK is the AWS SDK's Batch client: the API model that the requests follow.
 	SDK string `json:"sdk"`
-	// InstanceTypes and FargateSizes are the days of the built-in catalogue.
+	// InstanceTypes, FargateSizes and Prices are the days of the built-in catalogue.
 	InstanceTypes string `json:"instanceTypes"`
 	FargateSizes  string `json:"fargateSizes"`
+	Prices        string `json:"prices"`
 }
 
 func version() versions {
 	v := versions{Version: "(devel)", Commit: "(commit not recorded)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
-		InstanceTypes: catalog.InstanceTypesDate, FargateSizes: catalog.FargateSizesDate}
+		InstanceTypes: catalog.InstanceTypesDate, FargateSizes: catalog.FargateSizesDate, Prices: catalog.PricesDate}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return v

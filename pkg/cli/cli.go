@@ -85,14 +85,14 @@ func (p *program) app() *cli.App {
 		ExitErrHandler: func(*cli.Context, error) {},
 		Commands: []*cli.Command{
 			p.validateCommand(), p.planCommand(), p.submitCommand(), p.runCommand(),
-			p.statusCommand(), p.listCommand(), p.logsCommand(), p.waitCommand(), p.stopCommand(),
+			p.statusCommand(), p.listCommand(), p.logsCommand(), p.waitCommand(), p.stopCommand(), p.explainCommand(), p.verifyCommand(),
 			p.queuesCommand(), p.topCommand(), p.serveCommand(), p.envCommand(), p.workloadCommand(), p.schemaCommand(), p.initCommand(), p.convertCommand(), p.fmtCommand(), p.lspCommand(),
 			p.versionCommand(), p.completionCommand(),
 		},
 		Action: func(c *cli.Context) error { return cli.ShowAppHelp(c) },
 	}
 	for _, c := range app.Commands {
-		if slices.Contains([]string{"status", "logs", "wait", "stop"}, c.Name) {
+		if slices.Contains([]string{"status", "logs", "wait", "stop", "explain"}, c.Name) {
 			p.completeJobs(c)
 		}
 		c.OnUsageError = onUsage

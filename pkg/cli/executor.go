@@ -18,17 +18,12 @@ import (
 	"github.com/batchctl/batchctl/pkg/spec"
 )
 
-// processExecutor runs jobs as processes of this machine; it is the default.
-const processExecutor = "process"
-
-// executorNames are what --executor takes.
-var executorNames = []string{processExecutor, container.Docker, container.Podman, container.Either}
-
 // executorChoice says how the local engine runs jobs and what they may ask of
 // this machine. What they may ask stands only on the command line: a platform
 // file comes with the job files, perhaps from a stranger.
 type executorChoice struct {
-	name       string // one of executorNames
+	name       string // one of container.Executors
+	process    bool   // jobs may choose to be processes, whatever the others are
 	privileged bool
 	mounts     []string // absolute
 	root       bool     // processes may be root's
@@ -40,6 +35,7 @@ func executorFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "executor", Usage: "how the local engine runs jobs: `process|docker|podman|container` (container: docker if its daemon answers, else podman; default: the platform file's targets.local.executor, else process)"},
 		&cli.StringSliceFlag{Name: "allow-mount", Usage: "let jobs in containers mount this `DIRECTORY` and what is below it; may be given more than once"},
+		&cli.BoolFlag{Name: "allow-process", Usage: "let jobs that have the tag " + local.ExecutorTag + "=process run as processes of this machine where the others run in containers"},
 		&cli.BoolFlag{Name: "allow-root", Usage: "let jobs run as root where batchctl does, as BATCHCTL_ALLOW_ROOT=1 does; jobs in containers need no leave"},
 		&cli.BoolFlag{Name: "allow-privileged", Usage: "let jobs in containers be privileged and use devices: either gives them this machine"},
 	}
@@ -49,15 +45,16 @@ func executorFlags() []cli.Flag {
 // without the flags take any engine.
 func executorOf(c *cli.Context, entry spec.Target) (executorChoice, error) {
 	takes := slices.ContainsFunc(c.Command.Flags, func(f cli.Flag) bool { return slices.Contains(f.Names(), "executor") })
-	choice := executorChoice{name: cmp.Or(c.String("executor"), entry.Executor, processExecutor), privileged: c.Bool("allow-privileged"),
+	choice := executorChoice{name: cmp.Or(c.String("executor"), entry.Executor, container.Process), process: c.Bool("allow-process"), privileged: c.Bool("allow-privileged"),
 		root: c.Bool("allow-root") || os.Getenv(allowRoot) == "1", again: asRoot(c, takes)}
-	choice.given = takes && (c.String("executor") != "" || entry.Executor != "" || choice.privileged || len(c.StringSlice("allow-mount")) > 0)
-	if !slices.Contains(executorNames, choice.name) {
+	choice.given = takes && (c.String("executor") != "" || entry.Executor != "" || choice.process || choice.privileged || len(c.StringSlice("allow-mount")) > 0)
+	names := container.Executors()
+	if !slices.Contains(names, choice.name) {
 		f := usage("--executor %s is not known", choice.name)
-		if near := diag.Near(choice.name, slices.Values(executorNames)); near != "" {
+		if near := diag.Near(choice.name, slices.Values(names)); near != "" {
 			return choice, f.try("did you mean --executor %s?", near)
 		}
-		return choice, f.try("the executors are: %s", strings.Join(executorNames, " "))
+		return choice, f.try("the executors are: %s", strings.Join(names, " "))
 	}
 	for _, dir := range c.StringSlice("allow-mount") {
 		dir, err := filepath.Abs(dir)
@@ -66,7 +63,7 @@ func executorOf(c *cli.Context, entry spec.Target) (executorChoice, error) {
 		}
 		choice.mounts = append(choice.mounts, dir)
 	}
-	if choice.name == processExecutor && (choice.privileged || len(choice.mounts) > 0) {
+	if choice.name == container.Process && (choice.privileged || len(choice.mounts) > 0) {
 		return choice, usage("--allow-mount and --allow-privileged are for containers, and the executor is process").
 			try("add --executor container")
 	}
@@ -115,6 +112,9 @@ func (e executorChoice) arguments() []string {
 	for _, dir := range e.mounts {
 		args = append(args, "--allow-mount", dir)
 	}
+	if e.process {
+		args = append(args, "--allow-process")
+	}
 	if e.privileged {
 		args = append(args, "--allow-privileged")
 	}
@@ -130,18 +130,16 @@ type executor struct {
 
 // openExecutor makes the executor, or says why it cannot be had on this machine.
 func openExecutor(ctx context.Context, dir string, choice executorChoice) (executor, error) {
-	processes := local.Processes(shippedWorkloads())
-	if choice.name == processExecutor {
+	if choice.name == container.Process || choice.process {
 		if err := choice.mayRun(); err != nil {
 			return executor{}, err
 		}
-		return executor{Executor: inheriting{processes}, executorChoice: choice, label: processExecutor}, nil
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return executor{}, fail(ExitNotDone, "make the state directory: %v", err)
 	}
-	x, err := container.New(ctx, container.Options{Program: choice.name, Dir: dir, AllowPrivileged: choice.privileged,
-		AllowMounts: choice.mounts, Processes: processes})
+	x, err := container.NewChoice(ctx, container.ChoiceOptions{AllowProcesses: choice.process, Options: container.Options{
+		Program: choice.name, Dir: dir, AllowPrivileged: choice.privileged, AllowMounts: choice.mounts, Processes: local.Processes(shippedWorkloads())}})
 	if unavailable, ok := errors.AsType[*container.UnavailableError](err); ok {
 		return executor{}, fail(ExitNotDone, "--executor %s: %s", choice.name, unavailable.Problem).try("%s", unavailable.Hint)
 	}
@@ -152,21 +150,10 @@ func openExecutor(ctx context.Context, dir string, choice executorChoice) (execu
 	return executor{Executor: x, executorChoice: choice, label: x.String()}, nil
 }
 
-// inheriting runs processes and also clears the containers that an engine with
-// another executor left in the same state directory.
-type inheriting struct{ local.Executor }
-
-func (i inheriting) Clear(id, handle string) error {
-	if container.Owns(handle) {
-		return container.Remove(id, handle)
-	}
-	return i.Executor.Clear(id, handle)
-}
-
 // nameExecutor says once how jobs run. Of processes the engine's note on members
 // without effect says it.
 func (p *program) nameExecutor(label string) {
-	if label != "" && label != processExecutor {
+	if label != "" && label != container.Process {
 		fmt.Fprintf(p.Err, "executor: %s\n", diag.Printable(label))
 	}
 }
@@ -186,7 +173,7 @@ func (e executor) keep(dir string) error {
 func joined(dir string, want executorChoice) (label string, err error) {
 	text, err := os.ReadFile(filepath.Join(dir, executorFile))
 	if err != nil {
-		text = []byte(processExecutor + "\n--executor\n" + processExecutor + "\n") // an engine of an older version
+		text = []byte(container.Process + "\n--executor\n" + container.Process + "\n") // an engine of an older version
 	}
 	label, flags, _ := strings.Cut(strings.TrimSuffix(string(text), "\n"), "\n")
 	if !want.given {

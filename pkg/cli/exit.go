@@ -17,6 +17,9 @@ const (
 	// ExitNotDone: it could not be checked or done: a file that cannot be read,
 	// an endpoint that does not answer, a call that the service refused.
 	ExitNotDone = 3
+	// ExitChange: plan found that submitting would register a job definition, or
+	// could not look; submit --check found that the world has moved.
+	ExitChange = 4
 	// ExitUnplaceable: the job waits in RUNNABLE for something that will not come.
 	ExitUnplaceable = 5
 	// ExitUnknown: a submission was sent and no answer came; the job may exist.
@@ -29,8 +32,9 @@ const (
 
 // exitCodes is the text under every --help.
 const exitCodes = `0 done   1 problems in the files, or the job FAILED   2 usage
-3 could not be checked or done   5 no machine can hold the job
-6 submitted, but no answer came   7 timeout   130 interrupted`
+3 could not be checked or done   4 plan: a definition would be registered
+5 no machine can hold the job   6 submitted, but no answer came
+7 timeout   130 interrupted`
 
 // failure ends a command: what went wrong, what to do next, and the exit code.
 // An empty message ends it silently, because everything has been said.

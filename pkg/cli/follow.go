@@ -64,7 +64,9 @@ func (f *follower) run(ctx context.Context) (int, error) {
 		ids[i] = j.ID
 	}
 	stop := f.clock(f.liveBlock)
+	stopWhy := f.tellWhy(ctx)
 	err := f.watch(ctx, ids)
+	stopWhy()
 	if err == nil {
 		f.logs.Wait()
 	}

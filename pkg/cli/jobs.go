@@ -186,16 +186,20 @@ func (p *program) status(c *cli.Context) error {
 	}
 	if len(call.known) > 1 {
 		fmt.Fprintf(p.Err, "on %s; one job in full: batchctl status %s\n", diag.Printable(call.label), client.ShortID(call.jobs[0].ID))
-		return p.printJobTree(call.known, now)
+		return p.printJobTree(call.known, call.whys(c.Context, now), now)
 	}
 	for _, job := range call.known {
-		err = errors.Join(err, p.printText(p.jobText(job, call.label, now)))
+		text := p.jobText(job, call.label, now)
+		if !job.Forgotten {
+			text += call.whyLine(c.Context, job.JobDetail)
+		}
+		err = errors.Join(err, p.printText(text))
 	}
 	return err
 }
 
-// printJobTree prints jobs as a tree of their dependencies.
-func (p *program) printJobTree(jobs []client.Recalled, now time.Time) error {
+// printJobTree prints jobs as a tree of their dependencies; whys is why some wait.
+func (p *program) printJobTree(jobs []client.Recalled, whys map[string]string, now time.Time) error {
 	forgotten := map[string]bool{}
 	for _, job := range jobs {
 		forgotten[aws.ToString(job.JobId)] = job.Forgotten
@@ -204,7 +208,7 @@ func (p *program) printJobTree(jobs []client.Recalled, now time.Time) error {
 		if forgotten[aws.ToString(job.JobId)] {
 			return fromLedger(job, now)
 		}
-		return joinClauses(rollUp(job), trouble(job), lasted(job, now))
+		return joinClauses(rollUp(job), trouble(job), lasted(job, now), whys[aws.ToString(job.JobId)])
 	}
 	var b strings.Builder
 	for _, l := range treeLines(treeRows(details(jobs), note, isTerminal(p.Out)), width(p.Out)) {

@@ -45,7 +45,7 @@ func TestReferenceJobs(t *testing.T) {
 			if name == "batchctl.json" {
 				return
 			}
-			code, out, err := run(t, "plan", "--json", file)
+			code, out, err := run(t, "plan", "--offline", "--json", file)
 			if code != cli.ExitOK {
 				t.Fatalf("plan: exit code %d\n%s", code, err)
 			}

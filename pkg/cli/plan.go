@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"github.com/urfave/cli/v2"
 
+	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/plan"
 	"github.com/batchctl/batchctl/pkg/secret"
@@ -18,13 +20,20 @@ import (
 func (p *program) planCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "plan",
-		Usage:     "show the AWS requests that a job file stands for, the queue, and why; send nothing",
+		Usage:     "show what submitting a job file would do: definition, queue, machines, price; change nothing",
 		UsageText: "batchctl plan [FLAGS] FILE ...",
-		Description: help("The file is validated first. With --json stdout holds the requests as `aws batch ... --cli-input-json` takes them.",
-			"batchctl plan job.json\nbatchctl plan job.json --json\n"+
+		Description: help("The file is validated first. Then the target is asked, for at most 5 seconds and only to read, what is registered and\n"+
+			"what its queues and compute environments are; --offline asks nobody. What could not be looked at is said.\n\n"+
+			"It ends with 0 if every job definition is registered as it is, and under --offline; with 4 if one would be registered, or if\n"+
+			"that could not be checked; with 1 if the target would refuse the jobs or leave them waiting for ever.\n\n"+
+			"With --json stdout holds the requests as `aws batch ... --cli-input-json` takes them. --operation prints one of them and\n"+
+			"asks nobody.",
+			"batchctl plan job.json\nbatchctl plan job.json --target prod --out job.plan\nbatchctl submit job.json --target prod --check job.plan\n"+
 				"batchctl plan job.json --operation SubmitJob > submit.json\naws batch submit-job --cli-input-json file://submit.json"),
-		Flags: append(append(append(inputFlags(), planFlags()...), outputFlags()...),
-			&cli.StringFlag{Name: "target", Aliases: []string{"t"}, Usage: "the `NAME` of the target to plan for"},
+		Flags: append(append(append(append(inputFlags(), planFlags()...), outputFlags()...), targetFlags()...),
+			&cli.BoolFlag{Name: "offline", Usage: "ask no target: go by the files alone"},
+			&cli.StringFlag{Name: "prices", Usage: "`FILE` of prices newer than the built-in ones, or of other Regions: lines of " + catalog.PricesHead + " (default: the platform file's prices)"},
+			&cli.StringFlag{Name: "out", Usage: "write the plan to this `FILE` as well, for submit --check"},
 			&cli.StringFlag{Name: "operation", Usage: "print only the request of this `OPERATION`: RegisterJobDefinition or SubmitJob"}),
 		Action: p.plan,
 	}
@@ -49,18 +58,40 @@ func (p *program) plan(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	switch {
-	case c.String("operation") != "":
-		return p.printRequest(made, c.String("operation"))
-	case format == "json":
-		data, err := made.JSON()
-		if err != nil {
-			return err
-		}
-		_, err = fmt.Fprintf(p.Out, "%s\n", diag.PrintableJSON(data))
+	if operation := c.String("operation"); operation != "" {
+		return p.printRequest(made, operation)
+	}
+	v, err := p.review(c, in, made)
+	if err != nil {
 		return err
 	}
-	return p.printPlan(c, made)
+	document, err := made.JSON(v)
+	if err != nil {
+		return err
+	}
+	document = append(diag.PrintableJSON(document), '\n')
+	if path := c.String("out"); path != "" {
+		if err := p.writePlan(path, document); err != nil {
+			return err
+		}
+	}
+	if format == "json" {
+		_, err = p.Out.Write(document)
+	} else {
+		err = p.printPlan(c, v)
+	}
+	return cmp.Or(err, planVerdict(c, v))
+}
+
+// planVerdict is the exit code of a plan, after everything has been printed.
+func planVerdict(c *cli.Context, v *plan.Review) error {
+	if problems := v.Problems(); len(problems) > 0 {
+		return fail(ExitProblem, "%s: as the target is now, this plan cannot be carried out", plural(len(problems), "problem"))
+	}
+	if changes, known := v.Changes(); changes || !known && !c.Bool("offline") {
+		return quiet(ExitChange)
+	}
+	return nil
 }
 
 // makePlan validates and plans. On the local engine a job without a platform
@@ -117,28 +148,6 @@ func (p *program) printRequest(made *plan.Plan, operation string) error {
 	return usage("the plan has %d requests of %s", len(found), operation).try("take them all: batchctl plan --json")
 }
 
-func (p *program) printPlan(c *cli.Context, made *plan.Plan) error {
-	var b strings.Builder
-	line := func(format string, args ...any) {
-		b.WriteString(diag.Printable(p.redacted(fmt.Sprintf(format, args...))) + "\n")
-	}
-	for _, j := range made.Jobs {
-		line("%s", describeJob(j))
-		if j.Register != nil {
-			line("  register  %s", describeDefinition(j))
-		}
-		if j.Submit != nil {
-			line("  submit    to %s: %s", j.Queue.Queue, j.Queue.Reason)
-		}
-		for _, d := range j.After {
-			line("  after     %s%s", d.Job, bracket(d.Type))
-		}
-	}
-	b.WriteString("\n")
-	line("next: %s", nextCommand(c, "submit"))
-	return p.printText(b.String())
-}
-
 // nextCommand repeats the flags that shape the plan, so that what is sent is
 // what was shown.
 func nextCommand(c *cli.Context, verb string) string {
@@ -154,11 +163,17 @@ func nextCommand(c *cli.Context, verb string) string {
 		words = append(words, "--parameters", name+"="+secret.MaskValue(name, value))
 	}
 	for i, w := range words {
-		if strings.ContainsAny(w, " \t\n'\"$`\\*?[]{}()<>|&;#!") {
-			words[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
-		}
+		words[i] = quoted(w)
 	}
 	return strings.Join(words, " ")
+}
+
+// quoted is a word as a shell takes it.
+func quoted(word string) string {
+	if !strings.ContainsAny(word, " \t\n'\"$`\\*?[]{}()<>|&;#!") {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 func bracket(s string) string {

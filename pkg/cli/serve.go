@@ -33,6 +33,7 @@ func (p *program) serveCommand() *cli.Command {
 			&cli.IntFlag{Name: "memory", Usage: "`MIB` of memory that jobs can use together (default: this machine's)"},
 			&cli.IntFlag{Name: "gpus", Value: -1, Usage: "GPUs that jobs can use together (default: those found)"},
 			&cli.DurationFlag{Name: "exit-when-idle", Usage: "end after this `DURATION` without a job or a request; 0 never ends"},
+			&cli.BoolFlag{Name: "lenient", Usage: "take what moto takes and AWS Batch refuses, with a notice: for test suites written against moto; what passes may fail in the cloud"},
 			&cli.BoolFlag{Name: "exports", Usage: "print the exports of the running engine and end"},
 			&cli.BoolFlag{Name: "stop", Usage: "end the running engine and its jobs"},
 		}, executorFlags()...),
@@ -68,7 +69,7 @@ func (p *program) serve(c *cli.Context) error {
 	if c.Int("gpus") == 0 {
 		options.GPUs = []string{}
 	}
-	options.Executor = x.Executor
+	options.Executor, options.Lenient = x.Executor, c.Bool("lenient")
 	options.Log = slog.New(slog.NewTextHandler(p.Err, nil))
 	engine, err := local.Open(options)
 	var locked *local.LockedError

@@ -21,6 +21,7 @@ func (p *program) submitCommand() *cli.Command {
 			"background if none runs, and the job outlives this command.",
 			"batchctl submit job.json\nbatchctl submit job.json --wait\nbatchctl submit job.json --target prod --queue gpu --parameters epochs=20"),
 		Flags: append(append(append(append(inputFlags(), planFlags()...), targetFlags()...), append(executorFlags(), outputFlags()...)...),
+			&cli.StringFlag{Name: "check", Usage: "send nothing unless all is as it was when `PLAN` was made: a file of plan --out"},
 			&cli.BoolFlag{Name: "wait", Aliases: []string{"w"}, Usage: "follow the job to its end; Ctrl-C stops the waiting, not the job"}),
 		Action: p.submit,
 	}
@@ -44,6 +45,11 @@ func (p *program) submit(c *cli.Context) error {
 		return err
 	}
 	defer t.close()
+	if path := c.String("check"); path != "" {
+		if err := p.checkPlan(c.Context, t, in, made, path); err != nil {
+			return err
+		}
+	}
 	jobs, err := p.send(c.Context, t, made)
 	if format == "json" {
 		if err := p.writeJSON(submittedRows(t, jobs)); err != nil {

@@ -33,6 +33,8 @@ type target struct {
 	// `aws 123456789012 us-east-1`.
 	name, label string
 	*client.Client
+	// config is what Client was made of.
+	config aws.Config
 	ledger *client.Ledger
 	// executor is how the local engine runs jobs; "" where that is not known.
 	executor string
@@ -200,7 +202,8 @@ func (p *program) connect(t *target, connection local.Connection, cwd, dir strin
 	if t.executor, err = joined(dir, choice); err != nil {
 		return err
 	}
-	t.Client = client.New(p.noticing(connection.Config(cwd)))
+	t.config = p.noticing(connection.Config(cwd))
+	t.Client = client.New(t.config)
 	t.label = fmt.Sprintf("local (engine at %s)", connection.Endpoint)
 	return nil
 }
@@ -234,7 +237,8 @@ func (p *program) openEngine(ctx context.Context, t *target, cwd string, o local
 	if err != nil {
 		return fail(ExitNotDone, "open the local engine: %v", err)
 	}
-	t.engine, t.Client = engine, client.New(p.noticing(engine.Config(cwd)))
+	t.config = p.noticing(engine.Config(cwd))
+	t.engine, t.Client = engine, client.New(t.config)
 	stop := func() error { return nil }
 	if serve {
 		t.executor = x.label

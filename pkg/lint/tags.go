@@ -153,7 +153,22 @@ var tagRules = []Rule{
 			}
 		},
 	}.onlyWith("tags"),
+	Rule{
+		Name: "executor-tag-known", Severity: diag.Error, Confidence: High,
+		Doc:    "The tag " + executorTag + " says how the local engine runs a job: as a process, or in a container of docker, of podman, or of the one that works. AWS Batch keeps it as any other tag.",
+		Source: "pkg/local, ExecutorTag",
+		Run: func(p *Pass) {
+			for j, t := range p.tags() {
+				if t.Name == executorTag {
+					reportEnum(j, t, "tag "+executorTag, "process", "docker", "podman", "container")
+				}
+			}
+		},
+	}.onlyWith("tags"),
 }
+
+// executorTag is local.ExecutorTag; a test of pkg/cli holds the two together, and the values.
+const executorTag = "batchctl:executor"
 
 func hasAWSPrefix(s string) bool {
 	return len(s) >= len("aws:") && strings.EqualFold(s[:len("aws:")], "aws:")

@@ -44,7 +44,8 @@ func TestRegisterRefuses(t *testing.T) {
 		{func(r *in) { r.JobDefinitionName = aws.String(strings.Repeat("a", 129)) }, "Job definition name should match valid pattern: 1 to 128 letters, digits, hyphens and underscores."},
 		{func(r *in) { r.Type = "task" }, `Job definition type "task" is not valid. Valid types: [container, multinode]`},
 		{func(r *in) { r.Type = "multinode" }, "nodeProperties are required for a job definition of type multinode."},
-		{func(r *in) { r.EksProperties = &types.EksProperties{} }, "eksProperties: the local engine does not implement this."},
+		{func(r *in) { r.EksProperties = &types.EksProperties{} }, "Only one of containerProperties, ecsProperties and eksProperties can be given."},
+		{func(r *in) { r.ContainerProperties, r.EksProperties = nil, &types.EksProperties{} }, "eksProperties.podProperties must contain at least one container."},
 		{func(r *in) { r.EcsProperties = &types.EcsProperties{TaskProperties: []types.EcsTaskProperties{}} }, "Only one of containerProperties and ecsProperties can be given."},
 		{func(r *in) { r.ConsumableResourceProperties = asks("licence", 0) }, "quantity of consumable resource licence should be at least 1."},
 		{func(r *in) {
@@ -125,7 +126,7 @@ func TestSubmitRefuses(t *testing.T) {
 		{after(missing), "Job " + missing + ", on which the job is to depend, does not exist."},
 		{depends(one, "AFTER"), "Dependency type AFTER is not valid. Valid types: [N_TO_N, SEQUENTIAL]"},
 		{depends("", ""), "A dependency needs a jobId."},
-		{depends("", "SEQUENTIAL"), "A dependency of type SEQUENTIAL is only for array jobs."},
+		{depends("", "SEQUENTIAL"), "A dependency needs a jobId."},
 		{depends(pair, "N_TO_N"), "A dependency of type N_TO_N is only for array jobs."},
 		{func(r *in) { array(2)(r); depends(one, "N_TO_N")(r) }, "A dependency of type N_TO_N needs an array job; " + one + " is none."},
 		{func(r *in) { array(3)(r); depends(pair, "N_TO_N")(r) }, "A dependency of type N_TO_N needs an array of the same size; " + pair + " has 2 children."},
@@ -467,7 +468,7 @@ func TestLegacyResources(t *testing.T) {
 			{Type: "VCPU", Value: aws.String("8")}}}, amount{8000, 64, 0}, 0},
 		{"legacy over requirement", modern, &types.ContainerOverrides{Vcpus: aws.Int32(4), Memory: aws.Int32(128)}, amount{2000, 64, 0}, 2},
 	} {
-		got, err := needs(override(c.c, c.o), false)
+		got, err := asked(override(c.c, c.o))
 		if err != nil || got != c.want || len(ignored(c.c, c.o)) != c.ignored {
 			t.Errorf("%s: %v, %v, ignored %v; want %v", c.name, got, err, ignored(c.c, c.o), c.want)
 		}

@@ -90,6 +90,9 @@ func (e *Engine) carryOutReady() {
 // The caller holds e.mu.
 func (e *Engine) prepare(t *task) (Attempt, error) {
 	command, err := substitute(t.job.container.Command, t.job.parameters())
+	if t.job.pod != nil {
+		err = errPods
+	}
 	return Attempt{ID: t.last().stream, Job: t.id(), Container: t.job.container, Command: command, Environment: e.environment(t),
 		Directory: t.job.directory, GPUs: t.last().gpus}, err
 }
@@ -158,7 +161,11 @@ func (e *Engine) carryOut(ctx context.Context, end context.CancelCauseFunc, t *t
 		launched = true
 		e.begun(ctx, end, t, handle)
 	}
-	exit, err := e.options.Executor.Run(ctx, a, log.file)
+	x, err := e.executorOf(ctx, t.job)
+	if err != nil {
+		return notStarted(err)
+	}
+	exit, err := x.Run(ctx, a, log.file)
 	o := outcome{StatusReason: reasonExited}
 	if exit >= 0 {
 		o.Exit = aws.Int32(int32(exit))

@@ -114,9 +114,6 @@ func checkConsumables(p *types.ConsumableResourceProperties) error {
 	if p == nil {
 		return nil
 	}
-	if len(p.ConsumableResourceList) > 5 {
-		return wire.ClientException("Each ConsumableResourceProperty can have at most 5 consumableResources")
-	}
 	seen := map[string]bool{}
 	for _, r := range p.ConsumableResourceList {
 		name := resourceName(aws.ToString(r.ConsumableResource), kindConsumable)
@@ -129,6 +126,9 @@ func checkConsumables(p *types.ConsumableResourceProperties) error {
 			return wire.ClientException("Cannot have duplicate consumableResource in consumableResourceProperties")
 		}
 		seen[name] = true
+	}
+	if len(p.ConsumableResourceList) > 5 {
+		return faulty("Each ConsumableResourceProperty can have at most 5 consumableResources")
 	}
 	return nil
 }
@@ -162,12 +162,12 @@ func (e *Engine) createConsumableResource(c *call, in *batch.CreateConsumableRes
 	case aws.ToInt64(in.TotalQuantity) < 0:
 		return nil, wire.ClientException("totalQuantity cannot be a negative number.")
 	}
-	if err := cmp.Or(checkTags(in.Tags), e.check(c)); err != nil {
+	if err := e.judge(c, checkTags(in.Tags), e.check(c)); err != nil {
 		return nil, err
 	}
 	err := e.change(func() ([]event, error) {
 		if e.model.consumables[name] != nil {
-			return nil, already("consumable resource", name)
+			return nil, e.judge(c, already("Consumable resource", name))
 		}
 		return []event{{ConsumableCreated: &shape[batch.CreateConsumableResourceInput]{V: in}}}, nil
 	})
@@ -186,7 +186,7 @@ func (m *model) consumableNamed(text *string) (*consumable, error) {
 }
 
 func (e *Engine) updateConsumableResource(c *call, in *batch.UpdateConsumableResourceInput) (*batch.UpdateConsumableResourceOutput, error) {
-	if err := e.check(c); err != nil {
+	if err := e.judge(c, e.check(c)); err != nil {
 		return nil, err
 	}
 	out := &batch.UpdateConsumableResourceOutput{}

@@ -79,17 +79,7 @@ func merged[V any](base, over map[string]V) map[string]V {
 	return out
 }
 
-// needs returns what a container asks of the machine, and refuses what Batch
-// refuses about it.
-func needs(c *types.ContainerProperties, fargate bool) (amount, error) {
-	a, err := asked(c)
-	if err != nil {
-		return a, err
-	}
-	return a, a.check(fargate)
-}
-
-// asked is needs for one container of several, which may ask for little.
+// asked returns what a container asks of the machine, as far as it can be read.
 func asked(c *types.ContainerProperties) (amount, error) {
 	var a amount
 	if c.Vcpus != nil {
@@ -145,6 +135,7 @@ func (a *amount) set(r types.ResourceRequirement) error {
 	return wire.ClientException("ResourceRequirement type %s is not valid. Valid types: [GPU, MEMORY, VCPU]", r.Type)
 }
 
+// check refuses what Batch refuses of what a job asks for.
 func (a amount) check(fargate bool) error {
 	least := int64(1000)
 	if fargate {
@@ -153,12 +144,12 @@ func (a amount) check(fargate bool) error {
 	switch {
 	case a.MilliCPU == 0:
 		return wire.ClientException("vCPU is required.")
-	case a.MilliCPU < least:
-		return wire.ClientException("vCPU must be at least %g, got %g.", float64(least)/1000, float64(a.MilliCPU)/1000)
 	case a.MemoryMiB == 0:
 		return wire.ClientException("Memory is required.")
 	case a.MemoryMiB < 4:
 		return wire.ClientException("Memory must be at least 4 Mib, got %d Mib.", a.MemoryMiB)
+	case a.MilliCPU < least:
+		return faulty("vCPU must be at least %g, got %g.", float64(least)/1000, float64(a.MilliCPU)/1000)
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package local
 
 import (
-	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -36,10 +35,7 @@ func (d *definition) status() string {
 }
 
 func (e *Engine) registerJobDefinition(c *call, in *batch.RegisterJobDefinitionInput) (*batch.RegisterJobDefinitionOutput, error) {
-	if size := len(c.body); size > 24<<10 {
-		return nil, wire.ClientException("Job definition size must be at most 24 KiB, got %d KiB", size>>10)
-	}
-	if err := cmp.Or(checkDefinition(in), e.check(c)); err != nil {
+	if err := e.judge(c, checkDefinitionSize(c), checkDefinition(in), e.check(c)); err != nil {
 		return nil, err
 	}
 	r := &registration{Invocation: c.invocation(), Request: shape[batch.RegisterJobDefinitionInput]{V: in}}
@@ -55,16 +51,27 @@ func (e *Engine) registerJobDefinition(c *call, in *batch.RegisterJobDefinitionI
 		return nil, err
 	}
 	d := &definition{revision: r.Revision, request: in}
-	if in.ContainerProperties != nil {
-		c.notice(e.options.Executor, e.options.Executor.Unhonoured(in.ContainerProperties))
-	} else {
-		c.notice(e.options.Executor, e.unhonouredParts(in, parts(in, nil)))
+	x, err := e.executor(c.request.Context(), chosen(in, nil))
+	switch {
+	case err != nil:
+		c.remark("jobs of this definition cannot run as it says", []string{err.Error()})
+	case in.ContainerProperties != nil:
+		c.notice(x, x.Unhonoured(in.ContainerProperties))
+	default:
+		c.notice(x, unhonouredParts(x, in, parts(in, nil)))
 	}
 	return &batch.RegisterJobDefinitionOutput{
 		JobDefinitionArn:  aws.String(arn("job-definition", d.id())),
 		JobDefinitionName: in.JobDefinitionName,
 		Revision:          aws.Int32(r.Revision),
 	}, nil
+}
+
+func checkDefinitionSize(c *call) error {
+	if size := len(c.body); size > 24<<10 {
+		return faulty("Job definition size must be at most 24 KiB, got %d KiB", size>>10)
+	}
+	return nil
 }
 
 // checkDefinition refuses what Batch refuses and what this engine cannot do.
@@ -74,33 +81,41 @@ func checkDefinition(in *batch.RegisterJobDefinitionInput) error {
 		return wire.ClientException("Job definition name should match valid pattern: 1 to 128 letters, digits, hyphens and underscores.")
 	case in.Type != types.JobDefinitionTypeContainer && in.Type != types.JobDefinitionTypeMultinode:
 		return wire.ClientException("Job definition type %q is not valid. Valid types: [container, multinode]", in.Type)
-	case in.EksProperties != nil:
-		return cannot("eksProperties")
-	case len(in.PlatformCapabilities) > 1:
-		return wire.ClientException("Exactly 1 capability must be provided.")
-	case in.SchedulingPriority != nil && (*in.SchedulingPriority < 0 || *in.SchedulingPriority > 9999):
-		return wire.ClientException("Scheduling priority must be between 0 and 9999.")
 	case in.Type == types.JobDefinitionTypeMultinode:
-		if err := checkNodes(in); err != nil {
-			return err
-		}
 	case in.NodeProperties != nil:
 		return wire.ClientException("nodeProperties are only for a job definition of type multinode.")
-	case in.EcsProperties != nil:
+	case in.EksProperties != nil || in.EcsProperties != nil:
 	case in.ContainerProperties == nil || aws.ToString(in.ContainerProperties.Image) == "":
 		return wire.ClientException("ECS Container Image must be provided.")
-	case in.ContainerProperties.InstanceType != nil:
-		return wire.ClientException("instanceType is only for multi-node jobs.")
 	}
-	if err := checkParts(in); err != nil {
-		return err
+	shaped := gravest(checkNodes(in), checkParts(in), checkPodDefinition(in))
+	if shaped != nil && holdsAlways(shaped) {
+		return shaped // there may be no containers to look at
 	}
-	c, _, _, err := requests(&definition{request: in}, &batch.SubmitJobInput{})
+	d := &definition{request: in}
+	w, err := workOf(d, &batch.SubmitJobInput{})
 	if err != nil {
 		return err
 	}
-	return cmp.Or(checkEnvironment(c.Environment), checkRetry(in.RetryStrategy), checkTimeout(in.Timeout),
-		checkTags(in.Tags), checkConsumables(in.ConsumableResourceProperties))
+	return gravest(shaped, checkDefinitionValues(in), w.check(d.fargate()), checkEnvironment(w.container.Environment),
+		checkRetry(in.RetryStrategy), checkTimeout(in.Timeout), checkTags(in.Tags), checkConsumables(in.ConsumableResourceProperties))
+}
+
+func checkDefinitionValues(in *batch.RegisterJobDefinitionInput) error {
+	switch {
+	case len(in.PlatformCapabilities) > 1:
+		return faulty("Exactly 1 capability must be provided.")
+	case in.ContainerProperties != nil && in.ContainerProperties.InstanceType != nil:
+		return faulty("instanceType is only for multi-node jobs.")
+	}
+	return checkSchedulingPriority(in.SchedulingPriority)
+}
+
+func checkSchedulingPriority(p *int32) error {
+	if p != nil && (*p < 0 || *p > 9999) {
+		return faulty("Scheduling priority must be between 0 and 9999.")
+	}
+	return nil
 }
 
 // cannot is the answer to a member that this engine does not honour: refused,
@@ -110,43 +125,43 @@ func cannot(member string) error {
 }
 
 func checkEnvironment(variables []types.KeyValuePair) error {
+	var refused error
 	for _, v := range variables {
 		switch name := aws.ToString(v.Name); {
 		case name == "":
 			return wire.ClientException("Environment variable name is required.")
 		case strings.HasPrefix(name, "AWS_BATCH"):
-			return wire.ClientException("Environment variable %s is not valid: names must not start with AWS_BATCH.", name)
+			refused = gravest(refused, faulty("Environment variable %s is not valid: names must not start with AWS_BATCH.", name))
 		case strings.ContainsAny(name, "=\x00") || strings.Contains(aws.ToString(v.Value), "\x00"):
 			return wire.ClientException("Environment variable %q is not valid.", name)
 		}
 	}
-	return nil
+	return refused
 }
 
 func checkTimeout(t *types.JobTimeout) error {
 	if t != nil && aws.ToInt32(t.AttemptDurationSeconds) < 60 {
-		return wire.ClientException("AttemptDurationSeconds in Timeout must be at least 60 seconds.")
+		return faulty("AttemptDurationSeconds in Timeout must be at least 60 seconds.")
 	}
 	return nil
 }
 
 func checkRetry(r *types.RetryStrategy) error {
+	var refused error
 	switch {
 	case r == nil:
 		return nil
 	case r.Attempts == nil:
-		return wire.ClientException("RetryAttempts must be provided with retry strategy.")
+		refused = faulty("RetryAttempts must be provided with retry strategy.")
 	case *r.Attempts < 1 || *r.Attempts > 10:
-		return wire.ClientException("RetryAttempts must be between 1 and 10.")
+		refused = faulty("RetryAttempts must be between 1 and 10.")
 	case len(r.EvaluateOnExit) > 5:
-		return wire.ClientException("EvaluateOnExit can have at most 5 entries.")
+		refused = faulty("EvaluateOnExit can have at most 5 entries.")
 	}
 	for _, rule := range r.EvaluateOnExit {
-		if err := checkEvaluateOnExit(rule); err != nil {
-			return err
-		}
+		refused = gravest(refused, checkEvaluateOnExit(rule))
 	}
-	return nil
+	return refused
 }
 
 var (
@@ -159,7 +174,7 @@ func checkEvaluateOnExit(rule types.EvaluateOnExit) error {
 		return wire.ClientException("EvaluateOnExit action %q is not valid. Valid actions: [RETRY, EXIT]", rule.Action)
 	}
 	if rule.OnExitCode == nil && rule.OnReason == nil && rule.OnStatusReason == nil {
-		return wire.ClientException("EvaluateOnExit should contain at least one of onExitCode, onReason or onStatusReason.")
+		return faulty("EvaluateOnExit should contain at least one of onExitCode, onReason or onStatusReason.")
 	}
 	for _, c := range []struct {
 		text    *string
@@ -168,23 +183,23 @@ func checkEvaluateOnExit(rule types.EvaluateOnExit) error {
 		switch {
 		case c.text == nil:
 		case len(*c.text) > 512:
-			return wire.ClientException("Evaluate on exit condition cannot exceed 512 characters.")
+			return faulty("Evaluate on exit condition cannot exceed 512 characters.")
 		case !c.pattern().MatchString(*c.text):
-			return wire.ClientException("Evaluate on exit condition contains restricted characters.")
+			return faulty("Evaluate on exit condition contains restricted characters.")
 		}
 	}
 	return nil
 }
 
-func (e *Engine) deregisterJobDefinition(_ *call, in *batch.DeregisterJobDefinitionInput) (*batch.DeregisterJobDefinitionOutput, error) {
+func (e *Engine) deregisterJobDefinition(c *call, in *batch.DeregisterJobDefinitionInput) (*batch.DeregisterJobDefinitionOutput, error) {
 	id := resourceName(aws.ToString(in.JobDefinition), "job-definition")
 	err := e.change(func() ([]event, error) {
 		d := e.model.definition(id)
 		switch {
 		case d == nil && !strings.Contains(id, ":"):
-			return nil, wire.ClientException("JobDefinition %s: name and revision (name:revision) are needed.", id)
+			return nil, e.judge(c, faulty("JobDefinition %s: name and revision (name:revision) are needed.", id))
 		case d == nil:
-			return nil, wire.ClientException("JobDefinition %s does not exist.", id)
+			return nil, e.judge(c, faulty("JobDefinition %s does not exist.", id))
 		case d.inactive:
 			return nil, nil
 		}
@@ -233,15 +248,13 @@ func (e *Engine) describeJobDefinitions(_ *call, in *batch.DescribeJobDefinition
 	switch {
 	case len(in.JobDefinitions) > 0:
 		for _, text := range in.JobDefinitions {
-			if d := e.model.definition(resourceName(text, "job-definition")); d != nil {
-				all = append(all, d)
-			}
+			all = append(all, e.described(text)...)
 		}
 	case in.JobDefinitionName != nil:
-		all = newestFirst(e.model.definitions[*in.JobDefinitionName])
+		all = slices.Clone(e.revisions(*in.JobDefinitionName))
 	default:
 		for _, name := range sortedKeys(e.model.definitions) {
-			all = append(all, newestFirst(e.model.definitions[name])...)
+			all = append(all, e.revisions(name)...)
 		}
 	}
 	all = slices.DeleteFunc(all, func(d *definition) bool { return in.Status != nil && d.status() != *in.Status })
@@ -264,6 +277,10 @@ func newestFirst(revisions []*definition) []*definition {
 
 func (m *model) describeDefinition(d *definition) types.JobDefinition {
 	r := d.request
+	orchestration := types.OrchestrationTypeEcs
+	if r.EksProperties != nil {
+		orchestration = types.OrchestrationTypeEks
+	}
 	return types.JobDefinition{
 		ConsumableResourceProperties: r.ConsumableResourceProperties,
 		JobDefinitionArn:             aws.String(arn("job-definition", d.id())),
@@ -271,9 +288,10 @@ func (m *model) describeDefinition(d *definition) types.JobDefinition {
 		Revision:                     aws.Int32(d.revision),
 		Status:                       aws.String(d.status()),
 		Type:                         aws.String(string(r.Type)),
-		ContainerOrchestrationType:   types.OrchestrationTypeEcs,
+		ContainerOrchestrationType:   orchestration,
 		ContainerProperties:          describedContainer(r.ContainerProperties, d.fargate()),
 		EcsProperties:                r.EcsProperties,
+		EksProperties:                describedPods(r.EksProperties),
 		NodeProperties:               r.NodeProperties,
 		Parameters:                   merged(nil, r.Parameters),
 		PlatformCapabilities:         r.PlatformCapabilities,

@@ -23,15 +23,21 @@ func (e *Engine) describeJobs(_ *call, in *batch.DescribeJobsInput) (*batch.Desc
 	for _, id := range in.Jobs {
 		if t, i := e.model.node(resourceName(id, kindJob)); t != nil {
 			d := t.describeNode(i)
-			d.Tags = merged(nil, e.model.tags[resourceOf(kindJob, t.job.id)])
+			e.addTo(&d, t)
 			out.Jobs = append(out.Jobs, d)
 		} else if t := e.model.task(resourceName(id, kindJob)); t != nil {
 			d := t.describe()
-			d.Tags = merged(nil, e.model.tags[resourceOf(kindJob, t.job.id)])
+			e.addTo(&d, t)
 			out.Jobs = append(out.Jobs, d)
 		}
 	}
 	return out, nil
+}
+
+// addTo adds to a task's description what the task itself does not know.
+func (e *Engine) addTo(d *types.JobDetail, t *task) {
+	d.Tags = merged(nil, e.model.tags[resourceOf(kindJob, t.job.id)])
+	e.showIdentity(d)
 }
 
 // describe is the task as DescribeJobs shows it.
@@ -60,7 +66,9 @@ func (t *task) describe() types.JobDetail {
 		ConsumableResourceProperties: j.consumableProperties(),
 		Attempts:                     []types.AttemptDetail{},
 	}
-	if j.isMultiNode() {
+	if j.pod != nil {
+		t.describePod(&d)
+	} else if j.isMultiNode() {
 		d.NodeProperties, d.Container = j.nodeProperties(), t.nodeContainer(int(j.mainNode()))
 	} else if len(j.parts) > 0 {
 		d.EcsProperties = t.describeTask()
@@ -71,7 +79,7 @@ func (t *task) describe() types.JobDetail {
 		d.Timeout = &types.JobTimeout{AttemptDurationSeconds: &s}
 	}
 	for i := range t.attempts {
-		if a := &t.attempts[i]; a.stoppedAt != 0 {
+		if a := &t.attempts[i]; a.stoppedAt != 0 && j.pod == nil {
 			d.Attempts = append(d.Attempts, t.attempt(a))
 		}
 	}

@@ -108,6 +108,9 @@ func (e *Engine) open() error {
 			return err
 		}
 	}
+	if e.options.Lenient {
+		e.options.Log.Warn("the engine is lenient: it takes what moto takes and AWS Batch refuses, so what works here may fail in the cloud")
+	}
 	if os.Geteuid() == 0 {
 		e.options.Log.Warn("the engine runs as root, and so do its jobs")
 	}
@@ -360,7 +363,7 @@ func (e *Engine) startWaiting() error {
 			continue
 		}
 		t := d.task
-		s := &start{Job: t.id(), Stream: newID(), GPUs: pin(e.options.GPUs, e.model.busy, t.job.need.GPUs), Environment: d.place.name}
+		s := &start{Job: t.id(), Stream: e.newStream(t), GPUs: pin(e.options.GPUs, e.model.busy, t.job.need.GPUs), Environment: d.place.name}
 		if _, err := e.write(event{Started: s}); err != nil {
 			return err
 		}

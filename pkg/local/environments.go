@@ -115,13 +115,13 @@ func updatedEnvironment(was *batch.CreateComputeEnvironmentInput, in *batch.Upda
 
 func (e *Engine) createComputeEnvironment(c *call, in *batch.CreateComputeEnvironmentInput) (*batch.CreateComputeEnvironmentOutput, error) {
 	name := aws.ToString(in.ComputeEnvironmentName)
-	if err := cmp.Or(checkEnvironmentRequest(in), checkTags(in.Tags), e.check(c)); err != nil {
+	if err := e.judge(c, checkEnvironmentRequest(in), checkRole(in.ServiceRole), checkTags(in.Tags), e.check(c)); err != nil {
 		return nil, err
 	}
 	in.State = cmp.Or(in.State, types.CEStateEnabled)
 	err := e.change(func() ([]event, error) {
 		if m := e.model; m.environments[name] != nil || name == ComputeEnvironment {
-			return nil, already("compute environment", name)
+			return nil, e.judge(c, already("Compute environment", name))
 		}
 		return []event{{EnvironmentCreated: &environmentCreation{UUID: newID(), Request: shape[batch.CreateComputeEnvironmentInput]{V: in}}}}, nil
 	})
@@ -135,32 +135,67 @@ func (e *Engine) createComputeEnvironment(c *call, in *batch.CreateComputeEnviro
 // checkEnvironmentRequest refuses what Batch refuses, and EKS.
 func checkEnvironmentRequest(in *batch.CreateComputeEnvironmentInput) error {
 	r := in.ComputeResources
+	managed := in.Type == types.CETypeManaged
 	switch {
 	case !definitionName().MatchString(aws.ToString(in.ComputeEnvironmentName)):
 		return wire.ClientException("Compute Environment name should match a valid pattern: 1 to 128 letters, digits, hyphens and underscores.")
 	case in.EksConfiguration != nil:
 		return cannot("eksConfiguration")
-	case in.Type != types.CETypeManaged && in.Type != types.CETypeUnmanaged:
+	case !managed && in.ServiceRole == nil:
+		return required("ServiceRole")
+	case !managed && in.Type != types.CETypeUnmanaged:
 		return wire.ClientException("Compute environment type %q is not valid. Valid types: [MANAGED, UNMANAGED]", in.Type)
-	case in.State == types.CEStateDisabled:
-		return wire.ClientException("Compute Environment must be created in ENABLED state.")
-	case in.State != "" && in.State != types.CEStateEnabled:
+	case in.State != "" && !slices.Contains(in.State.Values(), in.State):
 		return badState(string(in.State))
-	case in.Type == types.CETypeManaged && r == nil:
+	case managed && r == nil:
 		return wire.ClientException("computeResources must be provided for a MANAGED compute environment")
-	case in.Type == types.CETypeManaged && in.UnmanagedvCpus != nil:
-		return wire.ClientException("unmanagedvCpus is not applicable for managed Compute Environments")
-	case in.Type == types.CETypeUnmanaged && r != nil && isFargate(r.Type):
-		return wire.ClientException("Cannot create an UNMANAGED Fargate Compute Environment.")
-	case in.Type == types.CETypeUnmanaged && in.ServiceRole == nil:
-		return wire.ClientException("ServiceRole is required.")
-	case in.UnmanagedvCpus != nil && *in.UnmanagedvCpus < 0:
-		return wire.ClientException("unmanagedvCpus should be greater than or equal to 0.")
-	case in.Type == types.CETypeManaged:
-		return checkResources(r)
+	case managed:
+		return gravest(checkInstances(r), checkResources(r), checkEnvironmentValues(in))
+	}
+	return checkEnvironmentValues(in)
+}
+
+func checkEnvironmentValues(in *batch.CreateComputeEnvironmentInput) error {
+	managed := in.Type == types.CETypeManaged
+	switch {
+	case in.State == types.CEStateDisabled:
+		return faulty("Compute Environment must be created in ENABLED state.")
+	case managed && in.UnmanagedvCpus != nil:
+		return faulty("unmanagedvCpus is not applicable for managed Compute Environments")
+	case !managed && in.ComputeResources != nil && isFargate(in.ComputeResources.Type):
+		return faulty("Cannot create an UNMANAGED Fargate Compute Environment.")
+	case aws.ToInt32(in.UnmanagedvCpus) < 0:
+		return faulty("unmanagedvCpus should be greater than or equal to 0.")
 	}
 	return nil
 }
+
+// required is Batch's answer where a member is missing that an environment needs.
+func required(member string) error {
+	return wire.ClientException("Error executing request, Exception : %s is required., RequestId: %s", member, newID())
+}
+
+// checkInstances refuses compute resources that could start no instances.
+func checkInstances(r *types.ComputeResource) error {
+	switch {
+	case isFargate(r.Type):
+		return nil
+	case r.InstanceRole == nil:
+		return required("Instance role")
+	case r.MinvCpus == nil:
+		return required("Resource minvCpus")
+	}
+	for _, name := range r.InstanceTypes {
+		if !instanceType().MatchString(name) {
+			return unlikeMoto(wire.ClientException("Instance type %s does not exist.", name), invalidParameter("Instance type %s does not exist", name))
+		}
+	}
+	return nil
+}
+
+// instanceType is the form of an instance type, a family or a bundle. Every family
+// has a number in its name.
+var instanceType = lazy(`^([a-z][a-z-]*[0-9][a-z0-9-]*(\.[a-z0-9-]+)?|optimal|default_[a-z0-9_]+)$`)
 
 func checkResources(r *types.ComputeResource) error {
 	least, desired := aws.ToInt32(r.MinvCpus), r.DesiredvCpus
@@ -169,14 +204,18 @@ func checkResources(r *types.ComputeResource) error {
 		return wire.ClientException("Compute resource type %q is not valid. Valid types: %v", r.Type, r.Type.Values())
 	case r.MaxvCpus == nil:
 		return wire.ClientException("Resource maxvCpus is required.")
-	case isFargate(r.Type) && r.MinvCpus != nil:
-		return wire.ClientException("minvCpus is not applicable for Fargate.")
 	case least < 0:
 		return wire.ClientException("minvCpus should be greater than or equal to 0.")
-	case *r.MaxvCpus < max(least, 1):
-		return wire.ClientException("maxvCpus should be greater than or equal to %s.", map[bool]string{true: "minvCpus", false: "1"}[least > 0])
+	case *r.MaxvCpus < least:
+		return wire.ClientException("maxvCpus should be greater than or equal to minvCpus.")
+	case *r.MaxvCpus < 0:
+		return wire.ClientException("maxvCpus should be greater than or equal to 1.")
+	case *r.MaxvCpus == 0:
+		return faulty("maxvCpus should be greater than or equal to 1.")
+	case isFargate(r.Type) && r.MinvCpus != nil:
+		return faulty("minvCpus is not applicable for Fargate.")
 	case desired != nil && (*desired < least || *desired > *r.MaxvCpus):
-		return wire.ClientException("desiredvCpus should be between minvCpus and maxvCpus.")
+		return faulty("desiredvCpus should be between minvCpus and maxvCpus.")
 	}
 	return nil
 }
@@ -222,7 +261,7 @@ func (c *call) noticeEnvironment(r *types.ComputeResource) {
 
 func (e *Engine) updateComputeEnvironment(c *call, in *batch.UpdateComputeEnvironmentInput) (*batch.UpdateComputeEnvironmentOutput, error) {
 	name := resourceName(aws.ToString(in.ComputeEnvironment), kindEnvironment)
-	if err := e.check(c); err != nil {
+	if err := e.judge(c, checkRole(in.ServiceRole), e.check(c)); err != nil {
 		return nil, err
 	}
 	var now *batch.CreateComputeEnvironmentInput
@@ -239,8 +278,11 @@ func (e *Engine) updateComputeEnvironment(c *call, in *batch.UpdateComputeEnviro
 			return nil, cannot("updatePolicy")
 		case v.request.Type == types.CETypeUnmanaged && in.ComputeResources != nil:
 			return nil, wire.ClientException("computeResources are not applicable for an UNMANAGED compute environment.")
-		case v.request.Type == types.CETypeManaged && in.UnmanagedvCpus != nil:
-			return nil, wire.ClientException("unmanagedvCpus is not applicable for managed Compute Environments")
+		}
+		if v.request.Type == types.CETypeManaged && in.UnmanagedvCpus != nil {
+			if err := e.judge(c, faulty("unmanagedvCpus is not applicable for managed Compute Environments")); err != nil {
+				return nil, err
+			}
 		}
 		if now, err = updatedEnvironment(v.request, in); err != nil {
 			return nil, err
@@ -249,7 +291,7 @@ func (e *Engine) updateComputeEnvironment(c *call, in *batch.UpdateComputeEnviro
 			if isFargate(now.ComputeResources.Type) != isFargate(v.request.ComputeResources.Type) {
 				return nil, wire.ClientException("A compute environment cannot change between Fargate and EC2.")
 			}
-			if err := checkResources(now.ComputeResources); err != nil {
+			if err := e.judge(c, checkResources(now.ComputeResources)); err != nil {
 				return nil, err
 			}
 		}
@@ -270,23 +312,32 @@ func configured(what, name string) error {
 	return wire.ClientException("%s %s is configured where the local engine was started, and can be changed only there.", what, name)
 }
 
-func (e *Engine) deleteComputeEnvironment(_ *call, in *batch.DeleteComputeEnvironmentInput) (*batch.DeleteComputeEnvironmentOutput, error) {
+func (e *Engine) deleteComputeEnvironment(c *call, in *batch.DeleteComputeEnvironmentInput) (*batch.DeleteComputeEnvironmentOutput, error) {
 	name := resourceName(aws.ToString(in.ComputeEnvironment), kindEnvironment)
 	return &batch.DeleteComputeEnvironmentOutput{}, e.change(func() ([]event, error) {
 		v := e.model.environments[name]
-		used := func(q *queue) bool { return slices.Contains(q.Environments, name) }
 		switch {
 		case v == nil:
-			return nil, missing("Compute environment", in.ComputeEnvironment)
+			return nil, e.judge(c, gone("Compute environment", in.ComputeEnvironment))
 		case v.request == nil:
 			return nil, configured("Compute environment", name)
-		case !v.disabled():
-			return nil, wire.ClientException("Cannot delete, compute environment %s must be DISABLED first.", name)
-		case slices.ContainsFunc(e.model.known, used):
-			return nil, wire.ClientException("Cannot delete, found existing JobQueue relationship")
 		}
-		return []event{{Deleted: &deletion{resourceOf(kindEnvironment, name)}}}, nil
+		return []event{{Deleted: &deletion{resourceOf(kindEnvironment, name)}}}, e.judge(c, checkDisabled(v), e.model.checkUnused(v))
 	})
+}
+
+func checkDisabled(v *environment) error {
+	if !v.disabled() {
+		return faulty("Cannot delete, compute environment %s must be DISABLED first.", v.name)
+	}
+	return nil
+}
+
+func (m *model) checkUnused(v *environment) error {
+	if slices.ContainsFunc(m.known, func(q *queue) bool { return slices.Contains(q.Environments, v.name) }) {
+		return wire.ClientException("Cannot delete, found existing JobQueue relationship")
+	}
+	return nil
 }
 
 func (e *Engine) describeComputeEnvironments(_ *call, in *batch.DescribeComputeEnvironmentsInput) (*batch.DescribeComputeEnvironmentsOutput, error) {
@@ -313,7 +364,7 @@ func (e *Engine) environmentDetail(v *environment) types.ComputeEnvironmentDetai
 		ComputeEnvironmentName:     &v.name,
 		ComputeEnvironmentArn:      aws.String(r.arn()),
 		ContainerOrchestrationType: types.OrchestrationTypeEcs,
-		EcsClusterArn:              aws.String(ecsPrefix + "cluster/" + v.cluster()),
+		EcsClusterArn:              aws.String(clusterARN(v.cluster())),
 		Type:                       types.CETypeUnmanaged,
 		State:                      types.CEStateEnabled,
 		Status:                     types.CEStatusValid,

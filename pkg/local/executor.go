@@ -2,8 +2,10 @@ package local
 
 import (
 	"context"
+	"fmt"
 	"os"
 
+	"github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
@@ -25,6 +27,51 @@ type Executor interface {
 	Clear(id, handle string) error
 	// Unhonoured names the members of a container that are without effect here.
 	Unhonoured(c *types.ContainerProperties) []string
+}
+
+// ExecutorTag is the tag with which a job chooses its executor: that of SubmitJob counts
+// before that of the job definition. Tags that are given later do not.
+const ExecutorTag = "batchctl:executor"
+
+// Chooser is an executor that knows others by their names. As an executor it is that of
+// the jobs that do not choose.
+type Chooser interface {
+	Executor
+	// Chosen is the executor of a name. The error says why a job cannot have it. It may
+	// take as long as a program takes to answer.
+	Chosen(ctx context.Context, name string) (Executor, error)
+}
+
+// chosen is the name of the executor that a job asks for; empty: it does not choose.
+// in may be nil.
+func chosen(d *batch.RegisterJobDefinitionInput, in *batch.SubmitJobInput) string {
+	if in != nil {
+		if name, ok := in.Tags[ExecutorTag]; ok {
+			return name
+		}
+	}
+	return d.Tags[ExecutorTag]
+}
+
+// executor is the one of a name that jobs chose.
+func (e *Engine) executor(ctx context.Context, name string) (Executor, error) {
+	if name == "" {
+		return e.options.Executor, nil
+	}
+	c, ok := e.options.Executor.(Chooser)
+	if !ok {
+		return nil, fmt.Errorf("tag %s: this engine has one executor only, the one it was started with (--executor)", ExecutorTag)
+	}
+	x, err := c.Chosen(ctx, name)
+	if err != nil {
+		return nil, fmt.Errorf("tag %s: %w", ExecutorTag, err)
+	}
+	return x, nil
+}
+
+// executorOf is the executor of a job.
+func (e *Engine) executorOf(ctx context.Context, j *job) (Executor, error) {
+	return e.executor(ctx, chosen(j.definition.request, j.request))
 }
 
 // Processes is the executor that an engine has if it is given none. program is

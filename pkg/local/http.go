@@ -19,6 +19,10 @@ const (
 	// percent-encoded.
 	noticeHeader = "X-Batchctl-Notice"
 
+	// maxNotice is how many characters of a notice are said: clients bound a header's
+	// length (Python's http.client: 64 KiB), and each may take 12 bytes.
+	maxNotice = 4000
+
 	maxBody = 256 << 10 // AWS takes 24 KiB (RegisterJobDefinition) and 30 KiB (SubmitJob)
 )
 
@@ -28,6 +32,7 @@ type call struct {
 	request   *http.Request
 	body      []byte
 	header    http.Header // of the answer
+	notices   []string
 }
 
 // handler serves one operation.
@@ -83,6 +88,14 @@ func (e *Engine) operations() map[string]handler {
 	}
 }
 
+// clusterOperations are those of ECS.
+func (e *Engine) clusterOperations() map[string]handler {
+	return map[string]handler{
+		"DescribeClusters": serve(e.describeClusters),
+		"ListClusters":     serve(e.listClusters),
+	}
+}
+
 // logOperations are those of CloudWatch Logs.
 func (e *Engine) logOperations() map[string]handler {
 	return map[string]handler{
@@ -97,10 +110,10 @@ func (e *Engine) logOperations() map[string]handler {
 // reads what jobs print. It answers only requests that come from this machine,
 // not from a web page, and are signed with the engine's key.
 func (e *Engine) Handler() http.Handler {
-	batch, logs := e.operations(), e.logOperations()
+	services := map[string]map[string]handler{"batch": e.operations(), "logs": e.logOperations(), "ecs": e.clusterOperations()}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := &call{request: r, header: w.Header()}
-		out, err := e.answer(c, batch, logs)
+		out, err := e.answer(c, services)
 		if r.Header.Get("X-Amz-Target") != "" {
 			c.header.Set("Content-Type", "application/x-amz-json-1.1")
 		}
@@ -113,7 +126,7 @@ func (e *Engine) Handler() http.Handler {
 	})
 }
 
-func (e *Engine) answer(c *call, batch, logs map[string]handler) (any, error) {
+func (e *Engine) answer(c *call, services map[string]map[string]handler) (any, error) {
 	if err := fromHere(c.request); err != nil {
 		return nil, err
 	}
@@ -126,7 +139,7 @@ func (e *Engine) answer(c *call, batch, logs map[string]handler) (any, error) {
 	}
 	c.body = body
 	c.request.Body = io.NopCloser(bytes.NewReader(body))
-	h, service, unknown := e.route(c, batch, logs)
+	h, service, unknown := e.route(c, services)
 	if err := e.verify(c.request, body, service); err != nil {
 		return nil, err
 	}
@@ -141,18 +154,20 @@ func (e *Engine) answer(c *call, batch, logs map[string]handler) (any, error) {
 }
 
 // route finds the operation of a request and the service that it is signed for.
-func (e *Engine) route(c *call, batch, logs map[string]handler) (h handler, service string, err error) {
+func (e *Engine) route(c *call, services map[string]map[string]handler) (h handler, service string, err error) {
 	r := c.request
 	if target := r.Header.Get("X-Amz-Target"); r.URL.Path == "/" && r.Method == http.MethodPost && target != "" {
-		name, ok := wire.LogsOperation(target)
-		if !ok {
-			name = target
+		service, name := "logs", target
+		if text, ok := wire.LogsOperation(target); ok {
+			name = text
+		} else if text, ok := wire.ClusterOperation(target); ok {
+			service, name = "ecs", text
 		}
-		if h = logs[name]; h == nil {
+		if h = services[service][name]; h == nil {
 			err = &wire.Fault{Type: "UnknownOperationException", Message: name + ": the local engine does not implement this operation."}
 		}
 		c.operation = name
-		return h, "logs", err
+		return h, service, err
 	}
 	name, ok := wire.Operation(r.Method, r.URL.Path)
 	if !ok {
@@ -160,7 +175,7 @@ func (e *Engine) route(c *call, batch, logs map[string]handler) (h handler, serv
 		err.Status = http.StatusNotFound
 		return nil, "batch", err
 	}
-	if h = batch[name]; h == nil {
+	if h = services["batch"][name]; h == nil {
 		err = wire.ClientException("%s: the local engine does not implement this operation.", name)
 	}
 	c.operation = name
@@ -179,7 +194,7 @@ func (e *Engine) check(c *call) error {
 	if f, ok := errors.AsType[*wire.Fault](err); ok {
 		return f
 	}
-	return wire.ClientException("%s", err)
+	return faulty("%s", err)
 }
 
 // Notice returns what an answer of the engine says about a request that it took:
@@ -199,9 +214,15 @@ func (c *call) notice(x Executor, members []string) {
 }
 
 func (c *call) remark(why string, members []string) {
-	if len(members) > 0 {
-		c.header.Set(noticeHeader, url.PathEscape(why+": "+strings.Join(members, ", ")))
+	if len(members) == 0 {
+		return
 	}
+	c.notices = append(c.notices, why+": "+strings.Join(members, ", "))
+	text := []rune(strings.Join(c.notices, "; "))
+	if len(text) > maxNotice {
+		text = append(text[:maxNotice], '…')
+	}
+	c.header.Set(noticeHeader, url.PathEscape(string(text)))
 }
 
 func unescapeHeader(text string) (string, error) { return url.PathUnescape(text) }

@@ -45,13 +45,19 @@ type job struct {
 type work struct {
 	container *types.ContainerProperties // of several the leading one
 	parts     []part                     // of a task of several containers
-	need      amount                     // of each attempt
+	pod       *types.EksPodPropertiesDetail
+	need      amount // of each attempt
 	consumes  []requirement
 }
 
 func workOf(d *definition, in *batch.SubmitJobInput) (*work, error) {
+	consumes := requirements(d.request, in)
+	if d.request.EksProperties != nil {
+		pod, err := podOf(d.request.EksProperties, in.EksPropertiesOverride)
+		return &work{container: &types.ContainerProperties{}, pod: pod, consumes: consumes}, err
+	}
 	c, parts, need, err := requests(d, in)
-	return &work{c, parts, need, requirements(d.request, in)}, err
+	return &work{container: c, parts: parts, need: need, consumes: consumes}, err
 }
 
 // task is what has a state: a job, the parent of an array, or one of its children.

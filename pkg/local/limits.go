@@ -23,6 +23,7 @@ var limitReasons = []string{
 // checkLimits refuses what Batch refuses of jobStateTimeLimitActions.
 func checkLimits(actions []types.JobStateTimeLimitAction) error {
 	var seen []string
+	var refused error
 	for _, a := range actions {
 		reason, seconds := aws.ToString(a.Reason), aws.ToInt32(a.MaxTimeSeconds)
 		switch {
@@ -31,15 +32,15 @@ func checkLimits(actions []types.JobStateTimeLimitAction) error {
 		case a.Action != types.JobStateTimeLimitActionsActionCancel:
 			return wire.ClientException("Invalid job action. Valid job actions: [CANCEL]")
 		case !slices.Contains(limitReasons, reason):
-			return wire.ClientException("Invalid job reason. Valid job reasons: [%s]", strings.Join(limitReasons, ", "))
+			refused = gravest(refused, faulty("Invalid job reason. Valid job reasons: [%s]", strings.Join(limitReasons, ", ")))
 		case seconds < 600 || seconds > 86400:
-			return wire.ClientException("maxTimeSeconds must be between 600 and 86400.")
+			refused = gravest(refused, faulty("maxTimeSeconds must be between 600 and 86400."))
 		case slices.Contains(seen, reason):
-			return wire.ClientException("Duplicate job state limit actions are not allowed.")
+			refused = gravest(refused, faulty("Duplicate job state limit actions are not allowed."))
 		}
 		seen = append(seen, reason)
 	}
-	return nil
+	return refused
 }
 
 // deadlines remembers when the first action on a job of a queue is due.

@@ -13,9 +13,12 @@ import (
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
-func (e *Engine) listJobs(_ *call, in *batch.ListJobsInput) (*batch.ListJobsOutput, error) {
+func (e *Engine) listJobs(c *call, in *batch.ListJobsInput) (*batch.ListJobsOutput, error) {
 	status := running
-	if in.JobStatus != "" {
+	switch {
+	case in.JobStatus == "" && len(in.Filters) == 0:
+		status = e.listedStatus(c)
+	case in.JobStatus != "":
 		var ok bool
 		if status, ok = parseState(in.JobStatus); !ok {
 			return nil, wire.ClientException("Job status %s is not valid. Valid statuses: %v", in.JobStatus, types.JobStatus("").Values())
@@ -85,7 +88,8 @@ func listToken(token *string) (int64, error) {
 }
 
 // listed yields the tasks that a ListJobs may mean, behind the place of its token,
-// and whether it does: jobs newest first, children by index.
+// and whether it does: jobs newest first, children by index. The status none means
+// all.
 func (e *Engine) listed(in *batch.ListJobsInput, status state, after int64) (iter.Seq2[*task, bool], error) {
 	switch {
 	case in.ArrayJobId != nil && in.JobQueue != nil:
@@ -107,10 +111,13 @@ func (e *Engine) listed(in *batch.ListJobsInput, status state, after int64) (ite
 	if l == nil {
 		l = newLine()
 	}
-	if len(in.Filters) == 0 {
-		return newest(l.jobs[status], after), nil
+	switch {
+	case len(in.Filters) > 0:
+		return l.filtered(in.Filters, after)
+	case status == none:
+		return newestJobs(l.all, after, func(*job) bool { return true }), nil
 	}
-	return l.filtered(in.Filters, after)
+	return newest(l.jobs[status], after), nil
 }
 
 // newest yields the tasks of a list from the newest one before seq (-1: the end).
@@ -146,7 +153,7 @@ func newestJobs(list []*job, seq int64, matches func(*job) bool) iter.Seq2[*task
 func childrenIn(j *job, status state, after int64) iter.Seq2[*task, bool] {
 	return func(yield func(*task, bool) bool) {
 		for i := int(after + 1); i < len(j.children); i++ {
-			if t := &j.children[i]; !yield(t, t.state == status) {
+			if t := &j.children[i]; !yield(t, status == none || t.state == status) {
 				return
 			}
 		}

@@ -14,6 +14,7 @@ type model struct {
 	// known are the queues: those of the options, then those made by CreateJobQueue.
 	known        []*queue
 	environments map[string]*environment
+	goneClusters []string // of environments that were deleted
 	policies     map[string]*policy
 	consumables  map[string]*consumable
 	tags         map[resource]map[string]string // of what has any
@@ -153,7 +154,8 @@ func (e event) job() string {
 
 func (m *model) register(at int64, r *registration) error {
 	d := &definition{revision: r.Revision, request: r.Request.V}
-	if aws.ToString(d.request.JobDefinitionName) == "" || d.request.ContainerProperties == nil && d.request.EcsProperties == nil && d.request.NodeProperties == nil {
+	if aws.ToString(d.request.JobDefinitionName) == "" || d.request.ContainerProperties == nil && d.request.EcsProperties == nil &&
+		d.request.NodeProperties == nil && d.request.EksProperties == nil {
 		return fmt.Errorf("register job definition: name or containers missing")
 	}
 	revisions := m.definitions[d.name()]

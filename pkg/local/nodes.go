@@ -95,12 +95,12 @@ const maxNodes = 1000
 func checkNodes(in *batch.RegisterJobDefinitionInput) error {
 	p := in.NodeProperties
 	switch {
+	case in.Type != types.JobDefinitionTypeMultinode:
+		return nil
 	case p == nil:
 		return wire.ClientException("nodeProperties are required for a job definition of type multinode.")
 	case in.ContainerProperties != nil || in.EcsProperties != nil || in.EksProperties != nil:
 		return wire.ClientException("Only one of containerProperties, ecsProperties, eksProperties and nodeProperties can be given.")
-	case slices.Contains(in.PlatformCapabilities, types.PlatformCapabilityFargate):
-		return wire.ClientException("Multi-node parallel jobs cannot run on Fargate.")
 	case in.ConsumableResourceProperties != nil:
 		return cannot("consumableResourceProperties of a multi-node job definition")
 	case aws.ToInt32(p.NumNodes) < 1 || aws.ToInt32(p.NumNodes) > maxNodes:
@@ -108,6 +108,7 @@ func checkNodes(in *batch.RegisterJobDefinitionInput) error {
 	case p.MainNode == nil || *p.MainNode < 0 || *p.MainNode >= *p.NumNodes:
 		return wire.ClientException("mainNode must be at least 0 and less than numNodes.")
 	}
+	var refused error
 	for _, r := range p.NodeRangeProperties {
 		_, to, ok := nodeRange(r.TargetNodes, *p.NumNodes)
 		switch {
@@ -122,14 +123,16 @@ func checkNodes(in *batch.RegisterJobDefinitionInput) error {
 		case r.Container == nil || aws.ToString(r.Container.Image) == "":
 			return wire.ClientException("ECS Container Image must be provided.")
 		}
-		if err := checkEnvironment(r.Container.Environment); err != nil {
+		a, err := asked(r.Container)
+		if err != nil {
 			return err
 		}
-		if _, err := needs(r.Container, false); err != nil {
-			return err
-		}
+		refused = gravest(refused, checkEnvironment(r.Container.Environment), a.check(false))
 	}
-	return covered(p, *p.NumNodes)
+	if slices.Contains(in.PlatformCapabilities, types.PlatformCapabilityFargate) {
+		refused = gravest(refused, faulty("Multi-node parallel jobs cannot run on Fargate."))
+	}
+	return gravest(covered(p, *p.NumNodes), refused)
 }
 
 // covered refuses ranges that leave a node out.
@@ -164,6 +167,7 @@ func checkNodeOverrides(d *batch.RegisterJobDefinitionInput, in *batch.SubmitJob
 	if err := covered(d.NodeProperties, n); err != nil || o == nil {
 		return err
 	}
+	var refused error
 	for _, v := range o.NodePropertyOverrides {
 		_, to, ok := nodeRange(v.TargetNodes, n)
 		switch {
@@ -172,12 +176,10 @@ func checkNodeOverrides(d *batch.RegisterJobDefinitionInput, in *batch.SubmitJob
 		case v.EcsPropertiesOverride != nil || v.EksPropertiesOverride != nil || v.ConsumableResourcePropertiesOverride != nil:
 			return cannot("overrides of nodes other than containerOverrides")
 		case v.ContainerOverrides != nil:
-			if err := checkEnvironment(v.ContainerOverrides.Environment); err != nil {
-				return err
-			}
+			refused = gravest(refused, checkEnvironment(v.ContainerOverrides.Environment))
 		}
 	}
-	return nil
+	return refused
 }
 
 func (j *job) isMultiNode() bool { return len(j.parts) > 0 && j.parts[0].node }
@@ -294,7 +296,7 @@ func (m *model) listNodes(in *batch.ListJobsInput, status state, after int64, si
 	}
 	out := &batch.ListJobsOutput{JobSummaryList: []types.JobSummary{}}
 	for i := int(after + 1); i < len(j.parts); i++ {
-		if j.nodeState(i) != status {
+		if status != none && j.nodeState(i) != status {
 			continue
 		}
 		if len(out.JobSummaryList) == size {

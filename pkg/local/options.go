@@ -28,6 +28,10 @@ type Options struct {
 	Program []string
 	// Check refuses a request body that passed the engine's own checks; nil: none.
 	Check func(operation string, body []byte) error
+	// Lenient takes what moto takes and AWS Batch refuses, as far as it can be carried
+	// out here, for test suites that were written against moto. What Check refuses is
+	// then said in the answer only.
+	Lenient bool
 	// ReadOnly opens a state directory only to answer what is in it: nothing is
 	// scheduled or written, and another engine may be at work there.
 	ReadOnly bool

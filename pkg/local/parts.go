@@ -111,6 +111,7 @@ func checkParts(in *batch.RegisterJobDefinitionInput) error {
 	if !slices.ContainsFunc(all, func(p part) bool { return p.essential() }) {
 		return wire.ClientException("At least one container must be essential.")
 	}
+	var refused error
 	seen := map[string]bool{}
 	for i := range all {
 		p := &all[i]
@@ -123,11 +124,9 @@ func checkParts(in *batch.RegisterJobDefinitionInput) error {
 			return wire.ClientException("Container name %s is given twice.", p.name())
 		}
 		seen[p.name()] = true
-		if err := checkEnvironment(p.declared.Environment); err != nil {
-			return err
-		}
+		refused = gravest(refused, checkEnvironment(p.declared.Environment))
 	}
-	return checkPartDependencies(all)
+	return gravest(checkPartDependencies(all), refused)
 }
 
 func checkPartDependencies(all []part) error {
@@ -180,17 +179,16 @@ func checkPartOverrides(d *batch.RegisterJobDefinitionInput, in *batch.SubmitJob
 		return wire.ClientException("ecsPropertiesOverride can have at most one element in taskProperties.")
 	}
 	all := parts(d, nil)
+	var refused error
 	for _, task := range o.TaskProperties {
 		for _, c := range task.Containers {
 			if find(all, aws.ToString(c.Name)) < 0 {
 				return wire.ClientException("Container %s, which is to be overridden, does not exist.", aws.ToString(c.Name))
 			}
-			if err := checkEnvironment(c.Environment); err != nil {
-				return err
-			}
+			refused = gravest(refused, checkEnvironment(c.Environment))
 		}
 	}
-	return nil
+	return refused
 }
 
 // requests is what a job's containers are and need together.
@@ -198,24 +196,36 @@ func requests(d *definition, in *batch.SubmitJobInput) (container *types.Contain
 	all = parts(d.request, in)
 	if len(all) == 0 {
 		container = override(d.request.ContainerProperties, in.ContainerOverrides)
-		need, err = needs(container, d.fargate())
+		need, err = asked(container)
 		return container, nil, need, err
 	}
 	for i := range all {
 		one, err := asked(all[i].container)
-		if err == nil && all[i].node {
-			err = one.check(false)
-		}
 		if err != nil {
 			return nil, nil, need, err
 		}
 		need = need.plus(one)
 	}
-	return leading(all).container, all, need, need.check(d.fargate())
+	return leading(all).container, all, need, nil
+}
+
+// check refuses what Batch refuses of what the containers ask for.
+func (w *work) check(fargate bool) error {
+	if w.pod != nil {
+		return nil
+	}
+	refused := w.need.check(fargate)
+	for i := range w.parts {
+		if w.parts[i].node {
+			one, err := asked(w.parts[i].container)
+			refused = gravest(refused, err, one.check(false))
+		}
+	}
+	return refused
 }
 
 // unhonouredParts names the members of ecsProperties that are without effect here.
-func (e *Engine) unhonouredParts(d *batch.RegisterJobDefinitionInput, all []part) []string {
+func unhonouredParts(x Executor, d *batch.RegisterJobDefinitionInput, all []part) []string {
 	if len(all) == 0 {
 		return nil
 	}
@@ -244,7 +254,7 @@ func (e *Engine) unhonouredParts(d *batch.RegisterJobDefinitionInput, all []part
 		}
 	}
 	for _, p := range all {
-		own := e.options.Executor.Unhonoured(p.container)
+		own := x.Unhonoured(p.container)
 		for name, given := range map[string]bool{"firelensConfiguration": p.declared.FirelensConfiguration != nil,
 			"startTimeout": p.declared.StartTimeout != nil, "stopTimeout": p.declared.StopTimeout != nil} {
 			if given {

@@ -46,12 +46,12 @@ func (e *Engine) createSchedulingPolicy(c *call, in *batch.CreateSchedulingPolic
 	case in.QuotaSharePolicy != nil:
 		return nil, cannot("quotaSharePolicy")
 	}
-	if err := cmp.Or(checkShares(in.FairsharePolicy), checkTags(in.Tags), e.check(c)); err != nil {
+	if err := e.judge(c, checkShares(in.FairsharePolicy), checkTags(in.Tags), e.check(c)); err != nil {
 		return nil, err
 	}
 	err := e.change(func() ([]event, error) {
 		if e.model.policies[name] != nil {
-			return nil, already("scheduling policy", name)
+			return nil, e.judge(c, already("Scheduling policy", name))
 		}
 		return []event{{PolicyCreated: &shape[batch.CreateSchedulingPolicyInput]{V: in}}}, nil
 	})
@@ -79,22 +79,25 @@ func checkShares(p *types.FairsharePolicy) error {
 	if p == nil {
 		return nil
 	}
+	var refused error
 	switch reserved, decay := aws.ToInt32(p.ComputeReservation), aws.ToInt32(p.ShareDecaySeconds); {
 	case reserved < 0 || reserved > 99:
-		return wire.ClientException("computeReservation should be between 0 and 99.")
+		refused = faulty("computeReservation should be between 0 and 99.")
 	case decay < 0 || decay > 604800:
-		return wire.ClientException("shareDecaySeconds should be between 0 and 604800.")
+		refused = faulty("shareDecaySeconds should be between 0 and 604800.")
 	case len(p.ShareDistribution) > 500:
-		return wire.ClientException("ShareDistribution size cannot be greater than 500.")
+		refused = faulty("ShareDistribution size cannot be greater than 500.")
 	}
 	var before []string
 	for _, s := range p.ShareDistribution {
 		id := aws.ToString(s.ShareIdentifier)
-		switch {
-		case !shareIdentifier().MatchString(strings.TrimSuffix(id, "*")):
-			return wire.ClientException("ShareIdentifier name should match a valid pattern.")
-		case s.WeightFactor != nil && (*s.WeightFactor < 0.0001 || *s.WeightFactor > 999.9999):
+		switch w := s.WeightFactor; {
+		case w != nil && !(*w > 0):
 			return wire.ClientException("Weight factor should be between 0.0001 and 999.9999.")
+		case !shareIdentifier().MatchString(strings.TrimSuffix(id, "*")):
+			refused = gravest(refused, faulty("ShareIdentifier name should match a valid pattern."))
+		case w != nil && (*w < 0.0001 || *w > 999.9999):
+			refused = gravest(refused, faulty("Weight factor should be between 0.0001 and 999.9999."))
 		case slices.Contains(before, id):
 			return wire.ClientException("Cannot have two or more identical shareIdentifiers.")
 		}
@@ -105,7 +108,7 @@ func checkShares(p *types.FairsharePolicy) error {
 		}
 		before = append(before, id)
 	}
-	return nil
+	return refused
 }
 
 // checkPolicyARN refuses a queue's policy that is not there; nil: it has none.
@@ -115,12 +118,12 @@ func (m *model) checkPolicyARN(text *string) error {
 	}
 	r, err := parseARN(*text)
 	if err != nil {
-		return err
+		return faulty("%q is not the ARN of a scheduling policy.", *text)
 	}
 	if kind, name := r.split(); kind != kindPolicy {
-		return wire.ClientException("Only scheduling policy Arn can be allowed.")
+		return faulty("Only scheduling policy Arn can be allowed.")
 	} else if m.policies[name] == nil {
-		return wire.ClientException("SchedulingPolicy %s not found.", *text)
+		return faulty("SchedulingPolicy %s not found.", *text)
 	}
 	return nil
 }
@@ -138,7 +141,7 @@ func (e *Engine) updateSchedulingPolicy(c *call, in *batch.UpdateSchedulingPolic
 	if in.QuotaSharePolicy != nil {
 		return nil, cannot("quotaSharePolicy")
 	}
-	if err := cmp.Or(checkShares(in.FairsharePolicy), e.check(c)); err != nil {
+	if err := e.judge(c, checkShares(in.FairsharePolicy), e.check(c)); err != nil {
 		return nil, err
 	}
 	return &batch.UpdateSchedulingPolicyOutput{}, e.change(func() ([]event, error) {
@@ -147,11 +150,11 @@ func (e *Engine) updateSchedulingPolicy(c *call, in *batch.UpdateSchedulingPolic
 	})
 }
 
-func (e *Engine) deleteSchedulingPolicy(_ *call, in *batch.DeleteSchedulingPolicyInput) (*batch.DeleteSchedulingPolicyOutput, error) {
+func (e *Engine) deleteSchedulingPolicy(c *call, in *batch.DeleteSchedulingPolicyInput) (*batch.DeleteSchedulingPolicyOutput, error) {
 	return &batch.DeleteSchedulingPolicyOutput{}, e.change(func() ([]event, error) {
 		p, err := e.model.policyNamed(in.Arn)
 		if err != nil {
-			return nil, err
+			return nil, e.judge(c, gone("Scheduling policy", in.Arn))
 		}
 		if at := slices.IndexFunc(e.model.known, func(q *queue) bool { return q.policy == p.name }); at >= 0 {
 			return nil, wire.ClientException("Cannot delete, scheduling policy %s is used by job queue %s.", p.name, e.model.known[at].Name)

@@ -126,14 +126,14 @@ func (q *queue) place(order []types.ComputeEnvironmentOrder) {
 
 func (e *Engine) createJobQueue(c *call, in *batch.CreateJobQueueInput) (*batch.CreateJobQueueOutput, error) {
 	name := aws.ToString(in.JobQueueName)
-	if err := cmp.Or(checkQueue(in), checkTags(in.Tags), e.check(c)); err != nil {
+	if err := e.judge(c, checkQueue(in), checkTags(in.Tags), e.check(c)); err != nil {
 		return nil, err
 	}
 	err := e.change(func() ([]event, error) {
 		if _, ok := e.model.queue(name); ok {
-			return nil, already("job queue", name)
+			return nil, e.judge(c, already("Job queue", name))
 		}
-		err := cmp.Or(e.model.checkOrder(in.ComputeEnvironmentOrder), e.model.checkPolicyARN(in.SchedulingPolicyArn))
+		err := e.judge(c, e.model.checkOrder(in.ComputeEnvironmentOrder), e.model.checkPolicyARN(in.SchedulingPolicyArn))
 		return []event{{QueueCreated: &shape[batch.CreateJobQueueInput]{V: in}}}, err
 	})
 	if err != nil {
@@ -154,18 +154,18 @@ func checkQueue(in *batch.CreateJobQueueInput) error {
 	case in.JobQueueType == types.JobQueueTypeEks || in.JobQueueType == types.JobQueueTypeSagemakerTraining:
 		return cannot("jobQueueType " + string(in.JobQueueType))
 	}
-	if err := cmp.Or(checkPriority(in.Priority), checkQueueState(in.State), checkLimits(in.JobStateTimeLimitActions)); err != nil {
+	if err := checkQueueState(in.State); err != nil {
 		return err
 	}
 	if len(in.ComputeEnvironmentOrder) == 0 {
 		return wire.ClientException("At least 1 compute environment must be provided")
 	}
-	return nil
+	return gravest(checkPriority(in.Priority), checkLimits(in.JobStateTimeLimitActions))
 }
 
 func checkPriority(p *int32) error {
 	if p != nil && (*p < 0 || *p > 1000) {
-		return wire.ClientException("priority is required, between 0 and 1000.")
+		return faulty("priority is required, between 0 and 1000.")
 	}
 	return nil
 }
@@ -179,9 +179,7 @@ func checkQueueState(s types.JQState) error {
 
 // checkOrder refuses an order of environments that Batch refuses.
 func (m *model) checkOrder(order []types.ComputeEnvironmentOrder) error {
-	if len(order) > 3 {
-		return wire.ClientException("Only 3 environments are allowed in job queue request.")
-	}
+	var refused error
 	names, places := map[string]bool{}, map[int32]bool{}
 	platforms := map[types.PlatformCapability]bool{}
 	for _, o := range order {
@@ -192,21 +190,24 @@ func (m *model) checkOrder(order []types.ComputeEnvironmentOrder) error {
 			return wire.ClientException("An entry of computeEnvironmentOrder needs order and computeEnvironment.")
 		case names[name]:
 			return wire.ClientException("Duplicate ComputeEnvironments within order list.")
-		case places[*o.Order]:
-			return wire.ClientException("Duplicate ComputeEnvironment order values.")
 		case v == nil && name != ComputeEnvironment:
-			return wire.ClientException("Compute environment %s does not exist. Compute Environments must be created and valid "+
-				"before attaching them to a job queue", name)
+			return unlikeMoto(wire.ClientException("Compute environment %s does not exist. Compute Environments must be created and valid "+
+				"before attaching them to a job queue", name), wire.ClientException("computeEnvironmentOrder is malformed"))
+		case places[*o.Order]:
+			refused = faulty("Duplicate ComputeEnvironment order values.")
 		}
 		names[name], places[*o.Order] = true, true
 		if v != nil && v.request != nil {
 			platforms[v.platform()] = true
 		}
 	}
-	if len(platforms) > 1 {
-		return wire.ClientException("Fargate and EC2 compute environments can not be mixed.")
+	if len(order) > 3 {
+		refused = gravest(refused, faulty("Only 3 environments are allowed in job queue request."))
 	}
-	return nil
+	if len(platforms) > 1 {
+		refused = gravest(refused, faulty("Fargate and EC2 compute environments can not be mixed."))
+	}
+	return refused
 }
 
 func (e *Engine) updateJobQueue(c *call, in *batch.UpdateJobQueueInput) (*batch.UpdateJobQueueOutput, error) {
@@ -214,7 +215,7 @@ func (e *Engine) updateJobQueue(c *call, in *batch.UpdateJobQueueInput) (*batch.
 	if len(in.ServiceEnvironmentOrder) > 0 {
 		return nil, cannot("serviceEnvironmentOrder")
 	}
-	if err := cmp.Or(checkPriority(in.Priority), checkQueueState(in.State), checkLimits(in.JobStateTimeLimitActions), e.check(c)); err != nil {
+	if err := e.judge(c, checkQueueState(in.State), checkPriority(in.Priority), checkLimits(in.JobStateTimeLimitActions), e.check(c)); err != nil {
 		return nil, err
 	}
 	err := e.change(func() ([]event, error) {
@@ -224,12 +225,10 @@ func (e *Engine) updateJobQueue(c *call, in *batch.UpdateJobQueueInput) (*batch.
 			return nil, missing("Job Queue", in.JobQueue)
 		case q.configured:
 			return nil, configured("Job Queue", name)
-		case in.SchedulingPolicyArn != nil && q.policy == "":
-			return nil, wire.ClientException("A scheduling policy cannot be added to a job queue that was created without one.")
 		case in.ComputeEnvironmentOrder != nil && len(in.ComputeEnvironmentOrder) == 0:
 			return nil, wire.ClientException("At least 1 compute environment must be provided")
 		}
-		err := cmp.Or(e.model.checkOrder(in.ComputeEnvironmentOrder), e.model.checkPolicyARN(in.SchedulingPolicyArn))
+		err := e.judge(c, checkPolicyChange(q, in), e.model.checkOrder(in.ComputeEnvironmentOrder), e.model.checkPolicyARN(in.SchedulingPolicyArn))
 		in.JobQueue = &name
 		return []event{{QueueUpdated: &shape[batch.UpdateJobQueueInput]{V: in}}}, err
 	})
@@ -239,18 +238,27 @@ func (e *Engine) updateJobQueue(c *call, in *batch.UpdateJobQueueInput) (*batch.
 	return &batch.UpdateJobQueueOutput{JobQueueArn: aws.String(arn(kindQueue, name)), JobQueueName: &name}, nil
 }
 
+func checkPolicyChange(q *queue, in *batch.UpdateJobQueueInput) error {
+	if in.SchedulingPolicyArn != nil && q.policy == "" {
+		return faulty("A scheduling policy cannot be added to a job queue that was created without one.")
+	}
+	return nil
+}
+
 // deleteJobQueue terminates the jobs of the queue, as Batch does.
-func (e *Engine) deleteJobQueue(_ *call, in *batch.DeleteJobQueueInput) (*batch.DeleteJobQueueOutput, error) {
+func (e *Engine) deleteJobQueue(c *call, in *batch.DeleteJobQueueInput) (*batch.DeleteJobQueueOutput, error) {
 	name := resourceName(aws.ToString(in.JobQueue), kindQueue)
 	return &batch.DeleteJobQueueOutput{}, e.change(func() ([]event, error) {
 		q, ok := e.model.queue(name)
 		switch {
 		case !ok:
-			return nil, missing("Job Queue", in.JobQueue)
+			return nil, e.judge(c, gone("Job Queue", in.JobQueue))
 		case q.configured:
 			return nil, configured("Job Queue", name)
 		case !q.disabled:
-			return nil, wire.ClientException("Cannot delete, job queue %s must be DISABLED first.", name)
+			if err := e.judge(c, faulty("Cannot delete, job queue %s must be DISABLED first.", name)); err != nil {
+				return nil, err
+			}
 		}
 		var events []event
 		if l := e.model.queues[name]; l != nil {
@@ -294,8 +302,10 @@ func (m *model) describeQueue(q *queue) types.JobQueueDetail {
 	if q.disabled {
 		d.State = types.JQStateDisabled
 	}
-	if q.policy != "" {
+	if m.policies[q.policy] != nil {
 		d.SchedulingPolicyArn = aws.String(arn(kindPolicy, q.policy))
+	} else if q.policy != "" {
+		d.SchedulingPolicyArn = aws.String(q.policy) // a lenient engine took it as it was
 	}
 	for i, name := range q.Environments {
 		order := int32(i + 1)

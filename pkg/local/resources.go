@@ -111,6 +111,7 @@ func (m *model) remove(r resource) error {
 	case kindEnvironment:
 		if v := m.environments[name]; v != nil && v.request != nil {
 			delete(m.environments, name)
+			m.goneClusters = append(m.goneClusters, v.cluster())
 		}
 	case kindPolicy:
 		delete(m.policies, name)
@@ -128,19 +129,21 @@ func (m *model) remove(r resource) error {
 // checkTags refuses what Batch refuses as tags of a resource.
 func checkTags(tags map[string]string) error {
 	if len(tags) > 50 {
-		return wire.ClientException("A resource can have at most 50 tags.")
+		return &wire.Fault{Type: "ValidationError", Message: "1 validation error detected: Value at 'tags' failed to satisfy constraint: " +
+			"Member must have length less than or equal to 50"}
 	}
+	var refused error
 	for _, key := range sortedKeys(tags) {
 		switch {
 		case key == "" || len([]rune(key)) > 128:
-			return wire.ClientException("Tag keys have 1 to 128 characters.")
+			refused = gravest(refused, faulty("Tag keys have 1 to 128 characters."))
 		case len([]rune(tags[key])) > 256:
-			return wire.ClientException("Tag %s: values have at most 256 characters.", key)
+			refused = gravest(refused, faulty("Tag %s: values have at most 256 characters.", key))
 		case strings.HasPrefix(strings.ToLower(key), "aws:"):
-			return wire.ClientException("Tag %s: keys must not start with aws:.", key)
+			refused = gravest(refused, faulty("Tag %s: keys must not start with aws:.", key))
 		}
 	}
-	return nil
+	return refused
 }
 
 // overlay returns a copy of base with the members that change has; both have the
@@ -160,13 +163,22 @@ func overlay[T any](base *T, change any) (*T, error) {
 }
 
 // missing is Batch's answer about a name that it does not know.
-func missing(what string, name *string) error {
+func missing(what string, name *string) *wire.Fault {
 	if aws.ToString(name) == "" {
 		return wire.ClientException("%s is required.", what)
 	}
 	return wire.ClientException("%s %s does not exist.", what, *name)
 }
 
+// gone is its answer to who would delete that.
+func gone(what string, name *string) error {
+	if aws.ToString(name) == "" {
+		return missing(what, name)
+	}
+	return &refusal{strict: missing(what, name)}
+}
+
 func already(what, name string) error {
-	return wire.ClientException("Object already exists: %s %s.", what, name)
+	return unlikeMoto(wire.ClientException("Object already exists: %s %s.", strings.ToLower(what), name),
+		wire.ClientException("%s %s already exists", what, name))
 }

@@ -31,10 +31,18 @@ func to(queue string) func(*batch.SubmitJobInput) {
 func (w *world) environment(name string, kind types.CRType, maxvCPUs int32) {
 	w.t.Helper()
 	_, err := w.CreateComputeEnvironment(w.t.Context(), &batch.CreateComputeEnvironmentInput{ComputeEnvironmentName: &name, Type: types.CETypeManaged,
-		ComputeResources: &types.ComputeResource{Type: kind, MaxvCpus: &maxvCPUs, Subnets: []string{"subnet-1"}}})
+		ComputeResources: computeResources(kind, maxvCPUs)})
 	if err != nil {
 		w.t.Fatal(err)
 	}
+}
+
+func computeResources(kind types.CRType, maxvCPUs int32) *types.ComputeResource {
+	r := &types.ComputeResource{Type: kind, MaxvCpus: &maxvCPUs, Subnets: []string{"subnet-1"}}
+	if !isFargate(kind) {
+		r.InstanceRole, r.MinvCpus, r.InstanceTypes = aws.String("ecsInstanceRole"), aws.Int32(0), []string{"optimal"}
+	}
+	return r
 }
 
 // queue makes a job queue on environments in their order.
@@ -215,6 +223,9 @@ func TestCreateRefuses(t *testing.T) {
 	ctx := t.Context()
 	w.environment("ec2", types.CRTypeEc2, 1)
 	w.environment("fargate", types.CRTypeFargate, 1)
+	for _, name := range []string{"b", "c", "d"} {
+		w.environment(name, types.CRTypeEc2, 1)
+	}
 	type environment = batch.CreateComputeEnvironmentInput
 	for _, c := range []struct {
 		edit func(*environment)
@@ -224,10 +235,13 @@ func TestCreateRefuses(t *testing.T) {
 		{func(in *environment) { in.ComputeEnvironmentName = aws.String("ec2") }, "Object already exists: compute environment ec2."},
 		{func(in *environment) { in.ComputeEnvironmentName = aws.String("local") }, "Object already exists: compute environment local."},
 		{func(in *environment) { in.ComputeResources = nil }, "computeResources must be provided for a MANAGED compute environment"},
-		{func(in *environment) { in.Type = "OURS" }, `Compute environment type "OURS" is not valid. Valid types: [MANAGED, UNMANAGED]`},
+		{func(in *environment) { in.Type, in.ServiceRole = "OURS", aws.String("role") }, `Compute environment type "OURS" is not valid. Valid types: [MANAGED, UNMANAGED]`},
 		{func(in *environment) { in.State = "DISABLED" }, "Compute Environment must be created in ENABLED state."},
 		{func(in *environment) { in.UnmanagedvCpus = aws.Int32(1) }, "unmanagedvCpus is not applicable for managed Compute Environments"},
-		{func(in *environment) { in.Type = "UNMANAGED" }, "ServiceRole is required."},
+		{func(in *environment) { in.Type = "UNMANAGED" }, "Error executing request, Exception : ServiceRole is required"},
+		{func(in *environment) { in.ComputeResources.InstanceRole = nil }, "Error executing request, Exception : Instance role is required"},
+		{func(in *environment) { in.ComputeResources.MinvCpus = nil }, "Error executing request, Exception : Resource minvCpus is required"},
+		{func(in *environment) { in.ComputeResources.InstanceTypes = []string{"unknown"} }, "Instance type unknown does not exist."},
 		{func(in *environment) {
 			in.EksConfiguration = &types.EksConfiguration{EksClusterArn: aws.String("a"), KubernetesNamespace: aws.String("n")}
 		},
@@ -238,7 +252,7 @@ func TestCreateRefuses(t *testing.T) {
 		{func(in *environment) { in.Tags = map[string]string{strings.Repeat("k", 129): ""} }, "Tag keys have 1 to 128 characters."},
 	} {
 		in := &environment{ComputeEnvironmentName: aws.String("new"), Type: "MANAGED",
-			ComputeResources: &types.ComputeResource{Type: "EC2", MaxvCpus: aws.Int32(2), Subnets: []string{"subnet-1"}}}
+			ComputeResources: computeResources("EC2", 2)}
 		c.edit(in)
 		// The SDK's own checks are not ours to test.
 		if in.ComputeResources != nil && in.ComputeResources.MaxvCpus == nil {
@@ -267,7 +281,7 @@ func TestCreateRefuses(t *testing.T) {
 		{func(in *queue) { in.ComputeEnvironmentOrder = nil }, "At least 1 compute environment must be provided"},
 		{func(in *queue) { in.ComputeEnvironmentOrder = order("ec2", "fargate") }, "Fargate and EC2 compute environments can not be mixed."},
 		{func(in *queue) { in.ComputeEnvironmentOrder = order("ec2", "ec2") }, "Duplicate ComputeEnvironments within order list."},
-		{func(in *queue) { in.ComputeEnvironmentOrder = order("a", "b", "c", "d") }, "Only 3 environments are allowed in job queue request."},
+		{func(in *queue) { in.ComputeEnvironmentOrder = order("ec2", "b", "c", "d") }, "Only 3 environments are allowed in job queue request."},
 		{func(in *queue) { in.Priority = aws.Int32(1001) }, "priority is required, between 0 and 1000."},
 		{func(in *queue) { in.SchedulingPolicyArn = aws.String(arn(kindPolicy, "none")) }, "SchedulingPolicy " + arn(kindPolicy, "none") + " not found."},
 		{func(in *queue) {
@@ -324,7 +338,10 @@ func TestTags(t *testing.T) {
 		many[fmt.Sprint(i)] = ""
 	}
 	_, err = w.TagResource(ctx, &batch.TagResourceInput{ResourceArn: text, Tags: many})
-	refused(t, err, "A resource can have at most 50 tags.")
+	if err == nil || !strings.HasSuffix(err.Error(), "ValidationError: 1 validation error detected: Value at 'tags' failed to satisfy constraint: "+
+		"Member must have length less than or equal to 50") {
+		t.Errorf("51 tags: %v", err)
+	}
 	child := arn(kindJob, id+":0")
 	_, err = w.ListTagsForResource(ctx, &batch.ListTagsForResourceInput{ResourceArn: &child})
 	refused(t, err, "Resource "+child+" does not exist.")

@@ -1,7 +1,7 @@
 package local
 
 import (
-	"cmp"
+	"errors"
 	"path/filepath"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -12,10 +12,7 @@ import (
 )
 
 func (e *Engine) submitJob(c *call, in *batch.SubmitJobInput) (*batch.SubmitJobOutput, error) {
-	if size := len(c.body); size >= 30<<10 {
-		return nil, wire.ClientException("Job size must be less than 30 KiB, got %d KiB", size>>10)
-	}
-	if err := cmp.Or(checkSubmit(in), e.check(c)); err != nil {
+	if err := e.judge(c, checkSize(c), checkSubmit(in), e.check(c)); err != nil {
 		return nil, err
 	}
 	directory, err := c.workDir()
@@ -33,7 +30,8 @@ func (e *Engine) submitJob(c *call, in *batch.SubmitJobInput) (*batch.SubmitJobO
 	}
 	s := &submission{ID: newID(), Directory: directory, Invocation: c.invocation(), Request: request}
 	var unhonoured []string
-	err = e.change(func() ([]event, error) {
+	x, name := e.options.Executor, ""
+	decide := func() ([]event, error) {
 		if id, again := e.model.invocations.made[s.Invocation]; again {
 			s.ID = id
 			return nil, nil
@@ -49,33 +47,66 @@ func (e *Engine) submitJob(c *call, in *batch.SubmitJobInput) (*batch.SubmitJobO
 		if err != nil {
 			return nil, err
 		}
-		w, err := e.model.checkAgainst(in, d)
-		if err := cmp.Or(err, e.model.checkShare(in, d, q)); err != nil {
+		if other := chosen(d.request, in); other != name {
+			name = other
+			return nil, errChosen
+		}
+		if err := e.judge(c, checkNodeOverrides(d.request, in), checkPartOverrides(d.request, in)); err != nil {
+			return nil, err
+		}
+		w, err := workOf(d, in)
+		if err != nil {
+			return nil, err
+		}
+		if err := e.judge(c, e.model.checkAgainst(in, d, w), e.model.checkShare(in, d, q)); err != nil {
 			return nil, err
 		}
 		if len(w.parts) > 0 {
-			unhonoured = e.unhonouredParts(d.request, w.parts)
+			unhonoured = unhonouredParts(x, d.request, w.parts)
 		} else {
-			unhonoured = append(e.options.Executor.Unhonoured(w.container), ignored(d.request.ContainerProperties, in.ContainerOverrides)...)
+			unhonoured = append(x.Unhonoured(w.container), ignored(d.request.ContainerProperties, in.ContainerOverrides)...)
 		}
 		s.Definition, s.work = d.id(), w
 		if len(in.DependsOn) == 0 && in.ArrayProperties == nil {
 			s.To = runnable
 		}
 		return []event{{Submitted: s}}, nil
-	})
+	}
+	for err = e.change(decide); errors.Is(err, errChosen); err = e.change(decide) {
+		if x, err = e.executor(c.request.Context(), name); err != nil {
+			return nil, wire.ClientException("%s", err)
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
-	c.notice(e.options.Executor, unhonoured)
+	c.notice(x, unhonoured)
 	return &batch.SubmitJobOutput{JobArn: aws.String(arn("job", s.ID)), JobId: &s.ID, JobName: in.JobName}, nil
 }
+
+// errChosen says that a job chooses another executor than the one that it is about to
+// get. To find that one takes time, so it is done between two looks at the model.
+var errChosen = errors.New("the executor is not known yet")
+
+func checkSize(c *call) error {
+	if size := len(c.body); size >= 30<<10 {
+		return faulty("Job size must be less than 30 KiB, got %d KiB", size>>10)
+	}
+	return nil
+}
+
+// maxChildren bounds what a request may make a lenient engine do.
+const maxChildren = 100000
 
 // checkSubmit refuses what can be seen from the request alone.
 func checkSubmit(in *batch.SubmitJobInput) error {
 	size := int32(2)
 	if in.ArrayProperties != nil {
 		size = aws.ToInt32(in.ArrayProperties.Size)
+	}
+	var environment []types.KeyValuePair
+	if in.ContainerOverrides != nil {
+		environment = in.ContainerOverrides.Environment
 	}
 	switch {
 	case !jobName().MatchString(aws.ToString(in.JobName)):
@@ -85,25 +116,25 @@ func checkSubmit(in *batch.SubmitJobInput) error {
 		return wire.ClientException("jobQueue is required.")
 	case aws.ToString(in.JobDefinition) == "":
 		return wire.ClientException("jobDefinition is required.")
-	case size < 2 || size > 10000:
+	case size < 1 || size > maxChildren:
 		return wire.ClientException("Array size must be between 2 and 10000, got %d.", size)
+	}
+	return gravest(checkSubmitValues(in, size), checkEnvironment(environment), checkRetry(in.RetryStrategy), checkTimeout(in.Timeout),
+		checkTags(in.Tags), checkConsumables(in.ConsumableResourcePropertiesOverride))
+}
+
+func checkSubmitValues(in *batch.SubmitJobInput, size int32) error {
+	switch {
+	case size < 2 || size > 10000:
+		return faulty("Array size must be between 2 and 10000, got %d.", size)
 	case len(in.DependsOn) > 20:
-		return wire.ClientException("Job cannot have more than 20 dependencies")
+		return faulty("Job cannot have more than 20 dependencies")
 	case in.ShareIdentifier != nil && !shareIdentifier().MatchString(*in.ShareIdentifier):
-		return wire.ClientException("ShareIdentifier name should match a valid pattern.")
-	case in.SchedulingPriorityOverride != nil && (*in.SchedulingPriorityOverride < 0 || *in.SchedulingPriorityOverride > 9999):
-		return wire.ClientException("Scheduling priority must be between 0 and 9999.")
-	case in.EksPropertiesOverride != nil:
-		return cannot("eksPropertiesOverride")
+		return faulty("ShareIdentifier name should match a valid pattern.")
 	case in.ContainerOverrides != nil && in.ContainerOverrides.InstanceType != nil:
-		return wire.ClientException("containerOverrides.instanceType is only for multi-node jobs.")
+		return faulty("containerOverrides.instanceType is only for multi-node jobs.")
 	}
-	var environment []types.KeyValuePair
-	if in.ContainerOverrides != nil {
-		environment = in.ContainerOverrides.Environment
-	}
-	return cmp.Or(checkEnvironment(environment), checkRetry(in.RetryStrategy), checkTimeout(in.Timeout), checkTags(in.Tags),
-		checkConsumables(in.ConsumableResourcePropertiesOverride))
+	return checkSchedulingPriority(in.SchedulingPriorityOverride)
 }
 
 // maxShares is how many share identifiers may be active in a queue (API reference
@@ -115,49 +146,41 @@ func (m *model) checkShare(in *batch.SubmitJobInput, d *definition, q *queue) er
 	l := m.line(q.Name)
 	switch {
 	case q.policy == "" && (in.ShareIdentifier != nil || in.SchedulingPriorityOverride != nil):
-		return wire.ClientException("Job with shareIdentifier or schedulingPriority can only be submitted to job queue with fair share scheduling policy.")
+		return faulty("Job with shareIdentifier or schedulingPriority can only be submitted to job queue with fair share scheduling policy.")
 	case q.policy == "":
 		return nil
 	case in.ShareIdentifier == nil:
-		return wire.ClientException("shareIdentifier must be specified.")
+		return faulty("shareIdentifier must be specified.")
 	case in.SchedulingPriorityOverride == nil && d.request.SchedulingPriority == nil:
-		return wire.ClientException("Either schedulingPriority in job definition or schedulingPriorityOverride should be specified.")
+		return faulty("Either schedulingPriority in job definition or schedulingPriorityOverride should be specified.")
 	case l.shares[*in.ShareIdentifier] == nil && l.open() >= maxShares:
-		return wire.ClientException("Job queue %s has %d active share identifiers already.", q.Name, maxShares)
+		return faulty("Job queue %s has %d active share identifiers already.", q.Name, maxShares)
 	}
 	return nil
 }
 
 // checkAgainst refuses what can be seen only with the definition, the jobs and the
-// resources that are known, and returns what the job runs.
-func (m *model) checkAgainst(in *batch.SubmitJobInput, d *definition) (*work, error) {
-	if err := cmp.Or(checkNodeOverrides(d.request, in), checkPartOverrides(d.request, in)); err != nil {
-		return nil, err
-	}
-	w, err := workOf(d, in)
-	if err != nil {
-		return nil, err
-	}
+// resources that are known. w is what the job runs.
+func (m *model) checkAgainst(in *batch.SubmitJobInput, d *definition, w *work) error {
 	commands := [][]string{w.container.Command}
 	for _, p := range w.parts {
 		commands = append(commands, p.container.Command)
 	}
 	for _, command := range commands {
 		if _, err := substitute(command, merged(d.request.Parameters, in.Parameters)); err != nil {
-			return nil, err
-		}
-	}
-	for _, dep := range in.DependsOn {
-		if err := m.checkDependency(in, dep); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	for _, r := range w.consumes {
 		if m.consumables[r.name] == nil {
-			return nil, wire.ClientException("Consumable resource %s does not exist.", r.name)
+			return wire.ClientException("Consumable resource %s does not exist.", r.name)
 		}
 	}
-	return w, nil
+	refused := gravest(checkPods(d, in), w.check(d.fargate()))
+	for _, dep := range in.DependsOn {
+		refused = gravest(refused, m.checkDependency(in, dep))
+	}
+	return refused
 }
 
 func (m *model) checkDependency(in *batch.SubmitJobInput, d types.JobDependency) error {
@@ -165,9 +188,7 @@ func (m *model) checkDependency(in *batch.SubmitJobInput, d types.JobDependency)
 	switch {
 	case d.Type != "" && d.Type != types.ArrayJobDependencyNToN && d.Type != types.ArrayJobDependencySequential:
 		return wire.ClientException("Dependency type %s is not valid. Valid types: [N_TO_N, SEQUENTIAL]", d.Type)
-	case d.Type != "" && !array:
-		return wire.ClientException("A dependency of type %s is only for array jobs.", d.Type)
-	case d.JobId == nil && d.Type == types.ArrayJobDependencySequential:
+	case d.JobId == nil && d.Type == types.ArrayJobDependencySequential && array:
 		return nil
 	case d.JobId == nil:
 		return wire.ClientException("A dependency needs a jobId.")
@@ -176,10 +197,12 @@ func (m *model) checkDependency(in *batch.SubmitJobInput, d types.JobDependency)
 	switch {
 	case on == nil:
 		return wire.ClientException("Job %s, on which the job is to depend, does not exist.", *d.JobId)
+	case d.Type != "" && !array:
+		return faulty("A dependency of type %s is only for array jobs.", d.Type)
 	case d.Type != types.ArrayJobDependencyNToN:
 		return nil
 	case !on.isParent():
-		return wire.ClientException("A dependency of type N_TO_N needs an array job; %s is none.", *d.JobId)
+		return faulty("A dependency of type N_TO_N needs an array job; %s is none.", *d.JobId)
 	case len(on.job.children) != int(aws.ToInt32(in.ArrayProperties.Size)):
 		return wire.ClientException("A dependency of type N_TO_N needs an array of the same size; %s has %d children.", *d.JobId, len(on.job.children))
 	}
@@ -216,7 +239,9 @@ func (e *Engine) stop(c *call, id, reason *string, terminate bool) error {
 	case aws.ToString(reason) == "":
 		return wire.ClientException("reason is required.")
 	case len(*reason) > 1024:
-		return wire.ClientException("reason can have at most 1024 characters.")
+		if err := e.judge(c, faulty("reason can have at most 1024 characters.")); err != nil {
+			return err
+		}
 	}
 	return e.change(func() ([]event, error) {
 		t := e.model.task(*id)

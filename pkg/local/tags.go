@@ -32,18 +32,18 @@ func (e *Engine) listTagsForResource(_ *call, in *batch.ListTagsForResourceInput
 	return &batch.ListTagsForResourceOutput{Tags: merged(nil, e.model.tags[r])}, nil
 }
 
-func (e *Engine) tagResource(_ *call, in *batch.TagResourceInput) (*batch.TagResourceOutput, error) {
+func (e *Engine) tagResource(c *call, in *batch.TagResourceInput) (*batch.TagResourceOutput, error) {
 	if len(in.Tags) == 0 {
 		return nil, wire.ClientException("tags is required.")
 	}
-	return &batch.TagResourceOutput{}, e.retag(in.ResourceArn, func(tags map[string]string) { maps.Copy(tags, in.Tags) })
+	return &batch.TagResourceOutput{}, e.retag(c, in.ResourceArn, func(tags map[string]string) { maps.Copy(tags, in.Tags) })
 }
 
-func (e *Engine) untagResource(_ *call, in *batch.UntagResourceInput) (*batch.UntagResourceOutput, error) {
+func (e *Engine) untagResource(c *call, in *batch.UntagResourceInput) (*batch.UntagResourceOutput, error) {
 	if len(in.TagKeys) == 0 {
 		return nil, wire.ClientException("tagKeys is required.")
 	}
-	return &batch.UntagResourceOutput{}, e.retag(in.ResourceArn, func(tags map[string]string) {
+	return &batch.UntagResourceOutput{}, e.retag(c, in.ResourceArn, func(tags map[string]string) {
 		for _, key := range in.TagKeys {
 			delete(tags, key)
 		}
@@ -51,7 +51,7 @@ func (e *Engine) untagResource(_ *call, in *batch.UntagResourceInput) (*batch.Un
 }
 
 // retag keeps what edit makes of a resource's tags.
-func (e *Engine) retag(text *string, edit func(map[string]string)) error {
+func (e *Engine) retag(c *call, text *string, edit func(map[string]string)) error {
 	return e.change(func() ([]event, error) {
 		r, err := e.model.taggable(text)
 		if err != nil {
@@ -59,6 +59,6 @@ func (e *Engine) retag(text *string, edit func(map[string]string)) error {
 		}
 		tags := merged(nil, e.model.tags[r])
 		edit(tags)
-		return []event{{Tagged: &tagging{r, tags}}}, checkTags(tags)
+		return []event{{Tagged: &tagging{r, tags}}}, e.judge(c, checkTags(tags))
 	})
 }

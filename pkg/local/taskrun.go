@@ -115,7 +115,11 @@ func (g *taskRun) runPart(ctx context.Context, i int, base Attempt) outcome {
 		g.once.Do(func() { g.begun(handle) })
 		close(g.started[i])
 	}
-	exit, err := g.engine.options.Executor.Run(ctx, a, log.file)
+	x, err := g.engine.executorOf(ctx, g.task.job)
+	if err != nil {
+		return cannotStart(err)
+	}
+	exit, err := x.Run(ctx, a, log.file)
 	o := outcome{StatusReason: reasonExited}
 	if exit >= 0 {
 		o.Exit = aws.Int32(int32(exit))

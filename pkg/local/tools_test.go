@@ -231,7 +231,21 @@ func roundOfResources(t *testing.T, must func(out any, args ...string)) {
 	}
 	must(nil, "batch", "delete-job-queue", "--job-queue", "narrow")
 	must(nil, "batch", "update-compute-environment", "--compute-environment", "small", "--state", "DISABLED")
+	var environments struct {
+		ComputeEnvironments []struct{ EcsClusterArn string }
+	}
+	must(&environments, "batch", "describe-compute-environments", "--compute-environments", "small")
+	var clusters struct{ ClusterArns []string }
+	must(&clusters, "ecs", "list-clusters")
+	if of := environments.ComputeEnvironments[0].EcsClusterArn; !slices.Contains(clusters.ClusterArns, of) {
+		t.Errorf("%s is not among the clusters %v", of, clusters.ClusterArns)
+	}
 	must(nil, "batch", "delete-compute-environment", "--compute-environment", "small")
+	var gone struct{ Clusters []struct{ Status string } }
+	must(&gone, "ecs", "describe-clusters", "--clusters", environments.ComputeEnvironments[0].EcsClusterArn)
+	if len(gone.Clusters) != 1 || gone.Clusters[0].Status != "INACTIVE" {
+		t.Errorf("the cluster of a deleted environment: %+v", gone)
+	}
 	must(nil, "batch", "create-consumable-resource", "--consumable-resource-name", "licence", "--total-quantity", "3")
 	var resource struct{ TotalQuantity int }
 	must(&resource, "batch", "update-consumable-resource", "--consumable-resource", "licence", "--operation", "ADD", "--quantity", "2")

@@ -58,6 +58,9 @@ type document struct {
 	Name     string            `json:"name,omitempty"`
 	Requests []requestDocument `json:"requests"`
 	Jobs     []jobDocument     `json:"jobs"`
+	Policy   *PolicyReview     `json:"policy,omitempty"`
+	Problems []string          `json:"problems,omitempty"`
+	Checked  *snapshot         `json:"checked,omitempty"`
 }
 
 type requestDocument struct {
@@ -74,11 +77,53 @@ type jobDocument struct {
 	JobsPerInstance int      `json:"jobsPerInstance,omitempty"`
 	ArraySize       int32    `json:"arraySize,omitempty"`
 	After           []string `json:"after,omitempty"`
+
+	Definition   *definitionDocument   `json:"definition,omitempty"`
+	Environments []environmentDocument `json:"computeEnvironments,omitempty"`
+	Cost         *costDocument         `json:"cost,omitempty"`
+}
+
+type definitionDocument struct {
+	Verdict  Verdict  `json:"verdict"`
+	Revision int      `json:"revision,omitempty"`
+	Changes  []Change `json:"changes,omitempty"`
+	Reason   string   `json:"reason,omitempty"`
+}
+
+type environmentDocument struct {
+	Name            string `json:"computeEnvironment,omitempty"`
+	From            string `json:"from"`
+	Type            string `json:"type"`
+	State           string `json:"state,omitempty"`
+	Status          string `json:"status,omitempty"`
+	Usable          bool   `json:"usable"`
+	Fits            bool   `json:"fits"`
+	Reason          string `json:"reason,omitempty"`
+	InstanceType    string `json:"instanceType,omitempty"`
+	JobsPerInstance int    `json:"jobsPerInstance,omitempty"`
+	JobsAtOnce      int    `json:"jobsAtOnce,omitempty"`
+	MaxvCpus        int    `json:"maxvCpus,omitempty"`
+	DesiredvCpus    int    `json:"desiredvCpus,omitempty"`
+}
+
+// costDocument is in US dollars.
+type costDocument struct {
+	Unknown   string  `json:"unknown,omitempty"`
+	Prices    string  `json:"prices,omitempty"`
+	Region    string  `json:"region,omitempty"`
+	StandsFor string  `json:"standsForRegion,omitempty"`
+	Least     float64 `json:"least,omitempty"`
+	Most      float64 `json:"most,omitempty"`
+	PerHour   bool    `json:"perHour,omitempty"`
+	ShareHour float64 `json:"shareAnHour,omitempty"`
+	WholeHour float64 `json:"wholeAnHour,omitempty"`
+	Spot      bool    `json:"spot,omitempty"`
 }
 
 // JSON returns the plan as an indented document: name, requests and jobs. Each
-// request's input is what its cli command reads.
-func (p *Plan) JSON() ([]byte, error) {
+// request's input is what its cli command reads. With a review it says as well what
+// the target said, so that Moved can tell later whether the plan still holds.
+func (p *Plan) JSON(v *Review) ([]byte, error) {
 	d := document{Name: p.Name, Requests: []requestDocument{}, Jobs: []jobDocument{}}
 	for _, r := range p.Requests() {
 		input, err := wire.Marshal(r.Input)
@@ -87,8 +132,18 @@ func (p *Plan) JSON() ([]byte, error) {
 		}
 		d.Requests = append(d.Requests, requestDocument{r.Operation, r.Command, input})
 	}
-	for _, j := range p.Jobs {
+	for i, j := range p.Jobs {
 		d.Jobs = append(d.Jobs, j.document())
+		if v != nil {
+			v.Jobs[i].describe(&d.Jobs[i])
+		}
+	}
+	if v != nil {
+		checked, err := v.snapshot()
+		if err != nil {
+			return nil, err
+		}
+		d.Policy, d.Problems, d.Checked = v.Policy, v.Problems(), checked
 	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -110,4 +165,23 @@ func (j *Job) document() jobDocument {
 		d.After = append(d.After, a.Job)
 	}
 	return d
+}
+
+// describe adds what the review found to the job's document.
+func (v JobReview) describe(d *jobDocument) {
+	d.Definition = &definitionDocument{v.Definition.Verdict, v.Definition.Revision, v.Definition.Changes, v.Definition.Reason}
+	for _, r := range v.Rooms {
+		e := environmentDocument{Name: r.Name, From: v.RoomsFrom, Type: r.Type, State: string(r.State), Status: string(r.Status), Usable: r.Usable(),
+			Fits: r.Fits, Reason: r.Reason, JobsAtOnce: r.AtOnce, MaxvCpus: r.MaxvCpus, DesiredvCpus: r.DesiredvCpus}
+		if len(r.Holds) > 0 {
+			e.InstanceType, e.JobsPerInstance = r.Holds[0].Instance.Name, r.Holds[0].PerInstance
+		}
+		d.Environments = append(d.Environments, e)
+	}
+	if c := v.Cost; c != nil && c.Unknown != "" {
+		d.Cost = &costDocument{Unknown: c.Unknown}
+	} else if c != nil {
+		d.Cost = &costDocument{Prices: c.Prices.String(), Region: c.Region, StandsFor: c.Stands, Least: c.Least, Most: c.Most, PerHour: c.Hours == 0,
+			ShareHour: c.ShareHour, WholeHour: c.WholeHour, Spot: c.Spot}
+	}
 }

@@ -79,7 +79,7 @@ func TestGolden(t *testing.T) {
 				golden(t, "testdata/"+name+".out", lines(problems))
 				return
 			}
-			text, err := p.JSON()
+			text, err := p.JSON(nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -40,7 +40,7 @@ func FindPlatform(dir string) (path string, ok bool) {
 func newPlatform(root *jsontree.Node) (*Platform, diag.List) {
 	l := &lowering{job: root}
 	p := &Platform{Root: root, DefaultTarget: root.Get("defaultTarget").Str(), Defaults: root.Get("defaults"),
-		CatalogFile: root.Get("catalog").Str()}
+		CatalogFile: root.Get("catalog").Str(), PricesFile: root.Get("prices").Str()}
 	for m := range root.Get("targets").Children() {
 		p.Targets = append(p.Targets, l.target(m))
 	}
@@ -71,11 +71,17 @@ func (p *Platform) ReadCatalog(path string) (err error) {
 }
 
 // CatalogPath is where CatalogFile lies, path being the platform file's.
-func (p *Platform) CatalogPath(path string) string {
-	if filepath.IsAbs(p.CatalogFile) {
-		return p.CatalogFile
+func (p *Platform) CatalogPath(path string) string { return beside(path, p.CatalogFile) }
+
+// PricesPath is where PricesFile lies, path being the platform file's.
+func (p *Platform) PricesPath(path string) string { return beside(path, p.PricesFile) }
+
+// beside is a file that another one names, relative to itself.
+func beside(path, file string) string {
+	if filepath.IsAbs(file) {
+		return file
 	}
-	return filepath.Join(filepath.Dir(path), p.CatalogFile)
+	return filepath.Join(filepath.Dir(path), file)
 }
 
 func (l *lowering) target(m *jsontree.Node) Target {

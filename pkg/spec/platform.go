@@ -23,6 +23,9 @@ type Platform struct {
 	// Catalog is the instance types that jobs are held against, once somebody has
 	// read CatalogFile or another one; nil is those that batchctl carries.
 	Catalog *catalog.Catalog
+	// PricesFile names a file of newer prices, or of other Regions, relative to the
+	// platform file; "" if it names none.
+	PricesFile string
 }
 
 // Target is a place that jobs can be sent to: an AWS account and Region, or the

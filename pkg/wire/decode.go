@@ -1,11 +1,8 @@
 package wire
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"reflect"
 	"strconv"
 	"strings"
@@ -26,8 +23,7 @@ func Unmarshal(data []byte, v any) error {
 	if err := checkText(data); err != nil {
 		return err
 	}
-	d := &decoder{tokens: json.NewDecoder(bytes.NewReader(data))}
-	d.tokens.UseNumber()
+	d := &decoder{tokens: tokens{data: data}}
 	token, err := d.next()
 	if err != nil {
 		return err
@@ -35,8 +31,8 @@ func Unmarshal(data []byte, v any) error {
 	if err := d.value(p.Elem(), "", token); err != nil {
 		return err
 	}
-	if _, err := d.tokens.Token(); !errors.Is(err, io.EOF) {
-		return &Error{Message: fmt.Sprintf("text after the JSON document, at byte %d", d.tokens.InputOffset())}
+	if d.blanks(); d.pos < len(data) {
+		return &Error{Message: fmt.Sprintf("text after the JSON document, at byte %d", d.pos)}
 	}
 	return nil
 }
@@ -77,23 +73,10 @@ func escapedUnit(data []byte) (rune, bool) {
 	return rune(n), err == nil
 }
 
-type decoder struct {
-	tokens *json.Decoder
-}
-
-func (d *decoder) next() (json.Token, error) {
-	token, err := d.tokens.Token()
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return nil, &Error{Message: "the JSON document is not complete"}
-	}
-	if err != nil {
-		return nil, &Error{Message: fmt.Sprintf("not JSON, at byte %d: %v", d.tokens.InputOffset(), err)}
-	}
-	return token, nil
-}
+type decoder struct{ tokens }
 
 // value stores the value that begins with token.
-func (d *decoder) value(v reflect.Value, path string, token json.Token) error {
+func (d *decoder) value(v reflect.Value, path string, token token) error {
 	switch v.Kind() {
 	case reflect.Pointer:
 		p := reflect.New(v.Type().Elem())
@@ -106,17 +89,15 @@ func (d *decoder) value(v reflect.Value, path string, token json.Token) error {
 	case reflect.Slice:
 		return d.list(v, path, token)
 	case reflect.String:
-		s, ok := token.(string)
-		if !ok {
+		if token.kind != '"' {
 			return wrongType(path, "a string", token)
 		}
-		v.SetString(s)
+		v.SetString(token.text)
 	case reflect.Bool:
-		b, ok := token.(bool)
-		if !ok {
+		if token.kind != 't' && token.kind != 'f' {
 			return wrongType(path, "true or false", token)
 		}
-		v.SetBool(b)
+		v.SetBool(token.kind == 't')
 	case reflect.Int32, reflect.Int64, reflect.Float32, reflect.Float64:
 		return number(v, path, token)
 	default:
@@ -125,7 +106,7 @@ func (d *decoder) value(v reflect.Value, path string, token json.Token) error {
 	return nil
 }
 
-func (d *decoder) object(v reflect.Value, path string, token json.Token) error {
+func (d *decoder) object(v reflect.Value, path string, token token) error {
 	members := members(v.Type())
 	seen := make([]bool, v.NumField())
 	return d.members(path, token, func(name string) (reflect.Value, error) {
@@ -142,7 +123,7 @@ func (d *decoder) object(v reflect.Value, path string, token json.Token) error {
 	}, nil)
 }
 
-func (d *decoder) entries(v reflect.Value, path string, token json.Token) error {
+func (d *decoder) entries(v reflect.Value, path string, token token) error {
 	m := reflect.MakeMap(v.Type())
 	v.Set(m)
 	seen := map[string]bool{}
@@ -159,8 +140,8 @@ func (d *decoder) entries(v reflect.Value, path string, token json.Token) error 
 
 // members reads an object: place says where the value of a name goes, and done
 // is told of each value that was not null.
-func (d *decoder) members(path string, token json.Token, place func(string) (reflect.Value, error), done func(string, reflect.Value)) error {
-	if token != json.Delim('{') {
+func (d *decoder) members(path string, token token, place func(string) (reflect.Value, error), done func(string, reflect.Value)) error {
+	if token.kind != '{' {
 		return wrongType(path, "an object", token)
 	}
 	for {
@@ -168,10 +149,10 @@ func (d *decoder) members(path string, token json.Token, place func(string) (ref
 		if err != nil {
 			return err
 		}
-		if key == json.Delim('}') {
+		if key.kind == '}' {
 			return nil
 		}
-		name := key.(string) // encoding/json lets nothing else through
+		name := key.text
 		v, err := place(name)
 		if err != nil {
 			return err
@@ -180,7 +161,7 @@ func (d *decoder) members(path string, token json.Token, place func(string) (ref
 		if err != nil {
 			return err
 		}
-		if value == nil {
+		if value.kind == 'n' {
 			continue
 		}
 		if err := d.value(v, join(path, name), value); err != nil {
@@ -192,8 +173,8 @@ func (d *decoder) members(path string, token json.Token, place func(string) (ref
 	}
 }
 
-func (d *decoder) list(v reflect.Value, path string, token json.Token) error {
-	if token != json.Delim('[') {
+func (d *decoder) list(v reflect.Value, path string, token token) error {
+	if token.kind != '[' {
 		return wrongType(path, "an array", token)
 	}
 	s := reflect.MakeSlice(v.Type(), 0, 0)
@@ -202,32 +183,32 @@ func (d *decoder) list(v reflect.Value, path string, token json.Token) error {
 		if err != nil {
 			return err
 		}
-		if token == json.Delim(']') {
+		if token.kind == ']' {
 			v.Set(s)
 			return nil
 		}
 		item := reflect.New(v.Type().Elem()).Elem()
-		if err := d.value(item, fmt.Sprintf("%s[%d]", path, i), token); err != nil {
+		if err := d.value(item, path+"["+strconv.Itoa(i)+"]", token); err != nil {
 			return err
 		}
 		s = reflect.Append(s, item)
 	}
 }
 
-func number(v reflect.Value, path string, token json.Token) error {
-	n, ok := token.(json.Number)
-	if !ok {
+func number(v reflect.Value, path string, token token) error {
+	if token.kind != '0' {
 		return wrongType(path, "a number", token)
 	}
+	n := token.text
 	if v.CanFloat() {
-		f, err := strconv.ParseFloat(n.String(), v.Type().Bits())
+		f, err := strconv.ParseFloat(n, v.Type().Bits())
 		if err != nil {
 			return &Error{path, fmt.Sprintf("%s is out of range", n)}
 		}
 		v.SetFloat(f)
 		return nil
 	}
-	i, err := strconv.ParseInt(n.String(), 10, v.Type().Bits())
+	i, err := strconv.ParseInt(n, 10, v.Type().Bits())
 	if errors.Is(err, strconv.ErrRange) {
 		return &Error{path, fmt.Sprintf("%s is out of range: it has to fit %d bits", n, v.Type().Bits())}
 	}
@@ -258,17 +239,7 @@ func unknown(path, name string, members []member) error {
 	return &Error{join(path, name), "unknown member"}
 }
 
-func wrongType(path, want string, token json.Token) error {
-	got := "null"
-	switch t := token.(type) {
-	case json.Delim:
-		got = map[json.Delim]string{'{': "an object", '[': "an array"}[t]
-	case string:
-		got = "a string"
-	case json.Number:
-		got = "the number " + t.String()
-	case bool:
-		got = strconv.FormatBool(t)
-	}
+func wrongType(path, want string, token token) error {
+	got := map[byte]string{'n': "null", '{': "an object", '[': "an array", '"': "a string", 't': "true", 'f': "false", '0': "the number " + token.text}[token.kind]
 	return &Error{path, fmt.Sprintf("must be %s, not %s", want, got)}
 }

@@ -39,7 +39,7 @@ func TestUnmarshalRefuses(t *testing.T) {
 		{``, "", "the JSON document is not complete"},
 		{`{"jobName":"a"`, "", "the JSON document is not complete"},
 		{`{"jobName":"a",}`, "", "not JSON, at byte 15: invalid character '}'"},
-		{`{"jobName":"a"} {}`, "", "text after the JSON document, at byte 17"},
+		{`{"jobName":"a"} {}`, "", "text after the JSON document, at byte 16"},
 		{`{"jobName":"a"}x`, "", "text after the JSON document, at byte 15"},
 		{"\ufeff{}", "", "not JSON, at byte 0: invalid character"},
 		{"{\"jobName\":\"\xff\"}", "", "the document is not valid UTF-8"},
@@ -141,6 +141,74 @@ func TestMarshalIsDeterministic(t *testing.T) {
 	if want := `{"parameters":{"a":"a","d":"d","e":"e"`; !strings.HasPrefix(string(first), want) {
 		t.Errorf("keys are not sorted: %s", first)
 	}
+}
+
+// FuzzTokens holds our reader of tokens to that of encoding/json: the same texts are
+// JSON, with the same tokens.
+func FuzzTokens(f *testing.F) {
+	for _, s := range []string{`{}`, `[]`, `{"a":[1,-0.5e+3,true,false,null,"\u00e9\n"],"b":{}} `, `[1,]`, `{"a":1,}`, `{,}`, `[1 2]`, `{"a" 1}`, `{"a":}`, `01`, `-`, `1.`, `1e`,
+		`"\x"`, "\"\n\"", `tru`, `nulll`, `[}`, `{]`, `[[[`, `"`, `"\`, `1 2`, ``, ` `, `{"a":1 "b":2}`, `{"a":1,,"b":2}`} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if checkText([]byte(text)) != nil || strings.Count(text, "[")+strings.Count(text, "{") > 1000 { // encoding/json refuses great depth
+			t.Skip()
+		}
+		ours := &tokens{data: []byte(text)}
+		theirs := json.NewDecoder(strings.NewReader(text))
+		theirs.UseNumber()
+		valid := json.Valid([]byte(text))
+		for depth := 0; ; {
+			got, err := ours.next()
+			if err != nil {
+				if valid {
+					t.Fatalf("%q is JSON: %v", text, err)
+				}
+				return
+			}
+			want, err := theirs.Token()
+			if err != nil && valid {
+				t.Fatal(err)
+			}
+			if err == nil {
+				switch w := want.(type) {
+				case json.Delim:
+					if got.kind != byte(w) {
+						t.Fatalf("%q: %q, want %v", text, got.kind, w)
+					}
+				case string:
+					if got != (token{'"', w}) {
+						t.Fatalf("%q: %v, want %q", text, got, w)
+					}
+				case json.Number:
+					if got != (token{'0', string(w)}) {
+						t.Fatalf("%q: %v, want %s", text, got, w)
+					}
+				case bool:
+					if (got.kind == 't') != w {
+						t.Fatalf("%q: %v, want %v", text, got, w)
+					}
+				case nil:
+					if got.kind != 'n' {
+						t.Fatalf("%q: %v, want null", text, got)
+					}
+				}
+			}
+			switch got.kind {
+			case '{', '[':
+				depth++
+			case '}', ']':
+				depth--
+			}
+			if depth == 0 {
+				ours.blanks()
+				if whole := ours.pos == len(text); whole != valid {
+					t.Fatalf("%q: whole %v, valid %v", text, whole, valid)
+				}
+				return
+			}
+		}
+	})
 }
 
 // FuzzUnmarshal: no input panics, and what is accepted means the same after a

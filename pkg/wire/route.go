@@ -25,9 +25,10 @@ var tagOperations = [...]struct{ method, name string }{
 }
 
 const (
-	pathPrefix = "/v1/"
-	tagPrefix  = "/v1/tags/"
-	logsPrefix = "Logs_20140328."
+	pathPrefix    = "/v1/"
+	tagPrefix     = "/v1/tags/"
+	logsPrefix    = "Logs_20140328."
+	clusterPrefix = "AmazonEC2ContainerServiceV20141113."
 )
 
 // Operation returns the Batch operation that a method and a decoded URL path
@@ -76,4 +77,9 @@ func Path(operation string) (method, path string) {
 // X-Amz-Target of a POST to /.
 func LogsOperation(target string) (name string, ok bool) {
 	return strings.CutPrefix(target, logsPrefix)
+}
+
+// ClusterOperation is LogsOperation for ECS, in whose clusters Batch runs jobs.
+func ClusterOperation(target string) (name string, ok bool) {
+	return strings.CutPrefix(target, clusterPrefix)
 }

@@ -51,6 +51,9 @@ func TestRoutes(t *testing.T) {
 	if name, ok := LogsOperation("DynamoDB_20120810.GetItem"); ok {
 		t.Errorf("LogsOperation takes %s of another service", name)
 	}
+	if name, ok := ClusterOperation("AmazonEC2ContainerServiceV20141113.ListClusters"); !ok || name != "ListClusters" {
+		t.Errorf("ClusterOperation: %q, %v", name, ok)
+	}
 }
 
 func TestHandle(t *testing.T) {

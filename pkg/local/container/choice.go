@@ -67,7 +67,7 @@ func (c *Choice) Chosen(ctx context.Context, name string) (local.Executor, error
 	case !slices.Contains(Executors(), name):
 		return nil, fmt.Errorf("executor %q is not known; there are: %s", name, strings.Join(Executors(), " "))
 	case name == Process && !c.options.AllowProcesses:
-		return nil, fmt.Errorf("the job asks to run as a process of this machine, outside the containers of this engine, which does not allow it")
+		return nil, fmt.Errorf("the job asks to run as a process of this machine, outside the containers of this engine, which allows it only with --allow-process")
 	case name == Process:
 		return c.options.Processes, nil
 	}

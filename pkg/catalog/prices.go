@@ -1,0 +1,250 @@
+package catalog
+
+import (
+	_ "embed" // for the table
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// PricesDate is the day of the prices that batchctl carries, as prices.csv says.
+const PricesDate = "2026-07-20"
+
+// PricesRegion is the Region of the prices that batchctl carries, which stand in
+// for those of a Region that nobody supplied.
+const PricesRegion = "us-east-1"
+
+// pricesCSV names its date and sources in its first lines.
+//
+//go:embed prices.csv
+var pricesCSV string
+
+// PricesHead is the header of a price file: one price a line, in US dollars an
+// hour. Lines before it may name its day and origin: "# date: 2026-07-20" and
+// "# source: ...". An item is an instance type, or one of FargateItems.
+const PricesHead = "region,item,usd_per_hour"
+
+// FargateItems returns what a price file calls the parts of Fargate's price: a
+// vCPU and a GB of memory by platform, and a GB of storage beyond FargateStorageGB.
+func FargateItems() []string {
+	items := []string{fargateStorage}
+	for _, platform := range []string{X86, Arm, Windows} {
+		items = append(items, fargateItem(platform, "vcpu"), fargateItem(platform, "gb"))
+	}
+	return items
+}
+
+const (
+	// Windows stands beside X86 and Arm as a platform with its own Fargate price.
+	Windows = "windows"
+	// FargateStorageGB is the storage of a task that costs nothing (Fargate pricing page).
+	FargateStorageGB = 20
+
+	fargateStorage = "fargate-storage-gb"
+)
+
+func fargateItem(platform, part string) string { return "fargate-" + platform + "-" + part }
+
+// Prices is a dated table of on-demand prices. Nil is the one that batchctl
+// carries. Spot prices, savings plans and discounts are not in it.
+type Prices struct {
+	// Date is the table's day, as 2026-07-20; "" where its file does not say.
+	Date string
+	// Source says where the prices come from; "" where the file does not say.
+	Source string
+	// name is the name of a supplied file.
+	name    string
+	regions map[string]map[string]float64
+}
+
+// priced parses the table on first use.
+var priced = sync.OnceValue(func() *Prices {
+	p, err := ReadPrices(strings.NewReader(pricesCSV), "")
+	if err != nil {
+		panic(err) // the data is part of the program, and a test reads all of it
+	}
+	return p
+})
+
+func (p *Prices) orCarried() *Prices {
+	if p == nil {
+		return priced()
+	}
+	return p
+}
+
+// String names the table by its day, and by its file if it was supplied: "prices
+// of 2026-07-20", "prices.csv of 2026-11-01".
+func (p *Prices) String() string {
+	p = p.orCarried()
+	what := "prices"
+	if p.name != "" {
+		what = p.name
+	}
+	if p.Date != "" {
+		what += " of " + p.Date
+	}
+	return what
+}
+
+// Regions returns the Regions that the table has prices of, sorted.
+func (p *Prices) Regions() []string {
+	var list []string
+	for region := range p.orCarried().regions {
+		list = append(list, region)
+	}
+	slices.Sort(list)
+	return list
+}
+
+// Has reports whether the table has prices of a Region.
+func (p *Prices) Has(region string) bool {
+	_, ok := p.orCarried().regions[region]
+	return ok
+}
+
+// Instance returns the price of an instance type in US dollars an hour, on demand.
+func (p *Prices) Instance(region, name string) (usd float64, ok bool) {
+	usd, ok = p.orCarried().regions[region][name]
+	return usd, ok
+}
+
+// FargatePrice is the price of Fargate in US dollars an hour, on demand.
+type FargatePrice struct{ VCPU, GB float64 }
+
+// Fargate returns the price of Fargate on a platform: X86, Arm or Windows.
+func (p *Prices) Fargate(region, platform string) (price FargatePrice, ok bool) {
+	items := p.orCarried().regions[region]
+	vcpu, hasVCPU := items[fargateItem(platform, "vcpu")]
+	gb, hasGB := items[fargateItem(platform, "gb")]
+	return FargatePrice{vcpu, gb}, hasVCPU && hasGB
+}
+
+// FargateStorage returns the price of a GB of a task's storage beyond
+// FargateStorageGB, in US dollars an hour.
+func (p *Prices) FargateStorage(region string) (usd float64, ok bool) {
+	usd, ok = p.orCarried().regions[region][fargateStorage]
+	return usd, ok
+}
+
+// ReadPricesFile reads a file as ReadPrices does.
+func ReadPricesFile(path string) (*Prices, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		if pathErr, ok := errors.AsType[*os.PathError](err); ok {
+			err = pathErr.Err
+		}
+		return nil, err
+	}
+	defer f.Close()
+	return ReadPrices(f, filepath.Base(path))
+}
+
+const (
+	maxPriceFile = 16 << 20
+	// mostPrice is above any price an hour, and keeps products within a float's exact range.
+	mostPrice = 1e6
+)
+
+// ReadPrices reads a table under the header PricesHead. The name is the file's,
+// for messages. It fails for another shape, a price that is none, and an item
+// that is neither an instance type nor one of FargateItems.
+func ReadPrices(r io.Reader, name string) (*Prices, error) {
+	text, err := io.ReadAll(io.LimitReader(r, maxPriceFile+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > maxPriceFile {
+		return nil, fmt.Errorf("longer than %d MiB", maxPriceFile>>20)
+	}
+	p := &Prices{name: name, regions: map[string]map[string]float64{}}
+	skipped, body, err := p.readNotes(string(text))
+	if err != nil {
+		return nil, err
+	}
+	rows := csv.NewReader(strings.NewReader(body))
+	rows.FieldsPerRecord = 3
+	rows.Comment = '#'
+	rows.ReuseRecord = true
+	for first := true; ; first = false {
+		row, err := rows.Read()
+		if err == io.EOF {
+			break
+		}
+		if slip, ok := errors.AsType[*csv.ParseError](err); ok {
+			return nil, fmt.Errorf("line %d: %w", skipped+slip.Line, slip.Err)
+		}
+		if err != nil {
+			return nil, err
+		}
+		line, _ := rows.FieldPos(0)
+		switch {
+		case !first:
+			err = p.add(row)
+		case strings.Join(row, ",") != PricesHead:
+			err = fmt.Errorf("the header is not %s", PricesHead)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", skipped+line, err)
+		}
+	}
+	if len(p.regions) == 0 {
+		return nil, errors.New("it holds no price")
+	}
+	return p, nil
+}
+
+// readNotes reads the lines before the header, and returns their number and what
+// comes after them.
+func (p *Prices) readNotes(text string) (lines int, body string, err error) {
+	text = strings.TrimPrefix(text, "\ufeff")
+	for strings.HasPrefix(text, "#") {
+		line, rest, _ := strings.Cut(text, "\n")
+		lines++
+		key, value, _ := strings.Cut(strings.TrimPrefix(line, "#"), ":")
+		switch value = strings.TrimSpace(value); strings.TrimSpace(key) {
+		case "date":
+			if _, err := time.Parse(time.DateOnly, value); err != nil {
+				return 0, "", fmt.Errorf("line %d: the date %q is not a day such as 2026-07-20", lines, value)
+			}
+			p.Date = value
+		case "source":
+			p.Source = strings.TrimPrefix(p.Source+"; "+value, "; ")
+		}
+		text = rest
+	}
+	return lines, text, nil
+}
+
+func (p *Prices) add(row []string) error {
+	region, item, figure := row[0], row[1], row[2]
+	usd, err := strconv.ParseFloat(figure, 64)
+	switch {
+	case region == "":
+		return errors.New("no region")
+	case err != nil || !(usd > 0 && usd <= mostPrice): // NaN too
+		return fmt.Errorf("usd_per_hour %q is no price", figure)
+	case strings.HasPrefix(item, "fargate"):
+		if !slices.Contains(FargateItems(), item) {
+			return fmt.Errorf("item %q is none of %s", item, strings.Join(FargateItems(), " "))
+		}
+	case !strings.Contains(item, "."):
+		return fmt.Errorf("item %q is no instance type, nor one of %s", item, strings.Join(FargateItems(), " "))
+	}
+	if p.regions[region] == nil {
+		p.regions[region] = map[string]float64{}
+	}
+	if _, twice := p.regions[region][item]; twice {
+		return fmt.Errorf("%s in %s has a price already", item, region)
+	}
+	p.regions[region][item] = usd
+	return nil
+}

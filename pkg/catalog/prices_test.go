@@ -1,0 +1,123 @@
+package catalog
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestCarriedPrices(t *testing.T) {
+	var none *Prices
+	if got := none.String(); got != "prices of "+PricesDate {
+		t.Errorf("called %q", got)
+	}
+	if !none.Has(PricesRegion) || len(none.Regions()) != 1 || !strings.Contains(none.orCarried().Source, "karpenter-provider-aws at ") {
+		t.Errorf("Regions %v, source %q", none.Regions(), none.orCarried().Source)
+	}
+	for name, want := range map[string]float64{"m5.large": 0.096, "g5.8xlarge": 2.448, "c5.24xlarge": 4.08, "p5.48xlarge": 55.04} {
+		if got, ok := none.Instance(PricesRegion, name); !ok || got != want {
+			t.Errorf("%s costs %v, want %v", name, got, want)
+		}
+	}
+	for platform, want := range map[string]FargatePrice{X86: {0.04048, 0.004445}, Arm: {0.03238, 0.00356}, Windows: {0.13748, 0.01005}} {
+		if got, ok := none.Fargate(PricesRegion, platform); !ok || got != want {
+			t.Errorf("Fargate on %s: %v, want %v", platform, got, want)
+		}
+	}
+	if _, ok := none.Instance("eu-west-1", "m5.large"); ok || none.Has("eu-west-1") {
+		t.Error("a Region that is not in the table has a price")
+	}
+}
+
+// Nearly every type that a job can be placed on has a price; which have none is
+// known, so that a broken table does not pass as a small one.
+func TestTypesWithoutPrice(t *testing.T) {
+	var types *Catalog
+	var prices *Prices
+	var without []string
+	for name := range types.orEmbedded().byName {
+		if _, ok := prices.Instance(PricesRegion, name); !ok {
+			without = append(without, name)
+		}
+	}
+	if len(without) > 25 {
+		t.Errorf("%d types have no price: %v", len(without), without)
+	}
+}
+
+// A larger size of a family never costs less than a smaller one of it.
+func TestPricesRiseWithSize(t *testing.T) {
+	var types *Catalog
+	var prices *Prices
+	for family, list := range types.orEmbedded().byFamily {
+		for i, a := range list {
+			for _, b := range list[i+1:] {
+				pa, okA := prices.Instance(PricesRegion, a.Name)
+				pb, okB := prices.Instance(PricesRegion, b.Name)
+				if okA && okB && b.VCPUs >= 2*a.VCPUs && b.MemoryMiB >= 2*a.MemoryMiB && pb < pa {
+					t.Errorf("%s: %s costs %v and %s %v", family, a.Name, pa, b.Name, pb)
+				}
+			}
+		}
+	}
+}
+
+func TestReadPrices(t *testing.T) {
+	p, err := ReadPrices(strings.NewReader("\ufeff# date: 2026-11-01\r\n# source: our contract\n# kept by finance\n"+PricesHead+"\n"+
+		"eu-west-1,m5.large,0.107\n# a note\neu-west-1,fargate-arm64-vcpu,0.03\neu-west-1,fargate-arm64-gb,0.003\n"), "ours.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.String() != "ours.csv of 2026-11-01" || p.Source != "our contract" {
+		t.Errorf("%s from %s", p, p.Source)
+	}
+	if usd, ok := p.Instance("eu-west-1", "m5.large"); !ok || usd != 0.107 {
+		t.Errorf("m5.large: %v", usd)
+	}
+	if _, ok := p.Fargate("eu-west-1", X86); ok {
+		t.Error("half a price was taken")
+	}
+	if price, ok := p.Fargate("eu-west-1", Arm); !ok || price != (FargatePrice{0.03, 0.003}) {
+		t.Errorf("Fargate: %v", price)
+	}
+}
+
+func TestReadPricesRefuses(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                                      "it holds no price",
+		PricesHead:                              "it holds no price",
+		"type,usd\nm5.large,1":                  "line 1: wrong number of fields",
+		"a,b,c\n":                               "line 1: the header is not " + PricesHead,
+		"# date: soon\n":                        `line 1: the date "soon" is not a day`,
+		PricesHead + "\nx,m5.large,0":           `line 2: usd_per_hour "0" is no price`,
+		PricesHead + "\nx,m5.large,NaN":         `line 2: usd_per_hour "NaN" is no price`,
+		PricesHead + "\nx,m5.large,$1":          `line 2: usd_per_hour "$1" is no price`,
+		PricesHead + "\n,m5.large,1":            "line 2: no region",
+		PricesHead + "\nx,m5,1":                 `line 2: item "m5" is no instance type`,
+		PricesHead + "\nx,fargate-vcpu,1":       `line 2: item "fargate-vcpu" is none of`,
+		PricesHead + "\nx,a.b,1\nx,a.b,2":       "line 3: a.b in x has a price already",
+		"# n\n" + PricesHead + "\nx,\"a.b\nc,1": `line 4: extraneous or missing " in quoted-field`,
+	} {
+		if _, err := ReadPrices(strings.NewReader(text), "p"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+}
+
+func FuzzReadPrices(f *testing.F) {
+	f.Add(PricesHead + "\nus-east-1,m5.large,0.096\nus-east-1,fargate-x86_64-vcpu,0.04\n")
+	f.Add("# date: 2026-11-01\n# source: x\n" + PricesHead + "\na,b.c,1e3\n")
+	f.Add("#\n#:\n\"")
+	f.Fuzz(func(t *testing.T, text string) {
+		p, err := ReadPrices(strings.NewReader(text), "")
+		if err != nil {
+			return
+		}
+		for _, region := range p.Regions() {
+			for item := range p.regions[region] {
+				if usd, ok := p.Instance(region, item); !ok || !(usd > 0 && usd <= mostPrice) {
+					t.Errorf("%s in %s costs %v", item, region, usd)
+				}
+			}
+		}
+	})
+}

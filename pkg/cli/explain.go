@@ -1,0 +1,295 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/explain"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/plan"
+	"github.com/batchctl/batchctl/pkg/spec"
+)
+
+func (p *program) explainCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "explain",
+		Usage:     "say why a job waits or failed: the cause, its evidence, and what to do",
+		UsageText: "batchctl explain [FLAGS] [JOB]",
+		Description: help("A JOB is a short id, a job's name or a whole id. Without one, the last submission is explained. What scale-up also\n"+
+			"shows is no cause until it has stood for 10 minutes and was seen again: until then the answer says when to ask again.\n"+
+			"--record keeps the evidence, without credentials, for somebody else to look at: --bundle.",
+			"batchctl explain resnet-train\nbatchctl explain 3f2a91c0:7 --file job.json\nbatchctl explain resnet-train --wait --timeout 30m\n"+
+				"batchctl explain resnet-train --record evidence.json\nbatchctl explain --bundle evidence.json --output json"),
+		Flags: jobFlags(append(outputFlags(),
+			&cli.StringFlag{Name: "file", Usage: "the `FILE` that the job was submitted from: the fix then says its line"},
+			&cli.StringFlag{Name: "bundle", Usage: "explain the evidence in this `FILE`, and ask nobody"},
+			&cli.StringFlag{Name: "record", Usage: "write the evidence to this `FILE`"},
+			&cli.BoolFlag{Name: "wait", Aliases: []string{"w"}, Usage: "look again until the answer will not change soon"},
+			&cli.DurationFlag{Name: "timeout", Usage: "with --wait: stop looking after this `DURATION`, such as 30m"},
+		)...),
+		Action: p.explainJob,
+	}
+}
+
+func (p *program) explainJob(c *cli.Context) error {
+	if c.String("bundle") != "" {
+		return p.explainBundle(c)
+	}
+	if c.Args().Len() > 1 {
+		return usage("explain takes one job").try("name one: batchctl explain %s", c.Args().First())
+	}
+	call, err := p.openJobs(c, toRead)
+	if err != nil {
+		return err
+	}
+	defer call.close()
+	ctx := c.Context
+	if d := c.Duration("timeout"); d > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, d)
+		defer cancel()
+	}
+	gather := func() (*explain.Bundle, error) { return call.gather(ctx, call.jobs[0].ID) }
+	b, waitErr := p.lookUntilFirm(ctx, c.Bool("wait"), gather)
+	if b == nil {
+		return waitErr
+	}
+	if b.Places, err = p.placesOf(c.String("file"), call.jobs[0].Name); err != nil {
+		return err
+	}
+	if path := c.String("record"); path != "" {
+		if err := p.recordBundle(path, b); err != nil {
+			return err
+		}
+	}
+	return errors.Join(p.printAnswer(call.format, explain.Explain(b)), waitErr)
+}
+
+func (p *program) explainBundle(c *cli.Context) error {
+	path := c.String("bundle")
+	for _, other := range []string{"record", "wait", "timeout", "target", "profile", "region", "endpoint-url", "file"} {
+		if c.IsSet(other) {
+			return usage("--bundle asks nobody: it does not go with --%s", other).try("batchctl explain --bundle %s", path)
+		}
+	}
+	format, err := outputFormat(c)
+	if err != nil {
+		return err
+	}
+	if c.Args().Present() {
+		return usage("--bundle holds the job: name none").try("batchctl explain --bundle %s", path)
+	}
+	in := io.Reader(p.In)
+	if path != "-" {
+		f, err := os.Open(path)
+		if err != nil {
+			return fail(ExitNotDone, "read %s: %v", path, cause(err)).try("make one: batchctl explain JOB --record %s", path)
+		}
+		defer f.Close()
+		in = f
+	}
+	b, err := explain.Read(in)
+	if err != nil {
+		return fail(ExitNotDone, "read %s: %v", path, err).try("make one: batchctl explain JOB --record FILE")
+	}
+	return p.printAnswer(format, explain.Explain(b))
+}
+
+func (p *program) recordBundle(path string, b *explain.Bundle) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return fail(ExitNotDone, "write %s: %v", path, cause(err))
+	}
+	if err := errors.Join(explain.Write(f, b), f.Close()); err != nil {
+		return fail(ExitNotDone, "write %s: %v", path, err)
+	}
+	fmt.Fprintf(p.Err, "wrote %s; it replays without a target: batchctl explain --bundle %s\n", diag.Printable(path), diag.Printable(path))
+	return nil
+}
+
+// lookEvery is the pause between two looks of explain --wait.
+const lookEvery = 30 * time.Second
+
+// lookUntilFirm gathers evidence, with wait again and again until the answer will
+// not change soon. An end of ctx comes together with what was seen last.
+func (p *program) lookUntilFirm(ctx context.Context, wait bool, gather func() (*explain.Bundle, error)) (*explain.Bundle, error) {
+	said := ""
+	for {
+		b, err := gather()
+		if err != nil {
+			return nil, err
+		}
+		a := explain.Explain(b)
+		if !wait || a.Firm() {
+			return b, nil
+		}
+		if a.Standing != said {
+			said = a.Standing
+			fmt.Fprintf(p.Err, "%s; looking on until %s\n", diag.Printable(said), a.AskAgain)
+		}
+		pause := time.NewTimer(lookEvery)
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			pause.Stop()
+			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				return b, fail(ExitTimeout, "no answer is firm yet").try("look on: batchctl explain --wait %s", client.ShortID(a.ID))
+			}
+			return b, fail(ExitInterrupted, "stopped looking; the job goes on")
+		}
+	}
+}
+
+// printAnswer prints the answer about a job.
+func (p *program) printAnswer(format string, a explain.Answer) error {
+	if format == "json" {
+		return p.writeJSON(a)
+	}
+	return p.printText(answerText(a))
+}
+
+func answerText(a explain.Answer) string {
+	var b strings.Builder
+	field := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(&b, "%-11s %s\n", name, diag.Printable(value))
+		}
+	}
+	field("job", joinClauses(a.Job+"  "+client.ShortID(a.ID)+"  "+a.Status))
+	v := a.Verdict
+	if v == nil {
+		field("answer", a.Standing)
+		field("ask again", a.AskAgain)
+	} else {
+		field("cause", v.Summary)
+		field("verdict", v.Cause+", confidence "+string(v.Confidence))
+		for i, e := range v.Evidence {
+			name := ""
+			if i == 0 {
+				name = "evidence"
+			}
+			field(name, strings.Join(strings.Fields(e.At+" "+e.From), " ")+": "+e.Text)
+		}
+		if v.Fix.Job != "" && v.Fix.Place != "" {
+			field("fix", v.Fix.Place+": "+v.Fix.Job)
+		} else {
+			field("fix", v.Fix.Job)
+		}
+		field("platform", v.Fix.Platform)
+	}
+	for _, o := range groupOpen(a.Open) {
+		field("not checked", o)
+	}
+	return b.String()
+}
+
+// groupOpen says in a line per missing evidence which causes it leaves open.
+func groupOpen(open []explain.Open) (lines []string) {
+	causes := map[string][]string{}
+	var order []string
+	for _, o := range open {
+		what := o.Evidence + ": " + o.Why
+		if causes[what] == nil {
+			order = append(order, what)
+		}
+		causes[what] = append(causes[what], o.Cause)
+	}
+	for _, what := range order {
+		lines = append(lines, fmt.Sprintf("%s; this leaves open: %s", what, strings.Join(causes[what], ", ")))
+	}
+	return lines
+}
+
+// placesOf finds where a file says the members that a fix may name. Without a
+// file there are none.
+func (p *program) placesOf(path, job string) ([]explain.Place, error) {
+	if path == "" {
+		return nil, nil
+	}
+	src, err := p.read(path)
+	if err != nil {
+		return nil, err
+	}
+	p.sources = append(p.sources, src)
+	file, _ := spec.Load(src, spec.Options{})
+	if file == nil {
+		return nil, fail(ExitProblem, "%s is no job file", path).try("see why: batchctl validate %s", path)
+	}
+	var places []explain.Place
+	for _, j := range file.Jobs {
+		if len(file.Jobs) == 1 || strings.HasPrefix(job, j.Name) {
+			places = append(places, memberPlaces(j)...)
+		}
+	}
+	if len(places) == 0 {
+		return nil, fail(ExitUsage, "%s holds no job %s", path, job).try("leave --file out, or name the file that holds it")
+	}
+	return places, nil
+}
+
+// memberPlaces is where a job's file says what a fix may be about; the job itself
+// stands for what it does not say.
+func memberPlaces(j *spec.Job) (places []explain.Place) {
+	container, over := j.Register.Get("containerProperties"), j.Submit.Get("containerOverrides")
+	either := func(name string) *jsontree.Node {
+		if n := over.Get(name); n != nil {
+			return n
+		}
+		return container.Get(name)
+	}
+	members := []struct {
+		name string
+		node *jsontree.Node
+	}{
+		{"image", container.Get("image")}, {"command", either("command")}, {"secrets", container.Get("secrets")}, {"volumes", container.Get("volumes")},
+		{"memory", plan.Requirement(container, over, "MEMORY")}, {"vcpus", plan.Requirement(container, over, "VCPU")}, {"gpus", plan.Requirement(container, over, "GPU")},
+		{"jobRoleArn", container.Get("jobRoleArn")}, {"executionRoleArn", container.Get("executionRoleArn")}, {"logConfiguration", container.Get("logConfiguration")},
+		{"ephemeralStorage", container.Get("ephemeralStorage")}, {"runtimePlatform", container.Get("runtimePlatform")}, {"jobQueue", j.Submit.Get("jobQueue")},
+		{"timeout", j.Register.Get("timeout")}, {"retryStrategy", j.Register.Get("retryStrategy")}, {"consumableResources", j.Register.Get("consumableResourceProperties")},
+	}
+	for _, m := range members {
+		src, span := m.node.Place()
+		if src == nil {
+			src, span = j.Node.Place()
+		}
+		if src != nil {
+			line, column := src.Position(span.Start)
+			places = append(places, explain.Place{Member: m.name, File: src.Name, Line: int32(line), Column: int32(column)})
+		}
+	}
+	return places
+}
+
+func (t *target) gatherer() *explain.Gatherer {
+	return explain.NewGatherer(t.config, t.label, t.isLocal())
+}
+
+// gather gathers all evidence about a job, and remembers the look.
+func (t *target) gather(ctx context.Context, id string) (*explain.Bundle, error) {
+	b, err := t.gatherer().Gather(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	t.remember(id, b)
+	return b, nil
+}
+
+// why is a line on why a job waits, for the views that show its state.
+func (t *target) why(ctx context.Context, id *string) (string, error) {
+	b, err := t.gatherer().Glance(ctx, aws.ToString(id))
+	if err != nil {
+		return "", err
+	}
+	t.remember(aws.ToString(id), b)
+	return explain.Reason(b), nil
+}

@@ -1,0 +1,178 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/explain"
+	"github.com/batchctl/batchctl/pkg/local"
+)
+
+// stuckSince is what a look at a job shows that Batch calls misconfigured.
+func stuckSince(start time.Time) *explain.Bundle {
+	now := time.Now().UnixMilli()
+	job := &types.JobDetail{JobId: aws.String("3f2a91c0-1111-4222-8333-444455556666"), JobName: aws.String("train"), Status: types.JobStatusRunnable,
+		CreatedAt: aws.Int64(start.UnixMilli()), StatusReason: aws.String("MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT - no CE holds it")}
+	return &explain.Bundle{Version: 1, At: now, Subject: explain.Subject{Job: job}, Looks: []explain.Look{{At: now, Status: job.Status, Reason: *job.StatusReason}}}
+}
+
+// TestExplainWait: the wait ends with a verdict when the reason has stood for ten
+// minutes, looks of other commands counted.
+func TestExplainWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		var errs bytes.Buffer
+		p := &program{Streams: Streams{Err: &errs}}
+		at := &target{name: "aws", ledger: &client.Ledger{Dir: t.TempDir()}}
+		gather := func() (*explain.Bundle, error) {
+			b := stuckSince(start)
+			at.remember(*b.Subject.Job.JobId, b)
+			return b, nil
+		}
+		b, err := p.lookUntilFirm(t.Context(), true, gather)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a := explain.Explain(b); a.Verdict == nil || a.Verdict.Cause != "cannot-fit" {
+			t.Errorf("%+v", a)
+		}
+		if took := time.Since(start); took < 10*time.Minute || took > 11*time.Minute {
+			t.Errorf("firm after %s", took)
+		}
+		if n := strings.Count(errs.String(), "\n"); n != 1 {
+			t.Errorf("told %d times:\n%s", n, &errs)
+		}
+		// A later command knows what the earlier one saw.
+		b, err = gather()
+		if err != nil || !explain.Explain(b).Firm() {
+			t.Errorf("not firm at the next command: %v", err)
+		}
+		// Nobody looks on without being asked to, and the time can be bounded.
+		start = time.Now()
+		at.ledger.Dir = t.TempDir()
+		if b, err := p.lookUntilFirm(t.Context(), false, gather); err != nil || explain.Explain(b).Firm() {
+			t.Errorf("without --wait: %v", err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		var f *failure
+		if b, err := p.lookUntilFirm(ctx, true, gather); b == nil || !errors.As(err, &f) || f.code != ExitTimeout {
+			t.Errorf("at the timeout: %v", err)
+		}
+	})
+}
+
+// TestLooks: they are forgotten when the job has ended, and damage does not matter.
+func TestLooks(t *testing.T) {
+	at := &target{name: "aws", ledger: &client.Ledger{Dir: t.TempDir()}}
+	path := filepath.Join(at.ledger.Dir, "looks", "a_1.json")
+	at.remember("a:1", stuckSince(time.Now()))
+	if _, err := os.Stat(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b := stuckSince(time.Now())
+	at.remember("a:1", b)
+	if len(b.Looks) != 1 {
+		t.Errorf("%+v", b.Looks)
+	}
+	for range 100 {
+		b = stuckSince(time.Now())
+		at.remember("a:1", b)
+	}
+	if len(b.Looks) > 60 {
+		t.Errorf("%d looks are kept", len(b.Looks))
+	}
+	b.Subject.Job.Status = types.JobStatusFailed
+	at.remember("a:1", b)
+	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("looks at an ended job are kept: %v", err)
+	}
+	at.remember("../../x", stuckSince(time.Now()))
+	if entries, _ := os.ReadDir(filepath.Dir(filepath.Dir(at.ledger.Dir))); len(entries) > 1 {
+		for _, e := range entries {
+			if e.Name() == "x.json" {
+				t.Error("an id led out of the directory")
+			}
+		}
+	}
+}
+
+// TestWhy: who waits in the queue is told why within a minute, and once; status says
+// it too.
+func TestWhy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := filepath.Join(t.TempDir(), "state")
+		engine, err := local.Open(local.Options{Dir: dir, VCPUs: 1, MemoryMiB: 1024, Executor: sleeper{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer engine.Close(context.Background())
+		cfg := engine.Config(dir)
+		at := &target{name: localTarget, label: localTarget, config: cfg, Client: client.New(cfg), ledger: &client.Ledger{Dir: dir}}
+		b := batch.NewFromConfig(cfg)
+		_, err = b.RegisterJobDefinition(t.Context(), &batch.RegisterJobDefinitionInput{JobDefinitionName: aws.String("d"), Type: types.JobDefinitionTypeContainer,
+			ContainerProperties: &types.ContainerProperties{Image: aws.String("x"), Command: []string{"x"}, ResourceRequirements: []types.ResourceRequirement{
+				{Type: types.ResourceTypeVcpu, Value: aws.String("1")}, {Type: types.ResourceTypeMemory, Value: aws.String("64")}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var last string
+		for range 3 {
+			out, err := b.SubmitJob(t.Context(), &batch.SubmitJobInput{JobName: aws.String("j"), JobQueue: aws.String("default"), JobDefinition: aws.String("d")})
+			if err != nil {
+				t.Fatal(err)
+			}
+			last = *out.JobId
+			time.Sleep(time.Millisecond)
+		}
+		var errs bytes.Buffer
+		p := &program{Streams: Streams{Out: &errs, Err: &errs}}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		f := p.newFollower(at, []client.Submitted{{ID: last, Name: "j"}}, nil)
+		if _, err := f.run(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%v", err)
+		}
+		if n := strings.Count(errs.String(), "RUNNABLE  it waits its turn: one job of the queue comes first"); n != 1 {
+			t.Errorf("told %d times:\n%s", n, &errs)
+		}
+		details, err := at.Describe(t.Context(), last)
+		if err != nil {
+			t.Fatal(err)
+		}
+		call := &jobCall{target: at}
+		if line := call.whyLine(t.Context(), details[0]); !strings.HasPrefix(line, "why         it waits its turn") || !strings.Contains(line, "batchctl explain ") {
+			t.Errorf("status: %q", line)
+		}
+		details[0].CreatedAt = aws.Int64(time.Now().UnixMilli())
+		if line := call.whyLine(t.Context(), details[0]); line != "" {
+			t.Errorf("too early: %q", line)
+		}
+	})
+}
+
+// sleeper runs every attempt until it is told to end.
+type sleeper struct{}
+
+func (sleeper) Run(ctx context.Context, a local.Attempt, _ *os.File) (int, error) {
+	a.Started("x")
+	<-ctx.Done()
+	return 143, nil
+}
+func (sleeper) Clear(string, string) error                     { return nil }
+func (sleeper) Unhonoured(*types.ContainerProperties) []string { return nil }

@@ -1,0 +1,180 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/catalog"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/plan"
+	"github.com/batchctl/batchctl/pkg/spec"
+)
+
+// lookTimeout is how long a plan waits for its target. A plan has to be quick, and
+// says what it could not see.
+const lookTimeout = 5 * time.Second
+
+// review holds a plan against its target, the prices and the platform file.
+func (p *program) review(c *cli.Context, in *input, made *plan.Plan) (*plan.Review, error) {
+	prices, err := pricesFor(c, in)
+	if err != nil {
+		return nil, err
+	}
+	w, err := p.look(c, in, made)
+	if err != nil {
+		return nil, err
+	}
+	return reviewOf(in, made, w, prices), nil
+}
+
+func reviewOf(in *input, made *plan.Plan, w *plan.World, prices *catalog.Prices) *plan.Review {
+	v := made.Hold(w, in.platform, prices)
+	if in.platformFile != "" {
+		v.Policy = plan.PolicyOf(in.platform, in.platformFile, waivedIn(in.problems))
+	}
+	return v
+}
+
+// waivedIn is the demands of the policy that the files are excepted from.
+func waivedIn(problems diag.List) (list []plan.Waived) {
+	for _, d := range problems {
+		if d.Waived != nil && strings.HasPrefix(d.Rule, "policy-") {
+			list = append(list, plan.Waived{Rule: d.Rule, Reason: d.Waived.Reason, Until: d.Waived.Until})
+		}
+	}
+	return list
+}
+
+// look asks the target what the plan needs to know. Only a target that does not
+// exist is an error: what cannot be asked is said in the answer.
+func (p *program) look(c *cli.Context, in *input, made *plan.Plan) (*plan.World, error) {
+	name := targetName(c, in.platform)
+	var entry spec.Target
+	if in.platform != nil {
+		entry, _ = in.platform.Target(name)
+	}
+	unasked := &plan.World{Target: name, Local: name == localTarget, Region: withFlags(c, entry).Region}
+	if c.Bool("offline") {
+		unasked.Unreached = "--offline"
+		return unasked, nil
+	}
+	if unasked.Local && neverRan(c) {
+		return unasked, nil // an engine that nobody has started yet has nothing
+	}
+	ctx, cancel := context.WithTimeout(c.Context, lookTimeout)
+	defer cancel()
+	t, err := p.openNamed(ctx, c, in.platform, name, toRead)
+	if err != nil {
+		f := asFailure(err)
+		if f.code == ExitUsage && !strings.HasSuffix(f.message, "has no Region") { // which may be given where jobs are submitted
+			return nil, err
+		}
+		unasked.Unreached = f.message
+		return unasked, nil
+	}
+	w := t.world(ctx, made)
+	if account := w.Account(); entry.AccountID != "" && account != "" && account != entry.AccountID {
+		return nil, wrongAccount(name, entry.AccountID, account, nil)
+	}
+	return w, t.close()
+}
+
+// neverRan reports that there is no state directory of a local engine.
+func neverRan(c *cli.Context) bool {
+	dir, err := stateDir(c)
+	if err != nil {
+		return false
+	}
+	_, err = os.Stat(dir)
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// world asks an open target.
+func (t *target) world(ctx context.Context, made *plan.Plan) *plan.World {
+	w := t.World(ctx, made)
+	w.Local, w.Target = t.isLocal(), t.kind()
+	if w.Local {
+		w.Region = ""
+	} else if account := w.Account(); account != "" && !strings.Contains(w.Target, account) {
+		w.Target = fmt.Sprintf("aws %s %s", account, w.Region)
+	}
+	return w
+}
+
+// pricesFor reads the prices that the command line names, or the platform file;
+// nil is those that batchctl carries.
+func pricesFor(c *cli.Context, in *input) (*catalog.Prices, error) {
+	path, named := c.String("prices"), ""
+	if path == "" && in.platform != nil && in.platform.PricesFile != "" {
+		path, named = in.platform.PricesPath(in.platformFile), ", which "+in.platformFile+" names"
+	}
+	if path == "" {
+		return nil, nil
+	}
+	prices, err := catalog.ReadPricesFile(path)
+	if err != nil {
+		return nil, fail(ExitNotDone, "read prices %s%s: %v", path, named, err).
+			try("its lines are %s under that header: eu-west-1,m5.large,0.107", catalog.PricesHead)
+	}
+	return prices, nil
+}
+
+// writePlan writes the plan's document for submit --check. It holds whatever the
+// job file holds, so nobody else may read it.
+func (p *program) writePlan(path string, document []byte) error {
+	temporary, err := os.CreateTemp(filepath.Dir(path), ".plan-*")
+	if err == nil {
+		defer os.Remove(temporary.Name())
+		_, err = temporary.Write(document)
+		err = errors.Join(err, temporary.Close())
+	}
+	if err == nil {
+		err = os.Rename(temporary.Name(), path)
+	}
+	if err != nil {
+		return fail(ExitNotDone, "write the plan %s: %v", path, cause(err))
+	}
+	fmt.Fprintf(p.Err, "the plan is written to %s\n", diag.Printable(path))
+	return nil
+}
+
+// checkPlan refuses to go on when the plan in a file is not what would be done
+// now: the files, the policy, the registered definitions, the queues or the compute
+// environments are not what they were. t is open, and nothing has been sent.
+func (p *program) checkPlan(ctx context.Context, t *target, in *input, made *plan.Plan, path string) error {
+	then, err := readInto(nil, path)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	now, err := made.JSON(reviewOf(in, made, t.world(ctx, made), nil))
+	if err != nil {
+		return err
+	}
+	changes, notChecked, err := plan.Moved(bytes.TrimSpace(then), now)
+	if err != nil {
+		return fail(ExitNotDone, "read the plan %s: %v", path, err).try("make it: batchctl plan JOB_FILE --out %s", path)
+	}
+	for _, reason := range notChecked {
+		fmt.Fprintf(p.Err, "note: the plan is not checked in full: %s\n", diag.Printable(p.redacted(reason)))
+	}
+	if len(changes) == 0 {
+		return nil
+	}
+	fmt.Fprintf(p.Err, "since the plan %s was made:\n", diag.Printable(path))
+	for _, change := range changes {
+		fmt.Fprintf(p.Err, "  %s\n", diag.Printable(p.redacted(change.String())))
+	}
+	return fail(ExitChange, "%s since the plan was made: nothing was sent", plural(len(changes), "change")).
+		try("look again: batchctl plan JOB_FILE --out %s", path)
+}

@@ -1,0 +1,385 @@
+package cli
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+	"github.com/mattn/go-runewidth"
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/catalog"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/plan"
+)
+
+// planPage is a plan as people read it: a label and what belongs to it a line.
+type planPage struct {
+	p     *program
+	width int
+	text  strings.Builder
+}
+
+// indentPlan is where the text beside the labels begins.
+const indentPlan = 12
+
+func (g *planPage) line(label, format string, args ...any) {
+	text := diag.Printable(g.p.redacted(fmt.Sprintf(format, args...)))
+	fmt.Fprintf(&g.text, "%s\n", fold(fmt.Sprintf("%-*s%s", indentPlan, label, text), g.width))
+}
+
+// more goes on under the last line.
+func (g *planPage) more(format string, args ...any) { g.line("", format, args...) }
+
+// fold breaks a line at its blanks to fit a terminal; in a pipe nothing is broken.
+func fold(line string, width int) string {
+	if width <= 2*indentPlan || runewidth.StringWidth(line) <= width {
+		return line
+	}
+	out, column := line[:indentPlan], indentPlan
+	for i, word := range strings.Fields(line[indentPlan:]) {
+		if i > 0 && column+1+runewidth.StringWidth(word) > width {
+			out, column = out+"\n"+strings.Repeat(" ", indentPlan+2), indentPlan+2
+		} else if i > 0 {
+			out, column = out+" ", column+1
+		}
+		out, column = out+word, column+runewidth.StringWidth(word)
+	}
+	return out
+}
+
+func (p *program) printPlan(c *cli.Context, v *plan.Review) error {
+	g := &planPage{p: p, width: width(p.Out)}
+	g.target(v.World)
+	for _, j := range v.Jobs {
+		g.job(j, v.World)
+	}
+	g.total(v)
+	g.policy(v.Policy)
+	for _, problem := range v.Problems() {
+		g.line("problem", "%s", problem)
+	}
+	fmt.Fprintf(&g.text, "\nnext: %s\n", diag.Printable(p.redacted(next(c, v))))
+	return p.printText(g.text.String())
+}
+
+// next is the command that goes on from the plan.
+func next(c *cli.Context, v *plan.Review) string {
+	command := nextCommand(c, "submit")
+	if out := c.String("out"); out != "" {
+		command += " --check " + quoted(out)
+	}
+	if len(v.Problems()) > 0 {
+		return "see to the problems above, then: " + command
+	}
+	return command
+}
+
+func (g *planPage) target(w *plan.World) {
+	if w.Unreached != "" {
+		g.line("target", "%s, not checked: %s", w.Target, w.Unreached)
+	} else {
+		g.line("target", "%s", w.Target)
+	}
+	g.text.WriteString("\n")
+}
+
+func (g *planPage) job(j plan.JobReview, w *plan.World) {
+	g.text.WriteString(diag.Printable(g.p.redacted(describeJob(j.Job))) + "\n")
+	if j.Register != nil {
+		g.line("  register", "%s", describeDefinition(j.Job))
+	}
+	g.definition(j, w)
+	if j.Submit != nil {
+		g.line("  submit", "to %s: %s", j.Queue.Queue, j.Queue.Reason)
+		g.queue(j, w)
+		for _, r := range j.Rooms {
+			g.room(r, j, w)
+		}
+		g.cost(j.Cost)
+	}
+	for _, d := range j.After {
+		g.line("  after", "%s%s", d.Job, bracket(d.Type))
+	}
+	g.text.WriteString("\n")
+}
+
+// manyChanges is how many changes of a definition are shown one by one.
+const manyChanges = 20
+
+func (g *planPage) definition(j plan.JobReview, w *plan.World) {
+	d := j.Definition
+	switch d.Verdict {
+	case plan.DefinitionSame:
+		g.more("no change: revision %d has this content", d.Revision)
+	case plan.DefinitionNew:
+		g.more("new: nothing is registered under this name at %s", w.Target)
+	case plan.DefinitionChanged:
+		g.more("change: a new revision, since revision %d is not the same", d.Revision)
+		for i, change := range d.Changes {
+			if i == manyChanges {
+				g.more("  and %d more", len(d.Changes)-i)
+				break
+			}
+			g.more("  %s", change)
+		}
+		if len(d.Changes) == 0 {
+			g.more("  no member differs: it was not registered by batchctl, and has no tag that says so")
+		}
+	case plan.DefinitionNamed:
+		g.line("  uses", "revision %d of the definition", d.Revision)
+	case plan.DefinitionEarlier:
+		g.line("  uses", "the definition of a job above")
+	case plan.DefinitionMissing:
+		g.line("  uses", "a definition that is not there")
+	case plan.DefinitionNotChecked:
+		g.more("not checked: what is registered%s", unlessSaid(d.Reason, w))
+	}
+}
+
+// unlessSaid adds a reason, unless the target's own line gives it for all.
+func unlessSaid(reason string, w *plan.World) string {
+	if w.Unreached != "" {
+		return ""
+	}
+	return " (" + reason + ")"
+}
+
+func (g *planPage) queue(j plan.JobReview, w *plan.World) {
+	switch q := j.QueueThere; {
+	case !q.Asked:
+		g.more("not checked: the queue's state%s", unlessSaid(q.Reason, w))
+	case !q.Found && w.Local:
+		g.more("submit makes this queue on the local engine")
+	case !q.Found:
+		g.more("it is not there")
+	case q.Status == types.JQStatusValid:
+		g.more("%s, %s", q.State, q.Status)
+	default:
+		g.more("%s", joinClauses(string(q.State), string(q.Status), q.StatusReason))
+	}
+}
+
+func (g *planPage) room(r plan.Room, j plan.JobReview, w *plan.World) {
+	if w.Local && j.RoomsFrom != plan.FromPlatform && r.Type == string(types.CETypeUnmanaged) && r.Fits {
+		where := "this machine"
+		if r.MaxvCpus > 0 { // not known while no engine runs
+			where += fmt.Sprintf(", %d vCPUs of it", r.MaxvCpus)
+		}
+		g.line("  runs on", "%s", where)
+		return
+	}
+	what := joinClauses(r.Type, string(r.State), string(r.Status))
+	if j.RoomsFrom == plan.FromPlatform {
+		what = joinClauses(r.Type, "platform file")
+	}
+	name := fmt.Sprintf("%s (%s)", r.Name, what)
+	if r.Name == "" {
+		name = what
+	}
+	switch {
+	case !r.Usable():
+		g.line("  not on", "%s: %s", name, r.Why())
+	case !r.Fits:
+		g.line("  not on", "%s: %s", name, r.Reason)
+	case !r.Proven():
+		g.line("  maybe on", "%s: %s", name, r.Reason)
+	default:
+		g.line("  runs on", "%s: %s%s", name, holds(r, j.Need), headroom(r))
+		if r.Reason != "" {
+			g.more("%s", r.Reason)
+		}
+	}
+}
+
+// holds says what holds the job: "4 fit on an m5.xlarge".
+func holds(r plan.Room, n plan.Need) string {
+	if r.IsFargate() {
+		return "Fargate has " + n.Parts[0].Request.String()
+	}
+	var parts []string
+	for i, p := range n.Parts {
+		t, most := r.Holds[i].Instance.Name, r.Holds[i].PerInstance
+		switch {
+		case p.Nodes > 1 || len(n.Parts) > 1:
+			parts = append(parts, plural(p.Nodes, "node")+" on "+t)
+		case most == 1:
+			parts = append(parts, "1 fits on "+t)
+		default:
+			parts = append(parts, fmt.Sprintf("%d fit on %s", most, t))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func headroom(r plan.Room) string {
+	if r.AtOnce == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("; %d at once at maxvCpus %d", r.AtOnce, r.MaxvCpus)
+	if r.State != "" && !r.IsFargate() {
+		text += fmt.Sprintf(" (%d now)", r.DesiredvCpus)
+	}
+	return text
+}
+
+func (g *planPage) cost(c *plan.Cost) {
+	switch {
+	case c == nil:
+		return
+	case c.Unknown != "":
+		g.line("  price", "not known: %s", c.Unknown)
+		return
+	}
+	what := between(c.Least, c.Most)
+	if c.Hours == 0 {
+		what += " an hour, and no bound: there is no timeout"
+	}
+	g.line("  price", "%s; on demand in %s, %s", what, c.Region, c.Prices)
+	if c.Stands != "" {
+		g.more("no prices of %s here, so those of %s stand in: --prices FILE", c.Stands, c.Region)
+	}
+	if c.Most == c.Least {
+		g.more("%s", arithmetic(c, true))
+	} else {
+		g.more("least: %s", arithmetic(c, true))
+		g.more("most: %s", arithmetic(c, false))
+	}
+	if c.Others > 0 {
+		g.more("on %s its share is %s an hour", plural(c.Others, "other type"), between(c.From, c.To))
+	}
+	if c.Spot {
+		g.more("upper bounds: Spot costs less, and its prices are not known here")
+	}
+}
+
+// arithmetic shows how a bound comes about: "1/4 of m5.xlarge at $0.192/h x 1h =
+// $0.048".
+func arithmetic(c *plan.Cost, least bool) string {
+	var parts []string
+	for _, l := range c.Lines {
+		parts = append(parts, lineOf(l, least))
+	}
+	if c.StorageGB > 0 {
+		parts = append(parts, fmt.Sprintf("%d GB of storage at $%s", c.StorageGB, figure(c.Storage)))
+	}
+	text, total := strings.Join(parts, " + "), c.Most
+	if len(parts) > 1 {
+		text = "(" + text + ")"
+	}
+	if least {
+		total = c.Least
+	}
+	if c.Hours > 0 {
+		text += " x " + hours(c.Hours)
+	}
+	if !least && c.Attempts > 1 {
+		text += fmt.Sprintf(" x %d attempts", c.Attempts)
+	}
+	if c.Children > 1 {
+		text += fmt.Sprintf(" x %d children", c.Children)
+	}
+	if c.BidPercentage > 0 {
+		text += fmt.Sprintf(" x %d %% (bidPercentage)", c.BidPercentage)
+	}
+	text += " = " + dollars(total)
+	if c.Hours == 0 {
+		text += "/h"
+	}
+	return text
+}
+
+func lineOf(l plan.CostLine, least bool) string {
+	nodes := ""
+	if l.Nodes > 1 {
+		nodes = fmt.Sprintf("%d x ", l.Nodes)
+	}
+	switch {
+	case l.Price != catalog.FargatePrice{}:
+		return fmt.Sprintf("%s(%s vCPU at $%s + %s GB at $%s)/h", nodes, figure(l.VCPUs), figure(l.Price.VCPU), figure(l.GB), figure(l.Price.GB))
+	case least && l.PerInstance > 1:
+		return fmt.Sprintf("%s1/%d of %s at $%s/h", nodes, l.PerInstance, l.On, figure(l.Hour))
+	}
+	return fmt.Sprintf("%s%s at $%s/h", nodes, l.On, figure(l.Hour))
+}
+
+func between(from, to float64) string {
+	if dollars(from) == dollars(to) {
+		return dollars(from)
+	}
+	return dollars(from) + " to " + dollars(to)
+}
+
+// dollars rounds to cents, and below a dollar to three figures that count.
+func dollars(usd float64) string {
+	if usd >= 1 || usd == 0 {
+		return fmt.Sprintf("$%.2f", usd)
+	}
+	short, err := strconv.ParseFloat(fmt.Sprintf("%.3g", usd), 64)
+	if err != nil {
+		return fmt.Sprintf("$%g", usd)
+	}
+	return "$" + figure(short)
+}
+
+func figure(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
+
+// hours prints a timeout: 1h, 30m, 1h30m.
+func hours(h float64) string {
+	text := time.Duration(h * float64(time.Hour)).Round(time.Second).String()
+	if short, ok := strings.CutSuffix(text, "m0s"); ok {
+		text = short + "m"
+	}
+	if short, ok := strings.CutSuffix(text, "h0m"); ok {
+		text = short + "h"
+	}
+	return text
+}
+
+// total adds up the prices of several jobs.
+func (g *planPage) total(v *plan.Review) {
+	sum := v.Total()
+	if sum.Priced+sum.Unbounded+sum.Unknown < 2 {
+		return
+	}
+	var without []string
+	if sum.Unbounded > 0 {
+		without = append(without, plural(sum.Unbounded, "job")+" without a timeout")
+	}
+	if sum.Unknown > 0 {
+		without = append(without, plural(sum.Unknown, "job")+" whose price is not known")
+	}
+	switch {
+	case sum.Priced == 0:
+		g.line("total", "not known: %s", joinClauses(without...))
+	case len(without) > 0:
+		g.line("total", "%s for %s, and in addition %s", between(sum.Least, sum.Most), plural(sum.Priced, "job"), joinClauses(without...))
+	default:
+		g.line("total", "%s for %s", between(sum.Least, sum.Most), plural(sum.Priced, "job"))
+	}
+}
+
+func (g *planPage) policy(v *plan.PolicyReview) {
+	switch {
+	case v == nil:
+		g.line("policy", "none: there is no platform file")
+		return
+	case len(v.Demands) == 0:
+		g.line("policy", "%s demands nothing", v.File)
+		return
+	}
+	if len(v.Waived) == 0 {
+		g.line("policy", "%s of %s, all met", plural(len(v.Demands), "demand"), v.File)
+		return
+	}
+	g.line("policy", "%s of %s, met but for", plural(len(v.Demands), "demand"), v.File)
+	for _, w := range v.Waived {
+		until := ""
+		if w.Until != "" {
+			until = ", until " + w.Until
+		}
+		g.more("%s, waived: %s%s", w.Rule, w.Reason, until)
+	}
+}

@@ -1,0 +1,158 @@
+package client
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"strings"
+	"sync"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/plan"
+)
+
+// worldTries bounds the tries of a call for a plan, whose user waits.
+const worldTries = 2
+
+// worldCalls bounds the calls for job definitions that are under way at once.
+const worldCalls = 8
+
+// World asks the target what a plan needs to be held against it: the job
+// definitions, the queues and the compute environments that it names. It only
+// reads. What could not be read is named in the answer and fails nothing: an
+// account that may submit need not be allowed to describe.
+func (c *Client) World(ctx context.Context, p *plan.Plan) *plan.World {
+	w := &plan.World{Definitions: map[string]plan.Registered{}}
+	var all sync.WaitGroup
+	all.Go(func() { c.readQueues(ctx, p, w) })
+	all.Go(func() { w.Definitions = c.registered(ctx, p) })
+	all.Wait()
+	w.Region = c.batch.Options().Region
+	w.Unreached = unreached(p, w)
+	return w
+}
+
+// unreached is the reason for all of it, where nothing at all could be read.
+func unreached(p *plan.Plan, w *plan.World) (reason string) {
+	if len(p.QueueNames()) > 0 && w.QueuesErr == "" {
+		return ""
+	}
+	for _, d := range w.Definitions {
+		if d.Err == "" {
+			return ""
+		}
+		reason = d.Err
+	}
+	return cmp.Or(w.QueuesErr, reason)
+}
+
+func (c *Client) readQueues(ctx context.Context, p *plan.Plan, w *plan.World) {
+	names := p.QueueNames()
+	if len(names) == 0 {
+		return
+	}
+	queues := batch.NewDescribeJobQueuesPaginator(c.batch, &batch.DescribeJobQueuesInput{JobQueues: names})
+	for queues.HasMorePages() {
+		page, err := queues.NextPage(ctx, briefly)
+		if err != nil {
+			w.QueuesErr = unread(ctx, "describe job queues", err)
+			return
+		}
+		w.Queues = append(w.Queues, page.JobQueues...)
+	}
+	environments := w.EnvironmentNames()
+	if len(environments) == 0 {
+		return
+	}
+	pages := batch.NewDescribeComputeEnvironmentsPaginator(c.batch, &batch.DescribeComputeEnvironmentsInput{ComputeEnvironments: environments})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx, briefly)
+		if err != nil {
+			w.EnvironmentsErr = unread(ctx, "describe compute environments", err)
+			return
+		}
+		w.Environments = append(w.Environments, page.ComputeEnvironments...)
+	}
+}
+
+// registered reads the plan's job definitions, some at a time.
+func (c *Client) registered(ctx context.Context, p *plan.Plan) map[string]plan.Registered {
+	content := map[string]*batch.RegisterJobDefinitionInput{}
+	for _, j := range p.Jobs {
+		if j.Register != nil {
+			content[aws.ToString(j.Register.JobDefinitionName)] = j.Register
+		}
+	}
+	names := p.DefinitionNames()
+	found := make([]plan.Registered, len(names))
+	free := make(chan struct{}, worldCalls)
+	var all sync.WaitGroup
+	for i, name := range names {
+		all.Go(func() {
+			free <- struct{}{}
+			defer func() { <-free }()
+			found[i] = c.revisions(ctx, name, content[name])
+		})
+	}
+	all.Wait()
+	byName := map[string]plan.Registered{}
+	for i, name := range names {
+		byName[name] = found[i]
+	}
+	return byName
+}
+
+// revisions reads the ACTIVE revisions of a definition. The word is its name, or
+// name:revision; content is what would be registered, nil for nothing.
+func (c *Client) revisions(ctx context.Context, word string, content *batch.RegisterJobDefinitionInput) (r plan.Registered) {
+	name, wanted, exact := strings.Cut(word, ":")
+	hash := ""
+	if content != nil {
+		var err error
+		if hash, err = contentHash(content); err != nil {
+			return plan.Registered{Err: err.Error()}
+		}
+	}
+	pages := batch.NewDescribeJobDefinitionsPaginator(c.batch, &batch.DescribeJobDefinitionsInput{JobDefinitionName: &name, Status: aws.String("ACTIVE")})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx, briefly)
+		if err != nil {
+			return plan.Registered{Err: unread(ctx, "describe job definitions "+name, err)}
+		}
+		for _, d := range page.JobDefinitions {
+			newest(&r.Newest, d)
+			if hash != "" && d.Tags[ContentTag] == hash {
+				newest(&r.Same, d)
+			}
+			if content == nil && (!exact || revisionText(d) == wanted) {
+				newest(&r.Named, d)
+			}
+		}
+	}
+	return r
+}
+
+func newest(of **types.JobDefinition, d types.JobDefinition) {
+	if *of == nil || aws.ToInt32(d.Revision) > aws.ToInt32((*of).Revision) {
+		*of = &d
+	}
+}
+
+func revisionText(d types.JobDefinition) string {
+	arn := aws.ToString(d.JobDefinitionArn)
+	return arn[strings.LastIndexByte(arn, ':')+1:]
+}
+
+// briefly keeps a call from being repeated for longer than a person waits.
+func briefly(o *batch.Options) { o.RetryMaxAttempts = worldTries }
+
+// unread says why something could not be read.
+func unread(ctx context.Context, action string, err error) string {
+	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+		return action + ": no answer in time"
+	}
+	return failure(action, err).Error()
+}

@@ -1,0 +1,108 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch"
+
+	"github.com/batchctl/batchctl/pkg/plan"
+)
+
+// twoJobs registers one definition and submits it and another one's revision.
+func twoJobs() *plan.Plan {
+	return &plan.Plan{Jobs: []*plan.Job{
+		{Name: "a", Register: &batch.RegisterJobDefinitionInput{JobDefinitionName: aws.String("train")},
+			Submit: &batch.SubmitJobInput{JobQueue: aws.String("cpu"), JobDefinition: aws.String("train"), JobName: aws.String("a")}},
+		{Name: "b", Submit: &batch.SubmitJobInput{JobQueue: aws.String("cpu"), JobDefinition: aws.String("old:1"), JobName: aws.String("b")}},
+	}}
+}
+
+func TestWorld(t *testing.T) {
+	f, c := newFake(t)
+	f.queues = []string{"cpu", "gpu"}
+	p := twoJobs()
+	for _, in := range []*batch.RegisterJobDefinitionInput{
+		{JobDefinitionName: aws.String("old")}, {JobDefinitionName: aws.String("old"), Type: "container"},
+		{JobDefinitionName: aws.String("train"), Type: "container"},
+	} {
+		if _, err := f.register(t.Context(), in); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w := c.World(t.Context(), p)
+	train, old := w.Definitions["train"], w.Definitions["old:1"]
+	switch {
+	case w.Unreached != "" || w.QueuesErr != "" || w.EnvironmentsErr != "":
+		t.Errorf("not read: %+v", w)
+	case w.Region != "us-east-1":
+		t.Errorf("Region %q", w.Region)
+	case train.Newest == nil || *train.Newest.Revision != 1 || train.Same != nil:
+		t.Errorf("train: %+v", train)
+	case old.Named == nil || *old.Named.Revision != 1 || *old.Newest.Revision != 2:
+		t.Errorf("old: %+v", old)
+	}
+	hash, err := contentHash(p.Jobs[0].Register)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.register(t.Context(), withHash(p.Jobs[0].Register, hash)); err != nil {
+		t.Fatal(err)
+	}
+	if same := c.World(t.Context(), p).Definitions["train"].Same; same == nil || *same.Revision != 2 {
+		t.Errorf("the revision with this content: %+v", same)
+	}
+	for _, call := range f.calls {
+		if !strings.HasPrefix(call, "Describe") {
+			t.Errorf("%s is no reading", call)
+		}
+	}
+}
+
+// What the account may not see is named, and the rest is there.
+func TestWorldDenied(t *testing.T) {
+	f, c := newFake(t)
+	f.queues = []string{"cpu"}
+	f.faults["DescribeJobDefinitions"] = []fault{says(403, "AccessDeniedException", `{"message":"no"}`), says(403, "AccessDeniedException", `{"message":"no"}`)}
+	w := c.World(t.Context(), twoJobs())
+	if w.Unreached != "" || len(w.Queues) != 1 || w.QueuesErr != "" {
+		t.Errorf("%+v", w)
+	}
+	for name, d := range w.Definitions {
+		if !strings.Contains(d.Err, "refused: AccessDeniedException: no") {
+			t.Errorf("%s: %q", name, d.Err)
+		}
+	}
+}
+
+// A target that never answers costs no more than the time given, and all of it is
+// one reason.
+func TestWorldInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		silent := httpFunc(func(r *http.Request) (*http.Response, error) {
+			<-r.Context().Done()
+			return nil, r.Context().Err()
+		})
+		c := New(aws.Config{Region: "us-east-1", HTTPClient: silent, Credentials: aws.AnonymousCredentials{}})
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		start := time.Now()
+		w := c.World(ctx, twoJobs())
+		if took := time.Since(start); took > 5*time.Second {
+			t.Errorf("took %v", took)
+		}
+		if w.Unreached != "describe job queues: no answer in time" {
+			t.Errorf("not reached: %q", w.Unreached)
+		}
+	})
+}
+
+// httpFunc is an HTTP client.
+type httpFunc func(*http.Request) (*http.Response, error)
+
+func (f httpFunc) Do(r *http.Request) (*http.Response, error) { return f(r) }

@@ -1,0 +1,269 @@
+package explain
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/rpc"
+)
+
+// agentPatience is how long an instance may run before its ECS agent has
+// registered. It takes 1 to 3 minutes; more with a large user data.
+const agentPatience = 8 * time.Minute
+
+// attempt is what an Auto Scaling group tried.
+type attempt struct {
+	group string
+	rpc.Activity
+}
+
+func (a attempt) evidence() Evidence {
+	return Evidence{"DescribeScalingActivities " + a.group, clock(a.At), joined(a.Status, orElse(a.Message, a.Description))}
+}
+
+func (a attempt) failed() bool { return a.Status == "Failed" || a.Status == "Cancelled" }
+
+// refusals are the failed activities, newest first, of the groups whose last
+// activity that ended failed, as far back as nothing succeeded between them.
+func (b *Bundle) refusals() (all []attempt) {
+	for _, g := range b.Groups {
+		for _, a := range g.Group.Activities {
+			t := attempt{g.Group.Name, a}
+			if a.Status == "Successful" {
+				break
+			}
+			if t.failed() {
+				all = append(all, t)
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(x, y attempt) int { return int(y.At - x.At) })
+	return all
+}
+
+// launchedAt is when the newest instance was launched, or is being.
+func (b *Bundle) launchedAt() (at int64) {
+	for _, g := range b.Groups {
+		for _, a := range g.Group.Activities {
+			if strings.HasPrefix(a.Description, "Launching") && !(attempt{Activity: a}).failed() {
+				at = max(at, a.At)
+			}
+		}
+	}
+	return at
+}
+
+// refused is a verdict on failed activities whose message holds one of the texts.
+func (b *Bundle) refused(texts []string, c Confidence, fix Fix, summary string) *Verdict {
+	if b.waiting() == nil {
+		return nil
+	}
+	var mine []attempt
+	for _, a := range b.refusals() {
+		if slices.ContainsFunc(texts, func(t string) bool { return strings.Contains(a.Message+a.Description, t) }) {
+			mine = append(mine, a)
+		}
+	}
+	if mine == nil || len(b.refusals()) == 0 || mine[0] != b.refusals()[0] {
+		return nil // another refusal came later
+	}
+	v := &Verdict{Summary: summary, Confidence: c, Fix: fix, passes: true, since: mine[len(mine)-1].At}
+	last := int64(0)
+	for _, a := range mine {
+		if last == 0 || last-a.At >= again.Milliseconds() {
+			v.seen, last = v.seen+1, a.At
+		}
+		if len(v.Evidence) < 3 {
+			v.Evidence = append(v.Evidence, a.evidence())
+		}
+	}
+	return v
+}
+
+// Texts of EC2 in the messages of scaling activities (EC2 user guide, launch issues).
+func quotaTexts() []string {
+	return []string{"vCPU limit", "VcpuLimitExceeded", "MaxSpotInstanceCountExceeded", "Max spot instance count exceeded", "InstanceLimitExceeded"}
+}
+
+func capacityTexts() []string {
+	return []string{"InsufficientInstanceCapacity", "UnfulfillableCapacity", "do not have sufficient", "no Spot capacity available", "Insufficient capacity", "capacity-not-available", "InsufficientHostCapacity"}
+}
+
+func ec2Quota(b *Bundle) *Verdict {
+	return b.refused(quotaTexts(), High,
+		Fix{Platform: "ask for a higher quota: Service Quotas, Amazon EC2, running On-Demand (or Spot) instances of this family, counted in vCPUs"},
+		"the account's EC2 quota of vCPUs is used up: no instance is launched")
+}
+
+func noCapacity(b *Bundle) *Verdict {
+	fix := Fix{Platform: "give the compute environment more instance types and Availability Zones, or On-Demand beside Spot", Job: "or ask for less, so that more types hold it"}
+	if v := b.refused(capacityTexts(), High, fix, "EC2 has no capacity of the instance types of the queue for now"); v != nil {
+		return v
+	}
+	return b.reasoned([]string{"CAPACITY:"}, High, fix, "EC2 has no capacity of the instance types of the queue for now")
+}
+
+func launchRefused(b *Bundle) *Verdict {
+	known := append(quotaTexts(), capacityTexts()...)
+	refusals := b.refusals()
+	if len(refusals) == 0 || slices.ContainsFunc(known, func(t string) bool { return strings.Contains(refusals[0].Message, t) }) {
+		return nil
+	}
+	return b.refused([]string{refusals[0].Message}, Medium,
+		Fix{Platform: "mend what the message names: the image, subnet, security group, key pair, KMS key or launch template of the compute environment"},
+		"EC2 refuses to launch the instances of the compute environment")
+}
+
+// userData explains the usual reason for an agent that never comes.
+const userData = "look at the launch template's user data: `systemctl start ecs` (or restart, or enable --now) in it never returns, because ecs.service waits for " +
+	"cloud-init to end, and cloud-init waits for the user data; write /etc/ecs/ecs.config only, or use `systemctl start --no-block ecs`. " +
+	"Else: the instance does not reach the ECS endpoint (route, security group), the instance role lacks AmazonEC2ContainerServiceforEC2Role, or the image has no ECS agent"
+
+func agentNotRegistered(b *Bundle) *Verdict {
+	if b.waiting() == nil {
+		return nil
+	}
+	for _, c := range b.Clusters {
+		silent, old := b.silent(c)
+		if len(silent) == 0 {
+			continue
+		}
+		v := &Verdict{Confidence: High, Fix: Fix{Platform: userData},
+			Summary: fmt.Sprintf("%d of the %d instances of compute environment %s that run for more than %s never registered with ECS", len(silent), old, c.Environment, span(agentPatience.Milliseconds()))}
+		if len(silent) < old {
+			v.Confidence = Medium
+		}
+		for _, i := range silent[:min(3, len(silent))] {
+			v.Evidence = append(v.Evidence, Evidence{"DescribeInstances " + i.Id, clock(b.At), fmt.Sprintf("%s, %s since %s", i.Type, i.State, clock(i.LaunchedAt))})
+		}
+		v.Evidence = append(v.Evidence, Evidence{"ListContainerInstances " + lastPart(&c.Cluster), clock(b.At), fmt.Sprintf("%d registered, none of these", len(c.Instances))})
+		return v
+	}
+	return nil
+}
+
+// silent are the instances of a cluster's environment that run for long and have not
+// registered; old counts those that run for long.
+func (b *Bundle) silent(c Cluster) (silent []rpc.Instance, old int) {
+	for _, g := range b.Groups {
+		if g.Environment != c.Environment {
+			continue
+		}
+		for _, i := range b.Instances {
+			if !slices.Contains(g.Group.Instances, i.Id) || i.State != "running" || b.At-i.LaunchedAt < agentPatience.Milliseconds() {
+				continue
+			}
+			old++
+			if !slices.ContainsFunc(c.Instances, func(r rpc.ContainerInstance) bool { return r.Instance == i.Id }) {
+				silent = append(silent, i)
+			}
+		}
+	}
+	return silent, old
+}
+
+// frontOfQueue is how many jobs a snapshot shows at most (GetJobQueueSnapshot).
+const frontOfQueue = 100
+
+// position is the waiting job's place in its queue, from 1; more says that it stands
+// behind those that the snapshot shows. Both are zero when that is not known.
+func (b *Bundle) position() (at int, more bool) {
+	job := b.waiting()
+	if job == nil || b.Front == nil {
+		return 0, false
+	}
+	id := str(job.JobId)
+	parent, _, _ := strings.Cut(id, ":")
+	for i, j := range b.Front.Jobs {
+		if arn := lastPart(j.JobArn); arn == id || arn == parent {
+			return i + 1, false
+		}
+	}
+	return 0, len(b.Front.Jobs) >= frontOfQueue
+}
+
+func (b *Bundle) frontEvidence(text string) Evidence {
+	return Evidence{"GetJobQueueSnapshot", clock(num(b.Front.LastUpdatedAt)), text}
+}
+
+func behindOthers(b *Bundle) *Verdict {
+	at, more := b.position()
+	if at <= 1 && !more {
+		return nil
+	}
+	where := fmt.Sprintf("%d jobs of the queue come first", at-1)
+	if at == 2 {
+		where = "one job of the queue comes first"
+	}
+	if more {
+		where = fmt.Sprintf("more than %d jobs of the queue come first", frontOfQueue)
+	}
+	first := b.Front.Jobs[0]
+	id := lastPart(first.JobArn)
+	evidence := []Evidence{b.frontEvidence(fmt.Sprintf("position %d", at))}
+	if more {
+		evidence[0].Text = "not among the first " + fmt.Sprint(frontOfQueue)
+	}
+	evidence = append(evidence, b.frontEvidence(fmt.Sprintf("first is %s, since %s", shortID(&id), clock(num(first.EarliestTimeAtPosition)))))
+	v := waits(evidence, "it waits its turn: %s", where)
+	v.Fix.Job = "wait; what holds up the first says: batchctl explain " + shortID(&id)
+	return v
+}
+
+func fairShare(b *Bundle) *Verdict {
+	at, more := b.position()
+	job := b.waiting()
+	if at <= 1 && !more || b.Utilization == nil || b.Utilization.FairshareUtilization == nil || str(job.ShareIdentifier) == "" {
+		return nil
+	}
+	mine, others, uses := str(job.ShareIdentifier), false, []string{}
+	for _, s := range b.Utilization.FairshareUtilization.TopCapacityUtilization {
+		for _, u := range s.CapacityUsage {
+			uses = append(uses, fmt.Sprintf("%s %g %s", str(s.ShareIdentifier), aws.ToFloat64(u.Quantity), str(u.CapacityUnit)))
+		}
+		others = others || str(s.ShareIdentifier) != mine
+	}
+	if !others {
+		return nil // the jobs before it are of its own share
+	}
+	where := fmt.Sprintf("position %d", at)
+	if more {
+		where = fmt.Sprintf("behind the first %d", frontOfQueue)
+	}
+	v := waits([]Evidence{b.frontEvidence(where), {"GetJobQueueSnapshot, shares", clock(num(b.Utilization.LastUpdatedAt)), "in use: " + strings.Join(uses, ", ")}},
+		"it waits its turn: the queue divides its capacity by fair share, and %s is the job's share (%s)", mine, where)
+	v.Fix.Platform = "the scheduling policy " + lastPart(policyOf(b.Queue)) + " holds the weights of the shares"
+	return v
+}
+
+func policyOf(q *types.JobQueueDetail) *string {
+	if q == nil {
+		return nil
+	}
+	return q.SchedulingPolicyArn
+}
+
+// atMaxvCpus says that what could hold the job is full.
+func atMaxvCpus(b *Bundle) *Verdict {
+	_, r, ok := b.holds()
+	could := slices.DeleteFunc(b.could(), func(h held) bool { return !h.usable() })
+	if !ok || len(could) == 0 {
+		return nil
+	}
+	var evidence []Evidence
+	for _, h := range could {
+		c := h.ComputeResources
+		if c == nil || c.DesiredvCpus == nil || c.MaxvCpus == nil || float64(*c.DesiredvCpus)+r.VCPUs <= float64(*c.MaxvCpus) {
+			return nil
+		}
+		evidence = append(evidence, Evidence{"DescribeComputeEnvironments " + h.name(), clock(b.At), fmt.Sprintf("desiredvCpus %d of maxvCpus %d", *c.DesiredvCpus, *c.MaxvCpus)})
+	}
+	v := waits(evidence, "it waits until other jobs end: the compute environments are as large as they may become")
+	v.Fix.Platform = "or raise maxvCpus of compute environment " + could[0].name()
+	return v
+}

@@ -1,0 +1,268 @@
+package explain
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+)
+
+// The texts below are those that AWS Batch, ECS and the container engines write;
+// sources: the AWS Batch and ECS user guides (stopped task errors, troubleshooting),
+// and messages that users published.
+
+// because is a verdict on an end, with its reasons as evidence.
+func (e *end) because(c Confidence, fix Fix, format string, args ...any) *Verdict {
+	return &Verdict{Summary: fmt.Sprintf(format, args...), Confidence: c, Evidence: e.evidence(), Fix: fix}
+}
+
+func failedDependency(b *Bundle) *Verdict {
+	e := b.end()
+	if e == nil || !e.says("Dependent Job failed", "Dependency failed") {
+		return nil
+	}
+	v := e.because(High, Fix{Job: "mend the job that failed, then submit this one again"}, "a job that it depends on failed")
+	if b.Root == nil || b.Root.Job == nil {
+		return v
+	}
+	root := b.Root.Job
+	name := fmt.Sprintf("%s (%s)", str(root.JobName), shortID(root.JobId))
+	v.Summary = "job " + name + ", which it waited for, FAILED"
+	v.Evidence = append(v.Evidence, Evidence{"DescribeJobs, job " + shortID(root.JobId) + ", status", clock(num(root.StoppedAt)), fmt.Sprintf("%s %s", root.Status, str(root.StatusReason))})
+	why := Explain(&Bundle{Local: b.Local, At: b.At, Subject: *b.Root, Image: b.Image, Roles: b.Roles, Instances: b.Instances, Spot: b.Spot}).Verdict
+	if why == nil {
+		return v
+	}
+	v.Summary += ": " + why.Summary
+	v.Confidence = why.Confidence
+	v.Evidence = append(v.Evidence, why.Evidence...)
+	v.Fix = why.Fix
+	if v.Fix.Job != "" {
+		v.Fix.Job = "in job " + str(root.JobName) + ": " + v.Fix.Job
+	}
+	v.Fix.Member = "" // its places are those of the root's file, which is not known here
+	return v
+}
+
+func stateTimeLimit(b *Bundle) *Verdict {
+	e := b.end()
+	if e == nil || !e.says("JobStateTimeLimit action") {
+		return nil
+	}
+	_, reason, _ := strings.Cut(e.jobReason, "reason: ")
+	return e.because(High, Fix{Platform: "the queue's jobStateTimeLimitActions end jobs that wait for this reason: mend the reason, or lengthen maxTimeSeconds"},
+		"the queue ended it after waiting too long: %s", orElse(reason, "for the reason that its jobStateTimeLimitActions names"))
+}
+
+func stopped(b *Bundle) *Verdict {
+	job := b.Subject.Job
+	if !ended(job.Status) || !aws.ToBool(job.IsCancelled) && !aws.ToBool(job.IsTerminated) {
+		return nil
+	}
+	how := "terminated"
+	if aws.ToBool(job.IsCancelled) {
+		how = "cancelled"
+	}
+	return &Verdict{Summary: fmt.Sprintf("somebody %s the job: %s", how, str(job.StatusReason)), Confidence: High,
+		Evidence: []Evidence{{"DescribeJobs, job " + shortID(job.JobId) + ", status reason", clock(num(job.StoppedAt)), str(job.StatusReason)}},
+		Fix:      Fix{Job: "submit it again if that was a mistake; CloudTrail (TerminateJob, CancelJob) knows who it was"}}
+}
+
+func spotReclaim(b *Bundle) *Verdict {
+	e := b.end()
+	if e == nil || !e.says("Host EC2 (instance", "Your Spot Task was interrupted", "SpotInterruption") {
+		return nil
+	}
+	fix := Fix{Member: "retryStrategy", Job: "retry when the instance is taken away: \"retryStrategy\": {\"attempts\": 5, \"evaluateOnExit\": " +
+		"[{\"onStatusReason\": \"Host EC2*\", \"action\": \"RETRY\"}, {\"onReason\": \"*\", \"action\": \"EXIT\"}]}; write checkpoints, or use a queue without Spot"}
+	v := e.because(High, fix, "its instance was taken away while it ran, as Spot instances are")
+	spot := b.spotEvidence()
+	v.Evidence = append(v.Evidence, spot...)
+	if len(spot) == 0 && !slices.ContainsFunc(b.Environments, isSpot) && !e.says("spot") {
+		v.Confidence = Medium
+		v.Summary = "its instance was terminated while it ran"
+	}
+	return v
+}
+
+// spotEvidence is what EC2 says of the instances that were taken away.
+func (b *Bundle) spotEvidence() (all []Evidence) {
+	for _, r := range b.Spot {
+		all = append(all, Evidence{"DescribeSpotInstanceRequests " + r.Id, clock(r.At), joined(r.Code, r.Message)})
+	}
+	for _, i := range b.Instances {
+		if strings.Contains(i.Reason, "Spot") {
+			all = append(all, Evidence{"DescribeInstances " + i.Id, "", i.Reason})
+		}
+	}
+	return all
+}
+
+func isSpot(e types.ComputeEnvironmentDetail) bool {
+	return e.ComputeResources != nil && (e.ComputeResources.Type == types.CRTypeSpot || e.ComputeResources.Type == types.CRTypeFargateSpot)
+}
+
+func timedOut(b *Bundle) *Verdict {
+	e := b.end()
+	if e == nil || !e.says("Job attempt duration exceeded timeout") {
+		return nil
+	}
+	limit := ""
+	if t := e.job.Timeout; t != nil && t.AttemptDurationSeconds != nil {
+		limit = fmt.Sprintf(" of %d s", *t.AttemptDurationSeconds)
+	}
+	v := e.because(High, Fix{Member: "timeout", Job: "raise the timeout, or do less work in one attempt"}, "an attempt took longer than the timeout%s", limit)
+	v.Evidence = append(v.Evidence, b.Subject.logLines(3)...)
+	return v
+}
+
+func secretsNotReadable(b *Bundle) *Verdict {
+	e := b.end()
+	if e == nil || !e.says("ResourceInitializationError", "unable to retrieve secret", "fetching secret data") ||
+		!e.says("secret", "ssm", "parameter") || e.says("registry auth: execution resource retrieval failed: unable to retrieve ecr", "unable to retrieve ecr registry auth") {
+		return nil
+	}
+	role := "the execution role"
+	if c := e.job.Container; c != nil && c.ExecutionRoleArn != nil {
+		role += " " + lastPart(c.ExecutionRoleArn)
+	}
+	fix := Fix{Member: "secrets", Platform: "allow " + role + " to read it: secretsmanager:GetSecretValue or ssm:GetParameters, and kms:Decrypt for a key of your own"}
+	what := role + " could not read a secret"
+	switch {
+	case e.says("ResourceNotFoundException", "ParameterNotFound", "invalid ssm parameters"):
+		fix = Fix{Member: "secrets", Job: "correct valueFrom: the secret or parameter is not there, in this account and Region"}
+		what = "a secret that the job names is not there"
+	case e.says("did not contain json key", "retrieved secret from Secrets Manager did not contain"):
+		fix = Fix{Member: "secrets", Job: "correct the key behind the secret's ARN in valueFrom: the secret has no such key"}
+		what = "a secret has not the key that the job names"
+	case e.says("deadline exceeded", "i/o timeout", "RequestError: send request failed"):
+		fix = Fix{Platform: "the subnet does not reach Secrets Manager or SSM: give it a NAT gateway, a public IP, or VPC endpoints for secretsmanager, ssm and kms"}
+		what = "the secrets could not be fetched: the service was not reached from the subnet"
+	}
+	return e.because(High, fix, "%s", what)
+}
+
+func logStreamMissing(b *Bundle) *Verdict {
+	e := b.end()
+	if e == nil || !e.says("failed to validate logger args", "failed to initialize logging driver", "failed to create Cloudwatch log stream", "specified log group does not exist") {
+		return nil
+	}
+	fix := Fix{Member: "logConfiguration", Platform: "make the log group, or set awslogs-create-group to \"true\" and allow logs:CreateLogGroup"}
+	what := "the log group is not there, so the container was not started"
+	switch {
+	case e.says("AccessDenied", "not authorized"):
+		fix = Fix{Platform: "allow the execution role (on Fargate) or the instance role (on EC2) logs:CreateLogStream and logs:PutLogEvents"}
+		what = "the log could not be opened: the role may not write to the log group"
+	case e.says("i/o timeout", "deadline exceeded", "connection", "RequestError"):
+		fix = Fix{Platform: "the subnet does not reach CloudWatch Logs: give it a NAT gateway, a public IP, or a VPC endpoint for logs"}
+		what = "the log could not be opened: CloudWatch Logs was not reached"
+	}
+	return e.because(High, fix, "%s", what)
+}
+
+func roleNotAssumable(b *Bundle) *Verdict {
+	e := b.end()
+	if e == nil || !e.says("unable to assume the role", "unable to assume role", "cannot be assumed", "sts:AssumeRole", "Role is not valid") {
+		return nil
+	}
+	v := e.because(High, Fix{Member: "jobRoleArn", Platform: "let ecs-tasks.amazonaws.com assume the role in its trust policy, and check that the role is in this account"},
+		"ECS could not assume a role of the job")
+	for _, r := range b.Roles {
+		switch {
+		case !r.Found:
+			v.Evidence = append(v.Evidence, Evidence{"iam GetRole " + r.Name, "", "there is no such role"})
+			v.Summary = "the role " + r.Name + " of the job does not exist"
+			v.Fix = Fix{Member: "jobRoleArn", Job: "correct the ARN of the role " + r.Name + ": it does not exist"}
+		case !r.Trusts(tasksService):
+			v.Evidence = append(v.Evidence, Evidence{"iam GetRole " + r.Name, "", fmt.Sprintf("its trust policy names %s, not %s", orElse(strings.Join(r.Services, ", "), "no service"), tasksService)})
+			v.Summary = "the trust policy of role " + r.Name + " does not let " + tasksService + " assume it"
+		}
+	}
+	return v
+}
+
+// tasksService is who assumes the roles of a job (ECS developer guide, task IAM role).
+const tasksService = "ecs-tasks.amazonaws.com"
+
+func outOfDisk(b *Bundle) *Verdict {
+	e := b.end()
+	if e == nil {
+		return nil
+	}
+	full := []string{"no space left on device", "disk quota exceeded", "insufficient free space in thin pool"}
+	line := b.Subject.logSays(full...)
+	if !e.says(full...) && (line == nil || e.exited(0)) {
+		return nil
+	}
+	fix := Fix{Member: "ephemeralStorage", Platform: "give the instances a larger root volume: blockDeviceMappings in the launch template of the compute environment"}
+	if onFargate(e.job) {
+		fix = Fix{Member: "ephemeralStorage", Job: "ask for more disk: \"ephemeralStorage\": {\"sizeInGiB\": 100}; Fargate gives 20 GiB without, 200 at most"}
+	}
+	when := "while it ran"
+	c := Medium // the line may be of something that the program survived
+	if e.says(full...) {
+		when, c = "before its program began", High
+	}
+	v := e.because(c, fix, "the disk was full %s", when)
+	v.Evidence = append(line, v.Evidence...)
+	return v
+}
+
+func onFargate(job *types.JobDetail) bool {
+	return slices.Contains(job.PlatformCapabilities, types.PlatformCapabilityFargate)
+}
+
+func outOfMemory(b *Bundle) *Verdict {
+	e := b.end()
+	if e == nil {
+		return nil
+	}
+	killed := e.says("OutOfMemoryError", "OOMKilled", "OutOfMemory: Container killed")
+	if !killed && !(e.exited(137) && !e.says("timeout", "Host EC2", "CannotStart")) {
+		return nil
+	}
+	asked := ""
+	if r, ok := requestOf(e.job); ok {
+		asked = fmt.Sprintf(" than the %d MiB that it asked for", r.MemoryMiB)
+	}
+	fix := Fix{Member: "memory", Job: "ask for more memory, as much as the program needs at its peak; a retry with as little ends the same"}
+	if killed {
+		return e.because(High, fix, "it used more memory%s and was killed", asked)
+	}
+	v := e.because(Medium, fix, "it was killed by SIGKILL (exit code 137), which mostly means that it used more memory%s", asked)
+	v.Evidence = append(v.Evidence, b.Subject.logLines(3)...)
+	return v
+}
+
+func exitCode(b *Bundle) *Verdict {
+	e := b.end()
+	if e == nil || e.exit == nil || *e.exit == 0 {
+		return nil
+	}
+	code := *e.exit
+	what := fmt.Sprintf("its own program ended with exit code %d", code)
+	if signal, ok := map[int32]string{132: "SIGILL, an instruction that this CPU does not have", 134: "SIGABRT, it aborted itself", 135: "SIGBUS, often a full /dev/shm",
+		136: "SIGFPE", 137: "SIGKILL", 139: "SIGSEGV, it reached for memory that is not its own", 143: "SIGTERM, it was told to end"}[code]; ok {
+		what = fmt.Sprintf("its own program was ended by signal %d (%s)", code-128, signal)
+	}
+	v := e.because(High, Fix{Member: "command", Job: "read what it wrote last, and mend the program or its command: batchctl logs " + shortID(e.job.JobId)}, "%s", what)
+	log := b.Subject.logLines(5)
+	v.Evidence = append(v.Evidence, log...)
+	if b.Subject.Log != nil && b.Subject.Log.Missing {
+		v.Evidence = append(v.Evidence, Evidence{"log " + b.Subject.Log.Stream, "", "there is no such log stream: the program wrote nothing, or the log was deleted"})
+	}
+	return v
+}
+
+func orElse(text, other string) string {
+	if text == "" {
+		return other
+	}
+	return text
+}
+
+func joined(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ": ")
+}

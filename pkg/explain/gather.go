@@ -1,0 +1,352 @@
+package explain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
+	logtypes "github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs/types"
+	"github.com/aws/smithy-go"
+
+	"github.com/batchctl/batchctl/pkg/rpc"
+)
+
+const (
+	// sampleSize is how many failed children of an array are looked at.
+	sampleSize = 20
+	// logTail is how many lines of a log are kept, and maxLine how many bytes of each.
+	logTail = 40
+	maxLine = 4096
+	// maxChain bounds the dependencies that are followed to a root cause.
+	maxChain = 25
+	// gatherTimeout bounds all that is gathered: evidence can be missing.
+	gatherTimeout = 60 * time.Second
+)
+
+// Gatherer gathers evidence about jobs.
+type Gatherer struct {
+	Target string
+	// Local says that the target is the local engine: it has Batch and logs alone.
+	Local bool
+
+	batch *batch.Client
+	logs  *cloudwatchlogs.Client
+	rpc   *rpc.Client
+}
+
+// NewGatherer returns one for the account, Region or engine that cfg leads to.
+func NewGatherer(cfg aws.Config, target string, local bool) *Gatherer {
+	return &Gatherer{Target: target, Local: local, batch: batch.NewFromConfig(cfg), logs: cloudwatchlogs.NewFromConfig(cfg), rpc: rpc.New(cfg)}
+}
+
+// Gather gathers what is to be known about a job, without credentials. Only a job
+// that cannot be described is an error; what else cannot be had is noted in the
+// bundle.
+func (g *Gatherer) Gather(ctx context.Context, id string) (*Bundle, error) {
+	ctx, cancel := context.WithTimeout(ctx, gatherTimeout)
+	defer cancel()
+	b, err := g.glance(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	steps := []func(context.Context, *Bundle){g.end, g.chain}
+	if !ended(b.Subject.Job.Status) {
+		steps = append(steps, g.place, g.consumables, g.fleet)
+	}
+	if !g.Local {
+		steps = append(steps, g.image, g.roles, g.lost)
+	}
+	for _, step := range steps {
+		step(ctx, b)
+	}
+	return Masked(b)
+}
+
+// Glance gathers as little as says why a job waits: the job, its queue with the
+// compute environments behind it, and the queue's snapshot.
+func (g *Gatherer) Glance(ctx context.Context, id string) (*Bundle, error) {
+	b, err := g.glance(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if !ended(b.Subject.Job.Status) {
+		g.chain(ctx, b)
+		g.place(ctx, b)
+	}
+	return b, nil
+}
+
+// glance describes the job and what belongs to it in one look.
+func (g *Gatherer) glance(ctx context.Context, id string) (*Bundle, error) {
+	jobs, err := g.describe(ctx, id)
+	if err != nil {
+		return nil, fmt.Errorf("describe job %s: %w", shortID(&id), plain(err))
+	}
+	if len(jobs) == 0 {
+		return nil, fmt.Errorf("no job %s: it never was at this target, or it ended so long ago that it was forgotten", id)
+	}
+	b := &Bundle{Version: version, Target: g.Target, Local: g.Local, At: time.Now().UnixMilli(), Subject: Subject{Job: &jobs[0]}}
+	g.children(ctx, b, &b.Subject)
+	look := Look{At: b.At, Status: jobs[0].Status, Reason: str(jobs[0].StatusReason)}
+	if w := b.waiting(); w != nil {
+		look.Reason = str(w.StatusReason)
+	}
+	b.Looks = []Look{look}
+	return b, nil
+}
+
+func (g *Gatherer) describe(ctx context.Context, ids ...string) ([]types.JobDetail, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	out, err := g.batch.DescribeJobs(ctx, &batch.DescribeJobsInput{Jobs: ids})
+	if err != nil {
+		return nil, err
+	}
+	return out.Jobs, nil
+}
+
+// missing notes evidence that could not be had; nil errors are none.
+func (b *Bundle) missing(what string, err error) {
+	if err != nil {
+		b.NotGathered = append(b.NotGathered, Gap{What: what, Why: plain(err).Error(), Denied: denied(err)})
+	}
+}
+
+// denied reports whether the caller may not call an operation.
+func denied(err error) bool {
+	if rpc.Denied(err) {
+		return true
+	}
+	api, ok := errors.AsType[smithy.APIError](err)
+	return ok && slices.Contains([]string{"AccessDeniedException", "AccessDenied", "UnauthorizedOperation"}, api.ErrorCode())
+}
+
+// plain is an error of the SDK in fewer words.
+func plain(err error) error {
+	if denied(err) && !rpc.Denied(err) {
+		if op, ok := errors.AsType[*smithy.OperationError](err); ok {
+			return fmt.Errorf("not allowed: %s:%s", strings.ToLower(op.Service()), op.Operation())
+		}
+	}
+	if api, ok := errors.AsType[smithy.APIError](err); ok && api.ErrorCode() != "UnknownError" {
+		return fmt.Errorf("%s: %s", api.ErrorCode(), api.ErrorMessage())
+	}
+	var answer interface{ HTTPStatusCode() int }
+	if errors.As(err, &answer) && answer.HTTPStatusCode() >= 300 {
+		return fmt.Errorf("HTTP %d %s", answer.HTTPStatusCode(), http.StatusText(answer.HTTPStatusCode()))
+	}
+	if op, ok := errors.AsType[*smithy.OperationError](err); ok {
+		return op.Unwrap()
+	}
+	return err
+}
+
+// children describes a sample of an array's failed children, and one that waits.
+func (g *Gatherer) children(ctx context.Context, b *Bundle, s *Subject) {
+	if !isArray(s.Job) {
+		return
+	}
+	counts := s.Job.ArrayProperties.StatusSummary
+	if counts[string(types.JobStatusFailed)] > 0 || s.Job.Status == types.JobStatusFailed {
+		failed, err := g.sample(ctx, s.Job.JobId, types.JobStatusFailed)
+		s.Failed = failed
+		b.missing(evidenceChildren, err)
+	}
+	if !ended(s.Job.Status) && counts[string(types.JobStatusRunnable)] > 0 {
+		waiting, err := g.sample(ctx, s.Job.JobId, types.JobStatusRunnable)
+		if len(waiting) > 0 {
+			s.Waiting = &waiting[0]
+		}
+		b.missing(evidenceChildren, err)
+	}
+}
+
+func (g *Gatherer) sample(ctx context.Context, array *string, status types.JobStatus) ([]types.JobDetail, error) {
+	page, err := g.batch.ListJobs(ctx, &batch.ListJobsInput{ArrayJobId: array, JobStatus: status})
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, j := range page.JobSummaryList[:min(len(page.JobSummaryList), sampleSize)] {
+		ids = append(ids, str(j.JobId))
+	}
+	return g.describe(ctx, ids...)
+}
+
+// end gathers the log of the job, or of the child that stands for the others.
+func (g *Gatherer) end(ctx context.Context, b *Bundle) {
+	if e := b.end(); e != nil {
+		b.Subject.Log = g.log(ctx, b, e.job)
+	}
+}
+
+// log reads the end of the log of a job's last attempt; nil where it has none.
+func (g *Gatherer) log(ctx context.Context, b *Bundle, job *types.JobDetail) *Log {
+	l := logOf(job)
+	if l == nil {
+		return nil
+	}
+	out, err := g.logs.GetLogEvents(ctx, &cloudwatchlogs.GetLogEventsInput{LogGroupName: &l.Group, LogStreamName: &l.Stream,
+		Limit: aws.Int32(logTail), StartFromHead: aws.Bool(false)})
+	if _, gone := errors.AsType[*logtypes.ResourceNotFoundException](err); gone {
+		l.Missing = true
+		return l
+	}
+	if err != nil {
+		b.missing(evidenceLog, err)
+		return nil
+	}
+	events := out.Events[max(0, len(out.Events)-logTail):]
+	for _, e := range events {
+		text := strings.TrimRight(str(e.Message), "\r\n")
+		l.Lines = append(l.Lines, LogLine{num(e.Timestamp), strings.ToValidUTF8(text[:min(len(text), maxLine)], "\ufffd")})
+	}
+	return l
+}
+
+// logOf names the stream of a job's last attempt; nil where it has none in
+// CloudWatch Logs.
+func logOf(job *types.JobDetail) *Log {
+	l := &Log{Group: "/aws/batch/job"} // where Batch logs unless a job says otherwise
+	use := func(c *types.LogConfiguration) bool {
+		if c == nil {
+			return true
+		}
+		l.Group = orElse(c.Options["awslogs-group"], l.Group)
+		return c.LogDriver == "" || c.LogDriver == types.LogDriverAwslogs
+	}
+	if c := job.Container; c != nil {
+		if !use(c.LogConfiguration) {
+			return nil
+		}
+		l.Stream = str(c.LogStreamName)
+	}
+	if job.EcsProperties != nil {
+		for _, task := range job.EcsProperties.TaskProperties {
+			for _, c := range task.Containers {
+				if l.Stream == "" && aws.ToInt32(c.ExitCode) != 0 && use(c.LogConfiguration) {
+					l.Stream = str(c.LogStreamName)
+				}
+			}
+		}
+	}
+	for _, a := range slices.Backward(job.Attempts) {
+		if l.Stream == "" && a.Container != nil {
+			l.Stream = str(a.Container.LogStreamName)
+		}
+	}
+	if l.Stream == "" {
+		return nil
+	}
+	return l
+}
+
+// chain describes what the job depends on, and follows a failed dependency to the
+// job that failed first.
+func (g *Gatherer) chain(ctx context.Context, b *Bundle) {
+	next := dependencies(b.Subject.Job)
+	for step := 0; len(next) > 0 && step < maxChain; step++ {
+		jobs, err := g.describe(ctx, next...)
+		if err != nil {
+			b.missing(evidenceDependencies, err)
+			return
+		}
+		if step == 0 {
+			b.Dependencies = jobs
+		}
+		i := slices.IndexFunc(jobs, func(j types.JobDetail) bool { return j.Status == types.JobStatusFailed })
+		if i < 0 || b.Subject.Job.Status != types.JobStatusFailed {
+			return
+		}
+		b.Root = &Subject{Job: &jobs[i]}
+		if next = nil; strings.HasPrefix(str(jobs[i].StatusReason), "Depend") {
+			next = dependencies(&jobs[i])
+		}
+	}
+	if b.Root != nil {
+		g.children(ctx, b, b.Root)
+		if ends := b.Root.ends(); len(ends) > 0 {
+			b.Root.Log = g.log(ctx, b, ends[0].job)
+		}
+	}
+}
+
+func dependencies(job *types.JobDetail) (ids []string) {
+	for _, d := range job.DependsOn {
+		if id := str(d.JobId); id != "" && id != str(job.JobId) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// place describes the queue, the environments behind it and its snapshot.
+func (g *Gatherer) place(ctx context.Context, b *Bundle) {
+	queue := b.Subject.Job.JobQueue
+	queues, err := g.batch.DescribeJobQueues(ctx, &batch.DescribeJobQueuesInput{JobQueues: []string{str(queue)}})
+	if err == nil && len(queues.JobQueues) == 0 {
+		err = errors.New("there is no such queue any more")
+	}
+	b.missing(evidenceQueue, err)
+	if err == nil {
+		b.Queue = &queues.JobQueues[0]
+		g.environments(ctx, b)
+	} else {
+		b.missing(evidenceEnvironments, errors.New("the job queue is not known"))
+	}
+	snapshot, err := g.batch.GetJobQueueSnapshot(ctx, &batch.GetJobQueueSnapshotInput{JobQueue: queue})
+	b.missing(evidenceSnapshot, err)
+	if err == nil {
+		b.Front, b.Utilization = snapshot.FrontOfQueue, snapshot.QueueUtilization
+	}
+}
+
+func (g *Gatherer) environments(ctx context.Context, b *Bundle) {
+	var names []string
+	for _, o := range b.Queue.ComputeEnvironmentOrder {
+		names = append(names, str(o.ComputeEnvironment))
+	}
+	if len(names) == 0 {
+		return
+	}
+	out, err := g.batch.DescribeComputeEnvironments(ctx, &batch.DescribeComputeEnvironmentsInput{ComputeEnvironments: names})
+	if err != nil {
+		b.missing(evidenceEnvironments, err)
+		return
+	}
+	b.Environments = out.ComputeEnvironments
+	slices.SortStableFunc(b.Environments, func(x, y types.ComputeEnvironmentDetail) int {
+		return slices.Index(names, str(x.ComputeEnvironmentArn)) - slices.Index(names, str(y.ComputeEnvironmentArn))
+	})
+}
+
+func (g *Gatherer) consumables(ctx context.Context, b *Bundle) {
+	p := b.Subject.Job.ConsumableResourceProperties
+	if p == nil {
+		return
+	}
+	for _, r := range p.ConsumableResourceList {
+		c := Consumable{Name: lastPart(r.ConsumableResource), Asked: num(r.Quantity)}
+		out, err := g.batch.DescribeConsumableResource(ctx, &batch.DescribeConsumableResourceInput{ConsumableResource: r.ConsumableResource})
+		if api, ok := errors.AsType[smithy.APIError](err); ok && strings.Contains(api.ErrorMessage(), "not exist") {
+			c.Missing, err = true, nil
+		}
+		if err != nil {
+			b.missing(evidenceConsumables, err)
+			continue
+		}
+		if out != nil {
+			c.Available, c.Total = num(out.AvailableQuantity), num(out.TotalQuantity)
+		}
+		b.Consumables = append(b.Consumables, c)
+	}
+}

@@ -1,0 +1,48 @@
+package explain
+
+// Rules are the causes, the more special before the more general: of verdicts that
+// are equally sure the first counts.
+func Rules() []Rule {
+	return []Rule{
+		// Jobs that failed.
+		{"failed-dependency", "A job that it depends on failed.", []string{evidenceDependencies}, false, failedDependency},
+		{"state-time-limit", "The queue ended it because it had waited too long for one reason.", nil, false, stateTimeLimit},
+		{"stopped", "Somebody cancelled or terminated it.", nil, false, stopped},
+		{"spot-reclaim", "Its instance was taken away.", nil, false, spotReclaim},
+		{"timeout", "An attempt took longer than the job's timeout.", nil, false, timedOut},
+		{"secrets-not-readable", "The execution role could not read a secret.", nil, false, secretsNotReadable},
+		{"log-stream-missing", "Its log could not be opened, so the container was not started.", nil, false, logStreamMissing},
+		{"role-not-assumable", "ECS could not assume the job role or the execution role.", nil, false, roleNotAssumable},
+		{"wrong-architecture", "The image is built for another CPU architecture.", nil, false, wrongArchitecture},
+		{"image-not-found", "There is no such image.", nil, false, imageNotFound},
+		{"image-rate-limit", "The registry limits how often images are pulled.", nil, false, imageRateLimit},
+		{"image-no-access", "The registry does not let the instance or the execution role pull.", nil, false, imageNoAccess},
+		{"image-no-route", "The registry cannot be reached from the subnet.", nil, false, imageNoRoute},
+		{"out-of-disk", "The disk was full.", nil, false, outOfDisk},
+		{"image-not-pulled", "The image could not be pulled, for another reason.", nil, true, imageNotPulled},
+		{"gpu-driver-missing", "The instance has no working GPU driver.", nil, false, gpuDriverMissing},
+		{"out-of-memory", "It used more memory than it asked for.", nil, false, outOfMemory},
+		{"missing-command", "The command is not in the image, or cannot be executed.", nil, false, missingCommand},
+		{"network-interface", "The network interface of the task did not come up.", nil, false, networkInterface},
+		{"container-not-started", "The container could not be started, for another reason.", nil, true, containerNotStarted},
+		{"exit-code", "The job's own program failed.", nil, true, exitCode},
+
+		// Jobs that wait.
+		{"dependency-pending", "It waits for other jobs.", []string{evidenceDependencies}, false, dependencyPending},
+		{"children-pending", "It is an array: its children run.", nil, false, childrenPending},
+		{"queue-disabled", "The job queue is DISABLED or INVALID.", []string{evidenceQueue}, false, queueDisabled},
+		{"environment-invalid", "The compute environments that could hold it are INVALID.", []string{evidenceEnvironments}, false, environmentInvalid},
+		{"environment-disabled", "The compute environments that could hold it are DISABLED.", []string{evidenceEnvironments}, false, environmentDisabled},
+		{"over-maxvcpus", "It asks for more vCPUs than any compute environment may ever have.", []string{evidenceEnvironments}, false, overMaxvCpus},
+		{"cannot-fit", "No instance type of the queue can hold it.", []string{evidenceEnvironments}, false, cannotFit},
+		{"consumable-lacking", "A consumable resource that it asks for is used up, or not there.", []string{evidenceConsumables}, false, consumableLacking},
+		{"ec2-quota", "The account's quota of EC2 vCPUs is used up.", []string{evidenceScaling}, false, ec2Quota},
+		{"no-capacity", "EC2 has none of the instances.", []string{evidenceScaling}, false, noCapacity},
+		{"launch-refused", "EC2 refuses to launch the instances.", []string{evidenceScaling}, false, launchRefused},
+		{"service-role", "The service role lacks a permission.", nil, false, serviceRole},
+		{"agent-not-registered", "Instances run, and their ECS agents never registered.", []string{evidenceScaling, evidenceInstances, evidenceCluster}, false, agentNotRegistered},
+		{"fair-share", "Other shares of the queue come first.", []string{evidenceSnapshot}, false, fairShare},
+		{"behind-others", "Other jobs of the queue come first.", []string{evidenceSnapshot}, false, behindOthers},
+		{"at-maxvcpus", "The compute environments are as large as they may become.", []string{evidenceEnvironments}, false, atMaxvCpus},
+	}
+}

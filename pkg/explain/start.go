@@ -1,0 +1,217 @@
+package explain
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Rules for jobs whose container never began: images, commands, drivers.
+
+// pullFailed is the end of a job whose image could not be pulled; nil for others.
+func (b *Bundle) pullFailed() *end {
+	e := b.end()
+	if e == nil || !e.says("CannotPullContainer", "ImagePullBackOff", "ErrImagePull", "unable to retrieve ecr registry auth", "CannotPullECRContainer", "CannotPullImageManifest") {
+		return nil
+	}
+	return e
+}
+
+func imageNotFound(b *Bundle) *Verdict {
+	e := b.pullFailed()
+	if e == nil || e.says("pull access denied") && !b.imageAbsent() ||
+		!e.says("manifest unknown", "manifest for", "not found", "name unknown", "does not exist", "invalid reference format") {
+		return nil
+	}
+	if e.says("no matching manifest") {
+		return nil
+	}
+	c := High
+	v := e.because(c, Fix{Member: "image", Job: "correct the image's name or tag, or push it first"}, "there is no image %s", e.image)
+	if i := b.Image; i != nil {
+		v.Evidence = append(v.Evidence, b.imageEvidence())
+		if i.Found {
+			v.Summary = fmt.Sprintf("there was no image %s then; there is one now", e.image)
+			v.Fix = Fix{Job: "submit the job again: the image is there now"}
+		}
+	}
+	return v
+}
+
+// imageAbsent reports whether ECR was asked and has no such image.
+func (b *Bundle) imageAbsent() bool { return b.Image != nil && !b.Image.Found }
+
+func (b *Bundle) imageEvidence() Evidence {
+	i := b.Image
+	what := "the image is there"
+	switch {
+	case i.NoRepository:
+		what = "there is no repository " + i.Repository
+	case !i.Found:
+		what = "there is no image " + orElse(i.Tag, i.Digest) + " in repository " + i.Repository
+	case len(i.Architectures) > 0:
+		what += ", for " + strings.Join(i.Architectures, ", ")
+	}
+	return Evidence{"ecr DescribeImages in " + i.Region, clock(b.At), what}
+}
+
+func imageRateLimit(b *Bundle) *Verdict {
+	e := b.pullFailed()
+	if e == nil || !e.says("toomanyrequests", "pull rate limit", "429 Too Many Requests", "Rate exceeded") {
+		return nil
+	}
+	return e.because(High, Fix{Member: "image", Job: "take the image from a registry of your own (ECR, or its pull-through cache) or from public.ecr.aws; until then, retry later"},
+		"the registry of %s refuses more pulls for now", e.image)
+}
+
+func imageNoAccess(b *Bundle) *Verdict {
+	e := b.pullFailed()
+	if e == nil || b.imageAbsent() || !e.says("pull access denied", "denied:", "no basic auth credentials", "401 Unauthorized", "403 Forbidden", "AccessDenied", "not authorized", "authentication required", "unauthorized") {
+		return nil
+	}
+	role := "the instance role (or the execution role, where the job has one)"
+	if onFargate(e.job) {
+		role = "the execution role"
+	}
+	v := e.because(High, Fix{Platform: "allow " + role + " to pull: ecr:GetAuthorizationToken, ecr:BatchGetImage, ecr:GetDownloadUrlForLayer, and the repository's policy for another account's; private registries elsewhere need repositoryCredentials"},
+		"the registry does not let %s pull %s", role, e.image)
+	if e.says("repository does not exist or may require") && b.Image == nil {
+		v.Confidence = Medium
+		v.Summary = fmt.Sprintf("the registry shows no image %s to the one who pulls: it is not there, or needs a login", e.image)
+		v.Fix.Member, v.Fix.Job = "image", "check the image's name"
+	}
+	if b.Image != nil {
+		v.Evidence = append(v.Evidence, b.imageEvidence())
+	}
+	return v
+}
+
+func imageNoRoute(b *Bundle) *Verdict {
+	e := b.pullFailed()
+	if e == nil || !e.says("i/o timeout", "context deadline exceeded", "Client.Timeout", "no such host", "connection refused", "connection reset", "network is unreachable", "request canceled while waiting", "dial tcp", "RequestError: send request failed") {
+		return nil
+	}
+	fix := "the subnet does not reach the registry: give it a NAT gateway, or VPC endpoints for ecr.api, ecr.dkr and S3; check the security group"
+	if onFargate(e.job) {
+		fix += "; on Fargate in a public subnet: \"networkConfiguration\": {\"assignPublicIp\": \"ENABLED\"}"
+	}
+	return e.because(High, Fix{Platform: fix}, "the registry of %s was not reached", e.image)
+}
+
+func imageNotPulled(b *Bundle) *Verdict {
+	e := b.pullFailed()
+	if e == nil {
+		return nil
+	}
+	return e.because(Low, Fix{Member: "image", Job: "pull the image on another machine to see whether it is whole"}, "the image %s could not be pulled", e.image)
+}
+
+func wrongArchitecture(b *Bundle) *Verdict {
+	e := b.end()
+	if e == nil {
+		return nil
+	}
+	manifest := e.says("no matching manifest", "does not contain descriptor matching platform", "no match for platform in manifest")
+	line := b.Subject.logSays("exec format error")
+	if !manifest && !e.says("exec format error") && line == nil {
+		return nil
+	}
+	what := "the image " + orElse(e.image, "of the job") + " is built for another CPU architecture than the instance has"
+	if manifest {
+		what = "the image " + orElse(e.image, "of the job") + " has no variant for the instance's CPU architecture"
+	}
+	c := High
+	if line != nil && !manifest && !e.says("exec format error") && !e.exited(1, 126, 255) {
+		c = Medium
+	}
+	v := e.because(c, Fix{Member: "image", Job: "build the image for both: docker buildx build --platform linux/amd64,linux/arm64 (a script needs its #! line); or use a queue with the other architecture"}, "%s", what)
+	v.Evidence = append(line, v.Evidence...)
+	if b.Image != nil && b.Image.Found {
+		v.Evidence = append(v.Evidence, b.imageEvidence())
+	}
+	return v
+}
+
+func gpuDriverMissing(b *Bundle) *Verdict {
+	e := b.end()
+	if e == nil {
+		return nil
+	}
+	fix := Fix{Platform: "give the compute environment an image with the driver: imageType ECS_AL2_NVIDIA or ECS_AL2023_NVIDIA in ec2Configuration, and no imageId that lacks it"}
+	if e.says("nvidia-container-cli", "could not select device driver", "libnvidia-ml", "nvidia-smi", "unknown or invalid runtime name: nvidia") {
+		return e.because(High, fix, "the instance has no working NVIDIA driver")
+	}
+	line := b.Subject.logSays("NVIDIA-SMI has failed", "Found no NVIDIA driver", "no CUDA-capable device", "CUDA driver version is insufficient", "CUDA_ERROR_NO_DEVICE", "libcuda.so.1: cannot open shared object file")
+	if line == nil || e.exited(0) {
+		return nil
+	}
+	r, _ := requestOf(e.job)
+	if r.GPUs == 0 {
+		fix = Fix{Member: "gpus", Job: "ask for a GPU: \"gpus\": 1 in resources, or {\"type\": \"GPU\", \"value\": \"1\"} in resourceRequirements; without it the container sees none"}
+		v := e.because(Medium, fix, "its program looks for a GPU, and the job asks for none")
+		v.Evidence = append(line, v.Evidence...)
+		return v
+	}
+	if strings.Contains(strings.ToLower(line[0].Text), "insufficient") {
+		fix = Fix{Member: "image", Job: "use an image with an older CUDA, or instances with a newer driver"}
+	}
+	v := e.because(Medium, fix, "its program found no working GPU driver")
+	v.Evidence = append(line, v.Evidence...)
+	return v
+}
+
+func missingCommand(b *Bundle) *Verdict {
+	e := b.end()
+	if e == nil || e.says("CannotPullContainer") {
+		return nil
+	}
+	fix := Fix{Member: "command", Job: "correct the command; it runs without a shell, so variables, pipes and && need [\"sh\", \"-c\", \"...\"]"}
+	command := "the command"
+	if _, rest, found := strings.Cut(e.reason, `exec: "`); found {
+		name, _, _ := strings.Cut(rest, `"`)
+		command += " " + name
+	}
+	starting := e.says("CannotStartContainerError", "StartError", "ContainerCannotRun", "unable to start container process", "starting container process caused")
+	switch {
+	case starting && e.says("executable file not found", "no such file or directory"):
+		return e.because(High, fix, "%s is not in the image", command)
+	case starting && e.says("permission denied", "is a directory"):
+		return e.because(High, fix, "%s cannot be executed: it is no program, or lacks the right (chmod +x)", command)
+	case e.exited(127):
+		v := e.because(High, fix, "a command was not found (exit code 127)")
+		v.Evidence = append(v.Evidence, b.Subject.logLines(3)...)
+		return v
+	case e.exited(126) && b.Subject.logSays("exec format error") == nil:
+		v := e.because(High, fix, "a command cannot be executed (exit code 126): it is no program, or lacks the right (chmod +x)")
+		v.Evidence = append(v.Evidence, b.Subject.logLines(3)...)
+		return v
+	}
+	return nil
+}
+
+func networkInterface(b *Bundle) *Verdict {
+	e := b.end()
+	if e == nil || !e.says("Timeout waiting for network interface", "RESOURCE:ENI", "unable to provision network interface") {
+		return nil
+	}
+	return e.because(High, Fix{Platform: "check that the subnets have free addresses and the account has network interfaces left; then retry"},
+		"the task's network interface did not come up")
+}
+
+func containerNotStarted(b *Bundle) *Verdict {
+	e := b.end()
+	if e == nil || b.pullFailed() != nil || e.exit != nil && *e.exit > 0 && *e.exit < 125 ||
+		!e.says("CannotStartContainer", "CannotCreateContainer", "CannotInspectContainer", "DockerTimeoutError", "ContainerRuntimeError", "ContainerRuntimeTimeoutError", "ResourceInitializationError", "Task failed to start", "TaskFailedToStart", "CannotCreateVolume") {
+		return nil
+	}
+	fix := Fix{Job: "read the reason; volumes, devices and user of the container are the usual suspects"}
+	what := "the container could not be started"
+	switch {
+	case e.says("DockerTimeoutError", "RuntimeTimeoutError"):
+		what = "the container engine of the instance took too long, as it does when the disk is slow or full of pulls"
+		fix = Fix{Platform: "give the instances a faster root volume (gp3 with more throughput), or fewer jobs at once; a retry often helps"}
+	case e.says("efs", "mount.nfs", "mount target"):
+		what = "a file system could not be mounted"
+		fix = Fix{Member: "volumes", Platform: "check the file system's mount targets in these subnets, and port 2049 in its security group"}
+	}
+	return e.because(Medium, fix, "%s", what)
+}

@@ -1,0 +1,374 @@
+package explain
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/catalog"
+)
+
+// waiting is the job that waits for a machine: the job itself, or a child of the
+// array; nil when none does.
+func (b *Bundle) waiting() *types.JobDetail {
+	for _, job := range []*types.JobDetail{b.Subject.Job, b.Subject.Waiting} {
+		if job != nil && job.Status == types.JobStatusRunnable {
+			return job
+		}
+	}
+	return nil
+}
+
+// waitsSince is since when the job may have waited: it was created, its last
+// attempt ended, or the last job that it waited for did.
+func (b *Bundle) waitsSince() int64 {
+	job := b.Subject.Job
+	if job.Status == types.JobStatusStarting {
+		_, since, _ := b.stands(func(l Look) bool { return l.Status == types.JobStatusStarting })
+		return since
+	}
+	since := num(job.CreatedAt)
+	for _, a := range job.Attempts {
+		since = max(since, num(a.StoppedAt))
+	}
+	for _, d := range b.Dependencies {
+		since = max(since, num(d.StoppedAt))
+	}
+	return since
+}
+
+// stands counts the looks, up to the last, of which something was true without a
+// break, and since when it was; looks that follow one another at once are one.
+func (b *Bundle) stands(true func(Look) bool) (look Look, since int64, seen int) {
+	since = b.At
+	counted := int64(math.MaxInt64)
+	for _, l := range slices.Backward(b.Looks) {
+		if !true(l) {
+			break
+		}
+		if counted-l.At >= again.Milliseconds() {
+			seen, counted = seen+1, l.At
+		}
+		look, since = l, l.At
+	}
+	return look, since, seen
+}
+
+// reasoned is a verdict on a reason that Batch gives a waiting job; nil when it
+// does not begin with one of these words.
+func (b *Bundle) reasoned(words []string, c Confidence, fix Fix, summary string) *Verdict {
+	job := b.waiting()
+	if job == nil || !slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(str(job.StatusReason), w) }) {
+		return nil
+	}
+	_, since, seen := b.stands(func(l Look) bool { return head(l.Reason) == head(str(job.StatusReason)) })
+	return &Verdict{Summary: summary, Confidence: c, Fix: fix, passes: true, since: since, seen: seen, Evidence: b.reasonEvidence(job, since)}
+}
+
+// head is the first word of a reason: the rest may change from look to look.
+func head(reason string) string {
+	word, _, _ := strings.Cut(reason, " ")
+	return word
+}
+
+func (b *Bundle) reasonEvidence(job *types.JobDetail, since int64) []Evidence {
+	from := "DescribeJobs, job " + shortID(job.JobId) + ", status reason"
+	all := []Evidence{{from, clock(b.At), str(job.StatusReason)}}
+	if since < b.At {
+		all = append(all, Evidence{from, clock(since), "the same, when it was first seen"})
+	}
+	return all
+}
+
+// waits is the verdict that all is well, and the job waits for others.
+func waits(evidence []Evidence, format string, args ...any) *Verdict {
+	return &Verdict{Summary: fmt.Sprintf(format, args...), Confidence: High, Waits: true, Evidence: evidence,
+		Fix: Fix{Job: "nothing is wrong with the job: wait"}}
+}
+
+func dependencyPending(b *Bundle) *Verdict {
+	job := b.Subject.Job
+	if job.Status != types.JobStatusPending && job.Status != types.JobStatusSubmitted {
+		return nil
+	}
+	var evidence []Evidence
+	var names []string
+	for _, d := range b.Dependencies {
+		if d.Status != types.JobStatusSucceeded {
+			names = append(names, fmt.Sprintf("%s (%s)", str(d.JobName), d.Status))
+			evidence = append(evidence, Evidence{"DescribeJobs, job " + shortID(d.JobId) + ", status", clock(b.At), joined(string(d.Status), str(d.StatusReason))})
+		}
+	}
+	if names == nil {
+		return nil
+	}
+	v := waits(evidence, "it waits for %s", strings.Join(names, ", "))
+	v.Fix.Job = "wait; what holds up the other job says: batchctl explain " + strings.TrimPrefix(strings.Split(evidence[0].From, ", ")[1], "job ")
+	return v
+}
+
+func childrenPending(b *Bundle) *Verdict {
+	job := b.Subject.Job
+	if !isArray(job) || ended(job.Status) || b.waiting() != nil {
+		return nil
+	}
+	var parts []string
+	for _, status := range types.JobStatus("").Values() {
+		if n := job.ArrayProperties.StatusSummary[string(status)]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, status))
+		}
+	}
+	if parts == nil {
+		return nil
+	}
+	return waits([]Evidence{{"DescribeJobs, job " + shortID(job.JobId) + ", arrayProperties", clock(num(job.ArrayProperties.StatusSummaryLastUpdatedAt)), strings.Join(parts, ", ")}},
+		"its children are under way: %s of %d", strings.Join(parts, ", "), aws.ToInt32(job.ArrayProperties.Size))
+}
+
+func queueDisabled(b *Bundle) *Verdict {
+	q := b.Queue
+	if q == nil || b.waiting() == nil {
+		return nil
+	}
+	name := str(q.JobQueueName)
+	from := Evidence{"DescribeJobQueues " + name, clock(b.At), joined(fmt.Sprintf("state %s, status %s", q.State, q.Status), str(q.StatusReason))}
+	switch {
+	case q.Status == types.JQStatusInvalid:
+		return &Verdict{Summary: "job queue " + name + " is INVALID", Confidence: High, Evidence: []Evidence{from},
+			Fix: Fix{Platform: "mend the job queue " + name + ": " + str(q.StatusReason)}}
+	case q.State == types.JQStateDisabled && !b.Local: // the local engine goes on with what it has taken
+		return &Verdict{Summary: "job queue " + name + " is DISABLED", Confidence: Medium, Evidence: []Evidence{from},
+			Fix: Fix{Platform: "aws batch update-job-queue --job-queue " + name + " --state ENABLED", Member: "jobQueue", Job: "or submit to another queue"}}
+	}
+	return nil
+}
+
+// requestOf returns what one attempt of a job asks of one machine; ok is false
+// where that is not a single machine's, or not known.
+func requestOf(job *types.JobDetail) (r catalog.Request, ok bool) {
+	r.Fargate = onFargate(job)
+	platform := (*types.RuntimePlatform)(nil)
+	switch {
+	case job.NodeProperties != nil || job.EksProperties != nil:
+		return r, false
+	case job.EcsProperties != nil && len(job.EcsProperties.TaskProperties) > 0:
+		task := job.EcsProperties.TaskProperties[0]
+		platform = task.RuntimePlatform
+		ok = len(task.Containers) > 0
+		for _, c := range task.Containers {
+			ok = addRequirements(&r, c.ResourceRequirements, nil, nil) && ok
+		}
+	case job.Container != nil:
+		c := job.Container
+		platform = c.RuntimePlatform
+		ok = addRequirements(&r, c.ResourceRequirements, c.Vcpus, c.Memory)
+	}
+	if platform != nil {
+		r.Arch = map[string]string{"X86_64": catalog.X86, "ARM64": catalog.Arm}[strings.ToUpper(str(platform.CpuArchitecture))]
+	}
+	return r, ok
+}
+
+// addRequirements adds what a container asks for; the deprecated members count
+// where resourceRequirements say nothing.
+func addRequirements(r *catalog.Request, list []types.ResourceRequirement, vcpus, memory *int32) bool {
+	v, m, g := float64(aws.ToInt32(vcpus)), float64(aws.ToInt32(memory)), 0.0
+	for _, q := range list {
+		n, err := strconv.ParseFloat(str(q.Value), 64)
+		if err != nil || n < 0 || n > math.MaxInt32 {
+			return false
+		}
+		switch q.Type {
+		case types.ResourceTypeVcpu:
+			v = n
+		case types.ResourceTypeMemory:
+			m = n
+		case types.ResourceTypeGpu:
+			g = n
+		}
+	}
+	r.VCPUs, r.MemoryMiB, r.GPUs = r.VCPUs+v, r.MemoryMiB+int(math.Ceil(m)), r.GPUs+int(g)
+	return v > 0 && m > 0
+}
+
+// held is a compute environment of the queue, and whether it can hold the job.
+type held struct {
+	*types.ComputeEnvironmentDetail
+	catalog.Placement
+	// known says that the environment's machines are described.
+	known bool
+}
+
+// holds holds the waiting job against every compute environment of its queue. ok
+// is false when the job's demand is not known.
+func (b *Bundle) holds() (all []held, r catalog.Request, ok bool) {
+	job := b.waiting()
+	if job == nil {
+		return nil, r, false
+	}
+	r, ok = requestOf(job)
+	for i := range b.Environments {
+		e := &b.Environments[i]
+		h := held{ComputeEnvironmentDetail: e, Placement: catalog.Placement{Fits: true}}
+		if c := e.ComputeResources; c != nil && ok {
+			h.known = true
+			h.Placement = catalog.Environment{Name: str(e.ComputeEnvironmentName), Type: string(c.Type), InstanceTypes: c.InstanceTypes,
+				MaxvCpus: int(aws.ToInt32(c.MaxvCpus))}.Place(r)
+		}
+		all = append(all, h)
+	}
+	return all, r, ok
+}
+
+// could are the environments that can hold the job, or may.
+func (b *Bundle) could() []held {
+	all, _, _ := b.holds()
+	return slices.DeleteFunc(all, func(h held) bool { return !h.Fits })
+}
+
+func (h held) name() string { return str(h.ComputeEnvironmentName) }
+
+func (h held) usable() bool {
+	return h.Status != types.CEStatusInvalid && h.State != types.CEStateDisabled
+}
+
+func (h held) stateEvidence(at int64) Evidence {
+	return Evidence{"DescribeComputeEnvironments " + h.name(), clock(at), joined(fmt.Sprintf("state %s, status %s", h.State, h.Status), str(h.StatusReason))}
+}
+
+// unusable is the environments that could hold the job, if none of them is usable.
+func (b *Bundle) unusable() []held {
+	could := b.could()
+	if slices.ContainsFunc(could, held.usable) {
+		return nil
+	}
+	return could
+}
+
+func environmentInvalid(b *Bundle) *Verdict {
+	return b.unusableVerdict("INVALID", func(h held) bool { return h.Status == types.CEStatusInvalid },
+		"mend compute environment %s: its status reason names what is wrong; then update it so that AWS Batch looks again")
+}
+
+func environmentDisabled(b *Bundle) *Verdict {
+	return b.unusableVerdict("DISABLED", func(h held) bool { return h.State == types.CEStateDisabled },
+		"aws batch update-compute-environment --compute-environment %s --state ENABLED")
+}
+
+func (b *Bundle) unusableVerdict(word string, is func(held) bool, fix string) *Verdict {
+	var evidence []Evidence
+	var names []string
+	for _, h := range b.unusable() {
+		evidence = append(evidence, h.stateEvidence(b.At))
+		if is(h) {
+			names = append(names, h.name())
+		}
+	}
+	if names == nil {
+		return nil
+	}
+	return &Verdict{Summary: fmt.Sprintf("no compute environment takes the job: %s is %s", strings.Join(names, ", "), word), Confidence: High,
+		Evidence: evidence, Fix: Fix{Platform: fmt.Sprintf(fix, names[0])}}
+}
+
+// misfit is the verdict that no environment holds the job, if that is proved; wide
+// says that it is about maxvCpus alone.
+func (b *Bundle) misfit(wide bool) *Verdict {
+	all, r, ok := b.holds()
+	if !ok || len(all) == 0 || slices.ContainsFunc(all, func(h held) bool { return h.Fits || !h.known }) {
+		return nil
+	}
+	over := func(h held) bool { return h.Cause == catalog.OverMaxvCpus || h.Cause == catalog.OverFargateMaxvCpus }
+	if slices.ContainsFunc(all, over) != wide {
+		return nil
+	}
+	job := b.waiting()
+	v := &Verdict{Confidence: High, Summary: fmt.Sprintf("no compute environment of the queue can ever hold %s", r)}
+	if text := str(job.StatusReason); text != "" {
+		v.Evidence = append(v.Evidence, b.reasonEvidence(job, b.At)...)
+	}
+	hint := ""
+	for _, h := range all {
+		v.Evidence = append(v.Evidence, Evidence{"DescribeComputeEnvironments " + h.name(), clock(b.At), h.Reason})
+		hint = orElse(hint, h.Hint(r))
+	}
+	v.Fix = Fix{Member: misfitMember(all[0].Cause), Job: "ask for less, or submit to another queue", Platform: "or add instance types to a compute environment that hold it"}
+	if hint != "" {
+		v.Fix.Job = "ask for less, or submit to another queue; " + hint
+	}
+	if wide {
+		v.Fix.Platform = "or raise maxvCpus of compute environment " + all[0].name()
+	}
+	return v
+}
+
+// misfitMember is the member of the job that is too much.
+func misfitMember(c catalog.Cause) string {
+	switch c {
+	case catalog.TooMuchMemory, catalog.NominalMemory, catalog.NoFargateSize:
+		return "memory"
+	case catalog.NoGPUType, catalog.NoGPUInBundle, catalog.UnsupportedGPU, catalog.TooManyGPUs:
+		return "gpus"
+	case catalog.WrongPlatform:
+		return "jobQueue"
+	case catalog.WrongArch:
+		return "runtimePlatform"
+	}
+	return "vcpus"
+}
+
+func overMaxvCpus(b *Bundle) *Verdict {
+	if v := b.misfit(true); v != nil {
+		return v
+	}
+	return b.reasoned([]string{"MISCONFIGURATION:COMPUTE_ENVIRONMENT_MAX_RESOURCE"}, High,
+		Fix{Member: "vcpus", Job: "ask for fewer vCPUs", Platform: "or raise maxvCpus of the compute environment"},
+		"it asks for more vCPUs than the queue's compute environments may ever have")
+}
+
+func cannotFit(b *Bundle) *Verdict {
+	if v := b.misfit(false); v != nil {
+		return v
+	}
+	v := b.reasoned([]string{"MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT", "MISCONFIGURATION:EC2_INSTANCE_CONFIGURATION_UNSUPPORTED"}, Medium,
+		Fix{Member: "memory", Job: "ask for less memory, vCPUs or GPUs: instances leave less to jobs than their sheet says", Platform: "or add instance types that hold it"},
+		"no compute environment of the queue can hold the job")
+	if v != nil && b.Local {
+		v.Confidence = High
+		v.Fix = Fix{Member: "memory", Job: "ask for less, or submit it to a target that has such machines: batchctl submit FILE --target NAME"}
+		v.Summary = "this machine can never hold the job"
+	}
+	return v
+}
+
+func serviceRole(b *Bundle) *Verdict {
+	return b.reasoned([]string{"MISCONFIGURATION:SERVICE_ROLE_PERMISSIONS", "ACTION_REQUIRED"}, Medium,
+		Fix{Platform: "give the compute environment the service-linked role AWSServiceRoleForBatch, or its service role what AWSBatchServiceRole allows"},
+		"the compute environment or its service role needs somebody to act")
+}
+
+func consumableLacking(b *Bundle) *Verdict {
+	if b.waiting() == nil {
+		return nil
+	}
+	for _, c := range b.Consumables {
+		from := Evidence{"DescribeConsumableResource " + c.Name, clock(b.At), fmt.Sprintf("%d available of %d, the job asks for %d", c.Available, c.Total, c.Asked)}
+		switch {
+		case c.Missing:
+			from.Text = "there is no such resource"
+			return &Verdict{Summary: "the consumable resource " + c.Name + " does not exist", Confidence: High, Evidence: []Evidence{from},
+				Fix: Fix{Member: "consumableResources", Job: "correct its name", Platform: "or create it"}}
+		case c.Total < c.Asked:
+			return &Verdict{Summary: fmt.Sprintf("it asks for %d of the consumable resource %s, which has %d in all", c.Asked, c.Name, c.Total), Confidence: High,
+				Evidence: []Evidence{from}, Fix: Fix{Member: "consumableResources", Job: "ask for less of it", Platform: "or raise its quantity"}}
+		case c.Available < c.Asked:
+			return waits([]Evidence{from}, "it waits for %d of the consumable resource %s: %d of %d are free", c.Asked, c.Name, c.Available, c.Total)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,103 @@
+package local
+
+import (
+	"slices"
+
+	"github.com/batchctl/batchctl/pkg/wire"
+)
+
+// Batch makes an ECS cluster for each compute environment. Those who look there find
+// it: two operations of ECS answer about these clusters, and nothing else. Their
+// shapes are ours, with the members that are told; the SDK's ECS client is not built in.
+
+type listClustersInput struct {
+	MaxResults *int32
+	NextToken  *string
+}
+
+type listClustersOutput struct {
+	ClusterArns []string
+	NextToken   *string
+}
+
+type describeClustersInput struct {
+	Clusters []string
+	Include  []string // nothing of it is known here
+}
+
+type describeClustersOutput struct {
+	Clusters []cluster
+	Failures []failure
+}
+
+// cluster is an ECS cluster as DescribeClusters shows it.
+type cluster struct {
+	ClusterArn  *string
+	ClusterName *string
+	Status      *string
+}
+
+// failure is what DescribeClusters says about a cluster that is not known.
+type failure struct {
+	Arn    *string
+	Reason *string
+}
+
+func clusterARN(name string) string { return ecsPrefix + "cluster/" + name }
+
+func (e *Engine) listClusters(_ *call, in *listClustersInput) (*listClustersOutput, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var names []string
+	for _, v := range e.model.environments {
+		names = append(names, v.cluster())
+	}
+	slices.Sort(names)
+	page, next, err := pageOf(names, in.MaxResults, 100, in.NextToken, func(name string) string { return name })
+	if err != nil {
+		return nil, err
+	}
+	out := &listClustersOutput{NextToken: next, ClusterArns: []string{}}
+	for _, name := range page {
+		out.ClusterArns = append(out.ClusterArns, clusterARN(name))
+	}
+	return out, nil
+}
+
+// describeClusters shows the clusters of environments that were deleted as INACTIVE, as
+// ECS does for a while.
+func (e *Engine) describeClusters(_ *call, in *describeClustersInput) (*describeClustersOutput, error) {
+	if len(in.Clusters) > 100 {
+		return nil, &wire.Fault{Type: "InvalidParameterException", Message: "clusters can have at most 100 items."}
+	}
+	if len(in.Clusters) == 0 {
+		in.Clusters = []string{"default"} // as ECS
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	out := &describeClustersOutput{Clusters: []cluster{}, Failures: []failure{}}
+	for _, text := range in.Clusters {
+		name := resourceName(text, "cluster")
+		arn, status := clusterARN(name), e.model.clusterStatus(name)
+		if status == "" {
+			reason := "MISSING"
+			out.Failures = append(out.Failures, failure{&arn, &reason})
+			continue
+		}
+		out.Clusters = append(out.Clusters, cluster{ClusterArn: &arn, ClusterName: &name, Status: &status})
+	}
+	return out, nil
+}
+
+// clusterStatus is empty for a cluster that never was.
+func (m *model) clusterStatus(name string) string {
+	for _, v := range m.environments {
+		if v.cluster() == name {
+			return statusActive
+		}
+	}
+	if slices.Contains(m.goneClusters, name) {
+		return statusInactive
+	}
+	return ""
+}

@@ -1,0 +1,138 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+)
+
+// choice is a Chooser of scripts. It must not be asked while the engine is locked.
+type choice struct {
+	script
+	engine *Engine
+	named  map[string]*script
+
+	mu    sync.Mutex
+	asked []string
+	gone  bool // the others cannot be used any more
+}
+
+func (c *choice) Chosen(_ context.Context, name string) (Executor, error) {
+	if c.engine != nil {
+		c.engine.Active() // waits for ever, if the caller holds the engine's lock
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.asked = append(c.asked, name)
+	if x := c.named[name]; x != nil && !c.gone {
+		return x, nil
+	}
+	return nil, errors.New(name + " cannot be used")
+}
+
+func (c *choice) Unhonoured(*types.ContainerProperties) []string { return []string{"byDefault"} }
+
+// where is which executors ran jobs, and how many each.
+func (c *choice) where() map[string]int {
+	counts := map[string]int{"": len(c.ran)}
+	for name, x := range c.named {
+		counts[name] = len(x.ran)
+	}
+	return counts
+}
+
+func tagged(name string) map[string]string { return map[string]string{ExecutorTag: name} }
+
+func choosing(name string) func(*batch.SubmitJobInput) {
+	return func(in *batch.SubmitJobInput) { in.Tags = tagged(name) }
+}
+
+func TestJobChoosesItsExecutor(t *testing.T) {
+	c := &choice{named: map[string]*script{"a": {}, "b": {}}}
+	w := open(t, Options{Executor: c})
+	c.engine = w.engine
+	notice := w.heard()
+	w.register("plain", "1", "64")
+	w.register("choosy", "1", "64", func(in *batch.RegisterJobDefinitionInput) { in.Tags = tagged("a") })
+	if *notice != "" {
+		t.Errorf("a definition for a has the notice %q", *notice)
+	}
+	several := []types.TaskContainerProperties{
+		{Name: aws.String("one"), Image: aws.String("busybox:1"), Command: []string{"true"}, ResourceRequirements: []types.ResourceRequirement{
+			{Type: "VCPU", Value: aws.String("1")}, {Type: "MEMORY", Value: aws.String("64")}}},
+		{Name: aws.String("two"), Image: aws.String("busybox:1"), Command: []string{"true"}, Essential: aws.Bool(false)},
+	}
+	several[0].DependsOn = []types.TaskContainerDependency{{ContainerName: aws.String("two"), Condition: aws.String(onComplete)}}
+	w.register("several", "", "", func(in *batch.RegisterJobDefinitionInput) {
+		in.ContainerProperties = nil
+		in.EcsProperties = &types.EcsProperties{TaskProperties: []types.EcsTaskProperties{{Containers: several}}}
+	})
+	w.submit("plain")
+	if !strings.Contains(*notice, "byDefault") {
+		t.Errorf("notice %q", *notice)
+	}
+	if len(c.asked) != 1 {
+		t.Errorf("asked for %v by a job without the tag", c.asked)
+	}
+	chosen := w.submit("choosy")
+	if *notice != "" {
+		t.Errorf("the default's notice %q on a job of another", *notice)
+	}
+	w.submit("choosy", choosing("b")) // the request before the definition
+	w.submit("several", choosing("b"))
+	w.submit("plain", choosing("a"), func(in *batch.SubmitJobInput) { in.ArrayProperties = &types.ArrayProperties{Size: aws.Int32(2)} })
+	w.idle()
+	if got := c.where(); got[""] != 1 || got["a"] != 3 || got["b"] != 3 {
+		t.Errorf("ran %v, want 1 by default, 3 with a, 3 with b", got)
+	}
+	// A tag that comes later says nothing.
+	_, err := w.TagResource(t.Context(), &batch.TagResourceInput{ResourceArn: w.job(chosen).JobDefinition, Tags: tagged("b")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.submit("choosy")
+	w.idle()
+	if got := c.where(); got["a"] != 4 {
+		t.Errorf("ran %v, want 4 with a", got)
+	}
+}
+
+func TestJobCannotHaveItsExecutor(t *testing.T) {
+	c := &choice{named: map[string]*script{"a": {}}}
+	w := open(t, Options{Executor: c})
+	notice := w.heard()
+	w.register("work", "1", "64", func(in *batch.RegisterJobDefinitionInput) { in.Tags = tagged("none") })
+	if want := "jobs of this definition cannot run as it says: tag batchctl:executor: none cannot be used"; *notice != want {
+		t.Errorf("notice %q, want %q", *notice, want)
+	}
+	request := &batch.SubmitJobInput{JobName: aws.String("job"), JobQueue: aws.String("default"), JobDefinition: aws.String("work")}
+	_, err := w.SubmitJob(t.Context(), request)
+	refused(t, err, "tag batchctl:executor: none cannot be used")
+	// It could be used when the job was submitted, and cannot when it starts.
+	release := make(chan struct{})
+	c.script.run = func(context.Context, Attempt, *os.File) (int, error) { <-release; return 0, nil }
+	first := w.submit("work", choosing(""))
+	second := w.submit("work", choosing("a"), func(in *batch.SubmitJobInput) { in.DependsOn = []types.JobDependency{{JobId: &first}} })
+	c.mu.Lock()
+	c.gone = true
+	c.mu.Unlock()
+	close(release)
+	w.idle()
+	w.want(second, types.JobStatusFailed, reasonNotStarted)
+	if got := aws.ToString(w.job(second).Container.Reason); got != "CannotStartContainerError: tag batchctl:executor: a cannot be used" {
+		t.Errorf("reason %q", got)
+	}
+
+	w = open(t, Options{})
+	w.register("work", "1", "64")
+	request.Tags = tagged("podman")
+	_, err = w.SubmitJob(t.Context(), request)
+	refused(t, err, "tag batchctl:executor: this engine has one executor only, the one it was started with (--executor)")
+}

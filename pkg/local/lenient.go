@@ -1,0 +1,146 @@
+package local
+
+import (
+	"cmp"
+	"errors"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/wire"
+)
+
+// A lenient engine is for test suites that were written against moto: it takes what moto
+// takes, as far as it can be carried out here, and says with each answer what it would
+// have refused. All that it does differently begins in this file.
+
+// refusal is one that depends on whether the engine is lenient: the answer of one
+// that is not, as AWS Batch gives it, and that of one that is, as moto gives it. nil:
+// the request is taken.
+type refusal struct {
+	strict, lenient *wire.Fault
+}
+
+func (r *refusal) Error() string { return r.Unwrap().Error() }
+
+// Unwrap is the answer where nobody judges.
+func (r *refusal) Unwrap() error { return cmp.Or(r.strict, r.lenient) }
+
+// faulty refuses a value that could be carried out here all the same, so a lenient
+// engine takes it.
+func faulty(format string, args ...any) error {
+	return &refusal{strict: wire.ClientException(format, args...)}
+}
+
+// unlikeMoto refuses what moto refuses too, in words or with an error of its own.
+func unlikeMoto(strict, lenient *wire.Fault) error { return &refusal{strict, lenient} }
+
+// invalidParameter is the error with which moto refuses what names something unknown.
+func invalidParameter(format string, args ...any) *wire.Fault {
+	f := wire.ClientException(format, args...)
+	f.Type = "InvalidParameterValue"
+	return f
+}
+
+// judge returns the first refusal that holds for this engine. Of those that hold only
+// for a stricter one the answer says so.
+func (e *Engine) judge(c *call, refusals ...error) error {
+	var taken []string
+	for _, err := range refusals {
+		if err == nil {
+			continue
+		}
+		r, ok := errors.AsType[*refusal](err)
+		switch {
+		case !ok:
+			return err
+		case !e.options.Lenient && r.strict != nil:
+			return r.strict
+		case e.options.Lenient && r.lenient != nil:
+			return r.lenient
+		case e.options.Lenient:
+			taken = append(taken, r.strict.Message)
+		}
+	}
+	c.remark("the engine is lenient; strictly this is refused", taken)
+	return nil
+}
+
+// gravest is the refusal that is to be judged: the first one that holds for every
+// engine, whatever its words, else the first. None may hold for a lenient engine only.
+func gravest(refusals ...error) error {
+	var first error
+	for _, err := range refusals {
+		if err == nil {
+			continue
+		}
+		if holdsAlways(err) {
+			return err
+		}
+		first = cmp.Or(first, err)
+	}
+	return first
+}
+
+func holdsAlways(err error) bool {
+	r, ok := errors.AsType[*refusal](err)
+	return !ok || r.lenient != nil
+}
+
+// newStream is the id of the attempt that t begins, and of its log stream. Batch names
+// streams after the ECS task of the attempt, moto after the job.
+func (e *Engine) newStream(t *task) string {
+	if e.options.Lenient && len(t.attempts) == 0 && !t.isChild() {
+		return t.job.id
+	}
+	return newID()
+}
+
+// listedStatus is which jobs ListJobs means without a status: those that run, to moto
+// all of them.
+func (e *Engine) listedStatus(c *call) state {
+	if !e.options.Lenient {
+		return running
+	}
+	c.remark("the engine is lenient; strictly this lists", []string{"RUNNING jobs only"})
+	return none
+}
+
+// described is the definitions that DescribeJobDefinitions means by a text: a revision,
+// or to moto a name, which stands for all its revisions.
+func (e *Engine) described(text string) []*definition {
+	id := resourceName(text, kindDefinition)
+	if d := e.model.definition(id); d != nil {
+		return []*definition{d}
+	}
+	if e.options.Lenient {
+		return e.model.definitions[id]
+	}
+	return nil
+}
+
+// revisions is all revisions of a name in the order in which they are described. Batch
+// promises none; moto begins with the oldest.
+func (e *Engine) revisions(name string) []*definition {
+	if e.options.Lenient {
+		return e.model.definitions[name]
+	}
+	return newestFirst(e.model.definitions[name])
+}
+
+// showIdentity adds the variable to a job's description that moto shows there and Batch
+// only sets.
+func (e *Engine) showIdentity(d *types.JobDetail) {
+	if e.options.Lenient && d.Container != nil {
+		d.Container.Environment = append(d.Container.Environment, variable("AWS_BATCH_JOB_ID", *d.JobId))
+	}
+}
+
+// checkRole refuses as a service role what moto does not find: it knows roles by their
+// ARNs.
+func checkRole(role *string) error {
+	if text := aws.ToString(role); text != "" && resourceName(text, "role") == text {
+		return unlikeMoto(nil, invalidParameter("Could not find IAM role %s", text))
+	}
+	return nil
+}

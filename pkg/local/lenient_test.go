@@ -1,0 +1,322 @@
+//lint:file-ignore SA1019 the deprecated members vcpus and memory are part of the API that is served
+
+package local
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+	"github.com/aws/smithy-go"
+)
+
+// heard gives w a client that keeps the notice of the last answer.
+func (w *world) heard() *string {
+	notice := new(string)
+	w.Client = batch.NewFromConfig(w.engine.Config(""), func(o *batch.Options) {
+		inner := o.HTTPClient
+		o.HTTPClient = clientFunc(func(r *http.Request) (*http.Response, error) {
+			answer, err := inner.Do(r)
+			*notice = Notice(answer.Header)
+			return answer, err
+		})
+	})
+	return notice
+}
+
+func registering(edit func(*batch.RegisterJobDefinitionInput)) func(context.Context, *batch.Client) error {
+	return func(ctx context.Context, c *batch.Client) error {
+		in := &batch.RegisterJobDefinitionInput{JobDefinitionName: aws.String("new"), Type: "container", ContainerProperties: &types.ContainerProperties{
+			Image: aws.String("busybox"), ResourceRequirements: []types.ResourceRequirement{
+				{Type: "VCPU", Value: aws.String("1")}, {Type: "MEMORY", Value: aws.String("64")}}}}
+		edit(in)
+		_, err := c.RegisterJobDefinition(ctx, in)
+		return err
+	}
+}
+
+func submitting(edit func(*batch.SubmitJobInput)) func(context.Context, *batch.Client) error {
+	return func(ctx context.Context, c *batch.Client) error {
+		in := &batch.SubmitJobInput{JobName: aws.String("job"), JobQueue: aws.String("default"), JobDefinition: aws.String("work")}
+		edit(in)
+		_, err := c.SubmitJob(ctx, in)
+		return err
+	}
+}
+
+func queueing(edit func(*batch.CreateJobQueueInput)) func(context.Context, *batch.Client) error {
+	return func(ctx context.Context, c *batch.Client) error {
+		in := &batch.CreateJobQueueInput{JobQueueName: aws.String("new"), Priority: aws.Int32(1), ComputeEnvironmentOrder: orderOf("ec2")}
+		edit(in)
+		_, err := c.CreateJobQueue(ctx, in)
+		return err
+	}
+}
+
+func orderOf(names ...string) []types.ComputeEnvironmentOrder {
+	var all []types.ComputeEnvironmentOrder
+	for i, name := range names {
+		all = append(all, types.ComputeEnvironmentOrder{Order: aws.Int32(int32(i)), ComputeEnvironment: &name})
+	}
+	return all
+}
+
+func environing(edit func(*batch.CreateComputeEnvironmentInput)) func(context.Context, *batch.Client) error {
+	return func(ctx context.Context, c *batch.Client) error {
+		in := &batch.CreateComputeEnvironmentInput{ComputeEnvironmentName: aws.String("new"), Type: "MANAGED", ComputeResources: computeResources("EC2", 2)}
+		edit(in)
+		_, err := c.CreateComputeEnvironment(ctx, in)
+		return err
+	}
+}
+
+// TestLenientTakes: what a strict engine refuses, with these words, a lenient one takes
+// and says so in the same words.
+func TestLenientTakes(t *testing.T) {
+	type (
+		definition  = batch.RegisterJobDefinitionInput
+		job         = batch.SubmitJobInput
+		queue       = batch.CreateJobQueueInput
+		environment = batch.CreateComputeEnvironmentInput
+	)
+	rule := types.EvaluateOnExit{Action: "RETRY", OnReason: aws.String("a?")}
+	var many []types.JobDependency
+	for name, c := range map[string]struct {
+		call func(context.Context, *batch.Client) error
+		want string
+	}{
+		"a quarter of a vCPU": {registering(func(in *definition) { in.ContainerProperties.ResourceRequirements[0].Value = aws.String("0.25") }),
+			"vCPU must be at least 1, got 0.25."},
+		"a short timeout": {registering(func(in *definition) { in.Timeout = &types.JobTimeout{AttemptDurationSeconds: aws.Int32(3)} }),
+			"AttemptDurationSeconds in Timeout must be at least 60 seconds."},
+		"two capabilities": {registering(func(in *definition) { in.PlatformCapabilities = []types.PlatformCapability{"EC2", "FARGATE"} }),
+			"Exactly 1 capability must be provided."},
+		"an instance type": {registering(func(in *definition) { in.ContainerProperties.InstanceType = aws.String("p4d") }), "instanceType is only for multi-node jobs."},
+		"a priority":       {registering(func(in *definition) { in.SchedulingPriority = aws.Int32(10000) }), "Scheduling priority must be between 0 and 9999."},
+		"no attempts":      {registering(func(in *definition) { in.RetryStrategy = &types.RetryStrategy{} }), "RetryAttempts must be provided with retry strategy."},
+		"a pattern": {registering(func(in *definition) {
+			in.RetryStrategy = &types.RetryStrategy{Attempts: aws.Int32(2), EvaluateOnExit: []types.EvaluateOnExit{rule}}
+		}), "Evaluate on exit condition contains restricted characters."},
+		"a variable": {registering(func(in *definition) {
+			in.ContainerProperties.Environment = []types.KeyValuePair{variable("AWS_BATCH_X", "x"), variable("A", "b")}
+		}), "Environment variable AWS_BATCH_X is not valid: names must not start with AWS_BATCH."},
+		"a tag": {registering(func(in *definition) { in.Tags = map[string]string{"aws:x": ""} }), "Tag aws:x: keys must not start with aws:."},
+		"a long definition": {registering(func(in *definition) { in.Parameters = map[string]string{"a": strings.Repeat("x", 25<<10)} }),
+			"Job definition size must be at most 24 KiB, got 25 KiB"},
+		"nodes on Fargate": {registering(func(in *definition) {
+			node := types.NodeRangeProperty{TargetNodes: aws.String("0:"), Container: in.ContainerProperties}
+			in.Type, in.ContainerProperties, in.PlatformCapabilities = "multinode", nil, []types.PlatformCapability{"FARGATE"}
+			in.NodeProperties = &types.NodeProperties{NumNodes: aws.Int32(2), MainNode: aws.Int32(0), NodeRangeProperties: []types.NodeRangeProperty{node}}
+		}), "Multi-node parallel jobs cannot run on Fargate."},
+		"an array of one": {submitting(func(in *job) { in.ArrayProperties = &types.ArrayProperties{Size: aws.Int32(1)} }),
+			"Array size must be between 2 and 10000, got 1."},
+		"a long array": {submitting(func(in *job) { in.ArrayProperties = &types.ArrayProperties{Size: aws.Int32(10001)} }),
+			"Array size must be between 2 and 10000, got 10001."},
+		"SEQUENTIAL": {func(ctx context.Context, c *batch.Client) error {
+			first, err := c.SubmitJob(ctx, &job{JobName: aws.String("job"), JobQueue: aws.String("default"), JobDefinition: aws.String("work")})
+			if err != nil {
+				return err
+			}
+			return submitting(func(in *job) { in.DependsOn = []types.JobDependency{{JobId: first.JobId, Type: "SEQUENTIAL"}} })(ctx, c)
+		}, "A dependency of type SEQUENTIAL is only for array jobs."},
+		"a share":     {submitting(func(in *job) { in.ShareIdentifier = aws.String("a") }), "Job with shareIdentifier or schedulingPriority can only be submitted to job queue with fair share scheduling policy."},
+		"a long job":  {submitting(func(in *job) { in.Parameters = map[string]string{"a": strings.Repeat("x", 31<<10)} }), "Job size must be less than 30 KiB, got 31 KiB"},
+		"a pod's":     {submitting(func(in *job) { in.EksPropertiesOverride = &types.EksPropertiesOverride{} }), "eksPropertiesOverride needs a job definition that has eksProperties."},
+		"job timeout": {submitting(func(in *job) { in.Timeout = &types.JobTimeout{AttemptDurationSeconds: aws.Int32(1)} }), "AttemptDurationSeconds in Timeout must be at least 60 seconds."},
+		"many dependencies": {func(ctx context.Context, c *batch.Client) error {
+			first, err := c.SubmitJob(ctx, &job{JobName: aws.String("job"), JobQueue: aws.String("default"), JobDefinition: aws.String("work")})
+			if err != nil {
+				return err
+			}
+			many = slices.Repeat([]types.JobDependency{{JobId: first.JobId}}, 21)
+			return submitting(func(in *job) { in.DependsOn = many })(ctx, c)
+		}, "Job cannot have more than 20 dependencies"},
+		"a long reason": {func(ctx context.Context, c *batch.Client) error {
+			_, err := c.CancelJob(ctx, &batch.CancelJobInput{JobId: aws.String("none"), Reason: aws.String(strings.Repeat("x", 1025))})
+			return err
+		}, "reason can have at most 1024 characters."},
+		"a node's variable": {func(ctx context.Context, c *batch.Client) error {
+			node := types.NodeRangeProperty{TargetNodes: aws.String("0:"), Container: &types.ContainerProperties{Image: aws.String("busybox"),
+				Command: []string{"true"}, Vcpus: aws.Int32(1), Memory: aws.Int32(64)}}
+			nodes := &types.NodeProperties{NumNodes: aws.Int32(2), MainNode: aws.Int32(0), NodeRangeProperties: []types.NodeRangeProperty{node}}
+			_, err := c.RegisterJobDefinition(ctx, &definition{JobDefinitionName: aws.String("nodes"), Type: "multinode", NodeProperties: nodes})
+			if err != nil {
+				return err
+			}
+			return submitting(func(in *job) {
+				in.JobDefinition, in.NodeOverrides = aws.String("nodes"), &types.NodeOverrides{NodePropertyOverrides: []types.NodePropertyOverride{{
+					TargetNodes: aws.String("1"), ContainerOverrides: &types.ContainerOverrides{Environment: []types.KeyValuePair{variable("AWS_BATCH_X", "x")}}}}}
+			})(ctx, c)
+		}, "Environment variable AWS_BATCH_X is not valid: names must not start with AWS_BATCH."},
+		"a queue's priority": {queueing(func(in *queue) { in.Priority = aws.Int32(1001) }), "priority is required, between 0 and 1000."},
+		"a policy":           {queueing(func(in *queue) { in.SchedulingPolicyArn = aws.String("policy_arn") }), `"policy_arn" is not the ARN of a scheduling policy.`},
+		"a policy not there": {queueing(func(in *queue) { in.SchedulingPolicyArn = aws.String(arn(kindPolicy, "none")) }), "SchedulingPolicy " + arn(kindPolicy, "none") + " not found."},
+		"mixed environments": {queueing(func(in *queue) { in.ComputeEnvironmentOrder = orderOf("ec2", "fargate") }), "Fargate and EC2 compute environments can not be mixed."},
+		"a time limit": {queueing(func(in *queue) {
+			in.JobStateTimeLimitActions = []types.JobStateTimeLimitAction{{Action: "CANCEL", MaxTimeSeconds: aws.Int32(1), Reason: &limitReasons[0], State: "RUNNABLE"}}
+		}), "maxTimeSeconds must be between 600 and 86400."},
+		"deleting an ENABLED queue": {func(ctx context.Context, c *batch.Client) error {
+			_, err := c.DeleteJobQueue(ctx, &batch.DeleteJobQueueInput{JobQueue: aws.String("main")})
+			return err
+		}, "Cannot delete, job queue main must be DISABLED first."},
+		"deleting an ENABLED environment": {func(ctx context.Context, c *batch.Client) error {
+			_, err := c.DeleteComputeEnvironment(ctx, &batch.DeleteComputeEnvironmentInput{ComputeEnvironment: aws.String("fargate")})
+			return err
+		}, "Cannot delete, compute environment fargate must be DISABLED first."},
+		"deleting nothing": {func(ctx context.Context, c *batch.Client) error {
+			_, err := c.DeleteJobQueue(ctx, &batch.DeleteJobQueueInput{JobQueue: aws.String("none")})
+			return err
+		}, "Job Queue none does not exist."},
+		"a DISABLED environment": {environing(func(in *environment) { in.State = "DISABLED" }), "Compute Environment must be created in ENABLED state."},
+		"desiredvCpus":           {environing(func(in *environment) { in.ComputeResources.DesiredvCpus = aws.Int32(5) }), "desiredvCpus should be between minvCpus and maxvCpus."},
+		"a definition without revision": {func(ctx context.Context, c *batch.Client) error {
+			_, err := c.DeregisterJobDefinition(ctx, &batch.DeregisterJobDefinitionInput{JobDefinition: aws.String("work")})
+			return err
+		}, "JobDefinition work: name and revision (name:revision) are needed."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, lenient := range []bool{false, true} {
+				w := open(t, Options{Lenient: lenient})
+				notice := w.heard()
+				w.register("work", "1", "64")
+				w.environment("ec2", types.CRTypeEc2, 4)
+				w.environment("fargate", types.CRTypeFargate, 4)
+				w.queue("main", []string{"ec2"})
+				err := c.call(t.Context(), w.Client)
+				if !lenient {
+					refused(t, err, c.want)
+				} else if want := "the engine is lenient; strictly this is refused: " + c.want; err != nil || !strings.Contains(*notice, want) {
+					t.Errorf("lenient: %v, notice %q, want %q", err, *notice, want)
+				}
+				w.idle()
+			}
+		})
+	}
+}
+
+// TestLenientRefuses: what moto refuses too a lenient engine refuses in its words, and
+// a value that it would take does not hide it.
+func TestLenientRefuses(t *testing.T) {
+	w := open(t, Options{Lenient: true})
+	w.register("work", "1", "64")
+	w.environment("ec2", types.CRTypeEc2, 4)
+	for _, c := range []struct {
+		call       func(context.Context, *batch.Client) error
+		code, want string
+	}{
+		{environing(func(in *batch.CreateComputeEnvironmentInput) {
+			in.ComputeResources.InstanceTypes = []string{"t2", "unknown"}
+		}),
+			"InvalidParameterValue", "Instance type unknown does not exist"},
+		{environing(func(in *batch.CreateComputeEnvironmentInput) { in.ServiceRole = aws.String("unknown") }),
+			"InvalidParameterValue", "Could not find IAM role unknown"},
+		{environing(func(in *batch.CreateComputeEnvironmentInput) { in.ComputeEnvironmentName = aws.String("ec2") }),
+			"ClientException", "Compute environment ec2 already exists"},
+		{queueing(func(in *batch.CreateJobQueueInput) { in.JobQueueName = aws.String("default") }), "ClientException", "Job queue default already exists"},
+		{queueing(func(in *batch.CreateJobQueueInput) { in.ComputeEnvironmentOrder = orderOf("none") }), "ClientException", "computeEnvironmentOrder is malformed"},
+		{queueing(func(in *batch.CreateJobQueueInput) { in.ComputeEnvironmentOrder = orderOf("ec2", "a", "b", "c") }),
+			"ClientException", "computeEnvironmentOrder is malformed"},
+		{registering(func(in *batch.RegisterJobDefinitionInput) {
+			in.Timeout = &types.JobTimeout{AttemptDurationSeconds: aws.Int32(3)}
+			in.ContainerProperties.ResourceRequirements = in.ContainerProperties.ResourceRequirements[:1]
+		}), "ClientException", "Memory is required."},
+		{registering(func(in *batch.RegisterJobDefinitionInput) {
+			in.ContainerProperties.Environment = []types.KeyValuePair{variable("AWS_BATCH_X", "x"), variable("", "b")}
+		}), "ClientException", "Environment variable name is required."},
+		{submitting(func(in *batch.SubmitJobInput) { in.ArrayProperties = &types.ArrayProperties{Size: aws.Int32(0)} }),
+			"ClientException", "Array size must be between 2 and 10000, got 0."},
+		{submitting(func(in *batch.SubmitJobInput) {
+			in.Timeout = &types.JobTimeout{AttemptDurationSeconds: aws.Int32(1)}
+			in.DependsOn = []types.JobDependency{{JobId: aws.String("none"), Type: "SEQUENTIAL"}}
+		}), "ClientException", "Job none, on which the job is to depend, does not exist."},
+	} {
+		err := c.call(t.Context(), w.Client)
+		if e, ok := errors.AsType[smithy.APIError](err); !ok || e.ErrorCode() != c.code || e.ErrorMessage() != c.want {
+			t.Errorf("%v, want %s: %s", err, c.code, c.want)
+		}
+	}
+	if n := len(w.engine.model.order); n != 0 {
+		t.Errorf("%d jobs after refusals only", n)
+	}
+}
+
+func TestLenientCheckIsANotice(t *testing.T) {
+	w := open(t, Options{Lenient: true, Check: func(operation string, body []byte) error {
+		return errors.New(strings.Repeat("ß", maxNotice) + " [rule]")
+	}})
+	notice := w.heard()
+	w.register("work", "1", "64")
+	if want := "the engine is lenient; strictly this is refused: ß"; !strings.HasPrefix(*notice, want) || len([]rune(*notice)) != maxNotice+1 {
+		t.Errorf("notice of %d characters: %.80s", len([]rune(*notice)), *notice)
+	}
+}
+
+// What a lenient engine took is known to a strict one.
+func TestLenientJournal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := open(t, Options{Lenient: true})
+		w.register("work", "0.25", "64", func(in *batch.RegisterJobDefinitionInput) { in.ContainerProperties.Command = []string{"1h"} })
+		w.register("pod", "", "", aPod)
+		id, pod := w.submit("work"), w.submit("pod")
+		synctest.Wait()
+		w.want(id, types.JobStatusRunning, "")
+		if err := w.engine.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		strict := open(t, Options{Dir: w.engine.options.Dir})
+		strict.want(pod, types.JobStatusFailed, reasonNotStarted)
+		_, err := strict.SubmitJob(t.Context(), &batch.SubmitJobInput{JobName: aws.String("job"), JobQueue: aws.String("default"), JobDefinition: aws.String("work")})
+		refused(t, err, "vCPU must be at least 1, got 0.25.")
+		if d := strict.job(id); d.Status != types.JobStatusFailed || *d.Container.ResourceRequirements[0].Value != "0.25" {
+			t.Errorf("%s %+v", d.Status, d.Container)
+		}
+	})
+}
+
+// TestLenientShows: what a lenient engine shows as moto does.
+func TestLenientShows(t *testing.T) {
+	for _, lenient := range []bool{false, true} {
+		w := open(t, Options{Lenient: lenient})
+		ctx := t.Context()
+		w.register("work", "1", "64")
+		w.register("work", "1", "128")
+		id := w.submit("work", func(in *batch.SubmitJobInput) { in.ArrayProperties = &types.ArrayProperties{Size: aws.Int32(2)} })
+		single := w.submit("work", attempts(2), words("fail"))
+		w.idle()
+		for _, in := range []*batch.ListJobsInput{{ArrayJobId: &id}, {JobQueue: aws.String("default")}} {
+			out, err := w.ListJobs(ctx, in)
+			if err != nil || len(out.JobSummaryList) != map[bool]int{true: 2}[lenient] {
+				t.Errorf("lenient %v: listed %+v, %v", lenient, out, err)
+			}
+		}
+		named, err := w.DescribeJobDefinitions(ctx, &batch.DescribeJobDefinitionsInput{JobDefinitions: []string{"work", "work:2"}})
+		if err != nil || len(named.JobDefinitions) != map[bool]int{false: 1, true: 3}[lenient] {
+			t.Errorf("lenient %v: %d definitions, %v", lenient, len(named.JobDefinitions), err)
+		}
+		all, err := w.DescribeJobDefinitions(ctx, &batch.DescribeJobDefinitionsInput{JobDefinitionName: aws.String("work"), Status: aws.String("ACTIVE")})
+		if err != nil || *all.JobDefinitions[0].Revision != map[bool]int32{false: 2, true: 1}[lenient] {
+			t.Errorf("lenient %v: the first of %d is %d, %v", lenient, len(all.JobDefinitions), *all.JobDefinitions[0].Revision, err)
+		}
+		d := w.job(single)
+		own := "work/default/" + single
+		if got := *d.Attempts[0].Container.LogStreamName == own; got != lenient || *d.Attempts[1].Container.LogStreamName == own {
+			t.Errorf("lenient %v: streams %s and %s", lenient, *d.Attempts[0].Container.LogStreamName, *d.Attempts[1].Container.LogStreamName)
+		}
+		if got := len(d.Container.Environment); got != map[bool]int{true: 1}[lenient] {
+			t.Errorf("lenient %v: environment of %d variables", lenient, got)
+		}
+		if got := *w.job(id + ":1").Container.LogStreamName; strings.Contains(got, id) {
+			t.Errorf("a child's stream is %s", got)
+		}
+		if got := w.logs(*d.Attempts[0].Container.LogStreamName); len(got) != 0 {
+			t.Errorf("log %q", got)
+		}
+	}
+}

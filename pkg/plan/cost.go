@@ -1,0 +1,168 @@
+package plan
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/batchctl/batchctl/pkg/catalog"
+)
+
+// Cost is what a job costs on demand, in US dollars. Least is a single attempt in
+// full use of its timeout, on its share of the instances; Most is every attempt,
+// alone on its instances. A job that ends before its timeout costs less.
+type Cost struct {
+	// Unknown says why there is no figure.
+	Unknown string
+	// Region is the Region of the prices, and Stands that of the job where the table
+	// has no prices of that one.
+	Region, Stands string
+	Prices         *catalog.Prices
+	// Lines is the share and the price of each part, in the order of the need.
+	Lines []CostLine
+	// Storage is Fargate's price an hour of the storage beyond what is free.
+	StorageGB int
+	Storage   float64
+	// ShareHour and WholeHour are dollars an hour of one attempt of one child: its
+	// share of the instances, and the whole of them. On Fargate they are the same.
+	ShareHour, WholeHour float64
+	// Hours is the timeout, 0 for none: then Least and Most are dollars an hour.
+	Hours              float64
+	Attempts, Children int
+	Least, Most        float64
+	// Spot says that the figures are upper bounds, and BidPercentage by how much
+	// Most is lowered already; 0: not.
+	Spot          bool
+	BidPercentage int
+	// Others is how many other types of the environment hold the job, and From and
+	// To what its share costs there an hour.
+	Others   int
+	From, To float64
+}
+
+// CostLine is the price of machines that are alike.
+type CostLine struct {
+	// On is the instance type, or "Fargate".
+	On    string
+	Nodes int
+	// PerInstance is how many such jobs share an instance; 1 on Fargate.
+	PerInstance int
+	// Hour is dollars an hour of one machine.
+	Hour float64
+	// VCPUs, GB and Price are Fargate's sum.
+	VCPUs, GB float64
+	Price     catalog.FargatePrice
+}
+
+// Total is the prices of a plan's jobs together, in US dollars.
+type Total struct {
+	Least, Most float64
+	// Priced is the jobs in the sum, Unbounded those without a timeout, and Unknown
+	// those without a price.
+	Priced, Unbounded, Unknown int
+}
+
+// Total adds up what the jobs of the plan cost.
+func (v *Review) Total() (sum Total) {
+	for _, j := range v.Jobs {
+		switch c := j.Cost; {
+		case c == nil:
+		case c.Unknown != "":
+			sum.Unknown++
+		case c.Hours == 0:
+			sum.Unbounded++
+		default:
+			sum.Priced++
+			sum.Least, sum.Most = sum.Least+c.Least, sum.Most+c.Most
+		}
+	}
+	return sum
+}
+
+// CostIn returns what the job costs in a room that holds it, by the prices of a
+// Region; "" stands for the table's own.
+func CostIn(r Room, n Need, prices *catalog.Prices, region string) Cost {
+	c := Cost{Prices: prices, Region: region, Hours: float64(n.TimeoutSeconds) / 3600, Attempts: n.Attempts, Children: n.Children, Spot: r.IsSpot()}
+	switch {
+	case !r.Fits:
+		return Cost{Unknown: "nothing holds the job"}
+	case r.Type == "UNMANAGED":
+		return Cost{Unknown: "the instances of an unmanaged environment are not known"}
+	case !r.Proven():
+		return Cost{Unknown: "no instance type that holds the job is known here"}
+	}
+	if region == "" || !prices.Has(region) {
+		c.Region, c.Stands = prices.Regions()[0], region
+		if prices.Has(catalog.PricesRegion) {
+			c.Region = catalog.PricesRegion
+		}
+	}
+	for i, part := range n.Parts {
+		line, ok := c.line(r, part, r.Holds[i], n.Platform)
+		if !ok {
+			return Cost{Unknown: fmt.Sprintf("the %s have none of %s in %s", prices, line.On, c.Region)}
+		}
+		if n.nodes() > 1 {
+			line.PerInstance = 1 // every node has an instance of its own
+		}
+		c.Lines = append(c.Lines, line)
+		c.WholeHour += line.Hour * float64(part.Nodes)
+		c.ShareHour += line.Hour * float64(part.Nodes) / float64(line.PerInstance)
+	}
+	if n.StorageGB > 0 && r.IsFargate() {
+		c.StorageGB = n.StorageGB
+		c.Storage, _ = prices.FargateStorage(c.Region)
+		c.ShareHour += c.Storage * float64(n.StorageGB)
+		c.WholeHour += c.Storage * float64(n.StorageGB)
+	}
+	if r.Type == "SPOT" && r.BidPercentage > 0 && r.BidPercentage < 100 {
+		c.BidPercentage = r.BidPercentage
+	}
+	c.sum()
+	c.others(r, n)
+	return c
+}
+
+func (c *Cost) sum() {
+	hours := c.Hours
+	if hours == 0 {
+		hours = 1
+	}
+	c.Least = c.ShareHour * hours * float64(c.Children)
+	c.Most = c.WholeHour * hours * float64(c.Children) * float64(c.Attempts)
+	if c.BidPercentage > 0 {
+		c.Least *= float64(c.BidPercentage) / 100
+		c.Most *= float64(c.BidPercentage) / 100
+	}
+}
+
+func (c *Cost) line(r Room, part Part, held catalog.Placement, platform string) (CostLine, bool) {
+	if r.IsFargate() {
+		price, ok := c.Prices.Fargate(c.Region, platform)
+		l := CostLine{On: "Fargate on " + platform, Nodes: part.Nodes, PerInstance: 1, VCPUs: part.VCPUs, GB: float64(part.MemoryMiB) / 1024, Price: price}
+		l.Hour = l.VCPUs*price.VCPU + l.GB*price.GB
+		return l, ok
+	}
+	hour, ok := c.Prices.Instance(c.Region, held.Instance.Name)
+	return CostLine{On: held.Instance.Name, Nodes: part.Nodes, PerInstance: held.PerInstance, Hour: hour}, ok
+}
+
+// others finds the range over the other types that hold a job of one machine:
+// which of them runs it is AWS Batch's choice.
+func (c *Cost) others(r Room, n Need) {
+	if r.IsFargate() || n.nodes() > 1 {
+		return
+	}
+	c.From = math.Inf(1)
+	for _, p := range r.types(n.Parts[0]) {
+		hour, ok := c.Prices.Instance(c.Region, p.Instance.Name)
+		if !ok || p.Instance.Name == r.Holds[0].Instance.Name {
+			continue
+		}
+		c.Others++
+		share := hour / float64(p.PerInstance)
+		c.From, c.To = min(c.From, share), max(c.To, share)
+	}
+	if c.Others == 0 {
+		c.From = 0
+	}
+}

@@ -1,0 +1,245 @@
+package plan
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/wire"
+)
+
+// snapshot is what a plan rests on, as far as it was looked at. A part that could
+// not be read is absent, and named in NotChecked.
+type snapshot struct {
+	Target  string `json:"target"`
+	Account string `json:"account,omitempty"`
+	Region  string `json:"region,omitempty"`
+	// Definitions are in the order of the plan.
+	Definitions  []definitionState `json:"definitions,omitempty"`
+	Queues       []json.RawMessage `json:"queues,omitempty"`
+	Environments []json.RawMessage `json:"computeEnvironments,omitempty"`
+	Policy       json.RawMessage   `json:"policy,omitempty"`
+	NotChecked   []string          `json:"notChecked,omitempty"`
+}
+
+// definitionState is what is ACTIVE of a job definition: the newest revision, and
+// the one that the plan uses.
+type definitionState struct {
+	Name   string `json:"name"`
+	Newest int    `json:"newest,omitempty"`
+	Used   int    `json:"used,omitempty"`
+}
+
+// queueState and environmentState are what decides whether and where a job runs.
+// How much is in use at the moment does not.
+type queueState struct {
+	Name             string          `json:"name"`
+	State            types.JQState   `json:"state"`
+	Status           types.JQStatus  `json:"status"`
+	SchedulingPolicy string          `json:"schedulingPolicyArn,omitempty"`
+	Environments     []orderedMember `json:"computeEnvironmentOrder"`
+}
+
+type orderedMember struct {
+	Environment string `json:"computeEnvironment"`
+	Order       int    `json:"order"`
+}
+
+type environmentState struct {
+	Name      string          `json:"name"`
+	State     types.CEState   `json:"state"`
+	Status    types.CEStatus  `json:"status"`
+	Type      types.CEType    `json:"type"`
+	Resources json.RawMessage `json:"computeResources,omitempty"`
+}
+
+func (v *Review) snapshot() (*snapshot, error) {
+	if v.World == nil {
+		return nil, nil
+	}
+	w := v.World
+	s := &snapshot{Target: w.Target, Account: w.Account(), Region: w.Region}
+	if v.Policy != nil && v.Policy.policy != nil {
+		s.Policy = v.Policy.policy.AppendJSON(nil)
+	}
+	if w.Unreached != "" {
+		s.NotChecked = []string{w.Unreached}
+		return s, nil
+	}
+	s.addDefinitions(v)
+	if w.Local {
+		return s, nil // its queues are made as plans name them
+	}
+	if err := s.addQueues(w); err != nil {
+		return nil, err
+	}
+	return s, s.addEnvironments(w)
+}
+
+func (s *snapshot) addDefinitions(v *Review) {
+	seen := map[string]bool{}
+	for _, j := range v.Jobs {
+		name := j.definitionWord()
+		r := v.World.Definitions[name]
+		switch {
+		case seen[name]:
+		case r.Err != "":
+			s.NotChecked = append(s.NotChecked, r.Err)
+		default:
+			d := definitionState{Name: name}
+			if r.Newest != nil {
+				d.Newest = revision(r.Newest)
+			}
+			if used := cmp.Or(r.Same, r.Named); used != nil {
+				d.Used = revision(used)
+			}
+			s.Definitions = append(s.Definitions, d)
+		}
+		seen[name] = true
+	}
+}
+
+func (s *snapshot) addQueues(w *World) error {
+	if w.QueuesErr != "" {
+		s.NotChecked = append(s.NotChecked, w.QueuesErr)
+		return nil
+	}
+	for _, q := range w.Queues {
+		state := queueState{Name: aws.ToString(q.JobQueueName), State: q.State, Status: q.Status, SchedulingPolicy: aws.ToString(q.SchedulingPolicyArn)}
+		for i, name := range inOrder(q) {
+			state.Environments = append(state.Environments, orderedMember{lastPart(name), i + 1})
+		}
+		text, err := json.Marshal(state)
+		if err != nil {
+			return err
+		}
+		s.Queues = append(s.Queues, text)
+	}
+	return nil
+}
+
+func (s *snapshot) addEnvironments(w *World) error {
+	if w.EnvironmentsErr != "" {
+		s.NotChecked = append(s.NotChecked, w.EnvironmentsErr)
+		return nil
+	}
+	for _, e := range w.Environments {
+		state := environmentState{Name: aws.ToString(e.ComputeEnvironmentName), State: e.State, Status: e.Status, Type: e.Type}
+		if e.ComputeResources != nil {
+			resources := *e.ComputeResources
+			resources.DesiredvCpus = nil // it moves with the load
+			text, err := wire.Marshal(resources)
+			if err != nil {
+				return err
+			}
+			state.Resources = text
+		}
+		text, err := json.Marshal(state)
+		if err != nil {
+			return err
+		}
+		s.Environments = append(s.Environments, text)
+	}
+	return nil
+}
+
+// Moved compares a plan that was written down with the same one made now, both as
+// JSON writes them. changes are the requests, and the parts of the world they rest
+// on, that are not what they were; notChecked is what one of the two could not
+// look at, which is neither. err says that then is no plan.
+func Moved(then, now []byte) (changes []Change, notChecked []string, err error) {
+	old, err := planDocument(then)
+	if err != nil {
+		return nil, nil, err
+	}
+	new, err := planDocument(now)
+	if err != nil {
+		return nil, nil, err
+	}
+	changes = Diff(requestsByName(old), requestsByName(new))
+	isSame := len(changes) == 0
+	before, after := old.Get("checked"), new.Get("checked")
+	for _, n := range []*jsontree.Node{before, after} {
+		for reason := range n.Get("notChecked").Children() {
+			notChecked = append(notChecked, reason.Str())
+		}
+	}
+	if before == nil || after == nil {
+		return changes, append(notChecked, "one of the plans was not held against a target"), nil
+	}
+	changes = append(changes, Diff(pinned(before, after), pinned(after, before))...)
+	for _, part := range []string{"definitions", "queues", "computeEnvironments"} {
+		if len(notChecked) > 0 && (before.Get(part) == nil || after.Get(part) == nil) {
+			continue
+		}
+		changes = append(changes, Diff(only(before, part), only(after, part))...)
+	}
+	if !isSame { // another content is another revision, which need not be said
+		changes = slices.DeleteFunc(changes, func(c Change) bool {
+			return strings.HasPrefix(c.Path, "definitions[") && strings.HasSuffix(c.Path, "].used")
+		})
+	}
+	return changes, notChecked, nil
+}
+
+// pinned is what a plan is bound to whatever could be read: the account as far as
+// both know it.
+func pinned(checked, other *jsontree.Node) *jsontree.Node {
+	n := jsontree.NewObject(checked)
+	for _, member := range []string{"account", "region", "policy"} {
+		if m := checked.Get(member); m != nil && (member != "account" || other.Get(member) != nil) {
+			n.Set(member, m.Clone())
+		}
+	}
+	return n
+}
+
+func only(n *jsontree.Node, member string) *jsontree.Node {
+	out := jsontree.NewObject(n)
+	if m := n.Get(member); m != nil {
+		out.Set(member, m.Clone())
+	}
+	return out
+}
+
+// planDocument reads what JSON wrote.
+func planDocument(text []byte) (*jsontree.Node, error) {
+	root, problems := jsontree.Parse(diag.NewSource("", string(text)))
+	switch {
+	case problems.HasErrors():
+		return nil, fmt.Errorf("not JSON: %s", problems[0].Message)
+	case !root.Get("requests").Is(jsontree.Array) || !root.Get("jobs").Is(jsontree.Array):
+		return nil, errors.New("it has no requests and jobs, as plan --out writes them")
+	}
+	return root, nil
+}
+
+// requestsByName is the plan's requests under names that say which they are.
+func requestsByName(document *jsontree.Node) *jsontree.Node {
+	list := jsontree.NewArray(nil)
+	jobs := document.Get("requests")
+	for r := range jobs.Children() {
+		input := r.Get("input")
+		name := input.Get("jobName").Str()
+		if name == "" {
+			name = input.Get("jobDefinitionName").Str()
+		}
+		named := jsontree.NewObject(nil)
+		named.Set("name", jsontree.NewString(r.Get("operation").Str()+" of "+name, r))
+		for m := range input.Children() {
+			named.Set(m.Name, m.Clone())
+		}
+		list.Append(named)
+	}
+	out := jsontree.NewObject(nil)
+	out.Set("requests", list)
+	return out
+}

@@ -1,0 +1,362 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/catalog"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/spec"
+)
+
+// Review is a plan held against a target: what would change there, where the jobs
+// would run, and what they cost.
+type Review struct {
+	// World is nil when nobody looked.
+	World *World
+	Jobs  []JobReview // in the order of the plan's
+	// Policy is nil without a platform file.
+	Policy *PolicyReview
+}
+
+// PolicyReview is what became of the demands of the platform file.
+type PolicyReview struct {
+	// File is the platform file.
+	File string `json:"file"`
+	// Demands are the members of its policy that were held against the jobs; those
+	// that a job breaks are errors, and there is no plan then.
+	Demands []string `json:"demands"`
+	Waived  []Waived `json:"waived,omitempty"`
+	// policy is the policy itself.
+	policy *jsontree.Node
+}
+
+// Waived is a demand that a job is excepted from.
+type Waived struct {
+	Rule   string `json:"rule"`
+	Reason string `json:"reason"`
+	Until  string `json:"until,omitempty"`
+}
+
+// PolicyOf returns the review of a platform's policy.
+func PolicyOf(platform *spec.Platform, file string, waived []Waived) *PolicyReview {
+	v := &PolicyReview{File: file, Demands: []string{}, Waived: waived, policy: platform.Policy.Node}
+	for m := range v.policy.Children() {
+		switch m.Name {
+		case "owner", "waiver", "$comment":
+		default:
+			v.Demands = append(v.Demands, m.Name)
+		}
+	}
+	return v
+}
+
+// JobReview is one job held against a target.
+type JobReview struct {
+	*Job
+	Definition DefinitionReview
+	// QueueThere is what the target says of the job's queue; the zero value where it was
+	// not asked, or is about to make it (the local engine).
+	QueueThere QueueReview
+	// Rooms are the compute environments behind the queue, in order, and RoomsFrom
+	// who described them: the target, or FromPlatform.
+	Rooms     []Room
+	RoomsFrom string
+	// Cost is nil where nothing is to be paid: for a definition alone, and on this
+	// machine.
+	Cost *Cost
+	// Need is what the job asks for, if that is known here.
+	Need Need
+}
+
+// FromPlatform is where environments come from that no target was asked for.
+const FromPlatform = "the platform file"
+
+// Verdict is what submitting would do to a job definition.
+type Verdict string
+
+// The verdicts.
+const (
+	// DefinitionSame: an ACTIVE revision has this content, and is used.
+	DefinitionSame Verdict = "no change"
+	// DefinitionNew: no revision is ACTIVE, so the first one would be registered.
+	DefinitionNew Verdict = "new"
+	// DefinitionChanged: another revision would be registered.
+	DefinitionChanged Verdict = "change"
+	// DefinitionNamed: the submission names a definition that is ACTIVE.
+	DefinitionNamed Verdict = "registered"
+	// DefinitionMissing: the submission names one that is not ACTIVE there.
+	DefinitionMissing Verdict = "missing"
+	// DefinitionNotChecked: the target was not asked, or did not say.
+	DefinitionNotChecked Verdict = "not checked"
+	// DefinitionEarlier: another job of the plan registers it.
+	DefinitionEarlier Verdict = "registered by the plan"
+)
+
+// DefinitionReview is what would happen to a job's definition.
+type DefinitionReview struct {
+	Verdict Verdict
+	// Revision is the one that is used, or that the changes are held against; 0: none.
+	Revision int
+	Changes  []Change
+	// Reason says why it was not checked.
+	Reason string
+}
+
+// QueueReview is what the target says of a queue.
+type QueueReview struct {
+	// Asked is false where there is no answer, and Found says that it is there.
+	Asked, Found bool
+	State        types.JQState
+	Status       types.JQStatus
+	StatusReason string
+	// Reason says why there is no answer.
+	Reason string
+}
+
+// Hold holds a plan against what a target said; nil stands for a target that was
+// not asked. The platform and the prices may be nil. region is the one to take
+// prices of, "" for the table's own.
+func (p *Plan) Hold(w *World, platform *spec.Platform, prices *catalog.Prices) *Review {
+	v := &Review{World: w}
+	for i, j := range p.Jobs {
+		v.Jobs = append(v.Jobs, p.review(i, j, w, platform, prices))
+	}
+	return v
+}
+
+func (p *Plan) review(i int, j *Job, w *World, platform *spec.Platform, prices *catalog.Prices) JobReview {
+	v := JobReview{Job: j, Definition: w.definition(j)}
+	definition := p.definitionOf(i, w)
+	if v.Definition.Verdict == DefinitionMissing && j.Register == nil && p.registers(j, i) {
+		v.Definition = DefinitionReview{Verdict: DefinitionEarlier}
+	}
+	if j.Submit == nil {
+		return v
+	}
+	v.QueueThere = w.queueReview(aws.ToString(j.Submit.JobQueue))
+	submit, err := tree(j.Submit)
+	if err != nil {
+		return v
+	}
+	var ok bool
+	if v.Need, ok = NeedOf(definition, submit); !ok {
+		v.Cost = &Cost{Unknown: "what the job asks for is not known here"}
+		return v
+	}
+	v.rooms(w, platform)
+	if v.RoomsFrom != FromPlatform && w != nil && w.Local {
+		return v
+	}
+	v.Cost = v.cost(prices, w)
+	return v
+}
+
+// registers reports whether a job of the plan before number i registers the
+// definition that j names.
+func (p *Plan) registers(j *Job, i int) bool {
+	return slices.ContainsFunc(p.Jobs[:i], func(o *Job) bool {
+		return o.Register != nil && aws.ToString(o.Register.JobDefinitionName) == strings.SplitN(j.definitionWord(), ":", 2)[0]
+	})
+}
+
+// definitionOf is the definition that job number i runs, as a document: that of
+// the plan, or the registered one. It is nil where it is not known.
+func (p *Plan) definitionOf(i int, w *World) *jsontree.Node {
+	j := p.Jobs[i]
+	word := j.definitionWord()
+	for _, o := range slices.Backward(p.Jobs[:i+1]) {
+		if o.Register != nil && aws.ToString(o.Register.JobDefinitionName) == word {
+			n, _ := tree(o.Register)
+			return n
+		}
+	}
+	if w == nil || w.Definitions[word].Named == nil {
+		return nil
+	}
+	n, _ := tree(w.Definitions[word].Named)
+	return n
+}
+
+func (w *World) definition(j *Job) DefinitionReview {
+	switch {
+	case w == nil:
+		return DefinitionReview{Verdict: DefinitionNotChecked, Reason: "the target was not asked"}
+	case w.Unreached != "":
+		return DefinitionReview{Verdict: DefinitionNotChecked, Reason: w.Unreached}
+	}
+	r := w.Definitions[j.definitionWord()]
+	switch {
+	case r.Err != "":
+		return DefinitionReview{Verdict: DefinitionNotChecked, Reason: r.Err}
+	case j.Register == nil && r.Named == nil:
+		return DefinitionReview{Verdict: DefinitionMissing}
+	case j.Register == nil:
+		return DefinitionReview{Verdict: DefinitionNamed, Revision: revision(r.Named)}
+	case r.Same != nil:
+		return DefinitionReview{Verdict: DefinitionSame, Revision: revision(r.Same)}
+	case r.Newest == nil:
+		return DefinitionReview{Verdict: DefinitionNew}
+	}
+	return DefinitionReview{Verdict: DefinitionChanged, Revision: revision(r.Newest), Changes: definitionDiff(r.Newest, j)}
+}
+
+func revision(d *types.JobDefinition) int { return int(aws.ToInt32(d.Revision)) }
+
+// definitionDiff compares what is registered with what would be.
+func definitionDiff(old *types.JobDefinition, j *Job) []Change {
+	was, errWas := tree(old)
+	now, errNow := tree(j.Register)
+	if errWas != nil || errNow != nil {
+		return nil
+	}
+	return Diff(described(was), described(now))
+}
+
+// described is a definition without what only the answer or only the request has,
+// and without the tags that batchctl sets itself.
+func described(n *jsontree.Node) *jsontree.Node {
+	out := jsontree.NewObject(n)
+	for m := range n.Children() {
+		switch m.Name {
+		case "jobDefinitionName", "jobDefinitionArn", "revision", "status", "containerOrchestrationType":
+		case "tags":
+			tags := jsontree.NewObject(m)
+			for t := range m.Children() {
+				if !strings.HasPrefix(t.Name, "batchctl:") {
+					tags.Set(t.Name, t.Clone())
+				}
+			}
+			out.Set(m.Name, tags)
+		case "platformCapabilities":
+			if m.Len() != 1 || m.Index(0).Str() != string(types.PlatformCapabilityEc2) { // the default, which Batch fills in
+				out.Set(m.Name, m.Clone())
+			}
+		default:
+			out.Set(m.Name, m.Clone())
+		}
+	}
+	return out
+}
+
+func (w *World) queueReview(word string) QueueReview {
+	switch {
+	case w == nil:
+		return QueueReview{Reason: "the target was not asked"}
+	case cmp.Or(w.Unreached, w.QueuesErr) != "":
+		return QueueReview{Reason: cmp.Or(w.Unreached, w.QueuesErr)}
+	}
+	q, found := w.queue(word)
+	return QueueReview{Asked: true, Found: found, State: q.State, Status: q.Status, StatusReason: aws.ToString(q.StatusReason)}
+}
+
+// rooms finds the environments behind the job's queue: the target's, and those of
+// the platform file where the target's cannot be read. The local engine's only stand
+// in for the latter.
+func (v *JobReview) rooms(w *World, platform *spec.Platform) {
+	var types *catalog.Catalog
+	word := aws.ToString(v.Submit.JobQueue)
+	var described spec.Queue
+	if platform != nil {
+		types = platform.Catalog
+		described, _ = platform.Queue(word)
+	}
+	isDescribed := len(described.Environments) > 0
+	if v.QueueThere.Found && !(isDescribed && (w.Local || w.EnvironmentsErr != "")) {
+		q, _ := w.queue(word)
+		v.Rooms, v.RoomsFrom = w.rooms(types, q, v.Need), "the target"
+	} else if isDescribed {
+		v.Rooms, v.RoomsFrom = roomsOf(types, described, v.Need), FromPlatform
+	}
+}
+
+// cost is that of the first environment that takes the job.
+func (v *JobReview) cost(prices *catalog.Prices, w *World) *Cost {
+	region := ""
+	if w != nil {
+		region = w.Region
+	}
+	r, ok := v.Room()
+	if !ok {
+		return &Cost{Unknown: "no compute environment is known that holds the job"}
+	}
+	c := CostIn(r, v.Need, prices, region)
+	return &c
+}
+
+// Room returns the first environment that is usable and holds the job: a proven
+// one, if there is one.
+func (v JobReview) Room() (Room, bool) {
+	for _, proven := range []bool{true, false} {
+		for _, r := range v.Rooms {
+			if r.Usable() && r.Fits && (r.Proven() || !proven) {
+				return r, true
+			}
+		}
+	}
+	return Room{}, false
+}
+
+// Problems returns what would refuse the plan or leave a job waiting for ever, as
+// the target is now.
+func (v *Review) Problems() []string {
+	var list []string
+	for _, j := range v.Jobs {
+		list = append(list, j.problems(v.World)...)
+	}
+	return list
+}
+
+func (v JobReview) problems(w *World) (list []string) {
+	say := func(format string, args ...any) {
+		list = append(list, fmt.Sprintf("job %s: ", v.Name)+fmt.Sprintf(format, args...))
+	}
+	if v.Definition.Verdict == DefinitionMissing {
+		say("there is no ACTIVE job definition %s at %s", v.definitionWord(), w.Target)
+	}
+	if v.Submit == nil {
+		return list
+	}
+	queue := aws.ToString(v.Submit.JobQueue)
+	switch q := v.QueueThere; {
+	case q.Asked && !q.Found && !w.Local:
+		say("there is no job queue %s at %s", queue, w.Target)
+	case q.Found && q.State == types.JQStateDisabled:
+		say("job queue %s is DISABLED and refuses jobs", queue)
+	case q.Found && (q.Status == types.JQStatusInvalid || q.Status == types.JQStatusDeleting || q.Status == types.JQStatusDeleted):
+		say("job queue %s is %s: %s", queue, q.Status, cmp.Or(q.StatusReason, "AWS Batch gives no reason"))
+	}
+	if _, ok := v.Room(); !ok && len(v.Rooms) > 0 {
+		say("no compute environment of %s takes it: %s", queue, v.refusals())
+	}
+	return list
+}
+
+// refusals says for each environment why it does not take the job.
+func (v JobReview) refusals() string {
+	var parts []string
+	for _, r := range v.Rooms {
+		parts = append(parts, fmt.Sprintf("%s (%s)", cmp.Or(r.Name, r.Type), cmp.Or(r.Why(), r.Reason)))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Changes reports whether submitting would register a job definition; known is
+// false while that has not been checked of some definition, and nothing else would.
+func (v *Review) Changes() (changes, known bool) {
+	known = true
+	for _, j := range v.Jobs {
+		switch j.Definition.Verdict {
+		case DefinitionNew, DefinitionChanged:
+			return true, true
+		case DefinitionNotChecked:
+			known = known && j.Register == nil
+		}
+	}
+	return false, known
+}

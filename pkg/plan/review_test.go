@@ -1,0 +1,354 @@
+package plan
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/batchctl/batchctl/pkg/catalog"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/spec"
+	"github.com/batchctl/batchctl/pkg/wire"
+)
+
+// worldFile is a World in testdata, its shapes as AWS writes them.
+type worldFile struct {
+	Region, Unreached, QueuesErr, EnvironmentsErr string
+	Local                                         bool
+	Definitions                                   map[string]struct {
+		Newest, Same, Named json.RawMessage
+		Err                 string
+	}
+	Queues, Environments []json.RawMessage
+}
+
+func loadWorld(t *testing.T, file string) *World {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	var f worldFile
+	if err := decoder.Decode(&f); err != nil {
+		t.Fatal(err)
+	}
+	shape := func(text json.RawMessage, v any) {
+		if err := wire.Unmarshal(text, v); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+	}
+	w := &World{Target: "aws " + f.Region, Region: f.Region, Local: f.Local, Unreached: f.Unreached,
+		QueuesErr: f.QueuesErr, EnvironmentsErr: f.EnvironmentsErr, Definitions: map[string]Registered{}}
+	for name, d := range f.Definitions {
+		r := Registered{Err: d.Err}
+		for text, to := range map[*json.RawMessage]**types.JobDefinition{&d.Newest: &r.Newest, &d.Same: &r.Same, &d.Named: &r.Named} {
+			if *text != nil {
+				*to = new(types.JobDefinition)
+				shape(*text, *to)
+			}
+		}
+		w.Definitions[name] = r
+	}
+	for _, text := range f.Queues {
+		var q types.JobQueueDetail
+		shape(text, &q)
+		w.Queues = append(w.Queues, q)
+	}
+	for _, text := range f.Environments {
+		var e types.ComputeEnvironmentDetail
+		shape(text, &e)
+		w.Environments = append(w.Environments, e)
+	}
+	return w
+}
+
+// reviews are the cases in testdata/review: the inputs of a plan, and name.world.json.
+func reviews(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob("testdata/review/*.world.json")
+	if err != nil || len(files) < 10 {
+		t.Fatalf("%d worlds in testdata, %v", len(files), err)
+	}
+	var names []string
+	for _, f := range files {
+		names = append(names, "review/"+strings.TrimSuffix(filepath.Base(f), ".world.json"))
+	}
+	return names
+}
+
+func reviewCase(t *testing.T, name string) (*Plan, *Review) {
+	t.Helper()
+	p, problems := build(t, name)
+	if p == nil {
+		t.Fatal(problems)
+	}
+	var platform *spec.Platform
+	if f := "testdata/" + name + ".platform.json"; exists(f) {
+		platform = load(t, f, nil).Platform
+	}
+	v := p.Hold(loadWorld(t, "testdata/"+name+".world.json"), platform, nil)
+	if platform != nil {
+		v.Policy = PolicyOf(platform, "batchctl.json", nil)
+	}
+	return p, v
+}
+
+func TestReview(t *testing.T) {
+	for _, name := range reviews(t) {
+		t.Run(name, func(t *testing.T) {
+			p, v := reviewCase(t, name)
+			text, err := p.JSON(v)
+			if err != nil {
+				t.Fatal(err)
+			}
+			golden(t, "testdata/"+name+".golden.json", string(text))
+			for _, job := range v.Jobs {
+				for _, c := range job.Definition.Changes {
+					if strings.Contains(c.String(), "hunter2") {
+						t.Errorf("a password is shown: %s", c)
+					}
+				}
+			}
+			// Nothing moves while the world stands still.
+			changes, _, err := Moved(text, text)
+			if err != nil || len(changes) > 0 {
+				t.Errorf("moved: %v, %v", changes, err)
+			}
+		})
+	}
+}
+
+// Each part of the world that a plan rests on is missed when it moves, and what
+// only says how busy it is moves nothing.
+func TestMoved(t *testing.T) {
+	for want, move := range map[string]func(*World){
+		`queues[gpu].state: "ENABLED" -> "DISABLED"`: func(w *World) { w.Queues[0].State = types.JQStateDisabled },
+		`computeEnvironments[g5].status: "VALID" -> "INVALID"`: func(w *World) {
+			w.Environments[0].Status = types.CEStatusInvalid
+		},
+		`computeEnvironments[g5].computeResources.maxvCpus: 64 -> 0`: func(w *World) { *w.Environments[0].ComputeResources.MaxvCpus = 0 },
+		`computeEnvironments[g5].computeResources.instanceTypes: ["g5"] -> ["g4dn"]`: func(w *World) {
+			w.Environments[0].ComputeResources.InstanceTypes = []string{"g4dn"}
+		},
+		`definitions[train].newest: 3 -> 4`:  func(w *World) { *w.Definitions["train"].Newest.Revision = 4 },
+		`region: "us-east-1" -> "eu-west-1"`: func(w *World) { w.Region = "eu-west-1" },
+		`account: "123456789012" -> "999999999999"`: func(w *World) {
+			*w.Queues[0].JobQueueArn = "arn:aws:batch:us-east-1:999999999999:job-queue/gpu"
+		},
+		"": func(w *World) { *w.Environments[0].ComputeResources.DesiredvCpus = 64 },
+	} {
+		p, v := reviewCase(t, "review/changed")
+		then, err := p.JSON(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := loadWorld(t, "testdata/review/changed.world.json")
+		move(w)
+		now, err := p.JSON(p.Hold(w, nil, nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		changes, notChecked, err := Moved(then, now)
+		if err != nil || len(notChecked) > 0 {
+			t.Errorf("%s: %v, not checked %v", want, err, notChecked)
+		}
+		var got []string
+		for _, c := range changes {
+			got = append(got, c.String())
+		}
+		if strings.Join(got, "\n") != want {
+			t.Errorf("moved %q, want %q", got, want)
+		}
+	}
+}
+
+// What could not be read is no move, and is named.
+func TestMovedUnseen(t *testing.T) {
+	p, v := reviewCase(t, "review/changed")
+	then, err := p.JSON(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, blind := range map[string]*World{
+		"denied":  {Target: "aws", Region: "us-east-1", Definitions: v.World.Definitions, Queues: v.World.Queues, EnvironmentsErr: "denied"},
+		"nothing": {Target: "aws", Region: "us-east-1", Unreached: "nothing"},
+	} {
+		now, err := p.JSON(p.Hold(blind, nil, nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, pair := range [][2][]byte{{then, now}, {now, then}} {
+			changes, notChecked, err := Moved(pair[0], pair[1])
+			if err != nil || len(changes) > 0 || !slices.Equal(notChecked, []string{want}) {
+				t.Errorf("%s: %v, not checked %v, %v", want, changes, notChecked, err)
+			}
+		}
+	}
+	bare, err := p.JSON(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if changes, notChecked, err := Moved(bare, then); err != nil || len(changes) > 0 || len(notChecked) != 1 {
+		t.Errorf("a plan without a target: %v, %v, %v", changes, notChecked, err)
+	}
+	for _, text := range []string{"", "{", "[]", `{"requests": [], "jobs": {}}`} {
+		if _, _, err := Moved([]byte(text), then); err == nil {
+			t.Errorf("%q passed as a plan", text)
+		}
+	}
+}
+
+func documentOf(t interface{ Fatalf(string, ...any) }, text string) *jsontree.Node {
+	root, problems := jsontree.Parse(diag.NewSource("", text))
+	if problems.HasErrors() {
+		t.Fatalf("%s: %v", text, problems)
+	}
+	return root
+}
+
+func TestDiff(t *testing.T) {
+	for _, c := range []struct {
+		old, new string
+		want     []string
+	}{
+		{`{"a": 1}`, `{"a": 1}`, nil},
+		{`{"a": [], "b": {}, "c": null, "d": false, "e": "", "vcpus": 0, "memory": 0}`, `{}`, nil},
+		{`{"schedulingPriority": 0, "hostNetwork": false}`, `{}`, []string{"schedulingPriority: - 0", "hostNetwork: - false"}},
+		{`{"command": ["a", "b"]}`, `{"command": ["b", "a"]}`, []string{`command: ["a","b"] -> ["b","a"]`}},
+		{`{"l": [{"name": "x", "v": 1}, {"name": "y", "v": 2}]}`, `{"l": [{"name": "y", "v": 3}, {"name": "x", "v": 1}]}`, []string{"l[y].v: 2 -> 3"}},
+		{`{"l": [{"name": "x"}]}`, `{"l": [{"name": "y"}]}`, []string{`l[y]: + {"name":"y"}`, `l[x]: - {"name":"x"}`}},
+		{`{"l": [{"v": 1}, {"v": 2}]}`, `{"l": [{"v": 1}, {"v": 3}, {"v": 4}]}`, []string{"l[1].v: 2 -> 3", "l[2].v: + 4"}},
+		{`{"l": [{"name": "x", "v": 1}, {"name": "x", "v": 2}]}`, `{"l": [{"name": "x", "v": 1}]}`, []string{`l[1].name: - "x"`, "l[1].v: - 2"}},
+		{`{"a": {"b": 1}}`, `{"a": 2}`, []string{`a: {"b":1} -> 2`}},
+		{`{"a": "1"}`, `{"a": 1}`, []string{`a: "1" -> 1`}},
+		{`{"environment": [{"name": "DB_PASSWORD", "value": "hunter2-old-one"}]}`, `{"environment": [{"name": "DB_PASSWORD", "value": "hunter2-new-one"}]}`,
+			[]string{`environment[DB_PASSWORD].value: "***************" -> another value that is not shown either`}},
+		{`{"parameters": {"token": "hunter2-old-one"}}`, `{"parameters": {}}`, []string{`parameters.token: - "***************"`}},
+	} {
+		var got []string
+		for _, change := range Diff(documentOf(t, c.old), documentOf(t, c.new)) {
+			got = append(got, change.String())
+		}
+		if d := cmp.Diff(c.want, got); d != "" {
+			t.Errorf("%s to %s (-want +got):\n%s", c.old, c.new, d)
+		}
+	}
+}
+
+// A document equals itself, and what it gains one way it loses the other.
+func TestDiffIsSymmetric(t *testing.T) {
+	value := rapid.Custom(func(r *rapid.T) string {
+		scalar := rapid.SampledFrom([]string{`1`, `"x"`, `true`, `false`, `null`, `[]`, `["a"]`, `[1, 2]`, `{"b": 1}`, `[{"name": "n", "v": 1}]`, `[{"v": 1}]`})
+		return `{"a": ` + scalar.Draw(r, "a") + `, "l": [{"name": "x", "value": ` + scalar.Draw(r, "l") + `}]}`
+	})
+	rapid.Check(t, func(r *rapid.T) {
+		a, b := documentOf(r, value.Draw(r, "old")), documentOf(r, value.Draw(r, "new"))
+		if c := Diff(a, a); len(c) > 0 {
+			r.Fatalf("differs from itself: %v", c)
+		}
+		there, back := Diff(a, b), Diff(b, a)
+		if len(there) != len(back) {
+			r.Fatalf("%v there, %v back", there, back)
+		}
+		for _, c := range there {
+			if !slices.Contains(back, Change{c.Path, c.New, c.Old}) {
+				r.Fatalf("%v is not undone by %v", c, back)
+			}
+		}
+	})
+}
+
+// The figures of a room and its price hold together, whatever the job asks for.
+func TestHeadroomAndPrice(t *testing.T) {
+	priced := 0
+	rapid.Check(t, func(r *rapid.T) {
+		n := Need{Platform: catalog.X86, Attempts: rapid.IntRange(1, 10).Draw(r, "attempts"), Children: rapid.IntRange(1, 1000).Draw(r, "children"),
+			TimeoutSeconds: rapid.Int64Range(0, 100_000).Draw(r, "timeout"),
+			Parts: []Part{{Nodes: rapid.SampledFrom([]int{1, 1, 1, 4}).Draw(r, "nodes"), Request: catalog.Request{
+				VCPUs: rapid.SampledFrom([]float64{0.25, 1, 2, 3, 16, 96}).Draw(r, "vcpus"), MemoryMiB: rapid.IntRange(4, 200_000).Draw(r, "memory")}}}}
+		room := Room{Type: "EC2", MaxvCpus: rapid.IntRange(1, 2000).Draw(r, "maxvCpus"), environment: catalog.Environment{
+			Type: "EC2", InstanceTypes: rapid.SampledFrom([][]string{{"m5"}, {"optimal"}, {"c5.large", "r5.24xlarge"}}).Draw(r, "types")}}
+		room.environment.MaxvCpus = room.MaxvCpus
+		room = hold(room, n)
+		c := CostIn(room, n, nil, "us-east-1")
+		if !room.Proven() {
+			if c.Unknown == "" {
+				r.Fatalf("a price without a place: %+v", c)
+			}
+			return
+		}
+		priced++
+		used := float64(room.AtOnce) * n.vcpus()
+		one := room.vcpus(n)
+		if used > max(float64(room.MaxvCpus), one) {
+			r.Fatalf("%d jobs at once use %v of %d vCPUs", room.AtOnce, used, room.MaxvCpus)
+		}
+		if n.nodes() == 1 && room.AtOnce < room.Holds[0].PerInstance {
+			r.Fatalf("%d at once, and one instance holds %d", room.AtOnce, room.Holds[0].PerInstance)
+		}
+		near := func(a, b float64) bool { return math.Abs(a-b) <= 1e-9*max(a, b) }
+		hours := max(float64(n.TimeoutSeconds)/3600, 0)
+		if hours == 0 {
+			hours = 1
+		}
+		switch {
+		case c.Unknown != "":
+			r.Fatalf("no price: %s", c.Unknown)
+		case c.Least > c.Most:
+			r.Fatalf("from %v to %v", c.Least, c.Most)
+		case !near(c.Least, c.ShareHour*hours*float64(n.Children)):
+			r.Fatalf("least %v is not %v an hour for %v hours and %d children", c.Least, c.ShareHour, hours, n.Children)
+		case !near(c.Most, c.WholeHour*hours*float64(n.Children*n.Attempts)):
+			r.Fatalf("most %v is not %v an hour for %v hours, %d children and %d attempts", c.Most, c.WholeHour, hours, n.Children, n.Attempts)
+		case n.nodes() == 1 && !near(c.ShareHour*float64(room.Holds[0].PerInstance), c.WholeHour):
+			r.Fatalf("%d shares of %v are not %v", room.Holds[0].PerInstance, c.ShareHour, c.WholeHour)
+		}
+		n.Children *= 2
+		if twice := CostIn(room, n, nil, "us-east-1"); !near(twice.Most, 2*c.Most) {
+			r.Fatalf("twice the children cost %v, not twice %v", twice.Most, c.Most)
+		}
+	})
+	if priced == 0 {
+		t.Error("no job had a price")
+	}
+}
+
+// More maxvCpus never holds fewer jobs.
+func TestHeadroomGrows(t *testing.T) {
+	n := Need{Parts: []Part{{Nodes: 1, Request: catalog.Request{VCPUs: 3, MemoryMiB: 4096}}}}
+	last := 0
+	for most := 3; most < 500; most++ {
+		room := hold(Room{MaxvCpus: most, environment: catalog.Environment{Type: "EC2", InstanceTypes: []string{"m5.4xlarge"}, MaxvCpus: most}}, n)
+		if room.AtOnce < last {
+			t.Fatalf("%d at once within %d, and %d before", room.AtOnce, most, last)
+		}
+		last = room.AtOnce
+	}
+	if want := 499 / 16 * 5; last != want {
+		t.Errorf("%d at once, want %d", last, want)
+	}
+}
+
+// Whatever a file holds, comparing it with a plan ends, and with itself says nothing.
+func FuzzMoved(f *testing.F) {
+	f.Add(`{"requests": [{"operation": "SubmitJob", "input": {"jobName": "a"}}], "jobs": [], "checked": {"queues": [{"name": "q"}], "notChecked": ["x"]}}`)
+	f.Add(`{"requests": [1, null, []], "jobs": [], "checked": {"definitions": {}, "account": 1}}`)
+	f.Add(`{"requests": [], "jobs": [], "checked": [[]]}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		if changes, _, err := Moved([]byte(text), []byte(text)); err == nil && len(changes) > 0 {
+			t.Errorf("%q differs from itself: %v", text, changes)
+		}
+	})
+}

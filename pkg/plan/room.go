@@ -1,0 +1,220 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/catalog"
+	"github.com/batchctl/batchctl/pkg/spec"
+)
+
+// Room is what a compute environment has for a job: the proof that the job can
+// run there, or the reason why it cannot.
+type Room struct {
+	// Name is the environment's; "" if the platform file gives none.
+	Name string
+	// Type is EC2, SPOT, FARGATE, FARGATE_SPOT or UNMANAGED.
+	Type string
+	// State, Status and StatusReason are the target's words; "" where only the
+	// platform file describes the environment.
+	State        types.CEState
+	Status       types.CEStatus
+	StatusReason string
+	// MaxvCpus is its bound, 0 for none that is known, and DesiredvCpus what it has
+	// asked EC2 for so far.
+	MaxvCpus, DesiredvCpus int
+	// BidPercentage is the most of the on-demand price that Spot may cost; 0: no bound.
+	BidPercentage int
+	// Fits says that every part of the job fits, as far as is known: Reason says
+	// why not, or on a fit what could not be checked.
+	Fits   bool
+	Reason string
+	// Holds is the placement of each part, in the order of the need.
+	Holds []catalog.Placement
+	// AtOnce is how many such jobs run at once before maxvCpus is reached, on the
+	// types of Holds; 0 where that is not known. AWS Batch goes above maxvCpus by
+	// at most one instance, so it is never less than what one holds.
+	AtOnce int
+
+	environment catalog.Environment
+}
+
+// Usable reports whether the environment takes jobs as it is: not DISABLED, and
+// not INVALID or on its way out.
+func (r Room) Usable() bool {
+	switch r.Status {
+	case types.CEStatusInvalid, types.CEStatusDeleting, types.CEStatusDeleted:
+		return false
+	}
+	return r.State != types.CEStateDisabled
+}
+
+// Proven reports whether a known machine holds every part of the job.
+func (r Room) Proven() bool {
+	return r.Fits && len(r.Holds) > 0 && (r.environment.IsFargate() || !slices.ContainsFunc(r.Holds, func(p catalog.Placement) bool { return p.Instance.Name == "" }))
+}
+
+// IsFargate reports whether jobs run on Fargate there.
+func (r Room) IsFargate() bool { return r.environment.IsFargate() }
+
+// IsSpot reports whether what runs there costs a Spot price.
+func (r Room) IsSpot() bool { return r.Type == "SPOT" || r.Type == "FARGATE_SPOT" }
+
+// roomsOf holds a need against the environments of a platform file's queue.
+func roomsOf(types *catalog.Catalog, q spec.Queue, n Need) []Room {
+	var rooms []Room
+	for _, e := range behind(types, q) {
+		rooms = append(rooms, hold(Room{Name: e.Name, Type: e.Type, MaxvCpus: e.MaxvCpus, environment: e}, n))
+	}
+	return rooms
+}
+
+// rooms holds a need against the environments of a queue of the target, in the
+// order in which AWS Batch tries them.
+func (w *World) rooms(catalogue *catalog.Catalog, q types.JobQueueDetail, n Need) []Room {
+	var rooms []Room
+	for _, name := range inOrder(q) {
+		e, ok := w.environment(name)
+		if !ok {
+			rooms = append(rooms, Room{Name: lastPart(name), Fits: true,
+				Reason: "not checked: " + cmp.Or(w.EnvironmentsErr, "the target does not show it")})
+			continue
+		}
+		rooms = append(rooms, roomOf(catalogue, e, n))
+	}
+	return rooms
+}
+
+func roomOf(catalogue *catalog.Catalog, e types.ComputeEnvironmentDetail, n Need) Room {
+	r := Room{Name: aws.ToString(e.ComputeEnvironmentName), Type: string(e.Type), State: e.State, Status: e.Status, StatusReason: aws.ToString(e.StatusReason)}
+	c := e.ComputeResources
+	isPod := e.ContainerOrchestrationType == types.OrchestrationTypeEks || e.EksConfiguration != nil
+	switch {
+	case isPod != n.EKS:
+		r.Reason = "it runs containers on ECS, and the job is a pod for EKS"
+		if isPod {
+			r.Reason = "it runs pods on EKS, and the job is none"
+		}
+		return r
+	case c == nil:
+		return unmanaged(r, int(aws.ToInt32(e.UnmanagedvCpus)), n)
+	}
+	r.Type, r.MaxvCpus, r.DesiredvCpus = string(c.Type), int(aws.ToInt32(c.MaxvCpus)), int(aws.ToInt32(c.DesiredvCpus))
+	r.BidPercentage = int(aws.ToInt32(c.BidPercentage))
+	r.environment = catalog.Environment{Name: r.Name, Type: r.Type, InstanceTypes: c.InstanceTypes, MaxvCpus: r.MaxvCpus, Catalog: catalogue}
+	if r.MaxvCpus == 0 {
+		r.Reason = "its maxvCpus is 0"
+		return r
+	}
+	return hold(r, n)
+}
+
+// unmanaged is an environment whose instances are its owner's affair.
+func unmanaged(r Room, vcpus int, n Need) Room {
+	r.Fits, r.Reason = true, "not checked: AWS Batch does not know the instances of an unmanaged environment"
+	r.MaxvCpus = vcpus
+	if vcpus > 0 && n.vcpus() > float64(vcpus) {
+		r.Fits, r.Reason = false, fmt.Sprintf("%s is more than its %d", catalog.VCPUs(n.vcpus()), vcpus)
+	}
+	return r
+}
+
+func (n Need) vcpus() (sum float64) {
+	for _, p := range n.Parts {
+		sum += p.VCPUs * float64(p.Nodes)
+	}
+	return sum
+}
+
+// hold places every part of the need in the room.
+func hold(r Room, n Need) Room {
+	r.Fits = true
+	for _, part := range n.Parts {
+		e := r.environment
+		if len(part.InstanceTypes) > 0 {
+			e.InstanceTypes = part.InstanceTypes
+		}
+		p := e.Place(part.Request)
+		r.Holds = append(r.Holds, p)
+		if !p.Fits {
+			r.Fits, r.Reason = false, p.Reason
+			return r
+		}
+		r.Reason = cmp.Or(r.Reason, p.Reason)
+	}
+	if n.EKS && r.Reason == "" {
+		r.Reason = "EKS nodes keep back more memory than the ECS instances that the catalogue knows: leave room"
+	}
+	if r.Proven() {
+		r.AtOnce = r.headroom(n)
+	}
+	if r.AtOnce == 0 && r.MaxvCpus > 0 && n.nodes() > 1 && r.Proven() {
+		r.Fits, r.Reason = false, fmt.Sprintf("its %d nodes start together and take %s, more than its maxvCpus of %d",
+			n.nodes(), catalog.VCPUs(r.vcpus(n)), r.MaxvCpus)
+	}
+	return r
+}
+
+// headroom is how many jobs of a proven need run at once at maxvCpus.
+func (r Room) headroom(n Need) int {
+	switch {
+	case r.MaxvCpus == 0:
+		return 0
+	case n.nodes() > 1: // every node has an instance of its own
+		return int(float64(r.MaxvCpus) / r.vcpus(n))
+	case r.IsFargate():
+		return int(float64(r.MaxvCpus) / max(n.vcpus(), catalog.FargateVCPUs()[0]))
+	}
+	p := r.Holds[0]
+	return max(1, r.MaxvCpus/p.Instance.VCPUs) * p.PerInstance
+}
+
+// vcpus is what one job takes of maxvCpus when its parts have their machines alone.
+func (r Room) vcpus(n Need) (sum float64) {
+	for i, p := range n.Parts {
+		if r.IsFargate() {
+			sum += p.VCPUs * float64(p.Nodes)
+		} else {
+			sum += float64(r.Holds[i].Instance.VCPUs * p.Nodes)
+		}
+	}
+	return sum
+}
+
+// types returns every instance type of the environment that holds the part of a
+// need, from small to large, each with how many of it fit.
+func (r Room) types(part Part) []catalog.Placement {
+	var list []catalog.Placement
+	entries := r.environment.InstanceTypes
+	if len(part.InstanceTypes) > 0 {
+		entries = part.InstanceTypes
+	}
+	for _, entry := range entries {
+		for _, t := range r.environment.Catalog.Expand(entry) {
+			e := r.environment
+			e.InstanceTypes = []string{t.Name}
+			known := slices.ContainsFunc(list, func(p catalog.Placement) bool { return p.Instance.Name == t.Name })
+			if p := e.Place(part.Request); p.Fits && p.Reason == "" && !known {
+				list = append(list, p)
+			}
+		}
+	}
+	return list
+}
+
+// Why says in a clause what is wrong with an environment that is not usable.
+func (r Room) Why() string {
+	switch {
+	case r.Usable():
+		return ""
+	case r.State == types.CEStateDisabled:
+		return "it is DISABLED"
+	case r.StatusReason == "":
+		return fmt.Sprintf("it is %s", r.Status)
+	}
+	return fmt.Sprintf("it is %s: %s", r.Status, r.StatusReason)
+}

@@ -1,0 +1,155 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+)
+
+// World is what a target said of the things that a plan touches, at one moment.
+// What it did not say is named in an error text: that is not known, and neither
+// good nor bad. Nil is a plan that nobody held against a target.
+type World struct {
+	// Target names the target for people: "aws us-east-1".
+	Target string
+	// Region is "" on the local engine.
+	Region string
+	// Local is the engine of this machine: it makes the queues that a plan names,
+	// and its jobs cost nothing.
+	Local bool
+	// Unreached says why nothing could be asked at all.
+	Unreached string
+	// Definitions is what is registered, by the names that DefinitionNames lists.
+	Definitions map[string]Registered
+	// Queues are those that the plan names, as far as the target has them, and
+	// Environments those behind them.
+	Queues       []types.JobQueueDetail
+	Environments []types.ComputeEnvironmentDetail
+	// QueuesErr and EnvironmentsErr say why they could not be read.
+	QueuesErr, EnvironmentsErr string
+}
+
+// Registered is what is registered under a job definition's name.
+type Registered struct {
+	// Newest is the newest ACTIVE revision; nil if there is none.
+	Newest *types.JobDefinition
+	// Same is the newest ACTIVE revision with the content that the plan would
+	// register; Named the ACTIVE revision that a submission names. Nil: none.
+	Same, Named *types.JobDefinition
+	// Err says why it could not be read.
+	Err string
+}
+
+// DefinitionNames returns the job definitions that the plan asks the target for:
+// those that it registers, and those that its submissions name and it does not
+// bring along; as the plan writes them, each once.
+func (p *Plan) DefinitionNames() []string {
+	var names []string
+	for _, j := range p.Jobs {
+		if name := j.definitionWord(); name != "" && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// definitionWord is how the plan names the job's definition.
+func (j *Job) definitionWord() string {
+	if j.Register != nil {
+		return aws.ToString(j.Register.JobDefinitionName)
+	}
+	return DefinitionName(aws.ToString(j.Submit.JobDefinition))
+}
+
+// QueueNames returns the queues that the plan submits to, each once.
+func (p *Plan) QueueNames() []string {
+	var names []string
+	for _, j := range p.Jobs {
+		if j.Submit != nil && !slices.Contains(names, aws.ToString(j.Submit.JobQueue)) {
+			names = append(names, aws.ToString(j.Submit.JobQueue))
+		}
+	}
+	return names
+}
+
+// EnvironmentNames returns the compute environments behind the queues, each once.
+func (w *World) EnvironmentNames() []string {
+	var names []string
+	for _, q := range w.Queues {
+		for _, o := range q.ComputeEnvironmentOrder {
+			if name := aws.ToString(o.ComputeEnvironment); !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// queue finds a queue by name or ARN.
+func (w *World) queue(word string) (types.JobQueueDetail, bool) {
+	i := slices.IndexFunc(w.Queues, func(q types.JobQueueDetail) bool {
+		return aws.ToString(q.JobQueueArn) == word || aws.ToString(q.JobQueueName) == lastPart(word)
+	})
+	if i < 0 {
+		return types.JobQueueDetail{}, false
+	}
+	return w.Queues[i], true
+}
+
+// environment finds a compute environment by name or ARN.
+func (w *World) environment(word string) (types.ComputeEnvironmentDetail, bool) {
+	i := slices.IndexFunc(w.Environments, func(e types.ComputeEnvironmentDetail) bool {
+		return aws.ToString(e.ComputeEnvironmentArn) == word || aws.ToString(e.ComputeEnvironmentName) == lastPart(word)
+	})
+	if i < 0 {
+		return types.ComputeEnvironmentDetail{}, false
+	}
+	return w.Environments[i], true
+}
+
+// inOrder is the queue's compute environments in the order in which AWS Batch
+// tries them.
+func inOrder(q types.JobQueueDetail) []string {
+	order := slices.Clone(q.ComputeEnvironmentOrder)
+	slices.SortStableFunc(order, func(a, b types.ComputeEnvironmentOrder) int {
+		return cmp.Compare(aws.ToInt32(a.Order), aws.ToInt32(b.Order))
+	})
+	var names []string
+	for _, o := range order {
+		names = append(names, aws.ToString(o.ComputeEnvironment))
+	}
+	return names
+}
+
+// lastPart is the name at the end of an ARN, or the word itself.
+func lastPart(word string) string { return word[strings.LastIndexByte(word, '/')+1:] }
+
+// account is the account in an ARN; "" if it is none.
+func account(arn string) string {
+	if parts := strings.SplitN(arn, ":", 6); len(parts) == 6 {
+		return parts[4]
+	}
+	return ""
+}
+
+// Account returns the AWS account, as the ARNs that the target answered with name
+// it; "" if it has not named any.
+func (w *World) Account() string {
+	if w == nil || w.Local {
+		return ""
+	}
+	for _, q := range w.Queues {
+		if a := account(aws.ToString(q.JobQueueArn)); a != "" {
+			return a
+		}
+	}
+	for _, d := range w.Definitions {
+		if d.Newest != nil {
+			return account(aws.ToString(d.Newest.JobDefinitionArn))
+		}
+	}
+	return ""
+}

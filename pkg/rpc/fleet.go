@@ -1,0 +1,199 @@
+package rpc
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// ScalingGroup is an Auto Scaling group and what it did last, newest first.
+type ScalingGroup struct {
+	Name string
+	// Desired is how many instances it is to have, or of how much weight.
+	Desired    int64
+	Instances  []string // ids
+	Activities []Activity
+}
+
+// Activity is something that an Auto Scaling group tried.
+type Activity struct {
+	// At is when it began, in epoch milliseconds.
+	At     int64
+	Status string // Successful, Failed, InProgress, ...
+	// Description is what was tried, Message what came of it.
+	Description, Message string
+}
+
+// Instance is an EC2 instance.
+type Instance struct {
+	Id, Type, State string // Id as AWS writes it: these are read from JSON by name
+	// LaunchedAt is in epoch milliseconds.
+	LaunchedAt int64
+	// Reason is why it changed its state last, such as "Server.SpotInstanceTermination".
+	Reason string
+	// Spot is the id of its spot request; "" for an on-demand instance.
+	Spot string
+}
+
+// SpotRequest is what became of a spot request.
+type SpotRequest struct {
+	Id, Instance string
+	// Code is such as "instance-terminated-no-capacity".
+	Code, Message string
+	At            int64
+}
+
+// ContainerInstance is an instance as ECS knows it.
+type ContainerInstance struct {
+	Instance string
+	// Status is ACTIVE, DRAINING, REGISTERING, ...
+	Status         string
+	AgentConnected bool
+	// Running counts its tasks.
+	Running int64
+}
+
+// maxPages bounds the pages that are read of a list.
+const maxPages = 20
+
+// ScalingGroups returns the Auto Scaling groups that match keeps, without their
+// activities.
+func (c *Client) ScalingGroups(ctx context.Context, match func(name string) bool) (all []ScalingGroup, err error) {
+	in := url.Values{"MaxRecords": {"100"}}
+	for range maxPages {
+		var page struct {
+			Groups []struct {
+				Name      string   `xml:"AutoScalingGroupName"`
+				Desired   int64    `xml:"DesiredCapacity"`
+				Instances []string `xml:"Instances>member>InstanceId"`
+			} `xml:"DescribeAutoScalingGroupsResult>AutoScalingGroups>member"`
+			Next string `xml:"DescribeAutoScalingGroupsResult>NextToken"`
+		}
+		if err := c.Query(ctx, AutoScaling, "DescribeAutoScalingGroups", in, &page); err != nil {
+			return nil, err
+		}
+		for _, g := range page.Groups {
+			if match(g.Name) {
+				all = append(all, ScalingGroup{Name: g.Name, Desired: g.Desired, Instances: g.Instances})
+			}
+		}
+		if page.Next == "" {
+			return all, nil
+		}
+		in.Set("NextToken", page.Next)
+	}
+	return all, nil
+}
+
+// Activities returns what a group tried last, newest first.
+func (c *Client) Activities(ctx context.Context, group string) (all []Activity, err error) {
+	var out struct {
+		Activities []struct {
+			StartTime, StatusCode, Description, StatusMessage string
+		} `xml:"DescribeScalingActivitiesResult>Activities>member"`
+	}
+	in := url.Values{"AutoScalingGroupName": {group}, "MaxRecords": {"20"}}
+	if err := c.Query(ctx, AutoScaling, "DescribeScalingActivities", in, &out); err != nil {
+		return nil, err
+	}
+	for _, a := range out.Activities {
+		all = append(all, Activity{millis(a.StartTime), a.StatusCode, a.Description, a.StatusMessage})
+	}
+	return all, nil
+}
+
+// maxInstances bounds the instances that are asked for in one call.
+const maxInstances = 100
+
+// Instances describes EC2 instances, at most maxInstances of them.
+func (c *Client) Instances(ctx context.Context, ids []string) (all []Instance, err error) {
+	in := url.Values{}
+	for i, id := range ids[:min(len(ids), maxInstances)] {
+		in.Set(fmt.Sprintf("InstanceId.%d", i+1), id)
+	}
+	var out struct {
+		Instances []struct {
+			ID     string `xml:"instanceId"`
+			Type   string `xml:"instanceType"`
+			State  string `xml:"instanceState>name"`
+			Launch string `xml:"launchTime"`
+			Code   string `xml:"stateReason>code"`
+			Text   string `xml:"stateReason>message"`
+			Spot   string `xml:"spotInstanceRequestId"`
+		} `xml:"reservationSet>item>instancesSet>item"`
+	}
+	if err := c.Query(ctx, EC2, "DescribeInstances", in, &out); err != nil {
+		return nil, err
+	}
+	for _, i := range out.Instances {
+		reason := strings.TrimPrefix(i.Text, i.Code+": ")
+		if i.Code != "" {
+			reason = i.Code + ": " + reason
+		}
+		all = append(all, Instance{i.ID, i.Type, i.State, millis(i.Launch), reason, i.Spot})
+	}
+	return all, nil
+}
+
+// SpotRequest returns what became of a spot request; nil when it is not known
+// any more.
+func (c *Client) SpotRequest(ctx context.Context, id string) (*SpotRequest, error) {
+	var out struct {
+		Requests []struct {
+			ID       string `xml:"spotInstanceRequestId"`
+			Instance string `xml:"instanceId"`
+			Code     string `xml:"status>code"`
+			Message  string `xml:"status>message"`
+			At       string `xml:"status>updateTime"`
+		} `xml:"spotInstanceRequestSet>item"`
+	}
+	err := c.Query(ctx, EC2, "DescribeSpotInstanceRequests", url.Values{"SpotInstanceRequestId.1": {id}}, &out)
+	if Missing(err) || err == nil && len(out.Requests) == 0 {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	r := out.Requests[0]
+	return &SpotRequest{r.ID, r.Instance, r.Code, r.Message, millis(r.At)}, nil
+}
+
+// ContainerInstances returns the instances that have registered with a cluster,
+// at most maxInstances of them. A cluster that is not there has none.
+func (c *Client) ContainerInstances(ctx context.Context, cluster string) (all []ContainerInstance, err error) {
+	var list struct{ ContainerInstanceArns []string }
+	err = c.JSON(ctx, ECS, "ListContainerInstances", map[string]any{"cluster": cluster, "maxResults": maxInstances}, &list)
+	if Missing(err) || err == nil && len(list.ContainerInstanceArns) == 0 {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var out struct {
+		ContainerInstances []struct {
+			EC2InstanceID     string `json:"ec2InstanceId"`
+			Status            string
+			AgentConnected    bool
+			RunningTasksCount int64
+		}
+	}
+	in := map[string]any{"cluster": cluster, "containerInstances": list.ContainerInstanceArns}
+	if err := c.JSON(ctx, ECS, "DescribeContainerInstances", in, &out); err != nil {
+		return nil, err
+	}
+	for _, i := range out.ContainerInstances {
+		all = append(all, ContainerInstance{i.EC2InstanceID, i.Status, i.AgentConnected, i.RunningTasksCount})
+	}
+	return all, nil
+}
+
+// millis reads a time of an XML answer; 0 where there is none.
+func millis(text string) int64 {
+	at, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		return 0
+	}
+	return at.UnixMilli()
+}

@@ -1,0 +1,228 @@
+package rpc
+
+import (
+	"encoding/json"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+)
+
+// moto starts moto_server, an implementation of the AWS API that is not ours, and
+// returns a client for it. Where tools are required its absence fails the test.
+func moto(t *testing.T) *Client {
+	t.Helper()
+	path, err := exec.LookPath("moto_server")
+	if err != nil && os.Getenv("BATCHCTL_REQUIRE_TOOLS") == "1" {
+		t.Fatalf("moto_server is required: %v", err)
+	}
+	if err != nil {
+		t.Skipf("not tested against moto: %v; set BATCHCTL_REQUIRE_TOOLS=1 to fail instead", err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	l.Close()
+	_, port, _ := net.SplitHostPort(address)
+	server := exec.Command(path, "-H", "127.0.0.1", "-p", port)
+	server.Env = append(os.Environ(), "MOTO_EC2_LOAD_DEFAULT_AMIS=true")
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Wait() }()
+	t.Cleanup(func() {
+		_ = server.Process.Kill()
+		<-ended
+	})
+	for {
+		if answer, err := http.Get("http://" + address + "/moto-api/data.json"); err == nil {
+			answer.Body.Close()
+			break
+		}
+		select {
+		case err := <-ended:
+			ended <- err
+			t.Fatalf("moto_server ended: %v", err)
+		case <-t.Context().Done():
+			t.Fatal("moto_server does not answer")
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	return New(aws.Config{Region: "eu-central-1", BaseEndpoint: aws.String("http://" + address), Credentials: credentials.NewStaticCredentialsProvider("a", "b", "")})
+}
+
+func (c *Client) json(t *testing.T, s Service, operation string, in, out any) {
+	t.Helper()
+	if out == nil {
+		out = &struct{}{}
+	}
+	if err := c.JSON(t.Context(), s, operation, in, out); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (c *Client) query(t *testing.T, s Service, operation string, out any, pairs ...string) {
+	t.Helper()
+	in := url.Values{}
+	for i := 0; i < len(pairs); i += 2 {
+		in.Set(pairs[i], pairs[i+1])
+	}
+	if out == nil {
+		out = &struct{}{}
+	}
+	if err := c.Query(t.Context(), s, operation, in, out); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// the unwraps a result that must not fail.
+func the[T any](t *testing.T) func(T, error) T {
+	return func(v T, err error) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+const manifest = `{"schemaVersion":2,"mediaType":"application/vnd.oci.image.manifest.v1+json","config":{"mediaType":"application/vnd.oci.image.config.v1+json","size":2,"digest":"sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"},"layers":[]}`
+
+func TestMotoImages(t *testing.T) {
+	c := moto(t)
+	c.json(t, ECR, "CreateRepository", map[string]any{"repositoryName": "team/train"}, nil)
+	c.json(t, ECR, "PutImage", map[string]any{"repositoryName": "team/train", "imageTag": "1", "imageManifest": manifest}, nil)
+	find := func(name string) Image {
+		t.Helper()
+		i, ok := ParseImage(name)
+		if !ok {
+			t.Fatalf("%s is not read", name)
+		}
+		return the[Image](t)(c.FindImage(t.Context(), i))
+	}
+	const registry = "123456789012.dkr.ecr.eu-central-1.amazonaws.com/"
+	if i := find(registry + "team/train:1"); !i.Found {
+		t.Errorf("%+v", i)
+	}
+	if i := find(registry + "team/train:2"); i.Found || i.NoRepository {
+		t.Errorf("%+v", i)
+	}
+	if i := find(registry + "team/train"); i.Found || i.Tag != "latest" {
+		t.Errorf("%+v", i)
+	}
+	if i := find(registry + "team/trane:1"); i.Found || !i.NoRepository {
+		t.Errorf("%+v", i)
+	}
+}
+
+func TestMotoRoles(t *testing.T) {
+	c := moto(t)
+	trust := func(service string) string {
+		return `{"Version":"2012-10-17","Statement":{"Effect":"Allow","Action":["sts:AssumeRole"],"Principal":{"Service":"` + service + `"}}}`
+	}
+	c.query(t, IAM, "CreateRole", nil, "RoleName", "task", "AssumeRolePolicyDocument", trust("ecs-tasks.amazonaws.com"))
+	c.query(t, IAM, "CreateRole", nil, "RoleName", "ec2", "AssumeRolePolicyDocument", trust("ec2.amazonaws.com"))
+	c.query(t, IAM, "CreateInstanceProfile", nil, "InstanceProfileName", "ecsInstanceRole")
+	for name, want := range map[string][2]bool{"arn:aws:iam::123456789012:role/task": {true, true}, "ec2": {true, false}, "gone": {}} {
+		if r := the[Role](t)(c.FindRole(t.Context(), name)); r.Found != want[0] || r.Trusts("ecs-tasks.amazonaws.com") != want[1] {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
+	if found, roles, err := c.FindProfile(t.Context(), "ecsInstanceRole"); !found || len(roles) != 0 || err != nil {
+		t.Errorf("empty profile: %v %v %v", found, roles, err)
+	}
+	c.query(t, IAM, "AddRoleToInstanceProfile", nil, "InstanceProfileName", "ecsInstanceRole", "RoleName", "ec2")
+	if found, roles, err := c.FindProfile(t.Context(), "arn:aws:iam::123456789012:instance-profile/ecsInstanceRole"); !found || !slices.Equal(roles, []string{"ec2"}) || err != nil {
+		t.Errorf("profile: %v %v %v", found, roles, err)
+	}
+	if found, _, err := c.FindProfile(t.Context(), "gone"); found || err != nil {
+		t.Errorf("no profile: %v %v", found, err)
+	}
+}
+
+func TestMotoSecrets(t *testing.T) {
+	c := moto(t)
+	var made struct{ ARN string }
+	c.json(t, SecretsManager, "CreateSecret", map[string]string{"Name": "db", "SecretString": "x"}, &made)
+	c.json(t, SSM, "PutParameter", map[string]string{"Name": "/prod/key", "Value": "x", "Type": "SecureString"}, nil)
+	c.json(t, SSM, "PutParameter", map[string]string{"Name": "plain", "Value": "x", "Type": "String"}, nil)
+	for from, want := range map[string]bool{
+		made.ARN: true, made.ARN + ":password::": true, made.ARN[:len(made.ARN)-6] + "gone-AbCdEf": false,
+		"/prod/key": true, "plain": true, "gone": false, "arn:aws:ssm:eu-central-1:123456789012:parameter/prod/key": true,
+		"arn:aws:ssm:eu-central-1:123456789012:parameter/plain": true, "arn:aws:ssm:eu-central-1:123456789012:parameter/gone": false,
+	} {
+		if s := the[SecretState](t)(c.FindSecret(t.Context(), from)); s.Found != want {
+			t.Errorf("%s: %+v", from, s)
+		}
+	}
+	c.json(t, SecretsManager, "DeleteSecret", map[string]string{"SecretId": "db"}, nil)
+	if s := the[SecretState](t)(c.FindSecret(t.Context(), made.ARN)); !s.Deleted {
+		t.Errorf("deleted: %+v", s)
+	}
+}
+
+func TestMotoFleet(t *testing.T) {
+	c := moto(t)
+	var images struct {
+		IDs []string `xml:"imagesSet>item>imageId"`
+	}
+	c.query(t, EC2, "DescribeImages", &images)
+	if len(images.IDs) == 0 {
+		t.Fatal("moto has no images")
+	}
+	c.query(t, AutoScaling, "CreateLaunchConfiguration", nil, "LaunchConfigurationName", "l", "ImageId", images.IDs[0], "InstanceType", "t3.large")
+	c.query(t, AutoScaling, "CreateAutoScalingGroup", nil, "AutoScalingGroupName", "g5-asg-1", "LaunchConfigurationName", "l", "MinSize", "2", "MaxSize", "2",
+		"AvailabilityZones.member.1", "eu-central-1a")
+	groups := the[[]ScalingGroup](t)(c.ScalingGroups(t.Context(), func(name string) bool { return strings.HasPrefix(name, "g5-") }))
+	if len(groups) != 1 || len(groups[0].Instances) != 2 || groups[0].Desired != 2 {
+		t.Fatalf("groups %+v", groups)
+	}
+	instances := the[[]Instance](t)(c.Instances(t.Context(), groups[0].Instances))
+	if len(instances) != 2 || instances[0].Type != "t3.large" || instances[0].State != "running" || instances[0].LaunchedAt == 0 {
+		t.Errorf("instances %+v", instances)
+	}
+	if _, err := c.Instances(t.Context(), []string{"i-0123456789abcdef0"}); !Missing(err) {
+		t.Errorf("no such instance: %v", err)
+	}
+	if r, err := c.SpotRequest(t.Context(), "sir-08b93456"); r != nil || err != nil {
+		t.Errorf("no such spot request: %+v %v", r, err)
+	}
+	if list, err := c.ContainerInstances(t.Context(), "gone"); list != nil || err != nil {
+		t.Errorf("no such cluster: %v %v", list, err)
+	}
+	c.json(t, ECS, "CreateCluster", map[string]string{"clusterName": "batch"}, nil)
+	if list, err := c.ContainerInstances(t.Context(), "batch"); list != nil || err != nil {
+		t.Errorf("an empty cluster: %v %v", list, err)
+	}
+	document, err := json.Marshal(map[string]string{"instanceId": instances[0].Id, "accountId": "123456789012", "region": "eu-central-1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.json(t, ECS, "RegisterContainerInstance", map[string]string{"cluster": "batch", "instanceIdentityDocument": string(document)}, nil)
+	list := the[[]ContainerInstance](t)(c.ContainerInstances(t.Context(), "batch"))
+	if len(list) != 1 || list[0].Instance != instances[0].Id || list[0].Status != "ACTIVE" {
+		t.Errorf("registered %+v", list)
+	}
+}
+
+func TestMotoQuota(t *testing.T) {
+	c := moto(t)
+	value, known, err := c.Quota(t.Context(), "vpc", "L-F678F1CE")
+	if err != nil || !known || value != 5 {
+		t.Errorf("%v %v %v", value, known, err)
+	}
+	if _, known, err := c.Quota(t.Context(), "vpc", "L-00000000"); known || err != nil {
+		t.Errorf("unknown: %v %v", known, err)
+	}
+}

@@ -1,0 +1,115 @@
+package rpc
+
+import (
+	"context"
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// Role is an IAM role, or what was asked for and is not there.
+type Role struct {
+	Name  string
+	Found bool
+	// Services are those that the trust policy lets assume the role, such as
+	// "ecs-tasks.amazonaws.com"; conditions of the policy are not looked at.
+	Services []string
+	// Conditional says that a statement which allows has a condition.
+	Conditional bool
+}
+
+// Trusts reports whether the role's trust policy names the service.
+func (r Role) Trusts(service string) bool {
+	return slices.Contains(r.Services, service) || slices.Contains(r.Services, "*")
+}
+
+// RoleName returns the name behind a role's or an instance profile's ARN, or the
+// name itself.
+func RoleName(arn string) string { return arn[strings.LastIndexByte(arn, '/')+1:] }
+
+// FindRole looks a role up by name or ARN. That it is not there is no error.
+func (c *Client) FindRole(ctx context.Context, arn string) (Role, error) {
+	role := Role{Name: RoleName(arn)}
+	var out struct {
+		Role struct{ AssumeRolePolicyDocument string } `xml:"GetRoleResult>Role"`
+	}
+	err := c.Query(ctx, IAM, "GetRole", url.Values{"RoleName": {role.Name}}, &out)
+	if Missing(err) {
+		return role, nil
+	}
+	if err != nil {
+		return role, err
+	}
+	role.Found = true
+	text, err := url.QueryUnescape(out.Role.AssumeRolePolicyDocument)
+	if err != nil {
+		return role, err
+	}
+	role.Services, role.Conditional = trusted([]byte(text))
+	return role, nil
+}
+
+// FindProfile reports whether an instance profile is there, and the roles in it.
+func (c *Client) FindProfile(ctx context.Context, arn string) (found bool, roles []string, err error) {
+	var out struct {
+		Roles []string `xml:"GetInstanceProfileResult>InstanceProfile>Roles>member>RoleName"`
+	}
+	err = c.Query(ctx, IAM, "GetInstanceProfile", url.Values{"InstanceProfileName": {RoleName(arn)}}, &out)
+	if Missing(err) {
+		return false, nil, nil
+	}
+	return err == nil, out.Roles, err
+}
+
+// oneOrMany is a member of a policy that may be a text or a list of them.
+type oneOrMany []string
+
+func (o *oneOrMany) UnmarshalJSON(text []byte) error {
+	var one string
+	if json.Unmarshal(text, &one) == nil {
+		*o = oneOrMany{one}
+		return nil
+	}
+	return json.Unmarshal(text, (*[]string)(o))
+}
+
+// trusted reads the services that a trust policy allows to assume its role.
+func trusted(policy []byte) (services []string, conditional bool) {
+	type statement struct {
+		Effect    string
+		Action    oneOrMany
+		Principal json.RawMessage
+		Condition map[string]any
+	}
+	var document struct{ Statement json.RawMessage }
+	if json.Unmarshal(policy, &document) != nil {
+		return nil, false
+	}
+	var statements []statement
+	if json.Unmarshal(document.Statement, &statements) != nil {
+		var one statement
+		if json.Unmarshal(document.Statement, &one) != nil {
+			return nil, false
+		}
+		statements = []statement{one}
+	}
+	for _, s := range statements {
+		if s.Effect != "Allow" || !slices.ContainsFunc(s.Action, assumes) {
+			continue
+		}
+		var principal struct{ Service oneOrMany }
+		var anyone string
+		if json.Unmarshal(s.Principal, &anyone) == nil && anyone == "*" {
+			services = append(services, "*")
+		} else if json.Unmarshal(s.Principal, &principal) == nil {
+			services = append(services, principal.Service...)
+		}
+		conditional = conditional || len(s.Condition) > 0
+	}
+	return services, conditional
+}
+
+func assumes(action string) bool {
+	return action == "*" || strings.EqualFold(action, "sts:*") || strings.EqualFold(action, "sts:AssumeRole")
+}

@@ -1,0 +1,165 @@
+// Package rpc calls the AWS services whose SDK is not built in: signed requests
+// in AWS JSON 1.1 and in Query with XML answers, and small typed functions for
+// what explaining and verifying a job asks of them. It only reads.
+package rpc
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+)
+
+const (
+	// callTimeout bounds one attempt of a call: what it asks for is evidence that
+	// can be missing, so nobody should wait long for it.
+	callTimeout = 10 * time.Second
+	// retryAfter is the mean pause before the one retry of a throttled call.
+	retryAfter = 500 * time.Millisecond
+	// maxAnswer bounds what is read of an answer, in bytes.
+	maxAnswer = 8 << 20
+)
+
+// Client calls services with the credentials, the Region, the endpoints and the
+// HTTP client of an aws.Config.
+type Client struct {
+	cfg    aws.Config
+	region string
+}
+
+// New returns a client for the account and Region that cfg leads to.
+func New(cfg aws.Config) *Client {
+	if cfg.HTTPClient == nil {
+		cfg.HTTPClient = awshttp.NewBuildableClient()
+	}
+	return &Client{cfg: cfg, region: cfg.Region}
+}
+
+// In returns a client for another Region; "" stands for the client's own.
+func (c *Client) In(region string) *Client {
+	if region == "" {
+		return c
+	}
+	return &Client{cfg: c.cfg, region: region}
+}
+
+// JSON calls an operation of a service that speaks AWS JSON 1.1. in is encoded by
+// encoding/json, and the answer decoded into out. An error that the service
+// answers is an *Error.
+func (c *Client) JSON(ctx context.Context, s Service, operation string, in, out any) error {
+	body, err := json.Marshal(in)
+	if err != nil {
+		return err
+	}
+	header := http.Header{"Content-Type": {"application/x-amz-json-1.1"}, "X-Amz-Target": {s.target + "." + operation}}
+	answer, err := c.call(ctx, s, operation, header, body)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(answer, out); err != nil {
+		return fmt.Errorf("%s %s: read the answer: %w", s.name, operation, err)
+	}
+	return nil
+}
+
+// Query calls an operation of a service that takes a form and answers in XML.
+func (c *Client) Query(ctx context.Context, s Service, operation string, in url.Values, out any) error {
+	form := url.Values{"Action": {operation}, "Version": {s.version}}
+	for name, values := range in {
+		form[name] = values
+	}
+	header := http.Header{"Content-Type": {"application/x-www-form-urlencoded; charset=utf-8"}}
+	answer, err := c.call(ctx, s, operation, header, []byte(form.Encode()))
+	if err != nil {
+		return err
+	}
+	if err := xml.Unmarshal(answer, out); err != nil {
+		return fmt.Errorf("%s %s: read the answer: %w", s.name, operation, err)
+	}
+	return nil
+}
+
+// call sends a request, and once more if the service throttles it.
+func (c *Client) call(ctx context.Context, s Service, operation string, header http.Header, body []byte) ([]byte, error) {
+	answer, err := c.attempt(ctx, s, operation, header, body)
+	if e, ok := errors.AsType[*Error](err); !ok || !e.throttled() {
+		return answer, err
+	}
+	pause := time.NewTimer(retryAfter/2 + rand.N(retryAfter))
+	defer pause.Stop()
+	select {
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	case <-pause.C:
+		return c.attempt(ctx, s, operation, header, body)
+	}
+}
+
+func (c *Client) attempt(ctx context.Context, s Service, operation string, header http.Header, body []byte) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	r, err := c.signed(ctx, s, header, body)
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w", s.name, operation, err)
+	}
+	answer, err := c.cfg.HTTPClient.Do(r)
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w", s.name, operation, withoutURL(err))
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s %s: read the answer: %w", s.name, operation, err)
+	case len(text) > maxAnswer:
+		return nil, fmt.Errorf("%s %s: the answer is longer than %d bytes", s.name, operation, maxAnswer)
+	case answer.StatusCode/100 != 2:
+		return nil, readError(s, operation, answer, text)
+	}
+	return text, nil
+}
+
+// signed is a request with its signature (Signature Version 4).
+func (c *Client) signed(ctx context.Context, s Service, header http.Header, body []byte) (*http.Request, error) {
+	endpoint, region, err := c.endpoint(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, endpoint, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	r.Header = header.Clone()
+	if c.cfg.Credentials == nil {
+		return nil, errors.New("there are no credentials")
+	}
+	credentials, err := c.cfg.Credentials.Retrieve(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("get credentials: %w", err)
+	}
+	sum := sha256.Sum256(body)
+	err = v4.NewSigner().SignHTTP(ctx, credentials, r, hex.EncodeToString(sum[:]), s.signing, region, time.Now())
+	return r, err
+}
+
+// withoutURL is what happened, without the URL that the sentence around it does
+// not need.
+func withoutURL(err error) error {
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		return u.Err
+	}
+	return err
+}

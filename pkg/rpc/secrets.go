@@ -1,0 +1,87 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"strings"
+)
+
+// SecretState says whether a secret that a job names is there. Its value is never
+// asked for.
+type SecretState struct {
+	Found bool
+	// Deleted says that the secret is scheduled for deletion: it cannot be read.
+	Deleted bool
+	// Key is the AWS KMS key that it is encrypted with; "" for the default one.
+	Key string
+}
+
+// FindSecret looks up what valueFrom names: a secret of Secrets Manager by its
+// ARN, or a parameter of SSM by its ARN or name.
+func (c *Client) FindSecret(ctx context.Context, valueFrom string) (SecretState, error) {
+	parts := strings.SplitN(valueFrom, ":", 7)
+	if len(parts) == 7 && parts[2] == "secretsmanager" {
+		return c.In(parts[3]).secret(ctx, secretARN(valueFrom))
+	}
+	if len(parts) >= 6 && parts[0] == "arn" && parts[2] == "ssm" {
+		return c.In(parts[3]).parameter(ctx, strings.TrimPrefix(parts[5], "parameter"))
+	}
+	if strings.HasPrefix(valueFrom, "arn:") {
+		return SecretState{}, errors.New("it is neither a secret of Secrets Manager nor a parameter of SSM")
+	}
+	return c.parameter(ctx, valueFrom)
+}
+
+// secretARN cuts what ECS allows behind the ARN of a secret: a JSON key, a stage
+// and a version.
+func secretARN(valueFrom string) string {
+	parts := strings.Split(valueFrom, ":")
+	return strings.Join(parts[:min(len(parts), 7)], ":")
+}
+
+func (c *Client) secret(ctx context.Context, arn string) (s SecretState, err error) {
+	var out struct {
+		DeletedDate float64
+		KmsKeyID    string `json:"KmsKeyId"`
+	}
+	err = c.JSON(ctx, SecretsManager, "DescribeSecret", map[string]string{"SecretId": arn}, &out)
+	if Missing(err) {
+		return s, nil
+	}
+	return SecretState{Found: err == nil, Deleted: out.DeletedDate > 0, Key: out.KmsKeyID}, err
+}
+
+// parameter asks for a parameter by DescribeParameters, which does not show its
+// value. Names without slashes come with one in an ARN, and without in SSM.
+func (c *Client) parameter(ctx context.Context, name string) (s SecretState, err error) {
+	if strings.Count(name, "/") == 1 {
+		name = strings.TrimPrefix(name, "/")
+	}
+	names := []string{name}
+	if !strings.Contains(name, "/") {
+		names = append(names, "/"+name)
+	}
+	in := map[string]any{"ParameterFilters": []map[string]any{{"Key": "Name", "Option": "Equals", "Values": names}}}
+	var out struct {
+		Parameters []struct {
+			KeyID string `json:"KeyId"`
+		}
+	}
+	if err := c.JSON(ctx, SSM, "DescribeParameters", in, &out); err != nil || len(out.Parameters) == 0 {
+		return s, err
+	}
+	return SecretState{Found: true, Key: out.Parameters[0].KeyID}, nil
+}
+
+// Quota returns the value of a quota of this account, and false where the service
+// does not know it.
+func (c *Client) Quota(ctx context.Context, service, code string) (value float64, known bool, err error) {
+	var out struct {
+		Quota struct{ Value float64 }
+	}
+	err = c.JSON(ctx, ServiceQuotas, "GetServiceQuota", map[string]string{"ServiceCode": service, "QuotaCode": code}, &out)
+	if Missing(err) {
+		return 0, false, nil
+	}
+	return out.Quota.Value, err == nil, err
+}

@@ -1,0 +1,206 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/catalog"
+	"github.com/batchctl/batchctl/pkg/plan"
+	"github.com/batchctl/batchctl/pkg/rpc"
+)
+
+// queue is a job queue and the compute environments behind it, as they were found.
+type queue struct {
+	detail *types.JobQueueDetail
+	err    error
+	// environments are in the queue's order; environmentsErr says why they are not
+	// known.
+	environments    []types.ComputeEnvironmentDetail
+	environmentsErr error
+}
+
+// queue looks a queue up, once.
+func (v *Verifier) queue(ctx context.Context, name string) *queue {
+	if q := v.queues[name]; q != nil {
+		return q
+	}
+	q := &queue{}
+	v.queues[name] = q
+	out, err := v.batch.DescribeJobQueues(ctx, &batch.DescribeJobQueuesInput{JobQueues: []string{name}})
+	if err != nil || len(out.JobQueues) == 0 {
+		q.err, q.environmentsErr = err, errors.New("the job queue is not known")
+		return q
+	}
+	q.detail = &out.JobQueues[0]
+	var names []string
+	for _, o := range q.detail.ComputeEnvironmentOrder {
+		names = append(names, aws.ToString(o.ComputeEnvironment))
+	}
+	found, err := v.batch.DescribeComputeEnvironments(ctx, &batch.DescribeComputeEnvironmentsInput{ComputeEnvironments: names})
+	if q.environmentsErr = err; err == nil {
+		q.environments = found.ComputeEnvironments
+	}
+	slices.SortStableFunc(q.environments, func(a, b types.ComputeEnvironmentDetail) int {
+		return slices.Index(names, aws.ToString(a.ComputeEnvironmentArn)) - slices.Index(names, aws.ToString(b.ComputeEnvironmentArn))
+	})
+	return q
+}
+
+func checkQueue(ctx context.Context, v *Verifier, j *job) []Result {
+	if j.Submit == nil {
+		return nil
+	}
+	name := aws.ToString(j.Submit.JobQueue)
+	r := v.queueResult(ctx, name, aws.ToString(j.Submit.ShareIdentifier))
+	r.What = name
+	return []Result{r}
+}
+
+func (v *Verifier) queueResult(ctx context.Context, name, share string) Result {
+	q := v.queue(ctx, name)
+	switch d := q.detail; {
+	case q.err != nil:
+		return unknown(q.err)
+	case d == nil:
+		return failed("see those that there are: batchctl queues", "there is no job queue %s in this account and Region", name)
+	case d.State != types.JQStateEnabled:
+		return failed("aws batch update-job-queue --job-queue "+name+" --state ENABLED", "its state is %s: it takes no jobs", d.State)
+	case d.Status != types.JQStatusValid:
+		return failed("ask the platform team to mend it", "its status is %s: %s", d.Status, aws.ToString(d.StatusReason))
+	case d.SchedulingPolicyArn != nil && share == "":
+		return failed("set shareIdentifier", "its jobs share it by a scheduling policy, and the job says no shareIdentifier")
+	case d.SchedulingPolicyArn == nil && share != "":
+		return failed("leave shareIdentifier out, or use a queue with a scheduling policy", "it has no scheduling policy, so AWS Batch refuses the job's shareIdentifier")
+	}
+	return pass("ENABLED and VALID")
+}
+
+// checkEnvironments passes when one environment that can be used holds the job.
+func checkEnvironments(ctx context.Context, v *Verifier, j *job) []Result {
+	if j.Submit == nil {
+		return nil
+	}
+	q := v.queue(ctx, aws.ToString(j.Submit.JobQueue))
+	if q.detail == nil {
+		return nil // the queue's own check says so
+	}
+	r := v.placed(q, j)
+	r.What = "of queue " + aws.ToString(q.detail.JobQueueName)
+	return []Result{r}
+}
+
+func (v *Verifier) placed(q *queue, j *job) Result {
+	if q.environmentsErr != nil {
+		return unknown(q.environmentsErr)
+	}
+	demand, known := plan.RequestOf(j.definition, j.submit)
+	var refused, doubts []string
+	hint := ""
+	for _, e := range q.environments {
+		name := aws.ToString(e.ComputeEnvironmentName)
+		p := place(e, demand, v.Types)
+		switch {
+		case e.State != types.CEStateEnabled:
+			refused = append(refused, name+" is "+string(e.State))
+		case e.Status != types.CEStatusValid:
+			refused = append(refused, fmt.Sprintf("%s is %s: %s", name, e.Status, aws.ToString(e.StatusReason)))
+		case !known:
+			doubts = append(doubts, "what the job asks of one machine is not known")
+		case p == nil:
+			doubts = append(doubts, name+" does not say what machines it has")
+		case p.Fits && p.Reason == "":
+			return pass("%s holds %s%s", name, demand, on(*p))
+		case p.Fits:
+			doubts = append(doubts, name+": "+p.Reason)
+		default:
+			refused = append(refused, name+": "+p.Reason)
+			if hint == "" {
+				hint = p.Hint(demand)
+			}
+		}
+	}
+	if len(doubts) > 0 {
+		return notChecked("%s", strings.Join(append(doubts, refused...), "; "))
+	}
+	if hint == "" {
+		hint = "use another queue, or ask the platform team to mend the compute environments"
+	}
+	return failed(hint, "none can take the job: %s", strings.Join(refused, "; "))
+}
+
+// on names the instance type of a placement.
+func on(p catalog.Placement) string {
+	if proof := plan.Proof(p); proof != "" {
+		return ": " + proof
+	}
+	return ""
+}
+
+// place holds a demand against an environment; nil where its machines are not known.
+func place(e types.ComputeEnvironmentDetail, r catalog.Request, list *catalog.Catalog) *catalog.Placement {
+	c := e.ComputeResources
+	if c == nil {
+		return nil
+	}
+	p := catalog.Environment{Name: aws.ToString(e.ComputeEnvironmentName), Type: string(c.Type), InstanceTypes: c.InstanceTypes,
+		MaxvCpus: int(aws.ToInt32(c.MaxvCpus)), Catalog: list}.Place(r)
+	return &p
+}
+
+func checkProfiles(ctx context.Context, v *Verifier, j *job) (results []Result) {
+	if j.Submit == nil {
+		return nil
+	}
+	for _, e := range v.queue(ctx, aws.ToString(j.Submit.JobQueue)).environments {
+		if e.ComputeResources == nil || aws.ToString(e.ComputeResources.InstanceRole) == "" {
+			continue
+		}
+		profile := rpc.RoleName(*e.ComputeResources.InstanceRole)
+		results = append(results, v.once("instance-profile", profile, func() Result {
+			found, roles, err := v.rpc.FindProfile(ctx, profile)
+			switch {
+			case err != nil:
+				return unknown(err)
+			case !found:
+				return failed("make it, with a role that has AmazonEC2ContainerServiceforEC2Role", "there is no instance profile %s, which compute environment %s names", profile, aws.ToString(e.ComputeEnvironmentName))
+			case len(roles) == 0:
+				return failed("add a role that has AmazonEC2ContainerServiceforEC2Role", "the instance profile holds no role: its instances cannot register with ECS")
+			}
+			return pass("it holds role %s", strings.Join(roles, ", "))
+		}))
+	}
+	return results
+}
+
+func checkConsumables(ctx context.Context, v *Verifier, j *job) (results []Result) {
+	list := j.definition.Get("consumableResourceProperties").Get("consumableResourceList")
+	if over := j.submit.Get("consumableResourcePropertiesOverride").Get("consumableResourceList"); over != nil {
+		list = over
+	}
+	for c := range list.Children() {
+		name := c.Get("consumableResource").Str()
+		asked, _ := c.Get("quantity").Int()
+		out, err := v.batch.DescribeConsumableResource(ctx, &batch.DescribeConsumableResourceInput{ConsumableResource: &name})
+		r := Result{}
+		switch {
+		case err != nil && strings.Contains(err.Error(), "not exist"):
+			r = failed("create it, or correct its name", "there is no such consumable resource")
+		case err != nil:
+			r = unknown(err)
+		case aws.ToInt64(out.TotalQuantity) < asked:
+			r = failed("ask for less of it", "it has %d in all, the job asks for %d", aws.ToInt64(out.TotalQuantity), asked)
+		default:
+			r = pass("%d in all, the job asks for %d", aws.ToInt64(out.TotalQuantity), asked)
+		}
+		r.What = name
+		results = append(results, r)
+	}
+	return results
+}

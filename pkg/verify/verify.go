@@ -1,0 +1,266 @@
+// Package verify looks up at a target what a plan's jobs need, before the first
+// submit: each check passes, fails, or could not be made, and then it says so.
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
+	"github.com/aws/smithy-go"
+
+	"github.com/batchctl/batchctl/pkg/catalog"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/plan"
+	"github.com/batchctl/batchctl/pkg/rpc"
+	"github.com/batchctl/batchctl/pkg/wire"
+)
+
+// Outcome is how a check ended.
+type Outcome string
+
+// The outcomes of checks.
+const (
+	Pass Outcome = "pass"
+	Fail Outcome = "fail"
+	// NotChecked says that nobody knows: the caller may not look, or there is no
+	// way to.
+	NotChecked Outcome = "not checked"
+)
+
+// Result is the outcome of a check for one thing, whichever jobs need it.
+type Result struct {
+	Check string `json:"check"`
+	// What was looked at: a queue, an image, a role, ...
+	What    string  `json:"what"`
+	Outcome Outcome `json:"outcome"`
+	// Why says what was found, or why nothing was.
+	Why string `json:"why"`
+	// Fix is the next step after a failure.
+	Fix  string   `json:"fix,omitempty"`
+	Jobs []string `json:"jobs"`
+}
+
+// Check is one kind of thing that a job needs.
+type Check struct {
+	// Name is stable: it is Result.Check.
+	Name string
+	// Doc says what is checked.
+	Doc string
+	// run looks at everything of that kind that the job needs.
+	run func(context.Context, *Verifier, *job) []Result
+}
+
+// Checks are the checks in the order in which they are made.
+func Checks() []Check {
+	return []Check{
+		{"definition", "A job definition that is named and not in the file is registered and ACTIVE.", checkDefinition},
+		{"queue", "The job queue is there, ENABLED and VALID, and takes jobs with or without a share.", checkQueue},
+		{"environments", "A compute environment of the queue is ENABLED, VALID and holds the job.", checkEnvironments},
+		{"instance-profile", "The instance profiles of those compute environments are there, with a role.", checkProfiles},
+		{"image", "The image is in its registry, for the CPU architecture of the job.", checkImages},
+		{"roles", "The job role and the execution role are there, and ECS tasks may assume them.", checkRoles},
+		{"secrets", "The secrets and parameters are there.", checkSecrets},
+		{"log-group", "The log group is there, or is made.", checkLogGroup},
+		{"consumables", "The consumable resources are there, and hold what the job asks for.", checkConsumables},
+		{"quota", "The account's quota of vCPUs is no less than one such job needs.", checkQuota},
+	}
+}
+
+// Verifier makes checks at one target.
+type Verifier struct {
+	// Types knows instance types; nil is the catalogue that batchctl carries.
+	Types *catalog.Catalog
+
+	batch *batch.Client
+	logs  *cloudwatchlogs.Client
+	rpc   *rpc.Client
+
+	queues map[string]*queue
+	known  map[string]Result // by check and what
+}
+
+// New returns a verifier for the account and Region that cfg leads to.
+func New(cfg aws.Config) *Verifier {
+	return &Verifier{batch: batch.NewFromConfig(cfg), logs: cloudwatchlogs.NewFromConfig(cfg), rpc: rpc.New(cfg),
+		queues: map[string]*queue{}, known: map[string]Result{}}
+}
+
+// Run makes all checks for all jobs of a plan. What several jobs need is looked up
+// once. An error says that a request of the plan cannot be read.
+func (v *Verifier) Run(ctx context.Context, p *plan.Plan) ([]Result, error) {
+	results := []Result{}
+	at := map[string]int{}
+	for _, planned := range p.Jobs {
+		j, err := newJob(planned)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range Checks() {
+			for _, r := range c.run(ctx, v, j) {
+				r.Check = c.Name
+				key := fmt.Sprint(r.Check, "\n", r.What, "\n", r.Outcome, "\n", r.Why)
+				i, seen := at[key]
+				if !seen {
+					i = len(results)
+					at[key] = i
+					results = append(results, r)
+				}
+				if !slices.Contains(results[i].Jobs, j.Name) {
+					results[i].Jobs = append(results[i].Jobs, j.Name)
+				}
+			}
+		}
+	}
+	return results, ctx.Err()
+}
+
+// job is a planned job with its requests as trees, so that one way of reading them
+// serves the plan's own definitions and registered ones.
+type job struct {
+	*plan.Job
+	definition, submit *jsontree.Node // nil where there is none
+}
+
+func newJob(p *plan.Job) (*job, error) {
+	j := &job{Job: p}
+	var err error
+	if p.Register != nil {
+		j.definition, err = tree(p.Register)
+	}
+	if p.Submit != nil && err == nil {
+		j.submit, err = tree(p.Submit)
+	}
+	return j, err
+}
+
+func tree(shape any) (*jsontree.Node, error) {
+	text, err := wire.Marshal(shape)
+	if err != nil {
+		return nil, err
+	}
+	node, problems := jsontree.Parse(diag.NewSource("request", string(text)))
+	if problems.HasErrors() {
+		return nil, errors.New(problems[0].Message)
+	}
+	return node, nil
+}
+
+// containers are the containers of a definition's tasks, and what belongs to the
+// whole task: roles.
+func (j *job) containers() (containers, tasks []*jsontree.Node) {
+	if c := j.definition.Get("containerProperties"); c != nil {
+		return []*jsontree.Node{c}, []*jsontree.Node{c}
+	}
+	for t := range j.definition.Get("ecsProperties").Get("taskProperties").Children() {
+		tasks = append(tasks, t)
+		containers = slices.AppendSeq(containers, t.Get("containers").Children())
+	}
+	for n := range j.definition.Get("nodeProperties").Get("nodeRangeProperties").Children() {
+		if c := n.Get("container"); c != nil {
+			containers, tasks = append(containers, c), append(tasks, c)
+		}
+		for t := range n.Get("ecsProperties").Get("taskProperties").Children() {
+			tasks = append(tasks, t)
+			containers = slices.AppendSeq(containers, t.Get("containers").Children())
+		}
+	}
+	return containers, tasks
+}
+
+// once returns the result for a thing that has been looked at before, or looks.
+func (v *Verifier) once(check, what string, look func() Result) Result {
+	key := check + "\n" + what
+	r, ok := v.known[key]
+	if !ok {
+		r = look()
+		r.What = what
+		v.known[key] = r
+	}
+	return r
+}
+
+func pass(format string, args ...any) Result {
+	return Result{Outcome: Pass, Why: fmt.Sprintf(format, args...)}
+}
+
+func failed(fix, format string, args ...any) Result {
+	return Result{Outcome: Fail, Why: fmt.Sprintf(format, args...), Fix: fix}
+}
+
+func notChecked(format string, args ...any) Result {
+	return Result{Outcome: NotChecked, Why: fmt.Sprintf(format, args...)}
+}
+
+// unknown is the result of a look-up that failed: nobody knows.
+func unknown(err error) Result {
+	api, ok := errors.AsType[smithy.APIError](err)
+	switch {
+	case ok && strings.HasPrefix(api.ErrorCode(), "AccessDenied"):
+		if op, isOp := errors.AsType[*smithy.OperationError](err); isOp {
+			return notChecked("not allowed: %s:%s", strings.ToLower(op.Service()), op.Operation())
+		}
+		return notChecked("not allowed")
+	case ok && api.ErrorCode() != "UnknownError":
+		return notChecked("%s: %s", api.ErrorCode(), api.ErrorMessage())
+	}
+	if op, ok := errors.AsType[*smithy.OperationError](err); ok {
+		return notChecked("%s:%s: no usable answer", strings.ToLower(op.Service()), op.Operation())
+	}
+	return notChecked("%v", err)
+}
+
+func checkDefinition(ctx context.Context, v *Verifier, j *job) []Result {
+	if j.Register != nil || j.Submit == nil {
+		return nil
+	}
+	name := aws.ToString(j.Submit.JobDefinition)
+	found, err := v.definition(ctx, name)
+	var r Result
+	switch {
+	case err != nil:
+		r = unknown(err)
+	case found == nil:
+		r = failed("register it first: batchctl submit with its file, or correct the name", "there is no active job definition %s", name)
+	default:
+		r = pass("revision %d is ACTIVE", aws.ToInt32(found.Revision))
+		if j.definition, err = tree(found); err != nil {
+			r = unknown(err)
+		}
+	}
+	r.What = name
+	return []Result{r}
+}
+
+// definition finds the active definition that a submission names: by ARN, by
+// name:revision, or by name for the newest.
+func (v *Verifier) definition(ctx context.Context, word string) (*types.JobDefinition, error) {
+	name := word[strings.LastIndexByte(word, '/')+1:]
+	base, revision, _ := strings.Cut(name, ":")
+	in := &batch.DescribeJobDefinitionsInput{JobDefinitionName: &base, Status: aws.String("ACTIVE")}
+	var newest *types.JobDefinition
+	for {
+		out, err := v.batch.DescribeJobDefinitions(ctx, in)
+		if err != nil {
+			return nil, err
+		}
+		for i, d := range out.JobDefinitions {
+			if revision != "" && fmt.Sprint(aws.ToInt32(d.Revision)) == revision {
+				return &out.JobDefinitions[i], nil
+			}
+			if revision == "" && (newest == nil || aws.ToInt32(d.Revision) > aws.ToInt32(newest.Revision)) {
+				newest = &out.JobDefinitions[i]
+			}
+		}
+		if in.NextToken = out.NextToken; in.NextToken == nil {
+			return newest, nil
+		}
+	}
+}
