@@ -61,6 +61,7 @@ func (p *program) openAWS(ctx context.Context, t *target, entry spec.Target, why
 		again, err := p.awsConfig(ctx, entry)
 		return again.Credentials, err
 	})
+	cfg = tolerant(cfg)
 	t.config, t.Client = cfg, client.New(cfg)
 	if why == toRead {
 		t.label = awsLabel("", cfg)

@@ -4,6 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -18,9 +22,11 @@ func (p *program) submitCommand() *cli.Command {
 		Usage:     "validate, plan and submit a job file; --wait ends with the job's verdict",
 		UsageText: "batchctl submit [FLAGS] FILE ...",
 		Description: help("The target is named before anything is sent. On the local target an engine is started in the\n"+
-			"background if none runs, and the job outlives this command.",
+			"background if none runs, and the job outlives this command. Each job is submitted once: a ledger is written\n"+
+			"before the first call, and an answer that is missing is looked up. What is open at the end, resume goes on with.",
 			"batchctl submit job.json\nbatchctl submit job.json --wait\nbatchctl submit job.json --target prod --queue gpu --parameters epochs=20"),
 		Flags: append(append(append(append(inputFlags(), planFlags()...), targetFlags()...), append(executorFlags(), outputFlags()...)...),
+			settleFlag(),
 			&cli.StringFlag{Name: "check", Usage: "send nothing unless all is as it was when `PLAN` was made: a file of plan --out"},
 			&cli.BoolFlag{Name: "wait", Aliases: []string{"w"}, Usage: "follow the job to its end; Ctrl-C stops the waiting, not the job"}),
 		Action: p.submit,
@@ -50,6 +56,9 @@ func (p *program) submit(c *cli.Context) error {
 			return err
 		}
 	}
+	if err := p.nameEarlier(t); err != nil {
+		return err
+	}
 	jobs, err := p.send(c.Context, t, made)
 	if format == "json" {
 		if err := p.writeJSON(submittedRows(t, jobs)); err != nil {
@@ -66,13 +75,31 @@ func (p *program) submit(c *cli.Context) error {
 	}
 	if !c.Bool("wait") {
 		p.nextSteps(jobs)
-		return nil
+		return p.nameOpen(t, jobs)
 	}
 	log := p.Out
 	if format == "json" {
 		log = p.Err
 	}
-	return p.waitFor(c.Context, t, withID(jobs), log)
+	look := p.lateLook(c.Context, t, jobs)
+	return errors.Join(p.waitFor(c.Context, t, withID(jobs), log), look())
+}
+
+// settleFlag bounds the look-up after an answer that is missing.
+func settleFlag() cli.Flag {
+	return &cli.DurationFlag{Name: "settle", Value: client.DefaultSettle,
+		Usage: "look for a job whose answer is missing for this `DURATION` before it counts as not accepted"}
+}
+
+// submitsWith tells a client how this command submits.
+func (p *program) submitsWith(c *cli.Context, to *client.Client) {
+	to.Settle = c.Duration("settle")
+	var mu sync.Mutex
+	to.Tell = func(text string) {
+		mu.Lock()
+		defer mu.Unlock()
+		fmt.Fprintf(p.Err, "%s\n", diag.Printable(p.redacted(text)))
+	}
 }
 
 // send submits the plan. Together with an error it returns the jobs that were
@@ -84,22 +111,104 @@ func (p *program) send(ctx context.Context, t *target, made *plan.Plan) ([]clien
 		}
 	}
 	jobs, err := t.Submit(ctx, made)
-	return jobs, submitFailure(err)
+	return jobs, submitFailure(ctx, err)
 }
 
-// submitFailure gives the three ways in which a submission fails their codes.
-func submitFailure(err error) error {
-	var ambiguous *client.AmbiguousError
-	var refused *client.RefusedError
-	switch {
-	case err == nil:
+// submitFailure gives the ways in which a submission fails their codes and says
+// how to go on.
+func submitFailure(ctx context.Context, err error) error {
+	if err == nil {
 		return nil
-	case errors.As(err, &ambiguous):
-		return fail(ExitUnknown, "%v", err)
-	case errors.As(err, &refused):
-		return fail(ExitProblem, "%v", err)
+	}
+	var (
+		open      *client.OpenError
+		ambiguous *client.AmbiguousError
+		unknown   *client.UnknownError
+		forgotten *client.ForgottenError
+		refused   *client.RefusedError
+		large     *client.TooLargeError
+	)
+	code := ExitNotDone
+	switch {
+	case ctx.Err() != nil:
+		code = ExitInterrupted
+	case errors.As(err, &forgotten), errors.As(err, &ambiguous), errors.As(err, &unknown):
+		code = ExitUnknown
+	case errors.As(err, &refused), errors.As(err, &large):
+		code = ExitProblem
+	}
+	f := fail(code, "%s", strings.ReplaceAll(err.Error(), "\n", "; "))
+	switch {
+	case errors.As(err, &forgotten):
+		return f.try("look into your results, then: batchctl resume --submit-again %[1]s    or give it up: batchctl resume --drop %[1]s", runOf(err))
+	case errors.As(err, &open):
+		return f.try("go on: batchctl resume %[1]s    or leave the rest: batchctl resume --drop %[1]s", open.Run)
+	case errors.Is(err, context.Canceled):
+		return fail(ExitInterrupted, "interrupted; no job was accepted").try("nothing is left behind: submit again")
+	case code == ExitNotDone:
+		return asFailure(err)
+	}
+	return f
+}
+
+// runOf is the open run that an error is about.
+func runOf(err error) string {
+	if open, ok := errors.AsType[*client.OpenError](err); ok {
+		return open.Run
+	}
+	return ""
+}
+
+// openOf are the open runs of this target that the jobs belong to.
+func (t *target) openOf(jobs []client.Submitted) ([]client.OpenRun, error) {
+	all, err := t.ledger.OpenRuns()
+	return slices.DeleteFunc(all, func(r client.OpenRun) bool {
+		return r.Target != t.ledger.Target || !slices.ContainsFunc(jobs, func(j client.Submitted) bool { return slices.Contains(r.IDs, j.ID) })
+	}), err
+}
+
+// nameEarlier says that submissions before this one did not come to their end: who
+// repeats one of them in place of resuming it has its jobs twice.
+func (p *program) nameEarlier(t *target) error {
+	open, err := t.ledger.OpenRuns()
+	if err != nil {
+		return err
+	}
+	for _, r := range open {
+		if r.Target == t.ledger.Target && r.Accepted < r.Jobs {
+			fmt.Fprintf(p.Err, "note: the submission of %s did not come to its end; this one is another; go on with that: batchctl resume %s\n",
+				r.Began.Local().Format(time.DateTime), r.Name)
+		}
+	}
+	return nil
+}
+
+// nameOpen says that the last look for twins is due, where it is.
+func (p *program) nameOpen(t *target, jobs []client.Submitted) error {
+	open, err := t.openOf(jobs)
+	for _, r := range open {
+		fmt.Fprintf(p.Err, "an answer was missing: in a minute, make sure that no job is there twice: batchctl resume %s\n", r.Name)
 	}
 	return err
+}
+
+// lateLook looks for twins in the background while the jobs are followed, if an
+// answer was missing. The function that it returns waits for that.
+func (p *program) lateLook(ctx context.Context, t *target, jobs []client.Submitted) func() error {
+	open, err := t.openOf(jobs)
+	if err != nil || len(open) == 0 {
+		return func() error { return err }
+	}
+	done := make(chan error, 1)
+	go func() {
+		var failed []error
+		for _, r := range open {
+			_, err := t.Resume(ctx, r.Name)
+			failed = append(failed, submitFailure(ctx, err))
+		}
+		done <- errors.Join(failed...)
+	}()
+	return func() error { return <-done }
 }
 
 func withID(jobs []client.Submitted) []client.Submitted {

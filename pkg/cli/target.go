@@ -122,10 +122,12 @@ func (p *program) openNamed(ctx context.Context, c *cli.Context, platform *spec.
 		return nil, err
 	}
 	t.ledger.Target = t.kind()
-	t.Ledger = t.ledger
+	t.Ledger, t.Attached = t.ledger, why == toRun
+	p.submitsWith(c, t.Client)
 	if t.isLocal() {
 		t.PollAtMost = 500 * time.Millisecond // nobody else's quota
 		t.LogsAtOnce = true
+		t.TakesOnce = true
 	}
 	if why != toRead {
 		fmt.Fprintf(p.Err, "target: %s\n", diag.Printable(t.label))

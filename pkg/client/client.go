@@ -4,6 +4,7 @@ package client
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"slices"
 	"time"
@@ -29,14 +30,44 @@ type Client struct {
 	// service fails, that credentials had to be loaded anew; each once a watch. It
 	// is called by several goroutines and may be nil.
 	Trouble func(error)
+	// Settle is how long a job that may have been accepted is looked for; 0 stands
+	// for DefaultSettle.
+	Settle time.Duration
+	// TakesOnce says that the service knows a SubmitJob again by its
+	// Amz-Sdk-Invocation-Id, as the local engine does, and makes no second job of
+	// it. Then jobs keep their users' own names.
+	TakesOnce bool
+	// Attached says that the jobs are to end with this process, so that nothing is
+	// left to resume after it.
+	Attached bool
+	// SubmitAgain has Resume submit jobs again that the service may have forgotten.
+	SubmitAgain bool
+	// AtOnce is how many jobs may be on their way to the service together; 0 stands
+	// for 32.
+	AtOnce int
+	// Tell is told what a submission meets on its way that its user should know, in
+	// one clause. It may be nil, and may be called concurrently.
+	Tell func(text string)
 
 	batch *batch.Client
 	logs  *cloudwatchlogs.Client
+	rate  *rateLimit
 }
 
 // New returns a client for the account, Region or engine that cfg leads to.
 func New(cfg aws.Config) *Client {
-	return &Client{batch: batch.NewFromConfig(cfg), logs: cloudwatchlogs.NewFromConfig(cfg)}
+	c := &Client{logs: cloudwatchlogs.NewFromConfig(cfg)}
+	c.batch = batch.NewFromConfig(cfg, func(o *batch.Options) {
+		c.rate = newRateLimit(aws.ToString(o.BaseEndpoint))
+		o.APIOptions = append(slices.Clip(o.APIOptions), c.rate.middleware)
+	})
+	return c
+}
+
+func (c *Client) tell(format string, args ...any) {
+	if c.Tell != nil {
+		c.Tell(fmt.Sprintf(format, args...))
+	}
 }
 
 // describeLimit is the most ids that one DescribeJobs takes.
@@ -65,7 +96,8 @@ func (c *Client) Describe(ctx context.Context, ids ...string) ([]types.JobDetail
 	return found, nil
 }
 
-// describe returns the jobs that the service knows, by id.
+// describe returns the jobs that the service knows, by id, under their users' own
+// names.
 func (c *Client) describe(ctx context.Context, ids []string) (map[string]types.JobDetail, error) {
 	jobs := make(map[string]types.JobDetail, len(ids))
 	for some := range slices.Chunk(ids, describeLimit) {
@@ -74,6 +106,7 @@ func (c *Client) describe(ctx context.Context, ids []string) (map[string]types.J
 			return nil, failure("describe jobs", err)
 		}
 		for _, job := range out.Jobs {
+			job.JobName = displayed(job.JobName)
 			jobs[aws.ToString(job.JobId)] = job
 		}
 	}

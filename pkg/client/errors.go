@@ -57,16 +57,15 @@ func (e *UnreachableError) Error() string {
 
 func (e *UnreachableError) Unwrap() error { return e.Err }
 
-// AmbiguousError is a SubmitJob whose answer was lost or unclear. The service
-// has no token that would make a second try safe, so a person has to look.
+// AmbiguousError is a SubmitJob whose answers were lost or unclear, and whose job
+// could not be found. It may have been accepted.
 type AmbiguousError struct {
 	Job, Queue string
 	Err        error
 }
 
 func (e *AmbiguousError) Error() string {
-	return fmt.Sprintf("submit job %s: no clear answer (%s); the job may have been accepted, look before you submit again: batchctl list --name %s",
-		e.Job, cause(e.Err), e.Job)
+	return fmt.Sprintf("submit job %s: no clear answer (%s); the job may have been accepted", e.Job, cause(e.Err))
 }
 
 func (e *AmbiguousError) Unwrap() error { return e.Err }

@@ -45,6 +45,8 @@ type fake struct {
 	events map[string]func(elapsed time.Duration) []string // by stream
 	groups []string                                        // asked for
 	asked  []string                                        // streams asked for
+	hidden func(id string) bool                            // jobs that listings do not show yet
+	saw    func(*http.Request)
 }
 
 // fault is what happens to one call; serve does what the service does.
@@ -54,10 +56,12 @@ func newFake(t *testing.T) (*fake, *Client) {
 	f := &fake{t: t, start: time.Now(), faults: map[string][]fault{}, stopped: map[string]string{},
 		jobs:   map[string]func(time.Duration) *types.JobDetail{},
 		events: map[string]func(time.Duration) []string{}}
-	return f, New(aws.Config{Region: "us-east-1", HTTPClient: f, BaseEndpoint: aws.String("http://fake"),
+	c := New(aws.Config{Region: "us-east-1", HTTPClient: f, BaseEndpoint: aws.String("http://fake"),
 		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 			return aws.Credentials{AccessKeyID: "a", SecretAccessKey: "b"}, nil
 		})})
+	c.AtOnce = 1 // the faults come in the order of the plan
+	return f, c
 }
 
 func (f *fake) Do(r *http.Request) (*http.Response, error) {
@@ -68,6 +72,9 @@ func (f *fake) Do(r *http.Request) (*http.Response, error) {
 		name, _ = wire.Operation(r.Method, r.URL.Path)
 	}
 	f.calls = append(f.calls, name)
+	if f.saw != nil {
+		f.saw(r)
+	}
 	serve := func() *http.Response {
 		w := httptest.NewRecorder()
 		f.handler(name)(w, r)
@@ -168,7 +175,16 @@ func testID(n int) string { return fmt.Sprintf("%08x-0000-4000-8000-%012x", n, n
 
 func (f *fake) submit(_ context.Context, in *batch.SubmitJobInput) (*batch.SubmitJobOutput, error) {
 	f.submitted = append(f.submitted, in)
-	return &batch.SubmitJobOutput{JobId: aws.String(testID(len(f.submitted))), JobName: in.JobName}, nil
+	id, created := testID(len(f.submitted)), aws.Int64(time.Now().UnixMilli())
+	f.listed = append(f.listed, types.JobSummary{JobId: &id, JobName: in.JobName, JobArn: in.JobQueue, CreatedAt: created})
+	f.jobs[id] = func(time.Duration) *types.JobDetail {
+		d := &types.JobDetail{JobName: in.JobName, JobDefinition: in.JobDefinition, Tags: in.Tags, CreatedAt: created, Status: types.JobStatusRunnable}
+		if f.stopped[id] != "" {
+			d.Status = types.JobStatusFailed
+		}
+		return d
+	}
+	return &batch.SubmitJobOutput{JobId: &id, JobName: in.JobName}, nil
 }
 
 func (f *fake) describeJobs(_ context.Context, in *batch.DescribeJobsInput) (*batch.DescribeJobsOutput, error) {
@@ -202,6 +218,8 @@ func (f *fake) listJobs(_ context.Context, in *batch.ListJobsInput) (*batch.List
 	var fit []types.JobSummary
 	for _, job := range f.listed {
 		switch {
+		case f.hidden != nil && f.hidden(*job.JobId):
+			continue
 		case in.ArrayJobId != nil:
 			if !strings.HasPrefix(*job.JobId, *in.ArrayJobId+":") || job.Status != in.JobStatus {
 				continue
@@ -209,7 +227,9 @@ func (f *fake) listJobs(_ context.Context, in *batch.ListJobsInput) (*batch.List
 		case !strings.HasSuffix(aws.ToString(job.JobArn), *in.JobQueue):
 			continue
 		case len(in.Filters) > 0:
-			if !strings.EqualFold(*job.JobName, in.Filters[0].Values[0]) {
+			prefix, open := strings.CutSuffix(strings.ToLower(in.Filters[0].Values[0]), "*")
+			name := strings.ToLower(*job.JobName)
+			if !strings.HasPrefix(name, prefix) || !open && name != prefix {
 				continue
 			}
 		case job.Status != in.JobStatus:

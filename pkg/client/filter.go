@@ -18,8 +18,8 @@ type Filter struct {
 	Queues []string
 	// Statuses are those wanted; none stands for all seven.
 	Statuses []types.JobStatus
-	// Name is the jobs' name, whose case does not matter; with a * at its end it
-	// is a prefix.
+	// Name is the jobs' name as their users wrote it, or as the service has it; case
+	// does not matter, and with a * at its end it is a prefix.
 	Name string
 	// Definition is the name of a job definition, its name:revision or its ARN;
 	// a name with a * at its end is a prefix.
@@ -40,7 +40,7 @@ func (f Filter) query() []types.KeyValuesPair {
 	name, value := "", ""
 	switch {
 	case f.Name != "":
-		name, value = "JOB_NAME", f.Name
+		name, value = "JOB_NAME", f.nameQuery()
 	case f.Definition != "":
 		name, value = "JOB_DEFINITION", f.definitionQuery()
 	case f.Share != "":
@@ -54,6 +54,16 @@ func (f Filter) query() []types.KeyValuesPair {
 		return nil
 	}
 	return []types.KeyValuesPair{{Name: &name, Values: []string{value}}}
+}
+
+// nameQuery is a prefix: behind the user's name may stand the submission's id.
+func (f Filter) nameQuery() string { return cutName(strings.TrimSuffix(f.Name, "*")) + "*" }
+
+// fitsName holds a jobName against the filter.
+func (f Filter) fitsName(jobName string) bool {
+	pattern, name := strings.ToLower(f.Name), strings.ToLower(jobName)
+	own := DisplayName(name)
+	return fits(pattern, name) || fits(pattern, own) || cutName(pattern) == own
 }
 
 // definitionQuery is what the service takes: an ARN, or a name without revision.
@@ -91,7 +101,7 @@ func (f Filter) matches(job types.JobSummary) bool {
 	created := time.UnixMilli(aws.ToInt64(job.CreatedAt))
 	switch {
 	case len(f.Statuses) > 0 && !slices.Contains(f.Statuses, job.Status),
-		f.Name != "" && !fits(strings.ToLower(f.Name), strings.ToLower(aws.ToString(job.JobName))),
+		f.Name != "" && !f.fitsName(aws.ToString(job.JobName)),
 		f.Definition != "" && !f.fitsDefinition(aws.ToString(job.JobDefinition)),
 		f.Share != "" && f.Share != aws.ToString(job.ShareIdentifier),
 		!f.CreatedAfter.IsZero() && created.Before(f.CreatedAfter),

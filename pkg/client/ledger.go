@@ -3,6 +3,7 @@ package client
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,14 +11,16 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
 
 // Ledger is the user's own record of what was submitted: one line of JSON for
-// each accepted job in <Dir>/submissions.jsonl, for people and for Resolve. It
-// is only ever appended to, and members that this version does not know are
-// ignored, so that later versions can write more.
+// each accepted job in <Dir>/submissions.jsonl, for people and for Resolve, and
+// in <Dir>/open the logs of runs that are not through (see runLog). Lines are only
+// ever appended, and members that this version does not know are ignored, so that
+// later versions can write more.
 type Ledger struct {
 	// Dir is made with mode 0700 when it is not there.
 	Dir string
@@ -34,6 +37,8 @@ type Entry struct {
 	ID         string    `json:"id"`
 	Definition string    `json:"definition,omitempty"`
 	ArraySize  int       `json:"arraySize,omitempty"`
+	// Submission is the id under which the job was asked for.
+	Submission string `json:"submission,omitempty"`
 	// Run is the id of what one command submitted together, such as a workflow.
 	Run string `json:"run,omitempty"`
 }
@@ -54,24 +59,21 @@ func (l *Ledger) path() string { return filepath.Join(l.Dir, "submissions.jsonl"
 // Append writes the entries and returns when they are on the disk. An empty
 // Target becomes the ledger's own.
 func (l *Ledger) Append(entries ...Entry) error {
-	var text bytes.Buffer
-	enc := json.NewEncoder(&text)
-	enc.SetEscapeHTML(false)
-	for _, e := range entries {
-		if e.Target == "" {
-			e.Target = l.Target
-		}
-		e.Time = e.Time.UTC().Truncate(time.Millisecond)
-		if err := enc.Encode(e); err != nil {
-			return err
-		}
+	entries = slices.Clone(entries)
+	for i := range entries {
+		entries[i].Target = cmp.Or(entries[i].Target, l.Target)
+		entries[i].Time = entries[i].Time.UTC().Truncate(time.Millisecond)
 	}
-	if err := os.MkdirAll(l.Dir, 0o700); err != nil {
+	text, err := jsonLines(entries)
+	if err != nil {
 		return err
 	}
-	_, err := os.Stat(l.path())
+	if err := makeDir(l.Dir); err != nil {
+		return err
+	}
+	_, err = os.Stat(l.path())
 	created := errors.Is(err, fs.ErrNotExist)
-	if err := appendSync(l.path(), text.Bytes()); err != nil || !created {
+	if err := appendSync(l.path(), text); err != nil || !created {
 		return err
 	}
 	return syncDir(l.Dir)
@@ -114,11 +116,69 @@ func syncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// Entries returns all entries, of every target, oldest first. A ledger that is
-// not there is empty, and a torn last line is ignored: its job was never
-// acknowledged. Damaged lines before it are skipped and named by a *DamageError
-// that comes together with the rest.
+// Entries returns all entries, of every target, oldest first, and after them those
+// of runs that are not through. A ledger that is not there is empty, and a torn last
+// line is ignored: its job is still in its run's log. Damaged lines before it are
+// skipped and named by a *DamageError that comes together with the rest.
 func (l *Ledger) Entries() ([]Entry, error) {
+	// The open runs first: what moves from there to here meanwhile is seen twice, not never.
+	open, err := l.openEntries()
+	if err != nil {
+		return nil, err
+	}
+	closed, err := l.closedEntries()
+	if len(open) == 0 {
+		return closed, err
+	}
+	known := map[string]bool{}
+	for _, e := range closed {
+		known[e.ID] = true
+	}
+	for _, e := range open {
+		if !known[e.ID] {
+			closed = append(closed, e)
+		}
+	}
+	return closed, err
+}
+
+// openEntries are the accepted jobs of runs that are not through.
+func (l *Ledger) openEntries() ([]Entry, error) {
+	runs, err := l.openRuns()
+	var entries []Entry
+	for _, run := range runs {
+		lines, err := l.peek(run)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // closed just now
+		}
+		if err != nil {
+			return nil, err
+		}
+		entries = append(entries, acceptedOf(lines)...)
+	}
+	return entries, err
+}
+
+// acceptedOf are the jobs that a run's log says were accepted.
+func acceptedOf(lines []line) (entries []Entry) {
+	target, run, intents := "", "", map[string]line{}
+	for _, l := range lines {
+		switch l.What {
+		case lineRun:
+			target, run = l.Target, l.Run
+		case lineIntent:
+			intents[l.Submission] = l
+		case lineAccepted:
+			if l.ID != "" {
+				entries = append(entries, Entry{l.Time, target, intents[l.Submission].Queue, l.Name, l.ID, l.Definition, l.ArraySize, l.Submission, run})
+			}
+		}
+	}
+	return entries
+}
+
+// closedEntries reads submissions.jsonl.
+func (l *Ledger) closedEntries() ([]Entry, error) {
 	f, err := os.Open(l.path())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

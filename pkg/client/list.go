@@ -9,11 +9,23 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
-// List yields the jobs, each once, queue by queue and status by status in the
-// order of a job's life, so that a job which moves on meanwhile is not missed.
-// ListJobs itself takes one filter and one status and shows only RUNNING jobs
-// without one.
+// List yields the jobs under their users' own names, each once, queue by queue and
+// status by status in the order of a job's life, so that a job which moves on
+// meanwhile is not missed. ListJobs itself takes one filter and one status and
+// shows only RUNNING jobs without one.
 func (c *Client) List(ctx context.Context, f Filter) iter.Seq2[types.JobSummary, error] {
+	return func(yield func(types.JobSummary, error) bool) {
+		for job, err := range c.list(ctx, f) {
+			job.JobName = displayed(job.JobName)
+			if !yield(job, err) {
+				return
+			}
+		}
+	}
+}
+
+// list is List with the names that the service has.
+func (c *Client) list(ctx context.Context, f Filter) iter.Seq2[types.JobSummary, error] {
 	return func(yield func(types.JobSummary, error) bool) {
 		inputs, err := c.listInputs(ctx, f)
 		if err != nil {

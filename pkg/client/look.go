@@ -44,6 +44,7 @@ func (c *Client) Look(ctx context.Context, queue string) (*QueueLook, error) {
 		}
 		for _, job := range page.JobSummaryList {
 			id := aws.ToString(job.JobId)
+			job.JobName = displayed(job.JobName)
 			if i, again := place[id]; again {
 				look.Jobs[i] = job // it moved on between two calls
 				continue

@@ -106,12 +106,12 @@ type finder struct {
 }
 
 func (f *finder) see(job types.JobSummary) {
-	name := aws.ToString(job.JobName)
+	name := DisplayName(aws.ToString(job.JobName))
 	f.names = append(f.names, name)
 	if shortID().MatchString(f.word) && strings.HasPrefix(aws.ToString(job.JobId), f.word) {
 		f.byID = append(f.byID, job)
 	}
-	if name == f.word {
+	if f.word == name || f.word == aws.ToString(job.JobName) || cutName(f.word) == name {
 		f.byName = append(f.byName, job)
 	}
 }
@@ -159,7 +159,7 @@ func (c *Client) findAtService(ctx context.Context, f *finder, queues []string) 
 		if filter.Name != "" && shortID().MatchString(f.word) {
 			continue // ids cannot be filtered by
 		}
-		for job, err := range c.List(ctx, filter) {
+		for job, err := range c.list(ctx, filter) {
 			if err != nil {
 				return err
 			}

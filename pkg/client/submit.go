@@ -1,13 +1,10 @@
 package client
 
 import (
+	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"iter"
-	"maps"
 	"math/rand/v2"
 	"net/http"
 	"slices"
@@ -17,18 +14,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/batchctl/batchctl/pkg/plan"
-	"github.com/batchctl/batchctl/pkg/wire"
 )
 
-// ContentTag is the tag of a job definition that holds the hash of the request
-// which registered it. It is how a definition is found again.
-const ContentTag = "batchctl:content"
-
 const (
-	// tagLimit is the most tags that a Batch resource can have.
-	tagLimit = 50
 	// submitTimeout bounds one SubmitJob: an answer that has not come by then
 	// will not come.
 	submitTimeout = time.Minute
@@ -40,6 +31,9 @@ const (
 	submitTries = 8
 	firstPause  = 500 * time.Millisecond
 	longPause   = 20 * time.Second
+	// atOnce is how many jobs that do not depend on each other are on their way
+	// together: 48 calls a second at up to 2/3 s each.
+	atOnce = 32
 )
 
 // Submitted is one job that the service accepted, or with an empty ID a job
@@ -52,224 +46,217 @@ type Submitted struct {
 	ArraySize int
 }
 
-// Submit registers what is to be registered and submits the plan's jobs in
-// order. Together with an error it returns the jobs already accepted, so that a
-// partial submission is never hidden. The error of a SubmitJob is a
-// *RefusedError, an *UnreachableError or an *AmbiguousError.
+// OpenError says that a run is not through, and why. Resume goes on with it.
+type OpenError struct {
+	// Run is its name in the ledger.
+	Run string
+	// Jobs is how many jobs the run has, Accepted how many of them have an id.
+	// Unknown is how many may have been accepted, without an answer that says so.
+	Jobs, Accepted, Unknown int
+	Err                     error
+}
+
+func (e *OpenError) Error() string {
+	why := e.Err.Error()
+	if errors.Is(e.Err, context.Canceled) {
+		why = "interrupted"
+	}
+	text := fmt.Sprintf("%s; %d of %d jobs were accepted", why, e.Accepted, e.Jobs)
+	if e.Unknown > 0 {
+		text += fmt.Sprintf(", of %d it is not known", e.Unknown)
+	}
+	return text
+}
+
+func (e *OpenError) Unwrap() error { return e.Err }
+
+// Submit registers what is to be registered and submits the plan's jobs, each
+// once: the ledger knows what is intended before the first call, an answer that
+// is missing is looked up, and what was doubled all the same is ended. Together
+// with an error it returns the jobs already accepted, so that a partial
+// submission is never hidden. The error of a SubmitJob is a *RefusedError, an
+// *UnreachableError or an *AmbiguousError, inside an *OpenError when Resume can go on.
 func (c *Client) Submit(ctx context.Context, p *plan.Plan) ([]Submitted, error) {
-	return collect(c.SubmitEach(ctx, p))
+	r, err := c.newRun(p)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.open(c.Ledger); err != nil {
+		return nil, err
+	}
+	return c.carryOut(ctx, r)
 }
 
-// SubmitEach is Submit one by one: it yields each job as soon as it is
-// accepted. Breaking off leaves the rest unsubmitted.
-func (c *Client) SubmitEach(ctx context.Context, p *plan.Plan) iter.Seq2[Submitted, error] {
-	return func(yield func(Submitted, error) bool) {
-		done := progress{run: newRunID(), ids: map[string]string{}, definitions: map[string]registered{}}
-		for _, j := range p.Jobs {
-			s, err := c.submitPlanned(ctx, j, done)
-			if s != (Submitted{}) && !yield(s, nil) {
-				return
-			}
-			if err != nil {
-				yield(Submitted{}, err)
-				return
-			}
-			if s.ID != "" {
-				done.ids[j.Name] = s.ID
-			}
+// carryOut submits what of the run has no outcome yet, looks for twins and closes
+// the run, or leaves it open.
+func (c *Client) carryOut(ctx context.Context, r *run) ([]Submitted, error) {
+	var known definitions
+	err := r.each(ctx, c.atOnce(), func(t *task) error { return c.carryOutTask(ctx, r, t, &known) }, (*task).needs)
+	if err == nil {
+		err = c.endAllTwins(ctx, r)
+	}
+	if r.attached {
+		r.giveUp()
+	}
+	jobs, unsettled := r.results(), !r.settled()
+	unknown, _, _ := r.unsettled()
+	if closeErr := r.close(c.Ledger); closeErr != nil {
+		err = errors.Join(err, fmt.Errorf("write the ledger: %w", closeErr))
+	}
+	if err != nil && unsettled && r.log != nil {
+		err = &OpenError{Run: r.name, Jobs: len(r.tasks), Accepted: len(jobs), Unknown: unknown, Err: err}
+	}
+	return jobs, err
+}
+
+func (c *Client) atOnce() int { return cmp.Or(c.AtOnce, atOnce) }
+
+// carryOutTask sends the requests of one job. What another process may have sent
+// is looked for first.
+func (c *Client) carryOutTask(ctx context.Context, r *run, t *task, known *definitions) error {
+	if t.done || t.dropped {
+		return nil
+	}
+	if t.sent && t.submit != nil {
+		if found, err := c.recover(ctx, r, t); found || err != nil {
+			return err
 		}
 	}
-}
-
-// progress is what of a plan is done: the ids of its jobs and the definitions it
-// has registered, or found registered, by name.
-type progress struct {
-	run         string
-	ids         map[string]string
-	definitions map[string]registered
-}
-
-// registered is a definition by its ARN; fresh if it was registered just now.
-type registered struct {
-	arn   string
-	fresh bool
-}
-
-// submitPlanned sends the requests of one job. A job that was accepted is
-// returned even when the ledger could not be written after it.
-func (c *Client) submitPlanned(ctx context.Context, j *plan.Job, done progress) (Submitted, error) {
 	var definition registered
-	if j.Register != nil {
-		arn, fresh, err := c.definition(ctx, j.Register)
+	if t.definer >= 0 {
+		d, err := known.of(ctx, c, r.tasks[t.definer].register)
 		if err != nil {
-			return Submitted{}, err
+			return err
 		}
-		definition = registered{arn, fresh}
-		done.definitions[aws.ToString(j.Register.JobDefinitionName)] = definition
+		definition.arn, definition.fresh = d.arn, d.fresh
 	}
-	if j.Submit == nil {
-		return Submitted{Name: j.Name, Definition: definition.arn}, nil
+	if t.submit == nil {
+		return r.accepted(t, Submitted{Name: t.name, Definition: definition.arn})
 	}
-	if j.Register == nil { // another job of the plan may have brought its definition
-		definition = done.definitions[plan.DefinitionName(aws.ToString(j.Submit.JobDefinition))]
-	}
-	in, err := resolved(j, definition.arn, done.ids)
+	in, err := r.resolved(t, definition.arn)
 	if err != nil {
-		return Submitted{}, err
+		return err
 	}
-	out, err := c.submitJob(ctx, in, definition.fresh)
+	id, err := c.submitOnlyOnce(ctx, r, t, in, definition.fresh)
 	if err != nil {
-		return Submitted{}, err
+		return err
 	}
-	s := Submitted{Name: aws.ToString(in.JobName), ID: *out.JobId, Queue: aws.ToString(in.JobQueue), Definition: aws.ToString(in.JobDefinition)}
-	if in.ArrayProperties != nil {
-		s.ArraySize = int(aws.ToInt32(in.ArrayProperties.Size))
-	}
-	return s, c.record(s, done.run)
+	return r.accepted(t, t.submitted(id, aws.ToString(in.JobDefinition)))
 }
 
-// newRunID names what is submitted together.
-func newRunID() string { return fmt.Sprintf("%08x", rand.Uint32()) }
+// submitted is the task's job under its id.
+func (t *task) submitted(id, definition string) Submitted {
+	s := Submitted{Name: t.name, ID: id, Queue: aws.ToString(t.submit.JobQueue), Definition: definition}
+	if t.submit.ArrayProperties != nil {
+		s.ArraySize = int(aws.ToInt32(t.submit.ArrayProperties.Size))
+	}
+	return s
+}
 
-// resolved is the job's SubmitJob request with the definition and the
-// dependencies by id; the plan itself stays as it is.
-func resolved(j *plan.Job, arn string, ids map[string]string) (*batch.SubmitJobInput, error) {
-	in := *j.Submit
+// resolved is the task's SubmitJob request with the definition and the
+// dependencies by id; the intent itself stays as it is.
+func (r *run) resolved(t *task, arn string) (*batch.SubmitJobInput, error) {
+	in := *t.submit
 	if arn != "" {
 		in.JobDefinition = &arn
 	}
 	in.DependsOn = slices.Clone(in.DependsOn)
-	for _, after := range j.After {
-		id := ids[after.Job]
-		if id == "" {
-			return nil, fmt.Errorf("submit job %s: it depends on %s, which was not submitted before it", j.Name, after.Job)
+	for _, e := range t.after {
+		on := r.tasks[e.Job]
+		if on.result.ID == "" {
+			return nil, fmt.Errorf("submit job %s: it depends on %s, which has no id", t.name, on.name)
 		}
-		in.DependsOn = append(in.DependsOn, types.JobDependency{JobId: &id, Type: types.ArrayJobDependency(after.Type)})
+		in.DependsOn = append(in.DependsOn, types.JobDependency{JobId: &on.result.ID, Type: types.ArrayJobDependency(e.Type)})
 	}
 	return &in, nil
 }
 
-func (c *Client) record(s Submitted, run string) error {
-	if c.Ledger == nil {
-		return nil
-	}
-	err := c.Ledger.Append(Entry{Time: time.Now(), Queue: s.Queue, Name: s.Name, ID: s.ID, Definition: s.Definition, ArraySize: s.ArraySize, Run: run})
-	if err != nil {
-		return fmt.Errorf("job %s was accepted as %s, but not written down: %w", s.Name, s.ID, err)
-	}
-	return nil
-}
-
-// definition returns the ARN of an ACTIVE revision with this content and
-// registers one when there is none; fresh says which.
-func (c *Client) definition(ctx context.Context, in *batch.RegisterJobDefinitionInput) (arn string, fresh bool, err error) {
-	name := aws.ToString(in.JobDefinitionName)
-	hash, err := contentHash(in)
-	if err != nil {
-		return "", false, fmt.Errorf("register job definition %s: %w", name, err)
-	}
-	if arn, err = c.findDefinition(ctx, name, hash); arn != "" || err != nil {
-		return arn, false, err
-	}
-	out, err := c.batch.RegisterJobDefinition(ctx, withHash(in, hash))
-	if err != nil {
-		return "", false, failure("register job definition "+name, err)
-	}
-	return aws.ToString(out.JobDefinitionArn), true, nil
-}
-
-// findDefinition returns the newest ACTIVE revision with the hash, or "".
-func (c *Client) findDefinition(ctx context.Context, name, hash string) (string, error) {
-	var newest types.JobDefinition
-	pages := batch.NewDescribeJobDefinitionsPaginator(c.batch, &batch.DescribeJobDefinitionsInput{
-		JobDefinitionName: &name, Status: aws.String("ACTIVE")})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
+// submitOnlyOnce sends a job until it is accepted or refused. After an answer that
+// is missing the job is looked for until the listing has settled, and sent again
+// under the same name only when it is not there.
+func (c *Client) submitOnlyOnce(ctx context.Context, r *run, t *task, in *batch.SubmitJobInput, fresh bool) (string, error) {
+	for try := 1; ; try++ {
+		id, err := c.submitJob(ctx, t, in, fresh)
+		var ambiguous *AmbiguousError
+		switch {
+		case err == nil:
+			t.sent = true
+			return id, nil
+		case !errors.As(err, &ambiguous):
+			t.sent = !t.unclear.IsZero() // an earlier try of it may still turn up
+			return "", errors.Join(err, r.note(t, line{What: lineRefused, Reason: cause(err)}))
+		}
+		t.sent, t.unclear, t.checked = true, time.Now(), false
+		if err := r.note(t, line{What: lineUnclear, Reason: cause(err)}); err != nil {
+			return "", errors.Join(ambiguous, err)
+		}
+		c.tell("job %s: no clear answer (%s); looking whether it was accepted", t.name, cause(err))
+		found, err := c.lookUp(ctx, t, time.Now())
 		if err != nil {
-			return "", failure("describe job definitions "+name, err)
+			return "", errors.Join(ambiguous, err)
 		}
-		for _, d := range page.JobDefinitions {
-			if d.Tags[ContentTag] == hash && aws.ToInt32(d.Revision) > aws.ToInt32(newest.Revision) {
-				newest = d
-			}
+		if len(found) > 0 {
+			c.tell("job %s: it was accepted as %s", t.name, ShortID(found[0].id))
+			return found[0].id, nil
 		}
+		if try == unclearTries {
+			return "", ambiguous
+		}
+		c.tell("job %s: it was not accepted; submitting it again", t.name)
 	}
-	return aws.ToString(newest.JobDefinitionArn), nil
-}
-
-// contentHash identifies a registration by what it asks for.
-func contentHash(in *batch.RegisterJobDefinitionInput) (string, error) {
-	bare := *in
-	bare.Tags = maps.Clone(in.Tags)
-	delete(bare.Tags, ContentTag)
-	if len(bare.Tags) == 0 {
-		bare.Tags = nil
-	}
-	text, err := wire.Marshal(bare)
-	if err != nil {
-		return "", err
-	}
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:])[:32], nil
-}
-
-// withHash adds the content tag. A definition that has no room for another tag
-// goes without: it is registered anew each time.
-func withHash(in *batch.RegisterJobDefinitionInput, hash string) *batch.RegisterJobDefinitionInput {
-	tagged := *in
-	tagged.Tags = maps.Clone(in.Tags)
-	if tagged.Tags == nil {
-		tagged.Tags = map[string]string{}
-	}
-	if len(tagged.Tags) < tagLimit {
-		tagged.Tags[ContentTag] = hash
-	}
-	return &tagged
 }
 
 // submitJob sends one SubmitJob. It is sent again only when it was certainly not
 // accepted: it was throttled, or its fresh definition is not visible yet.
-func (c *Client) submitJob(ctx context.Context, in *batch.SubmitJobInput, fresh bool) (*batch.SubmitJobOutput, error) {
+func (c *Client) submitJob(ctx context.Context, t *task, in *batch.SubmitJobInput, fresh bool) (string, error) {
 	for try := 1; ; try++ {
-		out, err := c.submitOnce(ctx, in)
+		id, err := c.submitOnce(ctx, t, in)
 		again := err != nil && (throttled(err) || fresh && definitionNotFound(err))
 		if !again || try == submitTries {
-			return out, err
+			return id, err
 		}
 		if waitErr := sleep(ctx, fullJitter(try)); waitErr != nil {
-			return nil, errors.Join(err, waitErr)
+			return "", errors.Join(err, waitErr)
 		}
 	}
 }
 
 // submitOnce makes one attempt with the SDK's retries off: SubmitJob has no
-// idempotency token, so a retry after a lost answer makes a second job.
-func (c *Client) submitOnce(ctx context.Context, in *batch.SubmitJobInput) (*batch.SubmitJobOutput, error) {
-	name := aws.ToString(in.JobName)
-	if ctx.Err() != nil {
-		return nil, &UnreachableError{"submit job " + name, context.Cause(ctx)}
+// idempotency token, so a retry after a lost answer makes a second job. The
+// invocation id is the submission's, which the local engine takes for a token.
+func (c *Client) submitOnce(ctx context.Context, t *task, in *batch.SubmitJobInput) (string, error) {
+	action := "submit job " + t.name
+	if err := c.rate.wait(ctx); err != nil {
+		return "", &UnreachableError{action, err}
 	}
 	ctx, cancel := withGrace(ctx, submitTimeout, submitGrace)
 	defer cancel()
 	var line tapped
 	out, err := c.batch.SubmitJob(ctx, in, func(o *batch.Options) {
 		o.Retryer = aws.NopRetryer{}
+		o.APIOptions = append(slices.Clip(o.APIOptions), withoutRateLimit, smithyhttp.SetHeaderValue(invocationHeader, t.submission))
 		line.next = o.HTTPClient
 		o.HTTPClient = &line
 	})
+	if throttled(err) {
+		c.rate.throttled()
+	}
 	if err == nil && aws.ToString(out.JobId) == "" {
 		err = errors.New("the answer has no job id")
 	}
 	switch {
 	case err == nil:
-		return out, nil
+		return *out.JobId, nil
 	case !line.used || unsent(err):
-		return nil, &UnreachableError{"submit job " + name, err}
+		return "", &UnreachableError{action, err}
 	case refused(err):
-		return nil, &RefusedError{"submit job " + name, err}
+		return "", &RefusedError{action, err}
 	}
-	return nil, &AmbiguousError{Job: name, Queue: aws.ToString(in.JobQueue), Err: err}
+	return "", &AmbiguousError{Job: t.name, Queue: aws.ToString(in.JobQueue), Err: err}
 }
+
+// invocationHeader is the SDKs' own; each retry of a call has the same.
+const invocationHeader = "Amz-Sdk-Invocation-Id"
 
 // withGrace returns a context that ends after the timeout, or grace after ctx.
 func withGrace(ctx context.Context, timeout, grace time.Duration) (context.Context, context.CancelFunc) {
@@ -303,5 +290,5 @@ func definitionNotFound(err error) bool {
 
 // fullJitter is a pause anywhere between nothing and a bound that doubles.
 func fullJitter(try int) time.Duration {
-	return rand.N(min(firstPause<<(try-1), longPause))
+	return rand.N(min(firstPause<<min(try-1, 10), longPause))
 }

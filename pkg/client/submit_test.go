@@ -176,38 +176,47 @@ func TestSubmitFaults(t *testing.T) {
 		return err == nil
 	}
 	notFound := says(400, "ClientException", `{"message":"JobDefinition train:1 not found"}`)
+	dropped := says(500, "ServerException", `{"message":"oops"}`)
+	denied := says(403, "AccessDeniedException", `{"message":"not for you"}`)
 	for _, c := range []struct {
 		name            string
-		faults          []fault
+		faults, looks   []fault
 		want            any
 		text            string
 		calls, accepted int
 	}{
-		{"fine", nil, nil, "", 1, 1},
-		{"connection refused", times(9, refusedConnection), unreachable(nil), "nothing was sent: connect: connection refused", 1, 0},
-		{"plain HTTP behind https", times(9, plainHTTP), unreachable(nil), "nothing was sent", 1, 0},
-		{"no such host", times(9, noSuchHost), unreachable(nil), "no such host", 1, 0},
-		{"EOF", times(9, lostEOF), ambiguous(nil), "batchctl list --name train", 1, 1},
-		{"reset", times(9, lostReset), ambiguous(nil), "connection reset", 1, 1},
-		{"truncated", times(9, lostTruncated), ambiguous(nil), "may have been accepted", 1, 1},
-		{"200 without an id", times(9, lostEmpty), ambiguous(nil), "no job id", 1, 1},
-		{"500", times(9, lostStatus(500, "ServerException", `{"message":"oops"}`)), ambiguous(nil), "ServerException: oops", 1, 1},
-		{"502 HTML", times(9, lostStatus(502, "", `<html>`)), ambiguous(nil), "no clear answer", 1, 1},
-		{"503", times(9, lostStatus(503, "ServiceUnavailable", `{}`)), ambiguous(nil), "ServiceUnavailable", 1, 1},
-		{"throttling code with 503", times(9, lostStatus(503, "SlowDown", `{}`)), ambiguous(nil), "no clear answer", 1, 1},
-		{"403 of a proxy", times(9, lostStatus(403, "", `<html>`)), ambiguous(nil), "no clear answer (HTTP 403 Forbidden, in no form that AWS answers in)", 1, 1},
-		{"408 without a name", times(9, lostStatus(408, "", `{}`)), ambiguous(nil), "no clear answer", 1, 1},
-		{"refused", times(9, says(400, "ClientException", `{"message":"no queue"}`)), refused(nil), "refused: ClientException: no queue", 1, 0},
-		{"expired", times(9, says(403, "ExpiredTokenException", `{"message":"old"}`)), refused(nil), "new credentials", 1, 0},
-		{"throttled for a while", times(5, throttle()), nil, "", 6, 1},
-		{"throttled for ever", times(99, throttle()), refused(nil), "busy", 8, 0},
-		{"throttled, then lost", []fault{throttle(), lostEOF}, ambiguous(nil), "EOF", 2, 1},
-		{"definition not visible yet", times(3, notFound), nil, "", 4, 1},
+		{"fine", nil, nil, nil, "", 1, 1},
+		{"connection refused", times(9, refusedConnection), nil, unreachable(nil), "nothing was sent: connect: connection refused", 1, 0},
+		{"plain HTTP behind https", times(9, plainHTTP), nil, unreachable(nil), "nothing was sent", 1, 0},
+		{"no such host", times(9, noSuchHost), nil, unreachable(nil), "no such host", 1, 0},
+		{"EOF", times(9, lostEOF), nil, nil, "", 1, 1},
+		{"reset", times(9, lostReset), nil, nil, "", 1, 1},
+		{"truncated", times(9, lostTruncated), nil, nil, "", 1, 1},
+		{"200 without an id", times(9, lostEmpty), nil, nil, "", 1, 1},
+		{"500", times(9, lostStatus(500, "ServerException", `{"message":"oops"}`)), nil, nil, "", 1, 1},
+		{"502 HTML", times(9, lostStatus(502, "", `<html>`)), nil, nil, "", 1, 1},
+		{"503", times(9, lostStatus(503, "ServiceUnavailable", `{}`)), nil, nil, "", 1, 1},
+		{"throttling code with 503", times(9, lostStatus(503, "SlowDown", `{}`)), nil, nil, "", 1, 1},
+		{"403 of a proxy", times(9, lostStatus(403, "", `<html>`)), nil, nil, "", 1, 1},
+		{"408 without a name", times(9, lostStatus(408, "", `{}`)), nil, nil, "", 1, 1},
+		{"dropped", []fault{dropped}, nil, nil, "", 2, 1},
+		{"dropped, then lost", []fault{dropped, lostReset}, nil, nil, "", 2, 1},
+		{"dropped for ever", times(99, dropped), nil, ambiguous(nil), "no clear answer (ServerException: oops); the job may have been accepted", unclearTries, 0},
+		{"lost, and nobody may look", []fault{lostEOF}, times(99, denied), ambiguous(nil), "looking it up failed: list jobs: refused: AccessDeniedException", 1, 1},
+		{"lost, and looks fail for a while", []fault{lostEOF}, times(9, dropped), nil, "", 1, 1},
+		{"lost, and looks fail for ever", []fault{lostEOF}, times(999, dropped), ambiguous(nil), "looking it up failed", 1, 1},
+		{"dropped, then refused", []fault{dropped, denied}, nil, refused(nil), "not for you", 2, 0},
+		{"refused", times(9, says(400, "ClientException", `{"message":"no queue"}`)), nil, refused(nil), "refused: ClientException: no queue", 1, 0},
+		{"expired", times(9, says(403, "ExpiredTokenException", `{"message":"old"}`)), nil, refused(nil), "new credentials", 1, 0},
+		{"throttled for a while", times(5, throttle()), nil, nil, "", 6, 1},
+		{"throttled for ever", times(99, throttle()), nil, refused(nil), "busy", 8, 0},
+		{"throttled, then lost", []fault{throttle(), lostEOF}, nil, nil, "", 2, 1},
+		{"definition not visible yet", times(3, notFound), nil, nil, "", 4, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f, client := newFake(t)
-				f.faults["SubmitJob"] = c.faults
+				f.faults["SubmitJob"], f.faults["ListJobs"] = c.faults, c.looks
 				got, err := client.Submit(t.Context(), planOf(job("train", "a")))
 				if !is(err, c.want) || err != nil && !strings.Contains(err.Error(), c.text) {
 					t.Errorf("got %T: %v, want %T with %q", err, err, c.want, c.text)
@@ -236,6 +245,7 @@ func TestSubmitDoesNotWaitForAnOldDefinition(t *testing.T) {
 func TestSubmitPartly(t *testing.T) {
 	f, c := newFake(t)
 	f.faults["SubmitJob"] = []fault{func(serve func() *http.Response) (*http.Response, error) { return serve(), nil }, lostEOF}
+	f.faults["ListJobs"] = []fault{says(403, "AccessDeniedException", `{"message":"no"}`)}
 	got, err := c.Submit(t.Context(), planOf(job("a", "x"), job("b", "x"), job("c", "x")))
 	if e, ok := errors.AsType[*AmbiguousError](err); !ok || e.Job != "b" || e.Queue != "cpu" {
 		t.Error(err)
@@ -296,14 +306,14 @@ func TestSubmitGivesUpOnASilentService(t *testing.T) {
 		j.Register = nil
 		start := time.Now()
 		_, err := c.Submit(t.Context(), planOf(j))
-		if _, ok := errors.AsType[*AmbiguousError](err); !ok || time.Since(start) != submitTimeout {
+		if _, ok := errors.AsType[*AmbiguousError](err); !ok || time.Since(start) > submitTimeout+DefaultSettle+lookPatience+2*lookTimeout {
 			t.Errorf("%v after %v", err, time.Since(start))
 		}
 	})
 }
 
 func TestSubmitWritesTheLedger(t *testing.T) {
-	_, c := newFake(t)
+	f, c := newFake(t)
 	c.Ledger = &Ledger{Dir: t.TempDir(), Target: "local"}
 	array := job("a", "x")
 	array.Submit.ArrayProperties = &types.ArrayProperties{Size: aws.Int32(3)}
@@ -312,16 +322,18 @@ func TestSubmitWritesTheLedger(t *testing.T) {
 	}
 	got, err := c.Ledger.Entries()
 	want := []Entry{{Target: "local", Queue: "cpu", Name: "a", ID: testID(1), Definition: definitionARN + "a:1", ArraySize: 3}}
-	if len(got) == 1 && !got[0].Time.IsZero() && got[0].Run != "" {
-		want[0].Time, want[0].Run = got[0].Time, got[0].Run
+	if len(got) == 1 && !got[0].Time.IsZero() {
+		want[0].Time, want[0].Submission, want[0].Run = got[0].Time, f.submitted[0].Tags[SubmissionTag], got[0].Run
 	}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Error(diff, err)
 	}
+	if open, err := c.Ledger.OpenRuns(); len(open) > 0 || err != nil {
+		t.Error(open, err)
+	}
 }
 
-// TestSubmitWithABrokenLedger: the accepted job is returned, and nothing more is
-// submitted that could not be written down.
+// TestSubmitWithABrokenLedger: nothing is sent that could not be written down.
 func TestSubmitWithABrokenLedger(t *testing.T) {
 	f, c := newFake(t)
 	file := filepath.Join(t.TempDir(), "file")
@@ -330,7 +342,7 @@ func TestSubmitWithABrokenLedger(t *testing.T) {
 	}
 	c.Ledger = &Ledger{Dir: filepath.Join(file, "dir"), Target: "local"}
 	got, err := c.Submit(t.Context(), planOf(job("a", "x"), job("b", "x")))
-	if len(got) != 1 || err == nil || !strings.Contains(err.Error(), testID(1)) || len(f.submitted) != 1 {
+	if len(got) != 0 || err == nil || !strings.Contains(err.Error(), "before anything is sent") || len(f.calls) != 0 {
 		t.Errorf("%+v, %v, %d submitted", got, err, len(f.submitted))
 	}
 }

@@ -1,0 +1,370 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/cli"
+	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/wire"
+)
+
+// remote is what AWS Batch remembers of submissions: the truth that a killed client
+// is held against.
+type remote struct {
+	mu          sync.Mutex
+	definitions []types.JobDefinition
+	jobs        []types.JobDetail
+	kill        func() // called when the first job has been accepted, before the answer
+}
+
+func (r *remote) ServeHTTP(w http.ResponseWriter, in *http.Request) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch name, _ := wire.Operation(in.Method, in.URL.Path); name {
+	case "SubmitJob":
+		wire.Handle(r.submit)(w, in)
+	case "ListJobs":
+		wire.Handle(r.list)(w, in)
+	case "DescribeJobs":
+		wire.Handle(r.describe)(w, in)
+	case "DescribeJobDefinitions":
+		wire.Handle(func(context.Context, *batch.DescribeJobDefinitionsInput) (*batch.DescribeJobDefinitionsOutput, error) {
+			return &batch.DescribeJobDefinitionsOutput{JobDefinitions: r.definitions}, nil
+		})(w, in)
+	case "RegisterJobDefinition":
+		wire.Handle(r.register)(w, in)
+	default: // who are you?
+		fmt.Fprint(w, `<GetCallerIdentityResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><GetCallerIdentityResult>`+
+			`<Account>123456789012</Account></GetCallerIdentityResult></GetCallerIdentityResponse>`)
+	}
+}
+
+func (r *remote) submit(_ context.Context, in *batch.SubmitJobInput) (*batch.SubmitJobOutput, error) {
+	id := fmt.Sprintf("%08x-0000-4000-8000-000000000000", len(r.jobs)+1)
+	r.jobs = append(r.jobs, types.JobDetail{JobId: &id, JobName: in.JobName, JobQueue: in.JobQueue, JobDefinition: in.JobDefinition,
+		Tags: in.Tags, DependsOn: in.DependsOn, CreatedAt: aws.Int64(time.Now().UnixMilli()), Status: types.JobStatusRunnable})
+	if r.kill != nil {
+		r.kill()
+		r.kill = nil
+	}
+	return &batch.SubmitJobOutput{JobId: &id, JobName: in.JobName}, nil
+}
+
+func (r *remote) register(_ context.Context, in *batch.RegisterJobDefinitionInput) (*batch.RegisterJobDefinitionOutput, error) {
+	revision := aws.Int32(int32(len(r.definitions) + 1))
+	arn := fmt.Sprintf("arn:aws:batch:us-east-1:123456789012:job-definition/%s:%d", *in.JobDefinitionName, *revision)
+	r.definitions = append(r.definitions, types.JobDefinition{JobDefinitionArn: &arn, JobDefinitionName: in.JobDefinitionName, Revision: revision, Tags: in.Tags})
+	return &batch.RegisterJobDefinitionOutput{JobDefinitionArn: &arn, JobDefinitionName: in.JobDefinitionName, Revision: revision}, nil
+}
+
+func (r *remote) list(_ context.Context, in *batch.ListJobsInput) (*batch.ListJobsOutput, error) {
+	out := &batch.ListJobsOutput{}
+	for _, j := range r.jobs {
+		if len(in.Filters) > 0 && strings.EqualFold(*j.JobName, in.Filters[0].Values[0]) {
+			out.JobSummaryList = append(out.JobSummaryList, types.JobSummary{JobId: j.JobId, JobName: j.JobName, CreatedAt: j.CreatedAt, Status: j.Status})
+		}
+	}
+	return out, nil
+}
+
+func (r *remote) describe(_ context.Context, in *batch.DescribeJobsInput) (*batch.DescribeJobsOutput, error) {
+	out := &batch.DescribeJobsOutput{}
+	for _, j := range r.jobs {
+		if slices.Contains(in.Jobs, *j.JobId) {
+			out.Jobs = append(out.Jobs, j)
+		}
+	}
+	return out, nil
+}
+
+// accepted counts the jobs of each name, and checks what they depend on.
+func (r *remote) accepted(t *testing.T) map[string]int {
+	t.Helper()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	names, byID := map[string]int{}, map[string]string{}
+	for _, j := range r.jobs {
+		names[client.DisplayName(*j.JobName)]++
+		byID[*j.JobId] = client.DisplayName(*j.JobName)
+	}
+	for _, j := range r.jobs {
+		for _, d := range j.DependsOn {
+			if byID[*d.JobId] != "prepare" {
+				t.Errorf("%s depends on %s", *j.JobName, *d.JobId)
+			}
+		}
+	}
+	return names
+}
+
+// doomed is a client that is killed, and its ledger.
+type doomed struct {
+	t        *testing.T
+	remote   *remote
+	dir      string
+	program  string
+	environ  []string
+	killedAt string
+	process  *os.Process // while it runs
+}
+
+// kill ends the program that runs.
+func (d *doomed) kill() { _ = d.process.Kill() }
+
+func newDoomed(t *testing.T, r *remote, url string) *doomed {
+	program, err := exec.LookPath("batchctl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &doomed{t: t, remote: r, dir: t.TempDir(), program: program}
+	const plan = `{"name": "pipeline", "defaults": {"image": "public.ecr.aws/docker/library/busybox:1.36", "command": ["true"], "queue": "cpu",
+		"resources": {"vcpus": 1, "memory": "64 MiB"}, "timeout": "1m"},
+		"jobs": [{"name": "prepare"}, {"name": "train", "dependsOn": ["prepare"]}, {"name": "report", "dependsOn": ["prepare"]}]}`
+	if err := os.WriteFile(filepath.Join(d.dir, "pipeline.json"), []byte(plan), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	none := filepath.Join(d.dir, "none")
+	d.environ = append(os.Environ(), "BATCHCTL_STATE_DIR="+d.state(), "BATCHCTL_TARGET=aws", "AWS_ENDPOINT_URL="+url, "AWS_REGION=us-east-1",
+		"AWS_ACCESS_KEY_ID=a", "AWS_SECRET_ACCESS_KEY=b", "AWS_CONFIG_FILE="+none, "AWS_SHARED_CREDENTIALS_FILE="+none, "NO_PROXY=127.0.0.1", "GOMAXPROCS=1")
+	return d
+}
+
+func (d *doomed) state() string { return filepath.Join(d.dir, "state") }
+
+func (d *doomed) submit() []string { return []string{"submit", filepath.Join(d.dir, "pipeline.json")} }
+func (d *doomed) resume() []string { return []string{"resume", "--settle", "10ms"} }
+
+// run runs the program to its end, which may not be its own.
+func (d *doomed) run(argv ...string) (killed bool) {
+	d.t.Helper()
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Dir, cmd.Env = d.dir, d.environ
+	var said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &said, &said
+	err := cmd.Start()
+	if err == nil {
+		d.process = cmd.Process
+		err = cmd.Wait()
+	}
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && (!exit.Exited() || exit.ExitCode() == 137) {
+		return true
+	}
+	if err != nil {
+		d.t.Fatalf("%s, after a kill at %s: %v\n%s", strings.Join(argv, " "), d.killedAt, err, &said)
+	}
+	return false
+}
+
+// runKilled runs the program until the n-th call of a thread, which it does not live to make.
+func (d *doomed) runKilled(call string, n int, args []string) bool {
+	d.t.Helper()
+	d.killedAt = fmt.Sprintf("%s number %d of %s", call, n, args[0])
+	return d.run(append([]string{"strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=" + call,
+		"-e", fmt.Sprintf("inject=%s:signal=SIGKILL:when=%d", call, n), d.program}, args...)...)
+}
+
+// recover does what a user does after a crash.
+func (d *doomed) recover() {
+	d.t.Helper()
+	d.run(append([]string{d.program}, d.resume()...)...)
+	if len(d.remote.accepted(d.t)) == 0 { // resume said that nothing was sent
+		d.run(append([]string{d.program}, d.submit()...)...)
+	}
+}
+
+// judge wants each job once, there and in the ledger.
+func (d *doomed) judge() {
+	d.t.Helper()
+	names := d.remote.accepted(d.t)
+	for _, name := range []string{"prepare", "train", "report"} {
+		if names[name] != 1 {
+			d.t.Errorf("killed at %s: job %s was accepted %d times", d.killedAt, name, names[name])
+		}
+	}
+	ledger := &client.Ledger{Dir: d.state()}
+	entries, err := ledger.Entries()
+	if err != nil || len(entries) != 3 {
+		d.t.Errorf("killed at %s: the ledger has %+v, %v", d.killedAt, entries, err)
+	}
+	if open, err := ledger.OpenRuns(); len(open) > 0 || err != nil {
+		d.t.Errorf("killed at %s: open runs %+v, %v", d.killedAt, open, err)
+	}
+}
+
+// writers are the system calls by which the program changes something.
+var writers = []string{"write", "fsync", "openat", "mkdirat", "unlinkat", "flock", "connect", "close"}
+
+// sweep tells do of each call at which a program can be killed, in turn.
+func sweep(do func(call string, n int) (killed bool)) (kills int) {
+	rounds := 1
+	if os.Getenv("BATCHCTL_REQUIRE_TOOLS") == "1" {
+		rounds = 3 // strace counts the calls of a thread, and Go's threads differ
+	}
+	for range rounds {
+		for _, call := range writers {
+			for n := 1; do(call, n); n++ {
+				kills++
+			}
+		}
+	}
+	return kills
+}
+
+func needsStrace(t *testing.T) bool {
+	t.Helper()
+	err := exec.Command("strace", "-qq", "-o", "/dev/null", "true").Run()
+	if err != nil && os.Getenv("BATCHCTL_REQUIRE_TOOLS") == "1" {
+		t.Fatalf("strace is required and does not work here: %v", err)
+	}
+	return err == nil
+}
+
+// life is one remote and one client.
+func life(t *testing.T, test func(d *doomed)) {
+	r := &remote{}
+	server := httptest.NewServer(r)
+	defer server.Close()
+	test(newDoomed(t, r, server.URL))
+}
+
+// TestKilledSubmit kills a submission at every call that changes something. After a
+// resume each job is there once.
+func TestKilledSubmit(t *testing.T) {
+	if !needsStrace(t) {
+		randomKills(t)
+		return
+	}
+	kills := sweep(func(call string, n int) (killed bool) {
+		life(t, func(d *doomed) {
+			killed = d.runKilled(call, n, d.submit())
+			d.recover()
+			d.judge()
+		})
+		return killed
+	})
+	t.Logf("%d kills", kills)
+	if kills < 20 {
+		t.Errorf("only %d kills", kills)
+	}
+}
+
+// TestKilledResume kills the resume of a submission that was killed between two of
+// its jobs.
+func TestKilledResume(t *testing.T) {
+	if !needsStrace(t) {
+		t.Skip("strace is not here; TestKilledSubmit kills at random instead")
+	}
+	kills := sweep(func(call string, n int) (killed bool) {
+		life(t, func(d *doomed) {
+			d.remote.kill = d.kill
+			d.killedAt = "the first job"
+			if !d.run(append([]string{d.program}, d.submit()...)...) || len(d.remote.accepted(t)) != 1 {
+				t.Fatalf("accepted before the kill: %v", d.remote.accepted(t))
+			}
+			killed = d.runKilled(call, n, d.resume())
+			d.recover()
+			d.judge()
+		})
+		return killed
+	})
+	t.Logf("%d kills", kills)
+	if kills < 20 {
+		t.Errorf("only %d kills", kills)
+	}
+}
+
+// randomKills is what can be done without strace.
+func randomKills(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 50 {
+		life(t, func(d *doomed) {
+			delay := time.Duration(random.IntN(120)) * time.Millisecond
+			d.killedAt = delay.String()
+			d.run("timeout", "-s", "KILL", strconv.FormatFloat(delay.Seconds(), 'f', 3, 64), d.program, "submit", filepath.Join(d.dir, "pipeline.json"))
+			d.recover()
+			d.judge()
+		})
+	}
+}
+
+// TestKilledWithoutLedger shows that the others can fail: who submits again after a
+// kill, with nothing remembered, doubles jobs.
+func TestKilledWithoutLedger(t *testing.T) {
+	if !needsStrace(t) {
+		t.Skip("strace is not here")
+	}
+	doubled := 0
+	for n := 1; ; n++ {
+		killed := false
+		life(t, func(d *doomed) {
+			killed = d.runKilled("write", n, d.submit())
+			if err := os.RemoveAll(d.state()); err != nil {
+				t.Fatal(err)
+			}
+			if killed {
+				d.run(append([]string{d.program}, d.submit()...)...)
+			}
+			for _, count := range d.remote.accepted(t) {
+				doubled += count - 1
+			}
+		})
+		if !killed {
+			break
+		}
+	}
+	if doubled == 0 {
+		t.Error("no job is doubled without a ledger")
+	}
+	t.Logf("%d jobs doubled", doubled)
+}
+
+// TestInterruptedSubmit: Ctrl-C lets the call on its way finish, begins no other, and
+// says how to go on.
+func TestInterruptedSubmit(t *testing.T) {
+	life(t, func(d *doomed) {
+		d.remote.kill = func() {
+			_ = d.process.Signal(os.Interrupt)
+			time.Sleep(300 * time.Millisecond) // the answer takes its time
+		}
+		cmd := exec.Command(d.program, d.submit()...)
+		cmd.Dir, cmd.Env = d.dir, d.environ
+		var out, said bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &out, &said
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		d.process = cmd.Process
+		_ = cmd.Wait() // its code is looked at
+		if code := cmd.ProcessState.ExitCode(); code != cli.ExitInterrupted {
+			t.Errorf("exit code %d", code)
+		}
+		if !strings.Contains(out.String(), "prepare") || !strings.Contains(said.String(), "interrupted; 1 of 3 jobs were accepted") || !strings.Contains(said.String(), "go on: batchctl resume ") {
+			t.Errorf("%s%s", &out, &said)
+		}
+		if n := len(d.remote.jobs); n != 1 {
+			t.Errorf("%d jobs", n)
+		}
+		d.recover()
+		d.judge()
+	})
+}

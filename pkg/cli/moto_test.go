@@ -1,0 +1,251 @@
+package cli_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/batchctl/batchctl/pkg/cli"
+	"github.com/batchctl/batchctl/pkg/wire"
+)
+
+// motoQueue makes a queue of moto's, with what it stands on.
+const motoQueue = `
+import boto3, sys
+def client(name): return boto3.client(name, endpoint_url=sys.argv[1], region_name="us-east-1", aws_access_key_id="a", aws_secret_access_key="b")
+ec2 = client("ec2")
+vpc = ec2.create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"]
+subnet = ec2.create_subnet(VpcId=vpc, CidrBlock="10.0.0.0/24")["Subnet"]["SubnetId"]
+group = ec2.create_security_group(GroupName="g", Description="g", VpcId=vpc)["GroupId"]
+role = client("iam").create_role(RoleName="batch", AssumeRolePolicyDocument="{}")["Role"]["Arn"]
+batch = client("batch")
+batch.create_compute_environment(computeEnvironmentName="fargate", type="MANAGED", state="ENABLED", serviceRole=role,
+    computeResources=dict(type="FARGATE", maxvCpus=16, subnets=[subnet], securityGroupIds=[group]))
+batch.create_job_queue(jobQueueName="cpu", state="ENABLED", priority=1, computeEnvironmentOrder=[dict(order=1, computeEnvironment="fargate")])
+`
+
+// moto is a moto_server: AWS Batch as somebody else wrote it. Its jobs succeed at once.
+func moto(t *testing.T) (endpoint string) {
+	t.Helper()
+	program, err := exec.LookPath("moto_server")
+	if err == nil {
+		err = exec.Command(program, "--help").Run()
+	}
+	if err != nil && os.Getenv("BATCHCTL_REQUIRE_TOOLS") == "1" {
+		t.Fatalf("moto_server is required and does not work here: %v", err)
+	}
+	if err != nil {
+		t.Skipf("moto_server: %v; set BATCHCTL_REQUIRE_TOOLS=1 to fail instead", err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	host, port, _ := net.SplitHostPort(l.Addr().String())
+	l.Close() // moto takes it
+	var said bytes.Buffer
+	server := exec.Command(program, "-H", host, "-p", port)
+	server.Stdout, server.Stderr = &said, &said
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = server.Process.Kill()
+		_ = server.Wait() // it was killed
+	})
+	endpoint = "http://" + net.JoinHostPort(host, port)
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		answer, err := http.Post(endpoint+"/moto-api/config", "application/json", strings.NewReader(`{"batch":{"use_docker":false}}`))
+		if err == nil {
+			answer.Body.Close()
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("moto_server does not answer: %v\n%s", err, &said)
+		}
+	}
+	made, err := exec.Command("python3", "-c", motoQueue, endpoint).CombinedOutput()
+	if err != nil {
+		t.Fatalf("make a queue: %v\n%s", err, made)
+	}
+	return endpoint
+}
+
+// user is a person at a command line, with a target and a ledger.
+type user struct {
+	t       *testing.T
+	dir     string
+	environ []string
+}
+
+func newUser(t *testing.T, endpoint string) *user {
+	dir := t.TempDir()
+	none := filepath.Join(dir, "none")
+	return &user{t, dir, append(os.Environ(), "BATCHCTL_STATE_DIR="+filepath.Join(dir, "state"), "BATCHCTL_TARGET=aws", "AWS_ENDPOINT_URL="+endpoint,
+		"AWS_REGION=us-east-1", "AWS_ACCESS_KEY_ID=a", "AWS_SECRET_ACCESS_KEY=b", "AWS_CONFIG_FILE="+none, "AWS_SHARED_CREDENTIALS_FILE="+none,
+		"AWS_EC2_METADATA_DISABLED=true", "NO_PROXY=127.0.0.1")}
+}
+
+func (u *user) write(name, text string) {
+	u.t.Helper()
+	if err := os.WriteFile(filepath.Join(u.dir, name), []byte(text), 0o600); err != nil {
+		u.t.Fatal(err)
+	}
+}
+
+// types runs a command line that has to end with a code, and returns what it said.
+func (u *user) types(code int, line string) (out, said string) {
+	u.t.Helper()
+	cmd := exec.Command("batchctl", strings.Fields(line)...)
+	cmd.Dir, cmd.Env = u.dir, u.environ
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		u.t.Fatal(err)
+	}
+	if got := cmd.ProcessState.ExitCode(); got != code {
+		u.t.Fatalf("batchctl %s: exit code %d, want %d\n%s%s", line, got, code, &stdout, &stderr)
+	}
+	return stdout.String(), stderr.String()
+}
+
+func (u *user) wants(text string, parts ...string) {
+	u.t.Helper()
+	squeezed := strings.Join(strings.Fields(text), " ")
+	for _, p := range parts {
+		if !strings.Contains(squeezed, strings.Join(strings.Fields(p), " ")) {
+			u.t.Errorf("no %q in:\n%s", p, text)
+		}
+	}
+}
+
+const (
+	jobJSON = `{"name": "train", "image": "public.ecr.aws/docker/library/busybox:1.36", "command": ["true"], "queue": "cpu",
+		"resources": {"vcpus": 1, "memory": "64 MiB"}, "timeout": "1m"}`
+	flowJSON = `{"name": "flow", "defaults": {"image": "public.ecr.aws/docker/library/busybox:1.36", "command": ["true"], "queue": "cpu",
+		"resources": {"vcpus": 1, "memory": "64 MiB"}, "timeout": "1m"}, "jobs": [{"name": "prepare"}, {"name": "report", "dependsOn": ["prepare"]}]}`
+)
+
+// TestMoto goes the whole road on a server that is not ours.
+func TestMoto(t *testing.T) {
+	endpoint := moto(t)
+	u := newUser(t, endpoint)
+	u.write("train.json", jobJSON)
+	u.write("flow.json", flowJSON)
+	u.types(cli.ExitOK, "validate train.json flow.json")
+	u.types(cli.ExitOK, "plan train.json")
+
+	out, said := u.types(cli.ExitOK, "submit train.json")
+	u.wants(out, "  train  cpu")
+	u.wants(said, "target: aws 123456789012 us-east-1 at "+endpoint)
+	id := strings.Fields(out)[0]
+	for _, word := range []string{"train", id} {
+		out, _ = u.types(cli.ExitOK, "status "+word)
+		u.wants(out, "job         train  "+id, "SUCCEEDED", "definition  train:1")
+	}
+	out, _ = u.types(cli.ExitOK, "list --name train")
+	u.wants(out, id, "train  SUCCEEDED")
+	u.types(cli.ExitOK, "logs train")
+	out, _ = u.types(cli.ExitOK, "stop train")
+	u.wants(out, "left alone: SUCCEEDED already")
+	_, said = u.types(cli.ExitOK, "submit flow.json --wait")
+	u.wants(said, "prepare", "report", "SUCCEEDED")
+
+	// Whoever has no ledger finds a job by its user's name, and the wire has the id in it.
+	stranger := newUser(t, endpoint)
+	out, _ = stranger.types(cli.ExitOK, "status train --output json")
+	var jobs []struct {
+		JobName string
+		Tags    map[string]string
+	}
+	if err := json.Unmarshal([]byte(out), &jobs); err != nil || len(jobs) != 1 || jobs[0].JobName != "train" || len(jobs[0].Tags) == 0 {
+		t.Errorf("%v\n%s", err, out)
+	}
+
+	// The same definition is not registered again, and old revisions are tidied up.
+	for _, command := range []string{`["true"]`, `["false"]`, `["yes"]`} {
+		u.write("train.json", strings.Replace(jobJSON, `["true"]`, command, 1))
+		u.types(cli.ExitOK, "submit train.json")
+	}
+	out, _ = u.types(cli.ExitOK, "gc --keep 2 train --dry-run")
+	u.wants(out, "train:3  kept", "train:2  kept", "train:1  would be deregistered")
+	out, _ = u.types(cli.ExitOK, "gc --keep 2 train")
+	u.wants(out, "train:1  deregistered")
+	out, _ = u.types(cli.ExitOK, "gc --keep 2 train")
+	if strings.Contains(out, "train:1") {
+		t.Errorf("train:1 is still there:\n%s", out)
+	}
+}
+
+// TestMotoResume loses the answer of a SubmitJob, and then forbids to look.
+func TestMotoResume(t *testing.T) {
+	endpoint := moto(t)
+	to, err := url.Parse(endpoint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var submits atomic.Int32
+	var bad atomic.Bool
+	bad.Store(true)
+	way := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) },
+		ModifyResponse: func(r *http.Response) error {
+			switch name, _ := wire.Operation(r.Request.Method, r.Request.URL.Path); {
+			case name == "SubmitJob" && submits.Add(1) == 2:
+				return errors.New("lost") // the proxy answers 502
+			case name == "ListJobs" && bad.Load():
+				r.StatusCode = http.StatusForbidden
+				r.Header.Set("X-Amzn-ErrorType", "AccessDeniedException")
+				r.Body = io.NopCloser(strings.NewReader(`{"message":"not now"}`))
+				r.Header.Del("Content-Length")
+				r.ContentLength = -1
+			}
+			return nil
+		}, ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) }}
+	proxy := httptest.NewServer(way)
+	defer proxy.Close()
+	u := newUser(t, proxy.URL)
+	u.write("flow.json", flowJSON)
+
+	out, said := u.types(cli.ExitUnknown, "submit flow.json")
+	u.wants(out, "prepare")
+	u.wants(said, "job report: no clear answer", "1 of 2 jobs were accepted, of 1 it is not known", "go on: batchctl resume ")
+	out, _ = u.types(cli.ExitOK, "resume --dry-run")
+	u.wants(out, "ACCEPTED")
+	u.types(cli.ExitUnknown, "resume")
+
+	elsewhere := *u
+	elsewhere.environ = append(elsewhere.environ, "AWS_REGION=eu-west-1")
+	_, said = elsewhere.types(cli.ExitNotDone, "resume")
+	u.wants(said, "went to aws 123456789012 us-east-1", "and this is aws 123456789012 eu-west-1")
+
+	bad.Store(false)
+	out, said = u.types(cli.ExitOK, "resume --settle 100ms")
+	u.wants(out, "prepare", "report")
+	u.wants(said, "job report: it was accepted as")
+	if n := submits.Load(); n != 2 {
+		t.Errorf("SubmitJob was sent %d times, want 2", n)
+	}
+	u.wants(said, "make sure that no job is there twice: batchctl resume ") // which takes a minute
+	u.types(cli.ExitOK, "resume --drop")
+	_, said = u.types(cli.ExitOK, "resume")
+	u.wants(said, "nothing to resume")
+	out, _ = u.types(cli.ExitOK, "list --name report --output json")
+	if n := strings.Count(out, `"jobId"`); n != 1 {
+		t.Errorf("report is there %d times", n)
+	}
+}

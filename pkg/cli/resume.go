@@ -1,0 +1,181 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/client"
+)
+
+func (p *program) resumeCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "resume",
+		Usage:     "go on with submissions that did not come to their end",
+		UsageText: "batchctl resume [FLAGS] [RUN ...]",
+		Description: help("A RUN is a submission that was interrupted, or of which an answer is missing; submit names it. What may have\n"+
+			"been accepted is looked up, the rest is submitted, and a job that is there twice is ended once. Without a\n"+
+			"RUN all that went to the target are gone on with. It goes on only at the account and the Region of the submission.",
+			"batchctl resume\nbatchctl resume --dry-run\nbatchctl resume 3f2a91c0\nbatchctl resume --drop 3f2a91c0"),
+		Flags: jobFlags(append(append(executorFlags(), outputFlags()...), settleFlag(),
+			&cli.BoolFlag{Name: "dry-run", Usage: "say what is open, and change nothing"},
+			&cli.BoolFlag{Name: "drop", Usage: "leave the rest of the runs unsubmitted, and forget them; what was accepted goes on"},
+			&cli.BoolFlag{Name: "submit-again", Usage: "submit jobs again that are so old that Batch may have forgotten them"})...),
+		Action: p.resume,
+	}
+}
+
+func (p *program) resume(c *cli.Context) error {
+	format, err := outputFormat(c)
+	if err != nil {
+		return err
+	}
+	dir, err := stateDir(c)
+	if err != nil {
+		return err
+	}
+	open, err := (&client.Ledger{Dir: dir}).OpenRuns()
+	if err != nil {
+		return err
+	}
+	if open, err = chosen(open, c.Args().Slice()); err != nil {
+		return err
+	}
+	if c.Bool("dry-run") {
+		return p.printOpen(open, format)
+	}
+	if len(open) == 0 {
+		fmt.Fprintln(p.Err, "nothing to resume: every submission came to its end")
+		return p.endResume(nil, nil, format, nil)
+	}
+	in := &input{placesNothing: true}
+	if err := in.findPlatform(c, "."); err != nil {
+		return err
+	}
+	t, err := p.open(c.Context, c, in.platform, toChange)
+	if err != nil {
+		return err
+	}
+	defer t.close()
+	t.SubmitAgain = c.Bool("submit-again")
+	jobs, err := p.resumeEach(c, t, open)
+	return p.endResume(t, jobs, format, err)
+}
+
+// chosen are the open runs that the words name; without words all.
+func chosen(open []client.OpenRun, words []string) ([]client.OpenRun, error) {
+	for _, w := range words {
+		if !slices.ContainsFunc(open, func(r client.OpenRun) bool { return r.Name == w }) {
+			return nil, fail(ExitNotDone, "no open run is called %s", w).try("see what is open: batchctl resume --dry-run")
+		}
+	}
+	if len(words) == 0 {
+		return open, nil
+	}
+	return slices.DeleteFunc(open, func(r client.OpenRun) bool { return !slices.Contains(words, r.Name) }), nil
+}
+
+// resumeEach goes on with the runs of this target. Those of another one are named:
+// a failure if they were asked for, or if there is nothing else.
+func (p *program) resumeEach(c *cli.Context, t *target, open []client.OpenRun) (jobs []client.Submitted, failed error) {
+	here := 0
+	for _, r := range open {
+		if r.Damage != nil && !c.Bool("drop") {
+			failed = errors.Join(failed, fail(ExitNotDone, "%v", r.Damage).
+				try("look what was accepted with batchctl list, then set the damaged log aside: batchctl resume --drop %s", r.Name))
+			continue
+		}
+		if r.Jobs > 0 && r.Target != t.ledger.Target {
+			failed = errors.Join(failed, elsewhere(r, t))
+			continue
+		}
+		here++
+		act := t.Resume
+		if c.Bool("drop") {
+			act = t.dropRun
+		}
+		more, err := act(c.Context, r.Name)
+		jobs = append(jobs, more...)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // closed just now
+		}
+		if err = submitFailure(c.Context, err); err != nil {
+			return jobs, err
+		}
+	}
+	if here > 0 && !c.Args().Present() {
+		failed = nil
+	}
+	return jobs, failed
+}
+
+// dropRun has the shape of Resume.
+func (t *target) dropRun(_ context.Context, name string) ([]client.Submitted, error) {
+	return t.Drop(name)
+}
+
+func elsewhere(r client.OpenRun, t *target) error {
+	hint := "choose that account and Region: --target, or AWS_PROFILE and AWS_REGION"
+	if r.Target == localTarget {
+		hint = "go on there: batchctl resume --target local " + r.Name
+	}
+	return fail(ExitNotDone, "%v", &client.ElsewhereError{Run: r.Name, There: r.Target, Here: t.ledger.Target}).try("%s", hint)
+}
+
+// endResume prints what has an id now, and what is open still.
+func (p *program) endResume(t *target, jobs []client.Submitted, format string, err error) error {
+	if format == "json" {
+		if err := p.writeJSON(submittedRows(t, jobs)); err != nil {
+			return err
+		}
+	} else {
+		p.printSubmitted(jobs)
+	}
+	if err != nil || len(withID(jobs)) == 0 {
+		return err
+	}
+	p.nextSteps(jobs)
+	return p.nameOpen(t, jobs)
+}
+
+type openRow struct {
+	Run       string    `json:"run"`
+	Target    string    `json:"target"`
+	Began     time.Time `json:"began"`
+	Jobs      int       `json:"jobs"`
+	Accepted  int       `json:"accepted"`
+	Unknown   int       `json:"unknown"`
+	Unchecked int       `json:"unchecked"`
+	Damage    string    `json:"damage,omitempty"`
+}
+
+// printOpen lists open runs.
+func (p *program) printOpen(open []client.OpenRun, format string) error {
+	rows := []openRow{}
+	for _, r := range open {
+		row := openRow{r.Name, r.Target, r.Began, r.Jobs, r.Accepted, r.Unknown, r.Unchecked, ""}
+		if r.Damage != nil {
+			row.Damage = r.Damage.Error()
+		}
+		rows = append(rows, row)
+	}
+	if format == "json" {
+		return p.writeJSON(rows)
+	}
+	if len(rows) == 0 {
+		fmt.Fprintln(p.Err, "nothing to resume: every submission came to its end")
+		return nil
+	}
+	t := p.table("RUN", "BEGAN", "JOBS", "ACCEPTED", "UNKNOWN", "TWINS POSSIBLE", "TARGET")
+	for _, r := range rows {
+		t.row(r.Run, r.Began.Local().Format(time.DateTime), fmt.Sprint(r.Jobs), fmt.Sprint(r.Accepted), fmt.Sprint(r.Unknown),
+			fmt.Sprint(r.Unchecked), cmp.Or(r.Damage, r.Target))
+	}
+	return t.flush()
+}

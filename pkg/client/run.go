@@ -1,0 +1,403 @@
+package client
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/plan"
+	"github.com/batchctl/batchctl/pkg/wire"
+)
+
+// run is a plan on its way: its jobs as intents and what has become of them.
+type run struct {
+	name     string
+	target   string
+	attached bool
+	began    time.Time
+	tasks    []*task
+	log      *runLog   // nil without a ledger
+	broken   bool      // the first lines of the log were never complete
+	resumed  bool      // it was begun by another process
+	taken    time.Time // when this process took it over
+}
+
+// task is one job of a run. Its fields are one goroutine's while it is carried out.
+type task struct {
+	name       string
+	submission string
+	register   *batch.RegisterJobDefinitionInput
+	// submit is the whole request but for the ids of jobs of this run and the
+	// revision of a definition of this run. Nil for a definition alone.
+	submit  *batch.SubmitJobInput
+	after   []edge
+	definer int // the task that registers the definition; -1: none of this run
+
+	result  Submitted
+	at      time.Time // when result was written down
+	done    bool
+	dropped bool
+	// sent is whether a SubmitJob of it may have been accepted.
+	sent bool
+	// unclear is when an answer was last missing; zero: never.
+	unclear time.Time
+	checked bool // nothing doubles it any more
+}
+
+// newRun makes intents of a plan. What cannot be submitted in this order, or is
+// too large, is refused here, before any call.
+func (c *Client) newRun(p *plan.Plan) (*run, error) {
+	r := &run{name: newSubmissionID()[:shortLen], attached: c.Attached, began: time.Now()}
+	latest, definers := map[string]int{}, map[string]int{}
+	for i, j := range p.Jobs {
+		t := &task{name: j.Name, submission: newSubmissionID(), register: j.Register, definer: -1}
+		if j.Register != nil {
+			definers[aws.ToString(j.Register.JobDefinitionName)], t.definer = i, i
+		} else if j.Submit != nil {
+			if d, ok := definers[plan.DefinitionName(aws.ToString(j.Submit.JobDefinition))]; ok {
+				t.definer = d
+			}
+		}
+		for _, a := range j.After {
+			at, ok := latest[a.Job]
+			if !ok {
+				return nil, fmt.Errorf("submit job %s: it depends on %s, which was not submitted before it", j.Name, a.Job)
+			}
+			t.after = append(t.after, edge{at, a.Type})
+		}
+		r.tasks = append(r.tasks, t)
+		if j.Submit != nil {
+			latest[j.Name] = i
+			definition := j.Register
+			if t.definer >= 0 {
+				definition = r.tasks[t.definer].register
+			}
+			single := definition != nil && definition.ContainerProperties != nil
+			t.submit = stamped(j.Submit, t.submission, single, !c.TakesOnce)
+		}
+		if err := t.checkSize(); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// checkSize holds the requests, as they will be, against the service's limits.
+func (t *task) checkSize() error {
+	if t.register != nil {
+		hash, err := contentHash(t.register)
+		if err != nil {
+			return fmt.Errorf("register job definition %s: %w", t.name, err)
+		}
+		if err := atMost("RegisterJobDefinition", t.name, *withHash(t.register, hash), maxDefinition); err != nil {
+			return err
+		}
+	}
+	if t.submit == nil {
+		return nil
+	}
+	in := *t.submit
+	in.DependsOn = slices.Clone(in.DependsOn)
+	for _, e := range t.after {
+		in.DependsOn = append(in.DependsOn, types.JobDependency{JobId: &t.submission, Type: types.ArrayJobDependency(e.Type)}) // ids are as long
+	}
+	return checkSubmitSize(t.name, &in)
+}
+
+// open writes the intents to the ledger.
+func (r *run) open(l *Ledger) (err error) {
+	if l == nil {
+		return nil
+	}
+	r.target = l.Target
+	first := worker(lineRun)
+	first.Run, first.Target, first.Jobs, first.Attached = r.name, r.target, len(r.tasks), r.attached
+	lines := []line{first}
+	for _, t := range r.tasks {
+		intent, err := t.intent()
+		if err != nil {
+			return err
+		}
+		lines = append(lines, intent)
+	}
+	if r.log, err = l.begin(r.name, lines); err != nil {
+		return fmt.Errorf("write the ledger, before anything is sent: %w", err)
+	}
+	return nil
+}
+
+// worker is a line about this process.
+func worker(what string) line {
+	host, _ := os.Hostname() // for people; "" is no harm
+	return line{Time: stamp(), What: what, Host: host, PID: os.Getpid()}
+}
+
+func stamp() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
+
+func (t *task) intent() (line, error) {
+	l := line{Time: stamp(), What: lineIntent, Name: t.name, Submission: t.submission, After: t.after}
+	if t.definer >= 0 {
+		l.Definer = &t.definer
+	}
+	var err error
+	if t.register != nil {
+		if l.Register, err = wire.Marshal(t.register); err != nil {
+			return l, err
+		}
+	}
+	if t.submit != nil {
+		l.Queue = aws.ToString(t.submit.JobQueue)
+		if l.Submit, err = wire.Marshal(t.submit); err != nil {
+			return l, err
+		}
+		sum := sha256.Sum256(l.Submit)
+		l.SHA256 = hex.EncodeToString(sum[:])
+	}
+	return l, nil
+}
+
+// runOf reads a run from the lines of its log.
+func runOf(name string, log *runLog, lines []line) (*run, error) {
+	r := &run{name: name, log: log, resumed: true, taken: time.Now()}
+	byID := map[string]*task{}
+	jobs, outcomes := 0, 0
+	for n, l := range lines {
+		switch l.What {
+		case lineRun:
+			r.target, r.attached, r.began, jobs = l.Target, l.Attached, l.Time, l.Jobs
+		case lineIntent:
+			t, err := taskOf(l)
+			if err != nil {
+				return nil, fmt.Errorf("ledger: run %s, line %d: %w", name, n+1, err)
+			}
+			r.tasks = append(r.tasks, t)
+			byID[l.Submission] = t
+		case lineResumed:
+		default:
+			outcomes++
+			if t := byID[l.Submission]; t != nil {
+				t.replay(l)
+			}
+		}
+	}
+	r.broken = len(r.tasks) != jobs || jobs == 0
+	if r.broken && outcomes > 0 {
+		return nil, fmt.Errorf("ledger: run %s: %d of its %d intents can be read", name, len(r.tasks), jobs)
+	}
+	return r, nil
+}
+
+func taskOf(l line) (*task, error) {
+	t := &task{name: l.Name, submission: l.Submission, after: l.After, definer: -1, sent: true}
+	if l.Definer != nil {
+		t.definer = *l.Definer
+	}
+	if l.Register != nil {
+		t.register = &batch.RegisterJobDefinitionInput{}
+		if err := wire.Unmarshal(l.Register, t.register); err != nil {
+			return nil, err
+		}
+	}
+	if l.Submit == nil {
+		return t, nil
+	}
+	if sum := sha256.Sum256(l.Submit); hex.EncodeToString(sum[:]) != l.SHA256 {
+		return nil, errors.New("the request has been changed: its sha256 is another one")
+	}
+	t.submit = &batch.SubmitJobInput{}
+	return t, wire.Unmarshal(l.Submit, t.submit)
+}
+
+// replay takes in an outcome from the log.
+func (t *task) replay(l line) {
+	switch l.What {
+	case lineAccepted:
+		t.done, t.at, t.result = true, l.Time, Submitted{Name: t.name, ID: l.ID, Definition: l.Definition, ArraySize: l.ArraySize}
+		if t.submit != nil {
+			t.result.Queue = aws.ToString(t.submit.JobQueue)
+		}
+	case lineRefused:
+		t.sent = false
+	case lineUnclear:
+		t.sent, t.unclear, t.checked = true, l.Time, false
+	case lineChecked:
+		t.checked = true
+	case lineDropped:
+		t.dropped = true
+	}
+}
+
+// note writes an outcome of a task.
+func (r *run) note(t *task, l line) error {
+	if r.log == nil {
+		return nil
+	}
+	l.Time, l.Name, l.Submission = stamp(), t.name, t.submission
+	return r.log.write(l)
+}
+
+// accepted takes in that a job has an id, or that a definition alone is registered.
+func (r *run) accepted(t *task, s Submitted) error {
+	t.result, t.at, t.done = s, time.Now(), true
+	if err := r.note(t, line{What: lineAccepted, ID: s.ID, Definition: s.Definition, ArraySize: s.ArraySize}); err != nil {
+		return fmt.Errorf("job %s was accepted as %s, but not written down: %w", s.Name, s.ID, err)
+	}
+	return nil
+}
+
+// results are the jobs that were accepted, in the order of the plan.
+func (r *run) results() (all []Submitted) {
+	for _, t := range r.tasks {
+		if t.done {
+			all = append(all, t.result)
+		}
+	}
+	return all
+}
+
+// unsettled counts what of the run is not settled: jobs that may or may not have been
+// accepted, jobs that were certainly not, and jobs that may be doubled.
+func (r *run) unsettled() (unknown, unsent, unchecked int) {
+	for _, t := range r.tasks {
+		switch {
+		case t.done && !t.unclear.IsZero() && !t.checked:
+			unchecked++
+		case t.done || t.dropped:
+		case t.sent && t.submit != nil:
+			unknown++
+		default:
+			unsent++
+		}
+	}
+	return unknown, unsent, unchecked
+}
+
+// settled reports whether nothing is left to do. A run of which nothing was
+// accepted leaves nothing behind: its user submits it again.
+func (r *run) settled() bool {
+	unknown, unsent, unchecked := r.unsettled()
+	return unknown+unchecked == 0 && (unsent == 0 || unsent == len(r.tasks))
+}
+
+// giveUp leaves nothing of the run to go on with.
+func (r *run) giveUp() {
+	for _, t := range r.tasks {
+		t.dropped, t.checked = !t.done, t.done
+	}
+}
+
+// close moves what was accepted to submissions.jsonl and ends the log, or leaves
+// the run open for another process when something is left to do.
+func (r *run) close(l *Ledger) (err error) {
+	if r.log == nil {
+		return nil
+	}
+	if !r.settled() {
+		return errors.Join(r.log.sync(), r.log.release())
+	}
+	if err := l.keep(r); err != nil {
+		return errors.Join(err, r.log.release())
+	}
+	return r.log.remove()
+}
+
+// keep writes the run's accepted jobs to submissions.jsonl, unless a crash came
+// between that and the end of the log.
+func (l *Ledger) keep(r *run) error {
+	known, err := l.knownOf(r)
+	if err != nil {
+		return err
+	}
+	var entries []Entry
+	for _, t := range r.tasks {
+		if s := t.result; t.done && s.ID != "" && !known[s.ID] {
+			entries = append(entries, Entry{t.at, r.target, s.Queue, s.Name, s.ID, s.Definition, s.ArraySize, t.submission, r.name})
+		}
+	}
+	if len(entries) == 0 {
+		return nil
+	}
+	return l.Append(entries...)
+}
+
+func (l *Ledger) knownOf(r *run) (map[string]bool, error) {
+	if !r.resumed {
+		return nil, nil
+	}
+	entries, err := l.closedEntries()
+	if _, damaged := errors.AsType[*DamageError](err); err != nil && !damaged {
+		return nil, err
+	}
+	known := map[string]bool{}
+	for _, e := range entries {
+		known[e.ID] = true
+	}
+	return known, nil
+}
+
+// each carries out the tasks, n at once, each after those that it needs and
+// otherwise in the order of the plan. After an error, or when ctx ends, no
+// further task is begun; those on their way are awaited.
+func (r *run) each(ctx context.Context, n int, do func(*task) error, needs func(*task, int) []int) (first error) {
+	waits, dependents := make([]int, len(r.tasks)), make([][]int, len(r.tasks))
+	var ready []int
+	for i, t := range r.tasks {
+		for _, on := range needs(t, i) {
+			waits[i]++
+			dependents[on] = append(dependents[on], i)
+		}
+		if waits[i] == 0 {
+			ready = append(ready, i)
+		}
+	}
+	type outcome struct {
+		task int
+		err  error
+	}
+	outcomes := make(chan outcome)
+	for running := 0; ; {
+		for running < n && len(ready) > 0 && first == nil {
+			if ctx.Err() != nil {
+				first = context.Cause(ctx)
+				break
+			}
+			i := ready[0]
+			ready = ready[1:]
+			running++
+			go func() { outcomes <- outcome{i, do(r.tasks[i])} }()
+		}
+		if running == 0 {
+			return first
+		}
+		o := <-outcomes
+		running--
+		first = cmp.Or(first, o.err)
+		for _, i := range dependents[o.task] {
+			if waits[i]--; waits[i] == 0 {
+				at, _ := slices.BinarySearch(ready, i)
+				ready = slices.Insert(ready, at, i)
+			}
+		}
+	}
+}
+
+// needs are the tasks that come before this one, which is number i.
+func (t *task) needs(i int) (before []int) {
+	for _, e := range t.after {
+		before = append(before, e.Job)
+	}
+	if t.definer >= 0 && t.definer != i {
+		before = append(before, t.definer)
+	}
+	return before
+}

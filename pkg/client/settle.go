@@ -1,0 +1,181 @@
+package client
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+)
+
+const (
+	// DefaultSettle is how long a job that may have been accepted is looked for
+	// before it counts as not accepted. AWS names no bound for how far ListJobs lags
+	// behind; in a simulation of a lag of 1 s on average, 5 s left one in a thousand
+	// doubled and 15 s none of 100,000.
+	DefaultSettle  = 15 * time.Second
+	firstLookPause = 250 * time.Millisecond
+	// lookPatience is how much longer a look-up that fails is tried.
+	lookPatience = time.Minute
+	// lookTimeout bounds one look: a service that is silent has not answered.
+	lookTimeout = 20 * time.Second
+	// unclearTries bounds how often a job is sent whose answers are all missing.
+	unclearTries = 5
+	// lateLook is when, after an answer was missing, twins are looked for last.
+	lateLook = time.Minute
+)
+
+// UnknownError is a look-up that could not be made, so that nobody knows whether
+// the job was accepted.
+type UnknownError struct {
+	Job string
+	Err error
+}
+
+func (e *UnknownError) Error() string {
+	return fmt.Sprintf("job %s may have been accepted, and looking it up failed: %v", e.Job, e.Err)
+}
+
+func (e *UnknownError) Unwrap() error { return e.Err }
+
+// sighting is a job at the service that carries a submission's id.
+type sighting struct {
+	id, definition string
+	created        int64 // epoch milliseconds, by the service's clock
+	status         types.JobStatus
+}
+
+// find returns the jobs that carry the task's submission, the oldest first. The
+// listing's filter ignores case, so names and tags are compared here.
+func (c *Client) find(ctx context.Context, t *task) ([]sighting, error) {
+	name := aws.ToString(t.submit.JobName)
+	in := batch.ListJobsInput{JobQueue: t.submit.JobQueue, Filters: []types.KeyValuesPair{{Name: aws.String("JOB_NAME"), Values: []string{name}}}}
+	var ids []string
+	seen := map[string]sighting{}
+	for job, err := range c.listJobs(ctx, in) {
+		if err != nil {
+			return nil, err
+		}
+		id := aws.ToString(job.JobId)
+		if _, again := seen[id]; again || aws.ToString(job.JobName) != name || isChild(job) {
+			continue
+		}
+		ids = append(ids, id)
+		seen[id] = sighting{id, aws.ToString(job.JobDefinition), aws.ToInt64(job.CreatedAt), job.Status}
+	}
+	details, err := c.describe(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	var found []sighting
+	for _, id := range ids {
+		s := seen[id]
+		d, known := details[id]
+		if tag, tagged := d.Tags[SubmissionTag]; tagged && tag != t.submission || !tagged && name == t.name {
+			continue // another submission's, or a name that does not tell
+		}
+		if known {
+			s.definition, s.created, s.status = cmp.Or(aws.ToString(d.JobDefinition), s.definition), aws.ToInt64(d.CreatedAt), d.Status
+		}
+		found = append(found, s)
+	}
+	slices.SortFunc(found, func(a, b sighting) int { return cmp.Or(cmp.Compare(a.created, b.created), cmp.Compare(a.id, b.id)) })
+	return found, nil
+}
+
+// findSoon is find with a bound on the time that it takes.
+func (c *Client) findSoon(ctx context.Context, t *task) ([]sighting, error) {
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	return c.find(ctx, t)
+}
+
+// isChild tells an array's child, which some servers list beside its parent.
+func isChild(job types.JobSummary) bool {
+	return job.ArrayProperties != nil && job.ArrayProperties.Index != nil
+}
+
+// findPatiently is find, again and again while the service has trouble of its own.
+// It gives up at a time, or when the service refuses.
+func (c *Client) findPatiently(ctx context.Context, t *task, until time.Time) ([]sighting, error) {
+	for try := 1; ; try++ {
+		found, err := c.findSoon(ctx, t)
+		if err == nil || ctx.Err() != nil || refused(err) && !throttled(err) || time.Now().After(until) {
+			return found, err
+		}
+		if err := sleep(ctx, fullJitter(try)); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// lookUp looks for a submission until it is found or the listing has settled
+// since then. An error means that nobody knows.
+func (c *Client) lookUp(ctx context.Context, t *task, since time.Time) ([]sighting, error) {
+	settled := since.Add(c.settle())
+	for pause := firstLookPause; ; pause *= 2 {
+		began := time.Now()
+		found, err := c.findPatiently(ctx, t, settled.Add(lookPatience))
+		if err != nil {
+			return nil, &UnknownError{t.name, err}
+		}
+		if len(found) > 0 || !began.Before(settled) {
+			return found, nil
+		}
+		if err := sleep(ctx, min(pause, time.Until(settled))); err != nil {
+			return nil, &UnknownError{t.name, err}
+		}
+	}
+}
+
+// settle is how long a listing may lag. A service that takes a submission once
+// answers a second SubmitJob with the first one's id, so there one look is enough.
+func (c *Client) settle() time.Duration {
+	if c.TakesOnce {
+		return 0
+	}
+	return cmp.Or(c.Settle, DefaultSettle)
+}
+
+// recover looks for a job that another process may have sent. That process ended
+// before this one took the run, so the listing settles once for all its jobs.
+func (c *Client) recover(ctx context.Context, r *run, t *task) (bool, error) {
+	found, err := c.lookUp(ctx, t, r.taken)
+	if err != nil {
+		return false, err
+	}
+	if len(found) == 0 {
+		if !c.SubmitAgain && time.Since(r.began) > retention && !c.TakesOnce {
+			return false, &ForgottenError{t.name, r.began}
+		}
+		return false, nil
+	}
+	if err := r.accepted(t, t.submitted(found[0].id, found[0].definition)); err != nil {
+		return true, err
+	}
+	c.tell("job %s: it was accepted as %s", t.name, ShortID(found[0].id))
+	if len(found) == 1 {
+		return true, nil
+	}
+	t.unclear, t.checked = time.Now(), false
+	return true, r.note(t, line{What: lineUnclear, Reason: "it is there twice"})
+}
+
+// retention is how long AWS can be relied on to remember a job that has ended. It
+// says 7 days (user guide, job states); less has been seen.
+const retention = 24 * time.Hour
+
+// ForgottenError is a job that is not at the service, which may have forgotten it.
+type ForgottenError struct {
+	Job  string
+	When time.Time
+}
+
+func (e *ForgottenError) Error() string {
+	return fmt.Sprintf("job %s may have been accepted on %s, and have ended and been forgotten since",
+		e.Job, e.When.Local().Format(time.DateTime))
+}

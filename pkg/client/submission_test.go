@@ -1,0 +1,61 @@
+package client
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+	"pgregory.net/rapid"
+)
+
+// A name goes to AWS with its id and comes back without.
+func TestNames(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		name := rapid.StringMatching(`[A-Za-z0-9][A-Za-z0-9_-]{0,127}`).Draw(t, "name")
+		wire := jobName(name, newSubmissionID())
+		if len(wire) > maxJobName || DisplayName(wire) != cutName(name) {
+			t.Fatalf("%s became %s, which is shown as %s", name, wire, DisplayName(wire))
+		}
+		if suffix := wire[len(wire)-suffixLen:]; suffix != strings.ToLower(suffix) {
+			t.Fatalf("the suffix %s would be lost in a listing that ignores case", suffix)
+		}
+	})
+	for _, name := range []string{"train", "a-b", "x-" + strings.Repeat("a", 26), "train-abcdefghijklmnopqrstuvwxyz", "train-ABCDEFGHIJKLMNOPQRSTUVWXYZ", strings.Repeat("q", 128), ""} {
+		if DisplayName(name) != name {
+			t.Errorf("%s is shown as %s", name, DisplayName(name))
+		}
+	}
+}
+
+func TestStamped(t *testing.T) {
+	in := &batch.SubmitJobInput{JobName: aws.String("train"), Tags: map[string]string{"Team": "x"},
+		ContainerOverrides: &types.ContainerOverrides{Environment: []types.KeyValuePair{{Name: aws.String("A"), Value: aws.String("1")}}}}
+	id := newSubmissionID()
+	out := stamped(in, id, true, true)
+	if len(in.Tags) != 1 || len(in.ContainerOverrides.Environment) != 1 || *in.JobName != "train" {
+		t.Error("the plan was changed")
+	}
+	if out.Tags[SubmissionTag] != id || len(out.ContainerOverrides.Environment) != 2 || *out.ContainerOverrides.Environment[1].Value != id {
+		t.Errorf("%+v", out)
+	}
+	in.ContainerOverrides.Environment[0].Name = aws.String(SubmissionVariable)
+	if out := stamped(in, id, true, true); len(out.ContainerOverrides.Environment) != 1 {
+		t.Error("the user's own variable is set twice")
+	}
+	in.ContainerOverrides = nil
+	if out := stamped(in, id, false, true); out.ContainerOverrides != nil {
+		t.Error("a job of several containers got overrides for one")
+	}
+	in.ContainerOverrides = &types.ContainerOverrides{Command: []string{strings.Repeat("x", maxOverrides-overridesReserve-20)}}
+	if out := stamped(in, id, true, true); len(out.ContainerOverrides.Environment) != 0 {
+		t.Error("the variable takes the last of the room")
+	}
+	for i := range tagLimit {
+		in.Tags[testID(i)] = "x"
+	}
+	if out := stamped(in, id, true, true); out.Tags[SubmissionTag] != "" || !strings.HasPrefix(*out.JobName, "train-") {
+		t.Error("51 tags")
+	}
+}

@@ -1,0 +1,136 @@
+package client
+
+import (
+	"context"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/aws/smithy-go/middleware"
+)
+
+const (
+	// quotaRate is how many calls a second are begun at most. All Batch calls of an
+	// account in a Region share 50 (AWS re:Post, knowledge center); a little is
+	// left to others.
+	quotaRate = 48
+	// slowestRate is where halving ends.
+	slowestRate = 1
+	// recovery is by how much the rate grows again in a second without throttling,
+	// in calls a second.
+	recovery = 2
+	// burst is how many calls may be made up for after a pause.
+	burst = 2
+	// halvingPause is how long answers count for one halving: calls that were on
+	// their way together are throttled together.
+	halvingPause = time.Second
+)
+
+// rateLimit is a token bucket for the calls of this process. When the service
+// throttles all the same, because others call too, it halves the rate; then it
+// recovers.
+type rateLimit struct {
+	mu sync.Mutex
+	// free says that there is no bound until the service throttles once.
+	free    bool
+	rate    float64   // calls a second
+	next    time.Time // when the next token is due
+	learned time.Time // when rate was last right
+	halved  time.Time
+}
+
+// newRateLimit returns the limit for an endpoint; "" is AWS's own. The quota is
+// AWS's: another server, such as a test's or an engine's, has none before it says so.
+func newRateLimit(endpoint string) *rateLimit {
+	return &rateLimit{rate: quotaRate, free: !isAWS(endpoint)}
+}
+
+// isAWS reports whether an endpoint that a configuration names is one of AWS's,
+// such as an interface endpoint of a VPC. None stands for AWS's own.
+func isAWS(endpoint string) bool {
+	if endpoint == "" {
+		return true
+	}
+	u, err := url.Parse(endpoint)
+	if err != nil {
+		return true
+	}
+	for _, domain := range []string{".amazonaws.com", ".amazonaws.com.cn", ".api.aws", ".on.aws"} {
+		if strings.HasSuffix(u.Hostname(), domain) {
+			return true
+		}
+	}
+	return false
+}
+
+// wait returns when one call may begin, or with the reason why ctx ended.
+func (r *rateLimit) wait(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if pause := r.take(time.Now()); pause > 0 {
+		return sleep(ctx, pause)
+	}
+	return nil
+}
+
+// take draws the next token and returns how long it is until it is due.
+func (r *rateLimit) take(now time.Time) time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.free {
+		return 0
+	}
+	r.recover(now)
+	interval := time.Duration(float64(time.Second) / r.rate)
+	if earliest := now.Add(-burst * interval); r.next.Before(earliest) {
+		r.next = earliest
+	}
+	r.next = r.next.Add(interval)
+	return r.next.Sub(now)
+}
+
+func (r *rateLimit) recover(now time.Time) {
+	if !r.learned.IsZero() {
+		r.rate = min(r.rate+now.Sub(r.learned).Seconds()*recovery, quotaRate)
+	}
+	r.learned = now
+}
+
+// throttled takes in that the service found a call too many.
+func (r *rateLimit) throttled() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := time.Now()
+	r.free = false
+	if !r.halved.IsZero() && now.Sub(r.halved) < halvingPause {
+		return
+	}
+	r.recover(now)
+	r.rate, r.halved = max(r.rate/2, slowestRate), now
+}
+
+// rateLimitID is the middleware's place in the SDK's stack.
+const rateLimitID = "BatchctlRateLimit"
+
+// middleware has each attempt of a call, the SDK's retries among them, take a token.
+func (r *rateLimit) middleware(stack *middleware.Stack) error {
+	return stack.Finalize.Insert(middleware.FinalizeMiddlewareFunc(rateLimitID,
+		func(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (middleware.FinalizeOutput, middleware.Metadata, error) {
+			if err := r.wait(ctx); err != nil {
+				return middleware.FinalizeOutput{}, middleware.Metadata{}, err
+			}
+			out, metadata, err := next.HandleFinalize(ctx, in)
+			if throttled(err) {
+				r.throttled()
+			}
+			return out, metadata, err
+		}), "Retry", middleware.After)
+}
+
+// withoutRateLimit is for a call that has taken its token by itself.
+func withoutRateLimit(stack *middleware.Stack) error {
+	_, err := stack.Finalize.Remove(rateLimitID)
+	return err
+}
