@@ -16,6 +16,10 @@ import (
 // defaultReason stands in statusReason when the user gives none.
 const defaultReason = "stopped with batchctl"
 
+// stopAgain is after how long a job that has not ended is sent its call again: longer
+// than the 30 seconds between SIGTERM and SIGKILL. An answer of 200 promises little.
+const stopAgain = 45 * time.Second
+
 // Stopped says what Stop did.
 type Stopped struct {
 	// Job is the job as it was last seen.
@@ -82,6 +86,8 @@ type stopping struct {
 	Stopped
 	client     *Client
 	id, reason string
+	// sent is when Call was answered.
+	sent time.Time
 	// terminated are the children that were sent TerminateJob by themselves.
 	terminated map[string]bool
 	done       bool
@@ -142,13 +148,16 @@ func (s *stopping) turn(ctx context.Context, job types.JobDetail, known bool) er
 		return s.children(ctx)
 	}
 	call := StopCall(job)
-	if call == s.Call || s.Call == "TerminateJob" {
+	if s.Call == "TerminateJob" {
+		call = s.Call
+	}
+	if call == s.Call && time.Since(s.sent) < stopAgain {
 		return nil
 	}
 	if err := s.client.stopOne(ctx, call, s.id, s.reason); err != nil {
 		return err
 	}
-	s.Call = call
+	s.Call, s.sent = call, time.Now()
 	return nil
 }
 

@@ -213,3 +213,16 @@ func TestStopJustSubmitted(t *testing.T) {
 		}
 	})
 }
+
+// TestStopAgain: a call that was answered and did nothing is made again.
+func TestStopAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, c := newFake(t)
+		f.jobs["1"] = stoppable(f, "RUNNING", false)
+		f.faults["TerminateJob"] = times(2, says(200, "", "{}"))
+		got, err := c.Stop(t.Context(), "1", "")
+		if err != nil || got.Job.Status != "FAILED" || f.count("TerminateJob") != 3 {
+			t.Errorf("%+v, %v after %d calls", got, err, f.count("TerminateJob"))
+		}
+	})
+}
