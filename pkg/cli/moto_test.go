@@ -30,11 +30,13 @@ ec2 = client("ec2")
 vpc = ec2.create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"]
 subnet = ec2.create_subnet(VpcId=vpc, CidrBlock="10.0.0.0/24")["Subnet"]["SubnetId"]
 group = ec2.create_security_group(GroupName="g", Description="g", VpcId=vpc)["GroupId"]
-role = client("iam").create_role(RoleName="batch", AssumeRolePolicyDocument="{}")["Role"]["Arn"]
+iam = client("iam")
+role = iam.create_role(RoleName="batch", AssumeRolePolicyDocument="{}")["Role"]["Arn"]
+profile = iam.create_instance_profile(InstanceProfileName="batch")["InstanceProfile"]["Arn"]
 batch = client("batch")
-batch.create_compute_environment(computeEnvironmentName="fargate", type="MANAGED", state="ENABLED", serviceRole=role,
-    computeResources=dict(type="FARGATE", maxvCpus=16, subnets=[subnet], securityGroupIds=[group]))
-batch.create_job_queue(jobQueueName="cpu", state="ENABLED", priority=1, computeEnvironmentOrder=[dict(order=1, computeEnvironment="fargate")])
+batch.create_compute_environment(computeEnvironmentName="machines", type="MANAGED", state="ENABLED", serviceRole=role,
+    computeResources=dict(type="EC2", minvCpus=0, maxvCpus=16, instanceTypes=["m5.large"], instanceRole=profile, subnets=[subnet], securityGroupIds=[group]))
+batch.create_job_queue(jobQueueName="cpu", state="ENABLED", priority=1, computeEnvironmentOrder=[dict(order=1, computeEnvironment="machines")])
 `
 
 // moto is a moto_server: AWS Batch as somebody else wrote it. Its jobs succeed at once.
@@ -148,11 +150,12 @@ func TestMoto(t *testing.T) {
 	u.write("train.json", jobJSON)
 	u.write("flow.json", flowJSON)
 	u.types(cli.ExitOK, "validate train.json flow.json")
-	u.types(cli.ExitOK, "plan train.json")
+	u.types(cli.ExitChange, "plan train.json")
 
 	out, said := u.types(cli.ExitOK, "submit train.json")
 	u.wants(out, "  train  cpu")
 	u.wants(said, "target: aws 123456789012 us-east-1 at "+endpoint)
+	u.types(cli.ExitOK, "plan train.json")
 	id := strings.Fields(out)[0]
 	for _, word := range []string{"train", id} {
 		out, _ = u.types(cli.ExitOK, "status "+word)

@@ -28,12 +28,16 @@ func (p *program) submitCommand() *cli.Command {
 		Flags: append(append(append(append(inputFlags(), planFlags()...), targetFlags()...), append(executorFlags(), outputFlags()...)...),
 			settleFlag(),
 			&cli.StringFlag{Name: "check", Usage: "send nothing unless all is as it was when `PLAN` was made: a file of plan --out"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "show what would be sent, as plan does, and send nothing"},
 			&cli.BoolFlag{Name: "wait", Aliases: []string{"w"}, Usage: "follow the job to its end; Ctrl-C stops the waiting, not the job"}),
 		Action: p.submit,
 	}
 }
 
 func (p *program) submit(c *cli.Context) error {
+	if c.Bool("dry-run") {
+		return p.dryRun(c)
+	}
 	format, err := outputFormat(c)
 	if err != nil {
 		return err
@@ -83,6 +87,16 @@ func (p *program) submit(c *cli.Context) error {
 	}
 	look := p.lateLook(c.Context, t, jobs)
 	return errors.Join(p.waitFor(c.Context, t, withID(jobs), log), look())
+}
+
+// dryRun is plan, to which something to send is no news.
+func (p *program) dryRun(c *cli.Context) error {
+	err := p.plan(c)
+	if f, ok := errors.AsType[*failure](err); err != nil && (!ok || f.code != ExitChange) {
+		return err
+	}
+	fmt.Fprintln(p.Err, "dry run: nothing was sent")
+	return nil
 }
 
 // settleFlag bounds the look-up after an answer that is missing.
