@@ -57,17 +57,21 @@ func (p *program) openAWS(ctx context.Context, t *target, entry spec.Target, why
 		return fail(ExitUsage, "target %s has no Region", t.name).
 			try("say --region, set AWS_REGION, or \"region\" of the target in batchctl.json")
 	}
+	cfg.Credentials = client.Renewable(cfg.Credentials, func(ctx context.Context) (aws.CredentialsProvider, error) {
+		again, err := p.awsConfig(ctx, entry)
+		return again.Credentials, err
+	})
 	cfg = tolerant(cfg)
 	t.config, t.Client = cfg, client.New(cfg)
-	t.label = "aws " + cfg.Region
 	if why == toRead {
+		t.label = awsLabel("", cfg)
 		return nil
 	}
 	account, err := accountOf(ctx, cfg)
 	if entry.AccountID != "" && account != entry.AccountID {
 		return wrongAccount(t.name, entry.AccountID, account, err)
 	}
-	t.label = awsLabel(account, cfg)
+	t.label = awsLabel(cmp.Or(account, "(account not known)"), cfg)
 	return nil
 }
 
@@ -133,9 +137,12 @@ func wrongAccount(target, want, got string, err error) error {
 }
 
 // awsLabel names account and Region before anything is changed, and the endpoint that
-// stands in AWS's place.
+// stands in AWS's place. A command that only looks has not asked for the account.
 func awsLabel(account string, cfg aws.Config) string {
-	label := fmt.Sprintf("aws %s %s", cmp.Or(account, "(account not known)"), cfg.Region)
+	label := "aws " + cfg.Region
+	if account != "" {
+		label = "aws " + account + " " + cfg.Region
+	}
 	if endpoint := endpointOf(cfg); endpoint != "" {
 		label += " at " + endpoint
 	}

@@ -29,21 +29,25 @@ type follower struct {
 	names map[string]client.Submitted // by id
 	last  map[string]types.JobDetail
 	since map[string]time.Time
-	began time.Time
-	mu    sync.Mutex // guards last and since against the live line's clock
-	logs  sync.WaitGroup
-	shown map[string]chan struct{} // jobs whose log is followed; closed at its end
+	// starting is when a job was first seen STARTING, starts how long that lasted.
+	starting map[string]time.Time
+	starts   map[string]time.Duration
+	began    time.Time
+	mu       sync.Mutex // guards the maps against the clock of the live block
+	logs     sync.WaitGroup
+	shown    map[string]chan struct{} // jobs whose log is followed; closed at its end
 }
 
 func (p *program) newFollower(t *target, jobs []client.Submitted, log io.Writer) *follower {
 	f := &follower{
 		story: p.newStory(log), target: t, jobs: jobs, began: time.Now(),
 		names: map[string]client.Submitted{}, last: map[string]types.JobDetail{},
-		since: map[string]time.Time{}, shown: map[string]chan struct{}{},
+		since: map[string]time.Time{}, starting: map[string]time.Time{}, starts: map[string]time.Duration{}, shown: map[string]chan struct{}{},
 	}
 	for _, j := range jobs {
 		f.names[j.ID] = j
 	}
+	t.Trouble = p.troubles(func(text string) { f.line("%s", text) })
 	return f
 }
 
@@ -59,7 +63,7 @@ func (f *follower) run(ctx context.Context) (int, error) {
 	for i, j := range f.jobs {
 		ids[i] = j.ID
 	}
-	stop := f.clock(f.liveLine)
+	stop := f.clock(f.liveBlock)
 	stopWhy := f.tellWhy(ctx)
 	err := f.watch(ctx, ids)
 	stopWhy()
@@ -67,10 +71,22 @@ func (f *follower) run(ctx context.Context) (int, error) {
 		f.logs.Wait()
 	}
 	stop()
+	f.target.keep(f.seen()...)
 	if err != nil {
 		return ExitNotDone, err
 	}
+	f.leaveTree()
 	return f.verdict(), nil
+}
+
+// seen are the jobs as they were seen last, in the order in which they were named.
+func (f *follower) seen() (jobs []types.JobDetail) {
+	for _, j := range f.jobs {
+		if job, ok := f.last[j.ID]; ok {
+			jobs = append(jobs, job)
+		}
+	}
+	return jobs
 }
 
 func (f *follower) watch(ctx context.Context, ids []string) error {
@@ -99,13 +115,12 @@ func (f *follower) tell(ctx context.Context, event client.Event) {
 	id := aws.ToString(event.Job.JobId)
 	f.mu.Lock()
 	before, seen := f.last[id]
-	lasted := ""
-	if seen && before.Status != event.Status {
-		lasted = strings.ToLower(string(before.Status)) + " for " + short(event.Since.Sub(f.since[id]))
-		if client.Ended(event.Status) && aws.ToInt64(event.Job.StartedAt) > 0 {
-			// The service's own clock, which a slow poll does not blur.
-			lasted = "ran for " + took(event.Job.StartedAt, event.Job.StoppedAt, event.Since)
-		}
+	since := f.since[id]
+	if event.Status == types.JobStatusStarting && f.starting[id].IsZero() {
+		f.starting[id] = event.Since
+	}
+	if at := f.starting[id]; !at.IsZero() && f.starts[id] == 0 && event.Status != types.JobStatusStarting {
+		f.starts[id] = event.Since.Sub(at)
 	}
 	f.last[id], f.since[id] = event.Job, event.Since
 	f.mu.Unlock()
@@ -114,10 +129,17 @@ func (f *follower) tell(ctx context.Context, event client.Event) {
 		return
 	}
 	f.followLog(ctx, event.Job)
-	if client.Ended(event.Status) {
-		f.awaitLog(ctx, id)
+	took := ""
+	switch {
+	case client.Ended(event.Status):
+		if event.Last {
+			f.awaitLog(ctx, id)
+		}
+		took = f.lasted(event.Job)
+	case seen && before.Status != event.Status:
+		took = strings.ToLower(string(before.Status)) + " for " + short(event.Since.Sub(since))
 	}
-	what := joinClauses(outcome(event.Job), rollUp(event.Job), lasted)
+	what := joinClauses(outcome(event.Job), rollUp(event.Job), took)
 	name := columns(diag.Printable(f.names[id].Name), client.ShortID(id), f.nameWidth())
 	f.put(name + "  " + f.paint(event.Status) + "  " + diag.Printable(what))
 }
@@ -125,7 +147,23 @@ func (f *follower) tell(ctx context.Context, event client.Event) {
 // logPatience bounds how long the end of a job is held back for its log.
 const logPatience = 15 * time.Second
 
-// awaitLog lets a job's log be told before its end.
+// lasted is how long an ended job was in its states: by the service's own clock, which
+// a slow poll does not blur, but for STARTING, which it does not tell.
+func (f *follower) lasted(job types.JobDetail) string {
+	text := lasted(job, time.Now())
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if d := f.starts[aws.ToString(job.JobId)]; d > 0 {
+		waited, ran, both := strings.Cut(text, ", ")
+		if both {
+			return waited + ", started in " + short(d) + ", " + ran
+		}
+	}
+	return text
+}
+
+// awaitLog lets the log of the job that ends last be told before its end. The end of
+// another job is told at once, for others go on; its last lines come after it.
 func (f *follower) awaitLog(ctx context.Context, id string) {
 	drained := f.shown[id]
 	if drained == nil {
@@ -216,7 +254,7 @@ func (f *follower) followLog(ctx context.Context, job types.JobDetail) {
 	}
 	f.logs.Go(func() {
 		defer close(drained)
-		for line, err := range f.target.Logs(ctx, id, true) {
+		for line, err := range f.target.Logs(ctx, id, client.LogOptions{Follow: true}) {
 			if err != nil {
 				// The log must never hide how the job ended.
 				if !errors.Is(err, context.Canceled) {
@@ -237,28 +275,81 @@ func (f *follower) nameWidth() int {
 	return min(width, 40)
 }
 
-// liveLine is what stands below the lasting lines on a terminal.
-func (f *follower) liveLine() string {
+// liveBlock is what stands below the lasting lines on a terminal: of several jobs
+// their tree, and how many are in each state.
+func (f *follower) liveBlock() []line {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	now := time.Now()
-	if len(f.jobs) == 1 {
-		for id, job := range f.last {
-			return joinClauses(fmt.Sprintf("%s %s %s", f.names[id].Name, job.Status, short(now.Sub(f.since[id]))), rollUp(job))
-		}
-		return "waiting for the first answer"
+	if len(f.last) == 0 {
+		return []line{text("waiting for the first answer", "")}
 	}
+	if len(f.jobs) == 1 {
+		job := f.last[f.jobs[0].ID]
+		head := text(fmt.Sprintf("%s %s %s  ", f.jobs[0].Name, job.Status, short(now.Sub(f.since[f.jobs[0].ID]))), "")
+		if chart := arrayChart(job); chart != nil {
+			head = append(append(head, chart...), span{text: " "})
+		}
+		return []line{append(head, text(rollUp(job), "")...)}
+	}
+	return append(f.tree(now), f.counts(now))
+}
+
+// counts says how many jobs are in each state.
+func (f *follower) counts(now time.Time) line {
 	counts := map[types.JobStatus]int{}
 	for _, job := range f.last {
 		counts[job.Status]++
 	}
-	text := short(now.Sub(f.began))
+	all := text(short(now.Sub(f.began)), "")
 	for _, status := range types.JobStatus("").Values() {
 		if counts[status] > 0 {
-			text += fmt.Sprintf("  %s %d", status, counts[status])
+			all = append(all, text(fmt.Sprintf("  %s %d", status, counts[status]), endStyle(status))...)
 		}
 	}
+	return all
+}
+
+// tree draws the jobs as far as they are known.
+func (f *follower) tree(now time.Time) []line {
+	note := func(job types.JobDetail) string {
+		return joinClauses(progress(job), trouble(job), lasted(job, now))
+	}
+	width, _ := f.size()
+	return treeLines(treeRows(f.seen(), note, true), width-echoWidth)
+}
+
+// trouble is what there is to know of a job beyond its status: why it waits, or how
+// it failed.
+func trouble(job types.JobDetail) string {
+	if job.Status == types.JobStatusSucceeded {
+		return ""
+	}
+	return outcome(job)
+}
+
+// progress counts the children of an array that have ended, for beside a chart.
+func progress(job types.JobDetail) string {
+	size := client.Size(job)
+	if size == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("%d/%d", ended(job), size)
+	if n := job.ArrayProperties.StatusSummary["FAILED"]; n > 0 {
+		text += fmt.Sprintf(" FAILED %d", n)
+	}
 	return text
+}
+
+// leaveTree leaves the last state of several jobs standing on a terminal. In a pipe
+// the lines have said it all.
+func (f *follower) leaveTree() {
+	if !f.live || len(f.jobs) < 2 {
+		return
+	}
+	for _, l := range f.tree(time.Now()) {
+		f.put(l.render(f.color))
+	}
 }
 
 // verdict is the exit code that the jobs' ends add up to.

@@ -37,6 +37,8 @@ type jobCall struct {
 	format   string // text or json
 	platform *spec.Platform
 	jobs     []client.Submitted
+	// known is what was known of the jobs when the command began.
+	known []client.Recalled
 }
 
 // openFor opens the target for a command that names jobs and no files.
@@ -77,23 +79,49 @@ func wasUsed(c *cli.Context) error {
 	return nil
 }
 
-// openJobs opens the target and finds the jobs that the words name.
+// openJobs opens the target and finds the jobs that the words name, with the
+// ledger's help where Batch has forgotten them.
 func (p *program) openJobs(c *cli.Context, why need) (*jobCall, error) {
 	call, err := p.openFor(c, why)
 	if err != nil {
 		return nil, err
 	}
-	if call.jobs, err = p.resolve(c, call.target, call.platform); err != nil {
+	call.Trouble = p.troubles(func(text string) { fmt.Fprintf(p.Err, "%s\n", diag.Printable(text)) })
+	if call.jobs, err = p.resolve(c, call.target, call.platform); err == nil {
+		call.known, err = call.Recall(c.Context, ids(call.jobs)...)
+	}
+	if err != nil {
 		return nil, errors.Join(err, call.close())
 	}
+	for i, job := range call.known {
+		call.jobs[i].Name, call.jobs[i].Queue = aws.ToString(job.JobName), aws.ToString(job.JobQueue)
+	}
+	call.keep(details(call.known)...)
 	return call, nil
+}
+
+// keep writes down how jobs ended. It is for a day when Batch has forgotten them,
+// and no reason to fail today.
+func (t *target) keep(jobs ...types.JobDetail) { _ = t.Keep(jobs...) }
+
+func details(jobs []client.Recalled) []types.JobDetail {
+	all := make([]types.JobDetail, len(jobs))
+	for i, j := range jobs {
+		all[i] = j.JobDetail
+	}
+	return all
 }
 
 // resolve turns the words of the command line into job ids. Without words it
 // takes the last submission.
 func (p *program) resolve(c *cli.Context, t *target, platform *spec.Platform) ([]client.Submitted, error) {
-	words := c.Args().Slice()
-	if len(words) == 0 {
+	words, submission := c.Args().Slice(), c.String("submission")
+	switch {
+	case submission != "" && len(words) > 0:
+		return nil, usage("--submission names all jobs, and %s is named too", words[0]).try("say one of them: batchctl %s --submission %s", c.Command.Name, submission)
+	case submission != "":
+		return p.submission(t, submission)
+	case len(words) == 0:
 		return p.lastSubmission(c, t)
 	}
 	queues, err := t.queueNames(c.Context, platform)
@@ -106,36 +134,9 @@ func (p *program) resolve(c *cli.Context, t *target, platform *spec.Platform) ([
 		if err != nil {
 			return nil, err
 		}
-		jobs = append(jobs, client.Submitted{ID: id, Name: word})
-	}
-	return t.named(c.Context, jobs)
-}
-
-// lastSubmission returns the newest entry of the ledger for this target.
-func (p *program) lastSubmission(c *cli.Context, t *target) ([]client.Submitted, error) {
-	entries, err := t.ledger.Entries()
-	var damage *client.DamageError
-	if errors.As(err, &damage) {
-		fmt.Fprintf(p.Err, "batchctl: %s\n", diag.Printable(damage.Error()))
-	} else if err != nil {
-		return nil, err
-	}
-	for _, e := range slices.Backward(entries) {
-		if e.Target == t.ledger.Target {
-			return []client.Submitted{{ID: e.ID, Name: e.Name, Queue: e.Queue, ArraySize: e.ArraySize}}, nil
+		if !slices.ContainsFunc(jobs, func(j client.Submitted) bool { return j.ID == id }) {
+			jobs = append(jobs, client.Submitted{ID: id, Name: word})
 		}
-	}
-	return nil, usage("%s needs a job", c.Command.Name).try("name one: batchctl %s NAME; batchctl list shows them", c.Command.Name)
-}
-
-// named fills in names and queues that the words did not give.
-func (t *target) named(ctx context.Context, jobs []client.Submitted) ([]client.Submitted, error) {
-	details, err := t.Describe(ctx, ids(jobs)...)
-	if err != nil {
-		return nil, err
-	}
-	for i, d := range details {
-		jobs[i].Name, jobs[i].Queue = aws.ToString(d.JobName), aws.ToString(d.JobQueue)
 	}
 	return jobs, nil
 }
@@ -165,9 +166,10 @@ func (p *program) statusCommand() *cli.Command {
 		Name:      "status",
 		Usage:     "say how jobs stand: state, durations, attempts, and why one waits or failed",
 		UsageText: "batchctl status [FLAGS] [JOB ...]",
-		Description: help("A JOB is a short id, a job's name or a whole id. Without one, the last submission is shown.",
-			"batchctl status\nbatchctl status 3f2a91c0\nbatchctl status resnet-train --output json"),
-		Flags:  jobFlags(outputFlags()...),
+		Description: help("A JOB is a short id, a job's name or a whole id. Without one, the last submission is shown; several\n"+
+			"jobs as a tree of their dependencies.",
+			"batchctl status\nbatchctl status 3f2a91c0\nbatchctl status resnet-train --output json\nbatchctl status --submission workflow.json"),
+		Flags:  jobFlags(append(outputFlags(), submissionFlag())...),
 		Action: p.status,
 	}
 }
@@ -178,22 +180,153 @@ func (p *program) status(c *cli.Context) error {
 		return err
 	}
 	defer call.close()
-	details, err := call.Describe(c.Context, ids(call.jobs)...)
-	if err != nil {
-		return err
-	}
+	now := time.Now()
 	if call.format == "json" {
-		return p.writeShapes(details)
+		return p.writeJobs(call.known, now)
 	}
-	var text []string
-	for _, d := range details {
-		text = append(text, jobText(d, call.label, time.Now())+call.whyLine(c.Context, d))
+	if len(call.known) > 1 {
+		fmt.Fprintf(p.Err, "on %s; one job in full: batchctl status %s\n", diag.Printable(call.label), client.ShortID(call.jobs[0].ID))
+		return p.printJobTree(call.known, call.whys(c.Context, now), now)
 	}
-	return p.printText(strings.Join(text, "\n"))
+	for _, job := range call.known {
+		text := p.jobText(job, call.label, now)
+		if !job.Forgotten {
+			text += call.whyLine(c.Context, job.JobDetail)
+		}
+		err = errors.Join(err, p.printText(text))
+	}
+	return err
+}
+
+// printJobTree prints jobs as a tree of their dependencies; whys is why some wait.
+func (p *program) printJobTree(jobs []client.Recalled, whys map[string]string, now time.Time) error {
+	forgotten := map[string]bool{}
+	for _, job := range jobs {
+		forgotten[aws.ToString(job.JobId)] = job.Forgotten
+	}
+	note := func(job types.JobDetail) string {
+		if forgotten[aws.ToString(job.JobId)] {
+			return fromLedger(job, now)
+		}
+		return joinClauses(rollUp(job), trouble(job), lasted(job, now), whys[aws.ToString(job.JobId)])
+	}
+	var b strings.Builder
+	for _, l := range treeLines(treeRows(details(jobs), note, isTerminal(p.Out)), width(p.Out)) {
+		b.WriteString(l.render(color(p.Out)) + "\n")
+	}
+	return p.printText(b.String())
+}
+
+// fromLedger says how a job ended that only the ledger remembers.
+func fromLedger(job types.JobDetail, now time.Time) string {
+	const source = "from the ledger; AWS Batch has forgotten it"
+	if job.Status == client.StatusExpired {
+		return fmt.Sprintf("submitted %s; how it ended was never seen (%s)", longAgo(job.CreatedAt, now), source)
+	}
+	how := joinClauses(string(job.Status), outcome(job))
+	return fmt.Sprintf("ended %s: %s (%s)", longAgo(job.StoppedAt, now), how, source)
+}
+
+// longAgo is ago for what is days old.
+func longAgo(millis *int64, now time.Time) string {
+	if aws.ToInt64(millis) == 0 {
+		return "long ago"
+	}
+	if days := int(now.Sub(time.UnixMilli(*millis)).Hours() / 24); days > 1 {
+		return fmt.Sprintf("%d days ago", days)
+	}
+	return ago(millis, now)
+}
+
+// lasted says how long a job waited and ran, by the service's own clock.
+func lasted(job types.JobDetail, now time.Time) string {
+	started := aws.ToInt64(job.StartedAt) > 0
+	switch over := client.Ended(job.Status); {
+	case aws.ToInt64(job.CreatedAt) == 0 || job.Status == client.StatusExpired:
+		return ""
+	case client.Size(job) > 0 && over: // an array itself never starts
+		return "took " + took(job.CreatedAt, job.StoppedAt, now)
+	case client.Size(job) > 0:
+		return "for " + took(job.CreatedAt, nil, now)
+	case over && started:
+		return "waited " + took(job.CreatedAt, job.StartedAt, now) + ", ran " + took(job.StartedAt, job.StoppedAt, now)
+	case over:
+		return "waited " + took(job.CreatedAt, job.StoppedAt, now)
+	case started && job.Status == types.JobStatusRunning:
+		return "waited " + took(job.CreatedAt, job.StartedAt, now) + ", running for " + took(job.StartedAt, nil, now)
+	default:
+		return "waiting for " + took(job.CreatedAt, nil, now)
+	}
+}
+
+// writeJobs prints jobs under their AWS names, and what batchctl adds under its own.
+func (p *program) writeJobs(jobs []client.Recalled, now time.Time) error {
+	all := []json.RawMessage{}
+	for _, job := range jobs {
+		shape, err := wire.Marshal(job.JobDetail)
+		if err != nil {
+			return err
+		}
+		added, err := json.Marshal(struct {
+			Added addedRow `json:"batchctl"`
+		}{addedOf(job, now)})
+		if err != nil {
+			return err
+		}
+		all = append(all, joinObjects(shape, added))
+	}
+	return p.writeJSON(all)
+}
+
+// joinObjects puts the members of b behind those of a.
+func joinObjects(a, b []byte) json.RawMessage {
+	if string(a) == "{}" {
+		return b
+	}
+	return append(append(slices.Clone(a[:len(a)-1]), ','), b[1:]...)
+}
+
+// addedRow is what batchctl says of a job beside AWS Batch. Durations are in
+// milliseconds; one that has not begun is left out.
+type addedRow struct {
+	ShortID string `json:"shortId"`
+	// WaitedMs is from creation to the start of the last attempt, or until now.
+	WaitedMs *int64 `json:"waitedMs,omitempty"`
+	RanMs    *int64 `json:"ranMs,omitempty"`
+	// TookMs is of an array, from creation to its end.
+	TookMs *int64 `json:"tookMs,omitempty"`
+	// Forgotten says that all this comes from the ledger.
+	Forgotten bool `json:"forgotten,omitempty"`
+}
+
+func addedOf(job client.Recalled, now time.Time) addedRow {
+	row := addedRow{ShortID: client.ShortID(aws.ToString(job.JobId)), Forgotten: job.Forgotten}
+	switch {
+	case job.Status == client.StatusExpired:
+	case client.Size(job.JobDetail) > 0:
+		row.TookMs = span64(job.CreatedAt, job.StoppedAt, now)
+	default:
+		row.WaitedMs = span64(job.CreatedAt, cmp.Or(job.StartedAt, job.StoppedAt), now)
+		row.RanMs = span64(job.StartedAt, job.StoppedAt, now)
+	}
+	return row
+}
+
+// span64 is the milliseconds between two stamps, or until now; nil before the first.
+func span64(from, to *int64, now time.Time) *int64 {
+	if aws.ToInt64(from) == 0 {
+		return nil
+	}
+	end := now.UnixMilli()
+	if aws.ToInt64(to) > 0 {
+		end = *to
+	}
+	return aws.Int64(max(0, end-*from))
 }
 
 // jobText is the full view of one job.
-func jobText(d types.JobDetail, label string, now time.Time) string {
+func (p *program) jobText(job client.Recalled, label string, now time.Time) string {
+	d := job.JobDetail
 	var b strings.Builder
 	field := func(name, value string) {
 		if value != "" && value != "-" {
@@ -202,11 +335,20 @@ func jobText(d types.JobDetail, label string, now time.Time) string {
 	}
 	field("job", aws.ToString(d.JobName)+"  "+client.ShortID(aws.ToString(d.JobId)))
 	field("status", joinClauses(string(d.Status), rollUp(d)))
-	field("reason", outcome(d))
+	if chart := arrayChart(d); chart != nil && isTerminal(p.Out) {
+		fmt.Fprintf(&b, "%-11s %s\n", "children", chart.render(color(p.Out)))
+	}
+	if job.Forgotten {
+		field("remembered", fromLedger(d, now))
+	} else {
+		field("reason", outcome(d))
+	}
 	field("queue", lastPart(aws.ToString(d.JobQueue))+" on "+label)
 	field("definition", lastPart(aws.ToString(d.JobDefinition)))
 	field("created", ago(d.CreatedAt, now))
-	field("waited", took(d.CreatedAt, cmp.Or(d.StartedAt, d.StoppedAt), now))
+	if d.Status != client.StatusExpired {
+		field("waited", took(d.CreatedAt, cmp.Or(d.StartedAt, d.StoppedAt), now))
+	}
 	field("ran", took(d.StartedAt, d.StoppedAt, now))
 	for i, a := range d.Attempts {
 		text := took(a.StartedAt, a.StoppedAt, now)
@@ -290,10 +432,35 @@ func (call *jobCall) newest(c *cli.Context, filter client.Filter) ([]types.JobSu
 		}
 		jobs = append(jobs, job)
 	}
+	old, err := call.forgotten(c, filter, jobs)
+	if err != nil {
+		return nil, err
+	}
+	jobs = append(jobs, old...)
 	slices.SortStableFunc(jobs, func(a, b types.JobSummary) int {
 		return cmp.Compare(aws.ToInt64(b.CreatedAt), aws.ToInt64(a.CreatedAt))
 	})
 	return jobs, nil
+}
+
+// mostForgotten is how many jobs that Batch has forgotten a list shows at most.
+const mostForgotten = 100
+
+// forgotten are the jobs that only the ledger remembers, as far as it can tell that
+// they are asked for. That they are from there stands in the reason.
+func (call *jobCall) forgotten(c *cli.Context, filter client.Filter, listed []types.JobSummary) ([]types.JobSummary, error) {
+	if c.String("array") != "" || c.String("share") != "" || len(c.StringSlice("queue")) > 0 {
+		return nil, nil
+	}
+	seen := map[string]bool{}
+	for _, job := range listed {
+		seen[aws.ToString(job.JobId)] = true
+	}
+	jobs, err := call.Forgotten(c.Context, func(id string) bool { return seen[id] }, filter.Matches, mostForgotten)
+	for i, job := range jobs {
+		jobs[i].StatusReason = aws.String(joinClauses("from the ledger: AWS Batch has forgotten it", aws.ToString(job.StatusReason)))
+	}
+	return jobs, err
 }
 
 // parseFilter reads the flags that say which jobs to list.

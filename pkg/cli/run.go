@@ -119,11 +119,11 @@ func (p *program) endAll(t *target, jobs []client.Submitted, reason string) erro
 
 // printJobs prints what Batch says of the jobs, as JSON.
 func (p *program) printJobs(t *target, jobs []client.Submitted) error {
-	details, err := t.Describe(context.Background(), ids(jobs)...)
+	known, err := t.Recall(context.Background(), ids(jobs)...)
 	if err != nil {
 		return err
 	}
-	return p.writeShapes(details)
+	return p.writeJobs(known, time.Now())
 }
 
 // lastWords says where the run can be looked at again.

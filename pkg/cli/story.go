@@ -3,6 +3,8 @@ package cli
 import (
 	"fmt"
 	"io"
+	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -13,22 +15,32 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 )
 
-// story tells on one stream what happens: lasting lines, and on a terminal one
-// live line below them that is redrawn. Log lines may go to another stream of
-// the same terminal, so everything passes through here and never tears.
+// story tells on one stream what happens: lasting lines, and on a terminal a live
+// block below them that is redrawn. Log lines may go to another stream of the same
+// terminal, so everything passes through here and never tears.
 type story struct {
 	mu    sync.Mutex
 	err   io.Writer
 	log   io.Writer
 	live  bool
 	color bool
-	width int
-	text  string // the live line as it stands; "" when there is none
+	size  func() (width, height int)
+	block []line // the live block; its last line begins with what turns
+	drawn int    // how many lines of it stand on the terminal
 	frame int
 }
 
 func (p *program) newStory(log io.Writer) *story {
-	return &story{err: p.Err, log: log, live: isTerminal(p.Err), color: color(p.Err), width: width(p.Err)}
+	return &story{err: p.Err, log: log, live: isTerminal(p.Err), color: color(p.Err), size: func() (int, int) { return sizeOf(p.Err) }}
+}
+
+// sizeOf returns the columns and lines of the terminal behind w; 80 by 24 where it
+// does not say.
+func sizeOf(w io.Writer) (width, height int) {
+	if f, ok := w.(*os.File); ok {
+		return (&screen{out: f}).size()
+	}
+	return 80, 24
 }
 
 // line writes a lasting line of the story.
@@ -58,34 +70,62 @@ func (s *story) logLine(prefix, text string) {
 	s.draw()
 }
 
-// now replaces the live line; "" removes it. In a pipe it does nothing.
-func (s *story) now(text string) {
+// now replaces the live block; none removes it. In a pipe it does nothing.
+func (s *story) now(block ...line) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.live {
 		return
 	}
 	s.erase()
-	s.text = diag.Printable(text)
+	s.block = block
 	s.frame++
 	s.draw()
 }
 
+// erase takes the block off the terminal.
 func (s *story) erase() {
-	if s.live && s.text != "" {
-		io.WriteString(s.err, "\r\x1b[K")
-	}
-}
-
-func (s *story) draw() {
-	if !s.live || s.text == "" {
+	if s.drawn == 0 {
 		return
 	}
-	line := string([]rune(`-\|/`)[s.frame%4]) + " " + s.text
-	if s.width > 1 {
-		line = runewidth.Truncate(line, s.width-1, "…")
+	io.WriteString(s.err, "\r\x1b[K"+strings.Repeat("\x1b[A\x1b[K", s.drawn-1))
+	s.drawn = 0
+}
+
+// draw puts the block on the terminal as it is now. It never wraps, or it could not
+// be erased; what does not fit in height is counted.
+func (s *story) draw() {
+	if !s.live || len(s.block) == 0 {
+		return
 	}
-	io.WriteString(s.err, line)
+	width, height := s.size()
+	block := fitBlock(s.block, height)
+	last := append(line{{text: string([]rune(`-\|/`)[s.frame%4]) + " "}}, block[len(block)-1]...)
+	var b strings.Builder
+	for _, l := range block[:len(block)-1] {
+		b.WriteString(l.cut(max(width-echoWidth, 1)).render(s.color) + "\n")
+	}
+	b.WriteString(last.cut(max(width-echoWidth, 1)).render(s.color))
+	io.WriteString(s.err, b.String())
+	s.drawn = len(block)
+}
+
+// echoWidth is left free behind the block: a terminal writes ^C there, and must not
+// wrap for it.
+const echoWidth = 3
+
+// fitBlock keeps a block lower than the terminal: its last line always stays.
+func fitBlock(block []line, height int) []line {
+	most := max(height-2, 1)
+	if len(block) <= most {
+		return block
+	}
+	last := block[len(block)-1]
+	if most == 1 {
+		return []line{last}
+	}
+	kept := slices.Clone(block[:most-2])
+	return append(kept, text(fmt.Sprintf("… %d more", len(block)-1-len(kept)), styleFaint), last)
 }
 
 // paint colours a status on a terminal.
@@ -100,8 +140,8 @@ func (s *story) paint(status types.JobStatus) string {
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
 }
 
-// clock redraws the live line until stop is called.
-func (s *story) clock(text func() string) (stop func()) {
+// clock redraws the live block until stop is called.
+func (s *story) clock(block func() []line) (stop func()) {
 	if !s.live {
 		return func() {}
 	}
@@ -115,14 +155,14 @@ func (s *story) clock(text func() string) (stop func()) {
 			case <-done:
 				return
 			case <-tick.C:
-				s.now(text())
+				s.now(block()...)
 			}
 		}
 	})
 	return func() {
 		close(done)
 		wg.Wait()
-		s.now("")
+		s.now()
 	}
 }
 

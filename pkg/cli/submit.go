@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -281,22 +280,4 @@ func submittedRows(t *target, jobs []client.Submitted) []submittedRow {
 		rows = append(rows, row)
 	}
 	return rows
-}
-
-// waitFor follows jobs that go on without us, and ends with their verdict.
-func (p *program) waitFor(ctx context.Context, t *target, jobs []client.Submitted, log io.Writer) error {
-	code, err := p.newFollower(t, jobs, log).run(ctx)
-	switch {
-	case err == nil:
-		return quiet(code)
-	case ctx.Err() != nil:
-		short := client.ShortID(jobs[0].ID)
-		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			return fail(ExitTimeout, "the job has not ended in time; it goes on").
-				try("wait on: batchctl wait %[1]s    stop it: batchctl stop %[1]s", short)
-		}
-		return fail(ExitInterrupted, "stopped waiting; the job goes on").
-			try("wait on: batchctl wait %[1]s    stop it: batchctl stop %[1]s", short)
-	}
-	return err
 }

@@ -126,6 +126,7 @@ func (p *program) openNamed(ctx context.Context, c *cli.Context, platform *spec.
 	p.submitsWith(c, t.Client)
 	if t.isLocal() {
 		t.PollAtMost = 500 * time.Millisecond // nobody else's quota
+		t.LogsAtOnce = true
 		t.TakesOnce = true
 	}
 	if why != toRead {

@@ -27,6 +27,21 @@ func (call *jobCall) whyLine(ctx context.Context, d types.JobDetail) string {
 		fmt.Sprintf("%-11s batchctl explain %s\n", "more", client.ShortID(aws.ToString(d.JobId)))
 }
 
+// whys are the reasons of the first jobs that have waited for long, by id.
+func (call *jobCall) whys(ctx context.Context, now time.Time) map[string]string {
+	whys := map[string]string{}
+	for _, job := range call.known {
+		if id := aws.ToString(job.JobId); len(whys) < whyMost && !job.Forgotten && explain.Waits(job.JobDetail, now) {
+			text, err := call.why(ctx, job.JobId)
+			if err != nil {
+				text = "why is not known: " + err.Error()
+			}
+			whys[id] = text + "; more: batchctl explain " + client.ShortID(id)
+		}
+	}
+	return whys
+}
+
 const (
 	// whyEvery is how often the jobs that are followed are looked through for those
 	// that wait, and whyMost how many of them are asked about then.

@@ -23,6 +23,13 @@ type Client struct {
 	// PollAtMost bounds the pause between two looks at a job; 0 stands for 5 s,
 	// which is kind to an account's request quota.
 	PollAtMost time.Duration
+	// LogsAtOnce says that a job's log is complete when the job has ended, as the
+	// local engine's is. Elsewhere what comes in the seconds after it is read too.
+	LogsAtOnce bool
+	// Trouble is told what a watch lives through: that it is throttled, that the
+	// service fails, that credentials had to be loaded anew; each once a watch. It
+	// is called by several goroutines and may be nil.
+	Trouble func(error)
 	// Settle is how long a job that may have been accepted is looked for; 0 stands
 	// for DefaultSettle.
 	Settle time.Duration

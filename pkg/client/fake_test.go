@@ -242,20 +242,31 @@ func (f *fake) listJobs(_ context.Context, in *batch.ListJobsInput) (*batch.List
 	return out, nil
 }
 
-// getLogEvents gives two events a page and repeats the token at the end.
+// getLogEvents gives two events a page, or one from the end backward after a page
+// that is empty, and repeats the token at either end.
 func (f *fake) getLogEvents(_ context.Context, in *cloudwatchlogs.GetLogEventsInput) (*cloudwatchlogs.GetLogEventsOutput, error) {
 	f.groups = append(f.groups, *in.LogGroupName)
 	f.asked = append(f.asked, *in.LogStreamName)
 	at := f.events[*in.LogStreamName]
-	if at == nil || !*in.StartFromHead {
+	if at == nil {
 		return nil, &wire.Fault{Type: "ResourceNotFoundException", Message: "The specified log stream does not exist."}
 	}
 	lines := at(time.Since(f.start))
-	from, _ := strconv.Atoi(strings.TrimPrefix(aws.ToString(in.NextToken), "f/"))
+	token := aws.ToString(in.NextToken)
+	direction, place, _ := strings.Cut(token, "/")
+	from, _ := strconv.Atoi(place)
 	to := min(from+2, len(lines))
-	out := &cloudwatchlogs.GetLogEventsOutput{NextForwardToken: aws.String("f/" + strconv.Itoa(to))}
+	switch {
+	case direction == "b": // what is before place
+		from, to = max(from-1, 0), from
+	case !*in.StartFromHead && token == "":
+		from, to = len(lines), len(lines)
+	}
+	out := &cloudwatchlogs.GetLogEventsOutput{NextForwardToken: aws.String("f/" + strconv.Itoa(to)), NextBackwardToken: aws.String("b/" + strconv.Itoa(from))}
 	for i, text := range lines[from:to] {
-		out.Events = append(out.Events, logtypes.OutputLogEvent{Message: &text, Timestamp: aws.Int64(int64(from + i))})
+		if stamp := int64(from + i); stamp >= aws.ToInt64(in.StartTime) {
+			out.Events = append(out.Events, logtypes.OutputLogEvent{Message: &text, Timestamp: &stamp})
+		}
 	}
 	return out, nil
 }

@@ -39,6 +39,8 @@ type Entry struct {
 	ArraySize  int       `json:"arraySize,omitempty"`
 	// Submission is the id under which the job was asked for.
 	Submission string `json:"submission,omitempty"`
+	// Run is the id of what one command submitted together, such as a workflow.
+	Run string `json:"run,omitempty"`
 }
 
 // DamageError names lines of the ledger that could not be read and were skipped.
@@ -159,16 +161,16 @@ func (l *Ledger) openEntries() ([]Entry, error) {
 
 // acceptedOf are the jobs that a run's log says were accepted.
 func acceptedOf(lines []line) (entries []Entry) {
-	target, intents := "", map[string]line{}
+	target, run, intents := "", "", map[string]line{}
 	for _, l := range lines {
 		switch l.What {
 		case lineRun:
-			target = l.Target
+			target, run = l.Target, l.Run
 		case lineIntent:
 			intents[l.Submission] = l
 		case lineAccepted:
 			if l.ID != "" {
-				entries = append(entries, Entry{l.Time, target, intents[l.Submission].Queue, l.Name, l.ID, l.Definition, l.ArraySize, l.Submission})
+				entries = append(entries, Entry{l.Time, target, intents[l.Submission].Queue, l.Name, l.ID, l.Definition, l.ArraySize, l.Submission, run})
 			}
 		}
 	}

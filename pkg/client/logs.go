@@ -1,10 +1,12 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,37 +19,55 @@ import (
 // defaultLogGroup is where Batch sends logs unless the job says otherwise.
 const defaultLogGroup = "/aws/batch/job"
 
+// maxEvents is the most events that one GetLogEvents returns (its API reference).
+const maxEvents = 10_000
+
+// lateLogs is how long after the end of a job more of its log may come: the agent
+// on the instance sends what it has every five seconds.
+const lateLogs = 6 * time.Second
+
 // Line is an event of a job's log. Its text may hold line feeds inside, but none
 // at its end.
 type Line struct {
 	Time time.Time
 	Text string
+	// Job is the id of the job that wrote it.
+	Job string
 	// Stream is the log stream: one for each attempt and container.
 	Stream string
 }
 
-// Logs yields the log of the job's latest attempt; with follow it goes on
-// through later attempts until the job has ended and the log is drained. A
-// stream that is not there yet is no error: the job may not have started, and
-// with follow neither is a job that was submitted a moment ago. An
-// error ends the sequence; with follow a failing service is asked again as in
-// Watch.
-func (c *Client) Logs(ctx context.Context, id string, follow bool) iter.Seq2[Line, error] {
+// LogOptions says what of a log is wanted. The zero value is all of the latest
+// attempt that has a log.
+type LogOptions struct {
+	// Follow goes on through later attempts until the job has ended and its log is
+	// drained; with Attempt, until that attempt has.
+	Follow bool
+	// Attempt is the number of one attempt, from 1; 0 for the latest.
+	Attempt int
+	// Tail is how many lines at the end of each stream are wanted; 0 for all.
+	Tail int
+	// Since leaves out what is older; zero for nothing.
+	Since time.Time
+}
+
+// Logs yields a job's log. A stream that is not there yet is no error: the job may
+// not have started, and with Follow neither is a job that was submitted a moment
+// ago. An error ends the sequence; a failing service is asked again as in Watch.
+func (c *Client) Logs(ctx context.Context, id string, o LogOptions) iter.Seq2[Line, error] {
 	return func(yield func(Line, error) bool) {
-		t := &tail{client: c, id: id, tokens: map[stream]string{}, first: -1, start: time.Now()}
-		pace := pace{most: c.PollAtMost}
+		t := newTail(c, id, o)
+		emit := func(l Line) bool { return yield(l, nil) }
+		pace := pace{client: c}
 		for {
-			ended, fresh, err := t.turn(ctx, yield)
-			if follow && t.maySettle(err) {
+			fresh, err := t.turn(ctx, emit)
+			if o.Follow && t.maySettle(err) {
 				err = nil
 			}
-			if errors.Is(err, errStopped) || err == nil && (!follow || ended && !fresh) {
+			if errors.Is(err, errStopped) || err == nil && (!o.Follow || t.drained(fresh)) {
 				return
 			}
-			var pause time.Duration
-			if err == nil || follow {
-				pause, err = pace.next(err)
-			}
+			pause, err := pace.next(err)
 			if fresh {
 				pause = pace.reset()
 			}
@@ -55,7 +75,7 @@ func (c *Client) Logs(ctx context.Context, id string, follow bool) iter.Seq2[Lin
 				err = sleep(ctx, pause)
 			}
 			if err != nil {
-				yield(Line{}, err)
+				yield(Line{Job: id}, err)
 				return
 			}
 		}
@@ -66,10 +86,11 @@ func (c *Client) Logs(ctx context.Context, id string, follow bool) iter.Seq2[Lin
 var errStopped = errors.New("stopped")
 
 // stream is where the log of one container of one attempt lies.
-type stream struct{ group, name string }
+type stream struct{ job, group, name string }
 
 // tail reads the streams of one job.
 type tail struct {
+	LogOptions
 	client *Client
 	id     string
 	// first is the attempt to read from: what lies before it was read to its end
@@ -77,6 +98,14 @@ type tail struct {
 	first  int
 	tokens map[stream]string // where to go on
 	start  time.Time
+	// over is when the job, or the attempt that is asked for, was first seen ended;
+	// silent that it has no log, or that it ended long ago.
+	over   time.Time
+	silent bool
+}
+
+func newTail(c *Client, id string, o LogOptions) *tail {
+	return &tail{LogOptions: o, client: c, id: id, tokens: map[stream]string{}, first: o.Attempt - 1, start: time.Now()}
 }
 
 // maySettle reports whether a job that is not there may still appear.
@@ -85,50 +114,95 @@ func (t *tail) maySettle(err error) bool {
 	return missing && time.Since(t.start) < settleTime
 }
 
+// drained reports whether nothing more will come, after a look that was fresh or
+// not. What arrives late is read for as long as each look brings some.
+func (t *tail) drained(fresh bool) bool {
+	if t.over.IsZero() || fresh {
+		return false
+	}
+	return t.client.LogsAtOnce || t.silent || time.Since(t.over) >= lateLogs
+}
+
 // turn looks at the job and reads what is new in its streams. The job is
 // described first, so that what a turn reads after the end is complete.
-func (t *tail) turn(ctx context.Context, yield func(Line, error) bool) (ended, fresh bool, err error) {
+func (t *tail) turn(ctx context.Context, emit func(Line) bool) (fresh bool, err error) {
 	jobs, err := t.client.Describe(ctx, t.id)
 	if err != nil {
-		return false, false, err
+		return false, err
 	}
-	attempts, err := logStreams(jobs[0])
+	return t.take(ctx, jobs[0], emit)
+}
+
+// take reads what is new in the streams of the job as it stands.
+func (t *tail) take(ctx context.Context, job types.JobDetail, emit func(Line) bool) (fresh bool, err error) {
+	attempts, err := logStreams(job)
 	if err != nil {
-		return false, false, err
+		return false, err
 	}
-	if t.first < 0 && len(attempts) > 0 {
-		t.first = len(attempts) - 1
+	if attempts, err = t.wanted(job, attempts); err != nil {
+		return false, err
 	}
 	for i := max(t.first, 0); i < len(attempts); i++ {
 		for _, s := range attempts[i] {
-			lines, err := t.drain(ctx, s, yield)
+			lines, err := t.drain(ctx, s, emit)
 			fresh = fresh || lines
 			if err != nil {
-				return false, fresh, err
+				return fresh, err
 			}
 		}
 		t.first = i
 	}
-	return Ended(jobs[0].Status), fresh, nil
+	if t.over.IsZero() && (Ended(job.Status) || t.Attempt > 0 && len(job.Attempts) >= t.Attempt) {
+		t.over = time.Now()
+		stopped := time.UnixMilli(aws.ToInt64(job.StoppedAt))
+		t.silent = len(slices.Concat(attempts[min(max(t.first, 0), len(attempts)):]...)) == 0 || job.StoppedAt != nil && time.Since(stopped) > longAgo
+	}
+	return fresh, nil
+}
+
+// longAgo is how old an end is whose log is certainly complete, however far the
+// clocks here and there differ.
+const longAgo = 10 * time.Minute
+
+// wanted cuts the attempts to those that are asked for, and finds the first.
+func (t *tail) wanted(job types.JobDetail, attempts [][]stream) ([][]stream, error) {
+	if t.Attempt == 0 {
+		for i := len(attempts) - 1; t.first < 0 && i >= 0; i-- {
+			if len(attempts[i]) > 0 {
+				t.first = i
+			}
+		}
+		return attempts, nil
+	}
+	if len(attempts) >= t.Attempt {
+		return attempts[:t.Attempt], nil
+	}
+	if t.Follow && !Ended(job.Status) {
+		return nil, nil
+	}
+	return nil, fmt.Errorf("job %s has no attempt %d: it made %d", aws.ToString(job.JobName), t.Attempt, len(attempts))
 }
 
 // drain reads a stream up to its present end.
-func (t *tail) drain(ctx context.Context, s stream, yield func(Line, error) bool) (fresh bool, err error) {
+func (t *tail) drain(ctx context.Context, s stream, emit func(Line) bool) (fresh bool, err error) {
+	if t.Tail > 0 && t.tokens[s] == "" {
+		if fresh, err = t.ending(ctx, s, emit); err != nil || t.tokens[s] == "" {
+			return fresh, err
+		}
+	}
 	for {
-		in := &cloudwatchlogs.GetLogEventsInput{LogGroupName: &s.group, LogStreamName: &s.name, StartFromHead: aws.Bool(true)}
+		in := t.request(s)
+		in.StartFromHead = aws.Bool(true)
 		if token := t.tokens[s]; token != "" {
 			in.NextToken = &token
 		}
-		out, err := t.client.logs.GetLogEvents(ctx, in)
-		if _, ok := errors.AsType[*logtypes.ResourceNotFoundException](err); ok {
-			return fresh, nil
-		}
-		if err != nil {
-			return fresh, failure("get log events "+s.name, err)
+		out, err := t.client.events(ctx, in)
+		if out == nil || err != nil {
+			return fresh, err
 		}
 		for _, e := range out.Events {
 			fresh = true
-			if !yield(s.line(e), nil) {
+			if !emit(s.line(e)) {
 				return fresh, errStopped
 			}
 		}
@@ -140,30 +214,86 @@ func (t *tail) drain(ctx context.Context, s stream, yield func(Line, error) bool
 	}
 }
 
-func (s stream) line(e logtypes.OutputLogEvent) Line {
-	text := strings.TrimSuffix(strings.TrimSuffix(aws.ToString(e.Message), "\n"), "\r")
-	return Line{Time: time.UnixMilli(aws.ToInt64(e.Timestamp)), Text: text, Stream: s.name}
+// ending reads the last lines of a stream and notes where to go on.
+func (t *tail) ending(ctx context.Context, s stream, emit func(Line) bool) (fresh bool, err error) {
+	events, token, err := t.client.lastEvents(ctx, t.request(s), t.Tail)
+	if err != nil {
+		return false, err
+	}
+	for _, e := range events {
+		fresh = true
+		if !emit(s.line(e)) {
+			return fresh, errStopped
+		}
+	}
+	t.tokens[s] = token
+	return fresh, nil
 }
 
-// logStreams returns the streams of each attempt that has any, oldest first. A
-// running attempt is not among the job's attempts yet.
+func (t *tail) request(s stream) *cloudwatchlogs.GetLogEventsInput {
+	in := &cloudwatchlogs.GetLogEventsInput{LogGroupName: &s.group, LogStreamName: &s.name}
+	if !t.Since.IsZero() {
+		in.StartTime = aws.Int64(t.Since.UnixMilli())
+	}
+	return in
+}
+
+// events makes one GetLogEvents; nil stands for a stream that is not there (yet).
+func (c *Client) events(ctx context.Context, in *cloudwatchlogs.GetLogEventsInput) (*cloudwatchlogs.GetLogEventsOutput, error) {
+	out, err := c.logs.GetLogEvents(ctx, in)
+	if _, ok := errors.AsType[*logtypes.ResourceNotFoundException](err); ok {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, failure("get log events "+aws.ToString(in.LogStreamName), err)
+	}
+	return out, nil
+}
+
+// lastEvents returns the last n events of a stream, oldest first, and the token
+// from which it goes on; "" for a stream that is not there. Pages may be empty in
+// between: only the token that was sent, come back, is the beginning.
+func (c *Client) lastEvents(ctx context.Context, in *cloudwatchlogs.GetLogEventsInput, n int) (events []logtypes.OutputLogEvent, token string, err error) {
+	in.StartFromHead, in.Limit = aws.Bool(false), aws.Int32(int32(min(n, maxEvents)))
+	for len(events) < n {
+		out, err := c.events(ctx, in)
+		if out == nil || err != nil {
+			return events, token, err
+		}
+		if token == "" {
+			token = aws.ToString(out.NextForwardToken)
+		}
+		events = append(slices.Clone(out.Events), events...)
+		back := aws.ToString(out.NextBackwardToken)
+		if back == "" || back == aws.ToString(in.NextToken) {
+			break
+		}
+		in.NextToken = &back
+	}
+	return events[max(0, len(events)-n):], token, nil
+}
+
+func (s stream) line(e logtypes.OutputLogEvent) Line {
+	text := strings.TrimSuffix(strings.TrimSuffix(aws.ToString(e.Message), "\n"), "\r")
+	return Line{Time: time.UnixMilli(aws.ToInt64(e.Timestamp)), Text: text, Job: s.job, Stream: s.name}
+}
+
+// logStreams returns the streams of each attempt, oldest first; an attempt that
+// never started has none. A running attempt is not among the job's attempts yet.
 func logStreams(job types.JobDetail) ([][]stream, error) {
 	if err := logsElsewhere(job); err != nil {
 		return nil, err
 	}
 	var attempts [][]stream
 	known := map[stream]bool{}
-	add := func(streams ...stream) {
-		var fresh []stream
+	fresh := func(streams []stream) (fresh []stream) {
 		for _, s := range streams {
 			if s.name != "" && !known[s] {
 				known[s] = true
 				fresh = append(fresh, s)
 			}
 		}
-		if fresh != nil {
-			attempts = append(attempts, fresh)
-		}
+		return fresh
 	}
 	groups := logGroups(job)
 	for _, a := range job.Attempts {
@@ -176,39 +306,40 @@ func logStreams(job types.JobDetail) ([][]stream, error) {
 				streams = append(streams, groups.stream(aws.ToString(c.Name), c.LogStreamName))
 			}
 		}
-		add(streams...)
-	}
-	if job.Container != nil {
-		add(groups.stream("", job.Container.LogStreamName))
+		attempts = append(attempts, fresh(streams))
 	}
 	var running []stream
+	if job.Container != nil {
+		running = append(running, groups.stream("", job.Container.LogStreamName))
+	}
 	for _, c := range taskContainers(job) {
 		running = append(running, groups.stream(aws.ToString(c.Name), c.LogStreamName))
 	}
-	add(running...)
+	if running = fresh(running); running != nil {
+		attempts = append(attempts, running)
+	}
 	return attempts, nil
 }
 
-// groupsByContainer holds log groups by the container's name, which is empty for
+// logGroup is a job's log groups by the name of the container, which is empty for
 // a job of one container.
-type groupsByContainer map[string]string
-
-func (g groupsByContainer) stream(container string, name *string) stream {
-	group := g[container]
-	if group == "" {
-		group = defaultLogGroup
-	}
-	return stream{group, aws.ToString(name)}
+type logGroup struct {
+	job    string
+	groups map[string]string
 }
 
-func logGroups(job types.JobDetail) groupsByContainer {
-	g := groupsByContainer{}
+func (g logGroup) stream(container string, name *string) stream {
+	return stream{g.job, cmp.Or(g.groups[container], defaultLogGroup), aws.ToString(name)}
+}
+
+func logGroups(job types.JobDetail) logGroup {
+	g := logGroup{aws.ToString(job.JobId), map[string]string{}}
 	if job.Container != nil && job.Container.LogConfiguration != nil {
-		g[""] = job.Container.LogConfiguration.Options["awslogs-group"]
+		g.groups[""] = job.Container.LogConfiguration.Options["awslogs-group"]
 	}
 	for _, c := range taskContainers(job) {
 		if c.LogConfiguration != nil {
-			g[aws.ToString(c.Name)] = c.LogConfiguration.Options["awslogs-group"]
+			g.groups[aws.ToString(c.Name)] = c.LogConfiguration.Options["awslogs-group"]
 		}
 	}
 	return g

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -44,7 +45,7 @@ func withLogs(stream string, state func(time.Duration) *types.JobDetail) func(ti
 }
 
 func texts(ctx context.Context, c *Client, follow bool) (all []string, err error) {
-	for l, err := range c.Logs(ctx, "1", follow) {
+	for l, err := range c.Logs(ctx, "1", LogOptions{Follow: follow}) {
 		if err != nil {
 			return all, err
 		}
@@ -57,10 +58,10 @@ func TestLogs(t *testing.T) {
 	f, c := newFake(t)
 	f.jobs["1"] = withLogs("s", life("a", stage{0, "RUNNING", ""}))
 	f.events["s"] = written("one", "two\n", "three\nfour\r\n", "", "five")
-	got, err := collect(c.Logs(t.Context(), "1", false))
+	got, err := collect(c.Logs(t.Context(), "1", LogOptions{}))
 	var want []Line
 	for i, text := range []string{"one", "two", "three\nfour", "", "five"} {
-		want = append(want, Line{Time: time.UnixMilli(int64(i)), Text: text, Stream: "s"})
+		want = append(want, Line{Time: time.UnixMilli(int64(i)), Text: text, Job: "1", Stream: "s"})
 	}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Error(diff, err)
@@ -185,11 +186,16 @@ func TestLogsElsewhere(t *testing.T) {
 // is no error.
 func TestLogsNeverWritten(t *testing.T) {
 	for _, stream := range []string{"", "gone"} {
-		f, c := newFake(t)
-		f.jobs["1"] = withLogs(stream, life("a", stage{0, "FAILED", "image not found"}))
-		if got, err := texts(t.Context(), c, true); len(got) > 0 || err != nil {
-			t.Error(got, err)
-		}
+		synctest.Test(t, func(t *testing.T) {
+			f, c := newFake(t)
+			f.jobs["1"] = withLogs(stream, life("a", stage{0, "FAILED", "image not found"}))
+			if got, err := texts(t.Context(), c, true); len(got) > 0 || err != nil {
+				t.Error(got, err)
+			}
+			if waited := time.Since(f.start); (waited >= lateLogs) != (stream == "gone") {
+				t.Errorf("stream %q: waited %v", stream, waited)
+			}
+		})
 	}
 }
 
@@ -222,10 +228,108 @@ func TestLogsBreak(t *testing.T) {
 	f, c := newFake(t)
 	f.jobs["1"] = withLogs("s", life("a", stage{0, "RUNNING", ""}))
 	f.events["s"] = written("one", "two", "three")
-	for range c.Logs(t.Context(), "1", true) {
+	for range c.Logs(t.Context(), "1", LogOptions{Follow: true}) {
 		break
 	}
 	if n := f.count("GetLogEvents"); n != 1 {
 		t.Errorf("%d calls after break", n)
 	}
+}
+
+// retried is a job whose attempts wrote s1, nothing, and s3.
+func retried(status types.JobStatus) func(time.Duration) *types.JobDetail {
+	return func(time.Duration) *types.JobDetail {
+		return &types.JobDetail{JobName: aws.String("a"), Status: status, Container: &types.ContainerDetail{LogStreamName: aws.String("s3")},
+			Attempts: []types.AttemptDetail{attempt("s1"), {Container: &types.AttemptContainerDetail{}}, attempt("s3")}}
+	}
+}
+
+func TestLogOptions(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		options LogOptions
+		want    string
+		err     string
+	}{
+		{"the latest attempt", LogOptions{}, "a b c d e", ""},
+		{"an earlier attempt", LogOptions{Attempt: 1}, "one", ""},
+		{"an attempt that never started", LogOptions{Attempt: 2}, "", ""},
+		{"the latest by number", LogOptions{Attempt: 3}, "a b c d e", ""},
+		{"an attempt that never was", LogOptions{Attempt: 4}, "", "no attempt 4: it made 3"},
+		{"the last lines", LogOptions{Tail: 2}, "d e", ""},
+		{"more last lines than there are", LogOptions{Tail: 9}, "a b c d e", ""},
+		{"from a moment on", LogOptions{Since: time.UnixMilli(3)}, "d e", ""},
+		{"the last lines, and on to the end", LogOptions{Tail: 1, Follow: true}, "e f", ""},
+		{"one attempt to its end", LogOptions{Attempt: 1, Follow: true}, "one", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f, client := newFake(t)
+				f.jobs["1"] = retried("FAILED")
+				f.events["s1"] = written("one")
+				f.events["s3"] = func(elapsed time.Duration) []string {
+					all := []string{"a", "b", "c", "d", "e", "f"}
+					return all[:min(6, 5+int(elapsed/time.Second))]
+				}
+				var got []string
+				var failed error
+				for l, err := range client.Logs(t.Context(), "1", c.options) {
+					if failed = err; err == nil {
+						got = append(got, l.Text)
+					}
+				}
+				if strings.Join(got, " ") != c.want || (failed == nil) != (c.err == "") || failed != nil && !strings.Contains(failed.Error(), c.err) {
+					t.Errorf("got %q, %v; want %q, %s", got, failed, c.want, c.err)
+				}
+			})
+		})
+	}
+}
+
+// TestLogsLate: events come in up to five seconds after the end of the job, after a
+// while without any. Where logs are complete at the end, nobody waits.
+func TestLogsLate(t *testing.T) {
+	for _, atOnce := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			f, c := newFake(t)
+			c.LogsAtOnce = atOnce
+			f.jobs["1"] = withLogs("s", life("a", stage{0, "RUNNING", ""}, stage{10 * time.Second, "SUCCEEDED", ""}))
+			f.events["s"] = func(elapsed time.Duration) []string {
+				if elapsed < 15*time.Second {
+					return []string{"one"}
+				}
+				return []string{"one", "late"}
+			}
+			got, err := texts(t.Context(), c, true)
+			want := "one late"
+			if atOnce {
+				want = "one"
+			}
+			if strings.Join(got, " ") != want || err != nil || time.Since(f.start) > time.Minute {
+				t.Errorf("at once %v: %q, %v after %v", atOnce, got, err, time.Since(f.start))
+			}
+		})
+	}
+}
+
+// TestLogsTrouble: what a follow lives through is told once of each kind.
+func TestLogsTrouble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, c := newFake(t)
+		var told []error
+		c.Trouble = func(err error) { told = append(told, err) }
+		f.jobs["1"] = withLogs("s", life("a", stage{0, "RUNNING", ""}, stage{time.Hour, "SUCCEEDED", ""}))
+		f.events["s"] = growing("", 0, 50)
+		throttles := times(30, says(400, "ThrottlingException", `{"__type":"ThrottlingException","message":"Rate exceeded"}`))
+		broken := times(12, says(500, "InternalFailure", `{"__type":"InternalFailure","message":"oops"}`))
+		healthy := func(serve func() *http.Response) (*http.Response, error) { return serve(), nil }
+		f.faults["GetLogEvents"] = append(append(append(throttles, healthy), broken...), append([]fault{healthy}, throttles...)...)
+		got, err := texts(t.Context(), c, true)
+		if len(got) != 50 || err != nil {
+			t.Errorf("%d lines, %v", len(got), err)
+		}
+		if len(told) != 2 || !Throttled(told[0]) || Throttled(told[1]) {
+			t.Errorf("told %v", told)
+		}
+	})
 }

@@ -145,7 +145,7 @@ func (c *Client) findInLedger(f *finder) error {
 		return err
 	}
 	for _, e := range entries {
-		if e.Target == c.Ledger.Target {
+		if c.Ledger.Covers(e.Target) {
 			f.see(types.JobSummary{JobId: &e.ID, JobName: &e.Name, CreatedAt: aws.Int64(e.Time.UnixMilli())})
 		}
 	}

@@ -117,3 +117,112 @@ func TestStopFaults(t *testing.T) {
 		}
 	})
 }
+
+// TestStopAll: each job gets the call of its state, one that is refused or unknown
+// does not keep the others, and all are described together.
+func TestStopAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, c := newFake(t)
+		ended := func(id string, status types.JobStatus) func(time.Duration) *types.JobDetail {
+			return func(time.Duration) *types.JobDetail {
+				job := &types.JobDetail{JobName: aws.String("job" + id), Status: status}
+				if f.stopped[id] != "" {
+					job.Status = types.JobStatusFailed
+				}
+				return job
+			}
+		}
+		f.jobs["1"], f.jobs["2"], f.jobs["3"] = ended("1", "RUNNING"), ended("2", "RUNNABLE"), ended("3", "SUCCEEDED")
+		f.jobs["4"] = ended("4", "STARTING")
+		f.faults["TerminateJob"] = []fault{says(403, "AccessDeniedException", `{"message":"no"}`)}
+		got := c.StopAll(t.Context(), []string{"4", "1", "2", "3", "gone"}, "")
+		var lines []string
+		for _, s := range got {
+			lines = append(lines, strings.TrimSpace(string(s.Before)+" "+s.Call+" "+string(s.Job.Status)))
+		}
+		denied := 0
+		for _, i := range []int{0, 1} {
+			if err := got[i].Err; err != nil && strings.Contains(err.Error(), "AccessDeniedException") {
+				denied++
+			} else if got[i].Call != "TerminateJob" || got[i].Job.Status != "FAILED" {
+				t.Errorf("%+v", got[i])
+			}
+		}
+		if denied != 1 || lines[2] != "RUNNABLE CancelJob FAILED" || lines[3] != "SUCCEEDED  SUCCEEDED" || got[2].Err != nil || got[3].Err != nil {
+			t.Errorf("%q, %d denied", lines, denied)
+		}
+		if !isMissing(got[4].Err) {
+			t.Errorf("gone: %v", got[4].Err)
+		}
+		if n := f.count("DescribeJobs"); n > 3 {
+			t.Errorf("%d DescribeJobs for five jobs", n)
+		}
+	})
+}
+
+// TestStopOfAnArray: children that go on after their parent has ended are terminated
+// one by one; a summary that only counts them is not believed.
+func TestStopOfAnArray(t *testing.T) {
+	for _, lives := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			f, c := newFake(t)
+			f.jobs["1"] = func(time.Duration) *types.JobDetail {
+				job := &types.JobDetail{JobName: aws.String("a"), Status: types.JobStatusPending, ArrayProperties: &types.ArrayPropertiesDetail{
+					Size: aws.Int32(3), StatusSummary: map[string]int32{"RUNNING": 1, "FAILED": 2}}}
+				if f.stopped["1"] != "" {
+					job.Status = types.JobStatusFailed
+				}
+				if f.stopped["1:2"] != "" {
+					f.listed = nil
+				}
+				return job
+			}
+			if lives {
+				f.listed = []types.JobSummary{{JobId: aws.String("1:2"), JobName: aws.String("a"), Status: types.JobStatusRunning}}
+			}
+			got, err := c.Stop(t.Context(), "1", "enough")
+			want := map[bool]int{true: 1}[lives]
+			if err != nil || got.Call != "TerminateJob" || got.Children != want || f.stopped["1"] != "TerminateJob enough;" {
+				t.Errorf("%+v, %v; %v", got, err, f.stopped)
+			}
+			if lives != (f.stopped["1:2"] == "TerminateJob enough;") {
+				t.Errorf("the child was sent %q", f.stopped["1:2"])
+			}
+		})
+	}
+}
+
+// TestStopJustSubmitted: a job that DescribeJobs does not show yet is waited for and
+// stopped, if the ledger knows that it was submitted a moment ago.
+func TestStopJustSubmitted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, c := newFake(t)
+		c.Ledger = &Ledger{Dir: t.TempDir(), Target: "local"}
+		if err := c.Ledger.Append(Entry{Time: time.Now(), ID: "1", Name: "a"}); err != nil {
+			t.Fatal(err)
+		}
+		runs := stoppable(f, "RUNNING", false)
+		f.jobs["1"] = func(d time.Duration) *types.JobDetail {
+			if d < 20*time.Second {
+				return nil
+			}
+			return runs(d)
+		}
+		if got, err := c.Stop(t.Context(), "1", ""); err != nil || got.Job.Status != "FAILED" {
+			t.Errorf("%+v, %v", got, err)
+		}
+	})
+}
+
+// TestStopAgain: a call that was answered and did nothing is made again.
+func TestStopAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, c := newFake(t)
+		f.jobs["1"] = stoppable(f, "RUNNING", false)
+		f.faults["TerminateJob"] = times(2, says(200, "", "{}"))
+		got, err := c.Stop(t.Context(), "1", "")
+		if err != nil || got.Job.Status != "FAILED" || f.count("TerminateJob") != 3 {
+			t.Errorf("%+v, %v after %d calls", got, err, f.count("TerminateJob"))
+		}
+	})
+}

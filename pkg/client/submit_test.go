@@ -323,7 +323,7 @@ func TestSubmitWritesTheLedger(t *testing.T) {
 	got, err := c.Ledger.Entries()
 	want := []Entry{{Target: "local", Queue: "cpu", Name: "a", ID: testID(1), Definition: definitionARN + "a:1", ArraySize: 3}}
 	if len(got) == 1 && !got[0].Time.IsZero() {
-		want[0].Time, want[0].Submission = got[0].Time, f.submitted[0].Tags[SubmissionTag]
+		want[0].Time, want[0].Submission, want[0].Run = got[0].Time, f.submitted[0].Tags[SubmissionTag], got[0].Run
 	}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Error(diff, err)

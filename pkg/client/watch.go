@@ -20,6 +20,8 @@ const (
 	// back when something does.
 	pollFirst = 250 * time.Millisecond
 	pollMost  = 5 * time.Second
+	// throttledMost bounds the pause while the service says that it is too much.
+	throttledMost = 30 * time.Second
 	// settleTime is how long a job may be unknown to DescribeJobs after its id
 	// was given out.
 	settleTime = time.Minute
@@ -39,13 +41,13 @@ type Event struct {
 
 // Watch polls the jobs and yields each change of status, statusReason or array
 // summary until all are SUCCEEDED or FAILED. The first look counts as a change.
-// A failing service that has answered before is asked again for five minutes;
-// an error ends the sequence. A job that is not there is waited for one minute,
+// A failing service that has answered before is asked again for five minutes, and
+// expired credentials are loaded anew once; an error ends the sequence. A job that is not there is waited for one minute,
 // since DescribeJobs lags behind SubmitJob, and is then a *MissingError.
 func (c *Client) Watch(ctx context.Context, ids ...string) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		w := &watch{seen: map[string]sight{}, pending: distinct(ids), start: time.Now()}
-		pace := pace{most: c.PollAtMost}
+		pace := pace{client: c}
 		for len(w.pending) > 0 {
 			jobs, err := c.describe(ctx, w.pending)
 			pause, err := pace.next(err)
@@ -145,17 +147,24 @@ func (w *watch) changed(id string, job types.JobDetail, now time.Time) bool {
 
 // pace says when to ask again, and when to give up.
 type pace struct {
-	most         time.Duration // 0: pollMost
+	client       *Client
 	pause        time.Duration
 	served       bool      // an answer has come before
 	failingSince time.Time // zero while answers come
+	renewed      bool      // the credentials were loaded anew, and no answer has come since
+	told         [3]bool   // of Client.Trouble, by kind
 }
 
 // next takes the outcome of a call. The error comes back when it is final.
 func (p *pace) next(err error) (time.Duration, error) {
 	if err == nil {
-		p.served, p.failingSince = true, time.Time{}
-		return p.grow(), nil
+		p.served, p.failingSince, p.renewed = true, time.Time{}, false
+		return p.grow(pollMost), nil
+	}
+	if Expired(err) && !p.renewed && p.client.renew() {
+		p.renewed = true
+		p.tell(0, err)
+		return p.reset(), nil
 	}
 	_, missing := errors.AsType[*MissingError](err)
 	if missing || refused(err) && !throttled(err) || !p.served && !answered(err) {
@@ -167,17 +176,50 @@ func (p *pace) next(err error) (time.Duration, error) {
 	if time.Since(p.failingSince) > patienceTime {
 		return 0, err
 	}
-	return p.grow(), nil
+	if throttled(err) {
+		p.tell(1, err)
+		return p.grow(throttledMost), nil
+	}
+	p.tell(2, err)
+	return p.grow(pollMost), nil
 }
 
-func (p *pace) grow() time.Duration {
-	p.pause = min(max(p.pause*3/2, pollFirst), cmp.Or(p.most, pollMost))
+func (p *pace) tell(kind int, err error) {
+	if !p.told[kind] && p.client.Trouble != nil {
+		p.client.Trouble(err)
+	}
+	p.told[kind] = true
+}
+
+func (p *pace) grow(most time.Duration) time.Duration {
+	if most == pollMost {
+		most = cmp.Or(p.client.PollAtMost, pollMost)
+	}
+	p.pause = min(max(p.pause*3/2, pollFirst), most)
 	return jitter(p.pause)
 }
 
 func (p *pace) reset() time.Duration {
-	p.pause = min(pollFirst, cmp.Or(p.most, pollMost))
+	p.pause = min(pollFirst, cmp.Or(p.client.PollAtMost, pollMost))
 	return jitter(p.pause)
+}
+
+// patiently makes a call until it succeeds or its error is final.
+func (c *Client) patiently(ctx context.Context, call func() error) error {
+	pace := pace{client: c, served: true}
+	for {
+		err := call()
+		if err == nil {
+			return nil
+		}
+		pause, err := pace.next(err)
+		if err == nil {
+			err = sleep(ctx, pause)
+		}
+		if err != nil {
+			return err
+		}
+	}
 }
 
 // jitter spreads a pause by a fifth to both sides, so that many clients do not

@@ -1,0 +1,135 @@
+package cli_test
+
+import (
+	"bytes"
+	"errors"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/batchctl/batchctl/pkg/cli"
+)
+
+// forgetfulQueue makes a queue of moto's, with what it stands on.
+const forgetfulQueue = `
+import boto3, sys
+def client(name): return boto3.client(name, endpoint_url=sys.argv[1], region_name="us-east-1", aws_access_key_id="a", aws_secret_access_key="b")
+ec2, batch = client("ec2"), client("batch")
+vpc = ec2.create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"]
+subnet = ec2.create_subnet(VpcId=vpc, CidrBlock="10.0.0.0/24")["Subnet"]["SubnetId"]
+group = ec2.create_security_group(GroupName="g", Description="g", VpcId=vpc)["GroupId"]
+role = client("iam").create_role(RoleName="r", AssumeRolePolicyDocument="{}")["Role"]["Arn"]
+batch.create_compute_environment(computeEnvironmentName="cefg", type="MANAGED", state="ENABLED", serviceRole=role,
+    computeResources={"type": "FARGATE", "maxvCpus": 16, "subnets": [subnet], "securityGroupIds": [group]})
+batch.create_job_queue(jobQueueName="cpu", state="ENABLED", priority=1, computeEnvironmentOrder=[{"order": 1, "computeEnvironment": "cefg"}])
+`
+
+// forgetful is a moto_server, an AWS Batch that is not ours and can be made to forget.
+type forgetful struct {
+	t        *testing.T
+	endpoint string
+	dir      string
+}
+
+func startForgetful(t *testing.T) *forgetful {
+	t.Helper()
+	for _, args := range [][]string{{"moto_server", "--help"}, {"python3", "-c", "import boto3"}} {
+		err := exec.Command(args[0], args[1:]...).Run()
+		if err != nil && os.Getenv("BATCHCTL_REQUIRE_TOOLS") == "1" {
+			t.Fatalf("%s is required: %v", args[0], err)
+		}
+		if err != nil {
+			t.Skipf("%s: %v; set BATCHCTL_REQUIRE_TOOLS=1 to fail instead", args[0], err)
+		}
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	l.Close()
+	f := &forgetful{t: t, endpoint: "http://127.0.0.1:" + port, dir: t.TempDir()}
+	server := exec.Command("moto_server", "-H", "127.0.0.1", "-p", port)
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = server.Process.Kill()
+		_ = server.Wait()
+	})
+	for deadline := time.Now().Add(time.Minute); f.post("config", `{"batch":{"use_docker":false}}`) != nil; time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("moto_server does not answer")
+		}
+	}
+	if out, err := exec.Command("python3", "-c", forgetfulQueue, f.endpoint).CombinedOutput(); err != nil {
+		t.Fatalf("make a queue: %v: %s", err, out)
+	}
+	return f
+}
+
+func (f *forgetful) post(path, body string) error {
+	answer, err := http.Post(f.endpoint+"/moto-api/"+path, "application/json", strings.NewReader(body))
+	if err != nil {
+		return err
+	}
+	return answer.Body.Close()
+}
+
+// types runs batchctl, which has to end with a code, and returns what it printed.
+func (f *forgetful) types(code int, args ...string) string {
+	f.t.Helper()
+	cmd := exec.Command(filepath.Join(batchctlOnPath(f.t), "batchctl"), args...)
+	none := filepath.Join(f.dir, "none")
+	cmd.Dir, cmd.Env = f.dir, append(os.Environ(), "BATCHCTL_STATE_DIR="+filepath.Join(f.dir, "state"), "BATCHCTL_TARGET=aws",
+		"AWS_ENDPOINT_URL="+f.endpoint, "AWS_REGION=us-east-1", "AWS_ACCESS_KEY_ID=a", "AWS_SECRET_ACCESS_KEY=b",
+		"AWS_CONFIG_FILE="+none, "AWS_SHARED_CREDENTIALS_FILE="+none, "NO_PROXY=127.0.0.1")
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) || cmd.ProcessState.ExitCode() != code {
+		f.t.Fatalf("batchctl %q: %v, want exit code %d\n%s", args, err, code, &out)
+	}
+	return out.String()
+}
+
+func (f *forgetful) wants(text string, parts ...string) {
+	f.t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			f.t.Errorf("no %q in\n%s", part, text)
+		}
+	}
+}
+
+// TestForgottenByMoto: a workflow with an array is watched to its end at a server that
+// is not ours; then the server forgets it, and the ledger answers.
+func TestForgottenByMoto(t *testing.T) {
+	f := startForgetful(t)
+	flow := `{ "name": "flow",
+		"defaults": { "image": "public.ecr.aws/docker/library/busybox:1.36", "command": ["true"], "queue": "cpu", "resources": { "vcpus": 1, "memory": "512 MiB" }, "timeout": "1m" },
+		"jobs": [{ "name": "prepare" }, { "name": "work", "array": { "size": 3 }, "dependsOn": ["prepare"] }, { "name": "collect", "dependsOn": ["work"] }] }`
+	if err := os.WriteFile(filepath.Join(f.dir, "flow.json"), []byte(flow), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f.wants(f.types(cli.ExitOK, "submit", "flow.json", "--wait"), "target: aws 123456789012 us-east-1 at "+f.endpoint, "collect")
+	f.wants(f.types(cli.ExitOK, "status"), "prepare", "work", "3 of 3 ended SUCCEEDED:3", "collect")
+	f.types(cli.ExitOK, "logs", "work") // moto has no log of these jobs: no error
+	f.wants(f.types(cli.ExitOK, "stop", "--submission", "flow.json"), "prepare  left alone: SUCCEEDED already", "collect  left alone: SUCCEEDED already")
+
+	if err := f.post("reset", ""); err != nil {
+		t.Fatal(err)
+	}
+	const memory = "SUCCEEDED, 3 of 3 ended SUCCEEDED:3"
+	f.wants(f.types(cli.ExitOK, "status", "work"), "status      "+memory, "(from the ledger; AWS Batch has forgotten it)")
+	f.wants(f.types(cli.ExitOK, "status", "--submission", "flow.json"), "prepare", "work", "collect", "from the ledger")
+	f.wants(f.types(cli.ExitOK, "wait", "--submission", "collect"), "from the ledger")
+	f.wants(f.types(cli.ExitOK, "stop", "work"), "left alone: AWS Batch has forgotten it")
+	f.wants(f.types(cli.ExitOK, "status", "work:1"), "UNKNOWN-EXPIRED") // of a child nothing was remembered
+}

@@ -1,0 +1,88 @@
+//go:build unix
+
+package cli_test
+
+import (
+	"bufio"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/batchctl/batchctl/pkg/cli"
+)
+
+// TestInterruptedWait: Ctrl-C during a wait, or while a log is followed, asks nothing
+// and stops nothing; it says how to go on.
+func TestInterruptedWait(t *testing.T) {
+	path := filepath.Join(batchctlOnPath(t), "batchctl")
+	dir := t.TempDir()
+	job := `{ "name": "hold", "image": "x:1", "command": ["sh", "-c", "echo begun; exec sleep 60"], "resources": { "vcpus": 1, "memory": 64 }, "timeout": "2m" }`
+	if err := os.WriteFile(filepath.Join(dir, "job.json"), []byte(job), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	command := func(args ...string) *exec.Cmd {
+		c := exec.Command(path, args...)
+		c.Dir = dir
+		c.Env = append(os.Environ(), "BATCHCTL_STATE_DIR="+filepath.Join(dir, "state"))
+		return c
+	}
+	t.Cleanup(func() {
+		_ = command("stop", "hold").Run()
+		_ = command("serve", "--stop").Run()
+	})
+	if out, err := command("submit", "job.json").CombinedOutput(); err != nil {
+		t.Fatalf("submit: %v: %s", err, out)
+	}
+	for _, c := range []struct {
+		args  []string
+		ready string // what is printed once it waits
+		want  string
+	}{
+		{[]string{"wait", "hold"}, "RUNNING", `batchctl: stopped waiting; the job goes on
+  wait on: batchctl wait ID    stop: batchctl stop ID
+`},
+		{[]string{"logs", "hold", "--follow"}, "begun", `batchctl: stopped following; the job goes on
+  follow on: batchctl logs ID --follow    stop it: batchctl stop ID
+`},
+	} {
+		code, said := interruptAfter(t, command(c.args...), c.ready)
+		said = regexp.MustCompile(`\b[0-9a-f]{8}\b`).ReplaceAllString(said, "ID")
+		if code != cli.ExitInterrupted || !strings.HasSuffix(said, c.want) {
+			t.Errorf("%q: exit %d, said %q", c.args, code, said)
+		}
+		out, err := command("status", "hold").Output()
+		if err != nil || !strings.Contains(string(out), "status      RUNNING") {
+			t.Errorf("after %q: %v: %s", c.args, err, out)
+		}
+	}
+}
+
+// interruptAfter sends SIGINT once the command has printed a text.
+func interruptAfter(t *testing.T, c *exec.Cmd, ready string) (code int, said string) {
+	t.Helper()
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Stdout, c.Stderr = write, write
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	write.Close()
+	sent := false
+	for lines := bufio.NewScanner(read); lines.Scan(); {
+		said += lines.Text() + "\n"
+		if !sent && strings.Contains(lines.Text(), ready) {
+			sent = true
+			if err := c.Process.Signal(syscall.SIGINT); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	_ = c.Wait() // the exit code tells
+	return c.ProcessState.ExitCode(), said
+}

@@ -1,0 +1,142 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/spec"
+)
+
+// A submission is what one command submitted together, as the ledger knows it: a
+// workflow's jobs, or one job.
+
+func submissionFlag() cli.Flag {
+	return &cli.StringFlag{Name: "submission", Usage: "all jobs of one `SUBMISSION`: named by a job of it (name or short id), or by its file"}
+}
+
+// entries reads the ledger's jobs of this target and names lines that it cannot read.
+func (p *program) entries(t *target) ([]client.Entry, error) {
+	entries, err := t.ledger.Entries()
+	var damage *client.DamageError
+	if errors.As(err, &damage) {
+		fmt.Fprintf(p.Err, "batchctl: %s\n", diag.Printable(damage.Error()))
+	} else if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(entries, func(e client.Entry) bool { return !t.ledger.Covers(e.Target) }), nil
+}
+
+// lastSubmission returns the jobs that were submitted last to this target.
+func (p *program) lastSubmission(c *cli.Context, t *target) ([]client.Submitted, error) {
+	entries, err := p.entries(t)
+	if err != nil {
+		return nil, err
+	}
+	if len(entries) == 0 {
+		return nil, usage("%s needs a job", c.Command.Name).try("name one: batchctl %s NAME; batchctl list shows them", c.Command.Name)
+	}
+	return together(entries, len(entries)-1), nil
+}
+
+// submission finds a submission by a word: its file, or one of its jobs, of several
+// the newest. A name is a whole name.
+func (p *program) submission(t *target, word string) ([]client.Submitted, error) {
+	entries, err := p.entries(t)
+	if err != nil {
+		return nil, err
+	}
+	if strings.HasSuffix(word, ".json") {
+		return p.submissionOf(entries, word)
+	}
+	var named []string
+	for i, e := range slices.Backward(entries) {
+		if e.Name == word || e.Run == word || len(word) >= 4 && strings.HasPrefix(e.ID, word) {
+			return together(entries, i), nil
+		}
+		named = append(named, e.Name)
+	}
+	f := usage("the ledger has no submission with a job %s to this target", word)
+	if near := diag.Near(word, slices.Values(named)); near != "" {
+		return nil, f.try("did you mean --submission %s?", near)
+	}
+	return nil, f.try("see what there is: batchctl list")
+}
+
+// submissionOf finds the newest submission of the jobs that a file describes now.
+func (p *program) submissionOf(entries []client.Entry, path string) ([]client.Submitted, error) {
+	if _, err := os.Stat(path); err != nil {
+		return nil, fail(ExitNotDone, "read %s: %v", path, cause(err)).try("name a job of the submission instead: its name or short id")
+	}
+	src, err := p.read(path)
+	if err != nil {
+		return nil, err
+	}
+	file, _ := spec.Load(src, spec.Options{}) // its problems do not matter here
+	var want []string
+	if file != nil {
+		for _, job := range file.Jobs {
+			want = append(want, job.Name)
+		}
+	}
+	slices.Sort(want)
+	var partly []client.Submitted
+	for i := len(entries) - 1; i >= 0 && len(want) > 0; i-- {
+		jobs := together(entries, i)
+		switch have := sortedNames(jobs); {
+		case slices.Equal(have, want):
+			return jobs, nil
+		case partly == nil && slices.Contains(want, entries[i].Name):
+			partly = jobs
+		}
+	}
+	f := usage("the ledger has no submission of the jobs of %s to this target", path)
+	if partly != nil {
+		return nil, f.try("the last with one of them is %s: batchctl status --submission %s shows it",
+			strings.Join(sortedNames(partly), " "), client.ShortID(partly[0].ID))
+	}
+	return nil, f.try("see what there is: batchctl list")
+}
+
+func sortedNames(jobs []client.Submitted) (names []string) {
+	for _, j := range jobs {
+		names = append(names, j.Name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// together are the jobs of the submission of entry i, in the order of the file.
+func together(entries []client.Entry, i int) (jobs []client.Submitted) {
+	for n, e := range entries {
+		if n == i || e.Run != "" && e.Run == entries[i].Run {
+			jobs = append(jobs, client.Submitted{ID: e.ID, Name: e.Name, Queue: e.Queue, Definition: e.Definition, ArraySize: e.ArraySize})
+		}
+	}
+	return jobs
+}
+
+// manyWords is how many jobs a command line still names one by one.
+const manyWords = 4
+
+// words are how a next command names the jobs.
+func (t *target) words(jobs []client.Submitted) string {
+	var short []string
+	for _, j := range jobs {
+		short = append(short, client.ShortID(j.ID))
+	}
+	if len(jobs) > manyWords && t.Ledger != nil {
+		entries, _ := t.Ledger.Own() // without a ledger every job is named
+		at := slices.IndexFunc(entries, func(e client.Entry) bool { return e.ID == jobs[0].ID })
+		if at >= 0 && len(together(entries, at)) == len(jobs) {
+			return "--submission " + short[0]
+		}
+	}
+	return strings.Join(short, " ")
+}

@@ -1,0 +1,244 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+)
+
+// readAhead is how many logs are read at once: GetLogEvents has a quota of 25
+// requests/s in an account and Region, which others use too.
+const readAhead = 8
+
+// ChildID is the id of an array's child.
+func ChildID(array string, index int) string { return array + ":" + strconv.Itoa(index) }
+
+// FailedChildren returns the ids of an array's children that FAILED, by index: one
+// ListJobs for each thousand of them.
+func (c *Client) FailedChildren(ctx context.Context, array string) ([]string, error) {
+	var indexes []int
+	err := c.patiently(ctx, func() error {
+		indexes = nil
+		for job, err := range c.List(ctx, Filter{ArrayOf: array, Statuses: []types.JobStatus{types.JobStatusFailed}}) {
+			if err != nil {
+				return err
+			}
+			// The filter of some servers is loose.
+			if job.ArrayProperties != nil && job.ArrayProperties.Index != nil && job.Status == types.JobStatusFailed {
+				indexes = append(indexes, int(*job.ArrayProperties.Index))
+			}
+		}
+		return nil
+	})
+	slices.Sort(indexes)
+	ids := make([]string, len(indexes))
+	for i, index := range indexes {
+		ids[i] = ChildID(array, index)
+	}
+	return ids, err
+}
+
+// MergedLogs yields the logs of several jobs, one after the other in the order of
+// the ids: it never holds more than a few pages, however many jobs there are, and
+// says the same each time. A few are read ahead at once. With Follow the lines come
+// as they are written, until all the jobs have ended. The error of one job's log
+// comes with a Line that names the job, and the others go on; an error without a
+// job ends the sequence.
+func (c *Client) MergedLogs(ctx context.Context, ids []string, o LogOptions) iter.Seq2[Line, error] {
+	if o.Follow {
+		return func(yield func(Line, error) bool) { c.followLogs(ctx, ids, o, yield) }
+	}
+	return func(yield func(Line, error) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		for some := range slices.Chunk(ids, describeLimit) {
+			var jobs map[string]types.JobDetail
+			err := c.patiently(ctx, func() (err error) { jobs, err = c.describe(ctx, some); return err })
+			if err != nil {
+				yield(Line{}, err)
+				return
+			}
+			if !c.mergeSome(ctx, some, jobs, o, yield) {
+				return
+			}
+		}
+	}
+}
+
+// piece is a line of a log on its way from its reader, or why there is none.
+type piece struct {
+	line Line
+	err  error
+}
+
+// mergeSome yields the logs of some jobs in order; false when nobody listens.
+func (c *Client) mergeSome(ctx context.Context, ids []string, jobs map[string]types.JobDetail, o LogOptions, yield func(Line, error) bool) bool {
+	logs := make(chan chan piece, readAhead-2) // one is being read by us, one is about to be queued
+	go func() {
+		defer close(logs)
+		for _, id := range ids {
+			log := make(chan piece, 1)
+			select {
+			case logs <- log:
+			case <-ctx.Done():
+				return
+			}
+			go c.readLog(ctx, id, jobs, o, log)
+		}
+	}()
+	for log := range logs {
+		for p := range log {
+			if !yield(p.line, p.err) {
+				return false
+			}
+		}
+	}
+	if ctx.Err() != nil {
+		yield(Line{}, context.Cause(ctx))
+		return false
+	}
+	return true
+}
+
+// readLog sends one job's log, and closes the channel at its end.
+func (c *Client) readLog(ctx context.Context, id string, jobs map[string]types.JobDetail, o LogOptions, to chan<- piece) {
+	defer close(to)
+	send := func(p piece) bool {
+		select {
+		case to <- p:
+			return true
+		case <-ctx.Done():
+			return false
+		}
+	}
+	job, ok := jobs[id]
+	if !ok {
+		send(piece{Line{Job: id}, &MissingError{[]string{id}}})
+		return
+	}
+	t := newTail(c, id, o)
+	// What was read before a fault is not read again: the tail knows where to go on.
+	err := c.patiently(ctx, func() error {
+		_, err := t.take(ctx, job, func(l Line) bool { return send(piece{line: l}) })
+		return err
+	})
+	if err != nil && !errors.Is(err, errStopped) && ctx.Err() == nil {
+		send(piece{Line{Job: id}, err})
+	}
+}
+
+// followLogs reads the logs of several jobs in turns until all have ended.
+func (c *Client) followLogs(ctx context.Context, ids []string, o LogOptions, yield func(Line, error) bool) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var tails []*tail
+	for _, id := range ids {
+		tails = append(tails, newTail(c, id, o))
+	}
+	pace := pace{client: c}
+	for len(tails) > 0 {
+		pending := make([]string, len(tails))
+		for i, t := range tails {
+			pending[i] = t.id
+		}
+		jobs, err := c.describe(ctx, pending)
+		fresh := false
+		if err == nil {
+			var heard bool
+			if tails, fresh, heard = followTurn(ctx, tails, jobs, yield); !heard {
+				return
+			}
+		}
+		pause, err := pace.next(err)
+		if fresh {
+			pause = pace.reset()
+		}
+		if err == nil && len(tails) > 0 {
+			err = sleep(ctx, pause)
+		}
+		if err != nil {
+			yield(Line{}, err)
+			return
+		}
+	}
+}
+
+// followTurn reads what is new in each log, a few at once, and returns the tails
+// from which more may come.
+func followTurn(ctx context.Context, tails []*tail, jobs map[string]types.JobDetail, yield func(Line, error) bool) (left []*tail, fresh, heard bool) {
+	pieces := make(chan piece)
+	send := func(p piece) bool {
+		select {
+		case pieces <- p:
+			return true
+		case <-ctx.Done():
+			return false
+		}
+	}
+	done := make([]bool, len(tails))
+	go func() {
+		defer close(pieces)
+		var readers sync.WaitGroup
+		defer readers.Wait()
+		free := make(chan struct{}, readAhead)
+		for i, t := range tails {
+			free <- struct{}{}
+			readers.Go(func() {
+				defer func() { <-free }()
+				done[i] = t.next(ctx, jobs, send)
+			})
+		}
+	}()
+	for p := range pieces {
+		fresh = fresh || p.err == nil
+		if !yield(p.line, p.err) {
+			return nil, false, false
+		}
+	}
+	for i, t := range tails {
+		if !done[i] {
+			left = append(left, t)
+		}
+	}
+	return left, fresh, true
+}
+
+// next is a turn of a tail among others; done says that it has come to its end.
+func (t *tail) next(ctx context.Context, jobs map[string]types.JobDetail, send func(piece) bool) (done bool) {
+	job, ok := jobs[t.id]
+	if !ok {
+		missing := &MissingError{[]string{t.id}}
+		if t.maySettle(missing) {
+			return false
+		}
+		send(piece{Line{Job: t.id}, missing})
+		return true
+	}
+	lines := false
+	err := t.client.patiently(ctx, func() error {
+		fresh, err := t.take(ctx, job, func(l Line) bool { return send(piece{line: l}) })
+		lines = lines || fresh
+		return err
+	})
+	if err != nil {
+		if !errors.Is(err, errStopped) && ctx.Err() == nil {
+			send(piece{Line{Job: t.id}, err})
+		}
+		return true
+	}
+	return t.drained(lines)
+}
+
+// Size is the number of an array's children; 0 for a job that is no array.
+func Size(job types.JobDetail) int {
+	if !isArrayParent(job) {
+		return 0
+	}
+	return int(aws.ToInt32(job.ArrayProperties.Size))
+}

@@ -1,0 +1,307 @@
+package client
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
+)
+
+// errorWindow is how many lines at the end of a log are searched for the error:
+// one page of one call.
+const errorWindow = 1000
+
+// Failure is one way in which jobs failed: the same exit code and reasons, and the
+// same error in their logs but for numbers, ids and times.
+type Failure struct {
+	// Count is how many jobs failed in this way, Example the id of the first.
+	Count   int
+	Example string
+	// ExitCode is nil for jobs that have none: they never started, or were killed.
+	ExitCode *int32
+	// Reason is the example's statusReason, and the reason of its container.
+	Reason string
+	// Text is the example's first line that looks like an error, else its last line;
+	// "" where there is no log.
+	Text string
+	// Unread says that these logs were not read, because enough others were.
+	Unread bool
+	// Trouble is why the example's log could not be read.
+	Trouble error
+}
+
+// failed is what is kept of a failed job until its log is read.
+type failed struct {
+	id, reason string
+	exit       *int32
+	streams    []stream // of its last attempt
+	text       string
+	read       bool
+	trouble    error
+}
+
+// Failures sorts failed jobs by the way they failed, the most frequent first. Jobs
+// that did not fail are passed over. At most limit logs are read (0: all), spread
+// over what DescribeJobs alone can tell apart; of each only the end.
+func (c *Client) Failures(ctx context.Context, ids []string, limit int) ([]Failure, error) {
+	var all []*failed
+	for some := range slices.Chunk(ids, describeLimit) {
+		var jobs map[string]types.JobDetail
+		err := c.patiently(ctx, func() (err error) { jobs, err = c.describe(ctx, some); return err })
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range some {
+			if job, ok := jobs[id]; ok && job.Status == types.JobStatusFailed {
+				all = append(all, failedOf(job))
+			}
+		}
+	}
+	if err := c.readErrors(ctx, sample(all, limit)); err != nil {
+		return nil, err
+	}
+	return cluster(all), nil
+}
+
+func failedOf(job types.JobDetail) *failed {
+	f := &failed{id: aws.ToString(job.JobId), reason: aws.ToString(job.StatusReason)}
+	if job.Container != nil {
+		f.exit = job.Container.ExitCode
+		if r := aws.ToString(job.Container.Reason); r != "" && r != f.reason {
+			f.reason = strings.TrimPrefix(f.reason+", "+r, ", ")
+		}
+	}
+	attempts, err := logStreams(job)
+	if f.trouble = err; len(attempts) > 0 {
+		f.streams = attempts[len(attempts)-1]
+	}
+	return f
+}
+
+// kind is what a failure shares with others as far as DescribeJobs tells.
+func (f *failed) kind() string {
+	exit := "-"
+	if f.exit != nil {
+		exit = fmt.Sprint(*f.exit)
+	}
+	return exit + " " + signature(f.reason)
+}
+
+// sample takes from each kind of failure in turn, first jobs first.
+func sample(all []*failed, limit int) []*failed {
+	if limit == 0 || len(all) <= limit {
+		return all
+	}
+	place := map[string]int{}
+	var kinds [][]*failed
+	for _, f := range all {
+		i, ok := place[f.kind()]
+		if !ok {
+			i = len(kinds)
+			place[f.kind()] = i
+			kinds = append(kinds, nil)
+		}
+		kinds[i] = append(kinds[i], f)
+	}
+	var taken []*failed
+	for turn := 0; len(taken) < limit; turn++ {
+		for _, kind := range kinds {
+			if turn < len(kind) && len(taken) < limit {
+				taken = append(taken, kind[turn])
+			}
+		}
+	}
+	return taken
+}
+
+// readErrors finds each job's error in its log, a few at once.
+func (c *Client) readErrors(ctx context.Context, jobs []*failed) error {
+	var readers sync.WaitGroup
+	free := make(chan struct{}, readAhead)
+	for _, f := range jobs {
+		free <- struct{}{}
+		readers.Go(func() {
+			defer func() { <-free }()
+			err := c.patiently(ctx, func() error { return c.readError(ctx, f) })
+			f.read, f.trouble = true, cmp.Or(f.trouble, err)
+		})
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	readers.Wait()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+func (c *Client) readError(ctx context.Context, f *failed) error {
+	var lines []string
+	for _, s := range f.streams {
+		in := &cloudwatchlogs.GetLogEventsInput{LogGroupName: &s.group, LogStreamName: &s.name}
+		events, _, err := c.lastEvents(ctx, in, errorWindow)
+		if err != nil {
+			return err
+		}
+		for _, e := range events {
+			lines = append(lines, strings.Split(s.line(e).Text, "\n")...)
+		}
+	}
+	f.text = errorLine(lines)
+	return nil
+}
+
+// cluster puts together what failed in the same way.
+func cluster(all []*failed) []Failure {
+	type key struct {
+		kind, text string
+		read       bool
+	}
+	place := map[key]int{}
+	var failures []Failure
+	for _, f := range all {
+		k := key{f.kind(), signature(f.text), f.read}
+		if f.trouble != nil {
+			k.text = signature(f.trouble.Error())
+		}
+		i, ok := place[k]
+		if !ok {
+			i = len(failures)
+			place[k] = i
+			failures = append(failures, Failure{Example: f.id, ExitCode: f.exit, Reason: f.reason, Text: f.text, Unread: !f.read, Trouble: f.trouble})
+		}
+		failures[i].Count++
+	}
+	slices.SortStableFunc(failures, func(a, b Failure) int { return cmp.Compare(b.Count, a.Count) })
+	return failures
+}
+
+// errorWords are what a line says that tells of an error; lower case.
+var errorWords = [...]string{"error", "exception", "fatal", "panic", "failed", "failure", "cannot", "can't", "could not", "unable to",
+	"no such file", "not found", "denied", "out of memory", "killed", "segmentation fault", "aborted", "timed out", "refused"}
+
+// errorLine is the first line that looks like an error, else the last that is not
+// blank. In a traceback it is the line that ends it, where the error is named.
+func errorLine(lines []string) (last string) {
+	traceback := false
+	for _, line := range lines {
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
+		last = line
+		indented := line[0] == ' ' || line[0] == '\t'
+		if strings.HasPrefix(line, "Traceback (most recent call last)") {
+			traceback = true
+			continue
+		}
+		if traceback && !indented {
+			return strings.TrimSpace(line)
+		}
+		if !traceback && tellsOfError(strings.ToLower(line)) {
+			return strings.TrimSpace(line)
+		}
+	}
+	return strings.TrimSpace(last)
+}
+
+func tellsOfError(line string) bool {
+	for _, none := range [...]string{"0 error", "no error", "0 failed", "without error"} {
+		if strings.Contains(line, none) {
+			return false
+		}
+	}
+	for _, word := range errorWords {
+		if strings.Contains(line, word) {
+			return true
+		}
+	}
+	return false
+}
+
+// signatureLen bounds how much of a line is compared.
+const signatureLen = 300
+
+// signature is a line without what differs from job to job: every number, and
+// every word that is a mix of letters and digits as ids are, becomes #.
+func signature(line string) string {
+	var b strings.Builder
+	for i := 0; i < len(line) && b.Len() < signatureLen; {
+		if isUUID(line[i:]) {
+			b.WriteByte('#')
+			i += uuidLen
+			continue
+		}
+		end := i
+		for end < len(line) && isAlnum(line[end]) {
+			end++
+		}
+		if end == i {
+			b.WriteByte(line[i])
+			i++
+			continue
+		}
+		writeWord(&b, line[i:end])
+		i = end
+	}
+	return b.String()
+}
+
+// idLen is from which length on a word with letters and digits counts as an id.
+const idLen = 8
+
+func writeWord(b *strings.Builder, word string) {
+	digits := 0
+	for i := range len(word) {
+		if isDigit(word[i]) {
+			digits++
+		}
+	}
+	if digits > 0 && len(word) >= idLen || strings.HasPrefix(word, "0x") {
+		b.WriteByte('#')
+		return
+	}
+	for i := range len(word) {
+		switch {
+		case !isDigit(word[i]):
+			b.WriteByte(word[i])
+		case i == 0 || !isDigit(word[i-1]):
+			b.WriteByte('#')
+		}
+	}
+}
+
+const uuidLen = 36
+
+func isUUID(s string) bool {
+	if len(s) < uuidLen {
+		return false
+	}
+	for i := range uuidLen {
+		dash := i == 8 || i == 13 || i == 18 || i == 23
+		if dash != (s[i] == '-') || !dash && !isHex(s[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+func isHex(c byte) bool   { return isDigit(c) || c|0x20 >= 'a' && c|0x20 <= 'f' }
+func isAlnum(c byte) bool { return isDigit(c) || c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_' }
+
+// Unread counts the failed jobs whose logs were not read.
+func Unread(failures []Failure) (n int) {
+	for _, f := range failures {
+		if f.Unread {
+			n += f.Count
+		}
+	}
+	return n
+}
