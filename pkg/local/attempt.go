@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"path/filepath"
@@ -25,11 +26,11 @@ type runner struct {
 	end context.CancelCauseFunc
 }
 
-// run carries out the attempt that was just started. That it was stands in the
-// journal's file, where the next engine finds it however this one ends; it need not
+// run carries out the attempt that was just started, once that stands in the journal's
+// file up to noted, where the next engine finds it however this one ends; it need not
 // be on disk yet, since an attempt does not outlive its machine. The caller holds
 // e.mu.
-func (e *Engine) run(t *task) {
+func (e *Engine) run(t *task, noted int64) {
 	ctx, end := context.WithCancelCause(context.Background())
 	e.runners[t] = &runner{end: end}
 	a, prepared := e.prepare(t)
@@ -37,8 +38,8 @@ func (e *Engine) run(t *task) {
 	e.ready = append(e.ready, func() ready {
 		defer end(nil)
 		var o outcome
-		if prepared != nil {
-			o = notStarted(prepared)
+		if err := cmp.Or(prepared, e.journal.Written(noted)); err != nil {
+			o = notStarted(err)
 		} else {
 			o = e.inDirectory(t, a, func(a Attempt) outcome {
 				if len(t.job.parts) > 0 {

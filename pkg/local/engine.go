@@ -364,10 +364,11 @@ func (e *Engine) startWaiting() error {
 		}
 		t := d.task
 		s := &start{Job: t.id(), Stream: e.newStream(t), GPUs: pin(e.options.GPUs, e.model.busy, t.job.need.GPUs), Environment: d.place.name}
-		if _, err := e.write(event{Started: s}); err != nil {
+		noted, err := e.write(event{Started: s})
+		if err != nil {
 			return err
 		}
-		e.run(t)
+		e.run(t, noted)
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ import (
 func newChoice(t *testing.T, program string, processes bool) *Choice {
 	t.Helper()
 	c, err := NewChoice(t.Context(), ChoiceOptions{AllowProcesses: processes,
-		Options: Options{Program: program, Dir: t.TempDir(), Processes: local.Processes(nil)}})
+		Options: Options{Program: program, Dir: emptyDir(t), Processes: local.Processes(nil)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +27,7 @@ func newChoice(t *testing.T, program string, processes bool) *Choice {
 // TestChosen asks for executors where there is no program but podman, which is a
 // script that answers.
 func TestChosen(t *testing.T) {
-	dir := t.TempDir()
+	dir := emptyDir(t)
 	if err := os.WriteFile(filepath.Join(dir, Podman), []byte("#!/bin/sh\necho 9.9\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func TestChosen(t *testing.T) {
 
 // TestChosenLater asks for a program that comes only when it was asked for.
 func TestChosenLater(t *testing.T) {
-	dir := t.TempDir()
+	dir := emptyDir(t)
 	t.Setenv("PATH", dir)
 	choice := newChoice(t, Process, false)
 	if _, err := choice.Chosen(t.Context(), Either); err == nil {
@@ -105,7 +105,7 @@ func testChoice(t *testing.T, program string) {
 
 	process := newTrial(t, x, `"command": ["sleep", "1000"]`)
 	process.a.ID = "process-" + program
-	process.a.Directory = t.TempDir()
+	process.a.Directory = emptyDir(t)
 	handles := make(chan string, 1)
 	process.a.Started = func(handle string) { handles <- handle }
 	log, err := os.Create(process.log)

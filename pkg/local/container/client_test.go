@@ -16,7 +16,7 @@ func TestUnavailable(t *testing.T) {
 		Podman: "podman is not found on PATH",
 		Either: "neither docker nor podman can be used: docker is not found on PATH; podman is not found on PATH",
 	} {
-		_, err := New(t.Context(), Options{Program: program, Dir: t.TempDir()})
+		_, err := New(t.Context(), Options{Program: program, Dir: emptyDir(t)})
 		unavailable, ok := errors.AsType[*UnavailableError](err)
 		if !ok || unavailable.Problem != want || !strings.Contains(unavailable.Hint, "--executor process") {
 			t.Errorf("%s: %#v", program, err)
@@ -32,7 +32,7 @@ func TestNextStep(t *testing.T) {
 		"permission denied while trying to connect to the Docker daemon socket at unix:///var/run/docker.sock": "usermod -aG docker",
 		"something else": "see: docker version",
 	} {
-		dir := t.TempDir()
+		dir := emptyDir(t)
 		script := "#!/bin/sh\necho 'WARNING: first' >&2\necho '" + said + "' >&2\nexit 1\n"
 		if err := os.WriteFile(filepath.Join(dir, Docker), []byte(script), 0o700); err != nil {
 			t.Fatal(err)
@@ -49,7 +49,7 @@ func TestNextStep(t *testing.T) {
 // TestUnusable shows the one version of podman that does not hand variables over as
 // they are.
 func TestUnusable(t *testing.T) {
-	dir := t.TempDir()
+	dir := emptyDir(t)
 	t.Setenv("PATH", dir)
 	for version, usable := range map[string]bool{"4.7.0": false, "4.7.1": true} {
 		if err := os.WriteFile(filepath.Join(dir, Podman), []byte("#!/bin/sh\necho "+version+"\n"), 0o700); err != nil {

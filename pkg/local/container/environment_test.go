@@ -135,7 +135,7 @@ func testCommandLines(t *testing.T, x *Executor) {
 func noted(t *testing.T, x *Executor, command string) (_ *Executor, dir string) {
 	t.Helper()
 	noting := *x
-	dir = t.TempDir()
+	dir = emptyDir(t)
 	noting.path = filepath.Join(dir, x.kind)
 	script := "#!/bin/sh\n" + command + " > " + dir + "/$$.call\nexec " + x.path + " \"$@\"\n"
 	if err := os.WriteFile(noting.path, []byte(script), 0o700); err != nil {

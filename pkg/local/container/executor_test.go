@@ -96,7 +96,7 @@ func (o outcome) want(t *testing.T, exit int, log, reason string) {
 func TestExecutor(t *testing.T) {
 	programs(t, func(t *testing.T, program string) {
 		allowed := allowedDirectory(t)
-		x, err := New(t.Context(), Options{Program: program, Dir: t.TempDir(), AllowMounts: []string{allowed}})
+		x, err := New(t.Context(), Options{Program: program, Dir: emptyDir(t), AllowMounts: []string{allowed}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -25,7 +25,7 @@ func smallDisk(t *testing.T) string {
 	if os.Getuid() != 0 {
 		t.Skip("only root can mount a small file system")
 	}
-	dir := t.TempDir()
+	dir := emptyDir(t)
 	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", dir).CombinedOutput(); err != nil {
 		t.Skipf("a small file system cannot be mounted here: %v\n%s", err, out)
 	}
@@ -189,7 +189,7 @@ func testProgramGone(t *testing.T, x *Executor) {
 // has the container, and so it can be cleared.
 func TestDaemonGone(t *testing.T) {
 	d := docker(t)
-	x, err := New(t.Context(), Options{Program: Docker, Dir: t.TempDir()})
+	x, err := New(t.Context(), Options{Program: Docker, Dir: emptyDir(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,7 +33,7 @@ func openEngine(ctx context.Context, dir, program string) (*local.Engine, *batch
 // stateDir is a directory that an engine takes for its state.
 func stateDir(t *testing.T) string {
 	t.Helper()
-	dir := filepath.Join(t.TempDir(), "state")
+	dir := filepath.Join(emptyDir(t), "state")
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}

@@ -53,7 +53,7 @@ func podman(t *testing.T) {
 	if _, err := exec.LookPath(Podman); err != nil {
 		missing(t, "podman is required: %v", err)
 	}
-	dir := t.TempDir()
+	dir := emptyDir(t)
 	engine := "events_logger = \"file\"\n"
 	if runc, err := exec.LookPath("runc"); err == nil { // crun refuses machines with both versions of cgroups
 		engine += fmt.Sprintf("runtime = %q\n[engine.runtimes]\n%s = [%q]\n", "runc", "runc", runc)
@@ -184,7 +184,7 @@ func eventually(t *testing.T, what string, is func() bool) {
 // that its users may not write to.
 func jobFiles(t *testing.T) string {
 	t.Helper()
-	dir := t.TempDir()
+	dir := emptyDir(t)
 	files := filepath.Join(dir, "files")
 	build := exec.Command("go", "build", "-o", filepath.Join(files, "job"), "./testdata/job")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
@@ -206,4 +206,25 @@ func containers(t *testing.T, program string) []string {
 		t.Fatalf("%s ps: %v", program, err)
 	}
 	return strings.Fields(string(out))
+}
+
+// emptyDir is t.TempDir for what containers use: podman cleans up behind one that has
+// ended in a process of its own, which may still write when the test ends.
+func emptyDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "batchctl-container")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		var err error
+		for range 100 {
+			if err = os.RemoveAll(dir); err == nil {
+				return
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+		t.Errorf("remove the test's directory: %v", err)
+	})
+	return dir
 }

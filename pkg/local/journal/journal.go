@@ -36,17 +36,28 @@ type File interface {
 	Close() error
 }
 
-// Journal appends records and brings them to disk. A record is written before
-// the model learns of it and before anyone acts on it; whoever has to promise
-// something to the outside also waits for sync.
+// reserver is a file that can keep room on the disk for what is to be appended: up to
+// position to no append fails for want of space. The file's size stays as it is.
+type reserver interface {
+	Reserve(from, to int64) error
+}
+
+// Journal appends records and brings them to disk. A record is written before anyone
+// acts on it; whoever has to promise something to the outside also waits for sync.
 type Journal struct {
 	mu      sync.Mutex
-	synced  *sync.Cond
+	synced  *sync.Cond // what was written or is durable has changed
 	file    File
-	size    int64 // bytes of whole records in the file
+	size    int64 // bytes of whole records, with those that wait
+	written int64 // of them in the file
 	durable int64 // bytes known to be on disk
-	syncing bool
+	syncing bool  // somebody brings records to disk, or is about to
+	atDisk  bool  // the disk is at work
 	broken  error // the file cannot be trusted any more
+	// While the disk is at work a file takes no writes. What is appended then waits
+	// here, if the file has room reserved for it, so that nobody else has to wait.
+	unwritten []byte
+	reserved  int64 // up to where
 	// waiting is how many callers wait for the disk; when it was done last time they
 	// were crowd.
 	waiting, crowd int
@@ -55,15 +66,15 @@ type Journal struct {
 
 // New returns the journal that appends to a file with size bytes of whole records.
 func New(file File, size int64) *Journal {
-	j := &Journal{file: file, size: size, durable: size}
+	j := &Journal{file: file, size: size, written: size, durable: size}
 	j.synced, j.gathered = sync.NewCond(&j.mu), sync.NewCond(&j.mu)
 	return j
 }
 
-// Append writes a record, a text without a line break, and returns the position to
-// sync to. After an error the file
-// is as it was before, and a later append may succeed (the disk may have space
-// again) unless the file could not even be cut back.
+// Append adds a record, a text without a line break, and returns the position to
+// wait for: Written or Sync. After an error the file is as it was before, and a later
+// append may succeed (the disk may have space again) unless the file could not even
+// be cut back.
 func (j *Journal) Append(record []byte) (position int64, err error) {
 	line := frame(record)
 	j.mu.Lock()
@@ -71,15 +82,76 @@ func (j *Journal) Append(record []byte) (position int64, err error) {
 	if j.broken != nil {
 		return 0, j.broken
 	}
-	if _, err := j.file.Write(line); err != nil {
-		if cut := j.file.Truncate(j.size); cut != nil {
-			j.broken = fmt.Errorf("write journal: %w, and cut it back: %w; restart the engine", err, cut)
-			return 0, j.broken
-		}
-		return 0, fmt.Errorf("write journal: %w", err)
+	if j.atDisk && j.size+int64(len(line)) <= j.reserved {
+		j.unwritten = append(j.unwritten, line...)
+		j.size += int64(len(line))
+		return j.size, nil
 	}
-	j.size += int64(len(line))
+	j.flush() // what came before goes before
+	if j.broken != nil {
+		return 0, j.broken
+	}
+	if err := j.write(line); err != nil {
+		return 0, err
+	}
+	j.size = j.written
+	j.reserve()
 	return j.size, nil
+}
+
+// write appends to the file. The caller holds the lock.
+func (j *Journal) write(text []byte) error {
+	if _, err := j.file.Write(text); err != nil {
+		if cut := j.file.Truncate(j.written); cut != nil {
+			j.broken = fmt.Errorf("write journal: %w, and cut it back: %w; restart the engine", err, cut)
+			return j.broken
+		}
+		j.reserved = 0 // cut off, too
+		return fmt.Errorf("write journal: %w", err)
+	}
+	j.written += int64(len(text))
+	return nil
+}
+
+// flush writes what waits. Somebody counts on it already, so a failure is the end: the
+// room was reserved, and what fails is the disk. The caller holds the lock.
+func (j *Journal) flush() {
+	if len(j.unwritten) == 0 || j.broken != nil {
+		return
+	}
+	if err := j.write(j.unwritten); err != nil {
+		j.broken = fmt.Errorf("%w; nothing is accepted until the engine is restarted", err)
+	}
+	j.unwritten = j.unwritten[:0]
+	j.synced.Broadcast()
+}
+
+// reserveAhead is how much room is reserved at a time, and half of it when more is.
+const reserveAhead = 256 << 10
+
+// reserve keeps room for what comes, where the file can. The caller holds the lock.
+func (j *Journal) reserve() {
+	r, ok := j.file.(reserver)
+	if !ok || j.reserved-j.size > reserveAhead/2 {
+		return
+	}
+	if r.Reserve(j.written, j.size+reserveAhead) == nil {
+		j.reserved = j.size + reserveAhead
+	}
+}
+
+// Written returns when everything up to position is in the file, where it outlives
+// this program.
+func (j *Journal) Written(position int64) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for j.written < position && j.broken == nil {
+		j.synced.Wait()
+	}
+	if j.written >= position {
+		return nil
+	}
+	return j.broken
 }
 
 // Sync returns when everything up to position is on disk. Callers that come
@@ -134,17 +206,23 @@ func (j *Journal) gather() {
 }
 
 // sync brings what is in the file to disk. The caller holds the lock, which is not
-// held meanwhile.
+// held meanwhile. What is appended then is written behind it.
 func (j *Journal) sync() {
-	target := j.size
+	if j.flush(); j.broken != nil {
+		return
+	}
+	target := j.written
+	j.atDisk = true
 	j.mu.Unlock()
 	err := j.file.Sync()
 	j.mu.Lock()
+	j.atDisk = false
 	if err != nil {
 		j.broken = fmt.Errorf("sync journal: %w; nothing is accepted until the engine is restarted", err)
 		return
 	}
 	j.durable = max(j.durable, target)
+	j.flush()
 }
 
 // Fail makes the journal refuse everything from now on, and returns err.
@@ -167,9 +245,13 @@ func (j *Journal) Size() int64 {
 func (j *Journal) Close() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	j.flush()
 	err := j.broken
 	if err == nil {
 		err = j.file.Sync()
+	}
+	if err == nil && j.reserved > 0 {
+		err = j.file.Truncate(j.written) // what was reserved is not needed any more
 	}
 	j.broken = errors.New("the engine is closed")
 	j.synced.Broadcast()
@@ -283,7 +365,7 @@ func Open(root *os.Root, name string, apply func(record []byte) error) (j *Journ
 	if err := repair(root, name, file, data[whole:], whole); err != nil {
 		return nil, 0, errors.Join(fmt.Errorf("open journal: %w", err), file.Close())
 	}
-	return New(file, max(whole, int64(len(Header)))), len(data) - int(whole), nil
+	return New(disk{file}, max(whole, int64(len(Header)))), len(data) - int(whole), nil
 }
 
 // Read hands the records of a journal to apply and changes nothing; another program

@@ -238,3 +238,126 @@ func TestSyncsAreShared(t *testing.T) {
 		t.Errorf("%d waiters made %d syncs, want 1: everything was written before the first", last, f.syncs)
 	}
 }
+
+// slowFile is a file whose disk works until it is told to be done, and which takes no
+// write meanwhile.
+type slowFile struct {
+	mu       sync.Mutex
+	data     bytes.Buffer
+	room     bool // it can reserve room
+	fails    error
+	working  chan bool // told when the disk begins
+	done     chan bool
+	atDisk   bool
+	meantime int // writes while the disk worked
+}
+
+func (f *slowFile) Write(p []byte) (int, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.atDisk {
+		f.meantime++
+	}
+	if f.fails != nil {
+		return 0, f.fails
+	}
+	return f.data.Write(p)
+}
+
+func (f *slowFile) Truncate(size int64) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.data.Truncate(int(size))
+	return nil
+}
+
+func (f *slowFile) Sync() error {
+	f.set(true)
+	f.working <- true
+	<-f.done
+	f.set(false)
+	return nil
+}
+
+func (f *slowFile) set(atDisk bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.atDisk = atDisk
+}
+
+func (f *slowFile) Close() error { return nil }
+
+func (f *slowFile) Reserve(int64, int64) error {
+	if f.room {
+		return nil
+	}
+	return syscall.ENOSPC
+}
+
+func (f *slowFile) fail(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.fails = err
+}
+
+// appendMeanwhile adds a record while the disk works for another one.
+func appendMeanwhile(t *testing.T, f *slowFile) (j *Journal, first chan error, second int64) {
+	t.Helper()
+	f.working, f.done = make(chan bool), make(chan bool)
+	j = New(f, 0)
+	position, err := j.Append([]byte("first"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	first = make(chan error, 1)
+	go func() { first <- j.Sync(position) }()
+	<-f.working
+	if second, err = j.Append([]byte("second")); err != nil {
+		t.Fatal(err)
+	}
+	return j, first, second
+}
+
+func TestAppendWhileTheDiskWorks(t *testing.T) {
+	for _, room := range []bool{true, false} {
+		f := &slowFile{room: room}
+		j, first, second := appendMeanwhile(t, f)
+		if want := map[bool]int{true: 0, false: 1}[room]; f.meantime != want {
+			t.Errorf("room reserved %v: %d writes while the disk worked, want %d", room, f.meantime, want)
+		}
+		written := make(chan error, 1)
+		go func() { written <- j.Written(second) }()
+		f.done <- true
+		if err := errors.Join(<-first, <-written); err != nil {
+			t.Error(err)
+		}
+		if got, want := f.data.String(), string(frame([]byte("first")))+string(frame([]byte("second"))); got != want {
+			t.Errorf("the file holds %q, want %q", got, want)
+		}
+		go func() { <-f.working; f.done <- true }()
+		if err := j.Sync(second); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestWaitingRecordFails: a record that waited for the disk and cannot be written then
+// is the end of the journal, because others count on it.
+func TestWaitingRecordFails(t *testing.T) {
+	f := &slowFile{room: true}
+	j, first, second := appendMeanwhile(t, f)
+	f.fail(syscall.EIO)
+	f.done <- true
+	if err := <-first; err != nil {
+		t.Errorf("the first record is on disk: %v", err)
+	}
+	if err := j.Written(second); !errors.Is(err, syscall.EIO) {
+		t.Errorf("the second record was not written, and nobody says so: %v", err)
+	}
+	if _, err := j.Append([]byte("third")); !errors.Is(err, syscall.EIO) {
+		t.Errorf("the journal goes on: %v", err)
+	}
+	if got := f.data.String(); got != string(frame([]byte("first"))) {
+		t.Errorf("the file holds %q", got)
+	}
+}
