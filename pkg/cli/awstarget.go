@@ -67,7 +67,7 @@ func (p *program) openAWS(ctx context.Context, t *target, entry spec.Target, why
 		t.label = awsLabel("", cfg)
 		return nil
 	}
-	account, err := accountOf(ctx, cfg)
+	account, err := accountsIn(t.ledger.Dir).of(ctx, cfg, accountOf)
 	if entry.AccountID != "" && account != entry.AccountID {
 		return wrongAccount(t.name, entry.AccountID, account, err)
 	}

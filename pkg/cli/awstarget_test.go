@@ -30,6 +30,7 @@ func sts(t *testing.T, account string, calls *[]string) string {
 			fmt.Fprint(w, `<AssumeRoleResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><AssumeRoleResult><Credentials><AccessKeyId>ROLEKEY</AccessKeyId>`+
 				`<SecretAccessKey>s</SecretAccessKey><SessionToken>t</SessionToken><Expiration>2099-01-01T00:00:00Z</Expiration></Credentials></AssumeRoleResult></AssumeRoleResponse>`)
 		default:
+			w.Header().Set("X-Amzn-ErrorType", "AccessDeniedException")
 			w.WriteHeader(http.StatusForbidden)
 			fmt.Fprint(w, `{"message": "not allowed"}`)
 		}
@@ -54,6 +55,7 @@ func TestAWSTargets(t *testing.T) {
 		"BATCHCTL_STATE_DIR": filepath.Join(dir, "state"), "AWS_PROFILE": "", "AWS_REGION": "", "BATCHCTL_TARGET": "", "BATCHCTL_ALLOW_ROOT": "1"} {
 		t.Setenv(name, value)
 	}
+	state := 0
 	for _, c := range []struct {
 		name, target, account string
 		flags                 []string
@@ -61,21 +63,23 @@ func TestAWSTargets(t *testing.T) {
 		says                  []string
 		calls                 string // one of them; empty: none is a call of Batch
 	}{
-		{"flags alone mean AWS", `{}`, "111122223333", []string{"--region", "us-east-2"}, cli.ExitNotDone,
+		{"flags alone mean AWS", `{}`, "111122223333", []string{"--region", "us-east-2"}, cli.ExitProblem,
 			[]string{"target: aws 111122223333 us-east-2"}, "GetCallerIdentity by MYKEY"},
-		{"a profile of the command line", `{"region": "us-east-1"}`, "111122223333", []string{"--target", "prod", "--profile", "other", "--region", "eu-north-1"}, cli.ExitNotDone,
+		{"a profile of the command line", `{"region": "us-east-1"}`, "111122223333", []string{"--target", "prod", "--profile", "other", "--region", "eu-north-1"}, cli.ExitProblem,
 			[]string{"target: aws 111122223333 eu-north-1"}, "GetCallerIdentity by OTHERKEY"},
-		{"the right account", `{"region": "us-east-1", "accountId": "111122223333"}`, "111122223333", []string{"--target", "prod"}, cli.ExitNotDone,
+		{"the right account", `{"region": "us-east-1", "accountId": "111122223333"}`, "111122223333", []string{"--target", "prod"}, cli.ExitProblem,
 			[]string{"target: aws 111122223333 us-east-1"}, "GetCallerIdentity by MYKEY"},
 		{"another account", `{"region": "us-east-1", "accountId": "999999999999"}`, "111122223333", []string{"--target", "prod"}, cli.ExitNotDone,
 			[]string{"target prod is account 999999999999, and these are credentials of account 111122223333: nothing was sent", "--profile NAME"}, ""},
-		{"a role", `{"region": "us-east-1", "roleArn": "arn:aws:iam::111122223333:role/submitter"}`, "111122223333", []string{"--target", "prod"}, cli.ExitNotDone,
+		{"a role", `{"region": "us-east-1", "roleArn": "arn:aws:iam::111122223333:role/submitter"}`, "111122223333", []string{"--target", "prod"}, cli.ExitProblem,
 			[]string{"target: aws 111122223333 us-east-1"}, "GetCallerIdentity by ROLEKEY"},
 		{"not for the local engine", `{}`, "", []string{"--target", "local", "--profile", "other"}, cli.ExitUsage,
 			[]string{"--region, --profile and --endpoint-url are of an AWS target"}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var calls []string
+			state++
+			t.Setenv("BATCHCTL_STATE_DIR", filepath.Join(dir, fmt.Sprint("state", state)))
 			t.Setenv("AWS_ENDPOINT_URL", sts(t, c.account, &calls))
 			write("batchctl.json", `{"targets": {"prod": `+c.target+`}, "queues": {"q": {"jobQueue": "q"}}}`)
 			var out, story strings.Builder
@@ -95,5 +99,59 @@ func TestAWSTargets(t *testing.T) {
 				t.Log(story.String())
 			}
 		})
+	}
+}
+
+// TestAccountIsRemembered: whose credentials these are is asked once, and again for
+// other ones.
+func TestAccountIsRemembered(t *testing.T) {
+	dir := t.TempDir()
+	job := filepath.Join(dir, "job.json")
+	if err := os.WriteFile(job, []byte(`{"name": "a", "definition": "d:1", "queue": "q"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var calls []string
+	for name, value := range map[string]string{"AWS_CONFIG_FILE": filepath.Join(dir, "none"), "AWS_SHARED_CREDENTIALS_FILE": filepath.Join(dir, "none"),
+		"AWS_ACCESS_KEY_ID": "MYKEY", "AWS_SECRET_ACCESS_KEY": "s", "AWS_EC2_METADATA_DISABLED": "true", "AWS_MAX_ATTEMPTS": "1", "AWS_PROFILE": "",
+		"AWS_REGION": "us-east-1", "BATCHCTL_TARGET": "aws", "BATCHCTL_STATE_DIR": filepath.Join(dir, "state"), "AWS_ENDPOINT_URL": sts(t, "111122223333", &calls)} {
+		t.Setenv(name, value)
+	}
+	asked := func(key string) (n int) {
+		for _, c := range calls {
+			if c == "GetCallerIdentity by "+key {
+				n++
+			}
+		}
+		return n
+	}
+	submit := func() {
+		t.Helper()
+		var story strings.Builder
+		cli.Main(t.Context(), []string{"batchctl", "submit", job}, cli.Streams{In: strings.NewReader(""), Out: &story, Err: &story})
+		if !strings.Contains(story.String(), "target: aws 111122223333 us-east-1") {
+			t.Error(story.String())
+		}
+	}
+	submit()
+	submit()
+	if n := asked("MYKEY"); n != 1 {
+		t.Errorf("asked %d times, want 1: %q", n, calls)
+	}
+	t.Setenv("AWS_ACCESS_KEY_ID", "OTHERKEY")
+	submit()
+	if n := asked("OTHERKEY"); n != 1 {
+		t.Errorf("asked %d times for other credentials, want 1: %q", n, calls)
+	}
+	path := filepath.Join(dir, "state", "accounts.json")
+	text, err := os.ReadFile(path)
+	if err != nil || strings.Contains(string(text), "KEY") {
+		t.Errorf("%s, %v", text, err)
+	}
+	if err := os.WriteFile(path, []byte("torn"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	submit()
+	if n := asked("OTHERKEY"); n != 2 {
+		t.Errorf("asked %d times after the memory was lost, want 2", n)
 	}
 }
