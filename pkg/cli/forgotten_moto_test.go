@@ -3,14 +3,12 @@ package cli_test
 import (
 	"bytes"
 	"errors"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/batchctl/batchctl/pkg/cli"
 )
@@ -38,38 +36,9 @@ type forgetful struct {
 
 func startForgetful(t *testing.T) *forgetful {
 	t.Helper()
-	for _, args := range [][]string{{"moto_server", "--help"}, {"python3", "-c", "import boto3"}} {
-		err := exec.Command(args[0], args[1:]...).Run()
-		if err != nil && os.Getenv("BATCHCTL_REQUIRE_TOOLS") == "1" {
-			t.Fatalf("%s is required: %v", args[0], err)
-		}
-		if err != nil {
-			t.Skipf("%s: %v; set BATCHCTL_REQUIRE_TOOLS=1 to fail instead", args[0], err)
-		}
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, port, _ := net.SplitHostPort(l.Addr().String())
-	l.Close()
-	f := &forgetful{t: t, endpoint: "http://127.0.0.1:" + port, dir: t.TempDir()}
-	server := exec.Command("moto_server", "-H", "127.0.0.1", "-p", port)
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = server.Process.Kill()
-		_ = server.Wait()
-	})
-	for deadline := time.Now().Add(time.Minute); f.post("config", `{"batch":{"use_docker":false}}`) != nil; time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("moto_server does not answer")
-		}
-	}
-	if out, err := exec.Command("python3", "-c", forgetfulQueue, f.endpoint).CombinedOutput(); err != nil {
-		t.Fatalf("make a queue: %v: %s", err, out)
-	}
+	f := &forgetful{t: t, endpoint: startMoto(t), dir: t.TempDir()}
+	withoutDocker(t, f.endpoint)
+	makeQueue(t, forgetfulQueue, f.endpoint)
 	return f
 }
 

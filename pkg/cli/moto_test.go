@@ -39,8 +39,37 @@ batch.create_compute_environment(computeEnvironmentName="machines", type="MANAGE
 batch.create_job_queue(jobQueueName="cpu", state="ENABLED", priority=1, computeEnvironmentOrder=[dict(order=1, computeEnvironment="machines")])
 `
 
-// moto is a moto_server: AWS Batch as somebody else wrote it. Its jobs succeed at once.
+// moto is a moto_server with a queue: AWS Batch as somebody else wrote it. Its jobs
+// succeed at once.
 func moto(t *testing.T) (endpoint string) {
+	t.Helper()
+	endpoint = startMoto(t)
+	withoutDocker(t, endpoint)
+	makeQueue(t, motoQueue, endpoint)
+	return endpoint
+}
+
+// withoutDocker has moto's jobs succeed at once.
+func withoutDocker(t *testing.T, endpoint string) {
+	t.Helper()
+	answer, err := http.Post(endpoint+"/moto-api/config", "application/json", strings.NewReader(`{"batch":{"use_docker":false}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+}
+
+// makeQueue runs a Python script that makes a queue at an endpoint.
+func makeQueue(t *testing.T, script, endpoint string) {
+	t.Helper()
+	if made, err := exec.Command("python3", "-c", script, endpoint).CombinedOutput(); err != nil {
+		t.Fatalf("make a queue: %v\n%s", err, made)
+	}
+}
+
+// startMoto starts a moto_server of the test's own. Where tools are required its absence
+// fails the test.
+func startMoto(t *testing.T) (endpoint string) {
 	t.Helper()
 	program, err := exec.LookPath("moto_server")
 	if err == nil {
@@ -70,7 +99,7 @@ func moto(t *testing.T) (endpoint string) {
 	})
 	endpoint = "http://" + net.JoinHostPort(host, port)
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		answer, err := http.Post(endpoint+"/moto-api/config", "application/json", strings.NewReader(`{"batch":{"use_docker":false}}`))
+		answer, err := http.Get(endpoint + "/moto-api/")
 		if err == nil {
 			answer.Body.Close()
 			break
@@ -78,10 +107,6 @@ func moto(t *testing.T) (endpoint string) {
 		if time.Now().After(deadline) {
 			t.Fatalf("moto_server does not answer: %v\n%s", err, &said)
 		}
-	}
-	made, err := exec.Command("python3", "-c", motoQueue, endpoint).CombinedOutput()
-	if err != nil {
-		t.Fatalf("make a queue: %v\n%s", err, made)
 	}
 	return endpoint
 }

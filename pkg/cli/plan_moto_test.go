@@ -3,15 +3,12 @@ package cli_test
 import (
 	"encoding/json"
 	"fmt"
-	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 )
 
 // planAccount is an AWS account of moto_server, which is not ours, and the
@@ -26,45 +23,13 @@ type planAccount struct {
 // absence fails the test.
 func startPlanAccount(t *testing.T) *planAccount {
 	t.Helper()
-	for _, name := range []string{"moto_server", "aws"} {
-		if _, err := exec.LookPath(name); err != nil {
-			if os.Getenv("BATCHCTL_REQUIRE_TOOLS") == "1" {
-				t.Fatalf("%s is required: %v", name, err)
-			}
-			t.Skipf("not tested against moto: %v; set BATCHCTL_REQUIRE_TOOLS=1 to fail instead", err)
+	if _, err := exec.LookPath("aws"); err != nil {
+		if os.Getenv("BATCHCTL_REQUIRE_TOOLS") == "1" {
+			t.Fatalf("aws is required: %v", err)
 		}
+		t.Skipf("not tested against moto: %v; set BATCHCTL_REQUIRE_TOOLS=1 to fail instead", err)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, port, _ := net.SplitHostPort(l.Addr().String())
-	l.Close()
-	m := &planAccount{t: t, endpoint: "http://127.0.0.1:" + port}
-	server := exec.Command("moto_server", "-H", "127.0.0.1", "-p", port)
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- server.Wait() }()
-	t.Cleanup(func() {
-		_ = server.Process.Kill()
-		<-ended
-	})
-	for answered := false; !answered; {
-		select {
-		case err := <-ended:
-			ended <- err
-			t.Fatalf("moto_server ended: %v", err)
-		case <-t.Context().Done():
-			t.Fatal("moto_server does not answer")
-		case <-time.After(20 * time.Millisecond):
-			answer, err := http.Get(m.endpoint + "/moto-api/")
-			if answered = err == nil; answered {
-				answer.Body.Close()
-			}
-		}
-	}
+	m := &planAccount{t: t, endpoint: startMoto(t)}
 	none := filepath.Join(t.TempDir(), "none")
 	m.env = append(slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "AWS_") }),
 		"AWS_ENDPOINT_URL="+m.endpoint, "AWS_REGION=us-east-1", "AWS_DEFAULT_REGION=us-east-1", "AWS_ACCESS_KEY_ID=x", "AWS_SECRET_ACCESS_KEY=y",

@@ -2,7 +2,6 @@ package cli_test
 
 import (
 	"encoding/json"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -12,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
@@ -35,52 +33,10 @@ type account struct {
 // openAccount starts moto_server. Where tools are required its absence fails the test.
 func openAccount(t *testing.T) *account {
 	t.Helper()
-	path, err := exec.LookPath("moto_server")
-	if err != nil && os.Getenv("BATCHCTL_REQUIRE_TOOLS") == "1" {
-		t.Fatalf("moto_server is required: %v", err)
-	}
-	if err != nil {
-		t.Skipf("not tested against moto: %v; set BATCHCTL_REQUIRE_TOOLS=1 to fail instead", err)
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, port, _ := net.SplitHostPort(l.Addr().String())
-	l.Close()
-	server := exec.Command(path, "-H", "127.0.0.1", "-p", port)
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- server.Wait() }()
-	t.Cleanup(func() {
-		_ = server.Process.Kill()
-		<-ended
-	})
-	a := &account{T: t, endpoint: "http://127.0.0.1:" + port, dir: t.TempDir()}
-	for !a.answers() {
-		select {
-		case err := <-ended:
-			ended <- err
-			t.Fatalf("moto_server ended: %v", err)
-		case <-t.Context().Done():
-			t.Fatal("moto_server does not answer")
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
+	a := &account{T: t, endpoint: startMoto(t), dir: t.TempDir()}
 	a.cfg = aws.Config{Region: "eu-central-1", BaseEndpoint: &a.endpoint, Credentials: credentials.NewStaticCredentialsProvider("x", "y", "")}
 	a.rpc, a.batch = rpc.New(a.cfg), batch.NewFromConfig(a.cfg)
 	return a
-}
-
-func (a *account) answers() bool {
-	answer, err := http.Get(a.endpoint + "/moto-api/data.json")
-	if err != nil {
-		return false
-	}
-	answer.Body.Close()
-	return true
 }
 
 func (a *account) must(err error) {

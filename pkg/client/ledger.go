@@ -1,7 +1,6 @@
 package client
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"encoding/json"
@@ -189,21 +188,18 @@ func (l *Ledger) closedEntries() ([]Entry, error) {
 	defer f.Close()
 	var entries []Entry
 	var damaged []int
-	r := bufio.NewReader(f)
-	for n := 1; ; n++ {
-		line, err := r.ReadBytes('\n')
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return entries, err
-		}
+	n := 0
+	err = eachLine(f, func(text []byte) {
+		n++
 		var e Entry
-		if json.Unmarshal(line, &e) == nil && e.ID != "" {
+		if json.Unmarshal(text, &e) == nil && e.ID != "" {
 			entries = append(entries, e)
-		} else if len(bytes.TrimSpace(line)) > 0 {
+		} else if len(bytes.TrimSpace(text)) > 0 {
 			damaged = append(damaged, n)
 		}
+	})
+	if err != nil {
+		return entries, err
 	}
 	if damaged != nil {
 		return entries, &DamageError{l.path(), damaged}

@@ -1,11 +1,9 @@
 package client
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -110,20 +108,13 @@ func (l *Ledger) outcomes() (map[string]Outcome, error) {
 		return nil, err
 	}
 	defer f.Close()
-	r := bufio.NewReader(f)
-	for {
-		line, err := r.ReadBytes('\n')
-		if errors.Is(err, io.EOF) {
-			return known, nil
-		}
-		if err != nil {
-			return nil, err
-		}
+	err = eachLine(f, func(text []byte) {
 		var o Outcome
-		if json.Unmarshal(line, &o) == nil && o.ID != "" {
+		if json.Unmarshal(text, &o) == nil && o.ID != "" {
 			known[o.ID] = o
 		}
-	}
+	})
+	return known, err
 }
 
 // job is the outcome as DescribeJobs would tell it, as far as it is remembered.

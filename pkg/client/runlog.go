@@ -218,24 +218,32 @@ func jsonLines[T any](values []T) ([]byte, error) {
 	return text.Bytes(), nil
 }
 
-// readLines reads a run's log. Lines that a crash has torn are passed over: an
-// outcome that is not known is looked up, and intents are counted.
-func readLines(from io.Reader) ([]line, error) {
-	var lines []line
+// eachLine hands the whole lines of a text to take. A last one without its end was torn
+// by a crash and is passed over.
+func eachLine(from io.Reader, take func(text []byte)) error {
 	r := bufio.NewReader(from)
 	for {
 		text, err := r.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
-			return lines, nil
+			return nil
 		}
 		if err != nil {
-			return lines, err
+			return err
 		}
+		take(text)
+	}
+}
+
+// readLines reads a run's log. Lines that a crash has torn are passed over: an
+// outcome that is not known is looked up, and intents are counted.
+func readLines(from io.Reader) (lines []line, err error) {
+	err = eachLine(from, func(text []byte) {
 		var l line
 		if json.Unmarshal(text, &l) == nil && l.What != "" {
 			lines = append(lines, l)
 		}
-	}
+	})
+	return lines, err
 }
 
 // openRuns returns the names of the runs that have a log, oldest first.

@@ -13,8 +13,8 @@ type record struct {
 	Events []event `json:"events"`
 }
 
-// text is the record as encoding/json writes it. The events of every job are written
-// here: that is a third of the time of keeping them.
+// text is the record as encoding/json writes it. The events that every job has are
+// written here, because they are most of what is kept.
 func (r record) text() ([]byte, error) {
 	text := append(make([]byte, 0, 512), `{"at":`...)
 	text = strconv.AppendInt(text, r.At, 10)
