@@ -42,8 +42,9 @@ type reserver interface {
 	Reserve(from, to int64) error
 }
 
-// Journal appends records and brings them to disk. A record is written before anyone
-// acts on it; whoever has to promise something to the outside also waits for sync.
+// Journal appends records and brings them to disk. Whoever starts something that a
+// program after this one must know of waits for Written, and whoever promises
+// something to the outside for Sync.
 type Journal struct {
 	mu      sync.Mutex
 	synced  *sync.Cond // what was written or is durable has changed
