@@ -28,8 +28,34 @@ type Job struct {
 	// belong into Submit.DependsOn. Of several with one name the last before this
 	// job is meant: jobs of another file may have the same names.
 	After []spec.Dependency
+	// Earlier names jobs that were submitted before this plan: their ids belong into
+	// Submit.DependsOn, too.
+	Earlier []spec.Dependency
+	// When is spec.WhenAlways or spec.WhenFailure for a job that Batch cannot make wait:
+	// it is submitted, without dependencies, once all jobs in After and Earlier have
+	// ended, and only if one of them failed in the case of WhenFailure.
+	When string
+	// Group is the name in the file where one job became several: the arrays of a sweep
+	// of more than 10,000 cells; else Name.
+	Group string
+	// MaxParallel is how many children of all arrays of the group may run at once; 0:
+	// any number.
+	MaxParallel int
+	// Staged are texts that must be at their places before the job is submitted.
+	Staged []Staged
+	// Join is true for a step that nobody wrote: it stands for more dependencies than
+	// a SubmitJob takes.
+	Join bool
 	// Queue is the queue and the reason for it.
 	Queue Choice
+}
+
+// Staged is a text that a job's children read, too long for a request.
+type Staged struct {
+	// URL is s3://bucket/key or the absolute path of a file; its last part is the
+	// text's SHA-256.
+	URL  string
+	Text string
 }
 
 // Choice is a queue and why it was chosen.
@@ -46,4 +72,7 @@ type Choice struct {
 type Options struct {
 	// Queue is used for every job that names none, before any choice is made.
 	Queue string
+	// Staging is where texts go that are too long for a request: s3://bucket/prefix or
+	// an absolute directory. "": there is no such place.
+	Staging string
 }

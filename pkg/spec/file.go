@@ -9,6 +9,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/sweep"
 )
 
 // Kind says which document a file is.
@@ -68,10 +69,28 @@ type Job struct {
 	Submit *jsontree.Node
 	// DependsOn holds the dependencies by the name of a job in the same file.
 	DependsOn []Dependency
+	// Earlier holds those on jobs that were submitted before, by name or short id.
+	Earlier []Dependency
+	// When is when the job runs once its dependencies have ended: "" when all of them
+	// succeeded, as Batch has it; WhenFailure when one of them failed, WhenAlways in
+	// any case.
+	When string
+	// Sweep is what the children differ in; nil for a job without an array, for one of
+	// so many children that differ in their index alone, and where it could not be
+	// read. Array is what the file says of it. Register and Submit hold the user's own
+	// command, and the size of the first of the arrays that come of it.
+	Sweep *sweep.Sweep
+	Array *jsontree.Node
 	// Waivers are the rules that the job may break: its own first, then those of
 	// the workflow's defaults. A native request has none.
 	Waivers []Waiver
 }
+
+// The values of Job.When.
+const (
+	WhenAlways  = "always"
+	WhenFailure = "failure"
+)
 
 // Dependency is an edge of a workflow or a job list: the job waits for the job of that name.
 type Dependency struct {
@@ -100,6 +119,12 @@ type Options struct {
 	// Arena is where the nodes come from; may be nil. The file must not be used after
 	// the arena's Reset.
 	Arena *jsontree.Arena
+	// Read reads a file that the document names, by its path relative to the document's
+	// place: the table or the command list of an array. Without it nothing is read, and
+	// the jobs that need it have no Sweep.
+	Read func(path string) (*diag.Source, error)
+	// KeepGoing lets the children of command lists try the lines behind one that failed.
+	KeepGoing bool
 	// Parameters is an object of strings laid over every job's parameters in
 	// SubmitJob; may be nil. It comes from the command line.
 	Parameters *jsontree.Node

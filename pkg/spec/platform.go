@@ -38,6 +38,9 @@ type Target struct {
 	// RoleARN is a role that is assumed with the profile's credentials; AccountID the
 	// account that must be the result, or nothing is changed there.
 	RoleARN, AccountID string
+	// Staging is where what is too long for a request is put: s3://bucket/prefix; "" if
+	// the file names no place.
+	Staging string
 	// VCPUs, MemoryMiB and GPUs bound the local engine; 0 means what the machine has.
 	VCPUs     float64
 	MemoryMiB int

@@ -1,0 +1,124 @@
+// Package sweep is what the children of an array differ in: the cells of a matrix or
+// of a table, or the slices of a command list. It says which cell a child has, and
+// makes the text that a child reads and the program that reads it. It is pure: no
+// I/O, no clock.
+package sweep
+
+import "strings"
+
+// Kind is where the children's differences come from.
+type Kind string
+
+// The kinds of sweeps.
+const (
+	// Matrix is the cartesian product of axes, less what is excluded, and behind it
+	// the cells that are included.
+	Matrix Kind = "matrix"
+	// Table is one cell for each row of a table.
+	Table Kind = "table"
+	// Commands is a list of command lines, of which each child runs a slice.
+	Commands Kind = "commands"
+	// Plain is an array whose children differ in their index alone.
+	Plain Kind = "plain"
+)
+
+// Launcher says what in the container turns an index into a cell.
+type Launcher string
+
+// The launchers.
+const (
+	// Shell is a POSIX shell, sh, in the image. It is the default.
+	Shell Launcher = "sh"
+	// Binary is batchctl, copied into the image and found by that name.
+	Binary Launcher = "batchctl"
+	// Image is the image's own program: the job's command stays as it is, and the
+	// program finds in its environment what there is to know.
+	Image Launcher = "image"
+)
+
+// The environment variables of a child.
+const (
+	// DocumentVariable holds the sweep's Document.
+	DocumentVariable = "BATCHCTL_ARRAY"
+	// URLVariable is where the Document is when it is too long for a request: an s3://
+	// URL, or the absolute path of a file.
+	URLVariable = "BATCHCTL_ARRAY_URL"
+	// CellsVariable lists the cells of the children of one array, in the order of
+	// their indices, where cell and index differ: "10000-19999", "3 7 9-12".
+	CellsVariable = "BATCHCTL_CELLS"
+	// CellVariable is set by the launcher: the number of the child's cell, from 0.
+	CellVariable = "BATCHCTL_CELL"
+	// SizeVariable and ListVariable are set with a command list: the number of
+	// children that share it, and where it is if it is not in the Document.
+	SizeVariable = "ARRAY_SIZE"
+	ListVariable = "LIST_FILE_S3_PATH"
+	// KeepGoingVariable is 1 where a child tries the lines behind one that failed.
+	KeepGoingVariable = "BATCHCTL_KEEP_GOING"
+)
+
+// Axis is one axis of a matrix: a name and its values, in the order of the file.
+type Axis struct {
+	Name   string
+	Values []string
+}
+
+// Sweep is what the children of one array, or of several, differ in. Cells are
+// numbered from 0: those of the product first, the last axis running fastest, without
+// those that are excluded; behind them Rows.
+type Sweep struct {
+	Kind Kind
+	// Axes are a matrix's; Names the columns of every cell: the axes' names, or the
+	// table's header.
+	Axes  []Axis
+	Names []string
+	// Excluded are the places in the full product that have no cell, ascending.
+	Excluded []int
+	// Rows are a table's, or the cells that a matrix includes; in the order of Names.
+	Rows [][]string
+	// Lines are those of a command list; List is where it is, if the child reads it by
+	// itself (s3://bucket/key), and Lines is nil.
+	Lines []string
+	List  string
+	// Size is the number of children of Commands and Plain.
+	Size int
+	// Templates are the environment variables whose values name a cell's value.
+	Templates []string
+	Launcher  Launcher
+	// MaxParallel is how many children may run at once; 0: any number.
+	MaxParallel int
+	// KeepGoing is for Commands: lines behind one that failed are tried, too.
+	KeepGoing bool
+}
+
+// VariablePrefix begins the environment variables that hold a cell's values.
+const VariablePrefix = "MATRIX_"
+
+// Variable is the environment variable that holds the value of an axis or a column:
+// learning-rate is MATRIX_LEARNING_RATE.
+func Variable(name string) string {
+	return VariablePrefix + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
+}
+
+// Reference is how a command or an environment variable names the value of an axis or
+// column: ${{ matrix.lr }}.
+func Reference(name string) string { return "${{ matrix." + name + " }}" }
+
+// Len is the number of children: the cells, or Size.
+func (s *Sweep) Len() int {
+	if s.Kind == Commands || s.Kind == Plain {
+		return s.Size
+	}
+	return s.product() - len(s.Excluded) + len(s.Rows)
+}
+
+// product is the number of cells of the axes, with those that are excluded.
+func (s *Sweep) product() int {
+	if len(s.Axes) == 0 {
+		return 0
+	}
+	n := 1
+	for _, a := range s.Axes {
+		n *= len(a.Values)
+	}
+	return n
+}
