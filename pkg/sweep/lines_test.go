@@ -19,7 +19,7 @@ import (
 // and some fail. What the shell itself says is not printed: busybox runs lines in a shell
 // of its own, whatever sh is in PATH.
 var lineTexts = []string{"", " ", "# a comment", "exit 3", "exit 200", "false", `echo "it's" 'a "line"' \\ $((1+1)) *.nothing`, "printf '%s\\n' \"$BATCHCTL_CELL/$ARRAY_SIZE\" é",
-	"-x 2>/dev/null", "echo a; echo b >&2", "cat; echo \"${IFS}\"", "for i in 1 2; do echo $i; done", "nosuchprogram 2>/dev/null", "(exit 9) || exit 7", "echo `echo x` | cat", "end", "+", "echo '${{ matrix.lr }}'",
+	"-x 2>/dev/null", "echo a; echo b >&2", "cat; echo \"${IFS}\"", "for i in 1 2; do echo $i; done", "nosuchprogram 2>/dev/null", "(exit 9) || exit 7", "echo `echo x` | cat", "end 2>/dev/null", "+ 2>/dev/null", "echo '${{ matrix.lr }}'",
 	"trap - TERM; kill -KILL $$", "echo x\ry | od -c"}
 
 // linesInGo runs the lines of a child in Go, with both outputs in one file.
