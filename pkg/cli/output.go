@@ -25,6 +25,7 @@ func outputFlags() []cli.Flag {
 var formatsOf = map[string][]string{
 	"graph":   {"text", "dot", "svg"},
 	"results": {"text", "csv", "json", "markdown"},
+	"replay":  {""}, // what the job prints
 }
 
 func outputFormat(c *cli.Context) (string, error) {
