@@ -38,7 +38,7 @@ func (p *program) submit(c *cli.Context) error {
 	if c.Bool("dry-run") {
 		return p.dryRun(c)
 	}
-	format, err := outputFormat(c)
+	format, path, err := submitOutput(c)
 	if err != nil {
 		return err
 	}
@@ -50,6 +50,11 @@ func (p *program) submit(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	file, err := beginFile(path, forAll)
+	if err != nil {
+		return err
+	}
+	defer file.drop()
 	t, err := p.open(c.Context, c, in.platform, toChange)
 	if err != nil {
 		return err
@@ -64,6 +69,7 @@ func (p *program) submit(c *cli.Context) error {
 		return err
 	}
 	jobs, err := p.send(c.Context, t, made)
+	err = errors.Join(err, p.keepIDs(file, submittedRows(t, jobs)))
 	if format == "json" {
 		if err := p.writeJSON(submittedRows(t, jobs)); err != nil {
 			return err
@@ -87,6 +93,27 @@ func (p *program) submit(c *cli.Context) error {
 	}
 	look := p.lateLook(c.Context, t, jobs)
 	return errors.Join(p.waitFor(c.Context, t, withID(jobs), log), look())
+}
+
+// submitOutput is the format of submit --output, or the file that it names: ids.json.
+func submitOutput(c *cli.Context) (format, file string, err error) {
+	if word := c.String("output"); strings.HasSuffix(word, ".json") {
+		if c.Bool("json") {
+			return "json", word, nil
+		}
+		return "text", word, nil
+	}
+	format, err = outputFormat(c)
+	return format, "", err
+}
+
+// keepIDs writes the file of submit --output.
+func (p *program) keepIDs(file *newFile, rows []submittedRow) error {
+	text, err := jsonText(rows)
+	if err != nil {
+		return err
+	}
+	return file.keep(asText(text))
 }
 
 // dryRun is plan, to which something to send is no news.
