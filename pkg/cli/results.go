@@ -45,6 +45,7 @@ func (p *program) results(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	defer h.drop()
 	call, err := p.openJobs(c, toRead)
 	if err != nil {
 		return err
@@ -58,11 +59,11 @@ func (p *program) results(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := h.draw(p, table); err != nil {
+	if err := h.draw(table, len(axes)); err != nil {
 		return err
 	}
 	if h != nil && !c.IsSet("output") && !c.Bool("json") {
-		return nil
+		return nil // the picture is what was asked for
 	}
 	return p.writeTable(call.format, table)
 }
