@@ -215,3 +215,17 @@ func TestJoinBeforeASplit(t *testing.T) {
 		}
 	}
 }
+
+// Of the arrays of a job that is held back and runs child after child, the client
+// holds back the first; each of the others waits for the one before it.
+func TestHeldBackChain(t *testing.T) {
+	text := work(`{ "name": "part" }`, `{ "name": "clean", "array": { "size": 100 }, "dependsOn": ["part", { "type": "SEQUENTIAL" }] }`)
+	p := planned{text: text, change: map[string]func(*spec.Job){"clean": func(j *spec.Job) { by(plain(30_000, 0))(j); j.When = spec.WhenFailure }}}.mustBuild(t)
+	before, held := "part", spec.WhenFailure
+	for _, j := range p.Jobs[1:] {
+		if j.When != held || len(j.After) != 1 || j.After[0].Job != before || len(j.Submit.DependsOn) != 1 || j.Submit.DependsOn[0].Type != "SEQUENTIAL" {
+			t.Errorf("%s has when %q and waits for %v", j.Name, j.When, j.After)
+		}
+		before, held = j.Name, ""
+	}
+}

@@ -61,7 +61,7 @@ func (b *builder) joint(g *group) (*joint, bool) {
 		ShareIdentifier: in.ShareIdentifier, SchedulingPriorityOverride: in.SchedulingPriorityOverride}}
 	d := b.definition(g.parts[0], g.known)
 	switch {
-	case d == nil && (in.EcsPropertiesOverride != nil || in.EksPropertiesOverride != nil || in.NodeOverrides != nil):
+	case d == nil && overridesSeveral(g.parts[0]):
 		b.fail(nameOf(g.Job), "dep-max-20", fmt.Sprintf("a job waits for at most %d others, and a step in between cannot be made of a registered definition of several containers", maxWaits),
 			"put a job in between, or make the others one array")
 		return nil, false

@@ -34,8 +34,8 @@ func (b *builder) launch(g *group, job *Job) {
 		return // AWS Batch tells the children their index
 	}
 	d := b.definition(job, g.known)
-	if d != nil && d.ContainerProperties == nil {
-		b.fail(j.Array, ruleArrayContainer, "cells are given to a job of one container, and the definition is none with containerProperties",
+	if d != nil && d.ContainerProperties == nil || overridesSeveral(job) {
+		b.fail(j.Array, ruleArrayContainer, "the cells go into the environment of one container, in containerProperties, and this job has another kind of definition",
 			"say what runs with image or containerProperties")
 		return
 	}
@@ -51,6 +51,12 @@ func (b *builder) launch(g *group, job *Job) {
 	if s.Kind != sweep.Commands || s.Launcher != sweep.Image {
 		b.document(j, job)
 	}
+}
+
+// overridesSeveral reports whether the job's overrides are those of a definition that
+// is none of one container.
+func overridesSeveral(j *Job) bool {
+	return j.Submit.EcsPropertiesOverride != nil || j.Submit.EksPropertiesOverride != nil || j.Submit.NodeOverrides != nil
 }
 
 // wrap puts the launcher in front of the command that counts: that of the overrides,
@@ -70,7 +76,11 @@ func (b *builder) wrap(j *spec.Job, job *Job, d *batch.RegisterJobDefinitionInpu
 		command = d.ContainerProperties.Command
 	}
 	if len(command) == 0 && s.Kind != sweep.Commands {
-		b.fail(j.Array, ruleArrayCommand, "the command that the launcher is to run is not known here", `give the job a command, or the array "launcher": "image"`)
+		hint := "give the job a command"
+		if s.Kind != sweep.Plain {
+			hint += `, or the array "launcher": "image"`
+		}
+		b.fail(j.Array, ruleArrayCommand, "the command that the launcher is to run is not known here", hint)
 		return
 	}
 	command = s.Command(command)
@@ -151,6 +161,6 @@ func withVariables(in *types.ContainerOverrides, v types.KeyValuePair) *types.Co
 
 // set is a copy of an environment with a variable in it.
 func set(environment []types.KeyValuePair, v types.KeyValuePair) []types.KeyValuePair {
-	rest := slices.DeleteFunc(slices.Clone(environment), func(o types.KeyValuePair) bool { return *o.Name == *v.Name })
+	rest := slices.DeleteFunc(slices.Clone(environment), func(o types.KeyValuePair) bool { return aws.ToString(o.Name) == *v.Name })
 	return append(rest, v)
 }

@@ -71,7 +71,11 @@ func (b *builder) waitsOf(g *group, i int) (list []wait) {
 	}
 	if isChained && i > 0 {
 		before := g.parts[i-1]
-		list = append(list, wait{Dependency: spec.Dependency{Job: before.Name}, on: before, isOwn: true})
+		list = append(list, wait{Dependency: spec.Dependency{Job: before.Name, Node: g.Array}, on: before, isOwn: true})
+		if g.When != "" {
+			g.parts[i].When = "" // the first of them is held back, and the others come after it
+			return slices.DeleteFunc(list, func(w wait) bool { return !w.isItself() && !w.isOwn })
+		}
 	}
 	for _, d := range g.Earlier {
 		list = append(list, b.outside(g, i, wait{Dependency: d}))
