@@ -40,9 +40,8 @@ func (p *program) planCommand() *cli.Command {
 }
 
 func planFlags() []cli.Flag {
-	return []cli.Flag{
-		&cli.StringFlag{Name: "queue", Usage: "the `QUEUE` of jobs that name none: alias, name or ARN"},
-	}
+	return append(variationFlags(),
+		&cli.StringFlag{Name: "queue", Usage: "the `QUEUE` of jobs that name none: alias, name or ARN"})
 }
 
 func (p *program) plan(c *cli.Context) error {

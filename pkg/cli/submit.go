@@ -38,7 +38,7 @@ func (p *program) submit(c *cli.Context) error {
 	if c.Bool("dry-run") {
 		return p.dryRun(c)
 	}
-	format, err := outputFormat(c)
+	format, path, err := submitOutput(c)
 	if err != nil {
 		return err
 	}
@@ -50,6 +50,11 @@ func (p *program) submit(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	file, err := beginIDs(path)
+	if err != nil {
+		return err
+	}
+	defer file.drop()
 	t, err := p.open(c.Context, c, in.platform, toChange)
 	if err != nil {
 		return err
@@ -64,6 +69,7 @@ func (p *program) submit(c *cli.Context) error {
 		return err
 	}
 	jobs, err := p.send(c.Context, t, made)
+	err = errors.Join(err, file.keep(submittedRows(t, jobs)))
 	if format == "json" {
 		if err := p.writeJSON(submittedRows(t, jobs)); err != nil {
 			return err
