@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"strconv"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
@@ -88,7 +89,10 @@ func (b *builder) parts(job *Job, cells int) []*Job {
 func (j *Job) part(name string, from, to int) *Job {
 	p, in := *j, *j.Submit
 	p.Name, p.Submit = name, &in
-	p.Cells = sweep.FormatRange(from, to)
+	p.Cells = strconv.Itoa(from)
+	if to-from > 1 {
+		p.Cells = fmt.Sprintf("%d-%d", from, to-1)
+	}
 	in.JobName = aws.String(name)
 	in.ArrayProperties = nil
 	if to-from > 1 {
