@@ -17,14 +17,15 @@ const maxWaits = catalog.MaxDependencies
 func (b *builder) shorten(g *group, waits [][]wait) [][]wait {
 	common := slices.DeleteFunc(slices.Clone(waits[0]), func(w wait) bool { return !w.isCommon() })
 	common = b.withoutImplied(common)
-	fixed := 0
+	var fixed []wait // of the part that has most
 	for i, list := range waits {
-		waits[i] = slices.DeleteFunc(list, wait.isCommon)
-		fixed = max(fixed, len(waits[i]))
+		if waits[i] = slices.DeleteFunc(list, wait.isCommon); len(waits[i]) > len(fixed) {
+			fixed = waits[i]
+		}
 	}
-	slots := maxWaits - fixed
+	slots := maxWaits - len(fixed)
 	if slots < min(1, len(common)) {
-		b.refuseMany(waits[0], len(common))
+		b.refuseMany(fixed, len(common))
 		return waits
 	}
 	common = b.join(g, common, slots)
@@ -117,7 +118,7 @@ func (b *builder) join(g *group, list []wait, slots int) []wait {
 		step.wait(list[:size])
 		b.waits[step] = slices.Clone(list[:size])
 		b.plan.Jobs = append(b.plan.Jobs, step)
-		list = append(list[size:len(list):len(list)], wait{Dependency: spec.Dependency{Job: step.Name, Node: list[0].Node}, on: step})
+		list = append(list[size:], wait{Dependency: spec.Dependency{Job: step.Name, Node: list[0].Node}, on: step})
 	}
 	return list
 }
