@@ -70,6 +70,7 @@ func (b *builder) wrap(j *spec.Job, job *Job, d *batch.RegisterJobDefinitionInpu
 	isOverridden := over != nil && len(over.Command) > 0
 	var command []string
 	switch {
+	case s.Kind == sweep.Commands: // the lines are what runs
 	case isOverridden:
 		command = over.Command
 	case d != nil:

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -73,20 +72,14 @@ func TestSplitIsAPartition(t *testing.T) {
 		report := p.Jobs[len(p.Jobs)-1]
 		parts := slices.DeleteFunc(slices.Clone(p.Jobs), func(j *Job) bool { return j.Group != "train" })
 		for i, j := range parts {
-			from, to, _ := strings.Cut(j.Cells, "-")
-			first, errFirst := strconv.Atoi(from)
-			last, errLast := strconv.Atoi(to)
-			if errFirst != nil || errLast != nil && to != "" {
-				r.Fatalf("cells %q", j.Cells)
+			cells, err := sweep.ParseCells(j.Cells)
+			if err != nil {
+				r.Fatal(err)
 			}
-			if to == "" {
-				last = first
-			}
-			size := 1
-			if j.Submit.ArrayProperties != nil {
-				size = int(*j.Submit.ArrayProperties.Size)
-			}
-			if first != next || last-first+1 != size || size > 10_000 || (j.Submit.ArrayProperties != nil) != (size > 1) {
+			size := max(1, j.size())
+			first, _ := cells.At(0)
+			last, _ := cells.At(size - 1)
+			if cells.Len() != size || first != next || last != next+size-1 || size > 10_000 || (j.Submit.ArrayProperties != nil) != (size > 1) {
 				r.Fatalf("part %d has the cells %s and the size %d, and %d come next", i, j.Cells, size, next)
 			}
 			next = last + 1
