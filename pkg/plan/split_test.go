@@ -2,7 +2,6 @@ package plan
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -259,8 +258,12 @@ func BenchmarkPlan(b *testing.B) {
 		b.Run(fmt.Sprintf("cells=%d", n), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if p, problems := Build([]*spec.File{f}, nil, Options{Staging: os.TempDir()}); p == nil {
+				p, problems := Build([]*spec.File{f}, nil, Options{})
+				if p == nil {
 					b.Fatal(problems)
+				}
+				if _, err := p.JSON(nil); err != nil {
+					b.Fatal(err)
 				}
 			}
 		})
