@@ -43,7 +43,7 @@ func TestTableBesideTheDocument(t *testing.T) {
 		t.Errorf("the row is mended: %+v", got)
 	}
 	got = c.diagnostics(job, 1)
-	if len(got) != 1 || got[0].Code != "matrix-reference" || got[0].Range.Start != (position{3, 23}) {
+	if len(got) != 1 || got[0].Code != "matrix-reference" || got[0].Range.Start != (position{3, 24}) {
 		t.Fatalf("a column that is gone: %+v", got)
 	}
 

@@ -206,7 +206,7 @@ func commandOf(job *Job) *jsontree.Node {
 
 // tableCells reads the table that an array names.
 func (l *lowering) tableCells(n *jsontree.Node, o Options) *sweep.Sweep {
-	if !isTable(n.Str()) {
+	if n.Str() != "" && !isTable(n.Str()) {
 		l.report(RuleTableFile, n, n.Span, "name it .csv, .tsv or .json", "the ending of %s does not say how to read the table", strconv.Quote(clip(n.Str())))
 		return nil
 	}

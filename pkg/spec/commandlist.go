@@ -33,7 +33,7 @@ func (l *lowering) commandList(array *jsontree.Node, o Options) *sweep.Sweep {
 	if src == nil || !l.commandLines(n, src) {
 		return nil
 	}
-	s.Lines = linesOf(src.Text)
+	s.Lines = sweep.SplitLines(strings.TrimPrefix(src.Text, "\ufeff"))
 	return s
 }
 
@@ -67,17 +67,6 @@ func hasCommand(text string) bool {
 		}
 	}
 	return false
-}
-
-// linesOf cuts a text into lines, of which the last need not end. A shell would
-// take the carriage return of a list from Windows for a part of the command.
-func linesOf(text string) []string {
-	text = strings.TrimPrefix(text, "\ufeff")
-	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
-	for i, line := range lines {
-		lines[i] = strings.TrimSuffix(line, "\r")
-	}
-	return lines
 }
 
 var bucketPattern = lazy(`^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$`)

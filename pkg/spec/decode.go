@@ -56,7 +56,9 @@ func newPlatform(root *jsontree.Node) (*Platform, diag.List) {
 		defaults.container()
 		defaults.timeout()
 		if p.Defaults.Get("array") == nil && strings.Contains(root.Source.Text, referenceMark) {
-			(&referring{lowering: defaults}).misplaced(p.Defaults, "defaults are for every job, and a child's values are those of one")
+			r := &referring{}
+			r.misplaced(p.Defaults, "defaults are for every job, and a child's values are those of one")
+			defaults.diags = append(defaults.diags, r.diags...)
 		}
 		l.diags = append(l.diags, defaults.diags...)
 	}

@@ -123,6 +123,13 @@ func (l *lowering) report(rule string, n *jsontree.Node, span diag.Span, hint, f
 	l.diags = append(l.diags, problem(rule, n.Source, span, hint, format, args...))
 }
 
+// problems is what a part of the lowering finds.
+type problems struct{ diags diag.List }
+
+func (p *problems) report(rule string, n *jsontree.Node, span diag.Span, hint, format string, args ...any) {
+	p.diags = append(p.diags, problem(rule, n.Source, span, hint, format, args...))
+}
+
 func problem(rule string, src *diag.Source, span diag.Span, hint, format string, args ...any) diag.Diagnostic {
 	return diag.Diagnostic{Rule: rule, Source: src, Span: span, Message: fmt.Sprintf(format, args...), Hint: hint}
 }

@@ -20,13 +20,13 @@ const referenceMark = "${{"
 // references makes the references in the requests of a job canonical, and notes the
 // environment variables that hold some. It reports those that nothing stands behind.
 func (l *lowering) references(job *Job) {
-	r := referring{lowering: l, job: job}
-	switch source := ArraySource(job.Array); {
+	r := referring{sweep: l.sweep, source: ArraySource(job.Array)}
+	switch {
 	case job.Array == nil:
 		r.without = "this job has no array"
-	case source == nil:
+	case r.source == nil:
 		r.without = "the children of this array differ in their index alone"
-	case source.Name == "commands":
+	case r.source.Name == "commands":
 		r.without = "a command list has no values"
 	}
 	for _, request := range [...]*jsontree.Node{job.Register, job.Submit} {
@@ -41,12 +41,14 @@ func (l *lowering) references(job *Job) {
 			}
 		}
 	}
+	l.diags = append(l.diags, r.diags...)
 }
 
 // referring goes through the requests of one job.
 type referring struct {
-	*lowering
-	job *Job
+	problems
+	sweep  *sweep.Sweep
+	source *jsontree.Node // of the array; nil if it has none
 	// without says why there is nothing to refer to; "" where there is.
 	without string
 }
@@ -68,9 +70,21 @@ func (r *referring) environment(list *jsontree.Node) {
 	for variable := range list.Children() {
 		name := variable.Get("name")
 		r.misplaced(name, unknownHere)
-		if s := r.sweep; r.replaced(variable.Get("value")) && s != nil && !slices.Contains(s.Templates, name.Str()) {
-			s.Templates = append(s.Templates, name.Str())
+		if r.replaced(variable.Get("value")) && r.sweep != nil {
+			r.template(name)
 		}
+	}
+}
+
+// template notes a variable that the launcher sets anew.
+func (r *referring) template(name *jsontree.Node) {
+	s := r.sweep
+	if s.Launcher == sweep.Shell && !sweep.ValidVariable(name.Str()) {
+		r.report(RuleMatrixReference, name, name.Span, `call it otherwise, with letters, digits and underscores, or write "launcher": "batchctl" in the array`,
+			"a shell cannot set the variable %s, which holds a value of the child", strconv.Quote(clip(name.Str())))
+	}
+	if !slices.Contains(s.Templates, name.Str()) {
+		s.Templates = append(s.Templates, name.Str())
 	}
 }
 
@@ -90,16 +104,10 @@ func (r *referring) replaced(n *jsontree.Node) bool {
 	for _, ref := range list {
 		switch {
 		case r.without != "":
-			r.blame(n, ref, `say "matrix" or "table" in its array`, "%s stands for nothing: %s", clip(ref.Text(n.Text)), r.without)
+			r.blame(n, ref, `say "matrix" or "table" in its array`, "%s stands for nothing: %s", clip(n.Text[ref.From:ref.To]), r.without)
 		case r.sweep != nil && !slices.Contains(r.sweep.Names, ref.Name):
-			hint := "there are " + and(quoteAll(r.sweep.Names))
-			if len(r.sweep.Names) == 1 {
-				hint = "there is only " + strconv.Quote(r.sweep.Names[0])
-			}
-			if near := diag.Near(ref.Name, slices.Values(r.sweep.Names)); near != "" {
-				hint = "write " + sweep.Reference(near)
-			}
-			r.blame(n, ref, hint, "the %s has no %s", ArraySource(r.job.Array).Name, strconv.Quote(clip(ref.Name)))
+			hint := namesHint(ref.Name, r.sweep.Names)
+			r.blame(n, ref, hint, "the %s has no %s", r.source.Name, strconv.Quote(clip(ref.Name)))
 		}
 	}
 	if len(list) > 0 {
@@ -115,7 +123,7 @@ func (r *referring) misplaced(n *jsontree.Node, why string) {
 	if strings.Contains(n.Str(), referenceMark) {
 		for _, ref := range sweep.References(n.Text) {
 			r.blame(n, ref, "it can stand in command, environment and parameters",
-				"%s has no value here: %s", clip(ref.Text(n.Text)), why)
+				"%s has no value here: %s", clip(n.Text[ref.From:ref.To]), why)
 		}
 	}
 	for child := range n.Children() {
@@ -124,10 +132,10 @@ func (r *referring) misplaced(n *jsontree.Node, why string) {
 }
 
 // blame reports a reference, at its own place if the text is written as it reads.
-func (r *referring) blame(n *jsontree.Node, ref sweep.Ref, hint, format string, args ...any) {
+func (r *referring) blame(n *jsontree.Node, ref sweep.Mention, hint, format string, args ...any) {
 	span := n.Span
 	if span.End-span.Start == len(n.Text)+2 {
-		span = diag.Span{Start: span.Start + 1 + ref.Start, End: span.Start + 1 + ref.End}
+		span = diag.Span{Start: span.Start + 1 + ref.From, End: span.Start + 1 + ref.To}
 	}
 	r.report(RuleMatrixReference, n, span, hint, format, args...)
 }

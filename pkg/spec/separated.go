@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/diag"
@@ -40,7 +41,14 @@ func (t *table) ragged(r *recordReader) {
 	if len(r.values) < len(t.names) {
 		hint = "an empty value is written as nothing between two separators"
 	}
-	t.report(RuleTableRow, at, hint, "this row has %d values, the header has %d columns", len(r.values), len(t.names))
+	t.report(RuleTableRow, at, hint, "this row has %s, the header %s", counted(len(r.values), "value"), counted(len(t.names), "column"))
+}
+
+func counted(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return strconv.Itoa(n) + " " + noun
 }
 
 // quotes reports a value of the record whose quotes are wrong; false if one is.

@@ -3,7 +3,6 @@ package spec
 import (
 	"path"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/sweep"
@@ -110,12 +109,12 @@ func (t *table) more(place diag.Span) bool {
 // a line of a text; "" if nothing is.
 func badCell(text string) (wrong, hint string) {
 	switch {
+	case sweep.ValidValue(text):
+		return "", ""
 	case strings.ContainsAny(text, "\n\r"):
 		return "a value holds no line break", "write it on one line, or put it into a file and name that"
 	case strings.ContainsRune(text, 0):
 		return "a value holds no NUL", "no environment variable can hold one"
-	case !utf8.ValidString(text):
-		return "a value is text in UTF-8, and this is none", "save the file as UTF-8"
 	}
-	return "", ""
+	return "a value is text in UTF-8, and this is none", "save the file as UTF-8"
 }
