@@ -2,6 +2,7 @@ package lint
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/catalog"
@@ -41,6 +42,18 @@ func arrayRules() []*Rule {
 		check("array-variable-reserved", High, requirers, Site.reservedVariables,
 			"Variables of an array with a matrix, a table or a command list that batchctl sets itself: MATRIX_ and the name of an axis, and those with which a child finds its values. The job's own value would be lost, or hide what the child reads.",
 			ourArrays).onlyWith("environment"),
+		{
+			Name: "matrix-exclude-unused", Severity: diag.Warning, Confidence: High,
+			Doc:    "An entry of exclude whose cells another entry takes already, so it has no effect. Often it was to say something else.",
+			Source: ourArrays,
+			Run: func(p *Pass) {
+				for _, j := range p.Submits() {
+					if exclude := j.Array.Get("exclude"); exclude.Len() > 1 && j.Array.Get("matrix") != nil {
+						j.unusedExcludes(exclude)
+					}
+				}
+			},
+		},
 		{
 			Name: "command-list-idle-children", Severity: diag.Warning, Confidence: High,
 			Doc:    "The array has more children than its command list has lines, so some of them have nothing to do.",
@@ -82,6 +95,36 @@ func tooManyHint(j Job, size int64) string {
 		return fmt.Sprintf("let each child run more lines: write %d", catalog.MaxArraySize)
 	}
 	return fmt.Sprintf("split it into %d arrays", (size+catalog.MaxArraySize-1)/catalog.MaxArraySize)
+}
+
+// maxExcludes bounds the entries that are held against each other.
+const maxExcludes = 1000
+
+// unusedExcludes reports entries that want the values of another one, and more.
+func (j Job) unusedExcludes(exclude *jsontree.Node) {
+	if exclude.Len() > maxExcludes {
+		return
+	}
+	entries := slices.Collect(exclude.Children())
+	for i, e := range entries {
+		for k, other := range entries {
+			if i != k && holdsAll(e, other) && (k < i || !holdsAll(other, e)) {
+				line, _ := other.Source.Position(other.Span.Start)
+				j.Report(fmt.Sprintf("the entry in line %d takes these cells already", line), "remove it", e)
+				break
+			}
+		}
+	}
+}
+
+// holdsAll reports whether an entry has all members of another one.
+func holdsAll(entry, other *jsontree.Node) bool {
+	for m := range other.Children() {
+		if own := entry.Get(m.Name); own == nil || own.Text != m.Text {
+			return false
+		}
+	}
+	return other.Len() > 0
 }
 
 // reservedVariables reports variables that the launcher sets.

@@ -69,14 +69,16 @@ func dependencyRules() []*Rule {
 			Doc:    "A job waits for at most 20 others. For a job file batchctl puts steps in between, which cannot stand for N_TO_N dependencies.",
 			Source: apiReference + ", SubmitJob.dependsOn; the service's error quoted in OpenNeuroOrg/openneuro#100",
 			Run: func(p *Pass) {
-				all, paired := map[*spec.Job]int{}, map[*spec.Job]int{}
+				count, joined := map[*spec.Job]int{}, map[*spec.Job]bool{}
 				for _, e := range p.Edges() {
-					count := all
-					if e.compact() {
-						if e.When != "" || e.Type == "" && paired[e.Job.Job] < catalog.MaxDependencies {
-							continue // batchctl waits for them, or a step in between does
+					if e.compact() && e.When != "" {
+						continue // batchctl waits for them
+					}
+					if e.compact() && e.Type == "" { // one step waits for all of these
+						if joined[e.Job.Job] {
+							continue
 						}
-						count = paired
+						joined[e.Job.Job] = true
 					}
 					if count[e.Job.Job]++; count[e.Job.Job] == catalog.MaxDependencies+1 {
 						e.Report(fmt.Sprintf("a job waits for at most %d others", catalog.MaxDependencies),

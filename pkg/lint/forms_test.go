@@ -15,10 +15,10 @@ import (
 // each bad example is found in the other form too, at the same text.
 
 // nativeOnly is the rules that the wrapping makes void: what the compact job
-// supplies is not missing, a submission resolves references, and names of
-// definitions are not those of submitJob.
+// supplies is not missing, a submission resolves references, names of definitions
+// are not those of submitJob, and steps in between stand for many dependencies.
 var nativeOnly = []string{"ref-without-default", "jobdef-name-required", "jobdef-type-required", "jobdef-container-needs-block", "container-image-required",
-	"jobdef-multinode-needs-nodeproperties", "submit-required", "submit-size-max", "submit-jobdefinition-format", "submit-arn-region-mismatch"}
+	"jobdef-multinode-needs-nodeproperties", "submit-required", "submit-size-max", "submit-jobdefinition-format", "submit-arn-region-mismatch", "dep-max-20"}
 
 // The native example stands inside a compact job's jobDefinition or submitJob.
 func TestNativeExamplesInsideACompactJob(t *testing.T) {
