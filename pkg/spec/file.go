@@ -230,7 +230,8 @@ func (f *File) lower(c *checker, o Options) diag.List {
 		root = c.clean(root)
 	}
 	f.Name = root.Get("name").Str()
-	l := layers{workflow: root.Get("defaults"), faulty: len(c.diags) > 0, lost: c.lost(f.Root.Get("defaults"))}
+	l := layers{workflow: root.Get("defaults"), faulty: len(c.diags) > 0, lost: c.lost(f.Root.Get("defaults")),
+		spoilt: c.spoilt(f.Root.Get("defaults").Get("array")), references: strings.Contains(f.Source.Text, referenceMark)}
 	if o.Platform != nil {
 		l.platform = o.Platform.Defaults
 	}
@@ -246,6 +247,7 @@ func (f *File) lower(c *checker, o Options) diag.List {
 	for i, job := range clean {
 		l := l
 		l.lost = l.lost || c.lost(written[i])
+		l.spoilt = l.spoilt || c.spoilt(written[i].Get("array"))
 		j, problems := lower(job, l, o)
 		j.Node = written[i]
 		f.Jobs = append(f.Jobs, j)

@@ -69,7 +69,7 @@ func soundWith(t interface {
 func convertible(t interface{ Fatalf(string, ...any) }, j *Job) {
 	register, submit := Native(j)
 	compact := Compact(register, submit)
-	if compact == nil {
+	if why, _ := NoNative(j); compact == nil || why != "" {
 		return
 	}
 	f, diags := Load(diag.NewSource("x", string(compact.AppendJSON(nil))), Options{Kind: KindJob})
