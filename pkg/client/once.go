@@ -6,20 +6,32 @@ import "sync"
 // side by side. Its zero value is ready.
 type onceEach struct {
 	mu  sync.Mutex
-	all map[string]func() error
+	all map[string]*errand
 }
 
-// do returns what the one call said.
+// errand is something that is done, or being done.
+type errand struct {
+	over chan struct{}
+	err  error
+}
+
+// do returns what the one call said. Who comes while it is made waits for it.
 func (o *onceEach) do(name string, what func() error) error {
 	o.mu.Lock()
-	once := o.all[name]
-	if once == nil {
+	e, known := o.all[name]
+	if !known {
 		if o.all == nil {
-			o.all = map[string]func() error{}
+			o.all = map[string]*errand{}
 		}
-		once = sync.OnceValue(what)
-		o.all[name] = once
+		e = &errand{over: make(chan struct{})}
+		o.all[name] = e
 	}
 	o.mu.Unlock()
-	return once()
+	if known {
+		<-e.over
+		return e.err
+	}
+	defer close(e.over)
+	e.err = what()
+	return e.err
 }
