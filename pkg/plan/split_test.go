@@ -46,7 +46,7 @@ func badPlans() map[string]planned {
 		"too-many-pairs": {text: work(append(arrays, after("train", strings.Join(pairs, ",")))...)},
 		"no-slot-left":   {text: work(append(append(arrays[:20:20], jobs[25]), after("train", strings.Join(pairs[:20], ",")+`, "part-25"`))...)},
 		"join-of-tasks": {text: strings.Replace(work(append(jobs, `{ "name": "report", "definition": "task:3", "submitJob": { "ecsPropertiesOverride": { "taskProperties": [] } }, "dependsOn": `+
-			list(names)+` }`)...), `"image": "registry.example.com/a:1", "command": ["train", "--lr", "${{ matrix.lr }}"],`, `"definition": "trainer:3",`, 1)},
+			list(names)+` }`)...), `"image": "registry.example.com/a:1", "command": ["train"],`, `"definition": "trainer:3",`, 1)},
 	}
 }
 
