@@ -27,6 +27,8 @@ func (p *program) submitCommand() *cli.Command {
 			"batchctl submit job.json\nbatchctl submit job.json --wait\nbatchctl submit job.json --target prod --queue gpu --parameters epochs=20"),
 		Flags: append(append(append(append(inputFlags(), planFlags()...), targetFlags()...), append(executorFlags(), outputFlags()...)...),
 			settleFlag(),
+			&cli.IntFlag{Name: "count", Value: 1, Usage: "submit the job `N` times, as NAME-1 to NAME-N"},
+			&cli.StringFlag{Name: "on-failure", Value: onFailureResume, Usage: "when a job of several is refused: resume leaves the others and what is missing to batchctl resume, stop ends those that were accepted"},
 			&cli.StringFlag{Name: "check", Usage: "send nothing unless all is as it was when `PLAN` was made: a file of plan --out"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "show what would be sent, as plan does, and send nothing"},
 			&cli.BoolFlag{Name: "wait", Aliases: []string{"w"}, Usage: "follow the job to its end; Ctrl-C stops the waiting, not the job"}),
@@ -41,6 +43,10 @@ func (p *program) submit(c *cli.Context) error {
 	format, path, err := submitOutput(c)
 	if err != nil {
 		return err
+	}
+	onFailure := c.String("on-failure")
+	if onFailure != onFailureResume && onFailure != onFailureStop {
+		return usage("--on-failure %s is not known", onFailure).try("the choice is: resume stop")
 	}
 	in, err := p.load(c)
 	if err != nil {
@@ -60,6 +66,7 @@ func (p *program) submit(c *cli.Context) error {
 		return err
 	}
 	defer t.close()
+	t.StopOnFailure = onFailure == onFailureStop
 	if path := c.String("check"); path != "" {
 		if err := p.checkPlan(c.Context, t, in, made, path); err != nil {
 			return err
@@ -115,6 +122,12 @@ func (p *program) keepIDs(file *newFile, rows []submittedRow) error {
 	}
 	return file.keep(asText(text))
 }
+
+// What becomes of a submission of several jobs of which one is refused.
+const (
+	onFailureResume = "resume"
+	onFailureStop   = "stop"
+)
 
 // dryRun is plan, to which something to send is no news.
 func (p *program) dryRun(c *cli.Context) error {
