@@ -27,6 +27,8 @@ func (p *program) submitCommand() *cli.Command {
 			"batchctl submit job.json\nbatchctl submit job.json --wait\nbatchctl submit job.json --target prod --queue gpu --parameters epochs=20"),
 		Flags: append(append(append(append(inputFlags(), planFlags()...), targetFlags()...), append(executorFlags(), outputFlags()...)...),
 			settleFlag(),
+			&cli.IntFlag{Name: "count", Value: 1, Usage: "submit the job `N` times, as NAME-1 to NAME-N"},
+			&cli.StringFlag{Name: "on-failure", Value: onFailureResume, Usage: "when a job of several is refused: resume leaves the others and what is missing to batchctl resume, stop ends those that were accepted"},
 			&cli.StringFlag{Name: "check", Usage: "send nothing unless all is as it was when `PLAN` was made: a file of plan --out"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "show what would be sent, as plan does, and send nothing"},
 			&cli.BoolFlag{Name: "wait", Aliases: []string{"w"}, Usage: "follow the job to its end; Ctrl-C stops the waiting, not the job"}),
@@ -38,9 +40,13 @@ func (p *program) submit(c *cli.Context) error {
 	if c.Bool("dry-run") {
 		return p.dryRun(c)
 	}
-	format, err := outputFormat(c)
+	format, path, err := submitOutput(c)
 	if err != nil {
 		return err
+	}
+	onFailure := c.String("on-failure")
+	if onFailure != onFailureResume && onFailure != onFailureStop {
+		return usage("--on-failure %s is not known", onFailure).try("the choice is: resume stop")
 	}
 	in, err := p.load(c)
 	if err != nil {
@@ -50,11 +56,17 @@ func (p *program) submit(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	file, err := beginFile(path, forAll)
+	if err != nil {
+		return err
+	}
+	defer file.drop()
 	t, err := p.open(c.Context, c, in.platform, toChange)
 	if err != nil {
 		return err
 	}
 	defer t.close()
+	t.StopOnFailure = onFailure == onFailureStop
 	if path := c.String("check"); path != "" {
 		if err := p.checkPlan(c.Context, t, in, made, path); err != nil {
 			return err
@@ -64,6 +76,7 @@ func (p *program) submit(c *cli.Context) error {
 		return err
 	}
 	jobs, err := p.send(c.Context, t, made)
+	err = errors.Join(err, p.keepIDs(file, submittedRows(t, jobs)))
 	if format == "json" {
 		if err := p.writeJSON(submittedRows(t, jobs)); err != nil {
 			return err
@@ -88,6 +101,33 @@ func (p *program) submit(c *cli.Context) error {
 	look := p.lateLook(c.Context, t, jobs)
 	return errors.Join(p.waitFor(c.Context, t, withID(jobs), log), look())
 }
+
+// submitOutput is the format of submit --output, or the file that it names: ids.json.
+func submitOutput(c *cli.Context) (format, file string, err error) {
+	if word := c.String("output"); strings.HasSuffix(word, ".json") {
+		if c.Bool("json") {
+			return "json", word, nil
+		}
+		return "text", word, nil
+	}
+	format, err = outputFormat(c)
+	return format, "", err
+}
+
+// keepIDs writes the file of submit --output.
+func (p *program) keepIDs(file *newFile, rows []submittedRow) error {
+	text, err := jsonText(rows)
+	if err != nil {
+		return err
+	}
+	return file.keep(asText(text))
+}
+
+// What becomes of a submission of several jobs of which one is refused.
+const (
+	onFailureResume = "resume"
+	onFailureStop   = "stop"
+)
 
 // dryRun is plan, to which something to send is no news.
 func (p *program) dryRun(c *cli.Context) error {

@@ -128,6 +128,13 @@ type Options struct {
 	// Parameters is an object of strings laid over every job's parameters in
 	// SubmitJob; may be nil. It comes from the command line.
 	Parameters *jsontree.Node
+	// Environment is an object of strings that every job gets as containerOverrides of
+	// SubmitJob, before those of the same names; may be nil. It, too, comes from the
+	// command line.
+	Environment *jsontree.Node
+	// Edit changes the document before it is checked, and says what it could not do;
+	// may be nil.
+	Edit func(root *jsontree.Node) diag.List
 }
 
 // Load parses, checks against the schema and lowers one document. The file is
@@ -140,6 +147,9 @@ func Load(src *diag.Source, o Options) (*File, diag.List) {
 	}
 	if root == nil {
 		return nil, diags
+	}
+	if o.Edit != nil {
+		diags = append(diags, o.Edit(root)...)
 	}
 	f := &File{Source: src, Root: root, Kind: o.Kind}
 	if f.Kind == "" && root.Is(jsontree.Object) {
@@ -205,7 +215,7 @@ func (f *File) take(written, request *jsontree.Node, o Options) {
 	case KindJobDefinition:
 		f.Jobs = append(f.Jobs, &Job{Name: name, Node: written, Register: request})
 	case KindSubmitJob:
-		overlay(request, o.Parameters)
+		overlay(request, o)
 		f.Jobs = append(f.Jobs, &Job{Name: name, Node: written, Submit: request})
 	default:
 		f.Requests = append(f.Requests, request)

@@ -43,7 +43,7 @@ func lower(job *jsontree.Node, defaults layers, o Options) (*Job, diag.List) {
 		out.Register = l.register()
 	}
 	out.Submit = l.submit(out.Register)
-	overlay(out.Submit, o.Parameters)
+	overlay(out.Submit, o)
 	out.DependsOn, out.Earlier = l.dependsOn()
 	out.When = l.when()
 	if out.Array != nil {
@@ -110,13 +110,6 @@ func (l *lowering) complete(job *Job) {
 		submit.Set("jobQueue", jsontree.NewString("", nil)) // chosen later
 	}
 	l.diags = append(l.diags, check(submit, KindSubmitJob).diags...)
-}
-
-// overlay lays the parameters of the command line over a SubmitJob request.
-func overlay(submit, parameters *jsontree.Node) {
-	if submit != nil && parameters.Len() > 0 {
-		submit.Set("parameters", jsontree.Merge(submit.Get("parameters"), parameters))
-	}
 }
 
 func (l *lowering) report(rule string, n *jsontree.Node, span diag.Span, hint, format string, args ...any) {
