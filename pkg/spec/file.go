@@ -120,8 +120,8 @@ type Options struct {
 	// the arena's Reset.
 	Arena *jsontree.Arena
 	// Read reads a file that the document names, by its path relative to the document's
-	// place: the table or the command list of an array. Without it nothing is read, and
-	// the jobs that need it have no Sweep.
+	// place: the table or the command list of an array (see Beside). Without it nothing
+	// is read, and the jobs that need it have no Sweep.
 	Read func(path string) (*diag.Source, error)
 	// KeepGoing lets the children of command lists try the lines behind one that failed.
 	KeepGoing bool
