@@ -1,7 +1,3 @@
-// Package sweep is what the children of an array differ in: the cells of a matrix or
-// of a table, or the slices of a command list. It says which cell a child has, and
-// makes the text that a child reads and the program that reads it. It is pure: no
-// I/O, no clock.
 package sweep
 
 import "strings"
@@ -113,12 +109,6 @@ func (s *Sweep) Len() int {
 
 // product is the number of cells of the axes, with those that are excluded.
 func (s *Sweep) product() int {
-	if len(s.Axes) == 0 {
-		return 0
-	}
-	n := 1
-	for _, a := range s.Axes {
-		n *= len(a.Values)
-	}
+	n, _ := Count(s.Axes)
 	return n
 }

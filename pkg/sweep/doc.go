@@ -1,0 +1,47 @@
+// Package sweep is what the children of an array differ in: the cells of a matrix or
+// of a table, or the slices of a command list. It says which cell a child has, and
+// makes the text that a child reads, the Document, and the programs that read it:
+// those for a shell, and Child. All but Child is pure: no I/O, no clock.
+//
+// # The document
+//
+// A Document is lines of text, and no line is empty. The first one holds the format's
+// version; the second one the kind and how many cells there are; the last one is "end",
+// so that a reader knows a text that was cut off. Between them, in this order and each
+// only where there is something to say:
+//
+//	keep going     lines of a command list behind one that failed are tried, too
+//	list URL       where the command list is, if its lines are not here
+//	env NAME       an environment variable whose value has references
+//	name lr=VAR    an axis or column, and the environment variable for its value
+//	product N      the cells of the axes, with those that are excluded
+//	-3-5           places in the product that have no cell; -7 is one place
+//	axis N         an axis, in the order of the names, and behind it
+//	=VALUE         each of its N values
+//	+VALUE         a row: the value of the first name, and behind it
+//	&VALUE         those of the others; or, in a command list, a line
+//
+// So axes are written once, whatever the number of their cells. This is the matrix of
+// two axes, less one cell, and one that is included:
+//
+//	batchctl array 1
+//	matrix 6
+//	env OUT
+//	name lr=MATRIX_LR
+//	name seed=MATRIX_SEED
+//	product 6
+//	-2
+//	axis 2
+//	=0.1
+//	=0.01
+//	axis 3
+//	=1
+//	=2
+//	=3
+//	+0.5
+//	&9
+//	end
+//
+// A sweep has one Document, and Parse reads nothing else. Launcher and MaxParallel are
+// not in it: they say how the children run, not what they differ in.
+package sweep

@@ -1,0 +1,57 @@
+# Behind child.sh: the child's slice of a command list, line by line.
+
+_list=$LIST_FILE_S3_PATH
+_keep=$BATCHCTL_KEEP_GOING
+_total=0
+for _line in $_text; do
+	case $_line in
+	+*) _total=$((_total+1)) ;;
+	list*) _list=${_line#* } ;;
+	keep*) _keep=1 ;;
+	esac
+done
+# A list that is elsewhere is read once, and its lines marked as in a document.
+[ $_total = 0 ] && [ "$_list" ] && {
+	_get "$_list"
+	_text=`printf %s "$_text" | _lines +%s`
+	set -- $_text
+	_total=$#
+}
+_from=$((_total*_cell/_size))
+_size=$((_total*(_cell+1)/_size))
+[ $_from -lt $_size ] || _say "no lines for child $_cell: the list has $_total"
+
+_cr=`printf '\r'`
+_k=0
+_exit=0
+_asked=
+# $! is the line that runs, from the moment it is there. A signal before that finds
+# none, so it is looked for once more.
+trap '_asked=1;kill $! 2>&-' TERM
+for _line in $_text; do
+	case $_line in
+	+*) _k=$((_k+1)) ;;
+	*) continue ;;
+	esac
+	[ $_k -gt $_from ] && [ $_k -le $_size ] || continue
+	[ "$_asked" ] && {
+		_say "asked to end: lines $_k to $_size are not run"
+		[ $_exit = 0 ] && _exit=143
+		break
+	}
+	_say "line $_k of $_total"
+	_line=${_line%"$_cr"}
+	sh -c -- "${_line#?}" </dev/null &
+	[ "$_asked" ] && kill $!
+	# A signal ends wait, too.
+	while
+		wait $!
+		_v=$?
+		[ "$_asked" ] && kill -0 $! 2>&-
+	do :; done
+	[ $_v = 0 ] && continue
+	_say "line $_k of $_total failed with exit code $_v"
+	[ $_exit = 0 ] && _exit=$_v
+	[ "$_keep" = 1 ] || break
+done
+exit $_exit

@@ -1,0 +1,232 @@
+package sweep
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"strings"
+)
+
+// Match is an exclude entry of a matrix: values by the index of their axis. It takes
+// every cell that has all of them, so an empty one takes all cells.
+type Match map[int]string
+
+// Slip is something in the entries of a matrix that its user did not mean.
+type Slip struct {
+	Kind SlipKind
+	// Entry is the index of the axis, or of the exclude or include entry.
+	Entry int
+	// Value is for SameValue the index of the second of two equal values, and for
+	// NoSuchValue the index of the axis that does not have the value.
+	Value int
+	// Cell is for SameCell the number of the cell that is there already.
+	Cell int
+}
+
+// SlipKind says what a Slip is.
+type SlipKind int
+
+// The slips of a matrix.
+const (
+	// TooMany: the axes have more than MaxCells cells, or with the included ones; Entry
+	// is 0. No cells were looked at.
+	TooMany SlipKind = iota
+	// NoValues: the axis at Entry has no values.
+	NoValues
+	// SameValue: the axis at Entry has a value twice, so all its cells come twice.
+	SameValue
+	// NoSuchValue: the exclude entry matches no cell of the product, since an axis does
+	// not have the value. In a product that is the only way to match nothing.
+	NoSuchValue
+	// SameCell: the include entry is a cell that the matrix has already.
+	SameCell
+	// WrongLength: the include entry has not one value for each axis.
+	WrongLength
+	// NoCells: nothing is left; Entry is 0.
+	NoCells
+)
+
+// NewMatrix makes a Matrix of axes, entries of cells to exclude, and cells to include
+// with their values in the order of the axes. What is wrong with them are the slips, in
+// the order of the entries; the sweep is only good without any, and nil where it could
+// not be made. Names are taken as they are: see ValidName and Clash.
+func NewMatrix(axes []Axis, exclude []Match, include [][]string) (*Sweep, []Slip) {
+	m := &matrix{Sweep: Sweep{Kind: Matrix, Axes: axes, Rows: include}}
+	for _, a := range axes {
+		m.Names = append(m.Names, a.Name)
+	}
+	product, ok := Count(axes)
+	if !ok || product+len(include) > MaxCells {
+		return nil, []Slip{{Kind: TooMany}}
+	}
+	if m.index(); len(m.slips) > 0 {
+		return nil, m.slips
+	}
+	m.exclude(exclude, product)
+	m.include()
+	if m.Len() == 0 {
+		m.slips = append(m.slips, Slip{Kind: NoCells})
+	}
+	return &m.Sweep, m.slips
+}
+
+// matrix is what NewMatrix works on.
+type matrix struct {
+	Sweep
+	slips []Slip
+	// values finds a value's index on each axis; strides is how far apart in the
+	// product the values of each axis are.
+	values  []map[string]int
+	strides []int
+	// gone has a bit for each place that is excluded.
+	gone []uint64
+}
+
+func (m *matrix) index() {
+	m.values = make([]map[string]int, len(m.Axes))
+	m.strides = make([]int, len(m.Axes))
+	stride := 1
+	for a := len(m.Axes) - 1; a >= 0; a-- {
+		m.strides[a] = stride
+		stride *= len(m.Axes[a].Values)
+	}
+	for a, axis := range m.Axes {
+		m.values[a] = make(map[string]int, len(axis.Values))
+		if len(axis.Values) == 0 {
+			m.slips = append(m.slips, Slip{Kind: NoValues, Entry: a})
+		}
+		for v, value := range axis.Values {
+			if _, twice := m.values[a][value]; twice {
+				m.slips = append(m.slips, Slip{Kind: SameValue, Entry: a, Value: v})
+				continue
+			}
+			m.values[a][value] = v
+		}
+	}
+}
+
+// exclude sets the bits of all entries. Entries that name the same axes take cells
+// apart from each other, unless they are equal; so the work is at most the product for
+// each choice of axes, however many entries there are.
+func (m *matrix) exclude(entries []Match, product int) {
+	m.gone = make([]uint64, (product+63)/64)
+	seen := map[string]bool{}
+	for e, match := range entries {
+		fixed, missing := m.fix(match)
+		if missing >= 0 {
+			m.slips = append(m.slips, Slip{Kind: NoSuchValue, Entry: e, Value: missing})
+			continue
+		}
+		if k := key(fixed); !seen[k] {
+			seen[k] = true
+			m.mark(fixed, 0, 0)
+		}
+	}
+	n := 0
+	for _, word := range m.gone {
+		n += bits.OnesCount64(word)
+	}
+	if n == 0 {
+		return
+	}
+	m.Excluded = make([]int, 0, n)
+	for w, word := range m.gone {
+		for ; word != 0; word &= word - 1 {
+			m.Excluded = append(m.Excluded, w*64+bits.TrailingZeros64(word))
+		}
+	}
+}
+
+// fix is the index of the value that the entry wants on each axis, -1 for any; and the
+// first axis that does not have the value, or -1.
+func (m *matrix) fix(match Match) (fixed []int, missing int) {
+	fixed = make([]int, len(m.Axes))
+	missing = -1
+	for a := len(m.Axes) - 1; a >= 0; a-- {
+		fixed[a] = -1
+		value, named := match[a]
+		if !named {
+			continue
+		}
+		v, ok := m.values[a][value]
+		if !ok {
+			missing = a
+			continue
+		}
+		fixed[a] = v
+	}
+	return fixed, missing
+}
+
+// mark sets the bits of all places that agree with fixed from axis a on, place being
+// that of the axes before.
+func (m *matrix) mark(fixed []int, a, place int) {
+	if a == len(fixed) {
+		m.gone[place/64] |= 1 << (place % 64)
+		return
+	}
+	if fixed[a] >= 0 {
+		m.mark(fixed, a+1, place+fixed[a]*m.strides[a])
+		return
+	}
+	for v := range m.Axes[a].Values {
+		m.mark(fixed, a+1, place+v*m.strides[a])
+	}
+}
+
+// include looks for included cells that are there already, among the product and
+// those included before.
+func (m *matrix) include() {
+	inProduct := m.product() - len(m.Excluded)
+	seen := make(map[string]int, len(m.Rows))
+	for r, row := range m.Rows {
+		if len(row) != len(m.Axes) {
+			m.slips = append(m.slips, Slip{Kind: WrongLength, Entry: r})
+			continue
+		}
+		if cell, there := m.find(row); there {
+			m.slips = append(m.slips, Slip{Kind: SameCell, Entry: r, Cell: cell})
+			continue
+		}
+		k := rowKey(row)
+		if before, there := seen[k]; there {
+			m.slips = append(m.slips, Slip{Kind: SameCell, Entry: r, Cell: inProduct + before})
+			continue
+		}
+		seen[k] = r
+	}
+}
+
+// find is the number of the product's cell with the values of row.
+func (m *matrix) find(row []string) (cell int, ok bool) {
+	place := 0
+	for a, value := range row {
+		v, ok := m.values[a][value]
+		if !ok {
+			return 0, false
+		}
+		place += v * m.strides[a]
+	}
+	if len(m.Axes) == 0 || m.gone[place/64]>>(place%64)&1 == 1 {
+		return 0, false
+	}
+	return place - rank(m.Excluded, place), true
+}
+
+// key tells the choices of values apart.
+func key(fixed []int) string {
+	var b []byte
+	for _, v := range fixed {
+		b = binary.AppendVarint(b, int64(v))
+	}
+	return string(b)
+}
+
+// rowKey tells rows apart, whatever their values hold.
+func rowKey(row []string) string {
+	var b strings.Builder
+	for _, value := range row {
+		b.Write(binary.AppendUvarint(nil, uint64(len(value))))
+		b.WriteString(value)
+	}
+	return b.String()
+}

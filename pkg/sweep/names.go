@@ -1,0 +1,64 @@
+package sweep
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// ValidName tells whether an axis or a column may be called so: a letter or "_", then
+// letters, digits, "_" and "-", all of ASCII.
+func ValidName(name string) bool {
+	for i, c := range []byte(name) {
+		if !isLetter(c) && (i == 0 || c != '-' && !isDigit(c)) {
+			return false
+		}
+	}
+	return name != ""
+}
+
+// ValidVariable tells whether an environment variable of that name can hold
+// references: the shell must be able to set it, so it is made of letters, digits and "_"
+// and does not begin with a digit, and it is none of the program's own, which are "_"
+// and one letter.
+func ValidVariable(name string) bool {
+	if len(name) == 2 && name[0] == '_' && isLetter(name[1]) {
+		return false
+	}
+	return ValidName(name) && !strings.Contains(name, "-")
+}
+
+// ValidValue tells whether a cell can have that value: UTF-8 without line breaks (LF,
+// CR) and NUL. An environment variable holds no NUL, and a Document has a value in one
+// line.
+func ValidValue(value string) bool {
+	return utf8.ValidString(value) && !strings.ContainsAny(value, "\n\r\x00")
+}
+
+// Clash finds two names whose values would be in the same environment variable, as
+// those of "lr" and "LR" would: the names at i and j, i < j. It is not ok where all
+// are apart.
+func Clash(names []string) (i, j int, ok bool) {
+	first := map[string]int{}
+	for j, name := range names {
+		variable := Variable(name)
+		if i, ok := first[variable]; ok {
+			return i, j, true
+		}
+		first[variable] = j
+	}
+	return 0, 0, false
+}
+
+// SplitLines is the lines of a command list. A line ends with LF or CRLF, the last one
+// also with the text. Blank lines count.
+func SplitLines(list string) []string {
+	var lines []string
+	for line := range strings.Lines(list) {
+		lines = append(lines, strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r"))
+	}
+	return lines
+}
+
+func isLetter(c byte) bool { return c == '_' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
