@@ -404,11 +404,18 @@ func afterlife(t *testing.T, s *service, area *stageArea, dir string) (jobs []Su
 	return jobs
 }
 
+// thorough reports whether tests take their time, as they do for .ci/run.
+func thorough() bool { return os.Getenv("BATCHCTL_SUBMITS") != "" }
+
 // TestKilledAnywhere kills a submission of everything at every step, before the call is
 // served and after it. What is resumed of it comes to the same as an undisturbed run.
 func TestKilledAnywhere(t *testing.T) {
 	for n, lives := 1, false; !lives; n++ {
-		for _, served := range []bool{false, true} {
+		ways := []bool{false, true}
+		if !thorough() {
+			ways = ways[n%2:][:1]
+		}
+		for _, served := range ways {
 			inCalm(t, func(t *testing.T, s *service, _ *workers) {
 				submitPast(t, s)
 				keep, area := filepath.Join(t.TempDir(), "keep"), &stageArea{}
@@ -433,12 +440,15 @@ func TestKilledAnywhere(t *testing.T) {
 	}
 }
 
-// TestKilledAndTorn kills at every seventh step, and tears the log at every line that
+// TestKilledAndTorn kills at some steps, and tears the log at every line that
 // was written behind the intents, and in its middle: what a machine that lost its power
 // may keep of it.
 func TestKilledAndTorn(t *testing.T) {
-	cuts := 0
-	for n, lives := 4, false; !lives; n += 7 {
+	cuts, stride := 0, 27
+	if thorough() {
+		stride = 7
+	}
+	for n, lives := 16, false; !lives; n += stride {
 		for cut := 0; ; cut++ {
 			more := false
 			inCalm(t, func(t *testing.T, s *service, _ *workers) {
