@@ -27,7 +27,7 @@ _exit=0
 _asked=
 # $! is the line that runs, from the moment it is there. A signal before that finds
 # none, so it is looked for once more.
-trap '_asked=1;kill $! 2>&-' TERM
+trap '_asked=1 _again=1;kill $! 2>&-' TERM
 for _line in $_text; do
 	case $_line in
 	+*) _k=$((_k+1)) ;;
@@ -43,11 +43,15 @@ for _line in $_text; do
 	_line=${_line%"$_cr"}
 	sh -c -- "${_line#?}" </dev/null &
 	[ "$_asked" ] && kill $!
-	# A signal ends wait, too.
+	# A signal ends wait, too. The line may have ended by then, and wait may not know it
+	# any more.
+	_v=127
 	while
+		_again=
 		wait $!
-		_v=$?
-		[ "$_asked" ] && kill -0 $! 2>&-
+		_code=$?
+		[ $_code = 127 ] || _v=$_code
+		[ "$_again" ]
 	do :; done
 	[ $_v = 0 ] && continue
 	_say "line $_k of $_total failed with exit code $_v"

@@ -249,7 +249,7 @@ const LinesProgram = "_a() { printf 'batchctl: %s\\n' \"$1\" >&2; }\n" +
 	"_o=0\n" +
 	"_w=0\n" +
 	"_x=\n" +
-	"trap '_x=1;kill $! 2>&-' TERM\n" +
+	"trap '_x=1 _y=1;kill $! 2>&-' TERM\n" +
 	"for _j in $_l; do\n" +
 	"case $_j in\n" +
 	"+*) _o=$((_o+1)) ;;\n" +
@@ -265,10 +265,13 @@ const LinesProgram = "_a() { printf 'batchctl: %s\\n' \"$1\" >&2; }\n" +
 	"_j=${_j%\"$_v\"}\n" +
 	"sh -c -- \"${_j#?}\" </dev/null &\n" +
 	"[ \"$_x\" ] && kill $!\n" +
+	"_d=127\n" +
 	"while\n" +
+	"_y=\n" +
 	"wait $!\n" +
-	"_d=$?\n" +
-	"[ \"$_x\" ] && kill -0 $! 2>&-\n" +
+	"_z=$?\n" +
+	"[ $_z = 127 ] || _d=$_z\n" +
+	"[ \"$_y\" ]\n" +
 	"do :; done\n" +
 	"[ $_d = 0 ] && continue\n" +
 	"_a \"line $_o of $_u failed with exit code $_d\"\n" +
