@@ -28,6 +28,15 @@ var formatsOf = map[string][]string{
 	"replay":  {""}, // what the job prints
 }
 
+// idsFile is the file that --output names in place of a format, for the ids of what is
+// submitted: ids.json.
+func idsFile(c *cli.Context) string {
+	if word := c.String("output"); strings.HasSuffix(word, ".json") && slices.Contains([]string{"submit", "retry"}, c.Command.Name) {
+		return word
+	}
+	return ""
+}
+
 func outputFormat(c *cli.Context) (string, error) {
 	if c.Bool("json") {
 		return "json", nil
@@ -37,6 +46,9 @@ func outputFormat(c *cli.Context) (string, error) {
 		formats = []string{"text", "json"}
 	}
 	format := c.String("output")
+	if idsFile(c) != "" {
+		format = "text"
+	}
 	if !slices.Contains(formats, format) {
 		return "", usage("--output %s is not known", format).try("the formats are: %s", strings.Join(formats, " "))
 	}

@@ -29,10 +29,6 @@ func (p *program) retryCommand() *cli.Command {
 }
 
 func (p *program) retry(c *cli.Context) error {
-	format, path, err := submitOutput(c)
-	if err != nil {
-		return err
-	}
 	why := toChange
 	if c.Bool("dry-run") {
 		why = toRead
@@ -54,7 +50,7 @@ func (p *program) retry(c *cli.Context) error {
 		_, err = p.Out.Write(append(diag.PrintableJSON(document), '\n'))
 		return err
 	}
-	return p.deliver(c, call.target, made, format, path)
+	return p.deliver(c, call.target, made, call.format)
 }
 
 // retryFailure gives the ways in which there is nothing to retry their codes.

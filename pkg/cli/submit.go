@@ -41,7 +41,7 @@ func (p *program) submit(c *cli.Context) error {
 	if c.Bool("dry-run") {
 		return p.dryRun(c)
 	}
-	format, path, err := submitOutput(c)
+	format, err := outputFormat(c)
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (p *program) submit(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	file, err := beginFile(path, forAll)
+	file, err := beginFile(idsFile(c), forAll)
 	if err != nil {
 		return err
 	}
@@ -76,13 +76,13 @@ func (p *program) submit(c *cli.Context) error {
 	if err := p.nameEarlier(t); err != nil {
 		return err
 	}
-	return p.deliver(c, t, made, format, path)
+	return p.deliver(c, t, made, format)
 }
 
 // deliver submits the plan, says what came of it and follows it if that is asked for.
-func (p *program) deliver(c *cli.Context, t *target, made *plan.Plan, format, path string) error {
+func (p *program) deliver(c *cli.Context, t *target, made *plan.Plan, format string) error {
 	s := &sending{p, t, made}
-	d := &delivery{p: p, t: t, format: format, path: path, whole: !c.Bool("wait") || !s.holdsBack()}
+	d := &delivery{p: p, t: t, format: format, path: idsFile(c), whole: !c.Bool("wait") || !s.holdsBack()}
 	if !c.Bool("wait") {
 		jobs, err := s.now(c.Context)
 		if err = errors.Join(err, d.tell(jobs)); err != nil || len(withID(jobs)) == 0 {
@@ -149,18 +149,6 @@ func (d *delivery) end(jobs []client.Submitted) error {
 		return d.tell(jobs)
 	}
 	return nil
-}
-
-// submitOutput is the format of submit --output, or the file that it names: ids.json.
-func submitOutput(c *cli.Context) (format, file string, err error) {
-	if word := c.String("output"); strings.HasSuffix(word, ".json") {
-		if c.Bool("json") {
-			return "json", word, nil
-		}
-		return "text", word, nil
-	}
-	format, err = outputFormat(c)
-	return format, "", err
 }
 
 // What becomes of a submission of several jobs of which one is refused.

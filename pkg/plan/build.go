@@ -133,6 +133,10 @@ func Cycle(members []*spec.Job) string {
 }
 
 func (b *builder) addJob(f *spec.File, j *spec.Job) {
+	if source := spec.ArraySource(j.Array); source != nil && j.Sweep == nil {
+		b.fail(source, "array-unread", "what the children differ in has not been read", "give the job as a file, beside the "+source.Name+" that it names")
+		return
+	}
 	known := j.Register
 	if known == nil {
 		known = b.known[DefinitionName(j.Submit.Get("jobDefinition").Str())]

@@ -178,3 +178,15 @@ func jsonString(s string) string {
 	_ = e.Encode(s) // it writes to memory
 	return strings.TrimSpace(b.String())
 }
+
+// TestUnread holds that an array is never submitted as a plain job because nobody read
+// what its children differ in.
+func TestUnread(t *testing.T) {
+	src := diag.NewSource("job.json", `{"name": "a", "image": "busybox:1", "command": ["true"], "resources": {"vcpus": 1, "memory": "64 MiB"},
+		"array": {"table": "runs.csv"}, "queue": "q"}`)
+	file, _ := spec.Load(src, spec.Options{})
+	made, problems := Build([]*spec.File{file}, nil, Options{})
+	if made != nil || len(problems) != 1 || problems[0].Rule != "array-unread" {
+		t.Errorf("%v %v", made, problems)
+	}
+}
