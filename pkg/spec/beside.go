@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/batchctl/batchctl/pkg/diag"
 )
@@ -22,10 +21,14 @@ const maxBeside = 128 << 20
 // working directory for "-" and other texts that are no files. The source is named
 // by the path that leads there. An error is a sentence without that name, and where
 // a file of nearly that name lies there it carries the hint.
+//
+// A document may come from a stranger, and what is wrong with a table is shown with
+// its line: nothing is read that lies outside of the document's directory and the
+// working directory, links followed.
 func Beside(document string) func(path string) (*diag.Source, error) {
 	return func(path string) (*diag.Source, error) {
 		name := beside(document, filepath.FromSlash(path))
-		text, err := readRegular(name)
+		text, err := readWithin(name, filepath.Dir(document), ".")
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, unitError{"there is no such file", nearFile(path, name)}
 		}
@@ -36,9 +39,43 @@ func Beside(document string) func(path string) (*diag.Source, error) {
 	}
 }
 
+var errOutside = unitError{"it lies outside of this file's directory and of the working directory", "copy it there"}
+
+// readWithin reads a file that lies in one of the directories.
+func readWithin(name string, dirs ...string) (string, error) {
+	for _, dir := range dirs {
+		text, err := readIn(dir, name)
+		if err != errOutside {
+			return text, err
+		}
+	}
+	return "", errOutside
+}
+
+// readIn reads a file in a directory, or says that it lies outside.
+func readIn(dir, name string) (string, error) {
+	base, err := filepath.Abs(dir)
+	if err != nil {
+		return "", cause(err)
+	}
+	if name, err = filepath.Abs(name); err != nil {
+		return "", cause(err)
+	}
+	inside, err := filepath.Rel(base, name)
+	if err != nil || !filepath.IsLocal(inside) {
+		return "", errOutside
+	}
+	root, err := os.OpenRoot(base)
+	if err != nil {
+		return "", cause(err)
+	}
+	defer root.Close()
+	return readRegular(root, inside)
+}
+
 // readRegular reads a file that has an end.
-func readRegular(name string) (string, error) {
-	info, err := os.Stat(name)
+func readRegular(root *os.Root, inside string) (string, error) {
+	info, err := root.Stat(inside)
 	switch {
 	case err != nil:
 		return "", cause(err)
@@ -49,23 +86,27 @@ func readRegular(name string) (string, error) {
 	case info.Size() > maxBeside:
 		return "", fmt.Errorf("it has more than %d MiB", maxBeside>>20)
 	}
-	f, err := os.Open(name)
+	f, err := root.Open(inside)
 	if err != nil {
 		return "", cause(err)
 	}
 	defer f.Close()
-	var b strings.Builder
-	b.Grow(int(info.Size()))
-	_, err = io.Copy(&b, io.LimitReader(f, maxBeside))
-	return b.String(), cause(err)
+	text, err := io.ReadAll(io.LimitReader(f, maxBeside))
+	return string(text), cause(err)
 }
 
-// cause is the error without the operation and the path, which the message has.
+// cause is the error without the operation and the path, which the message has. A
+// link that leads outside is refused by os.Root with an error that has no name; what
+// the system itself says can be asked whether it was a timeout.
 func cause(err error) error {
-	if e, ok := errors.AsType[*fs.PathError](err); ok {
-		return e.Err
+	e, ok := errors.AsType[*fs.PathError](err)
+	if !ok {
+		return err
 	}
-	return err
+	if _, system := e.Err.(interface{ Timeout() bool }); !system {
+		return errOutside
+	}
+	return e.Err
 }
 
 // nearFile is the hint for a file that is not there: the one that was meant, as it

@@ -186,6 +186,18 @@ func TestBeside(t *testing.T) {
 			t.Errorf("%s: %v, %s; want %s", path, err, hintOf(err), want)
 		}
 	}
+	outside := filepath.Join(t.TempDir(), "secret.csv")
+	if err := os.WriteFile(outside, []byte("a\n1\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(outside, filepath.Join(dir, "link.csv")); err != nil {
+		t.Log(err) // not everywhere may everybody make one
+	}
+	for _, path := range []string{outside, "../secret.csv", "link.csv", "lists/../../secret.csv"} {
+		if src, err := read(path); err == nil || path == outside && err != errOutside {
+			t.Errorf("%s: %v %v", path, src, err)
+		}
+	}
 	t.Chdir(dir)
 	if src, err := Beside("-")("runs.csv"); err != nil || src.Name != "runs.csv" {
 		t.Errorf("beside standard input: %v %v", src, err)
