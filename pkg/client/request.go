@@ -94,13 +94,21 @@ func overridesOf(c *types.ContainerDetail, d *types.ContainerProperties) *types.
 			out.ResourceRequirements = append(out.ResourceRequirements, q)
 		}
 	}
-	if aws.ToInt32(c.Vcpus) != aws.ToInt32(d.Vcpus) {
-		out.Vcpus = c.Vcpus
-	}
-	if aws.ToInt32(c.Memory) != aws.ToInt32(d.Memory) {
-		out.Memory = c.Memory
-	}
+	olderOverrides(out, c, d)
 	return out
+}
+
+// olderOverrides are those of the members that resourceRequirements took the place of:
+// older jobs are described with them.
+func olderOverrides(out *types.ContainerOverrides, c *types.ContainerDetail, d *types.ContainerProperties) {
+	//lint:ignore SA1019 see above
+	if aws.ToInt32(c.Vcpus) != aws.ToInt32(d.Vcpus) {
+		out.Vcpus = c.Vcpus //lint:ignore SA1019 see above
+	}
+	//lint:ignore SA1019 see above
+	if aws.ToInt32(c.Memory) != aws.ToInt32(d.Memory) {
+		out.Memory = c.Memory //lint:ignore SA1019 see above
+	}
 }
 
 // retryTags are the job's own, with its id in place of its submission's.
