@@ -246,7 +246,7 @@ func (p *program) nameEarlier(t *target) error {
 		return err
 	}
 	for _, r := range open {
-		if r.Target == t.ledger.Target && r.Accepted < r.Jobs {
+		if r.Target == t.ledger.Target && r.Accepted+r.Waiting+r.Skipped < r.Jobs {
 			fmt.Fprintf(p.Err, "note: the submission of %s did not come to its end; this one is another; go on with that: batchctl resume %s\n",
 				r.Began.Local().Format(time.DateTime), r.Name)
 		}

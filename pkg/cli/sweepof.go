@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/rpc"
 	"github.com/batchctl/batchctl/pkg/sweep"
 )
@@ -115,4 +117,25 @@ func (of *sweepOf) values(index int) []string {
 		return nil
 	}
 	return of.sweep.Cell(cell)
+}
+
+// cellLine says for status what a child has of its array's matrix or table, or what the
+// children of an array differ in; "" where that is not known.
+func (t *target) cellLine(ctx context.Context, job types.JobDetail) string {
+	of, err := t.sweepOf(ctx, job)
+	if err != nil || len(of.names()) == 0 {
+		return ""
+	}
+	if client.Size(job) > 0 {
+		return fmt.Sprintf("%-12s%s\n", string(of.sweep.Kind), diag.Printable(strings.Join(of.names(), ", ")))
+	}
+	index := 0
+	if job.ArrayProperties != nil {
+		index = int(aws.ToInt32(job.ArrayProperties.Index))
+	}
+	var pairs []string
+	for i, value := range of.values(index) {
+		pairs = append(pairs, of.names()[i]+"="+value)
+	}
+	return fmt.Sprintf("%-12s%d: %s\n", "cell", of.cell(index), diag.Printable(strings.Join(pairs, " ")))
 }

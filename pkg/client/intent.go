@@ -93,7 +93,7 @@ func (t *task) checkSize() error {
 		if err != nil {
 			return fmt.Errorf("register job definition %s: %w", t.name, err)
 		}
-		if err := atMost("RegisterJobDefinition", t.name, *withHash(t.register, hash), maxDefinition); err != nil {
+		if err := atMost("RegisterJobDefinition", t.name, *withHash(t.register, hash), plan.MaxDefinition); err != nil {
 			return err
 		}
 	}

@@ -221,7 +221,7 @@ func (r *retrying) arrays(job types.JobDetail, in *batch.SubmitJobInput, cells [
 	if err != nil {
 		return nil, err
 	}
-	room := maxOverrides - overridesReserve - size
+	room := plan.MaxOverrides - plan.OverridesReserve - size
 	var parts [][]int
 	for len(cells) > 0 {
 		// The text of more cells is never shorter.
