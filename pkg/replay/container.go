@@ -3,6 +3,7 @@ package replay
 import (
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
@@ -49,12 +50,15 @@ func linux(l *types.LinuxParameters) *types.LinuxParameters {
 }
 
 // clusters are the names that Batch gives to the ECS clusters of compute environments:
-// the usual one, an older one, and that of the local engine's own environment.
-var clusters = []*regexp.Regexp{
-	regexp.MustCompile(`^AWSBatch-(.+)-` + uuid + `$`),
-	regexp.MustCompile(`^(.+)_Batch_` + uuid + `$`),
-	regexp.MustCompile(`^AWSBatch-(.+)$`),
-}
+// the usual one, an older one, and that of the local engine's own environment. They are
+// compiled when they are needed: the start of the program should not pay for them.
+var clusters = sync.OnceValue(func() []*regexp.Regexp {
+	return []*regexp.Regexp{
+		regexp.MustCompile(`^AWSBatch-(.+)-` + uuid + `$`),
+		regexp.MustCompile(`^(.+)_Batch_` + uuid + `$`),
+		regexp.MustCompile(`^AWSBatch-(.+)$`),
+	}
+})
 
 const uuid = `[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`
 
@@ -69,7 +73,7 @@ func environmentOf(c *types.AttemptContainerDetail) string {
 		if len(parts) != 3 {
 			continue
 		}
-		for _, cluster := range clusters {
+		for _, cluster := range clusters() {
 			if m := cluster.FindStringSubmatch(parts[1]); m != nil {
 				return m[1]
 			}

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -26,20 +27,26 @@ var s3 = Service{name: "s3", id: "S3", host: "s3", signing: "s3"}
 var (
 	// bucketName is what may stand in a path for a bucket: the names of today, and the
 	// older ones of us-east-1 (Amazon S3 User Guide, "Bucket naming rules").
-	bucketName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{2,254}$`)
+	bucketName = lazy(`^[A-Za-z0-9][A-Za-z0-9._-]{2,254}$`)
 	// hostLabel is a bucket's name that may be the first label of a host's name under
 	// the certificate of S3, which covers one label: no dots, no capitals.
-	hostLabel = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$`)
+	hostLabel = lazy(`^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$`)
 	// regionName keeps what an answer calls a Region from becoming another host.
-	regionName = regexp.MustCompile(`^[a-z]{2,8}(-[a-z0-9]+){1,4}$`)
+	regionName = lazy(`^[a-z]{2,8}(-[a-z0-9]+){1,4}$`)
 )
+
+// lazy compiles an expression when it is needed first: most runs of the program need
+// none of them, and the counted repetitions take a millisecond.
+func lazy(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
+}
 
 // ParseS3URL reads s3://bucket/key. The key is taken as it stands: nothing in it is
 // unescaped, and "?" and "#" belong to it.
 func ParseS3URL(text string) (bucket, key string, err error) {
 	rest, ok := strings.CutPrefix(text, "s3://")
 	bucket, key, _ = strings.Cut(rest, "/")
-	if !ok || !bucketName.MatchString(bucket) || key == "" {
+	if !ok || !bucketName().MatchString(bucket) || key == "" {
 		return "", "", fmt.Errorf("%q is no object of S3: write s3://bucket/key", text)
 	}
 	return bucket, key, nil
@@ -72,7 +79,7 @@ type object struct {
 
 // object asks in the client's Region, and once more in the bucket's.
 func (c *Client) object(ctx context.Context, o object) (io.ReadCloser, error) {
-	if !bucketName.MatchString(o.bucket) || o.key == "" {
+	if !bucketName().MatchString(o.bucket) || o.key == "" {
 		return nil, fmt.Errorf("s3 %s: bucket %q, key %q: no object can be called so", o.operation, o.bucket, o.key)
 	}
 	send := func() (io.ReadCloser, error) { return c.transfer(ctx, o) }
@@ -177,7 +184,7 @@ func (c *Client) address(ctx context.Context, bucket, key string) (u *url.URL, r
 		return nil, "", err
 	}
 	path := "/" + key
-	if hostLabel.MatchString(bucket) && c.configured(ctx, s3.id) == "" {
+	if hostLabel().MatchString(bucket) && c.configured(ctx, s3.id) == "" {
 		u.Host = bucket + "." + u.Host
 	} else {
 		path = "/" + bucket + path
@@ -226,7 +233,7 @@ func readS3Error(operation string, answer *http.Response) error {
 	if region == "" && said.Code == "AuthorizationHeaderMalformed" {
 		region = said.Region
 	}
-	if regionName.MatchString(region) {
+	if regionName().MatchString(region) {
 		return &elsewhere{e, region}
 	}
 	return e
