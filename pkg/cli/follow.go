@@ -75,6 +75,7 @@ func (f *follower) run(ctx context.Context) (int, error) {
 	if err != nil {
 		return ExitNotDone, err
 	}
+	f.target.release(ctx, f.seen())
 	f.leaveTree()
 	return f.verdict(), nil
 }

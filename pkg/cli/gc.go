@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 
+	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/urfave/cli/v2"
 )
 
@@ -13,10 +15,11 @@ const keptRevisions = 5
 func (p *program) gcCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "gc",
-		Usage:     "deregister old revisions of the job definitions that batchctl registered",
+		Usage:     "deregister old revisions of job definitions and remove bounds on arrays, as far as batchctl made them",
 		UsageText: "batchctl gc [FLAGS] [DEFINITION ...]",
 		Description: help("The last revisions of each name stay, and every one that a job which has not ended or an open submission\n"+
-			"uses. What something else registered is left alone. Without a DEFINITION all names are looked at.",
+			"uses. What something else registered is left alone. Without a DEFINITION all names are looked at, and the\n"+
+			"consumable resources that held maxParallel and that no job needs any more.",
 			"batchctl gc --dry-run --target prod\nbatchctl gc --keep 10 resnet-train"),
 		Flags: jobFlags(append(outputFlags(),
 			&cli.IntFlag{Name: "keep", Value: keptRevisions, Usage: "leave the last `N` revisions of each name"},
@@ -26,8 +29,9 @@ func (p *program) gcCommand() *cli.Command {
 }
 
 type gcRow struct {
-	Definition string `json:"definition"`
-	Action     string `json:"action"` // deregistered, kept, or with --dry-run would be deregistered
+	Definition string `json:"definition,omitempty"`
+	Resource   string `json:"consumableResource,omitempty"`
+	Action     string `json:"action"` // deregistered, removed, kept, or with --dry-run would be deregistered or removed
 	Reason     string `json:"reason,omitempty"`
 }
 
@@ -52,7 +56,7 @@ func (p *program) gc(c *cli.Context) error {
 	rows := []gcRow{}
 	var failed error
 	for _, r := range revisions {
-		row := gcRow{lastPart(r.ARN), "kept", r.Kept}
+		row := gcRow{Definition: lastPart(r.ARN), Action: "kept", Reason: r.Kept}
 		if r.Kept == "" && failed == nil {
 			row.Action = "would be deregistered"
 			if !c.Bool("dry-run") {
@@ -65,6 +69,11 @@ func (p *program) gc(c *cli.Context) error {
 		}
 		rows = append(rows, row)
 	}
+	if !c.Args().Present() && failed == nil {
+		var more []gcRow
+		more, failed = p.gcResources(c, call)
+		rows = append(rows, more...)
+	}
 	if err := p.printGC(call.format, rows); err != nil {
 		return err
 	}
@@ -74,17 +83,44 @@ func (p *program) gc(c *cli.Context) error {
 	return failed
 }
 
+// gcResources removes the consumable resources that bounded arrays. Who may not see any,
+// or asks a service that has none, has nothing to remove.
+func (p *program) gcResources(c *cli.Context, call *jobCall) (rows []gcRow, failed error) {
+	resources, err := call.Resources(c.Context)
+	if err != nil {
+		fmt.Fprintf(p.Err, "not looked at: consumable resources: %s\n", diag.Printable(err.Error()))
+		return nil, nil
+	}
+	for _, r := range resources {
+		row := gcRow{Resource: r.Name, Action: "kept", Reason: r.Kept}
+		switch {
+		case r.Kept != "":
+		case c.Bool("dry-run"):
+			row.Action = "would be removed"
+		case failed != nil:
+			row.Reason = "not removed: a call failed"
+		default:
+			row.Action = "removed"
+			if failed = call.RemoveResource(c.Context, r); failed != nil {
+				row.Action, row.Reason = "kept", "not removed: a call failed"
+			}
+		}
+		rows = append(rows, row)
+	}
+	return rows, failed
+}
+
 func (p *program) printGC(format string, rows []gcRow) error {
 	if format == "json" {
 		return p.writeJSON(rows)
 	}
 	if len(rows) == 0 {
-		fmt.Fprintln(p.Err, "no revisions that batchctl registered")
+		fmt.Fprintln(p.Err, "nothing that batchctl registered or made")
 		return nil
 	}
-	t := p.table("DEFINITION", "", "REASON")
+	t := p.table("WHAT", "", "REASON")
 	for _, r := range rows {
-		t.row(r.Definition, r.Action, r.Reason)
+		t.row(cmp.Or(r.Definition, r.Resource), r.Action, r.Reason)
 	}
 	return t.flush()
 }

@@ -80,7 +80,11 @@ func (p *program) load(c *cli.Context) (*input, error) {
 	for m := range parameters.Children() {
 		p.sources = append(p.sources, m.Source)
 	}
-	in.check(sources, parameters)
+	o := spec.Options{Platform: in.platform, Parameters: parameters, KeepGoing: c.Bool("keep-going")}
+	if err := p.vary(c, &o); err != nil {
+		return nil, err
+	}
+	in.check(sources, o)
 	return in, nil
 }
 
@@ -164,12 +168,13 @@ func (in *input) readTypes(path string) error {
 }
 
 // check loads every source and runs the rules over all of them together.
-func (in *input) check(sources []*diag.Source, parameters *jsontree.Node) {
+func (in *input) check(sources []*diag.Source, o spec.Options) {
 	for _, src := range sources {
 		if src.Name == in.platformFile {
 			continue // checked when it was found
 		}
-		file, problems := spec.Load(src, spec.Options{Platform: in.platform, Parameters: parameters})
+		o.Read = spec.Beside(src.Name)
+		file, problems := spec.Load(src, o)
 		in.problems = append(in.problems, problems...)
 		if file != nil {
 			in.files = append(in.files, file)

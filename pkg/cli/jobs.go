@@ -104,6 +104,20 @@ func (p *program) openJobs(c *cli.Context, why need) (*jobCall, error) {
 // and no reason to fail today.
 func (t *target) keep(jobs ...types.JobDetail) { _ = t.Keep(jobs...) }
 
+// release removes what bounded jobs that have ended. What is left, because others need
+// it or a call failed, is gc's.
+func (t *target) release(ctx context.Context, jobs []types.JobDetail) {
+	var bounded []string
+	for _, job := range jobs {
+		if p := job.ConsumableResourceProperties; p != nil && len(p.ConsumableResourceList) > 0 {
+			bounded = append(bounded, aws.ToString(job.JobId))
+		}
+	}
+	if len(bounded) > 0 {
+		_, _ = t.ReleaseResources(ctx, bounded...)
+	}
+}
+
 func details(jobs []client.Recalled) []types.JobDetail {
 	all := make([]types.JobDetail, len(jobs))
 	for i, j := range jobs {
@@ -191,7 +205,7 @@ func (p *program) status(c *cli.Context) error {
 	for _, job := range call.known {
 		text := p.jobText(job, call.label, now)
 		if !job.Forgotten {
-			text += call.whyLine(c.Context, job.JobDetail)
+			text += call.cellLine(c.Context, job.JobDetail) + call.whyLine(c.Context, job.JobDetail)
 		}
 		err = errors.Join(err, p.printText(text))
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,28 +21,57 @@ func outputFlags() []cli.Flag {
 	}
 }
 
-func outputFormat(c *cli.Context) (string, error) {
-	switch format := c.String("output"); {
-	case c.Bool("json"), format == "json":
-		return "json", nil
-	case format == "text":
-		return format, nil
-	default:
-		return "", usage("--output %s is not known", format).try("the formats are: text json")
+// formatsOf are the formats of the commands that have others than text and json.
+var formatsOf = map[string][]string{
+	"graph":   {"text", "dot", "svg"},
+	"results": {"text", "csv", "json", "markdown"},
+	"replay":  {""}, // what the job prints
+}
+
+// idsFile is the file that --output names in place of a format, for the ids of what is
+// submitted: ids.json.
+func idsFile(c *cli.Context) string {
+	if word := c.String("output"); strings.HasSuffix(word, ".json") && slices.Contains([]string{"submit", "retry"}, c.Command.Name) {
+		return word
 	}
+	return ""
+}
+
+func outputFormat(c *cli.Context) (string, error) {
+	if c.Bool("json") {
+		return "json", nil
+	}
+	formats := formatsOf[c.Command.Name]
+	if formats == nil {
+		formats = []string{"text", "json"}
+	}
+	format := c.String("output")
+	if idsFile(c) != "" {
+		format = "text"
+	}
+	if !slices.Contains(formats, format) {
+		return "", usage("--output %s is not known", format).try("the formats are: %s", strings.Join(formats, " "))
+	}
+	return format, nil
 }
 
 // writeJSON prints data for machines: indented, and with < > & as they are.
 func (p *program) writeJSON(v any) error {
+	text, err := jsonText(v)
+	if err != nil {
+		return err
+	}
+	_, err = p.Out.Write(text)
+	return err
+}
+
+func jsonText(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	if err := enc.Encode(v); err != nil {
-		return err
-	}
-	_, err := p.Out.Write(diag.PrintableJSON(b.Bytes()))
-	return err
+	err := enc.Encode(v)
+	return diag.PrintableJSON(b.Bytes()), err
 }
 
 // table prints rows in columns. On a terminal the last column is cut to fit; in

@@ -24,6 +24,11 @@ type requests struct {
 func pair(files []*spec.File, native bool) ([]requests, error) {
 	var all []requests
 	for _, f := range files {
+		for _, j := range f.Jobs {
+			if why, hint := spec.NoNative(j); why != "" {
+				return nil, fail(ExitProblem, "%s: job %s: %s", f.Source.Name, j.Name, why).try("%s", hint)
+			}
+		}
 		for i, r := range spec.NativeEach(f.Jobs) {
 			all = append(all, requests{r, f.Jobs[i].Name, f, len(f.Jobs[i].Waivers) > 0})
 		}

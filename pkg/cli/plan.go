@@ -40,9 +40,8 @@ func (p *program) planCommand() *cli.Command {
 }
 
 func planFlags() []cli.Flag {
-	return []cli.Flag{
-		&cli.StringFlag{Name: "queue", Usage: "the `QUEUE` of jobs that name none: alias, name or ARN"},
-	}
+	return append(variationFlags(),
+		&cli.StringFlag{Name: "queue", Usage: "the `QUEUE` of jobs that name none: alias, name or ARN"})
 }
 
 func (p *program) plan(c *cli.Context) error {
@@ -104,6 +103,10 @@ func (p *program) makePlan(c *cli.Context, in *input, isLocal bool) (*plan.Plan,
 	if o.Queue == "" && isLocal && in.platformFile == "" {
 		o.Queue = defaultQueue
 	}
+	var err error
+	if o.Staging, err = stagingOf(c, in.platform, isLocal); err != nil {
+		return nil, err
+	}
 	made, problems := plan.Build(in.files, in.platform, o)
 	if err := p.complain(problems); err != nil {
 		return nil, err
@@ -113,6 +116,14 @@ func (p *program) makePlan(c *cli.Context, in *input, isLocal bool) (*plan.Plan,
 			try("%s takes job files, workflows, job definitions and submissions; the rest is read along with them", c.Command.Name)
 	}
 	p.noteRequests(in.files)
+	if n := c.Int("count"); c.IsSet("count") {
+		if n < 1 {
+			return nil, usage("--count %d: a job is submitted once at least", n)
+		}
+		if made, err = plan.Repeat(made, n); err != nil {
+			return nil, usage("--count %d: %v", n, err)
+		}
+	}
 	return made, nil
 }
 
@@ -158,9 +169,16 @@ func nextCommand(c *cli.Context, verb string) string {
 			words = append(words, "--"+name, v)
 		}
 	}
-	for _, v := range c.StringSlice("parameters") {
-		name, value, _ := strings.Cut(v, "=")
-		words = append(words, "--parameters", name+"="+secret.MaskValue(name, value))
+	for _, flag := range []string{"parameters", "set", "env"} {
+		for _, v := range c.StringSlice(flag) {
+			if name, value, ok := strings.Cut(v, "="); ok {
+				v = name + "=" + secret.MaskValue(name, value)
+			}
+			words = append(words, "--"+flag, v)
+		}
+	}
+	if c.Bool("keep-going") {
+		words = append(words, "--keep-going")
 	}
 	for i, w := range words {
 		words[i] = quoted(w)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -131,17 +130,8 @@ func pricesFor(c *cli.Context, in *input) (*catalog.Prices, error) {
 // writePlan writes the plan's document for submit --check. It holds whatever the
 // job file holds, so nobody else may read it.
 func (p *program) writePlan(path string, document []byte) error {
-	temporary, err := os.CreateTemp(filepath.Dir(path), ".plan-*")
-	if err == nil {
-		defer os.Remove(temporary.Name())
-		_, err = temporary.Write(document)
-		err = errors.Join(err, temporary.Close())
-	}
-	if err == nil {
-		err = os.Rename(temporary.Name(), path)
-	}
-	if err != nil {
-		return fail(ExitNotDone, "write the plan %s: %v", path, cause(err))
+	if err := writeFile(path, forOwner, asText(document)); err != nil {
+		return err
 	}
 	fmt.Fprintf(p.Err, "the plan is written to %s\n", diag.Printable(path))
 	return nil

@@ -13,6 +13,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/plan"
+	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 // planPage is a plan as people read it: a label and what belongs to it a line.
@@ -100,10 +101,53 @@ func (g *planPage) job(j plan.JobReview, w *plan.World) {
 		}
 		g.cost(j.Cost)
 	}
+	g.array(j.Job)
 	for _, d := range j.After {
 		g.line("  after", "%s%s", d.Job, bracket(d.Type))
 	}
+	for _, d := range j.Earlier {
+		g.line("  after", "%s%s, submitted before this", d.Job, bracket(d.Type))
+	}
+	switch j.When {
+	case spec.WhenAlways:
+		g.line("  when", "always: whoever waits submits it once these have ended")
+	case spec.WhenFailure:
+		g.line("  when", "failure: whoever waits submits it once these have ended and one of them has failed")
+	}
 	g.text.WriteString("\n")
+}
+
+// array says what the children of an array differ in, as far as its requests do not.
+func (g *planPage) array(j *plan.Job) {
+	if j.Join {
+		g.line("  inserted", "it does nothing: a job waits for 20 others at most")
+	}
+	if what := describeSweep(plannedSweep(j)); what != "" {
+		g.line("  children", "%s", what)
+	}
+	if j.Cells != "" {
+		g.line("  cells", "%s of the array %s", j.Cells, j.Group)
+	}
+	if j.MaxParallel > 0 {
+		g.line("  parallel", "at most %d children at once: a consumable resource is made for it, and removed after it", j.MaxParallel)
+	}
+	for _, s := range j.Staged {
+		g.line("  stages", "%s, %d bytes that are too long for a request", s.URL, len(s.Text))
+	}
+}
+
+// longestChange bounds what is shown of a changed member, in characters.
+const longestChange = 400
+
+// cutChange shortens a change of a long text, such as the cells of an array, in its
+// middle.
+func cutChange(text string) string {
+	letters := []rune(text)
+	if len(letters) <= longestChange {
+		return text
+	}
+	half := longestChange / 2
+	return string(letters[:half]) + " ... " + string(letters[len(letters)-half:])
 }
 
 // manyChanges is how many changes of a definition are shown one by one.
@@ -123,7 +167,7 @@ func (g *planPage) definition(j plan.JobReview, w *plan.World) {
 				g.more("  and %d more", len(d.Changes)-i)
 				break
 			}
-			g.more("  %s", change)
+			g.more("  %s", cutChange(change.String()))
 		}
 		if len(d.Changes) == 0 {
 			g.more("  no member differs: it was not registered by batchctl, and has no tag that says so")

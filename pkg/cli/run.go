@@ -59,19 +59,21 @@ func (p *program) runPlan(ctx context.Context, t *target, made *plan.Plan, forma
 	if format == "json" {
 		log = p.Err
 	}
-	jobs, err := p.send(ctx, t, made)
-	jobs = withID(jobs)
-	if err != nil {
-		return errors.Join(err, p.endAll(t, jobs, "the submission was not complete"))
-	}
-	if len(jobs) == 0 {
+	s := &sending{p, t, made}
+	jobs, code, err := s.following(ctx, func(some []client.Submitted) (int, error) {
+		f := p.newFollower(t, some, log)
+		f.untilStuck = true
+		return f.run(ctx)
+	})
+	if err == nil && len(withID(jobs)) == 0 {
 		p.printSubmitted(jobs)
 		return nil
 	}
-	f := p.newFollower(t, jobs, log)
-	f.untilStuck = true
-	code, err := f.run(ctx)
+	jobs = withID(jobs)
 	err = p.runEnd(ctx, t, jobs, code, err)
+	if len(jobs) == 0 {
+		return err
+	}
 	if format == "json" {
 		err = errors.Join(p.printJobs(t, jobs), err)
 	}
@@ -91,14 +93,14 @@ func (p *program) runEnd(ctx context.Context, t *target, jobs []client.Submitted
 		}
 		return fail(ExitUnplaceable, "%v", stuck).
 			try("ask for less, or run it where its queue has such machines: batchctl submit --target NAME")
-	case ctx.Err() != nil:
+	case ctx.Err() != nil && len(jobs) > 0:
 		fmt.Fprintln(p.Err, "ending the job; once more Ctrl-C does not wait for it")
 		if endErr := p.endAll(t, jobs, "interrupted"); endErr != nil {
 			return endErr
 		}
 		return fail(ExitInterrupted, "interrupted; the job has been ended")
 	}
-	return errors.Join(err, p.endAll(t, jobs, "the run could not be followed"))
+	return errors.Join(err, p.endAll(t, jobs, "it was not followed to its end"))
 }
 
 // stopTime is longer than the 30 seconds between SIGTERM and SIGKILL.

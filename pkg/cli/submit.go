@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -27,6 +28,8 @@ func (p *program) submitCommand() *cli.Command {
 			"batchctl submit job.json\nbatchctl submit job.json --wait\nbatchctl submit job.json --target prod --queue gpu --parameters epochs=20"),
 		Flags: append(append(append(append(inputFlags(), planFlags()...), targetFlags()...), append(executorFlags(), outputFlags()...)...),
 			settleFlag(),
+			&cli.IntFlag{Name: "count", Value: 1, Usage: "submit the job `N` times, as NAME-1 to NAME-N"},
+			&cli.StringFlag{Name: "on-failure", Value: onFailureResume, Usage: "when a job of several is refused: resume leaves the others and what is missing to batchctl resume, stop ends those that were accepted"},
 			&cli.StringFlag{Name: "check", Usage: "send nothing unless all is as it was when `PLAN` was made: a file of plan --out"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "show what would be sent, as plan does, and send nothing"},
 			&cli.BoolFlag{Name: "wait", Aliases: []string{"w"}, Usage: "follow the job to its end; Ctrl-C stops the waiting, not the job"}),
@@ -42,6 +45,10 @@ func (p *program) submit(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	onFailure := c.String("on-failure")
+	if onFailure != onFailureResume && onFailure != onFailureStop {
+		return usage("--on-failure %s is not known", onFailure).try("the choice is: resume stop")
+	}
 	in, err := p.load(c)
 	if err != nil {
 		return err
@@ -50,11 +57,17 @@ func (p *program) submit(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	file, err := beginFile(idsFile(c), forAll)
+	if err != nil {
+		return err
+	}
+	file.drop() // it can be written
 	t, err := p.open(c.Context, c, in.platform, toChange)
 	if err != nil {
 		return err
 	}
 	defer t.close()
+	t.StopOnFailure = onFailure == onFailureStop
 	if path := c.String("check"); path != "" {
 		if err := p.checkPlan(c.Context, t, in, made, path); err != nil {
 			return err
@@ -63,31 +76,86 @@ func (p *program) submit(c *cli.Context) error {
 	if err := p.nameEarlier(t); err != nil {
 		return err
 	}
-	jobs, err := p.send(c.Context, t, made)
-	if format == "json" {
-		if err := p.writeJSON(submittedRows(t, jobs)); err != nil {
+	return p.deliver(c, t, made, format)
+}
+
+// deliver submits the plan, says what came of it and follows it if that is asked for.
+func (p *program) deliver(c *cli.Context, t *target, made *plan.Plan, format string) error {
+	s := &sending{p, t, made}
+	d := &delivery{p: p, t: t, format: format, path: idsFile(c), whole: !c.Bool("wait") || !s.holdsBack()}
+	if !c.Bool("wait") {
+		jobs, err := s.now(c.Context)
+		if err = errors.Join(err, d.tell(jobs)); err != nil || len(withID(jobs)) == 0 {
 			return err
 		}
-	} else {
-		p.printSubmitted(jobs)
-	}
-	if err != nil {
-		return err
-	}
-	if len(withID(jobs)) == 0 {
-		return nil
-	}
-	if !c.Bool("wait") {
 		p.nextSteps(jobs)
 		return p.nameOpen(t, jobs)
 	}
-	log := p.Out
-	if format == "json" {
-		log = p.Err
-	}
-	look := p.lateLook(c.Context, t, jobs)
-	return errors.Join(p.waitFor(c.Context, t, withID(jobs), log), look())
+	look := func() error { return nil }
+	jobs, code, err := s.following(c.Context, func(some []client.Submitted) (int, error) {
+		if err := d.tell(some); err != nil {
+			return 0, err
+		}
+		if d.whole {
+			look = p.lateLook(c.Context, t, some)
+		}
+		return p.waitFor(c.Context, t, some, d.log())
+	})
+	return errors.Join(err, d.end(jobs), quiet(code), look())
 }
+
+// delivery tells what was submitted: on stdout, and in the file of --output.
+type delivery struct {
+	p            *program
+	t            *target
+	format, path string
+	whole        bool // tell is called once, with all jobs
+	told         []client.Submitted
+}
+
+// log is where the logs of jobs go that are followed.
+func (d *delivery) log() io.Writer {
+	if d.format == "json" {
+		return d.p.Err
+	}
+	return d.p.Out
+}
+
+// tell prints jobs, and notes all so far in the file.
+func (d *delivery) tell(jobs []client.Submitted) error {
+	d.told = append(d.told, jobs...)
+	rows := submittedRows(d.t, d.told)
+	var err error
+	switch {
+	case d.format != "json":
+		d.p.printSubmitted(jobs)
+	case d.whole:
+		err = d.p.writeJSON(rows)
+	}
+	if d.path == "" {
+		return err
+	}
+	text, encodeErr := jsonText(rows)
+	return errors.Join(err, encodeErr, writeFile(d.path, forAll, asText(text)))
+}
+
+// end tells what has not been told: all jobs of JSON that came one after the other, and
+// those of a submission that nobody could follow.
+func (d *delivery) end(jobs []client.Submitted) error {
+	if d.format == "json" && !d.whole {
+		return d.p.writeJSON(submittedRows(d.t, jobs))
+	}
+	if len(d.told) == 0 {
+		return d.tell(jobs)
+	}
+	return nil
+}
+
+// What becomes of a submission of several jobs of which one is refused.
+const (
+	onFailureResume = "resume"
+	onFailureStop   = "stop"
+)
 
 // dryRun is plan, to which something to send is no news.
 func (p *program) dryRun(c *cli.Context) error {
@@ -114,18 +182,6 @@ func (p *program) submitsWith(c *cli.Context, to *client.Client) {
 		defer mu.Unlock()
 		fmt.Fprintf(p.Err, "%s\n", diag.Printable(p.redacted(text)))
 	}
-}
-
-// send submits the plan. Together with an error it returns the jobs that were
-// accepted before it.
-func (p *program) send(ctx context.Context, t *target, made *plan.Plan) ([]client.Submitted, error) {
-	if t.isLocal() {
-		if err := t.ensureQueues(ctx, made); err != nil {
-			return nil, err
-		}
-	}
-	jobs, err := t.Submit(ctx, made)
-	return jobs, submitFailure(ctx, err)
 }
 
 // submitFailure gives the ways in which a submission fails their codes and says
@@ -173,11 +229,12 @@ func runOf(err error) string {
 	return ""
 }
 
-// openOf are the open runs of this target that the jobs belong to.
+// openOf are the open runs of this target that the jobs belong to and of which a job may
+// be there twice.
 func (t *target) openOf(jobs []client.Submitted) ([]client.OpenRun, error) {
 	all, err := t.ledger.OpenRuns()
 	return slices.DeleteFunc(all, func(r client.OpenRun) bool {
-		return r.Target != t.ledger.Target || !slices.ContainsFunc(jobs, func(j client.Submitted) bool { return slices.Contains(r.IDs, j.ID) })
+		return r.Target != t.ledger.Target || r.Unchecked+r.Unknown == 0 || !slices.ContainsFunc(jobs, func(j client.Submitted) bool { return slices.Contains(r.IDs, j.ID) })
 	}), err
 }
 
@@ -189,7 +246,7 @@ func (p *program) nameEarlier(t *target) error {
 		return err
 	}
 	for _, r := range open {
-		if r.Target == t.ledger.Target && r.Accepted < r.Jobs {
+		if r.Target == t.ledger.Target && r.Accepted+r.Waiting+r.Skipped < r.Jobs {
 			fmt.Fprintf(p.Err, "note: the submission of %s did not come to its end; this one is another; go on with that: batchctl resume %s\n",
 				r.Began.Local().Format(time.DateTime), r.Name)
 		}
@@ -246,6 +303,9 @@ func ids(jobs []client.Submitted) []string {
 // printSubmitted prints a line per job on stdout: short id, name, queue.
 func (p *program) printSubmitted(jobs []client.Submitted) {
 	for _, j := range jobs {
+		if j.Skipped != "" {
+			continue
+		}
 		if j.ID == "" {
 			fmt.Fprintf(p.Out, "registered  %s\n", diag.Printable(j.Definition))
 			continue
@@ -267,13 +327,14 @@ type submittedRow struct {
 	Queue      string `json:"queue,omitempty"`
 	Definition string `json:"definition"`
 	ArraySize  int    `json:"arraySize,omitempty"`
+	Skipped    string `json:"skipped,omitempty"`
 	Target     string `json:"target"`
 }
 
 func submittedRows(t *target, jobs []client.Submitted) []submittedRow {
 	rows := []submittedRow{}
 	for _, j := range jobs {
-		row := submittedRow{Name: j.Name, ID: j.ID, Queue: j.Queue, Definition: j.Definition, ArraySize: j.ArraySize, Target: t.label}
+		row := submittedRow{Name: j.Name, ID: j.ID, Queue: j.Queue, Definition: j.Definition, ArraySize: j.ArraySize, Skipped: j.Skipped, Target: t.label}
 		if j.ID != "" {
 			row.ShortID = client.ShortID(j.ID)
 		}

@@ -122,7 +122,7 @@ func (p *program) openNamed(ctx context.Context, c *cli.Context, platform *spec.
 		return nil, err
 	}
 	t.ledger.Target = t.kind()
-	t.Ledger, t.Attached = t.ledger, why == toRun
+	t.Ledger, t.Attached, t.Stage = t.ledger, why == toRun, t.stage
 	p.submitsWith(c, t.Client)
 	if t.isLocal() {
 		t.PollAtMost = 500 * time.Millisecond // nobody else's quota

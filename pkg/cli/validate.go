@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -165,7 +164,7 @@ func (p *program) verdict(c *cli.Context, all *outcomes) error {
 // applyBaseline leaves out the problems that were there before.
 func (p *program) applyBaseline(c *cli.Context, all *outcomes) error {
 	if path := c.String("write-baseline"); path != "" {
-		if err := writeFile(path, func(w io.Writer) error { return diag.WriteBaseline(w, all.problems) }); err != nil {
+		if err := writeFile(path, forAll, func(w io.Writer) error { return diag.WriteBaseline(w, all.problems) }); err != nil {
 			return err
 		}
 		fmt.Fprintf(p.Err, "wrote %s with %s\n", diag.Printable(path), plural(len(all.problems.Open()), "problem"))
@@ -192,17 +191,6 @@ func (p *program) applyBaseline(c *cli.Context, all *outcomes) error {
 		fmt.Fprintf(p.Err, ", %s mended since: write it anew", plural(len(stale), "entry of it"))
 	}
 	fmt.Fprintln(p.Err)
-	return nil
-}
-
-func writeFile(path string, write func(io.Writer) error) error {
-	f, err := os.Create(path)
-	if err != nil {
-		return fail(ExitNotDone, "write %s: %v", path, cause(err))
-	}
-	if err := errors.Join(write(f), f.Close()); err != nil {
-		return fail(ExitNotDone, "write %s: %v", path, cause(err))
-	}
 	return nil
 }
 

@@ -70,34 +70,34 @@ func (p *program) waitKnown(ctx context.Context, call *jobCall) error {
 	if len(live) == 0 {
 		return quiet(code)
 	}
-	err := p.waitFor(ctx, call.target, live, nil)
-	if err == nil {
-		return quiet(code)
+	verdict, err := p.waitFor(ctx, call.target, live, nil)
+	if err != nil {
+		return err
 	}
-	return err
+	return quiet(max(code, verdict))
 }
 
-// waitFor follows jobs that go on without us, and ends with their verdict. Whatever
-// ends the waiting, it says how to go on and stops nothing.
-func (p *program) waitFor(ctx context.Context, t *target, jobs []client.Submitted, log io.Writer) error {
+// waitFor follows jobs that go on without us, and returns the exit code of their
+// verdict. Whatever else ends the waiting, it says how to go on and stops nothing.
+func (p *program) waitFor(ctx context.Context, t *target, jobs []client.Submitted, log io.Writer) (int, error) {
 	code, err := p.newFollower(t, jobs, log).run(ctx)
 	words := t.words(jobs)
 	next := fmt.Sprintf("wait on: batchctl wait %[1]s    stop: batchctl stop %[1]s", words)
 	switch {
 	case err == nil:
-		return quiet(code)
+		return code, nil
 	case ctx.Err() != nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return fail(ExitTimeout, "not all has ended in time; %s", goesOn(len(jobs))).try("%s", next)
+		return code, fail(ExitTimeout, "not all has ended in time; %s", goesOn(len(jobs))).try("%s", next)
 	case ctx.Err() != nil:
-		return fail(ExitInterrupted, "stopped waiting; %s", goesOn(len(jobs))).try("%s", next)
+		return code, fail(ExitInterrupted, "stopped waiting; %s", goesOn(len(jobs))).try("%s", next)
 	case client.Expired(err) || strings.Contains(err.Error(), "get credentials"):
-		return fail(ExitNotDone, "stopped waiting: %v; %s", cause(err), goesOn(len(jobs))).
+		return code, fail(ExitNotDone, "stopped waiting: %v; %s", cause(err), goesOn(len(jobs))).
 			try("get new credentials, for example aws sso login, then wait on: batchctl wait %s", words)
 	}
 	if _, missing := errors.AsType[*client.MissingError](err); missing {
-		return err
+		return code, err
 	}
-	return fail(ExitNotDone, "stopped waiting: %v; %s", err, goesOn(len(jobs))).try("%s", next)
+	return code, fail(ExitNotDone, "stopped waiting: %v; %s", err, goesOn(len(jobs))).try("%s", next)
 }
 
 func goesOn(jobs int) string {

@@ -45,6 +45,16 @@ type Client struct {
 	// AtOnce is how many jobs may be on their way to the service together; 0 stands
 	// for 32.
 	AtOnce int
+	// StopOnFailure has a submission that is refused in its middle stop what was
+	// accepted and give up the rest, in place of leaving the run open for Resume.
+	StopOnFailure bool
+	// Stage puts a text at its place, an s3:// URL or the absolute path of a file, before
+	// the first job that needs it is submitted (plan.Job.Staged). It may be called again
+	// for the same, and concurrently for others; nil refuses plans that need it.
+	Stage func(ctx context.Context, url, text string) error
+	// Accepted is told of each job when it has an id, or is not needed, while Submit or
+	// Resume goes on. It may be nil, and may be called concurrently.
+	Accepted func(Submitted)
 	// Tell is told what a submission meets on its way that its user should know, in
 	// one clause. It may be nil, and may be called concurrently.
 	Tell func(text string)

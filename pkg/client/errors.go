@@ -14,6 +14,13 @@ import (
 	"github.com/aws/smithy-go"
 )
 
+// What Action of an error begins with where a submission was to change something.
+const (
+	actionSubmit         = "submit job "
+	actionRegister       = "register job definition "
+	actionCreateResource = "create consumable resource "
+)
+
 // RefusedError is the service's own no: nothing was changed.
 type RefusedError struct {
 	Action string // "submit job train"

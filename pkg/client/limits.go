@@ -5,19 +5,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/batch"
 
+	"github.com/batchctl/batchctl/pkg/plan"
 	"github.com/batchctl/batchctl/pkg/wire"
-)
-
-const (
-	// maxSubmit is what a SubmitJob request must stay under: 30 KiB (user guide,
-	// service quotas; the service's own words are "must be less than 30 KiB").
-	maxSubmit = 30 << 10
-	// maxDefinition is the largest RegisterJobDefinition request: 24 KiB (the same).
-	maxDefinition = 24 << 10
-	// maxOverrides is how many characters of containerOverrides Amazon ECS takes: a
-	// job with more is accepted, and fails. overridesReserve is for what Batch adds.
-	maxOverrides     = 8192
-	overridesReserve = 512
 )
 
 // TooLargeError is a request that the service would refuse, or accept and fail.
@@ -41,11 +30,11 @@ func sizeOf(shape any) (int, error) {
 // checkSubmitSize holds a complete request against the limits.
 func checkSubmitSize(name string, in *batch.SubmitJobInput) error {
 	if in.ContainerOverrides != nil {
-		if err := atMost("containerOverrides", name, *in.ContainerOverrides, maxOverrides); err != nil {
+		if err := atMost("containerOverrides", name, *in.ContainerOverrides, plan.MaxOverrides); err != nil {
 			return err
 		}
 	}
-	return atMost("SubmitJob", name, *in, maxSubmit-1)
+	return atMost("SubmitJob", name, *in, plan.MaxSubmit-1)
 }
 
 func atMost(what, name string, shape any, limit int) error {

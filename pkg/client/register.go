@@ -6,12 +6,14 @@ import (
 	"encoding/hex"
 	"fmt"
 	"maps"
+	"strings"
 	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/plan"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
@@ -66,7 +68,7 @@ func (c *Client) definition(ctx context.Context, in *batch.RegisterJobDefinition
 	}
 	out, err := c.batch.RegisterJobDefinition(ctx, withHash(in, hash))
 	if err != nil {
-		return "", false, failure("register job definition "+name, err)
+		return "", false, failure(actionRegister+name, err)
 	}
 	return aws.ToString(out.JobDefinitionArn), true, nil
 }
@@ -88,6 +90,40 @@ func (c *Client) findDefinition(ctx context.Context, name, hash string) (string,
 		}
 	}
 	return aws.ToString(newest.JobDefinitionArn), nil
+}
+
+// registeredDefinition asks for a definition that is registered already: by name, which
+// stands for the newest ACTIVE revision, by name:revision or by ARN. One that is not
+// there is a *NoSuchDefinitionError.
+func (c *Client) registeredDefinition(ctx context.Context, word string) (types.JobDefinition, error) {
+	in := &batch.DescribeJobDefinitionsInput{JobDefinitions: []string{word}}
+	if name := plan.DefinitionName(word); !strings.Contains(name, ":") {
+		in = &batch.DescribeJobDefinitionsInput{JobDefinitionName: &name, Status: aws.String("ACTIVE")}
+	}
+	var newest types.JobDefinition
+	pages := batch.NewDescribeJobDefinitionsPaginator(c.batch, in)
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return newest, failure("describe job definition "+word, err)
+		}
+		for _, d := range page.JobDefinitions {
+			if aws.ToInt32(d.Revision) >= aws.ToInt32(newest.Revision) {
+				newest = d
+			}
+		}
+	}
+	if newest.JobDefinitionName == nil {
+		return newest, &NoSuchDefinitionError{word}
+	}
+	return newest, nil
+}
+
+// NoSuchDefinitionError is a job definition that is not registered.
+type NoSuchDefinitionError struct{ Definition string }
+
+func (e *NoSuchDefinitionError) Error() string {
+	return fmt.Sprintf("no job definition %s is registered", e.Definition)
 }
 
 // contentHash identifies a registration by what it asks for.

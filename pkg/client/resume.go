@@ -14,8 +14,9 @@ type OpenRun struct {
 	Name, Target string
 	Began        time.Time
 	// Jobs is how many it has and Accepted how many of them have an id; of Unknown
-	// jobs nobody knows. Unchecked jobs are accepted and may be doubled.
-	Jobs, Accepted, Unknown, Unchecked int
+	// jobs nobody knows. Waiting jobs have others to wait for, and Skipped ones are not
+	// needed. Unchecked jobs are accepted and may be doubled.
+	Jobs, Accepted, Unknown, Waiting, Skipped, Unchecked int
 	// IDs are those of the accepted jobs.
 	IDs []string
 	// Damage says why the run's log cannot be understood; then nothing else is known.
@@ -38,11 +39,13 @@ func (l *Ledger) OpenRuns() ([]OpenRun, error) {
 		if r == nil {
 			continue
 		}
-		unknown, _, unchecked := r.unsettled()
-		o := OpenRun{Name: name, Target: r.target, Began: r.began, Jobs: len(r.tasks), Unknown: unknown, Unchecked: unchecked}
+		n := r.tally()
+		o := OpenRun{Name: name, Target: r.target, Began: r.began, Jobs: len(r.tasks), Accepted: n.accepted,
+			Unknown: n.unknown, Waiting: n.waiting, Skipped: n.skipped, Unchecked: n.unchecked}
 		for _, s := range r.results() {
-			o.Accepted++
-			o.IDs = append(o.IDs, s.ID)
+			if s.Skipped == "" {
+				o.IDs = append(o.IDs, s.ID)
+			}
 		}
 		open = append(open, o)
 	}
@@ -71,8 +74,8 @@ func (e *ElsewhereError) Error() string {
 
 // Resume goes on with an open run of the ledger where it stopped: what may have
 // been accepted is looked up, what was not is submitted, and what was doubled is
-// ended. It waits for the last look for twins, a minute at most. A run that no
-// longer has a log is fs.ErrNotExist, one that another process works on is a
+// ended. It waits for the last look for twins, a minute at most, and for jobs that have
+// to end before others can be submitted. A run that no longer has a log is fs.ErrNotExist, one that another process works on is a
 // *LockedError.
 func (c *Client) Resume(ctx context.Context, name string) ([]Submitted, error) {
 	r, err := c.take(name)
@@ -82,13 +85,17 @@ func (c *Client) Resume(ctx context.Context, name string) ([]Submitted, error) {
 	if r.broken || r.attached {
 		return r.results(), c.abandon(r)
 	}
+	if err := c.checkStaged(r); err != nil {
+		return r.results(), errors.Join(err, r.log.release())
+	}
 	if err := r.log.write(worker(lineResumed)); err != nil {
 		return nil, errors.Join(err, r.log.release())
 	}
 	if err := c.awaitLateLook(ctx, r); err != nil {
 		return r.results(), errors.Join(err, r.close(c.Ledger))
 	}
-	return c.carryOut(ctx, r)
+	jobs, _, err := c.carryOut(ctx, r, true)
+	return jobs, err
 }
 
 // take locks a run of this target.

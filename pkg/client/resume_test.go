@@ -447,7 +447,7 @@ func TestLockHolder(t *testing.T) {
 		select {}
 	}
 	l := &Ledger{Dir: t.TempDir(), Target: here}
-	log, err := l.begin("run", []line{worker(lineRun)})
+	log, err := l.begin("run", nil, []line{worker(lineRun)})
 	if err != nil {
 		t.Fatal(err)
 	}

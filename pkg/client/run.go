@@ -9,13 +9,12 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch"
-	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
-	"github.com/batchctl/batchctl/pkg/plan"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
@@ -30,6 +29,10 @@ type run struct {
 	broken   bool      // the first lines of the log were never complete
 	resumed  bool      // it was begun by another process
 	taken    time.Time // when this process took it over
+	stopping bool      // it was refused: what was accepted is being stopped
+
+	mu        sync.Mutex      // of resources
+	resources map[string]bool // that may have been made
 }
 
 // task is one job of a run. Its fields are one goroutine's while it is carried out.
@@ -41,7 +44,20 @@ type task struct {
 	// revision of a definition of this run. Nil for a definition alone.
 	submit  *batch.SubmitJobInput
 	after   []edge
+	earlier []earlier
 	definer int // the task that registers the definition; -1: none of this run
+	staged  []staged
+
+	// when is the plan's: the job waits in the client. deferred says that of those,
+	// too, that come after such a one; due is when it had not to wait any more.
+	when     string
+	deferred bool
+	due      time.Time
+	skipped  string // why it is not needed
+
+	// resource is shared by maxParallel children at once; "": there is no bound.
+	resource    string
+	maxParallel int
 
 	result  Submitted
 	at      time.Time // when result was written down
@@ -54,66 +70,6 @@ type task struct {
 	checked bool // nothing doubles it any more
 }
 
-// newRun makes intents of a plan. What cannot be submitted in this order, or is
-// too large, is refused here, before any call.
-func (c *Client) newRun(p *plan.Plan) (*run, error) {
-	r := &run{name: newSubmissionID()[:shortLen], attached: c.Attached, began: time.Now()}
-	latest, definers := map[string]int{}, map[string]int{}
-	for i, j := range p.Jobs {
-		t := &task{name: j.Name, submission: newSubmissionID(), register: j.Register, definer: -1}
-		if j.Register != nil {
-			definers[aws.ToString(j.Register.JobDefinitionName)], t.definer = i, i
-		} else if j.Submit != nil {
-			if d, ok := definers[plan.DefinitionName(aws.ToString(j.Submit.JobDefinition))]; ok {
-				t.definer = d
-			}
-		}
-		for _, a := range j.After {
-			at, ok := latest[a.Job]
-			if !ok {
-				return nil, fmt.Errorf("submit job %s: it depends on %s, which was not submitted before it", j.Name, a.Job)
-			}
-			t.after = append(t.after, edge{at, a.Type})
-		}
-		r.tasks = append(r.tasks, t)
-		if j.Submit != nil {
-			latest[j.Name] = i
-			definition := j.Register
-			if t.definer >= 0 {
-				definition = r.tasks[t.definer].register
-			}
-			single := definition != nil && definition.ContainerProperties != nil
-			t.submit = stamped(j.Submit, t.submission, single, !c.TakesOnce)
-		}
-		if err := t.checkSize(); err != nil {
-			return nil, err
-		}
-	}
-	return r, nil
-}
-
-// checkSize holds the requests, as they will be, against the service's limits.
-func (t *task) checkSize() error {
-	if t.register != nil {
-		hash, err := contentHash(t.register)
-		if err != nil {
-			return fmt.Errorf("register job definition %s: %w", t.name, err)
-		}
-		if err := atMost("RegisterJobDefinition", t.name, *withHash(t.register, hash), maxDefinition); err != nil {
-			return err
-		}
-	}
-	if t.submit == nil {
-		return nil
-	}
-	in := *t.submit
-	in.DependsOn = slices.Clone(in.DependsOn)
-	for _, e := range t.after {
-		in.DependsOn = append(in.DependsOn, types.JobDependency{JobId: &t.submission, Type: types.ArrayJobDependency(e.Type)}) // ids are as long
-	}
-	return checkSubmitSize(t.name, &in)
-}
-
 // open writes the intents to the ledger.
 func (r *run) open(l *Ledger) (err error) {
 	if l == nil {
@@ -123,14 +79,15 @@ func (r *run) open(l *Ledger) (err error) {
 	first := worker(lineRun)
 	first.Run, first.Target, first.Jobs, first.Attached = r.name, r.target, len(r.tasks), r.attached
 	lines := []line{first}
+	var texts []staged
 	for _, t := range r.tasks {
 		intent, err := t.intent()
 		if err != nil {
 			return err
 		}
-		lines = append(lines, intent)
+		lines, texts = append(lines, intent), append(texts, t.staged...)
 	}
-	if r.log, err = l.begin(r.name, lines); err != nil {
+	if r.log, err = l.begin(r.name, texts, lines); err != nil {
 		return fmt.Errorf("write the ledger, before anything is sent: %w", err)
 	}
 	return nil
@@ -145,7 +102,11 @@ func worker(what string) line {
 func stamp() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
 
 func (t *task) intent() (line, error) {
-	l := line{Time: stamp(), What: lineIntent, Name: t.name, Submission: t.submission, After: t.after}
+	l := line{Time: stamp(), What: lineIntent, Name: t.name, Submission: t.submission, After: t.after, Earlier: t.earlier,
+		When: t.when, Staged: t.staged, Resource: t.resource}
+	if t.resource != "" {
+		l.MaxParallel = t.maxParallel
+	}
 	if t.definer >= 0 {
 		l.Definer = &t.definer
 	}
@@ -183,6 +144,15 @@ func runOf(name string, log *runLog, lines []line) (*run, error) {
 			r.tasks = append(r.tasks, t)
 			byID[l.Submission] = t
 		case lineResumed:
+		case lineResource:
+			outcomes++
+			if r.resources == nil {
+				r.resources = map[string]bool{}
+			}
+			r.resources[l.Resource] = true
+		case lineStopping:
+			outcomes++
+			r.stopping = true
 		default:
 			outcomes++
 			if t := byID[l.Submission]; t != nil {
@@ -194,11 +164,17 @@ func runOf(name string, log *runLog, lines []line) (*run, error) {
 	if r.broken && outcomes > 0 {
 		return nil, fmt.Errorf("ledger: run %s: %d of its %d intents can be read", name, len(r.tasks), jobs)
 	}
+	if !r.broken {
+		r.markDeferred()
+		n := r.tally()
+		r.stopping = r.stopping && n.unknown+n.unsent+n.waiting > 0 // else it has been done
+	}
 	return r, nil
 }
 
 func taskOf(l line) (*task, error) {
-	t := &task{name: l.Name, submission: l.Submission, after: l.After, definer: -1, sent: true}
+	t := &task{name: l.Name, submission: l.Submission, after: l.After, earlier: l.Earlier, definer: -1, sent: true,
+		staged: l.Staged, when: l.When, resource: l.Resource, maxParallel: l.MaxParallel}
 	if l.Definer != nil {
 		t.definer = *l.Definer
 	}
@@ -234,6 +210,10 @@ func (t *task) replay(l line) {
 		t.checked = true
 	case lineDropped:
 		t.dropped = true
+	case lineDue:
+		t.due = l.Time
+	case lineSkipped:
+		t.skip(l.Reason)
 	}
 }
 
@@ -255,45 +235,71 @@ func (r *run) accepted(t *task, s Submitted) error {
 	return nil
 }
 
-// results are the jobs that were accepted, in the order of the plan.
+// results are the jobs that were accepted, and those that are not needed, in the
+// order of the plan.
 func (r *run) results() (all []Submitted) {
 	for _, t := range r.tasks {
-		if t.done {
+		if t.done || t.skipped != "" {
 			all = append(all, t.result)
 		}
 	}
 	return all
 }
 
-// unsettled counts what of the run is not settled: jobs that may or may not have been
-// accepted, jobs that were certainly not, and jobs that may be doubled.
-func (r *run) unsettled() (unknown, unsent, unchecked int) {
+// tally counts the jobs of a run.
+type tally struct {
+	// accepted have an id, or are a definition that is registered; skipped are not
+	// needed; dropped are given up.
+	accepted, skipped, dropped int
+	// Of unknown jobs nobody knows whether they were accepted; unsent ones certainly
+	// were not, and waiting ones have others to wait for before they are sent.
+	unknown, unsent, waiting int
+	// unchecked are those of the accepted that may be doubled.
+	unchecked int
+}
+
+func (r *run) tally() (n tally) {
 	for _, t := range r.tasks {
 		switch {
-		case t.done && !t.unclear.IsZero() && !t.checked:
-			unchecked++
-		case t.done || t.dropped:
+		case t.done:
+			n.accepted++
+			if t.doubtful() {
+				n.unchecked++
+			}
+		case t.skipped != "":
+			n.skipped++
+		case t.dropped:
+			n.dropped++
+		case t.held():
+			n.waiting++
 		case t.sent && t.submit != nil:
-			unknown++
+			n.unknown++
 		default:
-			unsent++
+			n.unsent++
 		}
 	}
-	return unknown, unsent, unchecked
+	return n
 }
 
 // settled reports whether nothing is left to do. A run of which nothing was
 // accepted leaves nothing behind: its user submits it again.
 func (r *run) settled() bool {
-	unknown, unsent, unchecked := r.unsettled()
-	return unknown+unchecked == 0 && (unsent == 0 || unsent == len(r.tasks))
+	n := r.tally()
+	switch {
+	case r.stopping || n.unknown+n.unchecked > 0:
+		return false
+	case n.unsent > 0:
+		return n.accepted+n.dropped == 0
+	}
+	return n.waiting == 0
 }
 
 // giveUp leaves nothing of the run to go on with.
 func (r *run) giveUp() {
 	for _, t := range r.tasks {
-		t.dropped, t.checked = !t.done, t.done
+		t.dropped, t.checked = !t.done && t.skipped == "", t.done
 	}
+	r.stopping = false
 }
 
 // close moves what was accepted to submissions.jsonl and ends the log, or leaves

@@ -27,6 +27,11 @@ import (
 //     at the service before it is sent again.
 //  3. The log is removed only after its accepted jobs are in submissions.jsonl, on
 //     the disk. A job that is in both counts once.
+//  4. A job that waits in the client is sent only after its line "due" is on the
+//     disk. Without that line it has not been sent.
+//
+// Texts that have to be staged lie in <run>.staged beside the log: written after the
+// log was made and before its first lines, removed after it.
 //
 // Outcomes are synced when the run is closed. One that a power failure takes away
 // leaves an intent without an outcome: see 2.
@@ -41,6 +46,10 @@ const (
 	lineRefused  = "refused"  // it was certainly not accepted
 	lineChecked  = "checked"  // nothing doubles it any more
 	lineDropped  = "dropped"  // the user gave it up
+	lineDue      = "due"      // what it waited for in the client has ended: it is about to be sent
+	lineSkipped  = "skipped"  // it is not needed
+	lineResource = "resource" // a consumable resource of the run is about to be made
+	lineStopping = "stopping" // a refusal: what was accepted is stopped, the rest given up
 )
 
 // line is a line of a run's log. Which members are set depends on What.
@@ -69,6 +78,13 @@ type line struct {
 	SHA256     string          `json:"sha256,omitempty"` // of submit
 	Submit     json.RawMessage `json:"submit,omitempty"`
 	Register   json.RawMessage `json:"register,omitempty"`
+	Earlier    []earlier       `json:"earlier,omitempty"`
+	When       string          `json:"when,omitempty"`
+	Staged     []staged        `json:"staged,omitempty"`
+
+	// Of a job whose children share a consumable resource, and of that.
+	Resource    string `json:"resource,omitempty"`
+	MaxParallel int    `json:"maxParallel,omitempty"`
 }
 
 // edge is a dependency on a job of the same run.
@@ -101,17 +117,22 @@ func (l *Ledger) openDir() string { return filepath.Join(l.Dir, "open") }
 
 func (l *Ledger) runPath(run string) string { return filepath.Join(l.openDir(), run+".jsonl") }
 
-// begin writes the first lines of a new run and returns when they are on the disk.
-func (l *Ledger) begin(run string, lines []line) (*runLog, error) {
+// begin writes the texts that a new run stages and its first lines, and returns when
+// they are on the disk.
+func (l *Ledger) begin(run string, texts []staged, lines []line) (*runLog, error) {
 	if err := makeDir(l.openDir()); err != nil {
 		return nil, err
 	}
+	l.sweepStaged()
 	file, err := os.OpenFile(l.runPath(run), os.O_CREATE|os.O_EXCL|os.O_RDWR|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	log := &runLog{l.runPath(run), file}
 	err = lockFile(file)
+	if err == nil {
+		err = log.keepStaged(texts)
+	}
 	if err == nil {
 		err = log.write(lines...)
 	}
@@ -202,8 +223,10 @@ func (r *runLog) sync() error { return r.file.Sync() }
 // release lets other processes work on the run.
 func (r *runLog) release() error { return r.file.Close() }
 
-// remove ends the log. Its name goes before the lock does.
-func (r *runLog) remove() error { return errors.Join(os.Remove(r.path), r.file.Close()) }
+// remove ends the log. Its name goes before the lock does, and before the texts.
+func (r *runLog) remove() error {
+	return errors.Join(os.Remove(r.path), os.RemoveAll(r.stagedDir()), r.file.Close())
+}
 
 // jsonLines writes values as JSON, one a line.
 func jsonLines[T any](values []T) ([]byte, error) {

@@ -149,8 +149,8 @@ func (c *Client) recover(ctx context.Context, r *run, t *task) (bool, error) {
 		return false, err
 	}
 	if len(found) == 0 {
-		if !c.SubmitAgain && time.Since(r.began) > retention && !c.TakesOnce {
-			return false, &ForgottenError{t.name, r.began}
+		if since := r.maySince(t); !since.IsZero() && !c.SubmitAgain && time.Since(since) > retention && !c.TakesOnce {
+			return false, &ForgottenError{t.name, since}
 		}
 		return false, nil
 	}
@@ -163,6 +163,15 @@ func (c *Client) recover(ctx context.Context, r *run, t *task) (bool, error) {
 	}
 	t.unclear, t.checked = time.Now(), false
 	return true, r.note(t, line{What: lineUnclear, Reason: "it is there twice"})
+}
+
+// maySince is from when on a job may have been sent, so that it may be forgotten by now;
+// zero for one that was not due.
+func (r *run) maySince(t *task) time.Time {
+	if t.deferred {
+		return t.due
+	}
+	return r.began
 }
 
 // retention is how long AWS can be relied on to remember a job that has ended. It

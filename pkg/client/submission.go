@@ -11,6 +11,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+	"github.com/batchctl/batchctl/pkg/plan"
 )
 
 // A submission is one job that a user asked for once, however often SubmitJob had
@@ -124,7 +125,7 @@ func withVariable(in *types.ContainerOverrides, submission string) *types.Contai
 		}
 	}
 	out.Environment = append(slices.Clone(out.Environment), types.KeyValuePair{Name: &name, Value: &submission})
-	if size, err := sizeOf(out); err != nil || size > maxOverrides-overridesReserve {
+	if size, err := sizeOf(out); err != nil || size > plan.MaxOverrides-plan.OverridesReserve {
 		return in
 	}
 	return &out

@@ -7,6 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+	"github.com/batchctl/batchctl/pkg/plan"
 	"pgregory.net/rapid"
 )
 
@@ -48,7 +49,7 @@ func TestStamped(t *testing.T) {
 	if out := stamped(in, id, false, true); out.ContainerOverrides != nil {
 		t.Error("a job of several containers got overrides for one")
 	}
-	in.ContainerOverrides = &types.ContainerOverrides{Command: []string{strings.Repeat("x", maxOverrides-overridesReserve-20)}}
+	in.ContainerOverrides = &types.ContainerOverrides{Command: []string{strings.Repeat("x", plan.MaxOverrides-plan.OverridesReserve-20)}}
 	if out := stamped(in, id, true, true); len(out.ContainerOverrides.Environment) != 0 {
 		t.Error("the variable takes the last of the room")
 	}

@@ -13,7 +13,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch"
-	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/batchctl/batchctl/pkg/plan"
@@ -36,14 +35,17 @@ const (
 	atOnce = 32
 )
 
-// Submitted is one job that the service accepted, or with an empty ID a job
-// definition that was registered alone.
+// Submitted is one job that the service accepted; with an empty ID a job definition
+// that was registered alone, or with Skipped a job that is not needed.
 type Submitted struct {
 	Name, ID, Queue string
 	// Definition is the ARN with revision that the job runs.
 	Definition string
 	// ArraySize is 0 for a job that is no array.
 	ArraySize int
+	// Skipped says why a job of a plan with a When was not submitted and will not be;
+	// "" for all others.
+	Skipped string
 }
 
 // OpenError says that a run is not through, and why. Resume goes on with it.
@@ -51,9 +53,10 @@ type OpenError struct {
 	// Run is its name in the ledger.
 	Run string
 	// Jobs is how many jobs the run has, Accepted how many of them have an id.
-	// Unknown is how many may have been accepted, without an answer that says so.
-	Jobs, Accepted, Unknown int
-	Err                     error
+	// Unknown is how many may have been accepted, without an answer that says so;
+	// Waiting how many have others to wait for, and Skipped how many are not needed.
+	Jobs, Accepted, Unknown, Waiting, Skipped int
+	Err                                       error
 }
 
 func (e *OpenError) Error() string {
@@ -65,6 +68,12 @@ func (e *OpenError) Error() string {
 	if e.Unknown > 0 {
 		text += fmt.Sprintf(", of %d it is not known", e.Unknown)
 	}
+	if e.Waiting > 0 {
+		text += fmt.Sprintf(", %d wait for others to end", e.Waiting)
+	}
+	if e.Skipped > 0 {
+		text += fmt.Sprintf(", %d are not needed", e.Skipped)
+	}
 	return text
 }
 
@@ -72,51 +81,106 @@ func (e *OpenError) Unwrap() error { return e.Err }
 
 // Submit registers what is to be registered and submits the plan's jobs, each
 // once: the ledger knows what is intended before the first call, an answer that
-// is missing is looked up, and what was doubled all the same is ended. Together
+// is missing is looked up, and what was doubled all the same is ended. It waits for
+// the jobs that have to end before others can be submitted (plan.Job.When). Together
 // with an error it returns the jobs already accepted, so that a partial
 // submission is never hidden. The error of a SubmitJob is a *RefusedError, an
-// *UnreachableError or an *AmbiguousError, inside an *OpenError when Resume can go on.
+// *UnreachableError or an *AmbiguousError, inside an *OpenError when Resume can go on,
+// or inside a *StoppedError with StopOnFailure.
 func (c *Client) Submit(ctx context.Context, p *plan.Plan) ([]Submitted, error) {
-	r, err := c.newRun(p)
-	if err != nil {
-		return nil, err
-	}
-	if err := r.open(c.Ledger); err != nil {
-		return nil, err
-	}
-	return c.carryOut(ctx, r)
+	jobs, _, err := c.submit(ctx, p, true)
+	return jobs, err
 }
 
-// carryOut submits what of the run has no outcome yet, looks for twins and closes
-// the run, or leaves it open.
-func (c *Client) carryOut(ctx context.Context, r *run) ([]Submitted, error) {
-	var known definitions
-	err := r.each(ctx, c.atOnce(), func(t *task) error { return c.carryOutTask(ctx, r, t, &known) }, (*task).needs)
-	if err == nil {
-		err = c.endAllTwins(ctx, r)
+// SubmitNow is Submit for somebody who does not wait: jobs that cannot be submitted
+// before others have ended are left to Resume, and named by a Waiting; nil for none.
+// It needs a ledger where a plan has such jobs.
+func (c *Client) SubmitNow(ctx context.Context, p *plan.Plan) ([]Submitted, *Waiting, error) {
+	return c.submit(ctx, p, false)
+}
+
+func (c *Client) submit(ctx context.Context, p *plan.Plan, wait bool) ([]Submitted, *Waiting, error) {
+	r, err := c.newRun(ctx, p)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !wait && c.Ledger == nil && r.holds() {
+		return nil, nil, errors.New("submit: some jobs run when others have ended, and without a ledger nothing can be left to resume")
+	}
+	if err := r.open(c.Ledger); err != nil {
+		return nil, nil, err
+	}
+	return c.carryOut(ctx, r, wait)
+}
+
+// carryOut submits what of the run has no outcome yet and closes the run, or leaves
+// it open.
+func (c *Client) carryOut(ctx context.Context, r *run, wait bool) ([]Submitted, *Waiting, error) {
+	known := c.newEnds()
+	var err error
+	if !r.stopping {
+		err = c.carryOutAll(ctx, r, known, wait)
+	}
+	if r.stopping || c.StopOnFailure && isNo(err) {
+		err = c.stopRun(ctx, r, err)
 	}
 	if r.attached {
 		r.giveUp()
 	}
-	jobs, unsettled := r.results(), !r.settled()
-	unknown, _, _ := r.unsettled()
+	jobs, unsettled, n := r.results(), !r.settled(), r.tally()
+	if !unsettled {
+		c.dropResources(ctx, r)
+	}
+	waiting := r.waiting(known)
 	if closeErr := r.close(c.Ledger); closeErr != nil {
 		err = errors.Join(err, fmt.Errorf("write the ledger: %w", closeErr))
 	}
 	if err != nil && unsettled && r.log != nil {
-		err = &OpenError{Run: r.name, Jobs: len(r.tasks), Accepted: len(jobs), Unknown: unknown, Err: err}
+		err = &OpenError{Run: r.name, Jobs: len(r.tasks), Accepted: n.accepted, Unknown: n.unknown, Waiting: n.waiting, Skipped: n.skipped, Err: err}
 	}
-	return jobs, err
+	return jobs, waiting, err
+}
+
+// carryOutAll submits in turns: what can be sent now, and then what had to wait for
+// it in the client. After each turn it looks for twins.
+func (c *Client) carryOutAll(ctx context.Context, r *run, known *ends, wait bool) error {
+	var s shared
+	for {
+		err := r.each(ctx, c.atOnce(), func(t *task) error { return c.carryOutTask(ctx, r, t, &s) }, (*task).needs)
+		if err == nil {
+			err = c.endAllTwins(ctx, r)
+		}
+		if err != nil || !r.holds() {
+			return err
+		}
+		if more, err := c.awaitDue(ctx, r, known, wait); err != nil || !more {
+			return err
+		}
+	}
+}
+
+// shared is what the jobs of a run have in common, each made once.
+type shared struct {
+	definitions       definitions
+	staged, resources onceEach
 }
 
 func (c *Client) atOnce() int { return cmp.Or(c.AtOnce, atOnce) }
 
 // carryOutTask sends the requests of one job. What another process may have sent
 // is looked for first.
-func (c *Client) carryOutTask(ctx context.Context, r *run, t *task, known *definitions) error {
-	if t.done || t.dropped {
+func (c *Client) carryOutTask(ctx context.Context, r *run, t *task, s *shared) error {
+	if t.done || t.dropped || t.skipped != "" || t.held() {
 		return nil
 	}
+	err := c.sendTask(ctx, r, t, s)
+	if t.done {
+		c.report(t.result)
+	}
+	return err
+}
+
+func (c *Client) sendTask(ctx context.Context, r *run, t *task, s *shared) error {
 	if t.sent && t.submit != nil {
 		if found, err := c.recover(ctx, r, t); found || err != nil {
 			return err
@@ -124,7 +188,7 @@ func (c *Client) carryOutTask(ctx context.Context, r *run, t *task, known *defin
 	}
 	var definition registered
 	if t.definer >= 0 {
-		d, err := known.of(ctx, c, r.tasks[t.definer].register)
+		d, err := s.definitions.of(ctx, c, r.tasks[t.definer].register)
 		if err != nil {
 			return err
 		}
@@ -137,20 +201,30 @@ func (c *Client) carryOutTask(ctx context.Context, r *run, t *task, known *defin
 	if err != nil {
 		return err
 	}
-	id, err := c.submitOnlyOnce(ctx, r, t, in, definition.fresh)
+	if err := c.stage(ctx, r, t, &s.staged); err != nil {
+		return err
+	}
+	fresh, err := c.makeResource(ctx, r, t, &s.resources)
+	if err != nil {
+		return err
+	}
+	id, err := c.submitOnlyOnce(ctx, r, t, in, definition.fresh || fresh)
 	if err != nil {
 		return err
 	}
 	return r.accepted(t, t.submitted(id, aws.ToString(in.JobDefinition)))
 }
 
+// report tells who follows the submission of a job.
+func (c *Client) report(s Submitted) {
+	if c.Accepted != nil {
+		c.Accepted(s)
+	}
+}
+
 // submitted is the task's job under its id.
 func (t *task) submitted(id, definition string) Submitted {
-	s := Submitted{Name: t.name, ID: id, Queue: aws.ToString(t.submit.JobQueue), Definition: definition}
-	if t.submit.ArrayProperties != nil {
-		s.ArraySize = int(aws.ToInt32(t.submit.ArrayProperties.Size))
-	}
-	return s
+	return Submitted{Name: t.name, ID: id, Queue: aws.ToString(t.submit.JobQueue), Definition: definition, ArraySize: arraySize(t.submit)}
 }
 
 // resolved is the task's SubmitJob request with the definition and the
@@ -160,14 +234,12 @@ func (r *run) resolved(t *task, arn string) (*batch.SubmitJobInput, error) {
 	if arn != "" {
 		in.JobDefinition = &arn
 	}
-	in.DependsOn = slices.Clone(in.DependsOn)
 	for _, e := range t.after {
-		on := r.tasks[e.Job]
-		if on.result.ID == "" {
+		if on := r.tasks[e.Job]; on.result.ID == "" && t.when == "" {
 			return nil, fmt.Errorf("submit job %s: it depends on %s, which has no id", t.name, on.name)
 		}
-		in.DependsOn = append(in.DependsOn, types.JobDependency{JobId: &on.result.ID, Type: types.ArrayJobDependency(e.Type)})
 	}
+	in.DependsOn = append(slices.Clone(in.DependsOn), t.dependsOn(func(e edge) *string { return &r.tasks[e.Job].result.ID })...)
 	return &in, nil
 }
 
@@ -207,11 +279,11 @@ func (c *Client) submitOnlyOnce(ctx context.Context, r *run, t *task, in *batch.
 }
 
 // submitJob sends one SubmitJob. It is sent again only when it was certainly not
-// accepted: it was throttled, or its fresh definition is not visible yet.
+// accepted: it was throttled, or what was made for it just now is not visible yet.
 func (c *Client) submitJob(ctx context.Context, t *task, in *batch.SubmitJobInput, fresh bool) (string, error) {
 	for try := 1; ; try++ {
 		id, err := c.submitOnce(ctx, t, in)
-		again := err != nil && (throttled(err) || fresh && definitionNotFound(err))
+		again := err != nil && (throttled(err) || fresh && notVisible(err))
 		if !again || try == submitTries {
 			return id, err
 		}
@@ -225,7 +297,7 @@ func (c *Client) submitJob(ctx context.Context, t *task, in *batch.SubmitJobInpu
 // idempotency token, so a retry after a lost answer makes a second job. The
 // invocation id is the submission's, which the local engine takes for a token.
 func (c *Client) submitOnce(ctx context.Context, t *task, in *batch.SubmitJobInput) (string, error) {
-	action := "submit job " + t.name
+	action := actionSubmit + t.name
 	if err := c.rate.wait(ctx); err != nil {
 		return "", &UnreachableError{action, err}
 	}
@@ -280,12 +352,23 @@ func (t *tapped) Do(r *http.Request) (*http.Response, error) {
 	return t.next.Do(r)
 }
 
-// definitionNotFound reports the refusal of a revision that was registered a
-// moment ago and has not reached every part of the service.
-func definitionNotFound(err error) bool {
+// notVisible reports the refusal of a revision or a consumable resource that was made
+// a moment ago and has not reached every part of the service.
+func notVisible(err error) bool {
+	return notFound(err, "definition") || notFound(err, "consumable")
+}
+
+// resourceNotFound reports that there is no consumable resource of the name.
+func resourceNotFound(err error) bool { return notFound(err, "") }
+
+// notFound reports the refusal of something of a kind that is not there.
+func notFound(err error, kind string) bool {
+	if err == nil || !refused(err) {
+		return false
+	}
 	text := strings.ToLower(cause(err))
-	return refused(err) && strings.Contains(text, "definition") &&
-		(strings.Contains(text, "not found") || strings.Contains(text, "not exist"))
+	return strings.Contains(text, kind) &&
+		(strings.Contains(text, "not found") || strings.Contains(text, "not exist") || strings.Contains(text, "notfound"))
 }
 
 // fullJitter is a pause anywhere between nothing and a bound that doubles.

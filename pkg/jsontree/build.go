@@ -1,6 +1,7 @@
 package jsontree
 
 import (
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -104,6 +105,17 @@ func (n *Node) Set(name string, child *Node) {
 		return
 	}
 	n.link(child)
+}
+
+// SetIndex puts a child in the place of element i of the array, which must have one.
+func (n *Node) SetIndex(i int, child *Node) {
+	elements := slices.Collect(n.Children())
+	elements[i] = child
+	n.first, n.last, n.n = nil, nil, 0
+	for _, e := range elements {
+		e.next = nil
+		n.Append(e)
+	}
 }
 
 // Merge lays over on top of n, both objects: members of objects are merged in

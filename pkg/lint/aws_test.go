@@ -134,5 +134,5 @@ func awsExample(t *testing.T, path string, describe bool) (*spec.File, diag.List
 	if describe {
 		return spec.Load(src, spec.Options{FromDescribe: true})
 	}
-	return document(src, nil)
+	return document(src, nil, nil)
 }

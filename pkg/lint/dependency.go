@@ -11,15 +11,16 @@ import (
 	"github.com/batchctl/batchctl/pkg/spec"
 )
 
-// Edge is a dependency, by the name of a job of the same file or by job id.
+// Edge is a dependency: by the name of a job of the same file, by job id, or by the
+// name of a job that was submitted before.
 type Edge struct {
 	Job
-	// To is the job of that name, if it is in the file; Name is empty for a
-	// dependency by id.
-	To   *spec.Job
-	Name string
-	ID   string
-	Type string
+	// To is the job of that name, if it is in the file; Name is empty for any other
+	// dependency.
+	To          *spec.Job
+	Name        string
+	ID, Earlier string
+	Type        string
 	// Node is the whole dependency, TypeNode its type.
 	Node, TypeNode *jsontree.Node
 }
@@ -40,6 +41,9 @@ func (p *Pass) dependencies(edges []Edge) []Edge {
 				e.TypeNode = n
 			}
 			edges = append(edges, e)
+		}
+		for _, d := range j.Earlier {
+			edges = append(edges, Edge{Job: j, Earlier: d.Job, Type: d.Type, Node: d.Node, TypeNode: d.Node.Get("type")})
 		}
 		for n := range j.Submit.Get("dependsOn").Children() {
 			edges = append(edges, Edge{Job: j, ID: n.Get("jobId").Str(), Type: n.Get("type").Str(), Node: n, TypeNode: n.Get("type")})
@@ -62,11 +66,20 @@ func dependencyRules() []*Rule {
 	return []*Rule{
 		{
 			Name: "dep-max-20", Severity: diag.Error, Confidence: High,
-			Doc:    "A job waits for at most 20 others.",
+			Doc:    "A job waits for at most 20 others. For a job file batchctl puts steps in between, which cannot stand for N_TO_N dependencies.",
 			Source: apiReference + ", SubmitJob.dependsOn; the service's error quoted in OpenNeuroOrg/openneuro#100",
 			Run: func(p *Pass) {
-				count := map[*spec.Job]int{}
+				count, joined := map[*spec.Job]int{}, map[*spec.Job]bool{}
 				for _, e := range p.Edges() {
+					if e.compact() && e.When != "" {
+						continue // batchctl waits for them
+					}
+					if e.compact() && e.Type == "" { // one step waits for all of these
+						if joined[e.Job.Job] {
+							continue
+						}
+						joined[e.Job.Job] = true
+					}
 					if count[e.Job.Job]++; count[e.Job.Job] == catalog.MaxDependencies+1 {
 						e.Report(fmt.Sprintf("a job waits for at most %d others", catalog.MaxDependencies),
 							"put a job in between, or make the others one array", e.Node)
@@ -132,9 +145,9 @@ func dependencyRules() []*Rule {
 				for _, e := range p.Edges() {
 					switch {
 					case e.Type != "N_TO_N":
-					case arraySize(e.Job.Job) == nil:
+					case !isArray(e.Job.Job):
 						e.Report("N_TO_N is between array jobs, and this job is none", "give the job an array, or leave the type out", e.TypeNode, e.Node)
-					case e.To != nil && arraySize(e.To) == nil:
+					case e.To != nil && !isArray(e.To):
 						e.Report(fmt.Sprintf("N_TO_N is between array jobs, and %s is none", quote(e.Name)), "leave the type out", e.TypeNode, e.Node)
 					}
 				}
@@ -146,7 +159,7 @@ func dependencyRules() []*Rule {
 			Source: apiReference + ", SubmitJob.dependsOn; " + userGuide + ", array jobs",
 			Run: func(p *Pass) {
 				for _, e := range p.Edges() {
-					if e.Type == "SEQUENTIAL" && arraySize(e.Job.Job) == nil {
+					if e.Type == "SEQUENTIAL" && !isArray(e.Job.Job) {
 						e.Report("SEQUENTIAL is for array jobs, and this job is none", "give the job an array, or leave the type out", e.TypeNode, e.Node)
 					}
 				}
@@ -158,14 +171,61 @@ func dependencyRules() []*Rule {
 			Source: userGuide + ", array jobs",
 			Run: func(p *Pass) {
 				for _, e := range p.Edges() {
-					if e.Type != "N_TO_N" || e.To == nil {
-						continue
-					}
-					here, okHere := arraySize(e.Job.Job).Int()
-					there, okThere := arraySize(e.To).Int()
-					if okHere && okThere && here != there {
+					here, there, known := e.sizes()
+					if known && here != there && e.isPlain() {
 						e.Report(fmt.Sprintf("N_TO_N is between arrays of the same size: this one has %d children, %s has %d", here, quote(e.Name), there),
 							fmt.Sprintf("make the size %d", there), arraySize(e.Job.Job))
+					}
+				}
+			},
+		},
+		{
+			Name: "dep-n-to-n-sweep-size", Severity: diag.Error, Confidence: High,
+			Doc:    "In an N_TO_N dependency child i waits for child i. Where a matrix, a table or a command list makes the children, both arrays have as many: past 10,000 they are several arrays, which are paired one by one.",
+			Source: ourArrays,
+			Run: func(p *Pass) {
+				for _, e := range p.Edges() {
+					here, there, known := e.sizes()
+					if known && here != there && !e.isPlain() {
+						e.Report(fmt.Sprintf("N_TO_N is between arrays of the same size: this one has %d children, %s has %d", here, quote(e.Name), there),
+							"make them alike, or leave the type out", e.TypeNode, e.Node)
+					}
+				}
+			},
+		},
+		{
+			Name: "dep-when-n-to-n", Severity: diag.Error, Confidence: High,
+			Doc:    "A job with \"when\" is submitted once all that it waits for has ended, so its children cannot wait for a child each.",
+			Source: ourWhen,
+			Run: func(p *Pass) {
+				for _, e := range p.Edges() {
+					if e.When != "" && e.Type == "N_TO_N" {
+						e.Report(fmt.Sprintf("N_TO_N has no meaning for a job that runs %s", whenWords(e.When)), "leave the type out, or the when", e.TypeNode, e.Node)
+					}
+				}
+			},
+		},
+		{
+			Name: "dep-when-without", Severity: diag.Warning, Confidence: High,
+			Doc:    "\"when\" is about what the job waits for, and this one waits for nothing.",
+			Source: ourWhen,
+			Run: func(p *Pass) {
+				for _, j := range p.Submits() {
+					if n := j.Node.Get("when"); n != nil && j.When != "" && !j.waits() {
+						j.Report("the job waits for nothing, so when has no effect", `add "dependsOn", or remove it`, n)
+					}
+				}
+			},
+		},
+		{
+			Name: "dep-when-never", Severity: diag.Warning, Confidence: High,
+			Doc:    "The job waits for one that runs only if another fails, and that other one has to succeed for this job: it can never run.",
+			Source: ourWhen,
+			Run: func(p *Pass) {
+				for _, e := range p.Edges() {
+					if e.To != nil && e.To.When == spec.WhenFailure && e.When == "" && e.neverRuns() {
+						e.Report(fmt.Sprintf("%s runs only if a job fails that has to succeed for this one", quote(e.Name)),
+							`write "when": "always" in one of them, or leave this dependency out`, e.Node)
 					}
 				}
 			},
@@ -176,14 +236,14 @@ func dependencyRules() []*Rule {
 			Source: "practice",
 			Run: func(p *Pass) {
 				type key struct {
-					job      *spec.Job
-					name, id string
+					job               *spec.Job
+					name, id, earlier string
 				}
 				seen := map[key]bool{}
 				for _, e := range p.Edges() {
-					k := key{e.Job.Job, e.Name, e.ID}
-					if seen[k] && e.Name+e.ID != "" {
-						e.Report(fmt.Sprintf("%s is listed twice", quote(e.Name+e.ID)), "remove it", e.Node)
+					k := key{e.Job.Job, e.Name, e.ID, e.Earlier}
+					if word := e.Name + e.ID + e.Earlier; seen[k] && word != "" {
+						e.Report(fmt.Sprintf("%s is listed twice", quote(word)), "remove it", e.Node)
 					}
 					seen[k] = true
 				}
@@ -212,7 +272,7 @@ func (e Edge) nameHint() string {
 		return "did you mean " + quote(near) + "?"
 	}
 	if len(names) == 0 {
-		return "an id of a submitted job goes into jobId"
+		return fmt.Sprintf(`a job that was submitted before is named as { "jobName": %q }`, e.Name)
 	}
 	return "the other jobs are " + strings.Join(names[:min(len(names), 10)], ", ")
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -161,6 +162,11 @@ func pairFiles(t *testing.T, dir, rule string) (files []ExampleFile) {
 	for i := 1; exists(fmt.Sprintf("%s.%d.json", base, i)); i++ {
 		add(fmt.Sprintf("%s.%d.json", base, i), "")
 	}
+	for _, name := range []string{"runs.csv", "commands.txt"} { // as job files name them
+		if path := base + filepath.Ext(name); exists(path) {
+			add(path, name)
+		}
+	}
 	if exists(base + ".platform.json") {
 		add(base+".platform.json", spec.PlatformFile)
 	}
@@ -169,7 +175,7 @@ func pairFiles(t *testing.T, dir, rule string) (files []ExampleFile) {
 
 // fileName names a file by what it holds.
 func fileName(text string) string {
-	f, _ := document(diag.NewSource("", text), nil)
+	f, _ := document(diag.NewSource("", text), nil, nil)
 	if f == nil {
 		return "job.json"
 	}
@@ -211,7 +217,17 @@ func problemsOf(files []ExampleFile, planned bool) diag.List {
 			problems = append(append(problems, found...), Check([]*spec.File{doc}, platform, Rules())...)
 			continue
 		}
-		doc, found := document(src, platform)
+		if filepath.Ext(f.Name) != ".json" {
+			continue // which a job file names
+		}
+		doc, found := document(src, platform, func(path string) (*diag.Source, error) {
+			for _, f := range files {
+				if f.Name == path {
+					return diag.NewSource(path, f.Text), nil
+				}
+			}
+			return nil, errors.New("there is no such file")
+		})
 		problems = append(problems, found...)
 		if doc != nil {
 			docs = append([]*spec.File{doc}, docs...)

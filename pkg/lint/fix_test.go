@@ -56,7 +56,7 @@ func mendable(t *testing.T, rule, text string) diag.List {
 
 func alone(t *testing.T, text string) diag.List {
 	t.Helper()
-	f, problems := document(diag.NewSource("t.json", text), nil)
+	f, problems := document(diag.NewSource("t.json", text), nil, nil)
 	if f == nil {
 		t.Fatal(problems)
 	}

@@ -35,7 +35,7 @@ type checked struct {
 
 func checkText(text string, platform *spec.Platform) checked {
 	c := checked{src: diag.NewSource("t.json", text), platform: platform}
-	f, problems := document(c.src, platform)
+	f, problems := document(c.src, platform, nil)
 	for _, d := range problems {
 		switch d.Rule {
 		case ruleSyntax:

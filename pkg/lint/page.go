@@ -139,7 +139,7 @@ func writeFiles(b *strings.Builder, files []ExampleFile, named bool) {
 		if named {
 			fmt.Fprintf(b, "`%s`:\n\n", f.Name)
 		}
-		writeBlock(b, "json", f.Text)
+		writeBlock(b, f.Name[strings.LastIndexByte(f.Name, '.')+1:], f.Text)
 	}
 }
 

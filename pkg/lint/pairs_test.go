@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -20,7 +21,8 @@ var update = flag.Bool("update", false, "rewrite the expected files in testdata"
 // A pair is testdata/err/<rule>.json, which breaks the rule, and
 // testdata/ok/<rule>.json, its good twin. Beside them may stand
 // <rule>.platform.json and further files of the same command line,
-// <rule>.1.json and so on. err/<rule>.out holds what is found.
+// <rule>.1.json and so on, and what the job file names: <rule>.csv. err/<rule>.out
+// holds what is found.
 func find(t *testing.T, dir, rule string) (found, problems diag.List) {
 	t.Helper()
 	base := filepath.Join("testdata", dir, rule)
@@ -49,16 +51,34 @@ func load(t *testing.T, file string, p *spec.Platform) (*spec.File, diag.List) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return document(diag.NewSource(filepath.Base(file), string(text)), p)
+	return document(diag.NewSource(filepath.Base(file), string(text)), p, beside(file))
+}
+
+// beside reads what a document of testdata names: a file of that name beside it, or
+// the one that is called as the document is, with the ending of the path. So the
+// examples name runs.csv.
+func beside(file string) func(path string) (*diag.Source, error) {
+	read := spec.Beside(file)
+	return func(path string) (*diag.Source, error) {
+		if src, err := read(path); err == nil {
+			return src, nil
+		}
+		own := strings.TrimSuffix(filepath.Base(file), ".json") + filepath.Ext(path)
+		src, err := read(own)
+		if err != nil {
+			return nil, errors.New("there is no such file")
+		}
+		return diag.NewSource(path, src.Text), nil
+	}
 }
 
 // document loads a file of any kind, those of operations that no file holds too.
-func document(src *diag.Source, p *spec.Platform) (*spec.File, diag.List) {
+func document(src *diag.Source, p *spec.Platform, read func(string) (*diag.Source, error)) (*spec.File, diag.List) {
 	root, _ := jsontree.Parse(src)
 	if kind := operation(root); kind != "" {
 		return &spec.File{Source: src, Root: root, Kind: kind, Requests: []*jsontree.Node{root}}, nil
 	}
-	return spec.Load(src, spec.Options{Platform: p})
+	return spec.Load(src, spec.Options{Platform: p, Read: read})
 }
 
 // operation knows a request of an operation that no file holds.

@@ -138,7 +138,7 @@ func policyRules() []*Rule {
 		},
 		{
 			Name: "policy-max-array-size", Severity: diag.Error, Confidence: High,
-			Doc:    "The array has more children than the platform file allows.",
+			Doc:    "The array has more children than the platform file allows. Of a matrix and a table all cells count, in however many arrays they run.",
 			Source: policySource + ", maxArraySize",
 			Run: func(p *Pass) {
 				most := p.policy().MaxArraySize
@@ -147,7 +147,7 @@ func policyRules() []*Rule {
 				}
 				for _, j := range p.Submits() {
 					n := arraySize(j.Job)
-					switch size, ok := n.Int(); {
+					switch size, ok := children(j.Job); {
 					case !ok || size <= int64(most):
 					case most < catalog.MinArraySize:
 						j.Report("the platform file allows no arrays", "", n)

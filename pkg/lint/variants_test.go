@@ -275,13 +275,25 @@ func (v variant) load(t *testing.T) (names []string, files []*spec.File, platfor
 		if err := e.Encode(docs[name]); err != nil {
 			t.Fatal(err)
 		}
-		file, found := document(diag.NewSource(name+".json", b.String()), platform)
+		file, found := document(diag.NewSource(name+".json", b.String()), platform, variantFile)
 		if file.Platform != nil {
 			platform = file.Platform
 		}
 		files, problems = append(files, file), append(problems, found...)
 	}
 	return names, files, platform, problems
+}
+
+// variantFile is what variants may name: a list of three commands, and a table of
+// two rows.
+func variantFile(path string) (*diag.Source, error) {
+	switch path {
+	case "three.txt":
+		return diag.NewSource(path, "echo 1\necho 2\necho 3\n"), nil
+	case "two.csv":
+		return diag.NewSource(path, "lr,seed\n0.1,1\n0.2,1\n"), nil
+	}
+	return nil, fmt.Errorf("variants name three.txt or two.csv, not %s", path)
 }
 
 func first(yes bool) int {

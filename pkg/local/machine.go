@@ -39,9 +39,9 @@ func cgroupLimit(root string) uint64 {
 	return limit
 }
 
-// machineGPUs returns the UUIDs of the NVIDIA devices. nvidia-smi knows which of
+// MachineGPUs returns the UUIDs of the NVIDIA devices. nvidia-smi knows which of
 // them this container was given; /proc names all of the host.
-func machineGPUs() []string {
+func MachineGPUs() []string {
 	if out, err := exec.Command("nvidia-smi", "-L").Output(); err == nil {
 		return gpuUUIDs(out)
 	}

@@ -99,7 +99,7 @@ func (o *Options) measure() error {
 		o.MemoryMiB = mib
 	}
 	if o.GPUs == nil {
-		o.GPUs = machineGPUs()
+		o.GPUs = MachineGPUs()
 	}
 	return nil
 }

@@ -36,7 +36,7 @@ func (s *server) groups() map[string]*group {
 			g = &group{platform: s.platformFor(d)}
 			groups[d.room()] = g
 		}
-		d.load(g.platform)
+		s.load(d, g.platform)
 		g.problems = append(g.problems, d.problems...)
 		if d.file != nil {
 			g.files = append(g.files, d.file)

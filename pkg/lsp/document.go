@@ -29,6 +29,8 @@ type document struct {
 	problems diag.List
 	platform *platform
 	loaded   bool
+	// beside is the files that the text names, as they were read.
+	beside []beside
 }
 
 // set gives the document a new text.
@@ -40,7 +42,7 @@ func (d *document) set(t text) {
 	d.text, d.src = t, diag.NewSource(name, t.s)
 	d.ours = spec.Recognize(d.src)
 	d.known = d.known || d.ours
-	d.file, d.problems, d.platform, d.loaded = nil, nil, nil, false
+	d.file, d.problems, d.platform, d.loaded, d.beside = nil, nil, nil, false, nil
 }
 
 // room names what is checked together with the document: its directory. A text
@@ -54,12 +56,14 @@ func (d *document) room() string {
 
 func (d *document) isPlatform() bool { return d.saved && filepath.Base(d.path) == spec.PlatformFile }
 
-// load reads the document's text under a platform file, which may be nil.
-func (d *document) load(p *platform) {
-	if d.loaded && d.platform == p {
+// load reads the document's text under a platform file, which may be nil, and the
+// files that it names.
+func (s *server) load(d *document, p *platform) {
+	if d.loaded && d.platform == p && s.unchanged(d.beside) {
 		return
 	}
-	d.file, d.problems = spec.Load(d.src, spec.Options{Platform: p.content()})
+	d.beside = nil
+	d.file, d.problems = spec.Load(d.src, spec.Options{Platform: p.content(), Read: s.readBeside(d)})
 	d.platform, d.loaded = p, true
 }
 

@@ -25,7 +25,7 @@ func (s *server) initialize(p initializeParams) (any, error) {
 	}, nil
 }
 
-// initialized asks to be told when a platform file changes on disk.
+// initialized asks to be told when a platform file or a table changes on disk.
 func (s *server) initialized() (any, error) {
 	if !s.client.Capabilities.Workspace.DidChangeWatchedFiles.DynamicRegistration {
 		return nil, nil
@@ -34,7 +34,7 @@ func (s *server) initialized() (any, error) {
 		ID: json.RawMessage(`"watch"`), Method: "client/registerCapability",
 		Params: registrationParams{[]registration{{
 			ID: "platform", Method: "workspace/didChangeWatchedFiles",
-			Options: watchOptions{[]watcher{{"**/" + spec.PlatformFile}}},
+			Options: watchOptions{[]watcher{{"**/" + spec.PlatformFile}, {"**/*.csv"}, {"**/*.tsv"}}},
 		}}},
 	})
 }

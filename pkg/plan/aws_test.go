@@ -40,11 +40,7 @@ func TestTheAWSCLITakesEveryRequest(t *testing.T) {
 		Input     json.RawMessage `json:"input"`
 	}
 	var all []request
-	for _, name := range cases(t) {
-		p, _ := build(t, name)
-		if p == nil {
-			continue
-		}
+	add := func(name string, p *Plan) {
 		for _, r := range p.Requests() {
 			input, err := wire.Marshal(r.Input)
 			if err != nil {
@@ -52,6 +48,14 @@ func TestTheAWSCLITakesEveryRequest(t *testing.T) {
 			}
 			all = append(all, request{name, r.Operation, input})
 		}
+	}
+	for _, name := range cases(t) {
+		if p, _ := build(t, name); p != nil {
+			add(name, p)
+		}
+	}
+	for name, c := range plans() {
+		add("sweep/"+name, c.mustBuild(t))
 	}
 	if len(all) < 15 {
 		t.Fatalf("only %d requests to judge", len(all))

@@ -23,14 +23,12 @@ import (
 // its place.
 func Build(files []*spec.File, platform *spec.Platform, o Options) (*Plan, diag.List) {
 	b := &builder{platform: platform, options: o, plan: &Plan{},
-		wanted: wanted(files), known: known(files), registered: map[string]*jsontree.Node{}}
+		wanted: wanted(files), known: known(files), registered: map[string]*jsontree.Node{}, waits: map[*Job][]wait{}}
 	for _, f := range files {
 		if b.plan.Name == "" {
 			b.plan.Name = f.Name
 		}
-		before := len(b.plan.Jobs)
 		b.addFile(f)
-		b.checkNames(b.plan.Jobs[before:])
 	}
 	if b.problems.HasErrors() {
 		return nil, b.problems
@@ -49,6 +47,12 @@ type builder struct {
 	wanted map[string]bool
 	// known holds the definitions that the files bring, by name.
 	known map[string]*jsontree.Node
+	// groups are the jobs of the file at hand by their names there, and names what
+	// jobs and definitions are called that others may not be called.
+	groups map[string]*group
+	names  taken
+	// waits is what the jobs of the plan so far wait for.
+	waits map[*Job][]wait
 }
 
 // wanted is the names of the definitions that submissions of the files run.
@@ -100,6 +104,8 @@ func (b *builder) addFile(f *spec.File) {
 		b.fail(cycle[0].Node, "dep-cycle", "jobs wait for each other: "+Cycle(cycle), "remove one of these dependencies")
 		return
 	}
+	b.groups, b.names = map[string]*group{}, b.namesOf(f)
+	b.checkNames(f.Jobs)
 	for _, j := range ordered {
 		switch name := definitionName(j); {
 		case j.Submit != nil:
@@ -112,7 +118,7 @@ func (b *builder) addFile(f *spec.File) {
 
 // addDefinition registers a definition that no submission of the files runs.
 func (b *builder) addDefinition(j *spec.Job) {
-	job := &Job{Name: j.Name, Register: &batch.RegisterJobDefinitionInput{}}
+	job := &Job{Name: j.Name, Group: j.Name, Register: &batch.RegisterJobDefinitionInput{}}
 	b.lower(j.Register, job.Register)
 	b.plan.Jobs = append(b.plan.Jobs, job)
 }
@@ -127,30 +133,49 @@ func Cycle(members []*spec.Job) string {
 }
 
 func (b *builder) addJob(f *spec.File, j *spec.Job) {
+	if source := spec.ArraySource(j.Array); source != nil && j.Sweep == nil {
+		b.fail(source, "array-unread", "what the children differ in has not been read", "give the job as a file, beside the "+source.Name+" that it names")
+		return
+	}
 	known := j.Register
 	if known == nil {
 		known = b.known[DefinitionName(j.Submit.Get("jobDefinition").Str())]
 	}
-	register := b.register(known)
-	job := &Job{Name: j.Name, After: j.DependsOn, Queue: b.queue(f, j, known)}
+	register := b.register(j, known)
+	job := &Job{Name: j.Name, Group: j.Name, When: j.When, Queue: b.queue(f, j, known)}
 	submit := j.Submit.Clone()
 	if job.Queue.Queue != "" {
 		submit.Set("jobQueue", jsontree.NewString(job.Queue.Queue, j.Submit.Get("jobQueue")))
 	}
+	ok := true
 	if register != nil {
 		job.Register = &batch.RegisterJobDefinitionInput{}
-		b.lower(register, job.Register)
+		ok = b.lower(register, job.Register)
 	}
 	job.Submit = &batch.SubmitJobInput{}
-	b.lower(submit, job.Submit)
-	b.plan.Jobs = append(b.plan.Jobs, job)
+	if !b.lower(submit, job.Submit) || !ok {
+		return // nothing comes of requests that are half read
+	}
+	g := &group{Job: j, known: known}
+	g.parts = b.split(g, job)
+	b.connect(g)
+	b.groups[j.Name] = g
+	b.plan.Jobs = append(b.plan.Jobs, g.parts...)
 }
 
 // register returns what a job has to register for a definition of the files. The
-// first job that runs it registers it; later ones find it registered.
-func (b *builder) register(definition *jsontree.Node) *jsontree.Node {
+// first job that runs it registers it; later ones find it registered. Where a job of
+// cells has put its launcher into its own definition, that is nobody else's.
+func (b *builder) register(j *spec.Job, definition *jsontree.Node) *jsontree.Node {
+	if definition == nil {
+		return nil
+	}
 	name := definition.Get("jobDefinitionName").Str()
-	if definition == nil || b.registered[name] == definition {
+	if j.Register != nil && j.Sweep != nil {
+		delete(b.registered, name)
+		return definition
+	}
+	if b.registered[name] == definition {
 		return nil
 	}
 	b.registered[name] = definition
@@ -160,7 +185,7 @@ func (b *builder) register(definition *jsontree.Node) *jsontree.Node {
 // checkNames refuses a dependency on a name that is missing or not unique among
 // the jobs of a file: the client would have to guess the id. Another file may have
 // a job of that name.
-func (b *builder) checkNames(jobs []*Job) {
+func (b *builder) checkNames(jobs []*spec.Job) {
 	count := map[string]int{}
 	for _, j := range jobs {
 		if j.Submit != nil {
@@ -168,7 +193,7 @@ func (b *builder) checkNames(jobs []*Job) {
 		}
 	}
 	for _, j := range jobs {
-		for _, d := range j.After {
+		for _, d := range j.DependsOn {
 			switch n := count[d.Job]; {
 			case n == 0:
 				b.fail(d.Node, "dep-unknown-job", fmt.Sprintf("no job is called %q", d.Job), "name a job of this file")
@@ -179,17 +204,18 @@ func (b *builder) checkNames(jobs []*Job) {
 	}
 }
 
-// lower turns a native tree into the SDK's struct.
-func (b *builder) lower(tree *jsontree.Node, input any) {
+// lower turns a native tree into the SDK's struct; ok is false when it does not fit.
+func (b *builder) lower(tree *jsontree.Node, input any) (ok bool) {
 	err := wire.Unmarshal(tree.AppendJSON(nil), input)
 	if err == nil {
-		return
+		return true
 	}
 	if at, ok := errors.AsType[*wire.Error](err); ok {
 		b.fail(tree.At(steps(at.Path)...), "request-shape", at.Message, "")
-		return
+		return false
 	}
 	b.fail(tree, "request-shape", err.Error(), "")
+	return false
 }
 
 // steps splits a wire path: a.b[0].c into a, b, 0, c.

@@ -20,7 +20,8 @@ type Request struct {
 	// "aws batch submit-job --cli-input-json".
 	Operation, Command string
 	// Input is the SDK's input struct. The id of a job that this plan submits
-	// earlier stands as ${name}, the last one before of that name.
+	// earlier stands as ${name}, the last one before of that name; that of a job which
+	// was submitted before this plan as ${earlier:name}.
 	Input any
 }
 
@@ -42,15 +43,23 @@ func request(j *Job, kind spec.Kind, input any) Request {
 	return Request{j.Name, string(kind), kind.Command() + " --cli-input-json", input}
 }
 
-// symbolic is the submission with its dependencies by name.
+// symbolic is the submission with its dependencies by name; without them if the client
+// holds it back until they have ended.
 func (j *Job) symbolic() *batch.SubmitJobInput {
+	if j.When != "" {
+		return j.Submit
+	}
 	in := *j.Submit
 	in.DependsOn = append([]types.JobDependency(nil), j.Submit.DependsOn...)
-	for _, d := range j.After {
-		in.DependsOn = append(in.DependsOn, types.JobDependency{
-			JobId: aws.String("${" + d.Job + "}"), Type: types.ArrayJobDependency(d.Type),
-		})
+	add := func(list []spec.Dependency, before string) {
+		for _, d := range list {
+			in.DependsOn = append(in.DependsOn, types.JobDependency{
+				JobId: aws.String(before + d.Job + "}"), Type: types.ArrayJobDependency(d.Type),
+			})
+		}
 	}
+	add(j.Earlier, "${earlier:")
+	add(j.After, "${")
 	return &in
 }
 
@@ -70,17 +79,29 @@ type requestDocument struct {
 }
 
 type jobDocument struct {
-	Name            string   `json:"name"`
-	Queue           string   `json:"queue,omitempty"`
-	Reason          string   `json:"reason,omitempty"`
-	InstanceType    string   `json:"instanceType,omitempty"`
-	JobsPerInstance int      `json:"jobsPerInstance,omitempty"`
-	ArraySize       int32    `json:"arraySize,omitempty"`
-	After           []string `json:"after,omitempty"`
+	Name            string           `json:"name"`
+	Group           string           `json:"group,omitempty"`
+	Join            bool             `json:"join,omitempty"`
+	Queue           string           `json:"queue,omitempty"`
+	Reason          string           `json:"reason,omitempty"`
+	InstanceType    string           `json:"instanceType,omitempty"`
+	JobsPerInstance int              `json:"jobsPerInstance,omitempty"`
+	ArraySize       int32            `json:"arraySize,omitempty"`
+	Cells           string           `json:"cells,omitempty"`
+	MaxParallel     int              `json:"maxParallel,omitempty"`
+	When            string           `json:"when,omitempty"`
+	After           []string         `json:"after,omitempty"`
+	Earlier         []string         `json:"earlier,omitempty"`
+	Staged          []stagedDocument `json:"staged,omitempty"`
 
 	Definition   *definitionDocument   `json:"definition,omitempty"`
 	Environments []environmentDocument `json:"computeEnvironments,omitempty"`
 	Cost         *costDocument         `json:"cost,omitempty"`
+}
+
+type stagedDocument struct {
+	URL   string `json:"url"`
+	Bytes int    `json:"bytes"`
 }
 
 type definitionDocument struct {
@@ -154,7 +175,11 @@ func (p *Plan) JSON(v *Review) ([]byte, error) {
 }
 
 func (j *Job) document() jobDocument {
-	d := jobDocument{Name: j.Name, Queue: j.Queue.Queue, Reason: j.Queue.Reason}
+	d := jobDocument{Name: j.Name, Queue: j.Queue.Queue, Reason: j.Queue.Reason,
+		Join: j.Join, Cells: j.Cells, MaxParallel: j.MaxParallel, When: j.When}
+	if j.Group != j.Name {
+		d.Group = j.Group
+	}
 	if p := j.Queue.Placement; p != nil {
 		d.InstanceType, d.JobsPerInstance = p.Instance.Name, p.PerInstance
 	}
@@ -163,6 +188,12 @@ func (j *Job) document() jobDocument {
 	}
 	for _, a := range j.After {
 		d.After = append(d.After, a.Job)
+	}
+	for _, e := range j.Earlier {
+		d.Earlier = append(d.Earlier, e.Job)
+	}
+	for _, s := range j.Staged {
+		d.Staged = append(d.Staged, stagedDocument{s.URL, len(s.Text)})
 	}
 	return d
 }

@@ -28,6 +28,9 @@ type Need struct {
 	TimeoutSeconds int64
 	// Attempts is at least 1, and Children is 1 for a job that is no array.
 	Attempts, Children int
+	// MaxParallel is how many children may run at once, whatever there is room for; 0:
+	// any number.
+	MaxParallel int
 }
 
 // Part is machines that are alike.

@@ -38,6 +38,9 @@ type Job struct {
 	// Group is the name in the file where one job became several: the arrays of a sweep
 	// of more than 10,000 cells; else Name.
 	Group string
+	// Cells are those of this array of several, as sweep.CellsVariable has them:
+	// "10000-19999"; "": all cells of the job.
+	Cells string
 	// MaxParallel is how many children of all arrays of the group may run at once; 0:
 	// any number.
 	MaxParallel int

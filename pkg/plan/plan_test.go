@@ -83,7 +83,7 @@ func TestGolden(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			golden(t, "testdata/"+name+".golden.json", string(text))
+			golden(t, "testdata/"+name+".golden.json", short(text))
 		})
 	}
 }

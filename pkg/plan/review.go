@@ -149,6 +149,7 @@ func (p *Plan) review(i int, j *Job, w *World, platform *spec.Platform, prices *
 		v.Cost = &Cost{Unknown: "what the job asks for is not known here"}
 		return v
 	}
+	v.Need.MaxParallel = j.MaxParallel
 	v.rooms(w, platform)
 	if v.RoomsFrom != FromPlatform && w != nil && w.Local {
 		return v

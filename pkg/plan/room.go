@@ -37,7 +37,8 @@ type Room struct {
 	Holds []catalog.Placement
 	// AtOnce is how many such jobs run at once before maxvCpus is reached, on the
 	// types of Holds; 0 where that is not known. AWS Batch goes above maxvCpus by
-	// at most one instance, so it is never less than what one holds.
+	// at most one instance, so it is never less than what one holds. The need's own
+	// MaxParallel bounds it, too.
 	AtOnce int
 
 	environment catalog.Environment
@@ -155,6 +156,9 @@ func hold(r Room, n Need) Room {
 	if r.AtOnce == 0 && r.MaxvCpus > 0 && n.nodes() > 1 && r.Proven() {
 		r.Fits, r.Reason = false, fmt.Sprintf("its %d nodes start together and take %s, more than its maxvCpus of %d",
 			n.nodes(), catalog.VCPUs(r.vcpus(n)), r.MaxvCpus)
+	}
+	if n.MaxParallel > 0 {
+		r.AtOnce = min(r.AtOnce, n.MaxParallel)
 	}
 	return r
 }

@@ -36,7 +36,7 @@ func (e *Error) Denied() bool {
 
 // Missing reports whether the thing that was asked for is not there.
 func (e *Error) Missing() bool {
-	return e.Code == "NoSuchEntity" || e.Code == "NoSuchResourceException" || strings.HasSuffix(strings.TrimSuffix(e.Code, "Exception"), "NotFound")
+	return slices.Contains([]string{"NoSuchEntity", "NoSuchResourceException", "NoSuchBucket", "NoSuchKey"}, e.Code) || strings.HasSuffix(strings.TrimSuffix(e.Code, "Exception"), "NotFound")
 }
 
 func (e *Error) throttled() bool {

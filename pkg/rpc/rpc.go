@@ -1,6 +1,8 @@
 // Package rpc calls the AWS services whose SDK is not built in: signed requests
 // in AWS JSON 1.1 and in Query with XML answers, and small typed functions for
-// what explaining and verifying a job asks of them. It only reads.
+// what explaining and verifying a job asks of them. It only reads, with one
+// exception: PutObject writes an object to S3, where the text that the children of
+// an array read is put when it is too long for a request.
 package rpc
 
 import (
@@ -94,7 +96,12 @@ func (c *Client) Query(ctx context.Context, s Service, operation string, in url.
 
 // call sends a request, and once more if the service throttles it.
 func (c *Client) call(ctx context.Context, s Service, operation string, header http.Header, body []byte) ([]byte, error) {
-	answer, err := c.attempt(ctx, s, operation, header, body)
+	return again(ctx, func() ([]byte, error) { return c.attempt(ctx, s, operation, header, body) })
+}
+
+// again makes an attempt, and after a pause one more if the service throttles it.
+func again[T any](ctx context.Context, attempt func() (T, error)) (T, error) {
+	answer, err := attempt()
 	if e, ok := errors.AsType[*Error](err); !ok || !e.throttled() {
 		return answer, err
 	}
@@ -102,9 +109,9 @@ func (c *Client) call(ctx context.Context, s Service, operation string, header h
 	defer pause.Stop()
 	select {
 	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+		return answer, context.Cause(ctx)
 	case <-pause.C:
-		return c.attempt(ctx, s, operation, header, body)
+		return attempt()
 	}
 }
 
@@ -143,16 +150,25 @@ func (c *Client) signed(ctx context.Context, s Service, header http.Header, body
 		return nil, err
 	}
 	r.Header = header.Clone()
+	return r, c.sign(ctx, v4.NewSigner(), r, payloadHash(body), s, region)
+}
+
+// sign puts a signature into the header of a request.
+func (c *Client) sign(ctx context.Context, signer *v4.Signer, r *http.Request, hash string, s Service, region string) error {
 	if c.cfg.Credentials == nil {
-		return nil, errors.New("there are no credentials")
+		return errors.New("there are no credentials")
 	}
 	credentials, err := c.cfg.Credentials.Retrieve(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("get credentials: %w", err)
+		return fmt.Errorf("get credentials: %w", err)
 	}
+	return signer.SignHTTP(ctx, credentials, r, hash, s.signing, region, time.Now())
+}
+
+// payloadHash is what a signature says of a body.
+func payloadHash(body []byte) string {
 	sum := sha256.Sum256(body)
-	err = v4.NewSigner().SignHTTP(ctx, credentials, r, hex.EncodeToString(sum[:]), s.signing, region, time.Now())
-	return r, err
+	return hex.EncodeToString(sum[:])
 }
 
 // withoutURL is what happened, without the URL that the sentence around it does

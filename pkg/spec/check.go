@@ -280,6 +280,22 @@ func (c *checker) lost(job *jsontree.Node) bool {
 	return c.bad[job]
 }
 
+// spoilt reports whether a value, or one inside of it, is left out.
+func (c *checker) spoilt(n *jsontree.Node) bool {
+	if len(c.bad) == 0 || n == nil {
+		return false
+	}
+	if c.bad[n] {
+		return true
+	}
+	for child := range n.Children() {
+		if c.spoilt(child) {
+			return true
+		}
+	}
+	return false
+}
+
 // clean returns a copy of what can be lowered: without the values found bad,
 // comments, and the $schema of a document or of a job in its list. Of members of one
 // name only the first is there, which is the one that was judged.

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"fmt"
 	"reflect"
 
 	"github.com/batchctl/batchctl/pkg/jsontree"
@@ -33,8 +34,27 @@ func Compact(register, submit *jsontree.Node) *jsontree.Node {
 	return c.job
 }
 
-// Native returns copies of the two requests of a job. A dependency by name,
-// which is no part of a request yet, stands in the submission as "${name}".
+// NoNative says what of a job no AWS request can say, and what to do about it; "" for
+// a job that Native turns into requests which mean the same.
+func NoNative(job *Job) (why, hint string) {
+	const submit = "submit the job file itself, or see the requests that come of it: batchctl plan"
+	switch source := ArraySource(job.Array); {
+	case source != nil:
+		return fmt.Sprintf("AWS Batch gives all children of an array the same request, so %s has no native form", source.Name), submit
+	case job.Array.Get("maxParallel") != nil:
+		return "AWS Batch has no bound on the children that run at once, so maxParallel has no native form", submit
+	case job.When != "":
+		return fmt.Sprintf("AWS Batch starts a job only when all it waits for have succeeded, so \"when\": %q has no native form", job.When), submit
+	case len(job.Earlier) > 0:
+		return fmt.Sprintf("AWS Batch waits for ids alone, so the dependency on %q has no native form", job.Earlier[0].Job),
+			"write its id: batchctl jobs shows it, and dependsOn takes it as jobId"
+	}
+	return "", ""
+}
+
+// Native returns copies of the two requests of a job for which NoNative is silent. A
+// dependency by name, which is no part of a request yet, stands in the submission as
+// "${name}".
 func Native(job *Job) (register, submit *jsontree.Node) {
 	register, submit = job.Register.Clone(), job.Submit.Clone()
 	if submit == nil || len(job.DependsOn) == 0 {

@@ -170,6 +170,12 @@ func TestConvertJobs(t *testing.T) {
 	for _, file := range inputs(t, "testdata/lower") {
 		f, _ := open(t, file)
 		for _, job := range f.Jobs {
+			if why, hint := NoNative(job); why != "" {
+				if hint == "" {
+					t.Errorf("%s: what to do about it? %s", job.Name, why)
+				}
+				continue
+			}
 			register, submit := Native(job)
 			compact := Compact(register, submit)
 			if compact == nil {

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/diag"
@@ -54,6 +55,11 @@ func newPlatform(root *jsontree.Node) (*Platform, diag.List) {
 		defaults := &lowering{job: p.Defaults}
 		defaults.container()
 		defaults.timeout()
+		if p.Defaults.Get("array") == nil && strings.Contains(root.Source.Text, referenceMark) {
+			r := &referring{}
+			r.misplaced(p.Defaults, "defaults are for every job, and a child's values are those of one")
+			defaults.diags = append(defaults.diags, r.diags...)
+		}
 		l.diags = append(l.diags, defaults.diags...)
 	}
 	return p, l.diags
@@ -96,6 +102,12 @@ func (l *lowering) target(m *jsontree.Node) Target {
 	t.VCPUs, _ = strconv.ParseFloat(numberText(m.Get("vcpus")), 64)
 	t.GPUs = whole(m.Get("gpus"))
 	t.Executor = m.Get("executor").Str()
+	if staging := m.Get("staging"); staging != nil {
+		var ok bool
+		if t.Staging, ok = s3Location(staging.Str(), false); !ok {
+			l.report(RuleBadValue, staging, staging.Span, `such as "s3://bucket/prefix"`, "%q is no place in S3", clip(staging.Str()))
+		}
+	}
 	if memory := m.Get("memory"); memory != nil {
 		t.MemoryMiB = max(0, int(l.size(memory)))
 	}

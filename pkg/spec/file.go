@@ -120,14 +120,21 @@ type Options struct {
 	// the arena's Reset.
 	Arena *jsontree.Arena
 	// Read reads a file that the document names, by its path relative to the document's
-	// place: the table or the command list of an array. Without it nothing is read, and
-	// the jobs that need it have no Sweep.
+	// place: the table or the command list of an array (see Beside). Without it nothing
+	// is read, and the jobs that need it have no Sweep.
 	Read func(path string) (*diag.Source, error)
 	// KeepGoing lets the children of command lists try the lines behind one that failed.
 	KeepGoing bool
 	// Parameters is an object of strings laid over every job's parameters in
 	// SubmitJob; may be nil. It comes from the command line.
 	Parameters *jsontree.Node
+	// Environment is an object of strings that every job gets as containerOverrides of
+	// SubmitJob, before those of the same names; may be nil. It, too, comes from the
+	// command line.
+	Environment *jsontree.Node
+	// Edit changes the document before it is checked, and says what it could not do;
+	// may be nil.
+	Edit func(root *jsontree.Node) diag.List
 }
 
 // Load parses, checks against the schema and lowers one document. The file is
@@ -140,6 +147,9 @@ func Load(src *diag.Source, o Options) (*File, diag.List) {
 	}
 	if root == nil {
 		return nil, diags
+	}
+	if o.Edit != nil {
+		diags = append(diags, o.Edit(root)...)
 	}
 	f := &File{Source: src, Root: root, Kind: o.Kind}
 	if f.Kind == "" && root.Is(jsontree.Object) {
@@ -205,7 +215,7 @@ func (f *File) take(written, request *jsontree.Node, o Options) {
 	case KindJobDefinition:
 		f.Jobs = append(f.Jobs, &Job{Name: name, Node: written, Register: request})
 	case KindSubmitJob:
-		overlay(request, o.Parameters)
+		overlay(request, o)
 		f.Jobs = append(f.Jobs, &Job{Name: name, Node: written, Submit: request})
 	default:
 		f.Requests = append(f.Requests, request)
@@ -220,7 +230,8 @@ func (f *File) lower(c *checker, o Options) diag.List {
 		root = c.clean(root)
 	}
 	f.Name = root.Get("name").Str()
-	l := layers{workflow: root.Get("defaults"), faulty: len(c.diags) > 0, lost: c.lost(f.Root.Get("defaults"))}
+	l := layers{workflow: root.Get("defaults"), faulty: len(c.diags) > 0, lost: c.lost(f.Root.Get("defaults")),
+		spoilt: c.spoilt(f.Root.Get("defaults").Get("array")), references: strings.Contains(f.Source.Text, referenceMark)}
 	if o.Platform != nil {
 		l.platform = o.Platform.Defaults
 	}
@@ -236,6 +247,7 @@ func (f *File) lower(c *checker, o Options) diag.List {
 	for i, job := range clean {
 		l := l
 		l.lost = l.lost || c.lost(written[i])
+		l.spoilt = l.spoilt || c.spoilt(written[i].Get("array"))
 		j, problems := lower(job, l, o)
 		j.Node = written[i]
 		f.Jobs = append(f.Jobs, j)

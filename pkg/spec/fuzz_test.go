@@ -25,6 +25,9 @@ func sound(t interface {
 	t.Helper()
 	soundWith(t, text, Options{})
 	soundWith(t, text, Options{FromDescribe: true})
+	soundWith(t, text, Options{Read: func(path string) (*diag.Source, error) {
+		return diag.NewSource(path, "lr,seed\n0.1,1\n0.2,1\n"), nil // which is JSON of no kind, and commands of some
+	}})
 }
 
 func soundWith(t interface {
@@ -69,7 +72,7 @@ func soundWith(t interface {
 func convertible(t interface{ Fatalf(string, ...any) }, j *Job) {
 	register, submit := Native(j)
 	compact := Compact(register, submit)
-	if compact == nil {
+	if why, _ := NoNative(j); compact == nil || why != "" {
 		return
 	}
 	f, diags := Load(diag.NewSource("x", string(compact.AppendJSON(nil))), Options{Kind: KindJob})

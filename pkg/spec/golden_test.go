@@ -14,6 +14,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/sweep"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected files in testdata")
@@ -57,7 +58,7 @@ func inputs(t *testing.T, dir string) []string {
 // open loads a file. A platform file of the same name supplies the defaults.
 func open(t *testing.T, file string) (*File, diag.List) {
 	t.Helper()
-	o := Options{}
+	o := Options{Read: Beside(file)}
 	beside := strings.TrimSuffix(file, ".json") + ".platform.json"
 	if text, err := os.ReadFile(beside); err == nil {
 		f, diags := Load(diag.NewSource(filepath.Base(beside), string(text)), Options{})
@@ -106,6 +107,19 @@ func TestLower(t *testing.T) {
 	}
 }
 
+// sweepNode is a sweep as JSON, without what it lacks.
+func sweepNode(t *testing.T, s *sweep.Sweep) *jsontree.Node {
+	t.Helper()
+	text, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, _ := jsontree.Parse(diag.NewSource("sweep", string(text)))
+	return filter(n, func(m *jsontree.Node) bool {
+		return m.Kind != jsontree.Null && m.Text != "" && m.Text != "0" && m.Text != "false" || m.Len() > 0
+	})
+}
+
 // requests prints the jobs of a file as one JSON document.
 func requests(t *testing.T, f *File) string {
 	t.Helper()
@@ -121,6 +135,19 @@ func requests(t *testing.T, f *File) string {
 		}
 		if after.Len() > 0 {
 			o.Set("after", after)
+		}
+		earlier := jsontree.NewArray(nil)
+		for _, d := range j.Earlier {
+			earlier.Append(jsontree.NewString(strings.TrimSpace(d.Job+" "+d.Type), nil))
+		}
+		if earlier.Len() > 0 {
+			o.Set("earlier", earlier)
+		}
+		if j.When != "" {
+			o.Set("when", jsontree.NewString(j.When, nil))
+		}
+		if j.Sweep != nil {
+			o.Set("sweep", sweepNode(t, j.Sweep))
 		}
 		list.Append(o)
 	}

@@ -29,7 +29,7 @@ func (f *File) list(root *jsontree.Node, c *checker, o Options) (diags diag.List
 	written := kept(f.Root.Get("jobs"), c.bad)
 	for request := range root.Get("jobs").Children() {
 		j := &Job{Name: request.Get("jobName").Str(), Node: written[len(f.Jobs)], Submit: request.Clone()}
-		overlay(j.Submit, o.Parameters)
+		overlay(j.Submit, o)
 		diags = append(diags, j.splitDependencies()...)
 		f.Jobs = append(f.Jobs, j)
 	}

@@ -68,6 +68,9 @@ type layers struct {
 	// faulty says that the file has breaches of its schema, and lost that what
 	// runs is among them.
 	faulty, lost bool
+	// spoilt says that a breach is in an array, and references that a text of the file
+	// or of the platform's may refer to the values of one.
+	spoilt, references bool
 }
 
 // under lays a job on top of the defaults. What runs is decided by the
@@ -94,7 +97,7 @@ func (d layers) under(job *jsontree.Node) (*jsontree.Node, means) {
 		}
 		merged = lay(merged, layer)
 	}
-	return merged, decided
+	return withoutIdleArray(merged, job), decided
 }
 
 // submitMembers are the defaults of the platform that reach a job with a
@@ -137,8 +140,29 @@ func lay(n, over *jsontree.Node) *jsontree.Node {
 			out.Set(name, jsontree.Merge(asMap(below, value), asMap(above, value)))
 		}
 	}
+	if below, above := n.Get("array"), over.Get("array"); below != nil && above != nil {
+		out.Set("array", layArray(below, above))
+	}
 	settle(out, over)
 	return out
+}
+
+// layArray merges arrays, but of what says what the children are only one can count.
+func layArray(below, above *jsontree.Node) *jsontree.Node {
+	if above.Get("size") == nil && ArraySource(above) == nil {
+		return jsontree.Merge(below, above)
+	}
+	return jsontree.Merge(without(below, []string{"size", "matrix", "exclude", "include", "table", "commands"}), above)
+}
+
+// withoutIdleArray drops an array of the defaults that says how children are started
+// and not what they are: it is meant for the jobs that are arrays.
+func withoutIdleArray(merged, job *jsontree.Node) *jsontree.Node {
+	array := merged.Get("array")
+	if array == nil || job.Get("array") != nil || array.Get("size") != nil || ArraySource(array) != nil {
+		return merged
+	}
+	return without(merged, []string{"array"})
 }
 
 func settle(out, over *jsontree.Node) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/sweep"
 )
 
 // RuleMemberConflict holds members that exclude each other.
@@ -19,24 +20,39 @@ type lowering struct {
 	means means
 	arena *jsontree.Arena
 	diags diag.List
+	// spoilt says that a part of the array is left out because its type is wrong.
+	spoilt bool
+	sweep  *sweep.Sweep
 }
 
 // lower returns the job that stands for a compact job on top of the defaults.
 func lower(job *jsontree.Node, defaults layers, o Options) (*Job, diag.List) {
 	merged, m := defaults.under(job)
-	l := &lowering{job: merged, means: m, arena: o.Arena}
+	l := &lowering{job: merged, means: m, arena: o.Arena, spoilt: defaults.spoilt}
 	if m == byNothing && !defaults.lost {
 		l.report(RuleMissingMember, merged, brace(merged),
 			`add "image", or "definition" for a job definition that is registered`, "the job does not say what runs")
 	}
 	l.conflicts()
-	out := &Job{Name: merged.Get("name").Str(), Waivers: waiversOf(job, defaults.workflow)}
+	out := &Job{Name: merged.Get("name").Str(), Array: merged.Get("array"), Waivers: waiversOf(job, defaults.workflow)}
+	if out.Array != nil {
+		l.sweep = l.differ(o)
+		l.dropCommand()
+	}
 	if m != byName {
 		out.Register = l.register()
 	}
 	out.Submit = l.submit(out.Register)
-	overlay(out.Submit, o.Parameters)
-	out.DependsOn = l.dependsOn()
+	overlay(out.Submit, o)
+	out.DependsOn, out.Earlier = l.dependsOn()
+	out.When = l.when()
+	if out.Array != nil {
+		l.launch(out)
+	}
+	if (out.Array != nil || defaults.references) && !l.spoilt {
+		l.references(out)
+	}
+	out.Sweep = l.sweep
 	if len(l.diags) == 0 && !defaults.faulty {
 		l.complete(out)
 	}
@@ -96,17 +112,19 @@ func (l *lowering) complete(job *Job) {
 	l.diags = append(l.diags, check(submit, KindSubmitJob).diags...)
 }
 
-// overlay lays the parameters of the command line over a SubmitJob request.
-func overlay(submit, parameters *jsontree.Node) {
-	if submit != nil && parameters.Len() > 0 {
-		submit.Set("parameters", jsontree.Merge(submit.Get("parameters"), parameters))
-	}
+func (l *lowering) report(rule string, n *jsontree.Node, span diag.Span, hint, format string, args ...any) {
+	l.diags = append(l.diags, problem(rule, n.Source, span, hint, format, args...))
 }
 
-func (l *lowering) report(rule string, n *jsontree.Node, span diag.Span, hint, format string, args ...any) {
-	l.diags = append(l.diags, diag.Diagnostic{
-		Rule: rule, Source: n.Source, Span: span, Message: fmt.Sprintf(format, args...), Hint: hint,
-	})
+// problems is what a part of the lowering finds.
+type problems struct{ diags diag.List }
+
+func (p *problems) report(rule string, n *jsontree.Node, span diag.Span, hint, format string, args ...any) {
+	p.diags = append(p.diags, problem(rule, n.Source, span, hint, format, args...))
+}
+
+func problem(rule string, src *diag.Source, span diag.Span, hint, format string, args ...any) diag.Diagnostic {
+	return diag.Diagnostic{Rule: rule, Source: src, Span: span, Message: fmt.Sprintf(format, args...), Hint: hint}
 }
 
 // get returns a copy of a member, to be placed in a request.
@@ -183,7 +201,7 @@ func (l *lowering) submit(register *jsontree.Node) *jsontree.Node {
 		s.Set("jobDefinition", l.get("definition"))
 		l.override(s)
 	}
-	s.Set("arrayProperties", l.get("array"))
+	s.Set("arrayProperties", l.arrayProperties())
 	s.Set("dependsOn", l.jobIDs())
 	for _, name := range [...]string{"shareIdentifier", "tags", "propagateTags"} {
 		s.Set(name, l.get(name))

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+
+	"github.com/batchctl/batchctl/pkg/diag"
 )
 
 // TestNoMemberIsDropped adds every member that a job can have, with every
@@ -14,6 +16,9 @@ func TestNoMemberIsDropped(t *testing.T) {
 	bases := []string{
 		`{"name": "a", "image": "i"}`,
 		`{"name": "a", "definition": "d"}`,
+	}
+	files := func(path string) (*diag.Source, error) {
+		return diag.NewSource(path, "lr,seed\n0.1,1\n0.1,2\n"), nil
 	}
 	reached := 0
 	for name, schema := range top.members() {
@@ -27,7 +32,12 @@ func TestNoMemberIsDropped(t *testing.T) {
 			}
 			before := requests(t, load(t, base, Options{}))
 			for _, example := range examples {
-				after := requests(t, load(t, with(t, base, name, example), Options{}))
+				base := base
+				if m, ok := example.(map[string]any); ok && name == "array" && m["size"] == nil {
+					base = with(t, base, "command", []string{"c"})
+					before = requests(t, load(t, base, Options{}))
+				}
+				after := requests(t, load(t, with(t, base, name, example), Options{Read: files}))
 				if before == after {
 					t.Errorf("%s with %s: %v reaches no request", base, name, example)
 				}

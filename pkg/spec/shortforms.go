@@ -160,7 +160,7 @@ func (l *lowering) jobIDs() *jsontree.Node {
 	depends := l.job.Get("dependsOn")
 	list := l.arena.New(jsontree.Array, "", depends)
 	for d := range depends.Children() {
-		if d.Is(jsontree.Object) && d.Get("job") == nil {
+		if d.Is(jsontree.Object) && d.Get("job") == nil && d.Get("jobName") == nil {
 			list.Append(l.arena.Clone(d))
 		}
 	}
@@ -170,20 +170,39 @@ func (l *lowering) jobIDs() *jsontree.Node {
 	return list
 }
 
-// dependsOn returns the dependencies by name.
-func (l *lowering) dependsOn() []Dependency {
-	var out []Dependency
+// dependsOn returns the dependencies by name: on jobs of the same file, and on those
+// that were submitted before.
+func (l *lowering) dependsOn() (here, earlier []Dependency) {
 	for d := range l.job.Get("dependsOn").Children() {
-		switch job := d.Get("job"); {
+		job, before := d.Get("job"), d.Get("jobName")
+		switch {
 		case d.Is(jsontree.String):
-			out = append(out, Dependency{Job: d.Text, Node: d})
+			here = append(here, Dependency{Job: d.Text, Node: d})
 		case job != nil:
-			out = append(out, Dependency{Job: job.Str(), Type: d.Get("type").Str(), Node: d})
-			if id := d.Get("jobId"); id != nil {
-				l.report(RuleMemberConflict, id, id.Key, "keep one of them",
-					"job and jobId exclude each other")
-			}
+			here = append(here, Dependency{Job: job.Str(), Type: d.Get("type").Str(), Node: d})
+			l.alone(d, "job", "jobId", "jobName")
+		case before != nil:
+			earlier = append(earlier, Dependency{Job: before.Str(), Type: d.Get("type").Str(), Node: d})
+			l.alone(d, "jobName", "jobId")
 		}
 	}
-	return out
+	return here, earlier
+}
+
+// alone reports members of a dependency that name another job beside the first one.
+func (l *lowering) alone(d *jsontree.Node, first string, others ...string) {
+	for _, name := range others {
+		if m := d.Get(name); m != nil {
+			l.report(RuleMemberConflict, m, m.Key, "keep one of them", "%s and %s exclude each other", first, name)
+		}
+	}
+}
+
+// when is when the job runs; "" for the way that AWS Batch has.
+func (l *lowering) when() string {
+	switch when := l.job.Get("when").Str(); when {
+	case WhenAlways, WhenFailure:
+		return when
+	}
+	return ""
 }

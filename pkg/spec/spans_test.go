@@ -54,6 +54,23 @@ func TestSpans(t *testing.T) {
 	}
 }
 
+// TestSpansOfASweep holds that the size that nobody wrote stands where the array
+// stands, and that references keep their places when they are made canonical.
+func TestSpansOfASweep(t *testing.T) {
+	f := load(t, `{"name": "train", "image": "train:1", "command": ["${{matrix.lr}}"], "array": {"matrix": {"lr": [1, 2]}}}`, Options{})
+	size := f.Jobs[0].Submit.At("arrayProperties", "size")
+	if size.Text != "2" || said(size) != `"array"` {
+		t.Errorf("size %s points at %s", size.Text, said(size))
+	}
+	command := f.Jobs[0].Register.At("containerProperties", "command", "0")
+	if command.Text != "${{ matrix.lr }}" || said(command) != `"${{matrix.lr}}"` {
+		t.Errorf("command %s points at %s", command.Text, said(command))
+	}
+	if f.Jobs[0].Array.Get("matrix") == nil {
+		t.Error("the job does not know its array")
+	}
+}
+
 // TestSpansOfDefaults holds that a member which a default and the job both say
 // points into the job, and one that only a default says into the default.
 func TestSpansOfDefaults(t *testing.T) {

@@ -157,15 +157,23 @@ func first(node *jsontree.Node) *jsontree.Node {
 	return nil
 }
 
-// onlyMember writes a scalar as the object that requires nothing but it.
+// onlyMember writes a scalar as the object that requires nothing but it, or that an
+// example shows with nothing but such a member.
 func onlyMember(node *jsontree.Node, schemas []raw) string {
 	for _, s := range schemas {
-		required, _ := s.m["required"].([]any)
-		if len(required) != 1 {
-			continue
+		var sole []string
+		if required, _ := s.m["required"].([]any); len(required) == 1 {
+			sole = append(sole, required[0].(string))
 		}
-		if name := required[0].(string); s.members()[name].takes(node) {
-			return fmt.Sprintf("write {%q: %s}", name, node.AppendJSON(nil))
+		for _, example := range s.examples("object") {
+			if m := example.(map[string]any); len(m) == 1 {
+				sole = slices.AppendSeq(sole, maps.Keys(m))
+			}
+		}
+		for _, name := range sole {
+			if s.members()[name].takes(node) {
+				return fmt.Sprintf("write {%q: %s}", name, node.AppendJSON(nil))
+			}
 		}
 	}
 	return ""
@@ -270,6 +278,9 @@ func (c *checker) instead(n *jsontree.Node, members map[string]raw, steps []stri
 	word := n.Name
 	if name := caseOf(word, members); name != "" {
 		return "write " + strconv.Quote(name) + ": case matters", name
+	}
+	if _, both := members["jobName"]; both && word == "name" && members["job"].m != nil {
+		return `write "job" for a job of this workflow, or "jobName" for one that was submitted before`, ""
 	}
 	if word == "waivers" && c.native {
 		return NoWaivers, ""

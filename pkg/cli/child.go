@@ -1,0 +1,65 @@
+package cli
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/rpc"
+	"github.com/batchctl/batchctl/pkg/spec"
+	"github.com/batchctl/batchctl/pkg/sweep"
+)
+
+func (p *program) childCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "child",
+		Usage:     "inside a container: run a child of an array with the values of its cell",
+		UsageText: "batchctl child COMMAND [ARGUMENT ...]",
+		Description: help("Jobs whose array has a matrix, a table or a command list, and \"launcher\": \"batchctl\", begin with it: copy batchctl\n"+
+			"into the image. It takes the cell of AWS_BATCH_JOB_ARRAY_INDEX from BATCHCTL_ARRAY, or from the object or file that\n"+
+			"BATCHCTL_ARRAY_URL names, sets MATRIX_NAME for each value, replaces ${{ matrix.NAME }} in the arguments and becomes the\n"+
+			"command. Without a command it runs the child's slice of a command list. An image can have it as its entry point,\n"+
+			"with \"launcher\": \"image\".",
+			`ENTRYPOINT ["/usr/local/bin/batchctl", "child"]`),
+		SkipFlagParsing: true,
+		Action:          p.child,
+	}
+}
+
+func (p *program) child(c *cli.Context) error {
+	args := c.Args().Slice()
+	if len(args) == 1 && isHelp(args[0]) {
+		return cli.ShowSubcommandHelp(c)
+	}
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(signals)
+	opened := sync.OnceValues(func() (*rpc.Client, error) {
+		cfg, err := p.awsConfig(c.Context, spec.Target{})
+		return rpc.New(cfg), err
+	})
+	child := &sweep.Child{
+		Environ: os.Environ(), Args: args, Exec: become, Signals: signals, Stdout: p.Out, Stderr: p.Err,
+		Open: func(ctx context.Context, url string) (io.ReadCloser, error) {
+			bucket, key, err := rpc.ParseS3URL(url)
+			if err != nil {
+				return nil, err
+			}
+			client, err := opened()
+			if err != nil {
+				return nil, err
+			}
+			return client.GetObject(ctx, bucket, key)
+		},
+	}
+	exit, err := child.Run(context.WithoutCancel(c.Context))
+	if err != nil {
+		return fail(exit, "%v", err)
+	}
+	return quiet(exit)
+}

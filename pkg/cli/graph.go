@@ -1,0 +1,216 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/graph"
+	"github.com/batchctl/batchctl/pkg/plan"
+)
+
+func (p *program) graphCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "graph",
+		Usage:     "draw the jobs of a file, or of a submission, and what they wait for",
+		UsageText: "batchctl graph [FLAGS] [FILE ...]",
+		Description: help("The jobs of the files are planned, and nobody is asked: arrays that are split and steps that are inserted are drawn as they\n"+
+			"will be submitted. --submission draws what was submitted, with how it stands.",
+			"batchctl graph pipeline.json\nbatchctl graph pipeline.json --output svg --out pipeline.svg\n"+
+				"batchctl graph pipeline.json --output dot | dot -Tpng > pipeline.png\nbatchctl graph --submission pipeline.json"),
+		Flags: append(append(append(inputFlags(), planFlags()...), targetFlags()...), submissionFlag(),
+			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "text", Usage: "text, dot or svg"},
+			&cli.StringFlag{Name: "out", Usage: "write to this `FILE` in place of stdout"}),
+		Action: p.graph,
+	}
+}
+
+func (p *program) graph(c *cli.Context) error {
+	format, err := outputFormat(c)
+	if err != nil {
+		return err
+	}
+	g, err := p.graphOf(c)
+	if err != nil {
+		return err
+	}
+	drawn, err := p.draw(format, c.String("out"), g)
+	if err != nil {
+		return err
+	}
+	if path := c.String("out"); path != "" {
+		return writeFile(path, forAll, asText([]byte(drawn)))
+	}
+	_, err = p.Out.Write([]byte(drawn))
+	return err
+}
+
+// graphOf is the graph of the files, or of a submission.
+func (p *program) graphOf(c *cli.Context) (*graph.Graph, error) {
+	if c.String("submission") == "" {
+		in, err := p.load(c)
+		if err != nil {
+			return nil, err
+		}
+		made, err := p.makePlan(c, in, targetName(c, in.platform) == localTarget)
+		if err != nil {
+			return nil, err
+		}
+		return p.planned(made), nil
+	}
+	if c.Args().Present() {
+		return nil, usage("--submission names what is drawn, and %s is named too", c.Args().First()).try("say one of them")
+	}
+	call, err := p.openJobs(c, toRead)
+	if err != nil {
+		return nil, err
+	}
+	defer call.close()
+	return submittedGraph(call.known), nil
+}
+
+func (p *program) draw(format, out string, g *graph.Graph) (string, error) {
+	switch format {
+	case "dot":
+		return g.DOT()
+	case "svg":
+		return g.SVG()
+	}
+	o := graph.TextOptions{}
+	if out == "" {
+		o.Width = width(p.Out)
+		if color(p.Out) {
+			o.Style = styled
+		}
+	}
+	return g.Text(o)
+}
+
+// styled colours a piece of a graph as the story of jobs is coloured.
+func styled(role, text string) string {
+	code := map[string]string{string(types.JobStatusSucceeded): "32", string(types.JobStatusFailed): "31", string(types.JobStatusRunning): "36",
+		graph.StemRole: styleFaint, graph.NoteRole: styleFaint}[role]
+	if code == "" {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}
+
+// planned is the graph of a plan.
+func (p *program) planned(made *plan.Plan) *graph.Graph {
+	g := &graph.Graph{Name: p.shown(made.Name)}
+	latest := map[string]int{}
+	before := map[string]int{} // jobs of other submissions
+	for _, j := range made.Jobs {
+		if j.Submit == nil {
+			continue
+		}
+		at := len(g.Nodes)
+		g.Nodes = append(g.Nodes, p.plannedNode(j))
+		for _, d := range j.After {
+			if from, ok := latest[d.Job]; ok {
+				g.Edges = append(g.Edges, graph.Edge{From: from, To: at, Type: edgeType(j, d.Type)})
+			}
+		}
+		for _, d := range j.Earlier {
+			if _, ok := before[d.Job]; !ok {
+				before[d.Job] = len(g.Nodes)
+				g.Nodes = append(g.Nodes, graph.Node{Name: p.shown(d.Job), Labels: []string{"submitted before"}})
+			}
+			g.Edges = append(g.Edges, graph.Edge{From: before[d.Job], To: at, Type: edgeType(j, d.Type)})
+		}
+		for _, d := range j.Submit.DependsOn {
+			if d.JobId == nil && d.Type == types.ArrayJobDependencySequential {
+				g.Edges = append(g.Edges, graph.Edge{From: at, To: at, Type: graph.Sequential})
+			}
+		}
+		latest[j.Name] = at
+	}
+	return g
+}
+
+// shown is a text that a picture may show: no credential and no control character.
+func (p *program) shown(text string) string { return diag.Printable(p.redacted(text)) }
+
+func edgeType(j *plan.Job, typ string) string {
+	if j.When != "" {
+		return j.When
+	}
+	return typ
+}
+
+func (p *program) plannedNode(j *plan.Job) graph.Node {
+	n := graph.Node{Name: p.shown(j.Name), Queue: p.shown(j.Queue.Queue)}
+	if j.Join {
+		n.Kind = graph.Join
+		n.Labels = append(n.Labels, "inserted: a job waits for 20 others at most")
+	}
+	if a := j.Submit.ArrayProperties; a != nil && a.Size != nil {
+		n.Kind = graph.Array
+		n.Labels = append(n.Labels, fmt.Sprintf("array of %d", *a.Size))
+	}
+	if what := describeSweep(plannedSweep(j)); what != "" {
+		n.Labels = append(n.Labels, p.shown(what))
+	}
+	if j.MaxParallel > 0 {
+		n.Labels = append(n.Labels, fmt.Sprintf("at most %d at once", j.MaxParallel))
+	}
+	if need := gpusOf(j); need != "" {
+		n.Labels = append(n.Labels, need)
+	}
+	return n
+}
+
+// gpusOf says how many GPUs a job of one container asks for; "" for none.
+func gpusOf(j *plan.Job) string {
+	if j.Register == nil || j.Register.ContainerProperties == nil {
+		return ""
+	}
+	for _, r := range j.Register.ContainerProperties.ResourceRequirements {
+		if r.Type == types.ResourceTypeGpu {
+			return aws.ToString(r.Value) + " GPU"
+		}
+	}
+	return ""
+}
+
+// submittedGraph is the graph of jobs as Batch tells of them.
+func submittedGraph(jobs []client.Recalled) *graph.Graph {
+	g := &graph.Graph{}
+	at := map[string]int{}
+	for i, job := range jobs {
+		at[aws.ToString(job.JobId)] = i
+		n := graph.Node{Name: diag.Printable(aws.ToString(job.JobName)), Queue: diag.Printable(queueName(aws.ToString(job.JobQueue))), Status: string(job.Status)}
+		if size := client.Size(job.JobDetail); size > 0 {
+			n.Kind = graph.Array
+			n.Labels = append(n.Labels, fmt.Sprintf("array of %d", size))
+			n.Counts = map[string]int{}
+			for status, count := range job.ArrayProperties.StatusSummary {
+				if count > 0 {
+					n.Counts[status] = int(count)
+				}
+			}
+		}
+		g.Nodes = append(g.Nodes, n)
+	}
+	for i, job := range jobs {
+		for _, d := range job.DependsOn {
+			from, known := at[aws.ToString(d.JobId)]
+			switch {
+			case known:
+				g.Edges = append(g.Edges, graph.Edge{From: from, To: i, Type: string(d.Type)})
+			case d.JobId == nil:
+				g.Edges = append(g.Edges, graph.Edge{From: i, To: i, Type: graph.Sequential})
+			}
+		}
+	}
+	return g
+}
+
+// queueName is the name in a queue's ARN.
+func queueName(word string) string { return word[strings.LastIndexByte(word, '/')+1:] }

@@ -1,0 +1,211 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/local"
+	"github.com/batchctl/batchctl/pkg/replay"
+	"github.com/batchctl/batchctl/pkg/spec"
+)
+
+func (p *program) replayCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "replay",
+		Usage:     "run an attempt of a job again on this machine: same image, command, environment, index, limits and timeout",
+		UsageText: "batchctl replay [FLAGS] JOB[:INDEX][#ATTEMPT] [-- COMMAND ...]",
+		Description: help("The attempt must have ended; without a number it is the last one. What cannot be the same here is named: secrets, roles,\n"+
+			"volumes, devices that this machine lacks. Its output goes to stdout. A COMMAND runs in place of the job's, with the\n"+
+			"same environment.",
+			"batchctl replay resnet-train\nbatchctl replay sweep:17#2 --executor podman\nbatchctl replay sweep:17 --env LOG_LEVEL=debug\n"+
+				"batchctl replay sweep:17 -- sh -c 'env | sort'"),
+		Flags: jobFlags(append(executorFlags(),
+			&cli.StringSliceFlag{Name: "env", Usage: "`NAME=VALUE` to add to the environment, or in place of the job's; may be repeated"},
+			&cli.StringFlag{Name: "dir", Usage: "run in this `DIRECTORY`, empty or not there yet (default: a new one, kept if something is left in it)"})...),
+		Action: p.replay,
+	}
+}
+
+func (p *program) replay(c *cli.Context) error {
+	a, x, err := p.prepareReplay(c)
+	if err != nil {
+		return err
+	}
+	p.tellReplay(a)
+	gpus := local.MachineGPUs()
+	for _, d := range a.Differences(x, gpus) {
+		fmt.Fprintf(p.Err, "note: %s\n", diag.Printable(p.redacted(d.String())))
+	}
+	dir, done, err := replayDir(c.String("dir"))
+	if err != nil {
+		return err
+	}
+	exit, err := p.runReplay(c.Context, a, x, dir, gpus)
+	if left := done(); left {
+		fmt.Fprintf(p.Err, "what it left: %s\n", diag.Printable(dir))
+	}
+	return p.replayVerdict(c.Context, a, exit, err)
+}
+
+// prepareReplay finds the attempt, and what runs it.
+func (p *program) prepareReplay(c *cli.Context) (*replay.Attempt, executor, error) {
+	var none executor
+	if !c.Args().Present() {
+		return nil, none, usage("replay needs a job").try("for example: batchctl replay resnet-train; batchctl list --status FAILED shows some")
+	}
+	word, number, err := replay.Split(c.Args().First())
+	if err != nil {
+		return nil, none, usage("%v", err).try("write JOB, JOB:INDEX or JOB:INDEX#ATTEMPT")
+	}
+	environment, err := parseEnvironment(c.StringSlice("env"))
+	if err != nil {
+		return nil, none, err
+	}
+	o := replay.Options{Command: c.Args().Tail()}
+	for v := range environment.Children() {
+		p.sources = append(p.sources, v.Source)
+		o.Environment = append(o.Environment, types.KeyValuePair{Name: aws.String(v.Name), Value: aws.String(v.Str())})
+	}
+	if len(o.Command) == 0 {
+		o.Command = nil
+	}
+	a, platform, err := p.findAttempt(c, word, number, o)
+	if err != nil {
+		return nil, none, err
+	}
+	x, err := p.replayExecutor(c, platform)
+	return a, x, err
+}
+
+// findAttempt asks the target about the job. A child's array is asked for, too: it alone
+// knows how many children there are.
+func (p *program) findAttempt(c *cli.Context, word string, number int, o replay.Options) (*replay.Attempt, *spec.Platform, error) {
+	call, err := p.openFor(c, toRead)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer call.close()
+	queues, err := call.queueNames(c.Context, call.platform)
+	if err != nil {
+		return nil, nil, err
+	}
+	id, err := call.Resolve(c.Context, word, queues)
+	if err != nil {
+		return nil, nil, err
+	}
+	ids := []string{id}
+	if array, _, isChild := strings.Cut(id, ":"); isChild {
+		ids = append(ids, array)
+	}
+	jobs, err := call.Describe(c.Context, ids...)
+	if err != nil {
+		return nil, nil, err
+	}
+	if client.Size(jobs[0]) > 0 {
+		return nil, nil, usage("%s is an array of %d: its children run, not itself", word, client.Size(jobs[0])).
+			try("name a child: batchctl replay %s:0; those that failed: batchctl list --array %s --status FAILED", word, word)
+	}
+	if len(jobs) > 1 {
+		o.Parent = &jobs[1]
+	}
+	a, err := replay.Of(jobs[0], number, o)
+	if err != nil {
+		return nil, nil, fail(ExitNotDone, "%v", err)
+	}
+	return a, call.platform, nil
+}
+
+// replayExecutor is the executor of the local target, as its flags and the platform
+// file choose it.
+func (p *program) replayExecutor(c *cli.Context, platform *spec.Platform) (executor, error) {
+	var entry spec.Target
+	if platform != nil {
+		entry, _ = platform.Target(localTarget)
+	}
+	choice, err := executorOf(c, entry)
+	if err != nil {
+		return executor{}, err
+	}
+	dir, err := stateDir(c)
+	if err != nil {
+		return executor{}, err
+	}
+	x, err := openExecutor(c.Context, dir, choice)
+	if err == nil {
+		p.nameExecutor(x.label)
+	}
+	return x, err
+}
+
+// tellReplay says what runs.
+func (p *program) tellReplay(a *replay.Attempt) {
+	which := fmt.Sprintf("attempt %d of %d", a.Number, a.Attempts)
+	limit := "no timeout"
+	if a.Timeout > 0 {
+		limit = "timeout " + a.Timeout.String()
+	}
+	fmt.Fprintf(p.Err, "replay: %s, %s, %s: %s\n", diag.Printable(a.Name), client.ShortID(a.Job), which,
+		diag.Printable(p.redacted(joinClauses(aws.ToString(a.Container.Image), limit))))
+}
+
+// replayDir is the directory to run in. done removes a new one that is left empty, and
+// reports whether something is left.
+func replayDir(asked string) (dir string, done func() bool, err error) {
+	if asked != "" {
+		return asked, func() bool { return false }, nil
+	}
+	dir, err = os.MkdirTemp("", "batchctl-replay-")
+	return dir, func() bool { return os.Remove(dir) != nil }, err
+}
+
+// runReplay runs the attempt with its output on stdout.
+func (p *program) runReplay(ctx context.Context, a *replay.Attempt, x local.Executor, dir string, gpus []string) (int, error) {
+	log, isFile := p.Out.(*os.File)
+	if isFile {
+		return a.Run(ctx, x, dir, log, replay.RunOptions{GPUs: gpus})
+	}
+	from, to, err := os.Pipe()
+	if err != nil {
+		return -1, err
+	}
+	copied := make(chan error, 1)
+	go func() { _, err := io.Copy(p.Out, from); copied <- err }()
+	exit, err := a.Run(ctx, x, dir, to, replay.RunOptions{GPUs: gpus})
+	return exit, errors.Join(err, to.Close(), <-copied, from.Close())
+}
+
+// replayVerdict says how it ended beside how it ended there. The exit code is that of a
+// job: 1 for one that failed.
+func (p *program) replayVerdict(ctx context.Context, a *replay.Attempt, exit int, err error) error {
+	before := "without an exit code"
+	if c := a.Original.Container; c != nil && c.ExitCode != nil {
+		before = fmt.Sprintf("with exit code %d", *c.ExitCode)
+	}
+	if reason := aws.ToString(a.Original.StatusReason); reason != "" {
+		before += ", " + reason
+	}
+	switch {
+	case ctx.Err() != nil:
+		return fail(ExitInterrupted, "interrupted; the replay has been ended")
+	case err != nil && exit < 0:
+		return fail(ExitNotDone, "the replay did not end by itself: %v", err)
+	case err != nil:
+		fmt.Fprintf(p.Err, "ended with exit code %d: %s; the attempt itself ended %s\n", exit, diag.Printable(err.Error()), diag.Printable(before))
+	default:
+		fmt.Fprintf(p.Err, "ended with exit code %d; the attempt itself ended %s\n", exit, diag.Printable(before))
+	}
+	if exit != 0 || err != nil {
+		return quiet(ExitProblem)
+	}
+	return nil
+}

@@ -1,0 +1,218 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/results"
+)
+
+// resultLines is how many lines at the end of a log may hold a result.
+const resultLines = 1000
+
+func (p *program) resultsCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "results",
+		Usage:     "make a table of what the children of an array printed as JSON, with the values of their cells",
+		UsageText: "batchctl results [FLAGS] [JOB ...]",
+		Description: help("Of each child the last JSON object in its log counts, in the last 1000 lines. Its members become columns, beside the\n"+
+			"axes of the matrix or the columns of the table. Of several jobs, such as an array and its retry, the newer one's cell\n"+
+			"counts. Without a JOB it is the last submission.",
+			"batchctl results pi-sweep\nbatchctl results pi-sweep --output csv > pi.csv\nbatchctl results pi-sweep pi-sweep-retry --output markdown\n"+
+				"batchctl results pi-sweep --heatmap pi.svg --axes samples,seed --value error"),
+		Flags: jobFlags(append([]cli.Flag{submissionFlag(),
+			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "text", Usage: "text, csv, json or markdown"},
+			&cli.BoolFlag{Name: "json", Usage: "the same as --output json"},
+			&cli.BoolFlag{Name: "every-line", Usage: "each line that is a JSON object is a row, from the whole log"},
+			&cli.BoolFlag{Name: "exit-code", Usage: "add a column for the exit code"}}, heatmapFlags()...)...),
+		Action: p.results,
+	}
+}
+
+func (p *program) results(c *cli.Context) error {
+	h, err := parseHeatmap(c)
+	if err != nil {
+		return err
+	}
+	defer h.drop()
+	call, err := p.openJobs(c, toRead)
+	if err != nil {
+		return err
+	}
+	defer call.close()
+	axes, children, err := p.cells(c.Context, call)
+	if err != nil {
+		return err
+	}
+	table, err := p.readResults(c, call, axes, children)
+	if err != nil {
+		return err
+	}
+	if err := h.draw(table, len(axes)); err != nil {
+		return err
+	}
+	if h != nil && !c.IsSet("output") && !c.Bool("json") {
+		return nil // the picture is what was asked for
+	}
+	return p.writeTable(call.format, table)
+}
+
+// resultChild is a child whose result is wanted.
+type resultChild struct {
+	id string
+	results.Child
+}
+
+// cells are the children of the jobs, by cell, and the names of their values. Of two
+// children with one cell the later counts.
+func (p *program) cells(ctx context.Context, call *jobCall) (axes []string, children []resultChild, err error) {
+	jobs := slices.Clone(call.known)
+	slices.SortStableFunc(jobs, func(a, b client.Recalled) int {
+		return cmp.Compare(aws.ToInt64(a.CreatedAt), aws.ToInt64(b.CreatedAt))
+	})
+	byCell := map[int]resultChild{}
+	found := false
+	for _, job := range jobs {
+		of, err := call.sweepOf(ctx, job.JobDetail)
+		if err != nil {
+			return nil, nil, err
+		}
+		if of == nil && len(jobs) > 1 {
+			continue // a step of a workflow that is no array
+		}
+		if found && !slices.Equal(axes, of.names()) {
+			return nil, nil, usage("%s and a job before it have different axes: %s; %s", aws.ToString(job.JobName), strings.Join(of.names(), " "), strings.Join(axes, " ")).
+				try("name one of them, or those of one array")
+		}
+		axes, found = of.names(), true
+		some, err := call.childrenOf(ctx, job.JobDetail, of)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, child := range some {
+			byCell[child.Cell] = child
+		}
+	}
+	if !found {
+		return nil, nil, usage("none of %s is an array", plural(len(jobs), "job")).try("name one: batchctl results JOB")
+	}
+	for _, cell := range slices.Sorted(maps.Keys(byCell)) {
+		children = append(children, byCell[cell])
+	}
+	return axes, children, nil
+}
+
+// childrenOf are the children of a job, in the order of their indices; a job that is no
+// array is its own only child.
+func (call *jobCall) childrenOf(ctx context.Context, job types.JobDetail, of *sweepOf) ([]resultChild, error) {
+	id, size := aws.ToString(job.JobId), client.Size(job)
+	if size == 0 {
+		child := resultChild{id, results.Child{Cell: of.cell(0), Values: of.values(0), Status: string(job.Status)}}
+		if job.Container != nil && job.Container.ExitCode != nil {
+			child.ExitCode = aws.Int(int(*job.Container.ExitCode))
+		}
+		return []resultChild{child}, nil
+	}
+	children := make([]resultChild, size)
+	for i := range children {
+		children[i] = resultChild{client.ChildID(id, i), results.Child{Index: i, Cell: of.cell(i), Values: of.values(i), Status: string(types.JobStatusPending)}}
+	}
+	for summary, err := range call.List(ctx, client.Filter{ArrayOf: id}) {
+		if err != nil {
+			return nil, err
+		}
+		if summary.ArrayProperties == nil || summary.ArrayProperties.Index == nil || int(*summary.ArrayProperties.Index) >= size {
+			continue
+		}
+		child := &children[*summary.ArrayProperties.Index]
+		child.Status = string(summary.Status)
+		if summary.Container != nil && summary.Container.ExitCode != nil {
+			child.ExitCode = aws.Int(int(*summary.Container.ExitCode))
+		}
+	}
+	return children, nil
+}
+
+// readResults reads the ends of the children's logs.
+func (p *program) readResults(c *cli.Context, call *jobCall, axes []string, children []resultChild) (*results.Table, error) {
+	o := client.LogOptions{Tail: resultLines}
+	every := c.Bool("every-line")
+	if every {
+		o.Tail = 0
+	}
+	var ids []string
+	for _, child := range children {
+		if child.Status != string(types.JobStatusPending) && child.Status != string(types.JobStatusRunnable) {
+			ids = append(ids, child.id)
+		}
+	}
+	outputs := map[string]*results.Output{}
+	table := results.New(axes, results.Options{ExitCode: c.Bool("exit-code")})
+	next := 0
+	// Logs come one after the other, so a child is complete when another one's begins.
+	add := func(until string) error {
+		for next < len(children) && children[next].id != until {
+			child := children[next]
+			if err := table.Add(child.Child, outputs[child.id]); err != nil {
+				return fail(ExitNotDone, "%v", err).try("read fewer: name children as in JOB:3, or leave out --every-line")
+			}
+			delete(outputs, child.id)
+			next++
+		}
+		return nil
+	}
+	unread := 0
+	for line, err := range call.MergedLogs(c.Context, ids, o) {
+		if err != nil && line.Job == "" {
+			return nil, err
+		}
+		if err := add(line.Job); err != nil {
+			return nil, err
+		}
+		if err != nil {
+			unread++
+			fmt.Fprintf(p.Err, "batchctl: the log of %s: %s\n", client.ShortID(line.Job), diag.Printable(err.Error()))
+			continue
+		}
+		if outputs[line.Job] == nil {
+			outputs[line.Job] = results.NewOutput(every)
+		}
+		outputs[line.Job].Line(line.Text)
+	}
+	if err := add(""); err != nil {
+		return nil, err
+	}
+	if without := table.Without(); without > 0 {
+		fmt.Fprintf(p.Err, "%d of %d printed no JSON object\n", without, len(children))
+	}
+	if unread > 0 {
+		return table, fail(ExitNotDone, "%s could not be read", plural(unread, "log"))
+	}
+	return table, nil
+}
+
+// widestValue is how many columns a value takes in a table for people.
+const widestValue = 60
+
+func (p *program) writeTable(format string, t *results.Table) error {
+	write := map[string]func(io.Writer) error{"csv": t.WriteCSV, "json": t.WriteJSON, "markdown": t.WriteMarkdown,
+		"text": func(w io.Writer) error {
+			widest := 0
+			if isTerminal(w) {
+				widest = widestValue
+			}
+			return t.WriteText(w, widest)
+		}}[format]
+	return write(p.Out)
+}

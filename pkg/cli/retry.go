@@ -1,0 +1,72 @@
+package cli
+
+import (
+	"errors"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/diag"
+)
+
+func (p *program) retryCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "retry",
+		Usage:     "submit again what failed: of an array only the cells that FAILED, as a new array",
+		UsageText: "batchctl retry [FLAGS] [JOB ...]",
+		Description: help("Definition, queue, overrides, timeout and retry strategy are those of the job; it is called NAME-retry and has the tag\n"+
+			"batchctl:retry-of. Each child gets the cell of one that failed, also in the retry of a retry; a plain array needs a shell in\n"+
+			"its image for that. array:3 names one child. Without a JOB it is the last submission.",
+			"batchctl retry pi-sweep\nbatchctl retry --failed --submission sweep.json --wait\nbatchctl retry pi-sweep:17\n"+
+				"batchctl results pi-sweep pi-sweep-retry"),
+		Flags: jobFlags(append(append(executorFlags(), outputFlags()...), submissionFlag(), settleFlag(),
+			&cli.BoolFlag{Name: "failed", Usage: "the children that FAILED: there is no other choice yet, and it may be left out"},
+			&cli.BoolFlag{Name: "partial", Usage: "of an array that has not ended, those that failed so far"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "show what would be sent, as plan --json does, and send nothing"},
+			&cli.BoolFlag{Name: "wait", Aliases: []string{"w"}, Usage: "follow the jobs to their end"})...),
+		Action: p.retry,
+	}
+}
+
+func (p *program) retry(c *cli.Context) error {
+	why := toChange
+	if c.Bool("dry-run") {
+		why = toRead
+	}
+	call, err := p.openJobs(c, why)
+	if err != nil {
+		return err
+	}
+	defer call.close()
+	made, err := call.Retry(c.Context, ids(call.jobs), client.RetryOptions{Partial: c.Bool("partial")})
+	if err != nil {
+		return retryFailure(err)
+	}
+	if c.Bool("dry-run") {
+		document, err := made.JSON(nil)
+		if err != nil {
+			return err
+		}
+		_, err = p.Out.Write(append(diag.PrintableJSON(document), '\n'))
+		return err
+	}
+	return p.deliver(c, call.target, made, call.format)
+}
+
+// retryFailure gives the ways in which there is nothing to retry their codes.
+func retryFailure(err error) error {
+	var (
+		nothing *client.NothingFailedError
+		running *client.NotEndedError
+		unknown *client.RetryError
+	)
+	switch {
+	case errors.As(err, &nothing):
+		return fail(ExitNotDone, "%v", err).try("see how they ended: batchctl status --submission JOB")
+	case errors.As(err, &running):
+		return fail(ExitNotDone, "%v", err).try("wait: batchctl wait %s    or take those that failed so far: --partial", client.ShortID(running.ID))
+	case errors.As(err, &unknown):
+		return fail(ExitNotDone, "%v", err).try("submit its file again: batchctl submit FILE")
+	}
+	return err
+}

@@ -1,0 +1,180 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/plan"
+	"github.com/batchctl/batchctl/pkg/spec"
+)
+
+// sending is a plan on its way to a target.
+type sending struct {
+	*program
+	t    *target
+	made *plan.Plan
+}
+
+// prepare makes what the local engine lacks for the plan.
+func (s *sending) prepare(ctx context.Context) error {
+	if !s.t.isLocal() {
+		return nil
+	}
+	return s.t.ensureQueues(ctx, s.made)
+}
+
+// now submits what can be submitted now, and says what has to wait in the client.
+// Together with an error it returns the jobs that were accepted before it.
+func (s *sending) now(ctx context.Context) ([]client.Submitted, error) {
+	if err := s.prepare(ctx); err != nil {
+		return nil, err
+	}
+	jobs, waiting, err := s.t.SubmitNow(ctx, s.made)
+	s.tellSkipped(jobs)
+	if err == nil && waiting != nil {
+		s.tellWaiting(waiting)
+	}
+	return jobs, submitFailure(ctx, err)
+}
+
+// following submits everything and follows it: first what can be submitted now, then
+// what waited for its end, and so on. follow returns the exit code of the verdict on
+// some jobs, or why they are not followed on, which ends the submission, too.
+func (s *sending) following(ctx context.Context, follow func([]client.Submitted) (int, error)) (jobs []client.Submitted, code int, err error) {
+	if err := s.prepare(ctx); err != nil {
+		return nil, 0, err
+	}
+	if !s.holdsBack() {
+		jobs, err := s.t.Submit(ctx, s.made)
+		if err != nil || len(withID(jobs)) == 0 {
+			return jobs, 0, submitFailure(ctx, err)
+		}
+		code, err := follow(withID(jobs))
+		return jobs, code, err
+	}
+	submitting, cancel := context.WithCancel(ctx)
+	defer cancel()
+	w := s.start(submitting)
+	for some := w.next(); len(some) > 0; some = w.next() {
+		more, failed := follow(some)
+		if code = max(code, more); failed != nil {
+			cancel()
+			err = failed
+			break
+		}
+	}
+	jobs, failed := w.end()
+	s.tellSkipped(jobs)
+	// That something is left to resume is more to know than why nobody waits for it.
+	if _, open := errors.AsType[*client.OpenError](failed); err == nil || open {
+		err = submitFailure(ctx, failed)
+	}
+	return jobs, code, err
+}
+
+// holdsBack reports whether jobs of the plan are submitted when others have ended.
+func (s *sending) holdsBack() bool {
+	return slices.ContainsFunc(s.made.Jobs, func(j *plan.Job) bool { return j.When != "" })
+}
+
+// waves are the jobs of a submission as they are accepted.
+type waves struct {
+	accepted chan client.Submitted
+	done     chan struct{}
+	// first is how many jobs wait for nothing in the client.
+	first int
+	jobs  []client.Submitted
+	err   error
+}
+
+// start submits in the background.
+func (s *sending) start(ctx context.Context) *waves {
+	w := &waves{accepted: make(chan client.Submitted, len(s.made.Jobs)), done: make(chan struct{}), first: s.heldBackFrom()}
+	s.t.Accepted = func(j client.Submitted) {
+		if j.ID != "" {
+			w.accepted <- j
+		}
+	}
+	go func() {
+		defer close(w.done)
+		w.jobs, w.err = s.t.Submit(ctx, s.made)
+	}()
+	return w
+}
+
+// heldBackFrom counts the jobs that neither wait in the client nor come after one that
+// does, without definitions that are registered alone.
+func (s *sending) heldBackFrom() (free int) {
+	held := map[string]bool{}
+	for _, j := range s.made.Jobs {
+		held[j.Name] = j.When != "" || slices.ContainsFunc(j.After, func(d spec.Dependency) bool { return held[d.Job] })
+		if j.Submit != nil && !held[j.Name] {
+			free++
+		}
+	}
+	return free
+}
+
+// next are the jobs that were accepted since: the first time all that wait for nothing,
+// and then at least one. None: there are no more.
+func (w *waves) next() (some []client.Submitted) {
+	least := max(1, w.first)
+	w.first = 0
+	for len(some) < least {
+		select {
+		case j := <-w.accepted:
+			some = append(some, j)
+			continue
+		default:
+		}
+		select {
+		case j := <-w.accepted:
+			some = append(some, j)
+		case <-w.done:
+			return w.rest(some)
+		}
+	}
+	return w.rest(some)
+}
+
+// rest adds what is there already.
+func (w *waves) rest(some []client.Submitted) []client.Submitted {
+	for {
+		select {
+		case j := <-w.accepted:
+			some = append(some, j)
+		default:
+			return some
+		}
+	}
+}
+
+// end waits for the submission.
+func (w *waves) end() ([]client.Submitted, error) {
+	<-w.done
+	return w.jobs, w.err
+}
+
+// tellSkipped names the steps that were not needed.
+func (p *program) tellSkipped(jobs []client.Submitted) {
+	for _, j := range jobs {
+		if j.Skipped != "" {
+			fmt.Fprintf(p.Err, "%s  not submitted: %s\n", diag.Printable(j.Name), diag.Printable(j.Skipped))
+		}
+	}
+}
+
+// tellWaiting says which steps nobody submits unless somebody waits.
+func (p *program) tellWaiting(w *client.Waiting) {
+	var names []string
+	for _, step := range w.Steps {
+		names = append(names, step.Name)
+	}
+	fmt.Fprintf(p.Err, "%s (%s) run when others have ended, and AWS Batch does not wait for that: batchctl resume %s does, and submits them\n",
+		plural(len(names), "step"), diag.Printable(strings.Join(names, ", ")), w.Run)
+}

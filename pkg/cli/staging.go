@@ -1,0 +1,52 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/rpc"
+	"github.com/batchctl/batchctl/pkg/spec"
+)
+
+// Staging is for what is too long for a request: the cells of a large table, a command
+// list. An AWS target names a place in S3; the local engine's is below its state.
+
+// stagedDir is the directory of staged texts below the state directory.
+const stagedDir = "staged"
+
+// stagingOf is the place for long texts of the target that the command line asks for; ""
+// where it has none.
+func stagingOf(c *cli.Context, platform *spec.Platform, isLocal bool) (string, error) {
+	if !isLocal {
+		if platform == nil {
+			return "", nil
+		}
+		entry, _ := platform.Target(targetName(c, platform))
+		return entry.Staging, nil
+	}
+	dir, err := stateDir(c)
+	return filepath.Join(dir, stagedDir), err
+}
+
+// stage puts a text at its place. Its name is the hash of the text, so what is there is
+// the same already.
+func (t *target) stage(ctx context.Context, url, text string) error {
+	if !t.isLocal() {
+		bucket, key, err := rpc.ParseS3URL(url)
+		if err != nil {
+			return err
+		}
+		return rpc.New(t.config).PutObject(ctx, bucket, key, []byte(text))
+	}
+	if held, err := os.ReadFile(url); err == nil && bytes.Equal(held, []byte(text)) {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(url), 0o700); err != nil {
+		return err
+	}
+	return writeFile(url, forOwner, asText([]byte(text)))
+}

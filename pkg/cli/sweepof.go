@@ -1,0 +1,179 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/plan"
+	"github.com/batchctl/batchctl/pkg/rpc"
+	"github.com/batchctl/batchctl/pkg/sweep"
+)
+
+// sweepOf is what the children of a submitted job differ in, as its environment says. A
+// nil one is that of a job whose children have nothing but an index.
+type sweepOf struct {
+	sweep *sweep.Sweep // nil: only cells
+	cells *sweep.Cells // nil: cell i is child i's
+}
+
+// sweepOf reads the environment of a job; nil if it has no array and nothing of one.
+func (t *target) sweepOf(ctx context.Context, job types.JobDetail) (*sweepOf, error) {
+	of := &sweepOf{}
+	document, err := t.document(ctx, job)
+	if err != nil {
+		return nil, fmt.Errorf("job %s: %w", aws.ToString(job.JobName), err)
+	}
+	if document != "" {
+		if of.sweep, err = sweep.Parse(document); err != nil {
+			return nil, fmt.Errorf("job %s: %s: %w", aws.ToString(job.JobName), sweep.DocumentVariable, err)
+		}
+	}
+	if text := variable(job, sweep.CellsVariable); text != "" {
+		cells, err := sweep.ParseCells(text)
+		if err != nil {
+			return nil, fmt.Errorf("job %s: %s: %w", aws.ToString(job.JobName), sweep.CellsVariable, err)
+		}
+		of.cells = &cells
+	}
+	if of.sweep == nil && of.cells == nil && client.Size(job) == 0 {
+		return nil, nil
+	}
+	return of, nil
+}
+
+// document is the text of a job's sweep; "" for a job without one.
+func (t *target) document(ctx context.Context, job types.JobDetail) (string, error) {
+	if text := variable(job, sweep.DocumentVariable); text != "" {
+		return text, nil
+	}
+	url := variable(job, sweep.URLVariable)
+	if url == "" {
+		return "", nil
+	}
+	from, err := t.open(ctx, url)
+	if err != nil {
+		return "", fmt.Errorf("read %s: %w", url, err)
+	}
+	defer from.Close()
+	text, err := io.ReadAll(io.LimitReader(from, sweep.MaxDocument))
+	return string(text), err
+}
+
+// open reads what was staged: a file on the local target, else an object.
+func (t *target) open(ctx context.Context, url string) (io.ReadCloser, error) {
+	if t.isLocal() {
+		return os.Open(url)
+	}
+	bucket, key, err := rpc.ParseS3URL(url)
+	if err != nil {
+		return nil, err
+	}
+	return rpc.New(t.config).GetObject(ctx, bucket, key)
+}
+
+// plannedSweep is what the children of a planned job differ in; nil for nothing, and for
+// what only the child reads.
+func plannedSweep(j *plan.Job) *sweep.Sweep {
+	document := ""
+	if j.Register != nil && j.Register.ContainerProperties != nil {
+		document = valueIn(j.Register.ContainerProperties.Environment, sweep.DocumentVariable)
+	}
+	if document == "" && j.Submit != nil && j.Submit.ContainerOverrides != nil {
+		document = valueIn(j.Submit.ContainerOverrides.Environment, sweep.DocumentVariable)
+	}
+	if document == "" && len(j.Staged) > 0 {
+		document = j.Staged[0].Text
+	}
+	s, err := sweep.Parse(document)
+	if err != nil {
+		return nil // a list of command lines by itself
+	}
+	return s
+}
+
+// describeSweep says in a few words what children differ in: matrix lr x seed.
+func describeSweep(s *sweep.Sweep) string {
+	switch {
+	case s == nil:
+		return ""
+	case s.Kind == sweep.Commands && s.List != "":
+		return "commands of " + s.List
+	case s.Kind == sweep.Commands:
+		return plural(len(s.Lines), "command line")
+	}
+	return fmt.Sprintf("%s %s", s.Kind, strings.Join(s.Names, " x "))
+}
+
+// variable is an environment variable of a job's container.
+func variable(job types.JobDetail, name string) string {
+	if job.Container == nil {
+		return ""
+	}
+	return valueIn(job.Container.Environment, name)
+}
+
+func valueIn(environment []types.KeyValuePair, name string) string {
+	for _, v := range environment {
+		if aws.ToString(v.Name) == name {
+			return aws.ToString(v.Value)
+		}
+	}
+	return ""
+}
+
+func (of *sweepOf) names() []string {
+	if of == nil || of.sweep == nil {
+		return nil
+	}
+	return of.sweep.Names
+}
+
+// cell is the number of the cell of a child.
+func (of *sweepOf) cell(index int) int {
+	if of == nil || of.cells == nil {
+		return index
+	}
+	cell, ok := of.cells.At(index)
+	if !ok {
+		return index
+	}
+	return cell
+}
+
+// values are those of a child's cell, in the order of names.
+func (of *sweepOf) values(index int) []string {
+	cell := of.cell(index)
+	if len(of.names()) == 0 || cell >= of.sweep.Len() {
+		return nil
+	}
+	return of.sweep.Cell(cell)
+}
+
+// cellLine says for status what a child has of its array's matrix or table, or what the
+// children of an array differ in; "" where that is not known.
+func (t *target) cellLine(ctx context.Context, job types.JobDetail) string {
+	of, err := t.sweepOf(ctx, job)
+	if err != nil || len(of.names()) == 0 {
+		return ""
+	}
+	if client.Size(job) > 0 {
+		return fmt.Sprintf("%-12s%s\n", string(of.sweep.Kind), diag.Printable(strings.Join(of.names(), ", ")))
+	}
+	index := 0
+	if job.ArrayProperties != nil {
+		index = int(aws.ToInt32(job.ArrayProperties.Index))
+	}
+	var pairs []string
+	for i, value := range of.values(index) {
+		pairs = append(pairs, of.names()[i]+"="+value)
+	}
+	return fmt.Sprintf("%-12s%d: %s\n", "cell", of.cell(index), diag.Printable(strings.Join(pairs, " ")))
+}

@@ -1,0 +1,85 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+)
+
+func TestStagedWithoutStage(t *testing.T) {
+	f, c := newFake(t)
+	withLedger(t, c)
+	if _, err := c.Submit(t.Context(), planOf(job("a", "x"), stages(job("b", "x"), "s3://b/k"))); !errors.Is(err, errNoStage) || len(f.calls) > 0 {
+		t.Errorf("%v after %v", err, f.calls)
+	}
+	if left, err := os.ReadDir(c.Ledger.openDir()); err == nil && len(left) > 0 {
+		t.Errorf("left %v", left)
+	}
+}
+
+// TestStaged: a text that cannot be put stops the submission; a resume puts it, from
+// beside the log, and it is removed with that.
+func TestStaged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, c := newFake(t)
+		withLedger(t, c)
+		trouble := errors.New("no bucket")
+		c.Stage = func(context.Context, string, string) error { return trouble }
+		_, err := c.Submit(t.Context(), planOf(job("a", "x"), stages(job("b", "x"), "s3://b/k")))
+		if !isA[*OpenError](err) || !errors.Is(err, trouble) || !strings.Contains(err.Error(), "stage s3://b/k for job b: no bucket") {
+			t.Fatal(err)
+		}
+		run := onlyRun(t, c).Name
+		if text, err := os.ReadFile(c.Ledger.runPath(run)); err != nil || strings.Contains(string(text), "the text of") {
+			t.Errorf("the text is in the log: %v", err)
+		}
+		c.Stage = nil
+		if _, err := c.Resume(t.Context(), run); !errors.Is(err, errNoStage) {
+			t.Error(err)
+		}
+		area := &stageArea{}
+		c.Stage = area.put
+		if _, err := c.Resume(t.Context(), run); err != nil || area.texts["s3://b/k"] != "the text of s3://b/k" || len(f.submitted) != 2 {
+			t.Errorf("%v, %+v", err, area.texts)
+		}
+		if left, err := os.ReadDir(c.Ledger.openDir()); len(left) > 0 || err != nil {
+			t.Errorf("left %v, %v", left, err)
+		}
+	})
+}
+
+// TestStagedChanged: a text that was changed on the disk is not staged, and one whose
+// run is gone is removed by the next.
+func TestStagedChanged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, c := newFake(t)
+		withLedger(t, c)
+		c.Stage = (&stageArea{}).put
+		f.faults["SubmitJob"] = []fault{fine, forbidden()}
+		_, _ = c.Submit(t.Context(), planOf(job("a", "x"), stages(job("b", "x"), "s3://b/k")))
+		run := onlyRun(t, c).Name
+		texts, err := filepath.Glob(filepath.Join(c.Ledger.openDir(), "*"+stagedSuffix, "*"))
+		if err != nil || len(texts) != 1 {
+			t.Fatal(texts, err)
+		}
+		if err := os.WriteFile(texts[0], []byte("other"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Resume(t.Context(), run); err == nil || !strings.Contains(err.Error(), "has been changed") || len(f.submitted) != 1 {
+			t.Errorf("%v, %d submitted", err, len(f.submitted))
+		}
+		if err := os.Remove(c.Ledger.runPath(run)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Submit(t.Context(), planOf(job("a", "x"))); err != nil {
+			t.Fatal(err)
+		}
+		if left, err := os.ReadDir(c.Ledger.openDir()); len(left) > 0 || err != nil {
+			t.Errorf("left %v, %v", left, err)
+		}
+	})
+}

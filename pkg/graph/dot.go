@@ -1,0 +1,109 @@
+package graph
+
+import (
+	"fmt"
+	"strings"
+)
+
+// DOT is the graph for Graphviz, from left to right. Arrays are boxes with a depth,
+// joins are ellipses, edges of a type say it, and those of "when" are dashed. The
+// colours are those of SVG. The error is a *CycleError or an *EdgeError.
+func (g *Graph) DOT() (string, error) {
+	c, err := g.check()
+	if err != nil {
+		return "", err
+	}
+	var out strings.Builder
+	fmt.Fprintf(&out, "digraph %s {\n", quoted(clean(g.Name)))
+	out.WriteString("  rankdir=LR\n  node [shape=box, fontname=\"monospace\", fontsize=11]\n  edge [fontname=\"monospace\", fontsize=9]\n")
+	if c.queue != "" {
+		fmt.Fprintf(&out, "  label=%s\n  labelloc=t\n", quoted("all in "+clean(c.queue)))
+	}
+	for i, n := range c.nodes {
+		fmt.Fprintf(&out, "  n%d [label=%s%s]\n", i, quoted(strings.Join(c.says(i), "\n")), dotShape(n))
+	}
+	for _, l := range c.links {
+		fmt.Fprintf(&out, "  n%d -> n%d%s\n", l.from, l.to, dotEdge(l))
+	}
+	out.WriteString("}\n")
+	return out.String(), nil
+}
+
+// says are the lines of a node's box.
+func (c *checked) says(i int) []string {
+	n := c.nodes[i]
+	lines := []string{clean(n.Name)}
+	var labels []string
+	for _, l := range n.Labels {
+		labels = append(labels, clean(l))
+	}
+	for _, kind := range c.own[i] {
+		labels = append(labels, clean(kind))
+	}
+	if len(labels) > 0 {
+		lines = append(lines, strings.Join(labels, ", "))
+	}
+	if queue := c.queueOf(n); queue != "" {
+		lines = append(lines, clean(queue))
+	}
+	if n.Status != "" {
+		lines = append(lines, clean(n.Status))
+	}
+	var counts []string
+	for _, k := range n.counts() {
+		counts = append(counts, clean(k.String()))
+	}
+	if len(counts) > 0 {
+		lines = append(lines, strings.Join(counts, ", "))
+	}
+	return lines
+}
+
+func dotShape(n Node) string {
+	text := ""
+	switch n.Kind {
+	case Array:
+		text = ", shape=box3d"
+	case Join:
+		text = ", shape=ellipse"
+	}
+	if colour := colourOf(n.Status); n.Status != "" {
+		text += fmt.Sprintf(", color=%s, penwidth=2", quoted(colour))
+	}
+	return text
+}
+
+func dotEdge(l link) string {
+	if len(l.types) == 0 {
+		return ""
+	}
+	var with []string
+	with = append(with, "label="+quoted(clean(l.says(""))))
+	switch l.style() {
+	case Always, Failure:
+		with = append(with, "style=dashed")
+	case NToN:
+		with = append(with, "style=bold")
+	case Sequential:
+		with = append(with, "style=dotted")
+	}
+	return " [" + strings.Join(with, ", ") + "]"
+}
+
+// style is the type that a link is drawn by, of several the one that says most.
+func (l link) style() string {
+	for _, kind := range []string{Failure, Always, NToN, Sequential} {
+		for _, t := range l.types {
+			if t == kind {
+				return kind
+			}
+		}
+	}
+	return ""
+}
+
+// quoted is a text as a string of DOT. Graphviz reads a backslash as the beginning of
+// an escape, and HTML's entities as the characters that they name.
+func quoted(text string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "&", "&amp;").Replace(text) + `"`
+}

@@ -1,0 +1,36 @@
+package graph
+
+import (
+	"fmt"
+	"strings"
+)
+
+// CycleError is a graph in which jobs wait for each other.
+type CycleError struct {
+	// Names are the cycle's, each waits for the one before, the first for the last.
+	Names []string
+}
+
+func (e *CycleError) Error() string {
+	if len(e.Names) == 1 {
+		return fmt.Sprintf("%s waits for itself: remove that dependency", clean(e.Names[0]))
+	}
+	names := make([]string, len(e.Names), len(e.Names)+1)
+	for i, n := range e.Names {
+		names[i] = clean(n)
+	}
+	return fmt.Sprintf("jobs wait for each other: %s: remove one of these dependencies", strings.Join(append(names, names[0]), " -> "))
+}
+
+// EdgeError is an edge between nodes that are not there.
+type EdgeError struct {
+	Edge  Edge
+	Nodes int // how many there are
+}
+
+func (e *EdgeError) Error() string {
+	if e.Nodes == 0 {
+		return fmt.Sprintf("edge from node %d to node %d: there are no nodes", e.Edge.From, e.Edge.To)
+	}
+	return fmt.Sprintf("edge from node %d to node %d: the nodes are 0 to %d", e.Edge.From, e.Edge.To, e.Nodes-1)
+}

@@ -1,0 +1,192 @@
+package graph
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// SVG is the graph as a picture: from left to right, each node in the column of the
+// first stage in which it could start. It fits the light or dark ground that its reader
+// prefers. A legend stands below it where kinds of edges or the colours of children's
+// statuses need one; a status itself is written in its box. The error is a *CycleError
+// or an *EdgeError.
+func (g *Graph) SVG() (string, error) {
+	c, err := g.check()
+	if err != nil {
+		return "", err
+	}
+	p := &painter{layout: c.arrange()}
+	top := p.heading(clean(g.Name))
+	p.dx, p.dy = margin, margin+top
+	for i := range p.links {
+		p.edge(i)
+	}
+	for i := range p.nodes {
+		p.node(i)
+	}
+	p.legend()
+	return p.page(clean(g.Name)), nil
+}
+
+// painter writes the elements of the picture.
+type painter struct {
+	*layout
+	dx, dy int // where the layout begins
+	body   strings.Builder
+}
+
+// px is a length in pixels.
+func px(tenths int) string { return strconv.FormatFloat(float64(tenths)/pixel, 'f', -1, 64) }
+
+// escaped is a text as XML's text or attribute. What XML cannot say at all is not in a
+// cleaned text.
+func escaped(text string) string {
+	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&#34;", "'", "&#39;").Replace(text)
+}
+
+func (p *painter) printf(format string, args ...any) { fmt.Fprintf(&p.body, format, args...) }
+
+// text writes a line of text whose ground is at y.
+func (p *painter) text(class string, x, y int, text string) {
+	p.printf(`<text class="%s" x="%s" y="%s">%s</text>`+"\n", class, px(x), px(y), escaped(text))
+}
+
+// heading writes the graph's name and the queue of all, and returns their height.
+func (p *painter) heading(name string) (height int) {
+	if name != "" {
+		height += 200
+		p.text("title", margin, margin+120, name)
+		p.width = max(p.width, columns(name)*92)
+	}
+	if p.queue != "" {
+		height += 160
+		all := "all in " + clean(p.queue)
+		p.text("small", margin, margin+height-50, all)
+		p.width = max(p.width, columns(all)*smallChar)
+	}
+	if height > 0 {
+		height += 120
+	}
+	return height
+}
+
+// edgeClasses are how the types of edges are drawn.
+var edgeClasses = map[string]string{NToN: " n-to-n", Sequential: " sequential", Always: " always", Failure: " failure"}
+
+// edge draws a link: straight through the columns that it passes, bent between them.
+func (p *painter) edge(i int) {
+	l, way := p.links[i], p.ways[i]
+	var path strings.Builder
+	way = slices.Clone(way)
+	way[len(way)-1].x -= tipLength
+	x, y := func(q point) string { return px(q.x + p.dx) }, func(q point) string { return px(q.y + p.dy) }
+	fmt.Fprintf(&path, "M%s %s", x(way[0]), y(way[0]))
+	for k := 1; k < len(way); k++ {
+		a, b := way[k-1], way[k]
+		if k%2 == 0 || a.y == b.y {
+			fmt.Fprintf(&path, "H%s", x(b))
+			continue
+		}
+		middle := point{x: (a.x + b.x) / 2}
+		fmt.Fprintf(&path, "C%s %s %s %s %s %s", x(middle), y(a), x(middle), y(b), x(b), y(b))
+	}
+	says := clean(p.nodes[l.from].Name) + " → " + clean(p.nodes[l.to].Name)
+	if len(l.types) > 0 {
+		says += " (" + clean(l.says("")) + ")"
+	}
+	p.printf(`<path class="edge%s" d="%s" marker-end="url(#batchctl-%s)"><title>%s</title></path>`+"\n",
+		edgeClasses[l.style()], path.String(), tipOf(l.style()), escaped(says))
+}
+
+// tipLength is how much of an edge its arrow head stands for, so that it ends in a point.
+const tipLength = 50
+
+// tipOf is the arrow head of a type of edge.
+func tipOf(style string) string {
+	switch style {
+	case Failure:
+		return "tip-failure"
+	case NToN:
+		return "tip-wide"
+	}
+	return "tip"
+}
+
+// node draws a box and what stands in it.
+func (p *painter) node(i int) {
+	n, b := p.nodes[i], p.boxes[i]
+	x, y := p.at[i].x+p.dx, p.at[i].y+p.dy
+	p.printf(`<g class="node"><title>%s</title>`+"\n", escaped(strings.Join(p.says(i), "\n")))
+	radius := 60
+	if n.Kind == Join {
+		radius = min(b.height/2, 240)
+	}
+	if n.Kind == Array {
+		for step := 2 * stackStep; step > 0; step -= stackStep {
+			p.rect("sheet", x+step, y+step, b.width, b.height, radius)
+		}
+	}
+	p.rect("box", x, y, b.width, b.height, radius)
+	if n.Status != "" {
+		p.rect("fill "+statusClass(n.Status), x+45, y+80, 35, b.height-160, 15)
+	}
+	line := y + 90
+	for _, part := range []struct {
+		class  string
+		lines  []string
+		height int
+	}{{"name", b.name, nameLine}, {"small", b.small, smallLine}, {"small", b.status, smallLine}} {
+		for _, text := range part.lines {
+			line += part.height
+			p.text(part.class, x+padding, line-40, text)
+		}
+	}
+	if b.bar {
+		p.bar(n.counts(), x+padding, line+40, b.width-2*padding)
+	}
+	p.printf("</g>\n")
+}
+
+func (p *painter) rect(class string, x, y, width, height, radius int) {
+	p.printf(`<rect class="%s" x="%s" y="%s" width="%s" height="%s" rx="%s"/>`+"\n", class, px(x), px(y), px(width), px(height), px(radius))
+}
+
+// bar draws the counts as parts of a line. Each is long enough to be seen.
+func (p *painter) bar(counts []count, x, y, width int) {
+	total := 0
+	for _, c := range counts {
+		total += c.n
+	}
+	const least = 2 * pixel
+	left := width - least*len(counts)
+	for i, c := range counts {
+		part := least + int(float64(left)*(float64(c.n)/float64(total)))
+		if i == len(counts)-1 {
+			part = max(width, least)
+		}
+		p.rect("fill "+statusClass(c.status), x, y, part, barHeight, 0)
+		x, width = x+part, width-part
+	}
+}
+
+// statusClass is the class of a status's colour.
+func statusClass(status string) string {
+	if slices.Contains(statuses, status) {
+		return "s-" + status
+	}
+	return "s-other"
+}
+
+// page puts the parts together.
+func (p *painter) page(name string) string {
+	width, height := p.width+2*margin, p.height+p.dy+margin
+	label := "jobs and what they wait for"
+	if name != "" {
+		label = name + ": " + label
+	}
+	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" class="batchctl-graph" role="img" aria-label="%s" width="%[2]s" height="%[3]s" viewBox="0 0 %[2]s %[3]s">`+"\n",
+		escaped(label), px(width), px(height)) + style() + tips +
+		fmt.Sprintf(`<rect class="ground" width="%s" height="%s"/>`+"\n", px(width), px(height)) + p.body.String() + "</svg>\n"
+}

@@ -1,0 +1,256 @@
+package graph
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// rectangle is a box as it stands in an SVG, in pixels.
+type rectangle struct{ x, y, width, height float64 }
+
+func (a rectangle) overlaps(b rectangle) bool {
+	return a.x < b.x+b.width && b.x < a.x+a.width && a.y < b.y+b.height && b.y < a.y+a.height
+}
+
+// picture is what can be read from an SVG.
+type picture struct {
+	page     rectangle
+	elements map[string]bool
+	nodes    map[string][]rectangle // a node's box, and the sheets of its stack
+	edges    []string
+}
+
+// read reads an SVG as XML does.
+func read(t *rapid.T, svg string) picture {
+	p := picture{elements: map[string]bool{}, nodes: map[string][]rectangle{}}
+	var path []xml.StartElement
+	node := ""
+	for d := xml.NewDecoder(strings.NewReader(svg)); ; {
+		token, err := d.Token()
+		if err == io.EOF {
+			return p
+		}
+		if err != nil {
+			t.Fatalf("%v in\n%s", err, svg)
+		}
+		switch v := token.(type) {
+		case xml.StartElement:
+			path = append(path, v.Copy())
+			p.elements[v.Name.Local] = true
+			switch class := attribute(v, "class"); {
+			case v.Name.Local == "svg":
+				p.page = rectangleOf(t, v)
+			case class == "box", class == "sheet":
+				p.nodes[node] = append(p.nodes[node], rectangleOf(t, v))
+			}
+		case xml.EndElement:
+			path = path[:len(path)-1]
+		case xml.CharData:
+			if len(path) < 2 || path[len(path)-1].Name.Local != "title" {
+				continue
+			}
+			title, _, _ := strings.Cut(string(v), "\n")
+			if path[len(path)-2].Name.Local == "g" {
+				if node = title; p.nodes[node] != nil {
+					t.Fatalf("%s is there twice", node)
+				}
+				continue
+			}
+			edge, _, _ := strings.Cut(title, " (")
+			p.edges = append(p.edges, strings.Replace(edge, " → ", " ", 1))
+		}
+	}
+}
+
+func attribute(e xml.StartElement, name string) string {
+	i := slices.IndexFunc(e.Attr, func(a xml.Attr) bool { return a.Name.Local == name })
+	if i < 0 {
+		return ""
+	}
+	return e.Attr[i].Value
+}
+
+func rectangleOf(t *rapid.T, e xml.StartElement) rectangle {
+	var v [4]float64
+	for i, name := range []string{"x", "y", "width", "height"} {
+		text := attribute(e, name)
+		if text == "" {
+			continue
+		}
+		var err error
+		if v[i], err = strconv.ParseFloat(text, 64); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return rectangle{v[0], v[1], v[2], v[3]}
+}
+
+// TestPicture: each node and each edge is drawn once, on the page; boxes do not overlap,
+// and edges lead from left to right.
+func TestPicture(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		g := acyclic(t)
+		svg, err := g.SVG()
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := read(t, svg)
+		if len(p.nodes) != len(g.Nodes) {
+			t.Fatalf("%d boxes for %d nodes", len(p.nodes), len(g.Nodes))
+		}
+		for _, a := range g.Nodes {
+			if len(p.nodes[a.Name]) == 0 {
+				t.Fatalf("%s is not there", a.Name)
+			}
+			for _, r := range p.nodes[a.Name] {
+				if r.x < 0 || r.y < 0 || r.x+r.width > p.page.width || r.y+r.height > p.page.height {
+					t.Fatalf("%s is not on the page: %v", a.Name, r)
+				}
+				for _, b := range g.Nodes {
+					if a.Name != b.Name && slices.ContainsFunc(p.nodes[b.Name], r.overlaps) {
+						t.Fatalf("%s is above %s\n%s", a.Name, b.Name, svg)
+					}
+				}
+			}
+		}
+		slices.Sort(p.edges)
+		if !slices.Equal(p.edges, said(g)) {
+			t.Fatalf("edges %v, want %v", p.edges, said(g))
+		}
+		for _, e := range p.edges {
+			from, to, _ := strings.Cut(e, " ")
+			for _, r := range p.nodes[from] {
+				if r.x+r.width >= p.nodes[to][0].x {
+					t.Fatalf("%s begins before %s ends", to, from)
+				}
+			}
+		}
+	})
+}
+
+// TestEdgesPassBoxes: where an edge is straight, no box is in its way. Where it bends,
+// it is between two columns, where there are none.
+func TestEdgesPassBoxes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		g := acyclic(t)
+		c, err := g.check()
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := c.arrange()
+		for i, way := range d.ways {
+			for k := 1; k < len(way); k++ {
+				if way[k-1].x >= way[k].x {
+					t.Fatalf("an edge goes back: %v", way)
+				}
+				if k%2 == 1 {
+					continue
+				}
+				for n, b := range d.boxes {
+					at := d.at[n]
+					if way[k].y >= at.y && way[k].y <= at.y+b.height+b.below && way[k].x > at.x && way[k-1].x < at.x+b.width {
+						t.Fatalf("edge %v goes through %s", c.links[i], g.Nodes[n].Name)
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestTextsAreTexts: whatever a name holds, the SVG has the same elements, and DOT the
+// same strings.
+func TestTextsAreTexts(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{`"`, `\"`, "<script>", "&amp;", "]]>", "\x00", "\xff", "\ufffe", "${{"})).Draw(t, "text")
+		g := &Graph{Name: text, Nodes: []Node{{Name: text, Queue: text, Labels: []string{text}, Status: text, Counts: map[string]int{text: 1}}, {Name: "b"}},
+			Edges: []Edge{{0, 1, text}}}
+		svg, err := g.SVG()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name := range read(t, svg).elements {
+			if !slices.Contains([]string{"svg", "style", "defs", "marker", "path", "rect", "g", "title", "text"}, name) {
+				t.Fatalf("element %s in\n%s", name, svg)
+			}
+		}
+		dot, err := g.DOT()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := dotStrings(t, dot); got[0] != strings.NewReplacer("&", "&amp;").Replace(clean(text)) {
+			t.Fatalf("%q of %q in\n%s", got[0], text, dot)
+		}
+	})
+}
+
+// dotStrings are the quoted strings of a DOT text, read as Graphviz does.
+func dotStrings(t *rapid.T, dot string) (all []string) {
+	for i := 0; i < len(dot); i++ {
+		if dot[i] != '"' {
+			if !strings.ContainsRune("digraphnolesbxwtyckpmuv0123456789 {}[]=,->\nABCDEFGHIJKLMNOPQRSTUVWXYZfz", rune(dot[i])) {
+				t.Fatalf("%q outside of strings in\n%s", dot[i], dot)
+			}
+			continue
+		}
+		text := ""
+		for i++; dot[i] != '"'; i++ {
+			if dot[i] == '\\' {
+				i++
+			}
+			text += string(dot[i : i+1])
+		}
+		all = append(all, text)
+	}
+	return all
+}
+
+// TestLarge: many nodes are drawn in no time to speak of; a tangle that took time in a
+// power of its size would not end.
+func TestLarge(t *testing.T) {
+	for name, g := range map[string]*Graph{"random": randomGraph(1000, 1), "fan": fan(5000), "singles": {Nodes: fan(3000).Nodes}} {
+		svg, err := g.SVG()
+		if err != nil || strings.Count(svg, `class="node"`) != len(g.Nodes) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if text, err := g.Text(TextOptions{Width: 100}); err != nil || strings.Count(text, "\n") < len(g.Nodes) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestUntangled holds the order of layers to what the eye finds at once.
+func TestUntangled(t *testing.T) {
+	ladder := &Graph{} // two chains whose jobs alternate in the file, joined at every step
+	for i := range 10 {
+		ladder.Nodes = append(ladder.Nodes, Node{Name: fmt.Sprint(i)})
+		if i > 1 {
+			ladder.Edges = append(ladder.Edges, Edge{From: i - 2, To: i})
+		}
+	}
+	twisted := &Graph{Nodes: make([]Node, 12)} // six pairs, written crosswise
+	for i := range 6 {
+		twisted.Edges = append(twisted.Edges, Edge{From: i, To: 11 - i})
+	}
+	tree := &Graph{Nodes: make([]Node, 40)}
+	for i := 1; i < 40; i++ {
+		tree.Edges = append(tree.Edges, Edge{From: (i - 1) / 3, To: i})
+	}
+	for name, g := range map[string]*Graph{"ladder": ladder, "twisted": twisted, "tree": tree, "diamond": diamond(), "fan": fan(20)} {
+		c, err := g.check()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, part := range c.parts() {
+			if n := c.layer(part, make([]box, len(g.Nodes))).crossings(); n != 0 {
+				t.Errorf("%s: %d crossings", name, n)
+			}
+		}
+	}
+}

@@ -1,0 +1,133 @@
+package heatmap
+
+import (
+	"image"
+	"image/color"
+	"math"
+)
+
+var (
+	black  = color.RGBA{0x1a, 0x1a, 0x1a, 0xff}
+	grey   = color.RGBA{0x80, 0x80, 0x80, 0xff}
+	white  = color.RGBA{0xff, 0xff, 0xff, 0xff}
+	ground = color.RGBA{0xf2, 0xf2, 0xf2, 0xff}
+	stripe = color.RGBA{0xb0, 0xb0, 0xb0, 0xff}
+)
+
+// drawAll draws everything at its place.
+func drawAll(s *sheet, p *layout, g *grid, l letters) {
+	s.fill(0, 0, p.width, p.height, white)
+	s.text(l, p.left, margin+titleSize/2, p.title, style{titleSize, start, 0, black})
+	drawCells(s, p, g)
+	drawNumbers(s, p, g, l)
+	drawAxes(s, p, l)
+	drawBar(s, p, g, l)
+	if g.missing {
+		y := p.legendTop()
+		s.hatch(p.barLeft, y, swatch+4, swatch)
+		s.frame(p.barLeft, y, swatch+4, swatch, 0.5, grey)
+		s.text(l, p.barLeft+swatch+4+gap, y+swatch/2, noValue, style{noteSize, start, 0, black})
+	}
+}
+
+func drawCells(s *sheet, p *layout, g *grid) {
+	if g.missing {
+		s.hatch(p.left, p.top, p.plotWidth, p.plotHigh)
+	}
+	if !p.separated() {
+		s.image(p.left, p.top, p.plotWidth, p.plotHigh, picture(g))
+		s.frame(p.left, p.top, p.plotWidth, p.plotHigh, 0.5, grey)
+		return
+	}
+	for j := range g.ny {
+		for i := range g.nx {
+			if v := g.at(i, j); !math.IsNaN(v) {
+				s.fill(p.left+float64(i)*p.cellWidth, p.top+float64(j)*p.cellHigh, p.cellWidth, p.cellHigh, g.scale.colour(v))
+			}
+		}
+	}
+	for i := 1; i < g.nx; i++ {
+		x := p.left + float64(i)*p.cellWidth
+		s.line(x, p.top, x, p.top+p.plotHigh, 1, white)
+	}
+	for j := 1; j < g.ny; j++ {
+		y := p.top + float64(j)*p.cellHigh
+		s.line(p.left, y, p.left+p.plotWidth, y, 1, white)
+	}
+}
+
+// picture has a pixel for each cell; where there is no value, one that lets through
+// what is behind it.
+func picture(g *grid) image.Image {
+	img := image.NewRGBA(image.Rect(0, 0, g.nx, g.ny))
+	for j := range g.ny {
+		for i := range g.nx {
+			if v := g.at(i, j); !math.IsNaN(v) {
+				img.SetRGBA(i, j, g.scale.colour(v))
+			}
+		}
+	}
+	return img
+}
+
+func drawNumbers(s *sheet, p *layout, g *grid, l letters) {
+	if p.numbers == nil {
+		return
+	}
+	for j := range g.ny {
+		for i := range g.nx {
+			v := g.at(i, j)
+			if math.IsNaN(v) {
+				continue
+			}
+			s.text(l, p.left+(float64(i)+0.5)*p.cellWidth, p.top+(float64(j)+0.5)*p.cellHigh, p.numbers[j*g.nx+i],
+				style{p.numbersSize, middle, 0, ink(g.scale.colour(v))})
+		}
+	}
+}
+
+func drawAxes(s *sheet, p *layout, l letters) {
+	bottom := p.top + p.plotHigh
+	for i, label := range p.xLabels {
+		x := p.left + (float64(i)+0.5)*p.cellWidth
+		if p.turned {
+			s.text(l, x+1, bottom+gap+labelSize/4, label, style{labelSize, end, 45, black})
+		} else {
+			s.text(l, x, bottom+gap+labelSize/2, label, style{labelSize, middle, 0, black})
+		}
+		if label != "" && !p.separated() {
+			s.line(x, bottom, x, bottom+3, 0.5, grey)
+		}
+	}
+	for j, label := range p.yLabels {
+		y := p.top + (float64(j)+0.5)*p.cellHigh
+		s.text(l, p.left-gap, y, label, style{labelSize, end, 0, black})
+		if label != "" && !p.separated() {
+			s.line(p.left-3, y, p.left, y, 0.5, grey)
+		}
+	}
+	s.text(l, p.left+p.plotWidth/2, p.below()-nameSize/2, p.xName, style{nameSize, middle, 0, black})
+	s.text(l, p.left-gap-p.yLabelsWide-gap-nameSize/2, p.top+p.plotHigh/2, p.yName, style{nameSize, middle, 90, black})
+}
+
+func drawBar(s *sheet, p *layout, g *grid, l letters) {
+	if g.scale.empty() {
+		return
+	}
+	img := image.NewRGBA(image.Rect(0, 0, 1, shades))
+	for i := range shades {
+		c := g.scale.colours[shades-1-i]
+		if g.scale.low == g.scale.high {
+			c = g.scale.colour(g.scale.low)
+		}
+		img.SetRGBA(0, i, c)
+	}
+	s.image(p.barLeft, p.top, barWidth, p.barHigh, img)
+	s.frame(p.barLeft, p.top, barWidth, p.barHigh, 0.5, grey)
+	for _, tick := range p.ticks {
+		y := p.top + (1-g.scale.part(tick.value))*p.barHigh
+		s.line(p.barLeft+barWidth, y, p.barLeft+barWidth+3, y, 0.5, grey)
+		s.text(l, p.ticksLeft(), y, tick.label, style{labelSize, start, 0, black})
+	}
+	s.text(l, p.ticksLeft()+p.ticksWide+gap+nameSize/2, p.top+p.barHigh/2, p.value, style{nameSize, middle, 90, black})
+}

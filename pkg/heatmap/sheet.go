@@ -1,0 +1,167 @@
+package heatmap
+
+import (
+	"image"
+	"image/color"
+	"math"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"codeberg.org/go-fonts/liberation/liberationsansregular"
+	"golang.org/x/image/font/opentype"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/vg"
+)
+
+// capHeight is how high capitals and digits of the font are, as a part of its size.
+const capHeight = 0.688
+
+// longest is how many characters of a text are looked at; none that is longer fits.
+const longest = 300
+
+// sheet is what is drawn on. Lengths are points, from the upper left corner.
+type sheet struct {
+	canvas vg.Canvas
+	height float64
+	// image draws an image over a rectangle, without blurring the edges of its pixels.
+	// Where the image lets through what is behind it, that stays.
+	image func(left, top, width, height float64, img image.Image)
+}
+
+// letters measures and draws text.
+type letters struct{ font *opentype.Font }
+
+func newLetters() (letters, error) {
+	f, err := opentype.Parse(liberationsansregular.TTF)
+	return letters{f}, err
+}
+
+func (l letters) face(size float64) font.Face {
+	return font.Face{Font: font.Font{Typeface: "Liberation", Variant: "Sans", Size: vg.Length(size)}, Face: l.font}
+}
+
+func (l letters) width(text string, size float64) float64 {
+	face := l.face(size)
+	return float64(face.Width(text))
+}
+
+func (l letters) widest(all []string, size float64) (w float64) {
+	for _, text := range all {
+		w = max(w, l.width(text, size))
+	}
+	return w
+}
+
+// fit cuts the middle out of a text that is wider than room: its two ends tell more
+// than its beginning alone.
+func (l letters) fit(text string, size, room float64) string {
+	runes := []rune(text)
+	if len(runes) <= longest && l.width(text, size) <= room {
+		return text
+	}
+	for keep := min(len(runes)-1, longest); keep > 0; keep-- {
+		head := (keep + 1) / 2
+		short := string(runes[:head]) + "…" + string(runes[len(runes)-(keep-head):])
+		if l.width(short, size) <= room {
+			return short
+		}
+	}
+	return "…"
+}
+
+// oneLine is text as it may be drawn, and stand in XML: in one line, without what is
+// no character.
+func oneLine(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\r' || r == '\t':
+			return ' '
+		case r == utf8.RuneError || unicode.IsControl(r) || r&0xfffe == 0xfffe: // the last two of each plane
+			return utf8.RuneError
+		}
+		return r
+	}, text)
+}
+
+// place says which end of a text is at its point.
+type place float64
+
+const (
+	start  place = 0
+	middle place = 0.5
+	end    place = 1
+)
+
+// style is how a text is drawn. turn is in degrees, against the clock.
+type style struct {
+	size   float64
+	place  place
+	turn   float64
+	colour color.Color
+}
+
+// text draws a text with the middle of its capitals' height at a point.
+func (s *sheet) text(l letters, x, y float64, text string, as style) {
+	if text == "" {
+		return
+	}
+	s.canvas.Push()
+	s.canvas.SetColor(as.colour)
+	s.canvas.Translate(s.point(x, y))
+	if as.turn != 0 {
+		s.canvas.Rotate(as.turn * math.Pi / 180)
+	}
+	at := vg.Point{X: vg.Length(0 - float64(as.place)*l.width(text, as.size)), Y: vg.Length(-capHeight / 2 * as.size)}
+	s.canvas.FillString(l.face(as.size), at, text)
+	s.canvas.Pop()
+}
+
+func (s *sheet) point(x, y float64) vg.Point {
+	return vg.Point{X: vg.Length(x), Y: vg.Length(s.height - y)}
+}
+
+func (s *sheet) rectangle(x, y, width, height float64) vg.Path {
+	var p vg.Path
+	p.Move(s.point(x, y))
+	p.Line(s.point(x+width, y))
+	p.Line(s.point(x+width, y+height))
+	p.Line(s.point(x, y+height))
+	p.Close()
+	return p
+}
+
+func (s *sheet) fill(x, y, width, height float64, c color.Color) {
+	s.canvas.SetColor(c)
+	s.canvas.Fill(s.rectangle(x, y, width, height))
+}
+
+func (s *sheet) frame(x, y, width, height, thick float64, c color.Color) {
+	s.canvas.SetColor(c)
+	s.canvas.SetLineWidth(vg.Length(thick))
+	s.canvas.Stroke(s.rectangle(x, y, width, height))
+}
+
+func (s *sheet) line(x1, y1, x2, y2, thick float64, c color.Color) {
+	s.canvas.SetColor(c)
+	s.canvas.SetLineWidth(vg.Length(thick))
+	var p vg.Path
+	p.Move(s.point(x1, y1))
+	p.Line(s.point(x2, y2))
+	s.canvas.Stroke(p)
+}
+
+// hatch fills a rectangle with what stands for no value: stripes that run through the
+// whole of it, so that they show in the smallest cells, too.
+func (s *sheet) hatch(x, y, width, height float64) {
+	const apart, thick = 5, 0.75
+	s.fill(x, y, width, height, ground)
+	s.canvas.SetColor(stripe)
+	s.canvas.SetLineWidth(thick)
+	var p vg.Path
+	for d := float64(apart); d < width+height; d += apart {
+		p.Move(s.point(x+min(d, width), y+max(d-width, 0)))
+		p.Line(s.point(x+max(d-height, 0), y+min(d, height)))
+	}
+	s.canvas.Stroke(p)
+}

@@ -1,0 +1,124 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/batchctl/batchctl/pkg/catalog"
+	"github.com/batchctl/batchctl/pkg/spec"
+)
+
+// maxWaits is how many others a job may wait for (API reference of SubmitJob,
+// dependsOn).
+const maxWaits = catalog.MaxDependencies
+
+// shorten brings the waits of a group's jobs down to as many as AWS Batch takes: those
+// that others imply go, and steps take the place of several.
+func (b *builder) shorten(g *group, waits [][]wait) [][]wait {
+	common := slices.DeleteFunc(slices.Clone(waits[0]), func(w wait) bool { return !w.isCommon() })
+	common = b.withoutImplied(common)
+	var fixed []wait // of the part that has most
+	for i, list := range waits {
+		if waits[i] = slices.DeleteFunc(list, wait.isCommon); len(waits[i]) > len(fixed) {
+			fixed = waits[i]
+		}
+	}
+	slots := maxWaits - len(fixed)
+	if slots < min(1, len(common)) {
+		b.refuseMany(fixed, len(common))
+		return waits
+	}
+	common = b.join(g, common, slots)
+	for i := range waits {
+		waits[i] = append(waits[i], common...)
+	}
+	return waits
+}
+
+// refuseMany refuses waits child by child, or of one array's for the one before it,
+// that leave no room for others.
+func (b *builder) refuseMany(fixed []wait, common int) {
+	more := ""
+	if common > 0 {
+		more = fmt.Sprintf(", and for %d more", common)
+	}
+	b.fail(fixed[min(len(fixed), maxWaits+1)-1].Node, "dep-max-20",
+		fmt.Sprintf("a job waits for at most %d others, and this one for %d child by child, which no step in between can stand for%s", maxWaits, len(fixed), more),
+		"leave the type of some dependencies out, or make the others one array")
+}
+
+// withoutImplied leaves out what is listed twice, and the jobs that have succeeded in
+// any case once another of the list has.
+func (b *builder) withoutImplied(list []wait) []wait {
+	implied := b.impliedBy(list)
+	var kept []wait
+	for _, w := range list {
+		if !slices.ContainsFunc(kept, w.isSame) && !implied[w.key()] {
+			kept = append(kept, w)
+		}
+	}
+	return kept
+}
+
+// key names what is waited for.
+type key struct {
+	on   *Job
+	isID bool
+	job  string
+}
+
+func (w wait) key() key { return key{w.on, w.isID, w.Job} }
+
+// impliedBy is what the jobs of a list have waited for themselves, and the jobs before
+// them. A job that is held back may start although what it waited for has failed.
+func (b *builder) impliedBy(list []wait) map[key]bool {
+	implied := map[key]bool{}
+	var visit func(*Job)
+	visit = func(j *Job) {
+		if j == nil || j.When != "" {
+			return
+		}
+		for _, w := range b.waits[j] {
+			if w.impliesAll(j) && !implied[w.key()] {
+				implied[w.key()] = true
+				visit(w.on)
+			}
+		}
+	}
+	for _, w := range list {
+		visit(w.on)
+	}
+	return implied
+}
+
+// impliesAll reports whether all of what j waits for here has succeeded once j has.
+func (w wait) impliesAll(j *Job) bool {
+	return w.Type == "" || w.Type == nToN && w.on != nil && w.on.size() == j.size()
+}
+
+// join puts steps in the place of several waits, until no more than a number are left.
+// A step stands for at most 20, and for other steps where there are many.
+func (b *builder) join(g *group, list []wait, slots int) []wait {
+	surplus := len(list) - slots
+	if surplus <= 0 {
+		return list
+	}
+	count := (surplus + maxWaits - 2) / (maxWaits - 1) // each takes 20 away and adds itself
+	made, ok := b.joint(g)
+	if !ok {
+		return list
+	}
+	for n := range count {
+		ending := "-join"
+		if count > 1 {
+			ending = fmt.Sprintf("-join%d", n+1)
+		}
+		size := min(maxWaits, len(list)-slots+1)
+		step := made.step(b.names.free(g.Name, ending))
+		step.wait(list[:size])
+		b.waits[step] = slices.Clone(list[:size])
+		b.plan.Jobs = append(b.plan.Jobs, step)
+		list = append(list[size:], wait{Dependency: spec.Dependency{Job: step.Name, Node: list[0].Node}, on: step})
+	}
+	return list
+}

@@ -1,0 +1,192 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/jsontree"
+)
+
+// What a step in between has, which does nothing but end well.
+const (
+	joinTimeout   = 3600 // seconds
+	joinAttempts  = 3
+	joinMemoryMiB = 128
+)
+
+func joinCommand(platform *types.RuntimePlatform) []string {
+	if isWindows(platform) {
+		return []string{"cmd", "/c", "exit 0"}
+	}
+	return []string{"true"}
+}
+
+func isWindows(platform *types.RuntimePlatform) bool {
+	return platform != nil && strings.HasPrefix(strings.ToUpper(aws.ToString(platform.OperatingSystemFamily)), "WINDOWS")
+}
+
+// joint is what the steps before one group have in common.
+type joint struct {
+	// register is what the next step registers; nil where there is nothing to register,
+	// or nothing any more.
+	register *batch.RegisterJobDefinitionInput
+	submit   batch.SubmitJobInput
+	queue    Choice
+}
+
+// step is the next of them.
+func (m *joint) step(name string) *Job {
+	if m.register != nil {
+		m.register.JobDefinitionName = aws.String(name)
+		m.submit.JobDefinition = aws.String(name)
+	}
+	submit := m.submit
+	submit.JobName = aws.String(name)
+	j := &Job{Name: name, Group: name, Join: true, Register: m.register, Submit: &submit, Queue: m.queue}
+	m.register = nil
+	return j
+}
+
+// joint makes what the steps before a group run: the image of the group's own jobs,
+// which is known to be there and may be pulled where they run.
+func (b *builder) joint(g *group) (*joint, bool) {
+	in := g.parts[0].Submit
+	m := &joint{queue: g.ownQueue(), submit: batch.SubmitJobInput{JobDefinition: in.JobDefinition, Tags: in.Tags, PropagateTags: in.PropagateTags,
+		ShareIdentifier: in.ShareIdentifier, SchedulingPriorityOverride: in.SchedulingPriorityOverride}}
+	d := b.definition(g.parts[0], g.known)
+	switch {
+	case d == nil && overridesSeveral(g.parts[0]):
+		b.fail(nameOf(g.Job), "dep-max-20", fmt.Sprintf("a job waits for at most %d others, and a step in between cannot be made of a registered definition of several containers", maxWaits),
+			"put a job in between, or make the others one array")
+		return nil, false
+	case d == nil:
+		m.submit.ContainerOverrides = &types.ContainerOverrides{Command: joinCommand(nil)}
+	default:
+		m.register = joinDefinition(d)
+		m.queue = b.joinQueue(g, m.register)
+	}
+	m.submit.JobQueue = aws.String(m.queue.Queue)
+	return m, true
+}
+
+// definition is what a job runs; nil where it is registered already.
+func (b *builder) definition(job *Job, known *jsontree.Node) *batch.RegisterJobDefinitionInput {
+	if job.Register != nil || known == nil {
+		return job.Register
+	}
+	d := &batch.RegisterJobDefinitionInput{}
+	b.lower(known, d)
+	return d
+}
+
+// joinDefinition is a definition of one small container with the image of another's
+// first, and with what that one needs to be placed and started.
+func joinDefinition(d *batch.RegisterJobDefinitionInput) *batch.RegisterJobDefinitionInput {
+	out := &batch.RegisterJobDefinitionInput{
+		Type: types.JobDefinitionTypeContainer, PlatformCapabilities: d.PlatformCapabilities, PropagateTags: d.PropagateTags,
+		SchedulingPriority: d.SchedulingPriority, Tags: d.Tags,
+		RetryStrategy: &types.RetryStrategy{Attempts: aws.Int32(joinAttempts)},
+		Timeout:       &types.JobTimeout{AttemptDurationSeconds: aws.Int32(joinTimeout)},
+	}
+	container, ecs, eks := d.ContainerProperties, d.EcsProperties, d.EksProperties
+	if nodes := d.NodeProperties; nodes != nil && len(nodes.NodeRangeProperties) > 0 {
+		first := nodes.NodeRangeProperties[0]
+		container, ecs, eks = first.Container, first.EcsProperties, first.EksProperties
+	}
+	isFargate := slices.Contains(d.PlatformCapabilities, types.PlatformCapabilityFargate)
+	switch {
+	case container != nil:
+		out.ContainerProperties = joinContainer(container)
+	case ecs != nil && len(ecs.TaskProperties) > 0 && len(ecs.TaskProperties[0].Containers) > 0:
+		out.ContainerProperties = joinContainer(alone(ecs.TaskProperties[0]))
+	case eks != nil && eks.PodProperties != nil && len(eks.PodProperties.Containers) > 0:
+		out.EksProperties = joinPod(eks.PodProperties)
+	}
+	if out.ContainerProperties != nil {
+		out.ContainerProperties.ResourceRequirements = joinResources(isFargate, out.ContainerProperties.RuntimePlatform)
+	}
+	return out
+}
+
+// joinContainer takes over what has to do with where and how a container starts, and
+// nothing of what it does.
+func joinContainer(c *types.ContainerProperties) *types.ContainerProperties {
+	return &types.ContainerProperties{
+		Image: c.Image, Command: joinCommand(c.RuntimePlatform), ExecutionRoleArn: c.ExecutionRoleArn, RepositoryCredentials: c.RepositoryCredentials,
+		NetworkConfiguration: c.NetworkConfiguration, FargatePlatformConfiguration: c.FargatePlatformConfiguration,
+		RuntimePlatform: c.RuntimePlatform, LogConfiguration: c.LogConfiguration,
+	}
+}
+
+// alone is the first container of a task as one that runs by itself.
+func alone(task types.EcsTaskProperties) *types.ContainerProperties {
+	first := task.Containers[0]
+	c := &types.ContainerProperties{Image: first.Image, ExecutionRoleArn: task.ExecutionRoleArn, RepositoryCredentials: first.RepositoryCredentials,
+		NetworkConfiguration: task.NetworkConfiguration, RuntimePlatform: task.RuntimePlatform, LogConfiguration: first.LogConfiguration}
+	if task.PlatformVersion != nil {
+		c.FargatePlatformConfiguration = &types.FargatePlatformConfiguration{PlatformVersion: task.PlatformVersion}
+	}
+	return c
+}
+
+func joinPod(p *types.EksPodProperties) *types.EksProperties {
+	first := p.Containers[0]
+	size := map[string]string{"cpu": "1", "memory": fmt.Sprintf("%dMi", joinMemoryMiB)}
+	return &types.EksProperties{PodProperties: &types.EksPodProperties{
+		HostNetwork: p.HostNetwork, DnsPolicy: p.DnsPolicy, ImagePullSecrets: p.ImagePullSecrets, Metadata: p.Metadata,
+		Containers: []types.EksContainer{{Image: first.Image, ImagePullPolicy: first.ImagePullPolicy, Command: joinCommand(nil), SecurityContext: first.SecurityContext,
+			Resources: &types.EksContainerResourceRequirements{Limits: size, Requests: size}}},
+	}}
+}
+
+// joinResources is little, and on Fargate the smallest size there is: for Windows that
+// is 1 vCPU (developer guide of Amazon ECS, task size).
+func joinResources(isFargate bool, platform *types.RuntimePlatform) []types.ResourceRequirement {
+	vcpus, memory := "1", strconv.Itoa(joinMemoryMiB)
+	switch {
+	case isFargate && isWindows(platform):
+		memory = "2048"
+	case isFargate:
+		vcpus, memory = "0.25", "512"
+	}
+	return []types.ResourceRequirement{
+		{Type: types.ResourceTypeVcpu, Value: aws.String(vcpus)},
+		{Type: types.ResourceTypeMemory, Value: aws.String(memory)},
+	}
+}
+
+// joinQueue is the queue of the platform file that suits a step best, on the
+// architecture of the instances that the group's own queue has. Where that is not
+// known, or the group has a share of its own queue, it is that one.
+func (b *builder) joinQueue(g *group, register *batch.RegisterJobDefinitionInput) Choice {
+	own := g.ownQueue()
+	placement := g.parts[0].Queue.Placement
+	definition, err := tree(register)
+	r, ok := RequestOf(definition, nil)
+	if err != nil || !ok || placement == nil {
+		return own
+	}
+	if r.Arch == "" {
+		r.Arch = placement.Instance.Arch
+	}
+	c, err := ChooseQueue(b.platform, r)
+	if err == nil && g.parts[0].Submit.ShareIdentifier == nil {
+		return c
+	}
+	if q, ok := b.platform.Queue(own.Queue); ok {
+		p := Hold(b.platform.Catalog, q, r)
+		own.Placement = &p
+	}
+	return own
+}
+
+// ownQueue is the queue of the group's jobs, for a step before them.
+func (g *group) ownQueue() Choice {
+	return Choice{Queue: g.parts[0].Queue.Queue, Reason: "the queue of " + g.Name + ", before which it stands"}
+}

@@ -1,0 +1,167 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/catalog"
+	"github.com/batchctl/batchctl/pkg/spec"
+	"github.com/batchctl/batchctl/pkg/sweep"
+)
+
+// The rules that only arrays that differ can break, by their names in a report.
+const (
+	ruleArrayEmpty     = "array-empty"
+	ruleArrayContainer = "array-container"
+	ruleArrayCommand   = "array-command"
+	ruleArrayVariable  = "array-variable"
+	ruleArraySize      = "array-size"
+	ruleArrayStaging   = "array-staging"
+)
+
+// launch makes the container of a job run its cells: the launcher in front of its
+// command, and in its environment what the launcher reads.
+func (b *builder) launch(g *group, job *Job) {
+	j, s := g.Job, g.Sweep
+	isSplit := s.Len() > catalog.MaxArraySize
+	if s.Kind == sweep.Plain && !isSplit {
+		return // AWS Batch tells the children their index
+	}
+	d := b.definition(job, g.known)
+	if d != nil && d.ContainerProperties == nil || overridesSeveral(job) {
+		b.fail(j.Array, ruleArrayContainer, "the cells go into the environment of one container, in containerProperties, and this job has another kind of definition",
+			"say what runs with image or containerProperties")
+		return
+	}
+	if isSplit && s.Launcher == sweep.Image && s.Kind != sweep.Matrix && s.Kind != sweep.Table {
+		b.fail(j.Array, ruleArraySize, fmt.Sprintf("%d children are several arrays, and the image's own program knows the index in one of them only", s.Len()),
+			fmt.Sprintf(`ask for at most %d, or leave out "launcher": "image"`, catalog.MaxArraySize))
+		return
+	}
+	b.wrap(j, job, d)
+	if s.Kind == sweep.Commands {
+		b.list(j, job)
+	}
+	if s.Kind != sweep.Commands || s.Launcher != sweep.Image {
+		b.document(j, job)
+	}
+}
+
+// overridesSeveral reports whether the job's overrides are those of a definition that
+// is none of one container.
+func overridesSeveral(j *Job) bool {
+	return j.Submit.EcsPropertiesOverride != nil || j.Submit.EksPropertiesOverride != nil || j.Submit.NodeOverrides != nil
+}
+
+// wrap puts the launcher in front of the command that counts: that of the overrides,
+// else that of the job's own definition, else that of a definition of the files.
+func (b *builder) wrap(j *spec.Job, job *Job, d *batch.RegisterJobDefinitionInput) {
+	s := j.Sweep
+	if s.Launcher == sweep.Image {
+		return
+	}
+	over := job.Submit.ContainerOverrides
+	isOverridden := over != nil && len(over.Command) > 0
+	var command []string
+	switch {
+	case s.Kind == sweep.Commands: // the lines are what runs
+	case isOverridden:
+		command = over.Command
+	case d != nil:
+		command = d.ContainerProperties.Command
+	}
+	if len(command) == 0 && s.Kind != sweep.Commands {
+		hint := "give the job a command"
+		if s.Kind != sweep.Plain {
+			hint += `, or the array "launcher": "image"`
+		}
+		b.fail(j.Array, ruleArrayCommand, "the command that the launcher is to run is not known here", hint)
+		return
+	}
+	command = s.Command(command)
+	if j.Register != nil && !isOverridden {
+		job.Register.ContainerProperties.Command = command
+		return
+	}
+	overrides := types.ContainerOverrides{}
+	if over != nil {
+		overrides = *over
+	}
+	overrides.Command = command
+	job.Submit.ContainerOverrides = &overrides
+}
+
+// list says how a command list is shared out, in the variables that programs which
+// read such lists by themselves know.
+func (b *builder) list(j *spec.Job, job *Job) {
+	s := j.Sweep
+	b.setVariable(j, job, sweep.SizeVariable, strconv.Itoa(s.Size))
+	if s.KeepGoing {
+		b.setVariable(j, job, sweep.KeepGoingVariable, "1")
+	}
+	switch {
+	case s.List != "":
+		b.setVariable(j, job, sweep.ListVariable, s.List)
+	case s.Launcher == sweep.Image:
+		text := strings.Join(s.Lines, "\n") + "\n"
+		if url, ok := b.stage(j, job, text, "the image's own program reads the command list from a place of its own"); ok {
+			b.setVariable(j, job, sweep.ListVariable, url)
+		}
+	}
+}
+
+// setVariable gives every child an environment variable.
+func (b *builder) setVariable(j *spec.Job, job *Job, name, value string) {
+	for _, given := range job.environments() {
+		for _, v := range given {
+			if aws.ToString(v.Name) == name && aws.ToString(v.Value) != value {
+				b.fail(j.Array, ruleArrayVariable, fmt.Sprintf("the job sets %s to %q, and the array sets it to %q", name, aws.ToString(v.Value), value),
+					"remove the variable from the job's environment")
+				return
+			}
+		}
+	}
+	if j.Register != nil {
+		c := job.Register.ContainerProperties
+		c.Environment = set(c.Environment, variable(name, value))
+		return
+	}
+	job.Submit.ContainerOverrides = withVariables(job.Submit.ContainerOverrides, variable(name, value))
+}
+
+// environments are what the job's own requests set.
+func (j *Job) environments() (all [][]types.KeyValuePair) {
+	if j.Register != nil && j.Register.ContainerProperties != nil {
+		all = append(all, j.Register.ContainerProperties.Environment)
+	}
+	if j.Submit.ContainerOverrides != nil {
+		all = append(all, j.Submit.ContainerOverrides.Environment)
+	}
+	return all
+}
+
+func variable(name, value string) types.KeyValuePair {
+	return types.KeyValuePair{Name: aws.String(name), Value: aws.String(value)}
+}
+
+// withVariables is a copy of the overrides with a variable in it.
+func withVariables(in *types.ContainerOverrides, v types.KeyValuePair) *types.ContainerOverrides {
+	var out types.ContainerOverrides
+	if in != nil {
+		out = *in
+	}
+	out.Environment = set(out.Environment, v)
+	return &out
+}
+
+// set is a copy of an environment with a variable in it.
+func set(environment []types.KeyValuePair, v types.KeyValuePair) []types.KeyValuePair {
+	rest := slices.DeleteFunc(slices.Clone(environment), func(o types.KeyValuePair) bool { return aws.ToString(o.Name) == *v.Name })
+	return append(rest, v)
+}

@@ -1,0 +1,52 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"github.com/batchctl/batchctl/pkg/catalog"
+)
+
+// Repeat returns the plan of the same job n times, called NAME-1 to NAME-n; of one
+// group, and of one definition, which the first registers. n is at least 1, and once
+// is the plan itself. It is an error if the plan is not that of a single job.
+func Repeat(p *Plan, n int) (*Plan, error) {
+	if n < 1 {
+		return nil, fmt.Errorf("repeat a job %d times: ask for at least 1", n)
+	}
+	if err := p.isOneJob(); err != nil {
+		return nil, err
+	}
+	if n == 1 {
+		return p, nil
+	}
+	out := &Plan{Name: p.Name, Jobs: make([]*Job, n)}
+	for i := range out.Jobs {
+		j, in := *p.Jobs[0], *p.Jobs[0].Submit
+		j.Name = cut(j.Name, fmt.Sprintf("-%d", i+1))
+		in.JobName = aws.String(j.Name)
+		if i > 0 {
+			j.Register = nil
+		}
+		j.Submit = &in
+		out.Jobs[i] = &j
+	}
+	return out, nil
+}
+
+// isOneJob says why a plan is not that of a single job.
+func (p *Plan) isOneJob() error {
+	switch {
+	case len(p.Jobs) == 0:
+		return errors.New("repeat a job: the plan has none")
+	case len(p.Jobs) > 1 && p.Jobs[0].Group == p.Jobs[len(p.Jobs)-1].Group:
+		return fmt.Errorf("repeat job %s: it is %d arrays already; leave the count out, or make the array at most %d", p.Jobs[0].Group, len(p.Jobs), catalog.MaxArraySize)
+	case len(p.Jobs) > 1:
+		return fmt.Errorf("repeat a job: the plan has %d of them, and a count is for a single one; submit that one by itself, or give it an array", len(p.Jobs))
+	case p.Jobs[0].Submit == nil:
+		return fmt.Errorf("repeat job %s: it is a job definition, which is registered once", p.Jobs[0].Name)
+	}
+	return nil
+}

@@ -1,0 +1,96 @@
+package replay
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+)
+
+// Split reads JOB, JOB:index, JOB#attempt and JOB:index#attempt. job is what stands
+// before the attempt; attempt is 0 if none is named.
+func Split(reference string) (job string, attempt int, err error) {
+	job, text, named := strings.Cut(reference, "#")
+	if job == "" {
+		return "", 0, fmt.Errorf("%q names no job: write JOB, JOB:index or JOB:index#attempt", reference)
+	}
+	if !named {
+		return job, 0, nil
+	}
+	attempt, err = strconv.Atoi(text)
+	if err != nil || attempt < 1 || strconv.Itoa(attempt) != text {
+		return "", 0, fmt.Errorf("%q: attempts are numbered from 1: write %s#1", reference, job)
+	}
+	return job, attempt, nil
+}
+
+// runnable refuses jobs of which no attempt can run here.
+func runnable(job *types.JobDetail) error {
+	id := aws.ToString(job.JobId)
+	switch p := job.ArrayProperties; {
+	case p != nil && p.Index == nil && aws.ToInt32(p.Size) > 0:
+		return fmt.Errorf("job %s is an array of %d: its children ran, the array itself did not; name a child: %s:0", id, *p.Size, id)
+	case job.NodeProperties != nil, job.NodeDetails != nil:
+		return fmt.Errorf("job %s has several nodes: they run together and talk to each other, and one of them alone would wait for the others", id)
+	case job.EksProperties != nil, len(job.EksAttempts) > 0:
+		return fmt.Errorf("job %s ran in a pod of EKS: what its cluster gives to a pod is not to be had here", id)
+	case job.EcsProperties != nil:
+		return fmt.Errorf("job %s is a task of containers that run together, and only a job of one container can run again here; "+
+			"the local engine runs such tasks: batchctl run its job file", id)
+	case job.Container == nil:
+		return fmt.Errorf("the description of job %s says nothing of its container: describe the job by its id, not from a list", id)
+	}
+	return nil
+}
+
+// choose is the number of the attempt that is meant.
+func choose(job *types.JobDetail, attempt int) (int, error) {
+	id, over := aws.ToString(job.JobId), job.Status == types.JobStatusSucceeded || job.Status == types.JobStatusFailed
+	var ended []int
+	for i, a := range job.Attempts {
+		if over || a.StoppedAt != nil {
+			ended = append(ended, i+1)
+		}
+	}
+	switch {
+	case attempt < 0:
+		return 0, errors.New("attempts are numbered from 1")
+	case len(ended) == 0 && over:
+		return 0, fmt.Errorf("job %s never ran: it is %s%s; no attempt is there to run again", id, job.Status, reason(job))
+	case len(ended) == 0:
+		return 0, fmt.Errorf("no attempt of job %s has ended: it is %s; wait for it: batchctl wait %s", id, job.Status, id)
+	case attempt == 0:
+		return ended[len(ended)-1], nil
+	}
+	for _, n := range ended {
+		if n == attempt {
+			return n, nil
+		}
+	}
+	if !over && attempt <= len(ended)+1 {
+		return 0, fmt.Errorf("attempt %d of job %s has not ended: the job is %s; %s", attempt, id, job.Status, those(ended))
+	}
+	return 0, fmt.Errorf("job %s has no attempt %d: %s ended", id, attempt, those(ended))
+}
+
+func reason(job *types.JobDetail) string {
+	if r := aws.ToString(job.StatusReason); r != "" {
+		return " (" + r + ")"
+	}
+	return ""
+}
+
+// those names the attempts that there are to choose from.
+func those(ended []int) string {
+	if len(ended) == 1 {
+		return fmt.Sprintf("attempt %d has", ended[0])
+	}
+	words := make([]string, len(ended))
+	for i, n := range ended {
+		words[i] = strconv.Itoa(n)
+	}
+	return "attempts " + strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1] + " have"
+}

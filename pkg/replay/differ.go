@@ -1,0 +1,145 @@
+package replay
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/local"
+)
+
+// Difference is something that is not here as it was when the attempt ran on AWS Batch.
+type Difference struct {
+	// What is a member of the job ("secrets"), an environment variable, or "instance".
+	What string
+	// Why says what is different, and what can be done about it.
+	Why string
+}
+
+func (d Difference) String() string { return d.What + ": " + d.Why }
+
+// Differences is all that is different when x runs the attempt on a machine with these
+// GPUs, given by the ids that RunOptions takes.
+func (a *Attempt) Differences(x local.Executor, gpus []string) []Difference {
+	all := slices.Clone(a.differences)
+	if need := a.gpus(); need > len(gpus) {
+		all = append(all, Difference{"GPUs", fmt.Sprintf("the job had %d, here there are %d", need, len(gpus))})
+	}
+	drop := func(members ...string) {
+		all = slices.DeleteFunc(all, func(d Difference) bool { return slices.Contains(members, d.What) })
+	}
+	for _, name := range x.Unhonoured(a.Container) {
+		switch {
+		case name == "image": // what is not used need not be the same
+			drop("image", "executionRoleArn")
+			all = append(all, Difference{name, aws.ToString(a.Container.Image) + " is not used: the command runs as a process of this machine"})
+		case name == "volumes":
+			drop(name)
+			all = append(all, Difference{name, "not mounted: the command sees the files of this machine"})
+		case !slices.Contains(compared, name):
+			all = append(all, Difference{name, "without effect here"})
+		}
+	}
+	return all
+}
+
+// compared are the members of which compare says what there is to say.
+var compared = []string{"secrets", "jobRoleArn", "executionRoleArn", "volumes (of EFS or S3)", "runtimePlatform"}
+
+// compare finds what is different on any machine but the one on which it ran.
+func (a *Attempt) compare(job *types.JobDetail, o Options) []Difference {
+	all := slices.Concat(a.image(), a.secrets(o), a.roles(), a.volumes(), a.instance(job), a.unknown())
+	if job.ConsumableResourceProperties != nil {
+		for _, r := range job.ConsumableResourceProperties.ConsumableResourceList {
+			all = append(all, Difference{"consumableResources", aws.ToString(r.ConsumableResource) + " is not taken from anybody"})
+		}
+	}
+	if o.Command != nil {
+		all = append(all, Difference{"command", "the one given here"})
+	}
+	for _, v := range o.Environment {
+		all = append(all, Difference{"environment", aws.ToString(v.Name) + " is the one given here"})
+	}
+	return all
+}
+
+func (a *Attempt) image() []Difference {
+	image := aws.ToString(a.Container.Image)
+	if strings.Contains(image, "@sha256:") {
+		return nil
+	}
+	return []Difference{{"image", "which one " + image + " was is not known: a tag may name another image by now"}}
+}
+
+// secrets are those that nobody gave in another way.
+func (a *Attempt) secrets(o Options) []Difference {
+	var all []Difference
+	for _, s := range a.Container.Secrets {
+		name := aws.ToString(s.Name)
+		if slices.ContainsFunc(o.Environment, func(v types.KeyValuePair) bool { return aws.ToString(v.Name) == name }) {
+			continue
+		}
+		all = append(all, Difference{"secrets", fmt.Sprintf("%s is not set: its value is in %s; give it with --env %s=VALUE", name, aws.ToString(s.ValueFrom), name)})
+	}
+	return all
+}
+
+func (a *Attempt) roles() []Difference {
+	var all []Difference
+	if role := aws.ToString(a.Container.JobRoleArn); role != "" {
+		all = append(all, Difference{"jobRoleArn", "calls to AWS are not made as " + role})
+	}
+	if role := aws.ToString(a.Container.ExecutionRoleArn); role != "" {
+		all = append(all, Difference{"executionRoleArn", "the image is pulled with this machine's own login, not as " + role})
+	}
+	return all
+}
+
+func (a *Attempt) volumes() []Difference {
+	var all []Difference
+	for _, v := range a.Container.Volumes {
+		name := aws.ToString(v.Name)
+		switch {
+		case v.EfsVolumeConfiguration != nil:
+			all = append(all, Difference{"volumes", fmt.Sprintf("%s is not mounted: it is in EFS, %s", name, aws.ToString(v.EfsVolumeConfiguration.FileSystemId))})
+		case v.S3filesVolumeConfiguration != nil:
+			all = append(all, Difference{"volumes", fmt.Sprintf("%s is not mounted: it is in S3 Files", name)})
+		case v.Host != nil && aws.ToString(v.Host.SourcePath) != "":
+			all = append(all, Difference{"volumes", fmt.Sprintf("%s is %s of this machine, not of the instance", name, *v.Host.SourcePath)})
+		}
+	}
+	return all
+}
+
+// architectures are the machines of Go by the names of runtimePlatform.
+var architectures = map[string]string{"X86_64": "amd64", "ARM64": "arm64"}
+
+func (a *Attempt) instance(job *types.JobDetail) []Difference {
+	text := "an instance of a type that the job's description does not name"
+	if slices.Contains(job.PlatformCapabilities, types.PlatformCapabilityFargate) {
+		text = "Fargate"
+	}
+	all := []Difference{{"instance", fmt.Sprintf("it ran on %s; here it is this machine (%s, %d CPUs)", text, runtime.GOARCH, runtime.NumCPU())}}
+	if p := a.Container.RuntimePlatform; p != nil {
+		if arch := aws.ToString(p.CpuArchitecture); arch != "" && architectures[arch] != runtime.GOARCH {
+			all = append(all, Difference{"runtimePlatform", fmt.Sprintf("the job is for %s, this machine is %s", arch, runtime.GOARCH)})
+		}
+	}
+	return all
+}
+
+// unknown are the variables of Batch whose values nobody here knows.
+func (a *Attempt) unknown() []Difference {
+	var all []Difference
+	if a.ComputeEnvironment == "" {
+		all = append(all, Difference{"AWS_BATCH_CE_NAME", "not set: the attempt's description does not say in which compute environment it ran"})
+	}
+	if a.Index >= 0 && a.Size == 0 {
+		all = append(all, Difference{"AWS_BATCH_JOB_ARRAY_SIZE", "not set: the array's own description was not to be had"})
+	}
+	return all
+}

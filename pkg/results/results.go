@@ -1,0 +1,260 @@
+// Package results makes a table of what the children of an array printed: one row for
+// each child, with its cell's values, its status and the members of the JSON object
+// that it printed last. It is pure: no I/O but the writers', no clock.
+package results
+
+import (
+	"fmt"
+	"iter"
+	"strconv"
+	"strings"
+)
+
+const (
+	// maxHeld bounds the text that a table or an Output keeps, in bytes. It is far more
+	// than results have, and what a small machine can hold.
+	maxHeld = 256 << 20
+	// maxKeys bounds the columns that children may add: a key that changes from child
+	// to child, such as one with a step's number, would make a table that nothing reads.
+	maxKeys = 2000
+	// cellCost is about what a value takes beside its text, in bytes.
+	cellCost = 32
+)
+
+// The columns that every table may have. A key or an axis of the same name is told
+// apart by a prefix.
+const (
+	indexColumn    = "index"
+	cellColumn     = "cell"
+	statusColumn   = "status"
+	exitCodeColumn = "exitCode"
+)
+
+// Prefixes of names that something else has already: of an axis that is called as one
+// of the table's own columns, and of a key that is called as any column before it.
+const (
+	axisPrefix = "matrix."
+	keyPrefix  = "result."
+)
+
+// Child is one child of an array, without what it printed.
+type Child struct {
+	// Index is the child's place in its array, AWS_BATCH_JOB_ARRAY_INDEX as Batch sets
+	// it; Cell the number of its cell, which differs from Index in the second array of a
+	// sweep that was split and in one that repeats some cells.
+	Index, Cell int
+	// Values are the cell's, in the order of the names that New was given.
+	Values []string
+	// Status is Batch's word: SUCCEEDED, FAILED, and so on.
+	Status string
+	// ExitCode is nil where there is none.
+	ExitCode *int
+}
+
+// Options say what a table has. The zero value has what people need.
+type Options struct {
+	// ExitCode adds a column for the exit code.
+	ExitCode bool
+}
+
+// Table is a table that grows by Add. It holds the values that children printed, not
+// their logs. Rows are in the order of Add, columns in this order: index, cell (where
+// one differs from its index), the axes, status, exitCode (if asked for), then the
+// keys in the order in which they were first seen. Names are unique.
+type Table struct {
+	options Options
+	axes    []string
+	keys    []string       // their columns' names
+	keyAt   map[string]int // by the key, a dotted path
+	taken   map[string]bool
+	rows    []row
+	split   bool // a cell differs from its index
+	held    int
+	without int
+}
+
+// row is a child and one object of those that it printed.
+type row struct {
+	Child
+	values []keyed
+}
+
+// keyed is the value of the key with that number.
+type keyed struct {
+	key int
+	Value
+}
+
+// New returns an empty table for children whose cells have values of these names.
+func New(axes []string, o Options) *Table {
+	t := &Table{options: o, keyAt: map[string]int{}, taken: map[string]bool{}}
+	for _, own := range []string{indexColumn, cellColumn, statusColumn, exitCodeColumn} {
+		t.taken[own] = true
+	}
+	for _, name := range axes {
+		t.axes = append(t.axes, t.free(name, axisPrefix))
+	}
+	return t
+}
+
+// free makes a name unique, and takes it.
+func (t *Table) free(name, prefix string) string {
+	for name == "" || t.taken[name] {
+		name = prefix + name
+	}
+	t.taken[name] = true
+	return name
+}
+
+// Add adds a child with what it printed; nil stands for nothing. It gets a row for
+// each object that the Output found, and one without results where it found none. An
+// error says that the table would grow beyond what it may hold; the child has no row
+// then, though its keys may have columns.
+func (t *Table) Add(c Child, printed *Output) error {
+	if len(c.Values) != len(t.axes) {
+		return fmt.Errorf("child %d: its cell has %d values, the table %d axes", c.Index, len(c.Values), len(t.axes))
+	}
+	objects, err := printed.Objects()
+	if err != nil {
+		return fmt.Errorf("child %d: %w", c.Index, err)
+	}
+	if len(objects) == 0 {
+		t.without++
+		objects = []string{"{}"}
+	}
+	rows := make([]row, 0, len(objects))
+	for _, text := range objects {
+		r, err := t.read(c, text)
+		if err != nil {
+			return fmt.Errorf("child %d: %w", c.Index, err)
+		}
+		rows = append(rows, r)
+	}
+	t.rows = append(t.rows, rows...)
+	t.split = t.split || c.Cell != c.Index
+	return nil
+}
+
+// read makes a row of an object.
+func (t *Table) read(c Child, object string) (row, error) {
+	r := row{Child: c}
+	at := map[int]int{} // of this row, by key
+	for path, v := range members(object) {
+		key, known := t.keyAt[path]
+		if !known {
+			if key = len(t.keys); key == maxKeys {
+				return r, fmt.Errorf("more than %d different keys: print fewer, such as a list in place of a member for each step", maxKeys)
+			}
+			t.keyAt[path] = key
+			t.keys = append(t.keys, t.free(path, keyPrefix))
+		}
+		if t.held += len(v.Text) + cellCost; t.held > maxHeld {
+			return r, fmt.Errorf("the results are longer than %d MiB: print less, or collect fewer children at once", maxHeld>>20)
+		}
+		if i, twice := at[key]; twice {
+			r.values[i].Value = v // as JSON's readers do: the last member of a name counts
+			continue
+		}
+		at[key] = len(r.values)
+		r.values = append(r.values, keyed{key, v})
+	}
+	return r, nil
+}
+
+// Len is the number of rows.
+func (t *Table) Len() int { return len(t.rows) }
+
+// Without is the number of children that printed no object.
+func (t *Table) Without() int { return t.without }
+
+// Columns are the names of the columns, in their order.
+func (t *Table) Columns() []string {
+	names := []string{indexColumn}
+	if t.split {
+		names = append(names, cellColumn)
+	}
+	names = append(append(names, t.axes...), statusColumn)
+	if t.options.ExitCode {
+		names = append(names, exitCodeColumn)
+	}
+	return append(names, t.keys...)
+}
+
+// Axis is the column of the axis with that number, as it was given to New.
+func (t *Table) Axis(i int) string { return t.axes[i] }
+
+// Rows yields the rows, each with a value for every column. The values of an axis are
+// numbers if all of them are written as JSON writes numbers, booleans if all are true
+// or false, and else strings.
+func (t *Table) Rows() iter.Seq[[]Value] {
+	return func(yield func([]Value) bool) {
+		kinds := t.axisKinds()
+		width := len(t.Columns())
+		for _, r := range t.rows {
+			if !yield(t.line(r, kinds, width)) {
+				return
+			}
+		}
+	}
+}
+
+func (t *Table) line(r row, kinds []Kind, width int) []Value {
+	line := append(make([]Value, 0, width), whole(r.Index))
+	if t.split {
+		line = append(line, whole(r.Cell))
+	}
+	for i, text := range r.Child.Values {
+		line = append(line, Value{kinds[i], text})
+	}
+	line = append(line, Value{String, r.Status})
+	if t.options.ExitCode {
+		code := Value{Kind: Absent}
+		if r.ExitCode != nil {
+			code = whole(*r.ExitCode)
+		}
+		line = append(line, code)
+	}
+	keys := line[len(line):width]
+	for _, v := range r.values {
+		keys[v.key] = v.Value
+	}
+	return line[:width]
+}
+
+func whole(n int) Value { return Value{Number, strconv.Itoa(n)} }
+
+// axisKinds finds what the values of each axis are, all rows together: a column of
+// which half is numbers is one of names.
+func (t *Table) axisKinds() []Kind {
+	kinds := make([]Kind, len(t.axes))
+	for i := range kinds {
+		for _, r := range t.rows {
+			k := kindOf(r.Child.Values[i])
+			if kinds[i] != Absent && kinds[i] != k {
+				k = String
+			}
+			if kinds[i] = k; k == String {
+				break
+			}
+		}
+	}
+	return kinds
+}
+
+func kindOf(text string) Kind {
+	switch {
+	case text == "true" || text == "false":
+		return Bool
+	case isNumber(text):
+		return Number
+	}
+	return String
+}
+
+// isNumber reports whether text is a number as JSON writes it.
+func isNumber(text string) bool {
+	digits := strings.TrimPrefix(text, "-")
+	return digits != "" && isDigit(digits[0]) && isDigit(digits[len(digits)-1]) && valid(text)
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
