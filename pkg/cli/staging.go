@@ -8,15 +8,13 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/batchctl/batchctl/pkg/local/container"
 	"github.com/batchctl/batchctl/pkg/rpc"
 	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 // Staging is for what is too long for a request: the cells of a large table, a command
 // list. An AWS target names a place in S3; the local engine's is below its state.
-
-// stagedDir is the directory of staged texts below the state directory.
-const stagedDir = "staged"
 
 // stagingOf is the place for long texts of the target that the command line asks for; ""
 // where it has none.
@@ -29,7 +27,7 @@ func stagingOf(c *cli.Context, platform *spec.Platform, isLocal bool) (string, e
 		return entry.Staging, nil
 	}
 	dir, err := stateDir(c)
-	return filepath.Join(dir, stagedDir), err
+	return filepath.Join(dir, container.StagedDir), err
 }
 
 // stage puts a text at its place. Its name is the hash of the text, so what is there is
@@ -48,5 +46,7 @@ func (t *target) stage(ctx context.Context, url, text string) error {
 	if err := os.MkdirAll(filepath.Dir(url), 0o700); err != nil {
 		return err
 	}
-	return writeFile(url, forOwner, asText([]byte(text)))
+	// The directory is the owner's, the file everybody's: a container may have another
+	// user, and is given the file alone.
+	return writeFile(url, forAll, asText([]byte(text)))
 }
