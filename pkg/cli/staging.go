@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 
@@ -38,7 +39,11 @@ func (t *target) stage(ctx context.Context, url, text string) error {
 		if err != nil {
 			return err
 		}
-		return rpc.New(t.config).PutObject(ctx, bucket, key, []byte(text))
+		err = rpc.New(t.config).PutObject(ctx, bucket, key, []byte(text))
+		if rpc.Missing(err) {
+			return fmt.Errorf("%w; make the bucket, or give the target another \"staging\" in the platform file", err)
+		}
+		return err
 	}
 	if held, err := os.ReadFile(url); err == nil && bytes.Equal(held, []byte(text)) {
 		return nil
