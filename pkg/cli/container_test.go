@@ -89,7 +89,7 @@ func staticShell(t *testing.T, name string) string {
 	defer program.Close()
 	for _, p := range program.Progs {
 		if p.Type == elf.PT_INTERP {
-			lacking(t, "a static shell is required, and %s needs a loader: install busybox-static", path)
+			lacking(t, "a static shell is required, and %s needs a loader: busybox-static and bash-static are packages", path)
 		}
 	}
 	return path

@@ -1,3 +1,5 @@
+//go:build unix
+
 package container
 
 import (
@@ -63,5 +65,24 @@ func TestStaged(t *testing.T) {
 	_, err = (&Executor{options: Options{Dir: state}}).staged(local.Attempt{Environment: []types.KeyValuePair{{Name: aws.String("ONE"), Value: &value}}})
 	if err == nil || !strings.HasPrefix(err.Error(), "ONE: ") {
 		t.Errorf("a path that a flag cannot hold: %v", err)
+	}
+}
+
+// testStaged has a user without rights read what the job was given, and try to write it.
+func testStaged(t *testing.T, x *Executor) {
+	path := filepath.Join(x.options.Dir, StagedDir, strings.Repeat("a", 64)+".txt")
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte("cells\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ members, said string }{
+		{`"command": ["/job", "read", "` + path + `"], "user": "1234:99", "readonlyRootFilesystem": true`, "cells\n"},
+		{`"command": ["/job", "write", "` + path + `"]`, path + " false\n"},
+	} {
+		r := newTrial(t, x, c.members)
+		r.a.Environment = pairs([][2]string{{"BATCHCTL_ARRAY_URL", path}})
+		r.run(t, t.Context()).want(t, 0, c.said, "")
 	}
 }
