@@ -3,9 +3,12 @@ package cli
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -46,7 +49,7 @@ func (t *target) stage(ctx context.Context, url, text string) error {
 		return err
 	}
 	if held, err := os.ReadFile(url); err == nil && bytes.Equal(held, []byte(text)) {
-		return nil
+		return os.Chtimes(url, time.Time{}, time.Now()) // it is in use again
 	}
 	if err := os.MkdirAll(filepath.Dir(url), 0o700); err != nil {
 		return err
@@ -54,4 +57,35 @@ func (t *target) stage(ctx context.Context, url, text string) error {
 	// The directory is the owner's, the file everybody's: a container may have another
 	// user, and is given the file alone.
 	return writeFile(url, forAll, asText([]byte(text)))
+}
+
+// stagedFor is how long the local engine's staged texts are kept after they were last
+// submitted: a retry of old cells reads them, too.
+const stagedFor = 90 * 24 * time.Hour
+
+// dropStaged removes texts of the local engine that were staged long ago.
+func (t *target) dropStaged(dryRun bool, now time.Time) (rows []gcRow, err error) {
+	if !t.isLocal() {
+		return nil, nil
+	}
+	dir := filepath.Join(t.ledger.Dir, container.StagedDir)
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for _, e := range entries {
+		info, statErr := e.Info()
+		if statErr != nil || now.Sub(info.ModTime()) < stagedFor {
+			continue
+		}
+		row := gcRow{Staged: e.Name(), Action: "would be removed"}
+		if !dryRun {
+			row.Action = "removed"
+			if removeErr := os.Remove(filepath.Join(dir, e.Name())); removeErr != nil {
+				row.Action, row.Reason = "kept", cause(removeErr).Error()
+			}
+		}
+		rows = append(rows, row)
+	}
+	return rows, err
 }
