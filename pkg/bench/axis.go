@@ -24,7 +24,7 @@ func axisOver(values []float64, from, to float64) axis {
 		low, high = 1, 1
 	}
 	room := max(math.Pow(high/low, 0.06), 1.05)
-	if high/low < 1.5 {
+	if high/low < 2 {
 		room = 2
 	}
 	return axis{low / room, high * room, from, to}

@@ -299,7 +299,7 @@ func (d *Diffs) words() []string {
 	}
 	return []string{
 		fmt.Sprintf("%s: %s. %s beyond the threshold of %s.", plural(len(d.Rows), "row"), strings.Join(parts, ", "), plural(len(d.Regressions()), "regression"), percent(d.Threshold)),
-		fmt.Sprintf("Ratio is new over old. P is adjusted for the number of rows; below %s a row counts as different.", digits(d.Alpha)),
+		fmt.Sprintf("Ratio is new over old. P is adjusted for the number of rows; below %v a row counts as different.", d.Alpha),
 	}
 }
 

@@ -153,7 +153,8 @@ func (c *Comparison) leave(k Key, base, other *Row, reason string) {
 	for _, side := range []struct {
 		row     *Row
 		seconds *float64
-	}{{other, &u.OtherSeconds}, {base, &u.BaseSeconds}} {
+		name    string
+	}{{other, &u.OtherSeconds, c.Other.Name}, {base, &u.BaseSeconds, c.Base.Name}} {
 		if side.row == nil {
 			continue
 		}
@@ -161,7 +162,7 @@ func (c *Comparison) leave(k Key, base, other *Row, reason string) {
 		if side.row.Summary != nil {
 			*side.seconds = side.row.Summary.Median
 		} else if !strings.Contains(reason, side.row.Problem) {
-			u.Reason += "; " + side.row.Problem
+			u.Reason += fmt.Sprintf("; the %s side has no time: %s", side.name, side.row.Problem)
 		}
 	}
 	c.Unpaired = append(c.Unpaired, u)

@@ -181,7 +181,7 @@ func (d *Decision) say(c *Comparison, factor float64, word string) {
 	d.add("All %s together take %s seconds on %s and %s on %s: %s.", plural(t.Rows, "row"), digits(t.Base), c.Base.Name, digits(t.Other), c.Other.Name,
 		d.compared(t.SpeedUp, c, "as fast"))
 	if d.Efficiency != nil {
-		d.add("An hour costs %s on %s and %s on %s. Cost-efficiency ratio (%[2]s price x %[2]s time over %[4]s price x %[4]s time): %[5]s.",
+		d.add("%[2]s costs %[1]s. %[4]s costs %[3]s. Cost-efficiency ratio (%[2]s price x %[2]s time over %[4]s price x %[4]s time): %[5]s.",
 			d.Prices.Base, c.Base.Name, d.Prices.Other, c.Other.Name, ranged(*d.Efficiency))
 		d.add("The costs are those of the time in which it computes. First calls, the start of instances and containers, transfers and idle time come on top.")
 	} else {

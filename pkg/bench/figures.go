@@ -33,7 +33,7 @@ func (r *Report) speedUp(workload string, part []*Curve) figure {
 	what := fmt.Sprintf("Speed-up of %s over %s, %s", c.Other.Name, c.Base.Name, visible(workload))
 	p := plot{label: what, xName: "size, side of the square", yName: "speed-up", rules: []rule{{name: "as fast as " + c.Base.Name, value: 1}}}
 	if factor, ok := r.Decision.Prices.ratio(); ok {
-		p.rules = append(p.rules, rule{name: "as cheap as " + c.Base.Name, value: 1 / factor})
+		p.rules = append(p.rules, rule{name: "as cheap as " + c.Base.Name, value: 1 / factor, cost: true})
 	}
 	for i, curve := range part {
 		line := series{name: curve.Name(), colour: i}
@@ -102,11 +102,11 @@ func (r *Report) breakEvenRules(name string) []rule {
 			continue
 		}
 		for _, at := range curve.ByTime.At {
-			rules = append(rules, rule{"break-even by time, " + digits(at), at, true})
+			rules = append(rules, rule{"break-even by time, " + digits(at), at, true, false})
 		}
 		if curve.ByCost != nil {
 			for _, at := range curve.ByCost.At {
-				rules = append(rules, rule{"break-even by cost, " + digits(at), at, true})
+				rules = append(rules, rule{"break-even by cost, " + digits(at), at, true, true})
 			}
 		}
 	}
@@ -137,14 +137,13 @@ func (s *Side) roofline() (figure, bool) {
 		if row.Summary == nil || line.GFLOPS == 0 || line.Roof.PeakGFLOPS == 0 || line.Roof.CopyGBps == 0 || line.Roof.Bytes == 0 {
 			continue
 		}
-		work := line.work().Amount
+		work, rate := line.work().Amount, line.GFLOPS // of the kernel: the limits are its own
 		i := slices.Index(types, row.Type)
 		if i < 0 {
 			i = len(types)
 			types = append(types, row.Type)
 			p.series = append(p.series, series{name: row.Type, colour: i, bare: true})
 		}
-		rate := work / row.Summary.Median
 		p.series[i].dots = append(p.series[i].dots, dot{x: work * 1e9 / line.Roof.Bytes, y: rate, says: row.Name() + ": " + digits(rate) + " GFLOP/s"})
 		bandwidth, peaks[row.Type] = max(bandwidth, line.Roof.CopyGBps), max(peaks[row.Type], line.Roof.PeakGFLOPS)
 	}

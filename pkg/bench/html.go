@@ -134,6 +134,7 @@ svg .tick{fill:var(--soft);font-size:11px}
 .end{text-anchor:end}
 .grid{stroke:var(--rule);stroke-width:.7}
 .rule{stroke:var(--soft);stroke-width:1.3;stroke-dasharray:5 4}
+.rule.cost{stroke-dasharray:1.5 3.5;stroke-width:1.8}
 .roof{fill:none;stroke:var(--soft);stroke-width:1.3}
 .line{fill:none;stroke-width:1.6}
 .line.c0{stroke:var(--c0)}.line.c1{stroke:var(--c1)}.line.c2{stroke:var(--c2)}.line.c3{stroke:var(--c3)}.line.c4{stroke:var(--c4)}.line.c5{stroke:var(--c5)}

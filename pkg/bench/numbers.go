@@ -20,13 +20,11 @@ func digits(v float64) string {
 	case math.Abs(v) < 1e-9:
 		return strconv.FormatFloat(v, 'e', 2, 64)
 	}
-	decimals := 2 - int(math.Floor(math.Log10(math.Abs(v))))
-	if decimals >= 3 { // 0.000999999 rounds to 0.00100, one digit less after the point
-		rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'e', 2, 64), 64)
-		if err == nil {
-			decimals = 2 - int(math.Floor(math.Log10(math.Abs(rounded))))
-		}
+	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'e', 2, 64), 64) // 9.999 is 10.0, not 10.00
+	if err != nil {
+		return "-"
 	}
+	decimals := 2 - int(math.Floor(math.Log10(math.Abs(rounded))))
 	return strconv.FormatFloat(v, 'f', min(max(decimals, 0), 11), 64)
 }
 

@@ -167,6 +167,8 @@ func markdown(text string) string {
 		switch r {
 		case '<':
 			b.WriteString("&lt;")
+		case '>':
+			b.WriteString("&gt;")
 		case '&':
 			b.WriteString("&amp;")
 		case '\\', '|', '`', '*', '[', ']', '~', '_', '#', '!':

@@ -39,6 +39,15 @@ type rule struct {
 	name     string
 	value    float64
 	vertical bool
+	// cost tells a line about costs from one about times.
+	cost bool
+}
+
+func (r rule) class() string {
+	if r.cost {
+		return "rule cost"
+	}
+	return "rule"
 }
 
 // plot is a picture with two logarithmic axes.
@@ -87,9 +96,9 @@ func (p *plot) svg() string {
 	}
 	for _, r := range p.rules {
 		if r.vertical {
-			c.line("rule", x.at(r.value), plotTop, x.at(r.value), plotBottom)
+			c.line(r.class(), x.at(r.value), plotTop, x.at(r.value), plotBottom)
 		} else {
-			c.line("rule", plotLeft, y.at(r.value), plotRight, y.at(r.value))
+			c.line(r.class(), plotLeft, y.at(r.value), plotRight, y.at(r.value))
 		}
 	}
 	for _, s := range p.series {
@@ -173,7 +182,7 @@ func (p *plot) legend(c *canvas) float64 {
 		entry(s.name)
 	}
 	for _, r := range p.rules {
-		c.line("rule", plotLeft, y, plotLeft+18, y)
+		c.line(r.class(), plotLeft, y, plotLeft+18, y)
 		entry(r.name)
 	}
 	return y

@@ -202,12 +202,41 @@ func seconds(v float64) string {
 }
 
 func (r *Report) unpaired() section {
-	s := section{heading: "Not compared"}
+	var g grouped
 	for i := range r.Comparison.Unpaired {
 		u := &r.Comparison.Unpaired[i]
-		s.items = append(s.items, visible(u.Name())+": "+u.Reason)
+		g.add(u.Name(), u.Reason)
 	}
-	return s
+	return section{heading: "Not compared", items: g.items()}
+}
+
+// grouped collects what is said of rows, each saying once.
+type grouped struct {
+	order []string
+	names map[string][]string
+}
+
+func (g *grouped) add(name, says string) {
+	if g.names == nil {
+		g.names = map[string][]string{}
+	}
+	if g.names[says] == nil {
+		g.order = append(g.order, says)
+	}
+	g.names[says] = append(g.names[says], visible(name))
+}
+
+// items name up to three rows for each saying; more are a number.
+func (g *grouped) items() []string {
+	var all []string
+	for _, says := range g.order {
+		names := g.names[says]
+		if len(names) > 3 {
+			names = []string{fmt.Sprintf("%s (%s, and so on)", plural(len(names), "row"), names[0])}
+		}
+		all = append(all, strings.Join(names, "; ")+": "+says)
+	}
+	return all
 }
 
 func (r *Report) decision() section {
@@ -218,21 +247,20 @@ func (r *Report) decision() section {
 }
 
 func (r *Report) warnings() section {
-	s := section{heading: "Notes", items: append(slices.Clone(r.Comparison.Warnings), r.Notes...)}
-	for _, p := range r.Comparison.Pairs {
-		for _, row := range []struct {
-			side string
-			*Row
-		}{{r.Comparison.Base.Name, p.Base}, {r.Comparison.Other.Name, p.Other}} {
-			for _, note := range row.Notes {
-				s.items = append(s.items, fmt.Sprintf("%s, %s: %s", visible(p.Name()), row.side, note))
-			}
+	c := r.Comparison
+	var g grouped
+	for _, p := range c.Pairs {
+		for _, note := range p.Base.Notes {
+			g.add(p.Name(), c.Base.Name+": "+note)
+		}
+		for _, note := range p.Other.Notes {
+			g.add(p.Name(), c.Other.Name+": "+note)
 		}
 		for _, row := range p.Slower {
-			s.items = append(s.items, fmt.Sprintf("%s, also measured: %s", visible(p.Name()), row))
+			g.add(p.Name(), "also measured: "+row)
 		}
 	}
-	return s
+	return section{heading: "Notes", items: slices.Concat(c.Warnings, r.Notes, g.items())}
 }
 
 func (r *Report) costs() section {

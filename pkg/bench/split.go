@@ -17,7 +17,7 @@ func (r *Row) addCopies(lines []Result) {
 	for i := range r.Seconds {
 		r.Seconds[i] += r.CopiesApart
 	}
-	r.Notes = append(r.Notes, "copies to the device and back are added: "+digits(r.CopiesApart)+" seconds a repeat")
+	r.Notes = append(r.Notes, "copies to the device and back, measured apart, are added to the time")
 }
 
 // copiesIncluded reports whether the repeats hold the copies: as the line says, or
