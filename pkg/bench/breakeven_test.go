@@ -140,3 +140,31 @@ func TestCost(t *testing.T) {
 		t.Errorf("%+v %+v", d.Efficiency, d.Costs[0])
 	}
 }
+
+// TestPatch: the job of the side that is not chosen is the one to change, and there is
+// none without a choice.
+func TestPatch(t *testing.T) {
+	slow, fast := Law{Factor: 1e-9, Exponent: 3}, Law{Factor: 1e-10, Exponent: 3}
+	for name, test := range map[string]struct {
+		a, b    Law
+		scatter float64
+		want    string
+	}{
+		"to the GPU": {slow, fast, 0.01, "matrix-cpu.json add /resources/gpus: 1"},
+		"to the CPU": {fast, slow, 0.01, "matrix-gpu.json remove /resources/gpus: 1"},
+		"undecided":  {slow, slow, 0.1, ""},
+	} {
+		cpu, gpu := lawSides(t, test.a, test.b, []int{100, 1000}, test.scatter)
+		d, err := Decide(Against(cpu, gpu), Prices{}, sampleJobs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if d.Patch != nil {
+			got = d.Patch.Job.File + " " + d.Patch.Changes[1].String()
+		}
+		if got != test.want {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}

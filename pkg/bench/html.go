@@ -123,6 +123,7 @@ th{color:var(--soft);font-weight:600}
 td:first-child{min-width:13em}
 td{font-variant-numeric:tabular-nums}
 .number{text-align:right;white-space:nowrap}
+th.number{white-space:normal;vertical-align:bottom}
 .total td{font-weight:600;border-top:2px solid var(--soft)}
 .figures{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,400px),1fr));gap:16px}
 figure{margin:0;padding:8px;background:var(--panel);border:1px solid var(--rule);border-radius:6px}
