@@ -18,7 +18,7 @@ const module = "github.com/batchctl/batchctl/"
 var mayImport = map[string][]string{
 	"cmd/batchctl":           {"pkg/cli"},
 	"cmd/batchctl-workloads": {"workloads"},
-	"pkg/cli": {"pkg/catalog", "pkg/client", "pkg/diag", "pkg/explain", "pkg/graph", "pkg/heatmap", "pkg/jsontree", "pkg/lint", "pkg/local", "pkg/local/container", "pkg/lsp", "pkg/plan",
+	"pkg/cli": {"jobs", "pkg/bench", "pkg/catalog", "pkg/client", "pkg/diag", "pkg/explain", "pkg/graph", "pkg/heatmap", "pkg/jsontree", "pkg/lint", "pkg/local", "pkg/local/container", "pkg/lsp", "pkg/plan",
 		"pkg/replay", "pkg/results", "pkg/rpc", "pkg/secret", "pkg/spec", "pkg/sweep", "pkg/verify", "pkg/wire", "schemas", "templates", "workloads"},
 	"pkg/client":          {"pkg/diag", "pkg/plan", "pkg/spec", "pkg/sweep", "pkg/wire"},
 	"pkg/explain":         {"pkg/catalog", "pkg/rpc", "pkg/secret", "pkg/wire"},
@@ -42,6 +42,7 @@ var mayImport = map[string][]string{
 	"pkg/secret":          {},
 	"pkg/wire":            {},
 	"pkg/catalog":         {},
+	"jobs":                {},
 	"schemas":             {},
 	"templates":           {},
 	"workloads":           {"workloads/image", "workloads/matrix", "workloads/measure"},

@@ -23,6 +23,7 @@ func outputFlags() []cli.Flag {
 
 // formatsOf are the formats of the commands that have others than text and json.
 var formatsOf = map[string][]string{
+	"compare": {"text", "json", "markdown"},
 	"graph":   {"text", "dot", "svg"},
 	"results": {"text", "csv", "json", "markdown"},
 	"replay":  {""}, // what the job prints
