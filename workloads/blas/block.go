@@ -31,10 +31,10 @@ func (b blocking) task(i int) task {
 }
 
 const (
-	// passBytes of a row of A are used in one pass along K. A strip of them, 8
-	// rows, stays in the first-level cache (32 KiB or more) while all panels
+	// longest64 and longest32 are the most elements along K in one pass. A strip of
+	// 8 rows of A, 24 KiB or less, stays in the first-level cache while all panels
 	// of the block of B run past it; longer passes read and write C less often.
-	passBytes = 2304
+	longest64, longest32, shortest = 384, 576, 128
 	// serialWork is the work (m n k) below which a goroutine costs more than it
 	// saves, some 10 microseconds.
 	serialWork = 64 * 64 * 64
@@ -56,13 +56,19 @@ var cacheBytes = sync.OnceValue(func() int {
 // block cuts a product of m x k by k x n, whose elements have size bytes.
 func block(mr, nr, m, n, k, size, threads, cache int) blocking {
 	b := blocking{m: m, n: n}
-	// Passes of equal length, multiples of the kernels' 4 steps.
-	longest := passBytes / size
+	threads = max(1, min(threads, int(float64(m)*float64(n)*float64(k)/serialWork)))
+	budget := blockBytes(m, n, k, size, threads, cache)
+
+	// Passes of equal length, multiples of the kernels' 4 steps; shorter ones
+	// where the memory would be too little for panels enough.
+	longest := longest64
+	if size == 4 {
+		longest = longest32
+	}
+	longest = min(longest, max(shortest, budget/(leastPanels*nr*size)))
 	passes := divide(k, longest)
 	b.kc = min(k, roundUp(divide(k, passes), 4))
-
-	threads = max(1, min(threads, int(float64(m)*float64(n)*float64(k)/serialWork)))
-	b.panels = max(1, blockBytes(m, n, k, size, threads, cache)/(b.kc*nr*size))
+	b.panels = max(1, budget/(b.kc*nr*size))
 	columns, strips := divide(n, nr), divide(m, mr)
 	most := strips / divide(leastRows, mr)
 	for threads > 1 && b.panels > leastPanels && divide(columns, b.panels)*max(1, most) < spare*threads {

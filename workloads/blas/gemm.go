@@ -27,9 +27,9 @@ type Options struct {
 //
 // Shapes that do not fit the slices panic.
 func Gemm[T Float](transA, transB bool, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int, o Options) {
-	checkMatrix("A", transA, m, k, len(a), lda)
-	checkMatrix("B", transB, k, n, len(b), ldb)
-	checkMatrix("C", false, m, n, len(c), ldc)
+	if fault := misfit(transA, transB, m, n, k, len(a), lda, len(b), ldb, len(c), ldc); fault != "" {
+		panic("blas: " + fault)
+	}
 	if m == 0 || n == 0 {
 		return
 	}
@@ -49,18 +49,28 @@ func Gemm[T Float](transA, transB bool, m, n, k int, alpha T, a []T, lda int, b 
 	g.run()
 }
 
-func checkMatrix(name string, trans bool, rows, cols, length, ld int) {
-	if trans {
-		rows, cols = cols, rows
+// misfit says what is wrong with the shapes, "" where nothing is.
+func misfit(transA, transB bool, m, n, k, lenA, lda, lenB, ldb, lenC, ldc int) string {
+	if min(m, n, k) < 0 {
+		return "a size is negative"
 	}
-	switch {
-	case rows < 0 || cols < 0:
-		panic("blas: " + name + " has a negative size")
-	case ld < max(1, cols):
-		panic("blas: the stride of " + name + " is below its width")
-	case rows > 0 && cols > 0 && length < (rows-1)*ld+cols:
-		panic("blas: " + name + " is longer than its slice")
+	for _, x := range []struct {
+		name             string
+		trans            bool
+		rows, cols       int
+		length, distance int
+	}{{"A", transA, m, k, lenA, lda}, {"B", transB, k, n, lenB, ldb}, {"C", false, m, n, lenC, ldc}} {
+		if x.trans {
+			x.rows, x.cols = x.cols, x.rows
+		}
+		if x.distance < max(1, x.cols) {
+			return "the rows of " + x.name + " are closer than they are long"
+		}
+		if x.rows > 0 && x.cols > 0 && (x.length < x.cols || (x.length-x.cols)/x.distance < x.rows-1) {
+			return x.name + " does not fit its slice"
+		}
 	}
+	return ""
 }
 
 // scale multiplies C by beta, and does not read it where that is 0.

@@ -5,8 +5,8 @@
 #include "textflag.h"
 
 // func multiplyF64AVX512(k int, panels int, a *float64, rs uintptr, cs uintptr, b *float64, c *float64, ldc uintptr, alpha *float64, add bool, next *float64, step uintptr, jump uintptr)
-// Requires: AVX, AVX512F, MMX+
-TEXT ·multiplyF64AVX512(SB), NOSPLIT, $0-104
+// Requires: AVX, AVX512F, CMOV, MMX+
+TEXT ·multiplyF64AVX512(SB), NOSPLIT, $8-104
 	// Row i of A is a + {0, 1, 2, 3, 4, 5, 6, 7}[i]*rs: multiples that no scale gives are kept.
 	MOVQ rs+24(FP), AX
 	LEAQ (AX)(AX*2), CX
@@ -17,83 +17,58 @@ TEXT ·multiplyF64AVX512(SB), NOSPLIT, $0-104
 	MOVQ c+48(FP), R8
 	MOVQ ldc+56(FP), R9
 	MOVQ next+80(FP), R11
-	MOVQ panels+8(FP), R12
 
 panel:
-	MOVQ a+16(FP), R10
-	MOVQ R11, R13
-	MOVQ R8, R14
-
-	// Fetch the tile of C, which is used only after all of K.
-	PREFETCHT0 (R14)
-	PREFETCHT0 64(R14)
-	PREFETCHT0 128(R14)
-	PREFETCHT0 191(R14)
-	ADDQ       R9, R14
-	PREFETCHT0 (R14)
-	PREFETCHT0 64(R14)
-	PREFETCHT0 128(R14)
-	PREFETCHT0 191(R14)
-	ADDQ       R9, R14
-	PREFETCHT0 (R14)
-	PREFETCHT0 64(R14)
-	PREFETCHT0 128(R14)
-	PREFETCHT0 191(R14)
-	ADDQ       R9, R14
-	PREFETCHT0 (R14)
-	PREFETCHT0 64(R14)
-	PREFETCHT0 128(R14)
-	PREFETCHT0 191(R14)
-	ADDQ       R9, R14
-	PREFETCHT0 (R14)
-	PREFETCHT0 64(R14)
-	PREFETCHT0 128(R14)
-	PREFETCHT0 191(R14)
-	ADDQ       R9, R14
-	PREFETCHT0 (R14)
-	PREFETCHT0 64(R14)
-	PREFETCHT0 128(R14)
-	PREFETCHT0 191(R14)
-	ADDQ       R9, R14
-	PREFETCHT0 (R14)
-	PREFETCHT0 64(R14)
-	PREFETCHT0 128(R14)
-	PREFETCHT0 191(R14)
-	ADDQ       R9, R14
-	PREFETCHT0 (R14)
-	PREFETCHT0 64(R14)
-	PREFETCHT0 128(R14)
-	PREFETCHT0 191(R14)
-	VPXORQ     Z0, Z0, Z0
-	VPXORQ     Z1, Z1, Z1
-	VPXORQ     Z2, Z2, Z2
-	VPXORQ     Z3, Z3, Z3
-	VPXORQ     Z4, Z4, Z4
-	VPXORQ     Z5, Z5, Z5
-	VPXORQ     Z6, Z6, Z6
-	VPXORQ     Z7, Z7, Z7
-	VPXORQ     Z8, Z8, Z8
-	VPXORQ     Z9, Z9, Z9
-	VPXORQ     Z10, Z10, Z10
-	VPXORQ     Z11, Z11, Z11
-	VPXORQ     Z12, Z12, Z12
-	VPXORQ     Z13, Z13, Z13
-	VPXORQ     Z14, Z14, Z14
-	VPXORQ     Z15, Z15, Z15
-	VPXORQ     Z16, Z16, Z16
-	VPXORQ     Z17, Z17, Z17
-	VPXORQ     Z18, Z18, Z18
-	VPXORQ     Z19, Z19, Z19
-	VPXORQ     Z20, Z20, Z20
-	VPXORQ     Z21, Z21, Z21
-	VPXORQ     Z22, Z22, Z22
-	VPXORQ     Z23, Z23, Z23
-	MOVQ       k+0(FP), R14
-	SUBQ       $0x04, R14
-	JLT        rest
+	MOVQ   a+16(FP), R10
+	MOVQ   R11, R14
+	MOVQ   R8, R12
+	MOVQ   R8, R13
+	ADDQ   R9, R13
+	ADDQ   R9, R13
+	ADDQ   R9, R13
+	ADDQ   R9, R13
+	ADDQ   R9, R13
+	ADDQ   R9, R13
+	ADDQ   R9, R13
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+	VPXORQ Z8, Z8, Z8
+	VPXORQ Z9, Z9, Z9
+	VPXORQ Z10, Z10, Z10
+	VPXORQ Z11, Z11, Z11
+	VPXORQ Z12, Z12, Z12
+	VPXORQ Z13, Z13, Z13
+	VPXORQ Z14, Z14, Z14
+	VPXORQ Z15, Z15, Z15
+	VPXORQ Z16, Z16, Z16
+	VPXORQ Z17, Z17, Z17
+	VPXORQ Z18, Z18, Z18
+	VPXORQ Z19, Z19, Z19
+	VPXORQ Z20, Z20, Z20
+	VPXORQ Z21, Z21, Z21
+	VPXORQ Z22, Z22, Z22
+	VPXORQ Z23, Z23, Z23
+	MOVQ   k+0(FP), R15
+	SUBQ   $0x04, R15
+	JLT    rest
 
 steps:
-	PREFETCHT1   (R13)
+	PREFETCHT1 (R14)
+
+	// Fetch a row of the tile of C, which is used after the last step. All rows at once would stop the loads of B until they are there.
+	PREFETCHT0   (R12)
+	PREFETCHT0   64(R12)
+	PREFETCHT0   128(R12)
+	PREFETCHT0   191(R12)
+	ADDQ         R9, R12
+	CMPQ         R12, R13
+	CMOVQHI      R13, R12
 	PREFETCHT0   1536(DI)
 	PREFETCHT0   1600(DI)
 	PREFETCHT0   1664(DI)
@@ -251,13 +226,13 @@ steps:
 	VFMADD231PD  Z27, Z26, Z23
 	ADDQ         SI, R10
 	ADDQ         $+768, DI
-	MOVQ         step+88(FP), R15
-	ADDQ         R15, R13
-	SUBQ         $0x04, R14
+	MOVQ         step+88(FP), BP
+	ADDQ         BP, R14
+	SUBQ         $0x04, R15
 	JGE          steps
 
 rest:
-	ADDQ $0x04, R14
+	ADDQ $0x04, R15
 	JEQ  store
 
 single:
@@ -298,15 +273,15 @@ single:
 	VFMADD231PD  Z27, Z26, Z23
 	ADDQ         SI, R10
 	ADDQ         $+192, DI
-	DECQ         R14
+	DECQ         R15
 	JNE          single
 
 store:
 	MOVQ         alpha+64(FP), R10
 	VBROADCASTSD (R10), Z24
 	MOVQ         R8, R10
-	MOVB         add+72(FP), R13
-	TESTB        R13, R13
+	MOVB         add+72(FP), R12
+	TESTB        R12, R12
 	JNE          add
 	VMULPD       Z24, Z0, Z0
 	VMOVUPD      Z0, (R10)
@@ -426,14 +401,16 @@ stored:
 	ADDQ $+192, R8
 	MOVQ jump+96(FP), R10
 	ADDQ R10, R11
-	DECQ R12
+
+	// The argument itself is the counter: registers are scarce.
+	DECQ panels+8(FP)
 	JNE  panel
 	VZEROUPPER
 	RET
 
 // func multiplyF32AVX512(k int, panels int, a *float32, rs uintptr, cs uintptr, b *float32, c *float32, ldc uintptr, alpha *float32, add bool, next *float32, step uintptr, jump uintptr)
-// Requires: AVX, AVX512F, MMX+
-TEXT ·multiplyF32AVX512(SB), NOSPLIT, $0-104
+// Requires: AVX, AVX512F, CMOV, MMX+
+TEXT ·multiplyF32AVX512(SB), NOSPLIT, $8-104
 	// Row i of A is a + {0, 1, 2, 3, 4, 5, 6, 7}[i]*rs: multiples that no scale gives are kept.
 	MOVQ rs+24(FP), AX
 	LEAQ (AX)(AX*2), CX
@@ -444,83 +421,58 @@ TEXT ·multiplyF32AVX512(SB), NOSPLIT, $0-104
 	MOVQ c+48(FP), R8
 	MOVQ ldc+56(FP), R9
 	MOVQ next+80(FP), R11
-	MOVQ panels+8(FP), R12
 
 panel:
-	MOVQ a+16(FP), R10
-	MOVQ R11, R13
-	MOVQ R8, R14
-
-	// Fetch the tile of C, which is used only after all of K.
-	PREFETCHT0 (R14)
-	PREFETCHT0 64(R14)
-	PREFETCHT0 128(R14)
-	PREFETCHT0 191(R14)
-	ADDQ       R9, R14
-	PREFETCHT0 (R14)
-	PREFETCHT0 64(R14)
-	PREFETCHT0 128(R14)
-	PREFETCHT0 191(R14)
-	ADDQ       R9, R14
-	PREFETCHT0 (R14)
-	PREFETCHT0 64(R14)
-	PREFETCHT0 128(R14)
-	PREFETCHT0 191(R14)
-	ADDQ       R9, R14
-	PREFETCHT0 (R14)
-	PREFETCHT0 64(R14)
-	PREFETCHT0 128(R14)
-	PREFETCHT0 191(R14)
-	ADDQ       R9, R14
-	PREFETCHT0 (R14)
-	PREFETCHT0 64(R14)
-	PREFETCHT0 128(R14)
-	PREFETCHT0 191(R14)
-	ADDQ       R9, R14
-	PREFETCHT0 (R14)
-	PREFETCHT0 64(R14)
-	PREFETCHT0 128(R14)
-	PREFETCHT0 191(R14)
-	ADDQ       R9, R14
-	PREFETCHT0 (R14)
-	PREFETCHT0 64(R14)
-	PREFETCHT0 128(R14)
-	PREFETCHT0 191(R14)
-	ADDQ       R9, R14
-	PREFETCHT0 (R14)
-	PREFETCHT0 64(R14)
-	PREFETCHT0 128(R14)
-	PREFETCHT0 191(R14)
-	VPXORQ     Z0, Z0, Z0
-	VPXORQ     Z1, Z1, Z1
-	VPXORQ     Z2, Z2, Z2
-	VPXORQ     Z3, Z3, Z3
-	VPXORQ     Z4, Z4, Z4
-	VPXORQ     Z5, Z5, Z5
-	VPXORQ     Z6, Z6, Z6
-	VPXORQ     Z7, Z7, Z7
-	VPXORQ     Z8, Z8, Z8
-	VPXORQ     Z9, Z9, Z9
-	VPXORQ     Z10, Z10, Z10
-	VPXORQ     Z11, Z11, Z11
-	VPXORQ     Z12, Z12, Z12
-	VPXORQ     Z13, Z13, Z13
-	VPXORQ     Z14, Z14, Z14
-	VPXORQ     Z15, Z15, Z15
-	VPXORQ     Z16, Z16, Z16
-	VPXORQ     Z17, Z17, Z17
-	VPXORQ     Z18, Z18, Z18
-	VPXORQ     Z19, Z19, Z19
-	VPXORQ     Z20, Z20, Z20
-	VPXORQ     Z21, Z21, Z21
-	VPXORQ     Z22, Z22, Z22
-	VPXORQ     Z23, Z23, Z23
-	MOVQ       k+0(FP), R14
-	SUBQ       $0x04, R14
-	JLT        rest
+	MOVQ   a+16(FP), R10
+	MOVQ   R11, R14
+	MOVQ   R8, R12
+	MOVQ   R8, R13
+	ADDQ   R9, R13
+	ADDQ   R9, R13
+	ADDQ   R9, R13
+	ADDQ   R9, R13
+	ADDQ   R9, R13
+	ADDQ   R9, R13
+	ADDQ   R9, R13
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+	VPXORQ Z8, Z8, Z8
+	VPXORQ Z9, Z9, Z9
+	VPXORQ Z10, Z10, Z10
+	VPXORQ Z11, Z11, Z11
+	VPXORQ Z12, Z12, Z12
+	VPXORQ Z13, Z13, Z13
+	VPXORQ Z14, Z14, Z14
+	VPXORQ Z15, Z15, Z15
+	VPXORQ Z16, Z16, Z16
+	VPXORQ Z17, Z17, Z17
+	VPXORQ Z18, Z18, Z18
+	VPXORQ Z19, Z19, Z19
+	VPXORQ Z20, Z20, Z20
+	VPXORQ Z21, Z21, Z21
+	VPXORQ Z22, Z22, Z22
+	VPXORQ Z23, Z23, Z23
+	MOVQ   k+0(FP), R15
+	SUBQ   $0x04, R15
+	JLT    rest
 
 steps:
-	PREFETCHT1   (R13)
+	PREFETCHT1 (R14)
+
+	// Fetch a row of the tile of C, which is used after the last step. All rows at once would stop the loads of B until they are there.
+	PREFETCHT0   (R12)
+	PREFETCHT0   64(R12)
+	PREFETCHT0   128(R12)
+	PREFETCHT0   191(R12)
+	ADDQ         R9, R12
+	CMPQ         R12, R13
+	CMOVQHI      R13, R12
 	PREFETCHT0   1536(DI)
 	PREFETCHT0   1600(DI)
 	PREFETCHT0   1664(DI)
@@ -678,13 +630,13 @@ steps:
 	VFMADD231PS  Z27, Z26, Z23
 	ADDQ         SI, R10
 	ADDQ         $+768, DI
-	MOVQ         step+88(FP), R15
-	ADDQ         R15, R13
-	SUBQ         $0x04, R14
+	MOVQ         step+88(FP), BP
+	ADDQ         BP, R14
+	SUBQ         $0x04, R15
 	JGE          steps
 
 rest:
-	ADDQ $0x04, R14
+	ADDQ $0x04, R15
 	JEQ  store
 
 single:
@@ -725,15 +677,15 @@ single:
 	VFMADD231PS  Z27, Z26, Z23
 	ADDQ         SI, R10
 	ADDQ         $+192, DI
-	DECQ         R14
+	DECQ         R15
 	JNE          single
 
 store:
 	MOVQ         alpha+64(FP), R10
 	VBROADCASTSS (R10), Z24
 	MOVQ         R8, R10
-	MOVB         add+72(FP), R13
-	TESTB        R13, R13
+	MOVB         add+72(FP), R12
+	TESTB        R12, R12
 	JNE          add
 	VMULPS       Z24, Z0, Z0
 	VMOVUPS      Z0, (R10)
@@ -853,7 +805,9 @@ stored:
 	ADDQ $+192, R8
 	MOVQ jump+96(FP), R10
 	ADDQ R10, R11
-	DECQ R12
+
+	// The argument itself is the counter: registers are scarce.
+	DECQ panels+8(FP)
 	JNE  panel
 	VZEROUPPER
 	RET
@@ -989,7 +943,7 @@ panel:
 	RET
 
 // func multiplyF64AVX2(k int, panels int, a *float64, rs uintptr, cs uintptr, b *float64, c *float64, ldc uintptr, alpha *float64, add bool, next *float64, step uintptr, jump uintptr)
-// Requires: AVX, FMA3, MMX+
+// Requires: AVX, CMOV, FMA3, MMX+
 TEXT ·multiplyF64AVX2(SB), NOSPLIT, $0-104
 	// Row i of A is a + {0, 1, 2, 3, 4, 5, 6, 7}[i]*rs: multiples that no scale gives are kept.
 	MOVQ rs+24(FP), AX
@@ -999,47 +953,41 @@ TEXT ·multiplyF64AVX2(SB), NOSPLIT, $0-104
 	MOVQ c+48(FP), SI
 	MOVQ ldc+56(FP), DI
 	MOVQ next+80(FP), R9
-	MOVQ panels+8(FP), R10
 
 panel:
-	MOVQ a+16(FP), R8
-	MOVQ R9, R11
-	MOVQ SI, R12
-
-	// Fetch the tile of C, which is used only after all of K.
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	PREFETCHT0 95(R12)
-	ADDQ       DI, R12
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	PREFETCHT0 95(R12)
-	ADDQ       DI, R12
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	PREFETCHT0 95(R12)
-	ADDQ       DI, R12
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	PREFETCHT0 95(R12)
-	VXORPS     Y0, Y0, Y0
-	VXORPS     Y1, Y1, Y1
-	VXORPS     Y2, Y2, Y2
-	VXORPS     Y3, Y3, Y3
-	VXORPS     Y4, Y4, Y4
-	VXORPS     Y5, Y5, Y5
-	VXORPS     Y6, Y6, Y6
-	VXORPS     Y7, Y7, Y7
-	VXORPS     Y8, Y8, Y8
-	VXORPS     Y9, Y9, Y9
-	VXORPS     Y10, Y10, Y10
-	VXORPS     Y11, Y11, Y11
-	MOVQ       k+0(FP), R12
-	SUBQ       $0x04, R12
-	JLT        rest
+	MOVQ   a+16(FP), R8
+	MOVQ   R9, R12
+	MOVQ   SI, R10
+	MOVQ   SI, R11
+	ADDQ   DI, R11
+	ADDQ   DI, R11
+	ADDQ   DI, R11
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+	MOVQ   k+0(FP), R13
+	SUBQ   $0x04, R13
+	JLT    rest
 
 steps:
-	PREFETCHT1   (R11)
+	PREFETCHT1 (R12)
+
+	// Fetch a row of the tile of C, which is used after the last step. All rows at once would stop the loads of B until they are there.
+	PREFETCHT0   (R10)
+	PREFETCHT0   64(R10)
+	PREFETCHT0   95(R10)
+	ADDQ         DI, R10
+	CMPQ         R10, R11
+	CMOVQHI      R11, R10
 	PREFETCHT0   1536(BX)
 	PREFETCHT0   1600(BX)
 	PREFETCHT0   1664(BX)
@@ -1127,13 +1075,13 @@ steps:
 	VFMADD231PD  Y15, Y14, Y11
 	ADDQ         DX, R8
 	ADDQ         $+384, BX
-	MOVQ         step+88(FP), R13
-	ADDQ         R13, R11
-	SUBQ         $0x04, R12
+	MOVQ         step+88(FP), R14
+	ADDQ         R14, R12
+	SUBQ         $0x04, R13
 	JGE          steps
 
 rest:
-	ADDQ $0x04, R12
+	ADDQ $0x04, R13
 	JEQ  store
 
 single:
@@ -1158,15 +1106,15 @@ single:
 	VFMADD231PD  Y15, Y14, Y11
 	ADDQ         DX, R8
 	ADDQ         $+96, BX
-	DECQ         R12
+	DECQ         R13
 	JNE          single
 
 store:
 	MOVQ         alpha+64(FP), R8
 	VBROADCASTSD (R8), Y12
 	MOVQ         SI, R8
-	MOVB         add+72(FP), R11
-	TESTB        R11, R11
+	MOVB         add+72(FP), R10
+	TESTB        R10, R10
 	JNE          add
 	VMULPD       Y12, Y0, Y0
 	VMOVUPD      Y0, (R8)
@@ -1230,13 +1178,15 @@ stored:
 	ADDQ $+96, SI
 	MOVQ jump+96(FP), R8
 	ADDQ R8, R9
-	DECQ R10
+
+	// The argument itself is the counter: registers are scarce.
+	DECQ panels+8(FP)
 	JNE  panel
 	VZEROUPPER
 	RET
 
 // func multiplyF32AVX2(k int, panels int, a *float32, rs uintptr, cs uintptr, b *float32, c *float32, ldc uintptr, alpha *float32, add bool, next *float32, step uintptr, jump uintptr)
-// Requires: AVX, FMA3, MMX+
+// Requires: AVX, CMOV, FMA3, MMX+
 TEXT ·multiplyF32AVX2(SB), NOSPLIT, $0-104
 	// Row i of A is a + {0, 1, 2, 3, 4, 5, 6, 7}[i]*rs: multiples that no scale gives are kept.
 	MOVQ rs+24(FP), AX
@@ -1246,47 +1196,41 @@ TEXT ·multiplyF32AVX2(SB), NOSPLIT, $0-104
 	MOVQ c+48(FP), SI
 	MOVQ ldc+56(FP), DI
 	MOVQ next+80(FP), R9
-	MOVQ panels+8(FP), R10
 
 panel:
-	MOVQ a+16(FP), R8
-	MOVQ R9, R11
-	MOVQ SI, R12
-
-	// Fetch the tile of C, which is used only after all of K.
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	PREFETCHT0 95(R12)
-	ADDQ       DI, R12
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	PREFETCHT0 95(R12)
-	ADDQ       DI, R12
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	PREFETCHT0 95(R12)
-	ADDQ       DI, R12
-	PREFETCHT0 (R12)
-	PREFETCHT0 64(R12)
-	PREFETCHT0 95(R12)
-	VXORPS     Y0, Y0, Y0
-	VXORPS     Y1, Y1, Y1
-	VXORPS     Y2, Y2, Y2
-	VXORPS     Y3, Y3, Y3
-	VXORPS     Y4, Y4, Y4
-	VXORPS     Y5, Y5, Y5
-	VXORPS     Y6, Y6, Y6
-	VXORPS     Y7, Y7, Y7
-	VXORPS     Y8, Y8, Y8
-	VXORPS     Y9, Y9, Y9
-	VXORPS     Y10, Y10, Y10
-	VXORPS     Y11, Y11, Y11
-	MOVQ       k+0(FP), R12
-	SUBQ       $0x04, R12
-	JLT        rest
+	MOVQ   a+16(FP), R8
+	MOVQ   R9, R12
+	MOVQ   SI, R10
+	MOVQ   SI, R11
+	ADDQ   DI, R11
+	ADDQ   DI, R11
+	ADDQ   DI, R11
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+	MOVQ   k+0(FP), R13
+	SUBQ   $0x04, R13
+	JLT    rest
 
 steps:
-	PREFETCHT1   (R11)
+	PREFETCHT1 (R12)
+
+	// Fetch a row of the tile of C, which is used after the last step. All rows at once would stop the loads of B until they are there.
+	PREFETCHT0   (R10)
+	PREFETCHT0   64(R10)
+	PREFETCHT0   95(R10)
+	ADDQ         DI, R10
+	CMPQ         R10, R11
+	CMOVQHI      R11, R10
 	PREFETCHT0   1536(BX)
 	PREFETCHT0   1600(BX)
 	PREFETCHT0   1664(BX)
@@ -1374,13 +1318,13 @@ steps:
 	VFMADD231PS  Y15, Y14, Y11
 	ADDQ         DX, R8
 	ADDQ         $+384, BX
-	MOVQ         step+88(FP), R13
-	ADDQ         R13, R11
-	SUBQ         $0x04, R12
+	MOVQ         step+88(FP), R14
+	ADDQ         R14, R12
+	SUBQ         $0x04, R13
 	JGE          steps
 
 rest:
-	ADDQ $0x04, R12
+	ADDQ $0x04, R13
 	JEQ  store
 
 single:
@@ -1405,15 +1349,15 @@ single:
 	VFMADD231PS  Y15, Y14, Y11
 	ADDQ         DX, R8
 	ADDQ         $+96, BX
-	DECQ         R12
+	DECQ         R13
 	JNE          single
 
 store:
 	MOVQ         alpha+64(FP), R8
 	VBROADCASTSS (R8), Y12
 	MOVQ         SI, R8
-	MOVB         add+72(FP), R11
-	TESTB        R11, R11
+	MOVB         add+72(FP), R10
+	TESTB        R10, R10
 	JNE          add
 	VMULPS       Y12, Y0, Y0
 	VMOVUPS      Y0, (R8)
@@ -1477,7 +1421,9 @@ stored:
 	ADDQ $+96, SI
 	MOVQ jump+96(FP), R8
 	ADDQ R8, R9
-	DECQ R10
+
+	// The argument itself is the counter: registers are scarce.
+	DECQ panels+8(FP)
 	JNE  panel
 	VZEROUPPER
 	RET

@@ -64,23 +64,17 @@ func multiply(s isa, e element) {
 		t.acc = append(t.acc, line)
 	}
 	next := Load(Param("next"), GP64())
-	panels := Load(Param("panels"), GP64())
+	tileRow, lastRow := GP64(), GP64()
 
 	Label("panel")
 	Load(Param("a"), t.a)
 	fetch := GP64()
 	MOVQ(next, fetch)
 	k := GP64()
-	MOVQ(c, k)
-	Comment("Fetch the tile of C, which is used only after all of K.")
-	for i := range s.rows {
-		for at := 0; at < s.columns*s.vector; at += 64 {
-			PREFETCHT0(Mem{Base: k, Disp: at})
-		}
-		PREFETCHT0(Mem{Base: k, Disp: s.columns*s.vector - 1})
-		if i < s.rows-1 {
-			ADDQ(ldc, k)
-		}
+	MOVQ(c, tileRow)
+	MOVQ(c, lastRow)
+	for rows := s.rows - 1; rows > 0; rows-- {
+		ADDQ(ldc, lastRow)
 	}
 	for _, line := range t.acc {
 		for _, r := range line {
@@ -93,7 +87,15 @@ func multiply(s isa, e element) {
 
 	Label("steps")
 	PREFETCHT1(Mem{Base: fetch})
+	Comment("Fetch a row of the tile of C, which is used after the last step. All rows at once would stop the loads of B until they are there.")
 	stepBytes := s.columns * s.vector
+	for at := 0; at < stepBytes; at += 64 {
+		PREFETCHT0(Mem{Base: tileRow, Disp: at})
+	}
+	PREFETCHT0(Mem{Base: tileRow, Disp: stepBytes - 1})
+	ADDQ(ldc, tileRow)
+	CMPQ(tileRow, lastRow)
+	CMOVQHI(lastRow, tileRow)
 	for at := ahead; at < ahead+unroll*stepBytes; at += 64 {
 		PREFETCHT0(Mem{Base: t.b, Disp: at})
 	}
@@ -122,7 +124,12 @@ func multiply(s isa, e element) {
 	jump := GP64()
 	Load(Param("jump"), jump)
 	ADDQ(jump, next)
-	DECQ(panels)
+	Comment("The argument itself is the counter: registers are scarce.")
+	panels, err := Param("panels").Resolve()
+	if err != nil {
+		panic(err)
+	}
+	DECQ(panels.Addr)
 	JNE(LabelRef("panel"))
 	VZEROUPPER()
 	RET()
