@@ -1,6 +1,9 @@
 package blas
 
-import "sync"
+import (
+	"math"
+	"sync"
+)
 
 // blocking says how a product is cut. C is cut into blocks, each a task for one
 // goroutine, along both of its sides: a cut along one side alone would leave
@@ -57,18 +60,8 @@ var cacheBytes = sync.OnceValue(func() int {
 func block(mr, nr, m, n, k, size, threads, cache int) blocking {
 	b := blocking{m: m, n: n}
 	threads = max(1, min(threads, int(float64(m)*float64(n)*float64(k)/serialWork)))
-	budget := blockBytes(m, n, k, size, threads, cache)
-
-	// Passes of equal length, multiples of the kernels' 4 steps; shorter ones
-	// where the memory would be too little for panels enough.
-	longest := longest64
-	if size == 4 {
-		longest = longest32
-	}
-	longest = min(longest, max(shortest, budget/(leastPanels*nr*size)))
-	passes := divide(k, longest)
-	b.kc = min(k, roundUp(divide(k, passes), 4))
-	b.panels = max(1, budget/(b.kc*nr*size))
+	b.kc = passLength(m, n, k, nr, size)
+	b.panels = max(1, blockBytes(m, n, k, size, threads, cache)/(b.kc*nr*size))
 	columns, strips := divide(n, nr), divide(m, mr)
 	most := strips / divide(leastRows, mr)
 	for threads > 1 && b.panels > leastPanels && divide(columns, b.panels)*max(1, most) < spare*threads {
@@ -84,6 +77,19 @@ func block(mr, nr, m, n, k, size, threads, cache int) blocking {
 	b.rowTasks = divide(m, b.rowStep)
 	b.threads = min(threads, b.tasks())
 	return b
+}
+
+// passLength is kc: passes of equal length, multiples of the kernels' 4 steps, and
+// shorter ones where blocks for two goroutines would have too few panels. How
+// many goroutines there are does not count, because where a pass ends a sum is
+// rounded.
+func passLength(m, n, k, nr, size int) int {
+	longest := longest64
+	if size == 4 {
+		longest = longest32
+	}
+	longest = min(longest, max(shortest, blockBytes(m, n, k, size, 2, math.MaxInt)/(leastPanels*nr*size)))
+	return min(k, roundUp(divide(k, divide(k, longest)), 4))
 }
 
 // rowTasks is the least number of cuts that gives each goroutine enough tasks,

@@ -1,7 +1,9 @@
 package blas
 
 import (
+	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -39,6 +41,9 @@ func Gemm[T Float](transA, transB bool, m, n, k int, alpha T, a []T, lda int, b 
 	}
 	if o.ISA == "" {
 		o.ISA = Best()
+	}
+	if !slices.Contains(Available(), o.ISA) {
+		panic(fmt.Sprintf("blas: no kernels for %q on this machine", o.ISA))
 	}
 	if o.Threads <= 0 {
 		o.Threads = runtime.GOMAXPROCS(0)

@@ -14,11 +14,13 @@ import (
 // It runs for about the duration. Measure it in the same run as what is
 // compared, because the clock drifts, and falls under wide vectors.
 func Peak[T Float](isa ISA, threads int, duration time.Duration) float64 {
-	loop, operations := peakLoop[T](isa)
 	var group sync.WaitGroup
 	total := make([]float64, threads)
 	for i := range threads {
-		group.Go(func() { total[i] = sustained(loop, operations, duration) })
+		group.Go(func() {
+			loop, operations, _ := peakLoop[T](isa)
+			total[i] = sustained(loop, operations, duration)
+		})
 	}
 	group.Wait()
 	sum := 0.0
@@ -42,15 +44,15 @@ func sustained(loop func(rounds int), operations float64, duration time.Duration
 	}
 }
 
-// peakChains is the number of independent sums in a round of the loops.
-const peakChains = 12
-
-// peakLoop returns the loop and the operations of one round.
-func peakLoop[T Float](isa ISA) (loop func(rounds int), operations float64) {
-	if loop, width := assemblyPeak[T](isa); loop != nil {
-		return loop, float64(2 * peakChains * width)
+// peakLoop returns the loop of an instruction set, the operations of one round,
+// and where the assembly leaves its sums.
+func peakLoop[T Float](isa ISA) (loop func(rounds int), operations float64, sums []T) {
+	if isa != Portable {
+		if loop, sums := assemblyPeak[T](isa); loop != nil {
+			return loop, float64(2 * 12 * len(sums)), sums
+		}
 	}
-	return func(rounds int) { peakPortable(rounds, T(1)/3) }, 2 * 8
+	return func(rounds int) { peakPortable(rounds, T(1)/3) }, 2 * 8, nil
 }
 
 // peakPortable does 8 multiply-adds of scalars in each round; more sums would
