@@ -3,10 +3,10 @@ package matrix
 import (
 	"runtime"
 
-	"gonum.org/v1/gonum/blas"
+	gonumblas "gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/gonum"
 
-	fast "github.com/batchctl/batchctl/workloads/blas"
+	"github.com/batchctl/batchctl/workloads/blas"
 )
 
 // Float is an element type.
@@ -36,7 +36,7 @@ type Kernel struct {
 	Title string
 	// ISA is what the kernel's peak is measured with: what it uses, or, of a
 	// kernel of others, the best of the machine.
-	ISA     fast.ISA
+	ISA     blas.ISA
 	Float64 func(c, a, b Matrix[float64], threads int)
 	Float32 func(c, a, b Matrix[float32], threads int)
 }
@@ -46,9 +46,9 @@ type Kernel struct {
 // environment holds it back; "gonum", its own routine, whatever implementation
 // blas64.Use has put behind blas64; and, built with the tag openblas, "openblas".
 func Kernels() []Kernel {
-	all := []Kernel{packed(fast.Best())}
-	for _, isa := range fast.Available() {
-		if isa != fast.Best() {
+	all := []Kernel{packed(blas.Best())}
+	for _, isa := range blas.Available() {
+		if isa != blas.Best() {
 			all = append(all, packed(isa))
 		}
 	}
@@ -59,33 +59,33 @@ func Kernels() []Kernel {
 			all[i].Title = all[i].Name
 		}
 		if all[i].ISA == "" {
-			all[i].ISA = fast.Available()[0]
+			all[i].ISA = blas.Available()[0]
 		}
 	}
 	return all
 }
 
 // packed is package blas held to an instruction set.
-func packed(isa fast.ISA) Kernel {
+func packed(isa blas.ISA) Kernel {
 	return Kernel{Name: string(isa), ISA: isa,
 		Float64: func(c, a, b Matrix[float64], threads int) { multiplyPacked(isa, c, a, b, threads) },
 		Float32: func(c, a, b Matrix[float32], threads int) { multiplyPacked(isa, c, a, b, threads) }}
 }
 
-func multiplyPacked[T Float](isa fast.ISA, c, a, b Matrix[T], threads int) {
-	fast.Gemm(false, false, a.Rows, b.Cols, a.Cols, 1, a.Data, a.Stride, b.Data, b.Stride, 0, c.Data, c.Stride,
-		fast.Options{ISA: isa, Threads: threads})
+func multiplyPacked[T Float](isa blas.ISA, c, a, b Matrix[T], threads int) {
+	blas.Gemm(false, false, a.Rows, b.Cols, a.Cols, 1, a.Data, a.Stride, b.Data, b.Stride, 0, c.Data, c.Stride,
+		blas.Options{ISA: isa, Threads: threads})
 }
 
 // gonum starts as many goroutines as GOMAXPROCS says and offers no other way.
 func gonumFloat64(c, a, b Matrix[float64], threads int) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(threads))
-	gonum.Implementation{}.Dgemm(blas.NoTrans, blas.NoTrans, a.Rows, b.Cols, a.Cols,
+	gonum.Implementation{}.Dgemm(gonumblas.NoTrans, gonumblas.NoTrans, a.Rows, b.Cols, a.Cols,
 		1, a.Data, a.Stride, b.Data, b.Stride, 0, c.Data, c.Stride)
 }
 
 func gonumFloat32(c, a, b Matrix[float32], threads int) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(threads))
-	gonum.Implementation{}.Sgemm(blas.NoTrans, blas.NoTrans, a.Rows, b.Cols, a.Cols,
+	gonum.Implementation{}.Sgemm(gonumblas.NoTrans, gonumblas.NoTrans, a.Rows, b.Cols, a.Cols,
 		1, a.Data, a.Stride, b.Data, b.Stride, 0, c.Data, c.Stride)
 }

@@ -39,10 +39,25 @@ type Result struct {
 	// Checksum is the CRC-32C of the output, "crc32c:" and eight digits.
 	Checksum string `json:"checksum"`
 	// Verified says that every repeat was checked against an independent reference.
-	Verified bool     `json:"verified"`
-	Device   Device   `json:"device"`
-	Kernel   string   `json:"kernel"`
+	Verified bool   `json:"verified"`
+	Device   Device `json:"device"`
+	Kernel   string `json:"kernel"`
+	// ISA is the instruction set that the kernel, or its ceiling, is for, such as avx512.
+	ISA string `json:"isa,omitempty"`
+	// Ceiling is what the machine can do at most, nil where it was not measured.
+	Ceiling  *Ceiling `json:"ceiling,omitempty"`
 	Versions Versions `json:"versions"`
+}
+
+// Ceiling is a rate that no kernel passes, measured in the same run.
+type Ceiling struct {
+	// Name says what limits: "peak" of the fused multiply-adds of ISA.
+	Name string `json:"name"`
+	// GFLOPS is the ceiling of GFLOPS of the result.
+	GFLOPS float64 `json:"gflops,omitempty"`
+	// Percent is how much of the ceiling the median repeat reached. Noise may
+	// lift it over 100.
+	Percent float64 `json:"percent"`
 }
 
 // Versions are those of the parts that decide a time.
@@ -88,7 +103,7 @@ func Median(values []float64) float64 {
 
 // Line is the row as text, without a line end:
 //
-//	Matrix multiplication 5000x5000: 1.23 seconds (float64, 203 GFLOP/s, median of 3, verified)
+//	Matrix multiplication 5000x5000: 1.23 seconds (float64, 203 GFLOP/s, 87 % of peak, median of 3, verified)
 func (r Result) Line() string {
 	name := r.Title + " " + r.Size
 	if r.Batch > 0 {
@@ -103,6 +118,9 @@ func (r Result) Line() string {
 	}
 	if r.MPixels > 0 {
 		notes = append(notes, digits(r.MPixels)+" MPixel/s")
+	}
+	if r.Ceiling != nil {
+		notes = append(notes, fmt.Sprintf("%.0f %% of %s", r.Ceiling.Percent, r.Ceiling.Name))
 	}
 	notes = append(notes, fmt.Sprintf("median of %d", r.Repeats), "verified")
 	return fmt.Sprintf("%s: %s seconds (%s)", name, digits(r.Median), strings.Join(notes, ", "))
