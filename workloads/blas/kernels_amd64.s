@@ -911,7 +911,7 @@ round:
 	RET
 
 // func packRowsAVX512(dst *byte, src *byte, ld uintptr, k int, panels int, gap uintptr)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·packRowsAVX512(SB), NOSPLIT, $0-48
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
@@ -921,24 +921,31 @@ TEXT ·packRowsAVX512(SB), NOSPLIT, $0-48
 
 row:
 	MOVQ CX, DI
+
+	// The processor fetches along a row by itself, but not the row after the next.
+	LEAQ (CX)(DX*2), R10
 	MOVQ AX, R8
 	MOVQ panels+32(FP), R9
 
 panel:
-	VMOVUPD (DI), Z0
-	VMOVUPD 64(DI), Z1
-	VMOVUPD 128(DI), Z2
-	VMOVUPD Z0, (R8)
-	VMOVUPD Z1, 64(R8)
-	VMOVUPD Z2, 128(R8)
-	ADDQ    $+192, DI
-	ADDQ    BX, R8
-	DECQ    R9
-	JNE     panel
-	ADDQ    DX, CX
-	ADDQ    $+192, AX
-	DECQ    SI
-	JNE     row
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	PREFETCHT0 128(R10)
+	ADDQ       $+192, R10
+	VMOVUPD    (DI), Z0
+	VMOVUPD    64(DI), Z1
+	VMOVUPD    128(DI), Z2
+	VMOVUPD    Z0, (R8)
+	VMOVUPD    Z1, 64(R8)
+	VMOVUPD    Z2, 128(R8)
+	ADDQ       $+192, DI
+	ADDQ       BX, R8
+	DECQ       R9
+	JNE        panel
+	ADDQ       DX, CX
+	ADDQ       $+192, AX
+	DECQ       SI
+	JNE        row
 	VZEROUPPER
 	RET
 
@@ -1527,7 +1534,7 @@ round:
 	RET
 
 // func packRowsAVX2(dst *byte, src *byte, ld uintptr, k int, panels int, gap uintptr)
-// Requires: AVX
+// Requires: AVX, MMX+
 TEXT ·packRowsAVX2(SB), NOSPLIT, $0-48
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
@@ -1537,24 +1544,30 @@ TEXT ·packRowsAVX2(SB), NOSPLIT, $0-48
 
 row:
 	MOVQ CX, DI
+
+	// The processor fetches along a row by itself, but not the row after the next.
+	LEAQ (CX)(DX*2), R10
 	MOVQ AX, R8
 	MOVQ panels+32(FP), R9
 
 panel:
-	VMOVUPD (DI), Y0
-	VMOVUPD 32(DI), Y1
-	VMOVUPD 64(DI), Y2
-	VMOVUPD Y0, (R8)
-	VMOVUPD Y1, 32(R8)
-	VMOVUPD Y2, 64(R8)
-	ADDQ    $+96, DI
-	ADDQ    BX, R8
-	DECQ    R9
-	JNE     panel
-	ADDQ    DX, CX
-	ADDQ    $+96, AX
-	DECQ    SI
-	JNE     row
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       $+96, R10
+	VMOVUPD    (DI), Y0
+	VMOVUPD    32(DI), Y1
+	VMOVUPD    64(DI), Y2
+	VMOVUPD    Y0, (R8)
+	VMOVUPD    Y1, 32(R8)
+	VMOVUPD    Y2, 64(R8)
+	ADDQ       $+96, DI
+	ADDQ       BX, R8
+	DECQ       R9
+	JNE        panel
+	ADDQ       DX, CX
+	ADDQ       $+96, AX
+	DECQ       SI
+	JNE        row
 	VZEROUPPER
 	RET
 

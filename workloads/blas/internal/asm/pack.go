@@ -20,11 +20,17 @@ func packRows(s isa) {
 	ld, gap := Load(Param("ld"), GP64()), Load(Param("gap"), GP64())
 	k := Load(Param("k"), GP64())
 	Label("row")
-	from, to, left := GP64(), GP64(), GP64()
+	from, to, left, soon := GP64(), GP64(), GP64(), GP64()
 	MOVQ(src, from)
+	Comment("The processor fetches along a row by itself, but not the row after the next.")
+	LEAQ(Mem{Base: src, Index: ld, Scale: 2}, soon)
 	MOVQ(dst, to)
 	Load(Param("panels"), left)
 	Label("panel")
+	for at := 0; at < width; at += 64 {
+		PREFETCHT0(Mem{Base: soon, Disp: at})
+	}
+	ADDQ(I32(width), soon)
 	regs := make([]reg.VecVirtual, s.columns)
 	for j := range regs {
 		regs[j] = s.register()
