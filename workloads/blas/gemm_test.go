@@ -107,7 +107,7 @@ type shape struct {
 	seed           uint64
 }
 
-// checkGemm computes one product and holds every element against the exact one,
+// checkGemm computes one product and holds its elements against the exact ones,
 // and all that is not C against what it was.
 func checkGemm[T Float](t interface{ Fatalf(string, ...any) }, isa ISA, s shape) {
 	rng := rand.New(rand.NewPCG(s.seed, 1))
@@ -132,8 +132,14 @@ func checkGemm[T Float](t interface{ Fatalf(string, ...any) }, isa ISA, s shape)
 	if s.alpha == 1 && s.beta == 0 {
 		limit = 2 * unit[T]() * float64(s.k)
 	}
+	// Of a large product the exact sums of some elements are enough, and of its
+	// last row and column; the others must be numbers.
+	every := 1 + s.m*s.n*s.k/4_000_000
 	for i := range s.m {
 		for j := range s.n {
+			if got := c.data[i*c.ld+j]; (i*s.n+j)%every > 0 && i < s.m-1 && j < s.n-1 && got == got {
+				continue
+			}
 			want := float64(T(s.alpha)) * exact(a, b, s.transA, s.transB, i, j, s.k)
 			if s.beta != 0 {
 				want += float64(T(s.beta)) * float64(before[i*c.ld+j])
@@ -210,7 +216,7 @@ func FuzzGemm(f *testing.F) {
 // The sum of an element does not depend on who computes it.
 func TestThreadsDoNotChangeTheResult(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
-	const m, n, k = 250, 333, 700
+	const m, n, k = 123, 205, 600
 	a, b := newOperand[float32](rng, m, k, 0, 0), newOperand[float32](rng, k, n, 0, 0)
 	for _, isa := range Available() {
 		var first []float32
