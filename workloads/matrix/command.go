@@ -21,7 +21,7 @@ Multiply square random matrices, check every product, and print its time.
 
 Kernels: avx512, avx2 and portable are batchctl's own, the best that this machine
 runs is the default; gonum is gonum's own routine. The peak is measured in the
-same run, before each repeat.
+same run, before and after each repeat.
 
 Examples:
   batchctl-workloads matrix --sizes 1000,2000,5000

@@ -64,15 +64,19 @@ func multiplyAndTime[T Float](ctx context.Context, o measure.Options, p product,
 		return measure.Result{}, err
 	}
 	var peaks []float64
+	peak := func() { peaks = append(peaks, blas.Peak[T](isa, o.Threads, peakTime)/1e9) }
 	seconds, err := measure.Repeat(ctx, o, measure.Task{
 		Spoil: func() {
 			spoil(c)
-			peaks = append(peaks, blas.Peak[T](isa, o.Threads, peakTime)/1e9)
+			peak()
 		},
 		Work: func(ctx context.Context) error {
 			return orLeave(ctx, func() { kernel(c, a, b, o.Threads) })
 		},
-		Check: func(ctx context.Context) error { return verify(ctx, c, a, b, o.Seed+1, o.Threads) },
+		Check: func(ctx context.Context) error {
+			peak()
+			return verify(ctx, c, a, b, o.Seed+1, o.Threads)
+		},
 	})
 	if err != nil {
 		return measure.Result{}, fmt.Errorf("multiply %s: %w", p, err)
@@ -89,8 +93,8 @@ func multiplyAndTime[T Float](ctx context.Context, o measure.Options, p product,
 	return r, nil
 }
 
-// peakTime is how long the peak is measured before each repeat: between them,
-// because the clock drifts.
+// peakTime is how long the peak is measured before and after each repeat: so
+// often, because the clock drifts.
 const peakTime = 20 * time.Millisecond
 
 // orLeave runs f and returns early when the context ends. AWS Batch kills 30
