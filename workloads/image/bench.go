@@ -45,7 +45,7 @@ func (r runner) operate(ctx context.Context, w *row, src []Image) ([]Image, erro
 		return nil, err
 	}
 	compute := w.kernel.prepare(r.params, to, from)
-	check := checker{op: w.op, before: w.sum, expected: expected}
+	check := checker{params: r.params, op: w.op, before: w.sum, expected: expected}
 	seconds, err := measure.Repeat(ctx, r.options, measure.Task{
 		Spoil: func() { spoil(dst) },
 		Work:  func(ctx context.Context) error { return apply(ctx, r.options.Threads, compute, dst, src) },
@@ -61,6 +61,7 @@ func (r runner) operate(ctx context.Context, w *row, src []Image) ([]Image, erro
 // checker holds every run of one operation against the samples, and against
 // the checksum of the run before.
 type checker struct {
+	params      Params
 	op          Operation
 	expected    [][]sample
 	before, sum uint32
@@ -69,7 +70,7 @@ type checker struct {
 
 func (c *checker) run(dst []Image) error {
 	for i, m := range dst {
-		if err := c.op.check(m, c.expected[i]); err != nil {
+		if err := c.op.check(c.params, m, c.expected[i]); err != nil {
 			return err
 		}
 	}

@@ -98,7 +98,7 @@ func inspect(path string) (source, error) {
 		if config.Width < 1 || config.Height < 1 {
 			return source{}, fmt.Errorf("read image %s: it has no pixels", path)
 		}
-		return source{path, c, Shape{config.Width, config.Height, 3}, endsWith(file, c.end)}, nil
+		return source{path, c, Shape{W: config.Width, H: config.Height, Channels: 3}, endsWith(file, c.end)}, nil
 	}
 	return source{}, fmt.Errorf("read image %s: neither PNG nor JPEG (it begins with %q)", path, head)
 }
@@ -143,7 +143,7 @@ func fromStandard(src stdimage.Image) Image {
 	size := src.Bounds().Size()
 	rgba := stdimage.NewRGBA(stdimage.Rect(0, 0, size.X, size.Y))
 	draw.Draw(rgba, rgba.Bounds(), src, src.Bounds().Min, draw.Src)
-	m := New(Shape{size.X, size.Y, 3})
+	m := New(Shape{W: size.X, H: size.Y, Channels: 3})
 	for y := range m.H {
 		row, from := m.Row(y), rgba.Pix[y*rgba.Stride:]
 		for x := range m.W {

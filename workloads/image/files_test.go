@@ -174,7 +174,7 @@ func TestList(t *testing.T) {
 
 func TestWriteRoundTrip(t *testing.T) {
 	folder := t.TempDir()
-	rgb, grey := randomImage(Shape{7, 5, 3}, 2, 1), randomImage(Shape{6, 3, 1}, 1, 2)
+	rgb, grey := randomImage(Shape{W: 7, H: 5, Channels: 3}, 2, 1), randomImage(Shape{W: 6, H: 3, Channels: 1}, 1, 2)
 	for name, m := range map[string]Image{"rgb.png": rgb, "grey.png": grey} {
 		path := filepath.Join(folder, name)
 		for range 2 { // the second replaces the first
@@ -213,7 +213,7 @@ func TestWriteLeavesNoHalf(t *testing.T) {
 		_, err := w.Write([]byte("half an image"))
 		return errors.Join(err, errors.New("no space left on device"))
 	}}
-	err := write(path, broken, New(Shape{1, 1, 3}))
+	err := write(path, broken, New(Shape{W: 1, H: 1, Channels: 3}))
 	if err == nil || !strings.Contains(err.Error(), "write image "+path+": no space left on device") {
 		t.Errorf("got %v", err)
 	}

@@ -35,7 +35,7 @@ func (c *config) generated(ctx context.Context, start func() (*reporter, error),
 func (c *config) checkGenerated(memory measure.Memory) error {
 	batch := int64(slices.Max(c.batches))
 	for _, size := range c.sizes {
-		in := Shape{size, size, 3}
+		in := Shape{W: size, H: size, Channels: 3}
 		need := batch * (in.Bytes() + c.largestOutput(in))
 		if err := memory.Check(fmt.Sprintf("a batch of %d images of %v", batch, in), need, "choose smaller --sizes or --batch"); err != nil {
 			return err
@@ -56,7 +56,7 @@ func (c *config) oneSize(ctx context.Context, size int, report *reporter, stderr
 	src := make([]Image, slices.Max(c.batches))
 	for i := range src {
 		var err error
-		src[i], err = generate(ctx, Shape{size, size, 3}, c.runner.options.Seed, uint64(i), c.runner.options.Threads)
+		src[i], err = generate(ctx, Shape{W: size, H: size, Channels: 3}, c.runner.options.Seed, uint64(i), c.runner.options.Threads)
 		if err != nil {
 			return err
 		}

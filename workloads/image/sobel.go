@@ -12,38 +12,51 @@ const (
 func sobel() Operation {
 	return Operation{
 		Name: "sobel", Title: "Sobel edges", Doc: "3x3 Sobel, |gx| + |gy| on the luma, grey output",
-		kernels: portable(func(Params, Shape, Shape) rows { return sobelRows }),
-		output:  func(_ Params, s Shape) Shape { return Shape{s.W, s.H, 1} }, reference: sobelReference,
+		kernels: kernels(func(v *simd, _ Params, _, src Shape) rows {
+			if v != nil && src.W < v.bytes {
+				v = nil
+			}
+			return v.sobelRows
+		}),
+		output: func(_ Params, s Shape) Shape { return Shape{W: s.W, H: s.H, Channels: 1} }, reference: sobelReference,
 		parameters: noParameters,
 	}
 }
 
 // sobelRows keeps three rows of luma and computes each row once for a band.
-func sobelRows(dst, src Image, low, high int) {
+func (v *simd) sobelRows(dst, src Image, low, high int) {
 	above, here, below := make([]int16, src.W+2), make([]int16, src.W+2), make([]int16, src.W+2)
-	lumaRow(above, src, low-1)
-	lumaRow(here, src, low)
+	v.lumaRow(above, src, low-1)
+	v.lumaRow(here, src, low)
 	for y := low; y < high; y++ {
-		lumaRow(below, src, y+1)
-		sobelRow(dst.Row(y), above, here, below)
+		v.lumaRow(below, src, y+1)
+		v.sobelRow(dst.Row(y), above, here, below)
 		above, here, below = here, below, above
 	}
 }
 
 // lumaRow fills line with the luma of row y and one replicated pixel on each side.
-func lumaRow(line []int16, src Image, y int) {
+func (v *simd) lumaRow(line []int16, src Image, y int) {
 	pix := src.Row(min(max(y, 0), src.H-1))
-	for i := range src.W {
-		rgb := pix[:3]
-		pix = pix[3:]
-		line[i+1] = int16((lumaRed*int(rgb[0]) + lumaGreen*int(rgb[1]) + lumaBlue*int(rgb[2]) + 128) >> 8)
+	if v != nil {
+		cover(src.W, v.bytes/2, func(from, to int) { v.luma(&line[from+1], &pix[3*from], to-from) })
+	} else {
+		for i := range src.W {
+			rgb := pix[:3]
+			pix = pix[3:]
+			line[i+1] = int16((lumaRed*int(rgb[0]) + lumaGreen*int(rgb[1]) + lumaBlue*int(rgb[2]) + 128) >> 8)
+		}
 	}
 	replicate(line, 1, 1)
 }
 
-func sobelRow(out []byte, above, here, below []int16) {
+func (v *simd) sobelRow(out []byte, above, here, below []int16) {
 	n := len(out)
 	above, here, below = above[:n+2], here[:n+2], below[:n+2]
+	if v != nil {
+		cover(n, v.bytes, func(from, to int) { v.sobel(&out[from], &above[from], &here[from], &below[from], to-from) })
+		return
+	}
 	for i := range n {
 		gx := above[i+2] - above[i] + 2*(here[i+2]-here[i]) + below[i+2] - below[i]
 		gy := below[i] + 2*below[i+1] + below[i+2] - above[i] - 2*above[i+1] - above[i+2]

@@ -1,0 +1,236 @@
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+// rgbTables are the constants of the kernels that take pixels apart.
+type rgbTables struct {
+	dots  Mem    // three bytes of a pixel and a zero
+	pairs Mem    // the same channel of two pixels side by side
+	tight Mem    // twice six bytes and a gap of two to twelve bytes
+	pick  [2]Mem // AVX-512: twelve bytes to a lane, even and odd ones
+	close Mem    // lanes of twelve bytes without the gaps
+	bits  Mem    // sign bits, for unsigned bytes as signed ones
+	luma  Mem    // weights of a pixel's bytes
+	ones  Mem    // bytes
+	words Mem    // ones
+}
+
+func rgbConstants(v isa) rgbTables {
+	const no = 0x80
+	dots := []byte{0, 1, 2, no, 3, 4, 5, no, 6, 7, 8, no, 9, 10, 11, no}
+	pairs := []byte{0, 3, 1, 4, 2, 5, 6, 9, 7, 10, 8, 11, no, no, no, no}
+	t := rgbTables{
+		tight: v.bytesOf("tight", 0, 1, 2, 3, 4, 5, 8, 9, 10, 11, 12, 13, no, no, no, no),
+		bits:  v.bytesOf("bits", 0x80),
+		luma:  v.bytesOf("lumaWeights", 77, 150, 29, 0),
+		ones:  v.bytesOf("oneBytes", 1),
+		words: v.bytesOf("oneWords", 1, 0),
+	}
+	if v.wide() {
+		t.dots, t.pairs = v.bytesOf("dots", dots...), v.bytesOf("pairs", pairs...)
+		// The second of the two vectors begins at dword 8; its dwords are 16 and up.
+		var index [2][]uint32
+		for group := range 8 {
+			for i := range 4 {
+				at := uint32(3*group + min(i, 2))
+				if at >= 16 {
+					at += 16 - 8
+				}
+				index[group%2] = append(index[group%2], at)
+			}
+		}
+		t.pick = [2]Mem{dwordsOf("pickEvenAVX512", index[0]...), dwordsOf("pickOddAVX512", index[1]...)}
+		t.close = dwordsOf("closeAVX512", 0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 3, 3, 3, 3)
+		return t
+	}
+	// The last twelve of 48 bytes are loaded four bytes early, to stay inside.
+	t.dots = dozens("dotsAVX2", dots)
+	t.pairs = dozens("pairsAVX2", pairs)
+	t.close = dwordsOf("closeAVX2", 0, 1, 2, 4, 5, 6, 3, 3)
+	return t
+}
+
+// dozens are the shuffles of the even and of the odd groups of AVX2; the last
+// group begins four bytes later in its lane.
+func dozens(name string, lane []byte) Mem {
+	m := GLOBL(name, RODATA|NOPTR)
+	for i := range 64 {
+		b := lane[i%16]
+		if i >= 48 && b < 0x80 {
+			b += 4
+		}
+		DATA(i, U8(b))
+	}
+	return m
+}
+
+// groups loads the even and the odd groups of twelve bytes, one to a lane: 96
+// bytes with AVX-512, 48 with AVX2. Nothing else is read.
+type groups struct {
+	v       isa
+	t       rgbTables
+	index   [2]VecVirtual
+	shuffle [2]VecVirtual
+}
+
+func (v isa) groups(t rgbTables, shuffle Mem) groups {
+	g := groups{v: v, t: t}
+	for i := range 2 {
+		switch {
+		case v.wide():
+			g.index[i] = v.reg()
+			v.load(t.pick[i], g.index[i])
+			if i == 0 {
+				g.shuffle[0] = v.reg()
+				v.load(shuffle, g.shuffle[0])
+			}
+			g.shuffle[1] = g.shuffle[0]
+		default:
+			g.shuffle[i] = v.reg()
+			v.load(shuffle.Offset(32*i), g.shuffle[i])
+		}
+	}
+	return g
+}
+
+// load returns the even and the odd groups; flip is xored to all bytes unless nil.
+func (g groups) load(from Register, flip Op) [2]VecVirtual {
+	v := g.v
+	all := [2]VecVirtual{v.reg(), v.reg()}
+	if v.wide() {
+		low, high := v.reg(), v.reg()
+		v.load(Mem{Base: from}, low)
+		v.load(Mem{Base: from, Disp: 32}, high)
+		for i, r := range all {
+			VMOVDQA64(g.index[i], r)
+			VPERMI2D(high, low, r)
+		}
+	} else {
+		for i, r := range all {
+			VMOVDQU(Mem{Base: from, Disp: 12 * i}, r.AsX())
+			VINSERTI128(Imm(1), Mem{Base: from, Disp: []int{24, 32}[i]}, r, r)
+		}
+	}
+	for i, r := range all {
+		if flip != nil {
+			v.xor(flip, r, r)
+		}
+		VPSHUFB(g.shuffle[i], r, r)
+	}
+	return all
+}
+
+// luma turns pixels into words of luma.
+func luma(v isa, t rgbTables) {
+	v.begin("luma", "out *int16, pix *byte, n int",
+		"computes n pixels, a multiple of half a vector of bytes: (77 R + 150 G + 29 B + 128) / 256.")
+	out, pix, n := arg("out"), arg("pix"), arg("n")
+	g := v.groups(t, t.dots)
+	bits, weights, ones := v.reg(), v.reg(), v.reg()
+	v.load(t.bits, bits)
+	v.load(t.luma, weights)
+	v.load(t.words, ones)
+	// What the sign bits took away, 128 * 256, and one half.
+	bias := v.fillWords(128*256 + 128)
+	loop("pixels", n, v.bytes/2, func() {
+		p := g.load(pix, bits)
+		for _, r := range p {
+			VPMADDUBSW(r, weights, r)
+			VPMADDWD(ones, r, r)
+		}
+		VPACKSSDW(p[1], p[0], p[0])
+		VPADDW(bias, p[0], p[0])
+		VPSRLW(Imm(8), p[0], p[0])
+		v.store(p[0], Mem{Base: out})
+		ADDQ(step32(3*v.bytes/2), pix)
+		ADDQ(step32(v.bytes), out)
+	})
+	end()
+}
+
+// sobel is the two gradients of three lines of luma.
+func sobel(v isa) {
+	v.begin("sobel", "out *byte, above, here, below *int16, n int",
+		"computes n pixels, whole vectors of bytes, from lines that begin one pixel to the left: |gx| + |gy|, at most 255.")
+	out, above, here, below, n := arg("out"), arg("above"), arg("here"), arg("below"), arg("n")
+	pack := v.narrower()
+	loop("pixels", n, v.bytes, func() {
+		var edges [2]VecVirtual
+		for i := range edges {
+			at := func(line Register, column int) Mem { return Mem{Base: line, Disp: i*v.bytes + 2*column} }
+			a, b := v.regs(3), v.regs(3)
+			for c := range 3 {
+				v.load(at(above, c), a[c])
+				v.load(at(below, c), b[c])
+			}
+			sum := [2]VecVirtual{v.reg(), v.reg()} // 1 2 1 down the left and the right column
+			for side, s := range sum {
+				VPADDW(a[2*side], b[2*side], s)
+				VPADDW(at(here, 2*side), s, s)
+				VPADDW(at(here, 2*side), s, s)
+			}
+			VPSUBW(sum[0], sum[1], sum[1])
+			for c := range 3 {
+				VPSUBW(a[c], b[c], b[c])
+			}
+			VPADDW(b[0], b[2], b[0])
+			VPADDW(b[1], b[1], b[1])
+			VPADDW(b[0], b[1], b[1])
+			VPABSW(sum[1], sum[1])
+			VPABSW(b[1], b[1])
+			VPADDW(sum[1], b[1], b[1])
+			edges[i] = b[1]
+		}
+		pack.pack(edges[0], edges[1], edges[0])
+		v.store(edges[0], Mem{Base: out})
+		ADDQ(step32(v.bytes), out)
+		for _, line := range []Register{above, here, below} {
+			ADDQ(step32(2*v.bytes), line)
+		}
+	})
+	end()
+}
+
+// half is the rounded mean of each block of 2x2 pixels.
+func half(v isa, t rgbTables) {
+	v.begin("half", "out, above, below *byte, n int",
+		"computes n pixels of the output, a multiple of a quarter of a vector: (a + b + c + d + 2) / 4.")
+	out, above, below, n := arg("out"), arg("above"), arg("below"), arg("n")
+	g := v.groups(t, t.pairs)
+	ones, tight, near := v.reg(), v.reg(), v.reg()
+	v.load(t.ones, ones)
+	v.load(t.tight, tight)
+	v.load(t.close, near)
+	two := v.fillWords(2)
+	loop("pixels", n, v.bytes/4, func() {
+		a, b := g.load(above, nil), g.load(below, nil)
+		for i := range a {
+			VPMADDUBSW(ones, a[i], a[i])
+			VPMADDUBSW(ones, b[i], b[i])
+			VPADDW(a[i], b[i], a[i])
+			VPADDW(two, a[i], a[i])
+			VPSRLW(Imm(2), a[i], a[i])
+		}
+		r := a[0]
+		VPACKUSWB(a[1], a[0], r)
+		VPSHUFB(tight, r, r)
+		VPERMD(r, near, r)
+		if v.wide() {
+			VMOVDQU(r.AsY(), Mem{Base: out})
+			VEXTRACTI32X4(Imm(2), r, Mem{Base: out, Disp: 32})
+		} else {
+			VMOVDQU(r.AsX(), Mem{Base: out})
+			top := XMM()
+			VEXTRACTI128(Imm(1), r, top)
+			VMOVQ(top, Mem{Base: out, Disp: 16})
+		}
+		ADDQ(step32(3*v.bytes/2), above)
+		ADDQ(step32(3*v.bytes/2), below)
+		ADDQ(step32(3*v.bytes/4), out)
+	})
+	end()
+}

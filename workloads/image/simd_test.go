@@ -1,0 +1,134 @@
+package image
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// guarded is a view into noise: its rows begin at any byte, and nothing around
+// them may change.
+type guarded struct {
+	Image
+	all, before []byte
+}
+
+func drawGuarded(t *rapid.T, name string, s Shape) guarded {
+	offset, gap := rapid.IntRange(0, 70).Draw(t, name+" offset"), rapid.SampledFrom([]int{0, 1, 7, 64}).Draw(t, name+" gap")
+	stride := s.rowBytes() + gap
+	around := randomImage(Shape{W: offset + s.H*stride + 130, H: 1, Channels: 1}, 0, rapid.Uint64().Draw(t, name+" noise"))
+	g := guarded{all: around.Pix, before: bytes.Clone(around.Pix)}
+	end := offset + (s.H-1)*stride + s.rowBytes() // the last row has no gap behind it
+	g.Image = Image{Shape: s, Stride: stride, Pix: around.Pix[offset:end:end]}
+	return g
+}
+
+// wrote says which byte outside of the rows has changed.
+func (g guarded) wrote() error {
+	offset := 0
+	for i := range g.all {
+		if &g.all[i] == &g.Pix[0] {
+			offset = i
+			break
+		}
+	}
+	for i, v := range g.all {
+		inside := i >= offset && i < offset+len(g.Pix) && (i-offset)%g.Stride < g.rowBytes()
+		if !inside && v != g.before[i] {
+			return fmt.Errorf("wrote byte %d; the view begins at %d", i, offset)
+		}
+	}
+	return nil
+}
+
+// Every kernel gives the very pixels of the portable one, wherever rows begin
+// and end, and in bands of any height.
+func TestKernelsAgree(t *testing.T) {
+	for _, op := range Operations() {
+		portable := op.kernels[len(op.kernels)-1]
+		for _, kernel := range op.kernels[:len(op.kernels)-1] {
+			t.Run(op.Name+"/"+kernel.Name, rapid.MakeCheck(func(t *rapid.T) {
+				p := drawParams(t)
+				p.Sigma = rapid.Float64Range(0.1, maxSigma).Draw(t, "wide sigma")
+				p.Width, p.Height = rapid.IntRange(0, 90).Draw(t, "out w"), rapid.IntRange(0, 20).Draw(t, "out h")
+				s := Shape{W: rapid.IntRange(1, 180).Draw(t, "w"), H: rapid.IntRange(1, 20).Draw(t, "h"), Channels: 3}
+				src, dst := drawGuarded(t, "in", s), drawGuarded(t, "out", op.output(p, s))
+				want := New(dst.Shape)
+				portable.prepare(p, dst.Shape, s)(want, src.Image, 0, want.H)
+				compute := kernel.prepare(p, dst.Shape, s)
+				for low := 0; low < dst.H; {
+					high := rapid.IntRange(low+1, dst.H).Draw(t, "band")
+					compute(dst.Image, src.Image, low, high)
+					low = high
+				}
+				for y := range dst.H {
+					if got := dst.Row(y); !bytes.Equal(got, want.Row(y)) {
+						t.Fatalf("row %d is %v, want %v", y, got, want.Row(y))
+					}
+				}
+				if err := dst.wrote(); err != nil {
+					t.Fatal(err)
+				}
+				if !bytes.Equal(src.all, src.before) {
+					t.Fatal("wrote the input")
+				}
+			}))
+		}
+	}
+}
+
+// Large images are stored past the caches; the pixels are the same.
+func TestStreams(t *testing.T) {
+	p := Params{Factor: 1.3, Offset: -7, Mean: 0.4, Deviation: 0.2}
+	for _, op := range []Operation{brightness(), normalise()} {
+		for _, s := range []Shape{{W: 1401, H: 1000, Channels: 3}, {W: 1400001, H: 1, Channels: 3}} {
+			src := randomImage(s, 0, 3)
+			to := op.output(p, s)
+			if to.Bytes() < streamFrom {
+				t.Fatalf("%v is not large", s)
+			}
+			var want []byte
+			for _, k := range append(op.kernels[len(op.kernels)-1:], op.kernels...) {
+				for offset := range 5 {
+					around := randomImage(Shape{W: int(to.Bytes()) + 200, H: 1, Channels: 1}, 0, 9)
+					before := bytes.Clone(around.Pix)
+					end := offset + int(to.Bytes())
+					dst := Image{Shape: to, Stride: to.rowBytes(), Pix: around.Pix[offset:end]}
+					k.prepare(p, to, s)(dst, src, 0, s.H)
+					if want == nil {
+						want = bytes.Clone(dst.Pix)
+					}
+					if !bytes.Equal(dst.Pix, want) || !bytes.Equal(before[:offset], around.Pix[:offset]) || !bytes.Equal(before[end:], around.Pix[end:]) {
+						t.Errorf("%s/%s %v at %d: other bytes", op.Name, k.Name, s, offset)
+					}
+				}
+			}
+		}
+	}
+}
+
+// Any factor and offset give the table of the exact definition.
+func FuzzBrightness(f *testing.F) {
+	f.Add(1.2, 10.0)
+	f.Add(0.5, 0.0)
+	f.Add(1.1, -0.5)
+	f.Add(0.1, 254.5)
+	f.Fuzz(func(t *testing.T, factor, offset float64) {
+		if !(factor >= 0 && factor <= 1000 && offset >= -1000 && offset <= 1000) {
+			t.Skip()
+		}
+		src := New(Shape{W: 256, H: 1, Channels: 3})
+		for i := range src.Pix {
+			src.Pix[i] = byte(i)
+		}
+		p := Params{Factor: factor, Offset: offset}
+		op := brightness()
+		for _, k := range op.kernels {
+			dst := New(src.Shape)
+			k.prepare(p, dst.Shape, src.Shape)(dst, src, 0, 1)
+			compareAll(t, op, p, dst, src)
+		}
+	})
+}
