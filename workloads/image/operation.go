@@ -53,6 +53,14 @@ func Operations() []Operation {
 	return []Operation{gaussianBlur(), sobel(), resizeHalf(), resizeBilinear(), resizeLanczos(), brightness(), normalise()}
 }
 
+// element is the type of the output's samples.
+func (op Operation) element(p Params) string {
+	if op.output(p, Shape{W: 1, H: 1, Channels: 3}).Float {
+		return "float32"
+	}
+	return "uint8"
+}
+
 func sameShape(_ Params, s Shape) Shape { return s }
 
 func noParameters(Params) map[string]float64 { return nil }

@@ -36,6 +36,8 @@ type Result struct {
 	// floating-point operations or 1e6 input pixels per second.
 	GFLOPS  float64 `json:"gflops,omitempty"`
 	MPixels float64 `json:"mpixelsPerSecond,omitempty"`
+	// Ceilings are limits of the machine, measured in the same run.
+	Ceilings []Ceiling `json:"ceilings,omitempty"`
 	// Checksum is the CRC-32C of the output, "crc32c:" and eight digits.
 	Checksum string `json:"checksum"`
 	// Verified says that every repeat was checked against an independent reference.
@@ -103,6 +105,9 @@ func (r Result) Line() string {
 	}
 	if r.MPixels > 0 {
 		notes = append(notes, digits(r.MPixels)+" MPixel/s")
+	}
+	for _, c := range r.Ceilings {
+		notes = append(notes, c.String())
 	}
 	notes = append(notes, fmt.Sprintf("median of %d", r.Repeats), "verified")
 	return fmt.Sprintf("%s: %s seconds (%s)", name, digits(r.Median), strings.Join(notes, ", "))
