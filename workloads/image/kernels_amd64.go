@@ -32,9 +32,10 @@ func gaussianAlongAVX2(out *byte, line *int16, weights *int32, pairs int, step i
 func lumaAVX2(out *int16, pix *byte, n int)
 
 // sobelAVX2 computes n pixels, whole vectors of bytes, from lines that begin one pixel to the left: |gx| + |gy|, at most 255.
+// Meanwhile it fetches the n pixels at ahead, of three bytes, into the cache.
 //
 //go:noescape
-func sobelAVX2(out *byte, above *int16, here *int16, below *int16, n int)
+func sobelAVX2(out *byte, above *int16, here *int16, below *int16, ahead *byte, n int)
 
 // halfAVX2 computes n pixels of the output, a multiple of a quarter of a vector: (a + b + c + d + 2) / 4.
 //
@@ -101,9 +102,10 @@ func gaussianAlongAVX512(out *byte, line *int16, weights *int32, pairs int, step
 func lumaAVX512(out *int16, pix *byte, n int)
 
 // sobelAVX512 computes n pixels, whole vectors of bytes, from lines that begin one pixel to the left: |gx| + |gy|, at most 255.
+// Meanwhile it fetches the n pixels at ahead, of three bytes, into the cache.
 //
 //go:noescape
-func sobelAVX512(out *byte, above *int16, here *int16, below *int16, n int)
+func sobelAVX512(out *byte, above *int16, here *int16, below *int16, ahead *byte, n int)
 
 // halfAVX512 computes n pixels of the output, a multiple of a quarter of a vector: (a + b + c + d + 2) / 4.
 //

@@ -300,72 +300,38 @@ DATA tightAVX2<>+30(SB)/1, $0x80
 DATA tightAVX2<>+31(SB)/1, $0x80
 GLOBL tightAVX2<>(SB), RODATA|NOPTR, $32
 
-DATA bitsAVX2<>+0(SB)/1, $0x80
-DATA bitsAVX2<>+1(SB)/1, $0x80
-DATA bitsAVX2<>+2(SB)/1, $0x80
-DATA bitsAVX2<>+3(SB)/1, $0x80
-DATA bitsAVX2<>+4(SB)/1, $0x80
-DATA bitsAVX2<>+5(SB)/1, $0x80
-DATA bitsAVX2<>+6(SB)/1, $0x80
-DATA bitsAVX2<>+7(SB)/1, $0x80
-DATA bitsAVX2<>+8(SB)/1, $0x80
-DATA bitsAVX2<>+9(SB)/1, $0x80
-DATA bitsAVX2<>+10(SB)/1, $0x80
-DATA bitsAVX2<>+11(SB)/1, $0x80
-DATA bitsAVX2<>+12(SB)/1, $0x80
-DATA bitsAVX2<>+13(SB)/1, $0x80
-DATA bitsAVX2<>+14(SB)/1, $0x80
-DATA bitsAVX2<>+15(SB)/1, $0x80
-DATA bitsAVX2<>+16(SB)/1, $0x80
-DATA bitsAVX2<>+17(SB)/1, $0x80
-DATA bitsAVX2<>+18(SB)/1, $0x80
-DATA bitsAVX2<>+19(SB)/1, $0x80
-DATA bitsAVX2<>+20(SB)/1, $0x80
-DATA bitsAVX2<>+21(SB)/1, $0x80
-DATA bitsAVX2<>+22(SB)/1, $0x80
-DATA bitsAVX2<>+23(SB)/1, $0x80
-DATA bitsAVX2<>+24(SB)/1, $0x80
-DATA bitsAVX2<>+25(SB)/1, $0x80
-DATA bitsAVX2<>+26(SB)/1, $0x80
-DATA bitsAVX2<>+27(SB)/1, $0x80
-DATA bitsAVX2<>+28(SB)/1, $0x80
-DATA bitsAVX2<>+29(SB)/1, $0x80
-DATA bitsAVX2<>+30(SB)/1, $0x80
-DATA bitsAVX2<>+31(SB)/1, $0x80
-GLOBL bitsAVX2<>(SB), RODATA|NOPTR, $32
-
 DATA lumaWeightsAVX2<>+0(SB)/1, $0x4d
-DATA lumaWeightsAVX2<>+1(SB)/1, $0x96
+DATA lumaWeightsAVX2<>+1(SB)/1, $0x33
 DATA lumaWeightsAVX2<>+2(SB)/1, $0x1d
-DATA lumaWeightsAVX2<>+3(SB)/1, $0x00
+DATA lumaWeightsAVX2<>+3(SB)/1, $0x63
 DATA lumaWeightsAVX2<>+4(SB)/1, $0x4d
-DATA lumaWeightsAVX2<>+5(SB)/1, $0x96
+DATA lumaWeightsAVX2<>+5(SB)/1, $0x33
 DATA lumaWeightsAVX2<>+6(SB)/1, $0x1d
-DATA lumaWeightsAVX2<>+7(SB)/1, $0x00
+DATA lumaWeightsAVX2<>+7(SB)/1, $0x63
 DATA lumaWeightsAVX2<>+8(SB)/1, $0x4d
-DATA lumaWeightsAVX2<>+9(SB)/1, $0x96
+DATA lumaWeightsAVX2<>+9(SB)/1, $0x33
 DATA lumaWeightsAVX2<>+10(SB)/1, $0x1d
-DATA lumaWeightsAVX2<>+11(SB)/1, $0x00
+DATA lumaWeightsAVX2<>+11(SB)/1, $0x63
 DATA lumaWeightsAVX2<>+12(SB)/1, $0x4d
-DATA lumaWeightsAVX2<>+13(SB)/1, $0x96
+DATA lumaWeightsAVX2<>+13(SB)/1, $0x33
 DATA lumaWeightsAVX2<>+14(SB)/1, $0x1d
-DATA lumaWeightsAVX2<>+15(SB)/1, $0x00
+DATA lumaWeightsAVX2<>+15(SB)/1, $0x63
 DATA lumaWeightsAVX2<>+16(SB)/1, $0x4d
-DATA lumaWeightsAVX2<>+17(SB)/1, $0x96
+DATA lumaWeightsAVX2<>+17(SB)/1, $0x33
 DATA lumaWeightsAVX2<>+18(SB)/1, $0x1d
-DATA lumaWeightsAVX2<>+19(SB)/1, $0x00
+DATA lumaWeightsAVX2<>+19(SB)/1, $0x63
 DATA lumaWeightsAVX2<>+20(SB)/1, $0x4d
-DATA lumaWeightsAVX2<>+21(SB)/1, $0x96
+DATA lumaWeightsAVX2<>+21(SB)/1, $0x33
 DATA lumaWeightsAVX2<>+22(SB)/1, $0x1d
-DATA lumaWeightsAVX2<>+23(SB)/1, $0x00
+DATA lumaWeightsAVX2<>+23(SB)/1, $0x63
 DATA lumaWeightsAVX2<>+24(SB)/1, $0x4d
-DATA lumaWeightsAVX2<>+25(SB)/1, $0x96
+DATA lumaWeightsAVX2<>+25(SB)/1, $0x33
 DATA lumaWeightsAVX2<>+26(SB)/1, $0x1d
-DATA lumaWeightsAVX2<>+27(SB)/1, $0x00
+DATA lumaWeightsAVX2<>+27(SB)/1, $0x63
 DATA lumaWeightsAVX2<>+28(SB)/1, $0x4d
-DATA lumaWeightsAVX2<>+29(SB)/1, $0x96
+DATA lumaWeightsAVX2<>+29(SB)/1, $0x33
 DATA lumaWeightsAVX2<>+30(SB)/1, $0x1d
-DATA lumaWeightsAVX2<>+31(SB)/1, $0x00
+DATA lumaWeightsAVX2<>+31(SB)/1, $0x63
 GLOBL lumaWeightsAVX2<>(SB), RODATA|NOPTR, $32
 
 DATA oneBytesAVX2<>+0(SB)/1, $0x01
@@ -439,67 +405,67 @@ GLOBL oneWordsAVX2<>(SB), RODATA|NOPTR, $32
 DATA dotsAVX2<>+0(SB)/1, $0x00
 DATA dotsAVX2<>+1(SB)/1, $0x01
 DATA dotsAVX2<>+2(SB)/1, $0x02
-DATA dotsAVX2<>+3(SB)/1, $0x80
+DATA dotsAVX2<>+3(SB)/1, $0x01
 DATA dotsAVX2<>+4(SB)/1, $0x03
 DATA dotsAVX2<>+5(SB)/1, $0x04
 DATA dotsAVX2<>+6(SB)/1, $0x05
-DATA dotsAVX2<>+7(SB)/1, $0x80
+DATA dotsAVX2<>+7(SB)/1, $0x04
 DATA dotsAVX2<>+8(SB)/1, $0x06
 DATA dotsAVX2<>+9(SB)/1, $0x07
 DATA dotsAVX2<>+10(SB)/1, $0x08
-DATA dotsAVX2<>+11(SB)/1, $0x80
+DATA dotsAVX2<>+11(SB)/1, $0x07
 DATA dotsAVX2<>+12(SB)/1, $0x09
 DATA dotsAVX2<>+13(SB)/1, $0x0a
 DATA dotsAVX2<>+14(SB)/1, $0x0b
-DATA dotsAVX2<>+15(SB)/1, $0x80
+DATA dotsAVX2<>+15(SB)/1, $0x0a
 DATA dotsAVX2<>+16(SB)/1, $0x00
 DATA dotsAVX2<>+17(SB)/1, $0x01
 DATA dotsAVX2<>+18(SB)/1, $0x02
-DATA dotsAVX2<>+19(SB)/1, $0x80
+DATA dotsAVX2<>+19(SB)/1, $0x01
 DATA dotsAVX2<>+20(SB)/1, $0x03
 DATA dotsAVX2<>+21(SB)/1, $0x04
 DATA dotsAVX2<>+22(SB)/1, $0x05
-DATA dotsAVX2<>+23(SB)/1, $0x80
+DATA dotsAVX2<>+23(SB)/1, $0x04
 DATA dotsAVX2<>+24(SB)/1, $0x06
 DATA dotsAVX2<>+25(SB)/1, $0x07
 DATA dotsAVX2<>+26(SB)/1, $0x08
-DATA dotsAVX2<>+27(SB)/1, $0x80
+DATA dotsAVX2<>+27(SB)/1, $0x07
 DATA dotsAVX2<>+28(SB)/1, $0x09
 DATA dotsAVX2<>+29(SB)/1, $0x0a
 DATA dotsAVX2<>+30(SB)/1, $0x0b
-DATA dotsAVX2<>+31(SB)/1, $0x80
+DATA dotsAVX2<>+31(SB)/1, $0x0a
 DATA dotsAVX2<>+32(SB)/1, $0x00
 DATA dotsAVX2<>+33(SB)/1, $0x01
 DATA dotsAVX2<>+34(SB)/1, $0x02
-DATA dotsAVX2<>+35(SB)/1, $0x80
+DATA dotsAVX2<>+35(SB)/1, $0x01
 DATA dotsAVX2<>+36(SB)/1, $0x03
 DATA dotsAVX2<>+37(SB)/1, $0x04
 DATA dotsAVX2<>+38(SB)/1, $0x05
-DATA dotsAVX2<>+39(SB)/1, $0x80
+DATA dotsAVX2<>+39(SB)/1, $0x04
 DATA dotsAVX2<>+40(SB)/1, $0x06
 DATA dotsAVX2<>+41(SB)/1, $0x07
 DATA dotsAVX2<>+42(SB)/1, $0x08
-DATA dotsAVX2<>+43(SB)/1, $0x80
+DATA dotsAVX2<>+43(SB)/1, $0x07
 DATA dotsAVX2<>+44(SB)/1, $0x09
 DATA dotsAVX2<>+45(SB)/1, $0x0a
 DATA dotsAVX2<>+46(SB)/1, $0x0b
-DATA dotsAVX2<>+47(SB)/1, $0x80
+DATA dotsAVX2<>+47(SB)/1, $0x0a
 DATA dotsAVX2<>+48(SB)/1, $0x04
 DATA dotsAVX2<>+49(SB)/1, $0x05
 DATA dotsAVX2<>+50(SB)/1, $0x06
-DATA dotsAVX2<>+51(SB)/1, $0x80
+DATA dotsAVX2<>+51(SB)/1, $0x05
 DATA dotsAVX2<>+52(SB)/1, $0x07
 DATA dotsAVX2<>+53(SB)/1, $0x08
 DATA dotsAVX2<>+54(SB)/1, $0x09
-DATA dotsAVX2<>+55(SB)/1, $0x80
+DATA dotsAVX2<>+55(SB)/1, $0x08
 DATA dotsAVX2<>+56(SB)/1, $0x0a
 DATA dotsAVX2<>+57(SB)/1, $0x0b
 DATA dotsAVX2<>+58(SB)/1, $0x0c
-DATA dotsAVX2<>+59(SB)/1, $0x80
+DATA dotsAVX2<>+59(SB)/1, $0x0b
 DATA dotsAVX2<>+60(SB)/1, $0x0d
 DATA dotsAVX2<>+61(SB)/1, $0x0e
 DATA dotsAVX2<>+62(SB)/1, $0x0f
-DATA dotsAVX2<>+63(SB)/1, $0x80
+DATA dotsAVX2<>+63(SB)/1, $0x0e
 GLOBL dotsAVX2<>(SB), RODATA|NOPTR, $64
 
 DATA pairsAVX2<>+0(SB)/1, $0x00
@@ -586,30 +552,27 @@ TEXT ·lumaAVX2(SB), NOSPLIT, $0-24
 	MOVQ         n+16(FP), DX
 	VMOVDQU      dotsAVX2<>+0(SB), Y0
 	VMOVDQU      dotsAVX2<>+32(SB), Y1
-	VMOVDQU      bitsAVX2<>+0(SB), Y2
-	VMOVDQU      lumaWeightsAVX2<>+0(SB), Y3
-	VMOVDQU      oneWordsAVX2<>+0(SB), Y4
-	MOVL         $0x80808080, BX
-	VMOVD        BX, X5
-	VPBROADCASTD X5, Y5
+	VMOVDQU      lumaWeightsAVX2<>+0(SB), Y2
+	VMOVDQU      oneWordsAVX2<>+0(SB), Y3
+	MOVL         $0x00800080, BX
+	VMOVD        BX, X4
+	VPBROADCASTD X4, Y4
 
 pixels:
-	VMOVDQU     (CX), X6
-	VINSERTI128 $0x01, 24(CX), Y6, Y6
-	VMOVDQU     12(CX), X7
-	VINSERTI128 $0x01, 32(CX), Y7, Y7
-	VPXOR       Y2, Y6, Y6
-	VPSHUFB     Y0, Y6, Y6
-	VPXOR       Y2, Y7, Y7
-	VPSHUFB     Y1, Y7, Y7
-	VPMADDUBSW  Y6, Y3, Y6
-	VPMADDWD    Y4, Y6, Y6
-	VPMADDUBSW  Y7, Y3, Y7
-	VPMADDWD    Y4, Y7, Y7
-	VPACKSSDW   Y7, Y6, Y6
-	VPADDW      Y5, Y6, Y6
-	VPSRLW      $0x08, Y6, Y6
-	VMOVDQU     Y6, (AX)
+	VMOVDQU     (CX), X5
+	VINSERTI128 $0x01, 24(CX), Y5, Y5
+	VMOVDQU     12(CX), X6
+	VINSERTI128 $0x01, 32(CX), Y6, Y6
+	VPSHUFB     Y0, Y5, Y5
+	VPSHUFB     Y1, Y6, Y6
+	VPMADDUBSW  Y2, Y5, Y5
+	VPMADDWD    Y3, Y5, Y5
+	VPMADDUBSW  Y2, Y6, Y6
+	VPMADDWD    Y3, Y6, Y6
+	VPACKUSDW   Y6, Y5, Y5
+	VPADDW      Y4, Y5, Y5
+	VPSRLW      $0x08, Y5, Y5
+	VMOVDQU     Y5, (AX)
 	ADDQ        $0x00000030, CX
 	ADDQ        $0x00000020, AX
 	SUBQ        $0x00000010, DX
@@ -617,69 +580,73 @@ pixels:
 	VZEROUPPER
 	RET
 
-// func sobelAVX2(out *byte, above *int16, here *int16, below *int16, n int)
-// Requires: AVX, AVX2
-TEXT ·sobelAVX2(SB), NOSPLIT, $0-40
+// func sobelAVX2(out *byte, above *int16, here *int16, below *int16, ahead *byte, n int)
+// Requires: AVX, AVX2, MMX+
+TEXT ·sobelAVX2(SB), NOSPLIT, $0-48
 	MOVQ out+0(FP), AX
 	MOVQ above+8(FP), CX
 	MOVQ here+16(FP), DX
 	MOVQ below+24(FP), BX
-	MOVQ n+32(FP), SI
+	MOVQ ahead+32(FP), SI
+	MOVQ n+40(FP), DI
 
 pixels:
-	VMOVDQU   (CX), Y0
-	VMOVDQU   (BX), Y3
-	VMOVDQU   2(CX), Y1
-	VMOVDQU   2(BX), Y4
-	VMOVDQU   4(CX), Y2
-	VMOVDQU   4(BX), Y5
-	VPADDW    Y0, Y3, Y6
-	VPADDW    (DX), Y6, Y6
-	VPADDW    (DX), Y6, Y6
-	VPADDW    Y2, Y5, Y7
-	VPADDW    4(DX), Y7, Y7
-	VPADDW    4(DX), Y7, Y7
-	VPSUBW    Y6, Y7, Y7
-	VPSUBW    Y0, Y3, Y3
-	VPSUBW    Y1, Y4, Y4
-	VPSUBW    Y2, Y5, Y5
-	VPADDW    Y3, Y5, Y3
-	VPADDW    Y4, Y4, Y4
-	VPADDW    Y3, Y4, Y4
-	VPABSW    Y7, Y7
-	VPABSW    Y4, Y4
-	VPADDW    Y7, Y4, Y4
-	VMOVDQU   32(CX), Y0
-	VMOVDQU   32(BX), Y3
-	VMOVDQU   34(CX), Y1
-	VMOVDQU   34(BX), Y5
-	VMOVDQU   36(CX), Y2
-	VMOVDQU   36(BX), Y6
-	VPADDW    Y0, Y3, Y7
-	VPADDW    32(DX), Y7, Y7
-	VPADDW    32(DX), Y7, Y7
-	VPADDW    Y2, Y6, Y8
-	VPADDW    36(DX), Y8, Y8
-	VPADDW    36(DX), Y8, Y8
-	VPSUBW    Y7, Y8, Y8
-	VPSUBW    Y0, Y3, Y3
-	VPSUBW    Y1, Y5, Y5
-	VPSUBW    Y2, Y6, Y6
-	VPADDW    Y3, Y6, Y3
-	VPADDW    Y5, Y5, Y5
-	VPADDW    Y3, Y5, Y5
-	VPABSW    Y8, Y8
-	VPABSW    Y5, Y5
-	VPADDW    Y8, Y5, Y5
-	VPACKUSWB Y5, Y4, Y4
-	VPERMQ    $0xd8, Y4, Y4
-	VMOVDQU   Y4, (AX)
-	ADDQ      $0x00000020, AX
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000040, DX
-	ADDQ      $0x00000040, BX
-	SUBQ      $0x00000020, SI
-	JG        pixels
+	VMOVDQU    (CX), Y0
+	VMOVDQU    (BX), Y3
+	VMOVDQU    2(CX), Y1
+	VMOVDQU    2(BX), Y4
+	VMOVDQU    4(CX), Y2
+	VMOVDQU    4(BX), Y5
+	VPADDW     Y0, Y3, Y6
+	VPADDW     (DX), Y6, Y6
+	VPADDW     (DX), Y6, Y6
+	VPADDW     Y2, Y5, Y7
+	VPADDW     4(DX), Y7, Y7
+	VPADDW     4(DX), Y7, Y7
+	VPSUBW     Y6, Y7, Y7
+	VPSUBW     Y0, Y3, Y3
+	VPSUBW     Y1, Y4, Y4
+	VPSUBW     Y2, Y5, Y5
+	VPADDW     Y3, Y5, Y3
+	VPADDW     Y4, Y4, Y4
+	VPADDW     Y3, Y4, Y4
+	VPABSW     Y7, Y7
+	VPABSW     Y4, Y4
+	VPADDW     Y7, Y4, Y4
+	VMOVDQU    32(CX), Y0
+	VMOVDQU    32(BX), Y3
+	VMOVDQU    34(CX), Y1
+	VMOVDQU    34(BX), Y5
+	VMOVDQU    36(CX), Y2
+	VMOVDQU    36(BX), Y6
+	VPADDW     Y0, Y3, Y7
+	VPADDW     32(DX), Y7, Y7
+	VPADDW     32(DX), Y7, Y7
+	VPADDW     Y2, Y6, Y8
+	VPADDW     36(DX), Y8, Y8
+	VPADDW     36(DX), Y8, Y8
+	VPSUBW     Y7, Y8, Y8
+	VPSUBW     Y0, Y3, Y3
+	VPSUBW     Y1, Y5, Y5
+	VPSUBW     Y2, Y6, Y6
+	VPADDW     Y3, Y6, Y3
+	VPADDW     Y5, Y5, Y5
+	VPADDW     Y3, Y5, Y5
+	VPABSW     Y8, Y8
+	VPABSW     Y5, Y5
+	VPADDW     Y8, Y5, Y5
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       $0x00000060, SI
+	VPACKUSWB  Y5, Y4, Y4
+	VPERMQ     $0xd8, Y4, Y4
+	VMOVDQU    Y4, (AX)
+	ADDQ       $0x00000020, AX
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000040, DX
+	ADDQ       $0x00000040, BX
+	SUBQ       $0x00000020, DI
+	JG         pixels
 	VZEROUPPER
 	RET
 
@@ -1431,136 +1398,70 @@ DATA tightAVX512<>+62(SB)/1, $0x80
 DATA tightAVX512<>+63(SB)/1, $0x80
 GLOBL tightAVX512<>(SB), RODATA|NOPTR, $64
 
-DATA bitsAVX512<>+0(SB)/1, $0x80
-DATA bitsAVX512<>+1(SB)/1, $0x80
-DATA bitsAVX512<>+2(SB)/1, $0x80
-DATA bitsAVX512<>+3(SB)/1, $0x80
-DATA bitsAVX512<>+4(SB)/1, $0x80
-DATA bitsAVX512<>+5(SB)/1, $0x80
-DATA bitsAVX512<>+6(SB)/1, $0x80
-DATA bitsAVX512<>+7(SB)/1, $0x80
-DATA bitsAVX512<>+8(SB)/1, $0x80
-DATA bitsAVX512<>+9(SB)/1, $0x80
-DATA bitsAVX512<>+10(SB)/1, $0x80
-DATA bitsAVX512<>+11(SB)/1, $0x80
-DATA bitsAVX512<>+12(SB)/1, $0x80
-DATA bitsAVX512<>+13(SB)/1, $0x80
-DATA bitsAVX512<>+14(SB)/1, $0x80
-DATA bitsAVX512<>+15(SB)/1, $0x80
-DATA bitsAVX512<>+16(SB)/1, $0x80
-DATA bitsAVX512<>+17(SB)/1, $0x80
-DATA bitsAVX512<>+18(SB)/1, $0x80
-DATA bitsAVX512<>+19(SB)/1, $0x80
-DATA bitsAVX512<>+20(SB)/1, $0x80
-DATA bitsAVX512<>+21(SB)/1, $0x80
-DATA bitsAVX512<>+22(SB)/1, $0x80
-DATA bitsAVX512<>+23(SB)/1, $0x80
-DATA bitsAVX512<>+24(SB)/1, $0x80
-DATA bitsAVX512<>+25(SB)/1, $0x80
-DATA bitsAVX512<>+26(SB)/1, $0x80
-DATA bitsAVX512<>+27(SB)/1, $0x80
-DATA bitsAVX512<>+28(SB)/1, $0x80
-DATA bitsAVX512<>+29(SB)/1, $0x80
-DATA bitsAVX512<>+30(SB)/1, $0x80
-DATA bitsAVX512<>+31(SB)/1, $0x80
-DATA bitsAVX512<>+32(SB)/1, $0x80
-DATA bitsAVX512<>+33(SB)/1, $0x80
-DATA bitsAVX512<>+34(SB)/1, $0x80
-DATA bitsAVX512<>+35(SB)/1, $0x80
-DATA bitsAVX512<>+36(SB)/1, $0x80
-DATA bitsAVX512<>+37(SB)/1, $0x80
-DATA bitsAVX512<>+38(SB)/1, $0x80
-DATA bitsAVX512<>+39(SB)/1, $0x80
-DATA bitsAVX512<>+40(SB)/1, $0x80
-DATA bitsAVX512<>+41(SB)/1, $0x80
-DATA bitsAVX512<>+42(SB)/1, $0x80
-DATA bitsAVX512<>+43(SB)/1, $0x80
-DATA bitsAVX512<>+44(SB)/1, $0x80
-DATA bitsAVX512<>+45(SB)/1, $0x80
-DATA bitsAVX512<>+46(SB)/1, $0x80
-DATA bitsAVX512<>+47(SB)/1, $0x80
-DATA bitsAVX512<>+48(SB)/1, $0x80
-DATA bitsAVX512<>+49(SB)/1, $0x80
-DATA bitsAVX512<>+50(SB)/1, $0x80
-DATA bitsAVX512<>+51(SB)/1, $0x80
-DATA bitsAVX512<>+52(SB)/1, $0x80
-DATA bitsAVX512<>+53(SB)/1, $0x80
-DATA bitsAVX512<>+54(SB)/1, $0x80
-DATA bitsAVX512<>+55(SB)/1, $0x80
-DATA bitsAVX512<>+56(SB)/1, $0x80
-DATA bitsAVX512<>+57(SB)/1, $0x80
-DATA bitsAVX512<>+58(SB)/1, $0x80
-DATA bitsAVX512<>+59(SB)/1, $0x80
-DATA bitsAVX512<>+60(SB)/1, $0x80
-DATA bitsAVX512<>+61(SB)/1, $0x80
-DATA bitsAVX512<>+62(SB)/1, $0x80
-DATA bitsAVX512<>+63(SB)/1, $0x80
-GLOBL bitsAVX512<>(SB), RODATA|NOPTR, $64
-
 DATA lumaWeightsAVX512<>+0(SB)/1, $0x4d
-DATA lumaWeightsAVX512<>+1(SB)/1, $0x96
+DATA lumaWeightsAVX512<>+1(SB)/1, $0x33
 DATA lumaWeightsAVX512<>+2(SB)/1, $0x1d
-DATA lumaWeightsAVX512<>+3(SB)/1, $0x00
+DATA lumaWeightsAVX512<>+3(SB)/1, $0x63
 DATA lumaWeightsAVX512<>+4(SB)/1, $0x4d
-DATA lumaWeightsAVX512<>+5(SB)/1, $0x96
+DATA lumaWeightsAVX512<>+5(SB)/1, $0x33
 DATA lumaWeightsAVX512<>+6(SB)/1, $0x1d
-DATA lumaWeightsAVX512<>+7(SB)/1, $0x00
+DATA lumaWeightsAVX512<>+7(SB)/1, $0x63
 DATA lumaWeightsAVX512<>+8(SB)/1, $0x4d
-DATA lumaWeightsAVX512<>+9(SB)/1, $0x96
+DATA lumaWeightsAVX512<>+9(SB)/1, $0x33
 DATA lumaWeightsAVX512<>+10(SB)/1, $0x1d
-DATA lumaWeightsAVX512<>+11(SB)/1, $0x00
+DATA lumaWeightsAVX512<>+11(SB)/1, $0x63
 DATA lumaWeightsAVX512<>+12(SB)/1, $0x4d
-DATA lumaWeightsAVX512<>+13(SB)/1, $0x96
+DATA lumaWeightsAVX512<>+13(SB)/1, $0x33
 DATA lumaWeightsAVX512<>+14(SB)/1, $0x1d
-DATA lumaWeightsAVX512<>+15(SB)/1, $0x00
+DATA lumaWeightsAVX512<>+15(SB)/1, $0x63
 DATA lumaWeightsAVX512<>+16(SB)/1, $0x4d
-DATA lumaWeightsAVX512<>+17(SB)/1, $0x96
+DATA lumaWeightsAVX512<>+17(SB)/1, $0x33
 DATA lumaWeightsAVX512<>+18(SB)/1, $0x1d
-DATA lumaWeightsAVX512<>+19(SB)/1, $0x00
+DATA lumaWeightsAVX512<>+19(SB)/1, $0x63
 DATA lumaWeightsAVX512<>+20(SB)/1, $0x4d
-DATA lumaWeightsAVX512<>+21(SB)/1, $0x96
+DATA lumaWeightsAVX512<>+21(SB)/1, $0x33
 DATA lumaWeightsAVX512<>+22(SB)/1, $0x1d
-DATA lumaWeightsAVX512<>+23(SB)/1, $0x00
+DATA lumaWeightsAVX512<>+23(SB)/1, $0x63
 DATA lumaWeightsAVX512<>+24(SB)/1, $0x4d
-DATA lumaWeightsAVX512<>+25(SB)/1, $0x96
+DATA lumaWeightsAVX512<>+25(SB)/1, $0x33
 DATA lumaWeightsAVX512<>+26(SB)/1, $0x1d
-DATA lumaWeightsAVX512<>+27(SB)/1, $0x00
+DATA lumaWeightsAVX512<>+27(SB)/1, $0x63
 DATA lumaWeightsAVX512<>+28(SB)/1, $0x4d
-DATA lumaWeightsAVX512<>+29(SB)/1, $0x96
+DATA lumaWeightsAVX512<>+29(SB)/1, $0x33
 DATA lumaWeightsAVX512<>+30(SB)/1, $0x1d
-DATA lumaWeightsAVX512<>+31(SB)/1, $0x00
+DATA lumaWeightsAVX512<>+31(SB)/1, $0x63
 DATA lumaWeightsAVX512<>+32(SB)/1, $0x4d
-DATA lumaWeightsAVX512<>+33(SB)/1, $0x96
+DATA lumaWeightsAVX512<>+33(SB)/1, $0x33
 DATA lumaWeightsAVX512<>+34(SB)/1, $0x1d
-DATA lumaWeightsAVX512<>+35(SB)/1, $0x00
+DATA lumaWeightsAVX512<>+35(SB)/1, $0x63
 DATA lumaWeightsAVX512<>+36(SB)/1, $0x4d
-DATA lumaWeightsAVX512<>+37(SB)/1, $0x96
+DATA lumaWeightsAVX512<>+37(SB)/1, $0x33
 DATA lumaWeightsAVX512<>+38(SB)/1, $0x1d
-DATA lumaWeightsAVX512<>+39(SB)/1, $0x00
+DATA lumaWeightsAVX512<>+39(SB)/1, $0x63
 DATA lumaWeightsAVX512<>+40(SB)/1, $0x4d
-DATA lumaWeightsAVX512<>+41(SB)/1, $0x96
+DATA lumaWeightsAVX512<>+41(SB)/1, $0x33
 DATA lumaWeightsAVX512<>+42(SB)/1, $0x1d
-DATA lumaWeightsAVX512<>+43(SB)/1, $0x00
+DATA lumaWeightsAVX512<>+43(SB)/1, $0x63
 DATA lumaWeightsAVX512<>+44(SB)/1, $0x4d
-DATA lumaWeightsAVX512<>+45(SB)/1, $0x96
+DATA lumaWeightsAVX512<>+45(SB)/1, $0x33
 DATA lumaWeightsAVX512<>+46(SB)/1, $0x1d
-DATA lumaWeightsAVX512<>+47(SB)/1, $0x00
+DATA lumaWeightsAVX512<>+47(SB)/1, $0x63
 DATA lumaWeightsAVX512<>+48(SB)/1, $0x4d
-DATA lumaWeightsAVX512<>+49(SB)/1, $0x96
+DATA lumaWeightsAVX512<>+49(SB)/1, $0x33
 DATA lumaWeightsAVX512<>+50(SB)/1, $0x1d
-DATA lumaWeightsAVX512<>+51(SB)/1, $0x00
+DATA lumaWeightsAVX512<>+51(SB)/1, $0x63
 DATA lumaWeightsAVX512<>+52(SB)/1, $0x4d
-DATA lumaWeightsAVX512<>+53(SB)/1, $0x96
+DATA lumaWeightsAVX512<>+53(SB)/1, $0x33
 DATA lumaWeightsAVX512<>+54(SB)/1, $0x1d
-DATA lumaWeightsAVX512<>+55(SB)/1, $0x00
+DATA lumaWeightsAVX512<>+55(SB)/1, $0x63
 DATA lumaWeightsAVX512<>+56(SB)/1, $0x4d
-DATA lumaWeightsAVX512<>+57(SB)/1, $0x96
+DATA lumaWeightsAVX512<>+57(SB)/1, $0x33
 DATA lumaWeightsAVX512<>+58(SB)/1, $0x1d
-DATA lumaWeightsAVX512<>+59(SB)/1, $0x00
+DATA lumaWeightsAVX512<>+59(SB)/1, $0x63
 DATA lumaWeightsAVX512<>+60(SB)/1, $0x4d
-DATA lumaWeightsAVX512<>+61(SB)/1, $0x96
+DATA lumaWeightsAVX512<>+61(SB)/1, $0x33
 DATA lumaWeightsAVX512<>+62(SB)/1, $0x1d
-DATA lumaWeightsAVX512<>+63(SB)/1, $0x00
+DATA lumaWeightsAVX512<>+63(SB)/1, $0x63
 GLOBL lumaWeightsAVX512<>(SB), RODATA|NOPTR, $64
 
 DATA oneBytesAVX512<>+0(SB)/1, $0x01
@@ -1698,67 +1599,67 @@ GLOBL oneWordsAVX512<>(SB), RODATA|NOPTR, $64
 DATA dotsAVX512<>+0(SB)/1, $0x00
 DATA dotsAVX512<>+1(SB)/1, $0x01
 DATA dotsAVX512<>+2(SB)/1, $0x02
-DATA dotsAVX512<>+3(SB)/1, $0x80
+DATA dotsAVX512<>+3(SB)/1, $0x01
 DATA dotsAVX512<>+4(SB)/1, $0x03
 DATA dotsAVX512<>+5(SB)/1, $0x04
 DATA dotsAVX512<>+6(SB)/1, $0x05
-DATA dotsAVX512<>+7(SB)/1, $0x80
+DATA dotsAVX512<>+7(SB)/1, $0x04
 DATA dotsAVX512<>+8(SB)/1, $0x06
 DATA dotsAVX512<>+9(SB)/1, $0x07
 DATA dotsAVX512<>+10(SB)/1, $0x08
-DATA dotsAVX512<>+11(SB)/1, $0x80
+DATA dotsAVX512<>+11(SB)/1, $0x07
 DATA dotsAVX512<>+12(SB)/1, $0x09
 DATA dotsAVX512<>+13(SB)/1, $0x0a
 DATA dotsAVX512<>+14(SB)/1, $0x0b
-DATA dotsAVX512<>+15(SB)/1, $0x80
+DATA dotsAVX512<>+15(SB)/1, $0x0a
 DATA dotsAVX512<>+16(SB)/1, $0x00
 DATA dotsAVX512<>+17(SB)/1, $0x01
 DATA dotsAVX512<>+18(SB)/1, $0x02
-DATA dotsAVX512<>+19(SB)/1, $0x80
+DATA dotsAVX512<>+19(SB)/1, $0x01
 DATA dotsAVX512<>+20(SB)/1, $0x03
 DATA dotsAVX512<>+21(SB)/1, $0x04
 DATA dotsAVX512<>+22(SB)/1, $0x05
-DATA dotsAVX512<>+23(SB)/1, $0x80
+DATA dotsAVX512<>+23(SB)/1, $0x04
 DATA dotsAVX512<>+24(SB)/1, $0x06
 DATA dotsAVX512<>+25(SB)/1, $0x07
 DATA dotsAVX512<>+26(SB)/1, $0x08
-DATA dotsAVX512<>+27(SB)/1, $0x80
+DATA dotsAVX512<>+27(SB)/1, $0x07
 DATA dotsAVX512<>+28(SB)/1, $0x09
 DATA dotsAVX512<>+29(SB)/1, $0x0a
 DATA dotsAVX512<>+30(SB)/1, $0x0b
-DATA dotsAVX512<>+31(SB)/1, $0x80
+DATA dotsAVX512<>+31(SB)/1, $0x0a
 DATA dotsAVX512<>+32(SB)/1, $0x00
 DATA dotsAVX512<>+33(SB)/1, $0x01
 DATA dotsAVX512<>+34(SB)/1, $0x02
-DATA dotsAVX512<>+35(SB)/1, $0x80
+DATA dotsAVX512<>+35(SB)/1, $0x01
 DATA dotsAVX512<>+36(SB)/1, $0x03
 DATA dotsAVX512<>+37(SB)/1, $0x04
 DATA dotsAVX512<>+38(SB)/1, $0x05
-DATA dotsAVX512<>+39(SB)/1, $0x80
+DATA dotsAVX512<>+39(SB)/1, $0x04
 DATA dotsAVX512<>+40(SB)/1, $0x06
 DATA dotsAVX512<>+41(SB)/1, $0x07
 DATA dotsAVX512<>+42(SB)/1, $0x08
-DATA dotsAVX512<>+43(SB)/1, $0x80
+DATA dotsAVX512<>+43(SB)/1, $0x07
 DATA dotsAVX512<>+44(SB)/1, $0x09
 DATA dotsAVX512<>+45(SB)/1, $0x0a
 DATA dotsAVX512<>+46(SB)/1, $0x0b
-DATA dotsAVX512<>+47(SB)/1, $0x80
+DATA dotsAVX512<>+47(SB)/1, $0x0a
 DATA dotsAVX512<>+48(SB)/1, $0x00
 DATA dotsAVX512<>+49(SB)/1, $0x01
 DATA dotsAVX512<>+50(SB)/1, $0x02
-DATA dotsAVX512<>+51(SB)/1, $0x80
+DATA dotsAVX512<>+51(SB)/1, $0x01
 DATA dotsAVX512<>+52(SB)/1, $0x03
 DATA dotsAVX512<>+53(SB)/1, $0x04
 DATA dotsAVX512<>+54(SB)/1, $0x05
-DATA dotsAVX512<>+55(SB)/1, $0x80
+DATA dotsAVX512<>+55(SB)/1, $0x04
 DATA dotsAVX512<>+56(SB)/1, $0x06
 DATA dotsAVX512<>+57(SB)/1, $0x07
 DATA dotsAVX512<>+58(SB)/1, $0x08
-DATA dotsAVX512<>+59(SB)/1, $0x80
+DATA dotsAVX512<>+59(SB)/1, $0x07
 DATA dotsAVX512<>+60(SB)/1, $0x09
 DATA dotsAVX512<>+61(SB)/1, $0x0a
 DATA dotsAVX512<>+62(SB)/1, $0x0b
-DATA dotsAVX512<>+63(SB)/1, $0x80
+DATA dotsAVX512<>+63(SB)/1, $0x0a
 GLOBL dotsAVX512<>(SB), RODATA|NOPTR, $64
 
 DATA pairsAVX512<>+0(SB)/1, $0x00
@@ -1890,32 +1791,29 @@ TEXT ·lumaAVX512(SB), NOSPLIT, $0-24
 	VMOVDQU64    pickEvenAVX512<>+0(SB), Z0
 	VMOVDQU64    dotsAVX512<>+0(SB), Z1
 	VMOVDQU64    pickOddAVX512<>+0(SB), Z2
-	VMOVDQU64    bitsAVX512<>+0(SB), Z3
-	VMOVDQU64    lumaWeightsAVX512<>+0(SB), Z4
-	VMOVDQU64    oneWordsAVX512<>+0(SB), Z5
-	MOVL         $0x80808080, BX
-	VMOVD        BX, X6
-	VPBROADCASTD X6, Z6
+	VMOVDQU64    lumaWeightsAVX512<>+0(SB), Z3
+	VMOVDQU64    oneWordsAVX512<>+0(SB), Z4
+	MOVL         $0x00800080, BX
+	VMOVD        BX, X5
+	VPBROADCASTD X5, Z5
 
 pixels:
-	VMOVDQU64  (CX), Z9
-	VMOVDQU64  32(CX), Z10
-	VMOVDQA64  Z0, Z7
-	VPERMI2D   Z10, Z9, Z7
-	VMOVDQA64  Z2, Z8
-	VPERMI2D   Z10, Z9, Z8
-	VPXORQ     Z3, Z7, Z7
+	VMOVDQU64  (CX), Z8
+	VMOVDQU64  32(CX), Z9
+	VMOVDQA64  Z0, Z6
+	VPERMI2D   Z9, Z8, Z6
+	VMOVDQA64  Z2, Z7
+	VPERMI2D   Z9, Z8, Z7
+	VPSHUFB    Z1, Z6, Z6
 	VPSHUFB    Z1, Z7, Z7
-	VPXORQ     Z3, Z8, Z8
-	VPSHUFB    Z1, Z8, Z8
-	VPMADDUBSW Z7, Z4, Z7
-	VPMADDWD   Z5, Z7, Z7
-	VPMADDUBSW Z8, Z4, Z8
-	VPMADDWD   Z5, Z8, Z8
-	VPACKSSDW  Z8, Z7, Z7
-	VPADDW     Z6, Z7, Z7
-	VPSRLW     $0x08, Z7, Z7
-	VMOVDQU64  Z7, (AX)
+	VPMADDUBSW Z3, Z6, Z6
+	VPMADDWD   Z4, Z6, Z6
+	VPMADDUBSW Z3, Z7, Z7
+	VPMADDWD   Z4, Z7, Z7
+	VPACKUSDW  Z7, Z6, Z6
+	VPADDW     Z5, Z6, Z6
+	VPSRLW     $0x08, Z6, Z6
+	VMOVDQU64  Z6, (AX)
 	ADDQ       $0x00000060, CX
 	ADDQ       $0x00000040, AX
 	SUBQ       $0x00000020, DX
@@ -1923,70 +1821,75 @@ pixels:
 	VZEROUPPER
 	RET
 
-// func sobelAVX512(out *byte, above *int16, here *int16, below *int16, n int)
-// Requires: AVX, AVX512BW, AVX512F
-TEXT ·sobelAVX512(SB), NOSPLIT, $0-40
+// func sobelAVX512(out *byte, above *int16, here *int16, below *int16, ahead *byte, n int)
+// Requires: AVX, AVX512BW, AVX512F, MMX+
+TEXT ·sobelAVX512(SB), NOSPLIT, $0-48
 	MOVQ      out+0(FP), AX
 	MOVQ      above+8(FP), CX
 	MOVQ      here+16(FP), DX
 	MOVQ      below+24(FP), BX
-	MOVQ      n+32(FP), SI
+	MOVQ      ahead+32(FP), SI
+	MOVQ      n+40(FP), DI
 	VMOVDQU64 orderAVX512<>+0(SB), Z0
 
 pixels:
-	VMOVDQU64 (CX), Z1
-	VMOVDQU64 (BX), Z4
-	VMOVDQU64 2(CX), Z2
-	VMOVDQU64 2(BX), Z5
-	VMOVDQU64 4(CX), Z3
-	VMOVDQU64 4(BX), Z6
-	VPADDW    Z1, Z4, Z7
-	VPADDW    (DX), Z7, Z7
-	VPADDW    (DX), Z7, Z7
-	VPADDW    Z3, Z6, Z8
-	VPADDW    4(DX), Z8, Z8
-	VPADDW    4(DX), Z8, Z8
-	VPSUBW    Z7, Z8, Z8
-	VPSUBW    Z1, Z4, Z4
-	VPSUBW    Z2, Z5, Z5
-	VPSUBW    Z3, Z6, Z6
-	VPADDW    Z4, Z6, Z4
-	VPADDW    Z5, Z5, Z5
-	VPADDW    Z4, Z5, Z5
-	VPABSW    Z8, Z8
-	VPABSW    Z5, Z5
-	VPADDW    Z8, Z5, Z5
-	VMOVDQU64 64(CX), Z1
-	VMOVDQU64 64(BX), Z4
-	VMOVDQU64 66(CX), Z2
-	VMOVDQU64 66(BX), Z6
-	VMOVDQU64 68(CX), Z3
-	VMOVDQU64 68(BX), Z7
-	VPADDW    Z1, Z4, Z8
-	VPADDW    64(DX), Z8, Z8
-	VPADDW    64(DX), Z8, Z8
-	VPADDW    Z3, Z7, Z9
-	VPADDW    68(DX), Z9, Z9
-	VPADDW    68(DX), Z9, Z9
-	VPSUBW    Z8, Z9, Z9
-	VPSUBW    Z1, Z4, Z4
-	VPSUBW    Z2, Z6, Z6
-	VPSUBW    Z3, Z7, Z7
-	VPADDW    Z4, Z7, Z4
-	VPADDW    Z6, Z6, Z6
-	VPADDW    Z4, Z6, Z6
-	VPABSW    Z9, Z9
-	VPABSW    Z6, Z6
-	VPADDW    Z9, Z6, Z6
-	VPACKUSWB Z6, Z5, Z5
-	VPERMQ    Z5, Z0, Z5
-	VMOVDQU64 Z5, (AX)
-	ADDQ      $0x00000040, AX
-	ADDQ      $0x00000080, CX
-	ADDQ      $0x00000080, DX
-	ADDQ      $0x00000080, BX
-	SUBQ      $0x00000040, SI
-	JG        pixels
+	VMOVDQU64  (CX), Z1
+	VMOVDQU64  (BX), Z4
+	VMOVDQU64  2(CX), Z2
+	VMOVDQU64  2(BX), Z5
+	VMOVDQU64  4(CX), Z3
+	VMOVDQU64  4(BX), Z6
+	VPADDW     Z1, Z4, Z7
+	VPADDW     (DX), Z7, Z7
+	VPADDW     (DX), Z7, Z7
+	VPADDW     Z3, Z6, Z8
+	VPADDW     4(DX), Z8, Z8
+	VPADDW     4(DX), Z8, Z8
+	VPSUBW     Z7, Z8, Z8
+	VPSUBW     Z1, Z4, Z4
+	VPSUBW     Z2, Z5, Z5
+	VPSUBW     Z3, Z6, Z6
+	VPADDW     Z4, Z6, Z4
+	VPADDW     Z5, Z5, Z5
+	VPADDW     Z4, Z5, Z5
+	VPABSW     Z8, Z8
+	VPABSW     Z5, Z5
+	VPADDW     Z8, Z5, Z5
+	VMOVDQU64  64(CX), Z1
+	VMOVDQU64  64(BX), Z4
+	VMOVDQU64  66(CX), Z2
+	VMOVDQU64  66(BX), Z6
+	VMOVDQU64  68(CX), Z3
+	VMOVDQU64  68(BX), Z7
+	VPADDW     Z1, Z4, Z8
+	VPADDW     64(DX), Z8, Z8
+	VPADDW     64(DX), Z8, Z8
+	VPADDW     Z3, Z7, Z9
+	VPADDW     68(DX), Z9, Z9
+	VPADDW     68(DX), Z9, Z9
+	VPSUBW     Z8, Z9, Z9
+	VPSUBW     Z1, Z4, Z4
+	VPSUBW     Z2, Z6, Z6
+	VPSUBW     Z3, Z7, Z7
+	VPADDW     Z4, Z7, Z4
+	VPADDW     Z6, Z6, Z6
+	VPADDW     Z4, Z6, Z6
+	VPABSW     Z9, Z9
+	VPABSW     Z6, Z6
+	VPADDW     Z9, Z6, Z6
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	PREFETCHT0 128(SI)
+	ADDQ       $0x000000c0, SI
+	VPACKUSWB  Z6, Z5, Z5
+	VPERMQ     Z5, Z0, Z5
+	VMOVDQU64  Z5, (AX)
+	ADDQ       $0x00000040, AX
+	ADDQ       $0x00000080, CX
+	ADDQ       $0x00000080, DX
+	ADDQ       $0x00000080, BX
+	SUBQ       $0x00000040, DI
+	JG         pixels
 	VZEROUPPER
 	RET
 

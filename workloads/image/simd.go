@@ -15,7 +15,7 @@ type simd struct {
 	gaussianDown       func(out *int16, rows **byte, weights *int32, pairs, x, end int, bias int32, shift uint64)
 	gaussianAlong      func(out *byte, line *int16, weights *int32, pairs, step, n int, bias int32, shift uint64)
 	luma               func(out *int16, pix *byte, n int)
-	sobel              func(out *byte, above, here, below *int16, n int)
+	sobel              func(out *byte, above, here, below *int16, ahead *byte, n int)
 	half               func(out, above, below *byte, n int)
 	resampleDown       func(out *int16, rows **byte, weights *int32, pairs, x, end int, bias int32, shift uint64)
 	resampleAlong      func(out *byte, line *int16, offsets *int32, weights *int16, pairs, n int, bias int32, shift uint64)

@@ -30,7 +30,7 @@ func (v *simd) sobelRows(dst, src Image, low, high int) {
 	v.lumaRow(here, src, low)
 	for y := low; y < high; y++ {
 		v.lumaRow(below, src, y+1)
-		v.sobelRow(dst.Row(y), above, here, below)
+		v.sobelRow(dst.Row(y), above, here, below, src.Row(min(y+2, src.H-1)))
 		above, here, below = here, below, above
 	}
 }
@@ -50,11 +50,15 @@ func (v *simd) lumaRow(line []int16, src Image, y int) {
 	replicate(line, 1, 1)
 }
 
-func (v *simd) sobelRow(out []byte, above, here, below []int16) {
+// sobelRow also fetches what lumaRow reads next, so that one works while the
+// other waits for memory.
+func (v *simd) sobelRow(out []byte, above, here, below []int16, ahead []byte) {
 	n := len(out)
 	above, here, below = above[:n+2], here[:n+2], below[:n+2]
 	if v != nil {
-		cover(n, v.bytes, func(from, to int) { v.sobel(&out[from], &above[from], &here[from], &below[from], to-from) })
+		cover(n, v.bytes, func(from, to int) {
+			v.sobel(&out[from], &above[from], &here[from], &below[from], &ahead[3*from], to-from)
+		})
 		return
 	}
 	for i := range n {

@@ -56,14 +56,6 @@ func (v isa) zero(r Op) {
 	}
 }
 
-func (v isa) xor(a, b, to Op) {
-	if v.wide() {
-		VPXORQ(a, b, to)
-	} else {
-		VPXOR(a, b, to)
-	}
-}
-
 // begin opens a function that every instruction set has.
 func (v isa) begin(name, signature string, doc ...string) {
 	TEXT(name+v.name, NOSPLIT, "func("+signature+")")

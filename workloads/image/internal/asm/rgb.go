@@ -8,12 +8,11 @@ import (
 
 // rgbTables are the constants of the kernels that take pixels apart.
 type rgbTables struct {
-	dots  Mem    // three bytes of a pixel and a zero
+	dots  Mem    // red, green, blue and green of a pixel
 	pairs Mem    // the same channel of two pixels side by side
 	tight Mem    // twice six bytes and a gap of two to twelve bytes
 	pick  [2]Mem // AVX-512: twelve bytes to a lane, even and odd ones
 	close Mem    // lanes of twelve bytes without the gaps
-	bits  Mem    // sign bits, for unsigned bytes as signed ones
 	luma  Mem    // weights of a pixel's bytes
 	ones  Mem    // bytes
 	words Mem    // ones
@@ -21,12 +20,12 @@ type rgbTables struct {
 
 func rgbConstants(v isa) rgbTables {
 	const no = 0x80
-	dots := []byte{0, 1, 2, no, 3, 4, 5, no, 6, 7, 8, no, 9, 10, 11, no}
+	dots := []byte{0, 1, 2, 1, 3, 4, 5, 4, 6, 7, 8, 7, 9, 10, 11, 10}
 	pairs := []byte{0, 3, 1, 4, 2, 5, 6, 9, 7, 10, 8, 11, no, no, no, no}
 	t := rgbTables{
 		tight: v.bytesOf("tight", 0, 1, 2, 3, 4, 5, 8, 9, 10, 11, 12, 13, no, no, no, no),
-		bits:  v.bytesOf("bits", 0x80),
-		luma:  v.bytesOf("lumaWeights", 77, 150, 29, 0),
+		// Green in two parts: 255 times each pair of weights fits a signed word.
+		luma:  v.bytesOf("lumaWeights", 77, 51, 29, 99),
 		ones:  v.bytesOf("oneBytes", 1),
 		words: v.bytesOf("oneWords", 1, 0),
 	}
@@ -97,8 +96,8 @@ func (v isa) groups(t rgbTables, shuffle Mem) groups {
 	return g
 }
 
-// load returns the even and the odd groups; flip is xored to all bytes unless nil.
-func (g groups) load(from Register, flip Op) [2]VecVirtual {
+// load returns the even and the odd groups.
+func (g groups) load(from Register) [2]VecVirtual {
 	v := g.v
 	all := [2]VecVirtual{v.reg(), v.reg()}
 	if v.wide() {
@@ -116,9 +115,6 @@ func (g groups) load(from Register, flip Op) [2]VecVirtual {
 		}
 	}
 	for i, r := range all {
-		if flip != nil {
-			v.xor(flip, r, r)
-		}
 		VPSHUFB(g.shuffle[i], r, r)
 	}
 	return all
@@ -130,19 +126,17 @@ func luma(v isa, t rgbTables) {
 		"computes n pixels, a multiple of half a vector of bytes: (77 R + 150 G + 29 B + 128) / 256.")
 	out, pix, n := arg("out"), arg("pix"), arg("n")
 	g := v.groups(t, t.dots)
-	bits, weights, ones := v.reg(), v.reg(), v.reg()
-	v.load(t.bits, bits)
+	weights, ones := v.reg(), v.reg()
 	v.load(t.luma, weights)
 	v.load(t.words, ones)
-	// What the sign bits took away, 128 * 256, and one half.
-	bias := v.fillWords(128*256 + 128)
+	bias := v.fillWords(128)
 	loop("pixels", n, v.bytes/2, func() {
-		p := g.load(pix, bits)
+		p := g.load(pix)
 		for _, r := range p {
-			VPMADDUBSW(r, weights, r)
+			VPMADDUBSW(weights, r, r)
 			VPMADDWD(ones, r, r)
 		}
-		VPACKSSDW(p[1], p[0], p[0])
+		VPACKUSDW(p[1], p[0], p[0])
 		VPADDW(bias, p[0], p[0])
 		VPSRLW(Imm(8), p[0], p[0])
 		v.store(p[0], Mem{Base: out})
@@ -154,9 +148,10 @@ func luma(v isa, t rgbTables) {
 
 // sobel is the two gradients of three lines of luma.
 func sobel(v isa) {
-	v.begin("sobel", "out *byte, above, here, below *int16, n int",
-		"computes n pixels, whole vectors of bytes, from lines that begin one pixel to the left: |gx| + |gy|, at most 255.")
-	out, above, here, below, n := arg("out"), arg("above"), arg("here"), arg("below"), arg("n")
+	v.begin("sobel", "out *byte, above, here, below *int16, ahead *byte, n int",
+		"computes n pixels, whole vectors of bytes, from lines that begin one pixel to the left: |gx| + |gy|, at most 255.",
+		"Meanwhile it fetches the n pixels at ahead, of three bytes, into the cache.")
+	out, above, here, below, ahead, n := arg("out"), arg("above"), arg("here"), arg("below"), arg("ahead"), arg("n")
 	pack := v.narrower()
 	loop("pixels", n, v.bytes, func() {
 		var edges [2]VecVirtual
@@ -185,6 +180,10 @@ func sobel(v isa) {
 			VPADDW(sum[1], b[1], b[1])
 			edges[i] = b[1]
 		}
+		for i := 0; i < 3*v.bytes; i += 64 {
+			PREFETCHT0(Mem{Base: ahead, Disp: i})
+		}
+		ADDQ(step32(3*v.bytes), ahead)
 		pack.pack(edges[0], edges[1], edges[0])
 		v.store(edges[0], Mem{Base: out})
 		ADDQ(step32(v.bytes), out)
@@ -207,7 +206,7 @@ func half(v isa, t rgbTables) {
 	v.load(t.close, near)
 	two := v.fillWords(2)
 	loop("pixels", n, v.bytes/4, func() {
-		a, b := g.load(above, nil), g.load(below, nil)
+		a, b := g.load(above), g.load(below)
 		for i := range a {
 			VPMADDUBSW(ones, a[i], a[i])
 			VPMADDUBSW(ones, b[i], b[i])
