@@ -30,7 +30,7 @@ Operations:
 const notes = `
 Pixels beyond the border are the nearest ones inside. Each operation reads the
 original image. A file gives one result named after the operation, such as
-cat.sobel.png; with --input each operation runs once unless --repeats is given.
+cat.sobel.png, or cat.normalise.npy for float32s; with --input each operation runs once unless --repeats is given.
 
 Exit codes: 0 done, 1 failed or wrong result, 2 usage, 3 no such device.
 `

@@ -137,6 +137,20 @@ func TestGeneratedOutput(t *testing.T) {
 	if got := files(t, out); got != "generated-20x20-1.input.png generated-20x20-1.resize-half.png generated-20x20-2.input.png generated-20x20-2.resize-half.png" {
 		t.Errorf("wrote %s", got)
 	}
+	if _, _, err := run(t, "--sizes", "20", "--batch", "1", "--operations", "normalise", "--output", t.TempDir()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestFolderOfFloats(t *testing.T) {
+	out := t.TempDir()
+	path := put(t, filepath.Join(t.TempDir(), "x.jpg"), encoded(t, asJPEG, pattern(9, 5)))
+	if _, _, err := run(t, "--input", path, "--output", out, "--operations", "normalise"); err != nil {
+		t.Fatal(err)
+	}
+	if data, err := os.ReadFile(filepath.Join(out, "x.normalise.npy")); err != nil || len(data) != 128+9*5*3*4 {
+		t.Errorf("%d bytes, %v, in %s", len(data), err, files(t, out))
+	}
 }
 
 func TestUsageErrors(t *testing.T) {
@@ -156,18 +170,34 @@ func TestUsageErrors(t *testing.T) {
 	}
 }
 
+// readOnly is a folder in which nobody makes a file, root included where the
+// system has one.
+func readOnly(t *testing.T) string {
+	if _, err := os.Stat("/proc/self"); err == nil {
+		return "/proc/self"
+	}
+	folder := t.TempDir()
+	if os.Chmod(folder, 0o555); os.Getuid() == 0 {
+		return filepath.Join(folder, "a", "\x00")
+	}
+	return folder
+}
+
 // What can be known before the work stops the program before any output.
 func TestErrorsBeforeTheWork(t *testing.T) {
 	folder := t.TempDir()
 	whole := encoded(t, png.Encode, pattern(64, 64))
 	file := put(t, filepath.Join(folder, "file.png"), whole)
 	cut := put(t, filepath.Join(t.TempDir(), "cut.png"), whole[:len(whole)/2])
+	claims := put(t, filepath.Join(t.TempDir(), "claims.png"), bomb(t))
 	for _, test := range []struct {
 		args []string
 		want string
 	}{
 		{[]string{"--input", filepath.Join(folder, "none")}, "no such file or directory"},
 		{[]string{"--input", cut}, "cut.png: the file is cut short; copy it again"},
+		{[]string{"--input", claims}, "claims.png: 60000x60000: a file of 73 bytes cannot hold as many pixels"},
+		{[]string{"--input", file, "--output", readOnly(t)}, "prepare --output: "},
 		{[]string{"--input", file, "--output", filepath.Join(file, "x")}, "prepare --output: "},
 		{[]string{"--output", filepath.Join(file, "x")}, "prepare --output: "},
 		{[]string{"--input", folder, "--output", folder}, "it is the input folder"},

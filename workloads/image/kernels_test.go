@@ -190,6 +190,27 @@ func TestByHand(t *testing.T) {
 	}
 }
 
+// Reductions by more than the taps of fixed point are computed in float64; those
+// just below are still within the tolerance.
+func TestStrongReductions(t *testing.T) {
+	src := randomImage(Shape{W: 2000, H: 3, Channels: 3}, 0, 7)
+	for y := range src.H {
+		for i, row := 0, src.Row(y); i < len(row)/2; i++ {
+			row[i] = byte(255 * (i / 9 % 2)) // stripes, whose errors of rounding do not cancel
+		}
+	}
+	for _, width := range []int{1, 20, 92, 93, 94, 95, 96, 200} {
+		p := Params{Width: width, Height: 3}
+		for _, op := range []Operation{resizeBilinear(), resizeLanczos()} {
+			for _, kernel := range op.kernels {
+				dst := New(op.output(p, src.Shape))
+				kernel.prepare(p, dst.Shape, src.Shape)(dst, src, 0, dst.H)
+				compareAll(t, op, p, dst, src)
+			}
+		}
+	}
+}
+
 func TestLumaWeights(t *testing.T) {
 	if lumaRed+lumaGreen+lumaBlue != 256 {
 		t.Error("white would not stay white")
