@@ -31,11 +31,17 @@ func gaussianAlongAVX2(out *byte, line *int16, weights *int32, pairs int, step i
 //go:noescape
 func lumaAVX2(out *int16, pix *byte, n int)
 
-// sobelAVX2 computes n pixels, whole vectors of bytes, from lines that begin one pixel to the left: |gx| + |gy|, at most 255.
-// Meanwhile it fetches the n pixels at ahead, of three bytes, into the cache.
+// sobelAVX2 computes n pixels, whole vectors of bytes: |gx| + |gy|, at most 255. line is the luma of the row below and
+// begins one pixel to the left. across and smooth hold its differences (-1 0 1) and sums (1 2 1) of the row above,
+// which those of the row below replace; here holds the differences of the row itself.
 //
 //go:noescape
-func sobelAVX2(out *byte, above *int16, here *int16, below *int16, ahead *byte, n int)
+func sobelAVX2(out *byte, line *int16, across *int16, here *int16, smooth *int16, n int)
+
+// sobelLumaAVX2 is sobel and luma in one: n pixels from pix to next, too.
+//
+//go:noescape
+func sobelLumaAVX2(next *int16, pix *byte, out *byte, line *int16, across *int16, here *int16, smooth *int16, n int)
 
 // halfAVX2 computes n pixels of the output, a multiple of a quarter of a vector: (a + b + c + d + 2) / 4.
 //
@@ -101,11 +107,17 @@ func gaussianAlongAVX512(out *byte, line *int16, weights *int32, pairs int, step
 //go:noescape
 func lumaAVX512(out *int16, pix *byte, n int)
 
-// sobelAVX512 computes n pixels, whole vectors of bytes, from lines that begin one pixel to the left: |gx| + |gy|, at most 255.
-// Meanwhile it fetches the n pixels at ahead, of three bytes, into the cache.
+// sobelAVX512 computes n pixels, whole vectors of bytes: |gx| + |gy|, at most 255. line is the luma of the row below and
+// begins one pixel to the left. across and smooth hold its differences (-1 0 1) and sums (1 2 1) of the row above,
+// which those of the row below replace; here holds the differences of the row itself.
 //
 //go:noescape
-func sobelAVX512(out *byte, above *int16, here *int16, below *int16, ahead *byte, n int)
+func sobelAVX512(out *byte, line *int16, across *int16, here *int16, smooth *int16, n int)
+
+// sobelLumaAVX512 is sobel and luma in one: n pixels from pix to next, too.
+//
+//go:noescape
+func sobelLumaAVX512(next *int16, pix *byte, out *byte, line *int16, across *int16, here *int16, smooth *int16, n int)
 
 // halfAVX512 computes n pixels of the output, a multiple of a quarter of a vector: (a + b + c + d + 2) / 4.
 //

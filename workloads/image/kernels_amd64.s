@@ -580,73 +580,154 @@ pixels:
 	VZEROUPPER
 	RET
 
-// func sobelAVX2(out *byte, above *int16, here *int16, below *int16, ahead *byte, n int)
-// Requires: AVX, AVX2, MMX+
+// func sobelAVX2(out *byte, line *int16, across *int16, here *int16, smooth *int16, n int)
+// Requires: AVX, AVX2
 TEXT ·sobelAVX2(SB), NOSPLIT, $0-48
 	MOVQ out+0(FP), AX
-	MOVQ above+8(FP), CX
-	MOVQ here+16(FP), DX
-	MOVQ below+24(FP), BX
-	MOVQ ahead+32(FP), SI
+	MOVQ line+8(FP), CX
+	MOVQ across+16(FP), DX
+	MOVQ here+24(FP), BX
+	MOVQ smooth+32(FP), SI
 	MOVQ n+40(FP), DI
+	XORQ R8, R8
 
 pixels:
-	VMOVDQU    (CX), Y0
-	VMOVDQU    (BX), Y3
-	VMOVDQU    2(CX), Y1
-	VMOVDQU    2(BX), Y4
-	VMOVDQU    4(CX), Y2
-	VMOVDQU    4(BX), Y5
-	VPADDW     Y0, Y3, Y6
-	VPADDW     (DX), Y6, Y6
-	VPADDW     (DX), Y6, Y6
-	VPADDW     Y2, Y5, Y7
-	VPADDW     4(DX), Y7, Y7
-	VPADDW     4(DX), Y7, Y7
-	VPSUBW     Y6, Y7, Y7
-	VPSUBW     Y0, Y3, Y3
-	VPSUBW     Y1, Y4, Y4
-	VPSUBW     Y2, Y5, Y5
-	VPADDW     Y3, Y5, Y3
-	VPADDW     Y4, Y4, Y4
-	VPADDW     Y3, Y4, Y4
-	VPABSW     Y7, Y7
-	VPABSW     Y4, Y4
-	VPADDW     Y7, Y4, Y4
-	VMOVDQU    32(CX), Y0
-	VMOVDQU    32(BX), Y3
-	VMOVDQU    34(CX), Y1
-	VMOVDQU    34(BX), Y5
-	VMOVDQU    36(CX), Y2
-	VMOVDQU    36(BX), Y6
-	VPADDW     Y0, Y3, Y7
-	VPADDW     32(DX), Y7, Y7
-	VPADDW     32(DX), Y7, Y7
-	VPADDW     Y2, Y6, Y8
-	VPADDW     36(DX), Y8, Y8
-	VPADDW     36(DX), Y8, Y8
-	VPSUBW     Y7, Y8, Y8
-	VPSUBW     Y0, Y3, Y3
-	VPSUBW     Y1, Y5, Y5
-	VPSUBW     Y2, Y6, Y6
-	VPADDW     Y3, Y6, Y3
-	VPADDW     Y5, Y5, Y5
-	VPADDW     Y3, Y5, Y5
-	VPABSW     Y8, Y8
-	VPABSW     Y5, Y5
-	VPADDW     Y8, Y5, Y5
-	PREFETCHT0 (SI)
-	PREFETCHT0 64(SI)
-	ADDQ       $0x00000060, SI
-	VPACKUSWB  Y5, Y4, Y4
-	VPERMQ     $0xd8, Y4, Y4
-	VMOVDQU    Y4, (AX)
-	ADDQ       $0x00000020, AX
-	ADDQ       $0x00000040, CX
-	ADDQ       $0x00000040, DX
-	ADDQ       $0x00000040, BX
-	SUBQ       $0x00000020, DI
-	JG         pixels
+	VMOVDQU   (CX)(R8*2), Y0
+	VMOVDQU   4(CX)(R8*2), Y1
+	VPADDW    Y0, Y1, Y2
+	VPSUBW    Y0, Y1, Y1
+	VMOVDQU   2(CX)(R8*2), Y0
+	VPADDW    Y0, Y0, Y0
+	VPADDW    Y0, Y2, Y2
+	VMOVDQU   (BX)(R8*2), Y0
+	VPADDW    Y0, Y0, Y0
+	VPADDW    (DX)(R8*2), Y0, Y0
+	VPADDW    Y1, Y0, Y0
+	VPSUBW    (SI)(R8*2), Y2, Y3
+	VMOVDQU   Y1, (DX)(R8*2)
+	VMOVDQU   Y2, (SI)(R8*2)
+	VPABSW    Y0, Y0
+	VPABSW    Y3, Y3
+	VPADDW    Y0, Y3, Y3
+	VMOVDQU   32(CX)(R8*2), Y0
+	VMOVDQU   36(CX)(R8*2), Y1
+	VPADDW    Y0, Y1, Y2
+	VPSUBW    Y0, Y1, Y1
+	VMOVDQU   34(CX)(R8*2), Y0
+	VPADDW    Y0, Y0, Y0
+	VPADDW    Y0, Y2, Y2
+	VMOVDQU   32(BX)(R8*2), Y0
+	VPADDW    Y0, Y0, Y0
+	VPADDW    32(DX)(R8*2), Y0, Y0
+	VPADDW    Y1, Y0, Y0
+	VPSUBW    32(SI)(R8*2), Y2, Y4
+	VMOVDQU   Y1, 32(DX)(R8*2)
+	VMOVDQU   Y2, 32(SI)(R8*2)
+	VPABSW    Y0, Y0
+	VPABSW    Y4, Y4
+	VPADDW    Y0, Y4, Y4
+	VPACKUSWB Y4, Y3, Y3
+	VPERMQ    $0xd8, Y3, Y3
+	VMOVDQU   Y3, (AX)(R8*1)
+	ADDQ      $0x00000020, R8
+	SUBQ      $0x00000020, DI
+	JG        pixels
+	VZEROUPPER
+	RET
+
+// func sobelLumaAVX2(next *int16, pix *byte, out *byte, line *int16, across *int16, here *int16, smooth *int16, n int)
+// Requires: AVX, AVX2
+TEXT ·sobelLumaAVX2(SB), NOSPLIT, $0-64
+	MOVQ         out+16(FP), AX
+	MOVQ         line+24(FP), CX
+	MOVQ         across+32(FP), DX
+	MOVQ         here+40(FP), BX
+	MOVQ         smooth+48(FP), SI
+	MOVQ         n+56(FP), DI
+	MOVQ         next+0(FP), R8
+	MOVQ         pix+8(FP), R9
+	VMOVDQU      dotsAVX2<>+0(SB), Y0
+	VMOVDQU      dotsAVX2<>+32(SB), Y1
+	VMOVDQU      lumaWeightsAVX2<>+0(SB), Y2
+	VMOVDQU      oneWordsAVX2<>+0(SB), Y3
+	MOVL         $0x00800080, R10
+	VMOVD        R10, X4
+	VPBROADCASTD X4, Y4
+	XORQ         R10, R10
+
+pixels:
+	VMOVDQU     (R9), X5
+	VINSERTI128 $0x01, 24(R9), Y5, Y5
+	VMOVDQU     12(R9), X6
+	VINSERTI128 $0x01, 32(R9), Y6, Y6
+	VPSHUFB     Y0, Y5, Y5
+	VPSHUFB     Y1, Y6, Y6
+	VPMADDUBSW  Y2, Y5, Y5
+	VPMADDWD    Y3, Y5, Y5
+	VPMADDUBSW  Y2, Y6, Y6
+	VPMADDWD    Y3, Y6, Y6
+	VPACKUSDW   Y6, Y5, Y5
+	VPADDW      Y4, Y5, Y5
+	VPSRLW      $0x08, Y5, Y5
+	VMOVDQU     Y5, (R8)
+	ADDQ        $0x00000030, R9
+	ADDQ        $0x00000020, R8
+	VMOVDQU     (CX)(R10*2), Y7
+	VMOVDQU     4(CX)(R10*2), Y8
+	VPADDW      Y7, Y8, Y9
+	VPSUBW      Y7, Y8, Y8
+	VMOVDQU     2(CX)(R10*2), Y7
+	VPADDW      Y7, Y7, Y7
+	VPADDW      Y7, Y9, Y9
+	VMOVDQU     (BX)(R10*2), Y7
+	VPADDW      Y7, Y7, Y7
+	VPADDW      (DX)(R10*2), Y7, Y7
+	VPADDW      Y8, Y7, Y7
+	VPSUBW      (SI)(R10*2), Y9, Y12
+	VMOVDQU     Y8, (DX)(R10*2)
+	VMOVDQU     Y9, (SI)(R10*2)
+	VPABSW      Y7, Y7
+	VPABSW      Y12, Y12
+	VPADDW      Y7, Y12, Y12
+	VMOVDQU     (R9), X10
+	VINSERTI128 $0x01, 24(R9), Y10, Y10
+	VMOVDQU     12(R9), X11
+	VINSERTI128 $0x01, 32(R9), Y11, Y11
+	VPSHUFB     Y0, Y10, Y10
+	VPSHUFB     Y1, Y11, Y11
+	VPMADDUBSW  Y2, Y10, Y10
+	VPMADDWD    Y3, Y10, Y10
+	VPMADDUBSW  Y2, Y11, Y11
+	VPMADDWD    Y3, Y11, Y11
+	VPACKUSDW   Y11, Y10, Y10
+	VPADDW      Y4, Y10, Y10
+	VPSRLW      $0x08, Y10, Y10
+	VMOVDQU     Y10, (R8)
+	ADDQ        $0x00000030, R9
+	ADDQ        $0x00000020, R8
+	VMOVDQU     32(CX)(R10*2), Y7
+	VMOVDQU     36(CX)(R10*2), Y8
+	VPADDW      Y7, Y8, Y9
+	VPSUBW      Y7, Y8, Y8
+	VMOVDQU     34(CX)(R10*2), Y7
+	VPADDW      Y7, Y7, Y7
+	VPADDW      Y7, Y9, Y9
+	VMOVDQU     32(BX)(R10*2), Y7
+	VPADDW      Y7, Y7, Y7
+	VPADDW      32(DX)(R10*2), Y7, Y7
+	VPADDW      Y8, Y7, Y7
+	VPSUBW      32(SI)(R10*2), Y9, Y13
+	VMOVDQU     Y8, 32(DX)(R10*2)
+	VMOVDQU     Y9, 32(SI)(R10*2)
+	VPABSW      Y7, Y7
+	VPABSW      Y13, Y13
+	VPADDW      Y7, Y13, Y13
+	VPACKUSWB   Y13, Y12, Y12
+	VPERMQ      $0xd8, Y12, Y12
+	VMOVDQU     Y12, (AX)(R10*1)
+	ADDQ        $0x00000020, R10
+	SUBQ        $0x00000020, DI
+	JG          pixels
 	VZEROUPPER
 	RET
 
@@ -1821,73 +1902,159 @@ pixels:
 	VZEROUPPER
 	RET
 
-// func sobelAVX512(out *byte, above *int16, here *int16, below *int16, ahead *byte, n int)
-// Requires: AVX, AVX512BW, AVX512F, MMX+
+// func sobelAVX512(out *byte, line *int16, across *int16, here *int16, smooth *int16, n int)
+// Requires: AVX, AVX512BW, AVX512F
 TEXT ·sobelAVX512(SB), NOSPLIT, $0-48
 	MOVQ      out+0(FP), AX
-	MOVQ      above+8(FP), CX
-	MOVQ      here+16(FP), DX
-	MOVQ      below+24(FP), BX
-	MOVQ      ahead+32(FP), SI
+	MOVQ      line+8(FP), CX
+	MOVQ      across+16(FP), DX
+	MOVQ      here+24(FP), BX
+	MOVQ      smooth+32(FP), SI
 	MOVQ      n+40(FP), DI
 	VMOVDQU64 orderAVX512<>+0(SB), Z0
+	XORQ      R8, R8
 
 pixels:
-	VMOVDQU64  (CX), Z1
-	VMOVDQU64  (BX), Z4
-	VMOVDQU64  2(CX), Z2
-	VMOVDQU64  2(BX), Z5
-	VMOVDQU64  4(CX), Z3
-	VMOVDQU64  4(BX), Z6
-	VPADDW     Z1, Z4, Z7
-	VPADDW     (DX), Z7, Z7
-	VPADDW     (DX), Z7, Z7
-	VPADDW     Z3, Z6, Z8
-	VPADDW     4(DX), Z8, Z8
-	VPADDW     4(DX), Z8, Z8
+	VMOVDQU64 (CX)(R8*2), Z1
+	VMOVDQU64 4(CX)(R8*2), Z2
+	VPADDW    Z1, Z2, Z3
+	VPSUBW    Z1, Z2, Z2
+	VMOVDQU64 2(CX)(R8*2), Z1
+	VPADDW    Z1, Z1, Z1
+	VPADDW    Z1, Z3, Z3
+	VMOVDQU64 (BX)(R8*2), Z1
+	VPADDW    Z1, Z1, Z1
+	VPADDW    (DX)(R8*2), Z1, Z1
+	VPADDW    Z2, Z1, Z1
+	VPSUBW    (SI)(R8*2), Z3, Z4
+	VMOVDQU64 Z2, (DX)(R8*2)
+	VMOVDQU64 Z3, (SI)(R8*2)
+	VPABSW    Z1, Z1
+	VPABSW    Z4, Z4
+	VPADDW    Z1, Z4, Z4
+	VMOVDQU64 64(CX)(R8*2), Z1
+	VMOVDQU64 68(CX)(R8*2), Z2
+	VPADDW    Z1, Z2, Z3
+	VPSUBW    Z1, Z2, Z2
+	VMOVDQU64 66(CX)(R8*2), Z1
+	VPADDW    Z1, Z1, Z1
+	VPADDW    Z1, Z3, Z3
+	VMOVDQU64 64(BX)(R8*2), Z1
+	VPADDW    Z1, Z1, Z1
+	VPADDW    64(DX)(R8*2), Z1, Z1
+	VPADDW    Z2, Z1, Z1
+	VPSUBW    64(SI)(R8*2), Z3, Z5
+	VMOVDQU64 Z2, 64(DX)(R8*2)
+	VMOVDQU64 Z3, 64(SI)(R8*2)
+	VPABSW    Z1, Z1
+	VPABSW    Z5, Z5
+	VPADDW    Z1, Z5, Z5
+	VPACKUSWB Z5, Z4, Z4
+	VPERMQ    Z4, Z0, Z4
+	VMOVDQU64 Z4, (AX)(R8*1)
+	ADDQ      $0x00000040, R8
+	SUBQ      $0x00000040, DI
+	JG        pixels
+	VZEROUPPER
+	RET
+
+// func sobelLumaAVX512(next *int16, pix *byte, out *byte, line *int16, across *int16, here *int16, smooth *int16, n int)
+// Requires: AVX, AVX512BW, AVX512F
+TEXT ·sobelLumaAVX512(SB), NOSPLIT, $0-64
+	MOVQ         out+16(FP), AX
+	MOVQ         line+24(FP), CX
+	MOVQ         across+32(FP), DX
+	MOVQ         here+40(FP), BX
+	MOVQ         smooth+48(FP), SI
+	MOVQ         n+56(FP), DI
+	MOVQ         next+0(FP), R8
+	MOVQ         pix+8(FP), R9
+	VMOVDQU64    pickEvenAVX512<>+0(SB), Z0
+	VMOVDQU64    dotsAVX512<>+0(SB), Z1
+	VMOVDQU64    pickOddAVX512<>+0(SB), Z2
+	VMOVDQU64    lumaWeightsAVX512<>+0(SB), Z3
+	VMOVDQU64    oneWordsAVX512<>+0(SB), Z4
+	MOVL         $0x00800080, R10
+	VMOVD        R10, X5
+	VPBROADCASTD X5, Z5
+	VMOVDQU64    orderAVX512<>+0(SB), Z6
+	XORQ         R10, R10
+
+pixels:
+	VMOVDQU64  (R9), Z9
+	VMOVDQU64  32(R9), Z10
+	VMOVDQA64  Z0, Z7
+	VPERMI2D   Z10, Z9, Z7
+	VMOVDQA64  Z2, Z8
+	VPERMI2D   Z10, Z9, Z8
+	VPSHUFB    Z1, Z7, Z7
+	VPSHUFB    Z1, Z8, Z8
+	VPMADDUBSW Z3, Z7, Z7
+	VPMADDWD   Z4, Z7, Z7
+	VPMADDUBSW Z3, Z8, Z8
+	VPMADDWD   Z4, Z8, Z8
+	VPACKUSDW  Z8, Z7, Z7
+	VPADDW     Z5, Z7, Z7
+	VPSRLW     $0x08, Z7, Z7
+	VMOVDQU64  Z7, (R8)
+	ADDQ       $0x00000060, R9
+	ADDQ       $0x00000040, R8
+	VMOVDQU64  (CX)(R10*2), Z7
+	VMOVDQU64  4(CX)(R10*2), Z8
+	VPADDW     Z7, Z8, Z9
 	VPSUBW     Z7, Z8, Z8
-	VPSUBW     Z1, Z4, Z4
-	VPSUBW     Z2, Z5, Z5
-	VPSUBW     Z3, Z6, Z6
-	VPADDW     Z4, Z6, Z4
-	VPADDW     Z5, Z5, Z5
-	VPADDW     Z4, Z5, Z5
-	VPABSW     Z8, Z8
-	VPABSW     Z5, Z5
-	VPADDW     Z8, Z5, Z5
-	VMOVDQU64  64(CX), Z1
-	VMOVDQU64  64(BX), Z4
-	VMOVDQU64  66(CX), Z2
-	VMOVDQU64  66(BX), Z6
-	VMOVDQU64  68(CX), Z3
-	VMOVDQU64  68(BX), Z7
-	VPADDW     Z1, Z4, Z8
-	VPADDW     64(DX), Z8, Z8
-	VPADDW     64(DX), Z8, Z8
-	VPADDW     Z3, Z7, Z9
-	VPADDW     68(DX), Z9, Z9
-	VPADDW     68(DX), Z9, Z9
-	VPSUBW     Z8, Z9, Z9
-	VPSUBW     Z1, Z4, Z4
-	VPSUBW     Z2, Z6, Z6
-	VPSUBW     Z3, Z7, Z7
-	VPADDW     Z4, Z7, Z4
-	VPADDW     Z6, Z6, Z6
-	VPADDW     Z4, Z6, Z6
-	VPABSW     Z9, Z9
-	VPABSW     Z6, Z6
-	VPADDW     Z9, Z6, Z6
-	PREFETCHT0 (SI)
-	PREFETCHT0 64(SI)
-	PREFETCHT0 128(SI)
-	ADDQ       $0x000000c0, SI
-	VPACKUSWB  Z6, Z5, Z5
-	VPERMQ     Z5, Z0, Z5
-	VMOVDQU64  Z5, (AX)
-	ADDQ       $0x00000040, AX
-	ADDQ       $0x00000080, CX
-	ADDQ       $0x00000080, DX
-	ADDQ       $0x00000080, BX
+	VMOVDQU64  2(CX)(R10*2), Z7
+	VPADDW     Z7, Z7, Z7
+	VPADDW     Z7, Z9, Z9
+	VMOVDQU64  (BX)(R10*2), Z7
+	VPADDW     Z7, Z7, Z7
+	VPADDW     (DX)(R10*2), Z7, Z7
+	VPADDW     Z8, Z7, Z7
+	VPSUBW     (SI)(R10*2), Z9, Z10
+	VMOVDQU64  Z8, (DX)(R10*2)
+	VMOVDQU64  Z9, (SI)(R10*2)
+	VPABSW     Z7, Z7
+	VPABSW     Z10, Z10
+	VPADDW     Z7, Z10, Z10
+	VMOVDQU64  (R9), Z9
+	VMOVDQU64  32(R9), Z11
+	VMOVDQA64  Z0, Z7
+	VPERMI2D   Z11, Z9, Z7
+	VMOVDQA64  Z2, Z8
+	VPERMI2D   Z11, Z9, Z8
+	VPSHUFB    Z1, Z7, Z7
+	VPSHUFB    Z1, Z8, Z8
+	VPMADDUBSW Z3, Z7, Z7
+	VPMADDWD   Z4, Z7, Z7
+	VPMADDUBSW Z3, Z8, Z8
+	VPMADDWD   Z4, Z8, Z8
+	VPACKUSDW  Z8, Z7, Z7
+	VPADDW     Z5, Z7, Z7
+	VPSRLW     $0x08, Z7, Z7
+	VMOVDQU64  Z7, (R8)
+	ADDQ       $0x00000060, R9
+	ADDQ       $0x00000040, R8
+	VMOVDQU64  64(CX)(R10*2), Z7
+	VMOVDQU64  68(CX)(R10*2), Z8
+	VPADDW     Z7, Z8, Z9
+	VPSUBW     Z7, Z8, Z8
+	VMOVDQU64  66(CX)(R10*2), Z7
+	VPADDW     Z7, Z7, Z7
+	VPADDW     Z7, Z9, Z9
+	VMOVDQU64  64(BX)(R10*2), Z7
+	VPADDW     Z7, Z7, Z7
+	VPADDW     64(DX)(R10*2), Z7, Z7
+	VPADDW     Z8, Z7, Z7
+	VPSUBW     64(SI)(R10*2), Z9, Z11
+	VMOVDQU64  Z8, 64(DX)(R10*2)
+	VMOVDQU64  Z9, 64(SI)(R10*2)
+	VPABSW     Z7, Z7
+	VPABSW     Z11, Z11
+	VPADDW     Z7, Z11, Z11
+	VPACKUSWB  Z11, Z10, Z10
+	VPERMQ     Z10, Z6, Z10
+	VMOVDQU64  Z10, (AX)(R10*1)
+	ADDQ       $0x00000040, R10
 	SUBQ       $0x00000040, DI
 	JG         pixels
 	VZEROUPPER

@@ -188,7 +188,7 @@ func main() {
 		gaussianAlong(v)
 		rgb := rgbConstants(v)
 		luma(v, rgb)
-		sobel(v)
+		sobel(v, rgb)
 		half(v, rgb)
 		pointwise(v)
 		resampleDown(v)

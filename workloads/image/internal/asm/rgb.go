@@ -120,78 +120,110 @@ func (g groups) load(from Register) [2]VecVirtual {
 	return all
 }
 
-// luma turns pixels into words of luma.
+// toLuma turns pixels into words of luma.
+type toLuma struct {
+	v             isa
+	g             groups
+	weights, ones VecVirtual
+	bias          VecVirtual
+}
+
+func (v isa) toLuma(t rgbTables) toLuma {
+	l := toLuma{v: v, g: v.groups(t, t.dots), weights: v.reg(), ones: v.reg()}
+	v.load(t.luma, l.weights)
+	v.load(t.words, l.ones)
+	l.bias = v.fillWords(128)
+	return l
+}
+
+// step computes as many pixels as a vector has words, and moves on.
+func (l toLuma) step(out, pix Register) {
+	p := l.g.load(pix)
+	for _, r := range p {
+		VPMADDUBSW(l.weights, r, r)
+		VPMADDWD(l.ones, r, r)
+	}
+	VPACKUSDW(p[1], p[0], p[0])
+	VPADDW(l.bias, p[0], p[0])
+	VPSRLW(Imm(8), p[0], p[0])
+	l.v.store(p[0], Mem{Base: out})
+	ADDQ(step32(3*l.v.bytes/2), pix)
+	ADDQ(step32(l.v.bytes), out)
+}
+
 func luma(v isa, t rgbTables) {
 	v.begin("luma", "out *int16, pix *byte, n int",
 		"computes n pixels, a multiple of half a vector of bytes: (77 R + 150 G + 29 B + 128) / 256.")
 	out, pix, n := arg("out"), arg("pix"), arg("n")
-	g := v.groups(t, t.dots)
-	weights, ones := v.reg(), v.reg()
-	v.load(t.luma, weights)
-	v.load(t.words, ones)
-	bias := v.fillWords(128)
-	loop("pixels", n, v.bytes/2, func() {
-		p := g.load(pix)
-		for _, r := range p {
-			VPMADDUBSW(weights, r, r)
-			VPMADDWD(ones, r, r)
-		}
-		VPACKUSDW(p[1], p[0], p[0])
-		VPADDW(bias, p[0], p[0])
-		VPSRLW(Imm(8), p[0], p[0])
-		v.store(p[0], Mem{Base: out})
-		ADDQ(step32(3*v.bytes/2), pix)
-		ADDQ(step32(v.bytes), out)
-	})
+	l := v.toLuma(t)
+	loop("pixels", n, v.bytes/2, func() { l.step(out, pix) })
 	end()
 }
 
-// sobel is the two gradients of three lines of luma.
-func sobel(v isa) {
-	v.begin("sobel", "out *byte, above, here, below *int16, ahead *byte, n int",
-		"computes n pixels, whole vectors of bytes, from lines that begin one pixel to the left: |gx| + |gy|, at most 255.",
-		"Meanwhile it fetches the n pixels at ahead, of three bytes, into the cache.")
-	out, above, here, below, ahead, n := arg("out"), arg("above"), arg("here"), arg("below"), arg("ahead"), arg("n")
-	pack := v.narrower()
-	loop("pixels", n, v.bytes, func() {
-		var edges [2]VecVirtual
-		for i := range edges {
-			at := func(line Register, column int) Mem { return Mem{Base: line, Disp: i*v.bytes + 2*column} }
-			a, b := v.regs(3), v.regs(3)
-			for c := range 3 {
-				v.load(at(above, c), a[c])
-				v.load(at(below, c), b[c])
-			}
-			sum := [2]VecVirtual{v.reg(), v.reg()} // 1 2 1 down the left and the right column
-			for side, s := range sum {
-				VPADDW(a[2*side], b[2*side], s)
-				VPADDW(at(here, 2*side), s, s)
-				VPADDW(at(here, 2*side), s, s)
-			}
-			VPSUBW(sum[0], sum[1], sum[1])
-			for c := range 3 {
-				VPSUBW(a[c], b[c], b[c])
-			}
-			VPADDW(b[0], b[2], b[0])
-			VPADDW(b[1], b[1], b[1])
-			VPADDW(b[0], b[1], b[1])
-			VPABSW(sum[1], sum[1])
-			VPABSW(b[1], b[1])
-			VPADDW(sum[1], b[1], b[1])
-			edges[i] = b[1]
+// sobel takes one more line of luma and keeps what the next two rows need of
+// it; sobelLuma computes luma further on in the line meanwhile, so that the
+// processor has memory to fetch at all times.
+func sobel(v isa, t rgbTables) {
+	signature := "out *byte, line, across, here, smooth *int16, n int"
+	for _, both := range []bool{false, true} {
+		if both {
+			v.begin("sobelLuma", "next *int16, pix *byte, "+signature, "is sobel and luma in one: n pixels from pix to next, too.")
+		} else {
+			v.begin("sobel", signature,
+				"computes n pixels, whole vectors of bytes: |gx| + |gy|, at most 255. line is the luma of the row below and",
+				"begins one pixel to the left. across and smooth hold its differences (-1 0 1) and sums (1 2 1) of the row above,",
+				"which those of the row below replace; here holds the differences of the row itself.")
 		}
-		for i := 0; i < 3*v.bytes; i += 64 {
-			PREFETCHT0(Mem{Base: ahead, Disp: i})
+		out, line, across, here, smooth, n := arg("out"), arg("line"), arg("across"), arg("here"), arg("smooth"), arg("n")
+		var l toLuma
+		var next, pix Register
+		if both {
+			next, pix, l = arg("next"), arg("pix"), v.toLuma(t)
 		}
-		ADDQ(step32(3*v.bytes), ahead)
-		pack.pack(edges[0], edges[1], edges[0])
-		v.store(edges[0], Mem{Base: out})
-		ADDQ(step32(v.bytes), out)
-		for _, line := range []Register{above, here, below} {
-			ADDQ(step32(2*v.bytes), line)
-		}
-	})
-	end()
+		pack := v.narrower()
+		x := GP64()
+		XORQ(x, x)
+		loop("pixels", n, v.bytes, func() {
+			var edges [2]VecVirtual
+			for i := range edges {
+				if both {
+					l.step(next, pix)
+				}
+				at := func(line Register, column int) Mem {
+					return Mem{Base: line, Index: x, Scale: 2, Disp: i*v.bytes + 2*column}
+				}
+				edges[i] = edgesOf(v, at, line, across, here, smooth)
+			}
+			pack.pack(edges[0], edges[1], edges[0])
+			v.store(edges[0], Mem{Base: out, Index: x, Scale: 1})
+			ADDQ(step32(v.bytes), x)
+		})
+		end()
+	}
+}
+
+// edgesOf is one vector of words.
+func edgesOf(v isa, at func(line Register, column int) Mem, line, across, here, smooth Register) VecVirtual {
+	left, difference, sum := v.reg(), v.reg(), v.reg()
+	v.load(at(line, 0), left)
+	v.load(at(line, 2), difference)
+	VPADDW(left, difference, sum)
+	VPSUBW(left, difference, difference)
+	v.load(at(line, 1), left)
+	VPADDW(left, left, left)
+	VPADDW(left, sum, sum)
+	gx, gy := v.reg(), v.reg()
+	v.load(at(here, 0), gx)
+	VPADDW(gx, gx, gx)
+	VPADDW(at(across, 0), gx, gx)
+	VPADDW(difference, gx, gx)
+	VPSUBW(at(smooth, 0), sum, gy)
+	v.store(difference, at(across, 0))
+	v.store(sum, at(smooth, 0))
+	VPABSW(gx, gx)
+	VPABSW(gy, gy)
+	VPADDW(gx, gy, gy)
+	return gy
 }
 
 // half is the rounded mean of each block of 2x2 pixels.
