@@ -1,6 +1,9 @@
 package image
 
-import "math"
+import (
+	"math"
+	"sync"
+)
 
 // maxSigma keeps the weights of fixed point precise: with the 121 taps of sigma
 // 20 the result stays within one level of the float64 reference.
@@ -12,9 +15,17 @@ const lineBits = 7
 func gaussianBlur() Operation {
 	return Operation{
 		Name: "gaussian-blur", Title: "Gaussian blur", Doc: "separable Gaussian, radius 3 sigma",
-		kernels: kernels(func(v *simd, p Params, _, _ Shape) rows {
+		kernels: kernels(func(v *simd, p Params, _, src Shape) rows {
 			down, along := gaussianWeights(p.Sigma, 22), gaussianWeights(p.Sigma, 16)
-			return func(dst, src Image, low, high int) { newBlur(v, down, along, src).rows(dst, low, high) }
+			lines := sync.Pool{New: func() any { return newBlur(v, down, along, src) }}
+			return func(dst, src Image, low, high int) {
+				b := lines.Get().(*blur)
+				defer lines.Put(b)
+				b.src = src
+				b.rows(dst, low, high)
+				b.src = Image{}
+				clear(b.rows4)
+			}
 		}),
 		output: sameShape, reference: gaussianReference, tolerance: 1,
 		parameters: func(p Params) map[string]float64 { return map[string]float64{"sigma": p.Sigma} },
@@ -108,15 +119,20 @@ type blur struct {
 	downPairs, alongs []int32
 	rows4             []*byte // of the current row, as gaussianDown reads them
 	line              []int16
+	sums              []int32 // of the portable kernel
 	pad, n            int
 }
 
-func newBlur(v *simd, down, along symmetric, src Image) *blur {
+func newBlur(v *simd, down, along symmetric, src Shape) *blur {
 	n, pad := src.W*src.Channels, (len(along.weights)-1)*src.Channels
-	return &blur{
-		v: v, src: src, down: down, along: along, downPairs: down.packed(), alongs: along.packed(),
+	b := &blur{
+		v: v, down: down, along: along, downPairs: down.packed(), alongs: along.packed(),
 		rows4: make([]*byte, 2*len(down.weights)), line: make([]int16, pad+n+pad), pad: pad, n: n,
 	}
+	if v == nil {
+		b.sums = make([]int32, n)
+	}
+	return b
 }
 
 func (b *blur) rows(dst Image, low, high int) {
@@ -159,7 +175,8 @@ func (b *blur) alongEnd() (bias int32, shift uint64) {
 
 func (b *blur) downPortable(y int) {
 	bias, shift := b.downEnd()
-	sums := make([]int32, b.n)
+	sums := b.sums
+	clear(sums)
 	for k, w := range b.down.weights {
 		above := b.src.Row(max(y-k, 0))[:len(sums)]
 		below := b.src.Row(min(y+k, b.src.H-1))[:len(sums)]
@@ -174,7 +191,8 @@ func (b *blur) downPortable(y int) {
 
 func (b *blur) alongPortable(out []byte) {
 	bias, shift := b.alongEnd()
-	sums := make([]int32, b.n)
+	sums := b.sums
+	clear(sums)
 	for k, w := range b.along.weights {
 		step := k * b.src.Channels
 		left, right := b.line[b.pad-step:][:len(sums)], b.line[b.pad+step:][:len(sums)]

@@ -636,7 +636,7 @@ pixels:
 	RET
 
 // func sobelLumaAVX2(next *int16, pix *byte, out *byte, line *int16, across *int16, here *int16, smooth *int16, n int)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·sobelLumaAVX2(SB), NOSPLIT, $0-64
 	MOVQ         out+16(FP), AX
 	MOVQ         line+24(FP), CX
@@ -722,6 +722,8 @@ pixels:
 	VPABSW      Y7, Y7
 	VPABSW      Y13, Y13
 	VPADDW      Y7, Y13, Y13
+	PREFETCHT0  1024(R9)
+	PREFETCHT0  1088(R9)
 	VPACKUSWB   Y13, Y12, Y12
 	VPERMQ      $0xd8, Y12, Y12
 	VMOVDQU     Y12, (AX)(R10*1)
@@ -1959,7 +1961,7 @@ pixels:
 	RET
 
 // func sobelLumaAVX512(next *int16, pix *byte, out *byte, line *int16, across *int16, here *int16, smooth *int16, n int)
-// Requires: AVX, AVX512BW, AVX512F
+// Requires: AVX, AVX512BW, AVX512F, MMX+
 TEXT ·sobelLumaAVX512(SB), NOSPLIT, $0-64
 	MOVQ         out+16(FP), AX
 	MOVQ         line+24(FP), CX
@@ -2051,6 +2053,9 @@ pixels:
 	VPABSW     Z7, Z7
 	VPABSW     Z11, Z11
 	VPADDW     Z7, Z11, Z11
+	PREFETCHT0 1024(R9)
+	PREFETCHT0 1088(R9)
+	PREFETCHT0 1152(R9)
 	VPACKUSWB  Z11, Z10, Z10
 	VPERMQ     Z10, Z6, Z10
 	VMOVDQU64  Z10, (AX)(R10*1)

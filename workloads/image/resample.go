@@ -1,6 +1,9 @@
 package image
 
-import "math"
+import (
+	"math"
+	"sync"
+)
 
 // filter says what each output of one axis is made of: taps inputs from first
 // on, weighed, where inputs beyond the ends are the outermost ones. The number
@@ -62,6 +65,27 @@ type resampler struct {
 	before, after int // pixels of padding
 	offsets       []int32
 	table         []int16
+
+	lines sync.Pool // of *resampleLines
+}
+
+// resampleLines is what one band needs.
+type resampleLines struct {
+	line   []int16
+	inputs []*byte
+	sums   []int32 // of the portable kernel
+}
+
+func (r *resampler) newLines(src Shape) *resampleLines {
+	n := src.W * src.Channels
+	// Two words more, which the last load of resampleAlong reads.
+	l := &resampleLines{line: make([]int16, (r.before+r.after)*src.Channels+n+2)}
+	if r.v != nil {
+		l.inputs = make([]*byte, r.down.taps)
+	} else {
+		l.sums = make([]int32, n)
+	}
+	return l
 }
 
 func newResampler(v *simd, across, down filter, src Shape) *resampler {
@@ -73,6 +97,7 @@ func newResampler(v *simd, across, down filter, src Shape) *resampler {
 	if r.exact {
 		return r
 	}
+	r.lines.New = func() any { return r.newLines(src) }
 	r.downWeights, r.downBits = down.fixed(22, 255)
 	r.alongWeights, r.alongBits = across.fixed(15, math.MaxInt16)
 	if v != nil {
@@ -108,10 +133,10 @@ func (r *resampler) rows(dst, src Image, low, high int) {
 	}
 	n := src.W * src.Channels
 	from := r.before * src.Channels
-	// Two words more, which the last load of resampleAlong reads.
-	line := make([]int16, from+n+r.after*src.Channels+2)
-	inputs := make([]*byte, r.down.taps)
-	sums := make([]int32, n)
+	lines := r.lines.Get().(*resampleLines)
+	defer r.lines.Put(lines)
+	line, inputs := lines.line, lines.inputs
+	defer clear(inputs)
 	for y := low; y < high; y++ {
 		weights := r.downWeights[y*r.down.taps:][:r.down.taps]
 		if r.v != nil {
@@ -124,7 +149,7 @@ func (r *resampler) rows(dst, src Image, low, high int) {
 				r.v.resampleDown(&line[from], &inputs[0], &pairs[0], len(pairs), low, high, bias, shift)
 			})
 		} else {
-			r.downPortable(line[from:], sums, src, y)
+			r.downPortable(line[from:], lines.sums, src, y)
 		}
 		pad(line[:len(line)-2], from, n, src.Channels)
 		if r.v != nil {

@@ -1,5 +1,7 @@
 package image
 
+import "sync"
+
 // Luma weights of ITU-R BT.601 in units of 1/256.
 const (
 	lumaRed   = 77
@@ -16,7 +18,14 @@ func sobel() Operation {
 			if v == nil || src.W < v.bytes {
 				return sobelRows
 			}
-			return func(dst, src Image, low, high int) { newEdges(v, src).rows(dst, low, high) }
+			lines := sync.Pool{New: func() any { return newEdges(v, src) }}
+			return func(dst, src Image, low, high int) {
+				e := lines.Get().(*edges)
+				defer lines.Put(e)
+				e.src = src
+				e.rows(dst, low, high)
+				e.src = Image{}
+			}
 		}),
 		output: func(_ Params, s Shape) Shape { return Shape{W: s.W, H: s.H, Channels: 1} }, reference: sobelReference,
 		parameters: noParameters,
@@ -73,13 +82,13 @@ type edges struct {
 	spare       []byte
 }
 
-func newEdges(v *simd, src Image) *edges {
+func newEdges(v *simd, src Shape) *edges {
 	width := (min(src.W, edgeTile) + v.bytes - 1) / v.bytes * v.bytes
 	// Lines that begin at the same place of two pages would make loads wait for
 	// stores that have nothing to do with them.
 	apart := width + 352
 	lines := make([]int16, 4*apart+width+2)
-	e := &edges{v: v, src: src, spare: make([]byte, width), line: lines[4*apart:]}
+	e := &edges{v: v, spare: make([]byte, width), line: lines[4*apart:]}
 	for i := range 2 {
 		e.across[i], e.smooth[i] = lines[2*i*apart:][:width], lines[(2*i+1)*apart:][:width]
 	}

@@ -194,6 +194,11 @@ func sobel(v isa, t rgbTables) {
 				}
 				edges[i] = edgesOf(v, at, line, across, here, smooth)
 			}
+			if both {
+				for i := 0; i < 3*v.bytes; i += 64 {
+					PREFETCHT0(Mem{Base: pix, Disp: fetchAhead + i})
+				}
+			}
 			pack.pack(edges[0], edges[1], edges[0])
 			v.store(edges[0], Mem{Base: out, Index: x, Scale: 1})
 			ADDQ(step32(v.bytes), x)
@@ -201,6 +206,9 @@ func sobel(v isa, t rgbTables) {
 		end()
 	}
 }
+
+// fetchAhead is how many bytes before their use pixels are asked for.
+const fetchAhead = 1024
 
 // edgesOf is one vector of words.
 func edgesOf(v isa, at func(line Register, column int) Mem, line, across, here, smooth Register) VecVirtual {
