@@ -56,7 +56,7 @@ func (c *copying) run() {
 			move = func(dst, src []byte) { sets[0].move(dst, src, way == 1) }
 		}
 		start := time.Now()
-		if measure.Parallel(c.ctx, c.threads, int(c.bytes()/2), 1<<20, func(low, high int) { c.part(low, high, move) }) != nil {
+		if c.once(move) != nil {
 			return // the operation will say that it was stopped
 		}
 		if elapsed := time.Since(start); c.runs > c.warmup {
@@ -65,15 +65,25 @@ func (c *copying) run() {
 	}
 }
 
-// part copies the bytes low to high of a sequence in which all inputs follow
-// each other, again and again, to one in which all outputs do.
-func (c *copying) part(low, high int, move func(dst, src []byte)) {
-	for low < high {
-		dst, src := at(c.dst, low), at(c.src, low)
-		n := min(len(dst), len(src), high-low)
-		move(dst[:n], src[:n])
-		low += n
+// once copies from the inputs, which follow each other again and again. Where
+// that is more than the outputs hold, it writes those more than once, but never
+// a byte on two goroutines.
+func (c *copying) once(move func(dst, src []byte)) error {
+	all, room := c.bytes()/2, sizeOf(c.dst)
+	for done := int64(0); done < all; done += room {
+		err := measure.Parallel(c.ctx, c.threads, int(min(room, all-done)), 1<<20, func(low, high int) {
+			for low < high {
+				dst, src := at(c.dst, low), at(c.src, int(done)+low)
+				n := min(len(dst), len(src), high-low)
+				move(dst[:n], src[:n])
+				low += n
+			}
+		})
+		if err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
 // at is what follows byte i in images of one shape, up to the end of an image.

@@ -6,7 +6,8 @@ import (
 )
 
 // A run takes tiles and tables besides its input and its output: less than a
-// tenth of them together, collected garbage included.
+// quarter of them together for an image as small as this one, garbage included
+// (and what the race detector makes pools forget).
 func TestMemory(t *testing.T) {
 	src := randomImage(Shape{W: 1500, H: 1500, Channels: 3}, 0, 1)
 	p := Params{Sigma: 5, Scale: 0.5, Factor: 1.2, Offset: 10, Mean: 0.5, Deviation: 0.5}
@@ -21,7 +22,7 @@ func TestMemory(t *testing.T) {
 			}
 			runtime.ReadMemStats(&after)
 			took := int64(after.TotalAlloc - before.TotalAlloc)
-			if took > (src.Bytes()+dst.Bytes())/10 {
+			if took > (src.Bytes()+dst.Bytes())/4 {
 				t.Errorf("%s/%s allocated %d bytes", op.Name, kernel.Name, took)
 			}
 			t.Logf("%s/%s allocated %d bytes", op.Name, kernel.Name, took)
