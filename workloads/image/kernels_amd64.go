@@ -48,6 +48,12 @@ func sobelLumaAVX2(next *int16, pix *byte, out *byte, line *int16, across *int16
 //go:noescape
 func halfAVX2(out *byte, above *byte, below *byte, n int)
 
+// scaleWordsAVX2 computes n bytes, whole vectors: sample*factor/256 + more - less, each step cut to 0..65535, shifted right and
+// cut to 255. Either half of the 32 bits holds the 16-bit number.
+//
+//go:noescape
+func scaleWordsAVX2(dst *byte, src *byte, n int, factor uint32, more uint32, less uint32, shift uint64)
+
 // scaleAVX2 computes n bytes, whole vectors: sample*factor + offset as one float32, cut to 0..255 and to an integer.
 //
 //go:noescape
@@ -57,6 +63,12 @@ func scaleAVX2(dst *byte, src *byte, n int, factor float32, offset float32)
 //
 //go:noescape
 func toFloatAVX2(dst *byte, src *byte, n int, factor float32, offset float32)
+
+// scaleWordsStreamAVX2 computes n bytes, whole vectors: sample*factor/256 + more - less, each step cut to 0..65535, shifted right and
+// cut to 255. Either half of the 32 bits holds the 16-bit number.
+//
+//go:noescape
+func scaleWordsStreamAVX2(dst *byte, src *byte, n int, factor uint32, more uint32, less uint32, shift uint64)
 
 // scaleStreamAVX2 computes n bytes, whole vectors: sample*factor + offset as one float32, cut to 0..255 and to an integer.
 //
@@ -124,6 +136,12 @@ func sobelLumaAVX512(next *int16, pix *byte, out *byte, line *int16, across *int
 //go:noescape
 func halfAVX512(out *byte, above *byte, below *byte, n int)
 
+// scaleWordsAVX512 computes n bytes, whole vectors: sample*factor/256 + more - less, each step cut to 0..65535, shifted right and
+// cut to 255. Either half of the 32 bits holds the 16-bit number.
+//
+//go:noescape
+func scaleWordsAVX512(dst *byte, src *byte, n int, factor uint32, more uint32, less uint32, shift uint64)
+
 // scaleAVX512 computes n bytes, whole vectors: sample*factor + offset as one float32, cut to 0..255 and to an integer.
 //
 //go:noescape
@@ -133,6 +151,12 @@ func scaleAVX512(dst *byte, src *byte, n int, factor float32, offset float32)
 //
 //go:noescape
 func toFloatAVX512(dst *byte, src *byte, n int, factor float32, offset float32)
+
+// scaleWordsStreamAVX512 computes n bytes, whole vectors: sample*factor/256 + more - less, each step cut to 0..65535, shifted right and
+// cut to 255. Either half of the 32 bits holds the 16-bit number.
+//
+//go:noescape
+func scaleWordsStreamAVX512(dst *byte, src *byte, n int, factor uint32, more uint32, less uint32, shift uint64)
 
 // scaleStreamAVX512 computes n bytes, whole vectors: sample*factor + offset as one float32, cut to 0..255 and to an integer.
 //

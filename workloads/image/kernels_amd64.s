@@ -786,6 +786,45 @@ pixels:
 	VZEROUPPER
 	RET
 
+// func scaleWordsAVX2(dst *byte, src *byte, n int, factor uint32, more uint32, less uint32, shift uint64)
+// Requires: AVX, AVX2
+TEXT ·scaleWordsAVX2(SB), NOSPLIT, $0-48
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         n+16(FP), DX
+	MOVL         factor+24(FP), BX
+	VMOVD        BX, X0
+	VPBROADCASTD X0, Y0
+	MOVL         more+28(FP), BX
+	VMOVD        BX, X1
+	VPBROADCASTD X1, Y1
+	MOVL         less+32(FP), BX
+	VMOVD        BX, X2
+	VPBROADCASTD X2, Y2
+	VMOVQ        shift+40(FP), X3
+	VPXOR        Y4, Y4, Y4
+
+samples:
+	VMOVDQU    (CX), Y5
+	VPUNPCKLBW Y5, Y4, Y6
+	VPUNPCKHBW Y5, Y4, Y5
+	VPMULHUW   Y0, Y6, Y6
+	VPADDUSW   Y1, Y6, Y6
+	VPSUBUSW   Y2, Y6, Y6
+	VPSRLW     X3, Y6, Y6
+	VPMULHUW   Y0, Y5, Y5
+	VPADDUSW   Y1, Y5, Y5
+	VPSUBUSW   Y2, Y5, Y5
+	VPSRLW     X3, Y5, Y5
+	VPACKUSWB  Y5, Y6, Y6
+	VMOVDQU    Y6, (AX)
+	ADDQ       $0x00000020, CX
+	ADDQ       $0x00000020, AX
+	SUBQ       $0x00000020, DX
+	JG         samples
+	VZEROUPPER
+	RET
+
 // func scaleAVX2(dst *byte, src *byte, n int, factor float32, offset float32)
 // Requires: AVX, AVX2, FMA3, SSE
 TEXT ·scaleAVX2(SB), NOSPLIT, $0-32
@@ -869,6 +908,46 @@ samples:
 	ADDQ        $0x00000080, AX
 	SUBQ        $0x00000020, DX
 	JG          samples
+	VZEROUPPER
+	RET
+
+// func scaleWordsStreamAVX2(dst *byte, src *byte, n int, factor uint32, more uint32, less uint32, shift uint64)
+// Requires: AVX, AVX2, MMX+
+TEXT ·scaleWordsStreamAVX2(SB), NOSPLIT, $0-48
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         n+16(FP), DX
+	MOVL         factor+24(FP), BX
+	VMOVD        BX, X0
+	VPBROADCASTD X0, Y0
+	MOVL         more+28(FP), BX
+	VMOVD        BX, X1
+	VPBROADCASTD X1, Y1
+	MOVL         less+32(FP), BX
+	VMOVD        BX, X2
+	VPBROADCASTD X2, Y2
+	VMOVQ        shift+40(FP), X3
+	VPXOR        Y4, Y4, Y4
+
+samples:
+	VMOVDQU    (CX), Y5
+	VPUNPCKLBW Y5, Y4, Y6
+	VPUNPCKHBW Y5, Y4, Y5
+	VPMULHUW   Y0, Y6, Y6
+	VPADDUSW   Y1, Y6, Y6
+	VPSUBUSW   Y2, Y6, Y6
+	VPSRLW     X3, Y6, Y6
+	VPMULHUW   Y0, Y5, Y5
+	VPADDUSW   Y1, Y5, Y5
+	VPSUBUSW   Y2, Y5, Y5
+	VPSRLW     X3, Y5, Y5
+	VPACKUSWB  Y5, Y6, Y6
+	VMOVNTDQ   Y6, (AX)
+	ADDQ       $0x00000020, CX
+	ADDQ       $0x00000020, AX
+	SUBQ       $0x00000020, DX
+	JG         samples
+	SFENCE
 	VZEROUPPER
 	RET
 
@@ -2122,6 +2201,45 @@ pixels:
 	VZEROUPPER
 	RET
 
+// func scaleWordsAVX512(dst *byte, src *byte, n int, factor uint32, more uint32, less uint32, shift uint64)
+// Requires: AVX, AVX512BW, AVX512F
+TEXT ·scaleWordsAVX512(SB), NOSPLIT, $0-48
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         n+16(FP), DX
+	MOVL         factor+24(FP), BX
+	VMOVD        BX, X0
+	VPBROADCASTD X0, Z0
+	MOVL         more+28(FP), BX
+	VMOVD        BX, X1
+	VPBROADCASTD X1, Z1
+	MOVL         less+32(FP), BX
+	VMOVD        BX, X2
+	VPBROADCASTD X2, Z2
+	VMOVQ        shift+40(FP), X3
+	VPXORQ       Z4, Z4, Z4
+
+samples:
+	VMOVDQU64  (CX), Z5
+	VPUNPCKLBW Z5, Z4, Z6
+	VPUNPCKHBW Z5, Z4, Z5
+	VPMULHUW   Z0, Z6, Z6
+	VPADDUSW   Z1, Z6, Z6
+	VPSUBUSW   Z2, Z6, Z6
+	VPSRLW     X3, Z6, Z6
+	VPMULHUW   Z0, Z5, Z5
+	VPADDUSW   Z1, Z5, Z5
+	VPSUBUSW   Z2, Z5, Z5
+	VPSRLW     X3, Z5, Z5
+	VPACKUSWB  Z5, Z6, Z6
+	VMOVDQU64  Z6, (AX)
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000040, AX
+	SUBQ       $0x00000040, DX
+	JG         samples
+	VZEROUPPER
+	RET
+
 // func scaleAVX512(dst *byte, src *byte, n int, factor float32, offset float32)
 // Requires: AVX, AVX512BW, AVX512F, SSE
 TEXT ·scaleAVX512(SB), NOSPLIT, $0-32
@@ -2213,6 +2331,46 @@ samples:
 	ADDQ        $0x00000100, AX
 	SUBQ        $0x00000040, DX
 	JG          samples
+	VZEROUPPER
+	RET
+
+// func scaleWordsStreamAVX512(dst *byte, src *byte, n int, factor uint32, more uint32, less uint32, shift uint64)
+// Requires: AVX, AVX512BW, AVX512F, MMX+
+TEXT ·scaleWordsStreamAVX512(SB), NOSPLIT, $0-48
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         n+16(FP), DX
+	MOVL         factor+24(FP), BX
+	VMOVD        BX, X0
+	VPBROADCASTD X0, Z0
+	MOVL         more+28(FP), BX
+	VMOVD        BX, X1
+	VPBROADCASTD X1, Z1
+	MOVL         less+32(FP), BX
+	VMOVD        BX, X2
+	VPBROADCASTD X2, Z2
+	VMOVQ        shift+40(FP), X3
+	VPXORQ       Z4, Z4, Z4
+
+samples:
+	VMOVDQU64  (CX), Z5
+	VPUNPCKLBW Z5, Z4, Z6
+	VPUNPCKHBW Z5, Z4, Z5
+	VPMULHUW   Z0, Z6, Z6
+	VPADDUSW   Z1, Z6, Z6
+	VPSUBUSW   Z2, Z6, Z6
+	VPSRLW     X3, Z6, Z6
+	VPMULHUW   Z0, Z5, Z5
+	VPADDUSW   Z1, Z5, Z5
+	VPSUBUSW   Z2, Z5, Z5
+	VPSRLW     X3, Z5, Z5
+	VPACKUSWB  Z5, Z6, Z6
+	VMOVNTDQ   Z6, (AX)
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000040, AX
+	SUBQ       $0x00000040, DX
+	JG         samples
+	SFENCE
 	VZEROUPPER
 	RET
 

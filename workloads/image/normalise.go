@@ -44,14 +44,14 @@ func (v *simd) normalise(p Params, table *[256]uint32) (linear, bool) {
 	if v == nil {
 		return linear{}, false
 	}
-	f := linear{plain: v.float, stream: v.floatStream, size: 4}
-	f.factor, f.offset = normaliseLine(p)
+	factor, offset := normaliseLine(p)
+	f := inFloats(v.float, v.floatStream, 4, factor, offset)
 	var ramp [256]byte
 	for i := range ramp {
 		ramp[i] = byte(i)
 	}
 	var got [4 * len(ramp)]byte
-	f.plain(&got[0], &ramp[0], len(ramp), f.factor, f.offset)
+	f.plain(&got[0], &ramp[0], len(ramp))
 	for i, want := range table {
 		if binary.LittleEndian.Uint32(got[4*i:]) != want {
 			return linear{}, false

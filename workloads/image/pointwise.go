@@ -6,12 +6,19 @@ import "unsafe"
 // the caches: one that large would only push out what is still needed.
 const streamFrom = 4 << 20
 
-// linear is a kernel that computes sample*factor + offset, and its two numbers.
+// linear is a kernel that computes sample*factor + offset with its two numbers,
+// with stores into and past the caches.
 type linear struct {
-	plain, stream func(dst, src *byte, n int, factor, offset float32)
+	plain, stream func(dst, src *byte, n int)
 	// size is that of an output sample in bytes.
-	size           int
-	factor, offset float32
+	size int
+}
+
+func inFloats(plain, stream func(dst, src *byte, n int, factor, offset float32), size int, factor, offset float32) linear {
+	return linear{
+		func(dst, src *byte, n int) { plain(dst, src, n, factor, offset) },
+		func(dst, src *byte, n int) { stream(dst, src, n, factor, offset) }, size,
+	}
 }
 
 // pointwise runs the kernel over rows, or over all rows at once where they touch.
@@ -35,13 +42,13 @@ func (v *simd) run(f linear, dst, src []byte, stream bool) {
 		from, to = v.aligned(dst, f.size, n)
 	}
 	if from == to {
-		cover(n, v.bytes, func(from, to int) { f.plain(&dst[from*f.size], &src[from], to-from, f.factor, f.offset) })
+		cover(n, v.bytes, func(from, to int) { f.plain(&dst[from*f.size], &src[from], to-from) })
 		return
 	}
 	// The ends overlap what is stored past the caches, with the same values.
-	f.plain(&dst[0], &src[0], v.bytes, f.factor, f.offset)
-	f.stream(&dst[from*f.size], &src[from], to-from, f.factor, f.offset)
-	f.plain(&dst[(n-v.bytes)*f.size], &src[n-v.bytes], v.bytes, f.factor, f.offset)
+	f.plain(&dst[0], &src[0], v.bytes)
+	f.stream(&dst[from*f.size], &src[from], to-from)
+	f.plain(&dst[(n-v.bytes)*f.size], &src[n-v.bytes], v.bytes)
 }
 
 // aligned is the range of n elements of that size, whole vectors of bytes of

@@ -10,6 +10,7 @@ type simd struct {
 	bytes int
 
 	copy, copyStream   func(dst, src *byte, n int)
+	words, wordsStream func(dst, src *byte, n int, factor, more, less uint32, shift uint64)
 	scale, scaleStream func(dst, src *byte, n int, factor, offset float32)
 	float, floatStream func(dst, src *byte, n int, factor, offset float32)
 	gaussianDown       func(out *int16, rows **byte, weights *int32, pairs, x, end int, bias int32, shift uint64)

@@ -18,6 +18,7 @@ func avx512() *simd {
 	return &simd{
 		name: "avx512", bytes: 64,
 		copy: copyAVX512, copyStream: copyStreamAVX512,
+		words: scaleWordsAVX512, wordsStream: scaleWordsStreamAVX512,
 		scale: scaleAVX512, scaleStream: scaleStreamAVX512,
 		float: toFloatAVX512, floatStream: toFloatStreamAVX512,
 		gaussianDown: gaussianDownAVX512, gaussianAlong: gaussianAlongAVX512,
@@ -30,6 +31,7 @@ func avx2() *simd {
 	return &simd{
 		name: "avx2", bytes: 32,
 		copy: copyAVX2, copyStream: copyStreamAVX2,
+		words: scaleWordsAVX2, wordsStream: scaleWordsStreamAVX2,
 		scale: scaleAVX2, scaleStream: scaleStreamAVX2,
 		float: toFloatAVX2, floatStream: toFloatStreamAVX2,
 		gaussianDown: gaussianDownAVX2, gaussianAlong: gaussianAlongAVX2,

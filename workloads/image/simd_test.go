@@ -130,3 +130,27 @@ func FuzzBrightness(f *testing.F) {
 		}
 	})
 }
+
+// Almost every factor and offset has a kernel; the rest is left to the table.
+func TestBrightnessHasKernels(t *testing.T) {
+	for _, v := range instructionSets() {
+		missing, all := 0, 0
+		for factor := 5.0; factor <= 300; factor += 5 {
+			for offset := -100.0; offset <= 100; offset += 10 {
+				p := Params{Factor: factor / 100, Offset: offset}
+				_, ok := v.brightness(p, brightnessTable(p))
+				all++
+				if !ok {
+					missing++
+				}
+			}
+		}
+		if missing*10 > all {
+			t.Errorf("%s: %d of %d have no kernel", v.name, missing, all)
+		}
+		p := Params{Factor: 1.2, Offset: 10}
+		if len(v.inWords(p, brightnessTable(p))) == 0 {
+			t.Errorf("%s: no kernel in words for the numbers of the flags", v.name)
+		}
+	}
+}

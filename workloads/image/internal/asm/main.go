@@ -73,15 +73,13 @@ func arg(name string) Register { return Load(Param(name), GP64()) }
 
 // spread fills a vector with a 32-bit parameter.
 func (v isa) spread(name string) VecVirtual {
-	return v.fill(Load(Param(name), general(name)))
-}
-
-// general is a register for a parameter; a float32 goes straight to a vector one.
-func general(name string) Register {
-	if name == "bias" {
-		return GP32()
+	var r Register = GP32()
+	if name == "factor" || name == "offset" {
+		if at, err := Param(name).Resolve(); err == nil && at.Type.String() == "float32" {
+			r = XMM()
+		}
 	}
-	return XMM()
+	return v.fill(Load(Param(name), r))
 }
 
 // fill repeats the low 32 bits of a register.
