@@ -33,6 +33,7 @@ var mayImport = map[string][]string{
 	"pkg/spec":            {"pkg/catalog", "pkg/diag", "pkg/jsontree", "pkg/sweep", "schemas"},
 	"pkg/sweep":           {},
 	"pkg/results":         {},
+	"pkg/bench":           {},
 	"pkg/heatmap":         {},
 	"pkg/graph":           {},
 	"pkg/replay":          {"pkg/local", "pkg/wire"},

@@ -38,6 +38,9 @@ func arrange(app *cli.App, args []string) ([]string, error) {
 			return append(out, rest...), nil
 		}
 		commands, flags = command.Subcommands, command.Flags
+		if command.Action != nil && (len(rest) == 0 || findCommand(commands, rest[0]) == nil) {
+			commands = nil // it does something by itself, and takes operands
+		}
 	}
 	front, operands, err := split(path, flags, rest)
 	if err != nil {

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"fmt"
+	"time"
 
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/urfave/cli/v2"
@@ -19,7 +20,8 @@ func (p *program) gcCommand() *cli.Command {
 		UsageText: "batchctl gc [FLAGS] [DEFINITION ...]",
 		Description: help("The last revisions of each name stay, and every one that a job which has not ended or an open submission\n"+
 			"uses. What something else registered is left alone. Without a DEFINITION all names are looked at, and the\n"+
-			"consumable resources that held maxParallel and that no job needs any more.",
+			"consumable resources that held maxParallel and that no job needs any more; and on the local engine the texts that were\n"+
+			"too long for a request and have not been submitted for 90 days.",
 			"batchctl gc --dry-run --target prod\nbatchctl gc --keep 10 resnet-train"),
 		Flags: jobFlags(append(outputFlags(),
 			&cli.IntFlag{Name: "keep", Value: keptRevisions, Usage: "leave the last `N` revisions of each name"},
@@ -31,6 +33,7 @@ func (p *program) gcCommand() *cli.Command {
 type gcRow struct {
 	Definition string `json:"definition,omitempty"`
 	Resource   string `json:"consumableResource,omitempty"`
+	Staged     string `json:"staged,omitempty"`
 	Action     string `json:"action"` // deregistered, removed, kept, or with --dry-run would be deregistered or removed
 	Reason     string `json:"reason,omitempty"`
 }
@@ -73,6 +76,11 @@ func (p *program) gc(c *cli.Context) error {
 		var more []gcRow
 		more, failed = p.gcResources(c, call)
 		rows = append(rows, more...)
+		old, err := call.dropStaged(c.Bool("dry-run"), time.Now())
+		if err != nil {
+			return err
+		}
+		rows = append(rows, old...)
 	}
 	if err := p.printGC(call.format, rows); err != nil {
 		return err
@@ -120,7 +128,7 @@ func (p *program) printGC(format string, rows []gcRow) error {
 	}
 	t := p.table("WHAT", "", "REASON")
 	for _, r := range rows {
-		t.row(cmp.Or(r.Definition, r.Resource), r.Action, r.Reason)
+		t.row(cmp.Or(r.Definition, r.Resource, r.Staged), r.Action, r.Reason)
 	}
 	return t.flush()
 }

@@ -154,6 +154,9 @@ func (p *program) plannedNode(j *plan.Job) graph.Node {
 		n.Kind = graph.Array
 		n.Labels = append(n.Labels, fmt.Sprintf("array of %d", *a.Size))
 	}
+	if what := describeSweep(plannedSweep(j)); what != "" {
+		n.Labels = append(n.Labels, p.shown(what))
+	}
 	if j.MaxParallel > 0 {
 		n.Labels = append(n.Labels, fmt.Sprintf("at most %d at once", j.MaxParallel))
 	}

@@ -90,6 +90,7 @@ func (r *remote) describe(_ context.Context, in *batch.DescribeJobsInput) (*batc
 	out := &batch.DescribeJobsOutput{}
 	for _, j := range r.jobs {
 		if slices.Contains(in.Jobs, *j.JobId) {
+			j.Status = types.JobStatusSucceeded // what waits for its end can go on
 			out.Jobs = append(out.Jobs, j)
 		}
 	}
@@ -138,7 +139,9 @@ func newDoomed(t *testing.T, r *remote, url string) *doomed {
 	d := &doomed{t: t, remote: r, dir: t.TempDir(), program: program}
 	const plan = `{"name": "pipeline", "defaults": {"image": "public.ecr.aws/docker/library/busybox:1.36", "command": ["true"], "queue": "cpu",
 		"resources": {"vcpus": 1, "memory": "64 MiB"}, "timeout": "1m"},
-		"jobs": [{"name": "prepare"}, {"name": "train", "dependsOn": ["prepare"]}, {"name": "report", "dependsOn": ["prepare"]}]}`
+		"jobs": [{"name": "prepare"}, {"name": "train", "dependsOn": ["prepare"]}, {"name": "report", "dependsOn": ["prepare"]},
+			{"name": "sweep", "dependsOn": ["prepare"], "command": ["true", "${{ matrix.i }}"], "array": {"matrix": {"i": [1, 2, 3]}}},
+			{"name": "tidy", "dependsOn": ["train"], "when": "always"}, {"name": "alarm", "dependsOn": ["train"], "when": "failure"}]}`
 	if err := os.WriteFile(filepath.Join(d.dir, "pipeline.json"), []byte(plan), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -196,14 +199,14 @@ func (d *doomed) recover() {
 func (d *doomed) judge() {
 	d.t.Helper()
 	names := d.remote.accepted(d.t)
-	for _, name := range []string{"prepare", "train", "report"} {
-		if names[name] != 1 {
+	for name, want := range map[string]int{"prepare": 1, "train": 1, "report": 1, "sweep": 1, "tidy": 1, "alarm": 0} {
+		if names[name] != want {
 			d.t.Errorf("killed at %s: job %s was accepted %d times", d.killedAt, name, names[name])
 		}
 	}
 	ledger := &client.Ledger{Dir: d.state()}
 	entries, err := ledger.Entries()
-	if err != nil || len(entries) != 3 {
+	if err != nil || len(entries) != 5 {
 		d.t.Errorf("killed at %s: the ledger has %+v, %v", d.killedAt, entries, err)
 	}
 	if open, err := ledger.OpenRuns(); len(open) > 0 || err != nil {
@@ -358,7 +361,7 @@ func TestInterruptedSubmit(t *testing.T) {
 		if code := cmd.ProcessState.ExitCode(); code != cli.ExitInterrupted {
 			t.Errorf("exit code %d", code)
 		}
-		if !strings.Contains(out.String(), "prepare") || !strings.Contains(said.String(), "interrupted; 1 of 3 jobs were accepted") || !strings.Contains(said.String(), "go on: batchctl resume ") {
+		if !strings.Contains(out.String(), "prepare") || !strings.Contains(said.String(), "interrupted; 1 of 6 jobs were accepted, 2 wait for others to end") || !strings.Contains(said.String(), "go on: batchctl resume ") {
 			t.Errorf("%s%s", &out, &said)
 		}
 		if n := len(d.remote.jobs); n != 1 {

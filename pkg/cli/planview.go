@@ -122,6 +122,9 @@ func (g *planPage) array(j *plan.Job) {
 	if j.Join {
 		g.line("  inserted", "it does nothing: a job waits for 20 others at most")
 	}
+	if what := describeSweep(plannedSweep(j)); what != "" {
+		g.line("  children", "%s", what)
+	}
 	if j.Cells != "" {
 		g.line("  cells", "%s of the array %s", j.Cells, j.Group)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/local"
 	"github.com/batchctl/batchctl/pkg/replay"
 	"github.com/batchctl/batchctl/pkg/spec"
+	"github.com/batchctl/batchctl/pkg/sweep"
 )
 
 func (p *program) replayCommand() *cli.Command {
@@ -118,11 +119,27 @@ func (p *program) findAttempt(c *cli.Context, word string, number int, o replay.
 	if len(jobs) > 1 {
 		o.Parent = &jobs[1]
 	}
+	if o.Command != nil {
+		o.Command = launched(jobs[0], o.Command)
+	}
 	a, err := replay.Of(jobs[0], number, o)
 	if err != nil {
 		return nil, nil, fail(ExitNotDone, "%v", err)
 	}
 	return a, call.platform, nil
+}
+
+// launched puts the launcher of a sweep's child before another command, so that it finds
+// the values of its cell, and references in its words are replaced.
+func launched(job types.JobDetail, command []string) []string {
+	if job.Container == nil {
+		return command
+	}
+	_, launcher := sweep.UserCommand(job.Container.Command)
+	if document := variable(job, sweep.DocumentVariable); strings.Contains(document, "\n"+string(sweep.Commands)+" ") {
+		return command // a child of a command list has lines, and no values
+	}
+	return (&sweep.Sweep{Kind: sweep.Matrix, Launcher: launcher}).Command(command)
 }
 
 // replayExecutor is the executor of the local target, as its flags and the platform

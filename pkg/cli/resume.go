@@ -152,6 +152,7 @@ type openRow struct {
 	Accepted  int       `json:"accepted"`
 	Unknown   int       `json:"unknown"`
 	Unchecked int       `json:"unchecked"`
+	Waiting   int       `json:"waiting"`
 	Damage    string    `json:"damage,omitempty"`
 }
 
@@ -159,7 +160,7 @@ type openRow struct {
 func (p *program) printOpen(open []client.OpenRun, format string) error {
 	rows := []openRow{}
 	for _, r := range open {
-		row := openRow{r.Name, r.Target, r.Began, r.Jobs, r.Accepted, r.Unknown, r.Unchecked, ""}
+		row := openRow{r.Name, r.Target, r.Began, r.Jobs, r.Accepted, r.Unknown, r.Unchecked, r.Waiting, ""}
 		if r.Damage != nil {
 			row.Damage = r.Damage.Error()
 		}
@@ -172,9 +173,9 @@ func (p *program) printOpen(open []client.OpenRun, format string) error {
 		fmt.Fprintln(p.Err, "nothing to resume: every submission came to its end")
 		return nil
 	}
-	t := p.table("RUN", "BEGAN", "JOBS", "ACCEPTED", "UNKNOWN", "TWINS POSSIBLE", "TARGET")
+	t := p.table("RUN", "BEGAN", "JOBS", "ACCEPTED", "WAIT FOR ENDS", "UNKNOWN", "TWINS POSSIBLE", "TARGET")
 	for _, r := range rows {
-		t.row(r.Run, r.Began.Local().Format(time.DateTime), fmt.Sprint(r.Jobs), fmt.Sprint(r.Accepted), fmt.Sprint(r.Unknown),
+		t.row(r.Run, r.Began.Local().Format(time.DateTime), fmt.Sprint(r.Jobs), fmt.Sprint(r.Accepted), fmt.Sprint(r.Waiting), fmt.Sprint(r.Unknown),
 			fmt.Sprint(r.Unchecked), cmp.Or(r.Damage, r.Target))
 	}
 	return t.flush()

@@ -12,6 +12,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/plan"
 	"github.com/batchctl/batchctl/pkg/rpc"
 	"github.com/batchctl/batchctl/pkg/sweep"
 )
@@ -78,12 +79,49 @@ func (t *target) open(ctx context.Context, url string) (io.ReadCloser, error) {
 	return rpc.New(t.config).GetObject(ctx, bucket, key)
 }
 
+// plannedSweep is what the children of a planned job differ in; nil for nothing, and for
+// what only the child reads.
+func plannedSweep(j *plan.Job) *sweep.Sweep {
+	document := ""
+	if j.Register != nil && j.Register.ContainerProperties != nil {
+		document = valueIn(j.Register.ContainerProperties.Environment, sweep.DocumentVariable)
+	}
+	if document == "" && j.Submit != nil && j.Submit.ContainerOverrides != nil {
+		document = valueIn(j.Submit.ContainerOverrides.Environment, sweep.DocumentVariable)
+	}
+	if document == "" && len(j.Staged) > 0 {
+		document = j.Staged[0].Text
+	}
+	s, err := sweep.Parse(document)
+	if err != nil {
+		return nil // a list of command lines by itself
+	}
+	return s
+}
+
+// describeSweep says in a few words what children differ in: matrix lr x seed.
+func describeSweep(s *sweep.Sweep) string {
+	switch {
+	case s == nil:
+		return ""
+	case s.Kind == sweep.Commands && s.List != "":
+		return "commands of " + s.List
+	case s.Kind == sweep.Commands:
+		return plural(len(s.Lines), "command line")
+	}
+	return fmt.Sprintf("%s %s", s.Kind, strings.Join(s.Names, " x "))
+}
+
 // variable is an environment variable of a job's container.
 func variable(job types.JobDetail, name string) string {
 	if job.Container == nil {
 		return ""
 	}
-	for _, v := range job.Container.Environment {
+	return valueIn(job.Container.Environment, name)
+}
+
+func valueIn(environment []types.KeyValuePair, name string) string {
+	for _, v := range environment {
 		if aws.ToString(v.Name) == name {
 			return aws.ToString(v.Value)
 		}

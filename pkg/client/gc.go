@@ -134,21 +134,7 @@ func usedBy(name, id *string) string {
 // contents and name:revisions, and the run.
 func (c *Client) definitionsIntended() (map[string]string, error) {
 	intended := map[string]string{}
-	if c.Ledger == nil {
-		return intended, nil
-	}
-	names, err := c.Ledger.openRuns()
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range names {
-		r, err := c.Ledger.read(name)
-		if err != nil {
-			return nil, err
-		}
-		if r == nil || r.target != c.Ledger.Target {
-			continue
-		}
+	err := c.eachOpenRun(func(name string, r *run) error {
 		for _, t := range r.tasks {
 			if t.submit != nil && !t.done {
 				intended[plan.DefinitionName(aws.ToString(t.submit.JobDefinition))] = name
@@ -158,10 +144,35 @@ func (c *Client) definitionsIntended() (map[string]string, error) {
 			}
 			hash, err := contentHash(t.register)
 			if err != nil {
-				return nil, err
+				return err
 			}
 			intended[hash] = name
 		}
+		return nil
+	})
+	return intended, err
+}
+
+// eachOpenRun shows the open runs of this target, without taking them.
+func (c *Client) eachOpenRun(show func(name string, r *run) error) error {
+	if c.Ledger == nil {
+		return nil
 	}
-	return intended, nil
+	names, err := c.Ledger.openRuns()
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		r, err := c.Ledger.read(name)
+		if err != nil {
+			return err
+		}
+		if r == nil || r.target != c.Ledger.Target {
+			continue
+		}
+		if err := show(name, r); err != nil {
+			return err
+		}
+	}
+	return nil
 }

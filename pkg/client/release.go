@@ -192,28 +192,15 @@ func (c *Client) runUses(ctx context.Context, name, run string) (string, error) 
 // resourcesIntended are the resources that open runs of this target will still use.
 func (c *Client) resourcesIntended() (map[string]bool, error) {
 	intended := map[string]bool{}
-	if c.Ledger == nil {
-		return intended, nil
-	}
-	names, err := c.Ledger.openRuns()
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range names {
-		r, err := c.Ledger.read(name)
-		if err != nil {
-			return nil, err
-		}
-		if r == nil || r.target != c.Ledger.Target {
-			continue
-		}
+	err := c.eachOpenRun(func(_ string, r *run) error {
 		for _, t := range r.tasks {
 			if t.resource != "" && !t.done && !t.dropped && t.skipped == "" {
 				intended[t.resource] = true
 			}
 		}
-	}
-	return intended, nil
+		return nil
+	})
+	return intended, err
 }
 
 // dropResources removes what the run made and no job of it asks for, at its end: it

@@ -50,6 +50,17 @@ func (c *Client) stage(ctx context.Context, r *run, t *task, done *onceEach) err
 	return nil
 }
 
+// stageAll stages for all jobs before the first of them is submitted: a place that does
+// not take a text leaves no part of a plan behind.
+func (c *Client) stageAll(ctx context.Context, r *run, done *onceEach) error {
+	for _, t := range r.tasks {
+		if err := c.stage(ctx, r, t, done); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // errNoStage is why a plan with texts to be staged cannot be submitted.
 var errNoStage = errors.New("there is no way to put it there")
 

@@ -21,16 +21,35 @@ func TestStagedWithoutStage(t *testing.T) {
 	}
 }
 
-// TestStaged: a text that cannot be put stops the submission; a resume puts it, from
-// beside the log, and it is removed with that.
+// TestStagedFirst: a text that cannot be put stops the submission before its first job, and
+// nothing is left of it.
+func TestStagedFirst(t *testing.T) {
+	f, c := newFake(t)
+	withLedger(t, c)
+	trouble := errors.New("no bucket")
+	c.Stage = func(context.Context, string, string) error { return trouble }
+	jobs, err := c.Submit(t.Context(), planOf(job("a", "x"), stages(job("b", "x"), "s3://b/k")))
+	if !errors.Is(err, trouble) || isA[*OpenError](err) || !strings.Contains(err.Error(), "stage s3://b/k for job b: no bucket") || len(jobs) > 0 {
+		t.Errorf("%v, %v", jobs, err)
+	}
+	if len(f.calls) > 0 {
+		t.Errorf("sent %v", f.calls)
+	}
+	if left, err := os.ReadDir(c.Ledger.openDir()); len(left) > 0 || err != nil {
+		t.Errorf("left %v, %v", left, err)
+	}
+}
+
+// TestStaged: what an interrupted submission has staged is staged again by a resume, from
+// beside the log, and removed with that.
 func TestStaged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, c := newFake(t)
 		withLedger(t, c)
-		trouble := errors.New("no bucket")
-		c.Stage = func(context.Context, string, string) error { return trouble }
+		c.Stage = (&stageArea{}).put
+		f.faults["SubmitJob"] = []fault{fine, forbidden()}
 		_, err := c.Submit(t.Context(), planOf(job("a", "x"), stages(job("b", "x"), "s3://b/k")))
-		if !isA[*OpenError](err) || !errors.Is(err, trouble) || !strings.Contains(err.Error(), "stage s3://b/k for job b: no bucket") {
+		if !isA[*OpenError](err) {
 			t.Fatal(err)
 		}
 		run := onlyRun(t, c).Name

@@ -145,6 +145,11 @@ func (c *Client) carryOut(ctx context.Context, r *run, wait bool) ([]Submitted, 
 // it in the client. After each turn it looks for twins.
 func (c *Client) carryOutAll(ctx context.Context, r *run, known *ends, wait bool) error {
 	var s shared
+	if !r.resumed { // of a run that is, some jobs may have been accepted
+		if err := c.stageAll(ctx, r, &s.staged); err != nil {
+			return err
+		}
+	}
 	for {
 		err := r.each(ctx, c.atOnce(), func(t *task) error { return c.carryOutTask(ctx, r, t, &s) }, (*task).needs)
 		if err == nil {

@@ -154,7 +154,7 @@ func (e *Engine) carryOut(ctx context.Context, end context.CancelCauseFunc, t *t
 		return notStarted(err)
 	}
 	defer log.close()
-	kill, over := e.killAfter(ctx)
+	kill, over := KillAfter(ctx, e.hurry)
 	defer over()
 	a.Kill = kill
 	launched := false
@@ -192,9 +192,10 @@ func (e *Engine) begun(ctx context.Context, end context.CancelCauseFunc, t *task
 	}
 }
 
-// killAfter returns a channel that is closed when the grace after ctx's end is over.
-// The caller says when the attempt is over.
-func (e *Engine) killAfter(ctx context.Context) (kill <-chan struct{}, over func()) {
+// KillAfter returns the channel for Attempt.Kill: it is closed 30 seconds after ctx's end,
+// which is how long a command may take to end after SIGTERM, or when hurry is closed
+// after that end. The caller says when the attempt is over.
+func KillAfter(ctx context.Context, hurry <-chan struct{}) (kill <-chan struct{}, over func()) {
 	killed, done := make(chan struct{}), make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		grace := time.NewTimer(stopTimeout)
@@ -203,7 +204,7 @@ func (e *Engine) killAfter(ctx context.Context) (kill <-chan struct{}, over func
 		case <-done:
 		case <-grace.C:
 			close(killed)
-		case <-e.hurry:
+		case <-hurry:
 			close(killed)
 		}
 	})

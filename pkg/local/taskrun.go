@@ -46,7 +46,7 @@ type taskRun struct {
 func (e *Engine) carryOutTask(ctx context.Context, t *task, base Attempt, begun func(string)) outcome {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	kill, over := e.killAfter(ctx)
+	kill, over := KillAfter(ctx, e.hurry)
 	defer over()
 	g := &taskRun{engine: e, task: t, parts: t.job.parts, stop: stop, kill: kill, begun: begun,
 		ends: make([]containerEnd, len(t.job.parts))}

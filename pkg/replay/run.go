@@ -12,10 +12,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/local"
 )
 
-// stopTimeout is how long a command may take to end after SIGTERM. It is ECS's default,
-// which Batch uses.
-const stopTimeout = 30 * time.Second
-
 // ErrTimeout is the end of an attempt that ran longer than it may.
 var ErrTimeout = errors.New("attempt duration exceeded timeout")
 
@@ -48,7 +44,7 @@ func (a *Attempt) Run(ctx context.Context, x local.Executor, dir string, log *os
 	}
 	running, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	kill, over := killAfter(running, o.Hurry)
+	kill, over := local.KillAfter(running, o.Hurry)
 	defer over()
 	exit, err = x.Run(running, local.Attempt{
 		ID: "replay-" + rand.Text(), Job: a.Job, Container: a.Container, Command: a.Command, Environment: a.Environment,
@@ -89,25 +85,4 @@ func fresh(dir string) (string, error) {
 		return "", fmt.Errorf("%s is not empty, and an attempt starts in an empty directory: name another", dir)
 	}
 	return dir, nil
-}
-
-// killAfter returns a channel that is closed when the grace after ctx's end is over. The
-// caller says when the attempt is over.
-func killAfter(ctx context.Context, hurry <-chan struct{}) (kill <-chan struct{}, over func()) {
-	killed, done := make(chan struct{}), make(chan struct{})
-	stop := context.AfterFunc(ctx, func() {
-		grace := time.NewTimer(stopTimeout)
-		defer grace.Stop()
-		select {
-		case <-done:
-		case <-grace.C:
-			close(killed)
-		case <-hurry:
-			close(killed)
-		}
-	})
-	return killed, func() {
-		stop()
-		close(done)
-	}
 }

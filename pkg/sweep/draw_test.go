@@ -13,7 +13,7 @@ import (
 // a reference.
 var pieces = []string{"a", "B", "0", " ", "  ", "'", `"`, `\`, `\n`, "*", "?", "[", "]", "{", "}", "$", "$1", "$(x)", "`", "=", "-", "~", "#", "!", "&", "|",
 	";", "(", ")", "<", ">", "%", "%s", "\t", "é", "Á", "ā", "€", "𝄞", "\u0081", "\x01", "\x7f", "/", "//", "+", "end", opener, closer, "${{", "}}",
-	Reference("lr"), Reference("seed"), Reference("nobody"), opener + "lr", opener + "lr}}", opener + " lr }}", "matrix.lr"}
+	Reference("lr"), Reference("seed"), Reference("nobody"), opener + "lr", opener + "lr}}", opener + " lr }}", "matrix.lr", "lr }}", "seed }}"}
 
 // text draws a text without line breaks.
 func text(most int) *rapid.Generator[string] {

@@ -133,7 +133,7 @@ func inShell(sh shell, dir string, launches []launch) ([]outcome, error) {
 		return nil, err
 	}
 	cmd := sh.command(file)
-	cmd.Env = []string{path}
+	cmd.Env, cmd.Dir = []string{path}, dir
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return nil, fmt.Errorf("%w\n%s", err, out)
@@ -194,6 +194,12 @@ func drawLaunch(t *rapid.T, s *Sweep) launch {
 func TestShellsDoAsChild(t *testing.T) {
 	eachShell(t, func(t *testing.T, sh shell) {
 		dir := t.TempDir()
+		// What a line of a document becomes if it is taken for a pattern.
+		for _, file := range []string{"=0", "+0", "&0", "0"} {
+			if err := os.WriteFile(filepath.Join(dir, file), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
 		rapid.Check(t, func(t *rapid.T) {
 			s := drawCells(t)
 			if rapid.IntRange(0, 9).Draw(t, "plain") == 0 {

@@ -43,6 +43,10 @@ func (x *Executor) creation(name string, a local.Attempt) (call, error) {
 	if err != nil {
 		return call{}, err
 	}
+	staged, err := x.staged(a)
+	if err != nil {
+		return call{}, err
+	}
 	limits, err := limits(c)
 	if err != nil {
 		return call{}, err
@@ -59,7 +63,7 @@ func (x *Executor) creation(name string, a local.Attempt) (call, error) {
 	args := slices.Concat(
 		[]string{"create", "--pull=never", "--log-driver=none", "--name=" + name,
 			"--label=" + attemptLabel + "=" + a.ID, "--label=" + jobLabel + "=" + a.Job},
-		stop, limits, rights, linux, mounts, x.gpus(a.GPUs), variables.flags, []string{"--", image}, a.Command)
+		stop, limits, rights, linux, mounts, staged, x.gpus(a.GPUs), variables.flags, []string{"--", image}, a.Command)
 	return call{args: args, stdin: variables.file, env: variables.own}, nil
 }
 

@@ -1,0 +1,164 @@
+package bench
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Curve is one operation by size: all its pairs that differ in nothing else.
+type Curve struct {
+	Workload   string `json:"workload"`
+	Operation  string `json:"operation"`
+	Batch      int    `json:"batch,omitempty"`
+	Type       string `json:"type"`
+	Parameters string `json:"parameters,omitempty"`
+	Title      string `json:"title"`
+	// Pairs are in the order of their lengths.
+	Pairs []*Pair `json:"-"`
+	// Base and Other are the laws of the two sides; nil with a single size.
+	Base  *Law `json:"base,omitempty"`
+	Other *Law `json:"other,omitempty"`
+	// ByTime is where both sides take the same time, ByCost where they cost the same.
+	// ByCost is nil without prices.
+	ByTime *BreakEven `json:"breakEvenByTime"`
+	ByCost *BreakEven `json:"breakEvenByCost,omitempty"`
+}
+
+// Name is the curve as a line of a report shows it.
+func (c *Curve) Name() string {
+	return strings.TrimSpace(c.Title + " " + strings.TrimSpace(Key{Batch: c.Batch, Type: c.Type, Parameters: c.Parameters}.where()))
+}
+
+// BreakEven is the size at which the better side changes.
+type BreakEven struct {
+	// From and To are the smallest and the largest size that was measured.
+	From float64 `json:"from"`
+	To   float64 `json:"to"`
+	// At are the sizes between measured ones at which the sides are even. It is empty
+	// where one side is the better at all sizes.
+	At []float64 `json:"at,omitempty"`
+	// Low and High are the sizes, as they were measured, between which it lies for sure:
+	// there each side is the better one beyond its interval. 0 where that is not so, or
+	// where the better side changes more than once.
+	Low  float64 `json:"low,omitempty"`
+	High float64 `json:"high,omitempty"`
+	// Above is the side that is the better at the largest size: "base" or "other".
+	Above string `json:"above"`
+	// Extrapolated is where the fitted laws meet outside of what was measured; 0 for
+	// none. Nothing is decided by it.
+	Extrapolated float64 `json:"extrapolated,omitempty"`
+	// Words say all this.
+	Words string `json:"words"`
+}
+
+// curves groups the pairs with a length.
+func curves(pairs []*Pair) []*Curve {
+	var all []*Curve
+	for _, p := range pairs {
+		if p.Length == 0 {
+			continue
+		}
+		i := slices.IndexFunc(all, func(c *Curve) bool {
+			return c.Workload == p.Workload && c.Operation == p.Operation && c.Batch == p.Batch && c.Type == p.Type && c.Parameters == p.Parameters
+		})
+		if i < 0 {
+			i = len(all)
+			all = append(all, &Curve{p.Workload, p.Operation, p.Batch, p.Type, p.Parameters, p.Title, nil, nil, nil, nil, nil})
+		}
+		all[i].Pairs = append(all[i].Pairs, p)
+	}
+	for _, c := range all {
+		slices.SortStableFunc(c.Pairs, func(a, b *Pair) int { return cmp.Compare(a.Length, b.Length) })
+		c.fit()
+	}
+	return all
+}
+
+func (c *Curve) fit() {
+	var sizes, base, other []float64
+	for _, p := range c.Pairs {
+		sizes = append(sizes, p.Length)
+		base, other = append(base, p.Base.Summary.Median), append(other, p.Other.Summary.Median)
+	}
+	a, okA := FitLaw(sizes, base)
+	b, okB := FitLaw(sizes, other)
+	if okA && okB {
+		c.Base, c.Other = &a, &b
+	}
+}
+
+// breakEven finds where the ratio of the sides, times a factor, passes 1: between two
+// neighbouring sizes on the line through their logarithms. The names are those of the
+// sides, the word is what the better side is.
+func (c *Curve) breakEven(factor float64, base, other, word string) *BreakEven {
+	last := len(c.Pairs) - 1
+	e := &BreakEven{From: c.Pairs[0].Length, To: c.Pairs[last].Length, Above: "base"}
+	height := func(i int) float64 { return math.Log(c.Pairs[i].SpeedUp.Value * factor) }
+	for i := range last {
+		if (height(i) >= 0) == (height(i+1) >= 0) || c.Pairs[i].Length == c.Pairs[i+1].Length {
+			continue
+		}
+		low, high := math.Log(c.Pairs[i].Length), math.Log(c.Pairs[i+1].Length)
+		part := height(i) / (height(i) - height(i+1))
+		e.At = append(e.At, math.Exp(low+part*(high-low)))
+	}
+	if height(last) >= 0 {
+		e.Above = "other"
+	}
+	if len(e.At) == 1 {
+		e.Low, e.High = c.bracket(factor, e.At[0])
+	}
+	if c.Base != nil && len(e.At) == 0 && len(c.Pairs) > 2 {
+		if at, ok := meets(*c.Base, *c.Other, factor); ok && (at < e.From || at > e.To) {
+			e.Extrapolated = at
+		}
+	}
+	e.Words = e.say(base, other, word)
+	return e
+}
+
+// bracket returns the sizes next to the break-even at which the difference is beyond
+// the intervals.
+func (c *Curve) bracket(factor, at float64) (low, high float64) {
+	for _, p := range c.Pairs {
+		if !p.SpeedUp.times(factor).Clear() {
+			continue
+		}
+		if p.Length <= at {
+			low = p.Length
+		} else if high == 0 {
+			high = p.Length
+		}
+	}
+	if low == 0 || high == 0 {
+		return 0, 0
+	}
+	return low, high
+}
+
+func (e *BreakEven) say(base, other, word string) string {
+	above, below := other, base
+	if e.Above == "base" {
+		above, below = base, other
+	}
+	switch {
+	case len(e.At) > 1:
+		return fmt.Sprintf("no single one: the %s side changes %d times between %s and %s", word, len(e.At), digits(e.From), digits(e.To))
+	case len(e.At) == 1:
+		text := fmt.Sprintf("%s: above it %s is %s, below it %s", digits(e.At[0]), above, word, below)
+		if e.Low == 0 {
+			return text + " (the repeats around it are too few or too scattered to bound it)"
+		}
+		return text + fmt.Sprintf(" (surely between the measured sizes %s and %s)", digits(e.Low), digits(e.High))
+	case e.From == e.To:
+		return fmt.Sprintf("one size alone was measured, %s: %s is %s there", digits(e.From), above, word)
+	}
+	text := fmt.Sprintf("none within what was measured, %s to %s: %s is %s everywhere", digits(e.From), digits(e.To), above, word)
+	if e.Extrapolated > 0 {
+		text += fmt.Sprintf(" (carried on beyond that, the fitted curves would meet near %s; nobody measured it)", digits(e.Extrapolated))
+	}
+	return text
+}

@@ -1,0 +1,299 @@
+package bench
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Pair is one key on both sides.
+type Pair struct {
+	Key
+	Title string `json:"title"`
+	// Base and Other are the fastest rows of the key on the two sides.
+	Base  *Row `json:"base"`
+	Other *Row `json:"other"`
+	// SpeedUp is the time of Base over that of Other, copies with them.
+	SpeedUp Ratio `json:"speedUp"`
+	// KernelSpeedUp leaves out Other's copies; nil where there are none.
+	KernelSpeedUp *Ratio `json:"kernelSpeedUp,omitempty"`
+	// Work is what one repeat does.
+	Work Work `json:"work"`
+	// Length is the size as one number, the side of a square; 0 where the size has none.
+	Length float64 `json:"length,omitempty"`
+	// Slower are the other rows of the key: slower kernels, fewer threads.
+	Slower []string `json:"slower,omitempty"`
+}
+
+// Name is the pair as a line of a report shows it.
+func (p *Pair) Name() string { return p.Title + " " + p.where() }
+
+// Unpaired is a key that cannot be compared, and why.
+type Unpaired struct {
+	Key
+	Title string `json:"title"`
+	// BaseSeconds and OtherSeconds are the medians of the sides that have one, else 0.
+	BaseSeconds  float64 `json:"baseSeconds,omitempty"`
+	OtherSeconds float64 `json:"otherSeconds,omitempty"`
+	Reason       string  `json:"reason"`
+}
+
+// Name is the key as a line of a report shows it.
+func (u *Unpaired) Name() string { return u.Title + " " + u.where() }
+
+// Total sums the medians of all pairs.
+type Total struct {
+	Rows    int     `json:"rows"`
+	Base    float64 `json:"base"`
+	Other   float64 `json:"other"`
+	SpeedUp Ratio   `json:"speedUp"`
+}
+
+// Comparison is two sides, row by row.
+type Comparison struct {
+	Base     *Side      `json:"base"`
+	Other    *Side      `json:"other"`
+	Pairs    []*Pair    `json:"pairs"`
+	Unpaired []Unpaired `json:"unpaired,omitempty"`
+	// Total is nil without a pair.
+	Total    *Total   `json:"total,omitempty"`
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+// Against compares two sides: base is what speed-ups are counted from, the CPU. Where
+// a side has several rows of a key, its fastest stands for it.
+func Against(base, other *Side) *Comparison {
+	c := &Comparison{Base: base, Other: other}
+	for _, k := range base.Keys() {
+		c.match(k)
+	}
+	for _, k := range other.Keys() {
+		if len(base.Fastest(k)) == 0 {
+			row := other.Fastest(k)[0]
+			c.leave(k, nil, row, c.lacks(base, other, row))
+		}
+	}
+	c.Total = total(c.Pairs)
+	c.warn()
+	return c
+}
+
+func (c *Comparison) match(k Key) {
+	rows, others := c.Base.Fastest(k), c.Other.Fastest(k)
+	row := rows[0]
+	if len(others) == 0 {
+		c.leave(k, row, nil, c.lacks(c.Other, c.Base, row))
+		return
+	}
+	if why := refusal(row, others[0], c.Base.Name, c.Other.Name); why != "" {
+		c.leave(k, row, others[0], why)
+		return
+	}
+	c.Pairs = append(c.Pairs, pair(rows, others, c.Base.Name, c.Other.Name))
+}
+
+// refusal says why two rows of the same key may not be compared, or "".
+func refusal(a, b *Row, nameA, nameB string) string {
+	var problems []string
+	for _, side := range []struct {
+		row  *Row
+		name string
+	}{{a, nameA}, {b, nameB}} {
+		if side.row.Summary == nil {
+			problems = append(problems, fmt.Sprintf("the %s side has no time: %s", side.name, side.row.Problem))
+		}
+	}
+	if len(problems) > 0 {
+		return strings.Join(problems, "; ")
+	}
+	if why := differentWork(a.first(), b.first()); why != "" {
+		return "the sides measured different work: " + why
+	}
+	return ""
+}
+
+func pair(rows, others []*Row, nameA, nameB string) *Pair {
+	a, b := rows[0], others[0]
+	p := &Pair{
+		Key: a.Key, Title: a.Title, Base: a, Other: b, SpeedUp: MedianRatio(a.Seconds, b.Seconds),
+		Work: a.first().work(), Length: a.first().length(),
+	}
+	if p.Work.Amount == 0 {
+		p.Work = b.first().work()
+	}
+	if copies := b.Split.copies(); copies > 0 && copies < b.Summary.Min {
+		without := make([]float64, len(b.Seconds))
+		for i, v := range b.Seconds {
+			without[i] = v - copies
+		}
+		kernel := MedianRatio(a.Seconds, without)
+		p.KernelSpeedUp = &kernel
+	}
+	p.Slower = append(slower(rows, nameA), slower(others, nameB)...)
+	return p
+}
+
+func slower(rows []*Row, name string) []string {
+	var all []string
+	for _, r := range rows[1:] {
+		text := fmt.Sprintf("%s, %s: ", name, r.Variant)
+		if r.Summary == nil {
+			all = append(all, text+"no time: "+r.Problem)
+		} else {
+			all = append(all, text+digits(r.Summary.Median)+" seconds")
+		}
+	}
+	return all
+}
+
+func (c *Comparison) leave(k Key, base, other *Row, reason string) {
+	u := Unpaired{Key: k, Reason: reason}
+	for _, side := range []struct {
+		row     *Row
+		seconds *float64
+		name    string
+	}{{other, &u.OtherSeconds, c.Other.Name}, {base, &u.BaseSeconds, c.Base.Name}} {
+		if side.row == nil {
+			continue
+		}
+		u.Title = side.row.Title
+		if side.row.Summary != nil {
+			*side.seconds = side.row.Summary.Median
+		} else if !strings.Contains(reason, side.row.Problem) {
+			u.Reason += fmt.Sprintf("; the %s side has no time: %s", side.name, side.row.Problem)
+		}
+	}
+	c.Unpaired = append(c.Unpaired, u)
+}
+
+// lacks says why a side has no row of the other's key. Where it has one that differs
+// in a single thing and has no counterpart itself, that is what is said.
+func (c *Comparison) lacks(side, from *Side, row *Row) string {
+	none := fmt.Sprintf("the %s side has none", side.Name)
+	if len(side.Rows) == 0 && side.Absent != "" {
+		return none + ": " + side.Absent
+	}
+	for _, k := range side.Keys() {
+		if len(from.Fastest(k)) > 0 {
+			continue
+		}
+		if what, mine, theirs := onlyDifference(row.Key, k); what == "parameters" {
+			return fmt.Sprintf("the sides measured different work: %s on the %s side, %s on the %s side",
+				orNo(mine), from.Name, orNo(theirs), side.Name)
+		} else if what != "" {
+			return fmt.Sprintf("%s of this %s (it has %s)", none, what, theirs)
+		}
+	}
+	return none
+}
+
+func orNo(text string) string {
+	if text == "" {
+		return "no parameters"
+	}
+	return text
+}
+
+// onlyDifference returns the one thing in which two keys of an operation differ, with
+// both values; "" for none, or several.
+func onlyDifference(a, b Key) (what, mine, theirs string) {
+	if a.Workload != b.Workload || a.Operation != b.Operation {
+		return "", "", ""
+	}
+	count := 0
+	for _, part := range []struct{ what, mine, theirs string }{
+		{"size", a.Size, b.Size}, {"batch", fmt.Sprint(a.Batch), fmt.Sprint(b.Batch)},
+		{"type", a.Type, b.Type}, {"parameters", a.Parameters, b.Parameters},
+	} {
+		if part.mine != part.theirs {
+			count++
+			what, mine, theirs = part.what, part.mine, part.theirs
+		}
+	}
+	if count != 1 {
+		return "", "", ""
+	}
+	return what, mine, theirs
+}
+
+// total sums the medians. The variance of a sum's logarithm is, to first order, the sum
+// of the parts' variances, each weighed with the square of its share (delta method).
+func total(pairs []*Pair) *Total {
+	if len(pairs) == 0 {
+		return nil
+	}
+	t := &Total{Rows: len(pairs)}
+	least := math.MaxInt
+	for _, p := range pairs {
+		t.Base += p.Base.Summary.Median
+		t.Other += p.Other.Summary.Median
+		least = min(least, p.Base.Summary.N, p.Other.Summary.N)
+	}
+	t.SpeedUp.Value = t.Base / t.Other
+	variance := 0.0
+	for _, p := range pairs {
+		for _, side := range []struct {
+			row *Row
+			sum float64
+		}{{p.Base, t.Base}, {p.Other, t.Other}} {
+			v, ok := logMedianVariance(side.row.Seconds)
+			if !ok {
+				return t
+			}
+			variance += v * math.Pow(side.row.Summary.Median/side.sum, 2)
+		}
+	}
+	t.SpeedUp.Interval = logInterval(t.SpeedUp.Value, variance, least)
+	return t
+}
+
+// warn names what a reader should know before the numbers.
+func (c *Comparison) warn() {
+	for _, side := range []*Side{c.Base, c.Other} {
+		c.Warnings = append(c.Warnings, side.mixed()...)
+		for _, d := range side.Damaged {
+			c.Warnings = append(c.Warnings, fmt.Sprintf("line %d of a log of the %s side is left out: %s", d.Line, side.Name, d.Reason))
+		}
+	}
+	single := 0
+	kinds := map[string]bool{}
+	for _, p := range c.Pairs {
+		if p.SpeedUp.Interval == nil {
+			single++
+		}
+		kinds[p.Base.Variant.Kind], kinds[p.Other.Variant.Kind] = true, true
+	}
+	if single > 0 {
+		c.Warnings = append(c.Warnings, fmt.Sprintf("%s with a single repeat: how sure the number is cannot be said; raise --repeats", plural(single, "row")))
+	}
+	if len(c.Pairs) > 0 && len(kinds) == 1 {
+		c.Warnings = append(c.Warnings, "both sides were computed on "+orUnknown(c.Pairs[0].Base.Variant.Kind))
+	}
+	slices.Sort(c.Warnings)
+	c.Warnings = slices.Compact(c.Warnings)
+}
+
+// MarshalJSON names the rows by their variants and times; the rows themselves stand
+// with their sides.
+func (p *Pair) MarshalJSON() ([]byte, error) {
+	type rest struct {
+		Key
+		Title         string   `json:"title"`
+		Length        float64  `json:"length,omitempty"`
+		Work          *Work    `json:"work,omitempty"`
+		BaseVariant   Variant  `json:"baseVariant"`
+		OtherVariant  Variant  `json:"otherVariant"`
+		Base          *Summary `json:"base"`
+		Other         *Summary `json:"other"`
+		SpeedUp       Ratio    `json:"speedUp"`
+		KernelSpeedUp *Ratio   `json:"kernelSpeedUp,omitempty"`
+		Slower        []string `json:"slower,omitempty"`
+	}
+	out := rest{p.Key, p.Title, p.Length, nil, p.Base.Variant, p.Other.Variant, p.Base.Summary, p.Other.Summary, p.SpeedUp, p.KernelSpeedUp, p.Slower}
+	if p.Work.Amount > 0 {
+		out.Work = &p.Work
+	}
+	return json.Marshal(out)
+}

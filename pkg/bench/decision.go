@@ -1,0 +1,241 @@
+package bench
+
+import (
+	"fmt"
+	"math"
+)
+
+// Price is what an hour of one side costs.
+type Price struct {
+	// USDPerHour is positive.
+	USDPerHour float64 `json:"usdPerHour"`
+	// What names what has this price: "c7i.4xlarge in us-east-1, on demand".
+	What string `json:"what"`
+	// Date is the day of the price, and Source where it is from.
+	Date   string `json:"date,omitempty"`
+	Source string `json:"source,omitempty"`
+}
+
+// String is the price with what it is for and its day.
+func (p Price) String() string {
+	text := usd(p.USDPerHour) + " an hour"
+	if p.What != "" {
+		text += " (" + p.What + ")"
+	}
+	if p.Date != "" {
+		text += ", price of " + p.Date
+	}
+	return text
+}
+
+// of is the price of that many seconds.
+func (p Price) of(seconds float64) float64 { return p.USDPerHour / 3600 * seconds }
+
+// Prices are those of the two sides; a nil one is not known.
+type Prices struct {
+	Base  *Price `json:"base,omitempty"`
+	Other *Price `json:"other,omitempty"`
+}
+
+// ratio is the price of base over that of other.
+func (p Prices) ratio() (float64, bool) {
+	for _, price := range []*Price{p.Base, p.Other} {
+		if price == nil || !(price.USDPerHour > 0) || math.IsInf(price.USDPerHour, 0) {
+			return 0, false
+		}
+	}
+	return p.Base.USDPerHour / p.Other.USDPerHour, true
+}
+
+// Cost is what a pair's work costs on both sides, in US dollars, while it computes.
+type Cost struct {
+	Key
+	Title string `json:"title"`
+	// Efficiency is the cost on base over that on other: above 1, other is cheaper.
+	Efficiency Ratio `json:"costEfficiency"`
+	// BaseUnit and OtherUnit are for one unit of work; 0 where the lines do not say how
+	// much that is.
+	Unit      string  `json:"unit,omitempty"`
+	BaseUnit  float64 `json:"basePerUnit,omitempty"`
+	OtherUnit float64 `json:"otherPerUnit,omitempty"`
+	// BaseThousand and OtherThousand are for 1,000 repeats.
+	BaseThousand  float64 `json:"basePerThousand"`
+	OtherThousand float64 `json:"otherPerThousand"`
+}
+
+// Name is the row as a line of a report shows it.
+func (c *Cost) Name() string { return c.Title + " " + c.where() }
+
+// Choice is what a decision comes to.
+type Choice string
+
+// The choices. BySize means that neither side is the better for all rows.
+const (
+	ChooseBase  Choice = "base"
+	ChooseOther Choice = "other"
+	BySize      Choice = "by size"
+	Undecided   Choice = "undecided"
+)
+
+// Decision is what to do.
+type Decision struct {
+	Choice Choice `json:"choice"`
+	// By is what decides: "cost", or "time" where a price is not known.
+	By string `json:"by"`
+	// Overall is the side for all rows taken together, where their total is clear: it
+	// matters when the choice is BySize and one job has to do everything.
+	Overall Choice `json:"overall"`
+	// Words are the recommendation, a sentence each.
+	Words  []string `json:"words"`
+	Prices Prices   `json:"prices"`
+	// Efficiency is the total's cost on base over that on other; nil without prices.
+	Efficiency *Ratio   `json:"costEfficiency,omitempty"`
+	Costs      []*Cost  `json:"costs,omitempty"`
+	Curves     []*Curve `json:"curves,omitempty"`
+	// Patch changes the job file of the side that is not chosen; nil where there is
+	// nothing to change, or the choice is neither side.
+	Patch *Patch `json:"patch,omitempty"`
+}
+
+// Decide turns a comparison into a choice. With both prices, the cheaper side is
+// chosen, else the faster. The jobs are what the patch is made of.
+func Decide(c *Comparison, prices Prices, jobs Jobs) (*Decision, error) {
+	factor, priced := prices.ratio()
+	d := &Decision{By: "cost", Prices: prices, Choice: Undecided, Overall: Undecided, Curves: curves(c.Pairs)}
+	word := "cheaper"
+	if !priced {
+		d.By, word, factor = "time", "faster", 1
+	}
+	for _, curve := range d.Curves {
+		curve.ByTime = curve.breakEven(1, c.Base.Name, c.Other.Name, "faster")
+		if priced {
+			curve.ByCost = curve.breakEven(factor, c.Base.Name, c.Other.Name, "cheaper")
+		}
+	}
+	if priced {
+		d.count(c, factor)
+	}
+	d.choose(c, factor)
+	d.say(c, factor, word)
+	return d, d.patch(jobs)
+}
+
+func (d *Decision) count(c *Comparison, factor float64) {
+	for _, p := range c.Pairs {
+		base, other := p.Base.Summary.Median, p.Other.Summary.Median
+		cost := &Cost{
+			Key: p.Key, Title: p.Title, Efficiency: p.SpeedUp.times(factor),
+			BaseThousand: d.Prices.Base.of(1000 * base), OtherThousand: d.Prices.Other.of(1000 * other),
+		}
+		if p.Work.Amount > 0 {
+			cost.Unit = p.Work.Unit
+			cost.BaseUnit, cost.OtherUnit = d.Prices.Base.of(base)/p.Work.Amount, d.Prices.Other.of(other)/p.Work.Amount
+		}
+		d.Costs = append(d.Costs, cost)
+	}
+	if c.Total != nil {
+		total := c.Total.SpeedUp.times(factor)
+		d.Efficiency = &total
+	}
+}
+
+// choose counts the rows that are clear. One clear row on each side makes it a matter
+// of size; none at all, or a total within its interval, leaves it open.
+func (d *Decision) choose(c *Comparison, factor float64) {
+	if c.Total == nil {
+		return
+	}
+	rows := map[Choice]int{}
+	for _, p := range c.Pairs {
+		rows[verdictOf(p.SpeedUp.times(factor))]++
+	}
+	d.Overall = verdictOf(c.Total.SpeedUp.times(factor))
+	switch {
+	case rows[ChooseBase] > 0 && rows[ChooseOther] > 0:
+		d.Choice = BySize
+	case rows[ChooseBase]+rows[ChooseOther] > 0:
+		d.Choice = d.Overall
+	}
+}
+
+func verdictOf(r Ratio) Choice {
+	switch {
+	case !r.Clear():
+		return Undecided
+	case r.Value > 1:
+		return ChooseOther
+	}
+	return ChooseBase
+}
+
+func (d *Decision) say(c *Comparison, factor float64, word string) {
+	if c.Total == nil {
+		d.add("There is nothing to decide: no row was measured on both sides.")
+		if c.Other.Absent != "" {
+			d.add("The %s side has none: %s.", c.Other.Name, c.Other.Absent)
+		}
+		return
+	}
+	d.sayChoice(c, word)
+	t := c.Total
+	d.add("All %s together take %s seconds on %s and %s on %s: %s.", plural(t.Rows, "row"), digits(t.Base), c.Base.Name, digits(t.Other), c.Other.Name,
+		d.compared(t.SpeedUp, c, "as fast"))
+	if d.Efficiency != nil {
+		d.add("%[2]s costs %[1]s. %[4]s costs %[3]s. Cost-efficiency ratio (%[2]s price x %[2]s time over %[4]s price x %[4]s time): %[5]s.",
+			d.Prices.Base, c.Base.Name, d.Prices.Other, c.Other.Name, ranged(*d.Efficiency))
+		d.add("The costs are those of the time in which it computes. First calls, the start of instances and containers, transfers and idle time come on top.")
+	} else {
+		d.add("No price is known for at least one side, so time alone decides; with prices the choice may be the other one.")
+	}
+	for _, curve := range d.Curves {
+		even := curve.ByTime
+		if curve.ByCost != nil {
+			even = curve.ByCost
+		}
+		d.add("Break-even of %s: %s.", visible(curve.Name()), even.Words)
+	}
+}
+
+func (d *Decision) sayChoice(c *Comparison, word string) {
+	switch d.Choice {
+	case ChooseBase:
+		d.add("Run it on %s: it is %s.", c.Base.Name, word)
+	case ChooseOther:
+		d.add("Run it on %s: it is %s.", c.Other.Name, word)
+	case BySize:
+		d.add("Neither side is %s for all rows: choose by operation and size.", word)
+		switch d.Overall {
+		case ChooseBase:
+			d.add("If one job has to do all of them, %s is %s.", c.Base.Name, word)
+		case ChooseOther:
+			d.add("If one job has to do all of them, %s is %s.", c.Other.Name, word)
+		}
+	default:
+		d.add("The repeats do not show which side is %s: measure more of them.", word)
+	}
+}
+
+// compared puts a ratio in words.
+func (d *Decision) compared(r Ratio, c *Comparison, what string) string {
+	name := c.Other.Name
+	if r.Value < 1 {
+		name, r = c.Base.Name, r.inverse()
+	}
+	text := fmt.Sprintf("%s is %s times %s", name, digits(r.Value), what)
+	if r.Interval != nil {
+		text += fmt.Sprintf(", %s to %s with a confidence of %s", digits(r.Interval.Low), digits(r.Interval.High), percent(r.Interval.Confidence))
+	}
+	return text
+}
+
+func (r Ratio) inverse() Ratio {
+	inverse := Ratio{Value: 1 / r.Value}
+	if i := r.Interval; i != nil {
+		inverse.Interval = &Interval{1 / i.High, 1 / i.Low, i.Confidence}
+	}
+	return inverse
+}
+
+func (d *Decision) add(format string, args ...any) {
+	d.Words = append(d.Words, fmt.Sprintf(format, args...))
+}

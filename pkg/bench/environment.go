@@ -1,0 +1,124 @@
+package bench
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Environment is what computed a side's rows: each fact with the values that the rows
+// name, in their order.
+type Environment []Fact
+
+// Fact is one thing about an environment. More than one value means that the rows
+// were not all computed alike.
+type Fact struct {
+	Name   string   `json:"name"`
+	Values []string `json:"values"`
+}
+
+// String is the fact in words; many values are cut short.
+func (f Fact) String() string {
+	const most = 4
+	values := f.Values
+	if len(values) > most {
+		values = append(slices.Clone(values[:most]), fmt.Sprintf("and %d more", len(f.Values)-most))
+	}
+	return f.Name + " " + strings.Join(values, ", ")
+}
+
+// String is the environment in one line.
+func (e Environment) String() string {
+	parts := make([]string, len(e))
+	for i, f := range e {
+		parts[i] = f.String()
+	}
+	return strings.Join(parts, "; ")
+}
+
+// environment collects the facts of all lines that count.
+func environment(rows []*Row) Environment {
+	var e Environment
+	for _, row := range rows {
+		for i := range row.Results {
+			e.note(&row.Results[i])
+		}
+	}
+	return e
+}
+
+func (e *Environment) note(r *Result) {
+	e.add("device", strings.TrimSpace(r.Kind+" "+r.Device))
+	if r.Threads > 0 {
+		e.add("threads", strconv.Itoa(r.Threads))
+	}
+	e.add("kernel", r.Kernel)
+	e.add("instruction set", r.ISA)
+	for _, name := range slices.Sorted(maps.Keys(r.Versions)) {
+		e.add("version of "+name, r.Versions[name])
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Environment)) {
+		e.add(name, r.Environment[name])
+	}
+}
+
+func (e *Environment) add(name, value string) {
+	if value == "" {
+		return
+	}
+	i := slices.IndexFunc(*e, func(f Fact) bool { return f.Name == name })
+	if i < 0 {
+		*e = append(*e, Fact{name, []string{value}})
+		return
+	}
+	if f := &(*e)[i]; !slices.Contains(f.Values, value) {
+		f.Values = append(f.Values, value)
+	}
+}
+
+// values returns the values of a fact, sorted.
+func (e Environment) values(name string) []string {
+	for _, f := range e {
+		if f.Name == name {
+			return slices.Sorted(slices.Values(f.Values))
+		}
+	}
+	return nil
+}
+
+// differences says in which facts two environments differ.
+func differences(a, b Environment, nameA, nameB string) []string {
+	var all []string
+	seen := map[string]bool{}
+	for _, f := range slices.Concat(a, b) {
+		if seen[f.Name] {
+			continue
+		}
+		seen[f.Name] = true
+		va, vb := a.values(f.Name), b.values(f.Name)
+		if !slices.Equal(va, vb) {
+			all = append(all, fmt.Sprintf("%s: %s on the %s side, %s on the %s side", f.Name, orNone(va), nameA, orNone(vb), nameB))
+		}
+	}
+	return all
+}
+
+func orNone(values []string) string {
+	if len(values) == 0 {
+		return "not said"
+	}
+	return strings.TrimPrefix(Fact{Values: values}.String(), " ")
+}
+
+// mixed says in which facts the rows of one side were not computed alike.
+func (s *Side) mixed() []string {
+	var all []string
+	for _, f := range s.Environment {
+		if len(f.Values) > 1 && (f.Name == "device" || strings.HasPrefix(f.Name, "version of ")) {
+			all = append(all, fmt.Sprintf("the %s side is pooled over several values of %s", s.Name, f))
+		}
+	}
+	return all
+}

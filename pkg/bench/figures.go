@@ -1,0 +1,225 @@
+package bench
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// speedUps draws the speed-up by size, a plot for every few operations of a workload.
+func (r *Report) speedUps() section {
+	s := section{heading: "Speed-up by size"}
+	if r.Decision == nil {
+		return s
+	}
+	var workloads []string
+	of := map[string][]*Curve{}
+	for _, curve := range r.Decision.Curves {
+		if of[curve.Workload] == nil {
+			workloads = append(workloads, curve.Workload)
+		}
+		of[curve.Workload] = append(of[curve.Workload], curve)
+	}
+	for _, workload := range workloads {
+		for part := range slices.Chunk(of[workload], seriesColours) {
+			s.figures = append(s.figures, r.speedUp(workload, part))
+		}
+	}
+	return s
+}
+
+func (r *Report) speedUp(workload string, part []*Curve) figure {
+	c := r.Comparison
+	what := fmt.Sprintf("Speed-up of %s over %s, %s", c.Other.Name, c.Base.Name, visible(workload))
+	p := plot{label: what, xName: "size, side of the square", yName: "speed-up", rules: []rule{{name: "as fast as " + c.Base.Name, value: 1}}}
+	if factor, ok := r.Decision.Prices.ratio(); ok {
+		p.rules = append(p.rules, rule{name: "as cheap as " + c.Base.Name, value: 1 / factor, cost: true})
+	}
+	for i, curve := range part {
+		line := series{name: curve.Name(), colour: i}
+		for _, pair := range curve.Pairs {
+			d := dot{x: pair.Length, y: pair.SpeedUp.Value, says: pair.Name() + ": " + ranged(pair.SpeedUp)}
+			if in := pair.SpeedUp.Interval; in != nil {
+				d.low, d.high = in.Low, in.High
+			}
+			line.dots = append(line.dots, d)
+		}
+		p.series = append(p.series, line)
+	}
+	return figure{what + ". Bars are intervals.", p.svg()}
+}
+
+// timesBySize draws the times of both sides for each operation. Without another side
+// it draws the base alone.
+func (r *Report) timesBySize() section {
+	s := section{heading: "Time by size"}
+	c := r.Comparison
+	var order []string
+	lines := map[string]*[2]series{}
+	r.eachRow(func(side *Side, row *Row) {
+		length := row.first().length()
+		if row.Summary == nil || length == 0 || side.Fastest(row.Key)[0] != row {
+			return
+		}
+		k := row.Key
+		k.Size = ""
+		name := visible(row.Title + " " + k.where())
+		if lines[name] == nil {
+			order = append(order, name)
+			lines[name] = &[2]series{{name: c.Base.Name, colour: 0}, {name: c.Other.Name, colour: 1}}
+		}
+		at := 0
+		if side == c.Other {
+			at = 1
+		}
+		d := dot{x: length, y: row.Summary.Median, says: fmt.Sprintf("%s, %s: %s seconds", row.Name(), side.Name, digits(row.Summary.Median))}
+		if in := row.Summary.Interval; in != nil {
+			d.low, d.high = in.Low, in.High
+		}
+		lines[name][at].dots = append(lines[name][at].dots, d)
+	})
+	for _, name := range order {
+		p := plot{label: "Time by size: " + name, xName: "size, side of the square", yName: "seconds"}
+		for _, line := range lines[name] {
+			slices.SortStableFunc(line.dots, func(a, b dot) int { return int(math.Copysign(1, a.x-b.x)) })
+			if len(line.dots) > 0 {
+				p.series = append(p.series, line)
+			}
+		}
+		p.rules = r.breakEvenRules(name)
+		s.figures = append(s.figures, figure{name, p.svg()})
+	}
+	return s
+}
+
+func (r *Report) breakEvenRules(name string) []rule {
+	if r.Decision == nil {
+		return nil
+	}
+	var rules []rule
+	for _, curve := range r.Decision.Curves {
+		if visible(curve.Title+" "+Key{Batch: curve.Batch, Type: curve.Type, Parameters: curve.Parameters}.where()) != name {
+			continue
+		}
+		for _, at := range curve.ByTime.At {
+			rules = append(rules, rule{"break-even by time, " + digits(at), at, true, false})
+		}
+		if curve.ByCost != nil {
+			for _, at := range curve.ByCost.At {
+				rules = append(rules, rule{"break-even by cost, " + digits(at), at, true, true})
+			}
+		}
+	}
+	return rules
+}
+
+// rooflines draws, for each side, rates by arithmetic intensity below the limits that
+// the run measured (Williams, Waterman and Patterson, Roofline, Communications of the
+// ACM 52, 2009). Rows that say no number of bytes are left out.
+func (r *Report) rooflines() section {
+	s := section{heading: "Roofline"}
+	for _, side := range []*Side{r.Comparison.Base, r.Comparison.Other} {
+		if f, ok := side.roofline(); ok {
+			s.figures = append(s.figures, f)
+		}
+	}
+	return s
+}
+
+func (s *Side) roofline() (figure, bool) {
+	what := "Roofline of the " + s.Name + " side"
+	p := plot{label: what, xName: "operations a byte", yName: "GFLOP/s"}
+	var types []string
+	bandwidth := 0.0
+	peaks := map[string]float64{}
+	for _, row := range s.Rows {
+		line := row.first()
+		if row.Summary == nil || line.GFLOPS == 0 || line.Roof.PeakGFLOPS == 0 || line.Roof.CopyGBps == 0 || line.Roof.Bytes == 0 {
+			continue
+		}
+		work, rate := line.work().Amount, line.GFLOPS // of the kernel: the limits are its own
+		i := slices.Index(types, row.Type)
+		if i < 0 {
+			i = len(types)
+			types = append(types, row.Type)
+			p.series = append(p.series, series{name: row.Type, colour: i, bare: true})
+		}
+		p.series[i].dots = append(p.series[i].dots, dot{x: work * 1e9 / line.Roof.Bytes, y: rate, says: row.Name() + ": " + digits(rate) + " GFLOP/s"})
+		bandwidth, peaks[row.Type] = max(bandwidth, line.Roof.CopyGBps), max(peaks[row.Type], line.Roof.PeakGFLOPS)
+	}
+	if len(types) == 0 {
+		return figure{}, false
+	}
+	low, high := math.Inf(1), 0.0
+	for _, line := range p.series {
+		for _, d := range line.dots {
+			low, high = min(low, d.x), max(high, d.x)
+		}
+	}
+	for i, kind := range types {
+		ridge := peaks[kind] / bandwidth
+		left, right := min(low, ridge)/2, max(high, ridge)*2
+		p.roofs = append(p.roofs, series{dots: []dot{{x: left, y: left * bandwidth}, {x: ridge, y: peaks[kind]}, {x: right, y: peaks[kind]}}})
+		p.series[i].name = fmt.Sprintf("%s, at most %s GFLOP/s and %s GB/s", kind, digits(peaks[kind]), digits(bandwidth))
+	}
+	return figure{what + ", as the run measured its limits", p.svg()}, true
+}
+
+// partNames are the parts of a repeat's time in the order in which they are stacked.
+var partNames = []string{"copy in", "kernel", "copy out", "other"}
+
+// stacked draws the parts of each row's time as shares of one bar.
+func (r *Report) stacked() section {
+	s := section{heading: "Where the time goes"}
+	const perFigure = 12
+	type bar struct {
+		name  string
+		parts []Part
+	}
+	for _, side := range []*Side{r.Comparison.Base, r.Comparison.Other} {
+		var bars []bar
+		for _, row := range side.Rows {
+			if parts := row.Parts(); parts != nil {
+				bars = append(bars, bar{row.Name(), parts})
+			}
+		}
+		for group := range slices.Chunk(bars, perFigure) {
+			what := "Parts of the time on the " + side.Name + " side"
+			c := &canvas{}
+			y := 14.0
+			for _, b := range group {
+				c.bar(y, b.name, b.parts)
+				y += 40
+			}
+			s.figures = append(s.figures, figure{what, picture(what, c.partLegend(y), c.String())})
+		}
+	}
+	return s
+}
+
+func (c *canvas) bar(y float64, name string, parts []Part) {
+	sum := 0.0
+	for _, part := range parts {
+		sum += part.Seconds
+	}
+	c.text("key", 8, y, display.Truncate(printable(name), 50, "…"))
+	c.text("key end", plotWidth-8, y, digits(sum)+" s")
+	x := 8.0
+	for _, part := range parts {
+		width := part.Seconds / sum * (plotWidth - 16)
+		says := fmt.Sprintf("%s, %s: %s seconds, %s", name, part.Name, digits(part.Seconds), percent(part.Seconds/sum))
+		c.printf(`<rect class="part c%d" x="%s" y="%s" width="%s" height="16"><title>%s</title></rect>`+"\n",
+			slices.Index(partNames, part.Name), px(x), px(y+6), px(width), escape(says))
+		x += width
+	}
+}
+
+func (c *canvas) partLegend(y float64) float64 {
+	x := 8.0
+	for i, name := range partNames {
+		c.printf(`<rect class="part c%d" x="%s" y="%s" width="12" height="12"/>`+"\n", i, px(x), px(y-8))
+		c.text("key", x+18, y+2, name)
+		x += 100
+	}
+	return y + 14
+}

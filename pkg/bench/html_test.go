@@ -1,0 +1,125 @@
+package bench
+
+import (
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"io"
+	"regexp"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// hostile replaces all texts of a log's line.
+func hostile(t *testing.T, line, text string) string {
+	t.Helper()
+	var members map[string]any
+	if err := json.Unmarshal([]byte(line), &members); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"workload", "operation", "title", "size", "type", "checksum", "kernel", "isa"} {
+		members[name] = text
+	}
+	members["width"], members["height"] = 64, 64
+	members["parameters"] = map[string]any{text: text}
+	members["versions"] = map[string]any{text: text}
+	members["device"] = map[string]any{"kind": text, "name": text}
+	data, err := json.Marshal(members)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+var tag = regexp.MustCompile(`<[^>]*>?`)
+
+// TestTextsOfLogsAreEscaped: a page made of hostile texts has the elements of one made
+// of harmless texts of the same length, and no others.
+func TestTextsOfLogsAreEscaped(t *testing.T) {
+	pageOf := func(text string) (string, string) {
+		log := logOf(t, hostile(t, good, text))
+		c := Against(NewSide(text, "", log), NewSide(text+"2", "", log))
+		d, err := Decide(c, Prices{&Price{1, text, text, text}, &Price{2, text, text, text}}, Jobs{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &Report{Title: text, Comparison: c, Decision: d, Notes: []string{text}, Published: &Published{text, []PublishedRow{{text, 1, 2}}}}
+		return r.HTML(), r.Markdown()
+	}
+	attribute := regexp.MustCompile(`(aria-label|title)="[^"]*"`)
+	shape := func(html string) string {
+		return strings.Join(tag.FindAllString(attribute.ReplaceAllString(html, ""), -1), "\n")
+	}
+	for _, text := range []string{
+		`</title><script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `'onload='alert(1)`, "<!--", "]]>", "&lt;script&gt;", "a\x00b\x1b[31m\u202e\n| x |",
+	} {
+		html, md := pageOf(text)
+		plainHTML, _ := pageOf(strings.Repeat("x", len(text)))
+		if cut := regexp.MustCompile(`(x1|x2|x|y|y1|y2|cx|cy|d|points|width|height|viewBox|transform)="[^"]*"`); cut.ReplaceAllString(shape(html), "") != cut.ReplaceAllString(shape(plainHTML), "") {
+			t.Errorf("%q makes elements:\n%s", text, shape(html))
+		}
+		for _, bad := range []string{"<script", "<img", "onerror=alert(1)>", "\x00", "\x1b", "\u202e"} {
+			if strings.Contains(html, bad) || strings.Contains(md, bad) {
+				t.Errorf("%q: %q stands in the report", text, bad)
+			}
+		}
+		if strings.Contains(md, "\n| x |") {
+			t.Errorf("%q begins a line of its own in Markdown", text)
+		}
+	}
+}
+
+// TestPlotsAreXML reads the pictures of the sample with a strict parser.
+func TestPlotsAreXML(t *testing.T) {
+	page := sampleReport(t, sample(t, "gpu.log", "GPU & <co>", "cuda"), samplePrices).HTML()
+	pictures := regexp.MustCompile(`(?s)<svg.*?</svg>`).FindAllString(page, -1)
+	if len(pictures) < 10 {
+		t.Fatalf("%d pictures", len(pictures))
+	}
+	for _, picture := range pictures {
+		for dec := xml.NewDecoder(strings.NewReader(picture)); ; {
+			if _, err := dec.Token(); errors.Is(err, io.EOF) {
+				break
+			} else if err != nil {
+				t.Fatalf("%v in\n%s", err, picture)
+			}
+		}
+		if strings.Contains(picture, "NaN") || strings.Contains(picture, "Inf") {
+			t.Errorf("a place that is none:\n%s", picture)
+		}
+	}
+	for _, word := range []string{"<script", "http-equiv=\"refresh\"", "src=", "href=", "url(", "@import"} {
+		if strings.Contains(page, word) {
+			t.Errorf("the page has %q", word)
+		}
+	}
+}
+
+// TestTicks: every axis has at least two round marks, all inside, and no more than fit.
+func TestTicks(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		low := rapid.Float64Range(1e-6, 1e6).Draw(t, "low")
+		factor := rapid.Float64Range(1, 1e8).Draw(t, "factor")
+		a := axisOver([]float64{low, low * factor}, 0, 100)
+		ticks := a.ticks()
+		if len(ticks) < 2 || len(ticks) > 16 {
+			t.Fatalf("%v to %v: %v", a.low, a.high, ticks)
+		}
+		for _, v := range ticks {
+			if at := a.at(v); at < 0 || at > 100 {
+				t.Fatalf("%v lies at %v", v, at)
+			}
+		}
+	})
+}
+
+func TestDigits(t *testing.T) {
+	for v, want := range map[float64]string{0: "0", 1234: "1234", 12.34: "12.3", 1.234: "1.23", 0.01234: "0.0123", 0.0009999: "0.00100", 9.999: "10.0",
+		0.00000123: "0.00000123", 1.5e-12: "1.50e-12", 99999: "99999"} {
+		if got := digits(v); got != want {
+			t.Errorf("%v: %s, want %s", v, got, want)
+		}
+	}
+}

@@ -1,0 +1,50 @@
+package bench
+
+import "math"
+
+// Law is a power law of time by size, seconds = Factor * size ^ Exponent, fitted to the
+// medians by least squares of their logarithms.
+type Law struct {
+	Factor   float64 `json:"factor"`
+	Exponent float64 `json:"exponent"`
+	// R2 is the share of the logarithms' variance that the law explains.
+	R2     float64 `json:"r2"`
+	Points int     `json:"points"`
+}
+
+// At is the law's time at a size.
+func (l Law) At(size float64) float64 { return l.Factor * math.Pow(size, l.Exponent) }
+
+// FitLaw fits a power law to positive sizes and times. It is false for fewer than two
+// different sizes.
+func FitLaw(sizes, seconds []float64) (Law, bool) {
+	n := float64(len(sizes))
+	var meanX, meanY float64
+	for i := range sizes {
+		meanX += math.Log(sizes[i]) / n
+		meanY += math.Log(seconds[i]) / n
+	}
+	var xx, xy, yy float64
+	for i := range sizes {
+		x, y := math.Log(sizes[i])-meanX, math.Log(seconds[i])-meanY
+		xx, xy, yy = xx+x*x, xy+x*y, yy+y*y
+	}
+	if !(xx > 1e-12) {
+		return Law{}, false
+	}
+	l := Law{Exponent: xy / xx, R2: 1, Points: len(sizes)}
+	l.Factor = math.Exp(meanY - l.Exponent*meanX)
+	if yy > 0 {
+		l.R2 = xy * xy / (xx * yy)
+	}
+	return l, !math.IsInf(l.Factor, 0) && l.Factor > 0
+}
+
+// meets returns the size at which two laws, the first times a factor, give the same.
+func meets(a, b Law, factor float64) (size float64, ok bool) {
+	if math.Abs(a.Exponent-b.Exponent) < 1e-9 {
+		return 0, false
+	}
+	size = math.Exp((math.Log(a.Factor*factor) - math.Log(b.Factor)) / (b.Exponent - a.Exponent))
+	return size, size >= 1 && size <= 1e12
+}

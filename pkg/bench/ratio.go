@@ -1,0 +1,77 @@
+package bench
+
+import (
+	"math"
+	"slices"
+)
+
+// Ratio is a quotient of two times.
+type Ratio struct {
+	Value float64 `json:"value"`
+	// Interval is nil where a side has a single repeat.
+	Interval *Interval `json:"interval,omitempty"`
+}
+
+// Clear reports whether the interval leaves 1 on one side.
+func (r Ratio) Clear() bool { return r.clearOf(1) }
+
+func (r Ratio) clearOf(v float64) bool { return r.Interval != nil && !r.Interval.Has(v) }
+
+// times is the ratio times a known number.
+func (r Ratio) times(factor float64) Ratio {
+	return Ratio{r.Value * factor, r.Interval.scaled(factor)}
+}
+
+// MedianRatio is the median of a over that of b, both samples of positive numbers. The
+// interval is that of Price and Bonett (Distribution-free confidence intervals for
+// difference and ratio of medians, Journal of Statistical Computation and Simulation
+// 72, 2002): the logarithms of the two medians are taken as normal, with a variance
+// read from two order statistics of each sample. Nothing is drawn at random. From 4
+// repeats on each side it reaches Confidence; with 3 it is about 0.9, with 2 about 0.85
+// (a test simulates it).
+func MedianRatio(a, b []float64) Ratio {
+	r := Ratio{Value: Median(a) / Median(b)}
+	va, okA := logMedianVariance(a)
+	vb, okB := logMedianVariance(b)
+	if okA && okB {
+		r.Interval = logInterval(r.Value, va+vb, min(len(a), len(b)))
+	}
+	return r
+}
+
+// logInterval is the interval of a positive value whose logarithm has that variance,
+// estimated from samples of n values at least.
+func logInterval(value, variance float64, n int) *Interval {
+	reach := math.Exp(normalQuantile((1+Confidence)/2) * math.Sqrt(variance))
+	interval := &Interval{value / reach, value * reach, Confidence}
+	switch n {
+	case 2:
+		interval.Confidence = 0.85
+	case 3:
+		interval.Confidence = 0.9
+	}
+	return interval
+}
+
+// logMedianVariance estimates the variance of the logarithm of a sample's median: half
+// the distance of the c-th smallest and c-th largest, c = (n+1)/2 - sqrt(n) rounded,
+// over the normal deviate of the confidence that they have as an interval. It is false
+// for fewer than two values.
+func logMedianVariance(values []float64) (v float64, ok bool) {
+	n := len(values)
+	if n < 2 {
+		return 0, false
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	c := max(int(math.Round(float64(n+1)/2-math.Sqrt(float64(n)))), 1)
+	outside := 0.0
+	for i := range c {
+		outside += 2 * binomialHalf(n, i)
+	}
+	z := normalQuantile(1 - outside/2)
+	return math.Pow((math.Log(sorted[n-c])-math.Log(sorted[c-1]))/(2*z), 2), true
+}
+
+// normalQuantile is the value below which a standard normal variable is with
+// probability p.
+func normalQuantile(p float64) float64 { return math.Sqrt2 * math.Erfinv(2*p-1) }

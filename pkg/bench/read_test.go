@@ -1,0 +1,165 @@
+package bench
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const good = `{"workload":"image","operation":"sobel","size":"64x32","type":"uint8","seconds":[1,2,3],"verified":true,"checksum":"crc32c:1","device":{"kind":"cpu"},"novel":{"a":[1]}}`
+
+func logOf(t *testing.T, lines ...string) *Log {
+	t.Helper()
+	log, err := ReadLog(strings.NewReader(strings.Join(lines, "\n")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return log
+}
+
+func TestReadLog(t *testing.T) {
+	for name, test := range map[string]struct {
+		line                     string
+		results, damaged, others int
+	}{
+		"a result":       {good, 1, 0, 0},
+		"a stamp":        {"2026-10-04T10:00:00Z {x} " + good, 1, 0, 0},
+		"windows":        {good + "\r", 1, 0, 0},
+		"text":           {"Total: 3 seconds", 0, 0, 1},
+		"another object": {`{"level":"info","operation":"copy"}`, 0, 0, 1},
+		"metrics":        {`{"workload":"x","operation":"y"}`, 0, 0, 1},
+		"cut off":        {good[:60], 0, 1, 0},
+		"two in a line":  {good + good, 0, 1, 0},
+		"no times":       {strings.Replace(good, "[1,2,3]", "[]", 1), 0, 1, 0},
+		"a time of zero": {strings.Replace(good, "[1,2,3]", "[1,0]", 1), 0, 1, 0},
+		"negative":       {strings.Replace(good, "[1,2,3]", "[-1]", 1), 0, 1, 0},
+		"huge":           {strings.Replace(good, "[1,2,3]", "[1e300]", 1), 0, 1, 0},
+		"words":          {strings.Replace(good, "[1,2,3]", `["fast"]`, 1), 0, 1, 0},
+		"null":           {"null", 0, 0, 1},
+		"braces":         {"{}}{", 0, 0, 1},
+		"too long":       {strings.Replace(good, "sobel", strings.Repeat("x", longestLine), 1), 0, 1, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			log := logOf(t, test.line)
+			if len(log.Results) != test.results || len(log.Damaged) != test.damaged || log.Others != test.others {
+				t.Errorf("%d results, %v damaged, %d others", len(log.Results), log.Damaged, log.Others)
+			}
+		})
+	}
+}
+
+// TestUnknownMembersAreKept: what this room does not know stays in the JSON.
+func TestUnknownMembersAreKept(t *testing.T) {
+	side := NewSide("CPU", "cpu", logOf(t, good))
+	data, err := json.Marshal(side)
+	if err != nil || !strings.Contains(string(data), `"novel":{"a":[1]}`) {
+		t.Errorf("%s %v", data, err)
+	}
+}
+
+func TestMembersOfOtherShapes(t *testing.T) {
+	r, err := ParseResult([]byte(`{"workload":"w","operation":"o","size":7,"width":"wide","seconds":[1],"device":"cpu","gflops":"many","versions":[1],
+		"parameters":{"b":2.0,"a":"x","c":[1, 2]},"verified":"yes","percentOfPeak":-4,"split":{"kernel":[1,3,2]},"firstCall":null}`))
+	if err != nil || r.Verified || r.Kind != "" || r.GFLOPS != 0 || r.Roof.Percent != 0 || *r.Split.Kernel != 2 || r.Split.FirstCall != nil {
+		t.Errorf("%+v %v", r, err)
+	}
+	if got := listed(r.Parameters); got != "a x, b 2, c [1,2]" {
+		t.Errorf("parameters %q", got)
+	}
+}
+
+func TestPool(t *testing.T) {
+	with := func(pairs ...string) string { return strings.NewReplacer(pairs...).Replace(good) }
+	for name, test := range map[string]struct {
+		lines   []string
+		rows    int
+		repeats int
+		problem string
+		note    string
+	}{
+		"two runs":            {[]string{good, with("[1,2,3]", "[4]")}, 1, 4, "", ""},
+		"two sizes":           {[]string{good, with("64x32", "64x64")}, 2, 3, "", ""},
+		"two kernels":         {[]string{good, with(`"novel"`, `"kernel":"go","novel"`)}, 2, 3, "", ""},
+		"not verified":        {[]string{with("true", "false")}, 1, 0, "the result was not verified", ""},
+		"no word of it":       {[]string{with(`"verified":true,`, "")}, 1, 0, "the result was not verified", ""},
+		"one of two verified": {[]string{with("true", "false", "[1,2,3]", "[9,9]"), good}, 1, 3, "", "1 run without a verified result left out"},
+		"another device":      {[]string{with(`"kind":"cpu"`, `"kind":"cuda"`)}, 1, 0, "it was computed on cuda, not on cpu", ""},
+		"other pixels":        {[]string{good, with("crc32c:1", "crc32c:2")}, 1, 0, "its runs measured different work: checksums crc32c:1 and crc32c:2 of an exact operation", ""},
+		"not exact":           {[]string{with(`"novel"`, `"exact":false,"novel"`), with("crc32c:1", "crc32c:2", `"novel"`, `"exact":false,"novel"`)}, 1, 6, "", ""},
+		"other seeds":         {[]string{with(`"novel"`, `"seed":1,"novel"`), with(`"novel"`, `"seed":2,"novel"`)}, 1, 0, "its runs measured different work: seed 1 and 2", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			side := NewSide("CPU", "cpu", logOf(t, test.lines...))
+			row := side.Rows[0]
+			if len(side.Rows) != test.rows || len(row.Seconds) != test.repeats || row.Problem != test.problem || strings.Join(row.Notes, "") != test.note {
+				t.Errorf("%d rows, %+v", len(side.Rows), row)
+			}
+			if (row.Summary == nil) != (test.problem != "") {
+				t.Errorf("a row with the problem %q has the time %+v", row.Problem, row.Summary)
+			}
+		})
+	}
+}
+
+func TestCopies(t *testing.T) {
+	for name, test := range map[string]struct {
+		split string
+		want  float64
+	}{
+		"none":     {`"novel":1`, 2},
+		"apart":    {`"kernelSeconds":2,"copyInSeconds":0.5,"copyOutSeconds":0.25`, 2.75},
+		"within":   {`"kernelSeconds":1.2,"copyInSeconds":0.5,"copyOutSeconds":0.25`, 2},
+		"said":     {`"copiesIncluded":true,"copyInSeconds":0.5`, 2},
+		"said not": {`"copiesIncluded":false,"kernelSeconds":0.1,"copyInSeconds":0.5`, 2.5},
+		"unknown":  {`"split":{"copies":1}`, 3},
+	} {
+		side := NewSide("GPU", "", logOf(t, strings.Replace(good, `"novel"`, test.split+`,"novel"`, 1)))
+		if got := side.Rows[0].Summary.Median; got != test.want {
+			t.Errorf("%s: %v seconds, want %v", name, got, test.want)
+		}
+	}
+}
+
+func TestChanges(t *testing.T) {
+	got, err := Changes(sampleJobs.Base, sampleJobs.Other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, c := range got {
+		lines = append(lines, c.String())
+	}
+	want := []string{`replace /queue: "cpu" by "gpu"`, `add /resources/gpus: 1`, `replace /resources/memory: "8 GiB" by "16 GiB"`,
+		`replace /resources/vcpus: 16 by 4`, `replace /command/2: "cpu" by "cuda"`}
+	if diff := cmp.Diff(want, lines); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := Changes(Job{File: "x.json", Document: []byte("[]")}, sampleJobs.Other); err == nil || !strings.Contains(err.Error(), "x.json") {
+		t.Errorf("no object: %v", err)
+	}
+}
+
+func FuzzReadLog(f *testing.F) {
+	f.Add(good)
+	f.Add(good[:60] + "\n" + good)
+	f.Fuzz(func(t *testing.T, text string) {
+		log, err := ReadLog(strings.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		side := NewSide("CPU", "", log)
+		c := Against(side, NewSide("GPU", "", log))
+		d, err := Decide(c, samplePrices, Jobs{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := (&Report{Title: "t", Comparison: c, Decision: d}).Files(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Compare(side, side, CompareOptions{}).JSON(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}

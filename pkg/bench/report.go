@@ -1,0 +1,400 @@
+package bench
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Report is everything that the files of a benchmark are made of.
+type Report struct {
+	// Title heads the report: "CPU and GPU, 2026-10-04".
+	Title      string      `json:"title"`
+	Comparison *Comparison `json:"comparison"`
+	// Decision is nil for a report without one.
+	Decision *Decision `json:"decision,omitempty"`
+	// Notes are the caller's, such as why repeating ended.
+	Notes []string `json:"notes,omitempty"`
+	// Published is a table from elsewhere to stand beside this one.
+	Published *Published `json:"published,omitempty"`
+}
+
+// Published is a table that somebody else measured.
+type Published struct {
+	// Source says who measured it, where and when.
+	Source string         `json:"source"`
+	Rows   []PublishedRow `json:"rows"`
+}
+
+// PublishedRow is one line of it, in seconds; 0 where it has none.
+type PublishedRow struct {
+	Operation string  `json:"operation"`
+	Base      float64 `json:"base"`
+	Other     float64 `json:"other"`
+}
+
+// File is a file of a report.
+type File struct {
+	Name string
+	Data []byte
+}
+
+// Files returns all files of a report: the two sides as text, the summary, JSON, CSV,
+// Markdown, and a page of HTML that needs nothing else.
+func (r *Report) Files() ([]File, error) {
+	data, err := r.JSON()
+	if err != nil {
+		return nil, err
+	}
+	return []File{
+		{"cpu-benchmark.txt", []byte(r.Comparison.Base.Text())},
+		{"gpu-benchmark.txt", []byte(r.Comparison.Other.Text())},
+		{"benchmark-summary.txt", []byte(r.Summary())},
+		{"benchmark.json", data},
+		{"benchmark.csv", r.CSV()},
+		{"benchmark.md", []byte(r.Markdown())},
+		{"benchmark.html", []byte(r.HTML())},
+	}, nil
+}
+
+// JSON is all of the report, the result lines as they stood in the logs with it.
+func (r *Report) JSON() ([]byte, error) { return indented(r) }
+
+func indented(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	err := enc.Encode(v)
+	return b.Bytes(), err
+}
+
+// Text is the side's lines as the workloads print them, with the environment before
+// them and the sum of the medians after them.
+func (s *Side) Text() string {
+	var b strings.Builder
+	if len(s.Rows) == 0 {
+		why := s.Absent
+		if why == "" {
+			why = "no log has a result line"
+		}
+		fmt.Fprintf(&b, "Nothing was measured on the %s side: %s\n", s.Name, printable(why))
+		return b.String()
+	}
+	fmt.Fprintf(&b, "%s side: %s\n", s.Name, printable(s.Environment.String()))
+	total, seen := 0.0, map[Key]bool{}
+	for _, row := range s.Rows {
+		b.WriteString(printable(row.line()) + "\n")
+		if row.Summary != nil && !seen[row.Key] {
+			total += s.Fastest(row.Key)[0].Summary.Median
+			seen[row.Key] = true
+		}
+	}
+	fmt.Fprintf(&b, "Total: %s seconds\n", digits(total))
+	for _, d := range s.Damaged {
+		fmt.Fprintf(&b, "Line %d of a log is left out: %s\n", d.Line, printable(d.Reason))
+	}
+	return b.String()
+}
+
+// line is the row as its workload prints it, with the interval.
+func (r *Row) line() string {
+	if r.Summary == nil {
+		return fmt.Sprintf("%s: no time, %s (%s)", r.Name(), r.Problem, r.Variant)
+	}
+	notes := []string{}
+	work := r.first().work()
+	switch rate := work.Amount / r.Summary.Median; {
+	case rate > 0 && work.Unit == "GFLOP":
+		notes = append(notes, digits(rate)+" GFLOP/s")
+	case rate > 0:
+		notes = append(notes, digits(rate)+" MPixel/s")
+	}
+	if share := r.first().Roof.Percent; share > 0 {
+		notes = append(notes, digits(share)+" % of the ceiling")
+	}
+	notes = append(notes, fmt.Sprintf("median of %d", r.Summary.N), interval(r.Summary), r.Variant.String(), "verified")
+	notes = append(notes, r.Notes...)
+	return fmt.Sprintf("%s: %s seconds (%s)", r.Name(), digits(r.Summary.Median), strings.Join(notes, ", "))
+}
+
+func interval(s *Summary) string {
+	if s.Interval == nil {
+		return "no interval"
+	}
+	return fmt.Sprintf("%s to %s", digits(s.Interval.Low), digits(s.Interval.High))
+}
+
+// Summary is the text of benchmark-summary.txt.
+func (r *Report) Summary() string {
+	p := page{title: r.Title}
+	p.sections = append(p.sections, r.times(), r.unpaired(), r.decision(), r.warnings())
+	p.drop()
+	return p.text()
+}
+
+// Markdown is the report as GitHub Flavored Markdown, without plots.
+func (r *Report) Markdown() string {
+	p := r.page()
+	return p.markdown()
+}
+
+// page is the report with all its sections.
+func (r *Report) page() *page {
+	p := &page{title: r.Title, sections: []section{
+		r.decision(), r.times(), r.unpaired(), r.warnings(), r.costs(), r.breakEvens(), r.splits(), r.roofs(), r.published(), r.patch(), r.environments(),
+	}}
+	p.drop()
+	return p
+}
+
+// drop leaves out sections without a content.
+func (p *page) drop() {
+	p.sections = slices.DeleteFunc(p.sections, func(s section) bool {
+		return len(s.words) == 0 && len(s.items) == 0 && (s.table == nil || len(s.table.rows) == 0) && len(s.figures) == 0
+	})
+}
+
+// times is the table of the benchmark. A side without a time says why in its column
+// where nothing at all was measured on it, else below the table.
+func (r *Report) times() section {
+	c := r.Comparison
+	t := &table{head: []string{"Operation", c.Base.Name + " seconds", c.Other.Name + " seconds", "Speed-up", "Interval"}, left: map[int]bool{4: true}}
+	for _, p := range c.Pairs {
+		t.add(p.Name(), digits(p.Base.Summary.Median), digits(p.Other.Summary.Median), times(p.SpeedUp), between(p.SpeedUp))
+	}
+	for i := range c.Unpaired {
+		u := &c.Unpaired[i]
+		t.add(u.Name(), seconds(u.BaseSeconds), seconds(u.OtherSeconds), "-", "-")
+	}
+	if c.Total != nil {
+		t.add("Total of "+plural(c.Total.Rows, "row")+" on both sides", digits(c.Total.Base), digits(c.Total.Other), times(c.Total.SpeedUp), between(c.Total.SpeedUp))
+		t.total = true
+	}
+	s := section{heading: "Times", table: t}
+	for _, side := range []*Side{c.Base, c.Other} {
+		if side.Absent != "" {
+			s.words = append(s.words, fmt.Sprintf("The %s column is empty: %s.", side.Name, side.Absent))
+		}
+	}
+	return s
+}
+
+func between(r Ratio) string {
+	if r.Interval == nil {
+		return "-"
+	}
+	text := digits(r.Interval.Low) + " to " + digits(r.Interval.High)
+	if r.Interval.Confidence < Confidence {
+		text += " at " + percent(r.Interval.Confidence)
+	}
+	return text
+}
+
+func seconds(v float64) string {
+	if v == 0 {
+		return "none"
+	}
+	return digits(v)
+}
+
+func (r *Report) unpaired() section {
+	var g grouped
+	for i := range r.Comparison.Unpaired {
+		u := &r.Comparison.Unpaired[i]
+		g.add(u.Name(), u.Reason)
+	}
+	return section{heading: "Not compared", items: g.items()}
+}
+
+// grouped collects what is said of rows, each saying once.
+type grouped struct {
+	order []string
+	names map[string][]string
+}
+
+func (g *grouped) add(name, says string) {
+	if g.names == nil {
+		g.names = map[string][]string{}
+	}
+	if g.names[says] == nil {
+		g.order = append(g.order, says)
+	}
+	g.names[says] = append(g.names[says], visible(name))
+}
+
+// items name up to three rows for each saying; more are a number.
+func (g *grouped) items() []string {
+	var all []string
+	for _, says := range g.order {
+		names := g.names[says]
+		if len(names) > 3 {
+			names = []string{fmt.Sprintf("%s (%s, and so on)", plural(len(names), "row"), names[0])}
+		}
+		all = append(all, strings.Join(names, "; ")+": "+says)
+	}
+	return all
+}
+
+func (r *Report) decision() section {
+	if r.Decision == nil {
+		return section{}
+	}
+	return section{heading: "Decision", words: r.Decision.Words}
+}
+
+func (r *Report) warnings() section {
+	c := r.Comparison
+	var g grouped
+	for _, p := range c.Pairs {
+		for _, note := range p.Base.Notes {
+			g.add(p.Name(), c.Base.Name+": "+note)
+		}
+		for _, note := range p.Other.Notes {
+			g.add(p.Name(), c.Other.Name+": "+note)
+		}
+		for _, row := range p.Slower {
+			g.add(p.Name(), "also measured: "+row)
+		}
+	}
+	return section{heading: "Notes", items: slices.Concat(c.Warnings, r.Notes, g.items())}
+}
+
+func (r *Report) costs() section {
+	if r.Decision == nil || len(r.Decision.Costs) == 0 {
+		return section{}
+	}
+	c := r.Comparison
+	t := &table{head: []string{"Operation", "Unit", c.Base.Name + " per unit", c.Other.Name + " per unit",
+		c.Base.Name + " per 1,000 repeats", c.Other.Name + " per 1,000 repeats", "Cost-efficiency"}, left: map[int]bool{1: true}}
+	for _, cost := range r.Decision.Costs {
+		base, other := "-", "-"
+		if cost.Unit != "" {
+			base, other = usd(cost.BaseUnit), usd(cost.OtherUnit)
+		}
+		t.add(cost.Name(), orDash(cost.Unit), base, other, usd(cost.BaseThousand), usd(cost.OtherThousand), digits(cost.Efficiency.Value))
+	}
+	words := []string{fmt.Sprintf("%s: %s. %s: %s. Above 1, %[3]s is cheaper.", c.Base.Name, r.Decision.Prices.Base, c.Other.Name, r.Decision.Prices.Other)}
+	return section{heading: "Costs", words: words, table: t}
+}
+
+func (r *Report) breakEvens() section {
+	s := section{heading: "Break-even sizes"}
+	if r.Decision == nil {
+		return s
+	}
+	for _, curve := range r.Decision.Curves {
+		s.items = append(s.items, visible(curve.Name())+", by time: "+curve.ByTime.Words)
+		if curve.ByCost != nil {
+			s.items = append(s.items, visible(curve.Name())+", by cost: "+curve.ByCost.Words)
+		}
+		if a, b := curve.Base, curve.Other; a != nil && a.Points > 2 {
+			s.items = append(s.items, fmt.Sprintf("%s, fitted: %s seconds grow with the size to the %s (R² %s), %s seconds to the %s (R² %s)", visible(curve.Name()),
+				r.Comparison.Base.Name, digits(a.Exponent), digits(a.R2), r.Comparison.Other.Name, digits(b.Exponent), digits(b.R2)))
+		}
+	}
+	return s
+}
+
+func (r *Report) splits() section {
+	t := &table{head: []string{"Operation", "Side", "Copy in", "Kernel", "Copy out", "Other", "First call"}, left: map[int]bool{1: true}}
+	r.eachRow(func(side *Side, row *Row) {
+		parts := row.Parts()
+		if parts == nil && row.Split.FirstCall == nil {
+			return
+		}
+		cells := []string{row.Name(), side.Name, "-", "-", "-", "-", "-"}
+		for _, part := range parts {
+			cells[slices.Index([]string{"copy in", "kernel", "copy out", "other"}, part.Name)+2] = digits(part.Seconds)
+		}
+		if first := row.Split.FirstCall; first != nil {
+			cells[6] = digits(*first)
+		}
+		t.add(cells...)
+	})
+	return section{heading: "Where the time goes, in seconds", table: t}
+}
+
+func (r *Report) roofs() section {
+	t := &table{head: []string{"Operation", "Side", "Rate", "Share of the ceiling"}, left: map[int]bool{1: true}}
+	r.eachRow(func(side *Side, row *Row) {
+		if roof := row.first().Roof; row.Summary != nil && (roof.Percent > 0 || roof.PeakGFLOPS > 0) {
+			share := "-"
+			if roof.Percent > 0 {
+				share = digits(roof.Percent) + " %"
+			}
+			t.add(row.Name(), side.Name, row.rate(), share)
+		}
+	})
+	return section{heading: "How near the machine's limit", table: t}
+}
+
+func (r *Row) rate() string {
+	switch line := r.first(); {
+	case line.GFLOPS > 0:
+		return digits(line.GFLOPS) + " GFLOP/s"
+	case line.MPixels > 0:
+		return digits(line.MPixels) + " MPixel/s"
+	}
+	return "-"
+}
+
+// eachRow calls f for all rows of both sides.
+func (r *Report) eachRow(f func(*Side, *Row)) {
+	for _, side := range []*Side{r.Comparison.Base, r.Comparison.Other} {
+		for _, row := range side.Rows {
+			f(side, row)
+		}
+	}
+}
+
+func (r *Report) published() section {
+	if r.Published == nil {
+		return section{}
+	}
+	c := r.Comparison
+	t := &table{head: []string{"Operation", c.Base.Name + " seconds", c.Other.Name + " seconds", "Speed-up"}}
+	for _, row := range r.Published.Rows {
+		speed := "-"
+		if row.Base > 0 && row.Other > 0 {
+			speed = digits(row.Base/row.Other) + " x"
+		}
+		t.add(row.Operation, seconds(row.Base), seconds(row.Other), speed)
+	}
+	return section{heading: "Published elsewhere", words: []string{"Not measured here: " + r.Published.Source + "."}, table: t}
+}
+
+func (r *Report) patch() section {
+	if r.Decision == nil || r.Decision.Patch == nil {
+		return section{}
+	}
+	patch := r.Decision.Patch
+	s := section{heading: "Change of the job file", words: []string{"In " + strconv.Quote(patch.Job.File) + ":"}}
+	for _, change := range patch.Changes {
+		s.items = append(s.items, change.String())
+	}
+	return s
+}
+
+func (r *Report) environments() section {
+	s := section{heading: "Environment"}
+	for _, side := range []*Side{r.Comparison.Base, r.Comparison.Other} {
+		switch {
+		case len(side.Environment) > 0:
+			s.items = append(s.items, side.Name+": "+side.Environment.String())
+		case side.Absent != "":
+			s.items = append(s.items, side.Name+": none, "+side.Absent)
+		}
+	}
+	return s
+}
+
+func orDash(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return text
+}

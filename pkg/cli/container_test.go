@@ -1,0 +1,176 @@
+package cli_test
+
+import (
+	"archive/tar"
+	"debug/elf"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// TestContainers runs the scripts of testdata/container: the children of arrays in
+// images with next to nothing in them. Podman has a storage of the test's own, and
+// these images:
+//
+//	localhost/box/busybox:1   /bin/sh is busybox
+//	localhost/box/bash:1      /bin/sh is bash, which has no program of its own beside the
+//	                          shell, as busybox's shell has
+//	localhost/box/batchctl:1  batchctl, and testdata/container/cell; no shell
+//	localhost/box/entry:1     the same, with "batchctl child" as its entry point
+func TestContainers(t *testing.T) {
+	if _, err := exec.LookPath("podman"); err != nil {
+		lacking(t, "podman is required: %v", err)
+	}
+	busybox, bash := staticShell(t, "busybox"), staticShell(t, "bash-static")
+	dir := lastingDir(t)
+	storage := podmanStorage(t, dir)
+	batchctl := built(t, dir, "batchctl", "../../cmd/batchctl")
+	cell := built(t, dir, "cell", "./testdata/container/cell")
+	for _, i := range []struct {
+		name, change string
+		files        map[string]string
+	}{
+		{"busybox", "", map[string]string{"bin/sh": busybox}},
+		{"bash", "", map[string]string{"bin/sh": bash}},
+		{"batchctl", "", map[string]string{"bin/batchctl": batchctl, "cell": cell}},
+		{"entry", `ENTRYPOINT ["/batchctl", "child"]`, map[string]string{"batchctl": batchctl, "cell": cell}},
+	} {
+		archive := filepath.Join(dir, i.name+".tar")
+		if err := writeTar(archive, i.files); err != nil {
+			t.Fatal(err)
+		}
+		imports := exec.Command("podman", "import", "--change", i.change, archive, "localhost/box/"+i.name+":1")
+		if i.change == "" {
+			imports = exec.Command("podman", "import", archive, "localhost/box/"+i.name+":1")
+		}
+		imports.Env = append(os.Environ(), storage...)
+		if out, err := imports.CombinedOutput(); err != nil {
+			lacking(t, "podman cannot import an image here: %v\n%s", err, out)
+		}
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/container",
+		UpdateScripts:       *update,
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(e *testscript.Env) error {
+			e.Vars = append(e.Vars, storage...)
+			e.Setenv("BATCHCTL_STATE_DIR", filepath.Join(e.WorkDir, "state"))
+			return nil
+		},
+	})
+}
+
+// lacking skips the test, or fails it where the tools are required.
+func lacking(t *testing.T, format string, args ...any) {
+	t.Helper()
+	if os.Getenv("BATCHCTL_REQUIRE_TOOLS") != "" {
+		t.Fatalf(format, args...)
+	}
+	t.Skipf(format+"; set BATCHCTL_REQUIRE_TOOLS=1 to fail instead", args...)
+}
+
+// staticShell is the path of a program that needs no library.
+func staticShell(t *testing.T, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		lacking(t, "a static shell is required: %v", err)
+	}
+	program, err := elf.Open(path)
+	if err != nil {
+		lacking(t, "a static shell is required: %s: %v", path, err)
+	}
+	defer program.Close()
+	for _, p := range program.Progs {
+		if p.Type == elf.PT_INTERP {
+			lacking(t, "a static shell is required, and %s needs a loader: busybox-static and bash-static are packages", path)
+		}
+	}
+	return path
+}
+
+// podmanStorage is the environment in which podman has images and containers below dir,
+// and starts containers on machines that allow little.
+func podmanStorage(t *testing.T, dir string) (environ []string) {
+	t.Helper()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	engine := "events_logger = \"file\"\n"
+	if _, err := exec.LookPath("runc"); err == nil { // crun refuses machines with both versions of cgroups
+		engine += "runtime = \"runc\"\n"
+	}
+	return []string{
+		"CONTAINERS_CONF=" + write("containers.conf", "[containers]\ndefault_ulimits = [\"nofile=1024:4096\", \"nproc=4096:4096\"]\nnetns = \"none\"\n[engine]\n"+engine),
+		"CONTAINERS_STORAGE_CONF=" + write("storage.conf", fmt.Sprintf("[storage]\ndriver = \"vfs\"\ngraphroot = %q\nrunroot = %q\n",
+			filepath.Join(dir, "graph"), filepath.Join(dir, "run"))),
+	}
+}
+
+// built is a static program made of a package.
+func built(t *testing.T, dir, name, pkg string) (path string) {
+	t.Helper()
+	path = filepath.Join(dir, name)
+	build := exec.Command("go", "build", "-ldflags", "-s -w", "-o", path, pkg)
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build %s: %v\n%s", pkg, err, out)
+	}
+	return path
+}
+
+// writeTar makes a file system of programs: their places, and where they are now.
+func writeTar(archive string, files map[string]string) error {
+	to, err := os.Create(archive)
+	if err != nil {
+		return err
+	}
+	defer to.Close()
+	w := tar.NewWriter(to)
+	for place, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		if err := w.WriteHeader(&tar.Header{Name: place, Mode: 0o755, Size: int64(len(text))}); err != nil {
+			return err
+		}
+		if _, err := w.Write(text); err != nil {
+			return err
+		}
+	}
+	return w.Close()
+}
+
+// lastingDir is t.TempDir for what podman uses: it cleans up behind a container that has
+// ended in a process of its own, which may still write when the test ends.
+func lastingDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "batchctl-box")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+			err := os.RemoveAll(dir)
+			if err == nil {
+				return
+			}
+			if time.Now().After(deadline) {
+				t.Errorf("remove podman's storage: %v", err)
+				return
+			}
+		}
+	})
+	return dir
+}

@@ -1,0 +1,88 @@
+//go:build unix
+
+package container
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/local"
+)
+
+// TestStaged mounts what a variable names, and nothing beside it.
+func TestStaged(t *testing.T) {
+	state, err := real(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, link := filepath.Join(state, StagedDir), filepath.Join(t.TempDir(), "link")
+	name := func(digit string) string { return strings.Repeat(digit, 64) + ".txt" }
+	for _, err := range []error{
+		os.Mkdir(dir, 0o700), os.Symlink(state, link), os.Mkdir(filepath.Join(dir, name("d")), 0o700),
+		os.WriteFile(filepath.Join(dir, name("a")), nil, 0o600), os.WriteFile(filepath.Join(dir, "key.txt"), nil, 0o600),
+		os.WriteFile(filepath.Join(state, name("a")), nil, 0o600), os.Symlink(filepath.Join(dir, "key.txt"), filepath.Join(dir, name("e"))),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	const mounted = "--mount=type=bind,source="
+	for _, c := range []struct{ value, destination string }{
+		{dir + "/" + name("a"), dir + "/" + name("a")},
+		{link + "/" + StagedDir + "/" + name("a"), link + "/" + StagedDir + "/" + name("a")}, // as the user wrote the directory
+		{dir + "/" + name("b"), ""},                                                          // not there
+		{dir + "/" + name("d"), ""},                                                          // a directory
+		{dir + "/" + name("e"), ""},                                                          // a link
+		{dir + "/key.txt", ""},
+		{dir, ""},
+		{state + "/" + name("a"), ""},
+		{dir + "/../" + StagedDir + "/" + name("a"), ""},
+		{StagedDir + "/" + name("a"), ""},
+		{"s3://" + name("a"), ""},
+		{"", ""},
+	} {
+		a := local.Attempt{Environment: []types.KeyValuePair{{Name: aws.String("ONE"), Value: &c.value}, {Name: aws.String("TWO"), Value: &c.value}}}
+		args, err := (&Executor{options: Options{Dir: state}}).staged(a)
+		var want []string
+		if c.destination != "" {
+			want = []string{mounted + dir + "/" + name("a") + ",destination=" + c.destination + ",readonly"}
+		}
+		if err != nil || !slices.Equal(args, want) {
+			t.Errorf("%s: %q, %v; want %q", c.value, args, err, want)
+		}
+	}
+	strange := filepath.Join(t.TempDir(), "a,b")
+	if err := os.Symlink(state, strange); err != nil {
+		t.Fatal(err)
+	}
+	value := strange + "/" + StagedDir + "/" + name("a")
+	_, err = (&Executor{options: Options{Dir: state}}).staged(local.Attempt{Environment: []types.KeyValuePair{{Name: aws.String("ONE"), Value: &value}}})
+	if err == nil || !strings.HasPrefix(err.Error(), "ONE: ") {
+		t.Errorf("a path that a flag cannot hold: %v", err)
+	}
+}
+
+// testStaged has a user without rights read what the job was given, and try to write it.
+func testStaged(t *testing.T, x *Executor) {
+	path := filepath.Join(x.options.Dir, StagedDir, strings.Repeat("a", 64)+".txt")
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte("cells\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ members, said string }{
+		{`"command": ["/job", "read", "` + path + `"], "user": "1234:99", "readonlyRootFilesystem": true`, "cells\n"},
+		{`"command": ["/job", "write", "` + path + `"]`, path + " false\n"},
+	} {
+		r := newTrial(t, x, c.members)
+		r.a.Environment = pairs([][2]string{{"BATCHCTL_ARRAY_URL", path}})
+		r.run(t, t.Context()).want(t, 0, c.said, "")
+	}
+}

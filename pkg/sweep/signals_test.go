@@ -1,0 +1,116 @@
+//go:build unix
+
+package sweep
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// TestTermIsForwarded: a line gets the SIGTERM that its child gets, may end in its own
+// time, and no line is begun behind it.
+func TestTermIsForwarded(t *testing.T) {
+	t.Run("go", func(t *testing.T) {
+		self, err := os.Executable()
+		if err != nil {
+			t.Fatal(err)
+		}
+		testTerm(t, func() *exec.Cmd {
+			cmd := exec.Command(self)
+			cmd.Env = []string{goChild + "=1"}
+			return cmd
+		})
+	})
+	eachShell(t, func(t *testing.T, sh shell) {
+		testTerm(t, func() *exec.Cmd { return sh.command("-c", LinesProgram, "sh") })
+	})
+}
+
+func testTerm(t *testing.T, command func() *exec.Cmd) {
+	for name, tt := range map[string]struct {
+		trap string
+		want string
+		exit int
+	}{
+		// The trap waits for what this test writes, so the line ends long after the signal.
+		"ends with a code of its own": {`read x <in; echo "ended $x"; exit 7`, "ended now\nbatchctl: line 1 of 3 failed with exit code 7\nbatchctl: asked to end: lines 2 to 3 are not run\n", 7},
+		"ends well":                   {`read x <in; echo "ended $x"; exit 0`, "ended now\nbatchctl: asked to end: lines 2 to 3 are not run\n", 143},
+		"is ended":                    {"", "batchctl: line 1 of 3 failed with exit code 143\nbatchctl: asked to end: lines 2 to 3 are not run\n", 143},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			for _, fifo := range []string{"in", "never"} {
+				if err := syscall.Mkfifo(filepath.Join(dir, fifo), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			// It runs a program that waits to read what nobody writes.
+			line := "exec cat never"
+			if tt.trap != "" {
+				line = fmt.Sprintf("trap %s TERM; cat never & wait", quoted("kill $!; echo trapped; "+tt.trap))
+			}
+			s := &Sweep{Kind: Commands, Size: 1, KeepGoing: true, Lines: []string{line, "echo two", "echo three"}}
+			cmd := command()
+			cmd.Dir = dir
+			cmd.Env = append(cmd.Env, path, DocumentVariable+"="+s.Document())
+			out, w, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			cmd.Stdout, cmd.Stderr = w, w
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			w.Close()
+			lines := bufio.NewReader(out)
+			expect := func(want string) {
+				t.Helper()
+				if got, err := lines.ReadString('\n'); got != want {
+					t.Fatalf("got %q (%v), want %q", got, err, want)
+				}
+			}
+			expect("batchctl: line 1 of 3\n")
+			// It opens once cat does; a shell that has only forked might not hear the signal.
+			never, err := os.OpenFile(filepath.Join(dir, "never"), os.O_WRONLY, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer never.Close()
+			if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+				t.Fatal(err)
+			}
+			if tt.trap != "" {
+				expect("trapped\n")
+				if err := os.WriteFile(filepath.Join(dir, "in"), []byte("now\n"), 0); err != nil {
+					t.Fatal(err)
+				}
+			}
+			rest, err := io.ReadAll(lines)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = cmd.Wait()
+			if got := withoutTerminated(string(rest)); got != tt.want || cmd.ProcessState.ExitCode() != tt.exit {
+				t.Errorf("exit %d, want %d\n%s\nwant\n%s", cmd.ProcessState.ExitCode(), tt.exit, got, tt.want)
+			}
+		})
+	}
+}
+
+// withoutTerminated drops what shells say of a process that SIGTERM ended.
+func withoutTerminated(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		if !strings.Contains(line, "Terminated") {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
+}
