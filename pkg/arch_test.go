@@ -47,7 +47,8 @@ var mayImport = map[string][]string{
 	"templates":           {},
 	"workloads":           {"workloads/image", "workloads/matrix", "workloads/measure"},
 	"workloads/image":     {"workloads/measure"},
-	"workloads/matrix":    {"workloads/measure"},
+	"workloads/blas":      {},
+	"workloads/matrix":    {"workloads/blas", "workloads/measure"},
 	"workloads/measure":   {},
 }
 

@@ -163,3 +163,12 @@ func FuzzReadLog(f *testing.F) {
 		}
 	})
 }
+
+// TestCeilings reads the limits as the shipped workloads print them.
+func TestCeilings(t *testing.T) {
+	r, err := ParseResult([]byte(`{"workload": "image", "operation": "sobel", "seconds": [1], "ceilings": [
+		{"name": "copy bandwidth", "rate": 41.5, "unit": "GB/s", "share": 0.84}, {"name": "FMA peak", "rate": 93, "unit": "GFLOP/s", "share": 0.2}]}`))
+	if want := (Roof{Percent: 84, PeakGFLOPS: 93, CopyGBps: 41.5}); err != nil || r.Roof != want {
+		t.Errorf("%+v, %v", r.Roof, err)
+	}
+}

@@ -132,12 +132,38 @@ func ParseResult(text []byte) (Result, error) {
 		Percent: members.positive(namePercent...), PeakGFLOPS: members.positive(namePeak...),
 		CopyGBps: members.positive(nameCopyRate...), Bytes: members.positive(nameBytes...),
 	}
+	r.Roof.read(members["ceilings"])
 	for _, name := range nameIdentity {
 		if members.has(name) {
 			r.Identity[name] = plain(members.find(name))
 		}
 	}
 	return r, members.readSeconds(&r)
+}
+
+// read takes the list of ceilings that the shipped workloads print: each with its name,
+// its rate in GFLOP/s or GB/s, and the share of it that the row reached.
+func (r *Roof) read(list json.RawMessage) {
+	var ceilings []struct {
+		Rate  float64 `json:"rate"`
+		Unit  string  `json:"unit"`
+		Share float64 `json:"share"`
+	}
+	if json.Unmarshal(list, &ceilings) != nil {
+		return // not there, or of another shape
+	}
+	for _, c := range ceilings {
+		if !(c.Rate > 0) || !(c.Share > 0) {
+			continue
+		}
+		r.Percent = max(r.Percent, 100*c.Share) // the nearest one binds
+		switch c.Unit {
+		case "GFLOP/s":
+			r.PeakGFLOPS = c.Rate
+		case "GB/s":
+			r.CopyGBps = c.Rate
+		}
+	}
 }
 
 // complete fills in what follows from other members.

@@ -21,6 +21,10 @@ type row struct {
 	pixels  int64
 	seconds []float64
 	sum     uint32
+	// bytes are those of all inputs and outputs; copied is how long copies of
+	// as many took, for each way to copy and each repeat.
+	bytes  int64
+	copied [copyWays][]float64
 }
 
 // runner is what every measurement needs.
@@ -45,9 +49,10 @@ func (r runner) operate(ctx context.Context, w *row, src []Image) ([]Image, erro
 		return nil, err
 	}
 	compute := w.kernel.prepare(r.params, to, from)
-	check := checker{op: w.op, before: w.sum, expected: expected}
+	check := checker{params: r.params, op: w.op, before: w.sum, expected: expected}
+	copies := copying{ctx: ctx, threads: r.options.Threads, warmup: r.options.Warmup, dst: dst, src: src}
 	seconds, err := measure.Repeat(ctx, r.options, measure.Task{
-		Spoil: func() { spoil(dst) },
+		Spoil: func() { copies.run(); spoil(dst) },
 		Work:  func(ctx context.Context) error { return apply(ctx, r.options.Threads, compute, dst, src) },
 		Check: func(context.Context) error { return check.run(dst) },
 	})
@@ -55,12 +60,14 @@ func (r runner) operate(ctx context.Context, w *row, src []Image) ([]Image, erro
 		return nil, err
 	}
 	w.add(from, len(src), seconds, check.sum)
+	w.addCopies(copies)
 	return dst, nil
 }
 
 // checker holds every run of one operation against the samples, and against
 // the checksum of the run before.
 type checker struct {
+	params      Params
 	op          Operation
 	expected    [][]sample
 	before, sum uint32
@@ -69,7 +76,7 @@ type checker struct {
 
 func (c *checker) run(dst []Image) error {
 	for i, m := range dst {
-		if err := c.op.check(m, c.expected[i]); err != nil {
+		if err := c.op.check(c.params, m, c.expected[i]); err != nil {
 			return err
 		}
 	}
@@ -98,20 +105,32 @@ func (w *row) add(s Shape, images int, seconds []float64, sum uint32) {
 	w.shape = s
 	w.images += images
 	w.pixels += int64(images) * int64(s.W) * int64(s.H)
-	if w.seconds == nil {
-		w.seconds = make([]float64, len(seconds))
+	addTo(&w.seconds, seconds)
+	w.sum = sum
+}
+
+func (w *row) addCopies(c copying) {
+	w.bytes += c.bytes()
+	for way, seconds := range c.seconds {
+		addTo(&w.copied[way], seconds)
+	}
+}
+
+// addTo adds the repeats of one more image to those of a row.
+func addTo(sums *[]float64, seconds []float64) {
+	if *sums == nil {
+		*sums = make([]float64, len(seconds))
 	}
 	for i, v := range seconds {
-		w.seconds[i] += v
+		(*sums)[i] += v
 	}
-	w.sum = sum
 }
 
 // result is the row as it is printed.
 func (w *row) result(p Params) measure.Result {
 	r := measure.Result{
 		Workload: "image", Operation: w.op.Name, Title: w.op.Title, Size: "mixed sizes", Batch: w.images,
-		Type: "uint8", Parameters: w.op.parameters(p), Kernel: w.kernel.Name,
+		Type: w.op.element(p), Parameters: w.op.parameters(p), Kernel: w.kernel.Name,
 		Checksum: fmt.Sprintf("crc32c:%08x", w.sum), Verified: true,
 	}
 	if !w.mixed {
@@ -119,6 +138,9 @@ func (w *row) result(p Params) measure.Result {
 	}
 	r.SetTimes(w.seconds)
 	r.MPixels = float64(w.pixels) / r.Median / 1e6
+	if c, ok := w.ceiling(r.Median); ok {
+		r.Ceilings = append(r.Ceilings, c)
+	}
 	return r
 }
 

@@ -11,7 +11,7 @@ import (
 
 func testRunner(threads int) runner {
 	return runner{
-		params:  Params{Sigma: 1.5, Scale: 0.6, Factor: 1.2, Offset: 10},
+		params:  Params{Sigma: 1.5, Scale: 0.6, Factor: 1.2, Offset: 10, Mean: 0.4, Deviation: 0.3},
 		options: measure.Options{Threads: threads, Repeats: 2, Warmup: 1, Seed: 1},
 	}
 }
@@ -28,17 +28,20 @@ func testImages(t *testing.T, n int, s Shape) []Image {
 	return all
 }
 
-// The pixels, and so the checksum, are the same for any number of threads.
+// The pixels, and so the checksum, are the same for any number of threads and
+// for any kernel.
 func TestThreadsDoNotChangePixels(t *testing.T) {
-	src := testImages(t, 3, Shape{31, 103, 3})
+	src := testImages(t, 3, Shape{W: 31, H: 103, Channels: 3})
 	for _, op := range Operations() {
 		sums := map[uint32]bool{}
-		for _, threads := range []int{1, 2, 3, 16} {
-			w := newRow(op, "go")
-			if _, err := testRunner(threads).operate(t.Context(), w, src); err != nil {
-				t.Fatal(err)
+		for _, kernel := range kernelNames() {
+			for _, threads := range []int{1, 2, 3, 16} {
+				w := newRow(op, kernel)
+				if _, err := testRunner(threads).operate(t.Context(), w, src); err != nil {
+					t.Fatal(err)
+				}
+				sums[w.sum] = true
 			}
-			sums[w.sum] = true
 		}
 		if len(sums) != 1 {
 			t.Errorf("%s: %d different checksums", op.Name, len(sums))
@@ -48,7 +51,7 @@ func TestThreadsDoNotChangePixels(t *testing.T) {
 
 func TestGenerate(t *testing.T) {
 	sums := map[uint32]string{}
-	for _, size := range []Shape{{1, 1, 3}, {7, 3, 3}, {130, 200, 3}} {
+	for _, size := range []Shape{{W: 1, H: 1, Channels: 3}, {W: 7, H: 3, Channels: 3}, {W: 130, H: 200, Channels: 3}} {
 		for number := range uint64(2) {
 			one, err := generate(t.Context(), size, 1, number, 1)
 			if err != nil {
@@ -71,11 +74,11 @@ func TestGenerate(t *testing.T) {
 
 func TestRowAddsUp(t *testing.T) {
 	w := newRow(sobel(), "go")
-	w.add(Shape{10, 20, 3}, 1, []float64{1, 2}, 5)
+	w.add(Shape{W: 10, H: 20, Channels: 3}, 1, []float64{1, 2}, 5)
 	if r := w.result(Params{}); r.Size != "10x20" || r.Width != 10 || r.Batch != 1 {
 		t.Errorf("got %+v", r)
 	}
-	w.add(Shape{30, 10, 3}, 2, []float64{2, 3}, 6)
+	w.add(Shape{W: 30, H: 10, Channels: 3}, 2, []float64{2, 3}, 6)
 	r := w.result(Params{})
 	if r.Size != "mixed sizes" || r.Width != 0 || r.Batch != 3 || r.Median != 4 || r.MPixels != 800.0/4/1e6 || r.Checksum != "crc32c:00000006" {
 		t.Errorf("got %+v", r)
@@ -92,15 +95,15 @@ func TestWrongKernelHasNoTime(t *testing.T) {
 		wrong rows
 		size  Shape
 	}{
-		{"one sample", func(dst, src Image, low, high int) { right(dst, src, low, high); dst.Row(low)[0]++ }, Shape{9, 7, 3}},
-		{"last row", func(dst, src Image, low, high int) { right(dst, src, low, min(high, dst.H-1)) }, Shape{90, 70, 3}},
+		{"one sample", func(dst, src Image, low, high int) { right(dst, src, low, high); dst.Row(low)[0]++ }, Shape{W: 9, H: 7, Channels: 3}},
+		{"last row", func(dst, src Image, low, high int) { right(dst, src, low, min(high, dst.H-1)) }, Shape{W: 90, H: 70, Channels: 3}},
 		{"last column", func(dst, src Image, low, high int) {
 			right(dst, src, low, high)
 			for y := low; y < high; y++ {
 				dst.Row(y)[3*dst.W-1] = 77
 			}
-		}, Shape{90, 70, 3}},
-		{"nothing", func(Image, Image, int, int) {}, Shape{40, 40, 3}},
+		}, Shape{W: 90, H: 70, Channels: 3}},
+		{"nothing", func(Image, Image, int, int) {}, Shape{W: 40, H: 40, Channels: 3}},
 	} {
 		op := brightness()
 		op.kernels = []Kernel{{"go", func(Params, Shape, Shape) rows { return test.wrong }}}
@@ -111,15 +114,15 @@ func TestWrongKernelHasNoTime(t *testing.T) {
 		}
 	}
 	unsteady := gaussianBlur()
-	unsteady.kernels = []Kernel{{"go", func(p Params, _, _ Shape) rows {
-		compute := blur(gaussianWeights(p.Sigma))
+	unsteady.kernels = []Kernel{{"go", func(p Params, to, from Shape) rows {
+		compute := gaussianBlur().kernels[0].prepare(p, to, from)
 		return func(dst, src Image, low, high int) {
 			compute(dst, src, low, high)
 			runs++
 			dst.Pix[0] ^= runs & 1
 		}
 	}}}
-	_, err := testRunner(1).operate(t.Context(), newRow(unsteady, "go"), testImages(t, 1, Shape{5, 5, 3}))
+	_, err := testRunner(1).operate(t.Context(), newRow(unsteady, "go"), testImages(t, 1, Shape{W: 5, H: 5, Channels: 3}))
 	if err == nil {
 		t.Error("unsteady pixels were not found")
 	}
@@ -128,14 +131,14 @@ func TestWrongKernelHasNoTime(t *testing.T) {
 func TestOperateStops(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("terminated signal received"))
-	_, err := testRunner(2).operate(ctx, newRow(sobel(), "go"), []Image{New(Shape{50, 50, 3})})
+	_, err := testRunner(2).operate(ctx, newRow(sobel(), "go"), []Image{New(Shape{W: 50, H: 50, Channels: 3})})
 	if err == nil || !strings.Contains(err.Error(), "terminated signal received") {
 		t.Errorf("got %v", err)
 	}
 }
 
 func TestNewRowFallsBack(t *testing.T) {
-	if w := newRow(sobel(), "avx2"); w.kernel.Name != "go" {
+	if w := newRow(sobel(), "other"); w.kernel.Name != sobel().kernels[0].Name {
 		t.Errorf("got %q", w.kernel.Name)
 	}
 }

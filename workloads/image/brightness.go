@@ -6,8 +6,14 @@ import "math"
 func brightness() Operation {
 	return Operation{
 		Name: "brightness", Title: "Brightness", Doc: "sample * --factor + --offset, clamped",
-		kernels: portable(func(p Params, _, _ Shape) rows { return mapRows(brightnessTable(p)) }),
-		output:  sameShape, reference: brightnessReference,
+		kernels: kernels(func(v *simd, p Params, dst, _ Shape) rows {
+			table := brightnessTable(p)
+			if f, ok := v.brightness(p, table); ok {
+				return v.pointwise(dst, f)
+			}
+			return mapRows(table)
+		}),
+		output: sameShape, reference: brightnessReference,
 		parameters: func(p Params) map[string]float64 {
 			return map[string]float64{"factor": p.Factor, "offset": p.Offset}
 		},
@@ -40,4 +46,64 @@ func mapRows(table *[256]byte) rows {
 func brightnessReference(p Params, _ Shape, src Image, x, y, channel int) float64 {
 	product := float64(float64(src.at(x, y, channel)) * p.Factor)
 	return math.Max(0, math.Min(255, math.Floor(product+p.Offset+0.5)))
+}
+
+// brightness looks for a kernel, and its numbers, that gives exactly the table:
+// first in words, then in float32, where a nudge of the offset may help a half
+// that falls on the wrong side. No table of all numbers can be had so.
+func (v *simd) brightness(p Params, table *[256]byte) (linear, bool) {
+	if v == nil {
+		return linear{}, false
+	}
+	candidates := v.inWords(p, table)
+	for _, nudge := range []float64{0, 2e-5, -2e-5, 6e-5, -6e-5, 2e-4, -2e-4, 1e-3, -1e-3} {
+		candidates = append(candidates, inFloats(v.scale, v.scaleStream, 1, float32(p.Factor), float32(p.Offset+0.5+nudge)))
+	}
+	var ramp, got [256]byte
+	for i := range ramp {
+		ramp[i] = byte(i)
+	}
+	for _, f := range candidates {
+		f.plain(&got[0], &ramp[0], len(ramp))
+		if got == *table {
+			return f, true
+		}
+	}
+	return linear{}, false
+}
+
+// inWords looks for the numbers of the kernel in words. It keeps as many bits
+// behind the point as 255 times the factor leaves, tries the factors next to
+// the right one, and takes the middle of the offsets that all samples allow.
+func (v *simd) inWords(p Params, table *[256]byte) []linear {
+	shift := 8
+	for ; shift > 0 && p.Factor*math.Ldexp(1, 8+shift) >= 1<<16; shift-- {
+	}
+	for near := range 9 {
+		factor := int(math.Ldexp(p.Factor, 8+shift)) + (near+1)/2*(1-near%2*2)
+		if factor < 0 || factor >= 1<<16 {
+			continue
+		}
+		least, most := -1<<15, 1<<15-1
+		for i, want := range table {
+			product := i * factor >> 8
+			if want > 0 {
+				least = max(least, int(want)<<shift-product)
+			}
+			if want < 255 {
+				most = min(most, (int(want)+1)<<shift-1-product)
+			}
+		}
+		if least > most {
+			continue
+		}
+		offset := (least + most) >> 1
+		twice := func(n int) uint32 { return uint32(n)<<16 | uint32(n) }
+		a, b, c, d := twice(factor), twice(max(offset, 0)), twice(max(-offset, 0)), uint64(shift)
+		return []linear{{
+			func(dst, src *byte, n int) { v.words(dst, src, n, a, b, c, d) },
+			func(dst, src *byte, n int) { v.wordsStream(dst, src, n, a, b, c, d) }, 1,
+		}}
+	}
+	return nil
 }

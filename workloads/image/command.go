@@ -30,7 +30,7 @@ Operations:
 const notes = `
 Pixels beyond the border are the nearest ones inside. Each operation reads the
 original image. A file gives one result named after the operation, such as
-cat.sobel.png; with --input each operation runs once unless --repeats is given.
+cat.sobel.png, or cat.normalise.npy for float32s; with --input each operation runs once unless --repeats is given.
 
 Exit codes: 0 done, 1 failed or wrong result, 2 usage, 3 no such device.
 `
@@ -57,13 +57,15 @@ func (c *config) flags() *flag.FlagSet {
 }
 
 func (p *Params) register(flags *flag.FlagSet) {
-	*p = Params{Sigma: 2, Scale: 0.75, Factor: 1.2, Offset: 10}
+	*p = Params{Sigma: 2, Scale: 0.75, Factor: 1.2, Offset: 10, Mean: 0.5, Deviation: 0.25}
 	measure.Float(flags, &p.Sigma, "sigma", "`N` standard deviation of gaussian-blur in pixels", 0.1, maxSigma)
-	measure.Float(flags, &p.Scale, "scale", "`N` output size over input size of resize-bilinear", 0.001, 64)
-	measure.Int(flags, &p.Width, "width", "`N` output width of resize-bilinear; 0 follows the height", 0, 65535)
-	measure.Int(flags, &p.Height, "height", "`N` output height of resize-bilinear; 0 follows the width", 0, 65535)
+	measure.Float(flags, &p.Scale, "scale", "`N` output size over input size of resize-bilinear and resize-lanczos", 0.001, 64)
+	measure.Int(flags, &p.Width, "width", "`N` output width of resize-bilinear and resize-lanczos; 0 follows the height", 0, 65535)
+	measure.Int(flags, &p.Height, "height", "`N` output height of resize-bilinear and resize-lanczos; 0 follows the width", 0, 65535)
 	measure.Float(flags, &p.Factor, "factor", "`N` multiplies each sample in brightness", 0, 1000)
 	measure.Float(flags, &p.Offset, "offset", "`N` is added to each sample in brightness", -1000, 1000)
+	measure.Float(flags, &p.Mean, "mean", "`N` is taken from each sample in normalise, of 1", -1000, 1000)
+	measure.Float(flags, &p.Deviation, "deviation", "`N` divides each sample in normalise", 0.001, 1000)
 }
 
 func operationNames() []string {

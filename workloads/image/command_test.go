@@ -54,8 +54,8 @@ func TestRunText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `^Device cpu \(.+\), \d+ threads, kernel go, go.+\n` + strings.Repeat(
-		`(Gaussian blur|Sobel edges|Half resize|Bilinear resize|Brightness) (1x1|65x65) batch [13]: [0-9.]+ seconds \(uint8, .*[0-9.]+ MPixel/s, median of 2, verified\)\n`, 20) +
+	want := `^Device cpu \(.+\), \d+ threads, kernel (?:avx512|avx2|go), go.+\n` + strings.Repeat(
+		`(Gaussian blur|Sobel edges|Half resize|Bilinear resize|Lanczos resize|Brightness|Normalise) (1x1|65x65) batch [13]: [0-9.]+ seconds \((?:uint8|float32), .*[0-9.]+ MPixel/s, median of 2, verified\)\n`, 28) +
 		`Total: [0-9.]+ seconds\n$`
 	if !regexp.MustCompile(want).MatchString(out) {
 		t.Errorf("got\n%s", out)
@@ -73,7 +73,7 @@ func TestRunJSON(t *testing.T) {
 	}
 	r := all[0]
 	if r.Workload != "image" || r.Operation != "gaussian-blur" || r.Width != 40 || r.Batch != 2 || r.Parameters["sigma"] != 3 ||
-		!r.Verified || r.MPixels <= 0 || r.Kernel != "go" || r.Device.Kind != measure.CPU {
+		!r.Verified || r.MPixels <= 0 || r.Kernel != kernelNames()[0] || r.Device.Kind != measure.CPU {
 		t.Errorf("got %+v", r)
 	}
 }
@@ -99,7 +99,7 @@ func TestFolder(t *testing.T) {
 		}
 	}
 	small, err := inspect(filepath.Join(out, "b.resize-bilinear.png"))
-	if err != nil || small.shape != (Shape{11, 7, 3}) {
+	if err != nil || small.shape != (Shape{W: 11, H: 7, Channels: 3}) {
 		t.Errorf("got %v, %v", small.shape, err)
 	}
 }
@@ -107,7 +107,7 @@ func TestFolder(t *testing.T) {
 func TestOneFile(t *testing.T) {
 	path := put(t, filepath.Join(t.TempDir(), "x.png"), encoded(t, png.Encode, pattern(1, 1)))
 	stdout, _, err := run(t, "--input", path)
-	if err != nil || !strings.Contains(stdout, "Gaussian blur 1x1 batch 1: ") || strings.Count(stdout, "\n") != 7 {
+	if err != nil || !strings.Contains(stdout, "Gaussian blur 1x1 batch 1: ") || strings.Count(stdout, "\n") != 9 {
 		t.Errorf("got %s, %v", stdout, err)
 	}
 }
@@ -137,6 +137,20 @@ func TestGeneratedOutput(t *testing.T) {
 	if got := files(t, out); got != "generated-20x20-1.input.png generated-20x20-1.resize-half.png generated-20x20-2.input.png generated-20x20-2.resize-half.png" {
 		t.Errorf("wrote %s", got)
 	}
+	if _, _, err := run(t, "--sizes", "20", "--batch", "1", "--operations", "normalise", "--output", t.TempDir()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestFolderOfFloats(t *testing.T) {
+	out := t.TempDir()
+	path := put(t, filepath.Join(t.TempDir(), "x.jpg"), encoded(t, asJPEG, pattern(9, 5)))
+	if _, _, err := run(t, "--input", path, "--output", out, "--operations", "normalise"); err != nil {
+		t.Fatal(err)
+	}
+	if data, err := os.ReadFile(filepath.Join(out, "x.normalise.npy")); err != nil || len(data) != 128+9*5*3*4 {
+		t.Errorf("%d bytes, %v, in %s", len(data), err, files(t, out))
+	}
 }
 
 func TestUsageErrors(t *testing.T) {
@@ -156,18 +170,34 @@ func TestUsageErrors(t *testing.T) {
 	}
 }
 
+// readOnly is a folder in which nobody makes a file, root included where the
+// system has one.
+func readOnly(t *testing.T) string {
+	if _, err := os.Stat("/proc/self"); err == nil {
+		return "/proc/self"
+	}
+	folder := t.TempDir()
+	if os.Chmod(folder, 0o555); os.Getuid() == 0 {
+		return filepath.Join(folder, "a", "\x00")
+	}
+	return folder
+}
+
 // What can be known before the work stops the program before any output.
 func TestErrorsBeforeTheWork(t *testing.T) {
 	folder := t.TempDir()
 	whole := encoded(t, png.Encode, pattern(64, 64))
 	file := put(t, filepath.Join(folder, "file.png"), whole)
 	cut := put(t, filepath.Join(t.TempDir(), "cut.png"), whole[:len(whole)/2])
+	claims := put(t, filepath.Join(t.TempDir(), "claims.png"), bomb(t))
 	for _, test := range []struct {
 		args []string
 		want string
 	}{
 		{[]string{"--input", filepath.Join(folder, "none")}, "no such file or directory"},
 		{[]string{"--input", cut}, "cut.png: the file is cut short; copy it again"},
+		{[]string{"--input", claims}, "claims.png: 60000x60000: a file of 73 bytes cannot hold as many pixels"},
+		{[]string{"--input", file, "--output", readOnly(t)}, "prepare --output: "},
 		{[]string{"--input", file, "--output", filepath.Join(file, "x")}, "prepare --output: "},
 		{[]string{"--output", filepath.Join(file, "x")}, "prepare --output: "},
 		{[]string{"--input", folder, "--output", folder}, "it is the input folder"},

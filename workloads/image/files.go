@@ -22,6 +22,8 @@ const jpegQuality = 92
 // codec reads and writes one file format.
 type codec struct {
 	magic string
+	// densest is the number of pixels that one byte of a file can stand for.
+	densest int64
 	// end is the last thing in a whole file, unless something follows the image.
 	end    string
 	config func(io.Reader) (stdimage.Config, error)
@@ -29,12 +31,16 @@ type codec struct {
 	encode func(io.Writer, stdimage.Image) error
 }
 
+// pngCodec: deflate makes at most 1032 bytes of one, and those hold at most eight
+// pixels each (https://zlib.net/zlib_tech.html, maximum compression factor).
 func pngCodec() codec {
-	return codec{"\x89PNG\r\n\x1a\n", "IEND\xae\x42\x60\x82", png.DecodeConfig, png.Decode, png.Encode}
+	return codec{"\x89PNG\r\n\x1a\n", 8 * 1032, "IEND\xae\x42\x60\x82", png.DecodeConfig, png.Decode, png.Encode}
 }
 
+// jpegCodec: every block of 8x8 samples takes at least one bit for its mean, and
+// subsampling makes at most 16 blocks of pixels out of one.
 func jpegCodec() codec {
-	return codec{"\xff\xd8\xff", "\xff\xd9", jpeg.DecodeConfig, jpeg.Decode, func(w io.Writer, m stdimage.Image) error {
+	return codec{"\xff\xd8\xff", 8 * 64 * 16, "\xff\xd9", jpeg.DecodeConfig, jpeg.Decode, func(w io.Writer, m stdimage.Image) error {
 		return jpeg.Encode(w, m, &jpeg.Options{Quality: jpegQuality})
 	}}
 }
@@ -98,9 +104,22 @@ func inspect(path string) (source, error) {
 		if config.Width < 1 || config.Height < 1 {
 			return source{}, fmt.Errorf("read image %s: it has no pixels", path)
 		}
-		return source{path, c, Shape{config.Width, config.Height, 3}, endsWith(file, c.end)}, nil
+		if err := plausible(file, c, int64(config.Width)*int64(config.Height)); err != nil {
+			return source{}, fmt.Errorf("read image %s: %dx%d: %w", path, config.Width, config.Height, err)
+		}
+		return source{path, c, Shape{W: config.Width, H: config.Height, Channels: 3}, endsWith(file, c.end)}, nil
 	}
 	return source{}, fmt.Errorf("read image %s: neither PNG nor JPEG (it begins with %q)", path, head)
+}
+
+// plausible refuses a file that is too small for what its header claims, before
+// anybody takes the memory: it is cut short, or made to exhaust who believes it.
+func plausible(file *os.File, c codec, pixels int64) error {
+	info, err := file.Stat()
+	if err != nil || !info.Mode().IsRegular() || pixels/c.densest <= info.Size() {
+		return err
+	}
+	return fmt.Errorf("a file of %d bytes cannot hold as many pixels; it is cut short, or no honest image", info.Size())
 }
 
 // read decodes the file. Transparent pixels are laid over black.
@@ -143,7 +162,7 @@ func fromStandard(src stdimage.Image) Image {
 	size := src.Bounds().Size()
 	rgba := stdimage.NewRGBA(stdimage.Rect(0, 0, size.X, size.Y))
 	draw.Draw(rgba, rgba.Bounds(), src, src.Bounds().Min, draw.Src)
-	m := New(Shape{size.X, size.Y, 3})
+	m := New(Shape{W: size.X, H: size.Y, Channels: 3})
 	for y := range m.H {
 		row, from := m.Row(y), rgba.Pix[y*rgba.Stride:]
 		for x := range m.W {
@@ -169,9 +188,14 @@ func toStandard(m Image) stdimage.Image {
 	return rgba
 }
 
-// write encodes the image into a hidden file beside its place and renames it,
-// so that the name never holds half an image.
-func write(path string, c codec, m Image) (err error) {
+// write encodes the image in the format of codec.
+func write(path string, c codec, m Image) error {
+	return replace(path, func(w io.Writer) error { return c.encode(w, toStandard(m)) })
+}
+
+// replace writes into a hidden file beside its place and renames it, so that
+// the name never holds half a file.
+func replace(path string, encode func(io.Writer) error) (err error) {
 	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
 		return fmt.Errorf("write image: %w", err)
@@ -183,11 +207,22 @@ func write(path string, c codec, m Image) (err error) {
 		}
 	}()
 	buffer := bufio.NewWriter(file)
-	err = errors.Join(c.encode(buffer, toStandard(m)), buffer.Flush(), file.Chmod(0o644), file.Close())
+	err = errors.Join(encode(buffer), buffer.Flush(), file.Chmod(0o644), file.Close())
 	if err != nil {
 		return err
 	}
 	return os.Rename(file.Name(), path)
+}
+
+// writeResult writes what an operation made of the file name: in the format of
+// codec, or as a .npy file where samples are float32. It returns the path.
+func writeResult(folder, name, operation string, c codec, m Image) (string, error) {
+	path := outputPath(folder, name, operation)
+	if !m.Float {
+		return path, write(path, c, m)
+	}
+	path = strings.TrimSuffix(path, filepath.Ext(path)) + ".npy"
+	return path, replace(path, func(w io.Writer) error { return encodeNPY(w, m) })
 }
 
 // prepareOutput makes the folder and proves before the work that files can be

@@ -13,6 +13,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -174,7 +175,7 @@ func TestList(t *testing.T) {
 
 func TestWriteRoundTrip(t *testing.T) {
 	folder := t.TempDir()
-	rgb, grey := randomImage(Shape{7, 5, 3}, 2, 1), randomImage(Shape{6, 3, 1}, 1, 2)
+	rgb, grey := randomImage(Shape{W: 7, H: 5, Channels: 3}, 2, 1), randomImage(Shape{W: 6, H: 3, Channels: 1}, 1, 2)
 	for name, m := range map[string]Image{"rgb.png": rgb, "grey.png": grey} {
 		path := filepath.Join(folder, name)
 		for range 2 { // the second replaces the first
@@ -213,7 +214,7 @@ func TestWriteLeavesNoHalf(t *testing.T) {
 		_, err := w.Write([]byte("half an image"))
 		return errors.Join(err, errors.New("no space left on device"))
 	}}
-	err := write(path, broken, New(Shape{1, 1, 3}))
+	err := write(path, broken, New(Shape{W: 1, H: 1, Channels: 3}))
 	if err == nil || !strings.Contains(err.Error(), "write image "+path+": no space left on device") {
 		t.Errorf("got %v", err)
 	}
@@ -250,13 +251,49 @@ func TestInspectAllReportsEveryFile(t *testing.T) {
 	if err == nil {
 		t.Fatal("no error")
 	}
-	for _, want := range []string{"a.png: neither PNG nor JPEG", "b.png, an image of 60000x60000, needs 60.3 GiB of memory, the container leaves 8.0 GiB"} {
+	for _, want := range []string{"a.png: neither PNG nor JPEG", "b.png: 60000x60000: a file of 73 bytes cannot hold as many pixels"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("no %q in %v", want, err)
 		}
 	}
 	if strings.Contains(err.Error(), "c.png") {
 		t.Errorf("a good file is named: %v", err)
+	}
+}
+
+// A small file that does hold a large image is held against the memory.
+func TestInspectAgainstMemory(t *testing.T) {
+	black := stdimage.NewPaletted(stdimage.Rect(0, 0, 4000, 4000), color.Palette{color.Black})
+	path := put(t, filepath.Join(t.TempDir(), "black.png"), encoded(t, png.Encode, black))
+	for _, test := range []struct {
+		operation, want string
+	}{{"sobel", "needs 274.7 MiB"}, {"resize-half", "needs 263.2 MiB"}, {"normalise", "needs 412.0 MiB"}} {
+		c := config{operations: []string{test.operation}}
+		_, err := c.inspectOne(path, measure.Memory{Bytes: 200 << 20, Source: "the container"})
+		if err == nil || !strings.Contains(err.Error(), "black.png, an image of 4000x4000, "+test.want+" of memory, the container leaves 200.0 MiB; leave it out or make it smaller") {
+			t.Errorf("%s: got %v", test.operation, err)
+		}
+		if _, err := c.inspectOne(path, measure.Memory{Bytes: 500 << 20, Source: "the container"}); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestEncodeNPY(t *testing.T) {
+	m := Image{Shape: Shape{W: 2, H: 3, Channels: 3, Float: true}, Stride: 28, Pix: make([]byte, 3*28)}
+	for i := range m.Pix {
+		m.Pix[i] = byte(i)
+	}
+	var out bytes.Buffer
+	if err := encodeNPY(&out, m); err != nil {
+		t.Fatal(err)
+	}
+	header, pixels := out.Bytes()[:128], out.Bytes()[128:]
+	if want := "\x93NUMPY\x01\x00\x76\x00{'descr': '<f4', 'fortran_order': False, 'shape': (3, 2, 3), }"; !bytes.HasPrefix(header, []byte(want)) || header[127] != '\n' {
+		t.Errorf("header is %q", header)
+	}
+	if want := slices.Concat(m.Row(0), m.Row(1), m.Row(2)); !bytes.Equal(pixels, want) {
+		t.Errorf("pixels are %v, want %v", pixels, want)
 	}
 }
 

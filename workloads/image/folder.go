@@ -90,7 +90,12 @@ func (c *config) inspectOne(path string, memory measure.Memory) (source, error) 
 // each output pixel on its way to a file.
 func (c *config) memoryFor(s Shape) int64 {
 	pixels := int64(s.W) * int64(s.H)
-	return 12*pixels + s.Bytes() + 3*c.largestOutput(s)
+	return 12*pixels + s.Bytes() + c.largestOutput(s, func(out Shape) int64 {
+		if out.Float {
+			return out.Bytes() // written as it is
+		}
+		return 3 * out.Bytes()
+	})
 }
 
 func (c *config) oneFile(ctx context.Context, s source, rows []*row) error {
@@ -107,7 +112,7 @@ func (c *config) oneFile(ctx context.Context, s source, rows []*row) error {
 		if c.output == "" {
 			continue
 		}
-		if err := write(outputPath(c.output, s.path, w.op.Name), s.codec, dst[0]); err != nil {
+		if _, err := writeResult(c.output, s.path, w.op.Name, s.codec, dst[0]); err != nil {
 			return err
 		}
 	}

@@ -1,25 +1,51 @@
 package image
 
-import "math"
+import (
+	"math"
+	"sync"
+)
 
-// maxSigma keeps 16-bit weights precise: with the 121 taps of sigma 20 the
-// result stays within one level of the float64 reference.
+// maxSigma keeps the weights of fixed point precise: with the 121 taps of sigma
+// 20 the result stays within one level of the float64 reference.
 const maxSigma = 20
+
+// lineBits are the bits behind the point of the line between the two passes.
+const lineBits = 7
 
 func gaussianBlur() Operation {
 	return Operation{
 		Name: "gaussian-blur", Title: "Gaussian blur", Doc: "separable Gaussian, radius 3 sigma",
-		kernels: portable(func(p Params, _, _ Shape) rows { return blur(gaussianWeights(p.Sigma)) }),
-		output:  sameShape, reference: gaussianReference, tolerance: 1,
+		kernels: kernels(func(v *simd, p Params, _, src Shape) rows {
+			down, along := gaussianWeights(p.Sigma, 22), gaussianWeights(p.Sigma, 16)
+			lines := sync.Pool{New: func() any { return newBlur(v, down, along, src) }}
+			return func(dst, src Image, low, high int) {
+				b := lines.Get().(*blur)
+				defer lines.Put(b)
+				b.src = src
+				b.rows(dst, low, high)
+				b.src = Image{}
+				clear(b.rows4)
+			}
+		}),
+		output: sameShape, reference: gaussianReference, tolerance: 1,
 		parameters: func(p Params) map[string]float64 { return map[string]float64{"sigma": p.Sigma} },
 	}
 }
 
 func gaussianRadius(sigma float64) int { return int(math.Ceil(3 * sigma)) }
 
-// gaussianWeights returns the weights from the centre outwards in units of
-// 1/65536. Both sides together sum to exactly 65536, so a flat image stays as it is.
-func gaussianWeights(sigma float64) []uint32 {
+// symmetric are the weights of a symmetric filter from the centre outwards, in
+// units of 2^-bits. The centre counts twice, so it stands with half its weight:
+// term k is the sum of the two samples k away, times weights[k]. All of them
+// fit 16 bits, their number is even, and twice their sum is exactly 2^bits, so
+// a flat image stays as it is.
+type symmetric struct {
+	bits    int
+	weights []int32
+}
+
+// gaussianWeights takes as many bits as the largest weight and most allow.
+func gaussianWeights(sigma float64, most int) symmetric {
 	exact := make([]float64, gaussianRadius(sigma)+1)
 	sum := 0.0
 	for i := range exact {
@@ -27,66 +53,155 @@ func gaussianWeights(sigma float64) []uint32 {
 		sum += 2 * exact[i]
 	}
 	sum -= exact[0]
-	weights := make([]uint32, len(exact))
-	weights[0] = 1 << 16
-	last := 0
-	for i := 1; i < len(exact); i++ {
-		weights[i] = uint32(math.Round(exact[i] / sum * (1 << 16)))
-		weights[0] -= 2 * weights[i]
-		if weights[i] > 0 {
-			last = i
+	exact[0] /= 2
+	for bits := most; ; bits-- {
+		scaled := make([]float64, len(exact))
+		for i, w := range exact {
+			scaled[i] = w / sum * float64(int(1)<<bits)
 		}
+		weights := apportion(scaled, 1<<(bits-1))
+		if weights[0] > math.MaxInt16 || len(weights) > 1 && weights[1] > math.MaxInt16 {
+			continue
+		}
+		for len(weights) > 1 && weights[len(weights)-1] == 0 {
+			weights = weights[:len(weights)-1]
+		}
+		if len(weights)%2 == 1 {
+			weights = append(weights, 0)
+		}
+		return symmetric{bits, weights}
 	}
-	return weights[:last+1]
 }
 
-// blur runs both passes row by row, so that the intermediate row stays in the
-// cache: down the columns into 8.8 fixed point, then along the row. The largest
-// sum, 65536 * 65280 and the rounding, fits 32 bits.
-func blur(weights []uint32) rows {
-	return func(dst, src Image, low, high int) {
-		n, pad := src.W*src.Channels, (len(weights)-1)*src.Channels
-		sums := make([]uint32, n)
-		line := make([]uint16, pad+n+pad)
-		for y := low; y < high; y++ {
-			blurDown(sums, src, y, weights)
-			for i, s := range sums {
-				line[pad+i] = uint16((s + 1<<7) >> 8)
+// apportion rounds every value up or down so that all of them sum to the
+// total: those with the largest fractions go up (largest remainders).
+func apportion(values []float64, total int32) []int32 {
+	rounded := make([]int32, len(values))
+	for i, v := range values {
+		rounded[i] = int32(math.Floor(v))
+		total -= rounded[i]
+	}
+	up := make([]bool, len(values))
+	for ; total > 0; total-- {
+		best, most := -1, -1.0
+		for i, v := range values {
+			if rest := v - math.Floor(v); !up[i] && rest > most {
+				best, most = i, rest
 			}
-			replicate(line, pad, src.Channels)
-			blurAlong(sums, line, src.Channels, weights)
-			out := dst.Row(y)
-			for i, s := range sums {
-				out[i] = byte((s + 1<<23) >> 24)
-			}
 		}
+		if best < 0 { // the values sum to less: not a matter of rounding
+			rounded[0] += total
+			break
+		}
+		up[best] = true
+		rounded[best]++
+	}
+	return rounded
+}
+
+// packed holds two weights in each element, the first in the low half.
+func (s symmetric) packed() []int32 { return packPairs(s.weights) }
+
+func packPairs(weights []int32) []int32 {
+	pairs := make([]int32, len(weights)/2)
+	for i := range pairs {
+		pairs[i] = int32(uint32(weights[2*i])&0xFFFF | uint32(weights[2*i+1])<<16)
+	}
+	return pairs
+}
+
+// blur is the work on one band: for each row down the columns into a line of
+// fixed point around 128, then along that line, which stays in the cache.
+type blur struct {
+	v                 *simd
+	src               Image
+	down, along       symmetric
+	downPairs, alongs []int32
+	rows4             []*byte // of the current row, as gaussianDown reads them
+	line              []int16
+	sums              []int32 // of the portable kernel
+	pad, n            int
+}
+
+func newBlur(v *simd, down, along symmetric, src Shape) *blur {
+	n, pad := src.W*src.Channels, (len(along.weights)-1)*src.Channels
+	b := &blur{
+		v: v, down: down, along: along, downPairs: down.packed(), alongs: along.packed(),
+		rows4: make([]*byte, 2*len(down.weights)), line: make([]int16, pad+n+pad), pad: pad, n: n,
+	}
+	if v == nil {
+		b.sums = make([]int32, n)
+	}
+	return b
+}
+
+func (b *blur) rows(dst Image, low, high int) {
+	for y := low; y < high; y++ {
+		if b.v == nil {
+			b.downPortable(y)
+			replicate(b.line, b.pad, b.src.Channels)
+			b.alongPortable(dst.Row(y))
+			continue
+		}
+		for k := range b.down.weights {
+			b.rows4[2*k] = &b.src.Row(max(y-k, 0))[0]
+			b.rows4[2*k+1] = &b.src.Row(min(y+k, b.src.H-1))[0]
+		}
+		bias, shift := b.downEnd()
+		cover(b.n, b.v.bytes, func(from, to int) {
+			b.v.gaussianDown(&b.line[b.pad], &b.rows4[0], &b.downPairs[0], len(b.downPairs), from, to, bias, shift)
+		})
+		replicate(b.line, b.pad, b.src.Channels)
+		out := dst.Row(y)
+		bias, shift = b.alongEnd()
+		cover(b.n, b.v.bytes, func(from, to int) {
+			b.v.gaussianAlong(&out[from], &b.line[b.pad+from], &b.alongs[0], len(b.alongs), 2*b.src.Channels, to-from, bias, shift)
+		})
 	}
 }
 
-func blurDown(sums []uint32, src Image, y int, weights []uint32) {
-	for i, v := range src.Row(y) {
-		sums[i] = weights[0] * uint32(v)
-	}
-	for k, w := range weights[1:] {
-		above := src.Row(max(y-k-1, 0))[:len(sums)]
-		below := src.Row(min(y+k+1, src.H-1))[:len(sums)]
+// downEnd rounds to lineBits and takes 128 levels away, so that the sum of two
+// samples fits 16 bits.
+func (b *blur) downEnd() (bias int32, shift uint64) {
+	shift = uint64(b.down.bits - lineBits)
+	return 1<<shift>>1 - 128<<b.down.bits, shift
+}
+
+// alongEnd rounds to levels and puts the 128 back.
+func (b *blur) alongEnd() (bias int32, shift uint64) {
+	shift = uint64(b.along.bits + lineBits)
+	return 1<<(shift-1) + 128<<shift, shift
+}
+
+func (b *blur) downPortable(y int) {
+	bias, shift := b.downEnd()
+	sums := b.sums
+	clear(sums)
+	for k, w := range b.down.weights {
+		above := b.src.Row(max(y-k, 0))[:len(sums)]
+		below := b.src.Row(min(y+k, b.src.H-1))[:len(sums)]
 		for i := range sums {
-			sums[i] += w * (uint32(above[i]) + uint32(below[i]))
+			sums[i] += w * (int32(above[i]) + int32(below[i]))
 		}
+	}
+	for i, s := range sums {
+		b.line[b.pad+i] = int16((s + bias) >> shift)
 	}
 }
 
-func blurAlong(sums []uint32, line []uint16, channels int, weights []uint32) {
-	n, pad := len(sums), (len(weights)-1)*channels
-	for i, v := range line[pad : pad+n] {
-		sums[i] = weights[0] * uint32(v)
-	}
-	for k, w := range weights[1:] {
-		step := (k + 1) * channels
-		left, right := line[pad-step:][:n], line[pad+step:][:n]
+func (b *blur) alongPortable(out []byte) {
+	bias, shift := b.alongEnd()
+	sums := b.sums
+	clear(sums)
+	for k, w := range b.along.weights {
+		step := k * b.src.Channels
+		left, right := b.line[b.pad-step:][:len(sums)], b.line[b.pad+step:][:len(sums)]
 		for i := range sums {
-			sums[i] += w * (uint32(left[i]) + uint32(right[i]))
+			sums[i] += w * (int32(left[i]) + int32(right[i]))
 		}
+	}
+	for i, s := range sums {
+		out[i] = byte(min(max((s+bias)>>shift, 0), 255))
 	}
 }
 

@@ -35,8 +35,8 @@ func (c *config) generated(ctx context.Context, start func() (*reporter, error),
 func (c *config) checkGenerated(memory measure.Memory) error {
 	batch := int64(slices.Max(c.batches))
 	for _, size := range c.sizes {
-		in := Shape{size, size, 3}
-		need := batch * (in.Bytes() + c.largestOutput(in))
+		in := Shape{W: size, H: size, Channels: 3}
+		need := batch * (in.Bytes() + c.largestOutput(in, Shape.Bytes))
 		if err := memory.Check(fmt.Sprintf("a batch of %d images of %v", batch, in), need, "choose smaller --sizes or --batch"); err != nil {
 			return err
 		}
@@ -44,10 +44,11 @@ func (c *config) checkGenerated(memory measure.Memory) error {
 	return nil
 }
 
-func (c *config) largestOutput(in Shape) int64 {
+// largestOutput is the most that any of the operations takes for its output.
+func (c *config) largestOutput(in Shape, bytes func(Shape) int64) int64 {
 	var most int64
 	for _, op := range c.selected() {
-		most = max(most, op.output(c.runner.params, in).Bytes())
+		most = max(most, bytes(op.output(c.runner.params, in)))
 	}
 	return most
 }
@@ -56,7 +57,7 @@ func (c *config) oneSize(ctx context.Context, size int, report *reporter, stderr
 	src := make([]Image, slices.Max(c.batches))
 	for i := range src {
 		var err error
-		src[i], err = generate(ctx, Shape{size, size, 3}, c.runner.options.Seed, uint64(i), c.runner.options.Threads)
+		src[i], err = generate(ctx, Shape{W: size, H: size, Channels: 3}, c.runner.options.Seed, uint64(i), c.runner.options.Threads)
 		if err != nil {
 			return err
 		}
@@ -85,11 +86,11 @@ func (c *config) oneSize(ctx context.Context, size int, report *reporter, stderr
 func (c *config) save(op Operation, src, dst []Image, stderr io.Writer) error {
 	for i := range src {
 		name := fmt.Sprintf("generated-%v-%d.png", src[i].Shape, i+1)
-		input, output := outputPath(c.output, name, "input"), outputPath(c.output, name, op.Name)
-		if err := write(input, pngCodec(), src[i]); err != nil {
+		if err := write(outputPath(c.output, name, "input"), pngCodec(), src[i]); err != nil {
 			return err
 		}
-		if err := write(output, pngCodec(), dst[i]); err != nil {
+		output, err := writeResult(c.output, name, op.Name, pngCodec(), dst[i])
+		if err != nil {
 			return err
 		}
 		fmt.Fprintln(stderr, "wrote", output)

@@ -6,20 +6,35 @@
 package image
 
 import (
+	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"math"
 )
 
 // Shape is the size of an image and its channels: 3 for RGB, 1 for grey.
-type Shape struct{ W, H, Channels int }
+type Shape struct {
+	W, H, Channels int
+	// Float says that samples are float32, little endian, instead of bytes.
+	Float bool
+}
 
 // Bytes is the size of the pixels without padding.
-func (s Shape) Bytes() int64 { return int64(s.W) * int64(s.H) * int64(s.Channels) }
+func (s Shape) Bytes() int64 { return int64(s.H) * int64(s.rowBytes()) }
+
+func (s Shape) rowBytes() int { return s.W * s.Channels * s.sampleBytes() }
+
+func (s Shape) sampleBytes() int {
+	if s.Float {
+		return 4
+	}
+	return 1
+}
 
 func (s Shape) String() string { return fmt.Sprintf("%dx%d", s.W, s.H) }
 
-// Image holds 8-bit samples, the channels of a pixel side by side. Row y starts
-// at Pix[y*Stride].
+// Image holds samples of 8 bits, or float32s, the channels of a pixel side by
+// side. Row y starts at Pix[y*Stride]; the stride is in bytes.
 type Image struct {
 	Shape
 	Stride int
@@ -28,18 +43,26 @@ type Image struct {
 
 // New returns a black image whose rows touch.
 func New(s Shape) Image {
-	return Image{Shape: s, Stride: s.W * s.Channels, Pix: make([]byte, s.Bytes())}
+	return Image{Shape: s, Stride: s.rowBytes(), Pix: make([]byte, s.Bytes())}
 }
 
 // Row is row y without the padding behind it.
 func (m Image) Row(y int) []byte {
-	return m.Pix[y*m.Stride : y*m.Stride+m.W*m.Channels]
+	return m.Pix[y*m.Stride : y*m.Stride+m.rowBytes()]
 }
 
 // at is the sample at x, y with replicated borders; for references, not kernels.
 func (m Image) at(x, y, channel int) int {
 	x, y = min(max(x, 0), m.W-1), min(max(y, 0), m.H-1)
 	return int(m.Pix[y*m.Stride+x*m.Channels+channel])
+}
+
+// value is the sample at x, y of an image of either type.
+func (m Image) value(x, y, channel int) float64 {
+	if !m.Float {
+		return float64(m.at(x, y, channel))
+	}
+	return float64(math.Float32frombits(binary.LittleEndian.Uint32(m.Row(y)[4*(x*m.Channels+channel):])))
 }
 
 // checksum goes on from sum with the CRC-32C of the pixels.

@@ -16,6 +16,8 @@ type Params struct {
 	Width, Height int
 	// Factor and Offset change the brightness: sample*Factor + Offset.
 	Factor, Offset float64
+	// Mean and Deviation normalise: (sample/255 - Mean) / Deviation.
+	Mean, Deviation float64
 }
 
 // rows computes the rows low to high of dst. It may not touch other rows, so
@@ -40,18 +42,23 @@ type Operation struct {
 	reference func(p Params, dst Shape, src Image, x, y, channel int) float64
 	// tolerance is the largest distance to the reference in levels; 0 is exact.
 	tolerance float64
+	// slack is added to the tolerance of an operation whose numbers decide it.
+	slack func(Params) float64
 	// parameters are those that the results name.
 	parameters func(Params) map[string]float64
 }
 
 // Operations lists every operation.
 func Operations() []Operation {
-	return []Operation{gaussianBlur(), sobel(), resizeHalf(), resizeBilinear(), brightness()}
+	return []Operation{gaussianBlur(), sobel(), resizeHalf(), resizeBilinear(), resizeLanczos(), brightness(), normalise()}
 }
 
-// portable is the plain Go kernel that every operation has.
-func portable(prepare func(p Params, dst, src Shape) rows) []Kernel {
-	return []Kernel{{Name: "go", prepare: prepare}}
+// element is the type of the output's samples.
+func (op Operation) element(p Params) string {
+	if op.output(p, Shape{W: 1, H: 1, Channels: 3}).Float {
+		return "float32"
+	}
+	return "uint8"
 }
 
 func sameShape(_ Params, s Shape) Shape { return s }

@@ -1,5 +1,7 @@
 package image
 
+import "sync"
+
 // Luma weights of ITU-R BT.601 in units of 1/256.
 const (
 	lumaRed   = 77
@@ -12,8 +14,20 @@ const (
 func sobel() Operation {
 	return Operation{
 		Name: "sobel", Title: "Sobel edges", Doc: "3x3 Sobel, |gx| + |gy| on the luma, grey output",
-		kernels: portable(func(Params, Shape, Shape) rows { return sobelRows }),
-		output:  func(_ Params, s Shape) Shape { return Shape{s.W, s.H, 1} }, reference: sobelReference,
+		kernels: kernels(func(v *simd, _ Params, _, src Shape) rows {
+			if v == nil || src.W < v.bytes {
+				return sobelRows
+			}
+			lines := sync.Pool{New: func() any { return newEdges(v, src) }}
+			return func(dst, src Image, low, high int) {
+				e := lines.Get().(*edges)
+				defer lines.Put(e)
+				e.src = src
+				e.rows(dst, low, high)
+				e.src = Image{}
+			}
+		}),
+		output: func(_ Params, s Shape) Shape { return Shape{W: s.W, H: s.H, Channels: 1} }, reference: sobelReference,
 		parameters: noParameters,
 	}
 }
@@ -32,7 +46,7 @@ func sobelRows(dst, src Image, low, high int) {
 
 // lumaRow fills line with the luma of row y and one replicated pixel on each side.
 func lumaRow(line []int16, src Image, y int) {
-	pix := src.Row(min(max(y, 0), src.H-1))
+	pix := src.Row(clamp(y, src.H))
 	for i := range src.W {
 		rgb := pix[:3]
 		pix = pix[3:]
@@ -48,6 +62,99 @@ func sobelRow(out []byte, above, here, below []int16) {
 		gx := above[i+2] - above[i] + 2*(here[i+2]-here[i]) + below[i+2] - below[i]
 		gy := below[i] + 2*below[i+1] + below[i+2] - above[i] - 2*above[i+1] - above[i+2]
 		out[i] = byte(min(max(gx, -gx)+max(gy, -gy), 255))
+	}
+}
+
+// edgeTile is the number of columns that are computed at once, so that the
+// lines of edges stay in the first cache.
+const edgeTile = 2048
+
+// edges is Sobel's operator with vectors, taken apart: of each row of luma the
+// differences and the sums along it are computed once, and used three times and
+// twice. Lines are as wide as a tile, filled up to whole vectors.
+type edges struct {
+	v           *simd
+	src         Image
+	left, right int // columns of the tile
+	line        []int16
+	across      [2][]int16
+	smooth      [2][]int16
+	spare       []byte
+}
+
+func newEdges(v *simd, src Shape) *edges {
+	width := (min(src.W, edgeTile) + v.bytes - 1) / v.bytes * v.bytes
+	// Lines that begin at the same place of two pages would make loads wait for
+	// stores that have nothing to do with them.
+	apart := width + 352
+	lines := make([]int16, 4*apart+width+2)
+	e := &edges{v: v, spare: make([]byte, width), line: lines[4*apart:]}
+	for i := range 2 {
+		e.across[i], e.smooth[i] = lines[2*i*apart:][:width], lines[(2*i+1)*apart:][:width]
+	}
+	return e
+}
+
+func (e *edges) rows(dst Image, low, high int) {
+	tiles := (e.src.W + edgeTile - 1) / edgeTile
+	for tile := range tiles {
+		e.left, e.right = tile*e.src.W/tiles, (tile+1)*e.src.W/tiles
+		// Two rows whose edges nobody needs fill the lines.
+		e.row(e.spare, low-1)
+		e.row(e.spare, low)
+		for y := low; y < high; y++ {
+			e.row(dst.Row(y)[e.left:e.right], y+1)
+		}
+	}
+}
+
+// edgeLead is how many columns luma is ahead of the edges: far enough that what
+// it stored has reached the cache.
+const edgeLead = 128
+
+// row takes the luma of row y and computes the edges of the row above it.
+func (e *edges) row(out []byte, y int) {
+	n, step := e.right-e.left, e.v.bytes
+	if n < edgeLead+step {
+		e.luma(y, 0, n)
+		e.edges(out, y, 0)
+		return
+	}
+	e.luma(y, 0, edgeLead)
+	both := (n - edgeLead) / step * step
+	old, here, smooth := e.across[y&1], e.across[1-y&1], e.smooth[y&1]
+	pix := e.src.Row(clamp(y, e.src.H))[3*(e.left+edgeLead):]
+	e.v.sobelLuma(&e.line[edgeLead+1], &pix[0], &out[0], &e.line[0], &old[0], &here[0], &smooth[0], both)
+	e.luma(y, n-step, n)
+	e.edges(out, y, both)
+}
+
+// edges computes the columns of the tile from that one on.
+func (e *edges) edges(out []byte, y, from int) {
+	old, here, smooth := e.across[y&1], e.across[1-y&1], e.smooth[y&1]
+	n := e.right - e.left
+	whole := n - (n-from)%e.v.bytes
+	if whole > from {
+		e.v.sobel(&out[from], &e.line[from], &old[from], &here[from], &smooth[from], whole-from)
+	}
+	if whole < n {
+		var last [64]byte
+		e.v.sobel(&last[0], &e.line[whole], &old[whole], &here[whole], &smooth[whole], e.v.bytes)
+		copy(out[whole:n], last[:])
+	}
+}
+
+// luma fills the line from one pixel left of the columns to one right of them.
+func (e *edges) luma(y, from, to int) {
+	pix := e.src.Row(clamp(y, e.src.H))
+	left, right := max(e.left+from-1, 0), min(e.left+to+1, e.src.W)
+	line := e.line[left-e.left+1:]
+	cover(right-left, e.v.bytes/2, func(from, to int) { e.v.luma(&line[from], &pix[3*(left+from)], to-from) })
+	if e.left+from == 0 {
+		e.line[0] = e.line[1]
+	}
+	if n := e.right - e.left; e.left+to == e.src.W {
+		e.line[n+1] = e.line[n]
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/batchctl/batchctl/workloads/blas"
 	"github.com/batchctl/batchctl/workloads/measure"
 )
 
@@ -18,9 +19,14 @@ const usage = `Usage: batchctl-workloads matrix [flags]
 
 Multiply square random matrices, check every product, and print its time.
 
+Kernels: avx512, avx2 and portable are batchctl's own, the best that this machine
+runs is the default; gonum is gonum's own routine. The peak is measured in the
+same run, before and after each repeat.
+
 Examples:
   batchctl-workloads matrix --sizes 1000,2000,5000
   batchctl-workloads matrix --sizes 4000 --type float32,float64 --repeats 5 --format json
+  batchctl-workloads matrix --sizes 2000 --threads 1 --kernel gonum
 
 Flags:
 `
@@ -28,6 +34,8 @@ Flags:
 const exits = `
 A product counts only if it is verified: every element up to 256x256, above that
 sampled rows and Freivalds' check, |error| <= 2 u K max|A| max|B|.
+
+Environment: BATCHCTL_BLAS_ISA=avx2 or portable holds the default back.
 
 Exit codes: 0 done, 1 failed or wrong result, 2 usage, 3 no such device.
 `
@@ -72,6 +80,9 @@ func Run(ctx context.Context, args []string, stdout, _ io.Writer) error {
 	} else if err != nil {
 		return err
 	}
+	if err := blas.LimitError(); err != nil {
+		return measure.Usagef("%s", err)
+	}
 	device, err := measure.Open(c.options.Device, c.options.Threads)
 	if err != nil {
 		return err
@@ -85,7 +96,7 @@ func Run(ctx context.Context, args []string, stdout, _ io.Writer) error {
 func (c *config) runAll(ctx context.Context, device measure.Device, stdout io.Writer) error {
 	kernels := Kernels()
 	kernel := kernels[slices.IndexFunc(kernels, func(k Kernel) bool { return k.Name == c.options.Kernel })]
-	printer, err := measure.NewPrinter(stdout, c.options.Format, device, kernel.Name)
+	printer, err := measure.NewPrinter(stdout, c.options.Format, device, kernel.Title)
 	if err != nil {
 		return err
 	}
@@ -94,7 +105,7 @@ func (c *config) runAll(ctx context.Context, device measure.Device, stdout io.Wr
 		if err != nil {
 			return err
 		}
-		r.Device, r.Kernel, r.Versions = device, kernel.Name, measure.BuildVersions()
+		r.Device, r.Kernel, r.Versions = device, kernel.Title, measure.BuildVersions()
 		if err := printer.Print(r); err != nil {
 			return err
 		}

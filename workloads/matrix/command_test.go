@@ -7,10 +7,12 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"math"
 	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/batchctl/batchctl/workloads/blas"
 	"github.com/batchctl/batchctl/workloads/measure"
 )
 
@@ -26,8 +28,8 @@ func TestRunText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `^Device cpu \(.+\), \d+ threads, kernel gonum, go.+\n` + strings.Repeat(
-		`Matrix multiplication (1x1|33x33|300x300): [0-9.]+ seconds \(float(32|64), [0-9.]+ GFLOP/s, median of 2, verified\)\n`, 6) +
+	want := `^Device cpu \(.+\), \d+ threads, kernel ` + Kernels()[0].Name + `, go.+\n` + strings.Repeat(
+		`Matrix multiplication (1x1|33x33|300x300): [0-9.]+ seconds \(float(32|64), [0-9.]+ GFLOP/s, \d+ % of the FMA peak \([0-9.]+ GFLOP/s\), median of 2, verified\)\n`, 6) +
 		`Total: [0-9.]+ seconds\n$`
 	if !regexp.MustCompile(want).MatchString(out) {
 		t.Errorf("got\n%s", out)
@@ -48,12 +50,26 @@ func TestRunJSON(t *testing.T) {
 		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
 			t.Fatal(err)
 		}
-		if r.Width != size || !r.Verified || len(r.Seconds) != 4 || r.GFLOPS <= 0 || r.Device.Threads != 1 || r.Kernel != "gonum" {
+		if r.Width != size || !r.Verified || len(r.Seconds) != 4 || r.GFLOPS <= 0 || r.Device.Threads != 1 || r.Kernel != Kernels()[0].Name ||
+			r.ISA != string(blas.Best()) || len(r.Ceilings) != 1 || !(r.Ceilings[0].Rate > 0) || math.Abs(r.Ceilings[0].Share-r.GFLOPS/r.Ceilings[0].Rate) > 1e-6 {
 			t.Errorf("got %+v", r)
 		}
 	}
 	if lines.Scan() {
 		t.Errorf("unexpected line %s", lines.Text())
+	}
+}
+
+// Every kernel has its label, and is verified like the others.
+func TestRunEachKernel(t *testing.T) {
+	for _, k := range Kernels() {
+		out, err := run(t, "--sizes 300 --type float32,float64 --repeats 1 --warmup 0 --threads 2 --kernel "+k.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(out, ", kernel "+k.Title+", ") || strings.Count(out, "verified") != 2 {
+			t.Errorf("%s: got\n%s", k.Name, out)
+		}
 	}
 }
 
@@ -119,7 +135,7 @@ func wrongKernel(c, a, b Matrix[float64], threads int) {
 
 func TestWrongResultHasNoTime(t *testing.T) {
 	o := measure.Options{Threads: 2, Repeats: 1, Seed: 1}
-	r, err := multiplyAndTime(t.Context(), o, product{"float64", 50}, wrongKernel)
+	r, err := multiplyAndTime(t.Context(), o, product{"float64", 50}, blas.Best(), wrongKernel)
 	if err == nil || !strings.HasPrefix(err.Error(), "multiply 50x50 float64: verify: element (1, 1) is off by NaN") || r.Median != 0 {
 		t.Errorf("got %+v, %v", r, err)
 	}
@@ -134,7 +150,7 @@ func TestSignalInsideKernel(t *testing.T) {
 		cancel(errors.New("terminated signal received"))
 		<-forever
 	}
-	_, err := multiplyAndTime(ctx, measure.Options{Threads: 1, Repeats: 1}, product{"float64", 10}, stuck)
+	_, err := multiplyAndTime(ctx, measure.Options{Threads: 1, Repeats: 1}, product{"float64", 10}, blas.Best(), stuck)
 	if err == nil || !strings.Contains(err.Error(), "stopped before the end: terminated signal received") {
 		t.Errorf("got %v", err)
 	}

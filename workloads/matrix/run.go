@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"time"
 
+	"github.com/batchctl/batchctl/workloads/blas"
 	"github.com/batchctl/batchctl/workloads/measure"
 )
 
@@ -47,12 +49,12 @@ func checkMemory(products []product, memory measure.Memory) error {
 // run measures one product with the kernel for its type.
 func (c *config) run(ctx context.Context, p product, kernel Kernel) (measure.Result, error) {
 	if p.kind == "float32" {
-		return multiplyAndTime(ctx, c.options, p, kernel.Float32)
+		return multiplyAndTime(ctx, c.options, p, kernel.ISA, kernel.Float32)
 	}
-	return multiplyAndTime(ctx, c.options, p, kernel.Float64)
+	return multiplyAndTime(ctx, c.options, p, kernel.ISA, kernel.Float64)
 }
 
-func multiplyAndTime[T Float](ctx context.Context, o measure.Options, p product, kernel func(c, a, b Matrix[T], threads int)) (measure.Result, error) {
+func multiplyAndTime[T Float](ctx context.Context, o measure.Options, p product, isa blas.ISA, kernel func(c, a, b Matrix[T], threads int)) (measure.Result, error) {
 	runtime.GC() // else the matrices of the row before could still take memory
 	a, b, c := New[T](p.size, p.size), New[T](p.size, p.size), New[T](p.size, p.size)
 	if err := fill(ctx, a, o.Seed, 1, o.Threads); err != nil {
@@ -61,12 +63,20 @@ func multiplyAndTime[T Float](ctx context.Context, o measure.Options, p product,
 	if err := fill(ctx, b, o.Seed, 2, o.Threads); err != nil {
 		return measure.Result{}, err
 	}
+	var peaks []float64
+	peak := func() { peaks = append(peaks, blas.Peak[T](isa, o.Threads, peakTime)/1e9) }
 	seconds, err := measure.Repeat(ctx, o, measure.Task{
-		Spoil: func() { spoil(c) },
+		Spoil: func() {
+			spoil(c)
+			peak()
+		},
 		Work: func(ctx context.Context) error {
 			return orLeave(ctx, func() { kernel(c, a, b, o.Threads) })
 		},
-		Check: func(ctx context.Context) error { return verify(ctx, c, a, b, o.Seed+1, o.Threads) },
+		Check: func(ctx context.Context) error {
+			peak()
+			return verify(ctx, c, a, b, o.Seed+1, o.Threads)
+		},
 	})
 	if err != nil {
 		return measure.Result{}, fmt.Errorf("multiply %s: %w", p, err)
@@ -74,12 +84,17 @@ func multiplyAndTime[T Float](ctx context.Context, o measure.Options, p product,
 	r := measure.Result{
 		Workload: "matrix", Operation: "multiplication", Title: "Matrix multiplication",
 		Size: fmt.Sprintf("%dx%d", p.size, p.size), Width: p.size, Height: p.size, Type: p.kind,
-		Checksum: checksum(c), Verified: true,
+		Checksum: checksum(c), Verified: true, ISA: string(isa),
 	}
 	r.SetTimes(seconds)
 	r.GFLOPS = 2 * math.Pow(float64(p.size), 3) / r.Median / 1e9
+	r.Ceilings = []measure.Ceiling{measure.NewCeiling("FMA peak", measure.Median(peaks), "GFLOP/s", r.GFLOPS)}
 	return r, nil
 }
+
+// peakTime is how long the peak is measured before and after each repeat: so
+// often, because the clock drifts.
+const peakTime = 20 * time.Millisecond
 
 // orLeave runs f and returns early when the context ends. AWS Batch kills 30
 // seconds after it asks to stop, and one large product may take longer; f is

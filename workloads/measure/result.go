@@ -36,12 +36,16 @@ type Result struct {
 	// floating-point operations or 1e6 input pixels per second.
 	GFLOPS  float64 `json:"gflops,omitempty"`
 	MPixels float64 `json:"mpixelsPerSecond,omitempty"`
+	// Ceilings are limits of the machine, measured in the same run.
+	Ceilings []Ceiling `json:"ceilings,omitempty"`
 	// Checksum is the CRC-32C of the output, "crc32c:" and eight digits.
 	Checksum string `json:"checksum"`
 	// Verified says that every repeat was checked against an independent reference.
-	Verified bool     `json:"verified"`
-	Device   Device   `json:"device"`
-	Kernel   string   `json:"kernel"`
+	Verified bool   `json:"verified"`
+	Device   Device `json:"device"`
+	Kernel   string `json:"kernel"`
+	// ISA is the instruction set that the kernel, or its ceiling, is for, such as avx512.
+	ISA      string   `json:"isa,omitempty"`
 	Versions Versions `json:"versions"`
 }
 
@@ -88,7 +92,7 @@ func Median(values []float64) float64 {
 
 // Line is the row as text, without a line end:
 //
-//	Matrix multiplication 5000x5000: 1.23 seconds (float64, 203 GFLOP/s, median of 3, verified)
+//	Matrix multiplication 5000x5000: 1.23 seconds (float64, 203 GFLOP/s, 87 % of the FMA peak (233 GFLOP/s), median of 3, verified)
 func (r Result) Line() string {
 	name := r.Title + " " + r.Size
 	if r.Batch > 0 {
@@ -103,6 +107,9 @@ func (r Result) Line() string {
 	}
 	if r.MPixels > 0 {
 		notes = append(notes, digits(r.MPixels)+" MPixel/s")
+	}
+	for _, c := range r.Ceilings {
+		notes = append(notes, c.String())
 	}
 	notes = append(notes, fmt.Sprintf("median of %d", r.Repeats), "verified")
 	return fmt.Sprintf("%s: %s seconds (%s)", name, digits(r.Median), strings.Join(notes, ", "))

@@ -20,10 +20,13 @@ func sampleResult() Result {
 func TestLine(t *testing.T) {
 	blur := Result{Title: "Gaussian blur", Size: "2048x2048", Batch: 4, Type: "uint8", MPixels: 139.8,
 		Parameters: map[string]float64{"sigma": 2, "factor": 1.5}, Repeats: 1, Median: 0.12}
+	held := sampleResult()
+	held.Ceilings = []Ceiling{NewCeiling("FMA peak", 233, "GFLOP/s", 203.4)}
 	for _, test := range []struct {
 		result Result
 		want   string
 	}{
+		{held, "Matrix multiplication 5000x5000: 1.23 seconds (float64, 203 GFLOP/s, 87 % of the FMA peak (233 GFLOP/s), median of 3, verified)"},
 		{sampleResult(), "Matrix multiplication 5000x5000: 1.23 seconds (float64, 203 GFLOP/s, median of 3, verified)"},
 		{blur, "Gaussian blur 2048x2048 batch 4: 0.120 seconds (uint8, factor 1.5, sigma 2, 140 MPixel/s, median of 1, verified)"},
 	} {

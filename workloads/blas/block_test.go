@@ -1,0 +1,86 @@
+package blas
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// Every element of C belongs to one task, and tasks begin at whole tiles, so that
+// an element's tile does not depend on how many tasks there are.
+func TestTasksCoverOnce(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		side := rapid.OneOf(rapid.IntRange(1, 100), rapid.IntRange(1, 700))
+		m, n, k := side.Draw(t, "m"), side.Draw(t, "n"), side.Draw(t, "k")
+		tile := rapid.SampledFrom([][2]int{{8, 24}, {8, 48}, {4, 12}, {4, 24}, {2, 4}}).Draw(t, "tile")
+		size := rapid.SampledFrom([]int{4, 8}).Draw(t, "size")
+		b := block(tile[0], tile[1], m, n, k, size, rapid.IntRange(1, 200).Draw(t, "threads"), 512<<10)
+		if b.kc < 1 || b.panels < 1 || b.threads < 1 || b.threads > b.tasks() {
+			t.Fatalf("got %+v", b)
+		}
+		seen := make([]bool, m*n)
+		for i := range b.tasks() {
+			x := b.task(i)
+			if x.row%tile[0] != 0 || x.col%tile[1] != 0 || x.rows < 1 || x.cols < 1 || x.cols > b.panels*tile[1] {
+				t.Fatalf("task %d of %+v is %+v", i, b, x)
+			}
+			for r := x.row; r < x.row+x.rows; r++ {
+				for c := x.col; c < x.col+x.cols; c++ {
+					if seen[r*n+c] {
+						t.Fatalf("element (%d, %d) has two tasks of %+v", r, c, b)
+					}
+					seen[r*n+c] = true
+				}
+			}
+		}
+		for i, s := range seen {
+			if !s {
+				t.Fatalf("element (%d, %d) has no task of %+v", i/n, i%n, b)
+			}
+		}
+	})
+}
+
+// workspaceBytes is what all goroutines of a product pack into.
+func (b blocking) workspaceBytes(mr, nr, size int) int {
+	return b.threads * size * (mr*b.kc + b.kc*b.panels*nr + mr*b.panels*nr)
+}
+
+// A product takes its operands plus 5 %, from 1000 x 1000 on with 2 threads and
+// from 4000 on with 64.
+func TestMemory(t *testing.T) {
+	for _, threads := range []int{1, 2, 4, 16, 64} {
+		for _, n := range []int{1000, 2000, 4000, 10000} {
+			if threads > 2 && n < 4000 && threads*500 > n*4 {
+				continue
+			}
+			for _, tile := range [][3]int{{8, 24, 8}, {8, 48, 4}, {4, 12, 8}, {4, 24, 4}, {2, 4, 8}, {2, 4, 4}} {
+				b := block(tile[0], tile[1], n, n, n, tile[2], threads, 1<<20)
+				operands := 3 * n * n * tile[2]
+				if more := float64(b.workspaceBytes(tile[0], tile[1], tile[2])) / float64(operands); more > 0.05 {
+					t.Errorf("%d x %d, %d threads, tile %v: %.1f %% more than the operands: %+v", n, n, threads, tile, 100*more, b)
+				}
+			}
+		}
+	}
+}
+
+// Many cores have work for nearly all of the time: the one with most tasks has
+// little more than the mean.
+func TestWorkIsEven(t *testing.T) {
+	for _, threads := range []int{2, 3, 4, 8, 16, 32, 64, 96} {
+		for _, n := range []int{1000, 2000, 4000, 8000} {
+			if threads > 16 && n < 2000 || threads > 64 && n < 4000 {
+				continue
+			}
+			for _, tile := range [][3]int{{8, 24, 8}, {8, 48, 4}, {4, 12, 8}} {
+				b := block(tile[0], tile[1], n, n, n, tile[2], threads, 1<<20)
+				largest := float64(b.rowStep) * float64(b.colStep)
+				rounds := float64(divide(b.tasks(), threads))
+				if busy := float64(n) * float64(n) / (rounds * largest * float64(threads)); b.threads < threads || busy < 0.8 {
+					t.Errorf("%d x %d, %d threads, tile %v: %.0f %% of the time: %+v", n, n, threads, tile, 100*busy, b)
+				}
+			}
+		}
+	}
+}

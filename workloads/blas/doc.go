@@ -1,0 +1,15 @@
+// Package blas multiplies matrices at the speed of the machine: packed, blocked
+// products with kernels for AVX-512 and AVX2 and in plain Go for the rest. It
+// stands behind gonum's BLAS interfaces, and it measures the peak that its
+// products are held against.
+//
+// The method is Goto's (K. Goto, R. van de Geijn, "Anatomy of High-Performance
+// Matrix Multiplication", ACM TOMS 34(3), 2008), with the roles of A and B
+// exchanged because matrices are row-major here: a block of B is packed for the
+// second-level cache, and panels of A, a few rows each, run past it.
+package blas
+
+//go:generate go -C internal/asm run . -out ../../kernels_amd64.s -stubs ../../kernels_amd64.go -pkg blas
+
+// Float is an element type.
+type Float interface{ float32 | float64 }

@@ -1,0 +1,53 @@
+package blas
+
+import (
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/gonum"
+)
+
+// Implementation is a BLAS for gonum whose Dgemm and Sgemm are Gemm; all
+// other routines are gonum's own. To give the whole of gonum its speed:
+//
+//	blas64.Use(blas.Implementation{})
+//	blas32.Use(blas.Implementation{})
+//
+// Unlike gonum's own routines it does not skip elements of A that are zero: zero
+// times a NaN or an infinity is NaN, as in the sum written out.
+type Implementation struct {
+	gonum.Implementation
+	// Options hold for every product.
+	Options Options
+}
+
+var (
+	_ blas.Float64 = Implementation{}
+	_ blas.Float32 = Implementation{}
+)
+
+// Dgemm computes C = alpha op(A) op(B) + beta C in float64. It panics where
+// gonum's Dgemm does, with the same text.
+func (i Implementation) Dgemm(tA, tB blas.Transpose, m, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, c []float64, ldc int) {
+	if !plain(tA, tB, m, n, k, len(a), lda, len(b), ldb, len(c), ldc) {
+		i.Implementation.Dgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+		return
+	}
+	Gemm(tA != blas.NoTrans, tB != blas.NoTrans, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, i.Options)
+}
+
+// Sgemm computes C = alpha op(A) op(B) + beta C in float32. It panics where
+// gonum's Sgemm does, with the same text.
+func (i Implementation) Sgemm(tA, tB blas.Transpose, m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {
+	if !plain(tA, tB, m, n, k, len(a), lda, len(b), ldb, len(c), ldc) {
+		i.Implementation.Sgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+		return
+	}
+	Gemm(tA != blas.NoTrans, tB != blas.NoTrans, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, i.Options)
+}
+
+// plain tells whether a call is a product and right. gonum answers the others:
+// what is empty costs nothing, and what is wrong gets its own words.
+func plain(tA, tB blas.Transpose, m, n, k, lenA, lda, lenB, ldb, lenC, ldc int) bool {
+	known := func(t blas.Transpose) bool { return t == blas.NoTrans || t == blas.Trans || t == blas.ConjTrans }
+	return known(tA) && known(tB) && min(m, n, k) > 0 &&
+		misfit(tA != blas.NoTrans, tB != blas.NoTrans, m, n, k, lenA, lda, lenB, ldb, lenC, ldc) == ""
+}

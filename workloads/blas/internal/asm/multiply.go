@@ -1,0 +1,204 @@
+package main
+
+import (
+	"fmt"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+const (
+	// unroll is the number of steps along K between two tests for the end.
+	unroll = 4
+	// ahead is how many bytes of B are fetched before they are used. The panel
+	// lies in the second-level cache, whose latency is some 15 cycles; a step
+	// takes 12 and 192 bytes (6 and 96 with AVX2).
+	ahead = 1536
+)
+
+// tile is what the parts of multiply share.
+type tile struct {
+	isa
+	element
+	acc [][]reg.VecVirtual
+	// a and b stand at step k of the panels of A and B; row[i] is what row i
+	// of A is away from a.
+	a, b  reg.GPVirtual
+	strde [3]reg.GPVirtual
+	rs    reg.GPVirtual
+	cs    reg.GPVirtual
+}
+
+// multiply writes the function that multiplies one panel of A by some of B.
+func multiply(s isa, e element) {
+	nr := s.columns * s.vector / e.bytes
+	TEXT("multiply"+e.name+s.name, NOSPLIT, fmt.Sprintf(
+		"func(k, panels int, a *%[1]s, rs, cs uintptr, b, c *%[1]s, ldc uintptr, alpha *%[1]s, add bool, next *%[1]s, step, jump uintptr)", e.goType))
+	Pragma("noescape")
+	Doc(
+		fmt.Sprintf("multiply%s%s sets, or with add increases, %d rows of C by alpha times A B, for %d columns of each of the panels of B.", e.name, s.name, s.rows, nr),
+		"Element (i, l) of A lies rs*i+cs*l bytes after a, row i of C ldc*i bytes after c. The panels of B are packed and follow each other, k rows of that many columns each.",
+		"k and panels are at least 1. From next on memory is fetched into the cache for the call after this one: step bytes further for each 4 steps along k, and jump bytes further for each panel.",
+	)
+	t := &tile{isa: s, element: e}
+	Comment("Row i of A is a + {0, 1, 2, 3, 4, 5, 6, 7}[i]*rs: multiples that no scale gives are kept.")
+	t.rs = Load(Param("rs"), GP64()).(reg.GPVirtual)
+	t.strde[0] = GP64()
+	LEAQ(Mem{Base: t.rs, Index: t.rs, Scale: 2}, t.strde[0])
+	if s.rows > 4 {
+		t.strde[1], t.strde[2] = GP64(), GP64()
+		LEAQ(Mem{Base: t.rs, Index: t.rs, Scale: 4}, t.strde[1])
+		LEAQ(Mem{Base: t.strde[0], Index: t.rs, Scale: 4}, t.strde[2])
+	}
+	t.cs = Load(Param("cs"), GP64()).(reg.GPVirtual)
+	t.b = Load(Param("b"), GP64()).(reg.GPVirtual)
+	c := Load(Param("c"), GP64())
+	ldc := Load(Param("ldc"), GP64())
+	t.a = GP64()
+	for range s.rows {
+		line := make([]reg.VecVirtual, s.columns)
+		for j := range line {
+			line[j] = s.register()
+		}
+		t.acc = append(t.acc, line)
+	}
+	next := Load(Param("next"), GP64())
+	tileRow, lastRow := GP64(), GP64()
+
+	Label("panel")
+	Load(Param("a"), t.a)
+	fetch := GP64()
+	MOVQ(next, fetch)
+	k := GP64()
+	MOVQ(c, tileRow)
+	MOVQ(c, lastRow)
+	for rows := s.rows - 1; rows > 0; rows-- {
+		ADDQ(ldc, lastRow)
+	}
+	for _, line := range t.acc {
+		for _, r := range line {
+			s.zero(r)
+		}
+	}
+	Load(Param("k"), k)
+	SUBQ(Imm(unroll), k)
+	JLT(LabelRef("rest"))
+
+	Label("steps")
+	PREFETCHT1(Mem{Base: fetch})
+	Comment("Fetch a row of the tile of C, which is used after the last step. All rows at once would stop the loads of B until they are there.")
+	stepBytes := s.columns * s.vector
+	for at := 0; at < stepBytes; at += 64 {
+		PREFETCHT0(Mem{Base: tileRow, Disp: at})
+	}
+	PREFETCHT0(Mem{Base: tileRow, Disp: stepBytes - 1})
+	ADDQ(ldc, tileRow)
+	CMPQ(tileRow, lastRow)
+	CMOVQHI(lastRow, tileRow)
+	for at := ahead; at < ahead+unroll*stepBytes; at += 64 {
+		PREFETCHT0(Mem{Base: t.b, Disp: at})
+	}
+	for u := range unroll {
+		t.step(u * stepBytes)
+	}
+	ADDQ(I32(unroll*stepBytes), t.b)
+	stride := GP64()
+	Load(Param("step"), stride)
+	ADDQ(stride, fetch)
+	SUBQ(Imm(unroll), k)
+	JGE(LabelRef("steps"))
+
+	Label("rest")
+	ADDQ(Imm(unroll), k)
+	JEQ(LabelRef("store"))
+	Label("single")
+	t.step(0)
+	ADDQ(I32(stepBytes), t.b)
+	DECQ(k)
+	JNE(LabelRef("single"))
+
+	Label("store")
+	t.store(c, ldc)
+	ADDQ(I32(stepBytes), c)
+	jump := GP64()
+	Load(Param("jump"), jump)
+	ADDQ(jump, next)
+	Comment("The argument itself is the counter: registers are scarce.")
+	panels, err := Param("panels").Resolve()
+	if err != nil {
+		panic(err)
+	}
+	DECQ(panels.Addr)
+	JNE(LabelRef("panel"))
+	VZEROUPPER()
+	RET()
+}
+
+// row addresses row i of A at the current step.
+func (t *tile) row(i int) Mem {
+	m := Mem{Base: t.a}
+	switch i {
+	case 1, 2, 4:
+		m.Index, m.Scale = t.rs, uint8(i)
+	case 3:
+		m.Index, m.Scale = t.strde[0], 1
+	case 6:
+		m.Index, m.Scale = t.strde[0], 2
+	case 5:
+		m.Index, m.Scale = t.strde[1], 1
+	case 7:
+		m.Index, m.Scale = t.strde[2], 1
+	}
+	return m
+}
+
+// step adds the product of a column of A and a row of B, disp bytes after b.
+func (t *tile) step(disp int) {
+	bs := make([]reg.VecVirtual, t.columns)
+	for j := range bs {
+		bs[j] = t.register()
+		t.load(Mem{Base: t.b, Disp: disp + j*t.vector}, bs[j])
+	}
+	for i := range t.rows {
+		x := t.register()
+		t.broadcast(t.row(i), x)
+		for j := range bs {
+			t.fma231(x, bs[j], t.acc[i][j])
+		}
+	}
+	ADDQ(t.cs, t.a)
+}
+
+// store puts alpha times the accumulators into C, or adds them to it.
+func (t *tile) store(c, ldc reg.Register) {
+	alpha, at := t.register(), GP64()
+	Load(Param("alpha"), at)
+	t.broadcast(Mem{Base: at}, alpha)
+	MOVQ(c, at)
+	add := GP8()
+	Load(Param("add"), add)
+	TESTB(add, add)
+	JNE(LabelRef("add"))
+	for i, line := range t.acc {
+		for j, r := range line {
+			t.mul(alpha, r, r)
+			t.load(r, Mem{Base: at, Disp: j * t.vector})
+		}
+		if i < len(t.acc)-1 {
+			ADDQ(ldc, at)
+		}
+	}
+	JMP(LabelRef("stored"))
+	Label("add")
+	for i, line := range t.acc {
+		for j, r := range line {
+			t.fma213(Mem{Base: at, Disp: j * t.vector}, alpha, r)
+			t.load(r, Mem{Base: at, Disp: j * t.vector})
+		}
+		if i < len(t.acc)-1 {
+			ADDQ(ldc, at)
+		}
+	}
+	Label("stored")
+}

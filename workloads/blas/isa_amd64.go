@@ -1,0 +1,51 @@
+package blas
+
+import (
+	"math/bits"
+
+	"golang.org/x/sys/cpu"
+)
+
+// supported asks for what the operating system saves as well: the cpu package
+// looks at XCR0.
+func supported() []ISA {
+	var all []ISA
+	if cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VL && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX2 && cpu.X86.HasFMA {
+		all = append(all, AVX512)
+	}
+	if cpu.X86.HasAVX2 && cpu.X86.HasFMA {
+		all = append(all, AVX2)
+	}
+	return all
+}
+
+// level2 is the size in bytes of the second-level cache of one core, 0 where
+// the processor does not tell. Intel lists its caches in leaf 4 of CPUID, AMD in
+// leaf 0x8000001D with the same fields (Intel SDM vol. 2A, CPUID; AMD APM vol.
+// 3, appendix E.4.15).
+func level2() int {
+	for _, leaf := range []uint32{4, 0x8000001D} {
+		if most, _, _, _ := cpuid(leaf&0x80000000, 0); most < leaf {
+			continue
+		}
+		for index := range uint32(8) {
+			eax, ebx, ecx, _ := cpuid(leaf, index)
+			kind, level := eax&31, eax>>5&7
+			if kind == 0 {
+				break
+			}
+			if level != 2 || kind == 2 { // 2 is a cache of instructions
+				continue
+			}
+			sharing := int(eax>>14&0xFFF) + 1
+			size := int(ebx>>22+1) * int(ebx>>12&0x3FF+1) * int(ebx&0xFFF+1) * int(ecx+1)
+			// Virtual machines call a cache shared by more than share it; two
+			// hyper-threads do.
+			if sharing > 1 && bits.OnesCount(uint(sharing)) == 1 && sharing <= 2 {
+				size /= sharing
+			}
+			return size
+		}
+	}
+	return 0
+}

@@ -1,0 +1,7 @@
+//go:build !amd64
+
+package blas
+
+func supported() []ISA { return nil }
+
+func level2() int { return 0 }

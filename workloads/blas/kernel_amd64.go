@@ -1,0 +1,76 @@
+package blas
+
+import "unsafe"
+
+// assembly returns the kernel for the type, if there is one.
+func assembly[T Float](isa ISA) (kernel[T], bool) {
+	var found any
+	switch any(T(0)).(type) {
+	case float64:
+		found = map[ISA]kernel[float64]{AVX512: avx512Float64, AVX2: avx2Float64}[isa]
+	case float32:
+		found = map[ISA]kernel[float32]{AVX512: avx512Float32, AVX2: avx2Float32}[isa]
+	}
+	k, ok := found.(kernel[T])
+	return k, ok && k.mr > 0
+}
+
+var (
+	avx512Float64 = kernel[float64]{mr: 8, nr: 24, transpose: transposeFloat64, packRows: packAVX512[float64],
+		multiply: func(s *strip[float64]) {
+			s.check(8, 24)
+			multiplyF64AVX512(s.k, s.panels, &s.a[0], 8*uintptr(s.rowStride), 8*uintptr(s.colStride), &s.b[0], &s.c[0], 8*uintptr(s.ldc),
+				&s.alpha, s.add, &s.next[0], 8*uintptr(s.step), 8*uintptr(s.jump))
+		}}
+	avx2Float64 = kernel[float64]{mr: 4, nr: 12, transpose: transposeFloat64, packRows: packAVX2[float64],
+		multiply: func(s *strip[float64]) {
+			s.check(4, 12)
+			multiplyF64AVX2(s.k, s.panels, &s.a[0], 8*uintptr(s.rowStride), 8*uintptr(s.colStride), &s.b[0], &s.c[0], 8*uintptr(s.ldc),
+				&s.alpha, s.add, &s.next[0], 8*uintptr(s.step), 8*uintptr(s.jump))
+		}}
+	avx512Float32 = kernel[float32]{mr: 8, nr: 48, transpose: transposeFloat32, packRows: packAVX512[float32],
+		multiply: func(s *strip[float32]) {
+			s.check(8, 48)
+			multiplyF32AVX512(s.k, s.panels, &s.a[0], 4*uintptr(s.rowStride), 4*uintptr(s.colStride), &s.b[0], &s.c[0], 4*uintptr(s.ldc),
+				&s.alpha, s.add, &s.next[0], 4*uintptr(s.step), 4*uintptr(s.jump))
+		}}
+	avx2Float32 = kernel[float32]{mr: 4, nr: 24, transpose: transposeFloat32, packRows: packAVX2[float32],
+		multiply: func(s *strip[float32]) {
+			s.check(4, 24)
+			multiplyF32AVX2(s.k, s.panels, &s.a[0], 4*uintptr(s.rowStride), 4*uintptr(s.colStride), &s.b[0], &s.c[0], 4*uintptr(s.ldc),
+				&s.alpha, s.add, &s.next[0], 4*uintptr(s.step), 4*uintptr(s.jump))
+		}}
+)
+
+// packAVX512 packs panels that are 192 bytes wide, packAVX2 those of 96.
+func packAVX512[T Float](dst, src []T, ld, k, panels int) {
+	size := int(unsafe.Sizeof(T(0)))
+	nr := 192 / size
+	_, _ = dst[k*panels*nr-1], src[(k-1)*ld+panels*nr-1]
+	packRowsAVX512((*byte)(unsafe.Pointer(&dst[0])), (*byte)(unsafe.Pointer(&src[0])), uintptr(ld*size), k, panels, uintptr(k*192))
+}
+
+func packAVX2[T Float](dst, src []T, ld, k, panels int) {
+	size := int(unsafe.Sizeof(T(0)))
+	nr := 96 / size
+	_, _ = dst[k*panels*nr-1], src[(k-1)*ld+panels*nr-1]
+	packRowsAVX2((*byte)(unsafe.Pointer(&dst[0])), (*byte)(unsafe.Pointer(&src[0])), uintptr(ld*size), k, panels, uintptr(k*96))
+}
+
+func transposeFloat64(dst []float64, gap int, src []float64, ld, k int) {
+	whole := k &^ 3
+	if whole > 0 {
+		_, _ = dst[(whole-1)*gap+3], src[3*ld+whole-1]
+		transposeF64(&dst[0], 8*uintptr(gap), &src[0], 8*uintptr(ld), whole/4)
+	}
+	transposeFrom(whole, dst, gap, src, ld, k)
+}
+
+func transposeFloat32(dst []float32, gap int, src []float32, ld, k int) {
+	whole := k &^ 3
+	if whole > 0 {
+		_, _ = dst[(whole-1)*gap+3], src[3*ld+whole-1]
+		transposeF32(&dst[0], 4*uintptr(gap), &src[0], 4*uintptr(ld), whole/4)
+	}
+	transposeFrom(whole, dst, gap, src, ld, k)
+}

@@ -1,0 +1,5 @@
+//go:build !amd64
+
+package blas
+
+func assembly[T Float](ISA) (kernel[T], bool) { return kernel[T]{}, false }

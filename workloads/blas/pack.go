@@ -1,0 +1,79 @@
+package blas
+
+// packB packs rows l to l+depth of op(B), the columns of the task. The last
+// panel is filled up with zeros.
+func (g *product[T]) packB(w *workspace[T], l, depth int, t task) {
+	nr := g.kernel.nr
+	whole, rest := t.cols/nr, t.cols%nr
+	if g.transB {
+		for p := range (t.cols + nr - 1) / nr {
+			j := t.col + p*nr
+			packTransposed(g.kernel, w.b[p*depth*nr:], nr, g.b[j*g.ldb+l:], g.ldb, min(nr, t.col+t.cols-j), depth)
+		}
+		return
+	}
+	src := g.b[l*g.ldb+t.col:]
+	if whole > 0 {
+		g.kernel.packRows(w.b, src, g.ldb, depth, whole)
+	}
+	if rest > 0 {
+		packNarrow(w.b[whole*depth*nr:], nr, src[whole*nr:], g.ldb, rest, depth)
+	}
+}
+
+// placeA lets the strip have rows i to i+rows of op(A), from column l on. Whole
+// panels of a matrix that is not transposed are read where they lie: the kernel
+// takes one element of each row at a time, so packing would move them only to
+// read them once. What follows tells whether whole rows come after these.
+func (g *product[T]) placeA(w *workspace[T], i, rows, l, depth int, follows bool) {
+	s, mr := &w.strip, g.kernel.mr
+	s.step, s.jump = 0, 0
+	if !g.transA && rows == mr {
+		s.a, s.rowStride, s.colStride = g.a[i*g.lda+l:], g.lda, 1
+		s.next = s.a
+		if follows {
+			s.next, s.step, s.jump = g.a[(i+mr)*g.lda+l:], 4, g.lda
+		}
+		return
+	}
+	s.a, s.rowStride, s.colStride = w.a, 1, mr
+	s.next = w.a
+	if !g.transA {
+		packTransposed(g.kernel, w.a, mr, g.a[i*g.lda+l:], g.lda, rows, depth)
+		return
+	}
+	packNarrow(w.a, mr, g.a[l*g.lda+i:], g.lda, rows, depth)
+	if follows {
+		s.next, s.step, s.jump = g.a[l*g.lda+i+mr:], 4*g.lda, g.lda
+	}
+}
+
+// packTransposed packs a panel whose elements for one step along K are the
+// elements of a column of src: width rows of it, ld apart, for depth steps.
+func packTransposed[T Float](k kernel[T], dst []T, gap int, src []T, ld, width, depth int) {
+	i := 0
+	for ; i+4 <= min(width, gap); i += 4 {
+		k.transpose(dst[i:], gap, src[i*ld:], ld, depth)
+	}
+	for ; i < gap; i++ {
+		if i >= width {
+			for l := range depth {
+				dst[l*gap+i] = 0
+			}
+			continue
+		}
+		row := src[i*ld:][:depth]
+		for l, v := range row {
+			dst[l*gap+i] = v
+		}
+	}
+}
+
+// packNarrow packs a panel whose elements for one step along K are width
+// neighbours in a row of src, and fills it up with zeros.
+func packNarrow[T Float](dst []T, gap int, src []T, ld, width, depth int) {
+	for l := range depth {
+		to := dst[l*gap:][:gap]
+		clear(to[copy(to, src[l*ld:][:width]):])
+	}
+}

@@ -1,0 +1,52 @@
+package image
+
+import "math"
+
+// resizeHalf is the rounded mean of each block of 2x2: (a + b + c + d + 2) / 4.
+// An odd width or height rounds up, the missing pixels are replicated.
+func resizeHalf() Operation {
+	return Operation{
+		Name: "resize-half", Title: "Half resize", Doc: "each 2x2 block becomes its rounded mean",
+		kernels: kernels(func(v *simd, _ Params, _, src Shape) rows {
+			if v != nil && src.W/2 < v.bytes/4 {
+				v = nil
+			}
+			return v.halfRows
+		}),
+		output:     func(_ Params, s Shape) Shape { return Shape{W: (s.W + 1) / 2, H: (s.H + 1) / 2, Channels: s.Channels} },
+		reference:  halfReference,
+		parameters: noParameters,
+	}
+}
+
+func (v *simd) halfRows(dst, src Image, low, high int) {
+	for y := low; y < high; y++ {
+		out, above, below := dst.Row(y), src.Row(2*y), src.Row(min(2*y+1, src.H-1))
+		done := 0
+		if v != nil { // an odd last pixel is left over
+			done = src.W / 2
+			cover(done, v.bytes/4, func(from, to int) { v.half(&out[3*from], &above[6*from], &below[6*from], to-from) })
+		}
+		halfRow(out[done*src.Channels:], above[2*done*src.Channels:], below[2*done*src.Channels:], src.Channels)
+	}
+}
+
+func halfRow(out, above, below []byte, channels int) {
+	for x := 0; x < len(out); x += channels {
+		left := 2 * x
+		right := left + channels
+		if right == len(above) {
+			right = left
+		}
+		for c := range channels {
+			sum := int(above[left+c]) + int(above[right+c]) + int(below[left+c]) + int(below[right+c])
+			out[x+c] = byte((sum + 2) >> 2)
+		}
+	}
+}
+
+func halfReference(_ Params, _ Shape, src Image, x, y, channel int) float64 {
+	mean := float64(src.at(2*x, 2*y, channel)+src.at(2*x+1, 2*y, channel)+
+		src.at(2*x, 2*y+1, channel)+src.at(2*x+1, 2*y+1, channel)) / 4
+	return math.Floor(mean + 0.5)
+}

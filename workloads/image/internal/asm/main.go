@@ -1,0 +1,196 @@
+// The program asm writes the vector kernels of the image workload: the same
+// kernels for AVX2 and for AVX-512 (F, BW, VL, DQ), in Go assembly.
+//
+// Run it with "go generate" in workloads/image; its output is committed.
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+// isa is an instruction set by the width of its vectors.
+type isa struct {
+	name  string
+	bytes int
+}
+
+func (v isa) wide() bool { return v.bytes == 64 }
+
+// reg allocates a vector register.
+func (v isa) reg() VecVirtual {
+	if v.wide() {
+		return ZMM()
+	}
+	return YMM()
+}
+
+func (v isa) regs(n int) []VecVirtual {
+	all := make([]VecVirtual, n)
+	for i := range all {
+		all[i] = v.reg()
+	}
+	return all
+}
+
+// load and store move a vector from and to any address.
+func (v isa) load(from, to Op) {
+	if v.wide() {
+		VMOVDQU64(from, to)
+	} else {
+		VMOVDQU(from, to)
+	}
+}
+
+func (v isa) store(from, to Op) { v.load(from, to) }
+
+// stream stores past the caches; the address is aligned to the vector.
+func (v isa) stream(from, to Op) { VMOVNTDQ(from, to) }
+
+func (v isa) zero(r Op) {
+	if v.wide() {
+		VPXORQ(r, r, r)
+	} else {
+		VPXOR(r, r, r)
+	}
+}
+
+// begin opens a function that every instruction set has.
+func (v isa) begin(name, signature string, doc ...string) {
+	TEXT(name+v.name, NOSPLIT, "func("+signature+")")
+	Pragma("noescape")
+	Doc(append([]string{name + v.name + " " + doc[0]}, doc[1:]...)...)
+}
+
+func end() {
+	VZEROUPPER()
+	RET()
+}
+
+// arg loads a parameter into a general register.
+func arg(name string) Register { return Load(Param(name), GP64()) }
+
+// spread fills a vector with a 32-bit parameter.
+func (v isa) spread(name string) VecVirtual {
+	var r Register = GP32()
+	if name == "factor" || name == "offset" {
+		if at, err := Param(name).Resolve(); err == nil && at.Type.String() == "float32" {
+			r = XMM()
+		}
+	}
+	return v.fill(Load(Param(name), r))
+}
+
+// fill repeats the low 32 bits of a register.
+func (v isa) fill(from Register) VecVirtual {
+	r := v.reg()
+	if g, ok := from.(GPVirtual); ok {
+		VMOVD(g, r.AsX())
+		from = r.AsX()
+	}
+	VPBROADCASTD(from, r)
+	return r
+}
+
+// fillWords repeats a 16-bit number.
+func (v isa) fillWords(n uint32) VecVirtual {
+	r := GP32()
+	MOVL(U32(n<<16|n), r)
+	return v.fill(r)
+}
+
+// count loads a parameter as the count of a vector shift.
+func count(name string) VecVirtual {
+	r := XMM()
+	at, err := Param(name).Resolve()
+	if err != nil {
+		panic(err)
+	}
+	VMOVQ(at.Addr, r)
+	return r
+}
+
+// step32 is the constant of an addition; the assembler shortens a small one.
+func step32(n int) Constant { return U32(n) }
+
+// loop repeats body as long as n, which body's step makes smaller, is above 0.
+func loop(label string, n Register, step int, body func()) {
+	Label(label)
+	body()
+	SUBQ(step32(step), n)
+	JG(LabelRef(label))
+}
+
+// bytesOf makes a constant of the vector's size by repeating its bytes.
+func (v isa) bytesOf(name string, pattern ...byte) Mem {
+	m := GLOBL(name+v.name, RODATA|NOPTR)
+	for i := range v.bytes {
+		DATA(i, U8(pattern[i%len(pattern)]))
+	}
+	return m
+}
+
+// dwordsOf makes a constant of 32-bit numbers.
+func dwordsOf(name string, values ...uint32) Mem {
+	m := GLOBL(name, RODATA|NOPTR)
+	for i, x := range values {
+		DATA(4*i, U32(x))
+	}
+	return m
+}
+
+func qwordsOf(name string, values ...uint64) Mem {
+	m := GLOBL(name, RODATA|NOPTR)
+	for i, x := range values {
+		DATA(8*i, U64(x))
+	}
+	return m
+}
+
+// narrow packs two vectors of words, in order, into bytes with saturation.
+type narrow struct {
+	v     isa
+	order VecVirtual
+}
+
+func (v isa) narrower() narrow {
+	n := narrow{v: v}
+	if v.wide() {
+		n.order = v.reg()
+		v.load(constants.order, n.order)
+	}
+	return n
+}
+
+func (n narrow) pack(low, high, to Op) {
+	VPACKUSWB(high, low, to) // lane by lane
+	if n.v.wide() {
+		VPERMQ(to, n.order, to)
+	} else {
+		VPERMQ(Imm(0xD8), to, to)
+	}
+}
+
+// constants are those that several kernels of AVX-512 share.
+var constants struct{ order, even, odd Mem }
+
+func main() {
+	ConstraintExpr("amd64")
+	constants.order = qwordsOf("orderAVX512", 0, 2, 4, 6, 1, 3, 5, 7)
+	constants.even = qwordsOf("evenAVX512", 0, 1, 8, 9, 2, 3, 10, 11)
+	constants.odd = qwordsOf("oddAVX512", 4, 5, 12, 13, 6, 7, 14, 15)
+	for _, v := range []isa{{"AVX2", 32}, {"AVX512", 64}} {
+		copies(v)
+		gaussianDown(v)
+		gaussianAlong(v)
+		rgb := rgbConstants(v)
+		luma(v, rgb)
+		sobel(v, rgb)
+		half(v, rgb)
+		pointwise(v)
+		resampleDown(v)
+		resampleAlong(v)
+	}
+	Generate()
+}

@@ -1,0 +1,111 @@
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+)
+
+// pointwise writes sample * factor + offset, as bytes and as float32, with
+// stores into and past the caches.
+func pointwise(v isa) {
+	for _, kind := range []struct {
+		suffix string
+		store  func(from, to Op)
+	}{{"", v.store}, {"Stream", v.stream}} {
+		scaleWords(v, "scaleWords"+kind.suffix, kind.store)
+		scale(v, "scale"+kind.suffix, kind.store)
+		toFloat(v, "toFloat"+kind.suffix, kind.store)
+	}
+}
+
+// linear is the part that both have: as many samples as a vector has float32s.
+func linear(v isa, from Mem, factor, offset, to Op) {
+	VPMOVZXBD(from, to)
+	VCVTDQ2PS(to, to)
+	VFMADD213PS(offset, factor, to)
+}
+
+// scaleWords needs half the instructions of scale, for what 16 bits can tell.
+func scaleWords(v isa, name string, store func(from, to Op)) {
+	v.begin(name, "dst, src *byte, n int, factor, more, less uint32, shift uint64",
+		"computes n bytes, whole vectors: sample*factor/256 + more - less, each step cut to 0..65535, shifted right and",
+		"cut to 255. Either half of the 32 bits holds the 16-bit number.")
+	dst, src, n := arg("dst"), arg("src"), arg("n")
+	factor, more, less := v.spread("factor"), v.spread("more"), v.spread("less")
+	shift, none := count("shift"), v.reg()
+	v.zero(none)
+	loop("samples", n, v.bytes, func() {
+		samples := v.reg()
+		v.load(Mem{Base: src}, samples)
+		words := v.regs(2)
+		VPUNPCKLBW(samples, none, words[0]) // 256 times the sample
+		VPUNPCKHBW(samples, none, words[1])
+		for _, w := range words {
+			VPMULHUW(factor, w, w)
+			VPADDUSW(more, w, w)
+			VPSUBUSW(less, w, w)
+			VPSRLW(shift, w, w)
+		}
+		VPACKUSWB(words[1], words[0], words[0])
+		store(words[0], Mem{Base: dst})
+		ADDQ(step32(v.bytes), src)
+		ADDQ(step32(v.bytes), dst)
+	})
+	fence(name)
+	end()
+}
+
+func scale(v isa, name string, store func(from, to Op)) {
+	v.begin(name, "dst, src *byte, n int, factor, offset float32",
+		"computes n bytes, whole vectors: sample*factor + offset as one float32, cut to 0..255 and to an integer.")
+	dst, src, n := arg("dst"), arg("src"), arg("n")
+	factor, offset := v.spread("factor"), v.spread("offset")
+	order := v.reg()
+	if v.wide() {
+		v.load(dwordsOf("unpack"+name+v.name, 0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15), order)
+	} else {
+		v.load(dwordsOf("unpack"+name+v.name, 0, 4, 1, 5, 2, 6, 3, 7), order)
+	}
+	loop("samples", n, v.bytes, func() {
+		r := v.regs(4)
+		for i := range r {
+			linear(v, Mem{Base: src, Disp: i * v.bytes / 4}, factor, offset, r[i])
+			VCVTTPS2DQ(r[i], r[i])
+		}
+		// Of the first signed, so that neither end wraps.
+		VPACKSSDW(r[1], r[0], r[0])
+		VPACKSSDW(r[3], r[2], r[2])
+		VPACKUSWB(r[2], r[0], r[0])
+		VPERMD(r[0], order, r[0])
+		store(r[0], Mem{Base: dst})
+		ADDQ(step32(v.bytes), src)
+		ADDQ(step32(v.bytes), dst)
+	})
+	fence(name)
+	end()
+}
+
+func toFloat(v isa, name string, store func(from, to Op)) {
+	v.begin(name, "dst, src *byte, n int, factor, offset float32",
+		"computes n samples, whole vectors of bytes: sample*factor + offset as float32.")
+	dst, src, n := arg("dst"), arg("src"), arg("n")
+	factor, offset := v.spread("factor"), v.spread("offset")
+	loop("samples", n, v.bytes, func() {
+		for i := range 4 {
+			r := v.reg()
+			linear(v, Mem{Base: src, Disp: i * v.bytes / 4}, factor, offset, r)
+			store(r, Mem{Base: dst, Disp: i * v.bytes})
+		}
+		ADDQ(step32(v.bytes), src)
+		ADDQ(step32(4*v.bytes), dst)
+	})
+	fence(name)
+	end()
+}
+
+// fence orders stores past the caches before what follows.
+func fence(name string) {
+	if name[len(name)-1] == 'm' {
+		SFENCE()
+	}
+}

@@ -1,0 +1,50 @@
+package image
+
+//go:generate go -C internal/asm run . -out ../../kernels_amd64.s -stubs ../../kernels_amd64.go -pkg image
+
+// simd is an instruction set with its kernels, which the generator in
+// internal/asm describes. A nil simd stands for portable Go.
+type simd struct {
+	name string
+	// bytes is the size of a vector. What has fewer samples is left to portable Go.
+	bytes int
+
+	copy, copyStream   func(dst, src *byte, n int)
+	words, wordsStream func(dst, src *byte, n int, factor, more, less uint32, shift uint64)
+	scale, scaleStream func(dst, src *byte, n int, factor, offset float32)
+	float, floatStream func(dst, src *byte, n int, factor, offset float32)
+	gaussianDown       func(out *int16, rows **byte, weights *int32, pairs, x, end int, bias int32, shift uint64)
+	gaussianAlong      func(out *byte, line *int16, weights *int32, pairs, step, n int, bias int32, shift uint64)
+	luma               func(out *int16, pix *byte, n int)
+	sobel              func(out *byte, line, across, here, smooth *int16, n int)
+	sobelLuma          func(next *int16, pix *byte, out *byte, line, across, here, smooth *int16, n int)
+	half               func(out, above, below *byte, n int)
+	resampleDown       func(out *int16, rows **byte, weights *int32, pairs, x, end int, bias int32, shift uint64)
+	resampleAlong      func(out *byte, line *int16, offsets *int32, weights *int16, pairs, n int, bias int32, shift uint64)
+}
+
+// kernels are one for each instruction set of this processor, the best first,
+// and then the portable one. Inputs narrower than a vector are computed by the
+// portable one of the same arithmetic, whatever was asked for.
+func kernels(prepare func(v *simd, p Params, dst, src Shape) rows) []Kernel {
+	var all []Kernel
+	for _, v := range instructionSets() {
+		all = append(all, Kernel{v.name, func(p Params, dst, src Shape) rows {
+			if src.W*src.Channels < v.bytes {
+				return prepare(nil, p, dst, src)
+			}
+			return prepare(v, p, dst, src)
+		}})
+	}
+	return append(all, Kernel{"go", func(p Params, dst, src Shape) rows { return prepare(nil, p, dst, src) }})
+}
+
+// cover calls f for whole blocks of n elements, which are one block at least.
+// The last block overlaps the one before when n is no multiple.
+func cover(n, block int, f func(from, to int)) {
+	whole := n - n%block
+	f(0, whole)
+	if whole < n {
+		f(n-block, n)
+	}
+}

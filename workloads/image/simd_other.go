@@ -1,0 +1,6 @@
+//go:build !amd64
+
+package image
+
+// instructionSets is empty: other processors have the portable kernels.
+func instructionSets() []*simd { return nil }
