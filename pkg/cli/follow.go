@@ -250,7 +250,7 @@ func (f *follower) followLog(ctx context.Context, job types.JobDetail) {
 	drained := make(chan struct{})
 	f.shown[id] = drained
 	prefix := ""
-	if len(f.jobs) > 1 {
+	if len(f.jobs) > 1 || f.target.several {
 		prefix = diag.Printable(f.names[id].Name) + " | "
 	}
 	f.logs.Go(func() {

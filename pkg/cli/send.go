@@ -57,6 +57,7 @@ func (s *sending) following(ctx context.Context, follow func([]client.Submitted)
 		code, err := follow(withID(jobs))
 		return jobs, code, err
 	}
+	s.t.several = true
 	submitting, cancel := context.WithCancel(ctx)
 	defer cancel()
 	w := s.start(submitting)

@@ -38,6 +38,9 @@ type target struct {
 	ledger *client.Ledger
 	// executor is how the local engine runs jobs; "" where that is not known.
 	executor string
+	// several says that more jobs than those that are followed belong together, so that the
+	// lines of a log have to name theirs.
+	several bool
 	// engine is the engine in this process, if there is one.
 	engine *local.Engine
 	// close ends what opening started.

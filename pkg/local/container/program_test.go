@@ -207,24 +207,3 @@ func containers(t *testing.T, program string) []string {
 	}
 	return strings.Fields(string(out))
 }
-
-// emptyDir is t.TempDir for what containers use: podman cleans up behind one that has
-// ended in a process of its own, which may still write when the test ends.
-func emptyDir(t *testing.T) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "batchctl-container")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		var err error
-		for range 100 {
-			if err = os.RemoveAll(dir); err == nil {
-				return
-			}
-			time.Sleep(100 * time.Millisecond)
-		}
-		t.Errorf("remove the test's directory: %v", err)
-	})
-	return dir
-}
