@@ -206,6 +206,7 @@ func TestMachineIsSharedInOrder(t *testing.T) {
 		w.register("large", "2", "512")
 		urgent := func(in *batch.SubmitJobInput) { in.JobQueue = aws.String("urgent") }
 		first := w.submit("small", words("1m"))
+		synctest.Wait() // two that run together note their starts in any order
 		large := w.submit("large", words("1m"))
 		behind := w.submit("small", words("1m"))
 		before := w.submit("small", words("1m"), urgent)
