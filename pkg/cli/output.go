@@ -26,7 +26,6 @@ var formatsOf = map[string][]string{
 	"compare": {"text", "json", "markdown"},
 	"graph":   {"text", "dot", "svg"},
 	"results": {"text", "csv", "json", "markdown"},
-	"replay":  {""}, // what the job prints
 }
 
 // idsFile is the file that --output names in place of a format, for the ids of what is
@@ -47,8 +46,9 @@ func outputFormat(c *cli.Context) (string, error) {
 		formats = []string{"text", "json"}
 	}
 	format := c.String("output")
-	if idsFile(c) != "" {
-		format = "text"
+	takes := slices.ContainsFunc(c.Command.Flags, func(f cli.Flag) bool { return slices.Contains(f.Names(), "output") })
+	if !takes || idsFile(c) != "" {
+		return "text", nil
 	}
 	if !slices.Contains(formats, format) {
 		return "", usage("--output %s is not known", format).try("the formats are: %s", strings.Join(formats, " "))

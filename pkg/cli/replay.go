@@ -120,7 +120,11 @@ func (p *program) findAttempt(c *cli.Context, word string, number int, o replay.
 		o.Parent = &jobs[1]
 	}
 	if o.Command != nil {
-		o.Command = launched(jobs[0], o.Command)
+		of, err := call.sweepOf(c.Context, jobs[0])
+		if err != nil {
+			return nil, nil, err
+		}
+		o.Command = of.launched(jobs[0], o.Command)
 	}
 	a, err := replay.Of(jobs[0], number, o)
 	if err != nil {
@@ -130,15 +134,13 @@ func (p *program) findAttempt(c *cli.Context, word string, number int, o replay.
 }
 
 // launched puts the launcher of a sweep's child before another command, so that it finds
-// the values of its cell, and references in its words are replaced.
-func launched(job types.JobDetail, command []string) []string {
-	if job.Container == nil {
+// the values of its cell, and references in its words are replaced. A child of a command
+// list has lines, and no values.
+func (of *sweepOf) launched(job types.JobDetail, command []string) []string {
+	if of == nil || of.sweep == nil || of.sweep.Kind == sweep.Commands || job.Container == nil {
 		return command
 	}
 	_, launcher := sweep.UserCommand(job.Container.Command)
-	if document := variable(job, sweep.DocumentVariable); strings.Contains(document, "\n"+string(sweep.Commands)+" ") {
-		return command // a child of a command list has lines, and no values
-	}
 	return (&sweep.Sweep{Kind: sweep.Matrix, Launcher: launcher}).Command(command)
 }
 

@@ -95,7 +95,7 @@ type waves struct {
 
 // start submits in the background.
 func (s *sending) start(ctx context.Context) *waves {
-	w := &waves{accepted: make(chan client.Submitted, len(s.made.Jobs)), done: make(chan struct{}), first: s.heldBackFrom()}
+	w := &waves{accepted: make(chan client.Submitted, len(s.made.Jobs)), done: make(chan struct{}), first: s.free()}
 	s.t.Accepted = func(j client.Submitted) {
 		if j.ID != "" {
 			w.accepted <- j
@@ -108,9 +108,9 @@ func (s *sending) start(ctx context.Context) *waves {
 	return w
 }
 
-// heldBackFrom counts the jobs that neither wait in the client nor come after one that
+// free counts the jobs that neither wait in the client nor come after one that
 // does, without definitions that are registered alone.
-func (s *sending) heldBackFrom() (free int) {
+func (s *sending) free() (free int) {
 	held := map[string]bool{}
 	for _, j := range s.made.Jobs {
 		held[j.Name] = j.When != "" || slices.ContainsFunc(j.After, func(d spec.Dependency) bool { return held[d.Job] })
