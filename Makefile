@@ -1,19 +1,34 @@
 # What people do here. `make` alone lists it.
 
-# What `make image` builds the container image of the shipped workloads with, and its name.
+# What builds the images, for which processor, and in which folder the programs for them lie.
 PROGRAM ?= docker
-IMAGE ?= batchctl-workloads:latest
+GOARCH ?= amd64
+DIST ?= dist
 
-.PHONY: help build image test check explore buildcost bench generate golden clean
+.PHONY: help build image image-gpu test check explore buildcost bench generate golden clean
 
 help:
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile
 
-build: ## the two programs, static and stripped, in dist/
+build: ## the two programs, stripped, in dist/
 	CGO_ENABLED=0 go build -trimpath -tags urfave_cli_no_docs -ldflags "-s -w" -o dist/ ./cmd/batchctl ./cmd/batchctl-workloads
 
-image: build ## the shipped workloads as a container image: make image PROGRAM=podman IMAGE=NAME
-	tar -C dist -cf - batchctl-workloads | $(PROGRAM) import --change 'ENTRYPOINT ["/batchctl-workloads"]' - $(IMAGE)
+image: IMAGE ?= batchctl-workloads:latest
+image: ## the workloads as an image for CPUs: make image PROGRAM=podman IMAGE=NAME
+	$(call contain,cpu,-tags static)
+
+image-gpu: IMAGE ?= batchctl-workloads:gpu
+image-gpu: ## the same for CPUs and GPUs: make image-gpu PROGRAM=podman IMAGE=NAME BASE=IMAGE
+	$(call contain,gpu,,$(if $(BASE),--build-arg BASE=$(BASE)))
+
+# The image of KIND.Dockerfile, and its size: KIND, flags of go build, flags of PROGRAM build.
+# A container's user must be able to start the program, whatever the umask here.
+define contain
+	CGO_ENABLED=0 GOOS=linux GOARCH=$(GOARCH) go build -trimpath -ldflags "-s -w" $(2) -o $(DIST)/$(1)/ ./cmd/batchctl-workloads
+	chmod 755 $(DIST)/$(1)/batchctl-workloads
+	$(PROGRAM) build --platform linux/$(GOARCH) -f cmd/batchctl-workloads/$(1).Dockerfile -t $(IMAGE) $(3) $(DIST)/$(1)
+	@$(PROGRAM) images --format '{{.Repository}}:{{.Tag}} {{.Size}}' $(IMAGE)
+endef
 
 test: ## the tests, as a user runs them: Go alone is enough
 	go test ./...

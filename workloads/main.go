@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/batchctl/batchctl/workloads/gpu"
 	"github.com/batchctl/batchctl/workloads/measure"
 )
 
@@ -29,21 +30,23 @@ Workloads:
 Examples:
   batchctl-workloads matrix --sizes 1000,2000
   batchctl-workloads image --sizes 2048 --batch 1,4
+  batchctl-workloads matrix --device cuda --type float32,tf32
+  batchctl-workloads gpu-info
   batchctl-workloads matrix --help
 
 Exit codes: 0 done, 1 failed or wrong result, 2 usage, 3 no such device.
 `
 
 // Main is the program batchctl-workloads; it returns the exit code.
-func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	err := dispatch(ctx, args, stdout, stderr)
+func Main(ctx context.Context, platform gpu.Platform, args []string, stdout, stderr io.Writer) int {
+	err := dispatch(ctx, platform, args, stdout, stderr)
 	if err != nil {
 		fmt.Fprintln(stderr, "batchctl-workloads:", err)
 	}
 	return exitCode(err)
 }
 
-func dispatch(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+func dispatch(ctx context.Context, platform gpu.Platform, args []string, stdout, stderr io.Writer) error {
 	if len(args) == 0 {
 		return measure.Usagef("which workload? (allowed: %s, list); see batchctl-workloads --help", strings.Join(names(), ", "))
 	}
@@ -59,7 +62,7 @@ func dispatch(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 	w, found := Lookup(name)
 	switch {
 	case found:
-		return named(name, w.Run(ctx, rest, stdout, stderr))
+		return named(name, w.Run(ctx, platform, rest, stdout, stderr))
 	case strings.HasPrefix(name, "-"):
 		return flagFirst(args)
 	}

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/batchctl/batchctl/workloads/gpu"
 )
 
 func TestProgram(t *testing.T) {
@@ -19,8 +21,8 @@ func TestProgram(t *testing.T) {
 		{"--help", ExitOK, "Exit codes:", ""},
 		{"matrix --help", ExitOK, "--sizes LIST", ""},
 		{"list", ExitOK, "matrix   multiply", ""},
-		{"", ExitUsage, "", "which workload? (allowed: matrix, image, list)"},
-		{"matrx", ExitUsage, "", "unknown workload matrx; did you mean matrix? (allowed: image, list, matrix)"},
+		{"", ExitUsage, "", "which workload? (allowed: matrix, image, gpu-info, list)"},
+		{"matrx", ExitUsage, "", "unknown workload matrx; did you mean matrix? (allowed: gpu-info, image, list, matrix)"},
 		{"--sizes 10 matrix", ExitUsage, "", "the workload comes first: batchctl-workloads matrix --sizes 10"},
 		{"--sizes 10", ExitUsage, "", "the workload comes first: batchctl-workloads matrix --sizes 10"},
 		{"matrix --sizes ten", ExitUsage, "", "matrix: invalid value \"ten\" for flag --sizes"},
@@ -29,7 +31,7 @@ func TestProgram(t *testing.T) {
 		{"image --input no-such-file", ExitFailed, "", "no such file or directory"},
 	} {
 		var stdout, stderr bytes.Buffer
-		code := Main(t.Context(), strings.Fields(test.args), &stdout, &stderr)
+		code := Main(t.Context(), gpu.Platform{}, strings.Fields(test.args), &stdout, &stderr)
 		if code != test.code || !holds(stdout.String(), test.stdout) || !holds(stderr.String(), test.stderr) {
 			t.Errorf("%s: code %d\nstdout %s\nstderr %s", test.args, code, &stdout, &stderr)
 		}
@@ -47,7 +49,7 @@ func TestMainStopped(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("terminated signal received"))
 	var stdout, stderr bytes.Buffer
-	code := Main(ctx, []string{"matrix", "--sizes", "50"}, &stdout, &stderr)
+	code := Main(ctx, gpu.Platform{}, []string{"matrix", "--sizes", "50"}, &stdout, &stderr)
 	if want := "batchctl-workloads: matrix: stopped before the end: terminated signal received\n"; code != ExitFailed || stderr.String() != want {
 		t.Errorf("code %d, %s", code, &stderr)
 	}

@@ -6,6 +6,8 @@ import (
 	"context"
 	"io"
 
+	"github.com/batchctl/batchctl/workloads/gpu"
+	"github.com/batchctl/batchctl/workloads/gpu/gpuinfo"
 	"github.com/batchctl/batchctl/workloads/image"
 	"github.com/batchctl/batchctl/workloads/matrix"
 )
@@ -18,7 +20,7 @@ type Workload struct {
 	// Run runs the program with its command-line arguments, without the name.
 	// Results go to stdout, everything else to stderr. Main maps its errors to
 	// exit codes.
-	Run func(ctx context.Context, args []string, stdout, stderr io.Writer) error
+	Run func(ctx context.Context, platform gpu.Platform, args []string, stdout, stderr io.Writer) error
 }
 
 // All lists the workloads in the order in which they are shown.
@@ -26,6 +28,7 @@ func All() []Workload {
 	return []Workload{
 		{Name: "matrix", Doc: matrix.Doc, Run: matrix.Run},
 		{Name: "image", Doc: image.Doc, Run: image.Run},
+		{Name: "gpu-info", Doc: gpuinfo.Doc, Run: gpuinfo.Run},
 	}
 }
 

@@ -45,7 +45,7 @@ func TestTextsOfLogsAreEscaped(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := &Report{Title: text, Comparison: c, Decision: d, Notes: []string{text}, Published: &Published{text, []PublishedRow{{text, 1, 2}}}}
+		r := &Report{Title: text, Comparison: c, Decision: d, Notes: []string{text}, Published: &Published{text, []string{text}, []PublishedRow{{text, 1, 2}}}}
 		return r.HTML(), r.Markdown()
 	}
 	attribute := regexp.MustCompile(`(aria-label|title)="[^"]*"`)
@@ -121,5 +121,12 @@ func TestDigits(t *testing.T) {
 		if got := digits(v); got != want {
 			t.Errorf("%v: %s, want %s", v, got, want)
 		}
+	}
+}
+
+func TestDemonstration(t *testing.T) {
+	p := Demonstration()
+	if len(p.Rows) != 10 || p.Rows[1].Base/p.Rows[1].Other != 51 || p.Source == "" || len(p.Notes) == 0 {
+		t.Errorf("got %+v", p)
 	}
 }

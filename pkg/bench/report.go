@@ -22,20 +22,6 @@ type Report struct {
 	Published *Published `json:"published,omitempty"`
 }
 
-// Published is a table that somebody else measured.
-type Published struct {
-	// Source says who measured it, where and when.
-	Source string         `json:"source"`
-	Rows   []PublishedRow `json:"rows"`
-}
-
-// PublishedRow is one line of it, in seconds; 0 where it has none.
-type PublishedRow struct {
-	Operation string  `json:"operation"`
-	Base      float64 `json:"base"`
-	Other     float64 `json:"other"`
-}
-
 // File is a file of a report.
 type File struct {
 	Name string
@@ -131,7 +117,7 @@ func interval(s *Summary) string {
 // Summary is the text of benchmark-summary.txt.
 func (r *Report) Summary() string {
 	p := page{title: r.Title}
-	p.sections = append(p.sections, r.times(), r.unpaired(), r.decision(), r.warnings())
+	p.sections = append(p.sections, r.times(), r.unpaired(), r.decision(), r.warnings(), r.published())
 	p.drop()
 	return p.text()
 }
@@ -364,7 +350,7 @@ func (r *Report) published() section {
 		}
 		t.add(row.Operation, seconds(row.Base), seconds(row.Other), speed)
 	}
-	return section{heading: "Published elsewhere", words: []string{"Not measured here: " + r.Published.Source + "."}, table: t}
+	return section{heading: "Published elsewhere", words: []string{"Not measured here: " + r.Published.Source + "."}, table: t, items: r.Published.Notes}
 }
 
 func (r *Report) patch() section {

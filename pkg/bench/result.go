@@ -145,6 +145,7 @@ func ParseResult(text []byte) (Result, error) {
 // its rate in GFLOP/s or GB/s, and the share of it that the row reached.
 func (r *Roof) read(list json.RawMessage) {
 	var ceilings []struct {
+		Name  string  `json:"name"`
 		Rate  float64 `json:"rate"`
 		Unit  string  `json:"unit"`
 		Share float64 `json:"share"`
@@ -157,10 +158,10 @@ func (r *Roof) read(list json.RawMessage) {
 			continue
 		}
 		r.Percent = max(r.Percent, 100*c.Share) // the nearest one binds
-		switch c.Unit {
-		case "GFLOP/s":
+		switch {
+		case c.Unit == "GFLOP/s":
 			r.PeakGFLOPS = c.Rate
-		case "GB/s":
+		case c.Unit == "GB/s" && !strings.HasPrefix(c.Name, "PCIe"): // the device's own memory
 			r.CopyGBps = c.Rate
 		}
 	}

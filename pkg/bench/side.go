@@ -127,7 +127,9 @@ type Side struct {
 }
 
 // AbsentSide is a side on which nothing could be measured, and why.
-func AbsentSide(name, why string) *Side { return &Side{Name: name, Absent: why} }
+func AbsentSide(name, why string) *Side {
+	return &Side{Name: name, Absent: strings.TrimRight(why, ".")}
+}
 
 // NewSide groups the result lines of the logs by key and variant. A row of another
 // device than kind has no time, since it is not what the side is for; "" takes all.

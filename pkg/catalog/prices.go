@@ -29,8 +29,12 @@ var pricesCSV string
 
 // PricesHead is the header of a price file: one price a line, in US dollars an
 // hour. Lines before it may name its day and origin: "# date: 2026-07-20" and
-// "# source: ...". An item is an instance type, or one of FargateItems.
+// "# source: ...". An item is an instance type, or one of FargateItems. With "spot:"
+// before it, it is what the item costs on Spot, and may be a range: 0.035-0.061.
 const PricesHead = "region,item,usd_per_hour"
+
+// SpotItem stands before an item whose price is that on Spot.
+const SpotItem = "spot:"
 
 // FargateItems returns what a price file calls the parts of Fargate's price: a
 // vCPU and a GB of memory by platform, and a GB of storage beyond FargateStorageGB.
@@ -53,8 +57,15 @@ const (
 
 func fargateItem(platform, part string) string { return "fargate-" + platform + "-" + part }
 
-// Prices is a dated table of on-demand prices. Nil is the one that batchctl
-// carries. Spot prices, savings plans and discounts are not in it.
+// Span is a price that moves: what it was between, in US dollars an hour.
+type Span struct {
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
+}
+
+// Prices is a dated table of prices: on demand, and on Spot where its file has them.
+// Nil is the one that batchctl carries, which has none of Spot. Savings plans and
+// discounts are not in it.
 type Prices struct {
 	// Date is the table's day, as 2026-07-20; "" where its file does not say.
 	Date string
@@ -63,6 +74,8 @@ type Prices struct {
 	// name is the name of a supplied file.
 	name    string
 	regions map[string]map[string]float64
+	// spot holds the items without SpotItem.
+	spot map[string]map[string]Span
 }
 
 // priced parses the table on first use.
@@ -95,6 +108,12 @@ func (p *Prices) String() string {
 	return what
 }
 
+// Day is the table's day; "" where its file does not say it.
+func (p *Prices) Day() string { return p.orCarried().Date }
+
+// Origin says where the prices come from; "" where the file does not say.
+func (p *Prices) Origin() string { return p.orCarried().Source }
+
 // Regions returns the Regions that the table has prices of, sorted.
 func (p *Prices) Regions() []string {
 	var list []string
@@ -126,6 +145,21 @@ func (p *Prices) Fargate(region, platform string) (price FargatePrice, ok bool) 
 	vcpu, hasVCPU := items[fargateItem(platform, "vcpu")]
 	gb, hasGB := items[fargateItem(platform, "gb")]
 	return FargatePrice{vcpu, gb}, hasVCPU && hasGB
+}
+
+// Spot returns what an instance type costs on Spot: a range of the table's day, which
+// has moved since.
+func (p *Prices) Spot(region, name string) (Span, bool) {
+	s, ok := p.orCarried().spot[region][name]
+	return s, ok
+}
+
+// FargateSpot returns the prices of Fargate Spot on a platform at both ends.
+func (p *Prices) FargateSpot(region, platform string) (low, high FargatePrice, ok bool) {
+	items := p.orCarried().spot[region]
+	vcpu, hasVCPU := items[fargateItem(platform, "vcpu")]
+	gb, hasGB := items[fargateItem(platform, "gb")]
+	return FargatePrice{vcpu.Low, gb.Low}, FargatePrice{vcpu.High, gb.High}, hasVCPU && hasGB
 }
 
 // FargateStorage returns the price of a GB of a task's storage beyond
@@ -165,7 +199,7 @@ func ReadPrices(r io.Reader, name string) (*Prices, error) {
 	if len(text) > maxPriceFile {
 		return nil, fmt.Errorf("longer than %d MiB", maxPriceFile>>20)
 	}
-	p := &Prices{name: name, regions: map[string]map[string]float64{}}
+	p := &Prices{name: name, regions: map[string]map[string]float64{}, spot: map[string]map[string]Span{}}
 	skipped, body, err := p.readNotes(string(text))
 	if err != nil {
 		return nil, err
@@ -197,7 +231,7 @@ func ReadPrices(r io.Reader, name string) (*Prices, error) {
 		}
 	}
 	if len(p.regions) == 0 {
-		return nil, errors.New("it holds no price")
+		return nil, errors.New("it holds no price on demand")
 	}
 	return p, nil
 }
@@ -226,25 +260,68 @@ func (p *Prices) readNotes(text string) (lines int, body string, err error) {
 
 func (p *Prices) add(row []string) error {
 	region, item, figure := row[0], row[1], row[2]
-	usd, err := strconv.ParseFloat(figure, 64)
-	switch {
-	case region == "":
+	item, isSpot := strings.CutPrefix(item, SpotItem)
+	if region == "" {
 		return errors.New("no region")
-	case err != nil || !(usd > 0 && usd <= mostPrice): // NaN too
-		return fmt.Errorf("usd_per_hour %q is no price", figure)
-	case strings.HasPrefix(item, "fargate"):
-		if !slices.Contains(FargateItems(), item) {
-			return fmt.Errorf("item %q is none of %s", item, strings.Join(FargateItems(), " "))
-		}
-	case !strings.Contains(item, "."):
+	}
+	if err := checkItem(item); err != nil {
+		return err
+	}
+	if isSpot {
+		return p.addSpot(region, item, figure)
+	}
+	usd, err := priceOf(figure)
+	if err != nil {
+		return err
+	}
+	return put(p.regions, region, item, usd, item)
+}
+
+func (p *Prices) addSpot(region, item, figure string) error {
+	from, to, isRange := strings.Cut(figure, "-")
+	if !isRange {
+		to = from
+	}
+	low, err := priceOf(from)
+	if err != nil {
+		return err
+	}
+	high, err := priceOf(to)
+	if err != nil {
+		return err
+	}
+	if low > high {
+		return fmt.Errorf("usd_per_hour %q is no range: the lower price stands first", figure)
+	}
+	return put(p.spot, region, item, Span{low, high}, SpotItem+item)
+}
+
+func checkItem(item string) error {
+	isFargate := strings.HasPrefix(item, "fargate")
+	switch {
+	case isFargate && !slices.Contains(FargateItems(), item):
+		return fmt.Errorf("item %q is none of %s", item, strings.Join(FargateItems(), " "))
+	case !isFargate && !strings.Contains(item, "."):
 		return fmt.Errorf("item %q is no instance type, nor one of %s", item, strings.Join(FargateItems(), " "))
 	}
-	if p.regions[region] == nil {
-		p.regions[region] = map[string]float64{}
+	return nil
+}
+
+func priceOf(figure string) (float64, error) {
+	usd, err := strconv.ParseFloat(figure, 64)
+	if err != nil || !(usd > 0 && usd <= mostPrice) { // NaN too
+		return 0, fmt.Errorf("usd_per_hour %q is no price", figure)
 	}
-	if _, twice := p.regions[region][item]; twice {
-		return fmt.Errorf("%s in %s has a price already", item, region)
+	return usd, nil
+}
+
+func put[T any](table map[string]map[string]T, region, item string, price T, called string) error {
+	if table[region] == nil {
+		table[region] = map[string]T{}
 	}
-	p.regions[region][item] = usd
+	if _, twice := table[region][item]; twice {
+		return fmt.Errorf("%s in %s has a price already", called, region)
+	}
+	table[region][item] = price
 	return nil
 }

@@ -81,21 +81,53 @@ func TestReadPrices(t *testing.T) {
 	}
 }
 
+func TestSpotPrices(t *testing.T) {
+	p, err := ReadPrices(strings.NewReader(PricesHead+"\neu-west-1,m5.large,0.107\neu-west-1,spot:m5.large,0.035-0.061\neu-west-1,spot:c5.large,0.04\n"+
+		"eu-west-1,spot:fargate-x86_64-vcpu,0.012-0.015\neu-west-1,spot:fargate-x86_64-gb,0.0013-0.0016\neu-west-1,spot:fargate-arm64-gb,0.001\n"), "p")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]Span{"m5.large": {0.035, 0.061}, "c5.large": {0.04, 0.04}} {
+		if got, ok := p.Spot("eu-west-1", name); !ok || got != want {
+			t.Errorf("%s costs %v on Spot, want %v", name, got, want)
+		}
+	}
+	if _, ok := p.Instance("eu-west-1", "c5.large"); ok {
+		t.Error("a Spot price was taken for one on demand")
+	}
+	if low, high, ok := p.FargateSpot("eu-west-1", X86); !ok || low != (FargatePrice{0.012, 0.0013}) || high != (FargatePrice{0.015, 0.0016}) {
+		t.Errorf("Fargate Spot: %v to %v", low, high)
+	}
+	if _, _, ok := p.FargateSpot("eu-west-1", Arm); ok {
+		t.Error("half a price was taken")
+	}
+	var carried *Prices
+	if _, ok := carried.Spot(PricesRegion, "m5.large"); ok || carried.Day() != PricesDate || carried.Origin() == "" {
+		t.Error("the carried table has Spot prices, or no day")
+	}
+}
+
 func TestReadPricesRefuses(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                                      "it holds no price",
-		PricesHead:                              "it holds no price",
-		"type,usd\nm5.large,1":                  "line 1: wrong number of fields",
-		"a,b,c\n":                               "line 1: the header is not " + PricesHead,
-		"# date: soon\n":                        `line 1: the date "soon" is not a day`,
-		PricesHead + "\nx,m5.large,0":           `line 2: usd_per_hour "0" is no price`,
-		PricesHead + "\nx,m5.large,NaN":         `line 2: usd_per_hour "NaN" is no price`,
-		PricesHead + "\nx,m5.large,$1":          `line 2: usd_per_hour "$1" is no price`,
-		PricesHead + "\n,m5.large,1":            "line 2: no region",
-		PricesHead + "\nx,m5,1":                 `line 2: item "m5" is no instance type`,
-		PricesHead + "\nx,fargate-vcpu,1":       `line 2: item "fargate-vcpu" is none of`,
-		PricesHead + "\nx,a.b,1\nx,a.b,2":       "line 3: a.b in x has a price already",
-		"# n\n" + PricesHead + "\nx,\"a.b\nc,1": `line 4: extraneous or missing " in quoted-field`,
+		"":                                          "it holds no price on demand",
+		PricesHead:                                  "it holds no price on demand",
+		"type,usd\nm5.large,1":                      "line 1: wrong number of fields",
+		"a,b,c\n":                                   "line 1: the header is not " + PricesHead,
+		"# date: soon\n":                            `line 1: the date "soon" is not a day`,
+		PricesHead + "\nx,m5.large,0":               `line 2: usd_per_hour "0" is no price`,
+		PricesHead + "\nx,m5.large,NaN":             `line 2: usd_per_hour "NaN" is no price`,
+		PricesHead + "\nx,m5.large,$1":              `line 2: usd_per_hour "$1" is no price`,
+		PricesHead + "\n,m5.large,1":                "line 2: no region",
+		PricesHead + "\nx,m5,1":                     `line 2: item "m5" is no instance type`,
+		PricesHead + "\nx,fargate-vcpu,1":           `line 2: item "fargate-vcpu" is none of`,
+		PricesHead + "\nx,spot:m5,1":                `line 2: item "m5" is no instance type`,
+		PricesHead + "\nx,spot:a.b,2-1":             `line 2: usd_per_hour "2-1" is no range: the lower price stands first`,
+		PricesHead + "\nx,spot:a.b,1-":              `line 2: usd_per_hour "" is no price`,
+		PricesHead + "\nx,a.b,1-2":                  `line 2: usd_per_hour "1-2" is no price`,
+		PricesHead + "\nx,spot:a.b,1":               "it holds no price on demand",
+		PricesHead + "\nx,spot:a.b,1\nx,spot:a.b,1": "line 3: spot:a.b in x has a price already",
+		PricesHead + "\nx,a.b,1\nx,a.b,2":           "line 3: a.b in x has a price already",
+		"# n\n" + PricesHead + "\nx,\"a.b\nc,1":     `line 4: extraneous or missing " in quoted-field`,
 	} {
 		if _, err := ReadPrices(strings.NewReader(text), "p"); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", text, err, want)

@@ -17,6 +17,7 @@ import (
 	"github.com/batchctl/batchctl/schemas"
 	"github.com/batchctl/batchctl/templates"
 	"github.com/batchctl/batchctl/workloads"
+	"github.com/batchctl/batchctl/workloads/gpu"
 )
 
 func (p *program) workloadCommand() *cli.Command {
@@ -37,7 +38,7 @@ func (p *program) workloadCommand() *cli.Command {
 				Description:     help("The flags are the workload's own.", "batchctl workload run matrix --sizes 1000 --type float32"),
 				SkipFlagParsing: true,
 				Action: func(c *cli.Context) error {
-					return quiet(workloads.Main(c.Context, c.Args().Slice(), p.Out, p.Err))
+					return quiet(workloads.Main(c.Context, gpu.Platform{}, c.Args().Slice(), p.Out, p.Err))
 				},
 			},
 		},

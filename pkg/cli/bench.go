@@ -36,6 +36,7 @@ func (p *program) benchCommand() *cli.Command {
 			&cli.IntFlag{Name: "runs", Value: 3, Usage: "submit each job `N` times at most"},
 			&cli.Float64Flag{Name: "tight", Value: 5, Usage: "enough is measured when each median is known to `PERCENT`"},
 			&cli.DurationFlag{Name: "limit", Usage: "begin no further run after this `DURATION`"},
+			&cli.BoolFlag{Name: "published", Usage: "the report shows the table published with AWS Batch's GPU demonstration beside ours"},
 			&cli.StringFlag{Name: "out", Value: "benchmark", Usage: "the `DIRECTORY` of the report"},
 			&cli.StringFlag{Name: "prices", Usage: "`FILE` of prices newer than the built-in ones, or of other Regions (default: the platform file's prices)"}),
 		Subcommands: []*cli.Command{p.benchCompareCommand()},
@@ -268,6 +269,9 @@ func (b *benchmark) report(c *cli.Context, out *reportDir, note string) error {
 		return err
 	}
 	r := &bench.Report{Title: "CPU and GPU, " + time.Now().Format(time.DateOnly), Comparison: comparison, Decision: decision, Notes: []string{note}}
+	if c.Bool("published") {
+		r.Published = bench.Demonstration()
+	}
 	files, err := r.Files()
 	if err != nil {
 		return err

@@ -32,7 +32,7 @@ const (
 
 // exitCodes is the text under every --help.
 const exitCodes = `0 done   1 problems in the files, or the job FAILED   2 usage
-3 could not be checked or done   4 plan: a definition would be registered
+3 could not be checked or done   4 plan, infra diff: something would change
 5 no machine can hold the job   6 submitted, but no answer came
 7 timeout   130 interrupted`
 

@@ -10,7 +10,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"github.com/urfave/cli/v2"
 
-	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/plan"
 	"github.com/batchctl/batchctl/pkg/secret"
@@ -32,7 +31,7 @@ func (p *program) planCommand() *cli.Command {
 				"batchctl plan job.json --operation SubmitJob > submit.json\naws batch submit-job --cli-input-json file://submit.json"),
 		Flags: append(append(append(append(inputFlags(), planFlags()...), outputFlags()...), targetFlags()...),
 			&cli.BoolFlag{Name: "offline", Usage: "ask no target: go by the files alone"},
-			&cli.StringFlag{Name: "prices", Usage: "`FILE` of prices newer than the built-in ones, or of other Regions: lines of " + catalog.PricesHead + " (default: the platform file's prices)"},
+			pricesFlag(), maxCostFlag(),
 			&cli.StringFlag{Name: "out", Usage: "write the plan to this `FILE` as well, for submit --check"},
 			&cli.StringFlag{Name: "operation", Usage: "print only the request of this `OPERATION`: RegisterJobDefinition or SubmitJob"}),
 		Action: p.plan,
@@ -79,7 +78,7 @@ func (p *program) plan(c *cli.Context) error {
 	} else {
 		err = p.printPlan(c, v)
 	}
-	return cmp.Or(err, planVerdict(c, v))
+	return cmp.Or(err, p.reviewCost(c, in, made, v, ""), planVerdict(c, v))
 }
 
 // planVerdict is the exit code of a plan, after everything has been printed.
@@ -164,7 +163,7 @@ func (p *program) printRequest(made *plan.Plan, operation string) error {
 func nextCommand(c *cli.Context, verb string) string {
 	words := []string{"batchctl", verb}
 	words = append(words, c.Args().Slice()...)
-	for _, name := range []string{"target", "profile", "region", "endpoint-url", "queue", "platform", "catalog"} {
+	for _, name := range []string{"target", "profile", "region", "endpoint-url", "queue", "platform", "catalog", "prices", "max-cost"} {
 		if v := c.String(name); v != "" {
 			words = append(words, "--"+name, v)
 		}

@@ -27,7 +27,7 @@ func (p *program) submitCommand() *cli.Command {
 			"before the first call, and an answer that is missing is looked up. What is open at the end, resume goes on with.",
 			"batchctl submit job.json\nbatchctl submit job.json --wait\nbatchctl submit job.json --target prod --queue gpu --parameters epochs=20"),
 		Flags: append(append(append(append(inputFlags(), planFlags()...), targetFlags()...), append(executorFlags(), outputFlags()...)...),
-			settleFlag(),
+			settleFlag(), pricesFlag(), maxCostFlag(),
 			&cli.IntFlag{Name: "count", Value: 1, Usage: "submit the job `N` times, as NAME-1 to NAME-N"},
 			&cli.StringFlag{Name: "on-failure", Value: onFailureResume, Usage: "when a job of several is refused: resume leaves the others and what is missing to batchctl resume, stop ends those that were accepted"},
 			&cli.StringFlag{Name: "check", Usage: "send nothing unless all is as it was when `PLAN` was made: a file of plan --out"},
@@ -55,6 +55,9 @@ func (p *program) submit(c *cli.Context) error {
 	}
 	made, err := p.makePlan(c, in, targetName(c, in.platform) == localTarget)
 	if err != nil {
+		return err
+	}
+	if err := p.withinCost(c, in, made); err != nil {
 		return err
 	}
 	file, err := beginFile(idsFile(c), forAll)

@@ -227,8 +227,17 @@ func engineOptions(dir string, entry spec.Target) local.Options {
 	return o
 }
 
-// shippedWorkloads is the argv prefix that runs a shipped workload in this program.
-func shippedWorkloads() []string { return []string{self(), "workload", "run"} }
+// shippedWorkloads is the argv prefix that runs a shipped workload: batchctl-workloads
+// where it lies beside this program, because that one can reach GPUs, else this program.
+func shippedWorkloads() []string {
+	if path, err := os.Executable(); err == nil {
+		beside := filepath.Join(filepath.Dir(path), "batchctl-workloads")
+		if info, err := os.Stat(beside); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			return []string{beside}
+		}
+	}
+	return []string{self(), "workload", "run"}
+}
 
 // openEngine keeps the engine in this process. With serve, other processes
 // reach it too: `status` in the next terminal works during a `run`.

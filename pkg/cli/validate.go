@@ -22,7 +22,8 @@ func (p *program) validateCommand() *cli.Command {
 		UsageText: "batchctl validate [FLAGS] FILE|DIRECTORY|PATTERN|- ...",
 		Description: help("Every problem is reported at file:line:column with the rule's name and what to do.\n"+
 			"Problems go to stdout. Warnings leave the exit code at 0. In a directory only our documents are\n"+
-			"checked, and .gitignore is respected. What a job waives is listed with its reason and fails nothing.",
+			"checked, and .gitignore is respected. What a job waives is listed with its reason and fails nothing.\n"+
+			"What hosts start from is checked too: templates of CloudFormation in JSON, launch template data, user data.",
 			"batchctl validate job.json\nbatchctl validate jobs/ --output sarif > batchctl.sarif\ncat job.json | batchctl validate -\n"+
 				"batchctl validate 'jobs/**/*.json' --fail-on warning\nbatchctl validate job.json --fix\nbatchctl validate --rules array-size-min\n"+
 				catalog.Command+" > types.json; batchctl validate jobs/ --catalog types.json"),
@@ -112,7 +113,7 @@ func (p *program) validateChecker(c *cli.Context) (*checker, error) {
 	}
 	k := p.newChecker(c.String("platform"), parameters)
 	k.types = types
-	k.options.FromDescribe = c.Bool("from-describe")
+	k.options.FromDescribe, k.options.Hosts = c.Bool("from-describe"), true
 	if word := c.String("kind"); word != "" {
 		if k.options.Kind, err = parseKind(word); err != nil {
 			return nil, err
@@ -218,6 +219,7 @@ func formatNames() string {
 var kinds = []spec.Kind{
 	spec.KindJob, spec.KindWorkflow, spec.KindPlatform, spec.KindJobList, spec.KindJobDefinition, spec.KindSubmitJob,
 	spec.KindComputeEnvironment, spec.KindJobQueue, spec.KindSchedulingPolicy, spec.KindConsumableResource,
+	spec.KindTemplate, spec.KindLaunchTemplate, spec.KindUserData,
 }
 
 func kindNames() string {

@@ -31,7 +31,9 @@ func TestExamples(t *testing.T) {
 	if *update {
 		write(t, "examples.json.gz", pack(t, now))
 		examples = func() map[string]Example { return now }
-		write(t, "RULES.md", []byte(Page()))
+		for _, file := range pages {
+			write(t, file, []byte(pageOfFile(file)))
+		}
 	}
 	packed, err := unpack(readBytes(t, "examples.json.gz"))
 	if err != nil {
@@ -46,10 +48,14 @@ func TestExamples(t *testing.T) {
 		t.Errorf("examples.json.gz is stale, run go generate ./pkg/lint: %d rules, want %d", len(packed), len(now))
 	}
 	examples = func() map[string]Example { return now }
-	if Page() != string(readBytes(t, "RULES.md")) {
-		t.Error("RULES.md is stale, run go generate ./pkg/lint")
+	for _, file := range pages {
+		if pageOfFile(file) != string(readBytes(t, file)) {
+			t.Errorf("%s is stale, run go generate ./pkg/lint", file)
+		}
 	}
 }
+
+var pages = []string{rulesPage, hostsPage}
 
 func pack(t *testing.T, all map[string]Example) []byte {
 	t.Helper()
@@ -198,6 +204,10 @@ func fileName(text string) string {
 		return "policy.json"
 	case spec.KindConsumableResource:
 		return "resource.json"
+	case spec.KindTemplate:
+		return "template.json"
+	case spec.KindLaunchTemplate:
+		return "launch-template.json"
 	case cancelJob, terminateJob, describeJobs:
 		return "request.json"
 	}
@@ -304,7 +314,13 @@ func cut(f ExampleFile, around ...int) ExampleFile {
 // Every reader finds each rule once, and every link on the page leads somewhere on
 // it.
 func TestPageLinks(t *testing.T) {
-	page := Page()
+	for _, file := range pages {
+		t.Run(file, func(t *testing.T) { holdPage(t, file) })
+	}
+}
+
+func holdPage(t *testing.T, file string) {
+	page := pageOfFile(file)
 	if !utf8.ValidString(page) || len(page) > 512<<10 {
 		t.Errorf("the page has %d bytes, and GitHub lays out no more than 512 KiB: shorten the examples, or lower longExample", len(page))
 	}
@@ -324,7 +340,7 @@ func TestPageLinks(t *testing.T) {
 		}
 	}
 	for _, r := range Documented() {
-		if !anchors[strings.TrimPrefix(r.URL(), PageURL+"#")] {
+		if at, ours := strings.CutPrefix(r.URL(), strings.TrimSuffix(PageURL, rulesPage)+file+"#"); ours && !anchors[at] {
 			t.Errorf("%s is not on the page", r.Name)
 		}
 	}

@@ -25,7 +25,7 @@ func TestNativeExamplesInsideACompactJob(t *testing.T) {
 	n := 0
 	for _, r := range Rules() {
 		text := read(t, "testdata/err/"+r.Name+".json")
-		f, _ := spec.Load(diag.NewSource("native.json", text), spec.Options{})
+		f, _ := spec.Load(diag.NewSource("native.json", text), spec.Options{Hosts: true})
 		native := byRule(Check([]*spec.File{f}, nil, Rules()), r.Name)
 		wrapped := wrap(f, text)
 		if wrapped == "" || len(native) == 0 || slices.Contains(nativeOnly, r.Name) {
@@ -75,7 +75,7 @@ func TestCompactExamplesLowered(t *testing.T) {
 	n := 0
 	for _, r := range Rules() {
 		base := "testdata/err/" + r.Name
-		f, _ := spec.Load(diag.NewSource("compact.json", read(t, base+".json")), spec.Options{})
+		f, _ := spec.Load(diag.NewSource("compact.json", read(t, base+".json")), spec.Options{Hosts: true})
 		// A name's two rules become one in the compact form; a queue that is named
 		// natively is taken as it is; dependencies by name are of the compact form, and
 		// so are waivers and arrays that differ, which AWS does not know.

@@ -53,6 +53,9 @@ func namesIn(files []*spec.File) (s nameSet) {
 		for _, r := range f.Requests {
 			s.addAll(r)
 		}
+		if isHosts(f.Kind) {
+			s.add(hostMark)
+		}
 	}
 	return s
 }

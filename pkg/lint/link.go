@@ -73,6 +73,8 @@ func guidePage(title string) string {
 		file = "job_queues"
 	case "job state time limit actions":
 		file = "job_stuck_in_runnable_time_limit_actions"
+	case "launch templates":
+		file = "launch-templates"
 	case "job timeouts":
 		file = "job_timeouts"
 	case "jobs stuck in RUNNABLE":
@@ -104,6 +106,22 @@ func otherPage(source string) string {
 		return "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ContainerDefinition.html"
 	case "Amazon ECS Developer Guide, task size":
 		return "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task_definition_parameters.html#task_size"
+	case ec2UserData:
+		return "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/user-data.html"
+	case imdsGuide:
+		return "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/configuring-instance-metadata-service.html"
+	case ecsImageDocs:
+		return "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-optimized_AMI.html"
+	case ecsBootstrap:
+		return "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/bootstrap_container_instance.html"
+	case ecsInstall:
+		return "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-agent-install.html"
+	case ecsAgentConfig:
+		return "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-agent-config.html"
+	case cloudInit:
+		return "https://cloudinit.readthedocs.io/en/latest/explanation/format.html"
+	case dockerConfig:
+		return "https://docs.docker.com/reference/cli/dockerd/"
 	case "Kubernetes documentation, security context":
 		return "https://kubernetes.io/docs/tasks/configure-pod-container/security-context/"
 	case "Kubernetes documentation, volumes":

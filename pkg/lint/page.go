@@ -7,14 +7,41 @@ import (
 	"strings"
 )
 
-// PageURL is the address of the page of the rules.
-const PageURL = "https://github.com/batchctl/batchctl/blob/main/pkg/lint/RULES.md"
+// PageURL is the address of the page of the rules, but for those about hosts, which
+// have one of their own: GitHub lays out no page of more than 512 KiB.
+const PageURL = "https://github.com/batchctl/batchctl/blob/main/pkg/lint/" + rulesPage
 
-// URL returns the address of the rule on the page of the rules.
-func (r Rule) URL() string { return PageURL + "#" + r.Name }
+// The pages, as files of this package.
+const (
+	rulesPage = "RULES.md"
+	hostsPage = "HOSTS.md"
+)
 
-// Page returns all rules as one page of Markdown, with a table of contents.
-func Page() string {
+// otherPageNote says on each page what stands on the other one.
+func otherPageNote(file string) string {
+	if file == hostsPage {
+		return "These are about what hosts start from; [all others](" + rulesPage + ") are about jobs, queues and compute environments."
+	}
+	return "Those about what hosts start from, launch templates, templates of CloudFormation and user data, stand on [a page of their own](" + hostsPage + ")."
+}
+
+// URL returns the address of the rule on its page.
+func (r Rule) URL() string { return strings.TrimSuffix(PageURL, rulesPage) + r.page() + "#" + r.Name }
+
+// page is the file that the rule stands in.
+func (r Rule) page() string {
+	if r.Scope == "hosts" || r.Scope == "user-data" {
+		return hostsPage
+	}
+	return rulesPage
+}
+
+// Page returns all rules in Markdown: both pages, each with a table of contents.
+func Page() string { return pageOfFile(rulesPage) + "\n" + pageOfFile(hostsPage) }
+
+// pageOfFile is the page that stands in a file.
+func pageOfFile(file string) string {
+	rules := slices.DeleteFunc(Documented(), func(r Rule) bool { return r.page() != file })
 	var b strings.Builder
 	b.WriteString("# The rules of `batchctl validate`\n\nMade by `go generate ./pkg/lint`, and printed by `batchctl validate --rules --output markdown`: change the rules or their examples in `testdata`, not this page.\n\n" +
 		"`batchctl validate --rules RULE` shows one of them, with the whole of its files. An **error** is what AWS would refuse or leave stuck, a **warning** what it would take although it is rarely meant. " +
@@ -22,7 +49,8 @@ func Page() string {
 	for _, c := range []Confidence{High, Medium, Low} {
 		fmt.Fprintf(&b, "- %s: %s\n", c, c.words())
 	}
-	groups := topics(Documented())
+	b.WriteString("\n" + otherPageNote(file) + "\n")
+	groups := topics(rules)
 	b.WriteString("\n## Contents\n\n")
 	for _, g := range groups {
 		fmt.Fprintf(&b, "- [%s](#%s): ", g.title, anchor(g.title))
@@ -233,6 +261,10 @@ func title(scope string) string {
 		return "The organisation's policy"
 	case "platform":
 		return "The platform file"
+	case "hosts":
+		return "Launch templates and CloudFormation"
+	case "user-data":
+		return "User data of hosts"
 	case "secrets":
 		return "Secrets"
 	case waiverTopic:

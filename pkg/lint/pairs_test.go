@@ -78,7 +78,7 @@ func document(src *diag.Source, p *spec.Platform, read func(string) (*diag.Sourc
 	if kind := operation(root); kind != "" {
 		return &spec.File{Source: src, Root: root, Kind: kind, Requests: []*jsontree.Node{root}}, nil
 	}
-	return spec.Load(src, spec.Options{Platform: p, Read: read})
+	return spec.Load(src, spec.Options{Platform: p, Read: read, Hosts: true})
 }
 
 // operation knows a request of an operation that no file holds.

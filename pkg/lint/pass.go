@@ -47,6 +47,9 @@ type index struct {
 	references map[*jsontree.Node][]reference
 	// placings holds where a job would go, or why it finds no place.
 	placings map[*spec.Job]placing
+	// launches holds what instances start from, and what is wrong with its user data.
+	launches []launch
+	read     bool
 	// rules holds the rules by name.
 	rules map[string]*Rule
 	// waived holds the waivers that have silenced something.

@@ -40,6 +40,10 @@ var all = sync.OnceValue(func() []Rule {
 	add(policyTopic, policyRules())
 	add("platform", platformRules())
 	add("secrets", secretRules())
+	add("hosts", hostRules())
+	allOnlyWith(rules, "hosts", hostMark)
+	add("user-data", userDataRules())
+	allOnlyWith(rules, "user-data", hostMark)
 	add(waiverTopic, waiverRules()) // last: they see what the others have found
 	return rules
 })

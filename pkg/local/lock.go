@@ -32,10 +32,8 @@ func lockDirectory(root *os.Root) (*os.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("lock state directory: %w", err)
 	}
-	switch err := lockFile(file); {
+	switch pid, err := lockAfterDeath(root, file); {
 	case errors.Is(err, errLocked):
-		text, _ := root.ReadFile("lock")
-		pid, _ := strconv.Atoi(strings.TrimSpace(string(text)))
 		return nil, errors.Join(&LockedError{Dir: root.Name(), PID: pid}, file.Close())
 	case err != nil:
 		return nil, errors.Join(fmt.Errorf("lock state directory: %w", err), file.Close())
@@ -48,6 +46,26 @@ func lockDirectory(root *os.Root) (*os.File, error) {
 		return nil, errors.Join(fmt.Errorf("lock state directory: %w", err), file.Close())
 	}
 	return file, nil
+}
+
+// deathTime bounds how long the lock of an engine that is gone is waited for.
+const deathTime = 5 * time.Second
+
+// lockAfterDeath locks the file. Where the engine that holds it has died, it waits a
+// little: one that was killed while it started a command leaves its lock to that
+// process until this has become the command, which is soon. The pid is the holder's.
+func lockAfterDeath(root *os.Root, file *os.File) (pid int, err error) {
+	for end := time.Now().Add(deathTime); ; time.Sleep(5 * time.Millisecond) {
+		err := lockFile(file)
+		if !errors.Is(err, errLocked) {
+			return 0, err
+		}
+		text, _ := root.ReadFile("lock")
+		pid, _ := strconv.Atoi(strings.TrimSpace(string(text)))
+		if pid == 0 || !isGone(pid) || time.Now().After(end) {
+			return pid, err
+		}
+	}
 }
 
 var errLocked = errors.New("locked by another process")

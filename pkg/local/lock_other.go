@@ -9,6 +9,8 @@ import (
 
 const enforcesModes = false
 
+func isGone(int) bool { return false }
+
 func lockFile(*os.File) error {
 	return errors.New("the local engine works on Linux, macOS and the BSDs only")
 }

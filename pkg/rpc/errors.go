@@ -50,6 +50,19 @@ func Denied(err error) bool {
 	return ok && e.Denied()
 }
 
+// Throttled reports whether a service refused a call because there were too many.
+func Throttled(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.throttled()
+}
+
+// Expired reports whether a service found that the credentials of a call are no
+// longer good.
+func Expired(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && (strings.HasPrefix(e.Code, "ExpiredToken") || e.Code == "RequestExpired")
+}
+
 // Missing reports whether err says that a thing is not there.
 func Missing(err error) bool {
 	e, ok := errors.AsType[*Error](err)

@@ -1,8 +1,10 @@
 // Package rpc calls the AWS services whose SDK is not built in: signed requests
 // in AWS JSON 1.1 and in Query with XML answers, and small typed functions for
-// what explaining and verifying a job asks of them. It only reads, with one
-// exception: PutObject writes an object to S3, where the text that the children of
-// an array read is put when it is too long for a request.
+// what explaining and verifying a job asks of them, and for what stacks need of
+// CloudFormation. Two things write: PutObject an object to S3, where the text that
+// the children of an array read is put when it is too long for a request; and the
+// change sets and deletions of stacks. Those carry the caller's token, by which
+// CloudFormation knows a request again, so that they too can be sent once more.
 package rpc
 
 import (

@@ -34,6 +34,7 @@ var (
 	ServiceQuotas  = Service{name: "servicequotas", id: "Service Quotas", host: "servicequotas", signing: "servicequotas", target: "ServiceQuotasV20190624"}
 	IAM            = Service{name: "iam", id: "IAM", host: "iam", signing: "iam", version: "2010-05-08", global: true}
 	AutoScaling    = Service{name: "autoscaling", id: "Auto Scaling", host: "autoscaling", signing: "autoscaling", version: "2011-01-01"}
+	CloudFormation = Service{name: "cloudformation", id: "CloudFormation", host: "cloudformation", signing: "cloudformation", version: "2010-05-15"}
 	EC2            = Service{name: "ec2", id: "EC2", host: "ec2", signing: "ec2", version: "2016-11-15"}
 )
 

@@ -75,6 +75,9 @@ func (f *finder) step() {
 		if !t.array {
 			t.key = ""
 		}
+	case c == '\n' && !t.colon && !t.array:
+		f.pos++
+		t.key = "" // of a script, say, where the next line is another command
 	case c == '"' || c == '\'':
 		f.string(c)
 	case t.colon && c > ' ' && c != ':' && c != '=':

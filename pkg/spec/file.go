@@ -31,6 +31,13 @@ const (
 	KindJobQueue           Kind = "CreateJobQueue"
 	KindSchedulingPolicy   Kind = "CreateSchedulingPolicy"
 	KindConsumableResource Kind = "CreateConsumableResource"
+
+	// Those about hosts, which Load reads where Options.Hosts asks for them: a template
+	// of CloudFormation, a launch template of EC2, and the user data of an instance, the
+	// one document that is no JSON. They have no schema here.
+	KindTemplate       Kind = "CloudFormation"
+	KindLaunchTemplate Kind = "CreateLaunchTemplate"
+	KindUserData       Kind = "user-data"
 )
 
 // File is one document after loading.
@@ -116,6 +123,8 @@ type Options struct {
 	// returns nil and no problems for one that Recognize does not know. It
 	// reads the text once where the two calls would read it twice.
 	Recognize bool
+	// Hosts takes the documents about hosts too; without it they are no documents.
+	Hosts bool
 	// Arena is where the nodes come from; may be nil. The file must not be used after
 	// the arena's Reset.
 	Arena *jsontree.Arena
@@ -141,8 +150,11 @@ type Options struct {
 // nil only when the text is not JSON at all; otherwise it holds whatever could
 // be understood, so that rules can go on after schema errors.
 func Load(src *diag.Source, o Options) (*File, diag.List) {
+	if o.isUserData(src) {
+		return &File{Source: src, Kind: KindUserData, Name: src.Name}, nil
+	}
 	root, diags := o.Arena.Parse(src)
-	if o.Recognize && !recognize(src, root) {
+	if o.Recognize && !recognize(src, root) && !(o.Hosts && aboutHosts(root) != "") {
 		return nil, nil
 	}
 	if root == nil {
@@ -153,7 +165,15 @@ func Load(src *diag.Source, o Options) (*File, diag.List) {
 	}
 	f := &File{Source: src, Root: root, Kind: o.Kind}
 	if f.Kind == "" && root.Is(jsontree.Object) {
-		f.Kind = kindOf(root)
+		if o.Hosts {
+			f.Kind = kindOfHosts(root)
+		}
+		if f.Kind == "" {
+			f.Kind = kindOf(root)
+		}
+	}
+	if f.Kind == KindTemplate || f.Kind == KindLaunchTemplate {
+		return f, diags
 	}
 	found := f.load(o)
 	if len(diags) > 0 {

@@ -39,9 +39,11 @@ func testTerm(t *testing.T, command func() *exec.Cmd) {
 		want string
 		exit int
 	}{
-		// The trap waits for what this test writes, so the line ends long after the signal.
-		"ends with a code of its own": {`read x <in; echo "ended $x"; exit 7`, "ended now\nbatchctl: line 1 of 3 failed with exit code 7\nbatchctl: asked to end: lines 2 to 3 are not run\n", 7},
-		"ends well":                   {`read x <in; echo "ended $x"; exit 0`, "ended now\nbatchctl: asked to end: lines 2 to 3 are not run\n", 143},
+		// The trap waits for what this test writes, so the line ends long after the signal. It
+		// ends its own child only then: the end of a child may interrupt a shell that waits
+		// for a FIFO to open.
+		"ends with a code of its own": {`read x <in; kill $!; echo "ended $x"; exit 7`, "ended now\nbatchctl: line 1 of 3 failed with exit code 7\nbatchctl: asked to end: lines 2 to 3 are not run\n", 7},
+		"ends well":                   {`read x <in; kill $!; echo "ended $x"; exit 0`, "ended now\nbatchctl: asked to end: lines 2 to 3 are not run\n", 143},
 		"is ended":                    {"", "batchctl: line 1 of 3 failed with exit code 143\nbatchctl: asked to end: lines 2 to 3 are not run\n", 143},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -54,7 +56,7 @@ func testTerm(t *testing.T, command func() *exec.Cmd) {
 			// It runs a program that waits to read what nobody writes.
 			line := "exec cat never"
 			if tt.trap != "" {
-				line = fmt.Sprintf("trap %s TERM; cat never & wait", quoted("kill $!; echo trapped; "+tt.trap))
+				line = fmt.Sprintf("trap %s TERM; cat never & wait", quoted("echo trapped; "+tt.trap))
 			}
 			s := &Sweep{Kind: Commands, Size: 1, KeepGoing: true, Lines: []string{line, "echo two", "echo three"}}
 			cmd := command()
@@ -88,7 +90,13 @@ func testTerm(t *testing.T, command func() *exec.Cmd) {
 			}
 			if tt.trap != "" {
 				expect("trapped\n")
-				if err := os.WriteFile(filepath.Join(dir, "in"), []byte("now\n"), 0); err != nil {
+				// Opened for both, it does not wait for a reader that may never come.
+				in, err := os.OpenFile(filepath.Join(dir, "in"), os.O_RDWR, 0)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer in.Close()
+				if _, err := in.WriteString("now\n"); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -41,11 +41,6 @@ func TestTasksCoverOnce(t *testing.T) {
 	})
 }
 
-// workspaceBytes is what all goroutines of a product pack into.
-func (b blocking) workspaceBytes(mr, nr, size int) int {
-	return b.threads * size * (mr*b.kc + b.kc*b.panels*nr + mr*b.panels*nr)
-}
-
 // A product takes its operands plus 5 %, from 1000 x 1000 on with 2 threads and
 // from 4000 on with 64.
 func TestMemory(t *testing.T) {
@@ -62,6 +57,31 @@ func TestMemory(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// What a product is said to pack into is what its goroutines take.
+func TestWorkspaceBytes(t *testing.T) {
+	t.Run("float64", testWorkspaceBytes[float64])
+	t.Run("float32", testWorkspaceBytes[float32])
+}
+
+func testWorkspaceBytes[T Float](t *testing.T) {
+	for _, n := range []int{1, 50, 300, 1000} {
+		for _, threads := range []int{1, 3} {
+			o := Options{Threads: threads}.complete()
+			kernel := kernelFor[T](o.ISA)
+			b := block(kernel.mr, kernel.nr, n, n, n, size[T](), threads, cacheBytes())
+			taken := takeWorkspace[T](b, kernel.mr, kernel.nr)
+			elements := len(taken.a) + len(taken.b) + len(taken.c)
+			got, least := WorkspaceBytes[T](n, n, n, o), int64(b.threads*elements*size[T]())
+			if got < least || got > least+int64(b.threads)*4*vectorBytes {
+				t.Errorf("%d x %d, %d threads: %d bytes, the goroutines take %d", n, n, threads, got, least)
+			}
+		}
+	}
+	if got := WorkspaceBytes[T](0, 5, 5, Options{}); got != 0 {
+		t.Errorf("an empty product packs into %d bytes", got)
 	}
 }
 

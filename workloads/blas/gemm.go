@@ -39,6 +39,15 @@ func Gemm[T Float](transA, transB bool, m, n, k int, alpha T, a []T, lda int, b 
 		scale(c, ldc, m, n, beta)
 		return
 	}
+	o = o.complete()
+	g := &product[T]{kernel: kernelFor[T](o.ISA), m: m, n: n, k: k, alpha: alpha, beta: beta,
+		a: a, lda: lda, transA: transA, b: b, ldb: ldb, transB: transB, c: c, ldc: ldc}
+	g.blocking = block(g.kernel.mr, g.kernel.nr, m, n, k, size[T](), o.Threads, cacheBytes())
+	g.run()
+}
+
+// complete fills in what was left to this package.
+func (o Options) complete() Options {
 	if o.ISA == "" {
 		o.ISA = Best()
 	}
@@ -48,10 +57,7 @@ func Gemm[T Float](transA, transB bool, m, n, k int, alpha T, a []T, lda int, b 
 	if o.Threads <= 0 {
 		o.Threads = runtime.GOMAXPROCS(0)
 	}
-	g := &product[T]{kernel: kernelFor[T](o.ISA), m: m, n: n, k: k, alpha: alpha, beta: beta,
-		a: a, lda: lda, transA: transA, b: b, ldb: ldb, transB: transB, c: c, ldc: ldc}
-	g.blocking = block(g.kernel.mr, g.kernel.nr, m, n, k, size[T](), o.Threads, cacheBytes())
-	g.run()
+	return o
 }
 
 // misfit says what is wrong with the shapes, "" where nothing is.

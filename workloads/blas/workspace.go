@@ -27,13 +27,37 @@ func pool[T Float]() *sync.Pool {
 
 func size[T Float]() int { return int(unsafe.Sizeof(T(0))) }
 
+// WorkspaceBytes is the memory into which the goroutines of a product of m x k by k x n
+// pack, beside the operands. It is kept for later products.
+func WorkspaceBytes[T Float](m, n, k int, o Options) int64 {
+	if m == 0 || n == 0 || k == 0 {
+		return 0
+	}
+	o = o.complete()
+	kernel := kernelFor[T](o.ISA)
+	b := block(kernel.mr, kernel.nr, m, n, k, size[T](), o.Threads, cacheBytes())
+	return int64(b.workspaceBytes(kernel.mr, kernel.nr, size[T]()))
+}
+
+// workspaceBytes is what all goroutines of a product pack into.
+func (b blocking) workspaceBytes(mr, nr, size int) int {
+	forA, forB, forC := b.elements(mr, nr)
+	return b.threads * ((forA+forB+forC)*size + 3*vectorBytes)
+}
+
+// elements is how many of each operand one goroutine packs.
+func (b blocking) elements(mr, nr int) (forA, forB, forC int) {
+	cols := b.panels * nr
+	return mr * b.kc, cols * b.kc, mr * cols
+}
+
 func takeWorkspace[T Float](b blocking, mr, nr int) *workspace[T] {
 	w, ok := pool[T]().Get().(*workspace[T])
 	if !ok {
 		w = new(workspace[T])
 	}
-	cols := b.panels * nr
-	w.a, w.b, w.c = resize(w.a, mr*b.kc), resize(w.b, cols*b.kc), resize(w.c, mr*cols)
+	forA, forB, forC := b.elements(mr, nr)
+	w.a, w.b, w.c = resize(w.a, forA), resize(w.b, forB), resize(w.c, forC)
 	return w
 }
 

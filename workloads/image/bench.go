@@ -1,11 +1,11 @@
 package image
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
-	"slices"
 
 	"github.com/batchctl/batchctl/workloads/measure"
 )
@@ -15,60 +15,93 @@ type row struct {
 	op     Operation
 	kernel Kernel
 	// shape is that of all inputs so far; mixed when they differ.
-	shape   Shape
-	mixed   bool
-	images  int
-	pixels  int64
-	seconds []float64
-	sum     uint32
-	// bytes are those of all inputs and outputs; copied is how long copies of
-	// as many took, for each way to copy and each repeat.
-	bytes  int64
+	shape  Shape
+	mixed  bool
+	images int
+	pixels int64
+	// bytes are those of all inputs and outputs.
+	bytes int64
+	times measure.Times
+	sum   uint32
+	// copied is how long copies of as many bytes took on the CPU, for each way to copy
+	// and each repeat.
 	copied [copyWays][]float64
+	cards  cardRow
 }
 
 // runner is what every measurement needs.
 type runner struct {
 	params  Params
 	options measure.Options
+	engine  engine
 }
 
-// operate runs the row's operation on images of one shape, checks every output
-// of every run, adds the times to the row, and returns the outputs.
-func (r runner) operate(ctx context.Context, w *row, src []Image) ([]Image, error) {
+// operate runs the row's operation on images of one shape, checks every output of every
+// run, adds the times to the row, and hands the last outputs to use.
+func (r runner) operate(ctx context.Context, w *row, src []Image, use func(dst []Image) error) (err error) {
 	runtime.GC() // else the outputs of the row before could still take memory
-	from := src[0].Shape
-	to := w.op.output(r.params, from)
-	dst := make([]Image, len(src))
-	expected := make([][]sample, len(src))
-	err := measure.Parallel(ctx, r.options.Threads, len(src), 1, func(i, _ int) {
-		dst[i] = New(to)
-		expected[i] = w.op.samples(r.params, to, src[i], rand.New(rand.NewPCG(r.options.Seed, uint64(i))))
+	dst, release, err := r.engine.images(w.op.output(r.params, src[0].Shape), len(src))
+	if err != nil {
+		return err
+	}
+	// What fails behind another error follows from it.
+	defer func() { err = cmp.Or(err, release()) }()
+	check := checker{tolerance: w.op.allowed(w.kernel, r.params), op: w.op, before: w.sum, expected: make([][]sample, len(src))}
+	err = measure.Parallel(ctx, r.options.Threads, len(src), 1, func(i, _ int) {
+		check.expected[i] = w.op.samples(r.params, dst[i].Shape, src[i], rand.New(rand.NewPCG(r.options.Seed, uint64(i))))
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	compute := w.kernel.prepare(r.params, to, from)
-	check := checker{params: r.params, op: w.op, before: w.sum, expected: expected}
-	copies := copying{ctx: ctx, threads: r.options.Threads, warmup: r.options.Warmup, dst: dst, src: src}
-	seconds, err := measure.Repeat(ctx, r.options, measure.Task{
-		Spoil: func() { copies.run(); spoil(dst) },
-		Work:  func(ctx context.Context) error { return apply(ctx, r.options.Threads, compute, dst, src) },
-		Check: func(context.Context) error { return check.run(dst) },
+	if err := r.time(ctx, r.engine, w, &check, dst, src); err != nil {
+		return err
+	}
+	if one := r.engine.alone(len(src)); one != nil {
+		single := &row{op: w.op, kernel: w.kernel}
+		if err := r.time(ctx, one, single, &check, dst, src); err != nil {
+			return err
+		}
+		addTo(&w.cards.alone, single.times.Seconds)
+	}
+	return use(dst)
+}
+
+// time runs the row's operation on the engine and adds what was measured to the row.
+func (r runner) time(ctx context.Context, e engine, w *row, check *checker, dst, src []Image) (err error) {
+	work, err := e.prepare(w, r.params, dst, src)
+	if err != nil {
+		return err
+	}
+	defer func() { err = cmp.Or(err, work.close()) }()
+	var spoiled error
+	times, err := measure.Repeat(ctx, r.options, measure.Task{
+		Spoil: func() { spoiled = work.before(ctx); spoil(dst) },
+		Work: func(ctx context.Context) error {
+			if spoiled != nil {
+				return spoiled
+			}
+			return work.run(ctx)
+		},
+		Check: func(ctx context.Context) error {
+			if err := check.run(dst); err != nil {
+				return err
+			}
+			return work.after(ctx)
+		},
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	w.add(from, len(src), seconds, check.sum)
-	w.addCopies(copies)
-	return dst, nil
+	w.add(src, dst, times, check.sum)
+	work.report(w, len(times.Seconds))
+	return nil
 }
 
 // checker holds every run of one operation against the samples, and against
 // the checksum of the run before.
 type checker struct {
-	params      Params
 	op          Operation
+	tolerance   float64
 	expected    [][]sample
 	before, sum uint32
 	ran         bool
@@ -76,7 +109,7 @@ type checker struct {
 
 func (c *checker) run(dst []Image) error {
 	for i, m := range dst {
-		if err := c.op.check(c.params, m, c.expected[i]); err != nil {
+		if err := c.op.check(c.tolerance, m, c.expected[i]); err != nil {
 			return err
 		}
 	}
@@ -100,20 +133,17 @@ func spoil(images []Image) {
 	}
 }
 
-func (w *row) add(s Shape, images int, seconds []float64, sum uint32) {
+// add adds the times of images of one shape.
+func (w *row) add(src, dst []Image, times measure.Times, sum uint32) {
+	s := src[0].Shape
 	w.mixed = w.mixed || (w.images > 0 && w.shape != s)
 	w.shape = s
-	w.images += images
-	w.pixels += int64(images) * int64(s.W) * int64(s.H)
-	addTo(&w.seconds, seconds)
+	w.images += len(src)
+	w.pixels += int64(len(src)) * int64(s.W) * int64(s.H)
+	w.bytes += sizeOf(src) + sizeOf(dst)
+	w.times.First += times.First
+	addTo(&w.times.Seconds, times.Seconds)
 	w.sum = sum
-}
-
-func (w *row) addCopies(c copying) {
-	w.bytes += c.bytes()
-	for way, seconds := range c.seconds {
-		addTo(&w.copied[way], seconds)
-	}
 }
 
 // addTo adds the repeats of one more image to those of a row.
@@ -130,22 +160,24 @@ func addTo(sums *[]float64, seconds []float64) {
 func (w *row) result(p Params) measure.Result {
 	r := measure.Result{
 		Workload: "image", Operation: w.op.Name, Title: w.op.Title, Size: "mixed sizes", Batch: w.images,
-		Type: w.op.element(p), Parameters: w.op.parameters(p), Kernel: w.kernel.Name,
+		Type: w.op.element(p), Parameters: w.op.parameters(p), Kernel: w.kernel.label(),
+		// Where none may differ from the reference every right output has the same pixels.
+		Exact:    w.op.allowed(w.kernel, p) == 0,
 		Checksum: fmt.Sprintf("crc32c:%08x", w.sum), Verified: true,
 	}
 	if !w.mixed {
 		r.Size, r.Width, r.Height = w.shape.String(), w.shape.W, w.shape.H
 	}
-	r.SetTimes(w.seconds)
+	w.times.Splits = w.cards.splits()
+	r.SetTimes(w.times)
 	r.MPixels = float64(w.pixels) / r.Median / 1e6
 	if c, ok := w.ceiling(r.Median); ok {
 		r.Ceilings = append(r.Ceilings, c)
 	}
+	operations := 0.0
+	if w.op.work != nil {
+		operations = w.op.work(p) * 3 * float64(w.pixels) // as many samples as the input has
+	}
+	w.cards.complete(&r, w.bytes, operations)
 	return r
-}
-
-// newRow picks the kernel of that name, or the operation's first when it has none.
-func newRow(op Operation, kernel string) *row {
-	i := slices.IndexFunc(op.kernels, func(k Kernel) bool { return k.Name == kernel })
-	return &row{op: op, kernel: op.kernels[max(i, 0)]}
 }

@@ -3,6 +3,7 @@ package image
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,15 +14,29 @@ func testRunner(threads int) runner {
 	return runner{
 		params:  Params{Sigma: 1.5, Scale: 0.6, Factor: 1.2, Offset: 10, Mean: 0.4, Deviation: 0.3},
 		options: measure.Options{Threads: threads, Repeats: 2, Warmup: 1, Seed: 1},
+		engine:  processor{threads: threads, warmup: 1},
 	}
 }
+
+// testRow is a row of the operation's kernel of that name.
+func testRow(t *testing.T, op Operation, kernel string) *row {
+	t.Helper()
+	k, ok := op.find(kernel)
+	if !ok {
+		t.Fatalf("%s has no kernel %s", op.Name, kernel)
+	}
+	return &row{op: op, kernel: k}
+}
+
+// unused is for outputs that nobody looks at.
+func unused([]Image) error { return nil }
 
 func testImages(t *testing.T, n int, s Shape) []Image {
 	t.Helper()
 	all := make([]Image, n)
 	for i := range all {
-		var err error
-		if all[i], err = generate(t.Context(), s, 1, uint64(i), 2); err != nil {
+		all[i] = New(s)
+		if err := generate(t.Context(), all[i], 1, uint64(i), 2); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -34,10 +49,10 @@ func TestThreadsDoNotChangePixels(t *testing.T) {
 	src := testImages(t, 3, Shape{W: 31, H: 103, Channels: 3})
 	for _, op := range Operations() {
 		sums := map[uint32]bool{}
-		for _, kernel := range kernelNames() {
+		for _, kernel := range op.kernels {
 			for _, threads := range []int{1, 2, 3, 16} {
-				w := newRow(op, kernel)
-				if _, err := testRunner(threads).operate(t.Context(), w, src); err != nil {
+				w := testRow(t, op, kernel.Name)
+				if err := testRunner(threads).operate(t.Context(), w, src, unused); err != nil {
 					t.Fatal(err)
 				}
 				sums[w.sum] = true
@@ -53,12 +68,11 @@ func TestGenerate(t *testing.T) {
 	sums := map[uint32]string{}
 	for _, size := range []Shape{{W: 1, H: 1, Channels: 3}, {W: 7, H: 3, Channels: 3}, {W: 130, H: 200, Channels: 3}} {
 		for number := range uint64(2) {
-			one, err := generate(t.Context(), size, 1, number, 1)
-			if err != nil {
+			one, many := New(size), New(size)
+			if err := generate(t.Context(), one, 1, number, 1); err != nil {
 				t.Fatal(err)
 			}
-			many, err := generate(t.Context(), size, 1, number, 7)
-			if err != nil {
+			if err := generate(t.Context(), many, 1, number, 7); err != nil {
 				t.Fatal(err)
 			}
 			if checksum(0, []Image{one}) != checksum(0, []Image{many}) {
@@ -73,14 +87,18 @@ func TestGenerate(t *testing.T) {
 }
 
 func TestRowAddsUp(t *testing.T) {
-	w := newRow(sobel(), "go")
-	w.add(Shape{W: 10, H: 20, Channels: 3}, 1, []float64{1, 2}, 5)
+	w := testRow(t, sobel(), "go")
+	add := func(images int, s Shape, times measure.Times, sum uint32) {
+		src := slices.Repeat([]Image{New(s)}, images)
+		w.add(src, src, times, sum)
+	}
+	add(1, Shape{W: 10, H: 20, Channels: 3}, measure.Times{First: 4, Seconds: []float64{1, 2}}, 5)
 	if r := w.result(Params{}); r.Size != "10x20" || r.Width != 10 || r.Batch != 1 {
 		t.Errorf("got %+v", r)
 	}
-	w.add(Shape{W: 30, H: 10, Channels: 3}, 2, []float64{2, 3}, 6)
+	add(2, Shape{W: 30, H: 10, Channels: 3}, measure.Times{First: 5, Seconds: []float64{2, 3}}, 6)
 	r := w.result(Params{})
-	if r.Size != "mixed sizes" || r.Width != 0 || r.Batch != 3 || r.Median != 4 || r.MPixels != 800.0/4/1e6 || r.Checksum != "crc32c:00000006" {
+	if r.Size != "mixed sizes" || r.Width != 0 || r.Batch != 3 || r.Median != 4 || r.FirstCall != 9 || r.MPixels != 800.0/4/1e6 || r.Checksum != "crc32c:00000006" || w.bytes != 2*800*3 {
 		t.Errorf("got %+v", r)
 	}
 }
@@ -106,15 +124,15 @@ func TestWrongKernelHasNoTime(t *testing.T) {
 		{"nothing", func(Image, Image, int, int) {}, Shape{W: 40, H: 40, Channels: 3}},
 	} {
 		op := brightness()
-		op.kernels = []Kernel{{"go", func(Params, Shape, Shape) rows { return test.wrong }}}
-		w := newRow(op, "go")
-		_, err := testRunner(1).operate(t.Context(), w, testImages(t, 1, test.size))
-		if err == nil || !strings.Contains(err.Error(), "verify brightness: ") || w.seconds != nil {
-			t.Errorf("%s: got %v, %v", test.name, w.seconds, err)
+		op.kernels = []Kernel{{Name: "go", prepare: func(Params, Shape, Shape) rows { return test.wrong }}}
+		w := testRow(t, op, "go")
+		err := testRunner(1).operate(t.Context(), w, testImages(t, 1, test.size), unused)
+		if err == nil || !strings.Contains(err.Error(), "verify brightness: ") || w.times.Seconds != nil {
+			t.Errorf("%s: got %v, %v", test.name, w.times.Seconds, err)
 		}
 	}
 	unsteady := gaussianBlur()
-	unsteady.kernels = []Kernel{{"go", func(p Params, to, from Shape) rows {
+	unsteady.kernels = []Kernel{{Name: "go", prepare: func(p Params, to, from Shape) rows {
 		compute := gaussianBlur().kernels[0].prepare(p, to, from)
 		return func(dst, src Image, low, high int) {
 			compute(dst, src, low, high)
@@ -122,7 +140,7 @@ func TestWrongKernelHasNoTime(t *testing.T) {
 			dst.Pix[0] ^= runs & 1
 		}
 	}}}
-	_, err := testRunner(1).operate(t.Context(), newRow(unsteady, "go"), testImages(t, 1, Shape{W: 5, H: 5, Channels: 3}))
+	err := testRunner(1).operate(t.Context(), testRow(t, unsteady, "go"), testImages(t, 1, Shape{W: 5, H: 5, Channels: 3}), unused)
 	if err == nil {
 		t.Error("unsteady pixels were not found")
 	}
@@ -131,14 +149,8 @@ func TestWrongKernelHasNoTime(t *testing.T) {
 func TestOperateStops(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("terminated signal received"))
-	_, err := testRunner(2).operate(ctx, newRow(sobel(), "go"), []Image{New(Shape{W: 50, H: 50, Channels: 3})})
+	err := testRunner(2).operate(ctx, testRow(t, sobel(), "go"), []Image{New(Shape{W: 50, H: 50, Channels: 3})}, unused)
 	if err == nil || !strings.Contains(err.Error(), "terminated signal received") {
 		t.Errorf("got %v", err)
-	}
-}
-
-func TestNewRowFallsBack(t *testing.T) {
-	if w := newRow(sobel(), "other"); w.kernel.Name != sobel().kernels[0].Name {
-		t.Errorf("got %q", w.kernel.Name)
 	}
 }

@@ -13,6 +13,7 @@ func brightness() Operation {
 			}
 			return mapRows(table)
 		}),
+		card:   brightnessOnCard,
 		output: sameShape, reference: brightnessReference,
 		parameters: func(p Params) map[string]float64 {
 			return map[string]float64{"factor": p.Factor, "offset": p.Offset}

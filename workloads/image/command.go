@@ -1,13 +1,16 @@
 package image
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
+	"github.com/batchctl/batchctl/workloads/gpu"
 	"github.com/batchctl/batchctl/workloads/measure"
 )
 
@@ -23,11 +26,17 @@ Examples:
   batchctl-workloads image --sizes 2048,4096 --batch 1,2,4
   batchctl-workloads image --operations gaussian-blur --sigma 5 --format json
   batchctl-workloads image --input photos --output thumbs --operations resize-bilinear --width 320
+  batchctl-workloads image --device cuda --sizes 4096 --batch 4,64
 
 Operations:
 `
 
 const notes = `
+With --device cuda a time holds the copies to the GPUs and back, from and to pinned
+memory, beside which it says what the kernels took; the GPUs share the images of a
+batch, and one image goes in while another is computed. The first call of the first
+row holds the loading of the kernels, which the driver compiles for the GPU.
+
 Pixels beyond the border are the nearest ones inside. Each operation reads the
 original image. A file gives one result named after the operation, such as
 cat.sobel.png, or cat.normalise.npy for float32s; with --input each operation runs once unless --repeats is given.
@@ -52,7 +61,7 @@ func (c *config) flags() *flag.FlagSet {
 	flags.StringVar(&c.input, "input", "", "`PATH` folder or file to read instead of generating images")
 	flags.StringVar(&c.output, "output", "", "`FOLDER` where the resulting images go; none are written without it")
 	c.runner.params.register(flags)
-	c.runner.options.Register(flags, kernelNames())
+	c.runner.options.Register(flags, append(kernelNames(), cardKernel))
 	return flags
 }
 
@@ -76,10 +85,11 @@ func operationNames() []string {
 	return all
 }
 
+// kernelNames are those on the CPU, the best first.
 func kernelNames() []string {
 	var all []string
 	for _, op := range Operations() {
-		for _, k := range op.kernels {
+		for _, k := range op.all() {
 			if !slices.Contains(all, k.Name) {
 				all = append(all, k.Name)
 			}
@@ -92,6 +102,9 @@ func kernelNames() []string {
 func (c *config) complete(flags *flag.FlagSet) error {
 	if measure.IsSet(flags, "scale") && (c.runner.params.Width > 0 || c.runner.params.Height > 0) {
 		return measure.Usagef("--scale and --width or --height contradict each other; give one of them")
+	}
+	if err := c.completeDevice(flags); err != nil {
+		return err
 	}
 	if c.input == "" {
 		return nil
@@ -110,9 +123,49 @@ func (c *config) complete(flags *flag.FlagSet) error {
 	return nil
 }
 
+// completeDevice chooses the kernel, and leaves out the operations that it does not
+// compute unless they were asked for.
+func (c *config) completeDevice(flags *flag.FlagSet) error {
+	o := &c.runner.options
+	if o.Device == measure.CUDA {
+		if !measure.IsSet(flags, "kernel") {
+			o.Kernel = cardKernel
+		}
+		if o.Kernel != cardKernel {
+			return measure.Usagef("--kernel %s computes on the CPU; with --device cuda leave it out, or give %s", o.Kernel, cardKernel)
+		}
+		if c.input == "" {
+			return nil
+		}
+		if o.GPUs > 1 {
+			return measure.Usagef("--gpus %d: files are computed one at a time, on one GPU; leave --gpus out, or give the job an array of children, one for each GPU", o.GPUs)
+		}
+		o.GPUs = 1
+		return nil
+	}
+	if o.Kernel == cardKernel {
+		return measure.Usagef("--kernel %s computes on GPUs; add --device cuda, or give one for the CPU: %s", cardKernel, strings.Join(kernelNames(), ", "))
+	}
+	for _, name := range []string{"gpus", "binding"} {
+		if measure.IsSet(flags, name) {
+			return measure.Usagef("--%s is for GPUs; add --device cuda, or leave it out", name)
+		}
+	}
+	var able []string
+	for _, op := range c.selected() {
+		if _, ok := op.find(o.Kernel); ok {
+			able = append(able, op.Name)
+		} else if measure.IsSet(flags, "operations") {
+			return measure.Usagef("--kernel %s has no %s; leave that operation out, or take another kernel: %s", o.Kernel, op.Name, strings.Join(kernelNames(), ", "))
+		}
+	}
+	c.operations = able
+	return nil
+}
+
 // Run is the program. Errors are a measure.UsageError, a measure.NoDeviceError,
 // or a failure of the work.
-func Run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+func Run(ctx context.Context, platform gpu.Platform, args []string, stdout, stderr io.Writer) error {
 	var c config
 	flags := c.flags()
 	err := measure.Parse(flags, args)
@@ -125,7 +178,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	device, err := measure.Open(c.runner.options.Device, c.runner.options.Threads)
+	device, err := c.open(platform)
 	if err != nil {
 		return err
 	}
@@ -134,7 +187,32 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		work = c.files
 	}
 	start := func() (*reporter, error) { return newReporter(&c, device, stdout) }
-	return work(ctx, start, stderr)
+	err = work(ctx, start, stderr)
+	return cmp.Or(err, c.runner.engine.close())
+}
+
+// open makes the engine for the device that was asked for.
+func (c *config) open(platform gpu.Platform) (measure.Device, error) {
+	o := c.runner.options
+	if o.Device == measure.CPU {
+		c.runner.engine = processor{threads: o.Threads, warmup: o.Warmup}
+		return measure.Processor(o.Threads), nil
+	}
+	all, device, err := measure.OpenCards(platform, o)
+	if err != nil {
+		return measure.Device{}, err
+	}
+	c.runner.engine, err = newCards(all)
+	return device, err
+}
+
+// newRow begins a row with the kernel that was chosen.
+func (c *config) newRow(op Operation) *row {
+	if c.runner.options.Device == measure.CUDA {
+		return &row{op: op, kernel: Kernel{Name: cardKernel}}
+	}
+	kernel, _ := op.find(c.runner.options.Kernel)
+	return &row{op: op, kernel: kernel}
 }
 
 // selected returns the operations that were asked for, in that order.
@@ -170,8 +248,5 @@ func help(w io.Writer, flags *flag.FlagSet) error {
 	for _, op := range Operations() {
 		fmt.Fprintf(w, "  %-16s %s\n", op.Name, op.Doc)
 	}
-	fmt.Fprint(w, "\nFlags:\n")
-	measure.WriteFlags(w, flags)
-	_, err := fmt.Fprint(w, notes)
-	return err
+	return measure.WriteHelp(w, "\nFlags:\n", flags, notes)
 }

@@ -13,13 +13,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/batchctl/batchctl/workloads/gpu"
 	"github.com/batchctl/batchctl/workloads/measure"
 )
 
 func run(t *testing.T, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
 	var out, story bytes.Buffer
-	err = Run(t.Context(), args, &out, &story)
+	err = Run(t.Context(), gpu.Platform{}, args, &out, &story)
 	return out.String(), story.String(), err
 }
 
@@ -55,7 +56,7 @@ func TestRunText(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `^Device cpu \(.+\), \d+ threads, kernel (?:avx512|avx2|go), go.+\n` + strings.Repeat(
-		`(Gaussian blur|Sobel edges|Half resize|Bilinear resize|Lanczos resize|Brightness|Normalise) (1x1|65x65) batch [13]: [0-9.]+ seconds \((?:uint8|float32), .*[0-9.]+ MPixel/s, median of 2, verified\)\n`, 28) +
+		`(Gaussian blur|Sobel edges|Half resize|Bilinear resize|Lanczos resize|Brightness|Normalise) (1x1|65x65) batch [13]: [0-9.]+ seconds \((?:uint8|float32), .*[0-9.]+ MPixel/s, median of 2, spread [0-9.]+ %, first call [0-9.]+ s, verified\)\n`, 28) +
 		`Total: [0-9.]+ seconds\n$`
 	if !regexp.MustCompile(want).MatchString(out) {
 		t.Errorf("got\n%s", out)
@@ -161,6 +162,12 @@ func TestUsageErrors(t *testing.T) {
 		{"--input x --batch 2", "--batch is for generated images"},
 		{"--scale 0.5 --width 3", "--scale and --width or --height contradict"},
 		{"--inptu x", "did you mean --input?"},
+		{"--kernel cuda", "add --device cuda, or give one for the CPU: "},
+		{"--device cuda --kernel go", "--kernel go computes on the CPU; with --device cuda leave it out, or give cuda"},
+		{"--device cuda --kernel gpu", "unknown kernel gpu (allowed: "},
+		{"--device cuda --input x --gpus 2", "files are computed one at a time, on one GPU"},
+		{"--gpus 1", "--gpus is for GPUs; add --device cuda"},
+		{"--binding libcuda", "--binding is for GPUs; add --device cuda"},
 	} {
 		stdout, _, err := run(t, strings.Fields(test.args)...)
 		var usage *measure.UsageError
@@ -217,7 +224,7 @@ func TestStopped(t *testing.T) {
 	path := put(t, filepath.Join(t.TempDir(), "x.png"), encoded(t, png.Encode, pattern(9, 9)))
 	for _, args := range [][]string{{"--sizes", "50"}, {"--input", path}} {
 		var out, story bytes.Buffer
-		err := Run(ctx, args, &out, &story)
+		err := Run(ctx, gpu.Platform{}, args, &out, &story)
 		if err == nil || !strings.Contains(err.Error(), "stopped before the end: terminated signal received") || strings.Contains(out.String(), "seconds") {
 			t.Errorf("%v: got %q, %v", args, out.String(), err)
 		}

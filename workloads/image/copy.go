@@ -23,7 +23,6 @@ const leastCopied = 1 << 20
 // buffers of the operation, before each of its runs. So it takes no more
 // memory, and finds as much of it in the caches.
 type copying struct {
-	ctx             context.Context
 	threads, warmup int
 	dst, src        []Image
 	runs            int
@@ -41,7 +40,7 @@ func sizeOf(images []Image) int64 {
 }
 
 // run copies once in either way. What it leaves in dst is of no use.
-func (c *copying) run() {
+func (c *copying) run(ctx context.Context) {
 	c.runs++
 	if c.bytes() < leastCopied {
 		return
@@ -56,7 +55,7 @@ func (c *copying) run() {
 			move = func(dst, src []byte) { sets[0].move(dst, src, way == 1) }
 		}
 		start := time.Now()
-		if c.once(move) != nil {
+		if c.once(ctx, move) != nil {
 			return // the operation will say that it was stopped
 		}
 		if elapsed := time.Since(start); c.runs > c.warmup {
@@ -68,10 +67,10 @@ func (c *copying) run() {
 // once copies from the inputs, which follow each other again and again. Where
 // that is more than the outputs hold, it writes those more than once, but never
 // a byte on two goroutines.
-func (c *copying) once(move func(dst, src []byte)) error {
+func (c *copying) once(ctx context.Context, move func(dst, src []byte)) error {
 	all, room := c.bytes()/2, sizeOf(c.dst)
 	for done := int64(0); done < all; done += room {
-		err := measure.Parallel(c.ctx, c.threads, int(min(room, all-done)), 1<<20, func(low, high int) {
+		err := measure.Parallel(ctx, c.threads, int(min(room, all-done)), 1<<20, func(low, high int) {
 			for low < high {
 				dst, src := at(c.dst, low), at(c.src, int(done)+low)
 				n := min(len(dst), len(src), high-low)
@@ -114,7 +113,7 @@ func (v *simd) move(dst, src []byte, stream bool) {
 func (w *row) ceiling(seconds float64) (measure.Ceiling, bool) {
 	best := 0.0
 	for _, all := range w.copied {
-		if len(all) == 0 || len(all) != len(w.seconds) {
+		if len(all) == 0 || len(all) != len(w.times.Seconds) {
 			continue
 		}
 		if median := measure.Median(all); best == 0 || median < best {

@@ -37,13 +37,13 @@ func TestCopying(t *testing.T) {
 		{{W: 700, H: 500, Channels: 3}, {W: 350, H: 250, Channels: 3}},
 		{{W: 400, H: 500, Channels: 3}, {W: 400, H: 500, Channels: 3, Float: true}},
 	} {
-		c := copying{ctx: t.Context(), threads: 3, warmup: 1, src: []Image{randomImage(sizes[0], 0, 1), randomImage(sizes[0], 0, 2)}}
+		c := copying{threads: 3, warmup: 1, src: []Image{randomImage(sizes[0], 0, 1), randomImage(sizes[0], 0, 2)}}
 		c.dst = []Image{New(sizes[1]), New(sizes[1])}
 		for range 3 {
-			c.run()
+			c.run(t.Context())
 		}
 		var moved atomic.Int64
-		err := c.once(func(dst, src []byte) {
+		err := c.once(t.Context(), func(dst, src []byte) {
 			if len(dst) != len(src) {
 				t.Errorf("%d bytes to %d", len(src), len(dst))
 			}
@@ -64,8 +64,9 @@ func TestCopying(t *testing.T) {
 }
 
 func TestRowCeiling(t *testing.T) {
-	w := newRow(sobel(), "go")
-	w.add(Shape{W: 10, H: 20, Channels: 3}, 1, []float64{2, 2}, 5)
+	w := testRow(t, sobel(), "go")
+	src := []Image{New(Shape{W: 10, H: 20, Channels: 3})}
+	w.add(src, src, measure.Times{Seconds: []float64{2, 2}}, 5)
 	w.bytes = 8e9
 	if _, ok := w.ceiling(2); ok {
 		t.Error("a ceiling out of nothing")

@@ -122,21 +122,22 @@ func plausible(file *os.File, c codec, pixels int64) error {
 	return fmt.Errorf("a file of %d bytes cannot hold as many pixels; it is cut short, or no honest image", info.Size())
 }
 
-// read decodes the file. Transparent pixels are laid over black.
-func (s source) read() (Image, error) {
+// read decodes the file into m, which has its shape. Transparent pixels are laid over black.
+func (s source) read(m Image) error {
 	file, err := os.Open(s.path)
 	if err != nil {
-		return Image{}, fmt.Errorf("read image: %w", err)
+		return fmt.Errorf("read image: %w", err)
 	}
 	defer file.Close()
 	decoded, err := s.codec.decode(bufio.NewReader(file))
 	if err != nil {
-		return Image{}, broken(s.path, s.ended, err)
+		return broken(s.path, s.ended, err)
 	}
-	if size := decoded.Bounds().Size(); size.X != s.shape.W || size.Y != s.shape.H {
-		return Image{}, fmt.Errorf("read image %s: the file changed while it was read", s.path)
+	if size := decoded.Bounds().Size(); size.X != m.W || size.Y != m.H {
+		return fmt.Errorf("read image %s: the file changed while it was read", s.path)
 	}
-	return fromStandard(decoded), nil
+	fromStandard(m, decoded)
+	return nil
 }
 
 func endsWith(file *os.File, end string) bool {
@@ -158,18 +159,15 @@ func broken(path string, ended bool, err error) error {
 	return fmt.Errorf("read image %s: %w", path, err)
 }
 
-func fromStandard(src stdimage.Image) Image {
-	size := src.Bounds().Size()
-	rgba := stdimage.NewRGBA(stdimage.Rect(0, 0, size.X, size.Y))
+func fromStandard(m Image, src stdimage.Image) {
+	rgba := stdimage.NewRGBA(stdimage.Rect(0, 0, m.W, m.H))
 	draw.Draw(rgba, rgba.Bounds(), src, src.Bounds().Min, draw.Src)
-	m := New(Shape{W: size.X, H: size.Y, Channels: 3})
 	for y := range m.H {
 		row, from := m.Row(y), rgba.Pix[y*rgba.Stride:]
 		for x := range m.W {
 			copy(row[3*x:3*x+3], from[4*x:])
 		}
 	}
-	return m
 }
 
 func toStandard(m Image) stdimage.Image {

@@ -1,6 +1,7 @@
 package image
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,7 +31,7 @@ func (c *config) files(ctx context.Context, start func() (*reporter, error), std
 	}
 	var rows []*row
 	for _, op := range c.selected() {
-		rows = append(rows, newRow(op, c.runner.options.Kernel))
+		rows = append(rows, c.newRow(op))
 	}
 	var problems []error
 	for i, s := range sources {
@@ -79,8 +80,13 @@ func (c *config) inspectOne(path string, memory measure.Memory) (source, error) 
 		return s, err
 	}
 	err = memory.Check(fmt.Sprintf("%s, an image of %v,", path, s.shape), c.memoryFor(s.shape), "leave it out or make it smaller")
+	for _, op := range c.selected() {
+		if err == nil {
+			err = c.runner.engine.check(op, c.runner.params, s.shape)
+		}
+	}
 	if err == nil && !s.ended {
-		_, err = s.read()
+		err = s.read(New(s.shape))
 	}
 	return s, err
 }
@@ -98,22 +104,26 @@ func (c *config) memoryFor(s Shape) int64 {
 	})
 }
 
-func (c *config) oneFile(ctx context.Context, s source, rows []*row) error {
+func (c *config) oneFile(ctx context.Context, s source, rows []*row) (err error) {
 	runtime.GC() // else the file before could still take memory
-	m, err := s.read()
+	src, release, err := c.runner.engine.images(s.shape, 1)
 	if err != nil {
+		return fmt.Errorf("%s: %w", s.path, err)
+	}
+	defer func() { err = cmp.Or(err, release()) }()
+	if err := s.read(src[0]); err != nil {
 		return err
 	}
 	for _, w := range rows {
-		dst, err := c.runner.operate(ctx, w, []Image{m})
+		err := c.runner.operate(ctx, w, src, func(dst []Image) error {
+			if c.output == "" {
+				return nil
+			}
+			_, err := writeResult(c.output, s.path, w.op.Name, s.codec, dst[0])
+			return err
+		})
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.path, err)
-		}
-		if c.output == "" {
-			continue
-		}
-		if _, err := writeResult(c.output, s.path, w.op.Name, s.codec, dst[0]); err != nil {
-			return err
 		}
 	}
 	return nil

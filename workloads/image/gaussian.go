@@ -27,8 +27,10 @@ func gaussianBlur() Operation {
 				clear(b.rows4)
 			}
 		}),
+		card:   gaussianOnCard,
 		output: sameShape, reference: gaussianReference, tolerance: 1,
 		parameters: func(p Params) map[string]float64 { return map[string]float64{"sigma": p.Sigma} },
+		work:       func(p Params) float64 { return 2 * 2 * float64(2*gaussianRadius(p.Sigma)+1) }, // two passes, a product and a sum for each tap
 	}
 }
 
@@ -121,42 +123,97 @@ type blur struct {
 	line              []int16
 	sums              []int32 // of the portable kernel
 	pad, n            int
+
+	// tiles are into how many parts the columns are cut. ring holds the rows of a tile
+	// that the current row is made of, each where its number says, stride bytes apart.
+	tiles, stride int
+	ring          []byte
 }
+
+// blurTile is how many vectors the rows of a tile may take: 64 KiB with AVX2, 128 KiB
+// with AVX-512. Rows of the image itself push each other out of the first-level cache,
+// because those of common widths begin at the same place of a page; smaller tiles share
+// more with their neighbours than they save.
+const blurTile = 2 << 10
 
 func newBlur(v *simd, down, along symmetric, src Shape) *blur {
 	n, pad := src.W*src.Channels, (len(along.weights)-1)*src.Channels
-	b := &blur{
-		v: v, down: down, along: along, downPairs: down.packed(), alongs: along.packed(),
-		rows4: make([]*byte, 2*len(down.weights)), line: make([]int16, pad+n+pad), pad: pad, n: n,
-	}
+	b := &blur{v: v, down: down, along: along, downPairs: down.packed(), alongs: along.packed(), pad: pad, n: n}
 	if v == nil {
-		b.sums = make([]int32, n)
+		b.line, b.sums = make([]int16, pad+n+pad), make([]int32, n)
+		return b
 	}
+	b.rows4 = make([]*byte, 2*len(down.weights))
+	// A tile is not narrower than what it shares with its neighbours, or most of the
+	// work would be done twice.
+	width := max(blurTile*v.bytes/b.slots()-2*pad, 2*pad, 4*v.bytes)
+	b.tiles = max(1, n/width)
+	widest := ((src.W+b.tiles-1)/b.tiles)*src.Channels + 2*pad
+	b.line = make([]int16, widest)
+	b.stride = widest/64*64 + 2*64
+	b.ring = make([]byte, b.slots()*b.stride)
 	return b
 }
 
+// slots is the number of rows that an output row is made of, and one more.
+func (b *blur) slots() int { return 2 * len(b.down.weights) }
+
 func (b *blur) rows(dst Image, low, high int) {
-	for y := low; y < high; y++ {
-		if b.v == nil {
+	if b.v == nil {
+		for y := low; y < high; y++ {
 			b.downPortable(y)
-			replicate(b.line, b.pad, b.src.Channels)
+			b.replicate(0, b.n)
 			b.alongPortable(dst.Row(y))
-			continue
+		}
+		return
+	}
+	for tile := range b.tiles {
+		b.tile(dst, low, high, tile*b.src.W/b.tiles*b.src.Channels, (tile+1)*b.src.W/b.tiles*b.src.Channels)
+	}
+}
+
+// tile computes the samples left to right of the rows.
+func (b *blur) tile(dst Image, low, high, left, right int) {
+	from, to := max(left-b.pad, 0), min(right+b.pad, b.n)
+	reach := len(b.down.weights) - 1
+	for y := max(low-reach, 0); y < min(low+reach, b.src.H); y++ {
+		copy(b.slot(y), b.src.Row(y)[from:to])
+	}
+	start := b.line[b.pad-(left-from):]
+	for y := low; y < high; y++ {
+		if below := y + reach; below < b.src.H {
+			copy(b.slot(below), b.src.Row(below)[from:to])
 		}
 		for k := range b.down.weights {
-			b.rows4[2*k] = &b.src.Row(max(y-k, 0))[0]
-			b.rows4[2*k+1] = &b.src.Row(min(y+k, b.src.H-1))[0]
+			b.rows4[2*k] = &b.slot(max(y-k, 0))[0]
+			b.rows4[2*k+1] = &b.slot(min(y+k, b.src.H-1))[0]
 		}
 		bias, shift := b.downEnd()
-		cover(b.n, b.v.bytes, func(from, to int) {
-			b.v.gaussianDown(&b.line[b.pad], &b.rows4[0], &b.downPairs[0], len(b.downPairs), from, to, bias, shift)
+		cover(to-from, b.v.bytes, func(at, end int) {
+			b.v.gaussianDown(&start[0], &b.rows4[0], &b.downPairs[0], len(b.downPairs), at, end, bias, shift)
 		})
-		replicate(b.line, b.pad, b.src.Channels)
-		out := dst.Row(y)
+		b.replicate(left, right)
+		out := dst.Row(y)[left:right]
 		bias, shift = b.alongEnd()
-		cover(b.n, b.v.bytes, func(from, to int) {
-			b.v.gaussianAlong(&out[from], &b.line[b.pad+from], &b.alongs[0], len(b.alongs), 2*b.src.Channels, to-from, bias, shift)
+		cover(right-left, b.v.bytes, func(at, end int) {
+			b.v.gaussianAlong(&out[at], &b.line[b.pad+at], &b.alongs[0], len(b.alongs), 2*b.src.Channels, end-at, bias, shift)
 		})
+	}
+}
+
+// slot is where the ring holds that row.
+func (b *blur) slot(y int) []byte { return b.ring[y%b.slots()*b.stride:][:b.stride] }
+
+// replicate fills the line, which holds the samples left to right and the padding on both
+// sides of them, where the padding lies outside of the row.
+func (b *blur) replicate(left, right int) {
+	channels := b.src.Channels
+	for i := range max(b.pad-left, 0) {
+		b.line[i] = b.line[b.pad-left+i%channels]
+	}
+	end := b.pad + b.n - left
+	for i := range max(right+b.pad-b.n, 0) {
+		b.line[end+i] = b.line[end-channels+i%channels]
 	}
 }
 
@@ -202,16 +259,6 @@ func (b *blur) alongPortable(out []byte) {
 	}
 	for i, s := range sums {
 		out[i] = byte(min(max((s+bias)>>shift, 0), 255))
-	}
-}
-
-// replicate copies the first and the last pixel of the row into the padding
-// on both sides of it.
-func replicate[T any](line []T, pad, channels int) {
-	end := len(line) - pad
-	for i := range pad {
-		line[i] = line[pad+i%channels]
-		line[end+i] = line[end-channels+i%channels]
 	}
 }
 

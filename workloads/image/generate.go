@@ -8,12 +8,11 @@ import (
 	"github.com/batchctl/batchctl/workloads/measure"
 )
 
-// generate makes one test image: gradients, ellipses and rectangles, and noise
+// generate draws one test image: gradients, ellipses and rectangles, and noise
 // over all of it. It depends on the seed and the number alone.
-func generate(ctx context.Context, s Shape, seed, number uint64, threads int) (Image, error) {
-	m := New(s)
-	shapes := randomShapes(s, rand.New(rand.NewPCG(seed, number<<32)))
-	err := measure.Parallel(ctx, threads, s.H, 64, func(low, high int) {
+func generate(ctx context.Context, m Image, seed, number uint64, threads int) error {
+	shapes := randomShapes(m.Shape, rand.New(rand.NewPCG(seed, number<<32)))
+	return measure.Parallel(ctx, threads, m.H, 64, func(low, high int) {
 		for y := low; y < high; y++ {
 			gradient(m, y)
 			for _, shape := range shapes {
@@ -22,7 +21,6 @@ func generate(ctx context.Context, s Shape, seed, number uint64, threads int) (I
 			noise(m.Row(y), rand.NewPCG(seed, number<<32|uint64(y+1)))
 		}
 	})
-	return m, err
 }
 
 func gradient(m Image, y int) {

@@ -1,6 +1,7 @@
 package image
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -31,7 +32,8 @@ func (c *config) generated(ctx context.Context, start func() (*reporter, error),
 	return report.printer.Total()
 }
 
-// checkGenerated adds up the inputs and the outputs of the largest batch.
+// checkGenerated adds up the inputs and the outputs of the largest batch, and asks the
+// engine about every size.
 func (c *config) checkGenerated(memory measure.Memory) error {
 	batch := int64(slices.Max(c.batches))
 	for _, size := range c.sizes {
@@ -39,6 +41,11 @@ func (c *config) checkGenerated(memory measure.Memory) error {
 		need := batch * (in.Bytes() + c.largestOutput(in, Shape.Bytes))
 		if err := memory.Check(fmt.Sprintf("a batch of %d images of %v", batch, in), need, "choose smaller --sizes or --batch"); err != nil {
 			return err
+		}
+		for _, op := range c.selected() {
+			if err := c.runner.engine.check(op, c.runner.params, in); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -53,29 +60,28 @@ func (c *config) largestOutput(in Shape, bytes func(Shape) int64) int64 {
 	return most
 }
 
-func (c *config) oneSize(ctx context.Context, size int, report *reporter, stderr io.Writer) error {
-	src := make([]Image, slices.Max(c.batches))
-	for i := range src {
-		var err error
-		src[i], err = generate(ctx, Shape{W: size, H: size, Channels: 3}, c.runner.options.Seed, uint64(i), c.runner.options.Threads)
-		if err != nil {
+func (c *config) oneSize(ctx context.Context, size int, report *reporter, stderr io.Writer) (err error) {
+	src, release, err := c.runner.engine.images(Shape{W: size, H: size, Channels: 3}, slices.Max(c.batches))
+	if err != nil {
+		return err
+	}
+	defer func() { err = cmp.Or(err, release()) }()
+	for i, m := range src {
+		if err := generate(ctx, m, c.runner.options.Seed, uint64(i), c.runner.options.Threads); err != nil {
 			return err
 		}
 	}
 	for _, op := range c.selected() {
 		for _, batch := range c.batches {
-			w := newRow(op, c.runner.options.Kernel)
-			dst, err := c.runner.operate(ctx, w, src[:batch])
-			if err != nil {
-				return err
-			}
-			if err := report.print(w); err != nil {
-				return err
-			}
-			if c.output != "" && batch == len(src) {
-				if err := c.save(op, src, dst, stderr); err != nil {
+			w := c.newRow(op)
+			err := c.runner.operate(ctx, w, src[:batch], func(dst []Image) error {
+				if err := report.print(w); err != nil || c.output == "" || batch < len(src) {
 					return err
 				}
+				return c.save(op, src, dst, stderr)
+			})
+			if err != nil {
+				return err
 			}
 		}
 	}

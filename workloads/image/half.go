@@ -1,6 +1,9 @@
 package image
 
-import "math"
+import (
+	"math"
+	"unsafe"
+)
 
 // resizeHalf is the rounded mean of each block of 2x2: (a + b + c + d + 2) / 4.
 // An odd width or height rounds up, the missing pixels are replicated.
@@ -14,6 +17,7 @@ func resizeHalf() Operation {
 			return v.halfRows
 		}),
 		output:     func(_ Params, s Shape) Shape { return Shape{W: (s.W + 1) / 2, H: (s.H + 1) / 2, Channels: s.Channels} },
+		card:       halfOnCard,
 		reference:  halfReference,
 		parameters: noParameters,
 	}
@@ -25,10 +29,25 @@ func (v *simd) halfRows(dst, src Image, low, high int) {
 		done := 0
 		if v != nil { // an odd last pixel is left over
 			done = src.W / 2
-			cover(done, v.bytes/4, func(from, to int) { v.half(&out[3*from], &above[6*from], &below[6*from], to-from) })
+			v.halfRow(out, above, below, done, src.Bytes() >= streamFrom)
 		}
 		halfRow(out[done*src.Channels:], above[2*done*src.Channels:], below[2*done*src.Channels:], src.Channels)
 	}
+}
+
+// halfRow computes n pixels of an output row, at least a quarter of a vector.
+func (v *simd) halfRow(out, above, below []byte, n int, stream bool) {
+	whole := n - n%(v.bytes/4)
+	if stream && uintptr(unsafe.Pointer(&out[0]))%16 == 0 {
+		v.halfStream(&out[0], &above[0], &below[0], whole)
+		if whole == n {
+			return
+		}
+		from := n - v.bytes/4 // overlaps what has been stored, with the same values
+		v.half(&out[3*from], &above[6*from], &below[6*from], n-from)
+		return
+	}
+	cover(n, v.bytes/4, func(from, to int) { v.half(&out[3*from], &above[6*from], &below[6*from], to-from) })
 }
 
 func halfRow(out, above, below []byte, channels int) {

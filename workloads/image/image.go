@@ -1,5 +1,6 @@
 // Package image is the workload that filters and resizes images, made or read
-// from PNG and JPEG files, and checks every output before it prints a time.
+// from PNG and JPEG files, on the CPU or on GPUs, and checks every output before
+// it prints a time.
 //
 // Every operation reads pixels beyond the border as the nearest pixel inside
 // (border mode replicate).
@@ -10,6 +11,8 @@ import (
 	"fmt"
 	"hash/crc32"
 	"math"
+
+	"github.com/batchctl/batchctl/workloads/measure"
 )
 
 // Shape is the size of an image and its channels: 3 for RGB, 1 for grey.
@@ -43,7 +46,7 @@ type Image struct {
 
 // New returns a black image whose rows touch.
 func New(s Shape) Image {
-	return Image{Shape: s, Stride: s.rowBytes(), Pix: make([]byte, s.Bytes())}
+	return Image{Shape: s, Stride: s.rowBytes(), Pix: measure.Make[byte](int(s.Bytes()))}
 }
 
 // Row is row y without the padding behind it.

@@ -39,14 +39,20 @@ func lumaAVX2(out *int16, pix *byte, n int)
 func sobelAVX2(out *byte, line *int16, across *int16, here *int16, smooth *int16, n int)
 
 // sobelLumaAVX2 is sobel and luma in one: n pixels from pix to next, too.
+// What lies ahead bytes further is fetched into the cache.
 //
 //go:noescape
-func sobelLumaAVX2(next *int16, pix *byte, out *byte, line *int16, across *int16, here *int16, smooth *int16, n int)
+func sobelLumaAVX2(next *int16, pix *byte, ahead uintptr, out *byte, line *int16, across *int16, here *int16, smooth *int16, n int)
 
 // halfAVX2 computes n pixels of the output, a multiple of a quarter of a vector: (a + b + c + d + 2) / 4.
 //
 //go:noescape
 func halfAVX2(out *byte, above *byte, below *byte, n int)
+
+// halfStreamAVX2 is half for what is too large for the caches; out is aligned to 16 bytes.
+//
+//go:noescape
+func halfStreamAVX2(out *byte, above *byte, below *byte, n int)
 
 // scaleWordsAVX2 computes n bytes, whole vectors: sample*factor/256 + more - less, each step cut to 0..65535, shifted right and
 // cut to 255. Either half of the 32 bits holds the 16-bit number.
@@ -127,14 +133,20 @@ func lumaAVX512(out *int16, pix *byte, n int)
 func sobelAVX512(out *byte, line *int16, across *int16, here *int16, smooth *int16, n int)
 
 // sobelLumaAVX512 is sobel and luma in one: n pixels from pix to next, too.
+// What lies ahead bytes further is fetched into the cache.
 //
 //go:noescape
-func sobelLumaAVX512(next *int16, pix *byte, out *byte, line *int16, across *int16, here *int16, smooth *int16, n int)
+func sobelLumaAVX512(next *int16, pix *byte, ahead uintptr, out *byte, line *int16, across *int16, here *int16, smooth *int16, n int)
 
 // halfAVX512 computes n pixels of the output, a multiple of a quarter of a vector: (a + b + c + d + 2) / 4.
 //
 //go:noescape
 func halfAVX512(out *byte, above *byte, below *byte, n int)
+
+// halfStreamAVX512 is half for what is too large for the caches; out is aligned to 16 bytes.
+//
+//go:noescape
+func halfStreamAVX512(out *byte, above *byte, below *byte, n int)
 
 // scaleWordsAVX512 computes n bytes, whole vectors: sample*factor/256 + more - less, each step cut to 0..65535, shifted right and
 // cut to 255. Either half of the 32 bits holds the 16-bit number.

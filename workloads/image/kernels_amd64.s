@@ -635,25 +635,26 @@ pixels:
 	VZEROUPPER
 	RET
 
-// func sobelLumaAVX2(next *int16, pix *byte, out *byte, line *int16, across *int16, here *int16, smooth *int16, n int)
+// func sobelLumaAVX2(next *int16, pix *byte, ahead uintptr, out *byte, line *int16, across *int16, here *int16, smooth *int16, n int)
 // Requires: AVX, AVX2, MMX+
-TEXT ·sobelLumaAVX2(SB), NOSPLIT, $0-64
-	MOVQ         out+16(FP), AX
-	MOVQ         line+24(FP), CX
-	MOVQ         across+32(FP), DX
-	MOVQ         here+40(FP), BX
-	MOVQ         smooth+48(FP), SI
-	MOVQ         n+56(FP), DI
+TEXT ·sobelLumaAVX2(SB), NOSPLIT, $0-72
+	MOVQ         out+24(FP), AX
+	MOVQ         line+32(FP), CX
+	MOVQ         across+40(FP), DX
+	MOVQ         here+48(FP), BX
+	MOVQ         smooth+56(FP), SI
+	MOVQ         n+64(FP), DI
 	MOVQ         next+0(FP), R8
 	MOVQ         pix+8(FP), R9
+	MOVQ         ahead+16(FP), R10
 	VMOVDQU      dotsAVX2<>+0(SB), Y0
 	VMOVDQU      dotsAVX2<>+32(SB), Y1
 	VMOVDQU      lumaWeightsAVX2<>+0(SB), Y2
 	VMOVDQU      oneWordsAVX2<>+0(SB), Y3
-	MOVL         $0x00800080, R10
-	VMOVD        R10, X4
+	MOVL         $0x00800080, R11
+	VMOVD        R11, X4
 	VPBROADCASTD X4, Y4
-	XORQ         R10, R10
+	XORQ         R11, R11
 
 pixels:
 	VMOVDQU     (R9), X5
@@ -672,20 +673,20 @@ pixels:
 	VMOVDQU     Y5, (R8)
 	ADDQ        $0x00000030, R9
 	ADDQ        $0x00000020, R8
-	VMOVDQU     (CX)(R10*2), Y7
-	VMOVDQU     4(CX)(R10*2), Y8
+	VMOVDQU     (CX)(R11*2), Y7
+	VMOVDQU     4(CX)(R11*2), Y8
 	VPADDW      Y7, Y8, Y9
 	VPSUBW      Y7, Y8, Y8
-	VMOVDQU     2(CX)(R10*2), Y7
+	VMOVDQU     2(CX)(R11*2), Y7
 	VPADDW      Y7, Y7, Y7
 	VPADDW      Y7, Y9, Y9
-	VMOVDQU     (BX)(R10*2), Y7
+	VMOVDQU     (BX)(R11*2), Y7
 	VPADDW      Y7, Y7, Y7
-	VPADDW      (DX)(R10*2), Y7, Y7
+	VPADDW      (DX)(R11*2), Y7, Y7
 	VPADDW      Y8, Y7, Y7
-	VPSUBW      (SI)(R10*2), Y9, Y12
-	VMOVDQU     Y8, (DX)(R10*2)
-	VMOVDQU     Y9, (SI)(R10*2)
+	VPSUBW      (SI)(R11*2), Y9, Y12
+	VMOVDQU     Y8, (DX)(R11*2)
+	VMOVDQU     Y9, (SI)(R11*2)
 	VPABSW      Y7, Y7
 	VPABSW      Y12, Y12
 	VPADDW      Y7, Y12, Y12
@@ -705,29 +706,29 @@ pixels:
 	VMOVDQU     Y10, (R8)
 	ADDQ        $0x00000030, R9
 	ADDQ        $0x00000020, R8
-	VMOVDQU     32(CX)(R10*2), Y7
-	VMOVDQU     36(CX)(R10*2), Y8
+	VMOVDQU     32(CX)(R11*2), Y7
+	VMOVDQU     36(CX)(R11*2), Y8
 	VPADDW      Y7, Y8, Y9
 	VPSUBW      Y7, Y8, Y8
-	VMOVDQU     34(CX)(R10*2), Y7
+	VMOVDQU     34(CX)(R11*2), Y7
 	VPADDW      Y7, Y7, Y7
 	VPADDW      Y7, Y9, Y9
-	VMOVDQU     32(BX)(R10*2), Y7
+	VMOVDQU     32(BX)(R11*2), Y7
 	VPADDW      Y7, Y7, Y7
-	VPADDW      32(DX)(R10*2), Y7, Y7
+	VPADDW      32(DX)(R11*2), Y7, Y7
 	VPADDW      Y8, Y7, Y7
-	VPSUBW      32(SI)(R10*2), Y9, Y13
-	VMOVDQU     Y8, 32(DX)(R10*2)
-	VMOVDQU     Y9, 32(SI)(R10*2)
+	VPSUBW      32(SI)(R11*2), Y9, Y13
+	VMOVDQU     Y8, 32(DX)(R11*2)
+	VMOVDQU     Y9, 32(SI)(R11*2)
 	VPABSW      Y7, Y7
 	VPABSW      Y13, Y13
 	VPADDW      Y7, Y13, Y13
-	PREFETCHT0  1024(R9)
-	PREFETCHT0  1088(R9)
+	PREFETCHT0  (R9)(R10*1)
+	PREFETCHT0  64(R9)(R10*1)
 	VPACKUSWB   Y13, Y12, Y12
 	VPERMQ      $0xd8, Y12, Y12
-	VMOVDQU     Y12, (AX)(R10*1)
-	ADDQ        $0x00000020, R10
+	VMOVDQU     Y12, (AX)(R11*1)
+	ADDQ        $0x00000020, R11
 	SUBQ        $0x00000020, DI
 	JG          pixels
 	VZEROUPPER
@@ -783,6 +784,62 @@ pixels:
 	ADDQ         $0x00000018, AX
 	SUBQ         $0x00000008, BX
 	JG           pixels
+	VZEROUPPER
+	RET
+
+// func halfStreamAVX2(out *byte, above *byte, below *byte, n int)
+// Requires: AVX, AVX2, MMX+
+TEXT ·halfStreamAVX2(SB), NOSPLIT, $0-32
+	MOVQ         out+0(FP), AX
+	MOVQ         above+8(FP), CX
+	MOVQ         below+16(FP), DX
+	MOVQ         n+24(FP), BX
+	VMOVDQU      pairsAVX2<>+0(SB), Y0
+	VMOVDQU      pairsAVX2<>+32(SB), Y1
+	VMOVDQU      oneBytesAVX2<>+0(SB), Y2
+	VMOVDQU      tightAVX2<>+0(SB), Y3
+	VMOVDQU      closeAVX2<>+0(SB), Y4
+	MOVL         $0x00020002, SI
+	VMOVD        SI, X5
+	VPBROADCASTD X5, Y5
+
+pixels:
+	PREFETCHT0   2048(CX)
+	PREFETCHT0   2048(DX)
+	VMOVDQU      (CX), X6
+	VINSERTI128  $0x01, 24(CX), Y6, Y6
+	VMOVDQU      12(CX), X7
+	VINSERTI128  $0x01, 32(CX), Y7, Y7
+	VPSHUFB      Y0, Y6, Y6
+	VPSHUFB      Y1, Y7, Y7
+	VMOVDQU      (DX), X8
+	VINSERTI128  $0x01, 24(DX), Y8, Y8
+	VMOVDQU      12(DX), X9
+	VINSERTI128  $0x01, 32(DX), Y9, Y9
+	VPSHUFB      Y0, Y8, Y8
+	VPSHUFB      Y1, Y9, Y9
+	VPMADDUBSW   Y2, Y6, Y6
+	VPMADDUBSW   Y2, Y8, Y8
+	VPADDW       Y6, Y8, Y6
+	VPADDW       Y5, Y6, Y6
+	VPSRLW       $0x02, Y6, Y6
+	VPMADDUBSW   Y2, Y7, Y7
+	VPMADDUBSW   Y2, Y9, Y9
+	VPADDW       Y7, Y9, Y7
+	VPADDW       Y5, Y7, Y7
+	VPSRLW       $0x02, Y7, Y7
+	VPACKUSWB    Y7, Y6, Y6
+	VPSHUFB      Y3, Y6, Y6
+	VPERMD       Y6, Y4, Y6
+	VMOVDQU      X6, (AX)
+	VEXTRACTI128 $0x01, Y6, X6
+	VMOVQ        X6, 16(AX)
+	ADDQ         $0x00000030, CX
+	ADDQ         $0x00000030, DX
+	ADDQ         $0x00000018, AX
+	SUBQ         $0x00000008, BX
+	JG           pixels
+	SFENCE
 	VZEROUPPER
 	RET
 
@@ -2039,27 +2096,28 @@ pixels:
 	VZEROUPPER
 	RET
 
-// func sobelLumaAVX512(next *int16, pix *byte, out *byte, line *int16, across *int16, here *int16, smooth *int16, n int)
+// func sobelLumaAVX512(next *int16, pix *byte, ahead uintptr, out *byte, line *int16, across *int16, here *int16, smooth *int16, n int)
 // Requires: AVX, AVX512BW, AVX512F, MMX+
-TEXT ·sobelLumaAVX512(SB), NOSPLIT, $0-64
-	MOVQ         out+16(FP), AX
-	MOVQ         line+24(FP), CX
-	MOVQ         across+32(FP), DX
-	MOVQ         here+40(FP), BX
-	MOVQ         smooth+48(FP), SI
-	MOVQ         n+56(FP), DI
+TEXT ·sobelLumaAVX512(SB), NOSPLIT, $0-72
+	MOVQ         out+24(FP), AX
+	MOVQ         line+32(FP), CX
+	MOVQ         across+40(FP), DX
+	MOVQ         here+48(FP), BX
+	MOVQ         smooth+56(FP), SI
+	MOVQ         n+64(FP), DI
 	MOVQ         next+0(FP), R8
 	MOVQ         pix+8(FP), R9
+	MOVQ         ahead+16(FP), R10
 	VMOVDQU64    pickEvenAVX512<>+0(SB), Z0
 	VMOVDQU64    dotsAVX512<>+0(SB), Z1
 	VMOVDQU64    pickOddAVX512<>+0(SB), Z2
 	VMOVDQU64    lumaWeightsAVX512<>+0(SB), Z3
 	VMOVDQU64    oneWordsAVX512<>+0(SB), Z4
-	MOVL         $0x00800080, R10
-	VMOVD        R10, X5
+	MOVL         $0x00800080, R11
+	VMOVD        R11, X5
 	VPBROADCASTD X5, Z5
 	VMOVDQU64    orderAVX512<>+0(SB), Z6
-	XORQ         R10, R10
+	XORQ         R11, R11
 
 pixels:
 	VMOVDQU64  (R9), Z9
@@ -2080,20 +2138,20 @@ pixels:
 	VMOVDQU64  Z7, (R8)
 	ADDQ       $0x00000060, R9
 	ADDQ       $0x00000040, R8
-	VMOVDQU64  (CX)(R10*2), Z7
-	VMOVDQU64  4(CX)(R10*2), Z8
+	VMOVDQU64  (CX)(R11*2), Z7
+	VMOVDQU64  4(CX)(R11*2), Z8
 	VPADDW     Z7, Z8, Z9
 	VPSUBW     Z7, Z8, Z8
-	VMOVDQU64  2(CX)(R10*2), Z7
+	VMOVDQU64  2(CX)(R11*2), Z7
 	VPADDW     Z7, Z7, Z7
 	VPADDW     Z7, Z9, Z9
-	VMOVDQU64  (BX)(R10*2), Z7
+	VMOVDQU64  (BX)(R11*2), Z7
 	VPADDW     Z7, Z7, Z7
-	VPADDW     (DX)(R10*2), Z7, Z7
+	VPADDW     (DX)(R11*2), Z7, Z7
 	VPADDW     Z8, Z7, Z7
-	VPSUBW     (SI)(R10*2), Z9, Z10
-	VMOVDQU64  Z8, (DX)(R10*2)
-	VMOVDQU64  Z9, (SI)(R10*2)
+	VPSUBW     (SI)(R11*2), Z9, Z10
+	VMOVDQU64  Z8, (DX)(R11*2)
+	VMOVDQU64  Z9, (SI)(R11*2)
 	VPABSW     Z7, Z7
 	VPABSW     Z10, Z10
 	VPADDW     Z7, Z10, Z10
@@ -2115,30 +2173,30 @@ pixels:
 	VMOVDQU64  Z7, (R8)
 	ADDQ       $0x00000060, R9
 	ADDQ       $0x00000040, R8
-	VMOVDQU64  64(CX)(R10*2), Z7
-	VMOVDQU64  68(CX)(R10*2), Z8
+	VMOVDQU64  64(CX)(R11*2), Z7
+	VMOVDQU64  68(CX)(R11*2), Z8
 	VPADDW     Z7, Z8, Z9
 	VPSUBW     Z7, Z8, Z8
-	VMOVDQU64  66(CX)(R10*2), Z7
+	VMOVDQU64  66(CX)(R11*2), Z7
 	VPADDW     Z7, Z7, Z7
 	VPADDW     Z7, Z9, Z9
-	VMOVDQU64  64(BX)(R10*2), Z7
+	VMOVDQU64  64(BX)(R11*2), Z7
 	VPADDW     Z7, Z7, Z7
-	VPADDW     64(DX)(R10*2), Z7, Z7
+	VPADDW     64(DX)(R11*2), Z7, Z7
 	VPADDW     Z8, Z7, Z7
-	VPSUBW     64(SI)(R10*2), Z9, Z11
-	VMOVDQU64  Z8, 64(DX)(R10*2)
-	VMOVDQU64  Z9, 64(SI)(R10*2)
+	VPSUBW     64(SI)(R11*2), Z9, Z11
+	VMOVDQU64  Z8, 64(DX)(R11*2)
+	VMOVDQU64  Z9, 64(SI)(R11*2)
 	VPABSW     Z7, Z7
 	VPABSW     Z11, Z11
 	VPADDW     Z7, Z11, Z11
-	PREFETCHT0 1024(R9)
-	PREFETCHT0 1088(R9)
-	PREFETCHT0 1152(R9)
+	PREFETCHT0 (R9)(R10*1)
+	PREFETCHT0 64(R9)(R10*1)
+	PREFETCHT0 128(R9)(R10*1)
 	VPACKUSWB  Z11, Z10, Z10
 	VPERMQ     Z10, Z6, Z10
-	VMOVDQU64  Z10, (AX)(R10*1)
-	ADDQ       $0x00000040, R10
+	VMOVDQU64  Z10, (AX)(R11*1)
+	ADDQ       $0x00000040, R11
 	SUBQ       $0x00000040, DI
 	JG         pixels
 	VZEROUPPER
@@ -2198,6 +2256,71 @@ pixels:
 	ADDQ          $0x00000030, AX
 	SUBQ          $0x00000010, BX
 	JG            pixels
+	VZEROUPPER
+	RET
+
+// func halfStreamAVX512(out *byte, above *byte, below *byte, n int)
+// Requires: AVX, AVX512BW, AVX512F, MMX+
+TEXT ·halfStreamAVX512(SB), NOSPLIT, $0-32
+	MOVQ         out+0(FP), AX
+	MOVQ         above+8(FP), CX
+	MOVQ         below+16(FP), DX
+	MOVQ         n+24(FP), BX
+	VMOVDQU64    pickEvenAVX512<>+0(SB), Z0
+	VMOVDQU64    pairsAVX512<>+0(SB), Z1
+	VMOVDQU64    pickOddAVX512<>+0(SB), Z2
+	VMOVDQU64    oneBytesAVX512<>+0(SB), Z3
+	VMOVDQU64    tightAVX512<>+0(SB), Z4
+	VMOVDQU64    closeAVX512<>+0(SB), Z5
+	MOVL         $0x00020002, SI
+	VMOVD        SI, X6
+	VPBROADCASTD X6, Z6
+
+pixels:
+	PREFETCHT0    2048(CX)
+	PREFETCHT0    2048(DX)
+	PREFETCHT0    2112(CX)
+	PREFETCHT0    2112(DX)
+	VMOVDQU64     (CX), Z9
+	VMOVDQU64     32(CX), Z10
+	VMOVDQA64     Z0, Z7
+	VPERMI2D      Z10, Z9, Z7
+	VMOVDQA64     Z2, Z8
+	VPERMI2D      Z10, Z9, Z8
+	VPSHUFB       Z1, Z7, Z7
+	VPSHUFB       Z1, Z8, Z8
+	VMOVDQU64     (DX), Z11
+	VMOVDQU64     32(DX), Z12
+	VMOVDQA64     Z0, Z9
+	VPERMI2D      Z12, Z11, Z9
+	VMOVDQA64     Z2, Z10
+	VPERMI2D      Z12, Z11, Z10
+	VPSHUFB       Z1, Z9, Z9
+	VPSHUFB       Z1, Z10, Z10
+	VPMADDUBSW    Z3, Z7, Z7
+	VPMADDUBSW    Z3, Z9, Z9
+	VPADDW        Z7, Z9, Z7
+	VPADDW        Z6, Z7, Z7
+	VPSRLW        $0x02, Z7, Z7
+	VPMADDUBSW    Z3, Z8, Z8
+	VPMADDUBSW    Z3, Z10, Z10
+	VPADDW        Z8, Z10, Z8
+	VPADDW        Z6, Z8, Z8
+	VPSRLW        $0x02, Z8, Z8
+	VPACKUSWB     Z8, Z7, Z7
+	VPSHUFB       Z4, Z7, Z7
+	VPERMD        Z7, Z5, Z7
+	VMOVNTDQ      X7, (AX)
+	VEXTRACTI32X4 $0x01, Z7, X8
+	VMOVNTDQ      X8, 16(AX)
+	VEXTRACTI32X4 $0x02, Z7, X7
+	VMOVNTDQ      X7, 32(AX)
+	ADDQ          $0x00000060, CX
+	ADDQ          $0x00000060, DX
+	ADDQ          $0x00000030, AX
+	SUBQ          $0x00000010, BX
+	JG            pixels
+	SFENCE
 	VZEROUPPER
 	RET
 

@@ -62,6 +62,10 @@ func TestKernelsAgainstReference(t *testing.T) {
 type fataler interface{ Fatal(...any) }
 
 func compareAll(t fataler, op Operation, p Params, dst, src Image) {
+	compareWithin(t, op, op.allowed(Kernel{}, p), p, dst, src)
+}
+
+func compareWithin(t fataler, op Operation, tolerance float64, p Params, dst, src Image) {
 	var all []sample
 	for y := range dst.H {
 		for x := range dst.W {
@@ -70,7 +74,7 @@ func compareAll(t fataler, op Operation, p Params, dst, src Image) {
 			}
 		}
 	}
-	if err := op.check(p, dst, all); err != nil {
+	if err := op.check(tolerance, dst, all); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -16,6 +16,7 @@ func normalise() Operation {
 			}
 			return mapFloats(table)
 		}),
+		card:   normaliseOnCard,
 		output: func(_ Params, s Shape) Shape { s.Float = true; return s }, reference: normaliseReference,
 		// Two roundings of the factor and the offset, one of the result.
 		slack:      func(p Params) float64 { return 3e-7 * (1 + math.Abs(p.Mean)) / p.Deviation },

@@ -1,8 +1,10 @@
 package image
 
 import (
+	"cmp"
 	"context"
 	"math"
+	"slices"
 
 	"github.com/batchctl/batchctl/workloads/measure"
 )
@@ -24,18 +26,29 @@ type Params struct {
 // that the result does not depend on how the rows are split.
 type rows func(dst, src Image, low, high int)
 
-// Kernel is one way to compute an operation on the CPU.
+// Kernel is one way to compute an operation on the CPU: by rows, or, with threads of
+// its own, by whole images.
 type Kernel struct {
 	Name string
+	// title is how results call it, if not by its name.
+	title string
 	// prepare makes tables for one pair of shapes.
 	prepare func(p Params, dst, src Shape) rows
+	whole   func(p Params, threads int, dst, src Image) error
+	// slack is added to the operation's tolerance: how far another definition is away.
+	slack func(Params) float64
 }
+
+// label is how results call the kernel.
+func (k Kernel) label() string { return cmp.Or(k.title, k.Name) }
 
 // Operation is one thing to do with an image. A faster kernel is a new element
 // of kernels; the reference and its tolerance hold for all of them.
 type Operation struct {
 	Name, Title, Doc string
 	kernels          []Kernel
+	// card computes the operation on a GPU.
+	card onCard
 	// output is the shape of the result.
 	output func(Params, Shape) Shape
 	// reference is the value of one sample, computed without the kernels' tricks.
@@ -44,6 +57,9 @@ type Operation struct {
 	tolerance float64
 	// slack is added to the tolerance of an operation whose numbers decide it.
 	slack func(Params) float64
+	// work is the floating-point operations of one output sample by definition, of an
+	// operation that can be bound by them on a GPU; nil for one that only memory binds.
+	work func(Params) float64
 	// parameters are those that the results name.
 	parameters func(Params) map[string]float64
 }
@@ -53,12 +69,37 @@ func Operations() []Operation {
 	return []Operation{gaussianBlur(), sobel(), resizeHalf(), resizeBilinear(), resizeLanczos(), brightness(), normalise()}
 }
 
+// all are the operation's kernels on the CPU: those of this package, the best first,
+// and those of others that this build has.
+func (op Operation) all() []Kernel { return append(slices.Clone(op.kernels), independent(op.Name)...) }
+
+// find returns the kernel of that name.
+func (op Operation) find(name string) (Kernel, bool) {
+	all := op.all()
+	i := slices.IndexFunc(all, func(k Kernel) bool { return k.Name == name })
+	if i < 0 {
+		return Kernel{}, false
+	}
+	return all[i], true
+}
+
 // element is the type of the output's samples.
 func (op Operation) element(p Params) string {
 	if op.output(p, Shape{W: 1, H: 1, Channels: 3}).Float {
 		return "float32"
 	}
 	return "uint8"
+}
+
+// allowed is how far an output of the kernel may be away from the reference, in levels.
+func (op Operation) allowed(k Kernel, p Params) float64 {
+	tolerance := op.tolerance
+	for _, slack := range []func(Params) float64{op.slack, k.slack} {
+		if slack != nil {
+			tolerance += slack(p)
+		}
+	}
+	return tolerance
 }
 
 func sameShape(_ Params, s Shape) Shape { return s }

@@ -38,6 +38,7 @@ func resizeBilinear() Operation {
 		kernels: kernels(func(v *simd, _ Params, dst, src Shape) rows {
 			return newResampler(v, bilinearTaps(dst.W, src.W), bilinearTaps(dst.H, src.H), src).rows
 		}),
+		card:   resampleOnCard(bilinearTaps),
 		output: resizedShape, reference: bilinearReference, tolerance: 1,
 		parameters: resizeParameters,
 	}
@@ -84,6 +85,7 @@ func resizeLanczos() Operation {
 		kernels: kernels(func(v *simd, _ Params, dst, src Shape) rows {
 			return newResampler(v, lanczosTaps(dst.W, src.W), lanczosTaps(dst.H, src.H), src).rows
 		}),
+		card:   resampleOnCard(lanczosTaps),
 		output: resizedShape, reference: lanczosReference, tolerance: 1,
 		parameters: resizeParameters,
 	}

@@ -17,8 +17,8 @@ type simd struct {
 	gaussianAlong      func(out *byte, line *int16, weights *int32, pairs, step, n int, bias int32, shift uint64)
 	luma               func(out *int16, pix *byte, n int)
 	sobel              func(out *byte, line, across, here, smooth *int16, n int)
-	sobelLuma          func(next *int16, pix *byte, out *byte, line, across, here, smooth *int16, n int)
-	half               func(out, above, below *byte, n int)
+	sobelLuma          func(next *int16, pix *byte, ahead uintptr, out *byte, line, across, here, smooth *int16, n int)
+	half, halfStream   func(out, above, below *byte, n int)
 	resampleDown       func(out *int16, rows **byte, weights *int32, pairs, x, end int, bias int32, shift uint64)
 	resampleAlong      func(out *byte, line *int16, offsets *int32, weights *int16, pairs, n int, bias int32, shift uint64)
 }
@@ -29,14 +29,14 @@ type simd struct {
 func kernels(prepare func(v *simd, p Params, dst, src Shape) rows) []Kernel {
 	var all []Kernel
 	for _, v := range instructionSets() {
-		all = append(all, Kernel{v.name, func(p Params, dst, src Shape) rows {
+		all = append(all, Kernel{Name: v.name, prepare: func(p Params, dst, src Shape) rows {
 			if src.W*src.Channels < v.bytes {
 				return prepare(nil, p, dst, src)
 			}
 			return prepare(v, p, dst, src)
 		}})
 	}
-	return append(all, Kernel{"go", func(p Params, dst, src Shape) rows { return prepare(nil, p, dst, src) }})
+	return append(all, Kernel{Name: "go", prepare: func(p Params, dst, src Shape) rows { return prepare(nil, p, dst, src) }})
 }
 
 // cover calls f for whole blocks of n elements, which are one block at least.

@@ -54,6 +54,9 @@ func TestKernelsAgree(t *testing.T) {
 				p.Sigma = rapid.Float64Range(0.1, maxSigma).Draw(t, "wide sigma")
 				p.Width, p.Height = rapid.IntRange(0, 90).Draw(t, "out w"), rapid.IntRange(0, 20).Draw(t, "out h")
 				s := Shape{W: rapid.IntRange(1, 180).Draw(t, "w"), H: rapid.IntRange(1, 20).Draw(t, "h"), Channels: 3}
+				if rapid.IntRange(0, 7).Draw(t, "wide") == 0 { // more than one tile
+					s = Shape{W: rapid.IntRange(500, 3300).Draw(t, "w"), H: rapid.IntRange(1, 6).Draw(t, "h"), Channels: 3}
+				}
 				src, dst := drawGuarded(t, "in", s), drawGuarded(t, "out", op.output(p, s))
 				want := New(dst.Shape)
 				portable.prepare(p, dst.Shape, s)(want, src.Image, 0, want.H)
@@ -82,23 +85,26 @@ func TestKernelsAgree(t *testing.T) {
 // Large images are stored past the caches; the pixels are the same.
 func TestStreams(t *testing.T) {
 	p := Params{Factor: 1.3, Offset: -7, Mean: 0.4, Deviation: 0.2}
-	noise := randomImage(Shape{W: 3 * streamFrom / 2, H: 1, Channels: 1}, 0, 3).Pix
-	for op, width := range map[*Operation]int{new(brightness()): 1401, new(normalise()): 351} {
-		s := Shape{W: width, H: 1000, Channels: 3}
+	noise := randomImage(Shape{W: 13 << 20, H: 1, Channels: 1}, 0, 3).Pix
+	for _, test := range []struct {
+		op    Operation
+		width int
+	}{{brightness(), 1401}, {normalise(), 351}, {resizeHalf(), 2080}, {resizeHalf(), 2071}, {sobel(), 4224}, {sobel(), 4250}} {
+		op, s := test.op, Shape{W: test.width, H: 1000, Channels: 3}
 		src := Image{Shape: s, Stride: s.rowBytes(), Pix: noise[:s.Bytes()]}
 		to := op.output(p, s)
-		if to.Bytes() < streamFrom {
+		if max(to.Bytes(), s.Bytes()) < streamFrom {
 			t.Fatalf("%v is not large", to)
 		}
 		last := len(op.kernels) - 1
 		want := New(to)
-		op.kernels[last].prepare(p, to, s)(want, src, 0, s.H)
+		op.kernels[last].prepare(p, to, s)(want, src, 0, to.H)
 		for _, k := range op.kernels[:last] {
 			for _, offset := range []int{0, 1, 4} {
 				around := bytes.Clone(noise)
 				end := offset + int(to.Bytes())
 				dst := Image{Shape: to, Stride: to.rowBytes(), Pix: around[offset:end]}
-				k.prepare(p, to, s)(dst, src, 0, s.H)
+				k.prepare(p, to, s)(dst, src, 0, to.H)
 				if !bytes.Equal(dst.Pix, want.Pix) || !bytes.Equal(noise[:offset], around[:offset]) || !bytes.Equal(noise[end:], around[end:]) {
 					t.Errorf("%s/%s at %d: other bytes", op.Name, k.Name, offset)
 				}
@@ -151,6 +157,25 @@ func TestBrightnessHasKernels(t *testing.T) {
 		p := Params{Factor: 1.2, Offset: 10}
 		if len(v.inWords(p, brightnessTable(p))) == 0 {
 			t.Errorf("%s: no kernel in words for the numbers of the flags", v.name)
+		}
+	}
+}
+
+// An image wider than a tile of a kernel has the pixels of the portable one.
+func TestTiles(t *testing.T) {
+	for _, op := range []Operation{sobel(), gaussianBlur()} {
+		for _, kernel := range op.kernels {
+			for i, s := range []Shape{{W: 4096, H: 3}, {W: 4097, H: 1}, {W: 4200, H: 2}, {W: 8192, H: 4}, {W: 8500, H: 2}, {W: 12345, H: 3}} {
+				s.Channels = 3
+				p := Params{Sigma: []float64{0.5, 2, 5}[i%3]}
+				src := randomImage(s, 0, uint64(i))
+				got, want := New(op.output(p, s)), New(op.output(p, s))
+				kernel.prepare(p, got.Shape, s)(got, src, 0, s.H)
+				op.kernels[len(op.kernels)-1].prepare(p, got.Shape, s)(want, src, 0, s.H)
+				if !bytes.Equal(got.Pix, want.Pix) {
+					t.Errorf("%s by %s of %v has other pixels than the portable kernel's", op.Name, kernel.Name, s)
+				}
+			}
 		}
 	}
 }

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"fmt"
 	"io"
+	"math"
 	"slices"
+	"strings"
 
 	"github.com/batchctl/batchctl/workloads/blas"
+	"github.com/batchctl/batchctl/workloads/gpu"
 	"github.com/batchctl/batchctl/workloads/measure"
 )
 
@@ -19,23 +21,34 @@ const usage = `Usage: batchctl-workloads matrix [flags]
 
 Multiply square random matrices, check every product, and print its time.
 
-Kernels: avx512, avx2 and portable are batchctl's own, the best that this machine
-runs is the default; gonum is gonum's own routine. The peak is measured in the
-same run, before and after each repeat.
+Kernels of the CPU: avx512, avx2 and portable are batchctl's own, the best that
+this machine runs is the default; gonum is gonum's own routine.
+Kernels of GPUs: cublas where it is found, which is the default, and builtin.
+
+With --device cuda a time holds the copies to the GPUs and back, which overlap
+with the arithmetic; its parts stand beside it. Matrices that do not fit the
+GPUs' memory pass through it in blocks.
+
+The peak is measured in the same run, before and after each repeat. The rate of
+the CPU's repeats is held against it, and that of the GPUs' kernels alone.
 
 Examples:
   batchctl-workloads matrix --sizes 1000,2000,5000
   batchctl-workloads matrix --sizes 4000 --type float32,float64 --repeats 5 --format json
   batchctl-workloads matrix --sizes 2000 --threads 1 --kernel gonum
+  batchctl-workloads matrix --sizes 10000 --device cuda --type float32,tf32,bfloat16
 
 Flags:
 `
 
 const exits = `
 A product counts only if it is verified: every element up to 256x256, above that
-sampled rows and Freivalds' check, |error| <= 2 u K max|A| max|B|.
+sampled rows and Freivalds' check. With float32 and float64
+|error| <= 2 u K max|A| max|B|; tf32 and bfloat16 may lose 0.1 % and 1 % of the
+product's norm as well, and bfloat16 takes operands that are rounded before.
 
-Environment: BATCHCTL_BLAS_ISA=avx2 or portable holds the default back.
+Environment: BATCHCTL_BLAS_ISA=avx2 or portable holds the CPU's default back;
+CUDA_VISIBLE_DEVICES chooses GPUs.
 
 Exit codes: 0 done, 1 failed or wrong result, 2 usage, 3 no such device.
 `
@@ -43,21 +56,74 @@ Exit codes: 0 done, 1 failed or wrong result, 2 usage, 3 no such device.
 // config is the command line.
 type config struct {
 	sizes   []int
-	types   []string
+	types   []gpu.Precision
 	options measure.Options
 }
 
+// tensorOnly are the precisions that only tensor cores have.
+var tensorOnly = []gpu.Precision{gpu.TF32, gpu.BFloat16}
+
 func (c *config) flags() *flag.FlagSet {
 	flags := measure.NewFlags("matrix")
-	c.sizes, c.types = []int{1000, 2000}, []string{"float64"}
+	c.sizes, c.types = []int{1000, 2000}, []gpu.Precision{gpu.Float64}
 	measure.Ints(flags, &c.sizes, "sizes", "`LIST` square sizes", 1, 1_000_000)
-	measure.ListOf(flags, &c.types, "type", "`LIST` element types", "float32", "float64")
+	measure.ListOf(flags, &c.types, "type", "`LIST` element types, the last two with --device cuda", gpu.Float32, gpu.Float64, gpu.TF32, gpu.BFloat16)
+	c.options.Register(flags, append(kernelNames(), cardKernels...))
+	return flags
+}
+
+func kernelNames() []string {
 	var names []string
 	for _, k := range Kernels() {
 		names = append(names, k.Name)
 	}
-	c.options.Register(flags, names)
-	return flags
+	return names
+}
+
+// check refuses what the device does not have.
+func (c *config) check(flags *flag.FlagSet) error {
+	if c.options.Device == measure.CUDA {
+		if !measure.IsSet(flags, "kernel") {
+			c.options.Kernel = "" // what there is
+		} else if !slices.Contains(cardKernels, c.options.Kernel) {
+			return otherDevice("kernel", c.options.Kernel, measure.CUDA, cardKernels)
+		}
+		return nil
+	}
+	for _, name := range []string{"gpus", "binding"} {
+		if measure.IsSet(flags, name) {
+			return measure.Usagef("--%s is for --device cuda; leave it out, or add --device cuda", name)
+		}
+	}
+	for _, kind := range c.types {
+		if slices.Contains(tensorOnly, kind) {
+			return otherDevice("type", kind, measure.CPU, []gpu.Precision{gpu.Float32, gpu.Float64})
+		}
+	}
+	if slices.Contains(cardKernels, c.options.Kernel) {
+		return otherDevice("kernel", c.options.Kernel, measure.CPU, kernelNames())
+	}
+	if err := blas.LimitError(); err != nil {
+		return measure.Usagef("%s", err)
+	}
+	return nil
+}
+
+// otherDevice refuses a word that belongs to the device that was not asked for.
+func otherDevice[T ~string](flag string, word T, kind measure.Kind, allowed []T) error {
+	other := measure.CUDA
+	if kind == measure.CUDA {
+		other = measure.CPU
+	}
+	return measure.Usagef("--%s %s is for --device %s (allowed with --device %s: %s)", flag, word, other, kind, joined(allowed))
+}
+
+func joined[T ~string](words []T) string {
+	all := make([]string, len(words))
+	for i, w := range words {
+		all[i] = string(w)
+	}
+	return strings.Join(all, ", ")
 }
 
 func (c *config) products() []product {
@@ -72,50 +138,93 @@ func (c *config) products() []product {
 
 // Run is the program. Errors are a measure.UsageError, a measure.NoDeviceError,
 // or a failure of the work.
-func Run(ctx context.Context, args []string, stdout, _ io.Writer) error {
+func Run(ctx context.Context, platform gpu.Platform, args []string, stdout, stderr io.Writer) error {
 	var c config
 	flags := c.flags()
 	if err := measure.Parse(flags, args); errors.Is(err, flag.ErrHelp) {
-		return help(stdout, flags)
+		return measure.WriteHelp(stdout, usage, flags, exits)
 	} else if err != nil {
 		return err
 	}
-	if err := blas.LimitError(); err != nil {
-		return measure.Usagef("%s", err)
+	if err := c.check(flags); err != nil {
+		return err
 	}
-	device, err := measure.Open(c.options.Device, c.options.Threads)
+	if c.options.Device == measure.CUDA {
+		return c.runOnCards(ctx, platform, stdout, stderr)
+	}
+	return c.runOnProcessor(ctx, stdout)
+}
+
+func (c *config) runOnProcessor(ctx context.Context, stdout io.Writer) error {
+	kernels := Kernels()
+	kernel := kernels[slices.IndexFunc(kernels, func(k Kernel) bool { return k.Name == c.options.Kernel })]
+	bytes := func(p product) int64 { return processorBytes(p, kernel.ISA, c.options.Threads) }
+	if err := checkMemory(c.products(), measure.AvailableMemory(), bytes); err != nil {
+		return err
+	}
+	return c.runAll(ctx, stdout, measure.Processor(c.options.Threads), kernel.Title, func(p product) (measure.Result, error) {
+		return c.runProcessor(ctx, p, kernel)
+	})
+}
+
+func (c *config) runOnCards(ctx context.Context, platform gpu.Platform, stdout, stderr io.Writer) (err error) {
+	s, err := openStations(platform, c.options, stderr)
 	if err != nil {
 		return err
 	}
-	if err := checkMemory(c.products(), measure.AvailableMemory()); err != nil {
+	defer closeAfter(ctx, s.close, &err)
+	memory := measure.AvailableMemory()
+	if err := c.checkCards(s, memory); err != nil {
 		return err
 	}
-	return c.runAll(ctx, device, stdout)
+	return c.runAll(ctx, stdout, s.device, s.title(), func(p product) (measure.Result, error) {
+		return c.runCards(ctx, s, p, memory)
+	})
 }
 
-func (c *config) runAll(ctx context.Context, device measure.Device, stdout io.Writer) error {
-	kernels := Kernels()
-	kernel := kernels[slices.IndexFunc(kernels, func(k Kernel) bool { return k.Name == c.options.Kernel })]
-	printer, err := measure.NewPrinter(stdout, c.options.Format, device, kernel.Title)
+// checkCards refuses before any work what the cards cannot compute or hold, or the host.
+func (c *config) checkCards(s *stations, memory measure.Memory) error {
+	for _, kind := range c.types {
+		if err := s.supports(kind); err != nil {
+			return err
+		}
+	}
+	rooms, err := s.rooms()
 	if err != nil {
 		return err
 	}
 	for _, p := range c.products() {
-		r, err := c.run(ctx, p, kernel)
+		if _, err := plansFor(p, rooms); err != nil {
+			return err
+		}
+	}
+	return checkMemory(c.products(), memory, func(p product) int64 {
+		plans, err := plansFor(p, rooms)
+		if err != nil {
+			return math.MaxInt64
+		}
+		return cardsBytes(p, plans, memory)
+	})
+}
+
+// runAll prints one row after the other.
+func (c *config) runAll(ctx context.Context, stdout io.Writer, device measure.Device, kernel string, row func(product) (measure.Result, error)) error {
+	printer, err := measure.NewPrinter(stdout, c.options.Format, device, kernel)
+	if err != nil {
+		return err
+	}
+	for _, p := range c.products() {
+		if err := measure.Stopped(ctx); err != nil {
+			return err
+		}
+		r, err := row(p)
 		if err != nil {
 			return err
 		}
-		r.Device, r.Kernel, r.Versions = device, kernel.Title, measure.BuildVersions()
+		r.Device = device
 		if err := printer.Print(r); err != nil {
 			return err
 		}
 	}
 	return printer.Total()
-}
-
-func help(w io.Writer, flags *flag.FlagSet) error {
-	fmt.Fprint(w, usage)
-	measure.WriteFlags(w, flags)
-	_, err := fmt.Fprint(w, exits)
-	return err
 }

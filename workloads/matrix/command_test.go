@@ -13,13 +13,14 @@ import (
 	"testing"
 
 	"github.com/batchctl/batchctl/workloads/blas"
+	"github.com/batchctl/batchctl/workloads/gpu"
 	"github.com/batchctl/batchctl/workloads/measure"
 )
 
 func run(t *testing.T, args string) (string, error) {
 	t.Helper()
 	var out bytes.Buffer
-	err := Run(t.Context(), strings.Fields(args), &out, io.Discard)
+	err := Run(t.Context(), gpu.Platform{}, strings.Fields(args), &out, io.Discard)
 	return out.String(), err
 }
 
@@ -29,7 +30,7 @@ func TestRunText(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `^Device cpu \(.+\), \d+ threads, kernel ` + Kernels()[0].Name + `, go.+\n` + strings.Repeat(
-		`Matrix multiplication (1x1|33x33|300x300): [0-9.]+ seconds \(float(32|64), [0-9.]+ GFLOP/s, \d+ % of the FMA peak \([0-9.]+ GFLOP/s\), median of 2, verified\)\n`, 6) +
+		`Matrix multiplication (1x1|33x33|300x300): [0-9.]+ seconds \(float(32|64), [0-9.]+ GFLOP/s, \d+ % of the FMA peak \([0-9.]+ GFLOP/s\), median of 2, spread [0-9.]+ %, first call [0-9.]+ s, verified\)\n`, 6) +
 		`Total: [0-9.]+ seconds\n$`
 	if !regexp.MustCompile(want).MatchString(out) {
 		t.Errorf("got\n%s", out)
@@ -94,9 +95,20 @@ func TestChecksumDependsOnSeedNotThreads(t *testing.T) {
 }
 
 func TestRunErrors(t *testing.T) {
-	var usage *measure.UsageError
-	if _, err := run(t, "--size 3"); !errors.As(err, &usage) {
-		t.Errorf("got %v", err)
+	for _, test := range []struct{ args, want string }{
+		{"--size 3", "did you mean --sizes?"},
+		{"--type tf32", "--type tf32 is for --device cuda (allowed with --device cpu: float32, float64)"},
+		{"--type float32,bfloat16", "--type bfloat16 is for --device cuda"},
+		{"--type half", "unknown type half (allowed: bfloat16, float32, float64, tf32)"},
+		{"--kernel cublas", "--kernel cublas is for --device cuda (allowed with --device cpu: " + strings.Join(kernelNames(), ", ") + ")"},
+		{"--kernel portable --device cuda", "--kernel portable is for --device cpu (allowed with --device cuda: cublas, builtin)"},
+		{"--gpus 2", "--gpus is for --device cuda"},
+		{"--binding libcuda", "--binding is for --device cuda"},
+	} {
+		out, err := run(t, test.args)
+		if _, usage := errors.AsType[*measure.UsageError](err); !usage || !strings.Contains(err.Error(), test.want) || out != "" {
+			t.Errorf("%s: got %q, %v", test.args, out, err)
+		}
 	}
 	var missing *measure.NoDeviceError
 	out, err := run(t, "--device cuda --sizes 10")
@@ -107,23 +119,46 @@ func TestRunErrors(t *testing.T) {
 
 func TestCheckMemory(t *testing.T) {
 	memory := measure.Memory{Bytes: 24 << 30, Source: "the container"}
+	matrices := func(p product) int64 { return 3 * int64(p.size) * int64(p.size) * p.kind.Bytes() }
 	for _, test := range []struct {
 		product product
 		bytes   int64
 		want    string
 	}{
-		{product{"float64", 10000}, 24 << 30, ""},
-		{product{"float32", 40000}, 24 << 30, ""},
-		{product{"float64", 40000}, 24 << 30, "40000x40000 float64 multiplication needs 35.8 GiB of memory, the container leaves 24.0 GiB; choose --sizes of at most 32700"},
-		{product{"float64", 1_000_000}, 24 << 30, "needs 21.8 TiB"},
-		{product{"float32", 1000}, 1, "give the job more memory"},
+		{product{gpu.Float64, 10000}, 24 << 30, ""},
+		{product{gpu.Float32, 40000}, 24 << 30, ""},
+		{product{gpu.Float64, 40000}, 24 << 30, "40000x40000 float64 multiplication needs 35.8 GiB of memory, the container leaves 24.0 GiB; choose --sizes of at most 32700"},
+		{product{gpu.Float64, 1_000_000}, 24 << 30, "needs 21.8 TiB"},
+		{product{gpu.Float32, 1000}, 1, "give the job more memory"},
+		{product{gpu.Float64, 40000}, 0, ""}, // not known
 	} {
 		memory.Bytes = test.bytes
-		err := checkMemory([]product{{"float32", 0}, test.product}, memory)
+		err := checkMemory([]product{{gpu.Float32, 0}, test.product}, memory, matrices)
 		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%v: got %v, want %q", test.product, err, test.want)
 		}
 	}
+}
+
+// A product takes its matrices and what the goroutines pack into, and the advice is a
+// size that fits with both.
+func TestProcessorBytes(t *testing.T) {
+	bytes := func(p product) int64 { return processorBytes(p, blas.Best(), 2) }
+	for _, p := range []product{{gpu.Float64, 2000}, {gpu.Float32, 2000}} {
+		matrices := 3 * 2000 * 2000 * p.kind.Bytes()
+		if more := float64(bytes(p))/float64(matrices) - 1; more <= 0 || more > 0.05 {
+			t.Errorf("%v: %.2f %% more than its matrices", p, 100*more)
+		}
+		memory := measure.Memory{Bytes: matrices, Source: "the container"}
+		if err := checkMemory([]product{p}, memory, bytes); err == nil || !strings.HasSuffix(err.Error(), "choose --sizes of at most 1900") {
+			t.Errorf("%v: got %v", p, err)
+		}
+	}
+}
+
+// onProcessor is a row's engine with a kernel.
+func onProcessor(size, threads int, kernel func(c, a, b Matrix[float64], threads int)) *processor[float64] {
+	return &processor[float64]{size: size, options: measure.Options{Threads: threads, Seed: 1}, kernel: kernel, isa: blas.Best()}
 }
 
 // wrongKernel leaves one element as it was.
@@ -135,7 +170,7 @@ func wrongKernel(c, a, b Matrix[float64], threads int) {
 
 func TestWrongResultHasNoTime(t *testing.T) {
 	o := measure.Options{Threads: 2, Repeats: 1, Seed: 1}
-	r, err := multiplyAndTime(t.Context(), o, product{"float64", 50}, blas.Best(), wrongKernel)
+	r, err := multiplyAndTime(t.Context(), o, product{gpu.Float64, 50}, onProcessor(50, 2, wrongKernel))
 	if err == nil || !strings.HasPrefix(err.Error(), "multiply 50x50 float64: verify: element (1, 1) is off by NaN") || r.Median != 0 {
 		t.Errorf("got %+v, %v", r, err)
 	}
@@ -150,7 +185,7 @@ func TestSignalInsideKernel(t *testing.T) {
 		cancel(errors.New("terminated signal received"))
 		<-forever
 	}
-	_, err := multiplyAndTime(ctx, measure.Options{Threads: 1, Repeats: 1}, product{"float64", 10}, blas.Best(), stuck)
+	_, err := multiplyAndTime(ctx, measure.Options{Threads: 1, Repeats: 1}, product{gpu.Float64, 10}, onProcessor(10, 1, stuck))
 	if err == nil || !strings.Contains(err.Error(), "stopped before the end: terminated signal received") {
 		t.Errorf("got %v", err)
 	}

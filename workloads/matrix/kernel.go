@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/blas/gonum"
 
 	"github.com/batchctl/batchctl/workloads/blas"
+	"github.com/batchctl/batchctl/workloads/measure"
 )
 
 // Float is an element type.
@@ -20,12 +21,17 @@ type Matrix[T Float] struct {
 
 // New returns a zero matrix whose rows touch.
 func New[T Float](rows, cols int) Matrix[T] {
-	return Matrix[T]{Rows: rows, Cols: cols, Stride: cols, Data: make([]T, rows*cols)}
+	return Matrix[T]{Rows: rows, Cols: cols, Stride: cols, Data: measure.Make[T](rows * cols)}
 }
 
 // Row is row i without the padding behind it.
 func (m Matrix[T]) Row(i int) []T {
 	return m.Data[i*m.Stride : i*m.Stride+m.Cols]
+}
+
+// columns is the part from left up to right.
+func (m Matrix[T]) columns(left, right int) Matrix[T] {
+	return Matrix[T]{Rows: m.Rows, Cols: right - left, Stride: m.Stride, Data: m.Data[left:]}
 }
 
 // Kernel is one way to compute C = A B on the CPU. A new kernel is a new row in

@@ -5,109 +5,145 @@ import (
 	"fmt"
 	"math"
 	"runtime"
-	"time"
+	"sort"
 
-	"github.com/batchctl/batchctl/workloads/blas"
+	"github.com/batchctl/batchctl/workloads/gpu"
 	"github.com/batchctl/batchctl/workloads/measure"
 )
 
 // product describes one row of the output.
 type product struct {
-	kind string
+	kind gpu.Precision
 	size int
 }
 
 func (p product) String() string { return fmt.Sprintf("%dx%d %s", p.size, p.size, p.kind) }
 
-// bytes is what the three matrices take.
-func (p product) bytes() int64 {
-	return 3 * int64(p.size) * int64(p.size) * width(p.kind)
-}
+// operations is the additions and multiplications of the product.
+func (p product) operations() float64 { return 2 * math.Pow(float64(p.size), 3) }
 
-func width(kind string) int64 {
-	if kind == "float32" {
-		return 4
-	}
-	return 8
-}
-
-// checkMemory refuses sizes that do not fit before any work begins.
-func checkMemory(products []product, memory measure.Memory) error {
+// checkMemory refuses sizes that do not fit before any work begins. The bytes
+// are what a product takes.
+func checkMemory(products []product, memory measure.Memory, bytes func(product) int64) error {
 	for _, p := range products {
-		fits := int(math.Sqrt(float64(memory.Bytes) / float64(3*width(p.kind))))
-		advice := fmt.Sprintf("choose --sizes of at most %d", fits/100*100)
-		if fits < 100 {
-			advice = "give the job more memory"
-		}
-		if err := memory.Check(p.String()+" multiplication", p.bytes(), advice); err != nil {
+		fits := func(size int) bool { return bytes(product{p.kind, size}) <= memory.Bytes }
+		if err := memory.Check(p.String()+" multiplication", bytes(p), fitting(p.size, fits, "give the job more memory")); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// run measures one product with the kernel for its type.
-func (c *config) run(ctx context.Context, p product, kernel Kernel) (measure.Result, error) {
-	if p.kind == "float32" {
-		return multiplyAndTime(ctx, c.options, p, kernel.ISA, kernel.Float32)
+// fitting advises the largest whole hundred below the size that fits, else what to do.
+func fitting(size int, fits func(int) bool, otherwise string) string {
+	hundreds := sort.Search(size/100, func(i int) bool { return !fits(100 * (i + 1)) })
+	if hundreds == 0 {
+		return otherwise
 	}
-	return multiplyAndTime(ctx, c.options, p, kernel.ISA, kernel.Float64)
+	return fmt.Sprintf("choose --sizes of at most %d", 100*hundreds)
 }
 
-func multiplyAndTime[T Float](ctx context.Context, o measure.Options, p product, isa blas.ISA, kernel func(c, a, b Matrix[T], threads int)) (measure.Result, error) {
+// engine computes the product of one row: the processor, or GPUs.
+type engine[T Float] interface {
+	// prepare makes A and B of the seed, and room for C, where the engine wants them.
+	prepare(ctx context.Context) error
+	// spoil makes C NaN, wherever the engine writes it.
+	spoil() error
+	// run computes C. It may return early when the context ends.
+	run(ctx context.Context) error
+	// splits tells where the last run's time went; it is nil where nothing is copied.
+	splits() func() measure.Split
+	// peak measures what the arithmetic could do: often, because the clock drifts.
+	peak() error
+	// operands are C as the last run left it, and A and B.
+	operands() (c, a, b Matrix[T])
+	// report adds what the engine knows to a row that has its times.
+	report(r *measure.Result)
+	close() error
+}
+
+// multiplyAndTime makes one row.
+func multiplyAndTime[T Float](ctx context.Context, o measure.Options, p product, e engine[T]) (r measure.Result, err error) {
 	runtime.GC() // else the matrices of the row before could still take memory
-	a, b, c := New[T](p.size, p.size), New[T](p.size, p.size), New[T](p.size, p.size)
-	if err := fill(ctx, a, o.Seed, 1, o.Threads); err != nil {
-		return measure.Result{}, err
+	defer func() {
+		closeAfter(ctx, e.close, &err)
+		if err != nil {
+			r, err = measure.Result{}, fmt.Errorf("multiply %s: %w", p, err)
+		}
+	}()
+	if err := e.prepare(ctx); err != nil {
+		return r, err
 	}
-	if err := fill(ctx, b, o.Seed, 2, o.Threads); err != nil {
-		return measure.Result{}, err
-	}
-	var peaks []float64
-	peak := func() { peaks = append(peaks, blas.Peak[T](isa, o.Threads, peakTime)/1e9) }
-	seconds, err := measure.Repeat(ctx, o, measure.Task{
-		Spoil: func() {
-			spoil(c)
-			peak()
-		},
-		Work: func(ctx context.Context) error {
-			return orLeave(ctx, func() { kernel(c, a, b, o.Threads) })
-		},
-		Check: func(ctx context.Context) error {
-			peak()
-			return verify(ctx, c, a, b, o.Seed+1, o.Threads)
-		},
-	})
+	times, err := repeat(ctx, o, p, e)
 	if err != nil {
-		return measure.Result{}, fmt.Errorf("multiply %s: %w", p, err)
+		return r, err
 	}
-	r := measure.Result{
+	c, _, _ := e.operands()
+	r = measure.Result{
 		Workload: "matrix", Operation: "multiplication", Title: "Matrix multiplication",
-		Size: fmt.Sprintf("%dx%d", p.size, p.size), Width: p.size, Height: p.size, Type: p.kind,
-		Checksum: checksum(c), Verified: true, ISA: string(isa),
+		Size: fmt.Sprintf("%dx%d", p.size, p.size), Width: p.size, Height: p.size, Type: string(p.kind),
+		Checksum: checksum(c), Verified: true, Versions: measure.BuildVersions(),
 	}
-	r.SetTimes(seconds)
-	r.GFLOPS = 2 * math.Pow(float64(p.size), 3) / r.Median / 1e9
-	r.Ceilings = []measure.Ceiling{measure.NewCeiling("FMA peak", measure.Median(peaks), "GFLOP/s", r.GFLOPS)}
+	r.SetTimes(times)
+	r.GFLOPS = p.operations() / r.Median / 1e9
+	e.report(&r)
 	return r, nil
 }
 
-// peakTime is how long the peak is measured before and after each repeat: so
-// often, because the clock drifts.
-const peakTime = 20 * time.Millisecond
+// closeAfter closes what worked. What failed says more than what could not be closed
+// behind it; and what was stopped may still run, and is left to the end of the program.
+func closeAfter(ctx context.Context, close func() error, err *error) {
+	if ctx.Err() != nil {
+		return
+	}
+	if closed := close(); *err == nil {
+		*err = closed
+	}
+}
+
+// repeat runs the engine. Each run's C is NaN before it, and is checked.
+func repeat[T Float](ctx context.Context, o measure.Options, p product, e engine[T]) (measure.Times, error) {
+	var spoiled error
+	return measure.Repeat(ctx, o, measure.Task{
+		Spoil: func() {
+			if spoiled = e.spoil(); spoiled == nil {
+				spoiled = e.peak()
+			}
+		},
+		Work: func(ctx context.Context) error {
+			if spoiled != nil {
+				return spoiled
+			}
+			return e.run(ctx)
+		},
+		Check: func(ctx context.Context) error {
+			if err := e.peak(); err != nil {
+				return err
+			}
+			c, a, b := e.operands()
+			return verify(ctx, c, a, b, limitsOf(p.kind, a, b), o.Seed+1, o.Threads)
+		},
+		Split: e.splits(),
+	})
+}
+
+// fillOperands makes A and B of the seed.
+func fillOperands[T Float](ctx context.Context, o measure.Options, a, b Matrix[T]) error {
+	if err := fill(ctx, a, o.Seed, 1, o.Threads); err != nil {
+		return err
+	}
+	return fill(ctx, b, o.Seed, 2, o.Threads)
+}
 
 // orLeave runs f and returns early when the context ends. AWS Batch kills 30
 // seconds after it asks to stop, and one large product may take longer; f is
 // left running because the program is about to end.
-func orLeave(ctx context.Context, f func()) error {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		f()
-	}()
+func orLeave(ctx context.Context, f func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- f() }()
 	select {
-	case <-done:
-		return nil
+	case err := <-done:
+		return err
 	case <-ctx.Done():
 		return measure.Stopped(ctx)
 	}

@@ -22,31 +22,26 @@ const (
 	unit64 = 0x1p-53
 )
 
-// unit is the unit roundoff of T.
-func unit[T Float]() float64 {
-	if _, is32 := any(T(0)).(float32); is32 {
-		return 0x1p-24
-	}
-	return unit64
-}
-
-// tolerance is the largest error of one element that counts as rounding:
-// 2 u K max|A| max|B|. A sum of K products rounded in any order is off by at
-// most u K max|A| max|B| (to first order), and the float64 reference by as much
-// again.
-func tolerance[T Float](a, b Matrix[T]) float64 {
-	return 2 * unit[T]() * float64(a.Cols) * maxAbs(a) * maxAbs(b)
-}
-
 // verify checks C = A B: every element of a small product, else sampled rows
 // and Freivalds' check over all of it. The seed must not have made the operands.
-func verify[T Float](ctx context.Context, c, a, b Matrix[T], seed uint64, threads int) error {
+func verify[T Float](ctx context.Context, c, a, b Matrix[T], l limits, seed uint64, threads int) error {
 	rng := rand.New(rand.NewPCG(seed, 0xF4E1))
-	limit := tolerance(a, b)
-	if err := checkRows(ctx, c, a, b, limit, pickRows(c.Rows, rng), threads); err != nil || c.Rows <= directLimit {
+	if err := checkRows(ctx, c, a, b, l, pickRows(c.Rows, rng), threads); err != nil || c.Rows <= directLimit {
 		return err
 	}
-	return freivalds(ctx, c, a, b, limit, rng, threads)
+	// Where elements may be off by a part of themselves, the rows' errors grow with their
+	// length, and one wrong element would not stand out of a long row.
+	segment := c.Cols
+	if l.share > 0 {
+		segment = divide(c.Cols, c.Cols/directLimit)
+	}
+	for left := 0; left < c.Cols; left += segment {
+		right := min(left+segment, c.Cols)
+		if err := freivalds(ctx, c.columns(left, right), a, b.columns(left, right), l, rng, threads); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // pickRows is all rows of a small matrix, else the first, the last and random ones.
@@ -66,8 +61,9 @@ func pickRows(rows int, rng *rand.Rand) []int {
 }
 
 // checkRows recomputes whole rows in float64, one product after the other.
-func checkRows[T Float](ctx context.Context, c, a, b Matrix[T], limit float64, rows []int, threads int) error {
+func checkRows[T Float](ctx context.Context, c, a, b Matrix[T], l limits, rows []int, threads int) error {
 	var found failure
+	offs, norms := make([]float64, len(rows)), make([]float64, len(rows)) // sums of squares
 	err := measure.Parallel(ctx, threads, len(rows), 1, func(at, _ int) {
 		want := make([]float64, b.Cols)
 		for k, x := range a.Row(rows[at]) {
@@ -76,40 +72,49 @@ func checkRows[T Float](ctx context.Context, c, a, b Matrix[T], limit float64, r
 			}
 		}
 		for j, got := range c.Row(rows[at]) {
-			if off := math.Abs(float64(got) - want[j]); !(off <= limit) {
+			off, limit := math.Abs(float64(got)-want[j]), l.element+l.relative*math.Abs(want[j])
+			if !(off <= limit) {
 				found.set(fmt.Errorf("verify: element (%d, %d) is off by %.3g, tolerance %.3g", rows[at], j, off, limit))
 			}
+			offs[at] += off * off
+			norms[at] += want[j] * want[j]
 		}
 	})
-	return found.or(err)
+	if err := found.or(err); err != nil || l.share == 0 || len(rows)*c.Cols < shareElements {
+		return err
+	}
+	if off := math.Sqrt(sum(offs) / sum(norms)); !(off <= l.share) {
+		return fmt.Errorf("verify: %d rows are off by %.3g of their norm, tolerance %.3g", len(rows), off, l.share)
+	}
+	return nil
 }
 
 // freivalds checks C r = A (B r) for a random r, in O(N²).
 //
 // The elements of r have random signs and a size from 1/2 to 1, so that equal
-// errors do not cancel. If every |C - AB| is at most limit, then row i of
-// (C - AB) r is a sum of Cols independent terms of random sign, each at most
-// limit, and by Hoeffding's inequality it passes limit sqrt(2 Cols ln(2 Rows/p))
-// in some row with a probability below p (and limit Cols never).
+// errors do not cancel. A row of (C - AB) r is then a sum of independent terms of
+// random sign, none larger than the error of its element, and freivaldsBound says
+// how large it gets in a right product.
 // The sums are compensated, as if computed twice as precisely, so the check's
 // own rounding is that of storing B r, K unit max|A| max|B r|, and of the two
 // final sums; it is added to the bound.
 //
 // An element that is wrong by more than four times the bound is always found:
 // half of it reaches its row, and rounding can hide at most the bound.
-func freivalds[T Float](ctx context.Context, c, a, b Matrix[T], limit float64, rng *rand.Rand, threads int) error {
+func freivalds[T Float](ctx context.Context, c, a, b Matrix[T], l limits, rng *rand.Rand, threads int) error {
 	r := randomSigns(b.Cols, rng)
 	br := make([]float64, b.Rows)
 	if err := multiply(ctx, br, b, r, threads); err != nil {
 		return err
 	}
-	bound := freivaldsBound(limit, c.Rows, c.Cols) + unit64*float64(a.Cols)*maxAbs(a)*maxOf(br)
+	own := unit64 * float64(a.Cols) * maxAbs(a) * maxOf(br)
 	var found failure
 	err := measure.Parallel(ctx, threads, c.Rows, rowBand, func(low, high int) {
 		for i := low; i < high; i++ {
 			got, want := dot(c.Row(i), r), dot(a.Row(i), br)
 			off := math.Abs(got - want)
-			if allowed := bound + 2*unit64*(math.Abs(got)+math.Abs(want)); !(off <= allowed) {
+			allowed := freivaldsBound(l, c.Row(i), c.Rows) + own + 2*unit64*(math.Abs(got)+math.Abs(want))
+			if !(off <= allowed) {
 				found.set(fmt.Errorf("verify: row %d is off by %.3g, tolerance %.3g (Freivalds' check)", i, off, allowed))
 			}
 		}
@@ -117,9 +122,23 @@ func freivalds[T Float](ctx context.Context, c, a, b Matrix[T], limit float64, r
 	return found.or(err)
 }
 
-func freivaldsBound(limit float64, rows, cols int) float64 {
-	n := float64(cols)
-	return limit * min(n, math.Sqrt(2*n*math.Log(2*float64(rows)/falseAlarm)))
+// freivaldsBound is what (C - AB) r may be in a row of C. By Hoeffding's inequality
+// a sum of terms of random sign passes sqrt(2 ln(2 Rows/p)) times the root of the sum
+// of their squares in some row with a probability below p. That root is at most
+// the norm of a row whose every element is off by its limit, and, where the limits
+// have a share, that share of the row.
+func freivaldsBound[T Float](l limits, row []T, rows int) float64 {
+	n := float64(len(row))
+	spread := math.Sqrt(2 * math.Log(2*float64(rows)/falseAlarm))
+	if l.relative == 0 && l.share == 0 {
+		return l.element * min(n, math.Sqrt(n)*spread)
+	}
+	length := norm(row)
+	off := l.element*math.Sqrt(n) + l.relative*length
+	if l.share > 0 {
+		off = min(off, l.share*length)
+	}
+	return spread * off
 }
 
 func randomSigns(n int, rng *rand.Rand) []float64 {
@@ -155,6 +174,22 @@ func dot[T Float](x []T, y []float64) float64 {
 		s = t
 	}
 	return s + c
+}
+
+func norm[T Float](row []T) float64 {
+	squares := 0.0
+	for _, v := range row {
+		squares += float64(v) * float64(v)
+	}
+	return math.Sqrt(squares)
+}
+
+func sum(values []float64) float64 {
+	total := 0.0
+	for _, v := range values {
+		total += v
+	}
+	return total
 }
 
 func maxAbs[T Float](m Matrix[T]) float64 {

@@ -22,7 +22,11 @@ func Usagef(format string, args ...any) error {
 
 // Options are the flags that every workload has.
 type Options struct {
-	Device  Kind
+	Device Kind
+	// GPUs is how many of the visible GPUs compute; 0 is all of them.
+	GPUs int
+	// Binding is the way to the CUDA driver; empty takes the first that works.
+	Binding string
 	Kernel  string
 	Threads int
 	Repeats int
@@ -44,6 +48,8 @@ func NewFlags(name string) *flag.FlagSet {
 func (o *Options) Register(flags *flag.FlagSet, kernels []string) {
 	*o = Options{Device: CPU, Kernel: kernels[0], Threads: runtime.GOMAXPROCS(0), Repeats: 3, Warmup: 1, Seed: 1, Format: Text}
 	OneOf(flags, &o.Device, "device", "`KIND` device that computes", Kinds()...)
+	Int(flags, &o.GPUs, "gpus", "`N` GPUs that compute with --device cuda; 0 is all that are visible", 0, 64)
+	flags.StringVar(&o.Binding, "binding", "", "`NAME` way to the CUDA driver, the first that works without it")
 	OneOf(flags, &o.Kernel, "kernel", "`NAME` kernel that computes", kernels...)
 	Int(flags, &o.Threads, "threads", "`N` number of goroutines that compute", 1, 4096)
 	Int(flags, &o.Repeats, "repeats", "`N` timed runs of each row; the median is printed", 1, 10000)
@@ -105,6 +111,14 @@ func WriteFlags(w io.Writer, flags *flag.FlagSet) {
 		}
 		fmt.Fprintf(w, "  --%-26s %s\n", f.Name+" "+value, usage)
 	})
+}
+
+// WriteHelp prints a help text: the flags between what comes before and behind them.
+func WriteHelp(w io.Writer, before string, flags *flag.FlagSet, behind string) error {
+	fmt.Fprint(w, before)
+	WriteFlags(w, flags)
+	_, err := fmt.Fprint(w, behind)
+	return err
 }
 
 // Unknown says that a word is not among the allowed ones, with the near one.

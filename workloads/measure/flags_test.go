@@ -27,11 +27,11 @@ func parseAll(args ...string) (settings, error) {
 
 func TestParse(t *testing.T) {
 	got, err := parseAll("--sizes", "10, 20,30", "-repeats=7", "--kernel", "avx2", "--sigma", "2.5",
-		"--warmup", "0", "--seed", "9", "--format=json", "--threads", "3", "--device", "cuda")
+		"--warmup", "0", "--seed", "9", "--format=json", "--threads", "3", "--device", "cuda", "--gpus", "2", "--binding", "libcuda")
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := settings{Options{CUDA, "avx2", 3, 7, 0, 9, JSON}, []int{10, 20, 30}, 2.5}
+	want := settings{Options{CUDA, 2, "libcuda", "avx2", 3, 7, 0, 9, JSON}, []int{10, 20, 30}, 2.5}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -40,7 +40,7 @@ func TestParse(t *testing.T) {
 func TestParseErrors(t *testing.T) {
 	for _, test := range []struct{ args, want string }{
 		{"--size 3", "unknown flag --size; did you mean --sizes? (allowed: "},
-		{"--zzz", "unknown flag --zzz (allowed: --device, "},
+		{"--zzz", "unknown flag --zzz (allowed: --binding, --device, "},
 		{"--sizes", "flag needs an argument: --sizes"},
 		{"--sizes 1,x", `invalid value "1,x" for flag --sizes: want a whole number from 1 to 5000`},
 		{"--sizes 5001", "want a whole number from 1 to 5000"},

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/batchctl/batchctl/workloads/gpu"
 )
 
 // tree turns name, content pairs into a file system.
@@ -65,24 +67,24 @@ func TestMemoryCheck(t *testing.T) {
 	}
 }
 
-func TestOpen(t *testing.T) {
-	cpu, err := open(tree("proc/cpuinfo", "processor\t: 0\nmodel name\t: Fine CPU\n"), CPU, 4)
-	if want := (Device{CPU, "Fine CPU", 4}); err != nil || cpu != want {
-		t.Errorf("got %+v, %v", cpu, err)
+func TestProcessor(t *testing.T) {
+	if got := cpuName(tree("proc/cpuinfo", "processor\t: 0\nmodel name\t: Fine CPU\n")); got != "Fine CPU" {
+		t.Errorf("got %q", got)
 	}
 	for _, files := range []fstest.MapFS{tree(), tree("proc/cpuinfo", "processor : 0\n")} {
-		if got, _ := open(files, CPU, 1); got.Name != runtime.GOARCH {
-			t.Errorf("got %q", got.Name)
+		if got := cpuName(files); got != runtime.GOARCH {
+			t.Errorf("got %q", got)
 		}
 	}
-	for _, test := range []struct {
-		files fstest.MapFS
-		want  string
-	}{{tree(), "no NVIDIA GPU"}, {tree("dev/nvidiactl", ""), "--device cuda: this build has no CUDA support"}} {
-		_, err := open(test.files, CUDA, 4)
-		var missing *NoDeviceError
-		if !errors.As(err, &missing) || !strings.Contains(err.Error(), test.want) || !strings.HasSuffix(err.Error(), "run with --device cpu") {
-			t.Errorf("got %v", err)
-		}
+	if got := Processor(4); got.Kind != CPU || got.Threads != 4 || got.Name == "" {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestNoCards(t *testing.T) {
+	_, _, err := OpenCards(gpu.Platform{}, Options{Device: CUDA})
+	var missing *NoDeviceError
+	if !errors.As(err, &missing) || !strings.Contains(err.Error(), "without a way to a GPU") || !strings.HasSuffix(err.Error(), "or run with --device cpu") {
+		t.Errorf("got %v", err)
 	}
 }

@@ -4,7 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"runtime"
+	"slices"
+	"strings"
 )
 
 // Format is how results are printed.
@@ -25,18 +28,23 @@ type Printer struct {
 	w      io.Writer
 	format Format
 	total  float64
+	// environment is that of all rows.
+	environment map[string]string
 }
 
 // NewPrinter returns a printer and, in the text format, writes the line that
 // says what computes.
 func NewPrinter(w io.Writer, format Format, device Device, kernel string) (*Printer, error) {
-	p := &Printer{w: w, format: format}
+	p := &Printer{w: w, format: format, environment: Environment()}
 	if format == JSON {
 		return p, nil
 	}
 	v := BuildVersions()
-	_, err := fmt.Fprintf(w, "Device %s (%s), %d threads, kernel %s, %s %s/%s, gonum %s, batchctl %s\n",
-		device.Kind, device.Name, device.Threads, kernel, v.Go, runtime.GOOS, runtime.GOARCH, v.Gonum, v.Batchctl)
+	parts := []string{device.String(), "kernel " + kernel, fmt.Sprintf("%s %s/%s", v.Go, runtime.GOOS, runtime.GOARCH), "gonum " + v.Gonum, "batchctl " + v.Batchctl}
+	for _, name := range slices.Sorted(maps.Keys(p.environment)) {
+		parts = append(parts, name+" "+p.environment[name])
+	}
+	_, err := fmt.Fprintf(w, "Device %s\n", strings.Join(parts, ", "))
 	return p, err
 }
 
@@ -47,6 +55,7 @@ func (p *Printer) Print(r Result) error {
 		return fmt.Errorf("print %s %s: the result was not verified", r.Operation, r.Size)
 	}
 	p.total += r.Median
+	r.Environment = p.environment
 	if p.format == JSON {
 		return json.NewEncoder(p.w).Encode(r)
 	}

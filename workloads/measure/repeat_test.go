@@ -16,7 +16,7 @@ func TestRepeatTimesOnlyTheWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var order strings.Builder
 		run := 0
-		seconds, err := Repeat(t.Context(), Options{Warmup: 1, Repeats: 2}, Task{
+		times, err := Repeat(t.Context(), Options{Warmup: 1, Repeats: 2}, Task{
 			Spoil: func() { order.WriteString("s"); time.Sleep(time.Hour) },
 			Work: func(context.Context) error {
 				run++
@@ -25,11 +25,12 @@ func TestRepeatTimesOnlyTheWork(t *testing.T) {
 				return nil
 			},
 			Check: func(context.Context) error { order.WriteString("c"); time.Sleep(time.Hour); return nil },
+			Split: func() Split { return Split{Kernel: float64(run)} },
 		})
 		if err != nil || order.String() != "swcswcswc" {
 			t.Errorf("order %s, %v", order.String(), err)
 		}
-		if diff := cmp.Diff([]float64{2, 3}, seconds); diff != "" {
+		if diff := cmp.Diff(Times{First: 1, Seconds: []float64{2, 3}, Splits: []Split{{Kernel: 2}, {Kernel: 3}}}, times); diff != "" {
 			t.Error(diff)
 		}
 	})
@@ -51,9 +52,9 @@ func TestRepeatEnds(t *testing.T) {
 		{"check fails", t.Context(), fine, fails, "wrong result"},
 		{"signal", stopped, fails, fails, "stopped before the end: terminated signal received"},
 	} {
-		seconds, err := Repeat(test.ctx, Options{Repeats: 2}, Task{func() {}, test.work, test.check})
-		if err == nil || err.Error() != test.want || seconds != nil {
-			t.Errorf("%s: got %v, %v", test.name, seconds, err)
+		times, err := Repeat(test.ctx, Options{Repeats: 2}, Task{Spoil: func() {}, Work: test.work, Check: test.check})
+		if err == nil || err.Error() != test.want || times.Seconds != nil {
+			t.Errorf("%s: got %v, %v", test.name, times, err)
 		}
 	}
 }

@@ -16,14 +16,14 @@ type Result struct {
 	Workload  string `json:"workload"`
 	Operation string `json:"operation"`
 	// Title is how the text line calls the operation.
-	Title string `json:"-"`
+	Title string `json:"title"`
 	// Size is the size as the text line shows it, such as "5000x5000".
 	Size   string `json:"size"`
 	Width  int    `json:"width,omitempty"`
 	Height int    `json:"height,omitempty"`
 	// Batch is the number of images of one repeat.
 	Batch int `json:"batch,omitempty"`
-	// Type is the element type: float32, float64 or uint8.
+	// Type is the element type: float32, float64, uint8, or a precision of GPUs: tf32, bfloat16.
 	Type string `json:"type"`
 	// Parameters are the operation's own numbers, such as sigma.
 	Parameters map[string]float64 `json:"parameters,omitempty"`
@@ -32,6 +32,15 @@ type Result struct {
 	Seconds []float64 `json:"seconds"`
 	Median  float64   `json:"median"`
 	Min     float64   `json:"min"`
+	// FirstCall is the first run, with everything that is made once; it is in no
+	// other time unless there was no warm-up.
+	FirstCall float64 `json:"firstCallSeconds"`
+	// Kernel and the copies are where the median repeat of a device went: medians of
+	// each part, which may overlap. The repeats hold the copies.
+	KernelSeconds  float64 `json:"kernelSeconds,omitempty"`
+	CopyInSeconds  float64 `json:"copyInSeconds,omitempty"`
+	CopyOutSeconds float64 `json:"copyOutSeconds,omitempty"`
+	CopiesIncluded bool    `json:"copiesIncluded,omitempty"`
 	// GFLOPS and MPixels are the rate of the median repeat, whichever fits: 1e9
 	// floating-point operations or 1e6 input pixels per second.
 	GFLOPS  float64 `json:"gflops,omitempty"`
@@ -40,6 +49,8 @@ type Result struct {
 	Ceilings []Ceiling `json:"ceilings,omitempty"`
 	// Checksum is the CRC-32C of the output, "crc32c:" and eight digits.
 	Checksum string `json:"checksum"`
+	// Exact says that every right output has this checksum, on whatever device.
+	Exact bool `json:"exact"`
 	// Verified says that every repeat was checked against an independent reference.
 	Verified bool   `json:"verified"`
 	Device   Device `json:"device"`
@@ -47,6 +58,22 @@ type Result struct {
 	// ISA is the instruction set that the kernel, or its ceiling, is for, such as avx512.
 	ISA      string   `json:"isa,omitempty"`
 	Versions Versions `json:"versions"`
+	// Environment is what else decides a time; see Environment.
+	Environment map[string]string `json:"environment,omitempty"`
+	// Cards is what each of several devices did.
+	Cards []CardShare `json:"cards,omitempty"`
+	// Efficiency is the time of one device over that of all of them times their number,
+	// where both were measured.
+	Efficiency float64 `json:"efficiency,omitempty"`
+}
+
+// CardShare is what one of several devices did of a row, as medians of seconds.
+type CardShare struct {
+	UUID    string  `json:"uuid"`
+	Seconds float64 `json:"seconds"`
+	Kernel  float64 `json:"kernelSeconds"`
+	CopyIn  float64 `json:"copyInSeconds"`
+	CopyOut float64 `json:"copyOutSeconds"`
 }
 
 // Versions are those of the parts that decide a time.
@@ -75,9 +102,23 @@ func BuildVersions() Versions {
 }
 
 // SetTimes fills in the timed repeats and what follows from them.
-func (r *Result) SetTimes(seconds []float64) {
-	r.Seconds, r.Repeats = seconds, len(seconds)
-	r.Median, r.Min = Median(seconds), slices.Min(seconds)
+func (r *Result) SetTimes(t Times) {
+	r.Seconds, r.Repeats, r.FirstCall = t.Seconds, len(t.Seconds), t.First
+	r.Median, r.Min = Median(t.Seconds), slices.Min(t.Seconds)
+	if len(t.Splits) == 0 {
+		return
+	}
+	part := func(of func(Split) float64) float64 {
+		all := make([]float64, len(t.Splits))
+		for i, s := range t.Splits {
+			all[i] = of(s)
+		}
+		return Median(all)
+	}
+	r.KernelSeconds = part(func(s Split) float64 { return s.Kernel })
+	r.CopyInSeconds = part(func(s Split) float64 { return s.CopyIn })
+	r.CopyOutSeconds = part(func(s Split) float64 { return s.CopyOut })
+	r.CopiesIncluded = true
 }
 
 // Median is the middle value, or the mean of the two in the middle.
@@ -90,9 +131,14 @@ func Median(values []float64) float64 {
 	return (sorted[half-1] + sorted[half]) / 2
 }
 
+// Spread is the distance between the fastest and the slowest repeat, in percent of the median.
+func (r Result) Spread() float64 {
+	return 100 * (slices.Max(r.Seconds) - r.Min) / r.Median
+}
+
 // Line is the row as text, without a line end:
 //
-//	Matrix multiplication 5000x5000: 1.23 seconds (float64, 203 GFLOP/s, 87 % of the FMA peak (233 GFLOP/s), median of 3, verified)
+//	Matrix multiplication 5000x5000: 1.23 seconds (float64, 203 GFLOP/s, 87 % of the FMA peak (233 GFLOP/s), median of 3, spread 16.2 %, first call 1.31 s, verified)
 func (r Result) Line() string {
 	name := r.Title + " " + r.Size
 	if r.Batch > 0 {
@@ -111,7 +157,13 @@ func (r Result) Line() string {
 	for _, c := range r.Ceilings {
 		notes = append(notes, c.String())
 	}
-	notes = append(notes, fmt.Sprintf("median of %d", r.Repeats), "verified")
+	if r.KernelSeconds > 0 {
+		notes = append(notes, fmt.Sprintf("kernel %s s, copies %s s in and %s s out", digits(r.KernelSeconds), digits(r.CopyInSeconds), digits(r.CopyOutSeconds)))
+	}
+	if r.Efficiency > 0 {
+		notes = append(notes, fmt.Sprintf("efficiency %.0f %% on %d GPUs", 100*r.Efficiency, len(r.Cards)))
+	}
+	notes = append(notes, fmt.Sprintf("median of %d", r.Repeats), "spread "+digits(r.Spread())+" %", "first call "+digits(r.FirstCall)+" s", "verified")
 	return fmt.Sprintf("%s: %s seconds (%s)", name, digits(r.Median), strings.Join(notes, ", "))
 }
 

@@ -12,23 +12,23 @@ import (
 func sampleResult() Result {
 	r := Result{Workload: "matrix", Operation: "multiplication", Title: "Matrix multiplication", Size: "5000x5000",
 		Width: 5000, Height: 5000, Type: "float64", GFLOPS: 203.4, Checksum: "crc32c:00000001", Verified: true,
-		Device: Device{CPU, "Fine CPU", 2}, Kernel: "gonum", Versions: Versions{"go1", "v1", "v2"}}
-	r.SetTimes([]float64{1.3, 1.234, 1.1})
+		Device: Device{Kind: CPU, Name: "Fine CPU", Threads: 2}, Kernel: "gonum", Versions: Versions{"go1", "v1", "v2"}}
+	r.SetTimes(Times{First: 1.31, Seconds: []float64{1.3, 1.234, 1.1}})
 	return r
 }
 
 func TestLine(t *testing.T) {
 	blur := Result{Title: "Gaussian blur", Size: "2048x2048", Batch: 4, Type: "uint8", MPixels: 139.8,
-		Parameters: map[string]float64{"sigma": 2, "factor": 1.5}, Repeats: 1, Median: 0.12}
+		Parameters: map[string]float64{"sigma": 2, "factor": 1.5}, Repeats: 1, Seconds: []float64{0.12}, Min: 0.12, Median: 0.12, FirstCall: 0.13}
 	held := sampleResult()
 	held.Ceilings = []Ceiling{NewCeiling("FMA peak", 233, "GFLOP/s", 203.4)}
 	for _, test := range []struct {
 		result Result
 		want   string
 	}{
-		{held, "Matrix multiplication 5000x5000: 1.23 seconds (float64, 203 GFLOP/s, 87 % of the FMA peak (233 GFLOP/s), median of 3, verified)"},
-		{sampleResult(), "Matrix multiplication 5000x5000: 1.23 seconds (float64, 203 GFLOP/s, median of 3, verified)"},
-		{blur, "Gaussian blur 2048x2048 batch 4: 0.120 seconds (uint8, factor 1.5, sigma 2, 140 MPixel/s, median of 1, verified)"},
+		{held, "Matrix multiplication 5000x5000: 1.23 seconds (float64, 203 GFLOP/s, 87 % of the FMA peak (233 GFLOP/s), median of 3, spread 16.2 %, first call 1.31 s, verified)"},
+		{sampleResult(), "Matrix multiplication 5000x5000: 1.23 seconds (float64, 203 GFLOP/s, median of 3, spread 16.2 %, first call 1.31 s, verified)"},
+		{blur, "Gaussian blur 2048x2048 batch 4: 0.120 seconds (uint8, factor 1.5, sigma 2, 140 MPixel/s, median of 1, spread 0.00 %, first call 0.130 s, verified)"},
 	} {
 		if got := test.result.Line(); got != test.want {
 			t.Errorf("got  %s\nwant %s", got, test.want)
@@ -67,7 +67,7 @@ func TestMedian(t *testing.T) {
 
 func TestPrinterText(t *testing.T) {
 	var out bytes.Buffer
-	p, err := NewPrinter(&out, Text, Device{CPU, "Fine CPU", 2}, "gonum")
+	p, err := NewPrinter(&out, Text, Device{Kind: CPU, Name: "Fine CPU", Threads: 2}, "gonum")
 	if err != nil {
 		t.Fatal(err)
 	}

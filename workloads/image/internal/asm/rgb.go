@@ -167,7 +167,8 @@ func sobel(v isa, t rgbTables) {
 	signature := "out *byte, line, across, here, smooth *int16, n int"
 	for _, both := range []bool{false, true} {
 		if both {
-			v.begin("sobelLuma", "next *int16, pix *byte, "+signature, "is sobel and luma in one: n pixels from pix to next, too.")
+			v.begin("sobelLuma", "next *int16, pix *byte, ahead uintptr, "+signature, "is sobel and luma in one: n pixels from pix to next, too.",
+				"What lies ahead bytes further is fetched into the cache.")
 		} else {
 			v.begin("sobel", signature,
 				"computes n pixels, whole vectors of bytes: |gx| + |gy|, at most 255. line is the luma of the row below and",
@@ -176,9 +177,9 @@ func sobel(v isa, t rgbTables) {
 		}
 		out, line, across, here, smooth, n := arg("out"), arg("line"), arg("across"), arg("here"), arg("smooth"), arg("n")
 		var l toLuma
-		var next, pix Register
+		var next, pix, ahead Register
 		if both {
-			next, pix, l = arg("next"), arg("pix"), v.toLuma(t)
+			next, pix, ahead, l = arg("next"), arg("pix"), arg("ahead"), v.toLuma(t)
 		}
 		pack := v.narrower()
 		x := GP64()
@@ -196,7 +197,7 @@ func sobel(v isa, t rgbTables) {
 			}
 			if both {
 				for i := 0; i < 3*v.bytes; i += 64 {
-					PREFETCHT0(Mem{Base: pix, Disp: fetchAhead + i})
+					PREFETCHT0(Mem{Base: pix, Index: ahead, Scale: 1, Disp: i})
 				}
 			}
 			pack.pack(edges[0], edges[1], edges[0])
@@ -206,9 +207,6 @@ func sobel(v isa, t rgbTables) {
 		end()
 	}
 }
-
-// fetchAhead is how many bytes before their use pixels are asked for.
-const fetchAhead = 1024
 
 // edgesOf is one vector of words.
 func edgesOf(v isa, at func(line Register, column int) Mem, line, across, here, smooth Register) VecVirtual {
@@ -234,42 +232,78 @@ func edgesOf(v isa, at func(line Register, column int) Mem, line, across, here, 
 	return gy
 }
 
-// half is the rounded mean of each block of 2x2 pixels.
+// half is the rounded mean of each block of 2x2 pixels; halfStream fetches both rows ahead
+// and, with AVX-512, stores past the caches. The 24 bytes of a step with AVX2 are not
+// aligned for that.
 func half(v isa, t rgbTables) {
-	v.begin("half", "out, above, below *byte, n int",
-		"computes n pixels of the output, a multiple of a quarter of a vector: (a + b + c + d + 2) / 4.")
-	out, above, below, n := arg("out"), arg("above"), arg("below"), arg("n")
-	g := v.groups(t, t.pairs)
-	ones, tight, near := v.reg(), v.reg(), v.reg()
-	v.load(t.ones, ones)
-	v.load(t.tight, tight)
-	v.load(t.close, near)
-	two := v.fillWords(2)
-	loop("pixels", n, v.bytes/4, func() {
-		a, b := g.load(above), g.load(below)
-		for i := range a {
-			VPMADDUBSW(ones, a[i], a[i])
-			VPMADDUBSW(ones, b[i], b[i])
-			VPADDW(a[i], b[i], a[i])
-			VPADDW(two, a[i], a[i])
-			VPSRLW(Imm(2), a[i], a[i])
-		}
-		r := a[0]
-		VPACKUSWB(a[1], a[0], r)
-		VPSHUFB(tight, r, r)
-		VPERMD(r, near, r)
-		if v.wide() {
-			VMOVDQU(r.AsY(), Mem{Base: out})
-			VEXTRACTI32X4(Imm(2), r, Mem{Base: out, Disp: 32})
+	for _, stream := range []bool{false, true} {
+		signature := "out, above, below *byte, n int"
+		if stream {
+			v.begin("halfStream", signature, "is half for what is too large for the caches; out is aligned to 16 bytes.")
 		} else {
-			VMOVDQU(r.AsX(), Mem{Base: out})
-			top := XMM()
-			VEXTRACTI128(Imm(1), r, top)
-			VMOVQ(top, Mem{Base: out, Disp: 16})
+			v.begin("half", signature,
+				"computes n pixels of the output, a multiple of a quarter of a vector: (a + b + c + d + 2) / 4.")
 		}
-		ADDQ(step32(3*v.bytes/2), above)
-		ADDQ(step32(3*v.bytes/2), below)
-		ADDQ(step32(3*v.bytes/4), out)
-	})
-	end()
+		out, above, below, n := arg("out"), arg("above"), arg("below"), arg("n")
+		g := v.groups(t, t.pairs)
+		ones, tight, near := v.reg(), v.reg(), v.reg()
+		v.load(t.ones, ones)
+		v.load(t.tight, tight)
+		v.load(t.close, near)
+		two := v.fillWords(2)
+		loop("pixels", n, v.bytes/4, func() {
+			if stream {
+				for i := 0; i < 3*v.bytes/2; i += 64 {
+					PREFETCHT0(Mem{Base: above, Disp: fetchAhead + i})
+					PREFETCHT0(Mem{Base: below, Disp: fetchAhead + i})
+				}
+			}
+			a, b := g.load(above), g.load(below)
+			for i := range a {
+				VPMADDUBSW(ones, a[i], a[i])
+				VPMADDUBSW(ones, b[i], b[i])
+				VPADDW(a[i], b[i], a[i])
+				VPADDW(two, a[i], a[i])
+				VPSRLW(Imm(2), a[i], a[i])
+			}
+			r := a[0]
+			VPACKUSWB(a[1], a[0], r)
+			VPSHUFB(tight, r, r)
+			VPERMD(r, near, r)
+			v.storeHalf(r, out, stream)
+			ADDQ(step32(3*v.bytes/2), above)
+			ADDQ(step32(3*v.bytes/2), below)
+			ADDQ(step32(3*v.bytes/4), out)
+		})
+		if stream {
+			SFENCE()
+		}
+		end()
+	}
+}
+
+// fetchAhead is how many bytes before their use pixels are asked for.
+const fetchAhead = 2048
+
+// storeHalf stores the lower three quarters of a vector. Past the caches it goes in pieces
+// of 16 bytes, since rows need not be aligned to more.
+func (v isa) storeHalf(r VecVirtual, out Register, stream bool) {
+	if stream && v.wide() {
+		VMOVNTDQ(r.AsX(), Mem{Base: out})
+		for i := 1; i < 3; i++ {
+			piece := XMM()
+			VEXTRACTI32X4(Imm(uint64(i)), r, piece)
+			VMOVNTDQ(piece, Mem{Base: out, Disp: 16 * i})
+		}
+		return
+	}
+	if v.wide() {
+		VMOVDQU(r.AsY(), Mem{Base: out})
+		VEXTRACTI32X4(Imm(2), r, Mem{Base: out, Disp: 32})
+		return
+	}
+	VMOVDQU(r.AsX(), Mem{Base: out})
+	top := XMM()
+	VEXTRACTI128(Imm(1), r, top)
+	VMOVQ(top, Mem{Base: out, Disp: 16})
 }

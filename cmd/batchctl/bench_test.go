@@ -1,0 +1,81 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/batchctl/batchctl/workloads/gpu/fakecuda"
+)
+
+// The whole road of a benchmark: both reference jobs on the engine of this machine, the
+// GPU's in batchctl-workloads beside batchctl, by a driver that runs the kernels on the
+// CPU, and the report. Its times say nothing.
+func TestBenchOnGPU(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the driver that stands in for a GPU is built on Linux")
+	}
+	libraries := fakecuda.Build(t)
+	dir := t.TempDir()
+	build := exec.Command("go", "build", "-o", dir+"/bin/", ".", "../batchctl-workloads")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	if err := os.CopyFS(filepath.Join(dir, "jobs"), os.DirFS("../../jobs")); err != nil {
+		t.Fatal(err)
+	}
+	platform := filepath.Join(dir, "jobs", "batchctl.json")
+	text, err := os.ReadFile(platform)
+	if err != nil {
+		t.Fatal(err)
+	}
+	machine := strings.Replace(string(text), `"targets": {`, `"targets": { "local": { "gpus": 1, "vcpus": 8, "memory": "64 GiB" },`, 1)
+	if err := os.WriteFile(platform, []byte(machine), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, workload := range []string{"matrix", "image"} {
+		t.Run(workload, func(t *testing.T) {
+			parameters := map[string]string{"matrix": "sizes=64", "image": "sizes=64,batch=2"}[workload]
+			args := []string{"bench", "--target", "local", "--allow-root", "--workload", workload, "--runs", "1", "--out", "report", "--published",
+				"--env", "BATCHCTL_LIBCUDA=" + libraries + "/libcuda.so.1", "--env", "BATCHCTL_CUBLAS=" + libraries + "/libcublas.so.12"}
+			for pair := range strings.SplitSeq(parameters, ",") {
+				args = append(args, "--parameters", pair)
+			}
+			cmd := exec.Command(filepath.Join(dir, "bin", "batchctl"), args...)
+			cmd.Dir = filepath.Join(dir, "jobs")
+			cmd.Env = append(os.Environ(), "BATCHCTL_STATE_DIR="+filepath.Join(dir, "state"))
+			out, err := cmd.CombinedOutput()
+			if err != nil {
+				t.Fatalf("%v: %v\n%s", args, err, out)
+			}
+			data, err := os.ReadFile(filepath.Join(dir, "jobs", "report", "benchmark.json"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var report struct {
+				Comparison struct {
+					Total *struct {
+						Rows        int
+						Base, Other float64
+					}
+				}
+			}
+			if err := json.Unmarshal(data, &report); err != nil {
+				t.Fatal(err)
+			}
+			if total := report.Comparison.Total; total == nil || total.Rows == 0 || total.Base <= 0 || total.Other <= 0 {
+				t.Errorf("nothing was compared:\n%s", out)
+			}
+			for _, want := range []string{"Decision", "Speed-up", "Published elsewhere"} {
+				if !strings.Contains(string(out), want) {
+					t.Errorf("the summary has no %q:\n%s", want, out)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,106 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/doctor"
+)
+
+func (p *program) doctorCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "doctor",
+		Usage:     "on a GPU host or in a job's container: say what is wrong with it, why, and what to do",
+		UsageText: "batchctl doctor [FLAGS]",
+		Description: help("It finds out where it runs, and looks at "+strings.Join(doctorTopics(), ", ")+".\n"+
+			"It reads and asks, changes nothing, and ends whatever hangs: after 40 seconds at most what has not answered is said. Without root it says what it could not read.\n"+
+			"--root looks at files alone: a broken host's disk, or what was copied from it.",
+			"batchctl doctor\nsudo batchctl doctor --verbose\nbatchctl doctor --root /mnt/broken-host --output json"),
+		Flags: append(outputFlags(),
+			&cli.StringFlag{Name: "root", Usage: "look at the files below this `DIR`, and ask no program and no address"},
+			&cli.BoolFlag{Name: "verbose", Usage: "name what is as it should be, too"},
+		),
+		Action: p.doctor,
+	}
+}
+
+func doctorTopics() (topics []string) {
+	for _, c := range doctor.Checks() {
+		topics = append(topics, c.Topic)
+	}
+	return topics
+}
+
+func (p *program) doctor(c *cli.Context) error {
+	format, err := outputFormat(c)
+	if err != nil {
+		return err
+	}
+	if c.Args().Present() {
+		return usage("doctor takes no operands").try("to look at a directory: batchctl doctor --root %s", c.Args().First())
+	}
+	host, err := hostAt(c.String("root"))
+	if err != nil {
+		return err
+	}
+	report := doctor.Examine(c.Context, host)
+	if err := c.Context.Err(); err != nil {
+		return err
+	}
+	if format == "json" {
+		err = p.writeJSON(report)
+	} else {
+		err = p.printText(diag.PrintableLines(report.Text(c.Bool("verbose"))))
+	}
+	if err != nil {
+		return err
+	}
+	return p.examined(report)
+}
+
+// hostAt is what doctor looks at: this machine, or the files below a directory, from
+// which no link leads out.
+func hostAt(dir string) (doctor.Host, error) {
+	if dir == "" {
+		if runtime.GOOS != "linux" {
+			return doctor.Host{}, fail(ExitNotDone, "doctor looks at Linux hosts and containers: this machine runs %s", runtime.GOOS).
+				try("look at files that were copied from one: batchctl doctor --root DIR")
+		}
+		return doctor.Host{FS: os.DirFS("/"), Env: os.Getenv, Ask: machine{}}, nil
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return doctor.Host{}, fail(ExitNotDone, "read %s: %v", dir, cause(err)).try("name the directory that stands for the host's /")
+	}
+	return doctor.Host{FS: root.FS(), Root: dir}, nil
+}
+
+// examined says what the findings add up to, and gives the exit code.
+func (p *program) examined(r doctor.Report) error {
+	if r.Empty() {
+		f := fail(ExitNotDone, "nothing could be looked at")
+		if r.Root != "" {
+			return f.try("name the directory that stands for the host's /: it holds etc, var, proc")
+		}
+		return f.try("root sees more: sudo batchctl doctor")
+	}
+	var counts []string
+	for _, s := range doctor.Severities() {
+		word := string(s)
+		if n := r.Count(s); s == doctor.OK {
+			counts = append(counts, fmt.Sprint(n, " ok"))
+		} else if n > 0 {
+			counts = append(counts, plural(n, word))
+		}
+	}
+	fmt.Fprintln(p.Err, strings.Join(counts, ", "))
+	if r.Count(doctor.Problem) > 0 {
+		return quiet(ExitProblem)
+	}
+	return nil
+}

@@ -1,0 +1,234 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+
+	"github.com/batchctl/batchctl/pkg/cli"
+	"github.com/batchctl/batchctl/pkg/rpc"
+)
+
+const ecsJob = `{
+  "name": "train",
+  "image": "registry.example.com/train:1.0.0",
+  "command": ["train"],
+  "resources": {"vcpus": 1, "memory": "2 GiB", "gpus": 2, "sharedMemory": "1 GiB"}
+}`
+
+// shape is a document of AWS.
+type shape = map[string]any
+
+// gpuCluster is ECS and CloudWatch Logs as far as the commands need them: a task runs on
+// two GPUs, writes two lines and ends a while ago with an exit code.
+type gpuCluster struct {
+	mu         sync.Mutex
+	definition shape
+	tags       any
+	tasks      map[string]shape // by token
+	// losing is how many answers to RunTask are lost; full refuses to place anything.
+	losing, runs int
+	full         bool
+	exit         int
+	// took is told of the first RunTask, whose answer then waits for gone.
+	took, gone chan bool
+}
+
+func startCluster(t *testing.T) (*gpuCluster, *account) {
+	t.Helper()
+	g := &gpuCluster{tasks: map[string]shape{}}
+	server := httptest.NewServer(g)
+	t.Cleanup(server.Close)
+	a := &account{T: t, endpoint: server.URL, dir: t.TempDir()}
+	a.must(os.WriteFile(filepath.Join(a.dir, "train.json"), []byte(ecsJob), 0o600))
+	return g, a
+}
+
+func (g *gpuCluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	body, err := io.ReadAll(r.Body)
+	var in shape
+	if err != nil || json.Unmarshal(body, &in) != nil { // STS speaks another protocol
+		http.Error(w, "no", http.StatusNotFound)
+		return
+	}
+	_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+	out := g.answer(operation, in)
+	if operation == "RunTask" && g.losing > 0 {
+		g.losing--
+		panic(http.ErrAbortHandler)
+	}
+	if operation == "RunTask" && g.took != nil {
+		g.took <- true
+		g.took = nil
+		<-g.gone
+	}
+	w.Header().Set("Content-Type", "application/x-amz-json-1.1")
+	if out["__type"] != nil {
+		w.WriteHeader(http.StatusBadRequest)
+	}
+	_ = json.NewEncoder(w).Encode(out)
+}
+
+func (g *gpuCluster) answer(operation string, in shape) shape {
+	switch operation {
+	case "DescribeTaskDefinition":
+		if g.definition == nil {
+			return shape{"__type": "ClientException", "message": "Unable to describe task definition."}
+		}
+		return shape{"taskDefinition": g.definition, "tags": g.tags}
+	case "RegisterTaskDefinition":
+		g.definition, g.tags = in, in["tags"]
+		in["taskDefinitionArn"] = "arn:aws:ecs:us-east-1:123456789012:task-definition/train:1"
+		return shape{"taskDefinition": in}
+	case "RunTask":
+		return g.run(in)
+	case "DescribeTasks":
+		for _, s := range g.tasks {
+			return shape{"tasks": []shape{s}}
+		}
+		return shape{"tasks": []shape{}}
+	case "GetLogEvents":
+		if in["nextToken"] == "f/2" {
+			return shape{"events": []shape{}, "nextForwardToken": "f/2", "nextBackwardToken": "b/2"}
+		}
+		return shape{"events": []shape{{"timestamp": 1, "message": "epoch 1"}, {"timestamp": 2, "message": fmt.Sprint("stream ", in["logStreamName"])}},
+			"nextForwardToken": "f/2", "nextBackwardToken": "b/2"}
+	}
+	return shape{"__type": "UnknownOperationException", "message": operation}
+}
+
+func (g *gpuCluster) run(in shape) shape {
+	g.runs++
+	if g.full {
+		return shape{"tasks": []shape{}, "failures": []shape{{"arn": "arn:1", "reason": "RESOURCE:GPU"}}}
+	}
+	token := in["clientToken"].(string)
+	if g.tasks[token] == nil {
+		g.tasks[token] = shape{"taskArn": "arn:aws:ecs:us-east-1:123456789012:task/gpu/0123456789abcdef0123456789abcdef", "taskDefinitionArn": in["taskDefinition"],
+			"lastStatus": "STOPPED", "stopCode": "EssentialContainerExited", "stoppedReason": "Essential container in task exited", "stoppedAt": 1.5e9,
+			"containers": []shape{{"name": "default", "lastStatus": "STOPPED", "exitCode": g.exit, "gpuIds": []string{"GPU-a", "GPU-b"}}}}
+	}
+	return shape{"tasks": []shape{g.tasks[token]}}
+}
+
+// said runs the program and wants an exit code, and texts on stdout or stderr.
+func (a *account) said(code int, line string, texts ...string) {
+	a.Helper()
+	got, out, errs := a.run(strings.Fields(line)...)
+	if got != code {
+		a.Fatalf("batchctl %s: exit code %d, not %d\n%s%s", line, got, code, out, errs)
+	}
+	for _, text := range texts {
+		if !strings.Contains(out+errs, text) {
+			a.Errorf("batchctl %s: no %q in\n%s%s", line, text, out, errs)
+		}
+	}
+}
+
+func TestECSRoad(t *testing.T) {
+	g, a := startCluster(t)
+	a.said(cli.ExitOK, "ecs run train.json --cluster gpu --target aws --wait", "cluster: gpu", "task definition: train:1, registered", "01234567  train  train:1",
+		"STOPPED  gpuIds GPU-a, GPU-b", "exit code 0", "epoch 1", "stream train/default/0123456789abcdef0123456789abcdef")
+	a.said(cli.ExitOK, "ecs status", "GPU-a,GPU-b", "STOPPED", "Essential container in task exited")
+	a.said(cli.ExitOK, "ecs status --json train", `"gpuIds": [`, `"exitCode": 0`)
+	a.said(cli.ExitOK, "ecs logs 0123", "epoch 1")
+	a.said(cli.ExitOK, "ecs stop train", "left alone: STOPPED already")
+	a.said(cli.ExitUsage, "ecs logs trian", "did you mean train?")
+	g.mu.Lock()
+	g.tasks, g.exit = map[string]shape{}, 3
+	g.mu.Unlock()
+	a.said(cli.ExitProblem, "ecs run train.json --cluster gpu --wait", "train:1, as it is registered", "exit code 3")
+	a.said(cli.ExitProblem, "ecs wait", "exit code 3")
+	g.mu.Lock()
+	g.tasks = map[string]shape{}
+	g.mu.Unlock()
+	a.said(cli.ExitNotDone, "ecs status", "has no task", "forgets a task about an hour after")
+	a.said(cli.ExitOK, "ecs logs train", "epoch 1") // the log is there longer than the task
+}
+
+func TestECSLostAnswer(t *testing.T) {
+	g, a := startCluster(t)
+	g.losing = 1
+	a.said(cli.ExitOK, "ecs run train.json --cluster gpu", "it is sent again", "next: batchctl ecs wait 01234567")
+	if g.runs != 2 || len(g.tasks) != 1 {
+		t.Errorf("%d calls, %d tasks", g.runs, len(g.tasks))
+	}
+}
+
+func TestECSFull(t *testing.T) {
+	g, a := startCluster(t)
+	g.full = true
+	a.said(cli.ExitNotDone, "ecs run train.json --cluster gpu", "RESOURCE:GPU", "--capacity-provider")
+	left, err := filepath.Glob(filepath.Join(a.dir, "state", "ecs", "open-*"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("a clear no leaves %q, %v", left, err)
+	}
+}
+
+// TestECSKilled: the program is killed after ECS took the task and before the answer; the
+// same command again finds that task.
+func TestECSKilled(t *testing.T) {
+	g, a := startCluster(t)
+	g.took, g.gone = make(chan bool), make(chan bool)
+	cmd := exec.Command(filepath.Join(batchctlOnPath(t), "batchctl"), "ecs", "run", "train.json", "--cluster", "gpu")
+	none := filepath.Join(a.dir, "none")
+	cmd.Dir = a.dir
+	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "AWS_") }), "AWS_ENDPOINT_URL="+a.endpoint, "AWS_REGION=eu-central-1",
+		"AWS_ACCESS_KEY_ID=x", "AWS_SECRET_ACCESS_KEY=y", "AWS_CONFIG_FILE="+none, "AWS_SHARED_CREDENTIALS_FILE="+none, "NO_PROXY=127.0.0.1",
+		"AWS_EC2_METADATA_DISABLED=true", "BATCHCTL_STATE_DIR="+filepath.Join(a.dir, "state"))
+	a.must(cmd.Start())
+	<-g.took
+	a.must(cmd.Process.Kill())
+	_ = cmd.Wait() // it was killed
+	close(g.gone)
+	a.said(cli.ExitOK, "ecs run train.json --cluster gpu", "is missing; this one asks for the same task")
+	if g.runs != 2 || len(g.tasks) != 1 {
+		t.Errorf("%d calls, %d tasks", g.runs, len(g.tasks))
+	}
+}
+
+func TestECSMoto(t *testing.T) {
+	a := openAccount(t)
+	a.must(os.WriteFile(filepath.Join(a.dir, "train.json"), []byte(ecsJob), 0o600))
+	a.said(cli.ExitProblem, "ecs run train.json --cluster gpu", "ClusterNotFoundException", "aws ecs list-clusters")
+	a.json(rpc.ECS, "CreateCluster", map[string]string{"clusterName": "gpu"})
+	a.must(a.registerInstance("gpu"))
+	a.said(cli.ExitOK, "ecs run train.json --cluster gpu", "train:1")
+	a.said(cli.ExitOK, "ecs run train.json --cluster gpu", "train:1, as it is registered")
+	a.said(cli.ExitOK, "ecs run train.json --cluster gpu --set resources.memory=1GiB", "train:2, registered", "containerDefinitions[default].memory: 2048 -> 1024")
+	a.said(cli.ExitOK, "ecs status", "train", "default") // moto moves a task on whenever it is described
+	a.said(cli.ExitOK, "ecs stop train", "STOPPED, was")
+}
+
+// registerInstance puts an instance of moto's into a cluster.
+func (a *account) registerInstance(cluster string) error {
+	a.Helper()
+	client := rpc.New(aws.Config{Region: "eu-central-1", BaseEndpoint: &a.endpoint, Credentials: credentials.NewStaticCredentialsProvider("x", "y", "")})
+	var images struct {
+		IDs []string `xml:"imagesSet>item>imageId"`
+	}
+	a.query(rpc.EC2, "DescribeImages", &images)
+	var started struct {
+		ID string `xml:"instancesSet>item>instanceId"`
+	}
+	a.query(rpc.EC2, "RunInstances", &started, "ImageId", images.IDs[0], "InstanceType", "p3.8xlarge", "MinCount", "1", "MaxCount", "1")
+	document, err := json.Marshal(map[string]string{"instanceId": started.ID, "accountId": "123456789012", "region": "eu-central-1"})
+	if err != nil {
+		return err
+	}
+	return client.JSON(a.Context(), rpc.ECS, "RegisterContainerInstance", map[string]string{"cluster": cluster, "instanceIdentityDocument": string(document)}, &struct{}{})
+}

@@ -1,0 +1,404 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/ecs"
+)
+
+// The commands that name a task: its name, the beginning of its id, or its ARN. Without
+// a word the task is meant that was run last.
+
+func ecsTaskFlags(more ...cli.Flag) []cli.Flag {
+	return jobFlags(append(more, clusterFlag(""))...)
+}
+
+func (p *program) ecsStatusCommand() *cli.Command {
+	return &cli.Command{
+		Name: "status", Usage: "show tasks: status, GPUs, exit code, why they stopped", UsageText: "batchctl ecs status [FLAGS] [TASK ...]",
+		Description: help("A task is named by its name, the beginning of its id, or its ARN. ECS forgets a task about an hour after it has stopped.",
+			"batchctl ecs status\nbatchctl ecs status train-1gpu --output json"),
+		Flags: ecsTaskFlags(outputFlags()...), Action: p.ecsStatus,
+	}
+}
+
+func (p *program) ecsWaitCommand() *cli.Command {
+	return &cli.Command{
+		Name: "wait", Usage: "wait until a task has stopped, and end with its verdict", UsageText: "batchctl ecs wait [FLAGS] [TASK]",
+		Description: help("Exit code 0 when every essential container ended with 0, else 1. Ctrl-C stops the waiting, not the task.", "batchctl ecs wait\nbatchctl ecs wait train-1gpu"),
+		Flags:       ecsTaskFlags(), Action: p.ecsWait,
+	}
+}
+
+func (p *program) ecsLogsCommand() *cli.Command {
+	return &cli.Command{
+		Name: "logs", Usage: "print what a task's containers wrote", UsageText: "batchctl ecs logs [FLAGS] [TASK]",
+		Description: help("The log goes to stdout, with the containers' names in front if there are several.", "batchctl ecs logs train-1gpu --follow\nbatchctl ecs logs 3f2a91c0 --tail 20"),
+		Flags: ecsTaskFlags(
+			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "go on until the task has stopped"},
+			&cli.IntFlag{Name: "tail", Aliases: []string{"n"}, Usage: "only the last `N` lines of each log"}),
+		Action: p.ecsLogs,
+	}
+}
+
+func (p *program) ecsStopCommand() *cli.Command {
+	return &cli.Command{
+		Name: "stop", Usage: "stop a task", UsageText: "batchctl ecs stop [FLAGS] TASK",
+		Description: help("The containers get SIGTERM, and SIGKILL after their stop timeout, 30 seconds by default.",
+			"batchctl ecs stop train-1gpu\nbatchctl ecs stop 3f2a91c0 --reason \"wrong learning rate\""),
+		Flags:  ecsTaskFlags(&cli.StringFlag{Name: "reason", Value: "stopped with batchctl ecs stop", Usage: "the `TEXT` that ECS keeps with the task"}),
+		Action: p.ecsStop,
+	}
+}
+
+// ecsCall is a command that names tasks.
+type ecsCall struct {
+	*ecsTarget
+	tasks []ecs.Entry
+}
+
+// openTasks opens the target and finds the tasks that the words name; none is the last.
+func (p *program) openTasks(c *cli.Context, why need) (*ecsCall, error) {
+	in := &input{placesNothing: true}
+	if err := in.findPlatform(c, "."); err != nil {
+		return nil, err
+	}
+	if in.problems.HasErrors() {
+		return nil, p.complain(in.problems)
+	}
+	t, err := p.openECS(c, in.platform, why)
+	if err != nil {
+		return nil, err
+	}
+	call := &ecsCall{ecsTarget: t}
+	entries, err := t.record.Entries()
+	if err != nil {
+		return nil, errors.Join(err, t.close())
+	}
+	entries = slices.DeleteFunc(entries, func(e ecs.Entry) bool { return !t.ledger.Covers(e.Target) })
+	words := c.Args().Slice()
+	if len(words) == 0 {
+		words = []string{""}
+	}
+	for _, word := range words {
+		e, err := ecsEntry(c, entries, word)
+		if err != nil {
+			return nil, errors.Join(err, t.close())
+		}
+		call.tasks = append(call.tasks, e)
+	}
+	return call, nil
+}
+
+func ecsEntry(c *cli.Context, entries []ecs.Entry, word string) (ecs.Entry, error) {
+	e, ok := ecs.Find(entries, word)
+	cluster := c.String("cluster")
+	switch {
+	case ok:
+		e.Cluster = cmp.Or(cluster, e.Cluster)
+		return e, nil
+	case strings.HasPrefix(word, "arn:"):
+		return ecs.Entry{Name: short8(word), Task: word, Cluster: cmp.Or(cluster, ecs.ClusterOf(word), "default")}, nil
+	case word != "" && cluster != "":
+		return ecs.Entry{Name: word, Task: word, Cluster: cluster}, nil
+	case word == "":
+		return e, usage("no task was run from here at this target").try("name one with its cluster: batchctl ecs %s TASK --cluster NAME", c.Command.Name)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name)
+	}
+	f := usage("no task %s was run from here at this target", word)
+	if near := diag.Near(word, slices.Values(names)); near != "" {
+		return e, f.try("did you mean %s?", near)
+	}
+	return e, f.try("a task of somebody else is named with its cluster: batchctl ecs %s %s --cluster NAME", c.Command.Name, word)
+}
+
+// oneTask is the task of a command that takes one.
+func (p *program) oneTask(c *cli.Context, why need) (*ecsCall, ecs.Entry, error) {
+	if c.Args().Len() > 1 {
+		return nil, ecs.Entry{}, usage("ecs %s takes one task", c.Command.Name).try("name one: batchctl ecs %s %s", c.Command.Name, c.Args().First())
+	}
+	call, err := p.openTasks(c, why)
+	if err != nil {
+		return nil, ecs.Entry{}, err
+	}
+	return call, call.tasks[0], nil
+}
+
+type ecsRow struct {
+	Name          string            `json:"name"`
+	Task          string            `json:"task"`
+	ShortID       string            `json:"shortId"`
+	Cluster       string            `json:"cluster"`
+	Status        string            `json:"lastStatus"`
+	LaunchType    string            `json:"launchType,omitempty"`
+	StopCode      string            `json:"stopCode,omitempty"`
+	StoppedReason string            `json:"stoppedReason,omitempty"`
+	Containers    []ecsContainerRow `json:"containers"`
+}
+
+type ecsContainerRow struct {
+	Name     string   `json:"name"`
+	Status   string   `json:"lastStatus"`
+	ExitCode *int     `json:"exitCode"`
+	GPUIDs   []string `json:"gpuIds"`
+	Reason   string   `json:"reason,omitempty"`
+}
+
+func (p *program) ecsStatus(c *cli.Context) error {
+	format, err := outputFormat(c)
+	if err != nil {
+		return err
+	}
+	call, err := p.openTasks(c, toRead)
+	if err != nil {
+		return err
+	}
+	defer call.close()
+	rows := []ecsRow{}
+	for _, e := range call.tasks {
+		s, err := call.ecs.Describe(c.Context, e.Cluster, e.Task)
+		if err != nil {
+			return ecsFailure(c.Context, "describe task "+e.Name, err)
+		}
+		rows = append(rows, ecsRowOf(e, s))
+	}
+	if format == "json" {
+		return p.writeJSON(rows)
+	}
+	t := p.table("TASK", "NAME", "STATUS", "CONTAINER", "EXIT", "GPUS", "WHY")
+	for _, r := range rows {
+		for _, k := range r.Containers {
+			exit := "-"
+			if k.ExitCode != nil {
+				exit = strconv.Itoa(*k.ExitCode)
+			}
+			t.row(r.ShortID, r.Name, r.Status, k.Name, exit, cmp.Or(strings.Join(k.GPUIDs, ","), "-"), joinClauses(k.Reason, r.StoppedReason))
+		}
+	}
+	return t.flush()
+}
+
+func ecsRowOf(e ecs.Entry, s ecs.State) ecsRow {
+	r := ecsRow{Name: e.Name, Task: cmp.Or(s.TaskArn, e.Task), ShortID: short8(cmp.Or(s.TaskArn, e.Task)), Cluster: e.Cluster, Status: s.LastStatus, LaunchType: s.LaunchType,
+		StopCode: s.StopCode, StoppedReason: s.StoppedReason, Containers: []ecsContainerRow{}}
+	for _, c := range s.Containers {
+		r.Containers = append(r.Containers, ecsContainerRow{c.Name, c.LastStatus, c.ExitCode, slices.Concat([]string{}, c.GpuIds), c.Reason})
+	}
+	return r
+}
+
+func (p *program) ecsWait(c *cli.Context) error {
+	call, e, err := p.oneTask(c, toRead)
+	if err != nil {
+		return err
+	}
+	defer call.close()
+	return (&ecsFollow{p: p, t: call.ecsTarget, name: e.Name, cluster: e.Cluster, task: e.Task}).run(c.Context)
+}
+
+// ecsFollow follows a task.
+type ecsFollow struct {
+	p                   *program
+	t                   *ecsTarget
+	name, cluster, task string
+	tail                int
+	// log is where the log goes; nil: nowhere.
+	log    io.Writer
+	gpus   int
+	marked bool // lines begin with their container's name
+	failed bool // a log could not be read
+}
+
+// run follows the task to its end. The exit code is the verdict.
+func (f *ecsFollow) run(ctx context.Context) error {
+	w := ecs.Watcher{State: f.tell}
+	if f.log != nil {
+		w.Open, w.Line, w.LogTrouble = f.open, f.line, f.trouble
+	}
+	state, logs, err := f.t.ecs.Follow(ctx, f.cluster, f.task, w)
+	id := short8(f.task)
+	switch {
+	case ctx.Err() != nil:
+		return fail(ExitInterrupted, "stopped waiting; the task goes on").try("wait on: batchctl ecs wait %[1]s    stop: batchctl ecs stop %[1]s", id)
+	case err != nil:
+		trouble := asFailure(ecsFailure(ctx, "follow task "+f.name, err))
+		if trouble.hint == "" {
+			return trouble.try("wait on: batchctl ecs wait %s", id)
+		}
+		return trouble
+	case ecs.Succeeded(state, logs):
+		return nil
+	}
+	return quiet(ExitProblem)
+}
+
+// tell says how the task stands.
+func (f *ecsFollow) tell(s ecs.State) {
+	text := s.LastStatus
+	if gpus := s.GPUs(); len(gpus) > f.gpus {
+		f.gpus = len(gpus)
+		text += "  gpuIds " + strings.Join(gpus, ", ")
+	}
+	if s.Stopped() {
+		text = joinClauses(text, ecsEnd(s))
+	}
+	fmt.Fprintf(f.p.Err, "%s  %s  %s\n", diag.Printable(f.name), short8(f.task), diag.Printable(f.p.redacted(text)))
+}
+
+// ecsEnd says how a task ended: the exit codes, and ECS's reasons.
+func ecsEnd(s ecs.State) string {
+	var clauses []string
+	for _, c := range s.Containers {
+		name := ""
+		if len(s.Containers) > 1 {
+			name = c.Name + " "
+		}
+		switch {
+		case c.ExitCode != nil:
+			clauses = append(clauses, fmt.Sprintf("%sexit code %d", name, *c.ExitCode))
+		default:
+			clauses = append(clauses, name+"did not start")
+		}
+		clauses = append(clauses, c.Reason)
+	}
+	return joinClauses(append(clauses, s.StoppedReason)...)
+}
+
+func (f *ecsFollow) open(l ecs.Log) *client.StreamReader {
+	return f.t.StreamReader(f.task, l.Group, l.Stream, client.LogOptions{Tail: f.tail})
+}
+
+func (f *ecsFollow) line(l ecs.Log, line client.Line) error {
+	text := line.Text
+	if isTerminal(f.log) {
+		text = diag.Printable(text)
+	}
+	if f.marked {
+		text = diag.Printable(l.Container) + " | " + text
+	}
+	_, err := fmt.Fprintln(f.log, text)
+	return err
+}
+
+// trouble says once that a log cannot be read.
+func (f *ecsFollow) trouble(err error) {
+	if !f.failed {
+		fmt.Fprintf(f.p.Err, "batchctl: log of %s: %s\n", diag.Printable(f.name), diag.Printable(err.Error()))
+	}
+	f.failed = true
+}
+
+func (p *program) ecsLogs(c *cli.Context) error {
+	if c.Int("tail") < 0 {
+		return usage("--tail counts from 0 up").try("leave out what is negative")
+	}
+	call, e, err := p.oneTask(c, toRead)
+	if err != nil {
+		return err
+	}
+	defer call.close()
+	state := ecs.State{TaskArn: e.Task, TaskDefinitionArn: e.Definition} // known here, though ECS may have forgotten the task
+	if e.Definition == "" {
+		if state, err = call.ecs.Describe(c.Context, e.Cluster, e.Task); err != nil {
+			return ecsFailure(c.Context, "describe task "+e.Name, err)
+		}
+	}
+	logs, err := call.ecs.Logs(c.Context, state)
+	if err != nil {
+		return ecsFailure(c.Context, "describe the task definition of "+e.Name, err)
+	}
+	f := &ecsFollow{p: p, t: call.ecsTarget, name: e.Name, cluster: e.Cluster, task: e.Task, tail: c.Int("tail"), log: p.Out, marked: len(logs) > 1}
+	for _, l := range logs {
+		if l.Stream == "" {
+			f.trouble(fmt.Errorf("container %s logs with the driver %s: that log is not in CloudWatch Logs", l.Container, cmp.Or(l.Driver, "of the host")))
+		}
+	}
+	if c.Bool("follow") {
+		err = f.run(c.Context)
+	} else {
+		err = f.once(c.Context, logs)
+	}
+	if err == nil && f.failed {
+		return quiet(ExitNotDone)
+	}
+	return err
+}
+
+// once prints what the logs hold now.
+func (f *ecsFollow) once(ctx context.Context, logs []ecs.Log) error {
+	lines := 0
+	for _, l := range logs {
+		if l.Stream == "" {
+			continue
+		}
+		var stopped error
+		_, err := f.open(l).Read(ctx, func(line client.Line) bool {
+			lines++
+			stopped = f.line(l, line)
+			return stopped == nil
+		})
+		switch {
+		case stopped != nil:
+			return stopped
+		case ctx.Err() != nil:
+			return fail(ExitInterrupted, "stopped reading")
+		case err != nil:
+			f.trouble(err)
+		}
+	}
+	if lines == 0 && !f.failed {
+		fmt.Fprintf(f.p.Err, "%s has written nothing; batchctl ecs status %s says how it stands\n", diag.Printable(f.name), short8(f.task))
+	}
+	return nil
+}
+
+func (p *program) ecsStop(c *cli.Context) error {
+	if !c.Args().Present() {
+		return usage("ecs stop needs a task").try("name one: batchctl ecs stop NAME")
+	}
+	call, e, err := p.oneTask(c, toChange)
+	if err != nil {
+		return err
+	}
+	defer call.close()
+	before, err := call.ecs.Describe(c.Context, e.Cluster, e.Task)
+	if err != nil {
+		return ecsFailure(c.Context, "describe task "+e.Name, err)
+	}
+	if before.Stopped() {
+		fmt.Fprintf(p.Out, "%s  %s  left alone: STOPPED already\n", short8(before.TaskArn), diag.Printable(e.Name))
+		return nil
+	}
+	if _, err := call.ecs.Stop(c.Context, e.Cluster, e.Task, c.String("reason")); err != nil {
+		return ecsFailure(c.Context, "stop task "+e.Name, err)
+	}
+	ctx, cancel := context.WithTimeout(c.Context, stopPatience)
+	defer cancel()
+	after, _, err := call.ecs.Follow(ctx, e.Cluster, e.Task, ecs.Watcher{})
+	switch {
+	case c.Context.Err() != nil:
+		return fail(ExitInterrupted, "interrupted; task %s was asked to stop", e.Name).try("look: batchctl ecs status %s", short8(e.Task))
+	case err != nil:
+		return fail(ExitNotDone, "task %s was asked to stop, and was not seen to end: %v", e.Name, err).try("look: batchctl ecs status %s", short8(e.Task))
+	}
+	fmt.Fprintf(p.Out, "%s  %s  STOPPED, was %s\n", short8(after.TaskArn), diag.Printable(e.Name), before.LastStatus)
+	return nil
+}
+
+// stopPatience is longer than the 120 seconds that a container's stop timeout can be.
+const stopPatience = 3 * time.Minute

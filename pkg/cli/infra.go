@@ -1,0 +1,329 @@
+package cli
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/infra"
+	"github.com/batchctl/batchctl/pkg/rpc"
+	"github.com/batchctl/batchctl/templates"
+)
+
+func (p *program) infraCommand() *cli.Command {
+	sub := func(name, usage, what, examples string, action cli.ActionFunc, more ...cli.Flag) *cli.Command {
+		return &cli.Command{Name: name, Usage: usage, UsageText: "batchctl infra " + name + " [FLAGS]", Description: help(what, examples), Action: action,
+			Flags: jobFlags(append(append(infraFlags(), outputFlags()...), more...)...)}
+	}
+	given := &cli.StringSliceFlag{Name: "parameter", Usage: "`NAME=VALUE` of a template's parameter; others keep their value; may be repeated"}
+	with := &cli.StringSliceFlag{Name: "with", Usage: "also the optional template `NAME`; may be repeated"}
+	yes := &cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"}
+	return &cli.Command{
+		Name:      "infra",
+		Usage:     "the CloudFormation stacks under the job queues: deploy, status, diff, destroy, outputs",
+		UsageText: "batchctl infra deploy|status|diff|destroy|outputs [FLAGS]",
+		Description: help("Each template is a stack PREFIX-NAME. What is done is begun by AWS and goes on there: a command that is\n"+
+			"cut off is run again, and goes on from where AWS is.",
+			"batchctl infra diff --target prod\nbatchctl infra deploy --target prod\nbatchctl infra outputs --target prod --write"),
+		Subcommands: []*cli.Command{
+			sub("deploy", "make or change the stacks: shows each change set, asks, follows the events",
+				"Optional templates are left out unless --with or --only names them or their stack is there.",
+				"batchctl infra deploy --target prod\nbatchctl infra deploy --only batch --parameter MaxvCpus=256 --yes", p.infraDeploy, given, with, yes),
+			sub("status", "show the stacks, their state and why the last operation failed", "Changes nothing.",
+				"batchctl infra status --target prod\nbatchctl infra status --output json", p.infraStatus),
+			sub("diff", "show what deploy would change; exit code 4 if anything",
+				"For a stack that is there a change set is made, shown and deleted; nothing else is changed.",
+				"batchctl infra diff --target prod", p.infraDiff, given, with),
+			sub("destroy", "disable and drain the queues, then delete the stacks in reverse order",
+				"Asks first, and lists what stays: repositories that hold images, and what the templates retain.\nOnly stacks with batchctl's tag "+infra.Mark+" are deleted.",
+				"batchctl infra destroy --target prod", p.infraDestroy, yes),
+			sub("outputs", "print the platform file's queues from the stacks' outputs, or write them into it",
+				"--write adds the queues to the platform file and leaves everything else in it as it is. --output json prints all outputs.",
+				"batchctl infra outputs --target prod\nbatchctl infra outputs --target prod --write", p.infraOutputs,
+				&cli.BoolFlag{Name: "write", Usage: "add the queues to the platform file (--platform, else batchctl.json)"}),
+		},
+		Action: func(c *cli.Context) error {
+			if word := c.Args().First(); word != "" {
+				return usage("infra has no command %s", word).try("it has: deploy status diff destroy outputs")
+			}
+			return cli.ShowSubcommandHelp(c)
+		},
+	}
+}
+
+func infraFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "prefix", Value: "batchctl", Usage: "the stacks are called `PREFIX`-NAME"},
+		&cli.StringSliceFlag{Name: "only", Usage: "only the template `NAME`; may be repeated"},
+		&cli.StringFlag{Name: "templates", Usage: "`DIRECTORY` with templates (.json, .yaml) that take the place of batchctl's own, deployed in the order of their names; 10-network.json is the template network"},
+	}
+}
+
+// infraCall is an infra command once its words are understood.
+type infraCall struct {
+	*infra.Stacks
+	*target
+	c      *cli.Context
+	format string
+	chosen []infra.Template
+	given  map[string]string
+}
+
+// openInfra opens the target and finds the templates.
+func (p *program) openInfra(c *cli.Context, why need) (*infraCall, error) {
+	format, err := outputFormat(c)
+	if err != nil {
+		return nil, err
+	}
+	call := &infraCall{c: c, format: format}
+	if c.Args().Present() {
+		return nil, usage("infra %s takes no names", c.Command.Name).try("choose templates with --only %s", c.Args().First())
+	}
+	all, err := infraTemplates(c.String("templates"))
+	if err != nil {
+		return nil, err
+	}
+	if call.chosen, err = chosenTemplates(all, c.StringSlice("only")); err != nil {
+		return nil, err
+	}
+	if _, err := chosenTemplates(all, c.StringSlice("with")); err != nil {
+		return nil, err
+	}
+	if call.given, err = stackParameters(c.StringSlice("parameter")); err != nil {
+		return nil, err
+	}
+	if why == toChange && !c.Bool("yes") && !isTerminal(p.In) {
+		return nil, usage("infra %s asks before it changes anything, and there is no terminal to ask on", c.Command.Name).
+			try("see what it would do: batchctl infra %s; then say --yes", map[string]string{"deploy": "diff", "destroy": "status"}[c.Command.Name])
+	}
+	in := &input{placesNothing: true}
+	if err := in.findPlatform(c, "."); err != nil {
+		return nil, err
+	}
+	if in.problems.HasErrors() {
+		return nil, p.complain(in.problems)
+	}
+	if targetName(c, in.platform) == localTarget {
+		return nil, usage("infra is about stacks in AWS: the local engine needs none").try("name a target: batchctl infra %s --target NAME", c.Command.Name)
+	}
+	if call.target, err = p.open(c.Context, c, in.platform, why); err != nil {
+		return nil, err
+	}
+	call.Stacks = &infra.Stacks{
+		Cloud: rpc.New(call.config), Batch: call.Client, Templates: all, Prefix: c.String("prefix"),
+		Tell:     func(format string, args ...any) { fmt.Fprintln(p.Err, diag.Printable(fmt.Sprintf(format, args...))) },
+		Progress: p.stackEvent,
+		Confirm:  func(question string) (bool, error) { return p.confirm(c, question) },
+	}
+	return call, nil
+}
+
+// infraTemplates are batchctl's own templates, or those of a directory.
+func infraTemplates(dir string) (all []infra.Template, err error) {
+	if dir == "" {
+		for _, t := range templates.Infra() {
+			all = append(all, infra.Template(t))
+		}
+		return all, nil
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fail(ExitNotDone, "read the templates: %v", cause(err))
+	}
+	for _, e := range entries { // sorted by name
+		name := e.Name()
+		if e.IsDir() || !slices.Contains([]string{".json", ".yaml", ".yml"}, filepath.Ext(name)) {
+			continue
+		}
+		body, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			return nil, fail(ExitNotDone, "read the templates: %v", cause(err))
+		}
+		name = strings.TrimSuffix(name, filepath.Ext(name))
+		all = append(all, infra.Template{Name: cmp.Or(strings.TrimLeft(name, "0123456789-_"), name), Body: body})
+	}
+	if len(all) == 0 {
+		return nil, fail(ExitNotDone, "no templates in %s", dir).try("a template is a file that ends in .json, .yaml or .yml")
+	}
+	return all, nil
+}
+
+// chosenTemplates are the templates of these names; all of them where there are none.
+func chosenTemplates(all []infra.Template, words []string) ([]infra.Template, error) {
+	if len(words) == 0 {
+		return all, nil
+	}
+	var names []string
+	for _, t := range all {
+		names = append(names, t.Name)
+	}
+	for _, word := range words {
+		if slices.Contains(names, word) {
+			continue
+		}
+		f := usage("there is no template %q", word)
+		if near := diag.Near(word, slices.Values(names)); near != "" {
+			return nil, f.try("did you mean %s?", near)
+		}
+		return nil, f.try("the templates are: %s", strings.Join(names, " "))
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(t infra.Template) bool { return !slices.Contains(words, t.Name) }), nil
+}
+
+func stackParameters(words []string) (map[string]string, error) {
+	given := map[string]string{}
+	for _, word := range words {
+		name, value, ok := strings.Cut(word, "=")
+		if !ok || name == "" {
+			return nil, usage("--parameter %s has no value", word).try("for example: --parameter MaxvCpus=256")
+		}
+		given[name] = value
+	}
+	return given, nil
+}
+
+// wanted are the templates that deploy and diff are about: those of --only; else all
+// but the optional ones that nobody names and that have no stack.
+func (call *infraCall) wanted(ctx context.Context) ([]infra.Template, error) {
+	if len(call.c.StringSlice("only")) > 0 {
+		return call.chosen, nil
+	}
+	var wanted []infra.Template
+	for _, t := range call.chosen {
+		if t.Optional && !slices.Contains(call.c.StringSlice("with"), t.Name) {
+			states, err := call.Status(ctx, []infra.Template{t})
+			if err != nil {
+				return nil, err
+			}
+			if states[0].Status == infra.Absent || states[0].Foreign {
+				continue
+			}
+		}
+		wanted = append(wanted, t)
+	}
+	return wanted, nil
+}
+
+// knowsParameters refuses a --parameter that no template has.
+func (call *infraCall) knowsParameters(ctx context.Context) error {
+	unknown, all, err := call.Unknown(ctx, call.given)
+	if err != nil || len(unknown) == 0 {
+		return err
+	}
+	f := usage("no template has a parameter %s", unknown[0])
+	if near := diag.Near(unknown[0], slices.Values(all)); near != "" {
+		return f.try("did you mean --parameter %s=...?", near)
+	}
+	return f.try("the parameters are: %s", strings.Join(all, " "))
+}
+
+// confirm asks on the terminal, unless --yes has answered. Ctrl-C ends the question.
+func (p *program) confirm(c *cli.Context, question string) (bool, error) {
+	fmt.Fprintf(p.Err, "%s ", diag.Printable(question))
+	if c.Bool("yes") {
+		fmt.Fprintln(p.Err, "yes (--yes)")
+		return true, nil
+	}
+	fmt.Fprint(p.Err, "[y/N] ")
+	answer := make(chan string, 1)
+	go func() {
+		line, _ := bufio.NewReader(p.In).ReadString('\n') // the end of input is a no
+		answer <- line
+	}()
+	select {
+	case <-c.Context.Done():
+		fmt.Fprintln(p.Err)
+		return false, context.Cause(c.Context)
+	case line := <-answer:
+		return slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(line))), nil
+	}
+}
+
+// next is a command line of infra for the same stacks.
+func (call *infraCall) next(verb string) string {
+	words := []string{"batchctl", "infra", verb}
+	for _, name := range []string{"target", "profile", "region", "endpoint-url", "platform", "templates"} {
+		if v := call.c.String(name); v != "" {
+			words = append(words, "--"+name, v)
+		}
+	}
+	if call.c.IsSet("prefix") {
+		words = append(words, "--prefix", call.c.String("prefix"))
+	}
+	return strings.Join(words, " ")
+}
+
+// failed says what an error of the stacks means, and the way on.
+func (call *infraCall) failed(err error) error {
+	if err == nil {
+		return nil
+	}
+	interrupted := call.c.Context.Err() != nil
+	code := ExitNotDone
+	if interrupted {
+		code = ExitInterrupted
+	}
+	look, again := call.next("status"), call.next(call.c.Command.Name)
+	if e, ok := errors.AsType[*infra.GoesOnError](err); ok {
+		word := "goes on"
+		if e.Maybe {
+			word = "may have begun"
+		}
+		f := fail(code, "stopped looking: AWS %s with stack %s", word, e.Stack)
+		if !interrupted {
+			f = fail(code, "stopped looking, AWS %s with stack %s: %v", word, e.Stack, e.Err)
+		}
+		if logIn(err) {
+			return f.try("log in: aws sso login; then see: %s    come back: %s", look, again)
+		}
+		return f.try("see: %s    come back: %s", look, again)
+	}
+	if e, ok := errors.AsType[*infra.DrainError](err); ok {
+		return fail(code, "job queues %s are disabled, and jobs in them go on", strings.Join(e.Queues, ", ")).
+			try("come back: %s    stop jobs: batchctl stop ID", again)
+	}
+	switch {
+	case interrupted:
+		return fail(ExitInterrupted, "interrupted: nothing was begun that AWS goes on with").try("see: %s    come back: %s", look, again)
+	case logIn(err):
+		return fail(ExitNotDone, "%v", err).try("log in: aws sso login; then: %s", again)
+	case errors.Is(err, infra.ErrDeclined):
+		return fail(ExitNotDone, "not confirmed: nothing more was changed").try("see: %s", look)
+	}
+	return call.refused(err, again)
+}
+
+// refused says what an error means that neither time nor a login mends.
+func (call *infraCall) refused(err error, again string) error {
+	if e, ok := errors.AsType[*infra.FailedError](err); ok {
+		return fail(ExitNotDone, "%v", e).try("mend what the reason names, then: %s", again)
+	}
+	if e, ok := errors.AsType[*infra.StuckError](err); ok {
+		return fail(ExitNotDone, "%v", e).try("%s", e.Way)
+	}
+	if e, ok := errors.AsType[*infra.StrandedError](err); ok {
+		return fail(ExitNotDone, "%v", e).
+			try("in three deployments: add the new environment beside the old, move the queue's ComputeEnvironmentOrder to it, remove the old one")
+	}
+	if e, ok := errors.AsType[*infra.NotOursError](err); ok {
+		return fail(ExitNotDone, "%v", e).try("use names of your own: --prefix NAME")
+	}
+	if e, ok := errors.AsType[*infra.MissingParameterError](err); ok {
+		return usage("%v", e).try("give it: --parameter %s=VALUE", e.Parameter)
+	}
+	return err
+}
+
+// logIn reports whether credentials are what is missing.
+func logIn(err error) bool {
+	return rpc.Expired(err) || strings.Contains(err.Error(), "get credentials")
+}

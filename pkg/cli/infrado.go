@@ -1,0 +1,276 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/infra"
+	"github.com/batchctl/batchctl/pkg/rpc"
+)
+
+// deployed is what deploy prints of a stack.
+type deployed struct {
+	*infra.Proposal
+	// Outcome is created, updated, unchanged, failed or not done.
+	Outcome string              `json:"outcome"`
+	Reasons []string            `json:"reasons,omitempty"`
+	Left    []rpc.StackResource `json:"left,omitempty"`
+}
+
+func (p *program) infraDeploy(c *cli.Context) error {
+	call, err := p.openInfra(c, toChange)
+	if err != nil {
+		return err
+	}
+	defer call.close()
+	ctx := c.Context
+	if err := call.knowsParameters(ctx); err != nil {
+		return call.failed(err)
+	}
+	wanted, err := call.wanted(ctx)
+	if err != nil {
+		return call.failed(err)
+	}
+	call.Approve = func(proposal *infra.Proposal) (bool, error) {
+		if err := p.printProposal(p.storyOr(call.format), proposal); err != nil {
+			return false, err
+		}
+		return p.confirm(c, fmt.Sprintf("%s stack %s?", proposal.Action, proposal.Stack))
+	}
+	done := []deployed{}
+	for _, t := range wanted {
+		var proposal *infra.Proposal
+		if proposal, err = call.Deploy(ctx, t, call.given); proposal == nil {
+			proposal = &infra.Proposal{Stack: call.Name(t)}
+		}
+		done = append(done, deployedAs(proposal, err))
+		p.sayDeployed(done[len(done)-1])
+		if err != nil {
+			break
+		}
+	}
+	if call.format == "json" {
+		if err := p.writeJSON(done); err != nil {
+			return err
+		}
+	}
+	if err == nil {
+		fmt.Fprintf(p.Err, "next: %s\n", diag.Printable(call.next("outputs")))
+	}
+	return call.failed(err)
+}
+
+// storyOr is where a table goes: stdout, unless that is for a document.
+func (p *program) storyOr(format string) io.Writer {
+	if format == "json" {
+		return p.Err
+	}
+	return p.Out
+}
+
+func deployedAs(proposal *infra.Proposal, err error) deployed {
+	d := deployed{Proposal: proposal, Outcome: "not done"}
+	failed, ok := errors.AsType[*infra.FailedError](err)
+	switch {
+	case ok:
+		d.Outcome, d.Left = "failed", failed.Left
+		for _, e := range failed.Reasons {
+			d.Reasons = append(d.Reasons, e.Name+": "+e.Reason)
+		}
+	case err != nil:
+	case proposal.Action == infra.None:
+		d.Outcome = "unchanged"
+	default:
+		d.Outcome = proposal.Action + "d"
+	}
+	return d
+}
+
+func (p *program) sayDeployed(d deployed) {
+	fmt.Fprintf(p.Err, "stack %s: %s\n", diag.Printable(d.Stack), d.Outcome)
+	for _, r := range d.Reasons {
+		fmt.Fprintf(p.Err, "  %s\n", diag.Printable(p.redacted(r)))
+	}
+	for _, r := range d.Left {
+		fmt.Fprintf(p.Err, "  left: %s %s %s\n", diag.Printable(r.Name), shortType(r.Type), diag.Printable(r.ID))
+	}
+}
+
+func (p *program) infraDiff(c *cli.Context) error {
+	call, err := p.openInfra(c, toRead)
+	if err != nil {
+		return err
+	}
+	defer call.close()
+	fmt.Fprintf(p.Err, "target: %s\n", diag.Printable(call.label)) // change sets are made there, and deleted
+	if err := call.knowsParameters(c.Context); err != nil {
+		return call.failed(err)
+	}
+	wanted, err := call.wanted(c.Context)
+	if err != nil {
+		return call.failed(err)
+	}
+	proposals, changes := []*infra.Proposal{}, false
+	for _, t := range wanted {
+		proposal, err := call.Diff(c.Context, t, call.given)
+		if err != nil {
+			return call.failed(err)
+		}
+		proposals, changes = append(proposals, proposal), changes || proposal.Action != infra.None
+		if call.format == "text" {
+			if err := p.printProposal(p.Out, proposal); err != nil {
+				return err
+			}
+		}
+	}
+	if call.format == "json" {
+		if err := p.writeJSON(proposals); err != nil {
+			return err
+		}
+	}
+	if changes {
+		fmt.Fprintf(p.Err, "next: %s\n", diag.Printable(call.next("deploy")))
+		return quiet(ExitChange)
+	}
+	return nil
+}
+
+// printProposal shows a change set: a line a resource.
+func (p *program) printProposal(w io.Writer, proposal *infra.Proposal) error {
+	head := fmt.Sprintf("stack %s: %s", proposal.Stack, proposal.Action)
+	switch {
+	case proposal.Action == infra.None:
+		head = fmt.Sprintf("stack %s: unchanged", proposal.Stack)
+	case proposal.Replaced != "":
+		head += ", after the one in " + proposal.Replaced + " is deleted"
+	}
+	fmt.Fprintln(w, diag.Printable(head))
+	if len(proposal.Changes) == 0 {
+		return nil
+	}
+	t := &table{w: w, width: width(w)}
+	for _, change := range proposal.Changes {
+		t.row("  "+verb(change), change.Name, shortType(change.Type))
+	}
+	return t.flush()
+}
+
+// verb is what a change does to its resource.
+func verb(c rpc.Change) string {
+	switch {
+	case c.Action == "Add":
+		return "+ add"
+	case c.Action == "Remove":
+		return "- remove"
+	case c.Replacement == "True":
+		return "! replace"
+	case c.Replacement == "Conditional":
+		return "! may replace"
+	}
+	return "~ " + strings.ToLower(c.Action)
+}
+
+// shortType is a resource's type without what all have in common.
+func shortType(t string) string { return diag.Printable(strings.TrimPrefix(t, "AWS::")) }
+
+// stackEvent tells an event of a stack, and below it why something failed.
+func (p *program) stackEvent(progress infra.Progress) {
+	e := progress.Event
+	at := e.At
+	if t, err := time.Parse(time.RFC3339Nano, e.At); err == nil {
+		at = t.UTC().Format("15:04:05Z")
+	}
+	count := ""
+	if progress.Total > 0 {
+		count = fmt.Sprintf("%d/%d  ", min(progress.Done, progress.Total), progress.Total)
+	}
+	fmt.Fprintf(p.Err, "%s  %s%s  %s\n", diag.Printable(at), count, diag.Printable(e.Status), diag.Printable(e.Name))
+	if e.Reason != "" && (strings.HasSuffix(e.Status, "_FAILED") || strings.Contains(e.Status, "ROLLBACK")) {
+		fmt.Fprintf(p.Err, "           %s\n", diag.Printable(p.redacted(e.Reason)))
+	}
+}
+
+func (p *program) infraStatus(c *cli.Context) error {
+	call, err := p.openInfra(c, toRead)
+	if err != nil {
+		return err
+	}
+	defer call.close()
+	states, err := call.Status(c.Context, call.chosen)
+	if err != nil {
+		return call.failed(err)
+	}
+	if call.format == "json" {
+		return p.writeJSON(states)
+	}
+	t := p.table("STACK", "STATUS", "CHANGED", "REASON")
+	for _, s := range states {
+		reason, changed := s.Reason, "-"
+		if s.Foreign {
+			reason = "not made by batchctl"
+		}
+		if at, err := time.Parse(time.RFC3339Nano, s.Changed); err == nil {
+			changed = short(time.Since(at)) + " ago"
+		}
+		t.row(s.Stack, s.Status, changed, p.redacted(reason))
+	}
+	return t.flush()
+}
+
+func (p *program) infraDestroy(c *cli.Context) error {
+	call, err := p.openInfra(c, toChange)
+	if err != nil {
+		return err
+	}
+	defer call.close()
+	d, err := call.Doomed(c.Context, call.chosen)
+	if err != nil {
+		return call.failed(err)
+	}
+	if len(d.Stacks) == 0 {
+		fmt.Fprintln(p.Err, "no stacks that batchctl made")
+	} else {
+		if err := p.printDestruction(p.storyOr(call.format), d); err != nil {
+			return err
+		}
+		yes, asked := p.confirm(c, "delete "+plural(len(d.Stacks), "stack")+"?")
+		if err = asked; err == nil && !yes {
+			err = infra.ErrDeclined
+		}
+		known := len(d.Keeps)
+		if err == nil {
+			err = call.Destroy(c.Context, d)
+		}
+		if failed, ok := errors.AsType[*infra.FailedError](err); ok {
+			p.sayDeployed(deployedAs(&infra.Proposal{Stack: failed.Stack}, err))
+		}
+		for _, k := range d.Keeps[known:] {
+			fmt.Fprintf(p.Err, "kept: %s %s: %s\n", shortType(k.Type), diag.Printable(k.ID), k.Reason)
+		}
+	}
+	if call.format == "json" && err == nil {
+		err = p.writeJSON(d)
+	}
+	return call.failed(err)
+}
+
+// printDestruction says what is deleted, in its order, and what stays.
+func (p *program) printDestruction(w io.Writer, d *infra.Destruction) error {
+	t := &table{w: w, width: width(w)}
+	for _, q := range d.Queues {
+		t.row("disable", "queue "+q, "and wait until it is empty")
+	}
+	for _, s := range d.Stacks {
+		t.row("delete", "stack "+s, "")
+	}
+	for _, k := range d.Keeps {
+		t.row("keep", k.ID, shortType(k.Type)+": "+k.Reason)
+	}
+	return t.flush()
+}

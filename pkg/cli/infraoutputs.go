@@ -1,0 +1,147 @@
+package cli
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/infra"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/spec"
+)
+
+func (p *program) infraOutputs(c *cli.Context) error {
+	call, err := p.openInfra(c, toRead)
+	if err != nil {
+		return err
+	}
+	defer call.close()
+	outputs, err := call.Outputs(c.Context, call.chosen)
+	if err != nil {
+		return call.failed(err)
+	}
+	if len(outputs) == 0 {
+		return fail(ExitNotDone, "no stack of batchctl has outputs").try("deploy first: %s", call.next("deploy"))
+	}
+	queues, err := call.Queues(c.Context, outputs)
+	if err != nil {
+		return call.failed(err)
+	}
+	switch {
+	case c.Bool("write"):
+		return p.writeQueues(c.String("platform"), queues)
+	case call.format == "json":
+		return p.writeJSON(struct {
+			Outputs []infra.StackOutput    `json:"outputs"`
+			Queues  map[string]infra.Queue `json:"queues"`
+		}{outputs, byAlias(queues)})
+	}
+	text, _, err := withQueues(diag.NewSource("", "{}\n"), queues)
+	if err != nil {
+		return err
+	}
+	return p.printDocument(text)
+}
+
+func byAlias(queues []infra.Queue) map[string]infra.Queue {
+	all := map[string]infra.Queue{}
+	for _, q := range queues {
+		all[q.Alias] = q
+	}
+	return all
+}
+
+// writeQueues adds queues to the platform file.
+func (p *program) writeQueues(path string, queues []infra.Queue) error {
+	if found, ok := spec.FindPlatform("."); path == "" && ok {
+		path = relative(found)
+	}
+	path = cmp.Or(path, spec.PlatformFile)
+	src := diag.NewSource(path, "{}\n")
+	if _, err := os.Stat(path); err == nil {
+		if src, err = readFile(path); err != nil {
+			return err
+		}
+	}
+	text, added, err := withQueues(src, queues)
+	if err != nil {
+		return err
+	}
+	if len(added) > 0 {
+		if err := writeFile(path, 0o644, asText([]byte(text))); err != nil {
+			return fail(ExitNotDone, "write %s: %v", path, cause(err)).try("the file is as it was")
+		}
+	}
+	for _, q := range queues {
+		word := "as it was"
+		if slices.Contains(added, q.Alias) {
+			word = "added"
+		}
+		fmt.Fprintf(p.Err, "%s: queue %s (%s): %s\n", diag.Printable(path), diag.Printable(q.Alias), diag.Printable(q.JobQueue), word)
+	}
+	return nil
+}
+
+// withQueues is the text of a platform file with those of the queues added that it
+// does not have, neither under their alias nor by their name; nothing else in it
+// changes. added are the aliases.
+func withQueues(src *diag.Source, queues []infra.Queue) (text string, added []string, err error) {
+	root, problems := jsontree.Parse(src)
+	if problems.HasErrors() || root == nil || root.Kind != jsontree.Object {
+		return "", nil, fail(ExitProblem, "%s is not a platform file", src.Name).try("see what is wrong: batchctl validate %s", src.Name)
+	}
+	old := root.Get("queues")
+	var members []string
+	for _, q := range queues {
+		if hasQueue(old, q) {
+			continue
+		}
+		name, err := json.Marshal(q.Alias)
+		if err != nil {
+			return "", nil, err
+		}
+		value, err := json.MarshalIndent(q, "    ", "  ")
+		if err != nil {
+			return "", nil, err
+		}
+		members, added = append(members, "    "+string(name)+": "+string(value)), append(added, q.Alias)
+	}
+	if len(members) == 0 {
+		return src.Text, nil, nil
+	}
+	into, block := old, strings.Join(members, ",\n")
+	end := "\n  "
+	if old == nil {
+		into, block, end = root, "  \"queues\": {\n"+block+"\n  }", "\n"
+	}
+	return insert(src.Text, into, block, end), added, nil
+}
+
+// hasQueue reports whether an object of queues has one under its alias or name.
+func hasQueue(old *jsontree.Node, q infra.Queue) bool {
+	for m := range old.Children() {
+		if name := m.Get("jobQueue"); m.Name == q.Alias || name != nil && (name.Text == q.JobQueue || strings.HasSuffix(name.Text, "job-queue/"+q.JobQueue)) {
+			return true
+		}
+	}
+	return false
+}
+
+// insert puts members behind those that an object has. end is what stands before its
+// bracket if it had none.
+func insert(text string, object *jsontree.Node, block, end string) string {
+	last := -1
+	for m := range object.Children() {
+		last = m.Span.End
+	}
+	if last < 0 {
+		return text[:object.Span.Start] + "{\n" + block + end + "}" + text[object.Span.End:]
+	}
+	return text[:last] + ",\n" + block + text[last:]
+}

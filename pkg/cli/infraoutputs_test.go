@@ -1,0 +1,39 @@
+package cli
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/infra"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+)
+
+// TestWithQueues adds queues to platform files and leaves the rest as it is.
+func TestWithQueues(t *testing.T) {
+	queues := []infra.Queue{{Alias: "cpu", JobQueue: "team-cpu"}, {Alias: "gpu", JobQueue: "team-gpu"}}
+	const cpu, gpu = "    \"cpu\": {\n      \"jobQueue\": \"team-cpu\"\n    }", "    \"gpu\": {\n      \"jobQueue\": \"team-gpu\"\n    }"
+	for _, test := range []struct {
+		old, want string
+		added     []string
+	}{
+		{"{}\n", "{\n  \"queues\": {\n" + cpu + ",\n" + gpu + "\n  }\n}\n", []string{"cpu", "gpu"}},
+		{"{ \"$comment\": \"ours\" }\n", "{ \"$comment\": \"ours\",\n  \"queues\": {\n" + cpu + ",\n" + gpu + "\n  } }\n", []string{"cpu", "gpu"}},
+		{"{ \"queues\": {} }", "{ \"queues\": {\n" + cpu + ",\n" + gpu + "\n  } }", []string{"cpu", "gpu"}},
+		// Of the same alias or the same queue nothing is touched.
+		{`{"queues":{"$comment":"kept","cpu":{"jobQueue":"elsewhere"}}}`, "{\"queues\":{\"$comment\":\"kept\",\"cpu\":{\"jobQueue\":\"elsewhere\"},\n" + gpu + "}}", []string{"gpu"}},
+		{`{"queues":{"a":{"jobQueue":"team-cpu"},"b":{"jobQueue":"arn:aws:batch:us-east-1:123456789012:job-queue/team-gpu"}}}`,
+			`{"queues":{"a":{"jobQueue":"team-cpu"},"b":{"jobQueue":"arn:aws:batch:us-east-1:123456789012:job-queue/team-gpu"}}}`, nil},
+	} {
+		text, added, err := withQueues(diag.NewSource("batchctl.json", test.old), queues)
+		if err != nil || text != test.want || !slices.Equal(added, test.added) {
+			t.Errorf("%s: %v %q\n%s", test.old, err, added, text)
+		}
+		if _, problems := jsontree.Parse(diag.NewSource("x", text)); problems.HasErrors() {
+			t.Errorf("%s: no JSON any more: %s", test.old, text)
+		}
+	}
+	if _, _, err := withQueues(diag.NewSource("batchctl.json", "[1"), queues); err == nil {
+		t.Error("a file that cannot be read was written")
+	}
+}

@@ -1,0 +1,235 @@
+package cost
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/plan"
+)
+
+// Spent is what jobs took, and what that costs. Seconds are those between startedAt and
+// stoppedAt of their attempts.
+type Spent struct {
+	// Runs is jobs that are no arrays, and children of arrays; Unended of them have not
+	// come to their end, and Failed have FAILED.
+	Runs    int `json:"runs"`
+	Unended int `json:"unended,omitempty"`
+	Failed  int `json:"failed"`
+	// Attempts are those that started; Retried of them had another one after them.
+	Attempts int     `json:"attempts"`
+	Retried  int     `json:"retried"`
+	Seconds  float64 `json:"seconds"`
+	// RetriedSeconds and FailedSeconds are waste: of attempts with another one after
+	// them, and of the last attempts of jobs that FAILED.
+	RetriedSeconds float64 `json:"retriedSeconds"`
+	FailedSeconds  float64 `json:"failedSeconds"`
+	// Cost is by the share of the machines, and Waste the part of it that is of no use.
+	// Alone is what it costs at most: every attempt alone on its machine.
+	Cost  Range  `json:"cost"`
+	Waste Range  `json:"waste"`
+	Alone Amount `json:"alone"`
+}
+
+// WasteSeconds is those of retried and failed attempts.
+func (s Spent) WasteSeconds() float64 { return s.RetriedSeconds + s.FailedSeconds }
+
+// Plus returns the sum of both.
+func (s Spent) Plus(o Spent) Spent {
+	return Spent{
+		Runs: s.Runs + o.Runs, Unended: s.Unended + o.Unended, Failed: s.Failed + o.Failed,
+		Attempts: s.Attempts + o.Attempts, Retried: s.Retried + o.Retried,
+		Seconds: s.Seconds + o.Seconds, RetriedSeconds: s.RetriedSeconds + o.RetriedSeconds, FailedSeconds: s.FailedSeconds + o.FailedSeconds,
+		Cost: s.Cost.Plus(o.Cost), Waste: s.Waste.Plus(o.Waste), Alone: s.Alone.Plus(o.Alone),
+	}
+}
+
+// Took returns the seconds of a job that is no array, or of a child, without money. An
+// attempt that runs counts until now, and is no waste yet.
+func Took(d types.JobDetail, now time.Time) Spent {
+	s := Spent{Runs: 1}
+	ended := d.Status == types.JobStatusSucceeded || d.Status == types.JobStatusFailed
+	if d.Status == types.JobStatusFailed {
+		s.Failed = 1
+	}
+	if !ended {
+		s.Unended = 1
+	}
+	all := attemptsOf(d, ended, now)
+	for i, a := range all {
+		if a.from == 0 {
+			continue // it never started
+		}
+		seconds := max(0, float64(a.to-a.from)/1000)
+		s.Attempts++
+		s.Seconds += seconds
+		switch {
+		case i < len(all)-1 || !ended && !a.running:
+			s.Retried++
+			s.RetriedSeconds += seconds
+		case s.Failed > 0:
+			s.FailedSeconds += seconds
+		}
+	}
+	return s
+}
+
+// span is an attempt in epoch milliseconds.
+type span struct {
+	from, to int64
+	running  bool
+}
+
+// attemptsOf are a job's attempts in their order, with the one that runs, which the
+// service does not list among them.
+func attemptsOf(d types.JobDetail, ended bool, now time.Time) (all []span) {
+	from, to := aws.ToInt64(d.StartedAt), aws.ToInt64(d.StoppedAt)
+	listed := false
+	for _, a := range d.Attempts {
+		at := span{from: aws.ToInt64(a.StartedAt), to: aws.ToInt64(a.StoppedAt)}
+		if at.from > 0 && at.to == 0 {
+			at.to, at.running = now.UnixMilli(), !ended
+			if ended {
+				at.to = max(at.from, to)
+			}
+		}
+		listed = listed || at.from == from
+		all = append(all, at)
+	}
+	switch {
+	case from == 0 || listed:
+	case d.Status == types.JobStatusRunning:
+		all = append(all, span{from, now.UnixMilli(), true})
+	case ended && len(all) == 0:
+		all = append(all, span{from, max(from, to), false})
+	}
+	return all
+}
+
+// At adds what the seconds cost.
+func (s Spent) At(r Rate) Spent {
+	s.Cost, s.Waste, s.Alone = r.of(s.Seconds), r.of(s.WasteSeconds()), Amount{}
+	switch why := r.why(); {
+	case s.Seconds == 0 || r.Free != "":
+	case why != "":
+		s.Alone = unknown("%s", why)
+	default:
+		s.Alone.USD = r.Alone * s.Seconds / 3600
+	}
+	return s
+}
+
+// why is why the upper end of a rate is not known.
+func (r Rate) why() string {
+	if r.Unknown != "" {
+		return r.Unknown
+	}
+	return r.MostUnknown
+}
+
+// of is what seconds cost by the share of a machine.
+func (r Rate) of(seconds float64) Range {
+	switch {
+	case seconds == 0 || r.Free != "":
+		return Range{}
+	case r.Unknown != "":
+		return Range{unknown("%s", r.Unknown), unknown("%s", r.Unknown)}
+	}
+	c := Range{Amount{USD: r.Least * seconds / 3600}, Amount{USD: r.Dearest * seconds / 3600}}
+	if r.LeastUnknown != "" {
+		c.Low = unknown("%s", r.LeastUnknown)
+	}
+	if r.MostUnknown != "" {
+		c.High = unknown("%s", r.MostUnknown)
+	}
+	return c
+}
+
+// PlanOf returns the plan of a job that was submitted, as far as it says what the job
+// asks for. A queue that is not "" stands in for its own.
+func PlanOf(d types.JobDetail, queue string) (*plan.Plan, error) {
+	name := aws.ToString(d.JobName)
+	if queue == "" {
+		queue = aws.ToString(d.JobQueue)
+	}
+	in := &batch.RegisterJobDefinitionInput{JobDefinitionName: &name, Type: types.JobDefinitionTypeContainer, PlatformCapabilities: d.PlatformCapabilities,
+		RetryStrategy: d.RetryStrategy, Timeout: d.Timeout, NodeProperties: d.NodeProperties}
+	if err := like(d.Container, &in.ContainerProperties); err != nil {
+		return nil, err
+	}
+	if err := like(d.EcsProperties, &in.EcsProperties); err != nil {
+		return nil, err
+	}
+	if err := like(d.EksProperties, &in.EksProperties); err != nil {
+		return nil, err
+	}
+	if d.NodeProperties != nil || d.EcsProperties != nil || d.EksProperties != nil {
+		in.ContainerProperties = nil
+	}
+	submit := &batch.SubmitJobInput{JobName: &name, JobQueue: &queue, JobDefinition: &name}
+	return &plan.Plan{Name: name, Jobs: []*plan.Job{{Name: name, Register: in, Submit: submit, Queue: plan.Choice{Queue: queue}}}}, nil
+}
+
+// like fills a shape of a definition with what the shape of a job's description has
+// under the same names.
+func like(from, to any) error {
+	text, err := json.Marshal(from)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(text, to)
+}
+
+// Key is what a job that ran is added up by.
+type Key struct {
+	// Job is its name and short id, Array the name of the array it is or belongs to, and
+	// Workflow what it was submitted with.
+	Job, Array, Workflow string
+	Tags                 map[string]string
+}
+
+// Row is what a group of jobs took.
+type Row struct {
+	Name string `json:"name"`
+	// Jobs counts an array once.
+	Jobs int `json:"jobs"`
+	Spent
+}
+
+// Sums adds up what jobs took, group by group. It holds a row a group, however many
+// children are added.
+type Sums struct {
+	By By
+	// Rows are in the order in which their names came, and Total is of all.
+	Rows  []*Row
+	Total Row
+
+	byName map[string]*Row
+}
+
+// Begin returns the row of a job, which counts it.
+func (s *Sums) Begin(k Key) *Row {
+	if s.byName == nil {
+		s.byName = map[string]*Row{}
+		s.Total.Name = "total"
+	}
+	name := s.By.name(k.Job, k.Array, k.Workflow, k.Tags)
+	row := s.byName[name]
+	if row == nil {
+		row = &Row{Name: name}
+		s.byName[name] = row
+		s.Rows = append(s.Rows, row)
+	}
+	row.Jobs++
+	s.Total.Jobs++
+	return row
+}
+
+// Add adds what a run of the row's jobs took.
+func (s *Sums) Add(row *Row, took Spent) {
+	row.Spent = row.Plus(took)
+	s.Total.Spent = s.Total.Plus(took)
+}

@@ -1,0 +1,107 @@
+// Package cost says what jobs cost: before they run, from a plan and from how long
+// such jobs took; after, from their attempts. It is pure: no I/O, no clock.
+package cost
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+)
+
+// Amount is a sum in US dollars, which may be without some of the jobs.
+type Amount struct {
+	// USD is never negative.
+	USD float64 `json:"usd"`
+	// Without is the jobs that are not in the sum, by reason.
+	Without []Gap `json:"without,omitempty"`
+}
+
+// Gap is jobs, or runs of them, whose cost is not known, and why.
+type Gap struct {
+	Count int    `json:"count"`
+	Why   string `json:"why"`
+}
+
+// unknown is the amount of one job of which there is none.
+func unknown(format string, args ...any) Amount {
+	return Amount{Without: []Gap{{1, fmt.Sprintf(format, args...)}}}
+}
+
+// Known reports whether nothing is missing from the sum.
+func (a Amount) Known() bool { return len(a.Without) == 0 }
+
+// missing is how many are not in the sum.
+func (a Amount) missing() (n int) {
+	for _, gap := range a.Without {
+		n += gap.Count
+	}
+	return n
+}
+
+// Plus returns the sum of both.
+func (a Amount) Plus(b Amount) Amount {
+	sum := Amount{USD: a.USD + b.USD, Without: slices.Clone(a.Without)}
+	for _, gap := range b.Without {
+		i := slices.IndexFunc(sum.Without, func(g Gap) bool { return g.Why == gap.Why })
+		if i < 0 {
+			sum.Without = append(sum.Without, gap)
+		} else {
+			sum.Without[i].Count += gap.Count
+		}
+	}
+	return sum
+}
+
+// Range is what something costs: between two amounts.
+type Range struct {
+	Low  Amount `json:"low"`
+	High Amount `json:"high"`
+}
+
+// Plus returns the sum of both ends.
+func (r Range) Plus(o Range) Range { return Range{r.Low.Plus(o.Low), r.High.Plus(o.High)} }
+
+// String is the range as people read it: "0.12 to 0.48 USD", "up to 0.48 USD", "0.12
+// USD or more", "up to 0.48 USD, without 2", "not known".
+func (r Range) String() string {
+	switch low, high := r.Low.Known(), r.High.Known(); {
+	case low && high:
+		return Between(r.Low.USD, r.High.USD) + " USD"
+	case high:
+		return "up to " + Figure(r.High.USD) + " USD"
+	case low && r.Low.USD > 0:
+		return Figure(r.Low.USD) + " USD or more"
+	case r.High.USD > 0:
+		return fmt.Sprintf("up to %s USD, without %d", Figure(r.High.USD), r.High.missing())
+	}
+	return "not known"
+}
+
+// Between is two figures, or one where they read the same: "0.12 to 0.48".
+func Between(low, high float64) string {
+	if Figure(low) == Figure(high) {
+		return Figure(high)
+	}
+	return Figure(low) + " to " + Figure(high)
+}
+
+// least is the smallest amount that is worth a figure.
+const least = 0.0001
+
+// Figure is an amount to the cent; below a dollar it has three figures that count, and
+// next to nothing is "<0.0001".
+func Figure(usd float64) string {
+	switch {
+	case usd == 0:
+		return "0"
+	case usd < least:
+		return "<" + strconv.FormatFloat(least, 'f', -1, 64)
+	case usd >= 0.9995:
+		return strconv.FormatFloat(usd, 'f', 2, 64)
+	}
+	short, err := strconv.ParseFloat(strconv.FormatFloat(usd, 'g', 3, 64), 64)
+	if err != nil {
+		short = usd
+	}
+	return strconv.FormatFloat(short, 'f', -1, 64)
+}

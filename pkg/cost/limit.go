@@ -1,0 +1,91 @@
+package cost
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ParseUSD reads an amount of US dollars: 20, 0.50, $20, 20 USD.
+func ParseUSD(word string) (float64, error) {
+	figure := strings.TrimPrefix(strings.TrimSpace(strings.TrimSuffix(word, "USD")), "$")
+	usd, err := strconv.ParseFloat(figure, 64)
+	if err != nil || math.IsNaN(usd) || math.IsInf(usd, 0) || usd < 0 {
+		return 0, errors.New("it is no amount")
+	}
+	return usd, nil
+}
+
+// Excess is why jobs may cost too much, and what would lower that.
+type Excess struct{ Why, Fix string }
+
+// slack is what floating point may add to a sum: 0.1 x 3 is not more than 0.3.
+const slack = 1e-9
+
+// Over holds the upper bounds of jobs against the most that they may cost together, in
+// US dollars. It is nil where they keep to it, and never where a bound is not known.
+func Over(list []Estimate, most float64) *Excess {
+	total := Total(list)
+	high := total.Cost.High
+	limit := Figure(most) + " USD"
+	if !high.Known() {
+		var why []string
+		for _, gap := range high.Without {
+			why = append(why, fmt.Sprintf("%s (%d of %d)", gap.Why, gap.Count, total.Jobs))
+		}
+		return &Excess{"whether the jobs stay within " + limit + " is not known: " + strings.Join(why, "; "), missing(list)}
+	}
+	if high.USD <= most*(1+slack) {
+		return nil
+	}
+	return &Excess{fmt.Sprintf("the jobs may cost %s USD, which is more than %s", Figure(high.USD), limit), lower(list, most/high.USD)}
+}
+
+// missing is what would make an upper bound known.
+func missing(list []Estimate) string {
+	var unbounded []string
+	for _, e := range list {
+		if e.Rate.Free == "" && e.Rate.why() == "" && e.TimeoutSeconds == 0 {
+			unbounded = append(unbounded, e.Job)
+		}
+	}
+	if len(unbounded) == 0 {
+		return "a file of prices that has them: --prices FILE; or name a queue whose machines are known: --queue"
+	}
+	return fmt.Sprintf(`give %s a timeout: "timeout": "1h"`, names(unbounded))
+}
+
+// names are a few names of a list.
+func names(list []string) string {
+	if len(list) > 3 {
+		return fmt.Sprintf("%s and %d others", strings.Join(list[:2], ", "), len(list)-2)
+	}
+	return strings.Join(list, ", ")
+}
+
+// lower is what would bring the job that costs most down to a part of its cost.
+func lower(list []Estimate, part float64) string {
+	worst := list[0]
+	for _, e := range list {
+		if e.Cost.High.USD > worst.Cost.High.USD {
+			worst = e
+		}
+	}
+	var ways []string
+	if shorter := time.Duration(float64(worst.TimeoutSeconds)*part) * time.Second; shorter >= time.Minute { // the shortest that AWS Batch takes
+		ways = append(ways, "a timeout of "+strings.TrimSuffix(shorter.Truncate(time.Minute).String(), "0s"))
+	}
+	if worst.Attempts > 1 {
+		ways = append(ways, fmt.Sprintf("fewer attempts than %d", worst.Attempts))
+	}
+	if worst.Children > 1 {
+		ways = append(ways, fmt.Sprintf("fewer children than %d", worst.Children))
+	}
+	if len(ways) == 0 {
+		ways = append(ways, "a smaller machine")
+	}
+	return fmt.Sprintf("%s costs most of it, up to %s USD; lower it by %s", worst.Job, Figure(worst.Cost.High.USD), strings.Join(ways, ", "))
+}

@@ -1,0 +1,166 @@
+package cost
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/batchctl/batchctl/pkg/catalog"
+	"github.com/batchctl/batchctl/pkg/plan"
+)
+
+// Rate is what an hour of one attempt costs in US dollars: one child of an array, all
+// nodes of a multi-node job.
+type Rate struct {
+	// Free says why nothing is to be paid, and Unknown why there is no figure.
+	Free    string `json:"free,omitempty"`
+	Unknown string `json:"unknown,omitempty"`
+	// On is the smallest machine that holds the job, of the cheapest environment:
+	// "1/4 of g5.12xlarge".
+	On string `json:"on,omitempty"`
+	// Share is the job's share of that machine on demand, and Whole the machine.
+	Share float64 `json:"share,omitempty"`
+	Whole float64 `json:"whole,omitempty"`
+	// Spot is what the share was between on Spot, at the day of the prices; nil where
+	// that is not known.
+	Spot *catalog.Span `json:"spot,omitempty"`
+	// Least and Dearest are the share in the cheapest and the dearest environment of the
+	// queue, over the types there that hold the job; Alone has each attempt alone on its
+	// machines in the dearest. LeastUnknown says why Least is none, MostUnknown why
+	// Dearest and Alone are not.
+	Least        float64 `json:"least"`
+	Dearest      float64 `json:"dearest"`
+	Alone        float64 `json:"alone"`
+	LeastUnknown string  `json:"leastUnknown,omitempty"`
+	MostUnknown  string  `json:"mostUnknown,omitempty"`
+	// Unused is GPUs that the job does not take; nil for none.
+	Unused *Unused `json:"unused,omitempty"`
+	// Region is that of the prices, and StandsFor the one that they stand in for.
+	Region    string `json:"region,omitempty"`
+	StandsFor string `json:"standsForRegion,omitempty"`
+}
+
+// Unused is the GPUs of a machine that a job leaves to others.
+type Unused struct {
+	On   string `json:"on"`
+	GPUs int    `json:"gpus"`
+	Of   int    `json:"of"`
+	// Hour is what they cost an hour, in US dollars.
+	Hour float64 `json:"usdPerHour"`
+	// Closed says that no other such job fits beside one.
+	Closed bool `json:"closed,omitempty"`
+}
+
+// RateOf returns what an hour of a job costs in the environments behind its queue.
+// region is the one to take prices of, "" for the table's own; isLocal is for the
+// engine of this machine.
+func RateOf(v plan.JobReview, prices *catalog.Prices, region string, isLocal bool) Rate {
+	if isLocal && v.RoomsFrom != plan.FromPlatform {
+		return Rate{Free: "this machine costs nothing"}
+	}
+	if v.Cost == nil {
+		return Rate{Unknown: "nothing is submitted"}
+	}
+	n := v.Need
+	n.TimeoutSeconds, n.Attempts, n.Children = 0, 1, 1
+	r := Rate{Unknown: v.Cost.Unknown}
+	for _, room := range v.Rooms {
+		if room.Usable() && room.Fits {
+			r.add(room, n, prices, region)
+		}
+	}
+	if r.On != "" {
+		r.Unknown = ""
+	}
+	return r
+}
+
+// add takes in an environment that holds the job.
+func (r *Rate) add(room plan.Room, n plan.Need, prices *catalog.Prices, region string) {
+	c := plan.CostIn(room, n, prices, region)
+	if c.Unknown != "" {
+		r.LeastUnknown, r.MostUnknown = c.Unknown, c.Unknown
+		return
+	}
+	first := r.On == ""
+	spot, hasSpot := spotShare(c, n.Platform)
+	least, dearest, alone := c.ShareHour, c.ShareHour, c.WholeHour
+	if c.Others > 0 {
+		least, dearest = min(least, c.From), max(dearest, c.To)
+	}
+	if c.BidPercentage > 0 {
+		bid := float64(c.BidPercentage) / 100
+		least, dearest, alone = least*bid, dearest*bid, alone*bid
+	}
+	if c.Spot && hasSpot {
+		least = min(least, spot.Low)
+	} else if c.Spot {
+		r.LeastUnknown = fmt.Sprintf("no Spot price of %s is known: --prices FILE", c.Lines[0].On)
+	}
+	if first || least < r.Least {
+		r.Least = least
+	}
+	r.Dearest = max(r.Dearest, dearest)
+	r.Alone = max(r.Alone, alone, dearest)
+	if !first && c.ShareHour >= r.Share {
+		return
+	}
+	r.On, r.Share, r.Whole, r.Spot, r.Unused = machine(c), c.ShareHour, c.WholeHour, nil, unused(room, n, c)
+	r.Region, r.StandsFor = c.Region, c.Stands
+	if hasSpot {
+		r.Spot = &spot
+	}
+}
+
+// machine names what a job runs on: "1/4 of g5.12xlarge", "3 x c5n.18xlarge".
+func machine(c plan.Cost) string {
+	var parts []string
+	for _, l := range c.Lines {
+		text := l.On
+		if l.PerInstance > 1 {
+			text = fmt.Sprintf("1/%d of %s", l.PerInstance, l.On)
+		}
+		if l.Nodes > 1 {
+			text = fmt.Sprintf("%d x %s", l.Nodes, text)
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, " + ")
+}
+
+// spotShare is the share of the cost's machines on Spot, where every one has a price.
+func spotShare(c plan.Cost, platform string) (sum catalog.Span, ok bool) {
+	for _, l := range c.Lines {
+		if (l.Price != catalog.FargatePrice{}) {
+			low, high, ok := c.Prices.FargateSpot(c.Region, platform)
+			if !ok {
+				return sum, false
+			}
+			sum.Low += (l.VCPUs*low.VCPU + l.GB*low.GB) * float64(l.Nodes)
+			sum.High += (l.VCPUs*high.VCPU + l.GB*high.GB) * float64(l.Nodes)
+			continue
+		}
+		price, ok := c.Prices.Spot(c.Region, l.On)
+		if !ok {
+			return sum, false
+		}
+		part := float64(l.Nodes) / float64(l.PerInstance)
+		sum.Low, sum.High = sum.Low+price.Low*part, sum.High+price.High*part
+	}
+	storage := c.Storage * float64(c.StorageGB) // which has one price
+	sum.Low, sum.High = sum.Low+storage, sum.High+storage
+	return sum, len(c.Lines) > 0
+}
+
+// unused is the GPUs beside those of a job of one machine.
+func unused(room plan.Room, n plan.Need, c plan.Cost) *Unused {
+	if room.IsFargate() || len(n.Parts) != 1 || n.Parts[0].Nodes != 1 {
+		return nil
+	}
+	held, takes := room.Holds[0], n.Parts[0].GPUs
+	if takes == 0 || takes >= held.Instance.GPUs {
+		return nil
+	}
+	left := held.Instance.GPUs - takes
+	return &Unused{On: held.Instance.Name, GPUs: left, Of: held.Instance.GPUs,
+		Hour: c.WholeHour * float64(left) / float64(held.Instance.GPUs), Closed: held.PerInstance == 1}
+}

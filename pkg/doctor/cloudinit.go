@@ -1,0 +1,206 @@
+package doctor
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+)
+
+const (
+	initStatus = "run/cloud-init/status.json"
+	initResult = "run/cloud-init/result.json"
+)
+
+// initState is what cloud-init says of itself.
+type initState struct {
+	// stage is what it is in; "" when none.
+	stage string
+	// done says that the last stage has ended.
+	done   bool
+	errors []string
+}
+
+// readStatus reads status.json: the stage, and each stage's end and errors.
+func readStatus(text string) (initState, error) {
+	var file struct {
+		V1 map[string]json.RawMessage `json:"v1"`
+	}
+	if err := json.Unmarshal([]byte(text), &file); err != nil {
+		return initState{}, err
+	}
+	if file.V1 == nil {
+		return initState{}, errors.New("it has no v1")
+	}
+	var s initState
+	_ = json.Unmarshal(file.V1["stage"], &s.stage) // null, or not there, between stages
+	for _, name := range []string{"init-local", "init", "modules-config", "modules-final"} {
+		var stage struct {
+			Errors   []string `json:"errors"`
+			Finished *float64 `json:"finished"`
+		}
+		if err := json.Unmarshal(orNull(file.V1[name]), &stage); err != nil {
+			return s, fmt.Errorf("%s: %w", name, err)
+		}
+		s.errors = append(s.errors, stage.Errors...)
+		s.done = name == "modules-final" && stage.Finished != nil
+	}
+	return s, nil
+}
+
+func orNull(raw json.RawMessage) json.RawMessage {
+	if raw == nil {
+		return json.RawMessage("null")
+	}
+	return raw
+}
+
+// readResult reads result.json, which is written when all stages have ended.
+func readResult(text string) ([]string, error) {
+	var file struct {
+		V1 *struct {
+			Errors []string `json:"errors"`
+		} `json:"v1"`
+	}
+	if err := json.Unmarshal([]byte(text), &file); err != nil {
+		return nil, err
+	}
+	if file.V1 == nil {
+		return nil, errors.New("it has no v1")
+	}
+	return file.V1.Errors, nil
+}
+
+// cloudInit looks whether user data ran.
+func (l *look) cloudInit() {
+	l.unhandled()
+	state, known := l.initState()
+	if !known {
+		return
+	}
+	blocking := l.blockingLines()
+	switch {
+	case len(state.errors) > 0:
+		l.problem("cloud-init-errors", "cloud-init ended with errors", "user data stopped half-way or did not run: what it was to set up is missing",
+			"see /var/log/cloud-init-output.log; correct the user data and launch anew", at(initResult, strings.Join(state.errors, "; ")))
+	case state.done:
+		l.ok("cloud-init", "cloud-init has ended without errors", at(initResult, "errors: none"))
+		for _, e := range blocking {
+			l.warning("user-data-blocks", "user data starts a service and waits for it", "the units of docker and ecs wait for cloud-init to end: where the service was not up yet, both wait for each other for ever",
+				"add --no-block; leave ecs alone, it starts by itself", e)
+		}
+	case len(blocking) > 0 || l.ecsWaits():
+		l.problem("start-deadlock", "cloud-init waits for a service that waits for cloud-init", "user data starts docker or ecs, whose units begin after cloud-init has ended: neither goes on, and the instance never registers",
+			"take systemctl start ecs out of user data, and restart docker with --no-block; on this host: sudo systemctl cancel",
+			append([]Evidence{at(initStatus, "stage "+orElse(state.stage, "not ended"))}, append(blocking, l.waiting()...)...)...)
+	default:
+		l.warning("cloud-init-running", "cloud-init still runs", "the ECS agent starts when it has ended: a long download in user data delays every job",
+			"look again in a minute; what it does: ps axf, /var/log/cloud-init-output.log", at(initStatus, "stage "+orElse(state.stage, "not ended")))
+	}
+}
+
+// initState returns how far cloud-init is, and whether that is known.
+func (l *look) initState() (initState, bool) {
+	if text, ok := l.read(initResult); ok {
+		errs, err := readResult(text)
+		if err == nil {
+			return initState{done: true, errors: errs}, true
+		}
+		l.skip("/"+initResult, clean(err.Error()))
+	}
+	text, ok := l.read(initStatus)
+	if !ok {
+		l.skip("cloud-init", "it has left no status in /run/cloud-init")
+		return initState{}, false
+	}
+	s, err := readStatus(text)
+	if err != nil {
+		l.skip("/"+initStatus, clean(err.Error()))
+	}
+	return s, err == nil
+}
+
+// blockingLines finds lines of user data that start docker or ecs and wait. It is
+// evidence only; batchctl validate reads user data with a shell's parser.
+func (l *look) blockingLines() (found []Evidence) {
+	for _, dir := range l.glob("var/lib/cloud/instances/*") {
+		if _, err := fs.ReadDir(l.FS, dir+"/scripts"); err != nil { // for root alone
+			l.fails(dir+"/scripts", err)
+		}
+	}
+	for _, name := range l.glob("var/lib/cloud/instances/*/scripts/*") {
+		text, _ := l.read(name)
+		for i, line := range strings.Split(text, "\n") {
+			if blocks(line) {
+				found = append(found, seen(fmt.Sprintf("/%s:%d", name, i+1), line))
+			}
+		}
+	}
+	return found
+}
+
+// blocks reports whether a line asks systemd to start docker or ecs, and waits.
+func blocks(line string) bool {
+	words := strings.Fields(line)
+	for len(words) > 0 && (words[0] == "sudo" || strings.HasSuffix(words[0], "&&")) {
+		words = words[1:]
+	}
+	if len(words) < 3 {
+		return false
+	}
+	starts, unit := false, false
+	tool := path.Base(words[0])
+	for _, w := range words[1:] {
+		w = strings.TrimSuffix(strings.TrimRight(w, ";"), ".service")
+		switch w {
+		case "--no-block":
+			return false
+		case "start", "restart", "--now":
+			starts = true
+		case "ecs", "docker":
+			unit = true
+		}
+	}
+	return (tool == "systemctl" || tool == "service") && starts && unit
+}
+
+// waiting asks systemd which of its jobs wait.
+func (l *look) waiting() (found []Evidence) {
+	if !l.asks() {
+		return nil
+	}
+	out, err := l.run("systemctl", "list-jobs", "--no-legend", "--no-pager")
+	if err != nil {
+		return nil
+	}
+	for _, line := range lines(out) {
+		if strings.Contains(line, "ecs.service") || strings.Contains(line, "docker.service") {
+			found = append(found, seen("systemctl list-jobs", line))
+		}
+	}
+	return found
+}
+
+// ecsWaits reports whether somebody has asked for a start of docker that waits: at
+// boot ecs itself always does, so that it waits says nothing.
+func (l *look) ecsWaits() bool {
+	for _, e := range l.waiting() {
+		if strings.Contains(e.Text, "docker.service") && strings.Contains(e.Text, "restart") {
+			return true
+		}
+	}
+	return false
+}
+
+// unhandled finds user data that cloud-init did not know what to do with.
+func (l *look) unhandled() {
+	for _, line := range l.tail("var/log/cloud-init.log") {
+		if strings.Contains(line, "Unhandled non-multipart") || strings.Contains(line, "Unhandled unknown content-type") {
+			l.problem("user-data-ignored", "cloud-init did not run the user data", "it is neither MIME multi-part nor a script: AWS Batch takes MIME multi-part only, and adds its own part",
+				"write it as MIME multi-part (Content-Type: multipart/mixed) in the launch template", at("var/log/cloud-init.log", line))
+			return
+		}
+	}
+}

@@ -1,0 +1,142 @@
+package doctor
+
+import (
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+)
+
+const gib = 1 << 30
+
+// disk looks at the file systems that fill up: the root's and Docker's.
+func (l *look) disk() {
+	if !l.asks() {
+		l.skip("disk", "how full it is can be asked on a running machine only")
+		return
+	}
+	root, err := l.Ask.Space("/")
+	if err != nil {
+		l.skip("disk", clean(err.Error()))
+		return
+	}
+	l.space("/", root)
+	if l.facts.kind == Container {
+		return
+	}
+	d, _, _ := l.daemonText()
+	dir := path.Clean(orElse(d.DataRoot, "/var/lib/docker"))
+	if s, err := l.Ask.Space(dir); err == nil && s != root {
+		l.space(dir, s)
+	}
+}
+
+// space judges a file system. An image of a GPU job is 5 to 20 GiB, and is twice on
+// the disk while it is unpacked.
+func (l *look) space(dir string, s Space) {
+	free := fmt.Sprintf("%s of %s free", size(s.FreeBytes), size(s.Bytes))
+	evidence := seen("statfs "+dir, free)
+	remedy := "a larger volume in the launch template (BlockDeviceMappings); on this host: sudo docker system prune"
+	if l.facts.kind == Container {
+		remedy = "write to a volume, or give the instances a larger root volume"
+	}
+	switch {
+	case s.Bytes == 0:
+		l.skip("disk", dir+" does not say how large it is")
+		return
+	case s.FreeBytes < gib:
+		l.problem("disk-full", "the file system of "+dir+" is full: "+free, "images cannot be pulled, and containers end with \"no space left on device\"", remedy, evidence)
+	case s.FreeBytes < 10*gib && l.facts.kind != Container || s.FreeBytes < s.Bytes/20:
+		l.warning("disk-low", "the file system of "+dir+" fills up: "+free, "an image with CUDA is 5 to 20 GiB: the next pull may fail with \"no space left on device\"", remedy, evidence)
+	default:
+		l.ok("disk", "the file system of "+dir+" has room: "+free, evidence)
+	}
+	if s.Files > 0 && s.FreeFiles < s.Files/20 {
+		l.warning("inodes-low", fmt.Sprintf("the file system of %s has %d of %d inodes left", dir, s.FreeFiles, s.Files), "with none left no file can be made, though there is space",
+			"remove what has many small files, such as old images: sudo docker system prune", evidence)
+	}
+}
+
+// size prints bytes as people read them.
+func size(n uint64) string {
+	if n >= gib {
+		return strconv.FormatFloat(float64(n)/gib, 'f', 1, 64) + " GiB"
+	}
+	return strconv.FormatUint(n>>20, 10) + " MiB"
+}
+
+// memory looks at what is left of it, at a container's limit, and at /dev/shm.
+func (l *look) memory() {
+	if l.facts.kind == Container {
+		l.cgroup()
+		l.sharedMemory()
+		return
+	}
+	text, ok := l.read("proc/meminfo")
+	if !ok {
+		return
+	}
+	total, free := kilobytes(text, "MemTotal:"), kilobytes(text, "MemAvailable:")
+	if total == 0 {
+		return
+	}
+	summary := fmt.Sprintf("%s of %s memory available", size(free), size(total))
+	if free < total/20 {
+		l.warning("memory-low", "little memory is left: "+summary, "the kernel ends processes when none is left: jobs, or the agent", "see what holds it: ps aux --sort -rss; ask for more memory in the jobs", at("proc/meminfo", summary))
+		return
+	}
+	l.ok("memory", summary, at("proc/meminfo", summary))
+}
+
+// kilobytes reads a line of /proc/meminfo, in bytes; 0 where it is not there.
+func kilobytes(text, name string) uint64 {
+	for _, line := range lines(text) {
+		if f := strings.Fields(line); len(f) > 1 && f[0] == name {
+			n, _ := strconv.ParseUint(f[1], 10, 53) // 0 is "not known"
+			return n << 10
+		}
+	}
+	return 0
+}
+
+// cgroup looks at the container's memory limit and whether it has been met.
+func (l *look) cgroup() {
+	name := l.firstOf("sys/fs/cgroup/memory.max", "sys/fs/cgroup/memory/memory.limit_in_bytes")
+	if name == "" {
+		return
+	}
+	limit := l.word(name)
+	l.ok("memory-limit", "the container's memory limit: "+readLimit(limit), at(name, limit))
+	const events = "sys/fs/cgroup/memory.events"
+	for _, line := range lines(l.orEmpty(events)) {
+		if n, ok := strings.CutPrefix(line, "oom_kill "); ok && n != "0" {
+			l.warning("container-oom", "processes of this container were killed for memory: "+clean(n), "the job needs more than its limit, "+readLimit(limit), "ask for more memory in the job", at(events, line))
+		}
+	}
+}
+
+func readLimit(text string) string {
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil || n >= 1<<60 {
+		return "none of its own"
+	}
+	return size(n)
+}
+
+// sharedMemory looks at /dev/shm, which is 64 MiB unless the job asks for more.
+func (l *look) sharedMemory() {
+	if !l.asks() {
+		return
+	}
+	s, err := l.Ask.Space("/dev/shm")
+	if err != nil || s.Bytes == 0 {
+		return
+	}
+	what := "/dev/shm is " + size(s.Bytes)
+	if s.Bytes > 64<<20 || !l.facts.gpu {
+		l.ok("shared-memory", what, seen("statfs /dev/shm", size(s.FreeBytes)+" free"))
+		return
+	}
+	l.warning("shared-memory-small", what+", Docker's default", "PyTorch's DataLoader workers and NCCL between GPUs need more: they end with \"bus error\" or \"unhandled system error\"",
+		`"sharedMemory": "8 GiB" in the job file (linuxParameters.sharedMemorySize, in MiB)`, seen("statfs /dev/shm", size(s.Bytes)))
+}

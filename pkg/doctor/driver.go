@@ -1,0 +1,133 @@
+package doctor
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// driverVersion returns the version of the loaded driver; "loaded" where it is
+// loaded and does not say which.
+func (l *look) driverVersion() string {
+	if text, ok := l.read("proc/driver/nvidia/version"); ok {
+		if v := versionOf(text); v != "" {
+			return v
+		}
+		return "loaded"
+	}
+	if v := l.word("sys/module/nvidia/version"); v != "" {
+		return clean(v)
+	}
+	if l.moduleLoaded("nvidia") {
+		return "loaded"
+	}
+	return ""
+}
+
+// versionOf finds the version in the driver's own line, such as "NVRM version: NVIDIA
+// UNIX x86_64 Kernel Module  535.183.01  Sun May 12 …": the first word of digits and dots.
+func versionOf(text string) string {
+	for _, w := range strings.Fields(text) {
+		if strings.Contains(w, ".") && strings.Trim(w, "0123456789.") == "" {
+			return w
+		}
+	}
+	return ""
+}
+
+func (l *look) moduleLoaded(name string) bool {
+	text, _ := l.read("proc/modules")
+	return slices.ContainsFunc(lines(text), func(line string) bool { return strings.HasPrefix(line, name+" ") })
+}
+
+// driver looks at the kernel module and the device nodes.
+func (l *look) driver() {
+	f := l.facts
+	if !f.live {
+		l.skip("driver", "this root has no /proc: whether the driver is loaded is not known")
+		return
+	}
+	if f.loaded == "" {
+		l.notLoaded()
+		return
+	}
+	l.ok("driver-loaded", "the NVIDIA driver is loaded: "+f.loaded)
+	l.deviceNodes()
+}
+
+func (l *look) notLoaded() {
+	f := l.facts
+	why := "the GPUs cannot be used: ecs-init finds none to hand to the agent, no GPU is registered, and GPU jobs stay in RUNNABLE"
+	remedy := "use an image with the driver (the ECS GPU-optimized AMI, imageType ECS_AL2023_NVIDIA), or load it: sudo modprobe nvidia; then see dmesg"
+	evidence := slices.Clone(f.gpuWhy)
+	switch built := l.builtFor(); {
+	case l.moduleLoaded("nouveau"):
+		evidence = append(evidence, at("proc/modules", "nouveau is loaded"))
+		remedy = "nouveau holds the GPU: blacklist it (/etc/modprobe.d), rebuild the initramfs, and reboot; or use the ECS GPU-optimized AMI"
+	case f.kernel != "" && len(built) > 0 && !slices.Contains(built, f.kernel):
+		evidence = append(evidence, at("lib/modules", "nvidia.ko is built for "+strings.Join(built, ", ")+"; the running kernel is "+f.kernel))
+		remedy = "the kernel was updated without its driver: reboot into the old kernel, or rebuild the module (sudo dkms autoinstall); pin both in the image"
+	case f.image != "" && !strings.Contains(f.image, "gpu") && !strings.Contains(f.image, "nvidia"):
+		evidence = append(evidence, at("etc/image-id", f.image+", an image without the driver"))
+	}
+	l.problem("driver-not-loaded", "the NVIDIA driver is not loaded", why, remedy, evidence...)
+}
+
+// builtFor returns the kernels that a driver's module was built for.
+func (l *look) builtFor() (kernels []string) {
+	for _, dir := range []string{"extra", "extra/nvidia", "updates", "updates/dkms", "kernel/drivers/video", "kernel/drivers/video/nvidia"} {
+		for _, name := range append(l.glob("lib/modules/*/"+dir+"/nvidia.ko*"), l.glob("usr/lib/modules/*/"+dir+"/nvidia.ko*")...) {
+			_, rest, _ := strings.Cut(name, "modules/")
+			kernel, _, _ := strings.Cut(rest, "/")
+			if !slices.Contains(kernels, kernel) {
+				kernels = append(kernels, kernel)
+			}
+		}
+	}
+	return kernels
+}
+
+// cards returns the device nodes of GPUs: /dev/nvidia0 and so on.
+func (l *look) cards() (names []string) {
+	for _, name := range l.glob("dev/nvidia[0-9]*") {
+		if strings.Trim(strings.TrimPrefix(path.Base(name), "nvidia"), "0123456789") == "" {
+			names = append(names, "/"+name)
+		}
+	}
+	return names
+}
+
+func (l *look) deviceNodes() {
+	f := l.facts
+	if !l.exists("dev/null") {
+		l.skip("device nodes", "this root has no /dev")
+		return
+	}
+	cards := l.cards()
+	var missing []string
+	if !l.exists("dev/nvidiactl") {
+		missing = append(missing, "/dev/nvidiactl")
+	}
+	if len(cards) == 0 {
+		missing = append(missing, "/dev/nvidia0")
+	}
+	if len(missing) > 0 {
+		l.problem("device-nodes-missing", "device nodes of the driver are missing: "+strings.Join(missing, ", "),
+			"neither nvidia-smi nor a container can open the GPU", "make them: sudo nvidia-modprobe -c 0 -u; to have them at every start: sudo systemctl enable --now nvidia-persistenced",
+			seen("/dev", "the driver "+f.loaded+" is loaded, and "+strings.Join(missing, ", ")+" is not there"))
+		return
+	}
+	if len(f.gpus) > len(cards) {
+		l.problem("gpu-lost", fmt.Sprintf("the PCI bus has %s and the driver shows %d", plural(len(f.gpus), "GPU"), len(cards)),
+			"a GPU that the driver gave up on takes no work, and the agent registers too few", "see why: sudo dmesg | grep NVRM; replace the instance",
+			seen("/sys/bus/pci/devices", strings.Join(f.gpus, ", ")), seen("/dev", strings.Join(cards, ", ")))
+		return
+	}
+	if !l.exists("dev/nvidia-uvm") {
+		l.warning("uvm-missing", "/dev/nvidia-uvm is not there", "CUDA programs fail to begin (cuInit says unknown error) until the node is made; nvidia-container-cli usually makes it with the first GPU container",
+			"make it: sudo nvidia-modprobe -c 0 -u", seen("/dev", "there are "+strings.Join(cards, ", ")+", and no nvidia-uvm"))
+		return
+	}
+	l.ok("device-nodes", plural(len(cards), "GPU")+" with device nodes", seen("/dev", strings.Join(cards, ", ")))
+}

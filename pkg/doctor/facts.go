@@ -1,0 +1,169 @@
+package doctor
+
+import (
+	"strconv"
+	"strings"
+)
+
+// facts are what several checks rest on.
+type facts struct {
+	kind                  Kind
+	system, image, kernel string
+	// live: the root has the kernel's files, so that it runs, or did when the files
+	// were collected.
+	live bool
+	// gpus are the GPUs on the PCI bus; gpuWhy is why there is, or should be, one.
+	gpus   []string
+	gpu    bool
+	gpuWhy []Evidence
+	// loaded is the version of the driver; "" where it is not loaded.
+	loaded string
+	// config is the agent's configuration.
+	config *config
+}
+
+func (f *facts) presence() Presence {
+	switch {
+	case f.gpu:
+		return Present
+	case f.live:
+		return None
+	}
+	return Unknown
+}
+
+// gather finds the facts out.
+func (l *look) gather() facts {
+	release := variables(l.orEmpty("etc/os-release"))
+	if len(release) == 0 {
+		release = variables(l.orEmpty("usr/lib/os-release"))
+	}
+	f := facts{
+		kind:   l.kind(),
+		system: clean(release["PRETTY_NAME"]),
+		image:  clean(variables(l.orEmpty("etc/image-id"))["image_name"]),
+		kernel: clean(l.word("proc/sys/kernel/osrelease")),
+		live:   l.firstOf("proc/sys/kernel/osrelease", "proc/modules", "proc/version", "proc/meminfo") != "",
+		loaded: l.driverVersion(),
+	}
+	if f.kind == Container {
+		if v := l.Env("NVIDIA_VISIBLE_DEVICES"); givesGPU(v) {
+			f.gpuWhy = append(f.gpuWhy, seen("NVIDIA_VISIBLE_DEVICES", v))
+		}
+		if l.exists("dev/nvidia0") {
+			f.gpuWhy = append(f.gpuWhy, seen("/dev/nvidia0", "is there"))
+		}
+		f.gpu = len(f.gpuWhy) > 0
+		return f
+	}
+	f.config = l.readConfig()
+	f.gpus = l.pciGPUs()
+	if len(f.gpus) > 0 {
+		f.gpuWhy = append(f.gpuWhy, seen("/sys/bus/pci/devices", plural(len(f.gpus), "NVIDIA GPU")+": "+strings.Join(f.gpus, ", ")))
+	}
+	if f.loaded != "" {
+		f.gpuWhy = append(f.gpuWhy, seen("NVIDIA driver", "loaded, "+f.loaded))
+	}
+	if s := f.config.get("ECS_ENABLE_GPU_SUPPORT"); s != nil && isTrue(s.value) {
+		f.gpuWhy = append(f.gpuWhy, s.evidence())
+	}
+	if strings.Contains(f.image, "gpu") || strings.Contains(f.image, "nvidia") {
+		f.gpuWhy = append(f.gpuWhy, seen("/etc/image-id", f.image))
+	}
+	f.gpu = len(f.gpuWhy) > 0
+	return f
+}
+
+func (l *look) orEmpty(name string) string {
+	text, _ := l.read(name)
+	return text
+}
+
+// kind finds out what is looked at. A container's signs count first: an agent's
+// files may be mounted into it.
+func (l *look) kind() Kind {
+	for _, name := range []string{"ECS_CONTAINER_METADATA_URI_V4", "ECS_CONTAINER_METADATA_URI", "AWS_BATCH_JOB_ID"} {
+		if l.Env(name) != "" {
+			return Container
+		}
+	}
+	cgroup, _ := l.read("proc/1/cgroup")
+	if l.firstOf(".dockerenv", "run/.containerenv") != "" ||
+		strings.Contains(cgroup, "/docker/") || strings.Contains(cgroup, "/ecs/") || strings.Contains(cgroup, "kubepods") {
+		return Container
+	}
+	switch {
+	case l.firstOf("etc/ecs/ecs.config", "var/lib/ecs/ecs.config", "etc/ecs", "var/lib/ecs", "usr/libexec/amazon-ecs-init") != "":
+		return ECSInstance
+	case strings.HasPrefix(l.word("sys/class/dmi/id/sys_vendor"), "Amazon EC2"), strings.HasPrefix(l.word("sys/hypervisor/uuid"), "ec2"):
+		return EC2Instance
+	}
+	return Machine
+}
+
+// pciGPUs returns the addresses of NVIDIA's GPUs: PCI vendor 10de, class 0300 or
+// 0302. NVSwitches have another class.
+func (l *look) pciGPUs() (addresses []string) {
+	for _, name := range l.glob("sys/bus/pci/devices/*/vendor") {
+		dir := strings.TrimSuffix(name, "/vendor")
+		class := l.word(dir + "/class")
+		if l.word(name) == "0x10de" && (strings.HasPrefix(class, "0x0300") || strings.HasPrefix(class, "0x0302")) {
+			addresses = append(addresses, dir[strings.LastIndex(dir, "/")+1:])
+		}
+	}
+	return addresses
+}
+
+// variables reads NAME=value lines as os-release has them.
+func variables(text string) map[string]string {
+	all := map[string]string{}
+	for _, line := range lines(text) {
+		name, value, ok := strings.Cut(strings.TrimSpace(line), "=")
+		if ok && !strings.HasPrefix(name, "#") {
+			all[name] = strings.Trim(value, `"'`)
+		}
+	}
+	return all
+}
+
+// system says which machine image and kernel these are.
+func (l *look) system() {
+	f := l.facts
+	switch f.presence() {
+	case Unknown:
+		l.skip("GPU", "this root has no /proc and /sys: whether there is a GPU is not known")
+	case None:
+		l.note("no-gpu", "no NVIDIA GPU is here, and nothing asks for one: the GPU checks were left out",
+			"a job that asks for GPUs waits for an instance type that has them", "on a GPU host, look at the driver: lspci -d 10de:")
+	}
+	if f.kind == EC2Instance {
+		l.note("no-ecs-agent", "this instance has no ECS agent", "AWS Batch and Amazon ECS give it no jobs", "use an ECS-optimized AMI, or install ecs-init in the image", seen("/etc/ecs, /var/lib/ecs", "not there"))
+	}
+	if f.system == "" && f.image == "" {
+		return
+	}
+	if strings.HasPrefix(f.system, "Amazon Linux 2") && !strings.HasPrefix(f.system, "Amazon Linux 2023") && f.kind != Container {
+		l.warning("amazon-linux-2", "the machine image is Amazon Linux 2, whose support ended on 2026-06-30",
+			"no security fixes come any more, and newer drivers and agents are not built for it",
+			"take the AL2023 image: imageType ECS_AL2023_NVIDIA for GPUs, ECS_AL2023 otherwise", at("etc/os-release", f.system))
+		return
+	}
+	l.ok("system", strings.Join(nonEmpty(f.system, f.image, f.kernel), ", "))
+}
+
+func nonEmpty(words ...string) (out []string) {
+	for _, w := range words {
+		if w != "" {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// plural says how many there are.
+func plural(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return strconv.Itoa(n) + " " + what
+}

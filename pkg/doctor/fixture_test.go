@@ -1,0 +1,273 @@
+package doctor
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden reports")
+
+// fixture is a host: its files, and under names that begin with @ what is not a file.
+// @env holds variables; "@run COMMAND" what a program prints, "@http METHOD URL" a
+// status and a body, "@space PATH" four numbers. The answer !hang never comes, !fails
+// is one with exit code 1. @remove takes files of the base away.
+type fixture struct {
+	finds   []string // the ids of all findings that are not ok, sorted
+	files   map[string]string
+	own     bool // without a base: a whole host
+	offline bool
+}
+
+func readFixture(t testing.TB, name string) fixture {
+	t.Helper()
+	archive, err := txtar.ParseFile(filepath.Join("testdata", name+".txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := fixture{files: map[string]string{}, own: true}
+	for _, line := range strings.Split(string(archive.Comment), "\n") {
+		switch key, value, _ := strings.Cut(line, ": "); key {
+		case "base":
+			f.files, f.own = readFixture(t, value).files, false
+		case "finds":
+			f.finds = strings.Fields(value)
+		case "offline":
+			f.offline = true
+		}
+	}
+	for _, file := range archive.Files {
+		if file.Name == "@remove" {
+			for _, gone := range strings.Split(strings.TrimSpace(string(file.Data)), "\n") {
+				if _, ok := f.files[gone]; !ok {
+					t.Fatalf("%s: @remove %s: the base has none", name, gone)
+				}
+				delete(f.files, gone)
+			}
+			continue
+		}
+		f.files[file.Name] = string(file.Data)
+	}
+	return f
+}
+
+func fixtures(t testing.TB) (names []string) {
+	t.Helper()
+	paths, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no fixtures: %v", err)
+	}
+	for _, p := range paths {
+		names = append(names, strings.TrimSuffix(filepath.Base(p), ".txtar"))
+	}
+	return names
+}
+
+// host makes the host of a fixture.
+func (f fixture) host() Host {
+	root := fstest.MapFS{}
+	env := map[string]string{}
+	for name, text := range f.files {
+		if name == "@env" {
+			for _, line := range lines(text) {
+				k, v, _ := strings.Cut(line, "=")
+				env[k] = v
+			}
+		} else if !strings.HasPrefix(name, "@") {
+			root[name] = &fstest.MapFile{Data: []byte(text), Mode: 0o644}
+		}
+	}
+	h := Host{FS: root, Env: func(name string) string { return env[name] }, Ask: &script{answers: f.files}}
+	if f.offline {
+		h.Ask, h.Env, h.Root = nil, nil, "host"
+	}
+	return h
+}
+
+// script answers as a fixture says, and notes what it was asked.
+type script struct {
+	answers map[string]string
+}
+
+func (s *script) Run(ctx context.Context, program string, args ...string) (string, error) {
+	command := strings.Join(append([]string{program}, args...), " ")
+	if !readOnly.MatchString(command) {
+		panic("doctor ran " + command)
+	}
+	out, ok := s.answers["@run "+command]
+	if !ok {
+		return "", fmt.Errorf("run %s: %w", program, fs.ErrNotExist)
+	}
+	return answer(ctx, out)
+}
+
+// readOnly are the commands that may run on a host at work.
+var readOnly = regexp.MustCompile(`^(nvidia-smi -q -x|dmesg|journalctl -k -b .*|docker info .*|systemctl (is-active|list-jobs) .*)$`)
+
+func answer(ctx context.Context, out string) (string, error) {
+	if strings.HasPrefix(out, "!hang") {
+		<-ctx.Done()
+		return "", ctx.Err()
+	}
+	if rest, ok := strings.CutPrefix(out, "!fails\n"); ok {
+		return rest, errors.New("exit status 1")
+	}
+	return out, nil
+}
+
+func (s *script) HTTP(ctx context.Context, r Request) (int, string, error) {
+	if r.Method != "GET" && (r.Method != "PUT" || r.URL != imds+"api/token") {
+		panic("doctor sent " + r.Method + " " + r.URL)
+	}
+	out, ok := s.answers["@http "+r.Method+" "+r.URL]
+	if !ok {
+		return 0, "", errors.New("connection refused")
+	}
+	out, err := answer(ctx, out)
+	if err != nil {
+		return 0, "", err
+	}
+	var status int
+	first, body, _ := strings.Cut(out, "\n")
+	if _, err := fmt.Sscan(first, &status); err != nil {
+		panic("fixture: " + r.URL + " begins with no status")
+	}
+	return status, body, nil
+}
+
+func (s *script) Space(path string) (Space, error) {
+	out, ok := s.answers["@space "+path]
+	if !ok {
+		return Space{}, fs.ErrNotExist
+	}
+	var sp Space
+	_, err := fmt.Sscan(out, &sp.Bytes, &sp.FreeBytes, &sp.Files, &sp.FreeFiles)
+	return sp, err
+}
+
+// notOK returns the ids of what a report finds, sorted.
+func notOK(r Report) (ids []string) {
+	for _, f := range r.Findings {
+		if f.Severity != OK && !slices.Contains(ids, f.ID) {
+			ids = append(ids, f.ID)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+func examine(t *testing.T, h Host) (r Report) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) { r = Examine(t.Context(), h) })
+	return r
+}
+
+func golden(t *testing.T, path, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", path, diff)
+	}
+}
+
+func asJSON(t *testing.T, v any) string {
+	t.Helper()
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(v); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// TestFixtures: each host has the findings that its file names and no other. What is
+// printed is golden: of whole hosts in text and JSON, of the others all in one file.
+func TestFixtures(t *testing.T) {
+	var others strings.Builder
+	for _, name := range fixtures(t) {
+		f := readFixture(t, name)
+		r := examine(t, f.host())
+		if diff := cmp.Diff(f.finds, notOK(r)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		if f.own || name == "broken-host" {
+			golden(t, filepath.Join("testdata", name+".text"), r.Text(true))
+			golden(t, filepath.Join("testdata", name+".json"), asJSON(t, r))
+		} else {
+			fmt.Fprintf(&others, "== %s\n%s\n", name, r.Text(false))
+		}
+		for _, found := range r.Findings {
+			if found.Severity != OK && (found.Why == "" || found.Remedy == "" || found.Topic == "" || !slices.Contains(Severities(), found.Severity)) {
+				t.Errorf("%s: %s says no why, no remedy or no topic: %+v", name, found.ID, found)
+			}
+		}
+	}
+	golden(t, "testdata/findings.text", others.String())
+}
+
+// TestEveryFinding has a fixture that shows it: ids are read from the source.
+func TestEveryFinding(t *testing.T) {
+	shown := map[string]bool{}
+	for _, name := range fixtures(t) {
+		for _, id := range readFixture(t, name).finds {
+			shown[id] = true
+		}
+	}
+	said := map[string]bool{}
+	paths, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := regexp.MustCompile(`(?m)(?:l\.(?:problem|warning|note)\(|l\.found\(severity, |^\t\t\{)"([a-z]+-[a-z0-9-]+|xid)",`)
+	for _, p := range paths {
+		if strings.HasSuffix(p, "_test.go") || p == "doctor.go" {
+			continue
+		}
+		text, err := os.ReadFile(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range id.FindAllStringSubmatch(string(text), -1) {
+			said[m[1]] = true
+		}
+	}
+	if len(said) < 40 {
+		t.Fatalf("only %d ids found in the source", len(said))
+	}
+	for _, id := range slices.Sorted(maps.Keys(said)) {
+		if !shown[id] {
+			t.Errorf("no fixture finds %s", id)
+		}
+	}
+	for id := range shown {
+		if !said[id] {
+			t.Errorf("a fixture finds %s, which the source does not say", id)
+		}
+	}
+}

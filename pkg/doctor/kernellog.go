@@ -1,0 +1,116 @@
+package doctor
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// xid is an error that the driver wrote to the kernel's log.
+type xid struct {
+	code int
+	line string
+}
+
+// Xid codes as NVIDIA's table of them sorts them: those that mean a broken GPU, bus
+// or firmware, and those that a program causes by itself.
+func hardwareXid(code int) bool {
+	return slices.Contains([]int{46, 48, 61, 62, 64, 74, 79, 92, 95, 109, 110, 119, 120, 140}, code)
+}
+
+func programXid(code int) bool { return slices.Contains([]int{13, 31, 43, 45, 68, 94}, code) }
+
+// readXids finds lines such as "NVRM: Xid (PCI:0000:00:1e): 79, pid=1, GPU has fallen
+// off the bus."
+func readXids(log []string) (found []xid) {
+	for _, line := range log {
+		_, rest, ok := strings.Cut(line, "NVRM: Xid (")
+		if !ok {
+			continue
+		}
+		_, rest, ok = strings.Cut(rest, "): ")
+		if !ok {
+			continue
+		}
+		digits, _, _ := strings.Cut(rest, ",")
+		if code, err := strconv.Atoi(strings.TrimSpace(digits)); err == nil {
+			found = append(found, xid{code, line})
+		}
+	}
+	return found
+}
+
+// kernelLog looks for the driver's errors and for processes killed for memory.
+func (l *look) kernelLog() {
+	log, from := l.kernelLines()
+	if log == nil {
+		return
+	}
+	l.xids(log, from)
+	killed := slices.DeleteFunc(slices.Clone(log), func(line string) bool {
+		return !strings.Contains(line, "Out of memory: Killed process") && !strings.Contains(line, "Memory cgroup out of memory")
+	})
+	if len(killed) > 0 {
+		l.note("oom-kills", "the kernel has killed "+plural(len(killed), "process")+" for memory", "a job that was killed so ends with exit code 137, or with an error of its own",
+			"ask for more memory in the job", seen(from, killed[len(killed)-1]))
+	}
+}
+
+// kernelLines returns the kernel's log and where it is from; nil where it cannot be read.
+func (l *look) kernelLines() ([]string, string) {
+	if l.asks() {
+		for _, command := range [][]string{{"dmesg"}, {"journalctl", "-k", "-b", "--no-pager", "-q", "-n", "5000"}} {
+			out, err := l.run(command[0], command[1:]...)
+			if all := lines(out); err == nil && len(all) > 0 {
+				return all, strings.Join(command, " ")
+			}
+		}
+	}
+	for _, name := range []string{"var/log/dmesg", "var/log/kern.log", "var/log/messages"} {
+		if all := l.tail(name); len(all) > 0 {
+			return all, "/" + name
+		}
+	}
+	if l.asks() {
+		l.unread = append(l.unread, Unread{What: "kernel log", Why: "dmesg and journalctl give nothing to this user", Denied: true})
+	} else {
+		l.skip("kernel log", "this root has none in /var/log")
+	}
+	return nil, ""
+}
+
+func (l *look) xids(log []string, from string) {
+	found := readXids(log)
+	if len(found) == 0 {
+		if l.facts.gpu {
+			l.ok("no-xid", "no Xid error in the kernel's log", seen(from, plural(len(log), "line")))
+		}
+		return
+	}
+	last := func(is func(int) bool) *xid {
+		for _, x := range slices.Backward(found) {
+			if is(x.code) {
+				return &x
+			}
+		}
+		return nil
+	}
+	if x := last(hardwareXid); x != nil {
+		l.problem("xid-hardware", fmt.Sprintf("the driver met Xid %d: the GPU, its bus or its firmware is at fault", x.code),
+			"programs on this GPU crash or hang, whatever they do", "drain the instance and replace it", seen(from, x.line))
+		return
+	}
+	if x := last(func(code int) bool { return !programXid(code) }); x != nil {
+		l.warning("xid", fmt.Sprintf("the driver met Xid %d", x.code), "some GPU program ended with it, or will", "look the code up in NVIDIA's list of Xid errors; if it comes again, replace the instance", seen(from, x.line))
+		return
+	}
+	x := last(programXid)
+	l.note("xid-program", fmt.Sprintf("the driver met Xid %d, which programs cause by themselves", x.code), "a program read or wrote where it may not, or was ended",
+		"look at the job that ran then: compute-sanitizer finds the access", seen(from, x.line))
+}
+
+// missing reports whether an error says that something is not there.
+func missing(err error) bool { return errors.Is(err, fs.ErrNotExist) }

@@ -1,0 +1,250 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/batchctl/batchctl/pkg/secret"
+)
+
+// look is one check at work.
+type look struct {
+	*Host
+	ctx      context.Context
+	facts    *facts
+	findings []Finding
+	unread   []Unread
+}
+
+const (
+	// mostRead bounds what is read of a file: configurations are far smaller.
+	mostRead = 1 << 20
+	// mostTail bounds what is read of a log's end.
+	mostTail = 256 << 10
+	// mostText bounds a piece of evidence.
+	mostText = 300
+	// askLimit bounds a program or an address below a check's own limit, so that
+	// the check can say which it was.
+	askLimit = 5 * time.Second
+	// smiLimit is that of nvidia-smi: without persistence mode the driver wakes each
+	// GPU for it, which takes a second or two, and hosts have up to 16.
+	smiLimit = 30 * time.Second
+	// metadataLimit bounds what answers within milliseconds or not at all.
+	metadataLimit = 2 * time.Second
+)
+
+func (l *look) found(s Severity, id, summary, why, remedy string, seen ...Evidence) {
+	l.findings = append(l.findings, Finding{ID: id, Severity: s, Summary: summary, Why: why, Remedy: remedy, Evidence: seen})
+}
+
+func (l *look) problem(id, summary, why, remedy string, seen ...Evidence) {
+	l.found(Problem, id, summary, why, remedy, seen...)
+}
+
+func (l *look) warning(id, summary, why, remedy string, seen ...Evidence) {
+	l.found(Warning, id, summary, why, remedy, seen...)
+}
+
+func (l *look) note(id, summary, why, remedy string, seen ...Evidence) {
+	l.found(Note, id, summary, why, remedy, seen...)
+}
+
+func (l *look) ok(id, summary string, seen ...Evidence) { l.found(OK, id, summary, "", "", seen...) }
+
+// skip notes what could not be looked at.
+func (l *look) skip(what, why string) { l.unread = append(l.unread, Unread{What: what, Why: why}) }
+
+// seen is evidence of a few words, masked and cut.
+func seen(from, text string) Evidence { return Evidence{from, clean(text)} }
+
+// at is evidence from a file.
+func at(name, text string) Evidence { return seen("/"+name, text) }
+
+// clean masks credentials, in variables as well, and keeps one line of bounded length.
+func clean(text string) string {
+	text = strings.ToValidUTF8(strings.Join(strings.Fields(text), " "), "\uFFFD")
+	if name, value, ok := strings.Cut(text, "="); ok && !strings.ContainsAny(name, " \"'{") {
+		text = name + "=" + secret.MaskValue(name, value)
+	}
+	text = secret.Mask(secret.MaskValue("", text))
+	if len(text) > mostText {
+		text = strings.ToValidUTF8(text[:mostText], "") + "…"
+	}
+	return text
+}
+
+// fails notes why a file could not be read, unless it is not there.
+func (l *look) fails(name string, err error) {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		err = p.Err
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrPermission):
+		l.unread = append(l.unread, Unread{What: "/" + name, Why: "permission denied", Denied: true})
+	default:
+		l.skip("/"+name, err.Error())
+	}
+}
+
+// exists reports whether there is something at a path.
+func (l *look) exists(name string) bool {
+	_, err := fs.Stat(l.FS, name)
+	return err == nil
+}
+
+// open opens a regular file: anything else could block for ever.
+func (l *look) open(name string) (fs.File, fs.FileInfo) {
+	info, err := fs.Stat(l.FS, name)
+	if err != nil {
+		l.fails(name, err)
+		return nil, nil
+	}
+	if !info.Mode().IsRegular() {
+		l.skip("/"+name, "not a regular file")
+		return nil, nil
+	}
+	f, err := l.FS.Open(name)
+	if err != nil {
+		l.fails(name, err)
+		return nil, nil
+	}
+	return f, info
+}
+
+// read returns a file's text, and whether it could be read.
+func (l *look) read(name string) (string, bool) {
+	f, _ := l.open(name)
+	if f == nil {
+		return "", false
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, mostRead))
+	if err != nil {
+		l.fails(name, err)
+		return "", false
+	}
+	return string(text), true
+}
+
+// tail returns the lines at the end of a log.
+func (l *look) tail(name string) []string {
+	f, info := l.open(name)
+	if f == nil {
+		return nil
+	}
+	defer f.Close()
+	if s, ok := f.(io.Seeker); ok && info.Size() > mostTail {
+		if _, err := s.Seek(-mostTail, io.SeekEnd); err != nil {
+			l.fails(name, err)
+			return nil
+		}
+	}
+	text, err := io.ReadAll(io.LimitReader(f, mostRead))
+	if err != nil {
+		l.fails(name, err)
+		return nil
+	}
+	return lines(string(text))
+}
+
+// lines splits a text and drops what is empty.
+func lines(text string) []string {
+	all := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
+	return slices.DeleteFunc(all, func(s string) bool { return strings.TrimSpace(s) == "" })
+}
+
+// word returns what a file of one line holds, such as those of /sys.
+func (l *look) word(name string) string {
+	text, _ := l.read(name)
+	return strings.TrimSpace(text)
+}
+
+// glob returns the paths that match, sorted.
+func (l *look) glob(pattern string) []string {
+	names, err := fs.Glob(l.FS, pattern)
+	if err != nil {
+		return nil
+	}
+	return names
+}
+
+// firstOf returns the first of some paths that is there.
+func (l *look) firstOf(names ...string) string {
+	for _, name := range names {
+		if l.exists(name) {
+			return name
+		}
+	}
+	return ""
+}
+
+// program finds a program where packages put them.
+func (l *look) program(name string) string {
+	if strings.HasPrefix(name, "/") {
+		return l.firstOf(strings.TrimPrefix(path.Clean(name), "/"))
+	}
+	var names []string
+	for _, dir := range []string{"usr/bin", "usr/local/bin", "usr/sbin", "usr/local/sbin", "bin", "sbin", "usr/local/nvidia/toolkit", "usr/local/nvidia/bin"} {
+		names = append(names, dir+"/"+name)
+	}
+	return l.firstOf(names...)
+}
+
+// asks says whether a running machine can be asked.
+func (l *look) asks() bool { return l.Ask != nil }
+
+// within bounds a limit, so that a check has time left to say what did not answer.
+func (l *look) within(limit time.Duration) time.Duration { return min(limit, l.Limit*3/4) }
+
+// run runs a program for askLimit at most. The error is context.DeadlineExceeded
+// where it did not end.
+func (l *look) run(program string, args ...string) (string, error) {
+	return l.runFor(askLimit, program, args...)
+}
+
+func (l *look) runFor(limit time.Duration, program string, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(l.ctx, l.within(limit))
+	defer cancel()
+	out, err := l.Ask.Run(ctx, program, args...)
+	if err != nil && ctx.Err() != nil {
+		err = context.DeadlineExceeded
+	}
+	return out, err
+}
+
+// http asks an address for metadataLimit at most.
+func (l *look) http(method, url string, header map[string]string) (int, string, error) {
+	ctx, cancel := context.WithTimeout(l.ctx, min(metadataLimit, l.Limit/4))
+	defer cancel()
+	status, body, err := l.Ask.HTTP(ctx, Request{method, url, header})
+	if err != nil && ctx.Err() != nil {
+		err = context.DeadlineExceeded
+	}
+	return status, body, err
+}
+
+// state asks systemd for a unit's state, such as active; "" where it does not say.
+func (l *look) state(unit string) string {
+	if !l.asks() {
+		return ""
+	}
+	out, err := l.run("systemctl", "is-active", unit)
+	if errors.Is(err, context.DeadlineExceeded) {
+		l.skip("systemctl is-active "+unit, "no answer in time")
+		return ""
+	}
+	for _, state := range lines(out) {
+		if slices.Contains([]string{"active", "reloading", "inactive", "failed", "activating", "deactivating"}, state) {
+			return state
+		}
+	}
+	return ""
+}

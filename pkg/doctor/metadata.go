@@ -1,0 +1,92 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+const imds = "http://169.254.169.254/latest/"
+
+// metadata asks the instance metadata service, in its second version: a token, then
+// the name of the instance's role. Credentials are not asked for.
+func (l *look) metadata() {
+	f := l.facts
+	if !l.asks() || f.kind == Machine {
+		return
+	}
+	if isTrue(l.Env("AWS_EC2_METADATA_DISABLED")) {
+		l.skip("metadata", "AWS_EC2_METADATA_DISABLED is set")
+		return
+	}
+	status, token, err := l.http("PUT", imds+"api/token", map[string]string{"X-aws-ec2-metadata-token-ttl-seconds": "60"})
+	switch {
+	case f.kind == Container && err == nil && status == 200:
+		l.note("imds-open", "the instance metadata service answers in this container", "whatever runs here can take the credentials of the instance's role",
+			"launch template: MetadataOptions HttpTokens required, HttpPutResponseHopLimit 1; give jobs a jobRoleArn", seen("PUT "+imds+"api/token", "answers"))
+	case f.kind == Container:
+		l.closed(err)
+	case err != nil:
+		l.problem("imds-unreachable", "the instance metadata service does not answer", "the ECS agent gets neither its credentials nor the instance's identity from it, and cannot register",
+			"aws ec2 modify-instance-metadata-options --http-endpoint enabled; look for firewall rules and routes to 169.254.169.254", seen("PUT "+imds+"api/token", said(err)))
+	case status != 200:
+		l.problem("imds-unreachable", fmt.Sprintf("the instance metadata service answers with status %d", status), "the ECS agent gets neither its credentials nor the instance's identity from it, and cannot register",
+			"aws ec2 modify-instance-metadata-options --http-endpoint enabled", seen("PUT "+imds+"api/token", fmt.Sprint("status ", status)))
+	default:
+		l.ok("imds", "the instance metadata service answers", seen("PUT "+imds+"api/token", "answers"))
+		l.firstVersion()
+		l.role(strings.TrimSpace(token))
+	}
+}
+
+// firstVersion asks without a token, which the service's second version refuses.
+func (l *look) firstVersion() {
+	const address = imds + "meta-data/instance-id"
+	switch status, _, err := l.http("GET", address, nil); {
+	case err == nil && status == 200:
+		l.warning("imds-v1", "the instance metadata service answers without a token (IMDSv1)", "a program that can be made to fetch an address hands out the instance role's credentials",
+			"launch template: MetadataOptions HttpTokens required", seen("GET "+address, "status 200 without a token"))
+	case err == nil && status == 401:
+		l.ok("imds-v2", "the instance metadata service asks for a token (IMDSv2)", seen("GET "+address, "status 401 without a token"))
+	}
+}
+
+func said(err error) string {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return "no answer in time"
+	}
+	return err.Error()
+}
+
+// closed says what a metadata service that does not answer means in a container: with
+// a hop limit of 1 the answer's packets end at the host.
+func (l *look) closed(err error) {
+	from := seen("PUT "+imds+"api/token", "refused")
+	if err != nil {
+		from = seen("PUT "+imds+"api/token", said(err))
+	}
+	if l.roleURI() != "" || !errors.Is(err, context.DeadlineExceeded) {
+		l.ok("imds-closed", "the instance metadata service does not answer in this container", from)
+		return
+	}
+	l.warning("imds-hop-limit", "the instance metadata service does not answer, and the job has no role of its own", "the hop limit is 1, or the service is blocked for containers: the SDKs find no credentials",
+		"give the job a jobRoleArn; else HttpPutResponseHopLimit 2 in the launch template, which shows the instance's role to every job", from)
+}
+
+// role asks which role the instance has.
+func (l *look) role(token string) {
+	address := imds + "meta-data/iam/security-credentials/"
+	status, body, err := l.http("GET", address, map[string]string{"X-aws-ec2-metadata-token": token})
+	switch {
+	case err != nil:
+		l.skip("instance role", said(err))
+	case status == 404 || status == 200 && strings.TrimSpace(body) == "":
+		l.problem("no-instance-role", "the instance has no role", "the ECS agent cannot register, images from ECR cannot be pulled, and logs are not written",
+			"set instanceRole of the compute environment to an instance profile whose role has AmazonEC2ContainerServiceforEC2Role", seen("GET "+address, fmt.Sprint("status ", status)))
+	case status != 200:
+		l.skip("instance role", fmt.Sprint("status ", status))
+	default:
+		l.ok("instance-role", "the instance has the role "+clean(firstLine(body)), seen("GET "+address, body))
+	}
+}

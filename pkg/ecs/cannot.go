@@ -1,0 +1,122 @@
+package ecs
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/plan"
+)
+
+// refusals say what ECS cannot hold and without which the job would be another one.
+func refusals(j *plan.Job, d *batch.RegisterJobDefinitionInput) (list []string) {
+	add := func(when bool, text string) {
+		if when {
+			list = append(list, text)
+		}
+	}
+	s := j.Submit
+	if s == nil {
+		return []string{"it is a job definition alone, and nothing says to run it; name a job file"}
+	}
+	if d == nil {
+		return []string{fmt.Sprintf("it runs job definition %s, which is registered at AWS Batch, and ECS does not know those; name the definition's file, too", aws.ToString(s.JobDefinition))}
+	}
+	add(s.ArrayProperties != nil || j.Cells != "", "it is an array, and ECS has none; submit it to AWS Batch, or run one child: take \"array\" out of the file")
+	add(len(s.DependsOn)+len(j.After)+len(j.Earlier) > 0 || j.When != "", "it waits for other jobs, and an ECS task waits for none; submit it to AWS Batch, or run the files one after the other with --wait")
+	add(len(j.Staged) > 0, "its children read a text that is put in a place of its own, and ECS has no children; submit it to AWS Batch")
+	add(d.NodeProperties != nil || s.NodeOverrides != nil, "it runs on several nodes at once, and an ECS task is on one; submit it to AWS Batch")
+	add(d.EksProperties != nil || s.EksPropertiesOverride != nil, "it is for EKS; submit it to AWS Batch")
+	add(d.ConsumableResourceProperties != nil || s.ConsumableResourcePropertiesOverride != nil,
+		"it takes consumable resources, and ECS counts none: more tasks would run than there are licenses; submit it to AWS Batch, or take \"consumableResources\" out of the file")
+	add(len(list) == 0 && d.ContainerProperties == nil && (d.EcsProperties == nil || len(d.EcsProperties.TaskProperties) != 1), "its definition says no containers; give it an image")
+	return list
+}
+
+// losses say what does not hold on ECS and changes no result.
+func losses(j *plan.Job, d *batch.RegisterJobDefinitionInput) (list []string) {
+	add := func(when bool, format string, args ...any) {
+		if when {
+			list = append(list, fmt.Sprintf(format, args...))
+		}
+	}
+	s := j.Submit
+	retry := s.RetryStrategy
+	if retry == nil {
+		retry = d.RetryStrategy
+	}
+	if retry != nil {
+		add(aws.ToInt32(retry.Attempts) > 1, "retryStrategy does not hold: ECS makes one attempt, not %d; when the task fails, run it again", aws.ToInt32(retry.Attempts))
+	}
+	timeout := s.Timeout
+	if timeout == nil {
+		timeout = d.Timeout
+	}
+	if timeout != nil {
+		add(true, "timeout does not hold: ECS lets a task run on after %d s; stop it yourself, or begin the command with timeout", aws.ToInt32(timeout.AttemptDurationSeconds))
+	}
+	add(s.SchedulingPriorityOverride != nil || s.ShareIdentifier != nil || d.SchedulingPriority != nil, "scheduling priority and share do not hold: a cluster has no queue, and a task that finds no room is refused")
+	add(readsBatch(d, s), "the variables AWS_BATCH_... are not set: ECS sets none of them, and the job reads one")
+	return list
+}
+
+// readsBatch reports whether a command or a variable speaks of the variables that AWS
+// Batch sets.
+func readsBatch(d *batch.RegisterJobDefinitionInput, s *batch.SubmitJobInput) bool {
+	var words []string
+	add := func(command []string, environment []types.KeyValuePair) {
+		words = append(words, command...)
+		for _, v := range environment {
+			words = append(words, aws.ToString(v.Value))
+		}
+	}
+	if c := d.ContainerProperties; c != nil {
+		add(c.Command, c.Environment)
+	} else {
+		for _, c := range d.EcsProperties.TaskProperties[0].Containers {
+			add(c.Command, c.Environment)
+		}
+	}
+	if o := s.ContainerOverrides; o != nil {
+		add(o.Command, o.Environment)
+	}
+	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(w, "AWS_BATCH_") })
+}
+
+// onEC2 is the next step of a job that Fargate cannot run.
+const onEC2 = "; run it on EC2: --launch-type EC2"
+
+// checkFargate refuses what Fargate does not have (developer guide of ECS, task
+// definition differences for Fargate).
+func (b *builder) checkFargate() {
+	if len(b.options.Subnets) == 0 {
+		b.refuse("a task on Fargate needs subnets; say --subnets subnet-...,subnet-...")
+	}
+	for _, c := range b.task.Definition.ContainerDefinitions {
+		b.checkContainer(c)
+	}
+	for _, v := range b.task.Definition.Volumes {
+		if v.Host != nil && aws.ToString(v.Host.SourcePath) != "" {
+			b.refuse("volume %s is a directory of the host, and Fargate gives none%s", aws.ToString(v.Name), onEC2)
+		}
+	}
+	if o := b.task.Run.Overrides; o != nil && slices.ContainsFunc(o.ContainerOverrides, func(c ContainerOverride) bool { return len(c.ResourceRequirements) > 0 }) {
+		b.refuse("it asks for GPUs, and Fargate has none%s", onEC2)
+	}
+}
+
+func (b *builder) checkContainer(c ContainerDefinition) {
+	if len(c.ResourceRequirements) > 0 {
+		b.refuse("it asks for GPUs, and Fargate has none%s", onEC2)
+	}
+	if aws.ToBool(c.Privileged) {
+		b.refuse("it is privileged, which Fargate does not allow%s", onEC2)
+	}
+	if l := c.LinuxParameters; l != nil && (l.SharedMemorySize != nil || len(l.Devices) > 0 || l.MaxSwap != nil || l.Swappiness != nil) {
+		b.refuse("it asks for shared memory, devices or swap, which Fargate does not have%s", onEC2)
+	}
+}

@@ -1,0 +1,120 @@
+package ecs
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/batchctl/batchctl/pkg/client"
+)
+
+const (
+	// firstPoll is the pause after the first look at a task; it grows to lastPoll, which
+	// is kind to the account's quota.
+	firstPoll, lastPoll = 250 * time.Millisecond, 5 * time.Second
+	// lateLogs is how long after the end of a task more of its log may come: the log
+	// driver sends what it has every five seconds.
+	lateLogs = 6 * time.Second
+	// longAgo is how old an end is whose log is certainly complete.
+	longAgo = 10 * time.Minute
+	// settles is how long a task may be unknown that was accepted a moment ago: ECS is
+	// consistent in the end (API reference of RunTask).
+	settles = 30 * time.Second
+)
+
+// Watcher is told what becomes of a task. Any of its functions may be nil.
+type Watcher struct {
+	// State is called when status, GPUs or reasons have changed.
+	State func(State)
+	// Open returns the reader of a container's log, and Line takes what it reads.
+	Open func(Log) *client.StreamReader
+	Line func(Log, client.Line) error
+	// LogTrouble is told why a log cannot be read; the task is watched on.
+	LogTrouble func(error)
+}
+
+// Follow watches a task until it has ended and its log is read, and returns how it ended,
+// with where its logs are. Each call is repeated for about a minute while the service fails.
+func (c *Client) Follow(ctx context.Context, cluster, task string, w Watcher) (State, []Log, error) {
+	f := &follower{Watcher: w, client: c, cluster: cluster, task: task, began: time.Now(), readers: map[string]*client.StreamReader{}}
+	for pause := firstPoll; ; pause = min(pause*3/2, lastPoll) {
+		isOver, err := f.look(ctx)
+		if isOver || err != nil {
+			return f.state, f.logs, err
+		}
+		if !sleep(ctx, pause) {
+			return f.state, f.logs, context.Cause(ctx)
+		}
+	}
+}
+
+type follower struct {
+	Watcher
+	client        *Client
+	cluster, task string
+	began, over   time.Time // over is when the task was first seen to have ended
+	state         State
+	logs          []Log
+	readers       map[string]*client.StreamReader
+}
+
+// look asks once, and reports whether all is over.
+func (f *follower) look(ctx context.Context) (isOver bool, err error) {
+	now, err := f.client.Describe(ctx, f.cluster, f.task)
+	if _, missing := errors.AsType[*MissingError](err); missing && f.state.TaskArn == "" && time.Since(f.began) < settles {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if changed(f.state, now) && f.State != nil {
+		f.State(now)
+	}
+	f.state = now
+	if f.logs == nil {
+		if f.logs, err = f.client.Logs(ctx, now); err != nil {
+			return false, err
+		}
+	}
+	fresh, err := f.read(ctx)
+	if err != nil || !now.Stopped() {
+		return false, err
+	}
+	if f.over.IsZero() || fresh {
+		f.over = time.Now()
+	}
+	isOld := now.StoppedAt > 0 && time.Since(time.UnixMilli(int64(now.StoppedAt*1000))) > longAgo
+	return f.Open == nil || isOld || time.Since(f.over) >= lateLogs, nil
+}
+
+// changed reports whether two looks at a task differ in what people are told.
+func changed(a, b State) bool {
+	return a.LastStatus != b.LastStatus || a.StoppedReason != b.StoppedReason || len(a.GPUs()) != len(b.GPUs())
+}
+
+// read hands on what is new in the logs.
+func (f *follower) read(ctx context.Context) (fresh bool, err error) {
+	for _, l := range f.logs {
+		if f.Open == nil || l.Stream == "" {
+			continue
+		}
+		r := f.readers[l.Container]
+		if r == nil {
+			r = f.Open(l)
+			f.readers[l.Container] = r
+		}
+		var stopped error
+		some, err := r.Read(ctx, func(line client.Line) bool {
+			stopped = f.Line(l, line)
+			return stopped == nil
+		})
+		fresh = fresh || some
+		if stopped != nil {
+			return fresh, stopped
+		}
+		if err != nil && ctx.Err() == nil && f.LogTrouble != nil {
+			f.LogTrouble(err)
+		}
+	}
+	return fresh, nil
+}

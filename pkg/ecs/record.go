@@ -1,0 +1,275 @@
+package ecs
+
+import (
+	"bytes"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/wire"
+)
+
+// Record is the user's own record of tasks: one line of JSON for each in
+// <Dir>/tasks.jsonl, and a file open-<key>-<token>.json for each RunTask without a clear
+// answer. What holds in every moment:
+//  1. No RunTask is sent whose token is not on the disk.
+//  2. Its file is removed only after a clear no, or after the task is in tasks.jsonl.
+//  3. While a command works on it, its file is locked. A file that nobody holds is of a
+//     command that did not come to its end: the same request takes its token.
+type Record struct {
+	Dir string
+	// Target is where the tasks run: aws 123456789012 us-east-1.
+	Target string
+}
+
+// Entry is a task that ECS took.
+type Entry struct {
+	Time       time.Time `json:"time"`
+	Target     string    `json:"target"`
+	Cluster    string    `json:"cluster"`
+	Name       string    `json:"name"`
+	Task       string    `json:"task"` // ARN
+	Definition string    `json:"definition"`
+	Token      string    `json:"token"`
+}
+
+// tokenLasts is how long a token is used again: ECS knows it for 24 hours (API reference,
+// "Ensuring idempotency"), and clocks differ.
+const tokenLasts = 23 * time.Hour
+
+// ForgottenError is a RunTask without an answer whose token ECS has forgotten: nobody
+// can tell by asking again whether there is a task.
+type ForgottenError struct {
+	Began   time.Time
+	Cluster string
+	Token   string
+}
+
+func (e *ForgottenError) Error() string {
+	return fmt.Sprintf("the same task was asked for at %s, no answer came, and ECS knows a token for 24 hours only: it may have run", e.Began.Local().Format(time.DateTime))
+}
+
+// Intent is one RunTask, from before it is sent until its answer is clear.
+type Intent struct {
+	Began   time.Time `json:"time"`
+	Target  string    `json:"target"`
+	Cluster string    `json:"cluster"`
+	Name    string    `json:"name"`
+	Token   string    `json:"token"`
+	// Earlier says that an earlier command began it.
+	Earlier bool `json:"-"`
+
+	record *Record
+	file   *os.File
+}
+
+// Begin writes down that a request is about to be sent, or takes up that of an earlier
+// command whose answer is missing. With again what is too old to be taken up is given
+// up in place of a *ForgottenError. The request is the one without a token.
+func (r *Record) Begin(in RunTask, name string, now time.Time, again bool) (*Intent, error) {
+	if err := os.MkdirAll(r.Dir, 0o700); err != nil {
+		return nil, err
+	}
+	key, err := r.key(in)
+	if err != nil {
+		return nil, err
+	}
+	found, err := filepath.Glob(filepath.Join(r.Dir, "open-"+key+"-*.json"))
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range found {
+		i, err := r.take(path)
+		if i == nil || err != nil {
+			if err != nil {
+				return nil, err
+			}
+			continue
+		}
+		switch old := now.Sub(i.Began) > tokenLasts; {
+		case !old && !again:
+			return i, nil
+		case !again:
+			return nil, errors.Join(&ForgottenError{i.Began, i.Cluster, i.Token}, i.file.Close())
+		}
+		if err := i.Drop(); err != nil {
+			return nil, err
+		}
+	}
+	return r.make(key, &Intent{Began: now.UTC().Truncate(time.Second), Target: r.Target, Cluster: in.Cluster, Name: name, Token: rand.Text(), record: r})
+}
+
+// key tells requests apart: two of one key ask for the same.
+func (r *Record) key(in RunTask) (string, error) {
+	text, err := wire.Marshal(in)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(append([]byte(r.Target+"\n"), text...))
+	return hex.EncodeToString(sum[:8]), nil
+}
+
+// take locks an open intent; nil stands for one that another command works on, or that
+// is through by now.
+func (r *Record) take(path string) (*Intent, error) {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := client.LockFile(f); errors.Is(err, client.ErrLocked) {
+		return nil, f.Close()
+	} else if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	i := &Intent{Earlier: true, record: r, file: f}
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, f.Close()
+	}
+	if err == nil && len(bytes.TrimSpace(text)) == 0 {
+		return nil, i.Drop() // a crash came before the token: nothing was sent
+	}
+	if err == nil {
+		err = json.Unmarshal(text, i)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("read %s: %w", path, err), f.Close())
+	}
+	known, err := r.knows(i.Token)
+	if known {
+		return nil, errors.Join(err, i.Drop()) // a crash came between the two steps of Accepted
+	}
+	return i, err
+}
+
+func (r *Record) knows(token string) (bool, error) {
+	entries, err := r.Entries()
+	for _, e := range entries {
+		if e.Token == token {
+			return true, err
+		}
+	}
+	return false, err
+}
+
+func (r *Record) make(key string, i *Intent) (*Intent, error) {
+	text, err := json.Marshal(i)
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(filepath.Join(r.Dir, "open-"+key+"-"+i.Token+".json"), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	i.file = f
+	if err := client.LockFile(f); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	if _, err := f.Write(append(text, '\n')); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return i, errors.Join(f.Sync(), syncDir(r.Dir))
+}
+
+// Accepted writes the task down and closes the intent.
+func (i *Intent) Accepted(task State, now time.Time) error {
+	e := Entry{now.UTC().Truncate(time.Second), i.Target, i.Cluster, i.Name, task.TaskArn, task.TaskDefinitionArn, i.Token}
+	text, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	if err := i.record.append(append(text, '\n')); err != nil {
+		return err
+	}
+	return i.Drop()
+}
+
+// Failed closes the intent of a Run that failed. If there may be a task all the same, by
+// this command or by the earlier one, it keeps the intent for a later command, and
+// reports so.
+func (i *Intent) Failed(err error) (isOpen bool, _ error) {
+	_, isUnclear := errors.AsType[*UnclearError](err)
+	_, isUnplaced := errors.AsType[*FailedError](err) // ECS would have named the earlier task
+	if isUnclear || i.Earlier && !isUnplaced {
+		return true, i.file.Close()
+	}
+	return false, i.Drop()
+}
+
+// Drop closes the intent: there is no task.
+func (i *Intent) Drop() error {
+	removed := os.Remove(i.file.Name())
+	closed := i.file.Close()
+	if removed != nil { // Windows removes no file that is open
+		removed = os.Remove(i.file.Name())
+	}
+	return errors.Join(removed, closed)
+}
+
+func (r *Record) path() string { return filepath.Join(r.Dir, "tasks.jsonl") }
+
+func (r *Record) append(line []byte) (err error) {
+	before, err := os.ReadFile(r.path())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if len(before) > 0 && before[len(before)-1] != '\n' {
+		line = append([]byte{'\n'}, line...) // a crash tore the last line
+	}
+	f, err := os.OpenFile(r.path(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if _, err := f.Write(line); err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), syncDir(r.Dir))
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// Entries returns the tasks, oldest first. A torn line is passed over.
+func (r *Record) Entries() (entries []Entry, err error) {
+	text, err := os.ReadFile(r.path())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for line := range bytes.Lines(text) {
+		var e Entry
+		if json.Unmarshal(line, &e) == nil && e.Task != "" {
+			entries = append(entries, e)
+		}
+	}
+	return entries, err
+}
+
+// Find returns the newest of the tasks that a word names: its name, its ARN, its id, or the
+// beginning of that of four letters or more. "" names the newest of all.
+func Find(entries []Entry, word string) (Entry, bool) {
+	for _, e := range slices.Backward(entries) {
+		if word == "" || e.Name == word || e.Task == word || len(word) >= 4 && strings.HasPrefix(ID(e.Task), word) {
+			return e, true
+		}
+	}
+	return Entry{}, false
+}

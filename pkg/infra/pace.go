@@ -1,0 +1,121 @@
+package infra
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"syscall"
+	"time"
+
+	"github.com/batchctl/batchctl/pkg/rpc"
+)
+
+const (
+	// pollFirst and pollMost bound the pause between two looks. It grows while nothing
+	// changes and falls back when something does.
+	pollFirst = 500 * time.Millisecond
+	pollMost  = 5 * time.Second
+	// throttledMost bounds the pause while the service says that it is too much.
+	throttledMost = 30 * time.Second
+	// patienceTime is how long a service may fail.
+	patienceTime = 5 * time.Minute
+)
+
+// pace says when to ask again, and when to give up, as a watch of jobs does.
+type pace struct {
+	stacks       *Stacks
+	pause        time.Duration
+	failingSince time.Time // zero while answers come
+	renewed      bool      // the credentials were loaded anew, and no answer has come since
+	told         bool
+}
+
+// next takes the outcome of a call; news says that something has changed. The error
+// comes back when it is final.
+func (p *pace) next(err error, news bool) (time.Duration, error) {
+	if _, answered := errors.AsType[*rpc.Error](err); err == nil || answered {
+		p.stacks.served = true
+	}
+	switch {
+	case err == nil && news:
+		p.failingSince, p.renewed, p.pause = time.Time{}, false, 0
+		return p.grow(pollMost), nil
+	case err == nil:
+		p.failingSince, p.renewed = time.Time{}, false
+		return p.grow(pollMost), nil
+	case rpc.Expired(err) && !p.renewed && p.stacks.Cloud.Renew():
+		p.renewed, p.pause = true, 0
+		return p.grow(pollMost), nil
+	case !transient(err) || !p.stacks.served:
+		return 0, err
+	}
+	if p.failingSince.IsZero() {
+		p.failingSince = time.Now()
+	}
+	if time.Since(p.failingSince) > patienceTime {
+		return 0, err
+	}
+	if !p.told {
+		p.told = true
+		p.stacks.Tell("asking again: %v", err)
+	}
+	if rpc.Throttled(err) {
+		return p.grow(throttledMost), nil
+	}
+	return p.grow(pollMost), nil
+}
+
+// grow lengthens the pause, and spreads it by a fifth to both sides, so that many
+// clients do not ask in step.
+func (p *pace) grow(most time.Duration) time.Duration {
+	p.pause = min(max(p.pause*3/2, pollFirst), most)
+	return p.pause*4/5 + rand.N(p.pause*2/5)
+}
+
+// patiently makes a call until it succeeds or its error is final.
+func (s *Stacks) patiently(ctx context.Context, call func() error) error {
+	return s.until(ctx, func() (bool, error) {
+		err := call()
+		return err == nil, err
+	})
+}
+
+// until makes a call again and again until it reports that it is done.
+func (s *Stacks) until(ctx context.Context, call func() (done bool, err error)) error {
+	pace := pace{stacks: s}
+	for {
+		done, err := call()
+		if ctx.Err() != nil && (err != nil || !done) {
+			return context.Cause(ctx)
+		}
+		if done && err == nil {
+			s.served = true
+			return nil
+		}
+		pause, err := pace.next(err, false)
+		if err == nil {
+			err = sleep(ctx, pause)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// sleep waits for d, or less when ctx ends; then it returns the reason.
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-t.C:
+		return nil
+	}
+}
+
+// cutOff reports whether a connection ended in the middle of an answer.
+func cutOff(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, context.DeadlineExceeded)
+}

@@ -1,0 +1,102 @@
+package infra
+
+import (
+	"context"
+	"strings"
+
+	"github.com/batchctl/batchctl/pkg/rpc"
+)
+
+// Absent is the state of a template that has no stack.
+const Absent = "NOT_DEPLOYED"
+
+// State is a template's stack as AWS knows it.
+type State struct {
+	Template string `json:"template"`
+	Title    string `json:"title,omitempty"`
+	Stack    string `json:"stack"`
+	// Status is CloudFormation's, or Absent.
+	Status string `json:"status"`
+	// Changed is when it was made or changed last, RFC 3339; "" where it is not there.
+	Changed string `json:"changed,omitempty"`
+	// Reason is why its last operation failed; "" if it did not.
+	Reason string `json:"reason,omitempty"`
+	// Foreign says that batchctl did not make the stack of that name.
+	Foreign bool `json:"foreign,omitempty"`
+
+	stack *rpc.Stack
+}
+
+// InProgress reports whether AWS is at work on the stack.
+func (s State) InProgress() bool { return inProgress(s.Status) && s.Status != review }
+
+// Failed reports whether the stack's last operation did not do what it should.
+func (s State) Failed() bool {
+	return strings.HasSuffix(s.Status, "_FAILED") || strings.Contains(s.Status, "ROLLBACK")
+}
+
+// Status returns the states of the templates' stacks, in the order of the templates.
+func (s *Stacks) Status(ctx context.Context, templates []Template) ([]State, error) {
+	states := []State{}
+	for _, t := range templates {
+		state, err := s.state(ctx, t)
+		if err != nil {
+			return nil, err
+		}
+		states = append(states, state)
+	}
+	return states, nil
+}
+
+func (s *Stacks) state(ctx context.Context, t Template) (state State, err error) {
+	state = State{Template: t.Name, Title: t.Title, Stack: s.Name(t), Status: Absent}
+	err = s.patiently(ctx, func() error {
+		state.stack, err = s.Cloud.FindStack(ctx, state.Stack)
+		return err
+	})
+	if err != nil || state.stack == nil {
+		return state, err
+	}
+	state.Status, state.Reason, state.Changed = state.stack.Status, state.stack.Reason, state.stack.Created
+	if state.stack.Updated != "" {
+		state.Changed = state.stack.Updated
+	}
+	state.Foreign = state.stack.Tag(Mark) == ""
+	if !state.Failed() {
+		return state, nil
+	}
+	var events []rpc.StackEvent
+	err = s.patiently(ctx, func() error {
+		events, err = s.Cloud.StackEvents(ctx, state.stack.ID, sinceItBegan())
+		return err
+	})
+	c := course{events: events}
+	if failed := c.reasons(); len(failed) > 0 {
+		state.Reason = failed[0].Name + ": " + failed[0].Reason
+	}
+	return state, err
+}
+
+// Outputs returns the outputs of the templates' stacks, in the order of the templates.
+func (s *Stacks) Outputs(ctx context.Context, templates []Template) ([]StackOutput, error) {
+	outputs := []StackOutput{}
+	for _, t := range templates {
+		stack, err := s.find(ctx, s.Name(t))
+		if err != nil {
+			return nil, err
+		}
+		if stack == nil {
+			continue
+		}
+		for _, o := range stack.Outputs {
+			outputs = append(outputs, StackOutput{stack.Name, o})
+		}
+	}
+	return outputs, nil
+}
+
+// StackOutput is an output and the stack that it is of.
+type StackOutput struct {
+	Stack string `json:"stack"`
+	rpc.Output
+}

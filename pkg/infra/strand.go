@@ -1,0 +1,85 @@
+package infra
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/rpc"
+)
+
+const (
+	environmentType = "AWS::Batch::ComputeEnvironment"
+	queueType       = "AWS::Batch::JobQueue"
+	repositoryType  = "AWS::ECR::Repository"
+)
+
+// StrandedError is a change that would take a compute environment from under a queue.
+type StrandedError struct{ Queue, Environment, Action string }
+
+func (e *StrandedError) Error() string {
+	return fmt.Sprintf("compute environment %s would be %s while job queue %s names it, which would leave the queue without it", e.Environment, e.Action, e.Queue)
+}
+
+// stranded refuses a change set that replaces or removes a compute environment which a
+// queue names, unless the same change set moves that queue's order or removes the
+// queue: then CloudFormation makes the new environment first, moves the order, and
+// deletes the old one last (CloudFormation User Guide, "Update behaviors of stack
+// resources": replacement).
+func (s *Stacks) stranded(ctx context.Context, p *Proposal) error {
+	var leaving []rpc.Change
+	for _, c := range p.Changes {
+		if c.Type == environmentType && leaves(c) && c.ID != "" {
+			leaving = append(leaving, c)
+		}
+	}
+	if len(leaving) == 0 {
+		return nil
+	}
+	queues, err := s.Batch.Queues(ctx)
+	if err != nil {
+		return err
+	}
+	for _, c := range leaving {
+		for _, q := range queues {
+			if names(q, c.ID) && !slices.ContainsFunc(p.Changes, func(other rpc.Change) bool { return moves(other, q) }) {
+				return &StrandedError{aws.ToString(q.JobQueueName), lastPart(c.ID), action(c)}
+			}
+		}
+	}
+	return nil
+}
+
+// leaves reports whether a resource may be another one afterwards, or none.
+func leaves(c rpc.Change) bool {
+	return c.Action == "Remove" || c.Replacement == "True" || c.Replacement == "Conditional"
+}
+
+func action(c rpc.Change) string {
+	if c.Action == "Remove" {
+		return "removed"
+	}
+	return "replaced"
+}
+
+// names reports whether a compute environment stands in a queue's order.
+func names(q types.JobQueueDetail, environment string) bool {
+	return slices.ContainsFunc(q.ComputeEnvironmentOrder, func(o types.ComputeEnvironmentOrder) bool {
+		return lastPart(aws.ToString(o.ComputeEnvironment)) == lastPart(environment)
+	})
+}
+
+// moves reports whether a change gives the queue another order, or removes it.
+func moves(c rpc.Change, q types.JobQueueDetail) bool {
+	if c.Type != queueType || lastPart(c.ID) != aws.ToString(q.JobQueueName) {
+		return false
+	}
+	return c.Action == "Remove" || slices.Contains(c.Properties, "ComputeEnvironmentOrder")
+}
+
+// lastPart is the name behind an ARN, or the name itself.
+func lastPart(arn string) string { return arn[strings.LastIndexByte(arn, '/')+1:] }

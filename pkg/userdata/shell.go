@@ -1,0 +1,320 @@
+package userdata
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+)
+
+// shell is one script of a shell, parsed.
+type shell struct {
+	*check
+	part part
+	// offset is where the parsed text begins in that of the part.
+	offset int
+	// aside counts the commands around that nobody waits for.
+	aside int
+	// piped are the commands whose redirects were looked at with their pipeline.
+	piped map[*syntax.Stmt]bool
+}
+
+// script checks a part that is a script of a shell.
+func (c *check) script(p part) {
+	first := p.line(p.from)
+	at := p.span(first.start, max(first.start+1, min(first.end, p.to)))
+	if c.seen.first == nil {
+		c.seen.first = &at
+	}
+	body := p.body()
+	file := c.parse(p, p.from, body)
+	if file == nil {
+		return
+	}
+	if long(file) && !stopsOnError(file, body) {
+		c.report(Errexit, at, "the script goes on behind a command that failed, and the host joins its cluster half prepared", "write set -euo pipefail below the first line")
+	}
+}
+
+// parse checks the commands of a text that begins at an offset of the part's text.
+func (c *check) parse(p part, offset int, body string) *syntax.File {
+	s := &shell{check: c, part: p, offset: offset, piped: map[*syntax.Stmt]bool{}}
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(body), "")
+	if e, ok := errors.AsType[syntax.ParseError](err); ok {
+		at := int(e.Pos.Offset())
+		c.report(Syntax, p.span(offset+at, offset+at+1), "the shell cannot read the script: "+e.Text, "no line of it is run before this is mended")
+		return nil
+	}
+	if err != nil {
+		return nil // of a dialect that the parser leaves out
+	}
+	eachText(file, func(text string, _ int) {
+		if strings.Contains(strings.ToLower(text), "nvidia") || strings.Contains(text, "ECS_ENABLE_GPU_SUPPORT=true") {
+			c.seen.mentions = true
+		}
+		c.seen.support = c.seen.support || strings.Contains(text, "ECS_ENABLE_GPU_SUPPORT") && !strings.Contains(text, "=false")
+	})
+	s.walk(file)
+	return file
+}
+
+// at is the place of a node of the script.
+func (s *shell) at(n syntax.Node) diag.Span {
+	return s.between(int(n.Pos().Offset()), int(n.End().Offset()))
+}
+
+// between is the place of bytes of the script, up to the end of their first line.
+func (s *shell) between(start, end int) diag.Span {
+	from, to := s.offset+start, s.offset+end
+	if n := strings.IndexByte(s.part.text[min(from, len(s.part.text)):], '\n'); n >= 0 {
+		to = min(to, from+n)
+	}
+	return s.part.span(from, max(to, from+1))
+}
+
+func (s *shell) walk(n syntax.Node) {
+	var stack []bool
+	syntax.Walk(n, func(n syntax.Node) bool {
+		if n == nil {
+			if stack[len(stack)-1] {
+				s.aside--
+			}
+			stack = stack[:len(stack)-1]
+			return true
+		}
+		stmt, ok := n.(*syntax.Stmt)
+		aside := ok && stmt.Background
+		if aside {
+			s.aside++
+		}
+		stack = append(stack, aside)
+		s.node(n)
+		return true
+	})
+}
+
+func (s *shell) node(n syntax.Node) {
+	switch n := n.(type) {
+	case *syntax.Stmt:
+		s.writes(n)
+	case *syntax.CallExpr:
+		s.assigns(n.Assigns)
+		if cmd := commandOf(n); cmd.name != "" {
+			s.command(n, cmd)
+		}
+	case *syntax.DeclClause:
+		s.assigns(n.Args)
+	case *syntax.WhileClause:
+		s.loop(n)
+	case *syntax.BinaryCmd:
+		s.pipe(n)
+	}
+}
+
+// command is a simple command: what runs and with which words. A word that is not
+// known is "".
+type command struct {
+	name string
+	args []string
+	at   []*syntax.Word
+}
+
+// prefixes are programs that run the command behind them.
+var prefixes = [...]string{"sudo", "env", "nohup", "exec", "command", "time", "timeout", "nice", "builtin"}
+
+// commandOf reads a simple command, past sudo and its like.
+func commandOf(call *syntax.CallExpr) (c command) {
+	for _, w := range call.Args {
+		word, _ := static(w)
+		if c.name == "" {
+			number := word != "" && strings.Trim(word, "0123456789smh") == "" // of timeout 60s
+			if word == "" && len(call.Args) > 0 && len(w.Parts) > 0 {
+				return command{}
+			}
+			if slices.Contains(prefixes[:], base(word)) || strings.HasPrefix(word, "-") || number || strings.Contains(word, "=") {
+				continue
+			}
+			c.name = base(word)
+			continue
+		}
+		c.args, c.at = append(c.args, word), append(c.at, w)
+	}
+	return c
+}
+
+func (c command) has(words ...string) bool {
+	return slices.ContainsFunc(c.args, func(a string) bool { return slices.Contains(words, a) })
+}
+
+// static returns the text of a word that no expansion is part of.
+func static(w *syntax.Word) (text string, ok bool) {
+	if w == nil {
+		return "", false
+	}
+	var b strings.Builder
+	ok = true
+	var add func(parts []syntax.WordPart)
+	add = func(parts []syntax.WordPart) {
+		for _, p := range parts {
+			switch p := p.(type) {
+			case *syntax.Lit:
+				b.WriteString(strings.ReplaceAll(p.Value, `\`, ""))
+			case *syntax.SglQuoted:
+				b.WriteString(p.Value)
+			case *syntax.DblQuoted:
+				add(p.Parts)
+			default:
+				ok = false
+			}
+		}
+	}
+	if add(w.Parts); !ok {
+		return "", false
+	}
+	return b.String(), true
+}
+
+// unit is a unit of systemd without its ending.
+func unit(word string) string { return strings.TrimSuffix(word, ".service") }
+
+// started returns the unit that a command starts or restarts, and waits for; ""
+// if it does neither.
+func (c command) started(units ...string) string {
+	verbs := []string{"start", "restart", "reload-or-restart", "try-restart"}
+	switch c.name {
+	case "systemctl":
+		if c.has("--no-block") || !c.has(verbs...) && !(c.has("enable", "reenable") && c.has("--now")) {
+			return ""
+		}
+	case "service":
+		if !c.has(verbs...) {
+			return ""
+		}
+	case "start", "restart", "initctl":
+		if !slices.ContainsFunc(c.args, func(a string) bool { return unit(a) == "ecs" }) || c.has("stop", "status") {
+			return ""
+		}
+	default:
+		return ""
+	}
+	for _, a := range c.args {
+		if slices.Contains(units, unit(a)) {
+			return unit(a)
+		}
+	}
+	return ""
+}
+
+func (s *shell) command(n *syntax.CallExpr, c command) {
+	switch {
+	case c.started("ecs", "amazon-ecs") != "" && s.aside == 0:
+		s.report(ECSStart, s.at(n), "this waits for the ECS agent, which waits for cloud-init, which waits for this script: the host hangs and never joins its cluster",
+			"remove it: the agent starts by itself once cloud-init has ended")
+	case c.started("docker", "containerd") != "" && s.aside == 0:
+		s.report(DockerRestart, s.at(n), "this waits for Docker, which waits for cloud-init, which waits for this script: the host hangs and never joins its cluster",
+			"write systemctl restart --no-block docker")
+	case c.name == "reboot", c.name == "shutdown" && !c.has("-c"), c.name == "poweroff", c.name == "halt",
+		c.name == "init" && c.has("0", "6"), c.name == "systemctl" && c.has("reboot", "poweroff", "halt", "kexec"):
+		s.report(Reboot, s.at(n), "the instance goes down while it is being prepared: what follows is not run, and jobs that were placed on it fail", "put what needs a restart into the image")
+	case c.name == "nvidia-smi":
+		s.seen.smi = true
+	case c.name == "nvidia-ctk" && c.has("runtime"), slices.Contains([]string{"yum", "dnf", "apt-get", "apt"}, c.name) && slices.ContainsFunc(c.args, func(a string) bool { return strings.Contains(a, "nvidia") }):
+		s.sets(s.at(n))
+	}
+	s.feeds(n, c)
+	s.words(c)
+}
+
+// sets notes that the script sets up NVIDIA's runtime itself.
+func (s *shell) sets(at diag.Span) {
+	if s.seen.runtime == nil {
+		s.seen.runtime = &at
+	}
+}
+
+// loop looks at one that waits for as long as it takes.
+func (s *shell) loop(w *syntax.WhileClause) {
+	if s.aside > 0 || leaves(w) {
+		return
+	}
+	docker, agent := false, false
+	for _, cond := range w.Cond {
+		syntax.Walk(cond, func(n syntax.Node) bool {
+			call, ok := n.(*syntax.CallExpr)
+			if !ok {
+				return true
+			}
+			c := commandOf(call)
+			for _, a := range c.args {
+				about := c.name == "systemctl" || c.name == "service"
+				agent = agent || about && unit(a) == "ecs" || strings.Contains(a, ":51678")
+				docker = docker || about && unit(a) == "docker" || strings.Contains(a, "docker.sock")
+			}
+			docker = docker || c.name == "docker" && c.has("info", "ps", "version")
+			return true
+		})
+	}
+	at := s.between(int(w.Pos().Offset()), int(w.Cond[len(w.Cond)-1].End().Offset()))
+	switch {
+	case agent:
+		s.report(ECSWait, at, "this loop waits for the ECS agent, which starts only when cloud-init has ended: it never comes to an end", "leave it out, or wait in a unit of systemd that starts after ecs")
+	case docker:
+		s.report(DockerWait, at, "this loop waits for Docker, which starts only when cloud-init has ended: it never comes to an end", "leave it out: what needs Docker belongs into a unit of systemd that starts after it")
+	}
+}
+
+// leaves reports whether a loop has a way out beside its condition.
+func leaves(w *syntax.WhileClause) (out bool) {
+	for _, stmt := range w.Do {
+		syntax.Walk(stmt, func(n syntax.Node) bool {
+			if call, ok := n.(*syntax.CallExpr); ok {
+				name := commandOf(call).name
+				out = out || name == "break" || name == "exit" || name == "return"
+			}
+			return true
+		})
+	}
+	for _, cond := range w.Cond { // [ $tries -lt 60 ] && ...
+		syntax.Walk(cond, func(n syntax.Node) bool {
+			switch n := n.(type) {
+			case *syntax.CallExpr:
+				out = out || slices.Contains([]string{"[", "test"}, commandOf(n).name) && commandOf(n).has("-lt", "-le", "-gt", "-ge")
+			case *syntax.ArithmCmd:
+				out = true
+			}
+			return true
+		})
+	}
+	return out
+}
+
+// long reports whether a script has so many steps that one of them can be lost
+// without a trace.
+func long(file *syntax.File) bool { return len(file.Stmts) >= 6 }
+
+// stopsOnError reports whether a script ends at a command that fails.
+func stopsOnError(file *syntax.File, body string) (stops bool) {
+	first, _, _ := strings.Cut(body, "\n")
+	for _, w := range strings.Fields(first) {
+		stops = stops || strings.HasPrefix(first, "#!") && strings.HasPrefix(w, "-") && strings.Contains(w, "e")
+	}
+	syntax.Walk(file, func(n syntax.Node) bool {
+		call, ok := n.(*syntax.CallExpr)
+		if !ok {
+			return true
+		}
+		switch c := commandOf(call); c.name {
+		case "set":
+			for _, a := range c.args {
+				stops = stops || a == "errexit" || strings.HasPrefix(a, "-") && !strings.HasPrefix(a, "--") && strings.Contains(a, "e")
+			}
+		case "trap":
+			stops = stops || c.has("ERR")
+		}
+		return true
+	})
+	return stops
+}

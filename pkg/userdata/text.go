@@ -1,0 +1,275 @@
+// Package userdata reads what an EC2 instance is given to do at its first boot:
+// scripts, cloud-config and MIME multi-part archives, however they are wrapped, and
+// finds what keeps a host from joining its cluster or from offering its GPUs.
+package userdata
+
+import (
+	"encoding/base64"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+)
+
+// Text is user data as the instance reads it, each byte with the place where it was
+// written: behind escapes of JSON, in the pieces of Fn::Join, inside of base64.
+type Text struct {
+	// Source is the file that the places are in; nil for a text without one.
+	Source *diag.Source
+	// Plain says that the text itself stands where EC2 takes base64.
+	Plain bool
+
+	text   string
+	at     []diag.Span // one for each byte of text
+	filled bool        // values stand in it that only CloudFormation knows
+	holes  []int       // where they begin
+}
+
+// FromSource returns the user data that a file holds as it is.
+func FromSource(src *diag.Source) *Text {
+	t := &Text{Source: src}
+	start := len(src.Text) - len(strings.TrimPrefix(src.Text, "\ufeff"))
+	end := min(len(src.Text), start+maxKept)
+	for i := start; i < end; i++ {
+		t.add(src.Text[i:i+1], diag.Span{Start: i, End: i + 1})
+	}
+	t.seal(src.Text[start:end])
+	return t
+}
+
+// FromNode returns the user data that the member UserData of a template or of
+// launch template data stands for: one text, or those of both sides of Fn::If. There
+// is none where only CloudFormation knows it, and none for what is compressed. The
+// root is the template, for its mappings; nil without one.
+func FromNode(n, root *jsontree.Node) (texts []*Text) {
+	if n == nil || n.Source == nil {
+		return nil
+	}
+	if branches := n.Get("Fn::If"); branches != nil {
+		return append(FromNode(branches.Index(1), root), FromNode(branches.Index(2), root)...)
+	}
+	inner := n.Get("Fn::Base64")
+	if branches := inner.Get("Fn::If"); branches != nil {
+		for i := 1; i <= 2; i++ {
+			texts = append(texts, written(branches.Index(i), root, true)...)
+		}
+		return texts
+	}
+	if inner != nil {
+		return written(inner, root, true)
+	}
+	return written(n, root, false)
+}
+
+// written reads a text that CloudFormation encodes, or that is encoded already.
+func written(n, root *jsontree.Node, encodes bool) []*Text {
+	if n == nil {
+		return nil
+	}
+	b := &builder{t: &Text{Source: n.Source}, mappings: root.Get("Mappings")}
+	if !b.value(n) || len(b.t.holes) > 0 && b.t.holes[0] == 0 {
+		return nil
+	}
+	t := b.t
+	t.seal(b.text.String())
+	if !encodes && t.text != "" && !t.filled {
+		if decoded := t.decode(0, len(t.text)); decoded != nil {
+			t = decoded
+		} else {
+			t.Plain = true
+		}
+	}
+	if t.text == "" || strings.HasPrefix(t.text, "\x1f\x8b") || !encodes && t.filled {
+		return nil
+	}
+	return []*Text{t}
+}
+
+func (t *Text) add(s string, at diag.Span) {
+	for range len(s) {
+		t.at = append(t.at, at)
+	}
+}
+
+// seal sets the text once its places are there.
+func (t *Text) seal(text string) { t.text = text }
+
+// span is where the bytes from start to end were written.
+func (t *Text) span(start, end int) diag.Span {
+	if len(t.at) == 0 {
+		return diag.Span{}
+	}
+	start = max(0, min(start, len(t.at)-1))
+	end = max(start+1, min(end, len(t.at)))
+	from, to := t.at[start], t.at[end-1]
+	return diag.Span{Start: from.Start, End: max(from.End, to.End)}
+}
+
+// decode reads bytes of the text as base64; nil if they are none.
+func (t *Text) decode(start, end int) *Text {
+	var letters []byte
+	var from []int
+	for i := start; i < end; i++ {
+		if c := t.text[i]; c != '\n' && c != '\r' && c != ' ' && c != '\t' {
+			letters, from = append(letters, c), append(from, i)
+		}
+	}
+	raw, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(string(letters), "="))
+	if err != nil || len(raw) == 0 {
+		return nil
+	}
+	out := &Text{Source: t.Source, filled: t.filled}
+	for i := range raw { // three bytes are four letters
+		first := i/3*4 + i%3
+		out.at = append(out.at, t.span(from[first], from[min(first+1, len(from)-1)]+1))
+	}
+	out.seal(string(raw))
+	return out
+}
+
+// unknown stands for a value that only CloudFormation knows. It is a word of a
+// shell, a number and a part of a text in quotes.
+const unknown = "0"
+
+type builder struct {
+	t        *Text
+	text     strings.Builder
+	mappings *jsontree.Node
+}
+
+// hole adds what stands for a value that only CloudFormation knows.
+func (b *builder) hole(at diag.Span) {
+	b.t.filled = true
+	b.t.holes = append(b.t.holes, b.text.Len())
+	b.add(unknown, at)
+}
+
+// mapped follows Fn::FindInMap, where its keys are written out.
+func (b *builder) mapped(n *jsontree.Node) *jsontree.Node {
+	keys := n.Get("Fn::FindInMap")
+	if keys.Len() != 3 {
+		return n
+	}
+	return b.mappings.Get(keys.Index(0).Str()).Get(keys.Index(1).Str()).Get(keys.Index(2).Str())
+}
+
+// maxKept bounds the bytes of a text that are kept with their places. EC2 takes no
+// more than 16 KiB.
+const maxKept = 1 << 20
+
+func (b *builder) add(s string, at diag.Span) {
+	if b.text.Len() > maxKept {
+		return
+	}
+	b.text.WriteString(s)
+	b.t.add(s, at)
+}
+
+// value adds what a value stands for; false if nothing of it is known.
+func (b *builder) value(n *jsontree.Node) bool {
+	n = b.mapped(n)
+	switch {
+	case n == nil:
+		return false
+	case n.Is(jsontree.String):
+		b.quoted(n, false)
+	case n.Get("Fn::Sub").Is(jsontree.String):
+		b.quoted(n.Get("Fn::Sub"), true)
+	case n.Get("Fn::Sub").Index(0).Is(jsontree.String):
+		b.quoted(n.Get("Fn::Sub").Index(0), true)
+	case b.mapped(n.Get("Fn::Join").Index(1)).Is(jsontree.Array):
+		b.join(n.Get("Fn::Join"))
+	default:
+		return false
+	}
+	return true
+}
+
+func (b *builder) join(join *jsontree.Node) {
+	i, delimiter := 0, join.Index(0)
+	for piece := range b.mapped(join.Index(1)).Children() {
+		if i > 0 {
+			b.add(delimiter.Str(), delimiter.Span)
+		}
+		if i++; !b.value(piece) {
+			b.hole(piece.Span)
+		}
+	}
+}
+
+// quoted adds the text of a JSON string; in one of Fn::Sub ${Name} is replaced, and
+// ${!Name} is the shell's own ${Name}.
+func (b *builder) quoted(n *jsontree.Node, sub bool) {
+	at := unescape(n)
+	text := n.Text
+	for i := 0; i < len(text); {
+		if sub && strings.HasPrefix(text[i:], "${") {
+			if end := strings.IndexByte(text[i:], '}'); strings.HasPrefix(text[i:], "${!") {
+				b.add("${", diag.Span{Start: at[i].Start, End: at[i+2].End})
+				i += 3
+				continue
+			} else if end > 0 {
+				b.hole(diag.Span{Start: at[i].Start, End: at[i+end].End})
+				i += end + 1
+				continue
+			}
+		}
+		b.add(text[i:i+1], at[i])
+		i++
+	}
+}
+
+// unescape returns the place of each byte of a JSON string's text. Those of a string
+// with slips are all where the string stands.
+func unescape(n *jsontree.Node) (at []diag.Span) {
+	add := func(count, start, end int) {
+		for range count {
+			at = append(at, diag.Span{Start: start, End: end})
+		}
+	}
+	raw := n.Source.Text[n.Span.Start:n.Span.End]
+	for i := 1; i < len(raw)-1; {
+		if raw[i] != '\\' || i+1 >= len(raw)-1 {
+			add(1, n.Span.Start+i, n.Span.Start+i+1)
+			i++
+			continue
+		}
+		count, size := escaped(raw[i:])
+		add(count, n.Span.Start+i, n.Span.Start+min(i+size, len(raw)))
+		i += size
+	}
+	if len(at) != len(n.Text) {
+		at = at[:0]
+		add(len(n.Text), n.Span.Start, n.Span.End)
+	}
+	return at
+}
+
+// escaped is how many bytes an escape stands for, and how long it is.
+func escaped(s string) (count, size int) {
+	if s[1] != 'u' {
+		return 1, 2
+	}
+	r := hex4(s[2:])
+	if utf16.IsSurrogate(r) && len(s) >= 12 && s[6] == '\\' && s[7] == 'u' {
+		if pair := utf16.DecodeRune(r, hex4(s[8:])); pair != utf8.RuneError {
+			return utf8.RuneLen(pair), 12
+		}
+	}
+	return max(1, utf8.RuneLen(r)), 6
+}
+
+func hex4(s string) (r rune) {
+	for i := 0; i < 4 && i < len(s); i++ {
+		r <<= 4
+		switch c := s[i]; {
+		case c >= '0' && c <= '9':
+			r |= rune(c - '0')
+		case c|0x20 >= 'a' && c|0x20 <= 'f':
+			r |= rune(c|0x20-'a') + 10
+		}
+	}
+	return r
+}

@@ -1,0 +1,212 @@
+package userdata
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+)
+
+var update = flag.Bool("update", false, "rewrite the expected files in testdata")
+
+// hostNamed is the host that the name of a file in testdata speaks of.
+func hostNamed(file string) Host {
+	name := filepath.Base(file)
+	return Host{Batch: strings.HasPrefix(name, "batch-"), GPU: strings.Contains(name, "-gpu")}
+}
+
+func files(t testing.TB, dir string) (names []string) {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join("testdata", dir, "*.txt"))
+	if err != nil || len(names) == 0 {
+		t.Fatalf("%s: %d files, %v", dir, len(names), err)
+	}
+	return names
+}
+
+func source(t testing.TB, file string) *diag.Source {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return diag.NewSource(file, string(text))
+}
+
+// Each trap is found where it stands, and each rule in one of the files.
+func TestBad(t *testing.T) {
+	seen := map[string]bool{}
+	for _, file := range files(t, "bad") {
+		src := source(t, file)
+		var b strings.Builder
+		for _, f := range Check(FromSource(src), hostNamed(file)) {
+			line, col := src.Position(f.Span.Start)
+			fmt.Fprintf(&b, "%d:%d %s %q: %s\n", line, col, f.Rule, src.Text[f.Span.Start:f.Span.End], f.Message)
+			if f.Hint == "" {
+				t.Errorf("%s: %s says nothing of what to do", file, f.Rule)
+			}
+			seen[f.Rule] = true
+		}
+		golden := strings.TrimSuffix(file, ".txt") + ".out"
+		if *update {
+			if err := os.WriteFile(golden, []byte(b.String()), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if d := cmp.Diff(source(t, golden).Text, b.String()); d != "" || b.Len() == 0 {
+			t.Errorf("%s (-want +got):\n%s", file, d)
+		}
+	}
+	for _, rule := range []string{Shebang, MIMEBoundary, MIMEType, Syntax, ECSStart, ECSWait, ECSCluster, ConfigEmptied, DockerRestart, DockerWait,
+		DaemonJSON, GPUSupport, DriverCheck, Reboot, InsecureScript, Secret, Errexit} {
+		if !seen[rule] {
+			t.Errorf("%s is never found", rule)
+		}
+	}
+}
+
+// What does the same in the right way is left alone.
+func TestGood(t *testing.T) {
+	for _, file := range files(t, "good") {
+		for _, f := range Check(FromSource(source(t, file)), hostNamed(file)) {
+			t.Errorf("%s: %s %s", file, f.Rule, f.Message)
+		}
+	}
+}
+
+// The same script is wrapped in every way that a template has, and the trap is found
+// at its own letters each time.
+func TestWrapped(t *testing.T) {
+	const script = "#!/bin/bash\necho \"é😀\"\nsystemctl start ecs\n"
+	quoted := func(s string) string {
+		text, err := json.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	for name, tt := range map[string]struct{ data, at string }{
+		"Fn::Base64":            {`{ "Fn::Base64": ` + quoted(script) + ` }`, "systemctl start ecs"},
+		"escapes":               {`{ "Fn::Base64": "#!/bin/bash\u000aecho \ud83d\ude00\nsystemctl\u0020start ecs" }`, `systemctl\u0020start ecs`},
+		"Fn::Sub":               {`{ "Fn::Base64": { "Fn::Sub": "#!/bin/bash\necho ${AWS::Region} ${!HOME}\nsystemctl start ecs\n" } }`, "systemctl start ecs"},
+		"Fn::Sub of variables":  {`{ "Fn::Base64": { "Fn::Sub": [ "#!/bin/bash\necho ${X}\nsystemctl start ecs\n", { "X": "1" } ] } }`, "systemctl start ecs"},
+		"Fn::Join":              {`{ "Fn::Base64": { "Fn::Join": [ "\n", [ "#!/bin/bash", { "Ref": "Extra" }, "systemctl start ecs" ] ] } }`, "systemctl start ecs"},
+		"Fn::FindInMap":         {`{ "Fn::Base64": { "Fn::Join": [ "\n", { "Fn::FindInMap": [ "Scripts", "Host", "Lines" ] } ] } }`, "systemctl start ecs"},
+		"another map":           {`{ "Fn::Base64": { "Fn::Join": [ "\n", { "Fn::FindInMap": [ "Scripts", { "Ref": "Kind" }, "Lines" ] } ] } }`, "nothing"},
+		"pieces of a line":      {`{ "Fn::Base64": { "Fn::Join": [ "", [ "#!/bin/bash\n", "systemctl start", " ecs\n" ] ] } }`, `systemctl start", " ecs`},
+		"Fn::If around":         {`{ "Fn::If": [ "Wide", { "Fn::Base64": ` + quoted(script) + ` }, { "Ref": "AWS::NoValue" } ] }`, "systemctl start ecs"},
+		"Fn::If inside":         {`{ "Fn::Base64": { "Fn::If": [ "Wide", ` + quoted(script) + `, "#!/bin/bash\n" ] } }`, "systemctl start ecs"},
+		"base64":                {quoted(base64.StdEncoding.EncodeToString([]byte(script))), ""},
+		"only CloudFormation":   {`{ "Ref": "UserData" }`, "nothing"},
+		"imported":              {`{ "Fn::Base64": { "Fn::ImportValue": "script" } }`, "nothing"},
+		"what is not base64":    {quoted(script), "systemctl start ecs"},
+		"a list where it is no": {`[ 1, 2 ]`, "nothing"},
+	} {
+		src := diag.NewSource("t.json", `{ "UserData": `+tt.data+`, "Mappings": { "Scripts": { "Host": { "Lines": [ "#!/bin/bash", "systemctl start ecs" ] } } } }`)
+		root, problems := jsontree.Parse(src)
+		if len(problems) > 0 {
+			t.Fatal(name, problems)
+		}
+		var found []string
+		for _, text := range FromNode(root.Get("UserData"), root) {
+			for _, f := range Check(text, Host{}) {
+				if f.Rule == ECSStart {
+					found = append(found, src.Text[f.Span.Start:f.Span.End])
+				}
+			}
+		}
+		switch {
+		case tt.at == "nothing":
+			if len(found) > 0 {
+				t.Errorf("%s: found %q", name, found)
+			}
+		case len(found) != 1:
+			t.Errorf("%s: found %q", name, found)
+		case tt.at == "": // the letters hold the bytes, and no more than two around
+			decoded, err := base64.StdEncoding.DecodeString(found[0][:len(found[0])/4*4])
+			if err != nil || len(found[0]) > (len("systemctl start ecs")+5)/3*4 {
+				t.Errorf("%s: at %q, %q %v", name, found[0], decoded, err)
+			}
+		case found[0] != tt.at:
+			t.Errorf("%s: at %q, want %q", name, found[0], tt.at)
+		}
+	}
+}
+
+// Whatever a JSON string holds, each of its bytes is placed at the letters that stand
+// for it.
+func TestPlacesOfStrings(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want := rapid.String().Draw(t, "text")
+		raw, err := json.Marshal(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		src := diag.NewSource("t.json", string(raw))
+		root, _ := jsontree.Parse(src)
+		at := unescape(root)
+		if len(at) != len(root.Text) {
+			t.Fatalf("%d places of %d bytes", len(at), len(root.Text))
+		}
+		for i, r := range root.Text {
+			var one string
+			piece := src.Text[at[i].Start:at[i].End]
+			if r < 0x80 || strings.HasPrefix(piece, `\`) {
+				if err := json.Unmarshal([]byte(`"`+piece+`"`), &one); err != nil || one != string(r) {
+					t.Fatalf("%q stands for %q: %v", piece, r, err)
+				}
+			} else if piece != root.Text[i:i+1] {
+				t.Fatalf("%q stands for %q", piece, r)
+			}
+		}
+	})
+}
+
+func TestSizes(t *testing.T) {
+	long := diag.NewSource("t.sh", "#!/bin/bash\n# "+strings.Repeat("x", maxBytes))
+	found := Check(FromSource(long), Host{})
+	if len(found) != 1 || found[0].Rule != Size {
+		t.Errorf("found %v", found)
+	}
+	deep := diag.NewSource("t.sh", "#!/bin/bash\n"+strings.Repeat("(", 2<<20))
+	if found := Check(FromSource(deep), Host{}); len(found) != 1 || found[0].Rule != Size {
+		t.Errorf("found %v", found)
+	}
+}
+
+// No text makes Check panic or point outside of its source.
+func FuzzCheck(f *testing.F) {
+	for _, dir := range []string{"bad", "good"} {
+		for _, file := range files(f, dir) {
+			f.Add(source(f, file).Text, true)
+		}
+	}
+	f.Add(`{ "UserData": { "Fn::Base64": { "Fn::Join": [ "\n", [ "#!/bin/bash", { "Ref": "X" }, "start ecs \ud83d\ude00 \ud83d" ] ] } } }`, false)
+	f.Add(`{ "UserData": "IyEvYmluL2Jhc2gKc3RhcnQgZWNzCg==" }`, true)
+	f.Fuzz(func(t *testing.T, text string, gpu bool) {
+		src := diag.NewSource("t", text)
+		texts := []*Text{FromSource(src)}
+		root, _ := jsontree.Parse(src)
+		texts = append(texts, FromNode(root.Get("UserData"), root)...)
+		for _, data := range texts {
+			if len(data.text) != len(data.at) {
+				t.Fatalf("%d bytes with %d places", len(data.text), len(data.at))
+			}
+			for _, found := range Check(data, Host{Batch: gpu, GPU: gpu, Template: !gpu}) {
+				if s := found.Span; s.Start < 0 || s.End < s.Start || s.End > len(text) {
+					t.Fatalf("%s at %v of %d bytes", found.Rule, s, len(text))
+				}
+			}
+		}
+	})
+}

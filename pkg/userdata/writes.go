@@ -1,0 +1,257 @@
+package userdata
+
+import (
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/secret"
+)
+
+// The files whose contents are looked at.
+const (
+	agentConfig  = "/etc/ecs/ecs.config"
+	dockerDaemon = "/etc/docker/daemon.json"
+)
+
+// write is what a command puts into a file.
+type write struct {
+	path    string
+	empties bool // what stood there before is lost
+	at      diag.Span
+	from    syntax.Node // that makes the contents
+}
+
+// writes looks at the files that a command, a block or a pipeline writes.
+func (s *shell) writes(stmt *syntax.Stmt) {
+	if s.piped[stmt] {
+		return
+	}
+	for _, r := range stmt.Redirs {
+		path, _ := static(r.Word)
+		switch r.Op {
+		case syntax.RdrOut, syntax.RdrClob, syntax.RdrAll:
+			s.wrote(write{path, true, s.at(r), stmt})
+		case syntax.AppOut, syntax.AppAll:
+			s.wrote(write{path, false, s.at(r), stmt})
+		}
+	}
+	last := stmt
+	for {
+		pipe, ok := last.Cmd.(*syntax.BinaryCmd)
+		if !ok || pipe.Op != syntax.Pipe && pipe.Op != syntax.PipeAll {
+			break
+		}
+		last = pipe.Y
+	}
+	if call, ok := last.Cmd.(*syntax.CallExpr); ok {
+		if c := commandOf(call); c.name == "tee" {
+			s.piped[last] = last != stmt
+			for i, a := range c.args {
+				if !strings.HasPrefix(a, "-") {
+					s.wrote(write{a, !c.has("-a", "--append"), s.at(c.at[i]), stmt})
+				}
+			}
+		}
+	}
+}
+
+func (s *shell) wrote(w write) {
+	switch w.path {
+	case agentConfig:
+		s.agent(w)
+	case dockerDaemon:
+		s.daemon(w)
+	}
+}
+
+// agent looks at what a command writes into the configuration of the ECS agent.
+func (s *shell) agent(w write) {
+	if s.seen.configure == nil {
+		s.seen.configure = &w.at
+	}
+	if w.empties && s.seen.emptied == nil {
+		s.seen.emptied = &Finding{ConfigEmptied, w.at, "> empties ecs.config first: what AWS Batch and the image have written there is lost, the cluster and the support of GPUs with it", "write >> (or tee -a)"}
+	}
+	eachText(w.from, func(text string, at int) {
+		if n := strings.Index(text, "ECS_CLUSTER="); n >= 0 {
+			s.seen.names = true
+			if s.host.Batch {
+				start := at + n
+				s.report(ECSCluster, s.between(start, start+len("ECS_CLUSTER=")), "AWS Batch names the cluster of a managed compute environment itself: a host that joins another one never gets a job", "remove it")
+			}
+		}
+		if n := strings.Index(text, "ECS_ENABLE_GPU_SUPPORT="); n >= 0 {
+			value := strings.ToLower(strings.Trim(text[n+len("ECS_ENABLE_GPU_SUPPORT="):], `"' `))
+			if s.seen.support = true; strings.HasPrefix(value, "false") && s.host.GPU {
+				start := at + n
+				s.report(GPUSupport, s.between(start, start+len("ECS_ENABLE_GPU_SUPPORT=false")), "the agent offers none of the GPUs of this host", "write ECS_ENABLE_GPU_SUPPORT=true")
+			}
+		}
+	})
+}
+
+// eachText visits the texts below a node: words, parts of words in quotes, and the
+// lines of here-documents.
+func eachText(n syntax.Node, visit func(text string, at int)) {
+	syntax.Walk(n, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.Lit:
+			visit(n.Value, int(n.Pos().Offset()))
+		case *syntax.SglQuoted:
+			visit(n.Value, int(n.Left.Offset())+1)
+		}
+		return true
+	})
+}
+
+// daemon looks at the configuration of Docker, where its text is known.
+func (s *shell) daemon(w write) {
+	text, at, ok := contents(w.from)
+	if !ok || !w.empties || s.part.filled && strings.Contains(text, unknown) {
+		return
+	}
+	root, problems := jsontree.Parse(diag.NewSource("daemon.json", text))
+	if len(problems) > 0 {
+		p := problems[0]
+		s.report(DaemonJSON, s.between(at+p.Span.Start, at+max(p.Span.End, p.Span.Start+1)), "Docker does not start with this daemon.json: "+p.Message, p.Hint)
+		return
+	}
+	runtimes, chosen := root.Get("runtimes"), root.Get("default-runtime")
+	place := s.between(at+root.Span.Start, at+root.Span.Start+1)
+	if chosen.Str() != "" && chosen.Str() != "runc" && runtimes.Get(chosen.Str()) == nil {
+		s.report(DaemonJSON, s.between(at+chosen.Span.Start, at+chosen.Span.End), "Docker does not start: its default runtime is not among the runtimes", `add "runtimes": { "nvidia": { "path": "nvidia-container-runtime", "runtimeArgs": [] } }`)
+		return
+	}
+	switch {
+	case runtimes.Get("nvidia") != nil:
+		s.sets(place)
+		if chosen.Str() != "nvidia" {
+			s.report(GPURuntime, place, "the NVIDIA runtime is there and not the default: containers that ask for no GPU by themselves see none", `add "default-runtime": "nvidia"`)
+		}
+	case s.host.GPU:
+		s.report(GPURuntime, place, "this replaces the daemon.json of the image, and the NVIDIA runtime in it", `add "default-runtime": "nvidia" and "runtimes": { "nvidia": { "path": "nvidia-container-runtime", "runtimeArgs": [] } }`)
+	}
+}
+
+// contents returns the text that a command writes, and where it begins: that of a
+// here-document, or the one word of echo or printf.
+func contents(n syntax.Node) (text string, at int, ok bool) {
+	found := 0
+	take := func(s string, pos syntax.Pos, add int) {
+		if found++; found == 1 {
+			text, at, ok = s, int(pos.Offset())+add, true
+		}
+	}
+	syntax.Walk(n, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.Redirect:
+			if n.Hdoc != nil && n.Op == syntax.Hdoc {
+				if lit, only := single(n.Hdoc.Parts); only && !strings.Contains(lit.Value, `\`) {
+					take(lit.Value, lit.Pos(), 0)
+				} else {
+					found++ // of which a part is not known
+				}
+			}
+		case *syntax.CallExpr:
+			c := commandOf(n)
+			if (c.name == "echo" || c.name == "printf") && len(c.at) == 1 && len(c.at[0].Parts) == 1 {
+				if q, quoted := c.at[0].Parts[0].(*syntax.SglQuoted); quoted && !q.Dollar && (c.name == "echo" || !strings.ContainsAny(q.Value, `%\`)) {
+					take(q.Value, q.Left, 1)
+				}
+			}
+		}
+		return true
+	})
+	return text, at, ok && found == 1
+}
+
+func single(parts []syntax.WordPart) (*syntax.Lit, bool) {
+	if len(parts) != 1 {
+		return nil, false
+	}
+	lit, ok := parts[0].(*syntax.Lit)
+	return lit, ok
+}
+
+// pipe looks at what is piped into a shell.
+func (s *shell) pipe(b *syntax.BinaryCmd) {
+	if b.Op != syntax.Pipe && b.Op != syntax.PipeAll {
+		return
+	}
+	call, ok := b.Y.Cmd.(*syntax.CallExpr)
+	if ok && isShell(commandOf(call)) {
+		s.insecure(b.X)
+	}
+}
+
+func isShell(c command) bool {
+	return slices.Contains([]string{"sh", "bash", "dash", "zsh", "python", "python3", "perl"}, c.name)
+}
+
+// feeds looks at what a shell is given to run: sh -c "$(...)" and bash <(...).
+func (s *shell) feeds(n *syntax.CallExpr, c command) {
+	if !isShell(c) && c.name != "eval" && c.name != "source" && c.name != "." {
+		return
+	}
+	for _, w := range n.Args {
+		syntax.Walk(w, func(n syntax.Node) bool {
+			switch n := n.(type) {
+			case *syntax.CmdSubst:
+				s.insecure(n)
+			case *syntax.ProcSubst:
+				s.insecure(n)
+			}
+			return true
+		})
+	}
+}
+
+// insecure reports downloads that nothing protects.
+func (s *shell) insecure(n syntax.Node) {
+	syntax.Walk(n, func(n syntax.Node) bool {
+		call, ok := n.(*syntax.CallExpr)
+		if !ok {
+			return true
+		}
+		c := commandOf(call)
+		for i, a := range c.args {
+			if (c.name == "curl" || c.name == "wget") && strings.HasPrefix(strings.ToLower(a), "http://") && !strings.HasPrefix(a, "http://169.254.") && !strings.HasPrefix(a, "http://localhost") {
+				s.report(InsecureScript, s.at(c.at[i]), "a script comes over http and is run as root: whoever is on the way can change it", "write https://, and hold the file against a checksum before it is run")
+			}
+		}
+		return true
+	})
+}
+
+const secretHint = "everybody who can describe the launch template or ask the instance's metadata reads it: fetch it with aws secretsmanager get-secret-value or aws ssm get-parameter --with-decryption"
+
+// assigns looks for credentials in variables.
+func (s *shell) assigns(list []*syntax.Assign) {
+	for _, a := range list {
+		if value, ok := static(a.Value); ok && a.Name != nil {
+			if what := secret.Kind(a.Name.Value, value); what != "" {
+				s.report(Secret, s.at(a.Value), a.Name.Value+" looks like "+what, secretHint)
+			}
+		}
+	}
+}
+
+// words looks for credentials in what a command is given.
+func (s *shell) words(c command) {
+	for i, a := range c.args {
+		name, value, ok := strings.Cut(a, "=")
+		if !ok {
+			name, value = "", a
+			if i > 0 && strings.HasPrefix(c.args[i-1], "--") {
+				name = c.args[i-1]
+			}
+		}
+		if what := secret.Kind(strings.TrimLeft(name, "-"), value); what != "" && value != "" {
+			s.report(Secret, s.at(c.at[i]), "a word of this command looks like "+what, secretHint)
+		}
+	}
+}

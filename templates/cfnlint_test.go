@@ -1,0 +1,78 @@
+package templates
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"testing"
+)
+
+// lintRegions is one Region of every kind that cfn-lint has the resource types of.
+var lintRegions = []string{"us-east-1", "eu-central-1", "ap-southeast-2", "us-gov-west-1", "cn-north-1"}
+
+// notIn is the templates whose resources a Region does not have.
+var notIn = map[string][]string{
+	"budget": {"us-gov-west-1"}, // AWS Budgets is not there
+}
+
+// cfnLint returns what cfn-lint says about files in the given Regions; nothing is good.
+func cfnLint(t *testing.T, regions []string, files ...string) string {
+	t.Helper()
+	path, err := exec.LookPath("cfn-lint")
+	required(t, err, "cfn-lint")
+	lint := exec.Command(path, slices.Concat([]string{"--regions"}, regions, []string{"--"}, files)...)
+	said, err := lint.CombinedOutput()
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	if err != nil && len(said) == 0 {
+		return err.Error()
+	}
+	return string(said)
+}
+
+func TestCfnLint(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	everywhere := []string{}
+	for _, template := range everyTemplate() {
+		name := filepath.Join(dir, template.Name+".json")
+		if err := os.WriteFile(name, packaged(template.Body), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if notIn[template.Name] == nil {
+			everywhere = append(everywhere, name)
+			continue
+		}
+		regions := slices.DeleteFunc(slices.Clone(lintRegions), func(r string) bool { return slices.Contains(notIn[template.Name], r) })
+		if said := cfnLint(t, regions, name); said != "" {
+			t.Errorf("%v: %s", regions, said)
+		}
+	}
+	if said := cfnLint(t, lintRegions, everywhere...); said != "" {
+		t.Error(said)
+	}
+}
+
+// That it looks: a launch template with a slip in it is found.
+func TestCfnLintFinds(t *testing.T) {
+	t.Parallel()
+	name := filepath.Join(t.TempDir(), "bad.json")
+	body := regexp.MustCompile(`"HttpTokens": "required"`).ReplaceAll(file("gpu-host"), []byte(`"HttpTokens": "always"`))
+	if err := os.WriteFile(name, body, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if said := cfnLint(t, lintRegions[:1], name); !regexp.MustCompile(`(?m)^E3030 .*always`).MatchString(said) {
+		t.Errorf("found %q", said)
+	}
+}
+
+// packaged is a template as `aws cloudformation package` hands it on: nested templates
+// are at the address of a bucket.
+func packaged(body []byte) []byte {
+	return regexp.MustCompile(`"TemplateURL": "([a-z-]+\.json)"`).ReplaceAll(body, fmt.Appendf(nil, `"TemplateURL": "https://bucket.s3.amazonaws.com/$1"`))
+}

@@ -1,0 +1,60 @@
+//go:build linux && !cuda
+
+package cu
+
+import (
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/batchctl/batchctl/workloads/gpu/fakecuda"
+)
+
+// TestTagged does what a user does: it makes the replacement of the CUDA toolkit and
+// builds with it, here the tests of the binding, which drive the driver that stands in
+// for a GPU. The race detector brings the checks of pointers with it.
+func TestTagged(t *testing.T) {
+	if _, err := exec.LookPath("gcc"); err != nil {
+		if os.Getenv("BATCHCTL_REQUIRE_TOOLS") != "" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	fakecuda.Build(t)
+	dependOn(t, "..")
+	toolkit := exec.Command("go", "run", "./toolkit")
+	toolkit.Stderr = t.Output()
+	settings, err := toolkit.Output()
+	if err != nil {
+		t.Fatalf("make the toolkit: %v", err)
+	}
+	for _, command := range []string{"go test -count=1 -tags cuda .", "go test -count=1 -race -tags cuda ."} {
+		t.Run(command, func(t *testing.T) {
+			out, err := exec.Command("sh", "-c", string(settings)+command).CombinedOutput()
+			if err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			if !strings.HasPrefix(string(out), "ok") {
+				t.Errorf("nothing was tested:\n%s", out)
+			}
+		})
+	}
+}
+
+// dependOn looks at the files of a folder, because the go command takes the result of a
+// test from its cache until something changes that the test itself has looked at.
+func dependOn(t *testing.T, folder string) {
+	t.Helper()
+	err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			_, err = os.Stat(path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// The driver has several functions for one name, and keeps the oldest under the name
+// itself, such as a cuMemAlloc of 32-bit addresses. NVIDIA's cuda.h renames them by
+// macros, which the declarations that we start from have lost.
+const (
+	second = `DeviceTotalMem CtxCreate CtxDestroy CtxPopCurrent CtxPushCurrent ModuleGetGlobal
+		MemGetInfo MemAlloc MemAllocPitch MemFree MemGetAddressRange MemAllocHost MemHostGetDevicePointer MemHostRegister
+		MemcpyHtoD MemcpyDtoH MemcpyDtoD MemcpyDtoA MemcpyAtoD MemcpyHtoA MemcpyAtoH MemcpyAtoA
+		MemcpyHtoAAsync MemcpyAtoHAsync MemcpyHtoDAsync MemcpyDtoHAsync MemcpyDtoDAsync
+		Memcpy2D Memcpy2DUnaligned Memcpy2DAsync Memcpy3D Memcpy3DAsync
+		MemsetD8 MemsetD16 MemsetD32 MemsetD2D8 MemsetD2D16 MemsetD2D32
+		ArrayCreate ArrayGetDescriptor Array3DCreate Array3DGetDescriptor TexRefSetAddress TexRefGetAddress
+		StreamDestroy EventDestroy LinkCreate LinkAddData LinkAddFile`
+	third = "TexRefSetAddress2D"
+	// recent has a second version too, of the same form. A driver older than CUDA 11.4
+	// may have the first alone.
+	recent = "DeviceGetUuid DevicePrimaryCtxRelease DevicePrimaryCtxReset DevicePrimaryCtxSetFlags"
+)
+
+// symbol is the name under which the driver has the function that is meant.
+func symbol(name string) string {
+	short := strings.TrimPrefix(name, "cu")
+	switch {
+	case slices.Contains(strings.Fields(second+" "+recent), short):
+		return name + "_v2"
+	case short == third:
+		return name + "_v3"
+	}
+	return name
+}
+
+// older is the symbol that does as well where the driver has not the other.
+func older(name string) string {
+	if slices.Contains(strings.Fields(recent), strings.TrimPrefix(name, "cu")) {
+		return name
+	}
+	return symbol(name)
+}
+
+// Macros that the declarations have lost too.
+const prologue = `/* Made by workloads/gpu/cu/toolkit of batchctl. Do not commit or pass on: the declarations are NVIDIA's. */
+#ifndef BATCHCTL_CUDA_H
+#define BATCHCTL_CUDA_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#define CU_TRSF_READ_AS_INTEGER 0x01
+#define CU_TRSF_NORMALIZED_COORDINATES 0x02
+
+`
+
+// firstDeclaration is where in the file NVIDIA's part begins: before it stands what the
+// headers of one machine's libc declare.
+const firstDeclaration = "typedef uint32_t cuuint32_t;"
+
+var declared = regexp.MustCompile(`\b(cu[A-Z]\w*)\(`)
+
+// header makes a cuda.h of the declarations, and returns the functions in it.
+func header(declarations []byte) (text []byte, functions []string, err error) {
+	start := bytes.Index(declarations, []byte(firstDeclaration))
+	if start < 0 {
+		return nil, nil, errors.New("there is no " + firstDeclaration)
+	}
+	declarations = declarations[start:]
+	functions = names(declared, declarations)
+	var b bytes.Buffer
+	b.WriteString(prologue)
+	for _, name := range functions {
+		if s := symbol(name); s != name {
+			fmt.Fprintf(&b, "#define %s %s\n", name, s)
+		}
+	}
+	fmt.Fprintf(&b, "\n%s\n#endif\n", declarations)
+	return b.Bytes(), functions, nil
+}
+
+// names are what the expression's group finds, each once, sorted.
+func names(expression *regexp.Regexp, text []byte) []string {
+	var all []string
+	for _, m := range expression.FindAllSubmatch(text, -1) {
+		all = append(all, string(m[1]))
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}

@@ -1,0 +1,23 @@
+// Command ptx compiles CUDA C for a target: go run ../cuda/ptx sm_70 gemm.cu [FOLDER].
+// It is for "go generate"; the text goes next to the source.
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/batchctl/batchctl/workloads/gpu/cuda"
+)
+
+func main() {
+	if len(os.Args) != 3 {
+		fmt.Fprintln(os.Stderr, "usage: ptx sm_70|sm_80 FILE.cu")
+		os.Exit(2)
+	}
+	source := os.Args[2]
+	if err := cuda.Compile(source, cuda.Target(os.Args[1]), filepath.Dir(source)); err != nil {
+		fmt.Fprintln(os.Stderr, "ptx:", err)
+		os.Exit(1)
+	}
+}

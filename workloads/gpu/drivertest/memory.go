@@ -1,0 +1,106 @@
+package drivertest
+
+import (
+	"bytes"
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/batchctl/batchctl/workloads/gpu"
+)
+
+// random fills the bytes from a seed.
+func random(b []byte, seed byte) {
+	rand.NewChaCha8([32]byte{seed}).Read(b)
+}
+
+func testMemory(t *testing.T, c *gpu.Card) {
+	before, total, err := c.Driver().MemoryInfo()
+	must(t, err)
+	if before < 1 || before > total || total > c.Info.Memory {
+		t.Errorf("%d of %d bytes are free, and the device has %d", before, total, c.Info.Memory)
+	}
+	const size = 8 << 20
+	one, other := get(c.Alloc(size))(t), get(c.Alloc(size))(t)
+	if apart := max(one.Pointer, other.Pointer) - min(one.Pointer, other.Pointer); apart < size || one.Pointer%256 != 0 || other.Pointer%256 != 0 {
+		t.Errorf("memory at %#x and %#x, want places of %d bytes at multiples of 256", one.Pointer, other.Pointer, size)
+	}
+	if free, _, err := c.Driver().MemoryInfo(); err != nil || free > before-size {
+		t.Errorf("%v: of %d free bytes, %d are after taking %d", err, before, free, 2*size)
+	}
+	must(t, one.Free())
+	must(t, other.Free())
+	wantCode(t, "free what is not held", c.Driver().Free(0x1234500), gpu.CodeInvalidValue)
+}
+
+func testOutOfMemory(t *testing.T, c *gpu.Card) {
+	_, err := c.Alloc(2 * c.Info.Memory)
+	wantCode(t, "allocate twice of what there is", err, gpu.CodeOutOfMemory)
+	if !strings.Contains(err.Error(), " free: ") {
+		t.Errorf("the error does not say what is free: %v", err)
+	}
+	must(t, get(c.Alloc(1<<20))(t).Free())
+}
+
+func testPinnedMemory(t *testing.T, c *gpu.Card) {
+	m := get(c.AllocHost(1<<20 + 3))(t)
+	if len(m.Data) != 1<<20+3 {
+		t.Fatalf("%d bytes", len(m.Data))
+	}
+	want := make([]byte, len(m.Data))
+	random(want, 1)
+	copy(m.Data, want)
+	if !bytes.Equal(m.Data, want) {
+		t.Error("pinned memory does not keep what is written")
+	}
+	must(t, m.Free())
+}
+
+// testCopies takes bytes to the card, within it, and back, to odd places whose
+// neighbours have to stay.
+func testCopies(t *testing.T, c *gpu.Card) {
+	const size, length, from, to = 1 << 16, 12345, 77, 4099
+	q := get(c.NewQueue())(t)
+	host, one, other := get(c.AllocHost(2*size))(t), get(c.Alloc(size))(t), get(c.Alloc(size))(t)
+	in, out := host.Data[:size], host.Data[size:]
+	random(in, 2)
+	random(out, 3)
+	want := bytes.Clone(out)
+	must(t, q.CopyIn(one.Pointer, in))
+	must(t, q.CopyIn(other.Pointer, out))
+	must(t, q.CopyOver(other.Pointer+to, one.Pointer+from, length))
+	must(t, q.CopyIn(other.Pointer+101, in[5:12]))
+	must(t, q.Synchronize())
+	copy(want[to:], in[from:from+length])
+	copy(want[101:], in[5:12])
+	clear(out)
+	must(t, q.CopyOut(out[3:size-3], other.Pointer+3))
+	must(t, q.Synchronize())
+	copy(want, []byte{0, 0, 0})
+	copy(want[size-3:], []byte{0, 0, 0})
+	if !bytes.Equal(out, want) {
+		t.Error("the copies changed bytes")
+	}
+	if err := errors.Join(q.CopyIn(1, nil), q.CopyOut(nil, 1)); err != nil {
+		t.Errorf("a copy of nothing: %v", err)
+	}
+	wantCode(t, "copy from nowhere", q.CopyOver(other.Pointer, 0, 16), gpu.CodeInvalidValue)
+	must(t, errors.Join(host.Free(), one.Free(), other.Free(), q.Close()))
+}
+
+func testFill(t *testing.T, c *gpu.Card) {
+	const size = 1 << 12
+	q := get(c.NewQueue())(t)
+	host, device := get(c.AllocHost(size))(t), get(c.Alloc(size))(t)
+	must(t, q.Fill(device.Pointer, 0xff, size))
+	must(t, q.Fill(device.Pointer+5, 0x21, 1000))
+	must(t, q.CopyOut(host.Data, device.Pointer))
+	must(t, q.Synchronize())
+	want := bytes.Repeat([]byte{0xff}, size)
+	copy(want[5:], bytes.Repeat([]byte{0x21}, 1000))
+	if !bytes.Equal(host.Data, want) {
+		t.Error("Fill does not set just the bytes that it was given")
+	}
+	must(t, errors.Join(host.Free(), device.Free(), q.Close()))
+}

@@ -1,0 +1,94 @@
+package fakecuda
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Variable is the environment variable with a folder of libraries that Build returns
+// instead of making some: on a machine with a GPU, links to its own.
+const Variable = "BATCHCTL_TEST_DRIVER"
+
+// Build makes the libraries and returns the folder that holds them. They are made once
+// for each state of their sources, and kept with the user's caches. Without a C++
+// compiler the test is skipped, or fails where BATCHCTL_REQUIRE_TOOLS is set.
+func Build(t testing.TB) string {
+	t.Helper()
+	if folder := os.Getenv(Variable); folder != "" {
+		return folder
+	}
+	return build(t, nil)
+}
+
+// BuildSanitized makes them with kernels that end the process at the first access beyond
+// their memory, and returns what a process that loads them needs in its environment. A
+// test with the race detector is skipped: no process can have both.
+func BuildSanitized(t testing.TB) (folder string, environment []string) {
+	t.Helper()
+	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+		t.Skip("AddressSanitizer and the race detector do not go together")
+	}
+	folder = build(t, sanitizers)
+	return folder, sanitizedEnvironment(t, folder)
+}
+
+func sanitizedEnvironment(t testing.TB, folder string) []string {
+	t.Helper()
+	library, err := exec.Command(compiler, "-print-file-name=libasan.so").Output()
+	if err != nil {
+		t.Fatalf("find the library of AddressSanitizer: %v", err)
+	}
+	return []string{"LD_PRELOAD=" + strings.TrimSpace(string(library)), "ASAN_OPTIONS=detect_leaks=0", "LD_LIBRARY_PATH=" + folder}
+}
+
+// build makes the libraries with the rooms beside this one and with those named.
+func build(t testing.TB, flags []string, rooms ...string) string {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		missing(t, "the fake driver is a library for Linux")
+	}
+	if _, err := exec.LookPath(compiler); err != nil {
+		missing(t, compiler+" is not installed (Debian's package g++)")
+	}
+	gpu, err := findSources()
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder, err := makeLibraries(gpu, flags, rooms)
+	if err != nil {
+		t.Fatalf("build the fake driver: %v", err)
+	}
+	return folder
+}
+
+func missing(t testing.TB, reason string) {
+	t.Helper()
+	if os.Getenv("BATCHCTL_REQUIRE_TOOLS") != "" {
+		t.Fatal(reason)
+	}
+	t.Skip(reason)
+}
+
+// findSources is the folder workloads/gpu of the module that the test runs in.
+func findSources() (string, error) {
+	at, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(at, "go.mod")); err == nil {
+			return filepath.Join(at, "workloads", "gpu"), nil
+		}
+		if filepath.Dir(at) == at {
+			return "", errors.New("no go.mod above the working directory: run the test within the repository")
+		}
+		at = filepath.Dir(at)
+	}
+}

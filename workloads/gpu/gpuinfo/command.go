@@ -1,0 +1,123 @@
+package gpuinfo
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"io"
+
+	"github.com/batchctl/batchctl/workloads/gpu"
+	"github.com/batchctl/batchctl/workloads/measure"
+)
+
+// Doc is the workload in one line.
+const Doc = "say what this job sees of its GPUs, and what keeps it from them"
+
+const usage = `Usage: batchctl-workloads gpu-info [flags]
+
+Print the driver, the libraries and every GPU that this job sees, with their state
+now, and say what is missing or wrong and what helps.
+
+Examples:
+  batchctl-workloads gpu-info
+  batchctl-workloads gpu-info --format json
+
+Flags:
+`
+
+const exits = `
+Environment: BATCHCTL_CUBLAS and BATCHCTL_NVML name other libraries than those found.
+
+Exit codes: 0 a GPU can be used, 1 failed, 2 usage, 3 no GPU can be used.
+`
+
+// config is the command line.
+type config struct {
+	format  measure.Format
+	binding string
+}
+
+func (c *config) flags() *flag.FlagSet {
+	flags := measure.NewFlags("gpu-info")
+	c.format = measure.Text
+	measure.OneOf(flags, &c.format, "format", "`FORMAT` output, json is one object", measure.Formats()...)
+	flags.StringVar(&c.binding, "binding", "", "`NAME` way to the CUDA driver, the first that works without it")
+	return flags
+}
+
+// Run is the program. It prints what is known in any case. Errors are a
+// measure.UsageError, or a measure.NoDeviceError where no GPU can be used.
+func Run(ctx context.Context, platform gpu.Platform, args []string, stdout, _ io.Writer) error {
+	return run(ctx, platform, machine(), args, stdout)
+}
+
+func run(ctx context.Context, platform gpu.Platform, from source, args []string, stdout io.Writer) error {
+	var c config
+	flags := c.flags()
+	if err := measure.Parse(flags, args); errors.Is(err, flag.ErrHelp) {
+		return measure.WriteHelp(stdout, usage, flags, exits)
+	} else if err != nil {
+		return err
+	}
+	if err := c.check(platform); err != nil {
+		return err
+	}
+	r, err := c.gather(ctx, platform, from)
+	if err != nil {
+		return err
+	}
+	if err := c.print(stdout, r); err != nil {
+		return err
+	}
+	return r.err()
+}
+
+// check refuses a binding that this program does not have.
+func (c *config) check(platform gpu.Platform) error {
+	var names []string
+	for _, b := range platform.Bindings {
+		if b.Name == c.binding {
+			return nil
+		}
+		names = append(names, b.Name)
+	}
+	if c.binding == "" || len(names) == 0 {
+		return nil
+	}
+	return measure.Unknown("binding", c.binding, names)
+}
+
+// gather asks beside the context, because a driver with a broken device may never answer.
+func (c *config) gather(ctx context.Context, platform gpu.Platform, from source) (*Report, error) {
+	done := make(chan *Report, 1)
+	go func() { done <- gather(platform, c.binding, from) }()
+	select {
+	case r := <-done:
+		return r, nil
+	case <-ctx.Done():
+		return nil, measure.Stopped(ctx)
+	}
+}
+
+func (c *config) print(w io.Writer, r *Report) error {
+	if c.format == measure.JSON {
+		return json.NewEncoder(w).Encode(r)
+	}
+	return r.text(w)
+}
+
+// err says in one line that no GPU can be used, with the first problem and what helps.
+func (r *Report) err() error {
+	if r.Usable > 0 {
+		return nil
+	}
+	reason := "no GPU can be used"
+	if len(r.Problems) > 0 {
+		reason += ": " + r.Problems[0].Text
+		if remedy := r.Problems[0].Remedy; remedy != "" {
+			reason += "; " + remedy
+		}
+	}
+	return &measure.NoDeviceError{Reason: reason}
+}

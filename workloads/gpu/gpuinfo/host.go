@@ -1,0 +1,129 @@
+package gpuinfo
+
+import (
+	"io/fs"
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Host is what files and the environment tell of GPUs, without asking the driver.
+type Host struct {
+	// Container says that this is one, and Batch that it is a job of AWS Batch.
+	Container bool `json:"container"`
+	Batch     bool `json:"batch"`
+	// KernelModule is the version of the driver that runs on the machine. A container sees
+	// it whether it was given GPUs or not.
+	KernelModule string `json:"kernelModule,omitempty"`
+	// Nodes are the device files of GPUs, such as /dev/nvidia0, or /dev/dxg under WSL, and
+	// Memory says whether /dev/nvidia-uvm is there, without which CUDA does not start.
+	Nodes  []string `json:"deviceNodes"`
+	Memory bool     `json:"uvmNode"`
+	// CUDA and Management are where libcuda.so.1 and libnvidia-ml.so.1 are.
+	CUDA       string `json:"libcuda,omitempty"`
+	Management string `json:"libnvidiaMl,omitempty"`
+	// Environment holds the variables that decide which GPUs are seen, and how.
+	Environment map[string]string `json:"environment,omitempty"`
+}
+
+// source is where a Host is read from.
+type source struct {
+	root fs.FS
+	env  func(name string) (string, bool)
+}
+
+// machine is the one that this program runs on.
+func machine() source { return source{os.DirFS("/"), os.LookupEnv} }
+
+var variables = []string{
+	"AWS_BATCH_JOB_ID", "BATCHCTL_CUBLAS", "BATCHCTL_LIBCUDA", "BATCHCTL_NVML", "CUDA_DEVICE_ORDER", "CUDA_VISIBLE_DEVICES",
+	"LD_LIBRARY_PATH", "NVIDIA_DRIVER_CAPABILITIES", "NVIDIA_TF32_OVERRIDE", "NVIDIA_VISIBLE_DEVICES",
+}
+
+// folders are those in which drivers and container runtimes put libraries.
+var folders = []string{
+	"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib",
+	"/usr/local/nvidia/lib64", "/usr/lib/wsl/lib", "/usr/local/cuda/compat",
+}
+
+var (
+	node    = regexp.MustCompile(`^(nvidia[0-9]+|dxg)$`)
+	version = regexp.MustCompile(`\b[0-9]{3,}\.[0-9.]*[0-9]`)
+)
+
+func (s source) host() Host {
+	h := Host{Environment: map[string]string{}, Memory: s.has("/dev/nvidia-uvm") || s.has("/dev/dxg"), KernelModule: s.kernelModule(), Nodes: s.nodes()}
+	for _, name := range variables {
+		if value, set := s.env(name); set {
+			h.Environment[name] = value
+		}
+	}
+	_, h.Batch = h.Environment["AWS_BATCH_JOB_ID"]
+	h.Container = h.Batch || s.container()
+	places := append(strings.Split(h.Environment["LD_LIBRARY_PATH"], ":"), folders...)
+	h.CUDA = s.library(h.Environment["BATCHCTL_LIBCUDA"], "libcuda.so.1", places)
+	h.Management = s.library(h.Environment["BATCHCTL_NVML"], "libnvidia-ml.so.1", places)
+	return h
+}
+
+func (s source) has(file string) bool {
+	_, err := fs.Stat(s.root, strings.TrimPrefix(path.Clean(file), "/"))
+	return err == nil
+}
+
+func (s source) container() bool {
+	for _, name := range []string{"ECS_CONTAINER_METADATA_URI_V4", "KUBERNETES_SERVICE_HOST"} {
+		if _, set := s.env(name); set {
+			return true
+		}
+	}
+	return s.has("/.dockerenv") || s.has("/run/.containerenv")
+}
+
+// kernelModule reads the version out of a line such as
+//
+//	NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.161.08  Sat Feb 17 22:55:48 UTC 2024
+func (s source) kernelModule() string {
+	text, err := fs.ReadFile(s.root, "proc/driver/nvidia/version")
+	if err != nil {
+		return ""
+	}
+	first, _, _ := strings.Cut(string(text), "\n")
+	return version.FindString(first)
+}
+
+// nodes is empty where there is none, and never nil, so that JSON has a list.
+func (s source) nodes() []string {
+	all := []string{}
+	entries, err := fs.ReadDir(s.root, "dev")
+	if err != nil {
+		return all
+	}
+	for _, entry := range entries {
+		if node.MatchString(entry.Name()) {
+			all = append(all, "/dev/"+entry.Name())
+		}
+	}
+	slices.SortFunc(all, func(a, b string) int {
+		if len(a) != len(b) {
+			return len(a) - len(b)
+		}
+		return strings.Compare(a, b)
+	})
+	return all
+}
+
+// library finds a file: the one that a variable names, or else the first of the places.
+func (s source) library(named, file string, places []string) string {
+	if named != "" {
+		return named
+	}
+	for _, folder := range places {
+		if at := path.Join(folder, file); path.IsAbs(at) && s.has(at) {
+			return at
+		}
+	}
+	return ""
+}

@@ -1,0 +1,234 @@
+package gpuinfo
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/batchctl/batchctl/workloads/gpu"
+)
+
+// Level says how bad a problem is.
+type Level string
+
+// Wrong keeps a job from its GPUs, or lets it compute wrong results. Notable makes it
+// slower, or shows less of the machine, than it could be.
+const (
+	Wrong   Level = "problem"
+	Notable Level = "note"
+)
+
+// Problem is one finding.
+type Problem struct {
+	Level Level `json:"level"`
+	// Text is what was found, and Remedy what helps; empty where nothing simple does.
+	Text   string `json:"text"`
+	Remedy string `json:"remedy,omitempty"`
+}
+
+func (r *Report) problem(text, remedy string) {
+	r.Problems = append(r.Problems, Problem{Wrong, text, remedy})
+}
+
+func (r *Report) note(text, remedy string) {
+	r.Problems = append(r.Problems, Problem{Notable, text, remedy})
+}
+
+// judge looks for problems in what was gathered, those first that keep a job from its GPUs.
+func (r *Report) judge() {
+	if len(r.seen()) == 0 {
+		r.judgeAbsence()
+	}
+	for _, d := range r.seen() {
+		r.judgeDevice(d)
+	}
+	r.judgeHidden()
+	r.judgeLibraries()
+	slices.SortStableFunc(r.Problems, func(a, b Problem) int { return -strings.Compare(string(a.Level), string(b.Level)) })
+}
+
+// seen are the devices that CUDA sees.
+func (r *Report) seen() []Device {
+	return slices.DeleteFunc(slices.Clone(r.Devices), func(d Device) bool { return d.Ordinal == nil })
+}
+
+const (
+	askInJob  = `ask for a GPU in the job: add {"type":"GPU","value":"1"} to its resourceRequirements`
+	askDocker = "start the container with --gpus all (docker), or --device nvidia.com/gpu=all (podman)"
+)
+
+// askFor says how this job asks for a GPU.
+func (h Host) askFor() string {
+	if h.Batch {
+		return askInJob
+	}
+	return askDocker
+}
+
+// judgeAbsence says why CUDA sees no device: the first cause that can be proved, or else
+// what each binding says.
+func (r *Report) judgeAbsence() {
+	if len(r.Bindings) == 0 {
+		r.problem("this program is built without a way to a GPU", "take the GPU image of batchctl-workloads, or, for jobs on this machine, put batchctl-workloads beside batchctl")
+		return
+	}
+	cause, remedy := r.Host.cause()
+	visible, set := r.Host.Environment["CUDA_VISIBLE_DEVICES"]
+	switch {
+	case cause != "":
+		r.problem(cause, remedy)
+	case set && r.hides(visible):
+		r.problem(fmt.Sprintf("CUDA_VISIBLE_DEVICES=%q names no GPU that is here", visible), "unset it, or name one by its number, from 0, or by its UUID")
+	case slices.ContainsFunc(r.Devices, divided):
+		r.problem("the GPU is divided by MIG, and this job was given no instance of it", "make instances with nvidia-smi mig -cgi ... -C, or turn MIG off")
+	default:
+		r.judgeBindings()
+	}
+}
+
+// judgeBindings repeats what the bindings say that were tried.
+func (r *Report) judgeBindings() {
+	for _, b := range r.Bindings {
+		switch {
+		case b.Version != "":
+			r.problem(b.Name+" works, and sees no device", "")
+		case b.tried:
+			r.problem(b.Name+": "+b.Missing, b.Remedy)
+		}
+	}
+}
+
+// cause is what files and environment prove to be wrong where CUDA sees no device.
+func (h Host) cause() (text, remedy string) {
+	visible, set := h.Environment["NVIDIA_VISIBLE_DEVICES"]
+	nodes, here := strings.Join(h.Nodes, ", "), h.CUDA != ""
+	switch {
+	case strings.Contains(h.CUDA, "/stubs/"):
+		return h.CUDA + " is CUDA's stub, made for linking alone", "take that folder out of LD_LIBRARY_PATH"
+	case len(h.Nodes) == 0 && h.KernelModule == "":
+		return "this machine runs no NVIDIA driver", "take a machine with a GPU and its driver, and " + h.askFor()
+	case len(h.Nodes) == 0 && set && slices.Contains([]string{"", "none", "void"}, visible):
+		return fmt.Sprintf("NVIDIA_VISIBLE_DEVICES=%q keeps every GPU out of this container", visible), "unset it, or set it to all, and " + h.askFor()
+	case len(h.Nodes) == 0 && !here:
+		return "this job was started without GPUs: the machine runs driver " + h.KernelModule + ", but no /dev/nvidia0 and no libcuda.so.1 are here", h.askFor()
+	case len(h.Nodes) == 0:
+		return "libcuda.so.1 is here (" + h.CUDA + "), but no device file such as /dev/nvidia0", h.askFor()
+	case !here && !h.capable("compute"):
+		return "NVIDIA_DRIVER_CAPABILITIES=" + h.Environment["NVIDIA_DRIVER_CAPABILITIES"] + " leaves CUDA out", "set it to compute,utility"
+	case !here:
+		return nodes + " are here, but no libcuda.so.1: the devices were given without the driver's libraries", "leave the devices to NVIDIA's container runtime: " + h.askFor()
+	case !h.Memory:
+		return nodes + " are here, but no /dev/nvidia-uvm, without which CUDA does not start", "run nvidia-modprobe -u -c 0 on the machine before the container starts"
+	}
+	return "", ""
+}
+
+// hides tells whether CUDA_VISIBLE_DEVICES leaves no device: CUDA reads the list up to the
+// first word that names none.
+func (r *Report) hides(list string) bool {
+	first, _, _ := strings.Cut(list, ",")
+	if strings.HasPrefix(first, "MIG-") {
+		return false
+	}
+	if strings.HasPrefix(first, "GPU-") {
+		named := func(d Device) bool { return strings.HasPrefix(d.UUID, first) }
+		return len(r.Devices) > 0 && !slices.ContainsFunc(r.Devices, named)
+	}
+	ordinal, err := strconv.Atoi(first)
+	return err != nil || ordinal < 0 || ordinal >= len(r.Host.Nodes)
+}
+
+// capable tells whether the container was given that capability of the driver. Without
+// the variable NVIDIA's runtime gives compute and utility.
+func (h Host) capable(what string) bool {
+	value, set := h.Environment["NVIDIA_DRIVER_CAPABILITIES"]
+	if !set || value == "" {
+		return true
+	}
+	all := strings.Split(value, ",")
+	return slices.Contains(all, what) || slices.Contains(all, "all")
+}
+
+func (r *Report) judgeDevice(d Device) {
+	name := fmt.Sprintf("GPU %d", *d.Ordinal)
+	if d.Failure != "" {
+		r.problem(name+" cannot be used: "+d.Failure, "see whether another program has it, and dmesg for Xid errors of it; else replace the machine")
+	}
+	if d.capability < oldestDevice {
+		r.problem(fmt.Sprintf("%s has compute capability %s; the kernels need %d.%d", name, d.Capability, oldestDevice/10, oldestDevice%10), "take Volta (V100) or newer")
+	}
+	if d.Unread != "" {
+		r.note("NVML does not tell everything of "+name+": "+d.Unread, "")
+	}
+	if d.Readings != nil {
+		r.judgeReadings(name, *d.Readings)
+	}
+}
+
+func (r *Report) judgeReadings(name string, now gpu.Readings) {
+	if now.ECCUncorrected != nil && *now.ECCUncorrected > 0 {
+		r.problem(fmt.Sprintf("%s had %d memory errors that ECC could not correct", name, *now.ECCUncorrected), "replace the machine, or reset the GPU")
+	}
+	if now.PCIeWidth != nil && now.MaxPCIeWidth != nil && *now.PCIeWidth < *now.MaxPCIeWidth {
+		r.note(fmt.Sprintf("%s has %d of %d PCIe lanes: copies take longer than they have to", name, *now.PCIeWidth, *now.MaxPCIeWidth), "")
+	}
+	if now.MIG != nil && *now.MIG {
+		r.note(name+" is an instance of a GPU that MIG divides: it has a part of the multiprocessors and of the memory", "")
+	}
+	for _, reason := range now.Throttling {
+		if reason != gpu.Idle {
+			r.note(fmt.Sprintf("the clocks of %s are held back: %s", name, reason), throttleRemedies[reason])
+		}
+	}
+}
+
+var throttleRemedies = map[gpu.Throttle]string{
+	gpu.ApplicationClocks: "nvidia-smi -rac on the machine gives them free",
+	gpu.SyncBoost:         "it waits for the slowest GPU of its group",
+	gpu.SoftwareThermal:   "it is too hot: times are not those of a cool one",
+	gpu.HardwareThermal:   "it is much too hot: replace the machine",
+	gpu.PowerBrake:        "the machine's power supply asks for it: replace the machine",
+}
+
+// judgeHidden says which GPUs are here that CUDA does not see, where it sees some.
+func (r *Report) judgeHidden() {
+	seen := len(r.seen())
+	if seen == 0 || slices.ContainsFunc(r.Devices, divided) {
+		return
+	}
+	all := max(len(r.Devices), len(r.Host.Nodes))
+	if all <= seen {
+		return
+	}
+	text := fmt.Sprintf("CUDA sees %d of the %d GPUs that are here", seen, all)
+	if value, set := r.Host.Environment["CUDA_VISIBLE_DEVICES"]; set {
+		r.note(fmt.Sprintf("%s: CUDA_VISIBLE_DEVICES=%q hides the others", text, value), "")
+		return
+	}
+	r.problem(text, "look into dmesg of the machine for Xid errors: a GPU may have failed")
+}
+
+// divided tells whether MIG is on, so that devices are not whole GPUs.
+func divided(d Device) bool { return d.Readings != nil && d.Readings.MIG != nil && *d.Readings.MIG }
+
+// judgeLibraries says what a job with a GPU has to do without.
+func (r *Report) judgeLibraries() {
+	if len(r.seen()) == 0 {
+		return
+	}
+	if r.CuBLAS.Missing != "" {
+		r.note(r.CuBLAS.Missing+"; matrices are multiplied by batchctl's own kernels", r.CuBLAS.Remedy)
+	}
+	if r.NVML.Missing != "" {
+		text, remedy := r.NVML.Missing+"; clocks, power and errors are not known", r.NVML.Remedy
+		if !r.Host.capable("utility") {
+			text = "NVIDIA_DRIVER_CAPABILITIES=" + r.Host.Environment["NVIDIA_DRIVER_CAPABILITIES"] + " leaves NVML out: clocks, power and errors are not known"
+			remedy = "set it to compute,utility"
+		}
+		r.note(text, remedy)
+	}
+	if value := r.Host.Environment["NVIDIA_TF32_OVERRIDE"]; value != "" {
+		r.note("NVIDIA_TF32_OVERRIDE="+value+" makes products of cuBLAS another precision than the one asked for", "unset it")
+	}
+}

@@ -1,0 +1,245 @@
+package gpuinfo
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/batchctl/batchctl/workloads/gpu"
+)
+
+// columns is the longest line, which fits most views of a log; labels are before the text.
+const (
+	columns = 100
+	labels  = 16
+)
+
+// text prints the report in aligned lines, the problems last, where a log is read first.
+func (r *Report) text(w io.Writer) error {
+	var p page
+	p.line("GPUs", r.verdict())
+	p.line("driver", r.driver())
+	for _, b := range r.Bindings {
+		p.line("binding", b.text())
+	}
+	p.line("cuBLAS", r.CuBLAS.state())
+	p.line("NVML", r.NVML.state())
+	p.line("host", r.Host.text())
+	for _, name := range slices.Sorted(maps.Keys(r.Host.Environment)) {
+		p.line("environment", name+"="+r.Host.Environment[name])
+	}
+	for _, d := range r.Devices {
+		p.device(d)
+	}
+	for _, problem := range r.Problems {
+		p.line(strings.ToUpper(string(problem.Level)), problem.Text)
+		if problem.Remedy != "" {
+			p.line("", "-> "+problem.Remedy)
+		}
+	}
+	_, err := io.WriteString(w, p.String())
+	return err
+}
+
+func (r *Report) verdict() string {
+	text := fmt.Sprintf("%d of %d can be used", r.Usable, len(r.Devices))
+	if len(r.Devices) == 0 {
+		text = "none"
+	}
+	for _, level := range []Level{Wrong, Notable} {
+		n := 0
+		for _, p := range r.Problems {
+			if p.Level == level {
+				n++
+			}
+		}
+		if n == 1 {
+			text += fmt.Sprintf(", 1 %s", level)
+		} else if n > 1 {
+			text += fmt.Sprintf(", %d %ss", n, level)
+		}
+	}
+	return text
+}
+
+func (r *Report) driver() string {
+	var parts []string
+	if r.Driver != "" {
+		parts = append(parts, r.Driver)
+	}
+	if r.CUDA != "" {
+		parts = append(parts, "CUDA "+r.CUDA+" and older")
+	}
+	if len(parts) == 0 {
+		return "not known"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// text is a binding: what it calls itself, or why it is not used.
+func (p Part) text() string {
+	if p.Missing != "" {
+		return p.Name + ": " + p.Missing
+	}
+	return p.Version
+}
+
+// state is a library: its version, or why it is not used.
+func (p Part) state() string { return p.Version + p.Missing }
+
+func (h Host) text() string {
+	kind := "no sign of a container"
+	switch {
+	case h.Batch:
+		kind = "job of AWS Batch"
+	case h.Container:
+		kind = "container"
+	}
+	module := "no kernel module of NVIDIA"
+	if h.KernelModule != "" {
+		module = "kernel module " + h.KernelModule
+	}
+	nodes := "no /dev/nvidia0"
+	if len(h.Nodes) > 0 {
+		nodes = strings.Join(h.Nodes, " ")
+	}
+	library := "no libcuda.so.1"
+	if h.CUDA != "" {
+		library = h.CUDA
+	}
+	return strings.Join([]string{kind, module, nodes, library}, ", ")
+}
+
+// page is lines with a label each.
+type page struct{ strings.Builder }
+
+func (p *page) line(label, text string) {
+	for i, part := range wrap(text, columns-labels) {
+		if i > 0 {
+			label = ""
+		}
+		p.WriteString(strings.TrimRight(fmt.Sprintf("%-*s%s", labels, label, part), " ") + "\n")
+	}
+}
+
+func (p *page) device(d Device) {
+	if d.Ordinal != nil {
+		p.line(fmt.Sprintf("GPU %d", *d.Ordinal), d.Name)
+	} else {
+		p.line("GPU", d.Name+" (not seen by CUDA)")
+	}
+	p.line("  UUID", d.UUID)
+	if d.Capability != "" {
+		p.line("  capability", d.ability())
+	}
+	p.line("  memory", d.memory())
+	if d.Readings == nil {
+		return
+	}
+	p.readings(*d.Readings, d.PCI)
+}
+
+func (d Device) ability() string {
+	text := fmt.Sprintf("%s, %d multiprocessors", d.Capability, d.Multiprocessors)
+	if d.capability < oldestTensorDevice {
+		text += ", no TF32 and no bfloat16"
+	}
+	return text
+}
+
+func (d Device) memory() string {
+	text := gib(d.MemoryBytes)
+	if d.FreeBytes > 0 {
+		text += ", " + gib(d.FreeBytes) + " free"
+	}
+	return text
+}
+
+func gib(size int64) string { return fmt.Sprintf("%.1f GiB", float64(size)/(1<<30)) }
+
+func (p *page) readings(now gpu.Readings, pci string) {
+	clocks := join(of(now.GraphicsMHz, now.MaxGraphicsMHz, "%d", " MHz"), after("memory ", of(now.MemoryMHz, now.MaxMemoryMHz, "%d", " MHz")))
+	link := join(after("generation ", of(now.PCIeGeneration, now.MaxPCIeGeneration, "%d", "")), of(now.PCIeWidth, now.MaxPCIeWidth, "%d", " lanes"), pci)
+	ecc := join(onOff(now.ECC), value(now.ECCUncorrected, "%d uncorrected errors"))
+	load := join(value(now.UtilizationPercent, "%d %% busy"), value(now.TemperatureC, "%d C"), of(now.PowerWatts, now.PowerLimitWatts, "%.0f", " W"))
+	var reasons []string
+	for _, reason := range now.Throttling {
+		reasons = append(reasons, string(reason))
+	}
+	for _, l := range [][2]string{
+		{"clocks", clocks}, {"held back by", join(reasons...)}, {"PCIe", link}, {"ECC", ecc}, {"MIG", onOff(now.MIG)}, {"load", load},
+	} {
+		if l[1] != "" {
+			p.line("  "+l[0], l[1])
+		}
+	}
+}
+
+// of is "345 of 1980 MHz", as far as it is known.
+func of[T any](now, most *T, format, unit string) string {
+	switch {
+	case now == nil && most == nil:
+		return ""
+	case most == nil:
+		return value(now, format) + unit
+	case now == nil:
+		return "at most " + value(most, format) + unit
+	}
+	return value(now, format) + " of " + value(most, format) + unit
+}
+
+func value[T any](v *T, format string) string {
+	if v == nil {
+		return ""
+	}
+	return fmt.Sprintf(format, *v)
+}
+
+func onOff(on *bool) string {
+	switch {
+	case on == nil:
+		return ""
+	case *on:
+		return "on"
+	}
+	return "off"
+}
+
+func after(before, text string) string {
+	if text == "" {
+		return ""
+	}
+	return before + text
+}
+
+// join joins what is not empty.
+func join(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", ")
+}
+
+// wrap breaks a text into lines of at most that width, between words, and within a word
+// that is longer than a line: a list of UUIDs breaks at its commas.
+func wrap(text string, width int) []string {
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(text) {
+		if line != "" && len(line)+1+len(word) <= width {
+			line += " " + word
+			continue
+		}
+		if line != "" {
+			lines = append(lines, line)
+		}
+		for len(word) > width {
+			at := strings.LastIndexByte(word[:width], ',') + 1
+			if at == 0 {
+				at = width
+			}
+			lines, word = append(lines, word[:at]), word[at:]
+		}
+		line = word
+	}
+	return append(lines, line)
+}

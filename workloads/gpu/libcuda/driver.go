@@ -1,0 +1,244 @@
+//go:build linux && (amd64 || arm64)
+
+package libcuda
+
+import (
+	"bytes"
+	"fmt"
+	"runtime"
+	"strings"
+	"unsafe"
+
+	"github.com/batchctl/batchctl/workloads/gpu"
+)
+
+// Constants of cuda.h.
+const (
+	streamNonBlocking = 1 // CU_STREAM_NON_BLOCKING: does not wait for the default stream
+	maxDynamicShared  = 8 // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+
+	jitErrorLog     = 5 // CU_JIT_ERROR_LOG_BUFFER
+	jitErrorLogSize = 6 // CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES
+)
+
+// driver is a gpu.Driver.
+type driver struct{ functions }
+
+// check makes an error of a result.
+func check(call string, c code) error {
+	if c == 0 {
+		return nil
+	}
+	return &gpu.Error{Call: call, Code: int(c)}
+}
+
+// text is a string as C has it.
+func text(s string) *byte { return &append([]byte(s), 0)[0] }
+
+func (d *driver) Binding() string { return binding }
+
+func (d *driver) Version() (int, error) {
+	var version int32
+	err := check("cuDriverGetVersion", d.driverGetVersion(&version))
+	return int(version), err
+}
+
+func (d *driver) DeviceCount() (int, error) {
+	var count int32
+	err := check("cuDeviceGetCount", d.deviceGetCount(&count))
+	return int(count), err
+}
+
+// device is the handle of an ordinal.
+func (d *driver) device(ordinal int) (int32, error) {
+	var device int32
+	err := check("cuDeviceGet", d.deviceGet(&device, int32(ordinal)))
+	return device, err
+}
+
+func (d *driver) DeviceName(ordinal int) (string, error) {
+	device, err := d.device(ordinal)
+	if err != nil {
+		return "", err
+	}
+	name := make([]byte, 256)
+	if err := check("cuDeviceGetName", d.deviceGetName(&name[0], int32(len(name)), device)); err != nil {
+		return "", err
+	}
+	return untilZero(name), nil
+}
+
+// untilZero is what stands in a buffer of C.
+func untilZero(b []byte) string {
+	b, _, _ = bytes.Cut(b, []byte{0})
+	return string(b)
+}
+
+func (d *driver) DeviceUUID(ordinal int) (string, error) {
+	device, err := d.device(ordinal)
+	if err != nil {
+		return "", err
+	}
+	var u [16]byte
+	if err := check("cuDeviceGetUuid", d.deviceGetUUID(&u, device)); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("GPU-%x-%x-%x-%x-%x", u[:4], u[4:6], u[6:8], u[8:10], u[10:]), nil
+}
+
+func (d *driver) DeviceAttribute(ordinal int, a gpu.Attribute) (int, error) {
+	device, err := d.device(ordinal)
+	if err != nil {
+		return 0, err
+	}
+	var value int32
+	err = check("cuDeviceGetAttribute", d.deviceGetAttribute(&value, int32(a), device))
+	return int(value), err
+}
+
+func (d *driver) DeviceMemory(ordinal int) (int64, error) {
+	device, err := d.device(ordinal)
+	if err != nil {
+		return 0, err
+	}
+	var size uint64
+	err = check("cuDeviceTotalMem", d.deviceTotalMem(&size, device))
+	return int64(size), err
+}
+
+func (d *driver) RetainPrimaryContext(ordinal int) (gpu.Context, error) {
+	device, err := d.device(ordinal)
+	if err != nil {
+		return 0, err
+	}
+	var c gpu.Context
+	err = check("cuDevicePrimaryCtxRetain", d.primaryContextRetain(&c, device))
+	return c, err
+}
+
+func (d *driver) ReleasePrimaryContext(ordinal int) error {
+	device, err := d.device(ordinal)
+	if err != nil {
+		return err
+	}
+	return check("cuDevicePrimaryCtxRelease", d.primaryContextRelease(device))
+}
+
+func (d *driver) SetCurrent(c gpu.Context) error {
+	return check("cuCtxSetCurrent", d.contextSetCurrent(c))
+}
+
+func (d *driver) MemoryInfo() (free, total int64, err error) {
+	var f, t uint64
+	err = check("cuMemGetInfo", d.memGetInfo(&f, &t))
+	return int64(f), int64(t), err
+}
+
+func (d *driver) Alloc(size int64) (gpu.Pointer, error) {
+	var p gpu.Pointer
+	err := check("cuMemAlloc", d.memAlloc(&p, uint64(size)))
+	return p, err
+}
+
+func (d *driver) Free(p gpu.Pointer) error { return check("cuMemFree", d.memFree(p)) }
+
+func (d *driver) AllocHost(size int64) (unsafe.Pointer, error) {
+	var p unsafe.Pointer
+	err := check("cuMemHostAlloc", d.memHostAlloc(&p, uint64(size), 0))
+	return p, err
+}
+
+func (d *driver) FreeHost(p unsafe.Pointer) error { return check("cuMemFreeHost", d.memFreeHost(p)) }
+
+func (d *driver) CopyIn(dst gpu.Pointer, src unsafe.Pointer, size int64, s gpu.Stream) error {
+	return check("cuMemcpyHtoDAsync", d.copyHostToDevice(dst, src, uint64(size), s))
+}
+
+func (d *driver) CopyOut(dst unsafe.Pointer, src gpu.Pointer, size int64, s gpu.Stream) error {
+	return check("cuMemcpyDtoHAsync", d.copyDeviceToHost(dst, src, uint64(size), s))
+}
+
+func (d *driver) CopyOver(dst, src gpu.Pointer, size int64, s gpu.Stream) error {
+	return check("cuMemcpyDtoDAsync", d.copyDeviceToDevice(dst, src, uint64(size), s))
+}
+
+func (d *driver) Fill(dst gpu.Pointer, value byte, size int64, s gpu.Stream) error {
+	return check("cuMemsetD8Async", d.memset(dst, value, uint64(size), s))
+}
+
+func (d *driver) LoadModule(ptx string) (gpu.Module, error) {
+	log := make([]byte, 8192)
+	var pinned runtime.Pinner // values holds its address as a number
+	pinned.Pin(&log[0])
+	defer pinned.Unpin()
+	options := []int32{jitErrorLog, jitErrorLogSize}
+	values := []uintptr{uintptr(unsafe.Pointer(&log[0])), uintptr(len(log))}
+	var m gpu.Module
+	c := d.moduleLoad(&m, text(ptx), uint32(len(options)), &options[0], &values[0])
+	if c != 0 {
+		return 0, &gpu.Error{Call: "cuModuleLoadDataEx", Code: int(c), Detail: strings.TrimSpace(untilZero(log))}
+	}
+	return m, nil
+}
+
+func (d *driver) UnloadModule(m gpu.Module) error { return check("cuModuleUnload", d.moduleUnload(m)) }
+
+func (d *driver) Function(m gpu.Module, name string) (gpu.Function, error) {
+	var f gpu.Function
+	err := check("cuModuleGetFunction", d.moduleGetFunction(&f, m, text(name)))
+	return f, err
+}
+
+func (d *driver) Global(m gpu.Module, name string) (gpu.Pointer, int64, error) {
+	var p gpu.Pointer
+	var size uint64
+	err := check("cuModuleGetGlobal", d.moduleGetGlobal(&p, &size, m, text(name)))
+	return p, int64(size), err
+}
+
+func (d *driver) AllowShared(f gpu.Function, size int) error {
+	return check("cuFuncSetAttribute", d.functionSetAttribute(f, maxDynamicShared, int32(size)))
+}
+
+func (d *driver) Launch(f gpu.Function, grid, block gpu.Dim, shared int, s gpu.Stream, args []unsafe.Pointer) error {
+	// The call keeps args alive, and so what they point to, which is on the heap because
+	// it has come through an interface, and stays where it is.
+	c := d.launchKernel(f, grid[0], grid[1], grid[2], block[0], block[1], block[2], uint32(shared), s, unsafe.SliceData(args), nil)
+	return check("cuLaunchKernel", c)
+}
+
+func (d *driver) NewStream() (gpu.Stream, error) {
+	var s gpu.Stream
+	err := check("cuStreamCreate", d.streamCreate(&s, streamNonBlocking))
+	return s, err
+}
+
+func (d *driver) DestroyStream(s gpu.Stream) error {
+	return check("cuStreamDestroy", d.streamDestroy(s))
+}
+
+func (d *driver) Synchronize(s gpu.Stream) error {
+	return check("cuStreamSynchronize", d.streamSynchronize(s))
+}
+
+func (d *driver) WaitEvent(s gpu.Stream, e gpu.Event) error {
+	return check("cuStreamWaitEvent", d.streamWaitEvent(s, e, 0))
+}
+
+func (d *driver) NewEvent() (gpu.Event, error) {
+	var e gpu.Event
+	err := check("cuEventCreate", d.eventCreate(&e, 0))
+	return e, err
+}
+
+func (d *driver) DestroyEvent(e gpu.Event) error { return check("cuEventDestroy", d.eventDestroy(e)) }
+
+func (d *driver) Record(e gpu.Event, s gpu.Stream) error {
+	return check("cuEventRecord", d.eventRecord(e, s))
+}
+
+func (d *driver) Elapsed(start, end gpu.Event) (float32, error) {
+	var milliseconds float32
+	err := check("cuEventElapsedTime", d.eventElapsed(&milliseconds, start, end))
+	return milliseconds, err
+}

@@ -1,0 +1,106 @@
+//go:build linux && (amd64 || arm64)
+
+package libcuda
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+
+	"github.com/ebitengine/purego"
+
+	"github.com/batchctl/batchctl/workloads/gpu"
+)
+
+// places are where libcuda is: where the loader looks, which is what NVIDIA's container
+// runtime sees to, a mount of Kubernetes and older runtimes, and WSL.
+var places = []string{"libcuda.so.1", "/usr/local/nvidia/lib64/libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1"}
+
+// Open loads the library and initialises the driver. Where there is no usable GPU the
+// error is a *gpu.UnavailableError that says what is missing.
+func Open() (gpu.Driver, error) {
+	// What dlerror says belongs to the thread of the call before it.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	library, err := load()
+	if err != nil {
+		return nil, err
+	}
+	d := &driver{}
+	if err := d.bind(library); err != nil {
+		return nil, err
+	}
+	if code := d.init(0); code != 0 {
+		return nil, gpu.NotStarted(binding, int(code))
+	}
+	version, err := d.Version()
+	if err != nil {
+		return nil, err
+	}
+	if err := gpu.OldDriver(binding, version); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// load finds the library. One that is named but cannot be loaded is not replaced by
+// another, and a broken one is told from one that is not there.
+func load() (uintptr, error) {
+	paths := places
+	if path := os.Getenv(Variable); path != "" {
+		paths = []string{path}
+	}
+	var broken []string
+	for _, path := range paths {
+		library, err := purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_LOCAL)
+		if err == nil {
+			return library, nil
+		}
+		text := err.Error()
+		if !strings.HasPrefix(text, path+":") || !strings.HasSuffix(text, "No such file or directory") {
+			broken = append(broken, text)
+		}
+	}
+	if len(broken) > 0 {
+		return 0, &gpu.UnavailableError{
+			Binding: binding, Reason: "the NVIDIA driver's library cannot be loaded: " + strings.Join(broken, "; "),
+			Remedy: "use an image of this machine's architecture with a glibc that is new enough",
+		}
+	}
+	return 0, gpu.NoLibrary(binding, paths[0]+" was not found")
+}
+
+// bind finds the functions. A library without one of them is of a driver that is too old,
+// which it says if it can.
+func (d *driver) bind(library uintptr) error {
+	for _, f := range d.symbols() {
+		address := find(library, f.names)
+		if address != 0 {
+			purego.RegisterFunc(f.call, address)
+			continue
+		}
+		if d.driverGetVersion != nil {
+			if version, err := d.Version(); err == nil {
+				if err := gpu.OldDriver(binding, version); err != nil {
+					return err
+				}
+			}
+		}
+		return &gpu.UnavailableError{
+			Binding: binding, Reason: fmt.Sprintf("the NVIDIA driver's library has no %s", f.names[0]),
+			Remedy: "run the job on a machine image with a newer driver",
+		}
+	}
+	return nil
+}
+
+// find is the address of the first of the names that there is, or 0.
+func find(library uintptr, names []string) uintptr {
+	for _, name := range names {
+		if address, err := purego.Dlsym(library, name); err == nil {
+			return address
+		}
+	}
+	return 0
+}

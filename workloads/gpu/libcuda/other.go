@@ -1,0 +1,17 @@
+//go:build !(linux && (amd64 || arm64))
+
+package libcuda
+
+import (
+	"runtime"
+
+	"github.com/batchctl/batchctl/workloads/gpu"
+)
+
+// Open answers that there is no way to a GPU on this system.
+func Open() (gpu.Driver, error) {
+	return nil, &gpu.UnavailableError{
+		Binding: binding, Reason: "GPUs are reached on Linux with amd64 or arm64, and this is " + runtime.GOOS + " with " + runtime.GOARCH,
+		Remedy: "run it in a Linux container that has a GPU",
+	}
+}

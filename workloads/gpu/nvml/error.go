@@ -1,0 +1,16 @@
+package nvml
+
+import "fmt"
+
+// Error is a call of NVML that failed.
+type Error struct {
+	// Call is the name of the function, such as nvmlInit.
+	Call string
+	// Code is the nvmlReturn_t, and Text what NVML says of it.
+	Code int
+	Text string
+}
+
+func (e *Error) Error() string {
+	return fmt.Sprintf("%s: NVML error %d (%s)", e.Call, e.Code, e.Text)
+}

@@ -1,0 +1,140 @@
+//go:build linux && (amd64 || arm64)
+
+package nvml
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+
+	"github.com/ebitengine/purego"
+
+	"github.com/batchctl/batchctl/workloads/gpu"
+)
+
+// places are where the library is looked for: by the loader, then where container
+// runtimes of older kinds and WSL put it.
+var places = []string{
+	"libnvidia-ml.so.1",
+	"/usr/local/nvidia/lib64/libnvidia-ml.so.1",
+	"/usr/lib/wsl/lib/libnvidia-ml.so.1",
+}
+
+const remedy = "give the container the capability utility: NVIDIA_DRIVER_CAPABILITIES=compute,utility"
+
+// Open loads and initialises NVML: the library that $BATCHCTL_NVML names, or else the
+// driver's. The error is a *gpu.UnavailableError where it is not there, and a *Error where
+// it cannot be initialised. Close ends it.
+func Open() (gpu.Management, error) {
+	library, err := load()
+	if err != nil {
+		return nil, err
+	}
+	f, err := bindAll(library)
+	if err != nil {
+		return nil, err
+	}
+	m := &management{f}
+	if err := m.check("nvmlInit", f.initialise()); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+func load() (uintptr, error) {
+	// The loader keeps its last message for each thread.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if path := os.Getenv("BATCHCTL_NVML"); path != "" {
+		library, err := purego.Dlopen(path, purego.RTLD_NOW)
+		if err != nil {
+			return 0, unavailable("BATCHCTL_NVML is not a library: "+err.Error(), "let it name a libnvidia-ml.so.1, or unset it")
+		}
+		return library, nil
+	}
+	for _, path := range places {
+		library, err := purego.Dlopen(path, purego.RTLD_NOW)
+		if err == nil {
+			return library, nil
+		}
+		if !strings.HasPrefix(err.Error(), path+": cannot open shared object file") {
+			return 0, unavailable("NVML cannot be loaded: "+err.Error(), remedy)
+		}
+	}
+	return 0, unavailable("NVML is not here: libnvidia-ml.so.1 is not found", remedy)
+}
+
+func unavailable(reason, remedy string) error {
+	return &gpu.UnavailableError{Binding: "NVML", Reason: reason, Remedy: remedy}
+}
+
+// management is NVML, initialised. The library may be called from any thread.
+type management struct{ f functions }
+
+func (m *management) DriverVersion() (string, error) {
+	return m.text("nvmlSystemGetDriverVersion", m.f.driverVersion)
+}
+
+func (m *management) Devices() ([]string, error) {
+	var count uint32
+	if err := m.check("nvmlDeviceGetCount", m.f.count(&count)); err != nil {
+		return nil, err
+	}
+	var all []string
+	for i := range count {
+		var device handle
+		if err := m.check("nvmlDeviceGetHandleByIndex", m.f.byIndex(i, &device)); err != nil {
+			return nil, err
+		}
+		uuid, err := m.text("nvmlDeviceGetUUID", func(text *byte, size uint32) int32 { return m.f.uuid(device, text, size) })
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, uuid)
+	}
+	return all, nil
+}
+
+func (m *management) Close() error { return m.check("nvmlShutdown", m.f.shutdown()) }
+
+// text calls a function that fills in a text that ends with a zero.
+func (m *management) text(call string, f func(*byte, uint32) int32) (string, error) {
+	text := make([]byte, textSize)
+	if err := m.check(call, f(&text[0], textSize)); err != nil {
+		return "", err
+	}
+	return goText(text), nil
+}
+
+// check makes an error of what a call returned.
+func (m *management) check(call string, code int32) error {
+	if code == success {
+		return nil
+	}
+	return &Error{Call: call, Code: int(code), Text: m.f.errorString(code)}
+}
+
+// find finds a device by the driver's UUID. The driver gives an instance of MIG the form
+// of a GPU's; NVML calls it MIG-, and is asked for the GPU that it is part of.
+func (m *management) find(uuid string) (whole, instance handle, err error) {
+	code := m.f.byUUID(uuid, &whole)
+	rest, renamed := strings.CutPrefix(uuid, "GPU-")
+	if code == notFound && renamed {
+		code = m.f.byUUID("MIG-"+rest, &instance)
+	} else if strings.HasPrefix(uuid, "MIG-") {
+		instance = whole
+	}
+	if err := m.check("nvmlDeviceGetHandleByUUID", code); err != nil {
+		return 0, 0, fmt.Errorf("find %s: %w", uuid, err)
+	}
+	if instance == 0 {
+		return whole, 0, nil
+	}
+	if m.f.parent == nil {
+		return 0, 0, errors.New("find the GPU of a MIG instance: this driver's NVML is too old to tell")
+	}
+	err = m.check("nvmlDeviceGetDeviceHandleFromMigDeviceHandle", m.f.parent(instance, &whole))
+	return whole, instance, err
+}

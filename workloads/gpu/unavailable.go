@@ -1,0 +1,102 @@
+package gpu
+
+import (
+	"fmt"
+	"os"
+)
+
+// UnavailableError says that a binding cannot be used here: no driver, no GPU, a stub
+// library, or a driver that is too old.
+type UnavailableError struct {
+	Binding string
+	// Reason is what was found, and Remedy what the person who runs the job can do.
+	Reason, Remedy string
+}
+
+func (e *UnavailableError) Error() string {
+	text := e.Reason
+	if e.Remedy != "" {
+		text += "; " + e.Remedy
+	}
+	return text
+}
+
+// OldestCUDA is the oldest version of CUDA that a driver has to support, as Version
+// counts: that of the kernels' PTX, 6.3.
+const OldestCUDA = 10000
+
+// NoLibrary is the error of a binding that finds no libcuda; detail says where it looked.
+func NoLibrary(binding, detail string) error {
+	return &UnavailableError{
+		Binding: binding, Reason: "there is no NVIDIA driver here: " + detail,
+		Remedy: "ask for a GPU in the job's resource requirements, or start the container with --gpus all under NVIDIA's container runtime",
+	}
+}
+
+// NotStarted is the error of a binding whose cuInit answered the code: an
+// *UnavailableError for what a person can mend, or an *Error.
+func NotStarted(binding string, code int) error {
+	missing := &UnavailableError{Binding: binding}
+	switch code {
+	case CodeStubLibrary:
+		missing.Reason = "libcuda.so.1 is the stub of the CUDA toolkit, which is there to link with, and not a driver"
+		missing.Remedy = "take the folder stubs out of LD_LIBRARY_PATH, and ask for a GPU in the job's resource requirements"
+	case CodeNoDevice:
+		return noGPU(binding)
+	case 802:
+		missing.Reason = "the GPUs are not ready, as on a machine with NVSwitch whose fabric manager does not run"
+		missing.Remedy = "start nvidia-fabricmanager on the machine, or run the job on another"
+	case 803:
+		missing.Reason = "libcuda and the kernel module of the NVIDIA driver are of different versions"
+		missing.Remedy = "restart the machine if its driver was upgraded, and have no libcuda of its own in the image"
+	case 804:
+		missing.Reason = "the CUDA compatibility library does not support this GPU"
+		missing.Remedy = "take /usr/local/cuda/compat out of LD_LIBRARY_PATH, or upgrade the machine's driver"
+	case 999:
+		missing.Reason = "the NVIDIA driver cannot start"
+		missing.Remedy = "check on the machine that nvidia-smi works and the kernel module nvidia-uvm is loaded"
+	default:
+		return &Error{Call: "cuInit", Code: code}
+	}
+	missing.Reason += fmt.Sprintf(" (CUDA error %d, %s)", code, CodeName(code))
+	return missing
+}
+
+// OldDriver is the error of a binding whose driver supports only that version of CUDA, or
+// nil where it is new enough.
+func OldDriver(binding string, version int) error {
+	if version >= OldestCUDA {
+		return nil
+	}
+	return &UnavailableError{
+		Binding: binding, Reason: fmt.Sprintf("the NVIDIA driver supports CUDA %d.%d, and 10.0 is the oldest that will do", version/1000, version%1000/10),
+		Remedy: "run the job on a machine image whose driver is 410 or newer",
+	}
+}
+
+func noGPU(binding string) error {
+	return &UnavailableError{
+		Binding: binding, Reason: "the NVIDIA driver sees no GPU",
+		Remedy: "check that the job's resource requirements ask for a GPU" + hiding(),
+	}
+}
+
+func tooFew(binding string, n, count int) error {
+	visible := "1 is visible"
+	if count > 1 {
+		visible = fmt.Sprintf("%d are visible", count)
+	}
+	return &UnavailableError{
+		Binding: binding, Reason: fmt.Sprintf("%d GPUs are asked for and %s", n, visible),
+		Remedy: fmt.Sprintf("check that the job's resource requirements ask for %d GPUs", n) + hiding(),
+	}
+}
+
+// hiding goes on with the variable that hides GPUs from the driver.
+func hiding() string {
+	const name = "CUDA_VISIBLE_DEVICES"
+	if value, ok := os.LookupEnv(name); ok {
+		return fmt.Sprintf(", and that %s, now %q, names them", name, value)
+	}
+	return ", and that " + name + " hides none"
+}

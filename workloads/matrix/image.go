@@ -1,0 +1,99 @@
+package matrix
+
+import (
+	"encoding/binary"
+	"math"
+	"unsafe"
+)
+
+// image is a matrix as a card reads and writes it: row-major, without padding.
+type image struct {
+	data []byte
+	cols int
+	// width is the bytes of an element.
+	width int64
+}
+
+// rectangle is the rows from top up to bottom, and the columns from left up to right.
+type rectangle struct{ top, bottom, left, right int }
+
+func (r rectangle) rows() int { return r.bottom - r.top }
+
+func (r rectangle) cols() int { return r.right - r.left }
+
+func (r rectangle) elements() int64 { return int64(r.rows()) * int64(r.cols()) }
+
+// line is the part of row i between the columns.
+func (m image) line(i, left, right int) []byte {
+	start := int64(i) * int64(m.cols)
+	return m.data[(start+int64(left))*m.width : (start+int64(right))*m.width]
+}
+
+// whole is a rectangle as wide as the matrix, where it lies.
+func (m image) whole(r rectangle) []byte {
+	return m.data[int64(r.top)*int64(m.cols)*m.width : int64(r.bottom)*int64(m.cols)*m.width]
+}
+
+// pack copies row i of a rectangle to where it stands when its rows touch, and unpack
+// copies it back.
+func (m image) pack(packed []byte, r rectangle, i int) {
+	copy(m.packedLine(packed, r, i), m.line(r.top+i, r.left, r.right))
+}
+
+func (m image) unpack(packed []byte, r rectangle, i int) {
+	copy(m.line(r.top+i, r.left, r.right), m.packedLine(packed, r, i))
+}
+
+func (m image) packedLine(packed []byte, r rectangle, i int) []byte {
+	length := int64(r.cols()) * m.width
+	return packed[int64(i)*length:][:length]
+}
+
+// bytesOf and elementsOf see the same memory as the other. This machine and the cards
+// agree on the order of bytes: CUDA runs on little-endian machines alone.
+func bytesOf[T Float](elements []T) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(elements))), uintptr(len(elements))*unsafe.Sizeof(T(0)))
+}
+
+func elementsOf[T Float](data []byte) []T {
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(data))), uintptr(len(data))/unsafe.Sizeof(T(0)))
+}
+
+// spoilBytes makes every element NaN, in each format: all bits are set.
+func spoilBytes(data []byte) {
+	if len(data) > 0 {
+		data[0] = spoiled
+	}
+	for n := 1; n < len(data); n *= 2 {
+		copy(data[n:], data[:n])
+	}
+}
+
+const spoiled = 0xFF
+
+// toBFloat16 rounds to the upper half of a float32: to nearest, and to even from the middle.
+func toBFloat16(v float32) uint16 {
+	bits := math.Float32bits(v)
+	if v != v {
+		return uint16(bits>>16) | 0x40 // rounding could carry a NaN into an infinity
+	}
+	return uint16((bits + 0x7FFF + bits>>16&1) >> 16)
+}
+
+func fromBFloat16(bits uint16) float32 { return math.Float32frombits(uint32(bits) << 16) }
+
+// roundRow writes a row in bfloat16, and makes its elements what was written.
+func roundRow[T Float](dst []byte, row []T) {
+	for j, v := range row {
+		bits := toBFloat16(float32(v))
+		binary.LittleEndian.PutUint16(dst[2*j:], bits)
+		row[j] = T(fromBFloat16(bits))
+	}
+}
+
+// readRow reads a row in bfloat16.
+func readRow[T Float](row []T, src []byte) {
+	for j := range row {
+		row[j] = T(fromBFloat16(binary.LittleEndian.Uint16(src[2*j:])))
+	}
+}

@@ -1,0 +1,341 @@
+package matrix
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/batchctl/batchctl/workloads/gpu"
+	"github.com/batchctl/batchctl/workloads/measure"
+)
+
+// pipeline computes one card's rows of C: B comes in panel by panel, and past each the
+// blocks of A, while the block before is computed and the one before that goes out. All
+// calls are within the card's Do.
+type pipeline struct {
+	*station
+	plan    plan
+	kind    gpu.Precision
+	c, a, b image
+	// staged is whether copies go by way of pinned memory of the slots: because the
+	// matrices are not pinned, or because a rectangle of theirs is not in one piece.
+	staged  bool
+	threads int
+	// panel is where B is.
+	panel *gpu.Memory
+	slots []*slot
+	next  int
+	// lastIn and lastOut are the ends of the last copies. The next one in the same
+	// direction waits for it on a queue of its own, so that its marks are around nothing else.
+	lastIn, lastOut *gpu.Mark
+	split           measure.Split
+}
+
+// slot is the place of one block, and the queue on which it is copied.
+type slot struct {
+	queue *gpu.Queue
+	a, c  *gpu.Memory
+	// stageA and stageC are nil where the matrices themselves are copied.
+	stageA, stageC  *gpu.HostMemory
+	in, kernel, out span
+	// copied is whether something comes in, and leaving what of C goes out; nil is nothing.
+	copied  bool
+	leaving *rectangle
+}
+
+// span is two marks around one thing.
+type span struct{ start, end *gpu.Mark }
+
+func newSpan(c *gpu.Card) (s span, err error) {
+	if s.start, err = c.NewMark(); err == nil {
+		s.end, err = c.NewMark()
+	}
+	return s, err
+}
+
+func (s span) seconds() (float64, error) { return s.end.Since(s.start) }
+
+func (s span) close() error {
+	var errs []error
+	for _, m := range []*gpu.Mark{s.start, s.end} {
+		if m != nil {
+			errs = append(errs, m.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// open takes the memory of the card, and the pinned one that the copies need.
+func (p *pipeline) open() (err error) {
+	if p.plan.rows() == 0 {
+		return nil
+	}
+	w := p.plan.width
+	if p.panel, err = p.card.Alloc(int64(p.plan.depth) * int64(p.plan.panel) * w); err != nil {
+		return fmt.Errorf("memory for B: %w", err)
+	}
+	for range p.plan.slots() {
+		s := new(slot)
+		p.slots = append(p.slots, s)
+		if err := s.open(p.card, p.plan.blockA()*w, p.plan.blockC()*w, p.staged); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *slot) open(c *gpu.Card, bytesA, bytesC int64, staged bool) (err error) {
+	if s.a, err = c.Alloc(bytesA); err != nil {
+		return fmt.Errorf("memory for a block of A: %w", err)
+	}
+	if s.c, err = c.Alloc(bytesC); err != nil {
+		return fmt.Errorf("memory for a block of C: %w", err)
+	}
+	if staged {
+		if s.stageA, err = c.AllocHost(bytesA); err != nil {
+			return fmt.Errorf("pinned memory for copies in: %w", err)
+		}
+		if s.stageC, err = c.AllocHost(bytesC); err != nil {
+			return fmt.Errorf("pinned memory for copies out: %w", err)
+		}
+	}
+	if s.queue, err = c.NewQueue(); err != nil {
+		return err
+	}
+	for _, span := range []*span{&s.in, &s.kernel, &s.out} {
+		if *span, err = newSpan(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// spoil makes everything NaN that a run writes on the card and on its way.
+func (p *pipeline) spoil() error {
+	for _, m := range p.memories() {
+		if err := p.compute.Fill(m.Pointer, spoiled, m.Bytes); err != nil {
+			return err
+		}
+	}
+	for _, s := range p.slots {
+		for _, stage := range []*gpu.HostMemory{s.stageA, s.stageC} {
+			if stage != nil {
+				spoilBytes(stage.Data)
+			}
+		}
+	}
+	return p.compute.Synchronize()
+}
+
+func (p *pipeline) memories() []*gpu.Memory {
+	var all []*gpu.Memory
+	for _, s := range p.slots {
+		all = append(all, p.panel, s.a, s.c)
+	}
+	return all
+}
+
+// run computes the rows. Split is then where its time went.
+func (p *pipeline) run(ctx context.Context) error {
+	p.split, p.next, p.lastIn, p.lastOut = measure.Split{}, 0, nil, nil
+	if p.plan.rows() == 0 {
+		return nil
+	}
+	for left := 0; left < p.plan.cols; left += p.plan.panel {
+		right := min(left+p.plan.panel, p.plan.cols)
+		if err := p.loadPanel(ctx, left, right); err != nil {
+			return fmt.Errorf("copy B: %w", err)
+		}
+		for top := p.plan.low; top < p.plan.high; top += p.plan.block {
+			if err := p.computeBlock(ctx, rectangle{top, min(top+p.plan.block, p.plan.high), left, right}); err != nil {
+				return err
+			}
+		}
+	}
+	for range p.slots {
+		if _, err := p.take(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// loadPanel brings columns of B in: in one piece, or by way of the slots' memory for A.
+func (p *pipeline) loadPanel(ctx context.Context, left, right int) error {
+	if err := p.compute.Synchronize(); err != nil { // the panel before is still multiplied with
+		return err
+	}
+	piece := p.plan.depth
+	if p.staged {
+		piece = max(1, int(p.plan.blockA()/int64(right-left)))
+	}
+	for top := 0; top < p.plan.depth; top += piece {
+		s, err := p.take(ctx)
+		if err != nil {
+			return err
+		}
+		part := rectangle{top, min(top+piece, p.plan.depth), left, right}
+		at := p.panel.Pointer + gpu.Pointer(int64(top)*int64(right-left)*p.plan.width)
+		if err := p.copyIn(ctx, s, at, p.b, part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// computeBlock puts one block of C on the queues: A in, the product, C out.
+func (p *pipeline) computeBlock(ctx context.Context, r rectangle) error {
+	s, err := p.take(ctx)
+	if err != nil {
+		return err
+	}
+	if err := p.copyIn(ctx, s, s.a.Pointer, p.a, rectangle{r.top, r.bottom, 0, p.plan.depth}); err != nil {
+		return fmt.Errorf("copy A: %w", err)
+	}
+	if err := p.product(s, r); err != nil {
+		return fmt.Errorf("multiply: %w", err)
+	}
+	if err := p.copyOut(s, r); err != nil {
+		return fmt.Errorf("copy C: %w", err)
+	}
+	return nil
+}
+
+// take is the next slot, when its block is done and out. A stopped run takes none.
+func (p *pipeline) take(ctx context.Context) (*slot, error) {
+	if err := measure.Stopped(ctx); err != nil {
+		return nil, err
+	}
+	s := p.slots[p.next%len(p.slots)]
+	p.next++
+	if err := s.queue.Synchronize(); err != nil {
+		return nil, err
+	}
+	return s, p.finish(ctx, s)
+}
+
+// finish takes the times of what a slot did, and its part of C.
+func (p *pipeline) finish(ctx context.Context, s *slot) error {
+	times := []struct {
+		passed bool
+		span   span
+		total  *float64
+	}{{s.copied, s.in, &p.split.CopyIn}, {s.leaving != nil, s.kernel, &p.split.Kernel}, {s.leaving != nil, s.out, &p.split.CopyOut}}
+	for _, t := range times {
+		if !t.passed {
+			continue
+		}
+		seconds, err := t.span.seconds()
+		if err != nil {
+			return err
+		}
+		*t.total += seconds
+	}
+	leaving := s.leaving
+	s.copied, s.leaving = false, nil
+	if leaving == nil || !p.staged {
+		return nil
+	}
+	return p.eachLine(ctx, *leaving, func(i int) { p.c.unpack(s.stageC.Data, *leaving, i) })
+}
+
+// copyIn puts a copy of a rectangle on the slot's queue.
+func (p *pipeline) copyIn(ctx context.Context, s *slot, to gpu.Pointer, m image, r rectangle) error {
+	var from []byte
+	if p.staged {
+		from = s.stageA.Data[:r.elements()*m.width]
+		if err := p.eachLine(ctx, r, func(i int) { m.pack(from, r, i) }); err != nil {
+			return err
+		}
+	} else {
+		from = m.whole(r)
+	}
+	err := s.mark(&p.lastIn, s.in, func() error { return s.queue.CopyIn(to, from) })
+	if err != nil {
+		return err
+	}
+	s.copied = true
+	return p.compute.Wait(s.in.end)
+}
+
+// copyOut puts the copy of a block of C on the slot's queue, behind its product.
+func (p *pipeline) copyOut(s *slot, r rectangle) error {
+	to := p.c.whole(r)
+	if p.staged {
+		to = s.stageC.Data[:r.elements()*p.plan.width]
+	}
+	if err := s.queue.Wait(s.kernel.end); err != nil {
+		return err
+	}
+	s.leaving = &r
+	return s.mark(&p.lastOut, s.out, func() error { return s.queue.CopyOut(to, s.c.Pointer) })
+}
+
+// mark puts a copy between its marks, behind the last one in the same direction.
+func (s *slot) mark(last **gpu.Mark, span span, copy func() error) error {
+	if *last != nil {
+		if err := s.queue.Wait(*last); err != nil {
+			return err
+		}
+	}
+	if err := s.queue.Record(span.start); err != nil {
+		return err
+	}
+	if err := copy(); err != nil {
+		return err
+	}
+	*last = span.end
+	return s.queue.Record(span.end)
+}
+
+func (p *pipeline) product(s *slot, r rectangle) error {
+	if err := p.compute.Record(s.kernel.start); err != nil {
+		return err
+	}
+	err := p.multiply(p.kind, s.c.Pointer, s.a.Pointer, p.panel.Pointer, r.rows(), r.cols(), p.plan.depth)
+	if err != nil {
+		return err
+	}
+	return p.compute.Record(s.kernel.end)
+}
+
+// eachLine copies the rows of a rectangle on as many goroutines as the card may have.
+func (p *pipeline) eachLine(ctx context.Context, r rectangle, f func(i int)) error {
+	return measure.Parallel(ctx, p.threads, r.rows(), rowBand, func(low, high int) {
+		for i := low; i < high; i++ {
+			f(i)
+		}
+	})
+}
+
+func (p *pipeline) close() error {
+	var errs []error
+	for _, s := range p.slots {
+		errs = append(errs, s.close())
+	}
+	if p.panel != nil {
+		errs = append(errs, p.panel.Free())
+	}
+	return errors.Join(errs...)
+}
+
+func (s *slot) close() error {
+	var errs []error
+	if s.queue != nil {
+		errs = append(errs, s.queue.Synchronize(), s.queue.Close())
+	}
+	for _, m := range []*gpu.Memory{s.a, s.c} {
+		if m != nil {
+			errs = append(errs, m.Free())
+		}
+	}
+	for _, m := range []*gpu.HostMemory{s.stageA, s.stageC} {
+		if m != nil {
+			errs = append(errs, m.Free())
+		}
+	}
+	for _, span := range []span{s.in, s.kernel, s.out} {
+		errs = append(errs, span.close())
+	}
+	return errors.Join(errs...)
+}

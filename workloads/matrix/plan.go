@@ -1,0 +1,148 @@
+package matrix
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/batchctl/batchctl/workloads/gpu"
+	"github.com/batchctl/batchctl/workloads/measure"
+)
+
+const (
+	// slotCount blocks are on a card at a time: while one is computed, the next comes in
+	// and the one before goes out.
+	slotCount = 3
+	// tile is the rows and columns of C that one multiprocessor computes at once, and the
+	// smallest block.
+	tile = 128
+	// leastTiles for each multiprocessor keep a block's last round, in which some have
+	// nothing to do, a small part of it.
+	leastTiles = 4
+	// leastBlocks is how many blocks a card's rows are cut into where they can be: the
+	// first copy in and the last copy out, beside which nothing is computed, are one each.
+	leastBlocks = 8
+)
+
+// plan is how one card computes its rows of C = A B: for each panel of columns of B, all
+// of its rows in blocks.
+type plan struct {
+	// The card has the rows of A and C from low up to high.
+	low, high   int
+	depth, cols int
+	width       int64
+	// block is the rows of A and C, and panel the columns of B, that are on the card at
+	// a time.
+	block, panel int
+}
+
+// bytes is what is taken of the card's memory.
+func (p plan) bytes() int64 {
+	return p.width * (int64(p.depth)*int64(p.panel) + p.slots()*(p.blockA()+p.blockC()))
+}
+
+// blockA and blockC are the elements of a block of A and of C.
+func (p plan) blockA() int64 { return int64(p.block) * int64(p.depth) }
+
+func (p plan) blockC() int64 { return int64(p.block) * int64(p.panel) }
+
+func (p plan) rows() int { return p.high - p.low }
+
+func (p plan) slots() int64 {
+	if p.rows() == 0 {
+		return 0
+	}
+	blocks := int64(divide(p.rows(), p.block)) * int64(divide(p.cols, p.panel))
+	return min(slotCount, blocks)
+}
+
+// panelled is whether B, and with it C, is cut into columns.
+func (p plan) panelled() bool { return p.rows() > 0 && p.panel < p.cols }
+
+// room is a card and what of its memory a plan may take.
+type room struct {
+	card  gpu.Info
+	bytes int64
+}
+
+// plansFor cuts a square product for cards. The error says which card is too small, and
+// for what.
+func plansFor(p product, rooms []room) ([]plan, error) {
+	all := make([]plan, len(rooms))
+	for i, r := range rooms {
+		var err error
+		if all[i], err = planFor(p, i, len(rooms), r); err == nil {
+			continue
+		}
+		fits := func(size int) bool {
+			_, err := planFor(product{p.kind, size}, i, len(rooms), r)
+			return err == nil
+		}
+		card := measure.Memory{Bytes: r.bytes, Source: fmt.Sprintf("GPU %d (%s)", r.card.Ordinal, r.card.Name)}
+		return nil, card.Check(p.String()+" multiplication, even in the smallest blocks,", all[i].bytes(), fitting(p.size, fits, "choose a card with more"))
+	}
+	return all, nil
+}
+
+// planFor is the plan of the i-th of n cards.
+func planFor(p product, i, n int, r room) (plan, error) {
+	all := plan{low: i * p.size / n, high: (i + 1) * p.size / n, depth: p.size, cols: p.size, width: p.kind.Bytes()}
+	if all.rows() == 0 {
+		return all, nil
+	}
+	busy := roundUp(divide(leastTiles*r.card.Multiprocessors*tile, divide(p.size, tile)), tile)
+	all.block = min(all.rows(), max(busy, roundUp(divide(all.rows(), leastBlocks), tile)))
+	all.panel = all.cols
+	return all.fit(r.bytes)
+}
+
+// errDoesNotFit is a card on which not even the smallest block fits.
+var errDoesNotFit = errors.New("does not fit")
+
+// fit makes the blocks, and where that is not enough the panels, as small as the bytes
+// of the card's memory ask for.
+func (p plan) fit(bytes int64) (plan, error) {
+	small := p
+	small.block = min(p.block, tile)
+	if small.bytes() > bytes {
+		// In one piece it needs one slot, which may be less than several of the smallest.
+		if whole := p.with(p.rows(), p.cols); whole.bytes() <= bytes {
+			return whole, nil
+		}
+		p = small
+		p.panel = min(p.cols, tile)
+		p.panel = largest(p.panel, p.cols, func(n int) bool { return p.with(p.block, n).bytes() <= bytes })
+		p.panel = min(p.cols, roundUp(divide(p.cols, divide(p.cols, p.panel)), tile)) // all about as wide
+	}
+	p.block = largest(min(p.block, tile), p.block, func(n int) bool { return p.with(n, p.panel).bytes() <= bytes })
+	if p.bytes() > bytes {
+		return p, errDoesNotFit
+	}
+	return p, nil
+}
+
+func (p plan) with(block, panel int) plan {
+	p.block, p.panel = block, panel
+	return p
+}
+
+// largest is the largest number from low to high that fits, low where none does. It
+// takes whole tiles where it can.
+func largest(low, high int, fits func(int) bool) int {
+	if fits(high) {
+		return high
+	}
+	for n := (high - 1) / tile * tile; n > low; n -= tile {
+		if fits(n) {
+			return n
+		}
+	}
+	return low
+}
+
+// usable is the part of a card's free memory that is planned with. The rest is for the
+// workspace of cuBLAS, and for what the driver loses between allocations.
+func usable(free int64) int64 { return free / 10 * 9 }
+
+func divide(a, b int) int { return (a + b - 1) / b }
+
+func roundUp(a, to int) int { return divide(a, to) * to }

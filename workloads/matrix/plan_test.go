@@ -1,0 +1,107 @@
+package matrix
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/batchctl/batchctl/workloads/gpu"
+	"github.com/batchctl/batchctl/workloads/measure"
+)
+
+var kinds = []gpu.Precision{gpu.Float32, gpu.Float64, gpu.TF32, gpu.BFloat16}
+
+// Every row is one card's, what a card holds fits it, and only what cannot be cut smaller
+// is refused.
+func TestPlans(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := product{rapid.SampledFrom(kinds).Draw(t, "kind"), rapid.IntRange(1, 20000).Draw(t, "size")}
+		rooms := make([]room, rapid.IntRange(1, 8).Draw(t, "cards"))
+		for i := range rooms {
+			rooms[i] = room{gpu.Info{Multiprocessors: rapid.IntRange(1, 150).Draw(t, "multiprocessors")}, int64(1) << rapid.IntRange(10, 38).Draw(t, "memory")}
+		}
+		next := 0
+		for i, r := range rooms {
+			plan, err := planFor(p, i, len(rooms), r)
+			if plan.low != next {
+				t.Fatalf("card %d begins at row %d, want %d", i, plan.low, next)
+			}
+			next = plan.high
+			if plan.rows() == 0 {
+				if plan.bytes() != 0 || plan.panelled() {
+					t.Fatalf("no rows, but %+v", plan)
+				}
+				continue
+			}
+			if plan.block < 1 || plan.block > plan.rows() || plan.panel < 1 || plan.panel > plan.cols {
+				t.Fatalf("%+v", plan)
+			}
+			rows, cols := min(plan.rows(), tile), min(plan.cols, tile)
+			smallest := min(plan.with(rows, cols).bytes(), plan.with(rows, plan.cols).bytes(), plan.with(plan.rows(), plan.cols).bytes())
+			if fits := smallest <= r.bytes; fits != (err == nil) || fits && plan.bytes() > r.bytes {
+				t.Fatalf("%d bytes for %+v with %d: %v", r.bytes, plan, plan.bytes(), err)
+			}
+			if plan.panelled() && plan.with(min(plan.rows(), tile), plan.cols).bytes() <= r.bytes {
+				t.Fatalf("all of B fits, but %+v", plan)
+			}
+		}
+		if next != p.size {
+			t.Fatalf("%d rows of %d", next, p.size)
+		}
+	})
+}
+
+func TestPlanOfKnownCards(t *testing.T) {
+	h200, t4 := gpu.Info{Multiprocessors: 132}, gpu.Info{Multiprocessors: 40}
+	for _, test := range []struct {
+		product      product
+		card         gpu.Info
+		gib          int64
+		block, panel int
+	}{
+		{product{gpu.Float32, 10000}, h200, 126, 1280, 10000}, // an eighth of the rows
+		{product{gpu.Float32, 4000}, h200, 126, 2176, 4000},   // four tiles for each multiprocessor
+		{product{gpu.Float64, 1000}, h200, 126, 1000, 1000},   // nothing to cut
+		{product{gpu.Float64, 40000}, t4, 14, 1152, 40000},    // B and blocks
+		{product{gpu.Float64, 60000}, t4, 14, 128, 30080},     // two panels of B
+	} {
+		plan, err := planFor(test.product, 0, 1, room{test.card, test.gib << 30})
+		if err != nil || plan.block != test.block || plan.panel != test.panel {
+			t.Errorf("%v: %d rows, %d columns, %v; want %d and %d", test.product, plan.block, plan.panel, err, test.block, test.panel)
+		}
+	}
+}
+
+func TestCardTooSmall(t *testing.T) {
+	rooms := []room{{gpu.Info{Name: "Big"}, 1 << 40}, {gpu.Info{Ordinal: 1, Name: "Small"}, 1 << 20}}
+	_, err := plansFor(product{gpu.Float64, 2000}, rooms)
+	if want := "2000x2000 float64 multiplication, even in the smallest blocks, needs 8.2 MiB of memory, GPU 1 (Small) leaves 1.0 MiB; choose --sizes of at most 200"; err == nil || err.Error() != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+	rooms[1].bytes = 100
+	if _, err := plansFor(product{gpu.Float64, 2000}, rooms); err == nil || !strings.HasSuffix(err.Error(), "; choose a card with more") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// What is copied by way of pinned memory takes it beside the matrices.
+func TestCardsBytes(t *testing.T) {
+	p := product{gpu.BFloat16, 1000}
+	whole := plan{high: 1000, depth: 1000, cols: 1000, width: 2, block: 500, panel: 1000}
+	const matrices, staging = 3 * 1000 * 1000 * 6, 2 * 2 * (500*1000 + 500*1000)
+	for _, test := range []struct {
+		plan   plan
+		memory int64
+		want   int64
+	}{
+		{whole, 0, matrices},
+		{whole, 2 * matrices, matrices},
+		{whole, 2*matrices - 1, matrices + 2*staging},
+		{whole.with(500, 500), 2 * matrices, matrices + 2*3*2*(500*1000+500*500)},
+	} {
+		if got := cardsBytes(p, []plan{test.plan, test.plan}, measure.Memory{Bytes: test.memory}); got != test.want {
+			t.Errorf("%+v of %d: %d bytes, want %d", test.plan, test.memory, got, test.want)
+		}
+	}
+}
