@@ -26,6 +26,7 @@ type life struct {
 	attached chan struct{}      // closed when the program that carries its output has ended
 	carrier  int                // the exit code of that program, then
 	over     chan struct{}      // closed when the container has ended
+	killed   bool               // by the engine with SIGKILL; known when end has returned
 	unlogged error              // why its output is not in the log, then
 }
 
@@ -63,7 +64,27 @@ func (x *Executor) carryOut(ctx context.Context, name string, a local.Attempt, l
 	case l.unlogged != nil:
 		return now.State.ExitCode, l.unlogged
 	}
+	if x.kind == Docker && now.State.ExitCode == 137 && !now.State.OOMKilled && !l.killed {
+		now = l.lateNews(now)
+	}
 	return verdict(now, oom)
+}
+
+// lateNews looks again, for at most a second, at a container that somebody has ended
+// with SIGKILL: docker learns of the end and of the lack of memory on two ways, and the
+// end may be the first to come. It returns now if docker has nothing to add.
+func (l *life) lateNews(now inspected) inspected {
+	for pause := 50 * time.Millisecond; pause < time.Second; pause *= 2 {
+		time.Sleep(pause)
+		later, err := l.inspect(l.name)
+		if err != nil {
+			return now // the end is known; why it came is a comfort
+		}
+		if later.State.OOMKilled {
+			return later
+		}
+	}
+	return now
 }
 
 // attach starts the container. Its output goes straight to the log's file: nothing of
@@ -179,6 +200,7 @@ func (l *life) end(ctx context.Context, a local.Attempt, signal string) {
 		return
 	case <-a.Kill:
 	}
+	l.killed = true
 	if l.kill("SIGKILL") == nil {
 		return
 	}
