@@ -15,6 +15,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/yamltree"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected files in testdata")
@@ -154,7 +155,7 @@ func TestPlacesOfStrings(t *testing.T) {
 		}
 		src := diag.NewSource("t.json", string(raw))
 		root, _ := jsontree.Parse(src)
-		at := unescape(root)
+		at := yamltree.Places(root)
 		if len(at) != len(root.Text) {
 			t.Fatalf("%d places of %d bytes", len(at), len(root.Text))
 		}
