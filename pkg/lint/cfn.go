@@ -1,0 +1,121 @@
+package lint
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/spec"
+)
+
+// The resources of AWS Batch in a template become the requests that CloudFormation makes
+// of them, and these are held against the same schema and rules as job files. What
+// stands in them may depend on parameters and conditions, and on what only
+// CloudFormation knows. So a template is looked at
+//
+//   - in each world: what its conditions come to for the values that parameters can
+//     have. What is found in one world counts: somebody can deploy it.
+//   - with several guesses for each value that is not known, none among them. Only what
+//     is found with every guess counts: it does not depend on that value.
+
+// batchResources are the types of resources that are requests, and which.
+var batchResources = map[string]spec.Kind{
+	"AWS::Batch::JobDefinition":      spec.KindJobDefinition,
+	"AWS::Batch::JobQueue":           spec.KindJobQueue,
+	"AWS::Batch::ComputeEnvironment": spec.KindComputeEnvironment,
+	"AWS::Batch::SchedulingPolicy":   spec.KindSchedulingPolicy,
+	"AWS::Batch::ConsumableResource": spec.KindConsumableResource,
+}
+
+// notOfTemplates are rules that rest on a Region, an account or an order of calls that
+// a template does not have.
+var notOfTemplates = []string{"submit-arn-region-mismatch"}
+
+// checkTemplates returns what the rules and the schema find in the templates' resources
+// of AWS Batch.
+func checkTemplates(files []*spec.File, platform *spec.Platform, rules []Rule) (all diag.List) {
+	for _, f := range files {
+		if f.Kind == spec.KindTemplate {
+			all = append(all, checkTemplate(f, platform, rules)...)
+		}
+	}
+	return all
+}
+
+func checkTemplate(f *spec.File, platform *spec.Platform, rules []Rule) diag.List {
+	t := newTemplate(f)
+	if len(t.batch) == 0 {
+		return nil
+	}
+	var checker Checker
+	found := map[finding]diag.Diagnostic{}
+	for _, w := range t.worlds() {
+		maps.Copy(found, t.inWorld(w, &checker, platform, rules))
+	}
+	list := diag.List(slices.Collect(maps.Values(found)))
+	list.Sort()
+	return list
+}
+
+// finding is what makes a problem the same in two looks at a template.
+type finding struct {
+	rule, message string
+	span          diag.Span
+}
+
+// inWorld returns what is found whatever the unknown values are.
+func (t *cfnTemplate) inWorld(w world, checker *Checker, platform *spec.Platform, rules []Rule) map[finding]diag.Diagnostic {
+	var common map[finding]diag.Diagnostic
+	for guess, guesses := 0, 1; guess < guesses; guess++ {
+		m := &mapper{template: t, world: w, guess: guess}
+		files, problems := m.requests()
+		if guess == 0 {
+			guesses = m.guesses()
+		}
+		now := map[finding]diag.Diagnostic{}
+		for _, d := range append(problems, checker.Check(files, platform, rules)...) {
+			if d.Source == t.file.Source && !slices.Contains(notOfTemplates, d.Rule) {
+				d = asTemplate(d)
+				now[finding{d.Rule, d.Message, d.Span}] = d
+			}
+		}
+		if common == nil {
+			common = now
+		}
+		maps.DeleteFunc(common, func(f finding, _ diag.Diagnostic) bool { _, still := now[f]; return !still })
+	}
+	return common
+}
+
+// NotKnown returns the values in the AWS Batch resources of a template that only
+// CloudFormation knows, and that are not checked for that; none for other files.
+func NotKnown(f *spec.File) []*jsontree.Node {
+	if f.Kind != spec.KindTemplate {
+		return nil
+	}
+	t := newTemplate(f)
+	seen := map[diag.Span]*jsontree.Node{}
+	for _, w := range t.worlds() {
+		m := &mapper{template: t, world: w}
+		m.requests()
+		for _, n := range m.unknown {
+			seen[n.Span] = n
+		}
+	}
+	return slices.SortedFunc(maps.Values(seen), func(a, b *jsontree.Node) int { return a.Span.Start - b.Span.Start })
+}
+
+// requests returns the requests that the resources are, with what the schema finds.
+func (m *mapper) requests() (files []*spec.File, problems diag.List) {
+	for _, r := range m.template.batch {
+		if condition := r.Get("Condition").Str(); condition != "" && !m.world.holds(m.template, condition) {
+			continue
+		}
+		kind := batchResources[r.Get("Type").Str()]
+		root := m.request(r, kind)
+		f, found := spec.Built(m.template.file.Source, root, kind)
+		files, problems = append(files, f), append(problems, found...)
+	}
+	return files, append(problems, m.found...)
+}
