@@ -28,9 +28,13 @@ var batchResources = map[string]spec.Kind{
 	"AWS::Batch::ConsumableResource": spec.KindConsumableResource,
 }
 
-// notOfTemplates are rules that rest on a Region, an account or an order of calls that
-// a template does not have.
-var notOfTemplates = []string{"submit-arn-region-mismatch"}
+// notOfTemplates are rules that say nothing of a template: it has no Region, and the
+// others are said in its own words by rules about templates.
+var notOfTemplates = []string{"submit-arn-region-mismatch", "ce-instancerole-required", "stuck-queue-no-fuse"}
+
+// nowhere are rules that something stands nowhere in a request, which is not said of one
+// with values that are not known.
+var nowhere = []string{"parameter-unused"}
 
 // checkTemplates returns what the rules and the schema find in the templates' resources
 // of AWS Batch.
@@ -51,7 +55,12 @@ func checkTemplate(f *spec.File, platform *spec.Platform, rules []Rule) diag.Lis
 	var checker Checker
 	found := map[finding]diag.Diagnostic{}
 	for _, w := range t.worlds() {
-		maps.Copy(found, t.inWorld(w, &checker, platform, rules))
+		for f, d := range t.inWorld(w, &checker, platform, rules) {
+			if _, known := found[f]; !known {
+				d.Message += w.where
+				found[f] = d
+			}
+		}
 	}
 	list := diag.List(slices.Collect(maps.Values(found)))
 	list.Sort()
@@ -67,15 +76,16 @@ type finding struct {
 // inWorld returns what is found whatever the unknown values are.
 func (t *cfnTemplate) inWorld(w world, checker *Checker, platform *spec.Platform, rules []Rule) map[finding]diag.Diagnostic {
 	var common map[finding]diag.Diagnostic
+	ordered := 0
 	for guess, guesses := 0, 1; guess < guesses; guess++ {
-		m := &mapper{template: t, world: w, guess: guess}
+		m := &mapper{template: t, world: w, guessing: guessing{number: guess, ordered: ordered, texts: t.texts}}
 		files, problems := m.requests()
 		if guess == 0 {
-			guesses = m.guesses()
+			guesses, ordered = m.guessing.count(len(m.unknown)), m.guessing.most
 		}
 		now := map[finding]diag.Diagnostic{}
 		for _, d := range append(problems, checker.Check(files, platform, rules)...) {
-			if d.Source == t.file.Source && !slices.Contains(notOfTemplates, d.Rule) {
+			if d.Source == t.file.Source && !slices.Contains(notOfTemplates, d.Rule) && (guesses == 1 || !slices.Contains(nowhere, d.Rule)) {
 				d = asTemplate(d)
 				now[finding{d.Rule, d.Message, d.Span}] = d
 			}
@@ -97,7 +107,7 @@ func NotKnown(f *spec.File) []*jsontree.Node {
 	t := newTemplate(f)
 	seen := map[diag.Span]*jsontree.Node{}
 	for _, w := range t.worlds() {
-		m := &mapper{template: t, world: w}
+		m := &mapper{template: t, world: w, guessing: guessing{texts: t.texts}}
 		m.requests()
 		for _, n := range m.unknown {
 			seen[n.Span] = n

@@ -61,9 +61,8 @@ var requestShapes = sync.OnceValue(func() map[spec.Kind]*shape {
 type mapper struct {
 	template *cfnTemplate
 	world    world
-	guess    int
 	unknown  []*jsontree.Node
-	most     int // words that an unknown value can be
+	guessing guessing
 	naming   int // a name is being followed, which may refer to itself
 	found    diag.List
 }
@@ -127,7 +126,8 @@ func (m *mapper) build(n *jsontree.Node, s *shape, path string) *jsontree.Node {
 	case told == toldAbsent:
 		return nil
 	case told == toldNot:
-		return m.guessed(n, s, path)
+		m.unknown = append(m.unknown, n)
+		return m.guessing.value(n, s, 0)
 	case s == nil:
 		return v.Clone()
 	case s.kind == jsontree.Object && v.Is(jsontree.Object):
@@ -224,63 +224,6 @@ func (m *mapper) surplus(c, parent, out *jsontree.Node, s *shape, path string) {
 	m.found = append(m.found, diag.Diagnostic{Rule: spec.RuleUnknownMember, Source: c.Source, Span: key(c).Span, Message: fmt.Sprintf("%s has no member %s in CloudFormation", what, quote(c.Name)), Hint: hint})
 }
 
-// enumerated are the words that unknown values can be where other members' meaning
-// hangs on them.
-var enumerated = map[string][]string{
-	"JobDefinition.Type":                       {"container", "multinode"},
-	"JobDefinition.PlatformCapabilities":       {"EC2", "FARGATE"},
-	"ComputeEnvironment.Type":                  {"MANAGED", "UNMANAGED"},
-	"ComputeEnvironment.State":                 {"ENABLED", "DISABLED"},
-	"JobQueue.State":                           {"ENABLED", "DISABLED"},
-	"ComputeEnvironment.ComputeResources.Type": {"EC2", "SPOT", "FARGATE", "FARGATE_SPOT"},
-}
-
-// wordsFor is what a text that is not known is taken for.
-func wordsFor(path string) []string {
-	if words := enumerated[path]; words != nil {
-		return words
-	}
-	if strings.HasSuffix(path, ".ResourceRequirements.Type") {
-		return []string{"VCPU", "MEMORY", "GPU"}
-	}
-	return []string{"1", "not-known", "100000"}
-}
-
-// guesses is how often a template with unknown values is looked at: without them, and
-// with each of the words that they can be.
-func (m *mapper) guesses() int {
-	if len(m.unknown) == 0 {
-		return 1
-	}
-	return 1 + max(m.most, 3)
-}
-
-// guessed is a value for one that is not known; nil for none.
-func (m *mapper) guessed(n *jsontree.Node, s *shape, path string) *jsontree.Node {
-	m.unknown = append(m.unknown, n)
-	words := wordsFor(path)
-	m.most = max(m.most, len(words))
-	if m.guess == 0 || s == nil {
-		return nil
-	}
-	word := words[(m.guess-1)%len(words)]
-	switch s.kind {
-	case jsontree.Array:
-		list := jsontree.NewArray(n)
-		if s.of != nil && s.of.kind == jsontree.String {
-			list.Append(jsontree.NewString(word, n))
-		}
-		return list
-	case jsontree.Object:
-		return jsontree.NewObject(n)
-	case jsontree.Bool:
-		return jsontree.NewBool(m.guess%2 == 0, n)
-	case jsontree.Number:
-		return jsontree.NewInt([...]int64{1, 64, 100000}[m.guess%3], n)
-	}
-	return jsontree.NewString(word, n)
-}
-
 // asTemplate says a problem of a request in the words of the template: members have
 // capital letters, and no edit of JSON mends it.
 func asTemplate(d diag.Diagnostic) diag.Diagnostic {
@@ -334,3 +277,7 @@ var memberNames = sync.OnceValue(func() map[string]bool {
 	}
 	return names
 })
+
+func sortedNames(members map[string]*shape) []string {
+	return slices.Sorted(maps.Keys(members))
+}

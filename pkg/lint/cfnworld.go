@@ -13,6 +13,7 @@ type cfnTemplate struct {
 	file  *spec.File
 	batch []*jsontree.Node
 	byID  map[string]*jsontree.Node
+	texts []string // for guesses
 }
 
 func newTemplate(f *spec.File) *cfnTemplate {
@@ -22,6 +23,7 @@ func newTemplate(f *spec.File) *cfnTemplate {
 			t.batch, t.byID[r.Name] = append(t.batch, r), r
 		}
 	}
+	t.texts = textsIn(t.batch)
 	return t
 }
 
@@ -34,6 +36,9 @@ func (t *cfnTemplate) parameter(name string) *jsontree.Node {
 type world struct {
 	values map[string]string
 	open   map[string]bool
+	// where says in words how it differs from the first world.
+	where   string
+	differs int
 }
 
 // someValue stands for a value of a parameter that no condition compares it with.
@@ -53,7 +58,20 @@ type choice struct {
 	values []string
 }
 
-// worlds are all that the conditions can come to, or, of many, those that differ from
+// is says that a choice has a value.
+func (c choice) is(value string) string {
+	switch {
+	case c.open && value == "true":
+		return c.name + " holds"
+	case c.open:
+		return c.name + " does not hold"
+	case value == someValue:
+		return c.name + " is another value"
+	}
+	return c.name + " is " + quote(value)
+}
+
+// worlds are all that the conditions can come to, those first that differ least from the first, or, of many, those that differ from
 // the first one in a single choice.
 func (t *cfnTemplate) worlds() []world {
 	choices := t.choices()
@@ -64,12 +82,17 @@ func (t *cfnTemplate) worlds() []world {
 		}
 	}
 	pick := func(index func(i int) int) world {
-		w := world{map[string]string{}, map[string]bool{}}
+		w := world{values: map[string]string{}, open: map[string]bool{}}
 		for i, c := range choices {
-			if value := c.values[index(i)]; c.open {
+			value := c.values[index(i)]
+			if c.open {
 				w.open[c.name] = value == "true"
 			} else {
 				w.values[c.name] = value
+			}
+			if index(i) > 0 {
+				w.where += map[bool]string{true: ", where ", false: " and "}[w.differs == 0] + c.is(value)
+				w.differs++
 			}
 		}
 		return w
@@ -85,6 +108,7 @@ func (t *cfnTemplate) worlds() []world {
 				return digit % len(choices[i].values)
 			}))
 		}
+		slices.SortStableFunc(out, func(a, b world) int { return a.differs - b.differs })
 		return out
 	}
 	out = append(out, pick(func(int) int { return 0 }))
