@@ -189,8 +189,14 @@ func (p *parser) refused(err error) {
 	} else if bad.ContextMsg != "" {
 		message += " " + bad.ContextMsg
 	}
-	p.giveUp(at, end, p.advice(at, bad.Message), "%s", strings.Join(strings.Fields(message), " "))
+	hint := p.advice(at, bad.Message)
+	if hint == noTabs {
+		message = "a tab indents this line"
+	}
+	p.giveUp(at, end, hint, "%s", strings.Join(strings.Fields(message), " "))
 }
+
+const noTabs = "indent with blanks: YAML takes no tabs there"
 
 // advice says what to do about the slips that most people make.
 func (p *parser) advice(at int, message string) string {
@@ -199,7 +205,7 @@ func (p *parser) advice(at int, message string) string {
 	indent := line[:len(line)-len(strings.TrimLeft(line, " \t"))]
 	switch {
 	case strings.Contains(indent, "\t"):
-		return "indent with blanks, not with tabs"
+		return noTabs
 	case strings.Contains(line, "{{"):
 		return "put the value into quotes"
 	case strings.Contains(message, "mapping values are not allowed"):

@@ -167,7 +167,7 @@ func TestRefused(t *testing.T) {
 		laughs += fmt.Sprintf("%c: &%c [%s]\n", c, c, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*%c,", c-1), 9), ","))
 	}
 	for _, tt := range []struct{ name, text, want string }{
-		{"tab", "a:\n\tb: 1\n", "t.yaml:2:1: found character that cannot start any token while scanning for the next token [yaml-syntax] | indent with blanks, not with tabs"},
+		{"tab", "a:\n\tb: 1\n", "t.yaml:2:1: a tab indents this line [yaml-syntax] | indent with blanks: YAML takes no tabs there"},
 		{"twice", "a: 1\nb: 2\n\"a\": 3\n", `t.yaml:3:1: "a" is given twice, first on line 1 [yaml-duplicate-key] | keep one of the two`},
 		{"two documents", "a: 1\n---\nb: 2\n", "t.yaml:2:1: a second document begins here [yaml-syntax] | put each template into a file of its own"},
 		{"laughs", laughs, "t.yaml:6:14: more values than"},
