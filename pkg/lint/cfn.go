@@ -1,8 +1,10 @@
 package lint
 
 import (
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
@@ -54,7 +56,13 @@ func checkTemplate(f *spec.File, platform *spec.Platform, rules []Rule) diag.Lis
 	}
 	var checker Checker
 	found := map[finding]diag.Diagnostic{}
+	seen := map[string]bool{}
 	for _, w := range t.worlds() {
+		if same := t.signature(w); seen[same] {
+			continue // its conditions change nothing here
+		} else {
+			seen[same] = true
+		}
 		for f, d := range t.inWorld(w, &checker, platform, rules) {
 			if _, known := found[f]; !known {
 				d.Message += w.where
@@ -81,7 +89,7 @@ func (t *cfnTemplate) inWorld(w world, checker *Checker, platform *spec.Platform
 		m := &mapper{template: t, world: w, guessing: guessing{number: guess, ordered: ordered, texts: t.texts}}
 		files, problems := m.requests()
 		if guess == 0 {
-			guesses, ordered = m.guessing.count(len(m.unknown)), m.guessing.most
+			guesses, ordered = m.guessing.count(len(m.unknown), len(t.batch)), m.guessing.most
 		}
 		now := map[finding]diag.Diagnostic{}
 		for _, d := range append(problems, checker.Check(files, platform, rules)...) {
@@ -94,8 +102,25 @@ func (t *cfnTemplate) inWorld(w world, checker *Checker, platform *spec.Platform
 			common = now
 		}
 		maps.DeleteFunc(common, func(f finding, _ diag.Diagnostic) bool { _, still := now[f]; return !still })
+		if len(common) == 0 {
+			break
+		}
 	}
 	return common
+}
+
+// signature is what the requests of a world are made of, as far as it is known.
+func (t *cfnTemplate) signature(w world) string {
+	m := &mapper{template: t, world: w, guessing: guessing{texts: t.texts}}
+	var b strings.Builder
+	for _, r := range m.present() {
+		b.WriteString(r.Name)
+		b.Write(m.request(r, batchResources[r.Get("Type").Str()]).AppendJSON(nil))
+	}
+	for _, n := range m.unknown {
+		fmt.Fprint(&b, n.Span.Start, " ")
+	}
+	return b.String()
 }
 
 // NotKnown returns the values in the AWS Batch resources of a template that only
@@ -118,14 +143,19 @@ func NotKnown(f *spec.File) []*jsontree.Node {
 
 // requests returns the requests that the resources are, with what the schema finds.
 func (m *mapper) requests() (files []*spec.File, problems diag.List) {
-	for _, r := range m.template.batch {
-		if condition := r.Get("Condition").Str(); condition != "" && !m.world.holds(m.template, condition) {
-			continue
-		}
+	for _, r := range m.present() {
 		kind := batchResources[r.Get("Type").Str()]
 		root := m.request(r, kind)
 		f, found := spec.Built(m.template.file.Source, root, kind)
 		files, problems = append(files, f), append(problems, found...)
 	}
 	return files, append(problems, m.found...)
+}
+
+// present returns the resources that are there in the world.
+func (m *mapper) present() []*jsontree.Node {
+	return slices.DeleteFunc(slices.Clone(m.template.batch), func(r *jsontree.Node) bool {
+		condition := r.Get("Condition").Str()
+		return condition != "" && !m.world.holds(m.template, condition)
+	})
 }

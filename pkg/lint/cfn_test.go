@@ -233,3 +233,109 @@ func rulesIn(text string) map[string]string {
 	}
 	return out
 }
+
+// yamlOf writes a value as YAML behind a key or a dash: functions by their short form
+// where it is possible, texts of several lines as literal blocks.
+func yamlOf(n *jsontree.Node, indent int) string {
+	pad := strings.Repeat(" ", indent+2)
+	short := ""
+	for only := range n.Children() {
+		name := strings.TrimPrefix(only.Name, "Fn::")
+		if n.Is(jsontree.Object) && n.Len() == 1 && (only.Name == "Ref" || name != only.Name) && only.Get("Ref") == nil && !isFunction(only) {
+			short, n = " !"+name, only
+		}
+		break
+	}
+	switch {
+	case n.Is(jsontree.String) && strings.Contains(n.Text, "\n") && strings.Trim(n.Text, "\n") != "" && !strings.ContainsAny(n.Text, "\r\x00\x1b\u0085"):
+		text := strings.TrimSuffix(n.Text, "\n")
+		sign := "-"
+		if text != n.Text && !strings.HasSuffix(text, "\n") {
+			sign = ""
+		} else if text != n.Text {
+			break
+		}
+		var b strings.Builder
+		fmt.Fprintf(&b, "%s |2%s\n", short, sign)
+		for line := range strings.SplitSeq(text, "\n") {
+			b.WriteString(pad + line + "\n")
+		}
+		return b.String()
+	case n.Is(jsontree.Object) && n.Len() > 0:
+		var b strings.Builder
+		b.WriteString(short + "\n")
+		for c := range n.Children() {
+			fmt.Fprintf(&b, "%s%q:%s", pad, c.Name, yamlOf(c, indent+2))
+		}
+		return b.String()
+	case n.Is(jsontree.Array) && n.Len() > 0:
+		var b strings.Builder
+		b.WriteString(short + "\n")
+		for c := range n.Children() {
+			b.WriteString(pad + "-" + yamlOf(c, indent+2))
+		}
+		return b.String()
+	}
+	return short + " " + string(n.AppendJSON(nil)) + "\n"
+}
+
+// A template says the same in YAML as in JSON, and the same is found in it.
+func TestTemplatesInYAML(t *testing.T) {
+	tried := 0
+	for _, pattern := range []string{"testdata/err/*.json", "testdata/ok/*.json", "../../templates/infra/*.json"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			t.Fatal(pattern, err)
+		}
+		for _, file := range files {
+			root, slips := jsontree.Parse(diag.NewSource(file, read(t, file)))
+			f, before := loadText(t, file, read(t, file))
+			if len(slips) > 0 || f == nil || f.Kind != spec.KindTemplate && f.Kind != spec.KindLaunchTemplate {
+				continue
+			}
+			tried++
+			text := strings.TrimPrefix(yamlOf(root, -2), "\n")
+			g, found := loadText(t, "t.yaml", text)
+			if g == nil {
+				t.Fatalf("%s: %v in\n%s", file, found, text)
+			}
+			if got, want := string(g.Root.AppendJSON(nil)), string(root.AppendJSON(nil)); got != want {
+				t.Errorf("%s:\n got %s\nwant %s", file, got, want)
+			}
+			said := func(l diag.List) (out []string) {
+				for _, d := range l {
+					out = append(out, d.Rule+": "+d.Message)
+				}
+				return out
+			}
+			if got, want := said(found), said(before); !slices.Equal(got, want) {
+				t.Errorf("%s: in YAML\n%q, in JSON\n%q", file, got, want)
+			}
+			inside(t, found)
+		}
+	}
+	if tried < 40 {
+		t.Errorf("only %d templates", tried)
+	}
+}
+
+// No template makes a rule panic or point outside of it.
+func FuzzTemplate(f *testing.F) {
+	files, err := filepath.Glob("testdata/templates/*.yaml")
+	if err != nil || len(files) == 0 {
+		f.Fatal(files, err)
+	}
+	for _, name := range files {
+		f.Add(read(f, name))
+	}
+	f.Add("Conditions: {A: !Not [Condition: A], B: !And [!Condition A, !Equals [!Ref P, x]]}\nResources:\n  J: {Type: AWS::Batch::JobQueue, Condition: B, Properties: {JobQueueName: !Sub '${J}', Priority: !If [A, !Ref J, []]}}\n")
+	f.Add("Resources: {J: {Type: AWS::Batch::JobDefinition, Properties: !If [x, {Fn::Sub: [a]}, 1]}, K: {Type: AWS::Batch::ComputeEnvironment, Properties: {ComputeResources: {Fn::FindInMap: [a, b, c]}}}}\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		doc, problems := spec.Load(diag.NewSource("t.yaml", text), spec.Options{Hosts: true})
+		inside(t, problems)
+		if doc != nil {
+			NotKnown(doc)
+			inside(t, Check([]*spec.File{doc}, nil, Rules()))
+		}
+	})
+}

@@ -52,13 +52,17 @@ func textsIn(nodes []*jsontree.Node) (texts []string) {
 }
 
 // count is how many guesses are to be made once the first one is, which saw what is not
-// known.
-func (g *guessing) count(unknown int) int {
+// known. A template of very many resources gets fewer.
+func (g *guessing) count(unknown, resources int) int {
 	if unknown == 0 {
 		return 1
 	}
-	return 2 + g.most + mixed
+	g.most = min(g.most, max(4, maxLooks/max(resources, 1)))
+	return 2 + g.most + min(mixed, g.most)
 }
+
+// maxLooks bounds the guesses times the resources of a template.
+const maxLooks = 2000
 
 func (g *guessing) isMixed() bool { return g.ordered > 0 && g.number > g.ordered+1 }
 
