@@ -190,6 +190,10 @@ func (p *parser) refused(err error) {
 		message += " " + bad.ContextMsg
 	}
 	hint := p.advice(at, bad.Message)
+	if open := strings.TrimSpace(p.text[at:]) == "" && bad.ContextMark.Line > 0; open && (strings.Contains(bad.ContextMsg, "quoted") || strings.Contains(bad.ContextMsg, "flow")) {
+		at = p.at(bad.ContextMark.Line, bad.ContextMark.Column)
+		end, message, hint = at+1, "what begins here is not closed", "close the quote or the bracket"
+	}
 	if hint == noTabs {
 		message = "a tab indents this line"
 	}

@@ -182,7 +182,8 @@ func TestRefused(t *testing.T) {
 		{"binary", "a: !!binary aGk=\n", "t.yaml:1:4: CloudFormation does not take the tag !!binary [yaml-tag] | leave it out"},
 		{"complex key", "? [a, b]\n: c\n", "t.yaml:1:3: a list or an object is no name of a member [yaml-syntax]"},
 		{"colon", "a: b: c\n", "t.yaml:1:5: mapping values are not allowed"},
-		{"quote", "a: \"b\nc: d\n", "[yaml-syntax]"},
+		{"quote", "a: \"b\nc: d\n", "t.yaml:1:4: what begins here is not closed [yaml-syntax] | close the quote or the bracket"},
+		{"bracket", "a:\n  b: {c: d\n", "t.yaml:2:6: what begins here is not closed [yaml-syntax] | close the quote or the bracket"},
 		{"merge", "a: &x 1\nb:\n  <<: *x\n", "what << merges is an object, not a number"},
 	} {
 		_, problems := parse(t, tt.text)
