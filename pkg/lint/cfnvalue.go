@@ -60,8 +60,8 @@ func (m *mapper) value(n *jsontree.Node, depth int) (*jsontree.Node, told) {
 		first, okA := m.text(function.Index(1), depth+1)
 		second, okB := m.text(function.Index(2), depth+1)
 		found := m.template.file.Root.Get("Mappings").Get(function.Index(0).Str()).Get(first).Get(second)
-		if okA && okB && found != nil {
-			return m.value(found, depth+1)
+		if okA && okB && found != nil && !isFunction(found) {
+			return found, toldWholly
 		}
 	}
 	return n, toldNot

@@ -36,6 +36,8 @@ func (t *cfnTemplate) parameter(name string) *jsontree.Node {
 type world struct {
 	values map[string]string
 	open   map[string]bool
+	// truth holds how conditions came out; one that refers to itself does not hold.
+	truth map[string]bool
 	// where says in words how it differs from the first world.
 	where   string
 	differs int
@@ -44,12 +46,8 @@ type world struct {
 // someValue stands for a value of a parameter that no condition compares it with.
 const someValue = "\x00"
 
-// The bounds of what is looked at: worlds of a template, and how deep conditions refer to
-// each other.
-const (
-	maxWorlds     = 24
-	maxConditions = 30
-)
+// maxWorlds bounds the worlds of a template that are looked at.
+const maxWorlds = 24
 
 // choice is a parameter, or an open comparison, with what it can be.
 type choice struct {
@@ -82,7 +80,7 @@ func (t *cfnTemplate) worlds() []world {
 		}
 	}
 	pick := func(index func(i int) int) world {
-		w := world{values: map[string]string{}, open: map[string]bool{}}
+		w := world{values: map[string]string{}, open: map[string]bool{}, truth: map[string]bool{}}
 		for i, c := range choices {
 			value := c.values[index(i)]
 			if c.open {
@@ -189,19 +187,22 @@ func isLookedUp(parameter *jsontree.Node) bool {
 
 // holds reports whether a condition of the template does.
 func (w world) holds(t *cfnTemplate, name string) bool {
-	return w.is(t, t.file.Root.Get("Conditions").Get(name), 0)
+	truth, known := w.truth[name]
+	if !known {
+		w.truth[name] = false
+		truth = w.is(t, t.file.Root.Get("Conditions").Get(name))
+		w.truth[name] = truth
+	}
+	return truth
 }
 
-func (w world) is(t *cfnTemplate, n *jsontree.Node, depth int) bool {
-	if n == nil || depth > maxConditions {
-		return false
-	}
+func (w world) is(t *cfnTemplate, n *jsontree.Node) bool {
 	if name := n.Get("Condition").Str(); name != "" {
-		return w.is(t, t.file.Root.Get("Conditions").Get(name), depth+1)
+		return w.holds(t, name)
 	}
 	if list := n.Get("Fn::And"); list != nil {
 		for c := range list.Children() {
-			if !w.is(t, c, depth+1) {
+			if !w.is(t, c) {
 				return false
 			}
 		}
@@ -209,7 +210,7 @@ func (w world) is(t *cfnTemplate, n *jsontree.Node, depth int) bool {
 	}
 	if list := n.Get("Fn::Or"); list != nil {
 		for c := range list.Children() {
-			if w.is(t, c, depth+1) {
+			if w.is(t, c) {
 				return true
 			}
 		}
@@ -219,7 +220,7 @@ func (w world) is(t *cfnTemplate, n *jsontree.Node, depth int) bool {
 		if not.Is(jsontree.Array) {
 			not = not.Index(0)
 		}
-		return !w.is(t, not, depth+1)
+		return !w.is(t, not)
 	}
 	sides := n.Get("Fn::Equals")
 	a, okA := w.compared(sides.Index(0))
