@@ -38,7 +38,7 @@ const (
 // and the list then says why; of two members of one name both stay. A byte order mark
 // at the start is passed over.
 func Parse(src *diag.Source) (*jsontree.Node, diag.List) {
-	p := &parser{src: src, text: src.Text, anchors: map[*yaml.Node]bool{}}
+	p := &parser{src: src, text: src.Text, anchors: map[*yaml.Node]bool{}, stops: map[int][]int{}}
 	p.start = len(p.text) - len(strings.TrimPrefix(p.text, "\ufeff"))
 	if !p.readable() {
 		return nil, p.list
@@ -61,6 +61,7 @@ type parser struct {
 	text  string
 	start int   // behind a byte order mark
 	lines []int // where they begin
+	stops map[int][]int
 	slab  []jsontree.Node
 
 	values  int
@@ -259,11 +260,44 @@ func (p *parser) at(line, column int) int {
 		return len(p.text)
 	}
 	i := p.lines[line-1]
+	if column > stopEvery {
+		stops := p.stopsOf(line)
+		n := min((column-1)/stopEvery, len(stops)-1)
+		i, column = stops[n], column-n*stopEvery
+	}
 	for ; column > 1 && i < len(p.text); column-- {
 		_, size := utf8.DecodeRuneInString(p.text[i:])
 		i += size
 	}
 	return i
+}
+
+// stopEvery is the number of columns from one known place in a long line to the next:
+// without them thousands of values in one line would count its letters each time.
+const stopEvery = 256
+
+// stopsOf returns the places in a line that are known.
+func (p *parser) stopsOf(line int) []int {
+	if stops, ok := p.stops[line]; ok {
+		return stops
+	}
+	end := len(p.text)
+	if line < len(p.lines) {
+		end = p.lines[line]
+	}
+	var stops []int
+	for i, column := p.lines[line-1], 0; i < end; column++ {
+		if column%stopEvery == 0 {
+			stops = append(stops, i)
+		}
+		_, size := utf8.DecodeRuneInString(p.text[i:])
+		i += size
+	}
+	if stops == nil {
+		stops = []int{end}
+	}
+	p.stops[line] = stops
+	return stops
 }
 
 func (p *parser) offset(n *yaml.Node) int { return p.at(n.Line, n.Column) }

@@ -244,3 +244,21 @@ func BenchmarkParse(b *testing.B) {
 		}
 	}
 }
+
+// In a line of any length and any letters a value is where it is, and finding it takes
+// no longer the further it stands.
+func TestLongLine(t *testing.T) {
+	text := "a: [" + strings.Repeat("é, ", 60000) + "{last: here}]\nb: [end]\n"
+	n, problems := parse(t, text)
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	for _, tt := range []struct {
+		n    *jsontree.Node
+		want string
+	}{{n.Get("a").Index(59999), "é"}, {n.Get("a").Index(60000).Get("last"), "here"}, {n.At("b", "0"), "end"}} {
+		if got := text[tt.n.Span.Start:tt.n.Span.End]; got != tt.want {
+			t.Errorf("%q is at %v, which is %q", tt.want, tt.n.Span, got)
+		}
+	}
+}
