@@ -148,7 +148,7 @@ func TestWrapped(t *testing.T) {
 // for it.
 func TestPlacesOfStrings(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		want := rapid.String().Draw(t, "text")
+		want := strings.Join(rapid.SliceOfN(rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"\u0085", "\u2028", " ", "\t", "\\", "/", "'"})), 0, 4).Draw(t, "text"), "")
 		raw, err := json.Marshal(want)
 		if err != nil {
 			t.Fatal(err)

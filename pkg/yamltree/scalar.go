@@ -44,11 +44,12 @@ func read(text string, start int, value string, places bool) (*reader, bool) {
 			}
 		}
 	case '"', '\'':
-		r := &reader{text: text, pos: start + 1, want: value, places: places}
-		if r.quoted(text[start]); r.done() {
-			return r, true
+		r := &reader{text: text, pos: start + 1, want: value, places: places, narrow: true}
+		if r.quoted(text[start]); !r.done() {
+			r = &reader{text: text, pos: start + 1, want: value, places: places}
+			r.quoted(text[start])
 		}
-		return r, false
+		return r, r.done()
 	}
 	// Also what begins with | or > in flow style, where these are letters.
 	r := &reader{text: text, pos: start, want: value, places: places}
@@ -65,6 +66,9 @@ type reader struct {
 	n      int    // bytes of it that were found
 	lost   bool
 	places bool
+	// narrow takes only the breaks of ASCII for breaks, as JSON does: there the others
+	// are letters.
+	narrow bool
 	at     []diag.Span
 }
 
@@ -127,7 +131,7 @@ func (r *reader) fold(joined bool) {
 			r.pos++
 			continue
 		}
-		as, size := lineBreak(r.text, r.pos)
+		as, size := r.lineBreak()
 		if size == 0 {
 			break
 		}
@@ -155,8 +159,16 @@ func (r *reader) fold(joined bool) {
 
 // space reports whether white space stands at the position.
 func (r *reader) space() bool {
-	_, size := lineBreak(r.text, r.pos)
+	_, size := r.lineBreak()
 	return size > 0 || isBlank(r.text[r.pos])
+}
+
+// lineBreak is the break at the position.
+func (r *reader) lineBreak() (as string, size int) {
+	if r.narrow && r.pos < len(r.text) && r.text[r.pos] >= utf8.RuneSelf {
+		return "", 0
+	}
+	return lineBreak(r.text, r.pos)
 }
 
 // plain reads a scalar without quotes, which ends where its value does.
@@ -208,7 +220,7 @@ func (r *reader) escape() {
 		r.lost = true
 		return
 	}
-	if _, size := lineBreak(r.text, r.pos); size > 0 {
+	if _, size := r.lineBreak(); size > 0 {
 		r.pos += size
 		r.fold(true)
 		return
