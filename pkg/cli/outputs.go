@@ -334,36 +334,40 @@ func (p *program) writeOutputs(format string, outputs []*jobOutput) error {
 }
 
 // placeOutputs decides where outputs go on this machine. What jobs say of that may come
-// from anybody, so it stays below this directory.
+// from anybody, so it stays below this directory, or below the one that is named.
 func placeOutputs(outputs []*jobOutput, dir string) error {
 	taken := map[string]bool{}
 	for _, o := range outputs {
 		local := o.Local
 		if dir != "" || local == "" {
-			local = path.Join(o.job, o.own())
-			if o.index >= 0 {
-				local = path.Join(o.job, strconv.Itoa(o.index), o.own())
-			}
+			local = o.byJob(o.own())
 			if taken[local] {
-				local = path.Join(path.Dir(local), strings.Trim(strings.ReplaceAll(o.From, "/", "-"), "-"))
+				local = o.byJob(strings.Trim(strings.ReplaceAll(o.From, "/", "-"), "-"))
 			}
-			local = path.Join(filepath.ToSlash(dir), local)
-			if dir == "" && !filepath.IsLocal(filepath.FromSlash(local)) {
-				return fail(ExitNotDone, "the output %s would go to %s, out of this directory", o.url, local).try("name a directory: --to DIRECTORY")
-			}
-		} else if !filepath.IsLocal(filepath.FromSlash(local)) || strings.ContainsRune(local, '\\') {
-			return fail(ExitNotDone, "the job says that its output goes to %s on this machine, out of this directory", local).try("name a directory: --to DIRECTORY")
-		}
-		if dir == "" && o.Local != "" && o.index >= 0 && !strings.Contains(local, strconv.Itoa(o.index)) {
+		} else if o.index >= 0 && !strings.Contains(local, strconv.Itoa(o.index)) {
 			local = ofChild(local, o.index)
+		}
+		if !filepath.IsLocal(filepath.FromSlash(local)) || path.Clean(local) == "." || strings.ContainsAny(local, "\\\x00") {
+			return fail(ExitNotDone, "the job says that its output goes to %s, out of this directory", local).try("name a directory: --to DIRECTORY; or fetch it by itself: aws s3 cp --recursive %s DIRECTORY", o.at)
 		}
 		if taken[local] {
 			return fail(ExitNotDone, "two outputs go to %s", local).try("name a directory, below which every job has its own: --to DIRECTORY")
 		}
 		taken[local] = true
 		o.local = filepath.FromSlash(local)
+		if dir != "" {
+			o.local = filepath.Join(dir, o.local)
+		}
 	}
 	return nil
+}
+
+// byJob is a place of the output's own: JOB/NAME, JOB/INDEX/NAME.
+func (o *jobOutput) byJob(name string) string {
+	if o.index >= 0 {
+		name = strconv.Itoa(o.index) + "/" + name
+	}
+	return o.job + "/" + name
 }
 
 // ofChild is a place of an array's for one of its children: out/model.pt is out/3/model.pt.
