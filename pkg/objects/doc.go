@@ -4,7 +4,8 @@
 // A place is s3://bucket/key (one object), s3://bucket/prefix/ (what is below it),
 // https://…, or an absolute path. What is fetched is written under a temporary name in its
 // own directory and renamed when it is whole and its checksum is right. What is there
-// already with the same content stays as it is.
+// already with the same content stays as it is. A process that is killed (SIGKILL) leaves its
+// temporary files, .batchctl-*.part, which nothing reads.
 //
 // A large object travels in ranges of Store.PartSize, several at once, each only of the
 // version that was seen first (If-Match). A range whose connection breaks, or brings no
