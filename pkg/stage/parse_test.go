@@ -94,7 +94,7 @@ func FuzzParse(f *testing.F) {
 		if back, err := Parse(again); err != nil || !cmp.Equal(d, back, cmpopts.EquateEmpty()) {
 			t.Fatalf("%s: %+v, then %+v %v", text, d, back, err)
 		}
-		expanded, err := d.Expanded(func(string) (string, bool) { return "../v/", true }, "/work")
+		expanded, err := d.Expanded(func(string) (string, bool) { return "../v/", true }, "/job")
 		if err != nil {
 			return
 		}
@@ -150,13 +150,13 @@ func TestExpanded(t *testing.T) {
 		{Document{Inputs: []Input{{From: "s3://b/a", To: "${ROOT}"}}}, "root of the file system"},
 		{Document{Inputs: []Input{{From: "/a/../b", To: "c"}}}, "has .."},
 		{Document{Inputs: []Input{{From: "s3://b/a", To: "a\x00"}}}, "NUL"},
-		{Document{Inputs: []Input{{From: "s3://b/a", To: "x"}, {From: "s3://b/b", To: "/work/x/"}}}, "inputs[0] and inputs[1] both go to /work/x"},
-		{Document{Inputs: []Input{{From: "s3://b/a", To: "x"}, {From: "s3://b/b", To: "x/y"}}}, "inputs[1] goes to /work/x/y, which is below the file /work/x of inputs[0]"},
+		{Document{Inputs: []Input{{From: "s3://b/a", To: "x"}, {From: "s3://b/b", To: "/job/x/"}}}, "inputs[0] and inputs[1] both go to /job/x"},
+		{Document{Inputs: []Input{{From: "s3://b/a", To: "x"}, {From: "s3://b/b", To: "x/y"}}}, "inputs[1] goes to /job/x/y, which is below the file /job/x of inputs[0]"},
 		{Document{Outputs: []Output{{From: "a", To: "s3://b/k"}, {From: "b", To: "s3://b/k"}}}, "both go to s3://b/k"},
 		{Document{Outputs: []Output{{From: "${UP}", To: "s3://b/k"}}}, "outputs[0]"},
 		{Document{Inputs: []Input{{From: "s3://${ROOT}x/", To: "x", SHA256: sum}}}, "for one file"},
 	} {
-		got, err := test.d.Expanded(look, "/work")
+		got, err := test.d.Expanded(look, "/job")
 		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%+v: %v, want %s", test.d, err, test.want)
 		}
@@ -166,8 +166,8 @@ func TestExpanded(t *testing.T) {
 			}
 		}
 	}
-	d, err := Document{Inputs: []Input{{From: "s3://b/${ID}", To: "a//b/./c/"}}}.Expanded(look, "/work")
-	if want := (Input{From: "s3://b/7", To: "/work/a/b/c/"}); err != nil || d.Inputs[0] != want {
+	d, err := Document{Inputs: []Input{{From: "s3://b/${ID}", To: "a//b/./c/"}}}.Expanded(look, "/job")
+	if want := (Input{From: "s3://b/7", To: "/job/a/b/c/"}); err != nil || d.Inputs[0] != want {
 		t.Errorf("%+v %v", d, err)
 	}
 }
