@@ -71,6 +71,15 @@ func (c *Client) PutObject(ctx context.Context, bucket, key string, body []byte)
 	return answer.Close()
 }
 
+// ObjectURL is where an object is, for a service that reads it.
+func (c *Client) ObjectURL(ctx context.Context, bucket, key string) (string, error) {
+	u, _, err := c.address(ctx, bucket, key)
+	if err != nil {
+		return "", err
+	}
+	return u.String(), nil
+}
+
 // object is what one request does with an object.
 type object struct {
 	method, operation, bucket, key string
