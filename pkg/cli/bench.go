@@ -80,8 +80,9 @@ type benchOptions struct {
 	startLimit time.Duration
 	// keeps says that jobs go on when the benchmark is interrupted.
 	keeps bool
-	// submitted is told that a part's jobs were accepted; nil for nobody.
-	submitted func(*benchPart) error
+	// submitting is told before a part's jobs are submitted, submitted when they were
+	// accepted; nil for nobody.
+	submitting, submitted func(*benchPart) error
 }
 
 func (p *program) bench(c *cli.Context) error {

@@ -158,6 +158,9 @@ func (b *benchmark) once(ctx context.Context, parts []*benchPart) error {
 // alone submits the jobs of a part, which may wait for each other in the client, and
 // follows them.
 func (b *benchmark) alone(ctx context.Context, part *benchPart) error {
+	if err := b.tellSubmitting(part); err != nil {
+		return err
+	}
 	sending := &sending{b.program, b.t, part.made}
 	jobs, _, err := sending.following(ctx, func(some []client.Submitted) (int, error) {
 		part.jobs = append(part.jobs, some...)
@@ -185,6 +188,9 @@ func (b *benchmark) together(ctx context.Context, parts []*benchPart) error {
 	var all []client.Submitted
 	for _, part := range parts {
 		if len(part.jobs) == 0 {
+			if err := b.tellSubmitting(part); err != nil {
+				return err
+			}
 			sending := &sending{b.program, b.t, part.made}
 			jobs, err := sending.now(ctx)
 			part.jobs = withID(jobs)
@@ -201,11 +207,29 @@ func (b *benchmark) together(ctx context.Context, parts []*benchPart) error {
 	return err
 }
 
+func (b *benchmark) tellSubmitting(part *benchPart) error {
+	if b.o.submitting == nil {
+		return nil
+	}
+	return b.o.submitting(part)
+}
+
 func (b *benchmark) tellSubmitted(part *benchPart) error {
 	if b.o.submitted == nil || len(part.jobs) == 0 {
 		return nil
 	}
 	return b.o.submitted(part)
+}
+
+// verdict is the exit code of who wants all jobs to succeed.
+func (b *benchmark) verdict() error {
+	switch {
+	case b.gaveUp:
+		return quiet(ExitUnplaceable)
+	case b.failed:
+		return quiet(ExitProblem)
+	}
+	return nil
 }
 
 // follow watches jobs to their end. Their logs are data here, and no story. A part whose job
