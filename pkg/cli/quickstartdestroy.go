@@ -172,16 +172,19 @@ func (q *quickstart) list(r *quickRemains) error {
 		t.row("delete", "stack "+s, "")
 	}
 	if r.repository != "" {
-		t.row("delete", "repository "+r.repository, "with "+plural(len(r.tags), "image"))
+		t.row("delete", "repository "+r.repository+" with "+plural(len(r.tags), "image"), "")
 	}
 	for _, d := range r.definitions {
 		t.row("deregister", fmt.Sprintf("job definition %s:%d", d.Name, d.Revision), "")
 	}
-	for _, s := range r.streams {
-		t.row("delete", "log "+s.group+" "+s.name, "")
+	if n := len(r.streams); n > 0 {
+		t.row("delete", fmt.Sprintf("%s in %s", plural(n, "log stream"), batchLogs), "")
 	}
 	for _, k := range r.doomed.Keeps {
 		t.row("keep", k.ID, shortType(k.Type)+": "+k.Reason)
+	}
+	if len(t.rows) == 0 {
+		return nil
 	}
 	return t.flush()
 }
@@ -209,13 +212,14 @@ func (q *quickstart) remove(ctx context.Context, r *quickRemains) error {
 			return q.notRemoved(ctx, err)
 		}
 	}
-	if err := q.destroyStacks(ctx, q.stacks, r.doomed); err != nil {
-		return q.notRemoved(ctx, err)
-	}
-	if r.repository != "" { // after its stack, whose template keeps it
+	if r.repository != "" { // before its stack, whose template keeps what holds images
 		if err := q.stacks.Cloud.DeleteRepository(ctx, r.repository); err != nil {
 			return q.notRemoved(ctx, err)
 		}
+		fmt.Fprintf(q.Err, "repository %s: deleted, with its images\n", r.repository)
+	}
+	if err := q.destroyStacks(ctx, q.stacks, r.doomed); err != nil {
+		return q.notRemoved(ctx, err)
 	}
 	return q.prove(ctx)
 }

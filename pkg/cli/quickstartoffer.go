@@ -146,6 +146,9 @@ func (o *quickOffer) stand(given map[string]string) {
 // all is what all of it costs at most, in its longest time.
 func (o *quickOffer) all() float64 { return o.most + o.hourly*math.Ceil(o.longest.Hours()) }
 
+// hours is the longest time in whole hours, as what stands is billed.
+func (o *quickOffer) hours() string { return fmt.Sprintf("%.0f h", math.Ceil(o.longest.Hours())) }
+
 // within refuses what may cost more than --max-cost.
 func (o *quickOffer) within(word string) error {
 	if word == "" {
@@ -183,11 +186,11 @@ func (o *quickOffer) text(q *quickstart) string {
 		}
 		g.line(label, "%s on %s, %s at most", e.Job, e.Queue, timeoutText(e.TimeoutSeconds*int64(e.Attempts)))
 	}
-	g.line("takes", "about 20 minutes, half of it for the stacks; %s at most", hours(o.longest.Hours()))
+	g.line("takes", "about 20 minutes, half of it for the stacks; %s at most", o.hours())
 	if o.why != "" {
 		g.line("costs", "not known: %s", o.why)
 	} else {
-		g.line("costs", "%s USD at most: %s for the jobs, %s for the rest in %s", cost.Figure(o.all()), cost.Figure(o.most), cost.Figure(o.all()-o.most), hours(math.Ceil(o.longest.Hours())))
+		g.line("costs", "%s USD at most: %s for the jobs, %s for the rest in %s", cost.Figure(o.all()), cost.Figure(o.most), cost.Figure(o.all()-o.most), o.hours())
 		g.more("starts and idle minutes of machines, disks, logs, transfers come on top")
 	}
 	g.line("left", "%s USD an hour for as long as it stays: %s", cost.Figure(o.hourly), strings.Join(o.standing, " and "))

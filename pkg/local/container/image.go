@@ -86,10 +86,10 @@ func (i *Images) loggedIn(ctx context.Context, login Login) (environ []string, l
 	if err != nil {
 		return nil, nil, err
 	}
-	leave = func() error { return os.RemoveAll(dir) }
+	forget := func() error { return os.RemoveAll(dir) }
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, leave())
+			err = errors.Join(err, forget())
 		}
 	}()
 	if environ, err = i.apartFrom(ctx, dir, login.Host); err != nil {
@@ -99,7 +99,7 @@ func (i *Images) loggedIn(ctx context.Context, login Login) (environ []string, l
 	if _, err := i.do(ctx, call{args: words, stdin: login.Password, env: environ}); err != nil {
 		return nil, nil, fmt.Errorf("%s login %s: %w", i.kind, login.Host, err)
 	}
-	return environ, leave, nil
+	return environ, forget, nil
 }
 
 // apartFrom makes a configuration in dir that has nothing to do with the user's, but for
