@@ -492,14 +492,14 @@ func TestQuickstartFaults(t *testing.T) {
 
 	// A GPU job that does not start in time, and a CPU job that fails: the image job's
 	// figures are there.
-	out, said := a.types(5, line+" --start-limit 3s")
+	out, said := a.types(5, line+" --start-limit 15s")
 	a.wants(said, "trial-matrix-gpu", "it did not start in time", "answer still normal")
-	a.wants(out, "The GPU column is empty: the job had not started after 3s", "Matrix multiplication 64x64 (float32)")
+	a.wants(out, "The GPU column is empty: the job had not started after 15s", "Matrix multiplication 64x64 (float32)")
 	text, err := os.ReadFile(filepath.Join(a.dir, "quickstart", "gpu-benchmark.txt"))
 	if err != nil || !strings.Contains(string(text), "Nothing was measured on the GPU side") {
 		t.Errorf("%v: %s", err, text)
 	}
-	out, said = a.types(5, strings.Replace(line, "--sizes 32,64", "--sizes 0", 1)+" --start-limit 3s")
+	out, said = a.types(5, strings.Replace(line, "--sizes 32,64", "--sizes 0", 1)+" --start-limit 15s")
 	a.wants(said, "trial-matrix-cpu", "FAILED", "verdict")
 	a.wants(out, "CPU matrix: the job failed", "Gaussian blur 64x64 batch 1")
 
