@@ -26,7 +26,11 @@ func (q *quickstart) jobs(isLocal bool, platform string) {
 	o.isLocal = func(*input) bool { return isLocal }
 	o.parameters = func(workload string) []string {
 		if workload == "matrix" {
-			return []string{"sizes=" + q.c.String("sizes"), "type=float32"}
+			sizes := q.c.String("sizes")
+			if isLocal && !q.c.IsSet("sizes") {
+				sizes = quickLocalSizes
+			}
+			return []string{"sizes=" + sizes, "type=float32"}
 		}
 		return []string{"sizes=" + q.c.String("image-sizes"), "batch=" + q.c.String("batch")}
 	}
@@ -46,6 +50,10 @@ func (q *quickstart) jobs(isLocal bool, platform string) {
 		return words
 	}
 }
+
+// quickLocalSizes are those of the published table's matrices that a laptop multiplies in
+// seconds; the larger ones take minutes.
+const quickLocalSizes = "1000,5000"
 
 // quickJobName is the name of a job and of its definition.
 func quickJobName(prefix, side, workload string) string {
