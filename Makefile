@@ -10,8 +10,9 @@ DIST ?= dist
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile
 
-build: ## the two programs, stripped, in dist/
+build: ## the two programs, stripped, in dist/, and the workloads without a GPU's side for an image of nothing else
 	CGO_ENABLED=0 go build -trimpath -tags urfave_cli_no_docs -ldflags "-s -w" -o dist/ ./cmd/batchctl ./cmd/batchctl-workloads
+	CGO_ENABLED=0 go build -trimpath -tags static -ldflags "-s -w" -o dist/batchctl-workloads-static ./cmd/batchctl-workloads
 
 image: IMAGE ?= batchctl-workloads:latest
 image: ## the workloads as an image for CPUs: make image PROGRAM=podman IMAGE=NAME
@@ -36,7 +37,7 @@ image-batchctl: ## batchctl itself, for images that lack it: make image-batchctl
 define contain
 	CGO_ENABLED=0 GOOS=linux GOARCH=$(GOARCH) go build -trimpath -ldflags "-s -w" $(2) -o $(DIST)/$(1)/ ./cmd/batchctl-workloads
 	chmod 755 $(DIST)/$(1)/batchctl-workloads
-	$(PROGRAM) build --platform linux/$(GOARCH) -f cmd/batchctl-workloads/$(1).Dockerfile -t $(IMAGE) $(3) $(DIST)/$(1)
+	$(PROGRAM) build --platform linux/$(GOARCH) -f templates/images/$(1).Dockerfile -t $(IMAGE) $(3) $(DIST)/$(1)
 	@$(PROGRAM) images --format '{{.Repository}}:{{.Tag}} {{.Size}}' $(IMAGE)
 endef
 

@@ -9,3 +9,12 @@ import "embed"
 //
 //go:embed start/*.json
 var Start embed.FS
+
+// CPUDockerfile and GPUDockerfile are how the images of batchctl-workloads are built, from
+// a folder with the program alone.
+var (
+	//go:embed images/cpu.Dockerfile
+	CPUDockerfile string
+	//go:embed images/gpu.Dockerfile
+	GPUDockerfile string
+)

@@ -34,6 +34,7 @@ func Infra() []Template {
 	list := []Template{
 		{Name: "network", Title: "VPC, private subnets, security group of hosts"},
 		{Name: "endpoints", Title: "interface endpoints of the services that hosts call"},
+		{Name: "data", Title: "bucket for what is too long for a request", Optional: true},
 		{Name: "iam", Title: "roles of hosts, jobs, the agent and submitters", Capabilities: iam},
 		{Name: "ecr", Title: "repository of images"},
 		{Name: "gpu-image", Title: "pipeline that builds an AMI of your own for GPU hosts", Capabilities: iam, Optional: true},

@@ -161,6 +161,8 @@ var forUsers = map[string]string{
 	"ExecutionRoleArn":   "executionRoleArn in job files",
 	"SubmitterRoleArn":   "profiles of those who submit",
 	"SubmitterPolicyArn": "templates of the user's own roles",
+	"StagingPolicyArn":   "the same",
+	"DataBucketArn":      "the same",
 }
 
 func TestExports(t *testing.T) {
@@ -209,7 +211,7 @@ func TestHandedOn(t *testing.T) {
 			}
 		}
 	}
-	if want := map[string]string{"batch.GpuLaunchTemplateVersion": "gpu-host"}; !maps.Equal(got, want) {
+	if want := map[string]string{"batch.GpuLaunchTemplateVersion": "gpu-host", "iam.DataBucket": "data"}; !maps.Equal(got, want) {
 		t.Errorf("handed on %v, want %v", got, want)
 	}
 }

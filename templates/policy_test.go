@@ -11,6 +11,7 @@ import (
 var widest = map[string]string{
 	"AWS::Partition": "aws-us-gov", "AWS::Region": "ap-southeast-2", "AWS::AccountId": "123456789012", "AWS::URLSuffix": "amazonaws.com.cn",
 	"Project": strings.Repeat("p", 26), "ImageRepositories": strings.Repeat("r", 40), "JobDefinitionPrefix": strings.Repeat("d", 32),
+	"DataBucket": strings.Repeat("b", 63), "StagingPrefix": strings.Repeat("s", 32) + "/",
 }
 
 // written is a policy as IAM counts it, with the widest values: without white space.

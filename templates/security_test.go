@@ -53,6 +53,10 @@ var rules = map[string]func(r resource) (places []string){
 	"logs-for-ever":  logsForEver,   // cfn_nag W86, checkov CKV_AWS_66
 	"logs-kms":       logsKMS,       // cfn_nag W84, checkov CKV_AWS_158
 	"secret-kms":     secretKMS,     // cfn_nag W77, checkov CKV_AWS_149
+	"bucket-plain":   bucketPlain,   // cfn_nag W41, checkov CKV_AWS_19
+	"bucket-public":  bucketPublic,  // checkov CKV_AWS_53 to 56, CKV2_AWS_6
+	"bucket-no-tls":  bucketNoTLS,   // cfn_nag W51, checkov CKV2_AWS_65, CKV_AWS_379
+	"bucket-kept":    bucketKept,    // parts of uploads that nobody ended, for ever
 }
 
 type resource struct {
@@ -112,6 +116,10 @@ var faults = map[string]string{
 	"logs-for-ever":  `{"Type": "AWS::Logs::LogGroup", "Properties": {}}`,
 	"logs-kms":       `{"Type": "AWS::Logs::LogGroup", "Properties": {"KmsKeyId": {"Fn::If": ["Own", {"Ref": "Key"}, {"Ref": "AWS::NoValue"}]}}}`,
 	"secret-kms":     `{"Type": "AWS::SecretsManager::Secret", "Properties": {}}`,
+	"bucket-plain":   `{"Type": "AWS::S3::Bucket", "Properties": {}}`,
+	"bucket-public":  `{"Type": "AWS::S3::Bucket", "Properties": {"PublicAccessBlockConfiguration": {"BlockPublicAcls": true, "BlockPublicPolicy": true, "IgnorePublicAcls": true}}}`,
+	"bucket-no-tls":  `{"Type": "AWS::S3::BucketPolicy", "Properties": {"PolicyDocument": {"Statement": [{"Effect": "Deny", "Principal": "*", "Action": "s3:GetObject", "Condition": {"Bool": {"aws:SecureTransport": "false"}}}]}}}`,
+	"bucket-kept":    `{"Type": "AWS::S3::Bucket", "Properties": {"LifecycleConfiguration": {"Rules": [{"Status": "Disabled", "AbortIncompleteMultipartUpload": {"DaysAfterInitiation": 7}}]}}}`,
 }
 
 // Every rule finds its fault, so that none passes because it sees nothing.

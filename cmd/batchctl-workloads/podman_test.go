@@ -122,7 +122,7 @@ func (p *podman) inspect(t *testing.T, name string) *image {
 // make builds an image as people do.
 func (p *podman) make(t *testing.T, target, name string, settings ...string) *image {
 	t.Helper()
-	for _, file := range []string{"../../Makefile", "cpu.Dockerfile", "gpu.Dockerfile"} {
+	for _, file := range []string{"../../Makefile", "../../templates/images/cpu.Dockerfile", "../../templates/images/gpu.Dockerfile"} {
 		if _, err := os.Stat(file); err != nil { // and go test knows that its result depends on them
 			t.Fatal(err)
 		}

@@ -29,7 +29,7 @@ var pricesCSV string
 
 // PricesHead is the header of a price file: one price a line, in US dollars an
 // hour. Lines before it may name its day and origin: "# date: 2026-07-20" and
-// "# source: ...". An item is an instance type, or one of FargateItems. With "spot:"
+// "# source: ...". An item is an instance type, or one of FargateItems or StandingItems. With "spot:"
 // before it, it is what the item costs on Spot, and may be a range: 0.035-0.061.
 const PricesHead = "region,item,usd_per_hour"
 
@@ -299,6 +299,7 @@ func (p *Prices) addSpot(region, item, figure string) error {
 func checkItem(item string) error {
 	isFargate := strings.HasPrefix(item, "fargate")
 	switch {
+	case slices.Contains(StandingItems(), item):
 	case isFargate && !slices.Contains(FargateItems(), item):
 		return fmt.Errorf("item %q is none of %s", item, strings.Join(FargateItems(), " "))
 	case !isFargate && !strings.Contains(item, "."):

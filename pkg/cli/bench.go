@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,10 +13,8 @@ import (
 
 	"github.com/batchctl/batchctl/jobs"
 	"github.com/batchctl/batchctl/pkg/bench"
-	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
-	"github.com/batchctl/batchctl/pkg/plan"
 	"github.com/batchctl/batchctl/pkg/spec"
 	"github.com/batchctl/batchctl/workloads"
 )
@@ -25,42 +24,31 @@ func (p *program) benchCommand() *cli.Command {
 		Name:      "bench",
 		Usage:     "run the same work on CPU and GPU, and decide: speed-up, cost, break-even size, what to change",
 		UsageText: "batchctl bench [FLAGS] [CPU_FILE GPU_FILE]\n   batchctl bench compare [FLAGS] OLD NEW",
-		Description: help("Without files it is the reference jobs of a workload. Other files are jobs that print the same result lines, as\n"+
-			"--format json of the workloads does. Both are submitted to their queues and followed, again and again until every\n"+
-			"median is known to 5 % or --runs are done; on the local engine one after the other. Only verified results have a time. What\n"+
+		Description: help("Without files it is the reference jobs of a workload, or of all. Other files are jobs that print the same result lines, as\n"+
+			"--format json of the workloads does. Both are submitted to their queues and followed together, again and again until\n"+
+			"every median is known to 5 % or --runs are done; on the local engine one after the other. Only verified results have a time. What\n"+
 			"cannot be measured here is said, with the reason.",
 			"batchctl bench --target local\nbatchctl bench --workload image --parameters sizes=2048 --target prod --out report\n"+
 				"batchctl bench my-cpu.json my-gpu.json --runs 5 --limit 2h\nbatchctl bench compare old.json report/benchmark.json"),
-		Flags: append(append(append(append(inputFlags(), planFlags()...), targetFlags()...), executorFlags()...),
-			&cli.StringFlag{Name: "workload", Value: "matrix", Usage: "`matrix|image`: the reference jobs"},
-			&cli.IntFlag{Name: "runs", Value: 3, Usage: "submit each job `N` times at most"},
-			&cli.Float64Flag{Name: "tight", Value: 5, Usage: "enough is measured when each median is known to `PERCENT`"},
-			&cli.DurationFlag{Name: "limit", Usage: "begin no further run after this `DURATION`"},
-			&cli.BoolFlag{Name: "published", Usage: "the report shows the table published with AWS Batch's GPU demonstration beside ours"},
-			&cli.StringFlag{Name: "out", Value: "benchmark", Usage: "the `DIRECTORY` of the report"},
-			&cli.StringFlag{Name: "prices", Usage: "`FILE` of prices newer than the built-in ones, or of other Regions (default: the platform file's prices)"}),
+		Flags: append(append(append(append(append(inputFlags(), planFlags()...), targetFlags()...), executorFlags()...), measureFlags(3, "benchmark", 0)...),
+			&cli.StringFlag{Name: "workload", Value: "matrix", Usage: "`matrix|image|all`: the reference jobs"}),
 		Subcommands: []*cli.Command{p.benchCompareCommand()},
 		Action:      p.bench,
 	}
 }
 
-// benchSide is one side of a benchmark.
-type benchSide struct {
-	name, kind string // "CPU" and cpu, "GPU" and cuda
-	file       string
-	document   []byte
-	input      *input
-	made       *plan.Plan
-	logs       []*bench.Log
-	// absent says why the side cannot be measured; "" while it can.
-	absent string
-}
-
-func (s *benchSide) side() *bench.Side {
-	if s.absent != "" && len(s.logs) == 0 {
-		return bench.AbsentSide(s.name, s.absent)
+// measureFlags are the flags of how a benchmark is measured and reported. start is how long
+// a job may wait for its start by default.
+func measureFlags(runs int, out string, start time.Duration) []cli.Flag {
+	return []cli.Flag{
+		&cli.IntFlag{Name: "runs", Value: runs, Usage: "submit each job `N` times at most"},
+		&cli.Float64Flag{Name: "tight", Value: 5, Usage: "enough is measured when each median is known to `PERCENT`"},
+		&cli.DurationFlag{Name: "limit", Usage: "begin no further run after this `DURATION`"},
+		&cli.DurationFlag{Name: "start-limit", Value: start, Usage: "give a job up that has not started after this `DURATION`, and say why; 0 waits for ever"},
+		&cli.BoolFlag{Name: "published", Usage: "the report shows the table published with AWS Batch's GPU demonstration beside ours"},
+		&cli.StringFlag{Name: "out", Value: out, Usage: "the `DIRECTORY` of the report"},
+		&cli.StringFlag{Name: "prices", Usage: "`FILE` of prices newer than the built-in ones, or of other Regions (default: the platform file's prices)"},
 	}
-	return bench.NewSide(s.name, s.kind, s.logs...)
 }
 
 // benchmark is a benchmark on its way.
@@ -68,10 +56,40 @@ type benchmark struct {
 	*program
 	t     *target
 	sides [2]*benchSide // the CPU's is first
+	o     benchOptions
+	// gaveUp says that a job did not start in time; failed that one ended otherwise than
+	// SUCCEEDED.
+	gaveUp, failed bool
+}
+
+// benchOptions say what is measured, and how.
+type benchOptions struct {
+	// files are the CPU's and the GPU's; none: the reference jobs of the workloads.
+	files, workloads []string
+	// platform is the platform file; "" stands for the one that the flags or the working
+	// directory lead to.
+	platform string
+	isLocal  func(*input) bool
+	// parameters are NAME=VALUE for the jobs of a workload, settings PATH=VALUE for those of
+	// a side ("CPU", "GPU") and a workload; the command line's come after both.
+	parameters func(workload string) []string
+	settings   func(side, workload string) []string
+	runs       int
+	tight      float64 // of 1
+	limit      time.Duration
+	startLimit time.Duration
+	// keeps says that jobs go on when the benchmark is interrupted.
+	keeps bool
+	// submitting is told before a part's jobs are submitted, submitted when they were
+	// accepted; nil for nobody.
+	submitting, submitted func(*benchPart) error
 }
 
 func (p *program) bench(c *cli.Context) error {
 	b := &benchmark{program: p}
+	if err := b.understand(c); err != nil {
+		return err
+	}
 	if err := b.load(c); err != nil {
 		return err
 	}
@@ -80,42 +98,69 @@ func (p *program) bench(c *cli.Context) error {
 		return err
 	}
 	why := toChange
-	if targetName(c, b.sides[0].input.platform) == localTarget {
+	platform := b.sides[0].parts[0].input.platform
+	if targetName(c, platform) == localTarget {
 		why = toRun
 	}
-	if b.t, err = p.open(c.Context, c, b.sides[0].input.platform, why); err != nil {
+	if b.t, err = p.open(c.Context, c, platform, why); err != nil {
 		return err
 	}
-	note, err := b.repeat(c)
+	note, err := b.repeat(c.Context)
 	if err = errors.Join(err, b.t.close()); err != nil {
 		return err
 	}
 	return b.report(c, out, note)
 }
 
-// load reads the files of both sides and plans them.
-func (b *benchmark) load(c *cli.Context) error {
-	files := c.Args().Slice()
+// understand reads the command line of bench.
+func (b *benchmark) understand(c *cli.Context) error {
+	b.o.files = c.Args().Slice()
 	workload := c.String("workload")
 	switch {
-	case len(files) == 0 && workload != "matrix" && workload != "image":
-		return usage("--workload %s is not known", workload).try("the workloads are: matrix image")
-	case len(files) == 0:
-		files = []string{"", ""}
-	case len(files) != 2:
+	case len(b.o.files) == 0 && !slices.Contains([]string{"matrix", "image", "all"}, workload):
+		return usage("--workload %s is not known", workload).try("the workloads are: matrix image all")
+	case len(b.o.files) == 0:
+	case len(b.o.files) != 2:
 		return usage("bench takes the CPU's file and the GPU's, or none for the reference jobs").try("for example: batchctl bench my-cpu.json my-gpu.json")
 	case c.IsSet("workload"):
 		return usage("--workload is of the reference jobs, and files are named, too").try("leave one of them out")
 	}
+	b.o.workloads = []string{workload}
+	if workload == "all" {
+		b.o.workloads = []string{"matrix", "image"}
+	}
+	b.o.isLocal = func(in *input) bool { return targetName(c, in.platform) == localTarget }
+	return b.measures(c)
+}
+
+// measures reads measureFlags.
+func (b *benchmark) measures(c *cli.Context) error {
 	if c.Int("runs") < 1 || c.Float64("tight") <= 0 {
 		return usage("--runs counts from 1 up, and --tight is more than 0 %%").try("for example: --runs 3 --tight 5")
 	}
+	b.o.runs, b.o.tight, b.o.limit, b.o.startLimit = c.Int("runs"), c.Float64("tight")/100, c.Duration("limit"), c.Duration("start-limit")
+	return nil
+}
+
+// load reads the files of both sides and plans them.
+func (b *benchmark) load(c *cli.Context) error {
 	for i, s := range []*benchSide{{name: "CPU", kind: "cpu"}, {name: "GPU", kind: "cuda"}} {
-		s.file = files[i]
-		if err := b.loadSide(c, s, workload); err != nil {
-			return err
-		}
 		b.sides[i] = s
+		if len(b.o.files) > 0 {
+			part := &benchPart{side: s, file: b.o.files[i]}
+			s.parts = []*benchPart{part}
+			if err := b.loadPart(c, part); err != nil {
+				return err
+			}
+			continue
+		}
+		for _, workload := range b.o.workloads {
+			part := &benchPart{side: s, workload: workload, file: fmt.Sprintf("%s-%s.json", workload, strings.ToLower(s.name))}
+			s.parts = append(s.parts, part)
+			if err := b.loadPart(c, part); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
@@ -124,39 +169,33 @@ func (b *benchmark) load(c *cli.Context) error {
 // to 5 %.
 const benchRepeats = "repeats=7"
 
-func (b *benchmark) loadSide(c *cli.Context, s *benchSide, workload string) error {
-	var src *diag.Source
-	if s.file == "" {
-		name := fmt.Sprintf("%s-%s.json", workload, strings.ToLower(s.name))
-		text, err := jobs.Reference.ReadFile(name)
-		if err != nil {
-			return err
-		}
-		s.file, src = name, diag.NewSource(name, string(text))
-	} else {
-		var err error
-		if src, err = b.read(s.file); err != nil {
-			return err
-		}
+func (b *benchmark) loadPart(c *cli.Context, part *benchPart) error {
+	src, err := b.source(part)
+	if err != nil {
+		return err
 	}
-	s.document = []byte(src.Text)
+	part.document = []byte(src.Text)
 	in := &input{}
-	var err error
 	if in.types, err = suppliedTypes(c); err != nil {
 		return err
 	}
-	at := s.file
-	if !c.Args().Present() {
-		at = "." // the reference jobs are nowhere, so the platform file is looked for from here
+	at := part.file
+	var words []string
+	if part.workload != "" {
+		at, words = ".", []string{benchRepeats} // the reference jobs are nowhere, so the platform file is looked for from here
 	}
-	if err := in.findPlatform(c, at); err != nil {
+	if b.o.platform != "" {
+		err = in.usePlatform(b.o.platform)
+	} else {
+		err = in.findPlatform(c, at)
+	}
+	if err != nil {
 		return err
 	}
-	words := c.StringSlice("parameters")
-	if !c.Args().Present() {
-		words = append([]string{benchRepeats}, words...)
+	if b.o.parameters != nil {
+		words = append(words, b.o.parameters(part.workload)...)
 	}
-	parameters, err := parseParameters(words)
+	parameters, err := parseParameters(append(words, c.StringSlice("parameters")...))
 	if err != nil {
 		return err
 	}
@@ -164,18 +203,47 @@ func (b *benchmark) loadSide(c *cli.Context, s *benchSide, workload string) erro
 	if err := b.vary(c, &o); err != nil {
 		return err
 	}
-	edit := o.Edit
-	o.Edit = func(root *jsontree.Node) (problems diag.List) {
-		if edit != nil {
-			problems = edit(root)
+	if o.Edit, err = b.editing(part, o.Edit); err != nil {
+		return err
+	}
+	in.check([]*diag.Source{src}, o)
+	part.input = in
+	part.made, err = b.makePlan(c, in, b.o.isLocal(in))
+	return err
+}
+
+// source is the text of a part's job file.
+func (b *benchmark) source(part *benchPart) (*diag.Source, error) {
+	if part.workload == "" {
+		return b.read(part.file)
+	}
+	text, err := jobs.Reference.ReadFile(part.file)
+	if err != nil {
+		return nil, err
+	}
+	return diag.NewSource(part.file, string(text)), nil
+}
+
+// editing is how a part's document is changed before it is checked: by the settings of
+// its side, then by the command line, and then so that it prints result lines.
+func (b *benchmark) editing(part *benchPart, byUser func(*jsontree.Node) diag.List) (func(*jsontree.Node) diag.List, error) {
+	var settings []setting
+	if b.o.settings != nil {
+		var err error
+		if settings, err = parseSettings(b.o.settings(part.side.name, part.workload)); err != nil {
+			return nil, err
+		}
+	}
+	return func(root *jsontree.Node) (problems diag.List) {
+		for _, s := range settings {
+			problems = append(problems, s.apply(root)...)
+		}
+		if byUser != nil {
+			problems = append(problems, byUser(root)...)
 		}
 		askForJSON(root)
 		return problems
-	}
-	in.check([]*diag.Source{src}, o)
-	s.input = in
-	s.made, err = b.makePlan(c, in, targetName(c, in.platform) == localTarget)
-	return err
+	}, nil
 }
 
 // askForJSON has a shipped workload print result lines, if its job does not say how it
@@ -196,15 +264,12 @@ func askForJSON(root *jsontree.Node) {
 }
 
 // repeat runs both sides until enough is measured, and says why it ended.
-func (b *benchmark) repeat(c *cli.Context) (note string, err error) {
-	began, runs, tight := time.Now(), c.Int("runs"), c.Float64("tight")/100
+func (b *benchmark) repeat(ctx context.Context) (note string, err error) {
+	began := time.Now()
 	for run := 1; ; run++ {
-		for _, s := range b.sides {
-			if s.absent != "" {
-				continue
-			}
-			fmt.Fprintf(b.Err, "run %d of %d at most: %s\n", run, runs, s.name)
-			if err := b.once(c.Context, s); err != nil {
+		for _, parts := range b.rounds() {
+			fmt.Fprintf(b.Err, "run %d of %d at most: %s\n", run, b.o.runs, partNames(parts))
+			if err := b.once(ctx, parts); err != nil {
 				return "", err
 			}
 		}
@@ -212,54 +277,27 @@ func (b *benchmark) repeat(c *cli.Context) (note string, err error) {
 		measured := false
 		for _, s := range b.sides {
 			side := s.side()
-			loose += len(side.Loose(tight))
+			loose += len(side.Loose(b.o.tight))
 			measured = measured || side.Absent == ""
 		}
-		switch limit := c.Duration("limit"); {
+		percent := 100 * b.o.tight
+		switch {
 		case !measured:
 			return "nothing could be measured", nil
 		case loose == 0:
-			return fmt.Sprintf("after %s each median is known to %g %%", plural(run, "run"), 100*tight), nil
-		case run == runs:
-			return fmt.Sprintf("%s known less well than to %g %% after %s; --runs takes more", plural(loose, "median"), 100*tight, plural(run, "run")), nil
-		case limit > 0 && time.Since(began) >= limit:
-			return fmt.Sprintf("%s known less well than to %g %% when the limit of %v was over", plural(loose, "median"), 100*tight, limit), nil
+			return fmt.Sprintf("after %s each median is known to %g %%", plural(run, "run"), percent), nil
+		case run == b.o.runs:
+			return fmt.Sprintf("%s known less well than to %g %% after %s; --runs takes more", plural(loose, "median"), percent, plural(run, "run")), nil
+		case b.o.limit > 0 && time.Since(began) >= b.o.limit:
+			return fmt.Sprintf("%s known less well than to %g %% when the limit of %v was over", plural(loose, "median"), percent, b.o.limit), nil
 		}
 	}
-}
-
-// once submits a side's job, follows it and reads its log. A job that cannot be placed
-// or that fails leaves its side without a time, with the reason.
-func (b *benchmark) once(ctx context.Context, s *benchSide) error {
-	sending := &sending{b.program, b.t, s.made}
-	// Their logs are data here, and no story.
-	jobs, _, err := sending.following(ctx, func(some []client.Submitted) (int, error) {
-		f := b.newFollower(b.t, some, nil)
-		f.untilStuck = b.t.isLocal()
-		return f.run(ctx)
-	})
-	ended := withID(jobs)
-	if stuck, ok := errors.AsType[*errStuck](err); ok {
-		s.absent = "this machine can never hold the job"
-		if known, describeErr := b.t.Describe(ctx, stuck.job.ID); describeErr == nil {
-			s.absent = unplaced(known[0])
-		}
-		return b.endAll(b.t, ended, "it cannot be placed on this machine")
-	}
-	if err != nil {
-		return errors.Join(err, b.endAll(b.t, ended, "the benchmark ended"))
-	}
-	for _, job := range ended {
-		if err := b.readSide(ctx, s, job.ID); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // report writes the files and prints the summary.
 func (b *benchmark) report(c *cli.Context, out *reportDir, note string) error {
-	comparison := bench.Against(b.sides[0].side(), b.sides[1].side())
+	base, other := b.sides[0].side(), b.sides[1].side()
+	comparison := bench.Against(base, other)
 	prices, err := b.prices(c)
 	if err != nil {
 		return err
@@ -268,7 +306,8 @@ func (b *benchmark) report(c *cli.Context, out *reportDir, note string) error {
 	if err != nil {
 		return err
 	}
-	r := &bench.Report{Title: "CPU and GPU, " + time.Now().Format(time.DateOnly), Comparison: comparison, Decision: decision, Notes: []string{note}}
+	r := &bench.Report{Title: "CPU and GPU, " + time.Now().Format(time.DateOnly), Comparison: comparison, Decision: decision,
+		Notes: append([]string{note}, b.partNotes()...)}
 	if c.Bool("published") {
 		r.Published = bench.Demonstration()
 	}
@@ -283,12 +322,8 @@ func (b *benchmark) report(c *cli.Context, out *reportDir, note string) error {
 		return err
 	}
 	fmt.Fprintf(b.Err, "the report: %s\n", diag.Printable(filepath.Join(out.path, "benchmark.html")))
-	if b.sides[0].side().Absent != "" && b.sides[1].side().Absent != "" {
-		return fail(ExitProblem, "nothing was measured: %s", b.sides[0].side().Absent)
+	if base.Absent != "" && other.Absent != "" {
+		return fail(ExitProblem, "nothing was measured: %s", base.Absent)
 	}
 	return nil
-}
-
-func (s *benchSide) job() bench.Job {
-	return bench.Job{Name: s.made.Name, File: s.file, Document: s.document}
 }

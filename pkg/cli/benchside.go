@@ -3,9 +3,12 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
@@ -14,13 +17,256 @@ import (
 	"github.com/batchctl/batchctl/pkg/bench"
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/explain"
+	"github.com/batchctl/batchctl/pkg/plan"
 )
 
-// readSide reads the result lines of a job that has ended.
-func (b *benchmark) readSide(ctx context.Context, s *benchSide, id string) error {
+// benchSide is one side of a benchmark.
+type benchSide struct {
+	name, kind string // "CPU" and cpu, "GPU" and cuda
+	parts      []*benchPart
+	logs       []*bench.Log
+}
+
+// benchPart is a job of a side.
+type benchPart struct {
+	side     *benchSide
+	workload string // "" for a file of the user's
+	file     string
+	document []byte
+	input    *input
+	made     *plan.Plan
+	// jobs are those of the last submission; before the first one, those of an earlier
+	// process that are to be gone on with.
+	jobs []client.Submitted
+	// absent says why it cannot be measured; "" while it can.
+	absent string
+	// ran is how long its jobs ran, by the service's clock.
+	ran time.Duration
+}
+
+// label names a part beside others: "GPU", and with several of a side "GPU image".
+func (part *benchPart) label() string {
+	if len(part.side.parts) < 2 {
+		return part.side.name
+	}
+	return part.side.name + " " + part.workload
+}
+
+func partNames(parts []*benchPart) string {
+	var names []string
+	for _, part := range parts {
+		names = append(names, part.label())
+	}
+	return strings.Join(names, ", ")
+}
+
+func (s *benchSide) side() *bench.Side {
+	var whys []string
+	for _, part := range s.parts {
+		if part.absent != "" && !slices.Contains(whys, part.absent) {
+			whys = append(whys, part.absent)
+		}
+	}
+	if len(s.logs) == 0 && len(whys) > 0 {
+		return bench.AbsentSide(s.name, strings.Join(whys, "; "))
+	}
+	return bench.NewSide(s.name, s.kind, s.logs...)
+}
+
+// job is what a change of the job file is made of; with several parts there is no one
+// file to change.
+func (s *benchSide) job() bench.Job {
+	if len(s.parts) > 1 {
+		return bench.Job{}
+	}
+	return bench.Job{Name: s.parts[0].made.Name, File: s.parts[0].file, Document: s.parts[0].document}
+}
+
+// partNotes say what of a side is missing that has other figures, and how long jobs ran.
+func (b *benchmark) partNotes() (notes []string) {
+	for _, s := range b.sides {
+		var ran []string
+		for _, part := range s.parts {
+			if part.absent != "" && len(s.logs) > 0 {
+				notes = append(notes, part.label()+": "+part.absent)
+			}
+			if part.ran > 0 {
+				ran = append(ran, part.made.Name+" "+short(part.ran))
+			}
+		}
+		if len(ran) > 0 {
+			notes = append(notes, fmt.Sprintf("%s job time, from start to end: %s", s.name, strings.Join(ran, ", ")))
+		}
+	}
+	return notes
+}
+
+// rounds are the parts that can be measured, those together that may run at the same
+// time: the same work of both sides, which have machines of their own. Two jobs of a side may come to share a
+// machine, and on the local engine all do.
+func (b *benchmark) rounds() (rounds [][]*benchPart) {
+	for i := range b.sides[0].parts {
+		var round []*benchPart
+		for _, s := range b.sides {
+			if part := s.parts[i]; part.absent == "" {
+				round = append(round, part)
+			}
+		}
+		if b.t.isLocal() || slices.ContainsFunc(round, func(part *benchPart) bool { return (&sending{b.program, b.t, part.made}).holdsBack() }) {
+			for _, part := range round {
+				rounds = append(rounds, []*benchPart{part})
+			}
+		} else if len(round) > 0 {
+			rounds = append(rounds, round)
+		}
+	}
+	return rounds
+}
+
+// once submits jobs, follows them and reads their logs. One that cannot be placed or that
+// fails leaves its part without a time, with the reason.
+func (b *benchmark) once(ctx context.Context, parts []*benchPart) error {
+	parts = slices.DeleteFunc(slices.Clone(parts), func(part *benchPart) bool { return part.absent != "" }) // its side was given up
+	var err error
+	if len(parts) == 1 && len(parts[0].jobs) == 0 {
+		err = b.alone(ctx, parts[0])
+	} else {
+		err = b.together(ctx, parts)
+	}
+	if err == nil {
+		for _, part := range parts {
+			for _, job := range withID(part.jobs) {
+				if err := b.readPart(ctx, part, job.ID); err != nil {
+					return err
+				}
+			}
+			part.jobs = nil
+		}
+		return nil
+	}
+	if ctx.Err() != nil && b.o.keeps {
+		return err
+	}
+	for _, part := range parts {
+		err = errors.Join(err, b.endAll(b.t, withID(part.jobs), "the benchmark ended"))
+	}
+	return err
+}
+
+// alone submits the jobs of a part, which may wait for each other in the client, and
+// follows them.
+func (b *benchmark) alone(ctx context.Context, part *benchPart) error {
+	if err := b.tellSubmitting(part); err != nil {
+		return err
+	}
+	sending := &sending{b.program, b.t, part.made}
+	jobs, _, err := sending.following(ctx, func(some []client.Submitted) (int, error) {
+		part.jobs = append(part.jobs, some...)
+		if err := b.tellSubmitted(part); err != nil {
+			return 0, err
+		}
+		return b.follow(ctx, []*benchPart{part}, some)
+	})
+	part.jobs = withID(jobs)
+	stuck, ok := errors.AsType[*errStuck](err)
+	if !ok {
+		return err
+	}
+	part.absent = "this machine can never hold the job"
+	if known, describeErr := b.t.Describe(ctx, stuck.job.ID); describeErr == nil {
+		part.absent = unplaced(known[0])
+	}
+	err = b.endAll(b.t, part.jobs, "it cannot be placed on this machine")
+	part.jobs = nil // nothing to read
+	return err
+}
+
+// together submits the jobs of parts that have not been, and follows all of them.
+func (b *benchmark) together(ctx context.Context, parts []*benchPart) error {
+	var all []client.Submitted
+	for _, part := range parts {
+		if len(part.jobs) == 0 {
+			if err := b.tellSubmitting(part); err != nil {
+				return err
+			}
+			sending := &sending{b.program, b.t, part.made}
+			jobs, err := sending.now(ctx)
+			part.jobs = withID(jobs)
+			if err = errors.Join(err, b.tellSubmitted(part)); err != nil {
+				return err
+			}
+		}
+		all = append(all, part.jobs...)
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	_, err := b.follow(ctx, parts, all)
+	return err
+}
+
+func (b *benchmark) tellSubmitting(part *benchPart) error {
+	if b.o.submitting == nil {
+		return nil
+	}
+	return b.o.submitting(part)
+}
+
+func (b *benchmark) tellSubmitted(part *benchPart) error {
+	if b.o.submitted == nil || len(part.jobs) == 0 {
+		return nil
+	}
+	return b.o.submitted(part)
+}
+
+// verdict is the exit code of who wants all jobs to succeed.
+func (b *benchmark) verdict() error {
+	switch {
+	case b.gaveUp:
+		return quiet(ExitUnplaceable)
+	case b.failed:
+		return quiet(ExitProblem)
+	}
+	return nil
+}
+
+// follow watches jobs to their end. Their logs are data here, and no story. A part whose job
+// does not start in time has no time, and neither have the other parts of its side.
+func (b *benchmark) follow(ctx context.Context, parts []*benchPart, jobs []client.Submitted) (int, error) {
+	f := b.newFollower(b.t, jobs, nil)
+	f.untilStuck = b.t.isLocal()
+	stop := f.losePatience(ctx, b.o.startLimit, func(job client.Submitted, why string) {
+		for _, part := range parts {
+			if !slices.ContainsFunc(part.jobs, func(j client.Submitted) bool { return j.ID == job.ID }) {
+				continue
+			}
+			b.gaveUp = true
+			for _, other := range part.side.parts {
+				if other.absent == "" {
+					other.absent = why
+				}
+			}
+		}
+	})
+	code, err := f.run(ctx)
+	stop()
+	return code, err
+}
+
+// readPart reads the result lines of a job that has ended.
+func (b *benchmark) readPart(ctx context.Context, part *benchPart, id string) error {
 	known, err := b.t.Describe(ctx, id)
 	if err != nil {
 		return err
+	}
+	job := known[0]
+	if job.Status != types.JobStatusSucceeded && part.absent != "" {
+		return nil // it was given up, and had not begun
+	}
+	if from, to := aws.ToInt64(job.StartedAt), aws.ToInt64(job.StoppedAt); from > 0 && to > from {
+		part.ran += time.Duration(to-from) * time.Millisecond
 	}
 	var text strings.Builder
 	last := ""
@@ -37,15 +283,28 @@ func (b *benchmark) readSide(ctx context.Context, s *benchSide, id string) error
 	if err != nil {
 		return err
 	}
-	if known[0].Status == types.JobStatusSucceeded || len(log.Results) > 0 {
-		s.logs = append(s.logs, log)
+	succeeded := job.Status == types.JobStatusSucceeded
+	if succeeded || len(log.Results) > 0 {
+		part.side.logs = append(part.side.logs, log)
 	}
-	if known[0].Status != types.JobStatusSucceeded {
-		s.absent = joinClauses("the job failed", outcome(known[0]), last)
+	if !succeeded {
+		b.failed = true
+		part.absent = joinClauses("the job failed", outcome(job), last)
+		b.tellWhyFailed(ctx, id)
 	} else if len(log.Results) == 0 {
-		s.absent = "the job printed no result line: have it print JSON, as --format json of the workloads does"
+		part.absent = "the job printed no result line: have it print JSON, as --format json of the workloads does"
 	}
 	return nil
+}
+
+// tellWhyFailed tells the verdict on a job that failed.
+func (b *benchmark) tellWhyFailed(ctx context.Context, id string) {
+	evidence, err := b.t.gather(ctx, id)
+	if err != nil {
+		fmt.Fprintf(b.Err, "why it failed is not known: %s\n", diag.Printable(err.Error()))
+		return
+	}
+	fmt.Fprint(b.Err, b.redacted(answerText(explain.Explain(evidence))))
 }
 
 // unplaced is why this machine can never hold a job: what stands behind the reason in
@@ -60,7 +319,7 @@ func unplaced(job types.JobDetail) string {
 
 // prices are those of the instances on which the sides' jobs run, where that is known.
 func (b *benchmark) prices(c *cli.Context) (bench.Prices, error) {
-	table, err := pricesFor(c, b.sides[0].input)
+	table, err := pricesFor(c, b.sides[0].parts[0].input)
 	if err != nil || b.t.isLocal() {
 		return bench.Prices{}, err
 	}
@@ -68,10 +327,11 @@ func (b *benchmark) prices(c *cli.Context) (bench.Prices, error) {
 }
 
 func (b *benchmark) price(s *benchSide, table *catalog.Prices) *bench.Price {
-	if len(s.made.Jobs) == 0 || s.made.Jobs[0].Queue.Placement == nil {
+	made := s.parts[0].made
+	if len(made.Jobs) == 0 || made.Jobs[0].Queue.Placement == nil {
 		return nil
 	}
-	name, region := s.made.Jobs[0].Queue.Placement.Instance.Name, b.t.config.Region
+	name, region := made.Jobs[0].Queue.Placement.Instance.Name, b.t.config.Region
 	usd, ok := table.Instance(region, name)
 	if !ok {
 		return nil

@@ -47,7 +47,7 @@ func (p *program) infraCommand() *cli.Command {
 				"Asks first, and lists what stays: repositories that hold images, and what the templates retain.\nOnly stacks with batchctl's tag "+infra.Mark+" are deleted.",
 				"batchctl infra destroy --target prod", p.infraDestroy, yes),
 			sub("outputs", "print the platform file's queues from the stacks' outputs, or write them into it",
-				"--write adds the queues to the platform file and leaves everything else in it as it is. --output json prints all outputs.",
+				"--write adds the queues to the platform file, and to the target its \"staging\" where the template data is deployed, and leaves\neverything else in it as it is. --output json prints all outputs.",
 				"batchctl infra outputs --target prod\nbatchctl infra outputs --target prod --write", p.infraOutputs,
 				&cli.BoolFlag{Name: "write", Usage: "add the queues to the platform file (--platform, else batchctl.json)"}),
 		},
@@ -65,6 +65,7 @@ func infraFlags() []cli.Flag {
 		&cli.StringFlag{Name: "prefix", Value: "batchctl", Usage: "the stacks are called `PREFIX`-NAME"},
 		&cli.StringSliceFlag{Name: "only", Usage: "only the template `NAME`; may be repeated"},
 		&cli.StringFlag{Name: "templates", Usage: "`DIRECTORY` with templates (.json, .yaml) that take the place of batchctl's own, deployed in the order of their names; 10-network.json is the template network"},
+		&cli.StringFlag{Name: "template-bucket", Usage: "the `BUCKET` for templates of more than 51,200 bytes (default: the one of the template data, where that is deployed)"},
 	}
 }
 
@@ -118,13 +119,20 @@ func (p *program) openInfra(c *cli.Context, why need) (*infraCall, error) {
 	if call.target, err = p.open(c.Context, c, in.platform, why); err != nil {
 		return nil, err
 	}
-	call.Stacks = &infra.Stacks{
-		Cloud: rpc.New(call.config), Batch: call.Client, Templates: all, Prefix: c.String("prefix"),
+	call.Stacks = p.stacks(call.target, all, c.String("prefix"))
+	call.Bucket = c.String("template-bucket")
+	call.Confirm = func(question string) (bool, error) { return p.confirm(c, question) }
+	return call, nil
+}
+
+// stacks are the stacks of a prefix at a target, which tell their story. Who deploys says
+// whom to ask.
+func (p *program) stacks(t *target, all []infra.Template, prefix string) *infra.Stacks {
+	return &infra.Stacks{
+		Cloud: rpc.New(t.config), Batch: t.Client, Templates: all, Prefix: prefix, Upload: t.upload,
 		Tell:     func(format string, args ...any) { fmt.Fprintln(p.Err, diag.Printable(fmt.Sprintf(format, args...))) },
 		Progress: p.stackEvent,
-		Confirm:  func(question string) (bool, error) { return p.confirm(c, question) },
 	}
-	return call, nil
 }
 
 // infraTemplates are batchctl's own templates, or those of a directory.
@@ -251,7 +259,7 @@ func (p *program) confirm(c *cli.Context, question string) (bool, error) {
 // next is a command line of infra for the same stacks.
 func (call *infraCall) next(verb string) string {
 	words := []string{"batchctl", "infra", verb}
-	for _, name := range []string{"target", "profile", "region", "endpoint-url", "platform", "templates"} {
+	for _, name := range []string{"target", "profile", "region", "endpoint-url", "platform", "templates", "template-bucket"} {
 		if v := call.c.String(name); v != "" {
 			words = append(words, "--"+name, v)
 		}
@@ -264,15 +272,20 @@ func (call *infraCall) next(verb string) string {
 
 // failed says what an error of the stacks means, and the way on.
 func (call *infraCall) failed(err error) error {
+	return stackFailure(call.c.Context, err, call.next("status"), call.next(call.c.Command.Name))
+}
+
+// stackFailure says what an error of stacks means: the command lines that look at them and
+// that go on.
+func stackFailure(ctx context.Context, err error, look, again string) error {
 	if err == nil {
 		return nil
 	}
-	interrupted := call.c.Context.Err() != nil
+	interrupted := ctx.Err() != nil
 	code := ExitNotDone
 	if interrupted {
 		code = ExitInterrupted
 	}
-	look, again := call.next("status"), call.next(call.c.Command.Name)
 	if e, ok := errors.AsType[*infra.GoesOnError](err); ok {
 		word := "goes on"
 		if e.Maybe {
@@ -299,11 +312,11 @@ func (call *infraCall) failed(err error) error {
 	case errors.Is(err, infra.ErrDeclined):
 		return fail(ExitNotDone, "not confirmed: nothing more was changed").try("see: %s", look)
 	}
-	return call.refused(err, again)
+	return stacksRefused(err, again)
 }
 
-// refused says what an error means that neither time nor a login mends.
-func (call *infraCall) refused(err error, again string) error {
+// stacksRefused says what an error means that neither time nor a login mends.
+func stacksRefused(err error, again string) error {
 	if e, ok := errors.AsType[*infra.FailedError](err); ok {
 		return fail(ExitNotDone, "%v", e).try("mend what the reason names, then: %s", again)
 	}
@@ -319,6 +332,11 @@ func (call *infraCall) refused(err error, again string) error {
 	}
 	if e, ok := errors.AsType[*infra.MissingParameterError](err); ok {
 		return usage("%v", e).try("give it: --parameter %s=VALUE", e.Parameter)
+	}
+	if e, ok := errors.AsType[*infra.TooLongError](err); ok && e.Size <= rpc.MaxTemplate {
+		return fail(ExitNotDone, "%v", e).try("name a bucket: --template-bucket NAME    or make one: batchctl infra deploy --only data    then: %s", again)
+	} else if ok {
+		return fail(ExitNotDone, "%v", e).try("divide it into several templates")
 	}
 	return err
 }

@@ -143,3 +143,44 @@ func TestInfra(t *testing.T) {
 	_, said = u.types(cli.ExitOK, "infra destroy --yes"+with)
 	u.wants(said, "no stacks that batchctl made\n")
 }
+
+// TestInfraLongTemplate deploys a template that is too long for a request: without a bucket
+// it says what to do, with one it lies there, and the stack's own bucket needs no flag.
+func TestInfraLongTemplate(t *testing.T) {
+	server := startMoto(t)
+	withoutDocker(t, server)
+	// moto reads templates by URLs that are its own: of localhost.
+	u := newUser(t, strings.Replace(withStackOutputs(t, server), "127.0.0.1", "localhost", 1))
+	u.environ = append(u.environ, "NO_PROXY=localhost")
+	if err := os.Mkdir(filepath.Join(u.dir, "stacks"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	long := strings.Replace(infraRepo, `"Resources"`, `"Metadata": {"Padding": "`+strings.Repeat("x", 60000)+`"}, "Resources"`, 1)
+	u.write("stacks/20-repo.json", long)
+	with := " --yes --templates stacks --prefix team"
+
+	_, said := u.types(cli.ExitNotDone, "infra deploy"+with)
+	u.wants(said, "template repo has 60", "CloudFormation takes more than 51200 from a bucket only", "name a bucket: --template-bucket NAME or make one: batchctl infra deploy --only data")
+	_, said = u.types(cli.ExitNotDone, "infra deploy --template-bucket nobodys"+with)
+	u.wants(said, "template repo: s3://nobodys/templates/", "NoSuchBucket")
+
+	u.write("stacks/10-data.json", `{"AWSTemplateFormatVersion": "2010-09-09", "Parameters": {"Project": {"Type": "String"}},
+ "Resources": {"Bucket": {"Type": "AWS::S3::Bucket", "Properties": {}}},
+ "Outputs": {"DataBucket": {"Value": {"Ref": "Bucket"}}, "StagingUrl": {"Value": {"Fn::Sub": "s3://${Bucket}/staging"}}}}`)
+	_, said = u.types(cli.ExitOK, "infra deploy"+with)
+	u.wants(said, "stack team-data: created", "bytes: put into s3://team-data-", "stack team-repo: created")
+	_, said = u.types(cli.ExitOK, "infra deploy"+with)
+	u.wants(said, "stack team-repo: unchanged")
+
+	// Its place for long texts goes into the platform file, once.
+	u.write("batchctl.json", `{ "targets": { "aws": { "region": "us-east-1" } } }`+"\n")
+	_, said = u.types(cli.ExitOK, "infra outputs --write"+strings.TrimPrefix(with, " --yes"))
+	u.wants(said, "batchctl.json: staging of target aws (s3://team-data-", "/staging): added")
+	_, said = u.types(cli.ExitOK, "infra outputs --write"+strings.TrimPrefix(with, " --yes"))
+	u.wants(said, "/staging): as it was")
+	u.types(cli.ExitOK, "validate batchctl.json")
+
+	u.write("stacks/20-repo.json", strings.Replace(infraRepo, `"Resources"`, `"Metadata": {"Padding": "`+strings.Repeat("x", 1<<20)+`"}, "Resources"`, 1))
+	_, said = u.types(cli.ExitNotDone, "infra deploy"+with)
+	u.wants(said, "and CloudFormation takes 1048576 at most", "divide it into several templates")
+}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -43,18 +44,7 @@ func (p *program) infraDeploy(c *cli.Context) error {
 		}
 		return p.confirm(c, fmt.Sprintf("%s stack %s?", proposal.Action, proposal.Stack))
 	}
-	done := []deployed{}
-	for _, t := range wanted {
-		var proposal *infra.Proposal
-		if proposal, err = call.Deploy(ctx, t, call.given); proposal == nil {
-			proposal = &infra.Proposal{Stack: call.Name(t)}
-		}
-		done = append(done, deployedAs(proposal, err))
-		p.sayDeployed(done[len(done)-1])
-		if err != nil {
-			break
-		}
-	}
+	done, err := p.deployStacks(ctx, call.Stacks, wanted, call.given)
 	if call.format == "json" {
 		if err := p.writeJSON(done); err != nil {
 			return err
@@ -64,6 +54,23 @@ func (p *program) infraDeploy(c *cli.Context) error {
 		fmt.Fprintf(p.Err, "next: %s\n", diag.Printable(call.next("outputs")))
 	}
 	return call.failed(err)
+}
+
+// deployStacks makes or changes the stacks of templates, in their order, until one fails.
+func (p *program) deployStacks(ctx context.Context, s *infra.Stacks, wanted []infra.Template, given map[string]string) ([]deployed, error) {
+	done := []deployed{}
+	for _, t := range wanted {
+		proposal, err := s.Deploy(ctx, t, given)
+		if proposal == nil {
+			proposal = &infra.Proposal{Stack: s.Name(t)}
+		}
+		done = append(done, deployedAs(proposal, err))
+		p.sayDeployed(done[len(done)-1])
+		if err != nil {
+			return done, err
+		}
+	}
+	return done, nil
 }
 
 // storyOr is where a table goes: stdout, unless that is for a document.
@@ -243,21 +250,28 @@ func (p *program) infraDestroy(c *cli.Context) error {
 		if err = asked; err == nil && !yes {
 			err = infra.ErrDeclined
 		}
-		known := len(d.Keeps)
 		if err == nil {
-			err = call.Destroy(c.Context, d)
-		}
-		if failed, ok := errors.AsType[*infra.FailedError](err); ok {
-			p.sayDeployed(deployedAs(&infra.Proposal{Stack: failed.Stack}, err))
-		}
-		for _, k := range d.Keeps[known:] {
-			fmt.Fprintf(p.Err, "kept: %s %s: %s\n", shortType(k.Type), diag.Printable(k.ID), k.Reason)
+			err = p.destroyStacks(c.Context, call.Stacks, d)
 		}
 	}
 	if call.format == "json" && err == nil {
 		err = p.writeJSON(d)
 	}
 	return call.failed(err)
+}
+
+// destroyStacks deletes stacks, and says why that failed and what is kept against
+// expectation.
+func (p *program) destroyStacks(ctx context.Context, s *infra.Stacks, d *infra.Destruction) error {
+	known := len(d.Keeps)
+	err := s.Destroy(ctx, d)
+	if failed, ok := errors.AsType[*infra.FailedError](err); ok {
+		p.sayDeployed(deployedAs(&infra.Proposal{Stack: failed.Stack}, err))
+	}
+	for _, k := range d.Keeps[known:] {
+		fmt.Fprintf(p.Err, "kept: %s %s: %s\n", shortType(k.Type), diag.Printable(k.ID), k.Reason)
+	}
+	return err
 }
 
 // printDestruction says what is deleted, in its order, and what stays.

@@ -33,20 +33,40 @@ func (p *program) infraOutputs(c *cli.Context) error {
 	if err != nil {
 		return call.failed(err)
 	}
+	made := &madeBy{queues: queues, target: call.name, staging: infra.Staging(outputs)}
 	switch {
 	case c.Bool("write"):
-		return p.writeQueues(c.String("platform"), queues)
+		return p.writeMade(c.String("platform"), made)
 	case call.format == "json":
 		return p.writeJSON(struct {
 			Outputs []infra.StackOutput    `json:"outputs"`
 			Queues  map[string]infra.Queue `json:"queues"`
 		}{outputs, byAlias(queues)})
 	}
-	text, _, err := withQueues(diag.NewSource("", "{}\n"), queues)
+	text, err := made.into(diag.NewSource("", "{}\n"))
 	if err != nil {
 		return err
 	}
 	return p.printDocument(text)
+}
+
+// madeBy is what stacks made, as far as a platform file says it.
+type madeBy struct {
+	queues []infra.Queue
+	// target gets the staging; "" where there is none.
+	target, staging string
+	// addedQueues are the aliases that into has added; addedStaging that it has the staging.
+	addedQueues  []string
+	addedStaging bool
+}
+
+// into is the text of a platform file with what it does not have yet.
+func (m *madeBy) into(src *diag.Source) (text string, err error) {
+	if text, m.addedQueues, err = withQueues(src, m.queues); err != nil || m.staging == "" {
+		return text, err
+	}
+	text, m.addedStaging, err = withStaging(diag.NewSource(src.Name, text), m.target, m.staging)
+	return text, err
 }
 
 func byAlias(queues []infra.Queue) map[string]infra.Queue {
@@ -57,8 +77,8 @@ func byAlias(queues []infra.Queue) map[string]infra.Queue {
 	return all
 }
 
-// writeQueues adds queues to the platform file.
-func (p *program) writeQueues(path string, queues []infra.Queue) error {
+// writeMade adds what stacks made to the platform file.
+func (p *program) writeMade(path string, m *madeBy) error {
 	if found, ok := spec.FindPlatform("."); path == "" && ok {
 		path = relative(found)
 	}
@@ -69,21 +89,21 @@ func (p *program) writeQueues(path string, queues []infra.Queue) error {
 			return err
 		}
 	}
-	text, added, err := withQueues(src, queues)
+	text, err := m.into(src)
 	if err != nil {
 		return err
 	}
-	if len(added) > 0 {
+	if text != src.Text {
 		if err := writeFile(path, 0o644, asText([]byte(text))); err != nil {
 			return fail(ExitNotDone, "write %s: %v", path, cause(err)).try("the file is as it was")
 		}
 	}
-	for _, q := range queues {
-		word := "as it was"
-		if slices.Contains(added, q.Alias) {
-			word = "added"
-		}
-		fmt.Fprintf(p.Err, "%s: queue %s (%s): %s\n", diag.Printable(path), diag.Printable(q.Alias), diag.Printable(q.JobQueue), word)
+	word := map[bool]string{true: "added", false: "as it was"}
+	for _, q := range m.queues {
+		fmt.Fprintf(p.Err, "%s: queue %s (%s): %s\n", diag.Printable(path), diag.Printable(q.Alias), diag.Printable(q.JobQueue), word[slices.Contains(m.addedQueues, q.Alias)])
+	}
+	if m.staging != "" {
+		fmt.Fprintf(p.Err, "%s: staging of target %s (%s): %s\n", diag.Printable(path), diag.Printable(m.target), diag.Printable(m.staging), word[m.addedStaging])
 	}
 	return nil
 }
@@ -121,6 +141,34 @@ func withQueues(src *diag.Source, queues []infra.Queue) (text string, added []st
 		into, block, end = root, "  \"queues\": {\n"+block+"\n  }", "\n"
 	}
 	return insert(src.Text, into, block, end), added, nil
+}
+
+// withStaging is the text of a platform file in which a target says where what is too long
+// for a request goes. A target that says it already is left as it is.
+func withStaging(src *diag.Source, target, staging string) (text string, added bool, err error) {
+	root, problems := jsontree.Parse(src)
+	if problems.HasErrors() || root == nil || root.Kind != jsontree.Object {
+		return "", false, fail(ExitProblem, "%s is not a platform file", src.Name).try("see what is wrong: batchctl validate %s", src.Name)
+	}
+	name, err := json.Marshal(target)
+	if err != nil {
+		return "", false, err
+	}
+	url, err := json.Marshal(staging)
+	if err != nil {
+		return "", false, err
+	}
+	targets := root.Get("targets")
+	entry := targets.Get(target)
+	switch {
+	case entry.Get("staging") != nil:
+		return src.Text, false, nil
+	case entry != nil:
+		return insert(src.Text, entry, fmt.Sprintf("      \"staging\": %s", url), "\n    "), true, nil
+	case targets != nil:
+		return insert(src.Text, targets, fmt.Sprintf("    %s: { \"staging\": %s }", name, url), "\n  "), true, nil
+	}
+	return insert(src.Text, root, fmt.Sprintf("  \"targets\": {\n    %s: { \"staging\": %s }\n  }", name, url), "\n"), true, nil
 }
 
 // hasQueue reports whether an object of queues has one under its alias or name.

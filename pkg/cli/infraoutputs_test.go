@@ -37,3 +37,24 @@ func TestWithQueues(t *testing.T) {
 		t.Error("a file that cannot be read was written")
 	}
 }
+
+// TestWithStaging adds the place for what is too long to a target, and touches nothing else.
+func TestWithStaging(t *testing.T) {
+	for _, test := range []struct {
+		old, want string
+		added     bool
+	}{
+		{"{}\n", "{\n  \"targets\": {\n    \"prod\": { \"staging\": \"s3://b/staging\" }\n  }\n}\n", true},
+		{`{ "targets": { "prod": { "region": "us-east-1" } } }`, "{ \"targets\": { \"prod\": { \"region\": \"us-east-1\",\n      \"staging\": \"s3://b/staging\" } } }", true},
+		{`{ "targets": { "other": {} } }`, "{ \"targets\": { \"other\": {},\n    \"prod\": { \"staging\": \"s3://b/staging\" } } }", true},
+		{`{ "targets": { "prod": { "staging": "s3://ours" } } }`, `{ "targets": { "prod": { "staging": "s3://ours" } } }`, false},
+	} {
+		text, added, err := withStaging(diag.NewSource("batchctl.json", test.old), "prod", "s3://b/staging")
+		if err != nil || text != test.want || added != test.added {
+			t.Errorf("%s: %v %v\n%s", test.old, err, added, text)
+		}
+		if _, problems := jsontree.Parse(diag.NewSource("x", text)); problems.HasErrors() {
+			t.Errorf("%s: no JSON any more: %s", test.old, text)
+		}
+	}
+}

@@ -64,6 +64,15 @@ func (t *target) stage(ctx context.Context, url, text string) error {
 	return writeFile(url, forAll, asText([]byte(text)))
 }
 
+// upload puts a text into a bucket, for a service that reads it at the URL.
+func (t *target) upload(ctx context.Context, bucket, key string, text []byte) (url string, err error) {
+	at := "s3://" + bucket + "/" + key
+	if err := t.objects().Put(ctx, at, string(text)); err != nil {
+		return "", err
+	}
+	return t.objects().Address(ctx, at)
+}
+
 // stagedFor is how long the local engine's staged texts are kept after they were last
 // submitted: a retry of old cells reads them, too.
 const stagedFor = 90 * 24 * time.Hour

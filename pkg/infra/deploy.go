@@ -153,14 +153,11 @@ func (s *Stacks) clear(ctx context.Context, stack *rpc.Stack) error {
 // request is what a change set of a template asks for. stack is nil to create.
 func (s *Stacks) request(ctx context.Context, t Template, given map[string]string, stack *rpc.Stack) (summary rpc.TemplateSummary, r rpc.ChangeSetRequest, err error) {
 	name := s.Name(t)
-	err = s.patiently(ctx, func() error {
-		summary, err = s.Cloud.TemplateSummary(ctx, t.Body)
-		return err
-	})
+	summary, text, err := s.read(ctx, t)
 	if err != nil {
-		return summary, r, fmt.Errorf("template %s: %w", t.Name, err)
+		return summary, r, err
 	}
-	r = rpc.ChangeSetRequest{Stack: name, Create: stack == nil, Body: t.Body, Parameters: map[string]string{}, Token: token(), Tags: []rpc.Tag{{Key: Mark, Value: t.Name}}}
+	r = rpc.ChangeSetRequest{Stack: name, Create: stack == nil, Template: text, Parameters: map[string]string{}, Token: token(), Tags: []rpc.Tag{{Key: Mark, Value: t.Name}}}
 	r.Name = r.Token
 	r.Capabilities = slices.Compact(slices.Sorted(slices.Values(slices.Concat(t.Capabilities, summary.Capabilities))))
 	handed, coming, err := s.handed(ctx, t)
@@ -333,13 +330,9 @@ func (s *Stacks) Unknown(ctx context.Context, given map[string]string) (unknown,
 	}
 	known := map[string]bool{}
 	for _, t := range s.Templates {
-		var summary rpc.TemplateSummary
-		err := s.patiently(ctx, func() error {
-			summary, err = s.Cloud.TemplateSummary(ctx, t.Body)
-			return err
-		})
+		summary, _, err := s.read(ctx, t)
 		if err != nil {
-			return nil, nil, fmt.Errorf("template %s: %w", t.Name, err)
+			return nil, nil, err
 		}
 		for _, p := range summary.Parameters {
 			known[p.Name] = true

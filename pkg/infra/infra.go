@@ -46,6 +46,11 @@ type Stacks struct {
 	Templates []Template
 	// Prefix begins the names of the stacks: PREFIX-TEMPLATE.
 	Prefix string
+	// Bucket is where templates are put that are too long for a request; "" stands for
+	// the output DataBucket of a stack.
+	Bucket string
+	// Upload puts a text into a bucket and returns the URL at which CloudFormation reads it.
+	Upload func(ctx context.Context, bucket, key string, text []byte) (url string, err error)
 	// Tell is told what goes on, in one clause a call.
 	Tell func(format string, args ...any)
 	// Progress is told each event of a stack once, in order.
@@ -55,7 +60,8 @@ type Stacks struct {
 	// Confirm asks a question that can be answered yes or no.
 	Confirm func(question string) (bool, error)
 
-	served bool // an answer has come: the service is there
+	served bool                        // an answer has come: the service is there
+	placed map[string]rpc.TemplateText // the long templates that were put into the bucket, by name
 }
 
 // ErrDeclined is what ends a command whose question was answered no. Nothing was

@@ -100,3 +100,30 @@ type StackOutput struct {
 	Stack string `json:"stack"`
 	rpc.Output
 }
+
+// Left returns the stacks with batchctl's tag whose names begin with the prefix, whatever
+// template they were made of: a look at the account, not at what should be there.
+func (s *Stacks) Left(ctx context.Context) (names []string, err error) {
+	var all []rpc.Stack
+	err = s.patiently(ctx, func() error {
+		all, err = s.Cloud.Stacks(ctx)
+		return err
+	})
+	for _, stack := range all {
+		if stack.Tag(Mark) != "" && strings.HasPrefix(stack.Name, s.Prefix+"-") && stack.Status != "DELETE_COMPLETE" {
+			names = append(names, stack.Name)
+		}
+	}
+	return names, err
+}
+
+// Staging is where the outputs say that what is too long for a request goes, in the form of
+// a platform file: s3://bucket/prefix; "" where no output says it.
+func Staging(outputs []StackOutput) string {
+	for _, o := range outputs {
+		if strings.HasPrefix(o.Value, "s3://") && o.Name == "StagingUrl" {
+			return o.Value
+		}
+	}
+	return ""
+}

@@ -243,6 +243,24 @@ func (s *Store) Put(ctx context.Context, url, text string) error {
 	return err
 }
 
+// Address is the URL by which services of AWS read an object of S3, unsigned.
+func (s *Store) Address(ctx context.Context, url string) (string, error) {
+	at, err := objectURL(url)
+	if err != nil {
+		return "", err
+	}
+	c, _, err := s.client(ctx, at.bucket)
+	if err != nil {
+		return "", err
+	}
+	signed, err := s3.NewPresignClient(c).PresignGetObject(ctx, &s3.GetObjectInput{Bucket: &at.bucket, Key: &at.key})
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", at, err)
+	}
+	address, _, _ := strings.Cut(signed.URL, "?")
+	return address, nil
+}
+
 // hashed is a file of a tree with its checksums.
 type hashed struct {
 	*source

@@ -10,9 +10,33 @@ import (
 	"strings"
 )
 
-// maxTemplate is the longest template that a request takes in its body, in bytes
-// (CloudFormation User Guide, "Quotas"); longer ones have to lie in S3.
-const maxTemplate = 51200
+// MaxTemplateBody is the longest template that a request takes in its body, in bytes, and
+// MaxTemplate the longest that CloudFormation takes at all, from S3 (CloudFormation User
+// Guide, "Quotas").
+const (
+	MaxTemplateBody = 51200
+	MaxTemplate     = 1 << 20
+)
+
+// TemplateText is a template as a request names it: by its text, or by the URL of an object
+// in S3 that holds it.
+type TemplateText struct {
+	Body []byte
+	// URL comes first; "" where the body is sent.
+	URL string
+}
+
+func (t TemplateText) put(in url.Values) error {
+	if t.URL != "" {
+		in.Set("TemplateURL", t.URL)
+		return nil
+	}
+	if len(t.Body) > MaxTemplateBody {
+		return fmt.Errorf("the template has %d bytes, and CloudFormation takes %d in a request", len(t.Body), MaxTemplateBody)
+	}
+	in.Set("TemplateBody", string(t.Body))
+	return nil
+}
 
 // Stack is a CloudFormation stack.
 type Stack struct {
@@ -106,7 +130,7 @@ type ChangeSetRequest struct {
 	Stack, Name string
 	// Create says that there is no stack yet.
 	Create       bool
-	Body         []byte
+	Template     TemplateText
 	Parameters   map[string]string
 	Previous     []string // parameters that keep their value
 	Capabilities []string
@@ -192,13 +216,33 @@ func (c *Client) StackEvents(ctx context.Context, stack string, until func(Stack
 	}
 }
 
-// TemplateSummary reads a template. One that is longer than a request takes is an error.
-func (c *Client) TemplateSummary(ctx context.Context, body []byte) (summary TemplateSummary, err error) {
-	if len(body) > maxTemplate {
-		return summary, fmt.Errorf("the template has %d bytes, and CloudFormation takes %d in a request: divide it", len(body), maxTemplate)
+// TemplateSummary reads a template.
+func (c *Client) TemplateSummary(ctx context.Context, t TemplateText) (summary TemplateSummary, err error) {
+	in := url.Values{}
+	if err := t.put(in); err != nil {
+		return summary, err
 	}
-	err = c.Query(ctx, CloudFormation, "GetTemplateSummary", url.Values{"TemplateBody": {string(body)}}, &summary)
+	err = c.Query(ctx, CloudFormation, "GetTemplateSummary", in, &summary)
 	return summary, err
+}
+
+// Stacks returns all stacks of the account and Region that are not deleted.
+func (c *Client) Stacks(ctx context.Context) (all []Stack, err error) {
+	in := url.Values{}
+	for {
+		var page struct {
+			Stacks []Stack `xml:"DescribeStacksResult>Stacks>member"`
+			Next   string  `xml:"DescribeStacksResult>NextToken"`
+		}
+		if err := c.Query(ctx, CloudFormation, "DescribeStacks", in, &page); err != nil {
+			return nil, err
+		}
+		all = append(all, page.Stacks...)
+		if page.Next == "" {
+			return all, nil
+		}
+		in.Set("NextToken", page.Next)
+	}
 }
 
 // StackTemplate returns the template of a stack as it was deployed.
@@ -213,7 +257,10 @@ func (c *Client) StackTemplate(ctx context.Context, stack string) (string, error
 // CreateChangeSet asks for a change set and returns its id and the stack's. It is
 // ready when its status says so.
 func (c *Client) CreateChangeSet(ctx context.Context, r ChangeSetRequest) (id, stack string, err error) {
-	in := url.Values{"StackName": {r.Stack}, "ChangeSetName": {r.Name}, "ChangeSetType": {"UPDATE"}, "TemplateBody": {string(r.Body)}, "ClientToken": {r.Token}}
+	in := url.Values{"StackName": {r.Stack}, "ChangeSetName": {r.Name}, "ChangeSetType": {"UPDATE"}, "ClientToken": {r.Token}}
+	if err := r.Template.put(in); err != nil {
+		return "", "", err
+	}
 	if r.Create {
 		in.Set("ChangeSetType", "CREATE")
 	}

@@ -1,9 +1,10 @@
 // Package rpc calls the AWS services whose SDK is not built in: signed requests
 // in AWS JSON 1.1 and in Query with XML answers, and small typed functions for
 // what explaining and verifying a job asks of them, and for what stacks need of
-// CloudFormation. What writes is the change sets and deletions of stacks. Those carry
-// the caller's token, by which CloudFormation knows a request again, so that they too
-// can be sent once more. Objects of S3 are pkg/objects's business.
+// CloudFormation. Two things write: the change sets and deletions of stacks, which carry
+// the caller's token, by which CloudFormation knows a request again, so that they too can
+// be sent once more; and the deletion of repositories and of log streams, which is the same
+// however often it is sent. Objects of S3 are pkg/objects's business.
 package rpc
 
 import (
@@ -71,6 +72,9 @@ func (c *Client) JSON(ctx context.Context, s Service, operation string, in, out 
 	answer, err := c.call(ctx, s, operation, header, body)
 	if err != nil {
 		return err
+	}
+	if len(answer) == 0 { // of operations without an output
+		return nil
 	}
 	if err := json.Unmarshal(answer, out); err != nil {
 		return fmt.Errorf("%s %s: read the answer: %w", s.name, operation, err)

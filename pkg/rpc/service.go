@@ -28,6 +28,7 @@ type Service struct {
 // The services. Hosts, targets and versions are those of the AWS service models.
 var (
 	ECR            = Service{name: "ecr", id: "ECR", host: "api.ecr", signing: "ecr", target: "AmazonEC2ContainerRegistry_V20150921"}
+	Logs           = Service{name: "logs", id: "CloudWatch Logs", host: "logs", signing: "logs", target: "Logs_20140328"}
 	ECS            = Service{name: "ecs", id: "ECS", host: "ecs", signing: "ecs", target: "AmazonEC2ContainerServiceV20141113"}
 	SecretsManager = Service{name: "secretsmanager", id: "Secrets Manager", host: "secretsmanager", signing: "secretsmanager", target: "secretsmanager"}
 	SSM            = Service{name: "ssm", id: "SSM", host: "ssm", signing: "ssm", target: "AmazonSSM"}

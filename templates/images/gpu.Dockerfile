@@ -3,7 +3,7 @@
 # container runtime brings them in when the container starts.
 #
 #	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o dist/gpu/ ./cmd/batchctl-workloads
-#	docker build -f cmd/batchctl-workloads/gpu.Dockerfile -t batchctl-workloads:gpu dist/gpu
+#	docker build -f templates/images/gpu.Dockerfile -t batchctl-workloads:gpu dist/gpu
 #
 # "make image-gpu" does both. BASE is any image with glibc; musl, as in Alpine, will not do.
 # With cuBLAS in it, matrices are multiplied by that, else by batchctl's own kernels. It is

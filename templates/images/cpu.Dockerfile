@@ -3,7 +3,7 @@
 # The context is a folder with the program alone, so that no registry is needed:
 #
 #	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -tags static -o dist/cpu/ ./cmd/batchctl-workloads
-#	docker build -f cmd/batchctl-workloads/cpu.Dockerfile -t batchctl-workloads dist/cpu
+#	docker build -f templates/images/cpu.Dockerfile -t batchctl-workloads dist/cpu
 #
 # "make image" does both.
 FROM scratch

@@ -1,0 +1,20 @@
+package catalog
+
+// Items of a price file that cost by the hour for as long as they are there, used or not.
+const (
+	// NATGateway is one gateway, without what it carries.
+	NATGateway = "nat-gateway"
+	// PublicIPv4 is one address, in use or not.
+	PublicIPv4 = "public-ipv4"
+	// VPCEndpoint is an interface endpoint in one availability zone, without what it carries.
+	VPCEndpoint = "vpc-endpoint"
+)
+
+// StandingItems returns the items that cost by the hour for as long as they are there.
+func StandingItems() []string { return []string{NATGateway, PublicIPv4, VPCEndpoint} }
+
+// Standing returns the price of one of StandingItems in US dollars an hour.
+func (p *Prices) Standing(region, item string) (usd float64, ok bool) {
+	usd, ok = p.orCarried().regions[region][item]
+	return usd, ok
+}

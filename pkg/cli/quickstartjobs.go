@@ -1,0 +1,185 @@
+package cli
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/plan"
+)
+
+// jobs says what the benchmark's jobs are: the reference jobs with the sizes of the
+// published table. On AWS they have names of the quick start's own, a machine of 16 vCPUs
+// on the CPU's side, and half an hour once, which bounds what they cost.
+func (q *quickstart) jobs(isLocal bool, platform string) {
+	o := &q.bench.o
+	o.workloads, o.platform = []string{"matrix", "image"}, platform
+	o.isLocal = func(*input) bool { return isLocal }
+	o.parameters = func(workload string) []string {
+		if workload == "matrix" {
+			sizes := q.c.String("sizes")
+			if isLocal && !q.c.IsSet("sizes") {
+				sizes = quickLocalSizes
+			}
+			return []string{"sizes=" + sizes, "type=float32"}
+		}
+		return []string{"sizes=" + q.c.String("image-sizes"), "batch=" + q.c.String("batch")}
+	}
+	o.settings = func(side, workload string) []string {
+		if isLocal {
+			return nil
+		}
+		words := []string{"name=" + quickJobName(q.stacks.Prefix, side, workload), "queue=" + strings.ToLower(side), "timeout=30m", `retryStrategy={"attempts": 1}`}
+		if side == "CPU" {
+			words = append(words, "resources.vcpus=16", "resources.memory=8 GiB")
+		} else {
+			words = append(words, "resources.memory=12 GiB")
+		}
+		if image := q.images.of(side); image != "" {
+			words = append(words, "image="+image)
+		}
+		return words
+	}
+}
+
+// quickLocalSizes are those of the published table's matrices that a laptop multiplies in
+// seconds; the larger ones take minutes.
+const quickLocalSizes = "1000,5000"
+
+// quickJobName is the name of a job and of its definition.
+func quickJobName(prefix, side, workload string) string {
+	return prefix + "-" + workload + "-" + strings.ToLower(side)
+}
+
+// quickJobNames are all of them.
+func quickJobNames(prefix string) (names []string) {
+	for _, side := range []string{"CPU", "GPU"} {
+		for _, workload := range []string{"matrix", "image"} {
+			names = append(names, quickJobName(prefix, side, workload))
+		}
+	}
+	return names
+}
+
+// measure runs the benchmark, or goes on with it, and writes the reports.
+func (q *quickstart) measure(ctx context.Context) error {
+	b := q.bench
+	b.t = q.t
+	q.jobs(false, q.platformFile())
+	b.o.keeps = true
+	if err := b.load(q.c); err != nil {
+		return err
+	}
+	work := map[*benchPart]string{}
+	for _, s := range b.sides {
+		for _, part := range s.parts {
+			hash, err := workOf(part.made)
+			if err != nil {
+				return err
+			}
+			work[part] = hash
+			if part.jobs, err = q.earlier(ctx, part, hash); err != nil {
+				return err
+			}
+		}
+	}
+	b.o.submitting = func(part *benchPart) error {
+		return q.memory.note(part.label(), quickJobs{Work: work[part], Asked: time.Now().UTC()})
+	}
+	b.o.submitted = func(part *benchPart) error {
+		jobs := quickJobs{Work: work[part], Asked: q.memory.Jobs[part.label()].Asked}
+		for _, j := range part.jobs {
+			jobs.Jobs = append(jobs.Jobs, quickJob{j.Name, j.ID})
+		}
+		return q.memory.note(part.label(), jobs)
+	}
+	note, err := b.repeat(ctx)
+	if ctx.Err() != nil {
+		return fail(ExitInterrupted, "interrupted: what was made stays, and jobs go on").try("go on: %s    remove all of it: %s", q.again(""), q.again("destroy"))
+	}
+	if err != nil {
+		return err
+	}
+	if err := b.report(q.c, &reportDir{q.dir}, note); err != nil {
+		return err
+	}
+	q.memory.Measured = time.Now().UTC().Truncate(time.Second)
+	if err := q.memory.keep(); err != nil {
+		return err
+	}
+	return b.verdict()
+}
+
+// workOf is a hash of a plan's requests.
+func workOf(made *plan.Plan) (string, error) {
+	text, err := json.Marshal(made.Requests())
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:8]), err
+}
+
+// earlier are the jobs of a part that an earlier process submitted for the same work and
+// that have not failed; none where it has to be submitted.
+func (q *quickstart) earlier(ctx context.Context, part *benchPart, work string) ([]client.Submitted, error) {
+	noted, ok := q.memory.Jobs[part.label()]
+	if !ok || noted.Work != work {
+		return nil, nil
+	}
+	var jobs []client.Submitted
+	for _, j := range noted.Jobs {
+		jobs = append(jobs, client.Submitted{Name: j.Name, ID: j.ID, Queue: q.stacks.Prefix})
+	}
+	if len(jobs) == 0 {
+		var err error
+		if jobs, err = q.lost(ctx, part, noted.Asked); err != nil {
+			return nil, err
+		}
+	}
+	for _, j := range jobs {
+		known, err := q.t.Recall(ctx, j.ID)
+		if err != nil {
+			return nil, err
+		}
+		if len(known) == 0 || known[0].Forgotten || known[0].Status == types.JobStatusFailed {
+			fmt.Fprintf(q.Err, "%s: job %s of the run before is not usable; it is submitted again\n", part.label(), client.ShortID(j.ID))
+			return nil, nil
+		}
+		fmt.Fprintf(q.Err, "%s: going on with job %s\n", diag.Printable(part.label()), client.ShortID(j.ID))
+	}
+	return jobs, nil
+}
+
+// lost finds the job that a process asked for which ended before it could note the answer:
+// an open submission is brought to its end, and then the ledger knows.
+func (q *quickstart) lost(ctx context.Context, part *benchPart, asked time.Time) ([]client.Submitted, error) {
+	open, err := q.t.ledger.OpenRuns()
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range open {
+		if r.Target != q.t.ledger.Target || r.Damage != nil || r.Began.Before(asked.Add(-time.Second)) {
+			continue
+		}
+		if _, err := q.t.Resume(ctx, r.Name); err != nil {
+			return nil, submitFailure(ctx, err)
+		}
+	}
+	entries, err := q.t.ledger.Entries()
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range slices.Backward(entries) {
+		if e.Target == q.t.ledger.Target && client.DisplayName(e.Name) == part.made.Name && !e.Time.Before(asked.Add(-time.Second)) {
+			return []client.Submitted{{Name: e.Name, ID: e.ID, Queue: e.Queue, Definition: e.Definition}}, nil
+		}
+	}
+	return nil, nil
+}

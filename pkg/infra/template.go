@@ -1,0 +1,97 @@
+package infra
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+
+	"github.com/batchctl/batchctl/pkg/rpc"
+)
+
+// bucketOutput is the output that names the bucket of the project's own.
+const bucketOutput = "DataBucket"
+
+// TooLongError is a template that has to lie in S3, and no bucket is known for it.
+type TooLongError struct {
+	Template string
+	Size     int
+}
+
+func (e *TooLongError) Error() string {
+	if e.Size > rpc.MaxTemplate {
+		return fmt.Sprintf("template %s has %d bytes, and CloudFormation takes %d at most", e.Template, e.Size, rpc.MaxTemplate)
+	}
+	return fmt.Sprintf("template %s has %d bytes: CloudFormation takes more than %d from a bucket only", e.Template, e.Size, rpc.MaxTemplateBody)
+}
+
+// read has CloudFormation read a template, and returns how requests name it.
+func (s *Stacks) read(ctx context.Context, t Template) (summary rpc.TemplateSummary, text rpc.TemplateText, err error) {
+	if text, err = s.text(ctx, t); err != nil {
+		return summary, text, err
+	}
+	err = s.patiently(ctx, func() error {
+		summary, err = s.Cloud.TemplateSummary(ctx, text)
+		return err
+	})
+	if err != nil {
+		err = fmt.Errorf("template %s: %w", t.Name, err)
+	}
+	return summary, text, err
+}
+
+// text is how requests name a template. A long one is put into the bucket, under the hash
+// of its text, so that one which is there is the same.
+func (s *Stacks) text(ctx context.Context, t Template) (rpc.TemplateText, error) {
+	if len(t.Body) <= rpc.MaxTemplateBody {
+		return rpc.TemplateText{Body: t.Body}, nil
+	}
+	if text, ok := s.placed[t.Name]; ok {
+		return text, nil
+	}
+	bucket, err := s.bucket(ctx)
+	if err != nil {
+		return rpc.TemplateText{}, err
+	}
+	if bucket == "" || len(t.Body) > rpc.MaxTemplate {
+		return rpc.TemplateText{}, &TooLongError{t.Name, len(t.Body)}
+	}
+	sum := sha256.Sum256(t.Body)
+	key := "templates/" + hex.EncodeToString(sum[:16])
+	var url string
+	err = s.patiently(ctx, func() error {
+		url, err = s.Upload(ctx, bucket, key, t.Body)
+		return err
+	})
+	if err != nil {
+		return rpc.TemplateText{}, fmt.Errorf("template %s: %w", t.Name, err)
+	}
+	s.Tell("template %s has %d bytes: put into s3://%s/%s", t.Name, len(t.Body), bucket, key)
+	if s.placed == nil {
+		s.placed = map[string]rpc.TemplateText{}
+	}
+	s.placed[t.Name] = rpc.TemplateText{URL: url}
+	return s.placed[t.Name], nil
+}
+
+// bucket is where long templates go; "" where none is known.
+func (s *Stacks) bucket(ctx context.Context) (string, error) {
+	if s.Bucket != "" {
+		return s.Bucket, nil
+	}
+	for _, t := range s.Templates {
+		stack, err := s.find(ctx, s.Name(t))
+		if err != nil {
+			return "", err
+		}
+		if stack == nil {
+			continue
+		}
+		for _, o := range stack.Outputs {
+			if o.Name == bucketOutput {
+				return o.Value, nil
+			}
+		}
+	}
+	return "", nil
+}

@@ -1,0 +1,158 @@
+package container
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// Images builds and pushes images, with the program that would run them.
+type Images struct{ client }
+
+// NewImages finds the program (Docker, Podman or Either) and asks it whether it works. The
+// error is an *UnavailableError if it does not.
+func NewImages(ctx context.Context, program string) (*Images, error) {
+	c, err := open(ctx, program)
+	if err != nil {
+		return nil, err
+	}
+	return &Images{c}, nil
+}
+
+// String is the program with its version.
+func (i *Images) String() string { return i.kind + " " + i.version }
+
+// Build is an image to be built.
+type Build struct {
+	// Name is the image's with its tag; Platform such as linux/amd64.
+	Name, Platform string
+	// Dockerfile is its text, Dir the context.
+	Dockerfile, Dir string
+	// Args are NAME=VALUE of build arguments.
+	Args []string
+}
+
+// Build builds an image; what the program tells goes to story.
+func (i *Images) Build(ctx context.Context, b Build, story io.Writer) error {
+	args := []string{"build", "--platform", b.Platform, "--file", "-", "--tag", b.Name}
+	for _, a := range b.Args {
+		args = append(args, "--build-arg", a)
+	}
+	cmd := i.command(ctx, append(args, b.Dir)...)
+	cmd.Stdin = strings.NewReader(b.Dockerfile)
+	return i.tell(ctx, cmd, "build "+b.Name, story)
+}
+
+// Has reports whether an image is on this machine.
+func (i *Images) Has(ctx context.Context, name string) bool {
+	_, err := i.output(ctx, "image", "inspect", "--format", "{{.Id}}", name)
+	return err == nil
+}
+
+// Pull fetches an image, with the user's own login.
+func (i *Images) Pull(ctx context.Context, name string, story io.Writer) error {
+	return i.tell(ctx, i.command(ctx, "pull", name), "pull "+name, story)
+}
+
+// Login is a user and a password of a registry.
+type Login struct{ Host, User, Password string }
+
+// Push sends an image to its registry; with a login in a configuration of its own, which
+// is gone afterwards, else with the user's.
+func (i *Images) Push(ctx context.Context, name string, login *Login, story io.Writer) (err error) {
+	var environ []string
+	if login != nil {
+		var leave func() error
+		if environ, leave, err = i.loggedIn(ctx, *login); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, leave()) }()
+	}
+	cmd := i.command(ctx, "push", name)
+	cmd.Env = append(cmd.Environ(), environ...)
+	return i.tell(ctx, cmd, "push "+name, story)
+}
+
+// loggedIn logs in, and returns what the environment of a program says that is to use
+// that, and what forgets it. The password goes through the program's input.
+func (i *Images) loggedIn(ctx context.Context, login Login) (environ []string, leave func() error, err error) {
+	dir, err := os.MkdirTemp("", "batchctl-login") // mode 0700
+	if err != nil {
+		return nil, nil, err
+	}
+	forget := func() error { return os.RemoveAll(dir) }
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, forget())
+		}
+	}()
+	if environ, err = i.apartFrom(ctx, dir, login.Host); err != nil {
+		return nil, nil, err
+	}
+	words := []string{"login", "--username", login.User, "--password-stdin", login.Host}
+	if _, err := i.do(ctx, call{args: words, stdin: login.Password, env: environ}); err != nil {
+		return nil, nil, fmt.Errorf("%s login %s: %w", i.kind, login.Host, err)
+	}
+	return environ, forget, nil
+}
+
+// apartFrom makes a configuration in dir that has nothing to do with the user's, but for
+// the daemon that it talks to.
+func (i *Images) apartFrom(ctx context.Context, dir, host string) ([]string, error) {
+	file := filepath.Join(dir, "config.json")
+	// With an entry there docker keeps the password in this file. Else it would look for a
+	// keychain of the machine, which is the user's.
+	text, err := json.Marshal(map[string]any{"auths": map[string]any{host: struct{}{}}})
+	if err != nil {
+		return nil, err
+	}
+	if i.kind == Podman {
+		return []string{"REGISTRY_AUTH_FILE=" + file}, nil
+	}
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		return nil, err
+	}
+	environ := []string{"DOCKER_CONFIG=" + dir}
+	if os.Getenv("DOCKER_HOST") == "" {
+		// The user's context stands in the configuration that is set aside.
+		daemon, err := i.output(ctx, "context", "inspect", "--format", "{{.Endpoints.docker.Host}}")
+		if daemon = strings.TrimSpace(daemon); err == nil && daemon != "" {
+			environ = append(environ, "DOCKER_HOST="+daemon)
+		}
+	}
+	return environ, nil
+}
+
+// tell runs a program whose output is a story. An error repeats the end of it.
+func (i *Images) tell(ctx context.Context, cmd *exec.Cmd, what string, story io.Writer) error {
+	last := &tail{}
+	cmd.Stdout = io.MultiWriter(story, last)
+	cmd.Stderr = cmd.Stdout
+	err := cmd.Run()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", i.kind, what, explained(err, string(last.text)))
+	}
+	return nil
+}
+
+// tail keeps the end of a text.
+type tail struct{ text []byte }
+
+const tailLength = 600
+
+func (t *tail) Write(b []byte) (int, error) {
+	t.text = append(t.text, b...)
+	if over := len(t.text) - tailLength; over > 0 {
+		t.text = t.text[over:]
+	}
+	return len(b), nil
+}

@@ -1,0 +1,59 @@
+package rpc
+
+import (
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestMotoRegistry logs in, looks into a repository and removes it, and log streams.
+func TestMotoRegistry(t *testing.T) {
+	c := moto(t)
+	if l := the[RegistryLogin](t)(c.LogInToRegistry(t.Context())); l.User != "AWS" || l.Password == "" {
+		t.Errorf("%+v", l)
+	}
+	if tags, there, err := c.RepositoryTags(t.Context(), "team/train"); err != nil || there || tags != nil {
+		t.Errorf("%v %v %v", tags, there, err)
+	}
+	c.json(t, ECR, "CreateRepository", map[string]any{"repositoryName": "team/train"}, nil)
+	if tags, there, err := c.RepositoryTags(t.Context(), "team/train"); err != nil || !there || tags != nil {
+		t.Errorf("%v %v %v", tags, there, err)
+	}
+	c.json(t, ECR, "PutImage", map[string]any{"repositoryName": "team/train", "imageTag": "cpu-1", "imageManifest": manifest}, nil)
+	if tags, _, err := c.RepositoryTags(t.Context(), "team/train"); err != nil || !slices.Equal(tags, []string{"cpu-1"}) {
+		t.Errorf("%v %v", tags, err)
+	}
+	for range 2 { // the second time it is gone
+		if err := c.DeleteRepository(t.Context(), "team/train"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, there, err := c.RepositoryTags(t.Context(), "team/train"); err != nil || there {
+		t.Errorf("%v %v", there, err)
+	}
+	c.json(t, Logs, "CreateLogGroup", map[string]string{"logGroupName": "/aws/batch/job"}, nil)
+	c.json(t, Logs, "CreateLogStream", map[string]string{"logGroupName": "/aws/batch/job", "logStreamName": "train/default/1"}, nil)
+	for range 2 {
+		if err := c.DeleteLogStream(t.Context(), "/aws/batch/job", "train/default/1"); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A token that is no user and password is an error that does not repeat it.
+func TestRegistryToken(t *testing.T) {
+	for _, answer := range []string{`{}`, `{"authorizationData":[]}`, `{"authorizationData":[{"authorizationToken":"c2VjcmV0"}]}`, `{"authorizationData":[{"authorizationToken":"QVdTOg=="}]}`, `{"authorizationData":[{"authorizationToken":"%secret%"}]}`} {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, answer) }))
+		defer s.Close()
+		c := New(aws.Config{Region: "eu-central-1", BaseEndpoint: aws.String(s.URL), Credentials: credentials.NewStaticCredentialsProvider("AKID", "secret", "token")})
+		if _, err := c.LogInToRegistry(t.Context()); err == nil || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: %v", answer, err)
+		}
+	}
+}
