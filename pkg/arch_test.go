@@ -35,7 +35,7 @@ var mayImport = map[string][]string{
 	"pkg/userdata":        {"pkg/diag", "pkg/jsontree", "pkg/secret"},
 	"pkg/lsp":             {"pkg/diag", "pkg/jsontree", "pkg/lint", "pkg/spec", "schemas"},
 	"pkg/plan":            {"pkg/catalog", "pkg/diag", "pkg/jsontree", "pkg/secret", "pkg/spec", "pkg/sweep", "pkg/wire"},
-	"pkg/spec":            {"pkg/catalog", "pkg/diag", "pkg/jsontree", "pkg/sweep", "schemas"},
+	"pkg/spec":            {"pkg/catalog", "pkg/diag", "pkg/jsontree", "pkg/stage", "pkg/sweep", "schemas"},
 	"pkg/sweep":           {},
 	"pkg/results":         {},
 	"pkg/bench":           {},
