@@ -34,7 +34,7 @@ var mayImport = map[string][]string{
 	"pkg/lint":            {"pkg/catalog", "pkg/diag", "pkg/jsontree", "pkg/plan", "pkg/secret", "pkg/spec", "pkg/sweep", "pkg/userdata"},
 	"pkg/userdata":        {"pkg/diag", "pkg/jsontree", "pkg/secret"},
 	"pkg/lsp":             {"pkg/diag", "pkg/jsontree", "pkg/lint", "pkg/spec", "schemas"},
-	"pkg/plan":            {"pkg/catalog", "pkg/diag", "pkg/jsontree", "pkg/secret", "pkg/spec", "pkg/sweep", "pkg/wire"},
+	"pkg/plan":            {"pkg/catalog", "pkg/diag", "pkg/jsontree", "pkg/secret", "pkg/spec", "pkg/stage", "pkg/sweep", "pkg/wire"},
 	"pkg/spec":            {"pkg/catalog", "pkg/diag", "pkg/jsontree", "pkg/stage", "pkg/sweep", "schemas"},
 	"pkg/sweep":           {},
 	"pkg/results":         {},

@@ -30,6 +30,8 @@ type Input struct {
 	SHA256 string `json:"sha256,omitempty"`
 	// Tree says that From is a list of files that the submitter made, each at its hash.
 	Tree bool `json:"tree,omitempty"`
+	// Executable says that the one file that is brought is a program.
+	Executable bool `json:"executable,omitempty"`
 }
 
 // Output is a file or a directory that is carried away when the program has ended.
