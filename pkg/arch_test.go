@@ -31,7 +31,7 @@ var mayImport = map[string][]string{
 	"pkg/local":           {"pkg/local/journal", "pkg/wire"},
 	"pkg/local/container": {"pkg/local"},
 	"pkg/local/journal":   {},
-	"pkg/lint":            {"pkg/catalog", "pkg/diag", "pkg/jsontree", "pkg/plan", "pkg/secret", "pkg/spec", "pkg/sweep", "pkg/userdata"},
+	"pkg/lint":            {"pkg/catalog", "pkg/diag", "pkg/jsontree", "pkg/plan", "pkg/secret", "pkg/spec", "pkg/stage", "pkg/sweep", "pkg/userdata"},
 	"pkg/userdata":        {"pkg/diag", "pkg/jsontree", "pkg/secret"},
 	"pkg/lsp":             {"pkg/diag", "pkg/jsontree", "pkg/lint", "pkg/spec", "schemas"},
 	"pkg/plan":            {"pkg/catalog", "pkg/diag", "pkg/jsontree", "pkg/secret", "pkg/spec", "pkg/stage", "pkg/sweep", "pkg/wire"},

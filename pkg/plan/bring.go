@@ -20,12 +20,9 @@ const (
 	ruleStageContainer = "stage-container"
 	ruleStageCommand   = "stage-command"
 	ruleStageSize      = "stage-size"
-	ruleStagePlace     = "stage-place"
+	ruleStageNoPlace   = "stage-no-place"
 	ruleStageIndex     = "stage-index"
 )
-
-// RulePlace holds what is published, or fetched, without a place of the target for it.
-const RulePlace = ruleStagePlace
 
 // outputsBelow is the part of the staging place that holds outputs for the user's
 // machine. What tells jobs, and children, apart is known in the container alone.
@@ -130,7 +127,7 @@ func (b *builder) stageDocument(j *spec.Job, job *Job) (*stage.Document, bool) {
 func literal(place string) string { return strings.ReplaceAll(place, "${", "$${") }
 
 func (b *builder) noPlace(n *jsontree.Node, what string) {
-	b.fail(n, ruleStagePlace, fmt.Sprintf("%s %s of this machine goes by a place at the target, and the target names none", article(what), what),
+	b.fail(n, ruleStageNoPlace, fmt.Sprintf("%s %s of this machine goes by a place at the target, and the target names none", article(what), what),
 		`give the target one in the platform file: "staging": "s3://bucket/prefix"; or write an s3:// place here`)
 }
 

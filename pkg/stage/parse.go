@@ -1,0 +1,184 @@
+package stage
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// Version is the version of the documents that Encode writes.
+const Version = 1
+
+// MaxDocument bounds what Parse reads, in bytes: more than any request of AWS can carry.
+const MaxDocument = 256 << 10
+
+// update is what helps a reader that is older than the document.
+const update = "bring the batchctl in the image up to date, with that of whoever submitted the job"
+
+// When an output is carried away; "" is OnSuccess.
+const (
+	OnSuccess = "success"
+	OnFailure = "failure"
+	Always    = "always"
+)
+
+// Encode is the text of a document for Variable. Its version need not be set.
+func Encode(d Document) (string, error) {
+	d.Version = Version
+	if err := d.check(); err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(d); err != nil {
+		return "", err
+	}
+	return strings.TrimSuffix(b.String(), "\n"), nil
+}
+
+// Parse reads a document. A version or a member that is not known is an error: what is not
+// understood may not be left undone, and whoever writes documents adds no member that is
+// not needed, so an older reader refuses only what it cannot do.
+func Parse(text string) (Document, error) {
+	if len(text) > MaxDocument {
+		return Document{}, fmt.Errorf("the document has more than %d bytes", MaxDocument)
+	}
+	var d Document
+	top, err := members([]byte(text), "version", "inputs", "outputs")
+	if len(top["version"]) > 0 {
+		// Before what else may be wrong: a newer document may look quite different.
+		if versionErr := json.Unmarshal(top["version"], &d.Version); versionErr != nil {
+			return Document{}, fmt.Errorf("version is no number: %w", versionErr)
+		}
+		if d.Version != Version {
+			return Document{}, fmt.Errorf("the document has version %d, and this batchctl knows version %d: %s", d.Version, Version, update)
+		}
+	}
+	if err != nil {
+		return Document{}, err
+	}
+	if d.Version == 0 {
+		return Document{}, errors.New("the document has no version")
+	}
+	if err := list(top["inputs"], &d.Inputs, "inputs", "from", "to", "sha256", "tree", "executable"); err != nil {
+		return Document{}, err
+	}
+	if err := list(top["outputs"], &d.Outputs, "outputs", "from", "to", "when", "local"); err != nil {
+		return Document{}, err
+	}
+	return d, d.check()
+}
+
+// list reads an array of objects whose members have these names, spelled so.
+func list[T any](text json.RawMessage, to *[]T, what string, names ...string) error {
+	if text == nil {
+		return nil
+	}
+	var each []json.RawMessage
+	if err := json.Unmarshal(text, &each); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	for i, one := range each {
+		if _, err := members(one, names...); err != nil {
+			return fmt.Errorf("%s[%d]: %w", what, i, err)
+		}
+	}
+	if err := json.Unmarshal(text, to); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
+}
+
+// members are those of an object, which may have these names and each once. What could be
+// read before an error comes with it.
+func members(text []byte, names ...string) (map[string]json.RawMessage, error) {
+	found := map[string]json.RawMessage{}
+	d := json.NewDecoder(bytes.NewReader(text))
+	if begin, err := d.Token(); err != nil || begin != json.Delim('{') {
+		return found, fmt.Errorf("it is no JSON object")
+	}
+	var unknown error
+	for d.More() {
+		token, err := d.Token()
+		if err != nil {
+			return found, fmt.Errorf("it is no whole JSON: %w", err)
+		}
+		name, _ := token.(string)
+		var value json.RawMessage
+		if err := d.Decode(&value); err != nil {
+			return found, fmt.Errorf("it is no whole JSON: %w", err)
+		}
+		if !slices.Contains(names, name) && unknown == nil {
+			unknown = fmt.Errorf("%q is not known here: %s", name, update)
+		}
+		if _, twice := found[name]; twice && unknown == nil {
+			unknown = fmt.Errorf("%q stands there twice", name)
+		}
+		found[name] = value
+	}
+	if _, err := d.Token(); err != nil {
+		return found, fmt.Errorf("it is no whole JSON: %w", err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return found, errors.New("something stands behind the JSON object")
+	}
+	return found, unknown
+}
+
+// check is what can be said before variables have their values.
+func (d *Document) check() error {
+	for i, in := range d.Inputs {
+		if err := in.check(); err != nil {
+			return fmt.Errorf("inputs[%d]: %w", i, err)
+		}
+	}
+	for i, out := range d.Outputs {
+		if err := out.check(); err != nil {
+			return fmt.Errorf("outputs[%d]: %w", i, err)
+		}
+	}
+	return nil
+}
+
+func (in *Input) check() error {
+	if in.From == "" || in.To == "" {
+		return errors.New(`"from" and "to" are needed`)
+	}
+	if in.SHA256 == "" {
+		return nil
+	}
+	if sum, err := hex.DecodeString(in.SHA256); err != nil || len(sum) != 32 || in.SHA256 != strings.ToLower(in.SHA256) {
+		return fmt.Errorf("sha256 %q is not 64 digits of hex, in lower case", in.SHA256)
+	}
+	if in.Tree || strings.HasSuffix(in.From, "/") {
+		return errors.New("sha256 is for one file, and this is a tree")
+	}
+	return nil
+}
+
+func (out *Output) check() error {
+	if out.From == "" || out.To == "" {
+		return errors.New(`"from" and "to" are needed`)
+	}
+	if !slices.Contains([]string{"", OnSuccess, OnFailure, Always}, out.When) {
+		return fmt.Errorf("when is %q: it is success, failure or always", out.When)
+	}
+	return nil
+}
+
+// Due tells whether an output is carried away after a program ended so.
+func (out *Output) Due(success bool) bool {
+	switch out.When {
+	case Always:
+		return true
+	case OnFailure:
+		return !success
+	}
+	return success
+}
