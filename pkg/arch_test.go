@@ -18,8 +18,8 @@ const module = "github.com/batchctl/batchctl/"
 var mayImport = map[string][]string{
 	"cmd/batchctl":           {"pkg/cli"},
 	"cmd/batchctl-workloads": {"workloads", "workloads/gpu", "workloads/gpu/cu", "workloads/gpu/cublas", "workloads/gpu/libcuda", "workloads/gpu/nvml"},
-	"pkg/cli": {"jobs", "pkg/bench", "pkg/catalog", "pkg/client", "pkg/cost", "pkg/diag", "pkg/doctor", "pkg/ecs", "pkg/explain", "pkg/graph", "pkg/heatmap", "pkg/infra", "pkg/jsontree", "pkg/lint", "pkg/local", "pkg/local/container", "pkg/lsp", "pkg/plan",
-		"pkg/replay", "pkg/results", "pkg/rpc", "pkg/secret", "pkg/spec", "pkg/sweep", "pkg/verify", "pkg/wire", "schemas", "templates", "workloads", "workloads/gpu"},
+	"pkg/cli": {"jobs", "pkg/bench", "pkg/catalog", "pkg/client", "pkg/cost", "pkg/diag", "pkg/doctor", "pkg/ecs", "pkg/explain", "pkg/graph", "pkg/heatmap", "pkg/infra", "pkg/jsontree", "pkg/lint", "pkg/local", "pkg/local/container", "pkg/lsp", "pkg/objects", "pkg/plan",
+		"pkg/replay", "pkg/results", "pkg/rpc", "pkg/secret", "pkg/spec", "pkg/stage", "pkg/sweep", "pkg/verify", "pkg/wire", "schemas", "templates", "workloads", "workloads/gpu"},
 	"pkg/client":          {"pkg/diag", "pkg/plan", "pkg/spec", "pkg/sweep", "pkg/wire"},
 	"pkg/ecs":             {"pkg/client", "pkg/diag", "pkg/jsontree", "pkg/plan", "pkg/rpc", "pkg/wire"},
 	"pkg/explain":         {"pkg/catalog", "pkg/rpc", "pkg/secret", "pkg/wire"},
@@ -37,6 +37,10 @@ var mayImport = map[string][]string{
 	"pkg/plan":            {"pkg/catalog", "pkg/diag", "pkg/jsontree", "pkg/secret", "pkg/spec", "pkg/stage", "pkg/sweep", "pkg/wire"},
 	"pkg/spec":            {"pkg/catalog", "pkg/diag", "pkg/jsontree", "pkg/stage", "pkg/sweep", "schemas"},
 	"pkg/sweep":           {},
+	"pkg/stage":           {"pkg/sweep"},
+	"pkg/objects":         {"pkg/stage"},
+	// For tests and a benchmark: an S3 in memory, with faults.
+	"pkg/objects/s3mem":   {},
 	"pkg/results":         {},
 	"pkg/bench":           {},
 	"pkg/heatmap":         {},

@@ -48,12 +48,15 @@ type Output struct {
 	Local string `json:"local,omitempty"`
 }
 
-// Carrier moves files between places: pkg/objects has the one that knows S3.
+// Carrier moves files between places: pkg/objects has the one that knows S3. It is used by
+// several goroutines at once.
 type Carrier interface {
 	// Bring copies what is at a URL to a path, whole and verified, or not at all.
 	Bring(ctx context.Context, in Input) (Moved, error)
 	// Take copies a file or a tree at a path to a URL.
 	Take(ctx context.Context, out Output) (Moved, error)
+	// Carried is how many bytes have been moved so far, of what is still on its way, too.
+	Carried() int64
 }
 
 // Moved is what one input or output came to.

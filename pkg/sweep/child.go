@@ -5,27 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 )
 
 // indexVariable is what AWS Batch sets in the children of an array, from 0.
 const indexVariable = "AWS_BATCH_JOB_ARRAY_INDEX"
-
-// The exit codes of a child that does not come to the user's program: what it was given
-// makes no sense (EX_USAGE of sysexits.h); and, as shells have it, there is no such
-// program, it cannot be run.
-const (
-	exitUsage    = 64
-	exitNotRun   = 126
-	exitNotFound = 127
-	exitBySignal = 128 // and the signal's number
-	exitAsked    = exitBySignal + int(syscall.SIGTERM)
-)
 
 // Child is what the shell programs are, in Go: it gives a child of an array its cell,
 // with the same environment, messages and exit codes. Launcher Binary runs it.
@@ -46,25 +32,13 @@ type Child struct {
 	Stdout, Stderr io.Writer
 }
 
-// ending is why a child ends before the user's program began.
-type ending struct {
-	exit int
-	text string
-}
-
-func (e *ending) Error() string { return e.text }
-
-func end(exit int, format string, args ...any) error {
-	return &ending{exit: exit, text: fmt.Sprintf(format, args...)}
-}
-
 // Run makes the child's cell and executes the user's program, or the child's lines. It
 // returns the exit code that the process is to end with, and the message where the
 // child did not come to the user's program: "batchctl: " goes before it.
 func (c *Child) Run(ctx context.Context) (exit int, err error) {
 	err = c.run(ctx, &exit)
-	if e, ok := errors.AsType[*ending](err); ok {
-		return e.exit, e
+	if e, ok := errors.AsType[*Ending](err); ok {
+		return e.Exit, e
 	}
 	return exit, err
 }
@@ -80,7 +54,7 @@ func (c *Child) run(ctx context.Context, exit *int) error {
 		return err
 	}
 	if cell >= s.Len() {
-		return end(exitUsage, "there is no cell %d: the array has %d", cell, s.Len())
+		return end(ExitUsage, "there is no cell %d: the array has %d", cell, s.Len())
 	}
 	env = env.with(CellVariable, strconv.Itoa(cell)).with(indexVariable, strconv.Itoa(cell))
 	if s.Kind == Commands {
@@ -91,7 +65,7 @@ func (c *Child) run(ctx context.Context, exit *int) error {
 	for i, arg := range c.Args {
 		args[i] = s.Replace(cell, arg)
 	}
-	return c.exec(args, env.ofCell(s, cell))
+	return Become(c.Exec, args, env.ofCell(s, cell))
 }
 
 // cellNumber is the number of the child's cell: its index, or what CellsVariable has
@@ -103,7 +77,7 @@ func cellNumber(env environment) (int, error) {
 	}
 	index, err := parseNumber(text)
 	if err != nil {
-		return 0, end(exitUsage, "%s is no index: %s", indexVariable, text)
+		return 0, end(ExitUsage, "%s is no index: %s", indexVariable, text)
 	}
 	list := env.get(CellsVariable)
 	if list == "" {
@@ -111,11 +85,11 @@ func cellNumber(env environment) (int, error) {
 	}
 	cells, err := ParseCells(list)
 	if err != nil {
-		return 0, end(exitUsage, "%s is damaged: %s", CellsVariable, list)
+		return 0, end(ExitUsage, "%s is damaged: %s", CellsVariable, list)
 	}
 	cell, ok := cells.At(index)
 	if !ok {
-		return 0, end(exitUsage, "%s has no cell for index %d", CellsVariable, index)
+		return 0, end(ExitUsage, "%s has no cell for index %d", CellsVariable, index)
 	}
 	return cell, nil
 }
@@ -125,7 +99,7 @@ func (c *Child) document(ctx context.Context, env environment) (*Sweep, error) {
 	text, place := env.get(DocumentVariable), DocumentVariable
 	if text == "" {
 		if place = env.get(URLVariable); place == "" {
-			return nil, end(exitUsage, "neither %s nor %s is set: submit the job with batchctl", DocumentVariable, URLVariable)
+			return nil, end(ExitUsage, "neither %s nor %s is set: submit the job with batchctl", DocumentVariable, URLVariable)
 		}
 		var err error
 		if text, err = c.read(ctx, place); err != nil {
@@ -134,7 +108,7 @@ func (c *Child) document(ctx context.Context, env environment) (*Sweep, error) {
 	}
 	s, err := Parse(text)
 	if err != nil {
-		return nil, end(exitUsage, "%s holds no whole document of version 1: submit the job again", place)
+		return nil, end(ExitUsage, "%s holds no whole document of version 1: submit the job again", place)
 	}
 	return s, nil
 }
@@ -167,27 +141,7 @@ func (c *Child) read(ctx context.Context, place string) (string, error) {
 // unreadable says the cause on its own line, as the shell and aws do.
 func (c *Child) unreadable(place string, cause error) error {
 	fmt.Fprintf(c.Stderr, "%v\n", cause)
-	return end(exitUsage, "cannot read %s", place)
-}
-
-// exec replaces the process.
-func (c *Child) exec(args []string, env environment) error {
-	if len(args) == 0 {
-		return end(exitUsage, "there is no command to run: give the job one")
-	}
-	path, err := env.lookPath(args[0])
-	if err != nil {
-		return err
-	}
-	err = c.Exec(path, args, env)
-	if errors.Is(err, syscall.ENOEXEC) {
-		// A script without a first line that names its interpreter: shells run it.
-		err = c.Exec("/bin/sh", append([]string{"sh", path}, args[1:]...), env)
-	}
-	if err != nil {
-		return end(exitNotRun, "cannot run %s: %v", path, err)
-	}
-	return nil
+	return end(ExitUsage, "cannot read %s", place)
 }
 
 // environment is variables as "NAME=value". Of several of one name the last one holds.
@@ -234,52 +188,4 @@ func (e environment) ofCell(s *Sweep, cell int) environment {
 		e = e.with(Variable(name), values[i])
 	}
 	return e
-}
-
-// defaultPath is where shells look when PATH is not set.
-const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-
-// lookPath finds a program as the shell does: by the PATH of the environment that it
-// will have.
-func (e environment) lookPath(name string) (string, error) {
-	if strings.Contains(name, "/") {
-		return name, executable(name)
-	}
-	path, ok := e.look("PATH")
-	if !ok {
-		path = defaultPath
-	}
-	var found error
-	for dir := range strings.SplitSeq(path, ":") {
-		file := filepath.Join(dir, name)
-		if dir == "" {
-			file = "./" + name
-		}
-		err := executable(file)
-		if err == nil {
-			return file, nil
-		}
-		if e, ok := errors.AsType[*ending](err); ok && e.exit == exitNotRun && found == nil {
-			found = err
-		}
-	}
-	if found == nil || name == "" {
-		found = end(exitNotFound, "%s: not found", name)
-	}
-	return "", found
-}
-
-// executable tells whether a file can be executed, as far as its mode says it.
-func executable(file string) error {
-	info, err := os.Stat(file)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-		return end(exitNotFound, "%s: not found", file)
-	}
-	if err != nil {
-		return end(exitNotRun, "cannot run %s: %v", file, err)
-	}
-	if info.IsDir() || info.Mode()&0o111 == 0 {
-		return end(exitNotRun, "cannot run %s: it is no executable file", file)
-	}
-	return nil
 }

@@ -2,10 +2,7 @@ package sweep
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os/exec"
-	"syscall"
 )
 
 // commands runs the child's slice of a command list, and returns the exit code: 0, or
@@ -28,7 +25,7 @@ func (c *Child) commands(ctx context.Context, s *Sweep, cell int, env environmen
 		c.say("no lines for child %d: the list has %d", cell, len(lines))
 		return 0, nil
 	}
-	shell, err := env.lookPath("sh")
+	shell, err := LookPath(env, "sh")
 	if err != nil {
 		return 0, err
 	}
@@ -38,7 +35,7 @@ func (c *Child) commands(ctx context.Context, s *Sweep, cell int, env environmen
 		if r.look(ctx); r.asked {
 			c.say("asked to end: lines %d to %d are not run", i+1, to)
 			if exit == 0 {
-				exit = exitAsked
+				exit = ExitAsked
 			}
 			break
 		}
@@ -87,40 +84,8 @@ func (r *runner) look(ctx context.Context) {
 
 // run runs one line, and hands signals on to it.
 func (r *runner) run(ctx context.Context, line string) (exit int, err error) {
-	cmd := &exec.Cmd{Path: r.shell, Args: []string{"sh", "-c", "--", line}, Env: r.env, Stdout: r.Stdout, Stderr: r.Stderr}
-	if err := cmd.Start(); err != nil {
-		return 0, end(exitNotRun, "cannot run %s: %v", r.shell, err)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
-	canceled := ctx.Done()
-	for {
-		// A signal to a line that has just ended has nobody to reach: its error says no more.
-		select {
-		case err := <-ended:
-			return exitCode(err)
-		case s := <-r.Signals:
-			r.asked = true
-			_ = cmd.Process.Signal(s)
-		case <-canceled:
-			r.asked = true
-			canceled = nil
-			_ = cmd.Process.Signal(syscall.SIGTERM)
-		}
-	}
-}
-
-// exitCode is what a shell makes of how a process ended.
-func exitCode(err error) (int, error) {
-	if err == nil {
-		return 0, nil
-	}
-	failed, ok := errors.AsType[*exec.ExitError](err)
-	if !ok {
-		return 0, err
-	}
-	if status, ok := failed.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-		return exitBySignal + int(status.Signal()), nil
-	}
-	return failed.ExitCode(), nil
+	p := Process{Env: r.env, Stdout: r.Stdout, Stderr: r.Stderr, Signals: r.Signals}
+	exit, asked, err := p.Run(ctx, r.shell, []string{"sh", "-c", "--", line})
+	r.asked = r.asked || asked
+	return exit, err
 }

@@ -256,7 +256,7 @@ func TestDamage(t *testing.T) {
 	check := func(t *testing.T, i int, got outcome) {
 		t.Helper()
 		// Before the message of a file that cannot be opened comes the shell's own.
-		if got.exit != exitUsage || !strings.HasSuffix(got.message, want[i]) || strings.HasPrefix(want[i], damaged[:20]) && got.message != want[i] {
+		if got.exit != ExitUsage || !strings.HasSuffix(got.message, want[i]) || strings.HasPrefix(want[i], damaged[:20]) && got.message != want[i] {
 			t.Errorf("%q, %q: %v\nwant %q", launches[i].env, launches[i].args, got, want[i])
 		}
 	}
@@ -320,7 +320,7 @@ func TestDocumentElsewhere(t *testing.T) {
 				t.Errorf("%s: exit %d\n%s", place, exit, out)
 			}
 		}
-		if out, exit := run(withAWS, URLVariable+"=s3://bucket/nothing"); exit != exitUsage || !strings.HasSuffix(out, "batchctl: cannot read s3://bucket/nothing\n") {
+		if out, exit := run(withAWS, URLVariable+"=s3://bucket/nothing"); exit != ExitUsage || !strings.HasSuffix(out, "batchctl: cannot read s3://bucket/nothing\n") {
 			t.Errorf("nothing there: exit %d\n%s", exit, out)
 		}
 		empty := t.TempDir()
@@ -328,7 +328,7 @@ func TestDocumentElsewhere(t *testing.T) {
 		cmd.Env = []string{"PATH=" + empty, URLVariable + "=s3://bucket/document"}
 		out, _ := cmd.CombinedOutput()
 		want := "batchctl: cannot read s3://bucket/document: there is no aws; install the AWS CLI in the image, or use the launcher batchctl\n"
-		if exit := cmd.ProcessState.ExitCode(); exit != exitNotFound || string(out) != want {
+		if exit := cmd.ProcessState.ExitCode(); exit != ExitNotFound || string(out) != want {
 			t.Errorf("no aws: exit %d\n%s", exit, out)
 		}
 	})

@@ -1,0 +1,395 @@
+package objects
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"github.com/batchctl/batchctl/pkg/stage"
+)
+
+// The modes of files, before the umask.
+const (
+	plainFile = 0o666
+	program   = 0o777
+)
+
+// task is one Bring.
+type task struct {
+	*Store
+	in     stage.Input
+	pinned *checksum // by the document
+	moved  tally
+	need   *need
+}
+
+func (s *Store) task(in stage.Input) (*task, error) {
+	t := &task{Store: s, in: in}
+	if in.SHA256 == "" {
+		return t, nil
+	}
+	var err error
+	t.pinned, err = pinned(in.SHA256)
+	return t, err
+}
+
+// fits checks the space for files below a directory, whose sizes are those given; a file
+// of its size that is there will probably stay.
+func (t *task) fits(dir string, bytes int64, what string) (err error) {
+	t.need, err = t.reserve(dir, bytes, what)
+	return err
+}
+
+func (t *task) wrote(n int64) {
+	if t.need != nil {
+		t.need.left.Add(-n)
+	}
+}
+
+func (t *task) free() {
+	if t.need != nil {
+		t.release(t.need)
+	}
+}
+
+func (t *task) mode() fs.FileMode {
+	if t.in.Executable {
+		return program
+	}
+	return plainFile
+}
+
+// one is where a single file goes: a directory and a name in it.
+func (t *task) one(from place) (d *dest, name string, err error) {
+	to := t.in.To
+	if strings.HasSuffix(to, "/") {
+		if err := below(from.base(), from.String()); err != nil {
+			return nil, "", err
+		}
+		to += from.base()
+	}
+	d, err = openDest(filepath.Dir(filepath.FromSlash(to)))
+	return d, filepath.Base(filepath.FromSlash(to)), err
+}
+
+// key brings one object.
+func (t *task) key(ctx context.Context, from place) error {
+	o := &object{place: from}
+	if err := t.head(ctx, o); err != nil {
+		return err
+	}
+	d, name, err := t.one(from)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	if d.size(name) != o.size {
+		if err := t.fits(d.Name(), o.size, from.String()); err != nil {
+			return err
+		}
+	}
+	return t.object(ctx, d, name, o, t.pinned, t.mode())
+}
+
+// prefix brings what is below a prefix.
+func (t *task) prefix(ctx context.Context, from place) error {
+	if t.pinned != nil {
+		return fmt.Errorf("%s: a sha256 is for one file, and this is a prefix", from)
+	}
+	var files []*object
+	var dirs []string
+	names := conflicts{}
+	marked := false
+	err := t.list(ctx, from, func(o *object) error {
+		name := o.key[len(from.key):]
+		switch dir, mark := strings.CutSuffix(name, "/"); {
+		case name == "" && o.size == 0:
+			marked = true // the mark of the prefix itself
+			return nil
+		case mark && o.size == 0:
+			dirs = append(dirs, dir)
+			if err := below(dir, o.String()); err != nil {
+				return err
+			}
+			return names.above(dir+"/x", o.String())
+		}
+		if err := below(name, o.String()); err != nil {
+			return err
+		}
+		files = append(files, o)
+		return names.add(name, o.String())
+	})
+	if err != nil {
+		return err
+	}
+	if len(files)+len(dirs) == 0 && !marked {
+		return fmt.Errorf("%s: there is nothing below it", from)
+	}
+	d, err := openDest(filepath.FromSlash(t.in.To))
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	bytes := int64(0)
+	for _, o := range files {
+		if d.size(o.key[len(from.key):]) != o.size {
+			bytes += o.size
+		}
+	}
+	if err := t.fits(d.Name(), bytes, from.String()); err != nil {
+		return err
+	}
+	for _, dir := range dirs {
+		if err := d.mkdir(dir); err != nil {
+			return err
+		}
+	}
+	return each(ctx, len(files), t.atOnce(), func(ctx context.Context, i int) error {
+		return t.object(ctx, d, files[i].key[len(from.key):], files[i], nil, plainFile)
+	})
+}
+
+// object brings one object to a name, unless it is there.
+func (t *task) object(ctx context.Context, d *dest, name string, o *object, want *checksum, mode fs.FileMode) error {
+	if d.size(name) == o.size {
+		if !o.asked && want == nil {
+			if err := t.head(ctx, o); err != nil {
+				return err
+			}
+		}
+		kept, err := t.keep(d, name, o.size, first(want, o.sum))
+		if kept || err != nil {
+			return err
+		}
+	}
+	f, err := d.create(name, mode)
+	if err != nil {
+		return err
+	}
+	defer f.drop()
+	var v verdict
+	if o.size <= t.part() {
+		v, err = t.small(ctx, f, o, want)
+	} else {
+		v, err = t.large(ctx, f, o, want)
+	}
+	if err != nil {
+		return err
+	}
+	return t.finish(f, o.String(), o.size, v)
+}
+
+func first(want, other *checksum) *checksum {
+	if want != nil {
+		return want
+	}
+	return other
+}
+
+// keep tells whether a file that is there can stay, and counts it.
+func (t *task) keep(d *dest, name string, size int64, c *checksum) (bool, error) {
+	if c == nil || c.parts {
+		return false, nil
+	}
+	h := c.hash()
+	if err := d.sum(name, h); err != nil || c.judge(h.Sum(nil)) != verified {
+		return false, nil // it is written anew, which says what is wrong with it
+	}
+	t.moved.file(size)
+	t.moved.kept.Add(1)
+	return true, nil
+}
+
+// finish gives a whole file its name.
+func (t *task) finish(f *draft, from string, size int64, v verdict) error {
+	if v == wrong {
+		return fmt.Errorf("%s: what came has another checksum than it should: fetch it again; if it stays so, what is stored is damaged or is not what was meant", from)
+	}
+	if t.NoReplace {
+		if _, err := f.dest.Lstat(f.name); err == nil {
+			same, err := f.same()
+			if err != nil || !same {
+				return fmt.Errorf("%s -> %s: %w, and it differs", from, f.dest.full(f.name), errReplaced)
+			}
+			t.moved.kept.Add(1)
+			t.moved.file(size)
+			return nil
+		}
+	}
+	if err := f.commit(); err != nil {
+		return err
+	}
+	if v == unverified {
+		t.moved.unverified.Add(1)
+	}
+	t.moved.file(size)
+	return nil
+}
+
+// small brings an object by one request, whose answer says the checksum, too.
+func (t *task) small(ctx context.Context, f *draft, o *object, want *checksum) (verdict, error) {
+	c, sum, err := t.whole(ctx, f, o, want)
+	if err != nil {
+		return wrong, err
+	}
+	if sum == nil {
+		return t.byParts(ctx, f, o)
+	}
+	return c.judge(sum), nil
+}
+
+// whole copies an object and returns what its content should have for a checksum, and has;
+// nil where there is none over all of it.
+func (t *task) whole(ctx context.Context, f *draft, o *object, want *checksum) (c *checksum, sum []byte, err error) {
+	release, err := t.slot(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer release()
+	size := o.size
+	r := t.read(ctx, o, 0, -1)
+	defer r.Close()
+	if err := opened(r); err != nil {
+		return nil, nil, err
+	}
+	if o.size != size {
+		return nil, nil, fmt.Errorf("%s: the object was changed while it was fetched: fetch it again, or give versions names of their own", o.place)
+	}
+	var h hash.Hash
+	if c = first(want, o.sum); c != nil && !c.parts {
+		h = c.hash()
+	}
+	if err := t.copy(f, 0, o.size, r, h, o.String()); err != nil || h == nil {
+		return nil, nil, err
+	}
+	return c, h.Sum(nil), nil
+}
+
+// opened connects a reader, as often as that is worth it.
+func opened(r *reader) error {
+	for {
+		err := r.open()
+		if err == nil {
+			return nil
+		}
+		if err := r.failed(err); err != nil {
+			return err
+		}
+	}
+}
+
+// large brings an object in ranges.
+func (t *task) large(ctx context.Context, f *draft, o *object, want *checksum) (verdict, error) {
+	if !o.asked {
+		if err := t.head(ctx, o); err != nil {
+			return wrong, err
+		}
+	}
+	if o.etag == "" {
+		return wrong, fmt.Errorf("%s: the server names no version (ETag), so its parts cannot be held together", o.place)
+	}
+	c := first(want, o.sum)
+	part := t.part()
+	pieces := make([]piece, (o.size+part-1)/part)
+	err := each(ctx, len(pieces), t.atOnce(), func(ctx context.Context, i int) error {
+		release, err := t.slot(ctx)
+		if err != nil {
+			return err
+		}
+		defer release()
+		off := int64(i) * part
+		n := min(part, o.size-off)
+		r := t.read(ctx, o, off, n)
+		defer r.Close()
+		var h hash.Hash
+		if c != nil && c.width > 0 && !c.parts {
+			h = c.hash()
+		}
+		if err := t.copy(f, off, n, r, h, o.String()); err != nil {
+			return err
+		}
+		pieces[i].length = n
+		if h != nil {
+			pieces[i].sum = h.Sum(nil)
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return wrong, err
+	case c == nil || c.parts:
+		return t.byParts(ctx, f, o)
+	case c.width > 0:
+		return c.judge(c.join(pieces)), nil
+	}
+	h := c.hash()
+	if err := hashAll(h, io.NewSectionReader(f, 0, o.size)); err != nil {
+		return wrong, f.failed(err)
+	}
+	return c.judge(h.Sum(nil)), nil
+}
+
+// byParts holds what came against the checksums of an object's parts, where there are any.
+func (t *task) byParts(ctx context.Context, f *draft, o *object) (verdict, error) {
+	if o.sum == nil || !o.sum.parts {
+		return unverified, nil
+	}
+	parts, err := t.partSums(ctx, o)
+	if err != nil || len(parts) == 0 {
+		return unverified, err
+	}
+	off, v := int64(0), verified
+	for _, p := range parts {
+		h := o.sum.hash()
+		if err := hashAll(h, io.NewSectionReader(f, off, p.length)); err != nil {
+			return wrong, f.failed(err)
+		}
+		c := &checksum{algorithm: o.sum.algorithm, sum: p.sum}
+		if v = c.judge(h.Sum(nil)); v != verified {
+			break
+		}
+		off += p.length
+	}
+	return v, nil
+}
+
+// copy writes n bytes (-1: all) of a reader into a file, and into a hash.
+func (t *task) copy(f *draft, off, n int64, from io.Reader, h hash.Hash, what string) error {
+	buffer := buffers.Get().(*[bufferSize]byte)
+	defer buffers.Put(buffer)
+	written := int64(0)
+	for {
+		m, err := from.Read(buffer[:])
+		if m > 0 {
+			if _, err := f.WriteAt(buffer[:m], off+written); err != nil {
+				return f.failed(err)
+			}
+			if h != nil {
+				h.Write(buffer[:m])
+			}
+			written += int64(m)
+			t.wrote(int64(m))
+		}
+		switch {
+		case errors.Is(err, io.EOF) && n >= 0 && written != n:
+			return fmt.Errorf("%s: %d bytes came in place of %d", what, written, n)
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return withName(err, what)
+		}
+	}
+}
+
+// withName is an error that says of what it is.
+func withName(err error, what string) error {
+	if strings.Contains(err.Error(), what) {
+		return err
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}

@@ -1,0 +1,156 @@
+package objects
+
+import (
+	"bytes"
+	"crypto/md5"
+	"crypto/sha1"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"hash/crc32"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+	"github.com/minio/crc64nvme"
+)
+
+// algorithm is a way to a checksum.
+type algorithm struct {
+	name string
+	hash func() hash.Hash
+	// width and polynomial, bits reversed, are those of a CRC, whose values over two pieces
+	// give that over both; 0 for what has to see the bytes in their order.
+	width      uint
+	polynomial uint64
+}
+
+var (
+	algorithmSHA256    = &algorithm{name: "SHA256", hash: sha256.New}
+	algorithmSHA1      = &algorithm{name: "SHA1", hash: sha1.New}
+	algorithmMD5       = &algorithm{name: "MD5", hash: md5.New}
+	algorithmCRC64NVME = &algorithm{"CRC64NVME", func() hash.Hash { return crc64nvme.New() }, 64, 0x9a6c9329ac4bc9b5}
+	algorithmCRC32     = &algorithm{"CRC32", func() hash.Hash { return crc32.NewIEEE() }, 32, crc32.IEEE}
+	algorithmCRC32C    = &algorithm{"CRC32C", func() hash.Hash { return crc32.New(crc32.MakeTable(crc32.Castagnoli)) }, 32, crc32.Castagnoli}
+)
+
+// piece is the checksum of a part of a whole, and how long the part is.
+type piece struct {
+	sum    []byte
+	length int64
+}
+
+// join is the CRC of pieces one after the other: shifting a CRC by the length of what
+// follows is a product of polynomials over GF(2), modulo the CRC's own.
+func (a *algorithm) join(pieces []piece) []byte {
+	var crc uint64
+	for _, p := range pieces {
+		value := make([]byte, 8)
+		copy(value[8-len(p.sum):], p.sum)
+		crc = a.times(a.power(p.length), crc) ^ binary.BigEndian.Uint64(value)
+	}
+	return binary.BigEndian.AppendUint64(nil, crc)[8-a.width/8:]
+}
+
+// times multiplies polynomials whose highest bit is the constant term.
+func (a *algorithm) times(x, y uint64) (product uint64) {
+	for bit := uint64(1) << (a.width - 1); bit != 0; bit >>= 1 {
+		if x&bit != 0 {
+			product ^= y
+		}
+		carry := y & 1
+		y >>= 1
+		if carry != 0 {
+			y ^= a.polynomial
+		}
+	}
+	return product
+}
+
+// power is the polynomial that shifts by n bytes.
+func (a *algorithm) power(n int64) uint64 {
+	result, square := uint64(1)<<(a.width-1), uint64(1)<<(a.width-9)
+	for ; n > 0; n >>= 1 {
+		if n&1 != 0 {
+			result = a.times(result, square)
+		}
+		square = a.times(square, square)
+	}
+	return result
+}
+
+// checksum is what a source says of a content. A nil one says nothing.
+type checksum struct {
+	*algorithm
+	sum []byte
+	// parts says that the sum is one of the sums of parts.
+	parts bool
+	// perhaps says that the sum may be of something else: an ETag of an object that is
+	// encrypted looks like an MD5.
+	perhaps bool
+}
+
+// pinned is a checksum that the user gave, in hex.
+func pinned(sha256 string) (*checksum, error) {
+	sum, err := hex.DecodeString(sha256)
+	if err != nil || len(sum) != 32 {
+		return nil, fmt.Errorf("sha256 %q is not 64 digits of hex", sha256)
+	}
+	return &checksum{algorithm: algorithmSHA256, sum: sum}, nil
+}
+
+// said are the members by which S3 says a checksum, the same in several answers.
+type said struct {
+	crc64nvme, crc32c, crc32, sha256, sha1 *string
+
+	kind       types.ChecksumType
+	etag       string
+	encryption types.ServerSideEncryption
+	customer   *string
+}
+
+// checksum is the best of those that S3 says.
+func (s said) checksum() *checksum {
+	for _, c := range []struct {
+		*algorithm
+		text *string
+	}{{algorithmCRC64NVME, s.crc64nvme}, {algorithmCRC32C, s.crc32c}, {algorithmCRC32, s.crc32}, {algorithmSHA256, s.sha256}, {algorithmSHA1, s.sha1}} {
+		if c.text == nil {
+			continue
+		}
+		text, _, parts := strings.Cut(*c.text, "-")
+		sum, err := base64.StdEncoding.DecodeString(text)
+		if err == nil && len(sum) == c.hash().Size() {
+			return &checksum{algorithm: c.algorithm, sum: sum, parts: parts || s.kind == types.ChecksumTypeComposite}
+		}
+	}
+	if sum, err := hex.DecodeString(strings.Trim(s.etag, `"`)); err == nil && len(sum) == md5.Size && s.customer == nil {
+		perhaps := s.encryption != "" && s.encryption != types.ServerSideEncryptionAes256
+		return &checksum{algorithm: algorithmMD5, sum: sum, perhaps: perhaps}
+	}
+	return nil
+}
+
+// verdict is what comes of holding a content against its checksum.
+type verdict int
+
+const (
+	wrong verdict = iota
+	verified
+	unverified
+)
+
+// judge compares a content's sum.
+func (c *checksum) judge(sum []byte) verdict {
+	switch {
+	case c == nil || c.parts:
+		return unverified
+	case bytes.Equal(c.sum, sum):
+		return verified
+	case c.perhaps:
+		return unverified
+	}
+	return wrong
+}

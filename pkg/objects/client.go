@@ -1,0 +1,319 @@
+package objects
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+)
+
+// attempts is how often the SDK makes a request before it is given up: S3 answers 503 while
+// it spreads a prefix, for longer than the SDK's default of three takes.
+const attempts = 8
+
+var (
+	// bucketName is what may stand in a path for a bucket: the names of today, and the older
+	// ones of us-east-1 (Amazon S3 User Guide, "Bucket naming rules").
+	bucketName = lazy(`^[A-Za-z0-9][A-Za-z0-9._-]{2,254}$`)
+	// regionName keeps what an answer calls a Region from becoming another host.
+	regionName = lazy(`^[a-z]{2,8}(-[a-z0-9]+){1,4}$`)
+	// expecting is how a signature for the wrong Region is answered.
+	expecting = lazy(`expecting '([a-z0-9-]+)'`)
+)
+
+// lazy compiles an expression when it is needed first: most runs of the program need none.
+func lazy(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
+}
+
+// ParseURL reads s3://bucket/key. The key is taken as it stands: nothing in it is unescaped,
+// and "?" and "#" belong to it. It may be empty or end in a slash, for what is below it.
+func ParseURL(text string) (bucket, key string, err error) {
+	rest, ok := strings.CutPrefix(text, "s3://")
+	bucket, key, slash := strings.Cut(rest, "/")
+	if !ok || !slash || !bucketName().MatchString(bucket) {
+		return "", "", fmt.Errorf("%q is no place in S3: write s3://bucket/key, or s3://bucket/prefix/ for what is below it", text)
+	}
+	return bucket, key, nil
+}
+
+// objectURL is ParseURL for one object.
+func objectURL(text string) (place, error) {
+	bucket, key, err := ParseURL(text)
+	if err == nil && key == "" {
+		err = fmt.Errorf("%q names no object: write s3://bucket/key", text)
+	}
+	return place{bucket: bucket, key: key}, err
+}
+
+// client is that of a bucket's Region.
+func (s *Store) client(ctx context.Context, bucket string) (*s3.Client, string, error) {
+	cfg, err := s.configuration(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	s.clients.Lock()
+	defer s.clients.Unlock()
+	region := s.clients.regions[bucket]
+	if region == "" {
+		region = cfg.Region
+	}
+	if region == "" {
+		region = "us-east-1" // knows where every bucket of its partition is
+	}
+	if s.clients.of == nil {
+		s.clients.of, s.clients.regions = map[string]*s3.Client{}, map[string]string{}
+	}
+	if s.clients.of[region] == nil {
+		s.clients.of[region] = s.newClient(cfg, region)
+	}
+	return s.clients.of[region], region, nil
+}
+
+func (s *Store) configuration(ctx context.Context) (aws.Config, error) {
+	s.config.Lock()
+	defer s.config.Unlock()
+	if s.config.loaded {
+		return s.config.cfg, nil
+	}
+	if s.Config == nil {
+		return aws.Config{}, errors.New("there is no configuration of AWS")
+	}
+	cfg, err := s.Config(ctx)
+	if err != nil {
+		return cfg, err
+	}
+	s.config.cfg, s.config.loaded = cfg, true
+	s.config.cfg.HTTPClient = &watched{inner: s.httpClient(cfg.HTTPClient), stall: s.stall()}
+	return s.config.cfg, nil
+}
+
+// httpClient keeps as many connections as there are.
+func (s *Store) httpClient(client aws.HTTPClient) aws.HTTPClient {
+	if client == nil {
+		client = awshttp.NewBuildableClient()
+	}
+	b, ok := client.(*awshttp.BuildableClient)
+	if !ok {
+		return client
+	}
+	return b.WithTransportOptions(func(t *http.Transport) {
+		t.MaxIdleConnsPerHost = s.atOnce()
+		t.MaxIdleConns = max(t.MaxIdleConns, 2*s.atOnce())
+		t.ReadBufferSize, t.WriteBufferSize = 64<<10, 64<<10
+	})
+}
+
+func (s *Store) newClient(cfg aws.Config, region string) *s3.Client {
+	return s3.NewFromConfig(cfg, func(o *s3.Options) {
+		o.Region = region
+		plain := false
+		if o.BaseEndpoint != nil { // which knows of no names for buckets
+			o.UsePathStyle = true
+			plain = strings.HasPrefix(*o.BaseEndpoint, "http://")
+		}
+		// Checksums are this package's business: the SDK's would be read, and computed, twice.
+		o.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired
+		o.ResponseChecksumValidation = aws.ResponseChecksumValidationWhenRequired
+		o.Retryer = retry.NewStandard(func(r *retry.StandardOptions) {
+			r.MaxAttempts = attempts
+			r.MaxBackoff = 10 * time.Second
+			r.RateLimiter = ratelimit.None // one budget for all connections runs out with the first cloud
+		})
+		if !plain {
+			// TLS and the checksum protect the bytes: no hash of them for the signature, too.
+			o.APIOptions = append(o.APIOptions, v4.SwapComputePayloadSHA256ForUnsignedPayloadMiddleware)
+		}
+	})
+}
+
+// call makes a request in the bucket's Region, as far as it is known, and once more where
+// an answer says that it is another one.
+func call[T any](ctx context.Context, s *Store, action string, at place, request func(c *s3.Client) (T, error)) (T, error) {
+	var none T
+	c, region, err := s.client(ctx, at.bucket)
+	if err != nil {
+		return none, err
+	}
+	answer, err := request(c)
+	if other := elsewhere(err); other != "" && other != region {
+		s.clients.Lock()
+		s.clients.regions[at.bucket] = other
+		s.clients.Unlock()
+		if c, region, err = s.client(ctx, at.bucket); err != nil {
+			return none, err
+		}
+		answer, err = request(c)
+	}
+	if err != nil {
+		return none, told(ctx, err, action, at, region)
+	}
+	return answer, nil
+}
+
+// elsewhere is the Region that an answer says the bucket is in; "" for any other answer.
+func elsewhere(err error) string {
+	answer, ok := errors.AsType[*smithyhttp.ResponseError](err)
+	if !ok || answer.Response == nil || answer.Response.Response == nil {
+		return ""
+	}
+	region := answer.Response.Header.Get("X-Amz-Bucket-Region")
+	if r := answer.Response.Request; region == "" && r != nil && r.Response != nil {
+		// The HTTP client followed a 307 by itself, with a signature for the first host.
+		region = r.Response.Header.Get("X-Amz-Bucket-Region")
+	}
+	if said, ok := errors.AsType[smithy.APIError](err); ok && region == "" && said.ErrorCode() == "AuthorizationHeaderMalformed" {
+		if m := expecting().FindStringSubmatch(said.ErrorMessage()); m != nil {
+			region = m[1]
+		}
+	}
+	if !regionName().MatchString(region) {
+		return ""
+	}
+	return region
+}
+
+// Error is what S3 answered instead of what was asked for.
+type Error struct {
+	// Action is that of IAM, as s3:GetObject.
+	Action string
+	// Code is the service's name of the error; Status that of HTTP.
+	Code   string
+	Status int
+	text   string
+	cause  error
+}
+
+func (e *Error) Error() string { return e.text }
+func (e *Error) Unwrap() error { return e.cause }
+
+// Missing reports whether err says that an object or a bucket is not there.
+func Missing(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && (e.Code == "NoSuchKey" || e.Code == "NoSuchBucket" || e.Code == "NotFound" || e.Status == http.StatusNotFound)
+}
+
+// Denied reports whether err says that the credentials may not do that.
+func Denied(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.Status == http.StatusForbidden
+}
+
+// changed is that an object is another one than that seen first.
+func changed(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.Status == http.StatusPreconditionFailed
+}
+
+// told is an error of the SDK in a sentence that says the next step.
+func told(ctx context.Context, err error, action string, at place, region string) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if without := untrusted(err); without != "" {
+		return fmt.Errorf("%s: %s", at, without)
+	}
+	e := &Error{Action: action, cause: err}
+	if answer, ok := errors.AsType[*smithyhttp.ResponseError](err); ok {
+		e.Status = answer.HTTPStatusCode()
+	}
+	said, ok := errors.AsType[smithy.APIError](err)
+	if !ok {
+		e.text = fmt.Sprintf("%s: %s", at, reason(err))
+		return e
+	}
+	e.Code = said.ErrorCode()
+	switch {
+	case e.Status == http.StatusForbidden && (e.Code == "AccessDenied" || e.Code == "Forbidden" || e.Code == "AllAccessDisabled"):
+		e.text = fmt.Sprintf("%s: not allowed: %s on %s; in a job it is for the policy of its jobRoleArn to allow that%s", at, action, arn(at, action, region), beside(action))
+	case e.Code == "NoSuchBucket":
+		e.text = fmt.Sprintf("%s: NoSuchBucket: there is no bucket %s", at, at.bucket)
+	case e.Status == http.StatusNotFound:
+		e.text = fmt.Sprintf("%s: there is no such object; for all that is below a prefix write s3://%s/%s/", at, at.bucket, strings.TrimSuffix(at.key, "/"))
+	case e.Status == http.StatusPreconditionFailed:
+		e.text = fmt.Sprintf("%s: the object was changed while it was fetched: fetch it again, or give versions names of their own", at)
+	case e.Code == "InvalidObjectState":
+		e.text = fmt.Sprintf("%s: the object is archived: restore it first, aws s3api restore-object", at)
+	case e.Code == "BadDigest" || e.Code == "XAmzContentChecksumMismatch":
+		e.text = fmt.Sprintf("%s: %s: what arrived is not what was read: the file was changed meanwhile, or the connection spoils it", at, e.Code)
+	case e.Code == "ExpiredToken":
+		e.text = fmt.Sprintf("%s: the credentials are no longer good: log in again, aws sso login", at)
+	default:
+		e.text = fmt.Sprintf("%s: s3 %s: %s: %s", at, strings.TrimPrefix(action, "s3:"), e.Code, said.ErrorMessage())
+		if e.Code == "" || said.ErrorMessage() == "" {
+			e.text = fmt.Sprintf("%s: s3 %s: HTTP %d %s", at, strings.TrimPrefix(action, "s3:"), e.Status, http.StatusText(e.Status))
+		}
+	}
+	return e
+}
+
+// beside is what else a refusal may come from.
+func beside(action string) string {
+	switch action {
+	case "s3:GetObject":
+		return " (and kms:Decrypt on the key, if it is encrypted by one; without s3:ListBucket an object that is not there looks the same)"
+	case "s3:PutObject":
+		return " (and kms:GenerateDataKey on the key, if the bucket has one)"
+	}
+	return ""
+}
+
+// arn is what a policy has to name.
+func arn(at place, action, region string) string {
+	partition := "aws"
+	switch {
+	case strings.HasPrefix(region, "cn-"):
+		partition = "aws-cn"
+	case strings.HasPrefix(region, "us-gov-"):
+		partition = "aws-us-gov"
+	}
+	if action == "s3:ListBucket" {
+		return fmt.Sprintf("arn:%s:s3:::%s", partition, at.bucket)
+	}
+	return fmt.Sprintf("arn:%s:s3:::%s/%s", partition, at.bucket, at.key)
+}
+
+// reason is the part of the SDK's error that says something.
+func reason(err error) string {
+	text := err.Error()
+	switch {
+	case strings.Contains(text, "get credentials"), strings.Contains(text, "no EC2 IMDS role found"), strings.Contains(text, "failed to refresh cached credentials"):
+		return "there are no credentials of AWS, get credentials: a job has those of its jobRoleArn, so give it one"
+	case strings.Contains(text, errStalled.Error()):
+		return fmt.Sprintf("the connection was given up %d times, because it brought nothing", attempts)
+	}
+	for {
+		inner := errors.Unwrap(err)
+		if inner == nil {
+			return err.Error()
+		}
+		err = inner
+	}
+}
+
+// untrusted says what lacks where no server's certificate can be verified.
+func untrusted(err error) string {
+	_, unknown := errors.AsType[x509.UnknownAuthorityError](err)
+	_, none := errors.AsType[x509.SystemRootsError](err)
+	if !unknown && !none {
+		return ""
+	}
+	if pool, err := x509.SystemCertPool(); none || err != nil || pool.Equal(x509.NewCertPool()) {
+		return "there are no CA certificates in this image: install ca-certificates in it, or set SSL_CERT_FILE"
+	}
+	return "the server's certificate is of an authority that this image does not know: add it to the image's CA certificates, or set SSL_CERT_FILE"
+}

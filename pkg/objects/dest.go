@@ -1,0 +1,223 @@
+package objects
+
+import (
+	"bytes"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+)
+
+// bufferSize is how much of a file is in memory for each connection, in bytes.
+const bufferSize = 256 << 10
+
+var buffers = sync.Pool{New: func() any { return new([bufferSize]byte) }}
+
+// isAbs is for paths of this machine, which on Windows do not begin with a slash.
+func isAbs(name string) bool { return filepath.IsAbs(name) }
+
+// dest is the directory that files are written below; nothing leaves it.
+type dest struct {
+	*os.Root
+	dirs sync.Map // those that are known to be there
+}
+
+func openDest(dir string) (*dest, error) {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, fmt.Errorf("make the directory: %w", err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	return &dest{Root: root}, nil
+}
+
+// full is the name of a file of a directory, for people.
+func (d *dest) full(name string) string { return filepath.Join(d.Name(), filepath.FromSlash(name)) }
+
+func (d *dest) mkdir(dir string) error {
+	if dir == "." {
+		return nil
+	}
+	if _, made := d.dirs.Load(dir); made {
+		return nil
+	}
+	if err := d.MkdirAll(dir, 0o777); err != nil {
+		return fmt.Errorf("make the directory %s: %w", d.full(dir), cause(err))
+	}
+	d.dirs.Store(dir, true)
+	return nil
+}
+
+// size is that of a file that is there; -1 for none, or what is no file.
+func (d *dest) size(name string) int64 {
+	info, err := d.Stat(name)
+	if err != nil || !info.Mode().IsRegular() {
+		return -1
+	}
+	return info.Size()
+}
+
+// sum is a checksum over a file that is there.
+func (d *dest) sum(name string, h hash.Hash) error {
+	f, err := d.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return hashAll(h, f)
+}
+
+func hashAll(h io.Writer, from io.Reader) error {
+	buffer := buffers.Get().(*[bufferSize]byte)
+	defer buffers.Put(buffer)
+	_, err := io.CopyBuffer(onlyWriter{h}, onlyReader{from}, buffer[:])
+	return err
+}
+
+type onlyWriter struct{ io.Writer }
+type onlyReader struct{ io.Reader }
+
+// draft is a file under a temporary name, until it is whole.
+type draft struct {
+	*os.File
+	dest       *dest
+	name, temp string
+	done       bool
+}
+
+// create begins a file. Mode is what the process's umask is taken from.
+func (d *dest) create(name string, mode fs.FileMode) (*draft, error) {
+	dir := path.Dir(name)
+	if err := d.mkdir(dir); err != nil {
+		return nil, err
+	}
+	temp := path.Join(dir, ".batchctl-"+strings.ToLower(rand.Text()[:16])+".part")
+	f, err := d.OpenFile(temp, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return nil, fmt.Errorf("write %s: %w", d.full(name), cause(err))
+	}
+	return &draft{File: f, dest: d, name: name, temp: temp}, nil
+}
+
+// commit gives the file its name.
+func (f *draft) commit() error {
+	if err := f.Close(); err != nil {
+		return f.failed(err)
+	}
+	if err := f.dest.Rename(f.temp, f.name); err != nil {
+		return f.failed(err)
+	}
+	f.done = true
+	return nil
+}
+
+// drop removes what has not become a file.
+func (f *draft) drop() {
+	if f.done {
+		return
+	}
+	_ = f.Close()
+	_ = f.dest.Remove(f.temp) // its name tells what it is, if that cannot be done
+}
+
+// failed is an error of writing, with the next step where it is known.
+func (f *draft) failed(err error) error {
+	name := f.dest.full(f.name)
+	switch {
+	case isFull(err):
+		return fmt.Errorf("write %s: %w: %s", name, cause(err), moreSpace)
+	case errors.Is(err, syscall.EISDIR) || errors.Is(err, syscall.ENOTEMPTY) || errors.Is(err, fs.ErrExist):
+		return fmt.Errorf("write %s: there is a directory of this name", name)
+	}
+	return fmt.Errorf("write %s: %w", name, cause(err))
+}
+
+// cause is an error of the file system without the path that the sentence has already.
+func cause(err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return e.Err
+	}
+	if e, ok := errors.AsType[*os.LinkError](err); ok {
+		return e.Err
+	}
+	return err
+}
+
+// same tells whether a file that is there has the draft's content.
+func (f *draft) same() (bool, error) {
+	there, err := f.dest.Open(f.name)
+	if err != nil {
+		return false, err
+	}
+	defer there.Close()
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return false, err
+	}
+	return equal(there, f.File)
+}
+
+func equal(a, b io.Reader) (bool, error) {
+	one, two := buffers.Get().(*[bufferSize]byte), buffers.Get().(*[bufferSize]byte)
+	defer buffers.Put(one)
+	defer buffers.Put(two)
+	for {
+		n, err := io.ReadFull(a, one[:])
+		m, otherErr := io.ReadFull(b, two[:])
+		if !bytes.Equal(one[:n], two[:m]) {
+			return false, nil
+		}
+		ended := func(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) }
+		switch {
+		case ended(err) && ended(otherErr):
+			return true, nil
+		case err != nil && !ended(err):
+			return false, err
+		case otherErr != nil && !ended(otherErr):
+			return false, otherErr
+		}
+	}
+}
+
+// below checks a name that comes from outside, and is to be a path below a directory.
+func below(name, what string) error {
+	if name == "." || !fs.ValidPath(name) || strings.ContainsRune(name, 0) || !filepath.IsLocal(filepath.FromSlash(name)) {
+		return fmt.Errorf("%s: %q cannot be the name of a file below a directory: it has an empty part, . or .., or begins with a slash", what, name)
+	}
+	return nil
+}
+
+// conflicts refuses lists in which a name is that of a file and of a directory, or twice
+// there.
+type conflicts map[string]bool // true: a file
+
+func (c conflicts) add(name, what string) error {
+	if _, twice := c[name]; twice {
+		return fmt.Errorf("%s: %q is the name of a file and of a directory, or is there twice", what, name)
+	}
+	c[name] = true
+	return c.above(name, what)
+}
+
+func (c conflicts) above(name, what string) error {
+	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+		isFile, known := c[dir]
+		if isFile {
+			return fmt.Errorf("%s: %q is the name of a file, and of a directory: %q is below it", what, dir, name)
+		}
+		if known {
+			break
+		}
+		c[dir] = false
+	}
+	return nil
+}

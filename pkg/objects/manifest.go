@@ -1,0 +1,113 @@
+package objects
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const (
+	manifestHead = "batchctl tree 1"
+	manifestEnd  = "end"
+	// manifestSuffix is that of a manifest's name, after its hash.
+	manifestSuffix = ".tree"
+	// maxManifest bounds a manifest, in bytes: some million files.
+	maxManifest = 256 << 20
+)
+
+// entry is a file of a tree.
+type entry struct {
+	path       string
+	sha256     string
+	size       int64
+	executable bool
+}
+
+// manifest is the text for a tree, whose files are in the order of their paths.
+func manifest(files []entry) []byte {
+	var b bytes.Buffer
+	b.WriteString(manifestHead + "\n")
+	for _, f := range files {
+		b.WriteString(f.line() + "\n")
+	}
+	b.WriteString(manifestEnd + "\n")
+	return b.Bytes()
+}
+
+func (f entry) line() string {
+	mark := "-"
+	if f.executable {
+		mark = "x"
+	}
+	return fmt.Sprintf("%s %d %s %s", f.sha256, f.size, mark, strconv.Quote(f.path))
+}
+
+// parseManifest reads what manifest writes, and nothing else.
+func parseManifest(text []byte) ([]entry, error) {
+	lines := strings.Split(string(text), "\n")
+	if lines[0] != manifestHead {
+		if strings.HasPrefix(lines[0], "batchctl tree ") {
+			return nil, fmt.Errorf("it begins with %q, and this batchctl knows %q: bring the batchctl in the image up to date", lines[0], manifestHead)
+		}
+		return nil, errors.New("it is no list of a tree's files")
+	}
+	n := len(lines)
+	if n < 3 || lines[n-1] != "" || lines[n-2] != manifestEnd {
+		return nil, errors.New("its end is missing")
+	}
+	files := make([]entry, 0, n-3)
+	names := conflicts{}
+	for i, line := range lines[1 : n-2] {
+		f, err := parseEntry(line)
+		if err == nil && i > 0 && files[i-1].path >= f.path {
+			err = errors.New("it is not in its order")
+		}
+		if err == nil {
+			err = below(f.path, "the list")
+		}
+		if err == nil {
+			err = names.add(f.path, "the list")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", i+2, err)
+		}
+		files = append(files, f)
+	}
+	return files, nil
+}
+
+func parseEntry(line string) (f entry, err error) {
+	fields := strings.SplitN(line, " ", 4)
+	if len(fields) != 4 {
+		return f, errors.New("it is no line of a file")
+	}
+	f.sha256 = fields[0]
+	f.executable = fields[2] == "x"
+	if sum, err := hex.DecodeString(f.sha256); err != nil || len(sum) != 32 {
+		return f, errors.New("it has no sha256")
+	}
+	if f.size, err = strconv.ParseInt(fields[1], 10, 64); err != nil || f.size < 0 {
+		return f, errors.New("it has no size")
+	}
+	if f.path, err = strconv.Unquote(fields[3]); err != nil {
+		return f, errors.New("its path is not quoted")
+	}
+	if f.line() != line {
+		return f, errors.New("it is not written in the one form")
+	}
+	return f, nil
+}
+
+// entries are the lines for files.
+func entries(files []hashed) []entry {
+	var all []entry
+	for _, f := range files {
+		all = append(all, entry{path: f.name, sha256: f.sha(), size: f.size, executable: f.executable()})
+	}
+	slices.SortFunc(all, func(a, b entry) int { return strings.Compare(a.path, b.path) })
+	return all
+}

@@ -1,0 +1,257 @@
+package objects
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+	"github.com/aws/smithy-go/middleware"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+)
+
+// object is one of S3, and what is known of it.
+type object struct {
+	place
+	size int64
+	etag string // "": any
+	sum  *checksum
+	// asked says that S3 was asked for sum.
+	asked    bool
+	modified time.Time
+}
+
+// withSums has S3 say checksums. The member of the request that does it would also have the
+// SDK compute them.
+func withSums(o *s3.Options) {
+	o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {
+		return stack.Build.Add(middleware.BuildMiddlewareFunc("ChecksumMode", func(ctx context.Context, in middleware.BuildInput, next middleware.BuildHandler) (middleware.BuildOutput, middleware.Metadata, error) {
+			if r, ok := in.Request.(*smithyhttp.Request); ok {
+				r.Header.Set("X-Amz-Checksum-Mode", "ENABLED")
+			}
+			return next.HandleBuild(ctx, in)
+		}), middleware.After)
+	})
+}
+
+// head asks what an object is.
+func (s *Store) head(ctx context.Context, o *object) error {
+	release, err := s.slot(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	in := &s3.HeadObjectInput{Bucket: &o.bucket, Key: &o.key}
+	if o.etag != "" {
+		in.IfMatch = &o.etag
+	}
+	out, err := call(ctx, s, "s3:GetObject", o.place, func(c *s3.Client) (*s3.HeadObjectOutput, error) {
+		return c.HeadObject(ctx, in, withSums)
+	})
+	if err != nil {
+		return err
+	}
+	if o.etag != "" && aws.ToInt64(out.ContentLength) != o.size {
+		return fmt.Errorf("%s: the object was changed while it was fetched: fetch it again, or give versions names of their own", o.place)
+	}
+	o.size, o.etag, o.modified = aws.ToInt64(out.ContentLength), aws.ToString(out.ETag), aws.ToTime(out.LastModified)
+	o.sum = said{out.ChecksumCRC64NVME, out.ChecksumCRC32C, out.ChecksumCRC32, out.ChecksumSHA256, out.ChecksumSHA1,
+		out.ChecksumType, o.etag, out.ServerSideEncryption, out.SSECustomerAlgorithm}.checksum()
+	o.asked = true
+	return nil
+}
+
+// read reads n bytes of an object from off on; -1 is all of it, in one answer that also
+// says the checksum.
+func (s *Store) read(ctx context.Context, o *object, off, n int64) *reader {
+	whole := n < 0
+	connect := func(ctx context.Context, at int64) (io.ReadCloser, int64, error) {
+		in := &s3.GetObjectInput{Bucket: &o.bucket, Key: &o.key}
+		if o.etag != "" {
+			in.IfMatch = &o.etag
+		}
+		end := off + n
+		if !whole {
+			in.Range = aws.String(fmt.Sprintf("bytes=%d-%d", at, end-1))
+		} else if at > 0 {
+			in.Range = aws.String(fmt.Sprintf("bytes=%d-", at))
+		}
+		out, err := call(ctx, s, "s3:GetObject", o.place, func(c *s3.Client) (*s3.GetObjectOutput, error) {
+			return c.GetObject(ctx, in, withSums)
+		})
+		if err != nil {
+			return nil, 0, err
+		}
+		length := aws.ToInt64(out.ContentLength)
+		if whole {
+			end = at + length
+		}
+		if in.Range != nil && (!strings.HasPrefix(aws.ToString(out.ContentRange), fmt.Sprintf("bytes %d-%d/", at, end-1)) || length != end-at) {
+			out.Body.Close()
+			return nil, 0, fmt.Errorf("%s: bytes %d to %d were asked for, and %d bytes of %q came", o.place, at, end-1, length, aws.ToString(out.ContentRange))
+		}
+		if o.etag != "" && aws.ToString(out.ETag) != o.etag {
+			out.Body.Close()
+			return nil, 0, fmt.Errorf("%s: the object was changed while it was fetched: fetch it again, or give versions names of their own", o.place)
+		}
+		if whole && at == 0 {
+			o.etag = aws.ToString(out.ETag)
+			o.sum = said{out.ChecksumCRC64NVME, out.ChecksumCRC32C, out.ChecksumCRC32, out.ChecksumSHA256, out.ChecksumSHA1,
+				out.ChecksumType, o.etag, out.ServerSideEncryption, out.SSECustomerAlgorithm}.checksum()
+			o.size, o.asked = length, true
+		}
+		return out.Body, end, nil
+	}
+	return &reader{ctx: ctx, store: s, connect: connect, off: off}
+}
+
+// partSums are the checksums of an object's parts; none where S3 does not say them, or may
+// not.
+func (s *Store) partSums(ctx context.Context, o *object) ([]piece, error) {
+	release, err := s.slot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	var pieces []piece
+	total := int64(0)
+	in := &s3.GetObjectAttributesInput{Bucket: &o.bucket, Key: &o.key, ObjectAttributes: []types.ObjectAttributes{types.ObjectAttributesEtag, types.ObjectAttributesObjectParts}}
+	for {
+		out, err := call(ctx, s, "s3:GetObjectAttributes", o.place, func(c *s3.Client) (*s3.GetObjectAttributesOutput, error) {
+			return c.GetObjectAttributes(ctx, in)
+		})
+		if _, answered := errors.AsType[*Error](err); answered {
+			return nil, nil
+		}
+		if err != nil || out.ObjectParts == nil || strings.Trim(aws.ToString(out.ETag), `"`) != strings.Trim(o.etag, `"`) {
+			return nil, err
+		}
+		for _, p := range out.ObjectParts.Parts {
+			text := map[*algorithm]*string{algorithmCRC64NVME: p.ChecksumCRC64NVME, algorithmCRC32C: p.ChecksumCRC32C, algorithmCRC32: p.ChecksumCRC32,
+				algorithmSHA256: p.ChecksumSHA256, algorithmSHA1: p.ChecksumSHA1}[o.sum.algorithm]
+			sum, err := base64.StdEncoding.DecodeString(aws.ToString(text))
+			if err != nil || len(sum) != o.sum.hash().Size() {
+				return nil, nil
+			}
+			pieces = append(pieces, piece{sum, aws.ToInt64(p.Size)})
+			total += aws.ToInt64(p.Size)
+		}
+		if !aws.ToBool(out.ObjectParts.IsTruncated) {
+			break
+		}
+		if next := out.ObjectParts.NextPartNumberMarker; next == nil || aws.ToString(in.PartNumberMarker) == *next {
+			return nil, nil
+		}
+		in.PartNumberMarker = out.ObjectParts.NextPartNumberMarker
+	}
+	if total != o.size {
+		return nil, nil
+	}
+	return pieces, nil
+}
+
+// list calls add for each object below a prefix, in the order of the keys' bytes.
+func (s *Store) list(ctx context.Context, below place, add func(*object) error) error {
+	in := &s3.ListObjectsV2Input{Bucket: &below.bucket, Prefix: &below.key, EncodingType: types.EncodingTypeUrl}
+	for {
+		out, err := s.listPage(ctx, below, in)
+		if err != nil {
+			return err
+		}
+		for _, o := range out.Contents {
+			key := aws.ToString(o.Key)
+			if out.EncodingType == types.EncodingTypeUrl {
+				if key, err = url.QueryUnescape(key); err != nil {
+					return fmt.Errorf("%s: the list has a key that cannot be read: %q", below, aws.ToString(o.Key))
+				}
+			}
+			if !strings.HasPrefix(key, below.key) {
+				return fmt.Errorf("%s: the list has a key that is not below: %q", below, key)
+			}
+			if err := add(&object{place: place{bucket: below.bucket, key: key}, size: aws.ToInt64(o.Size), etag: aws.ToString(o.ETag), modified: aws.ToTime(o.LastModified)}); err != nil {
+				return err
+			}
+		}
+		if !aws.ToBool(out.IsTruncated) {
+			return nil
+		}
+		if aws.ToString(out.NextContinuationToken) == "" || aws.ToString(out.NextContinuationToken) == aws.ToString(in.ContinuationToken) {
+			return fmt.Errorf("%s: the list is not whole, and S3 does not say how it goes on", below)
+		}
+		in.ContinuationToken = out.NextContinuationToken
+	}
+}
+
+func (s *Store) listPage(ctx context.Context, below place, in *s3.ListObjectsV2Input) (*s3.ListObjectsV2Output, error) {
+	release, err := s.slot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	return call(ctx, s, "s3:ListBucket", below, func(c *s3.Client) (*s3.ListObjectsV2Output, error) {
+		return c.ListObjectsV2(ctx, in)
+	})
+}
+
+// Open reads an object of S3 from its begin to its end; what is read may come over several
+// connections, and is of one version. ctx holds until it is closed.
+func (s *Store) Open(ctx context.Context, url string) (io.ReadCloser, error) {
+	at, err := objectURL(url)
+	if err != nil {
+		return nil, err
+	}
+	r := s.read(ctx, &object{place: at}, 0, -1)
+	return r, r.open() // whether it is there is known at once
+}
+
+// Found is an object that List found.
+type Found struct {
+	// URL is where it is; Name what of its key comes after the prefix.
+	URL, Name string
+	// Size in bytes.
+	Size     int64
+	Modified time.Time
+}
+
+// List is what is at an s3:// URL: the object of that name, or what is below it. For an
+// output that went to a directory, file is its own name: if there is an object of that name
+// it is that alone.
+func (s *Store) List(ctx context.Context, url, file string) ([]Found, error) {
+	bucket, key, err := ParseURL(url)
+	if err != nil {
+		return nil, err
+	}
+	one := place{bucket: bucket, key: key}
+	below := one
+	if key == "" || strings.HasSuffix(key, "/") {
+		one.key += file
+	} else {
+		below.key += "/"
+	}
+	if one.key != "" && !strings.HasSuffix(one.key, "/") {
+		o := &object{place: one}
+		err := s.head(ctx, o)
+		if err == nil {
+			return []Found{{one.String(), one.base(), o.size, o.modified}}, nil
+		}
+		if e, ok := errors.AsType[*Error](err); !ok || e.Status != http.StatusNotFound && e.Status != http.StatusForbidden {
+			return nil, err
+		}
+	}
+	var found []Found
+	err = s.list(ctx, below, func(o *object) error {
+		if name := o.key[len(below.key):]; name != "" && !strings.HasSuffix(name, "/") {
+			found = append(found, Found{o.String(), name, o.size, o.modified})
+		}
+		return nil
+	})
+	return found, err
+}

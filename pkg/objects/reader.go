@@ -1,0 +1,125 @@
+package objects
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"time"
+)
+
+// breaks is how many times in a row a connection may break without a byte before a
+// transfer is given up.
+const breaks = 6
+
+// errAgain marks an error after which a connection is worth another attempt.
+type errAgain struct{ error }
+
+func (e errAgain) Unwrap() error { return e.error }
+
+// reader reads a stretch of a content over as many connections as it takes.
+type reader struct {
+	ctx   context.Context
+	store *Store
+	// connect asks for the content from an offset on, and says where it ends; -1 is not
+	// known.
+	connect func(ctx context.Context, off int64) (body io.ReadCloser, end int64, err error)
+	off     int64
+
+	body   io.ReadCloser
+	end    int64
+	asked  bool
+	broken int
+}
+
+func (r *reader) Read(p []byte) (int, error) {
+	for {
+		if r.asked && r.end >= 0 && r.off == r.end {
+			return 0, io.EOF
+		}
+		err := r.open()
+		n := 0
+		if err == nil {
+			if r.end >= 0 {
+				p = p[:min(int64(len(p)), r.end-r.off)]
+			}
+			n, err = r.body.Read(p)
+		}
+		if n > 0 {
+			r.off += int64(n)
+			r.store.carried.Add(int64(n))
+			r.broken = 0
+			return n, nil
+		}
+		if err == nil {
+			continue
+		}
+		if again := r.failed(err); again != nil {
+			return 0, again
+		}
+	}
+}
+
+// open connects, if that has to be.
+func (r *reader) open() error {
+	if r.body != nil {
+		return nil
+	}
+	body, end, err := r.connect(r.ctx, r.off)
+	if err != nil {
+		return err
+	}
+	if r.asked && end != r.end {
+		body.Close()
+		return errors.New("the content has another length than before")
+	}
+	r.body, r.end, r.asked = body, end, true
+	return nil
+}
+
+// failed closes what broke and waits before the next attempt; an error ends the reading.
+func (r *reader) failed(err error) error {
+	connected := r.body != nil
+	r.Close()
+	if r.ctx.Err() != nil {
+		return context.Cause(r.ctx)
+	}
+	if connected && r.end < 0 && errors.Is(err, io.EOF) {
+		return io.EOF // of a content whose length nobody said
+	}
+	if connected && r.off == r.end {
+		return nil
+	}
+	again, retryable := errors.AsType[errAgain](err)
+	if !connected && !retryable {
+		return err
+	}
+	if retryable {
+		err = again.error
+	}
+	if r.broken++; r.broken >= breaks {
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			err = errors.New("the connection ended early")
+		}
+		return fmt.Errorf("after %d bytes, %d times in a row: %w", r.off, r.broken, err)
+	}
+	pause := time.NewTimer(time.Duration(float64(100*time.Millisecond<<r.broken) * (0.5 + rand.Float64())))
+	defer pause.Stop()
+	select {
+	case <-r.ctx.Done():
+		return context.Cause(r.ctx)
+	case <-pause.C:
+		return nil
+	}
+}
+
+// Close ends the connection.
+func (r *reader) Close() error {
+	if r.body == nil {
+		return nil
+	}
+	err := r.body.Close()
+	r.body = nil
+	return err
+}

@@ -1,0 +1,95 @@
+package objects
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"syscall"
+)
+
+// moreSpace is how a container gets more disk.
+const moreSpace = "on Fargate ask for more ephemeralStorage (up to 200 GiB); on EC2 make the root volume larger in the launch template of the compute environment, or mount a volume"
+
+// isFull tells whether an error of writing is that there is no space.
+func isFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
+}
+
+// disk knows what transfers that are on their way still need.
+type disk struct {
+	sync.Mutex
+	needs map[*need]bool
+}
+
+// need is the bytes that a transfer will still write.
+type need struct {
+	device uint64
+	left   atomic.Int64
+}
+
+// reserve checks that there is room for n more bytes below a directory, beside what others
+// are writing. The need is nil where the platform does not tell.
+func (s *Store) reserve(dir string, n int64, what string) (*need, error) {
+	look := s.Space
+	if look == nil {
+		look = space
+	}
+	s.disk.Lock()
+	defer s.disk.Unlock()
+	device, free, known := look(nearest(dir))
+	if !known {
+		return nil, nil
+	}
+	others := int64(0)
+	for other := range s.disk.needs {
+		if other.device == device {
+			others += max(0, other.left.Load())
+		}
+	}
+	if n > free-others {
+		beside := ""
+		if others > 0 {
+			beside = fmt.Sprintf(", of which other transfers need %s", size(others))
+		}
+		return nil, fmt.Errorf("%s needs %s, and %s has %s free%s: %s", what, size(n), dir, size(free), beside, moreSpace)
+	}
+	r := &need{device: device}
+	r.left.Store(n)
+	if s.disk.needs == nil {
+		s.disk.needs = map[*need]bool{}
+	}
+	s.disk.needs[r] = true
+	return r, nil
+}
+
+func (s *Store) release(n *need) {
+	s.disk.Lock()
+	defer s.disk.Unlock()
+	delete(s.disk.needs, n)
+}
+
+// nearest is a directory, or the first above it that is there.
+func nearest(dir string) string {
+	for {
+		if _, err := os.Stat(dir); err == nil || filepath.Dir(dir) == dir {
+			return dir
+		}
+		dir = filepath.Dir(dir)
+	}
+}
+
+// size is bytes for people.
+func size(n int64) string {
+	const units = "KMGTPE"
+	if n < 1024 {
+		return fmt.Sprintf("%d B", n)
+	}
+	value, unit := float64(n)/1024, 0
+	for value >= 1024 {
+		value, unit = value/1024, unit+1
+	}
+	return fmt.Sprintf("%.1f %ciB", value, units[unit])
+}

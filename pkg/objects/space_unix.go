@@ -1,0 +1,22 @@
+//go:build linux || darwin
+
+package objects
+
+import (
+	"os"
+	"syscall"
+)
+
+// space is the device of a directory and what is free on it for this user.
+func space(dir string) (device uint64, free int64, known bool) {
+	var fs syscall.Statfs_t
+	info, err := os.Stat(dir)
+	if err != nil || syscall.Statfs(dir, &fs) != nil {
+		return 0, 0, false
+	}
+	held, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || fs.Blocks == 0 { // a file system without a size, as some of FUSE
+		return 0, 0, false
+	}
+	return uint64(held.Dev), int64(fs.Bavail) * int64(fs.Bsize), true
+}

@@ -1,0 +1,267 @@
+package objects
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"path"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"github.com/batchctl/batchctl/pkg/stage"
+)
+
+const (
+	// connections is the default of Store.Connections. One connection to S3 carries some 90
+	// MB/s, and small objects wait for answers most of their time.
+	connections = 32
+	// partSize is the default of Store.PartSize, in bytes.
+	partSize = 16 << 20
+	// stall is the default of Store.Stall.
+	stall = 30 * time.Second
+)
+
+// Store moves files. It is a stage.Carrier. Its fields are set before it is used; the zero
+// value of each but Config works.
+type Store struct {
+	// Config is the configuration of AWS, asked for when S3 is needed first.
+	Config func(ctx context.Context) (aws.Config, error)
+	// Connections is how many requests there are at once; 0 is 32.
+	Connections int
+	// PartSize is how long a range of a large object is, in bytes, and from what size on an
+	// object is large; 0 is 16 MiB.
+	PartSize int64
+	// Stall is how long a connection may bring nothing before it is given up; 0 is 30 s.
+	Stall time.Duration
+	// NoReplace makes a file that is there with other content an error.
+	NoReplace bool
+	// Web fetches https:// URLs; nil is a client of its own.
+	Web *http.Client
+	// Space tells on which device a directory is, and how many bytes are free there; nil asks
+	// the system.
+	Space func(dir string) (device uint64, free int64, known bool)
+
+	carried atomic.Int64
+	config  struct {
+		sync.Mutex
+		loaded bool
+		cfg    aws.Config
+	}
+	clients struct {
+		sync.Mutex
+		of      map[string]*s3.Client // by Region
+		regions map[string]string     // of buckets elsewhere
+	}
+	slots struct {
+		sync.Once
+		free chan struct{}
+	}
+	disk disk
+}
+
+// errReplaced is what NoReplace refuses.
+var errReplaced = errors.New("there is another file of this name already")
+
+// Differs tells whether err says that NoReplace kept a file from being replaced.
+func Differs(err error) bool { return errors.Is(err, errReplaced) }
+
+// Carried is how many bytes have been moved so far.
+func (s *Store) Carried() int64 { return s.carried.Load() }
+
+func (s *Store) atOnce() int {
+	if s.Connections > 0 {
+		return s.Connections
+	}
+	return connections
+}
+
+func (s *Store) part() int64 {
+	if s.PartSize > 0 {
+		return s.PartSize
+	}
+	return partSize
+}
+
+func (s *Store) stall() time.Duration {
+	if s.Stall > 0 {
+		return s.Stall
+	}
+	return stall
+}
+
+// slot waits for one of the connections.
+func (s *Store) slot(ctx context.Context) (release func(), err error) {
+	s.slots.Do(func() { s.slots.free = make(chan struct{}, s.atOnce()) })
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	select {
+	case s.slots.free <- struct{}{}:
+		return func() { <-s.slots.free }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// Bring copies what is at a place to a path of this machine. A To that ends in a slash is a
+// directory for one file, which keeps its name.
+func (s *Store) Bring(ctx context.Context, in stage.Input) (stage.Moved, error) {
+	from, err := parsePlace(in.From)
+	if err != nil {
+		return stage.Moved{}, err
+	}
+	t, err := s.task(in)
+	if err != nil {
+		return stage.Moved{}, err
+	}
+	switch {
+	case in.Tree:
+		err = t.tree(ctx, from)
+	case from.bucket != "" && (from.key == "" || strings.HasSuffix(from.key, "/")):
+		err = t.prefix(ctx, from)
+	case from.bucket != "":
+		err = t.key(ctx, from)
+	case from.url != "":
+		err = t.web(ctx, from)
+	default:
+		err = t.path(ctx, from)
+	}
+	t.free()
+	return t.moved.sum(), ended(ctx, err)
+}
+
+// Take copies a file, or what is in a directory, to a place. A directory goes below it; a
+// file goes to it, and below it under its own name where it ends in a slash.
+func (s *Store) Take(ctx context.Context, out stage.Output) (stage.Moved, error) {
+	to, err := parsePlace(out.To)
+	if err != nil {
+		return stage.Moved{}, err
+	}
+	var moved tally
+	switch {
+	case to.bucket != "":
+		err = s.upload(ctx, strings.TrimSuffix(out.From, "/"), to, &moved)
+	case to.path != "":
+		var t *task
+		if t, err = s.task(stage.Input{From: strings.TrimSuffix(out.From, "/"), To: out.To}); err != nil {
+			break
+		}
+		err = t.path(ctx, place{path: strings.TrimSuffix(out.From, "/")})
+		t.free()
+		return t.moved.sum(), ended(ctx, err)
+	default:
+		err = fmt.Errorf("%s: nothing can be written to a web server: write s3://bucket/key or an absolute path", named(out.To))
+	}
+	return moved.sum(), ended(ctx, err)
+}
+
+// ended is an error, or why the context ended where that is what an error comes from.
+func ended(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// place is a URL or a path that was read.
+type place struct {
+	bucket, key string // of S3
+	url         string // https
+	path        string // of this machine
+}
+
+func parsePlace(text string) (place, error) {
+	switch {
+	case strings.HasPrefix(text, "s3://"):
+		bucket, key, err := ParseURL(text)
+		return place{bucket: bucket, key: key}, err
+	case strings.HasPrefix(text, "https://"):
+		return place{url: text}, nil
+	case strings.HasPrefix(text, "http://"):
+		return place{}, fmt.Errorf("%s: what comes without TLS may be anybody's: write https://", named(text))
+	case strings.HasPrefix(text, "/") || isAbs(text):
+		return place{path: text}, nil
+	}
+	return place{}, fmt.Errorf("%q is neither s3://bucket/key, https://… nor an absolute path", text)
+}
+
+func (p place) String() string {
+	switch {
+	case p.bucket != "":
+		return "s3://" + p.bucket + "/" + p.key
+	case p.url != "":
+		return named(p.url)
+	}
+	return p.path
+}
+
+// base is the last element of a place's name.
+func (p place) base() string {
+	switch {
+	case p.bucket != "":
+		return path.Base(p.key)
+	case p.url != "":
+		_, file, _ := strings.Cut(strings.TrimPrefix(named(p.url), "https://"), "/")
+		return path.Base("/" + file)
+	}
+	return path.Base(p.path)
+}
+
+// named is a URL without what may be a secret in it.
+func named(url string) string {
+	scheme, rest, ok := strings.Cut(url, "://")
+	if !ok || scheme == "s3" {
+		return url
+	}
+	rest, _, _ = strings.Cut(rest, "?")
+	host, file, _ := strings.Cut(rest, "/")
+	return scheme + "://" + host[strings.LastIndexByte(host, '@')+1:] + "/" + file
+}
+
+// tally counts what several goroutines move.
+type tally struct {
+	files, kept, unverified, bytes atomic.Int64
+}
+
+func (t *tally) sum() stage.Moved {
+	return stage.Moved{Files: int(t.files.Load()), Bytes: t.bytes.Load(), Kept: int(t.kept.Load()), Unverified: int(t.unverified.Load())}
+}
+
+func (t *tally) file(size int64) {
+	t.files.Add(1)
+	t.bytes.Add(size)
+}
+
+// each does n things, some at once, and stops at the first error.
+func each(ctx context.Context, n, atOnce int, do func(ctx context.Context, i int) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var next atomic.Int64
+	var once sync.Once
+	var first error
+	var wait sync.WaitGroup
+	for range min(n, atOnce) {
+		wait.Go(func() {
+			for ctx.Err() == nil {
+				i := int(next.Add(1)) - 1
+				if i >= n {
+					return
+				}
+				if err := do(ctx, i); err != nil {
+					once.Do(func() { first = err; cancel(err) })
+				}
+			}
+		})
+	}
+	wait.Wait()
+	if first == nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return first
+}

@@ -1,0 +1,252 @@
+package objects
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/batchctl/batchctl/pkg/stage"
+)
+
+// Publish puts a file, or the files of a directory, to their hashes at a place for staging,
+// s3://bucket/prefix or an absolute path. What is there already is not sent again. It
+// returns the Input that brings it: all but To is set. Kept counts files that were there.
+func (s *Store) Publish(ctx context.Context, at, name string) (stage.Input, stage.Moved, error) {
+	to, err := parsePlace(at)
+	if err != nil || to.url != "" {
+		if err == nil {
+			err = fmt.Errorf("%s: nothing can be written to a web server: write s3://bucket/prefix or an absolute path", named(at))
+		}
+		return stage.Input{}, stage.Moved{}, err
+	}
+	p := &publication{Store: s, to: to}
+	in, err := p.publish(ctx, name)
+	return in, p.moved.sum(), ended(ctx, err)
+}
+
+type publication struct {
+	*Store
+	to    place
+	once  once
+	moved tally
+}
+
+func (p *publication) publish(ctx context.Context, name string) (in stage.Input, err error) {
+	files, isDir, root, err := sources(name)
+	if err != nil {
+		return in, err
+	}
+	defer root.Close()
+	all, err := p.hash(ctx, files)
+	if err != nil {
+		return in, err
+	}
+	if err := each(ctx, len(all), p.atOnce(), func(ctx context.Context, i int) error { return p.file(ctx, &all[i]) }); err != nil {
+		return in, err
+	}
+	if !isDir {
+		return stage.Input{From: p.to.join(all[0].sha()).String(), SHA256: all[0].sha(), Executable: all[0].executable()}, nil
+	}
+	text := manifest(entries(all))
+	if len(text) > maxManifest {
+		return in, fmt.Errorf("%s has too many files: their list would have more than %s", name, size(maxManifest))
+	}
+	sum := sha256.Sum256(text)
+	at := p.to.join(hex.EncodeToString(sum[:]) + manifestSuffix)
+	return stage.Input{From: at.String(), Tree: true}, p.list(ctx, at, text)
+}
+
+// join is a place below another one.
+func (p place) join(name string) place {
+	if p.bucket == "" {
+		return place{path: filepath.Join(p.path, name)}
+	}
+	key := strings.TrimSuffix(p.key, "/")
+	if key != "" {
+		key += "/"
+	}
+	return place{bucket: p.bucket, key: key + name}
+}
+
+// file sends one file, if nobody has before.
+func (p *publication) file(ctx context.Context, f *hashed) error {
+	at := p.to.join(f.sha())
+	if !p.once.first(f.sha()) {
+		p.moved.file(f.size)
+		p.moved.kept.Add(1)
+		return nil
+	}
+	if p.to.bucket == "" {
+		t := &task{Store: p.Store, in: stage.Input{To: at.path}, pinned: &checksum{algorithm: algorithmSHA256, sum: f.sha256}}
+		return p.copied(ctx, t, at, f)
+	}
+	o := &object{place: at}
+	switch err := p.head(ctx, o); {
+	case err == nil && o.size == f.size:
+		p.moved.kept.Add(1)
+	case err == nil || Missing(err) || Denied(err): // without s3:ListBucket what is not there is denied
+		if err := p.send(ctx, f.source, at, &f.sums); err != nil {
+			return err
+		}
+	default:
+		return err
+	}
+	p.moved.file(f.size)
+	return nil
+}
+
+// copied puts a file into a directory for staging: readable for all, as a container may
+// have any user.
+func (p *publication) copied(ctx context.Context, t *task, at place, f *hashed) error {
+	d, err := openDest(filepath.Dir(at.path))
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	if err := t.fits(d.Name(), max(0, f.size-max(0, d.size(f.sha()))), f.String()); err != nil {
+		return err
+	}
+	defer t.free()
+	copied := *f.source
+	copied.name, copied.mode = f.sha(), 0o444
+	if err := t.file(ctx, d, &copied, t.pinned); err != nil {
+		return err
+	}
+	p.moved.file(f.size)
+	p.moved.kept.Add(t.moved.kept.Load())
+	return nil
+}
+
+// list writes the manifest.
+func (p *publication) list(ctx context.Context, at place, text []byte) error {
+	if at.bucket != "" {
+		o := &object{place: at}
+		if p.head(ctx, o) == nil && o.size == int64(len(text)) {
+			return nil
+		}
+		return p.Put(ctx, at.String(), string(text))
+	}
+	d, err := openDest(filepath.Dir(at.path))
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	f, err := d.create(filepath.Base(at.path), 0o644)
+	if err != nil {
+		return err
+	}
+	defer f.drop()
+	if _, err := f.Write(text); err != nil {
+		return f.failed(err)
+	}
+	return f.commit()
+}
+
+// tree brings the files of a manifest.
+func (t *task) tree(ctx context.Context, from place) error {
+	files, err := t.manifest(ctx, from)
+	if err != nil {
+		return err
+	}
+	d, err := openDest(filepath.FromSlash(t.in.To))
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	bytes := int64(0)
+	for _, f := range files {
+		if d.size(f.path) != f.size {
+			bytes += f.size
+		}
+	}
+	if err := t.fits(d.Name(), bytes, from.String()); err != nil {
+		return err
+	}
+	at := from.above()
+	var root *os.Root
+	if from.bucket == "" {
+		if root, err = os.OpenRoot(at.path); err != nil {
+			return err
+		}
+		defer root.Close()
+	}
+	return each(ctx, len(files), t.atOnce(), func(ctx context.Context, i int) error {
+		return t.member(ctx, d, at, root, files[i])
+	})
+}
+
+// above is the place that a manifest lies in.
+func (p place) above() place {
+	if p.bucket == "" {
+		return place{path: filepath.Dir(p.path)}
+	}
+	dir, _ := path.Split(p.key)
+	return place{bucket: p.bucket, key: dir}
+}
+
+// member brings one file of a tree.
+func (t *task) member(ctx context.Context, d *dest, at place, root *os.Root, f entry) error {
+	want, err := pinned(f.sha256)
+	if err != nil {
+		return err
+	}
+	if root == nil {
+		mode := os.FileMode(plainFile)
+		if f.executable {
+			mode = program
+		}
+		return t.object(ctx, d, f.path, &object{place: at.join(f.sha256), size: f.size}, want, mode)
+	}
+	info, err := root.Stat(f.sha256)
+	if err != nil {
+		return fmt.Errorf("%s: %w", at.join(f.sha256), cause(err))
+	}
+	if info.Size() != f.size {
+		return fmt.Errorf("%s has %d bytes in place of %d: publish the tree again", at.join(f.sha256), info.Size(), f.size)
+	}
+	s := &source{root: root, file: f.sha256, name: f.path, size: f.size, modified: info.ModTime(), mode: plainFile}
+	if f.executable {
+		s.mode = program
+	}
+	return t.file(ctx, d, s, want)
+}
+
+// manifest reads the list of a tree, whose name says its hash.
+func (t *task) manifest(ctx context.Context, from place) ([]entry, error) {
+	sum, ok := strings.CutSuffix(from.base(), manifestSuffix)
+	want, err := pinned(sum)
+	if !ok || err != nil || from.url != "" {
+		return nil, fmt.Errorf("%s: a tree is s3://bucket/…/<sha256>.tree or a path that ends so", from)
+	}
+	var r io.ReadCloser
+	if from.bucket != "" {
+		r, err = t.Open(ctx, from.String())
+	} else {
+		r, err = os.Open(from.path)
+	}
+	if err != nil {
+		return nil, withName(err, from.String())
+	}
+	defer r.Close()
+	var b bytes.Buffer
+	if _, err := b.ReadFrom(io.LimitReader(r, maxManifest+1)); err != nil {
+		return nil, withName(err, from.String())
+	}
+	h := want.hash()
+	h.Write(b.Bytes())
+	if want.judge(h.Sum(nil)) != verified {
+		return nil, fmt.Errorf("%s: the list has another checksum than its name says: publish the tree again", from)
+	}
+	files, err := parseManifest(b.Bytes())
+	if err != nil {
+		return nil, fmt.Errorf("%s: the list of the tree's files: %w", from, err)
+	}
+	return files, nil
+}

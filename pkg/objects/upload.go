@@ -1,0 +1,305 @@
+package objects
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"os"
+	"path"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+)
+
+const (
+	// maxParts is how many parts an upload may have, and maxObject how long an object may be
+	// (Amazon S3 User Guide, "Multipart upload limits"; 50 TB since December 2025).
+	maxParts  = 10_000
+	maxObject = 50_000_000_000_000
+	// minPart is the least size of a part that is not the last one.
+	minPart = 5 << 20
+)
+
+// upload puts a file, or those of a directory, into a bucket.
+func (s *Store) upload(ctx context.Context, from string, to place, moved *tally) error {
+	files, isDir, root, err := sources(from)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	prefix := to.key
+	if isDir && prefix != "" && !strings.HasSuffix(prefix, "/") {
+		prefix += "/"
+	}
+	for _, f := range files {
+		if !utf8.ValidString(f.name) {
+			return fmt.Errorf("%s: the name is not UTF-8, as the keys of S3 are: give the file another one", f)
+		}
+		if len(prefix)+len(f.name) > 1024 {
+			return fmt.Errorf("%s: its key would have more than 1024 bytes", f)
+		}
+	}
+	return each(ctx, len(files), s.atOnce(), func(ctx context.Context, i int) error {
+		at := place{bucket: to.bucket, key: prefix + files[i].name}
+		if !isDir && prefix != "" && !strings.HasSuffix(prefix, "/") {
+			at.key = prefix
+		}
+		if err := s.send(ctx, files[i], at, nil); err != nil {
+			return err
+		}
+		moved.file(files[i].size)
+		return nil
+	})
+}
+
+// send uploads one file. sums are its checksums where they are known: the file has to have
+// those still.
+func (s *Store) send(ctx context.Context, f *source, at place, sums *sums) error {
+	if f.size > maxObject {
+		return fmt.Errorf("%s has %s, more than an object of S3 can have", f, size(f.size))
+	}
+	opened, err := f.open()
+	if err != nil {
+		return err
+	}
+	defer opened.Close()
+	if f.size <= max(s.part(), minPart) {
+		err = s.put(ctx, f, opened, at, sums)
+	} else {
+		err = s.multipart(ctx, f, opened, at, sums)
+	}
+	if e, ok := errors.AsType[*Error](err); ok && (e.Code == "BadDigest" || e.Code == "XAmzContentChecksumMismatch") {
+		if changed := f.unchanged(opened); changed != nil {
+			return changed
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return f.unchanged(opened)
+}
+
+// sums are checksums over all of a file.
+type sums struct {
+	sha256, crc []byte
+}
+
+func encode(sum []byte) *string { return aws.String(base64.StdEncoding.EncodeToString(sum)) }
+
+// put uploads a file by one request.
+func (s *Store) put(ctx context.Context, f *source, opened *os.File, at place, known *sums) error {
+	release, err := s.slot(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	in := s3.PutObjectInput{Bucket: &at.bucket, Key: &at.key, ContentLength: &f.size, ContentType: mediaType(f.name)}
+	if known != nil {
+		in.ChecksumSHA256 = encode(known.sha256)
+	} else {
+		h := algorithmCRC64NVME.hash()
+		if err := hashAll(h, io.NewSectionReader(opened, 0, f.size)); err != nil {
+			return fmt.Errorf("read %s: %w", f, cause(err))
+		}
+		in.ChecksumCRC64NVME = encode(h.Sum(nil))
+	}
+	_, err = call(ctx, s, "s3:PutObject", at, func(c *s3.Client) (*s3.PutObjectOutput, error) {
+		in := in
+		in.Body = io.NewSectionReader(opened, 0, f.size)
+		return c.PutObject(ctx, &in)
+	})
+	if err == nil {
+		s.carried.Add(f.size)
+	}
+	return err
+}
+
+// mediaType is by the name's ending, where that says something.
+func mediaType(name string) *string {
+	if t := mime.TypeByExtension(path.Ext(name)); t != "" {
+		return &t
+	}
+	return nil
+}
+
+// partLength is that of the parts of an upload, in bytes.
+func (s *Store) partLength(size int64) int64 {
+	const step = 1 << 20
+	least := (size + maxParts - 1) / maxParts
+	return max(s.part(), minPart, (least+step-1)/step*step)
+}
+
+// multipart uploads a file in parts, several at once. If it does not come to its end the
+// parts are removed again.
+func (s *Store) multipart(ctx context.Context, f *source, opened *os.File, at place, known *sums) error {
+	begun, err := call(ctx, s, "s3:PutObject", at, func(c *s3.Client) (*s3.CreateMultipartUploadOutput, error) {
+		return c.CreateMultipartUpload(ctx, &s3.CreateMultipartUploadInput{Bucket: &at.bucket, Key: &at.key, ContentType: mediaType(f.name),
+			ChecksumAlgorithm: types.ChecksumAlgorithmCrc64nvme, ChecksumType: types.ChecksumTypeFullObject})
+	})
+	if err != nil {
+		return err
+	}
+	length := s.partLength(f.size)
+	pieces := make([]piece, (f.size+length-1)/length)
+	parts := make([]types.CompletedPart, len(pieces))
+	err = each(ctx, len(pieces), s.atOnce(), func(ctx context.Context, i int) error {
+		off := int64(i) * length
+		pieces[i].length = min(length, f.size-off)
+		part, err := s.sendPart(ctx, f, opened, at, begun.UploadId, int32(i+1), off, &pieces[i])
+		parts[i] = part
+		return err
+	})
+	if err == nil {
+		crc := algorithmCRC64NVME.join(pieces)
+		if known != nil {
+			crc = known.crc // S3 refuses what is no longer the file that was hashed
+		}
+		err = s.complete(ctx, at, begun.UploadId, parts, f.size, crc)
+	}
+	if err != nil {
+		s.abort(ctx, at, begun.UploadId)
+	}
+	return err
+}
+
+func (s *Store) sendPart(ctx context.Context, f *source, opened *os.File, at place, id *string, number int32, off int64, p *piece) (types.CompletedPart, error) {
+	release, err := s.slot(ctx)
+	if err != nil {
+		return types.CompletedPart{}, err
+	}
+	defer release()
+	h := algorithmCRC64NVME.hash()
+	if err := hashAll(h, io.NewSectionReader(opened, off, p.length)); err != nil {
+		return types.CompletedPart{}, fmt.Errorf("read %s: %w", f, cause(err))
+	}
+	p.sum = h.Sum(nil)
+	out, err := call(ctx, s, "s3:PutObject", at, func(c *s3.Client) (*s3.UploadPartOutput, error) {
+		return c.UploadPart(ctx, &s3.UploadPartInput{Bucket: &at.bucket, Key: &at.key, UploadId: id, PartNumber: &number, ContentLength: &p.length,
+			ChecksumCRC64NVME: encode(p.sum), Body: io.NewSectionReader(opened, off, p.length)})
+	})
+	if err != nil {
+		return types.CompletedPart{}, err
+	}
+	s.carried.Add(p.length)
+	return types.CompletedPart{ETag: out.ETag, PartNumber: &number, ChecksumCRC64NVME: encode(p.sum)}, nil
+}
+
+func (s *Store) complete(ctx context.Context, at place, id *string, parts []types.CompletedPart, size int64, crc []byte) error {
+	_, err := call(ctx, s, "s3:PutObject", at, func(c *s3.Client) (*s3.CompleteMultipartUploadOutput, error) {
+		return c.CompleteMultipartUpload(ctx, &s3.CompleteMultipartUploadInput{Bucket: &at.bucket, Key: &at.key, UploadId: id, MultipartUpload: &types.CompletedMultipartUpload{Parts: parts},
+			ChecksumCRC64NVME: encode(crc), ChecksumType: types.ChecksumTypeFullObject, MpuObjectSize: &size})
+	})
+	if e, ok := errors.AsType[*Error](err); ok && e.Code == "NoSuchUpload" {
+		// An attempt whose answer was lost may have done it.
+		o := &object{place: at}
+		if s.head(ctx, o) == nil && o.size == size && o.sum != nil && o.sum.algorithm == algorithmCRC64NVME && o.sum.judge(crc) == verified {
+			return nil
+		}
+	}
+	return err
+}
+
+// abort removes the parts of an upload, which would be paid for; also when the context has
+// ended.
+func (s *Store) abort(ctx context.Context, at place, id *string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	_, _ = call(ctx, s, "s3:AbortMultipartUpload", at, func(c *s3.Client) (*s3.AbortMultipartUploadOutput, error) {
+		return c.AbortMultipartUpload(ctx, &s3.AbortMultipartUploadInput{Bucket: &at.bucket, Key: &at.key, UploadId: id})
+	})
+}
+
+// Put writes a text as an object, in place of one that is there.
+func (s *Store) Put(ctx context.Context, url, text string) error {
+	at, err := objectURL(url)
+	if err != nil {
+		return err
+	}
+	release, err := s.slot(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	h := algorithmCRC64NVME.hash()
+	_, _ = io.WriteString(h, text)
+	media := "application/octet-stream"
+	if utf8.ValidString(text) && !strings.ContainsRune(text, 0) {
+		media = "text/plain; charset=utf-8"
+	}
+	_, err = call(ctx, s, "s3:PutObject", at, func(c *s3.Client) (*s3.PutObjectOutput, error) {
+		return c.PutObject(ctx, &s3.PutObjectInput{Bucket: &at.bucket, Key: &at.key, Body: strings.NewReader(text), ContentType: &media, ChecksumCRC64NVME: encode(h.Sum(nil))})
+	})
+	return err
+}
+
+// hashed is a file of a tree with its checksums.
+type hashed struct {
+	*source
+	sums
+}
+
+func (h *hashed) sha() string { return hex.EncodeToString(h.sha256) }
+
+// hash reads files for their checksums, several at once.
+func (s *Store) hash(ctx context.Context, files []*source) ([]hashed, error) {
+	sums := make([]hashed, len(files))
+	err := each(ctx, len(files), s.atOnce(), func(ctx context.Context, i int) error {
+		release, err := s.slot(ctx)
+		if err != nil {
+			return err
+		}
+		defer release()
+		opened, err := files[i].open()
+		if err != nil {
+			return err
+		}
+		defer opened.Close()
+		sha, crc := algorithmSHA256.hash(), algorithmCRC64NVME.hash()
+		from := &stoppable{ctx, opened}
+		if err := hashAll(io.MultiWriter(sha, crc), from); err != nil {
+			return fmt.Errorf("read %s: %w", files[i], cause(err))
+		}
+		sums[i].source, sums[i].sha256, sums[i].crc = files[i], sha.Sum(nil), crc.Sum(nil)
+		return files[i].unchanged(opened)
+	})
+	return sums, err
+}
+
+// stoppable is a reader that ends with a context.
+type stoppable struct {
+	ctx  context.Context
+	from io.Reader
+}
+
+func (s *stoppable) Read(p []byte) (int, error) {
+	if s.ctx.Err() != nil {
+		return 0, context.Cause(s.ctx)
+	}
+	return s.from.Read(p)
+}
+
+// once keeps the first of several files with one content.
+type once struct {
+	sync.Mutex
+	done map[string]bool
+}
+
+func (o *once) first(name string) bool {
+	o.Lock()
+	defer o.Unlock()
+	if o.done == nil {
+		o.done = map[string]bool{}
+	}
+	was := o.done[name]
+	o.done[name] = true
+	return !was
+}

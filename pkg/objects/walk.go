@@ -1,0 +1,306 @@
+package objects
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// source is a file of this machine that is to be copied, and how it was when it was seen.
+type source struct {
+	root *os.Root
+	// file is where it is below the root, name what it is called: they differ below links.
+	file, name string
+	size       int64
+	modified   time.Time
+	mode       fs.FileMode
+}
+
+func (f *source) String() string { return filepath.Join(f.root.Name(), filepath.FromSlash(f.file)) }
+
+// executable tells whether somebody may run the file as a program.
+func (f *source) executable() bool { return f.mode&0o111 != 0 }
+
+// open opens the file, if it is still the one that was seen.
+func (f *source) open() (*os.File, error) {
+	opened, err := f.root.Open(f.file)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", f, cause(err))
+	}
+	return opened, nil
+}
+
+// unchanged looks whether a file that was read is still what it was.
+func (f *source) unchanged(opened *os.File) error {
+	info, err := opened.Stat()
+	if err != nil {
+		return fmt.Errorf("read %s: %w", f, cause(err))
+	}
+	if info.Size() != f.size || !info.ModTime().Equal(f.modified) {
+		return fmt.Errorf("%s was changed while it was read", f)
+	}
+	return nil
+}
+
+// sources is what is at a path: one file, or those of a directory and all below, in the
+// order of their names. Links are followed that stay in the directory; whatever is
+// neither a file nor a directory is an error.
+func sources(name string) (files []*source, isDir bool, root *os.Root, err error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, false, nil, fmt.Errorf("%s: %w", name, cause(err))
+	}
+	dir, base := name, "."
+	if !info.IsDir() {
+		dir, base = filepath.Dir(name), filepath.Base(name)
+		if link, err := filepath.EvalSymlinks(name); err == nil { // the user's own path may be a link to anywhere
+			dir, base = filepath.Dir(link), filepath.Base(link)
+		}
+	}
+	root, err = os.OpenRoot(dir)
+	if err != nil {
+		return nil, false, nil, err
+	}
+	w := &walk{root: root}
+	if info.IsDir() {
+		err = w.dir(".", ".", []fs.FileInfo{info})
+	} else {
+		err = w.entry(base, path.Base(filepath.ToSlash(name)), nil)
+	}
+	if err != nil {
+		root.Close()
+		return nil, false, nil, err
+	}
+	slices.SortFunc(w.files, func(a, b *source) int { return strings.Compare(a.name, b.name) })
+	return w.files, info.IsDir(), root, nil
+}
+
+// walk collects the files of a directory.
+type walk struct {
+	root  *os.Root
+	files []*source
+}
+
+func (w *walk) full(name string) string {
+	return filepath.Join(w.root.Name(), filepath.FromSlash(name))
+}
+
+// dir adds the files of a directory; above are those that it is in, by the way that led to
+// it.
+func (w *walk) dir(dir, name string, above []fs.FileInfo) error {
+	opened, err := w.root.Open(dir)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", w.full(dir), cause(err))
+	}
+	entries, err := opened.ReadDir(-1)
+	opened.Close()
+	if err != nil {
+		return fmt.Errorf("read %s: %w", w.full(dir), cause(err))
+	}
+	for _, e := range entries {
+		if err := w.entry(path.Join(dir, e.Name()), path.Join(name, e.Name()), above); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *walk) entry(file, name string, above []fs.FileInfo) error {
+	info, err := w.root.Lstat(file)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", w.full(file), cause(err))
+	}
+	if info.Mode()&fs.ModeSymlink != 0 {
+		if file, info, err = w.follow(file); err != nil {
+			return err
+		}
+	}
+	switch {
+	case info.IsDir():
+		for _, one := range above {
+			if os.SameFile(one, info) {
+				return fmt.Errorf("%s is a link to a directory that it is in", w.full(name))
+			}
+		}
+		return w.dir(file, name, append(slices.Clone(above), info))
+	case info.Mode().IsRegular():
+		w.files = append(w.files, &source{root: w.root, file: file, name: name, size: info.Size(), modified: info.ModTime(), mode: info.Mode()})
+		return nil
+	}
+	return fmt.Errorf("%s is neither a file nor a directory, but %s: it cannot be copied", w.full(file), kindOf(info.Mode()))
+}
+
+func kindOf(mode fs.FileMode) string {
+	switch {
+	case mode&fs.ModeSocket != 0:
+		return "a socket"
+	case mode&fs.ModeNamedPipe != 0:
+		return "a named pipe"
+	case mode&fs.ModeDevice != 0:
+		return "a device"
+	}
+	return "something else"
+}
+
+// follow is what a link leads to, within the root.
+func (w *walk) follow(file string) (string, fs.FileInfo, error) {
+	if info, err := w.root.Stat(file); err == nil {
+		return file, info, nil
+	} else if errors.Is(err, fs.ErrNotExist) {
+		return "", nil, fmt.Errorf("%s is a link to nothing", w.full(file))
+	}
+	// An absolute link may lead back into the directory.
+	target, err := filepath.EvalSymlinks(w.full(file))
+	if err == nil {
+		var top string
+		if top, err = filepath.EvalSymlinks(w.root.Name()); err == nil {
+			target, err = filepath.Rel(top, target)
+		}
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil, fmt.Errorf("%s is a link to nothing", w.full(file))
+	}
+	if err == nil && filepath.IsLocal(target) {
+		if info, err := w.root.Stat(target); err == nil {
+			return filepath.ToSlash(target), info, nil
+		}
+	}
+	return "", nil, fmt.Errorf("%s is a link that leads out of %s: copy what it leads to, or leave it out", w.full(file), w.root.Name())
+}
+
+// path copies a file or a directory of this machine.
+func (t *task) path(ctx context.Context, from place) error {
+	files, isDir, root, err := sources(filepath.FromSlash(strings.TrimSuffix(from.path, "/")))
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	var d *dest
+	if isDir {
+		if t.pinned != nil {
+			return fmt.Errorf("%s: a sha256 is for one file, and this is a directory", from)
+		}
+		if err := t.apart(from.path); err != nil {
+			return err
+		}
+		d, err = openDest(filepath.FromSlash(t.in.To))
+	} else {
+		d, files[0].name, err = t.one(from)
+	}
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	bytes := int64(0)
+	for _, f := range files {
+		if d.size(f.name) != f.size {
+			bytes += f.size
+		}
+	}
+	if err := t.fits(d.Name(), bytes, from.String()); err != nil {
+		return err
+	}
+	return each(ctx, len(files), t.atOnce(), func(ctx context.Context, i int) error { return t.file(ctx, d, files[i], t.pinned) })
+}
+
+// apart refuses to copy a directory into itself.
+func (t *task) apart(from string) error {
+	to, err := filepath.Abs(filepath.FromSlash(t.in.To))
+	if err != nil {
+		return err
+	}
+	if rel, err := filepath.Rel(filepath.FromSlash(from), to); err == nil && filepath.IsLocal(rel) {
+		return fmt.Errorf("%s cannot be copied into itself, to %s", from, t.in.To)
+	}
+	return nil
+}
+
+// file copies one file, by the kernel where it can: without its bytes, where the file
+// system shares them.
+func (t *task) file(ctx context.Context, d *dest, f *source, want *checksum) error {
+	release, err := t.slot(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	from, err := f.open()
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	if d.size(f.name) == f.size && t.holds(d, f.name, from, want) {
+		t.moved.file(f.size)
+		t.moved.kept.Add(1)
+		return nil
+	}
+	mode := f.mode.Perm()
+	if t.in.Executable {
+		mode |= 0o111
+	}
+	to, err := d.create(f.name, mode|0o200)
+	if err != nil {
+		return err
+	}
+	defer to.drop()
+	if err := t.kernel(ctx, to, from, f.size); err != nil {
+		return err
+	}
+	if err := f.unchanged(from); err != nil {
+		return err
+	}
+	v := verified // the source of a copy on one machine is as good as its checksum
+	if want != nil {
+		h := want.hash()
+		if err := hashAll(h, io.NewSectionReader(to, 0, f.size)); err != nil {
+			return to.failed(err)
+		}
+		v = want.judge(h.Sum(nil))
+	}
+	return t.finish(to, f.String(), f.size, v)
+}
+
+// holds tells whether a file of the same size that is there has the content already.
+func (t *task) holds(d *dest, name string, from *os.File, want *checksum) bool {
+	if want != nil {
+		h := want.hash()
+		return d.sum(name, h) == nil && want.judge(h.Sum(nil)) == verified
+	}
+	there, err := d.Open(name)
+	if err != nil {
+		return false
+	}
+	defer there.Close()
+	same, err := equal(there, from)
+	if _, seekErr := from.Seek(0, io.SeekStart); seekErr != nil {
+		return false
+	}
+	return err == nil && same
+}
+
+// kernel copies in stretches, so that an end of the context is noticed.
+func (t *task) kernel(ctx context.Context, to *draft, from *os.File, size int64) error {
+	for done := int64(0); done < size; {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		n, err := io.CopyN(to.File, from, min(64<<20, size-done))
+		done += n
+		t.carried.Add(n)
+		t.wrote(n)
+		if errors.Is(err, io.EOF) {
+			return fmt.Errorf("%s was changed while it was read", from.Name())
+		}
+		if err != nil {
+			return to.failed(err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,94 @@
+package objects
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+)
+
+// errStalled is the end of a connection that brings nothing. It is an error that the SDK
+// tries again after.
+var errStalled error = &stalled{}
+
+type stalled struct{}
+
+func (*stalled) Error() string        { return "the connection brought nothing for too long" }
+func (*stalled) RetryableError() bool { return true }
+func (*stalled) Timeout() bool        { return true }
+func (*stalled) Temporary() bool      { return true }
+
+// watched ends exchanges in which no byte moves, either way, for a while.
+type watched struct {
+	inner aws.HTTPClient
+	stall time.Duration
+}
+
+func (w *watched) Do(r *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithCancelCause(r.Context())
+	a := &alive{ctx: ctx, cancel: cancel, stall: w.stall}
+	a.timer = time.AfterFunc(w.stall, func() { cancel(errStalled) })
+	r = r.WithContext(ctx)
+	if r.Body != nil && r.Body != http.NoBody {
+		r.Body = &body{r.Body, a, false}
+	}
+	answer, err := w.inner.Do(r)
+	if err != nil {
+		err = a.why(err)
+		a.end()
+		return answer, err
+	}
+	a.timer.Reset(w.stall)
+	answer.Body = &body{answer.Body, a, true}
+	return answer, nil
+}
+
+// alive is the watch over one exchange.
+type alive struct {
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	timer  *time.Timer
+	stall  time.Duration
+}
+
+func (a *alive) end() {
+	a.timer.Stop()
+	a.cancel(nil)
+}
+
+// why is the cause of an error, if that is the watch.
+func (a *alive) why(err error) error {
+	if errors.Is(context.Cause(a.ctx), errStalled) {
+		return errStalled
+	}
+	return err
+}
+
+// body is one way of an exchange; the way back is its end.
+type body struct {
+	io.ReadCloser
+	*alive
+	back bool
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if n > 0 {
+		b.timer.Reset(b.stall)
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = b.why(err)
+	}
+	return n, err
+}
+
+func (b *body) Close() error {
+	err := b.ReadCloser.Close()
+	if b.back {
+		b.end()
+	}
+	return err
+}

@@ -1,0 +1,83 @@
+package stage
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// describe says what one input or output came to.
+func describe(m Moved, took time.Duration) string {
+	text := fmt.Sprintf("%s, %s in %s", count(m.Files, "file"), size(m.Bytes), seconds(took))
+	if r := rate(m.Bytes, took); r != "" {
+		text += ", " + r
+	}
+	var notes []string
+	if m.Kept > 0 {
+		notes = append(notes, fmt.Sprintf("%d there already", m.Kept))
+	}
+	if m.Unverified > 0 {
+		notes = append(notes, fmt.Sprintf("%d without a checksum to verify", m.Unverified))
+	}
+	if len(notes) > 0 {
+		text += " (" + strings.Join(notes, ", ") + ")"
+	}
+	return text
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// size is bytes for people.
+func size(n int64) string {
+	const units = "KMGTPE"
+	if n < 1024 {
+		return fmt.Sprintf("%d B", n)
+	}
+	value, unit := float64(n)/1024, 0
+	for value >= 1024 {
+		value, unit = value/1024, unit+1
+	}
+	return fmt.Sprintf("%.1f %ciB", value, units[unit])
+}
+
+func seconds(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()) }
+
+// rate is in megabytes a second, as networks and disks are sold; "" where nothing can be
+// said.
+func rate(n int64, took time.Duration) string {
+	if n == 0 || took <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.1f MB/s", float64(n)/1e6/took.Seconds())
+}
+
+// named is a URL without what may be a secret in it: a presigned one's query, a user's
+// password.
+func named(url string) string {
+	rest, ok := strings.CutPrefix(url, "https://")
+	if !ok {
+		return url
+	}
+	rest, _, _ = strings.Cut(rest, "?")
+	host, file, _ := strings.Cut(rest, "/")
+	if at := strings.LastIndexByte(host, '@'); at >= 0 {
+		host = host[at+1:]
+	}
+	return "https://" + host + "/" + file
+}
+
+// printable keeps a name from moving the cursor of whoever reads the log.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\t' || unicode.IsPrint(r) {
+			return r
+		}
+		return '?'
+	}, text)
+}

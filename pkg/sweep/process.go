@@ -1,0 +1,192 @@
+package sweep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// The exit codes of whatever stands before a user's program and does not come to it: what
+// it was given makes no sense (EX_USAGE of sysexits.h); and, as shells have it, the program
+// cannot be run, there is no such program. A program that a signal ended has ExitBySignal
+// and the signal's number.
+const (
+	ExitUsage    = 64
+	ExitNotRun   = 126
+	ExitNotFound = 127
+	ExitBySignal = 128
+	ExitAsked    = ExitBySignal + int(syscall.SIGTERM)
+)
+
+// Ending is why a process ends before the user's program began.
+type Ending struct {
+	// Exit is the exit code of the process.
+	Exit int
+	text string
+}
+
+func (e *Ending) Error() string { return e.text }
+
+func end(exit int, format string, args ...any) error {
+	return &Ending{Exit: exit, text: fmt.Sprintf(format, args...)}
+}
+
+// Become replaces the process by a program, with exec as syscall.Exec is: args[0] is
+// looked up by the PATH that the program will have. It returns only what kept it from
+// that, an *Ending.
+func Become(exec func(path string, argv, env []string) error, args, env []string) error {
+	path, err := command(args, env)
+	if err != nil {
+		return err
+	}
+	err = exec(path, args, env)
+	if errors.Is(err, syscall.ENOEXEC) {
+		err = exec("/bin/sh", asScript(path, args), env)
+	}
+	if err != nil {
+		return end(ExitNotRun, "cannot run %s: %v", path, err)
+	}
+	return nil
+}
+
+func command(args, env []string) (path string, err error) {
+	if len(args) == 0 {
+		return "", end(ExitUsage, "there is no command to run: give the job one")
+	}
+	return LookPath(env, args[0])
+}
+
+// asScript runs a script without a first line that names its interpreter as shells do.
+func asScript(path string, args []string) []string {
+	return append([]string{"sh", path}, args[1:]...)
+}
+
+// Process runs a program to its end as a child process.
+type Process struct {
+	Env            []string
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	// Signals are handed on.
+	Signals <-chan os.Signal
+}
+
+// Command runs args[0], looked up as Become does. Before the program begins an error is an
+// *Ending.
+func (p *Process) Command(ctx context.Context, args []string) (exit int, asked bool, err error) {
+	path, err := command(args, p.Env)
+	if err != nil {
+		return 0, false, err
+	}
+	exit, asked, err = p.Run(ctx, path, args)
+	if errors.Is(err, syscall.ENOEXEC) {
+		exit, asked, err = p.Run(ctx, "/bin/sh", asScript(path, args))
+	}
+	return exit, asked, err
+}
+
+// Run runs a program to its end and returns its exit code, ExitBySignal and the signal for
+// one that was killed, and whether somebody wanted it to end meanwhile. The end of the
+// context reaches it as SIGTERM.
+func (p *Process) Run(ctx context.Context, path string, argv []string) (exit int, asked bool, err error) {
+	cmd := &exec.Cmd{Path: path, Args: argv, Env: p.Env, Stdin: p.Stdin, Stdout: p.Stdout, Stderr: p.Stderr}
+	if err := cmd.Start(); err != nil {
+		return 0, false, &unstarted{Ending{ExitNotRun, fmt.Sprintf("cannot run %s: %v", path, err)}, err}
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	canceled := ctx.Done()
+	for {
+		// A signal to a program that has just ended has nobody to reach: its error says no more.
+		select {
+		case err := <-ended:
+			exit, err := exitCode(err)
+			return exit, asked, err
+		case s := <-p.Signals:
+			asked = true
+			_ = cmd.Process.Signal(s)
+		case <-canceled:
+			asked = true
+			canceled = nil
+			_ = cmd.Process.Signal(syscall.SIGTERM)
+		}
+	}
+}
+
+// unstarted is an Ending that keeps its cause.
+type unstarted struct {
+	ending Ending
+	cause  error
+}
+
+func (u *unstarted) Error() string   { return u.ending.text }
+func (u *unstarted) Unwrap() []error { return []error{&u.ending, u.cause} }
+
+// exitCode is what a shell makes of how a process ended.
+func exitCode(err error) (int, error) {
+	if err == nil {
+		return 0, nil
+	}
+	failed, ok := errors.AsType[*exec.ExitError](err)
+	if !ok {
+		return 0, err
+	}
+	if status, ok := failed.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return ExitBySignal + int(status.Signal()), nil
+	}
+	return failed.ExitCode(), nil
+}
+
+// defaultPath is where shells look when PATH is not set.
+const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+// LookPath finds a program as the shell does: by the PATH of the environment that it
+// will have. An error is an *Ending.
+func LookPath(env []string, name string) (string, error) {
+	if strings.Contains(name, "/") {
+		return name, executable(name)
+	}
+	path, ok := environment(env).look("PATH")
+	if !ok {
+		path = defaultPath
+	}
+	var found error
+	for dir := range strings.SplitSeq(path, ":") {
+		file := filepath.Join(dir, name)
+		if dir == "" {
+			file = "./" + name
+		}
+		err := executable(file)
+		if err == nil {
+			return file, nil
+		}
+		if e, ok := errors.AsType[*Ending](err); ok && e.Exit == ExitNotRun && found == nil {
+			found = err
+		}
+	}
+	if found == nil || name == "" {
+		found = end(ExitNotFound, "%s: not found", name)
+	}
+	return "", found
+}
+
+// executable tells whether a file can be executed, as far as its mode says it.
+func executable(file string) error {
+	info, err := os.Stat(file)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return end(ExitNotFound, "%s: not found", file)
+	}
+	if err != nil {
+		return end(ExitNotRun, "cannot run %s: %v", file, err)
+	}
+	if info.IsDir() || info.Mode()&0o111 == 0 {
+		return end(ExitNotRun, "cannot run %s: it is no executable file", file)
+	}
+	return nil
+}
