@@ -22,6 +22,7 @@ const (
 	ruleStageSize      = "stage-size"
 	ruleStageNoPlace   = "stage-no-place"
 	ruleStageIndex     = "stage-index"
+	ruleStageChanged   = "stage-changed"
 )
 
 // outputsBelow is the part of the staging place that holds outputs for the user's
@@ -103,6 +104,12 @@ func (b *builder) stageDocument(j *spec.Job, job *Job) (*stage.Document, bool) {
 			return nil, false
 		}
 		to := &document.Inputs[i]
+		if pinned := to.SHA256; pinned != "" && pinned != published.SHA256 {
+			b.fail(in.SHA256, ruleStageChanged, fmt.Sprintf("%s has another content: its sha256 is %s", in.Source.Text, published.SHA256),
+				"write that, if the file is right; or leave the checksum out: what is published has one")
+			return nil, false
+		}
+		to.SHA256 = published.SHA256
 		to.From, to.Tree, to.Executable = literal(published.URL), published.Tree, published.Executable
 		job.Published = append(job.Published, published)
 	}

@@ -13,9 +13,9 @@ import (
 
 // stagePlaces are those of the files that the cases name.
 var stagePlaces = Options{Staging: "s3://staging/${TEAM}/", Published: map[string]Published{
-	"conf/config.yaml": {Path: "conf/config.yaml", URL: "s3://staging/${TEAM}/files/0001", Files: 1, Bytes: 12},
+	"conf/config.yaml": {Path: "conf/config.yaml", URL: "s3://staging/${TEAM}/files/0001", SHA256: strings.Repeat("a", 64), Files: 1, Bytes: 12},
 	"data":             {Path: "data", URL: "s3://staging/${TEAM}/files/0002", Tree: true, Files: 3, Bytes: 4096},
-	"run.sh":           {Path: "run.sh", URL: "s3://staging/${TEAM}/files/0003", Executable: true, Files: 1, Bytes: 9},
+	"run.sh":           {Path: "run.sh", URL: "s3://staging/${TEAM}/files/0003", SHA256: strings.Repeat("b", 64), Executable: true, Files: 1, Bytes: 9},
 }}
 
 // staged is the plan of a file, beside a file of definitions.

@@ -77,6 +77,8 @@ type Published struct {
 	// URL is s3://bucket/key or an absolute path. It follows from the content, so that
 	// the same files have the same place in every submission.
 	URL string
+	// SHA256 is the hash of the one file; "" for a tree.
+	SHA256 string
 	// Tree says that URL is a list of files; Executable that the one file is a program.
 	Tree, Executable bool
 

@@ -223,7 +223,7 @@ func (j *Job) Document() *stage.Document {
 	if !j.IsStaged() {
 		return nil
 	}
-	d := &stage.Document{Version: stageVersion}
+	d := &stage.Document{Version: stage.Version}
 	for _, in := range j.Inputs {
 		d.Inputs = append(d.Inputs, stage.Input{From: in.Source.Text, To: in.Path, SHA256: strings.ToLower(in.SHA256.Str())})
 	}
@@ -236,9 +236,6 @@ func (j *Job) Document() *stage.Document {
 	}
 	return d
 }
-
-// stageVersion is that of the documents that are written here.
-const stageVersion = 1
 
 // StageText is a document as it stands in its variable.
 func StageText(d *stage.Document) string {
