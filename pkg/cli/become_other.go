@@ -5,6 +5,7 @@ package cli
 import (
 	"os"
 	"os/exec"
+	"syscall"
 )
 
 // become runs a program to its end in the place of this process, which cannot be
@@ -18,3 +19,6 @@ func become(path string, argv, env []string) error {
 	os.Exit(cmd.ProcessState.ExitCode())
 	return nil
 }
+
+// handedOn are the signals that a program in a container is meant to get.
+func handedOn() []os.Signal { return []os.Signal{os.Interrupt, syscall.SIGTERM} }

@@ -2,16 +2,13 @@ package cli
 
 import (
 	"context"
-	"io"
 	"os"
 	"os/signal"
-	"sync"
 	"syscall"
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/batchctl/batchctl/pkg/rpc"
-	"github.com/batchctl/batchctl/pkg/spec"
+	"github.com/batchctl/batchctl/pkg/objects"
 	"github.com/batchctl/batchctl/pkg/sweep"
 )
 
@@ -39,23 +36,9 @@ func (p *program) child(c *cli.Context) error {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)
-	opened := sync.OnceValues(func() (*rpc.Client, error) {
-		cfg, err := p.awsConfig(c.Context, spec.Target{})
-		return rpc.New(cfg), err
-	})
 	child := &sweep.Child{
 		Environ: os.Environ(), Args: args, Exec: become, Signals: signals, Stdout: p.Out, Stderr: p.Err,
-		Open: func(ctx context.Context, url string) (io.ReadCloser, error) {
-			bucket, key, err := rpc.ParseS3URL(url)
-			if err != nil {
-				return nil, err
-			}
-			client, err := opened()
-			if err != nil {
-				return nil, err
-			}
-			return client.GetObject(ctx, bucket, key)
-		},
+		Open: (&objects.Store{Config: p.containerConfig}).Open,
 	}
 	exit, err := child.Run(context.WithoutCancel(c.Context))
 	if err != nil {

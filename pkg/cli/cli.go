@@ -86,7 +86,7 @@ func (p *program) app() *cli.App {
 		Commands: []*cli.Command{
 			p.validateCommand(), p.planCommand(), p.costCommand(), p.graphCommand(), p.submitCommand(), p.resumeCommand(), p.retryCommand(), p.runCommand(), p.gcCommand(),
 			p.statusCommand(), p.listCommand(), p.logsCommand(), p.waitCommand(), p.resultsCommand(), p.replayCommand(), p.stopCommand(), p.explainCommand(), p.verifyCommand(), p.doctorCommand(),
-			p.queuesCommand(), p.infraCommand(), p.topCommand(), p.ecsCommand(), p.serveCommand(), p.envCommand(), p.workloadCommand(), p.benchCommand(), p.childCommand(), p.schemaCommand(), p.initCommand(), p.convertCommand(), p.fmtCommand(), p.lspCommand(),
+			p.queuesCommand(), p.infraCommand(), p.topCommand(), p.ecsCommand(), p.serveCommand(), p.envCommand(), p.workloadCommand(), p.benchCommand(), p.childCommand(), p.stageCommand(), p.schemaCommand(), p.initCommand(), p.convertCommand(), p.fmtCommand(), p.lspCommand(),
 			p.versionCommand(), p.completionCommand(),
 		},
 		Action: func(c *cli.Context) error { return cli.ShowAppHelp(c) },

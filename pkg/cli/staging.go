@@ -10,10 +10,11 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/local/container"
-	"github.com/batchctl/batchctl/pkg/rpc"
+	"github.com/batchctl/batchctl/pkg/objects"
 	"github.com/batchctl/batchctl/pkg/spec"
 )
 
@@ -34,16 +35,20 @@ func stagingOf(c *cli.Context, platform *spec.Platform, isLocal bool) (string, e
 	return filepath.Join(dir, container.StagedDir), err
 }
 
+// objects moves what is in S3 with the target's credentials, and at its endpoint.
+func (t *target) objects() *objects.Store {
+	t.once.Do(func() {
+		t.store = &objects.Store{Config: func(context.Context) (aws.Config, error) { return t.config, nil }}
+	})
+	return t.store
+}
+
 // stage puts a text at its place. Its name is the hash of the text, so what is there is
 // the same already.
 func (t *target) stage(ctx context.Context, url, text string) error {
 	if !t.isLocal() {
-		bucket, key, err := rpc.ParseS3URL(url)
-		if err != nil {
-			return err
-		}
-		err = rpc.New(t.config).PutObject(ctx, bucket, key, []byte(text))
-		if rpc.Missing(err) {
+		err := t.objects().Put(ctx, url, text)
+		if objects.Missing(err) {
 			return fmt.Errorf("%w; make the bucket, or give the target another \"staging\" in the platform file", err)
 		}
 		return err

@@ -13,7 +13,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/plan"
-	"github.com/batchctl/batchctl/pkg/rpc"
 	"github.com/batchctl/batchctl/pkg/sweep"
 )
 
@@ -72,11 +71,7 @@ func (t *target) open(ctx context.Context, url string) (io.ReadCloser, error) {
 	if t.isLocal() {
 		return os.Open(url)
 	}
-	bucket, key, err := rpc.ParseS3URL(url)
-	if err != nil {
-		return nil, err
-	}
-	return rpc.New(t.config).GetObject(ctx, bucket, key)
+	return t.objects().Open(ctx, url)
 }
 
 // plannedSweep is what the children of a planned job differ in; nil for nothing, and for

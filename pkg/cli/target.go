@@ -20,6 +20,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/local"
+	"github.com/batchctl/batchctl/pkg/objects"
 	"github.com/batchctl/batchctl/pkg/spec"
 )
 
@@ -45,6 +46,9 @@ type target struct {
 	engine *local.Engine
 	// close ends what opening started.
 	close func() error
+
+	once  sync.Once
+	store *objects.Store // by objects
 }
 
 func (t *target) isLocal() bool { return t.name == localTarget }

@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"regexp"
 	"strings"
@@ -299,10 +300,14 @@ func reason(err error) string {
 	for {
 		inner := errors.Unwrap(err)
 		if inner == nil {
-			return err.Error()
+			break
 		}
 		err = inner
 	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return fmt.Sprintf("the connection ended before an answer came, %d times", attempts)
+	}
+	return err.Error()
 }
 
 // untrusted says what lacks where no server's certificate can be verified.

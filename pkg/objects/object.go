@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"net/url"
 	"strings"
 	"time"
@@ -210,48 +209,4 @@ func (s *Store) Open(ctx context.Context, url string) (io.ReadCloser, error) {
 	}
 	r := s.read(ctx, &object{place: at}, 0, -1)
 	return r, r.open() // whether it is there is known at once
-}
-
-// Found is an object that List found.
-type Found struct {
-	// URL is where it is; Name what of its key comes after the prefix.
-	URL, Name string
-	// Size in bytes.
-	Size     int64
-	Modified time.Time
-}
-
-// List is what is at an s3:// URL: the object of that name, or what is below it. For an
-// output that went to a directory, file is its own name: if there is an object of that name
-// it is that alone.
-func (s *Store) List(ctx context.Context, url, file string) ([]Found, error) {
-	bucket, key, err := ParseURL(url)
-	if err != nil {
-		return nil, err
-	}
-	one := place{bucket: bucket, key: key}
-	below := one
-	if key == "" || strings.HasSuffix(key, "/") {
-		one.key += file
-	} else {
-		below.key += "/"
-	}
-	if one.key != "" && !strings.HasSuffix(one.key, "/") {
-		o := &object{place: one}
-		err := s.head(ctx, o)
-		if err == nil {
-			return []Found{{one.String(), one.base(), o.size, o.modified}}, nil
-		}
-		if e, ok := errors.AsType[*Error](err); !ok || e.Status != http.StatusNotFound && e.Status != http.StatusForbidden {
-			return nil, err
-		}
-	}
-	var found []Found
-	err = s.list(ctx, below, func(o *object) error {
-		if name := o.key[len(below.key):]; name != "" && !strings.HasSuffix(name, "/") {
-			found = append(found, Found{o.String(), name, o.size, o.modified})
-		}
-		return nil
-	})
-	return found, err
 }

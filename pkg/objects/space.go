@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+
+	"github.com/batchctl/batchctl/pkg/stage"
 )
 
 // moreSpace is how a container gets more disk.
@@ -52,9 +54,9 @@ func (s *Store) reserve(dir string, n int64, what string) (*need, error) {
 	if n > free-others {
 		beside := ""
 		if others > 0 {
-			beside = fmt.Sprintf(", of which other transfers need %s", size(others))
+			beside = fmt.Sprintf(", of which other transfers need %s", stage.Size(others))
 		}
-		return nil, fmt.Errorf("%s needs %s, and %s has %s free%s: %s", what, size(n), dir, size(free), beside, moreSpace)
+		return nil, fmt.Errorf("%s needs %s, and %s has %s free%s: %s", what, stage.Size(n), dir, stage.Size(free), beside, moreSpace)
 	}
 	r := &need{device: device}
 	r.left.Store(n)
@@ -79,17 +81,4 @@ func nearest(dir string) string {
 		}
 		dir = filepath.Dir(dir)
 	}
-}
-
-// size is bytes for people.
-func size(n int64) string {
-	const units = "KMGTPE"
-	if n < 1024 {
-		return fmt.Sprintf("%d B", n)
-	}
-	value, unit := float64(n)/1024, 0
-	for value >= 1024 {
-		value, unit = value/1024, unit+1
-	}
-	return fmt.Sprintf("%.1f %ciB", value, units[unit])
 }

@@ -156,7 +156,7 @@ func (s *Store) Take(ctx context.Context, out stage.Output) (stage.Moved, error)
 		t.free()
 		return t.moved.sum(), ended(ctx, err)
 	default:
-		err = fmt.Errorf("%s: nothing can be written to a web server: write s3://bucket/key or an absolute path", named(out.To))
+		err = fmt.Errorf("%s: nothing can be written to a web server: write s3://bucket/key or an absolute path", stage.Shown(out.To))
 	}
 	return moved.sum(), ended(ctx, err)
 }
@@ -184,7 +184,7 @@ func parsePlace(text string) (place, error) {
 	case strings.HasPrefix(text, "https://"):
 		return place{url: text}, nil
 	case strings.HasPrefix(text, "http://"):
-		return place{}, fmt.Errorf("%s: what comes without TLS may be anybody's: write https://", named(text))
+		return place{}, fmt.Errorf("%s: what comes without TLS may be anybody's: write https://", stage.Shown(text))
 	case strings.HasPrefix(text, "/") || isAbs(text):
 		return place{path: text}, nil
 	}
@@ -196,7 +196,7 @@ func (p place) String() string {
 	case p.bucket != "":
 		return "s3://" + p.bucket + "/" + p.key
 	case p.url != "":
-		return named(p.url)
+		return stage.Shown(p.url)
 	}
 	return p.path
 }
@@ -207,21 +207,10 @@ func (p place) base() string {
 	case p.bucket != "":
 		return path.Base(p.key)
 	case p.url != "":
-		_, file, _ := strings.Cut(strings.TrimPrefix(named(p.url), "https://"), "/")
+		_, file, _ := strings.Cut(strings.TrimPrefix(stage.Shown(p.url), "https://"), "/")
 		return path.Base("/" + file)
 	}
 	return path.Base(p.path)
-}
-
-// named is a URL without what may be a secret in it.
-func named(url string) string {
-	scheme, rest, ok := strings.Cut(url, "://")
-	if !ok || scheme == "s3" {
-		return url
-	}
-	rest, _, _ = strings.Cut(rest, "?")
-	host, file, _ := strings.Cut(rest, "/")
-	return scheme + "://" + host[strings.LastIndexByte(host, '@')+1:] + "/" + file
 }
 
 // tally counts what several goroutines move.

@@ -22,7 +22,7 @@ func (s *Store) Publish(ctx context.Context, at, name string) (stage.Input, stag
 	to, err := parsePlace(at)
 	if err != nil || to.url != "" {
 		if err == nil {
-			err = fmt.Errorf("%s: nothing can be written to a web server: write s3://bucket/prefix or an absolute path", named(at))
+			err = fmt.Errorf("%s: nothing can be written to a web server: write s3://bucket/prefix or an absolute path", stage.Shown(at))
 		}
 		return stage.Input{}, stage.Moved{}, err
 	}
@@ -56,7 +56,7 @@ func (p *publication) publish(ctx context.Context, name string) (in stage.Input,
 	}
 	text := manifest(entries(all))
 	if len(text) > maxManifest {
-		return in, fmt.Errorf("%s has too many files: their list would have more than %s", name, size(maxManifest))
+		return in, fmt.Errorf("%s has too many files: their list would have more than %s", name, stage.Size(maxManifest))
 	}
 	sum := sha256.Sum256(text)
 	at := p.to.join(hex.EncodeToString(sum[:]) + manifestSuffix)

@@ -18,6 +18,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+
+	"github.com/batchctl/batchctl/pkg/stage"
 )
 
 const (
@@ -65,7 +67,7 @@ func (s *Store) upload(ctx context.Context, from string, to place, moved *tally)
 // those still.
 func (s *Store) send(ctx context.Context, f *source, at place, sums *sums) error {
 	if f.size > maxObject {
-		return fmt.Errorf("%s has %s, more than an object of S3 can have", f, size(f.size))
+		return fmt.Errorf("%s has %s, more than an object of S3 can have", f, stage.Size(f.size))
 	}
 	opened, err := f.open()
 	if err != nil {

@@ -7,9 +7,9 @@ import (
 	"unicode"
 )
 
-// describe says what one input or output came to.
-func describe(m Moved, took time.Duration) string {
-	text := fmt.Sprintf("%s, %s in %s", count(m.Files, "file"), size(m.Bytes), seconds(took))
+// Describe says what one input or output came to.
+func Describe(m Moved, took time.Duration) string {
+	text := fmt.Sprintf("%s, %s in %s", count(m.Files, "file"), Size(m.Bytes), seconds(took))
 	if r := rate(m.Bytes, took); r != "" {
 		text += ", " + r
 	}
@@ -33,8 +33,8 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// size is bytes for people.
-func size(n int64) string {
+// Size is a number of bytes for people.
+func Size(n int64) string {
 	const units = "KMGTPE"
 	if n < 1024 {
 		return fmt.Sprintf("%d B", n)
@@ -57,9 +57,9 @@ func rate(n int64, took time.Duration) string {
 	return fmt.Sprintf("%.1f MB/s", float64(n)/1e6/took.Seconds())
 }
 
-// named is a URL without what may be a secret in it: a presigned one's query, a user's
+// Shown is a URL without what may be a secret in it: a presigned one's query, a user's
 // password.
-func named(url string) string {
+func Shown(url string) string {
 	rest, ok := strings.CutPrefix(url, "https://")
 	if !ok {
 		return url

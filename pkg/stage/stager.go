@@ -108,6 +108,12 @@ func (s *Stager) run(ctx context.Context, args []string) (int, error) {
 	if err := s.In(ctx, d); err != nil {
 		return 0, err
 	}
+	select {
+	case sig := <-s.Signals: // after the inputs, before there is anybody to hand it to
+		asked := &askedToEnd{sig}
+		return 0, failed(asked.exit(), "%v: the program has not begun", asked)
+	default:
+	}
 	if len(d.Outputs) == 0 {
 		return 0, sweep.Become(s.Exec, args, s.Environ)
 	}
@@ -146,7 +152,7 @@ func (s *Stager) In(ctx context.Context, d Document) error {
 	}
 	var moves []move
 	for i, in := range d.Inputs {
-		moves = append(moves, move{"input", named(in.From), strings.TrimSuffix(in.To, "/"), func(ctx context.Context) (Moved, error) {
+		moves = append(moves, move{"input", Shown(in.From), strings.TrimSuffix(in.To, "/"), func(ctx context.Context) (Moved, error) {
 			defer close(done[i])
 			for j, outer := range d.Inputs {
 				if i == j || !contains(outer.To, in.To) {
@@ -194,7 +200,7 @@ func (s *Stager) Out(ctx context.Context, d Document, success bool) error {
 			s.say("output %s is not there after this failure", out.From)
 			continue
 		}
-		moves = append(moves, move{"output", out.From, named(out.To), func(ctx context.Context) (Moved, error) {
+		moves = append(moves, move{"output", out.From, Shown(out.To), func(ctx context.Context) (Moved, error) {
 			return s.Carrier.Take(ctx, out)
 		}})
 	}
@@ -260,7 +266,7 @@ func (s *Stager) all(ctx context.Context, moves []move, stop context.CancelCause
 			left--
 			mu.Unlock()
 			if err == nil {
-				s.say("%s %s -> %s: %s", m.what, m.from, m.to, describe(moved, took))
+				s.say("%s %s -> %s: %s", m.what, m.from, m.to, Describe(moved, took))
 				return
 			}
 			if stop != nil {
@@ -286,7 +292,7 @@ func (s *Stager) all(ctx context.Context, moves []move, stop context.CancelCause
 			mu.Unlock()
 			took := time.Since(begin)
 			bytes := s.Carrier.Carried() - before
-			s.say("%d of %d %ss on the way: %s so far in %s, %s", n, len(moves), moves[0].what, size(bytes), seconds(took), rate(bytes, took))
+			s.say("%d of %d %ss on the way: %s so far in %s, %s", n, len(moves), moves[0].what, Size(bytes), seconds(took), rate(bytes, took))
 		}
 	}
 }

@@ -194,6 +194,7 @@ func (s *Server) get(w http.ResponseWriter, r *http.Request, key string, f Fault
 	switch {
 	case f.Cut > 0 && f.Cut < len(body):
 		_, _ = w.Write(body[:f.Cut])
+		_ = http.NewResponseController(w).Flush()
 		panic(http.ErrAbortHandler)
 	case f.Stall > 0 && f.Stall < len(body):
 		_, _ = w.Write(body[:f.Stall])

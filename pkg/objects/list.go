@@ -1,0 +1,87 @@
+package objects
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Found is a file that List found.
+type Found struct {
+	// URL is where it is; Name its path below what was asked for, and its own name for one
+	// file.
+	URL, Name string
+	// Size in bytes.
+	Size     int64
+	Modified time.Time
+}
+
+// List is what an output left at a place in S3 or on this machine: the file of that name,
+// or what is below it. own is the output's name in its container: where the place ends in a
+// slash, a file called so is the output alone. at is the place in the form in which Bring
+// brings what was found. Nothing is found where there is nothing.
+func (s *Store) List(ctx context.Context, url, own string) (found []Found, at string, err error) {
+	p, err := parsePlace(url)
+	switch {
+	case err != nil:
+		return nil, "", err
+	case p.bucket != "":
+		return s.listBucket(ctx, p, own)
+	case p.path != "":
+		dir := strings.TrimSuffix(p.path, "/")
+		if file := filepath.Join(dir, own); own != "" && dir != p.path {
+			if found, err := listPath(file); err != nil || len(found) == 1 && found[0].URL == file {
+				return found, file, err
+			}
+		}
+		found, err := listPath(dir)
+		return found, dir, err
+	}
+	return nil, "", errors.New("what is behind https:// cannot be listed")
+}
+
+func (s *Store) listBucket(ctx context.Context, p place, own string) (found []Found, at string, err error) {
+	one, below := p, p
+	if p.key == "" || strings.HasSuffix(p.key, "/") {
+		one.key += own
+	} else {
+		below.key += "/"
+	}
+	if own != "" || one.key != "" && !strings.HasSuffix(one.key, "/") {
+		o := &object{place: one}
+		err := s.head(ctx, o)
+		if err == nil {
+			return []Found{{one.String(), one.base(), o.size, o.modified}}, one.String(), nil
+		}
+		if e, ok := errors.AsType[*Error](err); !ok || e.Status != http.StatusNotFound && e.Status != http.StatusForbidden {
+			return nil, "", err
+		}
+	}
+	err = s.list(ctx, below, func(o *object) error {
+		if name := o.key[len(below.key):]; name != "" && !strings.HasSuffix(name, "/") {
+			found = append(found, Found{o.String(), name, o.size, o.modified})
+		}
+		return nil
+	})
+	return found, below.String(), err
+}
+
+func listPath(name string) ([]Found, error) {
+	files, _, root, err := sources(filepath.FromSlash(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	var found []Found
+	for _, f := range files {
+		found = append(found, Found{f.String(), f.name, f.size, f.modified})
+	}
+	return found, nil
+}
