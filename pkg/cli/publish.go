@@ -10,14 +10,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/local"
 	"github.com/batchctl/batchctl/pkg/local/container"
 	"github.com/batchctl/batchctl/pkg/objects"
 	"github.com/batchctl/batchctl/pkg/plan"
 	"github.com/batchctl/batchctl/pkg/spec"
+	"github.com/batchctl/batchctl/pkg/stage"
 )
 
 // Files and directories of this machine that a job file names as inputs are published at
@@ -53,7 +52,6 @@ func (p *program) measure(ctx context.Context, files []*spec.File, place string)
 // publish puts what the plan's jobs need from this machine to its places.
 func (s *sending) publish(ctx context.Context) error {
 	done := map[string]bool{}
-	store := &objects.Store{Config: func(context.Context) (aws.Config, error) { return s.t.config, nil }}
 	for _, j := range s.made.Jobs {
 		for _, want := range j.Published {
 			if done[want.Path] {
@@ -66,7 +64,7 @@ func (s *sending) publish(ctx context.Context) error {
 			} else if err := os.MkdirAll(filepath.FromSlash(place), 0o700); err != nil {
 				return fail(ExitNotDone, "make the place for inputs: %v", err)
 			}
-			in, moved, err := store.Publish(ctx, place, want.Path)
+			in, moved, err := s.t.objects().Publish(ctx, place, want.Path)
 			switch {
 			case err != nil && ctx.Err() != nil:
 				return fail(ExitInterrupted, "interrupted while %s was published; no job was accepted", want.Path).try("nothing is left behind: submit again")
@@ -89,20 +87,7 @@ func (s *sending) publish(ctx context.Context) error {
 
 // describePublished says how much is sent.
 func describePublished(p plan.Published) string {
-	return plural(p.Files, "file") + ", " + plainBytes(p.Bytes)
-}
-
-// plainBytes is a size for people.
-func plainBytes(n int64) string {
-	const step = 1024
-	if n < step {
-		return plural(int(n), "byte")
-	}
-	value, unit := float64(n), -1
-	for value >= step && unit < 3 {
-		value, unit = value/step, unit+1
-	}
-	return fmt.Sprintf("%.3g %s", value, [...]string{"KiB", "MiB", "GiB", "TiB"}[unit])
+	return plural(p.Files, "file") + ", " + stage.Size(p.Bytes)
 }
 
 // mayPlace refuses paths of containers that jobs as processes of this machine cannot have:
@@ -153,7 +138,7 @@ func (p *program) tellOutputs(made *plan.Plan, id string) {
 		}
 		for _, out := range j.Stage.Outputs {
 			if out.Local != "" {
-				fmt.Fprintf(p.Err, "its outputs, when it has ended: batchctl results %s --fetch\n", id)
+				fmt.Fprintf(p.Err, "its outputs, once it has ended: batchctl results %s --fetch\n", id)
 				return
 			}
 		}

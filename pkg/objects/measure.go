@@ -14,7 +14,7 @@ import (
 func (s *Store) Measure(ctx context.Context, at, name string) (stage.Input, stage.Moved, error) {
 	to, err := parsePlace(at)
 	if err == nil && to.url != "" {
-		err = fmt.Errorf("%s: nothing can be written to a web server: write s3://bucket/prefix or an absolute path", named(at))
+		err = fmt.Errorf("%s: nothing can be written to a web server: write s3://bucket/prefix or an absolute path", stage.Shown(at))
 	}
 	if err != nil {
 		return stage.Input{}, stage.Moved{}, err
