@@ -76,8 +76,11 @@ func (s *sending) publish(ctx context.Context) error {
 				return fail(ExitProblem, "%s was changed while it was submitted", want.Path).try("submit again when it stays as it is")
 			}
 			sent := ""
-			if moved.Kept > 0 {
-				sent = fmt.Sprintf("; %d were there already", moved.Kept)
+			switch {
+			case moved.Kept >= want.Files:
+				sent = ", there already"
+			case moved.Kept > 0:
+				sent = fmt.Sprintf(", %d of them there already", moved.Kept)
 			}
 			fmt.Fprintf(s.Err, "published: %s, %s%s\n", diag.Printable(want.Path), describePublished(want), sent)
 		}
