@@ -28,19 +28,35 @@ func (p *program) resultsCommand() *cli.Command {
 		UsageText: "batchctl results [FLAGS] [JOB ...]",
 		Description: help("Of each child the last JSON object in its log counts, in the last 1000 lines. Its members become columns, beside the\n"+
 			"axes of the matrix or the columns of the table. Of several jobs, such as an array and its retry, the newer one's cell\n"+
-			"counts. Without a JOB it is the last submission.",
+			"counts. Without a JOB it is the last submission.\n\n"+
+			"--outputs lists what the jobs carried away in place of that: the \"outputs\" of their files. --fetch brings it to this\n"+
+			"machine: to \"local\" of the output, or to JOB/INDEX/NAME; with --to everything goes below that directory. A file that\n"+
+			"is there and differs stays unless --force is said.",
 			"batchctl results pi-sweep\nbatchctl results pi-sweep --output csv > pi.csv\nbatchctl results pi-sweep pi-sweep-retry --output markdown\n"+
-				"batchctl results pi-sweep --heatmap pi.svg --axes samples,seed --value error"),
+				"batchctl results pi-sweep --heatmap pi.svg --axes samples,seed --value error\n"+
+				"batchctl results train --outputs\nbatchctl results train --fetch --to results"),
 		Flags: jobFlags(append([]cli.Flag{submissionFlag(),
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "text", Usage: "text, csv, json or markdown"},
 			&cli.BoolFlag{Name: "json", Usage: "the same as --output json"},
 			&cli.BoolFlag{Name: "every-line", Usage: "each line that is a JSON object is a row, from the whole log"},
-			&cli.BoolFlag{Name: "exit-code", Usage: "add a column for the exit code"}}, heatmapFlags()...)...),
+			&cli.BoolFlag{Name: "exit-code", Usage: "add a column for the exit code"},
+			&cli.BoolFlag{Name: "outputs", Usage: "list the files that the jobs' outputs left, with size, age and URL"},
+			&cli.BoolFlag{Name: "fetch", Usage: "fetch those files"},
+			&cli.StringFlag{Name: "to", Usage: "the `DIRECTORY` for --fetch (default: where the outputs say, below this one)"},
+			&cli.BoolFlag{Name: "force", Usage: "--fetch replaces files that are there and differ"}}, heatmapFlags()...)...),
 		Action: p.results,
 	}
 }
 
 func (p *program) results(c *cli.Context) error {
+	if c.Bool("outputs") || c.Bool("fetch") {
+		return p.outputs(c)
+	}
+	for _, flag := range []string{"to", "force"} {
+		if c.IsSet(flag) {
+			return usage("--%s is for --fetch", flag).try("batchctl results JOB --fetch --%s", flag)
+		}
+	}
 	h, err := parseHeatmap(c)
 	if err != nil {
 		return err

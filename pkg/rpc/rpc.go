@@ -1,10 +1,9 @@
 // Package rpc calls the AWS services whose SDK is not built in: signed requests
 // in AWS JSON 1.1 and in Query with XML answers, and small typed functions for
 // what explaining and verifying a job asks of them, and for what stacks need of
-// CloudFormation. Two things write: PutObject an object to S3, where the text that
-// the children of an array read is put when it is too long for a request; and the
-// change sets and deletions of stacks. Those carry the caller's token, by which
-// CloudFormation knows a request again, so that they too can be sent once more.
+// CloudFormation. What writes is the change sets and deletions of stacks. Those carry
+// the caller's token, by which CloudFormation knows a request again, so that they too
+// can be sent once more. Objects of S3 are pkg/objects's business.
 package rpc
 
 import (
@@ -152,11 +151,11 @@ func (c *Client) signed(ctx context.Context, s Service, header http.Header, body
 		return nil, err
 	}
 	r.Header = header.Clone()
-	return r, c.sign(ctx, v4.NewSigner(), r, payloadHash(body), s, region)
+	return r, c.sign(ctx, r, payloadHash(body), s, region)
 }
 
 // sign puts a signature into the header of a request.
-func (c *Client) sign(ctx context.Context, signer *v4.Signer, r *http.Request, hash string, s Service, region string) error {
+func (c *Client) sign(ctx context.Context, r *http.Request, hash string, s Service, region string) error {
 	if c.cfg.Credentials == nil {
 		return errors.New("there are no credentials")
 	}
@@ -164,7 +163,7 @@ func (c *Client) sign(ctx context.Context, signer *v4.Signer, r *http.Request, h
 	if err != nil {
 		return fmt.Errorf("get credentials: %w", err)
 	}
-	return signer.SignHTTP(ctx, credentials, r, hash, s.signing, region, time.Now())
+	return v4.NewSigner().SignHTTP(ctx, credentials, r, hash, s.signing, region, time.Now())
 }
 
 // payloadHash is what a signature says of a body.

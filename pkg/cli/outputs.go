@@ -1,0 +1,426 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/objects"
+	"github.com/batchctl/batchctl/pkg/spec"
+	"github.com/batchctl/batchctl/pkg/stage"
+	"github.com/batchctl/batchctl/pkg/sweep"
+)
+
+// placesAtOnce is how many outputs are looked for at once.
+const placesAtOnce = 8
+
+// jobOutput is an output of one job or child, with its place known.
+type jobOutput struct {
+	job   string // its name
+	index int    // of a child; -1 for what is none
+	stage.Output
+	// url is To, expanded; local where --fetch brings it.
+	url, local string
+	// at is the place in the form that brings what was found.
+	at    string
+	found []objects.Found
+}
+
+// outputRow is a file of an output, as JSON has it.
+type outputRow struct {
+	Job      string    `json:"job"`
+	Index    *int      `json:"index,omitempty"`
+	Name     string    `json:"name"`
+	Size     int64     `json:"size"`
+	Modified time.Time `json:"lastModified"`
+	URL      string    `json:"url"`
+	// Local is where it was fetched to.
+	Local string `json:"local,omitempty"`
+}
+
+// outputs lists what jobs carried away, or fetches it.
+func (p *program) outputs(c *cli.Context) error {
+	if format := c.String("output"); format != "text" && format != "json" {
+		return usage("--outputs and --fetch print text or json").try("batchctl results %s --outputs --json", strings.Join(c.Args().Slice(), " "))
+	}
+	for _, flag := range []string{"to", "force"} {
+		if c.IsSet(flag) && !c.Bool("fetch") {
+			return usage("--%s is for --fetch", flag).try("batchctl results JOB --fetch --%s", flag)
+		}
+	}
+	call, err := p.openJobs(c, toRead)
+	if err != nil {
+		return err
+	}
+	defer call.close()
+	outputs, err := call.outputsOf(c.Context)
+	if err != nil {
+		return err
+	}
+	if len(outputs) == 0 {
+		return fail(ExitNotDone, "the jobs have no outputs").try("give the job file some: \"outputs\": [{ \"from\": \"/out\", \"to\": \"s3://bucket/${AWS_BATCH_JOB_ID}/\" }]")
+	}
+	store := p.resultStore(call.target)
+	store.NoReplace = !c.Bool("force")
+	if err := store.find(c.Context, outputs); err != nil {
+		return err
+	}
+	if !c.Bool("fetch") {
+		return p.writeOutputs(call.format, outputs)
+	}
+	if err := placeOutputs(outputs, c.String("to")); err != nil {
+		return err
+	}
+	fetchErr := p.fetch(c.Context, store, outputs)
+	if call.format == "json" {
+		return errors.Join(p.writeOutputs(call.format, outputs), fetchErr)
+	}
+	return fetchErr
+}
+
+// resultStore reaches what jobs of the target wrote. Jobs of the local engine may write to
+// S3 as well, with the user's own credentials.
+func (p *program) resultStore(t *target) *resultStore {
+	s := &objects.Store{Config: func(ctx context.Context) (aws.Config, error) {
+		if t.isLocal() {
+			return p.awsConfig(ctx, spec.Target{})
+		}
+		return t.config, nil
+	}}
+	return &resultStore{s}
+}
+
+type resultStore struct{ *objects.Store }
+
+// outputsOf are the outputs of the command's jobs, those of every child of an array.
+func (call *jobCall) outputsOf(ctx context.Context) ([]*jobOutput, error) {
+	var all []*jobOutput
+	for _, job := range call.known {
+		some, err := call.outputsOfJob(ctx, job.JobDetail)
+		if err != nil {
+			return nil, fmt.Errorf("job %s: %w", client.DisplayName(aws.ToString(job.JobName)), err)
+		}
+		all = append(all, some...)
+	}
+	return all, nil
+}
+
+func (call *jobCall) outputsOfJob(ctx context.Context, job types.JobDetail) (all []*jobOutput, err error) {
+	for _, environment := range environmentsOf(job) {
+		text := valueIn(environment, stage.Variable)
+		if text == "" {
+			continue
+		}
+		d, err := stage.Parse(text)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", stage.Variable, err)
+		}
+		if len(d.Outputs) == 0 {
+			continue
+		}
+		ones, err := call.instances(ctx, job, d, environment)
+		if err != nil {
+			return nil, err
+		}
+		for _, one := range ones {
+			for _, out := range d.Outputs {
+				found, err := one.output(out)
+				if err != nil {
+					return nil, err
+				}
+				all = append(all, found)
+			}
+		}
+	}
+	return all, nil
+}
+
+// environmentsOf are the environments of a job's containers.
+func environmentsOf(job types.JobDetail) (all [][]types.KeyValuePair) {
+	tasks := func(p *types.EcsPropertiesDetail) {
+		if p == nil {
+			return
+		}
+		for _, task := range p.TaskProperties {
+			for _, c := range task.Containers {
+				all = append(all, c.Environment)
+			}
+		}
+	}
+	if job.Container != nil {
+		all = append(all, job.Container.Environment)
+	}
+	tasks(job.EcsProperties)
+	if job.NodeProperties != nil {
+		for _, nodes := range job.NodeProperties.NodeRangeProperties {
+			if nodes.Container != nil {
+				all = append(all, nodes.Container.Environment)
+			}
+			if nodes.EcsProperties != nil {
+				for _, task := range nodes.EcsProperties.TaskProperties {
+					for _, c := range task.Containers {
+						all = append(all, c.Environment)
+					}
+				}
+			}
+		}
+	}
+	return all
+}
+
+// instance is a job, or a child of an array, with the environment that it ran in.
+type instance struct {
+	job         string
+	index       int
+	environment map[string]string
+}
+
+// instances are the job itself, or the children of an array.
+func (call *jobCall) instances(ctx context.Context, job types.JobDetail, d stage.Document, environment []types.KeyValuePair) ([]instance, error) {
+	base := map[string]string{}
+	for _, v := range environment {
+		base[aws.ToString(v.Name)] = aws.ToString(v.Value)
+	}
+	base["AWS_BATCH_JQ_NAME"] = path.Base(aws.ToString(job.JobQueue))
+	name, id := client.DisplayName(aws.ToString(job.JobName)), aws.ToString(job.JobId)
+	of, err := call.sweepOf(ctx, job)
+	if err != nil {
+		return nil, err
+	}
+	size := client.Size(job)
+	one := func(i int, id string, job types.JobDetail) instance {
+		e := map[string]string{"AWS_BATCH_JOB_ID": id, "AWS_BATCH_JOB_ATTEMPT": strconv.Itoa(max(1, len(job.Attempts)))}
+		if i >= 0 {
+			e["AWS_BATCH_JOB_ARRAY_INDEX"] = strconv.Itoa(i)
+			e[sweep.CellVariable] = strconv.Itoa(of.cell(i))
+			for k, value := range of.values(i) {
+				e[sweep.Variable(of.names()[k])] = value
+			}
+		}
+		if size > 0 {
+			e["AWS_BATCH_JOB_ARRAY_SIZE"] = strconv.Itoa(size)
+		}
+		for name, value := range base {
+			if _, set := e[name]; !set {
+				e[name] = value
+			}
+		}
+		return instance{name, i, e}
+	}
+	if size == 0 {
+		index := -1
+		if job.ArrayProperties != nil && job.ArrayProperties.Index != nil {
+			index = int(*job.ArrayProperties.Index)
+		}
+		return []instance{one(index, id, job)}, nil
+	}
+	known := map[string]types.JobDetail{}
+	if dependsOn(d, "AWS_BATCH_JOB_ATTEMPT") {
+		ids := make([]string, size)
+		for i := range ids {
+			ids[i] = client.ChildID(id, i)
+		}
+		children, err := call.Recall(ctx, ids...)
+		if err != nil {
+			return nil, err
+		}
+		for _, child := range children {
+			known[aws.ToString(child.JobId)] = child.JobDetail
+		}
+	}
+	all := make([]instance, size)
+	for i := range all {
+		child := client.ChildID(id, i)
+		all[i] = one(i, child, known[child])
+	}
+	return all, nil
+}
+
+// dependsOn tells whether a place of an output depends on a variable.
+func dependsOn(d stage.Document, variable string) bool {
+	return slices.ContainsFunc(d.Outputs, func(out stage.Output) bool {
+		used, _ := stage.Variables(out.To + out.From + out.Local) // what is wrong with them is said where they are expanded
+		return slices.Contains(used, variable)
+	})
+}
+
+// output is one of the outputs of an instance.
+func (n instance) output(out stage.Output) (*jobOutput, error) {
+	look := func(name string) (string, bool) { value, ok := n.environment[name]; return value, ok }
+	o := &jobOutput{job: n.job, index: n.index, Output: out}
+	for _, text := range []struct {
+		to   *string
+		from string
+	}{{&o.url, out.To}, {&o.From, out.From}, {&o.Local, out.Local}} {
+		expanded, err := stage.Expand(text.from, look)
+		if err != nil {
+			return nil, fmt.Errorf("the output %s: %w, as far as DescribeJobs tells", out.To, err)
+		}
+		*text.to = expanded
+	}
+	return o, nil
+}
+
+// own is the output's name in its container.
+func (o *jobOutput) own() string { return path.Base(strings.TrimSuffix(o.From, "/")) }
+
+// find looks what is at the places of outputs.
+func (s *resultStore) find(ctx context.Context, outputs []*jobOutput) error {
+	errs := make([]error, len(outputs))
+	free := make(chan struct{}, placesAtOnce)
+	var wait sync.WaitGroup
+	for i, o := range outputs {
+		free <- struct{}{}
+		wait.Go(func() {
+			defer func() { <-free }()
+			o.found, o.at, errs[i] = s.List(ctx, o.url, o.own())
+		})
+	}
+	wait.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *program) writeOutputs(format string, outputs []*jobOutput) error {
+	rows := []outputRow{}
+	for _, o := range outputs {
+		for _, f := range o.found {
+			row := outputRow{Job: o.job, Name: f.Name, Size: f.Size, Modified: f.Modified.UTC(), URL: f.URL, Local: o.file(f)}
+			if o.index >= 0 {
+				row.Index = &o.index
+			}
+			rows = append(rows, row)
+		}
+	}
+	if format == "json" {
+		return p.writeJSON(rows)
+	}
+	if len(rows) == 0 {
+		fmt.Fprintln(p.Err, "the outputs have no files yet")
+		return nil
+	}
+	now := time.Now()
+	t := p.table("JOB", "NAME", "SIZE", "AGE", "URL")
+	for _, r := range rows {
+		job := r.Job
+		if r.Index != nil {
+			job = client.ChildID(job, *r.Index)
+		}
+		t.row(job, r.Name, stage.Size(r.Size), short(now.Sub(r.Modified)), r.URL)
+	}
+	return t.flush()
+}
+
+// placeOutputs decides where outputs go on this machine. What jobs say of that may come
+// from anybody, so it stays below this directory.
+func placeOutputs(outputs []*jobOutput, dir string) error {
+	taken := map[string]bool{}
+	for _, o := range outputs {
+		local := o.Local
+		if dir != "" || local == "" {
+			local = path.Join(o.job, o.own())
+			if o.index >= 0 {
+				local = path.Join(o.job, strconv.Itoa(o.index), o.own())
+			}
+			if taken[local] {
+				local = path.Join(path.Dir(local), strings.Trim(strings.ReplaceAll(o.From, "/", "-"), "-"))
+			}
+			local = path.Join(filepath.ToSlash(dir), local)
+			if dir == "" && !filepath.IsLocal(filepath.FromSlash(local)) {
+				return fail(ExitNotDone, "the output %s would go to %s, out of this directory", o.url, local).try("name a directory: --to DIRECTORY")
+			}
+		} else if !filepath.IsLocal(filepath.FromSlash(local)) || strings.ContainsRune(local, '\\') {
+			return fail(ExitNotDone, "the job says that its output goes to %s on this machine, out of this directory", local).try("name a directory: --to DIRECTORY")
+		}
+		if dir == "" && o.Local != "" && o.index >= 0 && !strings.Contains(local, strconv.Itoa(o.index)) {
+			local = ofChild(local, o.index)
+		}
+		if taken[local] {
+			return fail(ExitNotDone, "two outputs go to %s", local).try("name a directory, below which every job has its own: --to DIRECTORY")
+		}
+		taken[local] = true
+		o.local = filepath.FromSlash(local)
+	}
+	return nil
+}
+
+// ofChild is a place of an array's for one of its children: out/model.pt is out/3/model.pt.
+func ofChild(local string, index int) string {
+	if strings.HasSuffix(local, "/") {
+		return local + strconv.Itoa(index) + "/"
+	}
+	return path.Join(path.Dir(local), strconv.Itoa(index), path.Base(local))
+}
+
+// file is where a file of the output is fetched to; "" before that is decided.
+func (o *jobOutput) file(f objects.Found) string {
+	switch {
+	case o.local == "":
+		return ""
+	case len(o.found) == 1 && o.found[0].URL == o.at:
+		if strings.HasSuffix(o.local, "/") {
+			return filepath.Join(o.local, f.Name)
+		}
+		return o.local
+	}
+	return filepath.Join(o.local, filepath.FromSlash(f.Name))
+}
+
+// fetch brings outputs, several at once. What went wrong with one is no reason not to
+// fetch the others.
+func (p *program) fetch(ctx context.Context, store *resultStore, outputs []*jobOutput) error {
+	var mu sync.Mutex
+	failed, differ := 0, false
+	free := make(chan struct{}, placesAtOnce)
+	var wait sync.WaitGroup
+	for _, o := range outputs {
+		if len(o.found) == 0 {
+			mu.Lock()
+			fmt.Fprintf(p.Err, "%s: nothing is there\n", diag.Printable(o.url))
+			mu.Unlock()
+			continue
+		}
+		free <- struct{}{}
+		wait.Go(func() {
+			defer func() { <-free }()
+			begin := time.Now()
+			moved, err := store.Bring(ctx, stage.Input{From: o.at, To: filepath.ToSlash(o.local)})
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				failed++
+				differ = differ || objects.Differs(err)
+				fmt.Fprintf(p.Err, "batchctl: %s\n", diag.Printable(p.redacted(err.Error())))
+				return
+			}
+			fmt.Fprintf(p.Err, "%s -> %s: %s\n", diag.Printable(o.at), diag.Printable(o.local), stage.Describe(moved, time.Since(begin)))
+		})
+	}
+	wait.Wait()
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case failed > 0 && differ:
+		return fail(ExitNotDone, "%s could not be fetched", plural(failed, "output")).try("to replace files that are there: --force; to keep both: --to DIRECTORY")
+	case failed > 0:
+		return fail(ExitNotDone, "%s could not be fetched", plural(failed, "output"))
+	}
+	return nil
+}
