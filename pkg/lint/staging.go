@@ -250,7 +250,7 @@ func (s stagedPlace) checkLocal() {
 	case slash.IsAbs(clean) || clean == ".." || strings.HasPrefix(clean, "../") || len(clean) > 1 && clean[1] == ':':
 		s.Report(quote(text)+" lies outside of this file's directory", "write a path below it, such as \"results/\"", s.place)
 	case strings.Contains(text, "${"):
-		s.Report("${ has no meaning in a path of this machine", "each job and child gets its own directory below it", s.place)
+		s.Report("${ has no meaning in a path of this machine", "each child of an array gets its own directory below it", s.place)
 	}
 }
 
