@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/local"
@@ -74,6 +75,11 @@ func (s *sending) publish(ctx context.Context) error {
 				return fail(ExitNotDone, "publish %s: %v", want.Path, err)
 			case in.From != want.URL:
 				return fail(ExitProblem, "%s was changed while it was submitted", want.Path).try("submit again when it stays as it is")
+			}
+			if s.t.isLocal() {
+				if err := os.Chtimes(want.URL, time.Time{}, time.Now()); err != nil { // it is in use again
+					return fail(ExitNotDone, "publish %s: %v", want.Path, err)
+				}
 			}
 			sent := ""
 			switch {

@@ -17,8 +17,9 @@ import (
 	"github.com/batchctl/batchctl/pkg/stage"
 )
 
-// outputsDir is the directory below StagedDir that has a directory for each job.
-const outputsDir = "outputs"
+// OutputsDir is the directory below StagedDir that has a directory for each job, with
+// what it carried away.
+const OutputsDir = "outputs"
 
 var (
 	publishedHash = regexp.MustCompile(`^[0-9a-f]{64}$`)
@@ -57,7 +58,7 @@ func (x *Executor) placesOf(a local.Attempt) places {
 	}
 	for _, out := range d.Outputs {
 		to := expand(out.To)
-		at, _, ok := strings.Cut(to, string(filepath.Separator)+filepath.Join(outputsDir, a.Job)+string(filepath.Separator))
+		at, _, ok := strings.Cut(to, string(filepath.Separator)+filepath.Join(OutputsDir, a.Job)+string(filepath.Separator))
 		if ok && isName(a.Job) && x.isStagedDir(at) && !slices.Contains(all.outputs, at) {
 			all.outputs = append(all.outputs, at)
 		}
@@ -104,8 +105,8 @@ func (x *Executor) brought(a local.Attempt, texts map[string][]string) (args []s
 		args = append(args, "--mount=type=bind,source="+dir+",destination="+at+",readonly")
 	}
 	for _, at := range p.outputs {
-		own := filepath.Join(x.options.Dir, StagedDir, outputsDir, a.Job)
-		place := filepath.Join(at, outputsDir, a.Job)
+		own := filepath.Join(x.options.Dir, StagedDir, OutputsDir, a.Job)
+		place := filepath.Join(at, OutputsDir, a.Job)
 		err := errors.Join(checkMount(own), checkMount(place))
 		if err == nil {
 			err = os.MkdirAll(own, 0o700)
@@ -147,7 +148,7 @@ func (x *Executor) linked(a local.Attempt, at string, names []string, outputs bo
 		}
 	}
 	if outputs { // what is mounted there needs a place
-		if err := os.MkdirAll(filepath.Join(dir, outputsDir, a.Job), 0o755); err != nil {
+		if err := os.MkdirAll(filepath.Join(dir, OutputsDir, a.Job), 0o755); err != nil {
 			return "", err
 		}
 	}

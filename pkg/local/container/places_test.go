@@ -39,7 +39,7 @@ func stagedState(t *testing.T) (x *Executor, dir string) {
 	}
 	write(filepath.Join(dir, strings.Repeat("d", 64)+".tree"), "batchctl tree 1\n"+strings.Repeat("a", 64)+` 1 - "x"`+"\n"+strings.Repeat("c", 64)+` 1 x "y"`+"\nend\n", 0o600)
 	write(filepath.Join(dir, strings.Repeat("e", 64)+".txt"), "cells", 0o600)
-	write(filepath.Join(dir, outputsDir, "other", "0", "f"), "other", 0o600)
+	write(filepath.Join(dir, OutputsDir, "other", "0", "f"), "other", 0o600)
 	write(filepath.Join(state, "key"), "secret", 0o600)
 	if err := os.Symlink(filepath.Join(state, "key"), filepath.Join(dir, strings.Repeat("f", 64))); err != nil {
 		t.Fatal(err)
@@ -88,13 +88,13 @@ func TestBrought(t *testing.T) {
 	if want := []string{"a", "b", "c", ".treed", ".txte", "outputso"}; !slices.Equal(names, want) {
 		t.Errorf("it sees %q, want %q", names, want)
 	}
-	if entries, err := os.ReadDir(filepath.Join(source, outputsDir)); err != nil || len(entries) != 1 || entries[0].Name() != "job:3" {
+	if entries, err := os.ReadDir(filepath.Join(source, OutputsDir)); err != nil || len(entries) != 1 || entries[0].Name() != "job:3" {
 		t.Errorf("it sees outputs of %v, %v", entries, err)
 	}
 	if want := "--mount=type=bind,source=" + dir + "/outputs/job:3,destination=" + dir + "/outputs/job:3"; args[1] != want {
 		t.Errorf("%s, want %s", args[1], want)
 	}
-	if info, err := os.Stat(filepath.Join(dir, outputsDir, "job:3")); err != nil || info.Mode().Perm() != 0o777 {
+	if info, err := os.Stat(filepath.Join(dir, OutputsDir, "job:3")); err != nil || info.Mode().Perm() != 0o777 {
 		t.Errorf("%v, %v", info, err)
 	}
 }
