@@ -106,7 +106,4 @@ type Options struct {
 	// Published are the places of the files and directories that inputs name, by their
 	// Local.Path.
 	Published map[string]Published
-	// StagingImage is the image that brings batchctl to jobs with inputs or outputs; "":
-	// their own images have it.
-	StagingImage string
 }
