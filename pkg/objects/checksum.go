@@ -123,7 +123,9 @@ func (s said) checksum() *checksum {
 		text, _, parts := strings.Cut(*c.text, "-")
 		sum, err := base64.StdEncoding.DecodeString(text)
 		if err == nil && len(sum) == c.hash().Size() {
-			return &checksum{algorithm: c.algorithm, sum: sum, parts: parts || s.kind == types.ChecksumTypeComposite}
+			// Some servers say neither that a sum is one of parts nor that it is not.
+			perhaps := s.kind == "" && strings.Contains(s.etag, "-")
+			return &checksum{algorithm: c.algorithm, sum: sum, parts: parts || s.kind == types.ChecksumTypeComposite, perhaps: perhaps}
 		}
 	}
 	if sum, err := hex.DecodeString(strings.Trim(s.etag, `"`)); err == nil && len(sum) == md5.Size && s.customer == nil {

@@ -293,7 +293,7 @@ func reason(err error) string {
 	text := err.Error()
 	switch {
 	case strings.Contains(text, "get credentials"), strings.Contains(text, "no EC2 IMDS role found"), strings.Contains(text, "failed to refresh cached credentials"):
-		return "there are no credentials of AWS, get credentials: a job has those of its jobRoleArn, so give it one"
+		return "get credentials: there are none; a job has those of its jobRoleArn, so give it one"
 	case strings.Contains(text, errStalled.Error()):
 		return fmt.Sprintf("the connection was given up %d times, because it brought nothing", attempts)
 	}

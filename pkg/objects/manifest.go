@@ -87,7 +87,7 @@ func parseEntry(line string) (f entry, err error) {
 	}
 	f.sha256 = fields[0]
 	f.executable = fields[2] == "x"
-	if sum, err := hex.DecodeString(f.sha256); err != nil || len(sum) != 32 {
+	if sum, err := hex.DecodeString(f.sha256); err != nil || len(sum) != 32 || hex.EncodeToString(sum) != f.sha256 {
 		return f, errors.New("it has no sha256")
 	}
 	if f.size, err = strconv.ParseInt(fields[1], 10, 64); err != nil || f.size < 0 {

@@ -48,10 +48,10 @@ func Size(n int64) string {
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()) }
 
-// rate is in megabytes a second, as networks and disks are sold; "" where nothing can be
-// said.
+// rate is in megabytes a second, as networks and disks are sold; "" for what is too little
+// to say anything.
 func rate(n int64, took time.Duration) string {
-	if n == 0 || took <= 0 {
+	if n < 1e6 || took <= 0 {
 		return ""
 	}
 	return fmt.Sprintf("%.1f MB/s", float64(n)/1e6/took.Seconds())

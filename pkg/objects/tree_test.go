@@ -1,0 +1,310 @@
+package objects
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/batchctl/batchctl/pkg/objects/s3mem"
+	"github.com/batchctl/batchctl/pkg/stage"
+)
+
+// drawTree draws files of all kinds of names: paths to content, which begins with "#!" in a
+// program.
+func drawTree(t *rapid.T) map[string]string {
+	name := rapid.OneOf(
+		rapid.StringMatching(`[a-c]`),
+		rapid.SampledFrom([]string{"with space", "ü", "日本", "1+1=2", "%2F", "a?b", "#", "..x", "x.", "-", "~", "'\"", "new\nline", "tab\t", "$HOME", "a\\b", ".batchctl-x", "end"}),
+	)
+	size := rapid.OneOf(rapid.IntRange(0, 100), rapid.SampledFrom([]int{64<<10 - 1, 64 << 10, 64<<10 + 1, 200_000}))
+	tree := map[string]string{}
+	for range rapid.IntRange(0, 8).Draw(t, "files") {
+		path := strings.Join(rapid.SliceOfN(name, 1, 3).Draw(t, "path"), "/")
+		if slices.ContainsFunc(slices.Collect(maps.Keys(tree)), func(other string) bool {
+			return strings.HasPrefix(other+"/", path+"/") || strings.HasPrefix(path+"/", other+"/")
+		}) {
+			continue
+		}
+		text := string(content(size.Draw(t, "size")))
+		if rapid.Bool().Draw(t, "program") {
+			text = "#!" + text
+		}
+		tree[path] = text
+	}
+	return tree
+}
+
+// plant writes a drawn tree.
+func plant(t testing.TB, dir string, tree map[string]string) {
+	t.Helper()
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range tree {
+		mode := os.FileMode(0o644)
+		plain, program := strings.CutPrefix(text, "#!")
+		if program {
+			mode = 0o755
+		}
+		file := filepath.Join(dir, name)
+		write(t, file, plain)
+		if err := os.Chmod(file, mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// unmarked is a tree without the marks of programs, as it comes from S3.
+func unmarked(tree map[string]string) map[string]string {
+	plain := map[string]string{}
+	for name, text := range tree {
+		plain[name] = strings.TrimPrefix(text, "#!")
+	}
+	return plain
+}
+
+// TestRoundTrips: what Take carries away and Publish puts down, Bring brings back.
+func TestRoundTrips(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the names are those of Unix")
+	}
+	server, s := memory(t)
+	base := t.TempDir()
+	n := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		tree := drawTree(rt)
+		n++
+		dir := filepath.Join(base, fmt.Sprint(n))
+		defer os.RemoveAll(dir)
+		plant(t, dir+"/from", tree)
+		prefix := fmt.Sprintf("s3://bucket/%d/", n)
+		moved, err := s.Take(t.Context(), stage.Output{From: dir + "/from", To: prefix})
+		if err != nil || moved.Files != len(tree) {
+			rt.Fatalf("take: %+v %v", moved, err)
+		}
+		if len(tree) > 0 {
+			bring(rt, t, s, stage.Input{From: prefix, To: dir + "/back"}, unmarked(tree))
+		}
+		for i, at := range []string{fmt.Sprintf("s3://staging/%d", n%3), dir + "/staging"} {
+			in, moved, err := s.Publish(t.Context(), at, dir+"/from")
+			if err != nil || moved.Files != len(tree) {
+				rt.Fatalf("publish: %+v %v", moved, err)
+			}
+			in.To = fmt.Sprintf("%s/published-%d", dir, i)
+			bring(rt, t, s, in, tree)
+			again, moved, err := s.Publish(t.Context(), at, dir+"/from")
+			if again.From != in.From || moved.Kept != len(tree) || err != nil {
+				rt.Fatalf("published again: %+v %+v %v", again, moved, err)
+			}
+		}
+		bring(rt, t, s, stage.Input{From: dir + "/from", To: dir + "/copied"}, tree)
+	})
+	if len(server.Keys()) == 0 {
+		t.Error("nothing was stored")
+	}
+}
+
+// bring brings a tree twice; the second time everything is there.
+func bring(rt *rapid.T, t *testing.T, s *Store, in stage.Input, want map[string]string) {
+	for i := range 2 {
+		moved, err := s.Bring(t.Context(), in)
+		if err != nil || moved.Files != len(want) || moved.Unverified != 0 || moved.Kept != i*len(want) {
+			rt.Fatalf("%d: %+v: %+v %v", i, in, moved, err)
+		}
+		if diff := cmp.Diff(want, files(t, in.To)); diff != "" {
+			rt.Fatalf("%+v: %s", in, diff)
+		}
+	}
+}
+
+// TestPublishSends only what is not there, and a content once.
+func TestPublishSends(t *testing.T) {
+	server, s := memory(t)
+	dir := t.TempDir()
+	large := string(content(2*minPart + 9))
+	plant(t, dir, map[string]string{"a": "same", "b/c": "same", "d": "other", "large": large})
+	in, moved, err := s.Publish(t.Context(), "s3://bucket/staging/", dir)
+	if err != nil || moved != (stage.Moved{Files: 4, Bytes: int64(len(large)) + 13, Kept: 1}) || !in.Tree {
+		t.Fatalf("%+v %+v %v", in, moved, err)
+	}
+	if want := []string{hexOf([]byte("other")), hexOf([]byte("same")), hexOf([]byte(large))}; len(server.Keys()) != len(want)+1 {
+		t.Errorf("%q", server.Keys())
+	} else {
+		for _, sum := range want {
+			if server.Get("bucket/staging/"+sum) == nil {
+				t.Errorf("%s is not there", sum)
+			}
+		}
+	}
+	plant(t, dir, map[string]string{"d": "#!new"})
+	before := len(server.Asked())
+	next, moved, err := s.Publish(t.Context(), "s3://bucket/staging", dir)
+	if err != nil || moved.Kept != 3 || next.From == in.From {
+		t.Errorf("%+v %+v %v", next, moved, err)
+	}
+	puts := slices.DeleteFunc(server.Asked()[before:], func(asked string) bool { return !strings.HasPrefix(asked, "PUT ") })
+	if len(puts) != 2 {
+		t.Errorf("sent: %q", puts)
+	}
+	// One file is an input with its checksum.
+	one, _, err := s.Publish(t.Context(), "s3://bucket/staging", dir+"/d")
+	if err != nil || one != (stage.Input{From: "s3://bucket/staging/" + hexOf([]byte("new")), SHA256: hexOf([]byte("new")), Executable: true}) {
+		t.Errorf("%+v %v", one, err)
+	}
+	// Who may not list buckets is told that what is not there is forbidden.
+	server.Fault = func(r *http.Request) s3mem.Fault {
+		if r.Method == http.MethodHead {
+			return s3mem.Fault{Status: 403, Code: "AccessDenied"}
+		}
+		return s3mem.Fault{}
+	}
+	if _, moved, err = s.Publish(t.Context(), "s3://bucket/elsewhere", dir); err != nil || moved.Kept != 1 {
+		t.Errorf("%+v %v", moved, err)
+	}
+}
+
+// TestDamagedTree refuses a staging place that does not hold what the hashes say.
+func TestDamagedTree(t *testing.T) {
+	server, s := memory(t)
+	dir := t.TempDir()
+	plant(t, dir+"/from", map[string]string{"a/b": "some text", "c": "more"})
+	sum := hexOf([]byte("some text"))
+	for _, at := range []string{"s3://bucket/place", dir + "/place"} {
+		in, _, err := s.Publish(t.Context(), at, dir+"/from")
+		if err != nil {
+			t.Fatal(err)
+		}
+		in.To = dir + "/to"
+		spoil := func(name string, text []byte) {
+			if path, ok := strings.CutPrefix(at, "s3://"); ok {
+				server.Put(path+"/"+name, &s3mem.Object{Body: text})
+			} else if err := os.WriteFile(at+"/"+name, text, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		spoil(sum, []byte("some tixt"))
+		_, err = s.Bring(t.Context(), in)
+		wants(t, err, "/place/"+sum)
+		if _, there := files(t, in.To)["a/b"]; there {
+			t.Error("the damaged file is there")
+		}
+		name := in.From[strings.LastIndexByte(in.From, '/')+1:]
+		spoil(name, []byte("batchctl tree 1\nend\n"))
+		_, err = s.Bring(t.Context(), in)
+		wants(t, err, "another checksum than its name says")
+		in.From = strings.TrimSuffix(in.From, ".tree")
+		_, err = s.Bring(t.Context(), in)
+		wants(t, err, "a tree is")
+	}
+}
+
+func TestManifestErrors(t *testing.T) {
+	sum := hexOf(nil)
+	for text, want := range map[string]string{
+		"":                                           "no list",
+		"batchctl tree 2\nend\n":                     "up to date",
+		"batchctl tree 1\n":                          "end is missing",
+		"batchctl tree 1\nend":                       "end is missing",
+		"batchctl tree 1\nend\n\n":                   "end is missing",
+		"batchctl tree 1\nx\nend\n":                  "line 2: it is no line of a file",
+		sum + " 0 - \"a\"\n":                         "no list",
+		"F" + sum[1:] + ` 0 - "a"`:                   "no sha256",
+		sum[1:] + ` 0 - "a"`:                         "no sha256",
+		sum + ` -1 - "a"`:                            "no size",
+		sum + ` 00 - "a"`:                            "one form",
+		sum + ` 0 y "a"`:                             "one form",
+		sum + ` 0 - a`:                               "not quoted",
+		sum + " 0 - `a`":                             "one form",
+		sum + ` 0 - "../a"`:                          "cannot be the name",
+		sum + ` 0 - "/a"`:                            "cannot be the name",
+		sum + ` 0 - "a//b"`:                          "cannot be the name",
+		sum + ` 0 - "."`:                             "cannot be the name",
+		sum + ` 0 - "a\x00b"`:                        "cannot be the name",
+		sum + ` 0 - "b"` + "\n" + sum + ` 0 - "a"`:   "line 3: it is not in its order",
+		sum + ` 0 - "a"` + "\n" + sum + ` 0 - "a"`:   "line 3: it is not in its order",
+		sum + ` 0 - "a"` + "\n" + sum + ` 0 - "a/b"`: "line 3: the list: \"a\" is the name of a file, and of a directory",
+	} {
+		if !strings.HasPrefix(text, "batchctl") && want != "no list" {
+			text = "batchctl tree 1\n" + text + "\nend\n"
+		}
+		_, err := parseManifest([]byte(text))
+		wants(t, err, want)
+	}
+}
+
+func FuzzManifest(f *testing.F) {
+	f.Add(manifest(nil))
+	f.Add(manifest([]entry{{path: "a/\xff\n\"", sha256: hexOf(nil)}, {path: "b", sha256: hexOf([]byte("x")), size: 1 << 40, executable: true}}))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		files, err := parseManifest(text)
+		if err != nil {
+			return
+		}
+		if again := manifest(files); string(again) != string(text) {
+			t.Fatalf("%q was read, and is written as %q", text, again)
+		}
+		for _, f := range files {
+			if !filepath.IsLocal(f.path) {
+				t.Fatalf("%q leaves the directory", f.path)
+			}
+		}
+	})
+}
+
+// TestWalk follows links within a directory, and names what it does not take.
+func TestWalk(t *testing.T) {
+	_, s := memory(t)
+	base := t.TempDir()
+	dir := base + "/tree"
+	plant(t, dir, map[string]string{"d/file": "text", "other": "o"})
+	write(t, base+"/secret", "s")
+	link := func(to, name string) {
+		t.Helper()
+		if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
+			t.Skip(err)
+		}
+	}
+	link("d/file", "to-file")
+	link("d", "to-dir")
+	link(dir+"/d/file", "absolute")
+	want := map[string]string{"d/file": "text", "other": "o", "to-file": "text", "to-dir/file": "text", "absolute": "text"}
+	if moved := the[stage.Moved](t)(s.Bring(t.Context(), stage.Input{From: dir, To: base + "/to"})); moved.Files != len(want) {
+		t.Errorf("%+v", moved)
+	}
+	same(t, "copied", files(t, base+"/to"), want)
+	for name, test := range map[string][2]string{
+		"out":     {"../secret", "leads out of"},
+		"outside": {base + "/secret", "leads out of"},
+		"nothing": {"gone", "link to nothing"},
+		"circle":  {"circle", "circle"},
+		"d/up":    {"..", "link to a directory that it is in"},
+	} {
+		link(test[0], name)
+		_, err := s.Take(t.Context(), stage.Output{From: dir, To: "s3://bucket/x/"})
+		wants(t, err, test[1], filepath.Base(name))
+		_, _, err = s.Publish(t.Context(), base+"/staging", dir)
+		wants(t, err, test[1])
+		if err := os.Remove(filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := s.Bring(t.Context(), stage.Input{From: dir, To: dir + "/d/into"})
+	wants(t, err, "cannot be copied into itself")
+	_, err = s.Bring(t.Context(), stage.Input{From: base + "/gone", To: base + "/x"})
+	wants(t, err, "no such file")
+	// The user's own path may be a link.
+	if err := os.Symlink(base+"/secret", base+"/named"); err != nil {
+		t.Fatal(err)
+	}
+	the[stage.Moved](t)(s.Bring(t.Context(), stage.Input{From: base + "/named", To: base + "/in/"}))
+	same(t, "in", files(t, base+"/in"), map[string]string{"named": "s"})
+}
