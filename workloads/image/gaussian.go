@@ -9,22 +9,25 @@ import (
 // 20 the result stays within one level of the float64 reference.
 const maxSigma = 20
 
-// lineBits are the bits behind the point of the line between the two passes.
-const lineBits = 7
+// wordBits are the bits behind the point of the words that both passes add. They stand
+// for levels less 128, so that the sum of two of them fits 16 bits.
+const wordBits = 7
+
+// weightBits are those of the weights: what a multiplication of 16 bits shifts away.
+const weightBits = 15
 
 func gaussianBlur() Operation {
 	return Operation{
 		Name: "gaussian-blur", Title: "Gaussian blur", Doc: "separable Gaussian, radius 3 sigma",
 		kernels: kernels(func(v *simd, p Params, _, src Shape) rows {
-			down, along := gaussianWeights(p.Sigma, 22), gaussianWeights(p.Sigma, 16)
-			lines := sync.Pool{New: func() any { return newBlur(v, down, along, src) }}
+			weights := gaussianWeights(p.Sigma)
+			lines := sync.Pool{New: func() any { return newBlur(v, weights, src) }}
 			return func(dst, src Image, low, high int) {
 				b := lines.Get().(*blur)
 				defer lines.Put(b)
 				b.src = src
 				b.rows(dst, low, high)
 				b.src = Image{}
-				clear(b.rows4)
 			}
 		}),
 		card:   gaussianOnCard,
@@ -36,18 +39,11 @@ func gaussianBlur() Operation {
 
 func gaussianRadius(sigma float64) int { return int(math.Ceil(3 * sigma)) }
 
-// symmetric are the weights of a symmetric filter from the centre outwards, in
-// units of 2^-bits. The centre counts twice, so it stands with half its weight:
-// term k is the sum of the two samples k away, times weights[k]. All of them
-// fit 16 bits, their number is even, and twice their sum is exactly 2^bits, so
-// a flat image stays as it is.
-type symmetric struct {
-	bits    int
-	weights []int32
-}
-
-// gaussianWeights takes as many bits as the largest weight and most allow.
-func gaussianWeights(sigma float64, most int) symmetric {
+// gaussianWeights are the weights from the centre outwards, in units of 2^-weightBits.
+// The centre counts twice, so it stands with half its weight: term k is the sum of the
+// two samples k away, times weight k. Twice their sum is exactly 2^weightBits, so a flat
+// image stays as it is.
+func gaussianWeights(sigma float64) []int16 {
 	exact := make([]float64, gaussianRadius(sigma)+1)
 	sum := 0.0
 	for i := range exact {
@@ -56,23 +52,18 @@ func gaussianWeights(sigma float64, most int) symmetric {
 	}
 	sum -= exact[0]
 	exact[0] /= 2
-	for bits := most; ; bits-- {
-		scaled := make([]float64, len(exact))
-		for i, w := range exact {
-			scaled[i] = w / sum * float64(int(1)<<bits)
-		}
-		weights := apportion(scaled, 1<<(bits-1))
-		if weights[0] > math.MaxInt16 || len(weights) > 1 && weights[1] > math.MaxInt16 {
-			continue
-		}
-		for len(weights) > 1 && weights[len(weights)-1] == 0 {
-			weights = weights[:len(weights)-1]
-		}
-		if len(weights)%2 == 1 {
-			weights = append(weights, 0)
-		}
-		return symmetric{bits, weights}
+	for i, w := range exact {
+		exact[i] = w / sum * (1 << weightBits)
 	}
+	weights := apportion(exact, 1<<(weightBits-1))
+	for len(weights) > 1 && weights[len(weights)-1] == 0 {
+		weights = weights[:len(weights)-1]
+	}
+	words := make([]int16, len(weights))
+	for i, w := range weights {
+		words[i] = int16(w) // at most half of what they sum to
+	}
+	return words
 }
 
 // apportion rounds every value up or down so that all of them sum to the
@@ -101,9 +92,7 @@ func apportion(values []float64, total int32) []int32 {
 	return rounded
 }
 
-// packed holds two weights in each element, the first in the low half.
-func (s symmetric) packed() []int32 { return packPairs(s.weights) }
-
+// packPairs puts two weights in each element, the first in the low half.
 func packPairs(weights []int32) []int32 {
 	pairs := make([]int32, len(weights)/2)
 	for i := range pairs {
@@ -112,153 +101,199 @@ func packPairs(weights []int32) []int32 {
 	return pairs
 }
 
-// blur is the work on one band: for each row down the columns into a line of
-// fixed point around 128, then along that line, which stays in the cache.
-type blur struct {
-	v                 *simd
-	src               Image
-	down, along       symmetric
-	downPairs, alongs []int32
-	rows4             []*byte // of the current row, as gaussianDown reads them
-	line              []int16
-	sums              []int32 // of the portable kernel
-	pad, n            int
-
-	// tiles are into how many parts the columns are cut. ring holds the rows of a tile
-	// that the current row is made of, each where its number says, stride bytes apart.
-	tiles, stride int
-	ring          []byte
+// term is the sum of two words times a weight, rounded: VPADDW and VPMULHRSW.
+func term(a, b, weight int16) int16 {
+	return int16((int32(a+b)*int32(weight) + 1<<(weightBits-1)) >> weightBits)
 }
 
-// blurTile is how many vectors the rows of a tile may take: 64 KiB with AVX2, 128 KiB
-// with AVX-512. Rows of the image itself push each other out of the first-level cache,
-// because those of common widths begin at the same place of a page; smaller tiles share
-// more with their neighbours than they save.
-const blurTile = 2 << 10
+// toLevel rounds, and puts back the 128.
+func toLevel(word int16) byte {
+	return byte(min(max((word+1<<(wordBits-1))>>wordBits, -128), 127) + 128)
+}
 
-func newBlur(v *simd, down, along symmetric, src Shape) *blur {
-	n, pad := src.W*src.Channels, (len(along.weights)-1)*src.Channels
-	b := &blur{v: v, down: down, along: along, downPairs: down.packed(), alongs: along.packed(), pad: pad, n: n}
-	if v == nil {
-		b.line, b.sums = make([]int16, pad+n+pad), make([]int32, n)
-		return b
+// blur is the work on one band, tile by tile: each row along its line into words, and
+// then down the columns of those.
+type blur struct {
+	v        *simd
+	src      Image
+	weights  []int16
+	both     []int32 // each weight in both halves, as the kernels read them
+	channels int
+	pad      int
+	lines    [2][]byte // signed levels of two rows of the tile, with pad samples on either side
+
+	// starts are the samples at which tiles begin, and the end of a row. ring holds the words
+	// of the rows that the current one is made of, each where its number says, stride words apart.
+	starts []int
+	stride int
+	ring   []int16
+	// window points to the rows around the current one, those outside of the image to
+	// its first and last. It holds every pointer twice, so that they lie in order from any on.
+	window []*int16
+	sums   []int16 // of the portable kernel
+}
+
+// blurTile is how many bytes the words of a tile may take: as many as a first-level cache
+// has. A fourth more or less costs a tenth; no work is done twice for narrow tiles, but
+// each has calls of its own.
+const blurTile = 32 << 10
+
+func newBlur(v *simd, weights []int16, src Shape) *blur {
+	b := &blur{v: v, weights: weights, channels: src.Channels, pad: (len(weights) - 1) * src.Channels, starts: []int{0}}
+	end, block := src.W*src.Channels, 1
+	widest := end
+	if v != nil {
+		// Whole vectors of whole pixels, and the rest with the last of them.
+		block = v.bytes
+		unit := block * src.Channels
+		width := max(1, blurTile/2/b.slots()/unit) * unit
+		for at := width; at+width <= end; at += width {
+			b.starts = append(b.starts, at)
+		}
+		widest = end - b.starts[len(b.starts)-1]
 	}
-	b.rows4 = make([]*byte, 2*len(down.weights))
-	// A tile is not narrower than what it shares with its neighbours, or most of the
-	// work would be done twice.
-	width := max(blurTile*v.bytes/b.slots()-2*pad, 2*pad, 4*v.bytes)
-	b.tiles = max(1, n/width)
-	widest := ((src.W+b.tiles-1)/b.tiles)*src.Channels + 2*pad
-	b.line = make([]int16, widest)
-	b.stride = widest/64*64 + 2*64
-	b.ring = make([]byte, b.slots()*b.stride)
+	b.starts = append(b.starts, end)
+	for _, w := range weights {
+		b.both = append(b.both, int32(w)<<16|int32(w))
+	}
+	for i := range b.lines {
+		b.lines[i] = make([]byte, b.pad+widest+b.pad)
+	}
+	b.stride = (widest + block - 1) / block * block
+	b.ring = make([]int16, b.slots()*b.stride)
+	b.window = make([]*int16, 2*b.slots())
+	if v == nil {
+		b.sums = make([]int16, widest)
+	}
 	return b
 }
 
-// slots is the number of rows that an output row is made of, and one more.
-func (b *blur) slots() int { return 2 * len(b.down.weights) }
+// slots is the number of rows that an output row is made of.
+func (b *blur) slots() int { return 2*len(b.weights) - 1 }
 
 func (b *blur) rows(dst Image, low, high int) {
-	if b.v == nil {
-		for y := low; y < high; y++ {
-			b.downPortable(y)
-			b.replicate(0, b.n)
-			b.alongPortable(dst.Row(y))
+	for i, right := range b.starts[1:] {
+		b.tile(dst, low, high, b.starts[i], right)
+	}
+}
+
+// tile computes the samples left to right of the rows. A line is fetched one row before
+// it is used: a vector that begins within one that was just stored has to wait for it.
+func (b *blur) tile(dst Image, low, high, left, right int) {
+	reach := len(b.weights) - 1
+	b.fetch(low-reach, left, right)
+	for y := low - reach; y < high+reach; y++ {
+		if y+1 < high+reach {
+			b.fetch(y+1, left, right)
 		}
+		b.look(y, right-left)
+		if middle := y - reach; middle >= low {
+			b.down(dst.Row(middle)[left:right], middle)
+		}
+	}
+}
+
+// look puts a row into the window, or the one that stands for it outside of the image.
+func (b *blur) look(y, n int) {
+	slot := b.words(y)
+	if y >= 0 && y < b.src.H {
+		b.along(slot, y, n)
+	}
+	at := b.place(y)
+	b.window[at], b.window[at+b.slots()] = &slot[0], &slot[0]
+}
+
+// words are those of a row, or of the one that stands for it.
+func (b *blur) words(y int) []int16 {
+	return b.ring[b.place(min(max(y, 0), b.src.H-1))*b.stride:][:b.stride]
+}
+
+// place is a row's in the ring and in the window, for rows above the image, too.
+func (b *blur) place(y int) int { return (y + b.slots()) % b.slots() }
+
+// rowsAhead is how many rows before its use a row of a tile is asked for: between rows
+// of a narrow tile lie too many bytes for the processor to see what comes next.
+const rowsAhead = 4
+
+// fetch puts the samples left to right of a row into its line, and those that are beside
+// them, or the first and last pixel where there are none.
+func (b *blur) fetch(y, left, right int) {
+	if y < 0 || y >= b.src.H {
 		return
 	}
-	for tile := range b.tiles {
-		b.tile(dst, low, high, tile*b.src.W/b.tiles*b.src.Channels, (tile+1)*b.src.W/b.tiles*b.src.Channels)
+	row, line := b.src.Row(y), b.lines[y&1][:right-left+2*b.pad]
+	from, to := max(left-b.pad, 0), min(right+b.pad, len(row))
+	within := row[from:to]
+	before := from - (left - b.pad)
+	behind := before + len(within)
+	if b.v == nil {
+		for i, level := range within {
+			line[before+i] = level ^ 0x80
+		}
+	} else {
+		ahead := uintptr(0)
+		if y+rowsAhead < b.src.H {
+			ahead = uintptr(rowsAhead * b.src.Stride)
+		}
+		cover(len(within), b.v.bytes, func(at, end int) { b.v.flip(&line[before+at], &within[at], ahead, end-at) })
+	}
+	for i := before - 1; i >= 0; i-- {
+		line[i] = line[i+b.channels]
+	}
+	for i := behind; i < len(line); i++ {
+		line[i] = line[i-b.channels]
 	}
 }
 
-// tile computes the samples left to right of the rows.
-func (b *blur) tile(dst Image, low, high, left, right int) {
-	from, to := max(left-b.pad, 0), min(right+b.pad, b.n)
-	reach := len(b.down.weights) - 1
-	for y := max(low-reach, 0); y < min(low+reach, b.src.H); y++ {
-		copy(b.slot(y), b.src.Row(y)[from:to])
-	}
-	start := b.line[b.pad-(left-from):]
-	for y := low; y < high; y++ {
-		if below := y + reach; below < b.src.H {
-			copy(b.slot(below), b.src.Row(below)[from:to])
-		}
-		for k := range b.down.weights {
-			b.rows4[2*k] = &b.slot(max(y-k, 0))[0]
-			b.rows4[2*k+1] = &b.slot(min(y+k, b.src.H-1))[0]
-		}
-		bias, shift := b.downEnd()
-		cover(to-from, b.v.bytes, func(at, end int) {
-			b.v.gaussianDown(&start[0], &b.rows4[0], &b.downPairs[0], len(b.downPairs), at, end, bias, shift)
+// along is the first pass, of the n samples of the line of row y.
+func (b *blur) along(words []int16, y, n int) {
+	line := b.lines[y&1]
+	if b.v != nil {
+		b.blocks(n, func(at, word, n int) {
+			b.v.gaussianAlong(&words[word], &line[b.pad+at], &b.both[0], len(b.both), b.channels, n)
 		})
-		b.replicate(left, right)
-		out := dst.Row(y)[left:right]
-		bias, shift = b.alongEnd()
-		cover(right-left, b.v.bytes, func(at, end int) {
-			b.v.gaussianAlong(&out[at], &b.line[b.pad+at], &b.alongs[0], len(b.alongs), 2*b.src.Channels, end-at, bias, shift)
+		return
+	}
+	clear(b.sums)
+	for k, w := range b.weights {
+		left, right := line[b.pad-k*b.channels:][:n], line[b.pad+k*b.channels:][:n]
+		for i := range b.sums {
+			b.sums[i] += term(int16(int8(left[i]))<<wordBits, int16(int8(right[i]))<<wordBits, w)
+		}
+	}
+	copy(words, b.sums)
+}
+
+// down is the second pass, for row y.
+func (b *blur) down(out []byte, y int) {
+	reach := len(b.weights) - 1
+	if b.v != nil {
+		middle := &b.window[b.place(y-reach)+reach]
+		b.blocks(len(out), func(at, word, n int) {
+			b.v.gaussianDown(&out[at], middle, &b.both[0], len(b.both), word, n)
 		})
+		return
 	}
-}
-
-// slot is where the ring holds that row.
-func (b *blur) slot(y int) []byte { return b.ring[y%b.slots()*b.stride:][:b.stride] }
-
-// replicate fills the line, which holds the samples left to right and the padding on both
-// sides of them, where the padding lies outside of the row.
-func (b *blur) replicate(left, right int) {
-	channels := b.src.Channels
-	for i := range max(b.pad-left, 0) {
-		b.line[i] = b.line[b.pad-left+i%channels]
-	}
-	end := b.pad + b.n - left
-	for i := range max(right+b.pad-b.n, 0) {
-		b.line[end+i] = b.line[end-channels+i%channels]
-	}
-}
-
-// downEnd rounds to lineBits and takes 128 levels away, so that the sum of two
-// samples fits 16 bits.
-func (b *blur) downEnd() (bias int32, shift uint64) {
-	shift = uint64(b.down.bits - lineBits)
-	return 1<<shift>>1 - 128<<b.down.bits, shift
-}
-
-// alongEnd rounds to levels and puts the 128 back.
-func (b *blur) alongEnd() (bias int32, shift uint64) {
-	shift = uint64(b.along.bits + lineBits)
-	return 1<<(shift-1) + 128<<shift, shift
-}
-
-func (b *blur) downPortable(y int) {
-	bias, shift := b.downEnd()
-	sums := b.sums
-	clear(sums)
-	for k, w := range b.down.weights {
-		above := b.src.Row(max(y-k, 0))[:len(sums)]
-		below := b.src.Row(min(y+k, b.src.H-1))[:len(sums)]
-		for i := range sums {
-			sums[i] += w * (int32(above[i]) + int32(below[i]))
+	clear(b.sums)
+	for k, w := range b.weights {
+		above, below := b.words(y - k)[:len(out)], b.words(y + k)[:len(out)]
+		for i := range b.sums {
+			b.sums[i] += term(above[i], below[i], w)
 		}
 	}
-	for i, s := range sums {
-		b.line[b.pad+i] = int16((s + bias) >> shift)
+	for i, sum := range b.sums {
+		out[i] = toLevel(sum)
 	}
 }
 
-func (b *blur) alongPortable(out []byte) {
-	bias, shift := b.alongEnd()
-	sums := b.sums
-	clear(sums)
-	for k, w := range b.along.weights {
-		step := k * b.src.Channels
-		left, right := b.line[b.pad-step:][:len(sums)], b.line[b.pad+step:][:len(sums)]
-		for i := range sums {
-			sums[i] += w * (int32(left[i]) + int32(right[i]))
-		}
-	}
-	for i, s := range sums {
-		out[i] = byte(min(max((s+bias)>>shift, 0), 255))
+// blocks calls f for whole vectors of n samples: from which sample on, where their words
+// lie, and how many there are. Words lie by vectors, so the last vector, which overlaps
+// the one before when n is no multiple, has its own.
+func (b *blur) blocks(n int, f func(at, word, n int)) {
+	whole := n - n%b.v.bytes
+	f(0, 0, whole)
+	if whole < n {
+		f(n-b.v.bytes, whole, b.v.bytes)
 	}
 }
 

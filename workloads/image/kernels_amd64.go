@@ -14,17 +14,22 @@ func copyAVX2(dst *byte, src *byte, n int)
 //go:noescape
 func copyStreamAVX2(dst *byte, src *byte, n int)
 
-// gaussianDownAVX2 computes out[x:end], whole vectors of bytes: rows holds four rows for each element of weights,
-// the first two weighed by its low half and the others by its high half. The sum and the bias are shifted right.
+// flipAVX2 writes pix[i] - 128 to out for n bytes, whole vectors, and fetches what lies that many bytes ahead.
 //
 //go:noescape
-func gaussianDownAVX2(out *int16, rows **byte, weights *int32, pairs int, x int, end int, bias int32, shift uint64)
+func flipAVX2(out *byte, pix *byte, ahead uintptr, n int)
 
-// gaussianAlongAVX2 computes n samples of out, whole vectors. Term k is line[i-k*step] + line[i+k*step], step in bytes; each element
-// of weights holds the weights of two terms. The sum and the bias are shifted right.
+// gaussianDownAVX2 computes n bytes of out, whole vectors, from the words x and on of rows as gaussianAlong writes them.
+// rows points to the middle one: term k is the sum of the rows k before and k behind it, times weight k.
 //
 //go:noescape
-func gaussianAlongAVX2(out *byte, line *int16, weights *int32, pairs int, step int, n int, bias int32, shift uint64)
+func gaussianDownAVX2(out *byte, rows **int16, weights *int32, terms int, x int, n int)
+
+// gaussianAlongAVX2 computes n words of out, whole vectors of line. Term k is line[i-k*step] + line[i+k*step], times weight k in units of 2^-15,
+// rounded. Weights stand in both halves of an element. Of each lane the words of its lower half come first, and in a vector those of all lanes.
+//
+//go:noescape
+func gaussianAlongAVX2(out *int16, line *byte, weights *int32, terms int, step int, n int)
 
 // lumaAVX2 computes n pixels, a multiple of half a vector of bytes: (77 R + 150 G + 29 B + 128) / 256.
 //
@@ -108,17 +113,22 @@ func copyAVX512(dst *byte, src *byte, n int)
 //go:noescape
 func copyStreamAVX512(dst *byte, src *byte, n int)
 
-// gaussianDownAVX512 computes out[x:end], whole vectors of bytes: rows holds four rows for each element of weights,
-// the first two weighed by its low half and the others by its high half. The sum and the bias are shifted right.
+// flipAVX512 writes pix[i] - 128 to out for n bytes, whole vectors, and fetches what lies that many bytes ahead.
 //
 //go:noescape
-func gaussianDownAVX512(out *int16, rows **byte, weights *int32, pairs int, x int, end int, bias int32, shift uint64)
+func flipAVX512(out *byte, pix *byte, ahead uintptr, n int)
 
-// gaussianAlongAVX512 computes n samples of out, whole vectors. Term k is line[i-k*step] + line[i+k*step], step in bytes; each element
-// of weights holds the weights of two terms. The sum and the bias are shifted right.
+// gaussianDownAVX512 computes n bytes of out, whole vectors, from the words x and on of rows as gaussianAlong writes them.
+// rows points to the middle one: term k is the sum of the rows k before and k behind it, times weight k.
 //
 //go:noescape
-func gaussianAlongAVX512(out *byte, line *int16, weights *int32, pairs int, step int, n int, bias int32, shift uint64)
+func gaussianDownAVX512(out *byte, rows **int16, weights *int32, terms int, x int, n int)
+
+// gaussianAlongAVX512 computes n words of out, whole vectors of line. Term k is line[i-k*step] + line[i+k*step], times weight k in units of 2^-15,
+// rounded. Weights stand in both halves of an element. Of each lane the words of its lower half come first, and in a vector those of all lanes.
+//
+//go:noescape
+func gaussianAlongAVX512(out *int16, line *byte, weights *int32, terms int, step int, n int)
 
 // lumaAVX512 computes n pixels, a multiple of half a vector of bytes: (77 R + 150 G + 29 B + 128) / 256.
 //

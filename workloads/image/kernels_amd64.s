@@ -81,188 +81,367 @@ block:
 	VZEROUPPER
 	RET
 
-DATA onesAVX2<>+0(SB)/1, $0x01
-DATA onesAVX2<>+1(SB)/1, $0x01
-DATA onesAVX2<>+2(SB)/1, $0x01
-DATA onesAVX2<>+3(SB)/1, $0x01
-DATA onesAVX2<>+4(SB)/1, $0x01
-DATA onesAVX2<>+5(SB)/1, $0x01
-DATA onesAVX2<>+6(SB)/1, $0x01
-DATA onesAVX2<>+7(SB)/1, $0x01
-DATA onesAVX2<>+8(SB)/1, $0x01
-DATA onesAVX2<>+9(SB)/1, $0x01
-DATA onesAVX2<>+10(SB)/1, $0x01
-DATA onesAVX2<>+11(SB)/1, $0x01
-DATA onesAVX2<>+12(SB)/1, $0x01
-DATA onesAVX2<>+13(SB)/1, $0x01
-DATA onesAVX2<>+14(SB)/1, $0x01
-DATA onesAVX2<>+15(SB)/1, $0x01
-DATA onesAVX2<>+16(SB)/1, $0x01
-DATA onesAVX2<>+17(SB)/1, $0x01
-DATA onesAVX2<>+18(SB)/1, $0x01
-DATA onesAVX2<>+19(SB)/1, $0x01
-DATA onesAVX2<>+20(SB)/1, $0x01
-DATA onesAVX2<>+21(SB)/1, $0x01
-DATA onesAVX2<>+22(SB)/1, $0x01
-DATA onesAVX2<>+23(SB)/1, $0x01
-DATA onesAVX2<>+24(SB)/1, $0x01
-DATA onesAVX2<>+25(SB)/1, $0x01
-DATA onesAVX2<>+26(SB)/1, $0x01
-DATA onesAVX2<>+27(SB)/1, $0x01
-DATA onesAVX2<>+28(SB)/1, $0x01
-DATA onesAVX2<>+29(SB)/1, $0x01
-DATA onesAVX2<>+30(SB)/1, $0x01
-DATA onesAVX2<>+31(SB)/1, $0x01
-GLOBL onesAVX2<>(SB), RODATA|NOPTR, $32
+DATA signAVX2<>+0(SB)/1, $0x80
+DATA signAVX2<>+1(SB)/1, $0x80
+DATA signAVX2<>+2(SB)/1, $0x80
+DATA signAVX2<>+3(SB)/1, $0x80
+DATA signAVX2<>+4(SB)/1, $0x80
+DATA signAVX2<>+5(SB)/1, $0x80
+DATA signAVX2<>+6(SB)/1, $0x80
+DATA signAVX2<>+7(SB)/1, $0x80
+DATA signAVX2<>+8(SB)/1, $0x80
+DATA signAVX2<>+9(SB)/1, $0x80
+DATA signAVX2<>+10(SB)/1, $0x80
+DATA signAVX2<>+11(SB)/1, $0x80
+DATA signAVX2<>+12(SB)/1, $0x80
+DATA signAVX2<>+13(SB)/1, $0x80
+DATA signAVX2<>+14(SB)/1, $0x80
+DATA signAVX2<>+15(SB)/1, $0x80
+DATA signAVX2<>+16(SB)/1, $0x80
+DATA signAVX2<>+17(SB)/1, $0x80
+DATA signAVX2<>+18(SB)/1, $0x80
+DATA signAVX2<>+19(SB)/1, $0x80
+DATA signAVX2<>+20(SB)/1, $0x80
+DATA signAVX2<>+21(SB)/1, $0x80
+DATA signAVX2<>+22(SB)/1, $0x80
+DATA signAVX2<>+23(SB)/1, $0x80
+DATA signAVX2<>+24(SB)/1, $0x80
+DATA signAVX2<>+25(SB)/1, $0x80
+DATA signAVX2<>+26(SB)/1, $0x80
+DATA signAVX2<>+27(SB)/1, $0x80
+DATA signAVX2<>+28(SB)/1, $0x80
+DATA signAVX2<>+29(SB)/1, $0x80
+DATA signAVX2<>+30(SB)/1, $0x80
+DATA signAVX2<>+31(SB)/1, $0x80
+GLOBL signAVX2<>(SB), RODATA|NOPTR, $32
 
-// func gaussianDownAVX2(out *int16, rows **byte, weights *int32, pairs int, x int, end int, bias int32, shift uint64)
-// Requires: AVX, AVX2
-TEXT ·gaussianDownAVX2(SB), NOSPLIT, $0-64
-	MOVQ         out+0(FP), AX
-	MOVQ         rows+8(FP), CX
-	MOVQ         weights+16(FP), DX
-	MOVQ         pairs+24(FP), BX
-	MOVQ         x+32(FP), SI
-	MOVQ         end+40(FP), DI
-	MOVL         bias+48(FP), R8
-	VMOVD        R8, X0
-	VPBROADCASTD X0, Y0
-	VMOVQ        shift+56(FP), X1
-	VMOVDQU      onesAVX2<>+0(SB), Y2
+// func flipAVX2(out *byte, pix *byte, ahead uintptr, n int)
+// Requires: AVX, AVX2, MMX+
+TEXT ·flipAVX2(SB), NOSPLIT, $0-32
+	MOVQ out+0(FP), AX
+	MOVQ pix+8(FP), CX
+	MOVQ ahead+16(FP), DX
+	MOVQ n+24(FP), BX
 
 columns:
-	VPXOR Y3, Y3, Y3
-	VPXOR Y4, Y4, Y4
-	VPXOR Y5, Y5, Y5
-	VPXOR Y6, Y6, Y6
-	MOVQ  CX, R8
-	MOVQ  DX, R9
-	MOVQ  BX, R10
-
-taps:
-	MOVQ         (R8), R11
-	VMOVDQU      (R11)(SI*1), Y7
-	MOVQ         8(R8), R11
-	VMOVDQU      (R11)(SI*1), Y8
-	VPUNPCKLBW   Y8, Y7, Y9
-	VPUNPCKHBW   Y8, Y7, Y7
-	VPMADDUBSW   Y2, Y9, Y9
-	VPMADDUBSW   Y2, Y7, Y7
-	MOVQ         16(R8), R11
-	VMOVDQU      (R11)(SI*1), Y8
-	MOVQ         24(R8), R11
-	VMOVDQU      (R11)(SI*1), Y10
-	VPUNPCKLBW   Y10, Y8, Y11
-	VPUNPCKHBW   Y10, Y8, Y8
-	VPMADDUBSW   Y2, Y11, Y11
-	VPMADDUBSW   Y2, Y8, Y8
-	VPBROADCASTD (R9), Y10
-	VPUNPCKLWD   Y11, Y9, Y12
-	VPUNPCKHWD   Y11, Y9, Y9
-	VPMADDWD     Y10, Y12, Y12
-	VPADDD       Y12, Y3, Y3
-	VPMADDWD     Y10, Y9, Y9
-	VPADDD       Y9, Y4, Y4
-	VPUNPCKLWD   Y8, Y7, Y9
-	VPUNPCKHWD   Y8, Y7, Y7
-	VPMADDWD     Y10, Y9, Y9
-	VPADDD       Y9, Y5, Y5
-	VPMADDWD     Y10, Y7, Y7
-	VPADDD       Y7, Y6, Y6
-	ADDQ         $0x20, R8
-	ADDQ         $0x04, R9
-	SUBQ         $0x00000001, R10
-	JG           taps
-	VPADDD       Y0, Y3, Y3
-	VPSRAD       X1, Y3, Y3
-	VPADDD       Y0, Y4, Y4
-	VPSRAD       X1, Y4, Y4
-	VPADDD       Y0, Y5, Y5
-	VPSRAD       X1, Y5, Y5
-	VPADDD       Y0, Y6, Y6
-	VPSRAD       X1, Y6, Y6
-	VPACKSSDW    Y4, Y3, Y3
-	VPACKSSDW    Y6, Y5, Y4
-	VPERM2I128   $0x20, Y4, Y3, Y5
-	VPERM2I128   $0x31, Y4, Y3, Y3
-	VMOVDQU      Y5, (AX)(SI*2)
-	VMOVDQU      Y3, 32(AX)(SI*2)
-	ADDQ         $0x00000020, SI
-	CMPQ         SI, DI
-	JLT          columns
+	PREFETCHT0 (CX)(DX*1)
+	VMOVDQU    (CX), Y0
+	VPXOR      signAVX2<>+0(SB), Y0, Y0
+	VMOVDQU    Y0, (AX)
+	ADDQ       $0x00000020, CX
+	ADDQ       $0x00000020, AX
+	SUBQ       $0x00000020, BX
+	JG         columns
 	VZEROUPPER
 	RET
 
-// func gaussianAlongAVX2(out *byte, line *int16, weights *int32, pairs int, step int, n int, bias int32, shift uint64)
-// Requires: AVX, AVX2
-TEXT ·gaussianAlongAVX2(SB), NOSPLIT, $0-64
-	MOVQ         out+0(FP), AX
-	MOVQ         line+8(FP), CX
-	MOVQ         weights+16(FP), DX
-	MOVQ         pairs+24(FP), BX
-	MOVQ         step+32(FP), SI
-	MOVQ         n+40(FP), DI
-	MOVL         bias+48(FP), R8
-	VMOVD        R8, X0
-	VPBROADCASTD X0, Y0
-	VMOVQ        shift+56(FP), X1
+DATA topAVX2<>+0(SB)/1, $0x80
+DATA topAVX2<>+1(SB)/1, $0x80
+DATA topAVX2<>+2(SB)/1, $0x80
+DATA topAVX2<>+3(SB)/1, $0x80
+DATA topAVX2<>+4(SB)/1, $0x80
+DATA topAVX2<>+5(SB)/1, $0x80
+DATA topAVX2<>+6(SB)/1, $0x80
+DATA topAVX2<>+7(SB)/1, $0x80
+DATA topAVX2<>+8(SB)/1, $0x80
+DATA topAVX2<>+9(SB)/1, $0x80
+DATA topAVX2<>+10(SB)/1, $0x80
+DATA topAVX2<>+11(SB)/1, $0x80
+DATA topAVX2<>+12(SB)/1, $0x80
+DATA topAVX2<>+13(SB)/1, $0x80
+DATA topAVX2<>+14(SB)/1, $0x80
+DATA topAVX2<>+15(SB)/1, $0x80
+DATA topAVX2<>+16(SB)/1, $0x80
+DATA topAVX2<>+17(SB)/1, $0x80
+DATA topAVX2<>+18(SB)/1, $0x80
+DATA topAVX2<>+19(SB)/1, $0x80
+DATA topAVX2<>+20(SB)/1, $0x80
+DATA topAVX2<>+21(SB)/1, $0x80
+DATA topAVX2<>+22(SB)/1, $0x80
+DATA topAVX2<>+23(SB)/1, $0x80
+DATA topAVX2<>+24(SB)/1, $0x80
+DATA topAVX2<>+25(SB)/1, $0x80
+DATA topAVX2<>+26(SB)/1, $0x80
+DATA topAVX2<>+27(SB)/1, $0x80
+DATA topAVX2<>+28(SB)/1, $0x80
+DATA topAVX2<>+29(SB)/1, $0x80
+DATA topAVX2<>+30(SB)/1, $0x80
+DATA topAVX2<>+31(SB)/1, $0x80
+GLOBL topAVX2<>(SB), RODATA|NOPTR, $32
 
-columns:
+DATA roundAVX2<>+0(SB)/1, $0x40
+DATA roundAVX2<>+1(SB)/1, $0x00
+DATA roundAVX2<>+2(SB)/1, $0x40
+DATA roundAVX2<>+3(SB)/1, $0x00
+DATA roundAVX2<>+4(SB)/1, $0x40
+DATA roundAVX2<>+5(SB)/1, $0x00
+DATA roundAVX2<>+6(SB)/1, $0x40
+DATA roundAVX2<>+7(SB)/1, $0x00
+DATA roundAVX2<>+8(SB)/1, $0x40
+DATA roundAVX2<>+9(SB)/1, $0x00
+DATA roundAVX2<>+10(SB)/1, $0x40
+DATA roundAVX2<>+11(SB)/1, $0x00
+DATA roundAVX2<>+12(SB)/1, $0x40
+DATA roundAVX2<>+13(SB)/1, $0x00
+DATA roundAVX2<>+14(SB)/1, $0x40
+DATA roundAVX2<>+15(SB)/1, $0x00
+DATA roundAVX2<>+16(SB)/1, $0x40
+DATA roundAVX2<>+17(SB)/1, $0x00
+DATA roundAVX2<>+18(SB)/1, $0x40
+DATA roundAVX2<>+19(SB)/1, $0x00
+DATA roundAVX2<>+20(SB)/1, $0x40
+DATA roundAVX2<>+21(SB)/1, $0x00
+DATA roundAVX2<>+22(SB)/1, $0x40
+DATA roundAVX2<>+23(SB)/1, $0x00
+DATA roundAVX2<>+24(SB)/1, $0x40
+DATA roundAVX2<>+25(SB)/1, $0x00
+DATA roundAVX2<>+26(SB)/1, $0x40
+DATA roundAVX2<>+27(SB)/1, $0x00
+DATA roundAVX2<>+28(SB)/1, $0x40
+DATA roundAVX2<>+29(SB)/1, $0x00
+DATA roundAVX2<>+30(SB)/1, $0x40
+DATA roundAVX2<>+31(SB)/1, $0x00
+GLOBL roundAVX2<>(SB), RODATA|NOPTR, $32
+
+// func gaussianDownAVX2(out *byte, rows **int16, weights *int32, terms int, x int, n int)
+// Requires: AVX, AVX2
+TEXT ·gaussianDownAVX2(SB), NOSPLIT, $0-48
+	MOVQ out+0(FP), AX
+	MOVQ rows+8(FP), CX
+	MOVQ weights+16(FP), DX
+	MOVQ terms+24(FP), BX
+	MOVQ x+32(FP), SI
+	MOVQ n+40(FP), DI
+
+columns2:
+	CMPQ  DI, $0x00000040
+	JLT   over2
+	VPXOR Y0, Y0, Y0
+	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
 	VPXOR Y3, Y3, Y3
-	VPXOR Y4, Y4, Y4
-	VPXOR Y5, Y5, Y5
 	MOVQ  CX, R8
 	MOVQ  CX, R9
 	MOVQ  DX, R10
 	MOVQ  BX, R11
 
-taps:
-	VMOVDQU      (R8), Y6
-	VPADDW       (R9), Y6, Y6
-	VMOVDQU      32(R8), Y7
-	VPADDW       32(R9), Y7, Y7
-	SUBQ         SI, R8
-	ADDQ         SI, R9
-	VMOVDQU      (R8), Y8
-	VPADDW       (R9), Y8, Y8
-	VMOVDQU      32(R8), Y9
-	VPADDW       32(R9), Y9, Y9
-	SUBQ         SI, R8
-	ADDQ         SI, R9
-	VPBROADCASTD (R10), Y10
-	VPUNPCKLWD   Y8, Y6, Y11
-	VPUNPCKHWD   Y8, Y6, Y6
-	VPMADDWD     Y10, Y11, Y11
-	VPADDD       Y11, Y2, Y2
-	VPMADDWD     Y10, Y6, Y6
-	VPADDD       Y6, Y3, Y3
-	VPUNPCKLWD   Y9, Y7, Y6
-	VPUNPCKHWD   Y9, Y7, Y7
-	VPMADDWD     Y10, Y6, Y6
-	VPADDD       Y6, Y4, Y4
-	VPMADDWD     Y10, Y7, Y7
-	VPADDD       Y7, Y5, Y5
+terms2:
+	MOVQ         (R8), R12
+	MOVQ         (R9), R13
+	VPBROADCASTD (R10), Y4
+	VMOVDQU      (R12)(SI*2), Y5
+	VPADDW       (R13)(SI*2), Y5, Y5
+	VPMULHRSW    Y4, Y5, Y5
+	VPADDW       Y5, Y0, Y0
+	VMOVDQU      32(R12)(SI*2), Y5
+	VPADDW       32(R13)(SI*2), Y5, Y5
+	VPMULHRSW    Y4, Y5, Y5
+	VPADDW       Y5, Y1, Y1
+	VMOVDQU      64(R12)(SI*2), Y5
+	VPADDW       64(R13)(SI*2), Y5, Y5
+	VPMULHRSW    Y4, Y5, Y5
+	VPADDW       Y5, Y2, Y2
+	VMOVDQU      96(R12)(SI*2), Y5
+	VPADDW       96(R13)(SI*2), Y5, Y5
+	VPMULHRSW    Y4, Y5, Y5
+	VPADDW       Y5, Y3, Y3
+	SUBQ         $0x08, R8
+	ADDQ         $0x08, R9
 	ADDQ         $0x04, R10
 	SUBQ         $0x00000001, R11
-	JG           taps
-	VPADDD       Y0, Y2, Y2
-	VPSRAD       X1, Y2, Y2
-	VPADDD       Y0, Y3, Y3
-	VPSRAD       X1, Y3, Y3
-	VPADDD       Y0, Y4, Y4
-	VPSRAD       X1, Y4, Y4
-	VPADDD       Y0, Y5, Y5
-	VPSRAD       X1, Y5, Y5
-	VPACKSSDW    Y3, Y2, Y2
-	VPACKSSDW    Y5, Y4, Y4
-	VPACKUSWB    Y4, Y2, Y2
-	VPERMQ       $0xd8, Y2, Y2
-	VMOVDQU      Y2, (AX)
+	JG           terms2
+	VPADDW       roundAVX2<>+0(SB), Y0, Y0
+	VPSRAW       $0x07, Y0, Y0
+	VPADDW       roundAVX2<>+0(SB), Y1, Y1
+	VPSRAW       $0x07, Y1, Y1
+	VPACKSSWB    Y1, Y0, Y0
+	VPXOR        topAVX2<>+0(SB), Y0, Y0
+	VMOVDQU      Y0, (AX)
+	VPADDW       roundAVX2<>+0(SB), Y2, Y2
+	VPSRAW       $0x07, Y2, Y2
+	VPADDW       roundAVX2<>+0(SB), Y3, Y3
+	VPSRAW       $0x07, Y3, Y3
+	VPACKSSWB    Y3, Y2, Y2
+	VPXOR        topAVX2<>+0(SB), Y2, Y2
+	VMOVDQU      Y2, 32(AX)
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, SI
+	SUBQ         $0x00000040, DI
+	JMP          columns2
+
+over2:
+columns1:
+	CMPQ  DI, $0x00000020
+	JLT   over1
+	VPXOR Y0, Y0, Y0
+	VPXOR Y1, Y1, Y1
+	MOVQ  CX, R8
+	MOVQ  CX, R9
+	MOVQ  DX, R10
+	MOVQ  BX, R11
+
+terms1:
+	MOVQ         (R8), R12
+	MOVQ         (R9), R13
+	VPBROADCASTD (R10), Y2
+	VMOVDQU      (R12)(SI*2), Y3
+	VPADDW       (R13)(SI*2), Y3, Y3
+	VPMULHRSW    Y2, Y3, Y3
+	VPADDW       Y3, Y0, Y0
+	VMOVDQU      32(R12)(SI*2), Y3
+	VPADDW       32(R13)(SI*2), Y3, Y3
+	VPMULHRSW    Y2, Y3, Y3
+	VPADDW       Y3, Y1, Y1
+	SUBQ         $0x08, R8
+	ADDQ         $0x08, R9
+	ADDQ         $0x04, R10
+	SUBQ         $0x00000001, R11
+	JG           terms1
+	VPADDW       roundAVX2<>+0(SB), Y0, Y0
+	VPSRAW       $0x07, Y0, Y0
+	VPADDW       roundAVX2<>+0(SB), Y1, Y1
+	VPSRAW       $0x07, Y1, Y1
+	VPACKSSWB    Y1, Y0, Y0
+	VPXOR        topAVX2<>+0(SB), Y0, Y0
+	VMOVDQU      Y0, (AX)
 	ADDQ         $0x00000020, AX
-	ADDQ         $0x00000040, CX
+	ADDQ         $0x00000020, SI
 	SUBQ         $0x00000020, DI
-	JG           columns
+	JMP          columns1
+
+over1:
+	VZEROUPPER
+	RET
+
+DATA scaleAVX2<>+0(SB)/1, $0x80
+DATA scaleAVX2<>+1(SB)/1, $0x80
+DATA scaleAVX2<>+2(SB)/1, $0x80
+DATA scaleAVX2<>+3(SB)/1, $0x80
+DATA scaleAVX2<>+4(SB)/1, $0x80
+DATA scaleAVX2<>+5(SB)/1, $0x80
+DATA scaleAVX2<>+6(SB)/1, $0x80
+DATA scaleAVX2<>+7(SB)/1, $0x80
+DATA scaleAVX2<>+8(SB)/1, $0x80
+DATA scaleAVX2<>+9(SB)/1, $0x80
+DATA scaleAVX2<>+10(SB)/1, $0x80
+DATA scaleAVX2<>+11(SB)/1, $0x80
+DATA scaleAVX2<>+12(SB)/1, $0x80
+DATA scaleAVX2<>+13(SB)/1, $0x80
+DATA scaleAVX2<>+14(SB)/1, $0x80
+DATA scaleAVX2<>+15(SB)/1, $0x80
+DATA scaleAVX2<>+16(SB)/1, $0x80
+DATA scaleAVX2<>+17(SB)/1, $0x80
+DATA scaleAVX2<>+18(SB)/1, $0x80
+DATA scaleAVX2<>+19(SB)/1, $0x80
+DATA scaleAVX2<>+20(SB)/1, $0x80
+DATA scaleAVX2<>+21(SB)/1, $0x80
+DATA scaleAVX2<>+22(SB)/1, $0x80
+DATA scaleAVX2<>+23(SB)/1, $0x80
+DATA scaleAVX2<>+24(SB)/1, $0x80
+DATA scaleAVX2<>+25(SB)/1, $0x80
+DATA scaleAVX2<>+26(SB)/1, $0x80
+DATA scaleAVX2<>+27(SB)/1, $0x80
+DATA scaleAVX2<>+28(SB)/1, $0x80
+DATA scaleAVX2<>+29(SB)/1, $0x80
+DATA scaleAVX2<>+30(SB)/1, $0x80
+DATA scaleAVX2<>+31(SB)/1, $0x80
+GLOBL scaleAVX2<>(SB), RODATA|NOPTR, $32
+
+// func gaussianAlongAVX2(out *int16, line *byte, weights *int32, terms int, step int, n int)
+// Requires: AVX, AVX2
+TEXT ·gaussianAlongAVX2(SB), NOSPLIT, $0-48
+	MOVQ    out+0(FP), AX
+	MOVQ    line+8(FP), CX
+	MOVQ    weights+16(FP), DX
+	MOVQ    terms+24(FP), BX
+	MOVQ    step+32(FP), SI
+	MOVQ    n+40(FP), DI
+	VMOVDQU scaleAVX2<>+0(SB), Y0
+
+columns2:
+	CMPQ  DI, $0x00000040
+	JLT   over2
+	VPXOR Y1, Y1, Y1
+	VPXOR Y2, Y2, Y2
+	VPXOR Y3, Y3, Y3
+	VPXOR Y4, Y4, Y4
+	MOVQ  CX, R8
+	MOVQ  CX, R9
+	MOVQ  DX, R10
+	MOVQ  BX, R11
+
+terms2:
+	VPBROADCASTD (R10), Y5
+	VMOVDQU      (R8), Y6
+	VMOVDQU      (R9), Y7
+	VPUNPCKHBW   Y7, Y6, Y8
+	VPUNPCKLBW   Y7, Y6, Y6
+	VPMADDUBSW   Y6, Y0, Y6
+	VPMULHRSW    Y5, Y6, Y6
+	VPADDW       Y6, Y1, Y1
+	VPMADDUBSW   Y8, Y0, Y8
+	VPMULHRSW    Y5, Y8, Y8
+	VPADDW       Y8, Y2, Y2
+	VMOVDQU      32(R8), Y6
+	VMOVDQU      32(R9), Y7
+	VPUNPCKHBW   Y7, Y6, Y8
+	VPUNPCKLBW   Y7, Y6, Y6
+	VPMADDUBSW   Y6, Y0, Y6
+	VPMULHRSW    Y5, Y6, Y6
+	VPADDW       Y6, Y3, Y3
+	VPMADDUBSW   Y8, Y0, Y8
+	VPMULHRSW    Y5, Y8, Y8
+	VPADDW       Y8, Y4, Y4
+	SUBQ         SI, R8
+	ADDQ         SI, R9
+	ADDQ         $0x04, R10
+	SUBQ         $0x00000001, R11
+	JG           terms2
+	VMOVDQU      Y1, (AX)
+	VMOVDQU      Y2, 32(AX)
+	VMOVDQU      Y3, 64(AX)
+	VMOVDQU      Y4, 96(AX)
+	ADDQ         $0x00000080, AX
+	ADDQ         $0x00000040, CX
+	SUBQ         $0x00000040, DI
+	JMP          columns2
+
+over2:
+columns1:
+	CMPQ  DI, $0x00000020
+	JLT   over1
+	VPXOR Y1, Y1, Y1
+	VPXOR Y2, Y2, Y2
+	MOVQ  CX, R8
+	MOVQ  CX, R9
+	MOVQ  DX, R10
+	MOVQ  BX, R11
+
+terms1:
+	VPBROADCASTD (R10), Y3
+	VMOVDQU      (R8), Y4
+	VMOVDQU      (R9), Y5
+	VPUNPCKHBW   Y5, Y4, Y6
+	VPUNPCKLBW   Y5, Y4, Y4
+	VPMADDUBSW   Y4, Y0, Y4
+	VPMULHRSW    Y3, Y4, Y4
+	VPADDW       Y4, Y1, Y1
+	VPMADDUBSW   Y6, Y0, Y6
+	VPMULHRSW    Y3, Y6, Y6
+	VPADDW       Y6, Y2, Y2
+	SUBQ         SI, R8
+	ADDQ         SI, R9
+	ADDQ         $0x04, R10
+	SUBQ         $0x00000001, R11
+	JG           terms1
+	VMOVDQU      Y1, (AX)
+	VMOVDQU      Y2, 32(AX)
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000020, CX
+	SUBQ         $0x00000020, DI
+	JMP          columns1
+
+over1:
 	VZEROUPPER
 	RET
 
@@ -1329,225 +1508,586 @@ block:
 	VZEROUPPER
 	RET
 
-DATA onesAVX512<>+0(SB)/1, $0x01
-DATA onesAVX512<>+1(SB)/1, $0x01
-DATA onesAVX512<>+2(SB)/1, $0x01
-DATA onesAVX512<>+3(SB)/1, $0x01
-DATA onesAVX512<>+4(SB)/1, $0x01
-DATA onesAVX512<>+5(SB)/1, $0x01
-DATA onesAVX512<>+6(SB)/1, $0x01
-DATA onesAVX512<>+7(SB)/1, $0x01
-DATA onesAVX512<>+8(SB)/1, $0x01
-DATA onesAVX512<>+9(SB)/1, $0x01
-DATA onesAVX512<>+10(SB)/1, $0x01
-DATA onesAVX512<>+11(SB)/1, $0x01
-DATA onesAVX512<>+12(SB)/1, $0x01
-DATA onesAVX512<>+13(SB)/1, $0x01
-DATA onesAVX512<>+14(SB)/1, $0x01
-DATA onesAVX512<>+15(SB)/1, $0x01
-DATA onesAVX512<>+16(SB)/1, $0x01
-DATA onesAVX512<>+17(SB)/1, $0x01
-DATA onesAVX512<>+18(SB)/1, $0x01
-DATA onesAVX512<>+19(SB)/1, $0x01
-DATA onesAVX512<>+20(SB)/1, $0x01
-DATA onesAVX512<>+21(SB)/1, $0x01
-DATA onesAVX512<>+22(SB)/1, $0x01
-DATA onesAVX512<>+23(SB)/1, $0x01
-DATA onesAVX512<>+24(SB)/1, $0x01
-DATA onesAVX512<>+25(SB)/1, $0x01
-DATA onesAVX512<>+26(SB)/1, $0x01
-DATA onesAVX512<>+27(SB)/1, $0x01
-DATA onesAVX512<>+28(SB)/1, $0x01
-DATA onesAVX512<>+29(SB)/1, $0x01
-DATA onesAVX512<>+30(SB)/1, $0x01
-DATA onesAVX512<>+31(SB)/1, $0x01
-DATA onesAVX512<>+32(SB)/1, $0x01
-DATA onesAVX512<>+33(SB)/1, $0x01
-DATA onesAVX512<>+34(SB)/1, $0x01
-DATA onesAVX512<>+35(SB)/1, $0x01
-DATA onesAVX512<>+36(SB)/1, $0x01
-DATA onesAVX512<>+37(SB)/1, $0x01
-DATA onesAVX512<>+38(SB)/1, $0x01
-DATA onesAVX512<>+39(SB)/1, $0x01
-DATA onesAVX512<>+40(SB)/1, $0x01
-DATA onesAVX512<>+41(SB)/1, $0x01
-DATA onesAVX512<>+42(SB)/1, $0x01
-DATA onesAVX512<>+43(SB)/1, $0x01
-DATA onesAVX512<>+44(SB)/1, $0x01
-DATA onesAVX512<>+45(SB)/1, $0x01
-DATA onesAVX512<>+46(SB)/1, $0x01
-DATA onesAVX512<>+47(SB)/1, $0x01
-DATA onesAVX512<>+48(SB)/1, $0x01
-DATA onesAVX512<>+49(SB)/1, $0x01
-DATA onesAVX512<>+50(SB)/1, $0x01
-DATA onesAVX512<>+51(SB)/1, $0x01
-DATA onesAVX512<>+52(SB)/1, $0x01
-DATA onesAVX512<>+53(SB)/1, $0x01
-DATA onesAVX512<>+54(SB)/1, $0x01
-DATA onesAVX512<>+55(SB)/1, $0x01
-DATA onesAVX512<>+56(SB)/1, $0x01
-DATA onesAVX512<>+57(SB)/1, $0x01
-DATA onesAVX512<>+58(SB)/1, $0x01
-DATA onesAVX512<>+59(SB)/1, $0x01
-DATA onesAVX512<>+60(SB)/1, $0x01
-DATA onesAVX512<>+61(SB)/1, $0x01
-DATA onesAVX512<>+62(SB)/1, $0x01
-DATA onesAVX512<>+63(SB)/1, $0x01
-GLOBL onesAVX512<>(SB), RODATA|NOPTR, $64
+DATA signAVX512<>+0(SB)/1, $0x80
+DATA signAVX512<>+1(SB)/1, $0x80
+DATA signAVX512<>+2(SB)/1, $0x80
+DATA signAVX512<>+3(SB)/1, $0x80
+DATA signAVX512<>+4(SB)/1, $0x80
+DATA signAVX512<>+5(SB)/1, $0x80
+DATA signAVX512<>+6(SB)/1, $0x80
+DATA signAVX512<>+7(SB)/1, $0x80
+DATA signAVX512<>+8(SB)/1, $0x80
+DATA signAVX512<>+9(SB)/1, $0x80
+DATA signAVX512<>+10(SB)/1, $0x80
+DATA signAVX512<>+11(SB)/1, $0x80
+DATA signAVX512<>+12(SB)/1, $0x80
+DATA signAVX512<>+13(SB)/1, $0x80
+DATA signAVX512<>+14(SB)/1, $0x80
+DATA signAVX512<>+15(SB)/1, $0x80
+DATA signAVX512<>+16(SB)/1, $0x80
+DATA signAVX512<>+17(SB)/1, $0x80
+DATA signAVX512<>+18(SB)/1, $0x80
+DATA signAVX512<>+19(SB)/1, $0x80
+DATA signAVX512<>+20(SB)/1, $0x80
+DATA signAVX512<>+21(SB)/1, $0x80
+DATA signAVX512<>+22(SB)/1, $0x80
+DATA signAVX512<>+23(SB)/1, $0x80
+DATA signAVX512<>+24(SB)/1, $0x80
+DATA signAVX512<>+25(SB)/1, $0x80
+DATA signAVX512<>+26(SB)/1, $0x80
+DATA signAVX512<>+27(SB)/1, $0x80
+DATA signAVX512<>+28(SB)/1, $0x80
+DATA signAVX512<>+29(SB)/1, $0x80
+DATA signAVX512<>+30(SB)/1, $0x80
+DATA signAVX512<>+31(SB)/1, $0x80
+DATA signAVX512<>+32(SB)/1, $0x80
+DATA signAVX512<>+33(SB)/1, $0x80
+DATA signAVX512<>+34(SB)/1, $0x80
+DATA signAVX512<>+35(SB)/1, $0x80
+DATA signAVX512<>+36(SB)/1, $0x80
+DATA signAVX512<>+37(SB)/1, $0x80
+DATA signAVX512<>+38(SB)/1, $0x80
+DATA signAVX512<>+39(SB)/1, $0x80
+DATA signAVX512<>+40(SB)/1, $0x80
+DATA signAVX512<>+41(SB)/1, $0x80
+DATA signAVX512<>+42(SB)/1, $0x80
+DATA signAVX512<>+43(SB)/1, $0x80
+DATA signAVX512<>+44(SB)/1, $0x80
+DATA signAVX512<>+45(SB)/1, $0x80
+DATA signAVX512<>+46(SB)/1, $0x80
+DATA signAVX512<>+47(SB)/1, $0x80
+DATA signAVX512<>+48(SB)/1, $0x80
+DATA signAVX512<>+49(SB)/1, $0x80
+DATA signAVX512<>+50(SB)/1, $0x80
+DATA signAVX512<>+51(SB)/1, $0x80
+DATA signAVX512<>+52(SB)/1, $0x80
+DATA signAVX512<>+53(SB)/1, $0x80
+DATA signAVX512<>+54(SB)/1, $0x80
+DATA signAVX512<>+55(SB)/1, $0x80
+DATA signAVX512<>+56(SB)/1, $0x80
+DATA signAVX512<>+57(SB)/1, $0x80
+DATA signAVX512<>+58(SB)/1, $0x80
+DATA signAVX512<>+59(SB)/1, $0x80
+DATA signAVX512<>+60(SB)/1, $0x80
+DATA signAVX512<>+61(SB)/1, $0x80
+DATA signAVX512<>+62(SB)/1, $0x80
+DATA signAVX512<>+63(SB)/1, $0x80
+GLOBL signAVX512<>(SB), RODATA|NOPTR, $64
 
-// func gaussianDownAVX512(out *int16, rows **byte, weights *int32, pairs int, x int, end int, bias int32, shift uint64)
-// Requires: AVX, AVX512BW, AVX512F
-TEXT ·gaussianDownAVX512(SB), NOSPLIT, $0-64
-	MOVQ         out+0(FP), AX
-	MOVQ         rows+8(FP), CX
-	MOVQ         weights+16(FP), DX
-	MOVQ         pairs+24(FP), BX
-	MOVQ         x+32(FP), SI
-	MOVQ         end+40(FP), DI
-	MOVL         bias+48(FP), R8
-	VMOVD        R8, X0
-	VPBROADCASTD X0, Z0
-	VMOVQ        shift+56(FP), X1
-	VMOVDQU64    evenAVX512<>+0(SB), Z2
-	VMOVDQU64    oddAVX512<>+0(SB), Z3
-	VMOVDQU64    onesAVX512<>+0(SB), Z4
+// func flipAVX512(out *byte, pix *byte, ahead uintptr, n int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·flipAVX512(SB), NOSPLIT, $0-32
+	MOVQ out+0(FP), AX
+	MOVQ pix+8(FP), CX
+	MOVQ ahead+16(FP), DX
+	MOVQ n+24(FP), BX
 
 columns:
-	VPXORQ Z5, Z5, Z5
-	VPXORQ Z6, Z6, Z6
-	VPXORQ Z7, Z7, Z7
-	VPXORQ Z8, Z8, Z8
-	MOVQ   CX, R8
-	MOVQ   DX, R9
-	MOVQ   BX, R10
-
-taps:
-	MOVQ         (R8), R11
-	VMOVDQU64    (R11)(SI*1), Z9
-	MOVQ         8(R8), R11
-	VMOVDQU64    (R11)(SI*1), Z10
-	VPUNPCKLBW   Z10, Z9, Z11
-	VPUNPCKHBW   Z10, Z9, Z9
-	VPMADDUBSW   Z4, Z11, Z11
-	VPMADDUBSW   Z4, Z9, Z9
-	MOVQ         16(R8), R11
-	VMOVDQU64    (R11)(SI*1), Z10
-	MOVQ         24(R8), R11
-	VMOVDQU64    (R11)(SI*1), Z12
-	VPUNPCKLBW   Z12, Z10, Z13
-	VPUNPCKHBW   Z12, Z10, Z10
-	VPMADDUBSW   Z4, Z13, Z13
-	VPMADDUBSW   Z4, Z10, Z10
-	VPBROADCASTD (R9), Z12
-	VPUNPCKLWD   Z13, Z11, Z14
-	VPUNPCKHWD   Z13, Z11, Z11
-	VPMADDWD     Z12, Z14, Z14
-	VPADDD       Z14, Z5, Z5
-	VPMADDWD     Z12, Z11, Z11
-	VPADDD       Z11, Z6, Z6
-	VPUNPCKLWD   Z10, Z9, Z11
-	VPUNPCKHWD   Z10, Z9, Z9
-	VPMADDWD     Z12, Z11, Z11
-	VPADDD       Z11, Z7, Z7
-	VPMADDWD     Z12, Z9, Z9
-	VPADDD       Z9, Z8, Z8
-	ADDQ         $0x20, R8
-	ADDQ         $0x04, R9
-	SUBQ         $0x00000001, R10
-	JG           taps
-	VPADDD       Z0, Z5, Z5
-	VPSRAD       X1, Z5, Z5
-	VPADDD       Z0, Z6, Z6
-	VPSRAD       X1, Z6, Z6
-	VPADDD       Z0, Z7, Z7
-	VPSRAD       X1, Z7, Z7
-	VPADDD       Z0, Z8, Z8
-	VPSRAD       X1, Z8, Z8
-	VPACKSSDW    Z6, Z5, Z9
-	VPACKSSDW    Z8, Z7, Z10
-	VMOVDQA64    Z2, Z11
-	VPERMI2Q     Z10, Z9, Z11
-	VMOVDQA64    Z3, Z12
-	VPERMI2Q     Z10, Z9, Z12
-	VMOVDQU64    Z11, (AX)(SI*2)
-	VMOVDQU64    Z12, 64(AX)(SI*2)
-	ADDQ         $0x00000040, SI
-	CMPQ         SI, DI
-	JLT          columns
+	PREFETCHT0 (CX)(DX*1)
+	VMOVDQU64  (CX), Z0
+	VPXORQ     signAVX512<>+0(SB), Z0, Z0
+	VMOVDQU64  Z0, (AX)
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000040, AX
+	SUBQ       $0x00000040, BX
+	JG         columns
 	VZEROUPPER
 	RET
 
-// func gaussianAlongAVX512(out *byte, line *int16, weights *int32, pairs int, step int, n int, bias int32, shift uint64)
-// Requires: AVX, AVX512BW, AVX512F
-TEXT ·gaussianAlongAVX512(SB), NOSPLIT, $0-64
-	MOVQ         out+0(FP), AX
-	MOVQ         line+8(FP), CX
-	MOVQ         weights+16(FP), DX
-	MOVQ         pairs+24(FP), BX
-	MOVQ         step+32(FP), SI
-	MOVQ         n+40(FP), DI
-	MOVL         bias+48(FP), R8
-	VMOVD        R8, X0
-	VPBROADCASTD X0, Z0
-	VMOVQ        shift+56(FP), X1
-	VMOVDQU64    orderAVX512<>+0(SB), Z2
+DATA topAVX512<>+0(SB)/1, $0x80
+DATA topAVX512<>+1(SB)/1, $0x80
+DATA topAVX512<>+2(SB)/1, $0x80
+DATA topAVX512<>+3(SB)/1, $0x80
+DATA topAVX512<>+4(SB)/1, $0x80
+DATA topAVX512<>+5(SB)/1, $0x80
+DATA topAVX512<>+6(SB)/1, $0x80
+DATA topAVX512<>+7(SB)/1, $0x80
+DATA topAVX512<>+8(SB)/1, $0x80
+DATA topAVX512<>+9(SB)/1, $0x80
+DATA topAVX512<>+10(SB)/1, $0x80
+DATA topAVX512<>+11(SB)/1, $0x80
+DATA topAVX512<>+12(SB)/1, $0x80
+DATA topAVX512<>+13(SB)/1, $0x80
+DATA topAVX512<>+14(SB)/1, $0x80
+DATA topAVX512<>+15(SB)/1, $0x80
+DATA topAVX512<>+16(SB)/1, $0x80
+DATA topAVX512<>+17(SB)/1, $0x80
+DATA topAVX512<>+18(SB)/1, $0x80
+DATA topAVX512<>+19(SB)/1, $0x80
+DATA topAVX512<>+20(SB)/1, $0x80
+DATA topAVX512<>+21(SB)/1, $0x80
+DATA topAVX512<>+22(SB)/1, $0x80
+DATA topAVX512<>+23(SB)/1, $0x80
+DATA topAVX512<>+24(SB)/1, $0x80
+DATA topAVX512<>+25(SB)/1, $0x80
+DATA topAVX512<>+26(SB)/1, $0x80
+DATA topAVX512<>+27(SB)/1, $0x80
+DATA topAVX512<>+28(SB)/1, $0x80
+DATA topAVX512<>+29(SB)/1, $0x80
+DATA topAVX512<>+30(SB)/1, $0x80
+DATA topAVX512<>+31(SB)/1, $0x80
+DATA topAVX512<>+32(SB)/1, $0x80
+DATA topAVX512<>+33(SB)/1, $0x80
+DATA topAVX512<>+34(SB)/1, $0x80
+DATA topAVX512<>+35(SB)/1, $0x80
+DATA topAVX512<>+36(SB)/1, $0x80
+DATA topAVX512<>+37(SB)/1, $0x80
+DATA topAVX512<>+38(SB)/1, $0x80
+DATA topAVX512<>+39(SB)/1, $0x80
+DATA topAVX512<>+40(SB)/1, $0x80
+DATA topAVX512<>+41(SB)/1, $0x80
+DATA topAVX512<>+42(SB)/1, $0x80
+DATA topAVX512<>+43(SB)/1, $0x80
+DATA topAVX512<>+44(SB)/1, $0x80
+DATA topAVX512<>+45(SB)/1, $0x80
+DATA topAVX512<>+46(SB)/1, $0x80
+DATA topAVX512<>+47(SB)/1, $0x80
+DATA topAVX512<>+48(SB)/1, $0x80
+DATA topAVX512<>+49(SB)/1, $0x80
+DATA topAVX512<>+50(SB)/1, $0x80
+DATA topAVX512<>+51(SB)/1, $0x80
+DATA topAVX512<>+52(SB)/1, $0x80
+DATA topAVX512<>+53(SB)/1, $0x80
+DATA topAVX512<>+54(SB)/1, $0x80
+DATA topAVX512<>+55(SB)/1, $0x80
+DATA topAVX512<>+56(SB)/1, $0x80
+DATA topAVX512<>+57(SB)/1, $0x80
+DATA topAVX512<>+58(SB)/1, $0x80
+DATA topAVX512<>+59(SB)/1, $0x80
+DATA topAVX512<>+60(SB)/1, $0x80
+DATA topAVX512<>+61(SB)/1, $0x80
+DATA topAVX512<>+62(SB)/1, $0x80
+DATA topAVX512<>+63(SB)/1, $0x80
+GLOBL topAVX512<>(SB), RODATA|NOPTR, $64
 
-columns:
+DATA roundAVX512<>+0(SB)/1, $0x40
+DATA roundAVX512<>+1(SB)/1, $0x00
+DATA roundAVX512<>+2(SB)/1, $0x40
+DATA roundAVX512<>+3(SB)/1, $0x00
+DATA roundAVX512<>+4(SB)/1, $0x40
+DATA roundAVX512<>+5(SB)/1, $0x00
+DATA roundAVX512<>+6(SB)/1, $0x40
+DATA roundAVX512<>+7(SB)/1, $0x00
+DATA roundAVX512<>+8(SB)/1, $0x40
+DATA roundAVX512<>+9(SB)/1, $0x00
+DATA roundAVX512<>+10(SB)/1, $0x40
+DATA roundAVX512<>+11(SB)/1, $0x00
+DATA roundAVX512<>+12(SB)/1, $0x40
+DATA roundAVX512<>+13(SB)/1, $0x00
+DATA roundAVX512<>+14(SB)/1, $0x40
+DATA roundAVX512<>+15(SB)/1, $0x00
+DATA roundAVX512<>+16(SB)/1, $0x40
+DATA roundAVX512<>+17(SB)/1, $0x00
+DATA roundAVX512<>+18(SB)/1, $0x40
+DATA roundAVX512<>+19(SB)/1, $0x00
+DATA roundAVX512<>+20(SB)/1, $0x40
+DATA roundAVX512<>+21(SB)/1, $0x00
+DATA roundAVX512<>+22(SB)/1, $0x40
+DATA roundAVX512<>+23(SB)/1, $0x00
+DATA roundAVX512<>+24(SB)/1, $0x40
+DATA roundAVX512<>+25(SB)/1, $0x00
+DATA roundAVX512<>+26(SB)/1, $0x40
+DATA roundAVX512<>+27(SB)/1, $0x00
+DATA roundAVX512<>+28(SB)/1, $0x40
+DATA roundAVX512<>+29(SB)/1, $0x00
+DATA roundAVX512<>+30(SB)/1, $0x40
+DATA roundAVX512<>+31(SB)/1, $0x00
+DATA roundAVX512<>+32(SB)/1, $0x40
+DATA roundAVX512<>+33(SB)/1, $0x00
+DATA roundAVX512<>+34(SB)/1, $0x40
+DATA roundAVX512<>+35(SB)/1, $0x00
+DATA roundAVX512<>+36(SB)/1, $0x40
+DATA roundAVX512<>+37(SB)/1, $0x00
+DATA roundAVX512<>+38(SB)/1, $0x40
+DATA roundAVX512<>+39(SB)/1, $0x00
+DATA roundAVX512<>+40(SB)/1, $0x40
+DATA roundAVX512<>+41(SB)/1, $0x00
+DATA roundAVX512<>+42(SB)/1, $0x40
+DATA roundAVX512<>+43(SB)/1, $0x00
+DATA roundAVX512<>+44(SB)/1, $0x40
+DATA roundAVX512<>+45(SB)/1, $0x00
+DATA roundAVX512<>+46(SB)/1, $0x40
+DATA roundAVX512<>+47(SB)/1, $0x00
+DATA roundAVX512<>+48(SB)/1, $0x40
+DATA roundAVX512<>+49(SB)/1, $0x00
+DATA roundAVX512<>+50(SB)/1, $0x40
+DATA roundAVX512<>+51(SB)/1, $0x00
+DATA roundAVX512<>+52(SB)/1, $0x40
+DATA roundAVX512<>+53(SB)/1, $0x00
+DATA roundAVX512<>+54(SB)/1, $0x40
+DATA roundAVX512<>+55(SB)/1, $0x00
+DATA roundAVX512<>+56(SB)/1, $0x40
+DATA roundAVX512<>+57(SB)/1, $0x00
+DATA roundAVX512<>+58(SB)/1, $0x40
+DATA roundAVX512<>+59(SB)/1, $0x00
+DATA roundAVX512<>+60(SB)/1, $0x40
+DATA roundAVX512<>+61(SB)/1, $0x00
+DATA roundAVX512<>+62(SB)/1, $0x40
+DATA roundAVX512<>+63(SB)/1, $0x00
+GLOBL roundAVX512<>(SB), RODATA|NOPTR, $64
+
+// func gaussianDownAVX512(out *byte, rows **int16, weights *int32, terms int, x int, n int)
+// Requires: AVX, AVX512BW, AVX512F
+TEXT ·gaussianDownAVX512(SB), NOSPLIT, $0-48
+	MOVQ out+0(FP), AX
+	MOVQ rows+8(FP), CX
+	MOVQ weights+16(FP), DX
+	MOVQ terms+24(FP), BX
+	MOVQ x+32(FP), SI
+	MOVQ n+40(FP), DI
+
+columns4:
+	CMPQ   DI, $0x00000100
+	JLT    over4
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
 	VPXORQ Z3, Z3, Z3
 	VPXORQ Z4, Z4, Z4
 	VPXORQ Z5, Z5, Z5
 	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
 	MOVQ   CX, R8
 	MOVQ   CX, R9
 	MOVQ   DX, R10
 	MOVQ   BX, R11
 
-taps:
-	VMOVDQU64    (R8), Z7
-	VPADDW       (R9), Z7, Z7
-	VMOVDQU64    64(R8), Z8
-	VPADDW       64(R9), Z8, Z8
-	SUBQ         SI, R8
-	ADDQ         SI, R9
-	VMOVDQU64    (R8), Z9
-	VPADDW       (R9), Z9, Z9
-	VMOVDQU64    64(R8), Z10
-	VPADDW       64(R9), Z10, Z10
-	SUBQ         SI, R8
-	ADDQ         SI, R9
-	VPBROADCASTD (R10), Z11
-	VPUNPCKLWD   Z9, Z7, Z12
-	VPUNPCKHWD   Z9, Z7, Z7
-	VPMADDWD     Z11, Z12, Z12
-	VPADDD       Z12, Z3, Z3
-	VPMADDWD     Z11, Z7, Z7
-	VPADDD       Z7, Z4, Z4
-	VPUNPCKLWD   Z10, Z8, Z7
-	VPUNPCKHWD   Z10, Z8, Z8
-	VPMADDWD     Z11, Z7, Z7
-	VPADDD       Z7, Z5, Z5
-	VPMADDWD     Z11, Z8, Z8
-	VPADDD       Z8, Z6, Z6
+terms4:
+	MOVQ         (R8), R12
+	MOVQ         (R9), R13
+	VPBROADCASTD (R10), Z8
+	VMOVDQU64    (R12)(SI*2), Z9
+	VPADDW       (R13)(SI*2), Z9, Z9
+	VPMULHRSW    Z8, Z9, Z9
+	VPADDW       Z9, Z0, Z0
+	VMOVDQU64    64(R12)(SI*2), Z9
+	VPADDW       64(R13)(SI*2), Z9, Z9
+	VPMULHRSW    Z8, Z9, Z9
+	VPADDW       Z9, Z1, Z1
+	VMOVDQU64    128(R12)(SI*2), Z9
+	VPADDW       128(R13)(SI*2), Z9, Z9
+	VPMULHRSW    Z8, Z9, Z9
+	VPADDW       Z9, Z2, Z2
+	VMOVDQU64    192(R12)(SI*2), Z9
+	VPADDW       192(R13)(SI*2), Z9, Z9
+	VPMULHRSW    Z8, Z9, Z9
+	VPADDW       Z9, Z3, Z3
+	VMOVDQU64    256(R12)(SI*2), Z9
+	VPADDW       256(R13)(SI*2), Z9, Z9
+	VPMULHRSW    Z8, Z9, Z9
+	VPADDW       Z9, Z4, Z4
+	VMOVDQU64    320(R12)(SI*2), Z9
+	VPADDW       320(R13)(SI*2), Z9, Z9
+	VPMULHRSW    Z8, Z9, Z9
+	VPADDW       Z9, Z5, Z5
+	VMOVDQU64    384(R12)(SI*2), Z9
+	VPADDW       384(R13)(SI*2), Z9, Z9
+	VPMULHRSW    Z8, Z9, Z9
+	VPADDW       Z9, Z6, Z6
+	VMOVDQU64    448(R12)(SI*2), Z9
+	VPADDW       448(R13)(SI*2), Z9, Z9
+	VPMULHRSW    Z8, Z9, Z9
+	VPADDW       Z9, Z7, Z7
+	SUBQ         $0x08, R8
+	ADDQ         $0x08, R9
 	ADDQ         $0x04, R10
 	SUBQ         $0x00000001, R11
-	JG           taps
-	VPADDD       Z0, Z3, Z3
-	VPSRAD       X1, Z3, Z3
-	VPADDD       Z0, Z4, Z4
-	VPSRAD       X1, Z4, Z4
-	VPADDD       Z0, Z5, Z5
-	VPSRAD       X1, Z5, Z5
-	VPADDD       Z0, Z6, Z6
-	VPSRAD       X1, Z6, Z6
-	VPACKSSDW    Z4, Z3, Z3
-	VPACKSSDW    Z6, Z5, Z5
-	VPACKUSWB    Z5, Z3, Z3
-	VPERMQ       Z3, Z2, Z3
-	VMOVDQU64    Z3, (AX)
+	JG           terms4
+	VPADDW       roundAVX512<>+0(SB), Z0, Z0
+	VPSRAW       $0x07, Z0, Z0
+	VPADDW       roundAVX512<>+0(SB), Z1, Z1
+	VPSRAW       $0x07, Z1, Z1
+	VPACKSSWB    Z1, Z0, Z0
+	VPXORQ       topAVX512<>+0(SB), Z0, Z0
+	VMOVDQU64    Z0, (AX)
+	VPADDW       roundAVX512<>+0(SB), Z2, Z2
+	VPSRAW       $0x07, Z2, Z2
+	VPADDW       roundAVX512<>+0(SB), Z3, Z3
+	VPSRAW       $0x07, Z3, Z3
+	VPACKSSWB    Z3, Z2, Z2
+	VPXORQ       topAVX512<>+0(SB), Z2, Z2
+	VMOVDQU64    Z2, 64(AX)
+	VPADDW       roundAVX512<>+0(SB), Z4, Z4
+	VPSRAW       $0x07, Z4, Z4
+	VPADDW       roundAVX512<>+0(SB), Z5, Z5
+	VPSRAW       $0x07, Z5, Z5
+	VPACKSSWB    Z5, Z4, Z4
+	VPXORQ       topAVX512<>+0(SB), Z4, Z4
+	VMOVDQU64    Z4, 128(AX)
+	VPADDW       roundAVX512<>+0(SB), Z6, Z6
+	VPSRAW       $0x07, Z6, Z6
+	VPADDW       roundAVX512<>+0(SB), Z7, Z7
+	VPSRAW       $0x07, Z7, Z7
+	VPACKSSWB    Z7, Z6, Z6
+	VPXORQ       topAVX512<>+0(SB), Z6, Z6
+	VMOVDQU64    Z6, 192(AX)
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x00000100, SI
+	SUBQ         $0x00000100, DI
+	JMP          columns4
+
+over4:
+columns2:
+	CMPQ   DI, $0x00000080
+	JLT    over2
+	VPXORQ Z10, Z10, Z10
+	VPXORQ Z11, Z11, Z11
+	VPXORQ Z12, Z12, Z12
+	VPXORQ Z13, Z13, Z13
+	MOVQ   CX, R8
+	MOVQ   CX, R9
+	MOVQ   DX, R10
+	MOVQ   BX, R11
+
+terms2:
+	MOVQ         (R8), R12
+	MOVQ         (R9), R13
+	VPBROADCASTD (R10), Z0
+	VMOVDQU64    (R12)(SI*2), Z1
+	VPADDW       (R13)(SI*2), Z1, Z1
+	VPMULHRSW    Z0, Z1, Z1
+	VPADDW       Z1, Z10, Z10
+	VMOVDQU64    64(R12)(SI*2), Z1
+	VPADDW       64(R13)(SI*2), Z1, Z1
+	VPMULHRSW    Z0, Z1, Z1
+	VPADDW       Z1, Z11, Z11
+	VMOVDQU64    128(R12)(SI*2), Z1
+	VPADDW       128(R13)(SI*2), Z1, Z1
+	VPMULHRSW    Z0, Z1, Z1
+	VPADDW       Z1, Z12, Z12
+	VMOVDQU64    192(R12)(SI*2), Z1
+	VPADDW       192(R13)(SI*2), Z1, Z1
+	VPMULHRSW    Z0, Z1, Z1
+	VPADDW       Z1, Z13, Z13
+	SUBQ         $0x08, R8
+	ADDQ         $0x08, R9
+	ADDQ         $0x04, R10
+	SUBQ         $0x00000001, R11
+	JG           terms2
+	VPADDW       roundAVX512<>+0(SB), Z10, Z10
+	VPSRAW       $0x07, Z10, Z10
+	VPADDW       roundAVX512<>+0(SB), Z11, Z11
+	VPSRAW       $0x07, Z11, Z11
+	VPACKSSWB    Z11, Z10, Z10
+	VPXORQ       topAVX512<>+0(SB), Z10, Z10
+	VMOVDQU64    Z10, (AX)
+	VPADDW       roundAVX512<>+0(SB), Z12, Z12
+	VPSRAW       $0x07, Z12, Z12
+	VPADDW       roundAVX512<>+0(SB), Z13, Z13
+	VPSRAW       $0x07, Z13, Z13
+	VPACKSSWB    Z13, Z12, Z12
+	VPXORQ       topAVX512<>+0(SB), Z12, Z12
+	VMOVDQU64    Z12, 64(AX)
+	ADDQ         $0x00000080, AX
+	ADDQ         $0x00000080, SI
+	SUBQ         $0x00000080, DI
+	JMP          columns2
+
+over2:
+columns1:
+	CMPQ   DI, $0x00000040
+	JLT    over1
+	VPXORQ Z14, Z14, Z14
+	VPXORQ Z15, Z15, Z15
+	MOVQ   CX, R8
+	MOVQ   CX, R9
+	MOVQ   DX, R10
+	MOVQ   BX, R11
+
+terms1:
+	MOVQ         (R8), R12
+	MOVQ         (R9), R13
+	VPBROADCASTD (R10), Z0
+	VMOVDQU64    (R12)(SI*2), Z1
+	VPADDW       (R13)(SI*2), Z1, Z1
+	VPMULHRSW    Z0, Z1, Z1
+	VPADDW       Z1, Z14, Z14
+	VMOVDQU64    64(R12)(SI*2), Z1
+	VPADDW       64(R13)(SI*2), Z1, Z1
+	VPMULHRSW    Z0, Z1, Z1
+	VPADDW       Z1, Z15, Z15
+	SUBQ         $0x08, R8
+	ADDQ         $0x08, R9
+	ADDQ         $0x04, R10
+	SUBQ         $0x00000001, R11
+	JG           terms1
+	VPADDW       roundAVX512<>+0(SB), Z14, Z14
+	VPSRAW       $0x07, Z14, Z14
+	VPADDW       roundAVX512<>+0(SB), Z15, Z15
+	VPSRAW       $0x07, Z15, Z15
+	VPACKSSWB    Z15, Z14, Z14
+	VPXORQ       topAVX512<>+0(SB), Z14, Z14
+	VMOVDQU64    Z14, (AX)
 	ADDQ         $0x00000040, AX
-	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000040, SI
 	SUBQ         $0x00000040, DI
-	JG           columns
+	JMP          columns1
+
+over1:
+	VZEROUPPER
+	RET
+
+DATA scaleAVX512<>+0(SB)/1, $0x80
+DATA scaleAVX512<>+1(SB)/1, $0x80
+DATA scaleAVX512<>+2(SB)/1, $0x80
+DATA scaleAVX512<>+3(SB)/1, $0x80
+DATA scaleAVX512<>+4(SB)/1, $0x80
+DATA scaleAVX512<>+5(SB)/1, $0x80
+DATA scaleAVX512<>+6(SB)/1, $0x80
+DATA scaleAVX512<>+7(SB)/1, $0x80
+DATA scaleAVX512<>+8(SB)/1, $0x80
+DATA scaleAVX512<>+9(SB)/1, $0x80
+DATA scaleAVX512<>+10(SB)/1, $0x80
+DATA scaleAVX512<>+11(SB)/1, $0x80
+DATA scaleAVX512<>+12(SB)/1, $0x80
+DATA scaleAVX512<>+13(SB)/1, $0x80
+DATA scaleAVX512<>+14(SB)/1, $0x80
+DATA scaleAVX512<>+15(SB)/1, $0x80
+DATA scaleAVX512<>+16(SB)/1, $0x80
+DATA scaleAVX512<>+17(SB)/1, $0x80
+DATA scaleAVX512<>+18(SB)/1, $0x80
+DATA scaleAVX512<>+19(SB)/1, $0x80
+DATA scaleAVX512<>+20(SB)/1, $0x80
+DATA scaleAVX512<>+21(SB)/1, $0x80
+DATA scaleAVX512<>+22(SB)/1, $0x80
+DATA scaleAVX512<>+23(SB)/1, $0x80
+DATA scaleAVX512<>+24(SB)/1, $0x80
+DATA scaleAVX512<>+25(SB)/1, $0x80
+DATA scaleAVX512<>+26(SB)/1, $0x80
+DATA scaleAVX512<>+27(SB)/1, $0x80
+DATA scaleAVX512<>+28(SB)/1, $0x80
+DATA scaleAVX512<>+29(SB)/1, $0x80
+DATA scaleAVX512<>+30(SB)/1, $0x80
+DATA scaleAVX512<>+31(SB)/1, $0x80
+DATA scaleAVX512<>+32(SB)/1, $0x80
+DATA scaleAVX512<>+33(SB)/1, $0x80
+DATA scaleAVX512<>+34(SB)/1, $0x80
+DATA scaleAVX512<>+35(SB)/1, $0x80
+DATA scaleAVX512<>+36(SB)/1, $0x80
+DATA scaleAVX512<>+37(SB)/1, $0x80
+DATA scaleAVX512<>+38(SB)/1, $0x80
+DATA scaleAVX512<>+39(SB)/1, $0x80
+DATA scaleAVX512<>+40(SB)/1, $0x80
+DATA scaleAVX512<>+41(SB)/1, $0x80
+DATA scaleAVX512<>+42(SB)/1, $0x80
+DATA scaleAVX512<>+43(SB)/1, $0x80
+DATA scaleAVX512<>+44(SB)/1, $0x80
+DATA scaleAVX512<>+45(SB)/1, $0x80
+DATA scaleAVX512<>+46(SB)/1, $0x80
+DATA scaleAVX512<>+47(SB)/1, $0x80
+DATA scaleAVX512<>+48(SB)/1, $0x80
+DATA scaleAVX512<>+49(SB)/1, $0x80
+DATA scaleAVX512<>+50(SB)/1, $0x80
+DATA scaleAVX512<>+51(SB)/1, $0x80
+DATA scaleAVX512<>+52(SB)/1, $0x80
+DATA scaleAVX512<>+53(SB)/1, $0x80
+DATA scaleAVX512<>+54(SB)/1, $0x80
+DATA scaleAVX512<>+55(SB)/1, $0x80
+DATA scaleAVX512<>+56(SB)/1, $0x80
+DATA scaleAVX512<>+57(SB)/1, $0x80
+DATA scaleAVX512<>+58(SB)/1, $0x80
+DATA scaleAVX512<>+59(SB)/1, $0x80
+DATA scaleAVX512<>+60(SB)/1, $0x80
+DATA scaleAVX512<>+61(SB)/1, $0x80
+DATA scaleAVX512<>+62(SB)/1, $0x80
+DATA scaleAVX512<>+63(SB)/1, $0x80
+GLOBL scaleAVX512<>(SB), RODATA|NOPTR, $64
+
+// func gaussianAlongAVX512(out *int16, line *byte, weights *int32, terms int, step int, n int)
+// Requires: AVX, AVX512BW, AVX512F
+TEXT ·gaussianAlongAVX512(SB), NOSPLIT, $0-48
+	MOVQ      out+0(FP), AX
+	MOVQ      line+8(FP), CX
+	MOVQ      weights+16(FP), DX
+	MOVQ      terms+24(FP), BX
+	MOVQ      step+32(FP), SI
+	MOVQ      n+40(FP), DI
+	VMOVDQU64 scaleAVX512<>+0(SB), Z0
+
+columns2:
+	CMPQ   DI, $0x00000080
+	JLT    over2
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	MOVQ   CX, R8
+	MOVQ   CX, R9
+	MOVQ   DX, R10
+	MOVQ   BX, R11
+
+terms2:
+	VPBROADCASTD (R10), Z5
+	VMOVDQU64    (R8), Z6
+	VMOVDQU64    (R9), Z7
+	VPUNPCKHBW   Z7, Z6, Z8
+	VPUNPCKLBW   Z7, Z6, Z6
+	VPMADDUBSW   Z6, Z0, Z6
+	VPMULHRSW    Z5, Z6, Z6
+	VPADDW       Z6, Z1, Z1
+	VPMADDUBSW   Z8, Z0, Z8
+	VPMULHRSW    Z5, Z8, Z8
+	VPADDW       Z8, Z2, Z2
+	VMOVDQU64    64(R8), Z6
+	VMOVDQU64    64(R9), Z7
+	VPUNPCKHBW   Z7, Z6, Z8
+	VPUNPCKLBW   Z7, Z6, Z6
+	VPMADDUBSW   Z6, Z0, Z6
+	VPMULHRSW    Z5, Z6, Z6
+	VPADDW       Z6, Z3, Z3
+	VPMADDUBSW   Z8, Z0, Z8
+	VPMULHRSW    Z5, Z8, Z8
+	VPADDW       Z8, Z4, Z4
+	SUBQ         SI, R8
+	ADDQ         SI, R9
+	ADDQ         $0x04, R10
+	SUBQ         $0x00000001, R11
+	JG           terms2
+	VMOVDQU64    Z1, (AX)
+	VMOVDQU64    Z2, 64(AX)
+	VMOVDQU64    Z3, 128(AX)
+	VMOVDQU64    Z4, 192(AX)
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x00000080, CX
+	SUBQ         $0x00000080, DI
+	JMP          columns2
+
+over2:
+columns1:
+	CMPQ   DI, $0x00000040
+	JLT    over1
+	VPXORQ Z9, Z9, Z9
+	VPXORQ Z10, Z10, Z10
+	MOVQ   CX, R8
+	MOVQ   CX, R9
+	MOVQ   DX, R10
+	MOVQ   BX, R11
+
+terms1:
+	VPBROADCASTD (R10), Z1
+	VMOVDQU64    (R8), Z2
+	VMOVDQU64    (R9), Z3
+	VPUNPCKHBW   Z3, Z2, Z4
+	VPUNPCKLBW   Z3, Z2, Z2
+	VPMADDUBSW   Z2, Z0, Z2
+	VPMULHRSW    Z1, Z2, Z2
+	VPADDW       Z2, Z9, Z9
+	VPMADDUBSW   Z4, Z0, Z4
+	VPMULHRSW    Z1, Z4, Z4
+	VPADDW       Z4, Z10, Z10
+	SUBQ         SI, R8
+	ADDQ         SI, R9
+	ADDQ         $0x04, R10
+	SUBQ         $0x00000001, R11
+	JG           terms1
+	VMOVDQU64    Z9, (AX)
+	VMOVDQU64    Z10, 64(AX)
+	ADDQ         $0x00000080, AX
+	ADDQ         $0x00000040, CX
+	SUBQ         $0x00000040, DI
+	JMP          columns1
+
+over1:
 	VZEROUPPER
 	RET
 

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"strconv"
+
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
@@ -52,110 +54,143 @@ func weigh(weights, pairs Op, sums Op) {
 	VPADDD(pairs, sums, sums)
 }
 
-// gaussianDown sums rows that have the same weight before it weighs them.
-func gaussianDown(v isa) {
-	ones := v.bytesOf("ones", 1)
-	v.begin("gaussianDown", "out *int16, rows **byte, weights *int32, pairs, x, end int, bias int32, shift uint64",
-		"computes out[x:end], whole vectors of bytes: rows holds four rows for each element of weights,",
-		"the first two weighed by its low half and the others by its high half. The sum and the bias are shifted right.")
-	out, rows, weights, pairs, x, stop := arg("out"), arg("rows"), arg("weights"), arg("pairs"), arg("x"), arg("end")
-	finish := v.finisher()
-	one := v.reg()
-	v.load(ones, one)
-	sums := v.regs(4)
-	Label("columns")
-	for _, s := range sums {
-		v.zero(s)
-	}
-	row, weight, left := GP64(), GP64(), GP64()
-	MOVQ(rows, row)
-	MOVQ(weights, weight)
-	MOVQ(pairs, left)
-	loop("taps", left, 1, func() {
-		var sum [2][2]VecVirtual // of the rows of either weight: low and high columns of each lane
-		for i := range sum {
-			above, below := v.reg(), v.reg()
-			at := GP64()
-			MOVQ(Mem{Base: row, Disp: 16 * i}, at)
-			v.load(Mem{Base: at, Index: x, Scale: 1}, above)
-			MOVQ(Mem{Base: row, Disp: 16*i + 8}, at)
-			v.load(Mem{Base: at, Index: x, Scale: 1}, below)
-			sum[i] = [2]VecVirtual{v.reg(), v.reg()}
-			VPUNPCKLBW(below, above, sum[i][0])
-			VPUNPCKHBW(below, above, sum[i][1])
-			for _, s := range sum[i] {
-				VPMADDUBSW(one, s, s)
-			}
-		}
-		w := v.reg()
-		VPBROADCASTD(Mem{Base: weight}, w)
-		for i := range 2 {
-			low, high := v.reg(), v.reg()
-			VPUNPCKLWD(sum[1][i], sum[0][i], low)
-			VPUNPCKHWD(sum[1][i], sum[0][i], high)
-			weigh(w, low, sums[2*i])
-			weigh(w, high, sums[2*i+1])
-		}
-		ADDQ(Imm(32), row)
-		ADDQ(Imm(4), weight)
+// flip makes levels signed: 128 less.
+func flip(v isa) {
+	sign := v.bytesOf("sign", 0x80)
+	v.begin("flip", "out, pix *byte, ahead uintptr, n int",
+		"writes pix[i] - 128 to out for n bytes, whole vectors, and fetches what lies that many bytes ahead.")
+	out, pix, ahead, n := arg("out"), arg("pix"), arg("ahead"), arg("n")
+	loop("columns", n, v.bytes, func() {
+		all := v.reg()
+		PREFETCHT0(Mem{Base: pix, Index: ahead, Scale: 1})
+		v.load(Mem{Base: pix}, all)
+		v.xor(sign, all)
+		v.store(all, Mem{Base: out})
+		ADDQ(step32(v.bytes), pix)
+		ADDQ(step32(v.bytes), out)
 	})
-	finish.store(sums, out, x)
-	ADDQ(step32(v.bytes), x)
-	CMPQ(x, stop)
-	JLT(LabelRef("columns"))
 	end()
 }
 
-// gaussianAlong does the same along a line of words.
-func gaussianAlong(v isa) {
-	v.begin("gaussianAlong", "out *byte, line *int16, weights *int32, pairs, step, n int, bias int32, shift uint64",
-		"computes n samples of out, whole vectors. Term k is line[i-k*step] + line[i+k*step], step in bytes; each element",
-		"of weights holds the weights of two terms. The sum and the bias are shifted right.")
-	out, line, weights, pairs, step, n := arg("out"), arg("line"), arg("weights"), arg("pairs"), arg("step"), arg("n")
-	bias, shift, pack := v.spread("bias"), count("shift"), v.narrower()
-	sums := v.regs(4)
-	Label("columns")
-	for _, s := range sums {
-		v.zero(s)
+func (v isa) xor(with, r Op) {
+	if v.wide() {
+		VPXORQ(with, r, r)
+	} else {
+		VPXOR(with, r, r)
 	}
-	left, right, weight, more := GP64(), GP64(), GP64(), GP64()
-	MOVQ(line, left)
-	MOVQ(line, right)
-	MOVQ(weights, weight)
-	MOVQ(pairs, more)
-	loop("taps", more, 1, func() {
-		var sum [2][2]VecVirtual // of either term: first and second vector
-		for i := range sum {
-			sum[i] = [2]VecVirtual{v.reg(), v.reg()}
-			for j, s := range sum[i] {
-				v.load(Mem{Base: left, Disp: j * v.bytes}, s)
-				VPADDW(Mem{Base: right, Disp: j * v.bytes}, s, s)
+}
+
+// gaussianAlong is the first pass: along a line of signed levels, to words in units of
+// 1/128 level. Those of a vector of levels lie in the order of VPUNPCK.
+func gaussianAlong(v isa) {
+	scale := v.bytesOf("scale", 128)
+	v.begin("gaussianAlong", "out *int16, line *byte, weights *int32, terms, step, n int",
+		"computes n words of out, whole vectors of line. Term k is line[i-k*step] + line[i+k*step], times weight k in units of 2^-15,",
+		"rounded. Weights stand in both halves of an element. Of each lane the words of its lower half come first, and in a vector those of all lanes.")
+	out, line, weights, terms, step, n := arg("out"), arg("line"), arg("weights"), arg("terms"), arg("step"), arg("n")
+	factor := v.reg()
+	v.load(scale, factor)
+	for _, vectors := range []int{2, 1} { // of levels
+		count := strconv.Itoa(vectors)
+		Label("columns" + count)
+		CMPQ(n, step32(vectors*v.bytes))
+		JLT(LabelRef("over" + count))
+		sums := v.regs(2 * vectors)
+		for _, s := range sums {
+			v.zero(s)
+		}
+		left, right, weight, more := GP64(), GP64(), GP64(), GP64()
+		MOVQ(line, left)
+		MOVQ(line, right)
+		MOVQ(weights, weight)
+		MOVQ(terms, more)
+		loop("terms"+count, more, 1, func() {
+			w := v.reg()
+			VPBROADCASTD(Mem{Base: weight}, w)
+			for i := range vectors {
+				before, behind, high := v.reg(), v.reg(), v.reg()
+				v.load(Mem{Base: left, Disp: i * v.bytes}, before)
+				v.load(Mem{Base: right, Disp: i * v.bytes}, behind)
+				VPUNPCKHBW(behind, before, high)
+				VPUNPCKLBW(behind, before, before)
+				for j, r := range []VecVirtual{before, high} {
+					VPMADDUBSW(r, factor, r)
+					VPMULHRSW(w, r, r)
+					VPADDW(r, sums[2*i+j], sums[2*i+j])
+				}
 			}
 			SUBQ(step, left)
 			ADDQ(step, right)
+			ADDQ(Imm(4), weight)
+		})
+		for i, s := range sums {
+			v.store(s, Mem{Base: out, Disp: i * v.bytes})
 		}
-		w := v.reg()
-		VPBROADCASTD(Mem{Base: weight}, w)
-		for i := range 2 {
-			low, high := v.reg(), v.reg()
-			VPUNPCKLWD(sum[1][i], sum[0][i], low)
-			VPUNPCKHWD(sum[1][i], sum[0][i], high)
-			weigh(w, low, sums[2*i])
-			weigh(w, high, sums[2*i+1])
-		}
-		ADDQ(Imm(4), weight)
-	})
-	for _, s := range sums {
-		VPADDD(bias, s, s)
-		VPSRAD(shift, s, s)
+		ADDQ(step32(2*vectors*v.bytes), out)
+		ADDQ(step32(vectors*v.bytes), line)
+		SUBQ(step32(vectors*v.bytes), n)
+		JMP(LabelRef("columns" + count))
+		Label("over" + count)
 	}
-	VPACKSSDW(sums[1], sums[0], sums[0])
-	VPACKSSDW(sums[3], sums[2], sums[2])
-	pack.pack(sums[0], sums[2], sums[0])
-	v.store(sums[0], Mem{Base: out})
-	ADDQ(step32(v.bytes), out)
-	ADDQ(step32(2*v.bytes), line)
-	SUBQ(step32(v.bytes), n)
-	JG(LabelRef("columns"))
+	end()
+}
+
+// gaussianDown is the second pass: down the columns of words, to levels.
+func gaussianDown(v isa) {
+	sign, half := v.bytesOf("top", 0x80), v.bytesOf("round", 64, 0)
+	v.begin("gaussianDown", "out *byte, rows **int16, weights *int32, terms, x, n int",
+		"computes n bytes of out, whole vectors, from the words x and on of rows as gaussianAlong writes them.",
+		"rows points to the middle one: term k is the sum of the rows k before and k behind it, times weight k.")
+	out, rows, weights, terms, x, n := arg("out"), arg("rows"), arg("weights"), arg("terms"), arg("x"), arg("n")
+	steps := []int{2, 1}
+	if v.wide() {
+		steps = []int{4, 2, 1} // there are registers enough
+	}
+	for _, vectors := range steps { // of levels
+		count := strconv.Itoa(vectors)
+		Label("columns" + count)
+		CMPQ(n, step32(vectors*v.bytes))
+		JLT(LabelRef("over" + count))
+		sums := v.regs(2 * vectors)
+		for _, s := range sums {
+			v.zero(s)
+		}
+		up, down, weight, left := GP64(), GP64(), GP64(), GP64()
+		MOVQ(rows, up)
+		MOVQ(rows, down)
+		MOVQ(weights, weight)
+		MOVQ(terms, left)
+		loop("terms"+count, left, 1, func() {
+			before, behind := GP64(), GP64()
+			MOVQ(Mem{Base: up}, before)
+			MOVQ(Mem{Base: down}, behind)
+			w := v.reg()
+			VPBROADCASTD(Mem{Base: weight}, w)
+			for i, s := range sums {
+				r := v.reg()
+				v.load(Mem{Base: before, Index: x, Scale: 2, Disp: i * v.bytes}, r)
+				VPADDW(Mem{Base: behind, Index: x, Scale: 2, Disp: i * v.bytes}, r, r)
+				VPMULHRSW(w, r, r)
+				VPADDW(r, s, s)
+			}
+			SUBQ(Imm(8), up)
+			ADDQ(Imm(8), down)
+			ADDQ(Imm(4), weight)
+		})
+		for i := 0; i < len(sums); i += 2 {
+			for _, s := range sums[i : i+2] {
+				VPADDW(half, s, s)
+				VPSRAW(Imm(7), s, s)
+			}
+			VPACKSSWB(sums[i+1], sums[i], sums[i])
+			v.xor(sign, sums[i])
+			v.store(sums[i], Mem{Base: out, Disp: i / 2 * v.bytes})
+		}
+		ADDQ(step32(vectors*v.bytes), out)
+		ADDQ(step32(vectors*v.bytes), x)
+		SUBQ(step32(vectors*v.bytes), n)
+		JMP(LabelRef("columns" + count))
+		Label("over" + count)
+	}
 	end()
 }

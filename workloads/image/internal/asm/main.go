@@ -182,6 +182,7 @@ func main() {
 	constants.odd = qwordsOf("oddAVX512", 4, 5, 12, 13, 6, 7, 14, 15)
 	for _, v := range []isa{{"AVX2", 32}, {"AVX512", 64}} {
 		copies(v)
+		flip(v)
 		gaussianDown(v)
 		gaussianAlong(v)
 		rgb := rgbConstants(v)
