@@ -40,6 +40,9 @@ func (p *program) measure(ctx context.Context, files []*spec.File, place string)
 					continue
 				}
 				from, size, err := store.Measure(ctx, place, path)
+				if err != nil && ctx.Err() != nil {
+					return nil, fail(ExitInterrupted, "interrupted while %s was read; nothing was sent", path)
+				}
 				if err != nil {
 					return nil, fail(ExitNotDone, "read %s, an input of %s: %v", path, j.Name, err)
 				}
