@@ -134,3 +134,36 @@ func TestNotBrought(t *testing.T) {
 		}
 	}
 }
+
+// testBrought has a user without rights read what the job brings, and write what it
+// carries away, as a child of an array.
+func testBrought(t *testing.T, x *Executor) {
+	dir, sum := filepath.Join(x.options.Dir, StagedDir), strings.Repeat("b", 64)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{sum, strings.Repeat("c", 64)} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("data\n"), 0o400); err != nil {
+			t.Fatal(err)
+		}
+	}
+	own := dir + "/" + OutputsDir + "/job:3"
+	for _, c := range []struct {
+		members, said string
+		exit          int
+	}{
+		{`"command": ["/job", "read", "` + dir + "/" + sum + `"], "user": "1234:99", "readonlyRootFilesystem": true`, "data\n", 0},
+		{`"command": ["/job", "read", "` + dir + "/" + strings.Repeat("c", 64) + `"]`, "open " + dir + "/" + strings.Repeat("c", 64) + ": no such file or directory\n", 1},
+		{`"command": ["/job", "write", "` + dir + "/" + sum + `", "` + dir + `/new", "` + own + `/result", "` + dir + `/outputs/other"], "user": "1234:99"`,
+			dir + "/" + sum + " false\n" + dir + "/new false\n" + own + "/result true\n" + dir + "/outputs/other false\n", 0},
+	} {
+		r := newTrial(t, x, c.members)
+		r.a.Job = "job:3"
+		r.a.Environment = stagedAttempt(t, stage.Document{Inputs: []stage.Input{{From: dir + "/" + sum, To: "/in"}},
+			Outputs: []stage.Output{{From: "/out", To: dir + "/outputs/${AWS_BATCH_JOB_ID}/0/"}}}).Environment
+		r.run(t, t.Context()).want(t, c.exit, c.said, "")
+	}
+	if text, err := os.ReadFile(own + "/result"); err != nil || string(text) != "written\n" {
+		t.Errorf("what the job wrote: %q, %v", text, err)
+	}
+}
