@@ -27,6 +27,14 @@ const s3Flow = `{
   ]
 }`
 
+// s3Lines has a child that fails until there is a mark.
+const s3Lines = `{
+  "name": "lines", "image": "registry.example.com/train:1", "resources": { "vcpus": 1, "memory": "64 MiB" }, "timeout": "5m",
+  "environment": { "AWS_ENDPOINT_URL_S3": "SERVER", "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "MARK": "DIR/mark" },
+  "array": { "commands": "commands.txt", "size": 3 },
+  "outputs": { "said": { "destination": "s3://data/lines/${AWS_BATCH_JOB_ARRAY_INDEX}/", "when": "always" } }
+}`
+
 const s3Published = `{
   "name": "published", "image": "registry.example.com/train:1", "command": ["cat", "config.yaml", "data/sub/b"],
   "resources": { "vcpus": 1, "memory": "64 MiB" }, "timeout": "5m",
@@ -56,6 +64,19 @@ func testFlowInS3(t *testing.T, server string) {
 	for place, want := range map[string]string{"a/0/model": "a\na\n", "b/1/model": "b\nb\n"} {
 		if got := object(t, http.MethodGet, server+"/data/run-7/"+place, ""); got != want {
 			t.Errorf("%s: %q, want %q", place, got, want)
+		}
+	}
+
+	// The children of a list, and the one of them that runs again: its place is the same.
+	u.write("lines.json", strings.NewReplacer("SERVER", server, "DIR", u.dir).Replace(s3Lines))
+	u.write("commands.txt", "echo zero >said\necho one >said; test -e $MARK && echo again >said\necho two >said\n")
+	u.types(cli.ExitProblem, "run lines.json")
+	u.write("mark", "")
+	u.types(cli.ExitOK, "retry lines --wait")
+	u.types(cli.ExitOK, "serve --stop")
+	for place, want := range map[string]string{"0/said": "zero\n", "1/said": "again\n", "2/said": "two\n"} {
+		if got := object(t, http.MethodGet, server+"/data/lines/"+place, ""); got != want {
+			t.Errorf("lines/%s: %q, want %q", place, got, want)
 		}
 	}
 

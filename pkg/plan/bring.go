@@ -8,11 +8,9 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
-	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/spec"
 	"github.com/batchctl/batchctl/pkg/stage"
-	"github.com/batchctl/batchctl/pkg/sweep"
 )
 
 // The rules that only inputs and outputs can break, by their names in a report.
@@ -21,7 +19,6 @@ const (
 	ruleStageCommand   = "stage-command"
 	ruleStageSize      = "stage-size"
 	ruleStageNoPlace   = "stage-no-place"
-	ruleStageIndex     = "stage-index"
 	ruleStageChanged   = "stage-changed"
 )
 
@@ -49,9 +46,6 @@ func (b *builder) bring(g *group, job *Job) {
 			"give the job a command")
 		return
 	}
-	if !b.tellsApart(j) {
-		return
-	}
 	document, ok := b.stageDocument(j, job)
 	if !ok {
 		return
@@ -73,22 +67,6 @@ func stagedBy(j *spec.Job) *jsontree.Node {
 	}
 	src, span := at.Place()
 	return &jsontree.Node{Kind: jsontree.String, Name: name, Source: src, Span: span}
-}
-
-// tellsApart refuses outputs of several arrays that go by the index, which each array
-// begins anew: what runs the lines of a list knows no other number.
-func (b *builder) tellsApart(j *spec.Job) bool {
-	if j.Sweep == nil || j.Sweep.Kind != sweep.Commands || j.Sweep.Len() <= catalog.MaxArraySize {
-		return true
-	}
-	for _, out := range j.Outputs {
-		if to := out.Destination.Text; !spec.IsLocal(to) && !strings.Contains(to, "${AWS_BATCH_JOB_ID}") {
-			b.fail(out.Destination, ruleStageIndex, fmt.Sprintf("%d children are several arrays, each with an AWS_BATCH_JOB_ARRAY_INDEX from 0, so they would write over each other", j.Sweep.Len()),
-				fmt.Sprintf("write ${AWS_BATCH_JOB_ID} into the place, or ask for at most %d children", catalog.MaxArraySize))
-			return false
-		}
-	}
-	return true
 }
 
 // stageDocument is the job's document with the places of what is on the user's machine.

@@ -50,8 +50,8 @@ func (j *Job) size() int {
 // that share its definition, or a plain job for a single cell.
 func (b *builder) split(g *group, job *Job) []*Job {
 	s := g.Sweep
-	// A list's lines know no more of the child than its index, so they run inside of what
-	// moves files; everything else needs the child's values in the places.
+	// A list's lines run inside of what moves files, once for all of them; everything else
+	// has the child's values in the places.
 	if s == nil || s.Kind != sweep.Commands {
 		b.bring(g, job)
 	}
