@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"sync"
 	"sync/atomic"
 
 	"github.com/batchctl/batchctl/workloads/measure"
@@ -64,8 +65,16 @@ func pickRows(rows int, rng *rand.Rand) []int {
 func checkRows[T Float](ctx context.Context, c, a, b Matrix[T], l limits, rows []int, threads int) error {
 	var found failure
 	offs, norms := make([]float64, len(rows)), make([]float64, len(rows)) // sums of squares
+	// One for each thread: those of all rows together are half a per cent of the operands.
+	buffers := sync.Pool{New: func() any {
+		row := make([]float64, b.Cols)
+		return &row
+	}}
 	err := measure.Parallel(ctx, threads, len(rows), 1, func(at, _ int) {
-		want := make([]float64, b.Cols)
+		row := buffers.Get().(*[]float64)
+		defer buffers.Put(row)
+		want := *row
+		clear(want)
 		for k, x := range a.Row(rows[at]) {
 			for j, y := range b.Row(k) {
 				want[j] += float64(x) * float64(y)
