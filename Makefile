@@ -5,7 +5,7 @@ PROGRAM ?= docker
 GOARCH ?= amd64
 DIST ?= dist
 
-.PHONY: help build image image-gpu test check explore buildcost bench generate golden clean
+.PHONY: help build image image-gpu image-batchctl test check explore buildcost bench generate golden clean
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile
@@ -20,6 +20,16 @@ image: ## the workloads as an image for CPUs: make image PROGRAM=podman IMAGE=NA
 image-gpu: IMAGE ?= batchctl-workloads:gpu
 image-gpu: ## the same for CPUs and GPUs: make image-gpu PROGRAM=podman IMAGE=NAME BASE=IMAGE
 	$(call contain,gpu,,$(if $(BASE),--build-arg BASE=$(BASE)))
+
+image-batchctl: IMAGE ?= batchctl:latest
+image-batchctl: CERTIFICATES ?= /etc/ssl/certs/ca-certificates.crt
+image-batchctl: ## batchctl itself, for images that lack it: make image-batchctl PROGRAM=podman IMAGE=NAME
+	CGO_ENABLED=0 GOOS=linux GOARCH=$(GOARCH) go build -trimpath -tags urfave_cli_no_docs -ldflags "-s -w" -o $(DIST)/image/ ./cmd/batchctl
+	cp $(CERTIFICATES) $(DIST)/image/ca-certificates.crt
+	chmod 755 $(DIST)/image/batchctl
+	chmod 644 $(DIST)/image/ca-certificates.crt
+	$(PROGRAM) build --platform linux/$(GOARCH) -f cmd/batchctl/Dockerfile -t $(IMAGE) $(DIST)/image
+	@$(PROGRAM) images --format '{{.Repository}}:{{.Tag}} {{.Size}}' $(IMAGE)
 
 # The image of KIND.Dockerfile, and its size: KIND, flags of go build, flags of PROGRAM build.
 # A container's user must be able to start the program, whatever the umask here.

@@ -50,7 +50,7 @@ type Fault struct {
 type Server struct {
 	// Page is how many keys a list has at most; 0 is 1000.
 	Page int
-	// Discard keeps of uploads no more than their size.
+	// Discard keeps nothing of uploads, and does not look at them.
 	Discard bool
 	// Fault is asked before each request. It may change objects: Lock is not held.
 	Fault func(r *http.Request) Fault
@@ -217,18 +217,9 @@ func span(text string, size int) (from, to int, ok bool) {
 
 // put keeps an object or a part, if it is what its checksum says.
 func (s *Server) put(w http.ResponseWriter, r *http.Request, key string, query url.Values) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return // the other side has gone
-	}
-	if want := r.Header.Get("X-Amz-Checksum-Crc64nvme"); want != "" && want != CRC64NVME(body) {
-		failed(w, http.StatusBadRequest, "BadDigest")
+	body, etag, ok := s.receive(w, r)
+	if !ok {
 		return
-	}
-	sum := md5.Sum(body)
-	etag := `"` + hex.EncodeToString(sum[:]) + `"`
-	if s.Discard {
-		body = nil
 	}
 	w.Header().Set("ETag", etag)
 	if id := query.Get("uploadId"); id != "" {
@@ -243,6 +234,24 @@ func (s *Server) put(w http.ResponseWriter, r *http.Request, key string, query u
 		return
 	}
 	s.Put(key, &Object{Body: body, ETag: etag, Header: checksums(r.Header)})
+}
+
+// receive reads what is uploaded, and refuses what is not what its checksum says.
+func (s *Server) receive(w http.ResponseWriter, r *http.Request) (body []byte, etag string, ok bool) {
+	if s.Discard {
+		_, err := io.Copy(io.Discard, r.Body)
+		return nil, `"0-1"`, err == nil
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, "", false // the other side has gone
+	}
+	if want := r.Header.Get("X-Amz-Checksum-Crc64nvme"); want != "" && want != CRC64NVME(body) {
+		failed(w, http.StatusBadRequest, "BadDigest")
+		return nil, "", false
+	}
+	sum := md5.Sum(body)
+	return body, `"` + hex.EncodeToString(sum[:]) + `"`, true
 }
 
 func checksums(from http.Header) http.Header {
