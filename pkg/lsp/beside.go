@@ -45,13 +45,16 @@ func (s *server) findBeside(d *document) func(document, path string) (spec.Found
 	if !d.saved {
 		return nil
 	}
-	return func(_, path string) (spec.Found, error) {
+	return func(document, path string) (spec.Found, error) {
+		if document == d.src.Name {
+			document = d.path // else it is the platform file, which is named by its path
+		}
 		full := filepath.FromSlash(path)
 		if !filepath.IsAbs(full) {
-			full = filepath.Join(filepath.Dir(d.path), full)
+			full = filepath.Join(filepath.Dir(document), full)
 		}
 		d.beside = append(d.beside, s.stateOf(filepath.Clean(full)))
-		return spec.FindBeside(d.path, path)
+		return spec.FindBeside(document, path)
 	}
 }
 
