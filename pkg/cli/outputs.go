@@ -124,25 +124,16 @@ func (call *jobCall) outputsOfJob(ctx context.Context, job types.JobDetail) (all
 		if text == "" {
 			continue
 		}
-		d, err := stage.Parse(text)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", stage.Variable, err)
-		}
-		if len(d.Outputs) == 0 {
-			continue
-		}
-		ones, err := call.instances(ctx, job, d, environment)
+		ones, err := call.instances(ctx, job, text, environment)
 		if err != nil {
 			return nil, err
 		}
 		for _, one := range ones {
-			for _, out := range d.Outputs {
-				found, err := one.output(out)
-				if err != nil {
-					return nil, err
-				}
-				all = append(all, found)
+			some, err := one.outputs()
+			if err != nil {
+				return nil, err
 			}
+			all = append(all, some...)
 		}
 	}
 	return all, nil
@@ -185,11 +176,12 @@ func environmentsOf(job types.JobDetail) (all [][]types.KeyValuePair) {
 type instance struct {
 	job         string
 	index       int
+	document    string
 	environment map[string]string
 }
 
 // instances are the job itself, or the children of an array.
-func (call *jobCall) instances(ctx context.Context, job types.JobDetail, d stage.Document, environment []types.KeyValuePair) ([]instance, error) {
+func (call *jobCall) instances(ctx context.Context, job types.JobDetail, document string, environment []types.KeyValuePair) ([]instance, error) {
 	base := map[string]string{}
 	for _, v := range environment {
 		base[aws.ToString(v.Name)] = aws.ToString(v.Value)
@@ -203,11 +195,16 @@ func (call *jobCall) instances(ctx context.Context, job types.JobDetail, d stage
 	size := client.Size(job)
 	one := func(i int, id string, job types.JobDetail) instance {
 		e := map[string]string{"AWS_BATCH_JOB_ID": id, "AWS_BATCH_JOB_ATTEMPT": strconv.Itoa(max(1, len(job.Attempts)))}
-		if i >= 0 {
-			e["AWS_BATCH_JOB_ARRAY_INDEX"] = strconv.Itoa(i)
-			e[sweep.CellVariable] = strconv.Itoa(of.cell(i))
-			for k, value := range of.values(i) {
+		text := document
+		if i >= 0 || of != nil {
+			// A place that goes by the index is that of the cell, in the container as here.
+			cell := of.cell(max(0, i))
+			e["AWS_BATCH_JOB_ARRAY_INDEX"], e[sweep.CellVariable] = strconv.Itoa(cell), strconv.Itoa(cell)
+			for k, value := range of.values(max(0, i)) {
 				e[sweep.Variable(of.names()[k])] = value
+			}
+			if of != nil && of.sweep != nil && slices.Contains(of.sweep.Templates, stage.Variable) {
+				text = of.sweep.Replace(cell, text)
 			}
 		}
 		if size > 0 {
@@ -218,7 +215,7 @@ func (call *jobCall) instances(ctx context.Context, job types.JobDetail, d stage
 				e[name] = value
 			}
 		}
-		return instance{name, i, e}
+		return instance{name, i, text, e}
 	}
 	if size == 0 {
 		index := -1
@@ -228,7 +225,7 @@ func (call *jobCall) instances(ctx context.Context, job types.JobDetail, d stage
 		return []instance{one(index, id, job)}, nil
 	}
 	known := map[string]types.JobDetail{}
-	if dependsOn(d, "AWS_BATCH_JOB_ATTEMPT") {
+	if strings.Contains(document, "${AWS_BATCH_JOB_ATTEMPT}") {
 		ids := make([]string, size)
 		for i := range ids {
 			ids[i] = client.ChildID(id, i)
@@ -249,12 +246,20 @@ func (call *jobCall) instances(ctx context.Context, job types.JobDetail, d stage
 	return all, nil
 }
 
-// dependsOn tells whether a place of an output depends on a variable.
-func dependsOn(d stage.Document, variable string) bool {
-	return slices.ContainsFunc(d.Outputs, func(out stage.Output) bool {
-		used, _ := stage.Variables(out.To + out.From + out.Local) // what is wrong with them is said where they are expanded
-		return slices.Contains(used, variable)
-	})
+// outputs are those of an instance.
+func (n instance) outputs() (all []*jobOutput, err error) {
+	d, err := stage.Parse(n.document)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", stage.Variable, err)
+	}
+	for _, out := range d.Outputs {
+		one, err := n.output(out)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, one)
+	}
+	return all, nil
 }
 
 // output is one of the outputs of an instance.
@@ -329,36 +334,40 @@ func (p *program) writeOutputs(format string, outputs []*jobOutput) error {
 }
 
 // placeOutputs decides where outputs go on this machine. What jobs say of that may come
-// from anybody, so it stays below this directory.
+// from anybody, so it stays below this directory, or below the one that is named.
 func placeOutputs(outputs []*jobOutput, dir string) error {
 	taken := map[string]bool{}
 	for _, o := range outputs {
 		local := o.Local
 		if dir != "" || local == "" {
-			local = path.Join(o.job, o.own())
-			if o.index >= 0 {
-				local = path.Join(o.job, strconv.Itoa(o.index), o.own())
-			}
+			local = o.byJob(o.own())
 			if taken[local] {
-				local = path.Join(path.Dir(local), strings.Trim(strings.ReplaceAll(o.From, "/", "-"), "-"))
+				local = o.byJob(strings.Trim(strings.ReplaceAll(o.From, "/", "-"), "-"))
 			}
-			local = path.Join(filepath.ToSlash(dir), local)
-			if dir == "" && !filepath.IsLocal(filepath.FromSlash(local)) {
-				return fail(ExitNotDone, "the output %s would go to %s, out of this directory", o.url, local).try("name a directory: --to DIRECTORY")
-			}
-		} else if !filepath.IsLocal(filepath.FromSlash(local)) || strings.ContainsRune(local, '\\') {
-			return fail(ExitNotDone, "the job says that its output goes to %s on this machine, out of this directory", local).try("name a directory: --to DIRECTORY")
-		}
-		if dir == "" && o.Local != "" && o.index >= 0 && !strings.Contains(local, strconv.Itoa(o.index)) {
+		} else if o.index >= 0 && !strings.Contains(local, strconv.Itoa(o.index)) {
 			local = ofChild(local, o.index)
+		}
+		if !filepath.IsLocal(filepath.FromSlash(local)) || path.Clean(local) == "." || strings.ContainsAny(local, "\\\x00") {
+			return fail(ExitNotDone, "the job says that its output goes to %s, out of this directory", local).try("name a directory: --to DIRECTORY; or fetch it by itself: aws s3 cp --recursive %s DIRECTORY", o.at)
 		}
 		if taken[local] {
 			return fail(ExitNotDone, "two outputs go to %s", local).try("name a directory, below which every job has its own: --to DIRECTORY")
 		}
 		taken[local] = true
 		o.local = filepath.FromSlash(local)
+		if dir != "" {
+			o.local = filepath.Join(dir, o.local)
+		}
 	}
 	return nil
+}
+
+// byJob is a place of the output's own: JOB/NAME, JOB/INDEX/NAME.
+func (o *jobOutput) byJob(name string) string {
+	if o.index >= 0 {
+		name = strconv.Itoa(o.index) + "/" + name
+	}
+	return o.job + "/" + name
 }
 
 // ofChild is a place of an array's for one of its children: out/model.pt is out/3/model.pt.

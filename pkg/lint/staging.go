@@ -225,7 +225,10 @@ func (s stagedPlace) checkPlace() {
 		if !s.isInput {
 			hint = "write s3://bucket/prefix/, or a path of this machine"
 		}
-		report(hint, "%s: is not known here", quote(scheme(text)))
+		if lower := strings.ToLower(scheme(text)); lower == "s3" || lower == "https" || lower == "http" {
+			hint = "write " + quote(lower+text[len(lower):])
+		}
+		report(hint, "%s is no kind of place that is known here", quote(scheme(text)+":"))
 	}
 }
 

@@ -162,7 +162,7 @@ func (t *task) object(ctx context.Context, d *dest, name string, o *object, want
 				return err
 			}
 		}
-		kept, err := t.keep(d, name, o.size, first(want, o.sum))
+		kept, err := t.keep(d, name, o.size, first(want, o.sum), mode)
 		if kept || err != nil {
 			return err
 		}
@@ -192,13 +192,16 @@ func first(want, other *checksum) *checksum {
 }
 
 // keep tells whether a file that is there can stay, and counts it.
-func (t *task) keep(d *dest, name string, size int64, c *checksum) (bool, error) {
+func (t *task) keep(d *dest, name string, size int64, c *checksum, mode fs.FileMode) (bool, error) {
 	if c == nil || c.parts {
 		return false, nil
 	}
 	h := c.hash()
 	if err := d.sum(name, h); err != nil || c.judge(h.Sum(nil)) != verified {
 		return false, nil // it is written anew, which says what is wrong with it
+	}
+	if err := d.allow(name, mode); err != nil {
+		return false, err
 	}
 	t.moved.file(size)
 	t.moved.kept.Add(1)

@@ -214,12 +214,6 @@ func Denied(err error) bool {
 	return ok && e.Status == http.StatusForbidden
 }
 
-// changed is that an object is another one than that seen first.
-func changed(err error) bool {
-	e, ok := errors.AsType[*Error](err)
-	return ok && e.Status == http.StatusPreconditionFailed
-}
-
 // told is an error of the SDK in a sentence that says the next step.
 func told(ctx context.Context, err error, action string, at place, region string) error {
 	if ctx.Err() != nil {

@@ -67,6 +67,18 @@ func (d *dest) size(name string) int64 {
 	return info.Size()
 }
 
+// allow makes a file that stays a program, if it is to be one.
+func (d *dest) allow(name string, mode fs.FileMode) error {
+	info, err := d.Stat(name)
+	if err != nil || mode&0o100 == 0 || info.Mode()&0o100 != 0 {
+		return err
+	}
+	if err := d.Chmod(name, info.Mode().Perm()|info.Mode().Perm()>>2&0o111); err != nil {
+		return fmt.Errorf("make %s a program: %w", d.full(name), cause(err))
+	}
+	return nil
+}
+
 // sum is a checksum over a file that is there.
 func (d *dest) sum(name string, h hash.Hash) error {
 	f, err := d.Open(name)

@@ -210,6 +210,11 @@ func TestPinned(t *testing.T) {
 			}
 		}
 		same(t, name, files(t, dir), map[string]string{"file": "#!" + string(body)})
+		if err := os.Chmod(dir+"/file", 0o644); err != nil {
+			t.Fatal(err)
+		}
+		the[stage.Moved](t)(s.Bring(t.Context(), in)) // it stays, and is a program again
+		same(t, name, files(t, dir), map[string]string{"file": "#!" + string(body)})
 		in.SHA256 = hexOf(nil)
 		in.To = dir + "/other"
 		_, err := s.Bring(t.Context(), in)
@@ -336,17 +341,19 @@ func TestPrefix(t *testing.T) {
 	}
 	server.Put("bucket/pre/fix/", &s3mem.Object{})
 	server.Put("bucket/pre/fix/empty/", &s3mem.Object{})
+	server.Put("bucket/pre/fix/packed", &s3mem.Object{Body: []byte("as it is"), Header: http.Header{"Content-Encoding": {"gzip"}}})
+	want["packed"] = "as it is"
 	server.Put("bucket/pre/fixed", &s3mem.Object{Body: []byte("not this")})
 	dir := t.TempDir()
 	moved := the[stage.Moved](t)(s.Bring(t.Context(), stage.Input{From: "s3://bucket/pre/fix/", To: dir}))
-	if moved.Files != 20 || moved.Unverified != 0 {
+	if moved.Files != 21 || moved.Unverified != 0 {
 		t.Errorf("%+v", moved)
 	}
 	same(t, "brought", files(t, dir), want)
 	if info, err := os.Stat(dir + "/empty"); err != nil || !info.IsDir() {
 		t.Errorf("%v %v", info, err)
 	}
-	if again := the[stage.Moved](t)(s.Bring(t.Context(), stage.Input{From: "s3://bucket/pre/fix/", To: dir})); again.Kept != 20 {
+	if again := the[stage.Moved](t)(s.Bring(t.Context(), stage.Input{From: "s3://bucket/pre/fix/", To: dir})); again.Kept != 21 {
 		t.Errorf("%+v", again)
 	}
 	_, err := s.Bring(t.Context(), stage.Input{From: "s3://bucket/nothing/", To: dir})

@@ -236,14 +236,14 @@ func (t *task) file(ctx context.Context, d *dest, f *source, want *checksum) err
 		return err
 	}
 	defer from.Close()
-	if d.size(f.name) == f.size && t.holds(d, f.name, from, want) {
-		t.moved.file(f.size)
-		t.moved.kept.Add(1)
-		return nil
-	}
 	mode := f.mode.Perm()
 	if t.in.Executable {
 		mode |= 0o111
+	}
+	if d.size(f.name) == f.size && t.holds(d, f.name, from, want) {
+		t.moved.file(f.size)
+		t.moved.kept.Add(1)
+		return d.allow(f.name, mode)
 	}
 	to, err := d.create(f.name, mode|0o200)
 	if err != nil {

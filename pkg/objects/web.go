@@ -33,7 +33,7 @@ func (t *task) web(ctx context.Context, from place) error {
 	}
 	defer d.Close()
 	if size := d.size(name); size >= 0 && t.pinned != nil {
-		if kept, err := t.keep(d, name, size, t.pinned); kept || err != nil {
+		if kept, err := t.keep(d, name, size, t.pinned, t.mode()); kept || err != nil {
 			return err
 		}
 	}
