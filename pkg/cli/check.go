@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -55,6 +56,10 @@ type outcomes struct {
 	unread   []error
 	// unplaced is true when no platform file says whether a queue holds the jobs.
 	unplaced bool
+	// unknown counts the values in templates that only CloudFormation knows, and
+	// firstUnknown is the place of one.
+	unknown      int
+	firstUnknown string
 }
 
 func (p *program) newChecker(platformFlag string, parameters *jsontree.Node) *checker {
@@ -124,10 +129,24 @@ func (k *checker) checkAll(files []found) *outcomes {
 	}
 	for _, g := range k.governors {
 		all.problems = append(all.problems, g.problems...)
+		all.countUnknown(g.together)
 	}
 	all.problems = lint.Settle(all.problems)
 	all.problems.Sort()
 	return all
+}
+
+// countUnknown counts what is not known in templates.
+func (all *outcomes) countUnknown(files []*spec.File) {
+	for _, f := range files {
+		values := lint.NotKnown(f)
+		if all.unknown += len(values); len(values) > 0 {
+			line, col := f.Source.Position(values[0].Span.Start)
+			if at := fmt.Sprintf("%s:%d:%d", f.Source.Name, line, col); all.firstUnknown == "" || at < all.firstUnknown {
+				all.firstUnknown = at
+			}
+		}
+	}
 }
 
 // each calls do for the numbers below n on all cores, each with a worker of its own.

@@ -33,7 +33,7 @@ func (p *program) format(c *cli.Context) error {
 	if !c.Args().Present() {
 		return usage("fmt needs a file").try("for example: batchctl fmt --write job.json")
 	}
-	files, failed := walk(c.Args().Slice(), nil)
+	files, failed := walk(c.Args().Slice(), nil, jobFiles)
 	for _, err := range failed {
 		return err
 	}
@@ -55,6 +55,9 @@ func (p *program) formatFile(c *cli.Context, f found) (changed bool, err error) 
 	src, err := p.read(f.path)
 	if err != nil || !f.asked && !spec.Recognize(src) {
 		return false, err
+	}
+	if spec.IsYAML(src) {
+		return false, fail(ExitNotDone, "%s is YAML, and fmt lays out JSON", diag.Printable(src.Name)).try("batchctl validate %s checks a template", diag.Printable(src.Name))
 	}
 	root, problems := jsontree.Parse(src)
 	if problems.HasErrors() {

@@ -23,8 +23,8 @@ func (p *program) mend(k *checker, files []found, dry bool) error {
 		if err != nil {
 			continue // the check that follows reports it
 		}
-		if !f.asked && !spec.Recognize(src) {
-			continue
+		if spec.IsYAML(src) || !f.asked && !spec.Recognize(src) {
+			continue // edits are of JSON text
 		}
 		text, applied, err := k.mended(src)
 		if err != nil {

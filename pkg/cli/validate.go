@@ -23,7 +23,8 @@ func (p *program) validateCommand() *cli.Command {
 		Description: help("Every problem is reported at file:line:column with the rule's name and what to do.\n"+
 			"Problems go to stdout. Warnings leave the exit code at 0. In a directory only our documents are\n"+
 			"checked, and .gitignore is respected. What a job waives is listed with its reason and fails nothing.\n"+
-			"What hosts start from is checked too: templates of CloudFormation in JSON, launch template data, user data.",
+			"Templates of CloudFormation are checked too, in JSON and in YAML: their AWS Batch resources by the rules of job\n"+
+			"files, and what hosts start from; launch template data and user data also by themselves.",
 			"batchctl validate job.json\nbatchctl validate jobs/ --output sarif > batchctl.sarif\ncat job.json | batchctl validate -\n"+
 				"batchctl validate 'jobs/**/*.json' --fail-on warning\nbatchctl validate job.json --fix\nbatchctl validate --rules array-size-min\n"+
 				catalog.Command+" > types.json; batchctl validate jobs/ --catalog types.json"),
@@ -62,7 +63,7 @@ func (p *program) validate(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	files, unread := walk(c.Args().Slice(), c.StringSlice("include"))
+	files, unread := walk(c.Args().Slice(), c.StringSlice("include"), allFiles)
 	if c.Bool("only-recognized") {
 		for i := range files {
 			files[i].asked = false
@@ -148,6 +149,9 @@ func (p *program) verdict(c *cli.Context, all *outcomes) error {
 		fmt.Fprintf(p.Err, ", %d waived", waived)
 	}
 	fmt.Fprintln(p.Err)
+	if all.unknown > 0 {
+		fmt.Fprintf(p.Err, "not checked: %s in templates, which only CloudFormation knows (the first at %s)\n", plural(all.unknown, "value"), diag.Printable(all.firstUnknown))
+	}
 	if all.unplaced {
 		fmt.Fprintln(p.Err, "not checked: whether a queue can hold the jobs (no platform file; batchctl init --platform makes one)")
 	}
@@ -156,7 +160,7 @@ func (p *program) verdict(c *cli.Context, all *outcomes) error {
 		return quiet(ExitNotDone)
 	case errors > 0, warnings > 0 && c.String("fail-on") == "warning":
 		return quiet(ExitProblem)
-	case all.unplaced && c.Bool("strict"):
+	case (all.unplaced || all.unknown > 0) && c.Bool("strict"):
 		return quiet(ExitNotDone)
 	}
 	return nil

@@ -18,13 +18,20 @@ type found struct {
 	asked bool
 }
 
+// The endings of the files that a walk looks at: job files, and, of what validate reads,
+// templates of CloudFormation too.
+var (
+	jobFiles = []string{".json"}
+	allFiles = []string{".json", ".yaml", ".yml", ".template"}
+)
+
 // walk turns the words of a command line into files: a file is itself, a
-// directory every .json below it that git would not ignore, a pattern (quoted
-// from the shell, ** for any depth) what it matches. Words that lead nowhere are
+// directory every file below it with one of the endings that git would not ignore, a
+// pattern (quoted from the shell, ** for any depth) what it matches. Words that lead nowhere are
 // returned as errors, and do not stop the others.
-func walk(words, include []string) (files []found, failed []error) {
+func walk(words, include, endings []string) (files []found, failed []error) {
 	for _, word := range words {
-		some, err := expandWord(word, include)
+		some, err := expandWord(word, include, endings)
 		if err != nil {
 			failed = append(failed, err)
 		}
@@ -33,13 +40,13 @@ func walk(words, include []string) (files []found, failed []error) {
 	return files, failed
 }
 
-func expandWord(word string, include []string) ([]found, error) {
+func expandWord(word string, include, endings []string) ([]found, error) {
 	_, err := os.Lstat(word)
 	switch {
 	case word == "-":
 		return []found{{word, true}}, nil
 	case isDirectory(word):
-		return walkDirectory(word, include)
+		return walkDirectory(word, include, endings)
 	case err != nil && strings.ContainsAny(word, "*?[{"):
 		return matchPattern(word)
 	}
@@ -62,9 +69,9 @@ func matchPattern(pattern string) ([]found, error) {
 	return files, nil
 }
 
-// walkDirectory collects the .json files below a directory, or with include
+// walkDirectory collects the files of the endings below a directory, or with include
 // those whose path below it matches a pattern.
-func walkDirectory(root string, include []string) ([]found, error) {
+func walkDirectory(root string, include, endings []string) ([]found, error) {
 	ignored := newIgnores(root)
 	var files []found
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
@@ -85,7 +92,7 @@ func walkDirectory(root string, include []string) ([]found, error) {
 				return err
 			}
 		}
-		if asked, ok := wanted(filepath.ToSlash(below), include); ok {
+		if asked, ok := wanted(filepath.ToSlash(below), include, endings); ok {
 			files = append(files, found{path, asked})
 		}
 		return nil
@@ -95,9 +102,9 @@ func walkDirectory(root string, include []string) ([]found, error) {
 
 // wanted reports whether a file of a walk is to be looked at, and whether it was
 // asked for by a pattern.
-func wanted(below string, include []string) (asked, ok bool) {
+func wanted(below string, include, endings []string) (asked, ok bool) {
 	if len(include) == 0 {
-		return false, strings.HasSuffix(below, ".json")
+		return false, slices.ContainsFunc(endings, func(e string) bool { return strings.HasSuffix(below, e) })
 	}
 	for _, pattern := range include {
 		if doublestar.MatchUnvalidated(pattern, below) {

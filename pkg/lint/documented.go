@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/batchctl/batchctl/pkg/spec"
+	"github.com/batchctl/batchctl/pkg/yamltree"
 )
 
 // Documented returns every rule under which a problem can be reported: those of
@@ -38,11 +39,12 @@ const ruleSyntax = "json-syntax"
 // The sources of the rules about documents.
 const (
 	jsonStandard = "RFC 8259"
+	yamlStandard = "YAML 1.1"
 	ourSchemas   = "the schemas of the documents"
 	shortForms   = "the short forms of the job file"
 )
 
-// documentRules describes what packages jsontree, spec and plan report: the form of
+// documentRules describes what packages jsontree, yamltree, spec and plan report: the form of
 // a document, before any rule can look into it, and the queue that it needs.
 func documentRules() []Rule {
 	rules := []Rule{
@@ -50,8 +52,14 @@ func documentRules() []Rule {
 			Doc: "The file is not JSON. Every slip is named by itself, such as a trailing comma, a comment or single quotes, and reading goes on behind it; most carry the edit that mends them."},
 		{Name: "json-duplicate-name", Confidence: High, Source: jsonStandard + ", section 4",
 			Doc: "An object has two members of one name. Programs differ in which of the two they take: what was checked may not be what is sent."},
+		{Name: yamltree.RuleSyntax, Confidence: High, Source: yamlStandard,
+			Doc: "The file is no YAML that a template can be written in: a slip of indentation, a tab, a quote that is not closed, a second document, or aliases that stand for more than any template holds."},
+		{Name: yamltree.RuleDuplicateKey, Confidence: High, Source: yamlStandard + ", section 3.2.1.3",
+			Doc: "An object has two members of one name. Programs differ in which of the two they take: what was checked may not be what is deployed."},
+		{Name: yamltree.RuleTag, Confidence: High, Source: cfnReference + "intrinsic functions",
+			Doc: "A tag is none of the short forms of CloudFormation's functions, such as !Ref and !GetAtt, or one of YAML's own that CloudFormation does not take."},
 		{Name: spec.RuleDocumentKind, Confidence: High, Source: ourSchemas,
-			Doc: "The file is none of the documents that batchctl knows, or not what it was taken for. The kind is found from the members, or named with --kind; what describe-* printed is no request, and is taken with --from-describe."},
+			Doc: "The file is none of the documents that batchctl knows, or not what it was taken for. Of YAML only templates of CloudFormation are documents. The kind is found from the members, or named with --kind; what describe-* printed is no request, and is taken with --from-describe."},
 		{Name: spec.RuleUnknownMember, Confidence: High, Source: ourSchemas,
 			Doc: "A member that the document does not have: a typo, the wrong case, or a word of another tool. It would have no effect, so it is an error with the near word and never passed over. Comments go into \"$comment\"."},
 		{Name: spec.RuleMissingMember, Confidence: High, Source: ourSchemas,

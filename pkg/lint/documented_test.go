@@ -36,7 +36,7 @@ func TestDocumentRulesAreDescribed(t *testing.T) {
 // an entry.
 func TestEveryProblemIsOfADocumentedRule(t *testing.T) {
 	rules := map[string]bool{}
-	for _, pattern := range []string{"../spec/testdata/*.json", "../spec/testdata/*/*.json", "../plan/testdata/*.json", "../jsontree/testdata/*.json", "testdata/*/*.json"} {
+	for _, pattern := range []string{"../spec/testdata/*.json", "../spec/testdata/*/*.json", "../plan/testdata/*.json", "../jsontree/testdata/*.json", "testdata/*/*.json", "testdata/*/*.yaml"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: %d files, %v", pattern, len(files), err)
@@ -46,7 +46,7 @@ func TestEveryProblemIsOfADocumentedRule(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			f, problems := spec.Load(diag.NewSource(name, string(text)), spec.Options{Read: beside(name), Find: finding(beside(name)), Hosts: true})
+			f, problems := spec.Load(diag.NewSource(name, string(text)), spec.Options{Read: beside(name), Find: findingBy(beside(name)), Hosts: true})
 			if f != nil {
 				problems = append(problems, Check([]*spec.File{f}, f.Platform, Rules())...)
 			}

@@ -153,7 +153,9 @@ func pairFiles(t *testing.T, dir, rule string) (files []ExampleFile) {
 	add := func(path, name string) {
 		text := string(readBytes(t, path))
 		root, problems := jsontree.Parse(diag.NewSource("", text))
-		if len(problems) == 0 {
+		if strings.HasSuffix(path, ".yaml") {
+			name = "template.yaml"
+		} else if len(problems) == 0 {
 			text = jsontree.Format(root, exampleWidth)
 		}
 		if name == "" {
@@ -164,7 +166,7 @@ func pairFiles(t *testing.T, dir, rule string) (files []ExampleFile) {
 		}
 		files = append(files, ExampleFile{Name: name, Text: text})
 	}
-	add(base+".json", "")
+	add(firstFile(base), "")
 	for i := 1; exists(fmt.Sprintf("%s.%d.json", base, i)); i++ {
 		add(fmt.Sprintf("%s.%d.json", base, i), "")
 	}
@@ -227,7 +229,7 @@ func problemsOf(files []ExampleFile, planned bool) diag.List {
 			problems = append(append(problems, found...), Check([]*spec.File{doc}, platform, Rules())...)
 			continue
 		}
-		if filepath.Ext(f.Name) != ".json" {
+		if ext := filepath.Ext(f.Name); ext != ".json" && ext != ".yaml" {
 			continue // which a job file names
 		}
 		doc, found := document(src, platform, func(path string) (*diag.Source, error) {

@@ -141,7 +141,8 @@ func hostRules() []*Rule {
 		}, "Instances join the cluster with the role of their profile; AWS Batch refuses an environment without one.", tried("ComputeResource.instanceRole")),
 		cfnRule("cfn-queue-time-limit", Low, "AWS::Batch::JobQueue", func(p *Pass, _ *spec.File, r *jsontree.Node) {
 			properties := r.Get("Properties")
-			if properties.Is(jsontree.Object) && properties.Get("JobStateTimeLimitActions") == nil && properties.Get("JobQueueType").Str() != "SAGEMAKER_TRAINING" {
+			kind := properties.Get("JobQueueType")
+			if properties.Is(jsontree.Object) && properties.Get("JobStateTimeLimitActions") == nil && properties.Get("Fn::If") == nil && (kind == nil || isKnown(kind)) && kind.Str() != "SAGEMAKER_TRAINING" {
 				p.Report(properties, "a job that can never start blocks the head of this queue for ever", `add "JobStateTimeLimitActions": [ { "Reason": "MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT", "State": "RUNNABLE", "MaxTimeSeconds": 3600, "Action": "CANCEL" } ]`)
 			}
 		}, "A queue can cancel a job at its head that waits for what no environment offers.", guide("job state time limit actions")),

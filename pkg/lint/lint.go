@@ -3,6 +3,8 @@
 package lint
 
 import (
+	"slices"
+
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/spec"
@@ -70,6 +72,9 @@ func (c *Checker) Check(files []*spec.File, platform *spec.Platform, rules []Rul
 			p.rule = &rules[i]
 			p.rule.Run(p)
 		}
+	}
+	if slices.ContainsFunc(files, func(f *spec.File) bool { return f.Kind == spec.KindTemplate }) {
+		return append(p.found, checkTemplates(files, platform, rules)...)
 	}
 	return p.found
 }

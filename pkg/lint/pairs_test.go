@@ -34,7 +34,7 @@ func find(t *testing.T, dir, rule string) (found, problems diag.List) {
 		}
 		platform = f.Platform
 	}
-	f, problems := load(t, base+".json", platform)
+	f, problems := load(t, firstFile(base), platform)
 	files := []*spec.File{f}
 	for i := 1; exists(fmt.Sprintf("%s.%d.json", base, i)); i++ {
 		f, more := load(t, fmt.Sprintf("%s.%d.json", base, i), platform)
@@ -43,6 +43,14 @@ func find(t *testing.T, dir, rule string) (found, problems diag.List) {
 	found = Check(files, platform, Rules())
 	found.Sort()
 	return found, problems
+}
+
+// firstFile is the first file of a pair: JSON, or, of a rule about templates, YAML.
+func firstFile(base string) string {
+	if exists(base + ".yaml") {
+		return base + ".yaml"
+	}
+	return base + ".json"
 }
 
 func load(t *testing.T, file string, p *spec.Platform) (*spec.File, diag.List) {
@@ -75,14 +83,14 @@ func beside(file string) func(path string) (*diag.Source, error) {
 // document loads a file of any kind, those of operations that no file holds too.
 func document(src *diag.Source, p *spec.Platform, read func(string) (*diag.Source, error)) (*spec.File, diag.List) {
 	root, _ := jsontree.Parse(src)
-	if kind := operation(root); kind != "" {
+	if kind := operation(root); kind != "" && !spec.IsYAML(src) {
 		return &spec.File{Source: src, Root: root, Kind: kind, Requests: []*jsontree.Node{root}}, nil
 	}
-	return spec.Load(src, spec.Options{Platform: p, Read: read, Find: finding(read), Hosts: true})
+	return spec.Load(src, spec.Options{Platform: p, Read: read, Find: findingBy(read), Hosts: true})
 }
 
-// finding finds what can be read.
-func finding(read func(string) (*diag.Source, error)) func(document, path string) (spec.Found, error) {
+// findingBy finds what can be read.
+func findingBy(read func(string) (*diag.Source, error)) func(document, path string) (spec.Found, error) {
 	if read == nil {
 		return nil
 	}

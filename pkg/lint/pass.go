@@ -121,7 +121,7 @@ func (p *Pass) Report(n *jsontree.Node, message, hint string) {
 func (p *Pass) report(severity diag.Severity, fix *diag.Fix, n *jsontree.Node, message, hint string) {
 	src, span := n.Place()
 	if (n.Is(jsontree.Object) || n.Is(jsontree.Array)) && span.End > span.Start {
-		span.End = span.Start + 1
+		span = spec.Opening(n)
 	}
 	p.found = append(p.found, diag.Diagnostic{
 		Severity: severity, Rule: p.rule.Name, Source: src, Span: span, Message: message, Hint: hint, Fix: fix,

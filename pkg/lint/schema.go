@@ -21,6 +21,7 @@ import (
 // a list or map.
 type shape struct {
 	kind    jsontree.Kind
+	words   []string // of a string that has a list of them
 	members map[string]*shape
 	of      *shape
 }
@@ -54,6 +55,12 @@ func shapeOf(t reflect.Type, seen map[reflect.Type]*shape) *shape {
 		s.kind = jsontree.Bool
 	case reflect.String:
 		s.kind = jsontree.String
+		if values, ok := t.MethodByName("Values"); ok {
+			list := values.Func.Call([]reflect.Value{reflect.Zero(t)})[0]
+			for i := range list.Len() {
+				s.words = append(s.words, list.Index(i).String())
+			}
+		}
 	default:
 		s.kind = jsontree.Number
 	}

@@ -160,6 +160,9 @@ func Load(src *diag.Source, o Options) (*File, diag.List) {
 	if o.isUserData(src) {
 		return &File{Source: src, Kind: KindUserData, Name: src.Name}, nil
 	}
+	if IsYAML(src) {
+		return loadYAML(src, o)
+	}
 	root, diags := o.Arena.Parse(src)
 	if o.Recognize && !recognize(src, root) && !(o.Hosts && aboutHosts(root) != "") {
 		return nil, nil

@@ -2,6 +2,7 @@ package spec
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/diag"
@@ -53,16 +54,15 @@ func isLaunchTemplate(root *jsontree.Node) bool {
 	return false
 }
 
-// aboutHosts is kindOfHosts for a walk through a directory, where a template that
-// creates no hosts of ours must not be complained about.
+// aboutHosts is kindOfHosts for a walk through a directory, where a template of which
+// nothing is checked must not be complained about.
 func aboutHosts(root *jsontree.Node) Kind {
 	kind := kindOfHosts(root)
 	if kind != KindTemplate {
 		return kind
 	}
 	for r := range root.Get("Resources").Children() {
-		switch r.Get("Type").Str() {
-		case "AWS::Batch::ComputeEnvironment", "AWS::Batch::JobQueue", "AWS::EC2::LaunchTemplate", "AWS::EC2::Instance", "AWS::AutoScaling::LaunchConfiguration":
+		if slices.Contains(checkedResources[:], r.Get("Type").Str()) {
 			return kind
 		}
 	}
@@ -81,7 +81,7 @@ func (o Options) isUserData(src *diag.Source) bool {
 	}
 	text := src.Text[:min(len(src.Text), 200)]
 	text = strings.TrimLeft(strings.TrimPrefix(text, "\ufeff"), " \t\r\n")
-	if text == "" || text[0] == '{' || text[0] == '[' {
+	if text == "" || text[0] == '{' || text[0] == '[' || IsYAML(src) && speaksOfHosts(src.Text) {
 		return false
 	}
 	name := strings.ToLower(path.Base(strings.ReplaceAll(src.Name, `\`, "/")))

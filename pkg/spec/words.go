@@ -263,10 +263,8 @@ func (c *checker) missingMembers(node *jsontree.Node, schema raw, steps []string
 	c.report(RuleMissingMember, node.Source, brace(node), hint, "missing %s %s", noun, and(missing))
 }
 
-// brace is the place of what an object lacks: its opening brace.
-func brace(n *jsontree.Node) diag.Span {
-	return diag.Span{Start: n.Span.Start, End: min(n.Span.Start+1, n.Span.End)}
-}
+// brace is the place of what an object lacks.
+func brace(n *jsontree.Node) diag.Span { return Opening(n) }
 
 // instead says what to do about an unknown member, and returns the name to write
 // in its place if nothing else is wrong with it: the right case, the word of this

@@ -6,15 +6,15 @@ package userdata
 import (
 	"encoding/base64"
 	"strings"
-	"unicode/utf16"
-	"unicode/utf8"
 
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/yamltree"
 )
 
 // Text is user data as the instance reads it, each byte with the place where it was
-// written: behind escapes of JSON, in the pieces of Fn::Join, inside of base64.
+// written: behind escapes of JSON and the indentation of YAML, in the pieces of Fn::Join,
+// inside of base64.
 type Text struct {
 	// Source is the file that the places are in; nil for a text without one.
 	Source *diag.Source
@@ -199,10 +199,10 @@ func (b *builder) join(join *jsontree.Node) {
 	}
 }
 
-// quoted adds the text of a JSON string; in one of Fn::Sub ${Name} is replaced, and
+// quoted adds the text of a string; in one of Fn::Sub ${Name} is replaced, and
 // ${!Name} is the shell's own ${Name}.
 func (b *builder) quoted(n *jsontree.Node, sub bool) {
-	at := unescape(n)
+	at := yamltree.Places(n)
 	text := n.Text
 	for i := 0; i < len(text); {
 		if sub && strings.HasPrefix(text[i:], "${") {
@@ -219,57 +219,4 @@ func (b *builder) quoted(n *jsontree.Node, sub bool) {
 		b.add(text[i:i+1], at[i])
 		i++
 	}
-}
-
-// unescape returns the place of each byte of a JSON string's text. Those of a string
-// with slips are all where the string stands.
-func unescape(n *jsontree.Node) (at []diag.Span) {
-	add := func(count, start, end int) {
-		for range count {
-			at = append(at, diag.Span{Start: start, End: end})
-		}
-	}
-	raw := n.Source.Text[n.Span.Start:n.Span.End]
-	for i := 1; i < len(raw)-1; {
-		if raw[i] != '\\' || i+1 >= len(raw)-1 {
-			add(1, n.Span.Start+i, n.Span.Start+i+1)
-			i++
-			continue
-		}
-		count, size := escaped(raw[i:])
-		add(count, n.Span.Start+i, n.Span.Start+min(i+size, len(raw)))
-		i += size
-	}
-	if len(at) != len(n.Text) {
-		at = at[:0]
-		add(len(n.Text), n.Span.Start, n.Span.End)
-	}
-	return at
-}
-
-// escaped is how many bytes an escape stands for, and how long it is.
-func escaped(s string) (count, size int) {
-	if s[1] != 'u' {
-		return 1, 2
-	}
-	r := hex4(s[2:])
-	if utf16.IsSurrogate(r) && len(s) >= 12 && s[6] == '\\' && s[7] == 'u' {
-		if pair := utf16.DecodeRune(r, hex4(s[8:])); pair != utf8.RuneError {
-			return utf8.RuneLen(pair), 12
-		}
-	}
-	return max(1, utf8.RuneLen(r)), 6
-}
-
-func hex4(s string) (r rune) {
-	for i := 0; i < 4 && i < len(s); i++ {
-		r <<= 4
-		switch c := s[i]; {
-		case c >= '0' && c <= '9':
-			r |= rune(c - '0')
-		case c|0x20 >= 'a' && c|0x20 <= 'f':
-			r |= rune(c|0x20-'a') + 10
-		}
-	}
-	return r
 }

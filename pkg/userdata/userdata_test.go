@@ -15,6 +15,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/yamltree"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected files in testdata")
@@ -147,14 +148,14 @@ func TestWrapped(t *testing.T) {
 // for it.
 func TestPlacesOfStrings(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		want := rapid.String().Draw(t, "text")
+		want := strings.Join(rapid.SliceOfN(rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"\u0085", "\u2028", " ", "\t", "\\", "/", "'"})), 0, 4).Draw(t, "text"), "")
 		raw, err := json.Marshal(want)
 		if err != nil {
 			t.Fatal(err)
 		}
 		src := diag.NewSource("t.json", string(raw))
 		root, _ := jsontree.Parse(src)
-		at := unescape(root)
+		at := yamltree.Places(root)
 		if len(at) != len(root.Text) {
 			t.Fatalf("%d places of %d bytes", len(at), len(root.Text))
 		}

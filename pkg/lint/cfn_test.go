@@ -1,0 +1,342 @@
+package lint
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/spec"
+)
+
+func loadText(t testing.TB, name, text string) (*spec.File, diag.List) {
+	t.Helper()
+	f, problems := spec.Load(diag.NewSource(name, text), spec.Options{Hosts: true})
+	if f == nil {
+		return nil, problems
+	}
+	found := Settle(append(problems, Check([]*spec.File{f}, nil, Rules())...))
+	found.Sort()
+	return f, found
+}
+
+// Each template in testdata/templates is found what its .out says, at its lines.
+func TestTemplates(t *testing.T) {
+	files, err := filepath.Glob("testdata/templates/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f, found := loadText(t, filepath.Base(file), string(text))
+			var b strings.Builder
+			for _, d := range found {
+				b.WriteString(d.Error() + "\n")
+				if d.Fix != nil {
+					t.Errorf("%v has an edit, which is of JSON", d)
+				}
+				if d.Span.End <= d.Span.Start {
+					t.Errorf("%v marks nothing", d)
+				}
+			}
+			for _, n := range NotKnown(f) {
+				line, col := f.Source.Position(n.Span.Start)
+				fmt.Fprintf(&b, "not checked: %d:%d\n", line, col)
+			}
+			golden(t, strings.TrimSuffix(file, ".yaml")+".out", b.String())
+		})
+	}
+}
+
+// capitalised is a native value as a template of CloudFormation has it.
+func capitalised(n *jsontree.Node, s *shape) *jsontree.Node {
+	out := n.Clone()
+	if !n.Is(jsontree.Object) && !n.Is(jsontree.Array) {
+		return out
+	}
+	out = (*jsontree.Arena)(nil).New(n.Kind, "", n)
+	for c := range n.Children() {
+		var below *shape
+		name := c.Name
+		switch {
+		case s != nil && s.of != nil:
+			below = s.of
+		case s != nil && s.members[name] != nil:
+			below, name = s.members[name], capital(name)
+			if name == "S3filesVolumeConfiguration" {
+				name = "S3FilesVolumeConfiguration"
+			}
+		}
+		child := capitalised(c, below)
+		if n.Is(jsontree.Array) {
+			out.Append(child)
+		} else if name != "$schema" && name != "$comment" {
+			out.Set(name, child)
+		}
+	}
+	return out
+}
+
+// asTemplateText is a native request as a template with one resource.
+func asTemplateText(root *jsontree.Node, kind spec.Kind) string {
+	for name, k := range batchResources {
+		if k == kind {
+			return fmt.Sprintf(`{"Resources":{"It":{"Type":%q,"Properties":%s}}}`, name, capitalised(root, requestShapes()[kind]).AppendJSON(nil))
+		}
+	}
+	return ""
+}
+
+// A mistake in a request is the same mistake in a template, under the same name.
+func TestRulesInTemplates(t *testing.T) {
+	// What cannot be in a template, or is another thing there.
+	other := map[string]string{
+		"jobdef-unknown-member":         "is unknown-member",
+		"ce-instancerole-required":      "is cfn-instance-role",
+		"stuck-queue-no-fuse":           "is cfn-queue-time-limit",
+		"submit-arn-region-mismatch":    "a template has no Region",
+		"jobdef-wrong-json-type":        "CloudFormation makes text of numbers and numbers of text",
+		"tag-value-string":              "as above",
+		"parameters-string-map":         "as above",
+		"log-options-string-map":        "as above",
+		"jobdef-name-required":          "CloudFormation makes up a name",
+		"job-instance-type-single-node": "CloudFormation has no InstanceType there",
+		"fargate-no-instancetype":       "CloudFormation has no InstanceType there",
+	}
+	tried := 0
+	for _, r := range Rules() {
+		file := filepath.Join("testdata", "err", r.Name+".json")
+		if exists(filepath.Join("testdata", "err", r.Name+".1.json")) || exists(filepath.Join("testdata", "err", r.Name+".platform.json")) {
+			continue
+		}
+		native, _ := load(t, file, nil)
+		if native == nil || requestShapes()[native.Kind] == nil || len(native.Jobs)+len(native.Requests) != 1 {
+			continue
+		}
+		text := asTemplateText(native.Root, native.Kind)
+		tried++
+		_, found := loadText(t, "t.json", text)
+		if len(byRule(found, r.Name)) > 0 {
+			delete(other, r.Name)
+		} else if other[r.Name] == "" {
+			t.Errorf("%s is not found in\n%s\nfound are %v", r.Name, text, found)
+		}
+	}
+	if tried < 100 {
+		t.Errorf("only %d rules tried", tried)
+	}
+}
+
+// What only CloudFormation knows is neither right nor wrong: with any values of a
+// template taken away, nothing is found that was not there.
+func TestUnknownValues(t *testing.T) {
+	type base struct {
+		text  string
+		paths [][]string
+	}
+	var bases []base
+	for _, pattern := range []string{"testdata/bases/*.json", "testdata/ok/*.json", "testdata/err/*.json"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			native, _ := load(t, file, nil)
+			if native == nil || requestShapes()[native.Kind] == nil || len(native.Jobs)+len(native.Requests) != 1 {
+				continue
+			}
+			text := asTemplateText(native.Root, native.Kind)
+			root, _ := jsontree.Parse(diag.NewSource("t.json", text))
+			b := base{text: text}
+			var visit func(n *jsontree.Node, path []string)
+			visit = func(n *jsontree.Node, path []string) {
+				i := 0
+				for c := range n.Children() {
+					step := c.Name
+					if n.Is(jsontree.Array) {
+						step = fmt.Sprint(i)
+					}
+					i++
+					below := append(slices.Clone(path), step)
+					b.paths = append(b.paths, below)
+					visit(c, below)
+				}
+			}
+			visit(root.At("Resources", "It", "Properties"), []string{"Resources", "It", "Properties"})
+			if len(b.paths) > 0 {
+				bases = append(bases, b)
+			}
+		}
+	}
+	if len(bases) < 50 {
+		t.Fatalf("only %d templates", len(bases))
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		b := rapid.SampledFrom(bases).Draw(t, "template")
+		root, _ := jsontree.Parse(diag.NewSource("t.json", b.text))
+		for _, path := range rapid.SliceOfN(rapid.SampledFrom(b.paths), 1, 3).Draw(t, "unknown") {
+			root = unknownAt(root, path)
+		}
+		before, now := rulesIn(b.text), rulesIn(string(root.AppendJSON(nil)))
+		for rule, message := range now {
+			if _, was := before[rule]; !was {
+				t.Fatalf("%s (%s) is found in\n%s\nand not in\n%s", rule, message, root.AppendJSON(nil), b.text)
+			}
+		}
+	})
+}
+
+// unknownAt is a copy of a tree with a reference to nothing in place of what a path
+// leads to.
+func unknownAt(n *jsontree.Node, path []string) *jsontree.Node {
+	if len(path) == 0 {
+		unknown := jsontree.NewObject(nil)
+		unknown.Set("Ref", jsontree.NewString("Given", nil))
+		return unknown
+	}
+	out := (*jsontree.Arena)(nil).New(n.Kind, n.Text, nil)
+	i := 0
+	for c := range n.Children() {
+		step := c.Name
+		if n.Is(jsontree.Array) {
+			step = fmt.Sprint(i)
+		}
+		i++
+		name, child := c.Name, c.Clone()
+		if step == path[0] {
+			child = unknownAt(c, path[1:])
+		}
+		if n.Is(jsontree.Array) {
+			out.Append(child)
+		} else {
+			out.Set(name, child)
+		}
+	}
+	return out
+}
+
+func rulesIn(text string) map[string]string {
+	f, problems := spec.Load(diag.NewSource("t.json", text), spec.Options{Hosts: true})
+	out := map[string]string{}
+	for _, d := range Settle(append(problems, Check([]*spec.File{f}, nil, Rules())...)) {
+		out[d.Rule] = d.Message
+	}
+	return out
+}
+
+// yamlOf writes a value as YAML behind a key or a dash: functions by their short form
+// where it is possible, texts of several lines as literal blocks.
+func yamlOf(n *jsontree.Node, indent int) string {
+	pad := strings.Repeat(" ", indent+2)
+	short := ""
+	for only := range n.Children() {
+		name := strings.TrimPrefix(only.Name, "Fn::")
+		if n.Is(jsontree.Object) && n.Len() == 1 && (only.Name == "Ref" || name != only.Name) && only.Get("Ref") == nil && !isFunction(only) {
+			short, n = " !"+name, only
+		}
+		break
+	}
+	switch {
+	case n.Is(jsontree.String) && strings.Contains(n.Text, "\n") && strings.Trim(n.Text, "\n") != "" && !strings.ContainsAny(n.Text, "\r\x00\x1b\u0085"):
+		text := strings.TrimSuffix(n.Text, "\n")
+		sign := "-"
+		if text != n.Text && !strings.HasSuffix(text, "\n") {
+			sign = ""
+		} else if text != n.Text {
+			break
+		}
+		var b strings.Builder
+		fmt.Fprintf(&b, "%s |2%s\n", short, sign)
+		for line := range strings.SplitSeq(text, "\n") {
+			b.WriteString(pad + line + "\n")
+		}
+		return b.String()
+	case n.Is(jsontree.Object) && n.Len() > 0:
+		var b strings.Builder
+		b.WriteString(short + "\n")
+		for c := range n.Children() {
+			fmt.Fprintf(&b, "%s%q:%s", pad, c.Name, yamlOf(c, indent+2))
+		}
+		return b.String()
+	case n.Is(jsontree.Array) && n.Len() > 0:
+		var b strings.Builder
+		b.WriteString(short + "\n")
+		for c := range n.Children() {
+			b.WriteString(pad + "-" + yamlOf(c, indent+2))
+		}
+		return b.String()
+	}
+	return short + " " + string(n.AppendJSON(nil)) + "\n"
+}
+
+// A template says the same in YAML as in JSON, and the same is found in it.
+func TestTemplatesInYAML(t *testing.T) {
+	tried := 0
+	for _, pattern := range []string{"testdata/err/*.json", "testdata/ok/*.json", "../../templates/infra/*.json"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			t.Fatal(pattern, err)
+		}
+		for _, file := range files {
+			root, slips := jsontree.Parse(diag.NewSource(file, read(t, file)))
+			f, before := loadText(t, file, read(t, file))
+			if len(slips) > 0 || f == nil || f.Kind != spec.KindTemplate && f.Kind != spec.KindLaunchTemplate {
+				continue
+			}
+			tried++
+			text := strings.TrimPrefix(yamlOf(root, -2), "\n")
+			g, found := loadText(t, "t.yaml", text)
+			if g == nil {
+				t.Fatalf("%s: %v in\n%s", file, found, text)
+			}
+			if got, want := string(g.Root.AppendJSON(nil)), string(root.AppendJSON(nil)); got != want {
+				t.Errorf("%s:\n got %s\nwant %s", file, got, want)
+			}
+			said := func(l diag.List) (out []string) {
+				for _, d := range l {
+					out = append(out, d.Rule+": "+d.Message)
+				}
+				return out
+			}
+			if got, want := said(found), said(before); !slices.Equal(got, want) {
+				t.Errorf("%s: in YAML\n%q, in JSON\n%q", file, got, want)
+			}
+			inside(t, found)
+		}
+	}
+	if tried < 40 {
+		t.Errorf("only %d templates", tried)
+	}
+}
+
+// No template makes a rule panic or point outside of it.
+func FuzzTemplate(f *testing.F) {
+	files, err := filepath.Glob("testdata/templates/*.yaml")
+	if err != nil || len(files) == 0 {
+		f.Fatal(files, err)
+	}
+	for _, name := range files {
+		f.Add(read(f, name))
+	}
+	f.Add("Conditions: {A: !Not [Condition: A], B: !And [!Condition A, !Equals [!Ref P, x]]}\nResources:\n  J: {Type: AWS::Batch::JobQueue, Condition: B, Properties: {JobQueueName: !Sub '${J}', Priority: !If [A, !Ref J, []]}}\n")
+	f.Add("Conditions: {A: !And [Condition: A, Condition: A]}\nMappings: {M: {k: {l: !FindInMap [M, !FindInMap [M, k, l], !FindInMap [M, k, l]]}}}\nResources:\n  J: {Type: AWS::Batch::JobQueue, Condition: A, Properties: {Priority: !FindInMap [M, k, l]}}\n")
+	f.Add("Resources: {J: {Type: AWS::Batch::JobDefinition, Properties: !If [x, {Fn::Sub: [a]}, 1]}, K: {Type: AWS::Batch::ComputeEnvironment, Properties: {ComputeResources: {Fn::FindInMap: [a, b, c]}}}}\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		doc, problems := spec.Load(diag.NewSource("t.yaml", text), spec.Options{Hosts: true})
+		inside(t, problems)
+		if doc != nil {
+			NotKnown(doc)
+			inside(t, Check([]*spec.File{doc}, nil, Rules()))
+		}
+	})
+}

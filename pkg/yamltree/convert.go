@@ -1,0 +1,287 @@
+package yamltree
+
+import (
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+)
+
+// node makes a node, and those below it, of the library's.
+func (p *parser) node(y *yaml.Node, depth int) *jsontree.Node {
+	if p.gaveUp {
+		return nil
+	}
+	start := p.offset(y)
+	if depth > maxDepth {
+		p.giveUp(start, start+1, "flatten the document", "nested deeper than %d levels", maxDepth)
+		return nil
+	}
+	if y.Kind == yaml.AliasNode {
+		return p.alias(y, start, depth)
+	}
+	tag, body := p.properties(y, start)
+	switch y.Kind {
+	case yaml.ScalarNode:
+		return p.tagged(y, p.scalar(y, body, tag), tag, depth)
+	case yaml.SequenceNode:
+		return p.tagged(y, p.sequence(y, body, depth), tag, depth)
+	case yaml.MappingNode:
+		return p.tagged(y, p.mapping(y, body, depth), tag, depth)
+	}
+	p.giveUp(start, start+1, "", "this cannot be read")
+	return nil
+}
+
+// alias is what stands at the anchor, with its places.
+func (p *parser) alias(y *yaml.Node, start, depth int) *jsontree.Node {
+	end := start + 1 + len(y.Value)
+	switch {
+	case y.Alias == nil:
+		p.giveUp(start, end, "", "no anchor &%s stands before", y.Value)
+	case p.anchors[y.Alias]:
+		p.giveUp(start, end, "", "the value of &%s holds itself", y.Value)
+	default:
+		p.anchors[y.Alias] = true
+		n := p.node(y.Alias, depth)
+		delete(p.anchors, y.Alias)
+		if p.gaveUp && len(p.list) > 0 && p.list[len(p.list)-1].Message == tooMany {
+			p.list[len(p.list)-1].Span = diag.Span{Start: start, End: end}
+		}
+		return n
+	}
+	return nil
+}
+
+const tooMany = "more values than a template can have, those that aliases stand for counted"
+
+func (p *parser) take(kind jsontree.Kind, text string, start, end int) *jsontree.Node {
+	if p.values++; p.values > maxValues {
+		p.giveUp(start, end, "write less, or split the file", tooMany)
+	}
+	if len(p.slab) == cap(p.slab) {
+		p.slab = make([]jsontree.Node, 0, min(max(len(p.text)/32, 8), 1024))
+	}
+	p.slab = p.slab[:len(p.slab)+1]
+	n := &p.slab[len(p.slab)-1]
+	n.Kind, n.Text, n.Source, n.Span = kind, text, p.src, diag.Span{Start: start, End: end}
+	return n
+}
+
+// properties passes over the tag and the anchor before a value.
+func (p *parser) properties(y *yaml.Node, start int) (tag diag.Span, body int) {
+	tag, body = diag.Span{Start: start, End: start}, start
+	named, tagged := y.Anchor != "", y.Style&yaml.TaggedStyle != 0 || y.Kind == yaml.ScalarNode && y.Value != "" && strings.HasPrefix(p.text[start:], "!")
+	for i := start; named || tagged; {
+		i = p.skip(i)
+		if i >= len(p.text) {
+			break
+		}
+		end := i + 1
+		for end < len(p.text) && !isBlank(p.text[end]) && strings.IndexByte("\r\n,]}", p.text[end]) < 0 {
+			end++
+		}
+		switch {
+		case p.text[i] == '!' && tagged:
+			tag, tagged = diag.Span{Start: i, End: end}, false
+		case p.text[i] == '&' && named:
+			named = false
+		default:
+			return tag, i
+		}
+		body, i = end, end
+	}
+	if next := p.skip(body); body > start && (y.Kind != yaml.ScalarNode || y.Value != "" || next < len(p.text) && strings.IndexByte(`"'|>`, p.text[next]) >= 0) {
+		body = next
+	}
+	return tag, body
+}
+
+// skip passes over white space and comments.
+func (p *parser) skip(i int) int {
+	for i < len(p.text) {
+		_, size := lineBreak(p.text, i)
+		switch {
+		case size > 0:
+			i += size
+		case isBlank(p.text[i]):
+			i++
+		case p.text[i] == '#' && (i == 0 || isBlank(p.text[i-1]) || endsInBreak(p.text[:i])):
+			for i < len(p.text) && p.text[i] != '\n' && p.text[i] != '\r' {
+				i++
+			}
+		default:
+			return i
+		}
+	}
+	return i
+}
+
+const quoted = yaml.DoubleQuotedStyle | yaml.SingleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
+
+// scalar makes a scalar whose text begins at start.
+func (p *parser) scalar(y *yaml.Node, start int, tag diag.Span) *jsontree.Node {
+	end := start
+	if y.Value != "" || y.Style&quoted != 0 {
+		r, ok := read(p.text, start, y.Value, false)
+		if end = r.pos; !ok { // the place is known, its letters are not
+			end = start + len(p.firstWord(start))
+		}
+	}
+	kind, text := jsontree.String, y.Value
+	if y.Style&quoted == 0 && (tag.Start == tag.End || !isYAMLTag(p.text[tag.Start:tag.End])) {
+		kind, text = resolve(y.Value)
+	} else if y.Style&quoted == 0 {
+		kind, text = forced(p.text[tag.Start:tag.End], y.Value)
+	}
+	if kind == jsontree.String {
+		text = y.Value
+	}
+	return p.take(kind, text, start, end)
+}
+
+// forced is a plain scalar whose type a tag of YAML names.
+func forced(tag, value string) (jsontree.Kind, string) {
+	if tag == "!!str" || tag == "!" {
+		return jsontree.String, value
+	}
+	return resolve(value)
+}
+
+func (p *parser) firstWord(start int) string {
+	word, _, _ := strings.Cut(p.text[start:], "\n")
+	return strings.TrimRight(word, " \t\r")
+}
+
+func (p *parser) sequence(y *yaml.Node, start, depth int) *jsontree.Node {
+	n := p.take(jsontree.Array, "", start, start)
+	end := start
+	for _, e := range y.Content {
+		child := p.node(e, depth+1)
+		if child == nil {
+			return n
+		}
+		end = max(end, p.endOf(e, child))
+		n.Append(child)
+	}
+	n.Span.End = p.closing(y, start, end)
+	return n
+}
+
+// endOf is where the text of a value ends, which for an alias is not that of its node.
+func (p *parser) endOf(y *yaml.Node, n *jsontree.Node) int {
+	if y.Kind == yaml.AliasNode {
+		return p.offset(y) + 1 + len(y.Value)
+	}
+	return n.Span.End
+}
+
+// closing is the end of a collection whose last child ends at end: behind its bracket
+// if it has one.
+func (p *parser) closing(y *yaml.Node, start, end int) int {
+	if start >= len(p.text) || p.text[start] != '[' && p.text[start] != '{' {
+		return end
+	}
+	for i := max(end, start+1); i < len(p.text); {
+		i = p.skip(i)
+		if i >= len(p.text) {
+			break
+		}
+		switch p.text[i] {
+		case ']', '}':
+			return i + 1
+		case ',', ':', '?':
+			i++
+		default:
+			return end
+		}
+	}
+	return end
+}
+
+func (p *parser) mapping(y *yaml.Node, start, depth int) *jsontree.Node {
+	n := p.take(jsontree.Object, "", start, start)
+	end := start
+	seen := make(map[string]diag.Span, len(y.Content)/2)
+	var merged []*yaml.Node
+	for i := 0; i+1 < len(y.Content) && !p.gaveUp; i += 2 {
+		key, value := y.Content[i], y.Content[i+1]
+		if key.Kind == yaml.ScalarNode && key.Value == "<<" && key.Style&quoted == 0 {
+			merged = append(merged, value)
+			if value.Kind == yaml.AliasNode {
+				end = max(end, p.offset(value)+1+len(value.Value))
+			}
+			continue
+		}
+		name, at, ok := p.key(key)
+		if !ok {
+			continue
+		}
+		child := p.node(value, depth+1)
+		if child == nil {
+			return n
+		}
+		end = max(end, at.End, p.endOf(value, child))
+		if first, twice := seen[name]; twice {
+			p.report(RuleDuplicateKey, at.Start, at.End, "keep one of the two", "%s is given twice, first on line %d", strconv.Quote(name), p.line(first.Start)+1)
+		} else {
+			seen[name] = at
+		}
+		child.Name, child.Key = name, at
+		n.Append(child)
+	}
+	for _, m := range merged {
+		p.merge(n, m, seen, depth)
+	}
+	n.Span.End = p.closing(y, start, end)
+	return n
+}
+
+// key returns the name that a key stands for, as it is written: 012345678901 in a map of
+// accounts is no number.
+func (p *parser) key(y *yaml.Node) (name string, at diag.Span, ok bool) {
+	start := p.offset(y)
+	if y.Kind == yaml.AliasNode && y.Alias != nil && y.Alias.Kind == yaml.ScalarNode {
+		return y.Alias.Value, diag.Span{Start: start, End: start + 1 + len(y.Value)}, true
+	}
+	if y.Kind != yaml.ScalarNode {
+		p.report(RuleSyntax, start, start+1, "name members with text", "a list or an object is no name of a member")
+		return "", at, false
+	}
+	_, body := p.properties(y, start)
+	r, found := read(p.text, body, y.Value, false)
+	end := r.pos
+	if !found {
+		end = body + len(p.firstWord(body))
+	}
+	return y.Value, diag.Span{Start: body, End: end}, true
+}
+
+// merge adds the members of a merge key's objects that the object does not have.
+func (p *parser) merge(n *jsontree.Node, y *yaml.Node, seen map[string]diag.Span, depth int) {
+	sources := []*yaml.Node{y}
+	if y.Kind == yaml.SequenceNode {
+		sources = y.Content
+	}
+	for _, s := range sources {
+		from := p.node(s, depth+1)
+		if from == nil {
+			return
+		}
+		if !from.Is(jsontree.Object) {
+			start := p.offset(s)
+			p.report(RuleSyntax, start, start+1, "name an anchor of an object", "what << merges is an object, not %s", from.Kind)
+			continue
+		}
+		for m := range from.Clone().Children() {
+			if _, there := seen[m.Name]; !there {
+				seen[m.Name] = m.Key
+				c := m.Clone()
+				n.Append(c)
+			}
+		}
+	}
+}

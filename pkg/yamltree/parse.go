@@ -1,0 +1,303 @@
+// Package yamltree reads YAML, as templates of CloudFormation are written in it, into
+// the nodes that JSON becomes, each with its place in the YAML text.
+package yamltree
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+)
+
+// The names of the rules under which Parse reports.
+const (
+	RuleSyntax       = "yaml-syntax"
+	RuleDuplicateKey = "yaml-duplicate-key"
+	RuleTag          = "yaml-tag"
+)
+
+// Limits of what Parse takes. CloudFormation takes templates of 1 MB; what aliases stand
+// for counts as if it were written out.
+const (
+	maxBytes  = 4 << 20
+	maxDepth  = 100
+	maxValues = 1 << 18
+	maxErrors = 50
+)
+
+// Parse reads one YAML document. Short forms of functions become the long ones:
+// !GetAtt a.b is {"Fn::GetAtt": ["a", "b"]}. Aliases and merge keys are replaced by what
+// they stand for, which keeps its place. The node is nil for a text that cannot be read,
+// and the list then says why; of two members of one name both stay. A byte order mark
+// at the start is passed over.
+func Parse(src *diag.Source) (*jsontree.Node, diag.List) {
+	p := &parser{src: src, text: src.Text, anchors: map[*yaml.Node]bool{}, stops: map[int][]int{}}
+	p.start = len(p.text) - len(strings.TrimPrefix(p.text, "\ufeff"))
+	if !p.readable() {
+		return nil, p.list
+	}
+	root := p.document()
+	if root == nil {
+		return nil, p.list
+	}
+	p.findLines()
+	n := p.node(root, 0)
+	if p.gaveUp {
+		n = nil
+	}
+	p.list.Sort()
+	return n, p.list
+}
+
+type parser struct {
+	src   *diag.Source
+	text  string
+	start int   // behind a byte order mark
+	lines []int // where they begin
+	stops map[int][]int
+	slab  []jsontree.Node
+
+	values  int
+	anchors map[*yaml.Node]bool // being expanded
+	gaveUp  bool
+	list    diag.List
+}
+
+func (p *parser) report(rule string, start, end int, hint, format string, args ...any) {
+	if len(p.list) == maxErrors {
+		p.gaveUp = true
+	}
+	if p.gaveUp {
+		return
+	}
+	p.list = append(p.list, diag.Diagnostic{Rule: rule, Source: p.src, Span: diag.Span{Start: start, End: min(max(start, end), len(p.text))}, Message: fmt.Sprintf(format, args...), Hint: hint})
+}
+
+// giveUp reports what ends the reading.
+func (p *parser) giveUp(start, end int, hint, format string, args ...any) {
+	p.report(RuleSyntax, start, end, hint, format, args...)
+	p.gaveUp = true
+}
+
+// readable refuses what the parser is not to be asked about.
+func (p *parser) readable() bool {
+	switch i := strings.IndexByte(p.text, 0); {
+	case len(p.text) > maxBytes:
+		p.giveUp(0, 0, "CloudFormation takes 1 MB: split the template into nested stacks", "the text is longer than %d MiB", maxBytes>>20)
+	case i >= 0:
+		p.giveUp(i, i+1, "save the file as UTF-8", "the text holds a NUL byte: it is not UTF-8, or no text")
+	case !utf8.ValidString(p.text):
+		at := 0
+		for at < len(p.text) {
+			r, size := utf8.DecodeRuneInString(p.text[at:])
+			if r == utf8.RuneError && size == 1 {
+				break
+			}
+			at += size
+		}
+		p.giveUp(at, at+1, "save the file as UTF-8", "the text is not UTF-8: byte 0x%02x", p.text[at])
+	default:
+		return p.shallow()
+	}
+	return false
+}
+
+// shallow looks for more open brackets than any template has. The parser's time grows
+// with the square of them.
+func (p *parser) shallow() bool {
+	open := 0
+	for i := p.start; i < len(p.text); i++ {
+		switch p.text[i] {
+		case '[', '{':
+			open++
+		case '\n':
+			open = 0 // brackets of a program in a block are its own, line by line
+		case ']', '}':
+			open = max(0, open-1)
+		}
+		if open > 10*maxDepth {
+			p.giveUp(i, i+1, "flatten the document", "nested deeper than %d levels", maxDepth)
+			return false
+		}
+	}
+	return true
+}
+
+// document lets the library read the text, which has to be one document.
+func (p *parser) document() *yaml.Node {
+	loader, err := yaml.NewLoader(strings.NewReader(p.text[p.start:]))
+	if err != nil {
+		p.giveUp(0, 0, "", "%v", err)
+		return nil
+	}
+	var root, next yaml.Node
+	if err := load(loader, &root); err != nil {
+		p.refused(err)
+		return nil
+	}
+	if len(root.Content) == 0 {
+		return nil
+	}
+	if err := load(loader, &next); err == nil {
+		p.findLines()
+		at := p.offset(&next)
+		p.giveUp(at, at+1, "put each template into a file of its own", "a second document begins here")
+		return nil
+	} else if !errors.Is(err, io.EOF) {
+		p.refused(err)
+		return nil
+	}
+	return root.Content[0]
+}
+
+// load is Load with a panic of the library as an error: what it reads comes from anybody.
+func load(l *yaml.Loader, into *yaml.Node) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("the text cannot be read: %v", v)
+		}
+	}()
+	return l.Load(into)
+}
+
+// refused reports what the library has against the text.
+func (p *parser) refused(err error) {
+	if errors.Is(err, io.EOF) {
+		p.giveUp(0, 0, "", "the document is empty")
+		return
+	}
+	p.findLines()
+	var bad *yaml.LoadError
+	if !errors.As(err, &bad) {
+		p.giveUp(0, 0, "", "%v", err)
+		return
+	}
+	at := p.at(bad.Mark.Line, bad.Mark.Column)
+	end := at
+	for end < len(p.text) && end-at < 40 && p.text[end] != '\n' && p.text[end] != '\r' {
+		end++
+	}
+	message := bad.Message
+	if bad.ContextMsg != "" && bad.ContextMark.Line > 0 && bad.ContextMark.Line < bad.Mark.Line {
+		message += fmt.Sprintf(" %s that began on line %d", bad.ContextMsg, bad.ContextMark.Line)
+	} else if bad.ContextMsg != "" {
+		message += " " + bad.ContextMsg
+	}
+	hint := p.advice(at, bad.Message)
+	if open := strings.TrimSpace(p.text[at:]) == "" && bad.ContextMark.Line > 0; open && (strings.Contains(bad.ContextMsg, "quoted") || strings.Contains(bad.ContextMsg, "flow")) {
+		at = p.at(bad.ContextMark.Line, bad.ContextMark.Column)
+		end, message, hint = at+1, "what begins here is not closed", "close the quote or the bracket"
+	}
+	if hint == noTabs {
+		message = "a tab indents this line"
+	}
+	p.giveUp(at, end, hint, "%s", strings.Join(strings.Fields(message), " "))
+}
+
+const noTabs = "indent with blanks: YAML takes no tabs there"
+
+// advice says what to do about the slips that most people make.
+func (p *parser) advice(at int, message string) string {
+	line := p.text[p.lines[p.line(at)]:]
+	line, _, _ = strings.Cut(line, "\n")
+	indent := line[:len(line)-len(strings.TrimLeft(line, " \t"))]
+	switch {
+	case strings.Contains(indent, "\t"):
+		return noTabs
+	case strings.Contains(line, "{{"):
+		return "put the value into quotes"
+	case strings.Contains(message, "mapping values are not allowed"):
+		return "put a value with a colon into quotes, and indent members of one object alike"
+	case strings.Contains(message, "cannot start any token"):
+		return "put the value into quotes"
+	case strings.Contains(message, "did not find expected"):
+		return "look at the indentation of this line and of the one before, and for a bracket or quote that is not closed"
+	}
+	return ""
+}
+
+// findLines notes where the lines begin, as the library counts them.
+func (p *parser) findLines() {
+	if p.lines != nil {
+		return
+	}
+	p.lines = append(make([]int, 0, 64+len(p.text)/32), p.start)
+	for i := p.start; i < len(p.text); {
+		if c := p.text[i]; c != '\n' && c != '\r' && c != 0xc2 && c != 0xe2 {
+			i++
+			continue
+		}
+		_, size := lineBreak(p.text, i)
+		if size > 0 {
+			p.lines = append(p.lines, i+size)
+		}
+		i += max(size, 1)
+	}
+}
+
+// line is the number, from 0, of the line that an offset is in.
+func (p *parser) line(offset int) int {
+	i, found := slices.BinarySearch(p.lines, offset)
+	if !found {
+		i--
+	}
+	return max(i, 0)
+}
+
+// at is the offset of a line and a column, both from 1.
+func (p *parser) at(line, column int) int {
+	if line < 1 {
+		return p.start
+	}
+	if line > len(p.lines) {
+		return len(p.text)
+	}
+	i := p.lines[line-1]
+	if column > stopEvery {
+		stops := p.stopsOf(line)
+		n := min((column-1)/stopEvery, len(stops)-1)
+		i, column = stops[n], column-n*stopEvery
+	}
+	for ; column > 1 && i < len(p.text); column-- {
+		_, size := utf8.DecodeRuneInString(p.text[i:])
+		i += size
+	}
+	return i
+}
+
+// stopEvery is the number of columns from one known place in a long line to the next:
+// without them thousands of values in one line would count its letters each time.
+const stopEvery = 256
+
+// stopsOf returns the places in a line that are known.
+func (p *parser) stopsOf(line int) []int {
+	if stops, ok := p.stops[line]; ok {
+		return stops
+	}
+	end := len(p.text)
+	if line < len(p.lines) {
+		end = p.lines[line]
+	}
+	var stops []int
+	for i, column := p.lines[line-1], 0; i < end; column++ {
+		if column%stopEvery == 0 {
+			stops = append(stops, i)
+		}
+		_, size := utf8.DecodeRuneInString(p.text[i:])
+		i += size
+	}
+	if stops == nil {
+		stops = []int{end}
+	}
+	p.stops[line] = stops
+	return stops
+}
+
+func (p *parser) offset(n *yaml.Node) int { return p.at(n.Line, n.Column) }

@@ -1,0 +1,77 @@
+package yamltree
+
+import (
+	"math/big"
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/batchctl/batchctl/pkg/jsontree"
+)
+
+// What a plain scalar is, as YAML 1.1 has it, which CloudFormation reads: yes and off
+// are booleans, 010 is eight. Its dates stay text, and 1:30, which is 90 there, too:
+// ports of containers and times of the day look alike, and no template means 90.
+
+var (
+	wholes  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[-+]?(0|[1-9][0-9_]*)$`) })
+	based   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[-+]?0(b[01_]+|x[0-9a-fA-F_]+|[0-7_]+)$`) })
+	decimal = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[-+]?([0-9][0-9_]*\.[0-9_]*|\.[0-9][0-9_]*|[0-9][0-9_]*(\.[0-9_]*)?[eE][-+]?[0-9]+)([eE][-+]?[0-9]+)?$`)
+	})
+)
+
+// resolve returns the kind of a plain scalar and its text: numbers as JSON writes them.
+func resolve(s string) (jsontree.Kind, string) {
+	switch s {
+	case "", "~", "null", "Null", "NULL":
+		return jsontree.Null, ""
+	case "true", "True", "TRUE", "yes", "Yes", "YES", "on", "On", "ON":
+		return jsontree.Bool, "true"
+	case "false", "False", "FALSE", "no", "No", "NO", "off", "Off", "OFF":
+		return jsontree.Bool, "false"
+	}
+	if strings.IndexByte("+-.0123456789", s[0]) < 0 || len(s) > maxDigits {
+		return jsontree.String, s
+	}
+	plain := strings.TrimPrefix(strings.ReplaceAll(s, "_", ""), "+")
+	switch {
+	case wholes().MatchString(s):
+		return jsontree.Number, plain
+	case based().MatchString(s):
+		if i, ok := new(big.Int).SetString(plain, 0); ok {
+			return jsontree.Number, i.String()
+		}
+	case decimal().MatchString(s):
+		if number, ok := asJSON(plain); ok {
+			return jsontree.Number, number
+		}
+	}
+	return jsontree.String, s
+}
+
+// maxDigits bounds what is taken for a number.
+const maxDigits = 100
+
+// asJSON gives a decimal number the digits on both sides of the point that JSON wants.
+func asJSON(s string) (string, bool) {
+	sign := ""
+	if rest, ok := strings.CutPrefix(s, "-"); ok {
+		sign, s = "-", rest
+	}
+	mantissa, exponent := s, ""
+	if i := strings.IndexAny(s, "eE"); i >= 0 {
+		mantissa, exponent = s[:i], s[i:]
+	}
+	whole, fraction, point := strings.Cut(mantissa, ".")
+	if whole = strings.TrimLeft(whole, "0"); whole == "" {
+		whole = "0"
+	}
+	if point && fraction == "" {
+		fraction = "0"
+	}
+	if point {
+		whole += "." + fraction
+	}
+	return sign + whole + exponent, strings.Count(s, "e")+strings.Count(s, "E") < 2
+}
