@@ -170,7 +170,7 @@ func pairFiles(t *testing.T, dir, rule string) (files []ExampleFile) {
 	for i := 1; exists(fmt.Sprintf("%s.%d.json", base, i)); i++ {
 		add(fmt.Sprintf("%s.%d.json", base, i), "")
 	}
-	for _, name := range []string{"runs.csv", "commands.txt", "config.yaml"} { // as job files name them
+	for _, name := range []string{"runs.csv", "commands.txt", "config.toml"} { // as job files name them
 		if path := base + filepath.Ext(name); exists(path) {
 			add(path, name)
 		}
