@@ -70,7 +70,7 @@ func stagedRule(name string, severity diag.Severity, c Confidence, doc, source s
 func stagingRules() []*Rule {
 	return []*Rule{
 		stagedRule("stage-place", diag.Error, High,
-			"Where an input comes from is s3://bucket/key, s3://bucket/prefix/, https://host/file or a path of this machine; where an output goes is in S3 or a path of this machine. A path that ends in / is a directory.",
+			"Where an input comes from is s3://bucket/key, s3://bucket/prefix/, https://host/file or a path of this machine; where an output goes is in S3 or a path of this machine.",
 			ourStaging, stagedPlace.checkPlace),
 		stagedRule("stage-bucket-name", diag.Error, High,
 			"The name of a bucket in S3 has 3 to 63 lower case letters, digits, hyphens and dots, and begins and ends with a letter or a digit.",
@@ -92,7 +92,7 @@ func stagingRules() []*Rule {
 		},
 		{
 			Name: "stage-output-over-input", Severity: diag.Warning, Confidence: High,
-			Doc:    "A directory is carried away that holds what was brought, so all of that is sent back; or an output lies in a directory that is brought, where a file of that name may already be. Equal paths are how a program goes on from what it left, and are not reported.",
+			Doc:    "A directory is carried away that holds what was brought, so all of that is sent back; or an output lies in a directory that is brought. Equal paths are for a program that goes on from what it left.",
 			Source: ourStaging,
 			Run: func(p *Pass) {
 				for _, j := range p.Submits() {
@@ -129,7 +129,7 @@ func stagingRules() []*Rule {
 			}),
 		{
 			Name: "stage-no-role", Severity: diag.Warning, Confidence: Medium,
-			Doc:    "The job moves files in S3, and no job role is named: its container would have the rights of the instance that it runs on, which are others', or none. A job that brings credentials in its environment, or another endpoint, is not reported.",
+			Doc:    "The job moves files in S3, and no job role is named: its container would have the rights of the instance that it runs on, which are others', or none. One with credentials or an endpoint in its environment is not reported.",
 			Source: api("ContainerProperties.jobRoleArn"),
 			Run: func(p *Pass) {
 				for _, j := range p.Submits() {
