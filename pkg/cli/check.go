@@ -212,7 +212,8 @@ func (w *worker) read(path string) (*diag.Source, error) {
 // over.
 func (w *worker) checkSource(src *diag.Source, g *governor, recognize bool) verdict {
 	options := w.options
-	options.Platform, options.Recognize, options.Arena, options.Read = g.platform, recognize, w.arena, spec.Beside(src.Name)
+	options.Platform, options.Recognize, options.Arena = g.platform, recognize, w.arena
+	options.Read, options.Find = spec.Beside(src.Name), spec.FindBeside
 	file, problems := spec.Load(src, options)
 	v := verdict{checked: file != nil || !recognize || len(problems) > 0, problems: problems, governor: g}
 	switch {

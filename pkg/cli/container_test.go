@@ -22,6 +22,7 @@ import (
 //	                          shell, as busybox's shell has
 //	localhost/box/batchctl:1  batchctl, and testdata/container/cell; no shell
 //	localhost/box/entry:1     the same, with "batchctl child" as its entry point
+//	localhost/box/tools:1     busybox and batchctl; its user is nobody else's
 func TestContainers(t *testing.T) {
 	if _, err := exec.LookPath("podman"); err != nil {
 		lacking(t, "podman is required: %v", err)
@@ -38,6 +39,7 @@ func TestContainers(t *testing.T) {
 		{"busybox", "", map[string]string{"bin/sh": busybox}},
 		{"bash", "", map[string]string{"bin/sh": bash}},
 		{"batchctl", "", map[string]string{"bin/batchctl": batchctl, "cell": cell}},
+		{"tools", `USER 65532:65532`, map[string]string{"bin/sh": busybox, "bin/batchctl": batchctl}},
 		{"entry", `ENTRYPOINT ["/batchctl", "child"]`, map[string]string{"batchctl": batchctl, "cell": cell}},
 	} {
 		archive := filepath.Join(dir, i.name+".tar")

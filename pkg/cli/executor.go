@@ -138,8 +138,12 @@ func openExecutor(ctx context.Context, dir string, choice executorChoice) (execu
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return executor{}, fail(ExitNotDone, "make the state directory: %v", err)
 	}
+	bin, err := ownProgram(dir)
+	if err != nil {
+		return executor{}, fail(ExitNotDone, "put batchctl where jobs find it: %v", err)
+	}
 	x, err := container.NewChoice(ctx, container.ChoiceOptions{AllowProcesses: choice.process, Options: container.Options{
-		Program: choice.name, Dir: dir, AllowPrivileged: choice.privileged, AllowMounts: choice.mounts, Processes: local.Processes(shippedWorkloads())}})
+		Program: choice.name, Dir: dir, AllowPrivileged: choice.privileged, AllowMounts: choice.mounts, Processes: local.Processes(shippedWorkloads(), bin)}})
 	if unavailable, ok := errors.AsType[*container.UnavailableError](err); ok {
 		return executor{}, fail(ExitNotDone, "--executor %s: %s", choice.name, unavailable.Problem).try("%s", unavailable.Hint)
 	}

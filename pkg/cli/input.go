@@ -173,7 +173,7 @@ func (in *input) check(sources []*diag.Source, o spec.Options) {
 		if src.Name == in.platformFile {
 			continue // checked when it was found
 		}
-		o.Read = spec.Beside(src.Name)
+		o.Read, o.Find = spec.Beside(src.Name), spec.FindBeside
 		file, problems := spec.Load(src, o)
 		in.problems = append(in.problems, problems...)
 		if file != nil {

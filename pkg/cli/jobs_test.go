@@ -75,7 +75,7 @@ func checkPlan(t *testing.T, name, out string) {
 			continue // a definition alone goes to no queue
 		}
 		want := "cpu-job-queue"
-		if strings.Contains(j.Name, "gpu") {
+		if strings.Contains(j.Name, "gpu") || j.Name == "train-mpi" {
 			want = "gpu-job-queue"
 		}
 		if j.Queue != want {

@@ -106,6 +106,9 @@ func (p *program) makePlan(c *cli.Context, in *input, isLocal bool) (*plan.Plan,
 	if o.Staging, err = stagingOf(c, in.platform, isLocal); err != nil {
 		return nil, err
 	}
+	if o.Published, err = p.measure(c.Context, in.files, o.Staging); err != nil {
+		return nil, err
+	}
 	made, problems := plan.Build(in.files, in.platform, o)
 	if err := p.complain(problems); err != nil {
 		return nil, err

@@ -131,6 +131,9 @@ func (g *planPage) array(j *plan.Job) {
 	if j.MaxParallel > 0 {
 		g.line("  parallel", "at most %d children at once: a consumable resource is made for it, and removed after it", j.MaxParallel)
 	}
+	for _, pub := range j.Published {
+		g.line("  publishes", "%s: %s, to %s", pub.Path, describePublished(pub), pub.URL)
+	}
 	for _, s := range j.Staged {
 		g.line("  stages", "%s, %d bytes that are too long for a request", s.URL, len(s.Text))
 	}

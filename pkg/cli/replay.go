@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -17,6 +18,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/local"
 	"github.com/batchctl/batchctl/pkg/replay"
 	"github.com/batchctl/batchctl/pkg/spec"
+	"github.com/batchctl/batchctl/pkg/stage"
 	"github.com/batchctl/batchctl/pkg/sweep"
 )
 
@@ -120,6 +122,7 @@ func (p *program) findAttempt(c *cli.Context, word string, number int, o replay.
 		o.Parent = &jobs[1]
 	}
 	if o.Command != nil {
+		o.Command = afterInputs(jobs[0], o.Command)
 		of, err := call.sweepOf(c.Context, jobs[0])
 		if err != nil {
 			return nil, nil, err
@@ -130,7 +133,37 @@ func (p *program) findAttempt(c *cli.Context, word string, number int, o replay.
 	if err != nil {
 		return nil, nil, fail(ExitNotDone, "%v", err)
 	}
+	p.keepOutputs(a)
 	return a, call.platform, nil
+}
+
+// afterInputs lets another command find what the job's own finds: what was brought to it.
+func afterInputs(job types.JobDetail, command []string) []string {
+	if job.Container == nil {
+		return command
+	}
+	own, _ := sweep.UserCommand(job.Container.Command)
+	before := spec.StagedCommand("", nil)
+	if len(own) < len(before) || !slices.Equal(own[:len(before)], before) {
+		return command
+	}
+	return append(before, command...)
+}
+
+// keepOutputs has the replay carry nothing away: its places are those of the job itself,
+// and what the job left there is not to be replaced.
+func (p *program) keepOutputs(a *replay.Attempt) {
+	for i, v := range a.Environment {
+		d, err := stage.Parse(aws.ToString(v.Value))
+		if aws.ToString(v.Name) != stage.Variable || err != nil || len(d.Outputs) == 0 {
+			continue
+		}
+		d.Outputs = nil
+		text := spec.StageText(&d)
+		a.Environment = slices.Clone(a.Environment)
+		a.Environment[i].Value = &text
+		fmt.Fprintln(p.Err, "note: outputs: the replay carries nothing away; what the job itself left there stays")
+	}
 }
 
 // launched puts the launcher of a sweep's child before another command, so that it finds

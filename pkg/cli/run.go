@@ -78,6 +78,7 @@ func (p *program) runPlan(ctx context.Context, t *target, made *plan.Plan, forma
 		err = errors.Join(p.printJobs(t, jobs), err)
 	}
 	p.lastWords(jobs)
+	p.tellOutputs(made, client.ShortID(jobs[0].ID))
 	return err
 }
 

@@ -20,10 +20,17 @@ type sending struct {
 	made *plan.Plan
 }
 
-// prepare makes what the local engine lacks for the plan.
+// prepare makes what the target lacks for the plan: the files of this machine, and the
+// queues of the local engine.
 func (s *sending) prepare(ctx context.Context) error {
 	if !s.t.isLocal() {
-		return nil
+		return s.publish(ctx)
+	}
+	if err := s.mayPlace(); err != nil {
+		return err
+	}
+	if err := s.publish(ctx); err != nil {
+		return err
 	}
 	return s.t.ensureQueues(ctx, s.made)
 }

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -73,33 +74,67 @@ func (t *target) upload(ctx context.Context, bucket, key string, text []byte) (u
 	return t.objects().Address(ctx, at)
 }
 
-// stagedFor is how long the local engine's staged texts are kept after they were last
-// submitted: a retry of old cells reads them, too.
+// stagedFor is how long what the local engine's jobs read is kept after it was last
+// submitted, and what they carried away: a retry of old cells reads it, too.
 const stagedFor = 90 * 24 * time.Hour
 
-// dropStaged removes texts of the local engine that were staged long ago.
+// dropStaged removes what was staged or carried away on the local engine long ago.
 func (t *target) dropStaged(dryRun bool, now time.Time) (rows []gcRow, err error) {
 	if !t.isLocal() {
 		return nil, nil
 	}
 	dir := filepath.Join(t.ledger.Dir, container.StagedDir)
-	entries, err := os.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	for _, e := range entries {
-		info, statErr := e.Info()
-		if statErr != nil || now.Sub(info.ModTime()) < stagedFor {
-			continue
-		}
-		row := gcRow{Staged: e.Name(), Action: "would be removed"}
+	old, err := oldStaged(dir, now.Add(-stagedFor))
+	for _, name := range old {
+		row := gcRow{Staged: name, Action: "would be removed"}
 		if !dryRun {
 			row.Action = "removed"
-			if removeErr := os.Remove(filepath.Join(dir, e.Name())); removeErr != nil {
+			if removeErr := os.RemoveAll(filepath.Join(dir, name)); removeErr != nil {
 				row.Action, row.Reason = "kept", cause(removeErr).Error()
 			}
 		}
 		rows = append(rows, row)
 	}
 	return rows, err
+}
+
+// oldStaged is what has lain in a directory for staging since before a time, and what in
+// the directories of its outputs. The files of a tree are as young as its list.
+func oldStaged(dir string, before time.Time) (old []string, err error) {
+	var files []string
+	young := map[string]bool{}
+	for _, below := range []string{"", container.OutputsDir} {
+		entries, err := os.ReadDir(filepath.Join(dir, below))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return old, err
+		}
+		for _, e := range entries {
+			name := filepath.Join(below, e.Name())
+			info, statErr := e.Info()
+			switch {
+			case statErr != nil || name == container.OutputsDir:
+			case !info.ModTime().Before(before) && filepath.Ext(name) == ".tree":
+				list, readErr := os.ReadFile(filepath.Join(dir, name))
+				for line := range strings.Lines(string(list)) {
+					hash, _, _ := strings.Cut(line, " ")
+					young[hash] = true
+				}
+				err = errors.Join(err, readErr)
+			case info.ModTime().Before(before):
+				files = append(files, name)
+			}
+		}
+		if err != nil {
+			return nil, err // a list that nobody can read keeps all
+		}
+	}
+	for _, name := range files {
+		if !young[name] {
+			old = append(old, name)
+		}
+	}
+	return old, nil
 }

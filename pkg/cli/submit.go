@@ -92,6 +92,7 @@ func (p *program) deliver(c *cli.Context, t *target, made *plan.Plan, format str
 			return err
 		}
 		p.nextSteps(jobs)
+		p.tellOutputs(made, client.ShortID(withID(jobs)[0].ID))
 		return p.nameOpen(t, jobs)
 	}
 	look := func() error { return nil }
@@ -104,7 +105,11 @@ func (p *program) deliver(c *cli.Context, t *target, made *plan.Plan, format str
 		}
 		return p.waitFor(c.Context, t, some, d.log())
 	})
-	return errors.Join(err, d.end(jobs), quiet(code), look())
+	err = errors.Join(err, d.end(jobs), quiet(code), look())
+	if some := withID(jobs); len(some) > 0 {
+		p.tellOutputs(made, client.ShortID(some[0].ID))
+	}
+	return err
 }
 
 // delivery tells what was submitted: on stdout, and in the file of --output.

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/plan"
+	"github.com/batchctl/batchctl/pkg/stage"
 )
 
 // refusals say what ECS cannot hold and without which the job would be another one.
@@ -29,6 +30,8 @@ func refusals(j *plan.Job, d *batch.RegisterJobDefinitionInput) (list []string) 
 	add(s.ArrayProperties != nil || j.Cells != "", "it is an array, and ECS has none; submit it to AWS Batch, or run one child: take \"array\" out of the file")
 	add(len(s.DependsOn)+len(j.After)+len(j.Earlier) > 0 || j.When != "", "it waits for other jobs, and an ECS task waits for none; submit it to AWS Batch, or run the files one after the other with --wait")
 	add(len(j.Staged) > 0, "its children read a text that is put in a place of its own, and ECS has no children; submit it to AWS Batch")
+	add(len(j.Published) > 0, "it brings files of this machine, which submit publishes; put them into S3 and name them there, or submit it to AWS Batch")
+	add(namesBatch(j), "a place of its inputs or outputs names AWS_BATCH_JOB_ID or another variable of AWS Batch, which ECS does not set; name one of the job's environment, or submit it to AWS Batch")
 	add(d.NodeProperties != nil || s.NodeOverrides != nil, "it runs on several nodes at once, and an ECS task is on one; submit it to AWS Batch")
 	add(d.EksProperties != nil || s.EksPropertiesOverride != nil, "it is for EKS; submit it to AWS Batch")
 	add(d.ConsumableResourceProperties != nil || s.ConsumableResourcePropertiesOverride != nil,
@@ -119,4 +122,14 @@ func (b *builder) checkContainer(c ContainerDefinition) {
 	if l := c.LinuxParameters; l != nil && (l.SharedMemorySize != nil || len(l.Devices) > 0 || l.MaxSwap != nil || l.Swappiness != nil) {
 		b.refuse("it asks for shared memory, devices or swap, which Fargate does not have%s", onEC2)
 	}
+}
+
+// namesBatch reports whether a place stands for what only AWS Batch knows.
+func namesBatch(j *plan.Job) bool {
+	if j.Stage == nil {
+		return false
+	}
+	const variable = "${AWS_BATCH_"
+	return slices.ContainsFunc(j.Stage.Inputs, func(in stage.Input) bool { return strings.Contains(in.From, variable) }) ||
+		slices.ContainsFunc(j.Stage.Outputs, func(out stage.Output) bool { return strings.Contains(out.To, variable) })
 }

@@ -46,7 +46,7 @@ func TestEveryProblemIsOfADocumentedRule(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			f, problems := spec.Load(diag.NewSource(name, string(text)), spec.Options{Read: beside(name), Hosts: true})
+			f, problems := spec.Load(diag.NewSource(name, string(text)), spec.Options{Read: beside(name), Find: findingBy(beside(name)), Hosts: true})
 			if f != nil {
 				problems = append(problems, Check([]*spec.File{f}, f.Platform, Rules())...)
 			}

@@ -96,7 +96,7 @@ const exampleWidth = 120
 func exampleOf(t *testing.T, r Rule) Example {
 	t.Helper()
 	bad, good := pairFiles(t, "err", r.Name), pairFiles(t, "ok", r.Name)
-	planned := r.Name == "no-queue" || r.Name == "request-shape" // which plan reports
+	planned := slices.Contains([]string{"no-queue", "request-shape", "stage-command", "stage-no-place"}, r.Name) // which plan reports
 	found := byRule(problemsOf(bad, planned), r.Name)
 	if len(found) == 0 {
 		t.Fatalf("%s: not found in its bad example", r.Name)
@@ -170,7 +170,7 @@ func pairFiles(t *testing.T, dir, rule string) (files []ExampleFile) {
 	for i := 1; exists(fmt.Sprintf("%s.%d.json", base, i)); i++ {
 		add(fmt.Sprintf("%s.%d.json", base, i), "")
 	}
-	for _, name := range []string{"runs.csv", "commands.txt"} { // as job files name them
+	for _, name := range []string{"runs.csv", "commands.txt", "config.toml"} { // as job files name them
 		if path := base + filepath.Ext(name); exists(path) {
 			add(path, name)
 		}

@@ -86,7 +86,21 @@ func document(src *diag.Source, p *spec.Platform, read func(string) (*diag.Sourc
 	if kind := operation(root); kind != "" && !spec.IsYAML(src) {
 		return &spec.File{Source: src, Root: root, Kind: kind, Requests: []*jsontree.Node{root}}, nil
 	}
-	return spec.Load(src, spec.Options{Platform: p, Read: read, Hosts: true})
+	return spec.Load(src, spec.Options{Platform: p, Read: read, Find: findingBy(read), Hosts: true})
+}
+
+// findingBy finds what can be read.
+func findingBy(read func(string) (*diag.Source, error)) func(document, path string) (spec.Found, error) {
+	if read == nil {
+		return nil
+	}
+	return func(_, path string) (spec.Found, error) {
+		src, err := read(path)
+		if err != nil {
+			return spec.Found{}, err
+		}
+		return spec.Found{Path: path, Bytes: int64(len(src.Text))}, nil
+	}
 }
 
 // operation knows a request of an operation that no file holds.

@@ -30,6 +30,7 @@ var all = sync.OnceValue(func() []Rule {
 	add("multinode", multinodeRules())
 	add("submit", submitRules())
 	add("array", arrayRules())
+	add("staging", stagingRules())
 	add("dependencies", dependencyRules())
 	add("tags", tagRules())
 	add("queue", jobQueueRules())

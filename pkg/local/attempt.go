@@ -5,11 +5,14 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/stage"
 )
 
 // stopTimeout is how long a command may take to end after SIGTERM. It is ECS's
@@ -95,7 +98,18 @@ func (e *Engine) prepare(t *task) (Attempt, error) {
 		err = errPods
 	}
 	return Attempt{ID: t.last().stream, Job: t.id(), Container: t.job.container, Command: command, Environment: e.environment(t),
-		Directory: t.job.directory, GPUs: t.last().gpus}, err
+		Directory: t.workingDirectory(), GPUs: t.last().gpus}, err
+}
+
+// workingDirectory is where the task's command runs; empty: in a directory of its own. That is
+// said for commands that need something beside the job file. A job with inputs gets what
+// it needs, and what it gets must not come to lie there.
+func (t *task) workingDirectory() string {
+	has := func(v types.KeyValuePair) bool { return aws.ToString(v.Name) == stage.Variable }
+	if t.job.container != nil && slices.ContainsFunc(t.job.container.Environment, has) {
+		return ""
+	}
+	return t.job.directory
 }
 
 // inDirectory calls run with the directory of the attempt, which the job said or which

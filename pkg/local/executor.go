@@ -75,8 +75,13 @@ func (e *Engine) executorOf(ctx context.Context, j *job) (Executor, error) {
 }
 
 // Processes is the executor that an engine has if it is given none. program is
-// the argv prefix that runs the shipped workloads.
-func Processes(program []string) Executor { return newProcess(program) }
+// the argv prefix that runs the shipped workloads. bin is a directory with batchctl in it,
+// which commands find that call it; "": they look for it in their own PATH.
+func Processes(program []string, bin string) Executor {
+	p := newProcess(program)
+	p.bin = bin
+	return p
+}
 
 // how says how an executor runs commands, for the notice of what has no effect.
 func how(x Executor) string {

@@ -2,6 +2,7 @@ package local
 
 import (
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -16,10 +17,20 @@ const workloadsImage = "batchctl-workloads"
 // that of the shipped workloads stands for program.
 type process struct {
 	program []string
+	bin     string       // holds batchctl, for jobs that begin with it; "": PATH has it
 	memory  *memoryWatch // nil: nothing is killed for its memory
 }
 
 func newProcess(program []string) process { return process{program: program, memory: new(memoryWatch)} }
+
+// findsBatchctl lets a command that batchctl stands in find the one in bin: a container
+// has the one of its image.
+func (p process) findsBatchctl(argv, env []string) []string {
+	if p.bin == "" || !slices.Contains(argv, programName) {
+		return env
+	}
+	return append(env, "PATH="+p.bin+string(filepath.ListSeparator)+valueOf(env, "PATH"))
+}
 
 // programName is what the shipped workloads see as the name of their program.
 const programName = "batchctl"

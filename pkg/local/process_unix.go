@@ -27,7 +27,7 @@ func (p process) Run(ctx context.Context, a Attempt, log *os.File) (int, error) 
 		return -1, errors.New("CannotStartContainerError: the job has no command, and the process executor " +
 			"cannot know the image's own; give the job a command")
 	}
-	env := processEnvironment(os.Environ(), a)
+	env := p.findsBatchctl(argv, processEnvironment(os.Environ(), a))
 	file, code, err := findProgram(argv[0], valueOf(env, "PATH"), a.Directory)
 	if err != nil {
 		return code, fmt.Errorf("CannotStartContainerError: %w", err)

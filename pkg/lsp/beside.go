@@ -40,6 +40,24 @@ func (s *server) readBeside(d *document) func(path string) (*diag.Source, error)
 	}
 }
 
+// findBeside returns what finds the files and directories that inputs of a document name.
+func (s *server) findBeside(d *document) func(document, path string) (spec.Found, error) {
+	if !d.saved {
+		return nil
+	}
+	return func(document, path string) (spec.Found, error) {
+		if document == d.src.Name {
+			document = d.path // else it is the platform file, which is named by its path
+		}
+		full := filepath.FromSlash(path)
+		if !filepath.IsAbs(full) {
+			full = filepath.Join(filepath.Dir(document), full)
+		}
+		d.beside = append(d.beside, s.stateOf(filepath.Clean(full)))
+		return spec.FindBeside(document, path)
+	}
+}
+
 // stateOf is the file as it is now; without size and time if it is not there.
 func (s *server) stateOf(path string) beside {
 	b := beside{path: path, open: s.openSource(path)}

@@ -30,7 +30,7 @@ func TestSameAsValidate(t *testing.T) {
 		if !spec.Recognize(src) {
 			continue
 		}
-		loaded, want := spec.Load(src, spec.Options{Read: spec.Beside(src.Name)})
+		loaded, want := spec.Load(src, spec.Options{Read: spec.Beside(src.Name), Find: spec.FindBeside})
 		want = lint.Settle(append(want, lint.Check([]*spec.File{loaded}, nil, lint.Rules())...))
 		want.Sort()
 

@@ -63,7 +63,7 @@ func (s *server) load(d *document, p *platform) {
 		return
 	}
 	d.beside = nil
-	d.file, d.problems = spec.Load(d.src, spec.Options{Platform: p.content(), Read: s.readBeside(d)})
+	d.file, d.problems = spec.Load(d.src, spec.Options{Platform: p.content(), Read: s.readBeside(d), Find: s.findBeside(d)})
 	d.platform, d.loaded = p, true
 }
 

@@ -164,14 +164,14 @@ func (b *builder) addJob(f *spec.File, j *spec.Job) {
 }
 
 // register returns what a job has to register for a definition of the files. The
-// first job that runs it registers it; later ones find it registered. Where a job of
-// cells has put its launcher into its own definition, that is nobody else's.
+// first job that runs it registers it; later ones find it registered. Where a job has
+// put a launcher into its own definition, that is nobody else's.
 func (b *builder) register(j *spec.Job, definition *jsontree.Node) *jsontree.Node {
 	if definition == nil {
 		return nil
 	}
 	name := definition.Get("jobDefinitionName").Str()
-	if j.Register != nil && j.Sweep != nil {
+	if j.Register != nil && (j.Sweep != nil || j.IsStaged()) {
 		delete(b.registered, name)
 		return definition
 	}

@@ -79,20 +79,21 @@ type requestDocument struct {
 }
 
 type jobDocument struct {
-	Name            string           `json:"name"`
-	Group           string           `json:"group,omitempty"`
-	Join            bool             `json:"join,omitempty"`
-	Queue           string           `json:"queue,omitempty"`
-	Reason          string           `json:"reason,omitempty"`
-	InstanceType    string           `json:"instanceType,omitempty"`
-	JobsPerInstance int              `json:"jobsPerInstance,omitempty"`
-	ArraySize       int32            `json:"arraySize,omitempty"`
-	Cells           string           `json:"cells,omitempty"`
-	MaxParallel     int              `json:"maxParallel,omitempty"`
-	When            string           `json:"when,omitempty"`
-	After           []string         `json:"after,omitempty"`
-	Earlier         []string         `json:"earlier,omitempty"`
-	Staged          []stagedDocument `json:"staged,omitempty"`
+	Name            string              `json:"name"`
+	Group           string              `json:"group,omitempty"`
+	Join            bool                `json:"join,omitempty"`
+	Queue           string              `json:"queue,omitempty"`
+	Reason          string              `json:"reason,omitempty"`
+	InstanceType    string              `json:"instanceType,omitempty"`
+	JobsPerInstance int                 `json:"jobsPerInstance,omitempty"`
+	ArraySize       int32               `json:"arraySize,omitempty"`
+	Cells           string              `json:"cells,omitempty"`
+	MaxParallel     int                 `json:"maxParallel,omitempty"`
+	When            string              `json:"when,omitempty"`
+	After           []string            `json:"after,omitempty"`
+	Earlier         []string            `json:"earlier,omitempty"`
+	Staged          []stagedDocument    `json:"staged,omitempty"`
+	Published       []publishedDocument `json:"published,omitempty"`
 
 	Definition   *definitionDocument   `json:"definition,omitempty"`
 	Environments []environmentDocument `json:"computeEnvironments,omitempty"`
@@ -102,6 +103,13 @@ type jobDocument struct {
 type stagedDocument struct {
 	URL   string `json:"url"`
 	Bytes int    `json:"bytes"`
+}
+
+type publishedDocument struct {
+	Path  string `json:"path"`
+	URL   string `json:"url"`
+	Files int    `json:"files"`
+	Bytes int64  `json:"bytes"`
 }
 
 type definitionDocument struct {
@@ -194,6 +202,9 @@ func (j *Job) document() jobDocument {
 	}
 	for _, s := range j.Staged {
 		d.Staged = append(d.Staged, stagedDocument{s.URL, len(s.Text)})
+	}
+	for _, p := range j.Published {
+		d.Published = append(d.Published, publishedDocument{p.Path, p.URL, p.Files, p.Bytes})
 	}
 	return d
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/catalog"
+	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/spec"
 	"github.com/batchctl/batchctl/pkg/sweep"
 )
@@ -59,24 +60,16 @@ func overridesSeveral(j *Job) bool {
 	return j.Submit.EcsPropertiesOverride != nil || j.Submit.EksPropertiesOverride != nil || j.Submit.NodeOverrides != nil
 }
 
-// wrap puts the launcher in front of the command that counts: that of the overrides,
-// else that of the job's own definition, else that of a definition of the files.
+// wrap puts the launcher in front of the command that counts.
 func (b *builder) wrap(j *spec.Job, job *Job, d *batch.RegisterJobDefinitionInput) {
 	s := j.Sweep
 	if s.Launcher == sweep.Image {
 		return
 	}
-	over := job.Submit.ContainerOverrides
-	isOverridden := over != nil && len(over.Command) > 0
-	var command []string
-	switch {
-	case s.Kind == sweep.Commands: // the lines are what runs
-	case isOverridden:
-		command = over.Command
-	case d != nil:
-		command = d.ContainerProperties.Command
-	}
-	if len(command) == 0 && s.Kind != sweep.Commands {
+	command := job.command(d)
+	if s.Kind == sweep.Commands { // the lines are what runs
+		command = nil
+	} else if len(command) == 0 {
 		hint := "give the job a command"
 		if s.Kind != sweep.Plain {
 			hint += `, or the array "launcher": "image"`
@@ -84,9 +77,27 @@ func (b *builder) wrap(j *spec.Job, job *Job, d *batch.RegisterJobDefinitionInpu
 		b.fail(j.Array, ruleArrayCommand, "the command that the launcher is to run is not known here", hint)
 		return
 	}
-	command = s.Command(command)
-	if j.Register != nil && !isOverridden {
-		job.Register.ContainerProperties.Command = command
+	job.setCommand(j, s.Command(command))
+}
+
+// command is the one that counts: that of the overrides, else that of the job's
+// definition, as far as the files have it.
+func (j *Job) command(d *batch.RegisterJobDefinitionInput) []string {
+	switch over := j.Submit.ContainerOverrides; {
+	case over != nil && len(over.Command) > 0:
+		return over.Command
+	case d != nil && d.ContainerProperties != nil:
+		return d.ContainerProperties.Command
+	}
+	return nil
+}
+
+// setCommand puts a command in the place of the one that counts; where that is a
+// definition which the job does not bring, in front of it.
+func (j *Job) setCommand(of *spec.Job, command []string) {
+	over := j.Submit.ContainerOverrides
+	if of.Register != nil && (over == nil || len(over.Command) == 0) {
+		j.Register.ContainerProperties.Command = command
 		return
 	}
 	overrides := types.ContainerOverrides{}
@@ -94,34 +105,39 @@ func (b *builder) wrap(j *spec.Job, job *Job, d *batch.RegisterJobDefinitionInpu
 		overrides = *over
 	}
 	overrides.Command = command
-	job.Submit.ContainerOverrides = &overrides
+	j.Submit.ContainerOverrides = &overrides
 }
 
 // list says how a command list is shared out, in the variables that programs which
 // read such lists by themselves know.
 func (b *builder) list(j *spec.Job, job *Job) {
 	s := j.Sweep
-	b.setVariable(j, job, sweep.SizeVariable, strconv.Itoa(s.Size))
+	b.setVariable(j, job, j.Array, sweep.SizeVariable, strconv.Itoa(s.Size))
 	if s.KeepGoing {
-		b.setVariable(j, job, sweep.KeepGoingVariable, "1")
+		b.setVariable(j, job, j.Array, sweep.KeepGoingVariable, "1")
 	}
 	switch {
 	case s.List != "":
-		b.setVariable(j, job, sweep.ListVariable, s.List)
+		b.setVariable(j, job, j.Array, sweep.ListVariable, s.List)
 	case s.Launcher == sweep.Image:
 		text := strings.Join(s.Lines, "\n") + "\n"
 		if url, ok := b.stage(j, job, text, "the image's own program reads the command list from a place of its own"); ok {
-			b.setVariable(j, job, sweep.ListVariable, url)
+			b.setVariable(j, job, j.Array, sweep.ListVariable, url)
 		}
 	}
 }
 
-// setVariable gives every child an environment variable.
-func (b *builder) setVariable(j *spec.Job, job *Job, name, value string) {
+// setVariable gives the container, or that of every child, an environment variable; by is
+// the member that makes it.
+func (b *builder) setVariable(j *spec.Job, job *Job, by *jsontree.Node, name, value string) {
 	for _, given := range job.environments() {
 		for _, v := range given {
 			if aws.ToString(v.Name) == name && aws.ToString(v.Value) != value {
-				b.fail(j.Array, ruleArrayVariable, fmt.Sprintf("the job sets %s to %q, and the array sets it to %q", name, aws.ToString(v.Value), value),
+				who := "the array sets"
+				if by != j.Array {
+					who = "its " + by.Name + " set"
+				}
+				b.fail(by, ruleArrayVariable, fmt.Sprintf("the job sets %s to %q, and %s it to %q", name, aws.ToString(v.Value), who, value),
 					"remove the variable from the job's environment")
 				return
 			}

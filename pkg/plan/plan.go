@@ -7,6 +7,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/spec"
+	"github.com/batchctl/batchctl/pkg/stage"
 )
 
 // Plan is the AWS requests, in an order in which they can be sent.
@@ -46,6 +47,13 @@ type Job struct {
 	MaxParallel int
 	// Staged are texts that must be at their places before the job is submitted.
 	Staged []Staged
+	// Stage is what the job's document for batchctl stage says, and Places the inputs and
+	// outputs of the file that it comes from; nil for a job without.
+	Stage  *stage.Document
+	Places *spec.Job
+	// Published are files of the user's machine that must be at their places before the
+	// job is submitted.
+	Published []Published
 	// Join is true for a step that nobody wrote: it stands for more dependencies than
 	// a SubmitJob takes.
 	Join bool
@@ -59,6 +67,23 @@ type Staged struct {
 	// text's SHA-256.
 	URL  string
 	Text string
+}
+
+// Published is a file, or the files of a directory, of the machine of whoever submits,
+// as they are at the target.
+type Published struct {
+	// Path leads there from the working directory.
+	Path string
+	// URL is s3://bucket/key or an absolute path. It follows from the content, so that
+	// the same files have the same place in every submission.
+	URL string
+	// SHA256 is the hash of the one file; "" for a tree.
+	SHA256 string
+	// Tree says that URL is a list of files; Executable that the one file is a program.
+	Tree, Executable bool
+
+	Files int
+	Bytes int64
 }
 
 // Choice is a queue and why it was chosen.
@@ -78,4 +103,7 @@ type Options struct {
 	// Staging is where texts go that are too long for a request: s3://bucket/prefix or
 	// an absolute directory. "": there is no such place.
 	Staging string
+	// Published are the places of the files and directories that inputs name, by their
+	// Local.Path.
+	Published map[string]Published
 }

@@ -50,11 +50,19 @@ func (j *Job) size() int {
 // that share its definition, or a plain job for a single cell.
 func (b *builder) split(g *group, job *Job) []*Job {
 	s := g.Sweep
+	// A list's lines run inside of what moves files, once for all of them; everything else
+	// has the child's values in the places.
+	if s == nil || s.Kind != sweep.Commands {
+		b.bring(g, job)
+	}
 	if s == nil {
 		return []*Job{job}
 	}
 	job.MaxParallel = s.MaxParallel
 	b.launch(g, job)
+	if s.Kind == sweep.Commands {
+		b.bring(g, job)
+	}
 	switch n := s.Len(); {
 	case n == 0:
 		b.fail(g.Array, ruleArrayEmpty, "the array has no cells", "leave something in, or remove the array")

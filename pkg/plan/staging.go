@@ -32,12 +32,12 @@ func (b *builder) document(j *spec.Job, job *Job) {
 		needed = sizeOf(variable(sweep.DocumentVariable, text))
 	}
 	if needed <= room {
-		b.setVariable(j, job, sweep.DocumentVariable, text)
+		b.setVariable(j, job, j.Array, sweep.DocumentVariable, text)
 		return
 	}
 	why := fmt.Sprintf("the cells are %d bytes of text, and %s, of %d at most, has room for %d", needed, request, limit, max(0, room))
 	if url, ok := b.stage(j, job, text, why); ok {
-		b.setVariable(j, job, sweep.URLVariable, url)
+		b.setVariable(j, job, j.Array, sweep.URLVariable, url)
 	}
 }
 

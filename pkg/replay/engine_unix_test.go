@@ -33,7 +33,7 @@ type kept struct {
 }
 
 func newKept() *kept {
-	return &kept{Executor: local.Processes(nil), seen: map[string]local.Attempt{}, said: map[string]string{}}
+	return &kept{Executor: local.Processes(nil, ""), seen: map[string]local.Attempt{}, said: map[string]string{}}
 }
 
 func (k *kept) Run(ctx context.Context, a local.Attempt, log *os.File) (int, error) {
@@ -171,7 +171,7 @@ func TestTimeoutOfAProcess(t *testing.T) {
 		}
 		end(enough)
 	}()
-	exit, err := a.Run(ctx, local.Processes(nil), filepath.Join(t.TempDir(), "d"), log, replay.RunOptions{})
+	exit, err := a.Run(ctx, local.Processes(nil, ""), filepath.Join(t.TempDir(), "d"), log, replay.RunOptions{})
 	if exit != 9 || !errors.Is(err, enough) {
 		t.Errorf("exit code %d, %v", exit, err)
 	}
@@ -184,7 +184,7 @@ func TestTimeoutOfAProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.Timeout = 10 * time.Millisecond
-	if exit, err := a.Run(t.Context(), local.Processes(nil), filepath.Join(t.TempDir(), "d"), logFile(t), replay.RunOptions{}); exit != 143 || !errors.Is(err, replay.ErrTimeout) {
+	if exit, err := a.Run(t.Context(), local.Processes(nil, ""), filepath.Join(t.TempDir(), "d"), logFile(t), replay.RunOptions{}); exit != 143 || !errors.Is(err, replay.ErrTimeout) {
 		t.Errorf("exit code %d, %v", exit, err)
 	}
 }
@@ -205,7 +205,7 @@ func TestOtherCommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	log := logFile(t)
-	exit, err := a.Run(t.Context(), local.Processes(nil), filepath.Join(t.TempDir(), "d"), log, replay.RunOptions{})
+	exit, err := a.Run(t.Context(), local.Processes(nil, ""), filepath.Join(t.TempDir(), "d"), log, replay.RunOptions{})
 	if exit != 0 || err != nil || read(log) != "cpu 1\n" {
 		t.Errorf("exit code %d, %v: %q", exit, err, read(log))
 	}
@@ -214,7 +214,7 @@ func TestOtherCommand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if exit, err := a.Run(t.Context(), local.Processes(nil), filepath.Join(t.TempDir(), "d"), logFile(t), replay.RunOptions{}); exit != 127 || err == nil ||
+	if exit, err := a.Run(t.Context(), local.Processes(nil, ""), filepath.Join(t.TempDir(), "d"), logFile(t), replay.RunOptions{}); exit != 127 || err == nil ||
 		!strings.HasPrefix(err.Error(), "CannotStartContainerError") {
 		t.Errorf("exit code %d, %v", exit, err)
 	}

@@ -39,6 +39,49 @@ func Beside(document string) func(path string) (*diag.Source, error) {
 	}
 }
 
+// Found is a file or a directory of this machine.
+type Found struct {
+	// Path leads there from the working directory.
+	Path string
+	Dir  bool
+	// Bytes is the size of a file.
+	Bytes int64
+}
+
+// FindBeside is for Options.Find: it finds a file or a directory by its path relative to
+// the directory of a document, with the same bounds and errors as Beside. What it finds
+// is sent away by whoever submits, so it, too, must not lie anywhere.
+func FindBeside(document, path string) (Found, error) {
+	name := beside(document, filepath.FromSlash(path))
+	for _, dir := range [...]string{filepath.Dir(document), "."} {
+		info, err := statIn(dir, name)
+		switch {
+		case err == errOutside:
+			continue
+		case errors.Is(err, fs.ErrNotExist):
+			return Found{}, unitError{"there is no such file", nearFile(path, name)}
+		case err != nil:
+			return Found{}, err
+		case info.IsDir():
+			return Found{Path: name, Dir: true}, nil
+		case !info.Mode().IsRegular():
+			return Found{}, errors.New("it is no regular file")
+		}
+		return Found{Path: name, Bytes: info.Size()}, nil
+	}
+	return Found{}, errOutside
+}
+
+func statIn(dir, name string) (fs.FileInfo, error) {
+	root, inside, err := rootOf(dir, name)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	info, err := root.Stat(inside)
+	return info, cause(err)
+}
+
 var errOutside = unitError{"it lies outside of this file's directory and of the working directory", "copy it there"}
 
 // readWithin reads a file that lies in one of the directories.
@@ -54,23 +97,29 @@ func readWithin(name string, dirs ...string) (string, error) {
 
 // readIn reads a file in a directory, or says that it lies outside.
 func readIn(dir, name string) (string, error) {
-	base, err := filepath.Abs(dir)
+	root, inside, err := rootOf(dir, name)
 	if err != nil {
-		return "", cause(err)
-	}
-	if name, err = filepath.Abs(name); err != nil {
-		return "", cause(err)
-	}
-	inside, err := filepath.Rel(base, name)
-	if err != nil || !filepath.IsLocal(inside) {
-		return "", errOutside
-	}
-	root, err := os.OpenRoot(base)
-	if err != nil {
-		return "", cause(err)
+		return "", err
 	}
 	defer root.Close()
 	return readRegular(root, inside)
+}
+
+// rootOf opens a directory, and says where in it a file lies.
+func rootOf(dir, name string) (root *os.Root, inside string, err error) {
+	base, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, "", cause(err)
+	}
+	if name, err = filepath.Abs(name); err != nil {
+		return nil, "", cause(err)
+	}
+	inside, err = filepath.Rel(base, name)
+	if err != nil || !filepath.IsLocal(inside) {
+		return nil, "", errOutside
+	}
+	root, err = os.OpenRoot(base)
+	return root, inside, cause(err)
 }
 
 // readRegular reads a file that has an end.

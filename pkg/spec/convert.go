@@ -3,6 +3,7 @@ package spec
 import (
 	"fmt"
 	"reflect"
+	"strconv"
 
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
@@ -43,6 +44,11 @@ func NoNative(job *Job) (why, hint string) {
 		return fmt.Sprintf("AWS Batch gives all children of an array the same request, so %s has no native form", source.Name), submit
 	case job.Array.Get("maxParallel") != nil:
 		return "AWS Batch has no bound on the children that run at once, so maxParallel has no native form", submit
+	case job.localPlace() != nil:
+		return fmt.Sprintf("a request holds no files, so %s, a path of this machine, has no native form", strconv.Quote(job.localPlace().Text)), submit
+	case job.IsStaged() && commandOf(job) == nil:
+		return "inputs and outputs are moved in front of and behind the job's command, and this job has none, so they have no native form",
+			`give the job a "command"`
 	case job.When != "":
 		return fmt.Sprintf("AWS Batch starts a job only when all it waits for have succeeded, so \"when\": %q has no native form", job.When), submit
 	case len(job.Earlier) > 0:
@@ -57,6 +63,7 @@ func NoNative(job *Job) (why, hint string) {
 // "${name}".
 func Native(job *Job) (register, submit *jsontree.Node) {
 	register, submit = job.Register.Clone(), job.Submit.Clone()
+	stageNative(job, register, submit)
 	if submit == nil || len(job.DependsOn) == 0 {
 		return register, submit
 	}
@@ -153,10 +160,13 @@ func (c *compaction) container() {
 		}
 	}
 	c.move("image", box.Get("image"))
-	c.move("command", box.Get("command"))
+	unstage := c.unstaged(box)
+	c.move("command", box.Get("command"), unstage.command)
 	c.move("parameters", c.main.Get("parameters"))
 	c.resources(box)
-	c.move("environment", box.Get("environment"), asMapOf("value"))
+	c.environment(box.Get("environment"), unstage)
+	c.job.Set("inputs", unstage.inputs)
+	c.job.Set("outputs", unstage.outputs)
 	c.move("secrets", box.Get("secrets"), asMapOf("valueFrom"))
 	for _, name := range containerMembers {
 		if m := c.rest(box.Get(name)); m != nil {

@@ -88,6 +88,10 @@ type Job struct {
 	// command, and the size of the first of the arrays that come of it.
 	Sweep *sweep.Sweep
 	Array *jsontree.Node
+	// Inputs and Outputs are what is brought into the container and carried away, in the
+	// order of the file. The command in Register and Submit is the user's own.
+	Inputs  []Input
+	Outputs []Output
 	// Waivers are the rules that the job may break: its own first, then those of
 	// the workflow's defaults. A native request has none.
 	Waivers []Waiver
@@ -132,6 +136,9 @@ type Options struct {
 	// place: the table or the command list of an array (see Beside). Without it nothing
 	// is read, and the jobs that need it have no Sweep.
 	Read func(path string) (*diag.Source, error)
+	// Find finds a file or a directory that a document names as an input, by the
+	// document's name and the path in it (FindBeside). Without it nothing is looked for.
+	Find func(document, path string) (Found, error)
 	// KeepGoing lets the children of command lists try the lines behind one that failed.
 	KeepGoing bool
 	// Parameters is an object of strings laid over every job's parameters in

@@ -58,7 +58,7 @@ func inputs(t *testing.T, dir string) []string {
 // open loads a file. A platform file of the same name supplies the defaults.
 func open(t *testing.T, file string) (*File, diag.List) {
 	t.Helper()
-	o := Options{Read: Beside(file)}
+	o := Options{Read: Beside(file), Find: func(_, path string) (Found, error) { return FindBeside(file, path) }}
 	beside := strings.TrimSuffix(file, ".json") + ".platform.json"
 	if text, err := os.ReadFile(beside); err == nil {
 		f, diags := Load(diag.NewSource(filepath.Base(beside), string(text)), Options{})
@@ -148,6 +148,9 @@ func requests(t *testing.T, f *File) string {
 		}
 		if j.Sweep != nil {
 			o.Set("sweep", sweepNode(t, j.Sweep))
+		}
+		if d := j.Document(); d != nil {
+			o.Set("stage", tree(StageText(d)))
 		}
 		list.Append(o)
 	}

@@ -55,7 +55,7 @@ func (m means) foreign() []string {
 	case byName:
 		return append([]string{"image", "secrets", "platformCapabilities", "jobDefinition"}, containerMembers[:]...)
 	case byFragment:
-		return append([]string{"image", "definition", "command", "environment", "secrets", "resources"}, containerMembers[:]...)
+		return append([]string{"image", "definition", "command", "environment", "secrets", "resources", "inputs", "outputs"}, containerMembers[:]...)
 	case byImage:
 		return []string{"definition"} // of the defaults
 	}
@@ -138,6 +138,12 @@ func lay(n, over *jsontree.Node) *jsontree.Node {
 		below, above := n.Get(name), over.Get(name)
 		if below != nil && above != nil && below.Kind != above.Kind {
 			out.Set(name, jsontree.Merge(asMap(below, value), asMap(above, value)))
+		}
+	}
+	for _, name := range [...]string{"inputs", "outputs"} {
+		// Of a path in the container the source, and what is said of it, are one thing.
+		for m := range over.Get(name).Children() {
+			out.Get(name).Set(m.Name, m.Clone())
 		}
 	}
 	if below, above := n.Get("array"), over.Get("array"); below != nil && above != nil {

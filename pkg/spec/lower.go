@@ -49,6 +49,7 @@ func lower(job *jsontree.Node, defaults layers, o Options) (*Job, diag.List) {
 	if out.Array != nil {
 		l.launch(out)
 	}
+	l.stage(out, o)
 	if (out.Array != nil || defaults.references) && !l.spoilt {
 		l.references(out)
 	}
@@ -86,6 +87,9 @@ func (l *lowering) conflict(m *jsontree.Node) {
 	switch {
 	case l.means == byName && m.Name == "image":
 		l.report(RuleMemberConflict, m, m.Key, "keep one of them", "image and definition exclude each other")
+	case l.means == byFragment && (m.Name == "inputs" || m.Name == "outputs"):
+		l.report(RuleMemberConflict, m, m.Key, `say what runs with "image", or with "definition" and "command"`,
+			"%s are for jobs of one container, and this one has jobDefinition.%s", m.Name, fragmentName(l.job.Get("jobDefinition")))
 	case l.means == byName:
 		l.report(RuleMemberConflict, m, m.Key, `remove it, or write "image" in place of "definition"`,
 			"%s cannot be changed in a definition that is registered", m.Name)

@@ -41,6 +41,7 @@ func (l *lowering) references(job *Job) {
 			}
 		}
 	}
+	r.places(job)
 	l.diags = append(l.diags, r.diags...)
 }
 

@@ -65,7 +65,7 @@ func (s *Stager) Document() (Document, error) {
 	}
 	d, err := Parse(text)
 	if err == nil {
-		d, err = d.Expanded(s.look, s.Dir)
+		d, err = d.Expanded(s.expansion, s.Dir)
 	}
 	if err != nil {
 		return d, failed(sweep.ExitUsage, "%s: %s", Variable, strings.ReplaceAll(err.Error(), "\n", "; "))

@@ -17,7 +17,7 @@ import (
 func newChoice(t *testing.T, program string, processes bool) *Choice {
 	t.Helper()
 	c, err := NewChoice(t.Context(), ChoiceOptions{AllowProcesses: processes,
-		Options: Options{Program: program, Dir: emptyDir(t), Processes: local.Processes(nil)}})
+		Options: Options{Program: program, Dir: emptyDir(t), Processes: local.Processes(nil, "")}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -181,6 +181,7 @@ func (o Options) forget(id string) error { return os.RemoveAll(o.attemptDir(id))
 // Run makes a container, starts it with its output going to log, and removes it
 // when it has ended.
 func (x *Executor) Run(ctx context.Context, a local.Attempt, log *os.File) (exit int, err error) {
+	defer func() { _ = x.options.forget(a.ID) }() // a directory that stays is in nobody's way
 	name := nameOf(a)
 	create, err := x.creation(name, a)
 	if err != nil {
@@ -189,7 +190,6 @@ func (x *Executor) Run(ctx context.Context, a local.Attempt, log *os.File) (exit
 	if ctx.Err() != nil {
 		return -1, fmt.Errorf("CannotStartContainerError: %w", context.Cause(ctx))
 	}
-	defer func() { _ = x.options.forget(a.ID) }() // a directory that stays is in nobody's way
 	if err := x.options.note(a.ID, x.kind); err != nil {
 		return -1, fmt.Errorf("CannotCreateContainerError: %w", err)
 	}

@@ -147,6 +147,7 @@ func TestExecutor(t *testing.T) {
 		t.Run("environment", func(t *testing.T) { testEnvironment(t, x) })
 		t.Run("command lines", func(t *testing.T) { testCommandLines(t, x) })
 		t.Run("staged text", func(t *testing.T) { testStaged(t, x) })
+		t.Run("inputs and outputs", func(t *testing.T) { testBrought(t, x) })
 		t.Run("output lost", func(t *testing.T) { testOutputLost(t, x) })
 		t.Run("full disk", func(t *testing.T) { testFullDisk(t, x) })
 		t.Run("full state", func(t *testing.T) { testFullState(t, program) })

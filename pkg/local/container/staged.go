@@ -24,11 +24,17 @@ var stagedName = regexp.MustCompile(`^[0-9a-f]{64}\.txt$`)
 // staged lets the container read the staged texts that variables of its job name, at the
 // same path. They are all of the engine's state that a job may see.
 func (x *Executor) staged(a local.Attempt) (args []string, err error) {
+	texts := map[string][]string{}
+	brings := x.placesOf(a).files
 	for _, v := range a.Environment {
 		place := aws.ToString(v.Value)
 		source, ok := x.stagedFile(place)
 		if !ok {
 			continue
+		}
+		if dir := filepath.Dir(place); len(brings[dir]) > 0 {
+			texts[dir] = append(texts[dir], filepath.Base(place))
+			continue // it is linked beside what the job brings
 		}
 		if err := errors.Join(checkPath(place), checkPath(source)); err != nil {
 			return nil, fmt.Errorf("%s: %w", aws.ToString(v.Name), err)
@@ -38,7 +44,8 @@ func (x *Executor) staged(a local.Attempt) (args []string, err error) {
 			args = append(args, arg)
 		}
 	}
-	return args, nil
+	brought, err := x.brought(a, texts)
+	return append(args, brought...), err
 }
 
 // stagedFile is the real path of a staged text. A link is none: it may lead anywhere.

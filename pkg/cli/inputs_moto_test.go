@@ -1,0 +1,137 @@
+package cli_test
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/batchctl/batchctl/pkg/cli"
+)
+
+// s3Flow has a job whose output is the input of the next one, an array.
+const s3Flow = `{
+  "name": "flow",
+  "defaults": {
+    "image": "registry.example.com/train:1", "resources": { "vcpus": 1, "memory": "64 MiB" }, "timeout": "5m",
+    "environment": { "AWS_ENDPOINT_URL_S3": "SERVER", "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "RUN": "7" }
+  },
+  "jobs": [
+    { "name": "split", "command": ["sh", "-c", "mkdir parts; for x in $(cat raw/*.txt raw/more/*.txt); do echo $x >parts/$x; done"],
+      "inputs": { "raw": "s3://data/raw/" }, "outputs": { "parts": "s3://data/run-${RUN}/parts/" } },
+    { "name": "train", "dependsOn": ["split"], "command": ["sh", "-c", "cat part >model; echo $1 >>model", "sh", "${{ matrix.part }}"],
+      "array": { "matrix": { "part": ["a", "b"] } },
+      "inputs": { "part": "s3://data/run-${RUN}/parts/${{ matrix.part }}" },
+      "outputs": { "model": "s3://data/run-${RUN}/${{ matrix.part }}/${AWS_BATCH_JOB_ARRAY_INDEX}/" } }
+  ]
+}`
+
+// s3Lines has a child that fails until there is a mark.
+const s3Lines = `{
+  "name": "lines", "image": "registry.example.com/train:1", "resources": { "vcpus": 1, "memory": "64 MiB" }, "timeout": "5m",
+  "environment": { "AWS_ENDPOINT_URL_S3": "SERVER", "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "MARK": "DIR/mark" },
+  "array": { "commands": "commands.txt", "size": 3 },
+  "outputs": { "said": { "destination": "s3://data/lines/${AWS_BATCH_JOB_ARRAY_INDEX}/", "when": "always" } }
+}`
+
+const s3Published = `{
+  "name": "published", "image": "registry.example.com/train:1", "command": ["cat", "config.yaml", "data/sub/b"],
+  "resources": { "vcpus": 1, "memory": "64 MiB" }, "timeout": "5m",
+  "inputs": { "config.yaml": "config.yaml", "data": "data" }, "outputs": { "config.yaml": "results/" }
+}`
+
+// TestInputsInS3 runs jobs whose files are in buckets of moto's.
+func TestInputsInS3(t *testing.T) {
+	server := moto(t)
+	for _, bucket := range []string{"/data", "/staging"} {
+		object(t, http.MethodPut, server+bucket, "")
+	}
+	t.Run("flow", func(t *testing.T) { testFlowInS3(t, server) })
+	t.Run("published", func(t *testing.T) { testPublishedInS3(t, server) })
+}
+
+// testFlowInS3 runs a workflow here, with its data there.
+func testFlowInS3(t *testing.T, server string) {
+	object(t, http.MethodPut, server+"/data/raw/1.txt", "a\n")
+	object(t, http.MethodPut, server+"/data/raw/more/2.txt", "b\n")
+	object(t, http.MethodPut, server+"/data/raw/3.txt", "b\n")
+	u := newUser(t, "")
+	u.environ = append(u.environ, "BATCHCTL_TARGET=local", "BATCHCTL_ALLOW_ROOT=1")
+	u.write("flow.json", strings.ReplaceAll(s3Flow, "SERVER", server))
+	u.types(cli.ExitOK, "validate --fail-on warning flow.json")
+	u.types(cli.ExitOK, "run flow.json")
+	for place, want := range map[string]string{"a/0/model": "a\na\n", "b/1/model": "b\nb\n"} {
+		if got := object(t, http.MethodGet, server+"/data/run-7/"+place, ""); got != want {
+			t.Errorf("%s: %q, want %q", place, got, want)
+		}
+	}
+
+	// The children of a list, and the one of them that runs again: its place is the same.
+	u.write("lines.json", strings.NewReplacer("SERVER", server, "DIR", u.dir).Replace(s3Lines))
+	u.write("commands.txt", "echo zero >said\necho one >said; test -e $MARK && echo again >said\necho two >said\n")
+	u.types(cli.ExitProblem, "run lines.json")
+	u.write("mark", "")
+	u.types(cli.ExitOK, "retry lines --wait")
+	u.types(cli.ExitOK, "serve --stop")
+	for place, want := range map[string]string{"0/said": "zero\n", "1/said": "again\n", "2/said": "two\n"} {
+		if got := object(t, http.MethodGet, server+"/data/lines/"+place, ""); got != want {
+			t.Errorf("lines/%s: %q, want %q", place, got, want)
+		}
+	}
+
+	// What is not there ends the job before its program begins, and says so.
+	u.write("none.json", strings.NewReplacer("SERVER", server, "s3://data/raw/", "s3://data/none").Replace(s3Flow))
+	u.types(cli.ExitProblem, "run none.json")
+	out, _ := u.types(cli.ExitOK, "logs split")
+	u.wants(out, "s3://data/none")
+}
+
+// testPublishedInS3 submits a job with files of this machine to AWS.
+func testPublishedInS3(t *testing.T, server string) {
+	sent, endpoint := newRecorder(t, server)
+	u := newUser(t, "")
+	u.environ = append(u.environ, "BATCHCTL_TARGET=")
+	u.write("batchctl.json", strings.ReplaceAll(stagingPlatform, "ENDPOINT", endpoint))
+	u.write("job.json", s3Published)
+	u.write("config.yaml", "lr: 1\n")
+	if err := os.MkdirAll(filepath.Join(u.dir, "data", "sub"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	u.write("data/sub/b", "b\n")
+
+	// A plan sends nothing; without a place, or with one that is not there, nothing is submitted.
+	u.types(cli.ExitOK, "plan job.json --offline")
+	u.types(cli.ExitOK, "submit job.json --dry-run")
+	if got := order(sent.took()); strings.Contains(got, "PUT") {
+		t.Errorf("sent: %s", got)
+	}
+	_, said := u.types(cli.ExitProblem, "submit job.json --target bare")
+	u.wants(said, "job.json:4:30: an input of this machine goes by a place at the target", "[stage-no-place]", `"staging": "s3://bucket/prefix"`)
+	_, said = u.types(cli.ExitNotDone, "submit job.json --target lost")
+	u.wants(said, "publish config.yaml", "make the bucket, or give the target another")
+	sent.took()
+
+	_, said = u.types(cli.ExitOK, "submit job.json")
+	u.wants(said, "published: config.yaml, 1 file, 6 B", "published: data, 1 file, 2 B", "batchctl results")
+	calls := sent.took()
+	got := order(calls)
+	if strings.Count(got, "PUT /staging/of/us/") != 3 || strings.LastIndex(got, "PUT") > strings.Index(got, "SubmitJob") {
+		t.Errorf("sent: %s", got)
+	}
+	command, environ := u.container(calls)
+	out := u.child(0, command, environ, "AWS_ENDPOINT_URL="+endpoint, "AWS_BATCH_JOB_ID=job-1")
+	if !strings.Contains(out, "lr: 1\nb\n") {
+		t.Errorf("the job says %q", out)
+	}
+	if got := object(t, http.MethodGet, server+"/staging/of/us/outputs/job-1/0/config.yaml", ""); got != "lr: 1\n" {
+		t.Errorf("the output is %q", got)
+	}
+
+	// The same again: nothing is put anew, and the definition is there already.
+	sent.took()
+	u.types(cli.ExitOK, "submit job.json")
+	if got := order(sent.took()); strings.Contains(got, "PUT") || strings.Contains(got, "Register") {
+		t.Errorf("again: %s", got)
+	}
+}

@@ -1,0 +1,158 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	slash "path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/local"
+	"github.com/batchctl/batchctl/pkg/local/container"
+	"github.com/batchctl/batchctl/pkg/objects"
+	"github.com/batchctl/batchctl/pkg/plan"
+	"github.com/batchctl/batchctl/pkg/spec"
+	"github.com/batchctl/batchctl/pkg/stage"
+)
+
+// Files and directories of this machine that a job file names as inputs are published at
+// the target's staging place before anything is submitted. Where they come to lie follows
+// from their content, so it is known to the plan, and they are sent once.
+
+// measure reads what the files' jobs bring from this machine. place is the target's; "":
+// it has none, which the plan says.
+func (p *program) measure(ctx context.Context, files []*spec.File, place string) (map[string]plan.Published, error) {
+	if place == "" {
+		return nil, nil
+	}
+	all := map[string]plan.Published{}
+	store := &objects.Store{}
+	for _, f := range files {
+		for _, j := range f.Jobs {
+			for _, in := range j.Inputs {
+				path := in.Local.Path
+				if _, known := all[path]; known || path == "" {
+					continue
+				}
+				from, size, err := store.Measure(ctx, place, path)
+				if err != nil && ctx.Err() != nil {
+					return nil, fail(ExitInterrupted, "interrupted while %s was read; nothing was sent", path)
+				}
+				if err != nil {
+					return nil, fail(ExitNotDone, "read %s, an input of %s: %v", path, j.Name, err)
+				}
+				all[path] = plan.Published{Path: path, URL: from.From, SHA256: from.SHA256, Tree: from.Tree, Executable: from.Executable, Files: size.Files, Bytes: size.Bytes}
+			}
+		}
+	}
+	return all, nil
+}
+
+// publish puts what the plan's jobs need from this machine to its places.
+func (s *sending) publish(ctx context.Context) error {
+	done := map[string]bool{}
+	for _, j := range s.made.Jobs {
+		for _, want := range j.Published {
+			if done[want.Path] {
+				continue
+			}
+			done[want.Path] = true
+			place := slash.Dir(want.URL)
+			if bucket, ok := strings.CutPrefix(want.URL, "s3://"); ok {
+				place = "s3://" + slash.Dir(bucket)
+			} else if err := os.MkdirAll(filepath.FromSlash(place), 0o700); err != nil {
+				return fail(ExitNotDone, "make the place for inputs: %v", err)
+			}
+			in, moved, err := s.t.objects().Publish(ctx, place, want.Path)
+			switch {
+			case err != nil && ctx.Err() != nil:
+				return fail(ExitInterrupted, "interrupted while %s was published; no job was accepted", want.Path).try("nothing is left behind: submit again")
+			case err != nil && objects.Missing(err):
+				return fail(ExitNotDone, "publish %s: %v", want.Path, err).try(`make the bucket, or give the target another "staging" in the platform file`)
+			case err != nil:
+				return fail(ExitNotDone, "publish %s: %v", want.Path, err)
+			case in.From != want.URL:
+				return fail(ExitProblem, "%s was changed while it was submitted", want.Path).try("submit again when it stays as it is")
+			}
+			if s.t.isLocal() {
+				if err := os.Chtimes(want.URL, time.Time{}, time.Now()); err != nil { // it is in use again
+					return fail(ExitNotDone, "publish %s: %v", want.Path, err)
+				}
+			}
+			sent := ""
+			switch {
+			case moved.Kept >= want.Files:
+				sent = ", there already"
+			case moved.Kept > 0:
+				sent = fmt.Sprintf(", %d of them there already", moved.Kept)
+			}
+			fmt.Fprintf(s.Err, "published: %s, %s%s\n", diag.Printable(want.Path), describePublished(want), sent)
+		}
+	}
+	return nil
+}
+
+// describePublished says how much is sent.
+func describePublished(p plan.Published) string {
+	return plural(p.Files, "file") + ", " + stage.Size(p.Bytes)
+}
+
+// mayPlace refuses paths of containers that jobs as processes of this machine cannot have:
+// they would be this machine's own.
+func (s *sending) mayPlace() error {
+	var problems diag.List
+	for _, j := range s.made.Jobs {
+		if j.Places == nil || s.executorOf(j) != container.Process {
+			continue
+		}
+		refuse := func(path string, src *diag.Source, span diag.Span) {
+			if strings.HasPrefix(path, "/") {
+				problems = append(problems, diag.Diagnostic{Severity: diag.Error, Rule: "stage-process-path", Source: src, Span: span,
+					Message: fmt.Sprintf("%q would be a path of this machine: the job runs as a process of it", path),
+					Hint:    "run it in a container: --executor podman; or write a relative path, below the directory in which the job runs"})
+			}
+		}
+		for _, in := range j.Places.Inputs {
+			refuse(in.Path, in.Node.Source, in.Node.Key)
+		}
+		for _, out := range j.Places.Outputs {
+			refuse(out.Path, out.Node.Source, out.Node.Key)
+		}
+	}
+	problems.Sort()
+	return s.complain(slices.CompactFunc(problems, func(a, b diag.Diagnostic) bool { return a.Source == b.Source && a.Span == b.Span }))
+}
+
+// executorOf is how the local engine runs a job: as the job chose, else as the engine was
+// started.
+func (s *sending) executorOf(j *plan.Job) string {
+	chosen := ""
+	if j.Submit != nil {
+		chosen = j.Submit.Tags[local.ExecutorTag]
+	}
+	if chosen == "" && j.Register != nil {
+		chosen = j.Register.Tags[local.ExecutorTag]
+	}
+	name, _, _ := strings.Cut(s.t.executor, " ")
+	return cmp.Or(chosen, name, container.Process)
+}
+
+// tellOutputs says how results come to this machine.
+func (p *program) tellOutputs(made *plan.Plan, id string) {
+	for _, j := range made.Jobs {
+		if j.Stage == nil {
+			continue
+		}
+		for _, out := range j.Stage.Outputs {
+			if out.Local != "" {
+				fmt.Fprintf(p.Err, "its outputs, once it has ended: batchctl results %s --fetch\n", id)
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,41 @@
+package objects
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+
+	"github.com/batchctl/batchctl/pkg/stage"
+)
+
+// Measure is Publish without publishing: it reads the files, and returns the Input that
+// would bring them from the place, and how many they are. It asks nobody.
+func (s *Store) Measure(ctx context.Context, at, name string) (stage.Input, stage.Moved, error) {
+	to, err := parsePlace(at)
+	if err == nil && to.url != "" {
+		err = fmt.Errorf("%s: nothing can be written to a web server: write s3://bucket/prefix or an absolute path", stage.Shown(at))
+	}
+	if err != nil {
+		return stage.Input{}, stage.Moved{}, err
+	}
+	p := &publication{Store: s, to: to}
+	files, isDir, root, err := sources(name)
+	if err != nil {
+		return stage.Input{}, stage.Moved{}, err
+	}
+	defer root.Close()
+	all, err := p.hash(ctx, files)
+	if err != nil {
+		return stage.Input{}, stage.Moved{}, ended(ctx, err)
+	}
+	moved := stage.Moved{Files: len(all)}
+	for _, f := range all {
+		moved.Bytes += f.size
+	}
+	if !isDir {
+		return stage.Input{From: to.join(all[0].sha()).String(), SHA256: all[0].sha(), Executable: all[0].executable()}, moved, nil
+	}
+	sum := sha256.Sum256(manifest(entries(all)))
+	return stage.Input{From: to.join(hex.EncodeToString(sum[:]) + manifestSuffix).String(), Tree: true}, moved, nil
+}

@@ -1,0 +1,142 @@
+package plan
+
+import (
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/spec"
+	"github.com/batchctl/batchctl/pkg/stage"
+)
+
+// The rules that only inputs and outputs can break, by their names in a report.
+const (
+	ruleStageContainer = "stage-container"
+	ruleStageCommand   = "stage-command"
+	ruleStageSize      = "stage-size"
+	ruleStageNoPlace   = "stage-no-place"
+	ruleStageChanged   = "stage-changed"
+)
+
+// outputsBelow is the part of the staging place that holds outputs for the user's
+// machine. What tells jobs, and children, apart is known in the container alone.
+const outputsBelow = "outputs/${AWS_BATCH_JOB_ID}"
+
+// bring makes the container of a job move its inputs and outputs: batchctl stage in front
+// of its command, and in its environment what that reads.
+func (b *builder) bring(g *group, job *Job) {
+	j := g.Job
+	if !j.IsStaged() {
+		return
+	}
+	by := stagedBy(j)
+	d := b.definition(job, g.known)
+	if d != nil && d.ContainerProperties == nil || overridesSeveral(job) {
+		b.fail(by, ruleStageContainer, by.Name+" are for jobs of one container, in containerProperties, and this job has another kind of definition",
+			"say what runs with image or containerProperties")
+		return
+	}
+	command := job.command(d)
+	if len(command) == 0 {
+		b.fail(by, ruleStageCommand, "the command that batchctl stage is to run is not known here: it stands in a definition of another file, or in the image",
+			"give the job a command")
+		return
+	}
+	document, ok := b.stageDocument(j, job)
+	if !ok {
+		return
+	}
+	job.Stage, job.Places = document, j
+	job.setCommand(j, spec.StagedCommand("", command))
+	b.setVariable(j, job, by, stage.Variable, spec.StageText(document))
+	b.fits(j, job, by)
+}
+
+// stagedBy is the member of the file that asks for files: the first input, else the first
+// output, under the name of what it is one of.
+func stagedBy(j *spec.Job) *jsontree.Node {
+	at, name := (*jsontree.Node)(nil), "inputs"
+	if len(j.Inputs) > 0 {
+		at = j.Inputs[0].Node
+	} else {
+		at, name = j.Outputs[0].Node, "outputs"
+	}
+	src, span := at.Place()
+	return &jsontree.Node{Kind: jsontree.String, Name: name, Source: src, Span: span}
+}
+
+// stageDocument is the job's document with the places of what is on the user's machine.
+func (b *builder) stageDocument(j *spec.Job, job *Job) (*stage.Document, bool) {
+	document := j.Document()
+	for i, in := range j.Inputs {
+		if !spec.IsLocal(in.Source.Text) {
+			continue
+		}
+		published, ok := b.options.Published[in.Local.Path]
+		if !ok || b.options.Staging == "" {
+			b.noPlace(in.Source, "input")
+			return nil, false
+		}
+		to := &document.Inputs[i]
+		if pinned := to.SHA256; pinned != "" && pinned != published.SHA256 {
+			b.fail(in.SHA256, ruleStageChanged, fmt.Sprintf("%s has another content: its sha256 is %s", in.Source.Text, published.SHA256),
+				"write that, if the file is right; or leave the checksum out: what is published has one")
+			return nil, false
+		}
+		to.SHA256 = published.SHA256
+		to.From, to.Tree, to.Executable = literal(published.URL), published.Tree, published.Executable
+		job.Published = append(job.Published, published)
+	}
+	for i, out := range j.Outputs {
+		if !spec.IsLocal(out.Destination.Text) {
+			continue
+		}
+		if b.options.Staging == "" {
+			b.noPlace(out.Destination, "output")
+			return nil, false
+		}
+		to := &document.Outputs[i]
+		to.To = literal(strings.TrimRight(b.options.Staging, "/")) + "/" + outputsBelow + "/" + strconv.Itoa(i) + "/"
+		if !strings.HasSuffix(to.Local, "/") {
+			to.To += literal(path.Base(strings.ReplaceAll(to.Local, `\`, "/")))
+		}
+	}
+	return document, true
+}
+
+// literal is a place in which nothing stands for a variable.
+func literal(place string) string { return strings.ReplaceAll(place, "${", "$${") }
+
+func (b *builder) noPlace(n *jsontree.Node, what string) {
+	b.fail(n, ruleStageNoPlace, fmt.Sprintf("%s %s of this machine goes by a place at the target, and the target names none", article(what), what),
+		`give the target one in the platform file: "staging": "s3://bucket/prefix"; or write an s3:// place here`)
+}
+
+func article(noun string) string {
+	if strings.ContainsAny(noun[:1], "aeiou") {
+		return "an"
+	}
+	return "a"
+}
+
+// fits refuses a document for which the request has no room.
+func (b *builder) fits(j *spec.Job, job *Job, by *jsontree.Node) {
+	request, size, limit := "the job definition", 0, MaxDefinition-tagReserve
+	if j.Register != nil {
+		size = sizeOf(job.Register)
+	} else {
+		overrides := job.Submit.ContainerOverrides
+		if overrides == nil {
+			overrides = &types.ContainerOverrides{}
+		}
+		request, size, limit = "containerOverrides", sizeOf(overrides), MaxOverrides-OverridesReserve-cellsReserve
+	}
+	if size > limit {
+		b.fail(by, ruleStageSize, fmt.Sprintf("with inputs and outputs %s has %d bytes, and may have %d", request, size, limit),
+			"bring a directory, or a prefix of S3, in place of its files one by one")
+	}
+}

@@ -1,0 +1,35 @@
+package stage
+
+import (
+	"strconv"
+
+	"github.com/batchctl/batchctl/pkg/sweep"
+)
+
+// indexVariable is what AWS Batch sets in the children of an array, from 0.
+const indexVariable = "AWS_BATCH_JOB_ARRAY_INDEX"
+
+// expansion is the value that a variable has in places. The index of a child is the number
+// of its cell: an array that runs some cells again, or is one of several, counts its own
+// children from 0, and a place that goes by the index is that of the cell. A launcher in
+// front of the program has made it so already; the lines of a list are behind it.
+func (s *Stager) expansion(name string) (value string, ok bool) {
+	value, ok = s.look(name)
+	cells, some := s.look(sweep.CellsVariable)
+	if _, launched := s.look(sweep.CellVariable); name != indexVariable || !some || cells == "" || launched {
+		return value, ok
+	}
+	if !ok {
+		value = "0" // a plain job, of one cell
+	}
+	list, err := sweep.ParseCells(cells)
+	index, numberErr := strconv.Atoi(value)
+	if err != nil || numberErr != nil {
+		return "", false
+	}
+	cell, found := list.At(index)
+	if !found {
+		return "", false
+	}
+	return strconv.Itoa(cell), true
+}
