@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
@@ -214,16 +215,30 @@ func digest(text []byte) []byte {
 	return sum[:]
 }
 
+// canonicalQuery is the query by name and then by value, both as they are escaped: that
+// order is not the one of what they say (IAM User Guide, "Create a signed AWS API request").
 func canonicalQuery(u *url.URL) string {
 	if u.RawQuery == "" {
 		return ""
 	}
-	query := u.Query()
-	for _, values := range query {
-		slices.Sort(values)
+	var pairs [][2]string
+	for name, values := range u.Query() {
+		for _, value := range values {
+			pairs = append(pairs, [2]string{escapeQuery(name), escapeQuery(value)})
+		}
 	}
-	return strings.ReplaceAll(query.Encode(), "+", "%20")
+	slices.SortFunc(pairs, func(a, b [2]string) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
+	var text strings.Builder
+	for i, p := range pairs {
+		if i > 0 {
+			text.WriteByte('&')
+		}
+		text.WriteString(p[0] + "=" + p[1])
+	}
+	return text.String()
 }
+
+func escapeQuery(text string) string { return strings.ReplaceAll(url.QueryEscape(text), "+", "%20") }
 
 // appendHeader appends the values of a signed header, blanks trimmed.
 func appendHeader(text []byte, r *http.Request, name string) []byte {
