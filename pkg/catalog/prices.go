@@ -29,7 +29,7 @@ var pricesCSV string
 
 // PricesHead is the header of a price file: one price a line, in US dollars an
 // hour. Lines before it may name its day and origin: "# date: 2026-07-20" and
-// "# source: ...". An item is an instance type, or one of FargateItems or StandingItems. With "spot:"
+// "# source: ...", and what its prices on Spot lie between: "# spot: ...". An item is an instance type, or one of FargateItems or StandingItems. With "spot:"
 // before it, it is what the item costs on Spot, and may be a range: 0.035-0.061.
 const PricesHead = "region,item,usd_per_hour"
 
@@ -64,13 +64,16 @@ type Span struct {
 }
 
 // Prices is a dated table of prices: on demand, and on Spot where its file has them.
-// Nil is the one that batchctl carries, which has none of Spot. Savings plans and
+// Nil is the one that batchctl carries. Savings plans and
 // discounts are not in it.
 type Prices struct {
 	// Date is the table's day, as 2026-07-20; "" where its file does not say.
 	Date string
 	// Source says where the prices come from; "" where the file does not say.
 	Source string
+	// Between says what the prices on Spot lie between; "" where the file does not say,
+	// and they are those of its day.
+	Between string
 	// name is the name of a supplied file.
 	name    string
 	regions map[string]map[string]float64
@@ -146,6 +149,9 @@ func (p *Prices) Fargate(region, platform string) (price FargatePrice, ok bool) 
 	gb, hasGB := items[fargateItem(platform, "gb")]
 	return FargatePrice{vcpu, gb}, hasVCPU && hasGB
 }
+
+// SpotBetween says what the prices on Spot lie between; "" where that is the day's.
+func (p *Prices) SpotBetween() string { return p.orCarried().Between }
 
 // Spot returns what an instance type costs on Spot: a range of the table's day, which
 // has moved since.
@@ -250,6 +256,8 @@ func (p *Prices) readNotes(text string) (lines int, body string, err error) {
 				return 0, "", fmt.Errorf("line %d: the date %q is not a day such as 2026-07-20", lines, value)
 			}
 			p.Date = value
+		case "spot":
+			p.Between = value
 		case "source":
 			p.Source = strings.TrimPrefix(p.Source+"; "+value, "; ")
 		}

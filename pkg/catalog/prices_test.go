@@ -102,8 +102,19 @@ func TestSpotPrices(t *testing.T) {
 		t.Error("half a price was taken")
 	}
 	var carried *Prices
-	if _, ok := carried.Spot(PricesRegion, "m5.large"); ok || carried.Day() != PricesDate || carried.Origin() == "" {
-		t.Error("the carried table has Spot prices, or no day")
+	if carried.Day() != PricesDate || carried.Origin() == "" {
+		t.Error("the carried table has no day or origin")
+	}
+	on := 0
+	for name := range priced().spot[PricesRegion] {
+		span, _ := carried.Spot(PricesRegion, name)
+		if usd, ok := carried.Instance(PricesRegion, name); !ok || span.High != usd || span.Low > usd || span.Low < usd/10 {
+			t.Errorf("%s costs %v on Spot and %v on demand", name, span, usd)
+		}
+		on++
+	}
+	if on < 800 {
+		t.Errorf("%d types have a price on Spot", on)
 	}
 }
 

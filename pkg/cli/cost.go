@@ -39,7 +39,7 @@ func (p *program) costCommand() *cli.Command {
 }
 
 func pricesFlag() cli.Flag {
-	return &cli.StringFlag{Name: "prices", Usage: "`FILE` of prices newer than the built-in ones, of other Regions or of Spot: lines of " + catalog.PricesHead + " (default: the platform file's prices)"}
+	return &cli.StringFlag{Name: "prices", Usage: "`FILE` of prices newer than the built-in ones, or of other Regions, on demand and on Spot: lines of " + catalog.PricesHead + " (default: the platform file's prices)"}
 }
 
 func maxCostFlag() cli.Flag {
@@ -169,10 +169,11 @@ type priceTable struct {
 	Region    string `json:"region,omitempty"`
 	StandsFor string `json:"standsForRegion,omitempty"`
 	Source    string `json:"source,omitempty"`
+	Between   string `json:"spotBetween,omitempty"`
 }
 
 func newPriceTable(prices *catalog.Prices, rates []cost.Rate) priceTable {
-	t := priceTable{Table: prices.String(), Date: prices.Day(), Source: prices.Origin()}
+	t := priceTable{Table: prices.String(), Date: prices.Day(), Source: prices.Origin(), Between: prices.SpotBetween()}
 	for _, r := range rates {
 		if r.Region != "" {
 			t.Region, t.StandsFor = r.Region, r.StandsFor
@@ -309,7 +310,7 @@ func (g *costPage) prices(t priceTable, rates []cost.Rate) {
 		g.more("none of %s here, so those of %s stand in: --prices FILE", t.StandsFor, t.Region)
 	}
 	if slices.ContainsFunc(rates, func(r cost.Rate) bool { return r.Spot != nil }) {
-		g.more("Spot prices move: theirs is the range of that day")
+		g.more("Spot prices move: theirs is %s", cmp.Or(t.Between, "the range of that day"))
 	} else {
 		g.more("no Spot price of these is known: --prices FILE, with lines of spot:TYPE")
 	}
