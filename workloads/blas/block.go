@@ -41,6 +41,9 @@ const (
 	// serialWork is the work (m n k) below which a goroutine costs more than it
 	// saves, some 10 microseconds.
 	serialWork = 64 * 64 * 64
+	// lockedWork is the work from which on goroutines stay on their threads: some 10 ms
+	// of one core, after which the runtime interrupts them.
+	lockedWork = 512 * 1024 * 1024
 	// leastRows and leastPanels bound how small tasks get for want of others:
 	// a packed element of B is used in as many rows, an element of A that was
 	// fetched in as many panels.

@@ -132,6 +132,12 @@ func (g *product[T]) run() {
 }
 
 func (g *product[T]) work() {
+	if float64(g.m)*float64(g.n)*float64(g.k) >= lockedWork {
+		// A goroutine that is interrupted after its 10 ms goes on wherever the runtime likes,
+		// on another core with nothing of its block of B in the cache. A thread stays.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+	}
 	w := takeWorkspace[T](g.blocking, g.kernel.mr, g.kernel.nr)
 	defer giveWorkspace(w)
 	w.strip.alpha = g.alpha
