@@ -109,19 +109,22 @@ func newPodman(t *testing.T) func(t *testing.T, command ...string) string {
 	if out, err := info.CombinedOutput(); err != nil {
 		lacking(t, "podman does not work here: %v\n%s", err, out)
 	}
-	t.Cleanup(func() {
-		// It cleans up behind a container that has ended in a process of its own, which may
-		// still write.
-		for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(50 * time.Millisecond) {
-			err := os.RemoveAll(folder)
-			if err == nil {
-				return
-			}
-			if time.Now().After(deadline) {
-				t.Errorf("remove podman's storage: %v", err)
-				return
-			}
-		}
-	})
+	t.Cleanup(func() { removeStorage(t, folder) })
 	return start
+}
+
+// removeStorage removes what podman used: it cleans up behind a container that has ended in
+// a process of its own, which may still write.
+func removeStorage(t *testing.T, folder string) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		err := os.RemoveAll(folder)
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Errorf("remove podman's storage: %v", err)
+			return
+		}
+	}
 }

@@ -335,12 +335,7 @@ func (a *account) builder() string {
 	}
 	a.t.Cleanup(func() {
 		_ = a.command("podman", "unshare", "rm", "-rf", filepath.Join(folder, "graph")).Run() // files of other users
-		for range 100 {
-			if os.RemoveAll(folder) == nil {
-				return
-			}
-			time.Sleep(50 * time.Millisecond)
-		}
+		removeStorage(a.t, folder)
 	})
 	write := func(name, text string) string {
 		path := filepath.Join(folder, name)

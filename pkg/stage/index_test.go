@@ -20,7 +20,7 @@ func TestIndexIsTheCell(t *testing.T) {
 		"damaged cells":         {[]string{"AWS_BATCH_JOB_ARRAY_INDEX=1", "BATCHCTL_CELLS=x"}, ""},
 		"no array":              {nil, ""},
 	} {
-		s := &Stager{Environ: append(c.environ, document), Dir: "/work"}
+		s := &Stager{Environ: append(c.environ, document), Dir: "/job"}
 		d, err := s.Document()
 		if c.want == "" {
 			if err == nil {

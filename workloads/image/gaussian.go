@@ -92,15 +92,6 @@ func apportion(values []float64, total int32) []int32 {
 	return rounded
 }
 
-// packPairs puts two weights in each element, the first in the low half.
-func packPairs(weights []int32) []int32 {
-	pairs := make([]int32, len(weights)/2)
-	for i := range pairs {
-		pairs[i] = int32(uint32(weights[2*i])&0xFFFF | uint32(weights[2*i+1])<<16)
-	}
-	return pairs
-}
-
 // term is the sum of two words times a weight, rounded: VPADDW and VPMULHRSW.
 func term(a, b, weight int16) int16 {
 	return int16((int32(a+b)*int32(weight) + 1<<(weightBits-1)) >> weightBits)

@@ -102,7 +102,7 @@ func TestGaussianPrecision(t *testing.T) {
 			}
 		}
 		t.Logf("sigma %v: %.2f %% differ by one level", sigma, 100*float64(differ)/float64(all))
-		if float64(differ) > 0.02*float64(all) {
+		if float64(differ) > 0.015*float64(all) {
 			t.Errorf("sigma %v: %d of %d samples differ", sigma, differ, all)
 		}
 	}

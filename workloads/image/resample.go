@@ -243,3 +243,12 @@ func (r *resampler) rowsExact(dst, src Image, low, high int) {
 		}
 	}
 }
+
+// packPairs puts two weights in each element, the first in the low half.
+func packPairs(weights []int32) []int32 {
+	pairs := make([]int32, len(weights)/2)
+	for i := range pairs {
+		pairs[i] = int32(uint32(weights[2*i])&0xFFFF | uint32(weights[2*i+1])<<16)
+	}
+	return pairs
+}
