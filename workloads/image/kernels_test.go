@@ -102,7 +102,11 @@ func TestGaussianPrecision(t *testing.T) {
 			}
 		}
 		t.Logf("sigma %v: %.2f %% differ by one level", sigma, 100*float64(differ)/float64(all))
-		if float64(differ) > 0.015*float64(all) {
+		limit := 0.01
+		if sigma > 5 {
+			limit = 0.02 // 121 products that are rounded
+		}
+		if float64(differ) > limit*float64(all) {
 			t.Errorf("sigma %v: %d of %d samples differ", sigma, differ, all)
 		}
 	}
