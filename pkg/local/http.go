@@ -153,7 +153,7 @@ func (e *Engine) answer(c *call, services map[string]map[string]handler) (any, e
 
 // readBody reads a body of at most maxBody+1 bytes.
 func readBody(r *http.Request) ([]byte, error) {
-	if n := r.ContentLength; n >= 0 && n <= maxBody {
+	if n := r.ContentLength; n > 0 && n <= maxBody {
 		body := make([]byte, n)
 		_, err := io.ReadFull(r.Body, body)
 		return body, err
