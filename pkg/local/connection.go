@@ -160,6 +160,7 @@ func (e *Engine) Serve(ctx context.Context, l net.Listener, ready func(Connectio
 	if ready != nil {
 		ready(c)
 	}
+	askForTimeSlices()
 	server := &http.Server{Handler: e.Handler(), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second,
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10, ConnState: e.count, ErrorLog: slog.NewLogLogger(e.options.Log.Handler(), slog.LevelWarn)}
 	stopped := make(chan error, 1)

@@ -73,7 +73,8 @@ type Journal struct {
 	crowd, enough int
 	changed       *sync.Cond // written, next.callers, syncing or broken have changed
 	// While the disk is at work a file takes no writes. What is appended then waits
-	// here, if it fits into the room that is reserved, so that nobody else has to wait.
+	// here, if it fits into the room that is reserved, so that nobody else has to wait;
+	// and so does what is appended while a group gathers, which is one write then.
 	unwritten []byte
 }
 
@@ -109,7 +110,7 @@ func (j *Journal) Append(record []byte) (position int64, err error) {
 	}
 	j.line = appendFrame(j.line, record)
 	switch end := j.size + int64(len(j.line)); {
-	case j.atDisk != nil && end <= j.reserved:
+	case (j.atDisk != nil || j.next != nil) && end <= j.reserved:
 		j.unwritten = append(j.unwritten, j.line...)
 	default:
 		j.flush() // what came before goes before
@@ -184,6 +185,10 @@ func (j *Journal) Written(position int64) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for j.written < position && j.broken == nil {
+		if j.atDisk == nil {
+			j.flush()
+			break
+		}
 		j.changed.Wait()
 	}
 	if j.written >= position {
