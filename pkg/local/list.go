@@ -113,7 +113,7 @@ func (e *Engine) listed(in *batch.ListJobsInput, status state, after int64) (ite
 	}
 	switch {
 	case len(in.Filters) > 0:
-		return l.filtered(in.Filters, after)
+		return l.filtered(in, status, after)
 	case status == none:
 		return newestJobs(l.all, after, func(*job) bool { return true }), nil
 	}
@@ -161,8 +161,10 @@ func childrenIn(j *job, status state, after int64) iter.Seq2[*task, bool] {
 }
 
 // filtered yields the jobs that a ListJobs filter may mean. As in Batch there may
-// be one, it applies to jobs in any status, and not to the children of arrays.
-func (l *line) filtered(filters []types.KeyValuesPair, after int64) (iter.Seq2[*task, bool], error) {
+// be one, it applies to jobs in any status, or with SHARE_IDENTIFIER to those in the one
+// that the request names, and not to the children of arrays.
+func (l *line) filtered(in *batch.ListJobsInput, status state, after int64) (iter.Seq2[*task, bool], error) {
+	filters := in.Filters
 	if len(filters) != 1 || len(filters[0].Values) != 1 {
 		return nil, wire.ClientException("Only one filter with one value can be used at a time.")
 	}
@@ -197,7 +199,9 @@ func (l *line) filtered(filters []types.KeyValuesPair, after int64) (iter.Seq2[*
 		}
 		return newestJobs(l.created(at, name == "BEFORE_CREATED_AT"), after, all), nil
 	case "SHARE_IDENTIFIER":
-		return newestJobs(l.all, after, func(j *job) bool { return glob(&value, aws.ToString(j.request.ShareIdentifier)) }), nil
+		return newestJobs(l.all, after, func(j *job) bool {
+			return glob(&value, aws.ToString(j.request.ShareIdentifier)) && (in.JobStatus == "" || j.state == status)
+		}), nil
 	default:
 		return nil, wire.ClientException("Filter %s is not valid. Valid filters: [JOB_NAME, JOB_STATUS, JOB_DEFINITION, "+
 			"BEFORE_CREATED_AT, AFTER_CREATED_AT, SHARE_IDENTIFIER]", name)
