@@ -316,6 +316,12 @@ func (e *Engine) listJobsByConsumableResource(_ *call, in *batch.ListJobsByConsu
 	if err != nil {
 		return nil, err
 	}
+	wanted := none
+	if f := filters["JOB_STATUS"]; f != nil {
+		if wanted, err = listableStatus(strings.ToUpper(f.pattern)); err != nil {
+			return nil, err
+		}
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	r, err := e.model.consumableNamed(in.ConsumableResource)
@@ -335,7 +341,7 @@ func (e *Engine) listJobsByConsumableResource(_ *call, in *batch.ListJobsByConsu
 	out := &batch.ListJobsByConsumableResourceOutput{Jobs: []types.ListJobsByConsumableResourceSummary{}}
 	last, looked := int64(0), 0
 	for t, wanted := range newestJobs(r.jobs, after, func(j *job) bool {
-		return filters["JOB_STATUS"].fits(j.state.String()) && filters["JOB_NAME"].fits(*j.request.JobName)
+		return (wanted == none || j.state == wanted) && filters["JOB_NAME"].fits(*j.request.JobName)
 	}) {
 		if len(out.Jobs) == size || looked == maxLooked {
 			out.NextToken = aws.String(newToken(strconv.FormatInt(last, 10)))

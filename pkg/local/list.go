@@ -19,9 +19,9 @@ func (e *Engine) listJobs(c *call, in *batch.ListJobsInput) (*batch.ListJobsOutp
 	case in.JobStatus == "" && len(in.Filters) == 0:
 		status = e.listedStatus(c)
 	case in.JobStatus != "":
-		var ok bool
-		if status, ok = parseState(in.JobStatus); !ok {
-			return nil, wire.ClientException("Job status %s is not valid. Valid statuses: %v", in.JobStatus, types.JobStatus("").Values())
+		var err error
+		if status, err = listableStatus(string(in.JobStatus)); err != nil {
+			return nil, err
 		}
 	}
 	size := 1000
@@ -63,6 +63,15 @@ func (e *Engine) listJobs(c *call, in *batch.ListJobsInput) (*batch.ListJobsOutp
 		}
 	}
 	return out, nil
+}
+
+// listableStatus is the status of a name that a request gives.
+func listableStatus(name string) (state, error) {
+	s, ok := parseState(types.JobStatus(name))
+	if !ok {
+		return none, wire.ClientException("Job status %s is not valid. Valid statuses: %v", name, types.JobStatus("").Values())
+	}
+	return s, nil
 }
 
 // maxLooked is how many jobs are looked at for one page, so that none takes long
@@ -178,9 +187,9 @@ func (l *line) filtered(in *batch.ListJobsInput, status state, after int64) (ite
 		}
 		return newestJobs(l.all, after, func(j *job) bool { return glob(&pattern, strings.ToLower(*j.request.JobName)) }), nil
 	case "JOB_STATUS":
-		s, ok := parseState(types.JobStatus(value))
-		if !ok {
-			return nil, wire.ClientException("Job status %s is not valid. Valid statuses: %v", value, types.JobStatus("").Values())
+		s, err := listableStatus(value)
+		if err != nil {
+			return nil, err
 		}
 		return newest(l.jobs[s], after), nil
 	case "JOB_DEFINITION":

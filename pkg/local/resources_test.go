@@ -542,3 +542,25 @@ func TestTimeLimitActions(t *testing.T) {
 		w.idle()
 	})
 }
+
+// TestRefusedLater: what is refused when something is made is refused when it is changed.
+func TestRefusedLater(t *testing.T) {
+	w := open(t, Options{})
+	ctx := t.Context()
+	if _, err := w.CreateComputeEnvironment(ctx, &batch.CreateComputeEnvironmentInput{ComputeEnvironmentName: aws.String("ours"), Type: types.CETypeUnmanaged,
+		ServiceRole: aws.String("arn:aws:iam::000000000000:role/batch"), UnmanagedvCpus: aws.Int32(2)}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := w.UpdateComputeEnvironment(ctx, &batch.UpdateComputeEnvironmentInput{ComputeEnvironment: aws.String("ours"), UnmanagedvCpus: aws.Int32(-1)})
+	refused(t, err, "unmanagedvCpus should be greater than or equal to 0.")
+	_, err = w.TagResource(ctx, &batch.TagResourceInput{ResourceArn: aws.String(arn(kindEnvironment, "ours")), Tags: map[string]string{"k": "AWS:v"}})
+	refused(t, err, "Tag k: values must not start with aws:.")
+	if _, err := w.CreateConsumableResource(ctx, &batch.CreateConsumableResourceInput{ConsumableResourceName: aws.String("licence")}); err != nil {
+		t.Fatal(err)
+	}
+	for _, status := range []string{"LOST", "RUN*"} {
+		_, err = w.ListJobsByConsumableResource(ctx, &batch.ListJobsByConsumableResourceInput{ConsumableResource: aws.String("licence"),
+			Filters: []types.KeyValuesPair{{Name: aws.String("JOB_STATUS"), Values: []string{status}}}})
+		refused(t, err, "Job status "+status+" is not valid. Valid statuses: [SUBMITTED PENDING RUNNABLE STARTING RUNNING SUCCEEDED FAILED]")
+	}
+}
