@@ -143,6 +143,10 @@ func TestRestartKeepsResources(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// A fair-share policy that was set cannot be removed.
+	if _, err := w.UpdateSchedulingPolicy(ctx, &batch.UpdateSchedulingPolicyInput{Arn: policy.Arn}); err != nil {
+		t.Fatal(err)
+	}
 	w.queue("main", []string{"big", "spot"}, func(in *batch.CreateJobQueueInput) {
 		in.SchedulingPolicyArn, in.Tags = policy.Arn, map[string]string{"q": "1"}
 		in.JobStateTimeLimitActions = []types.JobStateTimeLimitAction{{Action: "CANCEL", MaxTimeSeconds: aws.Int32(600), Reason: &limitReasons[0], State: "RUNNABLE"}}
