@@ -133,10 +133,10 @@ func checkConsumables(p *types.ConsumableResourceProperties) error {
 	return nil
 }
 
-// lacks explains why a job waits for a consumable resource, given what is free of
-// each; it is empty when all is there. The text is this engine's own: that of Batch
-// is not documented.
-func (m *model) lacks(needs []requirement, free func(name string) int64) string {
+// exceeds explains why a job cannot start before a consumable resource is changed; it
+// is empty where its turn may come. The texts of this and of lacks are this engine's
+// own: those of Batch are not documented.
+func (m *model) exceeds(needs []requirement) string {
 	for _, n := range needs {
 		r := m.consumables[n.name]
 		switch {
@@ -145,7 +145,16 @@ func (m *model) lacks(needs []requirement, free func(name string) int64) string 
 		case r.total < n.quantity:
 			return fmt.Sprintf("MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT - the job asks for %d of the consumable resource %s, more than its total quantity",
 				n.quantity, n.name)
-		case free(n.name) < n.quantity:
+		}
+	}
+	return ""
+}
+
+// lacks explains why a job waits for a consumable resource, given what is free of
+// each; it is empty when all is there.
+func lacks(needs []requirement, free func(name string) int64) string {
+	for _, n := range needs {
+		if free(n.name) < n.quantity {
 			return fmt.Sprintf("the job waits for %d of the consumable resource %s", n.quantity, n.name)
 		}
 	}

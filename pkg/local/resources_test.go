@@ -568,3 +568,41 @@ func TestRefusedLater(t *testing.T) {
 		refused(t, err, "Job status "+status+" is not valid. Valid statuses: [SUBMITTED PENDING RUNNABLE STARTING RUNNING SUCCEEDED FAILED]")
 	}
 }
+
+// TestNobodyWaitsBehindTooMuch: a job that asks for more of a consumable resource than
+// there is, or for one that is gone, keeps nothing of it from those behind.
+func TestNobodyWaitsBehindTooMuch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := open(t, Options{})
+		w.register("work", "1", "64")
+		for _, name := range []string{"a", "b", "gone"} {
+			if _, err := w.CreateConsumableResource(t.Context(), &batch.CreateConsumableResourceInput{ConsumableResourceName: &name, TotalQuantity: aws.Int64(5)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		asks := func(names []string, quantity int64) func(*batch.SubmitJobInput) {
+			return func(in *batch.SubmitJobInput) {
+				p := &types.ConsumableResourceProperties{}
+				for _, name := range names {
+					p.ConsumableResourceList = append(p.ConsumableResourceList, types.ConsumableResourceRequirement{ConsumableResource: &name, Quantity: &quantity})
+				}
+				in.ConsumableResourcePropertiesOverride = p
+			}
+		}
+		holder := w.submit("work", asks([]string{"gone"}, 5), words("1h"))
+		removed := w.submit("work", asks([]string{"a", "gone"}, 5))
+		if _, err := w.DeleteConsumableResource(t.Context(), &batch.DeleteConsumableResourceInput{ConsumableResource: aws.String("gone")}); err != nil {
+			t.Fatal(err)
+		}
+		tooMuch := w.submit("work", asks([]string{"a", "b"}, 6))
+		late := w.submit("work", asks([]string{"a", "b"}, 5))
+		synctest.Wait()
+		w.want(holder, types.JobStatusRunning, "")
+		w.want(removed, types.JobStatusRunnable, "MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT - the consumable resource gone does not exist")
+		w.want(tooMuch, types.JobStatusRunnable, "MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT - the job asks for 6 of the consumable resource a, more than its total quantity")
+		w.want(late, types.JobStatusSucceeded, reasonExited)
+		for _, id := range []string{removed, tooMuch} {
+			w.terminate(id, "enough")
+		}
+	})
+}
