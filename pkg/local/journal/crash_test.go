@@ -149,3 +149,17 @@ func TestOldJournalGoesOn(t *testing.T) {
 		t.Errorf("%v; the journal is %q", err, bytes.TrimRight(data, "\x00"))
 	}
 }
+
+func TestOpenRefusesWhatIsNoFile(t *testing.T) {
+	root, err := os.OpenRoot(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	if err := root.Mkdir("journal", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := Open(root, "journal", nil); err == nil || !strings.Contains(err.Error(), "no regular file") {
+		t.Errorf("a directory in the journal's place: %v", err)
+	}
+}

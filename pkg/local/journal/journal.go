@@ -542,6 +542,9 @@ func Read(root *os.Root, name string, apply func(record []byte) error) error {
 }
 
 func read(root *os.Root, name string, apply func(record []byte) error) (data []byte, whole int64, err error) {
+	if info, err := root.Stat(name); err == nil && !info.Mode().IsRegular() {
+		return nil, 0, fmt.Errorf("read journal: %s/%s is no regular file; move it away", root.Name(), name)
+	}
 	data, err = root.ReadFile(name)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, 0, fmt.Errorf("read journal: %w", err)
