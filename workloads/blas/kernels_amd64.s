@@ -61,12 +61,14 @@ panel:
 steps:
 	PREFETCHT1 (R14)
 
-	// Fetch a row of the tile of C, which is used after the last step. All rows at once would stop the loads of B until they are there.
+	// Fetch a row of the tile of C, which is used after the last step: the first, and the others late. All rows at once would stop the loads of B until they are there.
 	PREFETCHT0   (R12)
 	PREFETCHT0   64(R12)
 	PREFETCHT0   128(R12)
 	PREFETCHT0   191(R12)
-	ADDQ         R9, R12
+	LEAQ         (R12)(R9*1), BP
+	CMPQ         R15, $0x000000a0
+	CMOVQLT      BP, R12
 	CMPQ         R12, R13
 	CMOVQHI      R13, R12
 	PREFETCHT0   1536(DI)
@@ -465,12 +467,14 @@ panel:
 steps:
 	PREFETCHT1 (R14)
 
-	// Fetch a row of the tile of C, which is used after the last step. All rows at once would stop the loads of B until they are there.
+	// Fetch a row of the tile of C, which is used after the last step: the first, and the others late. All rows at once would stop the loads of B until they are there.
 	PREFETCHT0   (R12)
 	PREFETCHT0   64(R12)
 	PREFETCHT0   128(R12)
 	PREFETCHT0   191(R12)
-	ADDQ         R9, R12
+	LEAQ         (R12)(R9*1), BP
+	CMPQ         R15, $0x000000a0
+	CMOVQLT      BP, R12
 	CMPQ         R12, R13
 	CMOVQHI      R13, R12
 	PREFETCHT0   1536(DI)
@@ -928,9 +932,9 @@ row:
 	MOVQ panels+32(FP), R9
 
 panel:
-	PREFETCHT0 (R10)
-	PREFETCHT0 64(R10)
-	PREFETCHT0 128(R10)
+	PREFETCHT1 (R10)
+	PREFETCHT1 64(R10)
+	PREFETCHT1 128(R10)
 	ADDQ       $+192, R10
 	VMOVUPD    (DI), Z0
 	VMOVUPD    64(DI), Z1
@@ -988,11 +992,13 @@ panel:
 steps:
 	PREFETCHT1 (R12)
 
-	// Fetch a row of the tile of C, which is used after the last step. All rows at once would stop the loads of B until they are there.
+	// Fetch a row of the tile of C, which is used after the last step: the first, and the others late. All rows at once would stop the loads of B until they are there.
 	PREFETCHT0   (R10)
 	PREFETCHT0   64(R10)
 	PREFETCHT0   95(R10)
-	ADDQ         DI, R10
+	LEAQ         (R10)(DI*1), R14
+	CMPQ         R13, $0x000000a0
+	CMOVQLT      R14, R10
 	CMPQ         R10, R11
 	CMOVQHI      R11, R10
 	PREFETCHT0   1536(BX)
@@ -1231,11 +1237,13 @@ panel:
 steps:
 	PREFETCHT1 (R12)
 
-	// Fetch a row of the tile of C, which is used after the last step. All rows at once would stop the loads of B until they are there.
+	// Fetch a row of the tile of C, which is used after the last step: the first, and the others late. All rows at once would stop the loads of B until they are there.
 	PREFETCHT0   (R10)
 	PREFETCHT0   64(R10)
 	PREFETCHT0   95(R10)
-	ADDQ         DI, R10
+	LEAQ         (R10)(DI*1), R14
+	CMPQ         R13, $0x000000a0
+	CMOVQLT      R14, R10
 	CMPQ         R10, R11
 	CMOVQHI      R11, R10
 	PREFETCHT0   1536(BX)
@@ -1551,8 +1559,8 @@ row:
 	MOVQ panels+32(FP), R9
 
 panel:
-	PREFETCHT0 (R10)
-	PREFETCHT0 64(R10)
+	PREFETCHT1 (R10)
+	PREFETCHT1 64(R10)
 	ADDQ       $+96, R10
 	VMOVUPD    (DI), Y0
 	VMOVUPD    32(DI), Y1

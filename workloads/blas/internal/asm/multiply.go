@@ -15,6 +15,10 @@ const (
 	// lies in the second-level cache, whose latency is some 15 cycles; a step
 	// takes 12 and 192 bytes (6 and 96 with AVX2).
 	ahead = 1536
+	// late is how many steps before the end of the panel the fetching of the tile of
+	// C begins. What is fetched earlier has left the first-level cache again when it is
+	// used: 192 bytes of B come in a step.
+	late = 160
 )
 
 // tile is what the parts of multiply share.
@@ -54,7 +58,7 @@ func multiply(s isa, e element) {
 	t.cs = Load(Param("cs"), GP64()).(reg.GPVirtual)
 	t.b = Load(Param("b"), GP64()).(reg.GPVirtual)
 	c := Load(Param("c"), GP64())
-	ldc := Load(Param("ldc"), GP64())
+	ldc := Load(Param("ldc"), GP64()).(reg.GPVirtual)
 	t.a = GP64()
 	for range s.rows {
 		line := make([]reg.VecVirtual, s.columns)
@@ -87,13 +91,16 @@ func multiply(s isa, e element) {
 
 	Label("steps")
 	PREFETCHT1(Mem{Base: fetch})
-	Comment("Fetch a row of the tile of C, which is used after the last step. All rows at once would stop the loads of B until they are there.")
+	Comment("Fetch a row of the tile of C, which is used after the last step: the first, and the others late. All rows at once would stop the loads of B until they are there.")
 	stepBytes := s.columns * s.vector
 	for at := 0; at < stepBytes; at += 64 {
 		PREFETCHT0(Mem{Base: tileRow, Disp: at})
 	}
 	PREFETCHT0(Mem{Base: tileRow, Disp: stepBytes - 1})
-	ADDQ(ldc, tileRow)
+	following := GP64()
+	LEAQ(Mem{Base: tileRow, Index: ldc, Scale: 1}, following)
+	CMPQ(k, U32(late))
+	CMOVQLT(following, tileRow)
 	CMPQ(tileRow, lastRow)
 	CMOVQHI(lastRow, tileRow)
 	for at := ahead; at < ahead+unroll*stepBytes; at += 64 {
