@@ -115,3 +115,17 @@ func longestShare(b blocking) int {
 	}
 	return slices.Max(shares)
 }
+
+// The panel on the right is the narrowest that holds what is left, and no wider
+// than the others.
+func TestLastPanel(t *testing.T) {
+	for _, isa := range Available() {
+		kernel := kernelFor[float64](isa)
+		for columns := 1; columns < kernel.nr; columns++ {
+			width, multiply := kernel.last(columns)
+			if width != roundUp(columns, kernel.nr/(len(kernel.narrow)+1)) || multiply == nil {
+				t.Errorf("%s: %d columns are computed as %d", isa, columns, width)
+			}
+		}
+	}
+}

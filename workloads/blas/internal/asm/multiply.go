@@ -34,14 +34,21 @@ type tile struct {
 	cs    reg.GPVirtual
 }
 
-// multiply writes the function that multiplies one panel of A by some of B.
-func multiply(s isa, e element) {
-	nr := s.columns * s.vector / e.bytes
-	TEXT("multiply"+e.name+s.name, NOSPLIT, fmt.Sprintf(
+// multiply writes the function that multiplies one panel of A by some of B, whose
+// panels are as many vectors wide as there are columns: all of the tile, or fewer
+// for what is left at the right of C.
+func multiply(s isa, e element, columns int) {
+	name := "multiply" + e.name + s.name
+	if columns < s.columns {
+		name += fmt.Sprint("x", columns)
+	}
+	s.columns = columns
+	nr := columns * s.vector / e.bytes
+	TEXT(name, NOSPLIT, fmt.Sprintf(
 		"func(k, panels int, a *%[1]s, rs, cs uintptr, b, c *%[1]s, ldc uintptr, alpha *%[1]s, add bool, next *%[1]s, step, jump uintptr)", e.goType))
 	Pragma("noescape")
 	Doc(
-		fmt.Sprintf("multiply%s%s sets, or with add increases, %d rows of C by alpha times A B, for %d columns of each of the panels of B.", e.name, s.name, s.rows, nr),
+		fmt.Sprintf("%s sets, or with add increases, %d rows of C by alpha times A B, for %d columns of each of the panels of B.", name, s.rows, nr),
 		"Element (i, l) of A lies rs*i+cs*l bytes after a, row i of C ldc*i bytes after c. The panels of B are packed and follow each other, k rows of that many columns each.",
 		"k and panels are at least 1. From next on memory is fetched into the cache for the call after this one: step bytes further for each 4 steps along k, and jump bytes further for each panel.",
 	)
