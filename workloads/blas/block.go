@@ -14,22 +14,29 @@ type blocking struct {
 	kc int
 	// panels is the most panels of B in a block, nr columns each.
 	panels int
-	// rowTasks and colTasks are into how many tasks C's rows and columns are cut,
-	// rowStep and colStep how many of them each but the last has.
-	rowTasks, colTasks int
-	rowStep, colStep   int
-	threads            int
+	// colTasks is into how many tasks C's columns are cut, colStep how many of them
+	// each but the last has. The first tall of them have all rows; of the others,
+	// the rows are cut into rowTasks, of rowStep each but the last.
+	rowTasks, colTasks, tall int
+	rowStep, colStep         int
+	threads                  int
 }
 
 // task is a block of C.
 type task struct{ row, col, rows, cols int }
 
-func (b blocking) tasks() int { return b.rowTasks * b.colTasks }
+func (b blocking) tasks() int { return b.tall + (b.colTasks-b.tall)*b.rowTasks }
 
-// task returns the i-th block. Neighbours share the columns, so the cores fetch
-// the same part of B at about the same time.
+// task returns the i-th block. The tall ones come first: what is packed of B
+// is used in all rows, and the smaller ones even out when the goroutines end.
+// Of those, neighbours share the columns, so the cores fetch the same part of
+// B at about the same time.
 func (b blocking) task(i int) task {
-	row, col := i%b.rowTasks*b.rowStep, i/b.rowTasks*b.colStep
+	if i < b.tall {
+		return task{0, i * b.colStep, b.m, min(b.colStep, b.n-i*b.colStep)}
+	}
+	i -= b.tall
+	row, col := i%b.rowTasks*b.rowStep, (b.tall+i/b.rowTasks)*b.colStep
 	return task{row, col, min(b.rowStep, b.m-row), min(b.colStep, b.n-col)}
 }
 
@@ -75,7 +82,8 @@ func block(mr, nr, m, n, k, size, threads, cache int) blocking {
 	b.colStep = b.panels * nr
 	b.colTasks = divide(n, b.colStep)
 
-	b.rowTasks = rowTasks(b.colTasks, max(1, most), threads)
+	b.tall = max(0, b.colTasks/threads-1) * threads
+	b.rowTasks = rowTasks(b.tall, b.colTasks-b.tall, max(1, most), threads)
 	b.rowStep = divide(strips, b.rowTasks) * mr
 	b.rowTasks = divide(m, b.rowStep)
 	b.threads = min(threads, b.tasks())
@@ -95,15 +103,16 @@ func passLength(m, n, k, nr, size int) int {
 	return min(k, roundUp(divide(k, divide(k, longest)), 4))
 }
 
-// rowTasks is the least number of cuts that gives each goroutine enough tasks,
-// and all goroutines the same number where that comes with few more.
-func rowTasks(colTasks, most, threads int) int {
+// rowTasks is into how many the rows of the columns behind the tall tasks are
+// cut: the least number that gives each goroutine enough tasks, and all
+// goroutines the same number where that comes with few more.
+func rowTasks(tall, columns, most, threads int) int {
 	if threads == 1 {
 		return 1
 	}
-	least := min(most, divide(spare*threads, colTasks))
+	least := max(1, min(most, divide(spare*threads-tall, columns)))
 	for r := least; r <= min(most, least+threads); r++ {
-		if r*colTasks%threads == 0 {
+		if (tall+r*columns)%threads == 0 {
 			return r
 		}
 	}

@@ -1,6 +1,7 @@
 package blas
 
 import (
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -95,11 +96,35 @@ func TestWorkIsEven(t *testing.T) {
 			}
 			for _, tile := range [][3]int{{8, 24, 8}, {8, 48, 4}, {4, 12, 8}} {
 				b := block(tile[0], tile[1], n, n, n, tile[2], threads, 1<<20)
-				largest := float64(b.rowStep) * float64(b.colStep)
-				rounds := float64(divide(b.tasks(), threads))
-				if busy := float64(n) * float64(n) / (rounds * largest * float64(threads)); b.threads < threads || busy < 0.8 {
+				if busy := float64(n) * float64(n) / float64(longestShare(b)*threads); b.threads < threads || busy < 0.8 {
 					t.Errorf("%d x %d, %d threads, tile %v: %.0f %% of the time: %+v", n, n, threads, tile, 100*busy, b)
 				}
+			}
+		}
+	}
+}
+
+// longestShare is how many elements of C the busiest goroutine computes, where each
+// takes the next task as soon as it is free.
+func longestShare(b blocking) int {
+	shares := make([]int, b.threads)
+	for i := range b.tasks() {
+		least := slices.Index(shares, slices.Min(shares))
+		x := b.task(i)
+		shares[least] += x.rows * x.cols
+	}
+	return slices.Max(shares)
+}
+
+// The panel on the right is the narrowest that holds what is left, and no wider
+// than the others.
+func TestLastPanel(t *testing.T) {
+	for _, isa := range Available() {
+		kernel := kernelFor[float64](isa)
+		for columns := 1; columns < kernel.nr; columns++ {
+			width, multiply := kernel.last(columns)
+			if width != roundUp(columns, kernel.nr/(len(kernel.narrow)+1)) || multiply == nil {
+				t.Errorf("%s: %d columns are computed as %d", isa, columns, width)
 			}
 		}
 	}

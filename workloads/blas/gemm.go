@@ -171,34 +171,37 @@ func (g *product[T]) strip(w *workspace[T], t task, i, l, depth int) {
 	mr, nr := g.kernel.mr, g.kernel.nr
 	rows := min(mr, t.row+t.rows-i)
 	g.placeA(w, i, rows, l, depth, i+mr+mr <= t.row+t.rows)
-	s := &w.strip
-	whole := t.cols / nr
-	if rows < mr {
-		whole = 0
-	}
+	s, whole, rest := &w.strip, t.cols/nr, t.cols%nr
 	if whole > 0 {
-		s.panels, s.b, s.c, s.ldc = whole, w.b, g.c[i*g.ldc+t.col:], g.ldc
-		g.kernel.multiply(s)
+		s.panels, s.b = whole, w.b
+		g.tiles(w, g.kernel.multiply, whole*nr, i, t.col, rows, whole*nr)
 	}
-	if rest := t.cols - whole*nr; rest > 0 {
-		g.edge(w, whole, rest, i, rows, t)
+	if rest > 0 {
+		width, multiply := g.kernel.last(rest)
+		s.panels, s.b = 1, w.b[whole*nr*depth:]
+		g.tiles(w, multiply, width, i, t.col+whole*nr, rows, rest)
 	}
 }
 
-// edge computes what does not fill whole tiles: into a tile of its own, whose
-// valid part is then moved into C. What the padding of A and B multiplies to is
-// dropped, so that an infinity reaches its row and column and nothing else.
-func (g *product[T]) edge(w *workspace[T], whole, rest, i, rows int, t task) {
-	s, nr := &w.strip, g.kernel.nr
-	s.panels = (rest + nr - 1) / nr
-	s.b, s.c, s.ldc = w.b[whole*nr*s.k:], w.c, s.panels*nr
+// tiles computes rows x cols of C from (i, j) on, with a kernel for mr x width. What
+// does not fill its tiles goes into tiles of its own, whose valid part is then moved
+// into C: what the padding of A and B multiplies to is dropped, so that an infinity
+// reaches its row and column and nothing else.
+func (g *product[T]) tiles(w *workspace[T], multiply func(*strip[T]), width, i, j, rows, cols int) {
+	s := &w.strip
+	if rows == g.kernel.mr && cols == width {
+		s.c, s.ldc = g.c[i*g.ldc+j:], g.ldc
+		multiply(s)
+		return
+	}
+	s.c, s.ldc = w.c, width
 	add := s.add
 	s.add = false
-	g.kernel.multiply(s)
+	multiply(s)
 	s.add = add
 	for r := range rows {
-		from := w.c[r*s.ldc:][:rest]
-		to := g.c[(i+r)*g.ldc+t.col+whole*nr:][:rest]
+		from := w.c[r*width:][:cols]
+		to := g.c[(i+r)*g.ldc+j:][:cols]
 		if !add {
 			copy(to, from)
 			continue

@@ -25,6 +25,8 @@ type kernel[T Float] struct {
 	// mr and nr are the rows and columns of the tile of C that is kept in registers.
 	mr, nr   int
 	multiply func(s *strip[T])
+	// narrow are kernels for panels of a part of nr: nr/3 and two thirds of it.
+	narrow []func(s *strip[T])
 	// packRows copies k rows of panels*nr elements, ld apart, into panels.
 	packRows func(dst, src []T, ld, k, panels int)
 	// transpose writes element l of each of 4 rows, ld apart, at l*gap and the
@@ -40,6 +42,17 @@ func kernelFor[T Float](isa ISA) kernel[T] {
 		}
 	}
 	return kernel[T]{mr: portableRows, nr: portableColumns, multiply: multiplyPortable[T], packRows: packPortable[T], transpose: transposePortable[T]}
+}
+
+// last returns the columns of the narrowest panel that holds so many, fewer than
+// nr, and its kernel: where C ends on the right, a whole panel would multiply zeros.
+func (k kernel[T]) last(columns int) (width int, multiply func(s *strip[T])) {
+	for i, narrow := range k.narrow {
+		if width := k.nr / (len(k.narrow) + 1) * (i + 1); columns <= width {
+			return width, narrow
+		}
+	}
+	return k.nr, k.multiply
 }
 
 // check refers to the last elements that the kernel touches, so that a strip

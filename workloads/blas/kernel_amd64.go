@@ -17,30 +17,28 @@ func assembly[T Float](isa ISA) (kernel[T], bool) {
 
 var (
 	avx512Float64 = kernel[float64]{mr: 8, nr: 24, transpose: transposeFloat64, packRows: packAVX512[float64],
-		multiply: func(s *strip[float64]) {
-			s.check(8, 24)
-			multiplyF64AVX512(s.k, s.panels, &s.a[0], 8*uintptr(s.rowStride), 8*uintptr(s.colStride), &s.b[0], &s.c[0], 8*uintptr(s.ldc),
-				&s.alpha, s.add, &s.next[0], 8*uintptr(s.step), 8*uintptr(s.jump))
-		}}
-	avx2Float64 = kernel[float64]{mr: 4, nr: 12, transpose: transposeFloat64, packRows: packAVX2[float64],
-		multiply: func(s *strip[float64]) {
-			s.check(4, 12)
-			multiplyF64AVX2(s.k, s.panels, &s.a[0], 8*uintptr(s.rowStride), 8*uintptr(s.colStride), &s.b[0], &s.c[0], 8*uintptr(s.ldc),
-				&s.alpha, s.add, &s.next[0], 8*uintptr(s.step), 8*uintptr(s.jump))
-		}}
+		multiply: assembled(8, 24, multiplyF64AVX512),
+		narrow:   []func(*strip[float64]){assembled(8, 8, multiplyF64AVX512x1), assembled(8, 16, multiplyF64AVX512x2)}}
 	avx512Float32 = kernel[float32]{mr: 8, nr: 48, transpose: transposeFloat32, packRows: packAVX512[float32],
-		multiply: func(s *strip[float32]) {
-			s.check(8, 48)
-			multiplyF32AVX512(s.k, s.panels, &s.a[0], 4*uintptr(s.rowStride), 4*uintptr(s.colStride), &s.b[0], &s.c[0], 4*uintptr(s.ldc),
-				&s.alpha, s.add, &s.next[0], 4*uintptr(s.step), 4*uintptr(s.jump))
-		}}
+		multiply: assembled(8, 48, multiplyF32AVX512),
+		narrow:   []func(*strip[float32]){assembled(8, 16, multiplyF32AVX512x1), assembled(8, 32, multiplyF32AVX512x2)}}
+	avx2Float64 = kernel[float64]{mr: 4, nr: 12, transpose: transposeFloat64, packRows: packAVX2[float64],
+		multiply: assembled(4, 12, multiplyF64AVX2),
+		narrow:   []func(*strip[float64]){assembled(4, 4, multiplyF64AVX2x1), assembled(4, 8, multiplyF64AVX2x2)}}
 	avx2Float32 = kernel[float32]{mr: 4, nr: 24, transpose: transposeFloat32, packRows: packAVX2[float32],
-		multiply: func(s *strip[float32]) {
-			s.check(4, 24)
-			multiplyF32AVX2(s.k, s.panels, &s.a[0], 4*uintptr(s.rowStride), 4*uintptr(s.colStride), &s.b[0], &s.c[0], 4*uintptr(s.ldc),
-				&s.alpha, s.add, &s.next[0], 4*uintptr(s.step), 4*uintptr(s.jump))
-		}}
+		multiply: assembled(4, 24, multiplyF32AVX2),
+		narrow:   []func(*strip[float32]){assembled(4, 8, multiplyF32AVX2x1), assembled(4, 16, multiplyF32AVX2x2)}}
 )
+
+// assembled is a function of the assembly as a kernel for tiles of mr x nr.
+func assembled[T Float](mr, nr int, multiply func(k, panels int, a *T, rs, cs uintptr, b, c *T, ldc uintptr, alpha *T, add bool, next *T, step, jump uintptr)) func(*strip[T]) {
+	bytes := unsafe.Sizeof(T(0))
+	return func(s *strip[T]) {
+		s.check(mr, nr)
+		multiply(s.k, s.panels, &s.a[0], bytes*uintptr(s.rowStride), bytes*uintptr(s.colStride), &s.b[0], &s.c[0], bytes*uintptr(s.ldc),
+			&s.alpha, s.add, &s.next[0], bytes*uintptr(s.step), bytes*uintptr(s.jump))
+	}
+}
 
 // packAVX512 packs panels that are 192 bytes wide, packAVX2 those of 96.
 func packAVX512[T Float](dst, src []T, ld, k, panels int) {

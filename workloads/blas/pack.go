@@ -1,14 +1,17 @@
 package blas
 
 // packB packs rows l to l+depth of op(B), the columns of the task. The last
-// panel is filled up with zeros.
+// panel is as narrow as there is a kernel for, and filled up with zeros.
 func (g *product[T]) packB(w *workspace[T], l, depth int, t task) {
 	nr := g.kernel.nr
 	whole, rest := t.cols/nr, t.cols%nr
+	width, _ := g.kernel.last(rest)
 	if g.transB {
-		for p := range (t.cols + nr - 1) / nr {
-			j := t.col + p*nr
-			packTransposed(g.kernel, w.b[p*depth*nr:], nr, g.b[j*g.ldb+l:], g.ldb, min(nr, t.col+t.cols-j), depth)
+		for p := range whole {
+			packTransposed(g.kernel, w.b[p*depth*nr:], nr, g.b[(t.col+p*nr)*g.ldb+l:], g.ldb, nr, depth)
+		}
+		if rest > 0 {
+			packTransposed(g.kernel, w.b[whole*depth*nr:], width, g.b[(t.col+whole*nr)*g.ldb+l:], g.ldb, rest, depth)
 		}
 		return
 	}
@@ -17,7 +20,7 @@ func (g *product[T]) packB(w *workspace[T], l, depth int, t task) {
 		g.kernel.packRows(w.b, src, g.ldb, depth, whole)
 	}
 	if rest > 0 {
-		packNarrow(w.b[whole*depth*nr:], nr, src[whole*nr:], g.ldb, rest, depth)
+		packNarrow(w.b[whole*depth*nr:], width, src[whole*nr:], g.ldb, rest, depth)
 	}
 }
 

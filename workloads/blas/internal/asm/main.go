@@ -65,7 +65,9 @@ func main() {
 	ConstraintExpr("amd64")
 	for _, s := range []isa{avx512, avx2} {
 		for _, e := range elements {
-			multiply(s, e)
+			for columns := s.columns; columns > 0; columns-- {
+				multiply(s, e, columns)
+			}
 		}
 		for _, e := range elements {
 			peak(s, e)

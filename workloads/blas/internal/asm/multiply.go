@@ -15,6 +15,10 @@ const (
 	// lies in the second-level cache, whose latency is some 15 cycles; a step
 	// takes 12 and 192 bytes (6 and 96 with AVX2).
 	ahead = 1536
+	// late is how many steps before the end of the panel the fetching of the tile of
+	// C begins. What is fetched earlier has left the first-level cache again when it is
+	// used: 192 bytes of B come in a step.
+	late = 160
 )
 
 // tile is what the parts of multiply share.
@@ -30,14 +34,21 @@ type tile struct {
 	cs    reg.GPVirtual
 }
 
-// multiply writes the function that multiplies one panel of A by some of B.
-func multiply(s isa, e element) {
-	nr := s.columns * s.vector / e.bytes
-	TEXT("multiply"+e.name+s.name, NOSPLIT, fmt.Sprintf(
+// multiply writes the function that multiplies one panel of A by some of B, whose
+// panels are as many vectors wide as there are columns: all of the tile, or fewer
+// for what is left at the right of C.
+func multiply(s isa, e element, columns int) {
+	name := "multiply" + e.name + s.name
+	if columns < s.columns {
+		name += fmt.Sprint("x", columns)
+	}
+	s.columns = columns
+	nr := columns * s.vector / e.bytes
+	TEXT(name, NOSPLIT, fmt.Sprintf(
 		"func(k, panels int, a *%[1]s, rs, cs uintptr, b, c *%[1]s, ldc uintptr, alpha *%[1]s, add bool, next *%[1]s, step, jump uintptr)", e.goType))
 	Pragma("noescape")
 	Doc(
-		fmt.Sprintf("multiply%s%s sets, or with add increases, %d rows of C by alpha times A B, for %d columns of each of the panels of B.", e.name, s.name, s.rows, nr),
+		fmt.Sprintf("%s sets, or with add increases, %d rows of C by alpha times A B, for %d columns of each of the panels of B.", name, s.rows, nr),
 		"Element (i, l) of A lies rs*i+cs*l bytes after a, row i of C ldc*i bytes after c. The panels of B are packed and follow each other, k rows of that many columns each.",
 		"k and panels are at least 1. From next on memory is fetched into the cache for the call after this one: step bytes further for each 4 steps along k, and jump bytes further for each panel.",
 	)
@@ -54,7 +65,7 @@ func multiply(s isa, e element) {
 	t.cs = Load(Param("cs"), GP64()).(reg.GPVirtual)
 	t.b = Load(Param("b"), GP64()).(reg.GPVirtual)
 	c := Load(Param("c"), GP64())
-	ldc := Load(Param("ldc"), GP64())
+	ldc := Load(Param("ldc"), GP64()).(reg.GPVirtual)
 	t.a = GP64()
 	for range s.rows {
 		line := make([]reg.VecVirtual, s.columns)
@@ -87,13 +98,16 @@ func multiply(s isa, e element) {
 
 	Label("steps")
 	PREFETCHT1(Mem{Base: fetch})
-	Comment("Fetch a row of the tile of C, which is used after the last step. All rows at once would stop the loads of B until they are there.")
+	Comment("Fetch a row of the tile of C, which is used after the last step: the first, and the others late. All rows at once would stop the loads of B until they are there.")
 	stepBytes := s.columns * s.vector
 	for at := 0; at < stepBytes; at += 64 {
 		PREFETCHT0(Mem{Base: tileRow, Disp: at})
 	}
 	PREFETCHT0(Mem{Base: tileRow, Disp: stepBytes - 1})
-	ADDQ(ldc, tileRow)
+	following := GP64()
+	LEAQ(Mem{Base: tileRow, Index: ldc, Scale: 1}, following)
+	CMPQ(k, U32(late))
+	CMOVQLT(following, tileRow)
 	CMPQ(tileRow, lastRow)
 	CMOVQHI(lastRow, tileRow)
 	for at := ahead; at < ahead+unroll*stepBytes; at += 64 {

@@ -28,7 +28,7 @@ func packRows(s isa) {
 	Load(Param("panels"), left)
 	Label("panel")
 	for at := 0; at < width; at += 64 {
-		PREFETCHT0(Mem{Base: soon, Disp: at})
+		PREFETCHT1(Mem{Base: soon, Disp: at})
 	}
 	ADDQ(I32(width), soon)
 	regs := make([]reg.VecVirtual, s.columns)
