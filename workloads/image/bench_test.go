@@ -154,3 +154,24 @@ func TestOperateStops(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// Bands follow each other without a gap from long to short, and none is longer than what
+// may go by before a run looks whether it was stopped.
+func TestBands(t *testing.T) {
+	for _, n := range []int{0, 1, 7, 8, 9, 64, 103, 4096, 65535, 260_000} {
+		for _, threads := range []int{1, 2, 3, 16, 200} {
+			bounds := bands(n, threads)
+			if bounds[0] != 0 || bounds[len(bounds)-1] != n {
+				t.Errorf("%d rows on %d: from %d to %d", n, threads, bounds[0], bounds[len(bounds)-1])
+			}
+			before := 512
+			for i, high := range bounds[1:] {
+				rows := high - bounds[i]
+				if rows < 1 || rows > before {
+					t.Errorf("%d rows on %d: band %d has %d rows, the one before %d", n, threads, i, rows, before)
+				}
+				before = rows
+			}
+		}
+	}
+}

@@ -24,30 +24,46 @@ func resizeHalf() Operation {
 }
 
 func (v *simd) halfRows(dst, src Image, low, high int) {
+	stream := v != nil && src.Bytes() >= streamFrom
 	for y := low; y < high; y++ {
 		out, above, below := dst.Row(y), src.Row(2*y), src.Row(min(2*y+1, src.H-1))
 		done := 0
 		if v != nil { // an odd last pixel is left over
 			done = src.W / 2
-			v.halfRow(out, above, below, done, src.Bytes() >= streamFrom)
+			// The next two rows are fetched meanwhile.
+			ahead := min(2, src.H-1-2*y) * src.Stride
+			v.halfRow(out, above, below, done, uintptr(ahead), stream)
 		}
 		halfRow(out[done*src.Channels:], above[2*done*src.Channels:], below[2*done*src.Channels:], src.Channels)
+	}
+	if stream {
+		v.fence()
 	}
 }
 
 // halfRow computes n pixels of an output row, at least a quarter of a vector.
-func (v *simd) halfRow(out, above, below []byte, n int, stream bool) {
-	whole := n - n%(v.bytes/4)
-	if stream && uintptr(unsafe.Pointer(&out[0]))%16 == 0 {
-		v.halfStream(&out[0], &above[0], &below[0], whole)
-		if whole == n {
-			return
-		}
-		from := n - v.bytes/4 // overlaps what has been stored, with the same values
-		v.half(&out[3*from], &above[6*from], &below[6*from], n-from)
+func (v *simd) halfRow(out, above, below []byte, n int, ahead uintptr, stream bool) {
+	quarter := v.bytes / 4
+	part := func(from, to int) { v.half(&out[3*from], &above[6*from], &below[6*from], to-from) }
+	head, whole := 0, 0
+	if stream {
+		// Three bytes a pixel reach every alignment: 43 is the inverse of 3.
+		head = int(-uintptr(unsafe.Pointer(&out[0]))*43) & (v.bytes - 1)
+		whole = max(n-head, 0) / v.bytes * v.bytes
+	}
+	if whole == 0 {
+		cover(n, quarter, part)
 		return
 	}
-	cover(n, v.bytes/4, func(from, to int) { v.half(&out[3*from], &above[6*from], &below[6*from], to-from) })
+	v.halfStream(&out[3*head], &above[6*head], &below[6*head], ahead, whole)
+	// The ends overlap what has been stored, with the same values.
+	if head > 0 {
+		cover(max(head, quarter), quarter, part)
+	}
+	if rest := n - head - whole; rest > 0 {
+		from := n - max(rest, quarter)
+		cover(n-from, quarter, func(low, high int) { part(from+low, from+high) })
+	}
 }
 
 func halfRow(out, above, below []byte, channels int) {

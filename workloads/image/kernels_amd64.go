@@ -31,33 +31,38 @@ func gaussianDownAVX2(out *byte, rows **int16, weights *int32, terms int, x int,
 //go:noescape
 func gaussianAlongAVX2(out *int16, line *byte, weights *int32, terms int, step int, n int)
 
-// lumaAVX2 computes n pixels, a multiple of half a vector of bytes: (77 R + 150 G + 29 B + 128) / 256.
+// lumaAVX2 computes n pixels, whole vectors of bytes: (77 R + 150 G + 29 B + 128) / 256.
 //
 //go:noescape
-func lumaAVX2(out *int16, pix *byte, n int)
+func lumaAVX2(out *byte, pix *byte, n int)
 
-// sobelAVX2 computes n pixels, whole vectors of bytes: |gx| + |gy|, at most 255. line is the luma of the row below and
-// begins one pixel to the left. across and smooth hold its differences (-1 0 1) and sums (1 2 1) of the row above,
-// which those of the row below replace; here holds the differences of the row itself.
+// sobelAVX2 computes n pixels, whole vectors, of two rows: |gx| + |gy|, at most 255. Two lines of luma begin at above
+// and two at below, each apart bytes from its other, with one pixel more at either end.
 //
 //go:noescape
-func sobelAVX2(out *byte, line *int16, across *int16, here *int16, smooth *int16, n int)
+func sobelAVX2(out *byte, outBelow *byte, above *byte, below *byte, apart uintptr, n int)
 
-// sobelLumaAVX2 is sobel and luma in one: n pixels from pix to next, too.
-// What lies ahead bytes further is fetched into the cache.
+// sobelLumaAVX2 is sobel and luma in one: n pixels at pix, and down bytes from there, to two lines at next, too.
+// What lies ahead bytes from them is fetched into the cache.
 //
 //go:noescape
-func sobelLumaAVX2(next *int16, pix *byte, ahead uintptr, out *byte, line *int16, across *int16, here *int16, smooth *int16, n int)
+func sobelLumaAVX2(next *byte, pix *byte, down uintptr, ahead uintptr, out *byte, outBelow *byte, above *byte, below *byte, apart uintptr, n int)
+
+// sobelLumaStreamAVX2 is sobelLuma with stores past the caches, which fence orders; out and outBelow are aligned to the vector.
+//
+//go:noescape
+func sobelLumaStreamAVX2(next *byte, pix *byte, down uintptr, ahead uintptr, out *byte, outBelow *byte, above *byte, below *byte, apart uintptr, n int)
 
 // halfAVX2 computes n pixels of the output, a multiple of a quarter of a vector: (a + b + c + d + 2) / 4.
 //
 //go:noescape
 func halfAVX2(out *byte, above *byte, below *byte, n int)
 
-// halfStreamAVX2 is half for what is too large for the caches; out is aligned to 16 bytes.
+// halfStreamAVX2 is half of whole vectors, for what is too large for the caches: stores go past them, which fence orders,
+// and what lies ahead bytes from the pixels is fetched. out is aligned to the vector.
 //
 //go:noescape
-func halfStreamAVX2(out *byte, above *byte, below *byte, n int)
+func halfStreamAVX2(out *byte, above *byte, below *byte, ahead uintptr, n int)
 
 // scaleWordsAVX2 computes n bytes, whole vectors: sample*factor/256 + more - less, each step cut to 0..65535, shifted right and
 // cut to 255. Either half of the 32 bits holds the 16-bit number.
@@ -130,33 +135,38 @@ func gaussianDownAVX512(out *byte, rows **int16, weights *int32, terms int, x in
 //go:noescape
 func gaussianAlongAVX512(out *int16, line *byte, weights *int32, terms int, step int, n int)
 
-// lumaAVX512 computes n pixels, a multiple of half a vector of bytes: (77 R + 150 G + 29 B + 128) / 256.
+// lumaAVX512 computes n pixels, whole vectors of bytes: (77 R + 150 G + 29 B + 128) / 256.
 //
 //go:noescape
-func lumaAVX512(out *int16, pix *byte, n int)
+func lumaAVX512(out *byte, pix *byte, n int)
 
-// sobelAVX512 computes n pixels, whole vectors of bytes: |gx| + |gy|, at most 255. line is the luma of the row below and
-// begins one pixel to the left. across and smooth hold its differences (-1 0 1) and sums (1 2 1) of the row above,
-// which those of the row below replace; here holds the differences of the row itself.
+// sobelAVX512 computes n pixels, whole vectors, of two rows: |gx| + |gy|, at most 255. Two lines of luma begin at above
+// and two at below, each apart bytes from its other, with one pixel more at either end.
 //
 //go:noescape
-func sobelAVX512(out *byte, line *int16, across *int16, here *int16, smooth *int16, n int)
+func sobelAVX512(out *byte, outBelow *byte, above *byte, below *byte, apart uintptr, n int)
 
-// sobelLumaAVX512 is sobel and luma in one: n pixels from pix to next, too.
-// What lies ahead bytes further is fetched into the cache.
+// sobelLumaAVX512 is sobel and luma in one: n pixels at pix, and down bytes from there, to two lines at next, too.
+// What lies ahead bytes from them is fetched into the cache.
 //
 //go:noescape
-func sobelLumaAVX512(next *int16, pix *byte, ahead uintptr, out *byte, line *int16, across *int16, here *int16, smooth *int16, n int)
+func sobelLumaAVX512(next *byte, pix *byte, down uintptr, ahead uintptr, out *byte, outBelow *byte, above *byte, below *byte, apart uintptr, n int)
+
+// sobelLumaStreamAVX512 is sobelLuma with stores past the caches, which fence orders; out and outBelow are aligned to the vector.
+//
+//go:noescape
+func sobelLumaStreamAVX512(next *byte, pix *byte, down uintptr, ahead uintptr, out *byte, outBelow *byte, above *byte, below *byte, apart uintptr, n int)
 
 // halfAVX512 computes n pixels of the output, a multiple of a quarter of a vector: (a + b + c + d + 2) / 4.
 //
 //go:noescape
 func halfAVX512(out *byte, above *byte, below *byte, n int)
 
-// halfStreamAVX512 is half for what is too large for the caches; out is aligned to 16 bytes.
+// halfStreamAVX512 is half of whole vectors, for what is too large for the caches: stores go past them, which fence orders,
+// and what lies ahead bytes from the pixels is fetched. out is aligned to the vector.
 //
 //go:noescape
-func halfStreamAVX512(out *byte, above *byte, below *byte, n int)
+func halfStreamAVX512(out *byte, above *byte, below *byte, ahead uintptr, n int)
 
 // scaleWordsAVX512 computes n bytes, whole vectors: sample*factor/256 + more - less, each step cut to 0..65535, shifted right and
 // cut to 255. Either half of the 32 bits holds the 16-bit number.
@@ -201,3 +211,6 @@ func resampleDownAVX512(out *int16, rows **byte, weights *int32, pairs int, x in
 //
 //go:noescape
 func resampleAlongAVX512(out *byte, line *int16, offsets *int32, weights *int16, pairs int, n int, bias int32, shift uint64)
+
+// fence orders stores past the caches before what follows.
+func fence()

@@ -4,16 +4,6 @@
 
 #include "textflag.h"
 
-DATA orderAVX512<>+0(SB)/8, $0x0000000000000000
-DATA orderAVX512<>+8(SB)/8, $0x0000000000000002
-DATA orderAVX512<>+16(SB)/8, $0x0000000000000004
-DATA orderAVX512<>+24(SB)/8, $0x0000000000000006
-DATA orderAVX512<>+32(SB)/8, $0x0000000000000001
-DATA orderAVX512<>+40(SB)/8, $0x0000000000000003
-DATA orderAVX512<>+48(SB)/8, $0x0000000000000005
-DATA orderAVX512<>+56(SB)/8, $0x0000000000000007
-GLOBL orderAVX512<>(SB), RODATA|NOPTR, $64
-
 DATA evenAVX512<>+0(SB)/8, $0x0000000000000000
 DATA evenAVX512<>+8(SB)/8, $0x0000000000000001
 DATA evenAVX512<>+16(SB)/8, $0x0000000000000008
@@ -479,40 +469,6 @@ DATA tightAVX2<>+30(SB)/1, $0x80
 DATA tightAVX2<>+31(SB)/1, $0x80
 GLOBL tightAVX2<>(SB), RODATA|NOPTR, $32
 
-DATA lumaWeightsAVX2<>+0(SB)/1, $0x4d
-DATA lumaWeightsAVX2<>+1(SB)/1, $0x33
-DATA lumaWeightsAVX2<>+2(SB)/1, $0x1d
-DATA lumaWeightsAVX2<>+3(SB)/1, $0x63
-DATA lumaWeightsAVX2<>+4(SB)/1, $0x4d
-DATA lumaWeightsAVX2<>+5(SB)/1, $0x33
-DATA lumaWeightsAVX2<>+6(SB)/1, $0x1d
-DATA lumaWeightsAVX2<>+7(SB)/1, $0x63
-DATA lumaWeightsAVX2<>+8(SB)/1, $0x4d
-DATA lumaWeightsAVX2<>+9(SB)/1, $0x33
-DATA lumaWeightsAVX2<>+10(SB)/1, $0x1d
-DATA lumaWeightsAVX2<>+11(SB)/1, $0x63
-DATA lumaWeightsAVX2<>+12(SB)/1, $0x4d
-DATA lumaWeightsAVX2<>+13(SB)/1, $0x33
-DATA lumaWeightsAVX2<>+14(SB)/1, $0x1d
-DATA lumaWeightsAVX2<>+15(SB)/1, $0x63
-DATA lumaWeightsAVX2<>+16(SB)/1, $0x4d
-DATA lumaWeightsAVX2<>+17(SB)/1, $0x33
-DATA lumaWeightsAVX2<>+18(SB)/1, $0x1d
-DATA lumaWeightsAVX2<>+19(SB)/1, $0x63
-DATA lumaWeightsAVX2<>+20(SB)/1, $0x4d
-DATA lumaWeightsAVX2<>+21(SB)/1, $0x33
-DATA lumaWeightsAVX2<>+22(SB)/1, $0x1d
-DATA lumaWeightsAVX2<>+23(SB)/1, $0x63
-DATA lumaWeightsAVX2<>+24(SB)/1, $0x4d
-DATA lumaWeightsAVX2<>+25(SB)/1, $0x33
-DATA lumaWeightsAVX2<>+26(SB)/1, $0x1d
-DATA lumaWeightsAVX2<>+27(SB)/1, $0x63
-DATA lumaWeightsAVX2<>+28(SB)/1, $0x4d
-DATA lumaWeightsAVX2<>+29(SB)/1, $0x33
-DATA lumaWeightsAVX2<>+30(SB)/1, $0x1d
-DATA lumaWeightsAVX2<>+31(SB)/1, $0x63
-GLOBL lumaWeightsAVX2<>(SB), RODATA|NOPTR, $32
-
 DATA oneBytesAVX2<>+0(SB)/1, $0x01
 DATA oneBytesAVX2<>+1(SB)/1, $0x01
 DATA oneBytesAVX2<>+2(SB)/1, $0x01
@@ -546,106 +502,6 @@ DATA oneBytesAVX2<>+29(SB)/1, $0x01
 DATA oneBytesAVX2<>+30(SB)/1, $0x01
 DATA oneBytesAVX2<>+31(SB)/1, $0x01
 GLOBL oneBytesAVX2<>(SB), RODATA|NOPTR, $32
-
-DATA oneWordsAVX2<>+0(SB)/1, $0x01
-DATA oneWordsAVX2<>+1(SB)/1, $0x00
-DATA oneWordsAVX2<>+2(SB)/1, $0x01
-DATA oneWordsAVX2<>+3(SB)/1, $0x00
-DATA oneWordsAVX2<>+4(SB)/1, $0x01
-DATA oneWordsAVX2<>+5(SB)/1, $0x00
-DATA oneWordsAVX2<>+6(SB)/1, $0x01
-DATA oneWordsAVX2<>+7(SB)/1, $0x00
-DATA oneWordsAVX2<>+8(SB)/1, $0x01
-DATA oneWordsAVX2<>+9(SB)/1, $0x00
-DATA oneWordsAVX2<>+10(SB)/1, $0x01
-DATA oneWordsAVX2<>+11(SB)/1, $0x00
-DATA oneWordsAVX2<>+12(SB)/1, $0x01
-DATA oneWordsAVX2<>+13(SB)/1, $0x00
-DATA oneWordsAVX2<>+14(SB)/1, $0x01
-DATA oneWordsAVX2<>+15(SB)/1, $0x00
-DATA oneWordsAVX2<>+16(SB)/1, $0x01
-DATA oneWordsAVX2<>+17(SB)/1, $0x00
-DATA oneWordsAVX2<>+18(SB)/1, $0x01
-DATA oneWordsAVX2<>+19(SB)/1, $0x00
-DATA oneWordsAVX2<>+20(SB)/1, $0x01
-DATA oneWordsAVX2<>+21(SB)/1, $0x00
-DATA oneWordsAVX2<>+22(SB)/1, $0x01
-DATA oneWordsAVX2<>+23(SB)/1, $0x00
-DATA oneWordsAVX2<>+24(SB)/1, $0x01
-DATA oneWordsAVX2<>+25(SB)/1, $0x00
-DATA oneWordsAVX2<>+26(SB)/1, $0x01
-DATA oneWordsAVX2<>+27(SB)/1, $0x00
-DATA oneWordsAVX2<>+28(SB)/1, $0x01
-DATA oneWordsAVX2<>+29(SB)/1, $0x00
-DATA oneWordsAVX2<>+30(SB)/1, $0x01
-DATA oneWordsAVX2<>+31(SB)/1, $0x00
-GLOBL oneWordsAVX2<>(SB), RODATA|NOPTR, $32
-
-DATA dotsAVX2<>+0(SB)/1, $0x00
-DATA dotsAVX2<>+1(SB)/1, $0x01
-DATA dotsAVX2<>+2(SB)/1, $0x02
-DATA dotsAVX2<>+3(SB)/1, $0x01
-DATA dotsAVX2<>+4(SB)/1, $0x03
-DATA dotsAVX2<>+5(SB)/1, $0x04
-DATA dotsAVX2<>+6(SB)/1, $0x05
-DATA dotsAVX2<>+7(SB)/1, $0x04
-DATA dotsAVX2<>+8(SB)/1, $0x06
-DATA dotsAVX2<>+9(SB)/1, $0x07
-DATA dotsAVX2<>+10(SB)/1, $0x08
-DATA dotsAVX2<>+11(SB)/1, $0x07
-DATA dotsAVX2<>+12(SB)/1, $0x09
-DATA dotsAVX2<>+13(SB)/1, $0x0a
-DATA dotsAVX2<>+14(SB)/1, $0x0b
-DATA dotsAVX2<>+15(SB)/1, $0x0a
-DATA dotsAVX2<>+16(SB)/1, $0x00
-DATA dotsAVX2<>+17(SB)/1, $0x01
-DATA dotsAVX2<>+18(SB)/1, $0x02
-DATA dotsAVX2<>+19(SB)/1, $0x01
-DATA dotsAVX2<>+20(SB)/1, $0x03
-DATA dotsAVX2<>+21(SB)/1, $0x04
-DATA dotsAVX2<>+22(SB)/1, $0x05
-DATA dotsAVX2<>+23(SB)/1, $0x04
-DATA dotsAVX2<>+24(SB)/1, $0x06
-DATA dotsAVX2<>+25(SB)/1, $0x07
-DATA dotsAVX2<>+26(SB)/1, $0x08
-DATA dotsAVX2<>+27(SB)/1, $0x07
-DATA dotsAVX2<>+28(SB)/1, $0x09
-DATA dotsAVX2<>+29(SB)/1, $0x0a
-DATA dotsAVX2<>+30(SB)/1, $0x0b
-DATA dotsAVX2<>+31(SB)/1, $0x0a
-DATA dotsAVX2<>+32(SB)/1, $0x00
-DATA dotsAVX2<>+33(SB)/1, $0x01
-DATA dotsAVX2<>+34(SB)/1, $0x02
-DATA dotsAVX2<>+35(SB)/1, $0x01
-DATA dotsAVX2<>+36(SB)/1, $0x03
-DATA dotsAVX2<>+37(SB)/1, $0x04
-DATA dotsAVX2<>+38(SB)/1, $0x05
-DATA dotsAVX2<>+39(SB)/1, $0x04
-DATA dotsAVX2<>+40(SB)/1, $0x06
-DATA dotsAVX2<>+41(SB)/1, $0x07
-DATA dotsAVX2<>+42(SB)/1, $0x08
-DATA dotsAVX2<>+43(SB)/1, $0x07
-DATA dotsAVX2<>+44(SB)/1, $0x09
-DATA dotsAVX2<>+45(SB)/1, $0x0a
-DATA dotsAVX2<>+46(SB)/1, $0x0b
-DATA dotsAVX2<>+47(SB)/1, $0x0a
-DATA dotsAVX2<>+48(SB)/1, $0x04
-DATA dotsAVX2<>+49(SB)/1, $0x05
-DATA dotsAVX2<>+50(SB)/1, $0x06
-DATA dotsAVX2<>+51(SB)/1, $0x05
-DATA dotsAVX2<>+52(SB)/1, $0x07
-DATA dotsAVX2<>+53(SB)/1, $0x08
-DATA dotsAVX2<>+54(SB)/1, $0x09
-DATA dotsAVX2<>+55(SB)/1, $0x08
-DATA dotsAVX2<>+56(SB)/1, $0x0a
-DATA dotsAVX2<>+57(SB)/1, $0x0b
-DATA dotsAVX2<>+58(SB)/1, $0x0c
-DATA dotsAVX2<>+59(SB)/1, $0x0b
-DATA dotsAVX2<>+60(SB)/1, $0x0d
-DATA dotsAVX2<>+61(SB)/1, $0x0e
-DATA dotsAVX2<>+62(SB)/1, $0x0f
-DATA dotsAVX2<>+63(SB)/1, $0x0e
-GLOBL dotsAVX2<>(SB), RODATA|NOPTR, $64
 
 DATA pairsAVX2<>+0(SB)/1, $0x00
 DATA pairsAVX2<>+1(SB)/1, $0x03
@@ -723,193 +579,666 @@ DATA closeAVX2<>+24(SB)/4, $0x00000003
 DATA closeAVX2<>+28(SB)/4, $0x00000003
 GLOBL closeAVX2<>(SB), RODATA|NOPTR, $32
 
-// func lumaAVX2(out *int16, pix *byte, n int)
+DATA lumaWeightsAVX2<>+0(SB)/1, $0x4d
+DATA lumaWeightsAVX2<>+1(SB)/1, $0x33
+DATA lumaWeightsAVX2<>+2(SB)/1, $0x1d
+DATA lumaWeightsAVX2<>+3(SB)/1, $0x63
+DATA lumaWeightsAVX2<>+4(SB)/1, $0x4d
+DATA lumaWeightsAVX2<>+5(SB)/1, $0x33
+DATA lumaWeightsAVX2<>+6(SB)/1, $0x1d
+DATA lumaWeightsAVX2<>+7(SB)/1, $0x63
+DATA lumaWeightsAVX2<>+8(SB)/1, $0x4d
+DATA lumaWeightsAVX2<>+9(SB)/1, $0x33
+DATA lumaWeightsAVX2<>+10(SB)/1, $0x1d
+DATA lumaWeightsAVX2<>+11(SB)/1, $0x63
+DATA lumaWeightsAVX2<>+12(SB)/1, $0x4d
+DATA lumaWeightsAVX2<>+13(SB)/1, $0x33
+DATA lumaWeightsAVX2<>+14(SB)/1, $0x1d
+DATA lumaWeightsAVX2<>+15(SB)/1, $0x63
+DATA lumaWeightsAVX2<>+16(SB)/1, $0x4d
+DATA lumaWeightsAVX2<>+17(SB)/1, $0x33
+DATA lumaWeightsAVX2<>+18(SB)/1, $0x1d
+DATA lumaWeightsAVX2<>+19(SB)/1, $0x63
+DATA lumaWeightsAVX2<>+20(SB)/1, $0x4d
+DATA lumaWeightsAVX2<>+21(SB)/1, $0x33
+DATA lumaWeightsAVX2<>+22(SB)/1, $0x1d
+DATA lumaWeightsAVX2<>+23(SB)/1, $0x63
+DATA lumaWeightsAVX2<>+24(SB)/1, $0x4d
+DATA lumaWeightsAVX2<>+25(SB)/1, $0x33
+DATA lumaWeightsAVX2<>+26(SB)/1, $0x1d
+DATA lumaWeightsAVX2<>+27(SB)/1, $0x63
+DATA lumaWeightsAVX2<>+28(SB)/1, $0x4d
+DATA lumaWeightsAVX2<>+29(SB)/1, $0x33
+DATA lumaWeightsAVX2<>+30(SB)/1, $0x1d
+DATA lumaWeightsAVX2<>+31(SB)/1, $0x63
+GLOBL lumaWeightsAVX2<>(SB), RODATA|NOPTR, $32
+
+DATA twoBytesAVX2<>+0(SB)/1, $0x02
+DATA twoBytesAVX2<>+1(SB)/1, $0x02
+DATA twoBytesAVX2<>+2(SB)/1, $0x02
+DATA twoBytesAVX2<>+3(SB)/1, $0x02
+DATA twoBytesAVX2<>+4(SB)/1, $0x02
+DATA twoBytesAVX2<>+5(SB)/1, $0x02
+DATA twoBytesAVX2<>+6(SB)/1, $0x02
+DATA twoBytesAVX2<>+7(SB)/1, $0x02
+DATA twoBytesAVX2<>+8(SB)/1, $0x02
+DATA twoBytesAVX2<>+9(SB)/1, $0x02
+DATA twoBytesAVX2<>+10(SB)/1, $0x02
+DATA twoBytesAVX2<>+11(SB)/1, $0x02
+DATA twoBytesAVX2<>+12(SB)/1, $0x02
+DATA twoBytesAVX2<>+13(SB)/1, $0x02
+DATA twoBytesAVX2<>+14(SB)/1, $0x02
+DATA twoBytesAVX2<>+15(SB)/1, $0x02
+DATA twoBytesAVX2<>+16(SB)/1, $0x02
+DATA twoBytesAVX2<>+17(SB)/1, $0x02
+DATA twoBytesAVX2<>+18(SB)/1, $0x02
+DATA twoBytesAVX2<>+19(SB)/1, $0x02
+DATA twoBytesAVX2<>+20(SB)/1, $0x02
+DATA twoBytesAVX2<>+21(SB)/1, $0x02
+DATA twoBytesAVX2<>+22(SB)/1, $0x02
+DATA twoBytesAVX2<>+23(SB)/1, $0x02
+DATA twoBytesAVX2<>+24(SB)/1, $0x02
+DATA twoBytesAVX2<>+25(SB)/1, $0x02
+DATA twoBytesAVX2<>+26(SB)/1, $0x02
+DATA twoBytesAVX2<>+27(SB)/1, $0x02
+DATA twoBytesAVX2<>+28(SB)/1, $0x02
+DATA twoBytesAVX2<>+29(SB)/1, $0x02
+DATA twoBytesAVX2<>+30(SB)/1, $0x02
+DATA twoBytesAVX2<>+31(SB)/1, $0x02
+GLOBL twoBytesAVX2<>(SB), RODATA|NOPTR, $32
+
+DATA zipAVX2<>+0(SB)/1, $0x00
+DATA zipAVX2<>+1(SB)/1, $0x08
+DATA zipAVX2<>+2(SB)/1, $0x01
+DATA zipAVX2<>+3(SB)/1, $0x09
+DATA zipAVX2<>+4(SB)/1, $0x02
+DATA zipAVX2<>+5(SB)/1, $0x0a
+DATA zipAVX2<>+6(SB)/1, $0x03
+DATA zipAVX2<>+7(SB)/1, $0x0b
+DATA zipAVX2<>+8(SB)/1, $0x04
+DATA zipAVX2<>+9(SB)/1, $0x0c
+DATA zipAVX2<>+10(SB)/1, $0x05
+DATA zipAVX2<>+11(SB)/1, $0x0d
+DATA zipAVX2<>+12(SB)/1, $0x06
+DATA zipAVX2<>+13(SB)/1, $0x0e
+DATA zipAVX2<>+14(SB)/1, $0x07
+DATA zipAVX2<>+15(SB)/1, $0x0f
+DATA zipAVX2<>+16(SB)/1, $0x00
+DATA zipAVX2<>+17(SB)/1, $0x08
+DATA zipAVX2<>+18(SB)/1, $0x01
+DATA zipAVX2<>+19(SB)/1, $0x09
+DATA zipAVX2<>+20(SB)/1, $0x02
+DATA zipAVX2<>+21(SB)/1, $0x0a
+DATA zipAVX2<>+22(SB)/1, $0x03
+DATA zipAVX2<>+23(SB)/1, $0x0b
+DATA zipAVX2<>+24(SB)/1, $0x04
+DATA zipAVX2<>+25(SB)/1, $0x0c
+DATA zipAVX2<>+26(SB)/1, $0x05
+DATA zipAVX2<>+27(SB)/1, $0x0d
+DATA zipAVX2<>+28(SB)/1, $0x06
+DATA zipAVX2<>+29(SB)/1, $0x0e
+DATA zipAVX2<>+30(SB)/1, $0x07
+DATA zipAVX2<>+31(SB)/1, $0x0f
+GLOBL zipAVX2<>(SB), RODATA|NOPTR, $32
+
+DATA dotsAVX2<>+0(SB)/1, $0x00
+DATA dotsAVX2<>+1(SB)/1, $0x01
+DATA dotsAVX2<>+2(SB)/1, $0x02
+DATA dotsAVX2<>+3(SB)/1, $0x01
+DATA dotsAVX2<>+4(SB)/1, $0x03
+DATA dotsAVX2<>+5(SB)/1, $0x04
+DATA dotsAVX2<>+6(SB)/1, $0x05
+DATA dotsAVX2<>+7(SB)/1, $0x04
+DATA dotsAVX2<>+8(SB)/1, $0x06
+DATA dotsAVX2<>+9(SB)/1, $0x07
+DATA dotsAVX2<>+10(SB)/1, $0x08
+DATA dotsAVX2<>+11(SB)/1, $0x07
+DATA dotsAVX2<>+12(SB)/1, $0x09
+DATA dotsAVX2<>+13(SB)/1, $0x0a
+DATA dotsAVX2<>+14(SB)/1, $0x0b
+DATA dotsAVX2<>+15(SB)/1, $0x0a
+DATA dotsAVX2<>+16(SB)/1, $0x00
+DATA dotsAVX2<>+17(SB)/1, $0x01
+DATA dotsAVX2<>+18(SB)/1, $0x02
+DATA dotsAVX2<>+19(SB)/1, $0x01
+DATA dotsAVX2<>+20(SB)/1, $0x03
+DATA dotsAVX2<>+21(SB)/1, $0x04
+DATA dotsAVX2<>+22(SB)/1, $0x05
+DATA dotsAVX2<>+23(SB)/1, $0x04
+DATA dotsAVX2<>+24(SB)/1, $0x06
+DATA dotsAVX2<>+25(SB)/1, $0x07
+DATA dotsAVX2<>+26(SB)/1, $0x08
+DATA dotsAVX2<>+27(SB)/1, $0x07
+DATA dotsAVX2<>+28(SB)/1, $0x09
+DATA dotsAVX2<>+29(SB)/1, $0x0a
+DATA dotsAVX2<>+30(SB)/1, $0x0b
+DATA dotsAVX2<>+31(SB)/1, $0x0a
+DATA dotsAVX2<>+32(SB)/1, $0x00
+DATA dotsAVX2<>+33(SB)/1, $0x01
+DATA dotsAVX2<>+34(SB)/1, $0x02
+DATA dotsAVX2<>+35(SB)/1, $0x01
+DATA dotsAVX2<>+36(SB)/1, $0x03
+DATA dotsAVX2<>+37(SB)/1, $0x04
+DATA dotsAVX2<>+38(SB)/1, $0x05
+DATA dotsAVX2<>+39(SB)/1, $0x04
+DATA dotsAVX2<>+40(SB)/1, $0x06
+DATA dotsAVX2<>+41(SB)/1, $0x07
+DATA dotsAVX2<>+42(SB)/1, $0x08
+DATA dotsAVX2<>+43(SB)/1, $0x07
+DATA dotsAVX2<>+44(SB)/1, $0x09
+DATA dotsAVX2<>+45(SB)/1, $0x0a
+DATA dotsAVX2<>+46(SB)/1, $0x0b
+DATA dotsAVX2<>+47(SB)/1, $0x0a
+DATA dotsAVX2<>+48(SB)/1, $0x04
+DATA dotsAVX2<>+49(SB)/1, $0x05
+DATA dotsAVX2<>+50(SB)/1, $0x06
+DATA dotsAVX2<>+51(SB)/1, $0x05
+DATA dotsAVX2<>+52(SB)/1, $0x07
+DATA dotsAVX2<>+53(SB)/1, $0x08
+DATA dotsAVX2<>+54(SB)/1, $0x09
+DATA dotsAVX2<>+55(SB)/1, $0x08
+DATA dotsAVX2<>+56(SB)/1, $0x0a
+DATA dotsAVX2<>+57(SB)/1, $0x0b
+DATA dotsAVX2<>+58(SB)/1, $0x0c
+DATA dotsAVX2<>+59(SB)/1, $0x0b
+DATA dotsAVX2<>+60(SB)/1, $0x0d
+DATA dotsAVX2<>+61(SB)/1, $0x0e
+DATA dotsAVX2<>+62(SB)/1, $0x0f
+DATA dotsAVX2<>+63(SB)/1, $0x0e
+GLOBL dotsAVX2<>(SB), RODATA|NOPTR, $64
+
+DATA oneWordsAVX2<>+0(SB)/1, $0x01
+DATA oneWordsAVX2<>+1(SB)/1, $0x00
+DATA oneWordsAVX2<>+2(SB)/1, $0x01
+DATA oneWordsAVX2<>+3(SB)/1, $0x00
+DATA oneWordsAVX2<>+4(SB)/1, $0x01
+DATA oneWordsAVX2<>+5(SB)/1, $0x00
+DATA oneWordsAVX2<>+6(SB)/1, $0x01
+DATA oneWordsAVX2<>+7(SB)/1, $0x00
+DATA oneWordsAVX2<>+8(SB)/1, $0x01
+DATA oneWordsAVX2<>+9(SB)/1, $0x00
+DATA oneWordsAVX2<>+10(SB)/1, $0x01
+DATA oneWordsAVX2<>+11(SB)/1, $0x00
+DATA oneWordsAVX2<>+12(SB)/1, $0x01
+DATA oneWordsAVX2<>+13(SB)/1, $0x00
+DATA oneWordsAVX2<>+14(SB)/1, $0x01
+DATA oneWordsAVX2<>+15(SB)/1, $0x00
+DATA oneWordsAVX2<>+16(SB)/1, $0x01
+DATA oneWordsAVX2<>+17(SB)/1, $0x00
+DATA oneWordsAVX2<>+18(SB)/1, $0x01
+DATA oneWordsAVX2<>+19(SB)/1, $0x00
+DATA oneWordsAVX2<>+20(SB)/1, $0x01
+DATA oneWordsAVX2<>+21(SB)/1, $0x00
+DATA oneWordsAVX2<>+22(SB)/1, $0x01
+DATA oneWordsAVX2<>+23(SB)/1, $0x00
+DATA oneWordsAVX2<>+24(SB)/1, $0x01
+DATA oneWordsAVX2<>+25(SB)/1, $0x00
+DATA oneWordsAVX2<>+26(SB)/1, $0x01
+DATA oneWordsAVX2<>+27(SB)/1, $0x00
+DATA oneWordsAVX2<>+28(SB)/1, $0x01
+DATA oneWordsAVX2<>+29(SB)/1, $0x00
+DATA oneWordsAVX2<>+30(SB)/1, $0x01
+DATA oneWordsAVX2<>+31(SB)/1, $0x00
+GLOBL oneWordsAVX2<>(SB), RODATA|NOPTR, $32
+
+DATA halfWordsAVX2<>+0(SB)/1, $0x80
+DATA halfWordsAVX2<>+1(SB)/1, $0x00
+DATA halfWordsAVX2<>+2(SB)/1, $0x80
+DATA halfWordsAVX2<>+3(SB)/1, $0x00
+DATA halfWordsAVX2<>+4(SB)/1, $0x80
+DATA halfWordsAVX2<>+5(SB)/1, $0x00
+DATA halfWordsAVX2<>+6(SB)/1, $0x80
+DATA halfWordsAVX2<>+7(SB)/1, $0x00
+DATA halfWordsAVX2<>+8(SB)/1, $0x80
+DATA halfWordsAVX2<>+9(SB)/1, $0x00
+DATA halfWordsAVX2<>+10(SB)/1, $0x80
+DATA halfWordsAVX2<>+11(SB)/1, $0x00
+DATA halfWordsAVX2<>+12(SB)/1, $0x80
+DATA halfWordsAVX2<>+13(SB)/1, $0x00
+DATA halfWordsAVX2<>+14(SB)/1, $0x80
+DATA halfWordsAVX2<>+15(SB)/1, $0x00
+DATA halfWordsAVX2<>+16(SB)/1, $0x80
+DATA halfWordsAVX2<>+17(SB)/1, $0x00
+DATA halfWordsAVX2<>+18(SB)/1, $0x80
+DATA halfWordsAVX2<>+19(SB)/1, $0x00
+DATA halfWordsAVX2<>+20(SB)/1, $0x80
+DATA halfWordsAVX2<>+21(SB)/1, $0x00
+DATA halfWordsAVX2<>+22(SB)/1, $0x80
+DATA halfWordsAVX2<>+23(SB)/1, $0x00
+DATA halfWordsAVX2<>+24(SB)/1, $0x80
+DATA halfWordsAVX2<>+25(SB)/1, $0x00
+DATA halfWordsAVX2<>+26(SB)/1, $0x80
+DATA halfWordsAVX2<>+27(SB)/1, $0x00
+DATA halfWordsAVX2<>+28(SB)/1, $0x80
+DATA halfWordsAVX2<>+29(SB)/1, $0x00
+DATA halfWordsAVX2<>+30(SB)/1, $0x80
+DATA halfWordsAVX2<>+31(SB)/1, $0x00
+GLOBL halfWordsAVX2<>(SB), RODATA|NOPTR, $32
+
+// func lumaAVX2(out *byte, pix *byte, n int)
 // Requires: AVX, AVX2
 TEXT ·lumaAVX2(SB), NOSPLIT, $0-24
-	MOVQ         out+0(FP), AX
-	MOVQ         pix+8(FP), CX
-	MOVQ         n+16(FP), DX
-	VMOVDQU      dotsAVX2<>+0(SB), Y0
-	VMOVDQU      dotsAVX2<>+32(SB), Y1
-	VMOVDQU      lumaWeightsAVX2<>+0(SB), Y2
-	VMOVDQU      oneWordsAVX2<>+0(SB), Y3
-	MOVL         $0x00800080, BX
-	VMOVD        BX, X4
-	VPBROADCASTD X4, Y4
+	MOVQ out+0(FP), AX
+	MOVQ pix+8(FP), CX
+	MOVQ n+16(FP), DX
 
 pixels:
-	VMOVDQU     (CX), X5
-	VINSERTI128 $0x01, 24(CX), Y5, Y5
-	VMOVDQU     12(CX), X6
-	VINSERTI128 $0x01, 32(CX), Y6, Y6
-	VPSHUFB     Y0, Y5, Y5
-	VPSHUFB     Y1, Y6, Y6
-	VPMADDUBSW  Y2, Y5, Y5
-	VPMADDWD    Y3, Y5, Y5
-	VPMADDUBSW  Y2, Y6, Y6
-	VPMADDWD    Y3, Y6, Y6
-	VPACKUSDW   Y6, Y5, Y5
-	VPADDW      Y4, Y5, Y5
-	VPSRLW      $0x08, Y5, Y5
-	VMOVDQU     Y5, (AX)
-	ADDQ        $0x00000030, CX
-	ADDQ        $0x00000020, AX
-	SUBQ        $0x00000010, DX
-	JG          pixels
+	VBROADCASTI128 (CX), Y0
+	VINSERTI128    $0x01, 48(CX), Y0, Y0
+	VPSHUFB        dotsAVX2<>+0(SB), Y0, Y0
+	VPMADDUBSW     lumaWeightsAVX2<>+0(SB), Y0, Y0
+	VPMADDWD       oneWordsAVX2<>+0(SB), Y0, Y0
+	VBROADCASTI128 12(CX), Y1
+	VINSERTI128    $0x01, 60(CX), Y1, Y1
+	VPSHUFB        dotsAVX2<>+0(SB), Y1, Y1
+	VPMADDUBSW     lumaWeightsAVX2<>+0(SB), Y1, Y1
+	VPMADDWD       oneWordsAVX2<>+0(SB), Y1, Y1
+	VPACKUSDW      Y1, Y0, Y0
+	VPADDW         halfWordsAVX2<>+0(SB), Y0, Y0
+	VPSRLW         $0x08, Y0, Y0
+	VBROADCASTI128 24(CX), Y1
+	VINSERTI128    $0x01, 72(CX), Y1, Y1
+	VPSHUFB        dotsAVX2<>+0(SB), Y1, Y1
+	VPMADDUBSW     lumaWeightsAVX2<>+0(SB), Y1, Y1
+	VPMADDWD       oneWordsAVX2<>+0(SB), Y1, Y1
+	VBROADCASTI128 36(CX), Y2
+	VINSERTI128    $0x01, 80(CX), Y2, Y2
+	VPSHUFB        dotsAVX2<>+32(SB), Y2, Y2
+	VPMADDUBSW     lumaWeightsAVX2<>+0(SB), Y2, Y2
+	VPMADDWD       oneWordsAVX2<>+0(SB), Y2, Y2
+	VPACKUSDW      Y2, Y1, Y1
+	VPADDW         halfWordsAVX2<>+0(SB), Y1, Y1
+	VPSRLW         $0x08, Y1, Y1
+	VPACKUSWB      Y1, Y0, Y0
+	VMOVDQU        Y0, (AX)
+	ADDQ           $0x00000060, CX
+	ADDQ           $0x00000020, AX
+	SUBQ           $0x00000020, DX
+	JG             pixels
 	VZEROUPPER
 	RET
 
-// func sobelAVX2(out *byte, line *int16, across *int16, here *int16, smooth *int16, n int)
+// func sobelAVX2(out *byte, outBelow *byte, above *byte, below *byte, apart uintptr, n int)
 // Requires: AVX, AVX2
 TEXT ·sobelAVX2(SB), NOSPLIT, $0-48
-	MOVQ out+0(FP), AX
-	MOVQ line+8(FP), CX
-	MOVQ across+16(FP), DX
-	MOVQ here+24(FP), BX
-	MOVQ smooth+32(FP), SI
-	MOVQ n+40(FP), DI
-	XORQ R8, R8
+	MOVQ    out+0(FP), AX
+	MOVQ    outBelow+8(FP), CX
+	MOVQ    above+16(FP), DX
+	MOVQ    below+24(FP), BX
+	MOVQ    apart+32(FP), SI
+	MOVQ    n+40(FP), DI
+	VMOVDQU twoBytesAVX2<>+0(SB), Y0
 
 pixels:
-	VMOVDQU   (CX)(R8*2), Y0
-	VMOVDQU   4(CX)(R8*2), Y1
-	VPADDW    Y0, Y1, Y2
-	VPSUBW    Y0, Y1, Y1
-	VMOVDQU   2(CX)(R8*2), Y0
-	VPADDW    Y0, Y0, Y0
-	VPADDW    Y0, Y2, Y2
-	VMOVDQU   (BX)(R8*2), Y0
-	VPADDW    Y0, Y0, Y0
-	VPADDW    (DX)(R8*2), Y0, Y0
-	VPADDW    Y1, Y0, Y0
-	VPSUBW    (SI)(R8*2), Y2, Y3
-	VMOVDQU   Y1, (DX)(R8*2)
-	VMOVDQU   Y2, (SI)(R8*2)
-	VPABSW    Y0, Y0
-	VPABSW    Y3, Y3
-	VPADDW    Y0, Y3, Y3
-	VMOVDQU   32(CX)(R8*2), Y0
-	VMOVDQU   36(CX)(R8*2), Y1
-	VPADDW    Y0, Y1, Y2
-	VPSUBW    Y0, Y1, Y1
-	VMOVDQU   34(CX)(R8*2), Y0
-	VPADDW    Y0, Y0, Y0
-	VPADDW    Y0, Y2, Y2
-	VMOVDQU   32(BX)(R8*2), Y0
-	VPADDW    Y0, Y0, Y0
-	VPADDW    32(DX)(R8*2), Y0, Y0
-	VPADDW    Y1, Y0, Y0
-	VPSUBW    32(SI)(R8*2), Y2, Y4
-	VMOVDQU   Y1, 32(DX)(R8*2)
-	VMOVDQU   Y2, 32(SI)(R8*2)
-	VPABSW    Y0, Y0
-	VPABSW    Y4, Y4
-	VPADDW    Y0, Y4, Y4
-	VPACKUSWB Y4, Y3, Y3
-	VPERMQ    $0xd8, Y3, Y3
-	VMOVDQU   Y3, (AX)(R8*1)
-	ADDQ      $0x00000020, R8
-	SUBQ      $0x00000020, DI
-	JG        pixels
+	VMOVDQU    -1(DX), Y1
+	VPMADDUBSW Y0, Y1, Y1
+	VMOVDQU    (DX), Y2
+	VPMADDUBSW Y0, Y2, Y2
+	VMOVDQU    1(DX), Y3
+	VPMADDUBSW Y0, Y3, Y3
+	VMOVDQU    -1(DX)(SI*1), Y4
+	VPMADDUBSW Y0, Y4, Y4
+	VMOVDQU    (DX)(SI*1), Y5
+	VPMADDUBSW Y0, Y5, Y5
+	VMOVDQU    1(DX)(SI*1), Y6
+	VPMADDUBSW Y0, Y6, Y6
+	VPADDW     Y4, Y1, Y1
+	VPADDW     Y5, Y2, Y2
+	VPADDW     Y6, Y3, Y3
+	VMOVDQU    -1(BX), Y7
+	VPMADDUBSW Y0, Y7, Y7
+	VMOVDQU    (BX), Y8
+	VPMADDUBSW Y0, Y8, Y8
+	VMOVDQU    1(BX), Y9
+	VPMADDUBSW Y0, Y9, Y9
+	VPADDW     Y7, Y4, Y4
+	VPADDW     Y8, Y5, Y5
+	VPADDW     Y9, Y6, Y6
+	VPSUBW     Y1, Y5, Y1
+	VPSUBW     Y2, Y4, Y10
+	VPABSW     Y1, Y1
+	VPABSW     Y10, Y10
+	VPMAXSW    Y10, Y1, Y1
+	VPSUBW     Y2, Y6, Y2
+	VPSUBW     Y3, Y5, Y3
+	VPABSW     Y2, Y2
+	VPABSW     Y3, Y3
+	VPMAXSW    Y3, Y2, Y2
+	VPACKUSWB  Y2, Y1, Y1
+	VPSHUFB    zipAVX2<>+0(SB), Y1, Y1
+	VMOVDQU    Y1, (AX)
+	VMOVDQU    -1(BX)(SI*1), Y1
+	VPMADDUBSW Y0, Y1, Y1
+	VMOVDQU    (BX)(SI*1), Y2
+	VPMADDUBSW Y0, Y2, Y2
+	VMOVDQU    1(BX)(SI*1), Y3
+	VPMADDUBSW Y0, Y3, Y3
+	VPADDW     Y1, Y7, Y7
+	VPADDW     Y2, Y8, Y8
+	VPADDW     Y3, Y9, Y9
+	VPSUBW     Y4, Y8, Y1
+	VPSUBW     Y5, Y7, Y2
+	VPABSW     Y1, Y1
+	VPABSW     Y2, Y2
+	VPMAXSW    Y2, Y1, Y1
+	VPSUBW     Y5, Y9, Y2
+	VPSUBW     Y6, Y8, Y3
+	VPABSW     Y2, Y2
+	VPABSW     Y3, Y3
+	VPMAXSW    Y3, Y2, Y2
+	VPACKUSWB  Y2, Y1, Y1
+	VPSHUFB    zipAVX2<>+0(SB), Y1, Y1
+	VMOVDQU    Y1, (CX)
+	ADDQ       $0x00000020, DX
+	ADDQ       $0x00000020, BX
+	ADDQ       $0x00000020, AX
+	ADDQ       $0x00000020, CX
+	SUBQ       $0x00000020, DI
+	JG         pixels
 	VZEROUPPER
 	RET
 
-// func sobelLumaAVX2(next *int16, pix *byte, ahead uintptr, out *byte, line *int16, across *int16, here *int16, smooth *int16, n int)
+// func sobelLumaAVX2(next *byte, pix *byte, down uintptr, ahead uintptr, out *byte, outBelow *byte, above *byte, below *byte, apart uintptr, n int)
 // Requires: AVX, AVX2, MMX+
-TEXT ·sobelLumaAVX2(SB), NOSPLIT, $0-72
-	MOVQ         out+24(FP), AX
-	MOVQ         line+32(FP), CX
-	MOVQ         across+40(FP), DX
-	MOVQ         here+48(FP), BX
-	MOVQ         smooth+56(FP), SI
-	MOVQ         n+64(FP), DI
-	MOVQ         next+0(FP), R8
-	MOVQ         pix+8(FP), R9
-	MOVQ         ahead+16(FP), R10
-	VMOVDQU      dotsAVX2<>+0(SB), Y0
-	VMOVDQU      dotsAVX2<>+32(SB), Y1
-	VMOVDQU      lumaWeightsAVX2<>+0(SB), Y2
-	VMOVDQU      oneWordsAVX2<>+0(SB), Y3
-	MOVL         $0x00800080, R11
-	VMOVD        R11, X4
-	VPBROADCASTD X4, Y4
-	XORQ         R11, R11
+TEXT ·sobelLumaAVX2(SB), NOSPLIT, $0-80
+	MOVQ    next+0(FP), AX
+	MOVQ    pix+8(FP), CX
+	MOVQ    down+16(FP), DX
+	MOVQ    ahead+24(FP), BX
+	MOVQ    out+32(FP), SI
+	MOVQ    outBelow+40(FP), DI
+	MOVQ    above+48(FP), R8
+	MOVQ    below+56(FP), R9
+	MOVQ    apart+64(FP), R10
+	MOVQ    n+72(FP), R11
+	VMOVDQU twoBytesAVX2<>+0(SB), Y0
 
 pixels:
-	VMOVDQU     (R9), X5
-	VINSERTI128 $0x01, 24(R9), Y5, Y5
-	VMOVDQU     12(R9), X6
-	VINSERTI128 $0x01, 32(R9), Y6, Y6
-	VPSHUFB     Y0, Y5, Y5
-	VPSHUFB     Y1, Y6, Y6
-	VPMADDUBSW  Y2, Y5, Y5
-	VPMADDWD    Y3, Y5, Y5
-	VPMADDUBSW  Y2, Y6, Y6
-	VPMADDWD    Y3, Y6, Y6
-	VPACKUSDW   Y6, Y5, Y5
-	VPADDW      Y4, Y5, Y5
-	VPSRLW      $0x08, Y5, Y5
-	VMOVDQU     Y5, (R8)
-	ADDQ        $0x00000030, R9
-	ADDQ        $0x00000020, R8
-	VMOVDQU     (CX)(R11*2), Y7
-	VMOVDQU     4(CX)(R11*2), Y8
-	VPADDW      Y7, Y8, Y9
-	VPSUBW      Y7, Y8, Y8
-	VMOVDQU     2(CX)(R11*2), Y7
-	VPADDW      Y7, Y7, Y7
-	VPADDW      Y7, Y9, Y9
-	VMOVDQU     (BX)(R11*2), Y7
-	VPADDW      Y7, Y7, Y7
-	VPADDW      (DX)(R11*2), Y7, Y7
-	VPADDW      Y8, Y7, Y7
-	VPSUBW      (SI)(R11*2), Y9, Y12
-	VMOVDQU     Y8, (DX)(R11*2)
-	VMOVDQU     Y9, (SI)(R11*2)
-	VPABSW      Y7, Y7
-	VPABSW      Y12, Y12
-	VPADDW      Y7, Y12, Y12
-	VMOVDQU     (R9), X10
-	VINSERTI128 $0x01, 24(R9), Y10, Y10
-	VMOVDQU     12(R9), X11
-	VINSERTI128 $0x01, 32(R9), Y11, Y11
-	VPSHUFB     Y0, Y10, Y10
-	VPSHUFB     Y1, Y11, Y11
-	VPMADDUBSW  Y2, Y10, Y10
-	VPMADDWD    Y3, Y10, Y10
-	VPMADDUBSW  Y2, Y11, Y11
-	VPMADDWD    Y3, Y11, Y11
-	VPACKUSDW   Y11, Y10, Y10
-	VPADDW      Y4, Y10, Y10
-	VPSRLW      $0x08, Y10, Y10
-	VMOVDQU     Y10, (R8)
-	ADDQ        $0x00000030, R9
-	ADDQ        $0x00000020, R8
-	VMOVDQU     32(CX)(R11*2), Y7
-	VMOVDQU     36(CX)(R11*2), Y8
-	VPADDW      Y7, Y8, Y9
-	VPSUBW      Y7, Y8, Y8
-	VMOVDQU     34(CX)(R11*2), Y7
-	VPADDW      Y7, Y7, Y7
-	VPADDW      Y7, Y9, Y9
-	VMOVDQU     32(BX)(R11*2), Y7
-	VPADDW      Y7, Y7, Y7
-	VPADDW      32(DX)(R11*2), Y7, Y7
-	VPADDW      Y8, Y7, Y7
-	VPSUBW      32(SI)(R11*2), Y9, Y13
-	VMOVDQU     Y8, 32(DX)(R11*2)
-	VMOVDQU     Y9, 32(SI)(R11*2)
-	VPABSW      Y7, Y7
-	VPABSW      Y13, Y13
-	VPADDW      Y7, Y13, Y13
-	PREFETCHT0  (R9)(R10*1)
-	PREFETCHT0  64(R9)(R10*1)
-	VPACKUSWB   Y13, Y12, Y12
-	VPERMQ      $0xd8, Y12, Y12
-	VMOVDQU     Y12, (AX)(R11*1)
-	ADDQ        $0x00000020, R11
-	SUBQ        $0x00000020, DI
-	JG          pixels
+	VBROADCASTI128 (CX), Y1
+	VINSERTI128    $0x01, 48(CX), Y1, Y1
+	VPSHUFB        dotsAVX2<>+0(SB), Y1, Y1
+	VPMADDUBSW     lumaWeightsAVX2<>+0(SB), Y1, Y1
+	VPMADDWD       oneWordsAVX2<>+0(SB), Y1, Y1
+	VBROADCASTI128 12(CX), Y2
+	VINSERTI128    $0x01, 60(CX), Y2, Y2
+	VPSHUFB        dotsAVX2<>+0(SB), Y2, Y2
+	VPMADDUBSW     lumaWeightsAVX2<>+0(SB), Y2, Y2
+	VPMADDWD       oneWordsAVX2<>+0(SB), Y2, Y2
+	VPACKUSDW      Y2, Y1, Y1
+	VPADDW         halfWordsAVX2<>+0(SB), Y1, Y1
+	VPSRLW         $0x08, Y1, Y1
+	VBROADCASTI128 24(CX), Y2
+	VINSERTI128    $0x01, 72(CX), Y2, Y2
+	VPSHUFB        dotsAVX2<>+0(SB), Y2, Y2
+	VPMADDUBSW     lumaWeightsAVX2<>+0(SB), Y2, Y2
+	VPMADDWD       oneWordsAVX2<>+0(SB), Y2, Y2
+	VBROADCASTI128 36(CX), Y3
+	VINSERTI128    $0x01, 80(CX), Y3, Y3
+	VPSHUFB        dotsAVX2<>+32(SB), Y3, Y3
+	VPMADDUBSW     lumaWeightsAVX2<>+0(SB), Y3, Y3
+	VPMADDWD       oneWordsAVX2<>+0(SB), Y3, Y3
+	VPACKUSDW      Y3, Y2, Y2
+	VPADDW         halfWordsAVX2<>+0(SB), Y2, Y2
+	VPSRLW         $0x08, Y2, Y2
+	VPACKUSWB      Y2, Y1, Y1
+	VMOVDQU        Y1, (AX)
+	PREFETCHT1     (CX)(BX*1)
+	PREFETCHT0     768(CX)
+	PREFETCHT1     64(CX)(BX*1)
+	PREFETCHT0     832(CX)
+	ADDQ           DX, CX
+	VBROADCASTI128 (CX), Y1
+	VINSERTI128    $0x01, 48(CX), Y1, Y1
+	VPSHUFB        dotsAVX2<>+0(SB), Y1, Y1
+	VPMADDUBSW     lumaWeightsAVX2<>+0(SB), Y1, Y1
+	VPMADDWD       oneWordsAVX2<>+0(SB), Y1, Y1
+	VBROADCASTI128 12(CX), Y2
+	VINSERTI128    $0x01, 60(CX), Y2, Y2
+	VPSHUFB        dotsAVX2<>+0(SB), Y2, Y2
+	VPMADDUBSW     lumaWeightsAVX2<>+0(SB), Y2, Y2
+	VPMADDWD       oneWordsAVX2<>+0(SB), Y2, Y2
+	VPACKUSDW      Y2, Y1, Y1
+	VPADDW         halfWordsAVX2<>+0(SB), Y1, Y1
+	VPSRLW         $0x08, Y1, Y1
+	VBROADCASTI128 24(CX), Y2
+	VINSERTI128    $0x01, 72(CX), Y2, Y2
+	VPSHUFB        dotsAVX2<>+0(SB), Y2, Y2
+	VPMADDUBSW     lumaWeightsAVX2<>+0(SB), Y2, Y2
+	VPMADDWD       oneWordsAVX2<>+0(SB), Y2, Y2
+	VBROADCASTI128 36(CX), Y3
+	VINSERTI128    $0x01, 80(CX), Y3, Y3
+	VPSHUFB        dotsAVX2<>+32(SB), Y3, Y3
+	VPMADDUBSW     lumaWeightsAVX2<>+0(SB), Y3, Y3
+	VPMADDWD       oneWordsAVX2<>+0(SB), Y3, Y3
+	VPACKUSDW      Y3, Y2, Y2
+	VPADDW         halfWordsAVX2<>+0(SB), Y2, Y2
+	VPSRLW         $0x08, Y2, Y2
+	VPACKUSWB      Y2, Y1, Y1
+	VMOVDQU        Y1, (AX)(R10*1)
+	PREFETCHT1     (CX)(BX*1)
+	PREFETCHT0     768(CX)
+	PREFETCHT1     64(CX)(BX*1)
+	PREFETCHT0     832(CX)
+	SUBQ           DX, CX
+	ADDQ           $0x00000060, CX
+	ADDQ           $0x00000020, AX
+	VMOVDQU        -1(R8), Y1
+	VPMADDUBSW     Y0, Y1, Y1
+	VMOVDQU        (R8), Y2
+	VPMADDUBSW     Y0, Y2, Y2
+	VMOVDQU        1(R8), Y3
+	VPMADDUBSW     Y0, Y3, Y3
+	VMOVDQU        -1(R8)(R10*1), Y4
+	VPMADDUBSW     Y0, Y4, Y4
+	VMOVDQU        (R8)(R10*1), Y5
+	VPMADDUBSW     Y0, Y5, Y5
+	VMOVDQU        1(R8)(R10*1), Y6
+	VPMADDUBSW     Y0, Y6, Y6
+	VPADDW         Y4, Y1, Y1
+	VPADDW         Y5, Y2, Y2
+	VPADDW         Y6, Y3, Y3
+	VMOVDQU        -1(R9), Y7
+	VPMADDUBSW     Y0, Y7, Y7
+	VMOVDQU        (R9), Y8
+	VPMADDUBSW     Y0, Y8, Y8
+	VMOVDQU        1(R9), Y9
+	VPMADDUBSW     Y0, Y9, Y9
+	VPADDW         Y7, Y4, Y4
+	VPADDW         Y8, Y5, Y5
+	VPADDW         Y9, Y6, Y6
+	VPSUBW         Y1, Y5, Y1
+	VPSUBW         Y2, Y4, Y10
+	VPABSW         Y1, Y1
+	VPABSW         Y10, Y10
+	VPMAXSW        Y10, Y1, Y1
+	VPSUBW         Y2, Y6, Y2
+	VPSUBW         Y3, Y5, Y3
+	VPABSW         Y2, Y2
+	VPABSW         Y3, Y3
+	VPMAXSW        Y3, Y2, Y2
+	VPACKUSWB      Y2, Y1, Y1
+	VPSHUFB        zipAVX2<>+0(SB), Y1, Y1
+	VMOVDQU        Y1, (SI)
+	VMOVDQU        -1(R9)(R10*1), Y1
+	VPMADDUBSW     Y0, Y1, Y1
+	VMOVDQU        (R9)(R10*1), Y2
+	VPMADDUBSW     Y0, Y2, Y2
+	VMOVDQU        1(R9)(R10*1), Y3
+	VPMADDUBSW     Y0, Y3, Y3
+	VPADDW         Y1, Y7, Y7
+	VPADDW         Y2, Y8, Y8
+	VPADDW         Y3, Y9, Y9
+	VPSUBW         Y4, Y8, Y1
+	VPSUBW         Y5, Y7, Y2
+	VPABSW         Y1, Y1
+	VPABSW         Y2, Y2
+	VPMAXSW        Y2, Y1, Y1
+	VPSUBW         Y5, Y9, Y2
+	VPSUBW         Y6, Y8, Y3
+	VPABSW         Y2, Y2
+	VPABSW         Y3, Y3
+	VPMAXSW        Y3, Y2, Y2
+	VPACKUSWB      Y2, Y1, Y1
+	VPSHUFB        zipAVX2<>+0(SB), Y1, Y1
+	VMOVDQU        Y1, (DI)
+	ADDQ           $0x00000020, R8
+	ADDQ           $0x00000020, R9
+	ADDQ           $0x00000020, SI
+	ADDQ           $0x00000020, DI
+	SUBQ           $0x00000020, R11
+	JG             pixels
+	VZEROUPPER
+	RET
+
+// func sobelLumaStreamAVX2(next *byte, pix *byte, down uintptr, ahead uintptr, out *byte, outBelow *byte, above *byte, below *byte, apart uintptr, n int)
+// Requires: AVX, AVX2, MMX+
+TEXT ·sobelLumaStreamAVX2(SB), NOSPLIT, $0-80
+	MOVQ    next+0(FP), AX
+	MOVQ    pix+8(FP), CX
+	MOVQ    down+16(FP), DX
+	MOVQ    ahead+24(FP), BX
+	MOVQ    out+32(FP), SI
+	MOVQ    outBelow+40(FP), DI
+	MOVQ    above+48(FP), R8
+	MOVQ    below+56(FP), R9
+	MOVQ    apart+64(FP), R10
+	MOVQ    n+72(FP), R11
+	VMOVDQU twoBytesAVX2<>+0(SB), Y0
+
+pixels:
+	VBROADCASTI128 (CX), Y1
+	VINSERTI128    $0x01, 48(CX), Y1, Y1
+	VPSHUFB        dotsAVX2<>+0(SB), Y1, Y1
+	VPMADDUBSW     lumaWeightsAVX2<>+0(SB), Y1, Y1
+	VPMADDWD       oneWordsAVX2<>+0(SB), Y1, Y1
+	VBROADCASTI128 12(CX), Y2
+	VINSERTI128    $0x01, 60(CX), Y2, Y2
+	VPSHUFB        dotsAVX2<>+0(SB), Y2, Y2
+	VPMADDUBSW     lumaWeightsAVX2<>+0(SB), Y2, Y2
+	VPMADDWD       oneWordsAVX2<>+0(SB), Y2, Y2
+	VPACKUSDW      Y2, Y1, Y1
+	VPADDW         halfWordsAVX2<>+0(SB), Y1, Y1
+	VPSRLW         $0x08, Y1, Y1
+	VBROADCASTI128 24(CX), Y2
+	VINSERTI128    $0x01, 72(CX), Y2, Y2
+	VPSHUFB        dotsAVX2<>+0(SB), Y2, Y2
+	VPMADDUBSW     lumaWeightsAVX2<>+0(SB), Y2, Y2
+	VPMADDWD       oneWordsAVX2<>+0(SB), Y2, Y2
+	VBROADCASTI128 36(CX), Y3
+	VINSERTI128    $0x01, 80(CX), Y3, Y3
+	VPSHUFB        dotsAVX2<>+32(SB), Y3, Y3
+	VPMADDUBSW     lumaWeightsAVX2<>+0(SB), Y3, Y3
+	VPMADDWD       oneWordsAVX2<>+0(SB), Y3, Y3
+	VPACKUSDW      Y3, Y2, Y2
+	VPADDW         halfWordsAVX2<>+0(SB), Y2, Y2
+	VPSRLW         $0x08, Y2, Y2
+	VPACKUSWB      Y2, Y1, Y1
+	VMOVDQU        Y1, (AX)
+	PREFETCHT1     (CX)(BX*1)
+	PREFETCHT0     768(CX)
+	PREFETCHT1     64(CX)(BX*1)
+	PREFETCHT0     832(CX)
+	ADDQ           DX, CX
+	VBROADCASTI128 (CX), Y1
+	VINSERTI128    $0x01, 48(CX), Y1, Y1
+	VPSHUFB        dotsAVX2<>+0(SB), Y1, Y1
+	VPMADDUBSW     lumaWeightsAVX2<>+0(SB), Y1, Y1
+	VPMADDWD       oneWordsAVX2<>+0(SB), Y1, Y1
+	VBROADCASTI128 12(CX), Y2
+	VINSERTI128    $0x01, 60(CX), Y2, Y2
+	VPSHUFB        dotsAVX2<>+0(SB), Y2, Y2
+	VPMADDUBSW     lumaWeightsAVX2<>+0(SB), Y2, Y2
+	VPMADDWD       oneWordsAVX2<>+0(SB), Y2, Y2
+	VPACKUSDW      Y2, Y1, Y1
+	VPADDW         halfWordsAVX2<>+0(SB), Y1, Y1
+	VPSRLW         $0x08, Y1, Y1
+	VBROADCASTI128 24(CX), Y2
+	VINSERTI128    $0x01, 72(CX), Y2, Y2
+	VPSHUFB        dotsAVX2<>+0(SB), Y2, Y2
+	VPMADDUBSW     lumaWeightsAVX2<>+0(SB), Y2, Y2
+	VPMADDWD       oneWordsAVX2<>+0(SB), Y2, Y2
+	VBROADCASTI128 36(CX), Y3
+	VINSERTI128    $0x01, 80(CX), Y3, Y3
+	VPSHUFB        dotsAVX2<>+32(SB), Y3, Y3
+	VPMADDUBSW     lumaWeightsAVX2<>+0(SB), Y3, Y3
+	VPMADDWD       oneWordsAVX2<>+0(SB), Y3, Y3
+	VPACKUSDW      Y3, Y2, Y2
+	VPADDW         halfWordsAVX2<>+0(SB), Y2, Y2
+	VPSRLW         $0x08, Y2, Y2
+	VPACKUSWB      Y2, Y1, Y1
+	VMOVDQU        Y1, (AX)(R10*1)
+	PREFETCHT1     (CX)(BX*1)
+	PREFETCHT0     768(CX)
+	PREFETCHT1     64(CX)(BX*1)
+	PREFETCHT0     832(CX)
+	SUBQ           DX, CX
+	ADDQ           $0x00000060, CX
+	ADDQ           $0x00000020, AX
+	VMOVDQU        -1(R8), Y1
+	VPMADDUBSW     Y0, Y1, Y1
+	VMOVDQU        (R8), Y2
+	VPMADDUBSW     Y0, Y2, Y2
+	VMOVDQU        1(R8), Y3
+	VPMADDUBSW     Y0, Y3, Y3
+	VMOVDQU        -1(R8)(R10*1), Y4
+	VPMADDUBSW     Y0, Y4, Y4
+	VMOVDQU        (R8)(R10*1), Y5
+	VPMADDUBSW     Y0, Y5, Y5
+	VMOVDQU        1(R8)(R10*1), Y6
+	VPMADDUBSW     Y0, Y6, Y6
+	VPADDW         Y4, Y1, Y1
+	VPADDW         Y5, Y2, Y2
+	VPADDW         Y6, Y3, Y3
+	VMOVDQU        -1(R9), Y7
+	VPMADDUBSW     Y0, Y7, Y7
+	VMOVDQU        (R9), Y8
+	VPMADDUBSW     Y0, Y8, Y8
+	VMOVDQU        1(R9), Y9
+	VPMADDUBSW     Y0, Y9, Y9
+	VPADDW         Y7, Y4, Y4
+	VPADDW         Y8, Y5, Y5
+	VPADDW         Y9, Y6, Y6
+	VPSUBW         Y1, Y5, Y1
+	VPSUBW         Y2, Y4, Y10
+	VPABSW         Y1, Y1
+	VPABSW         Y10, Y10
+	VPMAXSW        Y10, Y1, Y1
+	VPSUBW         Y2, Y6, Y2
+	VPSUBW         Y3, Y5, Y3
+	VPABSW         Y2, Y2
+	VPABSW         Y3, Y3
+	VPMAXSW        Y3, Y2, Y2
+	VPACKUSWB      Y2, Y1, Y1
+	VPSHUFB        zipAVX2<>+0(SB), Y1, Y1
+	VMOVNTDQ       Y1, (SI)
+	VMOVDQU        -1(R9)(R10*1), Y1
+	VPMADDUBSW     Y0, Y1, Y1
+	VMOVDQU        (R9)(R10*1), Y2
+	VPMADDUBSW     Y0, Y2, Y2
+	VMOVDQU        1(R9)(R10*1), Y3
+	VPMADDUBSW     Y0, Y3, Y3
+	VPADDW         Y1, Y7, Y7
+	VPADDW         Y2, Y8, Y8
+	VPADDW         Y3, Y9, Y9
+	VPSUBW         Y4, Y8, Y1
+	VPSUBW         Y5, Y7, Y2
+	VPABSW         Y1, Y1
+	VPABSW         Y2, Y2
+	VPMAXSW        Y2, Y1, Y1
+	VPSUBW         Y5, Y9, Y2
+	VPSUBW         Y6, Y8, Y3
+	VPABSW         Y2, Y2
+	VPABSW         Y3, Y3
+	VPMAXSW        Y3, Y2, Y2
+	VPACKUSWB      Y2, Y1, Y1
+	VPSHUFB        zipAVX2<>+0(SB), Y1, Y1
+	VMOVNTDQ       Y1, (DI)
+	ADDQ           $0x00000020, R8
+	ADDQ           $0x00000020, R9
+	ADDQ           $0x00000020, SI
+	ADDQ           $0x00000020, DI
+	SUBQ           $0x00000020, R11
+	JG             pixels
 	VZEROUPPER
 	RET
 
@@ -924,103 +1253,234 @@ TEXT ·halfAVX2(SB), NOSPLIT, $0-32
 	VMOVDQU      pairsAVX2<>+32(SB), Y1
 	VMOVDQU      oneBytesAVX2<>+0(SB), Y2
 	VMOVDQU      tightAVX2<>+0(SB), Y3
-	VMOVDQU      closeAVX2<>+0(SB), Y4
 	MOVL         $0x00020002, SI
-	VMOVD        SI, X5
-	VPBROADCASTD X5, Y5
+	VMOVD        SI, X4
+	VPBROADCASTD X4, Y4
+	VMOVDQU      closeAVX2<>+0(SB), Y5
 
 pixels:
-	VMOVDQU      (CX), X6
-	VINSERTI128  $0x01, 24(CX), Y6, Y6
-	VMOVDQU      12(CX), X7
-	VINSERTI128  $0x01, 32(CX), Y7, Y7
-	VPSHUFB      Y0, Y6, Y6
-	VPSHUFB      Y1, Y7, Y7
-	VMOVDQU      (DX), X8
-	VINSERTI128  $0x01, 24(DX), Y8, Y8
-	VMOVDQU      12(DX), X9
-	VINSERTI128  $0x01, 32(DX), Y9, Y9
-	VPSHUFB      Y0, Y8, Y8
-	VPSHUFB      Y1, Y9, Y9
-	VPMADDUBSW   Y2, Y6, Y6
-	VPMADDUBSW   Y2, Y8, Y8
-	VPADDW       Y6, Y8, Y6
-	VPADDW       Y5, Y6, Y6
-	VPSRLW       $0x02, Y6, Y6
-	VPMADDUBSW   Y2, Y7, Y7
-	VPMADDUBSW   Y2, Y9, Y9
-	VPADDW       Y7, Y9, Y7
-	VPADDW       Y5, Y7, Y7
-	VPSRLW       $0x02, Y7, Y7
-	VPACKUSWB    Y7, Y6, Y6
-	VPSHUFB      Y3, Y6, Y6
-	VPERMD       Y6, Y4, Y6
-	VMOVDQU      X6, (AX)
-	VEXTRACTI128 $0x01, Y6, X6
-	VMOVQ        X6, 16(AX)
-	ADDQ         $0x00000030, CX
-	ADDQ         $0x00000030, DX
-	ADDQ         $0x00000018, AX
-	SUBQ         $0x00000008, BX
-	JG           pixels
+	VBROADCASTI128 (CX), Y6
+	VINSERTI128    $0x01, 24(CX), Y6, Y6
+	VBROADCASTI128 12(CX), Y7
+	VINSERTI128    $0x01, 32(CX), Y7, Y7
+	VPSHUFB        Y0, Y6, Y6
+	VPSHUFB        Y1, Y7, Y7
+	VBROADCASTI128 (DX), Y8
+	VINSERTI128    $0x01, 24(DX), Y8, Y8
+	VBROADCASTI128 12(DX), Y9
+	VINSERTI128    $0x01, 32(DX), Y9, Y9
+	VPSHUFB        Y0, Y8, Y8
+	VPSHUFB        Y1, Y9, Y9
+	VPMADDUBSW     Y2, Y6, Y6
+	VPMADDUBSW     Y2, Y8, Y8
+	VPADDW         Y6, Y8, Y6
+	VPADDW         Y4, Y6, Y6
+	VPSRLW         $0x02, Y6, Y6
+	VPMADDUBSW     Y2, Y7, Y7
+	VPMADDUBSW     Y2, Y9, Y9
+	VPADDW         Y7, Y9, Y7
+	VPADDW         Y4, Y7, Y7
+	VPSRLW         $0x02, Y7, Y7
+	VPACKUSWB      Y7, Y6, Y6
+	VPSHUFB        Y3, Y6, Y6
+	VPERMD         Y6, Y5, Y6
+	VMOVDQU        X6, (AX)
+	VEXTRACTI128   $0x01, Y6, X6
+	VMOVQ          X6, 16(AX)
+	ADDQ           $0x00000030, CX
+	ADDQ           $0x00000030, DX
+	ADDQ           $0x00000018, AX
+	SUBQ           $0x00000008, BX
+	JG             pixels
 	VZEROUPPER
 	RET
 
-// func halfStreamAVX2(out *byte, above *byte, below *byte, n int)
+// func halfStreamAVX2(out *byte, above *byte, below *byte, ahead uintptr, n int)
 // Requires: AVX, AVX2, MMX+
-TEXT ·halfStreamAVX2(SB), NOSPLIT, $0-32
+TEXT ·halfStreamAVX2(SB), NOSPLIT, $0-40
 	MOVQ         out+0(FP), AX
 	MOVQ         above+8(FP), CX
 	MOVQ         below+16(FP), DX
-	MOVQ         n+24(FP), BX
+	MOVQ         ahead+24(FP), BX
+	MOVQ         n+32(FP), SI
 	VMOVDQU      pairsAVX2<>+0(SB), Y0
 	VMOVDQU      pairsAVX2<>+32(SB), Y1
 	VMOVDQU      oneBytesAVX2<>+0(SB), Y2
 	VMOVDQU      tightAVX2<>+0(SB), Y3
-	VMOVDQU      closeAVX2<>+0(SB), Y4
-	MOVL         $0x00020002, SI
-	VMOVD        SI, X5
-	VPBROADCASTD X5, Y5
+	MOVL         $0x00020002, DI
+	VMOVD        DI, X4
+	VPBROADCASTD X4, Y4
+	VMOVDQU      join0AVX2<>+0(SB), Y5
+	VMOVDQU      join1AVX2<>+0(SB), Y6
+	VMOVDQU      join2AVX2<>+0(SB), Y7
+	VMOVDQU      join3AVX2<>+0(SB), Y8
 
 pixels:
-	PREFETCHT0   2048(CX)
-	PREFETCHT0   2048(DX)
-	VMOVDQU      (CX), X6
-	VINSERTI128  $0x01, 24(CX), Y6, Y6
-	VMOVDQU      12(CX), X7
-	VINSERTI128  $0x01, 32(CX), Y7, Y7
-	VPSHUFB      Y0, Y6, Y6
-	VPSHUFB      Y1, Y7, Y7
-	VMOVDQU      (DX), X8
-	VINSERTI128  $0x01, 24(DX), Y8, Y8
-	VMOVDQU      12(DX), X9
-	VINSERTI128  $0x01, 32(DX), Y9, Y9
-	VPSHUFB      Y0, Y8, Y8
-	VPSHUFB      Y1, Y9, Y9
-	VPMADDUBSW   Y2, Y6, Y6
-	VPMADDUBSW   Y2, Y8, Y8
-	VPADDW       Y6, Y8, Y6
-	VPADDW       Y5, Y6, Y6
-	VPSRLW       $0x02, Y6, Y6
-	VPMADDUBSW   Y2, Y7, Y7
-	VPMADDUBSW   Y2, Y9, Y9
-	VPADDW       Y7, Y9, Y7
-	VPADDW       Y5, Y7, Y7
-	VPSRLW       $0x02, Y7, Y7
-	VPACKUSWB    Y7, Y6, Y6
-	VPSHUFB      Y3, Y6, Y6
-	VPERMD       Y6, Y4, Y6
-	VMOVDQU      X6, (AX)
-	VEXTRACTI128 $0x01, Y6, X6
-	VMOVQ        X6, 16(AX)
-	ADDQ         $0x00000030, CX
-	ADDQ         $0x00000030, DX
-	ADDQ         $0x00000018, AX
-	SUBQ         $0x00000008, BX
-	JG           pixels
-	SFENCE
+	PREFETCHT1     (CX)(BX*1)
+	PREFETCHT0     768(CX)
+	PREFETCHT1     64(CX)(BX*1)
+	PREFETCHT0     832(CX)
+	PREFETCHT1     128(CX)(BX*1)
+	PREFETCHT0     896(CX)
+	PREFETCHT1     (DX)(BX*1)
+	PREFETCHT0     768(DX)
+	PREFETCHT1     64(DX)(BX*1)
+	PREFETCHT0     832(DX)
+	PREFETCHT1     128(DX)(BX*1)
+	PREFETCHT0     896(DX)
+	VBROADCASTI128 (CX), Y9
+	VINSERTI128    $0x01, 24(CX), Y9, Y9
+	VBROADCASTI128 12(CX), Y10
+	VINSERTI128    $0x01, 32(CX), Y10, Y10
+	VPSHUFB        Y0, Y9, Y9
+	VPSHUFB        Y1, Y10, Y10
+	VBROADCASTI128 (DX), Y11
+	VINSERTI128    $0x01, 24(DX), Y11, Y11
+	VBROADCASTI128 12(DX), Y12
+	VINSERTI128    $0x01, 32(DX), Y12, Y12
+	VPSHUFB        Y0, Y11, Y11
+	VPSHUFB        Y1, Y12, Y12
+	VPMADDUBSW     Y2, Y9, Y9
+	VPMADDUBSW     Y2, Y11, Y11
+	VPADDW         Y9, Y11, Y9
+	VPADDW         Y4, Y9, Y9
+	VPSRLW         $0x02, Y9, Y9
+	VPMADDUBSW     Y2, Y10, Y10
+	VPMADDUBSW     Y2, Y12, Y12
+	VPADDW         Y10, Y12, Y10
+	VPADDW         Y4, Y10, Y10
+	VPSRLW         $0x02, Y10, Y10
+	VPACKUSWB      Y10, Y9, Y9
+	VPSHUFB        Y3, Y9, Y9
+	VPERMD         Y9, Y5, Y9
+	VBROADCASTI128 48(CX), Y10
+	VINSERTI128    $0x01, 72(CX), Y10, Y10
+	VBROADCASTI128 60(CX), Y11
+	VINSERTI128    $0x01, 80(CX), Y11, Y11
+	VPSHUFB        Y0, Y10, Y10
+	VPSHUFB        Y1, Y11, Y11
+	VBROADCASTI128 48(DX), Y12
+	VINSERTI128    $0x01, 72(DX), Y12, Y12
+	VBROADCASTI128 60(DX), Y13
+	VINSERTI128    $0x01, 80(DX), Y13, Y13
+	VPSHUFB        Y0, Y12, Y12
+	VPSHUFB        Y1, Y13, Y13
+	VPMADDUBSW     Y2, Y10, Y10
+	VPMADDUBSW     Y2, Y12, Y12
+	VPADDW         Y10, Y12, Y10
+	VPADDW         Y4, Y10, Y10
+	VPSRLW         $0x02, Y10, Y10
+	VPMADDUBSW     Y2, Y11, Y11
+	VPMADDUBSW     Y2, Y13, Y13
+	VPADDW         Y11, Y13, Y11
+	VPADDW         Y4, Y11, Y11
+	VPSRLW         $0x02, Y11, Y11
+	VPACKUSWB      Y11, Y10, Y10
+	VPSHUFB        Y3, Y10, Y10
+	VPERMD         Y10, Y6, Y10
+	VPBLENDD       $0xc0, Y10, Y9, Y9
+	VMOVNTDQ       Y9, (AX)
+	VBROADCASTI128 96(CX), Y9
+	VINSERTI128    $0x01, 120(CX), Y9, Y9
+	VBROADCASTI128 108(CX), Y11
+	VINSERTI128    $0x01, 128(CX), Y11, Y11
+	VPSHUFB        Y0, Y9, Y9
+	VPSHUFB        Y1, Y11, Y11
+	VBROADCASTI128 96(DX), Y12
+	VINSERTI128    $0x01, 120(DX), Y12, Y12
+	VBROADCASTI128 108(DX), Y13
+	VINSERTI128    $0x01, 128(DX), Y13, Y13
+	VPSHUFB        Y0, Y12, Y12
+	VPSHUFB        Y1, Y13, Y13
+	VPMADDUBSW     Y2, Y9, Y9
+	VPMADDUBSW     Y2, Y12, Y12
+	VPADDW         Y9, Y12, Y9
+	VPADDW         Y4, Y9, Y9
+	VPSRLW         $0x02, Y9, Y9
+	VPMADDUBSW     Y2, Y11, Y11
+	VPMADDUBSW     Y2, Y13, Y13
+	VPADDW         Y11, Y13, Y11
+	VPADDW         Y4, Y11, Y11
+	VPSRLW         $0x02, Y11, Y11
+	VPACKUSWB      Y11, Y9, Y9
+	VPSHUFB        Y3, Y9, Y9
+	VPERMD         Y9, Y7, Y9
+	VPBLENDD       $0xf0, Y9, Y10, Y10
+	VMOVNTDQ       Y10, 32(AX)
+	VBROADCASTI128 144(CX), Y10
+	VINSERTI128    $0x01, 168(CX), Y10, Y10
+	VBROADCASTI128 156(CX), Y11
+	VINSERTI128    $0x01, 176(CX), Y11, Y11
+	VPSHUFB        Y0, Y10, Y10
+	VPSHUFB        Y1, Y11, Y11
+	VBROADCASTI128 144(DX), Y12
+	VINSERTI128    $0x01, 168(DX), Y12, Y12
+	VBROADCASTI128 156(DX), Y13
+	VINSERTI128    $0x01, 176(DX), Y13, Y13
+	VPSHUFB        Y0, Y12, Y12
+	VPSHUFB        Y1, Y13, Y13
+	VPMADDUBSW     Y2, Y10, Y10
+	VPMADDUBSW     Y2, Y12, Y12
+	VPADDW         Y10, Y12, Y10
+	VPADDW         Y4, Y10, Y10
+	VPSRLW         $0x02, Y10, Y10
+	VPMADDUBSW     Y2, Y11, Y11
+	VPMADDUBSW     Y2, Y13, Y13
+	VPADDW         Y11, Y13, Y11
+	VPADDW         Y4, Y11, Y11
+	VPSRLW         $0x02, Y11, Y11
+	VPACKUSWB      Y11, Y10, Y10
+	VPSHUFB        Y3, Y10, Y10
+	VPERMD         Y10, Y8, Y10
+	VPBLENDD       $0xfc, Y10, Y9, Y9
+	VMOVNTDQ       Y9, 64(AX)
+	ADDQ           $0x000000c0, CX
+	ADDQ           $0x000000c0, DX
+	ADDQ           $0x00000060, AX
+	SUBQ           $0x00000020, SI
+	JG             pixels
 	VZEROUPPER
 	RET
+
+DATA join0AVX2<>+0(SB)/4, $0x00000000
+DATA join0AVX2<>+4(SB)/4, $0x00000001
+DATA join0AVX2<>+8(SB)/4, $0x00000002
+DATA join0AVX2<>+12(SB)/4, $0x00000004
+DATA join0AVX2<>+16(SB)/4, $0x00000005
+DATA join0AVX2<>+20(SB)/4, $0x00000006
+DATA join0AVX2<>+24(SB)/4, $0x00000006
+DATA join0AVX2<>+28(SB)/4, $0x00000006
+GLOBL join0AVX2<>(SB), RODATA|NOPTR, $32
+
+DATA join1AVX2<>+0(SB)/4, $0x00000002
+DATA join1AVX2<>+4(SB)/4, $0x00000004
+DATA join1AVX2<>+8(SB)/4, $0x00000005
+DATA join1AVX2<>+12(SB)/4, $0x00000006
+DATA join1AVX2<>+16(SB)/4, $0x00000006
+DATA join1AVX2<>+20(SB)/4, $0x00000006
+DATA join1AVX2<>+24(SB)/4, $0x00000000
+DATA join1AVX2<>+28(SB)/4, $0x00000001
+GLOBL join1AVX2<>(SB), RODATA|NOPTR, $32
+
+DATA join2AVX2<>+0(SB)/4, $0x00000005
+DATA join2AVX2<>+4(SB)/4, $0x00000006
+DATA join2AVX2<>+8(SB)/4, $0x00000006
+DATA join2AVX2<>+12(SB)/4, $0x00000006
+DATA join2AVX2<>+16(SB)/4, $0x00000000
+DATA join2AVX2<>+20(SB)/4, $0x00000001
+DATA join2AVX2<>+24(SB)/4, $0x00000002
+DATA join2AVX2<>+28(SB)/4, $0x00000004
+GLOBL join2AVX2<>(SB), RODATA|NOPTR, $32
+
+DATA join3AVX2<>+0(SB)/4, $0x00000006
+DATA join3AVX2<>+4(SB)/4, $0x00000006
+DATA join3AVX2<>+8(SB)/4, $0x00000000
+DATA join3AVX2<>+12(SB)/4, $0x00000001
+DATA join3AVX2<>+16(SB)/4, $0x00000002
+DATA join3AVX2<>+20(SB)/4, $0x00000004
+DATA join3AVX2<>+24(SB)/4, $0x00000005
+DATA join3AVX2<>+28(SB)/4, $0x00000006
+GLOBL join3AVX2<>(SB), RODATA|NOPTR, $32
 
 // func scaleWordsAVX2(dst *byte, src *byte, n int, factor uint32, more uint32, less uint32, shift uint64)
 // Requires: AVX, AVX2
@@ -1166,6 +1626,8 @@ TEXT ·scaleWordsStreamAVX2(SB), NOSPLIT, $0-48
 	VPXOR        Y4, Y4, Y4
 
 samples:
+	PREFETCHT1 8192(CX)
+	PREFETCHT0 1024(CX)
 	VMOVDQU    (CX), Y5
 	VPUNPCKLBW Y5, Y4, Y6
 	VPUNPCKHBW Y5, Y4, Y5
@@ -1200,6 +1662,8 @@ TEXT ·scaleStreamAVX2(SB), NOSPLIT, $0-32
 	VMOVDQU      unpackscaleStreamAVX2<>+0(SB), Y2
 
 samples:
+	PREFETCHT1  8192(CX)
+	PREFETCHT0  1024(CX)
 	VPMOVZXBD   (CX), Y3
 	VCVTDQ2PS   Y3, Y3
 	VFMADD213PS Y1, Y0, Y3
@@ -1251,6 +1715,8 @@ TEXT ·toFloatStreamAVX2(SB), NOSPLIT, $0-32
 	VPBROADCASTD X1, Y1
 
 samples:
+	PREFETCHT1  8192(CX)
+	PREFETCHT0  1024(CX)
 	VPMOVZXBD   (CX), Y2
 	VCVTDQ2PS   Y2, Y2
 	VFMADD213PS Y1, Y0, Y2
@@ -2157,72 +2623,6 @@ DATA tightAVX512<>+62(SB)/1, $0x80
 DATA tightAVX512<>+63(SB)/1, $0x80
 GLOBL tightAVX512<>(SB), RODATA|NOPTR, $64
 
-DATA lumaWeightsAVX512<>+0(SB)/1, $0x4d
-DATA lumaWeightsAVX512<>+1(SB)/1, $0x33
-DATA lumaWeightsAVX512<>+2(SB)/1, $0x1d
-DATA lumaWeightsAVX512<>+3(SB)/1, $0x63
-DATA lumaWeightsAVX512<>+4(SB)/1, $0x4d
-DATA lumaWeightsAVX512<>+5(SB)/1, $0x33
-DATA lumaWeightsAVX512<>+6(SB)/1, $0x1d
-DATA lumaWeightsAVX512<>+7(SB)/1, $0x63
-DATA lumaWeightsAVX512<>+8(SB)/1, $0x4d
-DATA lumaWeightsAVX512<>+9(SB)/1, $0x33
-DATA lumaWeightsAVX512<>+10(SB)/1, $0x1d
-DATA lumaWeightsAVX512<>+11(SB)/1, $0x63
-DATA lumaWeightsAVX512<>+12(SB)/1, $0x4d
-DATA lumaWeightsAVX512<>+13(SB)/1, $0x33
-DATA lumaWeightsAVX512<>+14(SB)/1, $0x1d
-DATA lumaWeightsAVX512<>+15(SB)/1, $0x63
-DATA lumaWeightsAVX512<>+16(SB)/1, $0x4d
-DATA lumaWeightsAVX512<>+17(SB)/1, $0x33
-DATA lumaWeightsAVX512<>+18(SB)/1, $0x1d
-DATA lumaWeightsAVX512<>+19(SB)/1, $0x63
-DATA lumaWeightsAVX512<>+20(SB)/1, $0x4d
-DATA lumaWeightsAVX512<>+21(SB)/1, $0x33
-DATA lumaWeightsAVX512<>+22(SB)/1, $0x1d
-DATA lumaWeightsAVX512<>+23(SB)/1, $0x63
-DATA lumaWeightsAVX512<>+24(SB)/1, $0x4d
-DATA lumaWeightsAVX512<>+25(SB)/1, $0x33
-DATA lumaWeightsAVX512<>+26(SB)/1, $0x1d
-DATA lumaWeightsAVX512<>+27(SB)/1, $0x63
-DATA lumaWeightsAVX512<>+28(SB)/1, $0x4d
-DATA lumaWeightsAVX512<>+29(SB)/1, $0x33
-DATA lumaWeightsAVX512<>+30(SB)/1, $0x1d
-DATA lumaWeightsAVX512<>+31(SB)/1, $0x63
-DATA lumaWeightsAVX512<>+32(SB)/1, $0x4d
-DATA lumaWeightsAVX512<>+33(SB)/1, $0x33
-DATA lumaWeightsAVX512<>+34(SB)/1, $0x1d
-DATA lumaWeightsAVX512<>+35(SB)/1, $0x63
-DATA lumaWeightsAVX512<>+36(SB)/1, $0x4d
-DATA lumaWeightsAVX512<>+37(SB)/1, $0x33
-DATA lumaWeightsAVX512<>+38(SB)/1, $0x1d
-DATA lumaWeightsAVX512<>+39(SB)/1, $0x63
-DATA lumaWeightsAVX512<>+40(SB)/1, $0x4d
-DATA lumaWeightsAVX512<>+41(SB)/1, $0x33
-DATA lumaWeightsAVX512<>+42(SB)/1, $0x1d
-DATA lumaWeightsAVX512<>+43(SB)/1, $0x63
-DATA lumaWeightsAVX512<>+44(SB)/1, $0x4d
-DATA lumaWeightsAVX512<>+45(SB)/1, $0x33
-DATA lumaWeightsAVX512<>+46(SB)/1, $0x1d
-DATA lumaWeightsAVX512<>+47(SB)/1, $0x63
-DATA lumaWeightsAVX512<>+48(SB)/1, $0x4d
-DATA lumaWeightsAVX512<>+49(SB)/1, $0x33
-DATA lumaWeightsAVX512<>+50(SB)/1, $0x1d
-DATA lumaWeightsAVX512<>+51(SB)/1, $0x63
-DATA lumaWeightsAVX512<>+52(SB)/1, $0x4d
-DATA lumaWeightsAVX512<>+53(SB)/1, $0x33
-DATA lumaWeightsAVX512<>+54(SB)/1, $0x1d
-DATA lumaWeightsAVX512<>+55(SB)/1, $0x63
-DATA lumaWeightsAVX512<>+56(SB)/1, $0x4d
-DATA lumaWeightsAVX512<>+57(SB)/1, $0x33
-DATA lumaWeightsAVX512<>+58(SB)/1, $0x1d
-DATA lumaWeightsAVX512<>+59(SB)/1, $0x63
-DATA lumaWeightsAVX512<>+60(SB)/1, $0x4d
-DATA lumaWeightsAVX512<>+61(SB)/1, $0x33
-DATA lumaWeightsAVX512<>+62(SB)/1, $0x1d
-DATA lumaWeightsAVX512<>+63(SB)/1, $0x63
-GLOBL lumaWeightsAVX512<>(SB), RODATA|NOPTR, $64
-
 DATA oneBytesAVX512<>+0(SB)/1, $0x01
 DATA oneBytesAVX512<>+1(SB)/1, $0x01
 DATA oneBytesAVX512<>+2(SB)/1, $0x01
@@ -2288,138 +2688,6 @@ DATA oneBytesAVX512<>+61(SB)/1, $0x01
 DATA oneBytesAVX512<>+62(SB)/1, $0x01
 DATA oneBytesAVX512<>+63(SB)/1, $0x01
 GLOBL oneBytesAVX512<>(SB), RODATA|NOPTR, $64
-
-DATA oneWordsAVX512<>+0(SB)/1, $0x01
-DATA oneWordsAVX512<>+1(SB)/1, $0x00
-DATA oneWordsAVX512<>+2(SB)/1, $0x01
-DATA oneWordsAVX512<>+3(SB)/1, $0x00
-DATA oneWordsAVX512<>+4(SB)/1, $0x01
-DATA oneWordsAVX512<>+5(SB)/1, $0x00
-DATA oneWordsAVX512<>+6(SB)/1, $0x01
-DATA oneWordsAVX512<>+7(SB)/1, $0x00
-DATA oneWordsAVX512<>+8(SB)/1, $0x01
-DATA oneWordsAVX512<>+9(SB)/1, $0x00
-DATA oneWordsAVX512<>+10(SB)/1, $0x01
-DATA oneWordsAVX512<>+11(SB)/1, $0x00
-DATA oneWordsAVX512<>+12(SB)/1, $0x01
-DATA oneWordsAVX512<>+13(SB)/1, $0x00
-DATA oneWordsAVX512<>+14(SB)/1, $0x01
-DATA oneWordsAVX512<>+15(SB)/1, $0x00
-DATA oneWordsAVX512<>+16(SB)/1, $0x01
-DATA oneWordsAVX512<>+17(SB)/1, $0x00
-DATA oneWordsAVX512<>+18(SB)/1, $0x01
-DATA oneWordsAVX512<>+19(SB)/1, $0x00
-DATA oneWordsAVX512<>+20(SB)/1, $0x01
-DATA oneWordsAVX512<>+21(SB)/1, $0x00
-DATA oneWordsAVX512<>+22(SB)/1, $0x01
-DATA oneWordsAVX512<>+23(SB)/1, $0x00
-DATA oneWordsAVX512<>+24(SB)/1, $0x01
-DATA oneWordsAVX512<>+25(SB)/1, $0x00
-DATA oneWordsAVX512<>+26(SB)/1, $0x01
-DATA oneWordsAVX512<>+27(SB)/1, $0x00
-DATA oneWordsAVX512<>+28(SB)/1, $0x01
-DATA oneWordsAVX512<>+29(SB)/1, $0x00
-DATA oneWordsAVX512<>+30(SB)/1, $0x01
-DATA oneWordsAVX512<>+31(SB)/1, $0x00
-DATA oneWordsAVX512<>+32(SB)/1, $0x01
-DATA oneWordsAVX512<>+33(SB)/1, $0x00
-DATA oneWordsAVX512<>+34(SB)/1, $0x01
-DATA oneWordsAVX512<>+35(SB)/1, $0x00
-DATA oneWordsAVX512<>+36(SB)/1, $0x01
-DATA oneWordsAVX512<>+37(SB)/1, $0x00
-DATA oneWordsAVX512<>+38(SB)/1, $0x01
-DATA oneWordsAVX512<>+39(SB)/1, $0x00
-DATA oneWordsAVX512<>+40(SB)/1, $0x01
-DATA oneWordsAVX512<>+41(SB)/1, $0x00
-DATA oneWordsAVX512<>+42(SB)/1, $0x01
-DATA oneWordsAVX512<>+43(SB)/1, $0x00
-DATA oneWordsAVX512<>+44(SB)/1, $0x01
-DATA oneWordsAVX512<>+45(SB)/1, $0x00
-DATA oneWordsAVX512<>+46(SB)/1, $0x01
-DATA oneWordsAVX512<>+47(SB)/1, $0x00
-DATA oneWordsAVX512<>+48(SB)/1, $0x01
-DATA oneWordsAVX512<>+49(SB)/1, $0x00
-DATA oneWordsAVX512<>+50(SB)/1, $0x01
-DATA oneWordsAVX512<>+51(SB)/1, $0x00
-DATA oneWordsAVX512<>+52(SB)/1, $0x01
-DATA oneWordsAVX512<>+53(SB)/1, $0x00
-DATA oneWordsAVX512<>+54(SB)/1, $0x01
-DATA oneWordsAVX512<>+55(SB)/1, $0x00
-DATA oneWordsAVX512<>+56(SB)/1, $0x01
-DATA oneWordsAVX512<>+57(SB)/1, $0x00
-DATA oneWordsAVX512<>+58(SB)/1, $0x01
-DATA oneWordsAVX512<>+59(SB)/1, $0x00
-DATA oneWordsAVX512<>+60(SB)/1, $0x01
-DATA oneWordsAVX512<>+61(SB)/1, $0x00
-DATA oneWordsAVX512<>+62(SB)/1, $0x01
-DATA oneWordsAVX512<>+63(SB)/1, $0x00
-GLOBL oneWordsAVX512<>(SB), RODATA|NOPTR, $64
-
-DATA dotsAVX512<>+0(SB)/1, $0x00
-DATA dotsAVX512<>+1(SB)/1, $0x01
-DATA dotsAVX512<>+2(SB)/1, $0x02
-DATA dotsAVX512<>+3(SB)/1, $0x01
-DATA dotsAVX512<>+4(SB)/1, $0x03
-DATA dotsAVX512<>+5(SB)/1, $0x04
-DATA dotsAVX512<>+6(SB)/1, $0x05
-DATA dotsAVX512<>+7(SB)/1, $0x04
-DATA dotsAVX512<>+8(SB)/1, $0x06
-DATA dotsAVX512<>+9(SB)/1, $0x07
-DATA dotsAVX512<>+10(SB)/1, $0x08
-DATA dotsAVX512<>+11(SB)/1, $0x07
-DATA dotsAVX512<>+12(SB)/1, $0x09
-DATA dotsAVX512<>+13(SB)/1, $0x0a
-DATA dotsAVX512<>+14(SB)/1, $0x0b
-DATA dotsAVX512<>+15(SB)/1, $0x0a
-DATA dotsAVX512<>+16(SB)/1, $0x00
-DATA dotsAVX512<>+17(SB)/1, $0x01
-DATA dotsAVX512<>+18(SB)/1, $0x02
-DATA dotsAVX512<>+19(SB)/1, $0x01
-DATA dotsAVX512<>+20(SB)/1, $0x03
-DATA dotsAVX512<>+21(SB)/1, $0x04
-DATA dotsAVX512<>+22(SB)/1, $0x05
-DATA dotsAVX512<>+23(SB)/1, $0x04
-DATA dotsAVX512<>+24(SB)/1, $0x06
-DATA dotsAVX512<>+25(SB)/1, $0x07
-DATA dotsAVX512<>+26(SB)/1, $0x08
-DATA dotsAVX512<>+27(SB)/1, $0x07
-DATA dotsAVX512<>+28(SB)/1, $0x09
-DATA dotsAVX512<>+29(SB)/1, $0x0a
-DATA dotsAVX512<>+30(SB)/1, $0x0b
-DATA dotsAVX512<>+31(SB)/1, $0x0a
-DATA dotsAVX512<>+32(SB)/1, $0x00
-DATA dotsAVX512<>+33(SB)/1, $0x01
-DATA dotsAVX512<>+34(SB)/1, $0x02
-DATA dotsAVX512<>+35(SB)/1, $0x01
-DATA dotsAVX512<>+36(SB)/1, $0x03
-DATA dotsAVX512<>+37(SB)/1, $0x04
-DATA dotsAVX512<>+38(SB)/1, $0x05
-DATA dotsAVX512<>+39(SB)/1, $0x04
-DATA dotsAVX512<>+40(SB)/1, $0x06
-DATA dotsAVX512<>+41(SB)/1, $0x07
-DATA dotsAVX512<>+42(SB)/1, $0x08
-DATA dotsAVX512<>+43(SB)/1, $0x07
-DATA dotsAVX512<>+44(SB)/1, $0x09
-DATA dotsAVX512<>+45(SB)/1, $0x0a
-DATA dotsAVX512<>+46(SB)/1, $0x0b
-DATA dotsAVX512<>+47(SB)/1, $0x0a
-DATA dotsAVX512<>+48(SB)/1, $0x00
-DATA dotsAVX512<>+49(SB)/1, $0x01
-DATA dotsAVX512<>+50(SB)/1, $0x02
-DATA dotsAVX512<>+51(SB)/1, $0x01
-DATA dotsAVX512<>+52(SB)/1, $0x03
-DATA dotsAVX512<>+53(SB)/1, $0x04
-DATA dotsAVX512<>+54(SB)/1, $0x05
-DATA dotsAVX512<>+55(SB)/1, $0x04
-DATA dotsAVX512<>+56(SB)/1, $0x06
-DATA dotsAVX512<>+57(SB)/1, $0x07
-DATA dotsAVX512<>+58(SB)/1, $0x08
-DATA dotsAVX512<>+59(SB)/1, $0x07
-DATA dotsAVX512<>+60(SB)/1, $0x09
-DATA dotsAVX512<>+61(SB)/1, $0x0a
-DATA dotsAVX512<>+62(SB)/1, $0x0b
-DATA dotsAVX512<>+63(SB)/1, $0x0a
-GLOBL dotsAVX512<>(SB), RODATA|NOPTR, $64
 
 DATA pairsAVX512<>+0(SB)/1, $0x00
 DATA pairsAVX512<>+1(SB)/1, $0x03
@@ -2541,203 +2809,873 @@ DATA closeAVX512<>+56(SB)/4, $0x00000003
 DATA closeAVX512<>+60(SB)/4, $0x00000003
 GLOBL closeAVX512<>(SB), RODATA|NOPTR, $64
 
-// func lumaAVX512(out *int16, pix *byte, n int)
-// Requires: AVX, AVX512BW, AVX512F
+DATA lumaWeightsAVX512<>+0(SB)/1, $0x4d
+DATA lumaWeightsAVX512<>+1(SB)/1, $0x33
+DATA lumaWeightsAVX512<>+2(SB)/1, $0x1d
+DATA lumaWeightsAVX512<>+3(SB)/1, $0x63
+DATA lumaWeightsAVX512<>+4(SB)/1, $0x4d
+DATA lumaWeightsAVX512<>+5(SB)/1, $0x33
+DATA lumaWeightsAVX512<>+6(SB)/1, $0x1d
+DATA lumaWeightsAVX512<>+7(SB)/1, $0x63
+DATA lumaWeightsAVX512<>+8(SB)/1, $0x4d
+DATA lumaWeightsAVX512<>+9(SB)/1, $0x33
+DATA lumaWeightsAVX512<>+10(SB)/1, $0x1d
+DATA lumaWeightsAVX512<>+11(SB)/1, $0x63
+DATA lumaWeightsAVX512<>+12(SB)/1, $0x4d
+DATA lumaWeightsAVX512<>+13(SB)/1, $0x33
+DATA lumaWeightsAVX512<>+14(SB)/1, $0x1d
+DATA lumaWeightsAVX512<>+15(SB)/1, $0x63
+DATA lumaWeightsAVX512<>+16(SB)/1, $0x4d
+DATA lumaWeightsAVX512<>+17(SB)/1, $0x33
+DATA lumaWeightsAVX512<>+18(SB)/1, $0x1d
+DATA lumaWeightsAVX512<>+19(SB)/1, $0x63
+DATA lumaWeightsAVX512<>+20(SB)/1, $0x4d
+DATA lumaWeightsAVX512<>+21(SB)/1, $0x33
+DATA lumaWeightsAVX512<>+22(SB)/1, $0x1d
+DATA lumaWeightsAVX512<>+23(SB)/1, $0x63
+DATA lumaWeightsAVX512<>+24(SB)/1, $0x4d
+DATA lumaWeightsAVX512<>+25(SB)/1, $0x33
+DATA lumaWeightsAVX512<>+26(SB)/1, $0x1d
+DATA lumaWeightsAVX512<>+27(SB)/1, $0x63
+DATA lumaWeightsAVX512<>+28(SB)/1, $0x4d
+DATA lumaWeightsAVX512<>+29(SB)/1, $0x33
+DATA lumaWeightsAVX512<>+30(SB)/1, $0x1d
+DATA lumaWeightsAVX512<>+31(SB)/1, $0x63
+DATA lumaWeightsAVX512<>+32(SB)/1, $0x4d
+DATA lumaWeightsAVX512<>+33(SB)/1, $0x33
+DATA lumaWeightsAVX512<>+34(SB)/1, $0x1d
+DATA lumaWeightsAVX512<>+35(SB)/1, $0x63
+DATA lumaWeightsAVX512<>+36(SB)/1, $0x4d
+DATA lumaWeightsAVX512<>+37(SB)/1, $0x33
+DATA lumaWeightsAVX512<>+38(SB)/1, $0x1d
+DATA lumaWeightsAVX512<>+39(SB)/1, $0x63
+DATA lumaWeightsAVX512<>+40(SB)/1, $0x4d
+DATA lumaWeightsAVX512<>+41(SB)/1, $0x33
+DATA lumaWeightsAVX512<>+42(SB)/1, $0x1d
+DATA lumaWeightsAVX512<>+43(SB)/1, $0x63
+DATA lumaWeightsAVX512<>+44(SB)/1, $0x4d
+DATA lumaWeightsAVX512<>+45(SB)/1, $0x33
+DATA lumaWeightsAVX512<>+46(SB)/1, $0x1d
+DATA lumaWeightsAVX512<>+47(SB)/1, $0x63
+DATA lumaWeightsAVX512<>+48(SB)/1, $0x4d
+DATA lumaWeightsAVX512<>+49(SB)/1, $0x33
+DATA lumaWeightsAVX512<>+50(SB)/1, $0x1d
+DATA lumaWeightsAVX512<>+51(SB)/1, $0x63
+DATA lumaWeightsAVX512<>+52(SB)/1, $0x4d
+DATA lumaWeightsAVX512<>+53(SB)/1, $0x33
+DATA lumaWeightsAVX512<>+54(SB)/1, $0x1d
+DATA lumaWeightsAVX512<>+55(SB)/1, $0x63
+DATA lumaWeightsAVX512<>+56(SB)/1, $0x4d
+DATA lumaWeightsAVX512<>+57(SB)/1, $0x33
+DATA lumaWeightsAVX512<>+58(SB)/1, $0x1d
+DATA lumaWeightsAVX512<>+59(SB)/1, $0x63
+DATA lumaWeightsAVX512<>+60(SB)/1, $0x4d
+DATA lumaWeightsAVX512<>+61(SB)/1, $0x33
+DATA lumaWeightsAVX512<>+62(SB)/1, $0x1d
+DATA lumaWeightsAVX512<>+63(SB)/1, $0x63
+GLOBL lumaWeightsAVX512<>(SB), RODATA|NOPTR, $64
+
+DATA twoBytesAVX512<>+0(SB)/1, $0x02
+DATA twoBytesAVX512<>+1(SB)/1, $0x02
+DATA twoBytesAVX512<>+2(SB)/1, $0x02
+DATA twoBytesAVX512<>+3(SB)/1, $0x02
+DATA twoBytesAVX512<>+4(SB)/1, $0x02
+DATA twoBytesAVX512<>+5(SB)/1, $0x02
+DATA twoBytesAVX512<>+6(SB)/1, $0x02
+DATA twoBytesAVX512<>+7(SB)/1, $0x02
+DATA twoBytesAVX512<>+8(SB)/1, $0x02
+DATA twoBytesAVX512<>+9(SB)/1, $0x02
+DATA twoBytesAVX512<>+10(SB)/1, $0x02
+DATA twoBytesAVX512<>+11(SB)/1, $0x02
+DATA twoBytesAVX512<>+12(SB)/1, $0x02
+DATA twoBytesAVX512<>+13(SB)/1, $0x02
+DATA twoBytesAVX512<>+14(SB)/1, $0x02
+DATA twoBytesAVX512<>+15(SB)/1, $0x02
+DATA twoBytesAVX512<>+16(SB)/1, $0x02
+DATA twoBytesAVX512<>+17(SB)/1, $0x02
+DATA twoBytesAVX512<>+18(SB)/1, $0x02
+DATA twoBytesAVX512<>+19(SB)/1, $0x02
+DATA twoBytesAVX512<>+20(SB)/1, $0x02
+DATA twoBytesAVX512<>+21(SB)/1, $0x02
+DATA twoBytesAVX512<>+22(SB)/1, $0x02
+DATA twoBytesAVX512<>+23(SB)/1, $0x02
+DATA twoBytesAVX512<>+24(SB)/1, $0x02
+DATA twoBytesAVX512<>+25(SB)/1, $0x02
+DATA twoBytesAVX512<>+26(SB)/1, $0x02
+DATA twoBytesAVX512<>+27(SB)/1, $0x02
+DATA twoBytesAVX512<>+28(SB)/1, $0x02
+DATA twoBytesAVX512<>+29(SB)/1, $0x02
+DATA twoBytesAVX512<>+30(SB)/1, $0x02
+DATA twoBytesAVX512<>+31(SB)/1, $0x02
+DATA twoBytesAVX512<>+32(SB)/1, $0x02
+DATA twoBytesAVX512<>+33(SB)/1, $0x02
+DATA twoBytesAVX512<>+34(SB)/1, $0x02
+DATA twoBytesAVX512<>+35(SB)/1, $0x02
+DATA twoBytesAVX512<>+36(SB)/1, $0x02
+DATA twoBytesAVX512<>+37(SB)/1, $0x02
+DATA twoBytesAVX512<>+38(SB)/1, $0x02
+DATA twoBytesAVX512<>+39(SB)/1, $0x02
+DATA twoBytesAVX512<>+40(SB)/1, $0x02
+DATA twoBytesAVX512<>+41(SB)/1, $0x02
+DATA twoBytesAVX512<>+42(SB)/1, $0x02
+DATA twoBytesAVX512<>+43(SB)/1, $0x02
+DATA twoBytesAVX512<>+44(SB)/1, $0x02
+DATA twoBytesAVX512<>+45(SB)/1, $0x02
+DATA twoBytesAVX512<>+46(SB)/1, $0x02
+DATA twoBytesAVX512<>+47(SB)/1, $0x02
+DATA twoBytesAVX512<>+48(SB)/1, $0x02
+DATA twoBytesAVX512<>+49(SB)/1, $0x02
+DATA twoBytesAVX512<>+50(SB)/1, $0x02
+DATA twoBytesAVX512<>+51(SB)/1, $0x02
+DATA twoBytesAVX512<>+52(SB)/1, $0x02
+DATA twoBytesAVX512<>+53(SB)/1, $0x02
+DATA twoBytesAVX512<>+54(SB)/1, $0x02
+DATA twoBytesAVX512<>+55(SB)/1, $0x02
+DATA twoBytesAVX512<>+56(SB)/1, $0x02
+DATA twoBytesAVX512<>+57(SB)/1, $0x02
+DATA twoBytesAVX512<>+58(SB)/1, $0x02
+DATA twoBytesAVX512<>+59(SB)/1, $0x02
+DATA twoBytesAVX512<>+60(SB)/1, $0x02
+DATA twoBytesAVX512<>+61(SB)/1, $0x02
+DATA twoBytesAVX512<>+62(SB)/1, $0x02
+DATA twoBytesAVX512<>+63(SB)/1, $0x02
+GLOBL twoBytesAVX512<>(SB), RODATA|NOPTR, $64
+
+DATA zipAVX512<>+0(SB)/1, $0x00
+DATA zipAVX512<>+1(SB)/1, $0x08
+DATA zipAVX512<>+2(SB)/1, $0x01
+DATA zipAVX512<>+3(SB)/1, $0x09
+DATA zipAVX512<>+4(SB)/1, $0x02
+DATA zipAVX512<>+5(SB)/1, $0x0a
+DATA zipAVX512<>+6(SB)/1, $0x03
+DATA zipAVX512<>+7(SB)/1, $0x0b
+DATA zipAVX512<>+8(SB)/1, $0x04
+DATA zipAVX512<>+9(SB)/1, $0x0c
+DATA zipAVX512<>+10(SB)/1, $0x05
+DATA zipAVX512<>+11(SB)/1, $0x0d
+DATA zipAVX512<>+12(SB)/1, $0x06
+DATA zipAVX512<>+13(SB)/1, $0x0e
+DATA zipAVX512<>+14(SB)/1, $0x07
+DATA zipAVX512<>+15(SB)/1, $0x0f
+DATA zipAVX512<>+16(SB)/1, $0x00
+DATA zipAVX512<>+17(SB)/1, $0x08
+DATA zipAVX512<>+18(SB)/1, $0x01
+DATA zipAVX512<>+19(SB)/1, $0x09
+DATA zipAVX512<>+20(SB)/1, $0x02
+DATA zipAVX512<>+21(SB)/1, $0x0a
+DATA zipAVX512<>+22(SB)/1, $0x03
+DATA zipAVX512<>+23(SB)/1, $0x0b
+DATA zipAVX512<>+24(SB)/1, $0x04
+DATA zipAVX512<>+25(SB)/1, $0x0c
+DATA zipAVX512<>+26(SB)/1, $0x05
+DATA zipAVX512<>+27(SB)/1, $0x0d
+DATA zipAVX512<>+28(SB)/1, $0x06
+DATA zipAVX512<>+29(SB)/1, $0x0e
+DATA zipAVX512<>+30(SB)/1, $0x07
+DATA zipAVX512<>+31(SB)/1, $0x0f
+DATA zipAVX512<>+32(SB)/1, $0x00
+DATA zipAVX512<>+33(SB)/1, $0x08
+DATA zipAVX512<>+34(SB)/1, $0x01
+DATA zipAVX512<>+35(SB)/1, $0x09
+DATA zipAVX512<>+36(SB)/1, $0x02
+DATA zipAVX512<>+37(SB)/1, $0x0a
+DATA zipAVX512<>+38(SB)/1, $0x03
+DATA zipAVX512<>+39(SB)/1, $0x0b
+DATA zipAVX512<>+40(SB)/1, $0x04
+DATA zipAVX512<>+41(SB)/1, $0x0c
+DATA zipAVX512<>+42(SB)/1, $0x05
+DATA zipAVX512<>+43(SB)/1, $0x0d
+DATA zipAVX512<>+44(SB)/1, $0x06
+DATA zipAVX512<>+45(SB)/1, $0x0e
+DATA zipAVX512<>+46(SB)/1, $0x07
+DATA zipAVX512<>+47(SB)/1, $0x0f
+DATA zipAVX512<>+48(SB)/1, $0x00
+DATA zipAVX512<>+49(SB)/1, $0x08
+DATA zipAVX512<>+50(SB)/1, $0x01
+DATA zipAVX512<>+51(SB)/1, $0x09
+DATA zipAVX512<>+52(SB)/1, $0x02
+DATA zipAVX512<>+53(SB)/1, $0x0a
+DATA zipAVX512<>+54(SB)/1, $0x03
+DATA zipAVX512<>+55(SB)/1, $0x0b
+DATA zipAVX512<>+56(SB)/1, $0x04
+DATA zipAVX512<>+57(SB)/1, $0x0c
+DATA zipAVX512<>+58(SB)/1, $0x05
+DATA zipAVX512<>+59(SB)/1, $0x0d
+DATA zipAVX512<>+60(SB)/1, $0x06
+DATA zipAVX512<>+61(SB)/1, $0x0e
+DATA zipAVX512<>+62(SB)/1, $0x07
+DATA zipAVX512<>+63(SB)/1, $0x0f
+GLOBL zipAVX512<>(SB), RODATA|NOPTR, $64
+
+DATA halfDwordsAVX512<>+0(SB)/1, $0x80
+DATA halfDwordsAVX512<>+1(SB)/1, $0x00
+DATA halfDwordsAVX512<>+2(SB)/1, $0x00
+DATA halfDwordsAVX512<>+3(SB)/1, $0x00
+DATA halfDwordsAVX512<>+4(SB)/1, $0x80
+DATA halfDwordsAVX512<>+5(SB)/1, $0x00
+DATA halfDwordsAVX512<>+6(SB)/1, $0x00
+DATA halfDwordsAVX512<>+7(SB)/1, $0x00
+DATA halfDwordsAVX512<>+8(SB)/1, $0x80
+DATA halfDwordsAVX512<>+9(SB)/1, $0x00
+DATA halfDwordsAVX512<>+10(SB)/1, $0x00
+DATA halfDwordsAVX512<>+11(SB)/1, $0x00
+DATA halfDwordsAVX512<>+12(SB)/1, $0x80
+DATA halfDwordsAVX512<>+13(SB)/1, $0x00
+DATA halfDwordsAVX512<>+14(SB)/1, $0x00
+DATA halfDwordsAVX512<>+15(SB)/1, $0x00
+DATA halfDwordsAVX512<>+16(SB)/1, $0x80
+DATA halfDwordsAVX512<>+17(SB)/1, $0x00
+DATA halfDwordsAVX512<>+18(SB)/1, $0x00
+DATA halfDwordsAVX512<>+19(SB)/1, $0x00
+DATA halfDwordsAVX512<>+20(SB)/1, $0x80
+DATA halfDwordsAVX512<>+21(SB)/1, $0x00
+DATA halfDwordsAVX512<>+22(SB)/1, $0x00
+DATA halfDwordsAVX512<>+23(SB)/1, $0x00
+DATA halfDwordsAVX512<>+24(SB)/1, $0x80
+DATA halfDwordsAVX512<>+25(SB)/1, $0x00
+DATA halfDwordsAVX512<>+26(SB)/1, $0x00
+DATA halfDwordsAVX512<>+27(SB)/1, $0x00
+DATA halfDwordsAVX512<>+28(SB)/1, $0x80
+DATA halfDwordsAVX512<>+29(SB)/1, $0x00
+DATA halfDwordsAVX512<>+30(SB)/1, $0x00
+DATA halfDwordsAVX512<>+31(SB)/1, $0x00
+DATA halfDwordsAVX512<>+32(SB)/1, $0x80
+DATA halfDwordsAVX512<>+33(SB)/1, $0x00
+DATA halfDwordsAVX512<>+34(SB)/1, $0x00
+DATA halfDwordsAVX512<>+35(SB)/1, $0x00
+DATA halfDwordsAVX512<>+36(SB)/1, $0x80
+DATA halfDwordsAVX512<>+37(SB)/1, $0x00
+DATA halfDwordsAVX512<>+38(SB)/1, $0x00
+DATA halfDwordsAVX512<>+39(SB)/1, $0x00
+DATA halfDwordsAVX512<>+40(SB)/1, $0x80
+DATA halfDwordsAVX512<>+41(SB)/1, $0x00
+DATA halfDwordsAVX512<>+42(SB)/1, $0x00
+DATA halfDwordsAVX512<>+43(SB)/1, $0x00
+DATA halfDwordsAVX512<>+44(SB)/1, $0x80
+DATA halfDwordsAVX512<>+45(SB)/1, $0x00
+DATA halfDwordsAVX512<>+46(SB)/1, $0x00
+DATA halfDwordsAVX512<>+47(SB)/1, $0x00
+DATA halfDwordsAVX512<>+48(SB)/1, $0x80
+DATA halfDwordsAVX512<>+49(SB)/1, $0x00
+DATA halfDwordsAVX512<>+50(SB)/1, $0x00
+DATA halfDwordsAVX512<>+51(SB)/1, $0x00
+DATA halfDwordsAVX512<>+52(SB)/1, $0x80
+DATA halfDwordsAVX512<>+53(SB)/1, $0x00
+DATA halfDwordsAVX512<>+54(SB)/1, $0x00
+DATA halfDwordsAVX512<>+55(SB)/1, $0x00
+DATA halfDwordsAVX512<>+56(SB)/1, $0x80
+DATA halfDwordsAVX512<>+57(SB)/1, $0x00
+DATA halfDwordsAVX512<>+58(SB)/1, $0x00
+DATA halfDwordsAVX512<>+59(SB)/1, $0x00
+DATA halfDwordsAVX512<>+60(SB)/1, $0x80
+DATA halfDwordsAVX512<>+61(SB)/1, $0x00
+DATA halfDwordsAVX512<>+62(SB)/1, $0x00
+DATA halfDwordsAVX512<>+63(SB)/1, $0x00
+GLOBL halfDwordsAVX512<>(SB), RODATA|NOPTR, $64
+
+DATA dotsAVX512<>+0(SB)/1, $0x00
+DATA dotsAVX512<>+1(SB)/1, $0x01
+DATA dotsAVX512<>+2(SB)/1, $0x02
+DATA dotsAVX512<>+3(SB)/1, $0x01
+DATA dotsAVX512<>+4(SB)/1, $0x03
+DATA dotsAVX512<>+5(SB)/1, $0x04
+DATA dotsAVX512<>+6(SB)/1, $0x05
+DATA dotsAVX512<>+7(SB)/1, $0x04
+DATA dotsAVX512<>+8(SB)/1, $0x06
+DATA dotsAVX512<>+9(SB)/1, $0x07
+DATA dotsAVX512<>+10(SB)/1, $0x08
+DATA dotsAVX512<>+11(SB)/1, $0x07
+DATA dotsAVX512<>+12(SB)/1, $0x09
+DATA dotsAVX512<>+13(SB)/1, $0x0a
+DATA dotsAVX512<>+14(SB)/1, $0x0b
+DATA dotsAVX512<>+15(SB)/1, $0x0a
+DATA dotsAVX512<>+16(SB)/1, $0x0c
+DATA dotsAVX512<>+17(SB)/1, $0x0d
+DATA dotsAVX512<>+18(SB)/1, $0x0e
+DATA dotsAVX512<>+19(SB)/1, $0x0d
+DATA dotsAVX512<>+20(SB)/1, $0x0f
+DATA dotsAVX512<>+21(SB)/1, $0x10
+DATA dotsAVX512<>+22(SB)/1, $0x11
+DATA dotsAVX512<>+23(SB)/1, $0x10
+DATA dotsAVX512<>+24(SB)/1, $0x12
+DATA dotsAVX512<>+25(SB)/1, $0x13
+DATA dotsAVX512<>+26(SB)/1, $0x14
+DATA dotsAVX512<>+27(SB)/1, $0x13
+DATA dotsAVX512<>+28(SB)/1, $0x15
+DATA dotsAVX512<>+29(SB)/1, $0x16
+DATA dotsAVX512<>+30(SB)/1, $0x17
+DATA dotsAVX512<>+31(SB)/1, $0x16
+DATA dotsAVX512<>+32(SB)/1, $0x18
+DATA dotsAVX512<>+33(SB)/1, $0x19
+DATA dotsAVX512<>+34(SB)/1, $0x1a
+DATA dotsAVX512<>+35(SB)/1, $0x19
+DATA dotsAVX512<>+36(SB)/1, $0x1b
+DATA dotsAVX512<>+37(SB)/1, $0x1c
+DATA dotsAVX512<>+38(SB)/1, $0x1d
+DATA dotsAVX512<>+39(SB)/1, $0x1c
+DATA dotsAVX512<>+40(SB)/1, $0x1e
+DATA dotsAVX512<>+41(SB)/1, $0x1f
+DATA dotsAVX512<>+42(SB)/1, $0x20
+DATA dotsAVX512<>+43(SB)/1, $0x1f
+DATA dotsAVX512<>+44(SB)/1, $0x21
+DATA dotsAVX512<>+45(SB)/1, $0x22
+DATA dotsAVX512<>+46(SB)/1, $0x23
+DATA dotsAVX512<>+47(SB)/1, $0x22
+DATA dotsAVX512<>+48(SB)/1, $0x24
+DATA dotsAVX512<>+49(SB)/1, $0x25
+DATA dotsAVX512<>+50(SB)/1, $0x26
+DATA dotsAVX512<>+51(SB)/1, $0x25
+DATA dotsAVX512<>+52(SB)/1, $0x27
+DATA dotsAVX512<>+53(SB)/1, $0x28
+DATA dotsAVX512<>+54(SB)/1, $0x29
+DATA dotsAVX512<>+55(SB)/1, $0x28
+DATA dotsAVX512<>+56(SB)/1, $0x2a
+DATA dotsAVX512<>+57(SB)/1, $0x2b
+DATA dotsAVX512<>+58(SB)/1, $0x2c
+DATA dotsAVX512<>+59(SB)/1, $0x2b
+DATA dotsAVX512<>+60(SB)/1, $0x2d
+DATA dotsAVX512<>+61(SB)/1, $0x2e
+DATA dotsAVX512<>+62(SB)/1, $0x2f
+DATA dotsAVX512<>+63(SB)/1, $0x2e
+GLOBL dotsAVX512<>(SB), RODATA|NOPTR, $64
+
+DATA dotsLateAVX512<>+0(SB)/1, $0x10
+DATA dotsLateAVX512<>+1(SB)/1, $0x11
+DATA dotsLateAVX512<>+2(SB)/1, $0x12
+DATA dotsLateAVX512<>+3(SB)/1, $0x11
+DATA dotsLateAVX512<>+4(SB)/1, $0x13
+DATA dotsLateAVX512<>+5(SB)/1, $0x14
+DATA dotsLateAVX512<>+6(SB)/1, $0x15
+DATA dotsLateAVX512<>+7(SB)/1, $0x14
+DATA dotsLateAVX512<>+8(SB)/1, $0x16
+DATA dotsLateAVX512<>+9(SB)/1, $0x17
+DATA dotsLateAVX512<>+10(SB)/1, $0x18
+DATA dotsLateAVX512<>+11(SB)/1, $0x17
+DATA dotsLateAVX512<>+12(SB)/1, $0x19
+DATA dotsLateAVX512<>+13(SB)/1, $0x1a
+DATA dotsLateAVX512<>+14(SB)/1, $0x1b
+DATA dotsLateAVX512<>+15(SB)/1, $0x1a
+DATA dotsLateAVX512<>+16(SB)/1, $0x1c
+DATA dotsLateAVX512<>+17(SB)/1, $0x1d
+DATA dotsLateAVX512<>+18(SB)/1, $0x1e
+DATA dotsLateAVX512<>+19(SB)/1, $0x1d
+DATA dotsLateAVX512<>+20(SB)/1, $0x1f
+DATA dotsLateAVX512<>+21(SB)/1, $0x20
+DATA dotsLateAVX512<>+22(SB)/1, $0x21
+DATA dotsLateAVX512<>+23(SB)/1, $0x20
+DATA dotsLateAVX512<>+24(SB)/1, $0x22
+DATA dotsLateAVX512<>+25(SB)/1, $0x23
+DATA dotsLateAVX512<>+26(SB)/1, $0x24
+DATA dotsLateAVX512<>+27(SB)/1, $0x23
+DATA dotsLateAVX512<>+28(SB)/1, $0x25
+DATA dotsLateAVX512<>+29(SB)/1, $0x26
+DATA dotsLateAVX512<>+30(SB)/1, $0x27
+DATA dotsLateAVX512<>+31(SB)/1, $0x26
+DATA dotsLateAVX512<>+32(SB)/1, $0x28
+DATA dotsLateAVX512<>+33(SB)/1, $0x29
+DATA dotsLateAVX512<>+34(SB)/1, $0x2a
+DATA dotsLateAVX512<>+35(SB)/1, $0x29
+DATA dotsLateAVX512<>+36(SB)/1, $0x2b
+DATA dotsLateAVX512<>+37(SB)/1, $0x2c
+DATA dotsLateAVX512<>+38(SB)/1, $0x2d
+DATA dotsLateAVX512<>+39(SB)/1, $0x2c
+DATA dotsLateAVX512<>+40(SB)/1, $0x2e
+DATA dotsLateAVX512<>+41(SB)/1, $0x2f
+DATA dotsLateAVX512<>+42(SB)/1, $0x30
+DATA dotsLateAVX512<>+43(SB)/1, $0x2f
+DATA dotsLateAVX512<>+44(SB)/1, $0x31
+DATA dotsLateAVX512<>+45(SB)/1, $0x32
+DATA dotsLateAVX512<>+46(SB)/1, $0x33
+DATA dotsLateAVX512<>+47(SB)/1, $0x32
+DATA dotsLateAVX512<>+48(SB)/1, $0x34
+DATA dotsLateAVX512<>+49(SB)/1, $0x35
+DATA dotsLateAVX512<>+50(SB)/1, $0x36
+DATA dotsLateAVX512<>+51(SB)/1, $0x35
+DATA dotsLateAVX512<>+52(SB)/1, $0x37
+DATA dotsLateAVX512<>+53(SB)/1, $0x38
+DATA dotsLateAVX512<>+54(SB)/1, $0x39
+DATA dotsLateAVX512<>+55(SB)/1, $0x38
+DATA dotsLateAVX512<>+56(SB)/1, $0x3a
+DATA dotsLateAVX512<>+57(SB)/1, $0x3b
+DATA dotsLateAVX512<>+58(SB)/1, $0x3c
+DATA dotsLateAVX512<>+59(SB)/1, $0x3b
+DATA dotsLateAVX512<>+60(SB)/1, $0x3d
+DATA dotsLateAVX512<>+61(SB)/1, $0x3e
+DATA dotsLateAVX512<>+62(SB)/1, $0x3f
+DATA dotsLateAVX512<>+63(SB)/1, $0x3e
+GLOBL dotsLateAVX512<>(SB), RODATA|NOPTR, $64
+
+DATA linearAVX512<>+0(SB)/1, $0x00
+DATA linearAVX512<>+1(SB)/1, $0x02
+DATA linearAVX512<>+2(SB)/1, $0x04
+DATA linearAVX512<>+3(SB)/1, $0x06
+DATA linearAVX512<>+4(SB)/1, $0x10
+DATA linearAVX512<>+5(SB)/1, $0x12
+DATA linearAVX512<>+6(SB)/1, $0x14
+DATA linearAVX512<>+7(SB)/1, $0x16
+DATA linearAVX512<>+8(SB)/1, $0x20
+DATA linearAVX512<>+9(SB)/1, $0x22
+DATA linearAVX512<>+10(SB)/1, $0x24
+DATA linearAVX512<>+11(SB)/1, $0x26
+DATA linearAVX512<>+12(SB)/1, $0x30
+DATA linearAVX512<>+13(SB)/1, $0x32
+DATA linearAVX512<>+14(SB)/1, $0x34
+DATA linearAVX512<>+15(SB)/1, $0x36
+DATA linearAVX512<>+16(SB)/1, $0x08
+DATA linearAVX512<>+17(SB)/1, $0x0a
+DATA linearAVX512<>+18(SB)/1, $0x0c
+DATA linearAVX512<>+19(SB)/1, $0x0e
+DATA linearAVX512<>+20(SB)/1, $0x18
+DATA linearAVX512<>+21(SB)/1, $0x1a
+DATA linearAVX512<>+22(SB)/1, $0x1c
+DATA linearAVX512<>+23(SB)/1, $0x1e
+DATA linearAVX512<>+24(SB)/1, $0x28
+DATA linearAVX512<>+25(SB)/1, $0x2a
+DATA linearAVX512<>+26(SB)/1, $0x2c
+DATA linearAVX512<>+27(SB)/1, $0x2e
+DATA linearAVX512<>+28(SB)/1, $0x38
+DATA linearAVX512<>+29(SB)/1, $0x3a
+DATA linearAVX512<>+30(SB)/1, $0x3c
+DATA linearAVX512<>+31(SB)/1, $0x3e
+DATA linearAVX512<>+32(SB)/1, $0x01
+DATA linearAVX512<>+33(SB)/1, $0x03
+DATA linearAVX512<>+34(SB)/1, $0x05
+DATA linearAVX512<>+35(SB)/1, $0x07
+DATA linearAVX512<>+36(SB)/1, $0x11
+DATA linearAVX512<>+37(SB)/1, $0x13
+DATA linearAVX512<>+38(SB)/1, $0x15
+DATA linearAVX512<>+39(SB)/1, $0x17
+DATA linearAVX512<>+40(SB)/1, $0x21
+DATA linearAVX512<>+41(SB)/1, $0x23
+DATA linearAVX512<>+42(SB)/1, $0x25
+DATA linearAVX512<>+43(SB)/1, $0x27
+DATA linearAVX512<>+44(SB)/1, $0x31
+DATA linearAVX512<>+45(SB)/1, $0x33
+DATA linearAVX512<>+46(SB)/1, $0x35
+DATA linearAVX512<>+47(SB)/1, $0x37
+DATA linearAVX512<>+48(SB)/1, $0x09
+DATA linearAVX512<>+49(SB)/1, $0x0b
+DATA linearAVX512<>+50(SB)/1, $0x0d
+DATA linearAVX512<>+51(SB)/1, $0x0f
+DATA linearAVX512<>+52(SB)/1, $0x19
+DATA linearAVX512<>+53(SB)/1, $0x1b
+DATA linearAVX512<>+54(SB)/1, $0x1d
+DATA linearAVX512<>+55(SB)/1, $0x1f
+DATA linearAVX512<>+56(SB)/1, $0x29
+DATA linearAVX512<>+57(SB)/1, $0x2b
+DATA linearAVX512<>+58(SB)/1, $0x2d
+DATA linearAVX512<>+59(SB)/1, $0x2f
+DATA linearAVX512<>+60(SB)/1, $0x39
+DATA linearAVX512<>+61(SB)/1, $0x3b
+DATA linearAVX512<>+62(SB)/1, $0x3d
+DATA linearAVX512<>+63(SB)/1, $0x3f
+GLOBL linearAVX512<>(SB), RODATA|NOPTR, $64
+
+// func lumaAVX512(out *byte, pix *byte, n int)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VNNI
 TEXT ·lumaAVX512(SB), NOSPLIT, $0-24
-	MOVQ         out+0(FP), AX
-	MOVQ         pix+8(FP), CX
-	MOVQ         n+16(FP), DX
-	VMOVDQU64    pickEvenAVX512<>+0(SB), Z0
-	VMOVDQU64    dotsAVX512<>+0(SB), Z1
-	VMOVDQU64    pickOddAVX512<>+0(SB), Z2
-	VMOVDQU64    lumaWeightsAVX512<>+0(SB), Z3
-	VMOVDQU64    oneWordsAVX512<>+0(SB), Z4
-	MOVL         $0x00800080, BX
-	VMOVD        BX, X5
-	VPBROADCASTD X5, Z5
-
-pixels:
-	VMOVDQU64  (CX), Z8
-	VMOVDQU64  32(CX), Z9
-	VMOVDQA64  Z0, Z6
-	VPERMI2D   Z9, Z8, Z6
-	VMOVDQA64  Z2, Z7
-	VPERMI2D   Z9, Z8, Z7
-	VPSHUFB    Z1, Z6, Z6
-	VPSHUFB    Z1, Z7, Z7
-	VPMADDUBSW Z3, Z6, Z6
-	VPMADDWD   Z4, Z6, Z6
-	VPMADDUBSW Z3, Z7, Z7
-	VPMADDWD   Z4, Z7, Z7
-	VPACKUSDW  Z7, Z6, Z6
-	VPADDW     Z5, Z6, Z6
-	VPSRLW     $0x08, Z6, Z6
-	VMOVDQU64  Z6, (AX)
-	ADDQ       $0x00000060, CX
-	ADDQ       $0x00000040, AX
-	SUBQ       $0x00000020, DX
-	JG         pixels
-	VZEROUPPER
-	RET
-
-// func sobelAVX512(out *byte, line *int16, across *int16, here *int16, smooth *int16, n int)
-// Requires: AVX, AVX512BW, AVX512F
-TEXT ·sobelAVX512(SB), NOSPLIT, $0-48
 	MOVQ      out+0(FP), AX
-	MOVQ      line+8(FP), CX
-	MOVQ      across+16(FP), DX
-	MOVQ      here+24(FP), BX
-	MOVQ      smooth+32(FP), SI
-	MOVQ      n+40(FP), DI
-	VMOVDQU64 orderAVX512<>+0(SB), Z0
-	XORQ      R8, R8
+	MOVQ      pix+8(FP), CX
+	MOVQ      n+16(FP), DX
+	VMOVDQU64 dotsAVX512<>+0(SB), Z0
+	VMOVDQU64 dotsLateAVX512<>+0(SB), Z1
+	VMOVDQU64 lumaWeightsAVX512<>+0(SB), Z2
+	VMOVDQU64 halfDwordsAVX512<>+0(SB), Z3
+	VMOVDQU64 linearAVX512<>+0(SB), Z4
+	MOVQ      $0xaaaaaaaaaaaaaaaa, BX
+	KMOVQ     BX, K1
 
 pixels:
-	VMOVDQU64 (CX)(R8*2), Z1
-	VMOVDQU64 4(CX)(R8*2), Z2
-	VPADDW    Z1, Z2, Z3
-	VPSUBW    Z1, Z2, Z2
-	VMOVDQU64 2(CX)(R8*2), Z1
-	VPADDW    Z1, Z1, Z1
-	VPADDW    Z1, Z3, Z3
-	VMOVDQU64 (BX)(R8*2), Z1
-	VPADDW    Z1, Z1, Z1
-	VPADDW    (DX)(R8*2), Z1, Z1
-	VPADDW    Z2, Z1, Z1
-	VPSUBW    (SI)(R8*2), Z3, Z4
-	VMOVDQU64 Z2, (DX)(R8*2)
-	VMOVDQU64 Z3, (SI)(R8*2)
-	VPABSW    Z1, Z1
-	VPABSW    Z4, Z4
-	VPADDW    Z1, Z4, Z4
-	VMOVDQU64 64(CX)(R8*2), Z1
-	VMOVDQU64 68(CX)(R8*2), Z2
-	VPADDW    Z1, Z2, Z3
-	VPSUBW    Z1, Z2, Z2
-	VMOVDQU64 66(CX)(R8*2), Z1
-	VPADDW    Z1, Z1, Z1
-	VPADDW    Z1, Z3, Z3
-	VMOVDQU64 64(BX)(R8*2), Z1
-	VPADDW    Z1, Z1, Z1
-	VPADDW    64(DX)(R8*2), Z1, Z1
-	VPADDW    Z2, Z1, Z1
-	VPSUBW    64(SI)(R8*2), Z3, Z5
-	VMOVDQU64 Z2, 64(DX)(R8*2)
-	VMOVDQU64 Z3, 64(SI)(R8*2)
-	VPABSW    Z1, Z1
-	VPABSW    Z5, Z5
-	VPADDW    Z1, Z5, Z5
-	VPACKUSWB Z5, Z4, Z4
-	VPERMQ    Z4, Z0, Z4
-	VMOVDQU64 Z4, (AX)(R8*1)
-	ADDQ      $0x00000040, R8
-	SUBQ      $0x00000040, DI
+	VPERMB    (CX), Z0, Z5
+	VMOVDQA64 Z3, Z6
+	VPDPBUSD  Z2, Z5, Z6
+	VPERMB    48(CX), Z0, Z5
+	VMOVDQA64 Z3, Z7
+	VPDPBUSD  Z2, Z5, Z7
+	VPERMB    80(CX), Z1, Z5
+	VMOVDQA64 Z3, Z8
+	VPDPBUSD  Z2, Z5, Z8
+	VPERMB    128(CX), Z1, Z5
+	VMOVDQA64 Z3, Z9
+	VPDPBUSD  Z2, Z5, Z9
+	VPACKUSDW Z7, Z6, Z6
+	VPACKUSDW Z9, Z8, Z8
+	VPSRLW    $0x08, Z6, Z6
+	VMOVDQU8  Z8, K1, Z6
+	VPERMB    Z6, Z4, Z6
+	VMOVDQU64 Z6, (AX)
+	ADDQ      $0x000000c0, CX
+	ADDQ      $0x00000040, AX
+	SUBQ      $0x00000040, DX
 	JG        pixels
 	VZEROUPPER
 	RET
 
-// func sobelLumaAVX512(next *int16, pix *byte, ahead uintptr, out *byte, line *int16, across *int16, here *int16, smooth *int16, n int)
-// Requires: AVX, AVX512BW, AVX512F, MMX+
-TEXT ·sobelLumaAVX512(SB), NOSPLIT, $0-72
-	MOVQ         out+24(FP), AX
-	MOVQ         line+32(FP), CX
-	MOVQ         across+40(FP), DX
-	MOVQ         here+48(FP), BX
-	MOVQ         smooth+56(FP), SI
-	MOVQ         n+64(FP), DI
-	MOVQ         next+0(FP), R8
-	MOVQ         pix+8(FP), R9
-	MOVQ         ahead+16(FP), R10
-	VMOVDQU64    pickEvenAVX512<>+0(SB), Z0
-	VMOVDQU64    dotsAVX512<>+0(SB), Z1
-	VMOVDQU64    pickOddAVX512<>+0(SB), Z2
-	VMOVDQU64    lumaWeightsAVX512<>+0(SB), Z3
-	VMOVDQU64    oneWordsAVX512<>+0(SB), Z4
-	MOVL         $0x00800080, R11
-	VMOVD        R11, X5
-	VPBROADCASTD X5, Z5
-	VMOVDQU64    orderAVX512<>+0(SB), Z6
-	XORQ         R11, R11
+// func sobelAVX512(out *byte, outBelow *byte, above *byte, below *byte, apart uintptr, n int)
+// Requires: AVX, AVX512BW, AVX512F
+TEXT ·sobelAVX512(SB), NOSPLIT, $0-48
+	MOVQ      out+0(FP), AX
+	MOVQ      outBelow+8(FP), CX
+	MOVQ      above+16(FP), DX
+	MOVQ      below+24(FP), BX
+	MOVQ      apart+32(FP), SI
+	MOVQ      n+40(FP), DI
+	VMOVDQU64 twoBytesAVX512<>+0(SB), Z0
+	VMOVDQU64 zipAVX512<>+0(SB), Z1
 
 pixels:
-	VMOVDQU64  (R9), Z9
-	VMOVDQU64  32(R9), Z10
-	VMOVDQA64  Z0, Z7
-	VPERMI2D   Z10, Z9, Z7
-	VMOVDQA64  Z2, Z8
-	VPERMI2D   Z10, Z9, Z8
-	VPSHUFB    Z1, Z7, Z7
-	VPSHUFB    Z1, Z8, Z8
-	VPMADDUBSW Z3, Z7, Z7
-	VPMADDWD   Z4, Z7, Z7
-	VPMADDUBSW Z3, Z8, Z8
-	VPMADDWD   Z4, Z8, Z8
-	VPACKUSDW  Z8, Z7, Z7
-	VPADDW     Z5, Z7, Z7
-	VPSRLW     $0x08, Z7, Z7
-	VMOVDQU64  Z7, (R8)
-	ADDQ       $0x00000060, R9
-	ADDQ       $0x00000040, R8
-	VMOVDQU64  (CX)(R11*2), Z7
-	VMOVDQU64  4(CX)(R11*2), Z8
-	VPADDW     Z7, Z8, Z9
-	VPSUBW     Z7, Z8, Z8
-	VMOVDQU64  2(CX)(R11*2), Z7
-	VPADDW     Z7, Z7, Z7
-	VPADDW     Z7, Z9, Z9
-	VMOVDQU64  (BX)(R11*2), Z7
-	VPADDW     Z7, Z7, Z7
-	VPADDW     (DX)(R11*2), Z7, Z7
-	VPADDW     Z8, Z7, Z7
-	VPSUBW     (SI)(R11*2), Z9, Z10
-	VMOVDQU64  Z8, (DX)(R11*2)
-	VMOVDQU64  Z9, (SI)(R11*2)
-	VPABSW     Z7, Z7
-	VPABSW     Z10, Z10
-	VPADDW     Z7, Z10, Z10
-	VMOVDQU64  (R9), Z9
-	VMOVDQU64  32(R9), Z11
-	VMOVDQA64  Z0, Z7
-	VPERMI2D   Z11, Z9, Z7
-	VMOVDQA64  Z2, Z8
-	VPERMI2D   Z11, Z9, Z8
-	VPSHUFB    Z1, Z7, Z7
-	VPSHUFB    Z1, Z8, Z8
-	VPMADDUBSW Z3, Z7, Z7
-	VPMADDWD   Z4, Z7, Z7
-	VPMADDUBSW Z3, Z8, Z8
-	VPMADDWD   Z4, Z8, Z8
-	VPACKUSDW  Z8, Z7, Z7
-	VPADDW     Z5, Z7, Z7
-	VPSRLW     $0x08, Z7, Z7
-	VMOVDQU64  Z7, (R8)
-	ADDQ       $0x00000060, R9
-	ADDQ       $0x00000040, R8
-	VMOVDQU64  64(CX)(R11*2), Z7
-	VMOVDQU64  68(CX)(R11*2), Z8
-	VPADDW     Z7, Z8, Z9
-	VPSUBW     Z7, Z8, Z8
-	VMOVDQU64  66(CX)(R11*2), Z7
-	VPADDW     Z7, Z7, Z7
-	VPADDW     Z7, Z9, Z9
-	VMOVDQU64  64(BX)(R11*2), Z7
-	VPADDW     Z7, Z7, Z7
-	VPADDW     64(DX)(R11*2), Z7, Z7
-	VPADDW     Z8, Z7, Z7
-	VPSUBW     64(SI)(R11*2), Z9, Z11
-	VMOVDQU64  Z8, 64(DX)(R11*2)
-	VMOVDQU64  Z9, 64(SI)(R11*2)
-	VPABSW     Z7, Z7
+	VMOVDQU64  -1(DX), Z2
+	VPMADDUBSW Z0, Z2, Z2
+	VMOVDQU64  (DX), Z3
+	VPMADDUBSW Z0, Z3, Z3
+	VMOVDQU64  1(DX), Z4
+	VPMADDUBSW Z0, Z4, Z4
+	VMOVDQU64  -1(DX)(SI*1), Z5
+	VPMADDUBSW Z0, Z5, Z5
+	VMOVDQU64  (DX)(SI*1), Z6
+	VPMADDUBSW Z0, Z6, Z6
+	VMOVDQU64  1(DX)(SI*1), Z7
+	VPMADDUBSW Z0, Z7, Z7
+	VPADDW     Z5, Z2, Z2
+	VPADDW     Z6, Z3, Z3
+	VPADDW     Z7, Z4, Z4
+	VMOVDQU64  -1(BX), Z8
+	VPMADDUBSW Z0, Z8, Z8
+	VMOVDQU64  (BX), Z9
+	VPMADDUBSW Z0, Z9, Z9
+	VMOVDQU64  1(BX), Z10
+	VPMADDUBSW Z0, Z10, Z10
+	VPADDW     Z8, Z5, Z5
+	VPADDW     Z9, Z6, Z6
+	VPADDW     Z10, Z7, Z7
+	VPSUBW     Z2, Z6, Z2
+	VPSUBW     Z3, Z5, Z11
+	VPABSW     Z2, Z2
 	VPABSW     Z11, Z11
-	VPADDW     Z7, Z11, Z11
-	PREFETCHT0 (R9)(R10*1)
-	PREFETCHT0 64(R9)(R10*1)
-	PREFETCHT0 128(R9)(R10*1)
-	VPACKUSWB  Z11, Z10, Z10
-	VPERMQ     Z10, Z6, Z10
-	VMOVDQU64  Z10, (AX)(R11*1)
-	ADDQ       $0x00000040, R11
+	VPMAXSW    Z11, Z2, Z2
+	VPSUBW     Z3, Z7, Z3
+	VPSUBW     Z4, Z6, Z4
+	VPABSW     Z3, Z3
+	VPABSW     Z4, Z4
+	VPMAXSW    Z4, Z3, Z3
+	VPACKUSWB  Z3, Z2, Z2
+	VPSHUFB    Z1, Z2, Z2
+	VMOVDQU64  Z2, (AX)
+	VMOVDQU64  -1(BX)(SI*1), Z2
+	VPMADDUBSW Z0, Z2, Z2
+	VMOVDQU64  (BX)(SI*1), Z3
+	VPMADDUBSW Z0, Z3, Z3
+	VMOVDQU64  1(BX)(SI*1), Z4
+	VPMADDUBSW Z0, Z4, Z4
+	VPADDW     Z2, Z8, Z8
+	VPADDW     Z3, Z9, Z9
+	VPADDW     Z4, Z10, Z10
+	VPSUBW     Z5, Z9, Z2
+	VPSUBW     Z6, Z8, Z3
+	VPABSW     Z2, Z2
+	VPABSW     Z3, Z3
+	VPMAXSW    Z3, Z2, Z2
+	VPSUBW     Z6, Z10, Z3
+	VPSUBW     Z7, Z9, Z4
+	VPABSW     Z3, Z3
+	VPABSW     Z4, Z4
+	VPMAXSW    Z4, Z3, Z3
+	VPACKUSWB  Z3, Z2, Z2
+	VPSHUFB    Z1, Z2, Z2
+	VMOVDQU64  Z2, (CX)
+	ADDQ       $0x00000040, DX
+	ADDQ       $0x00000040, BX
+	ADDQ       $0x00000040, AX
+	ADDQ       $0x00000040, CX
 	SUBQ       $0x00000040, DI
+	JG         pixels
+	VZEROUPPER
+	RET
+
+// func sobelLumaAVX512(next *byte, pix *byte, down uintptr, ahead uintptr, out *byte, outBelow *byte, above *byte, below *byte, apart uintptr, n int)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VNNI, MMX+
+TEXT ·sobelLumaAVX512(SB), NOSPLIT, $0-80
+	MOVQ      next+0(FP), AX
+	MOVQ      pix+8(FP), CX
+	MOVQ      down+16(FP), DX
+	MOVQ      ahead+24(FP), BX
+	VMOVDQU64 dotsAVX512<>+0(SB), Z0
+	VMOVDQU64 dotsLateAVX512<>+0(SB), Z1
+	VMOVDQU64 lumaWeightsAVX512<>+0(SB), Z2
+	VMOVDQU64 halfDwordsAVX512<>+0(SB), Z3
+	VMOVDQU64 linearAVX512<>+0(SB), Z4
+	MOVQ      $0xaaaaaaaaaaaaaaaa, SI
+	KMOVQ     SI, K1
+	MOVQ      out+32(FP), SI
+	MOVQ      outBelow+40(FP), DI
+	MOVQ      above+48(FP), R8
+	MOVQ      below+56(FP), R9
+	MOVQ      apart+64(FP), R10
+	MOVQ      n+72(FP), R11
+	VMOVDQU64 twoBytesAVX512<>+0(SB), Z5
+	VMOVDQU64 zipAVX512<>+0(SB), Z6
+
+pixels:
+	VPERMB     (CX), Z0, Z7
+	VMOVDQA64  Z3, Z8
+	VPDPBUSD   Z2, Z7, Z8
+	VPERMB     48(CX), Z0, Z7
+	VMOVDQA64  Z3, Z9
+	VPDPBUSD   Z2, Z7, Z9
+	VPERMB     80(CX), Z1, Z7
+	VMOVDQA64  Z3, Z10
+	VPDPBUSD   Z2, Z7, Z10
+	VPERMB     128(CX), Z1, Z7
+	VMOVDQA64  Z3, Z11
+	VPDPBUSD   Z2, Z7, Z11
+	VPACKUSDW  Z9, Z8, Z8
+	VPACKUSDW  Z11, Z10, Z10
+	VPSRLW     $0x08, Z8, Z8
+	VMOVDQU8   Z10, K1, Z8
+	VPERMB     Z8, Z4, Z8
+	VMOVDQU64  Z8, (AX)
+	PREFETCHT1 (CX)(BX*1)
+	PREFETCHT0 768(CX)
+	PREFETCHT1 64(CX)(BX*1)
+	PREFETCHT0 832(CX)
+	PREFETCHT1 128(CX)(BX*1)
+	PREFETCHT0 896(CX)
+	ADDQ       DX, CX
+	VPERMB     (CX), Z0, Z7
+	VMOVDQA64  Z3, Z8
+	VPDPBUSD   Z2, Z7, Z8
+	VPERMB     48(CX), Z0, Z7
+	VMOVDQA64  Z3, Z9
+	VPDPBUSD   Z2, Z7, Z9
+	VPERMB     80(CX), Z1, Z7
+	VMOVDQA64  Z3, Z10
+	VPDPBUSD   Z2, Z7, Z10
+	VPERMB     128(CX), Z1, Z7
+	VMOVDQA64  Z3, Z11
+	VPDPBUSD   Z2, Z7, Z11
+	VPACKUSDW  Z9, Z8, Z8
+	VPACKUSDW  Z11, Z10, Z10
+	VPSRLW     $0x08, Z8, Z8
+	VMOVDQU8   Z10, K1, Z8
+	VPERMB     Z8, Z4, Z8
+	VMOVDQU64  Z8, (AX)(R10*1)
+	PREFETCHT1 (CX)(BX*1)
+	PREFETCHT0 768(CX)
+	PREFETCHT1 64(CX)(BX*1)
+	PREFETCHT0 832(CX)
+	PREFETCHT1 128(CX)(BX*1)
+	PREFETCHT0 896(CX)
+	SUBQ       DX, CX
+	ADDQ       $0x000000c0, CX
+	ADDQ       $0x00000040, AX
+	VMOVDQU64  -1(R8), Z7
+	VPMADDUBSW Z5, Z7, Z7
+	VMOVDQU64  (R8), Z8
+	VPMADDUBSW Z5, Z8, Z8
+	VMOVDQU64  1(R8), Z9
+	VPMADDUBSW Z5, Z9, Z9
+	VMOVDQU64  -1(R8)(R10*1), Z10
+	VPMADDUBSW Z5, Z10, Z10
+	VMOVDQU64  (R8)(R10*1), Z11
+	VPMADDUBSW Z5, Z11, Z11
+	VMOVDQU64  1(R8)(R10*1), Z12
+	VPMADDUBSW Z5, Z12, Z12
+	VPADDW     Z10, Z7, Z7
+	VPADDW     Z11, Z8, Z8
+	VPADDW     Z12, Z9, Z9
+	VMOVDQU64  -1(R9), Z13
+	VPMADDUBSW Z5, Z13, Z13
+	VMOVDQU64  (R9), Z14
+	VPMADDUBSW Z5, Z14, Z14
+	VMOVDQU64  1(R9), Z15
+	VPMADDUBSW Z5, Z15, Z15
+	VPADDW     Z13, Z10, Z10
+	VPADDW     Z14, Z11, Z11
+	VPADDW     Z15, Z12, Z12
+	VPSUBW     Z7, Z11, Z7
+	VPSUBW     Z8, Z10, Z16
+	VPABSW     Z7, Z7
+	VPABSW     Z16, Z16
+	VPMAXSW    Z16, Z7, Z7
+	VPSUBW     Z8, Z12, Z8
+	VPSUBW     Z9, Z11, Z9
+	VPABSW     Z8, Z8
+	VPABSW     Z9, Z9
+	VPMAXSW    Z9, Z8, Z8
+	VPACKUSWB  Z8, Z7, Z7
+	VPSHUFB    Z6, Z7, Z7
+	VMOVDQU64  Z7, (SI)
+	VMOVDQU64  -1(R9)(R10*1), Z7
+	VPMADDUBSW Z5, Z7, Z7
+	VMOVDQU64  (R9)(R10*1), Z8
+	VPMADDUBSW Z5, Z8, Z8
+	VMOVDQU64  1(R9)(R10*1), Z9
+	VPMADDUBSW Z5, Z9, Z9
+	VPADDW     Z7, Z13, Z13
+	VPADDW     Z8, Z14, Z14
+	VPADDW     Z9, Z15, Z15
+	VPSUBW     Z10, Z14, Z7
+	VPSUBW     Z11, Z13, Z8
+	VPABSW     Z7, Z7
+	VPABSW     Z8, Z8
+	VPMAXSW    Z8, Z7, Z7
+	VPSUBW     Z11, Z15, Z8
+	VPSUBW     Z12, Z14, Z9
+	VPABSW     Z8, Z8
+	VPABSW     Z9, Z9
+	VPMAXSW    Z9, Z8, Z8
+	VPACKUSWB  Z8, Z7, Z7
+	VPSHUFB    Z6, Z7, Z7
+	VMOVDQU64  Z7, (DI)
+	ADDQ       $0x00000040, R8
+	ADDQ       $0x00000040, R9
+	ADDQ       $0x00000040, SI
+	ADDQ       $0x00000040, DI
+	SUBQ       $0x00000040, R11
+	JG         pixels
+	VZEROUPPER
+	RET
+
+// func sobelLumaStreamAVX512(next *byte, pix *byte, down uintptr, ahead uintptr, out *byte, outBelow *byte, above *byte, below *byte, apart uintptr, n int)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VNNI, MMX+
+TEXT ·sobelLumaStreamAVX512(SB), NOSPLIT, $0-80
+	MOVQ      next+0(FP), AX
+	MOVQ      pix+8(FP), CX
+	MOVQ      down+16(FP), DX
+	MOVQ      ahead+24(FP), BX
+	VMOVDQU64 dotsAVX512<>+0(SB), Z0
+	VMOVDQU64 dotsLateAVX512<>+0(SB), Z1
+	VMOVDQU64 lumaWeightsAVX512<>+0(SB), Z2
+	VMOVDQU64 halfDwordsAVX512<>+0(SB), Z3
+	VMOVDQU64 linearAVX512<>+0(SB), Z4
+	MOVQ      $0xaaaaaaaaaaaaaaaa, SI
+	KMOVQ     SI, K1
+	MOVQ      out+32(FP), SI
+	MOVQ      outBelow+40(FP), DI
+	MOVQ      above+48(FP), R8
+	MOVQ      below+56(FP), R9
+	MOVQ      apart+64(FP), R10
+	MOVQ      n+72(FP), R11
+	VMOVDQU64 twoBytesAVX512<>+0(SB), Z5
+	VMOVDQU64 zipAVX512<>+0(SB), Z6
+
+pixels:
+	VPERMB     (CX), Z0, Z7
+	VMOVDQA64  Z3, Z8
+	VPDPBUSD   Z2, Z7, Z8
+	VPERMB     48(CX), Z0, Z7
+	VMOVDQA64  Z3, Z9
+	VPDPBUSD   Z2, Z7, Z9
+	VPERMB     80(CX), Z1, Z7
+	VMOVDQA64  Z3, Z10
+	VPDPBUSD   Z2, Z7, Z10
+	VPERMB     128(CX), Z1, Z7
+	VMOVDQA64  Z3, Z11
+	VPDPBUSD   Z2, Z7, Z11
+	VPACKUSDW  Z9, Z8, Z8
+	VPACKUSDW  Z11, Z10, Z10
+	VPSRLW     $0x08, Z8, Z8
+	VMOVDQU8   Z10, K1, Z8
+	VPERMB     Z8, Z4, Z8
+	VMOVDQU64  Z8, (AX)
+	PREFETCHT1 (CX)(BX*1)
+	PREFETCHT0 768(CX)
+	PREFETCHT1 64(CX)(BX*1)
+	PREFETCHT0 832(CX)
+	PREFETCHT1 128(CX)(BX*1)
+	PREFETCHT0 896(CX)
+	ADDQ       DX, CX
+	VPERMB     (CX), Z0, Z7
+	VMOVDQA64  Z3, Z8
+	VPDPBUSD   Z2, Z7, Z8
+	VPERMB     48(CX), Z0, Z7
+	VMOVDQA64  Z3, Z9
+	VPDPBUSD   Z2, Z7, Z9
+	VPERMB     80(CX), Z1, Z7
+	VMOVDQA64  Z3, Z10
+	VPDPBUSD   Z2, Z7, Z10
+	VPERMB     128(CX), Z1, Z7
+	VMOVDQA64  Z3, Z11
+	VPDPBUSD   Z2, Z7, Z11
+	VPACKUSDW  Z9, Z8, Z8
+	VPACKUSDW  Z11, Z10, Z10
+	VPSRLW     $0x08, Z8, Z8
+	VMOVDQU8   Z10, K1, Z8
+	VPERMB     Z8, Z4, Z8
+	VMOVDQU64  Z8, (AX)(R10*1)
+	PREFETCHT1 (CX)(BX*1)
+	PREFETCHT0 768(CX)
+	PREFETCHT1 64(CX)(BX*1)
+	PREFETCHT0 832(CX)
+	PREFETCHT1 128(CX)(BX*1)
+	PREFETCHT0 896(CX)
+	SUBQ       DX, CX
+	ADDQ       $0x000000c0, CX
+	ADDQ       $0x00000040, AX
+	VMOVDQU64  -1(R8), Z7
+	VPMADDUBSW Z5, Z7, Z7
+	VMOVDQU64  (R8), Z8
+	VPMADDUBSW Z5, Z8, Z8
+	VMOVDQU64  1(R8), Z9
+	VPMADDUBSW Z5, Z9, Z9
+	VMOVDQU64  -1(R8)(R10*1), Z10
+	VPMADDUBSW Z5, Z10, Z10
+	VMOVDQU64  (R8)(R10*1), Z11
+	VPMADDUBSW Z5, Z11, Z11
+	VMOVDQU64  1(R8)(R10*1), Z12
+	VPMADDUBSW Z5, Z12, Z12
+	VPADDW     Z10, Z7, Z7
+	VPADDW     Z11, Z8, Z8
+	VPADDW     Z12, Z9, Z9
+	VMOVDQU64  -1(R9), Z13
+	VPMADDUBSW Z5, Z13, Z13
+	VMOVDQU64  (R9), Z14
+	VPMADDUBSW Z5, Z14, Z14
+	VMOVDQU64  1(R9), Z15
+	VPMADDUBSW Z5, Z15, Z15
+	VPADDW     Z13, Z10, Z10
+	VPADDW     Z14, Z11, Z11
+	VPADDW     Z15, Z12, Z12
+	VPSUBW     Z7, Z11, Z7
+	VPSUBW     Z8, Z10, Z16
+	VPABSW     Z7, Z7
+	VPABSW     Z16, Z16
+	VPMAXSW    Z16, Z7, Z7
+	VPSUBW     Z8, Z12, Z8
+	VPSUBW     Z9, Z11, Z9
+	VPABSW     Z8, Z8
+	VPABSW     Z9, Z9
+	VPMAXSW    Z9, Z8, Z8
+	VPACKUSWB  Z8, Z7, Z7
+	VPSHUFB    Z6, Z7, Z7
+	VMOVNTDQ   Z7, (SI)
+	VMOVDQU64  -1(R9)(R10*1), Z7
+	VPMADDUBSW Z5, Z7, Z7
+	VMOVDQU64  (R9)(R10*1), Z8
+	VPMADDUBSW Z5, Z8, Z8
+	VMOVDQU64  1(R9)(R10*1), Z9
+	VPMADDUBSW Z5, Z9, Z9
+	VPADDW     Z7, Z13, Z13
+	VPADDW     Z8, Z14, Z14
+	VPADDW     Z9, Z15, Z15
+	VPSUBW     Z10, Z14, Z7
+	VPSUBW     Z11, Z13, Z8
+	VPABSW     Z7, Z7
+	VPABSW     Z8, Z8
+	VPMAXSW    Z8, Z7, Z7
+	VPSUBW     Z11, Z15, Z8
+	VPSUBW     Z12, Z14, Z9
+	VPABSW     Z8, Z8
+	VPABSW     Z9, Z9
+	VPMAXSW    Z9, Z8, Z8
+	VPACKUSWB  Z8, Z7, Z7
+	VPSHUFB    Z6, Z7, Z7
+	VMOVNTDQ   Z7, (DI)
+	ADDQ       $0x00000040, R8
+	ADDQ       $0x00000040, R9
+	ADDQ       $0x00000040, SI
+	ADDQ       $0x00000040, DI
+	SUBQ       $0x00000040, R11
 	JG         pixels
 	VZEROUPPER
 	RET
@@ -2754,10 +3692,10 @@ TEXT ·halfAVX512(SB), NOSPLIT, $0-32
 	VMOVDQU64    pickOddAVX512<>+0(SB), Z2
 	VMOVDQU64    oneBytesAVX512<>+0(SB), Z3
 	VMOVDQU64    tightAVX512<>+0(SB), Z4
-	VMOVDQU64    closeAVX512<>+0(SB), Z5
 	MOVL         $0x00020002, SI
-	VMOVD        SI, X6
-	VPBROADCASTD X6, Z6
+	VMOVD        SI, X5
+	VPBROADCASTD X5, Z5
+	VMOVDQU64    closeAVX512<>+0(SB), Z6
 
 pixels:
 	VMOVDQU64     (CX), Z9
@@ -2779,16 +3717,16 @@ pixels:
 	VPMADDUBSW    Z3, Z7, Z7
 	VPMADDUBSW    Z3, Z9, Z9
 	VPADDW        Z7, Z9, Z7
-	VPADDW        Z6, Z7, Z7
+	VPADDW        Z5, Z7, Z7
 	VPSRLW        $0x02, Z7, Z7
 	VPMADDUBSW    Z3, Z8, Z8
 	VPMADDUBSW    Z3, Z10, Z10
 	VPADDW        Z8, Z10, Z8
-	VPADDW        Z6, Z8, Z8
+	VPADDW        Z5, Z8, Z8
 	VPSRLW        $0x02, Z8, Z8
 	VPACKUSWB     Z8, Z7, Z7
 	VPSHUFB       Z4, Z7, Z7
-	VPERMD        Z7, Z5, Z7
+	VPERMD        Z7, Z6, Z7
 	VMOVDQU       Y7, (AX)
 	VEXTRACTI32X4 $0x02, Z7, 32(AX)
 	ADDQ          $0x00000060, CX
@@ -2799,70 +3737,230 @@ pixels:
 	VZEROUPPER
 	RET
 
-// func halfStreamAVX512(out *byte, above *byte, below *byte, n int)
+// func halfStreamAVX512(out *byte, above *byte, below *byte, ahead uintptr, n int)
 // Requires: AVX, AVX512BW, AVX512F, MMX+
-TEXT ·halfStreamAVX512(SB), NOSPLIT, $0-32
+TEXT ·halfStreamAVX512(SB), NOSPLIT, $0-40
 	MOVQ         out+0(FP), AX
 	MOVQ         above+8(FP), CX
 	MOVQ         below+16(FP), DX
-	MOVQ         n+24(FP), BX
+	MOVQ         ahead+24(FP), BX
+	MOVQ         n+32(FP), SI
 	VMOVDQU64    pickEvenAVX512<>+0(SB), Z0
 	VMOVDQU64    pairsAVX512<>+0(SB), Z1
 	VMOVDQU64    pickOddAVX512<>+0(SB), Z2
 	VMOVDQU64    oneBytesAVX512<>+0(SB), Z3
 	VMOVDQU64    tightAVX512<>+0(SB), Z4
-	VMOVDQU64    closeAVX512<>+0(SB), Z5
-	MOVL         $0x00020002, SI
-	VMOVD        SI, X6
-	VPBROADCASTD X6, Z6
+	MOVL         $0x00020002, DI
+	VMOVD        DI, X5
+	VPBROADCASTD X5, Z5
+	VMOVDQU64    join0AVX512<>+0(SB), Z6
+	VMOVDQU64    join1AVX512<>+0(SB), Z7
+	VMOVDQU64    join2AVX512<>+0(SB), Z8
 
 pixels:
-	PREFETCHT0    2048(CX)
-	PREFETCHT0    2048(DX)
-	PREFETCHT0    2112(CX)
-	PREFETCHT0    2112(DX)
-	VMOVDQU64     (CX), Z9
-	VMOVDQU64     32(CX), Z10
-	VMOVDQA64     Z0, Z7
-	VPERMI2D      Z10, Z9, Z7
-	VMOVDQA64     Z2, Z8
-	VPERMI2D      Z10, Z9, Z8
-	VPSHUFB       Z1, Z7, Z7
-	VPSHUFB       Z1, Z8, Z8
-	VMOVDQU64     (DX), Z11
-	VMOVDQU64     32(DX), Z12
-	VMOVDQA64     Z0, Z9
-	VPERMI2D      Z12, Z11, Z9
-	VMOVDQA64     Z2, Z10
-	VPERMI2D      Z12, Z11, Z10
-	VPSHUFB       Z1, Z9, Z9
-	VPSHUFB       Z1, Z10, Z10
-	VPMADDUBSW    Z3, Z7, Z7
-	VPMADDUBSW    Z3, Z9, Z9
-	VPADDW        Z7, Z9, Z7
-	VPADDW        Z6, Z7, Z7
-	VPSRLW        $0x02, Z7, Z7
-	VPMADDUBSW    Z3, Z8, Z8
-	VPMADDUBSW    Z3, Z10, Z10
-	VPADDW        Z8, Z10, Z8
-	VPADDW        Z6, Z8, Z8
-	VPSRLW        $0x02, Z8, Z8
-	VPACKUSWB     Z8, Z7, Z7
-	VPSHUFB       Z4, Z7, Z7
-	VPERMD        Z7, Z5, Z7
-	VMOVNTDQ      X7, (AX)
-	VEXTRACTI32X4 $0x01, Z7, X8
-	VMOVNTDQ      X8, 16(AX)
-	VEXTRACTI32X4 $0x02, Z7, X7
-	VMOVNTDQ      X7, 32(AX)
-	ADDQ          $0x00000060, CX
-	ADDQ          $0x00000060, DX
-	ADDQ          $0x00000030, AX
-	SUBQ          $0x00000010, BX
-	JG            pixels
-	SFENCE
+	PREFETCHT1 (CX)(BX*1)
+	PREFETCHT0 768(CX)
+	PREFETCHT1 64(CX)(BX*1)
+	PREFETCHT0 832(CX)
+	PREFETCHT1 128(CX)(BX*1)
+	PREFETCHT0 896(CX)
+	PREFETCHT1 192(CX)(BX*1)
+	PREFETCHT0 960(CX)
+	PREFETCHT1 256(CX)(BX*1)
+	PREFETCHT0 1024(CX)
+	PREFETCHT1 320(CX)(BX*1)
+	PREFETCHT0 1088(CX)
+	PREFETCHT1 (DX)(BX*1)
+	PREFETCHT0 768(DX)
+	PREFETCHT1 64(DX)(BX*1)
+	PREFETCHT0 832(DX)
+	PREFETCHT1 128(DX)(BX*1)
+	PREFETCHT0 896(DX)
+	PREFETCHT1 192(DX)(BX*1)
+	PREFETCHT0 960(DX)
+	PREFETCHT1 256(DX)(BX*1)
+	PREFETCHT0 1024(DX)
+	PREFETCHT1 320(DX)(BX*1)
+	PREFETCHT0 1088(DX)
+	VMOVDQU64  (CX), Z11
+	VMOVDQU64  32(CX), Z12
+	VMOVDQA64  Z0, Z9
+	VPERMI2D   Z12, Z11, Z9
+	VMOVDQA64  Z2, Z10
+	VPERMI2D   Z12, Z11, Z10
+	VPSHUFB    Z1, Z9, Z9
+	VPSHUFB    Z1, Z10, Z10
+	VMOVDQU64  (DX), Z13
+	VMOVDQU64  32(DX), Z14
+	VMOVDQA64  Z0, Z11
+	VPERMI2D   Z14, Z13, Z11
+	VMOVDQA64  Z2, Z12
+	VPERMI2D   Z14, Z13, Z12
+	VPSHUFB    Z1, Z11, Z11
+	VPSHUFB    Z1, Z12, Z12
+	VPMADDUBSW Z3, Z9, Z9
+	VPMADDUBSW Z3, Z11, Z11
+	VPADDW     Z9, Z11, Z9
+	VPADDW     Z5, Z9, Z9
+	VPSRLW     $0x02, Z9, Z9
+	VPMADDUBSW Z3, Z10, Z10
+	VPMADDUBSW Z3, Z12, Z12
+	VPADDW     Z10, Z12, Z10
+	VPADDW     Z5, Z10, Z10
+	VPSRLW     $0x02, Z10, Z10
+	VPACKUSWB  Z10, Z9, Z9
+	VPSHUFB    Z4, Z9, Z9
+	VMOVDQU64  96(CX), Z12
+	VMOVDQU64  128(CX), Z13
+	VMOVDQA64  Z0, Z10
+	VPERMI2D   Z13, Z12, Z10
+	VMOVDQA64  Z2, Z11
+	VPERMI2D   Z13, Z12, Z11
+	VPSHUFB    Z1, Z10, Z10
+	VPSHUFB    Z1, Z11, Z11
+	VMOVDQU64  96(DX), Z14
+	VMOVDQU64  128(DX), Z15
+	VMOVDQA64  Z0, Z12
+	VPERMI2D   Z15, Z14, Z12
+	VMOVDQA64  Z2, Z13
+	VPERMI2D   Z15, Z14, Z13
+	VPSHUFB    Z1, Z12, Z12
+	VPSHUFB    Z1, Z13, Z13
+	VPMADDUBSW Z3, Z10, Z10
+	VPMADDUBSW Z3, Z12, Z12
+	VPADDW     Z10, Z12, Z10
+	VPADDW     Z5, Z10, Z10
+	VPSRLW     $0x02, Z10, Z10
+	VPMADDUBSW Z3, Z11, Z11
+	VPMADDUBSW Z3, Z13, Z13
+	VPADDW     Z11, Z13, Z11
+	VPADDW     Z5, Z11, Z11
+	VPSRLW     $0x02, Z11, Z11
+	VPACKUSWB  Z11, Z10, Z10
+	VPSHUFB    Z4, Z10, Z10
+	VPERMT2D   Z10, Z6, Z9
+	VMOVNTDQ   Z9, (AX)
+	VMOVDQU64  192(CX), Z12
+	VMOVDQU64  224(CX), Z13
+	VMOVDQA64  Z0, Z9
+	VPERMI2D   Z13, Z12, Z9
+	VMOVDQA64  Z2, Z11
+	VPERMI2D   Z13, Z12, Z11
+	VPSHUFB    Z1, Z9, Z9
+	VPSHUFB    Z1, Z11, Z11
+	VMOVDQU64  192(DX), Z14
+	VMOVDQU64  224(DX), Z15
+	VMOVDQA64  Z0, Z12
+	VPERMI2D   Z15, Z14, Z12
+	VMOVDQA64  Z2, Z13
+	VPERMI2D   Z15, Z14, Z13
+	VPSHUFB    Z1, Z12, Z12
+	VPSHUFB    Z1, Z13, Z13
+	VPMADDUBSW Z3, Z9, Z9
+	VPMADDUBSW Z3, Z12, Z12
+	VPADDW     Z9, Z12, Z9
+	VPADDW     Z5, Z9, Z9
+	VPSRLW     $0x02, Z9, Z9
+	VPMADDUBSW Z3, Z11, Z11
+	VPMADDUBSW Z3, Z13, Z13
+	VPADDW     Z11, Z13, Z11
+	VPADDW     Z5, Z11, Z11
+	VPSRLW     $0x02, Z11, Z11
+	VPACKUSWB  Z11, Z9, Z9
+	VPSHUFB    Z4, Z9, Z9
+	VPERMT2D   Z9, Z7, Z10
+	VMOVNTDQ   Z10, 64(AX)
+	VMOVDQU64  288(CX), Z12
+	VMOVDQU64  320(CX), Z13
+	VMOVDQA64  Z0, Z10
+	VPERMI2D   Z13, Z12, Z10
+	VMOVDQA64  Z2, Z11
+	VPERMI2D   Z13, Z12, Z11
+	VPSHUFB    Z1, Z10, Z10
+	VPSHUFB    Z1, Z11, Z11
+	VMOVDQU64  288(DX), Z14
+	VMOVDQU64  320(DX), Z15
+	VMOVDQA64  Z0, Z12
+	VPERMI2D   Z15, Z14, Z12
+	VMOVDQA64  Z2, Z13
+	VPERMI2D   Z15, Z14, Z13
+	VPSHUFB    Z1, Z12, Z12
+	VPSHUFB    Z1, Z13, Z13
+	VPMADDUBSW Z3, Z10, Z10
+	VPMADDUBSW Z3, Z12, Z12
+	VPADDW     Z10, Z12, Z10
+	VPADDW     Z5, Z10, Z10
+	VPSRLW     $0x02, Z10, Z10
+	VPMADDUBSW Z3, Z11, Z11
+	VPMADDUBSW Z3, Z13, Z13
+	VPADDW     Z11, Z13, Z11
+	VPADDW     Z5, Z11, Z11
+	VPSRLW     $0x02, Z11, Z11
+	VPACKUSWB  Z11, Z10, Z10
+	VPSHUFB    Z4, Z10, Z10
+	VPERMT2D   Z10, Z8, Z9
+	VMOVNTDQ   Z9, 128(AX)
+	ADDQ       $0x00000180, CX
+	ADDQ       $0x00000180, DX
+	ADDQ       $0x000000c0, AX
+	SUBQ       $0x00000040, SI
+	JG         pixels
 	VZEROUPPER
 	RET
+
+DATA join0AVX512<>+0(SB)/4, $0x00000000
+DATA join0AVX512<>+4(SB)/4, $0x00000001
+DATA join0AVX512<>+8(SB)/4, $0x00000002
+DATA join0AVX512<>+12(SB)/4, $0x00000004
+DATA join0AVX512<>+16(SB)/4, $0x00000005
+DATA join0AVX512<>+20(SB)/4, $0x00000006
+DATA join0AVX512<>+24(SB)/4, $0x00000008
+DATA join0AVX512<>+28(SB)/4, $0x00000009
+DATA join0AVX512<>+32(SB)/4, $0x0000000a
+DATA join0AVX512<>+36(SB)/4, $0x0000000c
+DATA join0AVX512<>+40(SB)/4, $0x0000000d
+DATA join0AVX512<>+44(SB)/4, $0x0000000e
+DATA join0AVX512<>+48(SB)/4, $0x00000010
+DATA join0AVX512<>+52(SB)/4, $0x00000011
+DATA join0AVX512<>+56(SB)/4, $0x00000012
+DATA join0AVX512<>+60(SB)/4, $0x00000014
+GLOBL join0AVX512<>(SB), RODATA|NOPTR, $64
+
+DATA join1AVX512<>+0(SB)/4, $0x00000005
+DATA join1AVX512<>+4(SB)/4, $0x00000006
+DATA join1AVX512<>+8(SB)/4, $0x00000008
+DATA join1AVX512<>+12(SB)/4, $0x00000009
+DATA join1AVX512<>+16(SB)/4, $0x0000000a
+DATA join1AVX512<>+20(SB)/4, $0x0000000c
+DATA join1AVX512<>+24(SB)/4, $0x0000000d
+DATA join1AVX512<>+28(SB)/4, $0x0000000e
+DATA join1AVX512<>+32(SB)/4, $0x00000010
+DATA join1AVX512<>+36(SB)/4, $0x00000011
+DATA join1AVX512<>+40(SB)/4, $0x00000012
+DATA join1AVX512<>+44(SB)/4, $0x00000014
+DATA join1AVX512<>+48(SB)/4, $0x00000015
+DATA join1AVX512<>+52(SB)/4, $0x00000016
+DATA join1AVX512<>+56(SB)/4, $0x00000018
+DATA join1AVX512<>+60(SB)/4, $0x00000019
+GLOBL join1AVX512<>(SB), RODATA|NOPTR, $64
+
+DATA join2AVX512<>+0(SB)/4, $0x0000000a
+DATA join2AVX512<>+4(SB)/4, $0x0000000c
+DATA join2AVX512<>+8(SB)/4, $0x0000000d
+DATA join2AVX512<>+12(SB)/4, $0x0000000e
+DATA join2AVX512<>+16(SB)/4, $0x00000010
+DATA join2AVX512<>+20(SB)/4, $0x00000011
+DATA join2AVX512<>+24(SB)/4, $0x00000012
+DATA join2AVX512<>+28(SB)/4, $0x00000014
+DATA join2AVX512<>+32(SB)/4, $0x00000015
+DATA join2AVX512<>+36(SB)/4, $0x00000016
+DATA join2AVX512<>+40(SB)/4, $0x00000018
+DATA join2AVX512<>+44(SB)/4, $0x00000019
+DATA join2AVX512<>+48(SB)/4, $0x0000001a
+DATA join2AVX512<>+52(SB)/4, $0x0000001c
+DATA join2AVX512<>+56(SB)/4, $0x0000001d
+DATA join2AVX512<>+60(SB)/4, $0x0000001e
+GLOBL join2AVX512<>(SB), RODATA|NOPTR, $64
 
 // func scaleWordsAVX512(dst *byte, src *byte, n int, factor uint32, more uint32, less uint32, shift uint64)
 // Requires: AVX, AVX512BW, AVX512F
@@ -3016,6 +4114,8 @@ TEXT ·scaleWordsStreamAVX512(SB), NOSPLIT, $0-48
 	VPXORQ       Z4, Z4, Z4
 
 samples:
+	PREFETCHT1 8192(CX)
+	PREFETCHT0 1024(CX)
 	VMOVDQU64  (CX), Z5
 	VPUNPCKLBW Z5, Z4, Z6
 	VPUNPCKHBW Z5, Z4, Z5
@@ -3050,6 +4150,8 @@ TEXT ·scaleStreamAVX512(SB), NOSPLIT, $0-32
 	VMOVDQU64    unpackscaleStreamAVX512<>+0(SB), Z2
 
 samples:
+	PREFETCHT1  8192(CX)
+	PREFETCHT0  1024(CX)
 	VPMOVZXBD   (CX), Z3
 	VCVTDQ2PS   Z3, Z3
 	VFMADD213PS Z1, Z0, Z3
@@ -3109,6 +4211,8 @@ TEXT ·toFloatStreamAVX512(SB), NOSPLIT, $0-32
 	VPBROADCASTD X1, Z1
 
 samples:
+	PREFETCHT1  8192(CX)
+	PREFETCHT0  1024(CX)
 	VPMOVZXBD   (CX), Z2
 	VCVTDQ2PS   Z2, Z2
 	VFMADD213PS Z1, Z0, Z2
@@ -3345,4 +4449,10 @@ taps:
 	SUBQ         $0x04, DI
 	JG           pixels
 	VZEROUPPER
+	RET
+
+// func fence()
+// Requires: MMX+
+TEXT ·fence(SB), NOSPLIT, $0
+	SFENCE
 	RET

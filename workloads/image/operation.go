@@ -110,17 +110,27 @@ func noParameters(Params) map[string]float64 { return nil }
 func apply(ctx context.Context, threads int, f rows, dst, src []Image) error {
 	height := dst[0].H
 	all := height * len(dst)
-	// Several bands for each goroutine even out their speeds; a short band
-	// would repeat work at its edges.
-	band := min(max(all/(4*threads), 8), 64)
-	return measure.Parallel(ctx, threads, all, band, func(low, high int) {
-		for low < high {
+	bounds := bands(all, threads)
+	return measure.Parallel(ctx, threads, len(bounds)-1, 1, func(i, _ int) {
+		for low, end := bounds[i], bounds[i+1]; low < end; {
 			i := low / height
-			end := min(high, (i+1)*height)
-			f(dst[i], src[i], low-i*height, end-i*height)
-			low = end
+			high := min(end, (i+1)*height)
+			f(dst[i], src[i], low-i*height, high-i*height)
+			low = high
 		}
 	})
+}
+
+// bands are the bounds of what is computed at once of n rows. The first bands are long,
+// because each repeats work at its edges and begins with nothing fetched; they become
+// shorter towards the end, where they even out the speeds of the goroutines.
+func bands(n, threads int) []int {
+	bounds := []int{0}
+	for low := 0; low < n; {
+		low += min(max((n-low)/(2*threads), 8), 512, n-low)
+		bounds = append(bounds, low)
+	}
+	return bounds
 }
 
 // level rounds half up and clamps to 0..255.

@@ -9,19 +9,21 @@ type simd struct {
 	// bytes is the size of a vector. What has fewer samples is left to portable Go.
 	bytes int
 
-	copy, copyStream   func(dst, src *byte, n int)
-	words, wordsStream func(dst, src *byte, n int, factor, more, less uint32, shift uint64)
-	scale, scaleStream func(dst, src *byte, n int, factor, offset float32)
-	float, floatStream func(dst, src *byte, n int, factor, offset float32)
-	flip               func(out, pix *byte, ahead uintptr, n int)
-	gaussianAlong      func(out *int16, line *byte, weights *int32, terms, step, n int)
-	gaussianDown       func(out *byte, rows **int16, weights *int32, terms, x, n int)
-	luma               func(out *int16, pix *byte, n int)
-	sobel              func(out *byte, line, across, here, smooth *int16, n int)
-	sobelLuma          func(next *int16, pix *byte, ahead uintptr, out *byte, line, across, here, smooth *int16, n int)
-	half, halfStream   func(out, above, below *byte, n int)
-	resampleDown       func(out *int16, rows **byte, weights *int32, pairs, x, end int, bias int32, shift uint64)
-	resampleAlong      func(out *byte, line *int16, offsets *int32, weights *int16, pairs, n int, bias int32, shift uint64)
+	fence                      func() // orders stores past the caches before what follows
+	copy, copyStream           func(dst, src *byte, n int)
+	words, wordsStream         func(dst, src *byte, n int, factor, more, less uint32, shift uint64)
+	scale, scaleStream         func(dst, src *byte, n int, factor, offset float32)
+	float, floatStream         func(dst, src *byte, n int, factor, offset float32)
+	flip                       func(out, pix *byte, ahead uintptr, n int)
+	gaussianAlong              func(out *int16, line *byte, weights *int32, terms, step, n int)
+	gaussianDown               func(out *byte, rows **int16, weights *int32, terms, x, n int)
+	luma                       func(out, pix *byte, n int)
+	sobel                      func(out, outBelow, above, below *byte, apart uintptr, n int)
+	sobelLuma, sobelLumaStream func(next, pix *byte, down, ahead uintptr, out, outBelow, above, below *byte, apart uintptr, n int)
+	half                       func(out, above, below *byte, n int)
+	halfStream                 func(out, above, below *byte, ahead uintptr, n int)
+	resampleDown               func(out *int16, rows **byte, weights *int32, pairs, x, end int, bias int32, shift uint64)
+	resampleAlong              func(out *byte, line *int16, offsets *int32, weights *int16, pairs, n int, bias int32, shift uint64)
 }
 
 // kernels are one for each instruction set of this processor, the best first,

@@ -6,7 +6,7 @@ import "golang.org/x/sys/cpu"
 func instructionSets() []*simd {
 	var all []*simd
 	if cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VL {
-		all = append(all, avx512())
+		all = append(all, avx512(cpu.X86.HasAVX512VBMI && cpu.X86.HasAVX512VNNI))
 	}
 	if cpu.X86.HasAVX2 && cpu.X86.HasFMA {
 		all = append(all, avx2())
@@ -14,28 +14,35 @@ func instructionSets() []*simd {
 	return all
 }
 
-func avx512() *simd {
-	return &simd{
-		name: "avx512", bytes: 64,
+// avx512 takes Sobel's kernels from AVX2 where the processor lacks the instructions that
+// make luma: shuffles of bytes across a vector, and sums of four products.
+func avx512(luma bool) *simd {
+	v := &simd{
+		name: "avx512", bytes: 64, fence: fence,
 		copy: copyAVX512, copyStream: copyStreamAVX512,
 		words: scaleWordsAVX512, wordsStream: scaleWordsStreamAVX512,
 		scale: scaleAVX512, scaleStream: scaleStreamAVX512,
 		float: toFloatAVX512, floatStream: toFloatStreamAVX512,
 		flip: flipAVX512, gaussianDown: gaussianDownAVX512, gaussianAlong: gaussianAlongAVX512,
-		luma: lumaAVX512, sobel: sobelAVX512, sobelLuma: sobelLumaAVX512, half: halfAVX512, halfStream: halfStreamAVX512,
+		luma: lumaAVX512, sobel: sobelAVX512, sobelLuma: sobelLumaAVX512, sobelLumaStream: sobelLumaStreamAVX512, half: halfAVX512, halfStream: halfStreamAVX512,
 		resampleDown: resampleDownAVX512, resampleAlong: resampleAlongAVX512,
 	}
+	if !luma {
+		older := avx2()
+		v.luma, v.sobel, v.sobelLuma, v.sobelLumaStream = older.luma, older.sobel, older.sobelLuma, older.sobelLumaStream
+	}
+	return v
 }
 
 func avx2() *simd {
 	return &simd{
-		name: "avx2", bytes: 32,
+		name: "avx2", bytes: 32, fence: fence,
 		copy: copyAVX2, copyStream: copyStreamAVX2,
 		words: scaleWordsAVX2, wordsStream: scaleWordsStreamAVX2,
 		scale: scaleAVX2, scaleStream: scaleStreamAVX2,
 		float: toFloatAVX2, floatStream: toFloatStreamAVX2,
 		flip: flipAVX2, gaussianDown: gaussianDownAVX2, gaussianAlong: gaussianAlongAVX2,
-		luma: lumaAVX2, sobel: sobelAVX2, sobelLuma: sobelLumaAVX2, half: halfAVX2, halfStream: halfStreamAVX2,
+		luma: lumaAVX2, sobel: sobelAVX2, sobelLuma: sobelLumaAVX2, sobelLumaStream: sobelLumaStreamAVX2, half: halfAVX2, halfStream: halfStreamAVX2,
 		resampleDown: resampleDownAVX2, resampleAlong: resampleAlongAVX2,
 	}
 }

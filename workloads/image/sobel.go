@@ -1,6 +1,9 @@
 package image
 
-import "sync"
+import (
+	"sync"
+	"unsafe"
+)
 
 // Luma weights of ITU-R BT.601 in units of 1/256.
 const (
@@ -51,7 +54,7 @@ func lumaRow(line []int16, src Image, y int) {
 	for i := range src.W {
 		rgb := pix[:3]
 		pix = pix[3:]
-		line[i+1] = lumaOf(rgb)
+		line[i+1] = int16(lumaOf(rgb))
 	}
 	pad(line, 1, src.W, 1)
 }
@@ -66,42 +69,35 @@ func sobelRow(out []byte, above, here, below []int16) {
 	}
 }
 
-// edgeTile is the number of columns that are computed at once: the lines of edges stay in
-// the caches. Narrower tiles, whose lines would stay in the first one, are slower, because
-// their rows come from memory in shorter pieces.
+// edgeTile is the most columns that are computed at once: the lines of luma stay in the
+// first cache.
 const edgeTile = 4096
 
-// edgeLead is how many columns luma is ahead of the edges: far enough that what
-// it stored has reached the cache.
-const edgeLead = 256
+// edgeMargin is what lies before and behind a line of luma: the pixel on either side of
+// the tile, and what keeps lines aligned.
+const edgeMargin = 64
 
-// edges is Sobel's operator with vectors, taken apart: of each row of luma the
-// differences and the sums along it are computed once, and used three times and
-// twice. Lines are as wide as a tile, filled up to whole vectors.
+// edges is Sobel's operator with vectors: two rows out of four lines of luma, while the
+// next two lines are computed, so that the processor has memory to fetch at all times.
 type edges struct {
 	v           *simd
 	src         Image
 	left, right int // columns of the tile
-	line        [2][]int16
-	across      [2][]int16
-	smooth      [2][]int16
-	spare       []byte
+	// lines are a ring of six, in pairs side by side; first is the row of one of them.
+	lines []byte
+	apart int
+	first int
+	spare []byte
 }
 
 func newEdges(v *simd, src Shape) *edges {
 	width := (min(src.W, edgeTile+64) + v.bytes - 1) / v.bytes * v.bytes
-	// Lines that begin at the same place of two pages would make loads wait for
-	// stores that have nothing to do with them.
-	apart := width + 352
-	lines := make([]int16, 6*apart)
-	e := &edges{v: v, spare: make([]byte, width)}
-	for i := range 2 {
-		e.across[i], e.smooth[i], e.line[i] = lines[3*i*apart:][:width], lines[(3*i+1)*apart:][:width], lines[(3*i+2)*apart:][:width+2]
-	}
-	return e
+	apart := edgeMargin + width + edgeMargin
+	return &edges{v: v, lines: make([]byte, 6*apart), apart: apart, spare: make([]byte, width)}
 }
 
 func (e *edges) rows(dst Image, low, high int) {
+	e.first = low - 1
 	tiles := (e.src.W + edgeTile - 1) / edgeTile
 	for tile := range tiles {
 		// Tiles begin at whole vectors.
@@ -109,81 +105,82 @@ func (e *edges) rows(dst Image, low, high int) {
 		if tile == tiles-1 {
 			e.right = e.src.W
 		}
-		// Two rows whose edges nobody needs fill the lines.
-		e.head(low - 1)
-		e.row(e.spare, low-1)
-		e.row(e.spare, low)
-		for y := low; y < high; y++ {
-			e.row(dst.Row(y)[e.left:e.right], y+1)
+		for _, y := range []int{low - 1, low + 1} {
+			cover(e.right-e.left, e.v.bytes, func(from, to int) { e.luma(y, from, to) })
+			e.ends(y)
+		}
+		for y := low; y < high; y += 2 {
+			below := e.spare
+			if y+1 < high {
+				below = dst.Row(y + 1)[e.left:e.right]
+			}
+			e.pair(dst.Row(y)[e.left:e.right], below, y, y+2 < high)
 		}
 	}
+	if e.stream() {
+		e.v.fence()
+	}
 }
 
-// head begins the luma of row y.
-func (e *edges) head(y int) { e.luma(y, 0, min(edgeLead, e.right-e.left)) }
+// stream tells whether edges are stored past the caches.
+func (e *edges) stream() bool { return e.src.Bytes() >= streamFrom }
 
-// row goes on with the luma of row y, computes the edges of the row above it, and
-// begins the luma of row y+1: where the edges have caught up with one line, luma is
-// ahead of them on the next.
-func (e *edges) row(out []byte, y int) {
+// pair computes rows y and y+1 and, if there are more, the luma of the next two.
+func (e *edges) pair(out, below []byte, y int, more bool) {
 	n, step := e.right-e.left, e.v.bytes
-	if n < 2*edgeLead {
-		e.luma(y, 0, n)
-		e.edges(out, y, 0)
+	if !more {
+		cover(n, step, func(from, to int) { e.edges(out, below, y, from, to) })
 		return
 	}
-	both := (n - edgeLead) / step * step
-	e.fused(out, y, 0, y, edgeLead, both)
-	e.luma(y, n-step, n)
-	e.fused(out, y, both, y+1, 0, edgeLead)
-	e.ends(y + 1)
-	e.edges(out, y, both+edgeLead)
-}
-
-// fused computes n columns of the edges above row y from column at on, and as many of
-// the luma of row ahead from column from on.
-func (e *edges) fused(out []byte, y, at, ahead, from, n int) {
-	old, here, smooth := e.across[y&1], e.across[1-y&1], e.smooth[y&1]
-	pix := e.src.Row(clamp(ahead, e.src.H))[3*(e.left+from):]
-	// The same columns of the next row are fetched meanwhile.
-	fetch := (clamp(ahead+1, e.src.H) - clamp(ahead, e.src.H)) * e.src.Stride
-	e.v.sobelLuma(&e.line[ahead&1][from+1], &pix[0], uintptr(fetch), &out[at], &e.line[y&1][at], &old[at], &here[at], &smooth[at], n)
-}
-
-// edges computes the columns of the tile from that one on.
-func (e *edges) edges(out []byte, y, from int) {
-	line, old, here, smooth := e.line[y&1], e.across[y&1], e.across[1-y&1], e.smooth[y&1]
-	n := e.right - e.left
-	whole := n - (n-from)%e.v.bytes
-	if whole > from {
-		e.v.sobel(&out[from], &line[from], &old[from], &here[from], &smooth[from], whole-from)
-	}
+	whole := n - n%step
+	e.both(out, below, y, whole)
 	if whole < n {
-		var last [64]byte
-		e.v.sobel(&last[0], &line[whole], &old[whole], &here[whole], &smooth[whole], e.v.bytes)
-		copy(out[whole:n], last[:])
+		e.edges(out, below, y, n-step, n)
+		e.luma(y+3, n-step, n)
+	}
+	e.ends(y + 3)
+}
+
+// edges computes columns of rows y and y+1.
+func (e *edges) edges(out, below []byte, y, from, to int) {
+	e.v.sobel(&out[from], &below[from], &e.line(y - 1)[from], &e.line(y + 1)[from], uintptr(e.apart), to-from)
+}
+
+// both computes the first n columns of rows y and y+1, and of the luma of the next two.
+func (e *edges) both(out, below []byte, y, n int) {
+	at := func(y int) int { return clamp(y, e.src.H)*e.src.Stride + 3*e.left }
+	pix := at(y + 3)
+	kernel := e.v.sobelLuma
+	if e.stream() && aligned(out, e.v.bytes) && aligned(below, e.v.bytes) {
+		kernel = e.v.sobelLumaStream
+	}
+	kernel(&e.line(y + 3)[0], &e.src.Pix[pix], uintptr(at(y+4)-pix), uintptr(at(y+5)-pix),
+		&out[0], &below[0], &e.line(y - 1)[0], &e.line(y + 1)[0], uintptr(e.apart), n)
+}
+
+// line begins at the first pixel of the tile in row y.
+func (e *edges) line(y int) []byte { return e.lines[(y-e.first)%6*e.apart+edgeMargin:] }
+
+// luma fills columns of the lines of rows y and y+1.
+func (e *edges) luma(y, from, to int) {
+	for _, y := range []int{y, y + 1} {
+		e.v.luma(&e.line(y)[from], &e.src.Row(clamp(y, e.src.H))[3*(e.left+from)], to-from)
 	}
 }
 
-// luma fills the columns of the line of row y, and what lies beside the tile.
-func (e *edges) luma(y, from, to int) {
-	pix := e.src.Row(clamp(y, e.src.H))[3*e.left:]
-	line := e.line[y&1][1:]
-	cover(to-from, e.v.bytes/2, func(low, high int) {
-		e.v.luma(&line[from+low], &pix[3*(from+low)], high-low)
-	})
-	e.ends(y)
-}
-
-// ends fills the line of row y with the pixel on either side of the tile.
+// ends fills the pixels beside the tile in the lines of rows y and y+1.
 func (e *edges) ends(y int) {
-	row, line := e.src.Row(clamp(y, e.src.H)), e.line[y&1]
-	line[0] = lumaOf(row[3*max(e.left-1, 0):])
-	line[e.right-e.left+1] = lumaOf(row[3*min(e.right, e.src.W-1):])
+	for _, y := range []int{y, y + 1} {
+		row, line := e.src.Row(clamp(y, e.src.H)), e.lines[(y-e.first)%6*e.apart+edgeMargin-1:]
+		line[0] = lumaOf(row[3*max(e.left-1, 0):])
+		line[1+e.right-e.left] = lumaOf(row[3*min(e.right, e.src.W-1):])
+	}
 }
 
-func lumaOf(rgb []byte) int16 {
-	return int16((lumaRed*int(rgb[0]) + lumaGreen*int(rgb[1]) + lumaBlue*int(rgb[2]) + 128) >> 8)
+func aligned(b []byte, to int) bool { return uintptr(unsafe.Pointer(&b[0]))%uintptr(to) == 0 }
+
+func lumaOf(rgb []byte) byte {
+	return byte((lumaRed*int(rgb[0]) + lumaGreen*int(rgb[1]) + lumaBlue*int(rgb[2]) + 128) >> 8)
 }
 
 func sobelReference(_ Params, _ Shape, src Image, x, y, _ int) float64 {

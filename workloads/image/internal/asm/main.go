@@ -1,5 +1,6 @@
 // The program asm writes the vector kernels of the image workload: the same
-// kernels for AVX2 and for AVX-512 (F, BW, VL, DQ), in Go assembly.
+// kernels for AVX2 and for AVX-512 (F, BW, VL, and for Sobel VBMI and VNNI), in Go
+// assembly.
 //
 // Run it with "go generate" in workloads/image; its output is committed.
 package main
@@ -114,6 +115,15 @@ func count(name string) VecVirtual {
 // step32 is the constant of an addition; the assembler shortens a small one.
 func step32(n int) Constant { return U32(n) }
 
+// fetch asks for n bytes that lie ahead bytes further to be in the second cache, and for
+// those just ahead to be in the first.
+func (v isa) fetch(at, ahead Register, n int) {
+	for i := 0; i < n; i += 64 {
+		PREFETCHT1(Mem{Base: at, Index: ahead, Scale: 1, Disp: i})
+		PREFETCHT0(Mem{Base: at, Disp: 768 + i})
+	}
+}
+
 // loop repeats body as long as n, which body's step makes smaller, is above 0.
 func loop(label string, n Register, step int, body func()) {
 	Label(label)
@@ -148,36 +158,11 @@ func qwordsOf(name string, values ...uint64) Mem {
 	return m
 }
 
-// narrow packs two vectors of words, in order, into bytes with saturation.
-type narrow struct {
-	v     isa
-	order VecVirtual
-}
-
-func (v isa) narrower() narrow {
-	n := narrow{v: v}
-	if v.wide() {
-		n.order = v.reg()
-		v.load(constants.order, n.order)
-	}
-	return n
-}
-
-func (n narrow) pack(low, high, to Op) {
-	VPACKUSWB(high, low, to) // lane by lane
-	if n.v.wide() {
-		VPERMQ(to, n.order, to)
-	} else {
-		VPERMQ(Imm(0xD8), to, to)
-	}
-}
-
 // constants are those that several kernels of AVX-512 share.
-var constants struct{ order, even, odd Mem }
+var constants struct{ even, odd Mem }
 
 func main() {
 	ConstraintExpr("amd64")
-	constants.order = qwordsOf("orderAVX512", 0, 2, 4, 6, 1, 3, 5, 7)
 	constants.even = qwordsOf("evenAVX512", 0, 1, 8, 9, 2, 3, 10, 11)
 	constants.odd = qwordsOf("oddAVX512", 4, 5, 12, 13, 6, 7, 14, 15)
 	for _, v := range []isa{{"AVX2", 32}, {"AVX512", 64}} {
@@ -186,12 +171,17 @@ func main() {
 		gaussianDown(v)
 		gaussianAlong(v)
 		rgb := rgbConstants(v)
-		luma(v, rgb)
-		sobel(v, rgb)
+		edge := edgeTables(v)
+		luma(v, edge)
+		sobel(v, edge)
 		half(v, rgb)
 		pointwise(v)
 		resampleDown(v)
 		resampleAlong(v)
 	}
+	TEXT("fence", NOSPLIT, "func()")
+	Doc("fence orders stores past the caches before what follows.")
+	SFENCE()
+	RET()
 	Generate()
 }

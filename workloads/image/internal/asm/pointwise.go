@@ -3,6 +3,7 @@ package main
 import (
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
 )
 
 // pointwise writes sample * factor + offset, as bytes and as float32, with
@@ -11,11 +12,19 @@ func pointwise(v isa) {
 	for _, kind := range []struct {
 		suffix string
 		store  func(from, to Op)
-	}{{"", v.store}, {"Stream", v.stream}} {
-		scaleWords(v, "scaleWords"+kind.suffix, kind.store)
-		scale(v, "scale"+kind.suffix, kind.store)
-		toFloat(v, "toFloat"+kind.suffix, kind.store)
+		fetch  func(src Register)
+	}{{"", v.store, func(Register) {}}, {"Stream", v.stream, v.fetchPage}} {
+		scaleWords(v, "scaleWords"+kind.suffix, kind.store, kind.fetch)
+		scale(v, "scale"+kind.suffix, kind.store, kind.fetch)
+		toFloat(v, "toFloat"+kind.suffix, kind.store, kind.fetch)
 	}
+}
+
+// fetchPage asks for a vector of a later page, which the processor does not fetch unasked
+// before the page is reached, and for one just ahead.
+func (v isa) fetchPage(src Register) {
+	PREFETCHT1(Mem{Base: src, Disp: 8192})
+	PREFETCHT0(Mem{Base: src, Disp: 1024})
 }
 
 // linear is the part that both have: as many samples as a vector has float32s.
@@ -26,7 +35,7 @@ func linear(v isa, from Mem, factor, offset, to Op) {
 }
 
 // scaleWords needs half the instructions of scale, for what 16 bits can tell.
-func scaleWords(v isa, name string, store func(from, to Op)) {
+func scaleWords(v isa, name string, store func(from, to Op), fetch func(src Register)) {
 	v.begin(name, "dst, src *byte, n int, factor, more, less uint32, shift uint64",
 		"computes n bytes, whole vectors: sample*factor/256 + more - less, each step cut to 0..65535, shifted right and",
 		"cut to 255. Either half of the 32 bits holds the 16-bit number.")
@@ -35,6 +44,7 @@ func scaleWords(v isa, name string, store func(from, to Op)) {
 	shift, none := count("shift"), v.reg()
 	v.zero(none)
 	loop("samples", n, v.bytes, func() {
+		fetch(src)
 		samples := v.reg()
 		v.load(Mem{Base: src}, samples)
 		words := v.regs(2)
@@ -55,7 +65,7 @@ func scaleWords(v isa, name string, store func(from, to Op)) {
 	end()
 }
 
-func scale(v isa, name string, store func(from, to Op)) {
+func scale(v isa, name string, store func(from, to Op), fetch func(src Register)) {
 	v.begin(name, "dst, src *byte, n int, factor, offset float32",
 		"computes n bytes, whole vectors: sample*factor + offset as one float32, cut to 0..255 and to an integer.")
 	dst, src, n := arg("dst"), arg("src"), arg("n")
@@ -67,6 +77,7 @@ func scale(v isa, name string, store func(from, to Op)) {
 		v.load(dwordsOf("unpack"+name+v.name, 0, 4, 1, 5, 2, 6, 3, 7), order)
 	}
 	loop("samples", n, v.bytes, func() {
+		fetch(src)
 		r := v.regs(4)
 		for i := range r {
 			linear(v, Mem{Base: src, Disp: i * v.bytes / 4}, factor, offset, r[i])
@@ -85,12 +96,13 @@ func scale(v isa, name string, store func(from, to Op)) {
 	end()
 }
 
-func toFloat(v isa, name string, store func(from, to Op)) {
+func toFloat(v isa, name string, store func(from, to Op), fetch func(src Register)) {
 	v.begin(name, "dst, src *byte, n int, factor, offset float32",
 		"computes n samples, whole vectors of bytes: sample*factor + offset as float32.")
 	dst, src, n := arg("dst"), arg("src"), arg("n")
 	factor, offset := v.spread("factor"), v.spread("offset")
 	loop("samples", n, v.bytes, func() {
+		fetch(src)
 		for i := range 4 {
 			r := v.reg()
 			linear(v, Mem{Base: src, Disp: i * v.bytes / 4}, factor, offset, r)
