@@ -252,7 +252,7 @@ func TestCardFailures(t *testing.T) {
 		{"FAKECUDA_DEVICES=0", "--sizes 10", workloads.ExitNoDevice, "--device cuda: libcuda: the NVIDIA driver sees no GPU"},
 		{"FAKECUDA_INIT=34", "--sizes 10", workloads.ExitNoDevice, "is the stub of the CUDA toolkit"},
 		{"FAKECUDA_DEVICES=2", "--sizes 10 --gpus 4", workloads.ExitNoDevice, "4 GPUs are asked for and 2 are visible"},
-		{"", "--sizes 10 --binding none", workloads.ExitUsage, "there is no binding none; this program has libcuda"},
+		{"", "--sizes 10 --binding none", workloads.ExitUsage, "unknown binding none (allowed: libcuda)"},
 		{"FAKECUDA_FAIL=cuMemAlloc_v2:2:2", "--sizes 300", workloads.ExitFailed, "multiply 300x300 float64: GPU 0 (Fake GPU): memory for B: allocate "},
 		{"FAKECUDA_FAIL=cuMemcpyHtoDAsync_v2:700:3 FAKECUDA_LEAKS=0", "--sizes 300", workloads.ExitFailed, "copy B: copy to the card: cuMemcpyHtoDAsync: CUDA error 700 (ILLEGAL_ADDRESS)"},
 		{"FAKECUDA_FAIL=cuMemcpyDtoHAsync_v2:719:1 FAKECUDA_LEAKS=0", "--sizes 300", workloads.ExitFailed, "copy C: copy from the card: cuMemcpyDtoHAsync: CUDA error 719 (LAUNCH_FAILED)"},
