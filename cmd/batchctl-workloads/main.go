@@ -20,6 +20,7 @@ var platform gpu.Platform
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the program, whatever hangs
 	code := workloads.Main(ctx, platform, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)

@@ -40,7 +40,7 @@ func (p *program) envCommand() *cli.Command {
 func connected(dir string) (local.Connection, error) {
 	connection, err := local.Connect(dir)
 	if err != nil {
-		return connection, fail(ExitNotDone, "no engine serves %s: %v", dir, err).try("start one: batchctl serve")
+		return connection, fail(ExitNotDone, "%v", err).try("start one: batchctl serve")
 	}
 	return connection, nil
 }

@@ -75,7 +75,7 @@ func jsonText(v any) ([]byte, error) {
 	return diag.PrintableJSON(b.Bytes()), err
 }
 
-// table prints rows in columns. On a terminal the last column is cut to fit; in
+// table prints rows in columns. On a terminal the widest columns are cut to fit; in
 // a pipe nothing is.
 type table struct {
 	w     io.Writer
@@ -101,10 +101,12 @@ func (t *table) flush() error {
 			widths[i] = max(widths[i], runewidth.StringWidth(cell))
 		}
 	}
+	t.shrink(widths)
 	var b strings.Builder
 	for _, row := range t.rows {
 		line := ""
 		for i, cell := range row {
+			cell = runewidth.Truncate(cell, widths[i], "…")
 			if i < len(row)-1 {
 				cell = runewidth.FillRight(cell, widths[i]+2)
 			}
@@ -118,6 +120,25 @@ func (t *table) flush() error {
 	}
 	_, err := io.WriteString(t.w, b.String())
 	return err
+}
+
+// leastCut is the width below which no column is cut, so that short ids stay whole.
+const leastCut = 8
+
+// shrink takes from the widest columns what is too much for the terminal.
+func (t *table) shrink(widths []int) {
+	all := 2 * (len(widths) - 1) // the blanks between them
+	for _, w := range widths {
+		all += w
+	}
+	for t.width > 0 && all > t.width {
+		widest := slices.Max(widths)
+		if widest <= leastCut {
+			return
+		}
+		widths[slices.Index(widths, widest)]--
+		all--
+	}
 }
 
 // short prints a duration as people read it: 0.4s, 12s, 3m20s, 2h05m.

@@ -29,9 +29,9 @@ func (p *program) serveCommand() *cli.Command {
 		Flags: append([]cli.Flag{
 			&cli.StringFlag{Name: "state-dir", Usage: "`DIRECTORY` of the engine (default: $BATCHCTL_STATE_DIR, else ~/.local/state/batchctl)"},
 			&cli.StringFlag{Name: "listen", Value: "127.0.0.1:0", Usage: "loopback `ADDRESS`; port 0 takes a free one"},
-			&cli.Float64Flag{Name: "vcpus", Usage: "vCPUs that jobs can use together (default: this machine's)"},
-			&cli.IntFlag{Name: "memory", Usage: "`MIB` of memory that jobs can use together (default: this machine's)"},
-			&cli.IntFlag{Name: "gpus", Value: -1, Usage: "GPUs that jobs can use together (default: those found)"},
+			&cli.Float64Flag{Name: "vcpus", Usage: "vCPUs that jobs can use together", DefaultText: "this machine's"},
+			&cli.IntFlag{Name: "memory", Usage: "`MIB` of memory that jobs can use together", DefaultText: "this machine's"},
+			&cli.IntFlag{Name: "gpus", Value: -1, Usage: "GPUs that jobs can use together", DefaultText: "those found"},
 			&cli.DurationFlag{Name: "exit-when-idle", Usage: "end after this `DURATION` without a job or a request; 0 never ends"},
 			&cli.BoolFlag{Name: "lenient", Usage: "take what moto takes and AWS Batch refuses, with a notice: for test suites written against moto; what passes may fail in the cloud"},
 			&cli.BoolFlag{Name: "exports", Usage: "print the exports of the running engine and end"},
@@ -51,6 +51,9 @@ func (p *program) serve(c *cli.Context) error {
 		return p.printExports(dir)
 	case c.Bool("stop"):
 		return p.stopEngine(c.Context, dir)
+	}
+	if err := checkServe(c); err != nil {
+		return err
 	}
 	choice, err := executorOf(c, spec.Target{})
 	if err != nil {
@@ -85,6 +88,24 @@ func (p *program) serve(c *cli.Context) error {
 	}
 	p.nameExecutor(x.label)
 	return p.serveEngine(c.Context, engine, listener, dir, c.Duration("exit-when-idle"))
+}
+
+// maxVCPUs is more than any machine has.
+const maxVCPUs = 1e6
+
+// checkServe refuses amounts that no machine has; those that are not given are 0, or -1.
+func checkServe(c *cli.Context) error {
+	switch v := c.Float64("vcpus"); {
+	case !(v >= 0 && v <= maxVCPUs): // not a number either
+		return usage("--vcpus %v is no number of vCPUs", v).try("for example: --vcpus 4")
+	case c.Int("memory") < 0:
+		return usage("--memory %d is no number of MiB", c.Int("memory")).try("for example: --memory 8192")
+	case c.Int("gpus") < -1:
+		return usage("--gpus %d is no number of GPUs", c.Int("gpus")).try("for example: --gpus 1; without it those found are used")
+	case c.Duration("exit-when-idle") < 0:
+		return usage("--exit-when-idle %s is before now", c.Duration("exit-when-idle")).try("for example: --exit-when-idle 10m")
+	}
+	return nil
 }
 
 // serveEngine serves until ctx ends or the engine has been idle long enough.

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
+	"hash"
 	"net"
 	"net/http"
 	"net/url"
@@ -72,7 +73,8 @@ func jsonType(contentType string) bool {
 // signature is an Authorization header of Signature Version 4.
 type signature struct {
 	key, day, region, service string
-	headers                   []string
+	signed                    string   // SignedHeaders as it came
+	headers                   []string // of signed
 	digest                    []byte
 }
 
@@ -101,7 +103,7 @@ func parseSignature(text string) (s signature, ok bool) {
 		return s, false
 	}
 	return signature{key: parts[0], day: parts[1], region: parts[2], service: parts[3],
-		headers: strings.Split(headers, ";"), digest: digest}, true
+		signed: headers, headers: strings.Split(headers, ";"), digest: digest}, true
 }
 
 const (
@@ -115,7 +117,8 @@ type verifier struct {
 	key aws.Credentials
 
 	deriving sync.Mutex
-	derived  map[string][]byte // of the last scopes, by day/region/service
+	derived  map[string]*sync.Pool // of the last scopes, by day/region/service: hashes with the scope's key
+	texts    sync.Pool             // *[]byte that something was signed in
 }
 
 // verify checks that r is signed with the key for service: the signature is made a
@@ -163,45 +166,58 @@ func covers(signed []string, r *http.Request) bool {
 // sign is the digest that belongs into the signature of r, over the headers that s
 // names ("Create a signed AWS API request", IAM user guide).
 func (v *verifier) sign(r *http.Request, body []byte, s signature) []byte {
-	text := make([]byte, 0, 1024)
-	text = append(append(text, r.Method...), '\n')
+	buffer, ok := v.texts.Get().(*[]byte)
+	if !ok {
+		buffer = new(make([]byte, 0, 1024))
+	}
+	defer v.texts.Put(buffer)
+	text := append(append((*buffer)[:0], r.Method...), '\n')
 	text = append(append(text, httpbinding.EscapePath(r.URL.EscapedPath(), false)...), '\n')
 	text = append(append(text, canonicalQuery(r.URL)...), '\n')
 	for _, name := range s.headers {
 		text = append(append(text, name...), ':')
 		text = append(appendHeader(text, r, name), '\n')
 	}
-	text = append(append(append(text, '\n'), strings.Join(s.headers, ";")...), '\n')
-	text = hex.AppendEncode(text, digest(body))
+	text = append(append(append(text, '\n'), s.signed...), '\n')
+	text = appendDigest(text, body)
 
 	scope := s.day + "/" + s.region + "/" + s.service
-	request := digest(text)
+	request := sha256.Sum256(text)
 	text = append(text[:0], "AWS4-HMAC-SHA256\n"...)
 	text = append(append(text, r.Header.Get("X-Amz-Date")...), '\n')
 	text = append(append(text, scope...), "/aws4_request\n"...)
-	return mac(v.keyOf(scope, s), hex.AppendEncode(text, request))
+	text = hex.AppendEncode(text, request[:])
+	*buffer = text
+
+	keyed := v.keyed(scope, s)
+	h := keyed.Get().(hash.Hash)
+	defer keyed.Put(h)
+	h.Reset()
+	h.Write(text)
+	return h.Sum(nil)
 }
 
 // keptScopes is how many derived keys are kept. A client has one for each service
 // and day.
 const keptScopes = 16
 
-// keyOf is the key for a scope.
-func (v *verifier) keyOf(scope string, s signature) []byte {
+// keyed is where hashes with the key for a scope are.
+func (v *verifier) keyed(scope string, s signature) *sync.Pool {
 	v.deriving.Lock()
 	defer v.deriving.Unlock()
-	key, ok := v.derived[scope]
+	keyed, ok := v.derived[scope]
 	if !ok {
-		key = []byte("AWS4" + v.key.SecretAccessKey)
+		key := []byte("AWS4" + v.key.SecretAccessKey)
 		for _, part := range [...]string{s.day, s.region, s.service, "aws4_request"} {
 			key = mac(key, []byte(part))
 		}
 		if v.derived == nil || len(v.derived) >= keptScopes {
-			v.derived = map[string][]byte{}
+			v.derived = map[string]*sync.Pool{}
 		}
-		v.derived[scope] = key
+		keyed = &sync.Pool{New: func() any { return hmac.New(sha256.New, key) }}
+		v.derived[scope] = keyed
 	}
-	return key
+	return keyed
 }
 
 func mac(key, text []byte) []byte {
@@ -210,9 +226,9 @@ func mac(key, text []byte) []byte {
 	return h.Sum(nil)
 }
 
-func digest(text []byte) []byte {
-	sum := sha256.Sum256(text)
-	return sum[:]
+func appendDigest(text, of []byte) []byte {
+	sum := sha256.Sum256(of)
+	return hex.AppendEncode(text, sum[:])
 }
 
 // canonicalQuery is the query by name and then by value, both as they are escaped: that

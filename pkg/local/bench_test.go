@@ -1,6 +1,7 @@
 package local
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -11,12 +12,17 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"strconv"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 	"github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/local/journal"
 )
 
 // The benchmarks of the engine against what does the same without it. Run them
@@ -138,6 +144,19 @@ func together(goroutines, n int, do func()) {
 	group.Wait()
 }
 
+// busy is an engine with two jobs that keep the machine busy: those that follow wait.
+func busy(b *testing.B) *Engine {
+	b.Helper()
+	e := bench(b, Options{Executor: &script{run: func(ctx context.Context, _ Attempt, _ *os.File) (int, error) {
+		<-ctx.Done()
+		return 143, nil
+	}}})
+	for range 2 {
+		submit(b, batch.NewFromConfig(e.Config("")), 0)
+	}
+	return e
+}
+
 // BenchmarkSubmit submits over loopback from 16 SDK clients, each answer on disk
 // before it is given; and to a handler that answers at once and keeps nothing.
 func BenchmarkSubmit(b *testing.B) {
@@ -160,13 +179,7 @@ func BenchmarkSubmit(b *testing.B) {
 		group.Wait()
 	}
 	b.Run("engine", func(b *testing.B) {
-		e := bench(b, Options{Executor: &script{run: func(ctx context.Context, _ Attempt, _ *os.File) (int, error) {
-			<-ctx.Done()
-			return 143, nil
-		}}})
-		for range 2 { // they keep the machine busy
-			submit(b, batch.NewFromConfig(e.Config("")), 0)
-		}
+		e := busy(b)
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			b.Fatal(err)
@@ -194,6 +207,34 @@ func BenchmarkSubmit(b *testing.B) {
 			return config
 		})
 	})
+}
+
+// BenchmarkHandler is the engine's own part of a SubmitJob: no client, no socket, no
+// disk.
+func BenchmarkHandler(b *testing.B) {
+	e := busy(b)
+	e.journal = journal.New(&faultyFile{space: 1 << 40}, 0)
+	body := []byte(`{"jobDefinition":"work","jobName":"job","jobQueue":"default"}`)
+	r := httptest.NewRequest(http.MethodPost, "http://127.0.0.1/v1/submitjob", bytes.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	key, err := e.Config("").Credentials.Retrieve(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := v4.NewSigner().SignHTTP(b.Context(), key, r, string(appendDigest(nil, body)), "batch", "us-east-1", time.Now()); err != nil {
+		b.Fatal(err)
+	}
+	h, w := e.Handler(), httptest.NewRecorder()
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		r.Header[invocationHeader] = []string{strconv.Itoa(i)}
+		w.Body.Reset()
+		h.ServeHTTP(w, r)
+		if w.Code != http.StatusOK {
+			b.Fatal(w.Body)
+		}
+	}
 }
 
 // BenchmarkGrowth asks the same of an engine that keeps 1,000 jobs and of one that

@@ -14,6 +14,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -40,7 +41,7 @@ type NotServingError struct {
 }
 
 func (e *NotServingError) Error() string {
-	return fmt.Sprintf("connect to the engine of %s: %v; start one with batchctl serve", e.Dir, e.Err)
+	return fmt.Sprintf("connect to the engine of %s: %v", e.Dir, e.Err)
 }
 
 func (e *NotServingError) Unwrap() error { return e.Err }
@@ -62,7 +63,11 @@ func Connect(dir string) (Connection, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	client := batch.NewFromConfig(c.Config(""), func(o *batch.Options) { o.Retryer = aws.NopRetryer{} })
-	if _, err := client.DescribeJobQueues(ctx, &batch.DescribeJobQueuesInput{}); err != nil {
+	_, err = client.DescribeJobQueues(ctx, &batch.DescribeJobQueuesInput{})
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return Connection{}, &NotServingError{dir, fmt.Errorf("the one at %s was killed, no engine serves there now", c.Endpoint)}
+	case err != nil:
 		return Connection{}, &NotServingError{dir, err}
 	}
 	return c, nil
@@ -160,6 +165,7 @@ func (e *Engine) Serve(ctx context.Context, l net.Listener, ready func(Connectio
 	if ready != nil {
 		ready(c)
 	}
+	askForTimeSlices()
 	server := &http.Server{Handler: e.Handler(), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second,
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10, ConnState: e.count, ErrorLog: slog.NewLogLogger(e.options.Log.Handler(), slog.LevelWarn)}
 	stopped := make(chan error, 1)

@@ -133,10 +133,10 @@ func checkConsumables(p *types.ConsumableResourceProperties) error {
 	return nil
 }
 
-// lacks explains why a job waits for a consumable resource, given what is free of
-// each; it is empty when all is there. The text is this engine's own: that of Batch
-// is not documented.
-func (m *model) lacks(needs []requirement, free func(name string) int64) string {
+// exceeds explains why a job cannot start before a consumable resource is changed; it
+// is empty where its turn may come. The texts of this and of lacks are this engine's
+// own: those of Batch are not documented.
+func (m *model) exceeds(needs []requirement) string {
 	for _, n := range needs {
 		r := m.consumables[n.name]
 		switch {
@@ -145,7 +145,16 @@ func (m *model) lacks(needs []requirement, free func(name string) int64) string 
 		case r.total < n.quantity:
 			return fmt.Sprintf("MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT - the job asks for %d of the consumable resource %s, more than its total quantity",
 				n.quantity, n.name)
-		case free(n.name) < n.quantity:
+		}
+	}
+	return ""
+}
+
+// lacks explains why a job waits for a consumable resource, given what is free of
+// each; it is empty when all is there.
+func lacks(needs []requirement, free func(name string) int64) string {
+	for _, n := range needs {
+		if free(n.name) < n.quantity {
 			return fmt.Sprintf("the job waits for %d of the consumable resource %s", n.quantity, n.name)
 		}
 	}
@@ -316,6 +325,12 @@ func (e *Engine) listJobsByConsumableResource(_ *call, in *batch.ListJobsByConsu
 	if err != nil {
 		return nil, err
 	}
+	wanted := none
+	if f := filters["JOB_STATUS"]; f != nil {
+		if wanted, err = listableStatus(strings.ToUpper(f.pattern)); err != nil {
+			return nil, err
+		}
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	r, err := e.model.consumableNamed(in.ConsumableResource)
@@ -335,7 +350,7 @@ func (e *Engine) listJobsByConsumableResource(_ *call, in *batch.ListJobsByConsu
 	out := &batch.ListJobsByConsumableResourceOutput{Jobs: []types.ListJobsByConsumableResourceSummary{}}
 	last, looked := int64(0), 0
 	for t, wanted := range newestJobs(r.jobs, after, func(j *job) bool {
-		return filters["JOB_STATUS"].fits(j.state.String()) && filters["JOB_NAME"].fits(*j.request.JobName)
+		return (wanted == none || j.state == wanted) && filters["JOB_NAME"].fits(*j.request.JobName)
 	}) {
 		if len(out.Jobs) == size || looked == maxLooked {
 			out.NextToken = aws.String(newToken(strconv.FormatInt(last, 10)))

@@ -16,12 +16,13 @@ import (
 
 // override returns the container of a job: the definition's with the request's
 // overrides. As in Batch the legacy members vcpus and memory of the overrides
-// do not touch a resourceRequirement of the definition.
+// do not touch a resourceRequirement of the definition. Without overrides it is the
+// definition's own: nobody changes it.
 func override(c *types.ContainerProperties, o *types.ContainerOverrides) *types.ContainerProperties {
-	out := *c
 	if o == nil {
-		return &out
+		return c
 	}
+	out := *c
 	if len(o.Command) > 0 {
 		out.Command = o.Command
 	}

@@ -258,9 +258,12 @@ func (e *Engine) describeJobDefinitions(_ *call, in *batch.DescribeJobDefinition
 		}
 	}
 	all = slices.DeleteFunc(all, func(d *definition) bool { return in.Status != nil && d.status() != *in.Status })
-	page, next, err := pageOf(all, in.MaxResults, 100, in.NextToken, (*definition).id)
-	if err != nil {
-		return nil, err
+	page, next := all, (*string)(nil)
+	if len(in.JobDefinitions) == 0 { // these are for one page, in the order of the request
+		var err error
+		if page, next, err = pageOf(all, in.MaxResults, 100, in.NextToken, e.place); err != nil {
+			return nil, err
+		}
 	}
 	out := &batch.DescribeJobDefinitionsOutput{NextToken: next, JobDefinitions: []types.JobDefinition{}}
 	for _, d := range page {

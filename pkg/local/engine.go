@@ -27,6 +27,7 @@ type Engine struct {
 	mu      sync.Mutex
 	model   *model
 	facts   []fact  // what happened but is not in the journal yet
+	text    []byte  // of the last record, to write the next one in
 	ready   []ready // attempts that were started and are not carried out yet
 	waiters []*waiter
 	again   *time.Timer // set while the journal refuses what must be written
@@ -232,11 +233,10 @@ var (
 // write keeps events and applies them: first the journal, then the model.
 func (e *Engine) write(events ...event) (position int64, err error) {
 	r := record{At: time.Now().UnixMilli(), Events: events}
-	text, err := r.text()
-	if err != nil {
+	if e.text, err = r.append(e.text[:0]); err != nil {
 		return 0, fmt.Errorf("encode journal record: %w", err)
 	}
-	if position, err = e.journal.Append(text); err != nil {
+	if position, err = e.journal.Append(e.text); err != nil {
 		return 0, err
 	}
 	if err := e.apply(r); err != nil {

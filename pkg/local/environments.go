@@ -160,11 +160,17 @@ func checkEnvironmentValues(in *batch.CreateComputeEnvironmentInput) error {
 	switch {
 	case in.State == types.CEStateDisabled:
 		return faulty("Compute Environment must be created in ENABLED state.")
-	case managed && in.UnmanagedvCpus != nil:
-		return faulty("unmanagedvCpus is not applicable for managed Compute Environments")
 	case !managed && in.ComputeResources != nil && isFargate(in.ComputeResources.Type):
 		return faulty("Cannot create an UNMANAGED Fargate Compute Environment.")
-	case aws.ToInt32(in.UnmanagedvCpus) < 0:
+	}
+	return checkUnmanaged(managed, in.UnmanagedvCpus)
+}
+
+func checkUnmanaged(managed bool, vcpus *int32) error {
+	switch {
+	case managed && vcpus != nil:
+		return faulty("unmanagedvCpus is not applicable for managed Compute Environments")
+	case aws.ToInt32(vcpus) < 0:
 		return faulty("unmanagedvCpus should be greater than or equal to 0.")
 	}
 	return nil
@@ -279,10 +285,8 @@ func (e *Engine) updateComputeEnvironment(c *call, in *batch.UpdateComputeEnviro
 		case v.request.Type == types.CETypeUnmanaged && in.ComputeResources != nil:
 			return nil, wire.ClientException("computeResources are not applicable for an UNMANAGED compute environment.")
 		}
-		if v.request.Type == types.CETypeManaged && in.UnmanagedvCpus != nil {
-			if err := e.judge(c, faulty("unmanagedvCpus is not applicable for managed Compute Environments")); err != nil {
-				return nil, err
-			}
+		if err := e.judge(c, checkUnmanaged(v.request.Type == types.CETypeManaged, in.UnmanagedvCpus)); err != nil {
+			return nil, err
 		}
 		if now, err = updatedEnvironment(v.request, in); err != nil {
 			return nil, err

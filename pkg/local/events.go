@@ -150,13 +150,24 @@ type shape[T any] struct {
 // received is a shape with the text that it came in, which the journal keeps as it
 // is if it is one line. Without a text it is made now: outside the engine's lock.
 func received[T any](v *T, text []byte) (shape[T], error) {
-	if text == nil || bytes.ContainsFunc(text, unicode.IsControl) {
+	if text == nil || !plain(text) {
 		var err error
 		if text, err = wire.Marshal(v); err != nil {
 			return shape[T]{}, err
 		}
 	}
 	return shape[T]{v, text}, nil
+}
+
+// plain reports whether a text has no line break and nothing else that a reader of the
+// journal would not see.
+func plain(text []byte) bool {
+	for _, c := range text {
+		if c < ' ' || c >= 0x7f {
+			return !bytes.ContainsFunc(text, unicode.IsControl)
+		}
+	}
+	return true
 }
 
 func (s shape[T]) MarshalJSON() ([]byte, error) {

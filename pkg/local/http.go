@@ -1,7 +1,6 @@
 package local
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"net/http"
@@ -43,7 +42,7 @@ type handler func(*call) (any, error)
 func serve[In, Out any](f func(*call, *In) (*Out, error)) handler {
 	return func(c *call) (any, error) {
 		in := new(In)
-		if err := wire.ReadInput(c.request, in); err != nil {
+		if err := wire.ReadInput(c.request, c.body, in); err != nil {
 			return nil, err
 		}
 		return f(c, in)
@@ -130,7 +129,7 @@ func (e *Engine) answer(c *call, services map[string]map[string]handler) (any, e
 	if err := fromHere(c.request); err != nil {
 		return nil, err
 	}
-	body, err := io.ReadAll(io.LimitReader(c.request.Body, maxBody+1))
+	body, err := readBody(c.request)
 	switch {
 	case err != nil:
 		return nil, wire.ClientException("read request: %v", err)
@@ -138,7 +137,6 @@ func (e *Engine) answer(c *call, services map[string]map[string]handler) (any, e
 		return nil, &wire.Fault{Type: "ClientException", Status: http.StatusRequestEntityTooLarge, Message: "The request is larger than 256 KiB."}
 	}
 	c.body = body
-	c.request.Body = io.NopCloser(bytes.NewReader(body))
 	h, service, unknown := e.route(c, services)
 	if err := e.verify(c.request, body, service); err != nil {
 		return nil, err
@@ -151,6 +149,16 @@ func (e *Engine) answer(c *call, services map[string]map[string]handler) (any, e
 		err = wire.ClientException("%s", err)
 	}
 	return out, err
+}
+
+// readBody reads a body of at most maxBody+1 bytes.
+func readBody(r *http.Request) ([]byte, error) {
+	if n := r.ContentLength; n > 0 && n <= maxBody {
+		body := make([]byte, n)
+		_, err := io.ReadFull(r.Body, body)
+		return body, err
+	}
+	return io.ReadAll(io.LimitReader(r.Body, maxBody+1))
 }
 
 // route finds the operation of a request and the service that it is signed for.
@@ -210,7 +218,9 @@ func Notice(h http.Header) string {
 // notice tells the caller, in a header, which members of its request have no
 // effect here.
 func (c *call) notice(x Executor, members []string) {
-	c.remark("the command runs "+how(x)+", where these have no effect", members)
+	if len(members) > 0 {
+		c.remark("the command runs "+how(x)+", where these have no effect", members)
+	}
 }
 
 func (c *call) remark(why string, members []string) {

@@ -202,12 +202,14 @@ func FuzzParseSignature(f *testing.F) {
 
 func TestLargeBody(t *testing.T) {
 	w := open(t, Options{})
-	r := request(t, "POST", "localhost", w.engine.key, time.Now())
-	r.Body = io.NopCloser(bytes.NewReader(make([]byte, maxBody+1)))
-	answer := httptest.NewRecorder()
-	w.engine.Handler().ServeHTTP(answer, r)
-	if answer.Code != http.StatusRequestEntityTooLarge {
-		t.Errorf("%d, want 413", answer.Code)
+	for _, length := range []int64{-1, maxBody + 1} { // chunked, and not
+		r := request(t, "POST", "localhost", w.engine.key, time.Now())
+		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(make([]byte, maxBody+1))), length
+		answer := httptest.NewRecorder()
+		w.engine.Handler().ServeHTTP(answer, r)
+		if answer.Code != http.StatusRequestEntityTooLarge {
+			t.Errorf("length %d: %d, want 413", length, answer.Code)
+		}
 	}
 }
 

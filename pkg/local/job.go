@@ -2,7 +2,6 @@ package local
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,7 +21,7 @@ type definition struct {
 func (d *definition) name() string { return *d.request.JobDefinitionName }
 
 // id is the definition's name:revision.
-func (d *definition) id() string { return fmt.Sprintf("%s:%d", d.name(), d.revision) }
+func (d *definition) id() string { return d.name() + ":" + strconv.Itoa(int(d.revision)) }
 
 // job is one SubmitJob: what its task and, in an array, its children share.
 type job struct {

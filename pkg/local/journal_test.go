@@ -21,12 +21,15 @@ type faultyFile struct {
 	sync  error
 }
 
-func (f *faultyFile) Write(p []byte) (int, error) {
+func (f *faultyFile) WriteAt(p []byte, at int64) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	n := min(len(p), f.space)
-	f.data = append(f.data, p[:n]...)
-	if f.space -= n; n < len(p) {
+	n := min(len(p), len(f.data)-int(at)+f.space)
+	grown := max(int(at)+n-len(f.data), 0)
+	f.data = append(f.data, make([]byte, grown)...)
+	f.space -= grown
+	copy(f.data[at:], p[:n])
+	if n < len(p) {
 		return n, syscall.ENOSPC
 	}
 	return n, nil

@@ -3,6 +3,8 @@ package local
 import (
 	"cmp"
 	"errors"
+	"fmt"
+	"math"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
@@ -126,6 +128,15 @@ func (e *Engine) revisions(name string) []*definition {
 		return e.model.definitions[name]
 	}
 	return newestFirst(e.model.definitions[name])
+}
+
+// place is where a revision stands in that order, as a key.
+func (e *Engine) place(d *definition) string {
+	number := d.revision
+	if !e.options.Lenient {
+		number = math.MaxInt32 - number
+	}
+	return fmt.Sprintf("%s %010d", d.name(), number) // no name has a blank
 }
 
 // showIdentity adds the variable to a job's description that moto shows there and Batch

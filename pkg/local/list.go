@@ -19,9 +19,9 @@ func (e *Engine) listJobs(c *call, in *batch.ListJobsInput) (*batch.ListJobsOutp
 	case in.JobStatus == "" && len(in.Filters) == 0:
 		status = e.listedStatus(c)
 	case in.JobStatus != "":
-		var ok bool
-		if status, ok = parseState(in.JobStatus); !ok {
-			return nil, wire.ClientException("Job status %s is not valid. Valid statuses: %v", in.JobStatus, types.JobStatus("").Values())
+		var err error
+		if status, err = listableStatus(string(in.JobStatus)); err != nil {
+			return nil, err
 		}
 	}
 	size := 1000
@@ -63,6 +63,15 @@ func (e *Engine) listJobs(c *call, in *batch.ListJobsInput) (*batch.ListJobsOutp
 		}
 	}
 	return out, nil
+}
+
+// listableStatus is the status of a name that a request gives.
+func listableStatus(name string) (state, error) {
+	s, ok := parseState(types.JobStatus(name))
+	if !ok {
+		return none, wire.ClientException("Job status %s is not valid. Valid statuses: %v", name, types.JobStatus("").Values())
+	}
+	return s, nil
 }
 
 // maxLooked is how many jobs are looked at for one page, so that none takes long
@@ -113,7 +122,7 @@ func (e *Engine) listed(in *batch.ListJobsInput, status state, after int64) (ite
 	}
 	switch {
 	case len(in.Filters) > 0:
-		return l.filtered(in.Filters, after)
+		return l.filtered(in, status, after)
 	case status == none:
 		return newestJobs(l.all, after, func(*job) bool { return true }), nil
 	}
@@ -161,8 +170,10 @@ func childrenIn(j *job, status state, after int64) iter.Seq2[*task, bool] {
 }
 
 // filtered yields the jobs that a ListJobs filter may mean. As in Batch there may
-// be one, it applies to jobs in any status, and not to the children of arrays.
-func (l *line) filtered(filters []types.KeyValuesPair, after int64) (iter.Seq2[*task, bool], error) {
+// be one, it applies to jobs in any status, or with SHARE_IDENTIFIER to those in the one
+// that the request names, and not to the children of arrays.
+func (l *line) filtered(in *batch.ListJobsInput, status state, after int64) (iter.Seq2[*task, bool], error) {
+	filters := in.Filters
 	if len(filters) != 1 || len(filters[0].Values) != 1 {
 		return nil, wire.ClientException("Only one filter with one value can be used at a time.")
 	}
@@ -176,9 +187,9 @@ func (l *line) filtered(filters []types.KeyValuesPair, after int64) (iter.Seq2[*
 		}
 		return newestJobs(l.all, after, func(j *job) bool { return glob(&pattern, strings.ToLower(*j.request.JobName)) }), nil
 	case "JOB_STATUS":
-		s, ok := parseState(types.JobStatus(value))
-		if !ok {
-			return nil, wire.ClientException("Job status %s is not valid. Valid statuses: %v", value, types.JobStatus("").Values())
+		s, err := listableStatus(value)
+		if err != nil {
+			return nil, err
 		}
 		return newest(l.jobs[s], after), nil
 	case "JOB_DEFINITION":
@@ -197,7 +208,9 @@ func (l *line) filtered(filters []types.KeyValuesPair, after int64) (iter.Seq2[*
 		}
 		return newestJobs(l.created(at, name == "BEFORE_CREATED_AT"), after, all), nil
 	case "SHARE_IDENTIFIER":
-		return newestJobs(l.all, after, func(j *job) bool { return glob(&value, aws.ToString(j.request.ShareIdentifier)) }), nil
+		return newestJobs(l.all, after, func(j *job) bool {
+			return glob(&value, aws.ToString(j.request.ShareIdentifier)) && (in.JobStatus == "" || j.state == status)
+		}), nil
 	default:
 		return nil, wire.ClientException("Filter %s is not valid. Valid filters: [JOB_NAME, JOB_STATUS, JOB_DEFINITION, "+
 			"BEFORE_CREATED_AT, AFTER_CREATED_AT, SHARE_IDENTIFIER]", name)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+	"testing/synctest"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch"
@@ -96,4 +97,74 @@ func TestForgettingKeepsWhatIsUsedUp(t *testing.T) {
 	if kept := (record{Events: []event{tagged}}).without(map[string]bool{"old": true}); len(kept.Events) != 0 {
 		t.Errorf("the tags of a forgotten job stay: %+v", kept)
 	}
+}
+
+// TestPagesOfWhatIsRemoved: a client may remove what each page shows before it asks for
+// the next one, and is shown everything once.
+func TestPagesOfWhatIsRemoved(t *testing.T) {
+	w := open(t, Options{Queues: []Queue{{Name: "default"}}})
+	const n = 7
+	for i := range n {
+		w.register("d", "1", "64")
+		name := "r" + strconv.Itoa(i)
+		if _, err := w.CreateConsumableResource(t.Context(), &batch.CreateConsumableResourceInput{ConsumableResourceName: &name}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	in := &batch.DescribeJobDefinitionsInput{JobDefinitionName: aws.String("d"), Status: aws.String("ACTIVE"), MaxResults: aws.Int32(3)}
+	var revisions []int32
+	for more := true; more; {
+		page, err := w.DescribeJobDefinitions(t.Context(), in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range page.JobDefinitions {
+			revisions = append(revisions, *d.Revision)
+			if _, err := w.DeregisterJobDefinition(t.Context(), &batch.DeregisterJobDefinitionInput{JobDefinition: d.JobDefinitionArn}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		in.NextToken, more = page.NextToken, page.NextToken != nil
+	}
+	if want := []int32{7, 6, 5, 4, 3, 2, 1}; !slices.Equal(revisions, want) {
+		t.Errorf("revisions %v, want %v", revisions, want)
+	}
+	list := &batch.ListConsumableResourcesInput{MaxResults: aws.Int32(3)}
+	removed := 0
+	for more := true; more; {
+		page, err := w.ListConsumableResources(t.Context(), list)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range page.ConsumableResources {
+			removed++
+			if _, err := w.DeleteConsumableResource(t.Context(), &batch.DeleteConsumableResourceInput{ConsumableResource: r.ConsumableResourceArn}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		list.NextToken, more = page.NextToken, page.NextToken != nil
+	}
+	if removed != n {
+		t.Errorf("%d resources were shown, want %d", removed, n)
+	}
+}
+
+// TestSharesByStatus: SHARE_IDENTIFIER is the one filter beside which the status counts.
+func TestSharesByStatus(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := open(t, Options{VCPUs: 1, MemoryMiB: 64})
+		w.fairQueue(types.FairsharePolicy{})
+		w.register("work", "1", "64")
+		for range 3 {
+			w.submit("work", in("a", 1), words("1h"))
+		}
+		synctest.Wait()
+		for status, want := range map[types.JobStatus]int{"": 3, types.JobStatusRunning: 1, types.JobStatusRunnable: 2, types.JobStatusFailed: 0} {
+			out, err := w.ListJobs(t.Context(), &batch.ListJobsInput{JobQueue: aws.String("shared"), JobStatus: status,
+				Filters: []types.KeyValuesPair{{Name: aws.String("SHARE_IDENTIFIER"), Values: []string{"a"}}}})
+			if err != nil || len(out.JobSummaryList) != want {
+				t.Errorf("%q: %d jobs, %v; want %d", status, len(out.JobSummaryList), err, want)
+			}
+		}
+	})
 }

@@ -71,11 +71,15 @@ func lockAfterDeath(root *os.Root, file *os.File) (pid int, err error) {
 var errLocked = errors.New("locked by another process")
 
 // checkPrivate refuses a state directory that others may look into or change: it
-// holds the key with which commands can be run.
+// holds the key with which commands can be run, and the jobs that will be.
 func checkPrivate(root *os.Root) error {
 	info, err := root.Stat(".")
 	if err != nil {
 		return fmt.Errorf("open engine: %w", err)
+	}
+	if owner := ownerOf(info); owner != os.Geteuid() {
+		return &fs.PathError{Op: "open engine", Path: root.Name(),
+			Err: fmt.Errorf("the state directory belongs to user %d, who could have jobs run as user %d: use a directory of your own", owner, os.Geteuid())}
 	}
 	if mode := info.Mode().Perm(); mode&0o077 != 0 && enforcesModes {
 		return &fs.PathError{Op: "open engine", Path: root.Name(),

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -70,5 +71,36 @@ func TestLockOfTheDead(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestStateOfOthers: whoever can write the journal can have commands run, so only a
+// directory of this user alone is opened.
+func TestStateOfOthers(t *testing.T) {
+	for _, c := range []struct {
+		owner int
+		mode  os.FileMode
+		want  string
+	}{
+		{os.Geteuid(), 0o700, ""},
+		{os.Geteuid(), 0o750, "has mode 0750"},
+		{os.Geteuid() + 1, 0o700, "belongs to user 1"},
+	} {
+		dir := t.TempDir()
+		if err := errors.Join(os.Chown(dir, c.owner, -1), os.Chmod(dir, c.mode)); errors.Is(err, os.ErrPermission) {
+			t.Log("not tried: only root gives directories away")
+			continue
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		e, err := Open(Options{Dir: dir})
+		if err == nil {
+			err = e.Close(t.Context())
+		} else if c.want == "" || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("user %d, mode %o: %v, want %q", c.owner, c.mode, err, c.want)
+		}
+		if err == nil && c.want != "" {
+			t.Errorf("user %d, mode %o: it was opened", c.owner, c.mode)
+		}
 	}
 }

@@ -4,12 +4,17 @@ package local
 
 import (
 	"errors"
+	"io/fs"
 	"os"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
 const enforcesModes = true
+
+// ownerOf is the number of the user to whom a file belongs.
+func ownerOf(info fs.FileInfo) int { return int(info.Sys().(*syscall.Stat_t).Uid) }
 
 // isGone reports whether no process has that number.
 func isGone(pid int) bool { return errors.Is(unix.Kill(pid, 0), unix.ESRCH) }

@@ -89,6 +89,8 @@ func (e *Engine) describeLogStreams(_ *call, in *wire.DescribeLogStreamsInput) (
 		return nil, errNoGroup
 	case limit < 1 || limit > maxStreams:
 		return nil, invalid("limit must be between 1 and %d.", maxStreams)
+	case in.OrderBy != "" && !slices.Contains(in.OrderBy.Values(), in.OrderBy):
+		return nil, invalid("orderBy %s is not valid. Valid orders: %v", in.OrderBy, in.OrderBy.Values())
 	case byTime && in.LogStreamNamePrefix != nil:
 		return nil, invalid("Cannot order by LastEventTime with a logStreamNamePrefix.")
 	}

@@ -178,6 +178,10 @@ func TestDescribeLogStreams(t *testing.T) {
 	if !slices.Equal(byTime, all) {
 		t.Errorf("by time: %q", byTime)
 	}
+	_, err := logs.DescribeLogStreams(t.Context(), &cloudwatchlogs.DescribeLogStreamsInput{LogGroupName: aws.String(logGroup), OrderBy: "Size"})
+	if _, ok := errors.AsType[*types.InvalidParameterException](err); !ok {
+		t.Errorf("an order that is none: %v", err)
+	}
 	groups, err := logs.DescribeLogGroups(t.Context(), &cloudwatchlogs.DescribeLogGroupsInput{LogGroupNamePrefix: aws.String("/aws/b")})
 	if err != nil || len(groups.LogGroups) != 1 || *groups.LogGroups[0].LogGroupName != logGroup {
 		t.Errorf("groups %+v, %v", groups, err)

@@ -352,7 +352,9 @@ func (m *model) index(j *job) {
 			v.jobs = append(v.jobs, j)
 		}
 	}
-	m.tag(resourceOf(kindJob, j.id), j.request.Tags)
+	if len(j.request.Tags) > 0 {
+		m.tag(resourceOf(kindJob, j.id), j.request.Tags)
+	}
 	m.line(*j.request.JobQueue).index(j)
 }
 

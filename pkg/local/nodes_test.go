@@ -2,6 +2,7 @@ package local
 
 import (
 	"fmt"
+	"math"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -134,6 +135,12 @@ func TestMultiNodeRefuses(t *testing.T) {
 	w := open(t, Options{})
 	ecs := aRange("0:", "x")
 	ecs.Container, ecs.EcsProperties = nil, task0(aPart("a", "x", true))
+	both := func(nodes int32) *batch.RegisterJobDefinitionInput {
+		in := multiNode(nodes, 0, aRange("0:", "x"))
+		in.EcsProperties = ecs.EcsProperties
+		return in
+	}
+	const onlyOne = "Only one of containerProperties, ecsProperties, eksProperties and nodeProperties can be given."
 	for _, c := range []struct {
 		in   *batch.RegisterJobDefinitionInput
 		want string
@@ -143,6 +150,10 @@ func TestMultiNodeRefuses(t *testing.T) {
 		{multiNode(3, 0, aRange("0", "x"), aRange("2:", "x")), "Node 1 is in no range of nodeRangeProperties."},
 		{multiNode(3, 0, aRange("0:3", "x")), `targetNodes "0:3" is not a range of the 3 nodes.`},
 		{multiNode(3, 0, aRange("a", "x")), `targetNodes "a" is not a range of the 3 nodes.`},
+		{both(3), onlyOne},
+		{both(-1), onlyOne},            // no room is made for what is refused
+		{both(math.MaxInt32), onlyOne}, // 2^31 nodes would be the end of the engine
+		{multiNode(math.MaxInt32, 0, aRange("0:", "x")), "numNodes must be between 1 and 1000."},
 		{multiNode(3, 0, ecs), "ecsProperties of a node range: the local engine does not implement this."},
 	} {
 		_, err := w.RegisterJobDefinition(t.Context(), c.in)

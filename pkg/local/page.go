@@ -4,15 +4,17 @@ import (
 	"encoding/base64"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
-// pageOf returns one page of all and the token for the next one. The token
-// names, by key, the last element that was given, so that a page neither repeats
-// nor skips when others are added meanwhile.
+// pageOf returns one page of all, which is in ascending order of its keys, and the
+// token for the next one. The token is the key of the last element that was given, so
+// that a page neither repeats nor skips when others are added meanwhile, or removed, as
+// by a client that deletes what each page shows.
 func pageOf[T any](all []T, size *int32, largest int, token *string, key func(T) string) (page []T, next *string, err error) {
 	n := largest
 	if size != nil {
@@ -26,11 +28,11 @@ func pageOf[T any](all []T, size *int32, largest int, token *string, key func(T)
 		if err != nil {
 			return nil, nil, err
 		}
-		at := slices.IndexFunc(all, func(v T) bool { return key(v) == last })
-		if at < 0 {
-			return nil, nil, errToken
+		at, found := slices.BinarySearchFunc(all, last, func(v T, last string) int { return strings.Compare(key(v), last) })
+		if found {
+			at++
 		}
-		all = all[at+1:]
+		all = all[at:]
 	}
 	if len(all) <= n {
 		return all, nil, nil
@@ -50,4 +52,9 @@ func readToken(token string) (place string, err error) {
 	return string(text), nil
 }
 
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+func sortedKeys[V any](m map[string]V) []string {
+	if len(m) == 0 {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(m))
+}

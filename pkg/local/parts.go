@@ -95,8 +95,8 @@ func leading(all []part) *part {
 
 // checkParts refuses what Batch refuses about ecsProperties.
 func checkParts(in *batch.RegisterJobDefinitionInput) error {
-	if in.EcsProperties == nil {
-		return nil
+	if in.EcsProperties == nil || in.Type != types.JobDefinitionTypeContainer {
+		return nil // checkNodes refuses them beside nodes, before anything counts those
 	}
 	tasks := in.EcsProperties.TaskProperties
 	switch {

@@ -34,7 +34,9 @@ func (m *model) updatePolicy(in *batch.UpdateSchedulingPolicyInput) error {
 	if p == nil {
 		return fmt.Errorf("update scheduling policy %q: no such policy", aws.ToString(in.Arn))
 	}
-	p.share = in.FairsharePolicy
+	if in.FairsharePolicy != nil { // one that was set cannot be removed
+		p.share = in.FairsharePolicy
+	}
 	return nil
 }
 

@@ -89,6 +89,7 @@ func exitCode(s *os.ProcessState, err error) (int, error) {
 func findProgram(name, path, directory string) (file string, code int, err error) {
 	var places []string
 	switch {
+	case name == "":
 	case filepath.IsAbs(name):
 		places = []string{name}
 	case strings.Contains(name, "/"):

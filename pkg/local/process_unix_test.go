@@ -113,6 +113,7 @@ func TestProcess(t *testing.T) {
 		{"exit code", []string{"sh", "-c", "exit 42"}, "", 42, "", ""},
 		{"ended by a signal", []string{"sh", "-c", "kill -9 $$"}, "", 137, "", ""},
 		{"no shell in between", []string{"echo", "$HOME; *"}, "", 0, "", "$HOME; *\n"},
+		{"empty", []string{""}, "", 127, `CannotStartContainerError: exec: "": executable file not found on this machine`, ""},
 		{"not found", []string{"no-such-command"}, "", 127, `CannotStartContainerError: exec: "no-such-command": executable file not found on this machine`, ""},
 		{"not executable", []string{"/etc/passwd"}, "", 126, `CannotStartContainerError: exec: "/etc/passwd": permission denied`, ""},
 		{"no command", nil, "", -1, "CannotStartContainerError: the job has no command, and the process executor cannot know the image's own; give the job a command", ""},

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch"
@@ -275,7 +276,8 @@ func (e *Engine) deleteJobQueue(c *call, in *batch.DeleteJobQueueInput) (*batch.
 func (e *Engine) describeJobQueues(_ *call, in *batch.DescribeJobQueuesInput) (*batch.DescribeJobQueuesOutput, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	page, next, err := pageOf(named(e.model.known, in.JobQueues, kindQueue, (*queue).name), in.MaxResults, 100, in.NextToken, (*queue).name)
+	all := slices.SortedFunc(slices.Values(e.model.known), func(a, b *queue) int { return strings.Compare(a.Name, b.Name) })
+	page, next, err := pageOf(named(all, in.JobQueues, kindQueue, (*queue).name), in.MaxResults, 100, in.NextToken, (*queue).name)
 	if err != nil {
 		return nil, err
 	}

@@ -13,10 +13,10 @@ type record struct {
 	Events []event `json:"events"`
 }
 
-// text is the record as encoding/json writes it. The events that every job has are
-// written here, because they are most of what is kept.
-func (r record) text() ([]byte, error) {
-	text := append(make([]byte, 0, 512), `{"at":`...)
+// append appends the record as encoding/json writes it. The events that every job has
+// are written here, because they are most of what is kept.
+func (r record) append(text []byte) ([]byte, error) {
+	text = append(text, `{"at":`...)
 	text = strconv.AppendInt(text, r.At, 10)
 	text = append(text, `,"events":[`...)
 	for i, v := range r.Events {

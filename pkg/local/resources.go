@@ -141,6 +141,8 @@ func checkTags(tags map[string]string) error {
 			refused = gravest(refused, faulty("Tag %s: values have at most 256 characters.", key))
 		case strings.HasPrefix(strings.ToLower(key), "aws:"):
 			refused = gravest(refused, faulty("Tag %s: keys must not start with aws:.", key))
+		case strings.HasPrefix(strings.ToLower(tags[key]), "aws:"):
+			refused = gravest(refused, faulty("Tag %s: values must not start with aws:.", key))
 		}
 	}
 	return refused

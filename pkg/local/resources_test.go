@@ -143,6 +143,10 @@ func TestRestartKeepsResources(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// A fair-share policy that was set cannot be removed.
+	if _, err := w.UpdateSchedulingPolicy(ctx, &batch.UpdateSchedulingPolicyInput{Arn: policy.Arn}); err != nil {
+		t.Fatal(err)
+	}
 	w.queue("main", []string{"big", "spot"}, func(in *batch.CreateJobQueueInput) {
 		in.SchedulingPolicyArn, in.Tags = policy.Arn, map[string]string{"q": "1"}
 		in.JobStateTimeLimitActions = []types.JobStateTimeLimitAction{{Action: "CANCEL", MaxTimeSeconds: aws.Int32(600), Reason: &limitReasons[0], State: "RUNNABLE"}}
@@ -540,5 +544,65 @@ func TestTimeLimitActions(t *testing.T) {
 		}
 		w.terminate(elsewhere, "enough")
 		w.idle()
+	})
+}
+
+// TestRefusedLater: what is refused when something is made is refused when it is changed.
+func TestRefusedLater(t *testing.T) {
+	w := open(t, Options{})
+	ctx := t.Context()
+	if _, err := w.CreateComputeEnvironment(ctx, &batch.CreateComputeEnvironmentInput{ComputeEnvironmentName: aws.String("ours"), Type: types.CETypeUnmanaged,
+		ServiceRole: aws.String("arn:aws:iam::000000000000:role/batch"), UnmanagedvCpus: aws.Int32(2)}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := w.UpdateComputeEnvironment(ctx, &batch.UpdateComputeEnvironmentInput{ComputeEnvironment: aws.String("ours"), UnmanagedvCpus: aws.Int32(-1)})
+	refused(t, err, "unmanagedvCpus should be greater than or equal to 0.")
+	_, err = w.TagResource(ctx, &batch.TagResourceInput{ResourceArn: aws.String(arn(kindEnvironment, "ours")), Tags: map[string]string{"k": "AWS:v"}})
+	refused(t, err, "Tag k: values must not start with aws:.")
+	if _, err := w.CreateConsumableResource(ctx, &batch.CreateConsumableResourceInput{ConsumableResourceName: aws.String("licence")}); err != nil {
+		t.Fatal(err)
+	}
+	for _, status := range []string{"LOST", "RUN*"} {
+		_, err = w.ListJobsByConsumableResource(ctx, &batch.ListJobsByConsumableResourceInput{ConsumableResource: aws.String("licence"),
+			Filters: []types.KeyValuesPair{{Name: aws.String("JOB_STATUS"), Values: []string{status}}}})
+		refused(t, err, "Job status "+status+" is not valid. Valid statuses: [SUBMITTED PENDING RUNNABLE STARTING RUNNING SUCCEEDED FAILED]")
+	}
+}
+
+// TestNobodyWaitsBehindTooMuch: a job that asks for more of a consumable resource than
+// there is, or for one that is gone, keeps nothing of it from those behind.
+func TestNobodyWaitsBehindTooMuch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := open(t, Options{})
+		w.register("work", "1", "64")
+		for _, name := range []string{"a", "b", "gone"} {
+			if _, err := w.CreateConsumableResource(t.Context(), &batch.CreateConsumableResourceInput{ConsumableResourceName: &name, TotalQuantity: aws.Int64(5)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		asks := func(names []string, quantity int64) func(*batch.SubmitJobInput) {
+			return func(in *batch.SubmitJobInput) {
+				p := &types.ConsumableResourceProperties{}
+				for _, name := range names {
+					p.ConsumableResourceList = append(p.ConsumableResourceList, types.ConsumableResourceRequirement{ConsumableResource: &name, Quantity: &quantity})
+				}
+				in.ConsumableResourcePropertiesOverride = p
+			}
+		}
+		holder := w.submit("work", asks([]string{"gone"}, 5), words("1h"))
+		removed := w.submit("work", asks([]string{"a", "gone"}, 5))
+		if _, err := w.DeleteConsumableResource(t.Context(), &batch.DeleteConsumableResourceInput{ConsumableResource: aws.String("gone")}); err != nil {
+			t.Fatal(err)
+		}
+		tooMuch := w.submit("work", asks([]string{"a", "b"}, 6))
+		late := w.submit("work", asks([]string{"a", "b"}, 5))
+		synctest.Wait()
+		w.want(holder, types.JobStatusRunning, "")
+		w.want(removed, types.JobStatusRunnable, "MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT - the consumable resource gone does not exist")
+		w.want(tooMuch, types.JobStatusRunnable, "MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT - the job asks for 6 of the consumable resource a, more than its total quantity")
+		w.want(late, types.JobStatusSucceeded, reasonExited)
+		for _, id := range []string{removed, tooMuch} {
+			w.terminate(id, "enough")
+		}
 	})
 }

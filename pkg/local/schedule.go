@@ -76,7 +76,10 @@ const (
 
 // admit takes what j needs and says where it runs, or sets aside what it may have.
 func (r *room) admit(j *job, places []*environment) (place *environment, v verdict, reason string) {
-	if why := r.model.lacks(j.consumes, r.available); why != "" {
+	if why := r.model.exceeds(j.consumes); why != "" {
+		return nil, classWaits, why // nothing is set aside: nobody waits behind it
+	}
+	if why := lacks(j.consumes, r.available); why != "" {
 		r.consume(j)
 		return nil, classWaits, why
 	}

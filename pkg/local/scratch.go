@@ -48,8 +48,12 @@ func (s *scratch) take(t *task) (string, error) {
 	return dir, nil
 }
 
-// leave says that the task is done with its directory.
+// leave says that the task is done with its directory. One that is not as it was made
+// goes on to nobody: the task may have changed its mode, or have put a link in its place.
 func (s *scratch) leave(dir string) {
+	if info, err := s.root.Lstat(dir); err != nil || info.Mode() != fs.ModeDir|0o700 {
+		return
+	}
 	f, err := s.root.Open(dir)
 	if err != nil {
 		return // the task has removed it

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -64,4 +65,44 @@ func TestScratch(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestScratchAsItWasMade: what a task makes of its directory is not handed on.
+func TestScratchAsItWasMade(t *testing.T) {
+	for name, spoil := range map[string]func(base, dir string) error{
+		"closed": func(base, dir string) error { return os.Chmod(filepath.Join(base, dir), 0o500) },
+		"open":   func(base, dir string) error { return os.Chmod(filepath.Join(base, dir), 0o777|os.ModeSticky) },
+		"link": func(base, dir string) error {
+			return errors.Join(os.Remove(filepath.Join(base, dir)), os.Mkdir(filepath.Join(base, "empty"), 0o700), os.Symlink("../empty", filepath.Join(base, dir)))
+		},
+		"gone": func(base, dir string) error { return os.Remove(filepath.Join(base, dir)) },
+	} {
+		base := t.TempDir()
+		root, err := os.OpenRoot(base)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer root.Close()
+		if err := root.Mkdir("scratch", 0o700); err != nil {
+			t.Fatal(err)
+		}
+		s := &scratch{root: root}
+		for i, id := range []string{"first", "second"} {
+			j := &job{id: id}
+			j.task = task{job: j, index: -1}
+			dir, err := s.take(&j.task)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if info, err := root.Lstat(dir); err != nil || info.Mode() != os.ModeDir|0o700 {
+				t.Errorf("%s: the %s task gets %v, %v", name, id, info.Mode(), err)
+			}
+			if i == 0 {
+				if err := spoil(base, dir); err != nil {
+					t.Fatal(err)
+				}
+			}
+			s.leave(dir)
+		}
+	}
 }

@@ -145,12 +145,9 @@ func TestInputsAsTheSDKSendsThem(t *testing.T) {
 					var err error
 					if r.Body != nil {
 						sent, err = io.ReadAll(r.Body)
-						r.Body = io.NopCloser(bytes.NewReader(sent))
-					} else {
-						r.Body = http.NoBody
 					}
 					checkRoute(t, op.name, r)
-					return reply(200, []byte("{}")), errors.Join(err, ReadInput(r, read.Interface()))
+					return reply(200, []byte("{}")), errors.Join(err, ReadInput(r, sent, read.Interface()))
 				})
 				if err != nil {
 					t.Fatalf("seed %d: %v", seed, err)

@@ -80,14 +80,9 @@ func write(w http.ResponseWriter, status int, body []byte) error {
 	return err
 }
 
-// ReadInput decodes a request into in, a pointer to the input of its operation.
+// ReadInput decodes a request, whose body has been read, into in, a pointer to the input of its operation.
 // The tag operations carry resourceArn in the path and tagKeys in the query.
-// The caller limits the body (http.MaxBytesReader).
-func ReadInput(r *http.Request, in any) error {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return &Error{Message: "read body: " + err.Error()}
-	}
+func ReadInput(r *http.Request, body []byte, in any) error {
 	if len(body) > 0 {
 		if err := Unmarshal(body, in); err != nil {
 			return err
@@ -108,14 +103,18 @@ func ReadInput(r *http.Request, in any) error {
 }
 
 // Handle returns the handler of one operation: it reads the input, calls f and
-// writes the output, or the error as WriteError does.
+// writes the output, or the error as WriteError does. The caller limits the body
+// (http.MaxBytesReader).
 func Handle[In, Out any](f func(context.Context, *In) (*Out, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("X-Amz-Target") != "" {
 			w.Header().Set("Content-Type", "application/x-amz-json-1.1")
 		}
 		in := new(In)
-		err := ReadInput(r, in)
+		body, err := io.ReadAll(r.Body)
+		if err == nil {
+			err = ReadInput(r, body, in)
+		}
 		var out *Out
 		if err == nil {
 			out, err = f(r.Context(), in)

@@ -70,9 +70,26 @@ func Processor(threads int) Device {
 	return Device{Kind: CPU, Name: cpuName(os.DirFS("/")), Threads: threads}
 }
 
+// CheckBinding refuses a --binding that no machine can mend: one that this program, which
+// has others, does not have.
+func CheckBinding(p gpu.Platform, name string) error {
+	var names []string
+	for _, b := range p.Bindings {
+		names = append(names, b.Name)
+	}
+	if name == "" || len(names) == 0 || slices.Contains(names, name) {
+		return nil
+	}
+	return Unknown("binding", name, names)
+}
+
 // OpenCards opens the GPUs that the options ask for: --gpus of them, by --binding. The
-// error is a NoDeviceError where they cannot be used here.
+// error is a NoDeviceError where they cannot be used here, and a UsageError for a binding
+// that this program does not have.
 func OpenCards(p gpu.Platform, o Options) (gpu.Cards, Device, error) {
+	if err := CheckBinding(p, o.Binding); err != nil {
+		return nil, Device{}, err
+	}
 	driver, err := p.Connect(o.Binding)
 	if err != nil {
 		return nil, Device{}, noDevice(err)

@@ -23,52 +23,74 @@ import (
 //	length crc32c payload\n
 //
 // length in decimal bytes and crc32c in eight hex digits, both of the payload,
-// which is text without a line break. It is only ever appended to.
+// which is text without a line break; and between them marks,
+//
+//	durable position crc32c\n
+//
+// each of which says that the disk had everything up to position when the mark was
+// written; crc32c is that of the position's digits. Behind the last line may be zeros:
+// room for what comes (see reserve).
+//
+// The file is only ever appended to. The disk may get the pages of what was not synced
+// in any order, so that after the machine stopped there can be zeros where a page is
+// missing, and whole records behind them. Marks tell that from damage (see replay).
 
 // Header is the first line of every journal.
-const Header = "batchctl journal 1\n"
+const Header = "batchctl journal 2\n"
+
+// firstHeader is that of journals without marks, which are read and gone on with.
+const firstHeader = "batchctl journal 1\n"
 
 // File is what a journal needs of a file; tests put a failing one in its place.
 type File interface {
-	io.Writer
+	io.WriterAt
 	Truncate(size int64) error
+	// Sync returns when what was written is on disk, with what of the file's size and
+	// place is needed to read it. It is called by one goroutine at a time.
 	Sync() error
 	Close() error
-}
-
-// reserver is a file that can keep room on the disk for what is to be appended: up to
-// position to no append fails for want of space. The file's size stays as it is.
-type reserver interface {
-	Reserve(from, to int64) error
 }
 
 // Journal appends records and brings them to disk. Whoever starts something that a
 // program after this one must know of waits for Written, and whoever promises
 // something to the outside for Sync.
 type Journal struct {
-	mu      sync.Mutex
-	synced  *sync.Cond // what was written or is durable has changed
-	file    File
-	size    int64 // bytes of whole records, with those that wait
-	written int64 // of them in the file
-	durable int64 // bytes known to be on disk
-	syncing bool  // somebody brings records to disk, or is about to
-	atDisk  bool  // the disk is at work
-	broken  error // the file cannot be trusted any more
+	mu       sync.Mutex
+	file     File
+	size     int64 // bytes of whole lines, with those that wait
+	written  int64 // of them in the file
+	durable  int64 // bytes known to be on disk
+	marked   int64 // up to where the file itself says so
+	reserved int64 // up to where the file is filled with zeros
+	broken   error // the file cannot be trusted any more
+	line     []byte
+
+	syncing bool   // a goroutine brings records to disk
+	atDisk  *group // whose records the disk is at work for
+	next    *group // who waits for the time after
+	// crowd is how many callers there seem to be, and enough how many of them the next
+	// sync waits for.
+	crowd, enough int
+	changed       *sync.Cond // written, next.callers, syncing or broken have changed
 	// While the disk is at work a file takes no writes. What is appended then waits
-	// here, if the file has room reserved for it, so that nobody else has to wait.
+	// here, if it fits into the room that is reserved, so that nobody else has to wait;
+	// and so does what is appended while a group gathers, which is one write then.
 	unwritten []byte
-	reserved  int64 // up to where
-	// waiting is how many callers wait for the disk; when it was done last time they
-	// were crowd.
-	waiting, crowd int
-	gathered       *sync.Cond
 }
 
-// New returns the journal that appends to a file with size bytes of whole records.
+// group is callers that share a sync.
+type group struct {
+	callers int
+	target  int64 // what was in the file when the sync began
+	done    chan struct{}
+	err     error
+}
+
+// New returns the journal that appends to a file with size bytes of whole lines, all
+// of them on disk.
 func New(file File, size int64) *Journal {
 	j := &Journal{file: file, size: size, written: size, durable: size}
-	j.synced, j.gathered = sync.NewCond(&j.mu), sync.NewCond(&j.mu)
+	j.changed = sync.NewCond(&j.mu)
 	return j
 }
 
@@ -77,34 +99,38 @@ func New(file File, size int64) *Journal {
 // append may succeed (the disk may have space again) unless the file could not even
 // be cut back.
 func (j *Journal) Append(record []byte) (position int64, err error) {
-	line := frame(record)
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.broken != nil {
 		return 0, j.broken
 	}
-	if j.atDisk && j.size+int64(len(line)) <= j.reserved {
-		j.unwritten = append(j.unwritten, line...)
-		j.size += int64(len(line))
-		return j.size, nil
+	j.line = j.line[:0]
+	if j.marked < j.durable {
+		j.line = appendMark(j.line, j.durable)
 	}
-	j.flush() // what came before goes before
-	if j.broken != nil {
-		return 0, j.broken
+	j.line = appendFrame(j.line, record)
+	switch end := j.size + int64(len(j.line)); {
+	case (j.atDisk != nil || j.next != nil) && end <= j.reserved:
+		j.unwritten = append(j.unwritten, j.line...)
+	default:
+		j.flush() // what came before goes before
+		if j.broken != nil {
+			return 0, j.broken
+		}
+		if err := j.write(j.line); err != nil {
+			return 0, err
+		}
 	}
-	if err := j.write(line); err != nil {
-		return 0, err
-	}
-	j.size = j.written
-	j.reserve()
+	j.size += int64(len(j.line))
+	j.marked = max(j.marked, j.durable)
 	return j.size, nil
 }
 
 // write appends to the file. The caller holds the lock.
 func (j *Journal) write(text []byte) error {
-	if _, err := j.file.Write(text); err != nil {
+	if _, err := j.file.WriteAt(text, j.written); err != nil {
 		if cut := j.file.Truncate(j.written); cut != nil {
-			j.broken = fmt.Errorf("write journal: %w, and cut it back: %w; restart the engine", err, cut)
+			j.fail(fmt.Errorf("write journal: %w, and cut it back: %w; restart the engine", err, cut))
 			return j.broken
 		}
 		j.reserved = 0 // cut off, too
@@ -121,24 +147,36 @@ func (j *Journal) flush() {
 		return
 	}
 	if err := j.write(j.unwritten); err != nil {
-		j.broken = fmt.Errorf("%w; nothing is accepted until the engine is restarted", err)
+		j.fail(fmt.Errorf("%w; nothing is accepted until the engine is restarted", err))
 	}
 	j.unwritten = j.unwritten[:0]
-	j.synced.Broadcast()
+	j.changed.Broadcast()
 }
 
-// reserveAhead is how much room is reserved at a time, and half of it when more is.
-const reserveAhead = 256 << 10
+// A journal reserves as much as it holds, but no less and no more than this.
+const (
+	leastReserved = 64 << 10
+	mostReserved  = 1 << 20
+)
 
-// reserve keeps room for what comes, where the file can. The caller holds the lock.
+// reserve fills the file with zeros behind what is written. What is then written over
+// them cannot fail for want of space, and a sync of it is one write of data and none
+// of the file system's own journal. The caller holds the lock.
 func (j *Journal) reserve() {
-	r, ok := j.file.(reserver)
-	if !ok || j.reserved-j.size > reserveAhead/2 {
+	ahead := min(max(j.size, leastReserved), mostReserved)
+	if j.reserved-j.size > ahead/2 {
 		return
 	}
-	if r.Reserve(j.written, j.size+reserveAhead) == nil {
-		j.reserved = j.size + reserveAhead
+	from, to := max(j.reserved, j.written), j.size+ahead
+	if _, err := j.file.WriteAt(make([]byte, to-from), from); err != nil {
+		// A full disk. What can be appended then shows when it is.
+		if err := j.file.Truncate(j.written); err != nil {
+			j.fail(fmt.Errorf("cut back journal: %w; restart the engine", err))
+		}
+		j.reserved = 0
+		return
 	}
+	j.reserved = to
 }
 
 // Written returns when everything up to position is in the file, where it outlives
@@ -147,7 +185,11 @@ func (j *Journal) Written(position int64) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for j.written < position && j.broken == nil {
-		j.synced.Wait()
+		if j.atDisk == nil {
+			j.flush()
+			break
+		}
+		j.changed.Wait()
 	}
 	if j.written >= position {
 		return nil
@@ -156,41 +198,76 @@ func (j *Journal) Written(position int64) error {
 }
 
 // Sync returns when everything up to position is on disk. Callers that come
-// while another one waits for the disk share the next write with each other.
+// while the disk works for others share the next write with each other.
 //
 // A failed fsync is not tried again: the kernel may have dropped the pages and
 // would report success for lost data. The journal refuses everything from then on.
 func (j *Journal) Sync(position int64) error {
 	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.waiting++
-	defer func() { j.waiting-- }()
-	j.gathered.Signal()
-	for j.durable < position && j.broken == nil {
-		if j.syncing {
-			j.synced.Wait()
-			continue
-		}
+	g := j.atDisk
+	switch {
+	case j.durable >= position:
+		j.mu.Unlock()
+		return nil
+	case j.broken != nil:
+		defer j.mu.Unlock()
+		return j.broken
+	case g == nil || g.target < position:
+		g = j.join()
+	}
+	j.mu.Unlock()
+	<-g.done
+	return g.err
+}
+
+// join makes the caller, who holds the lock, one of those that the next sync is for.
+func (j *Journal) join() *group {
+	if j.next == nil {
+		j.next = &group{done: make(chan struct{})}
+	}
+	g := j.next
+	g.callers++
+	switch {
+	case !j.syncing:
 		j.syncing = true
+		go j.bringToDisk()
+	case g.callers == j.enough:
+		j.changed.Broadcast()
+	}
+	return g
+}
+
+// bringToDisk syncs for one group after the other until nobody waits.
+func (j *Journal) bringToDisk() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for j.next != nil && j.broken == nil {
 		j.gather()
 		j.sync()
-		j.syncing, j.crowd = false, j.waiting
-		j.synced.Broadcast()
 	}
-	if j.durable >= position {
-		return nil
+	if g := j.next; g != nil {
+		j.next = nil
+		g.end(j.broken)
 	}
-	return j.broken
+	j.syncing = false
+	j.changed.Broadcast()
+}
+
+func (g *group) end(err error) {
+	g.err = err
+	close(g.done)
 }
 
 // longestGathering bounds what a caller waits for others.
 const longestGathering = time.Millisecond
 
-// gather waits until as many callers are there as last time, but not for long: one
-// write for all of them costs the machine as much as one for the first. A caller that
-// was alone does not wait. The caller holds the lock.
+// gather waits until half of the callers are there, but not for long: one write for
+// all of them costs the machine as much as one for the first, and while the disk works
+// for one half the other half has the processors. A caller that is alone does not wait.
+// The caller holds the lock.
 func (j *Journal) gather() {
-	if j.waiting >= j.crowd {
+	j.enough = (j.crowd + 1) / 2
+	if j.next.callers >= j.enough {
 		return
 	}
 	over := false
@@ -198,44 +275,63 @@ func (j *Journal) gather() {
 		j.mu.Lock()
 		defer j.mu.Unlock()
 		over = true
-		j.gathered.Signal()
+		j.changed.Broadcast()
 	})
 	defer timer.Stop()
-	for j.waiting < j.crowd && !over {
-		j.gathered.Wait()
+	for j.next.callers < j.enough && !over {
+		j.changed.Wait()
 	}
 }
 
-// sync brings what is in the file to disk. The caller holds the lock, which is not
-// held meanwhile. What is appended then is written behind it.
+// sync brings what is in the file to disk for the next group. The caller holds the
+// lock, which is not held meanwhile. What is appended then is written behind it.
 func (j *Journal) sync() {
-	if j.flush(); j.broken != nil {
+	g := j.next
+	j.next = nil
+	if j.flush(); j.broken == nil {
+		j.reserve()
+	}
+	if j.broken != nil {
+		g.end(j.broken)
 		return
 	}
-	target := j.written
-	j.atDisk = true
+	g.target, j.atDisk = j.written, g
 	j.mu.Unlock()
 	err := j.file.Sync()
 	j.mu.Lock()
-	j.atDisk = false
+	j.atDisk = nil
 	if err != nil {
-		j.broken = fmt.Errorf("sync journal: %w; nothing is accepted until the engine is restarted", err)
+		j.fail(fmt.Errorf("sync journal: %w; nothing is accepted until the engine is restarted", err))
+		g.end(j.broken)
 		return
 	}
-	j.durable = max(j.durable, target)
+	j.durable = max(j.durable, g.target)
+	// Some are on their way: done with this group and not in the next one yet. So the
+	// crowd shrinks by one at a time.
+	seen := g.callers
+	if j.next != nil {
+		seen += j.next.callers
+	}
+	j.crowd = max(seen, j.crowd-1)
 	j.flush()
+	g.end(nil)
+}
+
+// fail makes the journal refuse everything from now on. The caller holds the lock.
+func (j *Journal) fail(err error) {
+	j.broken = err
+	j.changed.Broadcast()
 }
 
 // Fail makes the journal refuse everything from now on, and returns err.
 func (j *Journal) Fail(err error) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.broken = err
-	j.synced.Broadcast()
+	j.fail(err)
 	return err
 }
 
-// Size is the bytes of the whole records in the file.
+// Size is the bytes of the whole lines in the file.
 func (j *Journal) Size() int64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -246,30 +342,61 @@ func (j *Journal) Size() int64 {
 func (j *Journal) Close() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	for j.syncing {
+		j.changed.Wait()
+	}
 	j.flush()
 	err := j.broken
-	if err == nil {
-		err = j.file.Sync()
-	}
 	if err == nil && j.reserved > 0 {
 		err = j.file.Truncate(j.written) // what was reserved is not needed any more
 	}
-	j.broken = errors.New("the engine is closed")
-	j.synced.Broadcast()
+	if err == nil {
+		err = j.file.Sync()
+	}
+	j.fail(errors.New("the engine is closed"))
 	return errors.Join(err, j.file.Close())
 }
 
-func frame(payload []byte) []byte {
-	line := make([]byte, 0, len(payload)+24)
+// appendFrame appends the line of a record.
+func appendFrame(line, payload []byte) []byte {
 	line = strconv.AppendInt(line, int64(len(payload)), 10)
 	line = append(line, ' ')
-	line = hex.AppendEncode(line, binary.BigEndian.AppendUint32(nil, checksum(payload)))
+	line = appendChecksum(line, payload)
 	line = append(line, ' ')
 	line = append(line, payload...)
 	return append(line, '\n')
 }
 
-func checksum(data []byte) uint32 { return crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli)) }
+const markName = "durable "
+
+// appendMark appends the line that says up to where the disk has everything.
+func appendMark(line []byte, position int64) []byte {
+	line = append(line, markName...)
+	start := len(line)
+	line = strconv.AppendInt(line, position, 10)
+	digits := line[start:]
+	line = append(line, ' ')
+	line = appendChecksum(line, digits)
+	return append(line, '\n')
+}
+
+// readMark returns the position of the mark at the start of data and the length of its
+// line; 0 if there is none.
+func readMark(data []byte) (position int64, n int) {
+	line, _, ok := bytes.Cut(data[:min(len(data), len(markName)+32)], []byte("\n"))
+	rest, named := bytes.CutPrefix(line, []byte(markName))
+	digits, sum, _ := bytes.Cut(rest, []byte(" "))
+	position, err := strconv.ParseInt(string(digits), 10, 64)
+	if !ok || !named || err != nil || !bytes.Equal(appendChecksum(nil, digits), sum) {
+		return 0, 0
+	}
+	return position, len(line) + 1
+}
+
+func appendChecksum(line, data []byte) []byte {
+	sum := crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli))
+	return hex.AppendEncode(line, binary.BigEndian.AppendUint32(nil, sum))
+}
 
 // unframe returns the payload of the record at the start of data and the length
 // of its line.
@@ -287,7 +414,7 @@ func unframe(data []byte) (payload []byte, n int, err error) {
 		return nil, 0, errors.New("record not whole")
 	}
 	payload = rest[:want]
-	if fmt.Sprintf("%08x", checksum(payload)) != sum {
+	if string(appendChecksum(nil, payload)) != sum {
 		return nil, 0, errors.New("checksum does not match")
 	}
 	return payload, len(data) - len(rest) + int(want) + 1, nil
@@ -309,12 +436,12 @@ func cutHead(data []byte) (head string, rest []byte, ok bool) {
 }
 
 // replay hands each record of a journal to apply and returns how many bytes are
-// whole. What follows the last whole record is a torn tail if no whole record
-// comes behind it: the writer died in the middle of its last write. Damage
-// before other records is an error.
+// whole lines. What follows them is room, or a torn tail: what the disk had got of the
+// last writes when the machine stopped, and nobody was promised. Damage is an error.
 func replay(data []byte, apply func(record []byte) error) (whole int64, err error) {
-	if !bytes.HasPrefix(data, []byte(Header)) {
-		if strings.HasPrefix(Header, string(data)) {
+	first := bytes.HasPrefix(data, []byte(firstHeader))
+	if !first && !bytes.HasPrefix(data, []byte(Header)) {
+		if strings.HasPrefix(Header, string(data)) || len(bytes.Trim(data, "\x00")) == 0 {
 			return 0, nil // new, or torn while the header was written
 		}
 		if bytes.HasPrefix(data, []byte("batchctl journal ")) {
@@ -324,9 +451,13 @@ func replay(data []byte, apply func(record []byte) error) (whole int64, err erro
 	}
 	at := len(Header)
 	for at < len(data) {
+		if _, n := readMark(data[at:]); n > 0 {
+			at += n
+			continue
+		}
 		payload, n, bad := unframe(data[at:])
 		if bad != nil {
-			if wholeRecordIn(data[at:]) {
+			if damaged(data, at) {
 				return int64(at), fmt.Errorf("damaged at byte %d (%w), with good records behind; restore the file, "+
 					"or move it away to begin without the jobs it holds", at, bad)
 			}
@@ -340,15 +471,48 @@ func replay(data []byte, apply func(record []byte) error) (whole int64, err erro
 	return int64(at), nil
 }
 
-// wholeRecordIn reports whether a whole record begins anywhere behind the first
-// byte of data. A payload holds no line break, so nothing inside one passes for it.
-func wholeRecordIn(data []byte) bool {
-	for at := range data[min(1, len(data)):] {
-		if _, _, err := unframe(data[at+1:]); err == nil {
+// damaged reports whether the line that is bad at a byte of data was whole once: there
+// are whole lines behind it, and it does not just lack pages that the disk never got,
+// or a mark behind it says that the disk had got them.
+func damaged(data []byte, at int) bool {
+	behind := data[min(at+1, len(data)):]
+	if lacksPages(data, at) {
+		for {
+			i := bytes.Index(behind, []byte(markName))
+			if i < 0 {
+				return false
+			}
+			if position, _ := readMark(behind[i:]); position > int64(at) {
+				return true
+			}
+			behind = behind[i+1:]
+		}
+	}
+	for i := range behind {
+		if _, _, err := unframe(behind[i:]); err == nil {
+			return true
+		}
+		if _, n := readMark(behind[i:]); n > 0 {
 			return true
 		}
 	}
 	return false
+}
+
+// sector is what a disk writes whole or not at all.
+const sector = 512
+
+// lacksPages reports whether the line at a byte of data goes over into zeros, up to
+// where a sector ends.
+func lacksPages(data []byte, at int) bool {
+	line, _, _ := bytes.Cut(data[at:], []byte("\n"))
+	i := bytes.IndexByte(line, 0)
+	if i < 0 {
+		return false
+	}
+	from := at + i
+	to := min((from/sector+1)*sector, len(data))
+	return len(bytes.Trim(data[from:to], "\x00")) == 0
 }
 
 // Open hands the records of the journal of that name below root to apply, and opens
@@ -359,14 +523,15 @@ func Open(root *os.Root, name string, apply func(record []byte) error) (j *Journ
 	if err != nil {
 		return nil, 0, err
 	}
-	file, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	file, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, 0, fmt.Errorf("open journal: %w", err)
 	}
-	if err := repair(root, name, file, data[whole:], whole); err != nil {
+	tail := bytes.TrimRight(data[whole:], "\x00")
+	if err := repair(root, name, file, tail, whole); err != nil {
 		return nil, 0, errors.Join(fmt.Errorf("open journal: %w", err), file.Close())
 	}
-	return New(disk{file}, max(whole, int64(len(Header)))), len(data) - int(whole), nil
+	return New(newDisk(file), max(whole, int64(len(Header)))), len(tail), nil
 }
 
 // Read hands the records of a journal to apply and changes nothing; another program
@@ -377,6 +542,9 @@ func Read(root *os.Root, name string, apply func(record []byte) error) error {
 }
 
 func read(root *os.Root, name string, apply func(record []byte) error) (data []byte, whole int64, err error) {
+	if info, err := root.Stat(name); err == nil && !info.Mode().IsRegular() {
+		return nil, 0, fmt.Errorf("read journal: %s/%s is no regular file; move it away", root.Name(), name)
+	}
 	data, err = root.ReadFile(name)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, 0, fmt.Errorf("read journal: %w", err)
@@ -387,20 +555,19 @@ func read(root *os.Root, name string, apply func(record []byte) error) (data []b
 	return data, whole, nil
 }
 
-// repair cuts the torn tail off and writes the header of a new journal.
+// repair keeps the torn tail apart, cuts it off with the room behind it, and writes the
+// header: of a new journal, or over that of an old one, which has no mark yet.
 func repair(root *os.Root, name string, file *os.File, tail []byte, whole int64) error {
 	if len(tail) > 0 {
 		if err := root.WriteFile(name+".torn", tail, 0o600); err != nil {
 			return err
 		}
-		if err := file.Truncate(whole); err != nil {
-			return err
-		}
 	}
-	if whole == 0 {
-		if _, err := file.WriteString(Header); err != nil {
-			return err
-		}
+	if err := file.Truncate(whole); err != nil {
+		return err
+	}
+	if _, err := file.WriteAt([]byte(Header), 0); err != nil {
+		return err
 	}
 	if err := file.Sync(); err != nil {
 		return err
@@ -431,7 +598,7 @@ func Rewrite(root *os.Root, name string, keep func(record []byte) ([]byte, error
 	err = Read(root, name, func(record []byte) error {
 		kept, err := keep(record)
 		if kept != nil {
-			_, _ = out.Write(frame(kept))
+			_, _ = out.Write(appendFrame(nil, kept))
 		}
 		return err
 	})

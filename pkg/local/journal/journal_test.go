@@ -13,14 +13,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// book is a journal with three records, and where each begins.
+// book is a journal with three records, and where the line of each begins. Before each
+// stands a mark: the disk had what came before.
 func book() (data []byte, starts []int, records []string) {
 	data = []byte(Header)
 	for i := range 3 {
 		r := fmt.Sprintf(`{"job":"job-%d","reason":%q}`, i, strings.Repeat("x", i*40))
 		records = append(records, r)
+		data = appendMark(data, int64(len(data)))
 		starts = append(starts, len(data))
-		data = append(data, frame([]byte(r))...)
+		data = appendFrame(data, []byte(r))
 	}
 	return data, starts, records
 }
@@ -40,17 +42,18 @@ func TestReplayOfTornJournal(t *testing.T) {
 		if err != nil {
 			t.Fatalf("cut at %d: %v", cut, err)
 		}
-		want, end := 0, 0
-		if cut >= len(Header) {
-			end = len(Header)
-		}
-		for i, s := range append(starts[1:], len(data)) {
-			if cut >= s {
-				want, end = i+1, s
+		want := 0
+		for _, s := range starts {
+			if cut > s+bytes.IndexByte(data[s:], '\n') {
+				want++
 			}
 		}
 		if diff := cmp.Diff(records[:want], got); len(got) != want || want > 0 && diff != "" {
 			t.Fatalf("cut at %d: %d records, want %d\n%s", cut, len(got), want, diff)
+		}
+		end := 0
+		if cut >= len(Header) {
+			end = bytes.LastIndexByte(data[:cut], '\n') + 1
 		}
 		if whole != int64(end) {
 			t.Fatalf("cut at %d: %d bytes are whole, want %d", cut, whole, end)
@@ -83,9 +86,9 @@ func TestReplayWithFlippedBits(t *testing.T) {
 
 func TestReplayRefusesOtherFiles(t *testing.T) {
 	for _, c := range []struct{ data, want string }{
-		{"batchctl journal 2\n", "newer batchctl"},
+		{"batchctl journal 3\n", "newer batchctl"},
 		{"PK\x03\x04 something else entirely", "does not begin as a journal"},
-		{Header + string(frame([]byte(`[`))), "byte 19"},
+		{Header + string(appendFrame(nil, []byte(`[`))), "byte 19"},
 	} {
 		_, err := replay([]byte(c.data), func([]byte) error { return errors.New("not understood") })
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -124,12 +127,14 @@ type faultyFile struct {
 	syncs    int
 }
 
-func (f *faultyFile) Write(p []byte) (int, error) {
+func (f *faultyFile) WriteAt(p []byte, at int64) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	n := min(len(p), f.space)
-	f.data = append(f.data, p[:n]...)
-	f.space -= n
+	n := min(len(p), len(f.data)-int(at)+f.space)
+	grown := max(int(at)+n-len(f.data), 0)
+	f.data = append(f.data, make([]byte, grown)...)
+	f.space -= grown
+	copy(f.data[at:], p[:n])
 	if n < len(p) {
 		return n, syscall.ENOSPC
 	}
@@ -239,12 +244,9 @@ func TestSyncsAreShared(t *testing.T) {
 	}
 }
 
-// slowFile is a file whose disk works until it is told to be done, and which takes no
-// write meanwhile.
+// slowFile is a file whose disk works until it is told to be done.
 type slowFile struct {
-	mu       sync.Mutex
-	data     bytes.Buffer
-	room     bool // it can reserve room
+	faultyFile
 	fails    error
 	working  chan bool // told when the disk begins
 	done     chan bool
@@ -252,23 +254,17 @@ type slowFile struct {
 	meantime int // writes while the disk worked
 }
 
-func (f *slowFile) Write(p []byte) (int, error) {
+func (f *slowFile) WriteAt(p []byte, at int64) (int, error) {
 	f.mu.Lock()
-	defer f.mu.Unlock()
+	fails := f.fails
 	if f.atDisk {
 		f.meantime++
 	}
-	if f.fails != nil {
-		return 0, f.fails
+	f.mu.Unlock()
+	if fails != nil {
+		return 0, fails
 	}
-	return f.data.Write(p)
-}
-
-func (f *slowFile) Truncate(size int64) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.data.Truncate(int(size))
-	return nil
+	return f.faultyFile.WriteAt(p, at)
 }
 
 func (f *slowFile) Sync() error {
@@ -285,19 +281,16 @@ func (f *slowFile) set(atDisk bool) {
 	f.atDisk = atDisk
 }
 
-func (f *slowFile) Close() error { return nil }
-
-func (f *slowFile) Reserve(int64, int64) error {
-	if f.room {
-		return nil
-	}
-	return syscall.ENOSPC
-}
-
 func (f *slowFile) fail(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.fails = err
+}
+
+func (f *slowFile) text() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return string(bytes.TrimRight(f.data, "\x00"))
 }
 
 // appendMeanwhile adds a record while the disk works for another one.
@@ -320,7 +313,7 @@ func appendMeanwhile(t *testing.T, f *slowFile) (j *Journal, first chan error, s
 
 func TestAppendWhileTheDiskWorks(t *testing.T) {
 	for _, room := range []bool{true, false} {
-		f := &slowFile{room: room}
+		f := &slowFile{faultyFile: faultyFile{space: map[bool]int{true: 1 << 20, false: 100}[room]}}
 		j, first, second := appendMeanwhile(t, f)
 		if want := map[bool]int{true: 0, false: 1}[room]; f.meantime != want {
 			t.Errorf("room reserved %v: %d writes while the disk worked, want %d", room, f.meantime, want)
@@ -331,7 +324,7 @@ func TestAppendWhileTheDiskWorks(t *testing.T) {
 		if err := errors.Join(<-first, <-written); err != nil {
 			t.Error(err)
 		}
-		if got, want := f.data.String(), string(frame([]byte("first")))+string(frame([]byte("second"))); got != want {
+		if got, want := f.text(), string(appendFrame(nil, []byte("first")))+string(appendFrame(nil, []byte("second"))); got != want {
 			t.Errorf("the file holds %q, want %q", got, want)
 		}
 		go func() { <-f.working; f.done <- true }()
@@ -344,7 +337,7 @@ func TestAppendWhileTheDiskWorks(t *testing.T) {
 // TestWaitingRecordFails: a record that waited for the disk and cannot be written then
 // is the end of the journal, because others count on it.
 func TestWaitingRecordFails(t *testing.T) {
-	f := &slowFile{room: true}
+	f := &slowFile{faultyFile: faultyFile{space: 1 << 20}}
 	j, first, second := appendMeanwhile(t, f)
 	f.fail(syscall.EIO)
 	f.done <- true
@@ -357,7 +350,7 @@ func TestWaitingRecordFails(t *testing.T) {
 	if _, err := j.Append([]byte("third")); !errors.Is(err, syscall.EIO) {
 		t.Errorf("the journal goes on: %v", err)
 	}
-	if got := f.data.String(); got != string(frame([]byte("first"))) {
+	if got := f.text(); got != string(appendFrame(nil, []byte("first"))) {
 		t.Errorf("the file holds %q", got)
 	}
 }

@@ -60,7 +60,7 @@ func run(ctx context.Context, platform gpu.Platform, from source, args []string,
 	} else if err != nil {
 		return err
 	}
-	if err := c.check(platform); err != nil {
+	if err := measure.CheckBinding(platform, c.binding); err != nil {
 		return err
 	}
 	r, err := c.gather(ctx, platform, from)
@@ -71,21 +71,6 @@ func run(ctx context.Context, platform gpu.Platform, from source, args []string,
 		return err
 	}
 	return r.err()
-}
-
-// check refuses a binding that this program does not have.
-func (c *config) check(platform gpu.Platform) error {
-	var names []string
-	for _, b := range platform.Bindings {
-		if b.Name == c.binding {
-			return nil
-		}
-		names = append(names, b.Name)
-	}
-	if c.binding == "" || len(names) == 0 {
-		return nil
-	}
-	return measure.Unknown("binding", c.binding, names)
 }
 
 // gather asks beside the context, because a driver with a broken device may never answer.

@@ -1,0 +1,58 @@
+//go:build linux
+
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/batchctl/batchctl/workloads/gpu/libcuda"
+)
+
+// asProgram makes the test binary the program itself.
+const asProgram = "BATCHCTL_TEST_AS_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+// TestSecondSignal: a driver may hang for ever in a call that nothing interrupts. Who
+// sends a second signal is not made to wait for it.
+func TestSecondSignal(t *testing.T) {
+	library := filepath.Join(t.TempDir(), "libcuda.so.1")
+	if err := syscall.Mkfifo(library, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	program := exec.CommandContext(t.Context(), os.Args[0], "matrix", "--device", "cuda", "--sizes", "64")
+	program.Env = append(os.Environ(), asProgram+"=1", libcuda.Variable+"="+library)
+	if err := program.Start(); err != nil {
+		t.Fatal(err)
+	}
+	hanging, err := os.OpenFile(library, os.O_WRONLY, 0) // returns when the program loads it
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer hanging.Close()
+	ended := make(chan error, 1)
+	go func() { ended <- program.Wait() }()
+	for patience := time.After(20 * time.Second); ; {
+		_ = program.Process.Signal(os.Interrupt) // two that come together are one
+		select {
+		case <-ended:
+			if s := program.ProcessState.Sys().(syscall.WaitStatus); s.Signal() != os.Interrupt {
+				t.Errorf("it ended otherwise: %s", program.ProcessState)
+			}
+			return
+		case <-patience:
+			t.Fatal("it ignores signals")
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}

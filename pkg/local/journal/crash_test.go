@@ -1,0 +1,165 @@
+package journal
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// cachedFile is a file in a page cache: what was written since the last sync may be on
+// disk or not, each sector for itself.
+type cachedFile struct {
+	faultyFile
+	disk []byte
+}
+
+func (f *cachedFile) Sync() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.disk = bytes.Clone(f.data)
+	return nil
+}
+
+// crash is what the disk holds after the machine stopped.
+func (f *cachedFile) crash(t *rapid.T) []byte {
+	size := rapid.IntRange(min(len(f.disk), len(f.data)), max(len(f.disk), len(f.data))).Draw(t, "size")
+	left := make([]byte, size)
+	copy(left, f.disk)
+	for at := 0; at < size; at += sector {
+		if at < len(f.data) && rapid.Bool().Draw(t, "sector written") {
+			copy(left[at:min(at+sector, size)], f.data[at:])
+		}
+	}
+	return left
+}
+
+// TestCrashKeepsWhatWasSynced stops the machine at any moment, with any of the sectors
+// that nobody waited for on disk: what was synced is read again, then perhaps some of
+// what came after, without a gap, and the journal goes on from there.
+func TestCrashKeepsWhatWasSynced(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		f := &cachedFile{faultyFile: faultyFile{space: 1 << 30, data: []byte(Header)}}
+		_ = f.Sync()
+		var records []string
+		for life := range rapid.IntRange(1, 3).Draw(t, "lives") {
+			j := New(f, int64(len(f.data)))
+			promised := len(records)
+			for i := range rapid.IntRange(0, 20).Draw(t, "records") {
+				r := fmt.Sprintf("%d.%d %s", life, i, strings.Repeat("x", rapid.IntRange(0, 3*sector).Draw(t, "length")))
+				position, err := j.Append([]byte(r))
+				if err != nil {
+					t.Fatal(err)
+				}
+				records = append(records, r)
+				if rapid.Bool().Draw(t, "sync") {
+					if err := j.Sync(position); err != nil {
+						t.Fatal(err)
+					}
+					promised = len(records)
+				}
+			}
+			j.mu.Lock()
+			for j.syncing {
+				j.changed.Wait()
+			}
+			j.mu.Unlock()
+			left := f.crash(t)
+			got, whole, err := readAll(left)
+			if err != nil {
+				t.Fatalf("refused, though nothing was damaged: %v", err)
+			}
+			if len(got) < promised || len(got) > len(records) {
+				t.Fatalf("%d records were read, of %d promised and %d written", len(got), promised, len(records))
+			}
+			if diff := cmp.Diff(records[:len(got)], got); len(got) > 0 && diff != "" {
+				t.Fatalf("other records were read:\n%s", diff)
+			}
+			records = records[:len(got)]
+			f = &cachedFile{faultyFile: faultyFile{space: 1 << 30, data: bytes.Clone(left[:whole])}}
+			_ = f.Sync()
+		}
+	})
+}
+
+// TestLostSectorsAreDamage: zeros where the disk had something already, as a mark behind
+// them says, are no torn tail.
+func TestLostSectorsAreDamage(t *testing.T) {
+	f := &cachedFile{faultyFile: faultyFile{space: 1 << 20, data: []byte(Header)}}
+	j := New(f, int64(len(Header)))
+	for range 20 {
+		position, err := j.Append(bytes.Repeat([]byte("x"), sector/2))
+		if err == nil {
+			err = j.Sync(position)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	last := bytes.LastIndex(f.disk, []byte(markName))
+	for at := 0; at+sector < last; at += sector {
+		data := bytes.Clone(f.disk)
+		clear(data[at : at+sector])
+		if _, _, err := readAll(data); err == nil {
+			t.Errorf("zeros from byte %d to %d, before the last mark at %d: read as if nothing were wrong", at, at+sector, last)
+		}
+	}
+}
+
+// TestOldJournalGoesOn: a journal without marks is read, and from then on has them.
+func TestOldJournalGoesOn(t *testing.T) {
+	root, err := os.OpenRoot(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	old := append([]byte(firstHeader), appendFrame(nil, []byte("old"))...)
+	path := filepath.Join(root.Name(), "journal")
+	if err := os.WriteFile(path, old, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range [][]string{{"old"}, {"old", "new"}} {
+		var got []string
+		j, torn, err := Open(root, "journal", func(r []byte) error {
+			got = append(got, string(r))
+			return nil
+		})
+		if diff := cmp.Diff(want, got); err != nil || torn != 0 || diff != "" {
+			t.Fatalf("%v, %d bytes torn\n%s", err, torn, diff)
+		}
+		position, err := j.Append([]byte("new"))
+		if err == nil {
+			err = j.Sync(position)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Not closed: the next one finds the room behind the records.
+	}
+	data, err := os.ReadFile(path)
+	if err != nil || !bytes.HasPrefix(data, []byte(Header)) || !bytes.Contains(data, []byte(markName)) || data[len(data)-1] != 0 {
+		t.Errorf("%v; the journal is %q", err, bytes.TrimRight(data, "\x00"))
+	}
+}
+
+func TestOpenRefusesWhatIsNoFile(t *testing.T) {
+	root, err := os.OpenRoot(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	if err := root.Mkdir("journal", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := Open(root, "journal", nil); err == nil || !strings.Contains(err.Error(), "no regular file") {
+		t.Errorf("a directory in the journal's place: %v", err)
+	}
+}
