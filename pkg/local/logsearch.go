@@ -82,7 +82,7 @@ func groupName(name, identifier *string) string {
 }
 
 func (e *Engine) describeLogStreams(_ *call, in *wire.DescribeLogStreamsInput) (*wire.DescribeLogStreamsOutput, error) {
-	byTime := in.OrderBy == "LastEventTime"
+	byTime := in.OrderBy == wire.OrderByLastEventTime
 	limit := cmp.Or(aws.ToInt32(in.Limit), maxStreams)
 	switch {
 	case groupName(in.LogGroupName, in.LogGroupIdentifier) != logGroup:

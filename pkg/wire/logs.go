@@ -71,6 +71,18 @@ type SearchedLogStream struct {
 	SearchedCompletely *bool
 }
 
+// OrderBy is what streams are put in order by.
+type OrderBy string
+
+// The orders.
+const (
+	OrderByLogStreamName OrderBy = "LogStreamName"
+	OrderByLastEventTime OrderBy = "LastEventTime"
+)
+
+// Values returns all orders.
+func (OrderBy) Values() []OrderBy { return []OrderBy{OrderByLogStreamName, OrderByLastEventTime} }
+
 // DescribeLogStreamsInput asks which streams a group has.
 type DescribeLogStreamsInput struct {
 	Descending          *bool
@@ -79,7 +91,7 @@ type DescribeLogStreamsInput struct {
 	LogGroupName        *string
 	LogStreamNamePrefix *string
 	NextToken           *string
-	OrderBy             string
+	OrderBy             OrderBy
 }
 
 // DescribeLogStreamsOutput is a page of streams.
