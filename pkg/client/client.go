@@ -12,7 +12,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
-	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
+
+	"github.com/batchctl/batchctl/pkg/rpc"
 )
 
 // Client talks to whatever speaks AWS Batch.
@@ -60,13 +61,13 @@ type Client struct {
 	Tell func(text string)
 
 	batch *batch.Client
-	logs  *cloudwatchlogs.Client
+	logs  *rpc.Client
 	rate  *rateLimit
 }
 
 // New returns a client for the account, Region or engine that cfg leads to.
 func New(cfg aws.Config) *Client {
-	c := &Client{logs: cloudwatchlogs.NewFromConfig(cfg)}
+	c := &Client{logs: rpc.New(cfg)}
 	c.batch = batch.NewFromConfig(cfg, func(o *batch.Options) {
 		c.rate = newRateLimit(aws.ToString(o.BaseEndpoint))
 		o.APIOptions = append(slices.Clip(o.APIOptions), c.rate.middleware)

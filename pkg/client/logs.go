@@ -12,8 +12,9 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
-	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
-	logtypes "github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs/types"
+
+	"github.com/batchctl/batchctl/pkg/rpc"
+	"github.com/batchctl/batchctl/pkg/wire"
 )
 
 // defaultLogGroup is where Batch sends logs unless the job says otherwise.
@@ -230,8 +231,8 @@ func (t *tail) ending(ctx context.Context, s stream, emit func(Line) bool) (fres
 	return fresh, nil
 }
 
-func (t *tail) request(s stream) *cloudwatchlogs.GetLogEventsInput {
-	in := &cloudwatchlogs.GetLogEventsInput{LogGroupName: &s.group, LogStreamName: &s.name}
+func (t *tail) request(s stream) *wire.GetLogEventsInput {
+	in := &wire.GetLogEventsInput{LogGroupName: &s.group, LogStreamName: &s.name}
 	if !t.Since.IsZero() {
 		in.StartTime = aws.Int64(t.Since.UnixMilli())
 	}
@@ -239,9 +240,9 @@ func (t *tail) request(s stream) *cloudwatchlogs.GetLogEventsInput {
 }
 
 // events makes one GetLogEvents; nil stands for a stream that is not there (yet).
-func (c *Client) events(ctx context.Context, in *cloudwatchlogs.GetLogEventsInput) (*cloudwatchlogs.GetLogEventsOutput, error) {
+func (c *Client) events(ctx context.Context, in *wire.GetLogEventsInput) (*wire.GetLogEventsOutput, error) {
 	out, err := c.logs.GetLogEvents(ctx, in)
-	if _, ok := errors.AsType[*logtypes.ResourceNotFoundException](err); ok {
+	if rpc.Missing(err) {
 		return nil, nil
 	}
 	if err != nil {
@@ -253,7 +254,7 @@ func (c *Client) events(ctx context.Context, in *cloudwatchlogs.GetLogEventsInpu
 // lastEvents returns the last n events of a stream, oldest first, and the token
 // from which it goes on; "" for a stream that is not there. Pages may be empty in
 // between: only the token that was sent, come back, is the beginning.
-func (c *Client) lastEvents(ctx context.Context, in *cloudwatchlogs.GetLogEventsInput, n int) (events []logtypes.OutputLogEvent, token string, err error) {
+func (c *Client) lastEvents(ctx context.Context, in *wire.GetLogEventsInput, n int) (events []wire.OutputLogEvent, token string, err error) {
 	in.StartFromHead, in.Limit = aws.Bool(false), aws.Int32(int32(min(n, maxEvents)))
 	for len(events) < n {
 		out, err := c.events(ctx, in)
@@ -273,7 +274,7 @@ func (c *Client) lastEvents(ctx context.Context, in *cloudwatchlogs.GetLogEvents
 	return events[max(0, len(events)-n):], token, nil
 }
 
-func (s stream) line(e logtypes.OutputLogEvent) Line {
+func (s stream) line(e wire.OutputLogEvent) Line {
 	text := strings.TrimSuffix(strings.TrimSuffix(aws.ToString(e.Message), "\n"), "\r")
 	return Line{Time: time.UnixMilli(aws.ToInt64(e.Timestamp)), Text: text, Job: s.job, Stream: s.name}
 }

@@ -12,11 +12,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
-	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
-	logtypes "github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs/types"
 	"github.com/aws/smithy-go"
 
 	"github.com/batchctl/batchctl/pkg/rpc"
+	"github.com/batchctl/batchctl/pkg/wire"
 )
 
 const (
@@ -38,13 +37,12 @@ type Gatherer struct {
 	Local bool
 
 	batch *batch.Client
-	logs  *cloudwatchlogs.Client
 	rpc   *rpc.Client
 }
 
 // NewGatherer returns one for the account, Region or engine that cfg leads to.
 func NewGatherer(cfg aws.Config, target string, local bool) *Gatherer {
-	return &Gatherer{Target: target, Local: local, batch: batch.NewFromConfig(cfg), logs: cloudwatchlogs.NewFromConfig(cfg), rpc: rpc.New(cfg)}
+	return &Gatherer{Target: target, Local: local, batch: batch.NewFromConfig(cfg), rpc: rpc.New(cfg)}
 }
 
 // Gather gathers what is to be known about a job, without credentials. Only a job
@@ -195,9 +193,9 @@ func (g *Gatherer) log(ctx context.Context, b *Bundle, job *types.JobDetail) *Lo
 	if l == nil {
 		return nil
 	}
-	out, err := g.logs.GetLogEvents(ctx, &cloudwatchlogs.GetLogEventsInput{LogGroupName: &l.Group, LogStreamName: &l.Stream,
+	out, err := g.rpc.GetLogEvents(ctx, &wire.GetLogEventsInput{LogGroupName: &l.Group, LogStreamName: &l.Stream,
 		Limit: aws.Int32(logTail), StartFromHead: aws.Bool(false)})
-	if _, gone := errors.AsType[*logtypes.ResourceNotFoundException](err); gone {
+	if rpc.Missing(err) {
 		l.Missing = true
 		return l
 	}

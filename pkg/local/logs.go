@@ -12,8 +12,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
-	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs/types"
 
 	"github.com/batchctl/batchctl/pkg/wire"
 )
@@ -33,7 +31,7 @@ func invalid(format string, args ...any) error {
 // getLogEvents reads a stream the way CloudWatch does. Tokens are places in the
 // file: f/ goes forward from there, b/ backward; where nothing more is, the same
 // token comes back.
-func (e *Engine) getLogEvents(_ *call, in *cloudwatchlogs.GetLogEventsInput) (*cloudwatchlogs.GetLogEventsOutput, error) {
+func (e *Engine) getLogEvents(_ *call, in *wire.GetLogEventsInput) (*wire.GetLogEventsOutput, error) {
 	if groupName(in.LogGroupName, in.LogGroupIdentifier) != logGroup {
 		return nil, errNoGroup
 	}
@@ -63,7 +61,7 @@ func (e *Engine) getLogEvents(_ *call, in *cloudwatchlogs.GetLogEventsInput) (*c
 	if err != nil {
 		return nil, fmt.Errorf("read log: %w", err)
 	}
-	out := &cloudwatchlogs.GetLogEventsOutput{Events: []types.OutputLogEvent{},
+	out := &wire.GetLogEventsOutput{Events: []wire.OutputLogEvent{},
 		NextForwardToken: aws.String(fmt.Sprintf("f/%d", to)), NextBackwardToken: aws.String(fmt.Sprintf("b/%d", from))}
 	for _, l := range lines {
 		ms := log.time(l.end)
@@ -71,7 +69,7 @@ func (e *Engine) getLogEvents(_ *call, in *cloudwatchlogs.GetLogEventsInput) (*c
 			continue
 		}
 		text := strings.ToValidUTF8(string(l.text), "\uFFFD")
-		out.Events = append(out.Events, types.OutputLogEvent{Message: &text, Timestamp: &ms, IngestionTime: &ms})
+		out.Events = append(out.Events, wire.OutputLogEvent{Message: &text, Timestamp: &ms, IngestionTime: &ms})
 	}
 	return out, nil
 }
@@ -189,7 +187,7 @@ func (s *stream) lineStart(at int64) (int64, error) {
 }
 
 // place is where to read and in which direction.
-func (s *stream) place(in *cloudwatchlogs.GetLogEventsInput) (forward bool, at int64, err error) {
+func (s *stream) place(in *wire.GetLogEventsInput) (forward bool, at int64, err error) {
 	switch {
 	case in.NextToken != nil:
 		direction, number, _ := strings.Cut(*in.NextToken, "/")

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
-	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs/types"
+
+	"github.com/batchctl/batchctl/pkg/wire"
 )
 
 const (
@@ -59,14 +59,14 @@ func (x *streamIndex) update(all []logRef) []logRef {
 	return x.sorted
 }
 
-func (e *Engine) describeLogGroups(_ *call, in *cloudwatchlogs.DescribeLogGroupsInput) (*cloudwatchlogs.DescribeLogGroupsOutput, error) {
-	out := &cloudwatchlogs.DescribeLogGroupsOutput{LogGroups: []types.LogGroup{}}
+func (e *Engine) describeLogGroups(_ *call, in *wire.DescribeLogGroupsInput) (*wire.DescribeLogGroupsOutput, error) {
+	out := &wire.DescribeLogGroupsOutput{LogGroups: []wire.LogGroup{}}
 	named := len(in.LogGroupIdentifiers) == 0 || slices.ContainsFunc(in.LogGroupIdentifiers, func(id string) bool { return groupName(nil, &id) == logGroup })
 	if !named || !strings.HasPrefix(logGroup, aws.ToString(in.LogGroupNamePrefix)) || !strings.Contains(logGroup, aws.ToString(in.LogGroupNamePattern)) {
 		return out, nil
 	}
-	out.LogGroups = append(out.LogGroups, types.LogGroup{LogGroupName: aws.String(logGroup), Arn: aws.String(logGroupARN + ":*"),
-		LogGroupArn: aws.String(logGroupARN), LogGroupClass: types.LogGroupClassStandard, MetricFilterCount: aws.Int32(0), StoredBytes: aws.Int64(0)})
+	out.LogGroups = append(out.LogGroups, wire.LogGroup{LogGroupName: aws.String(logGroup), Arn: aws.String(logGroupARN + ":*"),
+		LogGroupArn: aws.String(logGroupARN), LogGroupClass: "STANDARD", MetricFilterCount: aws.Int32(0), StoredBytes: aws.Int64(0)})
 	return out, nil
 }
 
@@ -81,8 +81,8 @@ func groupName(name, identifier *string) string {
 	return aws.ToString(identifier)
 }
 
-func (e *Engine) describeLogStreams(_ *call, in *cloudwatchlogs.DescribeLogStreamsInput) (*cloudwatchlogs.DescribeLogStreamsOutput, error) {
-	byTime := in.OrderBy == types.OrderByLastEventTime
+func (e *Engine) describeLogStreams(_ *call, in *wire.DescribeLogStreamsInput) (*wire.DescribeLogStreamsOutput, error) {
+	byTime := in.OrderBy == wire.OrderByLastEventTime
 	limit := cmp.Or(aws.ToInt32(in.Limit), maxStreams)
 	switch {
 	case groupName(in.LogGroupName, in.LogGroupIdentifier) != logGroup:
@@ -98,7 +98,7 @@ func (e *Engine) describeLogStreams(_ *call, in *cloudwatchlogs.DescribeLogStrea
 	if err != nil {
 		return nil, err
 	}
-	out := &cloudwatchlogs.DescribeLogStreamsOutput{LogStreams: []types.LogStream{}, NextToken: next}
+	out := &wire.DescribeLogStreamsOutput{LogStreams: []wire.LogStream{}, NextToken: next}
 	for _, s := range page {
 		d, err := e.describeStream(s)
 		if err != nil {
@@ -164,11 +164,11 @@ func (r logRef) lastEvent(now int64) int64 {
 	return cmp.Or(r.task.attempts[r.attempt].stoppedAt, now)
 }
 
-func (e *Engine) describeStream(s logRef) (types.LogStream, error) {
+func (e *Engine) describeStream(s logRef) (wire.LogStream, error) {
 	e.mu.Lock()
 	created := s.task.attempts[s.attempt].startedAt
 	e.mu.Unlock()
-	d := types.LogStream{LogStreamName: aws.String(s.name), Arn: aws.String(logGroupARN + ":log-stream:" + s.name),
+	d := wire.LogStream{LogStreamName: aws.String(s.name), Arn: aws.String(logGroupARN + ":log-stream:" + s.name),
 		CreationTime: moment(created)}
 	log, err := e.openStream(s.name)
 	if errors.Is(err, errNoStream) {
@@ -192,7 +192,7 @@ func (e *Engine) describeStream(s logRef) (types.LogStream, error) {
 // filterLogEvents searches the streams one after the other in the order of their
 // starts; the events of one answer are in the order of time. A page reads a bounded
 // part of the logs, so it may be empty and still have a token, as at CloudWatch.
-func (e *Engine) filterLogEvents(_ *call, in *cloudwatchlogs.FilterLogEventsInput) (*cloudwatchlogs.FilterLogEventsOutput, error) {
+func (e *Engine) filterLogEvents(_ *call, in *wire.FilterLogEventsInput) (*wire.FilterLogEventsOutput, error) {
 	limit := cmp.Or(aws.ToInt32(in.Limit), maxEvents)
 	switch {
 	case groupName(in.LogGroupName, in.LogGroupIdentifier) != logGroup:
@@ -208,7 +208,7 @@ func (e *Engine) filterLogEvents(_ *call, in *cloudwatchlogs.FilterLogEventsInpu
 	if err != nil {
 		return nil, err
 	}
-	s := &search{in: in, pattern: pattern, limit: int(limit), events: []types.FilteredLogEvent{}}
+	s := &search{in: in, pattern: pattern, limit: int(limit), events: []wire.FilteredLogEvent{}}
 	if in.NextToken != nil {
 		text, err := readToken(*in.NextToken)
 		if err == nil {
@@ -222,25 +222,25 @@ func (e *Engine) filterLogEvents(_ *call, in *cloudwatchlogs.FilterLogEventsInpu
 	if err != nil {
 		return nil, err
 	}
-	out := &cloudwatchlogs.FilterLogEventsOutput{Events: s.events, SearchedLogStreams: []types.SearchedLogStream{}}
+	out := &wire.FilterLogEventsOutput{Events: s.events, SearchedLogStreams: []wire.SearchedLogStream{}}
 	if more {
 		out.NextToken = aws.String(newToken(fmt.Sprintf("%d/%d", s.stream, s.at)))
 	}
-	slices.SortStableFunc(out.Events, func(a, b types.FilteredLogEvent) int { return cmp.Compare(*a.Timestamp, *b.Timestamp) })
+	slices.SortStableFunc(out.Events, func(a, b wire.FilteredLogEvent) int { return cmp.Compare(*a.Timestamp, *b.Timestamp) })
 	return out, nil
 }
 
 // search is one page of a FilterLogEvents: what is wanted, where it stands, and
 // what it has found.
 type search struct {
-	in      *cloudwatchlogs.FilterLogEventsInput
+	in      *wire.FilterLogEventsInput
 	pattern pattern
 	limit   int
 	stream  int   // number of the stream in the order of starts
 	at      int64 // place in it
 	scanned int64
 	bytes   int
-	events  []types.FilteredLogEvent
+	events  []wire.FilteredLogEvent
 }
 
 // full reports whether the page holds no more events.
@@ -312,7 +312,7 @@ func (s *search) take(stream string, l logLine, ms int64) {
 	}
 	text := strings.ToValidUTF8(string(l.text), "\uFFFD")
 	s.bytes += len(text)
-	s.events = append(s.events, types.FilteredLogEvent{Message: &text, Timestamp: &ms, IngestionTime: &ms, LogStreamName: &stream,
+	s.events = append(s.events, wire.FilteredLogEvent{Message: &text, Timestamp: &ms, IngestionTime: &ms, LogStreamName: &stream,
 		EventId: aws.String(fmt.Sprintf("%s/%d", stream, l.start))})
 }
 

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/aws/smithy-go"
 )
 
 // Error is what a service answered instead of what was asked for.
@@ -65,6 +67,9 @@ func Expired(err error) bool {
 
 // Missing reports whether err says that a thing is not there.
 func Missing(err error) bool {
+	if api, ok := errors.AsType[smithy.APIError](err); ok { // of a patient call
+		return (&Error{Code: api.ErrorCode()}).Missing()
+	}
 	e, ok := errors.AsType[*Error](err)
 	return ok && e.Missing()
 }

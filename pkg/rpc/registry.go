@@ -67,12 +67,3 @@ func (c *Client) DeleteRepository(ctx context.Context, repository string) error 
 	}
 	return err
 }
-
-// DeleteLogStream deletes a stream with its events; that it is gone is no error.
-func (c *Client) DeleteLogStream(ctx context.Context, group, stream string) error {
-	err := c.JSON(ctx, Logs, "DeleteLogStream", map[string]string{"logGroupName": group, "logStreamName": stream}, &struct{}{})
-	if Missing(err) {
-		return nil
-	}
-	return err
-}

@@ -4,7 +4,8 @@
 // CloudFormation. Two things write: the change sets and deletions of stacks, which carry
 // the caller's token, by which CloudFormation knows a request again, so that they too can
 // be sent once more; and the deletion of repositories and of log streams, which is the same
-// however often it is sent. Objects of S3 are pkg/objects's business.
+// however often it is sent. Logs of jobs are no mere evidence, and are read as the SDK's own
+// client would. Objects of S3 are pkg/objects's business.
 package rpc
 
 import (
@@ -23,6 +24,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 )
@@ -40,8 +42,9 @@ const (
 // Client calls services with the credentials, the Region, the endpoints and the
 // HTTP client of an aws.Config.
 type Client struct {
-	cfg    aws.Config
-	region string
+	cfg      aws.Config
+	region   string
+	attempts *retry.Attempt // of patient calls
 }
 
 // New returns a client for the account and Region that cfg leads to.
@@ -49,7 +52,7 @@ func New(cfg aws.Config) *Client {
 	if cfg.HTTPClient == nil {
 		cfg.HTTPClient = awshttp.NewBuildableClient()
 	}
-	return &Client{cfg: cfg, region: cfg.Region}
+	return &Client{cfg: cfg, region: cfg.Region, attempts: retries(cfg)}
 }
 
 // In returns a client for another Region; "" stands for the client's own.
@@ -57,7 +60,7 @@ func (c *Client) In(region string) *Client {
 	if region == "" {
 		return c
 	}
-	return &Client{cfg: c.cfg, region: region}
+	return &Client{cfg: c.cfg, region: region, attempts: c.attempts}
 }
 
 // JSON calls an operation of a service that speaks AWS JSON 1.1. in is encoded by
@@ -68,8 +71,7 @@ func (c *Client) JSON(ctx context.Context, s Service, operation string, in, out 
 	if err != nil {
 		return err
 	}
-	header := http.Header{"Content-Type": {"application/x-amz-json-1.1"}, "X-Amz-Target": {s.target + "." + operation}}
-	answer, err := c.call(ctx, s, operation, header, body)
+	answer, err := c.call(ctx, s, operation, jsonHeader(s, operation), body)
 	if err != nil {
 		return err
 	}
@@ -80,6 +82,11 @@ func (c *Client) JSON(ctx context.Context, s Service, operation string, in, out 
 		return fmt.Errorf("%s %s: read the answer: %w", s.name, operation, err)
 	}
 	return nil
+}
+
+// jsonHeader says which operation a body in AWS JSON 1.1 is for.
+func jsonHeader(s Service, operation string) http.Header {
+	return http.Header{"Content-Type": {"application/x-amz-json-1.1"}, "X-Amz-Target": {s.target + "." + operation}}
 }
 
 // Query calls an operation of a service that takes a form and answers in XML.
@@ -123,7 +130,7 @@ func again[T any](ctx context.Context, attempt func() (T, error)) (T, error) {
 func (c *Client) attempt(ctx context.Context, s Service, operation string, header http.Header, body []byte) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	r, err := c.signed(ctx, s, header, body)
+	r, err := c.signed(ctx, s, header, body, time.Now())
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", s.name, operation, err)
 	}
@@ -131,21 +138,31 @@ func (c *Client) attempt(ctx context.Context, s Service, operation string, heade
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", s.name, operation, withoutURL(err))
 	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1))
+	text, err := readBody(answer)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("%s %s: read the answer: %w", s.name, operation, err)
-	case len(text) > maxAnswer:
-		return nil, fmt.Errorf("%s %s: the answer is longer than %d bytes", s.name, operation, maxAnswer)
+		return nil, fmt.Errorf("%s %s: %w", s.name, operation, err)
 	case answer.StatusCode/100 != 2:
 		return nil, readError(s, operation, answer, text)
 	}
 	return text, nil
 }
 
-// signed is a request with its signature (Signature Version 4).
-func (c *Client) signed(ctx context.Context, s Service, header http.Header, body []byte) (*http.Request, error) {
+// readBody reads an answer to its end, and closes it.
+func readBody(answer *http.Response) ([]byte, error) {
+	defer answer.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1))
+	if err != nil {
+		return nil, fmt.Errorf("read the answer: %w", err)
+	}
+	if len(text) > maxAnswer {
+		return nil, fmt.Errorf("the answer is longer than %d bytes", maxAnswer)
+	}
+	return text, nil
+}
+
+// signed is a request with its signature (Signature Version 4) of a moment.
+func (c *Client) signed(ctx context.Context, s Service, header http.Header, body []byte, now time.Time) (*http.Request, error) {
 	endpoint, region, err := c.endpoint(ctx, s)
 	if err != nil {
 		return nil, err
@@ -155,11 +172,11 @@ func (c *Client) signed(ctx context.Context, s Service, header http.Header, body
 		return nil, err
 	}
 	r.Header = header.Clone()
-	return r, c.sign(ctx, r, payloadHash(body), s, region)
+	return r, c.sign(ctx, r, payloadHash(body), s, region, now)
 }
 
 // sign puts a signature into the header of a request.
-func (c *Client) sign(ctx context.Context, r *http.Request, hash string, s Service, region string) error {
+func (c *Client) sign(ctx context.Context, r *http.Request, hash string, s Service, region string, now time.Time) error {
 	if c.cfg.Credentials == nil {
 		return errors.New("there are no credentials")
 	}
@@ -167,7 +184,7 @@ func (c *Client) sign(ctx context.Context, r *http.Request, hash string, s Servi
 	if err != nil {
 		return fmt.Errorf("get credentials: %w", err)
 	}
-	return v4.NewSigner().SignHTTP(ctx, credentials, r, hash, s.signing, region, time.Now())
+	return v4.NewSigner().SignHTTP(ctx, credentials, r, hash, s.signing, region, now)
 }
 
 // payloadHash is what a signature says of a body.

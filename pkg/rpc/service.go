@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -23,12 +24,14 @@ type Service struct {
 	target, version string
 	// global says that there is one endpoint for all Regions of a partition.
 	global bool
+	// variants says that it has endpoints for FIPS and for IPv6 by the usual names.
+	variants bool
 }
 
 // The services. Hosts, targets and versions are those of the AWS service models.
 var (
 	ECR            = Service{name: "ecr", id: "ECR", host: "api.ecr", signing: "ecr", target: "AmazonEC2ContainerRegistry_V20150921"}
-	Logs           = Service{name: "logs", id: "CloudWatch Logs", host: "logs", signing: "logs", target: "Logs_20140328"}
+	Logs           = Service{name: "logs", id: "CloudWatch Logs", host: "logs", signing: "logs", target: "Logs_20140328", variants: true}
 	ECS            = Service{name: "ecs", id: "ECS", host: "ecs", signing: "ecs", target: "AmazonEC2ContainerServiceV20141113"}
 	SecretsManager = Service{name: "secretsmanager", id: "Secrets Manager", host: "secretsmanager", signing: "secretsmanager", target: "secretsmanager"}
 	SSM            = Service{name: "ssm", id: "SSM", host: "ssm", signing: "ssm", target: "AmazonSSM"}
@@ -47,18 +50,21 @@ func (c *Client) endpoint(ctx context.Context, s Service) (address, region strin
 	if region == "" {
 		return "", "", fmt.Errorf("there is no Region")
 	}
-	suffix, home := partition(region)
-	name := s.host + "." + region + "." + suffix
-	if s.global {
-		region = home
-		switch home {
+	p := partitionOf(region)
+	name := s.host + "." + region + "." + p.suffix
+	switch {
+	case s.global:
+		region = p.home
+		switch p.home {
 		case "us-east-1":
-			name = s.host + "." + suffix
+			name = s.host + "." + p.suffix
 		case "us-gov-west-1":
-			name = s.host + ".us-gov." + suffix
+			name = s.host + ".us-gov." + p.suffix
 		default:
-			name = s.host + "." + home + "." + suffix
+			name = s.host + "." + p.home + "." + p.suffix
 		}
+	case s.variants:
+		name = c.variant(ctx, s, region, p)
 	}
 	if address = c.configured(ctx, s.id); address == "" {
 		address = "https://" + name
@@ -71,49 +77,82 @@ func (c *Client) endpoint(ctx context.Context, s Service) (address, region strin
 	return u.String(), region, nil
 }
 
+// variant is the name of the endpoint that the configuration wants (AWS_USE_FIPS_ENDPOINT,
+// AWS_USE_DUALSTACK_ENDPOINT). In the Regions of the US government the plain one is for FIPS.
+func (c *Client) variant(ctx context.Context, s Service, region string, p partition) string {
+	fips, _ := said(c, func(source interface {
+		GetUseFIPSEndpoint(context.Context) (aws.FIPSEndpointState, bool, error)
+	}) (aws.FIPSEndpointState, bool, error) {
+		return source.GetUseFIPSEndpoint(ctx)
+	})
+	dual, _ := said(c, func(source interface {
+		GetUseDualStackEndpoint(context.Context) (aws.DualStackEndpointState, bool, error)
+	}) (aws.DualStackEndpointState, bool, error) {
+		return source.GetUseDualStackEndpoint(ctx)
+	})
+	host, suffix := s.host, p.suffix
+	if dual == aws.DualStackEndpointStateEnabled {
+		suffix = p.dual
+	}
+	if fips == aws.FIPSEndpointStateEnabled && (suffix != p.suffix || p.home != "us-gov-west-1") {
+		host += "-fips"
+	}
+	return host + "." + region + "." + suffix
+}
+
 // configured is the endpoint of a service from environment and profile
 // (AWS_ENDPOINT_URL_<SERVICE>, then that of the target or AWS_ENDPOINT_URL).
 func (c *Client) configured(ctx context.Context, id string) string {
-	for _, source := range c.cfg.ConfigSources {
-		if s, ok := source.(interface {
-			GetIgnoreConfiguredEndpoints(context.Context) (bool, bool, error)
-		}); ok {
-			if ignore, found, err := s.GetIgnoreConfiguredEndpoints(ctx); err == nil && found && ignore {
-				return aws.ToString(c.cfg.BaseEndpoint)
-			}
-		}
-	}
-	for _, source := range c.cfg.ConfigSources {
-		if s, ok := source.(interface {
-			GetServiceBaseEndpoint(context.Context, string) (string, bool, error)
-		}); ok {
-			if address, found, err := s.GetServiceBaseEndpoint(ctx, id); err == nil && found {
-				return address
-			}
-		}
+	ignore, _ := said(c, func(source interface {
+		GetIgnoreConfiguredEndpoints(context.Context) (bool, bool, error)
+	}) (bool, bool, error) {
+		return source.GetIgnoreConfiguredEndpoints(ctx)
+	})
+	address, found := said(c, func(source interface {
+		GetServiceBaseEndpoint(context.Context, string) (string, bool, error)
+	}) (string, bool, error) {
+		return source.GetServiceBaseEndpoint(ctx, id)
+	})
+	if found && !ignore {
+		return address
 	}
 	return aws.ToString(c.cfg.BaseEndpoint)
 }
 
-// partition returns the DNS suffix of a Region's endpoints and the Region that
-// its global services sign for (AWS General Reference, and the partitions that
-// botocore knows).
-func partition(region string) (suffix, home string) {
-	switch {
-	case strings.HasPrefix(region, "cn-"):
-		return "amazonaws.com.cn", "cn-north-1"
-	case strings.HasPrefix(region, "us-gov-"):
-		return "amazonaws.com", "us-gov-west-1"
-	case strings.HasPrefix(region, "us-isob-"):
-		return "sc2s.sgov.gov", "us-isob-east-1"
-	case strings.HasPrefix(region, "us-isof-"):
-		return "csp.hci.ic.gov", "us-isof-south-1"
-	case strings.HasPrefix(region, "us-iso-"):
-		return "c2s.ic.gov", "us-iso-east-1"
-	case strings.HasPrefix(region, "eu-isoe-"):
-		return "cloud.adc-e.uk", "eu-isoe-west-1"
-	case strings.HasPrefix(region, "eusc-"):
-		return "amazonaws.eu", "eusc-de-east-1"
+// said is what the first source of the configuration says that knows.
+func said[Source, Value any](c *Client, ask func(Source) (Value, bool, error)) (value Value, found bool) {
+	for _, s := range c.cfg.ConfigSources {
+		if source, ok := s.(Source); ok {
+			if value, found, err := ask(source); err == nil && found {
+				return value, true
+			}
+		}
 	}
-	return "amazonaws.com", "us-east-1"
+	return value, false
+}
+
+// partition is a group of Regions with names of their own.
+type partition struct {
+	regions string // what their names begin with
+	// suffix ends the names of endpoints, dual those of the ones that speak IPv6 too; home is
+	// the Region that global services sign for.
+	suffix, dual, home string
+}
+
+// partitions are those of the AWS General Reference and of the SDKs; the last has all other
+// Regions.
+var partitions = [...]partition{
+	{"cn-", "amazonaws.com.cn", "api.amazonwebservices.com.cn", "cn-north-1"},
+	{"us-gov-", "amazonaws.com", "api.aws", "us-gov-west-1"},
+	{"us-iso-", "c2s.ic.gov", "api.aws.ic.gov", "us-iso-east-1"},
+	{"us-isob-", "sc2s.sgov.gov", "api.aws.scloud", "us-isob-east-1"},
+	{"us-isof-", "csp.hci.ic.gov", "api.aws.hci.ic.gov", "us-isof-south-1"},
+	{"eu-isoe-", "cloud.adc-e.uk", "api.cloud-aws.adc-e.uk", "eu-isoe-west-1"},
+	{"eusc-", "amazonaws.eu", "api.amazonwebservices.eu", "eusc-de-east-1"},
+	{"", "amazonaws.com", "api.aws", "us-east-1"},
+}
+
+func partitionOf(region string) partition {
+	i := slices.IndexFunc(partitions[:], func(p partition) bool { return strings.HasPrefix(region, p.regions) })
+	return partitions[i]
 }

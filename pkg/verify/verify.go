@@ -12,7 +12,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
-	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
 	"github.com/aws/smithy-go"
 
 	"github.com/batchctl/batchctl/pkg/catalog"
@@ -80,7 +79,6 @@ type Verifier struct {
 	Types *catalog.Catalog
 
 	batch *batch.Client
-	logs  *cloudwatchlogs.Client
 	rpc   *rpc.Client
 
 	queues map[string]*queue
@@ -89,7 +87,7 @@ type Verifier struct {
 
 // New returns a verifier for the account and Region that cfg leads to.
 func New(cfg aws.Config) *Verifier {
-	return &Verifier{batch: batch.NewFromConfig(cfg), logs: cloudwatchlogs.NewFromConfig(cfg), rpc: rpc.New(cfg),
+	return &Verifier{batch: batch.NewFromConfig(cfg), rpc: rpc.New(cfg),
 		queues: map[string]*queue{}, known: map[string]Result{}}
 }
 

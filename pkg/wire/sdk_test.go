@@ -283,3 +283,46 @@ func TestNoShapeIsRecursive(t *testing.T) {
 		t.Errorf("deepest shape has %d levels: think again about a limit", deepest)
 	}
 }
+
+// TestShapesOfLogs: an input has the members of the SDK's, an output some of them, and each
+// is of the same kind.
+func TestShapesOfLogs(t *testing.T) {
+	for ours, sdk := range map[reflect.Type]reflect.Type{
+		reflect.TypeFor[GetLogEventsInput]():        reflect.TypeFor[cloudwatchlogs.GetLogEventsInput](),
+		reflect.TypeFor[GetLogEventsOutput]():       reflect.TypeFor[cloudwatchlogs.GetLogEventsOutput](),
+		reflect.TypeFor[FilterLogEventsInput]():     reflect.TypeFor[cloudwatchlogs.FilterLogEventsInput](),
+		reflect.TypeFor[FilterLogEventsOutput]():    reflect.TypeFor[cloudwatchlogs.FilterLogEventsOutput](),
+		reflect.TypeFor[DescribeLogStreamsInput]():  reflect.TypeFor[cloudwatchlogs.DescribeLogStreamsInput](),
+		reflect.TypeFor[DescribeLogStreamsOutput](): reflect.TypeFor[cloudwatchlogs.DescribeLogStreamsOutput](),
+		reflect.TypeFor[DescribeLogGroupsInput]():   reflect.TypeFor[cloudwatchlogs.DescribeLogGroupsInput](),
+		reflect.TypeFor[DescribeLogGroupsOutput]():  reflect.TypeFor[cloudwatchlogs.DescribeLogGroupsOutput](),
+	} {
+		sameShape(t, ours.Name(), ours, sdk)
+		if strings.HasSuffix(ours.Name(), "Input") && len(members(ours)) != len(members(sdk)) {
+			t.Errorf("%s has %d members, the SDK's %d", ours.Name(), len(members(ours)), len(members(sdk)))
+		}
+	}
+}
+
+// sameShape holds the members of ours to those of the same name.
+func sameShape(t *testing.T, path string, ours, sdk reflect.Type) {
+	t.Helper()
+	if ours.Kind() != sdk.Kind() {
+		t.Errorf("%s is %s, the SDK's %s", path, ours, sdk)
+		return
+	}
+	switch ours.Kind() {
+	case reflect.Pointer, reflect.Slice:
+		sameShape(t, path, ours.Elem(), sdk.Elem())
+	case reflect.Struct:
+		for _, m := range members(ours) {
+			f := ours.Field(m.index)
+			theirs, ok := sdk.FieldByName(f.Name)
+			if !ok {
+				t.Errorf("%s.%s is not the SDK's", path, f.Name)
+				continue
+			}
+			sameShape(t, path+"."+f.Name, f.Type, theirs.Type)
+		}
+	}
+}

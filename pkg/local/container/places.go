@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -21,10 +20,15 @@ import (
 // what it carried away.
 const OutputsDir = "outputs"
 
-var (
-	publishedHash = regexp.MustCompile(`^[0-9a-f]{64}$`)
-	publishedTree = regexp.MustCompile(`^[0-9a-f]{64}\.tree$`)
-)
+// treeEnding ends the name of a tree's list of files.
+const treeEnding = ".tree"
+
+// isHash reports whether a name, less its ending, is a SHA-256, which is what texts and
+// files that were given out are called by.
+func isHash(name, ending string) bool {
+	hash, ok := strings.CutSuffix(name, ending)
+	return ok && len(hash) == 64 && strings.Trim(hash, "0123456789abcdef") == ""
+}
 
 // places is what a job's document names below the engine's staged directory. A job may
 // come from anybody who reaches the API, so it gets the files whose hashes it knows, which
@@ -52,7 +56,7 @@ func (x *Executor) placesOf(a local.Attempt) places {
 	}
 	for _, in := range d.Inputs {
 		from := expand(in.From)
-		if name := filepath.Base(from); x.isStagedDir(filepath.Dir(from)) && (publishedHash.MatchString(name) || publishedTree.MatchString(name)) {
+		if name := filepath.Base(from); x.isStagedDir(filepath.Dir(from)) && (isHash(name, "") || isHash(name, treeEnding)) {
 			all.files[filepath.Dir(from)] = append(all.files[filepath.Dir(from)], name)
 		}
 	}
@@ -141,7 +145,7 @@ func (x *Executor) linked(a local.Attempt, at string, names []string, outputs bo
 		if err := link(staged, dir, name); err != nil {
 			return "", err
 		}
-		if publishedTree.MatchString(name) {
+		if isHash(name, treeEnding) {
 			if err := linkTree(staged, dir, name); err != nil {
 				return "", err
 			}
@@ -192,7 +196,7 @@ func linkTree(from, to, name string) error {
 	defer f.Close()
 	for lines := bufio.NewReader(f); ; {
 		line, err := lines.ReadString('\n')
-		if hash, _, _ := strings.Cut(line, " "); publishedHash.MatchString(hash) {
+		if hash, _, _ := strings.Cut(line, " "); isHash(hash, "") {
 			if err := link(from, to, hash); err != nil {
 				return err
 			}

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -17,9 +16,6 @@ import (
 // StagedDir is the directory below Options.Dir of texts that were too long for a
 // request. Each is called by its SHA-256, so a job can name only what it was given.
 const StagedDir = "staged"
-
-// stagedName is the name of such a text.
-var stagedName = regexp.MustCompile(`^[0-9a-f]{64}\.txt$`)
 
 // staged lets the container read the staged texts that variables of its job name, at the
 // same path. They are all of the engine's state that a job may see.
@@ -50,7 +46,7 @@ func (x *Executor) staged(a local.Attempt) (args []string, err error) {
 
 // stagedFile is the real path of a staged text. A link is none: it may lead anywhere.
 func (x *Executor) stagedFile(place string) (source string, ok bool) {
-	if !filepath.IsAbs(place) || filepath.Clean(place) != place || !stagedName.MatchString(filepath.Base(place)) {
+	if !filepath.IsAbs(place) || filepath.Clean(place) != place || !isHash(filepath.Base(place), ".txt") {
 		return "", false
 	}
 	dir, err := filepath.EvalSymlinks(filepath.Dir(place))

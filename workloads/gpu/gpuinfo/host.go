@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Host is what files and the environment tell of GPUs, without asking the driver.
@@ -49,8 +50,8 @@ var folders = []string{
 }
 
 var (
-	node    = regexp.MustCompile(`^(nvidia[0-9]+|dxg)$`)
-	version = regexp.MustCompile(`\b[0-9]{3,}\.[0-9.]*[0-9]`)
+	node    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(nvidia[0-9]+|dxg)$`) })
+	version = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\b[0-9]{3,}\.[0-9.]*[0-9]`) })
 )
 
 func (s source) host() Host {
@@ -91,7 +92,7 @@ func (s source) kernelModule() string {
 		return ""
 	}
 	first, _, _ := strings.Cut(string(text), "\n")
-	return version.FindString(first)
+	return version().FindString(first)
 }
 
 // nodes is empty where there is none, and never nil, so that JSON has a list.
@@ -102,7 +103,7 @@ func (s source) nodes() []string {
 		return all
 	}
 	for _, entry := range entries {
-		if node.MatchString(entry.Name()) {
+		if node().MatchString(entry.Name()) {
 			all = append(all, "/dev/"+entry.Name())
 		}
 	}
