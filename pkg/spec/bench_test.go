@@ -85,7 +85,7 @@ func BenchmarkLoad(b *testing.B) {
 			check(root, KindJob)
 		}
 	})
-	b.Run("judge", func(b *testing.B) {
+	b.Run("library", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			judge(root, KindJob)
@@ -107,7 +107,7 @@ func BenchmarkFirstLoad(b *testing.B) {
 	})
 	b.Run("library", func(b *testing.B) {
 		for b.Loop() {
-			compileFor(KindJob)
+			compileOnce(KindJob)()
 		}
 	})
 }

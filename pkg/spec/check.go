@@ -1,10 +1,15 @@
 package spec
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v5"
 
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
@@ -19,8 +24,8 @@ const (
 	RuleBadValue      = "bad-value"
 )
 
-// checker turns what a schema has against a tree into problems with a place. A
-// failure only says which keyword of which schema refuses which value; the
+// checker turns what the validator found into problems with a place. The
+// validator only says which keyword of which schema refuses which value; the
 // words are made here, from the schema and the tree.
 type checker struct {
 	root   *jsontree.Node
@@ -44,19 +49,21 @@ func check(root *jsontree.Node, kind Kind, surplus ...*jsontree.Node) *checker {
 	return judge(root, kind, surplus...)
 }
 
-// judge finds all that the schema has against the tree, and puts it into words.
+// judge lets the validator library decide, and puts what it found into words.
 func judge(root *jsontree.Node, kind Kind, surplus ...*jsontree.Node) *checker {
 	top, _ := rawOf(kind.location())
 	c := &checker{root: root, top: top, native: kind.native() || kind == KindJobList, bad: map[*jsontree.Node]bool{}, searches: 200}
 	for _, n := range surplus {
 		c.bad[n] = true
 	}
-	for _, f := range inOrder(c.failures(top.file, top.m, c.value(root), nil)) {
-		if c.overflow = len(c.diags) >= maxProblems; c.overflow {
+	err := compiled[kind]().Validate(c.value(root))
+	if invalid, ok := errors.AsType[*jsonschema.ValidationError](err); ok {
+		c.walk(invalid)
+		if c.overflow {
 			c.report(RuleBadValue, root.Source, brace(root), "mend the others first", "more than %d problems, the rest is not shown", maxProblems)
-			break
 		}
-		c.put(f)
+	} else if err != nil {
+		panic(err) // only a schema of ours that is wrong
 	}
 	return c
 }
@@ -71,21 +78,22 @@ func (c *checker) report(rule string, src *diag.Source, span diag.Span, hint, fo
 const maxProblems = 1000
 
 // maxChildren bounds the members of an object and the elements of an array.
-// Nothing that AWS takes comes near it, and memory grows with every value that is
-// wrong.
+// Nothing that AWS takes comes near it, and the validator's memory grows with
+// every value that is wrong.
 const maxChildren = 10000
 
-// value is a node as plain JSON, as validators take it. Of members of one name
-// the first counts, as in Node.Get. What a validator could choke on is reported
-// here and replaced.
+// value is the form of a node that the validator takes. Of members of one name
+// the first counts, as in Node.Get. What the validator could choke on is
+// reported here and replaced.
 func (c *checker) value(n *jsontree.Node) any {
 	switch {
 	case n.Is(jsontree.Number):
+		// The validator computes with fractions, whose size grows with the exponent.
 		f, err := strconv.ParseFloat(n.Text, 64)
 		if err != nil {
 			c.report(RuleBadValue, n.Source, n.Span, "", "number out of range")
 			c.bad[n] = true
-			return 0.0
+			return 0
 		}
 		return f
 	case n.Len() > maxChildren:
@@ -114,6 +122,49 @@ func (c *checker) value(n *jsontree.Node) any {
 	return n.Value()
 }
 
+// walk goes down to the causes that are no mere consequence of others.
+func (c *checker) walk(e *jsonschema.ValidationError) {
+	if len(c.diags) >= maxProblems {
+		c.overflow = true
+		return
+	}
+	switch keyword := path.Base(e.AbsoluteKeywordLocation); {
+	case keyword == "anyOf":
+		c.choose(e)
+	case len(e.Causes) > 0:
+		// The validator ranges over maps.
+		slices.SortFunc(e.Causes, func(a, b *jsonschema.ValidationError) int {
+			return cmp.Or(strings.Compare(a.InstanceLocation, b.InstanceLocation), strings.Compare(a.KeywordLocation, b.KeywordLocation))
+		})
+		for _, cause := range e.Causes {
+			c.walk(cause)
+		}
+	default:
+		c.leaf(keyword, e)
+	}
+}
+
+// choose reports a value that none of several schemas takes: its type if that
+// is wrong for all of them, else what the schema for its type has against it.
+func (c *checker) choose(e *jsonschema.ValidationError) {
+	steps := tokens(e.InstanceLocation)
+	node := c.root.At(steps...)
+	var chosen []*jsonschema.ValidationError
+	for _, cause := range e.Causes {
+		branch := strings.TrimPrefix(cause.KeywordLocation, e.KeywordLocation+"/")
+		index, _, _ := strings.Cut(branch, "/")
+		schema, ok := rawOf(e.AbsoluteKeywordLocation + "/" + index)
+		if ok && schema.takes(node) {
+			chosen = append(chosen, cause)
+		}
+	}
+	if len(chosen) == 0 {
+		c.wrongType(node, steps)
+		return
+	}
+	c.walk(chosen[0])
+}
+
 // takes reports whether a node of this JSON type can satisfy the schema.
 func (r raw) takes(n *jsontree.Node) bool {
 	for _, t := range r.types() {
@@ -128,10 +179,14 @@ func (r raw) takes(n *jsontree.Node) bool {
 // jsonTypes names the types as schemas do, by jsontree.Kind.
 var jsonTypes = [...]string{"null", "boolean", "number", "string", "array", "object"}
 
-// put puts a failure into words.
-func (c *checker) put(f failure) {
-	node, schema, steps := c.root.At(f.at...), f.schema, f.at
-	switch f.keyword {
+func (c *checker) leaf(keyword string, e *jsonschema.ValidationError) {
+	steps := tokens(e.InstanceLocation)
+	node := c.root.At(steps...)
+	file, v := lookup(path.Dir(e.AbsoluteKeywordLocation))
+	schema := raw{file: file}
+	schema.m, _ = v.(map[string]any)
+
+	switch keyword {
 	case "type":
 		c.wrongType(node, steps)
 	case "additionalProperties":
@@ -143,9 +198,9 @@ func (c *checker) put(f failure) {
 		c.oneOf(node, schema, steps)
 	case "minimum":
 		c.bad[node] = true
-		c.report(RuleBadValue, node.Source, node.Span, "", "%s must be at least %v", c.label(steps...), schema.m[f.keyword])
+		c.report(RuleBadValue, node.Source, node.Span, "", "%s must be at least %v", c.label(steps...), schema.m[keyword])
 	case "minItems":
-		c.report(RuleBadValue, node.Source, node.Span, "", "%s must have at least %v element", c.label(steps...), schema.m[f.keyword])
+		c.report(RuleBadValue, node.Source, node.Span, "", "%s must have at least %v element", c.label(steps...), schema.m[keyword])
 	default: // a member whose schema is false
 		c.bad[node] = true
 		c.report(RuleUnknownMember, node.Source, node.Key, "remove it", "%s has no place here", c.label(steps...))

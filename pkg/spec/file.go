@@ -208,7 +208,7 @@ func (f *File) load(o Options) (diags diag.List) {
 		}
 		surplus = members
 	}
-	if shapes[f.Kind] == nil || !f.Root.Is(jsontree.Object) {
+	if compiled[f.Kind] == nil || !f.Root.Is(jsontree.Object) {
 		if len(diags) == 0 {
 			diags = append(diags, notADocument(f.Root))
 		}

@@ -1,8 +1,10 @@
 package spec
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"iter"
 	"maps"
 	"net/url"
@@ -11,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/santhosh-tekuri/jsonschema/v5"
 
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/schemas"
@@ -30,8 +34,19 @@ func (k Kind) location() string {
 	return base + "native.schema.json#/$defs/" + string(k)
 }
 
-// shapes holds the schemas of the kinds, compiled for the quick answer when a document
-// first needs one.
+// compiled holds the validators. Each is built when a document first needs it
+// and never changes after that.
+var compiled = compileEach()
+
+func compileEach() map[Kind]func() *jsonschema.Schema {
+	out := map[Kind]func() *jsonschema.Schema{}
+	for _, k := range kinds {
+		out[k.kind] = compileOnce(k.kind)
+	}
+	return out
+}
+
+// shapes holds the same schemas as compiled, for the quick answer.
 var shapes = shapeEach()
 
 func shapeEach() map[Kind]func() *shape {
@@ -42,8 +57,26 @@ func shapeEach() map[Kind]func() *shape {
 	return out
 }
 
-// rawSchemas is the schemas as decoded JSON, by file name: what documents that
-// are wrong are held to, and messages made from.
+func compileOnce(k Kind) func() *jsonschema.Schema {
+	return sync.OnceValue(func() *jsonschema.Schema {
+		c := jsonschema.NewCompiler()
+		c.LoadURL = openSchema
+		return c.MustCompile(k.location())
+	})
+}
+
+// openSchema gives the validator our schemas as ones of draft 2019-09. Both
+// drafts mean the same by our keywords, but in those of 2020-12 it searches
+// every file for dynamic anchors at every reference, which doubles the time to
+// compile them.
+func openSchema(location string) (io.ReadCloser, error) {
+	text, err := schemas.FS.ReadFile(path.Base(location))
+	text = bytes.Replace(text, []byte("/draft/2020-12/"), []byte("/draft/2019-09/"), 1)
+	return io.NopCloser(bytes.NewReader(text)), err
+}
+
+// rawSchemas is the schemas as decoded JSON, by file name. Messages are made
+// from them, because the validator does not keep examples and locations.
 var rawSchemas = sync.OnceValue(func() map[string]any {
 	files, err := schemas.FS.ReadDir(".")
 	if err != nil {
@@ -92,7 +125,7 @@ func lookup(location string) (file string, v any) {
 	return file, v
 }
 
-// tokens splits a JSON pointer as references write it, URL-escaped.
+// tokens splits a JSON pointer as the validator writes it, URL-escaped.
 func tokens(pointer string) []string {
 	if pointer == "" {
 		return nil
@@ -122,8 +155,13 @@ func (r raw) each(yield func(raw) bool) bool {
 	if !yield(r) {
 		return false
 	}
-	if target, ok := r.target(); ok && !target.each(yield) {
-		return false
+	if ref, ok := r.m["$ref"].(string); ok {
+		if strings.HasPrefix(ref, "#") {
+			ref = r.file + ref
+		}
+		if target, ok := rawOf(ref); ok && !target.each(yield) {
+			return false
+		}
 	}
 	list, _ := r.m["anyOf"].([]any)
 	for _, branch := range list {
@@ -132,18 +170,6 @@ func (r raw) each(yield func(raw) bool) bool {
 		}
 	}
 	return true
-}
-
-// target is what the schema's $ref leads to.
-func (r raw) target() (raw, bool) {
-	ref, ok := r.m["$ref"].(string)
-	if !ok {
-		return raw{}, false
-	}
-	if strings.HasPrefix(ref, "#") {
-		ref = r.file + ref
-	}
-	return rawOf(ref)
 }
 
 // members returns the schemas of the members that an object of this schema can

@@ -10,9 +10,9 @@ import (
 )
 
 // shape is a schema compiled to answer one question fast: does it take this
-// value? What is wrong with it checker.failures finds, by allocating a tree for
-// every value, and so only for documents that are; a test holds that the two never
-// disagree, nor with the validator library.
+// value? The validator library answers the same by allocating a tree for every
+// value, and so is asked only about documents that are wrong; a test holds that
+// the two never disagree.
 type shape struct {
 	never    bool // the schema is false
 	types    uint8
@@ -39,7 +39,7 @@ func bit(k jsontree.Kind) uint8 { return 1 << k }
 
 // takes reports whether the schema is satisfied. It is told the truth about a
 // tree that is readable and has no two members of one name; with two of them it
-// may say no where failures, which reads the first, finds none.
+// may say no where the validator, which reads the first, says yes.
 func (s *shape) takes(n *jsontree.Node) bool {
 	if s.never || !s.fits(n) {
 		return false
@@ -104,7 +104,7 @@ func (s *shape) takesElements(n *jsontree.Node) bool {
 	return true
 }
 
-// readable reports whether failures would be given the tree as it is: no
+// readable reports whether the validator would be given the tree as it is: no
 // number beyond the range of a float64, and no endless list.
 func readable(n *jsontree.Node) bool {
 	if n.Len() > maxChildren {
