@@ -9,7 +9,7 @@ package image
 //go:noescape
 func copyAVX2(dst *byte, src *byte, n int)
 
-// copyStreamAVX2 is copy with stores past the caches; dst is aligned to the vector.
+// copyStreamAVX2 is copy with stores past the caches, that asks two pages before for what it reads; dst is aligned to the vector.
 //
 //go:noescape
 func copyStreamAVX2(dst *byte, src *byte, n int)
@@ -113,7 +113,7 @@ func resampleAlongAVX2(out *byte, line *int16, offsets *int32, weights *int16, p
 //go:noescape
 func copyAVX512(dst *byte, src *byte, n int)
 
-// copyStreamAVX512 is copy with stores past the caches; dst is aligned to the vector.
+// copyStreamAVX512 is copy with stores past the caches, that asks two pages before for what it reads; dst is aligned to the vector.
 //
 //go:noescape
 func copyStreamAVX512(dst *byte, src *byte, n int)
