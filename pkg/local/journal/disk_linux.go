@@ -24,22 +24,22 @@ type disk struct {
 
 // controlBlock is struct iocb of linux/aio_abi.h.
 type controlBlock struct {
-	data                 uint64
-	key, flagsOfReadings uint32
-	opcode               uint16
-	priority             int16
-	file                 uint32
-	buffer, bytes        uint64
-	offset               int64
-	_                    uint64
-	flags                uint32
-	eventfd              uint32
+	_       uint64 // data
+	_, _    uint32 // key, flags of a transfer
+	opcode  uint16
+	_       int16 // priority
+	file    uint32
+	_, _, _ uint64 // buffer, length, offset
+	_       uint64
+	flags   uint32
+	eventfd uint32
 }
 
 // ioEvent is struct io_event of linux/aio_abi.h.
 type ioEvent struct {
-	data, object uint64
-	result, _    int64
+	_, _   uint64 // data, object
+	result int64
+	_      int64
 }
 
 // Of enum IOCB_CMD and the flags of linux/aio_abi.h.
