@@ -114,6 +114,43 @@ func TestLostSectorsAreDamage(t *testing.T) {
 	}
 }
 
+// TestLostSectorsOfOldJournals: a journal without marks cannot tell, so zeros before
+// records are damage; and once it has been opened it has a mark.
+func TestLostSectorsOfOldJournals(t *testing.T) {
+	old := []byte(firstHeader)
+	for range 20 {
+		old = appendFrame(old, bytes.Repeat([]byte("x"), sector/2))
+	}
+	lost := bytes.Clone(old)
+	clear(lost[2*sector : 3*sector])
+	if _, _, err := readAll(lost); err == nil {
+		t.Error("never opened since: read as if nothing were wrong")
+	}
+
+	root, err := os.OpenRoot(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	if err := root.WriteFile("journal", old, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	j, _, err := Open(root, "journal", func([]byte) error { return nil })
+	if err == nil {
+		err = j.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if lost, err = root.ReadFile("journal"); err != nil {
+		t.Fatal(err)
+	}
+	clear(lost[2*sector : 3*sector])
+	if _, _, err := readAll(lost); err == nil {
+		t.Error("opened, with nothing appended: read as if nothing were wrong")
+	}
+}
+
 // TestOldJournalGoesOn: a journal without marks is read, and from then on has them.
 func TestOldJournalGoesOn(t *testing.T) {
 	root, err := os.OpenRoot(t.TempDir())

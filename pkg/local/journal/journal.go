@@ -457,7 +457,7 @@ func replay(data []byte, apply func(record []byte) error) (whole int64, err erro
 		}
 		payload, n, bad := unframe(data[at:])
 		if bad != nil {
-			if damaged(data, at) {
+			if damaged(data, at, !first) {
 				return int64(at), fmt.Errorf("damaged at byte %d (%w), with good records behind; restore the file, "+
 					"or move it away to begin without the jobs it holds", at, bad)
 			}
@@ -473,10 +473,11 @@ func replay(data []byte, apply func(record []byte) error) (whole int64, err erro
 
 // damaged reports whether the line that is bad at a byte of data was whole once: there
 // are whole lines behind it, and it does not just lack pages that the disk never got,
-// or a mark behind it says that the disk had got them.
-func damaged(data []byte, at int) bool {
+// or a mark behind it says that the disk had got them. Without marks that is not known,
+// and counts as damage.
+func damaged(data []byte, at int, marks bool) bool {
 	behind := data[min(at+1, len(data)):]
-	if lacksPages(data, at) {
+	if marks && lacksPages(data, at) {
 		for {
 			i := bytes.Index(behind, []byte(markName))
 			if i < 0 {
@@ -528,10 +529,14 @@ func Open(root *os.Root, name string, apply func(record []byte) error) (j *Journ
 		return nil, 0, fmt.Errorf("open journal: %w", err)
 	}
 	tail := bytes.TrimRight(data[whole:], "\x00")
-	if err := repair(root, name, file, tail, whole); err != nil {
+	var mark []byte
+	if bytes.HasPrefix(data, []byte(firstHeader)) {
+		mark = appendMark(nil, whole) // nothing else says so of what has none
+	}
+	if err := repair(root, name, file, tail, mark, whole); err != nil {
 		return nil, 0, errors.Join(fmt.Errorf("open journal: %w", err), file.Close())
 	}
-	return New(newDisk(file), max(whole, int64(len(Header)))), len(tail), nil
+	return New(newDisk(file), max(whole, int64(len(Header)))+int64(len(mark))), len(tail), nil
 }
 
 // Read hands the records of a journal to apply and changes nothing; another program
@@ -556,8 +561,8 @@ func read(root *os.Root, name string, apply func(record []byte) error) (data []b
 }
 
 // repair keeps the torn tail apart, cuts it off with the room behind it, and writes the
-// header: of a new journal, or over that of an old one, which has no mark yet.
-func repair(root *os.Root, name string, file *os.File, tail []byte, whole int64) error {
+// header: of a new journal, or, once it has a mark, over that of an old one.
+func repair(root *os.Root, name string, file *os.File, tail, mark []byte, whole int64) error {
 	if len(tail) > 0 {
 		if err := root.WriteFile(name+".torn", tail, 0o600); err != nil {
 			return err
@@ -565,6 +570,12 @@ func repair(root *os.Root, name string, file *os.File, tail []byte, whole int64)
 	}
 	if err := file.Truncate(whole); err != nil {
 		return err
+	}
+	if len(mark) > 0 {
+		_, err := file.WriteAt(mark, whole)
+		if err := errors.Join(err, file.Sync()); err != nil {
+			return err
+		}
 	}
 	if _, err := file.WriteAt([]byte(Header), 0); err != nil {
 		return err
