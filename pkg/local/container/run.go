@@ -70,11 +70,12 @@ func (x *Executor) carryOut(ctx context.Context, name string, a local.Attempt, l
 	return verdict(now, oom)
 }
 
-// lateNews looks again, for at most a second, at a container that somebody has ended
-// with SIGKILL: docker learns of the end and of the lack of memory on two ways, and the
-// end may be the first to come. It returns now if docker has nothing to add.
+// lateNews looks again, for some seconds, at a container that somebody has ended with
+// SIGKILL: docker learns of the end and of the lack of memory on two ways, and the end
+// may be the first to come, on a busy machine by more than a second. It returns now if
+// docker has nothing to add.
 func (l *life) lateNews(now inspected) inspected {
-	for pause := 50 * time.Millisecond; pause < time.Second; pause *= 2 {
+	for pause := 50 * time.Millisecond; pause < 4*time.Second; pause *= 2 {
 		time.Sleep(pause)
 		later, err := l.inspect(l.name)
 		if err != nil {
