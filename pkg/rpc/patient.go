@@ -78,18 +78,21 @@ func readAnswer(s Service, operation string, answer *smithyhttp.Response, out an
 
 // retries is the SDK's loop of attempts, as the configuration wants it.
 func retries(cfg aws.Config) *retry.Attempt {
-	var retryer aws.Retryer
+	// There is nothing to rewind or to clone: each attempt makes its own request.
+	return retry.NewAttemptMiddleware(retryer(cfg), func(request any) any { return request })
+}
+
+func retryer(cfg aws.Config) (r aws.Retryer) {
 	switch {
 	case cfg.Retryer != nil:
-		retryer = cfg.Retryer()
+		r = cfg.Retryer()
 	case cfg.RetryMode == aws.RetryModeAdaptive:
-		retryer = retry.NewAdaptiveMode()
+		r = retry.NewAdaptiveMode()
 	default:
-		retryer = retry.NewStandard()
+		r = retry.NewStandard()
 	}
 	if cfg.RetryMaxAttempts > 0 {
-		retryer = retry.AddWithMaxAttempts(retryer, cfg.RetryMaxAttempts)
+		r = retry.AddWithMaxAttempts(r, cfg.RetryMaxAttempts)
 	}
-	// There is nothing to rewind or to clone: each attempt makes its own request.
-	return retry.NewAttemptMiddleware(retryer, func(request any) any { return request })
+	return r
 }
