@@ -104,13 +104,17 @@ func passLength(m, n, k, nr, size int) int {
 }
 
 // rowTasks is into how many the rows of the columns behind the tall tasks are
-// cut: the least number that gives each goroutine enough tasks, and all
-// goroutines the same number where that comes with few more.
+// cut: so many that the goroutines end at about the same time, whenever each of them
+// was done with the tall ones, and that all get the same number where that comes with
+// few more. A few goroutines share each column evenly, since the last is narrower.
 func rowTasks(tall, columns, most, threads int) int {
 	if threads == 1 {
 		return 1
 	}
-	least := max(1, min(most, divide(spare*threads-tall, columns)))
+	least := max(1, min(most, divide(spare*threads, columns)))
+	if threads <= min(spare, most) {
+		return min(roundUp(least, threads), most/threads*threads)
+	}
 	for r := least; r <= min(most, least+threads); r++ {
 		if (tall+r*columns)%threads == 0 {
 			return r
