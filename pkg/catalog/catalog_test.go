@@ -13,6 +13,11 @@ func TestTheTablesAreWhole(t *testing.T) {
 	if n := len(embedded().types); n < 1260 {
 		t.Fatalf("%d instance types, want at least 1260", n)
 	}
+	for _, table := range []string{instanceTypesCSV, retiredTypesCSV, measuredMemoryCSV} {
+		if strings.ContainsAny(table, "\"\r") || !strings.HasSuffix(table, "\n") {
+			t.Error("a table that rows does not read")
+		}
+	}
 	for _, it := range embedded().types {
 		if it.VCPUs < 1 || it.MemoryMiB < 512 || (it.Arch != X86 && it.Arch != Arm) {
 			t.Errorf("%+v: not a whole row", it)

@@ -48,7 +48,8 @@ func TestTypesWithoutPrice(t *testing.T) {
 func TestPricesRiseWithSize(t *testing.T) {
 	var types *Catalog
 	var prices *Prices
-	for family, list := range types.orEmbedded().byFamily {
+	for family := range types.orEmbedded().byFamily {
+		list := types.Expand(family)
 		for i, a := range list {
 			for _, b := range list[i+1:] {
 				pa, okA := prices.Instance(PricesRegion, a.Name)

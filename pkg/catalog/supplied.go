@@ -65,7 +65,10 @@ func Read(r io.Reader, name string) (*Catalog, error) {
 	if err != nil {
 		return nil, err
 	}
-	types := maps.Clone(embedded().byName)
+	types := map[string]InstanceType{}
+	for _, it := range embedded().types {
+		types[it.Name] = it
+	}
 	for i, d := range supplied.InstanceTypes {
 		it, err := d.instanceType()
 		if err != nil {
