@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/batchctl/batchctl/workloads/gpu/fakecuda"
 	"github.com/batchctl/batchctl/workloads/gpu/libcuda"
 )
 
@@ -26,16 +27,17 @@ func TestMain(m *testing.M) {
 // TestSecondSignal: a driver may hang for ever in a call that nothing interrupts. Who
 // sends a second signal is not made to wait for it.
 func TestSecondSignal(t *testing.T) {
-	library := filepath.Join(t.TempDir(), "libcuda.so.1")
-	if err := syscall.Mkfifo(library, 0o600); err != nil {
+	library := filepath.Join(fakecuda.Build(t), "libcuda.so.1")
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	program := exec.CommandContext(t.Context(), os.Args[0], "matrix", "--device", "cuda", "--sizes", "64")
-	program.Env = append(os.Environ(), asProgram+"=1", libcuda.Variable+"="+library)
+	program.Env = append(os.Environ(), asProgram+"=1", libcuda.Variable+"="+library, "FAKECUDA_HANG="+pipe)
 	if err := program.Start(); err != nil {
 		t.Fatal(err)
 	}
-	hanging, err := os.OpenFile(library, os.O_WRONLY, 0) // returns when the program loads it
+	hanging, err := os.OpenFile(pipe, os.O_WRONLY, 0) // returns when the driver is called
 	if err != nil {
 		t.Fatal(err)
 	}

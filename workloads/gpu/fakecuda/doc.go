@@ -10,6 +10,7 @@
 //	FAKECUDA_DRIVER    the CUDA that the driver supports, 1000*major + 10*minor (13000)
 //	FAKECUDA_MEM_MB    the memory of each device, in MiB (1024)
 //	FAKECUDA_INIT      the code that cuInit answers, such as 34 or 803 (0)
+//	FAKECUDA_HANG      a file that cuInit waits to read: for ever, if it is a pipe
 //	FAKECUDA_FAIL      name:code:nth, separated by commas: the nth call answers the code,
 //	                   as in cuMemAlloc_v2:2:3; cublasCreate_v2, cublasSetStream_v2 and
 //	                   cublasGemmEx have codes of their own

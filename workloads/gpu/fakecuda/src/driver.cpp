@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdarg>
 #include <cstdio>
+#include <fstream>
 #include <pthread.h>
 #include <sstream>
 
@@ -127,6 +128,8 @@ int initialize() {
 	calls.clear();
 	calls["cuInit"] = 1;
 	initialized = false;
+	std::string hang = text("FAKECUDA_HANG");
+	if (!hang.empty()) std::ifstream(hang).get();
 	if (int code = int(number("FAKECUDA_INIT", 0))) return code;
 	auto [first, last] = configuration.fail.equal_range("cuInit");
 	if (first != last) return first->second.code;
