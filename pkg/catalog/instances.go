@@ -153,15 +153,20 @@ func (c *Catalog) Expand(entry string) []InstanceType {
 	if one, ok := c.byName[entry]; ok {
 		return []InstanceType{c.types[one]}
 	}
-	found := c.byFamily[entry]
-	for _, family := range bundle(entry) {
+	families := bundle(entry)
+	if families == nil {
+		families = []string{entry}
+	}
+	var found []int
+	for _, family := range families {
 		found = append(found, c.byFamily[family]...)
 	}
 	if found == nil {
 		return nil
 	}
+	slices.Sort(found)
 	list := make([]InstanceType, len(found))
-	for i, at := range slices.Sorted(slices.Values(found)) {
+	for i, at := range found {
 		list[i] = c.types[at]
 	}
 	return list
