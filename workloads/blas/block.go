@@ -6,38 +6,62 @@ import (
 )
 
 // blocking says how a product is cut. C is cut into blocks, each a task for one
-// goroutine, along both of its sides: a cut along one side alone would leave
-// too few tasks, or too narrow ones, for many cores.
+// goroutine: into columns as wide as a block of B that fits the cache, and along the rows
+// only where that leaves goroutines without a task, because what is packed of B
+// is used in all rows of a task. That all end at the same time is not the cut's business:
+// a goroutine that has nothing left is given a part of another's task.
 type blocking struct {
-	m, n int
-	// kc is how far along K one pass goes.
-	kc int
+	m, n, k int
+	// kc is how far along K one pass goes, mr how many rows a strip has.
+	kc, mr int
 	// panels is the most panels of B in a block, nr columns each.
 	panels int
-	// colTasks is into how many tasks C's columns are cut, colStep how many of them
-	// each but the last has. The first tall of them have all rows; of the others,
-	// the rows are cut into rowTasks, of rowStep each but the last.
-	rowTasks, colTasks, tall int
-	rowStep, colStep         int
-	threads                  int
+	// rowTasks and colTasks are into how many tasks C's rows and columns are cut, of
+	// rowStep and colStep each but the last.
+	rowTasks, colTasks int
+	rowStep, colStep   int
+	threads            int
 }
 
-// task is a block of C.
-type task struct{ row, col, rows, cols int }
+// task is a block of C, or a part of one that is begun: what is before from along K
+// is in it already.
+type task struct {
+	row, col, rows, cols int
+	from                 int
+	begun                bool
+}
 
-func (b blocking) tasks() int { return b.tall + (b.colTasks-b.tall)*b.rowTasks }
+func (b blocking) tasks() int { return b.colTasks * b.rowTasks }
 
-// task returns the i-th block. The tall ones come first: what is packed of B
-// is used in all rows, and the smaller ones even out when the goroutines end.
-// Of those, neighbours share the columns, so the cores fetch the same part of
-// B at about the same time.
+// task returns the i-th block. Neighbours share the columns, so the cores fetch the
+// same part of B at about the same time.
 func (b blocking) task(i int) task {
-	if i < b.tall {
-		return task{0, i * b.colStep, b.m, min(b.colStep, b.n-i*b.colStep)}
+	row, col := i%b.rowTasks*b.rowStep, i/b.rowTasks*b.colStep
+	return task{row: row, col: col, rows: min(b.rowStep, b.m-row), cols: min(b.colStep, b.n-col)}
+}
+
+// split divides what is left of a task whose next strip is at row i of the pass that begins at
+// l: both parts have about as much to do, and the one that is given away has whole
+// strips. It is the last rows, or the first ones from the next pass on. It is nothing where
+// packing would take longer than the part.
+func (b blocking) split(t task, i, l int) (kept, given task, ok bool) {
+	start, end := t.row, t.row+t.rows
+	later := divide(b.k-l, b.kc) - 1 // passes after this one
+	kept, given = t, t
+	given.begun = true
+
+	tail := max(i, roundUp(divide((later+1)*end+i+later*start, 2*(later+1)), b.mr))
+	head := start
+	if later > 0 {
+		head = min(i, ((later*(start+end)+end-i)/(2*later)-start)/b.mr*b.mr+start)
 	}
-	i -= b.tall
-	row, col := i%b.rowTasks*b.rowStep, (b.tall+i/b.rowTasks)*b.colStep
-	return task{row, col, min(b.rowStep, b.m-row), min(b.colStep, b.n-col)}
+	if (later+1)*(end-tail) >= later*(head-start) {
+		kept.rows, given.row, given.rows, given.from = tail-start, tail, end-tail, l
+	} else {
+		kept.row, kept.rows, given.rows, given.from = head, end-head, head-start, l+b.kc
+	}
+	worth := given.rows >= leastRows && float64(given.rows)*float64(given.cols)*float64(b.k-given.from) >= sharedWork
+	return kept, given, worth
 }
 
 const (
@@ -51,13 +75,13 @@ const (
 	// lockedWork is the work from which on goroutines stay on their threads: some 10 ms
 	// of one core, after which the runtime interrupts them.
 	lockedWork = 512 * 1024 * 1024
+	// sharedWork is the work from which on a part is given to a goroutine that waits,
+	// which takes some 50 microseconds to wake up.
+	sharedWork = 8 * serialWork
 	// leastRows and leastPanels bound how small tasks get for want of others:
 	// a packed element of B is used in as many rows, an element of A that was
 	// fetched in as many panels.
 	leastRows, leastPanels = 96, 4
-	// spare is how many tasks each goroutine gets, so that those whose core is
-	// taken away for a while leave work to the others.
-	spare = 4
 )
 
 // cacheBytes is what a block of B may take: half of the second-level cache,
@@ -68,13 +92,13 @@ var cacheBytes = sync.OnceValue(func() int {
 
 // block cuts a product of m x k by k x n, whose elements have size bytes.
 func block(mr, nr, m, n, k, size, threads, cache int) blocking {
-	b := blocking{m: m, n: n}
+	b := blocking{m: m, n: n, k: k, mr: mr}
 	threads = max(1, min(threads, int(float64(m)*float64(n)*float64(k)/serialWork)))
 	b.kc = passLength(m, n, k, nr, size)
 	b.panels = max(1, blockBytes(m, n, k, size, threads, cache)/(b.kc*nr*size))
 	columns, strips := divide(n, nr), divide(m, mr)
-	most := strips / divide(leastRows, mr)
-	for threads > 1 && b.panels > leastPanels && divide(columns, b.panels)*max(1, most) < spare*threads {
+	most := max(1, strips/divide(leastRows, mr))
+	for b.panels > leastPanels && divide(columns, b.panels)*most < threads {
 		b.panels = max(leastPanels, b.panels/2)
 	}
 	b.colTasks = divide(columns, b.panels)
@@ -82,8 +106,7 @@ func block(mr, nr, m, n, k, size, threads, cache int) blocking {
 	b.colStep = b.panels * nr
 	b.colTasks = divide(n, b.colStep)
 
-	b.tall = max(0, b.colTasks/threads-1) * threads
-	b.rowTasks = rowTasks(b.tall, b.colTasks-b.tall, max(1, most), threads)
+	b.rowTasks = min(most, divide(threads, b.colTasks))
 	b.rowStep = divide(strips, b.rowTasks) * mr
 	b.rowTasks = divide(m, b.rowStep)
 	b.threads = min(threads, b.tasks())
@@ -101,26 +124,6 @@ func passLength(m, n, k, nr, size int) int {
 	}
 	longest = min(longest, max(shortest, blockBytes(m, n, k, size, 2, math.MaxInt)/(leastPanels*nr*size)))
 	return min(k, roundUp(divide(k, divide(k, longest)), 4))
-}
-
-// rowTasks is into how many the rows of the columns behind the tall tasks are
-// cut: so many that the goroutines end at about the same time, whenever each of them
-// was done with the tall ones, and that all get the same number where that comes with
-// few more. A few goroutines share each column evenly, since the last is narrower.
-func rowTasks(tall, columns, most, threads int) int {
-	if threads == 1 {
-		return 1
-	}
-	least := max(1, min(most, divide(spare*threads, columns)))
-	if threads <= min(spare, most) {
-		return min(roundUp(least, threads), most/threads*threads)
-	}
-	for r := least; r <= min(most, least+threads); r++ {
-		if (tall+r*columns)%threads == 0 {
-			return r
-		}
-	}
-	return least
 }
 
 // blockBytes is how large the block of B of one goroutine may be: it fits the

@@ -5,7 +5,6 @@ import (
 	"runtime"
 	"slices"
 	"sync"
-	"sync/atomic"
 )
 
 // Options say how a product is computed. The zero value is the best way.
@@ -112,13 +111,13 @@ type product[T Float] struct {
 	transA      bool
 	transB      bool
 	blocking    blocking
-	next        atomic.Int64
+	tasks       *tasks
 }
 
-// run computes all tasks on as many goroutines as there may be. They share
-// nothing but the number of the next task, so that one which has to wait for a
-// core does not make the others wait.
+// run computes all tasks on as many goroutines as there may be. None waits for
+// another before all blocks of C are taken.
 func (g *product[T]) run() {
+	g.tasks = newTasks(g.blocking)
 	if g.blocking.threads == 1 {
 		g.work()
 		return
@@ -142,26 +141,30 @@ func (g *product[T]) work() {
 	defer giveWorkspace(w)
 	w.strip.alpha = g.alpha
 	for {
-		i := int(g.next.Add(1)) - 1
-		if i >= g.blocking.tasks() {
+		t, ok := g.tasks.take()
+		if !ok {
 			return
 		}
-		g.task(w, g.blocking.task(i))
+		g.task(w, t)
+		g.tasks.finish()
 	}
 }
 
 // task computes one block of C: for each block along K, the block of B is packed
 // and all rows of A run past it.
 func (g *product[T]) task(w *workspace[T], t task) {
-	if g.beta != 0 {
+	if g.beta != 0 && !t.begun {
 		scale(g.c[t.row*g.ldc+t.col:], g.ldc, t.rows, t.cols, g.beta)
 	}
-	for l := 0; l < g.k; l += g.blocking.kc {
+	for l := t.from; l < g.k; l += g.blocking.kc {
 		depth := min(g.blocking.kc, g.k-l)
 		g.packB(w, l, depth, t)
 		w.strip.k, w.strip.add = depth, l > 0 || g.beta != 0
 		for i := t.row; i < t.row+t.rows; i += g.kernel.mr {
 			g.strip(w, t, i, l, depth)
+			if g.tasks.wanted.Load() {
+				t = g.tasks.share(t, i+g.kernel.mr, l)
+			}
 		}
 	}
 }

@@ -16,9 +16,9 @@ const (
 	// takes 12 and 192 bytes (6 and 96 with AVX2).
 	ahead = 1536
 	// late is how many steps before the end of the panel the fetching of the tile of
-	// C begins. What is fetched earlier has left the first-level cache again when it is
-	// used: 192 bytes of B come in a step.
-	late = 160
+	// C begins, a row of it in each of as many equal parts. What is fetched earlier has left
+	// the first-level cache again when it is used: 192 bytes of B come in a step.
+	late = 128
 )
 
 // tile is what the parts of multiply share.
@@ -75,7 +75,9 @@ func multiply(s isa, e element, columns int) {
 		t.acc = append(t.acc, line)
 	}
 	next := Load(Param("next"), GP64())
-	tileRow, lastRow := GP64(), GP64()
+	stride := Load(Param("step"), GP64())
+	tileRow := GP64()
+	stepBytes := s.columns * s.vector
 
 	Label("panel")
 	Load(Param("a"), t.a)
@@ -83,54 +85,53 @@ func multiply(s isa, e element, columns int) {
 	MOVQ(next, fetch)
 	k := GP64()
 	MOVQ(c, tileRow)
-	MOVQ(c, lastRow)
-	for rows := s.rows - 1; rows > 0; rows-- {
-		ADDQ(ldc, lastRow)
-	}
 	for _, line := range t.acc {
 		for _, r := range line {
 			s.zero(r)
 		}
 	}
 	Load(Param("k"), k)
+	Comment("All steps but the last ones, where there are so many.")
+	early := GP64()
+	LEAQ(Mem{Base: k, Disp: -late}, early)
+	CMPQ(k, U32(late))
+	CMOVQGE(early, k)
 	SUBQ(Imm(unroll), k)
 	JLT(LabelRef("rest"))
 
 	Label("steps")
-	PREFETCHT1(Mem{Base: fetch})
-	Comment("Fetch a row of the tile of C, which is used after the last step: the first, and the others late. All rows at once would stop the loads of B until they are there.")
-	stepBytes := s.columns * s.vector
-	for at := 0; at < stepBytes; at += 64 {
-		PREFETCHT0(Mem{Base: tileRow, Disp: at})
-	}
-	PREFETCHT0(Mem{Base: tileRow, Disp: stepBytes - 1})
-	following := GP64()
-	LEAQ(Mem{Base: tileRow, Index: ldc, Scale: 1}, following)
-	CMPQ(k, U32(late))
-	CMOVQLT(following, tileRow)
-	CMPQ(tileRow, lastRow)
-	CMOVQHI(lastRow, tileRow)
-	for at := ahead; at < ahead+unroll*stepBytes; at += 64 {
-		PREFETCHT0(Mem{Base: t.b, Disp: at})
-	}
-	for u := range unroll {
-		t.step(u * stepBytes)
-	}
-	ADDQ(I32(unroll*stepBytes), t.b)
-	stride := GP64()
-	Load(Param("step"), stride)
-	ADDQ(stride, fetch)
+	t.steps(fetch, stride)
 	SUBQ(Imm(unroll), k)
 	JGE(LabelRef("steps"))
 
 	Label("rest")
 	ADDQ(Imm(unroll), k)
-	JEQ(LabelRef("store"))
+	JEQ(LabelRef("late"))
 	Label("single")
 	t.step(0)
 	ADDQ(I32(stepBytes), t.b)
 	DECQ(k)
 	JNE(LabelRef("single"))
+
+	Label("late")
+	Comment("The last steps fetch the tile of C, line by line: many at once would stop the loads of B until they are there.")
+	CMPQ(argument("k"), U32(late))
+	JLT(LabelRef("store"))
+	MOVQ(U32(late/unroll), k)
+	Label("row")
+	line := GP64()
+	MOVQ(tileRow, line)
+	ADDQ(ldc, tileRow)
+	Label("line")
+	parts := late / unroll / s.rows
+	PREFETCHT0(Mem{Base: line})
+	ADDQ(Imm(uint64((stepBytes-1)/(parts-1))), line)
+	t.steps(fetch, stride)
+	DECQ(k)
+	TESTQ(U32(uint32(parts-1)), k)
+	JNE(LabelRef("line"))
+	TESTQ(k, k)
+	JNE(LabelRef("row"))
 
 	Label("store")
 	t.store(c, ldc)
@@ -139,14 +140,33 @@ func multiply(s isa, e element, columns int) {
 	Load(Param("jump"), jump)
 	ADDQ(jump, next)
 	Comment("The argument itself is the counter: registers are scarce.")
-	panels, err := Param("panels").Resolve()
-	if err != nil {
-		panic(err)
-	}
-	DECQ(panels.Addr)
+	DECQ(argument("panels"))
 	JNE(LabelRef("panel"))
 	VZEROUPPER()
 	RET()
+}
+
+// argument is where the function was given an integer.
+func argument(name string) Op {
+	found, err := Param(name).Resolve()
+	if err != nil {
+		panic(err)
+	}
+	return found.Addr
+}
+
+// steps does unroll steps and fetches what is used later, of B and of the next panel of A.
+func (t *tile) steps(fetch, stride reg.Register) {
+	stepBytes := t.columns * t.vector
+	PREFETCHT1(Mem{Base: fetch})
+	for at := ahead; at < ahead+unroll*stepBytes; at += 64 {
+		PREFETCHT0(Mem{Base: t.b, Disp: at})
+	}
+	for u := range unroll {
+		t.step(u * stepBytes)
+	}
+	ADDQ(I32(unroll*stepBytes), t.b)
+	ADDQ(stride, fetch)
 }
 
 // row addresses row i of A at the current step.
