@@ -49,27 +49,17 @@ panel:
 	VPXORQ Z23, Z23, Z23
 	MOVQ   k+0(FP), R15
 
-	// All steps but the last ones, where there are so many.
-	LEAQ    -128(R15), BP
-	CMPQ    R15, $0x00000080
+	// First all steps but the last ones, where there are so many.
+	LEAQ    -176(R15), BP
+	CMPQ    R15, $0x000000b0
 	CMOVQGE BP, R15
-	SUBQ    $0x04, R15
-	JLT     rest
+
+run:
+	SUBQ $0x04, R15
+	JLT  rest
 
 steps:
 	PREFETCHT1   (R14)
-	PREFETCHT0   1536(DI)
-	PREFETCHT0   1600(DI)
-	PREFETCHT0   1664(DI)
-	PREFETCHT0   1728(DI)
-	PREFETCHT0   1792(DI)
-	PREFETCHT0   1856(DI)
-	PREFETCHT0   1920(DI)
-	PREFETCHT0   1984(DI)
-	PREFETCHT0   2048(DI)
-	PREFETCHT0   2112(DI)
-	PREFETCHT0   2176(DI)
-	PREFETCHT0   2240(DI)
 	VMOVUPD      (DI), Z24
 	VMOVUPD      64(DI), Z25
 	VMOVUPD      128(DI), Z26
@@ -221,7 +211,7 @@ steps:
 
 rest:
 	ADDQ $0x04, R15
-	JEQ  late
+	JEQ  done
 
 single:
 	VMOVUPD      (DI), Z24
@@ -264,10 +254,13 @@ single:
 	DECQ         R15
 	JNE          single
 
-late:
-	// The last steps fetch the tile of C, line by line: many at once would stop the loads of B until they are there.
-	CMPQ k+0(FP), $0x00000080
+done:
+	CMPQ k+0(FP), $0x000000b0
 	JLT  store
+	CMPQ R13, R8
+	JNE  store
+
+	// The tile of C is fetched line by line: many at once would stop the loads of B until they are there.
 	MOVQ $0x00000020, R15
 
 row:
@@ -278,18 +271,6 @@ line:
 	PREFETCHT0   (BP)
 	ADDQ         $0x3f, BP
 	PREFETCHT1   (R14)
-	PREFETCHT0   1536(DI)
-	PREFETCHT0   1600(DI)
-	PREFETCHT0   1664(DI)
-	PREFETCHT0   1728(DI)
-	PREFETCHT0   1792(DI)
-	PREFETCHT0   1856(DI)
-	PREFETCHT0   1920(DI)
-	PREFETCHT0   1984(DI)
-	PREFETCHT0   2048(DI)
-	PREFETCHT0   2112(DI)
-	PREFETCHT0   2176(DI)
-	PREFETCHT0   2240(DI)
 	VMOVUPD      (DI), Z24
 	VMOVUPD      64(DI), Z25
 	VMOVUPD      128(DI), Z26
@@ -441,6 +422,8 @@ line:
 	JNE          line
 	TESTQ        R15, R15
 	JNE          row
+	MOVQ         $0x00000030, R15
+	JMP          run
 
 store:
 	MOVQ         alpha+64(FP), R10
@@ -611,23 +594,17 @@ panel:
 	VPXORQ Z15, Z15, Z15
 	MOVQ   k+0(FP), R15
 
-	// All steps but the last ones, where there are so many.
-	LEAQ    -128(R15), BP
-	CMPQ    R15, $0x00000080
+	// First all steps but the last ones, where there are so many.
+	LEAQ    -176(R15), BP
+	CMPQ    R15, $0x000000b0
 	CMOVQGE BP, R15
-	SUBQ    $0x04, R15
-	JLT     rest
+
+run:
+	SUBQ $0x04, R15
+	JLT  rest
 
 steps:
 	PREFETCHT1   (R14)
-	PREFETCHT0   1536(DI)
-	PREFETCHT0   1600(DI)
-	PREFETCHT0   1664(DI)
-	PREFETCHT0   1728(DI)
-	PREFETCHT0   1792(DI)
-	PREFETCHT0   1856(DI)
-	PREFETCHT0   1920(DI)
-	PREFETCHT0   1984(DI)
 	VMOVUPD      (DI), Z16
 	VMOVUPD      64(DI), Z17
 	VBROADCASTSD (R10), Z18
@@ -743,7 +720,7 @@ steps:
 
 rest:
 	ADDQ $0x04, R15
-	JEQ  late
+	JEQ  done
 
 single:
 	VMOVUPD      (DI), Z16
@@ -777,10 +754,13 @@ single:
 	DECQ         R15
 	JNE          single
 
-late:
-	// The last steps fetch the tile of C, line by line: many at once would stop the loads of B until they are there.
-	CMPQ k+0(FP), $0x00000080
+done:
+	CMPQ k+0(FP), $0x000000b0
 	JLT  store
+	CMPQ R13, R8
+	JNE  store
+
+	// The tile of C is fetched line by line: many at once would stop the loads of B until they are there.
 	MOVQ $0x00000020, R15
 
 row:
@@ -791,14 +771,6 @@ line:
 	PREFETCHT0   (BP)
 	ADDQ         $0x2a, BP
 	PREFETCHT1   (R14)
-	PREFETCHT0   1536(DI)
-	PREFETCHT0   1600(DI)
-	PREFETCHT0   1664(DI)
-	PREFETCHT0   1728(DI)
-	PREFETCHT0   1792(DI)
-	PREFETCHT0   1856(DI)
-	PREFETCHT0   1920(DI)
-	PREFETCHT0   1984(DI)
 	VMOVUPD      (DI), Z16
 	VMOVUPD      64(DI), Z17
 	VBROADCASTSD (R10), Z18
@@ -914,6 +886,8 @@ line:
 	JNE          line
 	TESTQ        R15, R15
 	JNE          row
+	MOVQ         $0x00000030, R15
+	JMP          run
 
 store:
 	MOVQ         alpha+64(FP), R10
@@ -1044,19 +1018,17 @@ panel:
 	VPXORQ Z7, Z7, Z7
 	MOVQ   k+0(FP), R15
 
-	// All steps but the last ones, where there are so many.
-	LEAQ    -128(R15), BP
-	CMPQ    R15, $0x00000080
+	// First all steps but the last ones, where there are so many.
+	LEAQ    -176(R15), BP
+	CMPQ    R15, $0x000000b0
 	CMOVQGE BP, R15
-	SUBQ    $0x04, R15
-	JLT     rest
+
+run:
+	SUBQ $0x04, R15
+	JLT  rest
 
 steps:
 	PREFETCHT1   (R14)
-	PREFETCHT0   1536(DI)
-	PREFETCHT0   1600(DI)
-	PREFETCHT0   1664(DI)
-	PREFETCHT0   1728(DI)
 	VMOVUPD      (DI), Z8
 	VBROADCASTSD (R10), Z9
 	VFMADD231PD  Z9, Z8, Z0
@@ -1136,7 +1108,7 @@ steps:
 
 rest:
 	ADDQ $0x04, R15
-	JEQ  late
+	JEQ  done
 
 single:
 	VMOVUPD      (DI), Z8
@@ -1161,10 +1133,13 @@ single:
 	DECQ         R15
 	JNE          single
 
-late:
-	// The last steps fetch the tile of C, line by line: many at once would stop the loads of B until they are there.
-	CMPQ k+0(FP), $0x00000080
+done:
+	CMPQ k+0(FP), $0x000000b0
 	JLT  store
+	CMPQ R13, R8
+	JNE  store
+
+	// The tile of C is fetched line by line: many at once would stop the loads of B until they are there.
 	MOVQ $0x00000020, R15
 
 row:
@@ -1175,10 +1150,6 @@ line:
 	PREFETCHT0   (BP)
 	ADDQ         $0x15, BP
 	PREFETCHT1   (R14)
-	PREFETCHT0   1536(DI)
-	PREFETCHT0   1600(DI)
-	PREFETCHT0   1664(DI)
-	PREFETCHT0   1728(DI)
 	VMOVUPD      (DI), Z8
 	VBROADCASTSD (R10), Z9
 	VFMADD231PD  Z9, Z8, Z0
@@ -1258,6 +1229,8 @@ line:
 	JNE          line
 	TESTQ        R15, R15
 	JNE          row
+	MOVQ         $0x00000030, R15
+	JMP          run
 
 store:
 	MOVQ         alpha+64(FP), R10
@@ -1372,27 +1345,17 @@ panel:
 	VPXORQ Z23, Z23, Z23
 	MOVQ   k+0(FP), R15
 
-	// All steps but the last ones, where there are so many.
-	LEAQ    -128(R15), BP
-	CMPQ    R15, $0x00000080
+	// First all steps but the last ones, where there are so many.
+	LEAQ    -176(R15), BP
+	CMPQ    R15, $0x000000b0
 	CMOVQGE BP, R15
-	SUBQ    $0x04, R15
-	JLT     rest
+
+run:
+	SUBQ $0x04, R15
+	JLT  rest
 
 steps:
 	PREFETCHT1   (R14)
-	PREFETCHT0   1536(DI)
-	PREFETCHT0   1600(DI)
-	PREFETCHT0   1664(DI)
-	PREFETCHT0   1728(DI)
-	PREFETCHT0   1792(DI)
-	PREFETCHT0   1856(DI)
-	PREFETCHT0   1920(DI)
-	PREFETCHT0   1984(DI)
-	PREFETCHT0   2048(DI)
-	PREFETCHT0   2112(DI)
-	PREFETCHT0   2176(DI)
-	PREFETCHT0   2240(DI)
 	VMOVUPS      (DI), Z24
 	VMOVUPS      64(DI), Z25
 	VMOVUPS      128(DI), Z26
@@ -1544,7 +1507,7 @@ steps:
 
 rest:
 	ADDQ $0x04, R15
-	JEQ  late
+	JEQ  done
 
 single:
 	VMOVUPS      (DI), Z24
@@ -1587,10 +1550,13 @@ single:
 	DECQ         R15
 	JNE          single
 
-late:
-	// The last steps fetch the tile of C, line by line: many at once would stop the loads of B until they are there.
-	CMPQ k+0(FP), $0x00000080
+done:
+	CMPQ k+0(FP), $0x000000b0
 	JLT  store
+	CMPQ R13, R8
+	JNE  store
+
+	// The tile of C is fetched line by line: many at once would stop the loads of B until they are there.
 	MOVQ $0x00000020, R15
 
 row:
@@ -1601,18 +1567,6 @@ line:
 	PREFETCHT0   (BP)
 	ADDQ         $0x3f, BP
 	PREFETCHT1   (R14)
-	PREFETCHT0   1536(DI)
-	PREFETCHT0   1600(DI)
-	PREFETCHT0   1664(DI)
-	PREFETCHT0   1728(DI)
-	PREFETCHT0   1792(DI)
-	PREFETCHT0   1856(DI)
-	PREFETCHT0   1920(DI)
-	PREFETCHT0   1984(DI)
-	PREFETCHT0   2048(DI)
-	PREFETCHT0   2112(DI)
-	PREFETCHT0   2176(DI)
-	PREFETCHT0   2240(DI)
 	VMOVUPS      (DI), Z24
 	VMOVUPS      64(DI), Z25
 	VMOVUPS      128(DI), Z26
@@ -1764,6 +1718,8 @@ line:
 	JNE          line
 	TESTQ        R15, R15
 	JNE          row
+	MOVQ         $0x00000030, R15
+	JMP          run
 
 store:
 	MOVQ         alpha+64(FP), R10
@@ -1934,23 +1890,17 @@ panel:
 	VPXORQ Z15, Z15, Z15
 	MOVQ   k+0(FP), R15
 
-	// All steps but the last ones, where there are so many.
-	LEAQ    -128(R15), BP
-	CMPQ    R15, $0x00000080
+	// First all steps but the last ones, where there are so many.
+	LEAQ    -176(R15), BP
+	CMPQ    R15, $0x000000b0
 	CMOVQGE BP, R15
-	SUBQ    $0x04, R15
-	JLT     rest
+
+run:
+	SUBQ $0x04, R15
+	JLT  rest
 
 steps:
 	PREFETCHT1   (R14)
-	PREFETCHT0   1536(DI)
-	PREFETCHT0   1600(DI)
-	PREFETCHT0   1664(DI)
-	PREFETCHT0   1728(DI)
-	PREFETCHT0   1792(DI)
-	PREFETCHT0   1856(DI)
-	PREFETCHT0   1920(DI)
-	PREFETCHT0   1984(DI)
 	VMOVUPS      (DI), Z16
 	VMOVUPS      64(DI), Z17
 	VBROADCASTSS (R10), Z18
@@ -2066,7 +2016,7 @@ steps:
 
 rest:
 	ADDQ $0x04, R15
-	JEQ  late
+	JEQ  done
 
 single:
 	VMOVUPS      (DI), Z16
@@ -2100,10 +2050,13 @@ single:
 	DECQ         R15
 	JNE          single
 
-late:
-	// The last steps fetch the tile of C, line by line: many at once would stop the loads of B until they are there.
-	CMPQ k+0(FP), $0x00000080
+done:
+	CMPQ k+0(FP), $0x000000b0
 	JLT  store
+	CMPQ R13, R8
+	JNE  store
+
+	// The tile of C is fetched line by line: many at once would stop the loads of B until they are there.
 	MOVQ $0x00000020, R15
 
 row:
@@ -2114,14 +2067,6 @@ line:
 	PREFETCHT0   (BP)
 	ADDQ         $0x2a, BP
 	PREFETCHT1   (R14)
-	PREFETCHT0   1536(DI)
-	PREFETCHT0   1600(DI)
-	PREFETCHT0   1664(DI)
-	PREFETCHT0   1728(DI)
-	PREFETCHT0   1792(DI)
-	PREFETCHT0   1856(DI)
-	PREFETCHT0   1920(DI)
-	PREFETCHT0   1984(DI)
 	VMOVUPS      (DI), Z16
 	VMOVUPS      64(DI), Z17
 	VBROADCASTSS (R10), Z18
@@ -2237,6 +2182,8 @@ line:
 	JNE          line
 	TESTQ        R15, R15
 	JNE          row
+	MOVQ         $0x00000030, R15
+	JMP          run
 
 store:
 	MOVQ         alpha+64(FP), R10
@@ -2367,19 +2314,17 @@ panel:
 	VPXORQ Z7, Z7, Z7
 	MOVQ   k+0(FP), R15
 
-	// All steps but the last ones, where there are so many.
-	LEAQ    -128(R15), BP
-	CMPQ    R15, $0x00000080
+	// First all steps but the last ones, where there are so many.
+	LEAQ    -176(R15), BP
+	CMPQ    R15, $0x000000b0
 	CMOVQGE BP, R15
-	SUBQ    $0x04, R15
-	JLT     rest
+
+run:
+	SUBQ $0x04, R15
+	JLT  rest
 
 steps:
 	PREFETCHT1   (R14)
-	PREFETCHT0   1536(DI)
-	PREFETCHT0   1600(DI)
-	PREFETCHT0   1664(DI)
-	PREFETCHT0   1728(DI)
 	VMOVUPS      (DI), Z8
 	VBROADCASTSS (R10), Z9
 	VFMADD231PS  Z9, Z8, Z0
@@ -2459,7 +2404,7 @@ steps:
 
 rest:
 	ADDQ $0x04, R15
-	JEQ  late
+	JEQ  done
 
 single:
 	VMOVUPS      (DI), Z8
@@ -2484,10 +2429,13 @@ single:
 	DECQ         R15
 	JNE          single
 
-late:
-	// The last steps fetch the tile of C, line by line: many at once would stop the loads of B until they are there.
-	CMPQ k+0(FP), $0x00000080
+done:
+	CMPQ k+0(FP), $0x000000b0
 	JLT  store
+	CMPQ R13, R8
+	JNE  store
+
+	// The tile of C is fetched line by line: many at once would stop the loads of B until they are there.
 	MOVQ $0x00000020, R15
 
 row:
@@ -2498,10 +2446,6 @@ line:
 	PREFETCHT0   (BP)
 	ADDQ         $0x15, BP
 	PREFETCHT1   (R14)
-	PREFETCHT0   1536(DI)
-	PREFETCHT0   1600(DI)
-	PREFETCHT0   1664(DI)
-	PREFETCHT0   1728(DI)
 	VMOVUPS      (DI), Z8
 	VBROADCASTSS (R10), Z9
 	VFMADD231PS  Z9, Z8, Z0
@@ -2581,6 +2525,8 @@ line:
 	JNE          line
 	TESTQ        R15, R15
 	JNE          row
+	MOVQ         $0x00000030, R15
+	JMP          run
 
 store:
 	MOVQ         alpha+64(FP), R10
@@ -2818,21 +2764,17 @@ panel:
 	VXORPS Y11, Y11, Y11
 	MOVQ   k+0(FP), R13
 
-	// All steps but the last ones, where there are so many.
-	LEAQ    -128(R13), R14
-	CMPQ    R13, $0x00000080
+	// First all steps but the last ones, where there are so many.
+	LEAQ    -176(R13), R14
+	CMPQ    R13, $0x000000b0
 	CMOVQGE R14, R13
-	SUBQ    $0x04, R13
-	JLT     rest
+
+run:
+	SUBQ $0x04, R13
+	JLT  rest
 
 steps:
 	PREFETCHT1   (R12)
-	PREFETCHT0   1536(BX)
-	PREFETCHT0   1600(BX)
-	PREFETCHT0   1664(BX)
-	PREFETCHT0   1728(BX)
-	PREFETCHT0   1792(BX)
-	PREFETCHT0   1856(BX)
 	VMOVUPD      (BX), Y12
 	VMOVUPD      32(BX), Y13
 	VMOVUPD      64(BX), Y14
@@ -2920,7 +2862,7 @@ steps:
 
 rest:
 	ADDQ $0x04, R13
-	JEQ  late
+	JEQ  done
 
 single:
 	VMOVUPD      (BX), Y12
@@ -2947,10 +2889,13 @@ single:
 	DECQ         R13
 	JNE          single
 
-late:
-	// The last steps fetch the tile of C, line by line: many at once would stop the loads of B until they are there.
-	CMPQ k+0(FP), $0x00000080
+done:
+	CMPQ k+0(FP), $0x000000b0
 	JLT  store
+	CMPQ R11, SI
+	JNE  store
+
+	// The tile of C is fetched line by line: many at once would stop the loads of B until they are there.
 	MOVQ $0x00000020, R13
 
 row:
@@ -2961,12 +2906,6 @@ line:
 	PREFETCHT0   (R14)
 	ADDQ         $0x0d, R14
 	PREFETCHT1   (R12)
-	PREFETCHT0   1536(BX)
-	PREFETCHT0   1600(BX)
-	PREFETCHT0   1664(BX)
-	PREFETCHT0   1728(BX)
-	PREFETCHT0   1792(BX)
-	PREFETCHT0   1856(BX)
 	VMOVUPD      (BX), Y12
 	VMOVUPD      32(BX), Y13
 	VMOVUPD      64(BX), Y14
@@ -3054,6 +2993,8 @@ line:
 	JNE          line
 	TESTQ        R13, R13
 	JNE          row
+	MOVQ         $0x00000030, R13
+	JMP          run
 
 store:
 	MOVQ         alpha+64(FP), R8
@@ -3158,19 +3099,17 @@ panel:
 	VXORPS Y7, Y7, Y7
 	MOVQ   k+0(FP), R13
 
-	// All steps but the last ones, where there are so many.
-	LEAQ    -128(R13), R14
-	CMPQ    R13, $0x00000080
+	// First all steps but the last ones, where there are so many.
+	LEAQ    -176(R13), R14
+	CMPQ    R13, $0x000000b0
 	CMOVQGE R14, R13
-	SUBQ    $0x04, R13
-	JLT     rest
+
+run:
+	SUBQ $0x04, R13
+	JLT  rest
 
 steps:
 	PREFETCHT1   (R12)
-	PREFETCHT0   1536(BX)
-	PREFETCHT0   1600(BX)
-	PREFETCHT0   1664(BX)
-	PREFETCHT0   1728(BX)
 	VMOVUPD      (BX), Y8
 	VMOVUPD      32(BX), Y9
 	VBROADCASTSD (R8), Y10
@@ -3238,7 +3177,7 @@ steps:
 
 rest:
 	ADDQ $0x04, R13
-	JEQ  late
+	JEQ  done
 
 single:
 	VMOVUPD      (BX), Y8
@@ -3260,10 +3199,13 @@ single:
 	DECQ         R13
 	JNE          single
 
-late:
-	// The last steps fetch the tile of C, line by line: many at once would stop the loads of B until they are there.
-	CMPQ k+0(FP), $0x00000080
+done:
+	CMPQ k+0(FP), $0x000000b0
 	JLT  store
+	CMPQ R11, SI
+	JNE  store
+
+	// The tile of C is fetched line by line: many at once would stop the loads of B until they are there.
 	MOVQ $0x00000020, R13
 
 row:
@@ -3274,10 +3216,6 @@ line:
 	PREFETCHT0   (R14)
 	ADDQ         $0x09, R14
 	PREFETCHT1   (R12)
-	PREFETCHT0   1536(BX)
-	PREFETCHT0   1600(BX)
-	PREFETCHT0   1664(BX)
-	PREFETCHT0   1728(BX)
 	VMOVUPD      (BX), Y8
 	VMOVUPD      32(BX), Y9
 	VBROADCASTSD (R8), Y10
@@ -3345,6 +3283,8 @@ line:
 	JNE          line
 	TESTQ        R13, R13
 	JNE          row
+	MOVQ         $0x00000030, R13
+	JMP          run
 
 store:
 	MOVQ         alpha+64(FP), R8
@@ -3429,17 +3369,17 @@ panel:
 	VXORPS Y3, Y3, Y3
 	MOVQ   k+0(FP), R13
 
-	// All steps but the last ones, where there are so many.
-	LEAQ    -128(R13), R14
-	CMPQ    R13, $0x00000080
+	// First all steps but the last ones, where there are so many.
+	LEAQ    -176(R13), R14
+	CMPQ    R13, $0x000000b0
 	CMOVQGE R14, R13
-	SUBQ    $0x04, R13
-	JLT     rest
+
+run:
+	SUBQ $0x04, R13
+	JLT  rest
 
 steps:
 	PREFETCHT1   (R12)
-	PREFETCHT0   1536(BX)
-	PREFETCHT0   1600(BX)
 	VMOVUPD      (BX), Y4
 	VBROADCASTSD (R8), Y5
 	VFMADD231PD  Y5, Y4, Y0
@@ -3487,7 +3427,7 @@ steps:
 
 rest:
 	ADDQ $0x04, R13
-	JEQ  late
+	JEQ  done
 
 single:
 	VMOVUPD      (BX), Y4
@@ -3504,10 +3444,13 @@ single:
 	DECQ         R13
 	JNE          single
 
-late:
-	// The last steps fetch the tile of C, line by line: many at once would stop the loads of B until they are there.
-	CMPQ k+0(FP), $0x00000080
+done:
+	CMPQ k+0(FP), $0x000000b0
 	JLT  store
+	CMPQ R11, SI
+	JNE  store
+
+	// The tile of C is fetched line by line: many at once would stop the loads of B until they are there.
 	MOVQ $0x00000020, R13
 
 row:
@@ -3518,8 +3461,6 @@ line:
 	PREFETCHT0   (R14)
 	ADDQ         $0x04, R14
 	PREFETCHT1   (R12)
-	PREFETCHT0   1536(BX)
-	PREFETCHT0   1600(BX)
 	VMOVUPD      (BX), Y4
 	VBROADCASTSD (R8), Y5
 	VFMADD231PD  Y5, Y4, Y0
@@ -3567,6 +3508,8 @@ line:
 	JNE          line
 	TESTQ        R13, R13
 	JNE          row
+	MOVQ         $0x00000030, R13
+	JMP          run
 
 store:
 	MOVQ         alpha+64(FP), R8
@@ -3643,21 +3586,17 @@ panel:
 	VXORPS Y11, Y11, Y11
 	MOVQ   k+0(FP), R13
 
-	// All steps but the last ones, where there are so many.
-	LEAQ    -128(R13), R14
-	CMPQ    R13, $0x00000080
+	// First all steps but the last ones, where there are so many.
+	LEAQ    -176(R13), R14
+	CMPQ    R13, $0x000000b0
 	CMOVQGE R14, R13
-	SUBQ    $0x04, R13
-	JLT     rest
+
+run:
+	SUBQ $0x04, R13
+	JLT  rest
 
 steps:
 	PREFETCHT1   (R12)
-	PREFETCHT0   1536(BX)
-	PREFETCHT0   1600(BX)
-	PREFETCHT0   1664(BX)
-	PREFETCHT0   1728(BX)
-	PREFETCHT0   1792(BX)
-	PREFETCHT0   1856(BX)
 	VMOVUPS      (BX), Y12
 	VMOVUPS      32(BX), Y13
 	VMOVUPS      64(BX), Y14
@@ -3745,7 +3684,7 @@ steps:
 
 rest:
 	ADDQ $0x04, R13
-	JEQ  late
+	JEQ  done
 
 single:
 	VMOVUPS      (BX), Y12
@@ -3772,10 +3711,13 @@ single:
 	DECQ         R13
 	JNE          single
 
-late:
-	// The last steps fetch the tile of C, line by line: many at once would stop the loads of B until they are there.
-	CMPQ k+0(FP), $0x00000080
+done:
+	CMPQ k+0(FP), $0x000000b0
 	JLT  store
+	CMPQ R11, SI
+	JNE  store
+
+	// The tile of C is fetched line by line: many at once would stop the loads of B until they are there.
 	MOVQ $0x00000020, R13
 
 row:
@@ -3786,12 +3728,6 @@ line:
 	PREFETCHT0   (R14)
 	ADDQ         $0x0d, R14
 	PREFETCHT1   (R12)
-	PREFETCHT0   1536(BX)
-	PREFETCHT0   1600(BX)
-	PREFETCHT0   1664(BX)
-	PREFETCHT0   1728(BX)
-	PREFETCHT0   1792(BX)
-	PREFETCHT0   1856(BX)
 	VMOVUPS      (BX), Y12
 	VMOVUPS      32(BX), Y13
 	VMOVUPS      64(BX), Y14
@@ -3879,6 +3815,8 @@ line:
 	JNE          line
 	TESTQ        R13, R13
 	JNE          row
+	MOVQ         $0x00000030, R13
+	JMP          run
 
 store:
 	MOVQ         alpha+64(FP), R8
@@ -3983,19 +3921,17 @@ panel:
 	VXORPS Y7, Y7, Y7
 	MOVQ   k+0(FP), R13
 
-	// All steps but the last ones, where there are so many.
-	LEAQ    -128(R13), R14
-	CMPQ    R13, $0x00000080
+	// First all steps but the last ones, where there are so many.
+	LEAQ    -176(R13), R14
+	CMPQ    R13, $0x000000b0
 	CMOVQGE R14, R13
-	SUBQ    $0x04, R13
-	JLT     rest
+
+run:
+	SUBQ $0x04, R13
+	JLT  rest
 
 steps:
 	PREFETCHT1   (R12)
-	PREFETCHT0   1536(BX)
-	PREFETCHT0   1600(BX)
-	PREFETCHT0   1664(BX)
-	PREFETCHT0   1728(BX)
 	VMOVUPS      (BX), Y8
 	VMOVUPS      32(BX), Y9
 	VBROADCASTSS (R8), Y10
@@ -4063,7 +3999,7 @@ steps:
 
 rest:
 	ADDQ $0x04, R13
-	JEQ  late
+	JEQ  done
 
 single:
 	VMOVUPS      (BX), Y8
@@ -4085,10 +4021,13 @@ single:
 	DECQ         R13
 	JNE          single
 
-late:
-	// The last steps fetch the tile of C, line by line: many at once would stop the loads of B until they are there.
-	CMPQ k+0(FP), $0x00000080
+done:
+	CMPQ k+0(FP), $0x000000b0
 	JLT  store
+	CMPQ R11, SI
+	JNE  store
+
+	// The tile of C is fetched line by line: many at once would stop the loads of B until they are there.
 	MOVQ $0x00000020, R13
 
 row:
@@ -4099,10 +4038,6 @@ line:
 	PREFETCHT0   (R14)
 	ADDQ         $0x09, R14
 	PREFETCHT1   (R12)
-	PREFETCHT0   1536(BX)
-	PREFETCHT0   1600(BX)
-	PREFETCHT0   1664(BX)
-	PREFETCHT0   1728(BX)
 	VMOVUPS      (BX), Y8
 	VMOVUPS      32(BX), Y9
 	VBROADCASTSS (R8), Y10
@@ -4170,6 +4105,8 @@ line:
 	JNE          line
 	TESTQ        R13, R13
 	JNE          row
+	MOVQ         $0x00000030, R13
+	JMP          run
 
 store:
 	MOVQ         alpha+64(FP), R8
@@ -4254,17 +4191,17 @@ panel:
 	VXORPS Y3, Y3, Y3
 	MOVQ   k+0(FP), R13
 
-	// All steps but the last ones, where there are so many.
-	LEAQ    -128(R13), R14
-	CMPQ    R13, $0x00000080
+	// First all steps but the last ones, where there are so many.
+	LEAQ    -176(R13), R14
+	CMPQ    R13, $0x000000b0
 	CMOVQGE R14, R13
-	SUBQ    $0x04, R13
-	JLT     rest
+
+run:
+	SUBQ $0x04, R13
+	JLT  rest
 
 steps:
 	PREFETCHT1   (R12)
-	PREFETCHT0   1536(BX)
-	PREFETCHT0   1600(BX)
 	VMOVUPS      (BX), Y4
 	VBROADCASTSS (R8), Y5
 	VFMADD231PS  Y5, Y4, Y0
@@ -4312,7 +4249,7 @@ steps:
 
 rest:
 	ADDQ $0x04, R13
-	JEQ  late
+	JEQ  done
 
 single:
 	VMOVUPS      (BX), Y4
@@ -4329,10 +4266,13 @@ single:
 	DECQ         R13
 	JNE          single
 
-late:
-	// The last steps fetch the tile of C, line by line: many at once would stop the loads of B until they are there.
-	CMPQ k+0(FP), $0x00000080
+done:
+	CMPQ k+0(FP), $0x000000b0
 	JLT  store
+	CMPQ R11, SI
+	JNE  store
+
+	// The tile of C is fetched line by line: many at once would stop the loads of B until they are there.
 	MOVQ $0x00000020, R13
 
 row:
@@ -4343,8 +4283,6 @@ line:
 	PREFETCHT0   (R14)
 	ADDQ         $0x04, R14
 	PREFETCHT1   (R12)
-	PREFETCHT0   1536(BX)
-	PREFETCHT0   1600(BX)
 	VMOVUPS      (BX), Y4
 	VBROADCASTSS (R8), Y5
 	VFMADD231PS  Y5, Y4, Y0
@@ -4392,6 +4330,8 @@ line:
 	JNE          line
 	TESTQ        R13, R13
 	JNE          row
+	MOVQ         $0x00000030, R13
+	JMP          run
 
 store:
 	MOVQ         alpha+64(FP), R8

@@ -11,14 +11,11 @@ import (
 const (
 	// unroll is the number of steps along K between two tests for the end.
 	unroll = 4
-	// ahead is how many bytes of B are fetched before they are used. The panel
-	// lies in the second-level cache, whose latency is some 15 cycles; a step
-	// takes 12 and 192 bytes (6 and 96 with AVX2).
-	ahead = 1536
-	// late is how many steps before the end of the panel the fetching of the tile of
-	// C begins, a row of it in each of as many equal parts. What is fetched earlier has left
-	// the first-level cache again when it is used: 192 bytes of B come in a step.
-	late = 128
+	// late is how many steps the fetching of the tile of C takes, a row of it in each of
+	// as many equal parts. What is fetched earlier has left the first-level cache again when
+	// it is used: 192 bytes of B come in a step. tail is how many steps follow, in which
+	// the last lines arrive: one takes some 12 cycles.
+	late, tail = 128, 48
 )
 
 // tile is what the parts of multiply share.
@@ -91,11 +88,13 @@ func multiply(s isa, e element, columns int) {
 		}
 	}
 	Load(Param("k"), k)
-	Comment("All steps but the last ones, where there are so many.")
+	Comment("First all steps but the last ones, where there are so many.")
 	early := GP64()
-	LEAQ(Mem{Base: k, Disp: -late}, early)
-	CMPQ(k, U32(late))
+	LEAQ(Mem{Base: k, Disp: -(late + tail)}, early)
+	CMPQ(k, U32(late+tail))
 	CMOVQGE(early, k)
+
+	Label("run")
 	SUBQ(Imm(unroll), k)
 	JLT(LabelRef("rest"))
 
@@ -106,17 +105,19 @@ func multiply(s isa, e element, columns int) {
 
 	Label("rest")
 	ADDQ(Imm(unroll), k)
-	JEQ(LabelRef("late"))
+	JEQ(LabelRef("done"))
 	Label("single")
 	t.step(0)
 	ADDQ(I32(stepBytes), t.b)
 	DECQ(k)
 	JNE(LabelRef("single"))
 
-	Label("late")
-	Comment("The last steps fetch the tile of C, line by line: many at once would stop the loads of B until they are there.")
-	CMPQ(argument("k"), U32(late))
+	Label("done")
+	CMPQ(argument("k"), U32(late+tail))
 	JLT(LabelRef("store"))
+	CMPQ(tileRow, c)
+	JNE(LabelRef("store"))
+	Comment("The tile of C is fetched line by line: many at once would stop the loads of B until they are there.")
 	MOVQ(U32(late/unroll), k)
 	Label("row")
 	line := GP64()
@@ -132,6 +133,8 @@ func multiply(s isa, e element, columns int) {
 	JNE(LabelRef("line"))
 	TESTQ(k, k)
 	JNE(LabelRef("row"))
+	MOVQ(U32(tail), k)
+	JMP(LabelRef("run"))
 
 	Label("store")
 	t.store(c, ldc)
@@ -155,13 +158,12 @@ func argument(name string) Op {
 	return found.Addr
 }
 
-// steps does unroll steps and fetches what is used later, of B and of the next panel of A.
+// steps does unroll steps and fetches some of the next panel of A. B is not fetched: the
+// processor sees by itself that it is read in order, and a core that is shared with another
+// has no instructions to spare.
 func (t *tile) steps(fetch, stride reg.Register) {
 	stepBytes := t.columns * t.vector
 	PREFETCHT1(Mem{Base: fetch})
-	for at := ahead; at < ahead+unroll*stepBytes; at += 64 {
-		PREFETCHT0(Mem{Base: t.b, Disp: at})
-	}
 	for u := range unroll {
 		t.step(u * stepBytes)
 	}
