@@ -85,7 +85,7 @@ func testWorkspaceBytes[T Float](t *testing.T) {
 	}
 }
 
-// A task's two parts are all that was left of it, once, and none is far larger.
+// A task's two parts are all that was left of it, once, and no more than half is given away.
 func TestSplit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		side := rapid.IntRange(1, 3000)
@@ -102,7 +102,7 @@ func TestSplit(t *testing.T) {
 			kept.col != whole.col || kept.cols != whole.cols || given.col != whole.col || given.cols != whole.cols || given.from%b.kc != 0 {
 			t.Fatalf("%+v at (%d, %d): %+v and %+v", whole, i, l, kept, given)
 		}
-		// done counts how often a row is computed in each pass: before, and by either part.
+		// counts is how often a row is computed in each pass: before, and by either part.
 		for pass := 0; pass < b.k; pass += b.kc {
 			counts := make([]int, whole.rows)
 			add := func(from, to int) {
@@ -137,26 +137,26 @@ func TestSplit(t *testing.T) {
 	})
 }
 
-// Few cores multiply for nearly all of the time and many for most of it, packing counted
-// as time that is lost; also where one of them has half the speed of the others.
+// Few cores have work for all of the time, and many for nearly all; also where one of them has
+// half the speed of the others. Few multiply for nearly all of it.
 func TestWorkIsEven(t *testing.T) {
-	for _, threads := range []int{2, 3, 4, 16, 64} {
-		for _, n := range []int{1000, 2000, 4000} {
-			if n < threads*60 {
+	for _, threads := range []int{2, 3, 4, 8, 16, 32, 64, 96} {
+		least, leastProduct := 0.8, 0.75
+		if threads <= 4 {
+			least, leastProduct = 0.98, 0.86
+		}
+		for _, n := range []int{1000, 1500, 2000, 3000, 4000, 5000, 8000, 10000} {
+			if threads > 16 && n < 2000 || threads > 64 && n < 4000 {
 				continue
 			}
-			least := 0.75
-			if threads <= 4 {
-				least = 0.86
-				if n >= 4000 {
-					least = 0.95
-				}
+			if threads <= 4 && n >= 4000 {
+				leastProduct = 0.95
 			}
 			for _, tile := range [][3]int{{8, 24, 8}, {8, 48, 4}, {4, 12, 8}} {
 				b := block(tile[0], tile[1], n, n, n, tile[2], threads, 1<<20)
 				for _, slowest := range []float64{1, 2} {
-					if busy := simulate(b, slowest); b.threads < threads || busy < least {
-						t.Errorf("%d x %d, %d threads, the first %g times as slow, tile %v: %.1f %% of the time: %+v", n, n, threads, slowest, tile, 100*busy, b)
+					if busy, product := simulate(b, slowest); b.threads < threads || busy < least || product < leastProduct {
+						t.Errorf("%d x %d, %d threads, the first %g times as slow, tile %v: work for %.1f %% of the time, products for %.1f: %+v", n, n, threads, slowest, tile, 100*busy, 100*product, b)
 					}
 				}
 			}
@@ -165,8 +165,9 @@ func TestWorkIsEven(t *testing.T) {
 }
 
 // simulate computes a product in virtual time, on goroutines of which the first needs slowest
-// times as long as the others, and returns the share of the time in which they multiply.
-func simulate(b blocking, slowest float64) float64 {
+// times as long as the others, and returns the shares of the time in which they pack or
+// multiply, and in which they multiply.
+func simulate(b blocking, slowest float64) (busy, product float64) {
 	// Packing a panel takes as long as so many rows of its products (Emerald Rapids).
 	const packing = 90
 	type worker struct {
@@ -176,7 +177,9 @@ func simulate(b blocking, slowest float64) float64 {
 		working   bool
 	}
 	compute := func(w *worker, rows int) {
-		w.now += float64(rows) * float64(w.task.cols) * float64(min(b.kc, b.k-w.from)) * w.slow
+		work := float64(rows) * float64(w.task.cols) * float64(min(b.kc, b.k-w.from))
+		busy += work
+		w.now += work * w.slow
 	}
 	begin := func(w *worker, t task) {
 		w.task, w.row, w.from, w.working = t, t.row, t.from, true
@@ -223,7 +226,8 @@ func simulate(b blocking, slowest float64) float64 {
 			waiting = append(waiting, w)
 		}
 	}
-	return float64(b.m) * float64(b.n) * float64(b.k) / (end * (float64(b.threads-1) + 1/slowest))
+	whole := end * (float64(b.threads-1) + 1/slowest)
+	return busy / whole, float64(b.m) * float64(b.n) * float64(b.k) / whole
 }
 
 // The panel on the right is the narrowest that holds what is left, and no wider
