@@ -113,7 +113,7 @@ func block(mr, nr, m, n, k, size, threads, cache int) blocking {
 	return b
 }
 
-// passLength is kc: passes of equal length, multiples of the kernels' 4 steps, and
+// passLength is kc: passes of equal length, multiples of the kernels' 8 steps, and
 // shorter ones where blocks for two goroutines would have too few panels. How
 // many goroutines there are does not count, because where a pass ends a sum is
 // rounded.
@@ -123,7 +123,7 @@ func passLength(m, n, k, nr, size int) int {
 		longest = longest32
 	}
 	longest = min(longest, max(shortest, blockBytes(m, n, k, size, 2, math.MaxInt)/(leastPanels*nr*size)))
-	return min(k, roundUp(divide(k, divide(k, longest)), 4))
+	return min(k, roundUp(divide(k, divide(k, longest)), 8))
 }
 
 // blockBytes is how large the block of B of one goroutine may be: it fits the

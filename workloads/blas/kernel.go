@@ -4,9 +4,10 @@ package blas
 // of B. Distances are in elements.
 type strip[T Float] struct {
 	k, panels int
-	// a holds element (i, l) of A at i*rowStride + l*colStride.
-	a                    []T
-	rowStride, colStride int
+	// a holds element (i, l) of A at i*lda + l, or, packed, at i + mr*l.
+	a      []T
+	lda    int
+	packed bool
 	// b holds the panels one after the other, k rows of nr elements each.
 	b     []T
 	c     []T
@@ -15,7 +16,7 @@ type strip[T Float] struct {
 	// add says that the product is added to C; else C is only written.
 	add bool
 	// next is what the next strip reads of A. It is fetched into the cache on
-	// the way: step elements further for each four of k, jump for each panel.
+	// the way: step elements further for each eight of k, jump for each panel.
 	next       []T
 	step, jump int
 }
@@ -58,7 +59,16 @@ func (k kernel[T]) last(columns int) (width int, multiply func(s *strip[T])) {
 // check refers to the last elements that the kernel touches, so that a strip
 // that reaches too far panics in place of reading or writing what is not its own.
 func (s *strip[T]) check(mr, nr int) {
-	_ = s.a[(mr-1)*s.rowStride+(s.k-1)*s.colStride]
+	rows, cols := s.strides(mr)
+	_ = s.a[(mr-1)*rows+(s.k-1)*cols]
 	_ = s.b[s.k*s.panels*nr-1]
 	_ = s.c[(mr-1)*s.ldc+s.panels*nr-1]
+}
+
+// strides returns how far the rows and the columns of A are apart.
+func (s *strip[T]) strides(mr int) (rows, cols int) {
+	if s.packed {
+		return 1, mr
+	}
+	return s.lda, 1
 }

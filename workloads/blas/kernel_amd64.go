@@ -17,26 +17,37 @@ func assembly[T Float](isa ISA) (kernel[T], bool) {
 
 var (
 	avx512Float64 = kernel[float64]{mr: 8, nr: 24, transpose: transposeFloat64, packRows: packAVX512[float64],
-		multiply: assembled(8, 24, multiplyF64AVX512),
-		narrow:   []func(*strip[float64]){assembled(8, 8, multiplyF64AVX512x1), assembled(8, 16, multiplyF64AVX512x2)}}
+		multiply: assembled(8, 24, multiplyF64AVX512, multiplyF64AVX512Packed),
+		narrow:   []func(*strip[float64]){assembled(8, 8, multiplyF64AVX512x1, multiplyF64AVX512x1Packed), assembled(8, 16, multiplyF64AVX512x2, multiplyF64AVX512x2Packed)}}
 	avx512Float32 = kernel[float32]{mr: 8, nr: 48, transpose: transposeFloat32, packRows: packAVX512[float32],
-		multiply: assembled(8, 48, multiplyF32AVX512),
-		narrow:   []func(*strip[float32]){assembled(8, 16, multiplyF32AVX512x1), assembled(8, 32, multiplyF32AVX512x2)}}
+		multiply: assembled(8, 48, multiplyF32AVX512, multiplyF32AVX512Packed),
+		narrow:   []func(*strip[float32]){assembled(8, 16, multiplyF32AVX512x1, multiplyF32AVX512x1Packed), assembled(8, 32, multiplyF32AVX512x2, multiplyF32AVX512x2Packed)}}
 	avx2Float64 = kernel[float64]{mr: 4, nr: 12, transpose: transposeFloat64, packRows: packAVX2[float64],
-		multiply: assembled(4, 12, multiplyF64AVX2),
-		narrow:   []func(*strip[float64]){assembled(4, 4, multiplyF64AVX2x1), assembled(4, 8, multiplyF64AVX2x2)}}
+		multiply: assembled(4, 12, multiplyF64AVX2, multiplyF64AVX2Packed),
+		narrow:   []func(*strip[float64]){assembled(4, 4, multiplyF64AVX2x1, multiplyF64AVX2x1Packed), assembled(4, 8, multiplyF64AVX2x2, multiplyF64AVX2x2Packed)}}
 	avx2Float32 = kernel[float32]{mr: 4, nr: 24, transpose: transposeFloat32, packRows: packAVX2[float32],
-		multiply: assembled(4, 24, multiplyF32AVX2),
-		narrow:   []func(*strip[float32]){assembled(4, 8, multiplyF32AVX2x1), assembled(4, 16, multiplyF32AVX2x2)}}
+		multiply: assembled(4, 24, multiplyF32AVX2, multiplyF32AVX2Packed),
+		narrow:   []func(*strip[float32]){assembled(4, 8, multiplyF32AVX2x1, multiplyF32AVX2x1Packed), assembled(4, 16, multiplyF32AVX2x2, multiplyF32AVX2x2Packed)}}
 )
 
-// assembled is a function of the assembly as a kernel for tiles of mr x nr.
-func assembled[T Float](mr, nr int, multiply func(k, panels int, a *T, rs, cs uintptr, b, c *T, ldc uintptr, alpha *T, add bool, next *T, step, jump uintptr)) func(*strip[T]) {
+// multiplyInPlace and multiplyPacked are functions of the assembly, for A whose rows lie
+// in memory as they are, and for packed A.
+type (
+	multiplyInPlace[T Float] func(k, panels int, a *T, rs uintptr, b, c *T, ldc uintptr, alpha *T, add bool, next *T, step, jump uintptr)
+	multiplyPacked[T Float]  func(k, panels int, a *T, b, c *T, ldc uintptr, alpha *T, add bool, next *T, step, jump uintptr)
+)
+
+// assembled is a pair of functions as a kernel for tiles of mr x nr.
+func assembled[T Float](mr, nr int, inPlace multiplyInPlace[T], packed multiplyPacked[T]) func(*strip[T]) {
 	bytes := unsafe.Sizeof(T(0))
 	return func(s *strip[T]) {
 		s.check(mr, nr)
-		multiply(s.k, s.panels, &s.a[0], bytes*uintptr(s.rowStride), bytes*uintptr(s.colStride), &s.b[0], &s.c[0], bytes*uintptr(s.ldc),
-			&s.alpha, s.add, &s.next[0], bytes*uintptr(s.step), bytes*uintptr(s.jump))
+		ldc, step, jump := bytes*uintptr(s.ldc), bytes*uintptr(s.step), bytes*uintptr(s.jump)
+		if s.packed {
+			packed(s.k, s.panels, &s.a[0], &s.b[0], &s.c[0], ldc, &s.alpha, s.add, &s.next[0], step, jump)
+			return
+		}
+		inPlace(s.k, s.panels, &s.a[0], bytes*uintptr(s.lda), &s.b[0], &s.c[0], ldc, &s.alpha, s.add, &s.next[0], step, jump)
 	}
 }
 

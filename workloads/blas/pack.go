@@ -32,14 +32,14 @@ func (g *product[T]) placeA(w *workspace[T], i, rows, l, depth int, follows bool
 	s, mr := &w.strip, g.kernel.mr
 	s.step, s.jump = 0, 0
 	if !g.transA && rows == mr {
-		s.a, s.rowStride, s.colStride = g.a[i*g.lda+l:], g.lda, 1
+		s.a, s.lda, s.packed = g.a[i*g.lda+l:], g.lda, false
 		s.next = s.a
 		if follows {
-			s.next, s.step, s.jump = g.a[(i+mr)*g.lda+l:], 4, g.lda
+			s.next, s.step, s.jump = g.a[(i+mr)*g.lda+l:], 8, g.lda
 		}
 		return
 	}
-	s.a, s.rowStride, s.colStride = w.a, 1, mr
+	s.a, s.packed = w.a, true
 	s.next = w.a
 	if !g.transA {
 		packTransposed(g.kernel, w.a, mr, g.a[i*g.lda+l:], g.lda, rows, depth)
@@ -47,7 +47,7 @@ func (g *product[T]) placeA(w *workspace[T], i, rows, l, depth int, follows bool
 	}
 	packNarrow(w.a, mr, g.a[l*g.lda+i:], g.lda, rows, depth)
 	if follows {
-		s.next, s.step, s.jump = g.a[l*g.lda+i+mr:], 4*g.lda, g.lda
+		s.next, s.step, s.jump = g.a[l*g.lda+i+mr:], 8*g.lda, g.lda
 	}
 }
 

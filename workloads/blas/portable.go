@@ -9,6 +9,7 @@ const (
 
 // multiplyPortable is the kernel in plain Go.
 func multiplyPortable[T Float](s *strip[T]) {
+	rows, cols := s.strides(portableRows)
 	for p := range s.panels {
 		var c00, c01, c02, c03, c10, c11, c12, c13 T
 		b := s.b[p*s.k*portableColumns:][:s.k*portableColumns]
@@ -20,12 +21,12 @@ func multiplyPortable[T Float](s *strip[T]) {
 			c01 += x * b1
 			c02 += x * b2
 			c03 += x * b3
-			x = s.a[at+s.rowStride]
+			x = s.a[at+rows]
 			c10 += x * b0
 			c11 += x * b1
 			c12 += x * b2
 			c13 += x * b3
-			at += s.colStride
+			at += cols
 		}
 		s.put(p*portableColumns, c00, c01, c02, c03)
 		s.put(s.ldc+p*portableColumns, c10, c11, c12, c13)

@@ -66,7 +66,8 @@ func main() {
 	for _, s := range []isa{avx512, avx2} {
 		for _, e := range elements {
 			for columns := s.columns; columns > 0; columns-- {
-				multiply(s, e, columns)
+				multiply(s, e, columns, false)
+				multiply(s, e, columns, true)
 			}
 		}
 		for _, e := range elements {

@@ -10,60 +10,66 @@ import (
 
 const (
 	// unroll is the number of steps along K between two tests for the end.
-	unroll = 4
-	// late is how many steps the fetching of the tile of C takes, a row of it in each of
-	// as many equal parts. What is fetched earlier has left the first-level cache again when
-	// it is used: 192 bytes of B come in a step. tail is how many steps follow, in which
-	// the last lines arrive: one takes some 12 cycles.
-	late, tail = 128, 48
+	unroll = 8
+	// late is how many steps the fetching of a row of the tile of C takes. What is
+	// fetched earlier has left the first-level cache again when it is used: 192 bytes of B
+	// come in a step. tail is how many steps follow, in which the last lines arrive: one
+	// takes some 12 cycles.
+	late, tail = 16, 48
+	// lines is how many lines of C are fetched in unroll steps: all rows of a tile, at most 192
+	// bytes, have up to four.
+	lines = 4 * unroll / late
 )
 
 // tile is what the parts of multiply share.
 type tile struct {
 	isa
 	element
-	acc [][]reg.VecVirtual
-	// a and b stand at step k of the panels of A and B; row[i] is what row i
-	// of A is away from a.
-	a, b  reg.GPVirtual
-	strde [3]reg.GPVirtual
-	rs    reg.GPVirtual
-	cs    reg.GPVirtual
+	// packed is whether the elements of A for a step lie together, else those of a row do.
+	packed bool
+	acc    [][]reg.VecVirtual
+	// b stands at step k of the panel of B, a[i/4] at that of row i of A; the rows between are
+	// away from it by multiples of rs.
+	a         []reg.GPVirtual
+	b, rs, r3 reg.GPVirtual
 }
 
 // multiply writes the function that multiplies one panel of A by some of B, whose
 // panels are as many vectors wide as there are columns: all of the tile, or fewer
 // for what is left at the right of C.
-func multiply(s isa, e element, columns int) {
+func multiply(s isa, e element, columns int, packed bool) {
 	name := "multiply" + e.name + s.name
 	if columns < s.columns {
 		name += fmt.Sprint("x", columns)
 	}
 	s.columns = columns
 	nr := columns * s.vector / e.bytes
+	rs, place := ", rs uintptr", "Element (i, l) of A lies rs*i bytes and l elements after a"
+	if packed {
+		name += "Packed"
+		rs, place = "", fmt.Sprintf("Element (i, l) of A lies i+%d*l elements after a", s.rows)
+	}
 	TEXT(name, NOSPLIT, fmt.Sprintf(
-		"func(k, panels int, a *%[1]s, rs, cs uintptr, b, c *%[1]s, ldc uintptr, alpha *%[1]s, add bool, next *%[1]s, step, jump uintptr)", e.goType))
+		"func(k, panels int, a *%[1]s%[2]s, b, c *%[1]s, ldc uintptr, alpha *%[1]s, add bool, next *%[1]s, step, jump uintptr)", e.goType, rs))
 	Pragma("noescape")
 	Doc(
 		fmt.Sprintf("%s sets, or with add increases, %d rows of C by alpha times A B, for %d columns of each of the panels of B.", name, s.rows, nr),
-		"Element (i, l) of A lies rs*i+cs*l bytes after a, row i of C ldc*i bytes after c. The panels of B are packed and follow each other, k rows of that many columns each.",
-		"k and panels are at least 1. From next on memory is fetched into the cache for the call after this one: step bytes further for each 4 steps along k, and jump bytes further for each panel.",
+		place+", row i of C ldc*i bytes after c. The panels of B are packed and follow each other, k rows of that many columns each.",
+		fmt.Sprintf("k and panels are at least 1. From next on memory is fetched into the cache for the call after this one: step bytes further for each %d steps along k, and jump bytes further for each panel.", unroll),
 	)
-	t := &tile{isa: s, element: e}
-	Comment("Row i of A is a + {0, 1, 2, 3, 4, 5, 6, 7}[i]*rs: multiples that no scale gives are kept.")
-	t.rs = Load(Param("rs"), GP64()).(reg.GPVirtual)
-	t.strde[0] = GP64()
-	LEAQ(Mem{Base: t.rs, Index: t.rs, Scale: 2}, t.strde[0])
-	if s.rows > 4 {
-		t.strde[1], t.strde[2] = GP64(), GP64()
-		LEAQ(Mem{Base: t.rs, Index: t.rs, Scale: 4}, t.strde[1])
-		LEAQ(Mem{Base: t.strde[0], Index: t.rs, Scale: 4}, t.strde[2])
-	}
-	t.cs = Load(Param("cs"), GP64()).(reg.GPVirtual)
+	t := &tile{isa: s, element: e, packed: packed}
 	t.b = Load(Param("b"), GP64()).(reg.GPVirtual)
 	c := Load(Param("c"), GP64())
 	ldc := Load(Param("ldc"), GP64()).(reg.GPVirtual)
-	t.a = GP64()
+	t.a = []reg.GPVirtual{GP64()}
+	if !packed {
+		Comment("Row i of A is a[i/4] + {0, 1, 2, 3}[i%4]*rs.")
+		t.rs, t.r3 = Load(Param("rs"), GP64()).(reg.GPVirtual), GP64()
+		LEAQ(Mem{Base: t.rs, Index: t.rs, Scale: 2}, t.r3)
+		for len(t.a) < s.rows/4 {
+			t.a = append(t.a, GP64())
+		}
+	}
 	for range s.rows {
 		line := make([]reg.VecVirtual, s.columns)
 		for j := range line {
@@ -77,7 +83,10 @@ func multiply(s isa, e element, columns int) {
 	stepBytes := s.columns * s.vector
 
 	Label("panel")
-	Load(Param("a"), t.a)
+	Load(Param("a"), t.a[0])
+	for i := range t.a[1:] {
+		LEAQ(Mem{Base: t.a[i], Index: t.rs, Scale: 4}, t.a[i+1])
+	}
 	fetch := GP64()
 	MOVQ(next, fetch)
 	k := GP64()
@@ -90,16 +99,19 @@ func multiply(s isa, e element, columns int) {
 	Load(Param("k"), k)
 	Comment("First all steps but the last ones, where there are so many.")
 	early := GP64()
-	LEAQ(Mem{Base: k, Disp: -(late + tail)}, early)
-	CMPQ(k, U32(late+tail))
+	last := late*s.rows + tail
+	LEAQ(Mem{Base: k, Disp: -last}, early)
+	CMPQ(k, U32(uint32(last)))
 	CMOVQGE(early, k)
 
 	Label("run")
 	SUBQ(Imm(unroll), k)
 	JLT(LabelRef("rest"))
-
 	Label("steps")
-	t.steps(fetch, stride)
+	Comment("B is not fetched: the processor sees by itself that it is read in order.")
+	PREFETCHT1(Mem{Base: fetch})
+	ADDQ(stride, fetch)
+	t.steps(unroll)
 	SUBQ(Imm(unroll), k)
 	JGE(LabelRef("steps"))
 
@@ -107,29 +119,32 @@ func multiply(s isa, e element, columns int) {
 	ADDQ(Imm(unroll), k)
 	JEQ(LabelRef("done"))
 	Label("single")
-	t.step(0)
-	ADDQ(I32(stepBytes), t.b)
+	t.steps(1)
 	DECQ(k)
 	JNE(LabelRef("single"))
 
 	Label("done")
-	CMPQ(argument("k"), U32(late+tail))
+	CMPQ(argument("k"), U32(uint32(last)))
 	JLT(LabelRef("store"))
 	CMPQ(tileRow, c)
 	JNE(LabelRef("store"))
 	Comment("The tile of C is fetched line by line: many at once would stop the loads of B until they are there.")
-	MOVQ(U32(late/unroll), k)
+	MOVQ(U32(uint32(late/unroll*s.rows)), k)
 	Label("row")
 	line := GP64()
 	MOVQ(tileRow, line)
 	ADDQ(ldc, tileRow)
 	Label("line")
-	parts := late / unroll / s.rows
-	PREFETCHT0(Mem{Base: line})
-	ADDQ(Imm(uint64((stepBytes-1)/(parts-1))), line)
-	t.steps(fetch, stride)
+	gap := (stepBytes - 1) / (lines*late/unroll - 1)
+	for i := range lines {
+		PREFETCHT0(Mem{Base: line, Disp: i * gap})
+	}
+	ADDQ(Imm(uint64(lines*gap)), line)
+	PREFETCHT1(Mem{Base: fetch})
+	ADDQ(stride, fetch)
+	t.steps(unroll)
 	DECQ(k)
-	TESTQ(U32(uint32(parts-1)), k)
+	TESTQ(U32(late/unroll-1), k)
 	JNE(LabelRef("line"))
 	TESTQ(k, k)
 	JNE(LabelRef("row"))
@@ -158,52 +173,47 @@ func argument(name string) Op {
 	return found.Addr
 }
 
-// steps does unroll steps and fetches some of the next panel of A. B is not fetched: the
-// processor sees by itself that it is read in order, and a core that is shared with another
-// has no instructions to spare.
-func (t *tile) steps(fetch, stride reg.Register) {
-	stepBytes := t.columns * t.vector
-	PREFETCHT1(Mem{Base: fetch})
-	for u := range unroll {
-		t.step(u * stepBytes)
-	}
-	ADDQ(I32(unroll*stepBytes), t.b)
-	ADDQ(stride, fetch)
-}
-
-// row addresses row i of A at the current step.
-func (t *tile) row(i int) Mem {
-	m := Mem{Base: t.a}
-	switch i {
-	case 1, 2, 4:
-		m.Index, m.Scale = t.rs, uint8(i)
-	case 3:
-		m.Index, m.Scale = t.strde[0], 1
-	case 6:
-		m.Index, m.Scale = t.strde[0], 2
-	case 5:
-		m.Index, m.Scale = t.strde[1], 1
-	case 7:
-		m.Index, m.Scale = t.strde[2], 1
-	}
-	return m
-}
-
-// step adds the product of a column of A and a row of B, disp bytes after b.
-func (t *tile) step(disp int) {
-	bs := make([]reg.VecVirtual, t.columns)
-	for j := range bs {
-		bs[j] = t.register()
-		t.load(Mem{Base: t.b, Disp: disp + j*t.vector}, bs[j])
-	}
-	for i := range t.rows {
-		x := t.register()
-		t.broadcast(t.row(i), x)
+// steps adds the products of n columns of A and rows of B. The columns are constants away from
+// registers that move once for all of them: an addition for each would cost little on a core of
+// its own, and up to 8 % on one that is shared with another thread.
+func (t *tile) steps(n int) {
+	for u := range n {
+		bs := make([]reg.VecVirtual, t.columns)
 		for j := range bs {
-			t.fma231(x, bs[j], t.acc[i][j])
+			bs[j] = t.register()
+			t.load(Mem{Base: t.b, Disp: (u*t.columns + j) * t.vector}, bs[j])
+		}
+		for i := range t.rows {
+			x := t.register()
+			t.broadcast(t.at(i, u), x)
+			for j := range bs {
+				t.fma231(x, bs[j], t.acc[i][j])
+			}
 		}
 	}
-	ADDQ(t.cs, t.a)
+	ADDQ(I32(n*t.columns*t.vector), t.b)
+	width := t.bytes
+	if t.packed {
+		width *= t.rows
+	}
+	for _, a := range t.a {
+		ADDQ(I32(n*width), a)
+	}
+}
+
+// at addresses element (i, u) of A from the current step on.
+func (t *tile) at(i, u int) Mem {
+	if t.packed {
+		return Mem{Base: t.a[0], Disp: (u*t.rows + i) * t.bytes}
+	}
+	m := Mem{Base: t.a[i/4], Disp: u * t.bytes}
+	switch i % 4 {
+	case 1, 2:
+		m.Index, m.Scale = t.rs, uint8(i%4)
+	case 3:
+		m.Index, m.Scale = t.r3, 1
+	}
+	return m
 }
 
 // store puts alpha times the accumulators into C, or adds them to it.
