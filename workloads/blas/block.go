@@ -65,10 +65,10 @@ func (b blocking) split(t task, i, l int) (kept, given task, ok bool) {
 }
 
 const (
-	// longest64 and longest32 are the most elements along K in one pass. A strip of
-	// 8 rows of A, 24 KiB or less, stays in the first-level cache while all panels
-	// of the block of B run past it; longer passes read and write C less often.
-	longest64, longest32, shortest = 384, 576, 128
+	// longest64 and longest32 are the most elements along K in one pass. Longer passes read
+	// and write C less often, and leave room for fewer columns in the block of B, so that
+	// A is read more often: from 384 to 512 nothing showed.
+	longest64, longest32, shortest = 384, 448, 128
 	// serialWork is the work (m n k) below which a goroutine costs more than it
 	// saves, some 10 microseconds.
 	serialWork = 64 * 64 * 64
@@ -78,16 +78,21 @@ const (
 	// sharedWork is the work from which on a part is given to a goroutine that waits,
 	// which takes some 50 microseconds to wake up.
 	sharedWork = 8 * serialWork
+	// largestBlock is the most bytes of a block of B, see cacheBytes.
+	largestBlock = 704 << 10
 	// leastRows and leastPanels bound how small tasks get for want of others:
 	// a packed element of B is used in as many rows, an element of A that was
 	// fetched in as many panels.
 	leastRows, leastPanels = 96, 4
 )
 
-// cacheBytes is what a block of B may take: half of the second-level cache,
-// whose other half A and C pass through.
+// cacheBytes is what a block of B may take: half of the second-level cache, through
+// whose other half A and C pass, and no more than is well kept. Which sets of the
+// cache a block falls into depends on where the system has put its pages: of a cache
+// of 2 MiB, blocks of 1 MiB lost up to 4 % of a product, another part in each process, and
+// blocks of 704 KiB next to nothing (Emerald Rapids).
 var cacheBytes = sync.OnceValue(func() int {
-	return min(max(level2(), 512<<10), 2<<20) / 2
+	return min(max(level2(), 512<<10)/2, largestBlock)
 })
 
 // block cuts a product of m x k by k x n, whose elements have size bytes.

@@ -50,7 +50,7 @@ func TestMemory(t *testing.T) {
 				continue
 			}
 			for _, tile := range [][3]int{{8, 24, 8}, {8, 48, 4}, {4, 12, 8}, {4, 24, 4}, {2, 4, 8}, {2, 4, 4}} {
-				b := block(tile[0], tile[1], n, n, n, tile[2], threads, 1<<20)
+				b := block(tile[0], tile[1], n, n, n, tile[2], threads, largestBlock)
 				operands := 3 * n * n * tile[2]
 				if more := float64(b.workspaceBytes(tile[0], tile[1], tile[2])) / float64(operands); more > 0.05 {
 					t.Errorf("%d x %d, %d threads, tile %v: %.1f %% more than the operands: %+v", n, n, threads, tile, 100*more, b)
@@ -90,7 +90,7 @@ func TestSplit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		side := rapid.IntRange(1, 3000)
 		mr := rapid.SampledFrom([]int{2, 4, 8}).Draw(t, "mr")
-		b := block(mr, 3*mr, side.Draw(t, "m"), side.Draw(t, "n"), side.Draw(t, "k"), 8, rapid.IntRange(1, 8).Draw(t, "threads"), 1<<20)
+		b := block(mr, 3*mr, side.Draw(t, "m"), side.Draw(t, "n"), side.Draw(t, "k"), 8, rapid.IntRange(1, 8).Draw(t, "threads"), largestBlock)
 		whole := b.task(rapid.IntRange(0, b.tasks()-1).Draw(t, "task"))
 		l := b.kc * rapid.IntRange(0, (b.k-1)/b.kc).Draw(t, "pass")
 		i := min(whole.row+mr*rapid.IntRange(1, divide(whole.rows, mr)).Draw(t, "strip"), whole.row+whole.rows)
@@ -153,7 +153,7 @@ func TestWorkIsEven(t *testing.T) {
 				leastProduct = 0.95
 			}
 			for _, tile := range [][3]int{{8, 24, 8}, {8, 48, 4}, {4, 12, 8}} {
-				b := block(tile[0], tile[1], n, n, n, tile[2], threads, 1<<20)
+				b := block(tile[0], tile[1], n, n, n, tile[2], threads, largestBlock)
 				for _, slowest := range []float64{1, 2} {
 					if busy, product := simulate(b, slowest); b.threads < threads || busy < least || product < leastProduct {
 						t.Errorf("%d x %d, %d threads, the first %g times as slow, tile %v: work for %.1f %% of the time, products for %.1f: %+v", n, n, threads, slowest, tile, 100*busy, 100*product, b)

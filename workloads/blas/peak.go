@@ -6,7 +6,7 @@ import (
 )
 
 // Peak measures how many floating-point operations per second the machine does
-// with that many goroutines when nothing but independent fused multiply-adds of
+// with that many goroutines, of which the caller is one, when nothing but independent fused multiply-adds of
 // whole vectors, held in registers, is computed: the ceiling of every product
 // with that instruction set. A fused multiply-add counts as two operations. With
 // Portable it is what compiled Go reaches on scalars.
@@ -16,12 +16,14 @@ import (
 func Peak[T Float](isa ISA, threads int, duration time.Duration) float64 {
 	var group sync.WaitGroup
 	total := make([]float64, threads)
-	for i := range threads {
-		group.Go(func() {
-			loop, operations, _ := peakLoop[T](isa)
-			total[i] = sustained(loop, operations, duration)
-		})
+	measure := func(i int) {
+		loop, operations, _ := peakLoop[T](isa)
+		total[i] = sustained(loop, operations, duration)
 	}
+	for i := 1; i < threads; i++ {
+		group.Go(func() { measure(i) })
+	}
+	measure(0)
 	group.Wait()
 	sum := 0.0
 	for _, rate := range total {

@@ -62,19 +62,17 @@ func (e *fleet[T]) prepare(ctx context.Context) error {
 	})
 }
 
-func (e *fleet[T]) spoil() error {
+func (e *fleet[T]) spoil(context.Context) error {
 	spoilBytes(e.images[0].data)
 	return e.each(func(i int, _ *station) error { return e.pipelines[i].spoil() })
 }
 
 func (e *fleet[T]) run(ctx context.Context) error {
-	return orLeave(ctx, func() error {
-		return e.each(func(i int, _ *station) error {
-			start := time.Now()
-			err := e.pipelines[i].run(ctx)
-			e.seconds[i] = time.Since(start).Seconds()
-			return err
-		})
+	return e.each(func(i int, _ *station) error {
+		start := time.Now()
+		err := e.pipelines[i].run(ctx)
+		e.seconds[i] = time.Since(start).Seconds()
+		return err
 	})
 }
 

@@ -29,14 +29,16 @@ func fill[T Float](ctx context.Context, m Matrix[T], seed, stream uint64, thread
 }
 
 // spoil fills the matrix with NaN, which no check lets through.
-func spoil[T Float](m Matrix[T]) {
+func spoil[T Float](ctx context.Context, m Matrix[T], threads int) error {
 	nan := T(math.NaN())
-	for i := range m.Rows {
-		row := m.Row(i)
-		for j := range row {
-			row[j] = nan
+	return measure.Parallel(ctx, threads, m.Rows, rowBand, func(low, high int) {
+		for i := low; i < high; i++ {
+			row := m.Row(i)
+			for j := range row {
+				row[j] = nan
+			}
 		}
-	}
+	})
 }
 
 // checksum is the CRC-32C of the elements' bits, little-endian, row by row.

@@ -25,16 +25,13 @@ func (e *processor[T]) prepare(ctx context.Context) error {
 	return fillOperands(ctx, e.options, e.a, e.b)
 }
 
-func (e *processor[T]) spoil() error {
-	spoil(e.c)
-	return nil
+func (e *processor[T]) spoil(ctx context.Context) error {
+	return spoil(ctx, e.c, e.options.Threads)
 }
 
-func (e *processor[T]) run(ctx context.Context) error {
-	return orLeave(ctx, func() error {
-		e.kernel(e.c, e.a, e.b, e.options.Threads)
-		return nil
-	})
+func (e *processor[T]) run(context.Context) error {
+	e.kernel(e.c, e.a, e.b, e.options.Threads)
+	return nil
 }
 
 func (e *processor[T]) splits() func() measure.Split { return nil }

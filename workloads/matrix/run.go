@@ -48,7 +48,7 @@ type engine[T Float] interface {
 	// prepare makes A and B of the seed, and room for C, where the engine wants them.
 	prepare(ctx context.Context) error
 	// spoil makes C NaN, wherever the engine writes it.
-	spoil() error
+	spoil(ctx context.Context) error
 	// run computes C. It may return early when the context ends.
 	run(ctx context.Context) error
 	// splits tells where the last run's time went; it is nil where nothing is copied.
@@ -74,7 +74,7 @@ func multiplyAndTime[T Float](ctx context.Context, o measure.Options, p product,
 	if err := e.prepare(ctx); err != nil {
 		return r, err
 	}
-	times, err := repeat(ctx, o, p, e)
+	times, err := orLeave(ctx, func() (measure.Times, error) { return repeat(ctx, o, p, e) })
 	if err != nil {
 		return r, err
 	}
@@ -104,9 +104,10 @@ func closeAfter(ctx context.Context, close func() error, err *error) {
 // repeat runs the engine. Each run's C is NaN before it, and is checked.
 func repeat[T Float](ctx context.Context, o measure.Options, p product, e engine[T]) (measure.Times, error) {
 	var spoiled error
+	var allowed *limits
 	return measure.Repeat(ctx, o, measure.Task{
 		Spoil: func() {
-			if spoiled = e.spoil(); spoiled == nil {
+			if spoiled = e.spoil(ctx); spoiled == nil {
 				spoiled = e.peak()
 			}
 		},
@@ -121,7 +122,11 @@ func repeat[T Float](ctx context.Context, o measure.Options, p product, e engine
 				return err
 			}
 			c, a, b := e.operands()
-			return verify(ctx, c, a, b, limitsOf(p.kind, a, b), o.Seed+1, o.Threads)
+			if allowed == nil {
+				l := limitsOf(p.kind, a, b)
+				allowed = &l
+			}
+			return verify(ctx, c, a, b, *allowed, o.Seed+1, o.Threads)
 		},
 		Split: e.splits(),
 	})
@@ -138,13 +143,20 @@ func fillOperands[T Float](ctx context.Context, o measure.Options, a, b Matrix[T
 // orLeave runs f and returns early when the context ends. AWS Batch kills 30
 // seconds after it asks to stop, and one large product may take longer; f is
 // left running because the program is about to end.
-func orLeave(ctx context.Context, f func() error) error {
-	done := make(chan error, 1)
-	go func() { done <- f() }()
+func orLeave(ctx context.Context, f func() (measure.Times, error)) (measure.Times, error) {
+	type result struct {
+		times measure.Times
+		err   error
+	}
+	done := make(chan result, 1)
+	go func() {
+		times, err := f()
+		done <- result{times, err}
+	}()
 	select {
-	case err := <-done:
-		return err
+	case r := <-done:
+		return r.times, r.err
 	case <-ctx.Done():
-		return measure.Stopped(ctx)
+		return measure.Times{}, measure.Stopped(ctx)
 	}
 }
