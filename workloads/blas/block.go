@@ -67,7 +67,8 @@ func (b blocking) split(t task, i, l int) (kept, given task, ok bool) {
 const (
 	// longest64 and longest32 are the most elements along K in one pass. Longer passes read
 	// and write C less often, and leave room for fewer columns in the block of B, so that
-	// A is read more often: from 384 to 512 nothing showed.
+	// A is read more often: 384 and 512 were within 1 % of each other, and a strip of 8 rows of
+	// 384, 24 KiB, fits first-level caches of 32.
 	longest64, longest32, shortest = 384, 448, 128
 	// serialWork is the work (m n k) below which a goroutine costs more than it
 	// saves, some 10 microseconds.
