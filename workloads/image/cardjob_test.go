@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/batchctl/batchctl/workloads/gpu"
@@ -86,7 +87,7 @@ func TestWrongCardKernelHasNoTime(t *testing.T) {
 	}
 	table := brightnessTable(testRunner(1).params)
 	right := func(k *pixels.Kernels, q *gpu.Queue, dst, src pixels.Batch) error { return k.Table(q, dst, src, table) }
-	runs := 0
+	var runs atomic.Int32 // of both cards
 	for _, test := range []struct {
 		name, want string
 		work       launch
@@ -106,12 +107,12 @@ func TestWrongCardKernelHasNoTime(t *testing.T) {
 			return right(k, q, dst, src)
 		}},
 		{"not the same again", "gave different pixels", func(k *pixels.Kernels, q *gpu.Queue, dst, src pixels.Batch) error {
-			runs++
+			run := runs.Add(1)
 			if err := right(k, q, dst, src); err != nil {
 				return err
 			}
 			// A pixel between those that are compared with the reference.
-			return q.Fill(dst.Pointer+3*(61*17+31), byte(runs), 1)
+			return q.Fill(dst.Pointer+3*(61*17+31), byte(run), 1)
 		}},
 		{"an error", "the work failed", func(*pixels.Kernels, *gpu.Queue, pixels.Batch, pixels.Batch) error {
 			return errors.New("the work failed")
