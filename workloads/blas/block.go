@@ -73,8 +73,9 @@ const (
 	// serialWork is the work (m n k) below which a goroutine costs more than it
 	// saves, some 10 microseconds.
 	serialWork = 64 * 64 * 64
-	// lockedWork is the work from which on goroutines stay on their threads: some 10 ms
-	// of one core, after which the runtime interrupts them.
+	// lockedWork is the work from which on goroutines that have idle processors beside
+	// them stay on their threads: some 10 ms of one core, after which the runtime interrupts
+	// them.
 	lockedWork = 512 * 1024 * 1024
 	// sharedWork is the work from which on a part is given to a goroutine that waits,
 	// which takes some 50 microseconds to wake up.

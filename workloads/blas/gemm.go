@@ -131,9 +131,10 @@ func (g *product[T]) run() {
 }
 
 func (g *product[T]) work() {
-	if float64(g.m)*float64(g.n)*float64(g.k) >= lockedWork {
-		// A goroutine that is interrupted after its 10 ms goes on wherever the runtime likes,
-		// on another core with nothing of its block of B in the cache. A thread stays.
+	if g.blocking.threads < runtime.GOMAXPROCS(0) && float64(g.m)*float64(g.n)*float64(g.k) >= lockedWork {
+		// A goroutine that is interrupted after its 10 ms goes on wherever a processor of the
+		// runtime is idle, on a core with nothing of its block of B in the cache. A
+		// thread stays; with no processor idle so does the goroutine, and for less.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 	}

@@ -34,14 +34,15 @@ type Task struct {
 // Repeat runs the task warmup+repeats times and returns the times of the runs behind
 // the warm-up. Every run is checked. A done context ends it between runs.
 //
-// On the processor it stays on its thread. Where it changes to another one, or waits for one,
-// this one's core falls asleep, and a busy host lets a virtual core that wakes up
-// share a core with somebody else for seconds: of products of 1.5 s, one after the
-// other, about half took 1.35 times as long as the others.
+// On the processor the runtime has as many processors as the options have threads
+// meanwhile. With one left over, it moves a goroutine that computes to another core each time
+// that it interrupts it, or waits; then this one's core falls asleep, and a busy host lets
+// a virtual core that wakes up share a core with somebody else for seconds: of
+// products of 1.5 s, one after the other, about half took 1.35 times as long.
 func Repeat(ctx context.Context, o Options, t Task) (Times, error) {
-	if o.Device == CPU {
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
+	if before := runtime.GOMAXPROCS(0); o.Device == CPU && o.Threads > 0 && o.Threads < before {
+		runtime.GOMAXPROCS(o.Threads)
+		defer runtime.GOMAXPROCS(before)
 	}
 	var times Times
 	for i := range o.Warmup + o.Repeats {

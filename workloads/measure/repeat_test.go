@@ -3,6 +3,7 @@ package measure
 import (
 	"context"
 	"errors"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -34,6 +35,33 @@ func TestRepeatTimesOnlyTheWork(t *testing.T) {
 			t.Error(diff)
 		}
 	})
+}
+
+// The processor's repeats leave no core idle that they could move to; a GPU's have the host.
+func TestRepeatHasAsManyProcessorsAsThreads(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(3))
+	wrong := errors.New("wrong result")
+	for _, test := range []struct {
+		device  Kind
+		threads int
+		want    int
+		err     error
+	}{{CPU, 1, 1, nil}, {CPU, 2, 2, wrong}, {CPU, 3, 3, nil}, {CPU, 8, 3, nil}, {CUDA, 1, 3, nil}} {
+		var seen []int
+		look := func() { seen = append(seen, runtime.GOMAXPROCS(0)) }
+		_, err := Repeat(t.Context(), Options{Device: test.device, Threads: test.threads, Repeats: 1}, Task{
+			Spoil: look,
+			Work:  func(context.Context) error { look(); return nil },
+			Check: func(context.Context) error { look(); return test.err },
+		})
+		want := []int{test.want, test.want, test.want}
+		if diff := cmp.Diff(want, seen); diff != "" || !errors.Is(err, test.err) {
+			t.Errorf("%+v: %v\n%s", test, err, diff)
+		}
+		if now := runtime.GOMAXPROCS(0); now != 3 {
+			t.Errorf("%+v leaves %d processors", test, now)
+		}
+	}
 }
 
 func TestRepeatEnds(t *testing.T) {
