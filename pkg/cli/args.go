@@ -19,6 +19,9 @@ func arrange(app *cli.App, args []string) ([]string, error) {
 	}
 	out := []string{args[0]}
 	commands, flags, rest := app.Commands, app.Flags, args[1:]
+	if rest[0] == "help" {
+		rest = append(slices.Clone(rest[1:]), "--help")
+	}
 	path := app.Name
 	for len(rest) > 0 && len(commands) > 0 {
 		word := rest[0]
@@ -72,6 +75,9 @@ func unknownCommand(path string, commands []*cli.Command, word string) error {
 		names = append(names, c.Name)
 	}
 	f := usage("unknown command %q", word)
+	if name := ours(vocabulary, word, func(string) bool { return path == "batchctl" }); name != "" {
+		return f.try("here it is: %s %s", path, name)
+	}
 	if near := diag.Near(word, slices.Values(names)); near != "" {
 		return f.try("did you mean: %s %s", path, near)
 	}
@@ -126,6 +132,9 @@ func unknownFlag(path string, flags []cli.Flag, word string) error {
 		names = append(names, "--"+f.Names()[0])
 	}
 	f := usage("unknown flag %s", name)
+	if other := ours(flagVocabulary, name, func(n string) bool { return slices.Contains(names, n) }); other != "" {
+		return f.try("here it is %s; see %s --help", other, path)
+	}
 	if near := diag.Near("--"+strings.TrimLeft(name, "-"), slices.Values(names)); near != "" {
 		return f.try("did you mean %s? see %s --help", near, path)
 	}

@@ -1,0 +1,34 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+)
+
+// Each word leads to one command that there is, and is none itself.
+func TestVocabulary(t *testing.T) {
+	app := (&program{}).app()
+	seen := map[string]string{}
+	for _, s := range vocabulary {
+		commands := app.Commands
+		for _, word := range strings.Fields(s.name) {
+			if strings.HasPrefix(word, "-") {
+				continue
+			}
+			command := findCommand(commands, word)
+			if command == nil {
+				t.Fatalf("%q: there is no command %q", s.name, word)
+			}
+			commands = command.Subcommands
+		}
+		for _, word := range s.words {
+			if other := seen[word]; other != "" {
+				t.Errorf("%q stands for %q and for %q", word, other, s.name)
+			}
+			seen[word] = s.name
+			if findCommand(app.Commands, word) != nil {
+				t.Errorf("%q stands for %q and is a command", word, s.name)
+			}
+		}
+	}
+}
