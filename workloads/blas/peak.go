@@ -1,19 +1,23 @@
 package blas
 
 import (
+	"runtime"
 	"sync"
 	"time"
 )
 
 // Peak measures how many floating-point operations per second the machine does
-// with that many goroutines, of which the caller is one, when nothing but independent fused multiply-adds of
-// whole vectors, held in registers, is computed: the ceiling of every product
-// with that instruction set. A fused multiply-add counts as two operations. With
+// with that many goroutines (GOMAXPROCS where that is 0), of which the caller is one, when
+// nothing but independent fused multiply-adds of whole vectors, held in registers, is
+// computed: the ceiling of every product with that instruction set. A fused multiply-add counts as two operations. With
 // Portable it is what compiled Go reaches on scalars.
 //
 // It runs for about the duration. Measure it in the same run as what is
 // compared, because the clock drifts, and falls under wide vectors.
 func Peak[T Float](isa ISA, threads int, duration time.Duration) float64 {
+	if threads <= 0 {
+		threads = runtime.GOMAXPROCS(0)
+	}
 	var group sync.WaitGroup
 	total := make([]float64, threads)
 	measure := func(i int) {

@@ -8,7 +8,7 @@ import (
 
 func TestPeak(t *testing.T) {
 	for _, isa := range Available() {
-		for _, rate := range []float64{Peak[float64](isa, 1, time.Millisecond), Peak[float32](isa, 2, time.Millisecond)} {
+		for _, rate := range []float64{Peak[float64](isa, 1, time.Millisecond), Peak[float32](isa, 2, time.Millisecond), Peak[float64](isa, 0, time.Millisecond)} {
 			if !(rate > 1e6) || math.IsInf(rate, 0) {
 				t.Errorf("%s: %v operations per second", isa, rate)
 			}
