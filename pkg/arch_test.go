@@ -59,11 +59,12 @@ var mayImport = map[string][]string{
 	"workloads":               {"workloads/gpu", "workloads/gpu/gpuinfo", "workloads/image", "workloads/matrix", "workloads/measure"},
 	"workloads/image":         {"workloads/gpu", "workloads/gpu/gemm", "workloads/gpu/pixels", "workloads/image/opencv", "workloads/measure"},
 	// Empty without the tag opencv.
-	"workloads/image/opencv": {},
-	"workloads/blas":         {},
-	"workloads/matrix":       {"workloads/blas", "workloads/gpu", "workloads/gpu/gemm", "workloads/measure"},
-	"workloads/measure":      {"workloads/gpu"},
-	"workloads/gpu":          {},
+	"workloads/image/opencv":       {},
+	"workloads/blas":               {},
+	"workloads/blas/internal/neon": {},
+	"workloads/matrix":             {"workloads/blas", "workloads/gpu", "workloads/gpu/gemm", "workloads/measure"},
+	"workloads/measure":            {"workloads/gpu"},
+	"workloads/gpu":                {},
 	// The ways to the driver and to the libraries beside it: found when the program runs.
 	"workloads/gpu/libcuda":    {"workloads/gpu"},
 	"workloads/gpu/cu":         {"workloads/gpu"},

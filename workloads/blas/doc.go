@@ -1,5 +1,5 @@
 // Package blas multiplies matrices at the speed of the machine: packed, blocked
-// products with kernels for AVX-512 and AVX2 and in plain Go for the rest. It
+// products with kernels for AVX-512, AVX2 and NEON and in plain Go for the rest. It
 // stands behind gonum's BLAS interfaces, and it measures the peak that its
 // products are held against.
 //
@@ -10,6 +10,7 @@
 package blas
 
 //go:generate go -C internal/asm run . -out ../../kernels_amd64.s -stubs ../../kernels_amd64.go -pkg blas
+//go:generate go run ./internal/neon
 
 // Float is an element type.
 type Float interface{ float32 | float64 }

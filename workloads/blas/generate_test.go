@@ -26,8 +26,22 @@ func TestGenerated(t *testing.T) {
 	if out, err := inDirectory(generator, "run", ".", "-out", "../../kernels_amd64.s", "-stubs", "../../kernels_amd64.go", "-pkg", "blas").CombinedOutput(); err != nil {
 		t.Fatalf("go run: %v\n%s", err, out)
 	}
-	for _, name := range []string{"kernels_amd64.s", "kernels_amd64.go"} {
-		want, err := os.ReadFile(filepath.Join(root, name))
+	isWritten(t, root, "kernels_amd64.s", "kernels_amd64.go")
+}
+
+func TestGeneratedForARM(t *testing.T) {
+	root := t.TempDir()
+	if out, err := goCommand("run", "./internal/neon", "-dir", root).CombinedOutput(); err != nil {
+		t.Fatalf("go run: %v\n%s", err, out)
+	}
+	isWritten(t, root, "kernels_arm64.s", "kernels_arm64.go")
+}
+
+// isWritten holds files of the package against what a generator has put into a directory.
+func isWritten(t *testing.T, dir string, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		want, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -36,14 +50,21 @@ func TestGenerated(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(got, want) {
-			t.Errorf("%s is not what internal/asm writes: run go generate ./workloads/blas", name)
+			t.Errorf("%s is not what its generator writes: run go generate ./workloads/blas", name)
 		}
 	}
 }
 
 // inDirectory is the go command of this test, in a directory of its own module.
 func inDirectory(dir string, args ...string) *exec.Cmd {
-	command := exec.Command("go", append([]string{"-C", dir}, args...)...)
-	command.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=mod")
+	command := goCommand(append([]string{"-C", dir}, args...)...)
+	command.Env = append(command.Env, "GOWORK=off", "GOFLAGS=-mod=mod")
+	return command
+}
+
+// goCommand is the go command for programs of this machine, whatever this test was built for.
+func goCommand(args ...string) *exec.Cmd {
+	command := exec.Command("go", args...)
+	command.Env = append(os.Environ(), "GOOS=", "GOARCH=")
 	return command
 }

@@ -16,11 +16,12 @@ type ISA string
 const (
 	AVX512   ISA = "avx512"
 	AVX2     ISA = "avx2"
+	NEON     ISA = "neon"
 	Portable ISA = "portable"
 )
 
 // ISAVariable is the environment variable that takes the better instruction
-// sets away from Best: avx2 or portable.
+// sets away from Best: avx2, neon or portable.
 const ISAVariable = "BATCHCTL_BLAS_ISA"
 
 // Available lists the instruction sets of this machine, the best first.

@@ -54,8 +54,14 @@ func sustained(loop func(rounds int), operations float64, duration time.Duration
 // and where the assembly leaves its sums.
 func peakLoop[T Float](isa ISA) (loop func(rounds int), operations float64, sums []T) {
 	if isa != Portable {
-		if loop, sums := assemblyPeak[T](isa); loop != nil {
-			return loop, float64(2 * 12 * len(sums)), sums
+		if loop, chains, bytes := assemblyPeak[T](isa); loop != nil {
+			sums = aligned[T](bytes / size[T]())
+			return func(rounds int) {
+				for i := range sums {
+					sums[i] = 0x1p-20 // small, so that the sums stay finite
+				}
+				loop(rounds, &sums[0])
+			}, float64(2 * chains * len(sums)), sums
 		}
 	}
 	return func(rounds int) { peakPortable(rounds, T(1)/3) }, 2 * 8, nil

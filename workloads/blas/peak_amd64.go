@@ -1,30 +1,15 @@
 package blas
 
-// assemblyPeak returns the loop of an instruction set, nil where it has none,
-// and the vector that it reads and leaves its sums in.
-func assemblyPeak[T Float](isa ISA) (loop func(rounds int), sums []T) {
-	width := map[ISA]int{AVX512: 64, AVX2: 32}[isa] / size[T]()
-	if width == 0 {
-		return nil, nil
+// assemblyPeak returns the loop of an instruction set, nil where it has none, how many
+// sums it keeps, and the bytes of the vector that it reads and leaves its sums in.
+func assemblyPeak[T Float](isa ISA) (loop func(rounds int, x *T), chains, bytes int) {
+	var found any
+	switch any(T(0)).(type) {
+	case float64:
+		found = map[ISA]func(int, *float64){AVX512: peakF64AVX512, AVX2: peakF64AVX2}[isa]
+	case float32:
+		found = map[ISA]func(int, *float32){AVX512: peakF32AVX512, AVX2: peakF32AVX2}[isa]
 	}
-	sums = aligned[T](width)
-	var run func(rounds int)
-	switch x := any(sums).(type) {
-	case []float64:
-		run = func(rounds int) { peakF64AVX2(rounds, &x[0]) }
-		if isa == AVX512 {
-			run = func(rounds int) { peakF64AVX512(rounds, &x[0]) }
-		}
-	case []float32:
-		run = func(rounds int) { peakF32AVX2(rounds, &x[0]) }
-		if isa == AVX512 {
-			run = func(rounds int) { peakF32AVX512(rounds, &x[0]) }
-		}
-	}
-	return func(rounds int) {
-		for i := range sums {
-			sums[i] = 0x1p-20 // small, so that the sums stay finite
-		}
-		run(rounds)
-	}, sums
+	loop, _ = found.(func(int, *T))
+	return loop, 12, map[ISA]int{AVX512: 64, AVX2: 32}[isa]
 }

@@ -21,8 +21,8 @@ const usage = `Usage: batchctl-workloads matrix [flags]
 
 Multiply square random matrices, check every product, and print its time.
 
-Kernels of the CPU: avx512, avx2 and portable are batchctl's own, the best that
-this machine runs is the default; gonum is gonum's own routine.
+Kernels of the CPU: avx512, avx2, neon and portable are batchctl's own, the best
+that this machine runs is the default; gonum is gonum's own routine.
 Kernels of GPUs: cublas where it is found, which is the default, and builtin.
 
 With --device cuda a time holds the copies to the GPUs and back, which overlap
@@ -47,8 +47,8 @@ sampled rows and Freivalds' check. With float32 and float64
 |error| <= 2 u K max|A| max|B|; tf32 and bfloat16 may lose 0.1 % and 1 % of the
 product's norm as well, and bfloat16 takes operands that are rounded before.
 
-Environment: BATCHCTL_BLAS_ISA=avx2 or portable holds the CPU's default back;
-CUDA_VISIBLE_DEVICES chooses GPUs.
+Environment: BATCHCTL_BLAS_ISA=avx2, neon or portable holds the CPU's default
+back; CUDA_VISIBLE_DEVICES chooses GPUs.
 
 Exit codes: 0 done, 1 failed or wrong result, 2 usage, 3 no such device.
 `
