@@ -441,6 +441,9 @@ func (call *jobCall) newest(c *cli.Context, filter client.Filter) ([]types.JobSu
 	}
 	jobs := []types.JobSummary{}
 	for job, err := range call.List(c.Context, filter) {
+		if err != nil && len(filter.Queues) > 0 && gone(err) {
+			return nil, asFailure(err).try("see them all: batchctl queues")
+		}
 		if err != nil {
 			return nil, err
 		}
