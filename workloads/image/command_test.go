@@ -55,7 +55,7 @@ func TestRunText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `^Device cpu \(.+\), \d+ threads, kernel (?:avx512|avx2|go), go.+\n` + strings.Repeat(
+	want := `^Device cpu \(.+\), \d+ threads, kernel (?:avx512|avx2|neon|go), go.+\n` + strings.Repeat(
 		`(Gaussian blur|Sobel edges|Half resize|Bilinear resize|Lanczos resize|Brightness|Normalise) (1x1|65x65) batch [13]: [0-9.]+ seconds \((?:uint8|float32), .*[0-9.]+ MPixel/s, median of 2, spread [0-9.]+ %, first call [0-9.]+ s, verified\)\n`, 28) +
 		`Total: [0-9.]+ seconds\n$`
 	if !regexp.MustCompile(want).MatchString(out) {

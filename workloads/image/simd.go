@@ -1,9 +1,10 @@
 package image
 
 //go:generate go -C internal/asm run . -out ../../kernels_amd64.s -stubs ../../kernels_amd64.go -pkg image
+//go:generate go run ./internal/neon
 
-// simd is an instruction set with its kernels, which the generator in
-// internal/asm describes. A nil simd stands for portable Go.
+// simd is an instruction set with its kernels, which the generators in
+// internal/asm and internal/neon describe. A nil simd stands for portable Go.
 type simd struct {
 	name string
 	// bytes is the size of a vector. What has fewer samples is left to portable Go.

@@ -154,9 +154,29 @@ func TestBrightnessHasKernels(t *testing.T) {
 		if missing*10 > all {
 			t.Errorf("%s: %d of %d have no kernel", v.name, missing, all)
 		}
-		p := Params{Factor: 1.2, Offset: 10}
-		if len(v.inWords(p, brightnessTable(p))) == 0 {
-			t.Errorf("%s: no kernel in words for the numbers of the flags", v.name)
+	}
+}
+
+// The numbers of the flags have a kernel of every kind: a wrong one would only be passed over.
+func TestPointwiseHasKernels(t *testing.T) {
+	var ramp, got [256]byte
+	for i := range ramp {
+		ramp[i] = byte(i)
+	}
+	p := Params{Factor: 1.2, Offset: 10, Mean: 0.5, Deviation: 0.25}
+	want := brightnessTable(p)
+	for _, v := range instructionSets() {
+		kinds := append(v.inWords(p, want), inFloats(v.scale, v.scaleStream, 1, float32(p.Factor), float32(p.Offset+0.5)))
+		if len(kinds) != 2 {
+			t.Errorf("%s: no kernel in words", v.name)
+		}
+		for i, f := range kinds {
+			if f.plain(&got[0], &ramp[0], len(ramp)); got != *want {
+				t.Errorf("%s: kind %d is not the table: %d", v.name, i, got)
+			}
+		}
+		if _, ok := v.normalise(p, normaliseTable(p)); !ok {
+			t.Errorf("%s: no kernel normalises", v.name)
 		}
 	}
 }

@@ -1,6 +1,10 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/batchctl/batchctl/workloads/internal/neon"
+)
 
 const (
 	// vector is the width of a register in bytes.
@@ -22,28 +26,11 @@ type element struct {
 	bytes        int
 	// arrangement is a whole vector of it, load the instruction that loads one.
 	arrangement, load string
-	// byElement are FMLA and FMUL with one element of a register for all of another's: the
-	// assembler has no names for them (Arm ARM, C7.2, FMLA and FMUL by element).
-	fmla, fmul uint32
 }
 
 var elements = []element{
-	{"F64", "float64", 8, "D2", "FMOVD", 0x4FC01000, 0x4FC09000},
-	{"F32", "float32", 4, "S4", "FMOVS", 0x4F801000, 0x4F809000},
-}
-
-// lane is an element of a register.
-type lane struct{ register, index int }
-
-// byElement writes d += n * x, or d = n * x, for all elements of n and the one of x.
-func (f *file) byElement(e element, operation uint32, x lane, n, d int) {
-	name := map[uint32]string{e.fmla: "FMLA", e.fmul: "FMUL"}[operation]
-	index := uint32(x.index) << 11 // H
-	if e.bytes == 4 {
-		index = uint32(x.index>>1)<<11 | uint32(x.index&1)<<21 // H and L
-	}
-	code := operation | uint32(x.register)<<16 | index | uint32(n)<<5 | uint32(d)
-	f.line("WORD $0x%08X // %s V%d.%s[%d], V%d.%s, V%d.%s", code, name, x.register, e.arrangement[:1], x.index, n, e.arrangement, d, e.arrangement)
+	{"F64", "float64", 8, "D2", "FMOVD"},
+	{"F32", "float32", 4, "S4", "FMOVS"},
 }
 
 // multiply writes the function that multiplies a strip of A by some panels of B, which are
@@ -56,79 +43,77 @@ func (f *file) multiply(e element, columns int, packed bool) {
 		name += fmt.Sprint("x", columns/(tileColumns/3))
 	}
 	nr := columns * vector / e.bytes
-	rs, place, shift := ", rs uintptr", "Element (i, l) of A lies rs*i bytes and l elements after a", 8
+	rs, place := ", rs uintptr", "Element (i, l) of A lies rs*i bytes and l elements after a"
 	if packed {
 		name += "Packed"
-		rs, place, shift = "", fmt.Sprintf("Element (i, l) of A lies i+%d*l elements after a", tileRows), 0
+		rs, place = "", fmt.Sprintf("Element (i, l) of A lies i+%d*l elements after a", tileRows)
 	}
-	f.function(name, fmt.Sprintf("k, panels int, a *%[1]s%[2]s, b, c *%[1]s, ldc uintptr, alpha *%[1]s, add bool, next *%[1]s, step, jump uintptr", e.goType, rs), 88+shift,
+	f.Function(name, fmt.Sprintf("k, panels int, a *%[1]s%[2]s, b, c *%[1]s, ldc uintptr, alpha *%[1]s, add bool, next *%[1]s, step, jump uintptr", e.goType, rs),
 		fmt.Sprintf("%s sets, or with add increases, %d rows of C by alpha times A B, for %d columns of each of the panels of B.", name, tileRows, nr),
 		place+", row i of C ldc*i bytes after c. The panels of B are packed and follow each other, k rows of that many columns each.",
 		fmt.Sprintf("k and panels are at least 1. From next on memory is fetched into the cache for the call after this one: step bytes further for each %d steps along k, and jump bytes further for each panel.", unroll),
 	)
-	f.line("MOVD panels+8(FP), R8")
-	f.line("MOVD b+%d(FP), R0", 24+shift)
-	f.line("MOVD c+%d(FP), R1", 32+shift)
-	f.line("MOVD ldc+%d(FP), R2", 40+shift)
-	f.line("MOVD next+%d(FP), R14", 64+shift)
-	f.line("MOVD step+%d(FP), R10", 72+shift)
-	f.line("MOVD jump+%d(FP), R15", 80+shift)
+	f.Line("MOVD %s, R8", f.Parameter("panels"))
+	f.Line("MOVD %s, R0", f.Parameter("b"))
+	f.Line("MOVD %s, R1", f.Parameter("c"))
+	f.Line("MOVD %s, R2", f.Parameter("ldc"))
+	f.Line("MOVD %s, R14", f.Parameter("next"))
+	f.Line("MOVD %s, R10", f.Parameter("step"))
+	f.Line("MOVD %s, R15", f.Parameter("jump"))
 	if !packed {
-		f.line("MOVD rs+24(FP), R13")
+		f.Line("MOVD %s, R13", f.Parameter("rs"))
 	}
 
-	f.label("panel")
-	f.line("MOVD a+16(FP), R3")
+	f.Label("panel")
+	f.Line("MOVD %s, R3", f.Parameter("a"))
 	rows := 1
 	if !packed {
 		rows = tileRows
 		for i := range rows - 1 {
-			f.line("ADD R13, R%d, R%d", 3+i, 4+i)
+			f.Line("ADD R13, R%d, R%d", 3+i, 4+i)
 		}
 	}
-	f.line("MOVD R14, R9")
-	f.comment("The tile of C is on its way while the products are summed.")
-	f.line("MOVD R1, R11")
+	f.Line("MOVD R14, R9")
+	f.Comment("The tile of C is on its way while the products are summed.")
+	f.Line("MOVD R1, R11")
 	for i := range tileRows {
 		last := columns*vector - 8
 		for at := 0; at < last; at += 48 {
-			f.line("PRFM %d(R11), PSTL1KEEP", at)
+			f.Line("PRFM %d(R11), PSTL1KEEP", at)
 		}
-		f.line("PRFM %d(R11), PSTL1KEEP", last)
+		f.Line("PRFM %d(R11), PSTL1KEEP", last)
 		if i < tileRows-1 {
-			f.line("ADD R2, R11")
+			f.Line("ADD R2, R11")
 		}
 	}
-	for i := range tileRows * columns {
-		f.line("VMOVI $0, V%d.B16", i)
-	}
-	f.line("MOVD k+0(FP), R7")
-	f.line("SUBS $%d, R7", unroll)
-	f.line("BLT rest")
+	f.Clear(0, tileRows*columns)
+	f.Line("MOVD %s, R7", f.Parameter("k"))
+	f.Line("SUBS $%d, R7", unroll)
+	f.Line("BLT rest")
 
-	f.label("steps")
-	f.line("PRFM (R9), PLDL2KEEP")
-	f.line("ADD R10, R9")
+	f.Label("steps")
+	f.Line("PRFM (R9), PLDL2KEEP")
+	f.Line("ADD R10, R9")
 	f.steps(e, columns, packed, unroll)
-	f.line("SUBS $%d, R7", unroll)
-	f.line("BGE steps")
+	f.Line("SUBS $%d, R7", unroll)
+	f.Line("BGE steps")
 
-	f.label("rest")
-	f.line("ADDS $%d, R7", unroll)
-	f.line("BEQ store")
+	f.Label("rest")
+	f.Line("ADDS $%d, R7", unroll)
+	f.Line("BEQ store")
 
-	f.label("single")
+	f.Label("single")
 	f.steps(e, columns, packed, 1)
-	f.line("SUBS $1, R7")
-	f.line("BNE single")
+	f.Line("SUBS $1, R7")
+	f.Line("BNE single")
 
-	f.label("store")
-	f.store(e, columns, shift)
-	f.line("ADD $%d, R1", columns*vector)
-	f.line("ADD R15, R14")
-	f.line("SUBS $1, R8")
-	f.line("BNE panel")
-	f.line("RET")
+	f.Label("store")
+	f.store(e, columns)
+	f.Line("ADD $%d, R1", columns*vector)
+	f.Line("ADD R15, R14")
+	f.Line("SUBS $1, R8")
+	f.Line("BNE panel")
+	f.Line("RET")
 }
 
 // steps adds the products of n columns of A and rows of B, and moves the registers that stand
@@ -136,81 +121,69 @@ func (f *file) multiply(e element, columns int, packed bool) {
 // turns, and the processor's renaming makes more of them.
 func (f *file) steps(e element, columns int, packed bool, n int) {
 	for u := range n {
-		f.pairs("FLDPQ", 0, u*columns*vector, firstB, columns)
-		var a [tileRows]lane
+		f.Load(0, u*columns*vector, firstB, columns)
+		var a [tileRows]neon.Lane
 		switch {
 		case !packed:
 			for i := range a {
-				a[i] = lane{firstA + i%2, 0}
+				a[i] = neon.Lane{Register: firstA + i%2}
 			}
 		case e.bytes == 8:
-			f.pairs("FLDPQ", 3, u*tileRows*e.bytes, firstA, 2)
-			a = [tileRows]lane{{firstA, 0}, {firstA, 1}, {firstA + 1, 0}, {firstA + 1, 1}}
+			f.Load(3, u*tileRows*e.bytes, firstA, 2)
+			a = [tileRows]neon.Lane{{Register: firstA}, {Register: firstA, Index: 1}, {Register: firstA + 1}, {Register: firstA + 1, Index: 1}}
 		default:
-			f.line("FMOVQ %d(R3), F%d", u*tileRows*e.bytes, firstA+u%2)
+			f.Line("FMOVQ %d(R3), F%d", u*tileRows*e.bytes, firstA+u%2)
 			for i := range a {
-				a[i] = lane{firstA + u%2, i}
+				a[i] = neon.Lane{Register: firstA + u%2, Index: i}
 			}
 		}
 		for i, x := range a {
 			if !packed {
-				f.line("%s %d(R%d), F%d", e.load, u*e.bytes, 3+i, x.register)
+				f.Line("%s %d(R%d), F%d", e.load, u*e.bytes, 3+i, x.Register)
 			}
 			for j := range columns {
-				f.byElement(e, e.fmla, x, firstB+j, i*columns+j)
+				f.ByElement("fmla", e.bytes, i*columns+j, firstB+j, x)
 			}
 		}
 	}
-	f.line("ADD $%d, R0", n*columns*vector)
+	f.Line("ADD $%d, R0", n*columns*vector)
 	if packed {
-		f.line("ADD $%d, R3", n*tileRows*e.bytes)
+		f.Line("ADD $%d, R3", n*tileRows*e.bytes)
 		return
 	}
 	for i := range tileRows {
-		f.line("ADD $%d, R%d", n*e.bytes, 3+i)
-	}
-}
-
-// pairs loads or stores n vectors, an even number, at an offset from a register.
-func (f *file) pairs(operation string, base, offset, first, n int) {
-	for j := 0; j < n; j += 2 {
-		at, registers := fmt.Sprintf("%d(R%d)", offset+j*vector, base), fmt.Sprintf("(F%d, F%d)", first+j, first+j+1)
-		if operation == "FLDPQ" {
-			f.line("FLDPQ %s, %s", at, registers)
-		} else {
-			f.line("FSTPQ %s, %s", registers, at)
-		}
+		f.Line("ADD $%d, R%d", n*e.bytes, 3+i)
 	}
 }
 
 // store puts alpha times the accumulators into C, or adds them to it.
-func (f *file) store(e element, columns, shift int) {
-	alpha := lane{firstA, 0}
-	f.line("MOVD alpha+%d(FP), R12", 48+shift)
-	f.line("%s (R12), F%d", e.load, firstA)
-	f.line("MOVBU add+%d(FP), R12", 56+shift)
-	f.line("MOVD R1, R11")
-	f.line("CBNZ R12, add")
+func (f *file) store(e element, columns int) {
+	alpha := neon.Lane{Register: firstA}
+	f.Line("MOVD %s, R12", f.Parameter("alpha"))
+	f.Line("%s (R12), F%d", e.load, firstA)
+	f.Line("MOVBU %s, R12", f.Parameter("add"))
+	f.Line("MOVD R1, R11")
+	f.Line("CBNZ R12, add")
 	for i := range tileRows {
 		for j := range columns {
-			f.byElement(e, e.fmul, alpha, i*columns+j, i*columns+j)
+			f.ByElement("fmul", e.bytes, i*columns+j, i*columns+j, alpha)
 		}
-		f.pairs("FSTPQ", 11, 0, i*columns, columns)
+		f.Store(11, 0, i*columns, columns)
 		if i < tileRows-1 {
-			f.line("ADD R2, R11")
+			f.Line("ADD R2, R11")
 		}
 	}
-	f.line("B stored")
-	f.label("add")
+	f.Line("B stored")
+	f.Label("add")
 	for i := range tileRows {
-		f.pairs("FLDPQ", 11, 0, firstB, columns)
+		f.Load(11, 0, firstB, columns)
 		for j := range columns {
-			f.byElement(e, e.fmla, alpha, i*columns+j, firstB+j)
+			f.ByElement("fmla", e.bytes, firstB+j, i*columns+j, alpha)
 		}
-		f.pairs("FSTPQ", 11, 0, firstB, columns)
+		f.Store(11, 0, firstB, columns)
 		if i < tileRows-1 {
-			f.line("ADD R2, R11")
+			f.Line("ADD R2, R11")
 		}
 	}
-	f.label("stored")
+	f.Label("stored")
 }

@@ -7,27 +7,25 @@ const chains = 24
 // peak writes the loop that does nothing but fused multiply-adds.
 func (f *file) peak(e element) {
 	name := "peak" + e.name + "NEON"
-	f.function(name, "rounds int, x *"+e.goType, 16,
+	f.Function(name, "rounds int, x *"+e.goType,
 		name+" does 24 independent fused multiply-adds of vectors in each round, of x with itself, and stores a vector of the sums at x.",
 		"rounds is at least 1. x is as long as a vector.")
 	fma := func(x, y, d int) {
-		f.line("VFMLA V%d.%s, V%d.%s, V%d.%s", x, e.arrangement, y, e.arrangement, d, e.arrangement)
+		f.Line("VFMLA V%d.%s, V%d.%s, V%d.%s", x, e.arrangement, y, e.arrangement, d, e.arrangement)
 	}
-	f.line("MOVD rounds+0(FP), R0")
-	f.line("MOVD x+8(FP), R1")
-	f.line("FMOVQ (R1), F%d", chains)
-	for i := range chains {
-		f.line("VMOVI $0, V%d.B16", i)
-	}
-	f.label("round")
+	f.Line("MOVD %s, R0", f.Parameter("rounds"))
+	f.Line("MOVD %s, R1", f.Parameter("x"))
+	f.Line("FMOVQ (R1), F%d", chains)
+	f.Clear(0, chains)
+	f.Label("round")
 	for i := range chains {
 		fma(chains, chains, i)
 	}
-	f.line("SUBS $1, R0")
-	f.line("BNE round")
+	f.Line("SUBS $1, R0")
+	f.Line("BNE round")
 	for i := 1; i < chains; i++ {
 		fma(chains, i, 0)
 	}
-	f.line("FMOVQ F0, (R1)")
-	f.line("RET")
+	f.Line("FMOVQ F0, (R1)")
+	f.Line("RET")
 }
