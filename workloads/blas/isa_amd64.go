@@ -20,10 +20,14 @@ func supported() []ISA {
 }
 
 // level2 is the size in bytes of the second-level cache of one core, 0 where
-// the processor does not tell. Intel lists its caches in leaf 4 of CPUID, AMD in
-// leaf 0x8000001D with the same fields (Intel SDM vol. 2A, CPUID; AMD APM vol.
-// 3, appendix E.4.15).
-func level2() int {
+// the processor does not tell.
+func level2() int { return level2By(cpuid) }
+
+// level2By finds it with CPUID. Intel lists its caches in leaf 4, AMD in leaf 0x8000001D
+// with the same fields, which some virtual machines leave empty. Both have the one size in
+// leaf 0x80000006 as well (Intel SDM vol. 2A, CPUID; AMD APM vol. 3, appendices E.4.15
+// and E.4.5).
+func level2By(cpuid func(leaf, index uint32) (eax, ebx, ecx, edx uint32)) int {
 	for _, leaf := range []uint32{4, 0x8000001D} {
 		if most, _, _, _ := cpuid(leaf&0x80000000, 0); most < leaf {
 			continue
@@ -47,5 +51,9 @@ func level2() int {
 			return size
 		}
 	}
-	return 0
+	if most, _, _, _ := cpuid(0x80000000, 0); most < 0x80000006 {
+		return 0
+	}
+	_, _, ecx, _ := cpuid(0x80000006, 0)
+	return int(ecx>>16) << 10
 }
