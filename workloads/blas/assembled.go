@@ -7,8 +7,8 @@ import "unsafe"
 // multiplyInPlace and multiplyPacked are functions of the assembly, for A whose rows lie
 // in memory as they are, and for packed A.
 type (
-	multiplyInPlace[T Float] func(k, panels int, a *T, rs uintptr, b, c *T, ldc uintptr, alpha *T, add bool, next *T, step, jump uintptr)
-	multiplyPacked[T Float]  func(k, panels int, a *T, b, c *T, ldc uintptr, alpha *T, add bool, next *T, step, jump uintptr)
+	multiplyInPlace[T Float] func(k, panels int, a *T, rs uintptr, b, c *T, ldc uintptr, alpha *T, add bool, next *T, step, jump, also uintptr)
+	multiplyPacked[T Float]  func(k, panels int, a *T, b, c *T, ldc uintptr, alpha *T, add bool, next *T, step, jump, also uintptr)
 )
 
 // assembled is a pair of functions as a kernel for tiles of mr x nr.
@@ -16,12 +16,12 @@ func assembled[T Float](mr, nr int, inPlace multiplyInPlace[T], packed multiplyP
 	bytes := unsafe.Sizeof(T(0))
 	return func(s *strip[T]) {
 		s.check(mr, nr)
-		ldc, step, jump := bytes*uintptr(s.ldc), bytes*uintptr(s.step), bytes*uintptr(s.jump)
+		ldc, step, jump, also := bytes*uintptr(s.ldc), bytes*uintptr(s.step), bytes*uintptr(s.jump), bytes*uintptr(s.also)
 		if s.packed {
-			packed(s.k, s.panels, &s.a[0], &s.b[0], &s.c[0], ldc, &s.alpha, s.add, &s.next[0], step, jump)
+			packed(s.k, s.panels, &s.a[0], &s.b[0], &s.c[0], ldc, &s.alpha, s.add, &s.next[0], step, jump, also)
 			return
 		}
-		inPlace(s.k, s.panels, &s.a[0], bytes*uintptr(s.lda), &s.b[0], &s.c[0], ldc, &s.alpha, s.add, &s.next[0], step, jump)
+		inPlace(s.k, s.panels, &s.a[0], bytes*uintptr(s.lda), &s.b[0], &s.c[0], ldc, &s.alpha, s.add, &s.next[0], step, jump, also)
 	}
 }
 

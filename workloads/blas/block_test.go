@@ -243,3 +243,25 @@ func TestLastPanel(t *testing.T) {
 		}
 	}
 }
+
+// TestFollow holds that every row that the next strip reads is fetched in time, also where a
+// block of B has fewer panels than a strip has rows.
+func TestFollow(t *testing.T) {
+	for _, rows := range []int{4, 8} {
+		for panels := leastPanels; panels <= 12; panels++ {
+			var s strip[float64]
+			const ld = 100
+			s.follow(make([]float64, 1), rows, ld, 8, panels)
+			fetched := map[int]bool{}
+			for p := range panels {
+				fetched[p*s.jump] = true
+				fetched[p*s.jump+s.also] = true
+			}
+			for r := range rows {
+				if !fetched[r*ld] {
+					t.Errorf("%d panels: row %d of %d is not fetched", panels, r, rows)
+				}
+			}
+		}
+	}
+}

@@ -174,8 +174,12 @@ func (g *product[T]) task(w *workspace[T], t task) {
 func (g *product[T]) strip(w *workspace[T], t task, i, l, depth int) {
 	mr, nr := g.kernel.mr, g.kernel.nr
 	rows := min(mr, t.row+t.rows-i)
-	g.placeA(w, i, rows, l, depth, i+mr+mr <= t.row+t.rows)
 	s, whole, rest := &w.strip, t.cols/nr, t.cols%nr
+	ahead := 0
+	if i+mr+mr <= t.row+t.rows {
+		ahead = max(1, whole)
+	}
+	g.placeA(w, i, rows, l, depth, ahead)
 	if whole > 0 {
 		s.panels, s.b = whole, w.b
 		g.tiles(w, g.kernel.multiply, whole*nr, i, t.col, rows, whole*nr)

@@ -16,9 +16,10 @@ type strip[T Float] struct {
 	// add says that the product is added to C; else C is only written.
 	add bool
 	// next is what the next strip reads of A. It is fetched into the cache on
-	// the way: step elements further for each eight of k, jump for each panel.
-	next       []T
-	step, jump int
+	// the way: step elements further for each eight of k, jump for each panel, and with
+	// each line the one that lies also elements after it.
+	next             []T
+	step, jump, also int
 }
 
 // kernel is what is written for an instruction set.

@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func multiplyF64AVX512(k int, panels int, a *float64, rs uintptr, b *float64, c *float64, ldc uintptr, alpha *float64, add bool, next *float64, step uintptr, jump uintptr)
+// func multiplyF64AVX512(k int, panels int, a *float64, rs uintptr, b *float64, c *float64, ldc uintptr, alpha *float64, add bool, next *float64, step uintptr, jump uintptr, also uintptr)
 // Requires: AVX, AVX512F, CMOV, MMX+
-TEXT ·multiplyF64AVX512(SB), NOSPLIT, $0-96
+TEXT ·multiplyF64AVX512(SB), NOSPLIT, $0-104
 	MOVQ b+32(FP), AX
 	MOVQ c+40(FP), CX
 	MOVQ ldc+48(FP), DX
@@ -16,12 +16,13 @@ TEXT ·multiplyF64AVX512(SB), NOSPLIT, $0-96
 	LEAQ (SI)(SI*2), DI
 	MOVQ next+72(FP), R9
 	MOVQ step+80(FP), R10
+	MOVQ also+96(FP), R11
 
 panel:
 	MOVQ   a+16(FP), BX
 	LEAQ   (BX)(SI*4), R8
-	MOVQ   R9, R12
-	MOVQ   CX, R11
+	MOVQ   R9, R13
+	MOVQ   CX, R12
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -46,21 +47,22 @@ panel:
 	VPXORQ Z21, Z21, Z21
 	VPXORQ Z22, Z22, Z22
 	VPXORQ Z23, Z23, Z23
-	MOVQ   k+0(FP), R13
+	MOVQ   k+0(FP), R14
 
 	// First all steps but the last ones, where there are so many.
-	LEAQ    -176(R13), R14
-	CMPQ    R13, $0x000000b0
-	CMOVQGE R14, R13
+	LEAQ    -176(R14), R15
+	CMPQ    R14, $0x000000b0
+	CMOVQGE R15, R14
 
 run:
-	SUBQ $0x08, R13
+	SUBQ $0x08, R14
 	JLT  rest
 
 steps:
 	// B is not fetched: the processor sees by itself that it is read in order.
-	PREFETCHT1   (R12)
-	ADDQ         R10, R12
+	PREFETCHT1   (R13)
+	PREFETCHT1   (R13)(R11*1)
+	ADDQ         R10, R13
 	VMOVUPD      (AX), Z24
 	VMOVUPD      64(AX), Z25
 	VMOVUPD      128(AX), Z26
@@ -344,11 +346,11 @@ steps:
 	ADDQ         $+1536, AX
 	ADDQ         $+64, BX
 	ADDQ         $+64, R8
-	SUBQ         $0x08, R13
+	SUBQ         $0x08, R14
 	JGE          steps
 
 rest:
-	ADDQ $0x08, R13
+	ADDQ $0x08, R14
 	JEQ  done
 
 single:
@@ -390,28 +392,29 @@ single:
 	ADDQ         $+192, AX
 	ADDQ         $+8, BX
 	ADDQ         $+8, R8
-	DECQ         R13
+	DECQ         R14
 	JNE          single
 
 done:
 	CMPQ k+0(FP), $0x000000b0
 	JLT  store
-	CMPQ R11, CX
+	CMPQ R12, CX
 	JNE  store
 
 	// The tile of C is fetched line by line: many at once would stop the loads of B until they are there.
-	MOVQ $0x00000010, R13
+	MOVQ $0x00000010, R14
 
 row:
-	MOVQ R11, R14
-	ADDQ DX, R11
+	MOVQ R12, R15
+	ADDQ DX, R12
 
 line:
-	PREFETCHT0   (R14)
-	PREFETCHT0   63(R14)
-	ADDQ         $0x7e, R14
-	PREFETCHT1   (R12)
-	ADDQ         R10, R12
+	PREFETCHT0   (R15)
+	PREFETCHT0   63(R15)
+	ADDQ         $0x7e, R15
+	PREFETCHT1   (R13)
+	PREFETCHT1   (R13)(R11*1)
+	ADDQ         R10, R13
 	VMOVUPD      (AX), Z24
 	VMOVUPD      64(AX), Z25
 	VMOVUPD      128(AX), Z26
@@ -695,12 +698,12 @@ line:
 	ADDQ         $+1536, AX
 	ADDQ         $+64, BX
 	ADDQ         $+64, R8
-	DECQ         R13
-	TESTQ        $0x00000001, R13
+	DECQ         R14
+	TESTQ        $0x00000001, R14
 	JNE          line
-	TESTQ        R13, R13
+	TESTQ        R14, R14
 	JNE          row
-	MOVQ         $0x00000030, R13
+	MOVQ         $0x00000030, R14
 	JMP          run
 
 store:
@@ -835,19 +838,20 @@ stored:
 	VZEROUPPER
 	RET
 
-// func multiplyF64AVX512Packed(k int, panels int, a *float64, b *float64, c *float64, ldc uintptr, alpha *float64, add bool, next *float64, step uintptr, jump uintptr)
+// func multiplyF64AVX512Packed(k int, panels int, a *float64, b *float64, c *float64, ldc uintptr, alpha *float64, add bool, next *float64, step uintptr, jump uintptr, also uintptr)
 // Requires: AVX, AVX512F, CMOV, MMX+
-TEXT ·multiplyF64AVX512Packed(SB), NOSPLIT, $0-88
+TEXT ·multiplyF64AVX512Packed(SB), NOSPLIT, $0-96
 	MOVQ b+24(FP), AX
 	MOVQ c+32(FP), CX
 	MOVQ ldc+40(FP), DX
 	MOVQ next+64(FP), SI
 	MOVQ step+72(FP), DI
+	MOVQ also+88(FP), R8
 
 panel:
 	MOVQ   a+16(FP), BX
-	MOVQ   SI, R9
-	MOVQ   CX, R8
+	MOVQ   SI, R10
+	MOVQ   CX, R9
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -872,21 +876,22 @@ panel:
 	VPXORQ Z21, Z21, Z21
 	VPXORQ Z22, Z22, Z22
 	VPXORQ Z23, Z23, Z23
-	MOVQ   k+0(FP), R10
+	MOVQ   k+0(FP), R11
 
 	// First all steps but the last ones, where there are so many.
-	LEAQ    -176(R10), R11
-	CMPQ    R10, $0x000000b0
-	CMOVQGE R11, R10
+	LEAQ    -176(R11), R12
+	CMPQ    R11, $0x000000b0
+	CMOVQGE R12, R11
 
 run:
-	SUBQ $0x08, R10
+	SUBQ $0x08, R11
 	JLT  rest
 
 steps:
 	// B is not fetched: the processor sees by itself that it is read in order.
-	PREFETCHT1   (R9)
-	ADDQ         DI, R9
+	PREFETCHT1   (R10)
+	PREFETCHT1   (R10)(R8*1)
+	ADDQ         DI, R10
 	VMOVUPD      (AX), Z24
 	VMOVUPD      64(AX), Z25
 	VMOVUPD      128(AX), Z26
@@ -1169,11 +1174,11 @@ steps:
 	VFMADD231PD  Z27, Z26, Z23
 	ADDQ         $+1536, AX
 	ADDQ         $+512, BX
-	SUBQ         $0x08, R10
+	SUBQ         $0x08, R11
 	JGE          steps
 
 rest:
-	ADDQ $0x08, R10
+	ADDQ $0x08, R11
 	JEQ  done
 
 single:
@@ -1214,28 +1219,29 @@ single:
 	VFMADD231PD  Z27, Z26, Z23
 	ADDQ         $+192, AX
 	ADDQ         $+64, BX
-	DECQ         R10
+	DECQ         R11
 	JNE          single
 
 done:
 	CMPQ k+0(FP), $0x000000b0
 	JLT  store
-	CMPQ R8, CX
+	CMPQ R9, CX
 	JNE  store
 
 	// The tile of C is fetched line by line: many at once would stop the loads of B until they are there.
-	MOVQ $0x00000010, R10
+	MOVQ $0x00000010, R11
 
 row:
-	MOVQ R8, R11
-	ADDQ DX, R8
+	MOVQ R9, R12
+	ADDQ DX, R9
 
 line:
-	PREFETCHT0   (R11)
-	PREFETCHT0   63(R11)
-	ADDQ         $0x7e, R11
-	PREFETCHT1   (R9)
-	ADDQ         DI, R9
+	PREFETCHT0   (R12)
+	PREFETCHT0   63(R12)
+	ADDQ         $0x7e, R12
+	PREFETCHT1   (R10)
+	PREFETCHT1   (R10)(R8*1)
+	ADDQ         DI, R10
 	VMOVUPD      (AX), Z24
 	VMOVUPD      64(AX), Z25
 	VMOVUPD      128(AX), Z26
@@ -1518,20 +1524,20 @@ line:
 	VFMADD231PD  Z27, Z26, Z23
 	ADDQ         $+1536, AX
 	ADDQ         $+512, BX
-	DECQ         R10
-	TESTQ        $0x00000001, R10
+	DECQ         R11
+	TESTQ        $0x00000001, R11
 	JNE          line
-	TESTQ        R10, R10
+	TESTQ        R11, R11
 	JNE          row
-	MOVQ         $0x00000030, R10
+	MOVQ         $0x00000030, R11
 	JMP          run
 
 store:
 	MOVQ         alpha+48(FP), BX
 	VBROADCASTSD (BX), Z24
 	MOVQ         CX, BX
-	MOVB         add+56(FP), R8
-	TESTB        R8, R8
+	MOVB         add+56(FP), R9
+	TESTB        R9, R9
 	JNE          add
 	VMULPD       Z24, Z0, Z0
 	VMOVUPD      Z0, (BX)
@@ -1658,9 +1664,9 @@ stored:
 	VZEROUPPER
 	RET
 
-// func multiplyF64AVX512x2(k int, panels int, a *float64, rs uintptr, b *float64, c *float64, ldc uintptr, alpha *float64, add bool, next *float64, step uintptr, jump uintptr)
+// func multiplyF64AVX512x2(k int, panels int, a *float64, rs uintptr, b *float64, c *float64, ldc uintptr, alpha *float64, add bool, next *float64, step uintptr, jump uintptr, also uintptr)
 // Requires: AVX, AVX512F, CMOV, MMX+
-TEXT ·multiplyF64AVX512x2(SB), NOSPLIT, $0-96
+TEXT ·multiplyF64AVX512x2(SB), NOSPLIT, $0-104
 	MOVQ b+32(FP), AX
 	MOVQ c+40(FP), CX
 	MOVQ ldc+48(FP), DX
@@ -1670,12 +1676,13 @@ TEXT ·multiplyF64AVX512x2(SB), NOSPLIT, $0-96
 	LEAQ (SI)(SI*2), DI
 	MOVQ next+72(FP), R9
 	MOVQ step+80(FP), R10
+	MOVQ also+96(FP), R11
 
 panel:
 	MOVQ   a+16(FP), BX
 	LEAQ   (BX)(SI*4), R8
-	MOVQ   R9, R12
-	MOVQ   CX, R11
+	MOVQ   R9, R13
+	MOVQ   CX, R12
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -1692,21 +1699,22 @@ panel:
 	VPXORQ Z13, Z13, Z13
 	VPXORQ Z14, Z14, Z14
 	VPXORQ Z15, Z15, Z15
-	MOVQ   k+0(FP), R13
+	MOVQ   k+0(FP), R14
 
 	// First all steps but the last ones, where there are so many.
-	LEAQ    -176(R13), R14
-	CMPQ    R13, $0x000000b0
-	CMOVQGE R14, R13
+	LEAQ    -176(R14), R15
+	CMPQ    R14, $0x000000b0
+	CMOVQGE R15, R14
 
 run:
-	SUBQ $0x08, R13
+	SUBQ $0x08, R14
 	JLT  rest
 
 steps:
 	// B is not fetched: the processor sees by itself that it is read in order.
-	PREFETCHT1   (R12)
-	ADDQ         R10, R12
+	PREFETCHT1   (R13)
+	PREFETCHT1   (R13)(R11*1)
+	ADDQ         R10, R13
 	VMOVUPD      (AX), Z16
 	VMOVUPD      64(AX), Z17
 	VBROADCASTSD (BX), Z18
@@ -1918,11 +1926,11 @@ steps:
 	ADDQ         $+1024, AX
 	ADDQ         $+64, BX
 	ADDQ         $+64, R8
-	SUBQ         $0x08, R13
+	SUBQ         $0x08, R14
 	JGE          steps
 
 rest:
-	ADDQ $0x08, R13
+	ADDQ $0x08, R14
 	JEQ  done
 
 single:
@@ -1955,28 +1963,29 @@ single:
 	ADDQ         $+128, AX
 	ADDQ         $+8, BX
 	ADDQ         $+8, R8
-	DECQ         R13
+	DECQ         R14
 	JNE          single
 
 done:
 	CMPQ k+0(FP), $0x000000b0
 	JLT  store
-	CMPQ R11, CX
+	CMPQ R12, CX
 	JNE  store
 
 	// The tile of C is fetched line by line: many at once would stop the loads of B until they are there.
-	MOVQ $0x00000010, R13
+	MOVQ $0x00000010, R14
 
 row:
-	MOVQ R11, R14
-	ADDQ DX, R11
+	MOVQ R12, R15
+	ADDQ DX, R12
 
 line:
-	PREFETCHT0   (R14)
-	PREFETCHT0   42(R14)
-	ADDQ         $0x54, R14
-	PREFETCHT1   (R12)
-	ADDQ         R10, R12
+	PREFETCHT0   (R15)
+	PREFETCHT0   42(R15)
+	ADDQ         $0x54, R15
+	PREFETCHT1   (R13)
+	PREFETCHT1   (R13)(R11*1)
+	ADDQ         R10, R13
 	VMOVUPD      (AX), Z16
 	VMOVUPD      64(AX), Z17
 	VBROADCASTSD (BX), Z18
@@ -2188,12 +2197,12 @@ line:
 	ADDQ         $+1024, AX
 	ADDQ         $+64, BX
 	ADDQ         $+64, R8
-	DECQ         R13
-	TESTQ        $0x00000001, R13
+	DECQ         R14
+	TESTQ        $0x00000001, R14
 	JNE          line
-	TESTQ        R13, R13
+	TESTQ        R14, R14
 	JNE          row
-	MOVQ         $0x00000030, R13
+	MOVQ         $0x00000030, R14
 	JMP          run
 
 store:
@@ -2296,19 +2305,20 @@ stored:
 	VZEROUPPER
 	RET
 
-// func multiplyF64AVX512x2Packed(k int, panels int, a *float64, b *float64, c *float64, ldc uintptr, alpha *float64, add bool, next *float64, step uintptr, jump uintptr)
+// func multiplyF64AVX512x2Packed(k int, panels int, a *float64, b *float64, c *float64, ldc uintptr, alpha *float64, add bool, next *float64, step uintptr, jump uintptr, also uintptr)
 // Requires: AVX, AVX512F, CMOV, MMX+
-TEXT ·multiplyF64AVX512x2Packed(SB), NOSPLIT, $0-88
+TEXT ·multiplyF64AVX512x2Packed(SB), NOSPLIT, $0-96
 	MOVQ b+24(FP), AX
 	MOVQ c+32(FP), CX
 	MOVQ ldc+40(FP), DX
 	MOVQ next+64(FP), SI
 	MOVQ step+72(FP), DI
+	MOVQ also+88(FP), R8
 
 panel:
 	MOVQ   a+16(FP), BX
-	MOVQ   SI, R9
-	MOVQ   CX, R8
+	MOVQ   SI, R10
+	MOVQ   CX, R9
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -2325,21 +2335,22 @@ panel:
 	VPXORQ Z13, Z13, Z13
 	VPXORQ Z14, Z14, Z14
 	VPXORQ Z15, Z15, Z15
-	MOVQ   k+0(FP), R10
+	MOVQ   k+0(FP), R11
 
 	// First all steps but the last ones, where there are so many.
-	LEAQ    -176(R10), R11
-	CMPQ    R10, $0x000000b0
-	CMOVQGE R11, R10
+	LEAQ    -176(R11), R12
+	CMPQ    R11, $0x000000b0
+	CMOVQGE R12, R11
 
 run:
-	SUBQ $0x08, R10
+	SUBQ $0x08, R11
 	JLT  rest
 
 steps:
 	// B is not fetched: the processor sees by itself that it is read in order.
-	PREFETCHT1   (R9)
-	ADDQ         DI, R9
+	PREFETCHT1   (R10)
+	PREFETCHT1   (R10)(R8*1)
+	ADDQ         DI, R10
 	VMOVUPD      (AX), Z16
 	VMOVUPD      64(AX), Z17
 	VBROADCASTSD (BX), Z18
@@ -2550,11 +2561,11 @@ steps:
 	VFMADD231PD  Z18, Z17, Z15
 	ADDQ         $+1024, AX
 	ADDQ         $+512, BX
-	SUBQ         $0x08, R10
+	SUBQ         $0x08, R11
 	JGE          steps
 
 rest:
-	ADDQ $0x08, R10
+	ADDQ $0x08, R11
 	JEQ  done
 
 single:
@@ -2586,28 +2597,29 @@ single:
 	VFMADD231PD  Z18, Z17, Z15
 	ADDQ         $+128, AX
 	ADDQ         $+64, BX
-	DECQ         R10
+	DECQ         R11
 	JNE          single
 
 done:
 	CMPQ k+0(FP), $0x000000b0
 	JLT  store
-	CMPQ R8, CX
+	CMPQ R9, CX
 	JNE  store
 
 	// The tile of C is fetched line by line: many at once would stop the loads of B until they are there.
-	MOVQ $0x00000010, R10
+	MOVQ $0x00000010, R11
 
 row:
-	MOVQ R8, R11
-	ADDQ DX, R8
+	MOVQ R9, R12
+	ADDQ DX, R9
 
 line:
-	PREFETCHT0   (R11)
-	PREFETCHT0   42(R11)
-	ADDQ         $0x54, R11
-	PREFETCHT1   (R9)
-	ADDQ         DI, R9
+	PREFETCHT0   (R12)
+	PREFETCHT0   42(R12)
+	ADDQ         $0x54, R12
+	PREFETCHT1   (R10)
+	PREFETCHT1   (R10)(R8*1)
+	ADDQ         DI, R10
 	VMOVUPD      (AX), Z16
 	VMOVUPD      64(AX), Z17
 	VBROADCASTSD (BX), Z18
@@ -2818,20 +2830,20 @@ line:
 	VFMADD231PD  Z18, Z17, Z15
 	ADDQ         $+1024, AX
 	ADDQ         $+512, BX
-	DECQ         R10
-	TESTQ        $0x00000001, R10
+	DECQ         R11
+	TESTQ        $0x00000001, R11
 	JNE          line
-	TESTQ        R10, R10
+	TESTQ        R11, R11
 	JNE          row
-	MOVQ         $0x00000030, R10
+	MOVQ         $0x00000030, R11
 	JMP          run
 
 store:
 	MOVQ         alpha+48(FP), BX
 	VBROADCASTSD (BX), Z16
 	MOVQ         CX, BX
-	MOVB         add+56(FP), R8
-	TESTB        R8, R8
+	MOVB         add+56(FP), R9
+	TESTB        R9, R9
 	JNE          add
 	VMULPD       Z16, Z0, Z0
 	VMOVUPD      Z0, (BX)
@@ -2926,9 +2938,9 @@ stored:
 	VZEROUPPER
 	RET
 
-// func multiplyF64AVX512x1(k int, panels int, a *float64, rs uintptr, b *float64, c *float64, ldc uintptr, alpha *float64, add bool, next *float64, step uintptr, jump uintptr)
+// func multiplyF64AVX512x1(k int, panels int, a *float64, rs uintptr, b *float64, c *float64, ldc uintptr, alpha *float64, add bool, next *float64, step uintptr, jump uintptr, also uintptr)
 // Requires: AVX, AVX512F, CMOV, MMX+
-TEXT ·multiplyF64AVX512x1(SB), NOSPLIT, $0-96
+TEXT ·multiplyF64AVX512x1(SB), NOSPLIT, $0-104
 	MOVQ b+32(FP), AX
 	MOVQ c+40(FP), CX
 	MOVQ ldc+48(FP), DX
@@ -2938,12 +2950,13 @@ TEXT ·multiplyF64AVX512x1(SB), NOSPLIT, $0-96
 	LEAQ (SI)(SI*2), DI
 	MOVQ next+72(FP), R9
 	MOVQ step+80(FP), R10
+	MOVQ also+96(FP), R11
 
 panel:
 	MOVQ   a+16(FP), BX
 	LEAQ   (BX)(SI*4), R8
-	MOVQ   R9, R12
-	MOVQ   CX, R11
+	MOVQ   R9, R13
+	MOVQ   CX, R12
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -2952,21 +2965,22 @@ panel:
 	VPXORQ Z5, Z5, Z5
 	VPXORQ Z6, Z6, Z6
 	VPXORQ Z7, Z7, Z7
-	MOVQ   k+0(FP), R13
+	MOVQ   k+0(FP), R14
 
 	// First all steps but the last ones, where there are so many.
-	LEAQ    -176(R13), R14
-	CMPQ    R13, $0x000000b0
-	CMOVQGE R14, R13
+	LEAQ    -176(R14), R15
+	CMPQ    R14, $0x000000b0
+	CMOVQGE R15, R14
 
 run:
-	SUBQ $0x08, R13
+	SUBQ $0x08, R14
 	JLT  rest
 
 steps:
 	// B is not fetched: the processor sees by itself that it is read in order.
-	PREFETCHT1   (R12)
-	ADDQ         R10, R12
+	PREFETCHT1   (R13)
+	PREFETCHT1   (R13)(R11*1)
+	ADDQ         R10, R13
 	VMOVUPD      (AX), Z8
 	VBROADCASTSD (BX), Z9
 	VFMADD231PD  Z9, Z8, Z0
@@ -3106,11 +3120,11 @@ steps:
 	ADDQ         $+512, AX
 	ADDQ         $+64, BX
 	ADDQ         $+64, R8
-	SUBQ         $0x08, R13
+	SUBQ         $0x08, R14
 	JGE          steps
 
 rest:
-	ADDQ $0x08, R13
+	ADDQ $0x08, R14
 	JEQ  done
 
 single:
@@ -3134,28 +3148,29 @@ single:
 	ADDQ         $+64, AX
 	ADDQ         $+8, BX
 	ADDQ         $+8, R8
-	DECQ         R13
+	DECQ         R14
 	JNE          single
 
 done:
 	CMPQ k+0(FP), $0x000000b0
 	JLT  store
-	CMPQ R11, CX
+	CMPQ R12, CX
 	JNE  store
 
 	// The tile of C is fetched line by line: many at once would stop the loads of B until they are there.
-	MOVQ $0x00000010, R13
+	MOVQ $0x00000010, R14
 
 row:
-	MOVQ R11, R14
-	ADDQ DX, R11
+	MOVQ R12, R15
+	ADDQ DX, R12
 
 line:
-	PREFETCHT0   (R14)
-	PREFETCHT0   21(R14)
-	ADDQ         $0x2a, R14
-	PREFETCHT1   (R12)
-	ADDQ         R10, R12
+	PREFETCHT0   (R15)
+	PREFETCHT0   21(R15)
+	ADDQ         $0x2a, R15
+	PREFETCHT1   (R13)
+	PREFETCHT1   (R13)(R11*1)
+	ADDQ         R10, R13
 	VMOVUPD      (AX), Z8
 	VBROADCASTSD (BX), Z9
 	VFMADD231PD  Z9, Z8, Z0
@@ -3295,12 +3310,12 @@ line:
 	ADDQ         $+512, AX
 	ADDQ         $+64, BX
 	ADDQ         $+64, R8
-	DECQ         R13
-	TESTQ        $0x00000001, R13
+	DECQ         R14
+	TESTQ        $0x00000001, R14
 	JNE          line
-	TESTQ        R13, R13
+	TESTQ        R14, R14
 	JNE          row
-	MOVQ         $0x00000030, R13
+	MOVQ         $0x00000030, R14
 	JMP          run
 
 store:
@@ -3371,19 +3386,20 @@ stored:
 	VZEROUPPER
 	RET
 
-// func multiplyF64AVX512x1Packed(k int, panels int, a *float64, b *float64, c *float64, ldc uintptr, alpha *float64, add bool, next *float64, step uintptr, jump uintptr)
+// func multiplyF64AVX512x1Packed(k int, panels int, a *float64, b *float64, c *float64, ldc uintptr, alpha *float64, add bool, next *float64, step uintptr, jump uintptr, also uintptr)
 // Requires: AVX, AVX512F, CMOV, MMX+
-TEXT ·multiplyF64AVX512x1Packed(SB), NOSPLIT, $0-88
+TEXT ·multiplyF64AVX512x1Packed(SB), NOSPLIT, $0-96
 	MOVQ b+24(FP), AX
 	MOVQ c+32(FP), CX
 	MOVQ ldc+40(FP), DX
 	MOVQ next+64(FP), SI
 	MOVQ step+72(FP), DI
+	MOVQ also+88(FP), R8
 
 panel:
 	MOVQ   a+16(FP), BX
-	MOVQ   SI, R9
-	MOVQ   CX, R8
+	MOVQ   SI, R10
+	MOVQ   CX, R9
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -3392,21 +3408,22 @@ panel:
 	VPXORQ Z5, Z5, Z5
 	VPXORQ Z6, Z6, Z6
 	VPXORQ Z7, Z7, Z7
-	MOVQ   k+0(FP), R10
+	MOVQ   k+0(FP), R11
 
 	// First all steps but the last ones, where there are so many.
-	LEAQ    -176(R10), R11
-	CMPQ    R10, $0x000000b0
-	CMOVQGE R11, R10
+	LEAQ    -176(R11), R12
+	CMPQ    R11, $0x000000b0
+	CMOVQGE R12, R11
 
 run:
-	SUBQ $0x08, R10
+	SUBQ $0x08, R11
 	JLT  rest
 
 steps:
 	// B is not fetched: the processor sees by itself that it is read in order.
-	PREFETCHT1   (R9)
-	ADDQ         DI, R9
+	PREFETCHT1   (R10)
+	PREFETCHT1   (R10)(R8*1)
+	ADDQ         DI, R10
 	VMOVUPD      (AX), Z8
 	VBROADCASTSD (BX), Z9
 	VFMADD231PD  Z9, Z8, Z0
@@ -3545,11 +3562,11 @@ steps:
 	VFMADD231PD  Z9, Z8, Z7
 	ADDQ         $+512, AX
 	ADDQ         $+512, BX
-	SUBQ         $0x08, R10
+	SUBQ         $0x08, R11
 	JGE          steps
 
 rest:
-	ADDQ $0x08, R10
+	ADDQ $0x08, R11
 	JEQ  done
 
 single:
@@ -3572,28 +3589,29 @@ single:
 	VFMADD231PD  Z9, Z8, Z7
 	ADDQ         $+64, AX
 	ADDQ         $+64, BX
-	DECQ         R10
+	DECQ         R11
 	JNE          single
 
 done:
 	CMPQ k+0(FP), $0x000000b0
 	JLT  store
-	CMPQ R8, CX
+	CMPQ R9, CX
 	JNE  store
 
 	// The tile of C is fetched line by line: many at once would stop the loads of B until they are there.
-	MOVQ $0x00000010, R10
+	MOVQ $0x00000010, R11
 
 row:
-	MOVQ R8, R11
-	ADDQ DX, R8
+	MOVQ R9, R12
+	ADDQ DX, R9
 
 line:
-	PREFETCHT0   (R11)
-	PREFETCHT0   21(R11)
-	ADDQ         $0x2a, R11
-	PREFETCHT1   (R9)
-	ADDQ         DI, R9
+	PREFETCHT0   (R12)
+	PREFETCHT0   21(R12)
+	ADDQ         $0x2a, R12
+	PREFETCHT1   (R10)
+	PREFETCHT1   (R10)(R8*1)
+	ADDQ         DI, R10
 	VMOVUPD      (AX), Z8
 	VBROADCASTSD (BX), Z9
 	VFMADD231PD  Z9, Z8, Z0
@@ -3732,20 +3750,20 @@ line:
 	VFMADD231PD  Z9, Z8, Z7
 	ADDQ         $+512, AX
 	ADDQ         $+512, BX
-	DECQ         R10
-	TESTQ        $0x00000001, R10
+	DECQ         R11
+	TESTQ        $0x00000001, R11
 	JNE          line
-	TESTQ        R10, R10
+	TESTQ        R11, R11
 	JNE          row
-	MOVQ         $0x00000030, R10
+	MOVQ         $0x00000030, R11
 	JMP          run
 
 store:
 	MOVQ         alpha+48(FP), BX
 	VBROADCASTSD (BX), Z8
 	MOVQ         CX, BX
-	MOVB         add+56(FP), R8
-	TESTB        R8, R8
+	MOVB         add+56(FP), R9
+	TESTB        R9, R9
 	JNE          add
 	VMULPD       Z8, Z0, Z0
 	VMOVUPD      Z0, (BX)
@@ -3808,9 +3826,9 @@ stored:
 	VZEROUPPER
 	RET
 
-// func multiplyF32AVX512(k int, panels int, a *float32, rs uintptr, b *float32, c *float32, ldc uintptr, alpha *float32, add bool, next *float32, step uintptr, jump uintptr)
+// func multiplyF32AVX512(k int, panels int, a *float32, rs uintptr, b *float32, c *float32, ldc uintptr, alpha *float32, add bool, next *float32, step uintptr, jump uintptr, also uintptr)
 // Requires: AVX, AVX512F, CMOV, MMX+
-TEXT ·multiplyF32AVX512(SB), NOSPLIT, $0-96
+TEXT ·multiplyF32AVX512(SB), NOSPLIT, $0-104
 	MOVQ b+32(FP), AX
 	MOVQ c+40(FP), CX
 	MOVQ ldc+48(FP), DX
@@ -3820,12 +3838,13 @@ TEXT ·multiplyF32AVX512(SB), NOSPLIT, $0-96
 	LEAQ (SI)(SI*2), DI
 	MOVQ next+72(FP), R9
 	MOVQ step+80(FP), R10
+	MOVQ also+96(FP), R11
 
 panel:
 	MOVQ   a+16(FP), BX
 	LEAQ   (BX)(SI*4), R8
-	MOVQ   R9, R12
-	MOVQ   CX, R11
+	MOVQ   R9, R13
+	MOVQ   CX, R12
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -3850,21 +3869,22 @@ panel:
 	VPXORQ Z21, Z21, Z21
 	VPXORQ Z22, Z22, Z22
 	VPXORQ Z23, Z23, Z23
-	MOVQ   k+0(FP), R13
+	MOVQ   k+0(FP), R14
 
 	// First all steps but the last ones, where there are so many.
-	LEAQ    -176(R13), R14
-	CMPQ    R13, $0x000000b0
-	CMOVQGE R14, R13
+	LEAQ    -176(R14), R15
+	CMPQ    R14, $0x000000b0
+	CMOVQGE R15, R14
 
 run:
-	SUBQ $0x08, R13
+	SUBQ $0x08, R14
 	JLT  rest
 
 steps:
 	// B is not fetched: the processor sees by itself that it is read in order.
-	PREFETCHT1   (R12)
-	ADDQ         R10, R12
+	PREFETCHT1   (R13)
+	PREFETCHT1   (R13)(R11*1)
+	ADDQ         R10, R13
 	VMOVUPS      (AX), Z24
 	VMOVUPS      64(AX), Z25
 	VMOVUPS      128(AX), Z26
@@ -4148,11 +4168,11 @@ steps:
 	ADDQ         $+1536, AX
 	ADDQ         $+32, BX
 	ADDQ         $+32, R8
-	SUBQ         $0x08, R13
+	SUBQ         $0x08, R14
 	JGE          steps
 
 rest:
-	ADDQ $0x08, R13
+	ADDQ $0x08, R14
 	JEQ  done
 
 single:
@@ -4194,28 +4214,29 @@ single:
 	ADDQ         $+192, AX
 	ADDQ         $+4, BX
 	ADDQ         $+4, R8
-	DECQ         R13
+	DECQ         R14
 	JNE          single
 
 done:
 	CMPQ k+0(FP), $0x000000b0
 	JLT  store
-	CMPQ R11, CX
+	CMPQ R12, CX
 	JNE  store
 
 	// The tile of C is fetched line by line: many at once would stop the loads of B until they are there.
-	MOVQ $0x00000010, R13
+	MOVQ $0x00000010, R14
 
 row:
-	MOVQ R11, R14
-	ADDQ DX, R11
+	MOVQ R12, R15
+	ADDQ DX, R12
 
 line:
-	PREFETCHT0   (R14)
-	PREFETCHT0   63(R14)
-	ADDQ         $0x7e, R14
-	PREFETCHT1   (R12)
-	ADDQ         R10, R12
+	PREFETCHT0   (R15)
+	PREFETCHT0   63(R15)
+	ADDQ         $0x7e, R15
+	PREFETCHT1   (R13)
+	PREFETCHT1   (R13)(R11*1)
+	ADDQ         R10, R13
 	VMOVUPS      (AX), Z24
 	VMOVUPS      64(AX), Z25
 	VMOVUPS      128(AX), Z26
@@ -4499,12 +4520,12 @@ line:
 	ADDQ         $+1536, AX
 	ADDQ         $+32, BX
 	ADDQ         $+32, R8
-	DECQ         R13
-	TESTQ        $0x00000001, R13
+	DECQ         R14
+	TESTQ        $0x00000001, R14
 	JNE          line
-	TESTQ        R13, R13
+	TESTQ        R14, R14
 	JNE          row
-	MOVQ         $0x00000030, R13
+	MOVQ         $0x00000030, R14
 	JMP          run
 
 store:
@@ -4639,19 +4660,20 @@ stored:
 	VZEROUPPER
 	RET
 
-// func multiplyF32AVX512Packed(k int, panels int, a *float32, b *float32, c *float32, ldc uintptr, alpha *float32, add bool, next *float32, step uintptr, jump uintptr)
+// func multiplyF32AVX512Packed(k int, panels int, a *float32, b *float32, c *float32, ldc uintptr, alpha *float32, add bool, next *float32, step uintptr, jump uintptr, also uintptr)
 // Requires: AVX, AVX512F, CMOV, MMX+
-TEXT ·multiplyF32AVX512Packed(SB), NOSPLIT, $0-88
+TEXT ·multiplyF32AVX512Packed(SB), NOSPLIT, $0-96
 	MOVQ b+24(FP), AX
 	MOVQ c+32(FP), CX
 	MOVQ ldc+40(FP), DX
 	MOVQ next+64(FP), SI
 	MOVQ step+72(FP), DI
+	MOVQ also+88(FP), R8
 
 panel:
 	MOVQ   a+16(FP), BX
-	MOVQ   SI, R9
-	MOVQ   CX, R8
+	MOVQ   SI, R10
+	MOVQ   CX, R9
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -4676,21 +4698,22 @@ panel:
 	VPXORQ Z21, Z21, Z21
 	VPXORQ Z22, Z22, Z22
 	VPXORQ Z23, Z23, Z23
-	MOVQ   k+0(FP), R10
+	MOVQ   k+0(FP), R11
 
 	// First all steps but the last ones, where there are so many.
-	LEAQ    -176(R10), R11
-	CMPQ    R10, $0x000000b0
-	CMOVQGE R11, R10
+	LEAQ    -176(R11), R12
+	CMPQ    R11, $0x000000b0
+	CMOVQGE R12, R11
 
 run:
-	SUBQ $0x08, R10
+	SUBQ $0x08, R11
 	JLT  rest
 
 steps:
 	// B is not fetched: the processor sees by itself that it is read in order.
-	PREFETCHT1   (R9)
-	ADDQ         DI, R9
+	PREFETCHT1   (R10)
+	PREFETCHT1   (R10)(R8*1)
+	ADDQ         DI, R10
 	VMOVUPS      (AX), Z24
 	VMOVUPS      64(AX), Z25
 	VMOVUPS      128(AX), Z26
@@ -4973,11 +4996,11 @@ steps:
 	VFMADD231PS  Z27, Z26, Z23
 	ADDQ         $+1536, AX
 	ADDQ         $+256, BX
-	SUBQ         $0x08, R10
+	SUBQ         $0x08, R11
 	JGE          steps
 
 rest:
-	ADDQ $0x08, R10
+	ADDQ $0x08, R11
 	JEQ  done
 
 single:
@@ -5018,28 +5041,29 @@ single:
 	VFMADD231PS  Z27, Z26, Z23
 	ADDQ         $+192, AX
 	ADDQ         $+32, BX
-	DECQ         R10
+	DECQ         R11
 	JNE          single
 
 done:
 	CMPQ k+0(FP), $0x000000b0
 	JLT  store
-	CMPQ R8, CX
+	CMPQ R9, CX
 	JNE  store
 
 	// The tile of C is fetched line by line: many at once would stop the loads of B until they are there.
-	MOVQ $0x00000010, R10
+	MOVQ $0x00000010, R11
 
 row:
-	MOVQ R8, R11
-	ADDQ DX, R8
+	MOVQ R9, R12
+	ADDQ DX, R9
 
 line:
-	PREFETCHT0   (R11)
-	PREFETCHT0   63(R11)
-	ADDQ         $0x7e, R11
-	PREFETCHT1   (R9)
-	ADDQ         DI, R9
+	PREFETCHT0   (R12)
+	PREFETCHT0   63(R12)
+	ADDQ         $0x7e, R12
+	PREFETCHT1   (R10)
+	PREFETCHT1   (R10)(R8*1)
+	ADDQ         DI, R10
 	VMOVUPS      (AX), Z24
 	VMOVUPS      64(AX), Z25
 	VMOVUPS      128(AX), Z26
@@ -5322,20 +5346,20 @@ line:
 	VFMADD231PS  Z27, Z26, Z23
 	ADDQ         $+1536, AX
 	ADDQ         $+256, BX
-	DECQ         R10
-	TESTQ        $0x00000001, R10
+	DECQ         R11
+	TESTQ        $0x00000001, R11
 	JNE          line
-	TESTQ        R10, R10
+	TESTQ        R11, R11
 	JNE          row
-	MOVQ         $0x00000030, R10
+	MOVQ         $0x00000030, R11
 	JMP          run
 
 store:
 	MOVQ         alpha+48(FP), BX
 	VBROADCASTSS (BX), Z24
 	MOVQ         CX, BX
-	MOVB         add+56(FP), R8
-	TESTB        R8, R8
+	MOVB         add+56(FP), R9
+	TESTB        R9, R9
 	JNE          add
 	VMULPS       Z24, Z0, Z0
 	VMOVUPS      Z0, (BX)
@@ -5462,9 +5486,9 @@ stored:
 	VZEROUPPER
 	RET
 
-// func multiplyF32AVX512x2(k int, panels int, a *float32, rs uintptr, b *float32, c *float32, ldc uintptr, alpha *float32, add bool, next *float32, step uintptr, jump uintptr)
+// func multiplyF32AVX512x2(k int, panels int, a *float32, rs uintptr, b *float32, c *float32, ldc uintptr, alpha *float32, add bool, next *float32, step uintptr, jump uintptr, also uintptr)
 // Requires: AVX, AVX512F, CMOV, MMX+
-TEXT ·multiplyF32AVX512x2(SB), NOSPLIT, $0-96
+TEXT ·multiplyF32AVX512x2(SB), NOSPLIT, $0-104
 	MOVQ b+32(FP), AX
 	MOVQ c+40(FP), CX
 	MOVQ ldc+48(FP), DX
@@ -5474,12 +5498,13 @@ TEXT ·multiplyF32AVX512x2(SB), NOSPLIT, $0-96
 	LEAQ (SI)(SI*2), DI
 	MOVQ next+72(FP), R9
 	MOVQ step+80(FP), R10
+	MOVQ also+96(FP), R11
 
 panel:
 	MOVQ   a+16(FP), BX
 	LEAQ   (BX)(SI*4), R8
-	MOVQ   R9, R12
-	MOVQ   CX, R11
+	MOVQ   R9, R13
+	MOVQ   CX, R12
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -5496,21 +5521,22 @@ panel:
 	VPXORQ Z13, Z13, Z13
 	VPXORQ Z14, Z14, Z14
 	VPXORQ Z15, Z15, Z15
-	MOVQ   k+0(FP), R13
+	MOVQ   k+0(FP), R14
 
 	// First all steps but the last ones, where there are so many.
-	LEAQ    -176(R13), R14
-	CMPQ    R13, $0x000000b0
-	CMOVQGE R14, R13
+	LEAQ    -176(R14), R15
+	CMPQ    R14, $0x000000b0
+	CMOVQGE R15, R14
 
 run:
-	SUBQ $0x08, R13
+	SUBQ $0x08, R14
 	JLT  rest
 
 steps:
 	// B is not fetched: the processor sees by itself that it is read in order.
-	PREFETCHT1   (R12)
-	ADDQ         R10, R12
+	PREFETCHT1   (R13)
+	PREFETCHT1   (R13)(R11*1)
+	ADDQ         R10, R13
 	VMOVUPS      (AX), Z16
 	VMOVUPS      64(AX), Z17
 	VBROADCASTSS (BX), Z18
@@ -5722,11 +5748,11 @@ steps:
 	ADDQ         $+1024, AX
 	ADDQ         $+32, BX
 	ADDQ         $+32, R8
-	SUBQ         $0x08, R13
+	SUBQ         $0x08, R14
 	JGE          steps
 
 rest:
-	ADDQ $0x08, R13
+	ADDQ $0x08, R14
 	JEQ  done
 
 single:
@@ -5759,28 +5785,29 @@ single:
 	ADDQ         $+128, AX
 	ADDQ         $+4, BX
 	ADDQ         $+4, R8
-	DECQ         R13
+	DECQ         R14
 	JNE          single
 
 done:
 	CMPQ k+0(FP), $0x000000b0
 	JLT  store
-	CMPQ R11, CX
+	CMPQ R12, CX
 	JNE  store
 
 	// The tile of C is fetched line by line: many at once would stop the loads of B until they are there.
-	MOVQ $0x00000010, R13
+	MOVQ $0x00000010, R14
 
 row:
-	MOVQ R11, R14
-	ADDQ DX, R11
+	MOVQ R12, R15
+	ADDQ DX, R12
 
 line:
-	PREFETCHT0   (R14)
-	PREFETCHT0   42(R14)
-	ADDQ         $0x54, R14
-	PREFETCHT1   (R12)
-	ADDQ         R10, R12
+	PREFETCHT0   (R15)
+	PREFETCHT0   42(R15)
+	ADDQ         $0x54, R15
+	PREFETCHT1   (R13)
+	PREFETCHT1   (R13)(R11*1)
+	ADDQ         R10, R13
 	VMOVUPS      (AX), Z16
 	VMOVUPS      64(AX), Z17
 	VBROADCASTSS (BX), Z18
@@ -5992,12 +6019,12 @@ line:
 	ADDQ         $+1024, AX
 	ADDQ         $+32, BX
 	ADDQ         $+32, R8
-	DECQ         R13
-	TESTQ        $0x00000001, R13
+	DECQ         R14
+	TESTQ        $0x00000001, R14
 	JNE          line
-	TESTQ        R13, R13
+	TESTQ        R14, R14
 	JNE          row
-	MOVQ         $0x00000030, R13
+	MOVQ         $0x00000030, R14
 	JMP          run
 
 store:
@@ -6100,19 +6127,20 @@ stored:
 	VZEROUPPER
 	RET
 
-// func multiplyF32AVX512x2Packed(k int, panels int, a *float32, b *float32, c *float32, ldc uintptr, alpha *float32, add bool, next *float32, step uintptr, jump uintptr)
+// func multiplyF32AVX512x2Packed(k int, panels int, a *float32, b *float32, c *float32, ldc uintptr, alpha *float32, add bool, next *float32, step uintptr, jump uintptr, also uintptr)
 // Requires: AVX, AVX512F, CMOV, MMX+
-TEXT ·multiplyF32AVX512x2Packed(SB), NOSPLIT, $0-88
+TEXT ·multiplyF32AVX512x2Packed(SB), NOSPLIT, $0-96
 	MOVQ b+24(FP), AX
 	MOVQ c+32(FP), CX
 	MOVQ ldc+40(FP), DX
 	MOVQ next+64(FP), SI
 	MOVQ step+72(FP), DI
+	MOVQ also+88(FP), R8
 
 panel:
 	MOVQ   a+16(FP), BX
-	MOVQ   SI, R9
-	MOVQ   CX, R8
+	MOVQ   SI, R10
+	MOVQ   CX, R9
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -6129,21 +6157,22 @@ panel:
 	VPXORQ Z13, Z13, Z13
 	VPXORQ Z14, Z14, Z14
 	VPXORQ Z15, Z15, Z15
-	MOVQ   k+0(FP), R10
+	MOVQ   k+0(FP), R11
 
 	// First all steps but the last ones, where there are so many.
-	LEAQ    -176(R10), R11
-	CMPQ    R10, $0x000000b0
-	CMOVQGE R11, R10
+	LEAQ    -176(R11), R12
+	CMPQ    R11, $0x000000b0
+	CMOVQGE R12, R11
 
 run:
-	SUBQ $0x08, R10
+	SUBQ $0x08, R11
 	JLT  rest
 
 steps:
 	// B is not fetched: the processor sees by itself that it is read in order.
-	PREFETCHT1   (R9)
-	ADDQ         DI, R9
+	PREFETCHT1   (R10)
+	PREFETCHT1   (R10)(R8*1)
+	ADDQ         DI, R10
 	VMOVUPS      (AX), Z16
 	VMOVUPS      64(AX), Z17
 	VBROADCASTSS (BX), Z18
@@ -6354,11 +6383,11 @@ steps:
 	VFMADD231PS  Z18, Z17, Z15
 	ADDQ         $+1024, AX
 	ADDQ         $+256, BX
-	SUBQ         $0x08, R10
+	SUBQ         $0x08, R11
 	JGE          steps
 
 rest:
-	ADDQ $0x08, R10
+	ADDQ $0x08, R11
 	JEQ  done
 
 single:
@@ -6390,28 +6419,29 @@ single:
 	VFMADD231PS  Z18, Z17, Z15
 	ADDQ         $+128, AX
 	ADDQ         $+32, BX
-	DECQ         R10
+	DECQ         R11
 	JNE          single
 
 done:
 	CMPQ k+0(FP), $0x000000b0
 	JLT  store
-	CMPQ R8, CX
+	CMPQ R9, CX
 	JNE  store
 
 	// The tile of C is fetched line by line: many at once would stop the loads of B until they are there.
-	MOVQ $0x00000010, R10
+	MOVQ $0x00000010, R11
 
 row:
-	MOVQ R8, R11
-	ADDQ DX, R8
+	MOVQ R9, R12
+	ADDQ DX, R9
 
 line:
-	PREFETCHT0   (R11)
-	PREFETCHT0   42(R11)
-	ADDQ         $0x54, R11
-	PREFETCHT1   (R9)
-	ADDQ         DI, R9
+	PREFETCHT0   (R12)
+	PREFETCHT0   42(R12)
+	ADDQ         $0x54, R12
+	PREFETCHT1   (R10)
+	PREFETCHT1   (R10)(R8*1)
+	ADDQ         DI, R10
 	VMOVUPS      (AX), Z16
 	VMOVUPS      64(AX), Z17
 	VBROADCASTSS (BX), Z18
@@ -6622,20 +6652,20 @@ line:
 	VFMADD231PS  Z18, Z17, Z15
 	ADDQ         $+1024, AX
 	ADDQ         $+256, BX
-	DECQ         R10
-	TESTQ        $0x00000001, R10
+	DECQ         R11
+	TESTQ        $0x00000001, R11
 	JNE          line
-	TESTQ        R10, R10
+	TESTQ        R11, R11
 	JNE          row
-	MOVQ         $0x00000030, R10
+	MOVQ         $0x00000030, R11
 	JMP          run
 
 store:
 	MOVQ         alpha+48(FP), BX
 	VBROADCASTSS (BX), Z16
 	MOVQ         CX, BX
-	MOVB         add+56(FP), R8
-	TESTB        R8, R8
+	MOVB         add+56(FP), R9
+	TESTB        R9, R9
 	JNE          add
 	VMULPS       Z16, Z0, Z0
 	VMOVUPS      Z0, (BX)
@@ -6730,9 +6760,9 @@ stored:
 	VZEROUPPER
 	RET
 
-// func multiplyF32AVX512x1(k int, panels int, a *float32, rs uintptr, b *float32, c *float32, ldc uintptr, alpha *float32, add bool, next *float32, step uintptr, jump uintptr)
+// func multiplyF32AVX512x1(k int, panels int, a *float32, rs uintptr, b *float32, c *float32, ldc uintptr, alpha *float32, add bool, next *float32, step uintptr, jump uintptr, also uintptr)
 // Requires: AVX, AVX512F, CMOV, MMX+
-TEXT ·multiplyF32AVX512x1(SB), NOSPLIT, $0-96
+TEXT ·multiplyF32AVX512x1(SB), NOSPLIT, $0-104
 	MOVQ b+32(FP), AX
 	MOVQ c+40(FP), CX
 	MOVQ ldc+48(FP), DX
@@ -6742,12 +6772,13 @@ TEXT ·multiplyF32AVX512x1(SB), NOSPLIT, $0-96
 	LEAQ (SI)(SI*2), DI
 	MOVQ next+72(FP), R9
 	MOVQ step+80(FP), R10
+	MOVQ also+96(FP), R11
 
 panel:
 	MOVQ   a+16(FP), BX
 	LEAQ   (BX)(SI*4), R8
-	MOVQ   R9, R12
-	MOVQ   CX, R11
+	MOVQ   R9, R13
+	MOVQ   CX, R12
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -6756,21 +6787,22 @@ panel:
 	VPXORQ Z5, Z5, Z5
 	VPXORQ Z6, Z6, Z6
 	VPXORQ Z7, Z7, Z7
-	MOVQ   k+0(FP), R13
+	MOVQ   k+0(FP), R14
 
 	// First all steps but the last ones, where there are so many.
-	LEAQ    -176(R13), R14
-	CMPQ    R13, $0x000000b0
-	CMOVQGE R14, R13
+	LEAQ    -176(R14), R15
+	CMPQ    R14, $0x000000b0
+	CMOVQGE R15, R14
 
 run:
-	SUBQ $0x08, R13
+	SUBQ $0x08, R14
 	JLT  rest
 
 steps:
 	// B is not fetched: the processor sees by itself that it is read in order.
-	PREFETCHT1   (R12)
-	ADDQ         R10, R12
+	PREFETCHT1   (R13)
+	PREFETCHT1   (R13)(R11*1)
+	ADDQ         R10, R13
 	VMOVUPS      (AX), Z8
 	VBROADCASTSS (BX), Z9
 	VFMADD231PS  Z9, Z8, Z0
@@ -6910,11 +6942,11 @@ steps:
 	ADDQ         $+512, AX
 	ADDQ         $+32, BX
 	ADDQ         $+32, R8
-	SUBQ         $0x08, R13
+	SUBQ         $0x08, R14
 	JGE          steps
 
 rest:
-	ADDQ $0x08, R13
+	ADDQ $0x08, R14
 	JEQ  done
 
 single:
@@ -6938,28 +6970,29 @@ single:
 	ADDQ         $+64, AX
 	ADDQ         $+4, BX
 	ADDQ         $+4, R8
-	DECQ         R13
+	DECQ         R14
 	JNE          single
 
 done:
 	CMPQ k+0(FP), $0x000000b0
 	JLT  store
-	CMPQ R11, CX
+	CMPQ R12, CX
 	JNE  store
 
 	// The tile of C is fetched line by line: many at once would stop the loads of B until they are there.
-	MOVQ $0x00000010, R13
+	MOVQ $0x00000010, R14
 
 row:
-	MOVQ R11, R14
-	ADDQ DX, R11
+	MOVQ R12, R15
+	ADDQ DX, R12
 
 line:
-	PREFETCHT0   (R14)
-	PREFETCHT0   21(R14)
-	ADDQ         $0x2a, R14
-	PREFETCHT1   (R12)
-	ADDQ         R10, R12
+	PREFETCHT0   (R15)
+	PREFETCHT0   21(R15)
+	ADDQ         $0x2a, R15
+	PREFETCHT1   (R13)
+	PREFETCHT1   (R13)(R11*1)
+	ADDQ         R10, R13
 	VMOVUPS      (AX), Z8
 	VBROADCASTSS (BX), Z9
 	VFMADD231PS  Z9, Z8, Z0
@@ -7099,12 +7132,12 @@ line:
 	ADDQ         $+512, AX
 	ADDQ         $+32, BX
 	ADDQ         $+32, R8
-	DECQ         R13
-	TESTQ        $0x00000001, R13
+	DECQ         R14
+	TESTQ        $0x00000001, R14
 	JNE          line
-	TESTQ        R13, R13
+	TESTQ        R14, R14
 	JNE          row
-	MOVQ         $0x00000030, R13
+	MOVQ         $0x00000030, R14
 	JMP          run
 
 store:
@@ -7175,19 +7208,20 @@ stored:
 	VZEROUPPER
 	RET
 
-// func multiplyF32AVX512x1Packed(k int, panels int, a *float32, b *float32, c *float32, ldc uintptr, alpha *float32, add bool, next *float32, step uintptr, jump uintptr)
+// func multiplyF32AVX512x1Packed(k int, panels int, a *float32, b *float32, c *float32, ldc uintptr, alpha *float32, add bool, next *float32, step uintptr, jump uintptr, also uintptr)
 // Requires: AVX, AVX512F, CMOV, MMX+
-TEXT ·multiplyF32AVX512x1Packed(SB), NOSPLIT, $0-88
+TEXT ·multiplyF32AVX512x1Packed(SB), NOSPLIT, $0-96
 	MOVQ b+24(FP), AX
 	MOVQ c+32(FP), CX
 	MOVQ ldc+40(FP), DX
 	MOVQ next+64(FP), SI
 	MOVQ step+72(FP), DI
+	MOVQ also+88(FP), R8
 
 panel:
 	MOVQ   a+16(FP), BX
-	MOVQ   SI, R9
-	MOVQ   CX, R8
+	MOVQ   SI, R10
+	MOVQ   CX, R9
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -7196,21 +7230,22 @@ panel:
 	VPXORQ Z5, Z5, Z5
 	VPXORQ Z6, Z6, Z6
 	VPXORQ Z7, Z7, Z7
-	MOVQ   k+0(FP), R10
+	MOVQ   k+0(FP), R11
 
 	// First all steps but the last ones, where there are so many.
-	LEAQ    -176(R10), R11
-	CMPQ    R10, $0x000000b0
-	CMOVQGE R11, R10
+	LEAQ    -176(R11), R12
+	CMPQ    R11, $0x000000b0
+	CMOVQGE R12, R11
 
 run:
-	SUBQ $0x08, R10
+	SUBQ $0x08, R11
 	JLT  rest
 
 steps:
 	// B is not fetched: the processor sees by itself that it is read in order.
-	PREFETCHT1   (R9)
-	ADDQ         DI, R9
+	PREFETCHT1   (R10)
+	PREFETCHT1   (R10)(R8*1)
+	ADDQ         DI, R10
 	VMOVUPS      (AX), Z8
 	VBROADCASTSS (BX), Z9
 	VFMADD231PS  Z9, Z8, Z0
@@ -7349,11 +7384,11 @@ steps:
 	VFMADD231PS  Z9, Z8, Z7
 	ADDQ         $+512, AX
 	ADDQ         $+256, BX
-	SUBQ         $0x08, R10
+	SUBQ         $0x08, R11
 	JGE          steps
 
 rest:
-	ADDQ $0x08, R10
+	ADDQ $0x08, R11
 	JEQ  done
 
 single:
@@ -7376,28 +7411,29 @@ single:
 	VFMADD231PS  Z9, Z8, Z7
 	ADDQ         $+64, AX
 	ADDQ         $+32, BX
-	DECQ         R10
+	DECQ         R11
 	JNE          single
 
 done:
 	CMPQ k+0(FP), $0x000000b0
 	JLT  store
-	CMPQ R8, CX
+	CMPQ R9, CX
 	JNE  store
 
 	// The tile of C is fetched line by line: many at once would stop the loads of B until they are there.
-	MOVQ $0x00000010, R10
+	MOVQ $0x00000010, R11
 
 row:
-	MOVQ R8, R11
-	ADDQ DX, R8
+	MOVQ R9, R12
+	ADDQ DX, R9
 
 line:
-	PREFETCHT0   (R11)
-	PREFETCHT0   21(R11)
-	ADDQ         $0x2a, R11
-	PREFETCHT1   (R9)
-	ADDQ         DI, R9
+	PREFETCHT0   (R12)
+	PREFETCHT0   21(R12)
+	ADDQ         $0x2a, R12
+	PREFETCHT1   (R10)
+	PREFETCHT1   (R10)(R8*1)
+	ADDQ         DI, R10
 	VMOVUPS      (AX), Z8
 	VBROADCASTSS (BX), Z9
 	VFMADD231PS  Z9, Z8, Z0
@@ -7536,20 +7572,20 @@ line:
 	VFMADD231PS  Z9, Z8, Z7
 	ADDQ         $+512, AX
 	ADDQ         $+256, BX
-	DECQ         R10
-	TESTQ        $0x00000001, R10
+	DECQ         R11
+	TESTQ        $0x00000001, R11
 	JNE          line
-	TESTQ        R10, R10
+	TESTQ        R11, R11
 	JNE          row
-	MOVQ         $0x00000030, R10
+	MOVQ         $0x00000030, R11
 	JMP          run
 
 store:
 	MOVQ         alpha+48(FP), BX
 	VBROADCASTSS (BX), Z8
 	MOVQ         CX, BX
-	MOVB         add+56(FP), R8
-	TESTB        R8, R8
+	MOVB         add+56(FP), R9
+	TESTB        R9, R9
 	JNE          add
 	VMULPS       Z8, Z0, Z0
 	VMOVUPS      Z0, (BX)
@@ -7749,9 +7785,9 @@ panel:
 	VZEROUPPER
 	RET
 
-// func multiplyF64AVX2(k int, panels int, a *float64, rs uintptr, b *float64, c *float64, ldc uintptr, alpha *float64, add bool, next *float64, step uintptr, jump uintptr)
+// func multiplyF64AVX2(k int, panels int, a *float64, rs uintptr, b *float64, c *float64, ldc uintptr, alpha *float64, add bool, next *float64, step uintptr, jump uintptr, also uintptr)
 // Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·multiplyF64AVX2(SB), NOSPLIT, $0-96
+TEXT ·multiplyF64AVX2(SB), NOSPLIT, $0-104
 	MOVQ b+32(FP), AX
 	MOVQ c+40(FP), CX
 	MOVQ ldc+48(FP), DX
@@ -7761,11 +7797,12 @@ TEXT ·multiplyF64AVX2(SB), NOSPLIT, $0-96
 	LEAQ (SI)(SI*2), DI
 	MOVQ next+72(FP), R8
 	MOVQ step+80(FP), R9
+	MOVQ also+96(FP), R10
 
 panel:
 	MOVQ   a+16(FP), BX
-	MOVQ   R8, R11
-	MOVQ   CX, R10
+	MOVQ   R8, R12
+	MOVQ   CX, R11
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -7778,21 +7815,22 @@ panel:
 	VXORPS Y9, Y9, Y9
 	VXORPS Y10, Y10, Y10
 	VXORPS Y11, Y11, Y11
-	MOVQ   k+0(FP), R12
+	MOVQ   k+0(FP), R13
 
 	// First all steps but the last ones, where there are so many.
-	LEAQ    -112(R12), R13
-	CMPQ    R12, $0x00000070
-	CMOVQGE R13, R12
+	LEAQ    -112(R13), R14
+	CMPQ    R13, $0x00000070
+	CMOVQGE R14, R13
 
 run:
-	SUBQ $0x08, R12
+	SUBQ $0x08, R13
 	JLT  rest
 
 steps:
 	// B is not fetched: the processor sees by itself that it is read in order.
-	PREFETCHT1   (R11)
-	ADDQ         R9, R11
+	PREFETCHT1   (R12)
+	PREFETCHT1   (R12)(R10*1)
+	ADDQ         R9, R12
 	VMOVUPD      (AX), Y12
 	VMOVUPD      32(AX), Y13
 	VMOVUPD      64(AX), Y14
@@ -7947,11 +7985,11 @@ steps:
 	VFMADD231PD  Y15, Y14, Y11
 	ADDQ         $+768, AX
 	ADDQ         $+64, BX
-	SUBQ         $0x08, R12
+	SUBQ         $0x08, R13
 	JGE          steps
 
 rest:
-	ADDQ $0x08, R12
+	ADDQ $0x08, R13
 	JEQ  done
 
 single:
@@ -7976,28 +8014,29 @@ single:
 	VFMADD231PD  Y15, Y14, Y11
 	ADDQ         $+96, AX
 	ADDQ         $+8, BX
-	DECQ         R12
+	DECQ         R13
 	JNE          single
 
 done:
 	CMPQ k+0(FP), $0x00000070
 	JLT  store
-	CMPQ R10, CX
+	CMPQ R11, CX
 	JNE  store
 
 	// The tile of C is fetched line by line: many at once would stop the loads of B until they are there.
-	MOVQ $0x00000008, R12
+	MOVQ $0x00000008, R13
 
 row:
-	MOVQ R10, R13
-	ADDQ DX, R10
+	MOVQ R11, R14
+	ADDQ DX, R11
 
 line:
-	PREFETCHT0   (R13)
-	PREFETCHT0   31(R13)
-	ADDQ         $0x3e, R13
-	PREFETCHT1   (R11)
-	ADDQ         R9, R11
+	PREFETCHT0   (R14)
+	PREFETCHT0   31(R14)
+	ADDQ         $0x3e, R14
+	PREFETCHT1   (R12)
+	PREFETCHT1   (R12)(R10*1)
+	ADDQ         R9, R12
 	VMOVUPD      (AX), Y12
 	VMOVUPD      32(AX), Y13
 	VMOVUPD      64(AX), Y14
@@ -8152,20 +8191,20 @@ line:
 	VFMADD231PD  Y15, Y14, Y11
 	ADDQ         $+768, AX
 	ADDQ         $+64, BX
-	DECQ         R12
-	TESTQ        $0x00000001, R12
+	DECQ         R13
+	TESTQ        $0x00000001, R13
 	JNE          line
-	TESTQ        R12, R12
+	TESTQ        R13, R13
 	JNE          row
-	MOVQ         $0x00000030, R12
+	MOVQ         $0x00000030, R13
 	JMP          run
 
 store:
 	MOVQ         alpha+56(FP), BX
 	VBROADCASTSD (BX), Y12
 	MOVQ         CX, BX
-	MOVB         add+64(FP), R10
-	TESTB        R10, R10
+	MOVB         add+64(FP), R11
+	TESTB        R11, R11
 	JNE          add
 	VMULPD       Y12, Y0, Y0
 	VMOVUPD      Y0, (BX)
@@ -8236,19 +8275,20 @@ stored:
 	VZEROUPPER
 	RET
 
-// func multiplyF64AVX2Packed(k int, panels int, a *float64, b *float64, c *float64, ldc uintptr, alpha *float64, add bool, next *float64, step uintptr, jump uintptr)
+// func multiplyF64AVX2Packed(k int, panels int, a *float64, b *float64, c *float64, ldc uintptr, alpha *float64, add bool, next *float64, step uintptr, jump uintptr, also uintptr)
 // Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·multiplyF64AVX2Packed(SB), NOSPLIT, $0-88
+TEXT ·multiplyF64AVX2Packed(SB), NOSPLIT, $0-96
 	MOVQ b+24(FP), AX
 	MOVQ c+32(FP), CX
 	MOVQ ldc+40(FP), DX
 	MOVQ next+64(FP), SI
 	MOVQ step+72(FP), DI
+	MOVQ also+88(FP), R8
 
 panel:
 	MOVQ   a+16(FP), BX
-	MOVQ   SI, R9
-	MOVQ   CX, R8
+	MOVQ   SI, R10
+	MOVQ   CX, R9
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -8261,21 +8301,22 @@ panel:
 	VXORPS Y9, Y9, Y9
 	VXORPS Y10, Y10, Y10
 	VXORPS Y11, Y11, Y11
-	MOVQ   k+0(FP), R10
+	MOVQ   k+0(FP), R11
 
 	// First all steps but the last ones, where there are so many.
-	LEAQ    -112(R10), R11
-	CMPQ    R10, $0x00000070
-	CMOVQGE R11, R10
+	LEAQ    -112(R11), R12
+	CMPQ    R11, $0x00000070
+	CMOVQGE R12, R11
 
 run:
-	SUBQ $0x08, R10
+	SUBQ $0x08, R11
 	JLT  rest
 
 steps:
 	// B is not fetched: the processor sees by itself that it is read in order.
-	PREFETCHT1   (R9)
-	ADDQ         DI, R9
+	PREFETCHT1   (R10)
+	PREFETCHT1   (R10)(R8*1)
+	ADDQ         DI, R10
 	VMOVUPD      (AX), Y12
 	VMOVUPD      32(AX), Y13
 	VMOVUPD      64(AX), Y14
@@ -8430,11 +8471,11 @@ steps:
 	VFMADD231PD  Y15, Y14, Y11
 	ADDQ         $+768, AX
 	ADDQ         $+256, BX
-	SUBQ         $0x08, R10
+	SUBQ         $0x08, R11
 	JGE          steps
 
 rest:
-	ADDQ $0x08, R10
+	ADDQ $0x08, R11
 	JEQ  done
 
 single:
@@ -8459,28 +8500,29 @@ single:
 	VFMADD231PD  Y15, Y14, Y11
 	ADDQ         $+96, AX
 	ADDQ         $+32, BX
-	DECQ         R10
+	DECQ         R11
 	JNE          single
 
 done:
 	CMPQ k+0(FP), $0x00000070
 	JLT  store
-	CMPQ R8, CX
+	CMPQ R9, CX
 	JNE  store
 
 	// The tile of C is fetched line by line: many at once would stop the loads of B until they are there.
-	MOVQ $0x00000008, R10
+	MOVQ $0x00000008, R11
 
 row:
-	MOVQ R8, R11
-	ADDQ DX, R8
+	MOVQ R9, R12
+	ADDQ DX, R9
 
 line:
-	PREFETCHT0   (R11)
-	PREFETCHT0   31(R11)
-	ADDQ         $0x3e, R11
-	PREFETCHT1   (R9)
-	ADDQ         DI, R9
+	PREFETCHT0   (R12)
+	PREFETCHT0   31(R12)
+	ADDQ         $0x3e, R12
+	PREFETCHT1   (R10)
+	PREFETCHT1   (R10)(R8*1)
+	ADDQ         DI, R10
 	VMOVUPD      (AX), Y12
 	VMOVUPD      32(AX), Y13
 	VMOVUPD      64(AX), Y14
@@ -8635,20 +8677,20 @@ line:
 	VFMADD231PD  Y15, Y14, Y11
 	ADDQ         $+768, AX
 	ADDQ         $+256, BX
-	DECQ         R10
-	TESTQ        $0x00000001, R10
+	DECQ         R11
+	TESTQ        $0x00000001, R11
 	JNE          line
-	TESTQ        R10, R10
+	TESTQ        R11, R11
 	JNE          row
-	MOVQ         $0x00000030, R10
+	MOVQ         $0x00000030, R11
 	JMP          run
 
 store:
 	MOVQ         alpha+48(FP), BX
 	VBROADCASTSD (BX), Y12
 	MOVQ         CX, BX
-	MOVB         add+56(FP), R8
-	TESTB        R8, R8
+	MOVB         add+56(FP), R9
+	TESTB        R9, R9
 	JNE          add
 	VMULPD       Y12, Y0, Y0
 	VMOVUPD      Y0, (BX)
@@ -8719,9 +8761,9 @@ stored:
 	VZEROUPPER
 	RET
 
-// func multiplyF64AVX2x2(k int, panels int, a *float64, rs uintptr, b *float64, c *float64, ldc uintptr, alpha *float64, add bool, next *float64, step uintptr, jump uintptr)
+// func multiplyF64AVX2x2(k int, panels int, a *float64, rs uintptr, b *float64, c *float64, ldc uintptr, alpha *float64, add bool, next *float64, step uintptr, jump uintptr, also uintptr)
 // Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·multiplyF64AVX2x2(SB), NOSPLIT, $0-96
+TEXT ·multiplyF64AVX2x2(SB), NOSPLIT, $0-104
 	MOVQ b+32(FP), AX
 	MOVQ c+40(FP), CX
 	MOVQ ldc+48(FP), DX
@@ -8731,11 +8773,12 @@ TEXT ·multiplyF64AVX2x2(SB), NOSPLIT, $0-96
 	LEAQ (SI)(SI*2), DI
 	MOVQ next+72(FP), R8
 	MOVQ step+80(FP), R9
+	MOVQ also+96(FP), R10
 
 panel:
 	MOVQ   a+16(FP), BX
-	MOVQ   R8, R11
-	MOVQ   CX, R10
+	MOVQ   R8, R12
+	MOVQ   CX, R11
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -8744,21 +8787,22 @@ panel:
 	VXORPS Y5, Y5, Y5
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
-	MOVQ   k+0(FP), R12
+	MOVQ   k+0(FP), R13
 
 	// First all steps but the last ones, where there are so many.
-	LEAQ    -112(R12), R13
-	CMPQ    R12, $0x00000070
-	CMOVQGE R13, R12
+	LEAQ    -112(R13), R14
+	CMPQ    R13, $0x00000070
+	CMOVQGE R14, R13
 
 run:
-	SUBQ $0x08, R12
+	SUBQ $0x08, R13
 	JLT  rest
 
 steps:
 	// B is not fetched: the processor sees by itself that it is read in order.
-	PREFETCHT1   (R11)
-	ADDQ         R9, R11
+	PREFETCHT1   (R12)
+	PREFETCHT1   (R12)(R10*1)
+	ADDQ         R9, R12
 	VMOVUPD      (AX), Y8
 	VMOVUPD      32(AX), Y9
 	VBROADCASTSD (BX), Y10
@@ -8873,11 +8917,11 @@ steps:
 	VFMADD231PD  Y10, Y9, Y7
 	ADDQ         $+512, AX
 	ADDQ         $+64, BX
-	SUBQ         $0x08, R12
+	SUBQ         $0x08, R13
 	JGE          steps
 
 rest:
-	ADDQ $0x08, R12
+	ADDQ $0x08, R13
 	JEQ  done
 
 single:
@@ -8897,28 +8941,29 @@ single:
 	VFMADD231PD  Y10, Y9, Y7
 	ADDQ         $+64, AX
 	ADDQ         $+8, BX
-	DECQ         R12
+	DECQ         R13
 	JNE          single
 
 done:
 	CMPQ k+0(FP), $0x00000070
 	JLT  store
-	CMPQ R10, CX
+	CMPQ R11, CX
 	JNE  store
 
 	// The tile of C is fetched line by line: many at once would stop the loads of B until they are there.
-	MOVQ $0x00000008, R12
+	MOVQ $0x00000008, R13
 
 row:
-	MOVQ R10, R13
-	ADDQ DX, R10
+	MOVQ R11, R14
+	ADDQ DX, R11
 
 line:
-	PREFETCHT0   (R13)
-	PREFETCHT0   21(R13)
-	ADDQ         $0x2a, R13
-	PREFETCHT1   (R11)
-	ADDQ         R9, R11
+	PREFETCHT0   (R14)
+	PREFETCHT0   21(R14)
+	ADDQ         $0x2a, R14
+	PREFETCHT1   (R12)
+	PREFETCHT1   (R12)(R10*1)
+	ADDQ         R9, R12
 	VMOVUPD      (AX), Y8
 	VMOVUPD      32(AX), Y9
 	VBROADCASTSD (BX), Y10
@@ -9033,20 +9078,20 @@ line:
 	VFMADD231PD  Y10, Y9, Y7
 	ADDQ         $+512, AX
 	ADDQ         $+64, BX
-	DECQ         R12
-	TESTQ        $0x00000001, R12
+	DECQ         R13
+	TESTQ        $0x00000001, R13
 	JNE          line
-	TESTQ        R12, R12
+	TESTQ        R13, R13
 	JNE          row
-	MOVQ         $0x00000030, R12
+	MOVQ         $0x00000030, R13
 	JMP          run
 
 store:
 	MOVQ         alpha+56(FP), BX
 	VBROADCASTSD (BX), Y8
 	MOVQ         CX, BX
-	MOVB         add+64(FP), R10
-	TESTB        R10, R10
+	MOVB         add+64(FP), R11
+	TESTB        R11, R11
 	JNE          add
 	VMULPD       Y8, Y0, Y0
 	VMOVUPD      Y0, (BX)
@@ -9101,19 +9146,20 @@ stored:
 	VZEROUPPER
 	RET
 
-// func multiplyF64AVX2x2Packed(k int, panels int, a *float64, b *float64, c *float64, ldc uintptr, alpha *float64, add bool, next *float64, step uintptr, jump uintptr)
+// func multiplyF64AVX2x2Packed(k int, panels int, a *float64, b *float64, c *float64, ldc uintptr, alpha *float64, add bool, next *float64, step uintptr, jump uintptr, also uintptr)
 // Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·multiplyF64AVX2x2Packed(SB), NOSPLIT, $0-88
+TEXT ·multiplyF64AVX2x2Packed(SB), NOSPLIT, $0-96
 	MOVQ b+24(FP), AX
 	MOVQ c+32(FP), CX
 	MOVQ ldc+40(FP), DX
 	MOVQ next+64(FP), SI
 	MOVQ step+72(FP), DI
+	MOVQ also+88(FP), R8
 
 panel:
 	MOVQ   a+16(FP), BX
-	MOVQ   SI, R9
-	MOVQ   CX, R8
+	MOVQ   SI, R10
+	MOVQ   CX, R9
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -9122,21 +9168,22 @@ panel:
 	VXORPS Y5, Y5, Y5
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
-	MOVQ   k+0(FP), R10
+	MOVQ   k+0(FP), R11
 
 	// First all steps but the last ones, where there are so many.
-	LEAQ    -112(R10), R11
-	CMPQ    R10, $0x00000070
-	CMOVQGE R11, R10
+	LEAQ    -112(R11), R12
+	CMPQ    R11, $0x00000070
+	CMOVQGE R12, R11
 
 run:
-	SUBQ $0x08, R10
+	SUBQ $0x08, R11
 	JLT  rest
 
 steps:
 	// B is not fetched: the processor sees by itself that it is read in order.
-	PREFETCHT1   (R9)
-	ADDQ         DI, R9
+	PREFETCHT1   (R10)
+	PREFETCHT1   (R10)(R8*1)
+	ADDQ         DI, R10
 	VMOVUPD      (AX), Y8
 	VMOVUPD      32(AX), Y9
 	VBROADCASTSD (BX), Y10
@@ -9251,11 +9298,11 @@ steps:
 	VFMADD231PD  Y10, Y9, Y7
 	ADDQ         $+512, AX
 	ADDQ         $+256, BX
-	SUBQ         $0x08, R10
+	SUBQ         $0x08, R11
 	JGE          steps
 
 rest:
-	ADDQ $0x08, R10
+	ADDQ $0x08, R11
 	JEQ  done
 
 single:
@@ -9275,28 +9322,29 @@ single:
 	VFMADD231PD  Y10, Y9, Y7
 	ADDQ         $+64, AX
 	ADDQ         $+32, BX
-	DECQ         R10
+	DECQ         R11
 	JNE          single
 
 done:
 	CMPQ k+0(FP), $0x00000070
 	JLT  store
-	CMPQ R8, CX
+	CMPQ R9, CX
 	JNE  store
 
 	// The tile of C is fetched line by line: many at once would stop the loads of B until they are there.
-	MOVQ $0x00000008, R10
+	MOVQ $0x00000008, R11
 
 row:
-	MOVQ R8, R11
-	ADDQ DX, R8
+	MOVQ R9, R12
+	ADDQ DX, R9
 
 line:
-	PREFETCHT0   (R11)
-	PREFETCHT0   21(R11)
-	ADDQ         $0x2a, R11
-	PREFETCHT1   (R9)
-	ADDQ         DI, R9
+	PREFETCHT0   (R12)
+	PREFETCHT0   21(R12)
+	ADDQ         $0x2a, R12
+	PREFETCHT1   (R10)
+	PREFETCHT1   (R10)(R8*1)
+	ADDQ         DI, R10
 	VMOVUPD      (AX), Y8
 	VMOVUPD      32(AX), Y9
 	VBROADCASTSD (BX), Y10
@@ -9411,20 +9459,20 @@ line:
 	VFMADD231PD  Y10, Y9, Y7
 	ADDQ         $+512, AX
 	ADDQ         $+256, BX
-	DECQ         R10
-	TESTQ        $0x00000001, R10
+	DECQ         R11
+	TESTQ        $0x00000001, R11
 	JNE          line
-	TESTQ        R10, R10
+	TESTQ        R11, R11
 	JNE          row
-	MOVQ         $0x00000030, R10
+	MOVQ         $0x00000030, R11
 	JMP          run
 
 store:
 	MOVQ         alpha+48(FP), BX
 	VBROADCASTSD (BX), Y8
 	MOVQ         CX, BX
-	MOVB         add+56(FP), R8
-	TESTB        R8, R8
+	MOVB         add+56(FP), R9
+	TESTB        R9, R9
 	JNE          add
 	VMULPD       Y8, Y0, Y0
 	VMOVUPD      Y0, (BX)
@@ -9479,9 +9527,9 @@ stored:
 	VZEROUPPER
 	RET
 
-// func multiplyF64AVX2x1(k int, panels int, a *float64, rs uintptr, b *float64, c *float64, ldc uintptr, alpha *float64, add bool, next *float64, step uintptr, jump uintptr)
+// func multiplyF64AVX2x1(k int, panels int, a *float64, rs uintptr, b *float64, c *float64, ldc uintptr, alpha *float64, add bool, next *float64, step uintptr, jump uintptr, also uintptr)
 // Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·multiplyF64AVX2x1(SB), NOSPLIT, $0-96
+TEXT ·multiplyF64AVX2x1(SB), NOSPLIT, $0-104
 	MOVQ b+32(FP), AX
 	MOVQ c+40(FP), CX
 	MOVQ ldc+48(FP), DX
@@ -9491,30 +9539,32 @@ TEXT ·multiplyF64AVX2x1(SB), NOSPLIT, $0-96
 	LEAQ (SI)(SI*2), DI
 	MOVQ next+72(FP), R8
 	MOVQ step+80(FP), R9
+	MOVQ also+96(FP), R10
 
 panel:
 	MOVQ   a+16(FP), BX
-	MOVQ   R8, R11
-	MOVQ   CX, R10
+	MOVQ   R8, R12
+	MOVQ   CX, R11
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
-	MOVQ   k+0(FP), R12
+	MOVQ   k+0(FP), R13
 
 	// First all steps but the last ones, where there are so many.
-	LEAQ    -112(R12), R13
-	CMPQ    R12, $0x00000070
-	CMOVQGE R13, R12
+	LEAQ    -112(R13), R14
+	CMPQ    R13, $0x00000070
+	CMOVQGE R14, R13
 
 run:
-	SUBQ $0x08, R12
+	SUBQ $0x08, R13
 	JLT  rest
 
 steps:
 	// B is not fetched: the processor sees by itself that it is read in order.
-	PREFETCHT1   (R11)
-	ADDQ         R9, R11
+	PREFETCHT1   (R12)
+	PREFETCHT1   (R12)(R10*1)
+	ADDQ         R9, R12
 	VMOVUPD      (AX), Y4
 	VBROADCASTSD (BX), Y5
 	VFMADD231PD  Y5, Y4, Y0
@@ -9589,11 +9639,11 @@ steps:
 	VFMADD231PD  Y5, Y4, Y3
 	ADDQ         $+256, AX
 	ADDQ         $+64, BX
-	SUBQ         $0x08, R12
+	SUBQ         $0x08, R13
 	JGE          steps
 
 rest:
-	ADDQ $0x08, R12
+	ADDQ $0x08, R13
 	JEQ  done
 
 single:
@@ -9608,28 +9658,29 @@ single:
 	VFMADD231PD  Y5, Y4, Y3
 	ADDQ         $+32, AX
 	ADDQ         $+8, BX
-	DECQ         R12
+	DECQ         R13
 	JNE          single
 
 done:
 	CMPQ k+0(FP), $0x00000070
 	JLT  store
-	CMPQ R10, CX
+	CMPQ R11, CX
 	JNE  store
 
 	// The tile of C is fetched line by line: many at once would stop the loads of B until they are there.
-	MOVQ $0x00000008, R12
+	MOVQ $0x00000008, R13
 
 row:
-	MOVQ R10, R13
-	ADDQ DX, R10
+	MOVQ R11, R14
+	ADDQ DX, R11
 
 line:
-	PREFETCHT0   (R13)
-	PREFETCHT0   10(R13)
-	ADDQ         $0x14, R13
-	PREFETCHT1   (R11)
-	ADDQ         R9, R11
+	PREFETCHT0   (R14)
+	PREFETCHT0   10(R14)
+	ADDQ         $0x14, R14
+	PREFETCHT1   (R12)
+	PREFETCHT1   (R12)(R10*1)
+	ADDQ         R9, R12
 	VMOVUPD      (AX), Y4
 	VBROADCASTSD (BX), Y5
 	VFMADD231PD  Y5, Y4, Y0
@@ -9704,20 +9755,20 @@ line:
 	VFMADD231PD  Y5, Y4, Y3
 	ADDQ         $+256, AX
 	ADDQ         $+64, BX
-	DECQ         R12
-	TESTQ        $0x00000001, R12
+	DECQ         R13
+	TESTQ        $0x00000001, R13
 	JNE          line
-	TESTQ        R12, R12
+	TESTQ        R13, R13
 	JNE          row
-	MOVQ         $0x00000030, R12
+	MOVQ         $0x00000030, R13
 	JMP          run
 
 store:
 	MOVQ         alpha+56(FP), BX
 	VBROADCASTSD (BX), Y4
 	MOVQ         CX, BX
-	MOVB         add+64(FP), R10
-	TESTB        R10, R10
+	MOVB         add+64(FP), R11
+	TESTB        R11, R11
 	JNE          add
 	VMULPD       Y4, Y0, Y0
 	VMOVUPD      Y0, (BX)
@@ -9756,38 +9807,40 @@ stored:
 	VZEROUPPER
 	RET
 
-// func multiplyF64AVX2x1Packed(k int, panels int, a *float64, b *float64, c *float64, ldc uintptr, alpha *float64, add bool, next *float64, step uintptr, jump uintptr)
+// func multiplyF64AVX2x1Packed(k int, panels int, a *float64, b *float64, c *float64, ldc uintptr, alpha *float64, add bool, next *float64, step uintptr, jump uintptr, also uintptr)
 // Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·multiplyF64AVX2x1Packed(SB), NOSPLIT, $0-88
+TEXT ·multiplyF64AVX2x1Packed(SB), NOSPLIT, $0-96
 	MOVQ b+24(FP), AX
 	MOVQ c+32(FP), CX
 	MOVQ ldc+40(FP), DX
 	MOVQ next+64(FP), SI
 	MOVQ step+72(FP), DI
+	MOVQ also+88(FP), R8
 
 panel:
 	MOVQ   a+16(FP), BX
-	MOVQ   SI, R9
-	MOVQ   CX, R8
+	MOVQ   SI, R10
+	MOVQ   CX, R9
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
-	MOVQ   k+0(FP), R10
+	MOVQ   k+0(FP), R11
 
 	// First all steps but the last ones, where there are so many.
-	LEAQ    -112(R10), R11
-	CMPQ    R10, $0x00000070
-	CMOVQGE R11, R10
+	LEAQ    -112(R11), R12
+	CMPQ    R11, $0x00000070
+	CMOVQGE R12, R11
 
 run:
-	SUBQ $0x08, R10
+	SUBQ $0x08, R11
 	JLT  rest
 
 steps:
 	// B is not fetched: the processor sees by itself that it is read in order.
-	PREFETCHT1   (R9)
-	ADDQ         DI, R9
+	PREFETCHT1   (R10)
+	PREFETCHT1   (R10)(R8*1)
+	ADDQ         DI, R10
 	VMOVUPD      (AX), Y4
 	VBROADCASTSD (BX), Y5
 	VFMADD231PD  Y5, Y4, Y0
@@ -9862,11 +9915,11 @@ steps:
 	VFMADD231PD  Y5, Y4, Y3
 	ADDQ         $+256, AX
 	ADDQ         $+256, BX
-	SUBQ         $0x08, R10
+	SUBQ         $0x08, R11
 	JGE          steps
 
 rest:
-	ADDQ $0x08, R10
+	ADDQ $0x08, R11
 	JEQ  done
 
 single:
@@ -9881,28 +9934,29 @@ single:
 	VFMADD231PD  Y5, Y4, Y3
 	ADDQ         $+32, AX
 	ADDQ         $+32, BX
-	DECQ         R10
+	DECQ         R11
 	JNE          single
 
 done:
 	CMPQ k+0(FP), $0x00000070
 	JLT  store
-	CMPQ R8, CX
+	CMPQ R9, CX
 	JNE  store
 
 	// The tile of C is fetched line by line: many at once would stop the loads of B until they are there.
-	MOVQ $0x00000008, R10
+	MOVQ $0x00000008, R11
 
 row:
-	MOVQ R8, R11
-	ADDQ DX, R8
+	MOVQ R9, R12
+	ADDQ DX, R9
 
 line:
-	PREFETCHT0   (R11)
-	PREFETCHT0   10(R11)
-	ADDQ         $0x14, R11
-	PREFETCHT1   (R9)
-	ADDQ         DI, R9
+	PREFETCHT0   (R12)
+	PREFETCHT0   10(R12)
+	ADDQ         $0x14, R12
+	PREFETCHT1   (R10)
+	PREFETCHT1   (R10)(R8*1)
+	ADDQ         DI, R10
 	VMOVUPD      (AX), Y4
 	VBROADCASTSD (BX), Y5
 	VFMADD231PD  Y5, Y4, Y0
@@ -9977,20 +10031,20 @@ line:
 	VFMADD231PD  Y5, Y4, Y3
 	ADDQ         $+256, AX
 	ADDQ         $+256, BX
-	DECQ         R10
-	TESTQ        $0x00000001, R10
+	DECQ         R11
+	TESTQ        $0x00000001, R11
 	JNE          line
-	TESTQ        R10, R10
+	TESTQ        R11, R11
 	JNE          row
-	MOVQ         $0x00000030, R10
+	MOVQ         $0x00000030, R11
 	JMP          run
 
 store:
 	MOVQ         alpha+48(FP), BX
 	VBROADCASTSD (BX), Y4
 	MOVQ         CX, BX
-	MOVB         add+56(FP), R8
-	TESTB        R8, R8
+	MOVB         add+56(FP), R9
+	TESTB        R9, R9
 	JNE          add
 	VMULPD       Y4, Y0, Y0
 	VMOVUPD      Y0, (BX)
@@ -10029,9 +10083,9 @@ stored:
 	VZEROUPPER
 	RET
 
-// func multiplyF32AVX2(k int, panels int, a *float32, rs uintptr, b *float32, c *float32, ldc uintptr, alpha *float32, add bool, next *float32, step uintptr, jump uintptr)
+// func multiplyF32AVX2(k int, panels int, a *float32, rs uintptr, b *float32, c *float32, ldc uintptr, alpha *float32, add bool, next *float32, step uintptr, jump uintptr, also uintptr)
 // Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·multiplyF32AVX2(SB), NOSPLIT, $0-96
+TEXT ·multiplyF32AVX2(SB), NOSPLIT, $0-104
 	MOVQ b+32(FP), AX
 	MOVQ c+40(FP), CX
 	MOVQ ldc+48(FP), DX
@@ -10041,11 +10095,12 @@ TEXT ·multiplyF32AVX2(SB), NOSPLIT, $0-96
 	LEAQ (SI)(SI*2), DI
 	MOVQ next+72(FP), R8
 	MOVQ step+80(FP), R9
+	MOVQ also+96(FP), R10
 
 panel:
 	MOVQ   a+16(FP), BX
-	MOVQ   R8, R11
-	MOVQ   CX, R10
+	MOVQ   R8, R12
+	MOVQ   CX, R11
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -10058,21 +10113,22 @@ panel:
 	VXORPS Y9, Y9, Y9
 	VXORPS Y10, Y10, Y10
 	VXORPS Y11, Y11, Y11
-	MOVQ   k+0(FP), R12
+	MOVQ   k+0(FP), R13
 
 	// First all steps but the last ones, where there are so many.
-	LEAQ    -112(R12), R13
-	CMPQ    R12, $0x00000070
-	CMOVQGE R13, R12
+	LEAQ    -112(R13), R14
+	CMPQ    R13, $0x00000070
+	CMOVQGE R14, R13
 
 run:
-	SUBQ $0x08, R12
+	SUBQ $0x08, R13
 	JLT  rest
 
 steps:
 	// B is not fetched: the processor sees by itself that it is read in order.
-	PREFETCHT1   (R11)
-	ADDQ         R9, R11
+	PREFETCHT1   (R12)
+	PREFETCHT1   (R12)(R10*1)
+	ADDQ         R9, R12
 	VMOVUPS      (AX), Y12
 	VMOVUPS      32(AX), Y13
 	VMOVUPS      64(AX), Y14
@@ -10227,11 +10283,11 @@ steps:
 	VFMADD231PS  Y15, Y14, Y11
 	ADDQ         $+768, AX
 	ADDQ         $+32, BX
-	SUBQ         $0x08, R12
+	SUBQ         $0x08, R13
 	JGE          steps
 
 rest:
-	ADDQ $0x08, R12
+	ADDQ $0x08, R13
 	JEQ  done
 
 single:
@@ -10256,28 +10312,29 @@ single:
 	VFMADD231PS  Y15, Y14, Y11
 	ADDQ         $+96, AX
 	ADDQ         $+4, BX
-	DECQ         R12
+	DECQ         R13
 	JNE          single
 
 done:
 	CMPQ k+0(FP), $0x00000070
 	JLT  store
-	CMPQ R10, CX
+	CMPQ R11, CX
 	JNE  store
 
 	// The tile of C is fetched line by line: many at once would stop the loads of B until they are there.
-	MOVQ $0x00000008, R12
+	MOVQ $0x00000008, R13
 
 row:
-	MOVQ R10, R13
-	ADDQ DX, R10
+	MOVQ R11, R14
+	ADDQ DX, R11
 
 line:
-	PREFETCHT0   (R13)
-	PREFETCHT0   31(R13)
-	ADDQ         $0x3e, R13
-	PREFETCHT1   (R11)
-	ADDQ         R9, R11
+	PREFETCHT0   (R14)
+	PREFETCHT0   31(R14)
+	ADDQ         $0x3e, R14
+	PREFETCHT1   (R12)
+	PREFETCHT1   (R12)(R10*1)
+	ADDQ         R9, R12
 	VMOVUPS      (AX), Y12
 	VMOVUPS      32(AX), Y13
 	VMOVUPS      64(AX), Y14
@@ -10432,20 +10489,20 @@ line:
 	VFMADD231PS  Y15, Y14, Y11
 	ADDQ         $+768, AX
 	ADDQ         $+32, BX
-	DECQ         R12
-	TESTQ        $0x00000001, R12
+	DECQ         R13
+	TESTQ        $0x00000001, R13
 	JNE          line
-	TESTQ        R12, R12
+	TESTQ        R13, R13
 	JNE          row
-	MOVQ         $0x00000030, R12
+	MOVQ         $0x00000030, R13
 	JMP          run
 
 store:
 	MOVQ         alpha+56(FP), BX
 	VBROADCASTSS (BX), Y12
 	MOVQ         CX, BX
-	MOVB         add+64(FP), R10
-	TESTB        R10, R10
+	MOVB         add+64(FP), R11
+	TESTB        R11, R11
 	JNE          add
 	VMULPS       Y12, Y0, Y0
 	VMOVUPS      Y0, (BX)
@@ -10516,19 +10573,20 @@ stored:
 	VZEROUPPER
 	RET
 
-// func multiplyF32AVX2Packed(k int, panels int, a *float32, b *float32, c *float32, ldc uintptr, alpha *float32, add bool, next *float32, step uintptr, jump uintptr)
+// func multiplyF32AVX2Packed(k int, panels int, a *float32, b *float32, c *float32, ldc uintptr, alpha *float32, add bool, next *float32, step uintptr, jump uintptr, also uintptr)
 // Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·multiplyF32AVX2Packed(SB), NOSPLIT, $0-88
+TEXT ·multiplyF32AVX2Packed(SB), NOSPLIT, $0-96
 	MOVQ b+24(FP), AX
 	MOVQ c+32(FP), CX
 	MOVQ ldc+40(FP), DX
 	MOVQ next+64(FP), SI
 	MOVQ step+72(FP), DI
+	MOVQ also+88(FP), R8
 
 panel:
 	MOVQ   a+16(FP), BX
-	MOVQ   SI, R9
-	MOVQ   CX, R8
+	MOVQ   SI, R10
+	MOVQ   CX, R9
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -10541,21 +10599,22 @@ panel:
 	VXORPS Y9, Y9, Y9
 	VXORPS Y10, Y10, Y10
 	VXORPS Y11, Y11, Y11
-	MOVQ   k+0(FP), R10
+	MOVQ   k+0(FP), R11
 
 	// First all steps but the last ones, where there are so many.
-	LEAQ    -112(R10), R11
-	CMPQ    R10, $0x00000070
-	CMOVQGE R11, R10
+	LEAQ    -112(R11), R12
+	CMPQ    R11, $0x00000070
+	CMOVQGE R12, R11
 
 run:
-	SUBQ $0x08, R10
+	SUBQ $0x08, R11
 	JLT  rest
 
 steps:
 	// B is not fetched: the processor sees by itself that it is read in order.
-	PREFETCHT1   (R9)
-	ADDQ         DI, R9
+	PREFETCHT1   (R10)
+	PREFETCHT1   (R10)(R8*1)
+	ADDQ         DI, R10
 	VMOVUPS      (AX), Y12
 	VMOVUPS      32(AX), Y13
 	VMOVUPS      64(AX), Y14
@@ -10710,11 +10769,11 @@ steps:
 	VFMADD231PS  Y15, Y14, Y11
 	ADDQ         $+768, AX
 	ADDQ         $+128, BX
-	SUBQ         $0x08, R10
+	SUBQ         $0x08, R11
 	JGE          steps
 
 rest:
-	ADDQ $0x08, R10
+	ADDQ $0x08, R11
 	JEQ  done
 
 single:
@@ -10739,28 +10798,29 @@ single:
 	VFMADD231PS  Y15, Y14, Y11
 	ADDQ         $+96, AX
 	ADDQ         $+16, BX
-	DECQ         R10
+	DECQ         R11
 	JNE          single
 
 done:
 	CMPQ k+0(FP), $0x00000070
 	JLT  store
-	CMPQ R8, CX
+	CMPQ R9, CX
 	JNE  store
 
 	// The tile of C is fetched line by line: many at once would stop the loads of B until they are there.
-	MOVQ $0x00000008, R10
+	MOVQ $0x00000008, R11
 
 row:
-	MOVQ R8, R11
-	ADDQ DX, R8
+	MOVQ R9, R12
+	ADDQ DX, R9
 
 line:
-	PREFETCHT0   (R11)
-	PREFETCHT0   31(R11)
-	ADDQ         $0x3e, R11
-	PREFETCHT1   (R9)
-	ADDQ         DI, R9
+	PREFETCHT0   (R12)
+	PREFETCHT0   31(R12)
+	ADDQ         $0x3e, R12
+	PREFETCHT1   (R10)
+	PREFETCHT1   (R10)(R8*1)
+	ADDQ         DI, R10
 	VMOVUPS      (AX), Y12
 	VMOVUPS      32(AX), Y13
 	VMOVUPS      64(AX), Y14
@@ -10915,20 +10975,20 @@ line:
 	VFMADD231PS  Y15, Y14, Y11
 	ADDQ         $+768, AX
 	ADDQ         $+128, BX
-	DECQ         R10
-	TESTQ        $0x00000001, R10
+	DECQ         R11
+	TESTQ        $0x00000001, R11
 	JNE          line
-	TESTQ        R10, R10
+	TESTQ        R11, R11
 	JNE          row
-	MOVQ         $0x00000030, R10
+	MOVQ         $0x00000030, R11
 	JMP          run
 
 store:
 	MOVQ         alpha+48(FP), BX
 	VBROADCASTSS (BX), Y12
 	MOVQ         CX, BX
-	MOVB         add+56(FP), R8
-	TESTB        R8, R8
+	MOVB         add+56(FP), R9
+	TESTB        R9, R9
 	JNE          add
 	VMULPS       Y12, Y0, Y0
 	VMOVUPS      Y0, (BX)
@@ -10999,9 +11059,9 @@ stored:
 	VZEROUPPER
 	RET
 
-// func multiplyF32AVX2x2(k int, panels int, a *float32, rs uintptr, b *float32, c *float32, ldc uintptr, alpha *float32, add bool, next *float32, step uintptr, jump uintptr)
+// func multiplyF32AVX2x2(k int, panels int, a *float32, rs uintptr, b *float32, c *float32, ldc uintptr, alpha *float32, add bool, next *float32, step uintptr, jump uintptr, also uintptr)
 // Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·multiplyF32AVX2x2(SB), NOSPLIT, $0-96
+TEXT ·multiplyF32AVX2x2(SB), NOSPLIT, $0-104
 	MOVQ b+32(FP), AX
 	MOVQ c+40(FP), CX
 	MOVQ ldc+48(FP), DX
@@ -11011,11 +11071,12 @@ TEXT ·multiplyF32AVX2x2(SB), NOSPLIT, $0-96
 	LEAQ (SI)(SI*2), DI
 	MOVQ next+72(FP), R8
 	MOVQ step+80(FP), R9
+	MOVQ also+96(FP), R10
 
 panel:
 	MOVQ   a+16(FP), BX
-	MOVQ   R8, R11
-	MOVQ   CX, R10
+	MOVQ   R8, R12
+	MOVQ   CX, R11
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -11024,21 +11085,22 @@ panel:
 	VXORPS Y5, Y5, Y5
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
-	MOVQ   k+0(FP), R12
+	MOVQ   k+0(FP), R13
 
 	// First all steps but the last ones, where there are so many.
-	LEAQ    -112(R12), R13
-	CMPQ    R12, $0x00000070
-	CMOVQGE R13, R12
+	LEAQ    -112(R13), R14
+	CMPQ    R13, $0x00000070
+	CMOVQGE R14, R13
 
 run:
-	SUBQ $0x08, R12
+	SUBQ $0x08, R13
 	JLT  rest
 
 steps:
 	// B is not fetched: the processor sees by itself that it is read in order.
-	PREFETCHT1   (R11)
-	ADDQ         R9, R11
+	PREFETCHT1   (R12)
+	PREFETCHT1   (R12)(R10*1)
+	ADDQ         R9, R12
 	VMOVUPS      (AX), Y8
 	VMOVUPS      32(AX), Y9
 	VBROADCASTSS (BX), Y10
@@ -11153,11 +11215,11 @@ steps:
 	VFMADD231PS  Y10, Y9, Y7
 	ADDQ         $+512, AX
 	ADDQ         $+32, BX
-	SUBQ         $0x08, R12
+	SUBQ         $0x08, R13
 	JGE          steps
 
 rest:
-	ADDQ $0x08, R12
+	ADDQ $0x08, R13
 	JEQ  done
 
 single:
@@ -11177,28 +11239,29 @@ single:
 	VFMADD231PS  Y10, Y9, Y7
 	ADDQ         $+64, AX
 	ADDQ         $+4, BX
-	DECQ         R12
+	DECQ         R13
 	JNE          single
 
 done:
 	CMPQ k+0(FP), $0x00000070
 	JLT  store
-	CMPQ R10, CX
+	CMPQ R11, CX
 	JNE  store
 
 	// The tile of C is fetched line by line: many at once would stop the loads of B until they are there.
-	MOVQ $0x00000008, R12
+	MOVQ $0x00000008, R13
 
 row:
-	MOVQ R10, R13
-	ADDQ DX, R10
+	MOVQ R11, R14
+	ADDQ DX, R11
 
 line:
-	PREFETCHT0   (R13)
-	PREFETCHT0   21(R13)
-	ADDQ         $0x2a, R13
-	PREFETCHT1   (R11)
-	ADDQ         R9, R11
+	PREFETCHT0   (R14)
+	PREFETCHT0   21(R14)
+	ADDQ         $0x2a, R14
+	PREFETCHT1   (R12)
+	PREFETCHT1   (R12)(R10*1)
+	ADDQ         R9, R12
 	VMOVUPS      (AX), Y8
 	VMOVUPS      32(AX), Y9
 	VBROADCASTSS (BX), Y10
@@ -11313,20 +11376,20 @@ line:
 	VFMADD231PS  Y10, Y9, Y7
 	ADDQ         $+512, AX
 	ADDQ         $+32, BX
-	DECQ         R12
-	TESTQ        $0x00000001, R12
+	DECQ         R13
+	TESTQ        $0x00000001, R13
 	JNE          line
-	TESTQ        R12, R12
+	TESTQ        R13, R13
 	JNE          row
-	MOVQ         $0x00000030, R12
+	MOVQ         $0x00000030, R13
 	JMP          run
 
 store:
 	MOVQ         alpha+56(FP), BX
 	VBROADCASTSS (BX), Y8
 	MOVQ         CX, BX
-	MOVB         add+64(FP), R10
-	TESTB        R10, R10
+	MOVB         add+64(FP), R11
+	TESTB        R11, R11
 	JNE          add
 	VMULPS       Y8, Y0, Y0
 	VMOVUPS      Y0, (BX)
@@ -11381,19 +11444,20 @@ stored:
 	VZEROUPPER
 	RET
 
-// func multiplyF32AVX2x2Packed(k int, panels int, a *float32, b *float32, c *float32, ldc uintptr, alpha *float32, add bool, next *float32, step uintptr, jump uintptr)
+// func multiplyF32AVX2x2Packed(k int, panels int, a *float32, b *float32, c *float32, ldc uintptr, alpha *float32, add bool, next *float32, step uintptr, jump uintptr, also uintptr)
 // Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·multiplyF32AVX2x2Packed(SB), NOSPLIT, $0-88
+TEXT ·multiplyF32AVX2x2Packed(SB), NOSPLIT, $0-96
 	MOVQ b+24(FP), AX
 	MOVQ c+32(FP), CX
 	MOVQ ldc+40(FP), DX
 	MOVQ next+64(FP), SI
 	MOVQ step+72(FP), DI
+	MOVQ also+88(FP), R8
 
 panel:
 	MOVQ   a+16(FP), BX
-	MOVQ   SI, R9
-	MOVQ   CX, R8
+	MOVQ   SI, R10
+	MOVQ   CX, R9
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -11402,21 +11466,22 @@ panel:
 	VXORPS Y5, Y5, Y5
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
-	MOVQ   k+0(FP), R10
+	MOVQ   k+0(FP), R11
 
 	// First all steps but the last ones, where there are so many.
-	LEAQ    -112(R10), R11
-	CMPQ    R10, $0x00000070
-	CMOVQGE R11, R10
+	LEAQ    -112(R11), R12
+	CMPQ    R11, $0x00000070
+	CMOVQGE R12, R11
 
 run:
-	SUBQ $0x08, R10
+	SUBQ $0x08, R11
 	JLT  rest
 
 steps:
 	// B is not fetched: the processor sees by itself that it is read in order.
-	PREFETCHT1   (R9)
-	ADDQ         DI, R9
+	PREFETCHT1   (R10)
+	PREFETCHT1   (R10)(R8*1)
+	ADDQ         DI, R10
 	VMOVUPS      (AX), Y8
 	VMOVUPS      32(AX), Y9
 	VBROADCASTSS (BX), Y10
@@ -11531,11 +11596,11 @@ steps:
 	VFMADD231PS  Y10, Y9, Y7
 	ADDQ         $+512, AX
 	ADDQ         $+128, BX
-	SUBQ         $0x08, R10
+	SUBQ         $0x08, R11
 	JGE          steps
 
 rest:
-	ADDQ $0x08, R10
+	ADDQ $0x08, R11
 	JEQ  done
 
 single:
@@ -11555,28 +11620,29 @@ single:
 	VFMADD231PS  Y10, Y9, Y7
 	ADDQ         $+64, AX
 	ADDQ         $+16, BX
-	DECQ         R10
+	DECQ         R11
 	JNE          single
 
 done:
 	CMPQ k+0(FP), $0x00000070
 	JLT  store
-	CMPQ R8, CX
+	CMPQ R9, CX
 	JNE  store
 
 	// The tile of C is fetched line by line: many at once would stop the loads of B until they are there.
-	MOVQ $0x00000008, R10
+	MOVQ $0x00000008, R11
 
 row:
-	MOVQ R8, R11
-	ADDQ DX, R8
+	MOVQ R9, R12
+	ADDQ DX, R9
 
 line:
-	PREFETCHT0   (R11)
-	PREFETCHT0   21(R11)
-	ADDQ         $0x2a, R11
-	PREFETCHT1   (R9)
-	ADDQ         DI, R9
+	PREFETCHT0   (R12)
+	PREFETCHT0   21(R12)
+	ADDQ         $0x2a, R12
+	PREFETCHT1   (R10)
+	PREFETCHT1   (R10)(R8*1)
+	ADDQ         DI, R10
 	VMOVUPS      (AX), Y8
 	VMOVUPS      32(AX), Y9
 	VBROADCASTSS (BX), Y10
@@ -11691,20 +11757,20 @@ line:
 	VFMADD231PS  Y10, Y9, Y7
 	ADDQ         $+512, AX
 	ADDQ         $+128, BX
-	DECQ         R10
-	TESTQ        $0x00000001, R10
+	DECQ         R11
+	TESTQ        $0x00000001, R11
 	JNE          line
-	TESTQ        R10, R10
+	TESTQ        R11, R11
 	JNE          row
-	MOVQ         $0x00000030, R10
+	MOVQ         $0x00000030, R11
 	JMP          run
 
 store:
 	MOVQ         alpha+48(FP), BX
 	VBROADCASTSS (BX), Y8
 	MOVQ         CX, BX
-	MOVB         add+56(FP), R8
-	TESTB        R8, R8
+	MOVB         add+56(FP), R9
+	TESTB        R9, R9
 	JNE          add
 	VMULPS       Y8, Y0, Y0
 	VMOVUPS      Y0, (BX)
@@ -11759,9 +11825,9 @@ stored:
 	VZEROUPPER
 	RET
 
-// func multiplyF32AVX2x1(k int, panels int, a *float32, rs uintptr, b *float32, c *float32, ldc uintptr, alpha *float32, add bool, next *float32, step uintptr, jump uintptr)
+// func multiplyF32AVX2x1(k int, panels int, a *float32, rs uintptr, b *float32, c *float32, ldc uintptr, alpha *float32, add bool, next *float32, step uintptr, jump uintptr, also uintptr)
 // Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·multiplyF32AVX2x1(SB), NOSPLIT, $0-96
+TEXT ·multiplyF32AVX2x1(SB), NOSPLIT, $0-104
 	MOVQ b+32(FP), AX
 	MOVQ c+40(FP), CX
 	MOVQ ldc+48(FP), DX
@@ -11771,30 +11837,32 @@ TEXT ·multiplyF32AVX2x1(SB), NOSPLIT, $0-96
 	LEAQ (SI)(SI*2), DI
 	MOVQ next+72(FP), R8
 	MOVQ step+80(FP), R9
+	MOVQ also+96(FP), R10
 
 panel:
 	MOVQ   a+16(FP), BX
-	MOVQ   R8, R11
-	MOVQ   CX, R10
+	MOVQ   R8, R12
+	MOVQ   CX, R11
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
-	MOVQ   k+0(FP), R12
+	MOVQ   k+0(FP), R13
 
 	// First all steps but the last ones, where there are so many.
-	LEAQ    -112(R12), R13
-	CMPQ    R12, $0x00000070
-	CMOVQGE R13, R12
+	LEAQ    -112(R13), R14
+	CMPQ    R13, $0x00000070
+	CMOVQGE R14, R13
 
 run:
-	SUBQ $0x08, R12
+	SUBQ $0x08, R13
 	JLT  rest
 
 steps:
 	// B is not fetched: the processor sees by itself that it is read in order.
-	PREFETCHT1   (R11)
-	ADDQ         R9, R11
+	PREFETCHT1   (R12)
+	PREFETCHT1   (R12)(R10*1)
+	ADDQ         R9, R12
 	VMOVUPS      (AX), Y4
 	VBROADCASTSS (BX), Y5
 	VFMADD231PS  Y5, Y4, Y0
@@ -11869,11 +11937,11 @@ steps:
 	VFMADD231PS  Y5, Y4, Y3
 	ADDQ         $+256, AX
 	ADDQ         $+32, BX
-	SUBQ         $0x08, R12
+	SUBQ         $0x08, R13
 	JGE          steps
 
 rest:
-	ADDQ $0x08, R12
+	ADDQ $0x08, R13
 	JEQ  done
 
 single:
@@ -11888,28 +11956,29 @@ single:
 	VFMADD231PS  Y5, Y4, Y3
 	ADDQ         $+32, AX
 	ADDQ         $+4, BX
-	DECQ         R12
+	DECQ         R13
 	JNE          single
 
 done:
 	CMPQ k+0(FP), $0x00000070
 	JLT  store
-	CMPQ R10, CX
+	CMPQ R11, CX
 	JNE  store
 
 	// The tile of C is fetched line by line: many at once would stop the loads of B until they are there.
-	MOVQ $0x00000008, R12
+	MOVQ $0x00000008, R13
 
 row:
-	MOVQ R10, R13
-	ADDQ DX, R10
+	MOVQ R11, R14
+	ADDQ DX, R11
 
 line:
-	PREFETCHT0   (R13)
-	PREFETCHT0   10(R13)
-	ADDQ         $0x14, R13
-	PREFETCHT1   (R11)
-	ADDQ         R9, R11
+	PREFETCHT0   (R14)
+	PREFETCHT0   10(R14)
+	ADDQ         $0x14, R14
+	PREFETCHT1   (R12)
+	PREFETCHT1   (R12)(R10*1)
+	ADDQ         R9, R12
 	VMOVUPS      (AX), Y4
 	VBROADCASTSS (BX), Y5
 	VFMADD231PS  Y5, Y4, Y0
@@ -11984,20 +12053,20 @@ line:
 	VFMADD231PS  Y5, Y4, Y3
 	ADDQ         $+256, AX
 	ADDQ         $+32, BX
-	DECQ         R12
-	TESTQ        $0x00000001, R12
+	DECQ         R13
+	TESTQ        $0x00000001, R13
 	JNE          line
-	TESTQ        R12, R12
+	TESTQ        R13, R13
 	JNE          row
-	MOVQ         $0x00000030, R12
+	MOVQ         $0x00000030, R13
 	JMP          run
 
 store:
 	MOVQ         alpha+56(FP), BX
 	VBROADCASTSS (BX), Y4
 	MOVQ         CX, BX
-	MOVB         add+64(FP), R10
-	TESTB        R10, R10
+	MOVB         add+64(FP), R11
+	TESTB        R11, R11
 	JNE          add
 	VMULPS       Y4, Y0, Y0
 	VMOVUPS      Y0, (BX)
@@ -12036,38 +12105,40 @@ stored:
 	VZEROUPPER
 	RET
 
-// func multiplyF32AVX2x1Packed(k int, panels int, a *float32, b *float32, c *float32, ldc uintptr, alpha *float32, add bool, next *float32, step uintptr, jump uintptr)
+// func multiplyF32AVX2x1Packed(k int, panels int, a *float32, b *float32, c *float32, ldc uintptr, alpha *float32, add bool, next *float32, step uintptr, jump uintptr, also uintptr)
 // Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·multiplyF32AVX2x1Packed(SB), NOSPLIT, $0-88
+TEXT ·multiplyF32AVX2x1Packed(SB), NOSPLIT, $0-96
 	MOVQ b+24(FP), AX
 	MOVQ c+32(FP), CX
 	MOVQ ldc+40(FP), DX
 	MOVQ next+64(FP), SI
 	MOVQ step+72(FP), DI
+	MOVQ also+88(FP), R8
 
 panel:
 	MOVQ   a+16(FP), BX
-	MOVQ   SI, R9
-	MOVQ   CX, R8
+	MOVQ   SI, R10
+	MOVQ   CX, R9
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
-	MOVQ   k+0(FP), R10
+	MOVQ   k+0(FP), R11
 
 	// First all steps but the last ones, where there are so many.
-	LEAQ    -112(R10), R11
-	CMPQ    R10, $0x00000070
-	CMOVQGE R11, R10
+	LEAQ    -112(R11), R12
+	CMPQ    R11, $0x00000070
+	CMOVQGE R12, R11
 
 run:
-	SUBQ $0x08, R10
+	SUBQ $0x08, R11
 	JLT  rest
 
 steps:
 	// B is not fetched: the processor sees by itself that it is read in order.
-	PREFETCHT1   (R9)
-	ADDQ         DI, R9
+	PREFETCHT1   (R10)
+	PREFETCHT1   (R10)(R8*1)
+	ADDQ         DI, R10
 	VMOVUPS      (AX), Y4
 	VBROADCASTSS (BX), Y5
 	VFMADD231PS  Y5, Y4, Y0
@@ -12142,11 +12213,11 @@ steps:
 	VFMADD231PS  Y5, Y4, Y3
 	ADDQ         $+256, AX
 	ADDQ         $+128, BX
-	SUBQ         $0x08, R10
+	SUBQ         $0x08, R11
 	JGE          steps
 
 rest:
-	ADDQ $0x08, R10
+	ADDQ $0x08, R11
 	JEQ  done
 
 single:
@@ -12161,28 +12232,29 @@ single:
 	VFMADD231PS  Y5, Y4, Y3
 	ADDQ         $+32, AX
 	ADDQ         $+16, BX
-	DECQ         R10
+	DECQ         R11
 	JNE          single
 
 done:
 	CMPQ k+0(FP), $0x00000070
 	JLT  store
-	CMPQ R8, CX
+	CMPQ R9, CX
 	JNE  store
 
 	// The tile of C is fetched line by line: many at once would stop the loads of B until they are there.
-	MOVQ $0x00000008, R10
+	MOVQ $0x00000008, R11
 
 row:
-	MOVQ R8, R11
-	ADDQ DX, R8
+	MOVQ R9, R12
+	ADDQ DX, R9
 
 line:
-	PREFETCHT0   (R11)
-	PREFETCHT0   10(R11)
-	ADDQ         $0x14, R11
-	PREFETCHT1   (R9)
-	ADDQ         DI, R9
+	PREFETCHT0   (R12)
+	PREFETCHT0   10(R12)
+	ADDQ         $0x14, R12
+	PREFETCHT1   (R10)
+	PREFETCHT1   (R10)(R8*1)
+	ADDQ         DI, R10
 	VMOVUPS      (AX), Y4
 	VBROADCASTSS (BX), Y5
 	VFMADD231PS  Y5, Y4, Y0
@@ -12257,20 +12329,20 @@ line:
 	VFMADD231PS  Y5, Y4, Y3
 	ADDQ         $+256, AX
 	ADDQ         $+128, BX
-	DECQ         R10
-	TESTQ        $0x00000001, R10
+	DECQ         R11
+	TESTQ        $0x00000001, R11
 	JNE          line
-	TESTQ        R10, R10
+	TESTQ        R11, R11
 	JNE          row
-	MOVQ         $0x00000030, R10
+	MOVQ         $0x00000030, R11
 	JMP          run
 
 store:
 	MOVQ         alpha+48(FP), BX
 	VBROADCASTSS (BX), Y4
 	MOVQ         CX, BX
-	MOVB         add+56(FP), R8
-	TESTB        R8, R8
+	MOVB         add+56(FP), R9
+	TESTB        R9, R9
 	JNE          add
 	VMULPS       Y4, Y0, Y0
 	VMOVUPS      Y0, (BX)

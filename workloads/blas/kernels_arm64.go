@@ -6,109 +6,109 @@ package blas
 //
 // Element (i, l) of A lies rs*i bytes and l elements after a, row i of C ldc*i bytes after c. The panels of B are packed and follow each other, k rows of that many columns each.
 //
-// k and panels are at least 1. From next on memory is fetched into the cache for the call after this one: step bytes further for each 8 steps along k, and jump bytes further for each panel.
+// k and panels are at least 1. From next on memory is fetched into the cache for the call after this one: step bytes further for each 8 steps along k, and jump bytes further for each panel; and with it what lies also bytes after it.
 //
 //go:noescape
-func multiplyF64NEON(k, panels int, a *float64, rs uintptr, b, c *float64, ldc uintptr, alpha *float64, add bool, next *float64, step, jump uintptr)
+func multiplyF64NEON(k, panels int, a *float64, rs uintptr, b, c *float64, ldc uintptr, alpha *float64, add bool, next *float64, step, jump, also uintptr)
 
 // multiplyF64NEONPacked sets, or with add increases, 4 rows of C by alpha times A B, for 12 columns of each of the panels of B.
 //
 // Element (i, l) of A lies i+4*l elements after a, row i of C ldc*i bytes after c. The panels of B are packed and follow each other, k rows of that many columns each.
 //
-// k and panels are at least 1. From next on memory is fetched into the cache for the call after this one: step bytes further for each 8 steps along k, and jump bytes further for each panel.
+// k and panels are at least 1. From next on memory is fetched into the cache for the call after this one: step bytes further for each 8 steps along k, and jump bytes further for each panel; and with it what lies also bytes after it.
 //
 //go:noescape
-func multiplyF64NEONPacked(k, panels int, a *float64, b, c *float64, ldc uintptr, alpha *float64, add bool, next *float64, step, jump uintptr)
+func multiplyF64NEONPacked(k, panels int, a *float64, b, c *float64, ldc uintptr, alpha *float64, add bool, next *float64, step, jump, also uintptr)
 
 // multiplyF64NEONx2 sets, or with add increases, 4 rows of C by alpha times A B, for 8 columns of each of the panels of B.
 //
 // Element (i, l) of A lies rs*i bytes and l elements after a, row i of C ldc*i bytes after c. The panels of B are packed and follow each other, k rows of that many columns each.
 //
-// k and panels are at least 1. From next on memory is fetched into the cache for the call after this one: step bytes further for each 8 steps along k, and jump bytes further for each panel.
+// k and panels are at least 1. From next on memory is fetched into the cache for the call after this one: step bytes further for each 8 steps along k, and jump bytes further for each panel; and with it what lies also bytes after it.
 //
 //go:noescape
-func multiplyF64NEONx2(k, panels int, a *float64, rs uintptr, b, c *float64, ldc uintptr, alpha *float64, add bool, next *float64, step, jump uintptr)
+func multiplyF64NEONx2(k, panels int, a *float64, rs uintptr, b, c *float64, ldc uintptr, alpha *float64, add bool, next *float64, step, jump, also uintptr)
 
 // multiplyF64NEONx2Packed sets, or with add increases, 4 rows of C by alpha times A B, for 8 columns of each of the panels of B.
 //
 // Element (i, l) of A lies i+4*l elements after a, row i of C ldc*i bytes after c. The panels of B are packed and follow each other, k rows of that many columns each.
 //
-// k and panels are at least 1. From next on memory is fetched into the cache for the call after this one: step bytes further for each 8 steps along k, and jump bytes further for each panel.
+// k and panels are at least 1. From next on memory is fetched into the cache for the call after this one: step bytes further for each 8 steps along k, and jump bytes further for each panel; and with it what lies also bytes after it.
 //
 //go:noescape
-func multiplyF64NEONx2Packed(k, panels int, a *float64, b, c *float64, ldc uintptr, alpha *float64, add bool, next *float64, step, jump uintptr)
+func multiplyF64NEONx2Packed(k, panels int, a *float64, b, c *float64, ldc uintptr, alpha *float64, add bool, next *float64, step, jump, also uintptr)
 
 // multiplyF64NEONx1 sets, or with add increases, 4 rows of C by alpha times A B, for 4 columns of each of the panels of B.
 //
 // Element (i, l) of A lies rs*i bytes and l elements after a, row i of C ldc*i bytes after c. The panels of B are packed and follow each other, k rows of that many columns each.
 //
-// k and panels are at least 1. From next on memory is fetched into the cache for the call after this one: step bytes further for each 8 steps along k, and jump bytes further for each panel.
+// k and panels are at least 1. From next on memory is fetched into the cache for the call after this one: step bytes further for each 8 steps along k, and jump bytes further for each panel; and with it what lies also bytes after it.
 //
 //go:noescape
-func multiplyF64NEONx1(k, panels int, a *float64, rs uintptr, b, c *float64, ldc uintptr, alpha *float64, add bool, next *float64, step, jump uintptr)
+func multiplyF64NEONx1(k, panels int, a *float64, rs uintptr, b, c *float64, ldc uintptr, alpha *float64, add bool, next *float64, step, jump, also uintptr)
 
 // multiplyF64NEONx1Packed sets, or with add increases, 4 rows of C by alpha times A B, for 4 columns of each of the panels of B.
 //
 // Element (i, l) of A lies i+4*l elements after a, row i of C ldc*i bytes after c. The panels of B are packed and follow each other, k rows of that many columns each.
 //
-// k and panels are at least 1. From next on memory is fetched into the cache for the call after this one: step bytes further for each 8 steps along k, and jump bytes further for each panel.
+// k and panels are at least 1. From next on memory is fetched into the cache for the call after this one: step bytes further for each 8 steps along k, and jump bytes further for each panel; and with it what lies also bytes after it.
 //
 //go:noescape
-func multiplyF64NEONx1Packed(k, panels int, a *float64, b, c *float64, ldc uintptr, alpha *float64, add bool, next *float64, step, jump uintptr)
+func multiplyF64NEONx1Packed(k, panels int, a *float64, b, c *float64, ldc uintptr, alpha *float64, add bool, next *float64, step, jump, also uintptr)
 
 // multiplyF32NEON sets, or with add increases, 4 rows of C by alpha times A B, for 24 columns of each of the panels of B.
 //
 // Element (i, l) of A lies rs*i bytes and l elements after a, row i of C ldc*i bytes after c. The panels of B are packed and follow each other, k rows of that many columns each.
 //
-// k and panels are at least 1. From next on memory is fetched into the cache for the call after this one: step bytes further for each 8 steps along k, and jump bytes further for each panel.
+// k and panels are at least 1. From next on memory is fetched into the cache for the call after this one: step bytes further for each 8 steps along k, and jump bytes further for each panel; and with it what lies also bytes after it.
 //
 //go:noescape
-func multiplyF32NEON(k, panels int, a *float32, rs uintptr, b, c *float32, ldc uintptr, alpha *float32, add bool, next *float32, step, jump uintptr)
+func multiplyF32NEON(k, panels int, a *float32, rs uintptr, b, c *float32, ldc uintptr, alpha *float32, add bool, next *float32, step, jump, also uintptr)
 
 // multiplyF32NEONPacked sets, or with add increases, 4 rows of C by alpha times A B, for 24 columns of each of the panels of B.
 //
 // Element (i, l) of A lies i+4*l elements after a, row i of C ldc*i bytes after c. The panels of B are packed and follow each other, k rows of that many columns each.
 //
-// k and panels are at least 1. From next on memory is fetched into the cache for the call after this one: step bytes further for each 8 steps along k, and jump bytes further for each panel.
+// k and panels are at least 1. From next on memory is fetched into the cache for the call after this one: step bytes further for each 8 steps along k, and jump bytes further for each panel; and with it what lies also bytes after it.
 //
 //go:noescape
-func multiplyF32NEONPacked(k, panels int, a *float32, b, c *float32, ldc uintptr, alpha *float32, add bool, next *float32, step, jump uintptr)
+func multiplyF32NEONPacked(k, panels int, a *float32, b, c *float32, ldc uintptr, alpha *float32, add bool, next *float32, step, jump, also uintptr)
 
 // multiplyF32NEONx2 sets, or with add increases, 4 rows of C by alpha times A B, for 16 columns of each of the panels of B.
 //
 // Element (i, l) of A lies rs*i bytes and l elements after a, row i of C ldc*i bytes after c. The panels of B are packed and follow each other, k rows of that many columns each.
 //
-// k and panels are at least 1. From next on memory is fetched into the cache for the call after this one: step bytes further for each 8 steps along k, and jump bytes further for each panel.
+// k and panels are at least 1. From next on memory is fetched into the cache for the call after this one: step bytes further for each 8 steps along k, and jump bytes further for each panel; and with it what lies also bytes after it.
 //
 //go:noescape
-func multiplyF32NEONx2(k, panels int, a *float32, rs uintptr, b, c *float32, ldc uintptr, alpha *float32, add bool, next *float32, step, jump uintptr)
+func multiplyF32NEONx2(k, panels int, a *float32, rs uintptr, b, c *float32, ldc uintptr, alpha *float32, add bool, next *float32, step, jump, also uintptr)
 
 // multiplyF32NEONx2Packed sets, or with add increases, 4 rows of C by alpha times A B, for 16 columns of each of the panels of B.
 //
 // Element (i, l) of A lies i+4*l elements after a, row i of C ldc*i bytes after c. The panels of B are packed and follow each other, k rows of that many columns each.
 //
-// k and panels are at least 1. From next on memory is fetched into the cache for the call after this one: step bytes further for each 8 steps along k, and jump bytes further for each panel.
+// k and panels are at least 1. From next on memory is fetched into the cache for the call after this one: step bytes further for each 8 steps along k, and jump bytes further for each panel; and with it what lies also bytes after it.
 //
 //go:noescape
-func multiplyF32NEONx2Packed(k, panels int, a *float32, b, c *float32, ldc uintptr, alpha *float32, add bool, next *float32, step, jump uintptr)
+func multiplyF32NEONx2Packed(k, panels int, a *float32, b, c *float32, ldc uintptr, alpha *float32, add bool, next *float32, step, jump, also uintptr)
 
 // multiplyF32NEONx1 sets, or with add increases, 4 rows of C by alpha times A B, for 8 columns of each of the panels of B.
 //
 // Element (i, l) of A lies rs*i bytes and l elements after a, row i of C ldc*i bytes after c. The panels of B are packed and follow each other, k rows of that many columns each.
 //
-// k and panels are at least 1. From next on memory is fetched into the cache for the call after this one: step bytes further for each 8 steps along k, and jump bytes further for each panel.
+// k and panels are at least 1. From next on memory is fetched into the cache for the call after this one: step bytes further for each 8 steps along k, and jump bytes further for each panel; and with it what lies also bytes after it.
 //
 //go:noescape
-func multiplyF32NEONx1(k, panels int, a *float32, rs uintptr, b, c *float32, ldc uintptr, alpha *float32, add bool, next *float32, step, jump uintptr)
+func multiplyF32NEONx1(k, panels int, a *float32, rs uintptr, b, c *float32, ldc uintptr, alpha *float32, add bool, next *float32, step, jump, also uintptr)
 
 // multiplyF32NEONx1Packed sets, or with add increases, 4 rows of C by alpha times A B, for 8 columns of each of the panels of B.
 //
 // Element (i, l) of A lies i+4*l elements after a, row i of C ldc*i bytes after c. The panels of B are packed and follow each other, k rows of that many columns each.
 //
-// k and panels are at least 1. From next on memory is fetched into the cache for the call after this one: step bytes further for each 8 steps along k, and jump bytes further for each panel.
+// k and panels are at least 1. From next on memory is fetched into the cache for the call after this one: step bytes further for each 8 steps along k, and jump bytes further for each panel; and with it what lies also bytes after it.
 //
 //go:noescape
-func multiplyF32NEONx1Packed(k, panels int, a *float32, b, c *float32, ldc uintptr, alpha *float32, add bool, next *float32, step, jump uintptr)
+func multiplyF32NEONx1Packed(k, panels int, a *float32, b, c *float32, ldc uintptr, alpha *float32, add bool, next *float32, step, jump, also uintptr)
 
 // peakF64NEON does 24 independent fused multiply-adds of vectors in each round, of x with itself, and stores a vector of the sums at x.
 //

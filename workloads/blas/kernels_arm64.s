@@ -2,8 +2,8 @@
 
 #include "textflag.h"
 
-// func multiplyF64NEON(k, panels int, a *float64, rs uintptr, b, c *float64, ldc uintptr, alpha *float64, add bool, next *float64, step, jump uintptr)
-TEXT ·multiplyF64NEON(SB), NOSPLIT, $0-96
+// func multiplyF64NEON(k, panels int, a *float64, rs uintptr, b, c *float64, ldc uintptr, alpha *float64, add bool, next *float64, step, jump, also uintptr)
+TEXT ·multiplyF64NEON(SB), NOSPLIT, $0-104
 	MOVD panels+8(FP), R8
 	MOVD b+32(FP), R0
 	MOVD c+40(FP), R1
@@ -11,6 +11,7 @@ TEXT ·multiplyF64NEON(SB), NOSPLIT, $0-96
 	MOVD next+72(FP), R14
 	MOVD step+80(FP), R10
 	MOVD jump+88(FP), R15
+	MOVD also+96(FP), R16
 	MOVD rs+24(FP), R13
 
 panel:
@@ -65,7 +66,9 @@ panel:
 	BLT rest
 
 steps:
+	ADD R16, R9, R12
 	PRFM (R9), PLDL2KEEP
+	PRFM (R12), PLDL2KEEP
 	ADD R10, R9
 	FLDPQ 0(R0), (F24, F25)
 	FLDPQ 32(R0), (F26, F27)
@@ -474,8 +477,8 @@ stored:
 	BNE panel
 	RET
 
-// func multiplyF64NEONPacked(k, panels int, a *float64, b, c *float64, ldc uintptr, alpha *float64, add bool, next *float64, step, jump uintptr)
-TEXT ·multiplyF64NEONPacked(SB), NOSPLIT, $0-88
+// func multiplyF64NEONPacked(k, panels int, a *float64, b, c *float64, ldc uintptr, alpha *float64, add bool, next *float64, step, jump, also uintptr)
+TEXT ·multiplyF64NEONPacked(SB), NOSPLIT, $0-96
 	MOVD panels+8(FP), R8
 	MOVD b+24(FP), R0
 	MOVD c+32(FP), R1
@@ -483,6 +486,7 @@ TEXT ·multiplyF64NEONPacked(SB), NOSPLIT, $0-88
 	MOVD next+64(FP), R14
 	MOVD step+72(FP), R10
 	MOVD jump+80(FP), R15
+	MOVD also+88(FP), R16
 
 panel:
 	MOVD a+16(FP), R3
@@ -533,7 +537,9 @@ panel:
 	BLT rest
 
 steps:
+	ADD R16, R9, R12
 	PRFM (R9), PLDL2KEEP
+	PRFM (R12), PLDL2KEEP
 	ADD R10, R9
 	FLDPQ 0(R0), (F24, F25)
 	FLDPQ 32(R0), (F26, F27)
@@ -909,8 +915,8 @@ stored:
 	BNE panel
 	RET
 
-// func multiplyF64NEONx2(k, panels int, a *float64, rs uintptr, b, c *float64, ldc uintptr, alpha *float64, add bool, next *float64, step, jump uintptr)
-TEXT ·multiplyF64NEONx2(SB), NOSPLIT, $0-96
+// func multiplyF64NEONx2(k, panels int, a *float64, rs uintptr, b, c *float64, ldc uintptr, alpha *float64, add bool, next *float64, step, jump, also uintptr)
+TEXT ·multiplyF64NEONx2(SB), NOSPLIT, $0-104
 	MOVD panels+8(FP), R8
 	MOVD b+32(FP), R0
 	MOVD c+40(FP), R1
@@ -918,6 +924,7 @@ TEXT ·multiplyF64NEONx2(SB), NOSPLIT, $0-96
 	MOVD next+72(FP), R14
 	MOVD step+80(FP), R10
 	MOVD jump+88(FP), R15
+	MOVD also+96(FP), R16
 	MOVD rs+24(FP), R13
 
 panel:
@@ -964,7 +971,9 @@ panel:
 	BLT rest
 
 steps:
+	ADD R16, R9, R12
 	PRFM (R9), PLDL2KEEP
+	PRFM (R12), PLDL2KEEP
 	ADD R10, R9
 	FLDPQ 0(R0), (F24, F25)
 	FLDPQ 32(R0), (F26, F27)
@@ -1264,8 +1273,8 @@ stored:
 	BNE panel
 	RET
 
-// func multiplyF64NEONx2Packed(k, panels int, a *float64, b, c *float64, ldc uintptr, alpha *float64, add bool, next *float64, step, jump uintptr)
-TEXT ·multiplyF64NEONx2Packed(SB), NOSPLIT, $0-88
+// func multiplyF64NEONx2Packed(k, panels int, a *float64, b, c *float64, ldc uintptr, alpha *float64, add bool, next *float64, step, jump, also uintptr)
+TEXT ·multiplyF64NEONx2Packed(SB), NOSPLIT, $0-96
 	MOVD panels+8(FP), R8
 	MOVD b+24(FP), R0
 	MOVD c+32(FP), R1
@@ -1273,6 +1282,7 @@ TEXT ·multiplyF64NEONx2Packed(SB), NOSPLIT, $0-88
 	MOVD next+64(FP), R14
 	MOVD step+72(FP), R10
 	MOVD jump+80(FP), R15
+	MOVD also+88(FP), R16
 
 panel:
 	MOVD a+16(FP), R3
@@ -1315,7 +1325,9 @@ panel:
 	BLT rest
 
 steps:
+	ADD R16, R9, R12
 	PRFM (R9), PLDL2KEEP
+	PRFM (R12), PLDL2KEEP
 	ADD R10, R9
 	FLDPQ 0(R0), (F24, F25)
 	FLDPQ 32(R0), (F26, F27)
@@ -1582,8 +1594,8 @@ stored:
 	BNE panel
 	RET
 
-// func multiplyF64NEONx1(k, panels int, a *float64, rs uintptr, b, c *float64, ldc uintptr, alpha *float64, add bool, next *float64, step, jump uintptr)
-TEXT ·multiplyF64NEONx1(SB), NOSPLIT, $0-96
+// func multiplyF64NEONx1(k, panels int, a *float64, rs uintptr, b, c *float64, ldc uintptr, alpha *float64, add bool, next *float64, step, jump, also uintptr)
+TEXT ·multiplyF64NEONx1(SB), NOSPLIT, $0-104
 	MOVD panels+8(FP), R8
 	MOVD b+32(FP), R0
 	MOVD c+40(FP), R1
@@ -1591,6 +1603,7 @@ TEXT ·multiplyF64NEONx1(SB), NOSPLIT, $0-96
 	MOVD next+72(FP), R14
 	MOVD step+80(FP), R10
 	MOVD jump+88(FP), R15
+	MOVD also+96(FP), R16
 	MOVD rs+24(FP), R13
 
 panel:
@@ -1625,7 +1638,9 @@ panel:
 	BLT rest
 
 steps:
+	ADD R16, R9, R12
 	PRFM (R9), PLDL2KEEP
+	PRFM (R12), PLDL2KEEP
 	ADD R10, R9
 	FLDPQ 0(R0), (F24, F25)
 	FMOVD 0(R3), F30
@@ -1816,8 +1831,8 @@ stored:
 	BNE panel
 	RET
 
-// func multiplyF64NEONx1Packed(k, panels int, a *float64, b, c *float64, ldc uintptr, alpha *float64, add bool, next *float64, step, jump uintptr)
-TEXT ·multiplyF64NEONx1Packed(SB), NOSPLIT, $0-88
+// func multiplyF64NEONx1Packed(k, panels int, a *float64, b, c *float64, ldc uintptr, alpha *float64, add bool, next *float64, step, jump, also uintptr)
+TEXT ·multiplyF64NEONx1Packed(SB), NOSPLIT, $0-96
 	MOVD panels+8(FP), R8
 	MOVD b+24(FP), R0
 	MOVD c+32(FP), R1
@@ -1825,6 +1840,7 @@ TEXT ·multiplyF64NEONx1Packed(SB), NOSPLIT, $0-88
 	MOVD next+64(FP), R14
 	MOVD step+72(FP), R10
 	MOVD jump+80(FP), R15
+	MOVD also+88(FP), R16
 
 panel:
 	MOVD a+16(FP), R3
@@ -1855,7 +1871,9 @@ panel:
 	BLT rest
 
 steps:
+	ADD R16, R9, R12
 	PRFM (R9), PLDL2KEEP
+	PRFM (R12), PLDL2KEEP
 	ADD R10, R9
 	FLDPQ 0(R0), (F24, F25)
 	FLDPQ 0(R3), (F30, F31)
@@ -2013,8 +2031,8 @@ stored:
 	BNE panel
 	RET
 
-// func multiplyF32NEON(k, panels int, a *float32, rs uintptr, b, c *float32, ldc uintptr, alpha *float32, add bool, next *float32, step, jump uintptr)
-TEXT ·multiplyF32NEON(SB), NOSPLIT, $0-96
+// func multiplyF32NEON(k, panels int, a *float32, rs uintptr, b, c *float32, ldc uintptr, alpha *float32, add bool, next *float32, step, jump, also uintptr)
+TEXT ·multiplyF32NEON(SB), NOSPLIT, $0-104
 	MOVD panels+8(FP), R8
 	MOVD b+32(FP), R0
 	MOVD c+40(FP), R1
@@ -2022,6 +2040,7 @@ TEXT ·multiplyF32NEON(SB), NOSPLIT, $0-96
 	MOVD next+72(FP), R14
 	MOVD step+80(FP), R10
 	MOVD jump+88(FP), R15
+	MOVD also+96(FP), R16
 	MOVD rs+24(FP), R13
 
 panel:
@@ -2076,7 +2095,9 @@ panel:
 	BLT rest
 
 steps:
+	ADD R16, R9, R12
 	PRFM (R9), PLDL2KEEP
+	PRFM (R12), PLDL2KEEP
 	ADD R10, R9
 	FLDPQ 0(R0), (F24, F25)
 	FLDPQ 32(R0), (F26, F27)
@@ -2485,8 +2506,8 @@ stored:
 	BNE panel
 	RET
 
-// func multiplyF32NEONPacked(k, panels int, a *float32, b, c *float32, ldc uintptr, alpha *float32, add bool, next *float32, step, jump uintptr)
-TEXT ·multiplyF32NEONPacked(SB), NOSPLIT, $0-88
+// func multiplyF32NEONPacked(k, panels int, a *float32, b, c *float32, ldc uintptr, alpha *float32, add bool, next *float32, step, jump, also uintptr)
+TEXT ·multiplyF32NEONPacked(SB), NOSPLIT, $0-96
 	MOVD panels+8(FP), R8
 	MOVD b+24(FP), R0
 	MOVD c+32(FP), R1
@@ -2494,6 +2515,7 @@ TEXT ·multiplyF32NEONPacked(SB), NOSPLIT, $0-88
 	MOVD next+64(FP), R14
 	MOVD step+72(FP), R10
 	MOVD jump+80(FP), R15
+	MOVD also+88(FP), R16
 
 panel:
 	MOVD a+16(FP), R3
@@ -2544,7 +2566,9 @@ panel:
 	BLT rest
 
 steps:
+	ADD R16, R9, R12
 	PRFM (R9), PLDL2KEEP
+	PRFM (R12), PLDL2KEEP
 	ADD R10, R9
 	FLDPQ 0(R0), (F24, F25)
 	FLDPQ 32(R0), (F26, F27)
@@ -2920,8 +2944,8 @@ stored:
 	BNE panel
 	RET
 
-// func multiplyF32NEONx2(k, panels int, a *float32, rs uintptr, b, c *float32, ldc uintptr, alpha *float32, add bool, next *float32, step, jump uintptr)
-TEXT ·multiplyF32NEONx2(SB), NOSPLIT, $0-96
+// func multiplyF32NEONx2(k, panels int, a *float32, rs uintptr, b, c *float32, ldc uintptr, alpha *float32, add bool, next *float32, step, jump, also uintptr)
+TEXT ·multiplyF32NEONx2(SB), NOSPLIT, $0-104
 	MOVD panels+8(FP), R8
 	MOVD b+32(FP), R0
 	MOVD c+40(FP), R1
@@ -2929,6 +2953,7 @@ TEXT ·multiplyF32NEONx2(SB), NOSPLIT, $0-96
 	MOVD next+72(FP), R14
 	MOVD step+80(FP), R10
 	MOVD jump+88(FP), R15
+	MOVD also+96(FP), R16
 	MOVD rs+24(FP), R13
 
 panel:
@@ -2975,7 +3000,9 @@ panel:
 	BLT rest
 
 steps:
+	ADD R16, R9, R12
 	PRFM (R9), PLDL2KEEP
+	PRFM (R12), PLDL2KEEP
 	ADD R10, R9
 	FLDPQ 0(R0), (F24, F25)
 	FLDPQ 32(R0), (F26, F27)
@@ -3275,8 +3302,8 @@ stored:
 	BNE panel
 	RET
 
-// func multiplyF32NEONx2Packed(k, panels int, a *float32, b, c *float32, ldc uintptr, alpha *float32, add bool, next *float32, step, jump uintptr)
-TEXT ·multiplyF32NEONx2Packed(SB), NOSPLIT, $0-88
+// func multiplyF32NEONx2Packed(k, panels int, a *float32, b, c *float32, ldc uintptr, alpha *float32, add bool, next *float32, step, jump, also uintptr)
+TEXT ·multiplyF32NEONx2Packed(SB), NOSPLIT, $0-96
 	MOVD panels+8(FP), R8
 	MOVD b+24(FP), R0
 	MOVD c+32(FP), R1
@@ -3284,6 +3311,7 @@ TEXT ·multiplyF32NEONx2Packed(SB), NOSPLIT, $0-88
 	MOVD next+64(FP), R14
 	MOVD step+72(FP), R10
 	MOVD jump+80(FP), R15
+	MOVD also+88(FP), R16
 
 panel:
 	MOVD a+16(FP), R3
@@ -3326,7 +3354,9 @@ panel:
 	BLT rest
 
 steps:
+	ADD R16, R9, R12
 	PRFM (R9), PLDL2KEEP
+	PRFM (R12), PLDL2KEEP
 	ADD R10, R9
 	FLDPQ 0(R0), (F24, F25)
 	FLDPQ 32(R0), (F26, F27)
@@ -3593,8 +3623,8 @@ stored:
 	BNE panel
 	RET
 
-// func multiplyF32NEONx1(k, panels int, a *float32, rs uintptr, b, c *float32, ldc uintptr, alpha *float32, add bool, next *float32, step, jump uintptr)
-TEXT ·multiplyF32NEONx1(SB), NOSPLIT, $0-96
+// func multiplyF32NEONx1(k, panels int, a *float32, rs uintptr, b, c *float32, ldc uintptr, alpha *float32, add bool, next *float32, step, jump, also uintptr)
+TEXT ·multiplyF32NEONx1(SB), NOSPLIT, $0-104
 	MOVD panels+8(FP), R8
 	MOVD b+32(FP), R0
 	MOVD c+40(FP), R1
@@ -3602,6 +3632,7 @@ TEXT ·multiplyF32NEONx1(SB), NOSPLIT, $0-96
 	MOVD next+72(FP), R14
 	MOVD step+80(FP), R10
 	MOVD jump+88(FP), R15
+	MOVD also+96(FP), R16
 	MOVD rs+24(FP), R13
 
 panel:
@@ -3636,7 +3667,9 @@ panel:
 	BLT rest
 
 steps:
+	ADD R16, R9, R12
 	PRFM (R9), PLDL2KEEP
+	PRFM (R12), PLDL2KEEP
 	ADD R10, R9
 	FLDPQ 0(R0), (F24, F25)
 	FMOVS 0(R3), F30
@@ -3827,8 +3860,8 @@ stored:
 	BNE panel
 	RET
 
-// func multiplyF32NEONx1Packed(k, panels int, a *float32, b, c *float32, ldc uintptr, alpha *float32, add bool, next *float32, step, jump uintptr)
-TEXT ·multiplyF32NEONx1Packed(SB), NOSPLIT, $0-88
+// func multiplyF32NEONx1Packed(k, panels int, a *float32, b, c *float32, ldc uintptr, alpha *float32, add bool, next *float32, step, jump, also uintptr)
+TEXT ·multiplyF32NEONx1Packed(SB), NOSPLIT, $0-96
 	MOVD panels+8(FP), R8
 	MOVD b+24(FP), R0
 	MOVD c+32(FP), R1
@@ -3836,6 +3869,7 @@ TEXT ·multiplyF32NEONx1Packed(SB), NOSPLIT, $0-88
 	MOVD next+64(FP), R14
 	MOVD step+72(FP), R10
 	MOVD jump+80(FP), R15
+	MOVD also+88(FP), R16
 
 panel:
 	MOVD a+16(FP), R3
@@ -3866,7 +3900,9 @@ panel:
 	BLT rest
 
 steps:
+	ADD R16, R9, R12
 	PRFM (R9), PLDL2KEEP
+	PRFM (R12), PLDL2KEEP
 	ADD R10, R9
 	FLDPQ 0(R0), (F24, F25)
 	FMOVQ 0(R3), F30

@@ -50,12 +50,12 @@ func multiply(s isa, e element, columns int, packed bool) {
 		rs, place = "", fmt.Sprintf("Element (i, l) of A lies i+%d*l elements after a", s.rows)
 	}
 	TEXT(name, NOSPLIT, fmt.Sprintf(
-		"func(k, panels int, a *%[1]s%[2]s, b, c *%[1]s, ldc uintptr, alpha *%[1]s, add bool, next *%[1]s, step, jump uintptr)", e.goType, rs))
+		"func(k, panels int, a *%[1]s%[2]s, b, c *%[1]s, ldc uintptr, alpha *%[1]s, add bool, next *%[1]s, step, jump, also uintptr)", e.goType, rs))
 	Pragma("noescape")
 	Doc(
 		fmt.Sprintf("%s sets, or with add increases, %d rows of C by alpha times A B, for %d columns of each of the panels of B.", name, s.rows, nr),
 		place+", row i of C ldc*i bytes after c. The panels of B are packed and follow each other, k rows of that many columns each.",
-		fmt.Sprintf("k and panels are at least 1. From next on memory is fetched into the cache for the call after this one: step bytes further for each %d steps along k, and jump bytes further for each panel.", unroll),
+		fmt.Sprintf("k and panels are at least 1. From next on memory is fetched into the cache for the call after this one: step bytes further for each %d steps along k, and jump bytes further for each panel; and with it what lies also bytes after it.", unroll),
 	)
 	t := &tile{isa: s, element: e, packed: packed}
 	t.b = Load(Param("b"), GP64()).(reg.GPVirtual)
@@ -78,7 +78,7 @@ func multiply(s isa, e element, columns int, packed bool) {
 		t.acc = append(t.acc, line)
 	}
 	next := Load(Param("next"), GP64())
-	stride := Load(Param("step"), GP64())
+	stride, also := Load(Param("step"), GP64()), Load(Param("also"), GP64())
 	tileRow := GP64()
 	stepBytes := s.columns * s.vector
 
@@ -109,8 +109,7 @@ func multiply(s isa, e element, columns int, packed bool) {
 	JLT(LabelRef("rest"))
 	Label("steps")
 	Comment("B is not fetched: the processor sees by itself that it is read in order.")
-	PREFETCHT1(Mem{Base: fetch})
-	ADDQ(stride, fetch)
+	t.fetch(fetch, stride, also)
 	t.steps(unroll)
 	SUBQ(Imm(unroll), k)
 	JGE(LabelRef("steps"))
@@ -140,8 +139,7 @@ func multiply(s isa, e element, columns int, packed bool) {
 		PREFETCHT0(Mem{Base: line, Disp: i * gap})
 	}
 	ADDQ(Imm(uint64(lines*gap)), line)
-	PREFETCHT1(Mem{Base: fetch})
-	ADDQ(stride, fetch)
+	t.fetch(fetch, stride, also)
 	t.steps(unroll)
 	DECQ(k)
 	TESTQ(U32(late/unroll-1), k)
@@ -162,6 +160,13 @@ func multiply(s isa, e element, columns int, packed bool) {
 	JNE(LabelRef("panel"))
 	VZEROUPPER()
 	RET()
+}
+
+// fetch brings two lines of what follows into the second-level cache.
+func (t *tile) fetch(line, stride, also reg.Register) {
+	PREFETCHT1(Mem{Base: line})
+	PREFETCHT1(Mem{Base: line, Index: also, Scale: 1})
+	ADDQ(stride, line)
 }
 
 // argument is where the function was given an integer.

@@ -48,10 +48,10 @@ func (f *file) multiply(e element, columns int, packed bool) {
 		name += "Packed"
 		rs, place = "", fmt.Sprintf("Element (i, l) of A lies i+%d*l elements after a", tileRows)
 	}
-	f.Function(name, fmt.Sprintf("k, panels int, a *%[1]s%[2]s, b, c *%[1]s, ldc uintptr, alpha *%[1]s, add bool, next *%[1]s, step, jump uintptr", e.goType, rs),
+	f.Function(name, fmt.Sprintf("k, panels int, a *%[1]s%[2]s, b, c *%[1]s, ldc uintptr, alpha *%[1]s, add bool, next *%[1]s, step, jump, also uintptr", e.goType, rs),
 		fmt.Sprintf("%s sets, or with add increases, %d rows of C by alpha times A B, for %d columns of each of the panels of B.", name, tileRows, nr),
 		place+", row i of C ldc*i bytes after c. The panels of B are packed and follow each other, k rows of that many columns each.",
-		fmt.Sprintf("k and panels are at least 1. From next on memory is fetched into the cache for the call after this one: step bytes further for each %d steps along k, and jump bytes further for each panel.", unroll),
+		fmt.Sprintf("k and panels are at least 1. From next on memory is fetched into the cache for the call after this one: step bytes further for each %d steps along k, and jump bytes further for each panel; and with it what lies also bytes after it.", unroll),
 	)
 	f.Line("MOVD %s, R8", f.Parameter("panels"))
 	f.Line("MOVD %s, R0", f.Parameter("b"))
@@ -60,6 +60,7 @@ func (f *file) multiply(e element, columns int, packed bool) {
 	f.Line("MOVD %s, R14", f.Parameter("next"))
 	f.Line("MOVD %s, R10", f.Parameter("step"))
 	f.Line("MOVD %s, R15", f.Parameter("jump"))
+	f.Line("MOVD %s, R16", f.Parameter("also"))
 	if !packed {
 		f.Line("MOVD %s, R13", f.Parameter("rs"))
 	}
@@ -92,7 +93,9 @@ func (f *file) multiply(e element, columns int, packed bool) {
 	f.Line("BLT rest")
 
 	f.Label("steps")
+	f.Line("ADD R16, R9, R12")
 	f.Line("PRFM (R9), PLDL2KEEP")
+	f.Line("PRFM (R12), PLDL2KEEP")
 	f.Line("ADD R10, R9")
 	f.steps(e, columns, packed, unroll)
 	f.Line("SUBS $%d, R7", unroll)
