@@ -53,8 +53,8 @@ func (g *product[T]) placeA(w *workspace[T], i, rows, l, depth, panels int) {
 }
 
 // follow lets the kernel fetch rows of memory, ld apart, as it goes through the panels: one row
-// with each, and two where there are fewer panels than rows. With one, the last of 8 rows
-// came from memory when it was used, which was 1 to 2 % of a product (Zen 4).
+// with each, and two where there are fewer panels than rows, or the last rows would not be
+// fetched at all.
 func (s *strip[T]) follow(next []T, rows, ld, step, panels int) {
 	s.next, s.step, s.jump = next, step, ld
 	if panels < rows {

@@ -109,7 +109,7 @@ func multiply(s isa, e element, columns int, packed bool) {
 	JLT(LabelRef("rest"))
 	Label("steps")
 	Comment("B is not fetched: the processor sees by itself that it is read in order.")
-	t.fetch(fetch, stride, also)
+	ahead(fetch, stride, also)
 	t.steps(unroll)
 	SUBQ(Imm(unroll), k)
 	JGE(LabelRef("steps"))
@@ -139,7 +139,7 @@ func multiply(s isa, e element, columns int, packed bool) {
 		PREFETCHT0(Mem{Base: line, Disp: i * gap})
 	}
 	ADDQ(Imm(uint64(lines*gap)), line)
-	t.fetch(fetch, stride, also)
+	ahead(fetch, stride, also)
 	t.steps(unroll)
 	DECQ(k)
 	TESTQ(U32(late/unroll-1), k)
@@ -162,8 +162,8 @@ func multiply(s isa, e element, columns int, packed bool) {
 	RET()
 }
 
-// fetch brings two lines of what follows into the second-level cache.
-func (t *tile) fetch(line, stride, also reg.Register) {
+// ahead fetches two lines of what follows into the second-level cache.
+func ahead(line, stride, also reg.Register) {
 	PREFETCHT1(Mem{Base: line})
 	PREFETCHT1(Mem{Base: line, Index: also, Scale: 1})
 	ADDQ(stride, line)
