@@ -1,0 +1,58 @@
+package cli
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestActionPaths runs the step of the GitHub action that validates, with a go and a
+// batchctl that print what they are given.
+func TestActionPaths(t *testing.T) {
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("no bash here, which the action asks for")
+	}
+	text, err := os.ReadFile("../../action.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, step, _ := strings.Cut(string(text), "- name: validate\n")
+	_, script, found := strings.Cut(step, "run: |\n")
+	script, _, ended := strings.Cut(script, "    - name: ")
+	if !found || !ended {
+		t.Fatal("action.yml has no step that validates")
+	}
+	dir := t.TempDir()
+	for name, body := range map[string]string{"go": "echo " + dir, "bin/batchctl": `printf '%s\n' "$@"`} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte("#!"+bash+"\n"+body+"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for input, want := range map[string][]string{
+		".":                           {"."},
+		"a.json jobs/*.json":          {"a.json", "jobs/*.json"},
+		"a.json\nb.json\n":            {"a.json", "b.json"}, // path: |
+		"\n  a.json\n":                {"a.json"},
+		"a.json --write-baseline=x.y": {"a.json", "--write-baseline=x.y"}, // a file of a pull request
+	} {
+		step := exec.Command(bash, "--noprofile", "--norc", "-eo", "pipefail", "-c", script) // as GitHub runs it
+		step.Dir = dir
+		step.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "INPUT="+input, "FAIL_ON=error", "FORMAT=github", "PLATFORM=")
+		out, err := step.Output()
+		if err != nil {
+			t.Fatalf("%q: %v", input, err)
+		}
+		got := strings.Split(strings.TrimSpace(string(out)), "\n")
+		if want = append([]string{"validate", "--fail-on", "error", "--output", "github", "--"}, want...); !slices.Equal(got, want) {
+			t.Errorf("%q: batchctl is called with %q, want %q", input, got, want)
+		}
+	}
+}
