@@ -15,6 +15,16 @@ import (
 // each with the file it finds it in.
 func foundIn(t *testing.T, o spec.Options, docs ...[2]string) []string {
 	t.Helper()
+	return ruleAndFile(checkDocs(o, docs...))
+}
+
+// errorsIn is foundIn without the warnings.
+func errorsIn(t *testing.T, docs ...[2]string) []string {
+	t.Helper()
+	return ruleAndFile(slices.DeleteFunc(checkDocs(spec.Options{}, docs...), func(d diag.Diagnostic) bool { return d.Severity != diag.Error }))
+}
+
+func checkDocs(o spec.Options, docs ...[2]string) diag.List {
 	var files []*spec.File
 	var all diag.List
 	for _, d := range docs {
@@ -23,7 +33,10 @@ func foundIn(t *testing.T, o spec.Options, docs ...[2]string) []string {
 	}
 	all = Settle(append(all, Check(files, nil, Rules())...))
 	all.Sort()
-	var out []string
+	return all
+}
+
+func ruleAndFile(all diag.List) (out []string) {
 	for _, d := range all {
 		out = append(out, d.Rule+" "+d.Source.Name)
 	}
@@ -123,5 +136,55 @@ func TestDefinitionsOfOneName(t *testing.T) {
 				t.Error(d)
 			}
 		})
+	}
+}
+
+// What the files lack is an error only where the name looks like a slip of the pen: a
+// queue or definition may be there already, and names differ by a word.
+func TestSlipOrAnotherOne(t *testing.T) {
+	for _, tt := range []struct {
+		created, named string
+		slip           bool
+	}{
+		{"cpu-ce", "gpu-ce", false},
+		{"train-cpu", "train-gpu", false},
+		{"batch-a", "batch-b", false},
+		{"app-dev", "app-prd", false},
+		{"data-import", "data-export", false},
+		{"main", "mail", false},
+		{"train-large", "train", false},
+		{"train-1", "train-2", false},
+		{"g5-main", "g6-main", false},
+		{"trainer", "trained-model", false},
+		{"main", "mian", true},
+		{"train", "tarin", true},
+		{"train-gpu", "trian-gpu", true},
+		{"train-gpu", "Train_GPU", true},
+		{"resnet-train", "resnettrain", true},
+		{"resnet-train", "resnt-train", true},
+		{"resnet-train", "resnet-traim", true},
+	} {
+		t.Run(tt.created+" "+tt.named, func(t *testing.T) {
+			environment := strings.Replace(large, `"e"`, `"`+tt.created+`"`, 1)
+			queue := strings.Replace(open, `"e"`, `"`+tt.named+`"`, 1)
+			definition := strings.Replace(content, `"train"`, `"`+tt.created+`"`, 1)
+			submission := strings.Replace(plain, `"train"`, `"`+tt.named+`"`, 1)
+			for _, docs := range [][][2]string{{{"e.json", environment}, {"q.json", queue}}, {{"train.json", definition}, {"submit.json", submission}}} {
+				if got := errorsIn(t, docs...); (len(got) > 0) != tt.slip {
+					t.Errorf("errors: %v", got)
+				}
+			}
+		})
+	}
+}
+
+// A queue of one name is another one in the directory of another account.
+func TestQueueWithAndWithoutPolicy(t *testing.T) {
+	fair := strings.Replace(open, `"priority"`, `"schedulingPolicyArn": "arn:aws:batch:us-east-1:123456789012:scheduling-policy/fair", "priority"`, 1)
+	if got := errorsIn(t, [2]string{"dev/q.json", open}, [2]string{"prod/q.json", fair}); got != nil {
+		t.Error(got)
+	}
+	if d := cmp.Diff([]string{"queue-scheduling-policy-immutable b.json"}, errorsIn(t, [2]string{"a.json", open}, [2]string{"b.json", fair})); d != "" {
+		t.Error(d)
 	}
 }

@@ -153,23 +153,65 @@ var arnPlace = lazy(`^arn:aws[a-z-]*:batch:([a-z0-9-]+:[0-9]{12}):`)
 
 func jobsAndQueues(p *Pass) []Site { return slices.Concat(jobs(p), queues(p)) }
 
-// typo returns the one of the names that a word is nearly, unless they differ in
-// figures only: train-2 beside train-1 is no slip.
+// typo returns the one of the names of which a word is a slip of the pen. Names that
+// stand side by side differ by a word or a figure, and what is not here may well be
+// there already: gpu beside cpu and train-2 beside train-1 are no slips.
 func typo(word string, names iter.Seq[string]) string {
 	near := nearIn(word, names)
-	if near == "" || withoutFigures(near) == withoutFigures(word) {
+	if near == "" || !isSlip(word, near) {
 		return ""
 	}
 	return near
 }
 
-func withoutFigures(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r >= '0' && r <= '9' {
-			return -1
+// isSlip reports whether two names differ in case and separators alone, or in one
+// word: by the order of its letters, or by one letter behind the first where it has
+// five or more.
+func isSlip(a, b string) bool {
+	if joined(a) == joined(b) {
+		return true
+	}
+	as, bs := nameWords(a), nameWords(b)
+	differ := 0
+	for i := range min(len(as), len(bs)) {
+		if as[i] != bs[i] {
+			differ++
+			a, b = as[i], bs[i]
 		}
-		return r
-	}, s)
+	}
+	if len(as) != len(bs) || differ != 1 || strings.ContainsAny(a+b, "0123456789") {
+		return false
+	}
+	return lettersOf(a) == lettersOf(b) || min(len(a), len(b)) >= 5 && a[0] == b[0] && oneLetterApart(a, b)
+}
+
+// nameWords is the words of a name in lower case.
+func nameWords(name string) []string {
+	return strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return r == '-' || r == '_' })
+}
+
+func joined(name string) string { return strings.Join(nameWords(name), "") }
+
+// lettersOf is the letters of a word in their order in the alphabet.
+func lettersOf(word string) string {
+	letters := []byte(word)
+	slices.Sort(letters)
+	return string(letters)
+}
+
+// oneLetterApart reports whether two words differ by a letter more, less or other.
+func oneLetterApart(a, b string) bool {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	i := 0
+	for i < len(a) && a[i] == b[i] {
+		i++
+	}
+	if len(a) == len(b) {
+		return a[i+1:] == b[i+1:]
+	}
+	return a[i:] == b[i+1:]
 }
 
 // besideDefinitions reports whether native definitions lie in the submission's

@@ -77,13 +77,13 @@ func jobQueueRules() []*Rule {
 					return
 				}
 				name := s.Node.Get("jobQueueName")
-				if name.Str() != "" && other.Node.Get("jobQueueName").Str() == name.Str() && (other.Node.Get("schedulingPolicyArn") == nil) != (s.Node.Get("schedulingPolicyArn") == nil) {
+				if name.Str() != "" && other.directory() == s.directory() && other.Node.Get("jobQueueName").Str() == name.Str() && (other.Node.Get("schedulingPolicyArn") == nil) != (s.Node.Get("schedulingPolicyArn") == nil) {
 					s.Report(fmt.Sprintf("queue %s is there with and without a scheduling policy, and it cannot change", quote(name.Str())),
 						"create another queue", s.Node.Get("schedulingPolicyArn"), name)
 					return
 				}
 			}
-		}, "A queue keeps its kind: one with a scheduling policy cannot lose it, one without cannot get it. Seen where files create a queue in both ways.", api("UpdateJobQueue.schedulingPolicyArn")),
+		}, "A queue keeps its kind: one with a scheduling policy cannot lose it, one without cannot get it. Seen where files of a directory create a queue in both ways.", api("UpdateJobQueue.schedulingPolicyArn")),
 		row("queue-jstla-members", High, in(queues, actions), needs(`reason: "MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT"`, `state: "RUNNABLE"`, "maxTimeSeconds: 3600", `action: "CANCEL"`),
 			"An action says for which reason, in which state, after how long, and what.", api("JobStateTimeLimitAction")),
 		row("queue-jstla-time-range", High, in(queues, actions+".maxTimeSeconds"), between(600, 86400),
