@@ -111,6 +111,7 @@ func TestRulesInTemplates(t *testing.T) {
 		"log-options-string-map":        "as above",
 		"jobdef-name-required":          "CloudFormation makes up a name",
 		"job-instance-type-single-node": "CloudFormation has no InstanceType there",
+		"retry-attempts-required":       "an empty RetryStrategy, as the AWS CDK writes it, is none",
 		"fargate-no-instancetype":       "CloudFormation has no InstanceType there",
 	}
 	tried := 0

@@ -173,10 +173,23 @@ func (m *mapper) object(n *jsontree.Node, s *shape, path string) *jsontree.Node 
 		case member == nil || c.Name == name || slices.Contains(ofRequests, below):
 			m.surplus(c, n, out, s, path)
 		default:
-			m.put(out, name, m.build(c, member, below), c)
+			m.put(out, name, asSent(m.build(c, member, below), below), c)
 		}
 	}
 	return out
+}
+
+// asSent is a value as the API takes it. The AWS CDK writes the type of an environment
+// in small letters and RetryStrategy: {} where there is none, and stacks of it are
+// deployed; the API itself refuses an empty retryStrategy.
+func asSent(n *jsontree.Node, path string) *jsontree.Node {
+	switch {
+	case path == "ComputeEnvironment.Type" && (strings.EqualFold(n.Str(), "MANAGED") || strings.EqualFold(n.Str(), "UNMANAGED")):
+		n.Text = strings.ToUpper(n.Text)
+	case path == "JobDefinition.RetryStrategy" && n.Is(jsontree.Object) && n.Len() == 0:
+		return nil
+	}
+	return n
 }
 
 // put adds a member, unless it is there already: of two the first counts.
