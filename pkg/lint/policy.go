@@ -81,7 +81,7 @@ func policyRules() []*Rule {
 			Run: func(p *Pass) {
 				allowed := p.policy().AllowedImages
 				for i := range p.imagesThatRun() {
-					if ref := i.Image.Str(); len(allowed) > 0 && ref != "" && !slices.ContainsFunc(allowed, func(pattern string) bool { return spec.Matches(pattern, ref) }) {
+					if ref := i.Image.Str(); ref != "" && !p.policy().AllowsImage(ref) {
 						i.Report(fmt.Sprintf("the platform file does not allow the image %s", quote(ref)), "allowed are "+strings.Join(allowed, ", "), i.Image)
 					}
 				}

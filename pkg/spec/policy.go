@@ -77,6 +77,19 @@ func (p Policy) Hint(hint string) string {
 	return strings.Join(parts, "; ")
 }
 
+// AllowsImage reports whether an image may run. The * of a registry ends at the path:
+// evil.example/x.dkr.ecr.us-east-1.amazonaws.com/y is of no registry of ECR.
+func (p Policy) AllowsImage(ref string) bool {
+	return len(p.AllowedImages) == 0 || slices.ContainsFunc(p.AllowedImages, func(pattern string) bool {
+		registry, path, ok := strings.Cut(pattern, "/")
+		if !ok || registry == "*" {
+			return Matches(pattern, ref)
+		}
+		host, name, ok := strings.Cut(ref, "/")
+		return ok && Matches(registry, host) && Matches(path, name)
+	})
+}
+
 // AllowsQueue reports whether jobs may go to the queue.
 func (p Policy) AllowsQueue(q Queue) bool {
 	return len(p.AllowedQueues) == 0 || slices.ContainsFunc(p.AllowedQueues, func(pattern string) bool {

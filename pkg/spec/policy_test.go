@@ -93,3 +93,27 @@ func TestPolicyHint(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+func TestAllowsImage(t *testing.T) {
+	for _, tt := range []struct {
+		pattern, ref string
+		want         bool
+	}{
+		{"*.dkr.ecr.us-east-1.amazonaws.com/*", "123456789012.dkr.ecr.us-east-1.amazonaws.com/team/train:1", true},
+		{"*.dkr.ecr.us-east-1.amazonaws.com/*", "evil.example/x.dkr.ecr.us-east-1.amazonaws.com/train:1", false},
+		{"*.dkr.ecr.us-east-1.amazonaws.com/team-*/*", "1.dkr.ecr.us-east-1.amazonaws.com/team-a/x/y:1", true},
+		{"registry.example.com/*", "registry.example.com/a/b:1", true},
+		{"registry.example.com/*", "registry.example.com", false},
+		{"*/team/*", "registry.example.com/mirror/team/train:1", true},
+		{"busybox:*", "busybox:1.37", true},
+		{"*", "evil.example/x:1", true},
+		{"*@sha256:*", "registry.example.com/a@sha256:00", true},
+	} {
+		if got := (Policy{AllowedImages: []string{tt.pattern}}).AllowsImage(tt.ref); got != tt.want {
+			t.Errorf("%s allows %s: %v", tt.pattern, tt.ref, got)
+		}
+	}
+	if !(Policy{}).AllowsImage("x") {
+		t.Error("without patterns all are allowed")
+	}
+}
