@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -186,7 +187,8 @@ func (s *stream) lineStart(at int64) (int64, error) {
 	return 0, nil
 }
 
-// place is where to read and in which direction.
+// place is where to read and in which direction. Without a token that is where the
+// events of the request's time begin or end: the limit counts those only.
 func (s *stream) place(in *wire.GetLogEventsInput) (forward bool, at int64, err error) {
 	switch {
 	case in.NextToken != nil:
@@ -197,9 +199,33 @@ func (s *stream) place(in *wire.GetLogEventsInput) (forward bool, at int64, err 
 		}
 		return direction == "f", min(at, s.end), nil
 	case aws.ToBool(in.StartFromHead):
-		return true, 0, nil
+		at, err = s.firstSince(aws.ToInt64(in.StartTime))
+		return true, at, err
+	case in.EndTime != nil:
+		at, err = s.firstSince(*in.EndTime)
+		return false, at, err
 	}
 	return false, s.end, nil
+}
+
+// firstSince is where the first event begins that is of a moment or later; the end
+// where none is.
+func (s *stream) firstSince(ms int64) (int64, error) {
+	i := slices.IndexFunc(s.times, func(v sample) bool { return v.ms >= ms })
+	if i < 0 && s.last < ms {
+		return s.end, nil
+	}
+	if i < 0 {
+		i = len(s.times)
+	}
+	if i == 0 {
+		return 0, nil
+	}
+	at := s.times[i-1].size
+	if at >= s.end {
+		return s.end, nil // the last line may have no line break
+	}
+	return s.lineStart(at)
 }
 
 // forward returns at most limit events from a place, and the place behind them.

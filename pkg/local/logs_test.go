@@ -115,6 +115,39 @@ func TestLogLinesHaveTheTimeAtWhichTheyWereWritten(t *testing.T) {
 	})
 }
 
+func TestLogLimitCountsTheEventsOfTheTimeAskedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := open(t, Options{Executor: writes("one\n", "two\nthree\n", "half", " line\n", "end")})
+		w.register("work", "1", "64")
+		id := w.submit("work")
+		w.idle()
+		stream := *w.job(id).Container.LogStreamName
+		all := w.events(&cloudwatchlogs.GetLogEventsInput{LogStreamName: &stream, StartFromHead: aws.Bool(true)}).Events
+		late := aws.Int64(*all[4].Timestamp + 1)
+		for _, test := range []struct {
+			from, to *int64
+			head     bool
+			want     string
+		}{
+			{all[1].Timestamp, nil, true, "two"},
+			{all[3].Timestamp, nil, true, "half line"},
+			{all[4].Timestamp, nil, true, "end"},
+			{late, nil, true, ""},
+			{nil, all[1].Timestamp, false, "one"},
+			{nil, all[3].Timestamp, false, "three"},
+			{all[1].Timestamp, all[4].Timestamp, false, "half line"},
+			{nil, all[0].Timestamp, false, ""},
+			{nil, late, false, "end"},
+		} {
+			out := w.events(&cloudwatchlogs.GetLogEventsInput{LogStreamName: &stream, Limit: aws.Int32(1),
+				StartTime: test.from, EndTime: test.to, StartFromHead: &test.head})
+			if got := strings.Join(messages(out), "|"); got != test.want {
+				t.Errorf("from %v to %v, head %v: %q, want %q", aws.ToInt64(test.from), aws.ToInt64(test.to), test.head, got, test.want)
+			}
+		}
+	})
+}
+
 func TestLogTokens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := open(t, Options{Executor: writes("1\n2\n3\n4\n5\n")})
