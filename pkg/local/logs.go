@@ -321,11 +321,13 @@ func (s *stream) time(end int64) int64 {
 }
 
 func parseSamples(text []byte) []sample {
-	var all []sample
+	all := make([]sample, 0, bytes.Count(text, []byte("\n")))
 	for line := range bytes.Lines(text) {
-		var v sample
-		if _, err := fmt.Sscanf(string(line), "%d %d\n", &v.size, &v.ms); err == nil {
-			all = append(all, v)
+		size, ms, _ := bytes.Cut(bytes.TrimSuffix(line, []byte("\n")), []byte(" "))
+		n, noSize := strconv.ParseInt(string(size), 10, 64)
+		at, noTime := strconv.ParseInt(string(ms), 10, 64)
+		if noSize == nil && noTime == nil {
+			all = append(all, sample{n, at})
 		}
 	}
 	return all

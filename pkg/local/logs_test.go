@@ -148,6 +148,21 @@ func TestLogLimitCountsTheEventsOfTheTimeAskedFor(t *testing.T) {
 	})
 }
 
+// Each answer reads the times of its log: those of a job that prints for a day are
+// hundreds of thousands.
+func TestTimesOfALongLogAreReadWithoutGarbage(t *testing.T) {
+	var text []byte
+	for i := range 1000 {
+		text = fmt.Appendf(text, "%d %d\n", i*100, 1795477403438+i*250)
+	}
+	if n := len(parseSamples(append(text, "torn\n"...))); n != 1000 {
+		t.Fatalf("%d times, want 1000", n)
+	}
+	if n := testing.AllocsPerRun(10, func() { parseSamples(text) }); n > 1 {
+		t.Errorf("%v allocations for 1000 times", n)
+	}
+}
+
 func TestLogTokens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := open(t, Options{Executor: writes("1\n2\n3\n4\n5\n")})
