@@ -20,6 +20,22 @@ func (v *environment) runs(fargate bool) bool {
 	return v.platform() == "" || (v.platform() == types.PlatformCapabilityFargate) == fargate
 }
 
+// capability is the platform that a job definition is for.
+func capability(fargate bool) types.PlatformCapability {
+	if fargate {
+		return types.PlatformCapabilityFargate
+	}
+	return types.PlatformCapabilityEc2
+}
+
+// checkPlatform refuses a job whose queue has environments of the other platform only.
+func (m *model) checkPlatform(d *definition, q *queue) error {
+	if slices.ContainsFunc(q.Environments, func(name string) bool { v := m.environments[name]; return v == nil || v.runs(d.fargate()) }) {
+		return nil
+	}
+	return faulty("Job Queue is attached to Compute Environment that can not run Jobs with capability %s.", capability(d.fargate()))
+}
+
 // places are the environments of a job's queue in their order. Jobs of a queue
 // that is gone run on the machine itself.
 func (m *model) places(j *job) []*environment {
@@ -49,10 +65,6 @@ func (m *model) unplaceable(j *job, machine amount) string {
 	if why := misfit(j.need, machine); why != "" || len(m.fitting(j)) > 0 {
 		return why
 	}
-	platform := types.PlatformCapabilityEc2
-	if j.class.fargate {
-		platform = types.PlatformCapabilityFargate
-	}
 	all := m.places(j)
 	mine := slices.DeleteFunc(slices.Clone(all), func(v *environment) bool { return !v.runs(j.class.fargate) })
 	largest := int64(0)
@@ -61,7 +73,7 @@ func (m *model) unplaceable(j *job, machine amount) string {
 	}
 	switch {
 	case len(mine) == 0:
-		return misfits + fmt.Sprintf("the job asks for %s, and no compute environment of the queue is for it", platform)
+		return misfits + fmt.Sprintf("the job asks for %s, and no compute environment of the queue is for it", capability(j.class.fargate))
 	case largest < j.need.MilliCPU:
 		return "MISCONFIGURATION:COMPUTE_ENVIRONMENT_MAX_RESOURCE - CE(s) associated with the job queue cannot meet the CPU requirement of the job: " +
 			fmt.Sprintf("the job asks for %s, the largest maxvCpus is %d", vcpus(j.need.MilliCPU), largest/1000)

@@ -399,8 +399,20 @@ func TestEnvironmentsHoldJobs(t *testing.T) {
 			synctest.Wait() // the starts are told in the order of the submissions
 		}
 		large := w.submit("large", to("main"))
-		serverless := w.submit("serverless", to("main"))
 		many := w.submit("large", to("main"), array(2))
+		_, err := w.SubmitJob(t.Context(), &batch.SubmitJobInput{JobName: aws.String("job"), JobQueue: aws.String("main"), JobDefinition: aws.String("serverless")})
+		refused(t, err, "Job Queue is attached to Compute Environment that can not run Jobs with capability FARGATE.")
+		w.environment("serverless", types.CRTypeFargateSpot, 4)
+		w.queue("side", []string{"serverless"})
+		_, err = w.SubmitJob(t.Context(), &batch.SubmitJobInput{JobName: aws.String("job"), JobQueue: aws.String("side"), JobDefinition: aws.String("work")})
+		refused(t, err, "Job Queue is attached to Compute Environment that can not run Jobs with capability EC2.")
+		w.updateEnvironment(&batch.UpdateComputeEnvironmentInput{ComputeEnvironment: aws.String("serverless"), State: types.CEStateDisabled})
+		serverless := w.submit("serverless", to("side"))
+		side := func(environment string) {
+			w.updateQueue(&batch.UpdateJobQueueInput{JobQueue: aws.String("side"), ComputeEnvironmentOrder: []types.ComputeEnvironmentOrder{
+				{Order: aws.Int32(1), ComputeEnvironment: &environment}}})
+		}
+		side("second")
 		synctest.Wait()
 		if got := []string{s.value(0, "AWS_BATCH_CE_NAME"), s.value(1, "AWS_BATCH_CE_NAME")}; !slices.Equal(got, []string{"first", "second"}) || s.now() != 2 {
 			t.Errorf("%d run, in %v; want 2, in first and second", s.now(), got)
@@ -428,9 +440,8 @@ func TestEnvironmentsHoldJobs(t *testing.T) {
 		time.Sleep(2 * time.Hour)
 		w.want(ids[0], types.JobStatusSucceeded, reasonExited)
 		w.want(large, types.JobStatusRunnable, disabled)
-		w.environment("serverless", types.CRTypeFargateSpot, 4)
-		w.updateQueue(&batch.UpdateJobQueueInput{JobQueue: aws.String("main"), ComputeEnvironmentOrder: []types.ComputeEnvironmentOrder{
-			{Order: aws.Int32(1), ComputeEnvironment: aws.String("serverless")}}})
+		w.updateEnvironment(&batch.UpdateComputeEnvironmentInput{ComputeEnvironment: aws.String("serverless"), State: types.CEStateEnabled})
+		side("serverless")
 		synctest.Wait()
 		w.want(serverless, types.JobStatusSucceeded, reasonExited)
 		w.terminate(large, "enough")

@@ -58,7 +58,7 @@ func (e *Engine) submitJob(c *call, in *batch.SubmitJobInput) (*batch.SubmitJobO
 		if err != nil {
 			return nil, err
 		}
-		if err := e.judge(c, e.model.checkAgainst(in, d, w), e.model.checkShare(in, d, q)); err != nil {
+		if err := e.judge(c, e.model.checkAgainst(in, d, w), e.model.checkPlatform(d, q), e.model.checkShare(in, d, q)); err != nil {
 			return nil, err
 		}
 		if len(w.parts) > 0 {
