@@ -152,7 +152,7 @@ func TestLenientTakes(t *testing.T) {
 			}
 			return submitting(func(in *job) {
 				in.JobDefinition, in.NodeOverrides = aws.String("nodes"), &types.NodeOverrides{NodePropertyOverrides: []types.NodePropertyOverride{{
-					TargetNodes: aws.String("1"), ContainerOverrides: &types.ContainerOverrides{Environment: []types.KeyValuePair{variable("AWS_BATCH_X", "x")}}}}}
+					TargetNodes: aws.String("0:"), ContainerOverrides: &types.ContainerOverrides{Environment: []types.KeyValuePair{variable("AWS_BATCH_X", "x")}}}}}
 			})(ctx, c)
 		}, "Environment variable AWS_BATCH_X is not valid: names must not start with AWS_BATCH."},
 		"a queue's priority": {queueing(func(in *queue) { in.Priority = aws.Int32(1001) }), "priority is required, between 0 and 1000."},

@@ -167,6 +167,10 @@ func checkNodeOverrides(d *batch.RegisterJobDefinitionInput, in *batch.SubmitJob
 	if err := covered(d.NodeProperties, n); err != nil || o == nil {
 		return err
 	}
+	targets := map[string]bool{}
+	for _, r := range d.NodeProperties.NodeRangeProperties {
+		targets[aws.ToString(r.TargetNodes)] = true
+	}
 	var refused error
 	for _, v := range o.NodePropertyOverrides {
 		_, to, ok := nodeRange(v.TargetNodes, n)
@@ -175,7 +179,10 @@ func checkNodeOverrides(d *batch.RegisterJobDefinitionInput, in *batch.SubmitJob
 			return wire.ClientException("targetNodes %q is not a range of the %d nodes.", aws.ToString(v.TargetNodes), n)
 		case v.EcsPropertiesOverride != nil || v.EksPropertiesOverride != nil || v.ConsumableResourcePropertiesOverride != nil:
 			return cannot("overrides of nodes other than containerOverrides")
-		case v.ContainerOverrides != nil:
+		case !targets[aws.ToString(v.TargetNodes)]:
+			refused = gravest(refused, faulty("NodeOverride targets should match job definition. Non matching targets - %s", *v.TargetNodes))
+		}
+		if v.ContainerOverrides != nil {
 			refused = gravest(refused, checkEnvironment(v.ContainerOverrides.Environment))
 		}
 	}

@@ -100,7 +100,7 @@ func TestNodeOverrides(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{}
 		w := open(t, Options{Executor: s, VCPUs: 8, MemoryMiB: 1024})
-		if _, err := w.RegisterJobDefinition(t.Context(), multiNode(2, 0, aRange("0:", "1m"))); err != nil {
+		if _, err := w.RegisterJobDefinition(t.Context(), multiNode(2, 0, aRange("0:", "1m"), aRange("0", "1m"))); err != nil {
 			t.Fatal(err)
 		}
 		overrides := func(n int32, target string, word string) func(*batch.SubmitJobInput) {
@@ -120,6 +120,7 @@ func TestNodeOverrides(t *testing.T) {
 		}{
 			{overrides(0, "0", "x"), "numNodes must be between 1 and 1000, and more than mainNode."},
 			{overrides(2, "0:2", "x"), `targetNodes "0:2" is not a range of the 2 nodes.`},
+			{overrides(2, "1", "x"), "NodeOverride targets should match job definition. Non matching targets - 1"},
 			{words("x"), "Only nodeOverrides can be used with a job definition of type multinode."},
 			{array(2), "A multi-node parallel job cannot be an array."},
 		} {
