@@ -157,7 +157,7 @@ func (s *Stacks) request(ctx context.Context, t Template, given map[string]strin
 	if err != nil {
 		return summary, r, err
 	}
-	r = rpc.ChangeSetRequest{Stack: name, Create: stack == nil, Template: text, Parameters: map[string]string{}, Token: token(), Tags: []rpc.Tag{{Key: Mark, Value: t.Name}}}
+	r = rpc.ChangeSetRequest{Stack: name, Create: stack == nil, Template: text, Parameters: map[string]string{}, Token: token()}
 	r.Name = r.Token
 	r.Capabilities = slices.Compact(slices.Sorted(slices.Values(slices.Concat(t.Capabilities, summary.Capabilities))))
 	handed, coming, err := s.handed(ctx, t)
@@ -180,7 +180,27 @@ func (s *Stacks) request(ctx context.Context, t Template, given map[string]strin
 			return summary, r, &MissingParameterError{name, p.Name}
 		}
 	}
+	r.Tags = tags(t, r.Parameters, stack)
 	return summary, r, nil
+}
+
+// tags are those of a stack, which pass to what it makes. A stack that is there keeps its
+// own, whoever gave them: CloudFormation replaces compute environments and queues whose
+// tags change.
+func tags(t Template, parameters map[string]string, stack *rpc.Stack) (list []rpc.Tag) {
+	if stack == nil {
+		list = []rpc.Tag{{Key: Mark, Value: t.Name}}
+		if project := parameters[prefixParameter]; project != "" { // by which the template budget counts
+			list = append(list, rpc.Tag{Key: prefixParameter, Value: project})
+		}
+		return list
+	}
+	for _, tag := range stack.Tags {
+		if !strings.HasPrefix(tag.Key, "aws:") { // CloudFormation's own
+			list = append(list, tag)
+		}
+	}
+	return list
 }
 
 // handed is what the templates before t hand on: their outputs that are no exports.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -35,6 +36,7 @@ type cloud struct {
 	// undeletable is the resource whose deletion fails unless it is retained.
 	undeletable string
 	changes     string // XML of the changes of an update; "" for none
+	summary     string // XML of what the template asks for
 	order       string // the compute environment of the queue
 	state       string // of the queue
 	jobs        int    // how many looks the queue's jobs last
@@ -47,13 +49,14 @@ type fakeStack struct {
 	events           []string // XML, oldest first
 	script           []func() // what is still to come
 	next             time.Time
-	tagged           bool
+	tags             []rpc.Tag
 }
 
 type fakeSet struct {
 	stack  *fakeStack
 	create bool
 	params map[string]string
+	tags   []rpc.Tag
 	same   bool
 }
 
@@ -65,7 +68,7 @@ type refusal struct {
 func (r *refusal) Error() string { return r.code }
 
 func newCloud(t *testing.T) *cloud {
-	return &cloud{t: t, stacks: map[string]*fakeStack{}, gone: map[string]*fakeStack{}, sets: map[string]*fakeSet{}, order: "old", state: "ENABLED"}
+	return &cloud{t: t, summary: "<Parameters><member><ParameterKey>Size</ParameterKey><DefaultValue>1</DefaultValue></member></Parameters>", stacks: map[string]*fakeStack{}, gone: map[string]*fakeStack{}, sets: map[string]*fakeSet{}, order: "old", state: "ENABLED"}
 }
 
 // open are the stacks that a command sees, with what it is told.
@@ -160,7 +163,7 @@ var fakeResources = []string{"A", "B", "C"}
 
 func (c *cloud) execute(set *fakeSet) {
 	s := set.stack
-	s.params = set.params
+	s.params, s.tags = set.params, set.tags
 	verb := "UPDATE"
 	if set.create {
 		verb = "CREATE"
@@ -217,7 +220,7 @@ func (c *cloud) answer(operation string, form url.Values) (string, error) {
 	set := c.sets[form.Get("ChangeSetName")]
 	switch operation {
 	case "GetTemplateSummary":
-		return wrapped(operation, "<Parameters><member><ParameterKey>Size</ParameterKey><DefaultValue>1</DefaultValue></member></Parameters><ResourceTypes><member>AWS::ECR::Repository</member></ResourceTypes>"), nil
+		return wrapped(operation, c.summary+"<ResourceTypes><member>AWS::ECR::Repository</member></ResourceTypes>"), nil
 	case "CreateChangeSet":
 		return c.createSet(s, form)
 	case "describejobqueues", "describecomputeenvironments", "updatejobqueue", "listjobs":
@@ -230,10 +233,11 @@ func (c *cloud) answer(operation string, form url.Values) (string, error) {
 	}
 	switch operation {
 	case "DescribeStacks":
-		tags := ""
-		if s.tagged {
-			tags = "<Tags><member><Key>" + Mark + "</Key><Value>net</Value></member></Tags>"
+		tags := "<Tags>"
+		for _, tag := range s.tags {
+			tags += "<member><Key>" + tag.Key + "</Key><Value>" + tag.Value + "</Value></member>"
 		}
+		tags += "</Tags>"
 		params := ""
 		for k, v := range s.params {
 			params += "<member><ParameterKey>" + k + "</ParameterKey><ParameterValue>" + v + "</ParameterValue></member>"
@@ -289,13 +293,22 @@ func (c *cloud) createSet(s *fakeStack, form url.Values) (string, error) {
 	if create {
 		c.serial++
 		s = &fakeStack{name: form.Get("StackName"), id: fmt.Sprintf("arn:aws:cloudformation:eu-central-1:123456789012:stack/%s/%d", form.Get("StackName"), c.serial),
-			resources: map[string]string{}, tagged: form.Get("Tags.member.1.Key") == Mark}
+			resources: map[string]string{}, tags: tagsOf(form)}
 		c.stacks[s.name] = s
 		c.stackEvent(s, review)()
 	}
 	name := form.Get("ChangeSetName")
-	c.sets[name] = &fakeSet{s, create, params, !create && s.params["Size"] == params["Size"] && c.changes == ""}
+	same := !create && s.params["Size"] == params["Size"] && c.changes == "" && slices.Equal(s.tags, tagsOf(form))
+	c.sets[name] = &fakeSet{s, create, params, tagsOf(form), same}
 	return wrapped("CreateChangeSet", "<Id>"+name+"</Id><StackId>"+s.id+"</StackId>"), nil
+}
+
+// tagsOf are the tags that a request gives a stack.
+func tagsOf(form url.Values) (list []rpc.Tag) {
+	for i := 1; form.Has(fmt.Sprintf("Tags.member.%d.Key", i)); i++ {
+		list = append(list, rpc.Tag{Key: form.Get(fmt.Sprintf("Tags.member.%d.Key", i)), Value: form.Get(fmt.Sprintf("Tags.member.%d.Value", i))})
+	}
+	return list
 }
 
 func (c *cloud) describeSet(set *fakeSet) string {

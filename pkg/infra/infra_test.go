@@ -55,6 +55,29 @@ func TestDeploy(t *testing.T) {
 	})
 }
 
+// TestTags: a new stack has the tag that the budget counts by, and an update takes and adds
+// none, as that would replace compute environments.
+func TestTags(t *testing.T) {
+	in(t, func(t *testing.T, c *cloud, told *[]string) {
+		c.summary = "<Parameters><member><ParameterKey>Project</ParameterKey><DefaultValue>batchctl</DefaultValue></member></Parameters>"
+		s := c.open(told)
+		own := []rpc.Tag{{Key: Mark, Value: "net"}, {Key: "Project", Value: "team"}}
+		if _, err := s.Deploy(t.Context(), fakeTemplates[0], nil); err != nil || !slices.Equal(c.stacks["team-net"].tags, own) {
+			t.Fatalf("%v %v", c.stacks["team-net"].tags, err)
+		}
+		for _, tags := range [][]rpc.Tag{
+			{{Key: Mark, Value: "net"}},
+			{{Key: "CostCenter", Value: "7"}, {Key: Mark, Value: "net"}, {Key: "Project", Value: "other"}},
+		} {
+			c.stacks["team-net"].tags = append(slices.Clone(tags), rpc.Tag{Key: "aws:x", Value: "y"})
+			c.changes = "<member><ResourceChange><Action>Modify</Action></ResourceChange></member>"
+			if _, err := s.Deploy(t.Context(), fakeTemplates[0], nil); err != nil || !slices.Equal(c.stacks["team-net"].tags, tags) {
+				t.Errorf("%v became %v: %v", tags, c.stacks["team-net"].tags, err)
+			}
+		}
+	})
+}
+
 // TestDeclined leaves nothing behind.
 func TestDeclined(t *testing.T) {
 	in(t, func(t *testing.T, c *cloud, told *[]string) {
@@ -72,7 +95,7 @@ func TestForeignStack(t *testing.T) {
 		if _, err := deploy(t.Context(), s, "1"); err != nil {
 			t.Fatal(err)
 		}
-		c.stacks["team-net"].tagged = false
+		c.stacks["team-net"].tags = nil
 		if _, err := deploy(t.Context(), s, "2"); !isNotOurs(err) {
 			t.Errorf("deploy: %v", err)
 		}
