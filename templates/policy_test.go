@@ -3,6 +3,7 @@ package templates
 import (
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -15,14 +16,16 @@ var widest = map[string]string{
 }
 
 // written is a policy as IAM counts it, with the widest values: without white space.
-func written(t *testing.T, policy any) string {
+func written(t *testing.T, policy any) string { return filled(t, policy, widest) }
+
+func filled(t *testing.T, policy any, values map[string]string) string {
 	t.Helper()
 	var fill func(v any) any
 	fill = func(v any) any {
 		switch v := v.(type) {
 		case object:
 			if text, ok := v["Fn::Sub"].(string); ok {
-				return regexp.MustCompile(`\$\{([^}]+)\}`).ReplaceAllStringFunc(text, func(name string) string { return widest[name[2:len(name)-1]] })
+				return regexp.MustCompile(`\$\{([^}]+)\}`).ReplaceAllStringFunc(text, func(name string) string { return values[name[2:len(name)-1]] })
 			}
 			if v["Ref"] != nil || v["Fn::GetAtt"] != nil {
 				return "arn:" + widest["AWS::Partition"] + ":iam::123456789012:role/" + strings.Repeat("n", 64)
@@ -61,4 +64,55 @@ func TestPolicySizes(t *testing.T) {
 			}
 		}
 	}
+}
+
+// What is staged in the bucket: jobs read it and carry their outputs there, and submitters
+// write it and look what came, wherever the jobs' own data is.
+func TestStagingPolicies(t *testing.T) {
+	const object, bucket = "arn:aws:s3:::b/", "arn:aws:s3:::b"
+	for _, test := range []struct {
+		policy, data, action, resource, prefix string
+		allowed                                bool
+	}{
+		{"JobData", "mine/", "s3:GetObject", object + "staging/0f", "", true},
+		{"JobData", "mine/", "s3:PutObject", object + "staging/0f", "", false},
+		{"JobData", "mine/", "s3:PutObject", object + "staging/outputs/job/0/model.bin", "", true},
+		{"JobData", "mine/", "s3:AbortMultipartUpload", object + "staging/outputs/job/0/model.bin", "", true},
+		{"JobData", "mine/", "s3:PutObject", object + "mine/x", "", true},
+		{"JobData", "mine/", "s3:ListBucket", bucket, "other/", false},
+		{"JobData", "", "s3:PutObject", object + "other/x", "", true},
+		{"StagingPolicy", "mine/", "s3:PutObject", object + "staging/0f", "", true},
+		{"StagingPolicy", "mine/", "s3:GetObject", object + "staging/outputs/job/0/model.bin", "", true},
+		{"StagingPolicy", "mine/", "s3:ListBucket", bucket, "staging/outputs/job/0/", true},
+		{"StagingPolicy", "mine/", "s3:ListBucket", bucket, "mine/", false},
+		{"StagingPolicy", "", "s3:GetObject", object + "mine/x", "", false},
+	} {
+		values := map[string]string{"AWS::Partition": "aws", "DataBucket": "b", "DataPrefix": test.data, "StagingPrefix": "staging/"}
+		policy := at(parse(t, file("iam")), "Resources", test.policy, "Properties", "PolicyDocument")
+		var document struct {
+			Statement []struct {
+				Effect, Resource string
+				Action           []string
+				Condition        struct{ StringLike map[string]string }
+			}
+		}
+		if err := json.Unmarshal([]byte(filled(t, policy, values)), &document); err != nil {
+			t.Fatal(err)
+		}
+		allowed, denied := false, false
+		for _, s := range document.Statement {
+			like, conditional := s.Condition.StringLike["s3:prefix"]
+			if slices.Contains(s.Action, test.action) && matches(s.Resource, test.resource) && (!conditional || matches(like, test.prefix)) {
+				allowed, denied = allowed || s.Effect == "Allow", denied || s.Effect == "Deny"
+			}
+		}
+		if (allowed && !denied) != test.allowed {
+			t.Errorf("%s with the data in %q: %s on %s%s: allowed is %v", test.policy, test.data, test.action, test.resource, test.prefix, !test.allowed)
+		}
+	}
+}
+
+// matches reports whether a text is one that a pattern of IAM stands for.
+func matches(pattern, text string) bool {
+	return regexp.MustCompile("^" + strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, ".*") + "$").MatchString(text)
 }
