@@ -81,6 +81,7 @@ func TestStagingPolicies(t *testing.T) {
 		{"JobData", "mine/", "s3:PutObject", object + "mine/x", "", true},
 		{"JobData", "mine/", "s3:ListBucket", bucket, "other/", false},
 		{"JobData", "", "s3:PutObject", object + "other/x", "", true},
+		{"JobData", "", "s3:PutObject", object + "templates/0f", "", false}, // which an administrator deploys
 		{"StagingPolicy", "mine/", "s3:PutObject", object + "staging/0f", "", true},
 		{"StagingPolicy", "mine/", "s3:GetObject", object + "staging/outputs/job/0/model.bin", "", true},
 		{"StagingPolicy", "mine/", "s3:ListBucket", bucket, "staging/outputs/job/0/", true},
