@@ -202,6 +202,12 @@ func TestOver(t *testing.T) {
 		{[]*plan.Job{with(job("one", "1", "1024", ""), "a", 3600, 3, 1)}, 0.3, "", ""}, // 0.1 x 3 is not 0.3 in binary
 		{[]*plan.Job{bounded()}, 15, "the jobs may cost 30.00 USD, which is more than 15.00 USD",
 			"train costs most of it, up to 30.00 USD; lower it by a timeout of 5h0m, fewer attempts than 3, fewer children than 10"},
+		{[]*plan.Job{bounded()}, 29.998, "the jobs may cost 30.000 USD, which is more than 29.998 USD",
+			"train costs most of it, up to 30.00 USD; lower it by a timeout of 9h59m, fewer attempts than 3, fewer children than 10"},
+		{[]*plan.Job{bounded(), bounded()}, 45, "the jobs may cost 60.00 USD, which is more than 45.00 USD", // half of one is too much
+			"train costs most of it, up to 30.00 USD; lower it by a timeout of 5h0m, fewer attempts than 3, fewer children than 10"},
+		{[]*plan.Job{bounded(), bounded()}, 20, "the jobs may cost 60.00 USD, which is more than 20.00 USD", // also without one
+			"train costs most of it, up to 30.00 USD; lower it by fewer attempts than 3, fewer children than 10"},
 		{[]*plan.Job{with(job("one", "1", "1024", ""), "a", 60, 1, 1)}, 0, "the jobs may cost 0.00167 USD, which is more than 0 USD", "a costs most of it, up to 0.00167 USD; lower it by a smaller machine"},
 		{[]*plan.Job{bounded(), with(job("one", "1", "1024", ""), "b", 0, 1, 1)}, 1000, "whether the jobs stay within 1000.00 USD is not known: " + NoTimeout + " (1 of 2)",
 			`give b a timeout: "timeout": "1h"`},

@@ -41,7 +41,17 @@ func Over(list []Estimate, most float64) *Excess {
 	if high.USD <= most*(1+slack) {
 		return nil
 	}
-	return &Excess{fmt.Sprintf("the jobs may cost %s USD, which is more than %s", Figure(high.USD), limit), lower(list, most/high.USD)}
+	is, may := apart(high.USD, most)
+	return &Excess{fmt.Sprintf("the jobs may cost %s USD, which is more than %s USD", is, may), lower(list, high.USD-most)}
+}
+
+// apart are the figures of two amounts, to as many digits as it takes to tell them apart.
+func apart(a, b float64) (string, string) {
+	x, y := Figure(a), Figure(b)
+	for digits := 3; x == y && digits <= 17; digits++ {
+		x, y = strconv.FormatFloat(a, 'f', digits, 64), strconv.FormatFloat(b, 'f', digits, 64)
+	}
+	return x, y
 }
 
 // missing is what would make an upper bound known.
@@ -66,8 +76,8 @@ func names(list []string) string {
 	return strings.Join(list, ", ")
 }
 
-// lower is what would bring the job that costs most down to a part of its cost.
-func lower(list []Estimate, part float64) string {
+// lower is what would bring the job that costs most down by what is too much.
+func lower(list []Estimate, excess float64) string {
 	worst := list[0]
 	for _, e := range list {
 		if e.Cost.High.USD > worst.Cost.High.USD {
@@ -75,6 +85,7 @@ func lower(list []Estimate, part float64) string {
 		}
 	}
 	var ways []string
+	part := 1 - excess/worst.Cost.High.USD
 	if shorter := time.Duration(float64(worst.TimeoutSeconds)*part) * time.Second; shorter >= time.Minute { // the shortest that AWS Batch takes
 		ways = append(ways, "a timeout of "+strings.TrimSuffix(shorter.Truncate(time.Minute).String(), "0s"))
 	}
