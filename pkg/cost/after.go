@@ -89,7 +89,13 @@ func attemptsOf(d types.JobDetail, ended bool, now time.Time) (all []span) {
 	from, to := aws.ToInt64(d.StartedAt), aws.ToInt64(d.StoppedAt)
 	listed := false
 	for _, a := range d.Attempts {
-		at := span{from: aws.ToInt64(a.StartedAt), to: aws.ToInt64(a.StoppedAt)}
+		all = append(all, span{from: aws.ToInt64(a.StartedAt), to: aws.ToInt64(a.StoppedAt)})
+	}
+	for _, a := range d.EksAttempts {
+		all = append(all, span{from: aws.ToInt64(a.StartedAt), to: aws.ToInt64(a.StoppedAt)})
+	}
+	for i := range all {
+		at := &all[i]
 		if at.from > 0 && at.to == 0 {
 			at.to, at.running = now.UnixMilli(), !ended
 			if ended {
@@ -97,7 +103,6 @@ func attemptsOf(d types.JobDetail, ended bool, now time.Time) (all []span) {
 			}
 		}
 		listed = listed || at.from == from
-		all = append(all, at)
 	}
 	switch {
 	case from == 0 || listed:

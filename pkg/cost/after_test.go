@@ -30,6 +30,15 @@ func detail(status types.JobStatus, from, to float64, attempts ...float64) types
 	return d
 }
 
+// pod is a job whose attempts are pods.
+func pod(d types.JobDetail) types.JobDetail {
+	for _, a := range d.Attempts {
+		d.EksAttempts = append(d.EksAttempts, types.EksAttemptDetail{StartedAt: a.StartedAt, StoppedAt: a.StoppedAt})
+	}
+	d.Attempts = nil
+	return d
+}
+
 func TestTook(t *testing.T) {
 	now := time.UnixMilli(1_000_000)
 	for _, c := range []struct {
@@ -40,6 +49,8 @@ func TestTook(t *testing.T) {
 		{"it succeeded", detail(types.JobStatusSucceeded, 10, 20, 10, 20), Spent{Runs: 1, Attempts: 1, Seconds: 10}},
 		{"it succeeded at the third attempt", detail(types.JobStatusSucceeded, 50, 60, 10, 20, 30, 35, 50, 60), Spent{Runs: 1, Attempts: 3, Retried: 2, Seconds: 25, RetriedSeconds: 15}},
 		{"it failed twice", detail(types.JobStatusFailed, 30, 37, 10, 20, 30, 37), Spent{Runs: 1, Failed: 1, Attempts: 2, Retried: 1, Seconds: 17, RetriedSeconds: 10, FailedSeconds: 7}},
+		{"a pod failed twice", pod(detail(types.JobStatusFailed, 30, 37, 10, 20, 30, 37)), Spent{Runs: 1, Failed: 1, Attempts: 2, Retried: 1, Seconds: 17, RetriedSeconds: 10, FailedSeconds: 7}},
+		{"a pod runs again", pod(detail(types.JobStatusRunning, 990, 0, 10, 20)), Spent{Runs: 1, Unended: 1, Attempts: 2, Retried: 1, Seconds: 20, RetriedSeconds: 10}},
 		{"it runs", detail(types.JobStatusRunning, 990, 0), Spent{Runs: 1, Unended: 1, Attempts: 1, Seconds: 10}},
 		{"it runs again", detail(types.JobStatusRunning, 990, 0, 10, 20), Spent{Runs: 1, Unended: 1, Attempts: 2, Retried: 1, Seconds: 20, RetriedSeconds: 10}},
 		{"it runs, and the attempt is listed", detail(types.JobStatusRunning, 990, 0, 10, 20, 990, 0), Spent{Runs: 1, Unended: 1, Attempts: 2, Retried: 1, Seconds: 20, RetriedSeconds: 10}},
