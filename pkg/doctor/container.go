@@ -49,12 +49,14 @@ func (l *look) devices() {
 }
 
 // capabilities looks at NVIDIA_DRIVER_CAPABILITIES: which of the driver's libraries
-// are mounted. Without the variable these are utility alone.
+// are mounted. Without a value these are utility and compute.
 func (l *look) capabilities(gpu bool) {
 	value := l.Env("NVIDIA_DRIVER_CAPABILITIES")
 	has := strings.Split(strings.ReplaceAll(value, " ", ""), ",")
 	evidence := seen("NVIDIA_DRIVER_CAPABILITIES", orElse(value, "not set"))
 	switch {
+	case value == "":
+		l.ok("driver-capabilities", "the driver's libraries for CUDA are what NVIDIA's runtime gives", evidence)
 	case slices.Contains(has, "all"), slices.Contains(has, "compute"):
 		l.ok("driver-capabilities", "the driver's libraries for CUDA are asked for", evidence)
 	case gpu:
