@@ -23,11 +23,14 @@ type runtimeOf struct {
 
 const daemonFile = "etc/docker/daemon.json"
 
+// errEmpty is a daemon.json without text, which Docker takes from version 23.0 on.
+var errEmpty = errors.New("the file is empty")
+
 // readDaemon reads daemon.json. The error says the line.
 func readDaemon(text string) (daemon, error) {
 	var d daemon
 	if strings.TrimSpace(text) == "" {
-		return d, errors.New("the file is empty: leave it out, or write {}")
+		return d, errEmpty
 	}
 	err := json.Unmarshal([]byte(text), &d)
 	var syntax *json.SyntaxError
@@ -92,13 +95,18 @@ func (l *look) docker() {
 		return // a machine without Docker is no faulty one
 	}
 	d, there, err := l.daemonText()
-	if err != nil {
+	state := l.state("docker")
+	switch {
+	case errors.Is(err, errEmpty):
+		if err = nil; state != "active" {
+			l.warning("daemon-json-empty", "daemon.json is empty", "Docker before version 23.0 does not start with it", "leave it out, or write {}", at(daemonFile, errEmpty.Error()))
+		}
+	case err != nil:
 		l.problem("daemon-json-invalid", "daemon.json cannot be read by Docker", "dockerd does not start with it, so neither does the ECS agent",
 			"correct it, then: sudo dockerd --validate && sudo systemctl restart --no-block docker", at(daemonFile, err.Error()))
-	} else if there {
+	case there:
 		l.ok("daemon-json", "daemon.json is valid", at(daemonFile, "default-runtime: "+orElse(d.DefaultRuntime, "not set")))
 	}
-	state := l.state("docker")
 	l.dockerState(state)
 	if l.facts.gpu {
 		l.toolkit()
