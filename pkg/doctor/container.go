@@ -148,13 +148,19 @@ func ours(address string) bool {
 // roleURI is the path under which ECS hands out the job role's credentials.
 func (l *look) roleURI() string { return l.Env("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI") }
 
+// ownRole reports whether the job has a role of its own: of ECS, or of its pod on EKS, as
+// the SDKs are told of it.
+func (l *look) ownRole() bool {
+	return l.roleURI() != "" || l.Env("AWS_CONTAINER_CREDENTIALS_FULL_URI") != "" || l.Env("AWS_WEB_IDENTITY_TOKEN_FILE") != "" && l.Env("AWS_ROLE_ARN") != ""
+}
+
 // credentials looks whether the job's role answers. What it answers is dropped.
 func (l *look) credentials() {
 	if l.Env("AWS_ACCESS_KEY_ID") != "" {
 		l.warning("static-credentials", "the environment holds an access key", "it counts before the job's role, and everybody who may describe the job or read the image can read it", "take it out, and give the job a jobRoleArn", seen("AWS_ACCESS_KEY_ID", "set"))
 	}
 	uri := l.roleURI()
-	if uri == "" {
+	if !l.ownRole() {
 		l.note("no-job-role", "the job has no role of its own", "calls to AWS have the instance role's rights where its metadata service answers, else none", "jobRoleArn in the job file, if the job calls AWS", seen("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "not set"))
 		return
 	}

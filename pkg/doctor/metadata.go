@@ -66,7 +66,7 @@ func (l *look) closed(err error) {
 	if err != nil {
 		from = seen("PUT "+imds+"api/token", said(err))
 	}
-	if l.roleURI() != "" || !errors.Is(err, context.DeadlineExceeded) {
+	if l.ownRole() || !errors.Is(err, context.DeadlineExceeded) {
 		l.ok("imds-closed", "the instance metadata service does not answer in this container", from)
 		return
 	}
