@@ -3,7 +3,6 @@ package templates
 import (
 	"encoding/json"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -89,28 +88,56 @@ func TestStagingPolicies(t *testing.T) {
 		{"StagingPolicy", "", "s3:GetObject", object + "mine/x", "", false},
 	} {
 		values := map[string]string{"AWS::Partition": "aws", "DataBucket": "b", "DataPrefix": test.data, "StagingPrefix": "staging/"}
-		policy := at(parse(t, file("iam")), "Resources", test.policy, "Properties", "PolicyDocument")
-		var document struct {
-			Statement []struct {
-				Effect, Resource string
-				Action           []string
-				Condition        struct{ StringLike map[string]string }
-			}
-		}
-		if err := json.Unmarshal([]byte(filled(t, policy, values)), &document); err != nil {
-			t.Fatal(err)
-		}
-		allowed, denied := false, false
-		for _, s := range document.Statement {
-			like, conditional := s.Condition.StringLike["s3:prefix"]
-			if slices.Contains(s.Action, test.action) && matches(s.Resource, test.resource) && (!conditional || matches(like, test.prefix)) {
-				allowed, denied = allowed || s.Effect == "Allow", denied || s.Effect == "Deny"
-			}
-		}
-		if (allowed && !denied) != test.allowed {
+		if permits(t, test.policy, values, test.action, test.resource, test.prefix) != test.allowed {
 			t.Errorf("%s with the data in %q: %s on %s%s: allowed is %v", test.policy, test.data, test.action, test.resource, test.prefix, !test.allowed)
 		}
 	}
+}
+
+// Submitters may bound an array by a consumable resource, and leave those of others alone.
+func TestSubmitterPolicy(t *testing.T) {
+	values := map[string]string{"AWS::Partition": "aws", "AWS::Region": "eu-west-1", "AWS::AccountId": "1", "Project": "team"}
+	for _, test := range []struct {
+		action, resource string
+		allowed          bool
+	}{
+		{"batch:SubmitJob", "job-queue/team-cpu", true},
+		{"batch:SubmitJob", "job-queue/other", false},
+		{"batch:SubmitJob", "job-definition/train:3", true},
+		{"batch:SubmitJob", "job/6f1d2c3b", true},
+		{"batch:SubmitJob", "consumable-resource/batchctl-run-1", true},
+		{"batch:SubmitJob", "consumable-resource/license", true},
+		{"batch:RegisterJobDefinition", "consumable-resource/license", true},
+		{"batch:CreateConsumableResource", "consumable-resource/batchctl-run-1", true},
+		{"batch:CreateConsumableResource", "consumable-resource/license", false},
+		{"batch:DeleteConsumableResource", "consumable-resource/batchctl-run-1", true},
+		{"batch:DeleteConsumableResource", "consumable-resource/license", false},
+		{"batch:TagResource", "consumable-resource/batchctl-run-1", true},
+		{"batch:DescribeConsumableResource", "consumable-resource/license", true},
+		{"batch:ListJobsByConsumableResource", "consumable-resource/batchctl-run-1", true},
+		{"batch:ListConsumableResources", "", true},
+	} {
+		if permits(t, "SubmitterPolicy", values, test.action, "arn:aws:batch:eu-west-1:1:"+test.resource, "") != test.allowed {
+			t.Errorf("%s on %s: allowed is %v", test.action, test.resource, !test.allowed)
+		}
+	}
+}
+
+// permits evaluates a policy of the template iam; of conditions it knows s3:prefix alone.
+func permits(t *testing.T, name string, values map[string]string, action, resource, prefix string) bool {
+	t.Helper()
+	allowed, denied := false, false
+	for _, v := range list(at(parse(t, file("iam")), "Resources", name, "Properties", "PolicyDocument", "Statement")) {
+		var s object
+		if err := json.Unmarshal([]byte(filled(t, v, values)), &s); err != nil {
+			t.Fatal(err)
+		}
+		like, conditional := at(s, "Condition", "StringLike", "s3:prefix").(string)
+		if anyWord(s["Action"], func(w string) bool { return w == action }) && anyWord(s["Resource"], func(w string) bool { return matches(w, resource) }) && (!conditional || matches(like, prefix)) {
+			allowed, denied = allowed || s["Effect"] == "Allow", denied || s["Effect"] == "Deny"
+		}
+	}
+	return allowed && !denied
 }
 
 // matches reports whether a text is one that a pattern of IAM stands for.
