@@ -17,6 +17,9 @@ func arrange(app *cli.App, args []string) ([]string, error) {
 	if len(args) < 2 {
 		return args, nil
 	}
+	if args[len(args)-1] == completionFlag {
+		return completing(app, args[:len(args)-1]), nil
+	}
 	out := []string{args[0]}
 	commands, flags, rest := app.Commands, app.Flags, args[1:]
 	if rest[0] == "help" {
@@ -26,7 +29,7 @@ func arrange(app *cli.App, args []string) ([]string, error) {
 	for len(rest) > 0 && len(commands) > 0 {
 		word := rest[0]
 		if strings.HasPrefix(word, "-") {
-			if isHelp(word) || word == "--version" || word == "-v" || word == completionFlag {
+			if isHelp(word) || word == "--version" || word == "-v" {
 				return append(out, rest...), nil
 			}
 			return nil, usage("flag %s stands before the command", word).
@@ -57,6 +60,29 @@ func arrange(app *cli.App, args []string) ([]string, error) {
 }
 
 const completionFlag = "--generate-bash-completion"
+
+// completing is the command line for the words that may follow one. It holds the command and
+// the flags that are whole: urfave/cli would carry out what has a -- or an operand, and a key
+// for completion has to change nothing. The word to be completed is found in os.Args.
+func completing(app *cli.App, args []string) []string {
+	out, path := args[:1:1], app.Name
+	commands, flags, rest := app.Commands, app.Flags, args[1:]
+	for len(rest) > 0 {
+		command := findCommand(commands, rest[0])
+		if command == nil {
+			break
+		}
+		out, path = append(out, rest[0]), path+" "+rest[0]
+		commands, flags, rest = command.Subcommands, command.Flags, rest[1:]
+	}
+	if n := len(rest); n > 0 && strings.HasPrefix(rest[n-1], "-") {
+		rest = rest[:n-1]
+	}
+	if front, _, err := split(path, flags, rest); err == nil && !slices.ContainsFunc(front, isHelp) {
+		out = append(out, front...)
+	}
+	return append(out, completionFlag)
+}
 
 func isHelp(word string) bool { return word == "-h" || word == "--help" || word == "-help" }
 
@@ -94,7 +120,7 @@ func split(path string, flags []cli.Flag, words []string) (front, operands []str
 		case word == "-" || !strings.HasPrefix(word, "-"):
 			operands = append(operands, word)
 			continue
-		case isHelp(word) || word == completionFlag:
+		case isHelp(word):
 			front = append(front, word)
 			continue
 		}

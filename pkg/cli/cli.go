@@ -92,7 +92,7 @@ func (p *program) app() *cli.App {
 		Action: func(c *cli.Context) error { return cli.ShowAppHelp(c) },
 	}
 	for _, c := range app.Commands {
-		if slices.Contains([]string{"status", "logs", "wait", "stop", "explain"}, c.Name) {
+		if slices.Contains([]string{"status", "logs", "wait", "results", "retry", "replay", "stop", "explain"}, c.Name) {
 			p.completeJobs(c)
 		}
 		c.OnUsageError = onUsage
