@@ -34,6 +34,8 @@ type jobOutput struct {
 	stage.Output
 	// url is To, expanded; local where --fetch brings it.
 	url, local string
+	// own says that Local names the child, so that each has a place of its own.
+	own bool
 	// at is the place in the form that brings what was found.
 	at    string
 	found []objects.Found
@@ -265,7 +267,10 @@ func (n instance) outputs() (all []*jobOutput, err error) {
 // output is one of the outputs of an instance.
 func (n instance) output(out stage.Output) (*jobOutput, error) {
 	look := func(name string) (string, bool) { value, ok := n.environment[name]; return value, ok }
-	o := &jobOutput{job: n.job, index: n.index, Output: out}
+	names, _ := stage.Variables(out.Local) // Expand below says what is wrong with it
+	o := &jobOutput{job: n.job, index: n.index, Output: out, own: slices.ContainsFunc(names, func(name string) bool {
+		return slices.Contains([]string{"AWS_BATCH_JOB_ID", "AWS_BATCH_JOB_ARRAY_INDEX", sweep.CellVariable}, name)
+	})}
 	for _, text := range []struct {
 		to   *string
 		from string
@@ -279,8 +284,8 @@ func (n instance) output(out stage.Output) (*jobOutput, error) {
 	return o, nil
 }
 
-// own is the output's name in its container.
-func (o *jobOutput) own() string { return path.Base(strings.TrimSuffix(o.From, "/")) }
+// name is the output's name in its container.
+func (o *jobOutput) name() string { return path.Base(strings.TrimSuffix(o.From, "/")) }
 
 // find looks what is at the places of outputs.
 func (s *resultStore) find(ctx context.Context, outputs []*jobOutput) error {
@@ -291,7 +296,7 @@ func (s *resultStore) find(ctx context.Context, outputs []*jobOutput) error {
 		free <- struct{}{}
 		wait.Go(func() {
 			defer func() { <-free }()
-			o.found, o.at, errs[i] = s.List(ctx, o.url, o.own())
+			o.found, o.at, errs[i] = s.List(ctx, o.url, o.name())
 		})
 	}
 	wait.Wait()
@@ -340,11 +345,11 @@ func placeOutputs(outputs []*jobOutput, dir string) error {
 	for _, o := range outputs {
 		local := o.Local
 		if dir != "" || local == "" {
-			local = o.byJob(o.own())
+			local = o.byJob(o.name())
 			if taken[local] {
 				local = o.byJob(strings.Trim(strings.ReplaceAll(o.From, "/", "-"), "-"))
 			}
-		} else if o.index >= 0 && !strings.Contains(local, strconv.Itoa(o.index)) {
+		} else if o.index >= 0 && !o.own {
 			local = ofChild(local, o.index)
 		}
 		if !filepath.IsLocal(filepath.FromSlash(local)) || path.Clean(local) == "." || strings.ContainsAny(local, "\\\x00") {

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -75,7 +76,12 @@ func TestOutputPlaces(t *testing.T) {
 // TestPlaceOutputs: where outputs are fetched to, and never out of the directory.
 func TestPlaceOutputs(t *testing.T) {
 	output := func(index int, from, local string) *jobOutput {
-		return &jobOutput{job: "train", index: index, Output: stage.Output{From: from, Local: local}, url: "s3://b/x", at: "s3://b/x", found: []objects.Found{{URL: "s3://b/x", Name: "x"}}}
+		o, err := instance{"train", index, "", map[string]string{"AWS_BATCH_JOB_ARRAY_INDEX": strconv.Itoa(index)}}.output(stage.Output{From: from, To: "s3://b/x", Local: local})
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.at, o.found = "s3://b/x", []objects.Found{{URL: "s3://b/x", Name: "x"}}
+		return o
 	}
 	for _, test := range []struct {
 		dir     string
@@ -87,7 +93,8 @@ func TestPlaceOutputs(t *testing.T) {
 		{"", []*jobOutput{output(-1, "/out/model.pt", "best.pt")}, "best.pt"},
 		{"", []*jobOutput{output(3, "/out/model.pt", "models/best.pt")}, "models/3/best.pt"},
 		{"", []*jobOutput{output(3, "/out/", "models/")}, "models/3/x"},
-		{"", []*jobOutput{output(3, "/out/", "models/3/x.pt")}, "models/3/x.pt"},
+		{"", []*jobOutput{output(3, "/out/", "models/${AWS_BATCH_JOB_ARRAY_INDEX}/x.pt")}, "models/3/x.pt"},
+		{"", []*jobOutput{output(0, "/out/", "run-2026/"), output(1, "/out/", "run-2026/"), output(2, "/out/", "run-2026/")}, "run-2026/0/x run-2026/1/x run-2026/2/x"},
 		{"there", []*jobOutput{output(3, "/out/model.pt", "models/best.pt")}, "there/train/3/model.pt"},
 		{"/tmp", []*jobOutput{output(-1, "/a/out", ""), output(-1, "/b/out", "")}, "/tmp/train/out /tmp/train/b-out"},
 		{"", []*jobOutput{output(-1, "a", "x"), output(-1, "b", "x")}, "error: two outputs go to x"},
