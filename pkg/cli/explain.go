@@ -256,6 +256,7 @@ func memberPlaces(j *spec.Job) (places []explain.Place) {
 		{"jobRoleArn", container.Get("jobRoleArn")}, {"executionRoleArn", container.Get("executionRoleArn")}, {"logConfiguration", container.Get("logConfiguration")},
 		{"ephemeralStorage", container.Get("ephemeralStorage")}, {"runtimePlatform", container.Get("runtimePlatform")}, {"jobQueue", j.Submit.Get("jobQueue")},
 		{"timeout", j.Register.Get("timeout")}, {"retryStrategy", j.Register.Get("retryStrategy")}, {"consumableResources", j.Register.Get("consumableResourceProperties")},
+		{"inputs", j.Node.Get("inputs")}, {"outputs", j.Node.Get("outputs")},
 	}
 	for _, m := range members {
 		src, span := m.node.Place()

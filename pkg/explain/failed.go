@@ -236,6 +236,38 @@ func outOfMemory(b *Bundle) *Verdict {
 	return v
 }
 
+// staging is the end of a job by batchctl stage, which runs around its program: by the exit
+// code, and by the line that it writes last.
+func (b *Bundle) staging(code int32, what string) (e *end, line []Evidence) {
+	line = b.Subject.logLines(1)
+	if e = b.end(); e == nil || !e.exited(code) || line == nil || !strings.HasPrefix(line[0].Text, "batchctl: "+what+" ") {
+		return nil, nil
+	}
+	return e, line
+}
+
+func inputsNotBrought(b *Bundle) *Verdict {
+	e, line := b.staging(66, "input")
+	if e == nil {
+		return nil
+	}
+	v := e.because(High, Fix{Member: "inputs", Job: "correct the place of the input that the log names, or put there what is missing", Platform: "or let the job's role read it: s3:GetObject, s3:ListBucket"},
+		"an input did not come, so its program did not begin")
+	v.Evidence = append(line, v.Evidence...)
+	return v
+}
+
+func outputsNotCarried(b *Bundle) *Verdict {
+	e, line := b.staging(73, "output")
+	if e == nil {
+		return nil
+	}
+	v := e.because(High, Fix{Member: "outputs", Job: "let the program write what outputs names, or correct the path or the place that the log names", Platform: "or let the job's role write there: s3:PutObject"},
+		"its program succeeded, and an output was not carried away")
+	v.Evidence = append(line, v.Evidence...)
+	return v
+}
+
 func exitCode(b *Bundle) *Verdict {
 	e := b.end()
 	if e == nil || e.exit == nil || *e.exit == 0 {

@@ -23,6 +23,8 @@ func Rules() []Rule {
 		{"gpu-driver-missing", "The instance has no working GPU driver.", nil, false, gpuDriverMissing},
 		{"out-of-memory", "It used more memory than it asked for.", nil, false, outOfMemory},
 		{"missing-command", "The command is not in the image, or cannot be executed.", nil, false, missingCommand},
+		{"inputs-not-brought", "Its inputs did not come, so its program did not begin.", nil, false, inputsNotBrought},
+		{"outputs-not-carried", "Its program succeeded, and its outputs did not arrive.", nil, false, outputsNotCarried},
 		{"network-interface", "The network interface of the task did not come up.", nil, false, networkInterface},
 		{"container-not-started", "The container could not be started, for another reason.", nil, true, containerNotStarted},
 		{"exit-code", "The job's own program failed.", nil, true, exitCode},
