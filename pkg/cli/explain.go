@@ -225,16 +225,16 @@ func (p *program) placesOf(path, job string) ([]explain.Place, error) {
 	if file == nil {
 		return nil, fail(ExitProblem, "%s is no job file", path).try("see why: batchctl validate %s", path)
 	}
-	var places []explain.Place
+	var named *spec.Job // a submitted job's name may have more behind it; "train-eval" is not "train"
 	for _, j := range file.Jobs {
-		if len(file.Jobs) == 1 || strings.HasPrefix(job, j.Name) {
-			places = append(places, memberPlaces(j)...)
+		if (len(file.Jobs) == 1 || strings.HasPrefix(job, j.Name)) && (named == nil || len(j.Name) > len(named.Name)) {
+			named = j
 		}
 	}
-	if len(places) == 0 {
+	if named == nil {
 		return nil, fail(ExitUsage, "%s holds no job %s", path, job).try("leave --file out, or name the file that holds it")
 	}
-	return places, nil
+	return memberPlaces(named), nil
 }
 
 // memberPlaces is where a job's file says what a fix may be about; the job itself
