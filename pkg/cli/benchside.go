@@ -178,7 +178,7 @@ func (b *benchmark) alone(ctx context.Context, part *benchPart) error {
 	if known, describeErr := b.t.Describe(ctx, stuck.job.ID); describeErr == nil {
 		part.absent = unplaced(known[0])
 	}
-	err = b.endAll(b.t, part.jobs, "it cannot be placed on this machine")
+	err = b.endAll(b.t, part.jobs, stuck.reason())
 	part.jobs = nil // nothing to read
 	return err
 }

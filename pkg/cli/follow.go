@@ -14,6 +14,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/explain"
 )
 
 // follower watches jobs to their end and tells their story: each change of
@@ -52,7 +53,13 @@ func (p *program) newFollower(t *target, jobs []client.Submitted, log io.Writer)
 }
 
 // errStuck ends a watch because a job can never be placed.
-type errStuck struct{ job client.Submitted }
+type errStuck struct {
+	job client.Submitted
+	why string
+}
+
+// reason is what its job, and those that end with it, are told.
+func (e *errStuck) reason() string { return "job " + e.job.Name + explain.Unplaced + ": " + e.why }
 
 func (e *errStuck) Error() string { return "this machine can never hold job " + e.job.Name }
 
@@ -97,7 +104,7 @@ func (f *follower) watch(ctx context.Context, ids []string) error {
 		}
 		f.tell(ctx, event)
 		if f.untilStuck && isStuck(event.Job) {
-			return &errStuck{f.names[aws.ToString(event.Job.JobId)]}
+			return &errStuck{f.names[aws.ToString(event.Job.JobId)], unplaced(event.Job)}
 		}
 	}
 	return ctx.Err()

@@ -89,7 +89,7 @@ func (p *program) runEnd(ctx context.Context, t *target, jobs []client.Submitted
 	case err == nil:
 		return quiet(code)
 	case errors.As(err, &stuck):
-		if endErr := p.endAll(t, jobs, "cannot be placed on this machine"); endErr != nil {
+		if endErr := p.endAll(t, jobs, stuck.reason()); endErr != nil {
 			return endErr
 		}
 		return fail(ExitUnplaceable, "%v", stuck).

@@ -61,13 +61,33 @@ func stopped(b *Bundle) *Verdict {
 	if !ended(job.Status) || !aws.ToBool(job.IsCancelled) && !aws.ToBool(job.IsTerminated) {
 		return nil
 	}
+	if b.unplaced() != "" {
+		return nil
+	}
 	how := "terminated"
 	if aws.ToBool(job.IsCancelled) {
 		how = "cancelled"
 	}
+	fix := "submit it again if that was a mistake"
+	if !b.Local {
+		fix += "; CloudTrail (TerminateJob, CancelJob) knows who it was"
+	}
 	return &Verdict{Summary: fmt.Sprintf("somebody %s the job: %s", how, str(job.StatusReason)), Confidence: High,
 		Evidence: []Evidence{{"DescribeJobs, job " + shortID(job.JobId) + ", status reason", clock(num(job.StoppedAt)), str(job.StatusReason)}},
-		Fix:      Fix{Job: "submit it again if that was a mistake; CloudTrail (TerminateJob, CancelJob) knows who it was"}}
+		Fix:      Fix{Job: fix}}
+}
+
+// Unplaced stands behind a job's name in the reason with which batchctl run ends jobs on a
+// machine that can never hold that one; what the job asks for comes behind it.
+const Unplaced = " cannot be placed on this machine"
+
+// unplaced is that reason, if the job itself ended with it.
+func (b *Bundle) unplaced() string {
+	job := b.Subject.Job
+	if reason := str(job.StatusReason); b.Local && ended(job.Status) && strings.Contains(reason, "job "+str(job.JobName)+Unplaced) {
+		return reason
+	}
+	return ""
 }
 
 func spotReclaim(b *Bundle) *Verdict {

@@ -338,9 +338,22 @@ func cannotFit(b *Bundle) *Verdict {
 	v := b.reasoned([]string{"MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT", "MISCONFIGURATION:EC2_INSTANCE_CONFIGURATION_UNSUPPORTED"}, Medium,
 		Fix{Member: "memory", Job: "ask for less memory, vCPUs or GPUs: instances leave less to jobs than their sheet says", Platform: "or add instance types that hold it"},
 		"no compute environment of the queue can hold the job")
+	if reason := b.unplaced(); reason != "" {
+		v = &Verdict{Evidence: []Evidence{{"DescribeJobs, job " + shortID(b.Subject.Job.JobId) + ", status reason", clock(num(b.Subject.Job.StoppedAt)), reason}}}
+	}
 	if v != nil && b.Local {
 		v.Confidence = High
-		v.Fix = Fix{Member: "memory", Job: "ask for less, or submit it to a target that has such machines: batchctl submit FILE --target NAME"}
+		member := "memory"
+		if _, asks, found := strings.Cut(v.Evidence[0].Text, "the job asks for "); found {
+			asks, _, _ = strings.Cut(asks, ",")
+			switch { // in the words of the local engine
+			case strings.Contains(asks, "GPU"):
+				member = "gpus"
+			case strings.Contains(asks, "vCPU"):
+				member = "vcpus"
+			}
+		}
+		v.Fix = Fix{Member: member, Job: "ask for less, or submit it to a target that has such machines: batchctl submit FILE --target NAME"}
 		v.Summary = "this machine can never hold the job"
 	}
 	return v
