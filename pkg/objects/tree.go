@@ -44,6 +44,11 @@ func (p *publication) publish(ctx context.Context, name string) (in stage.Input,
 		return in, err
 	}
 	defer root.Close()
+	for _, f := range files {
+		if err := f.named(); isDir && err != nil {
+			return in, err
+		}
+	}
 	all, err := p.hash(ctx, files)
 	if err != nil {
 		return in, err

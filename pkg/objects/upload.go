@@ -43,8 +43,8 @@ func (s *Store) upload(ctx context.Context, from string, to place, moved *tally)
 		prefix += "/"
 	}
 	for _, f := range files {
-		if !utf8.ValidString(f.name) {
-			return fmt.Errorf("%s: the name is not UTF-8, as the keys of S3 are: give the file another one", f)
+		if err := f.named(); err != nil {
+			return err
 		}
 		if len(prefix)+len(f.name) > 1024 {
 			return fmt.Errorf("%s: its key would have more than 1024 bytes", f)

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // source is a file of this machine that is to be copied, and how it was when it was seen.
@@ -28,6 +29,14 @@ func (f *source) String() string { return filepath.Join(f.root.Name(), filepath.
 
 // executable tells whether somebody may run the file as a program.
 func (f *source) executable() bool { return f.mode&0o111 != 0 }
+
+// named refuses a name that neither a key of S3 nor the list of a tree can have.
+func (f *source) named() error {
+	if !utf8.ValidString(f.name) {
+		return fmt.Errorf("%s: the name is not UTF-8, as the keys of S3 are: give the file another one", f)
+	}
+	return nil
+}
 
 // open opens the file, if it is still the one that was seen.
 func (f *source) open() (*os.File, error) {

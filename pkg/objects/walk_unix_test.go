@@ -26,6 +26,19 @@ func TestSpecialFiles(t *testing.T) {
 	}
 }
 
+// TestNamesInNoEncoding: what a container could not be brought is not published either.
+func TestNamesInNoEncoding(t *testing.T) {
+	_, s := memory(t)
+	dir := t.TempDir()
+	if err := os.WriteFile(dir+"/\xff\xfe", []byte("x"), 0o600); err != nil {
+		t.Skip(err)
+	}
+	for _, at := range []string{t.TempDir(), "s3://bucket/staging"} {
+		_, _, err := s.Publish(t.Context(), at, dir)
+		wants(t, err, "the name is not UTF-8")
+	}
+}
+
 // TestFullDisk meets the end of the disk while it writes, in a process of its own: the
 // limit holds for all that a process writes.
 func TestFullDisk(t *testing.T) {
