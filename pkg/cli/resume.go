@@ -140,7 +140,7 @@ func (p *program) endResume(t *target, jobs []client.Submitted, format string, e
 	if err != nil || len(withID(jobs)) == 0 {
 		return err
 	}
-	p.nextSteps(jobs)
+	p.nextSteps(t, jobs)
 	return p.nameOpen(t, jobs)
 }
 

@@ -77,8 +77,8 @@ func (p *program) runPlan(ctx context.Context, t *target, made *plan.Plan, forma
 	if format == "json" {
 		err = errors.Join(p.printJobs(t, jobs), err)
 	}
-	p.lastWords(jobs)
-	p.tellOutputs(made, client.ShortID(jobs[0].ID))
+	p.lastWords(t, jobs)
+	p.tellOutputs(made, client.ShortID(jobs[0].ID)+t.flags)
 	return err
 }
 
@@ -130,7 +130,7 @@ func (p *program) printJobs(t *target, jobs []client.Submitted) error {
 }
 
 // lastWords says where the run can be looked at again.
-func (p *program) lastWords(jobs []client.Submitted) {
-	id := client.ShortID(jobs[0].ID)
+func (p *program) lastWords(t *target, jobs []client.Submitted) {
+	id := client.ShortID(jobs[0].ID) + t.flags
 	fmt.Fprintf(p.Err, "again: batchctl status %[1]s    batchctl logs %[1]s\n", id)
 }

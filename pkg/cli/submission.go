@@ -135,8 +135,8 @@ func (t *target) words(jobs []client.Submitted) string {
 		entries, _ := t.Ledger.Own() // without a ledger every job is named
 		at := slices.IndexFunc(entries, func(e client.Entry) bool { return e.ID == jobs[0].ID })
 		if at >= 0 && len(together(entries, at)) == len(jobs) {
-			return "--submission " + short[0]
+			return "--submission " + short[0] + t.flags
 		}
 	}
-	return strings.Join(short, " ")
+	return strings.Join(short, " ") + t.flags
 }

@@ -91,8 +91,8 @@ func (p *program) deliver(c *cli.Context, t *target, made *plan.Plan, format str
 		if err = errors.Join(err, d.tell(jobs)); err != nil || len(withID(jobs)) == 0 {
 			return err
 		}
-		p.nextSteps(jobs)
-		p.tellOutputs(made, client.ShortID(withID(jobs)[0].ID))
+		p.nextSteps(t, jobs)
+		p.tellOutputs(made, client.ShortID(withID(jobs)[0].ID)+t.flags)
 		return p.nameOpen(t, jobs)
 	}
 	look := func() error { return nil }
@@ -107,7 +107,7 @@ func (p *program) deliver(c *cli.Context, t *target, made *plan.Plan, format str
 	})
 	err = errors.Join(err, d.end(jobs), quiet(code), look())
 	if some := withID(jobs); len(some) > 0 {
-		p.tellOutputs(made, client.ShortID(some[0].ID))
+		p.tellOutputs(made, client.ShortID(some[0].ID)+t.flags)
 	}
 	return err
 }
@@ -323,8 +323,8 @@ func (p *program) printSubmitted(jobs []client.Submitted) {
 }
 
 // nextSteps ends the story with the commands that go on from here.
-func (p *program) nextSteps(jobs []client.Submitted) {
-	id := client.ShortID(withID(jobs)[0].ID)
+func (p *program) nextSteps(t *target, jobs []client.Submitted) {
+	id := client.ShortID(withID(jobs)[0].ID) + t.flags
 	fmt.Fprintf(p.Err, "next: batchctl wait %[1]s    batchctl logs %[1]s --follow    batchctl stop %[1]s\n", id)
 }
 

@@ -33,6 +33,8 @@ type target struct {
 	// name is the target's name; label is what people are told: `local`, or
 	// `aws 123456789012 us-east-1`.
 	name, label string
+	// flags lead a next command here, as they led this one; "" or with a blank before each.
+	flags string
 	*client.Client
 	// config is what Client was made of.
 	config aws.Config
@@ -102,6 +104,29 @@ func targetName(c *cli.Context, platform *spec.Platform) string {
 	return name
 }
 
+// flagsTo are the flags with which a command that names no file finds the target. The
+// platform file beside a job file need not be one that is found from here.
+func flagsTo(c *cli.Context, platform *spec.Platform, name string) (flags string) {
+	add := func(flag, value string) {
+		if value != "" {
+			flags += " --" + flag + " " + quoted(value)
+		}
+	}
+	file := c.String("platform")
+	if file == "" && platform != nil && name != localTarget {
+		_, named := platform.Target(name)
+		here, _ := spec.FindPlatform(".")
+		if there, err := filepath.Abs(platform.Root.Source.Name); named && err == nil && there != here {
+			file = platform.Root.Source.Name
+		}
+	}
+	add("platform", file)
+	for _, flag := range []string{"target", "state-dir", "profile", "region", "endpoint-url"} {
+		add(flag, c.String(flag))
+	}
+	return flags
+}
+
 func (p *program) openNamed(ctx context.Context, c *cli.Context, platform *spec.Platform, name string, why need) (*target, error) {
 	dir, err := stateDir(c)
 	if err != nil {
@@ -111,7 +136,7 @@ func (p *program) openNamed(ctx context.Context, c *cli.Context, platform *spec.
 	if platform != nil {
 		entry, _ = platform.Target(name)
 	}
-	t := &target{name: name, ledger: &client.Ledger{Dir: dir}, close: func() error { return nil }}
+	t := &target{name: name, flags: flagsTo(c, platform, name), ledger: &client.Ledger{Dir: dir}, close: func() error { return nil }}
 	switch {
 	case name == localTarget && saysAWS(c):
 		err = usage("--region, --profile and --endpoint-url are of an AWS target").try("leave them out, or say --target aws")
