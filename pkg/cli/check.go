@@ -44,6 +44,7 @@ type governor struct {
 	platform *spec.Platform
 	problems diag.List
 	err      error
+	// together is in the order of the files: of two that define the same, the last one counts.
 	together []*spec.File
 	// queues is true when one of them creates a queue, so that jobs are placed.
 	queues bool
@@ -80,6 +81,8 @@ type verdict struct {
 	governor  *governor
 	alone     bool
 	registers []string
+	// kept is the file where it is held against others.
+	kept *spec.File
 	// queueless is true when one of the jobs names no queue.
 	queueless bool
 }
@@ -222,9 +225,7 @@ func (w *worker) checkSource(src *diag.Source, g *governor, recognize bool) verd
 		v.problems = append(v.problems, w.lint.Check([]*spec.File{file}, g.platform, w.rules)...)
 		v.alone, v.registers = true, registers(file)
 	default:
-		w.mu.Lock()
-		g.together = append(g.together, file)
-		w.mu.Unlock()
+		v.kept = file
 		w.arena = &jsontree.Arena{} // the file keeps the other one
 	}
 	v.unplaced = file != nil && len(file.Jobs) > 0 && g.path == ""

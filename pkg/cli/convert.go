@@ -86,7 +86,7 @@ func (p *program) loadEach(c *cli.Context) ([]*spec.File, error) {
 		}
 	}
 	problems.Sort()
-	return files, p.complain(problems)
+	return files, p.refuse(problems, "nothing was converted")
 }
 
 // areNative reports whether the files are requests, and not job files.

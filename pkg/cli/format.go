@@ -61,7 +61,7 @@ func (p *program) formatFile(c *cli.Context, f found) (changed bool, err error) 
 	}
 	root, problems := jsontree.Parse(src)
 	if problems.HasErrors() {
-		return false, p.complain(problems)
+		return false, p.refuse(problems, "the file is as it was")
 	}
 	text := jsontree.Format(root, formatWidth)
 	changed = text != src.Text

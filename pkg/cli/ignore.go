@@ -71,12 +71,16 @@ func (i *ignores) below(path string) string {
 
 // enter reads the .gitignore of a directory.
 func (i *ignores) enter(dir string) error {
-	f, err := os.Open(filepath.Join(dir, ".gitignore"))
+	path := filepath.Join(dir, ".gitignore")
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return nil // git reads none either, and a pipe has no end
+	}
+	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
-		return cannotRead(filepath.Join(dir, ".gitignore"), err)
+		return cannotRead(path, err)
 	}
 	defer f.Close()
 	below := i.below(dir)

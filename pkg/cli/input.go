@@ -307,6 +307,11 @@ func relative(path string) string {
 // complain prints problems where they belong to the story, and ends the command
 // if there are errors among them.
 func (p *program) complain(problems diag.List) error {
+	return p.refuse(problems, "nothing was sent")
+}
+
+// refuse is complain of a command that left something else undone.
+func (p *program) refuse(problems diag.List, undone string) error {
 	if err := diag.WriteText(p.Err, problems, p.textOptions(p.Err)); err != nil {
 		return err
 	}
@@ -314,7 +319,7 @@ func (p *program) complain(problems diag.List) error {
 		return nil
 	}
 	errors, _ := problems.Count()
-	return fail(ExitProblem, "%s: nothing was sent", plural(errors, "problem"))
+	return fail(ExitProblem, "%s: %s", plural(errors, "problem"), undone)
 }
 
 func (p *program) textOptions(w io.Writer) diag.TextOptions {

@@ -30,6 +30,7 @@ const (
 // check returns what is found among the files, and takes what a file's own check
 // found by itself out of its verdict where it is checked again.
 func (j *joint) check() diag.List {
+	j.gather()
 	j.addRegistered()
 	kept := j.governor.together
 	j.governor.queues = slices.ContainsFunc(kept, func(f *spec.File) bool { return f.Kind == spec.KindJobQueue })
@@ -46,6 +47,16 @@ func (j *joint) check() diag.List {
 		found[i] = j.checkBatch(w, alone[i*size:min((i+1)*size, len(alone))], creators)
 	})
 	return once(append(all, slices.Concat(found...)...))
+}
+
+// gather collects the files that are held against others, in their order.
+func (j *joint) gather() {
+	j.governor.together = nil
+	for _, v := range j.verdicts {
+		if v.governor == j.governor && v.kept != nil {
+			j.governor.together = append(j.governor.together, v.kept)
+		}
+	}
 }
 
 // alone is the numbers of the files that were checked by themselves.
@@ -80,11 +91,11 @@ func (j *joint) addRegistered() {
 		if slices.ContainsFunc(j.verdicts[i].registers, func(name string) bool { return wanted[name] }) {
 			w := &worker{checker: j.checker, arena: &jsontree.Arena{}}
 			if f := j.load(w, i); f != nil {
-				j.governor.together = append(j.governor.together, f)
-				j.verdicts[i].alone = false
+				j.verdicts[i].kept, j.verdicts[i].alone = f, false
 			}
 		}
 	}
+	j.gather()
 }
 
 // load reads a file again. What its own check found goes; what is found now is

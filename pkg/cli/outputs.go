@@ -355,6 +355,10 @@ func placeOutputs(outputs []*jobOutput, dir string) error {
 		if !filepath.IsLocal(filepath.FromSlash(local)) || path.Clean(local) == "." || strings.ContainsAny(local, "\\\x00") {
 			return fail(ExitNotDone, "the job says that its output goes to %s, out of this directory", local).try("name a directory: --to DIRECTORY; or fetch it by itself: aws s3 cp --recursive %s DIRECTORY", o.at)
 		}
+		// .git/hooks and .ssh/authorized_keys lie below this directory too
+		if dir == "" && slices.ContainsFunc(strings.Split(path.Clean(local), "/"), func(name string) bool { return strings.HasPrefix(name, ".") }) {
+			return fail(ExitNotDone, "the job says that its output goes to the hidden %s", local).try("name a directory: --to DIRECTORY")
+		}
 		if taken[local] {
 			return fail(ExitNotDone, "two outputs go to %s", local).try("name a directory, below which every job has its own: --to DIRECTORY")
 		}

@@ -119,7 +119,14 @@ func pricesFor(c *cli.Context, in *input) (*catalog.Prices, error) {
 	if path == "" {
 		return nil, nil
 	}
-	prices, err := catalog.ReadPricesFile(path)
+	var err error
+	if named != "" {
+		err = spec.Regular(path)
+	}
+	var prices *catalog.Prices
+	if err == nil {
+		prices, err = catalog.ReadPricesFile(path)
+	}
 	if err != nil {
 		return nil, fail(ExitNotDone, "read prices %s%s: %v", path, named, err).
 			try("its lines are %s under that header: eu-west-1,m5.large,0.107", catalog.PricesHead)

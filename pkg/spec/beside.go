@@ -125,13 +125,12 @@ func rootOf(dir, name string) (root *os.Root, inside string, err error) {
 // readRegular reads a file that has an end.
 func readRegular(root *os.Root, inside string) (string, error) {
 	info, err := root.Stat(inside)
-	switch {
-	case err != nil:
+	if err != nil {
 		return "", cause(err)
-	case info.IsDir():
-		return "", errors.New("it is a directory")
-	case !info.Mode().IsRegular():
-		return "", errors.New("it is no regular file")
+	}
+	switch err := regular(info); {
+	case err != nil:
+		return "", err
 	case info.Size() > maxBeside:
 		return "", fmt.Errorf("it has more than %d MiB", maxBeside>>20)
 	}

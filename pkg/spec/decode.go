@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -72,8 +73,31 @@ func (p *Platform) ReadCatalog(path string) (err error) {
 	if p == nil || p.CatalogFile == "" {
 		return nil
 	}
+	if err := Regular(p.CatalogPath(path)); err != nil {
+		return err
+	}
 	p.Catalog, err = catalog.ReadFile(p.CatalogPath(path))
 	return err
+}
+
+// Regular refuses a path that a file names and that is no regular file: the file may
+// come from anybody, and to open a pipe would wait for ever for who writes to it.
+func Regular(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return cause(err)
+	}
+	return regular(info)
+}
+
+func regular(info os.FileInfo) error {
+	switch {
+	case info.IsDir():
+		return errors.New("it is a directory")
+	case !info.Mode().IsRegular():
+		return errors.New("it is no regular file")
+	}
+	return nil
 }
 
 // CatalogPath is where CatalogFile lies, path being the platform file's.
