@@ -83,6 +83,13 @@ func list(input string) ([]string, error) {
 // inspect reads no more than the header, so that a file which is no image, or
 // which claims a size that no memory holds, is known before any work.
 func inspect(path string) (source, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return source{}, fmt.Errorf("read image: %w", err)
+	}
+	if !info.Mode().IsRegular() { // opening a named pipe would wait for ever for who writes to it
+		return source{}, fmt.Errorf("read image %s: it is no regular file; copy the image into one", path)
+	}
 	file, err := os.Open(path)
 	if err != nil {
 		return source{}, fmt.Errorf("read image: %w", err)
@@ -116,7 +123,7 @@ func inspect(path string) (source, error) {
 // anybody takes the memory: it is cut short, or made to exhaust who believes it.
 func plausible(file *os.File, c codec, pixels int64) error {
 	info, err := file.Stat()
-	if err != nil || !info.Mode().IsRegular() || pixels/c.densest <= info.Size() {
+	if err != nil || pixels/c.densest <= info.Size() {
 		return err
 	}
 	return fmt.Errorf("a file of %d bytes cannot hold as many pixels; it is cut short, or no honest image", info.Size())
