@@ -143,6 +143,23 @@ func TestGeneratedOutput(t *testing.T) {
 	}
 }
 
+// Floats have one format alone, so that names which differ in their endings would meet.
+func TestResultsOfOneName(t *testing.T) {
+	in, out := t.TempDir(), filepath.Join(t.TempDir(), "out")
+	put(t, filepath.Join(in, "cat.jpg"), encoded(t, asJPEG, pattern(9, 5)))
+	put(t, filepath.Join(in, "cat.png"), encoded(t, png.Encode, pattern(9, 5)))
+	stdout, _, err := run(t, "--input", in, "--output", out, "--operations", "sobel,normalise")
+	if err == nil || !strings.Contains(err.Error(), "cat.png would both become "+filepath.Join(out, "cat.normalise.npy")+"; rename one, or leave normalise out") || stdout != "" {
+		t.Errorf("got %s, %v", stdout, err)
+	}
+	if _, _, err := run(t, "--input", in, "--output", out, "--operations", "sobel"); err != nil || files(t, out) != "cat.sobel.jpg cat.sobel.png" {
+		t.Errorf("got %s, %v", files(t, out), err)
+	}
+	if _, _, err := run(t, "--input", in, "--operations", "normalise"); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestFolderOfFloats(t *testing.T) {
 	out := t.TempDir()
 	path := put(t, filepath.Join(t.TempDir(), "x.jpg"), encoded(t, asJPEG, pattern(9, 5)))

@@ -222,12 +222,19 @@ func replace(path string, encode func(io.Writer) error) (err error) {
 // writeResult writes what an operation made of the file name: in the format of
 // codec, or as a .npy file where samples are float32. It returns the path.
 func writeResult(folder, name, operation string, c codec, m Image) (string, error) {
-	path := outputPath(folder, name, operation)
+	path := resultPath(folder, name, operation, m.Shape)
 	if !m.Float {
 		return path, write(path, c, m)
 	}
-	path = strings.TrimSuffix(path, filepath.Ext(path)) + ".npy"
 	return path, replace(path, func(w io.Writer) error { return encodeNPY(w, m) })
+}
+
+// resultPath is where the result of a shape goes.
+func resultPath(folder, name, operation string, s Shape) string {
+	if s.Float {
+		name = strings.TrimSuffix(name, filepath.Ext(name)) + ".npy"
+	}
+	return outputPath(folder, name, operation)
 }
 
 // prepareOutput makes the folder and proves before the work that files can be

@@ -21,6 +21,9 @@ func (c *config) files(ctx context.Context, start func() (*reporter, error), std
 		return err
 	}
 	if c.output != "" {
+		if err := c.checkNames(sources); err != nil {
+			return err
+		}
 		if err := prepareOutput(c.output, c.input); err != nil {
 			return err
 		}
@@ -89,6 +92,21 @@ func (c *config) inspectOne(path string, memory measure.Memory) (source, error) 
 		err = s.read(New(s.shape))
 	}
 	return s, err
+}
+
+// checkNames refuses files of which one's result would take the place of the other's.
+func (c *config) checkNames(sources []source) error {
+	of := map[string]string{}
+	for _, s := range sources {
+		for _, op := range c.selected() {
+			path := resultPath(c.output, s.path, op.Name, op.output(c.runner.params, s.shape))
+			if other, taken := of[path]; taken && other != s.path {
+				return fmt.Errorf("%s and %s would both become %s; rename one, or leave %s out of --operations", other, s.path, path, op.Name)
+			}
+			of[path] = s.path
+		}
+	}
+	return nil
 }
 
 // memoryFor is the peak of one file: up to 8 bytes for a decoded pixel, 4 for
