@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	stdimage "image"
 	"image/png"
 	"os"
 	"path/filepath"
@@ -210,6 +211,8 @@ func readOnly(t *testing.T) string {
 // What can be known before the work stops the program before any output.
 func TestErrorsBeforeTheWork(t *testing.T) {
 	folder := t.TempDir()
+	line := put(t, filepath.Join(t.TempDir(), "line.png"), encoded(t, png.Encode, stdimage.NewGray(stdimage.Rect(0, 0, 300_000, 1))))
+	photo := put(t, filepath.Join(t.TempDir(), "photo.jpg"), encoded(t, asJPEG, pattern(2000, 2)))
 	whole := encoded(t, png.Encode, pattern(64, 64))
 	file := put(t, filepath.Join(folder, "file.png"), whole)
 	cut := put(t, filepath.Join(t.TempDir(), "cut.png"), whole[:len(whole)/2])
@@ -226,6 +229,8 @@ func TestErrorsBeforeTheWork(t *testing.T) {
 		{[]string{"--output", filepath.Join(file, "x")}, "prepare --output: "},
 		{[]string{"--input", folder, "--output", folder}, "it is the input folder"},
 		{[]string{"--sizes", "65535", "--batch", "10000"}, "a batch of 10000 images of 65535x65535 needs "},
+		{[]string{"--input", line, "--height", "65535"}, "line.png, an image of 300000x1, would become 19660500000x65535 by resize-bilinear, and a side has at most 2147483647 pixels; choose a smaller --scale"},
+		{[]string{"--input", photo, "--scale", "40", "--output", t.TempDir()}, "would become 80000x80 by resize-bilinear, and a side has at most 65535 pixels"},
 		{[]string{"--device", "cuda"}, "--device cuda: "},
 	} {
 		stdout, stderr, err := run(t, test.args...)

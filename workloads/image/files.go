@@ -22,6 +22,8 @@ const jpegQuality = 92
 // codec reads and writes one file format.
 type codec struct {
 	magic string
+	// longest is the most pixels on a side that a file can hold.
+	longest int
 	// densest is the number of pixels that one byte of a file can stand for.
 	densest int64
 	// end is the last thing in a whole file, unless something follows the image.
@@ -34,13 +36,13 @@ type codec struct {
 // pngCodec: deflate makes at most 1032 bytes of one, and those hold at most eight
 // pixels each (https://zlib.net/zlib_tech.html, maximum compression factor).
 func pngCodec() codec {
-	return codec{"\x89PNG\r\n\x1a\n", 8 * 1032, "IEND\xae\x42\x60\x82", png.DecodeConfig, png.Decode, png.Encode}
+	return codec{"\x89PNG\r\n\x1a\n", 1<<31 - 1, 8 * 1032, "IEND\xae\x42\x60\x82", png.DecodeConfig, png.Decode, png.Encode}
 }
 
 // jpegCodec: every block of 8x8 samples takes at least one bit for its mean, and
 // subsampling makes at most 16 blocks of pixels out of one.
 func jpegCodec() codec {
-	return codec{"\xff\xd8\xff", 8 * 64 * 16, "\xff\xd9", jpeg.DecodeConfig, jpeg.Decode, func(w io.Writer, m stdimage.Image) error {
+	return codec{"\xff\xd8\xff", 1<<16 - 1, 8 * 64 * 16, "\xff\xd9", jpeg.DecodeConfig, jpeg.Decode, func(w io.Writer, m stdimage.Image) error {
 		return jpeg.Encode(w, m, &jpeg.Options{Quality: jpegQuality})
 	}}
 }

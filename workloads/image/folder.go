@@ -82,6 +82,9 @@ func (c *config) inspectOne(path string, memory measure.Memory) (source, error) 
 	if err != nil {
 		return s, err
 	}
+	if err := c.checkSides(s); err != nil {
+		return s, err
+	}
 	err = memory.Check(fmt.Sprintf("%s, an image of %v,", path, s.shape), c.memoryFor(s.shape), "leave it out or make it smaller")
 	for _, op := range c.selected() {
 		if err == nil {
@@ -92,6 +95,22 @@ func (c *config) inspectOne(path string, memory measure.Memory) (source, error) 
 		err = s.read(New(s.shape))
 	}
 	return s, err
+}
+
+// checkSides refuses results that the file's format cannot hold, and, also where none are
+// written, those of which no number of bytes can be told.
+func (c *config) checkSides(s source) error {
+	longest := pngCodec().longest
+	if c.output != "" {
+		longest = s.codec.longest
+	}
+	for _, op := range c.selected() {
+		if out := op.output(c.runner.params, s.shape); max(out.W, out.H) > longest {
+			return fmt.Errorf("%s, an image of %v, would become %v by %s, and a side has at most %d pixels; choose a smaller --scale, --width or --height",
+				s.path, s.shape, out, op.Name, longest)
+		}
+	}
+	return nil
 }
 
 // checkNames refuses files of which one's result would take the place of the other's.
