@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 )
@@ -179,6 +180,15 @@ func fromStandard(m Image, src stdimage.Image) {
 	}
 }
 
+// copyBytes is what write takes besides the image: a copy of 4 bytes for each pixel, and
+// what the encoders take. Floats are written as they are.
+func copyBytes(s Shape) int64 {
+	if s.Float {
+		return 0
+	}
+	return 2 * s.Bytes()
+}
+
 func toStandard(m Image) stdimage.Image {
 	bounds := stdimage.Rect(0, 0, m.W, m.H)
 	if m.Channels == 1 {
@@ -197,6 +207,7 @@ func toStandard(m Image) stdimage.Image {
 
 // write encodes the image in the format of codec.
 func write(path string, c codec, m Image) error {
+	runtime.GC() // else the copy of the image before could still take memory
 	return replace(path, func(w io.Writer) error { return c.encode(w, toStandard(m)) })
 }
 

@@ -279,6 +279,17 @@ func TestInspectAgainstMemory(t *testing.T) {
 	}
 }
 
+// Generated images that are written take a copy of the largest one besides.
+func TestGeneratedAgainstMemory(t *testing.T) {
+	for output, want := range map[string]string{"": "needs 114.4 MiB", "out": "needs 206.0 MiB"} {
+		c := config{runner: runner{engine: processor{}}, operations: []string{"resize-half"}, sizes: []int{4000}, batches: []int{2, 1}, output: output}
+		err := c.checkGenerated(measure.Memory{Bytes: 100 << 20, Source: "the container"})
+		if err == nil || !strings.Contains(err.Error(), "a batch of 2 images of 4000x4000 "+want) {
+			t.Errorf("--output %q: got %v", output, err)
+		}
+	}
+}
+
 func TestEncodeNPY(t *testing.T) {
 	m := Image{Shape: Shape{W: 2, H: 3, Channels: 3, Float: true}, Stride: 28, Pix: make([]byte, 3*28)}
 	for i := range m.Pix {

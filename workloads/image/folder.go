@@ -129,16 +129,11 @@ func (c *config) checkNames(sources []source) error {
 }
 
 // memoryFor is the peak of one file: up to 8 bytes for a decoded pixel, 4 for
-// the copy without palette and subsampling, then input, output, and 4 more for
-// each output pixel on its way to a file.
+// the copy without palette and subsampling, then input, output, and the copy of the
+// output on its way to a file.
 func (c *config) memoryFor(s Shape) int64 {
 	pixels := int64(s.W) * int64(s.H)
-	return 12*pixels + s.Bytes() + c.largestOutput(s, func(out Shape) int64 {
-		if out.Float {
-			return out.Bytes() // written as it is
-		}
-		return 3 * out.Bytes()
-	})
+	return 12*pixels + s.Bytes() + c.largestOutput(s, func(out Shape) int64 { return out.Bytes() + copyBytes(out) })
 }
 
 func (c *config) oneFile(ctx context.Context, s source, rows []*row) (err error) {

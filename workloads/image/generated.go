@@ -32,13 +32,16 @@ func (c *config) generated(ctx context.Context, start func() (*reporter, error),
 	return report.printer.Total()
 }
 
-// checkGenerated adds up the inputs and the outputs of the largest batch, and asks the
-// engine about every size.
+// checkGenerated adds up the inputs and the outputs of the largest batch, with the copy in
+// which an image goes to a file, and asks the engine about every size.
 func (c *config) checkGenerated(memory measure.Memory) error {
 	batch := int64(slices.Max(c.batches))
 	for _, size := range c.sizes {
 		in := Shape{W: size, H: size, Channels: 3}
 		need := batch * (in.Bytes() + c.largestOutput(in, Shape.Bytes))
+		if c.output != "" {
+			need += max(copyBytes(in), c.largestOutput(in, copyBytes))
+		}
 		if err := memory.Check(fmt.Sprintf("a batch of %d images of %v", batch, in), need, "choose smaller --sizes or --batch"); err != nil {
 			return err
 		}
