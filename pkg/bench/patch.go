@@ -51,7 +51,7 @@ func (c Change) String() string {
 
 // movedMembers are the members that decide where a job runs and on what. The rest of a
 // job file is its work, which the patch leaves alone.
-var movedMembers = []string{"queue", "image", "resources"}
+var movedMembers = []string{"queue", "definition", "image", "resources"}
 
 // deviceFlag is what the workloads call the choice of a device.
 const deviceFlag = "--device"
@@ -76,7 +76,7 @@ func (d *Decision) patch(jobs Jobs) error {
 }
 
 // Changes returns what to change in a job file so that its work runs where and as the
-// other one's does: the queue, the image, the members of resources, and what the command says after
+// other one's does: the queue, the definition or the image, the members of resources, and what the command says after
 // --device. The error is that of a text that is no JSON object.
 func Changes(from, to Job) ([]Change, error) {
 	a, err := document(from)
@@ -100,7 +100,7 @@ func Changes(from, to Job) ([]Change, error) {
 			changes = change(changes, "/"+name+"/"+pointer(member), inA[member], inB[member])
 		}
 	}
-	return append(changes, deviceChange(a["command"], b["command"])...), nil
+	return append(changes, deviceChange(a, b)...), nil
 }
 
 func document(job Job) (object, error) {
@@ -124,23 +124,35 @@ func change(changes []Change, path string, was, will json.RawMessage) []Change {
 }
 
 // deviceChange changes the word after --device, or in --device=word, and leaves the
-// rest of the command alone.
-func deviceChange(was, will json.RawMessage) []Change {
-	before, okA := read[[]string](was)
-	after, okB := read[[]string](will)
-	if !okA || !okB {
+// rest of the command alone. Where one command of the same program does not say it, because
+// it is the program's default, --device comes or goes. Where both name a parameter, that one
+// changes.
+func deviceChange(a, b object) []Change {
+	before, _ := read[[]string](a["command"])
+	after, _ := read[[]string](b["command"])
+	if len(before) == 0 || len(after) == 0 || before[0] != after[0] {
 		return nil
 	}
 	at, old, joined := device(before)
 	_, wanted, _ := device(after)
-	if at < 0 || wanted == "" || old == wanted {
+	item := func(i int) string { return fmt.Sprintf("/command/%d", i) }
+	switch name, isParameter := strings.CutPrefix(old, "Ref::"); {
+	case old == wanted && isParameter:
+		path := "parameters." + name
+		return change(nil, "/parameters/"+pointer(name), a.find(path), b.find(path))
+	case old == wanted:
 		return nil
+	case at < 0:
+		end := len(before)
+		return []Change{{Op: "add", Path: item(end), Value: quoted(deviceFlag)}, {Op: "add", Path: item(end + 1), Value: quoted(wanted)}}
+	case joined && wanted == "":
+		return []Change{{Op: "remove", Path: item(at), Was: quoted(before[at])}}
+	case joined:
+		return []Change{{"replace", item(at), quoted(before[at]), quoted(deviceFlag + "=" + wanted)}}
+	case wanted == "": // what is behind the first item moves up
+		return []Change{{Op: "remove", Path: item(at - 1), Was: quoted(deviceFlag)}, {Op: "remove", Path: item(at - 1), Was: quoted(old)}}
 	}
-	item := wanted
-	if joined {
-		old, item = deviceFlag+"="+old, deviceFlag+"="+wanted
-	}
-	return []Change{{"replace", fmt.Sprintf("/command/%d", at), quoted(old), quoted(item)}}
+	return []Change{{"replace", item(at), quoted(old), quoted(wanted)}}
 }
 
 // device returns the item of a command that names the device, and the name.

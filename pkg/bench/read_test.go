@@ -141,6 +141,33 @@ func TestChanges(t *testing.T) {
 	}
 }
 
+// The job that is moved computes on the device of the other, however the two say it.
+func TestChangesOfTheDevice(t *testing.T) {
+	for _, test := range []struct{ from, to, want string }{
+		{`"command": ["matrix", "--sizes", "9"]`, `"command": ["matrix", "--device", "cuda", "--sizes", "9"]`, `add /command/3: "--device", add /command/4: "cuda"`},
+		{`"command": ["matrix", "--device", "cuda", "--sizes", "9"]`, `"command": ["matrix", "--sizes", "9"]`, `remove /command/1: "--device", remove /command/1: "cuda"`},
+		{`"command": ["matrix", "--device=cuda"]`, `"command": ["matrix"]`, `remove /command/1: "--device=cuda"`},
+		{`"command": ["matrix", "--device=cuda"]`, `"command": ["matrix", "--device", "cpu"]`, `replace /command/1: "--device=cuda" by "--device=cpu"`},
+		{`"command": ["matrix"]`, `"command": ["matrix"]`, ``},
+		{`"command": ["mine"]`, `"command": ["theirs", "--device", "cuda"]`, ``},
+		{`"command": ["m", "--device", "Ref::on"], "parameters": {"on": "cpu"}`, `"command": ["m", "--device", "Ref::on"], "parameters": {"on": "cuda"}`,
+			`replace /parameters/on: "cpu" by "cuda"`},
+		{`"definition": "cpu-job:3"`, `"definition": "gpu-job:1"`, `replace /definition: "cpu-job:3" by "gpu-job:1"`},
+	} {
+		changes, err := Changes(Job{Document: []byte("{" + test.from + "}")}, Job{Document: []byte("{" + test.to + "}")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var lines []string
+		for _, c := range changes {
+			lines = append(lines, c.String())
+		}
+		if got := strings.Join(lines, ", "); got != test.want {
+			t.Errorf("%s to %s: got %s, want %s", test.from, test.to, got, test.want)
+		}
+	}
+}
+
 func FuzzReadLog(f *testing.F) {
 	f.Add(good)
 	f.Add(good[:60] + "\n" + good)
