@@ -141,6 +141,18 @@ func TestCost(t *testing.T) {
 	}
 }
 
+// TestPriceSaysItsDay: a table without a day for each price says its own.
+func TestPriceSaysItsDay(t *testing.T) {
+	price := Price{USDPerHour: 2.448, What: "g5.8xlarge in us-east-1, on demand", Source: "prices of 2026-07-20"}
+	if got := price.String(); got != "$2.45 an hour (g5.8xlarge in us-east-1, on demand), prices of 2026-07-20" {
+		t.Error(got)
+	}
+	price.Date = "2026-07-21"
+	if got := price.String(); !strings.HasSuffix(got, ", price of 2026-07-21") {
+		t.Error(got)
+	}
+}
+
 // TestPatch: the job of the side that is not chosen is the one to change, and there is
 // none without a choice.
 func TestPatch(t *testing.T) {

@@ -16,14 +16,17 @@ type Price struct {
 	Source string `json:"source,omitempty"`
 }
 
-// String is the price with what it is for and its day.
+// String is the price with what it is for and its day, or the table it is from, which says its own.
 func (p Price) String() string {
 	text := usd(p.USDPerHour) + " an hour"
 	if p.What != "" {
 		text += " (" + p.What + ")"
 	}
-	if p.Date != "" {
+	switch {
+	case p.Date != "":
 		text += ", price of " + p.Date
+	case p.Source != "":
+		text += ", " + p.Source
 	}
 	return text
 }
