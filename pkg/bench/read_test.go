@@ -141,6 +141,23 @@ func TestChanges(t *testing.T) {
 	}
 }
 
+// TestRateOfSeveralRuns: every file of a report says the same of a row: the rate of the
+// median of all runs, and the median of their shares.
+func TestRateOfSeveralRuns(t *testing.T) {
+	run := func(seconds, rate, share string) string {
+		return `{"workload":"matrix","operation":"multiplication","size":"9x9","type":"float64","seconds":[` + seconds + `],"gflops":` + rate +
+			`,"verified":true,"device":{"kind":"cpu"},"ceilings":[{"name":"peak","rate":100,"unit":"GFLOP/s","share":` + share + `}]}`
+	}
+	side := NewSide("CPU", "cpu", logOf(t, run("1", "90", "0.9"), run("3", "30", "0.3"), run("2", "45", "0.45")))
+	r := &Report{Comparison: Against(side, AbsentSide("GPU", "none"))}
+	if got := side.Text(); !strings.Contains(got, "(45.0 GFLOP/s, 45.0 % of the ceiling, median of 3,") {
+		t.Errorf("text: %s", got)
+	}
+	if got := r.Markdown(); !strings.Contains(got, "| CPU | 45.0 GFLOP/s | 45.0 % |") {
+		t.Errorf("Markdown: %s", got)
+	}
+}
+
 // The job that is moved computes on the device of the other, however the two say it.
 func TestChangesOfTheDevice(t *testing.T) {
 	for _, test := range []struct{ from, to, want string }{

@@ -92,14 +92,10 @@ func (r *Row) line() string {
 		return fmt.Sprintf("%s: no time, %s (%s)", r.Name(), r.Problem, r.Variant)
 	}
 	notes := []string{}
-	work := r.first().work()
-	switch rate := work.Amount / r.Summary.Median; {
-	case rate > 0 && work.Unit == "GFLOP":
-		notes = append(notes, digits(rate)+" GFLOP/s")
-	case rate > 0:
-		notes = append(notes, digits(rate)+" MPixel/s")
+	if rate := r.rate(); rate != "-" {
+		notes = append(notes, rate)
 	}
-	if share := r.first().Roof.Percent; share > 0 {
+	if share := r.share(); share > 0 {
 		notes = append(notes, digits(share)+" % of the ceiling")
 	}
 	notes = append(notes, fmt.Sprintf("median of %d", r.Summary.N), interval(r.Summary), r.Variant.String(), "verified")
@@ -309,8 +305,8 @@ func (r *Report) roofs() section {
 	r.eachRow(func(side *Side, row *Row) {
 		if roof := row.first().Roof; row.Summary != nil && (roof.Percent > 0 || roof.PeakGFLOPS > 0) {
 			share := "-"
-			if roof.Percent > 0 {
-				share = digits(roof.Percent) + " %"
+			if percent := row.share(); percent > 0 {
+				share = digits(percent) + " %"
 			}
 			t.add(row.Name(), side.Name, row.rate(), share)
 		}
@@ -318,14 +314,31 @@ func (r *Report) roofs() section {
 	return section{heading: "How near the machine's limit", table: t}
 }
 
+// rate is that of the median of all runs.
 func (r *Row) rate() string {
-	switch line := r.first(); {
-	case line.GFLOPS > 0:
-		return digits(line.GFLOPS) + " GFLOP/s"
-	case line.MPixels > 0:
-		return digits(line.MPixels) + " MPixel/s"
+	work := r.first().work()
+	switch rate := work.Amount / r.Summary.Median; {
+	case rate > 0 && work.Unit == "GFLOP":
+		return digits(rate) + " GFLOP/s"
+	case rate > 0:
+		return digits(rate) + " MPixel/s"
 	}
 	return "-"
+}
+
+// share is the median over the runs of the share of the ceiling, in percent, each held
+// against the ceiling of its own run; 0 where none says it.
+func (r *Row) share() float64 {
+	var all []float64
+	for _, line := range r.Results {
+		if line.Verified && line.Roof.Percent > 0 {
+			all = append(all, line.Roof.Percent)
+		}
+	}
+	if len(all) == 0 {
+		return 0
+	}
+	return Median(all)
 }
 
 // eachRow calls f for all rows of both sides.
