@@ -3,6 +3,7 @@ package image
 import (
 	"bufio"
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	stdimage "image"
@@ -53,6 +54,8 @@ type source struct {
 	path  string
 	codec codec
 	shape Shape
+	// decoding is what the decoder takes at most for a pixel, in bytes.
+	decoding int64
 	// ended says that the file has its end mark; without it, it is suspect.
 	ended bool
 }
@@ -117,9 +120,60 @@ func inspect(path string) (source, error) {
 		if err := plausible(file, c, int64(config.Width)*int64(config.Height)); err != nil {
 			return source{}, fmt.Errorf("read image %s: %dx%d: %w", path, config.Width, config.Height, err)
 		}
-		return source{path, c, Shape{W: config.Width, H: config.Height, Channels: 3}, endsWith(file, c.end)}, nil
+		s := source{path: path, codec: c, shape: Shape{W: config.Width, H: config.Height, Channels: 3}, decoding: 8, ended: endsWith(file, c.end)}
+		if c.magic == jpegCodec().magic {
+			s.decoding += coefficients(file)
+		}
+		return s, nil
 	}
 	return source{}, fmt.Errorf("read image %s: neither PNG nor JPEG (it begins with %q)", path, head)
+}
+
+// coefficients is what the decoder keeps of a progressive JPEG until it has read all of
+// it, in bytes for each pixel: an int32 for each sample. It is 0 for a JPEG of another kind.
+func coefficients(file io.ReaderAt) int64 {
+	const start, restart0, restart7, baseline, extended, progressive = 0xD8, 0xD0, 0xD7, 0xC0, 0xC1, 0xC2
+	in := bufio.NewReader(io.NewSectionReader(file, 0, 1<<62))
+	for {
+		if _, err := in.ReadSlice(0xFF); err != nil && err != bufio.ErrBufferFull {
+			return 0
+		} else if err != nil {
+			continue
+		}
+		marker, err := in.ReadByte()
+		switch {
+		case err != nil || marker == baseline || marker == extended:
+			return 0
+		case marker == 0xFF:
+			_ = in.UnreadByte() // it has just been read
+			continue
+		case marker == 0 || marker == start || restart0 <= marker && marker <= restart7: // nothing follows
+			continue
+		}
+		var length [2]byte
+		if _, err := io.ReadFull(in, length[:]); err != nil {
+			return 0
+		}
+		segment := make([]byte, max(int(binary.BigEndian.Uint16(length[:]))-2, 0))
+		if _, err := io.ReadFull(in, segment); err != nil {
+			return 0
+		}
+		if marker == progressive {
+			return samples(segment)
+		}
+	}
+}
+
+// samples is the bytes of an int32 for each sample of a pixel, after the head of a JPEG's frame: six
+// bytes, the last of which is the number of components, and three of each, the second
+// of which is how densely it is sampled across and down.
+func samples(frame []byte) int64 {
+	most, sum := int64(1), int64(0)
+	for at := 6; at+3 <= len(frame); at += 3 {
+		density := int64(frame[at+1]>>4) * int64(frame[at+1]&15)
+		most, sum = max(most, density), sum+density
+	}
+	return (4*sum + most - 1) / most
 }
 
 // plausible refuses a file that is too small for what its header claims, before

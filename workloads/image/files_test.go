@@ -279,6 +279,23 @@ func TestInspectAgainstMemory(t *testing.T) {
 	}
 }
 
+// The decoder keeps the coefficients of a progressive JPEG beside the picture.
+func TestInspectProgressive(t *testing.T) {
+	data := encoded(t, asJPEG, pattern(16, 16))
+	frame := bytes.Index(data, []byte{0xFF, 0xC0})
+	for _, test := range []struct {
+		marker, density byte
+		want            int64
+	}{{0xC0, 0x22, 8}, {0xC2, 0x22, 8 + 6}, {0xC2, 0x21, 8 + 8}, {0xC2, 0x11, 8 + 12}} {
+		changed := bytes.Clone(data)
+		changed[frame+1], changed[frame+11] = test.marker, test.density
+		s, err := inspect(put(t, filepath.Join(t.TempDir(), "x.jpg"), changed))
+		if err != nil || s.decoding != test.want {
+			t.Errorf("%x %x: decoding takes %d bytes for a pixel, want %d, %v", test.marker, test.density, s.decoding, test.want, err)
+		}
+	}
+}
+
 // Generated images that are written take a copy of the largest one besides.
 func TestGeneratedAgainstMemory(t *testing.T) {
 	for output, want := range map[string]string{"": "needs 114.4 MiB", "out": "needs 206.0 MiB"} {

@@ -85,7 +85,7 @@ func (c *config) inspectOne(path string, memory measure.Memory) (source, error) 
 	if err := c.checkSides(s); err != nil {
 		return s, err
 	}
-	err = memory.Check(fmt.Sprintf("%s, an image of %v,", path, s.shape), c.memoryFor(s.shape), "leave it out or make it smaller")
+	err = memory.Check(fmt.Sprintf("%s, an image of %v,", path, s.shape), c.memoryFor(s), "leave it out or make it smaller")
 	for _, op := range c.selected() {
 		if err == nil {
 			err = c.runner.engine.check(op, c.runner.params, s.shape)
@@ -128,12 +128,12 @@ func (c *config) checkNames(sources []source) error {
 	return nil
 }
 
-// memoryFor is the peak of one file: up to 8 bytes for a decoded pixel, 4 for
+// memoryFor is the peak of one file: what decoding takes, 4 bytes of each pixel for
 // the copy without palette and subsampling, then input, output, and the copy of the
 // output on its way to a file.
-func (c *config) memoryFor(s Shape) int64 {
-	pixels := int64(s.W) * int64(s.H)
-	return 12*pixels + s.Bytes() + c.largestOutput(s, func(out Shape) int64 { return out.Bytes() + copyBytes(out) })
+func (c *config) memoryFor(s source) int64 {
+	pixels := int64(s.shape.W) * int64(s.shape.H)
+	return (s.decoding+4)*pixels + s.shape.Bytes() + c.largestOutput(s.shape, func(out Shape) int64 { return out.Bytes() + copyBytes(out) })
 }
 
 func (c *config) oneFile(ctx context.Context, s source, rows []*row) (err error) {
