@@ -38,6 +38,8 @@ type Unpaired struct {
 	BaseSeconds  float64 `json:"baseSeconds,omitempty"`
 	OtherSeconds float64 `json:"otherSeconds,omitempty"`
 	Reason       string  `json:"reason"`
+	// base and other are what else is known of these times; nil for none.
+	base, other *Summary
 }
 
 // Name is the key as a line of a report shows it.
@@ -153,14 +155,15 @@ func (c *Comparison) leave(k Key, base, other *Row, reason string) {
 	for _, side := range []struct {
 		row     *Row
 		seconds *float64
+		summary **Summary
 		name    string
-	}{{other, &u.OtherSeconds, c.Other.Name}, {base, &u.BaseSeconds, c.Base.Name}} {
+	}{{other, &u.OtherSeconds, &u.other, c.Other.Name}, {base, &u.BaseSeconds, &u.base, c.Base.Name}} {
 		if side.row == nil {
 			continue
 		}
 		u.Title = side.row.Title
 		if side.row.Summary != nil {
-			*side.seconds = side.row.Summary.Median
+			*side.seconds, *side.summary = side.row.Summary.Median, side.row.Summary
 		} else if !strings.Contains(reason, side.row.Problem) {
 			u.Reason += fmt.Sprintf("; the %s side has no time: %s", side.name, side.row.Problem)
 		}

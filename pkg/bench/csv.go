@@ -31,7 +31,8 @@ func (r *Report) CSV() []byte {
 		write(append(append(fields, r.costFields(i)...), ""))
 	}
 	for _, u := range c.Unpaired {
-		fields := append(u.fields(), c.Base.Name, number(u.BaseSeconds), "", "", "", c.Other.Name, number(u.OtherSeconds), "", "", "")
+		fields := append(append(u.fields(), c.Base.Name), summaryFields(u.base)...)
+		fields = append(append(fields, c.Other.Name), summaryFields(u.other)...)
 		write(append(fields, "", "", "", "", "", "", "", u.Reason))
 	}
 	out.Flush()
@@ -47,6 +48,9 @@ func (k Key) fields() []string {
 }
 
 func summaryFields(s *Summary) []string {
+	if s == nil {
+		return []string{"", "", "", ""}
+	}
 	low, high := bounds(s.Interval)
 	return []string{number(s.Median), low, high, strconv.Itoa(s.N)}
 }
