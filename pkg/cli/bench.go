@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -109,7 +110,7 @@ func (p *program) bench(c *cli.Context) error {
 	if err = errors.Join(err, b.t.close()); err != nil {
 		return err
 	}
-	return b.report(c, out, note)
+	return cmp.Or(b.report(c, out, note), b.verdict())
 }
 
 // understand reads the command line of bench.
@@ -135,7 +136,7 @@ func (b *benchmark) understand(c *cli.Context) error {
 
 // measures reads measureFlags.
 func (b *benchmark) measures(c *cli.Context) error {
-	if c.Int("runs") < 1 || c.Float64("tight") <= 0 {
+	if c.Int("runs") < 1 || !(c.Float64("tight") > 0) { // also NaN
 		return usage("--runs counts from 1 up, and --tight is more than 0 %%").try("for example: --runs 3 --tight 5")
 	}
 	b.o.runs, b.o.tight, b.o.limit, b.o.startLimit = c.Int("runs"), c.Float64("tight")/100, c.Duration("limit"), c.Duration("start-limit")
@@ -278,7 +279,7 @@ func (b *benchmark) repeat(ctx context.Context) (note string, err error) {
 		for _, s := range b.sides {
 			side := s.side()
 			loose += len(side.Loose(b.o.tight))
-			measured = measured || side.Absent == ""
+			measured = measured || s.why(side) == ""
 		}
 		percent := 100 * b.o.tight
 		switch {
@@ -322,8 +323,8 @@ func (b *benchmark) report(c *cli.Context, out *reportDir, note string) error {
 		return err
 	}
 	fmt.Fprintf(b.Err, "the report: %s\n", diag.Printable(filepath.Join(out.path, "benchmark.html")))
-	if base.Absent != "" && other.Absent != "" {
-		return fail(ExitProblem, "nothing was measured: %s", base.Absent)
+	if b.sides[0].why(base) != "" && b.sides[1].why(other) != "" {
+		return fail(ExitProblem, "nothing was measured: %s", b.sides[0].why(base))
 	}
 	return nil
 }

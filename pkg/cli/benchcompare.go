@@ -45,6 +45,9 @@ func (p *program) benchCompare(c *cli.Context) error {
 		}
 	}
 	threshold := c.Float64("threshold") / 100
+	if !(threshold >= 0) { // also NaN
+		return usage("--threshold is 0 %% or more").try("for example: --threshold 5")
+	}
 	if threshold == 0 {
 		threshold = -1 // any slowdown that is significant
 	}

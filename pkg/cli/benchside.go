@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -73,6 +74,18 @@ func (s *benchSide) side() *bench.Side {
 		return bench.AbsentSide(s.name, strings.Join(whys, "; "))
 	}
 	return bench.NewSide(s.name, s.kind, s.logs...)
+}
+
+// why says why no row of the side has a time; "" where one has.
+func (s *benchSide) why(side *bench.Side) string {
+	why := cmp.Or(side.Absent, "there is no result line")
+	for _, row := range side.Rows {
+		if row.Summary != nil {
+			return ""
+		}
+		why = row.Name() + ": " + row.Problem
+	}
+	return why
 }
 
 // job is what a change of the job file is made of; with several parts there is no one
@@ -284,7 +297,7 @@ func (b *benchmark) readPart(ctx context.Context, part *benchPart, id string) er
 		return err
 	}
 	succeeded := job.Status == types.JobStatusSucceeded
-	if succeeded || len(log.Results) > 0 {
+	if len(log.Results)+len(log.Damaged) > 0 {
 		part.side.logs = append(part.side.logs, log)
 	}
 	if !succeeded {

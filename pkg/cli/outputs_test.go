@@ -102,7 +102,7 @@ func TestPlaceOutputs(t *testing.T) {
 		{"", []*jobOutput{output(-1, "a", "/etc/passwd")}, "error: out of this directory"},
 		{"", []*jobOutput{output(-1, "a", ".git/hooks/post-checkout")}, "error: to the hidden .git/hooks/post-checkout"},
 		{"", []*jobOutput{output(-1, "a", "./x/.y")}, "error: to the hidden ./x/.y"},
-		{"", []*jobOutput{output(-1, "a", "./x")}, "x"},
+		{"", []*jobOutput{output(-1, "a", "./x")}, "./x"},
 		{"there", []*jobOutput{output(-1, "a", ".ssh/x")}, "there/train/a"},
 		{"", []*jobOutput{output(-1, "a/..", "")}, "error: out of this directory"},
 		{"", []*jobOutput{output(-1, "a", `..\x`)}, "error: out of this directory"},

@@ -1,0 +1,42 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestTheLastDefinitionCounts: of two definitions of a name the one in the later file
+// counts, whichever has been read first.
+func TestTheLastDefinitionCounts(t *testing.T) {
+	dir := t.TempDir()
+	definition := func(tags, command string) string {
+		return fmt.Sprintf(`{"jobDefinitionName": "train", "type": "container", "timeout": {"attemptDurationSeconds": 60}, "tags": {%s},
+			"containerProperties": {"image": "busybox:1", "command": ["%s"], "resourceRequirements": [{"type": "VCPU", "value": "1"}, {"type": "MEMORY", "value": "64"}]}}`, tags, command)
+	}
+	var tags []string
+	for i := range 40 { // takes longer to read than the others
+		tags = append(tags, fmt.Sprintf(`"tag%d": "%s"`, i, strings.Repeat("x", 200)))
+	}
+	var files []found
+	for _, f := range []struct{ name, text string }{
+		{"a.json", definition(strings.Join(tags, ","), "true")},
+		{"b.json", definition("", "Ref::x")},
+		{"s.json", `{"jobName": "train", "jobQueue": "cpu", "jobDefinition": "train"}`},
+	} {
+		path := filepath.Join(dir, f.name)
+		if err := os.WriteFile(path, []byte(f.text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, found{path: path, asked: true})
+	}
+	p := &program{}
+	for range 100 {
+		all := p.newChecker("", nil).checkAll(files)
+		if errors, _ := all.problems.Count(); errors == 0 {
+			t.Fatal("parameter x has no value, and nothing is said")
+		}
+	}
+}
