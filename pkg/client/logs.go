@@ -356,23 +356,33 @@ func taskContainers(job types.JobDetail) (all []types.TaskContainerDetails) {
 	return all
 }
 
+// elsewhereError says where the log is of a job that has none of its own in CloudWatch.
+// To ask again changes nothing.
+type elsewhereError struct{ where string }
+
+func (e *elsewhereError) Error() string { return e.where }
+
+func elsewhere(format string, args ...any) error {
+	return &elsewhereError{fmt.Sprintf(format, args...)}
+}
+
 // logsElsewhere is an error for a job that has no log of its own in CloudWatch.
 func logsElsewhere(job types.JobDetail) error {
 	name, short := aws.ToString(job.JobName), ShortID(aws.ToString(job.JobId))
 	switch {
 	case isArrayParent(job):
-		return fmt.Errorf("job %s is an array: each child has its own log, name one: %s:0", name, short)
+		return elsewhere("job %s is an array: each child has its own log, name one: %s:0", name, short)
 	case job.NodeProperties != nil && job.NodeDetails == nil:
-		return fmt.Errorf("job %s has several nodes: each has its own log, name one: %s#0", name, short)
+		return elsewhere("job %s has several nodes: each has its own log, name one: %s#0", name, short)
 	case job.EksProperties != nil:
-		return fmt.Errorf("job %s runs on EKS: its log is in the cluster: kubectl logs", name)
+		return elsewhere("job %s runs on EKS: its log is in the cluster: kubectl logs", name)
 	}
 	if job.Container == nil || job.Container.LogConfiguration == nil {
 		return nil
 	}
 	driver := job.Container.LogConfiguration.LogDriver
 	if driver != "" && driver != types.LogDriverAwslogs {
-		return fmt.Errorf("job %s logs with the driver %s: its log is not in CloudWatch Logs", name, driver)
+		return elsewhere("job %s logs with the driver %s: its log is not in CloudWatch Logs", name, driver)
 	}
 	return nil
 }

@@ -174,11 +174,27 @@ func TestLogsElsewhere(t *testing.T) {
 		{types.JobDetail{EksProperties: &types.EksPropertiesDetail{}}, "kubectl logs"},
 		{types.JobDetail{Container: &types.ContainerDetail{LogConfiguration: &types.LogConfiguration{LogDriver: "splunk"}}}, "driver splunk"},
 	} {
-		f, client := newFake(t)
-		f.jobs["1"] = func(time.Duration) *types.JobDetail { job := c.job; job.JobName = aws.String("a"); return &job }
-		if got, err := texts(t.Context(), client, true); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%q, %v, want %s", got, err, c.want)
-		}
+		synctest.Test(t, func(t *testing.T) {
+			f, client := newFake(t)
+			f.jobs["1"] = func(time.Duration) *types.JobDetail {
+				job := c.job
+				job.JobName, job.Status = aws.String("a"), types.JobStatusSucceeded
+				return &job
+			}
+			if got, err := texts(t.Context(), client, true); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%q, %v, want %s", got, err, c.want)
+			}
+			// Beside others it is said at once, too, and no trouble of the service.
+			client.Trouble = func(err error) { t.Errorf("trouble: %v", err) }
+			began := time.Now()
+			var said []string
+			for _, err := range client.MergedLogs(t.Context(), []string{"1"}, LogOptions{}) {
+				said = append(said, fmt.Sprint(err))
+			}
+			if waited := time.Since(began); len(said) != 1 || !strings.Contains(said[0], c.want) || waited > time.Minute {
+				t.Errorf("%q after %v, want %s", said, waited, c.want)
+			}
+		})
 	}
 }
 

@@ -167,7 +167,8 @@ func (p *pace) next(err error) (time.Duration, error) {
 		return p.reset(), nil
 	}
 	_, missing := errors.AsType[*MissingError](err)
-	if missing || refused(err) && !throttled(err) || !p.served && !answered(err) {
+	_, noLog := errors.AsType[*elsewhereError](err)
+	if missing || noLog || refused(err) && !throttled(err) || !p.served && !answered(err) {
 		return 0, err
 	}
 	if p.failingSince.IsZero() {
