@@ -49,16 +49,9 @@ func (e *NotServingError) Unwrap() error { return e.Err }
 // Connect finds the engine that serves the state directory dir and asks it
 // whether it is there. When none is the error is a *NotServingError.
 func Connect(dir string) (Connection, error) {
-	text, err := os.ReadFile(filepath.Join(dir, connectionFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return Connection{}, &NotServingError{dir, errors.New("no engine serves there")}
-	}
+	c, err := readConnection(dir)
 	if err != nil {
-		return Connection{}, fmt.Errorf("read connection: %w", err)
-	}
-	var c Connection
-	if err := json.Unmarshal(text, &c); err != nil {
-		return Connection{}, fmt.Errorf("read connection %s: %w", filepath.Join(dir, connectionFile), err)
+		return Connection{}, err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
@@ -66,11 +59,51 @@ func Connect(dir string) (Connection, error) {
 	_, err = client.DescribeJobQueues(ctx, &batch.DescribeJobQueuesInput{})
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return Connection{}, &NotServingError{dir, fmt.Errorf("the one at %s was killed, no engine serves there now", c.Endpoint)}
+		return Connection{}, c.killed(dir)
 	case err != nil:
 		return Connection{}, &NotServingError{dir, err}
 	}
 	return c, nil
+}
+
+// readConnection reads where the engine of dir is, if one is there. Anybody may listen
+// where an engine was, so one that is gone must not be asked.
+func readConnection(dir string) (c Connection, err error) {
+	root, err := os.OpenRoot(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return c, &NotServingError{dir, errNoEngine}
+	}
+	if err != nil {
+		return c, fmt.Errorf("read connection: %w", err)
+	}
+	defer root.Close()
+	if err := checkPrivate(root); err != nil {
+		return c, err
+	}
+	text, err := root.ReadFile(connectionFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return c, &NotServingError{dir, errNoEngine}
+	}
+	if err != nil {
+		return c, fmt.Errorf("read connection: %w", err)
+	}
+	if err := json.Unmarshal(text, &c); err != nil {
+		return c, fmt.Errorf("read connection %s: %w", filepath.Join(dir, connectionFile), err)
+	}
+	switch held, err := isHeld(root); {
+	case errors.Is(err, errors.ErrUnsupported): // nobody can tell
+	case err != nil:
+		return c, fmt.Errorf("read connection: %w", err)
+	case !held:
+		return c, c.killed(dir)
+	}
+	return c, nil
+}
+
+var errNoEngine = errors.New("no engine serves there")
+
+func (c Connection) killed(dir string) error {
+	return &NotServingError{dir, fmt.Errorf("the one at %s was killed, no engine serves there now", c.Endpoint)}
 }
 
 // Config returns a configuration of the AWS SDK that reaches the engine over its
@@ -172,21 +205,26 @@ func (e *Engine) Serve(ctx context.Context, l net.Listener, ready func(Connectio
 	stop := context.AfterFunc(ctx, func() {
 		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
+		gone := e.removeConnection() // before the port is free for others
 		err := server.Shutdown(grace)
 		if errors.Is(err, context.DeadlineExceeded) {
 			err = server.Close() // whoever still talks has had time enough
 		}
-		stopped <- err
+		stopped <- errors.Join(gone, err)
 	})
 	err := server.Serve(l)
 	if !stop() {
 		err = <-stopped
 	}
-	if gone := e.root.Remove(connectionFile); gone != nil && !errors.Is(gone, fs.ErrNotExist) {
-		err = errors.Join(err, gone)
-	}
-	if err != nil {
+	if err = errors.Join(err, e.removeConnection()); err != nil {
 		return fmt.Errorf("serve: %w", err)
+	}
+	return nil
+}
+
+func (e *Engine) removeConnection() error {
+	if err := e.root.Remove(connectionFile); !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
 	return nil
 }

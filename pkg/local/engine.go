@@ -88,6 +88,9 @@ func (e *Engine) open() error {
 	if e.lock, err = lockDirectory(root); err != nil {
 		return err
 	}
+	if err := e.removeConnection(); err != nil { // of an engine that was killed
+		return fmt.Errorf("open engine: %w", err)
+	}
 	for _, sub := range []string{"logs", "scratch"} {
 		if err := root.Mkdir(sub, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 			return fmt.Errorf("open engine: %w", err)

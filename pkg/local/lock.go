@@ -53,7 +53,8 @@ const deathTime = 5 * time.Second
 
 // lockAfterDeath locks the file. Where the engine that holds it has died, it waits a
 // little: one that was killed while it started a command leaves its lock to that
-// process until this has become the command, which is soon. The pid is the holder's.
+// process until this has become the command, which is soon. It also waits for those
+// who only ask whether the file is locked. The pid is the holder's.
 func lockAfterDeath(root *os.Root, file *os.File) (pid int, err error) {
 	for end := time.Now().Add(deathTime); ; time.Sleep(5 * time.Millisecond) {
 		err := lockFile(file)
@@ -62,7 +63,12 @@ func lockAfterDeath(root *os.Root, file *os.File) (pid int, err error) {
 		}
 		text, _ := root.ReadFile("lock")
 		pid, _ := strconv.Atoi(strings.TrimSpace(string(text)))
-		if pid == 0 || !isGone(pid) || time.Now().After(end) {
+		wait := pid != 0 && isGone(pid)
+		if !wait {
+			locked, asked := isLocked(file)
+			wait = asked == nil && !locked
+		}
+		if !wait || time.Now().After(end) {
 			return pid, err
 		}
 	}
@@ -97,12 +103,8 @@ func WaitClosed(ctx context.Context, dir string) error {
 	}
 	defer root.Close()
 	for {
-		file, err := root.Open("lock")
-		if err != nil {
-			return err
-		}
-		err = errors.Join(lockFile(file), file.Close())
-		if !errors.Is(err, errLocked) {
+		held, err := isHeld(root)
+		if err != nil || !held {
 			return err
 		}
 		select {
@@ -111,4 +113,17 @@ func WaitClosed(ctx context.Context, dir string) error {
 			return ctx.Err()
 		}
 	}
+}
+
+// isHeld reports whether an engine holds the state directory.
+func isHeld(root *os.Root) (bool, error) {
+	file, err := root.Open("lock")
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer file.Close()
+	return isLocked(file)
 }

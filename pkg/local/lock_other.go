@@ -17,3 +17,5 @@ func isGone(int) bool { return false }
 func lockFile(*os.File) error {
 	return errors.New("the local engine works on Linux, macOS and the BSDs only")
 }
+
+func isLocked(*os.File) (bool, error) { return false, errors.ErrUnsupported }

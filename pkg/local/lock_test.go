@@ -12,6 +12,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // The lock of an engine that was killed while it started a command is held by that
@@ -24,12 +26,14 @@ func TestLockOfTheDead(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		pid  int
+		ask  bool // the lock is only that of a client who asks whether there is one
 		let  bool // the lock is let go in time
 		want bool
 	}{
-		{"it lives", os.Getpid(), false, false},
-		{"gone, and let go", gone.Process.Pid, true, true},
-		{"gone, and held for ever", gone.Process.Pid, false, false},
+		{"it lives", os.Getpid(), false, false, false},
+		{"gone, and let go", gone.Process.Pid, false, true, true},
+		{"gone, and held for ever", gone.Process.Pid, false, false, false},
+		{"asked for", os.Getpid(), true, true, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -46,8 +50,15 @@ func TestLockOfTheDead(t *testing.T) {
 			if _, err := fmt.Fprintln(held, test.pid); err != nil {
 				t.Fatal(err)
 			}
-			if err := lockFile(held); err != nil {
+			lock := lockFile
+			if test.ask {
+				lock = func(f *os.File) error { return flock(f, unix.LOCK_SH) }
+			}
+			if err := lock(held); err != nil {
 				t.Fatal(err)
+			}
+			if held, err := isHeld(root); err != nil || held == test.ask {
+				t.Errorf("held: %v, %v", held, err)
 			}
 			synctest.Test(t, func(t *testing.T) {
 				start := time.Now()
@@ -63,7 +74,7 @@ func TestLockOfTheDead(t *testing.T) {
 					t.Errorf("got %v", err)
 				}
 				waited := time.Since(start)
-				if most := 2 * deathTime; waited > most || (test.pid == os.Getpid() && waited > 0) {
+				if most := 2 * deathTime; waited > most || (!test.let && test.pid == os.Getpid() && waited > 0) {
 					t.Errorf("it took %v", waited)
 				}
 				if lock != nil {
@@ -92,6 +103,9 @@ func TestStateOfOthers(t *testing.T) {
 			continue
 		} else if err != nil {
 			t.Fatal(err)
+		}
+		if _, err := Connect(dir); c.want != "" && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("user %d, mode %o: connect: %v, want %q", c.owner, c.mode, err, c.want)
 		}
 		e, err := Open(Options{Dir: dir})
 		if err == nil {

@@ -19,8 +19,22 @@ func ownerOf(info fs.FileInfo) int { return int(info.Sys().(*syscall.Stat_t).Uid
 // isGone reports whether no process has that number.
 func isGone(pid int) bool { return errors.Is(unix.Kill(pid, 0), unix.ESRCH) }
 
-func lockFile(f *os.File) error {
-	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+func lockFile(f *os.File) error { return flock(f, unix.LOCK_EX) }
+
+// isLocked reports whether another one has locked the file. It asks for a lock that
+// can be shared, which tells an engine that begins meanwhile from one that serves.
+func isLocked(f *os.File) (bool, error) {
+	switch err := flock(f, unix.LOCK_SH); {
+	case errors.Is(err, errLocked):
+		return true, nil
+	case err != nil:
+		return false, err
+	}
+	return false, flock(f, unix.LOCK_UN)
+}
+
+func flock(f *os.File, how int) error {
+	err := unix.Flock(int(f.Fd()), how|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {
 		return errLocked
 	}

@@ -99,6 +99,76 @@ func TestServeAndConnect(t *testing.T) {
 	}
 }
 
+// TestConnectToAnImpostor: after an engine was killed anybody may listen on its port.
+// Nothing is sent there, not even while the next engine begins.
+func TestConnectToAnImpostor(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := make(chan string, 10)
+	impostor := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked <- r.URL.Path
+		_, _ = w.Write([]byte("{}"))
+	})}
+	go func() { _ = impostor.Serve(l) }()
+	defer impostor.Close()
+	e, err := Open(Options{Dir: filepath.Join(t.TempDir(), "state"), GPUs: []string{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := e.options.Dir
+	if err := errors.Join(e.Close(t.Context()), os.WriteFile(filepath.Join(dir, connectionFile),
+		[]byte(`{"endpoint":"http://`+l.Addr().String()+`","region":"local","accessKeyId":"A","secretAccessKey":"B"}`), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	none := func(when, want string) {
+		t.Helper()
+		_, err := Connect(dir)
+		if _, ok := errors.AsType[*NotServingError](err); !ok || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%s: %v, want a NotServingError, %s", when, err, want)
+		}
+		if len(asked) > 0 {
+			t.Fatalf("%s: the impostor was asked for %s", when, <-asked)
+		}
+	}
+	none("after a kill", "was killed, no engine serves there now")
+	if err := os.Rename(filepath.Join(dir, "lock"), filepath.Join(dir, "lock.old")); err != nil {
+		t.Fatal(err)
+	}
+	none("without a lock file", "was killed, no engine serves there now")
+	open(t, Options{Dir: dir})
+	none("before the next one serves", "no engine serves there")
+}
+
+// TestEndingEngineIsNotFound: the port of an engine that ends is free for others while
+// its last requests are answered.
+func TestEndingEngineIsNotFound(t *testing.T) {
+	w, c, stop := served(t)
+	busy, err := net.Dial("tcp", strings.TrimPrefix(c.Endpoint, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer busy.Close()
+	if _, err := busy.Write([]byte("GET / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n")); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan bool)
+	go func() { stop(); close(ended) }()
+	for {
+		idle, err := net.Dial("tcp", strings.TrimPrefix(c.Endpoint, "http://"))
+		if err != nil {
+			break
+		}
+		idle.Close()
+	}
+	if _, err := os.Stat(filepath.Join(w.engine.options.Dir, connectionFile)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the connection file of an engine that does not listen any more: %v", err)
+	}
+	busy.Close()
+	<-ended
+}
+
 func TestServeOnLoopbackOnly(t *testing.T) {
 	w := open(t, Options{})
 	l, err := net.Listen("tcp", "0.0.0.0:0")
