@@ -200,7 +200,8 @@ func (e *Engine) Serve(ctx context.Context, l net.Listener, ready func(Connectio
 	}
 	askForTimeSlices()
 	server := &http.Server{Handler: e.Handler(), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second,
-		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10, ConnState: e.count, ErrorLog: slog.NewLogLogger(e.options.Log.Handler(), slog.LevelWarn)}
+		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10, ConnContext: e.connected, ConnState: e.disconnected,
+		ErrorLog: slog.NewLogLogger(e.options.Log.Handler(), slog.LevelWarn)}
 	stopped := make(chan error, 1)
 	stop := context.AfterFunc(ctx, func() {
 		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)

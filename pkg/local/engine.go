@@ -33,7 +33,7 @@ type Engine struct {
 	again   *time.Timer // set while the journal refuses what must be written
 	limit   *time.Timer // set while a job is to be ended for waiting too long
 	closing bool
-	clients int // open connections
+	clients map[net.Conn]bool // open connections on which a request was verified
 	runners map[*task]*runner
 	running sync.WaitGroup
 	logs    logWatch
@@ -57,7 +57,7 @@ func Open(o Options) (*Engine, error) {
 		return nil, err
 	}
 	e := &Engine{options: o, model: newModel(o.Queues), hurry: make(chan struct{}),
-		runners: map[*task]*runner{}, verifier: verifier{key: newKey()}}
+		runners: map[*task]*runner{}, clients: map[net.Conn]bool{}, verifier: verifier{key: newKey()}}
 	if err := e.open(); err != nil {
 		return nil, errors.Join(err, e.release())
 	}
@@ -392,7 +392,7 @@ func (e *Engine) WaitIdle(ctx context.Context, quiet time.Duration) error {
 // Drain returns when no attempt runs and no client is connected, or with ctx's
 // error. Jobs that wait for what does not come are left for the next engine.
 func (e *Engine) Drain(ctx context.Context) error {
-	return e.wait(ctx, 0, func() bool { return len(e.runners) == 0 && e.clients == 0 })
+	return e.wait(ctx, 0, func() bool { return len(e.runners) == 0 && len(e.clients) == 0 })
 }
 
 // waiter waits until still holds, and then for a rest.
@@ -433,21 +433,32 @@ func (e *Engine) wait(ctx context.Context, quiet time.Duration, still func() boo
 	}
 }
 
-// count follows the connections of clients.
-func (e *Engine) count(_ net.Conn, s http.ConnState) {
-	change := 0
-	switch s {
-	case http.StateNew:
-		change = 1
-	case http.StateClosed:
-		change = -1
-	default: // each request changes to these
+// verifiedKey is under what the context of a request has a func() that counts its
+// connection as that of a client.
+type verifiedKey struct{}
+
+// connected lets requests on a connection count it once they are verified: anybody on
+// this machine can connect, which must not keep the engine from its end.
+func (e *Engine) connected(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(ctx, verifiedKey{}, sync.OnceFunc(func() {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.clients[c] = true
+		e.notify()
+	}))
+}
+
+// disconnected follows the ends of connections. No request is served on one by then.
+func (e *Engine) disconnected(c net.Conn, s http.ConnState) {
+	if s != http.StateClosed { // each request changes to the others
 		return
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.clients += change
-	e.notify()
+	if e.clients[c] {
+		delete(e.clients, c)
+		e.notify()
+	}
 }
 
 // notify wakes those whose wait begins, or begins anew, with a change. The caller

@@ -141,6 +141,9 @@ func (e *Engine) answer(c *call, services map[string]map[string]handler) (any, e
 	if err := e.verify(c.request, body, service); err != nil {
 		return nil, err
 	}
+	if count, ok := c.request.Context().Value(verifiedKey{}).(func()); ok {
+		count()
+	}
 	if unknown != nil {
 		return nil, unknown
 	}

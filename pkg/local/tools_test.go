@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch"
@@ -167,6 +169,88 @@ func TestEndingEngineIsNotFound(t *testing.T) {
 	}
 	busy.Close()
 	<-ended
+}
+
+// TestStrangersAreNotWaitedFor: any user of the machine can connect, and is no client
+// before a request that is signed with the key.
+func TestStrangersAreNotWaitedFor(t *testing.T) {
+	e := open(t, Options{}).engine
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended, ready := make(chan error, 1), make(chan Connection, 1)
+	go func() { ended <- e.Serve(ctx, l, func(c Connection) { ready <- c }) }()
+	c := <-ready
+	drained := func() error {
+		wait, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		return e.Drain(wait)
+	}
+
+	silent, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	stranger := &http.Client{Transport: &http.Transport{}}
+	answer, err := stranger.Get(c.Endpoint + "/") // keeps its connection
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(io.Discard, answer.Body); err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	if err := drained(); err != nil {
+		t.Errorf("with strangers only: %v", err)
+	}
+	rested := make(chan error, 1)
+	go func() {
+		wait, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		rested <- e.WaitIdle(wait, 500*time.Millisecond)
+	}()
+	for waiting := true; waiting; {
+		select {
+		case err := <-rested:
+			if waiting = false; err != nil {
+				t.Errorf("idle, while strangers come and go: %v", err)
+			}
+		case <-time.After(50 * time.Millisecond):
+			if again, err := net.Dial("tcp", l.Addr().String()); err == nil {
+				again.Close()
+			}
+		}
+	}
+
+	transport := &http.Transport{}
+	client := batch.NewFromConfig(c.config(&http.Client{Transport: transport}, ""))
+	for range 2 { // on one connection
+		if _, err := client.DescribeJobQueues(t.Context(), &batch.DescribeJobQueuesInput{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := drained(); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("with a client: %v", err)
+	}
+	idle := make(chan error, 1)
+	transport.CloseIdleConnections()
+	go func() { idle <- e.Drain(t.Context()) }()
+	select {
+	case err := <-idle:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("a client that has gone is waited for")
+	}
+	stranger.CloseIdleConnections()
+	silent.Close()
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
 }
 
 func TestServeOnLoopbackOnly(t *testing.T) {
