@@ -174,6 +174,9 @@ func TestReadOnlyEngineChangesNothing(t *testing.T) {
 }
 
 func TestOneEngineADirectory(t *testing.T) {
+	if err := WaitClosed(t.Context(), t.TempDir()); err != nil {
+		t.Errorf("wait where no engine was ever: %v", err)
+	}
 	dir := filepath.Join(t.TempDir(), "state")
 	w := open(t, Options{Dir: dir})
 	_, err := Open(Options{Dir: dir})
