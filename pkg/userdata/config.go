@@ -1,25 +1,80 @@
 package userdata
 
-import "strings"
+import (
+	"iter"
+	"strings"
 
-// config checks the commands of a #cloud-config, as far as they stand on a line of
-// their own below runcmd or bootcmd: text that needs no reader of YAML.
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/yamltree"
+)
+
+// config checks the commands of a #cloud-config: cloud-init makes one script of the items
+// of runcmd, and one of those of bootcmd.
 func (c *check) config(p part) {
-	in := false
-	for at := p.from; at < p.to; {
-		l := p.line(at)
-		text := p.of(l)
-		at = l.next
-		trimmed := strings.TrimLeft(text, " ")
-		switch {
-		case trimmed == "" || trimmed[0] == '#':
-		case trimmed == text && text[0] != '-':
-			in = text == "runcmd:" || text == "bootcmd:"
-		case in && strings.HasPrefix(trimmed, "- "):
-			command := strings.TrimLeft(trimmed[2:], " ")
-			if command != "" && !strings.ContainsRune("[\"'|>&*!{%@`", rune(command[0])) && !strings.Contains(command, " #") && !strings.Contains(command, ": ") {
-				start := l.start + len(text) - len(command)
-				c.parse(p, start, command)
+	root, _ := yamltree.Parse(diag.NewSource("", p.body()))
+	for list := range root.Children() {
+		if (list.Name == "runcmd" || list.Name == "bootcmd") && list.Is(jsontree.Array) {
+			if t := commands(p, list); len(t.text) <= maxRead {
+				c.parse(part{Text: t, to: len(t.text)}, 0, t.text)
+			}
+		}
+	}
+}
+
+// commands is the script that cloud-init makes of a list (util.shellify): an item that is a
+// text is a line as it is, one that is a list is a command with each of its words in quotes.
+func commands(p part, list *jsontree.Node) *Text {
+	t := &Text{Source: p.Source, filled: p.filled}
+	var script strings.Builder
+	add := func(text string, at diag.Span) {
+		script.WriteString(text)
+		t.add(text, p.span(p.from+at.Start, p.from+at.End))
+	}
+	// Aliases stand for more than any host takes.
+	full := func() bool { return script.Len() > maxRead }
+	for item := range list.Children() {
+		if full() {
+			break
+		}
+		switch item.Kind {
+		case jsontree.Null:
+			continue
+		case jsontree.Object:
+			add(":", item.Span) // which cloud-init refuses
+		case jsontree.Array:
+			for word := range item.Children() {
+				if full() {
+					break
+				}
+				add("'", word.Span)
+				for text, at := range letters(word) {
+					add(strings.ReplaceAll(text, "'", `'\''`), at)
+				}
+				add("' ", word.Span)
+			}
+		default:
+			for text, at := range letters(item) {
+				add(text, at)
+			}
+		}
+		add("\n", diag.Span{Start: item.Span.End - 1, End: item.Span.End})
+	}
+	t.seal(script.String())
+	return t
+}
+
+// letters are the bytes of a value with their places.
+func letters(n *jsontree.Node) iter.Seq2[string, diag.Span] {
+	return func(yield func(string, diag.Span) bool) {
+		places := yamltree.Places(n)
+		for i := range len(n.Text) {
+			at := n.Span
+			if places != nil {
+				at = places[i]
+			}
+			if !yield(n.Text[i:i+1], at) {
+				return
 			}
 		}
 	}
