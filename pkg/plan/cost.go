@@ -109,8 +109,11 @@ func CostIn(r Room, n Need, prices *catalog.Prices, region string) Cost {
 		c.ShareHour += line.Hour * float64(part.Nodes) / float64(line.PerInstance)
 	}
 	if n.StorageGB > 0 && r.IsFargate() {
-		c.StorageGB = n.StorageGB
-		c.Storage, _ = prices.FargateStorage(c.Region)
+		price, ok := prices.FargateStorage(c.Region)
+		if !ok {
+			return Cost{Unknown: fmt.Sprintf("the %s have none of Fargate's storage in %s", prices, c.Region)}
+		}
+		c.StorageGB, c.Storage = n.StorageGB, price
 		c.ShareHour += c.Storage * float64(n.StorageGB)
 		c.WholeHour += c.Storage * float64(n.StorageGB)
 	}

@@ -325,6 +325,31 @@ func TestHeadroomAndPrice(t *testing.T) {
 	}
 }
 
+// Storage without a price leaves the job without one, as a machine does.
+func TestStorageWithoutPrice(t *testing.T) {
+	const table = catalog.PricesHead + "\neu-west-1,fargate-x86_64-vcpu,0.04\neu-west-1,fargate-x86_64-gb,0.004\n"
+	n := Need{Platform: catalog.X86, Attempts: 1, Children: 1, Parts: []Part{{Nodes: 1, Request: catalog.Request{VCPUs: 1, MemoryMiB: 2048, Fargate: true}}}}
+	room := hold(Room{Type: "FARGATE", environment: catalog.Environment{Type: "FARGATE", MaxvCpus: 16}}, n)
+	for _, tt := range []struct {
+		rows, unknown string
+		gb            int
+		hour          float64
+	}{
+		{hour: 0.048},
+		{gb: 30, unknown: "the us.csv have none of Fargate's storage in eu-west-1"},
+		{gb: 30, rows: "eu-west-1,fargate-storage-gb,0.001\n", hour: 0.078},
+	} {
+		prices, err := catalog.ReadPrices(strings.NewReader(table+tt.rows), "us.csv")
+		if err != nil {
+			t.Fatal(err)
+		}
+		n.StorageGB = tt.gb
+		if c := CostIn(room, n, prices, "eu-west-1"); c.Unknown != tt.unknown || math.Abs(c.Most-tt.hour) > 1e-9 {
+			t.Errorf("%d GB: %v an hour, unknown %q", tt.gb, c.Most, c.Unknown)
+		}
+	}
+}
+
 // More maxvCpus never holds fewer jobs.
 func TestHeadroomGrows(t *testing.T) {
 	n := Need{Parts: []Part{{Nodes: 1, Request: catalog.Request{VCPUs: 3, MemoryMiB: 4096}}}}
