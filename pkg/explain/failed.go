@@ -256,18 +256,38 @@ func outOfMemory(b *Bundle) *Verdict {
 	return v
 }
 
-// staging is the end of a job by batchctl stage, which runs around its program: by the exit
-// code, and by the line that it writes last.
-func (b *Bundle) staging(code int32, what string) (e *end, line []Evidence) {
+// launched is the end of a job by what batchctl runs before or around its program: by the exit
+// code, and by how the line begins that it writes last.
+func (b *Bundle) launched(code int32, starts ...string) (e *end, line []Evidence) {
 	line = b.Subject.logLines(1)
-	if e = b.end(); e == nil || !e.exited(code) || line == nil || !strings.HasPrefix(line[0].Text, "batchctl: "+what+" ") {
+	if e = b.end(); e == nil || !e.exited(code) || line == nil {
+		return nil, nil
+	}
+	if !slices.ContainsFunc(starts, func(s string) bool { return strings.HasPrefix(line[0].Text, "batchctl: "+s) }) {
 		return nil, nil
 	}
 	return e, line
 }
 
+func cellNotRead(b *Bundle) *Verdict {
+	fix := Fix{Job: "put the file that the log names there again, or submit the job again", Platform: "or let the job's role read it: s3:GetObject"}
+	what := "its cell or its command list could not be read"
+	e, line := b.launched(64, "cannot read ")
+	if e == nil {
+		fix = Fix{Job: "submit it again with batchctl, which tells each child its cell: what it told is lacking, or was changed since"}
+		what = "the launcher did not find its cell"
+		e, line = b.launched(64, "there is no cell ", "AWS_BATCH_JOB_ARRAY_INDEX ", "BATCHCTL_CELLS ", "neither BATCHCTL_ARRAY ", "BATCHCTL_ARRAY ", "s3:", "/")
+	}
+	if e == nil {
+		return nil
+	}
+	v := e.because(High, fix, "%s, so its program did not begin", what)
+	v.Evidence = append(line, v.Evidence...)
+	return v
+}
+
 func inputsNotBrought(b *Bundle) *Verdict {
-	e, line := b.staging(66, "input")
+	e, line := b.launched(66, "input ")
 	if e == nil {
 		return nil
 	}
@@ -278,7 +298,7 @@ func inputsNotBrought(b *Bundle) *Verdict {
 }
 
 func outputsNotCarried(b *Bundle) *Verdict {
-	e, line := b.staging(73, "output")
+	e, line := b.launched(73, "output ")
 	if e == nil {
 		return nil
 	}

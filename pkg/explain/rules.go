@@ -23,6 +23,7 @@ func Rules() []Rule {
 		{"gpu-driver-missing", "The instance has no working GPU driver.", nil, false, gpuDriverMissing},
 		{"out-of-memory", "It used more memory than it asked for.", nil, false, outOfMemory},
 		{"missing-command", "The command is not in the image, or cannot be executed.", nil, false, missingCommand},
+		{"cell-not-read", "The launcher of an array did not come to the child's cell or command list, so its program did not begin.", nil, false, cellNotRead},
 		{"inputs-not-brought", "Its inputs did not come, so its program did not begin.", nil, false, inputsNotBrought},
 		{"outputs-not-carried", "Its program succeeded, and its outputs did not arrive.", nil, false, outputsNotCarried},
 		{"network-interface", "The network interface of the task did not come up.", nil, false, networkInterface},
