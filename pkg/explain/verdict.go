@@ -202,6 +202,12 @@ func standing(b *Bundle) (text, askAgain string) {
 		return "the job SUCCEEDED: there is nothing to explain", ""
 	case job.Status == "RUNNING":
 		return fmt.Sprintf("the job runs since %s: nothing is wrong", clock(num(job.StartedAt))), ""
+	case job.Status == "FAILED" && str(job.StatusReason) == "":
+		who := "AWS Batch"
+		if b.Local {
+			who = "the local engine"
+		}
+		return "no cause is known: " + who + " gave no reason, and nothing that could be looked at says why it FAILED", ""
 	case job.Status == "FAILED":
 		return fmt.Sprintf("no cause is known for %q", str(job.StatusReason)), ""
 	case b.At-b.launchedAt() < dwell.Milliseconds():
