@@ -81,6 +81,10 @@ func fold(s string) []rune {
 	return out
 }
 
+// Typos returns how many typing errors two words are apart: letters more, less or other, and
+// neighbours in each other's place.
+func Typos(a, b string) int { return typos([]rune(a), []rune(b)) }
+
 // typos counts the letters to insert, drop, replace or swap with a neighbour to
 // make b of a (the optimal string alignment distance).
 func typos(a, b []rune) int {

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -256,56 +257,38 @@ func outOfMemory(b *Bundle) *Verdict {
 	return v
 }
 
-// launched is the end of a job by what batchctl runs before or around its program: by the exit
-// code, and by how the line begins that it writes last.
-func (b *Bundle) launched(code int32, starts ...string) (e *end, line []Evidence) {
-	line = b.Subject.logLines(1)
-	if e = b.end(); e == nil || !e.exited(code) || line == nil {
-		return nil, nil
+// launched is the verdict on a job that was ended by what batchctl runs before or around its
+// program: known by the exit code, and by how the line begins that it writes last.
+func (b *Bundle) launched(code int32, fix Fix, what string, starts ...string) *Verdict {
+	e, line := b.end(), b.Subject.logLines(1)
+	if e == nil || !e.exited(code) || line == nil {
+		return nil
 	}
 	if !slices.ContainsFunc(starts, func(s string) bool { return strings.HasPrefix(line[0].Text, "batchctl: "+s) }) {
-		return nil, nil
+		return nil
 	}
-	return e, line
+	v := e.because(High, fix, "%s", what)
+	v.Evidence = append(line, v.Evidence...)
+	return v
 }
 
 func cellNotRead(b *Bundle) *Verdict {
-	fix := Fix{Job: "put the file that the log names there again, or submit the job again", Platform: "or let the job's role read it: s3:GetObject"}
-	what := "its cell or its command list could not be read"
-	e, line := b.launched(64, "cannot read ")
-	if e == nil {
-		fix = Fix{Job: "submit it again with batchctl, which tells each child its cell: what it told is lacking, or was changed since"}
-		what = "the launcher did not find its cell"
-		e, line = b.launched(64, "there is no cell ", "AWS_BATCH_JOB_ARRAY_INDEX ", "BATCHCTL_CELLS ", "neither BATCHCTL_ARRAY ", "BATCHCTL_ARRAY ", "s3:", "/")
-	}
-	if e == nil {
-		return nil
-	}
-	v := e.because(High, fix, "%s, so its program did not begin", what)
-	v.Evidence = append(line, v.Evidence...)
-	return v
+	return cmp.Or(
+		b.launched(64, Fix{Job: "put the file that the log names there again, or submit the job again", Platform: "or let the job's role read it: s3:GetObject"},
+			"its cell or its command list could not be read, so its program did not begin", "cannot read "),
+		b.launched(64, Fix{Job: "submit it again with batchctl, which tells each child its cell: what it told is lacking, or was changed since"},
+			"the launcher did not find its cell, so its program did not begin",
+			"there is no cell ", "AWS_BATCH_JOB_ARRAY_INDEX ", "BATCHCTL_CELLS ", "neither BATCHCTL_ARRAY ", "BATCHCTL_ARRAY ", "s3:", "/"))
 }
 
 func inputsNotBrought(b *Bundle) *Verdict {
-	e, line := b.launched(66, "input ")
-	if e == nil {
-		return nil
-	}
-	v := e.because(High, Fix{Member: "inputs", Job: "correct the place of the input that the log names, or put there what is missing", Platform: "or let the job's role read it: s3:GetObject, s3:ListBucket"},
-		"an input did not come, so its program did not begin")
-	v.Evidence = append(line, v.Evidence...)
-	return v
+	return b.launched(66, Fix{Member: "inputs", Job: "correct the place of the input that the log names, or put there what is missing", Platform: "or let the job's role read it: s3:GetObject, s3:ListBucket"},
+		"an input did not come, so its program did not begin", "input ")
 }
 
 func outputsNotCarried(b *Bundle) *Verdict {
-	e, line := b.launched(73, "output ")
-	if e == nil {
-		return nil
-	}
-	v := e.because(High, Fix{Member: "outputs", Job: "let the program write what outputs names, or correct the path or the place that the log names", Platform: "or let the job's role write there: s3:PutObject"},
-		"its program succeeded, and an output was not carried away")
-	v.Evidence = append(line, v.Evidence...)
-	return v
+	return b.launched(73, Fix{Member: "outputs", Job: "let the program write what outputs names, or correct the path or the place that the log names", Platform: "or let the job's role write there: s3:PutObject"},
+		"its program succeeded, and an output was not carried away", "output ")
 }
 
 func exitCode(b *Bundle) *Verdict {

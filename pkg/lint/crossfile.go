@@ -182,7 +182,7 @@ func isSlip(a, b string) bool {
 	if len(as) != len(bs) || differ != 1 || strings.ContainsAny(a+b, "0123456789") {
 		return false
 	}
-	return lettersOf(a) == lettersOf(b) || min(len(a), len(b)) >= 5 && a[0] == b[0] && oneLetterApart(a, b)
+	return lettersOf(a) == lettersOf(b) || min(len(a), len(b)) >= 5 && a[0] == b[0] && diag.Typos(a, b) == 1
 }
 
 // nameWords is the words of a name in lower case.
@@ -197,21 +197,6 @@ func lettersOf(word string) string {
 	letters := []byte(word)
 	slices.Sort(letters)
 	return string(letters)
-}
-
-// oneLetterApart reports whether two words differ by a letter more, less or other.
-func oneLetterApart(a, b string) bool {
-	if len(a) > len(b) {
-		a, b = b, a
-	}
-	i := 0
-	for i < len(a) && a[i] == b[i] {
-		i++
-	}
-	if len(a) == len(b) {
-		return a[i+1:] == b[i+1:]
-	}
-	return a[i:] == b[i+1:]
 }
 
 // besideDefinitions reports whether native definitions lie in the submission's

@@ -89,6 +89,12 @@ func TestReadCatalog(t *testing.T) {
 	if got := p.CatalogPath("elsewhere/batchctl.json"); got != p.CatalogFile {
 		t.Errorf("an absolute path became %s", got)
 	}
+	for path, want := range map[string]string{dir: "it is a directory", os.DevNull: "it is no regular file"} {
+		p.CatalogFile = path
+		if err := p.ReadCatalog(at); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", path, err, want)
+		}
+	}
 	if err := (*Platform)(nil).ReadCatalog(at); err != nil {
 		t.Error(err)
 	}
