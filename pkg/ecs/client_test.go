@@ -303,6 +303,34 @@ func TestFollowEnds(t *testing.T) {
 	})
 }
 
+// TestFollowWithoutTheDefinition: a role that may not read task definitions sees the task to
+// its end; only where the log is stays unknown, and that is told once.
+func TestFollowWithoutTheDefinition(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAccount()
+		a.tasks["TOKEN"] = &State{TaskArn: "here", LastStatus: "RUNNING", TaskDefinitionArn: "d", Containers: []ContainerState{{Name: Container}}}
+		stop := func(s *State) {
+			s.LastStatus, s.StopCode = "STOPPED", "EssentialContainerExited"
+			s.Containers[0].ExitCode = new(int)
+		}
+		for _, follow := range []func(c *Client, trouble func(error)) Watcher{
+			func(_ *Client, trouble func(error)) Watcher { return Watcher{LogTrouble: trouble} },
+			func(c *Client, trouble func(error)) Watcher {
+				c.Tell = func(text string) { trouble(errors.New(text)) }
+				return Watcher{}
+			},
+		} {
+			a.turns = []func(*State){func(s *State) { s.LastStatus = "RUNNING" }, func(*State) {}, stop}
+			a.faults["DescribeTaskDefinition"] = []fault{refused}
+			told, c := "", a.client()
+			end, logs, err := c.Follow(t.Context(), "c", "here", follow(c, func(err error) { told += err.Error() }))
+			if err != nil || !Succeeded(end, logs) || strings.Count(told, "cannot be read") != 1 {
+				t.Errorf("%+v %v %q", end, err, told)
+			}
+		}
+	})
+}
+
 func TestStop(t *testing.T) {
 	a := newAccount()
 	a.tasks["TOKEN"] = &State{TaskArn: "here", LastStatus: "RUNNING"}

@@ -3,6 +3,7 @@ package ecs
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/batchctl/batchctl/pkg/client"
@@ -72,7 +73,11 @@ func (f *follower) look(ctx context.Context) (isOver bool, err error) {
 	}
 	f.state = now
 	if f.logs == nil {
-		if f.logs, err = f.client.Logs(ctx, now); err != nil {
+		switch f.logs, err = f.client.Logs(ctx, now); {
+		case Refused(err): // who may not read the definition may watch the task all the same
+			f.logs = []Log{}
+			f.blind(fmt.Errorf("the task definition, which names it, cannot be read: %w", err))
+		case err != nil:
 			return false, err
 		}
 	}
@@ -85,6 +90,15 @@ func (f *follower) look(ctx context.Context) (isOver bool, err error) {
 	}
 	isOld := now.StoppedAt > 0 && time.Since(time.UnixMilli(int64(now.StoppedAt*1000))) > longAgo
 	return f.Open == nil || isOld || time.Since(f.over) >= lateLogs, nil
+}
+
+// blind tells that no container's log is known, nor which containers are essential.
+func (f *follower) blind(err error) {
+	if f.LogTrouble != nil {
+		f.LogTrouble(err)
+		return
+	}
+	f.client.tell("note: %v; every container counts as essential", err)
 }
 
 // changed reports whether two looks at a task differ in what people are told.
