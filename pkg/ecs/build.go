@@ -19,7 +19,8 @@ import (
 // Container is the name of the container of a job that has one, as AWS Batch names it.
 const Container = "default"
 
-// LogGroup is where logs go unless the job says otherwise, as on AWS Batch.
+// LogGroup is where logs go unless the job says otherwise, as on AWS Batch. Batch makes it
+// with its first job; a task makes it itself where that is not there.
 const LogGroup = "/aws/batch/job"
 
 // The launch types.
@@ -313,6 +314,9 @@ func (b *builder) logs(c types.TaskContainerProperties) *types.LogConfiguration 
 		return &l
 	}
 	options := map[string]string{"awslogs-group": LogGroup, "awslogs-region": b.options.Region, "awslogs-stream-prefix": aws.ToString(b.definition.JobDefinitionName)}
+	if _, own := l.Options["awslogs-group"]; !own {
+		options["awslogs-create-group"] = "true"
+	}
 	maps.Copy(options, l.Options)
 	l.Options = options
 	return &l
