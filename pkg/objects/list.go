@@ -71,7 +71,7 @@ func (s *Store) listBucket(ctx context.Context, p place, own string) (found []Fo
 }
 
 func listPath(name string) ([]Found, error) {
-	files, _, root, err := sources(filepath.FromSlash(name))
+	files, _, root, err := sources(filepath.FromSlash(name), nil)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

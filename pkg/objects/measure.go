@@ -20,7 +20,7 @@ func (s *Store) Measure(ctx context.Context, at, name string) (stage.Input, stag
 		return stage.Input{}, stage.Moved{}, err
 	}
 	p := &publication{Store: s, to: to}
-	files, isDir, root, err := sources(name)
+	files, isDir, root, err := sources(name, nil)
 	if err != nil {
 		return stage.Input{}, stage.Moved{}, err
 	}

@@ -130,33 +130,41 @@ func (s *Store) Bring(ctx context.Context, in stage.Input) (stage.Moved, error) 
 	case from.url != "":
 		err = t.web(ctx, from)
 	default:
-		err = t.path(ctx, from)
+		err = t.path(ctx, from, nil)
 	}
 	t.free()
 	return t.moved.sum(), ended(ctx, err)
 }
 
 // Take copies a file, or what is in a directory, to a place. A directory goes below it; a
-// file goes to it, and below it under its own name where it ends in a slash.
+// file goes to it, and below it under its own name where it ends in a slash. What of a
+// directory cannot be copied is an error, and the rest is copied all the same.
 func (s *Store) Take(ctx context.Context, out stage.Output) (stage.Moved, error) {
 	to, err := parsePlace(out.To)
 	if err != nil {
 		return stage.Moved{}, err
 	}
 	var moved tally
+	var left leftovers
 	switch {
 	case to.bucket != "":
-		err = s.upload(ctx, strings.TrimSuffix(out.From, "/"), to, &moved)
+		err = s.upload(ctx, strings.TrimSuffix(out.From, "/"), to, &moved, &left)
 	case to.path != "":
 		var t *task
 		if t, err = s.task(stage.Input{From: strings.TrimSuffix(out.From, "/"), To: out.To}); err != nil {
 			break
 		}
-		err = t.path(ctx, place{path: strings.TrimSuffix(out.From, "/")})
+		err = t.path(ctx, place{path: strings.TrimSuffix(out.From, "/")}, &left)
 		t.free()
+		if err == nil {
+			err = left.err(t.moved.files.Load())
+		}
 		return t.moved.sum(), ended(ctx, err)
 	default:
 		err = fmt.Errorf("%s: nothing can be written to a web server: write s3://bucket/key or an absolute path", stage.Shown(out.To))
+	}
+	if err == nil {
+		err = left.err(moved.files.Load())
 	}
 	return moved.sum(), ended(ctx, err)
 }

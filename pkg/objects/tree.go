@@ -39,7 +39,7 @@ type publication struct {
 }
 
 func (p *publication) publish(ctx context.Context, name string) (in stage.Input, err error) {
-	files, isDir, root, err := sources(name)
+	files, isDir, root, err := sources(name, nil)
 	if err != nil {
 		return in, err
 	}

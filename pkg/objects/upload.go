@@ -32,8 +32,8 @@ const (
 )
 
 // upload puts a file, or those of a directory, into a bucket.
-func (s *Store) upload(ctx context.Context, from string, to place, moved *tally) error {
-	files, isDir, root, err := sources(from)
+func (s *Store) upload(ctx context.Context, from string, to place, moved *tally, left *leftovers) error {
+	files, isDir, root, err := sources(from, left)
 	if err != nil {
 		return err
 	}
@@ -42,24 +42,25 @@ func (s *Store) upload(ctx context.Context, from string, to place, moved *tally)
 	if isDir && prefix != "" && !strings.HasSuffix(prefix, "/") {
 		prefix += "/"
 	}
-	for _, f := range files {
-		if err := f.named(); err != nil {
-			return err
-		}
-		if len(prefix)+len(f.name) > 1024 {
-			return fmt.Errorf("%s: its key would have more than 1024 bytes", f)
-		}
-	}
 	return each(ctx, len(files), s.atOnce(), func(ctx context.Context, i int) error {
 		at := place{bucket: to.bucket, key: prefix + files[i].name}
 		if !isDir && prefix != "" && !strings.HasSuffix(prefix, "/") {
 			at.key = prefix
 		}
-		if err := s.send(ctx, files[i], at, nil); err != nil {
-			return err
+		err := files[i].named()
+		if err == nil && len(at.key) > 1024 {
+			err = fileErrorf("%s: its key would have more than 1024 bytes", files[i])
 		}
-		moved.file(files[i].size)
-		return nil
+		if err == nil {
+			err = s.send(ctx, files[i], at, nil)
+		}
+		if err == nil {
+			moved.file(files[i].size)
+		}
+		if isDir && left.take(err) {
+			return nil
+		}
+		return err
 	})
 }
 
@@ -67,7 +68,7 @@ func (s *Store) upload(ctx context.Context, from string, to place, moved *tally)
 // those still.
 func (s *Store) send(ctx context.Context, f *source, at place, sums *sums) error {
 	if f.size > maxObject {
-		return fmt.Errorf("%s has %s, more than an object of S3 can have", f, stage.Size(f.size))
+		return fileErrorf("%s has %s, more than an object of S3 can have", f, stage.Size(f.size))
 	}
 	opened, err := f.open()
 	if err != nil {
@@ -110,7 +111,7 @@ func (s *Store) put(ctx context.Context, f *source, opened *os.File, at place, k
 	} else {
 		h := algorithmCRC64NVME.hash()
 		if err := hashAll(h, io.NewSectionReader(opened, 0, f.size)); err != nil {
-			return fmt.Errorf("read %s: %w", f, cause(err))
+			return fileErrorf("read %s: %w", f, cause(err))
 		}
 		in.ChecksumCRC64NVME = encode(h.Sum(nil))
 	}
@@ -181,7 +182,7 @@ func (s *Store) sendPart(ctx context.Context, f *source, opened *os.File, at pla
 	defer release()
 	h := algorithmCRC64NVME.hash()
 	if err := hashAll(h, io.NewSectionReader(opened, off, p.length)); err != nil {
-		return types.CompletedPart{}, fmt.Errorf("read %s: %w", f, cause(err))
+		return types.CompletedPart{}, fileErrorf("read %s: %w", f, cause(err))
 	}
 	p.sum = h.Sum(nil)
 	out, err := call(ctx, s, "s3:PutObject", at, func(c *s3.Client) (*s3.UploadPartOutput, error) {

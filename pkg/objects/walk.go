@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 )
@@ -33,7 +34,7 @@ func (f *source) executable() bool { return f.mode&0o111 != 0 }
 // named refuses a name that neither a key of S3 nor the list of a tree can have.
 func (f *source) named() error {
 	if !utf8.ValidString(f.name) {
-		return fmt.Errorf("%s: the name is not UTF-8, as the keys of S3 are: give the file another one", f)
+		return fileErrorf("%s: the name is not UTF-8, as the keys of S3 are: give the file another one", f)
 	}
 	return nil
 }
@@ -42,7 +43,7 @@ func (f *source) named() error {
 func (f *source) open() (*os.File, error) {
 	opened, err := f.root.Open(f.file)
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", f, cause(err))
+		return nil, fileErrorf("read %s: %w", f, cause(err))
 	}
 	return opened, nil
 }
@@ -54,15 +55,54 @@ func (f *source) unchanged(opened *os.File) error {
 		return fmt.Errorf("read %s: %w", f, cause(err))
 	}
 	if info.Size() != f.size || !info.ModTime().Equal(f.modified) {
-		return fmt.Errorf("%s was changed while it was read", f)
+		return fileErrorf("%s was changed while it was read", f)
 	}
 	return nil
 }
 
+// fileError is what is wrong with one file of this machine, and with no other.
+type fileError struct{ error }
+
+func (e *fileError) Unwrap() error { return e.error }
+
+func fileErrorf(format string, args ...any) error { return &fileError{fmt.Errorf(format, args...)} }
+
+// leftovers are the files of an output that cannot be carried away, while the others are:
+// what was computed is not lost for a link to nothing beside it. A nil one takes none.
+type leftovers struct {
+	sync.Mutex
+	first error
+	n     int
+}
+
+// take keeps an error that is of one file alone, and tells whether it was one.
+func (l *leftovers) take(err error) bool {
+	if _, ofOne := errors.AsType[*fileError](err); !ofOne || l == nil {
+		return false
+	}
+	l.Lock()
+	defer l.Unlock()
+	if l.n++; l.first == nil {
+		l.first = err
+	}
+	return true
+}
+
+// err says what stayed behind, beside so many files that did not; nil for nothing.
+func (l *leftovers) err(carried int64) error {
+	switch l.n {
+	case 0:
+		return nil
+	case 1:
+		return fmt.Errorf("%w; all else was carried away (files: %d)", l.first, carried)
+	}
+	return fmt.Errorf("%w; nor could %d more; all else was carried away (files: %d)", l.first, l.n-1, carried)
+}
+
 // sources is what is at a path: one file, or those of a directory and all below, in the
 // order of their names. Links are followed that stay in the directory; whatever is
-// neither a file nor a directory is an error.
-func sources(name string) (files []*source, isDir bool, root *os.Root, err error) {
+// neither a file nor a directory is an error, or of a directory, is left.
+func sources(name string, left *leftovers) (files []*source, isDir bool, root *os.Root, err error) {
 	info, err := os.Stat(name)
 	if err != nil {
 		return nil, false, nil, fmt.Errorf("%s: %w", name, cause(err))
@@ -78,7 +118,7 @@ func sources(name string) (files []*source, isDir bool, root *os.Root, err error
 	if err != nil {
 		return nil, false, nil, err
 	}
-	w := &walk{root: root}
+	w := &walk{root: root, left: left}
 	if info.IsDir() {
 		err = w.dir(".", ".", []fs.FileInfo{info})
 	} else {
@@ -96,6 +136,7 @@ func sources(name string) (files []*source, isDir bool, root *os.Root, err error
 type walk struct {
 	root  *os.Root
 	files []*source
+	left  *leftovers
 }
 
 func (w *walk) full(name string) string {
@@ -107,15 +148,15 @@ func (w *walk) full(name string) string {
 func (w *walk) dir(dir, name string, above []fs.FileInfo) error {
 	opened, err := w.root.Open(dir)
 	if err != nil {
-		return fmt.Errorf("read %s: %w", w.full(dir), cause(err))
+		return fileErrorf("read %s: %w", w.full(dir), cause(err))
 	}
 	entries, err := opened.ReadDir(-1)
 	opened.Close()
 	if err != nil {
-		return fmt.Errorf("read %s: %w", w.full(dir), cause(err))
+		return fileErrorf("read %s: %w", w.full(dir), cause(err))
 	}
 	for _, e := range entries {
-		if err := w.entry(path.Join(dir, e.Name()), path.Join(name, e.Name()), above); err != nil {
+		if err := w.entry(path.Join(dir, e.Name()), path.Join(name, e.Name()), above); err != nil && !w.left.take(err) {
 			return err
 		}
 	}
@@ -125,7 +166,7 @@ func (w *walk) dir(dir, name string, above []fs.FileInfo) error {
 func (w *walk) entry(file, name string, above []fs.FileInfo) error {
 	info, err := w.root.Lstat(file)
 	if err != nil {
-		return fmt.Errorf("read %s: %w", w.full(file), cause(err))
+		return fileErrorf("read %s: %w", w.full(file), cause(err))
 	}
 	if info.Mode()&fs.ModeSymlink != 0 {
 		if file, info, err = w.follow(file); err != nil {
@@ -136,7 +177,7 @@ func (w *walk) entry(file, name string, above []fs.FileInfo) error {
 	case info.IsDir():
 		for _, one := range above {
 			if os.SameFile(one, info) {
-				return fmt.Errorf("%s is a link to a directory that it is in", w.full(name))
+				return fileErrorf("%s is a link to a directory that it is in", w.full(name))
 			}
 		}
 		return w.dir(file, name, append(slices.Clone(above), info))
@@ -144,7 +185,7 @@ func (w *walk) entry(file, name string, above []fs.FileInfo) error {
 		w.files = append(w.files, &source{root: w.root, file: file, name: name, size: info.Size(), modified: info.ModTime(), mode: info.Mode()})
 		return nil
 	}
-	return fmt.Errorf("%s is neither a file nor a directory, but %s: it cannot be copied", w.full(file), kindOf(info.Mode()))
+	return fileErrorf("%s is neither a file nor a directory, but %s: it cannot be copied", w.full(file), kindOf(info.Mode()))
 }
 
 func kindOf(mode fs.FileMode) string {
@@ -164,7 +205,7 @@ func (w *walk) follow(file string) (string, fs.FileInfo, error) {
 	if info, err := w.root.Stat(file); err == nil {
 		return file, info, nil
 	} else if errors.Is(err, fs.ErrNotExist) {
-		return "", nil, fmt.Errorf("%s is a link to nothing", w.full(file))
+		return "", nil, fileErrorf("%s is a link to nothing", w.full(file))
 	}
 	// An absolute link may lead back into the directory.
 	target, err := filepath.EvalSymlinks(w.full(file))
@@ -175,19 +216,19 @@ func (w *walk) follow(file string) (string, fs.FileInfo, error) {
 		}
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil, fmt.Errorf("%s is a link to nothing", w.full(file))
+		return "", nil, fileErrorf("%s is a link to nothing", w.full(file))
 	}
 	if err == nil && filepath.IsLocal(target) {
 		if info, err := w.root.Stat(target); err == nil {
 			return filepath.ToSlash(target), info, nil
 		}
 	}
-	return "", nil, fmt.Errorf("%s is a link that leads out of %s: copy what it leads to, or leave it out", w.full(file), w.root.Name())
+	return "", nil, fileErrorf("%s is a link that leads out of %s: copy what it leads to, or leave it out", w.full(file), w.root.Name())
 }
 
 // path copies a file or a directory of this machine.
-func (t *task) path(ctx context.Context, from place) error {
-	files, isDir, root, err := sources(filepath.FromSlash(strings.TrimSuffix(from.path, "/")))
+func (t *task) path(ctx context.Context, from place, left *leftovers) error {
+	files, isDir, root, err := sources(filepath.FromSlash(strings.TrimSuffix(from.path, "/")), left)
 	if err != nil {
 		return err
 	}
@@ -217,7 +258,13 @@ func (t *task) path(ctx context.Context, from place) error {
 	if err := t.fits(d.Name(), bytes, from.String()); err != nil {
 		return err
 	}
-	return each(ctx, len(files), t.atOnce(), func(ctx context.Context, i int) error { return t.file(ctx, d, files[i], t.pinned) })
+	return each(ctx, len(files), t.atOnce(), func(ctx context.Context, i int) error {
+		err := t.file(ctx, d, files[i], t.pinned)
+		if isDir && left.take(err) {
+			return nil
+		}
+		return err
+	})
 }
 
 // apart refuses to copy a directory into itself.
@@ -305,7 +352,7 @@ func (t *task) kernel(ctx context.Context, to *draft, from *os.File, size int64)
 		t.carried.Add(n)
 		t.wrote(n)
 		if errors.Is(err, io.EOF) {
-			return fmt.Errorf("%s was changed while it was read", from.Name())
+			return fileErrorf("%s was changed while it was read", from.Name())
 		}
 		if err != nil {
 			return to.failed(err)

@@ -3,6 +3,7 @@
 package objects
 
 import (
+	"net/http"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -23,6 +24,55 @@ func TestSpecialFiles(t *testing.T) {
 	for _, from := range []string{dir, dir + "/pipe", "/dev/null"} {
 		_, err := s.Take(t.Context(), stage.Output{From: from, To: "s3://bucket/x/"})
 		wants(t, err, "neither a file nor a directory")
+	}
+}
+
+// TestWhatStaysBehind: of a directory that is carried away all arrives that can, and what
+// cannot is named, whatever is wrong with it.
+func TestWhatStaysBehind(t *testing.T) {
+	server, s := memory(t)
+	dir := t.TempDir() + "/out"
+	plant(t, dir, map[string]string{"a": "1", "b/c": "2", "d/e": "3"})
+	if err := os.Symlink("nowhere", dir+"/b/latest"); err != nil {
+		t.Skip(err)
+	}
+	_, err := s.Take(t.Context(), stage.Output{From: dir, To: "s3://bucket/x/"})
+	wants(t, err, "b/latest is a link to nothing; all else was carried away (files: 3)")
+	if keys := server.Keys(); len(keys) != 3 || server.Get("bucket/x/b/c") == nil || server.Get("bucket/x/d/e") == nil {
+		t.Errorf("what arrived: %q", keys)
+	}
+
+	if err := syscall.Mkfifo(dir+"/d/pipe", 0o600); err != nil {
+		t.Skip(err)
+	}
+	write(t, dir+"/"+strings.Repeat("n", 200), "4")
+	_, err = s.Take(t.Context(), stage.Output{From: dir, To: "s3://bucket/" + strings.Repeat("long/", 180)})
+	wants(t, err, "link to nothing; nor could 2 more; all else was carried away (files: 3)")
+
+	to := t.TempDir()
+	_, err = s.Take(t.Context(), stage.Output{From: dir, To: to})
+	wants(t, err, "nor could 1 more; all else was carried away (files: 4)")
+	if there := files(t, to); len(there) != 4 {
+		t.Errorf("copied: %q", there)
+	}
+}
+
+// TestChangedWhileCarried: a log that somebody still writes does not keep the others back.
+func TestChangedWhileCarried(t *testing.T) {
+	server, s := memory(t)
+	dir := t.TempDir()
+	plant(t, dir, map[string]string{"a.log": "1", "model": "2", "z": "3"})
+	server.Fault = func(r *http.Request) s3mem.Fault {
+		if strings.HasSuffix(r.URL.Path, "a.log") {
+			write(t, dir+"/a.log", "1 and more")
+		}
+		return s3mem.Fault{}
+	}
+	s.Connections = 1
+	_, err := s.Take(t.Context(), stage.Output{From: dir, To: "s3://bucket/x/"})
+	wants(t, err, "a.log was changed while it was read; all else was carried away (files: 2)")
+	if server.Get("bucket/x/model") == nil || server.Get("bucket/x/z") == nil {
+		t.Errorf("what arrived: %q", server.Keys())
 	}
 }
 
