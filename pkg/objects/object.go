@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"net/url"
 	"strings"
 	"time"
@@ -26,6 +27,26 @@ type object struct {
 	// asked says that S3 was asked for sum.
 	asked    bool
 	modified time.Time
+	// expires is when a rule of the bucket removes it; zero where none does, or nobody asked.
+	expires time.Time
+}
+
+// lasts tells whether an object will be there for a while: it is not yet half way from when
+// it was put to when a rule of its bucket removes it.
+func (o *object) lasts() bool {
+	return o.expires.IsZero() || time.Until(o.expires) > time.Since(o.modified)
+}
+
+// expiry reads expiry-date="Fri, 21 Dec 2012 00:00:00 GMT", rule-id="..."; zero for anything
+// else.
+func expiry(text string) time.Time {
+	_, text, _ = strings.Cut(text, `expiry-date="`)
+	text, _, _ = strings.Cut(text, `"`)
+	at, err := http.ParseTime(text)
+	if err != nil {
+		return time.Time{}
+	}
+	return at
 }
 
 // withSums has S3 say checksums. The member of the request that does it would also have the
@@ -62,6 +83,7 @@ func (s *Store) head(ctx context.Context, o *object) error {
 		return fmt.Errorf("%s: the object was changed while it was fetched: fetch it again, or give versions names of their own", o.place)
 	}
 	o.size, o.etag, o.modified = aws.ToInt64(out.ContentLength), aws.ToString(out.ETag), aws.ToTime(out.LastModified)
+	o.expires = expiry(aws.ToString(out.Expiration))
 	o.sum = said{out.ChecksumCRC64NVME, out.ChecksumCRC32C, out.ChecksumCRC32, out.ChecksumSHA256, out.ChecksumSHA1,
 		out.ChecksumType, o.etag, out.ServerSideEncryption, out.SSECustomerAlgorithm}.checksum()
 	o.asked = true

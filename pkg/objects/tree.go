@@ -16,7 +16,8 @@ import (
 )
 
 // Publish puts a file, or the files of a directory, to their hashes at a place for staging,
-// s3://bucket/prefix or an absolute path. What is there already is not sent again. It
+// s3://bucket/prefix or an absolute path. What is there already is not sent again, unless a
+// rule of the bucket is to remove it: jobs wait, and are tried again, so they find it. It
 // returns the Input that brings it: all but To is set. Kept counts files that were there.
 func (s *Store) Publish(ctx context.Context, at, name string) (stage.Input, stage.Moved, error) {
 	to, err := parsePlace(at)
@@ -94,7 +95,7 @@ func (p *publication) file(ctx context.Context, f *hashed) error {
 	}
 	o := &object{place: at}
 	switch err := p.head(ctx, o); {
-	case err == nil && o.size == f.size:
+	case err == nil && o.size == f.size && o.lasts():
 		p.moved.kept.Add(1)
 	case err == nil || Missing(err) || Denied(err): // without s3:ListBucket what is not there is denied
 		if err := p.send(ctx, f.source, at, &f.sums); err != nil {
@@ -133,7 +134,7 @@ func (p *publication) copied(ctx context.Context, t *task, at place, f *hashed) 
 func (p *publication) list(ctx context.Context, at place, text []byte) error {
 	if at.bucket != "" {
 		o := &object{place: at}
-		if p.head(ctx, o) == nil && o.size == int64(len(text)) {
+		if p.head(ctx, o) == nil && o.size == int64(len(text)) && o.lasts() {
 			return nil
 		}
 		return p.Put(ctx, at.String(), string(text))

@@ -260,6 +260,30 @@ func FuzzManifest(f *testing.F) {
 	})
 }
 
+// TestPublishBeforeTheEnd: what a rule of the bucket is to remove is sent again in the second
+// half of its life, with the list that names it, so that a job that waits finds it.
+func TestPublishBeforeTheEnd(t *testing.T) {
+	for date, want := range map[string]int{"Thu, 01 Jan 1970 00:00:00 GMT": 2, "Fri, 31 Dec 9999 00:00:00 GMT": 0, "never": 0} {
+		server, s := memory(t)
+		dir := t.TempDir()
+		plant(t, dir, map[string]string{"a": "text"})
+		if _, _, err := s.Publish(t.Context(), "s3://bucket/staging", dir); err != nil {
+			t.Fatal(err)
+		}
+		for _, key := range server.Keys() {
+			server.Get(key).Header = http.Header{"X-Amz-Expiration": {`expiry-date="` + date + `", rule-id="staged"`}}
+		}
+		before := len(server.Asked())
+		if _, _, err := s.Publish(t.Context(), "s3://bucket/staging", dir); err != nil {
+			t.Fatal(err)
+		}
+		puts := slices.DeleteFunc(server.Asked()[before:], func(asked string) bool { return !strings.HasPrefix(asked, "PUT ") })
+		if len(puts) != want {
+			t.Errorf("it expires on %s, sent: %q", date, puts)
+		}
+	}
+}
+
 // TestWalk follows links within a directory, and names what it does not take.
 func TestWalk(t *testing.T) {
 	_, s := memory(t)
