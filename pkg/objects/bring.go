@@ -64,8 +64,8 @@ func (t *task) mode() fs.FileMode {
 	return plainFile
 }
 
-// one is where a single file goes: a directory and a name in it.
-func (t *task) one(from place) (d *dest, name string, err error) {
+// one is where a single file goes: a directory that is opened so, and a name in it.
+func (t *task) one(from place, open func(string) (*dest, error)) (d *dest, name string, err error) {
 	to := t.in.To
 	if strings.HasSuffix(to, "/") {
 		if err := below(from.base(), from.String()); err != nil {
@@ -73,7 +73,7 @@ func (t *task) one(from place) (d *dest, name string, err error) {
 		}
 		to += from.base()
 	}
-	d, err = openDest(filepath.Dir(filepath.FromSlash(to)))
+	d, err = open(filepath.Dir(filepath.FromSlash(to)))
 	return d, filepath.Base(filepath.FromSlash(to)), err
 }
 
@@ -83,7 +83,7 @@ func (t *task) key(ctx context.Context, from place) error {
 	if err := t.head(ctx, o); err != nil {
 		return err
 	}
-	d, name, err := t.one(from)
+	d, name, err := t.one(from, openDest)
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,11 @@ func isAbs(name string) bool { return filepath.IsAbs(name) }
 type dest struct {
 	*os.Root
 	dirs sync.Map // those that are known to be there
+	give *owner   // whose is to be what is made here; nil: ours
 }
+
+// owner is a user of the machine, with the group.
+type owner struct{ uid, gid int }
 
 func openDest(dir string) (*dest, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
@@ -39,6 +43,24 @@ func openDest(dir string) (*dest, error) {
 		return nil, err
 	}
 	return &dest{Root: root}, nil
+}
+
+// openPlace is openDest for what is carried away. What the root of a container makes below a
+// directory of somebody else becomes theirs: who runs jobs by a daemon could neither read nor
+// remove it. Where it cannot be given away it stays as it is.
+func openPlace(dir string) (*dest, error) {
+	dir = filepath.Clean(dir)
+	there := nearest(dir)
+	d, err := openDest(dir)
+	if err != nil {
+		return nil, err
+	}
+	if d.give = another(there); d.give != nil {
+		for made := dir; made != there; made = filepath.Dir(made) {
+			_ = os.Lchown(made, d.give.uid, d.give.gid)
+		}
+	}
+	return d, nil
 }
 
 // full is the name of a file of a directory, for people.
@@ -53,6 +75,9 @@ func (d *dest) mkdir(dir string) error {
 	}
 	if err := d.MkdirAll(dir, 0o777); err != nil {
 		return fmt.Errorf("make the directory %s: %w", d.full(dir), cause(err))
+	}
+	for made := dir; made != "." && d.give != nil; made = path.Dir(made) {
+		_ = d.Lchown(made, d.give.uid, d.give.gid)
 	}
 	d.dirs.Store(dir, true)
 	return nil
@@ -123,6 +148,9 @@ func (d *dest) create(name string, mode fs.FileMode) (*draft, error) {
 
 // commit gives the file its name.
 func (f *draft) commit() error {
+	if give := f.dest.give; give != nil {
+		_ = f.Chown(give.uid, give.gid)
+	}
 	if err := f.Close(); err != nil {
 		return f.failed(err)
 	}

@@ -20,3 +20,15 @@ func space(dir string) (device uint64, free int64, known bool) {
 	}
 	return uint64(held.Dev), int64(fs.Bavail) * int64(fs.Bsize), true
 }
+
+// another is the owner of a directory, if we are root and that is somebody else.
+func another(dir string) *owner {
+	info, err := os.Stat(dir)
+	if err != nil || os.Geteuid() != 0 {
+		return nil
+	}
+	if held, ok := info.Sys().(*syscall.Stat_t); ok && held.Uid != 0 {
+		return &owner{int(held.Uid), int(held.Gid)}
+	}
+	return nil
+}

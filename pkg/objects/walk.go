@@ -226,7 +226,7 @@ func (w *walk) follow(file string) (string, fs.FileInfo, error) {
 	return "", nil, fileErrorf("%s is a link that leads out of %s: copy what it leads to, or leave it out", w.full(file), w.root.Name())
 }
 
-// path copies a file or a directory of this machine.
+// path copies a file or a directory of this machine. What is carried away has leftovers.
 func (t *task) path(ctx context.Context, from place, left *leftovers) error {
 	files, isDir, root, err := sources(filepath.FromSlash(strings.TrimSuffix(from.path, "/")), left)
 	if err != nil {
@@ -234,6 +234,10 @@ func (t *task) path(ctx context.Context, from place, left *leftovers) error {
 	}
 	defer root.Close()
 	var d *dest
+	open := openDest
+	if left != nil { // carried away
+		open = openPlace
+	}
 	if isDir {
 		if t.pinned != nil {
 			return fmt.Errorf("%s: a sha256 is for one file, and this is a directory", from)
@@ -241,9 +245,9 @@ func (t *task) path(ctx context.Context, from place, left *leftovers) error {
 		if err := t.apart(from.path); err != nil {
 			return err
 		}
-		d, err = openDest(filepath.FromSlash(t.in.To))
+		d, err = open(filepath.FromSlash(t.in.To))
 	} else {
-		d, files[0].name, err = t.one(from)
+		d, files[0].name, err = t.one(from, open)
 	}
 	if err != nil {
 		return err

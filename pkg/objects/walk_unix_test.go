@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -73,6 +74,38 @@ func TestChangedWhileCarried(t *testing.T) {
 	wants(t, err, "a.log was changed while it was read; all else was carried away (files: 2)")
 	if server.Get("bucket/x/model") == nil || server.Get("bucket/x/z") == nil {
 		t.Errorf("what arrived: %q", server.Keys())
+	}
+}
+
+// TestCarriedByRoot: what a container's root carries to a directory of a user is that user's,
+// the directories on the way with it; what was there before stays whose it was.
+func TestCarriedByRoot(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root can give files away")
+	}
+	_, s := memory(t)
+	out, place := t.TempDir(), t.TempDir()
+	plant(t, out, map[string]string{"a/b/c": "1", "d": "2"})
+	plant(t, place, map[string]string{"mine": "3"})
+	const user = 4242
+	if err := os.Chown(place, user, user); err != nil {
+		t.Skip(err)
+	}
+	for _, o := range []stage.Output{{From: out, To: place + "/job/0/"}, {From: out + "/d", To: place + "/job/1/name"}, {From: out + "/d", To: place + "/job/2/"}} {
+		the[stage.Moved](t)(s.Take(t.Context(), o))
+	}
+	// What is brought is of whom brings it.
+	the[stage.Moved](t)(s.Bring(t.Context(), stage.Input{From: out, To: place + "/brought/"}))
+	for name, want := range map[string]uint32{"job": user, "job/0": user, "job/0/a": user, "job/0/a/b": user, "job/0/a/b/c": user, "job/0/d": user,
+		"job/1": user, "job/1/name": user, "job/2/d": user, "mine": 0, "brought": 0, "brought/d": 0} {
+		info, err := os.Stat(filepath.Join(place, name))
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if got := info.Sys().(*syscall.Stat_t).Uid; got != want {
+			t.Errorf("%s belongs to user %d, want %d", name, got, want)
+		}
 	}
 }
 

@@ -27,7 +27,7 @@ func (t *task) web(ctx context.Context, from place) error {
 	if u, err := url.Parse(from.url); err != nil || u.Host == "" {
 		return fmt.Errorf("%s is no URL", from)
 	}
-	d, name, err := t.one(from)
+	d, name, err := t.one(from, openDest)
 	if err != nil {
 		return err
 	}
