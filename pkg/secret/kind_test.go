@@ -63,6 +63,11 @@ func (m maker) positive() variable {
 		},
 		func() variable { return variable{m.neutral(), "github_pat_" + m.of(alnum, 22) + "_" + m.of(alnum, 59)} },
 		func() variable { return variable{m.neutral(), "glpat-" + m.of(alnum+"-_", 20)} },
+		func() variable { return variable{m.pick("NGC_API_KEY", m.neutral()), "nvapi-" + m.of(alnum+"-_", 64)} },
+		func() variable { return variable{m.neutral(), m.pick("dckr_pat_", "dckr_oat_") + m.of(alnum+"-_", 27)} },
+		func() variable {
+			return variable{m.neutral(), "curl -H 'Authorization: Bearer " + m.of(lower, 4) + m.of(digitChars, 2) + m.of(alnum, 34) + "' https://example.com"}
+		},
 		func() variable {
 			return variable{m.neutral(), m.pick("xoxb-", "xoxp-") + m.of(digitChars, 12) + "-" + m.of(alnum, 24)}
 		},
