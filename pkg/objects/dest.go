@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 )
 
 // bufferSize is how much of a file is in memory for each connection, in bytes.
@@ -90,6 +91,17 @@ func (d *dest) size(name string) int64 {
 		return -1
 	}
 	return info.Size()
+}
+
+// renew makes a file that stays as young as who needs it, for whoever removes what is old. A
+// young one keeps its date: a batchctl of before, which may read it now, takes a new date for
+// a change.
+func (d *dest) renew(name string) error {
+	info, err := d.Stat(name)
+	if err == nil && time.Since(info.ModTime()) > 24*time.Hour {
+		_ = d.Chtimes(name, time.Time{}, time.Now()) // somebody else's stays as it is
+	}
+	return err
 }
 
 // allow makes a file that stays a program, if it is to be one.

@@ -126,7 +126,10 @@ func (p *publication) copied(ctx context.Context, t *task, at place, f *hashed) 
 		return err
 	}
 	p.moved.file(f.size)
-	p.moved.kept.Add(t.moved.kept.Load())
+	if t.moved.kept.Load() > 0 {
+		p.moved.kept.Add(1)
+		return d.renew(f.sha())
+	}
 	return nil
 }
 

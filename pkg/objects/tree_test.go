@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -258,6 +259,38 @@ func FuzzManifest(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestPublishedAgainIsYoung: what is removed by its age is as old as the last submission that
+// needs it, not as the first.
+func TestPublishedAgainIsYoung(t *testing.T) {
+	_, s := memory(t)
+	dir, at := t.TempDir(), t.TempDir()
+	plant(t, dir, map[string]string{"a": "text"})
+	in := stage.Input{}
+	for _, age := range []time.Duration{1000 * time.Hour, 0} {
+		var err error
+		if in, _, err = s.Publish(t.Context(), at, dir+"/a"); err != nil {
+			t.Fatal(err)
+		}
+		if old := time.Now().Add(-age); age > 0 {
+			if err := os.Chtimes(in.From, old, old); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if info, err := os.Stat(in.From); err != nil || time.Since(info.ModTime()) > 500*time.Hour {
+		t.Errorf("the file is of %v, %v", info.ModTime(), err)
+	}
+	// A job that is brought it meanwhile does not take its new date for a change.
+	s.Space = func(string) (uint64, int64, bool) {
+		if err := os.Chtimes(in.From, time.Time{}, time.Now().Add(time.Hour)); err != nil {
+			t.Error(err)
+		}
+		return 0, 0, false
+	}
+	in.To = dir + "/to"
+	the[stage.Moved](t)(s.Bring(t.Context(), in))
 }
 
 // TestPublishBeforeTheEnd: what a rule of the bucket is to remove is sent again in the second
