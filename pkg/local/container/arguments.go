@@ -1,6 +1,7 @@
 package container
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -54,6 +55,9 @@ func (x *Executor) creation(name string, a local.Attempt) (call, error) {
 	rights, err := x.rights(c)
 	if err != nil {
 		return call{}, err
+	}
+	if slices.ContainsFunc(a.Command, func(word string) bool { return strings.ContainsRune(word, 0) }) {
+		return call{}, errors.New("the command has a NUL byte, which no program can be given")
 	}
 	var stop []string
 	if x.kind == Podman { // whose rm would ask first, and wait

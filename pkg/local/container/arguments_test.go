@@ -170,6 +170,14 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// TestNULInCommand: a command that no system can start is refused by its cause.
+func TestNULInCommand(t *testing.T) {
+	a := local.Attempt{Container: properties(t, `{"image": "busybox", "memory": 64, "vcpus": 1}`), Command: []string{"echo", "a\x00b"}}
+	if _, err := unprobed(t, Docker, "").creation("n", a); err == nil || !strings.Contains(err.Error(), "NUL byte") {
+		t.Error(err)
+	}
+}
+
 func TestUnhonoured(t *testing.T) {
 	c := properties(t, `{"image": "i", "privileged": true, "jobRoleArn": "r", "user": "1", "ulimits": [],
 		"volumes": [{"name": "v", "efsVolumeConfiguration": {}}, {"name": "h", "host": {"sourcePath": "/etc"}}],
