@@ -70,7 +70,8 @@ func New(cfg aws.Config) *Client {
 	c := &Client{logs: rpc.New(cfg)}
 	c.batch = batch.NewFromConfig(cfg, func(o *batch.Options) {
 		c.rate = newRateLimit(aws.ToString(o.BaseEndpoint))
-		o.APIOptions = append(slices.Clip(o.APIOptions), c.rate.middleware)
+		o.APIOptions = append(slices.Clip(o.APIOptions), c.rate.middleware, inTime, onward)
+		o.HTTPClient = bounded{o.HTTPClient}
 	})
 	return c
 }

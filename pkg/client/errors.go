@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -168,6 +169,9 @@ func cause(err error) string {
 		Unwrap() error
 	}](err); ok {
 		return send.Unwrap().Error()
+	}
+	if unread, ok := errors.AsType[*smithy.DeserializationError](err); ok {
+		return "the answer cannot be read: " + cmp.Or(errors.Unwrap(unread.Err), unread.Err).Error()
 	}
 	if op, ok := errors.AsType[*smithy.OperationError](err); ok {
 		return op.Err.Error()

@@ -208,7 +208,7 @@ func (t *tail) drain(ctx context.Context, s stream, emit func(Line) bool) (fresh
 			}
 		}
 		next := aws.ToString(out.NextForwardToken)
-		if next == t.tokens[s] {
+		if next == "" || next == t.tokens[s] { // without a token it would begin anew
 			return fresh, nil
 		}
 		t.tokens[s] = next

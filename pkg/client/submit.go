@@ -19,9 +19,6 @@ import (
 )
 
 const (
-	// submitTimeout bounds one SubmitJob: an answer that has not come by then
-	// will not come.
-	submitTimeout = time.Minute
 	// submitGrace is how long a SubmitJob on its way may go on after ctx ended:
 	// breaking it off would leave a job whose id nobody knows.
 	submitGrace = 10 * time.Second
@@ -264,10 +261,10 @@ func (c *Client) submitOnlyOnce(ctx context.Context, r *run, t *task, in *batch.
 			return "", errors.Join(err, r.note(t, line{What: lineRefused, Reason: cause(err)}))
 		}
 		t.sent, t.unclear, t.checked = true, time.Now(), false
-		if err := r.note(t, line{What: lineUnclear, Reason: cause(err)}); err != nil {
+		if err := r.note(t, line{What: lineUnclear, Reason: cause(ambiguous.Err)}); err != nil {
 			return "", errors.Join(ambiguous, err)
 		}
-		c.tell("job %s: no clear answer (%s); looking whether it was accepted", t.name, cause(err))
+		c.tell("job %s: no clear answer (%s); looking whether it was accepted", t.name, cause(ambiguous.Err))
 		found, err := c.lookUp(ctx, t, time.Now())
 		if err != nil {
 			return "", errors.Join(ambiguous, err)
@@ -306,7 +303,7 @@ func (c *Client) submitOnce(ctx context.Context, t *task, in *batch.SubmitJobInp
 	if err := c.rate.wait(ctx); err != nil {
 		return "", &UnreachableError{action, err}
 	}
-	ctx, cancel := withGrace(ctx, submitTimeout, submitGrace)
+	ctx, cancel := withGrace(ctx, submitGrace)
 	defer cancel()
 	var line tapped
 	out, err := c.batch.SubmitJob(ctx, in, func(o *batch.Options) {
@@ -335,9 +332,9 @@ func (c *Client) submitOnce(ctx context.Context, t *task, in *batch.SubmitJobInp
 // invocationHeader is the SDKs' own; each retry of a call has the same.
 const invocationHeader = "Amz-Sdk-Invocation-Id"
 
-// withGrace returns a context that ends after the timeout, or grace after ctx.
-func withGrace(ctx context.Context, timeout, grace time.Duration) (context.Context, context.CancelFunc) {
-	graced, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
+// withGrace returns a context that ends grace after ctx.
+func withGrace(ctx context.Context, grace time.Duration) (context.Context, context.CancelFunc) {
+	graced, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
 		if sleep(graced, grace) == nil {
 			cancel()

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -298,6 +299,20 @@ func (h hang) Do(r *http.Request) (*http.Response, error) {
 	return nil, r.Context().Err()
 }
 
+func TestSubmitTellsOnceWhatWasUnclear(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, c := newFake(t)
+		f.faults["SubmitJob"] = []fault{lostEmpty}
+		var told []string
+		c.Tell = func(text string) { told = append(told, text) }
+		j := job("a", "x")
+		j.Register = nil
+		if _, err := c.Submit(t.Context(), planOf(j)); err != nil || !slices.Contains(told, "job a: no clear answer (the answer has no job id); looking whether it was accepted") {
+			t.Errorf("%q, %v", told, err)
+		}
+	})
+}
+
 func TestSubmitGivesUpOnASilentService(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, _ := newFake(t)
@@ -306,7 +321,7 @@ func TestSubmitGivesUpOnASilentService(t *testing.T) {
 		j.Register = nil
 		start := time.Now()
 		_, err := c.Submit(t.Context(), planOf(j))
-		if _, ok := errors.AsType[*AmbiguousError](err); !ok || time.Since(start) > submitTimeout+DefaultSettle+lookPatience+2*lookTimeout {
+		if _, ok := errors.AsType[*AmbiguousError](err); !ok || time.Since(start) > attemptTimeout+DefaultSettle+lookPatience+2*lookTimeout {
 			t.Errorf("%v after %v", err, time.Since(start))
 		}
 	})

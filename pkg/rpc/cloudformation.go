@@ -187,7 +187,9 @@ func (c *Client) StackResources(ctx context.Context, stack string) (all []StackR
 		if page.Next == "" {
 			return all, nil
 		}
-		in.Set("NextToken", page.Next)
+		if err := goOn(in, page.Next); err != nil {
+			return nil, err
+		}
 	}
 }
 
@@ -212,7 +214,9 @@ func (c *Client) StackEvents(ctx context.Context, stack string, until func(Stack
 			slices.Reverse(events)
 			return events, nil
 		}
-		in.Set("NextToken", page.Next)
+		if err := goOn(in, page.Next); err != nil {
+			return nil, err
+		}
 	}
 }
 
@@ -241,7 +245,9 @@ func (c *Client) Stacks(ctx context.Context) (all []Stack, err error) {
 		if page.Next == "" {
 			return all, nil
 		}
-		in.Set("NextToken", page.Next)
+		if err := goOn(in, page.Next); err != nil {
+			return nil, err
+		}
 	}
 }
 
@@ -310,7 +316,9 @@ func (c *Client) ChangeSet(ctx context.Context, id, stack string) (*ChangeSet, e
 		if page.Result.Next == "" {
 			return set, nil
 		}
-		in.Set("NextToken", page.Result.Next)
+		if err := goOn(in, page.Result.Next); err != nil {
+			return nil, err
+		}
 	}
 }
 

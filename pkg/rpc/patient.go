@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -21,15 +22,22 @@ import (
 
 // patiently calls an operation as the service's own client in the SDK would, for what is no
 // mere evidence: with the retries that the configuration asks for, by the SDK's own loop;
-// with the service's clock where this machine's is wrong; for as long as an answer takes;
-// and with the SDK's errors. in is a shape of wire.
+// with the service's clock where this machine's is wrong; for as long as an answer takes,
+// if it comes at all; and with the SDK's errors. in is a shape of wire.
 func (c *Client) patiently(ctx context.Context, s Service, operation string, in, out any) error {
 	body, err := wire.Marshal(in)
 	if err != nil {
 		return err
 	}
 	var skew time.Duration
-	attempt := func(ctx context.Context, _ middleware.FinalizeInput) (_ middleware.FinalizeOutput, metadata middleware.Metadata, err error) {
+	attempt := func(whole context.Context, _ middleware.FinalizeInput) (_ middleware.FinalizeOutput, metadata middleware.Metadata, err error) {
+		ctx, cancel := context.WithTimeout(whole, patience)
+		defer cancel()
+		defer func() {
+			if err != nil && ctx.Err() != nil && whole.Err() == nil {
+				err = fmt.Errorf("no answer within %v", patience)
+			}
+		}()
 		r, err := c.signed(ctx, s, jsonHeader(s, operation), body, time.Now().Add(skew))
 		if err != nil {
 			return middleware.FinalizeOutput{}, metadata, err

@@ -55,6 +55,9 @@ func (c *Client) RepositoryTags(ctx context.Context, repository string) (tags []
 		if page.NextToken == "" {
 			return tags, true, nil
 		}
+		if in["nextToken"] == page.NextToken {
+			return nil, false, errEndless
+		}
 		in["nextToken"] = page.NextToken
 	}
 }

@@ -33,6 +33,9 @@ const (
 	// callTimeout bounds one attempt of a call: what it asks for is evidence that
 	// can be missing, so nobody should wait long for it.
 	callTimeout = 10 * time.Second
+	// patience bounds one attempt of a call that is no mere evidence: an answer that has
+	// not come by then will not come.
+	patience = time.Minute
 	// retryAfter is the mean pause before the one retry of a throttled call.
 	retryAfter = 500 * time.Millisecond
 	// maxAnswer bounds what is read of an answer, in bytes.
@@ -103,6 +106,19 @@ func (c *Client) Query(ctx context.Context, s Service, operation string, in url.
 	if err := xml.Unmarshal(answer, out); err != nil {
 		return fmt.Errorf("%s %s: read the answer: %w", s.name, operation, err)
 	}
+	return nil
+}
+
+// errEndless is a page that leads to itself: who follows it never comes to an end, and who
+// stops there takes a part for the whole.
+var errEndless = errors.New("the list does not end: a page names itself as the next one")
+
+// goOn has a request of the Query API lead to the next page.
+func goOn(in url.Values, next string) error {
+	if in.Get("NextToken") == next {
+		return errEndless
+	}
+	in.Set("NextToken", next)
 	return nil
 }
 

@@ -166,6 +166,28 @@ func TestLongAnswer(t *testing.T) {
 	}
 }
 
+// TestListsThatDoNotEnd has each kind of list name a page as its own next one.
+func TestListsThatDoNotEnd(t *testing.T) {
+	for operation, list := range map[string]func(*Client) error{
+		"ListStackResources": func(c *Client) error { _, err := c.StackResources(t.Context(), "s"); return err },
+		"DescribeStackEvents": func(c *Client) error {
+			_, err := c.StackEvents(t.Context(), "s", func(StackEvent) bool { return false })
+			return err
+		},
+		"DescribeStacks":    func(c *Client) error { _, err := c.Stacks(t.Context()); return err },
+		"DescribeChangeSet": func(c *Client) error { _, err := c.ChangeSet(t.Context(), "c", "s"); return err },
+	} {
+		s, c := scripted(answer{status: 200, body: "<R><" + operation + "Result><NextToken>again</NextToken></" + operation + "Result></R>"})
+		if err := list(c); !errors.Is(err, errEndless) || len(s.asked) != 2 {
+			t.Errorf("%s: %v after %d calls", operation, err, len(s.asked))
+		}
+	}
+	s, c := scripted(answer{status: 200, body: `{"nextToken":"again"}`})
+	if _, _, err := c.RepositoryTags(t.Context(), "r"); !errors.Is(err, errEndless) || len(s.asked) != 2 {
+		t.Errorf("ListImages: %v after %d calls", err, len(s.asked))
+	}
+}
+
 func TestParseImage(t *testing.T) {
 	for name, want := range map[string]Image{
 		"111122223333.dkr.ecr.eu-central-1.amazonaws.com/team/train:1.4":      {Registry: "111122223333", Region: "eu-central-1", Repository: "team/train", Tag: "1.4"},

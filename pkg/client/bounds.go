@@ -1,0 +1,89 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"reflect"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/smithy-go/middleware"
+)
+
+const (
+	// attemptTimeout bounds one attempt of a call: an answer that has not come by then
+	// will not come.
+	attemptTimeout = time.Minute
+	// maxAnswer bounds an answer, in bytes. A hundred jobs that are described, each with
+	// a definition and overrides as long as AWS takes them, are a fifth of it.
+	maxAnswer = 32 << 20
+)
+
+// errSilent is an attempt whose answer did not come, or not to its end.
+var errSilent = fmt.Errorf("no answer within %v", attemptTimeout)
+
+// inTime has each attempt of a call end after attemptTimeout.
+func inTime(stack *middleware.Stack) error {
+	return stack.Finalize.Insert(middleware.FinalizeMiddlewareFunc("BatchctlInTime",
+		func(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (middleware.FinalizeOutput, middleware.Metadata, error) {
+			attempt, cancel := context.WithTimeout(ctx, attemptTimeout)
+			defer cancel()
+			out, metadata, err := next.HandleFinalize(attempt, in)
+			if err != nil && attempt.Err() != nil && ctx.Err() == nil {
+				err = errSilent
+			}
+			return out, metadata, err
+		}), "Retry", middleware.After)
+}
+
+// onward refuses a page that leads to itself: who follows it never comes to an end, and
+// who stops there takes a part for the whole.
+func onward(stack *middleware.Stack) error {
+	return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("BatchctlOnward",
+		func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
+			out, metadata, err := next.HandleInitialize(ctx, in)
+			if sent := pageToken(in.Parameters); err == nil && sent != "" && sent == pageToken(out.Result) {
+				err = errors.New("the list does not end: a page names itself as the next one")
+			}
+			return out, metadata, err
+		}), middleware.Before)
+}
+
+// pageToken is the member nextToken of a request or an answer; "" where there is none.
+func pageToken(shape any) string {
+	if s := reflect.Indirect(reflect.ValueOf(shape)); s.Kind() == reflect.Struct {
+		if f := s.FieldByName("NextToken"); f.IsValid() {
+			token, _ := f.Interface().(*string)
+			return aws.ToString(token)
+		}
+	}
+	return ""
+}
+
+// bounded is an HTTP client whose answers break off with an error after maxAnswer.
+type bounded struct{ aws.HTTPClient }
+
+func (b bounded) Do(r *http.Request) (*http.Response, error) {
+	answer, err := b.HTTPClient.Do(r)
+	if err == nil && answer.Body != nil {
+		answer.Body = &boundedBody{answer.Body, maxAnswer}
+	}
+	return answer, err
+}
+
+type boundedBody struct {
+	io.ReadCloser
+	left int
+}
+
+func (b *boundedBody) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, fmt.Errorf("the answer is longer than %d bytes", maxAnswer)
+	}
+	n, err := b.ReadCloser.Read(p[:min(len(p), b.left)])
+	b.left -= n
+	return n, err
+}
