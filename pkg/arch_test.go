@@ -22,7 +22,7 @@ var mayImport = map[string][]string{
 		"pkg/replay", "pkg/results", "pkg/rpc", "pkg/secret", "pkg/spec", "pkg/stage", "pkg/sweep", "pkg/verify", "pkg/wire", "schemas", "templates", "workloads", "workloads/gpu"},
 	"pkg/client":          {"pkg/diag", "pkg/plan", "pkg/rpc", "pkg/spec", "pkg/sweep", "pkg/wire"},
 	"pkg/ecs":             {"pkg/client", "pkg/diag", "pkg/jsontree", "pkg/plan", "pkg/rpc", "pkg/stage", "pkg/wire"},
-	"pkg/explain":         {"pkg/catalog", "pkg/rpc", "pkg/secret", "pkg/wire"},
+	"pkg/explain":         {"pkg/catalog", "pkg/client", "pkg/rpc", "pkg/secret", "pkg/wire"},
 	"pkg/doctor":          {"pkg/secret"},
 	"pkg/verify":          {"pkg/catalog", "pkg/diag", "pkg/jsontree", "pkg/plan", "pkg/rpc", "pkg/wire"},
 	"pkg/cost":            {"pkg/catalog", "pkg/plan", "pkg/spec"},

@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"github.com/aws/smithy-go"
 
+	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/rpc"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
@@ -101,6 +102,7 @@ func (g *Gatherer) glance(ctx context.Context, id string) (*Bundle, error) {
 	return b, nil
 }
 
+// describe returns the jobs that the service knows, under their users' own names.
 func (g *Gatherer) describe(ctx context.Context, ids ...string) ([]types.JobDetail, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -108,6 +110,11 @@ func (g *Gatherer) describe(ctx context.Context, ids ...string) ([]types.JobDeta
 	out, err := g.batch.DescribeJobs(ctx, &batch.DescribeJobsInput{Jobs: ids})
 	if err != nil {
 		return nil, err
+	}
+	for i, job := range out.Jobs {
+		if job.JobName != nil {
+			out.Jobs[i].JobName = aws.String(client.DisplayName(*job.JobName))
+		}
 	}
 	return out.Jobs, nil
 }

@@ -93,6 +93,17 @@ func TestGather(t *testing.T) {
 	})
 }
 
+// TestGatherNames has the service know the jobs by the names that submit gives them.
+func TestGatherNames(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := waiting()
+		s["describejobs"] = strings.Replace(s["describejobs"], `"train"`, `"train-h4vjdqarcfbcfaztircfkvlgmy"`, 1)
+		if a := Explain(gathered(t, s)); a.Job != "train" {
+			t.Errorf("%+v", a)
+		}
+	})
+}
+
 // TestGatherDenied takes one permission away after the other.
 func TestGatherDenied(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
