@@ -56,6 +56,8 @@ type Diff struct {
 	Regression bool `json:"regression"`
 	// Reason says why a row is not comparable, or how many repeats it takes.
 	Reason string `json:"reason,omitempty"`
+	// added says that the old side has no such row, not even one without a time.
+	added bool
 }
 
 // Name is the row as a line of a report shows it.
@@ -129,7 +131,7 @@ func (d *Diffs) compare(a, b *Row, before, after *Side) *Diff {
 	if a == nil {
 		one, side, other = b, before, after
 	}
-	diff := &Diff{Key: one.Key, Variant: one.Variant, Title: one.Title, Verdict: NotComparable, P: 1}
+	diff := &Diff{Key: one.Key, Variant: one.Variant, Title: one.Title, Verdict: NotComparable, P: 1, added: a == nil}
 	if a != nil {
 		diff.Old = a.Summary
 	}
@@ -225,11 +227,12 @@ func (d *Diffs) Regressions() []*Diff {
 }
 
 // Untold returns the rows of which nothing can be said: not comparable, or too few
-// repeats. A CI that passes on them has not looked.
+// repeats. A CI that passes on them has not looked. What the new side alone has is none
+// of them: nothing of the old can have become slower there.
 func (d *Diffs) Untold() []*Diff {
 	var rows []*Diff
 	for _, r := range d.Rows {
-		if r.Verdict == NotComparable || r.Verdict == TooFew {
+		if !r.added && (r.Verdict == NotComparable || r.Verdict == TooFew) {
 			rows = append(rows, r)
 		}
 	}

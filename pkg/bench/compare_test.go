@@ -53,6 +53,29 @@ func TestCompare(t *testing.T) {
 	}
 }
 
+// TestUntold: what the new side alone has is no row that could have become slower; what it
+// lacks, or what had no time before, is.
+func TestUntold(t *testing.T) {
+	one, two := timed("8x8", spread(1, 0.001, 8)...), timed("9x9", spread(1, 0.001, 8)...)
+	for name, test := range map[string]struct {
+		before, after string
+		want          int
+	}{
+		"added":            {one, one + "\n" + two, 0},
+		"gone":             {one + "\n" + two, one, 1},
+		"replaced":         {one, two, 1},
+		"no time before":   {one + "\n" + strings.Replace(two, "true", "false", 1), one + "\n" + two, 1},
+		"an added kernel":  {one, one + "\n" + strings.Replace(one, `"novel"`, `"kernel":"new","novel"`, 1), 0},
+		"another kernel":   {one + "\n" + strings.Replace(one, `"novel"`, `"kernel":"old","novel"`, 1), one + "\n" + strings.Replace(one, `"novel"`, `"kernel":"new","novel"`, 1), 1},
+		"nothing was told": {one, timed("8x8", 1), 1},
+	} {
+		d := Compare(NewSide("old", "", logOf(t, test.before)), NewSide("new", "", logOf(t, test.after)), CompareOptions{})
+		if got := len(d.Untold()); got != test.want {
+			t.Errorf("%s: %d untold:\n%s", name, got, d.Text())
+		}
+	}
+}
+
 // TestCompareWarns: another environment, and single runs, are said.
 func TestCompareWarns(t *testing.T) {
 	other := strings.Replace(good, `"kind":"cpu"`, `"kind":"cpu","name":"faster chip"`, 1)
