@@ -137,7 +137,8 @@ func (s *Side) roofline() (figure, bool) {
 		if row.Summary == nil || line.GFLOPS == 0 || line.Roof.PeakGFLOPS == 0 || line.Roof.CopyGBps == 0 || line.Roof.Bytes == 0 {
 			continue
 		}
-		work, rate := line.work().Amount, line.GFLOPS // of the kernel: the limits are its own
+		work := line.work().Amount
+		rate := row.median(func(line *Result) float64 { return line.GFLOPS }) // of the kernel: the limits are its own
 		i := slices.Index(types, row.Type)
 		if i < 0 {
 			i = len(types)

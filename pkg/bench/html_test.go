@@ -97,6 +97,19 @@ func TestPlotsAreXML(t *testing.T) {
 	}
 }
 
+// TestRooflineOfSeveralRuns: its dot is the median of the runs, as every other figure is.
+func TestRooflineOfSeveralRuns(t *testing.T) {
+	line := func(seconds, rate string) string {
+		return `{"workload":"matrix","operation":"multiplication","title":"Matrix","size":"100x100","width":100,"height":100,"type":"float64","repeats":1,"seconds":[` + seconds + `],"gflops":` + rate +
+			`,"verified":true,"device":{"kind":"cpu"},"peakGflops":100,"copyGBPerSecond":10,"bytes":1e6}`
+	}
+	side := NewSide("CPU", "", logOf(t, line("6", "1")), logOf(t, line("1.2", "5")), logOf(t, line("2", "3")))
+	f, ok := side.roofline()
+	if !ok || !strings.Contains(f.svg, "): 3.00 GFLOP/s") {
+		t.Errorf("%v: %s", ok, f.svg)
+	}
+}
+
 // TestTicks: every axis has at least two round marks, all inside, and no more than fit.
 func TestTicks(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

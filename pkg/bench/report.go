@@ -329,10 +329,15 @@ func (r *Row) rate() string {
 // share is the median over the runs of the share of the ceiling, in percent, each held
 // against the ceiling of its own run; 0 where none says it.
 func (r *Row) share() float64 {
+	return r.median(func(line *Result) float64 { return line.Roof.Percent })
+}
+
+// median is that of what the runs say, without those that say nothing; 0 for none.
+func (r *Row) median(of func(*Result) float64) float64 {
 	var all []float64
-	for _, line := range r.Results {
-		if line.Verified && line.Roof.Percent > 0 {
-			all = append(all, line.Roof.Percent)
+	for i := range r.Results {
+		if v := of(&r.Results[i]); r.Results[i].Verified && v > 0 {
+			all = append(all, v)
 		}
 	}
 	if len(all) == 0 {
