@@ -94,11 +94,7 @@ func (g *Gatherer) glance(ctx context.Context, id string) (*Bundle, error) {
 	}
 	b := &Bundle{Version: version, Target: g.Target, Local: g.Local, At: time.Now().UnixMilli(), Subject: Subject{Job: &jobs[0]}}
 	g.children(ctx, b, &b.Subject)
-	look := Look{At: b.At, Status: jobs[0].Status, Reason: str(jobs[0].StatusReason)}
-	if w := b.waiting(); w != nil {
-		look.Reason = str(w.StatusReason)
-	}
-	b.Looks = []Look{look}
+	b.Looks = []Look{{At: b.At, Status: jobs[0].Status, Reason: b.reason()}}
 	return b, nil
 }
 

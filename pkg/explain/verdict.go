@@ -145,6 +145,9 @@ func Explain(b *Bundle) Answer {
 	case held != nil:
 		until := b.restsUntil(held)
 		a.Standing = fmt.Sprintf("still normal: scaling up since %s; AWS Batch says %q for now, which also appears then", clock(b.waitsSince()), held.said())
+		if b.At-b.waitsSince() >= dwell.Milliseconds() {
+			a.Standing = fmt.Sprintf("not sure yet: %s since %s; AWS Batch says %q, seen since %s, which also appears for some minutes while a queue scales up", job.Status, clock(b.waitsSince()), held.said(), clock(held.since))
+		}
 		a.AskAgain = clock(until)
 	default:
 		a.Standing, a.AskAgain = standing(b)
@@ -193,6 +196,22 @@ func (b *Bundle) restsUntil(v *Verdict) int64 {
 	return 0
 }
 
+// service is who runs the job.
+func (b *Bundle) service() string {
+	if b.Local {
+		return "the local engine"
+	}
+	return "AWS Batch"
+}
+
+// reason is what the service says of the job, or of the child of an array that waits.
+func (b *Bundle) reason() string {
+	if w := b.waiting(); w != nil {
+		return str(w.StatusReason)
+	}
+	return str(b.Subject.Job.StatusReason)
+}
+
 // standing is the answer when no rule has spoken.
 func standing(b *Bundle) (text, askAgain string) {
 	job := b.Subject.Job
@@ -203,11 +222,7 @@ func standing(b *Bundle) (text, askAgain string) {
 	case job.Status == "RUNNING":
 		return fmt.Sprintf("the job runs since %s: nothing is wrong", clock(num(job.StartedAt))), ""
 	case job.Status == "FAILED" && str(job.StatusReason) == "":
-		who := "AWS Batch"
-		if b.Local {
-			who = "the local engine"
-		}
-		return "no cause is known: " + who + " gave no reason, and nothing that could be looked at says why it FAILED", ""
+		return "no cause is known: " + b.service() + " gave no reason, and nothing that could be looked at says why it FAILED", ""
 	case job.Status == "FAILED":
 		return fmt.Sprintf("no cause is known for %q", str(job.StatusReason)), ""
 	case b.At-b.launchedAt() < dwell.Milliseconds():
@@ -216,6 +231,9 @@ func standing(b *Bundle) (text, askAgain string) {
 		where := ""
 		if at, _ := b.position(); at == 1 {
 			where = ", the first of its queue"
+		}
+		if reason := b.reason(); reason != "" {
+			return fmt.Sprintf("%s for %s%s; %s says %q, and nothing else that could be looked at says why", job.Status, span(waited), where, b.service(), reason), ""
 		}
 		return fmt.Sprintf("%s for %s%s, and nothing that could be looked at says why", job.Status, span(waited), where), ""
 	case job.Status == "RUNNABLE":
