@@ -2,6 +2,7 @@ package cost
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -15,9 +16,11 @@ import (
 // stoppedAt of their attempts.
 type Spent struct {
 	// Runs is jobs that are no arrays, and children of arrays; Unended of them have not
-	// come to their end, and Failed have FAILED.
+	// come to their end, Unseen came to one that nobody saw before it was forgotten, and
+	// Failed have FAILED.
 	Runs    int `json:"runs"`
 	Unended int `json:"unended,omitempty"`
+	Unseen  int `json:"unseen,omitempty"`
 	Failed  int `json:"failed"`
 	// Attempts are those that started; Retried of them had another one after them.
 	Attempts int     `json:"attempts"`
@@ -40,7 +43,7 @@ func (s Spent) WasteSeconds() float64 { return s.RetriedSeconds + s.FailedSecond
 // Plus returns the sum of both.
 func (s Spent) Plus(o Spent) Spent {
 	return Spent{
-		Runs: s.Runs + o.Runs, Unended: s.Unended + o.Unended, Failed: s.Failed + o.Failed,
+		Runs: s.Runs + o.Runs, Unended: s.Unended + o.Unended, Unseen: s.Unseen + o.Unseen, Failed: s.Failed + o.Failed,
 		Attempts: s.Attempts + o.Attempts, Retried: s.Retried + o.Retried,
 		Seconds: s.Seconds + o.Seconds, RetriedSeconds: s.RetriedSeconds + o.RetriedSeconds, FailedSeconds: s.FailedSeconds + o.FailedSeconds,
 		Cost: s.Cost.Plus(o.Cost), Waste: s.Waste.Plus(o.Waste), Alone: s.Alone.Plus(o.Alone),
@@ -55,7 +58,9 @@ func Took(d types.JobDetail, now time.Time) Spent {
 	if d.Status == types.JobStatusFailed {
 		s.Failed = 1
 	}
-	if !ended {
+	if !slices.Contains(d.Status.Values(), d.Status) {
+		s.Unseen = 1
+	} else if !ended {
 		s.Unended = 1
 	}
 	all := attemptsOf(d, ended, now)
@@ -118,6 +123,9 @@ func attemptsOf(d types.JobDetail, ended bool, now time.Time) (all []span) {
 func (s Spent) At(r Rate) Spent {
 	s.Cost, s.Waste, s.Alone = r.of(s.Seconds), r.of(s.WasteSeconds()), Amount{}
 	switch why := r.why(); {
+	case s.Unseen > 0 && r.Free == "":
+		none := unknown("it was forgotten before its end was seen: what it took is not known")
+		s.Cost, s.Waste, s.Alone = Range{none, none}, Range{none, none}, none
 	case s.Seconds == 0 || r.Free != "":
 	case why != "":
 		s.Alone = unknown("%s", why)

@@ -60,6 +60,7 @@ func TestTook(t *testing.T) {
 		{"an attempt never started", detail(types.JobStatusSucceeded, 30, 40, 0, 20, 30, 40), Spent{Runs: 1, Attempts: 1, Seconds: 10}},
 		{"its attempts are not listed", detail(types.JobStatusSucceeded, 10, 20), Spent{Runs: 1, Attempts: 1, Seconds: 10}},
 		{"it failed and nobody says when", detail(types.JobStatusFailed, 10, 0, 10, 0), Spent{Runs: 1, Failed: 1, Attempts: 1}},
+		{"it was forgotten, and nobody saw its end", detail("UNKNOWN-EXPIRED", 0, 0), Spent{Runs: 1, Unseen: 1}},
 		{"the clock went back", detail(types.JobStatusSucceeded, 20, 10, 20, 10), Spent{Runs: 1, Attempts: 1}},
 	} {
 		if got, want := jsonOf(t, Took(c.job, now)), jsonOf(t, c.want); got != want {
@@ -83,6 +84,9 @@ func TestAt(t *testing.T) {
 	}
 	if s := (Spent{Runs: 1}).At(Rate{Unknown: "no price"}); !s.Cost.High.Known() {
 		t.Errorf("what never started needs a price: %+v", s)
+	}
+	if s := (Spent{Runs: 1, Unseen: 1}).At(r); s.Cost.String() != "not known" || s.Waste.String() != "not known" || s.Alone.Known() {
+		t.Errorf("what nobody saw costs nothing: %+v", s)
 	}
 	if s := took.At(Rate{On: "x", Dearest: 2, Alone: 8, LeastUnknown: "Spot"}); s.Cost.String() != "up to 4.00 USD" {
 		t.Errorf("without a lower bound: %s", s.Cost)
