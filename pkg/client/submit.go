@@ -281,11 +281,12 @@ func (c *Client) submitOnlyOnce(ctx context.Context, r *run, t *task, in *batch.
 }
 
 // submitJob sends one SubmitJob. It is sent again only when it was certainly not
-// accepted: it was throttled, or what was made for it just now is not visible yet.
+// accepted: it was throttled, what was made for it just now is not visible yet, or this
+// machine's clock is wrong, for which the SDK makes up from the next call on.
 func (c *Client) submitJob(ctx context.Context, t *task, in *batch.SubmitJobInput, fresh bool) (string, error) {
 	for try := 1; ; try++ {
 		id, err := c.submitOnce(ctx, t, in)
-		again := err != nil && (throttled(err) || fresh && notVisible(err))
+		again := err != nil && (throttled(err) || fresh && notVisible(err) || wrongClock(err))
 		if !again || try == submitTries {
 			return id, err
 		}
@@ -362,6 +363,15 @@ func notVisible(err error) bool {
 
 // resourceNotFound reports that there is no consumable resource of the name.
 func resourceNotFound(err error) bool { return notFound(err, "") }
+
+// wrongClock reports a refusal for which the SDK would sign again, by the service's clock.
+func wrongClock(err error) bool {
+	again, ok := errors.AsType[interface {
+		error
+		RetryableError() bool
+	}](err)
+	return ok && again.RetryableError() && refused(err)
+}
 
 // notFound reports the refusal of something of a kind that is not there.
 func notFound(err error, kind string) bool {

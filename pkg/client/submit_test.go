@@ -299,6 +299,26 @@ func (h hang) Do(r *http.Request) (*http.Response, error) {
 	return nil, r.Context().Err()
 }
 
+// TestSubmitWithAWrongClock has nothing called before the job is submitted, so that nobody
+// knows yet how late it is.
+func TestSubmitWithAWrongClock(t *testing.T) {
+	for code, want := range map[string]int{"InvalidSignatureException": 1, "ClientException": 0} {
+		f, c := newFake(t)
+		late := func(serve func() *http.Response) (*http.Response, error) {
+			r := answer(403, code, `{"message":"Signature expired"}`)
+			r.Header.Set("Date", time.Now().Add(time.Hour).UTC().Format(http.TimeFormat))
+			return r, nil
+		}
+		f.faults["SubmitJob"] = []fault{late}
+		j := job("a", "x")
+		j.Register = nil
+		jobs, err := c.Submit(t.Context(), planOf(j))
+		if len(jobs) != want || len(f.submitted) != want || (err == nil) != (want == 1) {
+			t.Errorf("%s: %+v, %v", code, jobs, err)
+		}
+	}
+}
+
 func TestSubmitTellsOnceWhatWasUnclear(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, c := newFake(t)
