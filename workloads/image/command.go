@@ -40,6 +40,8 @@ row holds the loading of the kernels, which the driver compiles for the GPU.
 Pixels beyond the border are the nearest ones inside. Each operation reads the
 original image. A file gives one result named after the operation, such as
 cat.sobel.png, or cat.normalise.npy for float32s; with --input each operation runs once unless --repeats is given.
+A file is computed as its pixels are stored: a photo that only its EXIF orientation turns upright
+gives results that lie, since they have no EXIF data; turn it before (jpegtran, mogrify -auto-orient).
 
 Exit codes: 0 done, 1 failed or wrong result, 2 usage, 3 no such device.
 `

@@ -100,6 +100,20 @@ func TestReadFormats(t *testing.T) {
 	}
 }
 
+// TestReadTurned holds what the help says: pixels count as they are stored, whatever EXIF says
+// of how to show them.
+func TestReadTurned(t *testing.T) {
+	upright := encoded(t, asJPEG, pattern(16, 8))
+	const turned = "\xff\xe1\x00\x22Exif\x00\x00MM\x00\x2a\x00\x00\x00\x08\x00\x01\x01\x12\x00\x03\x00\x00\x00\x01\x00\x06\x00\x00\x00\x00\x00\x00" // 90 degrees
+	s, err := inspect(put(t, filepath.Join(t.TempDir(), "turned.jpg"), slices.Concat(upright[:2], []byte(turned), upright[2:])))
+	if err != nil || s.shape.W != 16 || s.shape.H != 8 {
+		t.Errorf("%v, %v", s, err)
+	}
+	if out, _, err := run(t, "--help"); err != nil || !strings.Contains(out, "EXIF orientation") {
+		t.Errorf("%v: the help does not say so:\n%s", err, out)
+	}
+}
+
 func TestInspectErrors(t *testing.T) {
 	whole := encoded(t, png.Encode, pattern(5, 4))
 	for _, test := range []struct {
