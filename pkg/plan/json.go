@@ -3,9 +3,9 @@ package plan
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/spec"
@@ -23,6 +23,11 @@ type Request struct {
 	// earlier stands as ${name}, the last one before of that name; that of a job which
 	// was submitted before this plan as ${earlier:name}.
 	Input any
+	// When, After and MaxParallel are what the request does not say and the client
+	// does: see Job. After has the jobs as Input would.
+	When        string   `json:",omitempty"`
+	After       []string `json:",omitempty"`
+	MaxParallel int      `json:",omitempty"`
 }
 
 // Requests returns the plan's requests in the order in which they can be sent.
@@ -33,34 +38,36 @@ func (p *Plan) Requests() []Request {
 			list = append(list, request(j, spec.KindJobDefinition, j.Register))
 		}
 		if j.Submit != nil {
-			list = append(list, request(j, spec.KindSubmitJob, j.symbolic()))
+			list = append(list, j.submission())
 		}
 	}
 	return list
 }
 
 func request(j *Job, kind spec.Kind, input any) Request {
-	return Request{j.Name, string(kind), kind.Command() + " --cli-input-json", input}
+	return Request{Job: j.Name, Operation: string(kind), Command: kind.Command() + " --cli-input-json", Input: input}
 }
 
-// symbolic is the submission with its dependencies by name; without them if the client
+// submission is the SubmitJob with its dependencies by name; beside it if the client
 // holds it back until they have ended.
-func (j *Job) symbolic() *batch.SubmitJobInput {
-	if j.When != "" {
-		return j.Submit
-	}
+func (j *Job) submission() Request {
 	in := *j.Submit
-	in.DependsOn = append([]types.JobDependency(nil), j.Submit.DependsOn...)
+	in.DependsOn = slices.Clone(j.Submit.DependsOn)
+	r := request(j, spec.KindSubmitJob, &in)
+	r.When, r.MaxParallel = j.When, j.MaxParallel
 	add := func(list []spec.Dependency, before string) {
 		for _, d := range list {
-			in.DependsOn = append(in.DependsOn, types.JobDependency{
-				JobId: aws.String(before + d.Job + "}"), Type: types.ArrayJobDependency(d.Type),
-			})
+			id := before + d.Job + "}"
+			if j.When != "" {
+				r.After = append(r.After, id)
+				continue
+			}
+			in.DependsOn = append(in.DependsOn, types.JobDependency{JobId: &id, Type: types.ArrayJobDependency(d.Type)})
 		}
 	}
 	add(j.Earlier, "${earlier:")
 	add(j.After, "${")
-	return &in
+	return r
 }
 
 type document struct {
@@ -73,9 +80,12 @@ type document struct {
 }
 
 type requestDocument struct {
-	Operation string          `json:"operation"`
-	CLI       string          `json:"cli"`
-	Input     json.RawMessage `json:"input"`
+	Operation   string          `json:"operation"`
+	CLI         string          `json:"cli"`
+	When        string          `json:"when,omitempty"`
+	After       []string        `json:"after,omitempty"`
+	MaxParallel int             `json:"maxParallel,omitempty"`
+	Input       json.RawMessage `json:"input"`
 }
 
 type jobDocument struct {
@@ -150,7 +160,8 @@ type costDocument struct {
 }
 
 // JSON returns the plan as an indented document: name, requests and jobs. Each
-// request's input is what its cli command reads. With a review it says as well what
+// request's input is what its cli command reads, and what the client does beyond it
+// stands beside it. With a review it says as well what
 // the target said, so that Moved can tell later whether the plan still holds.
 func (p *Plan) JSON(v *Review) ([]byte, error) {
 	d := document{Name: p.Name, Requests: []requestDocument{}, Jobs: []jobDocument{}}
@@ -159,7 +170,7 @@ func (p *Plan) JSON(v *Review) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		d.Requests = append(d.Requests, requestDocument{r.Operation, r.Command, input})
+		d.Requests = append(d.Requests, requestDocument{r.Operation, r.Command, r.When, r.After, r.MaxParallel, input})
 	}
 	for i, j := range p.Jobs {
 		d.Jobs = append(d.Jobs, j.document())

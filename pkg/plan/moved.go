@@ -234,6 +234,11 @@ func requestsByName(document *jsontree.Node) *jsontree.Node {
 		}
 		named := jsontree.NewObject(nil)
 		named.Set("name", jsontree.NewString(r.Get("operation").Str()+" of "+name, r))
+		for _, member := range []string{"when", "after", "maxParallel"} {
+			if m := r.Get(member); m != nil {
+				named.Set(member, m.Clone())
+			}
+		}
 		for m := range input.Children() {
 			named.Set(m.Name, m.Clone())
 		}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -170,6 +172,38 @@ func TestMoved(t *testing.T) {
 		}
 		if strings.Join(got, "\n") != want {
 			t.Errorf("moved %q, want %q", got, want)
+		}
+	}
+}
+
+// What no request says and the client does all the same is missed when it moves.
+func TestMovedBesideRequests(t *testing.T) {
+	for want, move := range map[string]func(*Job){
+		`requests[SubmitJob of clean].when: "failure" -> "always"`:              func(j *Job) { j.When = spec.WhenAlways },
+		`requests[SubmitJob of clean].after: ["${train}"] -> ["${test}"]`:       func(j *Job) { j.After[0].Job = "test" },
+		`requests[SubmitJob of clean].after: ["${train}"] -> ["${earlier:id}"]`: func(j *Job) { j.After, j.Earlier = nil, []spec.Dependency{{Job: "id"}} },
+		`requests[SubmitJob of clean].maxParallel: 4 -> 400`:                    func(j *Job) { j.MaxParallel = 400 },
+		"": func(*Job) {},
+	} {
+		j := &Job{Name: "clean", Submit: &batch.SubmitJobInput{JobName: aws.String("clean")},
+			When: spec.WhenFailure, After: []spec.Dependency{{Job: "train"}}, MaxParallel: 4}
+		p := &Plan{Jobs: []*Job{j}}
+		then, err := p.JSON(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		move(j)
+		now, err := p.JSON(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		changes, _, err := Moved(then, now)
+		var got []string
+		for _, c := range changes {
+			got = append(got, c.String())
+		}
+		if err != nil || strings.Join(got, "\n") != want {
+			t.Errorf("moved %q, want %q, %v", got, want, err)
 		}
 	}
 }
