@@ -138,6 +138,16 @@ func TestNothingIsImpliedThroughWhen(t *testing.T) {
 	}
 }
 
+// What is waited for over several steps is implied, too, and takes no place in a request.
+func TestImpliedOverSteps(t *testing.T) {
+	jobs, names := many("part", 20)
+	jobs = append(jobs, waiting("clean", names[:1]), waiting("check", []string{"clean"}), waiting("report", append(names[:20:20], "check")))
+	p := planned{text: work(jobs...)}.mustBuild(t)
+	if report := p.Jobs[len(p.Jobs)-1]; len(p.Jobs) != 23 || len(report.After) != 20 {
+		t.Errorf("%d jobs, the report waits for %v", len(p.Jobs), report.After)
+	}
+}
+
 // Many dependencies take no more steps than they must, and a tree of them beyond 400.
 func TestTreeOfJoins(t *testing.T) {
 	for _, n := range []int{20, 21, 39, 40, 400, 401, 1000} {

@@ -149,6 +149,11 @@ func TestMoved(t *testing.T) {
 		`account: "123456789012" -> "999999999999"`: func(w *World) {
 			*w.Queues[0].JobQueueArn = "arn:aws:batch:us-east-1:999999999999:job-queue/gpu"
 		},
+		`definitions[train].used: + 2`: func(w *World) {
+			d := w.Definitions["train"]
+			d.Same = &types.JobDefinition{Revision: aws.Int32(2)}
+			w.Definitions["train"] = d
+		},
 		"": func(w *World) { *w.Environments[0].ComputeResources.DesiredvCpus = 64 },
 	} {
 		p, v := reviewCase(t, "review/changed")
@@ -356,6 +361,31 @@ func TestHeadroomAndPrice(t *testing.T) {
 	})
 	if priced == 0 {
 		t.Error("no job had a price")
+	}
+}
+
+// The other types of an environment that hold the job have their range beside the price:
+// each once, also where two words name it, and none that is too small.
+func TestPriceOnOtherTypes(t *testing.T) {
+	prices, err := catalog.ReadPrices(strings.NewReader(catalog.PricesHead+"\nx,m5.large,1\nx,m5.xlarge,3\nx,m5.2xlarge,4\nx,c5.large,9\n"), "x.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := Need{Platform: catalog.X86, Attempts: 1, Children: 1, Parts: []Part{{Nodes: 1, Request: catalog.Request{VCPUs: 2, MemoryMiB: 7000}}}}
+	room := hold(Room{Type: "EC2", MaxvCpus: 64, environment: catalog.Environment{Type: "EC2", MaxvCpus: 64,
+		InstanceTypes: []string{"c5.large", "m5.large", "m5.xlarge", "m5.2xlarge", "m5"}}}, n)
+	c := CostIn(room, n, prices, "x")
+	if c.Lines[0].On != "m5.large" || c.Others != 2 || c.From != 1 || c.To != 1.5 {
+		t.Errorf("on %s, and on %d others from %v to %v", c.Lines[0].On, c.Others, c.From, c.To)
+	}
+}
+
+// Without a queue the account is that of any definition that is registered.
+func TestAccountOfDefinitions(t *testing.T) {
+	arn := "arn:aws:batch:us-east-1:123456789012:job-definition/a:1"
+	w := &World{Definitions: map[string]Registered{"a": {Newest: &types.JobDefinition{JobDefinitionArn: &arn}}, "b": {}}}
+	if got := w.Account(); got != "123456789012" {
+		t.Errorf("account %q", got)
 	}
 }
 

@@ -81,6 +81,7 @@ func TestParseRefuses(t *testing.T) {
 		"places in disorder": {"-2", "-2\n-1"},
 		"places that touch":  {"-2", "-2\n-3"},
 		"no range":           {"-2", "-2-2"},
+		"no place":           {"-2", "-x\n-2"},
 		"a huge range":       {"-2", "-2-99999999999999999999"},
 		"a value too many":   {"&9", "&9\n&9"},
 		"a value too few":    {"&9\n", ""},
@@ -115,6 +116,36 @@ func TestParseRefuses(t *testing.T) {
 	} {
 		if s, err := Parse(bad); err == nil {
 			t.Errorf("%q: read as %+v", bad, s)
+		}
+	}
+}
+
+// A sweep that no document can hold is refused before it becomes one.
+func TestCheckRefuses(t *testing.T) {
+	table := func(change func(*Sweep)) *Sweep {
+		s := &Sweep{Kind: Table, Names: []string{"lr", "seed"}, Rows: [][]string{{"0.1", "1"}, {"0.2", "2"}}}
+		change(s)
+		return s
+	}
+	if err := table(func(*Sweep) {}).Check(); err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]func(*Sweep){
+		"lines":             func(s *Sweep) { s.Lines = []string{"true"} },
+		"a list":            func(s *Sweep) { s.List = "s3://b/k" },
+		"axes":              func(s *Sweep) { s.Axes = []Axis{{"lr", []string{"1"}}, {"seed", []string{"1"}}} },
+		"an excluded place": func(s *Sweep) { s.Excluded = []int{0} },
+		"no columns":        func(s *Sweep) { s.Names, s.Rows = nil, nil },
+		"a bad name":        func(s *Sweep) { s.Names[0] = "l r" },
+		"names that clash":  func(s *Sweep) { s.Names[1] = "LR" },
+		"a bad template":    func(s *Sweep) { s.Templates = []string{"A-B"} },
+		"a size":            func(s *Sweep) { s.Size = 2 },
+		"a short row":       func(s *Sweep) { s.Rows[1] = []string{"0.2"} },
+		"a line break":      func(s *Sweep) { s.Rows[1][0] = "0.2\n" },
+		"no rows":           func(s *Sweep) { s.Rows = nil },
+	} {
+		if err := table(change).Check(); err == nil {
+			t.Errorf("a table with %s passes", name)
 		}
 	}
 }
