@@ -96,6 +96,21 @@ func TestNoQueue(t *testing.T) {
 	}
 }
 
+// A queue that the policy does not allow is not chosen, however well it would do, and is
+// named where no other holds the request.
+func TestChooseAllowedQueue(t *testing.T) {
+	small := catalog.Request{VCPUs: 2, MemoryMiB: 2048}
+	p := &spec.Platform{Queues: []spec.Queue{cpuQueue, gpuQueue}, Policy: spec.Policy{AllowedQueues: []string{"gpu"}}}
+	if c, err := ChooseQueue(p, small); err != nil || c.Queue != "gpu-job-queue" || !strings.HasPrefix(c.Reason, "only allowed queue that holds 2 vCPU, 2048 MiB: ") {
+		t.Errorf("%s, %s, %v", c.Queue, c.Reason, err)
+	}
+	p.Queues = p.Queues[:1]
+	const want = "no queue holds 2 vCPU, 2048 MiB: cpu (the policy does not allow it)"
+	if c, err := ChooseQueue(p, small); err == nil || err.Error() != want {
+		t.Errorf("%s, %v", c.Queue, err)
+	}
+}
+
 // What is chosen holds the request, and what is refused holds it nowhere.
 func TestChooseQueueProperty(t *testing.T) {
 	all := []spec.Queue{gpuQueue, cpuQueue, armQueue, mixedQueue, fargate}

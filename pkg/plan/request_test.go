@@ -74,3 +74,18 @@ func TestRequestOfPlatform(t *testing.T) {
 		}
 	}
 }
+
+// What a task on Fargate adds to the price stands with its task, not with a container.
+func TestNeedOfTask(t *testing.T) {
+	const more = `"ephemeralStorage": { "sizeInGiB": 100 }, "runtimePlatform": { "operatingSystemFamily": "WINDOWS_SERVER_2022_CORE" }`
+	const need = `"resourceRequirements": [{ "type": "VCPU", "value": "1" }, { "type": "MEMORY", "value": "2048" }]`
+	for _, register := range []string{
+		`{ "platformCapabilities": ["FARGATE"], "containerProperties": { ` + more + `, ` + need + ` } }`,
+		`{ "platformCapabilities": ["FARGATE"], "ecsProperties": { "taskProperties": [{ ` + more + `, "containers": [{ "name": "main", ` + need + ` }] }] } }`,
+	} {
+		n, ok := NeedOf(parse(t, register), nil)
+		if !ok || n.StorageGB != 100-catalog.FargateStorageGB || n.Platform != catalog.Windows {
+			t.Errorf("%s: %+v", register, n)
+		}
+	}
+}
