@@ -36,8 +36,9 @@ func (c Change) String() string {
 
 // Diff compares two documents member by member, in the order of the new one. What
 // AWS Batch fills in without changing anything counts as not there: null, an empty
-// string, list or object, false (but for hostNetwork, which is true by default),
-// and the deprecated vcpus and memory at 0.
+// string (but for what the user names, such as a variable or a parameter), list or
+// object, false (but for hostNetwork, which is true by default), and the deprecated
+// vcpus and memory at 0.
 func Diff(old, new *jsontree.Node) []Change {
 	var d differ
 	d.compare(place{}, old, new)
@@ -45,20 +46,23 @@ func Diff(old, new *jsontree.Node) []Change {
 }
 
 // place is where the differ stands: the path, and what the value there is called
-// when it is masked.
-type place struct{ path, name string }
+// when it is masked. isNamed is true for the value of a name that the user gave.
+type place struct {
+	path, name string
+	isNamed    bool
+}
 
 func (p place) member(name string) place {
 	if p.path == "" {
-		return place{name, name}
+		return place{path: name, name: name}
 	}
 	if p.name != "" && name == "value" && strings.HasSuffix(p.path, "]") {
-		return place{p.path + ".value", p.name} // a variable's value is masked under the variable's name
+		return place{p.path + ".value", p.name, true} // a variable's value is masked under the variable's name
 	}
-	return place{p.path + "." + name, name}
+	return place{p.path + "." + name, name, slices.Contains([]string{"parameters", "tags", "labels", "annotations"}, p.name)}
 }
 
-func (p place) element(key string) place { return place{p.path + "[" + key + "]", key} }
+func (p place) element(key string) place { return place{path: p.path + "[" + key + "]", name: key} }
 
 type differ struct{ changes []Change }
 
@@ -97,7 +101,7 @@ func idle(at place, n *jsontree.Node) bool {
 	case n.Kind == jsontree.Number:
 		return n.Text == "0" && (at.name == "vcpus" || at.name == "memory")
 	}
-	return n.Text == ""
+	return n.Text == "" && !at.isNamed
 }
 
 func (d *differ) members(at place, old, new *jsontree.Node) {

@@ -274,6 +274,9 @@ func TestDiff(t *testing.T) {
 		{`{"a": "1"}`, `{"a": 1}`, []string{`a: "1" -> 1`}},
 		{`{"environment": [{"name": "DB_PASSWORD", "value": "hunter2-old-one"}]}`, `{"environment": [{"name": "DB_PASSWORD", "value": "hunter2-new-one"}]}`,
 			[]string{`environment[DB_PASSWORD].value: "***************" -> another value that is not shown either`}},
+		{`{"environment": [{"name": "A", "value": ""}], "parameters": {}}`, `{"environment": [], "parameters": {"a": ""}}`,
+			[]string{`environment[A].value: - ""`, `parameters.a: + ""`}},
+		{`{"l": [{"tags": {"a": "x"}}]}`, `{"l": [{"tags": {"a": ""}}]}`, []string{`l[0].tags.a: "x" -> ""`}},
 		{`{"parameters": {"token": "hunter2-old-one"}}`, `{"parameters": {}}`, []string{`parameters.token: - "***************"`}},
 	} {
 		var got []string
