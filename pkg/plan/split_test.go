@@ -215,6 +215,7 @@ func TestRepeat(t *testing.T) {
 		"the plan has none": {},
 		"it is 2 arrays":    split,
 		"the plan has 2":    planned{text: work(array, `{ "name": "b" }`)}.mustBuild(t),
+		"the plan has 3":    {Jobs: []*Job{one.Jobs[0], split.Jobs[0], one.Jobs[0]}}, // of other files, and of one name
 		"job definition":    {Jobs: []*Job{{Name: "d", Register: &batch.RegisterJobDefinitionInput{}}}},
 	} {
 		if p, err := Repeat(of, 3); p != nil || err == nil || !strings.Contains(err.Error(), want) {
