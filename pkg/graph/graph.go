@@ -179,23 +179,12 @@ func (c *checked) cycle(waits []int) error {
 	return e
 }
 
-// queue is the queue of all nodes, if there are several and they have the same; joins
-// do not count.
+// queue is the queue of all nodes, if there are several and they have the same.
 func (g *Graph) queue() string {
-	queue, jobs := "", 0
-	for _, n := range g.Nodes {
-		if n.Kind == Join && n.Queue == "" {
-			continue
-		}
-		if jobs++; jobs > 1 && n.Queue != queue {
-			return ""
-		}
-		queue = n.Queue
-	}
-	if jobs < 2 {
+	if len(g.Nodes) < 2 || slices.ContainsFunc(g.Nodes, func(n Node) bool { return n.Queue != g.Nodes[0].Queue }) {
 		return ""
 	}
-	return queue
+	return g.Nodes[0].Queue
 }
 
 // queueOf is what is to be said of a node's queue: nothing if it is that of all.
