@@ -164,6 +164,43 @@ func TestEdgesPassBoxes(t *testing.T) {
 	})
 }
 
+// TestLegendFits: below a narrow picture the legend takes as many rows as it needs.
+func TestLegendFits(t *testing.T) {
+	one := Node{Name: "a", Kind: Array, Counts: map[string]int{}}
+	for _, status := range statuses {
+		one.Counts[status] = 1
+	}
+	svg, err := (&Graph{Nodes: []Node{one, {Name: "b"}}, Edges: []Edge{{0, 1, Always}}}).SVG()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var page, x float64
+	explained := map[string]bool{}
+	for d := xml.NewDecoder(strings.NewReader(svg)); ; {
+		token, err := d.Token()
+		if err != nil {
+			break
+		}
+		switch v := token.(type) {
+		case xml.StartElement:
+			x, _ = strconv.ParseFloat(attribute(v, "x"), 64)
+			if v.Name.Local == "svg" {
+				page, _ = strconv.ParseFloat(attribute(v, "width"), 64)
+			}
+		case xml.CharData:
+			if text := strings.TrimSpace(string(v)); slices.Contains(statuses, text) {
+				explained[text] = true
+				if end := x + float64(len(text)*smallChar)/10; end > page {
+					t.Errorf("%s ends at %v of %v", text, end, page)
+				}
+			}
+		}
+	}
+	if len(explained) != len(statuses) {
+		t.Errorf("%v are explained, of %v", explained, statuses)
+	}
+}
+
 // TestTextsAreTexts: whatever a name holds, the SVG has the same elements, and DOT the
 // same strings.
 func TestTextsAreTexts(t *testing.T) {
