@@ -291,3 +291,22 @@ func TestUntangled(t *testing.T) {
 		}
 	}
 }
+
+// TestNeighboursAreExchanged: sorting by means leaves pairs in a layer that cross less the
+// other way round.
+func TestNeighboursAreExchanged(t *testing.T) {
+	for seed, most := range map[uint64]int{7: 2, 10: 5, 20: 1} {
+		g := randomGraph(4+int(seed%12), seed)
+		c, err := g.check()
+		if err != nil {
+			t.Fatal(err)
+		}
+		crossings := 0
+		for _, part := range c.parts() {
+			crossings += c.layer(part, make([]box, len(g.Nodes))).crossings()
+		}
+		if crossings > most {
+			t.Errorf("graph %d: %d crossings, and %d can be had", seed, crossings, most)
+		}
+	}
+}
