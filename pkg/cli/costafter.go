@@ -173,7 +173,7 @@ func (call *jobCall) jobsSince(c *cli.Context, names []string, since time.Time) 
 	}
 	if len(ids) == 0 {
 		return nil, fail(ExitNotDone, "no job of %s was created since %s", cmp.Or(strings.Join(names, " "), "any name"), c.String("since")).
-			try("see what there is: batchctl list --created-after %s", c.String("since"))
+			try("see what there is: batchctl list --created-after %s%s", c.String("since"), call.flags)
 	}
 	return ids, nil
 }

@@ -248,7 +248,7 @@ func (p *program) ecsDryRun(c *cli.Context, task *ecs.Task) error {
 func (p *program) ecsSend(c *cli.Context, t *ecsTarget, task *ecs.Task) (ecs.State, error) {
 	registered, err := t.ecs.Register(c.Context, task.Definition)
 	if err != nil {
-		return ecs.State{}, ecsFailure(c.Context, "register task definition "+task.Definition.Family, err)
+		return ecs.State{}, t.ecsFailure(c.Context, "register task definition "+task.Definition.Family, err)
 	}
 	p.tellRegistered(registered)
 	task.Run.TaskDefinition = registered.Arn
@@ -269,7 +269,7 @@ func (p *program) ecsSend(c *cli.Context, t *ecsTarget, task *ecs.Task) (ecs.Sta
 	}
 	open, closing := intent.Failed(err)
 	if !open {
-		return state, errors.Join(ecsFailure(c.Context, "run task "+task.Name, err), closing)
+		return state, errors.Join(t.ecsFailure(c.Context, "run task "+task.Name, err), closing)
 	}
 	code := ExitUnknown
 	if c.Context.Err() != nil {
@@ -291,7 +291,7 @@ func (p *program) tellRegistered(r ecs.Registered) {
 }
 
 // ecsFailure gives an error of a call its exit code and the next step.
-func ecsFailure(ctx context.Context, action string, err error) error {
+func (t *ecsTarget) ecsFailure(ctx context.Context, action string, err error) error {
 	text := fmt.Sprintf("%s: %v", action, err)
 	_, failed := errors.AsType[*ecs.FailedError](err)
 	missing, isMissing := errors.AsType[*ecs.MissingError](err)
@@ -300,7 +300,7 @@ func ecsFailure(ctx context.Context, action string, err error) error {
 	case ctx.Err() != nil:
 		return fail(ExitInterrupted, "%s: interrupted", action)
 	case isMissing:
-		return fail(ExitNotDone, "%v", missing).try("look at --cluster and --region; the log may still be there: batchctl ecs logs %s", short8(missing.Task))
+		return fail(ExitNotDone, "%v", missing).try("look at --cluster and --region; the log may still be there: batchctl ecs logs %s%s", short8(missing.Task), t.flags)
 	case failed:
 		return fail(ExitNotDone, "%s", text)
 	case answer != nil && answer.Code == "ClusterNotFoundException":
@@ -334,7 +334,7 @@ func (p *program) ecsTold(c *cli.Context, t *ecsTarget, task *ecs.Task, state ec
 		fmt.Fprintf(p.Out, "%s  %s  %s\n", id, diag.Printable(task.Name), diag.Printable(plan.DefinitionName(state.TaskDefinitionArn)))
 	}
 	if !c.Bool("wait") {
-		fmt.Fprintf(p.Err, "next: batchctl ecs wait %[1]s    batchctl ecs logs %[1]s --follow    batchctl ecs stop %[1]s\n", id)
+		fmt.Fprintf(p.Err, "next: batchctl ecs wait %[1]s    batchctl ecs logs %[1]s --follow    batchctl ecs stop %[1]s\n", id+t.flags)
 		return nil
 	}
 	f := &ecsFollow{p: p, t: t, name: task.Name, cluster: task.Run.Cluster, task: state.TaskArn, log: p.Out, marked: len(task.Definition.ContainerDefinitions) > 1}

@@ -93,7 +93,7 @@ func (p *program) openTasks(c *cli.Context, why need) (*ecsCall, error) {
 		words = []string{""}
 	}
 	for _, word := range words {
-		e, err := ecsEntry(c, entries, word)
+		e, err := call.entry(c, entries, word)
 		if err != nil {
 			return nil, errors.Join(err, t.close())
 		}
@@ -102,7 +102,7 @@ func (p *program) openTasks(c *cli.Context, why need) (*ecsCall, error) {
 	return call, nil
 }
 
-func ecsEntry(c *cli.Context, entries []ecs.Entry, word string) (ecs.Entry, error) {
+func (call *ecsCall) entry(c *cli.Context, entries []ecs.Entry, word string) (ecs.Entry, error) {
 	e, ok := ecs.Find(entries, word)
 	cluster := c.String("cluster")
 	switch {
@@ -114,17 +114,17 @@ func ecsEntry(c *cli.Context, entries []ecs.Entry, word string) (ecs.Entry, erro
 	case word != "" && cluster != "":
 		return ecs.Entry{Name: word, Task: word, Cluster: cluster}, nil
 	case word == "":
-		return e, usage("no task was run from here at this target").try("name one with its cluster: batchctl ecs %s TASK --cluster NAME", c.Command.Name)
+		return e, usage("no task was run from here at this target").try("name one with its cluster: batchctl ecs %s TASK --cluster NAME%s", c.Command.Name, call.flags)
 	}
 	var names []string
 	for _, e := range entries {
 		names = append(names, e.Name)
 	}
-	f := usage("no task %s was run from here at this target", word)
+	f := fail(ExitNotDone, "no task %s was run from here at this target", word)
 	if near := diag.Near(word, slices.Values(names)); near != "" {
 		return e, f.try("did you mean %s?", near)
 	}
-	return e, f.try("a task of somebody else is named with its cluster: batchctl ecs %s %s --cluster NAME", c.Command.Name, word)
+	return e, f.try("a task of somebody else is named with its cluster: batchctl ecs %s %s --cluster NAME%s", c.Command.Name, word, call.flags)
 }
 
 // oneTask is the task of a command that takes one.
@@ -173,7 +173,7 @@ func (p *program) ecsStatus(c *cli.Context) error {
 	for _, e := range call.tasks {
 		s, err := call.ecs.Describe(c.Context, e.Cluster, e.Task)
 		if err != nil {
-			return ecsFailure(c.Context, "describe task "+e.Name, err)
+			return call.ecsFailure(c.Context, "describe task "+e.Name, err)
 		}
 		rows = append(rows, ecsRowOf(e, s))
 	}
@@ -231,12 +231,12 @@ func (f *ecsFollow) run(ctx context.Context) error {
 		w.Open, w.Line, w.LogTrouble = f.open, f.line, f.trouble
 	}
 	state, logs, err := f.t.ecs.Follow(ctx, f.cluster, f.task, w)
-	id := short8(f.task)
+	id := short8(f.task) + f.t.flags
 	switch {
 	case ctx.Err() != nil:
 		return fail(ExitInterrupted, "stopped waiting; the task goes on").try("wait on: batchctl ecs wait %[1]s    stop: batchctl ecs stop %[1]s", id)
 	case err != nil:
-		trouble := asFailure(ecsFailure(ctx, "follow task "+f.name, err))
+		trouble := asFailure(f.t.ecsFailure(ctx, "follow task "+f.name, err))
 		if trouble.hint == "" {
 			return trouble.try("wait on: batchctl ecs wait %s", id)
 		}
@@ -315,12 +315,12 @@ func (p *program) ecsLogs(c *cli.Context) error {
 	state := ecs.State{TaskArn: e.Task, TaskDefinitionArn: e.Definition} // known here, though ECS may have forgotten the task
 	if e.Definition == "" {
 		if state, err = call.ecs.Describe(c.Context, e.Cluster, e.Task); err != nil {
-			return ecsFailure(c.Context, "describe task "+e.Name, err)
+			return call.ecsFailure(c.Context, "describe task "+e.Name, err)
 		}
 	}
 	logs, err := call.ecs.Logs(c.Context, state)
 	if err != nil {
-		return ecsFailure(c.Context, "describe the task definition of "+e.Name, err)
+		return call.ecsFailure(c.Context, "describe the task definition of "+e.Name, err)
 	}
 	f := &ecsFollow{p: p, t: call.ecsTarget, name: e.Name, cluster: e.Cluster, task: e.Task, tail: c.Int("tail"), log: p.Out, marked: len(logs) > 1}
 	for _, l := range logs {
@@ -362,7 +362,7 @@ func (f *ecsFollow) once(ctx context.Context, logs []ecs.Log) error {
 		}
 	}
 	if lines == 0 && !f.failed {
-		fmt.Fprintf(f.p.Err, "%s has written nothing; batchctl ecs status %s says how it stands\n", diag.Printable(f.name), short8(f.task))
+		fmt.Fprintf(f.p.Err, "%s has written nothing; batchctl ecs status %s%s says how it stands\n", diag.Printable(f.name), short8(f.task), f.t.flags)
 	}
 	return nil
 }
@@ -378,23 +378,23 @@ func (p *program) ecsStop(c *cli.Context) error {
 	defer call.close()
 	before, err := call.ecs.Describe(c.Context, e.Cluster, e.Task)
 	if err != nil {
-		return ecsFailure(c.Context, "describe task "+e.Name, err)
+		return call.ecsFailure(c.Context, "describe task "+e.Name, err)
 	}
 	if before.Stopped() {
 		fmt.Fprintf(p.Out, "%s  %s  left alone: STOPPED already\n", short8(before.TaskArn), diag.Printable(e.Name))
 		return nil
 	}
 	if _, err := call.ecs.Stop(c.Context, e.Cluster, e.Task, c.String("reason")); err != nil {
-		return ecsFailure(c.Context, "stop task "+e.Name, err)
+		return call.ecsFailure(c.Context, "stop task "+e.Name, err)
 	}
 	ctx, cancel := context.WithTimeout(c.Context, stopPatience)
 	defer cancel()
 	after, _, err := call.ecs.Follow(ctx, e.Cluster, e.Task, ecs.Watcher{})
 	switch {
 	case c.Context.Err() != nil:
-		return fail(ExitInterrupted, "interrupted; task %s was asked to stop", e.Name).try("look: batchctl ecs status %s", short8(e.Task))
+		return fail(ExitInterrupted, "interrupted; task %s was asked to stop", e.Name).try("look: batchctl ecs status %s", short8(e.Task)+call.flags)
 	case err != nil:
-		return fail(ExitNotDone, "task %s was asked to stop, and was not seen to end: %v", e.Name, err).try("look: batchctl ecs status %s", short8(e.Task))
+		return fail(ExitNotDone, "task %s was asked to stop, and was not seen to end: %v", e.Name, err).try("look: batchctl ecs status %s", short8(e.Task)+call.flags)
 	}
 	fmt.Fprintf(p.Out, "%s  %s  STOPPED, was %s\n", short8(after.TaskArn), diag.Printable(e.Name), before.LastStatus)
 	return nil

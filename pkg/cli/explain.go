@@ -60,7 +60,7 @@ func (p *program) explainJob(c *cli.Context) error {
 		defer cancel()
 	}
 	gather := func() (*explain.Bundle, error) { return call.gather(ctx, call.jobs[0].ID) }
-	b, waitErr := p.lookUntilFirm(ctx, c.Bool("wait"), gather)
+	b, waitErr := p.lookUntilFirm(ctx, c.Bool("wait"), call.flags, gather)
 	if b == nil {
 		return waitErr
 	}
@@ -121,8 +121,8 @@ func (p *program) recordBundle(path string, b *explain.Bundle) error {
 const lookEvery = 30 * time.Second
 
 // lookUntilFirm gathers evidence, with wait again and again until the answer will
-// not change soon. An end of ctx comes together with what was seen last.
-func (p *program) lookUntilFirm(ctx context.Context, wait bool, gather func() (*explain.Bundle, error)) (*explain.Bundle, error) {
+// not change soon. flags lead to the target. An end of ctx comes together with what was seen last.
+func (p *program) lookUntilFirm(ctx context.Context, wait bool, flags string, gather func() (*explain.Bundle, error)) (*explain.Bundle, error) {
 	said := ""
 	for {
 		b, err := gather()
@@ -143,7 +143,7 @@ func (p *program) lookUntilFirm(ctx context.Context, wait bool, gather func() (*
 		case <-ctx.Done():
 			pause.Stop()
 			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-				return b, fail(ExitTimeout, "no answer is firm yet").try("look on: batchctl explain --wait %s", client.ShortID(a.ID))
+				return b, fail(ExitTimeout, "no answer is firm yet").try("look on: batchctl explain --wait %s%s", client.ShortID(a.ID), flags)
 			}
 			return b, fail(ExitInterrupted, "stopped looking; the job goes on")
 		}

@@ -41,7 +41,7 @@ func TestExplainWait(t *testing.T) {
 			at.remember(*b.Subject.Job.JobId, b)
 			return b, nil
 		}
-		b, err := p.lookUntilFirm(t.Context(), true, gather)
+		b, err := p.lookUntilFirm(t.Context(), true, "", gather)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,13 +62,13 @@ func TestExplainWait(t *testing.T) {
 		// Nobody looks on without being asked to, and the time can be bounded.
 		start = time.Now()
 		at.ledger.Dir = t.TempDir()
-		if b, err := p.lookUntilFirm(t.Context(), false, gather); err != nil || explain.Explain(b).Firm() {
+		if b, err := p.lookUntilFirm(t.Context(), false, "", gather); err != nil || explain.Explain(b).Firm() {
 			t.Errorf("without --wait: %v", err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		var f *failure
-		if b, err := p.lookUntilFirm(ctx, true, gather); b == nil || !errors.As(err, &f) || f.code != ExitTimeout {
+		if b, err := p.lookUntilFirm(ctx, true, "", gather); b == nil || !errors.As(err, &f) || f.code != ExitTimeout {
 			t.Errorf("at the timeout: %v", err)
 		}
 	})
@@ -154,8 +154,9 @@ func TestWhy(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		at.flags = " --target local"
 		call := &jobCall{target: at}
-		if line := call.whyLine(t.Context(), details[0]); !strings.HasPrefix(line, "why         it waits its turn") || !strings.Contains(line, "batchctl explain ") {
+		if line := call.whyLine(t.Context(), details[0]); !strings.HasPrefix(line, "why         it waits its turn") || !strings.HasSuffix(line, "batchctl explain "+client.ShortID(last)+" --target local\n") {
 			t.Errorf("status: %q", line)
 		}
 		details[0].CreatedAt = aws.Int64(time.Now().UnixMilli())

@@ -155,6 +155,20 @@ func (p *program) resolve(c *cli.Context, t *target, platform *spec.Platform) ([
 	return jobs, nil
 }
 
+// Resolve is the client's, with the next step at this target where there is no such job.
+func (t *target) Resolve(ctx context.Context, word string, queues []string) (string, error) {
+	id, err := t.Client.Resolve(ctx, word, queues)
+	return id, t.leadOn(err)
+}
+
+// leadOn gives an error about a job that is not there its next step.
+func (t *target) leadOn(err error) error {
+	if missing, ok := errors.AsType[*client.NoSuchJobError](err); ok && missing.Near == "" {
+		return fail(ExitNotDone, "no job has the id or the name %s", missing.Word).try("see what there is: batchctl list%s", t.flags)
+	}
+	return err
+}
+
 // queueNames lists the queues to look for jobs in: the platform file's, or all.
 func (t *target) queueNames(ctx context.Context, platform *spec.Platform) ([]string, error) {
 	if !t.isLocal() && platform != nil && len(platform.Queues) > 0 {
@@ -199,7 +213,7 @@ func (p *program) status(c *cli.Context) error {
 		return p.writeJobs(call.known, now)
 	}
 	if len(call.known) > 1 {
-		fmt.Fprintf(p.Err, "on %s; one job in full: batchctl status %s\n", diag.Printable(call.label), client.ShortID(call.jobs[0].ID))
+		fmt.Fprintf(p.Err, "on %s; one job in full: batchctl status %s%s\n", diag.Printable(call.label), client.ShortID(call.jobs[0].ID), call.flags)
 		return p.printJobTree(call.known, call.whys(c.Context, now), now)
 	}
 	for _, job := range call.known {
@@ -428,7 +442,7 @@ func (p *program) list(c *cli.Context) error {
 		err = p.printSummaries(jobs)
 	}
 	if hidden > 0 {
-		fmt.Fprintf(p.Err, "%d more; see them all: batchctl list --limit 0\n", hidden)
+		fmt.Fprintf(p.Err, "%d more; see them all: batchctl list --limit 0%s\n", hidden, call.flags)
 	}
 	return err
 }
@@ -442,7 +456,7 @@ func (call *jobCall) newest(c *cli.Context, filter client.Filter) ([]types.JobSu
 	jobs := []types.JobSummary{}
 	for job, err := range call.List(c.Context, filter) {
 		if err != nil && len(filter.Queues) > 0 && gone(err) {
-			return nil, asFailure(err).try("see them all: batchctl queues")
+			return nil, asFailure(err).try("see them all: batchctl queues%s", call.flags)
 		}
 		if err != nil {
 			return nil, err

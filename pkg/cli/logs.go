@@ -341,8 +341,8 @@ func (p *program) verdicts(ctx context.Context, l *logCall, ids []string, lines 
 		case job.Status == types.JobStatusFailed || job.Forgotten:
 			fmt.Fprintf(p.Err, "%s  %s  %s\n", name, job.Status, diag.Printable(how))
 		case !wrote && len(ids) > 0 && !l.failed:
-			fmt.Fprintf(p.Err, "%s has written nothing; it is %s: batchctl status %s says more\n",
-				diag.Printable(aws.ToString(job.JobName)), diag.Printable(joinClauses(string(job.Status), how)), client.ShortID(aws.ToString(job.JobId)))
+			fmt.Fprintf(p.Err, "%s has written nothing; it is %s: batchctl status %s%s says more\n",
+				diag.Printable(aws.ToString(job.JobName)), diag.Printable(joinClauses(string(job.Status), how)), client.ShortID(aws.ToString(job.JobId)), l.flags)
 		}
 	}
 	if len(ids) == 0 {

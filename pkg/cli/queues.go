@@ -208,7 +208,7 @@ func (call *jobCall) described(ctx context.Context, words []string) ([]queueStat
 	}
 	for _, word := range words {
 		if _, missing := asked[call.queueName(word)]; missing {
-			return nil, fail(ExitNotDone, "no queue %s here", word).try("see them all: batchctl queues")
+			return nil, fail(ExitNotDone, "no queue %s here", word).try("see them all: batchctl queues%s", call.flags)
 		}
 	}
 	slices.SortFunc(states, func(a, b queueState) int { return cmp.Compare(a.Name, b.Name) })

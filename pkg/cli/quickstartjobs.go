@@ -169,7 +169,7 @@ func (q *quickstart) lost(ctx context.Context, part *benchPart, asked time.Time)
 			continue
 		}
 		if _, err := q.t.Resume(ctx, r.Name); err != nil {
-			return nil, submitFailure(ctx, err)
+			return nil, q.t.submitFailure(ctx, err)
 		}
 	}
 	entries, err := q.t.ledger.Entries()

@@ -116,7 +116,7 @@ func (p *program) findAttempt(c *cli.Context, word string, number int, o replay.
 	}
 	if client.Size(jobs[0]) > 0 {
 		return nil, nil, usage("%s is an array of %d: its children run, not itself", word, client.Size(jobs[0])).
-			try("name a child: batchctl replay %s:0; those that failed: batchctl list --array %s --status FAILED", word, word)
+			try("name a child: batchctl replay %[1]s:0%[2]s; those that failed: batchctl list --array %[1]s --status FAILED%[2]s", word, call.flags)
 	}
 	if len(jobs) > 1 {
 		o.Parent = &jobs[1]

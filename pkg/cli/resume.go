@@ -88,7 +88,7 @@ func (p *program) resumeEach(c *cli.Context, t *target, open []client.OpenRun) (
 	for _, r := range open {
 		if r.Damage != nil && !c.Bool("drop") {
 			failed = errors.Join(failed, fail(ExitNotDone, "%v", r.Damage).
-				try("look what was accepted with batchctl list, then set the damaged log aside: batchctl resume --drop %s", r.Name))
+				try("look what was accepted: batchctl list%[2]s    then set the damaged log aside: batchctl resume --drop %[1]s%[2]s", r.Name, t.flags))
 			continue
 		}
 		if r.Jobs > 0 && r.Target != t.ledger.Target {
@@ -105,7 +105,7 @@ func (p *program) resumeEach(c *cli.Context, t *target, open []client.OpenRun) (
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // closed just now
 		}
-		if err = submitFailure(c.Context, err); err != nil {
+		if err = t.submitFailure(c.Context, err); err != nil {
 			return jobs, err
 		}
 	}

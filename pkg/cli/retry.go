@@ -40,7 +40,7 @@ func (p *program) retry(c *cli.Context) error {
 	defer call.close()
 	made, err := call.Retry(c.Context, ids(call.jobs), client.RetryOptions{Partial: c.Bool("partial")})
 	if err != nil {
-		return retryFailure(err)
+		return call.retryFailure(err)
 	}
 	if c.Bool("dry-run") {
 		document, err := made.JSON(nil)
@@ -54,7 +54,7 @@ func (p *program) retry(c *cli.Context) error {
 }
 
 // retryFailure gives the ways in which there is nothing to retry their codes.
-func retryFailure(err error) error {
+func (t *target) retryFailure(err error) error {
 	var (
 		nothing *client.NothingFailedError
 		running *client.NotEndedError
@@ -62,11 +62,11 @@ func retryFailure(err error) error {
 	)
 	switch {
 	case errors.As(err, &nothing):
-		return fail(ExitNotDone, "%v", err).try("see how they ended: batchctl status --submission JOB")
+		return fail(ExitNotDone, "%v", err).try("see how they ended: batchctl status --submission JOB%s", t.flags)
 	case errors.As(err, &running):
-		return fail(ExitNotDone, "%v", err).try("wait: batchctl wait %s    or take those that failed so far: --partial", client.ShortID(running.ID))
+		return fail(ExitNotDone, "%v", err).try("wait: batchctl wait %s%s    or take those that failed so far: --partial", client.ShortID(running.ID), t.flags)
 	case errors.As(err, &unknown):
-		return fail(ExitNotDone, "%v", err).try("submit its file again: batchctl submit FILE")
+		return fail(ExitNotDone, "%v", err).try("submit its file again: batchctl submit FILE%s", t.flags)
 	}
 	return err
 }

@@ -46,7 +46,7 @@ func (s *sending) now(ctx context.Context) ([]client.Submitted, error) {
 	if err == nil && waiting != nil {
 		s.tellWaiting(waiting)
 	}
-	return jobs, submitFailure(ctx, err)
+	return jobs, s.t.submitFailure(ctx, err)
 }
 
 // following submits everything and follows it: first what can be submitted now, then
@@ -59,7 +59,7 @@ func (s *sending) following(ctx context.Context, follow func([]client.Submitted)
 	if !s.holdsBack() {
 		jobs, err := s.t.Submit(ctx, s.made)
 		if err != nil || len(withID(jobs)) == 0 {
-			return jobs, 0, submitFailure(ctx, err)
+			return jobs, 0, s.t.submitFailure(ctx, err)
 		}
 		code, err := follow(withID(jobs))
 		return jobs, code, err
@@ -80,7 +80,7 @@ func (s *sending) following(ctx context.Context, follow func([]client.Submitted)
 	s.tellSkipped(jobs)
 	// That something is left to resume is more to know than why nobody waits for it.
 	if _, open := errors.AsType[*client.OpenError](failed); err == nil || open {
-		err = submitFailure(ctx, failed)
+		err = s.t.submitFailure(ctx, failed)
 	}
 	return jobs, code, err
 }
@@ -178,11 +178,11 @@ func (p *program) tellSkipped(jobs []client.Submitted) {
 }
 
 // tellWaiting says which steps nobody submits unless somebody waits.
-func (p *program) tellWaiting(w *client.Waiting) {
+func (s *sending) tellWaiting(w *client.Waiting) {
 	var names []string
 	for _, step := range w.Steps {
 		names = append(names, step.Name)
 	}
-	fmt.Fprintf(p.Err, "%s (%s) run when others have ended, and AWS Batch does not wait for that: batchctl resume %s does, and submits them\n",
-		plural(len(names), "step"), diag.Printable(strings.Join(names, ", ")), w.Run)
+	fmt.Fprintf(s.Err, "%s (%s) run when others have ended, and AWS Batch does not wait for that: batchctl resume %s%s does, and submits them\n",
+		plural(len(names), "step"), diag.Printable(strings.Join(names, ", ")), w.Run, s.t.flags)
 }

@@ -40,7 +40,7 @@ func (p *program) lastSubmission(c *cli.Context, t *target) ([]client.Submitted,
 		return nil, err
 	}
 	if len(entries) == 0 {
-		return nil, usage("%s needs a job", c.Command.Name).try("name one: batchctl %s NAME; batchctl list shows them", c.Command.Name)
+		return nil, usage("%s needs a job", c.Command.Name).try("name one: batchctl %s NAME%[2]s; batchctl list%[2]s shows them", c.Command.Name, t.flags)
 	}
 	return together(entries, len(entries)-1), nil
 }
@@ -53,7 +53,7 @@ func (p *program) submission(t *target, word string) ([]client.Submitted, error)
 		return nil, err
 	}
 	if strings.HasSuffix(word, ".json") {
-		return p.submissionOf(entries, word)
+		return p.submissionOf(t, entries, word)
 	}
 	var named []string
 	for i, e := range slices.Backward(entries) {
@@ -62,15 +62,15 @@ func (p *program) submission(t *target, word string) ([]client.Submitted, error)
 		}
 		named = append(named, e.Name)
 	}
-	f := usage("the ledger has no submission with a job %s to this target", word)
+	f := fail(ExitNotDone, "the ledger has no submission with a job %s to this target", word)
 	if near := diag.Near(word, slices.Values(named)); near != "" {
 		return nil, f.try("did you mean --submission %s?", near)
 	}
-	return nil, f.try("see what there is: batchctl list")
+	return nil, f.try("see what there is: batchctl list%s", t.flags)
 }
 
 // submissionOf finds the newest submission of the jobs that a file describes now.
-func (p *program) submissionOf(entries []client.Entry, path string) ([]client.Submitted, error) {
+func (p *program) submissionOf(t *target, entries []client.Entry, path string) ([]client.Submitted, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, fail(ExitNotDone, "read %s: %v", path, cause(err)).try("name a job of the submission instead: its name or short id")
 	}
@@ -96,12 +96,12 @@ func (p *program) submissionOf(entries []client.Entry, path string) ([]client.Su
 			partly = jobs
 		}
 	}
-	f := usage("the ledger has no submission of the jobs of %s to this target", path)
+	f := fail(ExitNotDone, "the ledger has no submission of the jobs of %s to this target", path)
 	if partly != nil {
-		return nil, f.try("the last with one of them is %s: batchctl status --submission %s shows it",
-			strings.Join(sortedNames(partly), " "), client.ShortID(partly[0].ID))
+		return nil, f.try("the last with one of them is %s: batchctl status --submission %s%s shows it",
+			strings.Join(sortedNames(partly), " "), client.ShortID(partly[0].ID), t.flags)
 	}
-	return nil, f.try("see what there is: batchctl list")
+	return nil, f.try("see what there is: batchctl list%s", t.flags)
 }
 
 func sortedNames(jobs []client.Submitted) (names []string) {

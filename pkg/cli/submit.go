@@ -194,7 +194,7 @@ func (p *program) submitsWith(c *cli.Context, to *client.Client) {
 
 // submitFailure gives the ways in which a submission fails their codes and says
 // how to go on.
-func submitFailure(ctx context.Context, err error) error {
+func (t *target) submitFailure(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -218,13 +218,13 @@ func submitFailure(ctx context.Context, err error) error {
 	f := fail(code, "%s", strings.ReplaceAll(err.Error(), "\n", "; "))
 	switch {
 	case errors.As(err, &forgotten):
-		return f.try("look into your results, then: batchctl resume --submit-again %[1]s    or give it up: batchctl resume --drop %[1]s", runOf(err))
+		return f.try("look into your results, then: batchctl resume --submit-again %[1]s    or give it up: batchctl resume --drop %[1]s", runOf(err)+t.flags)
 	case errors.As(err, &open):
-		return f.try("go on: batchctl resume %[1]s    or leave the rest: batchctl resume --drop %[1]s", open.Run)
+		return f.try("go on: batchctl resume %[1]s    or leave the rest: batchctl resume --drop %[1]s", open.Run+t.flags)
 	case errors.Is(err, context.Canceled):
 		return fail(ExitInterrupted, "interrupted; no job was accepted").try("nothing is left behind: submit again")
 	case code == ExitNotDone:
-		return asFailure(err)
+		return asFailure(t.leadOn(err))
 	}
 	return f
 }
@@ -255,8 +255,8 @@ func (p *program) nameEarlier(t *target) error {
 	}
 	for _, r := range open {
 		if r.Target == t.ledger.Target && r.Accepted+r.Waiting+r.Skipped < r.Jobs {
-			fmt.Fprintf(p.Err, "note: the submission of %s did not come to its end; this one is another; go on with that: batchctl resume %s\n",
-				r.Began.Local().Format(time.DateTime), r.Name)
+			fmt.Fprintf(p.Err, "note: the submission of %s did not come to its end; this one is another; go on with that: batchctl resume %s%s\n",
+				r.Began.Local().Format(time.DateTime), r.Name, t.flags)
 		}
 	}
 	return nil
@@ -266,7 +266,7 @@ func (p *program) nameEarlier(t *target) error {
 func (p *program) nameOpen(t *target, jobs []client.Submitted) error {
 	open, err := t.openOf(jobs)
 	for _, r := range open {
-		fmt.Fprintf(p.Err, "an answer was missing: in a minute, make sure that no job is there twice: batchctl resume %s\n", r.Name)
+		fmt.Fprintf(p.Err, "an answer was missing: in a minute, make sure that no job is there twice: batchctl resume %s%s\n", r.Name, t.flags)
 	}
 	return err
 }
@@ -283,7 +283,7 @@ func (p *program) lateLook(ctx context.Context, t *target, jobs []client.Submitt
 		var failed []error
 		for _, r := range open {
 			_, err := t.Resume(ctx, r.Name)
-			failed = append(failed, submitFailure(ctx, err))
+			failed = append(failed, t.submitFailure(ctx, err))
 		}
 		done <- errors.Join(failed...)
 	}()

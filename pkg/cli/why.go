@@ -24,7 +24,7 @@ func (call *jobCall) whyLine(ctx context.Context, d types.JobDetail) string {
 		text = "not known: " + err.Error()
 	}
 	return fmt.Sprintf("%-11s %s\n", "why", diag.Printable(text)) +
-		fmt.Sprintf("%-11s batchctl explain %s\n", "more", client.ShortID(aws.ToString(d.JobId)))
+		fmt.Sprintf("%-11s batchctl explain %s%s\n", "more", client.ShortID(aws.ToString(d.JobId)), call.flags)
 }
 
 // whys are the reasons of the first jobs that have waited for long, by id.
@@ -36,7 +36,7 @@ func (call *jobCall) whys(ctx context.Context, now time.Time) map[string]string 
 			if err != nil {
 				text = "why is not known: " + err.Error()
 			}
-			whys[id] = text + "; more: batchctl explain " + client.ShortID(id)
+			whys[id] = text + "; more: batchctl explain " + client.ShortID(id) + call.flags
 		}
 	}
 	return whys
