@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,9 +39,11 @@ type program struct {
 
 func (p *program) main(ctx context.Context, args []string) int {
 	app := p.app()
+	help := &helpWriter{Writer: p.Out}
+	app.Writer = help
 	args, err := arrange(app, args)
 	if err == nil {
-		err = app.RunContext(ctx, args)
+		err = cmp.Or(app.RunContext(ctx, args), help.err)
 	}
 	if ctx.Err() != nil && (err == nil || errors.Is(err, context.Canceled)) {
 		err = fail(ExitInterrupted, "interrupted")
@@ -63,6 +66,19 @@ func (p *program) explain(f *failure) {
 	}
 }
 
+// helpWriter is where urfave/cli writes help and version. It keeps the first error, which
+// urfave/cli does not tell.
+type helpWriter struct {
+	io.Writer
+	err error
+}
+
+func (w *helpWriter) Write(text []byte) (int, error) {
+	n, err := w.Writer.Write(text)
+	w.err = cmp.Or(w.err, err)
+	return n, err
+}
+
 func (p *program) app() *cli.App {
 	onUsage := func(_ *cli.Context, err error, _ bool) error { return usage("%s", err) }
 	app := &cli.App{
@@ -72,7 +88,6 @@ func (p *program) app() *cli.App {
 		Description: "A job file runs on this machine and on AWS Batch alike:\n\n" +
 			"   batchctl run jobs/matrix-cpu.json\n   batchctl submit jobs/matrix-cpu.json --target prod --wait\n\n" +
 			"Exit codes:\n   " + indent(exitCodes),
-		Writer:               p.Out,
 		ErrWriter:            p.Err,
 		HideHelpCommand:      true,
 		HideVersion:          false,
