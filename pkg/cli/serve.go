@@ -145,7 +145,7 @@ func (p *program) printExports(dir string) error {
 func (p *program) stopEngine(ctx context.Context, dir string) error {
 	connection, err := local.Connect(dir)
 	if err != nil {
-		return fail(ExitNotDone, "no engine serves %s", dir).try("batchctl list reads its state all the same")
+		return fail(ExitNotDone, "%v", err).try("batchctl list reads its state all the same")
 	}
 	process, err := os.FindProcess(connection.PID)
 	if err == nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -209,13 +210,18 @@ func (p *program) openLocal(ctx context.Context, t *target, dir string, entry sp
 	if err != nil {
 		return fail(ExitNotDone, "find the working directory: %v", err)
 	}
-	if connection, err := local.Connect(dir); err == nil {
+	connection, err := local.Connect(dir)
+	if err == nil {
 		return p.connect(t, connection, cwd, dir, choice)
 	}
 	options := engineOptions(dir, entry)
 	if why == toRead {
 		options.ReadOnly = true
 		return p.openEngine(ctx, t, cwd, options, executor{}, false)
+	}
+	// Nothing is written into a directory that cannot be opened, or that others can reach.
+	if _, refused := errors.AsType[*fs.PathError](err); refused {
+		return fail(ExitNotDone, "%v", err).try("or name another one: --state-dir DIRECTORY")
 	}
 	x, err := openExecutor(ctx, dir, choice)
 	if err != nil {
@@ -224,7 +230,7 @@ func (p *program) openLocal(ctx context.Context, t *target, dir string, entry sp
 	if why == toRun {
 		return p.openEngine(ctx, t, cwd, options, x, true)
 	}
-	connection, err := p.startEngine(ctx, dir, entry, x.executorChoice)
+	connection, err = p.startEngine(ctx, dir, entry, x.executorChoice)
 	if err != nil {
 		return err
 	}
