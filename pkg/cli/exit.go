@@ -26,7 +26,7 @@ const (
 	ExitUnknown = 6
 	// ExitTimeout: wait --timeout ended before the job did.
 	ExitTimeout = 7
-	// ExitInterrupted: Ctrl-C or SIGTERM.
+	// ExitInterrupted: Ctrl-C, SIGTERM, or a terminal that was closed.
 	ExitInterrupted = 130
 )
 

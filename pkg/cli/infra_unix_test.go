@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"github.com/batchctl/batchctl/pkg/cli"
@@ -41,7 +42,7 @@ func TestInfraCutOff(t *testing.T) {
 		c.Dir, c.Env = u.dir, u.environ
 		return c
 	}
-	code, said := interruptAfter(t, deploy(), "CREATE_IN_PROGRESS  team-net")
+	code, said := signalAfter(t, deploy(), syscall.SIGINT, "CREATE_IN_PROGRESS  team-net")
 	if want := "batchctl: stopped looking: AWS goes on with stack team-net\n" +
 		"  see: batchctl infra status --templates . --prefix team    come back: batchctl infra deploy --templates . --prefix team\n"; code != cli.ExitInterrupted || !strings.HasSuffix(said, want) {
 		t.Errorf("exit %d, said %q", code, said)

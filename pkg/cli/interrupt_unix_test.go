@@ -49,7 +49,7 @@ func TestInterruptedWait(t *testing.T) {
   follow on: batchctl logs ID --follow    stop it: batchctl stop ID
 `},
 	} {
-		code, said := interruptAfter(t, command(c.args...), c.ready)
+		code, said := signalAfter(t, command(c.args...), syscall.SIGINT, c.ready)
 		said = regexp.MustCompile(`\b[0-9a-f]{8}\b`).ReplaceAllString(said, "ID")
 		if code != cli.ExitInterrupted || !strings.HasSuffix(said, c.want) {
 			t.Errorf("%q: exit %d, said %q", c.args, code, said)
@@ -61,8 +61,30 @@ func TestInterruptedWait(t *testing.T) {
 	}
 }
 
-// interruptAfter sends SIGINT once the command has printed a text.
-func interruptAfter(t *testing.T, c *exec.Cmd, ready string) (code int, said string) {
+// TestHangup: a run whose terminal is closed ends its job, which nobody would wait for. The
+// second SIGHUP that comes with that does not cut this short.
+func TestHangup(t *testing.T) {
+	path := filepath.Join(batchctlOnPath(t), "batchctl")
+	dir := t.TempDir()
+	job := `{ "name": "hold", "image": "x:1", "command": ["sh", "-c", "trap 'kill $!; echo left > left; exit 7' TERM; sleep 60 & echo begun; wait"],
+		"resources": { "vcpus": 1, "memory": 64 }, "timeout": "2m" }`
+	if err := os.WriteFile(filepath.Join(dir, "job.json"), []byte(job), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command(path, "run", "job.json")
+	c.Dir = dir
+	c.Env = append(os.Environ(), "BATCHCTL_STATE_DIR="+filepath.Join(dir, "state"))
+	code, said := signalAfter(t, c, syscall.SIGHUP, "begun", "ending the job")
+	if code != cli.ExitInterrupted || !strings.HasSuffix(said, "batchctl: interrupted; the job has been ended\n") {
+		t.Errorf("exit %d, said %q", code, said)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "left")); err != nil {
+		t.Errorf("the job was not ended: %v", err)
+	}
+}
+
+// signalAfter sends a signal to the command each time that it has printed the next text.
+func signalAfter(t *testing.T, c *exec.Cmd, s os.Signal, ready ...string) (code int, said string) {
 	t.Helper()
 	read, write, err := os.Pipe()
 	if err != nil {
@@ -73,12 +95,11 @@ func interruptAfter(t *testing.T, c *exec.Cmd, ready string) (code int, said str
 		t.Fatal(err)
 	}
 	write.Close()
-	sent := false
 	for lines := bufio.NewScanner(read); lines.Scan(); {
 		said += lines.Text() + "\n"
-		if !sent && strings.Contains(lines.Text(), ready) {
-			sent = true
-			if err := c.Process.Signal(syscall.SIGINT); err != nil {
+		if len(ready) > 0 && strings.Contains(lines.Text(), ready[0]) {
+			ready = ready[1:]
+			if err := c.Process.Signal(s); err != nil {
 				t.Fatal(err)
 			}
 		}
