@@ -128,10 +128,7 @@ func (p *program) costlyJobs(c *cli.Context, call *jobCall, since time.Time) (id
 	if c.String("submission") != "" {
 		return nil, usage("--submission names all jobs, and %s is named too", words[0]).try("say one of them")
 	}
-	queues, err := call.queueNames(c.Context, call.platform)
-	if err != nil {
-		return nil, err
-	}
+	queues := call.queueNames(call.platform)
 	for _, word := range words {
 		id, err := call.Resolve(c.Context, word, queues)
 		if err != nil {

@@ -138,10 +138,7 @@ func (p *program) resolve(c *cli.Context, t *target, platform *spec.Platform) ([
 	case len(words) == 0:
 		return p.lastSubmission(c, t)
 	}
-	queues, err := t.queueNames(c.Context, platform)
-	if err != nil {
-		return nil, err
-	}
+	queues := t.queueNames(platform)
 	var jobs []client.Submitted
 	for _, word := range words {
 		id, err := t.Resolve(c.Context, word, queues)
@@ -169,24 +166,14 @@ func (t *target) leadOn(err error) error {
 	return err
 }
 
-// queueNames lists the queues to look for jobs in: the platform file's, or all.
-func (t *target) queueNames(ctx context.Context, platform *spec.Platform) ([]string, error) {
-	if !t.isLocal() && platform != nil && len(platform.Queues) > 0 {
-		var names []string
+// queueNames are the queues to look for jobs in: the platform file's; none stands for all.
+func (t *target) queueNames(platform *spec.Platform) (names []string) {
+	if !t.isLocal() && platform != nil {
 		for _, q := range platform.Queues {
 			names = append(names, q.Name)
 		}
-		return names, nil
 	}
-	queues, err := t.Queues(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var names []string
-	for _, q := range queues {
-		names = append(names, aws.ToString(q.JobQueueName))
-	}
-	return names, nil
+	return names
 }
 
 func (p *program) statusCommand() *cli.Command {
@@ -542,10 +529,7 @@ func parseTime(c *cli.Context, flag string, now time.Time) (time.Time, error) {
 
 // place finds the queues and the array that a filter names at the target.
 func (t *target) place(c *cli.Context, platform *spec.Platform, f client.Filter) (client.Filter, error) {
-	queues, err := t.queueNames(c.Context, platform)
-	if err != nil {
-		return f, err
-	}
+	queues := t.queueNames(platform)
 	if platform != nil {
 		for i, word := range f.Queues {
 			if q, ok := platform.Queue(word); ok {
@@ -557,9 +541,11 @@ func (t *target) place(c *cli.Context, platform *spec.Platform, f client.Filter)
 		f.Queues = queues
 	}
 	if array := c.String("array"); array != "" {
-		if f.ArrayOf, err = t.Resolve(c.Context, array, queues); err != nil {
+		id, err := t.Resolve(c.Context, array, queues)
+		if err != nil {
 			return f, err
 		}
+		f.ArrayOf = id
 	}
 	return f, nil
 }

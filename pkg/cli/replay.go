@@ -98,10 +98,7 @@ func (p *program) findAttempt(c *cli.Context, word string, number int, o replay.
 		return nil, nil, err
 	}
 	defer call.close()
-	queues, err := call.queueNames(c.Context, call.platform)
-	if err != nil {
-		return nil, nil, err
-	}
+	queues := call.queueNames(call.platform)
 	id, err := call.Resolve(c.Context, word, queues)
 	if err != nil {
 		return nil, nil, err
