@@ -86,9 +86,9 @@ func (p *program) stop(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	namesakes, err := call.namesakes(c.Context)
-	if err != nil {
-		fmt.Fprintf(p.Err, "batchctl: whether other jobs have the same names was not checked: %s\n", diag.Printable(err.Error()))
+	namesakes, unchecked := call.namesakes(c.Context)
+	if unchecked != nil && c.Context.Err() == nil {
+		fmt.Fprintf(p.Err, "batchctl: whether other jobs have the same names was not checked: %s\n", diag.Printable(unchecked.Error()))
 	}
 	rows = append(rows, namesakes...)
 	if call.format == "json" {
