@@ -142,6 +142,19 @@ func split(path string, flags []cli.Flag, words []string) (front, operands []str
 	return front, operands, nil
 }
 
+// most refuses operands beyond the first n: a word that is not understood is not passed over.
+func most(c *cli.Context, n int) error {
+	if c.Args().Len() <= n {
+		return nil
+	}
+	word := c.Args().Get(n)
+	f := usage("%s has no use for %q", c.Command.Name, word)
+	if findFlag(c.Command.Flags, word) != nil {
+		return f.try("did you mean --%s?", word)
+	}
+	return f.try("see batchctl %s --help", c.Command.Name)
+}
+
 func findFlag(flags []cli.Flag, name string) cli.Flag {
 	for _, f := range flags {
 		if slices.Contains(f.Names(), name) {
@@ -149,6 +162,25 @@ func findFlag(flags []cli.Flag, name string) cli.Flag {
 		}
 	}
 	return nil
+}
+
+// badValue says what a flag takes, which urfave/cli calls a parse error.
+func badValue(c *cli.Context, err error) error {
+	text, _ := strings.CutSuffix(err.Error(), ": parse error")
+	_, name, ok := strings.Cut(text, " for flag -")
+	f := usage("%s", text)
+	if !ok || c.Command == nil {
+		return f
+	}
+	switch findFlag(c.Command.Flags, name).(type) {
+	case *cli.DurationFlag:
+		return f.try("a duration has a unit, such as 90s, 15m or 2h")
+	case *cli.IntFlag:
+		return f.try("write a whole number")
+	case *cli.Float64Flag:
+		return f.try("write a number")
+	}
+	return f
 }
 
 func unknownFlag(path string, flags []cli.Flag, word string) error {

@@ -78,6 +78,9 @@ func (p *program) schemaCommand() *cli.Command {
 }
 
 func (p *program) schema(c *cli.Context) error {
+	if err := most(c, 1); err != nil {
+		return err
+	}
 	const suffix = ".schema.json"
 	entries, err := schemas.FS.ReadDir(".")
 	if err != nil {
@@ -122,6 +125,9 @@ func (p *program) initCommand() *cli.Command {
 }
 
 func (p *program) init(c *cli.Context) error {
+	if err := most(c, 1); err != nil {
+		return err
+	}
 	kind := "job"
 	for _, name := range []string{"gpu", "array", "workflow", "platform"} {
 		if !c.Bool(name) {
@@ -170,6 +176,9 @@ func (p *program) versionCommand() *cli.Command {
 		Description: help("What to put into a bug report.", "batchctl version\nbatchctl version --output json"),
 		Flags:       outputFlags(),
 		Action: func(c *cli.Context) error {
+			if err := most(c, 0); err != nil {
+				return err
+			}
 			format, err := outputFormat(c)
 			if err != nil {
 				return err

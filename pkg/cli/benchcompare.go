@@ -88,7 +88,7 @@ func (p *program) measurement(path, side string) (*bench.Side, error) {
 	if !ok {
 		return nil, usage("--side %s is not known", side).try("the sides are: CPU GPU")
 	}
-	text, err := readInto(nil, path)
+	text, err := readInto(nil, path, makeLog)
 	if err != nil {
 		return nil, err
 	}

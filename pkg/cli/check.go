@@ -203,7 +203,7 @@ func (w *worker) read(path string) (*diag.Source, error) {
 	text, ok := readQuick(w.text[:0], path)
 	var err error
 	if !ok {
-		text, err = readInto(text[:0], path)
+		text, err = readInto(text[:0], path, makeJob)
 	}
 	if cap(text) <= keepText {
 		w.text = text

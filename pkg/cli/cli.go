@@ -80,7 +80,7 @@ func (w *helpWriter) Write(text []byte) (int, error) {
 }
 
 func (p *program) app() *cli.App {
-	onUsage := func(_ *cli.Context, err error, _ bool) error { return usage("%s", err) }
+	onUsage := func(c *cli.Context, err error, _ bool) error { return badValue(c, err) }
 	app := &cli.App{
 		Name:      "batchctl",
 		Usage:     "check, plan, submit and run AWS Batch jobs from one short file",

@@ -60,6 +60,9 @@ func (p *program) completionCommand() *cli.Command {
 		Description: help("Commands, flags and the names of submitted jobs complete.",
 			"source <(batchctl completion bash)\nbatchctl completion fish > ~/.config/fish/completions/batchctl.fish"),
 		Action: func(c *cli.Context) error {
+			if err := most(c, 1); err != nil {
+				return err
+			}
 			script, ok := completionScripts[c.Args().First()]
 			if !ok {
 				return usage("unknown shell %q", c.Args().First()).try("the shells are: bash zsh fish")

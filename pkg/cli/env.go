@@ -16,6 +16,9 @@ func (p *program) envCommand() *cli.Command {
 		Flags: append(outputFlags(),
 			&cli.StringFlag{Name: "state-dir", Usage: "`DIRECTORY` of the engine (default: $BATCHCTL_STATE_DIR, else ~/.local/state/batchctl)"}),
 		Action: func(c *cli.Context) error {
+			if err := most(c, 0); err != nil {
+				return err
+			}
 			format, err := outputFormat(c)
 			if err != nil {
 				return err

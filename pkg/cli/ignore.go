@@ -80,7 +80,7 @@ func (i *ignores) enter(dir string) error {
 		return nil
 	}
 	if err != nil {
-		return cannotRead(path, err)
+		return cannotRead(path, err, "")
 	}
 	defer f.Close()
 	below := i.below(dir)

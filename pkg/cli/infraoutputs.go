@@ -85,7 +85,7 @@ func (p *program) writeMade(path string, m *madeBy) error {
 	path = cmp.Or(path, spec.PlatformFile)
 	src := diag.NewSource(path, "{}\n")
 	if _, err := os.Stat(path); err == nil {
-		if src, err = readFile(path); err != nil {
+		if src, err = readFile(path, makePlatform); err != nil {
 			return err
 		}
 	}

@@ -108,7 +108,7 @@ func (in *input) findPlatform(c *cli.Context, word string) error {
 }
 
 func (in *input) usePlatform(path string) error {
-	src, err := readFile(path)
+	src, err := readFile(path, makePlatform)
 	if err != nil {
 		return err
 	}
@@ -187,7 +187,7 @@ func (in *input) check(sources []*diag.Source, o spec.Options) {
 // read returns a file's text, or standard input's for "-".
 func (p *program) read(word string) (*diag.Source, error) {
 	if word != "-" {
-		return readFile(word)
+		return readFile(word, makeJob)
 	}
 	text, err := io.ReadAll(io.LimitReader(p.In, maxFile))
 	if err != nil {
@@ -196,19 +196,29 @@ func (p *program) read(word string) (*diag.Source, error) {
 	return diag.NewSource("-", string(text)), nil
 }
 
-func readFile(path string) (*diag.Source, error) {
-	text, err := readInto(nil, path)
+// The commands that make a file that is missing, without its name.
+const (
+	makeJob      = "batchctl init"
+	makePlatform = "batchctl init --platform"
+	makePlan     = "batchctl plan JOB_FILE --out"
+	makeBaseline = "batchctl validate FILES --write-baseline"
+	makeLog      = "batchctl logs JOB >"
+)
+
+// readFile reads a file that the command of maker makes.
+func readFile(path, maker string) (*diag.Source, error) {
+	text, err := readInto(nil, path, maker)
 	if err != nil {
 		return nil, err
 	}
 	return diag.NewSource(path, string(text)), nil
 }
 
-// readInto appends a file's text to room.
-func readInto(room []byte, path string) ([]byte, error) {
+// readInto appends to room the text of a file that the command of maker makes.
+func readInto(room []byte, path, maker string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return room, cannotRead(path, err)
+		return room, cannotRead(path, err, maker)
 	}
 	defer f.Close()
 	info, err := f.Stat()
@@ -225,7 +235,7 @@ func readInto(room []byte, path string) ([]byte, error) {
 		case err == io.EOF:
 			return room, nil
 		case err != nil:
-			return room, cannotRead(path, err)
+			return room, cannotRead(path, err, maker)
 		case len(room) == cap(room):
 			room = slices.Grow(room, len(room))
 		}
@@ -233,7 +243,7 @@ func readInto(room []byte, path string) ([]byte, error) {
 	return room, nil
 }
 
-func cannotRead(path string, err error) error {
+func cannotRead(path string, err error, maker string) error {
 	f := fail(ExitNotDone, "read %s: %v", path, cause(err))
 	if !errors.Is(err, fs.ErrNotExist) {
 		return f
@@ -241,7 +251,10 @@ func cannotRead(path string, err error) error {
 	if near := nearFile(path); near != "" {
 		return f.try("did you mean %s?", near)
 	}
-	return f.try("make one: batchctl init > %s", filepath.Base(path))
+	if strings.HasPrefix(path, "-") {
+		path = "./" + path
+	}
+	return f.try("make one: %s %s", maker, quoted(path))
 }
 
 // cause is an error without the path, which the sentence around it names.

@@ -148,7 +148,7 @@ func (p *program) writePlan(path string, document []byte) error {
 // now: the files, the policy, the registered definitions, the queues or the compute
 // environments are not what they were. t is open, and nothing has been sent.
 func (p *program) checkPlan(ctx context.Context, t *target, in *input, made *plan.Plan, path string) error {
-	then, err := readInto(nil, path)
+	then, err := readInto(nil, path, makePlan)
 	if err != nil {
 		return err
 	}
@@ -160,7 +160,7 @@ func (p *program) checkPlan(ctx context.Context, t *target, in *input, made *pla
 	}
 	changes, notChecked, err := plan.Moved(bytes.TrimSpace(then), now)
 	if err != nil {
-		return fail(ExitNotDone, "read the plan %s: %v", path, err).try("make it: batchctl plan JOB_FILE --out %s", path)
+		return fail(ExitNotDone, "read the plan %s: %v", path, err).try("make it: %s %s", makePlan, quoted(path))
 	}
 	for _, reason := range notChecked {
 		fmt.Fprintf(p.Err, "note: the plan is not checked in full: %s\n", diag.Printable(p.redacted(reason)))

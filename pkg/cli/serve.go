@@ -42,6 +42,9 @@ func (p *program) serveCommand() *cli.Command {
 }
 
 func (p *program) serve(c *cli.Context) error {
+	if err := most(c, 0); err != nil {
+		return err
+	}
 	dir, err := stateDir(c)
 	if err != nil {
 		return err

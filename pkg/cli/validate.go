@@ -182,12 +182,12 @@ func (p *program) applyBaseline(c *cli.Context, all *outcomes) error {
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return cannotRead(path, err)
+		return cannotRead(path, err, makeBaseline)
 	}
 	defer f.Close()
 	baseline, err := diag.ReadBaseline(f)
 	if err != nil {
-		return fail(ExitNotDone, "read baseline %s: %v", path, err).try("make a new one: batchctl validate --write-baseline %s", path)
+		return fail(ExitNotDone, "read baseline %s: %v", path, err).try("make a new one: %s %s", makeBaseline, quoted(path))
 	}
 	kept, known, stale := baseline.Filter(all.problems, all.files)
 	all.problems = kept

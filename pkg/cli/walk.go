@@ -76,7 +76,7 @@ func walkDirectory(root string, include, endings []string) ([]found, error) {
 	var files []found
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
-			return cannotRead(path, err)
+			return cannotRead(path, err, makeJob)
 		}
 		switch {
 		case entry.IsDir() && path != root && (strings.HasPrefix(entry.Name(), ".") || ignored.match(path, true)):
