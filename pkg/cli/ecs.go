@@ -330,8 +330,8 @@ func (p *program) ecsTold(c *cli.Context, t *ecsTarget, task *ecs.Task, state ec
 		if err := p.writeJSON(row); err != nil {
 			return err
 		}
-	} else {
-		fmt.Fprintf(p.Out, "%s  %s  %s\n", id, diag.Printable(task.Name), diag.Printable(plan.DefinitionName(state.TaskDefinitionArn)))
+	} else if err := p.printText(fmt.Sprintf("%s  %s  %s\n", id, diag.Printable(task.Name), diag.Printable(plan.DefinitionName(state.TaskDefinitionArn)))); err != nil {
+		return err
 	}
 	if !c.Bool("wait") {
 		fmt.Fprintf(p.Err, "next: batchctl ecs wait %[1]s    batchctl ecs logs %[1]s --follow    batchctl ecs stop %[1]s\n", id+t.flags)

@@ -381,8 +381,7 @@ func (p *program) ecsStop(c *cli.Context) error {
 		return call.ecsFailure(c.Context, "describe task "+e.Name, err)
 	}
 	if before.Stopped() {
-		fmt.Fprintf(p.Out, "%s  %s  left alone: STOPPED already\n", short8(before.TaskArn), diag.Printable(e.Name))
-		return nil
+		return p.printText(fmt.Sprintf("%s  %s  left alone: STOPPED already\n", short8(before.TaskArn), diag.Printable(e.Name)))
 	}
 	if _, err := call.ecs.Stop(c.Context, e.Cluster, e.Task, c.String("reason")); err != nil {
 		return call.ecsFailure(c.Context, "stop task "+e.Name, err)
@@ -396,8 +395,7 @@ func (p *program) ecsStop(c *cli.Context) error {
 	case err != nil:
 		return fail(ExitNotDone, "task %s was asked to stop, and was not seen to end: %v", e.Name, err).try("look: batchctl ecs status %s", short8(e.Task)+call.flags)
 	}
-	fmt.Fprintf(p.Out, "%s  %s  STOPPED, was %s\n", short8(after.TaskArn), diag.Printable(e.Name), before.LastStatus)
-	return nil
+	return p.printText(fmt.Sprintf("%s  %s  STOPPED, was %s\n", short8(after.TaskArn), diag.Printable(e.Name), before.LastStatus))
 }
 
 // stopPatience is longer than the 120 seconds that a container's stop timeout can be.

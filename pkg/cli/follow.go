@@ -360,12 +360,16 @@ func (f *follower) leaveTree() {
 	}
 }
 
-// verdict is the exit code that the jobs' ends add up to.
+// verdict is the exit code that the jobs' ends add up to; a log that could not be written
+// does not hide how they ended.
 func (f *follower) verdict() int {
 	for _, j := range f.jobs {
 		if f.last[j.ID].Status != types.JobStatusSucceeded {
 			return ExitProblem
 		}
+	}
+	if f.lost {
+		return ExitNotDone
 	}
 	return ExitOK
 }

@@ -275,7 +275,7 @@ func nearFile(path string) string {
 	}
 	var names []string
 	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), ".json") {
+		if strings.HasSuffix(e.Name(), ".json") && e.Name() != base { // a link to nothing is like itself
 			names = append(names, e.Name())
 		}
 	}

@@ -134,8 +134,8 @@ func (p *program) endResume(t *target, jobs []client.Submitted, format string, e
 		if err := p.writeJSON(submittedRows(t, jobs)); err != nil {
 			return err
 		}
-	} else {
-		p.printSubmitted(jobs)
+	} else if err := p.printSubmitted(jobs); err != nil {
+		return err
 	}
 	if err != nil || len(withID(jobs)) == 0 {
 		return err

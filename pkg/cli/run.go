@@ -66,8 +66,7 @@ func (p *program) runPlan(ctx context.Context, t *target, made *plan.Plan, forma
 		return f.run(ctx)
 	})
 	if err == nil && len(withID(jobs)) == 0 {
-		p.printSubmitted(jobs)
-		return nil
+		return p.printSubmitted(jobs)
 	}
 	jobs = withID(jobs)
 	err = p.runEnd(ctx, t, jobs, code, err)

@@ -155,7 +155,9 @@ func (p *program) install(dir string) error {
 	if err := copyTo(filepath.Join(dir, "batchctl"), 0o755, self); err != nil {
 		return err
 	}
-	fmt.Fprintln(p.Out, filepath.Join(dir, "batchctl"))
+	if err := p.printText(filepath.Join(dir, "batchctl") + "\n"); err != nil {
+		return err
+	}
 	bundle := certificates()
 	if bundle == "" {
 		fmt.Fprintln(p.Err, "there are no CA certificates here to install: without some in the other image S3 cannot be reached")
@@ -164,8 +166,7 @@ func (p *program) install(dir string) error {
 	if err := copyTo(filepath.Join(dir, besideName), forAll, bundle); err != nil {
 		return err
 	}
-	fmt.Fprintln(p.Out, filepath.Join(dir, besideName))
-	return nil
+	return p.printText(filepath.Join(dir, besideName) + "\n")
 }
 
 func copyTo(path string, mode os.FileMode, from string) error {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -94,9 +95,11 @@ func (p *program) stop(c *cli.Context) error {
 	if call.format == "json" {
 		err = p.writeJSON(rows)
 	} else {
+		var b strings.Builder
 		for _, r := range rows {
-			fmt.Fprintln(p.Out, r.text())
+			b.WriteString(r.text() + "\n")
 		}
+		err = p.printText(b.String())
 	}
 	switch {
 	case err != nil:

@@ -28,6 +28,7 @@ type story struct {
 	block []line // the live block; its last line begins with what turns
 	drawn int    // how many lines of it stand on the terminal
 	frame int
+	lost  bool // a line of a log could not be written
 }
 
 func (p *program) newStory(log io.Writer) *story {
@@ -66,7 +67,10 @@ func (s *story) logLine(prefix, text string) {
 	if isTerminal(s.log) {
 		text = diag.Printable(text)
 	}
-	fmt.Fprintln(s.log, prefix+text)
+	if _, err := fmt.Fprintln(s.log, prefix+text); err != nil && !s.lost {
+		s.lost = true
+		fmt.Fprintf(s.err, "batchctl: %s\n", diag.Printable(err.Error()))
+	}
 	s.draw()
 }
 

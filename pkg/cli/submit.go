@@ -136,7 +136,7 @@ func (d *delivery) tell(jobs []client.Submitted) error {
 	var err error
 	switch {
 	case d.format != "json":
-		d.p.printSubmitted(jobs)
+		err = d.p.printSubmitted(jobs)
 	case d.whole:
 		err = d.p.writeJSON(rows)
 	}
@@ -309,17 +309,19 @@ func ids(jobs []client.Submitted) []string {
 }
 
 // printSubmitted prints a line per job on stdout: short id, name, queue.
-func (p *program) printSubmitted(jobs []client.Submitted) {
+func (p *program) printSubmitted(jobs []client.Submitted) error {
+	var b strings.Builder
 	for _, j := range jobs {
 		if j.Skipped != "" {
 			continue
 		}
 		if j.ID == "" {
-			fmt.Fprintf(p.Out, "registered  %s\n", diag.Printable(j.Definition))
+			fmt.Fprintf(&b, "registered  %s\n", diag.Printable(j.Definition))
 			continue
 		}
-		fmt.Fprintf(p.Out, "%s  %s  %s\n", client.ShortID(j.ID), diag.Printable(j.Name), diag.Printable(j.Queue))
+		fmt.Fprintf(&b, "%s  %s  %s\n", client.ShortID(j.ID), diag.Printable(j.Name), diag.Printable(j.Queue))
 	}
+	return p.printText(b.String())
 }
 
 // nextSteps ends the story with the commands that go on from here.
