@@ -38,6 +38,12 @@ func saysAWS(c *cli.Context) bool {
 	return c.String("profile") != "" || c.String("region") != "" || c.String("endpoint-url") != ""
 }
 
+// isEndpoint reports whether word is a URL to which requests can go; "" is for the default.
+func isEndpoint(word string) bool {
+	u, err := url.Parse(word)
+	return word == "" || err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https")
+}
+
 // withFlags is a target with what the command line says in its place.
 func withFlags(c *cli.Context, entry spec.Target) spec.Target {
 	entry.Profile = cmp.Or(c.String("profile"), entry.Profile)

@@ -147,7 +147,7 @@ func TestECSRoad(t *testing.T) {
 	a.said(cli.ExitOK, "ecs status --json train", `"gpuIds": [`, `"exitCode": 0`)
 	a.said(cli.ExitOK, "ecs logs 0123", "epoch 1")
 	a.said(cli.ExitOK, "ecs stop train", "left alone: STOPPED already")
-	a.said(cli.ExitUsage, "ecs logs trian", "did you mean train?")
+	a.said(cli.ExitNotDone, "ecs logs trian", "did you mean train?")
 	g.mu.Lock()
 	g.tasks, g.exit = map[string]shape{}, 3
 	g.mu.Unlock()

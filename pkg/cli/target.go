@@ -139,6 +139,8 @@ func (p *program) openNamed(ctx context.Context, c *cli.Context, platform *spec.
 	}
 	t := &target{name: name, flags: flagsTo(c, platform, name), ledger: &client.Ledger{Dir: dir}, close: func() error { return nil }}
 	switch {
+	case !isEndpoint(c.String("endpoint-url")):
+		err = usage("--endpoint-url %s is no URL of a server", c.String("endpoint-url")).try("for example: --endpoint-url http://127.0.0.1:5000")
 	case name == localTarget && saysAWS(c):
 		err = usage("--region, --profile and --endpoint-url are of an AWS target").try("leave them out, or say --target aws")
 	case name == localTarget:
