@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -41,6 +44,11 @@ func (p *program) run(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	// Whose reader has gone, as in run FILE | head, would be ended by SIGPIPE and leave its
+	// jobs without an engine; it ends them.
+	broken := make(chan os.Signal, 1)
+	signal.Notify(broken, syscall.SIGPIPE)
+	defer signal.Stop(broken)
 	t, err := p.openNamed(c.Context, c, in.platform, localTarget, toRun)
 	if err != nil {
 		return err
@@ -59,10 +67,12 @@ func (p *program) runPlan(ctx context.Context, t *target, made *plan.Plan, forma
 	if format == "json" {
 		log = p.Err
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	s := &sending{p, t, made}
 	jobs, code, err := s.following(ctx, func(some []client.Submitted) (int, error) {
 		f := p.newFollower(t, some, log)
-		f.untilStuck = true
+		f.untilStuck, f.unread = true, cancel
 		return f.run(ctx)
 	})
 	if err == nil && len(withID(jobs)) == 0 {

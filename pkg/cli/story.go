@@ -1,12 +1,14 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
@@ -29,6 +31,8 @@ type story struct {
 	drawn int    // how many lines of it stand on the terminal
 	frame int
 	lost  bool // a line of a log could not be written
+	// unread, if there is one, is told that nobody reads the log any more.
+	unread func()
 }
 
 func (p *program) newStory(log io.Writer) *story {
@@ -70,6 +74,9 @@ func (s *story) logLine(prefix, text string) {
 	if _, err := fmt.Fprintln(s.log, prefix+text); err != nil && !s.lost {
 		s.lost = true
 		fmt.Fprintf(s.err, "batchctl: %s\n", diag.Printable(err.Error()))
+		if s.unread != nil && errors.Is(err, syscall.EPIPE) {
+			s.unread()
+		}
 	}
 	s.draw()
 }

@@ -223,7 +223,7 @@ func (p *program) openLocal(ctx context.Context, t *target, dir string, entry sp
 	}
 	// Nothing is written into a directory that cannot be opened, or that others can reach.
 	if _, refused := errors.AsType[*fs.PathError](err); refused {
-		return fail(ExitNotDone, "%v", err).try("or name another one: --state-dir DIRECTORY")
+		return fail(ExitNotDone, "%v", err).try("name another one: --state-dir DIRECTORY")
 	}
 	x, err := openExecutor(ctx, dir, choice)
 	if err != nil {
