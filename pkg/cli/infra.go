@@ -104,7 +104,7 @@ func (p *program) openInfra(c *cli.Context, why need) (*infraCall, error) {
 	}
 	if why == toChange && !c.Bool("yes") && !isTerminal(p.In) {
 		return nil, usage("infra %s asks before it changes anything, and there is no terminal to ask on", c.Command.Name).
-			try("see what it would do: batchctl infra %s; then say --yes", map[string]string{"deploy": "diff", "destroy": "status"}[c.Command.Name])
+			try("see what it would do: batchctl infra %s%s; then say --yes", map[string]string{"deploy": "diff", "destroy": "status"}[c.Command.Name], flagsTo(c, nil, ""))
 	}
 	in := &input{placesNothing: true}
 	if err := in.findPlatform(c, "."); err != nil {

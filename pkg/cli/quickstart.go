@@ -306,7 +306,7 @@ func (q *quickstart) again(verb string) string {
 		line += " --prefix " + q.c.String("prefix")
 	}
 	if q.c.IsSet("out") {
-		line += " --out " + q.dir
+		line += " --out " + quoted(q.dir)
 	}
 	return line + q.where()
 }
@@ -316,7 +316,7 @@ func (q *quickstart) where() string {
 	line := ""
 	for _, name := range []string{"target", "profile", "region", "endpoint-url", "platform"} {
 		if v := q.c.String(name); v != "" {
-			line += " --" + name + " " + v
+			line += " --" + name + " " + quoted(v)
 		}
 	}
 	return line
