@@ -167,11 +167,14 @@ func checkNodeOverrides(d *batch.RegisterJobDefinitionInput, in *batch.SubmitJob
 	if err := covered(d.NodeProperties, n); err != nil || o == nil {
 		return err
 	}
+	var refused error
+	if o.NumNodes != nil {
+		refused = checkOpenRange(d.NodeProperties, n)
+	}
 	targets := map[string]bool{}
 	for _, r := range d.NodeProperties.NodeRangeProperties {
 		targets[aws.ToString(r.TargetNodes)] = true
 	}
-	var refused error
 	for _, v := range o.NodePropertyOverrides {
 		_, to, ok := nodeRange(v.TargetNodes, n)
 		switch {
@@ -185,6 +188,22 @@ func checkNodeOverrides(d *batch.RegisterJobDefinitionInput, in *batch.SubmitJob
 		if v.ContainerOverrides != nil {
 			refused = gravest(refused, checkEnvironment(v.ContainerOverrides.Environment))
 		}
+	}
+	return refused
+}
+
+// checkOpenRange refuses a number of nodes of a request where the definition has no range
+// without an end, or one that begins behind them (API reference of NodeOverrides).
+func checkOpenRange(p *types.NodeProperties, n int32) error {
+	refused := faulty("numNodes can be overridden only where targetNodes of a node range has no end, such as 0:.")
+	for _, r := range p.NodeRangeProperties {
+		if !strings.HasSuffix(aws.ToString(r.TargetNodes), ":") {
+			continue
+		}
+		if from, _, _ := nodeRange(r.TargetNodes, maxNodes); from >= n {
+			return faulty("numNodes must be more than the start of targetNodes %q, got %d.", *r.TargetNodes, n)
+		}
+		refused = nil
 	}
 	return refused
 }

@@ -132,6 +132,34 @@ func TestNodeOverrides(t *testing.T) {
 	})
 }
 
+func TestNumberOfNodesNeedsAnOpenRange(t *testing.T) {
+	for _, c := range []struct {
+		ranges []types.NodeRangeProperty
+		nodes  int32
+		want   string
+	}{
+		{[]types.NodeRangeProperty{aRange("0:2", "x")}, 2, "numNodes can be overridden only where targetNodes of a node range has no end, such as 0:."},
+		{[]types.NodeRangeProperty{aRange("0:2", "x")}, 3, "numNodes can be overridden only where targetNodes of a node range has no end, such as 0:."},
+		{[]types.NodeRangeProperty{aRange("0", "x"), aRange("1:", "x")}, 1, `numNodes must be more than the start of targetNodes "1:", got 1.`},
+		{[]types.NodeRangeProperty{aRange("0", "x"), aRange("1:", "x")}, 2, ""},
+		{[]types.NodeRangeProperty{aRange(":", "x")}, 1, ""},
+	} {
+		for _, lenient := range []bool{false, true} {
+			w := open(t, Options{Executor: &script{}, VCPUs: 8, MemoryMiB: 8192, Lenient: lenient})
+			if _, err := w.RegisterJobDefinition(t.Context(), multiNode(3, 0, c.ranges...)); err != nil {
+				t.Fatal(err)
+			}
+			_, err := w.SubmitJob(t.Context(), &batch.SubmitJobInput{JobName: aws.String("job"), JobQueue: aws.String("default"), JobDefinition: aws.String("multi"),
+				NodeOverrides: &types.NodeOverrides{NumNodes: &c.nodes}})
+			if c.want != "" && !lenient {
+				refused(t, err, c.want)
+			} else if err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
 func TestMultiNodeRefuses(t *testing.T) {
 	w := open(t, Options{})
 	ecs := aRange("0:", "x")
