@@ -153,7 +153,7 @@ func (s *stream) close() {
 	}
 }
 
-// measure finds the end of what may be shown, of a live log whole lines only, and
+// measure finds the end of what may be shown, of a live log whole events only, and
 // the time of what is behind the last sample: that of the last write, which is
 // not after the end of the attempt.
 func (s *stream) measure(live bool, stopped int64) error {
@@ -166,7 +166,9 @@ func (s *stream) measure(live bool, stopped int64) error {
 	}
 	s.end, s.last = info.Size(), min(info.ModTime().UnixMilli(), stopped)
 	if live {
-		s.end, err = s.lineStart(s.end)
+		var start int64
+		start, err = s.lineStart(s.end)
+		s.end = start + (s.end-start)/maxEventBytes*maxEventBytes
 	}
 	return err
 }

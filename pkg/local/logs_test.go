@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
+	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -274,6 +277,47 @@ func TestLogPages(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestLiveLogShowsLongLines: a line that has not ended is shown as far as events of it are
+// whole, and they are the same when it has.
+func TestLiveLogShowsLongLines(t *testing.T) {
+	for written, want := range map[string]int{
+		"half a line":                        0,
+		"a\nb":                               1,
+		strings.Repeat("x", maxEventBytes-1): 0,
+		strings.Repeat("x", maxEventBytes):   1,
+		"a\n" + strings.Repeat("x", 2*maxEventBytes+5):   3,
+		strings.Repeat("x", maxEventBytes) + "x\n" + "y": 2,
+	} {
+		file, err := os.Create(filepath.Join(t.TempDir(), "log"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer file.Close()
+		read := func(live bool) []logLine {
+			s := &stream{file: file}
+			if err := s.measure(live, math.MaxInt64); err != nil {
+				t.Fatal(err)
+			}
+			lines, _, err := s.forward(0, maxEvents)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return lines
+		}
+		if _, err := file.WriteString(written); err != nil {
+			t.Fatal(err)
+		}
+		live := read(true)
+		if _, err := file.WriteString("more\nand more"); err != nil {
+			t.Fatal(err)
+		}
+		whole := read(false)
+		if len(live) != want || !reflect.DeepEqual(live, whole[:len(live):len(live)]) && want > 0 {
+			t.Errorf("%d bytes: %d events while it runs, want the first %d of %d", len(written), len(live), want, len(whole))
+		}
+	}
 }
 
 // pieces checks that events are the pieces of text, each once and in order.
