@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"syscall"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -44,7 +46,7 @@ func (e *Engine) run(t *task, noted int64) {
 		if err := cmp.Or(prepared, e.journal.Written(noted)); err != nil {
 			o = notStarted(err)
 		} else {
-			o = e.inDirectory(t, a, func(a Attempt) outcome {
+			o = e.inDirectory(ctx, t, a, func(a Attempt) outcome {
 				if len(t.job.parts) > 0 {
 					return e.carryOutTask(ctx, t, a, func(handle string) { e.begun(ctx, end, t, handle) })
 				}
@@ -114,11 +116,15 @@ func (t *task) workingDirectory() string {
 
 // inDirectory calls run with the directory of the attempt, which the job said or which
 // is made.
-func (e *Engine) inDirectory(t *task, a Attempt, run func(Attempt) outcome) outcome {
+func (e *Engine) inDirectory(ctx context.Context, t *task, a Attempt, run func(Attempt) outcome) outcome {
 	var err error
 	if a.Directory == "" {
 		var dir string
-		if dir, err = e.scratch.take(t); err != nil {
+		err = e.inTime(ctx, t, func() (err error) {
+			dir, err = e.scratch.take(t)
+			return err
+		})
+		if err != nil {
 			return notStarted(err)
 		}
 		defer e.scratch.leave(dir)
@@ -163,7 +169,7 @@ func variable(name, value string) types.KeyValuePair {
 
 // carryOut runs the attempt with its log, its timeout and its grace at the end.
 func (e *Engine) carryOut(ctx context.Context, end context.CancelCauseFunc, t *task, a Attempt, stream string) outcome {
-	log, err := e.openLog(stream)
+	log, err := e.openLog(ctx, t, stream)
 	if err != nil {
 		return notStarted(err)
 	}
@@ -171,16 +177,12 @@ func (e *Engine) carryOut(ctx context.Context, end context.CancelCauseFunc, t *t
 	kill, over := KillAfter(ctx, e.hurry)
 	defer over()
 	a.Kill = kill
-	launched := false
-	a.Started = func(handle string) {
-		launched = true
-		e.begun(ctx, end, t, handle)
-	}
+	a.Started = func(handle string) { e.begun(ctx, end, t, handle) }
 	x, err := e.executorOf(ctx, t.job)
 	if err != nil {
 		return notStarted(err)
 	}
-	exit, err := x.Run(ctx, a, log.file)
+	exit, launched, err := e.execute(ctx, x, t, a, log.file)
 	o := outcome{StatusReason: reasonExited}
 	if exit >= 0 {
 		o.Exit = aws.Int32(int32(exit))
@@ -195,6 +197,69 @@ func (e *Engine) carryOut(ctx context.Context, end context.CancelCauseFunc, t *t
 		o.StatusReason = reasonNotStarted
 	}
 	return o
+}
+
+// execute is x.Run, and reports whether the command ran.
+func (e *Engine) execute(ctx context.Context, x Executor, t *task, a Attempt, log *os.File) (exit int, launched bool, err error) {
+	started := a.Started
+	a.Started = func(handle string) {
+		launched = true
+		started(handle)
+	}
+	_ = e.inTime(ctx, t, func() error {
+		if exit, err = x.Run(ctx, a, log); launched {
+			return nil
+		}
+		return err
+	})
+	return exit, launched, err
+}
+
+// patience is how long an attempt that finds the machine too full to begin waits for
+// what no other attempt can give back.
+const patience = 10 * time.Second
+
+// inTime carries out a step of an attempt's begin, anew for as long as the machine is
+// too full for it and others run, whose end makes room: one full moment would fail
+// all that is queued, each in the place of the one before.
+func (e *Engine) inTime(ctx context.Context, t *task, begin func() error) error {
+	for first, last := true, time.Now().Add(patience); ; first = false {
+		err := begin()
+		switch {
+		case !tooFull(err) || ctx.Err() != nil:
+			return err
+		case e.othersRun(t):
+			last = time.Now().Add(patience)
+		case time.Now().After(last):
+			return err
+		}
+		if first {
+			e.options.Log.Warn("the machine is too full for an attempt, which waits", "job", t.id(), "error", err)
+		}
+		select {
+		case <-time.After(patience / 40):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// tooFull reports whether an error says that there are no more files, processes, memory
+// or room on a disk.
+func tooFull(err error) bool {
+	is := func(full syscall.Errno) bool { return errors.Is(err, full) }
+	return slices.ContainsFunc([]syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.EAGAIN, syscall.ENOMEM, syscall.ENOSPC, syscall.EDQUOT}, is)
+}
+
+// othersRun reports whether the command of another task runs.
+func (e *Engine) othersRun(t *task) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for other := range e.runners {
+		if other != t && other.state == running {
+			return true
+		}
+	}
+	return false
 }
 
 // begun keeps that the command runs; from now on its time counts.

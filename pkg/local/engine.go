@@ -366,6 +366,9 @@ func (e *Engine) startWaiting() error {
 			continue
 		}
 		t := d.task
+		if !e.mayBegin(t) {
+			break // until another one ends
+		}
 		s := &start{Job: t.id(), Stream: e.newStream(t), GPUs: pin(e.options.GPUs, e.model.busy, t.job.need.GPUs), Environment: d.place.name}
 		noted, err := e.write(event{Started: s})
 		if err != nil {
@@ -374,6 +377,16 @@ func (e *Engine) startWaiting() error {
 		e.run(t, noted)
 	}
 	return nil
+}
+
+// mayBegin reports whether an attempt of t is not one too many for the files that this
+// process may open. One alone always may.
+func (e *Engine) mayBegin(t *task) bool {
+	n := max(len(t.job.parts), 1)
+	for other := range e.runners {
+		n += max(len(other.job.parts), 1)
+	}
+	return n <= e.options.attempts || len(e.runners) == 0
 }
 
 // Active returns the number of jobs that have not ended; an array counts as one.

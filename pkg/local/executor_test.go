@@ -3,10 +3,15 @@ package local
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math"
 	"os"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch"
@@ -135,4 +140,96 @@ func TestJobCannotHaveItsExecutor(t *testing.T) {
 	request.Tags = tagged("podman")
 	_, err = w.SubmitJob(t.Context(), request)
 	refused(t, err, "tag batchctl:executor: this engine has one executor only, the one it was started with (--executor)")
+}
+
+// crowded is an executor for which the machine is full while room commands run.
+type crowded struct {
+	script
+	room int
+	full error
+}
+
+func (c *crowded) Run(ctx context.Context, a Attempt, log *os.File) (int, error) {
+	if ctx.Err() == nil && c.now() >= c.room {
+		return -1, fmt.Errorf("CannotStartContainerError: %w", c.full)
+	}
+	return c.script.Run(ctx, a, log)
+}
+
+func TestAttemptsWaitForAFullMachine(t *testing.T) {
+	for _, full := range []error{syscall.EMFILE, &os.PathError{Op: "fork/exec", Path: "/bin/sh", Err: syscall.EAGAIN}, syscall.ENOSPC} {
+		t.Run(full.Error(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := &crowded{room: 1, full: full}
+				w := open(t, Options{Executor: c})
+				w.register("work", "1", "64")
+				w.registerTask("pair", aPart("a", "1h", true), aPart("b", "ok", false))
+				first := w.submit("work", words("1h"))
+				synctest.Wait()
+				others := []string{w.submit("work", words("1h")), w.submit("pair")}
+				time.Sleep(30 * time.Minute)
+				for _, id := range others {
+					w.want(id, types.JobStatusStarting, "")
+				}
+				w.idle()
+				for _, id := range append(others, first) {
+					w.want(id, types.JobStatusSucceeded, reasonExited)
+					if n := len(w.job(id).Attempts); n != 1 {
+						t.Errorf("%d attempts, want 1", n)
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestAttemptThatWaitsForAFullMachineCanBeTerminated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := open(t, Options{Executor: &crowded{room: 1, full: syscall.EAGAIN}})
+		w.register("work", "1", "64")
+		w.submit("work", words("1h"))
+		synctest.Wait()
+		id := w.submit("work", words("1h"))
+		synctest.Wait()
+		w.terminate(id, "enough")
+		synctest.Wait()
+		w.want(id, types.JobStatusFailed, "enough")
+	})
+}
+
+func TestMachineThatIsFullWithoutAnyCommandFailsAttempts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := open(t, Options{Executor: &crowded{full: syscall.EAGAIN}})
+		w.register("work", "1", "64")
+		id := w.submit("work", words("1h"))
+		w.idle()
+		w.want(id, types.JobStatusFailed, reasonNotStarted)
+		if got, want := aws.ToString(w.job(id).Container.Reason), "CannotStartContainerError: "+syscall.EAGAIN.Error(); got != want {
+			t.Errorf("reason %q, want %q", got, want)
+		}
+	})
+}
+
+func TestNoMoreAttemptsThanFiles(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &script{}
+		w := open(t, Options{Executor: s, attempts: 2})
+		w.register("work", "1", "64")
+		w.registerTask("three", aPart("a", "1m", true), aPart("b", "1m", false), aPart("c", "1m", false))
+		began := time.Now()
+		for range 4 {
+			w.submit("work", words("1m"))
+		}
+		w.submit("three")
+		w.submit("work", words("1m"))
+		w.idle()
+		if d := time.Since(began); d != 4*time.Minute {
+			t.Errorf("took %v, want 4m: two at once, then the three, which are too many, alone", d)
+		}
+	})
+	for files, want := range map[uint64]int{0: math.MaxInt32, 1: 1, 52: 1, 64: 4, 1024: 244, math.MaxUint64: math.MaxInt32} {
+		if got := attemptsFor(files); got != want {
+			t.Errorf("%d attempts for %d files, want %d", got, files, want)
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"sync"
@@ -62,8 +63,12 @@ func (w *logWatch) sample() {
 
 const newFile = os.O_WRONLY | os.O_CREATE | os.O_EXCL | os.O_APPEND
 
-func (e *Engine) openLog(stream string) (*attemptLog, error) {
-	file, err := e.root.OpenFile(logFile(stream), newFile, 0o600)
+func (e *Engine) openLog(ctx context.Context, t *task, stream string) (*attemptLog, error) {
+	var file *os.File
+	err := e.inTime(ctx, t, func() (err error) {
+		file, err = e.root.OpenFile(logFile(stream), newFile, 0o600)
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("create log: %w", err)
 	}

@@ -3,6 +3,7 @@ package local
 import (
 	"fmt"
 	"log/slog"
+	"math"
 	"path/filepath"
 	"slices"
 )
@@ -39,6 +40,9 @@ type Options struct {
 	Log *slog.Logger
 
 	forgetFrom int64 // 0: forgetFrom
+	// attempts is how many may be under way at once, a node or container each; 0: as
+	// many as there are files for.
+	attempts int
 }
 
 // ComputeEnvironment is the name of the compute environment that every engine
@@ -101,7 +105,29 @@ func (o *Options) measure() error {
 	if o.GPUs == nil {
 		o.GPUs = MachineGPUs()
 	}
+	if o.attempts == 0 {
+		o.attempts = attemptsFor(openFiles())
+	}
 	return nil
+}
+
+// What an attempt keeps open (its log, the log's times, its process, and one more while
+// it begins), and what the engine itself does: journal, directories, clients.
+const (
+	filesOfAttempt = 4
+	filesOfEngine  = 48
+)
+
+// attemptsFor is how many attempts may be under way where so many files can be open
+// (0: not known), so that clients always find one for their connections.
+func attemptsFor(files uint64) int {
+	switch {
+	case files == 0 || files > math.MaxInt32:
+		return math.MaxInt32
+	case files <= filesOfEngine+filesOfAttempt:
+		return 1
+	}
+	return int(files-filesOfEngine) / filesOfAttempt
 }
 
 func (o *Options) capacity() amount {

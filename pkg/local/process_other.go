@@ -16,5 +16,8 @@ var errNoProcesses = errors.New("CannotStartContainerError: jobs run as processe
 // Run refuses: process groups and signals as Batch needs them are those of Unix.
 func (p process) Run(context.Context, Attempt, *os.File) (int, error) { return -1, errNoProcesses }
 
+// openFiles is not known.
+func openFiles() uint64 { return 0 }
+
 // Clear has nothing to end.
 func (p process) Clear(string, string) error { return nil }

@@ -96,7 +96,7 @@ func (g *taskRun) runPart(ctx context.Context, i int, base Attempt) outcome {
 	if err != nil {
 		return cannotStart(err)
 	}
-	log, err := g.engine.openLog(partStream(base.ID, i))
+	log, err := g.engine.openLog(ctx, g.task, partStream(base.ID, i))
 	if err != nil {
 		return cannotStart(err)
 	}
@@ -109,9 +109,7 @@ func (g *taskRun) runPart(ctx context.Context, i int, base Attempt) outcome {
 	if p.node {
 		a.Environment = mergedBy(a.Environment, g.task.job.nodeVariables(i), name)
 	}
-	launched := false
 	a.Started = func(handle string) {
-		launched = true
 		g.once.Do(func() { g.begun(handle) })
 		close(g.started[i])
 	}
@@ -119,7 +117,7 @@ func (g *taskRun) runPart(ctx context.Context, i int, base Attempt) outcome {
 	if err != nil {
 		return cannotStart(err)
 	}
-	exit, err := x.Run(ctx, a, log.file)
+	exit, launched, err := g.engine.execute(ctx, x, g.task, a, log.file)
 	o := outcome{StatusReason: reasonExited}
 	if exit >= 0 {
 		o.Exit = aws.Int32(int32(exit))
