@@ -32,6 +32,8 @@ type Connection struct {
 	AccessKeyID     string `json:"accessKeyId"`
 	SecretAccessKey string `json:"secretAccessKey"`
 	PID             int    `json:"pid"`
+
+	dir string // the engine's
 }
 
 // NotServingError says that no engine answers for a state directory.
@@ -90,6 +92,7 @@ func readConnection(dir string) (c Connection, err error) {
 	if err := json.Unmarshal(text, &c); err != nil {
 		return c, fmt.Errorf("read connection %s: %w", filepath.Join(dir, connectionFile), err)
 	}
+	c.dir = dir
 	switch held, err := isHeld(root); {
 	case errors.Is(err, errors.ErrUnsupported): // nobody can tell
 	case err != nil:
@@ -111,7 +114,24 @@ func (c Connection) killed(dir string) error {
 // in a directory of its own.
 func (c Connection) Config(workDir string) aws.Config {
 	// The engine is on this machine: a proxy would only be in the way.
-	return c.config(&http.Client{Transport: &http.Transport{}}, workDir)
+	return c.config(&http.Client{Transport: &http.Transport{DialContext: c.dial}}, workDir)
+}
+
+// dial connects to the engine as long as it is still there: when it has died, anybody may
+// listen in its place, and would be told of jobs and believed.
+func (c Connection) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, network, address)
+	if err != nil || c.dir == "" {
+		return conn, err
+	}
+	now, err := readConnection(c.dir)
+	if err == nil && now != c {
+		err = c.killed(c.dir)
+	}
+	if err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return conn, nil
 }
 
 func (c Connection) config(client aws.HTTPClient, workDir string) aws.Config {
@@ -139,7 +159,7 @@ func (e *Engine) Config(workDir string) aws.Config {
 
 func (e *Engine) connection(endpoint string) Connection {
 	return Connection{Endpoint: endpoint, Region: region, AccessKeyID: e.key.AccessKeyID,
-		SecretAccessKey: e.key.SecretAccessKey, PID: os.Getpid()}
+		SecretAccessKey: e.key.SecretAccessKey, PID: os.Getpid(), dir: e.options.Dir}
 }
 
 // inProcess is an HTTP client whose server is a handler.

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -143,6 +144,68 @@ func TestConnectToAnImpostor(t *testing.T) {
 	none("without a lock file", "was killed, no engine serves there now")
 	open(t, Options{Dir: dir})
 	none("before the next one serves", "no engine serves there")
+}
+
+// TestClientOfADeadEngineTalksToNobodyElse: a client that has connected goes on as long as
+// the engine lives. Who listens there then is told nothing and not believed.
+func TestClientOfADeadEngineTalksToNobodyElse(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		dies func(dir string, lock *os.File) error
+	}{
+		{"nobody came after it", func(_ string, lock *os.File) error { return lock.Close() }},
+		{"another one came after it", func(dir string, _ *os.File) error {
+			return os.WriteFile(filepath.Join(dir, connectionFile), []byte(`{"endpoint":"http://127.0.0.1:1"}`), 0o600)
+		}},
+		{"another one begins", func(dir string, _ *os.File) error { return os.Remove(filepath.Join(dir, connectionFile)) }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			asked := make(chan string, 10)
+			port := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				asked <- r.URL.Path
+				_, _ = w.Write([]byte("{}"))
+			}))
+			port.Config.SetKeepAlivesEnabled(false)
+			port.Start()
+			defer port.Close()
+			dir := filepath.Join(t.TempDir(), "state")
+			if err := os.Mkdir(dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			root, err := os.OpenRoot(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer root.Close()
+			lock, err := lockDirectory(root)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer lock.Close()
+			text := `{"endpoint":"` + port.URL + `","region":"local","accessKeyId":"A","secretAccessKey":"B"}`
+			if err := os.WriteFile(filepath.Join(dir, connectionFile), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			found, err := Connect(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			client := batch.NewFromConfig(found.Config(""))
+			if _, err := client.DescribeJobQueues(t.Context(), &batch.DescribeJobQueuesInput{}); err != nil || len(asked) != 2 {
+				t.Fatalf("while it lives: %v, %d requests", err, len(asked))
+			}
+			if err := c.dies(dir, lock); err != nil {
+				t.Fatal(err)
+			}
+			_, err = client.SubmitJob(t.Context(), &batch.SubmitJobInput{JobName: aws.String("job"), JobQueue: aws.String("default"), JobDefinition: aws.String("work")})
+			if _, ok := errors.AsType[*NotServingError](err); !ok {
+				t.Errorf("got %v, want a NotServingError", err)
+			}
+			if len(asked) != 2 {
+				t.Error("who listens there was told of a job")
+			}
+		})
+	}
 }
 
 // TestEndingEngineIsNotFound: the port of an engine that ends is free for others while
