@@ -114,12 +114,13 @@ func (m *model) dependencies(t *task) state {
 }
 
 // dependency is the task that t waits for because of d; nil: none. N_TO_N means
-// the child of the same index, SEQUENTIAL without a job the child before.
+// the child of the same index, SEQUENTIAL the child before: the first one waits for the
+// job, if d names one, and so do all.
 func (m *model) dependency(t *task, d types.JobDependency) *task {
-	if d.JobId == nil {
-		if d.Type == types.ArrayJobDependencySequential && t.index > 0 {
-			return &t.job.children[t.index-1]
-		}
+	switch {
+	case d.Type == types.ArrayJobDependencySequential && t.index > 0:
+		return &t.job.children[t.index-1]
+	case d.JobId == nil:
 		return nil
 	}
 	on := m.task(*d.JobId)
@@ -147,7 +148,7 @@ func (m *model) ended(t *task) {
 		m.due = append(m.due, &j.task)
 	}
 	for _, d := range j.request.DependsOn {
-		if d.JobId == nil && int(t.index)+1 < len(j.children) {
+		if d.Type == types.ArrayJobDependencySequential && int(t.index)+1 < len(j.children) {
 			m.due = append(m.due, &j.children[t.index+1])
 		}
 	}

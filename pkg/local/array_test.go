@@ -93,6 +93,28 @@ func TestSequentialArray(t *testing.T) {
 	})
 }
 
+func TestSequentialArrayAfterAJob(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &script{}
+		w := open(t, Options{Executor: s})
+		w.register("work", "1", "64")
+		began := time.Now()
+		first := w.submit("work", words("1h"))
+		id := w.submit("work", array(3), words("1m"), depends(first, types.ArrayJobDependencySequential))
+		w.idle()
+		w.want(id, types.JobStatusSucceeded, "")
+		if d := time.Since(began); d != time.Hour+3*time.Minute || s.most != 1 {
+			t.Errorf("took %v, %d at once; want 1h3m and 1", d, s.most)
+		}
+		first = w.submit("work", words("fail"))
+		id = w.submit("work", array(3), words("1m"), depends(first, types.ArrayJobDependencySequential))
+		w.idle()
+		for i := range 3 {
+			w.want(fmt.Sprintf("%s:%d", id, i), types.JobStatusFailed, reasonDependency)
+		}
+	})
+}
+
 func TestNToNArray(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := open(t, Options{VCPUs: 10, MemoryMiB: 8192})
