@@ -20,6 +20,8 @@ type Executor interface {
 	//
 	// An error says why there is no regular end; its text becomes the
 	// container's reason. The exit code counts then only if it is not negative.
+	// Where the machine was too full for the command to start (see tooFull), Run is
+	// called again for the same attempt.
 	Run(ctx context.Context, a Attempt, log *os.File) (exit int, err error)
 	// Clear ends what is left of an attempt of an earlier engine: by its id, and by
 	// the handle that was given to Started, which is empty if that engine died before
