@@ -188,6 +188,41 @@ func TestStoppedArray(t *testing.T) {
 	})
 }
 
+// TestStoppedArrayKeepsOtherEnds: a child that came to an end of its own is not said to
+// have been stopped when its array is, or explain would blame somebody for its failure.
+func TestStoppedArrayKeepsOtherEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := open(t, Options{VCPUs: 4, MemoryMiB: 8192})
+		w.register("work", "1", "64")
+		id := w.submit("work", array(6), words("0s", "fail", "1m", "1h", "1h", "1h"))
+		synctest.Wait()
+		w.cancel(id, "no more")
+		synctest.Wait()
+		want := func(all ...string) {
+			t.Helper()
+			for i, want := range all {
+				d := w.job(fmt.Sprintf("%s:%d", id, i))
+				if got := fmt.Sprintf("%s %v %v", d.Status, *d.IsCancelled, *d.IsTerminated); got != want {
+					t.Errorf("child %d: %s, want %s", i, got, want)
+				}
+			}
+		}
+		time.Sleep(2 * time.Minute)
+		want("SUCCEEDED false false", "FAILED false false", "SUCCEEDED false false", "RUNNING true false")
+		w.terminate(id, "all")
+		w.idle()
+		want("SUCCEEDED false false", "FAILED false false", "SUCCEEDED false false", "FAILED false true", "FAILED false true", "FAILED false true")
+		waits := w.submit("work", array(6), words("1h"))
+		synctest.Wait()
+		w.cancel(waits, "no more")
+		w.terminate(waits, "all")
+		w.idle()
+		if d := w.job(waits + ":5"); !*d.IsCancelled || *d.IsTerminated || *d.StatusReason != "no more" {
+			t.Errorf("a child that waited when its array was cancelled: %v %v %s", *d.IsCancelled, *d.IsTerminated, *d.StatusReason)
+		}
+	})
+}
+
 func TestLargestArrayIsSmallInMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := open(t, Options{VCPUs: 16, MemoryMiB: 1 << 20})

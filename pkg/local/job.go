@@ -135,9 +135,6 @@ func (t *task) stopped() (reason string, ok bool) {
 	return "", false
 }
 
-// toTerminate reports whether a running attempt is to be ended.
-func (t *task) toTerminate() bool { return t.terminated || t.job.terminated }
-
 // logStream is the name of an attempt's stream in CloudWatch Logs.
 func (t *task) logStream(a *attempt) string {
 	return t.job.definition.name() + "/default/" + a.stream

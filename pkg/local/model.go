@@ -243,7 +243,7 @@ func (m *model) moveOne(at int64, t *task, to state, reason string) error {
 
 // set puts t into a state that it may go to, and keeps the lists right.
 func (m *model) set(at int64, t *task, to state, reason string) {
-	j, l := t.job, m.line(*t.job.request.JobQueue)
+	j, l, waited := t.job, m.line(*t.job.request.JobQueue), t.state.waits()
 	if t.state == runnable {
 		l.leave(t)
 		l.leftAt = at
@@ -268,6 +268,10 @@ func (m *model) set(at int64, t *task, to state, reason string) {
 		}
 	case to.ended():
 		t.stoppedAt = at
+		if t.isChild() { // its array may be stopped later
+			t.cancelled = t.cancelled || j.cancelled && waited
+			t.terminated = t.terminated || j.terminated
+		}
 		m.ended(t)
 	}
 }
