@@ -120,7 +120,7 @@ func (s Site) queueOf() (Site, bool) {
 
 // environmentsFor yields the environments that a job runs on as far as the files
 // tell: those of the queue it is submitted to. Of a definition that nobody
-// submits it is all of them, unless the files have queues.
+// submits it is all of its directory, unless the files have queues.
 func (p *Pass) environmentsFor(j Job) iter.Seq[Site] {
 	return func(yield func(Site) bool) {
 		submits := p.runs(j.Register)
@@ -140,7 +140,7 @@ func (p *Pass) environmentsFor(j Job) iter.Seq[Site] {
 			return
 		}
 		for _, e := range environments(p) {
-			if !yield(e) {
+			if e.directory() == j.directory() && !yield(e) {
 				return
 			}
 		}

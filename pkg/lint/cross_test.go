@@ -107,6 +107,32 @@ func TestQueuesOfOneName(t *testing.T) {
 	}
 }
 
+// Which environments a definition is held against that nobody submits. A run over
+// directories sees definitions and environments that have nothing to do with each other.
+func TestEnvironmentsBesideADefinition(t *testing.T) {
+	const definition = `{ "jobDefinitionName": "big", "type": "container", "timeout": { "attemptDurationSeconds": 60 }, "containerProperties": { "image": "a:1", "resourceRequirements": [{ "type": "VCPU", "value": "8" }, { "type": "MEMORY", "value": "512" }] } }`
+	const nodes = `{ "jobDefinitionName": "many", "type": "multinode", "timeout": { "attemptDurationSeconds": 60 }, "nodeProperties": { "numNodes": 2, "mainNode": 0, "nodeRangeProperties": [{ "targetNodes": "0:", "container": { "image": "a:1", "resourceRequirements": [{ "type": "VCPU", "value": "1" }, { "type": "MEMORY", "value": "512" }] } }] } }`
+	spot := strings.Replace(small, `"EC2"`, `"SPOT"`, 1)
+	for _, tt := range []struct {
+		name string
+		docs [][2]string
+		want []string
+	}{
+		{"beside it", [][2]string{{"a/big.json", definition}, {"a/e.json", small}}, []string{"stuck-vcpu-gt-instance a/big.json"}},
+		{"another one is larger", [][2]string{{"a/big.json", definition}, {"a/e.json", small}, {"a/f.json", strings.Replace(large, `"e"`, `"f"`, 1)}}, nil},
+		{"elsewhere", [][2]string{{"a/big.json", definition}, {"b/e.json", small}}, nil},
+		{"nodes beside Spot instances", [][2]string{{"a/many.json", nodes}, {"a/e.json", spot}}, []string{"stuck-mnp-on-spot a/e.json"}},
+		{"nodes, and Spot instances elsewhere", [][2]string{{"a/many.json", nodes}, {"b/e.json", spot}}, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := without(errorsIn(t, tt.docs...), "ce-spot-fleet-role")
+			if d := cmp.Diff(tt.want, got); d != "" && len(tt.want)+len(got) > 0 {
+				t.Error(d)
+			}
+		})
+	}
+}
+
 const (
 	needy   = `{ "jobDefinitionName": "train", "type": "container", "timeout": { "attemptDurationSeconds": 60 }, "containerProperties": { "image": "a:1", "command": ["Ref::x"], "resourceRequirements": [{ "type": "VCPU", "value": "1" }, { "type": "MEMORY", "value": "512" }] } }`
 	content = `{ "jobDefinitionName": "train", "type": "container", "timeout": { "attemptDurationSeconds": 60 }, "containerProperties": { "image": "a:1", "command": ["x"], "resourceRequirements": [{ "type": "VCPU", "value": "1" }, { "type": "MEMORY", "value": "512" }] } }`

@@ -172,19 +172,21 @@ func (p *Pass) placingOf(j Job) placing {
 	return at
 }
 
-// loose makes one queue of the compute environments of the files, for a
-// definition that nobody submits and files that create no queue. It is nil
-// otherwise.
+// loose makes one queue of the compute environments that lie beside a definition,
+// where nobody submits it and the files create no queue. It is nil otherwise.
 func (p *Pass) loose(j Job) *spec.Platform {
-	q := spec.Queue{Name: "of these files"}
-	if j.Register == nil || len(environments(p)) == 0 || len(queues(p)) > 0 || len(p.runs(j.Register)) > 0 {
+	q := spec.Queue{Name: "the compute environments beside it"}
+	if j.Register == nil || len(p.runs(j.Register)) > 0 {
 		return nil
 	}
-	for _, e := range environments(p) {
+	for e := range p.environmentsFor(j) {
 		if e.Node.Get(resourcesOf) == nil || e.Node.Get("eksConfiguration") != nil {
 			return nil
 		}
 		q.Environments = append(q.Environments, asEnvironment(e.Node))
+	}
+	if len(q.Environments) == 0 {
+		return nil
 	}
 	return &spec.Platform{Queues: []spec.Queue{q}}
 }
