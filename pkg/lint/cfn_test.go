@@ -341,3 +341,29 @@ func FuzzTemplate(f *testing.F) {
 		}
 	})
 }
+
+// The AWS CDK writes the type of an environment in small letters. Hosts of an
+// unmanaged one join the cluster that their script names.
+func TestScriptsOfUnmanagedHosts(t *testing.T) {
+	for kind, want := range map[string]bool{"UNMANAGED": false, "unmanaged": false, "MANAGED": true, "managed": true} {
+		_, found := loadText(t, "t.yaml", `
+Resources:
+  Hosts:
+    Type: AWS::EC2::LaunchTemplate
+    Properties:
+      LaunchTemplateData:
+        UserData:
+          Fn::Base64: |
+            #!/bin/bash
+            echo ECS_CLUSTER=mine >> /etc/ecs/ecs.config
+  Environment:
+    Type: AWS::Batch::ComputeEnvironment
+    Properties:
+      Type: `+kind+`
+      ComputeResources: { LaunchTemplate: { LaunchTemplateId: !Ref Hosts } }
+`)
+		if got := slices.ContainsFunc(found, func(d diag.Diagnostic) bool { return d.Rule == "userdata-ecs-cluster" }); got != want {
+			t.Errorf("%s: userdata-ecs-cluster is said: %v", kind, got)
+		}
+	}
+}

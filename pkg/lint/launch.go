@@ -106,7 +106,7 @@ func (p *Pass) hostOf(f *spec.File, r *jsontree.Node) (h userdata.Host) {
 		if kind != "AWS::Batch::ComputeEnvironment" || !uses(other.Get("Properties").Get("ComputeResources").Get("LaunchTemplate"), r) {
 			continue
 		}
-		if other.Get("Properties").Get("Type").Str() == "UNMANAGED" {
+		if strings.EqualFold(other.Get("Properties").Get("Type").Str(), "UNMANAGED") {
 			others = true
 			continue
 		}
