@@ -162,7 +162,7 @@ func ecsRules() []*Rule {
 		}, "A task on Fargate has no host to share anything with.", api("EcsTaskProperties.ipcMode and pidMode")),
 		row("ecs-fargate-no-privileged", Medium, in(onFargate(taskContainers), "privileged"), absentTrue("does not exist on Fargate", "remove it"),
 			"Fargate gives no container the rights of root on its host.", api("TaskContainerProperties.privileged")),
-		row("ecs-ec2-no-networkconfiguration", Medium, in(onEC2(tasks), "networkConfiguration", "platformVersion"), absent("does not exist on EC2", fargateOnly),
+		row("ecs-ec2-no-networkconfiguration", Medium, in(meantForEC2(tasks), "networkConfiguration", "platformVersion"), absent("does not exist on EC2", fargateOnly),
 			"networkConfiguration and platformVersion of a task are for Fargate.", api("EcsTaskProperties.networkConfiguration and platformVersion")),
 		row("ecs-env-reserved-prefix", Medium, in(taskContainers, "environment"), func(s Site, n *jsontree.Node, _ string) { reservedNames(s.Job, n) },
 			"Names that start with AWS_BATCH belong to AWS Batch, in every container of a task.", api("TaskContainerProperties.environment")),

@@ -132,3 +132,22 @@ func TestFixesStayInside(t *testing.T) {
 		}
 	}
 }
+
+// A definition that forgets to say that it is for Fargate is told so, and keeps what
+// it has for Fargate.
+func TestFargateForgotten(t *testing.T) {
+	for _, member := range []string{
+		`"networkConfiguration": { "assignPublicIp": "ENABLED" }`,
+		`"fargatePlatformConfiguration": { "platformVersion": "1.4.0" }`,
+		`"runtimePlatform": { "cpuArchitecture": "ARM64" }`,
+		`"networkConfiguration": { "assignPublicIp": "ENABLED" }, "ephemeralStorage": { "sizeInGiB": 30 }`,
+	} {
+		text := `{ "jobDefinitionName": "d", "type": "container", "timeout": { "attemptDurationSeconds": 60 }, "containerProperties": { "image": "a:1",
+			"executionRoleArn": "arn:aws:iam::123456789012:role/e", "resourceRequirements": [{ "type": "VCPU", "value": "1" }, { "type": "MEMORY", "value": "2048" }], ` + member + ` } }`
+		found := alone(t, text)
+		mended, _ := diag.Apply(found[0].Source, found)
+		if want := text[:len(text)-2] + `, "platformCapabilities": ["FARGATE"] }`; len(found) != 1 || mended != want {
+			t.Errorf("%v\nbecame %s", found, mended)
+		}
+	}
+}

@@ -70,13 +70,13 @@ func linuxRules() []*Rule {
 			"The permissions on a device are the words READ, WRITE and MKNOD, not Docker's letters.", tried("DeviceCgroupPermission")),
 		row("sharedmemory-positive", Low, in(containers, "linuxParameters.sharedMemorySize"), atLeast(1, "it is in MiB"),
 			"The size of /dev/shm is a positive number of MiB.", derived),
-		row("ec2-no-networkconfiguration", High, in(onEC2(wholes), "networkConfiguration"), absent("does not exist on EC2", fargateOnly),
+		row("ec2-no-networkconfiguration", High, in(meantForEC2(wholes), "networkConfiguration"), absent("does not exist on EC2", fargateOnly),
 			"networkConfiguration is for Fargate; on EC2 the compute environment's subnets decide.", tried("ContainerProperties.networkConfiguration")),
-		row("ec2-no-fargateplatform", High, in(onEC2(wholes), "fargatePlatformConfiguration"), absent("does not exist on EC2", fargateOnly),
+		row("ec2-no-fargateplatform", High, in(meantForEC2(wholes), "fargatePlatformConfiguration"), absent("does not exist on EC2", fargateOnly),
 			"The Fargate platform version means nothing on EC2, and AWS Batch refuses it.", tried("ContainerProperties.fargatePlatformConfiguration")),
-		row("ec2-no-runtimeplatform", Medium, in(onEC2(bodies), "runtimePlatform"), absent("does not exist on EC2", "remove it: on EC2 the instance types decide; or run on Fargate: \"platformCapabilities\": [\"FARGATE\"]"),
+		row("ec2-no-runtimeplatform", Medium, in(meantForEC2(bodies), "runtimePlatform"), absent("does not exist on EC2", "remove it: on EC2 the instance types decide; or run on Fargate: \"platformCapabilities\": [\"FARGATE\"]"),
 			"runtimePlatform is for Fargate; on EC2 the instance types of the queue decide the architecture.", "answered so by the service in 2026-09 (cdk-preflight)"),
-		row("ec2-no-ephemeralstorage", Low, in(onEC2(bodies), "ephemeralStorage"), absent("is for Fargate only", fargateOnly),
+		row("ec2-no-ephemeralstorage", Low, in(meantForEC2(bodies), "ephemeralStorage"), absent("is for Fargate only", fargateOnly),
 			"On EC2 the size of the disk comes from the launch template.", api("ContainerProperties.ephemeralStorage")),
 	}
 }
@@ -144,7 +144,7 @@ func fargateRowRules() []*Rule {
 			}
 		}, "Multi-node jobs run on EC2 only.", tried("RegisterJobDefinition.type")).onlyWith("platformCapabilities"),
 		check("fargate-missing-capability", High, onEC2(bodies), func(s Site) {
-			if m := s.meantForFargate(); m != "" && s.Register.Get("nodeProperties") == nil && s.lacks(s.Register, "platformCapabilities") {
+			if m := s.meantForFargate(); m != "" {
 				s.ReportFix(s.insert(s.Register, `"platformCapabilities": ["FARGATE"]`), m+" is for Fargate, and the job is for EC2, since it does not say otherwise",
 					`add "platformCapabilities": ["FARGATE"]`, s.Register)
 			}
@@ -199,10 +199,20 @@ func onWindowsNo(name, member string) *Rule {
 		member+" means something to Linux only.", api("RuntimePlatform.operatingSystemFamily"))
 }
 
-// meantForFargate is what of a body exists on Fargate only; "" if nothing does. A
+// meantForEC2 is the sites of definitions for EC2 but those that only forget to say
+// that they are for Fargate: a member that they need is not one to remove.
+func meantForEC2(of scope) scope {
+	return where(onEC2(of), func(s Site) bool { return s.meantForFargate() == "" })
+}
+
+// meantForFargate is what exists on Fargate only of a body whose definition does not
+// say what it is for; "" if nothing does. A
 // fraction of a vCPU alone may be a mistake of another kind, of which vcpu-min-ec2
 // speaks; with the role that Fargate demands it is none.
 func (s Site) meantForFargate() string {
+	if s.Register.Get("nodeProperties") != nil || !s.lacks(s.Register, "platformCapabilities") {
+		return ""
+	}
 	for _, m := range []string{"networkConfiguration", "fargatePlatformConfiguration", "runtimePlatform", "platformVersion"} {
 		if s.Node.Get(m) != nil {
 			return m
