@@ -75,7 +75,7 @@ func multinodeRules() []*Rule {
 		check("mnp-mainnode-lt-numnodes", High, nodes, func(s Site) {
 			count, ok := s.Node.Get("numNodes").Int()
 			main, okMain := s.Node.Get("mainNode").Int()
-			if ok && okMain && (main >= count || main < 0) {
+			if ok && okMain && (count > 0 && main >= count || main < 0) {
 				s.Report(fmt.Sprintf("mainNode is 0 to %d, not %d: nodes are counted from 0", max(count-1, 0), main), "write 0 unless another node leads", s.Node.Get("mainNode"))
 			}
 		}, "The main node is one of the nodes, which are counted from 0.", tried("NodeProperties.mainNode")),
@@ -110,7 +110,7 @@ func multinodeRules() []*Rule {
 		check("mnp-coverage", High, nodes, func(s Site) {
 			count, ok := s.Node.Get("numNodes").Int()
 			list := s.Node.Get("nodeRangeProperties")
-			if !ok || count < 1 || count > 1000 || list.Len() == 0 {
+			if !ok || count < 1 || count > 1000 || !list.Is(jsontree.Array) {
 				return
 			}
 			held, read := make([]bool, count), 0
@@ -121,7 +121,7 @@ func multinodeRules() []*Rule {
 				}
 			}
 			if i := slices.Index(held, false); i >= 0 && read == list.Len() {
-				s.Report(fmt.Sprintf("no range covers node %d", i), `nested ranges are allowed: "0:" covers all`, list.Index(list.Len()-1).Get("targetNodes"))
+				s.Report(fmt.Sprintf("no range covers node %d", i), `nested ranges are allowed: "0:" covers all`, firstOf(list.Index(list.Len()-1).Get("targetNodes"), key(list)))
 			}
 		}, "Every node is in a range.", tried("NodeRangeProperty.targetNodes")),
 		check("mnp-payload-required", Medium, groups, func(s Site) {
