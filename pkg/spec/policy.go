@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
@@ -49,8 +50,18 @@ func (l *lowering) policy(m *jsontree.Node) Policy {
 		MaxArraySize: whole(m.Get("maxArraySize")),
 		Node:         m,
 	}
+	for tag := range m.Get("requiredTags").Children() {
+		if tag.Is(jsontree.String) && (tag.Text == "" || strings.HasPrefix(strings.ToLower(tag.Text), "aws:")) {
+			l.report(RuleBadValue, tag, tag.Span, "", "no job can carry the tag %q: a key has a character at least, and aws: is reserved", tag.Text)
+		}
+	}
 	if longest := m.Get("maxTimeout"); longest != nil {
-		p.MaxTimeout = max(0, int(l.duration(longest)))
+		d := l.duration(longest)
+		if d >= 0 && d < catalog.MinTimeout {
+			l.report(RuleBadValue, longest, longest.Span, "leave it out for no bound",
+				"maxTimeout of %d seconds would allow no job at all: a timeout is at least %d", d, catalog.MinTimeout)
+		}
+		p.MaxTimeout = max(0, int(d))
 	}
 	if most := m.Get("maxGpus"); most != nil {
 		gpus := whole(most)
