@@ -26,17 +26,24 @@ func queueRules() []*Rule {
 	return []*Rule{
 		{
 			Name: "submit-queue-exists", Severity: diag.Error, Confidence: Medium,
-			Doc: "The job names a queue that the platform file does not list, or that other files create under nearly that name. " +
+			Doc: "The job names a queue that the platform file does not list, that other files create under nearly that name, or that no queue can have as its name or ARN. " +
 				"AWS Batch refuses a queue that does not exist.",
 			Source: apiReference + ", SubmitJob.jobQueue",
 			Run: func(p *Pass) {
 				platform := p.index.resources.platform
 				for _, j := range p.Submits() {
 					n := j.Submit.Get("jobQueue")
-					if platform == nil || len(platform.Queues) == 0 || n.Str() == "" || j.File.Kind == spec.KindSubmitJob && len(queues(p)) == 0 || isARN(n.Str()) || placeholder().MatchString(n.Str()) {
+					if !n.Is(jsontree.String) || placeholder().MatchString(n.Text) {
 						continue
 					}
-					if _, ok := platform.Queue(n.Str()); !ok {
+					elsewhere := platform == nil || len(platform.Queues) == 0 || j.File.Kind == spec.KindSubmitJob && len(queues(p)) == 0 || isARN(n.Text)
+					if elsewhere && !queuePattern().MatchString(n.Text) {
+						j.Report("jobQueue is the name or the ARN of a queue, not "+quote(n.Text), `such as "main"`, n)
+					}
+					if elsewhere || n.Text == "" {
+						continue
+					}
+					if _, ok := platform.Queue(n.Text); !ok {
 						p.missingQueue(j, n)
 					}
 				}
