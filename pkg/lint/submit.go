@@ -99,17 +99,18 @@ func submitRules() []*Rule {
 			}
 		}, "Only the nodes of a multi-node job name an instance type.", api("ContainerOverrides.instanceType")).onlyWith("containerOverrides"),
 		check("submit-eks-no-containeroverrides", High, submits, func(s Site) {
-			if !s.runsOnEKS() {
-				return
-			}
+			onEKS := s.runsOnEKS()
 			for c := range s.changes() {
+				if !onEKS && (s.Known() != nil || c.over.Get("eksPropertiesOverride") == nil) {
+					continue // a definition that is not known is of EKS if its change is
+				}
 				for _, m := range []string{"containerOverrides", "ecsPropertiesOverride"} {
 					if n := c.over.Get(m); n != nil {
 						s.Report(m+" does not go with a job on EKS", `write "eksPropertiesOverride"`, key(n))
 					}
 				}
 			}
-			if n := s.Node.Get("nodeOverrides"); n != nil && s.Known().Get("nodeProperties") == nil {
+			if n := s.Node.Get("nodeOverrides"); n != nil && onEKS && s.Known().Get("nodeProperties") == nil {
 				s.Report("nodeOverrides does not go with a job on EKS", `write "eksPropertiesOverride"`, key(n))
 			}
 		}, "A job on EKS is changed by eksPropertiesOverride.", tried("SubmitJob.eksPropertiesOverride")).onlyWith("containerOverrides", "ecsPropertiesOverride", "nodeOverrides"),
