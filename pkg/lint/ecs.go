@@ -200,7 +200,11 @@ func (s Site) containerCycle() {
 			case found || to.Str() == "":
 			case state[to.Str()] == 1:
 				found = true
-				s.Report(fmt.Sprintf("%s and %s wait for each other", quote(name), quote(to.Str())), "remove one of these dependencies", to)
+				if to.Str() == name {
+					s.Report(quote(name)+" waits for itself", "remove this dependency", to)
+				} else {
+					s.Report(fmt.Sprintf("%s and %s wait for each other", quote(name), quote(to.Str())), "remove one of these dependencies", to)
+				}
 			case state[to.Str()] == 0:
 				visit(to.Str())
 			}
