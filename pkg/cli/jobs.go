@@ -161,7 +161,7 @@ func (t *target) Resolve(ctx context.Context, word string, queues []string) (str
 // leadOn gives an error about a job that is not there its next step.
 func (t *target) leadOn(err error) error {
 	if missing, ok := errors.AsType[*client.NoSuchJobError](err); ok && missing.Near == "" {
-		return fail(ExitNotDone, "no job has the id or the name %s", missing.Word).try("see what there is: batchctl list%s", t.flags)
+		return fail(ExitNotDone, "%v", missing).try("see what there is: batchctl list%s", t.flags)
 	}
 	return err
 }

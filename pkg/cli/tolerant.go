@@ -8,6 +8,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
+	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
@@ -28,9 +29,12 @@ func (p plainIntegers) Do(r *http.Request) (*http.Response, error) {
 	if err != nil || answer.Body == nil {
 		return answer, err
 	}
-	text, err := io.ReadAll(answer.Body)
+	text, err := io.ReadAll(io.LimitReader(answer.Body, client.MaxAnswer+1))
 	if closeErr := answer.Body.Close(); err == nil {
 		err = closeErr
+	}
+	if len(text) > client.MaxAnswer {
+		err = fmt.Errorf("it is longer than %d bytes", client.MaxAnswer)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the answer: %w", err)

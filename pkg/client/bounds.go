@@ -17,9 +17,9 @@ const (
 	// attemptTimeout bounds one attempt of a call: an answer that has not come by then
 	// will not come.
 	attemptTimeout = time.Minute
-	// maxAnswer bounds an answer, in bytes. A hundred jobs that are described, each with
+	// MaxAnswer bounds an answer, in bytes. A hundred jobs that are described, each with
 	// a definition and overrides as long as AWS takes them, are a fifth of it.
-	maxAnswer = 32 << 20
+	MaxAnswer = 32 << 20
 )
 
 // errSilent is an attempt whose answer did not come, or not to its end.
@@ -63,13 +63,13 @@ func pageToken(shape any) string {
 	return ""
 }
 
-// bounded is an HTTP client whose answers break off with an error after maxAnswer.
+// bounded is an HTTP client whose answers break off with an error after MaxAnswer.
 type bounded struct{ aws.HTTPClient }
 
 func (b bounded) Do(r *http.Request) (*http.Response, error) {
 	answer, err := b.HTTPClient.Do(r)
 	if err == nil && answer.Body != nil {
-		answer.Body = &boundedBody{answer.Body, maxAnswer}
+		answer.Body = &boundedBody{answer.Body, MaxAnswer}
 	}
 	return answer, err
 }
@@ -81,7 +81,7 @@ type boundedBody struct {
 
 func (b *boundedBody) Read(p []byte) (int, error) {
 	if b.left <= 0 {
-		return 0, fmt.Errorf("the answer is longer than %d bytes", maxAnswer)
+		return 0, fmt.Errorf("the answer is longer than %d bytes", MaxAnswer)
 	}
 	n, err := b.ReadCloser.Read(p[:min(len(p), b.left)])
 	b.left -= n

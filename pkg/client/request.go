@@ -15,7 +15,7 @@ import (
 )
 
 // request is the SubmitJob that a job of one container came of, as far as it differs
-// from its definition. It has no dependencies.
+// from its definition. Its dependencies are for inOrder.
 func (r *retrying) request(ctx context.Context, job types.JobDetail) (*batch.SubmitJobInput, error) {
 	d, err := r.definition(ctx, job)
 	if err != nil {

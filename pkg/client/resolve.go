@@ -60,7 +60,7 @@ func (e *NoSuchJobError) Error() string {
 	if e.Near != "" {
 		return fmt.Sprintf("no job has the id or the name %s, did you mean %s?", e.Word, e.Near)
 	}
-	return fmt.Sprintf("no job has the id or the name %s; see what there is: batchctl list", e.Word)
+	return "no job has the id or the name " + e.Word
 }
 
 // Resolve returns the job id that a word stands for: a full id or a job's ARN,

@@ -63,7 +63,8 @@ func (e *RetryError) Error() string {
 // Retry makes a plan that runs again what failed of these jobs: of an array its FAILED
 // children, or those of them that are named (array:3), in as many jobs as needed; any
 // other FAILED job as it was. Definition, queue, overrides, parameters, timeout, retry
-// strategy and tags are the job's own; dependencies are not, since those have ended.
+// strategy and tags are the job's own. Of its dependencies it has those that are run again
+// as well; the others have ended.
 // sweep.CellsVariable says which cells the children have; a plain array is given a
 // launcher that sets the index of old, for which its image needs a shell. Jobs of
 // which nothing failed are passed over. The error is a *NothingFailedError, a
@@ -78,16 +79,23 @@ func (c *Client) Retry(ctx context.Context, ids []string, o RetryOptions) (*plan
 		return nil, err
 	}
 	r := retrying{client: c, options: o, definitions: map[string]types.JobDefinition{}}
-	p := &plan.Plan{}
+	var all []*runAgain
 	for _, job := range jobs {
 		again, err := r.again(ctx, job, wanted[*job.JobId])
 		if err != nil {
 			return nil, err
 		}
-		p.Jobs = append(p.Jobs, again...)
+		if len(again.parts) > 0 {
+			all = append(all, again)
+		}
 	}
-	if len(p.Jobs) == 0 {
+	if len(all) == 0 {
 		return nil, &NothingFailedError{ids}
+	}
+	p := &plan.Plan{}
+	p.Jobs, err = inOrder(all)
+	if err != nil {
+		return nil, err
 	}
 	p.Name = p.Jobs[0].Group
 	return p, nil
@@ -123,25 +131,27 @@ type retrying struct {
 	definitions map[string]types.JobDefinition // by ARN
 }
 
-// again are the jobs that run again what failed of one.
-func (r *retrying) again(ctx context.Context, job types.JobDetail, wanted []int) ([]*plan.Job, error) {
+// again is what runs again what failed of a job: no parts where nothing did.
+func (r *retrying) again(ctx context.Context, job types.JobDetail, wanted []int) (*runAgain, error) {
 	name, id := aws.ToString(job.JobName), aws.ToString(job.JobId)
 	if !Ended(job.Status) && wanted == nil && !r.options.Partial {
 		return nil, &NotEndedError{name, id, job.Status}
 	}
+	again := &runAgain{job: job}
 	if Size(job) == 0 {
 		if job.Status != types.JobStatusFailed {
-			return nil, nil
+			return again, nil
 		}
 		in, err := r.request(ctx, job)
 		if err != nil {
 			return nil, err
 		}
-		return []*plan.Job{retryJob(job, in, retrySuffix)}, nil
+		again.parts = []*plan.Job{retryJob(job, in, retrySuffix)}
+		return again, nil
 	}
 	failed, err := r.failed(ctx, id, wanted)
 	if err != nil || len(failed) == 0 {
-		return nil, err
+		return again, err
 	}
 	in, err := r.request(ctx, job)
 	if err != nil {
@@ -154,7 +164,9 @@ func (r *retrying) again(ctx context.Context, job types.JobDetail, wanted []int)
 	if err := asSweep(job, in); err != nil {
 		return nil, err
 	}
-	return r.arrays(job, in, cells)
+	again.children = failed
+	again.parts, err = r.arrays(job, in, cells)
+	return again, err
 }
 
 // failed are the indexes of the FAILED children, those that are wanted or all.

@@ -1,0 +1,104 @@
+package client
+
+import (
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/plan"
+	"github.com/batchctl/batchctl/pkg/spec"
+)
+
+// runAgain is a job and the jobs that run it again.
+type runAgain struct {
+	job types.JobDetail
+	// children are the indexes of an array that run again.
+	children []int
+	parts    []*plan.Job
+}
+
+// inOrder are the jobs of all, each after those that it waits for: what a job waited for
+// and runs again, too.
+func inOrder(all []*runAgain) (jobs []*plan.Job, err error) {
+	byID := map[string]*runAgain{}
+	for _, r := range all {
+		byID[*r.job.JobId] = r
+	}
+	begun := map[*runAgain]bool{}
+	var add func(r *runAgain) error
+	add = func(r *runAgain) error {
+		if begun[r] {
+			return nil
+		}
+		begun[r] = true
+		for _, d := range r.job.DependsOn {
+			if d.Type == types.ArrayJobDependencySequential {
+				r.sequential()
+			}
+			on := byID[aws.ToString(d.JobId)]
+			if on == nil || on == r {
+				continue
+			}
+			if err := add(on); err != nil {
+				return err
+			}
+			if meant := lastNamed(jobs, on.parts[0].Name); meant != on.parts[0] {
+				return &RetryError{*r.job.JobName, *r.job.JobId,
+					"it waits for one of several jobs " + *on.job.JobName + "; retry it with that one alone, by their ids"}
+			}
+			r.after(on, d.Type)
+		}
+		jobs = append(jobs, r.parts...)
+		return nil
+	}
+	for _, r := range all {
+		if err := add(r); err != nil {
+			return nil, err
+		}
+	}
+	return jobs, nil
+}
+
+// lastNamed is the job that is meant by a name in plan.Job.After of the next one.
+func lastNamed(jobs []*plan.Job, name string) *plan.Job {
+	for _, j := range slices.Backward(jobs) {
+		if j.Name == name {
+			return j
+		}
+	}
+	return nil
+}
+
+// sequential has the children of all parts run one after the other.
+func (r *runAgain) sequential() {
+	for i, part := range r.parts {
+		if arraySize(part.Submit) > 0 {
+			part.Submit.DependsOn = []types.JobDependency{{Type: types.ArrayJobDependencySequential}}
+		}
+		if i > 0 {
+			part.After = append(part.After, spec.Dependency{Job: r.parts[i-1].Name})
+		}
+	}
+}
+
+// after has all parts wait for those of on: child by child where these are the same
+// children, else for all of them.
+func (r *runAgain) after(on *runAgain, of types.ArrayJobDependency) {
+	size := func(a, b *plan.Job) bool { return arraySize(a.Submit) == arraySize(b.Submit) }
+	if of == types.ArrayJobDependencyNToN && slices.Equal(r.children, on.children) && slices.EqualFunc(r.parts, on.parts, size) {
+		for i, part := range r.parts {
+			d := spec.Dependency{Job: on.parts[i].Name}
+			if arraySize(part.Submit) > 0 {
+				d.Type = string(of)
+			}
+			part.After = append(part.After, d)
+		}
+		return
+	}
+	for _, part := range r.parts {
+		for _, before := range on.parts {
+			part.After = append(part.After, spec.Dependency{Job: before.Name})
+		}
+	}
+}
