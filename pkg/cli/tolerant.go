@@ -14,7 +14,7 @@ import (
 
 // tolerant reads answers of servers that stand for AWS as they are meant: such
 // servers write whole numbers as 1.0, as moto does, and the SDK refuses those.
-// AWS's own answers pass untouched.
+// AWS's own answers pass untouched, and so do the contents of objects, which S3 says to a GET.
 func tolerant(cfg aws.Config) aws.Config {
 	if endpointOf(cfg) != "" && cfg.HTTPClient != nil {
 		cfg.HTTPClient = plainIntegers{cfg.HTTPClient}
@@ -26,7 +26,7 @@ type plainIntegers struct{ aws.HTTPClient }
 
 func (p plainIntegers) Do(r *http.Request) (*http.Response, error) {
 	answer, err := p.HTTPClient.Do(r)
-	if err != nil || answer.Body == nil {
+	if err != nil || answer.Body == nil || r.Method != http.MethodPost {
 		return answer, err
 	}
 	text, err := io.ReadAll(io.LimitReader(answer.Body, client.MaxAnswer+1))
