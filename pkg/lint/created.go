@@ -139,28 +139,59 @@ func (p *Pass) environmentsFor(j Job) iter.Seq[Site] {
 		if len(submits) > 0 || len(queues(p)) > 0 {
 			return
 		}
-		for _, e := range environments(p) {
-			if e.directory() == j.directory() && !yield(e) {
+		for _, e := range p.environmentsIn(j.directory()) {
+			if !yield(e) {
 				return
 			}
 		}
 	}
 }
 
+// environmentsIn returns the environments of a directory.
+func (p *Pass) environmentsIn(directory string) []Site {
+	if p.index.environmentsIn == nil {
+		p.index.environmentsIn = inDirectories(environments(p))
+	}
+	return p.index.environmentsIn[directory]
+}
+
+func inDirectories(list []Site) map[string][]Site {
+	in := map[string][]Site{}
+	for _, s := range list {
+		in[s.directory()] = append(in[s.directory()], s)
+	}
+	return in
+}
+
+// definitionsOn returns the definitions that environmentsFor has run on an environment.
+func (p *Pass) definitionsOn(environment Site) []Site {
+	x := &p.index
+	if len(queues(p)) == 0 { // all that nobody submits
+		if x.definitionsIn == nil {
+			x.definitionsIn = inDirectories(where(definitions, func(d Site) bool { return len(p.runs(d.Register)) == 0 })(p))
+		}
+		return x.definitionsIn[environment.directory()]
+	}
+	if x.definitionsOn == nil {
+		x.definitionsOn = map[*jsontree.Node][]Site{}
+		for _, d := range definitions(p) {
+			for e := range p.environmentsFor(d.Job) {
+				on := x.definitionsOn[e.Node]
+				if len(on) == 0 || on[len(on)-1].Node != d.Node {
+					x.definitionsOn[e.Node] = append(on, d)
+				}
+			}
+		}
+	}
+	return x.definitionsOn[environment.Node]
+}
+
 // multinode yields the multinode definitions that run on an environment.
 func (p *Pass) multinode(environment Site) iter.Seq[Site] {
 	return func(yield func(Site) bool) {
-		for _, d := range definitions(p) {
-			if d.Register.Get("nodeProperties") == nil && d.Register.Get("type").Str() != "multinode" {
-				continue
-			}
-			for e := range p.environmentsFor(d.Job) {
-				if e.Node == environment.Node {
-					if !yield(d) {
-						return
-					}
-					break
-				}
+		for _, d := range p.definitionsOn(environment) {
+			if (d.Register.Get("nodeProperties") != nil || d.Register.Get("type").Str() == "multinode") && !yield(d) {
+				return
 			}
 		}
 	}

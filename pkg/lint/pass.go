@@ -43,6 +43,12 @@ type index struct {
 	defining map[string]bool
 	// runs holds the submissions that run a definition of the files.
 	runs map[*jsontree.Node][]Job
+	// environmentsIn and definitionsIn (those that nobody submits) are what lies in a directory;
+	// definitionsOn is what runs on an environment behind a queue; loose makes a queue of a
+	// directory's environments. See Pass.environmentsFor.
+	environmentsIn, definitionsIn map[string][]Site
+	definitionsOn                 map[*jsontree.Node][]Site
+	loose                         map[string]*spec.Platform
 	// references is the Ref:: placeholders of commands, by the request they stand in.
 	references map[*jsontree.Node][]reference
 	// placings holds where a job would go, or why it finds no place.

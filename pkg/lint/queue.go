@@ -182,11 +182,25 @@ func (p *Pass) placingOf(j Job) placing {
 // loose makes one queue of the compute environments that lie beside a definition,
 // where nobody submits it and the files create no queue. It is nil otherwise.
 func (p *Pass) loose(j Job) *spec.Platform {
-	q := spec.Queue{Name: "the compute environments beside it"}
-	if j.Register == nil || len(p.runs(j.Register)) > 0 {
+	if j.Register == nil || len(p.runs(j.Register)) > 0 || len(queues(p)) > 0 {
 		return nil
 	}
-	for e := range p.environmentsFor(j) {
+	in := j.directory()
+	made, done := p.index.loose[in]
+	if !done {
+		made = queueOf(p.environmentsIn(in))
+		if p.index.loose == nil {
+			p.index.loose = map[string]*spec.Platform{}
+		}
+		p.index.loose[in] = made
+	}
+	return made
+}
+
+// queueOf makes a queue of environments, nil if nothing can be said of one.
+func queueOf(environments []Site) *spec.Platform {
+	q := spec.Queue{Name: "the compute environments beside it"}
+	for _, e := range environments {
 		if e.Node.Get(resourcesOf) == nil || e.Node.Get("eksConfiguration") != nil {
 			return nil
 		}

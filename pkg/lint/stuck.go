@@ -46,20 +46,17 @@ func stuckRules() []*Rule {
 			}
 		}, "Fargate Spot has no Windows, so such a job blocks a queue that has nothing else.", guide("Fargate")).onlyWith("runtimePlatform"),
 		warns(row("stuck-no-network-path", Medium, in(fargateResources, resourcesOf), func(s Site, n *jsontree.Node, _ string) {
-			for _, d := range definitions(s.pass) {
-				if !d.Fargate {
-					continue
-				}
-				for e := range s.pass.environmentsFor(d.Job) {
-					if e.Node != s.Node {
-						continue
-					}
-					for _, b := range bodies(s.pass) {
-						if b.Register == d.Register && b.Node.Get("networkConfiguration").Get("assignPublicIp").Str() != "ENABLED" && onlyPublicSubnets(n) {
-							s.Report("the subnets are public by their names, and the jobs have no public IP address", `write "assignPublicIp": "ENABLED", or use private subnets`, n.Get("subnets"))
-							return
-						}
-					}
+			if !onlyPublicSubnets(n) {
+				return
+			}
+			on := map[*jsontree.Node]bool{}
+			for _, d := range s.pass.definitionsOn(s) {
+				on[d.Register] = d.Fargate
+			}
+			for _, b := range bodies(s.pass) {
+				if on[b.Register] && b.Node.Get("networkConfiguration").Get("assignPublicIp").Str() != "ENABLED" {
+					s.Report("the subnets are public by their names, and the jobs have no public IP address", `write "assignPublicIp": "ENABLED", or use private subnets`, n.Get("subnets"))
+					return
 				}
 			}
 		}, "What runs needs a path to Amazon ECS: a public address, a NAT gateway or endpoints. Files show it only where names of subnets say public.", guide("jobs stuck in RUNNABLE"))),
