@@ -27,7 +27,11 @@ func Near(word string, candidates iter.Seq[string]) string {
 		if string(b) == string(bare) {
 			same = first(same, c)
 		}
-		switch n := typos(bare, b); {
+		n := max(len(b)-len(bare), len(bare)-len(b)) // at least so many
+		if n < least || n == least && typo != "" {
+			n = typos(bare, b)
+		}
+		switch {
 		case n >= least && (n > least || typo == ""):
 		case n < least:
 			least, typo = n, c
@@ -70,7 +74,7 @@ func first(a, b string) string {
 
 // fold returns the letters of s in lower case without separators.
 func fold(s string) []rune {
-	var out []rune
+	out := make([]rune, 0, len(s))
 	for _, r := range s {
 		switch r {
 		case '-', '_', '.', ' ', ':':
@@ -88,7 +92,12 @@ func Typos(a, b string) int { return typos([]rune(a), []rune(b)) }
 // typos counts the letters to insert, drop, replace or swap with a neighbour to
 // make b of a (the optimal string alignment distance).
 func typos(a, b []rune) int {
-	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	var short [3 * (maxNear + 1)]int
+	rows, n := short[:], len(b)+1
+	if len(b) > maxNear {
+		rows = make([]int, 3*n)
+	}
+	before, last, row := rows[:n], rows[n:2*n], rows[2*n:3*n]
 	for j := range last {
 		last[j] = j
 	}

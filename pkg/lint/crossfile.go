@@ -38,14 +38,16 @@ func crossRules() []*Rule {
 			if n.Str() == "" || isARN(n.Str()) || placeholder().MatchString(n.Str()) || !s.besideDefinitions() {
 				return
 			}
-			near := typo(name, maps.Keys(known))
-			switch _, ok := known[name]; {
-			case ok && pinned && revision == "0":
-				s.Report("revisions are counted from 1", `write "`+name+`:1", or the name alone for the latest`, n)
-			case ok, pinned && near == "": // a revision is of one that is registered
+			if _, ok := known[name]; ok {
+				if pinned && revision == "0" {
+					s.Report("revisions are counted from 1", `write "`+name+`:1", or the name alone for the latest`, n)
+				}
+				return
+			}
+			switch near := typo(name, maps.Keys(known)); {
 			case near != "":
 				s.Report(fmt.Sprintf("no file registers the job definition %s", quote(name)), "did you mean "+quote(near)+"?", n)
-			default:
+			case !pinned: // a revision is of one that is registered
 				s.reportAs(diag.Warning, nil, fmt.Sprintf("no file beside this one registers the job definition %s", quote(name)),
 					"fine if it is registered already; the files register "+either(quoteAll(slices.Sorted(maps.Keys(known))[:min(len(known), 10)])), n)
 			}
