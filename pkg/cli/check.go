@@ -226,7 +226,7 @@ func (w *worker) checkSource(src *diag.Source, g *governor, recognize bool) verd
 		v.alone, v.registers = true, registers(file)
 	default:
 		v.kept = file
-		w.arena = &jsontree.Arena{} // the file keeps the other one
+		w.arena.Keep()
 	}
 	v.unplaced = file != nil && len(file.Jobs) > 0 && g.path == ""
 	if v.unplaced {

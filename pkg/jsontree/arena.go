@@ -73,7 +73,12 @@ func (a *Arena) keepSeen(table []*Node) {
 	}
 }
 
-// Reset takes back all nodes. No tree of the arena may be used after it.
+// Keep leaves what was taken since Reset to its trees for good, and goes on behind it.
+func (a *Arena) Keep() {
+	a.nodes, a.used = a.nodes[a.used:], 0
+}
+
+// Reset takes back all nodes but those of Keep. No other tree of the arena may be used after it.
 func (a *Arena) Reset() {
 	if len(a.nodes) > keepNodes {
 		a.nodes = nil
