@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -124,6 +125,44 @@ func BenchmarkCheck(b *testing.B) {
 	for b.Loop() {
 		if found := Check(files, platform, Rules()); found.HasErrors() {
 			b.Fatal(found)
+		}
+	}
+}
+
+// Files that are held against each other, of few directories and of many: what one file
+// costs must not grow with their number.
+func BenchmarkDirectories(b *testing.B) {
+	for _, queues := range []bool{false, true} {
+		for _, directories := range []int{10, 100} {
+			b.Run(fmt.Sprintf("queues=%v/directories=%d", queues, directories), func(b *testing.B) {
+				var files []*spec.File
+				add := func(name, text string) {
+					f, problems := spec.Load(diag.NewSource(name, text), spec.Options{})
+					if f == nil {
+						b.Fatal(problems)
+					}
+					files = append(files, f)
+				}
+				for d := range directories {
+					for i := range 10 {
+						id := fmt.Sprintf("%d-%d", d, i)
+						add(fmt.Sprintf("d%d/nodes%d.json", d, i), `{ "jobDefinitionName": "nodes`+id+`", "type": "multinode", "timeout": { "attemptDurationSeconds": 60 },
+							"nodeProperties": { "numNodes": 2, "mainNode": 0, "nodeRangeProperties": [{ "targetNodes": "0:", "container": { "image": "a:1", "resourceRequirements": [{ "type": "VCPU", "value": "1" }, { "type": "MEMORY", "value": "512" }] } }] } }`)
+						add(fmt.Sprintf("d%d/environment%d.json", d, i), `{ "computeEnvironmentName": "e`+id+`", "type": "MANAGED",
+							"computeResources": { "type": "EC2", "minvCpus": 0, "maxvCpus": 64, "instanceTypes": ["m5.xlarge"], "subnets": ["subnet-0a1b2c3d"], "securityGroupIds": ["sg-0a1b2c3d"], "instanceRole": "ecsInstanceRole" } }`)
+						if queues {
+							add(fmt.Sprintf("d%d/queue%d.json", d, i), `{ "jobQueueName": "q`+id+`", "priority": 1, "computeEnvironmentOrder": [{ "order": 1, "computeEnvironment": "e`+id+`" }] }`)
+							add(fmt.Sprintf("d%d/submit%d.json", d, i), `{ "jobName": "j", "jobQueue": "q`+id+`", "jobDefinition": "nodes`+id+`" }`)
+						}
+					}
+				}
+				for b.Loop() {
+					if found := Check(files, nil, Rules()); found.HasErrors() {
+						b.Fatal(found)
+					}
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(files)), "ns/file")
+			})
 		}
 	}
 }
