@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/urfave/cli/v2"
 
@@ -79,21 +81,18 @@ func (p *program) submissionOf(t *target, entries []client.Entry, path string) (
 		return nil, err
 	}
 	file, _ := spec.Load(src, spec.Options{}) // its problems do not matter here
-	var want []string
-	if file != nil {
-		for _, job := range file.Jobs {
-			want = append(want, job.Name)
-		}
-	}
-	slices.Sort(want)
+	jobs := jobsOf(file)
 	var partly []client.Submitted
-	for i := len(entries) - 1; i >= 0 && len(want) > 0; i-- {
-		jobs := together(entries, i)
-		switch have := sortedNames(jobs); {
-		case slices.Equal(have, want):
-			return jobs, nil
-		case partly == nil && slices.Contains(want, entries[i].Name):
-			partly = jobs
+	for i := len(entries) - 1; i >= 0 && len(jobs) > 0; i-- {
+		if name, _ := jobs.job(entries[i].Name); name == "" {
+			continue
+		}
+		submitted := together(entries, i)
+		if jobs.are(submitted) {
+			return submitted, nil
+		}
+		if partly == nil {
+			partly = submitted
 		}
 	}
 	f := fail(ExitNotDone, "the ledger has no submission of the jobs of %s to this target", path)
@@ -102,6 +101,66 @@ func (p *program) submissionOf(t *target, entries []client.Entry, path string) (
 			strings.Join(sortedNames(partly), " "), client.ShortID(partly[0].ID), t.flags)
 	}
 	return nil, f.try("see what there is: batchctl list%s", t.flags)
+}
+
+// fileJobs is the jobs of a file, and whether each is in every submission of it: a step that
+// runs when others have ended may not be needed, and so may not what comes after it.
+type fileJobs map[string]bool
+
+func jobsOf(file *spec.File) fileJobs {
+	if file == nil {
+		return nil
+	}
+	w := fileJobs{}
+	for _, job := range file.Jobs {
+		w[job.Name] = job.When == ""
+	}
+	for again := true; again; {
+		again = false
+		for _, job := range file.Jobs {
+			after := func(d spec.Dependency) bool { always, known := w[d.Job]; return known && !always }
+			if w[job.Name] && slices.ContainsFunc(job.DependsOn, after) {
+				w[job.Name], again = false, true
+			}
+		}
+	}
+	return w
+}
+
+// madeName is what a plan calls a part of an array that is too long, or a step in between
+// (see plan.Job.Group and Join).
+var madeName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(.+)-(?:[0-9]+of[0-9]+|(join)[0-9]*)(?:-[0-9]+)?$`) })
+
+// job is the job of the file that a submitted one belongs to, "" for none; between tells that
+// it is only a step before it.
+func (w fileJobs) job(name string) (of string, between bool) {
+	if _, ok := w[name]; ok {
+		return name, false
+	}
+	if made := madeName().FindStringSubmatch(name); made != nil {
+		if _, ok := w[made[1]]; ok {
+			return made[1], made[2] != ""
+		}
+	}
+	return "", false
+}
+
+// are reports whether these jobs are a submission of the file.
+func (w fileJobs) are(jobs []client.Submitted) bool {
+	there := map[string]bool{}
+	for _, j := range jobs {
+		name, between := w.job(j.Name)
+		if name == "" {
+			return false
+		}
+		there[name] = there[name] || !between
+	}
+	for name, always := range w {
+		if always && !there[name] {
+			return false
+		}
+	}
+	return true
 }
 
 func sortedNames(jobs []client.Submitted) (names []string) {
