@@ -18,6 +18,11 @@ func (t *table) separated(separator byte) {
 		return
 	}
 	t.quotes(r)
+	if separator == ',' && len(r.values) == 1 && strings.Contains(r.values[0], ";") {
+		t.report(RuleTableHeader, r.places[0], "save it with commas between the columns, or with tabs as .tsv",
+			"the columns are separated by semicolons, as some spreadsheets do it, and a .csv file has commas")
+		return
+	}
 	t.header(append([]string(nil), r.values...), append([]diag.Span(nil), r.places...))
 	for r.next() && t.more(r.places[0]) {
 		if !t.quotes(r) {
