@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -64,6 +65,11 @@ func TestInterruptedWait(t *testing.T) {
 // TestHangup: a run whose terminal is closed ends its job, which nobody would wait for. The
 // second SIGHUP that comes with that does not cut this short.
 func TestHangup(t *testing.T) {
+	// Where the tests run under nohup the signal is ignored, and would be by what they start; a
+	// signal that is caught is not.
+	caught := make(chan os.Signal, 1)
+	signal.Notify(caught, syscall.SIGHUP)
+	defer signal.Stop(caught)
 	path := filepath.Join(batchctlOnPath(t), "batchctl")
 	dir := t.TempDir()
 	job := `{ "name": "hold", "image": "x:1", "command": ["sh", "-c", "trap 'kill $!; echo left > left; exit 7' TERM; sleep 60 & echo begun; wait"],

@@ -90,7 +90,7 @@ func TestResolve(t *testing.T) {
 		{"aaaa", "", "fits 2 jobs, write more of it:\n  " + idA + "  train  RUNNING\n  " + idB + "  train  FAILED"},
 		{"bbb", "", "no job has the id or the name bbb"},
 		{"trian", "", "did you mean Train?"},
-		{"nothing-like-it", "", "batchctl list"},
+		{"nothing-like-it", "", "no job has the id or the name nothing-like-it"},
 		{"arn:aws:batch:us-east-1:123456789012:job-queue/cpu", "", "no job has"},
 		{"", "", "no job has"},
 	} {
