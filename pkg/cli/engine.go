@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -74,7 +73,7 @@ func (t *target) ensureQueues(ctx context.Context, made *plan.Plan) error {
 // serveLoopback lets other processes reach an engine of this process. stop ends
 // the serving and waits for it.
 func serveLoopback(engine *local.Engine) (stop func() error, err error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := engine.Listen()
 	if err != nil {
 		return nil, fail(ExitNotDone, "listen on 127.0.0.1: %v", err)
 	}

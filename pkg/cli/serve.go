@@ -66,11 +66,13 @@ func (p *program) serve(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	listener, err := listenLoopback(c.String("listen"))
-	if err != nil {
-		return err
+	var listener net.Listener
+	if c.IsSet("listen") {
+		if listener, err = listenLoopback(c.String("listen")); err != nil {
+			return err
+		}
+		defer listener.Close()
 	}
-	defer listener.Close()
 	options := engineOptions(dir, spec.Target{VCPUs: c.Float64("vcpus"), MemoryMiB: c.Int("memory"), GPUs: c.Int("gpus")})
 	if c.Int("gpus") == 0 {
 		options.GPUs = []string{}
@@ -90,6 +92,12 @@ func (p *program) serve(c *cli.Context) error {
 		return errors.Join(fail(ExitNotDone, "note the engine's executor: %v", err), engine.Close(c.Context))
 	}
 	p.nameExecutor(x.label)
+	if listener == nil {
+		if listener, err = engine.Listen(); err != nil {
+			return errors.Join(fail(ExitNotDone, "listen on 127.0.0.1: %v", err), engine.Close(c.Context))
+		}
+		defer listener.Close()
+	}
 	return p.serveEngine(c.Context, engine, listener, dir, c.Duration("exit-when-idle"))
 }
 

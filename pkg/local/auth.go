@@ -23,7 +23,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
-// newKey returns a random key pair. It is made when an engine opens and ends with it.
+// newKey returns a random key pair. It is made when an engine opens, see Connection.
 func newKey() aws.Credentials {
 	return aws.Credentials{AccessKeyID: "LOCAL" + strings.ToUpper(rand.Text()[:15]), SecretAccessKey: rand.Text() + rand.Text()}
 }

@@ -14,6 +14,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -25,7 +26,8 @@ import (
 const connectionFile = "connection.json"
 
 // Connection is how a client reaches an engine that serves: what an AWS SDK, the
-// aws CLI or boto3 need. The key ends with the engine.
+// aws CLI or boto3 need. The key ends with the engine, or is that of the one which comes after
+// it has been killed.
 type Connection struct {
 	Endpoint        string `json:"endpoint"`
 	Region          string `json:"region"`
@@ -125,6 +127,7 @@ func (c Connection) dial(ctx context.Context, network, address string) (net.Conn
 		return conn, err
 	}
 	now, err := readConnection(c.dir)
+	now.PID = c.PID // one that came after it was killed goes on with its jobs
 	if err == nil && now != c {
 		err = c.killed(c.dir)
 	}
@@ -241,6 +244,29 @@ func (e *Engine) Serve(ctx context.Context, l net.Listener, ready func(Connectio
 		return fmt.Errorf("serve: %w", err)
 	}
 	return nil
+}
+
+// inherit takes address and key of an engine that was killed here: who waits for its jobs
+// goes on with this one.
+func (e *Engine) inherit() error {
+	var left Connection
+	text, err := e.root.ReadFile(connectionFile)
+	if err == nil && json.Unmarshal(text, &left) == nil && left.AccessKeyID != "" && left.SecretAccessKey != "" {
+		e.verifier.key = aws.Credentials{AccessKeyID: left.AccessKeyID, SecretAccessKey: left.SecretAccessKey}
+		e.address = strings.TrimPrefix(left.Endpoint, "http://")
+	}
+	return e.removeConnection()
+}
+
+// Listen listens on this machine: where an engine that was killed did, if nobody else has
+// taken that port, else on a free one.
+func (e *Engine) Listen() (net.Listener, error) {
+	if e.address != "" {
+		if l, err := net.Listen("tcp", e.address); err == nil {
+			return l, nil
+		}
+	}
+	return net.Listen("tcp", "127.0.0.1:0")
 }
 
 func (e *Engine) removeConnection() error {

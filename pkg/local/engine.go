@@ -33,6 +33,7 @@ type Engine struct {
 	again   *time.Timer // set while the journal refuses what must be written
 	limit   *time.Timer // set while a job is to be ended for waiting too long
 	closing bool
+	address string            // of an engine that was killed here
 	clients map[net.Conn]bool // open connections on which a request was verified
 	runners map[*task]*runner
 	running sync.WaitGroup
@@ -88,7 +89,7 @@ func (e *Engine) open() error {
 	if e.lock, err = lockDirectory(root); err != nil {
 		return err
 	}
-	if err := e.removeConnection(); err != nil { // of an engine that was killed
+	if err := e.inherit(); err != nil {
 		return fmt.Errorf("open engine: %w", err)
 	}
 	for _, sub := range []string{"logs", "scratch"} {
