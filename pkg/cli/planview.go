@@ -2,12 +2,10 @@ package cli
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"github.com/mattn/go-runewidth"
 	"github.com/urfave/cli/v2"
@@ -102,11 +100,13 @@ func (g *planPage) job(j plan.JobReview, w *plan.World) {
 			g.room(r, j, w)
 		}
 		g.cost(j.Cost)
+		for _, d := range j.Submit.DependsOn {
+			if d.Type == types.ArrayJobDependencySequential {
+				g.line("  order", "SEQUENTIAL: each child waits for the one before")
+			}
+		}
 	}
 	g.array(j.Job)
-	if isSequential(j.Submit) {
-		g.line("  order", "SEQUENTIAL: each child waits for the one before")
-	}
 	for _, d := range j.After {
 		g.line("  after", "%s%s", d.Job, bracket(d.Type))
 	}
@@ -120,11 +120,6 @@ func (g *planPage) job(j plan.JobReview, w *plan.World) {
 		g.line("  when", "failure: whoever waits submits it once these have ended and one of them has failed")
 	}
 	g.text.WriteString("\n")
-}
-
-// isSequential reports whether the children of an array run one after the other.
-func isSequential(in *batch.SubmitJobInput) bool {
-	return in != nil && slices.ContainsFunc(in.DependsOn, func(d types.JobDependency) bool { return d.Type == types.ArrayJobDependencySequential })
 }
 
 // array says what the children of an array differ in, as far as its requests do not.

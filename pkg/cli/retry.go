@@ -15,8 +15,8 @@ func (p *program) retryCommand() *cli.Command {
 		Usage:     "submit again what failed: of an array only the cells that FAILED, as a new array",
 		UsageText: "batchctl retry [FLAGS] [JOB ...]",
 		Description: help("Definition, queue, overrides, timeout and retry strategy are those of the job; it is called NAME-retry and has the tag\n"+
-			"batchctl:retry-of, and waits for those it waited for that are submitted again, too. Each child gets the cell of one that failed, also in the retry of a retry; a plain array needs a shell in\n"+
-			"its image for that. array:3 names one child. Without a JOB it is the last submission.",
+			"batchctl:retry-of. It waits for the retries of jobs that it waited for. Each child gets the cell of one that failed, also in\n"+
+			"the retry of a retry; a plain array needs a shell in its image for that. array:3 names one child. Without a JOB it is the last submission.",
 			"batchctl retry pi-sweep\nbatchctl retry --failed --submission sweep.json --wait\nbatchctl retry pi-sweep:17\n"+
 				"batchctl results pi-sweep pi-sweep-retry"),
 		Flags: jobFlags(append(append(executorFlags(), outputFlags()...), submissionFlag(), settleFlag(),

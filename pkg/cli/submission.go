@@ -4,15 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/plan"
 	"github.com/batchctl/batchctl/pkg/spec"
 )
 
@@ -127,19 +126,15 @@ func jobsOf(file *spec.File) fileJobs {
 	return w
 }
 
-// madeName is what a plan calls a part of an array that is too long, or a step in between
-// (see plan.Job.Group and Join).
-var madeName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(.+)-(?:[0-9]+of[0-9]+|(join)[0-9]*)(?:-[0-9]+)?$`) })
-
 // job is the job of the file that a submitted one belongs to, "" for none; between tells that
 // it is only a step before it.
 func (w fileJobs) job(name string) (of string, between bool) {
 	if _, ok := w[name]; ok {
 		return name, false
 	}
-	if made := madeName().FindStringSubmatch(name); made != nil {
-		if _, ok := w[made[1]]; ok {
-			return made[1], made[2] != ""
+	for job := range w {
+		if made, join := plan.IsMadeFor(name, job); made {
+			return job, join
 		}
 	}
 	return "", false

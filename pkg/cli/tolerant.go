@@ -29,12 +29,9 @@ func (p plainIntegers) Do(r *http.Request) (*http.Response, error) {
 	if err != nil || answer.Body == nil || r.Method != http.MethodPost {
 		return answer, err
 	}
-	text, err := io.ReadAll(io.LimitReader(answer.Body, client.MaxAnswer+1))
+	text, err := io.ReadAll(client.Bounded(answer.Body))
 	if closeErr := answer.Body.Close(); err == nil {
 		err = closeErr
-	}
-	if len(text) > client.MaxAnswer {
-		err = fmt.Errorf("it is longer than %d bytes", client.MaxAnswer)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the answer: %w", err)

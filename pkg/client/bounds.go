@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -11,15 +10,17 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/smithy-go/middleware"
+
+	"github.com/batchctl/batchctl/pkg/rpc"
 )
 
 const (
 	// attemptTimeout bounds one attempt of a call: an answer that has not come by then
 	// will not come.
 	attemptTimeout = time.Minute
-	// MaxAnswer bounds an answer, in bytes. A hundred jobs that are described, each with
+	// maxAnswer bounds an answer, in bytes. A hundred jobs that are described, each with
 	// a definition and overrides as long as AWS takes them, are a fifth of it.
-	MaxAnswer = 32 << 20
+	maxAnswer = 32 << 20
 )
 
 // errSilent is an attempt whose answer did not come, or not to its end.
@@ -46,7 +47,7 @@ func onward(stack *middleware.Stack) error {
 		func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
 			out, metadata, err := next.HandleInitialize(ctx, in)
 			if sent := pageToken(in.Parameters); err == nil && sent != "" && sent == pageToken(out.Result) {
-				err = errors.New("the list does not end: a page names itself as the next one")
+				err = rpc.ErrEndless
 			}
 			return out, metadata, err
 		}), middleware.Before)
@@ -63,16 +64,20 @@ func pageToken(shape any) string {
 	return ""
 }
 
-// bounded is an HTTP client whose answers break off with an error after MaxAnswer.
+// bounded is an HTTP client whose answers break off with an error after maxAnswer.
 type bounded struct{ aws.HTTPClient }
 
 func (b bounded) Do(r *http.Request) (*http.Response, error) {
 	answer, err := b.HTTPClient.Do(r)
 	if err == nil && answer.Body != nil {
-		answer.Body = &boundedBody{answer.Body, MaxAnswer}
+		answer.Body = Bounded(answer.Body)
 	}
 	return answer, err
 }
+
+// Bounded is an answer that breaks off with an error where it is longer than any answer of
+// AWS Batch.
+func Bounded(answer io.ReadCloser) io.ReadCloser { return &boundedBody{answer, maxAnswer + 1} }
 
 type boundedBody struct {
 	io.ReadCloser
@@ -81,7 +86,7 @@ type boundedBody struct {
 
 func (b *boundedBody) Read(p []byte) (int, error) {
 	if b.left <= 0 {
-		return 0, fmt.Errorf("the answer is longer than %d bytes", MaxAnswer)
+		return 0, fmt.Errorf("the answer is longer than %d bytes", maxAnswer)
 	}
 	n, err := b.ReadCloser.Read(p[:min(len(p), b.left)])
 	b.left -= n

@@ -114,7 +114,7 @@ func TestAnAnswerThatDoesNotEndIsBrokenOff(t *testing.T) {
 		return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(body)}, nil
 	}}
 	_, err := c.Describe(t.Context(), "1")
-	if err == nil || !strings.Contains(err.Error(), "the answer is longer than") || body.read > MaxAnswer+1<<20 {
+	if err == nil || !strings.Contains(err.Error(), "the answer is longer than") || body.read > maxAnswer+1<<20 {
 		t.Errorf("%v after %d bytes", err, body.read)
 	}
 }
@@ -122,9 +122,9 @@ func TestAnAnswerThatDoesNotEndIsBrokenOff(t *testing.T) {
 func TestAnAnswerAsLongAsMayBeIsRead(t *testing.T) {
 	f, c := newFake(t)
 	f.jobs["1"] = func(time.Duration) *types.JobDetail {
-		return &types.JobDetail{JobId: aws.String("1"), JobName: aws.String("a"), StatusReason: aws.String(strings.Repeat("x", MaxAnswer/2)), Status: "RUNNING"}
+		return &types.JobDetail{JobId: aws.String("1"), JobName: aws.String("a"), StatusReason: aws.String(strings.Repeat("x", maxAnswer/2)), Status: "RUNNING"}
 	}
-	if got, err := c.Describe(t.Context(), "1"); err != nil || len(*got[0].StatusReason) != MaxAnswer/2 {
+	if got, err := c.Describe(t.Context(), "1"); err != nil || len(*got[0].StatusReason) != maxAnswer/2 {
 		t.Error(err)
 	}
 }

@@ -33,9 +33,6 @@ func inOrder(all []*runAgain) (jobs []*plan.Job, err error) {
 		}
 		begun[r] = true
 		for _, d := range r.job.DependsOn {
-			if d.Type == types.ArrayJobDependencySequential {
-				r.sequential()
-			}
 			on := byID[aws.ToString(d.JobId)]
 			if on == nil || on == r {
 				continue
@@ -48,6 +45,9 @@ func inOrder(all []*runAgain) (jobs []*plan.Job, err error) {
 					"it waits for one of several jobs " + *on.job.JobName + "; retry it with that one alone, by their ids"}
 			}
 			r.after(on, d.Type)
+		}
+		if slices.ContainsFunc(r.job.DependsOn, func(d types.JobDependency) bool { return d.Type == types.ArrayJobDependencySequential }) {
+			r.sequential()
 		}
 		jobs = append(jobs, r.parts...)
 		return nil

@@ -132,6 +132,13 @@ func TestInOrder(t *testing.T) {
 		t.Errorf("%v, %q", err, got)
 	}
 
+	jobs, err = inOrder([]*runAgain{made("3", "c", []string{"c-1of2", "c-2of2"}, types.JobDependency{Type: types.ArrayJobDependencySequential},
+		types.JobDependency{Type: types.ArrayJobDependencySequential, JobId: aws.String("gone")})})
+	want = []string{"c-1of2[2]: itself SEQUENTIAL", "c-2of2[2]: itself SEQUENTIAL, c-1of2"}
+	if got := waiting(&plan.Plan{Jobs: jobs}); err != nil || !slices.Equal(got, want) {
+		t.Errorf("a sequence said twice: %v, %q", err, got)
+	}
+
 	pair := func(make, use string) []*runAgain {
 		return []*runAgain{made(make, "make", []string{"make"}), made(use, "use", []string{"use"}, on(make))}
 	}

@@ -188,7 +188,7 @@ func (p *Pass) loose(j Job) *spec.Platform {
 	in := j.directory()
 	made, done := p.index.loose[in]
 	if !done {
-		made = queueOf(p.environmentsIn(in))
+		made = asPlatform(p.environmentsIn(in))
 		if p.index.loose == nil {
 			p.index.loose = map[string]*spec.Platform{}
 		}
@@ -197,8 +197,8 @@ func (p *Pass) loose(j Job) *spec.Platform {
 	return made
 }
 
-// queueOf makes a queue of environments, nil if nothing can be said of one.
-func queueOf(environments []Site) *spec.Platform {
+// asPlatform makes one queue of environments, nil if nothing can be said of it.
+func asPlatform(environments []Site) *spec.Platform {
 	q := spec.Queue{Name: "the compute environments beside it"}
 	for _, e := range environments {
 		if e.Node.Get(resourcesOf) == nil || e.Node.Get("eksConfiguration") != nil {

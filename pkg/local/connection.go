@@ -214,6 +214,9 @@ func (e *Engine) Serve(ctx context.Context, l net.Listener, ready func(Connectio
 	if a, ok := l.Addr().(*net.TCPAddr); !ok || !a.IP.IsLoopback() {
 		return fmt.Errorf("serve: %s is not a loopback address: whoever reaches the engine can run commands", l.Addr())
 	}
+	if e.listener != nil && e.listener != l {
+		e.listener.Close() // nobody is to wait there for an answer
+	}
 	c := e.connection("http://" + l.Addr().String())
 	if err := e.writeConnection(c); err != nil {
 		return fmt.Errorf("serve: %w", err)
@@ -247,13 +250,16 @@ func (e *Engine) Serve(ctx context.Context, l net.Listener, ready func(Connectio
 }
 
 // inherit takes address and key of an engine that was killed here: who waits for its jobs
-// goes on with this one.
+// goes on with this one. Where somebody else has the address now, what is signed with the
+// key comes to them, so it is good for nothing any more.
 func (e *Engine) inherit() error {
 	var left Connection
 	text, err := e.root.ReadFile(connectionFile)
 	if err == nil && json.Unmarshal(text, &left) == nil && left.AccessKeyID != "" && left.SecretAccessKey != "" {
-		e.verifier.key = aws.Credentials{AccessKeyID: left.AccessKeyID, SecretAccessKey: left.SecretAccessKey}
-		e.address = strings.TrimPrefix(left.Endpoint, "http://")
+		if l, err := net.Listen("tcp", strings.TrimPrefix(left.Endpoint, "http://")); err == nil {
+			e.listener = l
+			e.verifier.key = aws.Credentials{AccessKeyID: left.AccessKeyID, SecretAccessKey: left.SecretAccessKey}
+		}
 	}
 	return e.removeConnection()
 }
@@ -261,10 +267,8 @@ func (e *Engine) inherit() error {
 // Listen listens on this machine: where an engine that was killed did, if nobody else has
 // taken that port, else on a free one.
 func (e *Engine) Listen() (net.Listener, error) {
-	if e.address != "" {
-		if l, err := net.Listen("tcp", e.address); err == nil {
-			return l, nil
-		}
+	if e.listener != nil {
+		return e.listener, nil
 	}
 	return net.Listen("tcp", "127.0.0.1:0")
 }

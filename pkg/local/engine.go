@@ -33,14 +33,15 @@ type Engine struct {
 	again   *time.Timer // set while the journal refuses what must be written
 	limit   *time.Timer // set while a job is to be ended for waiting too long
 	closing bool
-	address string            // of an engine that was killed here
 	clients map[net.Conn]bool // open connections on which a request was verified
 	runners map[*task]*runner
 	running sync.WaitGroup
 	logs    logWatch
 	scratch scratch
 	streams streamIndex
-	hurry   chan struct{} // closed when attempts may no longer end in peace
+	// listener is at the address of an engine that was killed here; nil: there was none.
+	listener net.Listener
+	hurry    chan struct{} // closed when attempts may no longer end in peace
 }
 
 // fact is an event that has happened outside the model: it must be written, now
@@ -536,6 +537,9 @@ func (e *Engine) release() error {
 	}
 	if e.root != nil {
 		errs = append(errs, e.root.Close())
+	}
+	if e.listener != nil {
+		e.listener.Close() // by Serve already, if it was called
 	}
 	return errors.Join(errs...)
 }

@@ -3,6 +3,9 @@ package plan
 import (
 	"fmt"
 	"maps"
+	"regexp"
+	"strings"
+	"sync"
 
 	"github.com/batchctl/batchctl/pkg/spec"
 )
@@ -31,6 +34,17 @@ func (t taken) free(base, ending string) string {
 	}
 	t[name] = true
 	return name
+}
+
+// madeEnding is what stands behind the name of a job in those of its parts and joins.
+var madeEnding = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`-([0-9]+of[0-9]+|join[0-9]*)(-[0-9]+)?$`) })
+
+// IsMadeFor reports whether Build may have given the name to a job that it made for one of
+// the file: one of several arrays (see Job.Group), or a join before it (Job.Join).
+func IsMadeFor(name, job string) (made, join bool) {
+	ending := madeEnding().FindString(name)
+	made = ending != "" && name == cut(job, ending)
+	return made, made && strings.HasPrefix(ending, "-join")
 }
 
 func cut(base, ending string) string {

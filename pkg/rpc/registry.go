@@ -56,7 +56,7 @@ func (c *Client) RepositoryTags(ctx context.Context, repository string) (tags []
 			return tags, true, nil
 		}
 		if in["nextToken"] == page.NextToken {
-			return nil, false, errEndless
+			return nil, false, ErrEndless
 		}
 		in["nextToken"] = page.NextToken
 	}

@@ -109,14 +109,14 @@ func (c *Client) Query(ctx context.Context, s Service, operation string, in url.
 	return nil
 }
 
-// errEndless is a page that leads to itself: who follows it never comes to an end, and who
+// ErrEndless is a page that leads to itself: who follows it never comes to an end, and who
 // stops there takes a part for the whole.
-var errEndless = errors.New("the list does not end: a page names itself as the next one")
+var ErrEndless = errors.New("the list does not end: a page names itself as the next one")
 
 // goOn has a request of the Query API lead to the next page.
 func goOn(in url.Values, next string) error {
 	if in.Get("NextToken") == next {
-		return errEndless
+		return ErrEndless
 	}
 	in.Set("NextToken", next)
 	return nil

@@ -178,12 +178,12 @@ func TestListsThatDoNotEnd(t *testing.T) {
 		"DescribeChangeSet": func(c *Client) error { _, err := c.ChangeSet(t.Context(), "c", "s"); return err },
 	} {
 		s, c := scripted(answer{status: 200, body: "<R><" + operation + "Result><NextToken>again</NextToken></" + operation + "Result></R>"})
-		if err := list(c); !errors.Is(err, errEndless) || len(s.asked) != 2 {
+		if err := list(c); !errors.Is(err, ErrEndless) || len(s.asked) != 2 {
 			t.Errorf("%s: %v after %d calls", operation, err, len(s.asked))
 		}
 	}
 	s, c := scripted(answer{status: 200, body: `{"nextToken":"again"}`})
-	if _, _, err := c.RepositoryTags(t.Context(), "r"); !errors.Is(err, errEndless) || len(s.asked) != 2 {
+	if _, _, err := c.RepositoryTags(t.Context(), "r"); !errors.Is(err, ErrEndless) || len(s.asked) != 2 {
 		t.Errorf("ListImages: %v after %d calls", err, len(s.asked))
 	}
 }

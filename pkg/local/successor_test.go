@@ -1,0 +1,139 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/batch"
+)
+
+// TestNextEngineGoesOnForClients: an engine that comes after one that was killed has its address
+// and its key, so who was connected goes on; after one that ended by itself it has neither.
+func TestNextEngineGoesOnForClients(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	var before Connection
+	for i, killed := range []bool{true, true, false, false} {
+		e, err := Open(Options{Dir: dir, Executor: &script{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := e.Listen()
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		ready, served := make(chan Connection, 1), make(chan error, 1)
+		go func() { served <- e.Serve(ctx, l, func(c Connection) { ready <- c }) }()
+		now := <-ready
+		if same := now == before; same != (i == 1 || i == 2) {
+			t.Errorf("engine %d: %+v after %+v", i, now, before)
+		}
+		if i == 1 || i == 2 { // as it was found before the first one was killed
+			before.PID++ // it was another process
+			client := batch.NewFromConfig(before.Config(""))
+			if _, err := client.DescribeJobQueues(t.Context(), &batch.DescribeJobQueuesInput{}); err != nil {
+				t.Errorf("engine %d: %v", i, err)
+			}
+		}
+		before = now
+		text, err := os.ReadFile(filepath.Join(dir, connectionFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		cancel()
+		if err := errors.Join(<-served, e.Close(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+		if killed { // who is killed leaves what was there
+			leave(t, dir, string(text))
+		}
+	}
+}
+
+// TestNextEngineElsewhereHasItsOwnKey: where somebody has taken the address of an engine that was
+// killed, what clients still sign and send there is worth nothing.
+func TestNextEngineElsewhereHasItsOwnKey(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	dir := filepath.Join(t.TempDir(), "state")
+	leave(t, dir, `{"endpoint":"http://`+taken.Addr().String()+`","region":"local","accessKeyId":"A","secretAccessKey":"B"}`)
+	e, err := Open(Options{Dir: dir, Executor: &script{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close(t.Context())
+	l, err := e.Listen()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if l.Addr().String() == taken.Addr().String() || e.key.AccessKeyID == "A" || e.key.SecretAccessKey == "B" {
+		t.Errorf("at %v with the key %s", l.Addr(), e.key.AccessKeyID)
+	}
+}
+
+// TestNextEngineLeavesNoDeadPort: an engine that is told to listen elsewhere, or that only runs
+// what it has itself, keeps nobody waiting at the address of the one before.
+func TestNextEngineLeavesNoDeadPort(t *testing.T) {
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := free.Addr().String()
+	free.Close()
+	dir := filepath.Join(t.TempDir(), "state")
+	for _, serves := range []bool{true, false} {
+		leave(t, dir, `{"endpoint":"http://`+address+`","region":"local","accessKeyId":"A","secretAccessKey":"B"}`)
+		e, err := Open(Options{Dir: dir, Executor: &script{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if conn, err := net.Dial("tcp", address); err != nil {
+			t.Errorf("it has not taken the address: %v", err)
+		} else {
+			conn.Close()
+		}
+		if serves {
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			ready, served := make(chan Connection, 1), make(chan error, 1)
+			go func() { served <- e.Serve(ctx, l, func(c Connection) { ready <- c }) }()
+			<-ready
+			if conn, err := net.Dial("tcp", address); err == nil {
+				conn.Close()
+				t.Error("somebody listens where nobody answers")
+			}
+			cancel()
+			if err := <-served; err != nil {
+				t.Error(err)
+			}
+		}
+		if err := e.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if conn, err := net.Dial("tcp", address); err == nil {
+			conn.Close()
+			t.Error("somebody listens after the engine's end")
+		}
+	}
+}
+
+func leave(t *testing.T, dir, connection string) {
+	t.Helper()
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, connectionFile), []byte(connection), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
