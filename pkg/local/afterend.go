@@ -38,7 +38,11 @@ func (a afterEnd) Do(r *http.Request) (*http.Response, error) {
 	defer engine.release()
 	engine.verifier.key = aws.Credentials{AccessKeyID: a.connection.AccessKeyID, SecretAccessKey: a.connection.SecretAccessKey}
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	return inProcess{engine.Handler()}.Do(r)
+	stored, openErr := inProcess{engine.Handler()}.Do(r)
+	if openErr != nil || stored.StatusCode >= http.StatusBadRequest { // such as a change, which no engine takes any more
+		return nil, err
+	}
+	return stored, nil
 }
 
 // CloseIdleConnections lets the engine go: it waits a little for connected clients before it ends.
