@@ -41,7 +41,7 @@ func TestBenchOnGPU(t *testing.T) {
 	for _, workload := range []string{"matrix", "image"} {
 		t.Run(workload, func(t *testing.T) {
 			parameters := map[string]string{"matrix": "sizes=64", "image": "sizes=64,batch=2"}[workload]
-			args := []string{"bench", "--target", "local", "--allow-root", "--workload", workload, "--runs", "1", "--out", "report", "--published",
+			args := []string{"bench", "--target", "local", "--workload", workload, "--runs", "1", "--out", "report", "--published",
 				"--env", "BATCHCTL_LIBCUDA=" + libraries + "/libcuda.so.1", "--env", "BATCHCTL_CUBLAS=" + libraries + "/libcublas.so.12"}
 			for pair := range strings.SplitSeq(parameters, ",") {
 				args = append(args, "--parameters", pair)

@@ -52,7 +52,7 @@ func TestAWSTargets(t *testing.T) {
 	write("config", "[profile other]\nregion = eu-west-1\naws_access_key_id = OTHERKEY\naws_secret_access_key = s\n")
 	for name, value := range map[string]string{"AWS_CONFIG_FILE": filepath.Join(dir, "config"), "AWS_SHARED_CREDENTIALS_FILE": filepath.Join(dir, "none"),
 		"AWS_ACCESS_KEY_ID": "MYKEY", "AWS_SECRET_ACCESS_KEY": "s", "AWS_EC2_METADATA_DISABLED": "true", "AWS_MAX_ATTEMPTS": "1",
-		"BATCHCTL_STATE_DIR": filepath.Join(dir, "state"), "AWS_PROFILE": "", "AWS_REGION": "", "BATCHCTL_TARGET": "", "BATCHCTL_ALLOW_ROOT": "1"} {
+		"BATCHCTL_STATE_DIR": filepath.Join(dir, "state"), "AWS_PROFILE": "", "AWS_REGION": "", "BATCHCTL_TARGET": ""} {
 		t.Setenv(name, value)
 	}
 	state := 0

@@ -174,7 +174,7 @@ func serveArgs(dir string, entry spec.Target) []string {
 	return args
 }
 
-// spawn starts this program anew and returns the reading end of its stdout.
+// spawn starts this program again and returns the reading end of its stdout.
 func spawn(log *os.File, args []string) (*os.File, error) {
 	read, write, err := os.Pipe()
 	if err != nil {

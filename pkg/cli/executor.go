@@ -26,8 +26,8 @@ type executorChoice struct {
 	process    bool   // jobs may choose to be processes, whatever the others are
 	privileged bool
 	mounts     []string // absolute
-	root       bool     // processes may be root's
-	again      string   // the command with which they may
+	root       bool     // as root, start processes for every client, not only for batchctl's commands
+	runs       bool     // the command has the flags: it runs jobs
 	given      bool     // asked for, so that an engine which runs jobs in another way will not do
 }
 
@@ -36,7 +36,7 @@ func executorFlags() []cli.Flag {
 		&cli.StringFlag{Name: "executor", Usage: "how the local engine runs jobs: `process|docker|podman|container` (container: docker if its daemon answers, else podman; default: the platform file's targets.local.executor, else process)"},
 		&cli.StringSliceFlag{Name: "allow-mount", Usage: "let jobs in containers mount this `DIRECTORY` and what is below it; may be given more than once"},
 		&cli.BoolFlag{Name: "allow-process", Usage: "let jobs that have the tag " + local.ExecutorTag + "=process run as processes of this machine where the others run in containers"},
-		&cli.BoolFlag{Name: "allow-root", Usage: "let jobs run as root where batchctl does, as BATCHCTL_ALLOW_ROOT=1 does; jobs in containers need no leave"},
+		&cli.BoolFlag{Name: "allow-root", Usage: "as root, let other clients of the engine (aws CLI, SDKs) start processes too; BATCHCTL_ALLOW_ROOT=1 does the same"},
 		&cli.BoolFlag{Name: "allow-privileged", Usage: "let jobs in containers be privileged and use devices: either gives them this machine"},
 	}
 }
@@ -46,7 +46,7 @@ func executorFlags() []cli.Flag {
 func executorOf(c *cli.Context, entry spec.Target) (executorChoice, error) {
 	takes := slices.ContainsFunc(c.Command.Flags, func(f cli.Flag) bool { return slices.Contains(f.Names(), "executor") })
 	choice := executorChoice{name: cmp.Or(c.String("executor"), entry.Executor, container.Process), process: c.Bool("allow-process"), privileged: c.Bool("allow-privileged"),
-		root: c.Bool("allow-root") || os.Getenv(allowRoot) == "1", again: asRoot(c, takes)}
+		root: c.Bool("allow-root") || os.Getenv(allowRoot) == "1", runs: takes}
 	choice.given = takes && (c.String("executor") != "" || entry.Executor != "" || choice.process || choice.privileged || len(c.StringSlice("allow-mount")) > 0)
 	names := container.Executors()
 	if !slices.Contains(names, choice.name) {
@@ -70,40 +70,18 @@ func executorOf(c *cli.Context, entry spec.Target) (executorChoice, error) {
 	return choice, nil
 }
 
-// allowRoot is the environment variable that says what --allow-root says, for images and
-// machines where everybody is root, and for commands without the flag. Only 1 counts.
+// allowRoot is the environment variable that does what --allow-root does, for images in which everything
+// runs as root. Only the value 1 counts.
 const allowRoot = "BATCHCTL_ALLOW_ROOT"
 
-// asRoot is the command line of c with the leave to run jobs as root.
-func asRoot(c *cli.Context, flag bool) string {
-	lineage := c.Lineage()
-	words := lineage[len(lineage)-2].Args().Slice() // the last holds no arguments, the one before all of them
-	// arrange has put the operands behind two hyphens; they are seldom needed.
-	if at := slices.Index(words, "--"); at >= 0 && !slices.ContainsFunc(words[at+1:], func(w string) bool { return strings.HasPrefix(w, "-") }) {
-		words = slices.Delete(words, at, at+1)
-	}
-	for i, word := range words {
-		if strings.ContainsFunc(word, func(r rune) bool { return !strings.ContainsRune(plain, r) }) || word == "" {
-			words[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-		}
-	}
-	if !flag {
-		return allowRoot + "=1 batchctl " + strings.Join(words, " ")
-	}
-	return "batchctl " + strings.Join(slices.Insert(words, 1, "--allow-root"), " ")
-}
+// startsProcesses reports whether jobs may run as processes of this machine.
+func (e executorChoice) startsProcesses() bool { return e.name == container.Process || e.process }
 
-// plain are the characters that mean nothing to a shell.
-const plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./:=,+@%"
-
-// mayRun refuses processes of root that nobody asked for. What a job file says runs with
-// all that the user may do, and root may do everything.
-func (e executorChoice) mayRun() error {
-	if os.Geteuid() != 0 || e.root {
-		return nil
-	}
-	return fail(ExitNotDone, "you are root, and so would be the jobs: they run as processes of this machine").
-		try("if they may, in a container of your own say: export %s=1    or this once: %s    or in containers: --executor container", allowRoot, e.again)
+// onlyOwnProcesses reports whether the engine must start processes for batchctl's own commands only.
+// A job file that you run yourself runs as you, as with make or a shell. A job that reaches the engine
+// from another client becomes root's only if that was asked for.
+func (e executorChoice) onlyOwnProcesses() bool {
+	return os.Geteuid() == 0 && e.startsProcesses() && !e.root
 }
 
 // arguments are the choice as flags of serve.
@@ -130,11 +108,6 @@ type executor struct {
 
 // openExecutor makes the executor, or says why it cannot be had on this machine.
 func openExecutor(ctx context.Context, dir string, choice executorChoice) (executor, error) {
-	if choice.name == container.Process || choice.process {
-		if err := choice.mayRun(); err != nil {
-			return executor{}, err
-		}
-	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return executor{}, fail(ExitNotDone, "make the state directory: %v", err)
 	}
@@ -154,11 +127,14 @@ func openExecutor(ctx context.Context, dir string, choice executorChoice) (execu
 	return executor{Executor: x, executorChoice: choice, label: x.String()}, nil
 }
 
-// nameExecutor says once how jobs run. Of processes the engine's note on members
-// without effect says it.
-func (p *program) nameExecutor(label string) {
-	if label != "" && label != container.Process {
+// nameExecutor prints once how jobs run. For processes the engine's note on members without effect
+// says it; that they run as root is said here.
+func (p *program) nameExecutor(label string, runsJobs bool) {
+	switch {
+	case label != "" && label != container.Process:
 		fmt.Fprintf(p.Err, "executor: %s\n", diag.Printable(label))
+	case label == container.Process && runsJobs && os.Geteuid() == 0:
+		fmt.Fprintln(p.Err, "note: you are root, so jobs run as root on this machine (in containers: --executor container)")
 	}
 }
 

@@ -57,7 +57,7 @@ func testFlowInS3(t *testing.T, server string) {
 	object(t, http.MethodPut, server+"/data/raw/more/2.txt", "b\n")
 	object(t, http.MethodPut, server+"/data/raw/3.txt", "b\n")
 	u := newUser(t, "")
-	u.environ = append(u.environ, "BATCHCTL_TARGET=local", "BATCHCTL_ALLOW_ROOT=1")
+	u.environ = append(u.environ, "BATCHCTL_TARGET=local")
 	u.write("flow.json", strings.ReplaceAll(s3Flow, "SERVER", server))
 	u.types(cli.ExitOK, "validate --fail-on warning flow.json")
 	u.types(cli.ExitOK, "run flow.json")

@@ -38,7 +38,7 @@ const roomyPlatform = `{
 // with the array.
 func TestMaxParallel(t *testing.T) {
 	u := newUser(t, "")
-	u.environ = append(u.environ, "BATCHCTL_TARGET=local", "BATCHCTL_ALLOW_ROOT=1")
+	u.environ = append(u.environ, "BATCHCTL_TARGET=local")
 	u.write("batchctl.json", roomyPlatform)
 	u.write("bounded.json", boundedJob)
 	events := u.pipe("events", os.O_RDWR)

@@ -91,11 +91,9 @@ func runShell(t *testing.T, dir, command string) string {
 	return string(out)
 }
 
-// batchctlOnPath links the test binary as batchctl, as testscript does. It may run jobs
-// as root, where the test does.
+// batchctlOnPath links the test binary as batchctl, as testscript does.
 func batchctlOnPath(t *testing.T) string {
 	t.Helper()
-	t.Setenv("BATCHCTL_ALLOW_ROOT", "1")
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

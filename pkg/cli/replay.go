@@ -191,7 +191,7 @@ func (p *program) replayExecutor(c *cli.Context, platform *spec.Platform) (execu
 	}
 	x, err := openExecutor(c.Context, dir, choice)
 	if err == nil {
-		p.nameExecutor(x.label)
+		p.nameExecutor(x.label, true)
 	}
 	return x, err
 }

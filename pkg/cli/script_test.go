@@ -44,7 +44,6 @@ func TestScripts(t *testing.T) {
 				e.Setenv("GOCACHE", filepath.Join(cache, "go-build"))
 			}
 			e.Setenv("BATCHCTL_STATE_DIR", filepath.Join(e.WorkDir, "state"))
-			e.Setenv("BATCHCTL_ALLOW_ROOT", "1") // machines that test are often root's; root.txtar takes it away
 			e.Setenv("AWS_EC2_METADATA_DISABLED", "true")
 			e.Setenv("AWS_CONFIG_FILE", filepath.Join(e.WorkDir, "no-config"))
 			e.Setenv("AWS_SHARED_CREDENTIALS_FILE", filepath.Join(e.WorkDir, "no-credentials"))

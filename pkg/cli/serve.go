@@ -7,11 +7,15 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"github.com/urfave/cli/v2"
 
+	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/local"
 	"github.com/batchctl/batchctl/pkg/spec"
@@ -23,8 +27,9 @@ func (p *program) serveCommand() *cli.Command {
 		Usage:     "serve the AWS Batch API on this machine",
 		UsageText: "batchctl serve [FLAGS]",
 		Description: help("stdout holds the exports with which the aws CLI, boto3 and every SDK drive this engine. Only this\n"+
-			"machine can reach it, and only with its key. Jobs run on this machine as your user (as root only\n"+
-			"with --allow-root); the state is kept.",
+			"machine can reach it, and only with its key. Jobs run on this machine as you. As root, jobs from other\n"+
+			"clients than batchctl run as processes only with --allow-root. Ctrl-C and --stop end the engine and its jobs;\n"+
+			"the state is kept.",
 			"batchctl serve\neval \"$(batchctl serve --exports)\"\naws batch describe-job-queues"),
 		Flags: append([]cli.Flag{
 			&cli.StringFlag{Name: "state-dir", Usage: "`DIRECTORY` of the engine (default: $BATCHCTL_STATE_DIR, else ~/.local/state/batchctl)"},
@@ -35,7 +40,7 @@ func (p *program) serveCommand() *cli.Command {
 			&cli.DurationFlag{Name: "exit-when-idle", Usage: "end after this `DURATION` without a job or a request; 0 never ends"},
 			&cli.BoolFlag{Name: "lenient", Usage: "take what moto takes and AWS Batch refuses, with a notice: for test suites written against moto; what passes may fail in the cloud"},
 			&cli.BoolFlag{Name: "exports", Usage: "print the exports of the running engine and end"},
-			&cli.BoolFlag{Name: "stop", Usage: "end the running engine and its jobs"},
+			&cli.BoolFlag{Name: "stop", Usage: "stop the running engine and end its jobs"},
 		}, executorFlags()...),
 		Action: p.serve,
 	}
@@ -73,7 +78,7 @@ func (p *program) serve(c *cli.Context) error {
 		}
 		defer listener.Close()
 	}
-	options := engineOptions(dir, spec.Target{VCPUs: c.Float64("vcpus"), MemoryMiB: c.Int("memory"), GPUs: c.Int("gpus")})
+	options := engineOptions(dir, spec.Target{VCPUs: c.Float64("vcpus"), MemoryMiB: c.Int("memory"), GPUs: c.Int("gpus")}, x.executorChoice)
 	if c.Int("gpus") == 0 {
 		options.GPUs = []string{}
 	}
@@ -91,7 +96,10 @@ func (p *program) serve(c *cli.Context) error {
 	if err := x.keep(dir); err != nil {
 		return errors.Join(fail(ExitNotDone, "note the engine's executor: %v", err), engine.Close(c.Context))
 	}
-	p.nameExecutor(x.label)
+	p.nameExecutor(x.label, false)
+	if options.ProcessesForBatchctlOnly {
+		fmt.Fprintln(p.Err, "note: you are root: only batchctl's own commands may start processes here; to let every client do so, add --allow-root")
+	}
 	if listener == nil {
 		if listener, err = engine.Listen(); err != nil {
 			return errors.Join(fail(ExitNotDone, "listen on 127.0.0.1: %v", err), engine.Close(c.Context))
@@ -119,24 +127,55 @@ func checkServe(c *cli.Context) error {
 	return nil
 }
 
-// serveEngine serves until ctx ends or the engine has been idle long enough.
+// lingerTime is how long a stopped engine still answers clients that wait for its jobs. They ask
+// every half second.
+const lingerTime = 2 * time.Second
+
+// serveEngine serves until the engine has been idle for long enough or ctx ends, which ends the
+// engine's jobs.
 func (p *program) serveEngine(ctx context.Context, engine *local.Engine, l net.Listener, dir string, idle time.Duration) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	served := make(chan error, 1)
+	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	served, quiet := make(chan error, 1), make(chan struct{})
 	go func() {
-		served <- engine.Serve(ctx, l, func(c local.Connection) { p.announce(c, dir) })
+		served <- engine.Serve(serving, l, func(c local.Connection) { p.announce(c, dir) })
 	}()
 	if idle > 0 {
 		go func() {
-			engine.WaitIdle(ctx, idle)
-			cancel()
+			if engine.WaitIdle(serving, idle) == nil {
+				close(quiet)
+			}
 		}()
 	}
-	err := <-served
-	closing, done := context.WithTimeout(context.Background(), closeTimeout)
+	closing, done := context.WithCancel(context.WithoutCancel(ctx))
 	defer done()
-	return errors.Join(err, engine.Close(closing))
+	var err error
+	select {
+	case err = <-served: // it cannot serve
+		served <- nil
+	case <-quiet:
+	case <-ctx.Done():
+		time.AfterFunc(closeTimeout, done)
+		err = endJobs(closing, engine)
+		linger, cancel := context.WithTimeout(closing, lingerTime)
+		defer cancel()
+		_ = engine.Drain(linger)
+	}
+	stop()
+	err = errors.Join(err, <-served)
+	time.AfterFunc(closeTimeout, done)
+	if err = errors.Join(err, engine.Close(closing)); err == nil {
+		err = &failure{code: ExitOK} // a signal is the usual way to stop a server
+	}
+	return err
+}
+
+// endJobs ends the jobs of an engine that is to stop.
+func endJobs(ctx context.Context, engine *local.Engine) error {
+	if _, err := engine.EndJobs(ctx); err != nil {
+		return fail(ExitNotDone, "stop the local engine: %v", err).try("jobs that still run are killed")
+	}
+	return nil
 }
 
 func (p *program) announce(connection local.Connection, dir string) {
@@ -152,26 +191,65 @@ func (p *program) printExports(dir string) error {
 	return p.printText(exports(connection))
 }
 
-// stopEngine asks a running engine to end, and waits until it has.
+// stopEngine stops a running engine with its jobs, waits until both have ended, and prints which jobs these were.
 func (p *program) stopEngine(ctx context.Context, dir string) error {
 	connection, err := local.Connect(dir)
 	if err != nil {
-		return fail(ExitNotDone, "%v", err).try("batchctl list reads its state all the same")
+		return fail(ExitNotDone, "%v", err).try("to read its state: batchctl list")
 	}
 	process, err := os.FindProcess(connection.PID)
-	if err == nil {
-		err = process.Signal(os.Interrupt)
-	}
 	if err != nil {
-		return fail(ExitNotDone, "end the engine, process %d: %v", connection.PID, err)
+		return fail(ExitNotDone, "stop the engine, process %d: %v", connection.PID, err)
+	}
+	jobs, listErr := unfinishedOn(ctx, connection)
+	if err := process.Signal(os.Interrupt); err != nil {
+		return fail(ExitNotDone, "stop the engine, process %d: %v", connection.PID, err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, closeTimeout)
 	defer cancel()
 	if err := local.WaitClosed(ctx, dir); err != nil {
-		return fail(ExitNotDone, "the engine, process %d, has not ended yet: %v", connection.PID, err)
+		return fail(ExitNotDone, "the engine, process %d, is still running: %v", connection.PID, err)
 	}
-	fmt.Fprintln(p.Err, "the engine has ended")
+	switch {
+	case listErr != nil:
+		fmt.Fprintf(p.Err, "the engine has stopped, and its jobs with it; listing them failed: %s\n", diag.Printable(listErr.Error()))
+	case len(jobs) == 0:
+		fmt.Fprintln(p.Err, "the engine has stopped")
+	default:
+		fmt.Fprintf(p.Err, "the engine has stopped, and %s with it: %s\n", plural(len(jobs), "job"), diag.Printable(someOf(jobs)))
+	}
 	return nil
+}
+
+// unfinishedOn is unfinished for an engine of another process, which does not wait for this command afterwards.
+func unfinishedOn(ctx context.Context, connection local.Connection) ([]string, error) {
+	config := connection.Config("")
+	if idle, ok := config.HTTPClient.(interface{ CloseIdleConnections() }); ok {
+		defer idle.CloseIdleConnections()
+	}
+	t := &target{Client: client.New(config)}
+	return t.unfinished(ctx)
+}
+
+// unfinished returns the jobs that have not ended, each as its name and short id.
+func (t *target) unfinished(ctx context.Context) (names []string, err error) {
+	statuses := slices.DeleteFunc(types.JobStatus("").Values(), client.Ended)
+	for job, err := range t.List(ctx, client.Filter{Statuses: statuses}) {
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, aws.ToString(job.JobName)+" "+client.ShortID(aws.ToString(job.JobId)))
+	}
+	return names, nil
+}
+
+// someOf joins the first few of many names.
+func someOf(names []string) string {
+	const most = 5
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }
 
 // exports is what a shell needs for the aws CLI to talk to the engine.

@@ -43,6 +43,8 @@ type target struct {
 	ledger *client.Ledger
 	// executor is how the local engine runs jobs; "" where that is not known.
 	executor string
+	// runsJobs says that the command runs jobs and does not only stop or watch them.
+	runsJobs bool
 	// several says that more jobs than those that are followed belong together, so that the
 	// lines of a log have to name theirs.
 	several bool
@@ -147,6 +149,7 @@ func (p *program) openNamed(ctx context.Context, c *cli.Context, platform *spec.
 	case name == localTarget:
 		var choice executorChoice
 		if choice, err = executorOf(c, entry); err == nil {
+			t.runsJobs = choice.runs
 			err = p.openLocal(ctx, t, dir, entry, choice, why)
 		}
 	case name == awsTarget || entry.Name != "":
@@ -163,11 +166,12 @@ func (p *program) openNamed(ctx context.Context, c *cli.Context, platform *spec.
 	if t.isLocal() {
 		t.PollAtMost = 500 * time.Millisecond // nobody else's quota
 		t.LogsAtOnce = true
+		t.Patience = enginePatience
 		t.TakesOnce = true
 	}
 	if why != toRead {
 		fmt.Fprintf(p.Err, "target: %s\n", diag.Printable(t.label))
-		p.nameExecutor(t.executor)
+		p.nameExecutor(t.executor, t.runsJobs)
 	}
 	return t, nil
 }
@@ -183,6 +187,11 @@ func knownTarget(name string, platform *spec.Platform) bool {
 	_, known := platform.Target(name)
 	return known
 }
+
+// enginePatience is how long a command waits for a local engine that no longer answers. One that
+// shut down answers from its state directory, so this one was killed or hangs; the next one takes
+// over its address and key.
+const enginePatience = 20 * time.Second
 
 func unknownTarget(name string, platform *spec.Platform) error {
 	names := []string{localTarget, awsTarget}
@@ -243,7 +252,7 @@ func (p *program) openLocal(ctx context.Context, t *target, dir string, entry sp
 	if err == nil {
 		return p.connect(t, connection, cwd, dir, choice)
 	}
-	options := engineOptions(dir, entry)
+	options := engineOptions(dir, entry, choice)
 	if why == toRead {
 		options.ReadOnly = true
 		return p.openEngine(ctx, t, cwd, options, executor{}, false)
@@ -277,13 +286,15 @@ func (p *program) connect(t *target, connection local.Connection, cwd, dir strin
 	return nil
 }
 
-func engineOptions(dir string, entry spec.Target) local.Options {
+func engineOptions(dir string, entry spec.Target, choice executorChoice) local.Options {
 	o := local.Options{
 		Dir:       dir,
 		VCPUs:     entry.VCPUs,
 		MemoryMiB: entry.MemoryMiB,
 		Program:   shippedWorkloads(),
 		Check:     checkRequest,
+
+		ProcessesForBatchctlOnly: choice.onlyOwnProcesses(),
 	}
 	for i := range entry.GPUs {
 		o.GPUs = append(o.GPUs, fmt.Sprintf("%d", i))
@@ -328,10 +339,10 @@ func (p *program) openEngine(ctx context.Context, t *target, cwd string, o local
 		}
 	}
 	t.close = func() error {
-		p.drain(ctx, engine)
 		closing, cancel := context.WithTimeout(context.Background(), closeTimeout)
 		defer cancel()
-		return errors.Join(stop(), engine.Close(closing))
+		ended := p.drain(ctx, t, closing)
+		return errors.Join(ended, stop(), engine.Close(closing))
 	}
 	return nil
 }
@@ -351,13 +362,25 @@ func (p *program) openAfter(ctx context.Context, t *target, cwd string, o local.
 		try("end it, or use another one: --state-dir DIRECTORY")
 }
 
-// drain waits for what other processes run on the engine of this one.
-func (p *program) drain(ctx context.Context, engine *local.Engine) {
-	at := time.AfterFunc(time.Second, func() {
-		fmt.Fprintln(p.Err, "other commands still use this engine; it ends with the last of them (Ctrl-C ends it now)")
-	})
+// drain waits until other commands no longer use the engine of this process. When ctx ends first, it
+// ends their jobs, which must not start again with the next engine.
+func (p *program) drain(ctx context.Context, t *target, closing context.Context) error {
+	at := time.AfterFunc(time.Second, func() { p.tellOthers(closing, t) })
 	defer at.Stop()
-	_ = engine.Drain(ctx) // interrupted: what runs is ended and kept
+	if t.engine.Drain(ctx) == nil {
+		return nil
+	}
+	return endJobs(closing, t.engine)
+}
+
+// tellOthers prints what keeps the engine of this process from ending.
+func (p *program) tellOthers(ctx context.Context, t *target) {
+	names, err := t.unfinished(ctx)
+	if err != nil || len(names) == 0 {
+		fmt.Fprintln(p.Err, "waiting for other batchctl commands that use this engine (Ctrl-C stops waiting)")
+		return
+	}
+	fmt.Fprintf(p.Err, "waiting for %s on this engine: %s (Ctrl-C stops waiting and ends them)\n", plural(len(names), "other job"), diag.Printable(someOf(names)))
 }
 
 // noticing shows what the engine says about requests that it took, each thing

@@ -14,6 +14,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/local"
 )
 
 func (p *program) waitCommand() *cli.Command {
@@ -96,6 +97,12 @@ func (p *program) waitFor(ctx context.Context, t *target, jobs []client.Submitte
 	}
 	if _, missing := errors.AsType[*client.MissingError](err); missing {
 		return code, err
+	}
+	if t.isLocal() {
+		if _, gone := local.Connect(t.ledger.Dir); gone != nil {
+			return code, fail(ExitNotDone, "stopped waiting: the local engine was killed, and its jobs with it").
+				try("start it again, which retries or fails its jobs: batchctl wait %s", words)
+		}
 	}
 	return code, fail(ExitNotDone, "stopped waiting: %v; %s", err, goesOn(len(jobs))).try("%s", next)
 }

@@ -24,6 +24,9 @@ type Client struct {
 	// PollAtMost bounds the pause between two looks at a job; 0 stands for 5 s,
 	// which is kind to an account's request quota.
 	PollAtMost time.Duration
+	// Patience bounds how long a watch waits for a service that has answered before and does not
+	// answer now; 0 stands for 5 minutes.
+	Patience time.Duration
 	// LogsAtOnce says that a job's log is complete when the job has ended, as the
 	// local engine's is. Elsewhere what comes in the seconds after it is read too.
 	LogsAtOnce bool

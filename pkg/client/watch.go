@@ -25,7 +25,8 @@ const (
 	// settleTime is how long a job may be unknown to DescribeJobs after its id
 	// was given out.
 	settleTime = time.Minute
-	// patienceTime is how long a service that has answered before may fail.
+	// patienceTime is how long a service that has answered before may fail, unless
+	// Client.Patience says otherwise.
 	patienceTime = 5 * time.Minute
 )
 
@@ -174,7 +175,7 @@ func (p *pace) next(err error) (time.Duration, error) {
 	if p.failingSince.IsZero() {
 		p.failingSince = time.Now()
 	}
-	if time.Since(p.failingSince) > patienceTime {
+	if time.Since(p.failingSince) > cmp.Or(p.client.Patience, patienceTime) {
 		return 0, err
 	}
 	if throttled(err) {

@@ -59,7 +59,9 @@ func Connect(dir string) (Connection, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	client := batch.NewFromConfig(c.Config(""), func(o *batch.Options) { o.Retryer = aws.NopRetryer{} })
+	live := c.live()
+	defer live.CloseIdleConnections()
+	client := batch.NewFromConfig(c.config(live, ""), func(o *batch.Options) { o.Retryer = aws.NopRetryer{} })
 	_, err = client.DescribeJobQueues(ctx, &batch.DescribeJobQueuesInput{})
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
@@ -115,8 +117,12 @@ func (c Connection) killed(dir string) error {
 // socket. Jobs submitted through it run in workDir, an absolute path; empty: each
 // in a directory of its own.
 func (c Connection) Config(workDir string) aws.Config {
-	// The engine is on this machine: a proxy would only be in the way.
-	return c.config(&http.Client{Transport: &http.Transport{DialContext: c.dial}}, workDir)
+	return c.config(afterEnd{c.live(), c}, workDir)
+}
+
+// live is an HTTP client of the engine alone. The engine is on this machine, so no proxy is asked.
+func (c Connection) live() *http.Client {
+	return &http.Client{Transport: &http.Transport{DialContext: c.dial}}
 }
 
 // dial connects to the engine as long as it is still there: when it has died, anybody may
@@ -146,6 +152,7 @@ func (c Connection) config(client aws.HTTPClient, workDir string) aws.Config {
 			return aws.Credentials{AccessKeyID: c.AccessKeyID, SecretAccessKey: c.SecretAccessKey, Source: "batchctl"}, nil
 		}),
 	}
+	config.APIOptions = append(config.APIOptions, smithyhttp.SetHeaderValue(clientHeader, "batchctl"))
 	if workDir != "" {
 		config.APIOptions = append(config.APIOptions, smithyhttp.SetHeaderValue(workDirHeader, url.PathEscape(workDir)))
 	}

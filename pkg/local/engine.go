@@ -33,12 +33,14 @@ type Engine struct {
 	again   *time.Timer // set while the journal refuses what must be written
 	limit   *time.Timer // set while a job is to be ended for waiting too long
 	closing bool
-	clients map[net.Conn]bool // open connections on which a request was verified
-	runners map[*task]*runner
-	running sync.WaitGroup
-	logs    logWatch
-	scratch scratch
-	streams streamIndex
+	// shutdown is true once EndJobs was called: jobs end, and no new one is accepted.
+	shutdown bool
+	clients  map[net.Conn]bool // open connections on which a request was verified
+	runners  map[*task]*runner
+	running  sync.WaitGroup
+	logs     logWatch
+	scratch  scratch
+	streams  streamIndex
 	// listener is at the address of an engine that was killed here; nil: there was none.
 	listener net.Listener
 	hurry    chan struct{} // closed when attempts may no longer end in peace
@@ -117,7 +119,7 @@ func (e *Engine) open() error {
 	if e.options.Lenient {
 		e.options.Log.Warn("the engine is lenient: it takes what moto takes and AWS Batch refuses, so what works here may fail in the cloud")
 	}
-	if os.Geteuid() == 0 {
+	if os.Geteuid() == 0 && !e.options.ProcessesForBatchctlOnly {
 		e.options.Log.Warn("the engine runs as root, and so do its jobs")
 	}
 	return nil

@@ -7,6 +7,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/wire"
 )
 
 // Executor runs the attempts of jobs. It knows nothing about states, retries or
@@ -83,6 +85,22 @@ func Processes(program []string, bin string) Executor {
 	p := newProcess(program)
 	p.bin = bin
 	return p
+}
+
+// mayStartProcesses rejects a job that would run as a process if the engine starts processes only
+// for batchctl's own commands and another client made the request.
+func (e *Engine) mayStartProcesses(c *call, x Executor) error {
+	if !e.options.ProcessesForBatchctlOnly || contained(x) || c.request.Header.Get(clientHeader) != "" {
+		return nil
+	}
+	return wire.ClientException("The local engine runs as root and starts processes only for batchctl's own commands. " +
+		"To accept jobs from every client that has the key: batchctl serve --allow-root. To run jobs in containers: batchctl serve --executor container.")
+}
+
+// contained reports whether an executor runs jobs in containers.
+func contained(x Executor) bool {
+	c, ok := x.(interface{ Contained() bool })
+	return ok && c.Contained()
 }
 
 // how says how an executor runs commands, for the notice of what has no effect.

@@ -18,6 +18,10 @@ const (
 	// percent-encoded.
 	noticeHeader = "X-Batchctl-Notice"
 
+	// clientHeader, on a request, says that a command of batchctl makes it. It is no proof: every
+	// holder of the key could send it. It keeps other tools from starting processes of root by accident.
+	clientHeader = "X-Batchctl-Client"
+
 	// maxNotice is how many characters of a notice are said: clients bound a header's
 	// length (Python's http.client: 64 KiB), and each may take 12 bytes.
 	maxNotice = 4000

@@ -33,6 +33,10 @@ type Options struct {
 	// out here, for test suites that were written against moto. What Check refuses is
 	// then said in the answer only.
 	Lenient bool
+	// ProcessesForBatchctlOnly accepts a job that would run as a process only from batchctl's own
+	// commands (see Config), and rejects it from every other client that has the key. An
+	// engine of root is opened so: what reaches it through the API must not become root's by accident.
+	ProcessesForBatchctlOnly bool
 	// ReadOnly opens a state directory only to answer what is in it: nothing is
 	// scheduled or written, and another engine may be at work there.
 	ReadOnly bool

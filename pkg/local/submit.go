@@ -36,6 +36,9 @@ func (e *Engine) submitJob(c *call, in *batch.SubmitJobInput) (*batch.SubmitJobO
 			s.ID = id
 			return nil, nil
 		}
+		if e.shutdown {
+			return nil, errClosed
+		}
 		q, ok := e.model.queue(queue)
 		switch {
 		case !ok:
@@ -50,6 +53,9 @@ func (e *Engine) submitJob(c *call, in *batch.SubmitJobInput) (*batch.SubmitJobO
 		if other := chosen(d.request, in); other != name {
 			name = other
 			return nil, errChosen
+		}
+		if err := e.mayStartProcesses(c, x); err != nil {
+			return nil, err
 		}
 		if err := e.judge(c, checkNodeOverrides(d.request, in), checkPartOverrides(d.request, in)); err != nil {
 			return nil, err

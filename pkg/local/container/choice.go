@@ -109,6 +109,12 @@ func (c *Choice) How() string {
 	return "as a process of this machine"
 }
 
+// Contained reports whether jobs that do not choose run in containers.
+func (c *Choice) Contained() bool {
+	x, ok := c.Executor.(*Executor)
+	return ok && x.Contained()
+}
+
 // String is the program with its version, or Process.
 func (c *Choice) String() string {
 	if x, ok := c.Executor.(*Executor); ok {

@@ -81,6 +81,9 @@ func real(path string) (string, error) {
 // String is the program with its version.
 func (x *Executor) String() string { return x.kind + " " + x.version }
 
+// Contained reports that jobs run in containers.
+func (x *Executor) Contained() bool { return true }
+
 // How says how commands run, in words that follow "the command runs".
 func (x *Executor) How() string { return "in a container of " + x.kind }
 

@@ -1,0 +1,68 @@
+package local
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+)
+
+// afterEnd is the HTTP client of a Connection. While the engine serves, it answers. Once the
+// engine has shut down, the state directory answers, read-only: a command that waits for a job sees how the
+// job ended and does not keep asking a closed port.
+type afterEnd struct {
+	live       *http.Client
+	connection Connection
+}
+
+func (a afterEnd) Do(r *http.Request) (*http.Response, error) {
+	var body []byte
+	if r.Body != nil {
+		var err error
+		if body, err = io.ReadAll(r.Body); err != nil {
+			return nil, errors.Join(err, r.Body.Close())
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+	}
+	answer, err := a.live.Do(r)
+	if err == nil || r.Context().Err() != nil || !a.connection.hasShutDown() {
+		return answer, err
+	}
+	engine, openErr := Open(Options{Dir: a.connection.dir, ReadOnly: true})
+	if openErr != nil {
+		return nil, err
+	}
+	defer engine.release()
+	engine.verifier.key = aws.Credentials{AccessKeyID: a.connection.AccessKeyID, SecretAccessKey: a.connection.SecretAccessKey}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	stored, openErr := inProcess{engine.Handler()}.Do(r)
+	if openErr != nil || stored.StatusCode >= http.StatusBadRequest { // such as a change, which no engine takes any more
+		return nil, err
+	}
+	return stored, nil
+}
+
+// CloseIdleConnections lets the engine go: it waits a little for connected clients before it ends.
+func (a afterEnd) CloseIdleConnections() { a.live.CloseIdleConnections() }
+
+// hasShutDown reports whether the engine of c has shut down in order. An engine that was killed
+// leaves its connection file: the next engine takes over its address and key, and clients wait for that.
+func (c Connection) hasShutDown() bool {
+	now, err := readConnection(c.dir)
+	if err == nil {
+		return now.Endpoint != c.Endpoint || now.AccessKeyID != c.AccessKeyID
+	}
+	if !errors.Is(err, errNoEngine) {
+		return false
+	}
+	root, err := os.OpenRoot(c.dir)
+	if err != nil {
+		return false
+	}
+	defer root.Close()
+	held, err := isHeld(root)
+	return err == nil && !held
+}

@@ -1,0 +1,36 @@
+package local
+
+import (
+	"context"
+	"fmt"
+)
+
+// ReasonShutdown is the status reason of jobs that EndJobs ended.
+const ReasonShutdown = "The local engine was stopped (batchctl serve --stop, Ctrl-C or SIGTERM)."
+
+// EndJobs ends every job that has not ended, as TerminateJob does, with the reason
+// ReasonShutdown: none of them starts again with the next engine on this directory, whatever its
+// retry strategy says. From then on SubmitJob answers an error. It returns the number of jobs
+// (an array counts as one) once all have ended, or ctx's error; Close kills what still runs then.
+func (e *Engine) EndJobs(ctx context.Context) (jobs int, err error) {
+	err = e.change(func() (events []event, err error) {
+		e.shutdown = true
+		for _, j := range e.model.order {
+			if j.state.ended() {
+				continue
+			}
+			jobs++
+			if !j.terminated {
+				events = append(events, event{Stopped: &stop{Job: j.task.id(), Terminate: true, Reason: ReasonShutdown}})
+			}
+		}
+		return events, nil
+	})
+	if err != nil {
+		return jobs, fmt.Errorf("end jobs: %w", err)
+	}
+	if err := e.wait(ctx, 0, func() bool { return e.model.active == 0 }); err != nil {
+		return jobs, fmt.Errorf("end jobs: %w", err)
+	}
+	return jobs, nil
+}

@@ -1,0 +1,135 @@
+package local
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+)
+
+// TestEndJobs: jobs in every state end, and the next engine starts none of them again.
+func TestEndJobs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := filepath.Join(t.TempDir(), "state")
+		w := open(t, Options{Dir: dir, VCPUs: 2, MemoryMiB: 8192})
+		w.register("work", "1", "512")
+		w.register("large", "64", "512")
+		everything := attempts(3, types.EvaluateOnExit{OnReason: aws.String("*"), Action: types.RetryActionRetry},
+			types.EvaluateOnExit{OnStatusReason: aws.String("*"), Action: types.RetryActionRetry})
+		done := w.submit("work", words("0s"))
+		w.idle()
+		running := w.submit("work", words("1h"), everything)
+		stubborn := w.submit("work", words("stubborn"), everything)
+		waits := w.submit("work", words("1h"), everything)
+		never := w.submit("large", everything)
+		depends := w.submit("work", after(running), everything)
+		children := w.submit("work", array(3), words("1h"), everything)
+		stopped := w.submit("work", words("1h"))
+		w.terminate(stopped, "enough")
+		synctest.Wait()
+
+		jobs, err := w.engine.EndJobs(t.Context())
+		if err != nil || jobs != 6 {
+			t.Errorf("ended %d jobs, want 6: %v", jobs, err)
+		}
+		if _, err := w.Client.SubmitJob(t.Context(), &batch.SubmitJobInput{JobName: aws.String("late"), JobQueue: aws.String("default"), JobDefinition: aws.String("work")}); err == nil {
+			t.Error("a job was accepted during the shutdown")
+		}
+		if err := w.engine.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		s := &script{}
+		w = open(t, Options{Dir: dir, Executor: s, VCPUs: 2, MemoryMiB: 8192})
+		w.idle()
+		if len(s.ran) != 0 {
+			t.Errorf("the next engine started %v", s.ran)
+		}
+		for _, id := range []string{running, stubborn, waits, never, depends, children, children + ":0", children + ":2"} {
+			w.want(id, types.JobStatusFailed, ReasonShutdown)
+		}
+		w.want(done, types.JobStatusSucceeded, reasonExited)
+		w.want(stopped, types.JobStatusFailed, "enough")
+	})
+}
+
+// TestProcessesForBatchctlOnly: an engine of root starts processes for batchctl's commands, not for
+// other clients that have the key.
+func TestProcessesForBatchctlOnly(t *testing.T) {
+	for _, only := range []bool{false, true} {
+		for _, x := range []Executor{&script{}, containers{&script{}}} {
+			w := open(t, Options{Executor: x, ProcessesForBatchctlOnly: only})
+			w.register("work", "1", "512")
+			w.submit("work", words("0s")) // batchctl's own
+			others := w.engine.Config("")
+			others.APIOptions = nil // no header of batchctl's, as from the aws CLI
+			other := batch.NewFromConfig(others)
+			_, err := other.SubmitJob(t.Context(), &batch.SubmitJobInput{JobName: aws.String("other"), JobQueue: aws.String("default"), JobDefinition: aws.String("work")})
+			rejected := err != nil && strings.Contains(err.Error(), "batchctl serve --allow-root")
+			if want := only && !contained(x); rejected != want || !want && err != nil {
+				t.Errorf("only batchctl %v, containers %v: %v", only, contained(x), err)
+			}
+		}
+	}
+}
+
+// containers is an executor that says its jobs run in containers.
+type containers struct{ *script }
+
+func (containers) Contained() bool { return true }
+
+// TestClientAfterEnd: a client of an engine that has shut down reads the last states from its
+// directory and can change nothing; a client of a killed engine gets an error.
+func TestClientAfterEnd(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	w := open(t, Options{Dir: dir, Executor: &script{}})
+	w.register("work", "1", "512")
+	id := w.submit("work", words("1h"))
+	l, err := w.engine.Listen()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ready, served := make(chan Connection, 1), make(chan error, 1)
+	go func() { served <- w.engine.Serve(ctx, l, func(c Connection) { ready <- c }) }()
+	connection := <-ready
+	client := batch.NewFromConfig(connection.Config(""), func(o *batch.Options) { o.Retryer = aws.NopRetryer{} })
+	status := func() (string, error) {
+		out, err := client.DescribeJobs(t.Context(), &batch.DescribeJobsInput{Jobs: []string{id}})
+		if err != nil {
+			return "", err
+		}
+		return string(out.Jobs[0].Status) + " " + aws.ToString(out.Jobs[0].StatusReason), nil
+	}
+	if text, err := status(); err != nil || strings.HasPrefix(text, "FAILED") {
+		t.Errorf("while it serves: %s, %v", text, err)
+	}
+	if _, err := w.engine.EndJobs(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	if err := errors.Join(<-served, w.engine.Close(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := status(); err != nil || text != "FAILED "+ReasonShutdown {
+		t.Errorf("after the end: %s, %v", text, err)
+	}
+	_, err = client.SubmitJob(t.Context(), &batch.SubmitJobInput{JobName: aws.String("late"), JobQueue: aws.String("default"), JobDefinition: aws.String("work")})
+	if err == nil {
+		t.Errorf("a job for an engine that has ended: %v", err)
+	}
+	text, err := json.Marshal(connection)
+	if err != nil {
+		t.Fatal(err)
+	}
+	leave(t, dir, string(text))
+	if text, err := status(); err == nil {
+		t.Errorf("after a kill: %s", text)
+	}
+}
