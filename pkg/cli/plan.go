@@ -95,6 +95,10 @@ func planVerdict(c *cli.Context, v *plan.Review) error {
 // makePlan validates and plans. On the local engine a job without a platform
 // file goes to the engine's one queue.
 func (p *program) makePlan(c *cli.Context, in *input, isLocal bool) (*plan.Plan, error) {
+	// The target decides which queues there are, so a wrong one comes before its consequences.
+	if name := targetName(c, in.platform); !isLocal && !knownTarget(name, in.platform) {
+		return nil, unknownTarget(name, in.platform)
+	}
 	if err := p.complain(in.problems); err != nil {
 		return nil, err
 	}

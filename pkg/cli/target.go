@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"net/http"
 	"os"
+	"os/user"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -175,6 +176,18 @@ func (p *program) openNamed(ctx context.Context, c *cli.Context, platform *spec.
 	return t, nil
 }
 
+// knownTarget reports whether there is a target of this name.
+func knownTarget(name string, platform *spec.Platform) bool {
+	if name == localTarget || name == awsTarget {
+		return true
+	}
+	if platform == nil {
+		return false
+	}
+	_, known := platform.Target(name)
+	return known
+}
+
 // enginePatience is how long a command waits for a local engine that no longer answers. One that
 // shut down answers from its state directory, so this one was killed or hangs; the next one takes
 // over its address and key.
@@ -206,11 +219,25 @@ func stateDir(c *cli.Context) (string, error) {
 	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "batchctl"), nil
 	}
-	home, err := os.UserHomeDir()
+	home, err := homeDirectory()
 	if err != nil {
-		return "", fail(ExitNotDone, "find the state directory: %v", err).try("name one: --state-dir DIRECTORY")
+		return "", fail(ExitNotDone, "find the state directory: %v", err).try("set HOME, or name a directory: --state-dir DIRECTORY")
 	}
 	return filepath.Join(home, ".local", "state", "batchctl"), nil
+}
+
+// homeDirectory is HOME, else the directory of the user's passwd entry, as the AWS SDK
+// and shells have it: services and cron start programs without HOME.
+func homeDirectory() (string, error) {
+	home, err := os.UserHomeDir()
+	if err == nil {
+		return home, nil
+	}
+	u, lookup := user.Current()
+	if lookup != nil || u.HomeDir == "" {
+		return "", err
+	}
+	return u.HomeDir, nil
 }
 
 // openLocal connects to the engine of the state directory. What happens when
@@ -219,7 +246,7 @@ func (p *program) openLocal(ctx context.Context, t *target, dir string, entry sp
 	t.label = localTarget
 	cwd, err := os.Getwd()
 	if err != nil {
-		return fail(ExitNotDone, "find the working directory: %v", err)
+		return fail(ExitNotDone, "find the working directory: %v", err).try("change to a directory that exists")
 	}
 	connection, err := local.Connect(dir)
 	if err == nil {

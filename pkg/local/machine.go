@@ -3,12 +3,14 @@ package local
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // machineVCPUs is the number of hardware threads that this process may use.
@@ -42,8 +44,31 @@ func cgroupLimit(root string) uint64 {
 // MachineGPUs returns the UUIDs of the NVIDIA devices. nvidia-smi knows which of
 // them this container was given; /proc names all of the host.
 func MachineGPUs() []string {
-	if out, err := exec.Command("nvidia-smi", "-L").Output(); err == nil {
-		return gpuUUIDs(out)
+	ctx, cancel := context.WithTimeout(context.Background(), nvidiaTimeout)
+	defer cancel()
+	return machineGPUs(ctx)
+}
+
+// nvidiaTimeout is long for the start of the driver of 8 devices without its daemon.
+// Where the driver hangs, nvidia-smi never ends.
+const nvidiaTimeout = 30 * time.Second
+
+func machineGPUs(ctx context.Context) []string {
+	cmd := exec.CommandContext(ctx, "nvidia-smi", "-L")
+	cmd.WaitDelay = time.Second // processes that it left behind may hold its output open
+	answer := make(chan []byte, 1)
+	go func() {
+		defer close(answer)
+		if out, err := cmd.Output(); err == nil {
+			answer <- out
+		}
+	}()
+	select {
+	case out, ok := <-answer:
+		if ok {
+			return gpuUUIDs(out)
+		}
+	case <-ctx.Done(): // a process inside a hanging driver survives even SIGKILL
 	}
 	files, _ := filepath.Glob("/proc/driver/nvidia/gpus/*/information") // the pattern is well formed
 	var gpus []string

@@ -90,6 +90,10 @@ func (p process) Unhonoured(c *types.ContainerProperties) []string {
 // all, stays with the user.
 var inherited = []string{"PATH", "HOME", "USER", "LOGNAME", "LANG", "TMPDIR", "TZ"}
 
+// defaultPath is the PATH of a job whose engine has none, the same that container
+// runtimes give to an image without one.
+const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
 // attemptVariable marks the processes of an attempt: those that have left its group,
 // and all of them when the engine died before it could note the group.
 const attemptVariable = "BATCHCTL_ATTEMPT="
@@ -97,9 +101,12 @@ const attemptVariable = "BATCHCTL_ATTEMPT="
 // processEnvironment is the environment of an attempt: a little of the engine's,
 // the job's, and the devices. What comes later wins.
 func processEnvironment(own []string, a Attempt) []string {
-	var env []string
+	env := []string{"PATH=" + defaultPath}
 	for _, v := range own {
-		name, _, _ := strings.Cut(v, "=")
+		name, value, _ := strings.Cut(v, "=")
+		if name == "PATH" && value == "" {
+			continue
+		}
 		if slices.Contains(inherited, name) || strings.HasPrefix(name, "LC_") {
 			env = append(env, v)
 		}

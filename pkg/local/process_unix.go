@@ -40,6 +40,12 @@ func (p process) Run(ctx context.Context, a Attempt, log *os.File) (int, error) 
 	if err := ctx.Err(); err != nil {
 		return -1, fmt.Errorf("CannotStartContainerError: %w", context.Cause(ctx))
 	}
+	// Without this, the error of the start names the program and not the directory.
+	if a.Directory != "" {
+		if err := unix.Access(a.Directory, unix.X_OK); err != nil {
+			return -1, fmt.Errorf("CannotStartContainerError: enter the working directory %s: %w", a.Directory, err)
+		}
+	}
 	if err := startLimited(cmd, a.Container.Ulimits); err != nil {
 		return -1, fmt.Errorf("CannotStartContainerError: %w", err)
 	}

@@ -173,9 +173,56 @@ func TestProcessLooksInItsOwnPath(t *testing.T) {
 	}
 }
 
+func TestProcessHasPathWithoutOne(t *testing.T) {
+	for _, own := range [][]string{nil, {"PATH="}} {
+		env := processEnvironment(own, Attempt{})
+		if got := valueOf(env, "PATH"); got != defaultPath {
+			t.Errorf("with %q the job's PATH is %q, want %q", own, got, defaultPath)
+		}
+	}
+	if got := valueOf(processEnvironment([]string{"PATH=/opt/bin"}, Attempt{}), "PATH"); got != "/opt/bin" {
+		t.Errorf("the job's PATH is %q, want the engine's", got)
+	}
+}
+
+func TestProcessNamesItsDirectory(t *testing.T) {
+	directory := filepath.Join(t.TempDir(), "shut")
+	reason := "no such file or directory"
+	if os.Geteuid() != 0 {
+		if err := os.Mkdir(directory, 0); err != nil {
+			t.Fatal(err)
+		}
+		reason = "permission denied"
+	}
+	r := execute(t, Attempt{Command: []string{"true"}, Directory: directory}, nil)
+	if want := "CannotStartContainerError: enter the working directory " + directory + ": " + reason; r.err == nil || r.err.Error() != want {
+		t.Errorf("got %v, want %s", r.err, want)
+	}
+}
+
 // grandchild is a command whose grandchild writes its pid to a file and stays.
 func grandchild(file string) string {
 	return "sh -c 'echo $$ > " + file + ".new; mv " + file + ".new " + file + "; exec sleep 1000' & "
+}
+
+// The engine starts although nvidia-smi does not answer and leaves its output open.
+func TestGPUsOfHangingDriver(t *testing.T) {
+	bin := t.TempDir()
+	file := filepath.Join(bin, "pid")
+	if err := os.WriteFile(filepath.Join(bin, "nvidia-smi"), []byte("#!/bin/sh\n"+grandchild(file)+"wait\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin+":/usr/bin:/bin")
+	ctx, cancel := context.WithCancel(t.Context())
+	answered := make(chan []string, 1)
+	go func() { answered <- machineGPUs(ctx) }()
+	pid, err := strconv.Atoi(appears(t, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Kill(pid, syscall.SIGKILL)
+	cancel()
+	<-answered
 }
 
 func TestProcessEndsWithItsWholeGroup(t *testing.T) {
