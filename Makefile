@@ -50,8 +50,8 @@ check: ## what CI runs: format, vet, staticcheck, all tests with the real tools
 explore: ## properties with new seeds and more checks, and every fuzz target for a while
 	.ci/explore
 
-buildcost: ## the cold build against building the named packages alone
-	.ci/buildcost
+buildcost: ## what a cold build and a start cost, against their limits
+	go run ./.ci/buildcost
 
 bench: ## validate against ajv-cli, the engine against xargs and parallel (needs node and npm, parallel)
 	.ci/bench-validate

@@ -5,3 +5,5 @@ package cli
 import "syscall"
 
 func detached() *syscall.SysProcAttr { return nil }
+
+func setUmask(int) {}

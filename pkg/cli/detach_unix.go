@@ -7,3 +7,5 @@ import "syscall"
 // detached puts a child into a session of its own: the terminal's Ctrl-C and
 // hang-up do not reach it.
 func detached() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
+
+func setUmask(mask int) { syscall.Umask(mask) }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -161,7 +160,7 @@ func lastLine(path string) string {
 }
 
 func serveArgs(dir string, entry spec.Target) []string {
-	args := []string{"serve", "--state-dir", dir, "--exit-when-idle", "10m"}
+	args := []string{"serve", "--daemon", "--state-dir", dir, "--exit-when-idle", "10m"}
 	if entry.VCPUs > 0 {
 		args = append(args, "--vcpus", strconv.FormatFloat(entry.VCPUs, 'f', -1, 64))
 	}
@@ -172,22 +171,4 @@ func serveArgs(dir string, entry spec.Target) []string {
 		args = append(args, "--gpus", strconv.Itoa(entry.GPUs))
 	}
 	return args
-}
-
-// spawn starts this program again and returns the reading end of its stdout.
-func spawn(log *os.File, args []string) (*os.File, error) {
-	read, write, err := os.Pipe()
-	if err != nil {
-		return nil, err
-	}
-	defer write.Close()
-	cmd := exec.Command(self(), args...)
-	cmd.Args[0] = "batchctl"
-	cmd.Stdout, cmd.Stderr = write, log
-	cmd.SysProcAttr = detached()
-	if err := cmd.Start(); err != nil {
-		read.Close()
-		return nil, err
-	}
-	return read, cmd.Process.Release()
 }

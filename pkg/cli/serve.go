@@ -40,6 +40,7 @@ func (p *program) serveCommand() *cli.Command {
 			&cli.DurationFlag{Name: "exit-when-idle", Usage: "end after this `DURATION` without a job or a request; 0 never ends"},
 			&cli.BoolFlag{Name: "lenient", Usage: "take what moto takes and AWS Batch refuses, with a notice: for test suites written against moto; what passes may fail in the cloud"},
 			&cli.BoolFlag{Name: "exports", Usage: "print the exports of the running engine and end"},
+			&cli.BoolFlag{Name: "daemon", Hidden: true, Usage: "be the background engine of a command that ends"},
 			&cli.BoolFlag{Name: "stop", Usage: "stop the running engine and end its jobs"},
 		}, executorFlags()...),
 		Action: p.serve,
@@ -59,6 +60,9 @@ func (p *program) serve(c *cli.Context) error {
 		return p.printExports(dir)
 	case c.Bool("stop"):
 		return p.stopEngine(c.Context, dir)
+	}
+	if c.Bool("daemon") {
+		setUmask(daemonUmask)
 	}
 	if err := checkServe(c); err != nil {
 		return err
@@ -108,6 +112,9 @@ func (p *program) serve(c *cli.Context) error {
 	}
 	return p.serveEngine(c.Context, engine, listener, dir, c.Duration("exit-when-idle"))
 }
+
+// daemonUmask is the usual one. A job's files do not depend on which shell happened to start the engine.
+const daemonUmask = 0o022
 
 // maxVCPUs is more than any machine has.
 const maxVCPUs = 1e6

@@ -66,6 +66,7 @@ func Open(o Options) (*Engine, error) {
 		return nil, errors.Join(err, e.release())
 	}
 	if !o.ReadOnly {
+		CloseOnExec()
 		e.recover()
 	}
 	return e, nil

@@ -1,0 +1,150 @@
+// Command buildcost measures what a cold build and a start of batchctl cost, against the limits of the
+// project: 150 CPU-seconds for the build, and 8 times an empty Go program for `batchctl version` and
+// `batchctl validate FILE`. Run it from the root of the repository; it exits with status 1 if a
+// limit is exceeded.
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+const (
+	mostBuild = 150 // CPU-seconds
+	mostStart = 8   // times an empty program
+)
+
+func main() {
+	starts := flag.Int("starts", 41, "start each program `N` times")
+	flag.Parse()
+	work, err := os.MkdirTemp("", "buildcost-")
+	if err == nil {
+		err = measure(work, *starts)
+	}
+	if err = cmp.Or(err, os.RemoveAll(work)); err != nil {
+		fmt.Fprintln(os.Stderr, "buildcost:", err)
+		os.Exit(1)
+	}
+}
+
+func measure(work string, starts int) error {
+	if err := command(nil, "go", "mod", "download").Run(); err != nil {
+		return fmt.Errorf("download modules: %w", err)
+	}
+	program := filepath.Join(work, "batchctl")
+	slow, err := build(work, program)
+	if err != nil {
+		return err
+	}
+	empty := filepath.Join(work, "empty")
+	if err := os.WriteFile(empty+".go", []byte("package main\n\nfunc main() {}\n"), 0o600); err != nil {
+		return err
+	}
+	if err := command(nil, "go", "build", "-o", empty, empty+".go").Run(); err != nil {
+		return fmt.Errorf("build the empty program: %w", err)
+	}
+	late, err := start(starts, [][]string{{empty}, {program, "version"}, {program, "validate", "jobs/matrix-cpu.json"}})
+	if err == nil && (slow || late) {
+		err = fmt.Errorf("a limit is exceeded")
+	}
+	return err
+}
+
+// build builds batchctl with an empty cache and prints the CPU-seconds, and those of the largest modules.
+func build(work, program string) (slow bool, err error) {
+	graph := filepath.Join(work, "graph.json")
+	c := command([]string{"GOCACHE=" + filepath.Join(work, "cache"), "CGO_ENABLED=0"}, "go", "build", "-debug-actiongraph="+graph, "-o", program, "./cmd/batchctl")
+	began := time.Now()
+	if err := c.Run(); err != nil {
+		return false, fmt.Errorf("build batchctl: %w", err)
+	}
+	used := (c.ProcessState.UserTime() + c.ProcessState.SystemTime()).Seconds()
+	fmt.Printf("cold build: %.1f CPU-seconds (at most %d), %.1f s elapsed\n", used, mostBuild, time.Since(began).Seconds())
+	text, err := os.ReadFile(graph)
+	if err != nil {
+		return false, err
+	}
+	var actions []action
+	if err := json.Unmarshal(text, &actions); err != nil {
+		return false, err
+	}
+	seconds := map[string]float64{}
+	for _, a := range actions {
+		seconds[a.part()] += (a.CmdUser + a.CmdSys).Seconds()
+	}
+	type row struct {
+		name    string
+		seconds float64
+	}
+	var rows []row
+	for name, s := range seconds {
+		rows = append(rows, row{name, s})
+	}
+	slices.SortFunc(rows, func(a, b row) int { return cmp.Compare(b.seconds, a.seconds) })
+	for _, r := range rows[:min(12, len(rows))] {
+		fmt.Printf("%8.1f  %s\n", r.seconds, r.name)
+	}
+	return used > mostBuild, nil
+}
+
+// action is a step of a build, in what -debug-actiongraph writes.
+type action struct {
+	Mode, Package   string
+	CmdUser, CmdSys time.Duration
+}
+
+// part is the part of the build that an action belongs to: a module, or a service of the AWS SDK.
+func (a action) part() string {
+	if a.Mode == "link" {
+		return "linking"
+	}
+	elements := strings.Split(a.Package, "/")
+	switch {
+	case !strings.Contains(elements[0], "."):
+		return "standard library"
+	case len(elements) > 4 && elements[3] == "service":
+		return strings.Join(elements[:5], "/")
+	}
+	return strings.Join(elements[:min(3, len(elements))], "/")
+}
+
+// start starts the programs in turns and prints their medians against the first one's.
+func start(n int, lines [][]string) (late bool, err error) {
+	took := make([][]time.Duration, len(lines))
+	for range n {
+		for i, line := range lines {
+			began := time.Now()
+			if out, err := exec.Command(line[0], line[1:]...).CombinedOutput(); err != nil {
+				return false, fmt.Errorf("%s: %w\n%s", strings.Join(line, " "), err, out)
+			}
+			took[i] = append(took[i], time.Since(began))
+		}
+	}
+	for i, line := range lines {
+		slices.Sort(took[i])
+		median, ratio := took[i][n/2], took[i][n/2].Seconds()/took[0][n/2].Seconds()
+		name := "an empty program"
+		if i > 0 {
+			name = "batchctl " + line[1]
+		}
+		fmt.Printf("start: %-18s median %5.1f ms, fastest %5.1f ms, %4.1f times an empty program (at most %d)\n",
+			name, median.Seconds()*1e3, took[i][0].Seconds()*1e3, ratio, mostStart)
+		late = late || ratio > mostStart
+	}
+	return late, nil
+}
+
+func command(environment []string, name string, args ...string) *exec.Cmd {
+	c := exec.Command(name, args...)
+	c.Env = append(os.Environ(), environment...)
+	c.Stderr = os.Stderr
+	return c
+}
