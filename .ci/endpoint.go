@@ -25,7 +25,7 @@ func answer(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
 	case "/v1/describejobqueues":
 		fmt.Fprint(w, `{"jobQueues": [{"jobQueueName": "journey", "jobQueueArn": "arn:aws:batch:us-east-1:123456789012:job-queue/journey",
-			"state": "ENABLED", "status": "VALID", "priority": 1, "computeEnvironmentOrder": []}]}`)
+			"state": "ENABLED", "status": "VALID", "priority": 1.0, "computeEnvironmentOrder": []}]}`)
 	case "/v1/listjobs":
 		fmt.Fprint(w, `{"jobSummaryList": []}`)
 	default:
