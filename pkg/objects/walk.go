@@ -155,6 +155,8 @@ func (w *walk) dir(dir, name string, above []fs.FileInfo) error {
 	if err != nil {
 		return fileErrorf("read %s: %w", w.full(dir), cause(err))
 	}
+	// The error that is reported in full must not depend on the file system's own order.
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	for _, e := range entries {
 		if err := w.entry(path.Join(dir, e.Name()), path.Join(name, e.Name()), above); err != nil && !w.left.take(err) {
 			return err
