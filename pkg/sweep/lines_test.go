@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
 // lineTexts are lines of command lists: what they print goes to stdout and stderr,
@@ -133,7 +135,7 @@ const goChild = "SWEEP_TEST_CHILD"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(goChild) == "" {
-		os.Exit(m.Run())
+		testtool.Main(m)
 	}
 	os.Exit(runAsChild())
 }

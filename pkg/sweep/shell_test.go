@@ -16,6 +16,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
 // shell is a shell that images call sh.
@@ -33,13 +35,7 @@ func (s shell) command(args ...string) *exec.Cmd {
 func eachShell(t *testing.T, test func(t *testing.T, sh shell)) {
 	for _, sh := range []shell{{"dash", []string{"dash"}}, {"bash", []string{"bash", "--posix"}}, {"busybox", []string{"busybox", "sh"}}} {
 		t.Run(sh.name, func(t *testing.T) {
-			err := sh.command("-c", ":").Run()
-			if err != nil && os.Getenv("BATCHCTL_REQUIRE_TOOLS") != "" {
-				t.Fatalf("%s is required: %v", sh.name, err)
-			}
-			if err != nil {
-				t.Skipf("not tested with %s: %v; set BATCHCTL_REQUIRE_TOOLS=1 to fail instead", sh.name, err)
-			}
+			testtool.Works(t, sh.args[0], append(slices.Clone(sh.args[1:]), "-c", ":")...)
 			test(t, sh)
 		})
 	}

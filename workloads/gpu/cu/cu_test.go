@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/batchctl/batchctl/pkg/testtool"
 	"github.com/batchctl/batchctl/workloads/gpu/fakecuda"
 )
 
@@ -17,12 +18,7 @@ import (
 // builds with it, here the tests of the binding, which drive the driver that stands in
 // for a GPU. The race detector brings the checks of pointers with it.
 func TestTagged(t *testing.T) {
-	if _, err := exec.LookPath("gcc"); err != nil {
-		if os.Getenv("BATCHCTL_REQUIRE_TOOLS") != "" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
+	testtool.Need(t, "gcc")
 	fakecuda.Build(t)
 	dependOn(t, "..")
 	toolkit := exec.Command("go", "run", "./toolkit")
