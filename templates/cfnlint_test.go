@@ -24,6 +24,7 @@ var notIn = map[string][]string{
 // cfnLint returns what cfn-lint says about files in the given Regions; nothing is good.
 func cfnLint(t *testing.T, regions []string, files ...string) string {
 	t.Helper()
+	testtool.Long(t)
 	testtool.Need(t, "cfn-lint")
 	lint := exec.Command("cfn-lint", slices.Concat([]string{"--regions"}, regions, []string{"--"}, files)...)
 	said, err := lint.CombinedOutput()

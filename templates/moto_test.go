@@ -26,6 +26,7 @@ type aws string
 // moto starts moto_server. Where tools are required its absence fails the test.
 func moto(t *testing.T) aws {
 	t.Helper()
+	testtool.Long(t)
 	testtool.Works(t, "moto_server", "--help")
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -230,7 +231,8 @@ func checkLaunchTemplate(t *testing.T, a aws, id string) {
 // that deploys, as users do, and one template be deployed by it.
 func TestPackage(t *testing.T) {
 	t.Parallel()
-	testtool.Need(t, "aws")
+	testtool.Long(t)
+	testtool.Need(t, "aws", "moto_server")
 	a := moto(t)
 	r, err := http.NewRequestWithContext(t.Context(), "PUT", string(a)+"/templates", nil)
 	if err != nil {

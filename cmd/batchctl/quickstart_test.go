@@ -350,7 +350,7 @@ func TestQuickstart(t *testing.T) {
 	testtool.Need(t, "moto_server", "podman", "docker-registry")
 	testtool.Works(t, "python3", "-c", "import boto3, moto")
 	libraries := fakecuda.Build(t)
-	bin := programs(t)
+	bin := everyProgram(t)
 	a := newAccount(t, bin, 1)
 	registry := a.builder()
 	line := "quickstart --prefix trial --yes --builder podman --gpu-base localhost/base:here --registry " + registry + "/team --published" + small + motoParameters +
@@ -425,7 +425,7 @@ ecr.put_image(repositoryName="trial/batchctl-workloads", imageManifest=json.dump
 func TestQuickstartFaults(t *testing.T) {
 	testtool.Long(t)
 	testtool.Works(t, "python3", "-c", "import boto3, moto")
-	bin := programs(t)
+	bin := everyProgram(t)
 	a := newAccount(t, bin, 0)
 	images := " --cpu-image registry.example.com/batchctl-workloads:1 --gpu-image registry.example.com/batchctl-workloads:1"
 	line := "quickstart --prefix trial --yes" + images + small + motoParameters

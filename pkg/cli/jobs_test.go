@@ -130,6 +130,7 @@ func TestReferenceJobsRun(t *testing.T) {
 // TestWorkflowOnThisMachine runs the four steps as far as a machine without
 // GPUs can, at full width: the run ends with the code for what cannot be placed.
 func TestWorkflowOnThisMachine(t *testing.T) {
+	testtool.Long(t)
 	state := filepath.Join(t.TempDir(), "state")
 	code, out, err := run(t, "run", "--state-dir", state, "../../jobs/workflow.json")
 	if code != cli.ExitUnplaceable && code != cli.ExitOK {

@@ -72,7 +72,10 @@ func makeQueue(t *testing.T, script, endpoint string) {
 // fails the test.
 func startMoto(t *testing.T) (endpoint string) {
 	t.Helper()
+	testtool.Long(t)
+	testtool.Need(t, "moto_server", "python3")
 	testtool.Works(t, "moto_server", "--help")
+	testtool.Works(t, "python3", "-c", "import boto3")
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -25,7 +25,8 @@ type planAccount struct {
 // absence fails the test.
 func startPlanAccount(t *testing.T) *planAccount {
 	t.Helper()
-	testtool.Need(t, "aws")
+	testtool.Long(t)
+	testtool.Need(t, "aws", "moto_server")
 	m := &planAccount{t: t, endpoint: startMoto(t)}
 	none := filepath.Join(t.TempDir(), "none")
 	m.env = append(slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "AWS_") }),

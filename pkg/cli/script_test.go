@@ -50,11 +50,15 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// condition is what scripts may ask for in addition to testscript's own conditions: root,
-// and need:PROGRAM, which unlike exec:PROGRAM reports the skipped script after the tests.
+// condition is what scripts may ask for in addition to testscript's own conditions: root;
+// long, for scripts that take long; and need:PROGRAM, which unlike exec:PROGRAM reports the
+// skipped script after the tests.
 func condition(name string) (bool, error) {
-	if name == "root" {
+	switch name {
+	case "root":
 		return os.Geteuid() == 0, nil
+	case "long":
+		return testtool.LongCondition(), nil
 	}
 	if program, ok := strings.CutPrefix(name, "need:"); ok {
 		return testtool.Has(program)

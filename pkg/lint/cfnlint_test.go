@@ -14,6 +14,7 @@ import (
 // cfn-lint holds templates against the types of CloudFormation's registry. What only
 // AWS Batch says, when the stack is made or when its jobs wait, is found here.
 func TestBeyondCfnLint(t *testing.T) {
+	testtool.Long(t)
 	testtool.Works(t, "cfn-lint", "--version")
 	for _, file := range []string{"testdata/templates/stuck.yaml", "testdata/templates/gpu-hosts.yaml"} {
 		out, _ := exec.Command("cfn-lint", "--format", "parseable", file).Output() // its exit status says what it found
@@ -61,6 +62,7 @@ print(json.dumps(out))
 // the mapping gives it, or is known to be CloudFormation's own.
 func TestMembersOfRegistry(t *testing.T) {
 	var all map[string][]string
+	testtool.Long(t)
 	testtool.Works(t, "python3", "-c", "import cfnlint")
 	text, err := exec.Command("python3", "-c", registry).Output()
 	if err != nil {

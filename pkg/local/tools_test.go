@@ -359,6 +359,7 @@ func TestServeOnLoopbackOnly(t *testing.T) {
 // required their absence fails the test.
 func tool(t *testing.T, name string, probe ...string) string {
 	t.Helper()
+	testtool.Long(t)
 	testtool.Works(t, name, probe...)
 	return name
 }

@@ -246,6 +246,7 @@ func TestJoin(t *testing.T) {
 // moto starts moto_server, an implementation of S3 that is not ours.
 func moto(t *testing.T) string {
 	t.Helper()
+	testtool.Long(t)
 	testtool.Works(t, "moto_server", "--help")
 	l := the[net.Listener](t)(net.Listen("tcp", "127.0.0.1:0"))
 	address := l.Addr().String()

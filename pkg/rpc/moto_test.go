@@ -22,6 +22,7 @@ import (
 // returns a client for it. Where tools are required its absence fails the test.
 func moto(t *testing.T) *Client {
 	t.Helper()
+	testtool.Long(t)
 	testtool.Works(t, "moto_server", "--help")
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -3,11 +3,13 @@
 package testtool
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -104,6 +106,16 @@ func Has(program string) (bool, error) {
 // time asks IsLong how often to repeat; see Long for the others.
 func IsLong() bool { return os.Getenv(LongTests) != "" }
 
+// LongCondition is IsLong for the conditions of scripts. It counts one more skipped long
+// test if it returns false.
+func LongCondition() bool {
+	if IsLong() {
+		return true
+	}
+	current.addLong("")
+	return false
+}
+
 // Long skips a test that takes long unless BATCHCTL_LONG_TESTS is set.
 func Long(t testing.TB) {
 	t.Helper()
@@ -149,14 +161,20 @@ func (r *record) lock() {
 func (r *record) addPrograms(test string, programs []string) (reason string) {
 	r.lock()
 	defer r.mu.Unlock()
-	if test == "" { // a script, which does not know its name
-		test = fmt.Sprint("script ", len(r.tests))
-	}
-	r.tests[test] = true
+	r.tests[scriptName(test, r.tests)] = true
 	for _, p := range programs {
 		r.programs[p] = true
 	}
 	return notFound(programs)
+}
+
+// scriptName is the name of a test, or a new name for a script, whose conditions do not
+// know its name.
+func scriptName(test string, others map[string]bool) string {
+	if test == "" {
+		return fmt.Sprint("script ", len(others))
+	}
+	return test
 }
 
 func (r *record) addReason(test, reason string) {
@@ -168,7 +186,7 @@ func (r *record) addReason(test, reason string) {
 func (r *record) addLong(test string) {
 	r.lock()
 	defer r.mu.Unlock()
-	r.long[test] = true
+	r.long[scriptName(test, r.long)] = true
 }
 
 func notFound(programs []string) string {
@@ -257,4 +275,25 @@ func (r *record) probe(program string, args []string) func() error {
 		r.probes[key] = sync.OnceValue(func() error { return exec.Command(program, args...).Run() })
 	}
 	return r.probes[key]
+}
+
+// ShortChecks makes properties of package rapid draw n times during the test, unless
+// BATCHCTL_LONG_TESTS or -rapid.checks is set. The test must not run in parallel with others.
+func ShortChecks(t testing.TB, n int) {
+	t.Helper()
+	checks := flag.Lookup("rapid.checks")
+	if IsLong() || checks == nil {
+		return
+	}
+	chosen := false
+	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == checks.Name })
+	if chosen {
+		return
+	}
+	before := checks.Value.String()
+	// Value.Set and not flag.Set, after which Visit could not tell our choice from the user's.
+	if err := checks.Value.Set(strconv.Itoa(n)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = checks.Value.Set(before) })
 }

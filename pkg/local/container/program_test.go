@@ -43,6 +43,7 @@ func programs(t *testing.T, f func(t *testing.T, program string)) {
 // image into it. Its own limits replace podman's defaults, which a process
 // without CAP_SYS_RESOURCE may not set.
 func podman(t *testing.T) {
+	testtool.Long(t)
 	testtool.Need(t, Podman, "tar")
 	dir := emptyDir(t)
 	engine := "events_logger = \"file\"\n"
@@ -76,6 +77,7 @@ type daemon struct {
 
 // docker starts a daemon and imports the image.
 func docker(t *testing.T) *daemon {
+	testtool.Long(t)
 	testtool.Need(t, Docker, "dockerd", "tar")
 	if os.Getuid() != 0 {
 		testtool.Missing(t, "only root can start a docker daemon")

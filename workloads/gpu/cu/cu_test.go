@@ -18,6 +18,7 @@ import (
 // builds with it, here the tests of the binding, which drive the driver that stands in
 // for a GPU. The race detector brings the checks of pointers with it.
 func TestTagged(t *testing.T) {
+	testtool.Long(t)
 	testtool.Need(t, "gcc")
 	fakecuda.Build(t)
 	dependOn(t, "..")
