@@ -390,7 +390,7 @@ func resumeAll(t *testing.T, c *Client) (jobs []Submitted, err error) {
 // TestDefaultRetryerDoubles shows that TestSubmittedOnce can fail: what the SDK does
 // by itself doubles more than every fifth job.
 func TestDefaultRetryerDoubles(t *testing.T) {
-	n := many()
+	n := max(many(), 2000) // of fewer the share is left to chance
 	inWeather(t, lags[2].lag, func(t *testing.T, s *service) {
 		todo := make(chan *plan.Job)
 		var all sync.WaitGroup
