@@ -39,12 +39,12 @@ func (r *record) program(pkg string, flags []string) func() (string, error) {
 func (r *record) build(pkg string, flags []string) (string, error) {
 	folder, err := r.programFolder()
 	if err != nil {
-		return "", fmt.Errorf("build %s: %w", pkg, err)
+		return "", BuildError(pkg, "", err)
 	}
 	// Each build has a folder of its own, since the same program may be built with other flags.
 	folder, err = os.MkdirTemp(folder, "")
 	if err != nil {
-		return "", fmt.Errorf("build %s: %w", pkg, err)
+		return "", BuildError(pkg, "", err)
 	}
 	file := filepath.Join(folder, path.Base(filepath.ToSlash(pkg)))
 	if runtime.GOOS == "windows" {
@@ -53,20 +53,22 @@ func (r *record) build(pkg string, flags []string) (string, error) {
 	build := exec.Command("go", append(append([]string{"build"}, flags...), "-o", file, pkg)...)
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	out, err := build.CombinedOutput()
-	return file, buildError(pkg, folder, string(out), err)
+	return file, BuildError(pkg, string(out), err)
 }
 
-// buildError explains a failed build in one sentence where the cause is not in the source.
-func buildError(pkg, folder, out string, err error) error {
+// BuildError is an error for a failed build that printed out. It is one sentence if the
+// cause is the machine and not the source.
+func BuildError(what, out string, err error) error {
+	all := strings.ToLower(fmt.Sprint(out, err))
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, exec.ErrNotFound):
-		return fmt.Errorf("build %s: cannot find go in PATH", pkg)
-	case strings.Contains(out, "no space left on device"), strings.Contains(out, "disk quota exceeded"):
-		return fmt.Errorf("build %s: the disk is full: free space in %s and in the folder that `go env GOCACHE` prints", pkg, filepath.Dir(folder))
+		return fmt.Errorf("build %s: cannot find go in PATH", what)
+	case strings.Contains(all, "no space left on device"), strings.Contains(all, "disk quota exceeded"):
+		return fmt.Errorf("build %s: the disk is full: free space in %s and in your caches (`go env GOCACHE`)", what, os.TempDir())
 	}
-	return fmt.Errorf("build %s: %w\n%s", pkg, err, out)
+	return fmt.Errorf("build %s: %w\n%s", what, err, out)
 }
 
 // programFolder is a new folder for the programs of this process, so that two users or

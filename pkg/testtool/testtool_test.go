@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -114,10 +115,12 @@ func TestBuildError(t *testing.T) {
 	}{
 		{"", exec.ErrNotFound, "build ./x: cannot find go in PATH"},
 		{"go: creating work dir: mkdir /tmp/go-build1: no space left on device\n", failed,
-			"build ./x: the disk is full: free space in /tmp and in the folder that `go env GOCACHE` prints"},
+			"build ./x: the disk is full: free space in " + os.TempDir() + " and in your caches (`go env GOCACHE`)"},
+		{"", &os.PathError{Op: "mkdir", Path: "/tmp/x", Err: syscall.ENOSPC},
+			"build ./x: the disk is full: free space in " + os.TempDir() + " and in your caches (`go env GOCACHE`)"},
 		{"x.go:1: no such package\n", failed, "build ./x: exit status 1\nx.go:1: no such package\n"},
 	} {
-		if err := buildError("./x", "/tmp/batchctl-test-1", test.out, test.err); err.Error() != test.want {
+		if err := BuildError("./x", test.out, test.err); err.Error() != test.want {
 			t.Errorf("got %q, want %q", err, test.want)
 		}
 	}

@@ -77,7 +77,7 @@ func build(t testing.TB, flags []string, rooms ...string) string {
 	}
 	folder, err := makeLibraries(gpu, flags, rooms)
 	if err != nil {
-		t.Fatalf("build the fake driver: %v", err)
+		t.Fatal(testtool.BuildError("the fake driver", "", err))
 	}
 	return folder
 }
