@@ -25,12 +25,12 @@ func TestReadme(t *testing.T) {
 	steps := 0
 	_, noAWK := exec.LookPath("awk")
 	for _, block := range consoleBlocks(string(text)) {
-		if noAWK != nil && slices.ContainsFunc(block, func(s readmeStep) bool { return strings.Contains(s.command, "array-pi") }) {
-			continue // the job runs awk
-		}
 		for _, step := range block {
 			steps++
 			got := runShell(t, dir, step.command)
+			if noAWK != nil && strings.Contains(step.command, "array-pi") {
+				continue // the job runs awk; the engine that it starts is still needed
+			}
 			if !matches(step.want, got) {
 				t.Errorf("$ %s\nREADME.md says:\n%s\nit prints:\n%s", step.command, step.want, got)
 			}

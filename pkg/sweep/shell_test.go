@@ -87,13 +87,13 @@ func ofPrinter(fields []string) outcome {
 	return o
 }
 
-var path = "PATH=" + os.Getenv("PATH")
+func path() string { return "PATH=" + os.Getenv("PATH") }
 
 // inGo runs a child in Go.
 func inGo(ctx context.Context, l launch) outcome {
 	var o outcome
 	var stderr strings.Builder
-	c := Child{Environ: append([]string{path}, l.env...), Args: l.args, Stderr: &stderr, Exec: func(_ string, argv, env []string) error {
+	c := Child{Environ: append([]string{path()}, l.env...), Args: l.args, Stderr: &stderr, Exec: func(_ string, argv, env []string) error {
 		o = ofPrinter(append(argv[2:], env...))
 		return nil
 	}}
@@ -129,7 +129,7 @@ func inShell(sh shell, dir string, launches []launch) ([]outcome, error) {
 		return nil, err
 	}
 	cmd := sh.command(file)
-	cmd.Env, cmd.Dir = []string{path}, dir
+	cmd.Env, cmd.Dir = []string{path()}, dir
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return nil, fmt.Errorf("%w\n%s", err, out)
@@ -264,7 +264,7 @@ func TestDamage(t *testing.T) {
 	eachShell(t, func(t *testing.T, sh shell) {
 		for i, l := range launches {
 			cmd := sh.command(append([]string{"-c", Program, "sh"}, l.args...)...)
-			cmd.Env = append([]string{path}, l.env...)
+			cmd.Env = append([]string{path()}, l.env...)
 			out, err := cmd.CombinedOutput()
 			if _, ok := errors.AsType[*exec.ExitError](err); err != nil && !ok {
 				t.Fatal(err)
@@ -331,7 +331,7 @@ func TestDocumentElsewhere(t *testing.T) {
 	t.Run("go", func(t *testing.T) {
 		for _, place := range []string{file, "s3://bucket/document"} {
 			var got []string
-			c := Child{Environ: []string{path, URLVariable + "=" + place, indexVariable + "=2998"}, Args: []string{"env", Reference("v")}, Open: openIn(dir), Stderr: io.Discard,
+			c := Child{Environ: []string{path(), URLVariable + "=" + place, indexVariable + "=2998"}, Args: []string{"env", Reference("v")}, Open: openIn(dir), Stderr: io.Discard,
 				Exec: func(_ string, argv, _ []string) error { got = argv; return nil }}
 			if exit, err := c.Run(t.Context()); exit != 0 || err != nil || len(got) != 2 || got[1] != s.Rows[2998][0] {
 				t.Errorf("%s: exit %d, %v, %q", place, exit, err, got)
@@ -351,7 +351,7 @@ func TestNothingLeaks(t *testing.T) {
 			&launched: {"-c", Program, "sh"},
 		} {
 			cmd := sh.command(append(args, "sh", "-c", user, "x", "a  b", "*", "-n", "", "=")...)
-			cmd.Env = []string{path, DocumentVariable + "=" + example().Document()}
+			cmd.Env = []string{path(), DocumentVariable + "=" + example().Document()}
 			cmd.Stdout, cmd.Stderr = out, out
 			if err := cmd.Run(); err != nil {
 				t.Fatalf("%v\n%s", err, out)
