@@ -92,15 +92,15 @@ func planVerdict(c *cli.Context, v *plan.Review) error {
 	return nil
 }
 
-// makePlan validates and plans. On the local engine a job without a platform
-// file goes to the engine's one queue.
+// makePlan validates and plans. On the local engine a job that names no queue goes
+// to the engine's default queue, unless a platform file lists queues to choose from.
 func (p *program) makePlan(c *cli.Context, in *input, isLocal bool) (*plan.Plan, error) {
 	if err := p.complain(in.problems); err != nil {
 		return nil, err
 	}
 	o := plan.Options{Queue: c.String("queue")}
-	if o.Queue == "" && isLocal && in.platformFile == "" {
-		o.Queue = defaultQueue
+	if isLocal {
+		o.LocalQueue = defaultQueue
 	}
 	var err error
 	if o.Staging, err = stagingOf(c, in.platform, isLocal); err != nil {

@@ -166,7 +166,7 @@ func Load(src *diag.Source, o Options) (*File, diag.List) {
 		return loadYAML(src, o)
 	}
 	root, diags := o.Arena.Parse(src)
-	if o.Recognize && !(o.Hosts && aboutHosts(root) != "") && o.recognized(Recognized(src, root)) != Ours {
+	if o.Recognize && !(o.Hosts && aboutHosts(root) != "") && o.recognized(recognize(src, root)) != Ours {
 		return nil, nil
 	}
 	if root == nil {

@@ -18,7 +18,7 @@ const FileName = "batchctl.json"
 // be checked as if it were ours.
 type Recognition int
 
-// The answers of Recognized.
+// The answers of Recognize.
 const (
 	// Foreign is the file of another tool.
 	Foreign Recognition = iota
@@ -28,17 +28,16 @@ const (
 	Ours
 )
 
-// Recognize reports whether a text is one of our documents; see Recognized.
-func Recognize(src *diag.Source) bool {
+// Recognize judges a text by its $schema if that is ours, by the platform file's
+// name, or by its members. No single member decides, since that one may be misspelt
+// or missing: a file with two of a job's members is a job file.
+func Recognize(src *diag.Source) Recognition {
 	root, _ := jsontree.Parse(src)
-	return Recognized(src, root) == Ours
+	return recognize(src, root)
 }
 
-// Recognized judges a text by its $schema if that is ours, by the platform file's
-// name, or by its members. No single member decides, since that one may be misspelt
-// or missing: a file with two of a job's members is a job file. Root is what the
-// parser could read of the text; it may be nil.
-func Recognized(src *diag.Source, root *jsontree.Node) Recognition {
+// recognize is Recognize with what the parser could read of the text; root may be nil.
+func recognize(src *diag.Source, root *jsontree.Node) Recognition {
 	base := path.Base(strings.ReplaceAll(src.Name, `\`, "/"))
 	switch {
 	case base == FileName:
@@ -70,7 +69,7 @@ func recognizedText(src *diag.Source) Recognition {
 	}
 	plain := diag.NewSource(src.Name, text)
 	if root, _ := jsontree.Parse(plain); root != nil {
-		return Recognized(plain, root)
+		return recognize(plain, root)
 	}
 	return Foreign
 }

@@ -108,7 +108,7 @@ var ourFiles = []struct {
 func TestOurFiles(t *testing.T) {
 	for _, c := range ourFiles {
 		src := diag.NewSource("dir/x.json", c.text)
-		if !Recognize(src) {
+		if Recognize(src) != Ours {
 			t.Errorf("not recognized: %s", c.text)
 		}
 		f, _ := Load(src, Options{Recognize: true})
@@ -228,7 +228,7 @@ func TestForeignFiles(t *testing.T) {
 		}
 	}
 	for _, name := range []string{".devcontainer/devcontainer.json", "a/.devcontainer.json", "package.json"} {
-		if Recognize(diag.NewSource(name, `{"name": "x", "image": "golang:1"}`)) {
+		if Recognize(diag.NewSource(name, `{"name": "x", "image": "golang:1"}`)) == Ours {
 			t.Errorf("%s is taken for a job file", name)
 		}
 	}
