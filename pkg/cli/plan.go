@@ -158,7 +158,7 @@ func (p *program) printRequest(made *plan.Plan, operation string) error {
 	case 1:
 		return p.writeShapes(found[0].Input)
 	}
-	return usage("the plan has %d requests of %s", len(found), operation).try("take them all: batchctl plan --json")
+	return usage("the plan has %d requests of %s", len(found), operation).try("print them all: batchctl plan FILE --output json")
 }
 
 // nextCommand repeats the flags that shape the plan, so that what is sent is

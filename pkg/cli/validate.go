@@ -89,7 +89,7 @@ func (p *program) validate(c *cli.Context) error {
 	if len(all.files) == 0 && len(all.unread) == 0 && !c.Bool("only-recognized") {
 		p.reportSkips(all.skipped, c.Bool("verbose"))
 		return fail(ExitNotDone, "%s holds no job files", strings.Join(c.Args().Slice(), " ")).
-			try("job files end in .json and have a \"$schema\" of ours or the members of a job; batchctl init makes one")
+			try("job files end in .json and have a \"$schema\" of ours or the members of a job; create one: batchctl init job.json")
 	}
 	if err := p.applyBaseline(c, all); err != nil {
 		return err
