@@ -334,7 +334,7 @@ func (p *program) verdicts(ctx context.Context, l *logCall, ids []string, lines 
 		wrote := lines[aws.ToString(job.JobId)] > 0 || client.Size(job.JobDetail) > 0 && len(lines) > 0
 		how := joinClauses(outcome(job.JobDetail), rollUp(job.JobDetail))
 		if job.Forgotten {
-			how = fromLedger(job.JobDetail, time.Now())
+			how = fromLedger(job.JobDetail, l.service(), time.Now())
 		}
 		name := diag.Printable(aws.ToString(job.JobName) + "  " + client.ShortID(aws.ToString(job.JobId)))
 		switch {

@@ -99,7 +99,7 @@ func (p *program) findAttempt(c *cli.Context, word string, number int, o replay.
 	}
 	defer call.close()
 	queues := call.queueNames(call.platform)
-	id, err := call.Resolve(c.Context, word, queues)
+	id, err := call.resolveFor(c, word, queues)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -128,7 +128,11 @@ func (p *program) findAttempt(c *cli.Context, word string, number int, o replay.
 	}
 	a, err := replay.Of(jobs[0], number, o)
 	if err != nil {
-		return nil, nil, fail(ExitNotDone, "%v", err)
+		f := fail(ExitNotDone, "%v", err)
+		if made := len(jobs[0].Attempts); made > 0 && number > made {
+			return nil, nil, f.try("name one that has ended: batchctl replay %s#%d%s", word, made, call.flags)
+		}
+		return nil, nil, f
 	}
 	p.keepOutputs(a)
 	return a, call.platform, nil
