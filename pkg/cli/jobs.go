@@ -218,7 +218,9 @@ func (p *program) status(c *cli.Context) error {
 	}
 	if len(call.known) > 1 {
 		fmt.Fprintf(p.Err, "on %s; one job in full: batchctl status %s%s\n", diag.Printable(call.label), client.ShortID(call.jobs[0].ID), call.flags)
-		return p.printJobTree(call.target, call.known, call.whys(c.Context, now), now)
+		err = p.printJobTree(call.target, call.known, call.whys(c.Context, now), now)
+		p.tellNext(call.target, live(call.known))
+		return err
 	}
 	for _, job := range call.known {
 		text := p.jobText(call.target, job, now)
@@ -227,6 +229,7 @@ func (p *program) status(c *cli.Context) error {
 		}
 		err = errors.Join(err, p.printText(text))
 	}
+	p.tellNext(call.target, live(call.known))
 	return err
 }
 

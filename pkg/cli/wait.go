@@ -74,6 +74,9 @@ func (p *program) waitKnown(ctx context.Context, call *jobCall) error {
 	if err != nil {
 		return err
 	}
+	if verdict != ExitOK {
+		p.tellNextOf(ctx, call.target, live)
+	}
 	return quiet(max(code, verdict))
 }
 

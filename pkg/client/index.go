@@ -108,7 +108,7 @@ func (c *Client) partsOf(ctx context.Context, id string) (have parts, known bool
 		return have, false, err
 	}
 	if job, ok := jobs[id]; ok {
-		return parts{Size(job), nodesOf(job)}, true, nil
+		return parts{Size(job), Nodes(job)}, true, nil
 	}
 	if o, ok := m.outcomes[id]; ok {
 		return parts{children: int(o.Size)}, o.Size > 0, nil
@@ -116,9 +116,13 @@ func (c *Client) partsOf(ctx context.Context, id string) (have parts, known bool
 	return have, false, nil
 }
 
-func nodesOf(job types.JobDetail) int {
+// Nodes is the number of nodes of a multi-node job; 0 for any other job, or for a node.
+func Nodes(job types.JobDetail) int {
 	if job.NodeProperties == nil || job.NodeDetails != nil {
 		return 0
 	}
 	return int(aws.ToInt32(job.NodeProperties.NumNodes))
 }
+
+// NodeID is the id of a node of a multi-node job.
+func NodeID(job string, index int) string { return job + "#" + strconv.Itoa(index) }
