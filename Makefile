@@ -41,7 +41,7 @@ define contain
 	@$(PROGRAM) images --format '{{.Repository}}:{{.Tag}} {{.Size}}' $(IMAGE)
 endef
 
-test: ## the tests, as a user runs them: Go alone is enough
+test: ## the tests, as a user runs them: Go alone is enough; BATCHCTL_LONG_TESTS=1 make test adds those that take long
 	go test ./...
 
 check: ## what CI runs: format, vet, staticcheck, all tests with the real tools

@@ -42,6 +42,7 @@ var mayImport = map[string][]string{
 	// For tests and a benchmark: an S3 in memory, with faults.
 	"pkg/objects/s3mem":       {},
 	"pkg/objects/s3mem/serve": {"pkg/objects/s3mem"},
+	"pkg/testtool":            {},
 	"pkg/results":             {},
 	"pkg/bench":               {},
 	"pkg/heatmap":             {},
@@ -80,7 +81,7 @@ var mayImport = map[string][]string{
 	"workloads/gpu/cuda/ptx": {"workloads/gpu/cuda"},
 	"workloads/gpu/gpuinfo":  {"workloads/gpu", "workloads/measure"},
 	// For tests alone: a driver without a GPU, and what every binding has to pass.
-	"workloads/gpu/fakecuda":   {},
+	"workloads/gpu/fakecuda":   {"pkg/testtool"},
 	"workloads/gpu/drivertest": {"workloads/gpu"},
 }
 

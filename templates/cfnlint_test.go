@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"slices"
 	"testing"
+
+	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
 // lintRegions is one Region of every kind that cfn-lint has the resource types of.
@@ -22,9 +24,9 @@ var notIn = map[string][]string{
 // cfnLint returns what cfn-lint says about files in the given Regions; nothing is good.
 func cfnLint(t *testing.T, regions []string, files ...string) string {
 	t.Helper()
-	path, err := exec.LookPath("cfn-lint")
-	required(t, err, "cfn-lint")
-	lint := exec.Command(path, slices.Concat([]string{"--regions"}, regions, []string{"--"}, files)...)
+	testtool.Long(t)
+	testtool.Need(t, "cfn-lint")
+	lint := exec.Command("cfn-lint", slices.Concat([]string{"--regions"}, regions, []string{"--"}, files)...)
 	said, err := lint.CombinedOutput()
 	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)

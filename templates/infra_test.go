@@ -3,7 +3,6 @@ package templates
 import (
 	"encoding/json"
 	"maps"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -373,17 +372,5 @@ func TestRootOrder(t *testing.T) {
 				t.Errorf("root: %s imports %s and does not wait for %s", template.Name, name, from)
 			}
 		}
-	}
-}
-
-// required skips a test whose program is missing, or fails it where tools are required.
-func required(t *testing.T, err error, what string) {
-	t.Helper()
-	switch {
-	case err == nil:
-	case os.Getenv("BATCHCTL_REQUIRE_TOOLS") == "1":
-		t.Fatalf("%s is required: %v", what, err)
-	default:
-		t.Skipf("not tested with %s: %v; set BATCHCTL_REQUIRE_TOOLS=1 to fail instead", what, err)
 	}
 }

@@ -16,6 +16,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
 // aws is the address of an AWS that is not ours: moto_server.
@@ -24,8 +26,8 @@ type aws string
 // moto starts moto_server. Where tools are required its absence fails the test.
 func moto(t *testing.T) aws {
 	t.Helper()
-	path, err := exec.LookPath("moto_server")
-	required(t, err, "moto_server")
+	testtool.Long(t)
+	testtool.Works(t, "moto_server", "--help")
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -33,7 +35,7 @@ func moto(t *testing.T) aws {
 	address := l.Addr().String()
 	l.Close()
 	_, port, _ := net.SplitHostPort(address)
-	server := exec.Command(path, "-H", "127.0.0.1", "-p", port)
+	server := exec.Command("moto_server", "-H", "127.0.0.1", "-p", port)
 	server.Env = append(os.Environ(), "MOTO_EC2_LOAD_DEFAULT_AMIS=true")
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
@@ -229,8 +231,8 @@ func checkLaunchTemplate(t *testing.T, a aws, id string) {
 // that deploys, as users do, and one template be deployed by it.
 func TestPackage(t *testing.T) {
 	t.Parallel()
-	path, err := exec.LookPath("aws")
-	required(t, err, "the aws CLI")
+	testtool.Long(t)
+	testtool.Need(t, "aws", "moto_server")
 	a := moto(t)
 	r, err := http.NewRequestWithContext(t.Context(), "PUT", string(a)+"/templates", nil)
 	if err != nil {
@@ -243,7 +245,7 @@ func TestPackage(t *testing.T) {
 	answer.Body.Close()
 	cli := func(arguments ...string) {
 		t.Helper()
-		command := exec.Command(path, append([]string{"cloudformation"}, arguments...)...)
+		command := exec.Command("aws", append([]string{"cloudformation"}, arguments...)...)
 		command.Env = append(os.Environ(), "AWS_ENDPOINT_URL="+string(a), "AWS_ACCESS_KEY_ID=a", "AWS_SECRET_ACCESS_KEY=b", "AWS_DEFAULT_REGION=us-east-1", "AWS_CONFIG_FILE=/dev/null")
 		if said, err := command.CombinedOutput(); err != nil {
 			t.Fatalf("aws cloudformation %s: %v\n%s", arguments[0], err, said)

@@ -16,6 +16,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
 var update = flag.Bool("update", false, "write the lines of gpu-host-user-data.sh into the templates")
@@ -212,6 +214,7 @@ for name in calls at-restart etc/docker etc/ecs; do
 	if [ -e "$root/$name" ]; then cp -R "$root/$name" "$3/$name"; fi
 done
 exit $status`
+	testtool.Need(t, "unshare")
 	arguments := []string{"--mount", "sh", "-c", namespace, "sh", fixture, t.TempDir(), out}
 	if os.Geteuid() != 0 {
 		arguments = append([]string{"--map-root-user"}, arguments...)
@@ -219,7 +222,7 @@ exit $status`
 	said, err := exec.Command("unshare", arguments...).CombinedOutput()
 	text, ready := strings.CutPrefix(string(said), "ready\n")
 	if !ready {
-		required(t, err, "a mount namespace and an overlay: "+text)
+		testtool.Missing(t, "a mount namespace with an overlay: %v: %s", err, text)
 	}
 	return outcome{out, text, err}
 }

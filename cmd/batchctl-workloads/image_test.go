@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/batchctl/batchctl/pkg/testtool"
 	"github.com/batchctl/batchctl/workloads"
 	"github.com/batchctl/batchctl/workloads/gpu/fakecuda"
 )
@@ -32,6 +33,8 @@ func TestCPUImage(t *testing.T) {
 // The fake driver comes into the container from outside, as NVIDIA's does, and its cuBLAS
 // lies where CUDA's packages put theirs.
 func TestGPUImage(t *testing.T) {
+	fakecuda.Need(t)
+	testtool.Need(t, "ldd")
 	p := newPodman(t)
 	fake := readable(t, fakecuda.Build(t))
 	base := p.importBase(t, "localhost/base:here", fake)

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/batchctl/batchctl/pkg/testtool"
 	"github.com/batchctl/batchctl/workloads/gpu/fakecuda"
 	"github.com/batchctl/batchctl/workloads/gpu/libcuda"
 )
@@ -21,7 +22,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
 		main()
 	}
-	os.Exit(m.Run())
+	testtool.Main(m)
 }
 
 // TestSecondSignal: a driver may hang for ever in a call that nothing interrupts. Who

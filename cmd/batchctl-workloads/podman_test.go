@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
 // podman has images and containers in a folder of the test's own.
@@ -24,11 +26,8 @@ type podman struct {
 
 func newPodman(t *testing.T) *podman {
 	t.Helper()
-	for _, name := range []string{"podman", "make"} {
-		if _, err := exec.LookPath(name); err != nil {
-			lacking(t, "%s is required: %v", name, err)
-		}
-	}
+	testtool.Long(t)
+	testtool.Need(t, "podman", "make")
 	p := &podman{folder: lastingDir(t)}
 	write := func(name, text string) string {
 		path := filepath.Join(p.folder, name)
@@ -48,18 +47,9 @@ func newPodman(t *testing.T) *podman {
 		"CONTAINERS_STORAGE_CONF="+write("storage.conf", fmt.Sprintf("[storage]\ndriver = \"vfs\"\ngraphroot = %q\nrunroot = %q\n",
 			filepath.Join(p.folder, "graph"), filepath.Join(p.folder, "run"))))
 	if out, err := p.command("podman", "info").CombinedOutput(); err != nil {
-		lacking(t, "podman does not work here: %v\n%s", err, out)
+		testtool.Missing(t, "podman info: %v\n%s", err, out)
 	}
 	return p
-}
-
-// lacking skips the test, or fails it where the tools are required.
-func lacking(t *testing.T, format string, args ...any) {
-	t.Helper()
-	if os.Getenv("BATCHCTL_REQUIRE_TOOLS") != "" {
-		t.Fatalf(format, args...)
-	}
-	t.Skipf(format+"; set BATCHCTL_REQUIRE_TOOLS=1 to fail instead", args...)
 }
 
 // lastingDir is t.TempDir for what podman uses: it cleans up behind a container that has
@@ -138,12 +128,7 @@ func (p *podman) make(t *testing.T, target, name string, settings ...string) *im
 // in a folder need, in the places where they are here.
 func (p *podman) importBase(t *testing.T, name, folder string) *image {
 	t.Helper()
-	program := filepath.Join(p.folder, "program")
-	build := p.command("go", "build", "-o", program, ".")
-	build.Env = append(build.Env, "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
-	}
+	program := testtool.Program(t, "../batchctl-workloads")
 	users, err := filepath.Glob(filepath.Join(folder, "*.so.*"))
 	if err != nil {
 		t.Fatal(err)
@@ -220,7 +205,7 @@ func (i *image) run(t *testing.T, options []string, args ...string) answer {
 		t.Fatalf("%s: %v", a.command, err)
 	}
 	if a.code == podmanFailed {
-		lacking(t, "podman cannot run a container here: %s", out)
+		testtool.Missing(t, "podman cannot start a container: %s", out)
 	}
 	return a
 }

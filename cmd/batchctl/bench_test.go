@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -16,16 +15,8 @@ import (
 // GPU's in batchctl-workloads beside batchctl, by a driver that runs the kernels on the
 // CPU, and the report. Its times say nothing.
 func TestBenchOnGPU(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("the driver that stands in for a GPU is built on Linux")
-	}
 	libraries := fakecuda.Build(t)
-	dir := t.TempDir()
-	build := exec.Command("go", "build", "-o", dir+"/bin/", ".", "../batchctl-workloads")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
+	bin, dir := programs(t), t.TempDir()
 	if err := os.CopyFS(filepath.Join(dir, "jobs"), os.DirFS("../../jobs")); err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +37,7 @@ func TestBenchOnGPU(t *testing.T) {
 			for pair := range strings.SplitSeq(parameters, ",") {
 				args = append(args, "--parameters", pair)
 			}
-			cmd := exec.Command(filepath.Join(dir, "bin", "batchctl"), args...)
+			cmd := exec.Command(filepath.Join(bin, "batchctl"), args...)
 			cmd.Dir = filepath.Join(dir, "jobs")
 			cmd.Env = append(os.Environ(), "BATCHCTL_STATE_DIR="+filepath.Join(dir, "state"))
 			out, err := cmd.CombinedOutput()

@@ -12,11 +12,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
 // TestImage builds the image as people do, and has it bring batchctl to a directory of this
 // machine, as a job's first container does.
 func TestImage(t *testing.T) {
+	testtool.Long(t)
 	for _, file := range []string{"Dockerfile", "../../Makefile"} {
 		if _, err := os.Stat(file); err != nil { // and go test knows that its result depends on them
 			t.Fatal(err)
@@ -24,7 +27,7 @@ func TestImage(t *testing.T) {
 	}
 	certificates := "/etc/ssl/certs/ca-certificates.crt"
 	if _, err := os.Stat(certificates); err != nil {
-		lacking(t, "CA certificates are required: %v", err)
+		testtool.Missing(t, "CA certificates: %v", err)
 	}
 	podman := newPodman(t)
 	const name = "localhost/batchctl:test"
@@ -56,24 +59,11 @@ func TestImage(t *testing.T) {
 	}
 }
 
-// lacking skips the test, or fails it where the tools are required.
-func lacking(t *testing.T, format string, args ...any) {
-	t.Helper()
-	if os.Getenv("BATCHCTL_REQUIRE_TOOLS") != "" {
-		t.Fatalf(format, args...)
-	}
-	t.Skipf(format+"; set BATCHCTL_REQUIRE_TOOLS=1 to fail instead", args...)
-}
-
 // newPodman is podman, and what starts it, with images in a folder of the test's own. It
 // returns what was said to stdout.
 func newPodman(t *testing.T) func(t *testing.T, command ...string) string {
 	t.Helper()
-	for _, name := range []string{"podman", "make"} {
-		if _, err := exec.LookPath(name); err != nil {
-			lacking(t, "%s is required: %v", name, err)
-		}
-	}
+	testtool.Need(t, "podman", "make")
 	folder, err := os.MkdirTemp("", "batchctl-image")
 	if err != nil {
 		t.Fatal(err)
@@ -107,7 +97,7 @@ func newPodman(t *testing.T) func(t *testing.T, command ...string) string {
 	info := exec.Command("podman", "info")
 	info.Env = environ
 	if out, err := info.CombinedOutput(); err != nil {
-		lacking(t, "podman does not work here: %v\n%s", err, out)
+		testtool.Missing(t, "podman info: %v\n%s", err, out)
 	}
 	t.Cleanup(func() { removeStorage(t, folder) })
 	return start

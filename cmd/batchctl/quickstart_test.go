@@ -24,25 +24,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/batchctl/batchctl/pkg/testtool"
 	"github.com/batchctl/batchctl/workloads/gpu/fakecuda"
 )
 
 // The quick start from nothing to the summary, and away again: stacks, roles and ECR are
 // moto's, Batch and its logs the engine's of this repository, the registry a real one, and
 // the GPU a driver that runs the kernels on the CPU.
-
-// needs skips the test without a program, or fails it where the tools are required.
-func needs(t *testing.T, names ...string) {
-	t.Helper()
-	for _, name := range names {
-		if _, err := exec.LookPath(name); err != nil {
-			if os.Getenv("BATCHCTL_REQUIRE_TOOLS") == "1" {
-				t.Fatalf("%s is required: %v", name, err)
-			}
-			t.Skipf("%s: %v; set BATCHCTL_REQUIRE_TOOLS=1 to fail instead", name, err)
-		}
-	}
-}
 
 // account is an AWS account of several servers, and a user at a command line.
 type account struct {
@@ -143,7 +131,6 @@ sys.exit(main(sys.argv[1:]))
 // newAccount starts moto and the engine, with as many GPUs as there are to be.
 func newAccount(t *testing.T, bin string, gpus int) *account {
 	t.Helper()
-	needs(t, "moto_server", "python3")
 	a := &account{t: t, dir: t.TempDir(), bin: bin, calls: map[string]int{}}
 	moto := free(t)
 	_, port, _ := net.SplitHostPort(moto)
@@ -309,25 +296,10 @@ func (a *account) wants(text string, parts ...string) {
 	}
 }
 
-// programs builds batchctl and both kinds of batchctl-workloads into one folder.
-func programs(t *testing.T) string {
-	t.Helper()
-	bin := t.TempDir()
-	for _, args := range [][]string{{"-o", bin + "/", ".", "../batchctl-workloads"}, {"-tags", "static", "-o", bin + "/batchctl-workloads-static", "../batchctl-workloads"}} {
-		build := exec.Command("go", append([]string{"build", "-trimpath"}, args...)...)
-		build.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := build.CombinedOutput(); err != nil {
-			t.Fatalf("go build: %v\n%s", err, out)
-		}
-	}
-	return bin
-}
-
 // builder gives an account a podman with storage of its own, an image to build on, and a
 // registry. It returns the registry's address.
 func (a *account) builder() string {
 	a.t.Helper()
-	needs(a.t, "podman", "docker-registry")
 	address := free(a.t)
 	folder, err := os.MkdirTemp("", "batchctl-quickstart") // podman may write in it after the test's end
 	if err != nil {
@@ -361,10 +333,7 @@ func (a *account) builder() string {
 		a.t.Fatal(err)
 	}
 	if out, err := a.command("podman", "import", write("base.tar", archive.String()), "localhost/base:here").CombinedOutput(); err != nil {
-		if os.Getenv("BATCHCTL_REQUIRE_TOOLS") == "1" {
-			a.t.Fatalf("podman import: %v\n%s", err, out)
-		}
-		a.t.Skipf("podman does not work here: %v\n%s", err, out)
+		testtool.Missing(a.t, "podman import: %v\n%s", err, out)
 	}
 	return address
 }
@@ -377,8 +346,11 @@ const small = " --sizes 32,64 --image-sizes 64 --batch 1 --parameters repeats=1"
 
 // TestQuickstart goes the whole road, and each time a part of it has been cut off.
 func TestQuickstart(t *testing.T) {
-	bin := programs(t)
+	testtool.Long(t)
+	testtool.Need(t, "moto_server", "podman", "docker-registry")
+	testtool.Works(t, "python3", "-c", "import boto3, moto")
 	libraries := fakecuda.Build(t)
+	bin := everyProgram(t)
 	a := newAccount(t, bin, 1)
 	registry := a.builder()
 	line := "quickstart --prefix trial --yes --builder podman --gpu-base localhost/base:here --registry " + registry + "/team --published" + small + motoParameters +
@@ -451,7 +423,9 @@ ecr.put_image(repositoryName="trial/batchctl-workloads", imageManifest=json.dump
 // TestQuickstartFaults are the ways in which it ends otherwise: each says why, keeps the other
 // side's figures, and leaves what destroy finds.
 func TestQuickstartFaults(t *testing.T) {
-	bin := programs(t)
+	testtool.Long(t)
+	testtool.Works(t, "python3", "-c", "import boto3, moto")
+	bin := everyProgram(t)
 	a := newAccount(t, bin, 0)
 	images := " --cpu-image registry.example.com/batchctl-workloads:1 --gpu-image registry.example.com/batchctl-workloads:1"
 	line := "quickstart --prefix trial --yes" + images + small + motoParameters

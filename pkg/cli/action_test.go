@@ -7,17 +7,17 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
 // TestActionPaths runs the step of the GitHub action that validates, with a go and a
 // batchctl that print what they are given.
 func TestActionPaths(t *testing.T) {
+	testtool.Need(t, "bash")
 	bash, err := exec.LookPath("bash")
 	if err != nil {
-		if os.Getenv("BATCHCTL_REQUIRE_TOOLS") != "" {
-			t.Fatal(err)
-		}
-		t.Skip("no bash here, which the action asks for")
+		t.Fatal(err)
 	}
 	text, err := os.ReadFile("../../action.yml")
 	if err != nil {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -55,8 +56,11 @@ type outcomes struct {
 	files    []string // checked
 	problems diag.List
 	unread   []error
-	// unplaced is true when no platform file says whether a queue holds the jobs.
-	unplaced bool
+	skipped  skips
+	// unplaced is true when no platform file says whether a queue holds the jobs, and
+	// withoutQueues is the path of one that lists no queues.
+	unplaced      bool
+	withoutQueues string
 	// unknown counts the values in templates that only CloudFormation knows, and
 	// firstUnknown is the place of one.
 	unknown      int
@@ -76,6 +80,8 @@ type verdict struct {
 	problems diag.List
 	err      error
 	unplaced bool
+	// recognized is how surely the file is ours; Ours for one that the user named.
+	recognized spec.Recognition
 	// governor is that of the file, and alone is true for one that was checked by
 	// itself; registers is the names of the definitions that such a file brings.
 	governor  *governor
@@ -126,9 +132,13 @@ func (k *checker) checkAll(files []found) *outcomes {
 		}
 		if v.checked {
 			all.files = append(all.files, files[i].path)
+		} else if v.err == nil {
+			all.skipped.add(files[i].path, v.recognized)
 		}
 		all.problems = append(all.problems, v.problems...)
-		all.unplaced = all.unplaced || v.unplaced && (v.queueless || !v.governor.queues)
+		if v.unplaced && (v.queueless || !v.governor.queues) {
+			all.unplaced, all.withoutQueues = true, cmp.Or(all.withoutQueues, v.governor.path)
+		}
 	}
 	for _, g := range k.governors {
 		all.problems = append(all.problems, g.problems...)
@@ -211,14 +221,15 @@ func (w *worker) read(path string) (*diag.Source, error) {
 	return diag.NewSource(path, string(text)), err
 }
 
-// checkSource checks one text. With recognize, one that is not ours is passed
-// over.
+// checkSource checks one text. With recognize, it skips one that is not ours.
 func (w *worker) checkSource(src *diag.Source, g *governor, recognize bool) verdict {
 	options := w.options
 	options.Platform, options.Recognize, options.Arena = g.platform, recognize, w.arena
 	options.Read, options.Find = spec.Beside(src.Name), spec.FindBeside
+	recognized := spec.Ours
+	options.Recognized = &recognized
 	file, problems := spec.Load(src, options)
-	v := verdict{checked: file != nil || !recognize || len(problems) > 0, problems: problems, governor: g}
+	v := verdict{checked: file != nil || !recognize || len(problems) > 0, problems: problems, governor: g, recognized: recognized}
 	switch {
 	case file == nil:
 	case standsAlone(file):
@@ -228,7 +239,7 @@ func (w *worker) checkSource(src *diag.Source, g *governor, recognize bool) verd
 		v.kept = file
 		w.arena.Keep()
 	}
-	v.unplaced = file != nil && len(file.Jobs) > 0 && g.path == ""
+	v.unplaced = file != nil && len(file.Jobs) > 0 && (g.platform == nil || len(g.platform.Queues) == 0)
 	if v.unplaced {
 		v.queueless = slices.ContainsFunc(file.Jobs, func(j *spec.Job) bool { return j.Submit != nil && j.Submit.Get("jobQueue").Str() == "" })
 	}

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
 // TestContainers runs the scripts of testdata/container: the children of arrays in
@@ -24,14 +26,13 @@ import (
 //	localhost/box/entry:1     the same, with "batchctl child" as its entry point
 //	localhost/box/tools:1     busybox and batchctl; its user is nobody else's
 func TestContainers(t *testing.T) {
-	if _, err := exec.LookPath("podman"); err != nil {
-		lacking(t, "podman is required: %v", err)
-	}
+	testtool.Long(t)
+	testtool.Need(t, "podman", "busybox", "bash-static")
 	busybox, bash := staticShell(t, "busybox"), staticShell(t, "bash-static")
 	dir := lastingDir(t)
 	storage := podmanStorage(t, dir)
-	batchctl := built(t, dir, "batchctl", "../../cmd/batchctl")
-	cell := built(t, dir, "cell", "./testdata/container/cell")
+	batchctl := testtool.Program(t, "../../cmd/batchctl", "-ldflags", "-s -w")
+	cell := testtool.Program(t, "./testdata/container/cell", "-ldflags", "-s -w")
 	for _, i := range []struct {
 		name, change string
 		files        map[string]string
@@ -52,7 +53,7 @@ func TestContainers(t *testing.T) {
 		}
 		imports.Env = append(os.Environ(), storage...)
 		if out, err := imports.CombinedOutput(); err != nil {
-			lacking(t, "podman cannot import an image here: %v\n%s", err, out)
+			testtool.Missing(t, "podman import: %v\n%s", err, out)
 		}
 	}
 	testscript.Run(t, testscript.Params{
@@ -68,30 +69,21 @@ func TestContainers(t *testing.T) {
 	})
 }
 
-// lacking skips the test, or fails it where the tools are required.
-func lacking(t *testing.T, format string, args ...any) {
-	t.Helper()
-	if os.Getenv("BATCHCTL_REQUIRE_TOOLS") != "" {
-		t.Fatalf(format, args...)
-	}
-	t.Skipf(format+"; set BATCHCTL_REQUIRE_TOOLS=1 to fail instead", args...)
-}
-
 // staticShell is the path of a program that needs no library.
 func staticShell(t *testing.T, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
 	if err != nil {
-		lacking(t, "a static shell is required: %v", err)
+		t.Fatal(err)
 	}
 	program, err := elf.Open(path)
 	if err != nil {
-		lacking(t, "a static shell is required: %s: %v", path, err)
+		testtool.Missing(t, "no static shell: %s: %v", path, err)
 	}
 	defer program.Close()
 	for _, p := range program.Progs {
 		if p.Type == elf.PT_INTERP {
-			lacking(t, "a static shell is required, and %s needs a loader: busybox-static and bash-static are packages", path)
+			testtool.Missing(t, "no static shell: %s needs a loader; install busybox-static and bash-static", path)
 		}
 	}
 	return path
@@ -117,18 +109,6 @@ func podmanStorage(t *testing.T, dir string) (environ []string) {
 		"CONTAINERS_STORAGE_CONF=" + write("storage.conf", fmt.Sprintf("[storage]\ndriver = \"vfs\"\ngraphroot = %q\nrunroot = %q\n",
 			filepath.Join(dir, "graph"), filepath.Join(dir, "run"))),
 	}
-}
-
-// built is a static program made of a package.
-func built(t *testing.T, dir, name, pkg string) (path string) {
-	t.Helper()
-	path = filepath.Join(dir, name)
-	build := exec.Command("go", "build", "-ldflags", "-s -w", "-o", path, pkg)
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build %s: %v\n%s", pkg, err, out)
-	}
-	return path
 }
 
 // writeTar makes a file system of programs: their places, and where they are now.

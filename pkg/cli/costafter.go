@@ -130,7 +130,7 @@ func (p *program) costlyJobs(c *cli.Context, call *jobCall, since time.Time) (id
 	}
 	queues := call.queueNames(call.platform)
 	for _, word := range words {
-		id, err := call.Resolve(c.Context, word, queues)
+		id, err := call.resolveFor(c, word, queues)
 		if err != nil {
 			return nil, err
 		}

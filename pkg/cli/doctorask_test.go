@@ -13,12 +13,14 @@ import (
 	"time"
 
 	"github.com/batchctl/batchctl/pkg/doctor"
+	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
 // TestMachineRun: what a program prints on both streams comes back with its error, a
 // program that is not there is told apart, and one that hangs does not hold doctor up,
 // even where a child of it keeps its output open.
 func TestMachineRun(t *testing.T) {
+	testtool.Need(t, "sh", "sleep", "head")
 	out, err := machine{}.Run(t.Context(), "sh", "-c", "echo out; echo err >&2; exit 3")
 	if out != "out\nerr\n" || err == nil {
 		t.Errorf("%q, %v", out, err)
@@ -31,7 +33,7 @@ func TestMachineRun(t *testing.T) {
 	if _, err := (machine{}).Run(ctx, "sh", "-c", "trap '' TERM; sleep 5 & wait"); err == nil {
 		t.Error("a program that hangs has ended without an error")
 	}
-	out, err = machine{}.Run(t.Context(), "sh", "-c", "yes | head -c 20000000")
+	out, err = machine{}.Run(t.Context(), "head", "-c", "20000000", "/dev/zero")
 	if err != nil || len(out) != mostPrinted {
 		t.Errorf("%d bytes were kept, %v", len(out), err)
 	}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -28,8 +27,10 @@ type follower struct {
 	untilStuck bool
 
 	names map[string]client.Submitted // by id
-	last  map[string]types.JobDetail
-	since map[string]time.Time
+	// labels are what the lines of each job's log begin with.
+	labels map[string]string
+	last   map[string]types.JobDetail
+	since  map[string]time.Time
 	// starting is when a job was first seen STARTING, starts how long that lasted.
 	starting map[string]time.Time
 	starts   map[string]time.Duration
@@ -42,7 +43,7 @@ type follower struct {
 func (p *program) newFollower(t *target, jobs []client.Submitted, log io.Writer) *follower {
 	f := &follower{
 		story: p.newStory(log), target: t, jobs: jobs, began: time.Now(),
-		names: map[string]client.Submitted{}, last: map[string]types.JobDetail{},
+		names: map[string]client.Submitted{}, labels: labels(jobs), last: map[string]types.JobDetail{},
 		since: map[string]time.Time{}, starting: map[string]time.Time{}, starts: map[string]time.Duration{}, shown: map[string]chan struct{}{},
 	}
 	for _, j := range jobs {
@@ -133,10 +134,10 @@ func (f *follower) tell(ctx context.Context, event client.Event) {
 	f.last[id], f.since[id] = event.Job, event.Since
 	f.mu.Unlock()
 
+	f.followLog(ctx, event.Job)
 	if seen && before.Status == event.Status && !f.worthTelling(before, event.Job) {
 		return
 	}
-	f.followLog(ctx, event.Job)
 	took := ""
 	switch {
 	case client.Ended(event.Status):
@@ -148,7 +149,7 @@ func (f *follower) tell(ctx context.Context, event client.Event) {
 		took = strings.ToLower(string(before.Status)) + " for " + short(event.Since.Sub(since))
 	}
 	what := joinClauses(outcome(event.Job), rollUp(event.Job), took)
-	name := columns(diag.Printable(f.names[id].Name), client.ShortID(id), f.nameWidth())
+	name := columns(diag.Printable(jobName(f.names[id].Name, id)), client.ShortID(id), f.nameWidth())
 	f.put(name + "  " + f.paint(event.Status) + "  " + diag.Printable(what))
 }
 
@@ -246,39 +247,10 @@ func outcome(job types.JobDetail) string {
 	return joinClauses(reason, exit)
 }
 
-// followLog starts to print a plain job's log once it can have one.
-func (f *follower) followLog(ctx context.Context, job types.JobDetail) {
-	id := aws.ToString(job.JobId)
-	isArray := job.ArrayProperties != nil && job.ArrayProperties.Index == nil && aws.ToInt32(job.ArrayProperties.Size) > 0
-	hasLog := job.Container != nil && aws.ToString(job.Container.LogStreamName) != ""
-	if f.log == nil || isArray || f.shown[id] != nil || !hasLog {
-		return
-	}
-	drained := make(chan struct{})
-	f.shown[id] = drained
-	prefix := ""
-	if len(f.jobs) > 1 || f.target.several {
-		prefix = diag.Printable(f.names[id].Name) + " | "
-	}
-	f.logs.Go(func() {
-		defer close(drained)
-		for line, err := range f.target.Logs(ctx, id, client.LogOptions{Follow: true}) {
-			if err != nil {
-				// The log must never hide how the job ended.
-				if !errors.Is(err, context.Canceled) {
-					f.line("log of %s: %v", client.ShortID(id), err)
-				}
-				return
-			}
-			f.logLine(prefix, line.Text)
-		}
-	})
-}
-
 func (f *follower) nameWidth() int {
 	width := 0
 	for _, j := range f.jobs {
-		width = max(width, len(j.Name))
+		width = max(width, len(jobName(j.Name, j.ID)))
 	}
 	return min(width, 40)
 }

@@ -96,9 +96,9 @@ func TestForgottenByMoto(t *testing.T) {
 		t.Fatal(err)
 	}
 	const memory = "SUCCEEDED, 3 of 3 ended SUCCEEDED:3"
-	f.wants(f.types(cli.ExitOK, "status", "work"), "status      "+memory, "(from the ledger; AWS Batch has forgotten it)")
+	f.wants(f.types(cli.ExitOK, "status", "work"), "status      "+memory, "(from the ledger; AWS Batch no longer has it)")
 	f.wants(f.types(cli.ExitOK, "status", "--submission", "flow.json"), "prepare", "work", "collect", "from the ledger")
 	f.wants(f.types(cli.ExitOK, "wait", "--submission", "collect"), "from the ledger")
-	f.wants(f.types(cli.ExitOK, "stop", "work"), "left alone: AWS Batch has forgotten it")
+	f.wants(f.types(cli.ExitOK, "stop", "work"), "left alone: AWS Batch no longer has it")
 	f.wants(f.types(cli.ExitOK, "status", "work:1"), "UNKNOWN-EXPIRED") // of a child nothing was remembered
 }

@@ -24,6 +24,7 @@ func (p *program) fmtCommand() *cli.Command {
 			&cli.BoolFlag{Name: "write", Aliases: []string{"w"}, Usage: "rewrite the files that are laid out otherwise"},
 			&cli.BoolFlag{Name: "check", Usage: "only name the files that are laid out otherwise"},
 			&cli.BoolFlag{Name: "diff", Usage: "show what --write would change"},
+			&cli.BoolFlag{Name: "verbose", Usage: "list the skipped .json files of a directory"},
 		},
 		Action: p.format,
 	}
@@ -38,8 +39,9 @@ func (p *program) format(c *cli.Context) error {
 		return err
 	}
 	code := ExitOK
+	var skipped skips
 	for _, f := range files {
-		changed, err := p.formatFile(c, f)
+		changed, err := p.formatFile(c, f, &skipped)
 		if err != nil {
 			return err
 		}
@@ -47,14 +49,21 @@ func (p *program) format(c *cli.Context) error {
 			code = ExitProblem
 		}
 	}
+	p.reportSkips(skipped, c.Bool("verbose"))
 	return quiet(code)
 }
 
-// formatFile lays one file out and does with it what the flags say.
-func (p *program) formatFile(c *cli.Context, f found) (changed bool, err error) {
+// formatFile formats one file and does with it what the flags say, or adds it to skipped.
+func (p *program) formatFile(c *cli.Context, f found, skipped *skips) (changed bool, err error) {
 	src, err := p.read(f.path)
-	if err != nil || !f.asked && !spec.Recognize(src) {
+	if err != nil {
 		return false, err
+	}
+	if !f.asked {
+		if r := spec.Recognize(src); r != spec.Ours {
+			skipped.add(f.path, r)
+			return false, nil
+		}
 	}
 	if spec.IsYAML(src) {
 		return false, fail(ExitNotDone, "%s is YAML, and fmt lays out JSON", diag.Printable(src.Name)).try("batchctl validate %s checks a template", diag.Printable(src.Name))

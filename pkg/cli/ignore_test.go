@@ -11,17 +11,13 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
 // TestIgnoresAsGit holds the walk to git itself on random lines and files.
 func TestIgnoresAsGit(t *testing.T) {
-	git, err := exec.LookPath("git")
-	if err != nil {
-		if os.Getenv("BATCHCTL_REQUIRE_TOOLS") != "" {
-			t.Fatal(err)
-		}
-		t.Skip("git is not here to compare with")
-	}
+	testtool.Need(t, "git")
 	names := rapid.SampledFrom([]string{"a", "b", "ab", "a b", "a{b}", "[a]", "x.json", "y.json", "#a", "!b", "a\\b"})
 	parts := rapid.SampledFrom([]string{"a", "b", "*", "**", "?", "a*", "*b", "a**b", "[ab]", "[!a]", "*.json", "x.json", "a b", "a{b}", "{a,b}", `\#a`, `\!b`, `a\ `, `\[a]`, "#a", "a ", `a\\b`})
 	rapid.Check(t, func(t *rapid.T) {
@@ -31,7 +27,7 @@ func TestIgnoresAsGit(t *testing.T) {
 		}
 		defer os.RemoveAll(dir)
 		run := func(args ...string) string {
-			cmd := exec.Command(git, append([]string{"-C", dir, "-c", "core.excludesFile=/dev/null"}, args...)...)
+			cmd := exec.Command("git", append([]string{"-C", dir, "-c", "core.excludesFile=/dev/null"}, args...)...)
 			out, err := cmd.Output()
 			if err != nil {
 				t.Fatalf("git %s: %v", args, err)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/catalog"
+	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/lint"
@@ -100,11 +102,43 @@ func (in *input) findPlatform(c *cli.Context, word string) error {
 		}
 		found, ok := spec.FindPlatform(dir)
 		if !ok {
-			return nil
+			return in.useRemembered(c, word)
 		}
 		path = relative(found)
 	}
-	return in.usePlatform(path)
+	if err := in.usePlatform(path); err != nil || c.String("platform") != "" {
+		return err
+	}
+	return in.useRemembered(c, word)
+}
+
+// useRemembered finds the target of a command that names no job file in the platform
+// file with which jobs were submitted to it, which need not be here or above.
+func (in *input) useRemembered(c *cli.Context, word string) error {
+	name := cmp.Or(c.String("target"), os.Getenv("BATCHCTL_TARGET"))
+	if word != "." || name == "" || name == localTarget || name == awsTarget {
+		return nil
+	}
+	if in.platform != nil {
+		if _, here := in.platform.Target(name); here {
+			return nil
+		}
+	}
+	dir, err := stateDir(c)
+	if err != nil {
+		return nil // the command reports it where it needs the directory
+	}
+	for _, path := range (&client.Ledger{Dir: dir}).PlatformsOf(name) {
+		there := &input{types: in.types, placesNothing: in.placesNothing}
+		if there.usePlatform(relative(path)) != nil || there.platform == nil {
+			continue
+		}
+		if _, ok := there.platform.Target(name); ok {
+			in.platform, in.platformFile, in.problems = there.platform, there.platformFile, there.problems
+			return nil
+		}
+	}
+	return nil
 }
 
 func (in *input) usePlatform(path string) error {

@@ -141,7 +141,7 @@ func (p *program) resolve(c *cli.Context, t *target, platform *spec.Platform) ([
 	queues := t.queueNames(platform)
 	var jobs []client.Submitted
 	for _, word := range words {
-		id, err := t.Resolve(c.Context, word, queues)
+		id, err := t.resolveFor(c, word, queues)
 		if err != nil {
 			return nil, err
 		}
@@ -158,10 +158,27 @@ func (t *target) Resolve(ctx context.Context, word string, queues []string) (str
 	return id, t.leadOn(err)
 }
 
+// resolveFor is Resolve for a command whose argument names a job. It answers a word such as
+// train:3#2, an attempt, with the way in which that command takes one.
+func (t *target) resolveFor(c *cli.Context, word string, queues []string) (string, error) {
+	id, err := t.Client.Resolve(c.Context, word, queues)
+	part, ok := errors.AsType[*client.NoSuchPartError](err)
+	switch {
+	case !ok:
+		return id, t.leadOn(err)
+	case part.Attempt > 0 && c.Command.Name == "logs":
+		return "", fail(ExitNotDone, "%v", part).try("read the log of an attempt: batchctl logs %s --attempt %d%s", part.Use, part.Attempt, t.flags)
+	}
+	return "", fail(ExitNotDone, "%v", part).try("name one that exists: batchctl %s %s%s", c.Command.Name, part.Use, t.flags)
+}
+
 // leadOn gives an error about a job that is not there its next step.
 func (t *target) leadOn(err error) error {
 	if missing, ok := errors.AsType[*client.NoSuchJobError](err); ok && missing.Near == "" {
 		return fail(ExitNotDone, "%v", missing).try("see what there is: batchctl list%s", t.flags)
+	}
+	if part, ok := errors.AsType[*client.NoSuchPartError](err); ok {
+		return fail(ExitNotDone, "%v", err).try("name one that exists: %s", part.Use)
 	}
 	return err
 }
@@ -201,27 +218,30 @@ func (p *program) status(c *cli.Context) error {
 	}
 	if len(call.known) > 1 {
 		fmt.Fprintf(p.Err, "on %s; one job in full: batchctl status %s%s\n", diag.Printable(call.label), client.ShortID(call.jobs[0].ID), call.flags)
-		return p.printJobTree(call.known, call.whys(c.Context, now), now)
+		err = p.printJobTree(call.target, call.known, call.whys(c.Context, now), now)
+		p.tellNext(call.target, live(call.known))
+		return err
 	}
 	for _, job := range call.known {
-		text := p.jobText(job, call.label, now)
+		text := p.jobText(call.target, job, now)
 		if !job.Forgotten {
 			text += call.cellLine(c.Context, job.JobDetail) + call.whyLine(c.Context, job.JobDetail)
 		}
 		err = errors.Join(err, p.printText(text))
 	}
+	p.tellNext(call.target, live(call.known))
 	return err
 }
 
 // printJobTree prints jobs as a tree of their dependencies; whys is why some wait.
-func (p *program) printJobTree(jobs []client.Recalled, whys map[string]string, now time.Time) error {
+func (p *program) printJobTree(t *target, jobs []client.Recalled, whys map[string]string, now time.Time) error {
 	forgotten := map[string]bool{}
 	for _, job := range jobs {
 		forgotten[aws.ToString(job.JobId)] = job.Forgotten
 	}
 	note := func(job types.JobDetail) string {
 		if forgotten[aws.ToString(job.JobId)] {
-			return fromLedger(job, now)
+			return fromLedger(job, t.service(), now)
 		}
 		return joinClauses(rollUp(job), trouble(job), lasted(job, now), whys[aws.ToString(job.JobId)])
 	}
@@ -232,9 +252,17 @@ func (p *program) printJobTree(jobs []client.Recalled, whys map[string]string, n
 	return p.printText(b.String())
 }
 
-// fromLedger says how a job ended that only the ledger remembers.
-func fromLedger(job types.JobDetail, now time.Time) string {
-	const source = "from the ledger; AWS Batch has forgotten it"
+// service is who runs the target's jobs, as a sentence names it.
+func (t *target) service() string {
+	if t.isLocal() {
+		return "the local engine"
+	}
+	return "AWS Batch"
+}
+
+// fromLedger says how a job ended that only the ledger remembers. service is the target's.
+func fromLedger(job types.JobDetail, service string, now time.Time) string {
+	source := "from the ledger; " + service + " no longer has it"
 	if job.Status == client.StatusExpired {
 		return fmt.Sprintf("submitted %s; how it ended was never seen (%s)", longAgo(job.CreatedAt, now), source)
 	}
@@ -340,7 +368,7 @@ func span64(from, to *int64, now time.Time) *int64 {
 }
 
 // jobText is the full view of one job.
-func (p *program) jobText(job client.Recalled, label string, now time.Time) string {
+func (p *program) jobText(t *target, job client.Recalled, now time.Time) string {
 	d := job.JobDetail
 	var b strings.Builder
 	field := func(name, value string) {
@@ -354,11 +382,11 @@ func (p *program) jobText(job client.Recalled, label string, now time.Time) stri
 		fmt.Fprintf(&b, "%-11s %s\n", "children", chart.render(color(p.Out)))
 	}
 	if job.Forgotten {
-		field("remembered", fromLedger(d, now))
+		field("remembered", fromLedger(d, t.service(), now))
 	} else {
 		field("reason", outcome(d))
 	}
-	field("queue", lastPart(aws.ToString(d.JobQueue))+" on "+label)
+	field("queue", lastPart(aws.ToString(d.JobQueue))+" on "+t.label)
 	field("definition", lastPart(aws.ToString(d.JobDefinition)))
 	field("created", ago(d.CreatedAt, now))
 	if d.Status != client.StatusExpired {
@@ -476,7 +504,7 @@ func (call *jobCall) forgotten(c *cli.Context, filter client.Filter, listed []ty
 	}
 	jobs, err := call.Forgotten(c.Context, func(id string) bool { return seen[id] }, filter.Matches, mostForgotten)
 	for i, job := range jobs {
-		jobs[i].StatusReason = aws.String(joinClauses("from the ledger: AWS Batch has forgotten it", aws.ToString(job.StatusReason)))
+		jobs[i].StatusReason = aws.String(joinClauses(ledgerNote(call.service()), aws.ToString(job.StatusReason)))
 	}
 	return jobs, err
 }
@@ -559,7 +587,7 @@ func (p *program) printSummaries(jobs []types.JobSummary) error {
 	t := p.table("ID", "NAME", "STATUS", "CREATED", "RAN", "REASON")
 	for _, j := range jobs {
 		t.row(client.ShortID(aws.ToString(j.JobId)), aws.ToString(j.JobName), string(j.Status), ago(j.CreatedAt, now),
-			took(j.StartedAt, j.StoppedAt, now), joinClauses(aws.ToString(j.StatusReason), summaryRollUp(j)))
+			took(j.StartedAt, j.StoppedAt, now), cmp.Or(listedReason(j), "-"))
 	}
 	return t.flush()
 }

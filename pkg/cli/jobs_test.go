@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/batchctl/batchctl/pkg/cli"
+	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
 // run runs a command line as a process of its own, since a job starts the
@@ -99,6 +100,9 @@ func TestReferenceJobsRun(t *testing.T) {
 	state := t.TempDir()
 	for _, j := range jobs {
 		t.Run(j.files[0], func(t *testing.T) {
+			if j.files[0] == "array-pi.json" {
+				testtool.Need(t, "awk")
+			}
 			args := []string{"run", "--state-dir", filepath.Join(state, "state")}
 			for _, f := range j.files {
 				args = append(args, filepath.Join("../../jobs", f))
@@ -117,6 +121,7 @@ func TestReferenceJobsRun(t *testing.T) {
 			}
 		})
 	}
+	testtool.Need(t, "awk")
 	if _, out, _ := run(t, "logs", "--state-dir", filepath.Join(state, "state"), "array-pi:9"); !strings.HasPrefix(out, "child 9: pi is about 3.1") {
 		t.Errorf("the last child of array-pi printed %q", out)
 	}
@@ -125,6 +130,7 @@ func TestReferenceJobsRun(t *testing.T) {
 // TestWorkflowOnThisMachine runs the four steps as far as a machine without
 // GPUs can, at full width: the run ends with the code for what cannot be placed.
 func TestWorkflowOnThisMachine(t *testing.T) {
+	testtool.Long(t)
 	state := filepath.Join(t.TempDir(), "state")
 	code, out, err := run(t, "run", "--state-dir", state, "../../jobs/workflow.json")
 	if code != cli.ExitUnplaceable && code != cli.ExitOK {

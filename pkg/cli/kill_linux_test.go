@@ -24,6 +24,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/cli"
 	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/testtool"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
@@ -219,11 +220,7 @@ var writers = []string{"write", "fsync", "openat", "mkdirat", "unlinkat", "flock
 
 // sweep tells do of each call at which a program can be killed, in turn.
 func sweep(do func(call string, n int) (killed bool)) (kills int) {
-	rounds := 1
-	if os.Getenv("BATCHCTL_REQUIRE_TOOLS") == "1" {
-		rounds = 3 // strace counts the calls of a thread, and Go's threads differ
-	}
-	for range rounds {
+	for range 3 { // strace counts the calls of a thread, and Go's threads differ
 		for _, call := range writers {
 			for n := 1; do(call, n); n++ {
 				kills++
@@ -233,13 +230,11 @@ func sweep(do func(call string, n int) (killed bool)) (kills int) {
 	return kills
 }
 
-func needsStrace(t *testing.T) bool {
+// needStrace skips a test that kills at system calls, which takes minutes.
+func needStrace(t *testing.T) {
 	t.Helper()
-	err := exec.Command("strace", "-qq", "-o", "/dev/null", "true").Run()
-	if err != nil && os.Getenv("BATCHCTL_REQUIRE_TOOLS") == "1" {
-		t.Fatalf("strace is required and does not work here: %v", err)
-	}
-	return err == nil
+	testtool.Long(t)
+	testtool.Works(t, "strace", "-qq", "-o", "/dev/null", "true")
 }
 
 // life is one remote and one client.
@@ -253,10 +248,7 @@ func life(t *testing.T, test func(d *doomed)) {
 // TestKilledSubmit kills a submission at every call that changes something. After a
 // resume each job is there once.
 func TestKilledSubmit(t *testing.T) {
-	if !needsStrace(t) {
-		randomKills(t)
-		return
-	}
+	needStrace(t)
 	kills := sweep(func(call string, n int) (killed bool) {
 		life(t, func(d *doomed) {
 			killed = d.runKilled(call, n, d.submit())
@@ -274,9 +266,7 @@ func TestKilledSubmit(t *testing.T) {
 // TestKilledResume kills the resume of a submission that was killed between two of
 // its jobs.
 func TestKilledResume(t *testing.T) {
-	if !needsStrace(t) {
-		t.Skip("strace is not here; TestKilledSubmit kills at random instead")
-	}
+	needStrace(t)
 	kills := sweep(func(call string, n int) (killed bool) {
 		life(t, func(d *doomed) {
 			d.remote.kill = d.kill
@@ -296,10 +286,14 @@ func TestKilledResume(t *testing.T) {
 	}
 }
 
-// randomKills is what can be done without strace.
-func randomKills(t *testing.T) {
+// TestKilledAtRandom kills a submission after a random time, which needs no strace.
+func TestKilledAtRandom(t *testing.T) {
+	kills := 8
+	if testtool.IsLong() {
+		kills = 50
+	}
 	random := rand.New(rand.NewPCG(1, 2))
-	for range 50 {
+	for range kills {
 		life(t, func(d *doomed) {
 			delay := time.Duration(random.IntN(120)) * time.Millisecond
 			d.killedAt = delay.String()
@@ -313,9 +307,7 @@ func randomKills(t *testing.T) {
 // TestKilledWithoutLedger shows that the others can fail: who submits again after a
 // kill, with nothing remembered, doubles jobs.
 func TestKilledWithoutLedger(t *testing.T) {
-	if !needsStrace(t) {
-		t.Skip("strace is not here")
-	}
+	needStrace(t)
 	doubled := 0
 	for n := 1; ; n++ {
 		killed := false

@@ -140,8 +140,10 @@ func (l *logCall) wants(index int) bool {
 func (l *logCall) wanted(c *cli.Context) (ids []string, err error) {
 	onlyFailed := c.Bool("failed") || c.Bool("first-error")
 	arrays := 0
+	names := labels(named(l.known))
 	for _, job := range l.known {
-		id, name := aws.ToString(job.JobId), aws.ToString(job.JobName)
+		id := aws.ToString(job.JobId)
+		name := names[id]
 		switch {
 		case client.Size(job.JobDetail) > 0:
 			arrays++
@@ -150,8 +152,7 @@ func (l *logCall) wanted(c *cli.Context) (ids []string, err error) {
 				return nil, err
 			}
 			for _, child := range some {
-				_, index, _ := strings.Cut(child, ":")
-				l.names[child] = name + ":" + index
+				l.names[child] = name + partOf(child)
 			}
 			ids = append(ids, some...)
 		case !onlyFailed || job.Status == types.JobStatusFailed:
@@ -334,20 +335,29 @@ func (p *program) verdicts(ctx context.Context, l *logCall, ids []string, lines 
 		wrote := lines[aws.ToString(job.JobId)] > 0 || client.Size(job.JobDetail) > 0 && len(lines) > 0
 		how := joinClauses(outcome(job.JobDetail), rollUp(job.JobDetail))
 		if job.Forgotten {
-			how = fromLedger(job.JobDetail, time.Now())
+			how = fromLedger(job.JobDetail, l.service(), time.Now())
 		}
-		name := diag.Printable(aws.ToString(job.JobName) + "  " + client.ShortID(aws.ToString(job.JobId)))
+		name := diag.Printable(nameOf(job.JobDetail) + "  " + client.ShortID(aws.ToString(job.JobId)))
 		switch {
 		case job.Status == types.JobStatusFailed || job.Forgotten:
 			fmt.Fprintf(p.Err, "%s  %s  %s\n", name, job.Status, diag.Printable(how))
 		case !wrote && len(ids) > 0 && !l.failed:
 			fmt.Fprintf(p.Err, "%s has written nothing; it is %s: batchctl status %s%s says more\n",
-				diag.Printable(aws.ToString(job.JobName)), diag.Printable(joinClauses(string(job.Status), how)), client.ShortID(aws.ToString(job.JobId)), l.flags)
+				diag.Printable(nameOf(job.JobDetail)), diag.Printable(joinClauses(string(job.Status), how)), client.ShortID(aws.ToString(job.JobId)), l.flags)
 		}
 	}
 	if len(ids) == 0 {
 		fmt.Fprintln(p.Err, "none of these jobs has FAILED")
 	}
+	p.tellNext(l.target, live(known))
+}
+
+// named are described jobs by their ids and names.
+func named(jobs []client.Recalled) (all []client.Submitted) {
+	for _, job := range jobs {
+		all = append(all, client.Submitted{ID: aws.ToString(job.JobId), Name: aws.ToString(job.JobName)})
+	}
+	return all
 }
 
 func jobIDs(jobs []client.Recalled) (ids []string) {
@@ -407,6 +417,7 @@ func (p *program) firstErrors(ctx context.Context, l *logCall, ids []string) err
 	if n := client.Unread(failures); n > 0 {
 		fmt.Fprintf(p.Err, "%d of %d logs were not read; all: --limit 0\n", n, len(ids))
 	}
+	p.tellNext(l.target, live(l.known))
 	if l.failed {
 		return errors.Join(err, quiet(ExitNotDone))
 	}

@@ -23,7 +23,7 @@ func (p *program) mend(k *checker, files []found, dry bool) error {
 		if err != nil {
 			continue // the check that follows reports it
 		}
-		if spec.IsYAML(src) || !f.asked && !spec.Recognize(src) {
+		if spec.IsYAML(src) || !f.asked && spec.Recognize(src) != spec.Ours {
 			continue // edits are of JSON text
 		}
 		text, applied, err := k.mended(src)

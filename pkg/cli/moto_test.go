@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/batchctl/batchctl/pkg/cli"
+	"github.com/batchctl/batchctl/pkg/testtool"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
@@ -71,16 +72,10 @@ func makeQueue(t *testing.T, script, endpoint string) {
 // fails the test.
 func startMoto(t *testing.T) (endpoint string) {
 	t.Helper()
-	program, err := exec.LookPath("moto_server")
-	if err == nil {
-		err = exec.Command(program, "--help").Run()
-	}
-	if err != nil && os.Getenv("BATCHCTL_REQUIRE_TOOLS") == "1" {
-		t.Fatalf("moto_server is required and does not work here: %v", err)
-	}
-	if err != nil {
-		t.Skipf("moto_server: %v; set BATCHCTL_REQUIRE_TOOLS=1 to fail instead", err)
-	}
+	testtool.Long(t)
+	testtool.Need(t, "moto_server", "python3")
+	testtool.Works(t, "moto_server", "--help")
+	testtool.Works(t, "python3", "-c", "import boto3")
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -88,7 +83,7 @@ func startMoto(t *testing.T) (endpoint string) {
 	host, port, _ := net.SplitHostPort(l.Addr().String())
 	l.Close() // moto takes it
 	var said bytes.Buffer
-	server := exec.Command(program, "-H", host, "-p", port)
+	server := exec.Command("moto_server", "-H", host, "-p", port)
 	server.Stdout, server.Stderr = &said, &said
 	if err := server.Start(); err != nil {
 		t.Fatal(err)

@@ -92,8 +92,8 @@ func planVerdict(c *cli.Context, v *plan.Review) error {
 	return nil
 }
 
-// makePlan validates and plans. On the local engine a job without a platform
-// file goes to the engine's one queue.
+// makePlan validates and plans. On the local engine a job that names no queue goes
+// to the engine's default queue, unless a platform file lists queues to choose from.
 func (p *program) makePlan(c *cli.Context, in *input, isLocal bool) (*plan.Plan, error) {
 	// The target decides which queues there are, so a wrong one comes before its consequences.
 	if name := targetName(c, in.platform); !isLocal && !knownTarget(name, in.platform) {
@@ -103,8 +103,8 @@ func (p *program) makePlan(c *cli.Context, in *input, isLocal bool) (*plan.Plan,
 		return nil, err
 	}
 	o := plan.Options{Queue: c.String("queue")}
-	if o.Queue == "" && isLocal && in.platformFile == "" {
-		o.Queue = defaultQueue
+	if isLocal {
+		o.LocalQueue = defaultQueue
 	}
 	var err error
 	if o.Staging, err = stagingOf(c, in.platform, isLocal); err != nil {
@@ -162,7 +162,7 @@ func (p *program) printRequest(made *plan.Plan, operation string) error {
 	case 1:
 		return p.writeShapes(found[0].Input)
 	}
-	return usage("the plan has %d requests of %s", len(found), operation).try("take them all: batchctl plan --json")
+	return usage("the plan has %d requests of %s", len(found), operation).try("print them all: batchctl plan FILE --output json")
 }
 
 // nextCommand repeats the flags that shape the plan, so that what is sent is

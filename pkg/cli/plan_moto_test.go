@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
 // planAccount is an AWS account of moto_server, which is not ours, and the
@@ -23,12 +25,8 @@ type planAccount struct {
 // absence fails the test.
 func startPlanAccount(t *testing.T) *planAccount {
 	t.Helper()
-	if _, err := exec.LookPath("aws"); err != nil {
-		if os.Getenv("BATCHCTL_REQUIRE_TOOLS") == "1" {
-			t.Fatalf("aws is required: %v", err)
-		}
-		t.Skipf("not tested against moto: %v; set BATCHCTL_REQUIRE_TOOLS=1 to fail instead", err)
-	}
+	testtool.Long(t)
+	testtool.Need(t, "aws", "moto_server")
 	m := &planAccount{t: t, endpoint: startMoto(t)}
 	none := filepath.Join(t.TempDir(), "none")
 	m.env = append(slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "AWS_") }),

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
 // TestReadme runs the console blocks of README.md, in order and in one copy of
@@ -21,10 +23,14 @@ func TestReadme(t *testing.T) {
 	dir := readmeDir(t)
 	writeNamedBlocks(t, dir, string(text))
 	steps := 0
+	_, noAWK := exec.LookPath("awk")
 	for _, block := range consoleBlocks(string(text)) {
 		for _, step := range block {
 			steps++
 			got := runShell(t, dir, step.command)
+			if noAWK != nil && strings.Contains(step.command, "array-pi") {
+				continue // the job runs awk; the engine that it starts is still needed
+			}
 			if !matches(step.want, got) {
 				t.Errorf("$ %s\nREADME.md says:\n%s\nit prints:\n%s", step.command, step.want, got)
 			}
@@ -33,6 +39,7 @@ func TestReadme(t *testing.T) {
 	if steps < 5 {
 		t.Errorf("found %d commands in README.md's console blocks, so most of it went untested", steps)
 	}
+	testtool.Need(t, "awk")
 }
 
 // writeNamedBlocks writes the blocks that carry a file's name, as their reader

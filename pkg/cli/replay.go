@@ -40,7 +40,7 @@ func (p *program) replayCommand() *cli.Command {
 }
 
 func (p *program) replay(c *cli.Context) error {
-	a, x, err := p.prepareReplay(c)
+	a, x, flags, err := p.prepareReplay(c)
 	if err != nil {
 		return err
 	}
@@ -57,22 +57,26 @@ func (p *program) replay(c *cli.Context) error {
 	if left := done(); left {
 		fmt.Fprintf(p.Err, "what it left: %s\n", diag.Printable(dir))
 	}
-	return p.replayVerdict(c.Context, a, exit, err)
+	err = p.replayVerdict(c.Context, a, exit, err)
+	if was := a.Original.Container; exit > 0 && was != nil && aws.ToInt32(was.ExitCode) != 0 {
+		fmt.Fprintf(p.Err, "next: batchctl explain %s%s\n", client.ShortID(a.Job), diag.Printable(flags))
+	}
+	return err
 }
 
-// prepareReplay finds the attempt, and what runs it.
-func (p *program) prepareReplay(c *cli.Context) (*replay.Attempt, executor, error) {
+// prepareReplay finds the attempt, what runs it, and the flags that lead to its target.
+func (p *program) prepareReplay(c *cli.Context) (*replay.Attempt, executor, string, error) {
 	var none executor
 	if !c.Args().Present() {
-		return nil, none, usage("replay needs a job").try("for example: batchctl replay resnet-train; batchctl list --status FAILED shows some")
+		return nil, none, "", usage("replay needs a job").try("for example: batchctl replay resnet-train; batchctl list --status FAILED shows some")
 	}
 	word, number, err := replay.Split(c.Args().First())
 	if err != nil {
-		return nil, none, usage("%v", err).try("write JOB, JOB:INDEX or JOB:INDEX#ATTEMPT")
+		return nil, none, "", usage("%v", err).try("write JOB, JOB:INDEX or JOB:INDEX#ATTEMPT")
 	}
 	environment, err := parseEnvironment(c.StringSlice("env"))
 	if err != nil {
-		return nil, none, err
+		return nil, none, "", err
 	}
 	o := replay.Options{Command: c.Args().Tail()}
 	for v := range environment.Children() {
@@ -84,10 +88,10 @@ func (p *program) prepareReplay(c *cli.Context) (*replay.Attempt, executor, erro
 	}
 	a, platform, err := p.findAttempt(c, word, number, o)
 	if err != nil {
-		return nil, none, err
+		return nil, none, "", err
 	}
 	x, err := p.replayExecutor(c, platform)
-	return a, x, err
+	return a, x, flagsTo(c, platform, targetName(c, platform)), err
 }
 
 // findAttempt asks the target about the job. A child's array is asked for, too: it alone
@@ -99,7 +103,7 @@ func (p *program) findAttempt(c *cli.Context, word string, number int, o replay.
 	}
 	defer call.close()
 	queues := call.queueNames(call.platform)
-	id, err := call.Resolve(c.Context, word, queues)
+	id, err := call.resolveFor(c, word, queues)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -128,7 +132,11 @@ func (p *program) findAttempt(c *cli.Context, word string, number int, o replay.
 	}
 	a, err := replay.Of(jobs[0], number, o)
 	if err != nil {
-		return nil, nil, fail(ExitNotDone, "%v", err)
+		f := fail(ExitNotDone, "%v", err)
+		if made := len(jobs[0].Attempts); made > 0 && number > made {
+			return nil, nil, f.try("name one that has ended: batchctl replay %s#%d%s", word, made, call.flags)
+		}
+		return nil, nil, f
 	}
 	p.keepOutputs(a)
 	return a, call.platform, nil

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -86,7 +87,7 @@ func (p *program) runPlan(ctx context.Context, t *target, made *plan.Plan, forma
 	if format == "json" {
 		err = errors.Join(p.printJobs(t, jobs), err)
 	}
-	p.lastWords(t, jobs)
+	p.lastWords(ctx, t, jobs)
 	p.tellOutputs(made, client.ShortID(jobs[0].ID)+t.flags)
 	return err
 }
@@ -138,8 +139,13 @@ func (p *program) printJobs(t *target, jobs []client.Submitted) error {
 	return p.writeJobs(known, time.Now())
 }
 
-// lastWords says where the run can be looked at again.
-func (p *program) lastWords(t *target, jobs []client.Submitted) {
+// lastWords prints the next command: what explains the job that FAILED, else what shows the
+// run again. After Ctrl-C there is nothing to explain.
+func (p *program) lastWords(ctx context.Context, t *target, jobs []client.Submitted) {
+	next := ""
+	if known, err := t.Recall(context.Background(), ids(jobs)...); err == nil && ctx.Err() == nil {
+		next = t.explainNext(live(known))
+	}
 	id := client.ShortID(jobs[0].ID) + t.flags
-	fmt.Fprintf(p.Err, "again: batchctl status %[1]s    batchctl logs %[1]s\n", id)
+	fmt.Fprintf(p.Err, "next: %s\n", cmp.Or(next, fmt.Sprintf("batchctl status %[1]s    batchctl logs %[1]s", id)))
 }

@@ -4,13 +4,15 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/batchctl/batchctl/pkg/cli"
+	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
 var update = flag.Bool("update", false, "rewrite the files that scripts compare with")
@@ -18,7 +20,7 @@ var update = flag.Bool("update", false, "rewrite the files that scripts compare 
 // TestMain lets the test binary stand in for batchctl: the scripts, the engine
 // in the background and the shipped workloads all start it again.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"batchctl": batchctl})
+	testscript.Main(testtool.M{Tests: m}, map[string]func(){"batchctl": batchctl})
 }
 
 func batchctl() {
@@ -31,12 +33,7 @@ func TestScripts(t *testing.T) {
 		UpdateScripts:       *update,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
-		Condition: func(name string) (bool, error) {
-			if name != "root" {
-				return false, fmt.Errorf("unknown condition %s", name)
-			}
-			return os.Geteuid() == 0, nil
-		},
+		Condition:           condition,
 		Setup: func(e *testscript.Env) error {
 			root, err := filepath.Abs("../..")
 			e.Setenv("REPO", root)
@@ -52,15 +49,35 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// TestTools fails where the real tools are required and missing, so that their
-// scripts cannot be skipped unnoticed.
-func TestTools(t *testing.T) {
-	if os.Getenv("BATCHCTL_REQUIRE_TOOLS") == "" {
-		t.Skip("BATCHCTL_REQUIRE_TOOLS is not set: scripts that need the aws CLI or podman skip without it")
+// condition is what scripts may ask for in addition to testscript's own conditions: root;
+// long, for scripts that take long; and need:PROGRAM, which unlike exec:PROGRAM reports the
+// skipped script after the tests.
+func condition(name string) (bool, error) {
+	switch name {
+	case "root":
+		return os.Geteuid() == 0, nil
+	case "long":
+		return testtool.LongCondition(), nil
 	}
-	for _, name := range []string{"aws", "podman"} {
-		if _, err := exec.LookPath(name); err != nil {
-			t.Errorf("%s is required: %v", name, err)
+	if program, ok := strings.CutPrefix(name, "need:"); ok {
+		return testtool.Has(program)
+	}
+	return false, fmt.Errorf("unknown condition %s", name)
+}
+
+// TestScriptsReportTools wants every script that skips without a program to ask with need.
+func TestScriptsReportTools(t *testing.T) {
+	scripts, err := filepath.Glob("testdata/*/*.txtar")
+	if err != nil || len(scripts) == 0 {
+		t.Fatalf("%d scripts, %v", len(scripts), err)
+	}
+	for _, script := range scripts {
+		text, err := os.ReadFile(script)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m := regexp.MustCompile(`(?m)^\[!exec:(\w+)\] skip`).FindSubmatch(text); m != nil {
+			t.Errorf("%s: write [!need:%s] skip, so that the skipped script is reported", script, m[1])
 		}
 	}
 }

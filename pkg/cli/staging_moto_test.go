@@ -5,11 +5,11 @@ import (
 	"encoding/hex"
 	"net/http"
 	"os"
-	"os/exec"
 	"strings"
 	"testing"
 
 	"github.com/batchctl/batchctl/pkg/cli"
+	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
 const stagingPlatform = `{
@@ -107,9 +107,7 @@ func testTableInS3(t *testing.T, server string) {
 		if out := u.child(1, shell, environ, path); out != "b has 9001\n" {
 			t.Errorf("the shell: %q", out)
 		}
-		if _, err := exec.LookPath("aws"); err != nil {
-			lacking(t, "the aws CLI is required: %v", err)
-		}
+		testtool.Need(t, "aws")
 		if out := u.child(2, shell, environ, inChild); out != "c has 9002\n" {
 			t.Errorf("the shell, with the aws CLI: %q", out)
 		}

@@ -125,7 +125,7 @@ func (p *program) stopJobs(c *cli.Context, call *jobCall) ([]stopRow, error) {
 		rows[i].Before, rows[i].Status, rows[i].DryRun = string(known.Status), string(known.Status), c.Bool("dry-run")
 		switch {
 		case known.Forgotten:
-			rows[i].LeftAlone = "AWS Batch has forgotten it"
+			rows[i].LeftAlone = call.service() + " no longer has it"
 		case client.Ended(known.Status):
 			rows[i].LeftAlone = string(known.Status) + " already"
 		default:

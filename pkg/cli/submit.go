@@ -105,6 +105,9 @@ func (p *program) deliver(c *cli.Context, t *target, made *plan.Plan, format str
 		}
 		return p.waitFor(c.Context, t, some, d.log())
 	})
+	if err == nil && code != ExitOK {
+		p.tellNextOf(c.Context, t, jobs)
+	}
 	err = errors.Join(err, d.end(jobs), quiet(code), look())
 	if some := withID(jobs); len(some) > 0 {
 		p.tellOutputs(made, client.ShortID(some[0].ID)+t.flags)

@@ -169,6 +169,9 @@ func (p *program) openNamed(ctx context.Context, c *cli.Context, platform *spec.
 		t.Patience = enginePatience
 		t.TakesOnce = true
 	}
+	if why == toChange && entry.Name != "" && name != localTarget && name != awsTarget {
+		rememberPlatform(t.ledger, platform, name)
+	}
 	if why != toRead {
 		fmt.Fprintf(p.Err, "target: %s\n", diag.Printable(t.label))
 		p.nameExecutor(t.executor, t.runsJobs)
@@ -206,7 +209,22 @@ func unknownTarget(name string, platform *spec.Platform) error {
 	if near := diag.Near(name, slices.Values(names)); near != "" {
 		return f.try("did you mean --target %s?", near)
 	}
-	return f.try("the targets are: %s; batchctl.json holds more of them", strings.Join(names, " "))
+	where := "no " + spec.PlatformFile + " found here or above"
+	if platform != nil && platform.Root != nil {
+		where = "from " + platform.Root.Source.Name
+	}
+	return f.try("known targets: %s (%s)", strings.Join(names, ", "), where)
+}
+
+// rememberPlatform notes the platform file of a target that something is submitted to.
+// Without the note only the commands that come later need --platform.
+func rememberPlatform(ledger *client.Ledger, platform *spec.Platform, name string) {
+	if platform.Root == nil {
+		return
+	}
+	if path, err := filepath.Abs(platform.Root.Source.Name); err == nil {
+		_ = ledger.RememberPlatform(name, path)
+	}
 }
 
 // stateDir is where the local engine and the ledger of submissions live.

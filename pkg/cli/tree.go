@@ -35,7 +35,7 @@ type treeNode struct {
 func treeRows(jobs []types.JobDetail, note func(types.JobDetail) string, charts bool) []treeRow {
 	rows := make([]treeRow, len(jobs))
 	for i, job := range jobs {
-		rows[i] = treeRow{id: aws.ToString(job.JobId), name: aws.ToString(job.JobName), status: job.Status, note: note(job)}
+		rows[i] = treeRow{id: aws.ToString(job.JobId), name: nameOf(job), status: job.Status, note: note(job)}
 		if charts {
 			rows[i].chart = arrayChart(job)
 		}

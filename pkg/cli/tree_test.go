@@ -195,11 +195,11 @@ func TestFitBlock(t *testing.T) {
 func TestFromLedger(t *testing.T) {
 	failed := because(ran(grown(1, "a", "FAILED"), 10*24*time.Hour, 9*24*time.Hour), "Essential container in task exited", 3)
 	for want, job := range map[string]types.JobDetail{
-		"ended 9 days ago: FAILED, Essential container in task exited, exit code 3 (from the ledger; AWS Batch has forgotten it)": failed,
-		"submitted 1h0m ago; how it ended was never seen (from the ledger; AWS Batch has forgotten it)":                           grown(1, "a", client.StatusExpired),
-		"ended long ago: SUCCEEDED (from the ledger; AWS Batch has forgotten it)":                                                 grown(1, "a", "SUCCEEDED"),
+		"ended 9 days ago: FAILED, Essential container in task exited, exit code 3 (from the ledger; AWS Batch no longer has it)": failed,
+		"submitted 1h0m ago; how it ended was never seen (from the ledger; AWS Batch no longer has it)":                           grown(1, "a", client.StatusExpired),
+		"ended long ago: SUCCEEDED (from the ledger; AWS Batch no longer has it)":                                                 grown(1, "a", "SUCCEEDED"),
 	} {
-		if got := fromLedger(job, treeMoment); got != want {
+		if got := fromLedger(job, "AWS Batch", treeMoment); got != want {
 			t.Errorf("got %s\nwant %s", got, want)
 		}
 	}

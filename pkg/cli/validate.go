@@ -21,8 +21,8 @@ func (p *program) validateCommand() *cli.Command {
 		Usage:     "find everything in job files that AWS Batch would refuse or leave stuck",
 		UsageText: "batchctl validate [FLAGS] FILE|DIRECTORY|PATTERN|- ...",
 		Description: help("Every problem is reported at file:line:column with the rule's name and what to do.\n"+
-			"Problems go to stdout. Warnings leave the exit code at 0. In a directory only our documents are\n"+
-			"checked, and .gitignore is respected. What a job waives is listed with its reason and fails nothing.\n"+
+			"Problems go to stdout. Warnings leave the exit code at 0. In a directory, batchctl documents are\n"+
+			"checked, other files are skipped and counted, and .gitignore is respected. What a job waives is listed with its reason and fails nothing.\n"+
 			"Templates of CloudFormation are checked too, in JSON and in YAML: their AWS Batch resources by the rules of job\n"+
 			"files, and what hosts start from; launch template data and user data also by themselves.",
 			"batchctl validate job.json\nbatchctl validate jobs/ --output sarif > batchctl.sarif\ncat job.json | batchctl validate -\n"+
@@ -33,9 +33,10 @@ func (p *program) validateCommand() *cli.Command {
 			&cli.BoolFlag{Name: "json", Usage: "the same as --output json"},
 			&cli.BoolFlag{Name: "summary", Usage: "count the problems by rule instead of printing each"},
 			&cli.StringFlag{Name: "fail-on", Value: "error", Usage: "`SEVERITY` that makes the exit code 1: error or warning"},
-			&cli.BoolFlag{Name: "strict", Usage: "fail when something could not be checked, such as placement without a platform file"},
+			&cli.BoolFlag{Name: "strict", Usage: "fail when something could not be checked, such as placement without a platform file, or a file that may be a job file"},
 			&cli.StringSliceFlag{Name: "include", Usage: "in directories check what matches this `PATTERN`, whatever it holds; may be repeated"},
-			&cli.BoolFlag{Name: "only-recognized", Usage: "pass over named files that are not ours, as in a directory: for hooks that name every changed file"},
+			&cli.BoolFlag{Name: "only-recognized", Usage: "skip files that are not batchctl documents (for pre-commit)"},
+			&cli.BoolFlag{Name: "verbose", Usage: "list the skipped .json files"},
 			&cli.StringFlag{Name: "kind", Usage: "take the files for this `KIND` of document instead of finding out: " + kindNames()},
 			&cli.BoolFlag{Name: "from-describe", Usage: "take what aws batch describe-* printed, less what a request cannot hold"},
 			&cli.BoolFlag{Name: "fix", Usage: "mend in the files what has an obvious edit"},
@@ -86,8 +87,9 @@ func (p *program) validate(c *cli.Context) error {
 	}
 	all.unread = append(unread, all.unread...)
 	if len(all.files) == 0 && len(all.unread) == 0 && !c.Bool("only-recognized") {
+		p.reportSkips(all.skipped, c.Bool("verbose"))
 		return fail(ExitNotDone, "%s holds no job files", strings.Join(c.Args().Slice(), " ")).
-			try("job files end in .json and have a \"$schema\" of ours or the members of a job; batchctl init makes one")
+			try("job files end in .json and have a \"$schema\" of ours or the members of a job; create one: batchctl init job.json")
 	}
 	if err := p.applyBaseline(c, all); err != nil {
 		return err
@@ -149,18 +151,22 @@ func (p *program) verdict(c *cli.Context, all *outcomes) error {
 		fmt.Fprintf(p.Err, ", %d waived", waived)
 	}
 	fmt.Fprintln(p.Err)
+	p.reportSkips(all.skipped, c.Bool("verbose"))
 	if all.unknown > 0 {
 		fmt.Fprintf(p.Err, "not checked: %s in templates, which only CloudFormation knows (the first at %s)\n", plural(all.unknown, "value"), diag.Printable(all.firstUnknown))
 	}
-	if all.unplaced {
-		fmt.Fprintln(p.Err, "not checked: whether a queue can hold the jobs (no platform file; batchctl init --platform makes one)")
+	switch {
+	case all.withoutQueues != "":
+		fmt.Fprintf(p.Err, "not checked: whether a queue can hold the jobs (add \"queues\" to %s)\n", diag.Printable(all.withoutQueues))
+	case all.unplaced:
+		fmt.Fprintln(p.Err, "not checked: whether a queue can hold the jobs (no platform file; batchctl init --platform batchctl.json creates one)")
 	}
 	switch {
 	case len(all.unread) > 0:
 		return quiet(ExitNotDone)
 	case errors > 0, warnings > 0 && c.String("fail-on") == "warning":
 		return quiet(ExitProblem)
-	case (all.unplaced || all.unknown > 0) && c.Bool("strict"):
+	case (all.unplaced || all.unknown > 0 || len(all.skipped.unclear) > 0) && c.Bool("strict"):
 		return quiet(ExitNotDone)
 	}
 	return nil

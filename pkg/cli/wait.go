@@ -60,7 +60,7 @@ func (p *program) waitKnown(ctx context.Context, call *jobCall) error {
 			live = append(live, call.jobs[i])
 			continue
 		}
-		fmt.Fprintf(p.Err, "%s  %s  %s\n", diag.Printable(call.jobs[i].Name), client.ShortID(call.jobs[i].ID), fromLedger(job.JobDetail, time.Now()))
+		fmt.Fprintf(p.Err, "%s  %s  %s\n", diag.Printable(call.jobs[i].Name), client.ShortID(call.jobs[i].ID), fromLedger(job.JobDetail, call.service(), time.Now()))
 		switch job.Status {
 		case client.StatusExpired:
 			code = ExitNotDone
@@ -74,6 +74,9 @@ func (p *program) waitKnown(ctx context.Context, call *jobCall) error {
 	verdict, err := p.waitFor(ctx, call.target, live, nil)
 	if err != nil {
 		return err
+	}
+	if verdict != ExitOK {
+		p.tellNextOf(ctx, call.target, live)
 	}
 	return quiet(max(code, verdict))
 }

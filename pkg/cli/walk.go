@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -8,6 +9,9 @@ import (
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 // found is a file to be checked.
@@ -16,6 +20,50 @@ type found struct {
 	// asked is true when the user named the file itself. What a walk comes across
 	// is checked only if it is one of our documents.
 	asked bool
+}
+
+// skips is the .json files that a walk found and that no command read as documents.
+type skips struct {
+	// foreign are the files of other tools, and unclear those that may be ours.
+	foreign, unclear []string
+}
+
+// add notes a file that was not recognized. YAML is not expected to be ours.
+func (s *skips) add(path string, r spec.Recognition) {
+	switch {
+	case !strings.HasSuffix(path, ".json"):
+	case r == spec.Unclear:
+		s.unclear = append(s.unclear, path)
+	default:
+		s.foreign = append(s.foreign, path)
+	}
+}
+
+// mostNamed bounds how many files a message names.
+const mostNamed = 5
+
+// reportSkips counts the skipped files on stderr, so that a mistake in one of them does
+// not look like a clean check. It lists the foreign ones only with verbose.
+func (p *program) reportSkips(s skips, verbose bool) {
+	if verbose {
+		for _, path := range s.foreign {
+			fmt.Fprintf(p.Err, "skipped: %s\n", diag.Printable(path))
+		}
+	}
+	if n := len(s.foreign); n > 0 {
+		how := " (--verbose lists them)"
+		if verbose {
+			how = ""
+		}
+		fmt.Fprintf(p.Err, "%s skipped: not batchctl documents%s\n", plural(n, ".json file"), how)
+	}
+	for i, path := range s.unclear {
+		if i == mostNamed && !verbose {
+			fmt.Fprintf(p.Err, "not checked: %s more that may be batchctl documents\n", plural(len(s.unclear)-i, "file"))
+			break
+		}
+		fmt.Fprintf(p.Err, "not checked: %s may be a batchctl document; add \"$schema\", or name the file to check it\n", diag.Printable(path))
+	}
 }
 
 // The endings of the files that a walk looks at: job files, and, of what validate reads,

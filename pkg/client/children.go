@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -133,16 +134,22 @@ func (c *Client) readLog(ctx context.Context, id string, jobs map[string]types.J
 	}
 }
 
-// followLogs reads the logs of several jobs in turns until all have ended.
+// followLogs reads the logs of several jobs in turns until all have ended. It holds no more
+// of them open than the window.
 func (c *Client) followLogs(ctx context.Context, ids []string, o LogOptions, yield func(Line, error) bool) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	window := cmp.Or(o.Window, len(ids))
 	var tails []*tail
-	for _, id := range ids {
-		tails = append(tails, newTail(c, id, o))
-	}
 	pace := pace{client: c}
-	for len(tails) > 0 {
+	for {
+		for len(tails) < window && len(ids) > 0 {
+			tails = append(tails, newTail(c, ids[0], o))
+			ids = ids[1:]
+		}
+		if len(tails) == 0 {
+			return
+		}
 		pending := make([]string, len(tails))
 		for i, t := range tails {
 			pending[i] = t.id
@@ -155,11 +162,16 @@ func (c *Client) followLogs(ctx context.Context, ids []string, o LogOptions, yie
 				return
 			}
 		}
+		if ctx.Err() != nil { // not a fault of the service
+			yield(Line{}, context.Cause(ctx))
+			return
+		}
 		pause, err := pace.next(err)
 		if fresh {
 			pause = pace.reset()
 		}
-		if err == nil && len(tails) > 0 {
+		// Where a log has ended, another one takes its place at once.
+		if err == nil && (len(tails) == window || len(ids) == 0) && len(tails) > 0 {
 			err = sleep(ctx, pause)
 		}
 		if err != nil {

@@ -36,6 +36,7 @@ type array struct {
 
 	calls          map[string]*atomic.Int64
 	inFlight, most atomic.Int64
+	largest        atomic.Int64 // most jobs that one DescribeJobs named
 }
 
 func newArray(size int) (*array, *Client) {
@@ -84,6 +85,7 @@ func (a *array) describeJobs(_ context.Context, in *batch.DescribeJobsInput) (*b
 	if len(in.Jobs) > 100 {
 		return nil, wire.ClientException("too many")
 	}
+	a.largest.Store(max(a.largest.Load(), int64(len(in.Jobs))))
 	out := &batch.DescribeJobsOutput{}
 	for _, id := range in.Jobs {
 		_, index, _ := strings.Cut(id, ":")
@@ -130,6 +132,40 @@ func (a *array) children() (ids []string) {
 		ids = append(ids, ChildID(a.id, i))
 	}
 	return ids
+}
+
+// TestFollowWindow: however many children an array has, a few of their logs are open at the
+// same time, all are read to their ends, and no child waits for a pause once a place is free.
+func TestFollowWindow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, c := newArray(1000)
+		c.LogsAtOnce = true
+		lines := map[string]int{}
+		began := time.Now()
+		for line, err := range c.MergedLogs(t.Context(), a.children(), LogOptions{Follow: true, Window: 25}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines[line.Job]++
+		}
+		if len(lines) != a.size {
+			t.Errorf("%d children were read, want %d", len(lines), a.size)
+		}
+		for id, n := range lines {
+			if n != 2 {
+				t.Errorf("%d lines of %s", n, id)
+			}
+		}
+		if n := a.largest.Load(); n != 25 {
+			t.Errorf("a turn describes %d jobs, want 25", n)
+		}
+		if describes := a.calls["DescribeJobs"].Load(); describes > 1000/25 {
+			t.Errorf("%d DescribeJobs", describes)
+		}
+		if took := time.Since(began); took > 2*time.Minute {
+			t.Errorf("it took %v", took)
+		}
+	})
 }
 
 // TestMergedLogs: the logs come in the order of the children, whole, a few calls at

@@ -206,3 +206,46 @@ func (l *Ledger) closedEntries() ([]Entry, error) {
 	}
 	return entries, nil
 }
+
+// definedTarget is a line of targets.jsonl: the platform file that defines a target.
+type definedTarget struct {
+	Target   string `json:"target"`
+	Platform string `json:"platform"`
+}
+
+func (l *Ledger) targetsPath() string { return filepath.Join(l.Dir, "targets.jsonl") }
+
+// RememberPlatform notes which platform file defines a target that jobs are submitted
+// to, so that commands that name no job file find the target from any directory. The
+// platform is an absolute path.
+func (l *Ledger) RememberPlatform(target, platform string) error {
+	if known := l.PlatformsOf(target); len(known) > 0 && known[0] == platform {
+		return nil
+	}
+	text, err := jsonLines([]definedTarget{{target, platform}})
+	if err != nil {
+		return err
+	}
+	if err := makeDir(l.Dir); err != nil {
+		return err
+	}
+	return appendSync(l.targetsPath(), text)
+}
+
+// PlatformsOf returns the platform files that defined the target for submissions, the
+// last one first. A file may have changed since, or be gone.
+func (l *Ledger) PlatformsOf(target string) (paths []string) {
+	f, err := os.Open(l.targetsPath())
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	_ = eachLine(f, func(text []byte) {
+		var d definedTarget
+		if json.Unmarshal(text, &d) == nil && d.Target == target && d.Platform != "" {
+			paths = append(slices.DeleteFunc(paths, func(p string) bool { return p == d.Platform }), d.Platform)
+		}
+	})
+	slices.Reverse(paths)
+	return paths
+}

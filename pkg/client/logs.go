@@ -50,6 +50,9 @@ type LogOptions struct {
 	Tail int
 	// Since leaves out what is older; zero for nothing.
 	Since time.Time
+	// Window is how many of several logs are followed at the same time, in the order of
+	// the ids; 0 for all. The next one begins where one has ended.
+	Window int
 }
 
 // Logs yields a job's log. A stream that is not there yet is no error: the job may
@@ -66,6 +69,10 @@ func (c *Client) Logs(ctx context.Context, id string, o LogOptions) iter.Seq2[Li
 				err = nil
 			}
 			if errors.Is(err, errStopped) || err == nil && (!o.Follow || t.drained(fresh)) {
+				return
+			}
+			if ctx.Err() != nil { // not a fault of the service
+				yield(Line{Job: id}, context.Cause(ctx))
 				return
 			}
 			pause, err := pace.next(err)
@@ -118,10 +125,13 @@ func (t *tail) maySettle(err error) bool {
 // drained reports whether nothing more will come, after a look that was fresh or
 // not. What arrives late is read for as long as each look brings some.
 func (t *tail) drained(fresh bool) bool {
-	if t.over.IsZero() || fresh {
+	switch {
+	case t.over.IsZero():
 		return false
+	case t.client.LogsAtOnce: // the job was described before its log was read
+		return true
 	}
-	return t.client.LogsAtOnce || t.silent || time.Since(t.over) >= lateLogs
+	return !fresh && (t.silent || time.Since(t.over) >= lateLogs)
 }
 
 // turn looks at the job and reads what is new in its streams. The job is

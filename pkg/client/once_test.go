@@ -28,6 +28,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/local"
 	"github.com/batchctl/batchctl/pkg/plan"
+	"github.com/batchctl/batchctl/pkg/testtool"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
@@ -295,19 +296,25 @@ func inWeather(t *testing.T, lag func(*rand.Rand) time.Duration, test func(t *te
 	})
 }
 
-// many is how many submits the tests make; .ci/run asks for 10,000.
+// many is how many submits the tests make; .ci/run sets BATCHCTL_SUBMITS to 10,000.
 func many() int {
 	if n, err := strconv.Atoi(os.Getenv("BATCHCTL_SUBMITS")); err == nil {
 		return n
 	}
-	return 2000
+	if testtool.IsLong() {
+		return 2000
+	}
+	return 500
 }
 
 // TestSubmittedOnce submits in bad weather: of each job one lives, none is lost and
 // none is said to have failed.
 func TestSubmittedOnce(t *testing.T) {
 	for i, l := range lags {
-		n := 1000
+		n := 250
+		if testtool.IsLong() {
+			n = 1000
+		}
 		if i == 2 {
 			n = many()
 		}
@@ -383,7 +390,7 @@ func resumeAll(t *testing.T, c *Client) (jobs []Submitted, err error) {
 // TestDefaultRetryerDoubles shows that TestSubmittedOnce can fail: what the SDK does
 // by itself doubles more than every fifth job.
 func TestDefaultRetryerDoubles(t *testing.T) {
-	n := many()
+	n := max(many(), 2000) // of fewer the share is left to chance
 	inWeather(t, lags[2].lag, func(t *testing.T, s *service) {
 		todo := make(chan *plan.Job)
 		var all sync.WaitGroup

@@ -20,7 +20,7 @@ import (
 const shortLen = 8
 
 var (
-	fullID  = lazy(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}([:#][0-9]+)?$`)
+	fullID  = lazy(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
 	shortID = lazy(`^[0-9a-f]{4,8}(-[0-9a-f-]*)?$`)
 )
 
@@ -65,16 +65,17 @@ func (e *NoSuchJobError) Error() string {
 
 // Resolve returns the job id that a word stands for: a full id or a job's ARN,
 // the first four or more digits of an id, or a name, which stands for the newest
-// job of that name. An index may follow: `train:3`. The ledger is asked first,
-// then the service; no queues stands for all.
+// job of that name. The index of a child or node may follow: `train:3`, `mpi#0`; one that
+// the job does not have is a *NoSuchPartError. The ledger is asked first, then the
+// service; no queues stands for all.
 func (c *Client) Resolve(ctx context.Context, word string, queues []string) (string, error) {
 	if strings.HasPrefix(word, "arn:") {
 		_, word, _ = strings.Cut(word, "job/")
 	}
-	if fullID().MatchString(word) {
-		return word, nil
-	}
 	base, suffix := splitIndex(word)
+	if fullID().MatchString(base) {
+		return word, c.checkSuffix(ctx, word, base, suffix)
+	}
 	if base == "" {
 		return "", &NoSuchJobError{Word: word}
 	}
@@ -94,7 +95,7 @@ func (c *Client) Resolve(ctx context.Context, word string, queues []string) (str
 	if err != nil {
 		return "", err
 	}
-	return id + suffix, nil
+	return id + suffix, c.checkSuffix(ctx, word, id, suffix)
 }
 
 // finder gathers the jobs that a word may stand for.

@@ -25,6 +25,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/local"
 	"github.com/batchctl/batchctl/pkg/plan"
 	"github.com/batchctl/batchctl/pkg/spec"
+	"github.com/batchctl/batchctl/pkg/testtool"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
@@ -407,10 +408,14 @@ func afterlife(t *testing.T, s *service, area *stageArea, dir string) (jobs []Su
 // thorough reports whether tests take their time, as they do for .ci/run.
 func thorough() bool { return os.Getenv("BATCHCTL_SUBMITS") != "" }
 
-// TestKilledAnywhere kills a submission of everything at every step, before the call is
-// served and after it. What is resumed of it comes to the same as an undisturbed run.
+// TestKilledAnywhere kills a submission of everything at every step (at every third in a
+// short run), before the call is served and after it. What is resumed of it comes to the same as an undisturbed run.
 func TestKilledAnywhere(t *testing.T) {
-	for n, lives := 1, false; !lives; n++ {
+	stride := 3
+	if testtool.IsLong() || thorough() {
+		stride = 1
+	}
+	for n, lives := 1, false; !lives; n += stride {
 		ways := []bool{false, true}
 		if !thorough() {
 			ways = ways[n%2:][:1]
@@ -444,7 +449,10 @@ func TestKilledAnywhere(t *testing.T) {
 // was written behind the intents, and in its middle: what a machine that lost its power
 // may keep of it.
 func TestKilledAndTorn(t *testing.T) {
-	cuts, stride := 0, 27
+	cuts, stride, least := 0, 54, 15
+	if testtool.IsLong() {
+		stride, least = 27, 30
+	}
 	if thorough() {
 		stride = 7
 	}
@@ -472,7 +480,7 @@ func TestKilledAndTorn(t *testing.T) {
 			}
 		}
 	}
-	if cuts < 30 {
+	if cuts < least {
 		t.Errorf("only %d cuts", cuts)
 	}
 	t.Logf("%d cuts", cuts)

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
 func TestUnifiedDiff(t *testing.T) {
@@ -134,13 +135,7 @@ func TestUnifiedDiffOfOtherTexts(t *testing.T) {
 
 // TestUnifiedDiffPatch lets patch apply the diffs.
 func TestUnifiedDiffPatch(t *testing.T) {
-	patch, err := exec.LookPath("patch")
-	if err != nil {
-		if os.Getenv("BATCHCTL_REQUIRE_TOOLS") != "" {
-			t.Fatal("the patch program is required, and not installed")
-		}
-		t.Skip("no patch program")
-	}
+	testtool.Need(t, "patch")
 	dir := t.TempDir()
 	file := filepath.Join(dir, "a b.json")
 	draw := rapid.Custom(func(t *rapid.T) [2]string {
@@ -155,7 +150,7 @@ func TestUnifiedDiffPatch(t *testing.T) {
 		if err := os.WriteFile(file, []byte(pair[0]), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		cmd := exec.CommandContext(t.Context(), patch, "-p1", "--binary", "--fuzz=0", "--no-backup-if-mismatch")
+		cmd := exec.CommandContext(t.Context(), "patch", "-p1", "--binary", "--fuzz=0", "--no-backup-if-mismatch")
 		cmd.Dir, cmd.Stdin = dir, strings.NewReader(diff)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s\n%s", err, out, diff)

@@ -1,11 +1,12 @@
 package ecs
 
 import (
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
 // checkRequests holds requests against AWS's own model of ECS, as botocore ships it: every
@@ -25,12 +26,7 @@ sys.exit(bad > 0)
 `
 
 func TestAgainstBotocore(t *testing.T) {
-	if said, err := exec.Command("python3", "-c", "import botocore").CombinedOutput(); err != nil {
-		if os.Getenv("BATCHCTL_REQUIRE_TOOLS") == "1" {
-			t.Fatalf("python3 with botocore is required: %v\n%s", err, said)
-		}
-		t.Skipf("not held against AWS's model: no python3 with botocore (%v); set BATCHCTL_REQUIRE_TOOLS=1 to fail instead", err)
-	}
+	testtool.Works(t, "python3", "-c", "import botocore")
 	golden, err := filepath.Glob("testdata/*.golden")
 	if err != nil {
 		t.Fatal(err)

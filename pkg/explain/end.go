@@ -20,6 +20,9 @@ type end struct {
 	reason       string // of the container
 	exit         *int32
 	image        string
+	// process says that it ran as a process of the user's machine, so that its image had no
+	// part in it.
+	process bool
 	// children and alike count the failed children that were looked at, and those
 	// that ended like this one; 0 for a job that is no array.
 	children, alike int
@@ -103,14 +106,17 @@ func endOf(job *types.JobDetail) end {
 	e := end{job: job, attempts: max(len(job.Attempts), len(job.EksAttempts)), at: num(job.StoppedAt), jobReason: str(job.StatusReason), statusReason: str(job.StatusReason)}
 	if c := job.Container; c != nil {
 		e.reason, e.exit, e.image = str(c.Reason), c.ExitCode, str(c.Image)
+		e.process = ranAsProcess(c.ContainerInstanceArn)
 	}
 	if n := len(job.Attempts); n > 0 {
 		a := job.Attempts[n-1]
 		e.statusReason = cmp.Or(str(a.StatusReason), e.statusReason)
 		if c := a.Container; c != nil {
 			e.reason, e.exit = cmp.Or(str(c.Reason), e.reason), cmp.Or(c.ExitCode, e.exit)
+			e.process = ranAsProcess(c.ContainerInstanceArn)
 		}
 		for _, task := range a.TaskProperties {
+			e.process = e.process || ranAsProcess(task.ContainerInstanceArn)
 			for _, c := range task.Containers {
 				e.take(c.ExitCode, c.Reason)
 			}
@@ -130,7 +136,15 @@ func endOf(job *types.JobDetail) end {
 			}
 		}
 	}
+	// An older engine does not say how it ran the attempt; its words do.
+	e.process = e.process || e.says("executable file not found on this machine", "the process executor")
 	return e
+}
+
+// ranAsProcess reports whether an attempt ran on a local engine as a process: the engine says
+// so in the name of the container instance, local-process.
+func ranAsProcess(instance *string) bool {
+	return strings.HasPrefix(str(instance), "arn:aws:ecs:local:") && strings.HasSuffix(str(instance), "/local-process")
 }
 
 // take notes how one of several containers ended, if it is the first that failed.

@@ -96,6 +96,9 @@ func spotReclaim(b *Bundle) *Verdict {
 	if e == nil || !e.says("Host EC2 (instance", "Your Spot Task was interrupted", "SpotInterruption") {
 		return nil
 	}
+	if b.Local {
+		return e.because(High, Fix{Job: "submit it again, or resubmit what failed: batchctl retry " + shortID(e.job.JobId)}, "the local engine ended while the job ran")
+	}
 	fix := Fix{Member: "retryStrategy", Job: "retry when the instance is taken away: \"retryStrategy\": {\"attempts\": 5, \"evaluateOnExit\": " +
 		"[{\"onStatusReason\": \"Host EC2*\", \"action\": \"RETRY\"}, {\"onReason\": \"*\", \"action\": \"EXIT\"}]}; write checkpoints, or use a queue without Spot"}
 	v := e.because(High, fix, "its instance was taken away while it ran, as Spot instances are")
@@ -218,7 +221,11 @@ func outOfDisk(b *Bundle) *Verdict {
 		return nil
 	}
 	fix := Fix{Member: "ephemeralStorage", Platform: "give the instances a larger root volume: blockDeviceMappings in the launch template of the compute environment"}
-	if onFargate(e.job) {
+	disk := "the disk"
+	switch {
+	case b.Local:
+		disk, fix = "a disk of this machine", Fix{Job: "free space on this machine's disks: df -h"}
+	case onFargate(e.job):
 		fix = Fix{Member: "ephemeralStorage", Job: "ask for more disk: \"ephemeralStorage\": {\"sizeInGiB\": 100}; Fargate gives 20 GiB without, 200 at most"}
 	}
 	when := "while it ran"
@@ -226,7 +233,7 @@ func outOfDisk(b *Bundle) *Verdict {
 	if e.says(full...) {
 		when, c = "before its program began", High
 	}
-	v := e.because(c, fix, "the disk was full %s", when)
+	v := e.because(c, fix, "%s was full %s", disk, when)
 	v.Evidence = append(line, v.Evidence...)
 	return v
 }
@@ -241,7 +248,8 @@ func outOfMemory(b *Bundle) *Verdict {
 		return nil
 	}
 	killed := e.says("OutOfMemoryError", "OOMKilled", "OutOfMemory: Container killed")
-	if !killed && !(e.exited(137) && !e.says("timeout", "Host EC2", "CannotStart")) {
+	// The engine names the processes that it kills for their memory.
+	if !killed && !(e.exited(137) && !e.process && !e.says("timeout", "Host EC2", "CannotStart")) {
 		return nil
 	}
 	asked := ""
@@ -302,7 +310,14 @@ func exitCode(b *Bundle) *Verdict {
 		136: "SIGFPE", 137: "SIGKILL", 139: "SIGSEGV, it reached for memory that is not its own", 143: "SIGTERM, it was told to end"}[code]; ok {
 		what = fmt.Sprintf("its own program was ended by signal %d (%s)", code-128, signal)
 	}
-	v := e.because(High, Fix{Member: "command", Job: "read what it wrote last, and mend the program or its command: batchctl logs " + shortID(e.job.JobId)}, "%s", what)
+	fix := Fix{Member: "command", Job: "read what it wrote last, and fix the program or its command: batchctl logs " + shortID(e.job.JobId)}
+	switch {
+	case e.process && code == 137:
+		fix = Fix{Job: "check whether this machine ran out of memory (dmesg), or something else killed it: batchctl did not"}
+	case e.process && b.Subject.logSays("no such file", "not found", "no module named", "cannot open", "can't open", "cannot find", "could not find") != nil:
+		fix.Job += "; the image was not used: if the program needs a file of it, " + inContainer
+	}
+	v := e.because(High, fix, "%s", what)
 	log := b.Subject.logLines(5)
 	v.Evidence = append(v.Evidence, log...)
 	if b.Subject.Log != nil && b.Subject.Log.Missing {

@@ -115,6 +115,9 @@ func wrongArchitecture(b *Bundle) *Verdict {
 	if !manifest && !e.says("exec format error") && line == nil {
 		return nil
 	}
+	if e.process && !manifest {
+		return e.wrongBinary(line)
+	}
 	what := "the image " + orElse(e.image, "of the job") + " is built for another CPU architecture than the instance has"
 	if manifest {
 		what = "the image " + orElse(e.image, "of the job") + " has no variant for the instance's CPU architecture"
@@ -131,14 +134,38 @@ func wrongArchitecture(b *Bundle) *Verdict {
 	return v
 }
 
+// inContainer is the way out for a job that needs its image.
+const inContainer = "run it in a container: --executor podman"
+
+// notUsed says why an image does not matter to a process.
+const notUsed = "the image is not used: the job ran as a process"
+
+// wrongBinary is the verdict on a process whose file this machine cannot execute; line is
+// what the log says of it.
+func (e *end) wrongBinary(line []Evidence) *Verdict {
+	c := High
+	if line != nil && !e.exited(1, 126, 255) && !e.says("exec format error") {
+		c = Medium
+	}
+	v := e.because(c, Fix{Member: "command", Job: "build the program for this machine, or give a script its #! line; to use the image, " + inContainer},
+		"a program is built for another CPU architecture than this machine has, or is a script without a #! line; %s", notUsed)
+	v.Evidence = append(line, v.Evidence...)
+	return v
+}
+
 func gpuDriverMissing(b *Bundle) *Verdict {
 	e := b.end()
 	if e == nil {
 		return nil
 	}
 	fix := Fix{Platform: "give the compute environment an image with the driver: imageType ECS_AL2_NVIDIA or ECS_AL2023_NVIDIA in ec2Configuration, and no imageId that lacks it"}
+	where, who := "the instance has", "instances with a newer driver"
+	if b.Local {
+		fix = Fix{Job: "install the NVIDIA driver on this machine (batchctl doctor checks it), or run the job where there is one: batchctl submit FILE --target NAME"}
+		where, who = "this machine has", "a newer driver on this machine"
+	}
 	if e.says("nvidia-container-cli", "could not select device driver", "libnvidia-ml", "nvidia-smi", "unknown or invalid runtime name: nvidia") {
-		return e.because(High, fix, "the instance has no working NVIDIA driver")
+		return e.because(High, fix, "%s no working NVIDIA driver", where)
 	}
 	line := b.Subject.logSays("NVIDIA-SMI has failed", "Found no NVIDIA driver", "no CUDA-capable device", "CUDA driver version is insufficient", "CUDA_ERROR_NO_DEVICE", "libcuda.so.1: cannot open shared object file")
 	if line == nil || e.exited(0) {
@@ -152,7 +179,10 @@ func gpuDriverMissing(b *Bundle) *Verdict {
 		return v
 	}
 	if strings.Contains(strings.ToLower(line[0].Text), "insufficient") {
-		fix = Fix{Member: "image", Job: "use an image with an older CUDA, or instances with a newer driver"}
+		fix = Fix{Member: "image", Job: "use an image with an older CUDA, or " + who}
+		if e.process {
+			fix = Fix{Job: "use a program built for an older CUDA, or " + who}
+		}
 	}
 	v := e.because(Medium, fix, "its program found no working GPU driver")
 	v.Evidence = append(line, v.Evidence...)
@@ -164,24 +194,67 @@ func missingCommand(b *Bundle) *Verdict {
 	if e == nil || e.says("CannotPullContainer") {
 		return nil
 	}
-	fix := Fix{Member: "command", Job: "correct the command; it runs without a shell, so variables, pipes and && need [\"sh\", \"-c\", \"...\"]"}
-	command := "the command"
+	name := ""
 	if _, rest, found := strings.Cut(e.reason, `exec: "`); found {
-		name, _, _ := strings.Cut(rest, `"`)
-		command += " " + name
+		name, _, _ = strings.Cut(rest, `"`)
 	}
+	if e.process {
+		return b.missingHere(e, name)
+	}
+	fix := Fix{Member: "command", Job: "correct the command; it runs without a shell, so variables, pipes and && need [\"sh\", \"-c\", \"...\"]"}
+	command := strings.TrimSpace("the command " + name)
 	starting := e.says("CannotStartContainerError", "StartError", "ContainerCannotRun", "unable to start container process", "starting container process caused")
+	library := b.Subject.logSays(noLibrary)
 	switch {
 	case starting && e.says("executable file not found", "no such file or directory"):
 		return e.because(High, fix, "%s is not in the image", command)
 	case starting && e.says("permission denied", "is a directory"):
-		return e.because(High, fix, "%s cannot be executed: it is no program, or lacks the right (chmod +x)", command)
+		return e.because(High, fix, "%s cannot be executed: it is not a program, or lacks the permission (chmod +x)", command)
+	case e.exited(127) && library != nil:
+		v := e.because(High, Fix{Member: "image", Job: "add the library to the image"}, "a shared library is not in the image (exit code 127)")
+		v.Evidence = append(library, v.Evidence...)
+		return v
 	case e.exited(127):
 		v := e.because(High, fix, "a command was not found (exit code 127)")
 		v.Evidence = append(v.Evidence, b.Subject.logLines(3)...)
 		return v
 	case e.exited(126) && b.Subject.logSays("exec format error") == nil:
-		v := e.because(High, fix, "a command cannot be executed (exit code 126): it is no program, or lacks the right (chmod +x)")
+		v := e.because(High, fix, "a command cannot be executed (exit code 126): it is not a program, or lacks the permission (chmod +x)")
+		v.Evidence = append(v.Evidence, b.Subject.logLines(3)...)
+		return v
+	}
+	return nil
+}
+
+// noLibrary is what the dynamic loader writes before exit code 127.
+const noLibrary = "error while loading shared libraries"
+
+// missingHere is missingCommand for a process: nothing was looked for in its image. name is
+// the command that could not be started, if one is named.
+func (b *Bundle) missingHere(e *end, name string) *Verdict {
+	fix := Fix{Member: "command", Job: inContainer + "; or install the command on this machine, or correct it"}
+	library := b.Subject.logSays(noLibrary)
+	starting := e.says("CannotStartContainerError")
+	switch {
+	case starting && e.says("has no command"):
+		return e.because(High, Fix{Member: "command", Job: "give the job a command; to use the image's own, " + inContainer}, "the job has no command, and %s", notUsed)
+	case starting && e.says("executable file not found", "no such file or directory"):
+		return e.because(High, fix, "%s is not on this machine, and %s", orElse(name, "the command"), notUsed)
+	case starting && e.says("permission denied", "is a directory"):
+		fix.Job = "make it executable (chmod +x), or correct the command; to use the image, " + inContainer
+		return e.because(High, fix, "%s on this machine cannot be executed, and %s", orElse(name, "the command"), notUsed)
+	case e.exited(127) && library != nil:
+		fix.Job = inContainer + "; or install the library on this machine"
+		v := e.because(High, fix, "a shared library is not on this machine (exit code 127), and %s", notUsed)
+		v.Evidence = append(library, v.Evidence...)
+		return v
+	case e.exited(127):
+		v := e.because(High, fix, "a command was not found on this machine (exit code 127), and %s", notUsed)
+		v.Evidence = append(v.Evidence, b.Subject.logLines(3)...)
+		return v
+	case e.exited(126) && b.Subject.logSays("exec format error") == nil:
+		fix.Job = "make it executable (chmod +x), or correct the command; to use the image, " + inContainer
+		v := e.because(High, fix, "a command on this machine cannot be executed (exit code 126), and %s", notUsed)
 		v.Evidence = append(v.Evidence, b.Subject.logLines(3)...)
 		return v
 	}
@@ -205,6 +278,10 @@ func containerNotStarted(b *Bundle) *Verdict {
 	}
 	fix := Fix{Job: "read the reason; volumes, devices and user of the container are the usual suspects"}
 	what := "the container could not be started"
+	if e.process {
+		fix = Fix{Job: "read the reason; " + notUsed + "; to use it, " + inContainer}
+		return e.because(Medium, fix, "the process could not be started on this machine")
+	}
 	switch {
 	case e.says("DockerTimeoutError", "RuntimeTimeoutError"):
 		what = "the container engine of the instance took too long, as it does when the disk is slow or full of pulls"

@@ -2,45 +2,22 @@ package lint
 
 import (
 	"encoding/json"
-	"os"
 	"os/exec"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/testtool"
 )
-
-// tool runs a program, and fails or skips where it is not there.
-func tool(t *testing.T, name string, args ...string) []byte {
-	t.Helper()
-	path, err := exec.LookPath(name)
-	if err != nil && os.Getenv("BATCHCTL_REQUIRE_TOOLS") == "" {
-		t.Skipf("%s is not here: %v", name, err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := exec.Command(path, args...).Output()
-	if err != nil && len(out) == 0 {
-		if os.Getenv("BATCHCTL_REQUIRE_TOOLS") == "" {
-			t.Skipf("%s: %v", name, err)
-		}
-		t.Fatalf("%s: %v", name, err)
-	}
-	return out
-}
 
 // cfn-lint holds templates against the types of CloudFormation's registry. What only
 // AWS Batch says, when the stack is made or when its jobs wait, is found here.
 func TestBeyondCfnLint(t *testing.T) {
-	tool(t, "cfn-lint", "--version")
+	testtool.Long(t)
+	testtool.Works(t, "cfn-lint", "--version")
 	for _, file := range []string{"testdata/templates/stuck.yaml", "testdata/templates/gpu-hosts.yaml"} {
-		path, err := exec.LookPath("cfn-lint")
-		if err != nil {
-			t.Fatal(err)
-		}
-		out, _ := exec.Command(path, "--format", "parseable", file).Output() // its exit status says what it found
+		out, _ := exec.Command("cfn-lint", "--format", "parseable", file).Output() // its exit status says what it found
 		for line := range strings.Lines(string(out)) {
 			if strings.Contains(line, ":E") {
 				t.Errorf("cfn-lint finds it, so it is no example of what it misses: %s", line)
@@ -85,7 +62,13 @@ print(json.dumps(out))
 // the mapping gives it, or is known to be CloudFormation's own.
 func TestMembersOfRegistry(t *testing.T) {
 	var all map[string][]string
-	if err := json.Unmarshal(tool(t, "python3", "-c", registry), &all); err != nil {
+	testtool.Long(t)
+	testtool.Works(t, "python3", "-c", "import cfnlint")
+	text, err := exec.Command("python3", "-c", registry).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &all); err != nil {
 		t.Fatal(err)
 	}
 	seen, own := 0, map[string]bool{}

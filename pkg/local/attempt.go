@@ -53,6 +53,7 @@ func (e *Engine) run(t *task, noted int64) {
 				return e.carryOut(ctx, end, t, a, stream)
 			})
 		}
+		o.Executor = e.executorName(t.job)
 		return e.conclude(t, o, context.Cause(ctx))
 	})
 }
@@ -329,7 +330,7 @@ func ending(t *task, o outcome) event {
 }
 
 func ended(t *task, o outcome, to state) event {
-	return event{Ended: &end{Job: t.id(), Exit: o.Exit, Reason: o.Reason, StatusReason: o.StatusReason, To: to, Containers: o.Containers}}
+	return event{Ended: &end{Job: t.id(), Exit: o.Exit, Reason: o.Reason, StatusReason: o.StatusReason, To: to, Executor: o.Executor, Containers: o.Containers}}
 }
 
 // endStopped ends the attempts of a terminated job or array. The caller holds e.mu.

@@ -169,13 +169,17 @@ func (v *environment) cluster() string {
 // part of the log stream's name.
 func (a *attempt) taskARN() string { return ecsPrefix + "task/" + a.place.cluster() + "/" + a.stream }
 
-// instanceARN is the ARN of the container instance that ran the attempt: this machine.
-// On Fargate there is none.
+// instanceARN is the ARN of the container instance that ran the attempt: this machine, with
+// the executor where that is known. On Fargate there is none.
 func (a *attempt) instanceARN() *string {
 	if a.place != nil && a.place.platform() == types.PlatformCapabilityFargate {
 		return nil
 	}
-	return aws.String(ecsPrefix + "container-instance/" + a.place.cluster() + "/" + ComputeEnvironment)
+	instance := ComputeEnvironment
+	if a.executor != "" {
+		instance += "-" + a.executor
+	}
+	return aws.String(instancePrefix + a.place.cluster() + "/" + instance)
 }
 
 // summary is the number of children in each state.

@@ -135,6 +135,9 @@ type end struct {
 	Reason       string `json:"reason,omitempty"`
 	StatusReason string `json:"statusReason"`
 	To           state  `json:"to"`
+	// Executor is the name of the one that ran it; empty: unknown, as in journals of
+	// older engines.
+	Executor string `json:"executor,omitempty"`
 	// Containers are those of a task of several, in the order of the definition.
 	Containers []containerEnd `json:"containers,omitempty"`
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
@@ -71,6 +73,42 @@ func (e *Engine) executor(ctx context.Context, name string) (Executor, error) {
 		return nil, fmt.Errorf("tag %s: %w", ExecutorTag, err)
 	}
 	return x, nil
+}
+
+// executorName is the name of a job's executor: ProcessExecutor, or that of a container
+// program. It is empty for an executor without a name.
+func (e *Engine) executorName(j *job) string {
+	if name := chosen(j.definition.request, j.request); name != "" {
+		return name
+	}
+	switch x := e.options.Executor.(type) {
+	case process:
+		return ProcessExecutor
+	case fmt.Stringer:
+		name, _, _ := strings.Cut(x.String(), " ")
+		return name
+	}
+	return ""
+}
+
+// ProcessExecutor is the name of the executor that runs jobs as processes of this machine.
+const ProcessExecutor = "process"
+
+// instancePrefix begins the ARN of the container instance of every attempt on a local
+// engine, up to its cluster.
+const instancePrefix = ecsPrefix + "container-instance/"
+
+// RanBy is the executor that ran an attempt on a local engine. here is false for an attempt
+// that ran elsewhere; name is empty where the executor is unknown.
+func RanBy(c *types.AttemptContainerDetail) (name string, here bool) {
+	if c == nil {
+		return "", false
+	}
+	_, instance, _ := strings.Cut(strings.TrimPrefix(aws.ToString(c.ContainerInstanceArn), instancePrefix), "/")
+	if after, known := strings.CutPrefix(instance, ComputeEnvironment+"-"); known {
+		name = after
+	}
+	return name, strings.HasPrefix(aws.ToString(c.TaskArn), ecsPrefix)
 }
 
 // executorOf is the executor of a job.

@@ -233,3 +233,24 @@ func TestNoMoreAttemptsThanFiles(t *testing.T) {
 		}
 	}
 }
+
+// TestRanBy: an attempt's description says which executor ran it.
+func TestRanBy(t *testing.T) {
+	for _, executor := range []string{"", ProcessExecutor, "podman"} {
+		a := &attempt{stream: "4f", executor: executor}
+		d := &types.AttemptContainerDetail{TaskArn: aws.String(a.taskARN()), ContainerInstanceArn: a.instanceARN()}
+		if name, here := RanBy(d); name != executor || !here {
+			t.Errorf("%s: %q, %v", *d.ContainerInstanceArn, name, here)
+		}
+		d.ContainerInstanceArn = nil // as on Fargate
+		if name, here := RanBy(d); name != "" || !here {
+			t.Errorf("without an instance: %q, %v", name, here)
+		}
+	}
+	for _, d := range []*types.AttemptContainerDetail{nil, {}, {TaskArn: aws.String("arn:aws:ecs:us-east-1:1:task/AWSBatch-local/4f"),
+		ContainerInstanceArn: aws.String("arn:aws:ecs:us-east-1:1:container-instance/AWSBatch-local/local-process")}} {
+		if _, here := RanBy(d); here {
+			t.Errorf("%+v ran here", d)
+		}
+	}
+}

@@ -11,6 +11,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
 // turn is one thing that happens to an account with queues of all kinds.
@@ -35,6 +37,7 @@ var turns = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) turn {
 // more in use than there is, the journal tells all of it again, and once what was
 // taken away is given back, every job comes to its end and nothing stays in use.
 func TestHistoriesWithResources(t *testing.T) {
+	testtool.ShortChecks(t, 25)
 	rapid.Check(t, func(r *rapid.T) {
 		history := turns.Draw(r, "history")
 		var problem error

@@ -88,6 +88,7 @@ type attempt struct {
 	exit         *int32
 	reason       string
 	statusReason string
+	executor     string         // that ran it; empty: unknown, or it has not ended
 	containers   []containerEnd // of a task of several
 }
 

@@ -22,6 +22,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"github.com/batchctl/batchctl/pkg/local/journal"
+	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
 // TestVictim is not a test of its own: TestKilledEngine runs it in a process of
@@ -101,7 +102,10 @@ func TestServant(t *testing.T) {
 // was acknowledged is never lost, no attempt runs beside another one of its job,
 // and the attempts are counted.
 func TestKills(t *testing.T) {
-	kills := 20
+	kills := 8
+	if testtool.IsLong() {
+		kills = 20
+	}
 	if n, err := strconv.Atoi(os.Getenv("BATCHCTL_KILLS")); err == nil {
 		kills = n
 	}

@@ -182,6 +182,7 @@ func TestLenientTakes(t *testing.T) {
 		}, "JobDefinition work: name and revision (name:revision) are needed."},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			for _, lenient := range []bool{false, true} {
 				w := open(t, Options{Lenient: lenient})
 				notice := w.heard()

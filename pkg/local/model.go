@@ -321,6 +321,7 @@ func (m *model) end(at int64, t *task, e *end) error {
 		return fmt.Errorf("attempt of job %s ended, but the job is %s", t.id(), t.state)
 	}
 	a.stoppedAt, a.exit, a.reason, a.statusReason, a.containers = at, e.Exit, e.Reason, e.StatusReason, e.Containers
+	a.executor = e.Executor
 	m.used = m.used.minus(t.job.need)
 	m.occupy(at, t, a.place, -1)
 	for _, d := range a.gpus {

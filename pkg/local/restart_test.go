@@ -18,6 +18,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"github.com/batchctl/batchctl/pkg/local/journal"
+	"github.com/batchctl/batchctl/pkg/testtool"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
@@ -312,6 +313,7 @@ var steps = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) step {
 // TestRandomHistories plays random histories and kills the engine at their end:
 // no job is lost, each comes to an end, and nothing stays reserved.
 func TestRandomHistories(t *testing.T) {
+	testtool.ShortChecks(t, 25)
 	rapid.Check(t, func(r *rapid.T) {
 		history := steps.Draw(r, "history")
 		var problem error

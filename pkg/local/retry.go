@@ -25,6 +25,7 @@ type outcome struct {
 	Exit         *int32 // nil: the container left no exit code
 	Reason       string // of the container
 	StatusReason string // of the attempt
+	Executor     string // that ran the attempt
 	Containers   []containerEnd
 }
 

@@ -23,6 +23,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
 // served is an engine that runs processes and answers on a socket.
@@ -357,17 +359,9 @@ func TestServeOnLoopbackOnly(t *testing.T) {
 // required their absence fails the test.
 func tool(t *testing.T, name string, probe ...string) string {
 	t.Helper()
-	path, err := exec.LookPath(name)
-	if err == nil {
-		err = exec.Command(path, probe...).Run()
-	}
-	if err != nil && os.Getenv("BATCHCTL_REQUIRE_TOOLS") == "1" {
-		t.Fatalf("%s is required and does not work here: %v", name, err)
-	}
-	if err != nil {
-		t.Skipf("%s %s: %v; set BATCHCTL_REQUIRE_TOOLS=1 to fail instead", name, strings.Join(probe, " "), err)
-	}
-	return path
+	testtool.Long(t)
+	testtool.Works(t, name, probe...)
+	return name
 }
 
 func toolEnvironment(t *testing.T, c Connection) []string {

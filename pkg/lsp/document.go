@@ -40,7 +40,7 @@ func (d *document) set(t text) {
 		name = d.path
 	}
 	d.text, d.src = t, diag.NewSource(name, t.s)
-	d.ours = spec.Recognize(d.src)
+	d.ours = spec.Recognize(d.src) == spec.Ours
 	d.known = d.known || d.ours
 	d.file, d.problems, d.platform, d.loaded, d.beside = nil, nil, nil, false, nil
 }

@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -24,6 +23,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/objects/s3mem"
 	"github.com/batchctl/batchctl/pkg/stage"
+	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
 func TestParseURL(t *testing.T) {
@@ -246,18 +246,13 @@ func TestJoin(t *testing.T) {
 // moto starts moto_server, an implementation of S3 that is not ours.
 func moto(t *testing.T) string {
 	t.Helper()
-	path, err := exec.LookPath("moto_server")
-	if err != nil && os.Getenv("BATCHCTL_REQUIRE_TOOLS") == "1" {
-		t.Fatalf("moto_server is required: %v", err)
-	}
-	if err != nil {
-		t.Skipf("not tested against moto: %v; set BATCHCTL_REQUIRE_TOOLS=1 to fail instead", err)
-	}
+	testtool.Long(t)
+	testtool.Works(t, "moto_server", "--help")
 	l := the[net.Listener](t)(net.Listen("tcp", "127.0.0.1:0"))
 	address := l.Addr().String()
 	l.Close()
 	_, port, _ := net.SplitHostPort(address)
-	server := exec.Command(path, "-H", "127.0.0.1", "-p", port)
+	server := exec.Command("moto_server", "-H", "127.0.0.1", "-p", port)
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -510,6 +510,7 @@ func TestTake(t *testing.T) {
 // TestUploadFaults sends again what a server would not take, and removes the parts of what
 // does not come to its end.
 func TestUploadFaults(t *testing.T) {
+	t.Parallel() // it waits between its tries
 	server, s := memory(t)
 	dir := t.TempDir()
 	body := content(2*minPart + 5)

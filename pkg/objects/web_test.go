@@ -65,6 +65,7 @@ func webStore(t *testing.T, handler http.Handler) (*httptest.Server, *Store) {
 }
 
 func TestWeb(t *testing.T) {
+	t.Parallel() // it waits between its tries
 	body := content(big)
 	for name, s := range map[string]*site{
 		"whole":   {body: body},
@@ -98,6 +99,7 @@ func TestWeb(t *testing.T) {
 }
 
 func TestWebErrors(t *testing.T) {
+	t.Parallel() // it waits between its tries
 	changing := &site{body: content(big), cut: 100_000}
 	changing.etag.Store(`"one"`)
 	for name, test := range map[string]struct {

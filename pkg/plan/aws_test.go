@@ -2,11 +2,11 @@ package plan
 
 import (
 	"encoding/json"
-	"os"
 	"os/exec"
 	"strings"
 	"testing"
 
+	"github.com/batchctl/batchctl/pkg/testtool"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
@@ -28,12 +28,7 @@ sys.exit(1 if bad else 0)
 
 // Every request of every plan in testdata is accepted by the aws CLI.
 func TestTheAWSCLITakesEveryRequest(t *testing.T) {
-	if out, err := exec.Command("python3", "-c", "import botocore.session").CombinedOutput(); err != nil {
-		if os.Getenv("BATCHCTL_REQUIRE_TOOLS") == "1" {
-			t.Fatalf("no python3 with botocore: %v\n%s", err, out)
-		}
-		t.Skipf("not checked: no python3 with botocore: %v", err)
-	}
+	testtool.Works(t, "python3", "-c", "import botocore")
 	type request struct {
 		Case      string          `json:"case"`
 		Operation string          `json:"operation"`

@@ -25,6 +25,8 @@ func (b *builder) queue(f *spec.File, j *spec.Job, register *jsontree.Node) Choi
 		b.checkQueue(nameOf(j), b.options.Queue)
 		b.checkAllowed(nameOf(j), b.options.Queue)
 		return b.named(j, register, b.options.Queue, "given for every job that names none")
+	case b.options.LocalQueue != "" && (b.platform == nil || len(b.platform.Queues) == 0):
+		return Choice{Queue: b.options.LocalQueue, Reason: "given for every job that names none"}
 	}
 	return b.choose(j, register)
 }
@@ -92,8 +94,7 @@ func (b *builder) choose(j *spec.Job, register *jsontree.Node) Choice {
 	r, ok := RequestOf(register, j.Submit)
 	switch {
 	case b.platform == nil || len(b.platform.Queues) == 0:
-		b.fail(nameOf(j), "no-queue", fmt.Sprintf("job %q has no queue", j.Name),
-			"name a queue, or describe the queues in batchctl.json: batchctl init --platform")
+		b.fail(nameOf(j), "no-queue", fmt.Sprintf("job %q has no queue", j.Name), b.noQueuesHint())
 	case !ok && len(b.platform.Queues) == 1:
 		return Choice{Queue: b.platform.Queues[0].Name, Reason: "the platform file's only queue"}
 	case !ok:
@@ -107,6 +108,14 @@ func (b *builder) choose(j *spec.Job, register *jsontree.Node) Choice {
 		b.refuse(j, err)
 	}
 	return Choice{}
+}
+
+// noQueuesHint says how a job gets a queue where the platform lists none.
+func (b *builder) noQueuesHint() string {
+	if b.platform == nil || b.platform.Root == nil {
+		return `add "queue", or describe your queues in a platform file: batchctl init --platform batchctl.json`
+	}
+	return fmt.Sprintf(`add "queue", or add "queues" to %s`, b.platform.Root.Source.Name)
 }
 
 func (b *builder) refuse(j *spec.Job, err error) {

@@ -100,6 +100,9 @@ type Choice struct {
 type Options struct {
 	// Queue is used for every job that names none, before any choice is made.
 	Queue string
+	// LocalQueue is the local engine's own queue, for jobs that name none under a
+	// platform file without queues, or under none. Its policy does not restrict it.
+	LocalQueue string
 	// Staging is where texts go that are too long for a request: s3://bucket/prefix or
 	// an absolute directory. "": there is no such place.
 	Staging string

@@ -50,12 +50,18 @@ func (a *Attempt) Differences(x local.Executor, gpus []string) []Difference {
 // compared are the members of which compare says what there is to say.
 var compared = []string{"secrets", "jobRoleArn", "executionRoleArn", "volumes (of EFS or S3)", "runtimePlatform"}
 
-// compare finds what is different on any machine but the one on which it ran.
+// compare finds what is different on any machine but the one on which it ran. The local
+// engine runs attempts without roles, on this machine and with its files, as a replay does.
 func (a *Attempt) compare(job *types.JobDetail, o Options) []Difference {
-	all := slices.Concat(a.image(), a.secrets(o), a.roles(), a.volumes(), a.instance(job), a.unknown())
-	if job.ConsumableResourceProperties != nil {
+	_, here := local.RanBy(a.Original.Container)
+	all := slices.Concat(a.image(), a.secrets(o))
+	if !here {
+		all = slices.Concat(all, a.roles(), a.volumes(), a.instance(job))
+	}
+	all = append(all, a.unknown()...)
+	if job.ConsumableResourceProperties != nil && !here {
 		for _, r := range job.ConsumableResourceProperties.ConsumableResourceList {
-			all = append(all, Difference{"consumableResources", aws.ToString(r.ConsumableResource) + " is not taken from anybody"})
+			all = append(all, Difference{"consumableResources", aws.ToString(r.ConsumableResource) + " is not reserved for the replay"})
 		}
 	}
 	if o.Command != nil {

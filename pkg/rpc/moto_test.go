@@ -14,19 +14,16 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
+
+	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
 // moto starts moto_server, an implementation of the AWS API that is not ours, and
 // returns a client for it. Where tools are required its absence fails the test.
 func moto(t *testing.T) *Client {
 	t.Helper()
-	path, err := exec.LookPath("moto_server")
-	if err != nil && os.Getenv("BATCHCTL_REQUIRE_TOOLS") == "1" {
-		t.Fatalf("moto_server is required: %v", err)
-	}
-	if err != nil {
-		t.Skipf("not tested against moto: %v; set BATCHCTL_REQUIRE_TOOLS=1 to fail instead", err)
-	}
+	testtool.Long(t)
+	testtool.Works(t, "moto_server", "--help")
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -34,7 +31,7 @@ func moto(t *testing.T) *Client {
 	address := l.Addr().String()
 	l.Close()
 	_, port, _ := net.SplitHostPort(address)
-	server := exec.Command(path, "-H", "127.0.0.1", "-p", port)
+	server := exec.Command("moto_server", "-H", "127.0.0.1", "-p", port)
 	server.Env = append(os.Environ(), "MOTO_EC2_LOAD_DEFAULT_AMIS=true")
 	if err := server.Start(); err != nil {
 		t.Fatal(err)

@@ -53,7 +53,7 @@ func NoNative(job *Job) (why, hint string) {
 		return fmt.Sprintf("AWS Batch starts a job only when all it waits for have succeeded, so \"when\": %q has no native form", job.When), submit
 	case len(job.Earlier) > 0:
 		return fmt.Sprintf("AWS Batch waits for ids alone, so the dependency on %q has no native form", job.Earlier[0].Job),
-			"write its id: batchctl jobs shows it, and dependsOn takes it as jobId"
+			"write its id: batchctl list shows it, and dependsOn takes it as jobId"
 	}
 	return "", ""
 }

@@ -123,10 +123,12 @@ type Options struct {
 	// only says how things stand (ARNs, status, times) is dropped. A job keeps the
 	// command, environment and resources of its container as overrides.
 	FromDescribe bool
-	// Recognize is for a text that a walk through a directory came upon: Load
-	// returns nil and no problems for one that Recognize does not know. It
-	// reads the text once where the two calls would read it twice.
+	// Recognize is for a text that a walk through a directory found: Load returns
+	// nil and no problems for one that is not Ours. It reads the text once, where
+	// two calls would read it twice.
 	Recognize bool
+	// Recognized receives the answer with Recognize; may be nil.
+	Recognized *Recognition
 	// Hosts takes the documents about hosts too; without it they are no documents.
 	Hosts bool
 	// Arena is where the nodes come from; may be nil. The file must not be used after
@@ -164,7 +166,7 @@ func Load(src *diag.Source, o Options) (*File, diag.List) {
 		return loadYAML(src, o)
 	}
 	root, diags := o.Arena.Parse(src)
-	if o.Recognize && !recognize(src, root) && !(o.Hosts && aboutHosts(root) != "") {
+	if o.Recognize && !(o.Hosts && aboutHosts(root) != "") && o.recognized(recognize(src, root)) != Ours {
 		return nil, nil
 	}
 	if root == nil {
@@ -193,6 +195,14 @@ func Load(src *diag.Source, o Options) (*File, diag.List) {
 	diags = append(diags, found...)
 	diags.Sort()
 	return f, diags
+}
+
+// recognized hands the answer on to the caller.
+func (o *Options) recognized(r Recognition) Recognition {
+	if o.Recognized != nil {
+		*o.Recognized = r
+	}
+	return r
 }
 
 // load checks the tree against the schema of its kind and lowers it.

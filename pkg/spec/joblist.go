@@ -14,14 +14,14 @@ import (
 const RuleJobReference = "job-reference"
 
 // isJobList tells a list of SubmitJob requests from a workflow: its first job
-// has a jobName and looks more like such a request than like a job.
+// has a jobName or a jobQueue and looks more like such a request than like a job.
 func isJobList(root *jsontree.Node) bool {
 	jobs := root.Get("jobs")
 	if !jobs.Is(jsontree.Array) || root.Get("defaults") != nil {
 		return false
 	}
 	first := jobs.Index(0)
-	return first.Get("jobName") != nil && KindSubmitJob.likeness(first) > KindJob.likeness(first)
+	return (first.Get("jobName") != nil || first.Get("jobQueue") != nil) && KindSubmitJob.likeness(first) > KindJob.likeness(first)
 }
 
 // list makes the jobs of a job list, root being the clean copy.

@@ -60,36 +60,15 @@ func (k Kind) native() bool {
 	return k != KindJob && k != KindWorkflow && k.name() != ""
 }
 
-// marks are the members that only a workflow or a platform file has.
-var marks = [...]struct {
-	member string
-	kind   Kind
-}{
-	{"jobs", KindWorkflow},
-	{"queues", KindPlatform},
-	{"targets", KindPlatform},
-	{"policy", KindPlatform},
-	{"defaultTarget", KindPlatform},
-	{"defaults", KindPlatform}, // with no jobs
-}
-
 const expected = `expected a job ("name" and "image"), a workflow ("jobs"), a platform file ("targets", "queues", ` +
 	`"policy"), or an AWS request such as RegisterJobDefinition ("jobDefinitionName") or SubmitJob ("jobName")`
 
-// kindOf finds what a document is from its $schema, else from its members. It
-// returns "" for one that fits nothing.
+// kindOf finds what a document is from its $schema, else from its members. One
+// member too many does not make it another kind. It returns "" for a document that
+// fits nothing.
 func kindOf(root *jsontree.Node) Kind {
 	if kind := kindOfSchema(root.Get("$schema").Str()); kind != "" {
 		return kind
-	}
-	for _, mark := range marks {
-		if root.Get(mark.member) == nil {
-			continue
-		}
-		if mark.kind == KindWorkflow && isJobList(root) {
-			return KindJobList
-		}
-		return mark.kind
 	}
 	best, most := Kind(""), 0
 	for _, k := range kinds {
@@ -100,29 +79,93 @@ func kindOf(root *jsontree.Node) Kind {
 			best, most = k.kind, n
 		}
 	}
+	if jobs := jobsOf(root); jobs != nil && (jobs.Index(0).Is(jsontree.Object) || most < sure) {
+		if isJobList(root) {
+			return KindJobList
+		}
+		return KindWorkflow
+	}
+	if n := platformLikeness(root); n > 0 && (most < sure || n > most) {
+		return KindPlatform
+	}
 	return best
+}
+
+// sure is the least likeness of a document with a member that jobs or requests alone
+// have, beside another one of theirs.
+const sure = 5
+
+// platformLikeness counts the members that only a platform file has, as likeness does.
+func platformLikeness(root *jsontree.Node) (points int) {
+	members := membersOf[KindPlatform]()
+	for _, name := range [...]string{"targets", "queues", "policy", "defaultTarget", "defaults", "prices"} {
+		if m := root.Get(name); m != nil {
+			points++
+			if members[name].fitsSome(m) {
+				points++
+			}
+		}
+	}
+	return points
 }
 
 // likeness counts the members that a document of the kind has: one point for
 // the name in any case (the schema then says which case is meant), two if the
-// type fits.
+// type fits, and more for what hardly occurs elsewhere.
 func (k Kind) likeness(root *jsontree.Node) int {
 	members := membersOf[k]()
 	points := 0
 	for m := range root.Children() {
-		known := members[m.Name]
-		if known == nil {
-			known = members[strings.ToLower(m.Name)]
+		if strings.HasPrefix(m.Name, "$") {
+			continue
 		}
-		if known == nil || strings.HasPrefix(m.Name, "$") {
+		name := m.Name
+		known := members[name]
+		if known == nil {
+			name = plain(name)
+			known = members[name]
+		}
+		if known == nil {
+			if name = nearMark(m.Name); name == "" || root.Get(name) != nil {
+				continue
+			}
+			known = members[name]
+		}
+		if known == nil {
 			continue
 		}
 		points++
 		if known.fitsSome(m) {
-			points++
+			points += 1 + k.weight(plain(name), m)
 		}
 	}
 	return points
+}
+
+// weight is what a member says beyond its being known: a name that no other kind
+// has, or a value that makes a job.
+func (k Kind) weight(word string, n *jsontree.Node) int {
+	switch word {
+	case "image", "command", "resources", "definition":
+		if k == KindJob {
+			return 3
+		}
+	case "jobqueue", "jobdefinition":
+		if k == KindSubmitJob {
+			return 3
+		}
+	case "containerproperties", "nodeproperties", "ecsproperties", "eksproperties", "computeresources", "computeenvironmentorder",
+		"fairsharepolicy", "quotasharepolicy", "containeroverrides":
+		if n.Len() > 0 {
+			return 8
+		}
+	case "name":
+	default:
+		if word == plain(k.name()) {
+			return 1
+		}
+	}
+	return 0
 }
 
 // membersOf holds the members that a document of each kind has at its top, by

@@ -32,7 +32,7 @@ func TestRecognize(t *testing.T) {
 		``:                           false,
 	} {
 		src := diag.NewSource("x.json", text)
-		if got := Recognize(src); got != want {
+		if got := Recognize(src) == Ours; got != want {
 			t.Errorf("%s: %v, want %v", text, got, want)
 		}
 		if f, diags := Load(src, Options{Recognize: true}); (f != nil) != want || !want && len(diags) > 0 {
@@ -40,7 +40,7 @@ func TestRecognize(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]bool{"a/batchctl.json": true, `a\batchctl.json`: true, "a/xbatchctl.json": false} {
-		if got := Recognize(diag.NewSource(name, "{}")); got != want {
+		if got := Recognize(diag.NewSource(name, "{}")) == Ours; got != want {
 			t.Errorf("%s: %v, want %v", name, got, want)
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
 // lineTexts are lines of command lists: what they print goes to stdout and stderr,
@@ -120,7 +122,7 @@ func TestLines(t *testing.T) {
 			"batchctl: line 3 of 4\nthree\nbatchctl: line 3 of 4 failed with exit code 6\nbatchctl: line 4 of 4\nfour\n", 5},
 		"nothing to do": {nil, nil, "batchctl: no lines for child 0: the list has 0\n", 0},
 	} {
-		env := append([]string{path, DocumentVariable + "=" + (&Sweep{Kind: Commands, Size: 1, Lines: tt.lines}).Document()}, tt.env...)
+		env := append([]string{path(), DocumentVariable + "=" + (&Sweep{Kind: Commands, Size: 1, Lines: tt.lines}).Document()}, tt.env...)
 		if got, exit := linesInGo(t, t.TempDir(), env); got != tt.want || exit != tt.exit {
 			t.Errorf("%s: exit %d\n%s", name, exit, got)
 		}
@@ -133,7 +135,7 @@ const goChild = "SWEEP_TEST_CHILD"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(goChild) == "" {
-		os.Exit(m.Run())
+		testtool.Main(m)
 	}
 	os.Exit(runAsChild())
 }

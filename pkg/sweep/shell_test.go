@@ -16,6 +16,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
 // shell is a shell that images call sh.
@@ -33,13 +35,7 @@ func (s shell) command(args ...string) *exec.Cmd {
 func eachShell(t *testing.T, test func(t *testing.T, sh shell)) {
 	for _, sh := range []shell{{"dash", []string{"dash"}}, {"bash", []string{"bash", "--posix"}}, {"busybox", []string{"busybox", "sh"}}} {
 		t.Run(sh.name, func(t *testing.T) {
-			err := sh.command("-c", ":").Run()
-			if err != nil && os.Getenv("BATCHCTL_REQUIRE_TOOLS") != "" {
-				t.Fatalf("%s is required: %v", sh.name, err)
-			}
-			if err != nil {
-				t.Skipf("not tested with %s: %v; set BATCHCTL_REQUIRE_TOOLS=1 to fail instead", sh.name, err)
-			}
+			testtool.Works(t, sh.args[0], append(slices.Clone(sh.args[1:]), "-c", ":")...)
 			test(t, sh)
 		})
 	}
@@ -91,13 +87,13 @@ func ofPrinter(fields []string) outcome {
 	return o
 }
 
-var path = "PATH=" + os.Getenv("PATH")
+func path() string { return "PATH=" + os.Getenv("PATH") }
 
 // inGo runs a child in Go.
 func inGo(ctx context.Context, l launch) outcome {
 	var o outcome
 	var stderr strings.Builder
-	c := Child{Environ: append([]string{path}, l.env...), Args: l.args, Stderr: &stderr, Exec: func(_ string, argv, env []string) error {
+	c := Child{Environ: append([]string{path()}, l.env...), Args: l.args, Stderr: &stderr, Exec: func(_ string, argv, env []string) error {
 		o = ofPrinter(append(argv[2:], env...))
 		return nil
 	}}
@@ -133,7 +129,7 @@ func inShell(sh shell, dir string, launches []launch) ([]outcome, error) {
 		return nil, err
 	}
 	cmd := sh.command(file)
-	cmd.Env, cmd.Dir = []string{path}, dir
+	cmd.Env, cmd.Dir = []string{path()}, dir
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return nil, fmt.Errorf("%w\n%s", err, out)
@@ -268,7 +264,7 @@ func TestDamage(t *testing.T) {
 	eachShell(t, func(t *testing.T, sh shell) {
 		for i, l := range launches {
 			cmd := sh.command(append([]string{"-c", Program, "sh"}, l.args...)...)
-			cmd.Env = append([]string{path}, l.env...)
+			cmd.Env = append([]string{path()}, l.env...)
 			out, err := cmd.CombinedOutput()
 			if _, ok := errors.AsType[*exec.ExitError](err); err != nil && !ok {
 				t.Fatal(err)
@@ -335,7 +331,7 @@ func TestDocumentElsewhere(t *testing.T) {
 	t.Run("go", func(t *testing.T) {
 		for _, place := range []string{file, "s3://bucket/document"} {
 			var got []string
-			c := Child{Environ: []string{path, URLVariable + "=" + place, indexVariable + "=2998"}, Args: []string{"env", Reference("v")}, Open: openIn(dir), Stderr: io.Discard,
+			c := Child{Environ: []string{path(), URLVariable + "=" + place, indexVariable + "=2998"}, Args: []string{"env", Reference("v")}, Open: openIn(dir), Stderr: io.Discard,
 				Exec: func(_ string, argv, _ []string) error { got = argv; return nil }}
 			if exit, err := c.Run(t.Context()); exit != 0 || err != nil || len(got) != 2 || got[1] != s.Rows[2998][0] {
 				t.Errorf("%s: exit %d, %v, %q", place, exit, err, got)
@@ -355,7 +351,7 @@ func TestNothingLeaks(t *testing.T) {
 			&launched: {"-c", Program, "sh"},
 		} {
 			cmd := sh.command(append(args, "sh", "-c", user, "x", "a  b", "*", "-n", "", "=")...)
-			cmd.Env = []string{path, DocumentVariable + "=" + example().Document()}
+			cmd.Env = []string{path(), DocumentVariable + "=" + example().Document()}
 			cmd.Stdout, cmd.Stderr = out, out
 			if err := cmd.Run(); err != nil {
 				t.Fatalf("%v\n%s", err, out)

@@ -61,7 +61,7 @@ func testTerm(t *testing.T, command func() *exec.Cmd) {
 			s := &Sweep{Kind: Commands, Size: 1, KeepGoing: true, Lines: []string{line, "echo two", "echo three"}}
 			cmd := command()
 			cmd.Dir = dir
-			cmd.Env = append(cmd.Env, path, DocumentVariable+"="+s.Document())
+			cmd.Env = append(cmd.Env, path(), DocumentVariable+"="+s.Document())
 			out, w, err := os.Pipe()
 			if err != nil {
 				t.Fatal(err)

@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
 // The assembly in the repository is what its generator writes, byte for byte.
@@ -18,10 +20,7 @@ func TestGenerated(t *testing.T) {
 		t.Fatal(err)
 	}
 	if out, err := inDirectory(generator, "mod", "download").CombinedOutput(); err != nil {
-		if os.Getenv("BATCHCTL_REQUIRE_TOOLS") != "" {
-			t.Fatalf("go mod download: %v\n%s", err, out)
-		}
-		t.Skipf("the generator's modules (avo) are not here and cannot be fetched: %v\n%s", err, out)
+		testtool.Missing(t, "the generator's modules (avo): %v\n%s", err, out)
 	}
 	if out, err := inDirectory(generator, "run", ".", "-out", "../../kernels_amd64.s", "-stubs", "../../kernels_amd64.go", "-pkg", "blas").CombinedOutput(); err != nil {
 		t.Fatalf("go run: %v\n%s", err, out)

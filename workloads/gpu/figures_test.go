@@ -8,20 +8,15 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
 // measured runs .ci/bench-gpu with a program and a PyTorch that say how long everything
 // takes, and returns what it wrote and its exit code.
 func measured(t *testing.T, settings string) (string, int) {
 	t.Helper()
-	for _, tool := range []string{"bash", "python3"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			if os.Getenv("BATCHCTL_REQUIRE_TOOLS") != "" {
-				t.Fatal(err)
-			}
-			t.Skip(err)
-		}
-	}
+	testtool.Need(t, "bash", "python3")
 	folder, bench := t.TempDir(), filepath.Join("testdata", "bench")
 	program, err := os.ReadFile(filepath.Join(bench, "program.py"))
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/batchctl/batchctl/pkg/testtool"
 	"github.com/batchctl/batchctl/workloads"
 	"github.com/batchctl/batchctl/workloads/gpu"
 	"github.com/batchctl/batchctl/workloads/gpu/fakecuda"
@@ -26,7 +27,7 @@ const asProgram = "BATCHCTL_TEST_IMAGE"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) == "" {
-		os.Exit(m.Run())
+		testtool.Main(m)
 	}
 	platform := gpu.Platform{Bindings: []gpu.Binding{{Name: "libcuda", Open: libcuda.Open}}}
 	os.Exit(workloads.Main(context.Background(), platform, append([]string{"image"}, os.Args[1:]...), os.Stdout, os.Stderr))

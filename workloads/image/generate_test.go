@@ -7,15 +7,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
 // What go generate writes is what is committed, byte for byte. It needs the go
 // command and avo, from the module cache or the network.
 func TestGeneratedAssembly(t *testing.T) {
-	unable := t.Skipf
-	if os.Getenv("BATCHCTL_REQUIRE_TOOLS") == "1" {
-		unable = t.Fatalf
-	}
 	copied := t.TempDir()
 	generator := filepath.Join(copied, "internal", "asm")
 	if err := os.CopyFS(generator, os.DirFS("internal/asm")); err != nil {
@@ -33,7 +31,7 @@ func TestGeneratedAssembly(t *testing.T) {
 	command.Dir = copied
 	command.Env = append(forThisMachine(), "GOFLAGS=-mod=mod", "GOWORK=off")
 	if out, err := command.CombinedOutput(); err != nil {
-		unable("%s: %v: without the generator's module nothing can be compared\n%s", directive, err, out)
+		testtool.Missing(t, "the generator's modules (avo): %v\n%s", err, out)
 	}
 	isCommitted(t, copied, "kernels_amd64.s", "kernels_amd64.go")
 }

@@ -5,12 +5,14 @@ import (
 	"testing"
 
 	"golang.org/x/sys/cpu"
+
+	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
 // The first processors with AVX-512 compute Sobel as those with AVX2.
 func TestSobelOfOlderProcessors(t *testing.T) {
 	if !cpu.X86.HasAVX512BW {
-		t.Skip("needs AVX-512")
+		testtool.Unsupported(t, "the processor has no AVX-512")
 	}
 	for _, s := range []Shape{{W: 64, H: 1}, {W: 200, H: 5}, {W: 4224, H: 400}} {
 		s.Channels = 3

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/batchctl/batchctl/pkg/testtool"
 	"github.com/batchctl/batchctl/workloads"
 	"github.com/batchctl/batchctl/workloads/gpu"
 	"github.com/batchctl/batchctl/workloads/gpu/cublas"
@@ -32,7 +33,7 @@ const asProgram = "BATCHCTL_MATRIX_TEST_PROGRAM"
 func TestMain(m *testing.M) {
 	broken, program := os.LookupEnv(asProgram)
 	if !program {
-		os.Exit(m.Run())
+		testtool.Main(m)
 	}
 	ctx, stop := context.WithCancelCause(context.Background())
 	platform := gpu.Platform{BLAS: cublas.Open, Bindings: []gpu.Binding{{Name: "libcuda", Open: func() (gpu.Driver, error) {

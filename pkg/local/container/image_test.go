@@ -16,15 +16,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
 // lockedRegistry is a registry that lets nobody in but one user.
 func lockedRegistry(t *testing.T, user, password string) (host string) {
 	t.Helper()
-	program, err := exec.LookPath("docker-registry")
-	if err != nil {
-		missing(t, "docker-registry is required: %v", err)
-	}
+	testtool.Need(t, "docker-registry")
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -36,7 +35,7 @@ func lockedRegistry(t *testing.T, user, password string) (host string) {
 	if err := os.WriteFile(file, []byte(settings), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	registry := exec.Command(program, "serve", file)
+	registry := exec.Command("docker-registry", "serve", file)
 	if err := registry.Start(); err != nil {
 		t.Fatal(err)
 	}

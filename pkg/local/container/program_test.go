@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
 // testImage is made of testdata/job alone, without a registry.
@@ -22,7 +24,7 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv("BATCHCTL_TEST_VICTIM"); dir != "" {
 		victim(dir, os.Getenv("BATCHCTL_TEST_PROGRAM"))
 	}
-	os.Exit(m.Run())
+	testtool.Main(m)
 }
 
 // programs runs a test with each program that there is.
@@ -37,22 +39,12 @@ func programs(t *testing.T, f func(t *testing.T, program string)) {
 	})
 }
 
-// missing skips the test, or fails it where the tools are required.
-func missing(t *testing.T, format string, args ...any) {
-	t.Helper()
-	if os.Getenv("BATCHCTL_REQUIRE_TOOLS") != "" {
-		t.Fatalf(format, args...)
-	}
-	t.Skipf(format, args...)
-}
-
 // podman gives podman a storage of its own, for this test alone, and imports the
 // image into it. Its own limits replace podman's defaults, which a process
 // without CAP_SYS_RESOURCE may not set.
 func podman(t *testing.T) {
-	if _, err := exec.LookPath(Podman); err != nil {
-		missing(t, "podman is required: %v", err)
-	}
+	testtool.Long(t)
+	testtool.Need(t, Podman, "tar")
 	dir := emptyDir(t)
 	engine := "events_logger = \"file\"\n"
 	if runc, err := exec.LookPath("runc"); err == nil { // crun refuses machines with both versions of cgroups
@@ -63,7 +55,7 @@ func podman(t *testing.T) {
 	setFile(t, "CONTAINERS_STORAGE_CONF", filepath.Join(dir, "storage.conf"),
 		fmt.Sprintf("[storage]\ndriver = \"vfs\"\ngraphroot = %q\nrunroot = %q\n", filepath.Join(dir, "graph"), filepath.Join(dir, "run")))
 	if out, err := exec.Command(Podman, "import", jobFiles(t), testImage).CombinedOutput(); err != nil {
-		missing(t, "podman cannot import an image here: %v\n%s", err, out)
+		testtool.Missing(t, "podman import: %v\n%s", err, out)
 	}
 }
 
@@ -85,13 +77,10 @@ type daemon struct {
 
 // docker starts a daemon and imports the image.
 func docker(t *testing.T) *daemon {
-	for _, name := range []string{Docker, "dockerd"} {
-		if _, err := exec.LookPath(name); err != nil {
-			missing(t, "docker is required: %v", err)
-		}
-	}
+	testtool.Long(t)
+	testtool.Need(t, Docker, "dockerd", "tar")
 	if os.Getuid() != 0 {
-		missing(t, "only root can start a docker daemon for the test")
+		testtool.Missing(t, "only root can start a docker daemon")
 	}
 	dir, err := os.MkdirTemp("", "dockerd") // not t.TempDir: a socket's path is short
 	if err != nil {
@@ -144,7 +133,7 @@ func (d *daemon) start(t *testing.T) {
 		select {
 		case <-ended:
 			text, _ := os.ReadFile(log.Name())
-			missing(t, "the docker daemon ended:\n%s", text)
+			testtool.Missing(t, "dockerd exits:\n%s", text)
 		default:
 		}
 		return exec.Command(Docker, "version").Run() == nil
@@ -186,10 +175,11 @@ func jobFiles(t *testing.T) string {
 	t.Helper()
 	dir := emptyDir(t)
 	files := filepath.Join(dir, "files")
-	build := exec.Command("go", "build", "-o", filepath.Join(files, "job"), "./testdata/job")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build the job: %v\n%s", err, out)
+	if err := os.MkdirAll(files, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Link(testtool.Program(t, "./testdata/job"), filepath.Join(files, "job")); err != nil {
+		t.Fatal(err)
 	}
 	archive := filepath.Join(dir, "files.tar")
 	if out, err := exec.Command("tar", "-C", files, "-cf", archive, ".").CombinedOutput(); err != nil {

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/batchctl/batchctl/pkg/testtool"
 	"github.com/batchctl/batchctl/workloads/gpu/cuda"
 )
 
@@ -13,8 +14,8 @@ import (
 func TestPTX(t *testing.T) {
 	folder := t.TempDir()
 	err := cuda.Compile("probe.cu", cuda.SM70, folder)
-	if errors.Is(err, cuda.ErrNoCompiler) && os.Getenv("BATCHCTL_REQUIRE_TOOLS") == "" {
-		t.Skip(err)
+	if errors.Is(err, cuda.ErrNoCompiler) {
+		testtool.Missing(t, "%v", err)
 	}
 	must(t, err)
 	got := get(os.ReadFile(filepath.Join(folder, cuda.Output("probe.cu", cuda.SM70))))(t)

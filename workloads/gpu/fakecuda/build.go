@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
 // Variable is the environment variable with a folder of libraries that Build returns
@@ -18,7 +20,7 @@ const Variable = "BATCHCTL_TEST_DRIVER"
 
 // Build makes the libraries and returns the folder that holds them. They are made once
 // for each state of their sources, and kept with the user's caches. Without a C++
-// compiler the test is skipped, or fails where BATCHCTL_REQUIRE_TOOLS is set.
+// compiler it skips the test like testtool.Need.
 func Build(t testing.TB) string {
 	t.Helper()
 	if folder := os.Getenv(Variable); folder != "" {
@@ -33,10 +35,27 @@ func Build(t testing.TB) string {
 func BuildSanitized(t testing.TB) (folder string, environment []string) {
 	t.Helper()
 	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
-		t.Skip("AddressSanitizer and the race detector do not go together")
+		testtool.Unsupported(t, "AddressSanitizer and the race detector exclude each other")
 	}
 	folder = build(t, sanitizers)
 	return folder, sanitizedEnvironment(t, folder)
+}
+
+// Need skips the test like testtool.Need if Build cannot make the libraries here. It
+// builds nothing.
+func Need(t testing.TB) {
+	t.Helper()
+	if os.Getenv(Variable) == "" {
+		need(t)
+	}
+}
+
+func need(t testing.TB) {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		testtool.Unsupported(t, "the fake driver is a library for Linux")
+	}
+	testtool.Need(t, compiler)
 }
 
 func sanitizedEnvironment(t testing.TB, folder string) []string {
@@ -51,29 +70,16 @@ func sanitizedEnvironment(t testing.TB, folder string) []string {
 // build makes the libraries with the rooms beside this one and with those named.
 func build(t testing.TB, flags []string, rooms ...string) string {
 	t.Helper()
-	if runtime.GOOS != "linux" {
-		missing(t, "the fake driver is a library for Linux")
-	}
-	if _, err := exec.LookPath(compiler); err != nil {
-		missing(t, compiler+" is not installed (Debian's package g++)")
-	}
+	need(t)
 	gpu, err := findSources()
 	if err != nil {
 		t.Fatal(err)
 	}
 	folder, err := makeLibraries(gpu, flags, rooms)
 	if err != nil {
-		t.Fatalf("build the fake driver: %v", err)
+		t.Fatal(testtool.BuildError("the fake driver", "", err))
 	}
 	return folder
-}
-
-func missing(t testing.TB, reason string) {
-	t.Helper()
-	if os.Getenv("BATCHCTL_REQUIRE_TOOLS") != "" {
-		t.Fatal(reason)
-	}
-	t.Skip(reason)
 }
 
 // findSources is the folder workloads/gpu of the module that the test runs in.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/batchctl/batchctl/pkg/testtool"
 	"github.com/batchctl/batchctl/workloads/gpu/cuda"
 )
 
@@ -16,8 +17,8 @@ func TestPTX(t *testing.T) {
 	folder := t.TempDir()
 	for source := range sharedBytes {
 		file := source + ".cu"
-		if err := cuda.Compile(file, cuda.SM70, folder); errors.Is(err, cuda.ErrNoCompiler) && os.Getenv("BATCHCTL_REQUIRE_TOOLS") == "" {
-			t.Skip(err)
+		if err := cuda.Compile(file, cuda.SM70, folder); errors.Is(err, cuda.ErrNoCompiler) {
+			testtool.Missing(t, "%v", err)
 		} else if err != nil {
 			t.Fatal(err)
 		}

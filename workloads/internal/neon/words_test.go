@@ -10,17 +10,13 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
 // Every word in the committed assembly is what another assembler makes of the name beside it.
 func TestWords(t *testing.T) {
-	clang, err := exec.LookPath("clang-19")
-	if err != nil {
-		if os.Getenv("BATCHCTL_REQUIRE_TOOLS") == "1" {
-			t.Fatal(err)
-		}
-		t.Skipf("no other assembler: %v", err)
-	}
+	testtool.Need(t, "clang-19")
 	seen := map[string]string{}
 	var names, words []string
 	for _, path := range []string{"../../blas/kernels_arm64.s", "../../image/kernels_arm64.s"} {
@@ -40,7 +36,7 @@ func TestWords(t *testing.T) {
 		t.Fatalf("only %d words were found", len(words))
 	}
 	object := filepath.Join(t.TempDir(), "words.o")
-	command := exec.Command(clang, "--target=aarch64-linux-gnu", "-c", "-x", "assembler", "-", "-o", object)
+	command := exec.Command("clang-19", "--target=aarch64-linux-gnu", "-c", "-x", "assembler", "-", "-o", object)
 	command.Stdin = strings.NewReader(strings.Join(names, "\n") + "\n")
 	if out, err := command.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
 // needCompiler ends the test where there is no C compiler, and where there is no driver to
@@ -27,13 +29,7 @@ func needCompiler(t *testing.T) environment {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := exec.LookPath(strings.Fields(env.CC)[0]); err == nil {
-		return env
-	}
-	if os.Getenv("BATCHCTL_REQUIRE_TOOLS") != "" {
-		t.Fatalf("%s is not installed", env.CC)
-	}
-	t.Skipf("%s is not installed", env.CC)
+	testtool.Need(t, strings.Fields(env.CC)[0])
 	return env
 }
 
@@ -128,12 +124,7 @@ func TestArm64(t *testing.T) {
 	if runtime.GOARCH == "arm64" {
 		t.Skip("the other tests have done that")
 	}
-	if _, err := exec.LookPath(compiler); err != nil {
-		if os.Getenv("BATCHCTL_REQUIRE_TOOLS") != "" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
+	testtool.Need(t, compiler)
 	folder, include := made(t, env), t.TempDir()
 	// This machine's C library lacks the one header that another processor's would have.
 	if err := os.MkdirAll(filepath.Join(include, "gnu"), 0o755); err != nil {

@@ -1,0 +1,64 @@
+package cli
+
+import (
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/client"
+)
+
+// partOf is the index in a job's id, of a child (:3) or a node (#0); "" for a whole job.
+func partOf(id string) string {
+	if i := strings.IndexAny(id, ":#"); i >= 0 {
+		return id[i:]
+	}
+	return ""
+}
+
+// jobName is a job's name, with the index of a child or node.
+func jobName(name, id string) string {
+	part := partOf(id)
+	return strings.TrimSuffix(name, part) + part
+}
+
+// nameOf is jobName of a described job.
+func nameOf(job types.JobDetail) string {
+	return jobName(aws.ToString(job.JobName), aws.ToString(job.JobId))
+}
+
+// labels tell the lines of several jobs apart, by job id: each begins with the job's name,
+// with the index of a child or node, or with the short id where two jobs have one name.
+func labels(jobs []client.Submitted) map[string]string {
+	first := map[string]string{} // the job of each name, without an index
+	shared := map[string]bool{}
+	for _, j := range jobs {
+		whole := strings.TrimSuffix(j.ID, partOf(j.ID))
+		if other, seen := first[j.Name]; seen && other != whole {
+			shared[j.Name] = true
+		}
+		first[j.Name] = whole
+	}
+	all := map[string]string{}
+	for _, j := range jobs {
+		all[j.ID] = jobName(j.Name, j.ID)
+		if shared[j.Name] {
+			all[j.ID] = client.ShortID(j.ID)
+		}
+	}
+	return all
+}
+
+// parts are the ids of an array's children, or of the nodes of a job of several, each of
+// which has a log of its own; none for any other job.
+func parts(job types.JobDetail) (ids []string) {
+	id := aws.ToString(job.JobId)
+	for i := range client.Size(job) {
+		ids = append(ids, client.ChildID(id, i))
+	}
+	for i := range client.Nodes(job) {
+		ids = append(ids, client.NodeID(id, i))
+	}
+	return ids
+}

@@ -1,0 +1,64 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/diag"
+)
+
+// culprit is the job to explain when jobs have ended: the first that FAILED of those that
+// ran, since the others only waited for it. It is nil where none FAILED.
+func culprit(jobs []types.JobDetail) *types.JobDetail {
+	var found *types.JobDetail
+	ran := func(job *types.JobDetail) bool { return !strings.HasPrefix(aws.ToString(job.StatusReason), "Depend") }
+	for i := range jobs {
+		job := &jobs[i]
+		switch {
+		case job.Status != types.JobStatusFailed:
+		case found == nil, ran(job) && !ran(found),
+			ran(job) == ran(found) && aws.ToInt64(job.StoppedAt) < aws.ToInt64(found.StoppedAt):
+			found = job
+		}
+	}
+	return found
+}
+
+// explainNext is the command that says why jobs failed; "" where none did.
+func (t *target) explainNext(jobs []types.JobDetail) string {
+	if job := culprit(jobs); job != nil {
+		return "batchctl explain " + client.ShortID(aws.ToString(job.JobId)) + t.flags
+	}
+	return ""
+}
+
+// tellNext prints the next command after jobs that have ended, if one of them FAILED.
+func (p *program) tellNext(t *target, jobs []types.JobDetail) {
+	if next := t.explainNext(jobs); next != "" {
+		fmt.Fprintf(p.Err, "next: %s\n", diag.Printable(next))
+	}
+}
+
+// tellNextOf is tellNext for jobs of which only the ids are known. That their states cannot
+// be had is no reason to hide how they ended.
+func (p *program) tellNextOf(ctx context.Context, t *target, jobs []client.Submitted) {
+	known, err := t.Recall(ctx, ids(jobs)...)
+	if err == nil {
+		p.tellNext(t, live(known))
+	}
+}
+
+// live are the jobs that the service itself describes: only they can be explained.
+func live(jobs []client.Recalled) (all []types.JobDetail) {
+	for _, job := range jobs {
+		if !job.Forgotten {
+			all = append(all, job.JobDetail)
+		}
+	}
+	return all
+}

@@ -1,0 +1,56 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+)
+
+// commonReasons are the status reasons that AWS Batch gives to every job that ended in the
+// usual way, whether it SUCCEEDED or FAILED: they tell nothing apart.
+func commonReasons() []string {
+	return []string{"Essential container in task exited", "Array Child Job failed"}
+}
+
+// ledgerNote begins the reason of a listed job that only the ledger remembers.
+func ledgerNote(service string) string { return "from the ledger: " + service + " no longer has it" }
+
+// listedReason is why a listed job waits or failed, in a line: its exit code and the
+// container's reason, how many children of an array failed, or the status reason where that
+// says more. It is empty for a job that SUCCEEDED.
+func listedReason(j types.JobSummary) string {
+	reason, note := aws.ToString(j.StatusReason), ""
+	if strings.HasPrefix(reason, "from the ledger: ") {
+		note, reason, _ = strings.Cut(reason, ", ")
+	}
+	switch j.Status {
+	case types.JobStatusSucceeded:
+		return note
+	case types.JobStatusFailed:
+	default:
+		return joinClauses(note, reason, summaryRollUp(j))
+	}
+	how := failedChildren(j)
+	if c := j.Container; c != nil {
+		if c.ExitCode != nil {
+			how = fmt.Sprintf("exit code %d", *c.ExitCode)
+		}
+		how = joinClauses(how, aws.ToString(c.Reason))
+	}
+	if how != "" && slices.Contains(commonReasons(), reason) {
+		reason = ""
+	}
+	return joinClauses(note, reason, how)
+}
+
+// failedChildren is `3 of 10 failed` for an array of which that is known.
+func failedChildren(j types.JobSummary) string {
+	a := j.ArrayProperties
+	if a == nil || a.Index != nil || aws.ToInt32(a.Size) == 0 || a.StatusSummary == nil {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d failed", a.StatusSummary[string(types.JobStatusFailed)], *a.Size)
+}

@@ -1,0 +1,128 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+)
+
+// NoSuchPartError is a word such as train:77 whose job exists and whose child, node or
+// attempt does not.
+type NoSuchPartError struct {
+	// Word is what the user wrote, Why what the job has instead.
+	Word, Why string
+	// Use is a word that names something.
+	Use string
+	// Attempt is the number in a word such as train:7#2, or of a job without nodes in
+	// train#2; 0 for none. Only some commands take an attempt, each in its own way.
+	Attempt int
+}
+
+func (e *NoSuchPartError) Error() string { return fmt.Sprintf("no job %s: %s", e.Word, e.Why) }
+
+// parts is how many children and nodes a job has.
+type parts struct{ children, nodes int }
+
+// checkSuffix reports whether the job with the id base has the child or node that the
+// suffix names. DescribeJobs leaves out what does not exist, as it does what it has
+// forgotten, so only the job itself tells the two apart. word is what the user wrote.
+func (c *Client) checkSuffix(ctx context.Context, word, base, suffix string) error {
+	if suffix == "" {
+		return nil
+	}
+	name, _ := splitIndex(word)
+	if fullID().MatchString(name) {
+		name = ShortID(name)
+	}
+	wrong := &NoSuchPartError{Word: word}
+	index, err := parseIndex(suffix[1:])
+	if head, attempt, both := strings.Cut(suffix[1:], "#"); err != nil && both && suffix[0] == ':' {
+		if n, err := parseIndex(attempt); err == nil && n > 0 {
+			wrong.Attempt = n
+		}
+		wrong.Why, wrong.Use = "only replay takes an attempt after the index", name+":"+head
+		if err := c.checkSuffix(ctx, name+":"+head, base, ":"+head); err != nil {
+			return err
+		}
+		return wrong
+	}
+	have, known, err2 := c.partsOf(ctx, base)
+	if err2 != nil || err == nil && !known {
+		return err2
+	}
+	switch {
+	case have.children > 0 && suffix[0] == ':':
+		wrong.Why, wrong.Use = fmt.Sprintf("%s has %s", name, span("child", "children", have.children)), name+":"+strconv.Itoa(have.children-1)
+	case have.nodes > 0 && suffix[0] == '#':
+		wrong.Why, wrong.Use = fmt.Sprintf("%s has %s", name, span("node", "nodes", have.nodes)), name+"#"+strconv.Itoa(have.nodes-1)
+	case !known:
+		wrong.Why, wrong.Use = fmt.Sprintf("%q is not an index", suffix[1:]), name+suffix[:1]+"0"
+	case have.children > 0:
+		wrong.Why, wrong.Use = name+" is an array, and its children are named with a colon", name+":0"
+	case have.nodes > 0:
+		wrong.Why, wrong.Use = name+" has nodes, which are named with #", name+"#0"
+	case suffix[0] == ':':
+		wrong.Why, wrong.Use = name+" is not an array", name
+	default:
+		wrong.Why, wrong.Use, wrong.Attempt = name+" does not have several nodes", name, index
+	}
+	if err == nil && (suffix[0] == ':' && index < have.children || suffix[0] == '#' && index < have.nodes) {
+		return nil
+	}
+	return wrong
+}
+
+// span is `children 0 to 9`, or `child 0` alone.
+func span(one, several string, n int) string {
+	if n == 1 {
+		return one + " 0"
+	}
+	return fmt.Sprintf("%s 0 to %d", several, n-1)
+}
+
+// parseIndex reads an index as AWS Batch writes it: digits, without a sign or leading zeros.
+func parseIndex(text string) (int, error) {
+	n, err := strconv.Atoi(text)
+	if err == nil && (n < 0 || strconv.Itoa(n) != text) {
+		err = strconv.ErrSyntax
+	}
+	return n, err
+}
+
+// partsOf says how many children or nodes a job has: from the ledger, else from the
+// service. known is false when neither has the job.
+func (c *Client) partsOf(ctx context.Context, id string) (have parts, known bool, err error) {
+	m, err := c.memory(memory{})
+	if err != nil {
+		return have, false, err
+	}
+	if e := m.entries[id]; e.ArraySize > 0 {
+		return parts{children: e.ArraySize}, true, nil
+	}
+	jobs, err := c.describe(ctx, []string{id})
+	if err != nil {
+		return have, false, err
+	}
+	if job, ok := jobs[id]; ok {
+		return parts{Size(job), Nodes(job)}, true, nil
+	}
+	if o, ok := m.outcomes[id]; ok {
+		return parts{children: int(o.Size)}, o.Size > 0, nil
+	}
+	return have, false, nil
+}
+
+// Nodes is the number of nodes of a multi-node job; 0 for any other job, or for a node.
+func Nodes(job types.JobDetail) int {
+	if job.NodeProperties == nil || job.NodeDetails != nil {
+		return 0
+	}
+	return int(aws.ToInt32(job.NodeProperties.NumNodes))
+}
+
+// NodeID is the id of a node of a multi-node job.
+func NodeID(job string, index int) string { return job + "#" + strconv.Itoa(index) }

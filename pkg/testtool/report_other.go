@@ -1,0 +1,7 @@
+//go:build !linux
+
+package testtool
+
+import "os"
+
+func parentStderr() *os.File { return nil }
