@@ -12,7 +12,7 @@ import (
 
 func jobdefRules() []*Rule {
 	return []*Rule{
-		row("jobdef-name-required", High, in(definitions, ""), needed("a job definition", "jobDefinitionName"),
+		row("jobdef-name-required", High, in(definitions, ""), unlessMeant("name", needed("a job definition", "jobDefinitionName")),
 			"A job definition has a name, under which it is registered.", api("RegisterJobDefinition.jobDefinitionName")),
 		row("jobdef-type-required", High, in(definitions, ""), needed("a job definition", `type: "container"`),
 			"A job definition says whether it is a container or a multinode one.", api("RegisterJobDefinition.type")),
@@ -46,7 +46,7 @@ func jobdefRules() []*Rule {
 					"keep long scripts in the image or in S3", s.NameNode())
 			}
 		}, "The request that registers a definition is at most 24 KiB.", guide("service quotas")),
-		row("container-image-required", High, in(containersIn("containerProperties"), ""), needs("image"),
+		row("container-image-required", High, in(containersIn("containerProperties"), ""), unlessMeant("image", needs("image")),
 			"containerProperties names the image that runs.", tried("ContainerProperties.image")),
 		row("resource-type-value-required", High, in(requirers, "resourceRequirements[]"), needs(`type: "VCPU"`, `value: "1"`),
 			"A resource requirement has a type and a value.", api("ResourceRequirement")),

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/diag"
@@ -67,8 +68,7 @@ func policyRules() []*Rule {
 				for _, j := range p.Jobs() {
 					for _, tag := range p.policy().RequiredTags {
 						if j.Register.Get("tags").Get(tag) == nil && j.Submit.Get("tags").Get(tag) == nil {
-							j.Report(fmt.Sprintf("the platform file demands the tag %s", quote(tag)),
-								fmt.Sprintf(`add "tags": { %q: "..." }`, tag), j.Node.Get("tags"))
+							j.reportTag(tag)
 						}
 					}
 				}
@@ -108,7 +108,7 @@ func policyRules() []*Rule {
 				most := p.policy().MaxAttempts
 				p.strategies(func(j Job, s *jsontree.Node) {
 					if a, ok := s.Get("attempts").Int(); ok && most > 0 && a > int64(most) {
-						j.Report(fmt.Sprintf("the platform file allows %d attempts, not %d", most, a), "", s.Get("attempts"))
+						j.Report(fmt.Sprintf("policy allows %s; the job asks for %d", count(most, "attempt"), a), "", s.Get("attempts"))
 					}
 				})
 			},
@@ -127,11 +127,12 @@ func policyRules() []*Rule {
 					for _, t := range []*jsontree.Node{registered, own} {
 						n := t.Get("attemptDurationSeconds")
 						if s, ok := n.Int(); ok && s > int64(most) {
-							j.Report(fmt.Sprintf("the platform file allows a timeout of %d seconds, not %d", most, s), "", n)
+							allowed, asked := timeoutWords(j, int64(most), s, n)
+							j.Report(fmt.Sprintf("policy allows a timeout of %s; the job asks for %s", allowed, asked), "", n)
 						}
 					}
 					if j.Register != nil && own == nil && registered == nil {
-						j.Report(fmt.Sprintf("the platform file demands a timeout of at most %d seconds", most), "add "+timeoutExample(j))
+						j.Report(fmt.Sprintf("policy requires a timeout of at most %s; the job has none", inUnits(j, int64(most))), "add "+timeoutExample(j))
 					}
 				}
 			},
@@ -150,9 +151,9 @@ func policyRules() []*Rule {
 					switch size, ok := children(j.Job); {
 					case !ok || size <= int64(most):
 					case most < catalog.MinArraySize:
-						j.Report("the platform file allows no arrays", "", n)
+						j.Report("policy allows no arrays", "", n)
 					default:
-						j.Report(fmt.Sprintf("the platform file allows an array %d children, not %d", most, size), fmt.Sprintf("split it into arrays of at most %d", most), n)
+						j.Report(fmt.Sprintf("policy allows arrays of %s; the job asks for %d", count(most, "child", "children"), size), fmt.Sprintf("split it into arrays of at most %d", most), n)
 					}
 				}
 			},
@@ -231,8 +232,11 @@ func (p *Pass) limit(kind string, most float64, bounded bool, words func(float64
 		if d.total <= most {
 			continue
 		}
-		j.Report(fmt.Sprintf("the platform file allows a job %s, and this one asks for %s%s", words(most), words(d.total), d.spread()),
-			"", d.largest())
+		allowed, asked := words(most), words(d.total)
+		if kind == "MEMORY" && !j.compact() {
+			allowed, asked = inMiB(most), inMiB(d.total)
+		}
+		j.Report(fmt.Sprintf("policy allows %s; the job asks for %s%s", allowed, asked, d.spread()), "", d.largest())
 	}
 }
 
@@ -251,12 +255,80 @@ func (d demand) spread() string {
 	return ""
 }
 
-// memoryWords writes an amount of memory in GiB where that is short: 64 GiB, 64.5 GiB.
+// memoryWords writes an amount of memory in the largest unit that a job file has and
+// that is short: 2 TiB, 64.5 GiB, 700 MiB.
 func memoryWords(mib float64) string {
-	if mib >= 1024 && math.Mod(mib, 256) == 0 {
+	switch {
+	case mib >= 1<<20 && math.Mod(mib, 1<<18) == 0:
+		return decimal(mib/(1<<20)) + " TiB"
+	case mib >= 1024 && math.Mod(mib, 256) == 0:
 		return decimal(mib/1024) + " GiB"
 	}
 	return decimal(mib) + " MiB"
+}
+
+// inMiB writes an amount of memory as requests of AWS have it, and as people say it.
+func inMiB(mib float64) string {
+	text := decimal(mib) + " MiB"
+	if short := memoryWords(mib); short != text {
+		text += " (" + short + ")"
+	}
+	return text
+}
+
+// inUnits writes a time as the job's file does: 24h in a job file, and also in seconds
+// in a request of AWS.
+func inUnits(j Job, seconds int64) string {
+	short := (time.Duration(seconds) * time.Second).String()
+	for _, zero := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(short, zero) {
+			short = short[:len(short)-2]
+		}
+	}
+	if j.compact() {
+		return short
+	}
+	text := fmt.Sprintf("%d seconds", seconds)
+	if seconds >= 60 {
+		text += " (" + short + ")"
+	}
+	return text
+}
+
+// timeoutWords writes the timeout that the policy allows and the one at n that a job
+// asks for, as the job's file has it.
+func timeoutWords(j Job, most, asked int64, n *jsontree.Node) (string, string) {
+	src, span := n.Place()
+	if j.compact() && src != nil && span.End <= len(src.Text) {
+		if written := src.Text[span.Start:span.End]; len(written) > 2 && written[0] == '"' {
+			return inUnits(j, most), diag.Printable(strings.Trim(written, `"`))
+		}
+	}
+	return inUnits(j, most), inUnits(j, asked)
+}
+
+// count writes a number with its noun.
+func count(n int, noun string, plural ...string) string {
+	switch {
+	case n == 1:
+		return "1 " + noun
+	case len(plural) > 0:
+		return fmt.Sprintf("%d %s", n, plural[0])
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// reportTag reports a tag that the policy requires. AWS tells tags apart by case.
+func (j Job) reportTag(tag string) {
+	for _, tags := range []*jsontree.Node{j.Register.Get("tags"), j.Submit.Get("tags")} {
+		for t := range tags.Children() {
+			if strings.EqualFold(t.Name, tag) {
+				j.Report(fmt.Sprintf("policy requires the tag %s; the job has %s", quote(tag), quote(t.Name)), fmt.Sprintf("write %q: case matters", tag), key(t))
+				return
+			}
+		}
+	}
+	j.Report("policy requires the tag "+quote(tag), fmt.Sprintf(`add "tags": { %q: "..." }`, tag), j.Node.Get("tags"))
 }
 
 // allowedRoles is the rule for a kind of role; in a task of several containers its

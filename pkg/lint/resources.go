@@ -12,6 +12,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/plan"
+	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 // requirement is a value in resourceRequirements.
@@ -243,7 +244,7 @@ func lacking(p *Pass, kind, what, short, value string) {
 	for _, c := range p.Containers() {
 		list := c.Node.Get("resourceRequirements")
 		if !c.Single || plan.Requirement(c.Node, c.Submit.Get("containerOverrides"), kind) != nil ||
-			c.Job.Node.Get("resources").Get(short) != nil || c.asksUnread(kind) {
+			c.Job.Node.Get("resources").Get(short) != nil || c.asksUnread(kind) || c.compact() && c.asksElsewhere(short) {
 			continue
 		}
 		hint := fmt.Sprintf(`add "resources": { %q: %s }`, short, value)
@@ -269,6 +270,13 @@ func (s Site) asksUnread(kind string) bool {
 		}
 	}
 	return false
+}
+
+// asksElsewhere reports whether a compact job asks for a resource by another word or
+// outside of its resources, which is reported there.
+func (s Site) asksElsewhere(short string) bool {
+	job := s.Job.Node
+	return job.Get(short) != nil || spec.Meant(job, short) || spec.Meant(job.Get("resources"), short) || spec.Meant(job, "resources")
 }
 
 // legacyOf is the deprecated member of a container for a kind of resource.

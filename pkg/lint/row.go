@@ -11,6 +11,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 // Most rules are of a few kinds: a member is required, a value is in a range or
@@ -201,6 +202,20 @@ func orDots(example string) string {
 func needed(what string, members ...string) want {
 	wants := needs(members...)
 	return func(s Site, n *jsontree.Node, _ string) { wants(s, n, what) }
+}
+
+// unlessMeant leaves a want alone where it would be the second report of one slip: a
+// compact job without a name, whose schema reports that, or with another word for the
+// member, and a job definition that has "name" instead.
+func unlessMeant(member string, w want) want {
+	return func(s Site, n *jsontree.Node, label string) {
+		switch {
+		case s.compact() && (member == "name" || spec.Meant(s.Job.Node, member)):
+		case !s.compact() && member == "name" && s.raw(n).Get(member) != nil:
+		default:
+			w(s, n, label)
+		}
+	}
 }
 
 // whatNeeds names an object that lacks a member: by its own name, or as an entry of

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 
@@ -24,6 +25,17 @@ type shape struct {
 	words   []string // of a string that has a list of them
 	members map[string]*shape
 	of      *shape
+}
+
+// homeOf returns the member of an object in which a name belongs that was written
+// beside it, one that is there before any other; "" if there is none.
+func (s *shape) homeOf(name string, parent *jsontree.Node) (home string) {
+	for _, member := range slices.Sorted(maps.Keys(s.members)) {
+		if s.members[member].members[name] != nil && (home == "" || parent.Get(home) == nil && parent.Get(member) != nil) {
+			home = member
+		}
+	}
+	return home
 }
 
 var registerShape = sync.OnceValue(func() *shape {
@@ -118,6 +130,12 @@ func schemaRules() []*Rule {
 							if parent.Get(near) != nil {
 								hint, fix = "did you mean "+quote(near)+"? It is there already", nil
 							}
+						}
+						if below := in.homeOf(n.Name, parent); below != "" {
+							hint, fix = "it belongs in "+quote(below), nil
+						}
+						if n.Name == "name" && in.members["jobDefinitionName"] != nil && parent.Get("jobDefinitionName") == nil {
+							hint, fix = `write "jobDefinitionName"`, rename(n, "jobDefinitionName")
 						}
 						if n.Name == "waivers" && !j.compact() {
 							hint, fix = spec.NoWaivers, nil

@@ -260,6 +260,14 @@ func (c *checker) missingMembers(node *jsontree.Node, schema raw, steps []string
 	if len(missing) > 1 {
 		noun, hint = "members", ""
 	}
+	if len(missing) == 1 && missing[0] == `"name"` && !c.native && (members["image"].m != nil || members["jobs"].m != nil) {
+		what := "job"
+		if members["jobs"].m != nil {
+			what = "workflow"
+		}
+		c.report(RuleMissingMember, node.Source, brace(node), hint, "a %s needs a name", what)
+		return
+	}
 	c.report(RuleMissingMember, node.Source, brace(node), hint, "missing %s %s", noun, and(missing))
 }
 
@@ -296,8 +304,14 @@ func (c *checker) instead(n *jsontree.Node, members map[string]raw, steps []stri
 		return "write " + strconv.Quote(name), name
 	}
 	for _, name := range names(members) {
-		if _, below := members[name].members()[word]; below && word != "$comment" {
+		below := members[name].members()
+		if _, known := below[word]; known && word != "$comment" {
 			return "it belongs in " + strconv.Quote(name), ""
+		}
+		if own := ownWord(word); name == "resources" && own != "" {
+			if _, known := below[own]; known {
+				return fmt.Sprintf("write %q in %q", own, name), ""
+			}
 		}
 	}
 	if outer := c.outer(word, steps); outer != "" {
@@ -336,6 +350,21 @@ func caseOf(word string, members map[string]raw) string {
 		}
 	}
 	return ""
+}
+
+// Meant reports whether an object of a job file has a member that stands for one that
+// it lacks: a misspelling, or the word of another tool. It is reported as unknown, and
+// the one that it stands for is not missing as well.
+func Meant(n *jsontree.Node, member string) bool {
+	if n.Get(member) != nil {
+		return false
+	}
+	for child := range n.Children() {
+		if ownWord(child.Name) == member || diag.Near(child.Name, func(yield func(string) bool) { yield(member) }) == member {
+			return true
+		}
+	}
+	return false
 }
 
 // outer looks for the member in the object around the one that steps lead to.
@@ -379,8 +408,10 @@ func ownWord(word string) string {
 		return "resources"
 	case "env":
 		return "environment"
-	case "cpu", "cpus", "vCPU":
+	case "cpu", "cpus", "vCPU", "vcpu":
 		return "vcpus"
+	case "gpu":
+		return "gpus"
 	case "ram", "mem", "memoryMiB":
 		return "memory"
 	case "shm", "shmSize", "sharedMemorySize":
