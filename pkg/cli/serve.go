@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -172,18 +171,6 @@ func (p *program) stopEngine(ctx context.Context, dir string) error {
 	}
 	fmt.Fprintln(p.Err, "the engine has ended")
 	return nil
-}
-
-// exports is what a shell needs for the aws CLI to talk to the engine.
-func exports(c local.Connection) string {
-	return strings.Join([]string{
-		"export AWS_ENDPOINT_URL=" + c.Endpoint,
-		"export AWS_REGION=" + c.Region,
-		"export AWS_DEFAULT_REGION=" + c.Region,
-		"export AWS_ACCESS_KEY_ID=" + c.AccessKeyID,
-		"export AWS_SECRET_ACCESS_KEY=" + c.SecretAccessKey,
-		"unset AWS_SESSION_TOKEN AWS_PROFILE", "",
-	}, "\n")
 }
 
 // listenLoopback refuses every address that other machines could reach: the
