@@ -573,6 +573,13 @@ func (t *target) place(c *cli.Context, platform *spec.Platform, f client.Filter)
 		if err != nil {
 			return f, err
 		}
+		known, err := t.Recall(c.Context, id)
+		if err != nil {
+			return f, err
+		}
+		if client.Size(known[0].JobDetail) == 0 && known[0].Status != client.StatusExpired {
+			return f, fail(ExitNotDone, "list the children of %s: it is not an array", array).try("show the job: batchctl status %s%s", array, t.flags)
+		}
 		f.ArrayOf = id
 	}
 	return f, nil

@@ -144,6 +144,6 @@ func (u *user) engine() *batch.Client {
 		name, value, _ := strings.Cut(strings.TrimSpace(strings.TrimPrefix(line, "export ")), "=")
 		exported[name] = strings.Trim(value, `'"`)
 	}
-	return batch.New(batch.Options{Region: exported["AWS_REGION"], BaseEndpoint: aws.String(exported["AWS_ENDPOINT_URL"]),
+	return batch.New(batch.Options{Region: exported["AWS_REGION"], BaseEndpoint: aws.String(exported["AWS_ENDPOINT_URL_BATCH"]),
 		Credentials: credentials.NewStaticCredentialsProvider(exported["AWS_ACCESS_KEY_ID"], exported["AWS_SECRET_ACCESS_KEY"], "")})
 }

@@ -23,8 +23,8 @@ func (p *program) runCommand() *cli.Command {
 		Usage:     "run a job file on this machine and follow it to its end",
 		UsageText: "batchctl run [FLAGS] FILE ...",
 		Description: help("The same as submit --wait on the local target, with the engine in this process: no account, no\n"+
-			"container daemon, no service. The job's output goes to stdout. Ctrl-C ends the job (SIGTERM, and\n"+
-			"SIGKILL after 30 seconds); what it did is kept for status and logs.",
+			"container daemon, no service. The job's output goes to stdout; a line of an array's child begins with\n"+
+			"name:index. Ctrl-C ends the job (SIGTERM, and SIGKILL after 30 seconds); what it did is kept for status and logs.",
 			"batchctl run job.json\nbatchctl run jobs/matrix-cpu.json --parameters sizes=500"),
 		Flags: append(append(append(inputFlags(), planFlags()...), outputFlags()...),
 			append(executorFlags(), &cli.StringFlag{Name: "state-dir", Usage: "`DIRECTORY` of the local engine (default: $BATCHCTL_STATE_DIR, else ~/.local/state/batchctl)"})...),

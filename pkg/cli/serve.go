@@ -259,18 +259,6 @@ func someOf(names []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }
 
-// exports is what a shell needs for the aws CLI to talk to the engine.
-func exports(c local.Connection) string {
-	return strings.Join([]string{
-		"export AWS_ENDPOINT_URL=" + c.Endpoint,
-		"export AWS_REGION=" + c.Region,
-		"export AWS_DEFAULT_REGION=" + c.Region,
-		"export AWS_ACCESS_KEY_ID=" + c.AccessKeyID,
-		"export AWS_SECRET_ACCESS_KEY=" + c.SecretAccessKey,
-		"unset AWS_SESSION_TOKEN AWS_PROFILE", "",
-	}, "\n")
-}
-
 // listenLoopback refuses every address that other machines could reach: the
 // engine runs commands for whoever reaches it.
 func listenLoopback(address string) (net.Listener, error) {

@@ -22,8 +22,8 @@ func (p *program) waitCommand() *cli.Command {
 		Name:      "wait",
 		Usage:     "wait until jobs have ended, and end with their verdict",
 		UsageText: "batchctl wait [FLAGS] [JOB ...]",
-		Description: help("Exit code 0 when every job SUCCEEDED, 1 when one FAILED, 3 when nobody knows any more. Ctrl-C stops the\n"+
-			"waiting, not the job.",
+		Description: help("Exit code 0 when every job SUCCEEDED, 1 when one FAILED, 3 when that is unknown. Ctrl-C stops\n"+
+			"the waiting, not the job.",
 			"batchctl wait 3f2a91c0\nbatchctl wait prepare train --timeout 2h\nbatchctl wait --submission workflow.json"),
 		Flags: jobFlags(append(outputFlags(), submissionFlag(),
 			&cli.DurationFlag{Name: "timeout", Usage: "stop waiting after this `DURATION`, such as 90m"})...),
@@ -50,8 +50,8 @@ func (p *program) wait(c *cli.Context) error {
 	return err
 }
 
-// waitKnown waits for the jobs that Batch knows; how the others ended, the ledger
-// says or nobody does.
+// waitKnown waits for the jobs that AWS Batch still has. How the others ended it reads from
+// the ledger.
 func (p *program) waitKnown(ctx context.Context, call *jobCall) error {
 	code := ExitOK
 	var live []client.Submitted

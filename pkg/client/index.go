@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -38,40 +39,36 @@ func (c *Client) checkSuffix(ctx context.Context, word, base, suffix string) err
 	if fullID().MatchString(name) {
 		name = ShortID(name)
 	}
+	mark, text := suffix[:1], suffix[1:]
 	wrong := &NoSuchPartError{Word: word}
-	index, err := parseIndex(suffix[1:])
-	if head, attempt, both := strings.Cut(suffix[1:], "#"); err != nil && both && suffix[0] == ':' {
-		if n, err := parseIndex(attempt); err == nil && n > 0 {
-			wrong.Attempt = n
-		}
-		wrong.Why, wrong.Use = "only replay takes an attempt after the index", name+":"+head
-		if err := c.checkSuffix(ctx, name+":"+head, base, ":"+head); err != nil {
-			return err
-		}
-		return wrong
+	if child, attempt, both := strings.Cut(text, "#"); both && mark == ":" {
+		wrong.Why, wrong.Use = "only replay takes an attempt after the index", name+":"+child
+		wrong.Attempt, _ = parseIndex(attempt)
+		return cmp.Or(c.checkSuffix(ctx, name+":"+child, base, ":"+child), error(wrong))
 	}
-	have, known, err2 := c.partsOf(ctx, base)
-	if err2 != nil || err == nil && !known {
-		return err2
+	have, known, err := c.partsOf(ctx, base)
+	if err != nil {
+		return err
 	}
+	index, syntax := parseIndex(text)
+	among := func(n int) bool { return syntax == nil && index < n }
 	switch {
-	case have.children > 0 && suffix[0] == ':':
-		wrong.Why, wrong.Use = fmt.Sprintf("%s has %s", name, span("child", "children", have.children)), name+":"+strconv.Itoa(have.children-1)
-	case have.nodes > 0 && suffix[0] == '#':
-		wrong.Why, wrong.Use = fmt.Sprintf("%s has %s", name, span("node", "nodes", have.nodes)), name+"#"+strconv.Itoa(have.nodes-1)
+	case !known && syntax == nil, mark == ":" && among(have.children), mark == "#" && among(have.nodes):
+		return nil
 	case !known:
-		wrong.Why, wrong.Use = fmt.Sprintf("%q is not an index", suffix[1:]), name+suffix[:1]+"0"
+		wrong.Why, wrong.Use = fmt.Sprintf("%q is not an index", text), name+mark+"0"
+	case mark == ":" && have.children > 0:
+		wrong.Why, wrong.Use = fmt.Sprintf("%s has %s", name, span("child", "children", have.children)), name+":"+strconv.Itoa(have.children-1)
+	case mark == "#" && have.nodes > 0:
+		wrong.Why, wrong.Use = fmt.Sprintf("%s has %s", name, span("node", "nodes", have.nodes)), name+"#"+strconv.Itoa(have.nodes-1)
 	case have.children > 0:
 		wrong.Why, wrong.Use = name+" is an array, and its children are named with a colon", name+":0"
 	case have.nodes > 0:
 		wrong.Why, wrong.Use = name+" has nodes, which are named with #", name+"#0"
-	case suffix[0] == ':':
+	case mark == ":":
 		wrong.Why, wrong.Use = name+" is not an array", name
 	default:
 		wrong.Why, wrong.Use, wrong.Attempt = name+" does not have several nodes", name, index
-	}
-	if err == nil && (suffix[0] == ':' && index < have.children || suffix[0] == '#' && index < have.nodes) {
-		return nil
 	}
 	return wrong
 }

@@ -32,6 +32,20 @@ func newKey() aws.Credentials {
 // name that is not this machine's (DNS rebinding), a foreign origin, a preflight.
 // There are no CORS headers, so a page could not read an answer either.
 func fromHere(r *http.Request) error {
+	if err := fromNoPage(r); err != nil {
+		return err
+	}
+	switch {
+	case r.ContentLength != 0 && !jsonType(r.Header.Get("Content-Type")):
+		return forbidden("Content-Type %q: a body must be application/json or application/x-amz-json-1.1.", r.Header.Get("Content-Type"))
+	case r.Header.Get("Content-Encoding") != "" && r.Header.Get("Content-Encoding") != "identity":
+		return forbidden("Content-Encoding %q is not taken.", r.Header.Get("Content-Encoding"))
+	}
+	return nil
+}
+
+// fromNoPage is the part of fromHere that holds for requests of any protocol.
+func fromNoPage(r *http.Request) error {
 	origin := r.Header.Get("Origin")
 	site := r.Header.Get("Sec-Fetch-Site")
 	switch {
@@ -43,10 +57,6 @@ func fromHere(r *http.Request) error {
 		return forbidden("Origin %q may not use this engine.", origin)
 	case site != "" && site != "none" && site != "same-origin":
 		return forbidden("Requests from other sites (Sec-Fetch-Site %s) are not answered.", site)
-	case r.ContentLength != 0 && !jsonType(r.Header.Get("Content-Type")):
-		return forbidden("Content-Type %q: a body must be application/json or application/x-amz-json-1.1.", r.Header.Get("Content-Type"))
-	case r.Header.Get("Content-Encoding") != "" && r.Header.Get("Content-Encoding") != "identity":
-		return forbidden("Content-Encoding %q is not taken.", r.Header.Get("Content-Encoding"))
 	}
 	return nil
 }

@@ -111,10 +111,15 @@ func (e *Engine) logOperations() map[string]handler {
 
 // Handler returns the engine's API: Batch and the part of CloudWatch Logs that
 // reads what jobs print. It answers only requests that come from this machine,
-// not from a web page, and are signed with the engine's key.
+// not from a web page, and are signed with the engine's key. Requests for other services are
+// refused in their own protocol.
 func (e *Engine) Handler() http.Handler {
 	services := map[string]map[string]handler{"batch": e.operations(), "logs": e.logOperations(), "ecs": e.clusterOperations()}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if service := foreignService(r); service != "" && fromNoPage(r) == nil {
+			refuseForeign(w, r, service)
+			return
+		}
 		c := &call{request: r, header: w.Header()}
 		out, err := e.answer(c, services)
 		if r.Header.Get("X-Amz-Target") != "" {
