@@ -14,8 +14,8 @@ func TestMain(m *testing.M) { testtool.Main(m) }
 func programs(t *testing.T) string {
 	t.Helper()
 	return linked(t, map[string]string{
-		"batchctl":           testtool.Program(t, "../batchctl", "-trimpath"),
-		"batchctl-workloads": testtool.Program(t, "../batchctl-workloads", "-trimpath"),
+		"batchctl":           testtool.Program(t, "../batchctl"),
+		"batchctl-workloads": testtool.Program(t, "../batchctl-workloads"),
 	})
 }
 
@@ -23,9 +23,9 @@ func programs(t *testing.T) string {
 func everyProgram(t *testing.T) string {
 	t.Helper()
 	return linked(t, map[string]string{
-		"batchctl":                  testtool.Program(t, "../batchctl", "-trimpath"),
-		"batchctl-workloads":        testtool.Program(t, "../batchctl-workloads", "-trimpath"),
-		"batchctl-workloads-static": testtool.Program(t, "../batchctl-workloads", "-trimpath", "-tags", "static"),
+		"batchctl":                  testtool.Program(t, "../batchctl"),
+		"batchctl-workloads":        testtool.Program(t, "../batchctl-workloads"),
+		"batchctl-workloads-static": testtool.Program(t, "../batchctl-workloads", "-tags", "static"),
 	})
 }
 

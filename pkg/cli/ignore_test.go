@@ -18,6 +18,7 @@ import (
 // TestIgnoresAsGit holds the walk to git itself on random lines and files.
 func TestIgnoresAsGit(t *testing.T) {
 	testtool.Need(t, "git")
+	testtool.ShortChecks(t, 25) // each starts git twice
 	names := rapid.SampledFrom([]string{"a", "b", "ab", "a b", "a{b}", "[a]", "x.json", "y.json", "#a", "!b", "a\\b"})
 	parts := rapid.SampledFrom([]string{"a", "b", "*", "**", "?", "a*", "*b", "a**b", "[ab]", "[!a]", "*.json", "x.json", "a b", "a{b}", "{a,b}", `\#a`, `\!b`, `a\ `, `\[a]`, "#a", "a ", `a\\b`})
 	rapid.Check(t, func(t *rapid.T) {

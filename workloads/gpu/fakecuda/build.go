@@ -31,12 +31,14 @@ func Build(t testing.TB) string {
 
 // BuildSanitized makes them with kernels that end the process at the first access beyond
 // their memory, and returns what a process that loads them needs in its environment. A
-// test with the race detector is skipped: no process can have both.
+// test with the race detector is skipped, since no process can have both. It is a long
+// test: the kernels run many times slower.
 func BuildSanitized(t testing.TB) (folder string, environment []string) {
 	t.Helper()
 	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
 		testtool.Unsupported(t, "AddressSanitizer and the race detector exclude each other")
 	}
+	testtool.Long(t)
 	folder = build(t, sanitizers)
 	return folder, sanitizedEnvironment(t, folder)
 }

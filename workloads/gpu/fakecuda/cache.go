@@ -1,6 +1,7 @@
 package fakecuda
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"time"
@@ -43,7 +44,7 @@ func cacheFolder() string {
 	if folder, err := os.UserCacheDir(); err == nil {
 		return folder
 	}
-	return os.TempDir()
+	return filepath.Join(os.TempDir(), fmt.Sprint("user-", os.Getuid())) // two users cannot share one
 }
 
 // inUse says whether the folder is there, and keeps it for another week.

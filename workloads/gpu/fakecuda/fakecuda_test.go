@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
 // runner runs one case of a program of testdata.
@@ -23,7 +25,7 @@ func compileCases(t *testing.T, name, folder string, libraries ...string) runner
 		arguments = append(arguments, "-l:"+l)
 	}
 	if out, err := exec.Command(compiler, arguments...).CombinedOutput(); err != nil {
-		t.Fatalf("build the cases: %v\n%s", err, out)
+		t.Fatal(testtool.BuildError("the cases", string(out), err))
 	}
 	return func(name string, environment ...string) (string, string, error) {
 		var stdout, stderr bytes.Buffer
@@ -76,6 +78,7 @@ func TestDriver(t *testing.T) {
 	t.Run("Streams", func(t *testing.T) { testStreams(t, run) })
 	t.Run("Devices", func(t *testing.T) { testDevices(t, run) })
 	t.Run("Sanitized", func(t *testing.T) {
+		testtool.Long(t)
 		testSanitized(t, run, sanitizedEnvironment(t, build(t, sanitizers, planted)))
 	})
 }
