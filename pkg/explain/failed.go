@@ -69,11 +69,16 @@ func stopped(b *Bundle) *Verdict {
 	if aws.ToBool(job.IsCancelled) {
 		how = "cancelled"
 	}
-	fix := "submit it again if that was a mistake"
-	if !b.Local {
-		fix += "; CloudTrail (TerminateJob, CancelJob) knows who it was"
+	summary := fmt.Sprintf("the job was %s: %s", how, str(job.StatusReason))
+	fix := "if that was a mistake, submit it again: batchctl retry " + shortID(job.JobId)
+	switch {
+	case b.Local && strings.HasPrefix(str(job.StatusReason), "The local engine was stopped"):
+		summary = "the local engine was stopped before the job ended, and its jobs end with it"
+		fix = "run it again: batchctl retry " + shortID(job.JobId)
+	case !b.Local:
+		fix += "; CloudTrail shows who stopped it (TerminateJob, CancelJob)"
 	}
-	return &Verdict{Summary: fmt.Sprintf("somebody %s the job: %s", how, str(job.StatusReason)), Confidence: High,
+	return &Verdict{Summary: summary, Confidence: High,
 		Evidence: []Evidence{{"DescribeJobs, job " + shortID(job.JobId) + ", status reason", clock(num(job.StoppedAt)), str(job.StatusReason)}},
 		Fix:      Fix{Job: fix}}
 }
