@@ -214,7 +214,7 @@ func (p *program) stopEngine(ctx context.Context, dir string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, closeTimeout)
 	defer cancel()
-	if err := local.WaitClosed(ctx, dir); err != nil {
+	if err := connection.WaitClosed(ctx); err != nil {
 		return fail(ExitNotDone, "the engine, process %d, is still running: %v", connection.PID, err)
 	}
 	switch {

@@ -2,10 +2,12 @@ package local
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"net/http"
 	"os"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
@@ -47,6 +49,25 @@ func (a afterEnd) Do(r *http.Request) (*http.Response, error) {
 
 // CloseIdleConnections lets the engine go: it waits a little for connected clients before it ends.
 func (a afterEnd) CloseIdleConnections() { a.live.CloseIdleConnections() }
+
+// WaitClosed returns once the engine of c has ended, even if another one has started on its
+// directory meanwhile, or with ctx's error.
+func (c Connection) WaitClosed(ctx context.Context) error {
+	for {
+		turn, done := context.WithTimeout(ctx, 200*time.Millisecond)
+		err := WaitClosed(turn, c.dir)
+		done()
+		if err == nil {
+			return nil
+		}
+		if now, err := readConnection(c.dir); err == nil && now.PID != c.PID {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+}
 
 // hasShutDown reports whether the engine of c has shut down in order. An engine that was killed
 // leaves its connection file: the next engine takes over its address and key, and clients wait for that.
