@@ -76,7 +76,7 @@ func readAnswer(s Service, operation string, answer *smithyhttp.Response, out an
 		e, _ := errors.AsType[*Error](readError(s, operation, answer.Response, text))
 		err = &smithy.GenericAPIError{Code: cmp.Or(e.Code, "UnknownError"), Message: e.Message}
 	} else if err == nil {
-		err = json.Unmarshal(text, out)
+		err = json.Unmarshal(wire.PlainIntegers(text, s.millis), out)
 	}
 	if err != nil {
 		return &awshttp.ResponseError{RequestID: answer.Header.Get("X-Amzn-Requestid"), ResponseError: &smithyhttp.ResponseError{Response: answer, Err: err}}

@@ -27,6 +27,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+
+	"github.com/batchctl/batchctl/pkg/wire"
 )
 
 const (
@@ -81,7 +83,7 @@ func (c *Client) JSON(ctx context.Context, s Service, operation string, in, out 
 	if len(answer) == 0 { // of operations without an output
 		return nil
 	}
-	if err := json.Unmarshal(answer, out); err != nil {
+	if err := json.Unmarshal(wire.PlainIntegers(answer, s.millis), out); err != nil {
 		return fmt.Errorf("%s %s: read the answer: %w", s.name, operation, err)
 	}
 	return nil
