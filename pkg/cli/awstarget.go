@@ -128,13 +128,17 @@ func (p *program) askCode() (string, error) {
 
 // accountOf asks whose credentials these are. Not every endpoint that speaks Batch
 // speaks STS.
-func accountOf(ctx context.Context, cfg aws.Config) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+func accountOf(whole context.Context, cfg aws.Config) (string, error) {
+	const limit = 5 * time.Second
+	ctx, cancel := context.WithTimeout(whole, limit)
 	defer cancel()
 	who, err := sts.NewFromConfig(cfg, func(o *sts.Options) { o.Retryer = aws.NopRetryer{} }).
 		GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
-	if err != nil {
-		return "", err
+	switch {
+	case err != nil && ctx.Err() != nil && whole.Err() == nil:
+		return "", rpc.Silent(cmp.Or(rpc.Endpoint(ctx, cfg, sts.ServiceID), "AWS STS"), limit)
+	case err != nil:
+		return "", errors.New("get caller identity: " + rpc.Cause(err))
 	}
 	return aws.ToString(who.Account), nil
 }
@@ -142,8 +146,8 @@ func accountOf(ctx context.Context, cfg aws.Config) (string, error) {
 // wrongAccount refuses to change anything in an account that is not the target's.
 func wrongAccount(target, want, got string, err error) error {
 	if err != nil {
-		return fail(ExitNotDone, "target %s is account %s, and whose credentials these are cannot be found out: %v", target, want, err).
-			try("log in: aws sso login; or take accountId out of the target in batchctl.json")
+		return fail(ExitNotDone, "check the account of target %s (%s): %v", target, want, err).
+			try("check the target's address, or log in: aws sso login; or remove \"accountId\" of the target from batchctl.json")
 	}
 	return fail(ExitNotDone, "target %s is account %s, and these are credentials of account %s: nothing was sent", target, want, got).
 		try("choose a profile of that account: --profile NAME, or \"profile\" of the target in batchctl.json")

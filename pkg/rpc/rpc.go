@@ -145,8 +145,8 @@ func again[T any](ctx context.Context, attempt func() (T, error)) (T, error) {
 	}
 }
 
-func (c *Client) attempt(ctx context.Context, s Service, operation string, header http.Header, body []byte) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+func (c *Client) attempt(whole context.Context, s Service, operation string, header http.Header, body []byte) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(whole, callTimeout)
 	defer cancel()
 	r, err := c.signed(ctx, s, header, body, time.Now())
 	if err != nil {
@@ -154,10 +154,12 @@ func (c *Client) attempt(ctx context.Context, s Service, operation string, heade
 	}
 	answer, err := c.cfg.HTTPClient.Do(r)
 	if err != nil {
-		return nil, fmt.Errorf("%s %s: %w", s.name, operation, withoutURL(err))
+		return nil, fmt.Errorf("%s %s: %w", s.name, operation, unanswered(whole, r.URL.String(), callTimeout, err))
 	}
 	text, err := readBody(answer)
 	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, fmt.Errorf("%s %s: %w", s.name, operation, unanswered(whole, r.URL.String(), callTimeout, err))
 	case err != nil:
 		return nil, fmt.Errorf("%s %s: %w", s.name, operation, err)
 	case answer.StatusCode/100 != 2:
@@ -209,13 +211,4 @@ func (c *Client) sign(ctx context.Context, r *http.Request, hash string, s Servi
 func payloadHash(body []byte) string {
 	sum := sha256.Sum256(body)
 	return hex.EncodeToString(sum[:])
-}
-
-// withoutURL is what happened, without the URL that the sentence around it does
-// not need.
-func withoutURL(err error) error {
-	if u, ok := errors.AsType[*url.Error](err); ok {
-		return u.Err
-	}
-	return err
 }
