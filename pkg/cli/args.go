@@ -62,6 +62,9 @@ func arrange(app *cli.App, args []string) ([]string, error) {
 		return nil, &helpRequest{path, command}
 	}
 	front, operands, err := split(path, flags, rest)
+	if err != nil && command != nil && len(command.Subcommands) > 0 && strings.HasPrefix(rest[0], "-") {
+		return nil, earlyFlag(path, command.Subcommands, rest)
+	}
 	if err != nil {
 		return nil, err
 	}

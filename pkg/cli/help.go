@@ -35,7 +35,7 @@ func showHelp(w io.Writer, app *cli.App, path string, c *cli.Command) error {
 	h.section("DESCRIPTION", "")
 	about, _, _ := strings.Cut(c.Description, "\n\nExit codes:\n")
 	h.prose(about)
-	if len(c.Subcommands) == 0 {
+	if len(c.Subcommands) == 0 || path == app.Name {
 		h.prose("\nExit codes:\n   " + strings.ReplaceAll(exitText(path, h.width-6), "\n", "\n   "))
 	}
 	if len(c.Subcommands) > 0 {
@@ -207,7 +207,7 @@ var exitMeanings = []struct {
 func exitsOf(path string) []int {
 	_, command, _ := strings.Cut(path, " ")
 	switch command {
-	case "submit":
+	case "", "submit": // batchctl's own help lists the codes of all commands
 		return []int{ExitProblem, ExitChange, ExitUnplaceable, ExitUnknown, ExitTimeout}
 	case "run", "retry", "resume", "bench matrix", "bench image", "quickstart":
 		return []int{ExitProblem, ExitUnplaceable, ExitUnknown, ExitTimeout}
