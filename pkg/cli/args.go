@@ -25,30 +25,46 @@ func arrange(app *cli.App, args []string) ([]string, error) {
 	if rest[0] == "help" {
 		rest = append(slices.Clone(rest[1:]), "--help")
 	}
+	var command *cli.Command
 	path := app.Name
 	for len(rest) > 0 && len(commands) > 0 {
 		word := rest[0]
 		if strings.HasPrefix(word, "-") {
-			if isHelp(word) || word == "--version" || word == "-v" {
+			if isHelp(word) {
+				return nil, &helpRequest{path, command}
+			}
+			if path == app.Name && (word == "--version" || word == "-v") {
 				return append(out, rest...), nil
 			}
-			return nil, usage("flag %s stands before the command", word).
-				try("flags go after the command: %s COMMAND %s", path, word)
+			return nil, earlyFlag(path, commands, rest)
 		}
-		command := findCommand(commands, word)
-		if command == nil {
+		next := findCommand(commands, word)
+		if next == nil && word == "help" {
+			return nil, &helpRequest{path, command}
+		}
+		if next == nil {
 			return nil, unknownCommand(path, commands, word)
 		}
+		command = next
 		out, rest, path = append(out, word), rest[1:], path+" "+word
 		if command.SkipFlagParsing {
 			return append(out, rest...), nil
 		}
 		commands, flags = command.Subcommands, command.Flags
+		if len(commands) > 0 && len(rest) > 0 && rest[0] == "help" {
+			return nil, &helpRequest{path, command}
+		}
 		if command.Action != nil && (len(rest) == 0 || findCommand(commands, rest[0]) == nil) {
 			commands = nil // it does something by itself, and takes operands
 		}
 	}
+	if asksForHelp(rest) || len(commands) > 0 {
+		return nil, &helpRequest{path, command}
+	}
 	front, operands, err := split(path, flags, rest)
+	if err != nil && command != nil && len(command.Subcommands) > 0 && strings.HasPrefix(rest[0], "-") {
+		return nil, earlyFlag(path, command.Subcommands, rest)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -57,6 +73,51 @@ func arrange(app *cli.App, args []string) ([]string, error) {
 		out = append(append(out, "--"), operands...)
 	}
 	return out, nil
+}
+
+// helpRequest ends the reading of a command line that asks for help, which is no error.
+type helpRequest struct {
+	path    string
+	command *cli.Command // nil for batchctl's own
+}
+
+func (h *helpRequest) Error() string { return "help of " + h.path }
+
+// asksForHelp reports whether a word before -- is a flag for help.
+func asksForHelp(words []string) bool {
+	if i := slices.Index(words, "--"); i >= 0 {
+		words = words[:i]
+	}
+	return slices.ContainsFunc(words, isHelp)
+}
+
+// earlyFlag is the error of a flag before the command: it belongs to a command that comes
+// later in the line, or it is none.
+func earlyFlag(path string, commands []*cli.Command, rest []string) error {
+	name, _, _ := strings.Cut(strings.TrimLeft(rest[0], "-"), "=")
+	for i, word := range rest[1:] {
+		command := findCommand(commands, word)
+		if command == nil {
+			continue
+		}
+		head, flags, tail := []string{path, word}, command.Flags, rest[i+2:]
+		for len(tail) > 0 && findCommand(command.Subcommands, tail[0]) != nil {
+			command = findCommand(command.Subcommands, tail[0])
+			head, flags, tail = append(head, tail[0]), append(slices.Clone(flags), command.Flags...), tail[1:]
+		}
+		if findFlag(flags, name) == nil {
+			continue
+		}
+		for _, w := range slices.Concat(rest[:i+1], tail) {
+			head = append(head, quoted(w))
+		}
+		return usage("flag %s is before the command", rest[0]).try("write: %s", strings.Join(head, " "))
+	}
+	f := usage("unknown flag %s", rest[0])
+	if near := diag.Near("--"+name, slices.Values([]string{"--version", "--help"})); near != "" {
+		return f.try("did you mean %s?", near)
+	}
+	return f.try("write flags after the command: %s COMMAND %s", path, rest[0])
 }
 
 const completionFlag = "--generate-bash-completion"

@@ -7,17 +7,20 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/credentials/stscreds"
+	"github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
+	"github.com/aws/smithy-go/middleware"
 	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/rpc"
 	"github.com/batchctl/batchctl/pkg/spec"
 )
 
@@ -67,7 +70,6 @@ func (p *program) openAWS(ctx context.Context, t *target, entry spec.Target, why
 		again, err := p.awsConfig(ctx, entry)
 		return again.Credentials, err
 	})
-	cfg = tolerant(cfg)
 	t.config, t.Client = cfg, client.New(cfg)
 	if why == toRead {
 		t.label = awsLabel("", cfg)
@@ -85,6 +87,7 @@ func (p *program) openAWS(ctx context.Context, t *target, entry spec.Target, why
 // that wants a code of a device asks for it on the terminal, as the aws CLI does.
 func (p *program) awsConfig(ctx context.Context, entry spec.Target) (aws.Config, error) {
 	options := []func(*config.LoadOptions) error{
+		config.WithAPIOptions([]func(*middleware.Stack) error{tolerant}),
 		config.WithAssumeRoleCredentialOptions(func(o *stscreds.AssumeRoleOptions) { o.TokenProvider = p.askCode }),
 	}
 	if entry.Profile != "" {
@@ -97,6 +100,9 @@ func (p *program) awsConfig(ctx context.Context, entry spec.Target) (aws.Config,
 	if err != nil {
 		return cfg, err
 	}
+	if cfg.HTTPClient == nil {
+		cfg.HTTPClient = awshttp.NewBuildableClient() // as each of the SDK's clients would
+	}
 	if entry.RoleARN != "" {
 		role := stscreds.NewAssumeRoleProvider(sts.NewFromConfig(cfg), entry.RoleARN, func(o *stscreds.AssumeRoleOptions) {
 			o.RoleSessionName = "batchctl"
@@ -105,6 +111,7 @@ func (p *program) awsConfig(ctx context.Context, entry spec.Target) (aws.Config,
 	}
 	if entry.Endpoint != "" {
 		cfg.BaseEndpoint = aws.String(entry.Endpoint)
+		cfg.ConfigSources = append([]any{batchEndpoint(entry.Endpoint)}, cfg.ConfigSources...)
 	}
 	return cfg, nil
 }
@@ -121,13 +128,17 @@ func (p *program) askCode() (string, error) {
 
 // accountOf asks whose credentials these are. Not every endpoint that speaks Batch
 // speaks STS.
-func accountOf(ctx context.Context, cfg aws.Config) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+func accountOf(whole context.Context, cfg aws.Config) (string, error) {
+	const limit = 5 * time.Second
+	ctx, cancel := context.WithTimeout(whole, limit)
 	defer cancel()
 	who, err := sts.NewFromConfig(cfg, func(o *sts.Options) { o.Retryer = aws.NopRetryer{} }).
 		GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
-	if err != nil {
-		return "", err
+	switch {
+	case err != nil && ctx.Err() != nil && whole.Err() == nil:
+		return "", rpc.Silent(cmp.Or(rpc.Endpoint(ctx, cfg, sts.ServiceID), "AWS STS"), limit)
+	case err != nil:
+		return "", errors.New("get caller identity: " + rpc.Cause(err))
 	}
 	return aws.ToString(who.Account), nil
 }
@@ -135,8 +146,8 @@ func accountOf(ctx context.Context, cfg aws.Config) (string, error) {
 // wrongAccount refuses to change anything in an account that is not the target's.
 func wrongAccount(target, want, got string, err error) error {
 	if err != nil {
-		return fail(ExitNotDone, "target %s is account %s, and whose credentials these are cannot be found out: %v", target, want, err).
-			try("log in: aws sso login; or take accountId out of the target in batchctl.json")
+		return fail(ExitNotDone, "check the account of target %s (%s): %v", target, want, err).
+			try("check the target's address, or log in: aws sso login; or remove \"accountId\" of the target from batchctl.json")
 	}
 	return fail(ExitNotDone, "target %s is account %s, and these are credentials of account %s: nothing was sent", target, want, got).
 		try("choose a profile of that account: --profile NAME, or \"profile\" of the target in batchctl.json")
@@ -158,10 +169,18 @@ func awsLabel(account string, cfg aws.Config) string {
 // endpointOf returns the endpoint that replaces AWS's own, without credentials
 // that a URL may carry.
 func endpointOf(cfg aws.Config) string {
-	for _, raw := range []string{aws.ToString(cfg.BaseEndpoint), os.Getenv("AWS_ENDPOINT_URL_BATCH"), os.Getenv("AWS_ENDPOINT_URL")} {
-		if u, err := url.Parse(raw); err == nil && u.Host != "" {
-			return u.Scheme + "://" + u.Host
-		}
+	u, err := url.Parse(rpc.Endpoint(context.Background(), cfg, batch.ServiceID))
+	if err != nil || u.Host == "" {
+		return ""
 	}
-	return ""
+	return u.Scheme + "://" + u.Host
+}
+
+// batchEndpoint is a source of the configuration by which the target's endpoint comes
+// before AWS_ENDPOINT_URL_BATCH and the profile's section for Batch.
+type batchEndpoint string
+
+// GetServiceBaseEndpoint returns the endpoint of Batch, and none of other services.
+func (e batchEndpoint) GetServiceBaseEndpoint(_ context.Context, id string) (string, bool, error) {
+	return string(e), id == batch.ServiceID, nil
 }

@@ -31,7 +31,7 @@ func (p *program) childCommand() *cli.Command {
 func (p *program) child(c *cli.Context) error {
 	args := c.Args().Slice()
 	if len(args) == 1 && isHelp(args[0]) {
-		return cli.ShowSubcommandHelp(c)
+		return showHelp(p.Out, c.App, "batchctl "+c.Command.Name, c.Command)
 	}
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)

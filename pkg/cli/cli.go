@@ -42,7 +42,9 @@ func (p *program) main(ctx context.Context, args []string) int {
 	help := &helpWriter{Writer: p.Out}
 	app.Writer = help
 	args, err := arrange(app, args)
-	if err == nil {
+	if asked, ok := errors.AsType[*helpRequest](err); ok {
+		err = showHelp(p.Out, app, asked.path, asked.command)
+	} else if err == nil {
 		err = cmp.Or(app.RunContext(ctx, args), help.err)
 	}
 	if ctx.Err() != nil && (err == nil || errors.Is(err, context.Canceled)) {
@@ -104,7 +106,7 @@ func (p *program) app() *cli.App {
 			p.queuesCommand(), p.quickstartCommand(), p.infraCommand(), p.topCommand(), p.ecsCommand(), p.serveCommand(), p.envCommand(), p.workloadCommand(), p.benchCommand(), p.childCommand(), p.stageCommand(), p.schemaCommand(), p.initCommand(), p.convertCommand(), p.fmtCommand(), p.lspCommand(),
 			p.versionCommand(), p.completionCommand(),
 		},
-		Action: func(c *cli.Context) error { return cli.ShowAppHelp(c) },
+		Action: func(c *cli.Context) error { return showHelp(p.Out, c.App, c.App.Name, nil) },
 	}
 	for _, c := range app.Commands {
 		if slices.Contains([]string{"status", "logs", "wait", "results", "retry", "replay", "stop", "explain"}, c.Name) {

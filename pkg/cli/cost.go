@@ -105,7 +105,7 @@ func (p *program) costBefore(c *cli.Context, by cost.By, format string) error {
 	if format == "json" {
 		err = p.writeJSON(newCostDocument(v.World.Target, by, prices, list))
 	} else {
-		err = p.printCost(v.World.Target, by, prices, list)
+		err = p.printCost(targetText(v.World), by, prices, list)
 	}
 	return cmp.Or(err, overCost(c, list, ""))
 }
@@ -222,7 +222,7 @@ func (p *program) printCost(target string, by cost.By, prices *catalog.Prices, l
 	}
 	g.gaps("low", total.Cost.Low, "job")
 	g.gaps("high", total.Cost.High, "job")
-	g.prices(newPriceTable(prices, ratesOf(list)), ratesOf(list))
+	g.prices(prices, ratesOf(list))
 	g.line("target", "%s", target)
 	return p.printText(g.text.String())
 }
@@ -300,7 +300,8 @@ func (g *costPage) gaps(label string, a cost.Amount, what string) {
 }
 
 // prices names the table, and what is not in it.
-func (g *costPage) prices(t priceTable, rates []cost.Rate) {
+func (g *costPage) prices(prices *catalog.Prices, rates []cost.Rate) {
+	t := newPriceTable(prices, rates)
 	if t.Region == "" {
 		g.line("prices", "none used of the %s", t.Table)
 		return
@@ -310,7 +311,7 @@ func (g *costPage) prices(t priceTable, rates []cost.Rate) {
 		g.more("none of %s here, so those of %s stand in: --prices FILE", t.StandsFor, t.Region)
 	}
 	if slices.ContainsFunc(rates, func(r cost.Rate) bool { return r.Spot != nil }) {
-		g.more("Spot prices move: theirs is %s", cmp.Or(t.Between, "the range of that day"))
+		g.more("%s", spotNote(prices))
 	} else {
 		g.more("no Spot price of these is known: --prices FILE, with lines of spot:TYPE")
 	}

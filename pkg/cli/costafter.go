@@ -363,7 +363,7 @@ func (p *program) printSpent(a *account) error {
 		}
 		g.gaps("low", total.Cost.Low, "run")
 		g.gaps("high", total.Cost.High, "run")
-		g.prices(newPriceTable(a.prices, a.allRates()), a.allRates())
+		g.prices(a.prices, a.allRates())
 		if a.queue != "" {
 			g.more("as if the jobs had run in queue %s", a.queue)
 		}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -24,14 +25,14 @@ func (p *program) graphCommand() *cli.Command {
 			"batchctl graph pipeline.json\nbatchctl graph pipeline.json --output svg --out pipeline.svg\n"+
 				"batchctl graph pipeline.json --output dot | dot -Tpng > pipeline.png\nbatchctl graph --submission pipeline.json"),
 		Flags: append(append(append(inputFlags(), planFlags()...), targetFlags()...), submissionFlag(),
-			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "text", Usage: "text, dot or svg"},
+			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "text", Usage: "text, dot or svg (default: by the ending of --out, else text)"},
 			&cli.StringFlag{Name: "out", Usage: "write to this `FILE` in place of stdout"}),
 		Action: p.graph,
 	}
 }
 
 func (p *program) graph(c *cli.Context) error {
-	format, err := outputFormat(c)
+	format, err := graphFormat(c)
 	if err != nil {
 		return err
 	}
@@ -48,6 +49,24 @@ func (p *program) graph(c *cli.Context) error {
 	}
 	_, err = p.Out.Write([]byte(drawn))
 	return err
+}
+
+// graphFormat is --output, else what the ending of --out's file stands for.
+func graphFormat(c *cli.Context) (string, error) {
+	format, err := outputFormat(c)
+	path := c.String("out")
+	if err != nil || path == "" || c.IsSet("output") || c.IsSet("o") {
+		return format, err
+	}
+	switch ending := strings.ToLower(filepath.Ext(path)); ending {
+	case ".svg":
+		return "svg", nil
+	case ".dot", ".gv":
+		return "dot", nil
+	case ".txt", ".text", "":
+		return "text", nil
+	}
+	return "", usage("--out %s: no graph format has this ending", path).try("use .svg, .dot or .txt, or name the format: --output svg")
 }
 
 // graphOf is the graph of the files, or of a submission.

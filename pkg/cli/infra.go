@@ -55,7 +55,7 @@ func (p *program) infraCommand() *cli.Command {
 			if word := c.Args().First(); word != "" {
 				return usage("infra has no command %s", word).try("it has: deploy status diff destroy outputs")
 			}
-			return cli.ShowSubcommandHelp(c)
+			return showHelp(p.Out, c.App, "batchctl "+c.Command.Name, c.Command)
 		},
 	}
 }

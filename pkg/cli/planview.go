@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -79,12 +80,16 @@ func next(c *cli.Context, v *plan.Review) string {
 }
 
 func (g *planPage) target(w *plan.World) {
-	if w.Unreached != "" {
-		g.line("target", "%s, not checked: %s", w.Target, w.Unreached)
-	} else {
-		g.line("target", "%s", w.Target)
-	}
+	g.line("target", "%s", targetText(w))
 	g.text.WriteString("\n")
+}
+
+// targetText names the target, and why it was not asked.
+func targetText(w *plan.World) string {
+	if w.Unreached == "" {
+		return w.Target
+	}
+	return w.Target + ", not checked: " + w.Unreached
 }
 
 func (g *planPage) job(j plan.JobReview, w *plan.World) {
@@ -303,8 +308,18 @@ func (g *planPage) cost(c *plan.Cost) {
 		g.more("on %s its share is %s an hour", plural(c.Others, "other type"), between(c.From, c.To))
 	}
 	if c.Spot {
-		g.more("upper bounds: Spot costs less, and its prices are not known here")
+		if spot, ok := c.SpotHour(); ok {
+			g.more("upper bounds: on Spot its share is %s an hour", between(spot.Low, spot.High))
+			g.more("%s", spotNote(c.Prices))
+		} else {
+			g.more("upper bounds: %s", c.NoSpotPrice())
+		}
 	}
+}
+
+// spotNote says how far the Spot prices of a table can be trusted.
+func spotNote(prices *catalog.Prices) string {
+	return "Spot prices vary; the range is " + cmp.Or(prices.SpotBetween(), "that of "+cmp.Or(prices.Day(), "the table's day"))
 }
 
 // arithmetic shows how a bound comes about: "1/4 of m5.xlarge at $0.192/h x 1h =

@@ -58,7 +58,7 @@ func (p *program) stageJob(c *cli.Context) error {
 	}
 	switch {
 	case isHelp(word) || word != "--" && len(args) > 0 && isHelp(args[0]):
-		return cli.ShowSubcommandHelp(c)
+		return showHelp(p.Out, c.App, "batchctl "+c.Command.Name, c.Command)
 	case word == "install" && len(args) == 1:
 		return p.install(args[0])
 	case word == "in" && len(args) == 0, word == "out" && len(args) <= 1, word == "--" && len(args) > 0:

@@ -2,43 +2,59 @@ package cli
 
 import (
 	"bytes"
-	"fmt"
+	"context"
 	"io"
-	"net/http"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
+	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
+	"github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/smithy-go/middleware"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
-// tolerant reads answers of servers that stand for AWS as they are meant: such
-// servers write whole numbers as 1.0, as moto does, and the SDK refuses those.
-// AWS's own answers pass untouched, and so do the contents of objects, which S3 says to a GET.
-func tolerant(cfg aws.Config) aws.Config {
-	if endpointOf(cfg) != "" && cfg.HTTPClient != nil {
-		cfg.HTTPClient = plainIntegers{cfg.HTTPClient}
-	}
-	return cfg
+// tolerant has every client of a configuration read the numbers that servers such as moto
+// write: 1.0 for 1, and times with a fraction of a millisecond. It works on the answers
+// and leaves the HTTP client to the SDK, which sets its timeouts, its certificates and its
+// proxy. AWS's own answers have no such numbers and stay unchanged. So does all that S3
+// answers, because it is the contents of objects, or XML.
+func tolerant(stack *middleware.Stack) error {
+	return stack.Deserialize.Add(middleware.DeserializeMiddlewareFunc("BatchctlTolerant",
+		func(ctx context.Context, in middleware.DeserializeInput, next middleware.DeserializeHandler) (middleware.DeserializeOutput, middleware.Metadata, error) {
+			out, metadata, err := next.HandleDeserialize(ctx, in)
+			answer, ok := out.RawResponse.(*smithyhttp.Response)
+			service := awsmiddleware.GetServiceID(ctx)
+			if err != nil || !ok || answer.Body == nil || service == s3.ServiceID {
+				return out, metadata, err
+			}
+			answer.Body = plainIntegers(answer.Body, service == batch.ServiceID)
+			return out, metadata, nil
+		}), middleware.After)
 }
 
-type plainIntegers struct{ aws.HTTPClient }
+// plainIntegers is an answer with plain integers if it is JSON. An answer that breaks off
+// still does so for its reader, with the same error, by which the SDK knows what to retry.
+func plainIntegers(answer io.ReadCloser, millis bool) io.ReadCloser {
+	text, err := io.ReadAll(client.Bounded(answer))
+	if trimmed := bytes.TrimSpace(text); err == nil && (bytes.HasPrefix(trimmed, []byte("{")) || bytes.HasPrefix(trimmed, []byte("["))) {
+		text = wire.PlainIntegers(text, millis)
+	}
+	return &readAnswer{io.MultiReader(bytes.NewReader(text), broken{err}), answer}
+}
 
-func (p plainIntegers) Do(r *http.Request) (*http.Response, error) {
-	answer, err := p.HTTPClient.Do(r)
-	if err != nil || answer.Body == nil || r.Method != http.MethodPost {
-		return answer, err
+type readAnswer struct {
+	io.Reader
+	io.Closer
+}
+
+// broken is a reader that fails with err, and is at its end where err is nil.
+type broken struct{ err error }
+
+func (b broken) Read([]byte) (int, error) {
+	if b.err != nil {
+		return 0, b.err
 	}
-	text, err := io.ReadAll(client.Bounded(answer.Body))
-	if closeErr := answer.Body.Close(); err == nil {
-		err = closeErr
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read the answer: %w", err)
-	}
-	if !bytes.HasPrefix(text, []byte("<")) { // STS speaks XML
-		text = wire.PlainIntegers(text)
-	}
-	answer.Body, answer.ContentLength = io.NopCloser(bytes.NewReader(text)), int64(len(text))
-	return answer, nil
+	return 0, io.EOF
 }

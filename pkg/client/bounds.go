@@ -10,6 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/smithy-go/middleware"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/batchctl/batchctl/pkg/rpc"
 )
@@ -23,9 +24,6 @@ const (
 	maxAnswer = 32 << 20
 )
 
-// errSilent is an attempt whose answer did not come, or not to its end.
-var errSilent = fmt.Errorf("no answer within %v", attemptTimeout)
-
 // inTime has each attempt of a call end after attemptTimeout.
 func inTime(stack *middleware.Stack) error {
 	return stack.Finalize.Insert(middleware.FinalizeMiddlewareFunc("BatchctlInTime",
@@ -34,7 +32,11 @@ func inTime(stack *middleware.Stack) error {
 			defer cancel()
 			out, metadata, err := next.HandleFinalize(attempt, in)
 			if err != nil && attempt.Err() != nil && ctx.Err() == nil {
-				err = errSilent
+				address := "the service"
+				if r, ok := in.Request.(*smithyhttp.Request); ok && r.URL != nil {
+					address = r.URL.String()
+				}
+				err = rpc.Silent(address, attemptTimeout)
 			}
 			return out, metadata, err
 		}), "Retry", middleware.After)

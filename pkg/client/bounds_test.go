@@ -37,7 +37,7 @@ func TestWatchGoesOnAfterASilentConnection(t *testing.T) {
 		if err != nil || len(got) != 2 || !strings.Contains(got[1], "SUCCEEDED") {
 			t.Errorf("%q, %v", got, err)
 		}
-		if diff := cmp.Diff([]string{"describe jobs: no answer within 1m0s"}, trouble); diff != "" {
+		if diff := cmp.Diff([]string{"describe jobs: no answer from http://fake within 1m0s; check the target and the network"}, trouble); diff != "" {
 			t.Error(diff)
 		}
 	})

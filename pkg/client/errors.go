@@ -13,6 +13,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/smithy-go"
+
+	"github.com/batchctl/batchctl/pkg/rpc"
 )
 
 // What Action of an error begins with where a submission was to change something.
@@ -156,6 +158,9 @@ func cause(err error) string {
 	}
 	if code := status(err); code >= 300 {
 		return fmt.Sprintf("HTTP %d %s, in no form that AWS answers in", code, http.StatusText(code))
+	}
+	if unanswered, ok := errors.AsType[*rpc.NetworkError](err); ok {
+		return unanswered.Error()
 	}
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Err != nil {
 		return op.Err.Error()

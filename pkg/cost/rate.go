@@ -82,7 +82,7 @@ func (r *Rate) add(room plan.Room, n plan.Need, prices *catalog.Prices, region s
 		return
 	}
 	first := r.On == ""
-	spot, hasSpot := spotShare(c, n.Platform)
+	spot, hasSpot := c.SpotHour()
 	least, dearest, alone := c.ShareHour, c.ShareHour, c.WholeHour
 	if c.Others > 0 {
 		least, dearest = min(least, c.From), max(dearest, c.To)
@@ -94,7 +94,7 @@ func (r *Rate) add(room plan.Room, n plan.Need, prices *catalog.Prices, region s
 	if c.Spot && hasSpot {
 		least = min(least, spot.Low)
 	} else if c.Spot {
-		r.LeastUnknown = fmt.Sprintf("no Spot price of %s is known: --prices FILE", c.Lines[0].On)
+		r.LeastUnknown = c.NoSpotPrice()
 	}
 	if first || least < r.Least {
 		r.Least = least
@@ -125,30 +125,6 @@ func machine(c plan.Cost) string {
 		parts = append(parts, text)
 	}
 	return strings.Join(parts, " + ")
-}
-
-// spotShare is the share of the cost's machines on Spot, where every one has a price.
-func spotShare(c plan.Cost, platform string) (sum catalog.Span, ok bool) {
-	for _, l := range c.Lines {
-		if (l.Price != catalog.FargatePrice{}) {
-			low, high, ok := c.Prices.FargateSpot(c.Region, platform)
-			if !ok {
-				return sum, false
-			}
-			sum.Low += (l.VCPUs*low.VCPU + l.GB*low.GB) * float64(l.Nodes)
-			sum.High += (l.VCPUs*high.VCPU + l.GB*high.GB) * float64(l.Nodes)
-			continue
-		}
-		price, ok := c.Prices.Spot(c.Region, l.On)
-		if !ok {
-			return sum, false
-		}
-		part := float64(l.Nodes) / float64(l.PerInstance)
-		sum.Low, sum.High = sum.Low+price.Low*part, sum.High+price.High*part
-	}
-	storage := c.Storage * float64(c.StorageGB) // which has one price
-	sum.Low, sum.High = sum.Low+storage, sum.High+storage
-	return sum, len(c.Lines) > 0
 }
 
 // unused is the GPUs beside those of a job of one machine.

@@ -99,7 +99,7 @@ func TestRateOf(t *testing.T) {
 		{job("spot", "1", "1024", ""), Rate{On: "1/2 of m5.large", Share: 0.05, Whole: 0.1, Spot: &catalog.Span{Low: 0.015, High: 0.03}, Least: 0.015, Dearest: 0.05, Alone: 0.1}},
 		{job("bid", "1", "1024", ""), Rate{On: "1/2 of m5.large", Share: 0.05, Whole: 0.1, Spot: &catalog.Span{Low: 0.015, High: 0.03}, Least: 0.015, Dearest: 0.025, Alone: 0.05}},
 		{job("fallback", "1", "1024", ""), Rate{On: "1/2 of m5.large", Share: 0.05, Whole: 0.1, Spot: &catalog.Span{Low: 0.015, High: 0.03}, Least: 0.015, Dearest: 0.06, Alone: 0.24}},
-		{job("dark", "4", "1024", ""), Rate{On: "m5.xlarge", Share: 0.24, Whole: 0.24, Least: 0.24, Dearest: 0.24, Alone: 0.24, LeastUnknown: "no Spot price of m5.xlarge is known: --prices FILE"}},
+		{job("dark", "4", "1024", ""), Rate{On: "m5.xlarge", Share: 0.24, Whole: 0.24, Least: 0.24, Dearest: 0.24, Alone: 0.24, LeastUnknown: "no Spot price of m5.xlarge is known: --prices FILE, with lines of spot:TYPE"}},
 		{job("gpu", "8", "1024", "1"), Rate{On: "1/8 of p4d.24xlarge", Share: 4, Whole: 32, Least: 4, Dearest: 4, Alone: 32, Unused: &Unused{On: "p4d.24xlarge", GPUs: 7, Of: 8, Hour: 28}}},
 		{job("gpu", "96", "1024", "2"), Rate{On: "p4d.24xlarge", Share: 32, Whole: 32, Least: 32, Dearest: 32, Alone: 32, Unused: &Unused{On: "p4d.24xlarge", GPUs: 6, Of: 8, Hour: 24, Closed: true}}},
 		{job("gpu", "96", "1024", "8"), Rate{On: "p4d.24xlarge", Share: 32, Whole: 32, Least: 32, Dearest: 32, Alone: 32}},

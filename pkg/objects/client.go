@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"regexp"
 	"strings"
 	"sync"
@@ -289,8 +290,9 @@ func reason(err error) string {
 	case strings.Contains(text, "get credentials"), strings.Contains(text, "no EC2 IMDS role found"), strings.Contains(text, "failed to refresh cached credentials"):
 		return "get credentials: there are none; a job has those of its jobRoleArn, so give it one"
 	case strings.Contains(text, errStalled.Error()):
-		return fmt.Sprintf("the connection was given up %d times, because it brought nothing", attempts)
+		return fmt.Sprintf("no answer from %s in %d attempts; check the endpoint and the network", server(err), attempts)
 	}
+	at := server(err)
 	for {
 		inner := errors.Unwrap(err)
 		if inner == nil {
@@ -299,9 +301,22 @@ func reason(err error) string {
 		err = inner
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return fmt.Sprintf("the connection ended before an answer came, %d times", attempts)
+		return fmt.Sprintf("the connection to %s ended before an answer came, %d times", at, attempts)
+	}
+	if at != "S3" {
+		return fmt.Sprintf("cannot reach %s: %v; check the endpoint and the network", at, err)
 	}
 	return err.Error()
+}
+
+// server is the address that a failed request went to; S3 where the error does not tell.
+func server(err error) string {
+	if failed, ok := errors.AsType[*url.Error](err); ok {
+		if u, err := url.Parse(failed.URL); err == nil && u.Host != "" {
+			return u.Scheme + "://" + u.Host
+		}
+	}
+	return "S3"
 }
 
 // untrusted says what lacks where no server's certificate can be verified.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -37,7 +38,9 @@ func (w *watched) Do(r *http.Request) (*http.Response, error) {
 	}
 	answer, err := w.inner.Do(r)
 	if err != nil {
-		err = a.why(err)
+		if err = a.why(err); err == errStalled {
+			err = &url.Error{Op: r.Method, URL: r.URL.Scheme + "://" + r.URL.Host, Err: errStalled}
+		}
 		a.end()
 		return answer, err
 	}

@@ -33,6 +33,8 @@ type Cost struct {
 	// Most is lowered already; 0: not.
 	Spot          bool
 	BidPercentage int
+	// Platform is the one that Fargate's prices are for, such as ARM64.
+	Platform string
 	// Others is how many other types of the environment hold the job, and From and
 	// To what its share costs there an hour.
 	Others   int
@@ -81,7 +83,7 @@ func (v *Review) Total() (sum Total) {
 // CostIn returns what the job costs in a room that holds it, by the prices of a
 // Region; "" stands for the table's own.
 func CostIn(r Room, n Need, prices *catalog.Prices, region string) Cost {
-	c := Cost{Prices: prices, Region: region, Hours: float64(n.TimeoutSeconds) / 3600, Attempts: n.Attempts, Children: n.Children, Spot: r.IsSpot()}
+	c := Cost{Prices: prices, Region: region, Hours: float64(n.TimeoutSeconds) / 3600, Attempts: n.Attempts, Children: n.Children, Spot: r.IsSpot(), Platform: n.Platform}
 	switch {
 	case !r.Fits:
 		return Cost{Unknown: "nothing holds the job"}
@@ -123,6 +125,40 @@ func CostIn(r Room, n Need, prices *catalog.Prices, region string) Cost {
 	c.sum()
 	c.others(r, n)
 	return c
+}
+
+// SpotHour returns what the job's share costs an hour on Spot. It reports false where the
+// table lacks a Spot price of a machine.
+func (c Cost) SpotHour() (sum catalog.Span, ok bool) {
+	for _, l := range c.Lines {
+		if (l.Price != catalog.FargatePrice{}) {
+			low, high, ok := c.Prices.FargateSpot(c.Region, c.Platform)
+			if !ok {
+				return sum, false
+			}
+			sum.Low += (l.VCPUs*low.VCPU + l.GB*low.GB) * float64(l.Nodes)
+			sum.High += (l.VCPUs*high.VCPU + l.GB*high.GB) * float64(l.Nodes)
+			continue
+		}
+		price, ok := c.Prices.Spot(c.Region, l.On)
+		if !ok {
+			return sum, false
+		}
+		part := float64(l.Nodes) / float64(l.PerInstance)
+		sum.Low, sum.High = sum.Low+price.Low*part, sum.High+price.High*part
+	}
+	storage := c.Storage * float64(c.StorageGB) // which has one price
+	sum.Low, sum.High = sum.Low+storage, sum.High+storage
+	return sum, len(c.Lines) > 0
+}
+
+// NoSpotPrice says what to do where SpotHour reports false.
+func (c Cost) NoSpotPrice() string {
+	what := "these machines"
+	if len(c.Lines) > 0 {
+		what = c.Lines[0].On
+	}
+	return fmt.Sprintf("no Spot price of %s is known: --prices FILE, with lines of %sTYPE", what, catalog.SpotItem)
 }
 
 func (c *Cost) sum() {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"time"
 
@@ -33,15 +32,15 @@ func (c *Client) patiently(ctx context.Context, s Service, operation string, in,
 	attempt := func(whole context.Context, _ middleware.FinalizeInput) (_ middleware.FinalizeOutput, metadata middleware.Metadata, err error) {
 		ctx, cancel := context.WithTimeout(whole, patience)
 		defer cancel()
-		defer func() {
-			if err != nil && ctx.Err() != nil && whole.Err() == nil {
-				err = fmt.Errorf("no answer within %v", patience)
-			}
-		}()
 		r, err := c.signed(ctx, s, jsonHeader(s, operation), body, time.Now().Add(skew))
 		if err != nil {
 			return middleware.FinalizeOutput{}, metadata, err
 		}
+		defer func() {
+			if err != nil && ctx.Err() != nil && whole.Err() == nil {
+				err = Silent(r.URL.String(), patience)
+			}
+		}()
 		answer, metadata, err := (&awsmiddleware.RecordResponseTiming{}).HandleDeserialize(ctx, middleware.DeserializeInput{Request: r}, middleware.DeserializeHandlerFunc(c.send))
 		if err == nil {
 			skew, _ = awsmiddleware.GetAttemptSkew(metadata)
@@ -76,7 +75,7 @@ func readAnswer(s Service, operation string, answer *smithyhttp.Response, out an
 		e, _ := errors.AsType[*Error](readError(s, operation, answer.Response, text))
 		err = &smithy.GenericAPIError{Code: cmp.Or(e.Code, "UnknownError"), Message: e.Message}
 	} else if err == nil {
-		err = json.Unmarshal(text, out)
+		err = json.Unmarshal(wire.PlainIntegers(text, s.millis), out)
 	}
 	if err != nil {
 		return &awshttp.ResponseError{RequestID: answer.Header.Get("X-Amzn-Requestid"), ResponseError: &smithyhttp.ResponseError{Response: answer, Err: err}}

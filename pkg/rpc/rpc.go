@@ -27,6 +27,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+
+	"github.com/batchctl/batchctl/pkg/wire"
 )
 
 const (
@@ -81,7 +83,7 @@ func (c *Client) JSON(ctx context.Context, s Service, operation string, in, out 
 	if len(answer) == 0 { // of operations without an output
 		return nil
 	}
-	if err := json.Unmarshal(answer, out); err != nil {
+	if err := json.Unmarshal(wire.PlainIntegers(answer, s.millis), out); err != nil {
 		return fmt.Errorf("%s %s: read the answer: %w", s.name, operation, err)
 	}
 	return nil
@@ -143,8 +145,8 @@ func again[T any](ctx context.Context, attempt func() (T, error)) (T, error) {
 	}
 }
 
-func (c *Client) attempt(ctx context.Context, s Service, operation string, header http.Header, body []byte) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+func (c *Client) attempt(whole context.Context, s Service, operation string, header http.Header, body []byte) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(whole, callTimeout)
 	defer cancel()
 	r, err := c.signed(ctx, s, header, body, time.Now())
 	if err != nil {
@@ -152,10 +154,12 @@ func (c *Client) attempt(ctx context.Context, s Service, operation string, heade
 	}
 	answer, err := c.cfg.HTTPClient.Do(r)
 	if err != nil {
-		return nil, fmt.Errorf("%s %s: %w", s.name, operation, withoutURL(err))
+		return nil, fmt.Errorf("%s %s: %w", s.name, operation, unanswered(whole, r.URL.String(), callTimeout, err))
 	}
 	text, err := readBody(answer)
 	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, fmt.Errorf("%s %s: %w", s.name, operation, unanswered(whole, r.URL.String(), callTimeout, err))
 	case err != nil:
 		return nil, fmt.Errorf("%s %s: %w", s.name, operation, err)
 	case answer.StatusCode/100 != 2:
@@ -207,13 +211,4 @@ func (c *Client) sign(ctx context.Context, r *http.Request, hash string, s Servi
 func payloadHash(body []byte) string {
 	sum := sha256.Sum256(body)
 	return hex.EncodeToString(sum[:])
-}
-
-// withoutURL is what happened, without the URL that the sentence around it does
-// not need.
-func withoutURL(err error) error {
-	if u, ok := errors.AsType[*url.Error](err); ok {
-		return u.Err
-	}
-	return err
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 
@@ -24,6 +25,8 @@ type Service struct {
 	target, version string
 	// global says that there is one endpoint for all Regions of a partition.
 	global bool
+	// millis reports that all its times are whole milliseconds.
+	millis bool
 	// variants says that it has endpoints for FIPS and for IPv6 by the usual names.
 	variants bool
 }
@@ -31,7 +34,7 @@ type Service struct {
 // The services. Hosts, targets and versions are those of the AWS service models.
 var (
 	ECR            = Service{name: "ecr", id: "ECR", host: "api.ecr", signing: "ecr", target: "AmazonEC2ContainerRegistry_V20150921"}
-	Logs           = Service{name: "logs", id: "CloudWatch Logs", host: "logs", signing: "logs", target: "Logs_20140328", variants: true}
+	Logs           = Service{name: "logs", id: "CloudWatch Logs", host: "logs", signing: "logs", target: "Logs_20140328", millis: true, variants: true}
 	ECS            = Service{name: "ecs", id: "ECS", host: "ecs", signing: "ecs", target: "AmazonEC2ContainerServiceV20141113"}
 	SecretsManager = Service{name: "secretsmanager", id: "Secrets Manager", host: "secretsmanager", signing: "secretsmanager", target: "secretsmanager"}
 	SSM            = Service{name: "ssm", id: "SSM", host: "ssm", signing: "ssm", target: "AmazonSSM"}
@@ -100,20 +103,28 @@ func (c *Client) variant(ctx context.Context, s Service, region string, p partit
 	return host + "." + region + "." + suffix
 }
 
-// configured is the endpoint of a service from environment and profile
-// (AWS_ENDPOINT_URL_<SERVICE>, then that of the target or AWS_ENDPOINT_URL).
+// Endpoint returns the address that a configuration has for the service of an SDK id, such
+// as Batch, in the order of the AWS tools: AWS_ENDPOINT_URL_<SERVICE>, AWS_ENDPOINT_URL, the
+// service's section of the profile, endpoint_url of the profile. It is "" for AWS's own.
+func Endpoint(ctx context.Context, cfg aws.Config, id string) string {
+	return (&Client{cfg: cfg}).configured(ctx, id)
+}
+
+// configured is Endpoint of the client's configuration.
 func (c *Client) configured(ctx context.Context, id string) string {
 	ignore, _ := said(c, func(source interface {
 		GetIgnoreConfiguredEndpoints(context.Context) (bool, bool, error)
 	}) (bool, bool, error) {
 		return source.GetIgnoreConfiguredEndpoints(ctx)
 	})
+	_, forAll := os.LookupEnv("AWS_ENDPOINT_URL")
+	_, forOne := os.LookupEnv("AWS_ENDPOINT_URL_" + strings.ToUpper(strings.ReplaceAll(id, " ", "_")))
 	address, found := said(c, func(source interface {
 		GetServiceBaseEndpoint(context.Context, string) (string, bool, error)
 	}) (string, bool, error) {
 		return source.GetServiceBaseEndpoint(ctx, id)
 	})
-	if found && !ignore {
+	if found && !ignore && (forOne || !forAll) {
 		return address
 	}
 	return aws.ToString(c.cfg.BaseEndpoint)

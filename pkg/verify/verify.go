@@ -210,7 +210,7 @@ func unknown(err error) Result {
 		return notChecked("%s: %s", api.ErrorCode(), api.ErrorMessage())
 	}
 	if op, ok := errors.AsType[*smithy.OperationError](err); ok {
-		return notChecked("%s:%s: no usable answer", strings.ToLower(op.Service()), op.Operation())
+		return notChecked("%s:%s: %s", strings.ToLower(op.Service()), op.Operation(), rpc.Cause(op.Err))
 	}
 	return notChecked("%v", err)
 }

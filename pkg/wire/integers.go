@@ -1,33 +1,60 @@
 package wire
 
-// PlainIntegers writes numbers such as 1.0 as 1 in a JSON text and leaves all else
-// as it is. They are the same number; AWS writes the second, servers that stand
-// for it write the first too, and the SDK does not read that into an integer. The
-// text may be changed in place.
-func PlainIntegers(text []byte) []byte {
-	out := text[:0]
+import (
+	"bytes"
+	"strconv"
+	"strings"
+)
+
+// PlainIntegers rewrites JSON so that the SDK can read it into integers: 1.0 and 1e0
+// become 1. AWS writes the plain form; servers that imitate AWS also write the others,
+// and the SDK rejects those. With millis, members that name a time lose a fraction of
+// a millisecond too, because Batch and CloudWatch Logs have no such fractions. The rest
+// of the text stays the same, and every other number keeps its value.
+func PlainIntegers(text []byte, millis bool) []byte {
+	var out []byte
+	done := 0 // text[:done] is in out
+	var last, key []byte
 	for i := 0; i < len(text); {
+		end := i + 1
 		switch c := text[i]; {
 		case c == '"':
-			end := stringEnd(text, i)
-			out = append(out, text[i:end]...)
-			i = end
+			end = stringEnd(text, i)
+			last = text[i:end]
+		case c == ':':
+			key = last
+		case c == ',' || c == '{' || c == '[' || c == '}' || c == ']':
+			key = nil
 		case c == '-' || c >= '0' && c <= '9':
-			end := i + 1
 			for end < len(text) && isNumeric(text[end]) {
 				end++
 			}
-			out = append(out, whole(text[i:end])...)
-			i = end
-		default:
-			out = append(out, c)
-			i++
+			number, ok := plainInteger(text[i:end], millis && isTime(string(bytes.Trim(key, `"`))))
+			if ok {
+				out = append(append(out, text[done:i]...), number...)
+				done = end
+			}
 		}
+		i = end
 	}
-	return out
+	if out == nil {
+		return text
+	}
+	return append(out, text[done:]...)
 }
 
-// stringEnd is the place behind the string that begins at i.
+// isTime reports whether an integer member of Batch or CloudWatch Logs is a time in
+// milliseconds.
+func isTime(member string) bool {
+	for _, suffix := range []string{"At", "Time", "Timestamp", "timestamp", "AtPosition"} {
+		if strings.HasSuffix(member, suffix) {
+			return true
+		}
+	}
+	return false
+}
+
+// stringEnd returns the index after the string that begins at i.
 func stringEnd(text []byte, i int) int {
 	for i++; i < len(text); i++ {
 		switch text[i] {
@@ -44,23 +71,54 @@ func isNumeric(c byte) bool {
 	return c >= '0' && c <= '9' || c == '.' || c == 'e' || c == 'E' || c == '+' || c == '-'
 }
 
-// whole cuts a fraction of zeros off a number; one with an exponent stays.
-func whole(number []byte) []byte {
-	end := len(number)
-	for end > 0 && number[end-1] == '0' {
-		end--
+const (
+	// maxDigits is the most digits of an int64.
+	maxDigits = 19
+	// maxExponent bounds the zeros that an exponent asks for.
+	maxExponent = 400
+)
+
+// plainInteger returns a number without its fraction and exponent. It reports false for
+// a number that has neither, that fits no int64, or that would lose more than zeros;
+// with cut it may lose the fraction.
+func plainInteger(number []byte, cut bool) (string, bool) {
+	text := string(number)
+	mantissa, exponent := text, 0
+	if i := strings.IndexAny(text, "eE"); i >= 0 {
+		n, err := strconv.Atoi(text[i+1:])
+		if err != nil || n > maxExponent || n < -maxExponent {
+			return "", false
+		}
+		mantissa, exponent = text[:i], n
 	}
-	if end > 1 && end < len(number) && number[end-1] == '.' && isInteger(number[:end-1]) {
-		return number[:end-1]
+	sign := ""
+	if strings.HasPrefix(mantissa, "-") {
+		sign, mantissa = "-", mantissa[1:]
 	}
-	return number
+	whole, fraction, _ := strings.Cut(mantissa, ".")
+	if sign+whole == text || whole == "" || !isDigits(whole+fraction) {
+		return "", false
+	}
+	digits := whole + fraction
+	point := len(whole) + exponent
+	switch {
+	case point <= 0:
+		digits, fraction = "", digits
+	case point < len(digits):
+		digits, fraction = digits[:point], digits[point:]
+	default:
+		digits, fraction = digits+strings.Repeat("0", point-len(digits)), ""
+	}
+	digits = strings.TrimLeft(digits, "0")
+	if len(digits) > maxDigits || !cut && strings.Trim(fraction, "0") != "" {
+		return "", false
+	}
+	if digits == "" {
+		digits = "0"
+	}
+	return sign + digits, true
 }
 
-func isInteger(number []byte) bool {
-	for _, c := range number {
-		if c != '-' && (c < '0' || c > '9') {
-			return false
-		}
-	}
-	return true
+func isDigits(text string) bool {
+	return strings.IndexFunc(text, func(r rune) bool { return r < '0' || r > '9' }) < 0
 }

@@ -1,0 +1,94 @@
+package rpc
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+)
+
+// NetworkError is a call that got no answer.
+type NetworkError struct {
+	// Endpoint is the address without path and credentials, such as http://127.0.0.1:5000.
+	Endpoint string
+	// Within is how long the call waited for the answer; 0 where the connection failed.
+	Within time.Duration
+	Err    error
+}
+
+func (e *NetworkError) Error() string {
+	const remedy = "; check the target and the network"
+	if e.Within > 0 {
+		return fmt.Sprintf("no answer from %s within %v", e.Endpoint, e.Within) + remedy
+	}
+	text := e.Err.Error()
+	if op, ok := errors.AsType[*net.OpError](e.Err); ok && op.Err != nil {
+		text = op.Err.Error()
+	} else if u, ok := errors.AsType[*url.Error](e.Err); ok {
+		text = u.Err.Error()
+	}
+	return "cannot reach " + e.Endpoint + ": " + text + remedy
+}
+
+func (e *NetworkError) Unwrap() error { return e.Err }
+
+// Silent returns the error of an address that did not answer within a limit. The SDK does
+// not repeat such a call, since the limit is long.
+func Silent(address string, limit time.Duration) error {
+	return &NetworkError{Endpoint: endpointIn(address), Within: limit, Err: errSilent}
+}
+
+var errSilent = errors.New("no answer")
+
+// unanswered gives the error of a call its address, and the limit if the call ran into it.
+// whole is the caller's context, whose end is no fault of the network.
+func unanswered(whole context.Context, address string, limit time.Duration, err error) error {
+	if whole.Err() != nil {
+		return err
+	}
+	e := &NetworkError{Endpoint: endpointIn(address), Err: err}
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		e.Within = limit
+	}
+	return e
+}
+
+// endpointIn returns the scheme and the host of an address.
+func endpointIn(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return address
+	}
+	return u.Scheme + "://" + u.Host
+}
+
+// Cause says what happened to a call of the SDK, without the layers that the SDK puts
+// around it: the service's own error, or the address that cannot be reached.
+func Cause(err error) string {
+	if n, ok := errors.AsType[*NetworkError](err); ok {
+		return n.Error()
+	}
+	if api, ok := errors.AsType[smithy.APIError](err); ok && api.ErrorCode() != "UnknownError" {
+		return api.ErrorCode() + ": " + api.ErrorMessage()
+	}
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		return (&NetworkError{Endpoint: endpointIn(u.URL), Err: u}).Error()
+	}
+	if answer, ok := errors.AsType[*smithyhttp.ResponseError](err); ok && answer.HTTPStatusCode() >= http.StatusMultipleChoices {
+		return fmt.Sprintf("HTTP %d %s, in no form that AWS answers in", answer.HTTPStatusCode(), http.StatusText(answer.HTTPStatusCode()))
+	}
+	if unread, ok := errors.AsType[*smithy.DeserializationError](err); ok {
+		return "the answer cannot be read: " + cmp.Or(errors.Unwrap(unread.Err), unread.Err).Error()
+	}
+	if op, ok := errors.AsType[*smithy.OperationError](err); ok {
+		return op.Err.Error()
+	}
+	return err.Error()
+}
