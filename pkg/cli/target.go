@@ -241,7 +241,7 @@ func stateDir(c *cli.Context) (string, error) {
 	if err != nil {
 		return "", fail(ExitNotDone, "find the state directory: %v", err).try("set HOME, or name a directory: --state-dir DIRECTORY")
 	}
-	return filepath.Join(home, ".local", "state", "batchctl"), nil
+	return filepath.Abs(filepath.Join(home, ".local", "state", "batchctl")) // the engine runs elsewhere
 }
 
 // homeDirectory is HOME, else the directory of the user's passwd entry, as the AWS SDK
