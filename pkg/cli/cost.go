@@ -81,7 +81,7 @@ func (p *program) costBefore(c *cli.Context, by cost.By, format string) error {
 	if err != nil {
 		return err
 	}
-	made, err := p.makePlan(c, in, targetName(c, in.platform) == localTarget)
+	made, err := p.planForTarget(c, in)
 	if err != nil {
 		return err
 	}

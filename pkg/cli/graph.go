@@ -76,7 +76,7 @@ func (p *program) graphOf(c *cli.Context) (*graph.Graph, error) {
 		if err != nil {
 			return nil, err
 		}
-		made, err := p.makePlan(c, in, targetName(c, in.platform) == localTarget)
+		made, err := p.planForTarget(c, in)
 		if err != nil {
 			return nil, err
 		}

@@ -52,7 +52,7 @@ func (p *program) plan(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	made, err := p.makePlan(c, in, targetName(c, in.platform) == localTarget)
+	made, err := p.planForTarget(c, in)
 	if err != nil {
 		return err
 	}
@@ -92,13 +92,19 @@ func planVerdict(c *cli.Context, v *plan.Review) error {
 	return nil
 }
 
+// planForTarget is makePlan for the target that the command line, the environment or the platform file
+// names. The target decides which queues there are, so an unknown one is reported before what follows from it.
+func (p *program) planForTarget(c *cli.Context, in *input) (*plan.Plan, error) {
+	name := targetName(c, in.platform)
+	if !knownTarget(name, in.platform) {
+		return nil, unknownTarget(name, in.platform)
+	}
+	return p.makePlan(c, in, name == localTarget)
+}
+
 // makePlan validates and plans. On the local engine a job that names no queue goes
 // to the engine's default queue, unless a platform file lists queues to choose from.
 func (p *program) makePlan(c *cli.Context, in *input, isLocal bool) (*plan.Plan, error) {
-	// The target decides which queues there are, so a wrong one comes before its consequences.
-	if name := targetName(c, in.platform); !isLocal && !knownTarget(name, in.platform) {
-		return nil, unknownTarget(name, in.platform)
-	}
 	if err := p.complain(in.problems); err != nil {
 		return nil, err
 	}

@@ -53,7 +53,7 @@ func (p *program) submit(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	made, err := p.makePlan(c, in, targetName(c, in.platform) == localTarget)
+	made, err := p.planForTarget(c, in)
 	if err != nil {
 		return err
 	}

@@ -199,7 +199,7 @@ func TestTopOnATerminal(t *testing.T) {
 	p.see(" of 3, oldest first")
 	p.resize(100, 24)
 
-	if _, _, said := runIn(t, state, "serve", "--stop"); !strings.Contains(said, "ended") {
+	if _, _, said := runIn(t, state, "serve", "--stop"); !strings.Contains(said, "the engine has stopped, and 3 jobs with it") {
 		t.Error(said)
 	}
 	p.see("no engine runs")

@@ -30,7 +30,7 @@ func (a afterEnd) Do(r *http.Request) (*http.Response, error) {
 		r.Body = io.NopCloser(bytes.NewReader(body))
 	}
 	answer, err := a.live.Do(r)
-	if err == nil || r.Context().Err() != nil || !a.connection.hasShutDown() {
+	if err == nil || r.Context().Err() != nil || !asksForJob(r) || !a.connection.hasShutDown() {
 		return answer, err
 	}
 	engine, openErr := Open(Options{Dir: a.connection.dir, ReadOnly: true})
@@ -41,11 +41,15 @@ func (a afterEnd) Do(r *http.Request) (*http.Response, error) {
 	engine.verifier.key = aws.Credentials{AccessKeyID: a.connection.AccessKeyID, SecretAccessKey: a.connection.SecretAccessKey}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	stored, openErr := inProcess{engine.Handler()}.Do(r)
-	if openErr != nil || stored.StatusCode >= http.StatusBadRequest { // such as a change, which no engine takes any more
+	if openErr != nil {
 		return nil, err
 	}
 	return stored, nil
 }
+
+// asksForJob reports whether a request is DescribeJobs or one for a log: what a command needs that waits
+// for a job. A command that shows queues must notice that their engine is gone.
+func asksForJob(r *http.Request) bool { return r.URL.Path == "/v1/describejobs" || r.URL.Path == "/" }
 
 // CloseIdleConnections lets the engine go: it waits a little for connected clients before it ends.
 func (a afterEnd) CloseIdleConnections() { a.live.CloseIdleConnections() }
