@@ -173,8 +173,9 @@ func TestTolerantAnswers(t *testing.T) {
 	if text, err := io.ReadAll(object.Body); err != nil || string(text) != `{"loss":1.0}` {
 		t.Errorf("%s, %v", text, err)
 	}
-	if _, err := batch.NewFromConfig(cfg).ListJobs(t.Context(), &batch.ListJobsInput{}); err == nil || !strings.Contains(err.Error(), "longer than") {
-		t.Errorf("an endless answer: %v", err)
+	// Whether the SDK reports the bound or the connection that it closes then is its own affair.
+	if _, err := batch.NewFromConfig(cfg).ListJobs(t.Context(), &batch.ListJobsInput{}); err == nil {
+		t.Error("an endless answer was read")
 	}
 }
 
@@ -195,4 +196,17 @@ func TestPlainIntegersOfAnswers(t *testing.T) {
 	if got, err := io.ReadAll(plainIntegers(io.NopCloser(torn), false)); err != io.ErrUnexpectedEOF || string(got) != `{"a":1` {
 		t.Errorf("%s, %v", got, err)
 	}
+	if _, err := io.ReadAll(plainIntegers(io.NopCloser(endless{}), false)); err == nil || !strings.Contains(err.Error(), "longer than") {
+		t.Errorf("an endless answer: %v", err)
+	}
+}
+
+// endless is an answer without an end.
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = 'a'
+	}
+	return len(p), nil
 }
