@@ -189,5 +189,5 @@ func (w *row) result(p Params) measure.Result {
 // copies reports whether the operation reads as many bytes as it writes, as the copies do
 // that it is compared with. Memory and caches serve reads and writes at different rates,
 // so only then is the bandwidth of a copy a limit: halving an image reads four bytes for
-// each that it writes, and is right when it is faster.
+// each that it writes, and can correctly be faster.
 func (w *row) copies() bool { return 2*w.written == w.bytes }

@@ -29,12 +29,15 @@ func TestDoubt(t *testing.T) {
 	}
 }
 
-// A limit that a correct measurement can exceed is no reason for doubt.
+// A limit that a correct measurement can exceed is no reason for doubt until the share
+// is more than any mix of reads and writes can reach.
 func TestDoubtExceedable(t *testing.T) {
-	r := busyResult(0, 193)
-	r.Ceilings[1].Exceedable = true
-	if got := r.Doubt(); got != "" {
-		t.Errorf("got %q", got)
+	for share, want := range map[float64]string{106: "", 149: "", 193: "193 % of the FMA peak"} {
+		r := busyResult(0, share)
+		r.Ceilings[1].Exceedable = true
+		if got := r.Doubt(); got != want {
+			t.Errorf("%v %%: got %q, want %q", share, got, want)
+		}
 	}
 }
 

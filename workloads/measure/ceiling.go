@@ -14,7 +14,7 @@ type Ceiling struct {
 	// measured one after the other, so it can pass 1 a little; see MostShare.
 	Share float64 `json:"share"`
 	// Exceedable says that a correct measurement can exceed the limit: a copy reads as
-	// much as it writes, and memory serves an operation with another mix faster.
+	// much as it writes, and memory serves an operation with another mix faster; see MostMixed.
 	Exceedable bool `json:"exceedable,omitempty"`
 }
 
