@@ -16,6 +16,7 @@ const (
 	Slower        Verdict = "slower"
 	NoDifference  Verdict = "no difference shown"
 	NotComparable Verdict = "not comparable"
+	NotMeasured   Verdict = "not a measurement"
 	TooFew        Verdict = "too few repeats to tell"
 )
 
@@ -54,7 +55,8 @@ type Diff struct {
 	Verdict Verdict `json:"verdict"`
 	// Regression says that the row is slower by more than the threshold.
 	Regression bool `json:"regression"`
-	// Reason says why a row is not comparable, or how many repeats it takes.
+	// Reason says why a row is not comparable or not a measurement, or how many repeats
+	// it takes.
 	Reason string `json:"reason,omitempty"`
 	// added says that the old side has no such row, not even one without a time.
 	added bool
@@ -148,6 +150,10 @@ func (d *Diffs) compare(a, b *Row, before, after *Side) *Diff {
 	if diff.Reason = refusal(a, b, before.Name, after.Name); diff.Reason != "" {
 		return diff
 	}
+	if diff.Reason = busyReason(a, b, before.Name, after.Name); diff.Reason != "" {
+		diff.Verdict = NotMeasured
+		return diff
+	}
 	ratio, test := MedianRatio(b.Seconds, a.Seconds), MannWhitney(b.Seconds, a.Seconds)
 	diff.Ratio, diff.Test, diff.Verdict = &ratio, &test, NoDifference
 	return diff
@@ -226,13 +232,13 @@ func (d *Diffs) Regressions() []*Diff {
 	return rows
 }
 
-// Untold returns the rows of which nothing can be said: not comparable, or too few
-// repeats. A CI that passes on them has not looked. What the new side alone has is none
+// Untold returns the rows of which nothing can be said: not comparable, not a
+// measurement, or too few repeats. A CI that passes on them has not looked. What the new side alone has is none
 // of them: nothing of the old can have become slower there.
 func (d *Diffs) Untold() []*Diff {
 	var rows []*Diff
 	for _, r := range d.Rows {
-		if !r.added && (r.Verdict == NotComparable || r.Verdict == TooFew) {
+		if !r.added && (r.Verdict == NotComparable || r.Verdict == NotMeasured || r.Verdict == TooFew) {
 			rows = append(rows, r)
 		}
 	}
@@ -292,7 +298,7 @@ func (d *Diffs) words() []string {
 		count[r.Verdict]++
 	}
 	var parts []string
-	for _, v := range []Verdict{Faster, Slower, NoDifference, TooFew, NotComparable} {
+	for _, v := range []Verdict{Faster, Slower, NoDifference, TooFew, NotMeasured, NotComparable} {
 		if count[v] > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", count[v], v))
 		}

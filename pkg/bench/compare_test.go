@@ -22,6 +22,10 @@ func spread(from, step float64, n int) []float64 {
 
 func TestCompare(t *testing.T) {
 	steady := timed("8x8", spread(1, 0.001, 8)...)
+	busy := func(line string) string {
+		return strings.Replace(line, `"novel"`, `"notMeasured":"spread 486 %","novel"`, 1)
+	}
+	slow := timed("8x8", spread(1.2, 0.001, 8)...)
 	for name, test := range map[string]struct {
 		before, after string
 		want          Verdict
@@ -38,6 +42,11 @@ func TestCompare(t *testing.T) {
 		"other parameters": {steady, strings.Replace(steady, `"novel"`, `"parameters":{"sigma":2},"novel"`, 1), NotComparable, false, "the sides measured different work: no parameters on the old side, sigma 2 on the new side"},
 		"not verified":     {steady, strings.Replace(steady, "true", "false", 1), NotComparable, false, "the new side has no time: the result was not verified"},
 		"other pixels":     {steady, strings.Replace(steady, "crc32c:1", "crc32c:2", 1), NotComparable, false, "the sides measured different work: checksums crc32c:1 and crc32c:2 of an exact operation"},
+		"busy after":       {steady, busy(slow), NotMeasured, false, "the new side is not a measurement, its machine was busy: spread 486 %"},
+		"busy before":      {busy(slow), steady, NotMeasured, false, "the old side is not a measurement, its machine was busy: spread 486 %"},
+		"busy twice":       {busy(slow), busy(steady), NotMeasured, false, "the old side is not a measurement, its machine was busy: spread 486 %; the new side is not a measurement, its machine was busy: spread 486 %"},
+		"busy once of two": {steady, busy(timed("8x8", 9, 9, 9)) + "\n" + slow, Slower, true, ""},
+		"busy, other work": {steady, busy(strings.Replace(steady, "crc32c:1", "crc32c:2", 1)), NotComparable, false, "the sides measured different work: checksums crc32c:1 and crc32c:2 of an exact operation"},
 		"another kernel":   {steady, strings.Replace(steady, `"novel"`, `"kernel":"new","novel"`, 1), NoDifference, false, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -68,6 +77,7 @@ func TestUntold(t *testing.T) {
 		"an added kernel":  {one, one + "\n" + strings.Replace(one, `"novel"`, `"kernel":"new","novel"`, 1), 0},
 		"another kernel":   {one + "\n" + strings.Replace(one, `"novel"`, `"kernel":"old","novel"`, 1), one + "\n" + strings.Replace(one, `"novel"`, `"kernel":"new","novel"`, 1), 1},
 		"nothing was told": {one, timed("8x8", 1), 1},
+		"busy after":       {one, strings.Replace(one, `"novel"`, `"notMeasured":"spread 486 %","novel"`, 1), 1},
 	} {
 		d := Compare(NewSide("old", "", logOf(t, test.before)), NewSide("new", "", logOf(t, test.after)), CompareOptions{})
 		if got := len(d.Untold()); got != test.want {

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -38,6 +39,8 @@ type Unpaired struct {
 	BaseSeconds  float64 `json:"baseSeconds,omitempty"`
 	OtherSeconds float64 `json:"otherSeconds,omitempty"`
 	Reason       string  `json:"reason"`
+	// Busy says that one of these times is not a measurement, because the machine was busy.
+	Busy bool `json:"busy,omitempty"`
 	// base and other are what else is known of these times; nil for none.
 	base, other *Summary
 }
@@ -89,7 +92,7 @@ func (c *Comparison) match(k Key) {
 		c.leave(k, row, nil, c.lacks(c.Other, c.Base, row))
 		return
 	}
-	if why := refusal(row, others[0], c.Base.Name, c.Other.Name); why != "" {
+	if why := cmp.Or(refusal(row, others[0], c.Base.Name, c.Other.Name), busyReason(row, others[0], c.Base.Name, c.Other.Name)); why != "" {
 		c.leave(k, row, others[0], why)
 		return
 	}
@@ -114,6 +117,23 @@ func refusal(a, b *Row, nameA, nameB string) string {
 		return "the sides measured different work: " + why
 	}
 	return ""
+}
+
+// busyReason says which of two rows are not a measurement, or "".
+func busyReason(a, b *Row, nameA, nameB string) string {
+	why, other := busy(a, nameA), busy(b, nameB)
+	if why != "" && other != "" {
+		return why + "; " + other
+	}
+	return why + other
+}
+
+// busy says why the row of that side is not a measurement; "" for a row that is one.
+func busy(row *Row, side string) string {
+	if row.NotMeasured == "" {
+		return ""
+	}
+	return fmt.Sprintf("the %s side is not a measurement, its machine was busy: %s", side, row.NotMeasured)
 }
 
 func pair(rows, others []*Row, nameA, nameB string) *Pair {
@@ -141,11 +161,15 @@ func slower(rows []*Row, name string) []string {
 	var all []string
 	for _, r := range rows[1:] {
 		text := fmt.Sprintf("%s, %s: ", name, r.Variant)
-		if r.Summary == nil {
-			all = append(all, text+"no time: "+r.Problem)
-		} else {
-			all = append(all, text+digits(r.Summary.Median)+" seconds")
+		switch {
+		case r.Summary == nil:
+			text += "no time: " + r.Problem
+		case r.NotMeasured != "":
+			text += fmt.Sprintf("%s seconds, %s: %s", digits(r.Summary.Median), notMeasurement, r.NotMeasured)
+		default:
+			text += digits(r.Summary.Median) + " seconds"
 		}
+		all = append(all, text)
 	}
 	return all
 }
@@ -162,6 +186,12 @@ func (c *Comparison) leave(k Key, base, other *Row, reason string) {
 			continue
 		}
 		u.Title = side.row.Title
+		if why := busy(side.row, side.name); why != "" {
+			u.Busy = true
+			if !strings.Contains(reason, why) {
+				u.Reason += "; " + why
+			}
+		}
 		if side.row.Summary != nil {
 			*side.seconds, *side.summary = side.row.Summary.Median, side.row.Summary
 		} else if !strings.Contains(reason, side.row.Problem) {

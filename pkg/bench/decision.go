@@ -177,9 +177,11 @@ func (d *Decision) say(c *Comparison, factor float64, word string) {
 		if c.Other.Absent != "" {
 			d.add("The %s side has none: %s.", c.Other.Name, c.Other.Absent)
 		}
+		d.sayBusy(c)
 		return
 	}
 	d.sayChoice(c, word)
+	d.sayBusy(c)
 	t := c.Total
 	d.add("All %s together take %s seconds on %s and %s on %s: %s.", plural(t.Rows, "row"), digits(t.Base), c.Base.Name, digits(t.Other), c.Other.Name,
 		d.compared(t.SpeedUp, c, "as fast"))
@@ -215,6 +217,23 @@ func (d *Decision) sayChoice(c *Comparison, word string) {
 		}
 	default:
 		d.add("The repeats do not show which side is %s: measure more of them.", word)
+	}
+}
+
+// sayBusy names the rows that the decision leaves out because they are not a measurement.
+func (d *Decision) sayBusy(c *Comparison) {
+	n := 0
+	for i := range c.Unpaired {
+		if c.Unpaired[i].Busy {
+			n++
+		}
+	}
+	switch {
+	case n == 0:
+	case n == 1:
+		d.add("The machine was busy: 1 row is not a measurement, and the decision leaves it out. Run again on an idle machine, or with more --runs.")
+	default:
+		d.add("The machine was busy: %d rows are not a measurement, and the decision leaves them out. Run again on an idle machine, or with more --runs.", n)
 	}
 }
 

@@ -58,7 +58,7 @@ func (r *Report) timesBySize() section {
 	lines := map[string]*[2]series{}
 	r.eachRow(func(side *Side, row *Row) {
 		length := row.first().length()
-		if row.Summary == nil || length == 0 || side.Fastest(row.Key)[0] != row {
+		if !row.measured() || length == 0 || side.Fastest(row.Key)[0] != row {
 			return
 		}
 		k := row.Key
@@ -134,7 +134,7 @@ func (s *Side) roofline() (figure, bool) {
 	peaks := map[string]float64{}
 	for _, row := range s.Rows {
 		line := row.first()
-		if row.Summary == nil || line.GFLOPS == 0 || line.Roof.PeakGFLOPS == 0 || line.Roof.CopyGBps == 0 || line.Roof.Bytes == 0 {
+		if !row.measured() || line.GFLOPS == 0 || line.Roof.PeakGFLOPS == 0 || line.Roof.CopyGBps == 0 || line.Roof.Bytes == 0 {
 			continue
 		}
 		work := line.work().Amount

@@ -59,7 +59,12 @@ var sampleJobs = Jobs{
 
 func sampleReport(t *testing.T, other *Side, prices Prices) *Report {
 	t.Helper()
-	c := Against(sample(t, "cpu.log", "CPU", "cpu"), other)
+	return reportOf(t, sample(t, "cpu.log", "CPU", "cpu"), other, prices)
+}
+
+func reportOf(t *testing.T, base, other *Side, prices Prices) *Report {
+	t.Helper()
+	c := Against(base, other)
 	d, err := Decide(c, prices, sampleJobs)
 	if err != nil {
 		t.Fatal(err)
@@ -67,11 +72,12 @@ func sampleReport(t *testing.T, other *Side, prices Prices) *Report {
 	return &Report{Title: "CPU and GPU, 2026-10-04", Comparison: c, Decision: d, Notes: []string{"repeating ended: every interval is within 5 %"}}
 }
 
-// TestGolden holds every file of two reports. Look at what changes: open the HTML.
+// TestGolden compares every file of three reports; of busy, rows are not a measurement. Look at what changes: open the HTML.
 func TestGolden(t *testing.T) {
 	for name, r := range map[string]*Report{
 		"both":   sampleReport(t, sample(t, "gpu.log", "GPU", "cuda"), samplePrices),
 		"no-gpu": sampleReport(t, AbsentSide("GPU", "this machine has no NVIDIA GPU (no /dev/nvidiactl)"), Prices{Base: samplePrices.Base}),
+		"busy":   reportOf(t, sample(t, "busy-cpu.log", "CPU", "cpu"), sample(t, "busy-gpu.log", "GPU", "cuda"), samplePrices),
 	} {
 		files, err := r.Files()
 		if err != nil {

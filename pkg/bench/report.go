@@ -74,17 +74,23 @@ func (s *Side) Text() string {
 	total, seen := 0.0, map[Key]bool{}
 	for _, row := range s.Rows {
 		b.WriteString(printable(row.line()) + "\n")
-		if row.Summary != nil && !seen[row.Key] {
+		if row.measured() && !seen[row.Key] {
 			total += s.Fastest(row.Key)[0].Summary.Median
 			seen[row.Key] = true
 		}
 	}
 	fmt.Fprintf(&b, "Total: %s seconds\n", digits(total))
+	if busy := s.Busy(); len(busy) > 0 {
+		fmt.Fprintf(&b, "The total excludes %s: %s\n", plural(len(busy), "row"), notMeasurement)
+	}
 	for _, d := range s.Damaged {
 		fmt.Fprintf(&b, "Line %d of a log is left out: %s\n", d.Line, printable(d.Reason))
 	}
 	return b.String()
 }
+
+// notMeasurement marks times that must not be used; the workloads use the same words.
+const notMeasurement = "machine busy, not a measurement"
 
 // line is the row as its workload prints it, with the interval.
 func (r *Row) line() string {
@@ -100,7 +106,11 @@ func (r *Row) line() string {
 	}
 	notes = append(notes, fmt.Sprintf("median of %d", r.Summary.N), interval(r.Summary), r.Variant.String(), "verified")
 	notes = append(notes, r.Notes...)
-	return fmt.Sprintf("%s: %s seconds (%s)", r.Name(), digits(r.Summary.Median), strings.Join(notes, ", "))
+	line := fmt.Sprintf("%s: %s seconds (%s)", r.Name(), digits(r.Summary.Median), strings.Join(notes, ", "))
+	if r.NotMeasured != "" {
+		line += fmt.Sprintf(": %s (%s)", notMeasurement, r.NotMeasured)
+	}
+	return line
 }
 
 func interval(s *Summary) string {
@@ -150,7 +160,11 @@ func (r *Report) times() section {
 	}
 	for i := range c.Unpaired {
 		u := &c.Unpaired[i]
-		t.add(u.Name(), seconds(u.BaseSeconds), seconds(u.OtherSeconds), "-", "-")
+		last := "-"
+		if u.Busy {
+			last = notMeasurement
+		}
+		t.add(u.Name(), seconds(u.BaseSeconds), seconds(u.OtherSeconds), "-", last)
 	}
 	if c.Total != nil {
 		t.add("Total of "+plural(c.Total.Rows, "row")+" on both sides", digits(c.Total.Base), digits(c.Total.Other), times(c.Total.SpeedUp), between(c.Total.SpeedUp))
@@ -285,7 +299,7 @@ func (r *Report) splits() section {
 	t := &table{head: []string{"Operation", "Side", "Copy in", "Kernel", "Copy out", "Other", "First call"}, left: map[int]bool{1: true}}
 	r.eachRow(func(side *Side, row *Row) {
 		parts := row.Parts()
-		if parts == nil && row.Split.FirstCall == nil {
+		if row.NotMeasured != "" || (parts == nil && row.Split.FirstCall == nil) {
 			return
 		}
 		cells := []string{row.Name(), side.Name, "-", "-", "-", "-", "-"}
@@ -303,7 +317,7 @@ func (r *Report) splits() section {
 func (r *Report) roofs() section {
 	t := &table{head: []string{"Operation", "Side", "Rate", "Share of the ceiling"}, left: map[int]bool{1: true}}
 	r.eachRow(func(side *Side, row *Row) {
-		if roof := row.first().Roof; row.Summary != nil && (roof.Percent > 0 || roof.PeakGFLOPS > 0) {
+		if roof := row.first().Roof; row.measured() && (roof.Percent > 0 || roof.PeakGFLOPS > 0) {
 			share := "-"
 			if percent := row.share(); percent > 0 {
 				share = digits(percent) + " %"
@@ -336,7 +350,7 @@ func (r *Row) share() float64 {
 func (r *Row) median(of func(*Result) float64) float64 {
 	var all []float64
 	for i := range r.Results {
-		if v := of(&r.Results[i]); r.Results[i].Verified && v > 0 {
+		if v := of(&r.Results[i]); r.counts(&r.Results[i]) && v > 0 {
 			all = append(all, v)
 		}
 	}

@@ -37,6 +37,9 @@ type Result struct {
 	// Exact says whether every right result has this checksum; nil where the line does not say.
 	Exact    *bool
 	Verified bool
+	// NotMeasured is the workload's reason why the times are not a measurement, such as
+	// "spread 486 %"; empty for a good line.
+	NotMeasured string
 	// Kind, Device and Threads are what computed: "cpu" or "cuda", its model, and its goroutines.
 	Kind, Device string
 	Threads      int
@@ -114,7 +117,7 @@ func ParseResult(text []byte) (Result, error) {
 		Size: members.text("size"), Width: members.whole("width"), Height: members.whole("height"), Batch: members.whole("batch"),
 		Type: members.text("type"), Parameters: members.texts("parameters"),
 		GFLOPS: members.positive("gflops"), MPixels: members.positive("mpixelsPerSecond"),
-		Checksum: members.text("checksum"), Exact: members.flag("exact"),
+		Checksum: members.text("checksum"), Exact: members.flag("exact"), NotMeasured: visible(members.text("notMeasured")),
 		Kind: members.text("device.kind"), Device: members.text("device.name"), Threads: members.whole("device.threads"),
 		Kernel: members.text("kernel"), ISA: members.text(nameISA...), Versions: members.texts("versions"),
 		Environment: members.texts("environment"),

@@ -61,6 +61,9 @@ type Row struct {
 	Runs int `json:"runs"`
 	// Summary is nil for a row without a time.
 	Summary *Summary `json:"summary,omitempty"`
+	// NotMeasured says why the row's times are not a measurement: the machine was busy in
+	// each run. Such a row keeps its times, but nothing is concluded from them.
+	NotMeasured string `json:"notMeasured,omitempty"`
 	// Problem says why the row has no time.
 	Problem string `json:"problem,omitempty"`
 	// Notes say what is odd about a row that has one.
@@ -104,15 +107,24 @@ func (k Key) where() string {
 	return name
 }
 
-// first is the line that speaks for the row: the first that counts.
+// first is the first line that counts, which describes the work of the row.
 func (r *Row) first() *Result {
 	for i := range r.Results {
-		if r.Results[i].Verified {
+		if r.counts(&r.Results[i]) {
 			return &r.Results[i]
 		}
 	}
 	return &r.Results[0]
 }
+
+// counts reports whether the row's times include the line: it is verified, and a
+// measurement unless no line of the row is one.
+func (r *Row) counts(line *Result) bool {
+	return line.Verified && (line.NotMeasured == "" || r.NotMeasured != "")
+}
+
+// measured reports whether the row has a time from which something can be concluded.
+func (r *Row) measured() bool { return r.Summary != nil && r.NotMeasured == "" }
 
 // Side is the result lines of one side.
 type Side struct {
@@ -185,6 +197,7 @@ func (r *Row) pool(kind string) {
 	if off := len(r.Results) - len(counted); off > 0 {
 		r.Notes = append(r.Notes, fmt.Sprintf("%s without a verified result left out", plural(off, "run")))
 	}
+	counted = r.leaveOutBusy(counted)
 	for i := range counted[1:] {
 		if why := differentWork(&counted[0], &counted[i+1]); why != "" {
 			r.Problem = "its runs measured different work: " + why
@@ -199,8 +212,42 @@ func (r *Row) pool(kind string) {
 	r.Summary = Summarize(r.Seconds)
 }
 
-// Fastest returns the rows of one key with the least median first; those without a
-// time come last.
+// leaveOutBusy returns the lines that are a measurement. Where none is, it returns all,
+// and the row is not measured.
+func (r *Row) leaveOutBusy(lines []Result) []Result {
+	var good []Result
+	var reasons []string
+	for _, line := range lines {
+		switch {
+		case line.NotMeasured == "":
+			good = append(good, line)
+		case !slices.Contains(reasons, line.NotMeasured):
+			reasons = append(reasons, line.NotMeasured)
+		}
+	}
+	if len(good) == 0 {
+		r.NotMeasured = strings.Join(reasons, "; ")
+		return lines
+	}
+	if off := len(lines) - len(good); off > 0 {
+		r.Notes = append(r.Notes, fmt.Sprintf("%s on a busy machine left out: %s", plural(off, "run"), strings.Join(reasons, "; ")))
+	}
+	return good
+}
+
+// Busy returns the rows that are not a measurement.
+func (s *Side) Busy() []*Row {
+	var rows []*Row
+	for _, r := range s.Rows {
+		if r.NotMeasured != "" {
+			rows = append(rows, r)
+		}
+	}
+	return rows
+}
+
+// Fastest returns the rows of one key with the least median first. Rows that are not a
+// measurement come after those that are, and rows without a time come last.
 func (s *Side) Fastest(k Key) []*Row {
 	var rows []*Row
 	for _, r := range s.Rows {
@@ -209,8 +256,8 @@ func (s *Side) Fastest(k Key) []*Row {
 		}
 	}
 	slices.SortStableFunc(rows, func(a, b *Row) int {
-		if a.Summary == nil || b.Summary == nil {
-			return cmp.Compare(boolInt(a.Summary == nil), boolInt(b.Summary == nil))
+		if worse := cmp.Compare(a.doubt(), b.doubt()); worse != 0 || a.Summary == nil {
+			return worse
 		}
 		return cmp.Compare(a.Summary.Median, b.Summary.Median)
 	})
@@ -230,20 +277,25 @@ func (s *Side) Keys() []Key {
 	return keys
 }
 
-// Loose returns the rows with a time whose interval is wider than bound allows: those
-// that need more repeats.
+// Loose returns the rows that need more repeats: those whose interval is wider than bound
+// allows, and those that are not a measurement.
 func (s *Side) Loose(bound float64) []*Row {
 	var rows []*Row
 	for _, r := range s.Rows {
-		if r.Summary != nil && !r.Summary.Tight(bound) {
+		if r.Summary != nil && (!r.measured() || !r.Summary.Tight(bound)) {
 			rows = append(rows, r)
 		}
 	}
 	return rows
 }
 
-func boolInt(b bool) int {
-	if b {
+// doubt orders rows by what is known of their time: 0 for a measurement, 1 for a time
+// that is none, 2 for no time.
+func (r *Row) doubt() int {
+	switch {
+	case r.Summary == nil:
+		return 2
+	case r.NotMeasured != "":
 		return 1
 	}
 	return 0

@@ -45,10 +45,10 @@ type Part struct {
 }
 
 // Parts is where the median repeat's time went: kernel, copies, and what is left. It is
-// nil for a row whose lines do not say.
+// nil for a row whose lines do not say, or that is not a measurement.
 func (r *Row) Parts() []Part {
 	s := r.Split
-	if r.Summary == nil || (s.Kernel == nil && s.copies() == 0) {
+	if !r.measured() || (s.Kernel == nil && s.copies() == 0) {
 		return nil
 	}
 	known := value(s.Kernel) + s.copies()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/urfave/cli/v2"
 
@@ -62,7 +63,11 @@ func (p *program) benchCompare(c *cli.Context) error {
 		return fail(ExitProblem, "%s became slower by more than %g %%", plural(len(slower), "row"), c.Float64("threshold"))
 	}
 	if untold := diffs.Untold(); len(untold) > 0 {
-		return fail(ExitNotDone, "of %s nothing can be told", plural(len(untold), "row")).try("measure with more repeats: --parameters repeats=9")
+		hint := "measure with more repeats: --parameters repeats=9"
+		if slices.ContainsFunc(untold, func(d *bench.Diff) bool { return d.Verdict == bench.NotMeasured }) {
+			hint = "measure again on an idle machine, or with more runs: batchctl bench --runs 5"
+		}
+		return fail(ExitNotDone, "of %s nothing can be told", plural(len(untold), "row")).try("%s", hint)
 	}
 	return nil
 }

@@ -175,3 +175,22 @@ func TestBands(t *testing.T) {
 		}
 	}
 }
+
+// The bandwidth of a copy is a limit of an operation that reads as much as it writes, and
+// a loose one of an operation that reads four bytes for each that it writes.
+func TestCopyBandwidthBindsCopies(t *testing.T) {
+	whole, half := Shape{W: 10, H: 20, Channels: 3}, Shape{W: 5, H: 10, Channels: 3}
+	for _, test := range []struct {
+		dst        Shape
+		exceedable bool
+		doubt      string
+	}{{whole, false, "120 % of the copy bandwidth"}, {half, true, ""}} {
+		w := testRow(t, sobel(), "go")
+		w.add([]Image{New(whole)}, []Image{New(test.dst)}, measure.Times{Seconds: []float64{1, 1}}, 5)
+		w.copied = [copyWays][]float64{{1.2, 1.2}}
+		r := w.result(Params{})
+		if len(r.Ceilings) != 1 || r.Ceilings[0].Exceedable != test.exceedable || r.Doubt() != test.doubt {
+			t.Errorf("to %v: %+v, %q", test.dst, r.Ceilings, r.Doubt())
+		}
+	}
+}

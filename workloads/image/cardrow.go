@@ -70,7 +70,7 @@ func (c *cardRow) complete(r *measure.Result, bytes int64, operations float64) {
 	giga := float64(bytes) / 1e9
 	if len(c.bandwidths) > 0 && r.KernelSeconds > 0 {
 		r.Ceilings = append(r.Ceilings,
-			measure.NewCeiling("copy bandwidth", measure.Median(c.bandwidths)/1e9, "GB/s", giga/r.KernelSeconds),
+			measure.NewCeiling(copyBandwidth, measure.Median(c.bandwidths)/1e9, "GB/s", giga/r.KernelSeconds),
 			measure.NewCeiling("PCIe copy", giga/measure.Median(c.copied), "GB/s", giga/r.Median))
 	}
 	if c.peak > 0 && r.KernelSeconds > 0 {

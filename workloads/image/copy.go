@@ -17,6 +17,9 @@ const copyWays = 2
 // smaller one measures how fast goroutines start.
 const leastCopied = 1 << 20
 
+// copyBandwidth names the limit of memory, of the host or of a GPU.
+const copyBandwidth = "copy bandwidth"
+
 // copying is the ceiling of an operation that does nothing but read its input
 // and write its output once: as many bytes copied by the same number of
 // goroutines, half of them read and half of them written, between the very
@@ -124,5 +127,5 @@ func (w *row) ceiling(seconds float64) (measure.Ceiling, bool) {
 		return measure.Ceiling{}, false
 	}
 	giga := float64(w.bytes) / 1e9
-	return measure.NewCeiling("copy bandwidth", giga/best, "GB/s", giga/seconds), true
+	return measure.NewCeiling(copyBandwidth, giga/best, "GB/s", giga/seconds), true
 }

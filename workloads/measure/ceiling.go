@@ -10,9 +10,12 @@ type Ceiling struct {
 	// Rate is the limit in Unit: GB/s or GFLOP/s.
 	Rate float64 `json:"rate"`
 	Unit string  `json:"unit"`
-	// Share is the rate of the row's median repeat divided by Rate. It may pass
-	// 1 where the row had the better luck of the two.
+	// Share is the rate of the row's median repeat divided by Rate. The two are
+	// measured one after the other, so it can pass 1 a little; see MostShare.
 	Share float64 `json:"share"`
+	// Exceedable says that a correct measurement can exceed the limit: a copy reads as
+	// much as it writes, and memory serves an operation with another mix faster; see MostMixed.
+	Exceedable bool `json:"exceedable,omitempty"`
 }
 
 // NewCeiling is a ceiling for a row that reached the given rate, in the same unit.

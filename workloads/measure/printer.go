@@ -28,6 +28,8 @@ type Printer struct {
 	w      io.Writer
 	format Format
 	total  float64
+	// rows and busy count the results, and those that are not a measurement.
+	rows, busy int
 	// environment is that of all rows.
 	environment map[string]string
 }
@@ -54,8 +56,12 @@ func (p *Printer) Print(r Result) error {
 	if !r.Verified {
 		return fmt.Errorf("print %s %s: the result was not verified", r.Operation, r.Size)
 	}
+	r.Environment, r.NotMeasured = p.environment, r.Doubt()
 	p.total += r.Median
-	r.Environment = p.environment
+	p.rows++
+	if r.NotMeasured != "" {
+		p.busy++
+	}
 	if p.format == JSON {
 		return json.NewEncoder(p.w).Encode(r)
 	}
@@ -63,11 +69,16 @@ func (p *Printer) Print(r Result) error {
 	return err
 }
 
-// Total ends the text with the sum of the medians. JSON has no such line.
+// Total ends the text with the sum of the medians, and marks a sum that includes rows
+// that are not a measurement. JSON has no such line.
 func (p *Printer) Total() error {
 	if p.format == JSON {
 		return nil
 	}
-	_, err := fmt.Fprintf(p.w, "Total: %s seconds\n", digits(p.total))
+	line := fmt.Sprintf("Total: %s seconds", digits(p.total))
+	if p.busy > 0 {
+		line += fmt.Sprintf(" (%d of %d rows): %s", p.busy, p.rows, notMeasurement)
+	}
+	_, err := fmt.Fprintln(p.w, line)
 	return err
 }

@@ -47,6 +47,9 @@ type Result struct {
 	MPixels float64 `json:"mpixelsPerSecond,omitempty"`
 	// Ceilings are limits of the machine, measured in the same run.
 	Ceilings []Ceiling `json:"ceilings,omitempty"`
+	// NotMeasured is the reason why the times are not a measurement, such as "spread
+	// 486 %"; see Doubt. The Printer sets it.
+	NotMeasured string `json:"notMeasured,omitempty"`
 	// Checksum is the CRC-32C of the output, "crc32c:" and eight digits.
 	Checksum string `json:"checksum"`
 	// Exact says that every right output has this checksum, on whatever device.
@@ -139,6 +142,8 @@ func (r Result) Spread() float64 {
 // Line is the row as text, without a line end:
 //
 //	Matrix multiplication 5000x5000: 1.23 seconds (float64, 203 GFLOP/s, 87 % of the FMA peak (233 GFLOP/s), median of 3, spread 16.2 %, first call 1.31 s, verified)
+//
+// A row that is not a measurement ends with ": machine busy, not a measurement".
 func (r Result) Line() string {
 	name := r.Title + " " + r.Size
 	if r.Batch > 0 {
@@ -164,7 +169,11 @@ func (r Result) Line() string {
 		notes = append(notes, fmt.Sprintf("efficiency %.0f %% on %d GPUs", 100*r.Efficiency, len(r.Cards)))
 	}
 	notes = append(notes, fmt.Sprintf("median of %d", r.Repeats), "spread "+digits(r.Spread())+" %", "first call "+digits(r.FirstCall)+" s", "verified")
-	return fmt.Sprintf("%s: %s seconds (%s)", name, digits(r.Median), strings.Join(notes, ", "))
+	line := fmt.Sprintf("%s: %s seconds (%s)", name, digits(r.Median), strings.Join(notes, ", "))
+	if r.NotMeasured != "" {
+		line += ": " + notMeasurement
+	}
+	return line
 }
 
 func sortedKeys(m map[string]float64) func(func(string) bool) {
