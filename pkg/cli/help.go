@@ -206,17 +206,17 @@ var exitMeanings = []struct {
 func exitTable() map[string][]int {
 	table := map[string][]int{
 		"":        {ExitProblem, ExitChange, ExitUnplaceable, ExitUnknown, ExitTimeout}, // batchctl's own help lists the codes of all commands
-		"submit":  {ExitProblem, ExitChange, ExitUnplaceable, ExitUnknown, ExitTimeout},
-		"wait":    {ExitProblem, ExitUnplaceable, ExitTimeout},
+		"submit":  {ExitProblem, ExitChange, ExitUnknown},
+		"wait":    {ExitProblem, ExitTimeout},
 		"explain": {ExitProblem, ExitTimeout},
-		"ecs run": {ExitProblem, ExitUnknown},
 	}
 	for _, group := range []struct {
 		codes    []int
 		commands []string
 	}{
 		{nil, []string{"lsp", "schema", "version", "completion", "env", "serve", "gc", "list", "queues", "top", "workload list"}},
-		{[]int{ExitProblem, ExitUnplaceable, ExitUnknown, ExitTimeout}, []string{"run", "retry", "resume", "bench", "quickstart"}},
+		{[]int{ExitProblem, ExitUnplaceable, ExitUnknown}, []string{"run", "bench", "quickstart"}},
+		{[]int{ExitProblem, ExitUnknown}, []string{"retry", "resume", "ecs run"}},
 		{[]int{ExitProblem, ExitChange}, []string{"plan", "infra diff"}},
 		{[]int{ExitProblem}, []string{"validate", "cost", "graph", "status", "logs", "results", "replay", "stop", "verify", "doctor", "workload run",
 			"bench compare", "child", "stage", "init", "convert", "fmt", "quickstart destroy", "infra deploy", "infra status", "infra destroy",
