@@ -88,8 +88,7 @@ func (p *program) app() *cli.App {
 		Usage:     "check, plan, submit and run AWS Batch jobs from one short file",
 		UsageText: "batchctl COMMAND [FLAGS] [FILES or JOBS]",
 		Description: "A job file runs on this machine and on AWS Batch alike:\n\n" +
-			"   batchctl run jobs/matrix-cpu.json\n   batchctl submit jobs/matrix-cpu.json --target prod --wait\n\n" +
-			"Exit codes:\n   " + indent(exitCodes),
+			"   batchctl run jobs/matrix-cpu.json\n   batchctl submit jobs/matrix-cpu.json --target prod --wait\n",
 		ErrWriter:            p.Err,
 		HideHelpCommand:      true,
 		HideVersion:          false,
@@ -122,9 +121,9 @@ func (p *program) app() *cli.App {
 	return app
 }
 
-// help builds the description that every command's --help ends with.
+// help builds the description in a command's --help; showHelp adds its exit codes.
 func help(what, examples string) string {
-	return what + "\n\nExamples:\n   " + indent(examples) + "\n\nExit codes:\n   " + indent(exitCodes)
+	return what + "\n\nExamples:\n   " + indent(examples)
 }
 
 // indent moves every line but the first under the first.

@@ -30,12 +30,6 @@ const (
 	ExitInterrupted = 130
 )
 
-// exitCodes is the text under every --help.
-const exitCodes = `0 done   1 problems in the files, or the job FAILED   2 usage
-3 could not be checked or done   4 plan, infra diff: something would change
-5 no machine can hold the job   6 submitted, but no answer came
-7 timeout   130 interrupted`
-
 // failure ends a command: what went wrong, what to do next, and the exit code.
 // An empty message ends it silently, because everything has been said.
 type failure struct {

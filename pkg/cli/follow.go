@@ -22,6 +22,8 @@ type follower struct {
 	*story
 	target *target
 	jobs   []client.Submitted
+	// asked is what the jobs wait for in the client.
+	asked asked
 	// untilStuck ends the watch when a job waits for what this machine will
 	// never have.
 	untilStuck bool
@@ -50,6 +52,7 @@ func (p *program) newFollower(t *target, jobs []client.Submitted, log io.Writer)
 		f.names[j.ID] = j
 	}
 	t.Trouble = p.troubles(func(text string) { f.line("%s", text) })
+	f.asked = t.conditions(ids(jobs))
 	return f
 }
 
@@ -296,7 +299,7 @@ func (f *follower) tree(now time.Time) []line {
 		return joinClauses(progress(job), trouble(job), lasted(job, now))
 	}
 	width, _ := f.size()
-	return treeLines(treeRows(f.seen(), note, true), width-echoWidth)
+	return treeLines(treeRows(f.seen(), f.asked, note, true), width-echoWidth)
 }
 
 // trouble is what there is to know of a job beyond its status: why it waits, or how

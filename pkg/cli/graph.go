@@ -90,7 +90,11 @@ func (p *program) graphOf(c *cli.Context) (*graph.Graph, error) {
 		return nil, err
 	}
 	defer call.close()
-	return submittedGraph(call.known), nil
+	asked, err := call.asked(call.known)
+	if err != nil {
+		return nil, err
+	}
+	return submittedGraph(call.known, asked), nil
 }
 
 func (p *program) draw(format, out string, g *graph.Graph) (string, error) {
@@ -198,24 +202,14 @@ func gpusOf(j *plan.Job) string {
 	return ""
 }
 
-// submittedGraph is the graph of jobs as Batch tells of them.
-func submittedGraph(jobs []client.Recalled) *graph.Graph {
-	g := &graph.Graph{}
+// submittedGraph draws submitted jobs and what they wait for: at AWS Batch, or in the client
+// before they were submitted.
+func submittedGraph(jobs []client.Recalled, asked asked) *graph.Graph {
+	g := &graph.Graph{Name: diag.Printable(asked.title)}
 	at := map[string]int{}
 	for i, job := range jobs {
 		at[aws.ToString(job.JobId)] = i
-		n := graph.Node{Name: diag.Printable(aws.ToString(job.JobName)), Queue: diag.Printable(queueName(aws.ToString(job.JobQueue))), Status: string(job.Status)}
-		if size := client.Size(job.JobDetail); size > 0 {
-			n.Kind = graph.Array
-			n.Labels = append(n.Labels, fmt.Sprintf("array of %d", size))
-			n.Counts = map[string]int{}
-			for status, count := range job.ArrayProperties.StatusSummary {
-				if count > 0 {
-					n.Counts[status] = int(count)
-				}
-			}
-		}
-		g.Nodes = append(g.Nodes, n)
+		g.Nodes = append(g.Nodes, submittedNode(job))
 	}
 	for i, job := range jobs {
 		for _, d := range job.DependsOn {
@@ -228,7 +222,43 @@ func submittedGraph(jobs []client.Recalled) *graph.Graph {
 			}
 		}
 	}
+	for _, step := range asked.unsubmitted {
+		at[step.key] = len(g.Nodes)
+		n := graph.Node{Name: diag.Printable(step.Name), Queue: diag.Printable(queueName(step.Queue)), Status: string(step.status())}
+		if step.ArraySize > 0 {
+			n.Kind = graph.Array
+			n.Labels = append(n.Labels, fmt.Sprintf("array of %d", step.ArraySize))
+		}
+		n.Labels = append(n.Labels, diag.Printable(step.note()))
+		g.Nodes = append(g.Nodes, n)
+	}
+	for key, i := range at {
+		step, ok := asked.steps[key]
+		if !ok {
+			continue
+		}
+		for _, before := range step.after {
+			if from, known := at[before]; known {
+				g.Edges = append(g.Edges, graph.Edge{From: from, To: i, Type: step.When})
+			}
+		}
+	}
 	return g
+}
+
+func submittedNode(job client.Recalled) graph.Node {
+	n := graph.Node{Name: diag.Printable(aws.ToString(job.JobName)), Queue: diag.Printable(queueName(aws.ToString(job.JobQueue))), Status: string(job.Status)}
+	if size := client.Size(job.JobDetail); size > 0 {
+		n.Kind = graph.Array
+		n.Labels = append(n.Labels, fmt.Sprintf("array of %d", size))
+		n.Counts = map[string]int{}
+		for status, count := range job.ArrayProperties.StatusSummary {
+			if count > 0 {
+				n.Counts[status] = int(count)
+			}
+		}
+	}
+	return n
 }
 
 // queueName is the name in a queue's ARN.

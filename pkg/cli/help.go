@@ -33,9 +33,8 @@ func showHelp(w io.Writer, app *cli.App, path string, c *cli.Command) error {
 		h.section("VERSION", app.Version)
 	}
 	h.section("DESCRIPTION", "")
-	about, _, _ := strings.Cut(c.Description, "\n\nExit codes:\n")
-	h.prose(about)
-	if len(c.Subcommands) == 0 || path == app.Name {
+	h.prose(strings.TrimRight(c.Description, "\n"))
+	if _, listed := exitTable()[commandPath(path)]; listed {
 		h.prose("\nExit codes:\n   " + strings.ReplaceAll(exitText(path, h.width-6), "\n", "\n   "))
 	}
 	if len(c.Subcommands) > 0 {
@@ -203,31 +202,42 @@ var exitMeanings = []struct {
 	{ExitTimeout, "timeout"}, {ExitInterrupted, "interrupted"},
 }
 
-// exitsOf are the codes of a command beside those that every command has.
-func exitsOf(path string) []int {
-	_, command, _ := strings.Cut(path, " ")
-	switch command {
-	case "", "submit": // batchctl's own help lists the codes of all commands
-		return []int{ExitProblem, ExitChange, ExitUnplaceable, ExitUnknown, ExitTimeout}
-	case "run", "retry", "resume", "bench matrix", "bench image", "quickstart":
-		return []int{ExitProblem, ExitUnplaceable, ExitUnknown, ExitTimeout}
-	case "plan", "infra diff":
-		return []int{ExitProblem, ExitChange}
-	case "wait":
-		return []int{ExitProblem, ExitUnplaceable, ExitTimeout}
-	case "explain":
-		return []int{ExitProblem, ExitTimeout}
-	case "ecs run":
-		return []int{ExitProblem, ExitUnknown}
-	case "lsp", "schema", "version", "completion", "env", "serve", "gc", "list", "queues", "top":
-		return nil
+// exitTable has the codes of each command beside those that every command has.
+func exitTable() map[string][]int {
+	table := map[string][]int{
+		"":        {ExitProblem, ExitChange, ExitUnplaceable, ExitUnknown, ExitTimeout}, // batchctl's own help lists the codes of all commands
+		"submit":  {ExitProblem, ExitChange, ExitUnknown},
+		"wait":    {ExitProblem, ExitTimeout},
+		"explain": {ExitProblem, ExitTimeout},
 	}
-	return []int{ExitProblem}
+	for _, group := range []struct {
+		codes    []int
+		commands []string
+	}{
+		{nil, []string{"lsp", "schema", "version", "completion", "env", "serve", "gc", "list", "queues", "top", "workload list"}},
+		{[]int{ExitProblem, ExitUnplaceable, ExitUnknown}, []string{"run", "bench", "quickstart"}},
+		{[]int{ExitProblem, ExitUnknown}, []string{"retry", "resume", "ecs run"}},
+		{[]int{ExitProblem, ExitChange}, []string{"plan", "infra diff"}},
+		{[]int{ExitProblem}, []string{"validate", "cost", "graph", "status", "logs", "results", "replay", "stop", "verify", "doctor", "workload run",
+			"bench compare", "child", "stage", "init", "convert", "fmt", "quickstart destroy", "infra deploy", "infra status", "infra destroy",
+			"infra outputs", "ecs status", "ecs wait", "ecs logs", "ecs stop"}},
+	} {
+		for _, command := range group.commands {
+			table[command] = group.codes
+		}
+	}
+	return table
+}
+
+// commandPath is the command in "batchctl infra diff", without the program's name.
+func commandPath(path string) string {
+	_, command, _ := strings.Cut(path, " ")
+	return command
 }
 
 // exitText lists the exit codes of a command, as many on a line as the width takes.
 func exitText(path string, columns int) string {
-	codes := append([]int{ExitOK, ExitUsage, ExitNotDone, ExitInterrupted}, exitsOf(path)...)
+	codes := append([]int{ExitOK, ExitUsage, ExitNotDone, ExitInterrupted}, exitTable()[commandPath(path)]...)
 	var lines []string
 	line := ""
 	for _, m := range exitMeanings {

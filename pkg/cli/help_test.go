@@ -1,6 +1,9 @@
 package cli
 
 import (
+	"fmt"
+	"io"
+	"maps"
 	"strings"
 	"testing"
 
@@ -46,4 +49,51 @@ func TestHelpFits(t *testing.T) {
 			walk("batchctl "+c.Name, c)
 		}
 	}
+}
+
+// TestExitCodesOfEachCommand: each command has a row in the table of exit codes and shows it,
+// each row has its command, and each code a meaning.
+func TestExitCodesOfEachCommand(t *testing.T) {
+	app := (&program{Streams: Streams{Out: io.Discard, Err: io.Discard}}).app()
+	table := exitTable()
+	left := maps.Clone(table)
+	delete(left, "") // batchctl's own
+	var walk func(path string, c *cli.Command)
+	walk = func(path string, c *cli.Command) {
+		codes, listed := table[path]
+		delete(left, path)
+		var page strings.Builder
+		if err := showHelp(&page, app, "batchctl "+path, c); err != nil {
+			t.Fatal(err)
+		}
+		switch does := len(c.Flags) > 0 || len(c.Subcommands) == 0; {
+		case does != listed:
+			t.Errorf("%s: does something itself: %v, has a row in exitTable: %v", path, does, listed)
+		case listed != strings.Contains(page.String(), "Exit codes:"):
+			t.Errorf("%s: help does not show its exit codes:\n%s", path, &page)
+		}
+		for _, code := range codes {
+			if !strings.Contains(page.String(), fmt.Sprintf("%d %s", code, meaningOf(code))) {
+				t.Errorf("%s: help does not show exit code %d", path, code)
+			}
+		}
+		for _, sub := range c.Subcommands {
+			walk(path+" "+sub.Name, sub)
+		}
+	}
+	for _, c := range app.Commands {
+		walk(c.Name, c)
+	}
+	for path := range left {
+		t.Errorf("exitTable has a row for %q, and there is no such command", path)
+	}
+}
+
+func meaningOf(code int) string {
+	for _, m := range exitMeanings {
+		if m.code == code {
+			return m.text
+		}
+	}
+	return "without a meaning"
 }

@@ -218,7 +218,8 @@ func (p *program) status(c *cli.Context) error {
 	}
 	if len(call.known) > 1 {
 		fmt.Fprintf(p.Err, "on %s; one job in full: batchctl status %s%s\n", diag.Printable(call.label), client.ShortID(call.jobs[0].ID), call.flags)
-		err = p.printJobTree(call.target, call.known, call.whys(c.Context, now), now)
+		asked, failed := call.asked(call.known)
+		err = errors.Join(failed, p.printJobTree(call.target, call.known, asked, call.whys(c.Context, now), now))
 		p.tellNext(call.target, live(call.known))
 		return err
 	}
@@ -233,8 +234,9 @@ func (p *program) status(c *cli.Context) error {
 	return err
 }
 
-// printJobTree prints jobs as a tree of their dependencies; whys is why some wait.
-func (p *program) printJobTree(t *target, jobs []client.Recalled, whys map[string]string, now time.Time) error {
+// printJobTree prints jobs as a tree of their dependencies, below the name of their workflow.
+// whys says why some jobs wait.
+func (p *program) printJobTree(t *target, jobs []client.Recalled, asked asked, whys map[string]string, now time.Time) error {
 	forgotten := map[string]bool{}
 	for _, job := range jobs {
 		forgotten[aws.ToString(job.JobId)] = job.Forgotten
@@ -246,7 +248,10 @@ func (p *program) printJobTree(t *target, jobs []client.Recalled, whys map[strin
 		return joinClauses(rollUp(job), trouble(job), lasted(job, now), whys[aws.ToString(job.JobId)])
 	}
 	var b strings.Builder
-	for _, l := range treeLines(treeRows(details(jobs), note, isTerminal(p.Out)), width(p.Out)) {
+	if title := asked.title; title != "" {
+		b.WriteString(text(title, "").cut(cmp.Or(width(p.Out), len(title))).render(color(p.Out)) + "\n")
+	}
+	for _, l := range treeLines(treeRows(details(jobs), asked, note, isTerminal(p.Out)), width(p.Out)) {
 		b.WriteString(l.render(color(p.Out)) + "\n")
 	}
 	return p.printText(b.String())

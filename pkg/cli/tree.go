@@ -17,6 +17,10 @@ type treeRow struct {
 	// after are the ids of the jobs that it depends on; those that are not in the
 	// tree do not count.
 	after []string
+	// when is the condition on their ends: spec.WhenAlways or spec.WhenFailure; "" for success.
+	when string
+	// unsubmitted reports that the job has no id at its service.
+	unsubmitted bool
 	// note is what stands behind the status; chart is drawn before it.
 	chart line
 	note  string
@@ -31,8 +35,9 @@ type treeNode struct {
 	also []string
 }
 
-// treeRows are the jobs as a tree shows them. Charts are for terminals.
-func treeRows(jobs []types.JobDetail, note func(types.JobDetail) string, charts bool) []treeRow {
+// treeRows are the jobs as a tree shows them, with the steps that were not submitted. Charts
+// are for terminals.
+func treeRows(jobs []types.JobDetail, asked asked, note func(types.JobDetail) string, charts bool) []treeRow {
 	rows := make([]treeRow, len(jobs))
 	for i, job := range jobs {
 		rows[i] = treeRow{id: aws.ToString(job.JobId), name: nameOf(job), status: job.Status, note: note(job)}
@@ -42,6 +47,12 @@ func treeRows(jobs []types.JobDetail, note func(types.JobDetail) string, charts 
 		for _, d := range job.DependsOn {
 			rows[i].after = append(rows[i].after, aws.ToString(d.JobId))
 		}
+		if step, ok := asked.steps[rows[i].id]; ok {
+			rows[i].after, rows[i].when = append(rows[i].after, step.after...), step.When
+		}
+	}
+	for _, step := range asked.unsubmitted {
+		rows = append(rows, treeRow{id: step.key, name: step.Name, status: step.status(), after: step.after, when: step.When, unsubmitted: true, note: step.note()})
 	}
 	return rows
 }
@@ -138,11 +149,14 @@ const (
 // treeLines draws the tree on so many columns; 0 for as many as it takes.
 func treeLines(rows []treeRow, width int) []line {
 	all := limbs(plant(rows), width/3)
-	names, statuses := 0, len("SUCCEEDED")
+	names, ids, statuses := 0, 0, len("SUCCEEDED")
 	heads := make([]line, len(all))
 	for i, l := range all {
 		heads[i] = append(text(l.stem, styleFaint), text(l.name, "")...)
 		names, statuses = max(names, heads[i].width()), max(statuses, len(l.status))
+		if !l.unsubmitted {
+			ids = max(ids, len(client.ShortID(l.id)))
+		}
 	}
 	if width > 0 {
 		names = min(names, max(width*2/5, 12))
@@ -151,7 +165,11 @@ func treeLines(rows []treeRow, width int) []line {
 	for i, l := range all {
 		row := append(heads[i].cut(names).pad(names, false), span{text: "  "})
 		if width == 0 || width >= idsWidth {
-			row = append(row, text(client.ShortID(l.id), "")...)
+			id := client.ShortID(l.id)
+			if l.unsubmitted {
+				id = "-"
+			}
+			row = append(row, text(id, "").pad(ids, false)...)
 			row = append(row, span{text: "  "})
 		}
 		row = append(row, text(string(l.status), endStyle(l.status)).pad(statuses, false)...)
@@ -159,6 +177,9 @@ func treeLines(rows []treeRow, width int) []line {
 			row = append(append(row, span{text: "  "}), l.chart...)
 		}
 		note := l.note
+		if l.when != "" {
+			note = joinClauses("when: "+l.when, note)
+		}
 		if len(l.also) > 0 {
 			note = joinClauses(note, "also after "+strings.Join(l.also, ", "))
 		}

@@ -89,7 +89,7 @@ func TestTree(t *testing.T) {
 				}
 				return joinClauses(rollUp(job), trouble(job), lasted(job, treeMoment))
 			}
-			for _, l := range treeLines(treeRows(jobs, note, width > 0), width) {
+			for _, l := range treeLines(treeRows(jobs, asked{}, note, width > 0), width) {
 				if width > 0 && l.width() > width {
 					t.Errorf("%s: a line of %d columns on %d", name, l.width(), width)
 				}

@@ -46,8 +46,17 @@ func (c *Client) newRun(ctx context.Context, p *plan.Plan) (*run, error) {
 			t.submit = stamped(j.Submit, t.submission, single, !c.TakesOnce)
 		}
 	}
+	r.title = titleOf(p)
 	r.markDeferred()
 	return r, c.complete(ctx, r, p)
+}
+
+// titleOf is the name of a workflow; "" where the only job has it.
+func titleOf(p *plan.Plan) string {
+	if len(p.Jobs) == 1 && p.Jobs[0].Name == p.Name {
+		return ""
+	}
+	return p.Name
 }
 
 // taskFor is a job of a plan, but for what it has to do with others.

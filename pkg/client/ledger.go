@@ -17,7 +17,8 @@ import (
 
 // Ledger is the user's own record of what was submitted: one line of JSON for
 // each accepted job in <Dir>/submissions.jsonl, for people and for Resolve, and
-// in <Dir>/open the logs of runs that are not through (see runLog). Lines are only
+// in <Dir>/open the logs of runs that are not through (see runLog). <Dir>/runs.jsonl says
+// what the jobs of closed runs waited for (see Run). Lines are only
 // ever appended, and members that this version does not know are ignored, so that
 // later versions can write more.
 type Ledger struct {

@@ -63,8 +63,8 @@ func (e *RetryError) Error() string {
 // Retry makes a plan that runs again what failed of these jobs: of an array its FAILED
 // children, or those of them that are named (array:3), in as many jobs as needed; any
 // other FAILED job as it was. Definition, queue, overrides, parameters, timeout, retry
-// strategy and tags are the job's own. Of its dependencies it has those that are run again
-// as well; the others have ended.
+// strategy and tags are the job's own. Of its dependencies, in the client too, it has those
+// that are run again as well; the others have ended.
 // sweep.CellsVariable says which cells the children have; a plain array is given a
 // launcher that sets the index of old, for which its image needs a shell. Jobs of
 // which nothing failed are passed over. The error is a *NothingFailedError, a
@@ -92,12 +92,16 @@ func (c *Client) Retry(ctx context.Context, ids []string, o RetryOptions) (*plan
 	if len(all) == 0 {
 		return nil, &NothingFailedError{ids}
 	}
+	runs, err := c.runsAgain(all)
+	if err != nil {
+		return nil, err
+	}
 	p := &plan.Plan{}
 	p.Jobs, err = inOrder(all)
 	if err != nil {
 		return nil, err
 	}
-	p.Name = p.Jobs[0].Group
+	p.Name = retryName(p.Jobs, runs)
 	return p, nil
 }
 

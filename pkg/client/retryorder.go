@@ -13,9 +13,55 @@ import (
 // runAgain is a job and the jobs that run it again.
 type runAgain struct {
 	job types.JobDetail
+	// when is what the job was submitted with: plan.Job.When.
+	when string
+	// inClient are the jobs that it waited for in the client, before it was submitted.
+	inClient []types.JobDependency
 	// children are the indexes of an array that run again.
 	children []int
 	parts    []*plan.Job
+}
+
+// runsAgain returns the runs of the jobs, and adds to each job what it waited for in the
+// client. Only the ledger knows that: the job was submitted without dependencies.
+func (c *Client) runsAgain(all []*runAgain) ([]Run, error) {
+	if c.Ledger == nil {
+		return nil, nil
+	}
+	var ids []string
+	for _, r := range all {
+		ids = append(ids, aws.ToString(r.job.JobId))
+	}
+	runs, err := c.Ledger.RunsOf(ids...)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range all {
+		for _, run := range runs {
+			j, ok := run.Job(aws.ToString(r.job.JobId))
+			if !ok || j.When == "" {
+				continue
+			}
+			r.when = j.When
+			for _, id := range run.AfterIDs(j) {
+				r.inClient = append(r.inClient, types.JobDependency{JobId: &id})
+			}
+		}
+	}
+	return runs, nil
+}
+
+// retryName is the name of a plan that runs jobs again: that of the only job or array, else
+// the workflow's with a suffix, else "".
+func retryName(jobs []*plan.Job, runs []Run) string {
+	first := jobs[0].Group
+	if !slices.ContainsFunc(jobs, func(j *plan.Job) bool { return j.Group != first }) {
+		return first
+	}
+	if len(runs) == 1 && runs[0].Name != "" {
+		return runs[0].Name + retrySuffix
+	}
+	return ""
 }
 
 // inOrder are the jobs of all, each after those that it waits for: what a job waited for
@@ -32,7 +78,7 @@ func inOrder(all []*runAgain) (jobs []*plan.Job, err error) {
 			return nil
 		}
 		begun[r] = true
-		for _, d := range r.job.DependsOn {
+		for _, d := range slices.Concat(r.job.DependsOn, r.inClient) {
 			on := byID[aws.ToString(d.JobId)]
 			if on == nil || on == r {
 				continue
@@ -45,6 +91,9 @@ func inOrder(all []*runAgain) (jobs []*plan.Job, err error) {
 					"it waits for one of several jobs " + *on.job.JobName + "; retry it with that one alone, by their ids"}
 			}
 			r.after(on, d.Type)
+			for _, part := range r.parts {
+				part.When = r.when // without a job to wait for, it runs at once
+			}
 		}
 		if slices.ContainsFunc(r.job.DependsOn, func(d types.JobDependency) bool { return d.Type == types.ArrayJobDependencySequential }) {
 			r.sequential()

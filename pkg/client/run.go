@@ -21,6 +21,7 @@ import (
 // run is a plan on its way: its jobs as intents and what has become of them.
 type run struct {
 	name     string
+	title    string // the workflow's name; "" for a single job
 	target   string
 	attached bool
 	began    time.Time
@@ -77,7 +78,7 @@ func (r *run) open(l *Ledger) (err error) {
 	}
 	r.target = l.Target
 	first := worker(lineRun)
-	first.Run, first.Target, first.Jobs, first.Attached = r.name, r.target, len(r.tasks), r.attached
+	first.Run, first.Name, first.Target, first.Jobs, first.Attached = r.name, r.title, r.target, len(r.tasks), r.attached
 	lines := []line{first}
 	var texts []staged
 	for _, t := range r.tasks {
@@ -135,7 +136,7 @@ func runOf(name string, log *runLog, lines []line) (*run, error) {
 	for n, l := range lines {
 		switch l.What {
 		case lineRun:
-			r.target, r.attached, r.began, jobs = l.Target, l.Attached, l.Time, l.Jobs
+			r.title, r.target, r.attached, r.began, jobs = l.Name, l.Target, l.Attached, l.Time, l.Jobs
 		case lineIntent:
 			t, err := taskOf(l)
 			if err != nil {
@@ -302,8 +303,9 @@ func (r *run) giveUp() {
 	r.stopping = false
 }
 
-// close moves what was accepted to submissions.jsonl and ends the log, or leaves
-// the run open for another process when something is left to do.
+// close moves what was accepted to submissions.jsonl, notes in runs.jsonl what the jobs
+// waited for, and ends the log, or leaves the run open for another process when something
+// is left to do.
 func (r *run) close(l *Ledger) (err error) {
 	if r.log == nil {
 		return nil
@@ -311,7 +313,7 @@ func (r *run) close(l *Ledger) (err error) {
 	if !r.settled() {
 		return errors.Join(r.log.sync(), r.log.release())
 	}
-	if err := l.keep(r); err != nil {
+	if err := cmp.Or(l.keepRecord(r), l.keep(r)); err != nil {
 		return errors.Join(err, r.log.release())
 	}
 	return r.log.remove()

@@ -25,8 +25,8 @@ import (
 //  1. No SubmitJob is sent whose intent is not on the disk.
 //  2. An intent without an outcome may or may not have been sent: it is looked up
 //     at the service before it is sent again.
-//  3. The log is removed only after its accepted jobs are in submissions.jsonl, on
-//     the disk. A job that is in both counts once.
+//  3. The log is removed only after its accepted jobs are in submissions.jsonl and what
+//     its jobs wait for is in runs.jsonl, on the disk. A job that is in both counts once.
 //  4. A job that waits in the client is sent only after its line "due" is on the
 //     disk. Without that line it has not been sent.
 //
@@ -57,7 +57,7 @@ type line struct {
 	Time time.Time `json:"time"`
 	What string    `json:"what"`
 
-	// Of the run, and of who works on it.
+	// Of the run, whose Name is the workflow's, and of who works on it.
 	Run      string `json:"run,omitempty"`
 	Target   string `json:"target,omitempty"`
 	Host     string `json:"host,omitempty"`

@@ -1,0 +1,131 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/client"
+)
+
+// asked is what the ledger adds to jobs at a service: the jobs that they wait for in the
+// client, and, if all jobs of one submission are shown, its name and its other steps.
+type asked struct {
+	// steps are the jobs with a When and those in unsubmitted, by key.
+	steps map[string]step
+	// title is the workflow's name.
+	title string
+	// unsubmitted are the steps that are not needed or that batchctl has yet to submit.
+	unsubmitted []step
+}
+
+// step is a job as it was asked for.
+type step struct {
+	client.RunJob
+	// key is the job's id, or a text that only this step has.
+	key string
+	// after are the keys of the jobs that it waits for.
+	after []string
+}
+
+// Statuses of steps that were not submitted; AWS Batch has none for them.
+const (
+	statusSkipped types.JobStatus = "SKIPPED"
+	statusWaiting types.JobStatus = "WAITING"
+)
+
+func (s step) status() types.JobStatus {
+	if s.Skipped != "" {
+		return statusSkipped
+	}
+	return statusWaiting
+}
+
+func (s step) note() string {
+	if s.Skipped != "" {
+		return "not needed: " + s.Skipped
+	}
+	return "not submitted yet"
+}
+
+// asked reads what the ledger knows about the jobs that are shown.
+func (t *target) asked(jobs []client.Recalled) (asked, error) {
+	var shown []string
+	for _, job := range jobs {
+		shown = append(shown, aws.ToString(job.JobId))
+	}
+	if t.Ledger == nil {
+		return asked{}, nil
+	}
+	runs, err := t.Ledger.RunsOf(shown...)
+	if err != nil {
+		return asked{}, err
+	}
+	a := asked{steps: map[string]step{}}
+	for _, r := range runs {
+		for i, j := range r.Jobs {
+			if j.ID != "" && j.When != "" {
+				a.steps[j.ID] = stepOf(r, i)
+			}
+		}
+	}
+	if len(runs) != 1 || !isWhole(runs[0], shown) {
+		return a, nil
+	}
+	a.title = runs[0].Name
+	for i, j := range runs[0].Jobs {
+		if j.ID == "" && (j.Skipped != "" || j.Pending) {
+			s := stepOf(runs[0], i)
+			a.unsubmitted = append(a.unsubmitted, s)
+			a.steps[s.key] = s
+		}
+	}
+	return a, nil
+}
+
+// isWhole reports whether the ids are those of all submitted jobs of the run, and no others.
+func isWhole(r client.Run, ids []string) bool {
+	shown := map[string]bool{}
+	for _, id := range ids {
+		shown[id] = true
+	}
+	for _, j := range r.Jobs {
+		if j.ID != "" && !shown[j.ID] {
+			return false
+		}
+		delete(shown, j.ID)
+	}
+	return len(shown) == 0
+}
+
+// conditions is asked without a name and without other steps, for a view of jobs that are
+// still being submitted. A ledger that cannot be read is reported by other calls.
+func (t *target) conditions(ids []string) asked {
+	var jobs []client.Recalled
+	for _, id := range ids {
+		jobs = append(jobs, client.Recalled{JobDetail: types.JobDetail{JobId: &id}})
+	}
+	a, _ := t.asked(jobs)
+	return asked{steps: a.steps}
+}
+
+func stepOf(r client.Run, at int) step {
+	s := step{RunJob: r.Jobs[at], key: keyOf(r, at)}
+	for _, e := range s.After {
+		switch {
+		case e.Job >= 0 && e.Job < len(r.Jobs):
+			s.after = append(s.after, keyOf(r, e.Job))
+		case e.ID != "":
+			s.after = append(s.after, e.ID)
+		}
+	}
+	return s
+}
+
+func keyOf(r client.Run, at int) string {
+	if id := r.Jobs[at].ID; id != "" {
+		return id
+	}
+	return fmt.Sprintf("%s/%d", r.ID, at)
+}
