@@ -23,8 +23,8 @@ func TestCPUImage(t *testing.T) {
 	if i.Size > maxProgram {
 		t.Errorf("the image has %d bytes, and %d are allowed", i.Size, maxProgram)
 	}
-	i.run(t, nil, "matrix", "--sizes", "64", "--repeats", "1").want(t, workloads.ExitOK, "Matrix multiplication 64x64: ", " verified)\n")
-	i.run(t, nil, "image", "--sizes", "64", "--batch", "1", "--repeats", "1").want(t, workloads.ExitOK, "Sobel edges 64x64 batch 1: ", " verified)\n")
+	i.run(t, nil, "matrix", "--sizes", "64", "--repeats", "1").want(t, workloads.ExitOK, "Matrix multiplication 64x64: ", " verified)")
+	i.run(t, nil, "image", "--sizes", "64", "--batch", "1", "--repeats", "1").want(t, workloads.ExitOK, "Sobel edges 64x64 batch 1: ", " verified)")
 	i.run(t, nil, "matrix", "--device", "cuda").want(t, workloads.ExitNoDevice,
 		"--device cuda: this program is built without a way to a GPU; take the GPU image of batchctl-workloads, ")
 }
@@ -48,16 +48,16 @@ func TestGPUImage(t *testing.T) {
 			t.Errorf("the environment %q lacks %s", i.Config.Env, want)
 		}
 	}
-	i.run(t, nil, "matrix", "--sizes", "64", "--repeats", "1").want(t, workloads.ExitOK, "Matrix multiplication 64x64: ", " verified)\n")
+	i.run(t, nil, "matrix", "--sizes", "64", "--repeats", "1").want(t, workloads.ExitOK, "Matrix multiplication 64x64: ", " verified)")
 	i.run(t, nil, "gpu-info").want(t, workloads.ExitNoDevice, "this machine runs no NVIDIA driver", "--gpus all")
 
 	driver := []string{"--volume", fake + ":/usr/local/nvidia/lib64:ro", "--env", "FAKECUDA_DEVICES=2"}
 	product := []string{"matrix", "--device", "cuda", "--sizes", "64", "--repeats", "1"}
 	i.run(t, driver, "gpu-info").want(t, workloads.ExitOK, "2 of 2 can be used", "Fake GPU", "cuBLAS is not in this image")
-	i.run(t, driver, product...).want(t, workloads.ExitOK, "Matrix multiplication 64x64: ", " kernel builtin, ", " verified)\n")
+	i.run(t, driver, product...).want(t, workloads.ExitOK, "Matrix multiplication 64x64: ", " kernel builtin, ", " verified)")
 
 	cublas := append(driver, "--volume", fake+":/usr/local/cuda/lib64:ro")
-	i.run(t, cublas, product...).want(t, workloads.ExitOK, "Matrix multiplication 64x64: ", " kernel cuBLAS ", " verified)\n")
+	i.run(t, cublas, product...).want(t, workloads.ExitOK, "Matrix multiplication 64x64: ", " kernel cuBLAS ", " verified)")
 }
 
 // check is what both images have in common.
