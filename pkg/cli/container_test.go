@@ -61,6 +61,7 @@ func TestContainers(t *testing.T) {
 		UpdateScripts:       *update,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
+		Condition:           condition,
 		Setup: func(e *testscript.Env) error {
 			e.Vars = append(e.Vars, storage...)
 			e.Setenv("BATCHCTL_STATE_DIR", filepath.Join(e.WorkDir, "state"))
