@@ -128,7 +128,7 @@ func openExecutor(ctx context.Context, dir string, choice executorChoice) (execu
 }
 
 // nameExecutor prints once how jobs run. For processes the engine's note on members without effect
-// says it; that they run as root is said here.
+// names them; this line adds that they run as root.
 func (p *program) nameExecutor(label string, runsJobs bool) {
 	switch {
 	case label != "" && label != container.Process:
