@@ -81,9 +81,9 @@ func values(o object) (all []any) {
 	return all
 }
 
-// The submitter's policy allows every operation of ECS that batchctl ecs calls.
+// The policy for ECS tasks allows every operation of ECS that batchctl ecs calls.
 func TestSubmitterRunsTasks(t *testing.T) {
-	text, err := json.Marshal(at(parse(t, file("iam")), "Resources", "SubmitterPolicy"))
+	text, err := json.Marshal(at(parse(t, file("ecs")), "Resources", "TaskPolicy"))
 	if err != nil {
 		t.Fatal(err)
 	}

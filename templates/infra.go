@@ -40,7 +40,7 @@ func Infra() []Template {
 		{Name: "gpu-image", Title: "pipeline that builds an AMI of your own for GPU hosts", Capabilities: iam, Optional: true},
 		{Name: "gpu-host", Title: "launch template of GPU hosts"},
 		{Name: "batch", Title: "compute environments, queues, fair share"},
-		{Name: "ecs", Title: "ECS cluster with CPU and GPU capacity", Optional: true},
+		{Name: "ecs", Title: "ECS cluster with CPU and GPU capacity", Capabilities: iam, Optional: true},
 		{Name: "observability", Title: "log groups, dashboard, alarms"},
 		{Name: "budget", Title: "alarm on the month's cost", Optional: true},
 	}

@@ -161,6 +161,7 @@ var forUsers = map[string]string{
 	"SubmitterRoleArn":   "profiles of those who submit",
 	"SubmitterPolicyArn": "templates of the user's own roles",
 	"StagingPolicyArn":   "the same",
+	"TaskPolicyArn":      "the same",
 	"DataBucketArn":      "the same",
 }
 

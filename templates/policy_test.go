@@ -79,15 +79,19 @@ func TestStagingPolicies(t *testing.T) {
 		{"JobData", "mine/", "s3:AbortMultipartUpload", object + "staging/outputs/job/0/model.bin", "", true},
 		{"JobData", "mine/", "s3:PutObject", object + "mine/x", "", true},
 		{"JobData", "mine/", "s3:ListBucket", bucket, "other/", false},
-		{"JobData", "", "s3:PutObject", object + "other/x", "", true},
-		{"JobData", "", "s3:PutObject", object + "templates/0f", "", false}, // which an administrator deploys
+		{"JobData", "data/", "s3:PutObject", object + "other/x", "", false},
+		{"JobData", "data/", "s3:PutObject", object + "inputs/x", "", false}, // jobs of other users read it
+		{"JobData", "data/", "s3:GetObject", object + "inputs/x", "", true},
+		{"JobData", "data/", "s3:ListBucket", bucket, "inputs/", true},
+		{"JobData", "data/", "s3:ListBucket", bucket, "", false},
+		{"JobData", "templates/", "s3:PutObject", object + "templates/0f", "", false}, // which an administrator deploys
 		{"StagingPolicy", "mine/", "s3:PutObject", object + "staging/0f", "", true},
 		{"StagingPolicy", "mine/", "s3:GetObject", object + "staging/outputs/job/0/model.bin", "", true},
 		{"StagingPolicy", "mine/", "s3:ListBucket", bucket, "staging/outputs/job/0/", true},
 		{"StagingPolicy", "mine/", "s3:ListBucket", bucket, "mine/", false},
 		{"StagingPolicy", "", "s3:GetObject", object + "mine/x", "", false},
 	} {
-		values := map[string]string{"AWS::Partition": "aws", "DataBucket": "b", "DataPrefix": test.data, "StagingPrefix": "staging/"}
+		values := map[string]string{"AWS::Partition": "aws", "DataBucket": "b", "DataPrefix": test.data, "InputPrefix": "inputs/", "StagingPrefix": "staging/"}
 		if permits(t, test.policy, values, test.action, test.resource, test.prefix) != test.allowed {
 			t.Errorf("%s with the data in %q: %s on %s%s: allowed is %v", test.policy, test.data, test.action, test.resource, test.prefix, !test.allowed)
 		}
@@ -132,8 +136,8 @@ func permits(t *testing.T, name string, values map[string]string, action, resour
 		if err := json.Unmarshal([]byte(filled(t, v, values)), &s); err != nil {
 			t.Fatal(err)
 		}
-		like, conditional := at(s, "Condition", "StringLike", "s3:prefix").(string)
-		if anyWord(s["Action"], func(w string) bool { return w == action }) && anyWord(s["Resource"], func(w string) bool { return matches(w, resource) }) && (!conditional || matches(like, prefix)) {
+		like := at(s, "Condition", "StringLike", "s3:prefix")
+		if anyWord(s["Action"], func(w string) bool { return w == action }) && anyWord(s["Resource"], func(w string) bool { return matches(w, resource) }) && (like == nil || anyWord(like, func(w string) bool { return matches(w, prefix) })) {
 			allowed, denied = allowed || s["Effect"] == "Allow", denied || s["Effect"] == "Deny"
 		}
 	}

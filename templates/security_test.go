@@ -14,15 +14,15 @@ import (
 
 // excused is every finding that stays, as rule template.resource, and why.
 var excused = map[string]string{
-	"star-resource iam.ExecutionRole/Token":             "ecr:GetAuthorizationToken has no resource level",
-	"star-resource iam.SubmitterPolicy/Look":            "these batch:Describe* and batch:List* have no resource level, and only read",
-	"star-resource iam.SubmitterPolicy/TaskDefinitions": "ecs:RegisterTaskDefinition and ecs:DescribeTaskDefinition have no resource level; what a definition may do is bounded by the roles that PassRole lets it have",
-	"trust-account iam.InstanceRole":                    "EC2 hands a role to its own instance and sends no aws:SourceAccount; iam:PassRole decides who may attach the role",
-	"trust-account gpu-image.BuildRole":                 "the same: a role of instances",
-	"egress-world network.HostSecurityGroup":            "Amazon S3 has public addresses and its prefix list differs by Region: S3PrefixListId narrows it; without NAT there is no route to anywhere else",
-	"logs-kms observability.JobLogGroup":                "a key by parameter: CloudWatch Logs always encrypts, and a key of one's own costs and needs a policy that admits the service",
-	"logs-kms observability.BatchJobLogGroup":           "the same",
-	"logs-kms observability.EventLogGroup":              "the same",
+	"star-resource iam.ExecutionRole/Token":        "ecr:GetAuthorizationToken has no resource level",
+	"star-resource iam.SubmitterPolicy/Look":       "these batch:Describe* and batch:List* have no resource level, and only read",
+	"star-resource ecs.TaskPolicy/TaskDefinitions": "ecs:DescribeTaskDefinition has no resource level, and only reads",
+	"trust-account iam.InstanceRole":               "EC2 hands a role to its own instance and sends no aws:SourceAccount; iam:PassRole decides who may attach the role",
+	"trust-account gpu-image.BuildRole":            "the same: a role of instances",
+	"egress-world network.HostSecurityGroup":       "Amazon S3 has public addresses and its prefix list differs by Region: S3PrefixListId narrows it; without NAT there is no route to anywhere else",
+	"logs-kms observability.JobLogGroup":           "a key by parameter: CloudWatch Logs always encrypts, and a key of one's own costs and needs a policy that admits the service",
+	"logs-kms observability.BatchJobLogGroup":      "the same",
+	"logs-kms observability.EventLogGroup":         "the same",
 }
 
 // rules is the checks by name, with the rules of others that they stand for.
