@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -57,5 +58,31 @@ func TestActionPaths(t *testing.T) {
 		if want = append([]string{"validate", "--fail-on", "error", "--output", "github", "--"}, want...); !slices.Equal(got, want) {
 			t.Errorf("%q: batchctl is called with %q, want %q", input, got, want)
 		}
+	}
+}
+
+// A tag of an action can be moved to other code, a commit cannot.
+func TestActionsArePinned(t *testing.T) {
+	files, err := filepath.Glob("../../.github/workflows/*.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	uses := regexp.MustCompile(`(?m)^[\s-]*uses:\s*(\S+)`)
+	pinned := regexp.MustCompile(`^[\w.-]+(/[\w.-]+)+@[0-9a-f]{40}$`)
+	found := 0
+	for _, name := range append(files, "../../action.yml") {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range uses.FindAllStringSubmatch(string(text), -1) {
+			found++
+			if !pinned.MatchString(m[1]) {
+				t.Errorf("%s uses %s, which is not pinned by commit", name, m[1])
+			}
+		}
+	}
+	if found < 4 {
+		t.Errorf("only %d actions found", found)
 	}
 }
