@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"net/http"
@@ -543,6 +544,9 @@ func (e *Engine) release() error {
 	}
 	if e.listener != nil {
 		e.listener.Close() // by Serve already, if it was called
+	}
+	if x, ok := e.options.Executor.(io.Closer); ok && !e.options.ReadOnly {
+		errs = append(errs, x.Close())
 	}
 	return errors.Join(errs...)
 }

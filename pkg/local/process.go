@@ -19,9 +19,12 @@ type process struct {
 	program []string
 	bin     string       // holds batchctl, for jobs that begin with it; "": PATH has it
 	memory  *memoryWatch // nil: nothing is killed for its memory
+	trees   trees        // nil: those that need no permission
 }
 
-func newProcess(program []string) process { return process{program: program, memory: new(memoryWatch)} }
+func newProcess(program []string) process {
+	return process{program: program, memory: new(memoryWatch), trees: newTrees()}
+}
 
 // findsBatchctl lets a command that batchctl stands in find the one in bin: a container
 // has the one of its image.
@@ -94,8 +97,8 @@ var inherited = []string{"PATH", "HOME", "USER", "LOGNAME", "LANG", "TMPDIR", "T
 // runtimes give to an image without one.
 const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// attemptVariable marks the processes of an attempt: those that have left its group,
-// and all of them when the engine died before it could note the group.
+// attemptVariable marks the processes of an attempt, beside their limit (see marks): some
+// systems do not let that be set.
 const attemptVariable = "BATCHCTL_ATTEMPT="
 
 // processEnvironment is the environment of an attempt: a little of the engine's,

@@ -24,9 +24,6 @@ func processStart(pid int) (string, error) {
 // ownGroup starts a process in a group of its own.
 func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
-// clearMarked does nothing here: other processes' environments cannot be read.
-func clearMarked(string) error { return nil }
-
 // tooLarge finds nothing: it cannot be seen here.
 func tooLarge([]*memoryLimit) []*memoryLimit { return nil }
 

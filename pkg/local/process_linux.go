@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -37,35 +35,7 @@ var bootID = sync.OnceValues(func() (string, error) {
 })
 
 // ownGroup starts a process in a group of its own, which the kernel kills when the
-// engine dies: nobody would know of it.
+// engine dies: no engine would end it then.
 func ownGroup() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-}
-
-// clearMarked kills every process of this user whose environment began with the
-// mark, until there is none: they may start others meanwhile.
-func clearMarked(mark string) error {
-	for range 100 {
-		found := false
-		entries, err := os.ReadDir("/proc")
-		if err != nil {
-			return fmt.Errorf("find the processes of an attempt: %w", err)
-		}
-		for _, e := range entries {
-			pid, err := strconv.Atoi(e.Name())
-			if err != nil || pid == os.Getpid() {
-				continue
-			}
-			// One that has ended, or is another user's, cannot be read.
-			environment, _ := os.ReadFile("/proc/" + e.Name() + "/environ")
-			if slices.Contains(strings.Split(string(environment), "\x00"), mark) {
-				found = true
-				_ = syscall.Kill(pid, syscall.SIGKILL)
-			}
-		}
-		if !found {
-			return nil
-		}
-	}
-	return fmt.Errorf("processes with %s in their environment start others faster than they are killed", mark)
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
 )
 
 // memoryWatch has nothing to watch.
@@ -15,6 +16,11 @@ var errNoProcesses = errors.New("CannotStartContainerError: jobs run as processe
 
 // Run refuses: process groups and signals as Batch needs them are those of Unix.
 func (p process) Run(context.Context, Attempt, *os.File) (int, error) { return -1, errNoProcesses }
+
+func newTrees() trees { return nil }
+
+// Start starts a command of the engine's own, which belongs to no attempt.
+func Start(cmd *exec.Cmd) error { return cmd.Start() }
 
 // openFiles is not known.
 func openFiles() uint64 { return 0 }

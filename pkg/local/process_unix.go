@@ -17,10 +17,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Run starts the command in a process group of its own and ends the whole group
-// with it, as a container ends with its first process. Its ulimits hold from the first
-// instruction, and it is killed if it uses more than its memory. A process that leaves the
-// group (setsid) escapes.
+// Run starts the command in a process group of its own. When the command ends, Run ends everything that
+// it started (see trees), as a container ends with its first process. Its ulimits hold from the first
+// instruction, and it is killed if it uses more than its memory.
 func (p process) Run(ctx context.Context, a Attempt, log *os.File) (int, error) {
 	argv := p.argv(a)
 	if len(argv) == 0 {
@@ -35,8 +34,6 @@ func (p process) Run(ctx context.Context, a Attempt, log *os.File) (int, error) 
 	if isWorkloads(aws.ToString(a.Container.Image)) {
 		argv[0] = programName // its path may be /proc/self/exe
 	}
-	cmd := &exec.Cmd{Path: file, Args: argv, Env: env, Dir: a.Directory, Stdout: log, Stderr: log,
-		SysProcAttr: ownGroup()}
 	if err := ctx.Err(); err != nil {
 		return -1, fmt.Errorf("CannotStartContainerError: %w", context.Cause(ctx))
 	}
@@ -46,13 +43,21 @@ func (p process) Run(ctx context.Context, a Attempt, log *os.File) (int, error) 
 			return -1, fmt.Errorf("CannotStartContainerError: enter the working directory %s: %w", a.Directory, err)
 		}
 	}
-	if err := startLimited(cmd, a.Container.Ulimits); err != nil {
+	var cmd *exec.Cmd
+	started, err := p.family().start(a.ID, func(attr *syscall.SysProcAttr) (int, error) {
+		cmd = &exec.Cmd{Path: file, Args: argv, Env: env, Dir: a.Directory, Stdout: log, Stderr: log, SysProcAttr: attr}
+		if err := startLimited(cmd, a.Container.Ulimits); err != nil {
+			return 0, err
+		}
+		return cmd.Process.Pid, nil
+	})
+	if err != nil {
 		return -1, fmt.Errorf("CannotStartContainerError: %w", err)
 	}
 	group := cmd.Process.Pid
 	need, _ := asked(a.Container) // was refused before, if it can be
 	memory := p.memory.add(group, need.MemoryMiB<<20)
-	a.Started(handle(group))
+	a.Started(strings.TrimSpace(handle(group) + " " + started.place()))
 	done := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		signalGroup(group, syscall.SIGTERM)
@@ -66,8 +71,12 @@ func (p process) Run(ctx context.Context, a Attempt, log *os.File) (int, error) 
 	tooLarge := p.memory.remove(memory)
 	stop()
 	close(done)
-	signalGroup(group, syscall.SIGKILL) // what the command left behind
+	signalGroup(group, syscall.SIGKILL) // at once, so that the rest has less time
+	leftovers := started.end()
 	exit, err := exitCode(cmd.ProcessState, err)
+	if err == nil {
+		err = leftovers
+	}
 	if err == nil && tooLarge && exit == 128+int(syscall.SIGKILL) {
 		err = errOutOfMemory
 	}
@@ -147,10 +156,26 @@ func handle(pid int) string {
 	return fmt.Sprintf("%d %s", pid, began)
 }
 
-// Clear kills the process group of an attempt, if its first process still is the
-// one that was started, and every process that bears the attempt's mark.
+// Clear kills everything that is left of an attempt: the process group, if its first process still is the
+// one that was started, and all that the attempt started.
 func (p process) Clear(id, handle string) error {
-	return errors.Join(clearGroup(handle), clearMarked(attemptVariable+id))
+	var began, place string
+	if fields := strings.Fields(handle); len(fields) > 1 {
+		began = strings.Join(fields[:2], " ")
+		place = strings.Join(fields[2:], "")
+	}
+	return errors.Join(clearGroup(began), p.family().clear(id, place))
+}
+
+// Close releases what the executor keeps for later attempts. No attempt runs any more.
+func (p process) Close() error { return p.family().close() }
+
+// family is how this executor finds the processes of attempts.
+func (p process) family() trees {
+	if p.trees == nil {
+		return newMarks()
+	}
+	return p.trees
 }
 
 func clearGroup(handle string) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -99,6 +100,14 @@ func (c *Choice) Clear(id, handle string) error {
 		return x.Clear(id, handle)
 	}
 	return c.options.clear(id, handle, nil)
+}
+
+// Close releases what the executor of processes keeps for later attempts.
+func (c *Choice) Close() error {
+	if x, ok := c.options.Processes.(io.Closer); ok {
+		return x.Close()
+	}
+	return nil
 }
 
 // How says how the commands run of jobs that do not choose.

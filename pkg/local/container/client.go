@@ -10,6 +10,8 @@ import (
 	"os/exec"
 	"strings"
 	"time"
+
+	"github.com/batchctl/batchctl/pkg/local"
 )
 
 // The programs that an executor can use.
@@ -150,7 +152,10 @@ func (c client) ask(args ...string) (string, error) {
 func run(cmd *exec.Cmd) (string, error) {
 	var out, said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &said
-	if err := cmd.Run(); err != nil {
+	if err := local.Start(cmd); err != nil {
+		return "", err
+	}
+	if err := cmd.Wait(); err != nil {
 		return "", explained(err, said.String())
 	}
 	return out.String(), nil

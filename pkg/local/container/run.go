@@ -93,7 +93,7 @@ func (l *life) lateNews(now inspected) inspected {
 func (l *life) attach() error {
 	cmd := l.command(l.lasting, "start", "--attach", "--", l.name)
 	cmd.Stdout, cmd.Stderr = l.log, l.log
-	if err := cmd.Start(); err != nil {
+	if err := local.Start(cmd); err != nil {
 		return err
 	}
 	go func() {
