@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"slices"
@@ -147,26 +146,30 @@ func markedProcesses() map[uint64][]int {
 	return found
 }
 
-// eachProcess calls look for each process but this one, and reports whether look did for any. It reads /proc in
-// small pieces, so that little time passes between a name and its process.
+// eachProcess calls look for each process but this one, by number, and reports whether look did for any. It reads
+// few names at a time: a process that starts another one and ends at once must not get away between its name and look. The
+// new one has a higher number, and look sees that.
 func eachProcess(look func(pid int) bool) (any bool, err error) {
-	proc, err := os.Open("/proc")
+	proc, err := unix.Open("/proc", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return false, fmt.Errorf("find the processes of an attempt: %w", err)
+		return false, fmt.Errorf("find the processes of an attempt: open /proc: %w", err)
 	}
-	defer proc.Close()
+	defer unix.Close(proc)
+	var few [128]byte // long enough for every name in /proc
 	for {
-		names, err := proc.Readdirnames(32)
-		for _, name := range names {
+		n, err := unix.Getdents(proc, few[:])
+		if err != nil {
+			return any, fmt.Errorf("find the processes of an attempt: read /proc: %w", err)
+		}
+		if n == 0 {
+			return any, nil
+		}
+		var names [8]string
+		_, _, found := unix.ParseDirent(few[:n], -1, names[:0])
+		for _, name := range found {
 			if pid, err := strconv.Atoi(name); err == nil && pid != os.Getpid() && look(pid) {
 				any = true
 			}
-		}
-		if errors.Is(err, io.EOF) {
-			return any, nil
-		}
-		if err != nil {
-			return any, fmt.Errorf("find the processes of an attempt: %w", err)
 		}
 	}
 }
@@ -216,13 +219,13 @@ func endMarked(id string) error {
 // killWithGroup kills a process, and its group if the group leader has the mark, too. A group is
 // killed at once, so that its members cannot start others meanwhile.
 func killWithGroup(pid int, mark uint64) {
+	_ = syscall.Kill(pid, syscall.SIGKILL)
 	if group, err := syscall.Getpgid(pid); err == nil && group > 1 && group != syscall.Getpgrp() {
 		var limit unix.Rlimit
 		if unix.Prlimit(group, unix.RLIMIT_LOCKS, nil, &limit) == nil && limit.Cur == mark {
 			signalGroup(group, syscall.SIGKILL)
 		}
 	}
-	_ = syscall.Kill(pid, syscall.SIGKILL)
 }
 
 // hasVariable reports whether a process began with a variable, given as NAME=VALUE.
