@@ -19,6 +19,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/local"
 	"github.com/batchctl/batchctl/pkg/spec"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
@@ -290,7 +291,7 @@ func longAgo(millis *int64, now time.Time) string {
 func lasted(job types.JobDetail, now time.Time) string {
 	started := aws.ToInt64(job.StartedAt) > 0
 	switch over := client.Ended(job.Status); {
-	case aws.ToInt64(job.CreatedAt) == 0 || job.Status == client.StatusExpired:
+	case aws.ToInt64(job.CreatedAt) == 0 || job.Status == client.StatusExpired || job.Status == local.StatusUnknown:
 		return ""
 	case client.Size(job) > 0 && over: // an array itself never starts
 		return "took " + took(job.CreatedAt, job.StoppedAt, now)
@@ -350,7 +351,7 @@ type addedRow struct {
 func addedOf(job client.Recalled, now time.Time) addedRow {
 	row := addedRow{ShortID: client.ShortID(aws.ToString(job.JobId)), Forgotten: job.Forgotten}
 	switch {
-	case job.Status == client.StatusExpired:
+	case job.Status == client.StatusExpired || job.Status == local.StatusUnknown:
 	case client.Size(job.JobDetail) > 0:
 		row.TookMs = span64(job.CreatedAt, job.StoppedAt, now)
 	default:
@@ -394,10 +395,10 @@ func (p *program) jobText(t *target, job client.Recalled, now time.Time) string 
 	field("queue", lastPart(aws.ToString(d.JobQueue))+" on "+t.label)
 	field("definition", lastPart(aws.ToString(d.JobDefinition)))
 	field("created", ago(d.CreatedAt, now))
-	if d.Status != client.StatusExpired {
+	if d.Status != client.StatusExpired && d.Status != local.StatusUnknown {
 		field("waited", took(d.CreatedAt, cmp.Or(d.StartedAt, d.StoppedAt), now))
+		field("ran", took(d.StartedAt, d.StoppedAt, now))
 	}
-	field("ran", took(d.StartedAt, d.StoppedAt, now))
 	for i, a := range d.Attempts {
 		text := took(a.StartedAt, a.StoppedAt, now)
 		if a.Container != nil && a.Container.ExitCode != nil {

@@ -273,7 +273,11 @@ func (p *program) openLocal(ctx context.Context, t *target, dir string, entry sp
 	options := engineOptions(dir, entry, choice)
 	if why == toRead {
 		options.ReadOnly = true
-		return p.openEngine(ctx, t, cwd, options, executor{}, false)
+		err := p.openEngine(ctx, t, cwd, options, executor{}, false)
+		if err == nil && t.engine != nil {
+			p.tellUnknown(t)
+		}
+		return err
 	}
 	// Nothing is written into a directory that cannot be opened, or that others can reach.
 	if _, refused := errors.AsType[*fs.PathError](err); refused {
@@ -363,6 +367,23 @@ func (p *program) openEngine(ctx context.Context, t *target, cwd string, o local
 		return errors.Join(ended, stop(), engine.Close(closing))
 	}
 	return nil
+}
+
+// tellUnknown prints that the states of unfinished jobs are unknown because no engine is running, and how to settle them.
+func (p *program) tellUnknown(t *target) {
+	id, jobs, since := t.engine.Unknown()
+	if jobs == 0 {
+		return
+	}
+	fmt.Fprintf(p.Err, "the status of %s is unknown since %s: the engine is not running\n", plural(jobs, "job"), since.Format(time.RFC3339))
+	fmt.Fprintf(p.Err, "  start an engine, which ends what is left of %s: batchctl wait %s%s\n", itOrThem(jobs), client.ShortID(id), t.flags)
+}
+
+func itOrThem(n int) string {
+	if n == 1 {
+		return "it"
+	}
+	return "them"
 }
 
 // openAfter takes the engine that another process holds and that did not answer

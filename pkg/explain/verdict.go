@@ -114,11 +114,18 @@ const (
 	patience = 40 * time.Second
 )
 
+// unknown is the status of an unfinished job whose local engine is not running. Nothing explains it.
+const unknown = "UNKNOWN"
+
 // Explain runs the rules. Of several verdicts the surest counts, the first of
 // equals; one that may pass by itself counts when it has stood.
 func Explain(b *Bundle) Answer {
 	job := b.Subject.Job
 	a := Answer{Job: str(job.JobName), ID: str(job.JobId), Status: string(job.Status), Target: b.Target}
+	if job.Status == unknown {
+		a.Standing = str(job.StatusReason)
+		return a
+	}
 	var best, held *Verdict
 	for _, r := range Rules() {
 		v := r.Run(b)

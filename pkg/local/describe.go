@@ -38,6 +38,11 @@ func (e *Engine) describeJobs(_ *call, in *batch.DescribeJobsInput) (*batch.Desc
 func (e *Engine) addTo(d *types.JobDetail, t *task) {
 	d.Tags = merged(nil, e.model.tags[resourceOf(kindJob, t.job.id)])
 	e.showIdentity(d)
+	var counts map[string]int32
+	if d.ArrayProperties != nil {
+		counts = d.ArrayProperties.StatusSummary
+	}
+	e.admit(&d.Status, &d.StatusReason, counts)
 }
 
 // describe is the task as DescribeJobs shows it.

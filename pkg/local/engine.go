@@ -44,7 +44,10 @@ type Engine struct {
 	streams  streamIndex
 	// listener is at the address of an engine that was killed here; nil: there was none.
 	listener net.Listener
-	hurry    chan struct{} // closed when attempts may no longer end in peace
+	// lastAt is when the latest record was written, and absentSince the same of a read-only engine
+	// if no engine is running; 0: one is.
+	lastAt, absentSince int64
+	hurry               chan struct{} // closed when attempts may no longer end in peace
 }
 
 // fact is an event that has happened outside the model: it must be written, now
@@ -140,7 +143,9 @@ func (e *Engine) openJournal() (err error) {
 }
 
 func (e *Engine) read() error {
-	return journal.Read(e.root, "journal", e.replayed)
+	err := journal.Read(e.root, "journal", e.replayed)
+	e.noteAbsence()
+	return err
 }
 
 func (e *Engine) replayed(text []byte) error {
@@ -152,6 +157,7 @@ func (e *Engine) replayed(text []byte) error {
 }
 
 func (e *Engine) apply(r record) error {
+	e.lastAt = r.At
 	for _, v := range r.Events {
 		if err := e.model.apply(r.At, v); err != nil {
 			return err

@@ -41,7 +41,14 @@ func (e *Engine) listJobs(c *call, in *batch.ListJobsInput) (*batch.ListJobsOutp
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if in.MultiNodeJobId != nil {
-		return e.model.listNodes(in, status, after, size)
+		out, err := e.model.listNodes(in, status, after, size)
+		if err == nil {
+			for i := range out.JobSummaryList {
+				s := &out.JobSummaryList[i]
+				e.admit(&s.Status, &s.StatusReason, nil)
+			}
+		}
+		return out, err
 	}
 	tasks, err := e.listed(in, status, after)
 	if err != nil {
@@ -59,7 +66,13 @@ func (e *Engine) listJobs(c *call, in *batch.ListJobsInput) (*batch.ListJobsOutp
 			last = int64(t.index)
 		}
 		if wanted {
-			out.JobSummaryList = append(out.JobSummaryList, t.summarize())
+			s := t.summarize()
+			var counts map[string]int32
+			if s.ArrayProperties != nil {
+				counts = s.ArrayProperties.StatusSummary
+			}
+			e.admit(&s.Status, &s.StatusReason, counts)
+			out.JobSummaryList = append(out.JobSummaryList, s)
 		}
 	}
 	return out, nil

@@ -1,0 +1,71 @@
+//go:build unix
+
+package local
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+)
+
+// TestStatusWithoutAnEngine: who reads the directory of an engine that was killed learns that what it recorded last
+// need not be true any more.
+func TestStatusWithoutAnEngine(t *testing.T) {
+	w := open(t, Options{Dir: filepath.Join(t.TempDir(), "state"), Executor: &script{}})
+	w.register("work", "1", "64", func(in *batch.RegisterJobDefinitionInput) {
+		in.ContainerProperties.Command = []string{"1h"}
+	})
+	w.register("done", "1", "64", func(in *batch.RegisterJobDefinitionInput) {
+		in.ContainerProperties.Command = []string{"true"}
+	})
+	runs := w.submit("work")
+	array := w.submit("work", func(in *batch.SubmitJobInput) { in.ArrayProperties = &types.ArrayProperties{Size: aws.Int32(2)} })
+	ended := w.submit("done")
+	if err := w.engine.wait(t.Context(), 0, func() bool {
+		return w.engine.model.task(runs).state == running && w.engine.model.task(ended).state == succeeded && w.engine.model.task(array+":1").state == running
+	}); err != nil {
+		t.Fatal(err)
+	}
+	read := func(dir string) *world {
+		e, err := Open(Options{Dir: dir, ReadOnly: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = e.Close(context.Background()) })
+		return &world{batch.NewFromConfig(e.Config("")), t, e}
+	}
+	if d := read(w.engine.options.Dir).job(runs); d.Status != types.JobStatusRunning {
+		t.Errorf("while the engine is running the job is %s", d.Status)
+	}
+	left := t.TempDir() // what an engine leaves that is killed now
+	if err := os.CopyFS(left, os.DirFS(w.engine.options.Dir)); err != nil {
+		t.Fatal(err)
+	}
+	r := read(left)
+	since := r.engine.lastAt
+	reason := "unknown since " + time.UnixMilli(since).UTC().Format(time.RFC3339) + ": the engine is not running; the last recorded status is "
+	for id, was := range map[string]string{runs: "RUNNING", array: "PENDING", array + ":1": "RUNNING"} {
+		if d := r.job(id); d.Status != StatusUnknown || aws.ToString(d.StatusReason) != reason+was {
+			t.Errorf("%s is %s, %q", id, d.Status, aws.ToString(d.StatusReason))
+		}
+	}
+	if d := r.job(ended); d.Status != types.JobStatusSucceeded {
+		t.Errorf("a job that had ended is %s", d.Status)
+	}
+	if n := r.job(array).ArrayProperties.StatusSummary; n["UNKNOWN"] != 2 || n["RUNNING"] != 0 {
+		t.Errorf("the children are %v", n)
+	}
+	out, err := r.ListJobs(t.Context(), &batch.ListJobsInput{JobQueue: aws.String("default"), JobStatus: types.JobStatusRunning})
+	if err != nil || len(out.JobSummaryList) != 1 || out.JobSummaryList[0].Status != StatusUnknown {
+		t.Errorf("listed %+v, %v", out, err)
+	}
+	if _, jobs, at := r.engine.Unknown(); jobs != 2 || at.UnixMilli() != since {
+		t.Errorf("%d jobs since %s", jobs, at)
+	}
+}
