@@ -97,6 +97,9 @@ func (e *Engine) open() error {
 	if e.lock, err = lockDirectory(root); err != nil {
 		return err
 	}
+	if err := e.checkJournal(); err != nil {
+		return fmt.Errorf("open engine: %w", err)
+	}
 	if err := e.inherit(); err != nil {
 		return fmt.Errorf("open engine: %w", err)
 	}
@@ -135,6 +138,9 @@ func (e *Engine) openJournal() (err error) {
 	if e.journal, torn, err = journal.Open(e.root, "journal", e.replayed); err != nil {
 		return err
 	}
+	if err := e.checkRecords(); err != nil {
+		return err
+	}
 	if torn > 0 {
 		e.options.Log.Warn("the journal ended in the middle of a record; the torn part was cut off and kept in journal.torn",
 			"directory", e.options.Dir, "bytes", torn)
@@ -143,7 +149,13 @@ func (e *Engine) openJournal() (err error) {
 }
 
 func (e *Engine) read() error {
-	err := journal.Read(e.root, "journal", e.replayed)
+	err := e.checkJournal()
+	if err == nil {
+		err = journal.Read(e.root, "journal", e.replayed)
+	}
+	if err == nil {
+		err = e.checkRecords()
+	}
 	e.noteAbsence()
 	return err
 }

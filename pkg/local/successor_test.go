@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/batch"
+
+	"github.com/batchctl/batchctl/pkg/local/journal"
 )
 
 // TestNextEngineGoesOnForClients: an engine that comes after one that was killed has its address
@@ -134,6 +136,9 @@ func leave(t *testing.T, dir, connection string) {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, connectionFile), []byte(connection), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "journal"), []byte(journal.Header), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }

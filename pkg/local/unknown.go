@@ -13,12 +13,32 @@ import (
 // RUNNING, but an engine that was killed cannot record how its jobs ended.
 const StatusUnknown types.JobStatus = "UNKNOWN"
 
-// noteAbsence finds out, after a read-only engine has read the journal, whether another engine
-// is running.
+// noteAbsence finds out, after a read-only engine has read the journal, whether the states in it can be out of
+// date: the engine that wrote them was killed. After an orderly end no attempt is left, and what waits still waits.
 func (e *Engine) noteAbsence() {
-	if held, err := isHeld(e.root); err == nil && !held {
+	held, err := isHeld(e.root)
+	if err != nil || held {
+		return
+	}
+	_, err = e.root.Lstat(connectionFile)
+	if killed := err == nil; killed || e.model.runs() {
 		e.absentSince = cmp.Or(e.lastAt, 1)
 	}
+}
+
+// runs reports whether an attempt has started and not ended.
+func (m *model) runs() bool {
+	for _, j := range m.order {
+		if j.task.active() != nil {
+			return true
+		}
+		for i := range j.children {
+			if j.children[i].active() != nil {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Unknown returns the id of an unfinished job while no engine is running, how many there are (an array counts as one),

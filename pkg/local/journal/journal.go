@@ -459,7 +459,7 @@ func replay(data []byte, apply func(record []byte) error) (whole int64, err erro
 		if bad != nil {
 			if damaged(data, at, !first) {
 				return int64(at), fmt.Errorf("damaged at byte %d (%w), with good records behind; restore the file, "+
-					"or move it away to begin without the jobs it holds", at, bad)
+					"or move the whole directory away to start without its jobs", at, bad)
 			}
 			return int64(at), nil
 		}

@@ -1,0 +1,87 @@
+package local
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+
+	"github.com/batchctl/batchctl/pkg/local/journal"
+)
+
+// checkJournal rejects a journal that is missing, empty or filled with zeros, as a file system can leave it after a
+// power cut, if the directory shows that an engine has worked in it. An engine that started without the journal
+// would report no jobs at all.
+func (e *Engine) checkJournal() error {
+	problem, err := e.journalProblem()
+	if err != nil || problem == "" {
+		return err
+	}
+	// Only a journal that is complete comes before these, in the order in which an engine writes them.
+	for _, name := range []string{"executor", connectionFile, "journal.torn"} {
+		if _, err := e.root.Lstat(name); err == nil {
+			return e.lostJournal(problem, name)
+		}
+	}
+	if name := e.traceOfJobs(); name != "" {
+		return e.lostJournal(problem, name)
+	}
+	return nil
+}
+
+// checkRecords rejects a journal without any record beside the logs of jobs.
+func (e *Engine) checkRecords() error {
+	if e.lastAt != 0 {
+		return nil
+	}
+	if name := e.traceOfJobs(); name != "" {
+		return e.lostJournal("has no records", name)
+	}
+	return nil
+}
+
+// lostJournal is the error for a journal with a problem, given a file that shows that there was a good one.
+func (e *Engine) lostJournal(problem, beside string) error {
+	dir := e.options.Dir
+	return fmt.Errorf("read %s/journal: the file %s, but %s shows that an engine has run here; restore the file, "+
+		"or move the whole directory away to start without its jobs: mv %s %s.damaged", dir, problem, beside, dir, dir)
+}
+
+// journalProblem says why the journal cannot be the one of an engine that has run; "": it can.
+func (e *Engine) journalProblem() (string, error) {
+	file, err := e.root.Open("journal")
+	if errors.Is(err, fs.ErrNotExist) {
+		return "is missing", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("read journal: %w", err)
+	}
+	defer file.Close()
+	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
+		return "", err // what reads it names the problem
+	}
+	head := make([]byte, len(journal.Header))
+	n, err := io.ReadFull(file, head)
+	switch text := string(head[:n]); {
+	case err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF):
+		return "", fmt.Errorf("read journal: %w", err)
+	case n == 0:
+		return "is empty", nil
+	case strings.Trim(text, "\x00") == "":
+		return "starts with zeros", nil
+	case n < len(head) && strings.HasPrefix(journal.Header, strings.TrimRight(text, "\x00")):
+		return "ends within its first line", nil
+	}
+	return "", nil
+}
+
+// traceOfJobs returns the name of something that only an attempt leaves; "": there is none.
+func (e *Engine) traceOfJobs() string {
+	for _, dir := range []string{"logs", "scratch"} {
+		if entries, err := fs.ReadDir(e.root.FS(), dir); err == nil && len(entries) > 0 {
+			return dir + "/" + entries[0].Name()
+		}
+	}
+	return ""
+}
