@@ -37,6 +37,7 @@ func (p *program) serveCommand() *cli.Command {
 			&cli.Float64Flag{Name: "vcpus", Usage: "vCPUs that jobs can use together", DefaultText: "this machine's"},
 			&cli.IntFlag{Name: "memory", Usage: "`MIB` of memory that jobs can use together", DefaultText: "this machine's"},
 			&cli.IntFlag{Name: "gpus", Value: -1, Usage: "GPUs that jobs can use together", DefaultText: "those found"},
+			&cli.IntFlag{Name: "log-limit", Value: local.DefaultLogLimit >> 20, Usage: "`MIB` of an attempt's log to keep; the job continues when its log is full; 0 keeps everything"},
 			&cli.DurationFlag{Name: "exit-when-idle", Usage: "end after this `DURATION` without a job or a request; 0 never ends"},
 			&cli.BoolFlag{Name: "lenient", Usage: "take what moto takes and AWS Batch refuses, with a notice: for test suites written against moto; what passes may fail in the cloud"},
 			&cli.BoolFlag{Name: "exports", Usage: "print the exports of the running engine and end"},
@@ -87,6 +88,9 @@ func (p *program) serve(c *cli.Context) error {
 		options.GPUs = []string{}
 	}
 	options.Executor, options.Lenient = x.Executor, c.Bool("lenient")
+	if options.LogLimit = int64(c.Int("log-limit")) << 20; options.LogLimit == 0 {
+		options.LogLimit = -1
+	}
 	options.Log = slog.New(slog.NewTextHandler(p.Err, nil))
 	engine, err := local.Open(options)
 	var locked *local.LockedError
@@ -126,6 +130,8 @@ func checkServe(c *cli.Context) error {
 		return usage("--vcpus %v is no number of vCPUs", v).try("for example: --vcpus 4")
 	case c.Int("memory") < 0:
 		return usage("--memory %d is no number of MiB", c.Int("memory")).try("for example: --memory 8192")
+	case c.Int("log-limit") < 0:
+		return usage("--log-limit %d is no number of MiB", c.Int("log-limit")).try("for example: --log-limit 100; 0 keeps everything")
 	case c.Int("gpus") < -1:
 		return usage("--gpus %d is no number of GPUs", c.Int("gpus")).try("for example: --gpus 1; without it those found are used")
 	case c.Duration("exit-when-idle") < 0:

@@ -70,7 +70,11 @@ func (e *Engine) conclude(t *task, o outcome, cause error) (next ready) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	delete(e.runners, t)
-	e.facts = append(e.facts, fact{event: e.concluded(t, o, cause)})
+	ended := e.concluded(t, o, cause)
+	if o.LogCut { // the retry strategy has matched the reason that AWS Batch would give
+		ended.Ended.StatusReason += "; the log was cut at its limit of " + bytesText(e.options.LogLimit)
+	}
+	e.facts = append(e.facts, fact{event: ended})
 	e.advance()
 	if len(e.ready) > 0 {
 		next, e.ready = e.ready[0], e.ready[1:]
@@ -174,17 +178,17 @@ func (e *Engine) carryOut(ctx context.Context, end context.CancelCauseFunc, t *t
 	if err != nil {
 		return notStarted(err)
 	}
-	defer log.close()
 	kill, over := KillAfter(ctx, e.hurry)
 	defer over()
 	a.Kill = kill
 	a.Started = func(handle string) { e.begun(ctx, end, t, handle) }
 	x, err := e.executorOf(ctx, t.job)
 	if err != nil {
+		log.close()
 		return notStarted(err)
 	}
 	exit, launched, err := e.execute(ctx, x, t, a, log.file)
-	o := outcome{StatusReason: reasonExited}
+	o := outcome{StatusReason: reasonExited, LogCut: log.close()}
 	if exit >= 0 {
 		o.Exit = aws.Int32(int32(exit))
 	}

@@ -2,15 +2,18 @@ package local
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"sync"
 	"time"
 )
 
 // attemptLog is what an attempt writes to. The command writes straight to the file,
 // so nothing of ours stands in its way or loses its last words; the times of the
-// lines come from a second file, which notes how long the log was when.
+// lines come from a second file, which notes how long the log was when. A log over its limit
+// is cut back every sampleEvery.
 type attemptLog struct {
 	watch  *logWatch
 	root   *os.Root
@@ -18,6 +21,8 @@ type attemptLog struct {
 	file   *os.File
 	times  *os.File // nil until the log was seen to grow
 	size   int64
+	limit  int64 // 0: none
+	cut    bool  // the limit was reached
 }
 
 // sampleEvery is how often the growth of a log is looked at, and so the accuracy
@@ -72,7 +77,7 @@ func (e *Engine) openLog(ctx context.Context, t *task, stream string) (*attemptL
 	if err != nil {
 		return nil, fmt.Errorf("create log: %w", err)
 	}
-	l := &attemptLog{watch: &e.logs, root: e.root, stream: stream, file: file}
+	l := &attemptLog{watch: &e.logs, root: e.root, stream: stream, file: file, limit: max(e.options.LogLimit, 0)}
 	e.logs.add(l)
 	return l, nil
 }
@@ -83,21 +88,64 @@ func (l *attemptLog) sample() {
 	if err != nil || info.Size() == l.size {
 		return
 	}
+	size := info.Size()
+	if l.limit > 0 && size > l.limit {
+		size = l.keepLimit()
+	}
+	if size == l.size {
+		return
+	}
 	if l.times == nil {
 		if l.times, err = l.root.OpenFile(timesFile(l.stream), newFile, 0o600); err != nil {
 			return
 		}
 	}
-	l.size = info.Size()
+	l.size = size
 	_, _ = fmt.Fprintf(l.times, "%d %d\n", l.size, time.Now().UnixMilli())
 }
 
+// keepLimit cuts off what the command wrote behind the limit, and puts the notice in its place. The command appends to the
+// file, so what it writes next follows the notice, and the next call cuts it off as well. The length returned is that of what is kept.
+func (l *attemptLog) keepLimit() int64 {
+	notice := limitNotice(l.limit)
+	end := l.limit + int64(len(notice))
+	if !l.cut {
+		// Not through l.file, which only appends.
+		f, err := l.root.OpenFile(logFile(l.stream), os.O_WRONLY, 0)
+		if err != nil {
+			return l.size // the job has removed it
+		}
+		_, err = f.WriteAt([]byte(notice), l.limit)
+		l.cut = errors.Join(err, f.Close()) == nil
+	}
+	_ = l.file.Truncate(end)
+	return end
+}
+
+// limitNotice is the last line of a log that has reached its limit.
+func limitNotice(limit int64) string {
+	return "\nbatchctl: the log has reached its limit of " + bytesText(limit) + "; the job continues, but batchctl does not keep the rest of its output\n"
+}
+
+// bytesText is a number of bytes in the largest unit that shows it exactly.
+func bytesText(n int64) string {
+	units := []string{"bytes", "KiB", "MiB", "GiB", "TiB"}
+	for n >= 1024 && n%1024 == 0 && len(units) > 1 {
+		n, units = n/1024, units[1:]
+	}
+	return strconv.FormatInt(n, 10) + " " + units[0]
+}
+
 // close ends the watch. What came after the last sample needs none: it is as old
-// as the file. So a short job costs one file, not two.
-func (l *attemptLog) close() {
+// as the file. So a short job costs one file, not two. It reports whether the log was cut at its limit.
+func (l *attemptLog) close() (cut bool) {
 	l.watch.remove(l)
+	if info, err := l.file.Stat(); err == nil && l.limit > 0 && info.Size() > l.limit {
+		l.keepLimit()
+	}
 	_ = l.file.Close()
 	if l.times != nil {
 		_ = l.times.Close()
 	}
+	return l.cut
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -113,7 +114,7 @@ func (e *Engine) openStream(name string) (*stream, error) {
 		return nil, fmt.Errorf("open log: %w", err)
 	}
 	s := &stream{file: file}
-	if err := s.measure(live, stopped); err != nil {
+	if err := s.measure(live, stopped, e.options.LogLimit); err != nil {
 		s.close()
 		return nil, fmt.Errorf("read log: %w", err)
 	}
@@ -156,7 +157,7 @@ func (s *stream) close() {
 // measure finds the end of what may be shown, of a live log whole events only, and
 // the time of what is behind the last sample: that of the last write, which is
 // not after the end of the attempt.
-func (s *stream) measure(live bool, stopped int64) error {
+func (s *stream) measure(live bool, stopped, limit int64) error {
 	info, err := s.file.Stat()
 	if err != nil {
 		return err
@@ -165,12 +166,28 @@ func (s *stream) measure(live bool, stopped int64) error {
 		stopped = time.Now().UnixMilli()
 	}
 	s.end, s.last = info.Size(), min(info.ModTime().UnixMilli(), stopped)
+	if live && limit > 0 && s.end > limit { // what is behind it will be cut off
+		s.end, err = s.keptOf(limit)
+		return err
+	}
 	if live {
 		var start int64
 		start, err = s.lineStart(s.end)
 		s.end = start + (s.end-start)/maxEventBytes*maxEventBytes
 	}
 	return err
+}
+
+// keptOf is the end of what is kept of a live log that is longer than its limit: that of the notice, if it is there.
+func (s *stream) keptOf(limit int64) (int64, error) {
+	notice := []byte(limitNotice(limit))
+	there := make([]byte, len(notice))
+	if n, err := s.file.ReadAt(there, limit); err != nil && !errors.Is(err, io.EOF) {
+		return limit, err
+	} else if bytes.Equal(there[:n], notice) {
+		return limit + int64(n), nil
+	}
+	return limit, nil
 }
 
 // lineStart is the place behind the last line break before at.

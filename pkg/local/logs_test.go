@@ -297,7 +297,7 @@ func TestLiveLogShowsLongLines(t *testing.T) {
 		defer file.Close()
 		read := func(live bool) []logLine {
 			s := &stream{file: file}
-			if err := s.measure(live, math.MaxInt64); err != nil {
+			if err := s.measure(live, math.MaxInt64, 0); err != nil {
 				t.Fatal(err)
 			}
 			lines, _, err := s.forward(0, maxEvents)

@@ -40,6 +40,8 @@ type Options struct {
 	// ReadOnly opens a state directory only to answer what is in it: nothing is
 	// scheduled or written, and another engine may be at work there.
 	ReadOnly bool
+	// LogLimit is how many bytes of an attempt's log are kept, of each container's where it has several; 0: DefaultLogLimit, negative: all.
+	LogLimit int64
 	// Log takes what the engine has to say about itself; nil: nothing.
 	Log *slog.Logger
 
@@ -48,6 +50,9 @@ type Options struct {
 	// many as there are files for.
 	attempts int
 }
+
+// DefaultLogLimit is how many bytes of an attempt's log an engine keeps that is not told otherwise.
+const DefaultLogLimit = 1 << 30
 
 // ComputeEnvironment is the name of the compute environment that every engine
 // has: this machine.
@@ -84,6 +89,9 @@ func (o *Options) fill() error {
 		if len(o.Queues[i].Environments) == 0 {
 			o.Queues[i].Environments = []string{ComputeEnvironment}
 		}
+	}
+	if o.LogLimit == 0 {
+		o.LogLimit = DefaultLogLimit
 	}
 	if o.forgetFrom == 0 {
 		o.forgetFrom = forgetFrom

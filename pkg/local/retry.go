@@ -27,6 +27,7 @@ type outcome struct {
 	StatusReason string // of the attempt
 	Executor     string // that ran the attempt
 	Containers   []containerEnd
+	LogCut       bool // the log has reached its limit
 }
 
 // retries reports whether a job whose attempt number made (from 1) failed with o

@@ -40,6 +40,7 @@ type taskRun struct {
 	mu      sync.Mutex
 	ends    []containerEnd
 	decided *outcome // by the first essential container that ended
+	logCut  bool     // of any container
 }
 
 // carryOutTask is carryOut for a task of several containers.
@@ -65,13 +66,14 @@ func (e *Engine) carryOutTask(ctx context.Context, t *task, base Attempt, begun 
 	}
 	group.Wait()
 	o := *g.decided
-	o.Containers = g.ends
+	o.Containers, o.LogCut = g.ends, g.logCut
 	return o
 }
 
 // conclude keeps how container i ended, and ends the task with an essential one.
 func (g *taskRun) conclude(i int, o outcome) {
 	g.mu.Lock()
+	g.logCut = g.logCut || o.LogCut
 	g.ends[i] = containerEnd{Name: g.parts[i].name(), Exit: o.Exit, Reason: o.Reason, Stopped: g.decided != nil}
 	if g.parts[i].essential() && g.decided == nil {
 		g.decided = &o
@@ -100,7 +102,6 @@ func (g *taskRun) runPart(ctx context.Context, i int, base Attempt) outcome {
 	if err != nil {
 		return cannotStart(err)
 	}
-	defer log.close()
 	a := base
 	a.ID = partStream(base.ID, i)
 	a.Container, a.Command, a.GPUs, a.Kill = p.container, command, g.gpus[i], g.kill
@@ -115,10 +116,11 @@ func (g *taskRun) runPart(ctx context.Context, i int, base Attempt) outcome {
 	}
 	x, err := g.engine.executorOf(ctx, g.task.job)
 	if err != nil {
+		log.close()
 		return cannotStart(err)
 	}
 	exit, launched, err := g.engine.execute(ctx, x, g.task, a, log.file)
-	o := outcome{StatusReason: reasonExited}
+	o := outcome{StatusReason: reasonExited, LogCut: log.close()}
 	if exit >= 0 {
 		o.Exit = aws.Int32(int32(exit))
 	}
