@@ -70,7 +70,7 @@ func (f *follower) followOne(ctx context.Context, id, label string) {
 			f.logTrouble(label, err)
 			return
 		}
-		f.logLine(prefix, line.Text)
+		f.logLine(prefix, line.Text, line.More)
 	}
 }
 
@@ -86,7 +86,7 @@ func (f *follower) followParts(ctx context.Context, id, label string, ids []stri
 	for line, err := range f.target.MergedLogs(ctx, ids, o) {
 		switch {
 		case err == nil:
-			f.logLine(diag.Printable(label+partOf(line.Job))+" | ", line.Text)
+			f.logLine(diag.Printable(label+partOf(line.Job))+" | ", line.Text, false)
 		case line.Job == "":
 			f.logTrouble(label, err)
 		default:

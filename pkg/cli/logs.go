@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -206,6 +207,9 @@ func (l *logCall) bound(ids *[]string) string {
 	return fmt.Sprintf("%d of %d logs were read; %sall: --limit 0", l.limit, all, next)
 }
 
+// batchSize is how many bytes of lines that follow at once are written together.
+const batchSize = 64 << 10
+
 // logRow is a line of a log in JSON.
 type logRow struct {
 	Job  string `json:"job"`
@@ -220,6 +224,8 @@ type logWriter struct {
 	merge bool
 	lines map[string]int // by job
 	any   bool
+	// batch holds lines of one log until the next one is not there yet: to write each on its own takes longer than to read it.
+	batch *bufio.Writer
 }
 
 func (w *logWriter) write(line client.Line) error {
@@ -238,7 +244,10 @@ func (w *logWriter) write(line client.Line) error {
 	if w.merge {
 		text = diag.Printable(w.call.names[line.Job]) + " | " + text
 	}
-	_, err := fmt.Fprintln(w.p.Out, text)
+	_, err := w.batch.WriteString(text + "\n")
+	if err == nil && (w.merge || !line.More) {
+		err = w.batch.Flush()
+	}
 	return err
 }
 
@@ -261,7 +270,7 @@ func (w *logWriter) writeRow(row logRow) error {
 
 func (w *logWriter) end() error {
 	if w.call.format != "json" {
-		return nil
+		return w.batch.Flush()
 	}
 	if !w.any {
 		return w.p.printText("[]\n")
@@ -272,7 +281,7 @@ func (w *logWriter) end() error {
 // printLogs prints the logs. That one cannot be read is said, and does not keep the
 // others, or how the jobs ended, from being told.
 func (p *program) printLogs(ctx context.Context, l *logCall, ids []string) error {
-	w := &logWriter{p: p, call: l, merge: len(ids) > 1 || len(l.known) > 1, lines: map[string]int{}}
+	w := &logWriter{p: p, call: l, merge: len(ids) > 1 || len(l.known) > 1, lines: map[string]int{}, batch: bufio.NewWriterSize(p.Out, batchSize)}
 	lines := l.MergedLogs(ctx, ids, l.LogOptions)
 	if len(ids) == 1 {
 		lines = l.Logs(ctx, ids[0], l.LogOptions)

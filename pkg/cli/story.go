@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -24,6 +25,7 @@ type story struct {
 	mu    sync.Mutex
 	err   io.Writer
 	log   io.Writer
+	batch bytes.Buffer // lines of a log that are not written yet
 	live  bool
 	color bool
 	size  func() (width, height int)
@@ -63,15 +65,21 @@ func (s *story) put(text string) {
 	s.draw()
 }
 
-// logLine writes a line of a job's log.
-func (s *story) logLine(prefix, text string) {
+// logLine writes a line of a job's log. With more, the next line follows at once, and both are written together: to write
+// each on its own takes longer than to read it.
+func (s *story) logLine(prefix, text string, more bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.erase()
 	if isTerminal(s.log) {
 		text = diag.Printable(text)
 	}
-	if _, err := fmt.Fprintln(s.log, prefix+text); err != nil && !s.lost {
+	s.batch.WriteString(prefix + text + "\n")
+	if more && s.batch.Len() < batchSize {
+		return
+	}
+	_, err := s.log.Write(s.batch.Bytes())
+	if s.batch.Reset(); err != nil && !s.lost {
 		s.lost = true
 		fmt.Fprintf(s.err, "batchctl: %s\n", diag.Printable(err.Error()))
 		if s.unread != nil && errors.Is(err, syscall.EPIPE) {

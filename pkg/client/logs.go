@@ -36,6 +36,8 @@ type Line struct {
 	Job string
 	// Stream is the log stream: one for each attempt and container.
 	Stream string
+	// More says that the job's next line follows at once, so that what prints them need not write each on its own.
+	More bool
 }
 
 // LogOptions says what of a log is wanted. The zero value is all of the latest
@@ -211,9 +213,11 @@ func (t *tail) drain(ctx context.Context, s stream, emit func(Line) bool) (fresh
 		if out == nil || err != nil {
 			return fresh, err
 		}
-		for _, e := range out.Events {
+		for i, e := range out.Events {
 			fresh = true
-			if !emit(s.line(e)) {
+			line := s.line(e)
+			line.More = i+1 < len(out.Events)
+			if !emit(line) {
 				return fresh, errStopped
 			}
 		}

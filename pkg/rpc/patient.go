@@ -74,6 +74,8 @@ func readAnswer(s Service, operation string, answer *smithyhttp.Response, out an
 	if err == nil && answer.StatusCode/100 != 2 {
 		e, _ := errors.AsType[*Error](readError(s, operation, answer.Response, text))
 		err = &smithy.GenericAPIError{Code: cmp.Or(e.Code, "UnknownError"), Message: e.Message}
+	} else if page, ok := out.(interface{ Decode([]byte) error }); ok && err == nil {
+		err = page.Decode(text)
 	} else if err == nil {
 		err = json.Unmarshal(wire.PlainIntegers(text, s.millis), out)
 	}

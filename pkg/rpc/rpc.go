@@ -171,10 +171,15 @@ func (c *Client) attempt(whole context.Context, s Service, operation string, hea
 // readBody reads an answer to its end, and closes it.
 func readBody(answer *http.Response) ([]byte, error) {
 	defer answer.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1))
+	var body bytes.Buffer
+	if n := answer.ContentLength; 0 < n && n <= maxAnswer {
+		body.Grow(int(n) + bytes.MinRead) // or it grows, and is copied, many times
+	}
+	_, err := body.ReadFrom(io.LimitReader(answer.Body, maxAnswer+1))
 	if err != nil {
 		return nil, fmt.Errorf("read the answer: %w", err)
 	}
+	text := body.Bytes()
 	if len(text) > maxAnswer {
 		return nil, fmt.Errorf("the answer is longer than %d bytes", maxAnswer)
 	}
