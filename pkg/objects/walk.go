@@ -22,6 +22,7 @@ type source struct {
 	// file is where it is below the root, name what it is called: they differ below links.
 	file, name string
 	size       int64
+	stored     int64 // less than size for a file with holes
 	modified   time.Time
 	mode       fs.FileMode
 }
@@ -184,7 +185,7 @@ func (w *walk) entry(file, name string, above []fs.FileInfo) error {
 		}
 		return w.dir(file, name, append(slices.Clone(above), info))
 	case info.Mode().IsRegular():
-		w.files = append(w.files, &source{root: w.root, file: file, name: name, size: info.Size(), modified: info.ModTime(), mode: info.Mode()})
+		w.files = append(w.files, &source{root: w.root, file: file, name: name, size: info.Size(), stored: stored(info), modified: info.ModTime(), mode: info.Mode()})
 		return nil
 	}
 	return fileErrorf("%s is neither a file nor a directory, but %s: it cannot be copied", w.full(file), kindOf(info.Mode()))
@@ -258,7 +259,7 @@ func (t *task) path(ctx context.Context, from place, left *leftovers) error {
 	bytes := int64(0)
 	for _, f := range files {
 		if d.size(f.name) != f.size {
-			bytes += f.size
+			bytes += min(f.size, f.stored)
 		}
 	}
 	if err := t.fits(d.Name(), bytes, from.String()); err != nil {
@@ -349,22 +350,39 @@ func (t *task) holds(d *dest, name string, from *os.File, want *checksum) bool {
 	return err == nil && same
 }
 
-// kernel copies in stretches, so that an end of the context is noticed.
+// kernel copies in stretches, so that an end of the context is noticed. What is a hole in the one file
+// becomes a hole in the other.
 func (t *task) kernel(ctx context.Context, to *draft, from *os.File, size int64) error {
 	for done := int64(0); done < size; {
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
+		start, end := stretch(from, done, size)
+		t.carried.Add(start - done)
+		if done = start; start == end {
+			break // the rest is a hole
 		}
-		n, err := io.CopyN(to.File, from, min(64<<20, size-done))
-		done += n
-		t.carried.Add(n)
-		t.wrote(n)
-		if errors.Is(err, io.EOF) {
-			return fileErrorf("%s was changed while it was read", from.Name())
+		if _, err := from.Seek(start, io.SeekStart); err != nil {
+			return fileErrorf("read %s: %w", from.Name(), cause(err))
 		}
-		if err != nil {
+		if _, err := to.Seek(start, io.SeekStart); err != nil {
 			return to.failed(err)
 		}
+		for done < end {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			n, err := io.CopyN(to.File, from, min(64<<20, end-done))
+			done += n
+			t.carried.Add(n)
+			t.wrote(n)
+			if errors.Is(err, io.EOF) {
+				return fileErrorf("%s was changed while it was read", from.Name())
+			}
+			if err != nil {
+				return to.failed(err)
+			}
+		}
+	}
+	if err := to.Truncate(size); err != nil { // a hole at the end
+		return to.failed(err)
 	}
 	return nil
 }

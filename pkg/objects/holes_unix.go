@@ -1,0 +1,36 @@
+//go:build linux || darwin
+
+package objects
+
+import (
+	"io/fs"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// stretch returns the next stretch of a file, from a place on and before size, that is no hole. At the end of the data
+// both are size. Where the file system does not know holes, everything is data.
+func stretch(f *os.File, from, size int64) (start, end int64) {
+	start, err := unix.Seek(int(f.Fd()), from, seekData)
+	if err == unix.ENXIO || err == nil && start >= size {
+		return size, size
+	}
+	if err != nil {
+		return from, size
+	}
+	end, err = unix.Seek(int(f.Fd()), start, seekHole)
+	if err != nil || end <= start {
+		return start, size
+	}
+	return start, min(end, size)
+}
+
+// stored returns how many bytes a file takes on its disk.
+func stored(info fs.FileInfo) int64 {
+	if s, ok := info.Sys().(*syscall.Stat_t); ok {
+		return s.Blocks * 512
+	}
+	return info.Size()
+}
