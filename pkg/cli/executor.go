@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -145,7 +146,15 @@ const executorFile = "executor"
 // keep notes the executor of the engine that holds dir, for those who join it.
 func (e executor) keep(dir string) error {
 	text := strings.Join(append([]string{e.label}, e.arguments()...), "\n") + "\n"
-	return os.WriteFile(filepath.Join(dir, executorFile), []byte(text), 0o600)
+	// A new file takes its place, so that a link of that name is not followed.
+	fresh := filepath.Join(dir, executorFile+".new")
+	if err := os.Remove(fresh); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := os.WriteFile(fresh, []byte(text), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(fresh, filepath.Join(dir, executorFile))
 }
 
 // joined returns the label of the executor of the engine that holds dir, or an

@@ -18,9 +18,9 @@ func (e *Engine) checkJournal() error {
 	if err != nil || problem == "" {
 		return err
 	}
-	// Only a journal that is complete comes before these, in the order in which an engine writes them.
+	// An engine writes these only after its journal.
 	for _, name := range []string{"executor", connectionFile, "journal.torn"} {
-		if _, err := e.root.Lstat(name); err == nil {
+		if info, err := e.root.Lstat(name); err == nil && info.Mode().IsRegular() {
 			return e.lostJournal(problem, name)
 		}
 	}
