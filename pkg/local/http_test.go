@@ -51,14 +51,21 @@ func TestWhoMayCall(t *testing.T) {
 	const unset = "-"
 	allowedSite := map[string]bool{unset: true, "none": true, "same-origin": true}
 	allowedHost := map[string]bool{"127.0.0.1:7070": true, "[::1]:7070": true, "localhost:1": true, "localhost": true}
+	another := newKey()
 	tried, passed := 0, 0
 	for _, method := range []string{"GET", "POST", "DELETE", "OPTIONS", "PUT", "HEAD"} {
-		for _, host := range []string{"127.0.0.1:7070", "[::1]:7070", "localhost:1", "localhost", "evil.example", "127.0.0.1.evil.example:7070"} {
+		for _, host := range []string{"127.0.0.1:7070", "[::1]:7070", "localhost:1", "localhost", "evil.example", "127.0.0.1.evil.example:7070",
+			"localhost.evil.example:7070", "0.0.0.0:7070", "[::]:7070", "192.168.0.1:7070", "169.254.169.254", "1.0.0.127.in-addr.arpa:7070"} {
 			for _, origin := range []string{unset, "null", "http://evil.example", "http://" + host, ""} {
 				for _, site := range []string{unset, "none", "same-origin", "cross-site", "same-site"} {
 					for _, kind := range []string{unset, "application/json", "application/x-amz-json-1.1", "text/plain"} {
-						for _, signed := range []bool{true, false} {
-							r := request(t, method, host, w.engine.key, time.Now())
+						for _, signer := range []string{"the owner", "another key", "nobody"} {
+							signed := signer == "the owner"
+							key := w.engine.key
+							if signer == "another key" {
+								key = another
+							}
+							r := request(t, method, host, key, time.Now())
 							for name, value := range map[string]string{"Origin": origin, "Sec-Fetch-Site": site} {
 								if value != unset {
 									r.Header.Set(name, value)
@@ -68,7 +75,7 @@ func TestWhoMayCall(t *testing.T) {
 							if kind != unset {
 								r.Header.Set("Content-Type", kind)
 							}
-							if !signed {
+							if signer == "nobody" {
 								r.Header.Del("Authorization")
 							}
 							answer := httptest.NewRecorder()
@@ -82,7 +89,7 @@ func TestWhoMayCall(t *testing.T) {
 								passed++
 							}
 							if got != want {
-								t.Errorf("%s host %s, origin %s, site %s, type %s, signed %v: %d %s", method, host, origin, site, kind, signed,
+								t.Errorf("%s host %s, origin %s, site %s, type %s, signed by %s: %d %s", method, host, origin, site, kind, signer,
 									answer.Code, answer.Body)
 							}
 							if cors := answer.Header().Get("Access-Control-Allow-Origin"); cors != "" {
