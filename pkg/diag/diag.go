@@ -4,6 +4,7 @@
 package diag
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -75,7 +76,24 @@ type Fix struct {
 	// Message says what the fix does, for an editor's menu: `write "command"`.
 	Message string
 	Edits   []Edit
+	// Class says who may make the fix. Its zero value is Automatic.
+	Class Class
 }
+
+// Class says who may make a fix.
+type Class uint8
+
+const (
+	// Automatic fixes lose nothing and leave no choice: validate --fix and an
+	// editor's fix-all make them.
+	Automatic Class = iota
+	// Choice is one of several ways that the hint names.
+	Choice
+	// Behavior changes what a job does that AWS Batch accepts unchanged.
+	Behavior
+	// Loss removes or replaces something that the user wrote.
+	Loss
+)
 
 // Edit replaces the text of Span by Text. An empty span inserts.
 type Edit struct {
@@ -159,7 +177,8 @@ func (l List) Open() List {
 func (l *List) Sort() {
 	slices.SortStableFunc(*l, compare)
 	*l = slices.CompactFunc(*l, func(a, b Diagnostic) bool {
-		return compare(a, b) == 0 && a.Message == b.Message
+		a.Hint, b.Hint = "", "" // two rules may word the advice differently
+		return compare(a, b) == 0
 	})
 }
 
@@ -191,5 +210,6 @@ func compare(a, b Diagnostic) int {
 		}
 		return " " + d.Waived.String()
 	}
-	return strings.Compare(reason(a), reason(b))
+	// The message comes last: rules that collect in a map report in any order.
+	return cmp.Or(strings.Compare(reason(a), reason(b)), strings.Compare(a.Message, b.Message), strings.Compare(a.Hint, b.Hint))
 }

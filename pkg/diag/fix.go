@@ -6,14 +6,20 @@ import (
 	"strings"
 )
 
-// Apply makes the changes of the fixes of src and returns the new text and how
-// many fixes are in it. A fix is made as a whole or not at all. One that touches
-// an edit of an earlier fix in the list is left for the next round, which checks the
-// new text first: what the first fix did may have mended it, or moved its
-// place. A fix outside the text, with edits that overlap, or that changes
-// nothing is ignored, and so is that of a waived problem.
+// Apply makes the changes of the fixes of src, of any class, and returns the new
+// text and how many fixes are in it. A fix is made as a whole or not at all. One that
+// touches an edit of an earlier fix in the list is left for the next round, which checks
+// the new text first: the first fix may have solved it, or moved its place. A fix
+// outside the text, with edits that overlap, or that changes nothing is ignored, and
+// so is that of a waived problem.
 func Apply(src *Source, l List) (text string, applied int) {
-	var edits []Edit
+	made, edits := Made(src, l)
+	return replace(src.Text, edits), len(made)
+}
+
+// Made returns the problems whose fixes Apply makes, in the order of the list, and
+// their edits in the order of the text.
+func Made(src *Source, l List) (made List, edits []Edit) {
 	for _, d := range l {
 		if d.Source != src || d.Waived != nil {
 			continue
@@ -26,9 +32,26 @@ func Apply(src *Source, l List) (text string, applied int) {
 			at, _ := slices.BinarySearchFunc(edits, e, afterEdit)
 			edits = slices.Insert(edits, at, e)
 		}
-		applied++
+		made = append(made, d)
 	}
-	return replace(src.Text, edits), applied
+	return made, edits
+}
+
+// Origin returns the offset, before the edits, of the text that is at offset at after
+// them; of text that an edit wrote, the offset of the edit. The edits are sorted and apart.
+func Origin(at int, edits []Edit) int {
+	by := 0 // how much longer the text became
+	for _, e := range edits {
+		start := e.Span.Start + by
+		if at < start {
+			break
+		}
+		if at < start+len(e.Text) {
+			return e.Span.Start
+		}
+		by += len(e.Text) - (e.Span.End - e.Span.Start)
+	}
+	return at - by
 }
 
 // edits returns the edits of the problem's fix in the order of the text, or none if

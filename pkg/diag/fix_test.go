@@ -158,3 +158,14 @@ func FuzzApply(f *testing.F) {
 		}
 	})
 }
+
+// TestOrigin finds the place in the old text of each place in the new one.
+func TestOrigin(t *testing.T) {
+	// "abcdef" becomes "aXYcdef!"
+	edits := []diag.Edit{{Span: diag.Span{Start: 1, End: 2}, Text: "XY"}, {Span: diag.Span{Start: 6, End: 6}, Text: "!"}}
+	for at, want := range []int{0, 1, 1, 2, 3, 4, 5, 6, 6} {
+		if got := diag.Origin(at, edits); got != want {
+			t.Errorf("offset %d was %d, want %d", at, got, want)
+		}
+	}
+}

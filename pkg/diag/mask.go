@@ -21,7 +21,7 @@ func (d Diagnostic) Masked() Diagnostic {
 		d.Waived = &Waiver{Reason: d.redacted(d.Waived.Reason), Until: d.Waived.Until}
 	}
 	if d.Fix != nil {
-		d.Fix = &Fix{Message: d.redacted(d.Fix.Message), Edits: d.Fix.Edits}
+		d.Fix = &Fix{Message: d.redacted(d.Fix.Message), Edits: d.Fix.Edits, Class: d.Fix.Class}
 	}
 	return d
 }
@@ -46,6 +46,9 @@ func (l List) masked() List {
 // none where one of them would show a credential: with asterisks in its place the
 // edit would destroy it.
 func (d Diagnostic) openEdits() []Edit {
+	if d.Fix != nil && d.Fix.Class != Automatic {
+		return nil
+	}
 	edits := d.edits()
 	for _, e := range edits {
 		if d.redacted(e.Text) != e.Text {

@@ -83,8 +83,8 @@ func TestList(t *testing.T) {
 		at(other, 3, diag.Error, "z", "first file"),
 		at(src, 1, diag.Error, "z", "errors first"),
 		at(src, 1, diag.Warning, "a", "rule a"),
-		at(src, 1, diag.Warning, "b", "rule b"),
 		at(src, 1, diag.Warning, "b", "another of rule b"),
+		at(src, 1, diag.Warning, "b", "rule b"),
 		at(src, 2, diag.Error, "a", "later"),
 	}
 	got := diag.List{want[6], want[4], want[4], want[5], want[3], want[1], want[2], want[0]}

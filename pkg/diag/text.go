@@ -93,7 +93,7 @@ func (p *printer) diagnostic(d Diagnostic) {
 	if d.Hint != "" {
 		p.note(gutter, "= help:", d.Hint)
 	}
-	if d.Fix != nil && !strings.Contains(d.Hint, d.Fix.Message) {
+	if d.Fix != nil && d.Fix.Class == Automatic && !strings.Contains(d.Hint, d.Fix.Message) {
 		p.note(gutter, "= fix:", d.Fix.Message)
 	}
 }

@@ -7,41 +7,66 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 )
 
-// Mend is diag.Apply for the fixes of a document: it returns the new text and how
-// many fixes are in it. Two fixes can be right each by itself and wrong together,
-// such as two that add the same member; the text is read again, and of fixes that
-// would add a slip or give a name twice, the later ones are left for the next round.
-func Mend(src *diag.Source, list diag.List) (text string, applied int) {
+// Mend makes the automatic fixes of a document: it returns the new text and the
+// problems whose fixes are in it. This is the one place where fixes are chosen, for
+// validate --fix and for editors, and it does not trust their classes alone:
+//
+//   - In a text with a slip of syntax only slips are fixed. What the parser guessed
+//     behind a slip is no ground for other edits.
+//   - A fix of a slip keeps the letters and digits of the text that it replaces.
+//   - After any other fix, every scalar of the text is still there: as it was, or
+//     spelled in another way.
+//   - Text with a placeholder of a template engine is left alone.
+//   - Two fixes can each be right and yet be wrong together, such as two that add the
+//     same member. The new text is parsed, and of fixes that would add a slip, lose a
+//     scalar or repeat a name, the later ones are left for the next round.
+func Mend(src *diag.Source, list diag.List) (text string, made diag.List) {
 	var slips, others diag.List
 	for _, d := range list {
 		switch {
-		case d.Fix == nil || d.Source != src:
-		case d.Rule == ruleSyntax:
+		case d.Fix == nil || d.Source != src || d.Fix.Class != diag.Automatic:
+		case d.Rule == RuleSyntax:
 			slips = append(slips, d)
 		default:
 			others = append(others, d)
 		}
 	}
-	_, found := Parse(src)
+	if len(slips)+len(others) == 0 {
+		return src.Text, nil
+	}
+	root, found := Parse(src)
 	before := remains(src, found)
-	before.twice = math.MaxInt // a name behind a slip can come to light
-	kept := keep(src, before, nil, slips)
-	return diag.Apply(src, keep(src, remains(mended(src, kept)), kept, others))
+	var kept diag.List
+	if before.slips > 0 {
+		if unrendered(src, found) {
+			return src.Text, nil
+		}
+		before.twice = math.MaxInt // a name behind a slip can come to light
+		kept = keep(src, before, nil, nil, slices.DeleteFunc(slips, func(d diag.Diagnostic) bool { return !keepsLetters(src, d) }))
+	} else {
+		kept = keep(src, before, scalars(root), nil, slices.DeleteFunc(others, func(d diag.Diagnostic) bool { return touchesPlaceholder(root, d) }))
+	}
+	made, _ = diag.Made(src, kept)
+	text, _ = diag.Apply(src, kept)
+	return text, made
 }
 
-// keep returns those of more that can be made together with the kept ones. Halves
-// are tried before single ones: few fixes stand in each other's way.
-func keep(src *diag.Source, before remaining, kept, more diag.List) diag.List {
+// keep returns the fixes of more that can be made together with the kept ones, without
+// the loss of a scalar if there are any to compare with. Halves are tried before single
+// ones: few fixes conflict.
+func keep(src *diag.Source, before remaining, words map[string]int, kept, more diag.List) diag.List {
 	if len(more) == 0 {
 		return kept
 	}
 	all := slices.Concat(kept, more)
-	if left := remains(mended(src, all)); !before.less(left) && left.twice <= before.twice {
+	root, next, list := mended(src, all)
+	left := remains(next, list)
+	if !before.less(left) && left.twice <= before.twice && (words == nil || !loses(words, root)) {
 		return all
 	}
 	if len(more) == 1 {
 		return kept
 	}
 	half := len(more) / 2
-	return keep(src, before, keep(src, before, kept, more[:half]), more[half:])
+	return keep(src, before, words, keep(src, before, words, kept, more[:half]), more[half:])
 }

@@ -18,7 +18,8 @@ const (
 
 // The rules under which Parse reports.
 const (
-	ruleSyntax    = "json-syntax"
+	// RuleSyntax is the rule of text that is not JSON.
+	RuleSyntax    = "json-syntax"
 	ruleDuplicate = "json-duplicate-name"
 )
 
@@ -65,7 +66,7 @@ type parser struct {
 
 // report notes a slip. After too many it gives the file up.
 func (p *parser) report(start, end int, hint, format string, args ...any) {
-	p.add(ruleSyntax, start, end, hint, fmt.Sprintf(format, args...))
+	p.add(RuleSyntax, start, end, hint, fmt.Sprintf(format, args...))
 }
 
 func (p *parser) add(rule string, start, end int, hint, message string) {
@@ -81,19 +82,23 @@ func (p *parser) add(rule string, start, end int, hint, message string) {
 	}
 	d := diag.Diagnostic{Rule: rule, Source: p.src, Span: diag.Span{Start: start, End: end}, Message: message, Hint: hint}
 	if len(p.list) == maxErrors || p.quiet {
-		d.Rule, d.Message, d.Hint = ruleSyntax, tooMany, "mend the others first"
+		d.Rule, d.Message, d.Hint = RuleSyntax, tooMany, "fix the others first"
 		p.stop()
 	}
 	p.list = append(p.list, d)
 	p.fresh = !p.done
 }
 
-// mend gives the slip that was just reported its edit: text in its place.
+// mend gives the slip that was just reported its edit: text in its place. A
+// placeholder gets none, since another program replaces it.
 func (p *parser) mend(text string) {
 	if !p.fresh {
 		return
 	}
 	d := &p.list[len(p.list)-1]
+	if IsPlaceholder(p.text[d.Span.Start:d.Span.End]) {
+		return
+	}
 	d.Fix = &diag.Fix{Message: d.Hint, Edits: []diag.Edit{{Span: d.Span, Text: text}}}
 }
 

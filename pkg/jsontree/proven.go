@@ -18,7 +18,7 @@ func proven(src *diag.Source, list diag.List) diag.List {
 		return list
 	}
 	best := remains(src, list)
-	if left := remains(mended(src, list)); left.less(best) {
+	if left := remainsAfter(src, list); left.less(best) {
 		return list
 	}
 	kept := slices.Clone(list)
@@ -30,7 +30,7 @@ func proven(src *diag.Source, list diag.List) diag.List {
 			continue
 		}
 		kept[i].Fix = d.Fix
-		if left := remains(mended(src, kept)); left.less(best) {
+		if left := remainsAfter(src, kept); left.less(best) {
 			best = left
 		} else {
 			kept[i].Fix = nil
@@ -39,15 +39,21 @@ func proven(src *diag.Source, list diag.List) diag.List {
 	return kept
 }
 
-// mended returns the text with its fixes made, and the slips that it then has.
-func mended(src *diag.Source, list diag.List) (*diag.Source, diag.List) {
+// mended returns the text with its fixes made, what it holds, and its slips.
+func mended(src *diag.Source, list diag.List) (*Node, *diag.Source, diag.List) {
 	text, _ := diag.Apply(src, list)
 	src = diag.NewSource(src.Name, text)
 	p := &parser{src: src, text: text}
+	var root *Node
 	if p.plausible() {
-		p.document()
+		root, _ = p.document()
 	}
-	return src, p.list
+	return root, src, p.list
+}
+
+func remainsAfter(src *diag.Source, list diag.List) remaining {
+	_, next, left := mended(src, list)
+	return remains(next, left)
 }
 
 // remaining is how much of a text is wrong.
@@ -63,7 +69,7 @@ type remaining struct {
 func remains(src *diag.Source, list diag.List) (r remaining) {
 	for _, d := range list {
 		switch d.Rule {
-		case ruleSyntax:
+		case RuleSyntax:
 			r.slips++
 		case ruleDuplicate:
 			r.twice++

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/spec"
 	"github.com/batchctl/batchctl/pkg/yamltree"
 )
@@ -33,9 +34,6 @@ var byName = sync.OnceValue(func() map[string]int {
 	return places
 })
 
-// ruleSyntax is the rule of package jsontree for what is not JSON.
-const ruleSyntax = "json-syntax"
-
 // The sources of the rules about documents.
 const (
 	jsonStandard = "RFC 8259"
@@ -48,7 +46,7 @@ const (
 // a document, before any rule can look into it, and the queue that it needs.
 func documentRules() []Rule {
 	rules := []Rule{
-		{Name: ruleSyntax, Confidence: High, Source: jsonStandard,
+		{Name: jsontree.RuleSyntax, Confidence: High, Source: jsonStandard,
 			Doc: "The file is not JSON. Every slip is named by itself, such as a trailing comma, a comment or single quotes, and reading goes on behind it; most carry the edit that mends them."},
 		{Name: "json-duplicate-name", Confidence: High, Source: jsonStandard + ", section 4",
 			Doc: "An object has two members of one name. Programs differ in which of the two they take: what was checked may not be what is sent."},

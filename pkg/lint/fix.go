@@ -23,8 +23,66 @@ func replace(n *jsontree.Node, value string) *diag.Fix {
 	default:
 		return nil
 	}
-	return &diag.Fix{Message: "write " + value, Edits: []diag.Edit{{Span: span, Text: value}}}
+	return replacement(n, value)
 }
+
+// replacement is the fix that writes another value. It is a loss unless that is the
+// same value in another spelling.
+func replacement(n *jsontree.Node, value string) *diag.Fix {
+	_, span := n.Place()
+	fix := &diag.Fix{Message: "write " + value, Edits: []diag.Edit{{Span: span, Text: value}}}
+	if hasContent(n) && !jsontree.Same(n.Text, strings.Trim(value, `"`)) {
+		fix.Class = diag.Loss
+	}
+	return fix
+}
+
+// hasContent reports whether the removal of a node loses something: a scalar that is
+// neither null nor "".
+func hasContent(n *jsontree.Node) bool {
+	if n.Is(jsontree.Bool) || n.Is(jsontree.Number) || n.Str() != "" {
+		return true
+	}
+	for c := range n.Children() {
+		if hasContent(c) {
+			return true
+		}
+	}
+	return false
+}
+
+// classified returns the fix with the class that follows from the severity and from
+// the hint, unless it has one of its own. AWS Batch accepts what a rule only warns of,
+// so its fix changes what a job does. A hint that names two ways leaves a choice.
+func (p *Pass) classified(fix *diag.Fix, severity diag.Severity, hint string) *diag.Fix {
+	switch {
+	case fix == nil || fix.Class != diag.Automatic:
+	case severalWays().MatchString(outsideQuotes(hint)):
+		fix.Class = diag.Choice
+	case severity == diag.Warning && !p.rule.KeepsMeaning:
+		fix.Class = diag.Behavior
+	}
+	return fix
+}
+
+var severalWays = lazy(`(?i)\b(or|either|one of|too|instead)\b`)
+
+func outsideQuotes(hint string) string { return quoted().ReplaceAllString(hint, "") }
+
+// editsPlaceholder reports whether a fix changes text that another program fills in.
+func editsPlaceholder(src *diag.Source, fix *diag.Fix) bool {
+	for _, e := range fix.Edits {
+		if src == nil || e.Span.Start < 0 || e.Span.Start >= e.Span.End || e.Span.End > len(src.Text) {
+			continue
+		}
+		if text := src.Text[e.Span.Start:e.Span.End]; jsontree.IsPlaceholder(constantLists.Replace(text)) {
+			return true
+		}
+	}
+	return false
+}
+
+var constantLists = strings.NewReplacer("[true]", "", "[false]", "", "[null]", "")
 
 // remove is the fix that takes a member or an element out, with its comma. It is
 // nil for what nobody wrote as it stands there.
@@ -37,7 +95,11 @@ func (s Site) remove(n *jsontree.Node) *diag.Fix {
 	if n.Name != "" {
 		what = n.Name
 	}
-	return &diag.Fix{Message: "remove " + what, Edits: []diag.Edit{{Span: span}}}
+	fix := &diag.Fix{Message: "remove " + what, Edits: []diag.Edit{{Span: span}}}
+	if hasContent(n) {
+		fix.Class = diag.Loss
+	}
+	return fix
 }
 
 // removal is the text to cut so that what is left still parses: the member, and
@@ -128,11 +190,10 @@ func indentOf(text string, n *jsontree.Node) string {
 
 // rewrite is the fix that puts JSON text in place of a value.
 func rewrite(n *jsontree.Node, text string) *diag.Fix {
-	src, span := n.Place()
-	if src == nil {
+	if src, _ := n.Place(); src == nil {
 		return nil
 	}
-	return &diag.Fix{Message: "write " + text, Edits: []diag.Edit{{Span: span, Text: text}}}
+	return replacement(n, text)
 }
 
 // unquote is the fix for a whole number that stands in quotes.

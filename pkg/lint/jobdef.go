@@ -55,7 +55,7 @@ func jobdefRules() []*Rule {
 		check("legacy-memory-and-resource", Medium, wholes, func(s Site) { s.twice("memory", "MEMORY") },
 			"Memory is asked for once: the deprecated memory beside a MEMORY requirement is refused.", tried("ContainerProperties.memory")).onlyWith("memory"),
 		warns(check("legacy-fields-deprecated", Medium, wholes, Site.deprecated,
-			"vcpus and memory of a container are deprecated and do not exist on Fargate; resourceRequirements replaces them.", api("ContainerProperties.vcpus and memory"))),
+			"vcpus and memory of a container are deprecated and do not exist on Fargate; resourceRequirements replaces them.", api("ContainerProperties.vcpus and memory"))).keepingMeaning(),
 		check("job-instance-type-single-node", Medium, containersIn("containerProperties"), func(s Site) {
 			if n := s.Node.Get("instanceType"); n != nil && !s.Fargate {
 				s.ReportFix(s.remove(n), "instanceType is for the nodes of a multi-node job only", "remove it; the queue's compute environments say which instances there are", key(n))

@@ -40,10 +40,19 @@ type Rule struct {
 	Source string
 	// Run reports every breach in the pass's files.
 	Run func(*Pass)
+	// KeepsMeaning says of a warning that its fix leaves the job's behavior unchanged.
+	// The fix of any other warning is for the user to choose.
+	KeepsMeaning bool
 
 	// about is the members of which a file has some, or the rule finds nothing; none
 	// for a rule that looks at every file.
 	about []nameSet
+}
+
+// keepingMeaning marks a rule whose fix leaves the job's behavior unchanged.
+func (r *Rule) keepingMeaning() *Rule {
+	r.KeepsMeaning = true
+	return r
 }
 
 // Check runs rules over the files and returns what they found, unsorted; what a

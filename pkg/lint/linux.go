@@ -126,7 +126,7 @@ func fargateRowRules() []*Rule {
 		row("fargate-ephemeral-size-required", High, in(bodies, "ephemeralStorage"), needs("sizeInGiB: 50"),
 			"ephemeralStorage says how much.", api("EphemeralStorage.sizeInGiB")),
 		row("fargate-platform-version", Low, in(bodies, "fargatePlatformConfiguration.platformVersion", "platformVersion"), growing([]string{"LATEST", "1.4.0", "1.3.0"}),
-			"The versions of the Fargate platform.", api("FargatePlatformConfiguration.platformVersion")),
+			"The versions of the Fargate platform.", api("FargatePlatformConfiguration.platformVersion")).keepingMeaning(),
 		check("fargate-efs-platform-version", High, onFargate(bodies), func(s Site) {
 			n := firstOf(s.Node.Get("fargatePlatformConfiguration").Get("platformVersion"), s.Node.Get("platformVersion"))
 			for range s.efs() {

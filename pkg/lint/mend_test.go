@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
 
 	"pgregory.net/rapid"
 
@@ -38,7 +39,7 @@ func checkText(text string, platform *spec.Platform) checked {
 	f, problems := document(c.src, platform, nil)
 	for _, d := range problems {
 		switch d.Rule {
-		case ruleSyntax:
+		case jsontree.RuleSyntax:
 			c.slips++
 		case "json-duplicate-name":
 			c.twice++
@@ -106,9 +107,12 @@ func holdFixes(t failer, text string, platform *spec.Platform) {
 		if len(now.problems) <= 60 {
 			holdEachFix(t, now)
 		}
-		mended, n := jsontree.Mend(now.src, now.problems)
-		if n == 0 {
+		mended, made := jsontree.Mend(now.src, now.problems)
+		if len(made) == 0 {
 			return
+		}
+		if lost := lostIn(now, mended); lost != "" {
+			t.Fatalf("round %d loses %s\n%q\nbecame %q", round, lost, now.src.Text, mended)
 		}
 		next := checkText(mended, platform)
 		if now.slips == 0 && next.twice > now.twice {
@@ -121,8 +125,68 @@ func holdFixes(t failer, text string, platform *spec.Platform) {
 	}
 }
 
+// lostIn returns what the fixes of one round lost: a letter of a text that is not
+// JSON, or a scalar of one that is. A value may be spelled in another way.
+func lostIn(before checked, after string) string {
+	if before.slips > 0 {
+		old, now := letterCount(otherNumbers().ReplaceAllString(before.src.Text, "")), letterCount(after)
+		for r, n := range old {
+			if now[r] < n {
+				return fmt.Sprintf("%d of the letter %q", n-now[r], r)
+			}
+		}
+		return ""
+	}
+	old, _ := jsontree.Parse(before.src)
+	root, _ := jsontree.Parse(diag.NewSource("", after))
+	left := scalarsOf(root)
+	for _, value := range scalarsOf(old) {
+		at := slices.IndexFunc(left, func(s string) bool { return s == value })
+		if at < 0 {
+			at = slices.IndexFunc(left, func(s string) bool { return jsontree.Same(s, value) })
+		}
+		if at < 0 {
+			return fmt.Sprintf("the value %q", value)
+		}
+		left = slices.Delete(left, at, at+1)
+	}
+	return ""
+}
+
+// constants are the words of other languages, and of JSON, for null.
+var constants = strings.NewReplacer("None", "", "nil", "", "null", "", "undefined", "")
+
+// otherNumbers are those that JSON spells in another way: 01 and 0x10.
+var otherNumbers = lazy(`\b0[0-9A-Fa-fxX]+\b`)
+
+// letterCount counts the letters and digits of a text, in small letters. Escapes and the
+// words for null do not count.
+func letterCount(text string) map[rune]int {
+	count := map[rune]int{}
+	for _, r := range strings.ToLower(constants.Replace(text)) {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			count[r]++
+		}
+	}
+	return count
+}
+
+// scalarsOf returns the values of a document that hold something.
+func scalarsOf(n *jsontree.Node) (all []string) {
+	if n == nil {
+		return nil
+	}
+	if n.Is(jsontree.Bool) || n.Is(jsontree.Number) || n.Is(jsontree.String) && n.Text != "" {
+		all = append(all, n.Text)
+	}
+	for c := range n.Children() {
+		all = append(all, scalarsOf(c)...)
+	}
+	return all
+}
+
 func mendsSyntax(c checked) bool {
-	return slices.ContainsFunc(c.problems, func(d diag.Diagnostic) bool { return d.Rule == ruleSyntax && d.Fix != nil })
+	return slices.ContainsFunc(c.problems, func(d diag.Diagnostic) bool { return d.Rule == jsontree.RuleSyntax && d.Fix != nil })
 }
 
 func holdEachFix(t failer, now checked) {

@@ -129,8 +129,11 @@ func (p *Pass) report(severity diag.Severity, fix *diag.Fix, n *jsontree.Node, m
 	if (n.Is(jsontree.Object) || n.Is(jsontree.Array)) && span.End > span.Start {
 		span = spec.Opening(n)
 	}
+	if fix != nil && editsPlaceholder(src, fix) {
+		fix, hint = nil, "fill in the placeholder, then check again"
+	}
 	p.found = append(p.found, diag.Diagnostic{
-		Severity: severity, Rule: p.rule.Name, Source: src, Span: span, Message: message, Hint: hint, Fix: fix,
+		Severity: severity, Rule: p.rule.Name, Source: src, Span: span, Message: message, Hint: hint, Fix: p.classified(fix, severity, hint),
 	})
 }
 

@@ -125,8 +125,11 @@ func schemaRules() []*Rule {
 						}
 						known := maps.Keys(in.members)
 						hint, fix := "remove it", Site{Job: j}.remove(n)
-						if near := nearIn(n.Name, known); near != "" {
+						if near := nearIn(n.Name, known); near != "" && !isNote(n.Name) {
 							hint, fix = "write "+quote(near), rename(n, near)
+							if !n.Is(in.members[near].kind) {
+								fix = nil // the value fits another member, or none
+							}
 							if parent.Get(near) != nil {
 								hint, fix = "did you mean "+quote(near)+"? It is there already", nil
 							}
@@ -230,6 +233,11 @@ func (p *Pass) everyText(visit func(j Job, root *jsontree.Node)) {
 			visit(Job{Job: &spec.Job{Node: f.Root}, File: f, pass: p}, f.Root)
 		}
 	}
+}
+
+// isNote reports whether a member is its author's explanation, by its name.
+func isNote(name string) bool {
+	return strings.HasPrefix(name, "_") || strings.HasPrefix(name, "//") || strings.HasPrefix(name, "#") || strings.HasPrefix(strings.ToLower(name), "comment")
 }
 
 func (j Job) wrongType(n *jsontree.Node, want jsontree.Kind) {

@@ -5,14 +5,14 @@ import (
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 // Settle drops what the schema found where a rule speaks of the same: at the
 // same place, or at the object that lacks the member. The rule knows more, and
 // one mistake is one problem. A rule that only warns silences no error, and a
-// waived problem nothing. Fixes that rest on what a slip of syntax made of the text
-// are taken away.
+// waived problem nothing. In a text with a slip of syntax only slips keep their fixes.
 func Settle(all diag.List) diag.List {
 	type start struct {
 		source *diag.Source
@@ -30,19 +30,18 @@ func Settle(all diag.List) diag.List {
 	}))
 }
 
-// withoutGuesses takes the fixes of rules away that edit what stands at or behind a
-// slip of syntax: there the tree is a guess, and two edits that each rest on it can
-// break the text. The slip is mended first, and then the problem has its fix again.
+// withoutGuesses takes the fixes of rules away in a text with a slip of syntax: its
+// tree is a guess, and so is every edit that rests on it. The slip is fixed first, and
+// then the problem has its fix again.
 func withoutGuesses(all diag.List) diag.List {
-	slips := map[*diag.Source]int{} // the first of each text
+	slips := map[*diag.Source]bool{}
 	for _, d := range all {
-		if first, ok := slips[d.Source]; d.Rule == ruleSyntax && (!ok || d.Span.Start < first) {
-			slips[d.Source] = d.Span.Start
+		if d.Rule == jsontree.RuleSyntax {
+			slips[d.Source] = true
 		}
 	}
 	for i, d := range all {
-		slip, ok := slips[d.Source]
-		if ok && d.Rule != ruleSyntax && d.Fix != nil && slices.ContainsFunc(d.Fix.Edits, func(e diag.Edit) bool { return e.Span.End >= slip }) {
+		if slips[d.Source] && d.Rule != jsontree.RuleSyntax {
 			all[i].Fix = nil
 		}
 	}

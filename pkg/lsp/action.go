@@ -60,7 +60,8 @@ func asked(only []string, kind string) bool {
 func (s *server) quickFix(d *document, problem diag.Diagnostic) codeAction {
 	problem = problem.Masked()
 	return codeAction{
-		Title: diag.Printable(problem.Message + ": " + problem.Fix.Message), Kind: kindQuickFix, IsPreferred: true,
+		// Editors make preferred actions without a question.
+		Title: diag.Printable(problem.Message + ": " + problem.Fix.Message), Kind: kindQuickFix, IsPreferred: problem.Fix.Class == diag.Automatic,
 		Diagnostics: []diagnostic{s.diagnostic(problem, d.text)},
 		Edit:        s.workspaceEdit(d, problem.Fix.Edits),
 	}
@@ -75,18 +76,24 @@ func (s *server) workspaceEdit(d *document, edits []diag.Edit) workspaceEdit {
 	return workspaceEdit{Changes: map[string][]textEdit{d.uri: list}}
 }
 
-// fixAll returns the edit that does what `validate --fix` does in one round: the
-// part of the text between what stays the same at its start and at its end.
+// fixAll returns the edit that does what validate --fix does in one round, with the
+// same choice of fixes.
 func fixAll(problems diag.List) (diag.Edit, bool) {
 	if len(problems) == 0 {
 		return diag.Edit{}, false
 	}
 	src := problems[0].Source
-	fixed, n := jsontree.Mend(src, problems)
-	if n == 0 {
+	fixed, made := jsontree.Mend(src, problems)
+	if len(made) == 0 {
 		return diag.Edit{}, false
 	}
-	old, start := src.Text, 0
+	return smallestEdit(src.Text, fixed), true
+}
+
+// smallestEdit returns the edit that makes a text another one and covers no more than
+// what differs, in whole characters.
+func smallestEdit(old, fixed string) diag.Edit {
+	start := 0
 	for start < min(len(old), len(fixed)) && old[start] == fixed[start] {
 		start++
 	}
@@ -100,7 +107,7 @@ func fixAll(problems diag.List) (diag.Edit, bool) {
 	for !startsRune(old, len(old)-end) {
 		end--
 	}
-	return diag.Edit{Span: diag.Span{Start: start, End: len(old) - end}, Text: fixed[start : len(fixed)-end]}, true
+	return diag.Edit{Span: diag.Span{Start: start, End: len(old) - end}, Text: fixed[start : len(fixed)-end]}
 }
 
 func startsRune(s string, i int) bool { return i == len(s) || utf8.RuneStart(s[i]) }

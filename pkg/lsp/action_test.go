@@ -2,9 +2,11 @@ package lsp
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/lint"
 )
 
 const slips = `{
@@ -95,20 +97,17 @@ func TestKindsOfActions(t *testing.T) {
 // and cuts no character.
 func TestFixAllIsSmall(t *testing.T) {
 	for _, test := range []struct {
-		text  string
-		edits []diag.Edit
-		want  diag.Edit
+		old, fixed string
+		want       diag.Edit
 	}{
-		{"abc", []diag.Edit{{Span: diag.Span{Start: 0, End: 3}, Text: "axc"}}, diag.Edit{Span: diag.Span{Start: 1, End: 2}, Text: "x"}},
-		{"aéz", []diag.Edit{{Span: diag.Span{Start: 1, End: 3}, Text: "è"}}, diag.Edit{Span: diag.Span{Start: 1, End: 3}, Text: "è"}},
-		{"a🎉", []diag.Edit{{Span: diag.Span{Start: 1, End: 5}, Text: "🎊"}}, diag.Edit{Span: diag.Span{Start: 1, End: 5}, Text: "🎊"}},
-		{"x", []diag.Edit{{Span: diag.Span{Start: 1, End: 1}, Text: "x"}}, diag.Edit{Span: diag.Span{Start: 1, End: 1}, Text: "x"}},
-		{"xx", []diag.Edit{{Span: diag.Span{Start: 0, End: 1}}}, diag.Edit{Span: diag.Span{Start: 1, End: 2}}},
+		{"abc", "axc", diag.Edit{Span: diag.Span{Start: 1, End: 2}, Text: "x"}},
+		{"aéz", "aèz", diag.Edit{Span: diag.Span{Start: 1, End: 3}, Text: "è"}},
+		{"a🎉", "a🎊", diag.Edit{Span: diag.Span{Start: 1, End: 5}, Text: "🎊"}},
+		{"x", "xx", diag.Edit{Span: diag.Span{Start: 1, End: 1}, Text: "x"}},
+		{"xx", "x", diag.Edit{Span: diag.Span{Start: 1, End: 2}}},
 	} {
-		src := diag.NewSource("a", test.text)
-		got, ok := fixAll(diag.List{{Source: src, Fix: &diag.Fix{Edits: test.edits}}})
-		if !ok || got != test.want {
-			t.Errorf("%q: %+v, want %+v", test.text, got, test.want)
+		if got := smallestEdit(test.old, test.fixed); got != test.want {
+			t.Errorf("%q: %+v, want %+v", test.old, got, test.want)
 		}
 	}
 	if _, ok := fixAll(diag.List{{Source: diag.NewSource("a", ""), Message: "no fix"}}); ok {
@@ -135,4 +134,21 @@ func TestQuickFixRenames(t *testing.T) {
 		return
 	}
 	t.Error("the unknown member is not found")
+}
+
+// TestFixAllLosesNothing holds that what removes text is offered by name alone: not as
+// the preferred fix, and not among all of them.
+func TestFixAllLosesNothing(t *testing.T) {
+	c := open(t, `{}`, Options{FindPlatform: alone, Rules: lint.Rules})
+	c.didOpen(jobURI, `{ "jobDefinitionName": "a", "type": "Container", "timeout": { "attemptDurationSeconds": 60 },
+		"containerProperties": { "image": "b:1", "shmSize": 64, "resourceRequirements": [{ "type": "VCPU", "value": "1" }, { "type": "MEMORY", "value": "2048" }] } }`)
+	all := textRange{End: position{99, 0}}
+	quick := actionsAt(c, all, `,"only":["quickfix"]`)
+	if len(quick) != 2 || !quick[0].IsPreferred || quick[1].IsPreferred || !strings.HasSuffix(quick[1].Title, ": remove shmSize") {
+		t.Errorf("quick fixes %+v", quick)
+	}
+	fixAll := actionsAt(c, all, `,"only":["source.fixAll"]`)
+	if len(fixAll) != 1 || len(fixAll[0].Edit.Changes[jobURI]) != 1 || fixAll[0].Edit.Changes[jobURI][0].NewText != "c" {
+		t.Errorf("fix all %+v", fixAll)
+	}
 }

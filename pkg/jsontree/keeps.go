@@ -1,0 +1,200 @@
+package jsontree
+
+import (
+	"math/big"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+)
+
+// scalars counts the values of a document that hold something, each in its plainest
+// spelling. Null and "" hold nothing.
+func scalars(root *Node) map[string]int {
+	counts := map[string]int{}
+	var visit func(n *Node)
+	visit = func(n *Node) {
+		switch n.Kind {
+		case Bool, Number, String:
+			if word := spelling(n.Text); word != "" {
+				counts[word]++
+			}
+		}
+		for c := range n.Children() {
+			visit(c)
+		}
+	}
+	if root != nil {
+		visit(root)
+	}
+	return counts
+}
+
+// loses reports whether one of the counted scalars is missing from the document.
+func loses(words map[string]int, root *Node) bool {
+	after := scalars(root)
+	for word, n := range words {
+		if after[word] < n {
+			return true
+		}
+	}
+	return false
+}
+
+// Same reports whether two texts spell one value: 512 and "512", "Container" and
+// "container", "2 GiB" and 2048, "my job" and "my-job".
+func Same(a, b string) bool { return spelling(a) == spelling(b) }
+
+// spelling returns what all spellings of a value have in common: the number, or the
+// letters and digits, or else the text itself.
+func spelling(s string) string {
+	if n, ok := quantity(s); ok {
+		return "#" + n
+	}
+	if letters := fold(s); letters != "" {
+		return letters
+	}
+	return s
+}
+
+// fold returns the letters and digits of a text in small letters.
+func fold(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == utf8.RuneError, unicode.IsLetter(r), unicode.IsDigit(r):
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, s)
+}
+
+var amount = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^([+-]?[0-9]{0,15}\.?[0-9]{0,15}) ?([a-zA-Z]{0,3})$`)
+})
+
+// sizes holds the units of memory, in MiB.
+var sizes = map[string]*big.Rat{
+	"": big.NewRat(1, 1), "k": big.NewRat(1000, 1<<20), "m": big.NewRat(1, 1000), "M": big.NewRat(1000_000, 1<<20), "G": big.NewRat(1000_000_000, 1<<20),
+	"Ki": big.NewRat(1, 1<<10), "Mi": big.NewRat(1, 1), "Gi": big.NewRat(1<<10, 1), "Ti": big.NewRat(1<<20, 1),
+	"KiB": big.NewRat(1, 1<<10), "MiB": big.NewRat(1, 1), "GiB": big.NewRat(1<<10, 1), "TiB": big.NewRat(1<<20, 1),
+}
+
+// quantity returns the number that a text stands for, in MiB if it is a size, or
+// whole cores if it is in thousandths.
+func quantity(s string) (string, bool) {
+	if len(s) > 34 || s == "" || s[0] > '9' {
+		return "", false
+	}
+	if i, err := strconv.ParseUint(s, 0, 64); err == nil && len(s) > 2 && s[0] == '0' && s[1] > '9' {
+		return strconv.FormatUint(i, 10), true // 0x10
+	}
+	m := amount().FindStringSubmatch(s)
+	if m == nil {
+		return "", false
+	}
+	unit := sizes[m[2]]
+	n, ok := new(big.Rat).SetString(m[1])
+	if !ok || unit == nil {
+		return "", false
+	}
+	return n.Mul(n, unit).RatString(), true
+}
+
+// keepsLetters reports whether the fix of a slip changes nothing but punctuation,
+// quotes and the spelling of constants and numbers.
+func keepsLetters(src *diag.Source, d diag.Diagnostic) bool {
+	for _, e := range d.Fix.Edits {
+		if e.Span.Start < 0 || e.Span.End > len(src.Text) || e.Span.Start > e.Span.End {
+			return false
+		}
+		old, now := src.Text[e.Span.Start:e.Span.End], e.Text
+		if text, err := strconv.Unquote(now); err == nil && fold(text) == fold(old) {
+			continue // escapes have letters of their own
+		}
+		switch {
+		case Same(old, now) || fold(old) == fold(now):
+		case now == "null" && (old == "None" || old == "nil"):
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+var placeholder = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\$|\{\{|\{%|<|\[[A-Za-z_][A-Za-z0-9_ -]*\]|\{[A-Za-z_][A-Za-z0-9_.]*\}|%[A-Za-z_]+%|@[A-Za-z_]+@|__[A-Za-z]+__`)
+})
+
+// IsPlaceholder reports whether a text has a part that another program fills in
+// before AWS Batch reads it: ${STAGE}, {{ image }}, <subnet-id>, [A RANDOM NAME].
+func IsPlaceholder(text string) bool { return placeholder().MatchString(text) }
+
+// unrendered reports whether a slip is in text that a template engine replaces: the
+// file is no JSON before that, and needs no edit.
+func unrendered(src *diag.Source, found diag.List) bool {
+	for _, d := range found {
+		if d.Rule != RuleSyntax {
+			continue
+		}
+		start := strings.LastIndexByte(src.Text[:min(d.Span.Start, len(src.Text))], '\n') + 1
+		end := len(src.Text)
+		if i := strings.IndexByte(src.Text[min(d.Span.End, end):], '\n'); i >= 0 {
+			end = d.Span.End + i
+		}
+		if IsPlaceholder(strip(src.Text[start:end])) {
+			return true
+		}
+	}
+	return false
+}
+
+var (
+	closedString = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"[^"\n]*"`) })
+	capitals     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[[A-Z_]+( [A-Z_]+)+\]`) })
+)
+
+// strip leaves out strings, whose placeholders are no slips, and lists of bare words.
+func strip(text string) string {
+	text = closedString().ReplaceAllString(text, "")
+	if capitals().MatchString(text) {
+		return text
+	}
+	return strings.NewReplacer("[", " ", "]", " ").Replace(text)
+}
+
+// touchesPlaceholder reports whether an edit changes a name or a value that has a
+// placeholder.
+func touchesPlaceholder(root *Node, d diag.Diagnostic) bool {
+	for _, e := range d.Fix.Edits {
+		if e.Span.Start < e.Span.End && placeholderIn(root, e.Span) {
+			return true
+		}
+	}
+	return false
+}
+
+func placeholderIn(n *Node, edit diag.Span) bool {
+	if n == nil {
+		return false
+	}
+	overlaps := func(s diag.Span) bool { return s.Start < edit.End && edit.Start < s.End }
+	if overlaps(n.Key) && IsPlaceholder(n.Name) {
+		return true
+	}
+	if !overlaps(n.Span) {
+		return false
+	}
+	if n.Kind == String && IsPlaceholder(n.Text) {
+		return true
+	}
+	for c := range n.Children() {
+		if placeholderIn(c, edit) {
+			return true
+		}
+	}
+	return false
+}
