@@ -131,6 +131,9 @@ func (p *program) printProblems(c *cli.Context, format diag.Format, all *outcome
 		return diag.WriteSummary(p.Out, all.problems)
 	}
 	report := diag.Report{Files: all.files, Text: p.textOptions(p.Out)}
+	for _, err := range all.unread {
+		report.Unread = append(report.Unread, asFailure(err).message)
+	}
 	if format.Name == "sarif" {
 		report.Tool = tool(all.problems)
 	}
@@ -249,8 +252,8 @@ func parseKind(word string) (spec.Kind, error) {
 	return "", usage("--kind %s is not known", word).try("the kinds are: %s", kindNames())
 }
 
-// tool is what reports say of the program that made them. Only rules that found
-// something bring their examples along.
+// tool describes batchctl and the rules that found something: a report of every rule is
+// larger than most results.
 func tool(found diag.List) diag.Tool {
 	used := map[string]bool{}
 	for _, d := range found {
@@ -258,12 +261,11 @@ func tool(found diag.List) diag.Tool {
 	}
 	t := diag.Tool{Name: "batchctl", Version: version().Version, URI: "https://github.com/batchctl/batchctl"}
 	for _, r := range lint.Documented() {
-		info := diag.RuleInfo{ID: r.Name, Doc: r.Doc, Help: r.Doc + " Source: " + r.Source + ". See " + r.URL(), Severity: r.Severity, URI: r.URL()}
-		if used[r.Name] {
-			info.Markdown = fmt.Sprintf("%s\n[%s](%s)\n", r.Markdown(), r.Name, r.URL())
-		} else {
-			info.Markdown = fmt.Sprintf("%s\n\n%s [%s](%s)\n", r.MarkdownDoc(), r.MarkdownSource(), r.Name, r.URL())
+		if !used[r.Name] {
+			continue
 		}
+		info := diag.RuleInfo{ID: r.Name, Doc: r.Doc, Help: r.Doc + " Source: " + r.Source + ". See " + r.URL(), Severity: r.Severity, URI: r.URL()}
+		info.Markdown = fmt.Sprintf("%s\n[%s](%s)\n", r.Markdown(), r.Name, r.URL())
 		t.Rules = append(t.Rules, info)
 	}
 	return t

@@ -79,16 +79,14 @@ var (
 // returned as errors, and do not stop the others.
 func walk(words, include, endings []string) (files []found, failed []error) {
 	for _, word := range words {
-		some, err := expandWord(word, include, endings)
-		if err != nil {
-			failed = append(failed, err)
-		}
+		some, errs := expandWord(word, include, endings)
+		failed = append(failed, errs...)
 		files = append(files, some...)
 	}
 	return files, failed
 }
 
-func expandWord(word string, include, endings []string) ([]found, error) {
+func expandWord(word string, include, endings []string) ([]found, []error) {
 	_, err := os.Lstat(word)
 	switch {
 	case word == "-":
@@ -96,7 +94,11 @@ func expandWord(word string, include, endings []string) ([]found, error) {
 	case isDirectory(word):
 		return walkDirectory(word, include, endings)
 	case err != nil && strings.ContainsAny(word, "*?[{"):
-		return matchPattern(word)
+		files, err := matchPattern(word)
+		if err != nil {
+			return nil, []error{err}
+		}
+		return files, nil
 	}
 	return []found{{word, true}}, nil
 }
@@ -118,19 +120,23 @@ func matchPattern(pattern string) ([]found, error) {
 }
 
 // walkDirectory collects the files of the endings below a directory, or with include
-// those whose path below it matches a pattern.
-func walkDirectory(root string, include, endings []string) ([]found, error) {
+// those whose path below it matches a pattern. A directory or .gitignore that it cannot
+// read is an error of its own, and the walk continues behind it.
+func walkDirectory(root string, include, endings []string) (files []found, failed []error) {
 	ignored := newIgnores(root)
-	var files []found
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
-			return cannotRead(path, err, makeJob)
+			failed = append(failed, cannotRead(path, err, makeJob))
+			return nil
 		}
 		switch {
 		case entry.IsDir() && path != root && (strings.HasPrefix(entry.Name(), ".") || ignored.match(path, true)):
 			return filepath.SkipDir
 		case entry.IsDir():
-			return ignored.enter(path)
+			if err := ignored.enter(path); err != nil && isReadable(path) { // of others WalkDir reports the directory
+				failed = append(failed, err)
+			}
+			return nil
 		case !entry.Type().IsRegular() || ignored.match(path, false):
 			return nil
 		}
@@ -145,7 +151,19 @@ func walkDirectory(root string, include, endings []string) ([]found, error) {
 		}
 		return nil
 	})
-	return files, err
+	if err != nil {
+		failed = append(failed, err)
+	}
+	return files, failed
+}
+
+func isReadable(dir string) bool {
+	f, err := os.Open(dir)
+	if err != nil {
+		return false
+	}
+	f.Close()
+	return true
 }
 
 // wanted reports whether a file of a walk is to be looked at, and whether it was

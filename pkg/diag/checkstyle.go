@@ -30,7 +30,10 @@ type checkstyleError struct {
 // element for each. source is the rule. A problem without a source stands at 1:1 of
 // the file "-". What is waived is left out: the report has no place for it. The
 // error is that of w.
-func WriteCheckstyle(w io.Writer, l List) error {
+func WriteCheckstyle(w io.Writer, l List) error { return writeCheckstyle(w, l, nil) }
+
+// writeCheckstyle adds an error of the file "-" for everything that could not be checked.
+func writeCheckstyle(w io.Writer, l List, unread []string) error {
 	report := checkstyle{Version: "4.3"}
 	files := map[string]*checkstyleFile{}
 	for _, d := range l.Open().masked() {
@@ -44,6 +47,13 @@ func WriteCheckstyle(w io.Writer, l List) error {
 		r := d.region()
 		f.Errors = append(f.Errors, checkstyleError{r.StartLine, r.StartColumn, d.Severity.String(),
 			Printable(d.advice()), Printable(d.ruleID())})
+	}
+	if len(unread) > 0 {
+		f := &checkstyleFile{Name: noFile}
+		for _, why := range unread {
+			f.Errors = append(f.Errors, checkstyleError{1, 1, Error.String(), Printable(why), unreadRule})
+		}
+		report.Files = append(report.Files, f)
 	}
 	return writeXML(w, report)
 }

@@ -25,6 +25,9 @@ type Report struct {
 	Files []string
 	// FailOn is the mildest severity that fails the run; junit needs it.
 	FailOn Severity
+	// Unread says what kept the run from checking a file: sarif, junit and checkstyle
+	// show that such a run failed.
+	Unread []string
 	// Text is for the text format.
 	Text TextOptions
 }
@@ -58,11 +61,11 @@ func Formats() []Format {
 	return []Format{
 		{"text", "for people", func(w io.Writer, l List, r Report) error { return WriteText(w, l, r.Text) }},
 		{"json", "for programs", func(w io.Writer, l List, _ Report) error { return WriteJSON(w, l) }},
-		{"sarif", "SARIF 2.1.0, for code scanning", func(w io.Writer, l List, r Report) error { return WriteSARIF(w, l, r.Tool) }},
-		{"junit", "test results, for CI servers", func(w io.Writer, l List, r Report) error { return writeJUnit(w, l, r.Files, r.FailOn) }},
+		{"sarif", "SARIF 2.1.0, for code scanning", func(w io.Writer, l List, r Report) error { return writeSARIF(w, l, r.Tool, r.Unread) }},
+		{"junit", "test results, for CI servers", func(w io.Writer, l List, r Report) error { return writeJUnit(w, l, r) }},
 		{"github", "annotations of GitHub Actions", func(w io.Writer, l List, _ Report) error { return WriteGitHub(w, l) }},
 		{"gitlab", "GitLab code quality", func(w io.Writer, l List, _ Report) error { return WriteGitLab(w, l) }},
-		{"checkstyle", "Checkstyle XML, for review bots", func(w io.Writer, l List, _ Report) error { return WriteCheckstyle(w, l) }},
+		{"checkstyle", "Checkstyle XML, for review bots", func(w io.Writer, l List, r Report) error { return writeCheckstyle(w, l, r.Unread) }},
 	}
 }
 
@@ -72,6 +75,9 @@ const noFile = "-"
 
 // noRule stands for the rule of a problem that has none.
 const noRule = "problem"
+
+// unreadRule is the rule of a file that could not be checked.
+const unreadRule = "not-checked"
 
 // file returns the name of the problem's file with forward slashes.
 func (d Diagnostic) file() string {

@@ -146,8 +146,8 @@ func checkGitHub(t *testing.T, text string, l diag.List) {
 // TestJUnitFailOn fails warnings too where the run does.
 func TestJUnitFailOn(t *testing.T) {
 	for severity, want := range map[diag.Severity]string{
-		diag.Error:   `<testsuites tests="5" failures="2">`,
-		diag.Warning: `<testsuites tests="5" failures="4">`,
+		diag.Error:   `<testsuites tests="5" failures="2" errors="0">`,
+		diag.Warning: `<testsuites tests="5" failures="4" errors="0">`,
 	} {
 		for _, f := range diag.Formats() {
 			r := report()

@@ -13,6 +13,7 @@ type junitReport struct {
 	XMLName  xml.Name     `xml:"testsuites"`
 	Tests    int          `xml:"tests,attr"`
 	Failures int          `xml:"failures,attr"`
+	Errors   int          `xml:"errors,attr"`
 	Suites   []junitSuite `xml:"testsuite"`
 }
 
@@ -29,6 +30,7 @@ type junitCase struct {
 	Class   string        `xml:"classname,attr"`
 	Name    string        `xml:"name,attr"`
 	Failure *junitFailure `xml:"failure"`
+	Error   *junitFailure `xml:"error"`
 	Skipped *junitSkipped `xml:"skipped"`
 	Out     *junitText    `xml:"system-out"`
 }
@@ -54,12 +56,15 @@ type junitText struct {
 // fail the run either; if all that the rule found is waived, the test is skipped. files are the names of all files that were checked: one
 // without problems has one passed test. Suites are sorted by name, and no times
 // are written. The error is that of w.
-func WriteJUnit(w io.Writer, l List, files []string) error { return writeJUnit(w, l, files, Error) }
+func WriteJUnit(w io.Writer, l List, files []string) error {
+	return writeJUnit(w, l, Report{Files: files})
+}
 
-// writeJUnit fails the tests of problems at least as severe as failOn.
-func writeJUnit(w io.Writer, l List, files []string, failOn Severity) error {
+// writeJUnit fails the tests of problems at least as severe as the report's FailOn, and
+// adds a test with an error for everything that could not be checked.
+func writeJUnit(w io.Writer, l List, r Report) error {
 	problems := map[string]List{}
-	for _, name := range files {
+	for _, name := range r.Files {
 		problems[Printable(slashName(name))] = nil
 	}
 	for _, d := range l.masked() {
@@ -68,9 +73,18 @@ func writeJUnit(w io.Writer, l List, files []string, failOn Severity) error {
 	}
 	var report junitReport
 	for _, name := range slices.Sorted(maps.Keys(problems)) {
-		suite := newJUnitSuite(name, problems[name], failOn)
+		suite := newJUnitSuite(name, problems[name], r.FailOn)
 		report.Tests += suite.Tests
 		report.Failures += suite.Failures
+		report.Suites = append(report.Suites, suite)
+	}
+	if n := len(r.Unread); n > 0 {
+		suite := junitSuite{Name: unreadRule, Tests: n, Errors: n}
+		for _, why := range r.Unread {
+			why = Printable(why)
+			suite.Cases = append(suite.Cases, junitCase{Class: unreadRule, Name: why, Error: &junitFailure{Message: why, Type: "error"}})
+		}
+		report.Tests, report.Errors = report.Tests+n, n
 		report.Suites = append(report.Suites, suite)
 	}
 	return writeXML(w, report)

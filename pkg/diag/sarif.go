@@ -18,7 +18,10 @@ import (
 // that code scanning computes itself is left to it. A fix whose edits do not
 // fit the text is left out. A waived problem is suppressed in source, with the
 // waiver's reason. The error is that of w.
-func WriteSARIF(w io.Writer, l List, t Tool) error {
+func WriteSARIF(w io.Writer, l List, t Tool) error { return writeSARIF(w, l, t, nil) }
+
+// writeSARIF marks the run as failed if something could not be checked.
+func writeSARIF(w io.Writer, l List, t Tool, unread []string) error {
 	rules := t.rules(l)
 	index := make(map[string]int, len(rules))
 	for i, r := range rules {
@@ -38,11 +41,20 @@ func WriteSARIF(w io.Writer, l List, t Tool) error {
 		Schema:  "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",
 		Version: "2.1.0",
 		Runs: []sarifRun{{
-			Tool:       sarifTool{sarifDriver{t.Name, t.Version, t.URI, sarifRules(rules, t.URI)}},
-			ColumnKind: "unicodeCodePoints",
-			Results:    results,
+			Tool:        sarifTool{sarifDriver{t.Name, t.Version, t.URI, sarifRules(rules, t.URI)}},
+			Invocations: []sarifInvocation{newSARIFInvocation(unread)},
+			ColumnKind:  "unicodeCodePoints",
+			Results:     results,
 		}},
 	})
+}
+
+func newSARIFInvocation(unread []string) sarifInvocation {
+	v := sarifInvocation{Successful: len(unread) == 0}
+	for _, why := range unread {
+		v.Notifications = append(v.Notifications, sarifNotification{"error", sarifText{unlinked(Printable(why))}})
+	}
+	return v
 }
 
 // rules returns the tool's rules, each once, and after them those of problems
