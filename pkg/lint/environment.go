@@ -48,6 +48,31 @@ func environmentRules() []*Rule {
 			},
 		}).onlyWith("environment", "env"),
 		(&Rule{
+			Name: "nul-character", Severity: diag.Error, Confidence: High,
+			Doc:    "Arguments and variables end at the first NUL character, so no program can start with one in them.",
+			Source: "POSIX.1-2024, exec",
+			Run: func(p *Pass) {
+				everyArgument(p, func(s Site, n *jsontree.Node) {
+					if strings.Contains(n.Str(), "\x00") {
+						s.Report("a NUL character ends an argument or variable", "remove \\u0000", n)
+					}
+				})
+			},
+		}).onlyWith("command", "environment", "args", "env"),
+		(&Rule{
+			Name: "env-name-charset", Severity: diag.Warning, Confidence: High,
+			Doc:    "The name of a variable ends at its first equals sign, and a shell cannot read one with a line break.",
+			Source: "POSIX.1-2024, environment variables",
+			Run: func(p *Pass) {
+				everyVariable(p, func(s Site, entry *jsontree.Node) {
+					if n := entry.Get("name"); strings.ContainsAny(n.Str(), "=\n\r") {
+						s.Report(fmt.Sprintf("variable %s: a name cannot contain an equals sign or a line break", quote(n.Str())),
+							"use only letters, digits and underscores", n)
+					}
+				})
+			},
+		}).onlyWith("environment", "env"),
+		(&Rule{
 			Name: "secrets-execution-role", Severity: diag.Error, Confidence: Medium,
 			Doc:    "Secrets are fetched with the execution role before the container starts, so a job with secrets needs executionRoleArn.",
 			Source: "answered so by the service in 2026-09 (cdk-preflight)",
@@ -59,6 +84,42 @@ func environmentRules() []*Rule {
 				}
 			},
 		}).onlyWith("secrets"),
+	}
+}
+
+// everyVariable visits the entries of all environments: of containers, of overrides and of pods.
+func everyVariable(p *Pass, visit func(s Site, entry *jsontree.Node)) {
+	each := func(s Site, list *jsontree.Node) {
+		for e := range list.Children() {
+			visit(s, e)
+		}
+	}
+	for _, c := range requirers(p) {
+		each(c, c.Node.Get("environment"))
+	}
+	for _, c := range podParts(p) {
+		each(c, c.Node.Get("env"))
+	}
+}
+
+// everyArgument visits the words of all commands, and the names and values of all variables.
+func everyArgument(p *Pass, visit func(s Site, n *jsontree.Node)) {
+	everyVariable(p, func(s Site, entry *jsontree.Node) {
+		visit(s, entry.Get("name"))
+		visit(s, entry.Get("value"))
+	})
+	each := func(s Site, lists ...*jsontree.Node) {
+		for _, list := range lists {
+			for word := range list.Children() {
+				visit(s, word)
+			}
+		}
+	}
+	for _, c := range requirers(p) {
+		each(c, c.Node.Get("command"))
+	}
+	for _, c := range podParts(p) {
+		each(c, c.Node.Get("command"), c.Node.Get("args"))
 	}
 }
 
