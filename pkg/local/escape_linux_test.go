@@ -70,15 +70,20 @@ func TestEscapee(t *testing.T) {
 
 // survivors returns the processes that run with a token in their command line.
 func survivors(token string) (pids []int) {
-	_, err := eachProcess(func(pid int) bool {
-		line, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
-		if bytes.Contains(line, []byte(token)) && !hasEnded(pid) {
-			pids = append(pids, pid)
+	for range rescans {
+		missed, err := eachProcess(func(pid int) (gone bool) {
+			line, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
+			if bytes.Contains(line, []byte(token)) && !hasEnded(pid) {
+				pids = append(pids, pid)
+			}
+			return err != nil
+		})
+		if err != nil {
+			panic(err)
 		}
-		return false
-	})
-	if err != nil {
-		panic(err)
+		if !missed || len(pids) > 0 {
+			break
+		}
 	}
 	return pids
 }

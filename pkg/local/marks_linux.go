@@ -119,16 +119,15 @@ func (m *marks) left(mark uint64) bool {
 	return m.latest == nil || len(m.latest[mark]) > 0
 }
 
-// rescans bounds how often a scan is repeated because processes ended under it.
+// rescans bounds how often a scan is repeated because it may have missed a process.
 const rescans = 5
 
-// markedProcesses returns the processes of each mark; nil if /proc cannot be read. A
-// process that ended before it was examined may have left another one that
-// the scan had already passed, so the scan is repeated.
+// markedProcesses returns the processes of each mark; nil if that is unknown: /proc cannot be
+// read, or processes started and ended too quickly for every scan.
 func markedProcesses() map[uint64][]int {
 	found := map[uint64][]int{}
 	for range rescans {
-		vanished, err := eachProcess(func(pid int) bool {
+		missed, err := eachProcess(func(pid int) (gone bool) {
 			var limit unix.Rlimit
 			err := unix.Prlimit(pid, unix.RLIMIT_LOCKS, nil, &limit)
 			if err == nil && limit.Cur>>62 == 1 && !slices.Contains(found[limit.Cur], pid) {
@@ -139,39 +138,54 @@ func markedProcesses() map[uint64][]int {
 		if err != nil {
 			return nil
 		}
-		if !vanished {
-			break
+		if !missed {
+			return found
 		}
 	}
-	return found
+	return nil
 }
 
-// eachProcess calls look for each process but this one, by number, and reports whether look did for any. It reads
-// few names at a time: a process that starts another one and ends at once must not get away between its name and look. The
-// new one has a higher number, and look sees that.
-func eachProcess(look func(pid int) bool) (any bool, err error) {
+// eachProcess calls look for each process but this one, by number. It reports whether it may have missed a
+// process, which can happen in two ways: a process starts another one and ends after eachProcess has read its
+// number, but before look examines it (look then returns true); or the numbers of new processes start over, so that a
+// new process is behind the scan. It reads few names at a time to keep the first way rare.
+func eachProcess(look func(pid int) (gone bool)) (missed bool, err error) {
 	proc, err := unix.Open("/proc", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return false, fmt.Errorf("find the processes of an attempt: open /proc: %w", err)
 	}
 	defer unix.Close(proc)
+	newest := newestProcess()
 	var few [128]byte // long enough for every name in /proc
 	for {
 		n, err := unix.Getdents(proc, few[:])
 		if err != nil {
-			return any, fmt.Errorf("find the processes of an attempt: read /proc: %w", err)
+			return missed, fmt.Errorf("find the processes of an attempt: read /proc: %w", err)
 		}
 		if n == 0 {
-			return any, nil
+			return missed || newestProcess() < newest, nil
 		}
 		var names [8]string
 		_, _, found := unix.ParseDirent(few[:n], -1, names[:0])
 		for _, name := range found {
 			if pid, err := strconv.Atoi(name); err == nil && pid != os.Getpid() && look(pid) {
-				any = true
+				missed = true
 			}
 		}
 	}
+}
+
+// newestProcess returns the number of the process that was started last; 0 if /proc/loadavg does not say.
+func newestProcess() int {
+	load, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return 0
+	}
+	pid, err := strconv.Atoi(string(bytes.TrimSpace(load[bytes.LastIndexByte(load, ' ')+1:])))
+	if err != nil {
+		return 0
+	}
+	return pid
 }
 
 // endTime bounds how long the end of processes takes that were killed: those that wait for a
@@ -179,38 +193,41 @@ func eachProcess(look func(pid int) bool) (any bool, err error) {
 const endTime = 30 * time.Second
 
 // endMarked kills every process of this user that has the mark of an attempt in its limit or its
-// environment, and returns when there is none. It takes more than one round: processes
+// environment, and returns when there is none. It takes more than one scan: processes
 // start others meanwhile.
 func endMarked(id string) error {
 	mark, variable := markOf(id), []byte(attemptVariable+id)
+	ended := map[int]bool{} // those that a scan has seen
 	for deadline := time.Now().Add(endTime); ; time.Sleep(time.Millisecond) {
-		vanished, alive := true, 0
-		for round := 0; vanished && round < rescans; round++ {
-			var err error
-			vanished, err = eachProcess(func(pid int) bool {
-				var limit unix.Rlimit
-				err := unix.Prlimit(pid, unix.RLIMIT_LOCKS, nil, &limit)
-				switch {
-				case errors.Is(err, unix.ESRCH):
-					return true
-				case (err != nil || limit.Cur != mark) && !hasVariable(pid, variable):
-				case hasEnded(pid):
-					// Only as the init process of a container does the engine adopt such processes.
-					_, _ = syscall.Wait4(pid, nil, syscall.WNOHANG, nil)
-				default:
-					alive++
-					killWithGroup(pid, mark)
-				}
+		alive := 0
+		missed, err := eachProcess(func(pid int) (gone bool) {
+			var limit unix.Rlimit
+			err := unix.Prlimit(pid, unix.RLIMIT_LOCKS, nil, &limit)
+			switch {
+			case errors.Is(err, unix.ESRCH):
+				return true
+			case (err != nil || limit.Cur != mark) && !hasVariable(pid, variable):
 				return false
-			})
-			if err != nil {
-				return err
+			case hasEnded(pid):
+				// Only as the init process of a container does the engine adopt such processes.
+				_, _ = syscall.Wait4(pid, nil, syscall.WNOHANG, nil)
+				// It may have started another process since the scan read its number.
+				gone = !ended[pid]
+				ended[pid] = true
+				return gone
+			default:
+				alive++
+				killWithGroup(pid, mark)
+				return false
 			}
-		}
-		if alive == 0 {
+		})
+		late := time.Now().After(deadline)
+		switch {
+		case err != nil:
+			return err
+		case alive == 0 && (!missed || late):
 			return nil
-		}
-		if time.Now().After(deadline) {
+		case late:
 			return fmt.Errorf("%d processes that the job started do not end after SIGKILL", alive)
 		}
 	}
