@@ -14,13 +14,13 @@ func (p *program) redacted(text string) string {
 	for _, src := range p.sources {
 		text = src.Redact(text)
 	}
-	return secret.MaskValue("", text)
+	return secret.Mask("", text)
 }
 
 // printDiff shows how a text would change. Credentials are shown as asterisks; a
 // diff with such a line is no patch any more, and the story says so.
 func (p *program) printDiff(src *diag.Source, text, instead string) error {
-	diff := diag.UnifiedDiff(src.Name, secret.Mask(src.Text), secret.Mask(text))
+	diff := diag.UnifiedDiff(src.Name, secret.Mask("", src.Text), secret.Mask("", text))
 	if diff != diag.UnifiedDiff(src.Name, src.Text, text) {
 		fmt.Fprintf(p.Err, "note: %s: credentials are shown as asterisks, so the diff is no patch; %s makes the change\n", diag.Printable(src.Name), instead)
 	}

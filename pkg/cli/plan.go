@@ -184,7 +184,7 @@ func nextCommand(c *cli.Context, verb string) string {
 	for _, flag := range []string{"parameters", "set", "env"} {
 		for _, v := range c.StringSlice(flag) {
 			if name, value, ok := strings.Cut(v, "="); ok {
-				v = name + "=" + secret.MaskValue(name, value)
+				v = name + "=" + secret.Mask(name, value)
 			}
 			words = append(words, "--"+flag, v)
 		}

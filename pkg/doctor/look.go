@@ -66,13 +66,10 @@ func seen(from, text string) Evidence { return Evidence{from, clean(text)} }
 // at is evidence from a file.
 func at(name, text string) Evidence { return seen("/"+name, text) }
 
-// clean masks credentials, in variables as well, and keeps one line of bounded length.
+// clean masks credentials and keeps one line of bounded length.
 func clean(text string) string {
 	text = strings.ToValidUTF8(strings.Join(strings.Fields(text), " "), "\uFFFD")
-	if name, value, ok := strings.Cut(text, "="); ok && !strings.ContainsAny(name, " \"'{") {
-		text = name + "=" + secret.MaskValue(name, value)
-	}
-	text = secret.Mask(secret.MaskValue("", text))
+	text = secret.Mask("", text)
 	if len(text) > mostText {
 		text = strings.ToValidUTF8(text[:mostText], "") + "…"
 	}

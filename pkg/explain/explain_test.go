@@ -197,6 +197,9 @@ func TestRecordAndReplay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if b, err = Masked(b); err != nil {
+		t.Fatal(err)
+	}
 	if want, got := Explain(b), Explain(again); !cmp.Equal(want, got, cmp.AllowUnexported(Verdict{})) {
 		t.Errorf("replayed: %s", cmp.Diff(want, got, cmp.AllowUnexported(Verdict{})))
 	}

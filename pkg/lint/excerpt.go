@@ -11,7 +11,7 @@ import (
 // the rule is about, with an ellipsis for the rest.
 
 // longExample is the number of lines from which on a bad file is shown in part.
-const longExample = 10
+const longExample = 9
 
 // focused is the bad files: where the problems are, and what stands around that.
 func (e Example) focused() []ExampleFile {

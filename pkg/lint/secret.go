@@ -17,20 +17,114 @@ func secretRules() []*Rule {
 			for _, list := range [...]string{"environment", "env"} {
 				for e := range each(s.Node, list) {
 					name, value := e.Get("name").Str(), e.Get("value")
-					if what := secret.Kind(name, value.Str()); what != "" {
-						s.Report(fmt.Sprintf("%s looks like %s, and everybody who can describe the job can read it", quote(name), what), s.secretHint(name, list), value)
+					for _, c := range secret.Find(name, value.Str()) {
+						s.Report(fmt.Sprintf("%s looks like %s (%s), and anyone who can describe the job can read it", quote(name), c.What, c.Sure()), s.secretHint(name, list), value)
+						break
 					}
 				}
 			}
-		}, "A credential in a plain variable stands in the console, in describe-jobs and in every copy of the file. Found by the formats of known keys, and by names such as DB_PASSWORD with a value that is no placeholder. A warning, since AWS Batch takes it.",
+		}, "A credential in a plain variable is visible in the console, in describe-jobs and in every copy of the file. Found by the formats of known keys, and by names such as DB_PASSWORD with a value that is no placeholder. A warning, since AWS Batch accepts it.",
 			guide("specifying sensitive data"))),
+		{
+			Name: "job-secret", Severity: diag.Warning, Confidence: High,
+			Doc:    "A credential outside the environment: in the command, as an argument or inside a script, in a parameter, an override, a tag or an option. DescribeJobs shows all of them. Found as in env-secret, and by what comes before it: --password, PASSWORD=, Authorization:.",
+			Source: guide("specifying sensitive data"),
+			Run: func(p *Pass) {
+				w := secretWalk{seen: map[credentialPlace]bool{}}
+				for _, s := range creates(p) {
+					w.site = s
+					w.walk(s.Job.Node)
+					if s.Node != s.Job.Node {
+						w.walk(s.Node) // the defaults of a workflow as well
+					}
+				}
+			},
+		},
 	}
+}
+
+// secretWalk searches what people wrote for credentials outside the environment.
+type secretWalk struct {
+	site Site
+	// seen keeps what two requests share from being reported twice.
+	seen map[credentialPlace]bool
+}
+
+type credentialPlace struct {
+	source *diag.Source
+	start  int
+}
+
+// elsewhere are members with rules of their own: environment and user data. Those of
+// a matrix and of secrets only name what is kept elsewhere.
+var elsewhere = []string{"environment", "env", "secrets", "secretOptions", "matrix", "userData", "$comment", "$schema", "waivers"}
+
+func (w *secretWalk) walk(n *jsontree.Node) {
+	switch {
+	case n.Is(jsontree.Object):
+		w.members(n)
+	case n.Is(jsontree.Array):
+		w.command(n)
+	}
+}
+
+func (w *secretWalk) members(n *jsontree.Node) {
+	for _, names := range [...][2]string{{"name", "value"}, {"key", "value"}, {"Key", "Value"}} {
+		if name, value := n.Get(names[0]), n.Get(names[1]); name.Is(jsontree.String) && value.Is(jsontree.String) {
+			w.value(name.Str(), quote(name.Str()), value)
+		}
+	}
+	for m := range n.Children() {
+		switch {
+		case slices.Contains(elsewhere, m.Name):
+		case m.Is(jsontree.String):
+			name := m.Name
+			if slices.Contains([]string{"name", "key", "Key", "value", "Value"}, name) {
+				name = "" // of an entry, whose own name counts
+			}
+			w.value(name, quote(m.Name), m)
+		default:
+			w.walk(m)
+		}
+	}
+}
+
+// command searches an array as the words of a command.
+func (w *secretWalk) command(n *jsontree.Node) {
+	args, nodes := make([]string, 0, n.Len()), make([]*jsontree.Node, 0, n.Len())
+	for c := range n.Children() {
+		if c.Is(jsontree.String) {
+			args, nodes = append(args, c.Str()), append(nodes, c)
+		} else {
+			w.walk(c)
+		}
+	}
+	for _, found := range secret.FindArgs(args) {
+		w.report("an element of "+quote(n.Name), found.Credential, nodes[found.Index])
+	}
+}
+
+func (w *secretWalk) value(name, subject string, n *jsontree.Node) {
+	for _, c := range secret.Find(name, n.Str()) {
+		w.report(subject, c, n)
+	}
+}
+
+func (w *secretWalk) report(subject string, c secret.Credential, n *jsontree.Node) {
+	src, span := n.Place()
+	at := credentialPlace{src, span.Start}
+	if w.seen[at] {
+		return
+	}
+	w.seen[at] = true
+	w.site.Report(fmt.Sprintf("%s looks like %s (%s), and anyone who can describe the job can read it", subject, c.What, c.Sure()),
+		"put it into Secrets Manager, name it in \"secrets\", and let the program or its shell read that variable", n)
 }
 
 func cellSecretRule() *Rule {
 	return &Rule{
 		Name: "array-secret", Severity: diag.Warning, Confidence: High,
-		Doc:    "A credential among the values of a matrix or a table. They stand in the variables of the job, which everybody who can describe it can read, or at the target's staging place.",
+		Doc:    "A credential among the values of a matrix or a table. They are in the variables of the job, which anyone who can describe it can read, or at the target's staging place.",
 		Source: ourArrays,
 		Run: func(p *Pass) {
 			for _, j := range p.Submits() {
@@ -46,22 +140,23 @@ func cellSecretRule() *Rule {
 const maxSecretRows = 1000
 
 func (j Job) cellSecrets() {
-	report := func(what, column string, n *jsontree.Node) {
-		j.Report(fmt.Sprintf("a value of %s looks like %s, and everybody who can describe the job can read it", quote(column), what),
+	report := func(c secret.Credential, column string, n *jsontree.Node) {
+		j.Report(fmt.Sprintf("a value of %s looks like %s (%s), and anyone who can describe the job can read it", quote(column), c.What, c.Sure()),
 			"put the credentials into Secrets Manager, and let the program choose one by the child's value", n)
 	}
 	for axis := range j.Array.Get("matrix").Children() {
 		for v := range axis.Children() {
-			if what := secret.Kind(axis.Name, v.Text); what != "" {
-				report(what, axis.Name, v)
+			for _, c := range secret.Find(axis.Name, v.Text) {
+				report(c, axis.Name, v)
+				break
 			}
 		}
 	}
 	rows := j.Sweep.Rows[:min(len(j.Sweep.Rows), maxSecretRows)]
 	for c, column := range j.Sweep.Names {
 		for _, row := range rows {
-			if what := secret.Kind(column, row[c]); what != "" {
-				report(what, column, spec.ArraySource(j.Array))
+			if found := secret.Find(column, row[c]); len(found) > 0 {
+				report(found[0], column, spec.ArraySource(j.Array))
 				break
 			}
 		}

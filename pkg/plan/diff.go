@@ -220,7 +220,7 @@ func (d *differ) change(at place, old, new *jsontree.Node) {
 // masked is a value as JSON, without the credentials in it.
 func masked(at place, n *jsontree.Node) string {
 	if n.Is(jsontree.String) {
-		return text(jsontree.NewString(secret.MaskValue(at.name, n.Text), n))
+		return text(jsontree.NewString(secret.Mask(at.name, n.Text), n))
 	}
-	return secret.Mask(text(n))
+	return secret.Mask("", text(n))
 }

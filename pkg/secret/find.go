@@ -7,28 +7,45 @@ import (
 	"strings"
 )
 
-// find returns the places in a text of what looks like credentials, sorted. The
-// text is JSON or something meant as JSON: what stands in a place that no parser
-// understands must be hidden too.
-func find(text string) []Span {
+// find returns the credentials in a text that is JSON or meant as JSON, sorted by
+// place. Parts that no parser understands are searched too.
+func find(text string, depth int) []Credential {
 	if !suspicious(text) {
 		return nil
 	}
-	f := finder{text: text, open: []frame{{}}}
+	f := finder{text: text, open: []frame{{}}, depth: depth}
 	for f.pos < len(text) {
 		f.step()
 	}
 	for range f.open {
 		f.close()
 	}
-	slices.SortFunc(f.found, func(a, b Span) int { return cmp.Or(a.Start-b.Start, a.End-b.End) })
+	slices.SortFunc(f.found, func(a, b Credential) int { return cmp.Or(a.Start-b.Start, a.End-b.End) })
 	return f.found
 }
 
-// suspicious is a fast look for what one of stands in every text with a
-// credential.
+// suspicious is a fast look for what every text with a credential has.
 func suspicious(text string) bool {
-	return marksIn(text) != 0 || speaksOfSecret(text) || strings.Contains(text, "://") && strings.Contains(text, "@")
+	any := false
+	eachFormat(text, func(Credential) bool { any = true; return false })
+	accessKeysIn(text, func(Credential) { any = true })
+	return any || mayAssign(text) || strings.Contains(text, "://") && strings.Contains(text, "@") || strings.Contains(text, `\u`) || longRun(text)
+}
+
+// longRun reports whether a text has a word that could be base64 of a text with a
+// credential.
+func longRun(text string) bool {
+	run := 0
+	for i := range len(text) {
+		if isAlnum(text[i]) || text[i] == '+' || text[i] == '/' {
+			if run++; run >= 24 {
+				return true
+			}
+		} else {
+			run = 0
+		}
+	}
+	return false
 }
 
 // maxFrames bounds the brackets whose content is told apart.
@@ -39,7 +56,15 @@ type finder struct {
 	pos   int
 	open  []frame // the brackets around pos
 	deep  int     // brackets beyond maxFrames
-	found []Span
+	depth int     // texts around this one
+	found []Credential
+}
+
+// element is a string of an array.
+type element struct {
+	text string
+	at   Span
+	back []int // offsets in the source, nil if they are the same
 }
 
 // frame is an open bracket, or the text around all.
@@ -47,9 +72,13 @@ type frame struct {
 	// array is true for [, whose elements belong to the key before it.
 	array bool
 	// key is the name before the colon that was read last; colon says that a value
-	// follows.
-	key   string
-	colon bool
+	// follows, and tight that it follows an equals sign without a blank, as in a shell.
+	key          string
+	colon, tight bool
+	// leads is true if the key is the first word of its line.
+	leads bool
+	// elements are the strings of an array, which may be a command.
+	elements []element
 	// references says that the values name secrets that are kept elsewhere.
 	references bool
 	// name and value are those of an entry such as {"name": "X", "value": "Y"}.
@@ -100,20 +129,47 @@ func (f *finder) push(in frame) {
 	f.open = append(f.open, in)
 }
 
-// close ends a bracket and looks at the entry that it was.
+// close ends a bracket and searches the entry or the command that it was.
 func (f *finder) close() {
 	if f.deep > 0 {
 		f.deep--
 		return
 	}
-	t := *f.top()
-	if t.name != "" && t.value.End > t.value.Start {
-		f.look(t.name, t.value, t.references)
-	}
+	f.entry()
+	f.command(f.top().elements)
 	if len(f.open) > 1 {
 		f.open = f.open[:len(f.open)-1]
 		f.top().colon = false
 	}
+}
+
+// entry searches {"name": "X", "value": "Y"} once both are read.
+func (f *finder) entry() {
+	t := f.top()
+	if t.name != "" && t.value.End > t.value.Start {
+		f.look(t.name, t.value, t.references)
+	}
+	t.name, t.value = "", Span{}
+}
+
+// command searches an array of strings as a command.
+func (f *finder) command(elements []element) {
+	if len(elements) < 2 {
+		return
+	}
+	tokens := make([]token, len(elements))
+	for i, e := range elements {
+		tokens[i] = token{text: e.text}
+	}
+	scanTokens(tokens, 0, func(i int, c Credential) { f.add(c, elements[i].at, elements[i].back) })
+}
+
+// add notes a credential of the text at a place.
+func (f *finder) add(c Credential, at Span, back []int) {
+	if back != nil {
+		c.Start, c.End = back[c.Start], back[c.End]
+	}
+	f.found = append(f.found, Credential{Span{at.Start + c.Start, at.Start + c.End}, c.What, c.Known})
 }
 
 // string reads a text in quotes of that kind, up to the line's end at most.
@@ -139,17 +195,34 @@ func (f *finder) bareName() {
 	}
 	name := Span{f.pos, i}
 	f.pos = i
+	if name.Start > 0 && f.text[name.Start-1] == '/' && !f.top().colon {
+		f.word(name, "") // a host or a part of a path names nothing
+		return
+	}
 	f.word(name, f.text[i:])
 }
 
 // bareValue reads a value without quotes: up to the line's end, or what ends a
-// member.
+// member. Outside brackets it is one or two words; more are a sentence, which is
+// searched on.
 func (f *finder) bareValue() {
+	t := f.top()
 	n := strings.IndexAny(f.text[f.pos:], ",}]\n")
 	if n < 0 {
 		n = len(f.text) - f.pos
 	}
-	value := Span{f.pos, f.pos + len(strings.TrimRight(f.text[f.pos:f.pos+n], " \t\r"))}
+	text := strings.TrimRight(f.text[f.pos:f.pos+n], " \t\r")
+	if len(f.open) == 1 {
+		switch fields := strings.Fields(text); {
+		case t.tight && len(fields) > 0:
+			text = fields[0]
+			n = len(text)
+		case len(fields) > 2, !t.leads && onlyLetters(text):
+			t.colon, t.key = false, ""
+			return
+		}
+	}
+	value := Span{f.pos, f.pos + len(text)}
 	f.pos += n
 	f.word(value, "")
 }
@@ -157,8 +230,11 @@ func (f *finder) bareValue() {
 // word takes a name, if a colon or an equals sign follows, or a value.
 func (f *finder) word(at Span, rest string) {
 	t := f.top()
+	after := rest
 	if rest = strings.TrimLeft(rest, " \t\r\n"); !t.colon && rest != "" && (rest[0] == ':' || rest[0] == '=') {
-		t.key, t.colon = decode(f.text[at.Start:at.End]), true
+		key, _ := decode(f.text[at.Start:at.End])
+		t.key, t.colon, t.leads = key, true, f.beginsLine(at.Start)
+		t.tight = after[0] == '=' && len(after) > 1 && after[1] > ' '
 		f.pos = len(f.text) - len(rest) + 1
 		return
 	}
@@ -166,13 +242,26 @@ func (f *finder) word(at Span, rest string) {
 	text := f.text[at.Start:at.End]
 	switch t.key {
 	case "name", "Name", "key", "Key":
-		t.name = decode(text)
+		if t.name != "" {
+			f.entry() // the entries of a list in YAML have no brackets
+		}
+		t.name, _ = decode(text)
 	case "value", "Value":
+		if t.value.End > t.value.Start {
+			f.entry()
+		}
 		t.value = at
 	case "valueFrom":
 		t.value, t.references = at, true
 	}
 	f.look(t.key, at, t.references)
+	if len(f.open) == 1 {
+		t.key = "" // of a command line, say, where the next word is another argument
+	}
+	if t.array {
+		decoded, back := decode(text)
+		t.elements = append(t.elements, element{decoded, at, back})
+	}
 	if t.array && strings.HasPrefix(text, "-") && !strings.Contains(text, "=") {
 		t.key = strings.TrimLeft(text, "-") // a flag, whose value is the next element
 	} else if t.array && len(f.open) > 1 {
@@ -180,57 +269,23 @@ func (f *finder) word(at Span, rest string) {
 	}
 }
 
-// look hides what a value shows of credentials.
+// beginsLine reports whether only blanks and the dash of a list come before a place
+// in its line.
+func (f *finder) beginsLine(at int) bool {
+	line := f.text[:at]
+	line = line[strings.LastIndexByte(line, '\n')+1:]
+	return strings.Trim(line, " \t-\"'/#") == ""
+}
+
+// look notes the credentials of a value.
 func (f *finder) look(name string, at Span, reference bool) {
-	text := f.text[at.Start:at.End]
-	value := decode(text)
+	value, back := decode(f.text[at.Start:at.End])
 	if reference && isReference(value) {
 		return
 	}
-	places := placesIn(name, value)
-	if value == text {
-		places = append(places, assigned(text)...)
+	for _, c := range scan(name, value, f.depth) {
+		f.add(c, at, back)
 	}
-	for _, p := range places {
-		switch {
-		case value != text: // offsets differ
-			f.found = append(f.found, at)
-		case p.End == len(text) && strings.Contains(text[p.Start:], "PRIVATE KEY"):
-			f.found = append(f.found, Span{at.Start + p.Start, f.keyEnd(at.End)})
-		default:
-			f.found = append(f.found, Span{at.Start + p.Start, at.Start + p.End})
-		}
-	}
-}
-
-// assigned returns the credentials of NAME=VALUE and --flag=VALUE in a command
-// line.
-func assigned(text string) (places []Span) {
-	if strings.IndexByte(text, '=') < 0 {
-		return nil
-	}
-	for i := 0; i < len(text); {
-		word := text[i:]
-		if n := strings.IndexAny(word, " \t;&"); n >= 0 {
-			word = word[:n]
-		}
-		if flag, value, ok := strings.Cut(word, "="); ok {
-			start := i + len(flag) + 1
-			for _, p := range placesIn(strings.TrimLeft(flag, "-"), value) {
-				places = append(places, Span{start + p.Start, start + p.End})
-			}
-		}
-		i += len(word) + 1
-	}
-	return places
-}
-
-// keyEnd returns where a private key ends that may go on over lines.
-func (f *finder) keyEnd(i int) int {
-	if n := strings.IndexByte(f.text[i:], '"'); n >= 0 {
-		return i + n
-	}
-	return len(f.text)
 }
 
 // isReference reports whether a value looks like the name under which a secret is
@@ -239,17 +294,55 @@ func isReference(value string) bool {
 	return words().MatchString(value) && strings.ContainsAny(value, "-_./:") || strings.HasPrefix(value, "arn:")
 }
 
-// decode returns the text that a JSON string's content stands for, or the
-// content itself if it is none.
-func decode(content string) string {
+// decode returns the text that a JSON string's content means, or the content itself
+// if it is none. back has the offset in the content for each offset in the text; it
+// is nil where the two are the same.
+func decode(content string) (text string, back []int) {
 	if strings.IndexByte(content, '\\') < 0 {
-		return content
+		return content, nil
 	}
-	var text string
 	if json.Unmarshal([]byte(`"`+content+`"`), &text) != nil {
-		return content
+		return content, nil
 	}
-	return text
+	back = make([]int, 0, len(text)+1)
+	for i := 0; i < len(content); {
+		size := 1
+		if content[i] == '\\' {
+			size = 2
+			if content[i+1] == 'u' {
+				size = 6
+			}
+		}
+		// A pair of surrogates is one letter.
+		if size == 6 && isHighSurrogate(content[i:]) && i+12 <= len(content) && content[i+6] == '\\' && content[i+7] == 'u' {
+			size = 12
+		}
+		n := 1
+		if size > 1 {
+			n = decodedLen(content[i : i+size])
+		}
+		for range n {
+			back = append(back, i)
+		}
+		i += size
+	}
+	if back = append(back, len(content)); len(back) != len(text)+1 {
+		return content, nil // bytes that are no UTF-8
+	}
+	return text, back
+}
+
+func isHighSurrogate(escape string) bool {
+	return len(escape) > 3 && (escape[2] == 'd' || escape[2] == 'D') && strings.IndexByte("89abAB", escape[3]) >= 0
+}
+
+// decodedLen is the length in bytes of what an escape sequence means.
+func decodedLen(escape string) int {
+	var text string
+	if json.Unmarshal([]byte(`"`+escape+`"`), &text) != nil {
+		return 1
+	}
+	return len(text)
 }
 
 func isWord(c byte) bool {

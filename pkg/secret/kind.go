@@ -1,132 +1,237 @@
-// Package secret knows what looks like a credential, and where one stands in a
-// text, so that nothing that is printed repeats it.
+// Package secret decides what a credential is and masks it. It is the only place
+// that does either: commands print what Mask returns, and rules report what Find
+// returns, so that both agree.
 package secret
 
 import (
+	"encoding/base64"
 	"math"
-	"math/bits"
-	"regexp"
 	"strings"
-	"sync"
+	"unicode"
+	"unicode/utf8"
 )
 
-// pattern is a regular expression that is compiled when it is first needed.
-type pattern func() *regexp.Regexp
-
-func lazy(expression string) pattern {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
-}
-
-// formats are what credentials of known makers look like, whatever their name.
-var formats = []struct {
-	what string
-	// marks are texts of which one stands in every match.
-	marks   []string
-	pattern pattern
-	// opens says that the pattern matches only the beginning of the key.
-	opens bool
-}{
-	{"an AWS access key", []string{"AKIA", "ASIA"}, lazy(`\b(AKIA|ASIA)[A-Z0-9]{16}\b`), false},
-	{"a GitHub token", []string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"}, lazy(`\b(gh[pousr]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{30,})`), false},
-	{"a GitLab token", []string{"glpat-", "glptt-", "gldt-", "glrt-", "glcbt-"}, lazy(`\bgl(pat|ptt|dt|rt|cbt)-[A-Za-z0-9_-]{20,}`), false},
-	{"a Slack token", []string{"xox", "hooks.slack", "xapp-"}, lazy(`\bxox[abeprs]-[A-Za-z0-9-]{10,}|hooks\.slack\.com/services/T[A-Z0-9]+/B[A-Z0-9]+/[A-Za-z0-9]+|\bxapp-[0-9]-[A-Za-z0-9-]{10,}`), false},
-	{"a Stripe key", []string{"sk_", "rk_", "whsec_"}, lazy(`\b(sk|rk)_(live|test)_[A-Za-z0-9]{16,}|\bwhsec_[A-Za-z0-9]{16,}`), false},
-	{"an OpenAI or Anthropic key", []string{"sk-"}, lazy(`\bsk-(proj-|ant-|svcacct-|admin-)?[A-Za-z0-9_-]{20,}`), false},
-	{"a Google key", []string{"AIza", "ya29.", "GOCSPX-"}, lazy(`\bAIza[A-Za-z0-9_-]{35}|\bya29\.[A-Za-z0-9_-]{20,}|\bGOCSPX-[A-Za-z0-9_-]{20,}`), false},
-	{"a Hugging Face token", []string{"hf_"}, lazy(`\bhf_[A-Za-z0-9]{30,}`), false},
-	{"an NVIDIA key", []string{"nvapi-"}, lazy(`\bnvapi-[A-Za-z0-9_-]{30,}`), false},
-	{"a Docker token", []string{"dckr_"}, lazy(`\bdckr_[op]at_[A-Za-z0-9_-]{20,}`), false},
-	{"a bearer token", []string{"Bearer "}, lazy(`\bBearer [A-Za-z._~+/-]*[0-9][A-Za-z0-9._~+/-]{19,}=*`), false},
-	{"an npm or PyPI token", []string{"npm_", "pypi-"}, lazy(`\bnpm_[A-Za-z0-9]{36}\b|\bpypi-[A-Za-z0-9_-]{50,}`), false},
-	{"a SendGrid key", []string{"SG."}, lazy(`\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}`), false},
-	{"a DigitalOcean or Databricks token", []string{"_v1_", "dapi"}, lazy(`\bdo[opr]_v1_[a-f0-9]{40,}|\bdapi[a-f0-9]{32}`), false},
-	{"an Azure key", []string{"ey=", "EY=", "eY=", "Ey="}, lazy(`(?i)\b(AccountKey|SharedAccessKey)=[A-Za-z0-9+/]{30,}=*`), false},
-	{"a private key", []string{"-----BEGIN "}, lazy(`-----BEGIN [A-Z ]*PRIVATE KEY( BLOCK)?-----`), true},
-	{"a JSON Web Token", []string{"eyJ"}, lazy(`\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}`), false},
-}
-
 var (
-	withPassword = lazy(`(?i)[a-z][a-z0-9+.-]*://[^\s/:@]*:([^\s/@]{3,})@[^\s/]`)
-	dsnPassword  = lazy(`(?i)(?:^|[;\s&?])(?:password|pwd)=([^\s;&]{4,})`)
+	withPassword = lazy(`(?i)[a-z][a-z0-9+.-]*://[^\s/:@"'<>]*:([^\s/@"'<>]{3,})@[^\s/]`)
+	withToken    = lazy(`(?i)[a-z][a-z0-9+.-]*://([A-Za-z0-9_-]{20,})@[^\s/]`)
+	dsnPassword  = lazy(`(?i)(?:^|[;\s&?"'])(?:password|pwd)=([^\s;&"']{4,})`)
+	netrc        = lazy(`\b(?:machine\s+\S+|default)\s+login\s+\S+\s+password\s+([^\s"'\\]+)`)
 	plainValue   = lazy(`(?i)^(true|false|yes|no|on|off|null|none|nil|undefined|auto|default|disabled|enabled|required|optional|-?[0-9.,_:]+[a-z%]{0,3})$`)
 	// fill stands for a value to come.
-	fill       = lazy(`(?i)\$\{|\$\(|\{\{|^\$[A-Za-z_]|^%.*%$|^<.*>$|^\[.*\]$|^__.*__$|Ref::|^arn:|^(ssm|vault|secretsmanager|sops|op|aws-sm|gcp|azure)[:/]|\*\*\*|^x{3,}|^(change|replace)[-_ ]?(me|it|this)|^your[-_ ]|[-_]here$|^(todo|tbd|fixme|dummy|redacted|placeholder|example|insert|set[-_]|none|test|fake|sample|foo|bar)\b|\.\.\.`)
+	fill       = lazy(`(?i)\$\{|\$\(|\{\{|^\$[A-Za-z_]|^%.*%$|^<.*>$|^\[.*\]$|^__.*__$|Ref::|^arn:|^(ssm|vault|secretsmanager|sops|op|aws-sm|gcp|azure)[:/]|\*\*\*|^x{3,}|^(change|replace)[-_ ]?(me|it|this)|^your[-_ ]|[-_]here$|^(todo|tbd|fixme|dummy|redacted|placeholder|example|insert|set[-_]|none|test|fake|sample|foo|bar)\b|\.\.\.|^\?[a-z]|^(id|type|src|env)=`)
 	somewhere  = lazy(`^(/|\./|\.\./|~/|[A-Za-z]:\\|s3://|https?://|file://|gs://|git@|[a-z0-9-]+\.[a-z0-9.-]+\.[a-z]{2,}(:[0-9]+)?(/|$))`)
 	words      = lazy(`^[A-Za-z]+([-_./: ][A-Za-z]+)*$`)
 	longBase64 = lazy(`^[A-Za-z0-9+/]{40,}={0,2}$`)
 	hexKey     = lazy(`^[0-9a-fA-F]{32,}$`)
+	anyBase64  = lazy(`^[A-Za-z0-9+/\r\n]{24,}={0,2}\s*$`)
 )
 
 // Span is the half-open byte range [Start, End) of a text.
 type Span struct{ Start, End int }
 
-// least is the length from which on a value can be a credential, in bytes.
-const least = 4
-
-// Kind says what a variable seems to hold, such as "a password"; "" if it is
-// nothing to hide.
-func Kind(name, value string) string {
-	if len(value) < least {
-		return ""
-	}
-	for marked := marksIn(value); marked != 0; marked &= marked - 1 {
-		if f := formats[bits.TrailingZeros32(marked)]; f.pattern().MatchString(value) {
-			return f.what
-		}
-	}
-	if len(passwordsIn(value)) > 0 {
-		return "a connection with its password"
-	}
-	return kindOf(name, value)
+// Credential is a credential inside a text.
+type Credential struct {
+	Span
+	// What names it in a message: "a GitHub token", "a password".
+	What string
+	// Known is true if its format alone tells what it is. Otherwise its name and
+	// its looks do.
+	Known bool
 }
 
-// placesIn returns the parts of a variable's value that must not be shown: all of
-// it, or the keys and passwords inside.
-func placesIn(name, value string) []Span {
-	switch {
-	case len(value) < least:
-		return nil
-	case kindOf(name, value) != "":
-		return []Span{{0, len(value)}}
+// Sure returns how sure batchctl is of the credential, as the end of a message.
+func (c Credential) Sure() string {
+	if c.Known {
+		return "known format"
 	}
-	places := passwordsIn(value)
-	for marked := marksIn(value); marked != 0; marked &= marked - 1 {
-		f := formats[bits.TrailingZeros32(marked)]
-		for _, m := range f.pattern().FindAllStringIndex(value, -1) {
-			if f.opens {
-				m[1] = len(value)
-			}
-			places = append(places, Span{m[0], m[1]})
-		}
-	}
-	return places
+	return "judging by its name and value"
 }
 
-// passwordsIn returns the passwords inside connection strings.
-func passwordsIn(value string) (places []Span) {
-	if (strings.IndexByte(value, '@') < 0 || !strings.Contains(value, "://")) && strings.IndexByte(value, '=') < 0 {
+// Argument is a credential inside an element of a command.
+type Argument struct {
+	Credential
+	// Index is the element.
+	Index int
+}
+
+const (
+	// least is the length from which on a value can be a credential, in bytes.
+	least = 4
+	// maxDepth bounds texts inside texts: a script in JSON in base64.
+	maxDepth = 4
+)
+
+// Find returns the credentials in the value of a variable, a parameter or a tag of
+// that name, by their place. Without a name the value may be any text, such as a
+// script, a log line or a URL.
+func Find(name, value string) []Credential { return scan(name, value, 0) }
+
+// FindArgs returns the credentials in a command: in its elements, and where the
+// element before says so, as in --password X.
+func FindArgs(args []string) []Argument {
+	var found []Argument
+	tokens := make([]token, len(args))
+	for i, a := range args {
+		tokens[i] = token{text: a}
+		for _, c := range scan("", a, 0) {
+			found = append(found, Argument{c, i})
+		}
+	}
+	scanTokens(tokens, 0, func(i int, c Credential) { found = append(found, Argument{c, i}) })
+	return found
+}
+
+// scan is Find for a text that is inside depth others.
+func scan(name, value string, depth int) (found []Credential) {
+	if len(value) < least || depth > maxDepth {
 		return nil
 	}
-	for _, p := range [...]pattern{withPassword, dsnPassword} {
+	add := func(c Credential) { found = append(found, c) }
+	eachFormat(value, func(c Credential) bool { add(c); return true })
+	if what := kindOf(name, value); what != "" {
+		whole := Credential{Span{0, len(value)}, what, false}
+		if len(found) > 0 {
+			whole.What, whole.Known = found[0].What, true
+		}
+		return []Credential{whole}
+	}
+	passwordsIn(value, add)
+	accessKeysIn(value, add)
+	if depth == maxDepth {
+		return found
+	}
+	if mayAssign(value) {
+		headersIn(value, add)
+		tokens := shellWords(value)
+		scanTokens(tokens, depth+1, func(i int, c Credential) {
+			c.Start, c.End = c.Start+tokens[i].at, c.End+tokens[i].at
+			add(c)
+		})
+	}
+	if len(found) < maxFound && mayHoldDocument(value) {
+		for _, c := range find(value, depth+1) {
+			add(c)
+		}
+	}
+	return append(found, encoded(value, depth)...)
+}
+
+// maxFound bounds the credentials of one value, beyond which it is not searched for
+// documents inside it.
+const maxFound = 1 << 14
+
+// encoded returns the whole value if it is base64 of a text with a credential.
+func encoded(value string, depth int) []Credential {
+	if len(value) < 24 || !anyBase64().MatchString(value) {
+		return nil
+	}
+	text, err := base64.StdEncoding.DecodeString(strings.NewReplacer("\r", "", "\n", "").Replace(strings.TrimSpace(value)))
+	if err != nil || !utf8.Valid(text) || strings.IndexFunc(string(text), func(r rune) bool { return !unicode.IsPrint(r) && !unicode.IsSpace(r) }) >= 0 {
+		return nil
+	}
+	for _, c := range scan("", string(text), depth+1) {
+		return []Credential{{Span{0, len(value)}, c.What, c.Known}}
+	}
+	return nil
+}
+
+// mayHoldDocument reports whether a text can have names and values over several
+// places, as JSON and YAML have.
+func mayHoldDocument(text string) bool {
+	return strings.ContainsAny(text, `"'`) && strings.ContainsAny(text, "{[") || strings.IndexByte(text, '\n') >= 0 && strings.IndexByte(text, ':') >= 0
+}
+
+// isDocument reports whether a text begins as JSON does.
+func isDocument(text string) bool {
+	text = strings.TrimLeft(text, " \t\r\n\ufeff")
+	return text != "" && strings.IndexByte(`{["'/`, text[0]) >= 0
+}
+
+// passwordsIn finds the passwords inside connection strings and .netrc lines.
+func passwordsIn(value string, found func(Credential)) {
+	search := func(p pattern, what string) {
 		for _, m := range p().FindAllStringSubmatchIndex(value, -1) {
-			if !fill().MatchString(value[m[2]:m[3]]) {
-				places = append(places, Span{m[2], m[3]})
+			text := value[m[2]:m[3]]
+			if !fill().MatchString(text) && (len(m) > 4 || text != "") {
+				found(Credential{Span{m[2], m[3]}, what, true})
 			}
 		}
 	}
-	return places
+	if strings.IndexByte(value, '@') >= 0 && strings.Contains(value, "://") {
+		search(withPassword, "a connection with its password")
+		for _, m := range withToken().FindAllStringSubmatchIndex(value, -1) {
+			if text := value[m[2]:m[3]]; mixed(text) && entropy(text) >= 3.2 {
+				found(Credential{Span{m[2], m[3]}, "a connection with its token", false})
+			}
+		}
+	}
+	if strings.IndexByte(value, '=') >= 0 {
+		search(dsnPassword, "a connection with its password")
+	}
+	if strings.Contains(value, "login") {
+		search(netrc, "a line of .netrc with its password")
+	}
 }
 
-// kindOf says what a variable holds as far as its name tells and its value does
-// not deny it.
+// accessKeyLength is the length of AWS secret access keys, which have no prefix.
+const accessKeyLength = 40
+
+// accessKeysIn finds what looks like an AWS secret access key: 40 letters of base64
+// that change between capitals, small letters and digits as words and paths do not.
+func accessKeysIn(value string, found func(Credential)) {
+	start := -1
+	for i := 0; i <= len(value); i++ {
+		if i < len(value) && (isAlnum(value[i]) || value[i] == '/' || value[i] == '+') {
+			if start < 0 {
+				start = i
+			}
+			continue
+		}
+		if start >= 0 && i-start == accessKeyLength && alone(value, start, i) && isRandom(value[start:i]) {
+			found(Credential{Span{start, i}, "an AWS secret access key", false})
+		}
+		start = -1
+	}
+}
+
+// alone reports whether a run of letters is a word of its own.
+func alone(value string, start, end int) bool {
+	return (start == 0 || strings.IndexByte("-_.@:%", value[start-1]) < 0) && (end == len(value) || strings.IndexByte("-_.@=%:", value[end]) < 0)
+}
+
+// isRandom reports whether a text of base64 looks drawn at random.
+func isRandom(s string) bool {
+	kinds, changes, last := [4]int{}, 0, -1
+	for i := range len(s) {
+		kind := 3
+		switch c := s[i]; {
+		case 'a' <= c && c <= 'z':
+			kind = 0
+		case 'A' <= c && c <= 'Z':
+			kind = 1
+		case '0' <= c && c <= '9':
+			kind = 2
+		}
+		kinds[kind]++
+		if kind != last {
+			changes++
+		}
+		last = kind
+	}
+	return kinds[0] >= 5 && kinds[1] >= 5 && kinds[2] >= 1 && kinds[3] <= 6 && changes >= len(s)*2/5 && entropy(s) >= 4.2
+}
+
+// kindOf returns what a variable holds according to its name, unless its value
+// contradicts that.
 func kindOf(name, value string) string {
-	if !speaksOfSecret(name) {
+	if len(value) < least || !speaksOfSecret(name) {
 		return ""
 	}
 	kind := kindOfName(name)
 	if kind == "" {
 		return ""
 	}
+	value = withoutScheme(value)
 	if longBase64().MatchString(value) && entropy(value) >= 4.2 && mixed(value) && strings.ToLower(value) != value {
 		return "a key" // some begin with a slash, as paths do
 	}
@@ -146,66 +251,41 @@ func kindOf(name, value string) string {
 		if len(value) >= 16 && !words().MatchString(value) && (hexKey().MatchString(value) || entropy(value) >= 3.2 && mixed(value) && strings.Count(value, "/") < 3 && !strings.Contains(value, " ")) {
 			return "a key"
 		}
+		if isLogin(value) {
+			return "a login"
+		}
 	}
 	return ""
 }
 
-// marksIn returns the formats of which a mark stands in the value, as a bit set:
-// one look at every second pair of bytes keeps the patterns off the many values that
-// are no keys. A mark has three bytes at least, so one of its first two pairs is
-// looked at.
-func marksIn(value string) (found uint32) {
-	begins := markStarts()
-	for i := 1; i < len(value); i += 2 {
-		pair := uint16(value[i-1])<<8 | uint16(value[i])
-		if begins.pairs[pair>>6]&(1<<(pair&63)) != 0 {
-			found |= begins.at(value[i-1:])
-			if i > 1 {
-				found |= begins.at(value[i-2:])
-			}
+// withoutScheme cuts the scheme off the value of an Authorization header.
+func withoutScheme(value string) string {
+	if scheme, rest, ok := strings.Cut(value, " "); ok && schemes[strings.ToLower(scheme)] {
+		return rest
+	}
+	return value
+}
+
+var schemes = map[string]bool{"bearer": true, "basic": true, "token": true, "bot": true, "apikey": true, "ssws": true, "key": true}
+
+// isLogin reports whether a value is base64 of user:password, as registries and
+// HTTP want it.
+func isLogin(value string) bool {
+	if len(value) < 8 || len(value)%4 != 0 {
+		return false
+	}
+	text, err := base64.StdEncoding.DecodeString(value)
+	if err != nil {
+		return false
+	}
+	for _, c := range text {
+		if c < ' ' || c > '~' {
+			return false
 		}
 	}
-	return found
+	user, password, ok := strings.Cut(string(text), ":")
+	return ok && user != "" && len(password) >= 3
 }
-
-// starts is how the marks begin: pairs has a bit for their first two bytes, and for
-// the second and third.
-type starts struct {
-	pairs   [1 << 16 / 64]uint64
-	byFirst [256][]mark
-}
-
-type mark struct {
-	text   string
-	format int
-}
-
-func (s *starts) add(a, b byte) {
-	pair := uint16(a)<<8 | uint16(b)
-	s.pairs[pair>>6] |= 1 << (pair & 63)
-}
-
-// at returns the formats of the marks that the text begins with.
-func (s *starts) at(text string) (found uint32) {
-	for _, m := range s.byFirst[text[0]] {
-		if strings.HasPrefix(text, m.text) {
-			found |= 1 << m.format
-		}
-	}
-	return found
-}
-
-var markStarts = sync.OnceValue(func() *starts {
-	s := &starts{}
-	for i, f := range formats {
-		for _, text := range f.marks {
-			s.add(text[0], text[1])
-			s.add(text[1], text[2])
-			s.byFirst[text[0]] = append(s.byFirst[text[0]], mark{text, i})
-		}
-	}
-	return s
-})
 
 // mixed reports whether a text has letters and digits.
 func mixed(s string) bool {

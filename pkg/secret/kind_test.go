@@ -191,14 +191,14 @@ func TestCredentials(t *testing.T) {
 	missed, alarms := map[variable]bool{}, map[variable]bool{}
 	found, wrong := 0, 0
 	for range positives {
-		if v := m.positive(); Kind(v.name, v.value) != "" {
+		if v := m.positive(); len(Find(v.name, v.value)) > 0 {
 			found++
 		} else {
 			missed[v] = true
 		}
 	}
 	for range negatives {
-		if v := m.negative(); Kind(v.name, v.value) != "" {
+		if v := m.negative(); len(Find(v.name, v.value)) > 0 {
 			wrong++
 			alarms[v] = true
 		}

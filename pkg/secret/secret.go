@@ -49,9 +49,9 @@ const (
 	maxAlike  = 32 // known forms that begin alike
 )
 
-// In returns the credentials of a text: JSON, or something meant as JSON.
+// In returns the credentials of a text: a file, a log, a message.
 func In(text string) *Secrets {
-	found := find(text)
+	found := places(text)
 	if len(found) == 0 {
 		return nil
 	}
@@ -68,11 +68,31 @@ func In(text string) *Secrets {
 	return s
 }
 
+// places returns where a text holds credentials, in any order.
+func places(text string) (found []Span) {
+	for _, c := range find(text, 0) {
+		found = append(found, c.Span)
+	}
+	eachFormat(text, func(c Credential) bool { found = append(found, c.Span); return true })
+	passwordsIn(text, func(c Credential) { found = append(found, c.Span) })
+	if isDocument(text) {
+		return found
+	}
+	start := 0
+	for line := range strings.Lines(text) {
+		for _, c := range scan("", line, 0) {
+			found = append(found, Span{start + c.Start, start + c.End})
+		}
+		start += len(line)
+	}
+	return found
+}
+
 // forms returns the ways in which a value may be written: as in the text, decoded,
 // and as Go quotes it.
 func forms(raw string) []string {
 	list := []string{raw}
-	text := decode(raw)
+	text, _ := decode(raw)
 	for _, form := range []string{text, strings.Trim(strconv.Quote(text), `"`)} {
 		if !slices.Contains(list, form) {
 			list = append(list, form)
@@ -175,23 +195,18 @@ func (s *Secrets) Redact(message string, at Span) string {
 	return h.String()
 }
 
-// Mask returns a text, JSON or something meant as JSON, with an asterisk for
-// every character of a credential.
-func Mask(text string) string {
+// Mask returns a text with an asterisk for every character of a credential. The
+// name is that of the variable, parameter or tag whose value the text is; "" for any
+// other text: a file, a log line, a message, a request as JSON.
+func Mask(name, text string) string {
 	h := hidden{text: text}
 	for _, p := range In(text).Places() {
 		h.hide(p.Start, p.End)
 	}
-	return h.String()
-}
-
-// MaskValue returns a variable's value with an asterisk for every character of a
-// credential. Without a name it may be any text; known are only keys by their
-// formats and passwords in connection strings.
-func MaskValue(name, value string) string {
-	h := hidden{text: value}
-	for _, p := range placesIn(name, value) {
-		h.hide(p.Start, p.End)
+	if name != "" {
+		for _, c := range Find(name, text) {
+			h.hide(c.Start, c.End)
+		}
 	}
 	return h.String()
 }

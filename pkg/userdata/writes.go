@@ -1,6 +1,7 @@
 package userdata
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -227,31 +228,27 @@ func (s *shell) insecure(n syntax.Node) {
 	})
 }
 
-const secretHint = "everybody who can describe the launch template or ask the instance's metadata reads it: fetch it with aws secretsmanager get-secret-value or aws ssm get-parameter --with-decryption"
+const secretHint = "anyone who can describe the launch template, or read the instance's metadata, can read it: fetch it with aws secretsmanager get-secret-value or aws ssm get-parameter --with-decryption"
 
 // assigns looks for credentials in variables.
 func (s *shell) assigns(list []*syntax.Assign) {
 	for _, a := range list {
 		if value, ok := static(a.Value); ok && a.Name != nil {
-			if what := secret.Kind(a.Name.Value, value); what != "" {
-				s.report(Secret, s.at(a.Value), a.Name.Value+" looks like "+what, secretHint)
+			for _, c := range secret.Find(a.Name.Value, value) {
+				s.report(Secret, s.at(a.Value), fmt.Sprintf("%s looks like %s (%s)", a.Name.Value, c.What, c.Sure()), secretHint)
+				break
 			}
 		}
 	}
 }
 
-// words looks for credentials in what a command is given.
+// words looks for credentials in the arguments of a command.
 func (s *shell) words(c command) {
-	for i, a := range c.args {
-		name, value, ok := strings.Cut(a, "=")
-		if !ok {
-			name, value = "", a
-			if i > 0 && strings.HasPrefix(c.args[i-1], "--") {
-				name = c.args[i-1]
-			}
-		}
-		if what := secret.Kind(strings.TrimLeft(name, "-"), value); what != "" && value != "" {
-			s.report(Secret, s.at(c.at[i]), "a word of this command looks like "+what, secretHint)
+	reported := map[int]bool{}
+	for _, found := range secret.FindArgs(append([]string{c.name}, c.args...)) {
+		if i := found.Index - 1; i >= 0 && !reported[i] {
+			reported[i] = true
+			s.report(Secret, s.at(c.at[i]), fmt.Sprintf("an argument of this command looks like %s (%s)", found.What, found.Sure()), secretHint)
 		}
 	}
 }

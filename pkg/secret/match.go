@@ -1,0 +1,193 @@
+package secret
+
+import (
+	"regexp"
+	"strings"
+	"sync"
+)
+
+// pattern is a regular expression that is compiled when it is first needed.
+type pattern func() *regexp.Regexp
+
+func lazy(expression string) pattern {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
+}
+
+// product returns every beginning with every end.
+func product(beginnings, ends string) string {
+	var all []string
+	for _, b := range strings.Fields(beginnings) {
+		for _, e := range strings.Fields(ends) {
+			all = append(all, b+e)
+		}
+	}
+	return strings.Join(all, " ")
+}
+
+// maxBack bounds the text before a mark that can belong to a credential.
+const maxBack = 100
+
+// compiled is a format whose patterns compile at the first use.
+type compiled struct {
+	*format
+	body, back pattern
+}
+
+// mark is a literal text of a format.
+type mark struct {
+	text   string
+	format *compiled
+}
+
+// eachFormat calls found for every credential whose format alone tells it. One look
+// at every second pair of bytes keeps the patterns off the many texts without
+// credentials. Every mark has three bytes at least, so one of its first two pairs
+// is looked at.
+func eachFormat(text string, found func(Credential) bool) {
+	begins := markStarts()
+	for i := 1; i < len(text); i += 2 {
+		pair := uint16(text[i-1])<<8 | uint16(text[i])
+		if begins.pairs[pair>>6]&(1<<(pair&63)) == 0 {
+			continue
+		}
+		for at := max(0, i-2); at < i; at++ {
+			for _, m := range begins.byFirst[text[at]] {
+				if !strings.HasPrefix(text[at:], m.text) {
+					continue
+				}
+				if c, ok := m.match(text, at); ok && !found(c) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// match returns the credential around a mark.
+func (m mark) match(text string, at int) (Credential, bool) {
+	f := m.format
+	if f.need&anywhere == 0 && !beginsWord(text, at) {
+		return Credential{}, false
+	}
+	from := at + len(m.text)
+	loc := f.body().FindStringIndex(text[from:])
+	if loc == nil {
+		return Credential{}, false
+	}
+	start, end := at, from+loc[1]
+	if f.format.back != "" {
+		least := max(0, at-maxBack)
+		loc := f.back().FindStringIndex(text[least:at])
+		if loc == nil {
+			return Credential{}, false
+		}
+		start = least + loc[0]
+		if f.need&bounded != 0 && !beginsWord(text, start) {
+			return Credential{}, false
+		}
+	}
+	body := text[from:end]
+	switch {
+	case f.need&opens != 0:
+		end = keyEnd(text, end)
+	case f.format.back == "" && variety(body) < 6,
+		f.need&digits != 0 && !mixed(body),
+		f.need&cases != 0 && (!mixed(body) || strings.ToLower(body) == body || strings.ToUpper(body) == body):
+		return Credential{}, false
+	case f.need&after != 0:
+		start = from
+	}
+	return Credential{Span{start, end}, f.what, true}, true
+}
+
+// keyEnd returns where the private key ends that begins before i: with its END line,
+// or without one at the quote after it.
+func keyEnd(text string, i int) int {
+	if n := strings.Index(text[i:], "-----END "); n >= 0 {
+		i += n + len("-----END ")
+		if n := strings.Index(text[i:], "-----"); n >= 0 {
+			return i + n + len("-----")
+		}
+	}
+	if n := strings.IndexByte(text[i:], '"'); n >= 0 {
+		return i + n
+	}
+	return len(text)
+}
+
+// beginsWord reports whether a word can begin at a place: after no letter or digit,
+// unless that ends an escape sequence.
+func beginsWord(text string, at int) bool {
+	if at == 0 || !isAlnum(text[at-1]) && text[at-1] != '_' {
+		return true
+	}
+	before := text[max(0, at-20):at]
+	return escapes().MatchString(before)
+}
+
+// escapes ends with what programs write for a control character or a sign: \n of
+// JSON, %3D of a URL, the colours of a terminal.
+var escapes = lazy(`(\\[nrtbf]|\\u[0-9a-fA-F]{4}|%[0-9a-fA-F]{2}|(\x1b|\\x1b|\\u001b|\\033|\\e)\[[0-9;]*m)$`)
+
+// starts is how the marks begin: pairs has a bit for their first two bytes, and for
+// the second and third.
+type starts struct {
+	pairs   [1 << 16 / 64]uint64
+	byFirst [256][]mark
+}
+
+func (s *starts) add(m mark) {
+	t := m.text
+	for _, pair := range [...]uint16{uint16(t[0])<<8 | uint16(t[1]), uint16(t[1])<<8 | uint16(t[2])} {
+		s.pairs[pair>>6] |= 1 << (pair & 63)
+	}
+	s.byFirst[t[0]] = append(s.byFirst[t[0]], m)
+}
+
+var markStarts = sync.OnceValue(func() *starts {
+	s := &starts{}
+	for i := range formats {
+		f := &compiled{format: &formats[i], body: lazy("^(?:" + formats[i].body + ")")}
+		if f.format.back != "" {
+			f.back = lazy("(?:" + f.format.back + ")$")
+		}
+		for _, text := range strings.Fields(f.marks) {
+			text = strings.ReplaceAll(text, "␣", " ")
+			stem, open := strings.CutSuffix(text, "*")
+			if !open {
+				s.add(mark{text, f})
+				continue
+			}
+			for _, c := range firstOf(f.format.body) {
+				s.add(mark{stem + string(c), f})
+			}
+		}
+	}
+	return s
+})
+
+// firstOf returns the letters that stand for the * of a mark, by the alphabet of
+// the body.
+func firstOf(body string) string {
+	if strings.HasPrefix(body, "[0-9a-f]") {
+		return strings.ReplaceAll(hexDigits, " ", "")
+	}
+	return "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+}
+
+// variety is the number of different bytes of a text.
+func variety(s string) int {
+	var seen [256]bool
+	n := 0
+	for i := range len(s) {
+		if !seen[s[i]] {
+			seen[s[i]] = true
+			n++
+		}
+	}
+	return n
+}
+
+func isAlnum(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
+}

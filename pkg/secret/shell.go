@@ -1,0 +1,210 @@
+package secret
+
+import (
+	"slices"
+	"strings"
+)
+
+// token is a word of a command and its place in the text.
+type token struct {
+	text string
+	at   int
+}
+
+// mayAssign is a fast look for what every text has in which a name tells that a
+// credential follows.
+func mayAssign(text string) bool {
+	return speaksOfSecret(text) || strings.Contains(text, "-p") || strings.Contains(text, "-u") || strings.Contains(text, "-a ") || strings.Contains(text, "-w ")
+}
+
+// shellWords splits a text roughly as a shell does. A word in quotes comes without
+// them.
+func shellWords(text string) (list []token) {
+	for i := 0; i < len(text); {
+		if strings.IndexByte(" \t\r\n;&|()<>,", text[i]) >= 0 {
+			if text[i] == '\n' || text[i] == ';' || text[i] == '|' {
+				list = append(list, token{"", i}) // a command ends: no flag reaches over it
+			}
+			i++
+			continue
+		}
+		start := i
+		for i < len(text) && strings.IndexByte(" \t\r\n;&|()<>,", text[i]) < 0 {
+			if q := text[i]; (q == '"' || q == '\'') && (i == start || text[i-1] == '=' || text[i-1] == ':') {
+				if n := closing(text[i+1:], q); n >= 0 {
+					i += n + 1
+				}
+			}
+			i++
+		}
+		word := token{text[start:i], start}
+		if q := word.text[0]; (q == '"' || q == '\'') && len(word.text) > 1 {
+			word = token{strings.TrimSuffix(word.text[1:], string(q)), start + 1}
+		}
+		list = append(list, word)
+	}
+	return list
+}
+
+// closing returns where a quote closes; -1 if it does not.
+func closing(text string, quote byte) int {
+	for i := 0; i < len(text); i++ {
+		switch {
+		case text[i] == '\\' && quote == '"':
+			i++
+		case text[i] == quote:
+			return i
+		}
+	}
+	return -1
+}
+
+// scanTokens finds the credentials that the words of a command name: NAME=VALUE,
+// --flag VALUE, -p VALUE, ?name=VALUE.
+func scanTokens(list []token, depth int, found func(int, Credential)) {
+	var tool string // the last program whose short flags take credentials
+	for i, w := range list {
+		if tools[baseName(w.text)] != "" {
+			tool = baseName(w.text)
+		}
+		next := ""
+		if i+1 < len(list) {
+			next = list[i+1].text
+		}
+		name, value, assigns := strings.Cut(w.text, "=")
+		switch {
+		case assigns && isFlagName(name):
+			value, start := unquoted(value, len(name)+1)
+			for _, c := range assigned(strings.TrimLeft(name, "-"), value, depth) {
+				c.Start, c.End = c.Start+start, c.End+start
+				found(i, c)
+			}
+		case strings.HasPrefix(w.text, "-") && isFlagName(w.text):
+			value, start := unquoted(next, 0)
+			switch at, what := shortFlag(tool, w.text, value); {
+			case what == "":
+			case strings.HasPrefix(what, "in "): // -pVALUE
+				found(i, Credential{Span{at, len(w.text)}, what[3:], false})
+			default:
+				found(i+1, Credential{Span{start + at, start + len(value)}, what, false})
+			}
+			if what := kindOf(strings.TrimLeft(w.text, "-"), value); what != "" && !isFlag(value) {
+				found(i+1, Credential{Span{start, start + len(value)}, what, false})
+			}
+		case strings.IndexByte(w.text, '?') >= 0 && assigns:
+			queries(w.text, func(c Credential) { found(i, c) })
+		}
+		if depth > 0 && depth <= maxDepth && strings.ContainsAny(w.text, " \n") {
+			for _, c := range scan("", w.text, depth) {
+				found(i, c)
+			}
+		}
+	}
+}
+
+// assigned finds the credentials in a value of that name.
+func assigned(name, value string, depth int) []Credential {
+	if what := kindOf(name, value); what != "" {
+		return []Credential{{Span{0, len(value)}, what, false}}
+	}
+	if depth > maxDepth || strings.IndexByte(value, '=') < 0 {
+		return nil
+	}
+	return scan("", value, depth+1) // --from-literal=password=X
+}
+
+// queries finds the credentials in the query of a URL.
+func queries(url string, found func(Credential)) {
+	for i := strings.IndexByte(url, '?') + 1; i < len(url); {
+		part := url[i:]
+		if n := strings.IndexAny(part, "&;#\"'"); n >= 0 {
+			part = part[:n]
+		}
+		if name, value, ok := strings.Cut(part, "="); ok {
+			if what := kindOf(name, value); what != "" {
+				start := i + len(name) + 1
+				found(Credential{Span{start, start + len(value)}, what, false})
+			}
+		}
+		i += len(part) + 1
+	}
+}
+
+// tools are programs with a short flag for a password or for user:password.
+var tools = map[string]string{
+	"login": "-p", "sshpass": "-p", "mongo": "-p", "mongosh": "-p", "mongodump": "-p", "mongorestore": "-p", "mysql": "-p", "mysqldump": "-p", "mysqladmin": "-p",
+	"mariadb": "-p", "mariadb-dump": "-p", "curl": "-u", "wget": "-u", "http": "-a", "redis-cli": "-a", "sqlcmd": "-P", "ldapsearch": "-w", "smbclient": "-U", "az": "-p", "cqlsh": "-p",
+}
+
+// shortFlag returns where in a value the credential of a short flag begins, and what
+// it is. "in " before that says that it is in the flag's own word.
+func shortFlag(tool, flag, value string) (int, string) {
+	takes := tools[tool]
+	switch {
+	case flag == "-u" || flag == "--user" || flag == "--proxy-user" || flag == "-U" && takes == "-U":
+		at := strings.IndexAny(value, ":%") + 1
+		if (takes == "-u" || takes == "-U") && at > 0 && isPassword(value[at:]) {
+			return at, "a login"
+		}
+	case takes != "" && flag == takes || flag == "-P" && takes == "-P":
+		if isPassword(value) && !strings.HasPrefix(value, "-") {
+			return 0, "a password"
+		}
+	case takes == "-p" && strings.HasPrefix(flag, "-p") && !strings.HasPrefix(flag, "-port") && isPassword(flag[2:]):
+		if strings.HasPrefix(tool, "my") || strings.HasPrefix(tool, "maria") || tool == "sshpass" {
+			return 2, "in a password"
+		}
+	case flag == "-p" && len(value) >= 16 && mixed(value) && entropy(value) >= 3.5 && isPassword(value) && !strings.ContainsAny(value, ":/.,"):
+		return 0, "a password"
+	}
+	return 0, ""
+}
+
+// isFlag reports whether a word is a flag and no value: random values may begin with
+// a dash as well.
+func isFlag(word string) bool {
+	rest := strings.TrimLeft(word, "-")
+	return rest != word && (len(rest) < 16 || words().MatchString(rest))
+}
+
+func isPassword(value string) bool {
+	return len(value) >= least && !plainValue().MatchString(value) && !fill().MatchString(value) && !somewhere().MatchString(value)
+}
+
+// header is a name, a colon and a value, in the text of a script or of a log.
+var header = lazy(`(?i)([a-z][a-z0-9_.-]*)["']?[ \t]*:[ \t]*((?:Bearer|Basic|Token|Bot|ApiKey|SSWS)[ \t]+)?["']?([^\s"',;}\]\\]{4,})`)
+
+// headersIn finds credentials in headers of HTTP: Authorization: Bearer X.
+func headersIn(text string, found func(Credential)) {
+	if strings.IndexByte(text, ':') < 0 {
+		return
+	}
+	for _, m := range header().FindAllStringSubmatchIndex(text, -1) {
+		name, value := text[m[2]:m[3]], text[m[6]:m[7]]
+		if !speaksOfSecret(name) || m[4] < 0 && onlyLetters(value) || m[2] > 0 && text[m[2]-1] == '/' {
+			continue
+		}
+		what := kindOf(name, value)
+		if what == "" && m[4] >= 0 && kindOfName(name) != "" && len(value) >= 8 && isPassword(value) && !words().MatchString(value) {
+			what = "a token"
+		}
+		if what != "" {
+			found(Credential{Span{m[6], m[7]}, what, false})
+		}
+	}
+}
+
+// isFlagName reports whether a text can be a variable's name or a flag.
+func isFlagName(name string) bool {
+	return name != "" && !slices.ContainsFunc([]byte(name), func(c byte) bool { return !isWord(c) && c != '[' && c != ']' && c != '/' })
+}
+
+// unquoted returns a value without the quotes around it, and where it begins.
+func unquoted(value string, start int) (string, int) {
+	if value != "" && (value[0] == '"' || value[0] == '\'') {
+		return strings.TrimSuffix(value[1:], value[:1]), start + 1
+	}
+	return value, start
+}
+
+func baseName(word string) string { return word[strings.LastIndexByte(word, '/')+1:] }
