@@ -35,6 +35,8 @@ type program struct {
 	Streams
 	// sources are the files whose credentials the story must not repeat.
 	sources []*diag.Source
+	// rawLog is --raw: what jobs wrote is printed unchanged.
+	rawLog bool
 }
 
 func (p *program) main(ctx context.Context, args []string) int {

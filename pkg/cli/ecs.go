@@ -52,7 +52,7 @@ func (p *program) ecsRunCommand() *cli.Command {
 			&cli.BoolFlag{Name: "dry-run", Usage: "show what would be sent, and send nothing"},
 			&cli.StringFlag{Name: "operation", Usage: "with --dry-run, only the request of this `OPERATION`: RegisterTaskDefinition or RunTask"},
 			&cli.BoolFlag{Name: "again", Usage: "run another task although the answer to an earlier command is missing"},
-			&cli.BoolFlag{Name: "wait", Aliases: []string{"w"}, Usage: "follow the task to its end; Ctrl-C stops the waiting, not the task"}),
+			&cli.BoolFlag{Name: "wait", Aliases: []string{"w"}, Usage: "follow the task to its end; Ctrl-C stops the waiting, not the task"}, p.rawFlag()),
 		Action: p.ecsRun,
 	}
 }

@@ -48,7 +48,7 @@ func (p *program) ecsLogsCommand() *cli.Command {
 		Description: help("The log goes to stdout, with the containers' names in front if there are several.", "batchctl ecs logs train-1gpu --follow\nbatchctl ecs logs 3f2a91c0 --tail 20"),
 		Flags: ecsTaskFlags(
 			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "go on until the task has stopped"},
-			&cli.IntFlag{Name: "tail", Aliases: []string{"n"}, Usage: "only the last `N` lines of each log"}),
+			&cli.IntFlag{Name: "tail", Aliases: []string{"n"}, Usage: "only the last `N` lines of each log"}, p.rawFlag()),
 		Action: p.ecsLogs,
 	}
 }
@@ -284,10 +284,7 @@ func (f *ecsFollow) open(l ecs.Log) *client.StreamReader {
 }
 
 func (f *ecsFollow) line(l ecs.Log, line client.Line) error {
-	text := line.Text
-	if isTerminal(f.log) {
-		text = diag.Printable(text)
-	}
+	text := f.p.logText(line.Text)
 	if f.marked {
 		text = diag.Printable(l.Container) + " | " + text
 	}

@@ -43,6 +43,7 @@ func (p *program) logsCommand() *cli.Command {
 			&cli.StringFlag{Name: "children", Usage: "only these children of an array: `RANGE`, such as 0-9,17"},
 			&cli.BoolFlag{Name: "failed", Usage: "only jobs and children that FAILED"},
 			&cli.BoolFlag{Name: "first-error", Usage: "one line for each distinct failure, with how many failed like it"},
+			p.rawFlag(),
 			&cli.IntFlag{Name: "limit", Value: mostLogs, Usage: "read at most `N` logs; 0 reads all"})...),
 		Action: p.logs,
 	}
@@ -234,10 +235,7 @@ func (w *logWriter) write(line client.Line) error {
 	if w.call.format == "json" {
 		return w.writeRow(logRow{client.ShortID(line.Job), stamp, line.Text})
 	}
-	text := line.Text
-	if isTerminal(w.p.Out) {
-		text = diag.Printable(text)
-	}
+	text := w.p.logText(line.Text)
 	if w.call.timestamps {
 		text = stamp + "  " + text
 	}

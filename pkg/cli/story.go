@@ -22,23 +22,26 @@ import (
 // block below them that is redrawn. Log lines may go to another stream of the same
 // terminal, so everything passes through here and never tears.
 type story struct {
-	mu    sync.Mutex
-	err   io.Writer
-	log   io.Writer
-	batch bytes.Buffer // lines of a log that are not written yet
-	live  bool
-	color bool
-	size  func() (width, height int)
-	block []line // the live block; its last line begins with what turns
-	drawn int    // how many lines of it stand on the terminal
-	frame int
-	lost  bool // a line of a log could not be written
+	mu  sync.Mutex
+	err io.Writer
+	log io.Writer
+	// batch holds lines of a log that are not written yet.
+	batch bytes.Buffer
+	// logText returns a line of a log as it is printed.
+	logText func(string) string
+	live    bool
+	color   bool
+	size    func() (width, height int)
+	block   []line // the live block; its last line begins with what turns
+	drawn   int    // how many lines of it stand on the terminal
+	frame   int
+	lost    bool // a line of a log could not be written
 	// unread, if there is one, is told that nobody reads the log any more.
 	unread func()
 }
 
 func (p *program) newStory(log io.Writer) *story {
-	return &story{err: p.Err, log: log, live: isTerminal(p.Err), color: color(p.Err), size: func() (int, int) { return sizeOf(p.Err) }}
+	return &story{err: p.Err, log: log, logText: p.logText, live: isTerminal(p.Err), color: color(p.Err), size: func() (int, int) { return sizeOf(p.Err) }}
 }
 
 // sizeOf returns the columns and lines of the terminal behind w; 80 by 24 where it
@@ -71,10 +74,7 @@ func (s *story) logLine(prefix, text string, more bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.erase()
-	if isTerminal(s.log) {
-		text = diag.Printable(text)
-	}
-	s.batch.WriteString(prefix + text + "\n")
+	s.batch.WriteString(prefix + s.logText(text) + "\n")
 	if more && s.batch.Len() < batchSize {
 		return
 	}
