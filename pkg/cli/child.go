@@ -37,7 +37,7 @@ func (p *program) child(c *cli.Context) error {
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)
 	child := &sweep.Child{
-		Environ: os.Environ(), Args: args, Exec: become, Signals: signals, Stdout: p.Out, Stderr: p.Err,
+		Environ: os.Environ(), Args: args, Exec: become, Signals: signals, Stdout: p.Out, Stderr: unmasked(p.Err),
 		Open: (&objects.Store{Config: p.containerConfig}).Open,
 	}
 	exit, err := child.Run(context.WithoutCancel(c.Context))

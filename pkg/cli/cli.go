@@ -27,6 +27,7 @@ type Streams struct {
 // Main runs the command line args (with the program's name) and returns the
 // exit code. It ends early when ctx does.
 func Main(ctx context.Context, args []string, s Streams) int {
+	s.Err = maskedWriter{s.Err}
 	return (&program{Streams: s}).main(ctx, args)
 }
 
@@ -139,6 +140,9 @@ func indent(s string) string {
 
 // isTerminal reports whether w is a terminal that can take live output.
 func isTerminal(w any) bool {
+	if m, ok := w.(maskedWriter); ok {
+		w = m.Writer
+	}
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb"
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"io"
 
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/secret"
@@ -15,6 +16,27 @@ func (p *program) redacted(text string) string {
 		text = src.Redact(text)
 	}
 	return secret.Mask("", text)
+}
+
+// maskedWriter is the stream of the story: errors, notes and progress, whoever wrote
+// their texts. Each write is a text of its own.
+type maskedWriter struct{ io.Writer }
+
+// Write writes a text without credentials.
+func (w maskedWriter) Write(text []byte) (int, error) {
+	if _, err := io.WriteString(w.Writer, secret.Mask("", string(text))); err != nil {
+		return 0, err
+	}
+	return len(text), nil
+}
+
+// unmasked returns the stream behind a masked one: for its properties, and for what a
+// job writes.
+func unmasked(w io.Writer) io.Writer {
+	if m, ok := w.(maskedWriter); ok {
+		return m.Writer
+	}
+	return w
 }
 
 // printDiff shows how a text would change. Credentials are shown as asterisks; a

@@ -379,7 +379,7 @@ func (p *program) jobText(t *target, job client.Recalled, now time.Time) string 
 	var b strings.Builder
 	field := func(name, value string) {
 		if value != "" && value != "-" {
-			fmt.Fprintf(&b, "%-11s %s\n", name, diag.Printable(value))
+			fmt.Fprintf(&b, "%-11s %s\n", name, diag.Printable(p.redacted(value)))
 		}
 	}
 	field("job", aws.ToString(d.JobName)+"  "+client.ShortID(aws.ToString(d.JobId)))

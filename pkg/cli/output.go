@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/secret"
 )
 
 func outputFlags() []cli.Flag {
@@ -89,7 +90,7 @@ func (p *program) table(head ...string) *table {
 
 func (t *table) row(cells ...string) {
 	for i, cell := range cells {
-		cells[i] = diag.Printable(cell)
+		cells[i] = diag.Printable(secret.Mask("", cell))
 	}
 	t.rows = append(t.rows, cells)
 }

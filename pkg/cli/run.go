@@ -66,7 +66,7 @@ func (p *program) run(c *cli.Context) error {
 func (p *program) runPlan(ctx context.Context, t *target, made *plan.Plan, format string) error {
 	log := io.Writer(p.Out)
 	if format == "json" {
-		log = p.Err
+		log = unmasked(p.Err)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -83,7 +83,7 @@ func (p *program) staged(ctx context.Context, word string, args []string) error 
 		return fail(stage.ExitInputs, "find the working directory: %v", err)
 	}
 	s := &stage.Stager{Environ: os.Environ(), Dir: dir, Carrier: &objects.Store{Config: p.containerConfig},
-		Exec: become, Signals: signals, Stdin: p.In, Stdout: p.Out, Stderr: p.Err}
+		Exec: become, Signals: signals, Stdin: p.In, Stdout: p.Out, Stderr: unmasked(p.Err)}
 	ctx = context.WithoutCancel(ctx) // signals are the job's business
 	if word == "--" {
 		exit, err := s.Run(ctx, args)

@@ -47,7 +47,7 @@ func (p *program) newStory(log io.Writer) *story {
 // sizeOf returns the columns and lines of the terminal behind w; 80 by 24 where it
 // does not say.
 func sizeOf(w io.Writer) (width, height int) {
-	if f, ok := w.(*os.File); ok {
+	if f, ok := unmasked(w).(*os.File); ok {
 		return (&screen{out: f}).size()
 	}
 	return 80, 24

@@ -246,11 +246,14 @@ var composed = []struct {
 // All returns a fresh credential of each vendor.
 func (m Maker) All() (all []Credential) {
 	add := func(c Credential) {
-		c.Secret = secretOf(c.Value)
+		if c.Secret == "" {
+			c.Secret = secretOf(c.Value)
+		}
 		all = append(all, c)
 	}
 	for _, p := range prefixed {
-		add(Credential{Vendor: p.vendor, Name: p.name, Value: m.pick(strings.Fields(p.prefixes)...) + m.body(p.alphabet, p.length) + p.suffix})
+		body := m.body(p.alphabet, p.length)
+		add(Credential{Vendor: p.vendor, Name: p.name, Value: m.pick(strings.Fields(p.prefixes)...) + body + p.suffix, Secret: body[len(body)-min(len(body), 20):]})
 	}
 	for _, n := range named {
 		add(Credential{Vendor: n.vendor, Name: m.pick(strings.Fields(n.names)...), Value: m.body(n.alphabet, n.length), Named: true})
