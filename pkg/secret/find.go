@@ -58,6 +58,8 @@ type finder struct {
 	deep  int     // brackets beyond maxFrames
 	depth int     // texts around this one
 	found []Credential
+	// valueEnd and sentenceEnd are what endValue found.
+	valueEnd, sentenceEnd int
 }
 
 // element is a string of an array.
@@ -207,24 +209,47 @@ func (f *finder) bareName() {
 // searched on.
 func (f *finder) bareValue() {
 	t := f.top()
-	n := strings.IndexAny(f.text[f.pos:], ",}]\n")
-	if n < 0 {
-		n = len(f.text) - f.pos
+	if f.pos >= f.valueEnd {
+		f.endValue()
 	}
-	text := strings.TrimRight(f.text[f.pos:f.pos+n], " \t\r")
-	if len(f.open) == 1 {
-		switch fields := strings.Fields(text); {
-		case t.tight && len(fields) > 0:
-			text = fields[0]
-			n = len(text)
-		case len(fields) > 2, !t.leads && onlyLetters(text):
-			t.colon, t.key = false, ""
-			return
+	outside := len(f.open) == 1
+	if outside && !t.tight && f.pos < f.sentenceEnd {
+		t.colon, t.key = false, ""
+		return
+	}
+	text := f.text[f.pos:f.valueEnd]
+	n := len(text)
+	if outside && t.tight {
+		if i := strings.IndexAny(text, blanks); i >= 0 {
+			text, n = text[:i], i
 		}
+	}
+	text = strings.TrimRight(text, blanks)
+	if outside && !t.tight && !t.leads && onlyLetters(text) {
+		t.colon, t.key = false, ""
+		return
 	}
 	value := Span{f.pos, f.pos + len(text)}
 	f.pos += n
 	f.word(value, "")
+}
+
+// blanks separate the words of a line.
+const blanks = " \t\r\v\f"
+
+// endValue finds where a value that begins at pos ends, and from where on it has two
+// words at most. Both are kept, so that a long line with many names is read once.
+func (f *finder) endValue() {
+	f.valueEnd = len(f.text)
+	if n := strings.IndexAny(f.text[f.pos:], ",}]\n"); n >= 0 {
+		f.valueEnd = f.pos + n
+	}
+	rest := f.text[f.pos:f.valueEnd]
+	for range 2 {
+		rest = strings.TrimRight(rest, blanks)
+		rest = rest[:strings.LastIndexAny(rest, blanks)+1]
+	}
+	f.sentenceEnd = f.pos + len(strings.TrimRight(rest, blanks))
 }
 
 // word takes a name, if a colon or an equals sign follows, or a value.
@@ -272,9 +297,10 @@ func (f *finder) word(at Span, rest string) {
 // beginsLine reports whether only blanks and the dash of a list come before a place
 // in its line.
 func (f *finder) beginsLine(at int) bool {
-	line := f.text[:at]
-	line = line[strings.LastIndexByte(line, '\n')+1:]
-	return strings.Trim(line, " \t-\"'/#") == ""
+	for at > 0 && strings.IndexByte(" \t-\"'/#", f.text[at-1]) >= 0 {
+		at--
+	}
+	return at == 0 || f.text[at-1] == '\n'
 }
 
 // look notes the credentials of a value.

@@ -57,6 +57,8 @@ type Argument struct {
 const (
 	// least is the length from which on a value can be a credential, in bytes.
 	least = 4
+	// leastFormat is the length of the shortest credential that its format alone tells.
+	leastFormat = 15
 	// maxDepth bounds texts inside texts: a script in JSON in base64.
 	maxDepth = 4
 )
@@ -83,7 +85,7 @@ func FindArgs(args []string) []Argument {
 
 // scan is Find for a text that is inside depth others.
 func scan(name, value string, depth int) (found []Credential) {
-	if len(value) < least || depth > maxDepth {
+	if len(value) < least || depth > maxDepth || len(value) < leastFormat && isPlainWord(value) && !speaksOfSecret(name) {
 		return nil
 	}
 	add := func(c Credential) { found = append(found, c) }
@@ -114,6 +116,17 @@ func scan(name, value string, depth int) (found []Credential) {
 		}
 	}
 	return append(found, encoded(value, depth)...)
+}
+
+// isPlainWord reports whether a text is one word in which no name can tell that a
+// credential follows. Most values of a job file are short words.
+func isPlainWord(text string) bool {
+	for i := range len(text) {
+		if c := text[i]; !isAlnum(c) && strings.IndexByte("-_./*+%$", c) < 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // maxFound bounds the credentials of one value, beyond which it is not searched for

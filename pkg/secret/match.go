@@ -44,19 +44,27 @@ type mark struct {
 // credentials. Every mark has three bytes at least, so one of its first two pairs
 // is looked at.
 func eachFormat(text string, found func(Credential) bool) {
-	begins := markStarts()
+	begins, skip := markStarts(), 0
 	for i := 1; i < len(text); i += 2 {
 		pair := uint16(text[i-1])<<8 | uint16(text[i])
 		if begins.pairs[pair>>6]&(1<<(pair&63)) == 0 {
 			continue
 		}
 		for at := max(0, i-2); at < i; at++ {
+			if at < skip {
+				continue
+			}
 			for _, m := range begins.byFirst[text[at]] {
 				if !strings.HasPrefix(text[at:], m.text) {
 					continue
 				}
-				if c, ok := m.match(text, at); ok && !found(c) {
+				c, ok := m.match(text, at)
+				if ok && !found(c) {
 					return
+				}
+				if ok && m.format.need&opens != 0 {
+					// A key is long, and a hostile text has many that never end.
+					skip = c.End
 				}
 			}
 		}
@@ -122,7 +130,7 @@ func beginsWord(text string, at int) bool {
 		return true
 	}
 	before := text[max(0, at-20):at]
-	return escapes().MatchString(before)
+	return strings.ContainsAny(before, "\\%\x1b") && escapes().MatchString(before)
 }
 
 // escapes ends with what programs write for a control character or a sign: \n of
