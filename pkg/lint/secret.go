@@ -31,10 +31,16 @@ func secretRules() []*Rule {
 			Source: guide("specifying sensitive data"),
 			Run: func(p *Pass) {
 				w := secretWalk{seen: map[credentialPlace]bool{}}
+				var last *jsontree.Node
 				for _, s := range creates(p) {
 					w.site = s
-					w.walk(s.Job.Node)
+					if s.Job.Node != last { // a job has a site for each request
+						w.searched = nil
+						w.walk(s.Job.Node)
+						last = s.Job.Node
+					}
 					if s.Node != s.Job.Node {
+						w.searched = s.Job.Node
 						w.walk(s.Node) // the defaults of a workflow as well
 					}
 				}
@@ -46,6 +52,9 @@ func secretRules() []*Rule {
 // secretWalk searches what people wrote for credentials outside the environment.
 type secretWalk struct {
 	site Site
+	// searched is a node whose text has been searched; a request that is built from it
+	// shares most of its text.
+	searched *jsontree.Node
 	// seen keeps what two requests share from being reported twice.
 	seen map[credentialPlace]bool
 }
@@ -55,9 +64,21 @@ type credentialPlace struct {
 	start  int
 }
 
-// elsewhere are members with rules of their own: environment and user data. Those of
-// a matrix and of secrets only name what is kept elsewhere.
-var elsewhere = []string{"environment", "env", "secrets", "secretOptions", "matrix", "userData", "$comment", "$schema", "waivers"}
+// isSearched reports whether a node is in the text that has been searched.
+func (w *secretWalk) isSearched(n *jsontree.Node) bool {
+	in := w.searched
+	return in != nil && n.Source == in.Source && n.Span.Start >= in.Span.Start && n.Span.End <= in.Span.End
+}
+
+// hasOwnRule reports whether other rules search a member, or none has to: a matrix is
+// searched by array-secret, and secrets only names what is kept elsewhere.
+func hasOwnRule(member string) bool {
+	switch member {
+	case "environment", "env", "secrets", "secretOptions", "matrix", "userData", "$comment", "$schema", "waivers":
+		return true
+	}
+	return false
+}
 
 func (w *secretWalk) walk(n *jsontree.Node) {
 	switch {
@@ -69,44 +90,69 @@ func (w *secretWalk) walk(n *jsontree.Node) {
 }
 
 func (w *secretWalk) members(n *jsontree.Node) {
-	for _, names := range [...][2]string{{"name", "value"}, {"key", "value"}, {"Key", "Value"}} {
-		if name, value := n.Get(names[0]), n.Get(names[1]); name.Is(jsontree.String) && value.Is(jsontree.String) {
-			w.value(name.Str(), quote(name.Str()), value)
-		}
-	}
+	var key, value *jsontree.Node // of an entry such as {"name": "X", "value": "Y"}
 	for m := range n.Children() {
-		switch {
-		case slices.Contains(elsewhere, m.Name):
-		case m.Is(jsontree.String):
-			name := m.Name
-			if slices.Contains([]string{"name", "key", "Key", "value", "Value"}, name) {
-				name = "" // of an entry, whose own name counts
+		text, name := m.Is(jsontree.String), m.Name
+		switch name {
+		case "name", "key", "Key":
+			if text {
+				key = m
 			}
-			w.value(name, quote(m.Name), m)
+			name = "" // the entry's own name counts
+		case "value", "Value":
+			if text && value == nil {
+				value = m
+				continue
+			}
+			name = ""
+		}
+		switch {
+		case hasOwnRule(m.Name):
+		case text:
+			w.value(name, m.Name, m)
 		default:
 			w.walk(m)
 		}
+	}
+	switch {
+	case key != nil && value != nil:
+		w.value(key.Str(), key.Str(), value)
+	case value != nil:
+		w.value("", value.Name, value)
 	}
 }
 
 // command searches an array as the words of a command.
 func (w *secretWalk) command(n *jsontree.Node) {
-	args, nodes := make([]string, 0, n.Len()), make([]*jsontree.Node, 0, n.Len())
+	var args []string
+	var nodes []*jsontree.Node
+	searched := true
 	for c := range n.Children() {
-		if c.Is(jsontree.String) {
-			args, nodes = append(args, c.Str()), append(nodes, c)
-		} else {
+		if !c.Is(jsontree.String) {
 			w.walk(c)
+			continue
 		}
+		if args == nil {
+			args, nodes = make([]string, 0, n.Len()), make([]*jsontree.Node, 0, n.Len())
+		}
+		args, nodes = append(args, c.Str()), append(nodes, c)
+		searched = searched && w.isSearched(c)
+	}
+	if searched {
+		return
 	}
 	for _, found := range secret.FindArgs(args) {
 		w.report("an element of "+quote(n.Name), found.Credential, nodes[found.Index])
 	}
 }
 
-func (w *secretWalk) value(name, subject string, n *jsontree.Node) {
+// value searches the value of that name; title is the name that a message shows.
+func (w *secretWalk) value(name, title string, n *jsontree.Node) {
+	if w.isSearched(n) {
+		return
+	}
 	for _, c := range secret.Find(name, n.Str()) {
-		w.report(subject, c, n)
+		w.report(quote(title), c, n)
 	}
 }
 
