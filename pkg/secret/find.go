@@ -198,7 +198,15 @@ func (f *finder) bareName() {
 	name := Span{f.pos, i}
 	f.pos = i
 	if name.Start > 0 && f.text[name.Start-1] == '/' && !f.top().colon {
-		f.word(name, "") // a host or a part of a path names nothing
+		// A part of a path or of base64 names nothing, and means nothing alone.
+		for name.Start > 0 && isPathByte(f.text[name.Start-1]) {
+			name.Start--
+		}
+		for name.End < len(f.text) && (isPathByte(f.text[name.End]) || f.text[name.End] == '=') {
+			name.End++
+		}
+		f.pos = name.End
+		f.word(name, "")
 		return
 	}
 	f.word(name, f.text[i:])
@@ -370,6 +378,8 @@ func decodedLen(escape string) int {
 	}
 	return len(text)
 }
+
+func isPathByte(c byte) bool { return isWord(c) || c == '/' || c == '+' }
 
 func isWord(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-' || c == '.' || c == '$'
