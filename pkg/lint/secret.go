@@ -3,6 +3,7 @@ package lint
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
@@ -34,10 +35,11 @@ func secretRules() []*Rule {
 				var last *jsontree.Node
 				for _, s := range creates(p) {
 					w.site = s
-					if s.Job.Node != last { // a job has a site for each request
+					if job := s.Job.Node; job != last { // a job has a site for each request
+						w.enter(job.Source)
 						w.searched = nil
-						w.walk(s.Job.Node)
-						last = s.Job.Node
+						w.walk(job)
+						last = job
 					}
 					if s.Node != s.Job.Node {
 						w.searched = s.Job.Node
@@ -55,6 +57,9 @@ type secretWalk struct {
 	// searched is a node whose text has been searched; a request that is built from it
 	// shares most of its text.
 	searched *jsontree.Node
+	// source is the file of the job, and clean is true if it holds no credential.
+	source *diag.Source
+	clean  bool
 	// seen keeps what two requests share from being reported twice.
 	seen map[credentialPlace]bool
 }
@@ -64,8 +69,19 @@ type credentialPlace struct {
 	start  int
 }
 
-// isSearched reports whether a node is in the text that has been searched.
+// enter checks once for each file whether it can hold a credential at all.
+func (w *secretWalk) enter(src *diag.Source) {
+	if src != nil && src != w.source {
+		isJSON := strings.HasPrefix(strings.TrimSpace(src.Text), "{") // YAML can split a value over lines
+		w.source, w.clean = src, isJSON && !secret.MayHold(src.Text)
+	}
+}
+
+// isSearched reports whether a node is in a text that has been searched.
 func (w *secretWalk) isSearched(n *jsontree.Node) bool {
+	if w.clean && n.Source == w.source {
+		return true
+	}
 	in := w.searched
 	return in != nil && n.Source == in.Source && n.Span.Start >= in.Span.Start && n.Span.End <= in.Span.End
 }
@@ -124,22 +140,23 @@ func (w *secretWalk) members(n *jsontree.Node) {
 
 // command searches an array as the words of a command.
 func (w *secretWalk) command(n *jsontree.Node) {
-	var args []string
-	var nodes []*jsontree.Node
-	searched := true
+	words, searched := 0, true
 	for c := range n.Children() {
 		if !c.Is(jsontree.String) {
 			w.walk(c)
 			continue
 		}
-		if args == nil {
-			args, nodes = make([]string, 0, n.Len()), make([]*jsontree.Node, 0, n.Len())
-		}
-		args, nodes = append(args, c.Str()), append(nodes, c)
+		words++
 		searched = searched && w.isSearched(c)
 	}
 	if searched {
 		return
+	}
+	args, nodes := make([]string, 0, words), make([]*jsontree.Node, 0, words)
+	for c := range n.Children() {
+		if c.Is(jsontree.String) {
+			args, nodes = append(args, c.Str()), append(nodes, c)
+		}
 	}
 	for _, found := range secret.FindArgs(args) {
 		w.report("an element of "+quote(n.Name), found.Credential, nodes[found.Index])

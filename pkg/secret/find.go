@@ -26,27 +26,39 @@ func find(text string, depth int) []Credential {
 
 // suspicious is a fast look for what every text with a credential has.
 func suspicious(text string) bool {
+	if mayAssign(text) || longRun(text) || strings.IndexByte(text, '@') >= 0 && strings.Contains(text, "://") || strings.Contains(text, `\u`) {
+		return true
+	}
 	any := false
 	eachFormat(text, func(Credential) bool { any = true; return false })
-	accessKeysIn(text, func(Credential) { any = true })
-	return any || mayAssign(text) || strings.Contains(text, "://") && strings.Contains(text, "@") || strings.Contains(text, `\u`) || longRun(text)
+	return any
 }
 
-// longRun reports whether a text has a word that could be base64 of a text with a
-// credential.
+// longRun reports whether a text has a word that could be a secret access key, or
+// base64 of a text with a credential. Either has capitals, which most paths have not.
+// It looks at one byte of each leastEncoded, and around those that could be part of one.
 func longRun(text string) bool {
-	run := 0
-	for i := range len(text) {
-		if isAlnum(text[i]) || text[i] == '+' || text[i] == '/' {
-			if run++; run >= 24 {
-				return true
-			}
-		} else {
-			run = 0
+	for i := leastEncoded - 1; i < len(text); i += leastEncoded {
+		if !isBase64Byte(text[i]) {
+			continue
 		}
+		start := i
+		for start > 0 && isBase64Byte(text[start-1]) {
+			start--
+		}
+		end, capital := start, false
+		for ; end < len(text) && isBase64Byte(text[end]); end++ {
+			capital = capital || 'A' <= text[end] && text[end] <= 'Z'
+		}
+		if capital && end-start >= leastEncoded {
+			return true
+		}
+		i = max(i, end-1) // the next byte to look at is leastEncoded after the run
 	}
 	return false
 }
+
+func isBase64Byte(c byte) bool { return isAlnum(c) || c == '+' || c == '/' }
 
 // maxFrames bounds the brackets whose content is told apart.
 const maxFrames = 200

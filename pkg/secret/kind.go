@@ -23,7 +23,6 @@ var (
 	words      = lazy(`^[A-Za-z]+([-_./: ][A-Za-z]+)*$`)
 	longBase64 = lazy(`^[A-Za-z0-9+/]{40,}={0,2}$`)
 	hexKey     = lazy(`^[0-9a-fA-F]{32,}$`)
-	anyBase64  = lazy(`^[A-Za-z0-9+/\r\n]{24,}={0,2}\s*$`)
 )
 
 // Span is the half-open byte range [Start, End) of a text.
@@ -59,6 +58,8 @@ const (
 	least = 4
 	// leastFormat is the length of the shortest credential that its format alone tells.
 	leastFormat = 15
+	// leastEncoded is the length from which on a value is searched as base64.
+	leastEncoded = 24
 	// maxDepth bounds texts inside texts: a script in JSON in base64.
 	maxDepth = 4
 )
@@ -67,6 +68,12 @@ const (
 // that name, by their place. Without a name the value may be any text, such as a
 // script, a log line or a URL.
 func Find(name, value string) []Credential { return scan(name, value, 0) }
+
+// MayHold reports whether Find or FindArgs can find a credential in any string or
+// member of a JSON text. It is much faster than to search each of them.
+func MayHold(text string) bool {
+	return strings.IndexByte(text, '\\') >= 0 || suspicious(text)
+}
 
 // FindArgs returns the credentials in a command: in its elements, and where the
 // element before says so, as in --password X.
@@ -135,10 +142,10 @@ const maxFound = 1 << 14
 
 // encoded returns the whole value if it is base64 of a text with a credential.
 func encoded(value string, depth int) []Credential {
-	if len(value) < 24 || !anyBase64().MatchString(value) {
+	if len(value) < leastEncoded || !isBase64(strings.TrimSpace(value)) {
 		return nil
 	}
-	text, err := base64.StdEncoding.DecodeString(strings.NewReplacer("\r", "", "\n", "").Replace(strings.TrimSpace(value)))
+	text, err := base64.StdEncoding.DecodeString(strings.TrimSpace(value)) // which skips line ends
 	if err != nil || !utf8.Valid(text) || strings.IndexFunc(string(text), func(r rune) bool { return !unicode.IsPrint(r) && !unicode.IsSpace(r) }) >= 0 {
 		return nil
 	}
@@ -146,6 +153,16 @@ func encoded(value string, depth int) []Credential {
 		return []Credential{{Span{0, len(value)}, c.What, c.Known}}
 	}
 	return nil
+}
+
+// isBase64 reports whether a text has only the letters of base64 and line ends.
+func isBase64(text string) bool {
+	for i := range len(text) {
+		if c := text[i]; !isAlnum(c) && strings.IndexByte("+/=\r\n", c) < 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // mayHoldDocument reports whether a text can have names and values over several
@@ -178,7 +195,7 @@ func passwordsIn(value string, found func(Credential)) {
 			}
 		}
 	}
-	if strings.IndexByte(value, '=') >= 0 {
+	if strings.IndexByte(value, '=') >= 0 && speaksOfSecret(value) {
 		search(dsnPassword, "a connection with its password")
 	}
 	if strings.Contains(value, "login") {

@@ -51,11 +51,14 @@ func eachFormat(text string, found func(Credential) bool) {
 			continue
 		}
 		for at := max(0, i-2); at < i; at++ {
-			if at < skip {
+			first := uint16(text[at])<<8 | uint16(text[at+1])
+			if at < skip || begins.lists[first] == 0 || at+2 == len(text) {
 				continue
 			}
-			for _, m := range begins.byFirst[text[at]] {
-				if !strings.HasPrefix(text[at:], m.text) {
+			list := begins.marks[begins.lists[first]]
+			for k := range list {
+				m := &list[k]
+				if m.text[2] != text[at+2] || !strings.HasPrefix(text[at:], m.text) {
 					continue
 				}
 				c, ok := m.match(text, at)
@@ -72,7 +75,7 @@ func eachFormat(text string, found func(Credential) bool) {
 }
 
 // match returns the credential around a mark.
-func (m mark) match(text string, at int) (Credential, bool) {
+func (m *mark) match(text string, at int) (Credential, bool) {
 	f := m.format
 	if f.need&anywhere == 0 && !beginsWord(text, at) {
 		return Credential{}, false
@@ -138,22 +141,29 @@ func beginsWord(text string, at int) bool {
 var escapes = lazy(`(\\[nrtbf]|\\u[0-9a-fA-F]{4}|%[0-9a-fA-F]{2}|(\x1b|\\x1b|\\u001b|\\033|\\e)\[[0-9;]*m)$`)
 
 // starts is how the marks begin: pairs has a bit for their first two bytes, and for
-// the second and third.
+// the second and third. lists has the index of the marks with the same first two bytes.
 type starts struct {
-	pairs   [1 << 16 / 64]uint64
-	byFirst [256][]mark
+	pairs [1 << 16 / 64]uint64
+	lists [1 << 16]uint16
+	marks [][]mark
 }
 
 func (s *starts) add(m mark) {
 	t := m.text
-	for _, pair := range [...]uint16{uint16(t[0])<<8 | uint16(t[1]), uint16(t[1])<<8 | uint16(t[2])} {
+	first := uint16(t[0])<<8 | uint16(t[1])
+	for _, pair := range [...]uint16{first, uint16(t[1])<<8 | uint16(t[2])} {
 		s.pairs[pair>>6] |= 1 << (pair & 63)
 	}
-	s.byFirst[t[0]] = append(s.byFirst[t[0]], m)
+	if s.lists[first] == 0 {
+		s.lists[first] = uint16(len(s.marks))
+		s.marks = append(s.marks, nil)
+	}
+	list := &s.marks[s.lists[first]]
+	*list = append(*list, m)
 }
 
 var markStarts = sync.OnceValue(func() *starts {
-	s := &starts{}
+	s := &starts{marks: make([][]mark, 1)}
 	for i := range formats {
 		f := &compiled{format: &formats[i], body: lazy("^(?:" + formats[i].body + ")")}
 		if f.format.back != "" {

@@ -9,6 +9,9 @@ import (
 // stands in every name that kindOfName has an answer for.
 func speaksOfSecret(name string) bool {
 	for i := 1; i < len(name); i++ {
+		if !secondLetters[name[i]] {
+			continue
+		}
 		var words []string
 		switch uint16(name[i-1]|0x20)<<8 | uint16(name[i]|0x20) {
 		case 'p'<<8 | 'a':
@@ -38,6 +41,9 @@ func speaksOfSecret(name string) bool {
 	}
 	return false
 }
+
+// secondLetters are those of the words that speaksOfSecret looks for.
+var secondLetters = [256]bool{'a': true, 'A': true, 'w': true, 'W': true, 'e': true, 'E': true, 'o': true, 'O': true, 'r': true, 'R': true, 'u': true, 'U': true}
 
 // notItself is the words after which a name speaks of a credential without
 // holding it: DB_PASSWORD_FILE, API_KEY_ID, MAX_TOKENS.

@@ -14,7 +14,17 @@ type token struct {
 // mayAssign is a fast look for what every text has in which a name tells that a
 // credential follows.
 func mayAssign(text string) bool {
-	return speaksOfSecret(text) || strings.Contains(text, "-p") || strings.Contains(text, "-u") || strings.Contains(text, "-a ") || strings.Contains(text, "-w ")
+	for i := 0; ; {
+		n := strings.IndexByte(text[i:], '-')
+		if n < 0 || i+n+1 >= len(text) {
+			break
+		}
+		i += n + 1
+		if strings.IndexByte("puPUaw", text[i]) >= 0 && (i == 1 || !isAlnum(text[i-2])) {
+			return true
+		}
+	}
+	return speaksOfSecret(text)
 }
 
 // shellWords splits a text roughly as a shell does. A word in quotes comes without

@@ -49,6 +49,9 @@ func TestVendors(t *testing.T) {
 					t.Errorf("%s: %s shows %s:\n%s", c.Vendor, context.name, c.Secret, got)
 				}
 				quoted, _ := json.Marshal(map[string]any{"command": []string{"sh", "-c", text}})
+				if !secret.MayHold(string(quoted)) {
+					t.Errorf("%s: %s in a command is not searched", c.Vendor, context.name)
+				}
 				if got := secret.Mask("", string(quoted)); strings.Contains(got, c.Secret) {
 					t.Errorf("%s: %s in a command shows %s:\n%s", c.Vendor, context.name, c.Secret, got)
 				}
@@ -116,6 +119,9 @@ func TestCommandLines(t *testing.T) {
 		}
 		if got := secret.Mask("", text); got != want.String() {
 			t.Errorf("%s\nis masked as\n%s", marked, got)
+		}
+		if quoted, _ := json.Marshal(strings.Fields(text)); strings.Contains(marked, "«") && !secret.MayHold(string(quoted)) {
+			t.Errorf("%s is not searched", quoted)
 		}
 		if found := secret.Find("", text); len(found) > 0 != strings.Contains(marked, "«") {
 			t.Errorf("%s: found %v", marked, found)
