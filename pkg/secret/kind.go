@@ -15,6 +15,7 @@ var (
 	withPassword = lazy(`(?i)[a-z][a-z0-9+.-]*://[^\s/:@"'<>]*:([^\s/@"'<>]{3,})@[^\s/]`)
 	withToken    = lazy(`(?i)[a-z][a-z0-9+.-]*://([A-Za-z0-9_-]{20,})@[^\s/]`)
 	dsnPassword  = lazy(`(?i)(?:^|[;\s&?"'])(?:password|pwd)=([^\s;&"']{4,})`)
+	xmlElement   = lazy(`<([A-Za-z][A-Za-z0-9_.:-]*)>\s*([^<\s]{4,})\s*</`)
 	netrc        = lazy(`\b(?:machine\s+\S+|default)\s+login\s+\S+\s+password\s+([^\s"'\\]+)`)
 	plainValue   = lazy(`(?i)^(true|false|yes|no|on|off|null|none|nil|undefined|auto|default|disabled|enabled|required|optional|-?[0-9.,_:]+[a-z%]{0,3})$`)
 	// fill stands for a value to come.
@@ -198,6 +199,13 @@ func passwordsIn(value string, found func(Credential)) {
 	if strings.IndexByte(value, '=') >= 0 && speaksOfSecret(value) {
 		search(dsnPassword, "a connection with its password")
 	}
+	if strings.Contains(value, "</") && speaksOfSecret(value) {
+		for _, m := range xmlElement().FindAllStringSubmatchIndex(value, -1) {
+			if what := kindOf(value[m[2]:m[3]], value[m[4]:m[5]]); what != "" {
+				found(Credential{Span{m[4], m[5]}, what, false})
+			}
+		}
+	}
 	if strings.Contains(value, "login") {
 		search(netrc, "a line of .netrc with its password")
 	}
@@ -281,11 +289,20 @@ func kindOf(name, value string) string {
 		if len(value) >= 16 && !words().MatchString(value) && (hexKey().MatchString(value) || entropy(value) >= 3.2 && mixed(value) && strings.Count(value, "/") < 3 && !strings.Contains(value, " ")) {
 			return "a key"
 		}
+		if len(value) >= 8 && isStrong(value) {
+			return "a key"
+		}
 		if isLogin(value) {
 			return "a login"
 		}
 	}
 	return ""
+}
+
+// isStrong reports whether a short text is what people choose as a password: capitals,
+// small letters, digits and signs that names and paths do not have.
+func isStrong(value string) bool {
+	return mixed(value) && strings.ToLower(value) != value && strings.ToUpper(value) != value && strings.ContainsAny(value, "!#$%&*^~") && !strings.ContainsAny(value, " /,;=")
 }
 
 // withoutScheme cuts the scheme off the value of an Authorization header.

@@ -17,7 +17,7 @@ func speaksOfSecret(name string) bool {
 		case 'p'<<8 | 'a':
 			words = []string{"PASS", "PAT"}
 		case 'p'<<8 | 'w':
-			words = []string{"PWD"}
+			words = []string{"PW"}
 		case 's'<<8 | 'e':
 			words = []string{"SECRET"}
 		case 's'<<8 | 'a':
@@ -54,6 +54,10 @@ var notItself = strings.Fields(`NAME ID IDS ARN FILE PATH DIR URL URI HOST LENGT
 var notSecretKeys = strings.Fields(`PUBLIC S3 OBJECT PARTITION SORT PRIMARY FOREIGN CACHE INPUT OUTPUT DATA HASH RANGE GROUP ROW INDEX SHARD ROUTING MESSAGE CONFIG
 	JSON DICT LOOKUP JOIN DEDUP CHECKPOINT MODEL DATASET RESULT TABLE KMS PUB`)
 
+// passNames are names for a password that end with PASS. Other words do as well:
+// BYPASS, COMPASS.
+var passNames = strings.Fields(`PASS SSHPASS USERPASS DBPASS PGPASS SQLPASS SMTPPASS MAILPASS FTPPASS LDAPPASS REDISPASS ROOTPASS ADMINPASS KEYPASS STOREPASS`)
+
 // kindOfName tells what the last words of a variable's name say it holds.
 func kindOfName(name string) string {
 	parts := strings.FieldsFunc(separated(name), func(r rune) bool { return r == '_' || r == '-' || r == '.' })
@@ -70,18 +74,20 @@ func kindOfName(name string) string {
 		}
 	}
 	switch {
-	case strings.HasSuffix(last, "PASSWORD"), strings.HasSuffix(last, "PASSWD"), strings.HasSuffix(last, "PASSPHRASE"), last == "PASS", last == "PWD" && len(parts) > 1:
+	case strings.HasSuffix(last, "PASSWORD"), strings.HasSuffix(last, "PASSWD"), strings.HasSuffix(last, "PASSPHRASE"), slices.Contains(passNames, last), last == "PWD" && len(parts) > 1:
 		return "password"
+	case last == "PW", last == "PASSCODE", strings.HasPrefix(name, "TF_TOKEN_"): // Terraform's end with a host
+		return "secret"
 	case strings.HasSuffix(last, "SECRET"), strings.HasSuffix(last, "TOKEN"), last == "CREDENTIAL", last == "CREDENTIALS", last == "CREDS", last == "PAT" && len(parts) > 1, strings.HasSuffix(last, "APIKEY"):
 		return "secret"
 	case last == "KEY":
 		for _, p := range parts[:len(parts)-1] {
-			if slices.Contains(notSecretKeys, p) {
+			if slices.Contains(notSecretKeys, p) && !slices.Contains(parts, "SECRET") {
 				return ""
 			}
 		}
 		return "key"
-	case last == "SALT", last == "AUTH", last == "BEARER", last == "AUTHORIZATION", strings.HasSuffix(last, "KEY") && len(last) > 6:
+	case last == "SALT", last == "PAT", last == "AUTH", last == "BEARER", last == "AUTHORIZATION", strings.HasSuffix(last, "KEY") && len(last) > 6:
 		return "key"
 	}
 	for _, p := range parts {

@@ -24,7 +24,7 @@ func mayAssign(text string) bool {
 			return true
 		}
 	}
-	return speaksOfSecret(text)
+	return speaksOfSecret(text) || strings.Contains(text, "login")
 }
 
 // shellWords splits a text roughly as a shell does. A word in quotes comes without
@@ -32,7 +32,7 @@ func mayAssign(text string) bool {
 func shellWords(text string) (list []token) {
 	for i := 0; i < len(text); {
 		if strings.IndexByte(" \t\r\n;&|()<>,", text[i]) >= 0 {
-			if text[i] == '\n' || text[i] == ';' || text[i] == '|' {
+			if text[i] == '\n' || text[i] == ';' || text[i] == '|' || strings.HasPrefix(text[i:], "&&") {
 				list = append(list, token{"", i}) // a command ends: no flag reaches over it
 			}
 			i++
@@ -74,7 +74,10 @@ func closing(text string, quote byte) int {
 func scanTokens(list []token, depth int, found func(int, Credential)) {
 	var tool string // the last program whose short flags take credentials
 	for i, w := range list {
-		if tools[baseName(w.text)] != "" {
+		switch {
+		case w.text == "":
+			tool = ""
+		case tools[baseName(w.text)] != "":
 			tool = baseName(w.text)
 		}
 		next := ""
@@ -82,19 +85,30 @@ func scanTokens(list []token, depth int, found func(int, Credential)) {
 			next = list[i+1].text
 		}
 		name, value, assigns := strings.Cut(w.text, "=")
+		if assigns {
+			name = memberName(name)
+		}
+		before := ""
+		if i > 0 {
+			before = list[i-1].text
+		}
 		switch {
 		case assigns && isFlagName(name):
-			value, start := unquoted(value, len(name)+1)
+			value, start := unquoted(value, len(w.text)-len(value))
+			if at := loginPassword(tool, name, value); at > 0 {
+				found(i, Credential{Span{start + at, start + len(value)}, "a login", false})
+			}
 			for _, c := range assigned(strings.TrimLeft(name, "-"), value, depth) {
 				c.Start, c.End = c.Start+start, c.End+start
 				found(i, c)
 			}
+		case glued(tool, w.text) > 0:
+			value, start := unquoted(w.text[2:], 2)
+			found(i, Credential{Span{start + glued(tool, w.text) - 1, start + len(value)}, "a password", false})
 		case strings.HasPrefix(w.text, "-") && isFlagName(w.text):
 			value, start := unquoted(next, 0)
 			switch at, what := shortFlag(tool, w.text, value); {
 			case what == "":
-			case strings.HasPrefix(what, "in "): // -pVALUE
-				found(i, Credential{Span{at, len(w.text)}, what[3:], false})
 			default:
 				found(i+1, Credential{Span{start + at, start + len(value)}, what, false})
 			}
@@ -103,6 +117,13 @@ func scanTokens(list []token, depth int, found func(int, Credential)) {
 			}
 		case strings.IndexByte(w.text, '?') >= 0 && assigns:
 			queries(w.text, func(c Credential) { found(i, c) })
+		case slices.Contains(setters, before):
+			value, start := unquoted(next, 0)
+			if what := kindOf(w.text[strings.LastIndexByte(w.text, ':')+1:], value); what != "" {
+				found(i+1, Credential{Span{start, start + len(value)}, what, false})
+			}
+		case w.text == "login" && slices.Contains(logins, baseName(before)) && len(next) >= 16 && !strings.HasPrefix(next, "-") && mixed(next) && isPassword(next):
+			found(i+1, Credential{Span{0, len(next)}, "a token", false})
 		}
 		if depth > 0 && depth <= maxDepth && strings.ContainsAny(w.text, " \n") {
 			for _, c := range scan("", w.text, depth) {
@@ -144,30 +165,73 @@ func queries(url string, found func(Credential)) {
 var tools = map[string]string{
 	"login": "-p", "sshpass": "-p", "mongo": "-p", "mongosh": "-p", "mongodump": "-p", "mongorestore": "-p", "mysql": "-p", "mysqldump": "-p", "mysqladmin": "-p",
 	"mariadb": "-p", "mariadb-dump": "-p", "curl": "-u", "wget": "-u", "http": "-a", "redis-cli": "-a", "sqlcmd": "-P", "ldapsearch": "-w", "smbclient": "-U", "az": "-p", "cqlsh": "-p",
+	"zip": "-P", "unzip": "-P", "7z": "-p", "7za": "-p",
 }
 
+// setters are words after which a name and its value follow.
+var setters = []string{"set", "setx", "ENV", "ARG", "-x", "-gx", "-Ux"}
+
+// logins are programs whose login takes a token as its argument.
+var logins = []string{"vault", "wandb", "tailscale", "fly"}
+
 // shortFlag returns where in a value the credential of a short flag begins, and what
-// it is. "in " before that says that it is in the flag's own word.
+// it is.
 func shortFlag(tool, flag, value string) (int, string) {
 	takes := tools[tool]
+	if at := loginPassword(tool, flag, value); at > 0 {
+		return at, "a login"
+	}
 	switch {
-	case flag == "-u" || flag == "--user" || flag == "--proxy-user" || flag == "-U" && takes == "-U":
-		at := strings.IndexAny(value, ":%") + 1
-		if (takes == "-u" || takes == "-U") && at > 0 && isPassword(value[at:]) {
-			return at, "a login"
-		}
 	case takes != "" && flag == takes || flag == "-P" && takes == "-P":
-		if isPassword(value) && !strings.HasPrefix(value, "-") {
+		if isPassword(value) && !strings.HasPrefix(value, "-") && takes != "-u" && takes != "-U" {
 			return 0, "a password"
-		}
-	case takes == "-p" && strings.HasPrefix(flag, "-p") && !strings.HasPrefix(flag, "-port") && isPassword(flag[2:]):
-		if strings.HasPrefix(tool, "my") || strings.HasPrefix(tool, "maria") || tool == "sshpass" {
-			return 2, "in a password"
 		}
 	case flag == "-p" && len(value) >= 16 && mixed(value) && entropy(value) >= 3.5 && isPassword(value) && !strings.ContainsAny(value, ":/.,"):
 		return 0, "a password"
 	}
 	return 0, ""
+}
+
+// loginPassword returns where the password begins in the user:password of a flag; 0
+// if it has none.
+func loginPassword(tool, flag, value string) int {
+	takes := tools[tool]
+	switch {
+	case takes != "-u" && takes != "-U":
+	case flag == "-u" || flag == "--user" || flag == "--proxy-user" || flag == "-U" && takes == "-U":
+		if at := strings.IndexAny(value, ":%") + 1; at > 0 && isPassword(value[at:]) {
+			return at
+		}
+	}
+	return 0
+}
+
+// glued returns one more than the place in -pVALUE or -uUSER:VALUE after the flag at
+// which a password begins; 0 if there is none.
+func glued(tool, word string) int {
+	if len(word) < 3 || word[0] != '-' || tool == "" {
+		return 0
+	}
+	value, _ := unquoted(word[2:], 0)
+	switch takes := tools[tool]; {
+	case takes != word[:2] || strings.HasPrefix(word, "-port"):
+	case takes == "-u":
+		if at := loginPassword(tool, takes, value); at > 0 {
+			return at + 1
+		}
+	case (strings.HasPrefix(tool, "my") || strings.HasPrefix(tool, "maria") || strings.HasPrefix(tool, "7z") || tool == "sshpass") && isPassword(value):
+		return 1
+	}
+	return 0
+}
+
+// memberName returns the name in environ['NAME'], or the text itself.
+func memberName(text string) string {
+	open := strings.IndexAny(text, `"'`)
+	if open < 1 || text[open-1] != '[' || !strings.HasSuffix(text, text[open:open+1]+"]") || len(text) < open+3 {
+		return text
+	}
+	return text[open+1 : len(text)-2]
 }
 
 // isFlag reports whether a word is a flag and no value: random values may begin with
