@@ -19,7 +19,11 @@ var (
 	netrc        = lazy(`\b(?:machine\s+\S+|default)\s+login\s+\S+\s+password\s+([^\s"'\\]+)`)
 	plainValue   = lazy(`(?i)^(true|false|yes|no|on|off|null|none|nil|undefined|auto|default|disabled|enabled|required|optional|-?[0-9.,_:]+[a-z%]{0,3})$`)
 	// fill stands for a value to come.
-	fill       = lazy(`(?i)\$\{|\$\(|\{\{|^\$[A-Za-z_]|^%.*%$|^<.*>$|^\[.*\]$|^__.*__$|Ref::|^arn:|^(ssm|vault|secretsmanager|sops|op|aws-sm|gcp|azure)[:/]|\*\*\*|^x{3,}|^(change|replace)[-_ ]?(me|it|this)|^your[-_ ]|[-_]here$|^(todo|tbd|fixme|dummy|redacted|placeholder|example|insert|set[-_]|none|test|fake|sample|foo|bar)\b|\.\.\.|^\?[a-z]|^(id|type|src|env)=`)
+	fill = lazy(`(?i)\$\{|\$\(|\{\{|^\$[A-Za-z_]|^%.*%$|^<.*>$|^\[.*\]$|^__.*__$|Ref::|^arn:|^(ssm|vault|secretsmanager|sops|op|aws-sm|gcp|azure)[:/]|\*\*\*|^x{3,}|^(change|replace)[-_ ]?(me|it|this)|^your[-_ ]|[-_]here$|^(todo|tbd|fixme|dummy|redacted|placeholder|example|insert|set[-_]|none|test|fake|sample|foo|bar)\b|\.\.\.|^\?[a-z]|^(id|type|src|env)=`)
+	// call is an expression of a program: os.environ["X"], getpass().
+	call       = lazy(`^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*(\[["']|\(["')])`)
+	pathToFile = lazy(`^[A-Za-z0-9_.=-]+(/[A-Za-z0-9_.=-]+)+\.[a-z][a-z0-9]{0,7}$`)
+	uuid       = lazy(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 	somewhere  = lazy(`^(/|\./|\.\./|~/|[A-Za-z]:\\|s3://|https?://|file://|gs://|git@|[a-z0-9-]+\.[a-z0-9.-]+\.[a-z]{2,}(:[0-9]+)?(/|$))`)
 	words      = lazy(`^[A-Za-z]+([-_./: ][A-Za-z]+)*$`)
 	longBase64 = lazy(`^[A-Za-z0-9+/]{40,}={0,2}$`)
@@ -273,7 +277,7 @@ func kindOf(name, value string) string {
 	if longBase64().MatchString(value) && entropy(value) >= 4.2 && mixed(value) && strings.ToLower(value) != value {
 		return "a key" // some begin with a slash, as paths do
 	}
-	if plainValue().MatchString(value) || fill().MatchString(value) || somewhere().MatchString(value) {
+	if plainValue().MatchString(value) || fill().MatchString(value) || somewhere().MatchString(value) || call().MatchString(value) {
 		return ""
 	}
 	switch kind {
@@ -286,6 +290,9 @@ func kindOf(name, value string) string {
 			return "a secret"
 		}
 	case "key":
+		if pathToFile().MatchString(value) || strings.EqualFold(name, "key") && uuid().MatchString(value) {
+			return "" // of an object in a bucket, of a record
+		}
 		if len(value) >= 16 && !words().MatchString(value) && (hexKey().MatchString(value) || entropy(value) >= 3.2 && mixed(value) && strings.Count(value, "/") < 3 && !strings.Contains(value, " ")) {
 			return "a key"
 		}

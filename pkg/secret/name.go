@@ -52,7 +52,12 @@ var notItself = strings.Fields(`NAME ID IDS ARN FILE PATH DIR URL URI HOST LENGT
 	ROTATION INDEX SCOPE SCOPES LOCATION REF SOURCE USER USERNAME PUBLIC MAP PAIR STRATEGY LIFETIME`)
 
 var notSecretKeys = strings.Fields(`PUBLIC S3 OBJECT PARTITION SORT PRIMARY FOREIGN CACHE INPUT OUTPUT DATA HASH RANGE GROUP ROW INDEX SHARD ROUTING MESSAGE CONFIG
-	JSON DICT LOOKUP JOIN DEDUP CHECKPOINT MODEL DATASET RESULT TABLE KMS PUB`)
+	JSON DICT LOOKUP JOIN DEDUP CHECKPOINT MODEL DATASET RESULT TABLE KMS PUB IDEMPOTENCY SAMPLE RECORD JOB TASK RUN ITEM FILE DOCUMENT DOC EVENT BATCH IMAGE ARTIFACT
+	SOURCE DEST DESTINATION TARGET BLOB ENTITY REQUEST BUILD COMMIT FEATURE LABEL SPLIT STEP NODE EDGE`)
+
+// notSecretTokens come before TOKEN in the names of what pages and repeated requests
+// are told apart by.
+var notSecretTokens = strings.Fields(`NEXT PAGE PAGINATION CONTINUATION DEDUP IDEMPOTENCY REQUEST`)
 
 // passNames are names for a password that end with PASS. Other words do as well:
 // BYPASS, COMPASS.
@@ -73,6 +78,9 @@ func kindOfName(name string) string {
 			return ""
 		}
 	}
+	if n := len(parts); last == "TOKEN" && n > 1 && (slices.Contains(notSecretTokens, parts[n-2]) || n == 2 && parts[0] == "CLIENT") {
+		return ""
+	}
 	switch {
 	case strings.HasSuffix(last, "PASSWORD"), strings.HasSuffix(last, "PASSWD"), strings.HasSuffix(last, "PASSPHRASE"), slices.Contains(passNames, last), last == "PWD" && len(parts) > 1:
 		return "password"
@@ -87,7 +95,7 @@ func kindOfName(name string) string {
 			}
 		}
 		return "key"
-	case last == "SALT", last == "PAT", last == "AUTH", last == "BEARER", last == "AUTHORIZATION", strings.HasSuffix(last, "KEY") && len(last) > 6:
+	case last == "SALT", last == "AUTH", last == "BEARER", last == "AUTHORIZATION", strings.HasSuffix(last, "KEY") && len(last) > 6:
 		return "key"
 	}
 	for _, p := range parts {

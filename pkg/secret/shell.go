@@ -183,7 +183,7 @@ func shortFlag(tool, flag, value string) (int, string) {
 	}
 	switch {
 	case takes != "" && flag == takes || flag == "-P" && takes == "-P":
-		if isPassword(value) && !strings.HasPrefix(value, "-") && takes != "-u" && takes != "-U" {
+		if isPassword(value) && !strings.HasPrefix(value, "-") && takes != "-u" && takes != "-U" && !strings.HasPrefix(tool, "7z") {
 			return 0, "a password"
 		}
 	case flag == "-p" && len(value) >= 16 && mixed(value) && entropy(value) >= 3.5 && isPassword(value) && !strings.ContainsAny(value, ":/.,"):

@@ -103,6 +103,8 @@ func TestCommandLines(t *testing.T) {
 		"setx DB_PASSWORD «hunter2x»", "ENV DB_PASSWORD «hunter2x»", "npm config set //registry.npmjs.org/:_authToken «a1b2c3d4e5»", "vault login «a1b2c3d4e5f6g7h8i9»",
 		"os.environ['DB_PASSWORD']='«hunter2x»'", "<server><password>«hunter2x»</password></server>", "rclone --s3-secret-access-key «a1b2c3d4e5F6G7H8» ls", "export API_KEY='«Tr0ub4dor&3x!»'",
 		"docker login -u ci --password-stdin && mkdir -p results", "curl -u ci:$TOKEN https://x && mkdir -p build2024/out", "ROUTE_BYPASS=corridor9 run", "mysql -h db app; cp -p notes.md2 x", "zip -r a.zip data1",
+		"python -c \"import os; token=os.environ['HF_TOKEN']; run(token=get())\"", "token = os.getenv(\"API_TOKEN\")", "SAMPLE_KEY=ERR000589/reads_1.fastq.gz", "API_KEY=reads/2024-01-01/part-0001.parquet",
+		"NEXT_TOKEN=7c9e6679-7425-40de-944b-e07fc1f90ae7", "IDEMPOTENCY_KEY=7c9e6679-7425-40de-944b-e07fc1f90ae7", "KEY=7c9e6679-7425-40de-944b-e07fc1f90ae7", "7z x -p archive2024.7z", "wandb login --relogin",
 		"run --token-limit 4096 --tokens 12 --password-file /run/x --secret-arn arn:aws:x --password $PASSWORD --token ${TOKEN} --passphrase-env X",
 		"docker run -p 8080:80 -u 1000:1000 x", "ssh -p 2222 host", "tar -p -u x", "docker login --password-stdin", "docker build --secret id=npmrc,src=.npmrc .", "sbatch -p gpu-large",
 		"error: access denied for user 'app': the password is wrong", "credentials: no role found for EC2 at 12:30", "token: expired", "read key: unexpected end of file after 12 bytes",
