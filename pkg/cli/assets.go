@@ -93,7 +93,7 @@ func (p *program) schema(c *cli.Context) error {
 		}
 	}
 	if !c.Args().Present() {
-		return p.printText(strings.Join(names, "\n") + "\n")
+		return p.printUnmasked(strings.Join(names, "\n") + "\n")
 	}
 	word := strings.TrimSuffix(c.Args().First(), suffix)
 	data, err := schemas.FS.ReadFile(word + suffix)
@@ -104,7 +104,7 @@ func (p *program) schema(c *cli.Context) error {
 		}
 		return f.try("the schemas are: %s", strings.Join(names, " "))
 	}
-	return p.printText(string(data))
+	return p.printUnmasked(string(data))
 }
 
 func (p *program) initCommand() *cli.Command {
@@ -143,7 +143,7 @@ func (p *program) init(c *cli.Context) error {
 		return err
 	}
 	if !c.Args().Present() {
-		return p.printText(string(data))
+		return p.printUnmasked(string(data))
 	}
 	path := c.Args().First()
 	switch err := writeNew(path, data); {
@@ -187,7 +187,7 @@ func (p *program) versionCommand() *cli.Command {
 			if format == "json" {
 				return p.writeJSON(v)
 			}
-			return p.printText(fmt.Sprintf("batchctl %s %s %s %s\naws-sdk-go-v2/service/batch %s\ninstance types of %s, Fargate sizes of %s, prices of %s\n",
+			return p.printUnmasked(fmt.Sprintf("batchctl %s %s %s %s\naws-sdk-go-v2/service/batch %s\ninstance types of %s, Fargate sizes of %s, prices of %s\n",
 				v.Version, v.Commit, v.Go, v.Platform, v.SDK, v.InstanceTypes, v.FargateSizes, v.Prices))
 		},
 	}

@@ -67,7 +67,7 @@ func (p *program) completionCommand() *cli.Command {
 			if !ok {
 				return usage("unknown shell %q", c.Args().First()).try("the shells are: bash zsh fish")
 			}
-			return p.printText(script)
+			return p.printUnmasked(script)
 		},
 		BashComplete: func(c *cli.Context) { fmt.Fprintln(p.Out, "bash\nzsh\nfish") },
 	}

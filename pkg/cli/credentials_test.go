@@ -50,7 +50,7 @@ func outputs() (list []output) {
 		"verify FILE --target aws", "verify FILE --target aws --output json", "ecs run FILE --dry-run --cluster c --target aws", "submit FILE --target aws", "plan FILE --target aws",
 		"list", "list --output json", "status JOB", "status JOB --output json", "status LOST", "wait JOB", "wait JOB --output json", "explain JOB", "explain JOB --output json",
 		"explain LOST", "explain LOST --output json", "logs JOB", "logs JOB --output json", "logs JOB --first-error", "logs JOB --first-error --output json", "logs LOST",
-		"results JOB", "results JOB --output json", "stop JOB", "retry JOB --dry-run", "resume", "queues", "queues --output json", "top --iterations 1", "top --iterations 1 --output json",
+		"results JOB", "results JOB --output json", "results JOB --output csv", "results JOB --output markdown", "stop JOB", "retry JOB --dry-run", "resume", "queues", "queues --output json", "top --iterations 1", "top --iterations 1 --output json",
 		"gc --dry-run", "replay JOB", "doctor", "doctor --output json", "bench compare FILE FILE",
 	} {
 		add(line, "")
@@ -156,6 +156,25 @@ func TestCredentialsInOutputs(t *testing.T) {
 	}
 }
 
+// A job's name and its queue are identifiers, and show no credential either.
+func TestCredentialsInNames(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	t.Setenv("HOME", dir)
+	t.Setenv("BATCHCTL_STATE_DIR", filepath.Join(dir, "state"))
+	t.Setenv("BATCHCTL_TARGET", "")
+	token := "ghp_" + secrettest.New(rand.Uint64()).Of("abcdefghijklmnopqrstuvwxyz0123456789", 36)
+	writeJSON(t, "job.json", map[string]any{"name": "n-" + token, "queue": "q-" + token, "image": "busybox:1", "command": []string{"true"}, "resources": map[string]any{"vcpus": 1, "memory": "64 MiB"}, "timeout": "1m"})
+	for _, line := range []string{"validate job.json", "plan job.json", "submit job.json", "submit job.json --output json", "submit job.json --wait", "list", "status n-" + token, "explain n-" + token, "queues", "queues --output json",
+		"top --iterations 1", "top --iterations 1 --output json", "stop n-" + token, "stop n-" + token + " --output json", "gc --dry-run", "gc --dry-run --output json", "submit missing-" + token + ".json", "serve --stop"} {
+		var out, story bytes.Buffer
+		cli.Main(t.Context(), append([]string{"batchctl"}, strings.Fields(line)...), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &story})
+		if text := out.String() + story.String(); strings.Contains(text, token) {
+			t.Errorf("batchctl %s shows the credential:\n%s", line, around(text, token))
+		}
+	}
+}
+
 // listedOutputs reads the outputs that SECURITY.md lists as unmasked, each with the
 // reason.
 func listedOutputs(t *testing.T) map[string]string {
@@ -182,6 +201,11 @@ func listedOutputs(t *testing.T) map[string]string {
 // which writes them into its log and fails.
 func seeded(name string, all []secrettest.Credential) map[string]any {
 	script := "echo started"
+	plain := slices.IndexFunc(all, func(c secrettest.Credential) bool { return !strings.ContainsAny(c.Value, "'\"\n\\") && !c.Named })
+	result := []byte(`{"result": 1}`)
+	if plain >= 0 {
+		result, _ = json.Marshal(map[string]any{"result": all[plain].Value})
+	}
 	var words []string
 	environment, parameters, tags := map[string]string{}, map[string]string{}, map[string]string{}
 	for i, c := range all {
@@ -198,7 +222,7 @@ func seeded(name string, all []secrettest.Credential) map[string]any {
 		}
 		words = append(words, "--token", c.Value)
 	}
-	script += "\necho '{\"result\": 1}'\nfor word do echo \"cannot log in: $word\"; done\nexit 3"
+	script += "\necho '" + string(result) + "'\nfor word do echo \"cannot log in: $word\"; done\nexit 3"
 	return map[string]any{"name": name, "image": "busybox:1", "command": append([]string{"sh", "-c", script, "sh"}, words...), "environment": environment, "parameters": parameters,
 		"tags": tags, "resources": map[string]any{"vcpus": 1, "memory": "64 MiB"}, "timeout": "1m"}
 }

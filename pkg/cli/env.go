@@ -34,7 +34,7 @@ func (p *program) envCommand() *cli.Command {
 				if format != "text" {
 					return usage("--unset prints shell commands, not %s", format).try("leave --output out: batchctl env --unset")
 				}
-				return p.printText(unsetExports() + "\n")
+				return p.printUnmasked(unsetExports() + "\n")
 			}
 			dir, err := stateDir(c)
 			if err != nil {

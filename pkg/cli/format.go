@@ -99,5 +99,5 @@ func (p *program) printDocument(text string) error {
 	if isTerminal(p.Out) {
 		text = string(diag.PrintableJSON([]byte(text)))
 	}
-	return p.printText(text)
+	return p.printUnmasked(text)
 }

@@ -120,7 +120,7 @@ func (p *program) gcResources(c *cli.Context, call *jobCall) (rows []gcRow, fail
 
 func (p *program) printGC(format string, rows []gcRow) error {
 	if format == "json" {
-		return p.writeJSON(rows)
+		return p.writeMaskedJSON(rows)
 	}
 	if len(rows) == 0 {
 		fmt.Fprintln(p.Err, "nothing that batchctl registered or made")

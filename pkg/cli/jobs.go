@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -20,6 +21,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/local"
+	"github.com/batchctl/batchctl/pkg/secret"
 	"github.com/batchctl/batchctl/pkg/spec"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
@@ -636,7 +638,12 @@ func (p *program) writeShapes(shapes any) error {
 	return p.writeJSON(json.RawMessage(data))
 }
 
-func (p *program) printText(s string) error {
-	_, err := fmt.Fprint(p.Out, s)
+// printText prints a text for people, without what looks like a credential.
+func (p *program) printText(s string) error { return p.printUnmasked(secret.Mask("", s)) }
+
+// printUnmasked prints a text unchanged: a document, or what holds a credential on
+// purpose. SECURITY.md lists those of jobs.
+func (p *program) printUnmasked(s string) error {
+	_, err := io.WriteString(p.Out, s)
 	return err
 }

@@ -67,6 +67,16 @@ func (p *program) writeJSON(v any) error {
 	return err
 }
 
+// writeMaskedJSON is writeJSON without what looks like a credential, in the name of a
+// job or of a queue, say.
+func (p *program) writeMaskedJSON(v any) error {
+	text, err := jsonText(v)
+	if err != nil {
+		return err
+	}
+	return p.printText(string(text))
+}
+
 func jsonText(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

@@ -64,7 +64,7 @@ func (p *program) queues(c *cli.Context) error {
 		fmt.Fprintf(p.Err, "note: what jobs hold is not shown: %s\n", diag.Printable(p.redacted(denied.Error())))
 	}
 	if call.format == "json" {
-		return p.writeJSON(queues)
+		return p.writeMaskedJSON(queues)
 	}
 	if len(queues) == 0 {
 		fmt.Fprintln(p.Err, "no queues")

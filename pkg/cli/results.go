@@ -225,10 +225,17 @@ func (p *program) writeTable(format string, t *results.Table) error {
 	write := map[string]func(io.Writer) error{"csv": t.WriteCSV, "json": t.WriteJSON, "markdown": t.WriteMarkdown,
 		"text": func(w io.Writer) error {
 			widest := 0
-			if isTerminal(w) {
+			if isTerminal(p.Out) {
 				widest = widestValue
 			}
 			return t.WriteText(w, widest)
 		}}[format]
-	return write(p.Out)
+	if format == "csv" || format == "json" {
+		return write(p.Out) // data for programs
+	}
+	var b strings.Builder
+	if err := write(&b); err != nil {
+		return err
+	}
+	return p.printText(b.String())
 }

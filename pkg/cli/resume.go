@@ -131,7 +131,7 @@ func elsewhere(r client.OpenRun, t *target) error {
 // endResume prints what has an id now, and what is open still.
 func (p *program) endResume(t *target, jobs []client.Submitted, format string, err error) error {
 	if format == "json" {
-		if err := p.writeJSON(submittedRows(t, jobs)); err != nil {
+		if err := p.writeMaskedJSON(submittedRows(t, jobs)); err != nil {
 			return err
 		}
 	} else if err := p.printSubmitted(jobs); err != nil {
@@ -167,7 +167,7 @@ func (p *program) printOpen(open []client.OpenRun, format string) error {
 		rows = append(rows, row)
 	}
 	if format == "json" {
-		return p.writeJSON(rows)
+		return p.writeMaskedJSON(rows)
 	}
 	if len(rows) == 0 {
 		fmt.Fprintln(p.Err, "nothing to resume: every submission came to its end")

@@ -30,7 +30,7 @@ func (p *program) rules(c *cli.Context) error {
 	case format == "json":
 		return p.rulesJSON(named)
 	case format == "markdown" && len(named) == 0:
-		return p.printText(lint.Page())
+		return p.printUnmasked(lint.Page())
 	case len(named) == 0:
 		return p.listRules()
 	}
@@ -42,7 +42,7 @@ func (p *program) rules(c *cli.Context) error {
 			entries = append(entries, ruleText(r))
 		}
 	}
-	return p.printText(strings.Join(entries, "\n"))
+	return p.printUnmasked(strings.Join(entries, "\n"))
 }
 
 // rulesNamed returns the rules of these names.

@@ -201,7 +201,7 @@ func (p *program) printExports(dir string) error {
 	if err != nil {
 		return err
 	}
-	return p.printText(exports(connection))
+	return p.printUnmasked(exports(connection))
 }
 
 // stopEngine stops a running engine with its jobs, waits until both have ended, and prints which jobs these were.

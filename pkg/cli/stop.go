@@ -93,7 +93,7 @@ func (p *program) stop(c *cli.Context) error {
 	}
 	rows = append(rows, namesakes...)
 	if call.format == "json" {
-		err = p.writeJSON(rows)
+		err = p.writeMaskedJSON(rows)
 	} else {
 		var b strings.Builder
 		for _, r := range rows {

@@ -141,7 +141,7 @@ func (d *delivery) tell(jobs []client.Submitted) error {
 	case d.format != "json":
 		err = d.p.printSubmitted(jobs)
 	case d.whole:
-		err = d.p.writeJSON(rows)
+		err = d.p.writeMaskedJSON(rows)
 	}
 	if d.path == "" {
 		return err
@@ -154,7 +154,7 @@ func (d *delivery) tell(jobs []client.Submitted) error {
 // those of a submission that nobody could follow.
 func (d *delivery) end(jobs []client.Submitted) error {
 	if d.format == "json" && !d.whole {
-		return d.p.writeJSON(submittedRows(d.t, jobs))
+		return d.p.writeMaskedJSON(submittedRows(d.t, jobs))
 	}
 	if len(d.told) == 0 {
 		return d.tell(jobs)

@@ -123,7 +123,7 @@ func (p *program) printSnapshots(ctx context.Context, look func() (*topSnapshot,
 // each but the first.
 func (p *program) printTop(s *topSnapshot, format string, again bool) error {
 	if format == "json" {
-		return p.writeJSON(s)
+		return p.writeMaskedJSON(s)
 	}
 	text := s.plain()
 	if again {

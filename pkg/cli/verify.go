@@ -62,7 +62,7 @@ func (p *program) verify(c *cli.Context) error {
 		return err
 	}
 	if format == "json" {
-		err = p.writeJSON(results)
+		err = p.writeMaskedJSON(results)
 	} else {
 		err = p.printResults(results)
 	}
