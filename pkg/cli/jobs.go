@@ -252,7 +252,7 @@ func (p *program) printJobTree(t *target, jobs []client.Recalled, asked asked, w
 	}
 	var b strings.Builder
 	if title := asked.title; title != "" {
-		b.WriteString(text(title, "").cut(cmp.Or(width(p.Out), len(title))).render(color(p.Out)) + "\n")
+		b.WriteString(text(secret.Mask("", title), "").cut(cmp.Or(width(p.Out), len(title))).render(color(p.Out)) + "\n")
 	}
 	for _, l := range treeLines(treeRows(details(jobs), asked, note, isTerminal(p.Out)), width(p.Out)) {
 		b.WriteString(l.render(color(p.Out)) + "\n")

@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/secret"
 )
 
 // treeRow is a job in a tree of jobs.
@@ -40,7 +41,7 @@ type treeNode struct {
 func treeRows(jobs []types.JobDetail, asked asked, note func(types.JobDetail) string, charts bool) []treeRow {
 	rows := make([]treeRow, len(jobs))
 	for i, job := range jobs {
-		rows[i] = treeRow{id: aws.ToString(job.JobId), name: nameOf(job), status: job.Status, note: note(job)}
+		rows[i] = treeRow{id: aws.ToString(job.JobId), name: secret.Mask("", nameOf(job)), status: job.Status, note: secret.Mask("", note(job))}
 		if charts {
 			rows[i].chart = arrayChart(job)
 		}
@@ -52,7 +53,7 @@ func treeRows(jobs []types.JobDetail, asked asked, note func(types.JobDetail) st
 		}
 	}
 	for _, step := range asked.unsubmitted {
-		rows = append(rows, treeRow{id: step.key, name: step.Name, status: step.status(), after: step.after, when: step.When, unsubmitted: true, note: step.note()})
+		rows = append(rows, treeRow{id: step.key, name: secret.Mask("", step.Name), status: step.status(), after: step.after, when: step.When, unsubmitted: true, note: secret.Mask("", step.note())})
 	}
 	return rows
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/rpc"
+	"github.com/batchctl/batchctl/pkg/secret"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
@@ -208,10 +209,19 @@ func (g *Gatherer) log(ctx context.Context, b *Bundle, job *types.JobDetail) *Lo
 	}
 	events := out.Events[max(0, len(out.Events)-logTail):]
 	for _, e := range events {
-		text := strings.TrimRight(str(e.Message), "\r\n")
-		l.Lines = append(l.Lines, LogLine{num(e.Timestamp), strings.ToValidUTF8(text[:min(len(text), maxLine)], "\ufffd")})
+		l.Lines = append(l.Lines, LogLine{num(e.Timestamp), cutLine(strings.TrimRight(str(e.Message), "\r\n"))})
 	}
 	return l
+}
+
+// cutLine returns the beginning of a line of a log. The part of a credential before
+// the cut would no longer be recognised, so credentials are masked first.
+func cutLine(text string) string {
+	if len(text) > maxLine {
+		text = secret.Mask("", text) // which shortens what is not ASCII
+		text = text[:min(len(text), maxLine)]
+	}
+	return strings.ToValidUTF8(text, "\ufffd")
 }
 
 // logOf names the stream of a job's last attempt; nil where it has none in
