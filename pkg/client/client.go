@@ -41,6 +41,12 @@ type Client struct {
 	// Amz-Sdk-Invocation-Id, as the local engine does, and makes no second job of
 	// it. Then jobs keep their users' own names.
 	TakesOnce bool
+	// Replayable says that something between this process and the service can deliver a
+	// request twice, see CanReplay. Then jobs are checked for duplicates even after clear answers.
+	Replayable bool
+	// LeaveLook has Submit and SubmitNow return without waiting for the last look for
+	// duplicates. The caller makes it with CheckDuplicates, where OpenRun.Unchecked is not 0.
+	LeaveLook bool
 	// Attached says that the jobs are to end with this process, so that nothing is
 	// left to resume after it.
 	Attached bool

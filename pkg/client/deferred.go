@@ -257,7 +257,7 @@ func (c *Client) awaitDue(ctx context.Context, r *run, known *ends, wait bool) (
 			err = sleep(ctx, pause)
 		}
 		if err == nil && c.lookIsDue(r) {
-			err = c.endAllTwins(ctx, r)
+			err = c.endTwins(ctx, r)
 		}
 		if err != nil {
 			return false, err

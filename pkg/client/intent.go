@@ -17,7 +17,7 @@ import (
 // too large, is refused here, before anything is changed; the service is only asked
 // for jobs of before and for registered definitions, where the plan needs them.
 func (c *Client) newRun(ctx context.Context, p *plan.Plan) (*run, error) {
-	r := &run{name: newSubmissionID()[:shortLen], attached: c.Attached, began: time.Now()}
+	r := &run{name: newSubmissionID()[:shortLen], attached: c.Attached, stopOnFailure: c.StopOnFailure, began: time.Now()}
 	latest, definers := map[string]int{}, map[string]int{}
 	for i, j := range p.Jobs {
 		t := taskFor(j)

@@ -1,9 +1,7 @@
 package client
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -26,6 +24,9 @@ type Ledger struct {
 	Dir string
 	// Target is where the jobs go: `local`, or `aws 123456789012 us-east-1`.
 	Target string
+	// Damaged is called with the damaged lines of a file where a method skips them without
+	// returning a *DamageError. It may be nil, and may be called again for the same file.
+	Damaged func(*DamageError)
 }
 
 // Entry is an accepted job.
@@ -147,14 +148,14 @@ func (l *Ledger) openEntries() ([]Entry, error) {
 	runs, err := l.openRuns()
 	var entries []Entry
 	for _, run := range runs {
-		lines, err := l.peek(run)
+		text, err := l.peek(run)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // closed just now
 		}
 		if err != nil {
 			return nil, err
 		}
-		entries = append(entries, acceptedOf(lines)...)
+		entries = append(entries, acceptedOf(text.lines)...)
 	}
 	return entries, err
 }
@@ -178,34 +179,15 @@ func acceptedOf(lines []line) (entries []Entry) {
 }
 
 // closedEntries reads submissions.jsonl.
-func (l *Ledger) closedEntries() ([]Entry, error) {
-	f, err := os.Open(l.path())
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	var entries []Entry
-	var damaged []int
-	n := 0
-	err = eachLine(f, func(text []byte) {
-		n++
-		var e Entry
-		if json.Unmarshal(text, &e) == nil && e.ID != "" {
-			entries = append(entries, e)
-		} else if len(bytes.TrimSpace(text)) > 0 {
-			damaged = append(damaged, n)
+func (l *Ledger) closedEntries() (entries []Entry, err error) {
+	err = readRecords(l.path(), func(e Entry) bool {
+		if e.ID == "" {
+			return false
 		}
+		entries = append(entries, e)
+		return true
 	})
-	if err != nil {
-		return entries, err
-	}
-	if damaged != nil {
-		return entries, &DamageError{l.path(), damaged}
-	}
-	return entries, nil
+	return entries, err
 }
 
 // definedTarget is a line of targets.jsonl: the platform file that defines a target.
@@ -236,17 +218,13 @@ func (l *Ledger) RememberPlatform(target, platform string) error {
 // PlatformsOf returns the platform files that defined the target for submissions, the
 // last one first. A file may have changed since, or be gone.
 func (l *Ledger) PlatformsOf(target string) (paths []string) {
-	f, err := os.Open(l.targetsPath())
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	_ = eachLine(f, func(text []byte) {
-		var d definedTarget
-		if json.Unmarshal(text, &d) == nil && d.Target == target && d.Platform != "" {
+	// Without the note a command needs --platform, so a file that cannot be read is no error.
+	_ = l.passDamage(readRecords(l.targetsPath(), func(d definedTarget) bool {
+		if d.Target == target && d.Platform != "" {
 			paths = append(slices.DeleteFunc(paths, func(p string) bool { return p == d.Platform }), d.Platform)
 		}
-	})
+		return d.Target != "" && d.Platform != ""
+	}))
 	slices.Reverse(paths)
 	return paths
 }

@@ -2,9 +2,6 @@ package client
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -58,21 +55,21 @@ func (l *Ledger) Remember(jobs ...types.JobDetail) error {
 	if err != nil {
 		return err
 	}
-	var text []byte
+	var news []Outcome
 	for _, job := range jobs {
 		o := l.outcome(job)
 		if _, again := known[o.ID]; again {
 			continue
 		}
 		known[o.ID] = o
-		line, err := json.Marshal(o)
-		if err != nil {
-			return err
-		}
-		text = append(append(text, line...), '\n')
+		news = append(news, o)
 	}
-	if text == nil {
+	if news == nil {
 		return nil
+	}
+	text, err := jsonLines(news)
+	if err != nil {
+		return err
 	}
 	if err := os.MkdirAll(l.Dir, 0o700); err != nil {
 		return err
@@ -96,25 +93,17 @@ func (l *Ledger) outcome(job types.JobDetail) Outcome {
 	return o
 }
 
-// outcomes reads how jobs ended, by id. What cannot be read is as if it had not
-// been seen.
+// outcomes reads how jobs ended, by id. The outcome on a damaged line counts as not seen.
 func (l *Ledger) outcomes() (map[string]Outcome, error) {
 	known := map[string]Outcome{}
-	f, err := os.Open(l.outcomesPath())
-	if errors.Is(err, fs.ErrNotExist) {
-		return known, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	err = eachLine(f, func(text []byte) {
-		var o Outcome
-		if json.Unmarshal(text, &o) == nil && o.ID != "" {
-			known[o.ID] = o
+	err := readRecords(l.outcomesPath(), func(o Outcome) bool {
+		if o.ID == "" {
+			return false
 		}
+		known[o.ID] = o
+		return true
 	})
-	return known, err
+	return known, l.passDamage(err)
 }
 
 // job is the outcome as DescribeJobs would tell it, as far as it is remembered.
@@ -245,11 +234,10 @@ func (m memory) job(id string) (types.JobDetail, bool) {
 	return types.JobDetail{}, false
 }
 
-// Own returns the entries of this ledger's target, oldest first. Damaged lines are
-// passed over: a command that reads the whole ledger names them.
+// Own returns the entries of this ledger's target, oldest first. It skips damaged lines.
 func (l *Ledger) Own() ([]Entry, error) {
 	entries, err := l.Entries()
-	if _, damaged := errors.AsType[*DamageError](err); err != nil && !damaged {
+	if err := l.passDamage(err); err != nil {
 		return nil, err
 	}
 	return slices.DeleteFunc(entries, func(e Entry) bool { return !l.Covers(e.Target) }), nil

@@ -17,8 +17,12 @@ type OpenRun struct {
 	// jobs nobody knows. Waiting jobs have others to wait for, and Skipped ones are not
 	// needed. Unchecked jobs are accepted and may be doubled.
 	Jobs, Accepted, Unknown, Waiting, Skipped, Unchecked int
+	// LookDue is when the last look for twins of the unchecked jobs is due.
+	LookDue time.Time
 	// IDs are those of the accepted jobs.
 	IDs []string
+	// Unsealed says that lines of the run's log have no checksums: an older version wrote them.
+	Unsealed bool
 	// Damage says why the run's log cannot be understood; then nothing else is known.
 	Damage error
 }
@@ -41,7 +45,7 @@ func (l *Ledger) OpenRuns() ([]OpenRun, error) {
 		}
 		n := r.tally()
 		o := OpenRun{Name: name, Target: r.target, Began: r.began, Jobs: len(r.tasks), Accepted: n.accepted,
-			Unknown: n.unknown, Waiting: n.waiting, Skipped: n.skipped, Unchecked: n.unchecked}
+			Unknown: n.unknown, Waiting: n.waiting, Skipped: n.skipped, Unchecked: n.unchecked, LookDue: r.lookDue(), Unsealed: r.unsealed}
 		for _, s := range r.results() {
 			if s.Skipped == "" {
 				o.IDs = append(o.IDs, s.ID)
@@ -54,14 +58,14 @@ func (l *Ledger) OpenRuns() ([]OpenRun, error) {
 
 // read looks at a run without taking it; nil when it has been closed just now.
 func (l *Ledger) read(name string) (*run, error) {
-	lines, err := l.peek(name)
+	text, err := l.peek(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	return runOf(name, nil, lines)
+	return runOf(name, nil, text)
 }
 
 // ElsewhereError is a run that went to another account, Region or engine than the
@@ -88,11 +92,17 @@ func (c *Client) Resume(ctx context.Context, name string) ([]Submitted, error) {
 	if err := c.checkStaged(r); err != nil {
 		return r.results(), errors.Join(err, r.log.release())
 	}
+	if r.unsealed {
+		c.tell("run %s: an older version wrote its log, without checksums", r.name)
+	}
+	if r.damaged != "" {
+		c.tell("run %s: %s cannot be read: checking every job at the target", r.name, r.damaged)
+	}
 	if err := r.log.write(worker(lineResumed)); err != nil {
 		return nil, errors.Join(err, r.log.release())
 	}
 	if err := c.awaitLateLook(ctx, r); err != nil {
-		return r.results(), errors.Join(err, r.close(c.Ledger))
+		return r.results(), errors.Join(r.dueError(err), r.close(c.Ledger))
 	}
 	jobs, _, err := c.carryOut(ctx, r, true)
 	return jobs, err
@@ -100,11 +110,11 @@ func (c *Client) Resume(ctx context.Context, name string) ([]Submitted, error) {
 
 // take locks a run of this target.
 func (c *Client) take(name string) (*run, error) {
-	log, lines, err := c.Ledger.reopen(name)
+	log, text, err := c.Ledger.reopen(name)
 	if err != nil {
 		return nil, err
 	}
-	r, err := runOf(name, log, lines)
+	r, err := runOf(name, log, text)
 	if err == nil && !r.broken && r.target != c.Ledger.Target {
 		err = &ElsewhereError{name, r.target, c.Ledger.Target}
 	}
@@ -128,11 +138,11 @@ func (c *Client) abandon(r *run) error {
 // Drop closes an open run without going on with it. What was accepted stays as it
 // is; of what is not known, nobody will look any more. A damaged log is set aside.
 func (c *Client) Drop(name string) ([]Submitted, error) {
-	log, lines, err := c.Ledger.reopen(name)
+	log, text, err := c.Ledger.reopen(name)
 	if err != nil {
 		return nil, err
 	}
-	r, damage := runOf(name, log, lines)
+	r, damage := runOf(name, log, text)
 	switch {
 	case damage != nil:
 		return nil, errors.Join(os.Rename(log.path, log.path+".damaged"), log.release())

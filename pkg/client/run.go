@@ -27,13 +27,18 @@ type run struct {
 	began    time.Time
 	tasks    []*task
 	log      *runLog   // nil without a ledger
-	broken   bool      // the first lines of the log were never complete
+	broken   bool      // the log was never complete, so nothing was sent
 	resumed  bool      // it was begun by another process
 	taken    time.Time // when this process took it over
 	stopping bool      // it was refused: what was accepted is being stopped
 
+	stopOnFailure bool   // the client's StopOnFailure when the run began
+	unsealed      bool   // lines of the log have no checksums
+	damaged       string // which outcomes of the log cannot be read; "" for none
+
 	mu        sync.Mutex      // of resources
 	resources map[string]bool // that may have been made
+	twice     []Twin          // ran twice to their end
 }
 
 // task is one job of a run. Its fields are one goroutine's while it is carried out.
@@ -68,7 +73,11 @@ type task struct {
 	sent bool
 	// unclear is when an answer was last missing; zero: never.
 	unclear time.Time
+	// last is when the request ended that gave the job its id.
+	last    time.Time
 	checked bool // nothing doubles it any more
+	// ended are the twins that were ended, or had ended.
+	ended map[string]bool
 }
 
 // open writes the intents to the ledger.
@@ -79,6 +88,7 @@ func (r *run) open(l *Ledger) (err error) {
 	r.target = l.Target
 	first := worker(lineRun)
 	first.Run, first.Name, first.Target, first.Jobs, first.Attached = r.name, r.title, r.target, len(r.tasks), r.attached
+	first.Format, first.StopOnFailure = logFormat, r.stopOnFailure
 	lines := []line{first}
 	var texts []staged
 	for _, t := range r.tasks {
@@ -128,49 +138,84 @@ func (t *task) intent() (line, error) {
 	return l, nil
 }
 
-// runOf reads a run from the lines of its log.
-func runOf(name string, log *runLog, lines []line) (*run, error) {
+// runOf reads a run from the text of its log. First lines that are damaged are a *RunDamageError.
+func runOf(name string, log *runLog, text *logText) (*run, error) {
 	r := &run{name: name, log: log, resumed: true, taken: time.Now()}
+	if text.isNew() {
+		r.broken = true
+		return r, nil
+	}
+	if err := text.checkIntents(); err != nil {
+		return nil, err
+	}
 	byID := map[string]*task{}
-	jobs, outcomes := 0, 0
-	for n, l := range lines {
+	for i, l := range text.lines {
 		switch l.What {
 		case lineRun:
-			r.title, r.target, r.attached, r.began, jobs = l.Name, l.Target, l.Attached, l.Time, l.Jobs
+			r.title, r.target, r.attached, r.began, r.stopOnFailure = l.Name, l.Target, l.Attached, l.Time, l.StopOnFailure
 		case lineIntent:
 			t, err := taskOf(l)
 			if err != nil {
-				return nil, fmt.Errorf("ledger: run %s, line %d: %w", name, n+1, err)
+				return nil, text.damage(text.numbers[i], "%v", err)
 			}
 			r.tasks = append(r.tasks, t)
 			byID[l.Submission] = t
 		case lineResumed:
 		case lineResource:
-			outcomes++
 			if r.resources == nil {
 				r.resources = map[string]bool{}
 			}
 			r.resources[l.Resource] = true
 		case lineStopping:
-			outcomes++
 			r.stopping = true
 		default:
-			outcomes++
 			if t := byID[l.Submission]; t != nil {
 				t.replay(l)
 			}
 		}
 	}
-	r.broken = len(r.tasks) != jobs || jobs == 0
-	if r.broken && outcomes > 0 {
-		return nil, fmt.Errorf("ledger: run %s: %d of its %d intents can be read", name, len(r.tasks), jobs)
+	if err := r.checkEdges(text); err != nil {
+		return nil, err
 	}
-	if !r.broken {
-		r.markDeferred()
-		n := r.tally()
-		r.stopping = r.stopping && n.unknown+n.unsent+n.waiting > 0 // else it has been done
+	r.unsealed = len(text.unsealed) > 0
+	if len(text.damaged) > 0 {
+		if r.stopOnFailure {
+			return nil, text.damage(text.damaged[0], "the line is damaged: the jobs of the run were submitted with --on-failure stop, and whether they are to be stopped is lost")
+		}
+		r.damaged = text.where()
+		r.doubtAll()
 	}
+	r.markDeferred()
+	n := r.tally()
+	r.stopping = r.stopping && n.unknown+n.unsent+n.waiting > 0 // else it has been done
 	return r, nil
+}
+
+// checkEdges finds an intent that refers to a job that the run does not have, which a log
+// without checksums may.
+func (r *run) checkEdges(text *logText) error {
+	for i, t := range r.tasks {
+		wrong := t.definer >= len(r.tasks) || t.definer >= 0 && r.tasks[t.definer].register == nil
+		for _, e := range t.after {
+			wrong = wrong || e.Job < 0 || e.Job >= i
+		}
+		if wrong {
+			return text.damage(2+i, "the intent refers to a job that is not before it")
+		}
+	}
+	return nil
+}
+
+// doubtAll takes in that outcomes are missing: every job may be there twice.
+func (r *run) doubtAll() {
+	for _, t := range r.tasks {
+		if t.done && t.submit != nil {
+			t.unclear, t.checked = r.taken, false
+		}
+		if !t.done && !t.dropped && t.skipped == "" {
+			t.sent = true
+		}
+	}
 }
 
 func taskOf(l line) (*task, error) {
@@ -192,14 +237,21 @@ func taskOf(l line) (*task, error) {
 		return nil, errors.New("the request has been changed: its sha256 is another one")
 	}
 	t.submit = &batch.SubmitJobInput{}
-	return t, wire.Unmarshal(l.Submit, t.submit)
+	if err := wire.Unmarshal(l.Submit, t.submit); err != nil {
+		return nil, err
+	}
+	// The sha256 does not cover the id by which the job is looked up.
+	if tag, tagged := t.submit.Tags[SubmissionTag]; tagged && tag != l.Submission {
+		return nil, fmt.Errorf("the submission id has been changed: the request's tag has %s", tag)
+	}
+	return t, nil
 }
 
 // replay takes in an outcome from the log.
 func (t *task) replay(l line) {
 	switch l.What {
 	case lineAccepted:
-		t.done, t.at, t.result = true, l.Time, Submitted{Name: t.name, ID: l.ID, Definition: l.Definition, ArraySize: l.ArraySize}
+		t.done, t.at, t.last, t.result = true, l.Time, l.Time, Submitted{Name: t.name, ID: l.ID, Definition: l.Definition, ArraySize: l.ArraySize}
 		if t.submit != nil {
 			t.result.Queue = aws.ToString(t.submit.JobQueue)
 		}
@@ -229,7 +281,7 @@ func (r *run) note(t *task, l line) error {
 
 // accepted takes in that a job has an id, or that a definition alone is registered.
 func (r *run) accepted(t *task, s Submitted) error {
-	t.result, t.at, t.done = s, time.Now(), true
+	t.result, t.at, t.last, t.done = s, time.Now(), time.Now(), true
 	if err := r.note(t, line{What: lineAccepted, ID: s.ID, Definition: s.Definition, ArraySize: s.ArraySize}); err != nil {
 		return fmt.Errorf("job %s was accepted as %s, but not written down: %w", s.Name, s.ID, err)
 	}
@@ -343,7 +395,7 @@ func (l *Ledger) knownOf(r *run) (map[string]bool, error) {
 		return nil, nil
 	}
 	entries, err := l.closedEntries()
-	if _, damaged := errors.AsType[*DamageError](err); err != nil && !damaged {
+	if err := l.passDamage(err); err != nil {
 		return nil, err
 	}
 	known := map[string]bool{}

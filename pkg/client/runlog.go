@@ -1,13 +1,10 @@
 package client
 
 import (
-	"bufio"
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -16,13 +13,14 @@ import (
 	"time"
 )
 
-// The log of one run, <Ledger.Dir>/open/<run>.jsonl, is there while something of
-// the run is open. Its first lines, written at once and synced before the first
-// call, say where the run goes and what it will submit: the run, then an intent
-// for each job. A line follows for each outcome. They are for people too.
+// The log of one run, <Ledger.Dir>/open/<run>.jsonl, exists while something of
+// the run is open. Its first lines name where the run goes and what it will submit: the run,
+// then an intent for each job. They are written to <run>.jsonl.new, synced, and renamed before
+// the first call. A line follows for each outcome. They are for people too.
 //
-// What holds in every moment, so that a crash in any of them can be repaired:
-//  1. No SubmitJob is sent whose intent is not on the disk.
+// The following holds at every moment, so that a crash at any of them can be repaired:
+//  1. No SubmitJob is sent whose intent is not on the disk. A log whose name still ends in
+//     .new is of a run of which nothing was sent.
 //  2. An intent without an outcome may or may not have been sent: it is looked up
 //     at the service before it is sent again.
 //  3. The log is removed only after its accepted jobs are in submissions.jsonl and what
@@ -31,10 +29,15 @@ import (
 //     disk. Without that line it has not been sent.
 //
 // Texts that have to be staged lie in <run>.staged beside the log: written after the
-// log was made and before its first lines, removed after it.
+// log is created and before its first lines, removed after it.
 //
 // Outcomes are synced when the run is closed. One that a power failure takes away
 // leaves an intent without an outcome: see 2.
+//
+// Each line has a checksum (lines.go). A damaged line among the first ones is a
+// *RunDamageError, and nothing of the run is sent: what the line asked for is lost, and may
+// have been accepted. A damaged outcome counts as missing, and so may be one that damage
+// removed without a trace: every job of such a run is looked up and checked for duplicates.
 
 // What a line of a run's log says.
 const (
@@ -64,6 +67,9 @@ type line struct {
 	PID      int    `json:"pid,omitempty"`
 	Jobs     int    `json:"jobs,omitempty"`
 	Attached bool   `json:"attached,omitempty"`
+	// Format is logFormat; 0 in logs of older versions.
+	Format        int  `json:"format,omitempty"`
+	StopOnFailure bool `json:"stopOnFailure,omitempty"`
 
 	// Of a job.
 	Name       string          `json:"name,omitempty"`
@@ -93,6 +99,9 @@ type edge struct {
 	Type string `json:"type,omitempty"`
 }
 
+// logFormat is the format of logs in which each line has a checksum.
+const logFormat = 2
+
 // LockedError says that another process works on a run.
 type LockedError struct {
 	Run, Host string
@@ -115,7 +124,15 @@ type runLog struct {
 
 func (l *Ledger) openDir() string { return filepath.Join(l.Dir, "open") }
 
-func (l *Ledger) runPath(run string) string { return filepath.Join(l.openDir(), run+".jsonl") }
+const (
+	logSuffix = ".jsonl"
+	newSuffix = logSuffix + ".new"
+)
+
+func (l *Ledger) runPath(run string) string { return filepath.Join(l.openDir(), run+logSuffix) }
+
+// newPath is where a run's log is until its intents are on the disk.
+func (l *Ledger) newPath(run string) string { return filepath.Join(l.openDir(), run+newSuffix) }
 
 // begin writes the texts that a new run stages and its first lines, and returns when
 // they are on the disk.
@@ -124,11 +141,11 @@ func (l *Ledger) begin(run string, texts []staged, lines []line) (*runLog, error
 		return nil, err
 	}
 	l.sweepStaged()
-	file, err := os.OpenFile(l.runPath(run), os.O_CREATE|os.O_EXCL|os.O_RDWR|os.O_APPEND, 0o600)
+	file, err := os.OpenFile(l.newPath(run), os.O_CREATE|os.O_EXCL|os.O_RDWR|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	log := &runLog{l.runPath(run), file}
+	log := &runLog{l.newPath(run), file}
 	err = lockFile(file)
 	if err == nil {
 		err = log.keepStaged(texts)
@@ -136,10 +153,24 @@ func (l *Ledger) begin(run string, texts []staged, lines []line) (*runLog, error
 	if err == nil {
 		err = log.write(lines...)
 	}
-	if err = cmp.Or(err, file.Sync(), syncDir(l.openDir())); err != nil {
+	if err == nil {
+		err = file.Sync()
+	}
+	if err == nil {
+		err = log.rename(l.runPath(run))
+	}
+	if err = cmp.Or(err, syncDir(l.openDir())); err != nil {
 		return nil, errors.Join(err, log.remove())
 	}
 	return log, nil
+}
+
+func (r *runLog) rename(path string) error {
+	if err := os.Rename(r.path, path); err != nil {
+		return err
+	}
+	r.path = path
+	return nil
 }
 
 // makeDir makes a directory and its parents, each on the disk when it returns.
@@ -157,22 +188,27 @@ func makeDir(dir string) error {
 	return syncDir(parent)
 }
 
-// reopen takes a run that no process works on and returns what its log says.
+// reopen takes a run that no process works on and returns the text of its log.
 // A run that has been closed meanwhile is fs.ErrNotExist.
-func (l *Ledger) reopen(run string) (*runLog, []line, error) {
-	file, err := os.OpenFile(l.runPath(run), os.O_RDWR|os.O_APPEND, 0)
+func (l *Ledger) reopen(run string) (*runLog, *logText, error) {
+	path := l.runPath(run)
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		path = l.newPath(run)
+		file, err = os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
-	log := &runLog{l.runPath(run), file}
-	lines, err := log.lock(run)
+	log := &runLog{path, file}
+	text, err := log.lock(run)
 	if err != nil {
 		return nil, nil, errors.Join(err, file.Close())
 	}
-	return log, lines, nil
+	return log, text, nil
 }
 
-func (r *runLog) lock(run string) ([]line, error) {
+func (r *runLog) lock(run string) (*logText, error) {
 	err := lockFile(r.file)
 	if errors.Is(err, errLocked) {
 		return nil, r.lockedError(run)
@@ -185,16 +221,19 @@ func (r *runLog) lock(run string) ([]line, error) {
 		return nil, err
 	}
 	if there, err := os.Stat(r.path); err != nil || !os.SameFile(here, there) {
-		return nil, fs.ErrNotExist // its holder closed the run just now
+		return nil, fs.ErrNotExist // its holder closed the run, or began it, just now
 	}
-	return readLines(r.file)
+	return readLog(r.path, r.file)
 }
 
 // lockedError names who wrote last that it works on the run.
 func (r *runLog) lockedError(run string) error {
 	e := &LockedError{Run: run}
-	lines, _ := readLines(r.file) // a line half written does not matter here
-	for _, l := range lines {
+	text, err := readLog(r.path, r.file) // a line half written does not matter here
+	if err != nil {
+		return e
+	}
+	for _, l := range text.lines {
 		if l.What == lineRun || l.What == lineResumed {
 			e.Host, e.PID, e.Since = l.Host, l.PID, l.Time
 		}
@@ -228,47 +267,6 @@ func (r *runLog) remove() error {
 	return errors.Join(os.Remove(r.path), os.RemoveAll(r.stagedDir()), r.file.Close())
 }
 
-// jsonLines writes values as JSON, one a line.
-func jsonLines[T any](values []T) ([]byte, error) {
-	var text bytes.Buffer
-	enc := json.NewEncoder(&text)
-	enc.SetEscapeHTML(false)
-	for _, v := range values {
-		if err := enc.Encode(v); err != nil {
-			return nil, err
-		}
-	}
-	return text.Bytes(), nil
-}
-
-// eachLine hands the whole lines of a text to take. A last one without its end was torn
-// by a crash and is passed over.
-func eachLine(from io.Reader, take func(text []byte)) error {
-	r := bufio.NewReader(from)
-	for {
-		text, err := r.ReadBytes('\n')
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		take(text)
-	}
-}
-
-// readLines reads a run's log. Lines that a crash has torn are passed over: an
-// outcome that is not known is looked up, and intents are counted.
-func readLines(from io.Reader) (lines []line, err error) {
-	err = eachLine(from, func(text []byte) {
-		var l line
-		if json.Unmarshal(text, &l) == nil && l.What != "" {
-			lines = append(lines, l)
-		}
-	})
-	return lines, err
-}
-
 // openRuns returns the names of the runs that have a log, oldest first.
 func (l *Ledger) openRuns() ([]string, error) {
 	entries, err := os.ReadDir(l.openDir())
@@ -284,7 +282,7 @@ func (l *Ledger) openRuns() ([]string, error) {
 	}
 	var runs []aged
 	for _, e := range entries {
-		name, ok := strings.CutSuffix(e.Name(), ".jsonl")
+		name, ok := strings.CutSuffix(strings.TrimSuffix(e.Name(), newSuffix[len(logSuffix):]), logSuffix)
 		if info, err := e.Info(); ok && err == nil {
 			runs = append(runs, aged{name, info.ModTime()})
 		}
@@ -298,11 +296,16 @@ func (l *Ledger) openRuns() ([]string, error) {
 }
 
 // peek reads a run's log without taking it.
-func (l *Ledger) peek(run string) ([]line, error) {
-	file, err := os.Open(l.runPath(run))
+func (l *Ledger) peek(run string) (*logText, error) {
+	path := l.runPath(run)
+	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		path = l.newPath(run)
+		file, err = os.Open(path)
+	}
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	return readLines(file)
+	return readLog(path, file)
 }

@@ -1,7 +1,6 @@
 package client
 
 import (
-	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
@@ -107,44 +106,34 @@ func (l *Ledger) RunsOf(ids ...string) ([]Run, error) {
 func (l *Ledger) openRecords() (all []Run, err error) {
 	names, err := l.openRuns()
 	for _, name := range names {
-		lines, err := l.peek(name)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue // closed just now
+		r, err := l.read(name)
+		if _, damaged := errors.AsType[*RunDamageError](err); damaged || err == nil && (r == nil || r.broken) {
+			continue
 		}
 		if err != nil {
 			return nil, err
 		}
-		if r, err := runOf(name, nil, lines); err == nil && !r.broken {
-			all = append(all, r.record())
-		}
+		all = append(all, r.record())
 	}
 	return all, err
 }
 
 // closedRecords reads runs.jsonl. After a crash a run may be in it twice: the later line
-// counts. Lines that cannot be read are passed over.
+// counts. It skips damaged lines.
 func (l *Ledger) closedRecords() (all []Run, err error) {
-	f, err := os.Open(l.runsPath())
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
 	at := map[string]int{}
-	err = eachLine(f, func(text []byte) {
-		var r Run
-		if json.Unmarshal(text, &r) != nil || r.ID == "" {
-			return
+	err = readRecords(l.runsPath(), func(r Run) bool {
+		if r.ID == "" {
+			return false
 		}
 		if i, again := at[r.ID]; again {
 			all[i] = r
-			return
+			return true
 		}
 		at[r.ID], all = len(all), append(all, r)
+		return true
 	})
-	return all, err
+	return all, l.passDamage(err)
 }
 
 // record is what outlives the run's log.

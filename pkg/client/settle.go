@@ -25,8 +25,6 @@ const (
 	lookTimeout = 20 * time.Second
 	// unclearTries bounds how often a job is sent whose answers are all missing.
 	unclearTries = 5
-	// lateLook is when, after an answer was missing, twins are looked for last.
-	lateLook = time.Minute
 )
 
 // UnknownError is a look-up that could not be made, so that nobody knows whether
@@ -47,6 +45,7 @@ type sighting struct {
 	id, definition string
 	created        int64 // epoch milliseconds, by the service's clock
 	status         types.JobStatus
+	reason         string
 }
 
 // find returns the jobs that carry the task's submission, the oldest first. The
@@ -55,7 +54,7 @@ func (c *Client) find(ctx context.Context, t *task) ([]sighting, error) {
 	name := aws.ToString(t.submit.JobName)
 	in := batch.ListJobsInput{JobQueue: t.submit.JobQueue, Filters: []types.KeyValuesPair{{Name: aws.String("JOB_NAME"), Values: []string{name}}}}
 	var ids []string
-	seen := map[string]sighting{}
+	seen := map[string]types.JobSummary{}
 	for job, err := range c.listJobs(ctx, in) {
 		if err != nil {
 			return nil, err
@@ -65,7 +64,7 @@ func (c *Client) find(ctx context.Context, t *task) ([]sighting, error) {
 			continue
 		}
 		ids = append(ids, id)
-		seen[id] = sighting{id, aws.ToString(job.JobDefinition), aws.ToInt64(job.CreatedAt), job.Status}
+		seen[id] = job
 	}
 	details, err := c.describe(ctx, ids)
 	if err != nil {
@@ -73,18 +72,30 @@ func (c *Client) find(ctx context.Context, t *task) ([]sighting, error) {
 	}
 	var found []sighting
 	for _, id := range ids {
-		s := seen[id]
-		d, known := details[id]
-		if tag, tagged := d.Tags[SubmissionTag]; tagged && tag != t.submission || !tagged && name == t.name {
-			continue // another submission's, or a name that does not tell
+		if s, ours := t.sighted(seen[id], details); ours {
+			found = append(found, s)
 		}
-		if known {
-			s.definition, s.created, s.status = cmp.Or(aws.ToString(d.JobDefinition), s.definition), aws.ToInt64(d.CreatedAt), d.Status
-		}
-		found = append(found, s)
 	}
-	slices.SortFunc(found, func(a, b sighting) int { return cmp.Or(cmp.Compare(a.created, b.created), cmp.Compare(a.id, b.id)) })
+	sortSightings(found)
 	return found, nil
+}
+
+// sighted is a listed job of the task's jobName, if it carries the task's submission.
+func (t *task) sighted(job types.JobSummary, details map[string]types.JobDetail) (s sighting, ours bool) {
+	s = sighting{aws.ToString(job.JobId), aws.ToString(job.JobDefinition), aws.ToInt64(job.CreatedAt), job.Status, aws.ToString(job.StatusReason)}
+	d, known := details[s.id]
+	if tag, tagged := d.Tags[SubmissionTag]; tagged && tag != t.submission || !tagged && aws.ToString(job.JobName) == t.name {
+		return s, false // another submission's, or a name that does not tell
+	}
+	if known {
+		s.definition, s.reason = cmp.Or(aws.ToString(d.JobDefinition), s.definition), cmp.Or(aws.ToString(d.StatusReason), s.reason)
+		s.created, s.status = aws.ToInt64(d.CreatedAt), d.Status
+	}
+	return s, true
+}
+
+func sortSightings(found []sighting) {
+	slices.SortFunc(found, func(a, b sighting) int { return cmp.Or(cmp.Compare(a.created, b.created), cmp.Compare(a.id, b.id)) })
 }
 
 // findSoon is find with a bound on the time that it takes.
@@ -157,13 +168,22 @@ func (c *Client) recover(ctx context.Context, r *run, t *task) (bool, error) {
 	if err := r.accepted(t, t.submitted(found[0].id, found[0].definition)); err != nil {
 		return true, err
 	}
+	t.last = r.taken
 	c.tell("job %s: it was accepted as %s", t.name, ShortID(found[0].id))
-	if len(found) == 1 {
-		return true, nil
+	if len(found) > 1 {
+		return true, r.doubt(t, r.taken, "it is there twice")
 	}
-	t.unclear, t.checked = time.Now(), false
-	return true, r.note(t, line{What: lineUnclear, Reason: "it is there twice"})
+	if c.leavesTwins() {
+		return true, r.doubt(t, r.taken, "another process sent it")
+	}
+	return true, nil
 }
+
+// leavesTwins reports whether a job that another process may have sent needs the late look. That
+// process may have sent it twice, which a damaged log does not show, and the listing may lag
+// further behind than the job was looked for. Where requests may be repeated, checkReplays
+// covers that, because it finds out whether the listing lags.
+func (c *Client) leavesTwins() bool { return !c.TakesOnce && !c.Replayable }
 
 // maySince is from when on a job may have been sent, so that it may be forgotten by now;
 // zero for one that was not due.

@@ -93,7 +93,9 @@ func (r *run) stagedText(s staged) (string, error) {
 const stagedSuffix = ".staged"
 
 // stagedDir is where the texts of the run lie.
-func (r *runLog) stagedDir() string { return strings.TrimSuffix(r.path, ".jsonl") + stagedSuffix }
+func (r *runLog) stagedDir() string {
+	return strings.TrimSuffix(strings.TrimSuffix(r.path, newSuffix), logSuffix) + stagedSuffix
+}
 
 // keepStaged writes texts beside the log and returns when they are on the disk.
 func (r *runLog) keepStaged(texts []staged) error {
@@ -124,13 +126,19 @@ func writeOnce(path, text string) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
+// exists reports whether there may be a file: only its absence is certain.
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
 // sweepStaged removes texts whose log is gone: a crash came between the two. It is
 // nobody's loss when it cannot.
 func (l *Ledger) sweepStaged() {
 	entries, _ := os.ReadDir(l.openDir())
 	for _, e := range entries {
 		name, ok := strings.CutSuffix(e.Name(), stagedSuffix)
-		if _, err := os.Stat(l.runPath(name)); ok && errors.Is(err, fs.ErrNotExist) {
+		if ok && !exists(l.newPath(name)) && !exists(l.runPath(name)) {
 			_ = os.RemoveAll(filepath.Join(l.openDir(), e.Name()))
 		}
 	}

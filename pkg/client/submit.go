@@ -78,12 +78,14 @@ func (e *OpenError) Unwrap() error { return e.Err }
 
 // Submit registers what is to be registered and submits the plan's jobs, each
 // once: the ledger knows what is intended before the first call, an answer that
-// is missing is looked up, and what was doubled all the same is ended. It waits for
-// the jobs that have to end before others can be submitted (plan.Job.When). Together
+// is missing is looked up, and what was doubled all the same is ended. Where an answer was
+// missing it waits for the last look for duplicates, about a minute (LeaveLook). It waits for
+// the jobs that have to end before others can be submitted (plan.Job.When), too. Together
 // with an error it returns the jobs already accepted, so that a partial
 // submission is never hidden. The error of a SubmitJob is a *RefusedError, an
 // *UnreachableError or an *AmbiguousError, inside an *OpenError when Resume can go on,
-// or inside a *StoppedError with StopOnFailure.
+// or inside a *StoppedError with StopOnFailure. When all jobs were accepted it may be a
+// *DueError or a *TwiceError.
 func (c *Client) Submit(ctx context.Context, p *plan.Plan) ([]Submitted, error) {
 	jobs, _, err := c.submit(ctx, p, true)
 	return jobs, err
@@ -132,7 +134,8 @@ func (c *Client) carryOut(ctx context.Context, r *run, wait bool) ([]Submitted, 
 	if closeErr := r.close(c.Ledger); closeErr != nil {
 		err = errors.Join(err, fmt.Errorf("write the ledger: %w", closeErr))
 	}
-	if err != nil && unsettled && r.log != nil {
+	err = errors.Join(err, r.twiceError())
+	if _, due := errors.AsType[*DueError](err); err != nil && unsettled && r.log != nil && !due {
 		err = &OpenError{Run: r.name, Jobs: len(r.tasks), Accepted: n.accepted, Unknown: n.unknown, Waiting: n.waiting, Skipped: n.skipped, Err: err}
 	}
 	return jobs, waiting, err
@@ -150,12 +153,16 @@ func (c *Client) carryOutAll(ctx context.Context, r *run, known *ends, wait bool
 	for {
 		err := r.each(ctx, c.atOnce(), func(t *task) error { return c.carryOutTask(ctx, r, t, &s) }, (*task).needs)
 		if err == nil {
-			err = c.endAllTwins(ctx, r)
+			err = c.endTwins(ctx, r)
 		}
-		if err != nil || !r.holds() {
-			return err
+		more := false
+		if err == nil && r.holds() {
+			more, err = c.awaitDue(ctx, r, known, wait)
 		}
-		if more, err := c.awaitDue(ctx, r, known, wait); err != nil || !more {
+		if err == nil && !more && !c.LeaveLook {
+			err = c.lookLast(ctx, r)
+		}
+		if err != nil || !more {
 			return err
 		}
 	}
@@ -249,13 +256,18 @@ func (r *run) resolved(t *task, arn string) (*batch.SubmitJobInput, error) {
 // is missing the job is looked for until the listing has settled, and sent again
 // under the same name only when it is not there.
 func (c *Client) submitOnlyOnce(ctx context.Context, r *run, t *task, in *batch.SubmitJobInput, fresh bool) (string, error) {
+	again := t.sent // by another process, perhaps
 	for try := 1; ; try++ {
 		id, err := c.submitJob(ctx, t, in, fresh)
 		var ambiguous *AmbiguousError
 		switch {
 		case err == nil:
+			if try == 1 && t.sent && t.unclear.IsZero() && c.leavesTwins() {
+				t.unclear, t.checked = r.taken, false // another process may have sent it as well
+				err = r.note(t, line{What: lineUnclear, Reason: "another process may have sent it as well"})
+			}
 			t.sent = true
-			return id, nil
+			return id, err
 		case !errors.As(err, &ambiguous):
 			t.sent = !t.unclear.IsZero() // an earlier try of it may still turn up
 			return "", errors.Join(err, r.note(t, line{What: lineRefused, Reason: cause(err)}))
@@ -271,6 +283,11 @@ func (c *Client) submitOnlyOnce(ctx context.Context, r *run, t *task, in *batch.
 		}
 		if len(found) > 0 {
 			c.tell("job %s: it was accepted as %s", t.name, ShortID(found[0].id))
+			if try == 1 && len(found) == 1 && !again && c.leavesTwins() {
+				// Only one request was sent, and nothing on the way can have repeated it.
+				t.unclear = time.Time{}
+				return found[0].id, r.note(t, line{What: lineChecked})
+			}
 			return found[0].id, nil
 		}
 		if try == unclearTries {

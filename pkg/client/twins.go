@@ -4,91 +4,355 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
+	"sync"
 	"time"
 )
 
-// Twins of a job come of an answer that was missing for longer than the listing
-// needs: the job was sent again, and then both turn up. The one whose id was given
-// out stays, because its user and the jobs that depend on it refer to it. When no
-// id was given out that is the oldest.
+// Twins of a job are other jobs of the same submission. There are two ways to them:
+//
+//   - An answer was missing for longer than the listing lags behind: the job was sent again,
+//     and then both turn up.
+//   - Something on the way, such as a proxy, delivered a request twice (Client.Replayable).
+//
+// The one whose id was given out stays, because its user and the jobs that depend on it
+// refer to it. When no id was given out that is the oldest.
 
-// endAllTwins looks for twins, where an answer was missing. A job is through with
-// that once a minute has passed: what was not visible before is by then.
-func (c *Client) endAllTwins(ctx context.Context, r *run) error {
-	var doubtful []*task
-	for _, t := range r.tasks {
-		if t.doubtful() {
-			doubtful = append(doubtful, t)
-		}
+const (
+	// lateLook is how long after the last request for a job its twins are looked for last.
+	// Listings that lag a minute behind are covered; two seconds are the margin.
+	lateLook = time.Minute + 2*time.Second
+	// secondLook is the pause between the two looks after clear answers.
+	secondLook = time.Second
+	// twinReason begins the status reason of a twin that batchctl ended.
+	twinReason = "batchctl: twin of "
+)
+
+// DueError is a run whose last look for twins could not be made: jobs of it may be there
+// twice. Resume and CheckDuplicates make it.
+type DueError struct {
+	// Run is its name in the ledger, "" without one.
+	Run string
+	// Jobs is how many jobs may be there twice.
+	Jobs int
+	Err  error
+}
+
+func (e *DueError) Error() string {
+	why := e.Err.Error()
+	if errors.Is(e.Err, context.Canceled) {
+		why = "interrupted"
 	}
-	look := &run{tasks: doubtful}
-	return look.each(ctx, c.atOnce(), func(t *task) error {
-		due := c.TakesOnce || time.Since(t.unclear) >= lateLook
-		if err := c.endTwins(ctx, t); err != nil || !due {
-			return err
-		}
-		t.checked = true
-		return r.note(t, line{What: lineChecked})
-	}, func(*task, int) []int { return nil })
+	return fmt.Sprintf("check %s for duplicates: %s", counted(e.Jobs, "job"), why)
+}
+
+func (e *DueError) Unwrap() error { return e.Err }
+
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// Twin is a job that ran beside the one that counts.
+type Twin struct {
+	// Job is the user's name, ID the job that counts.
+	Job, ID string
+	// Twin is the id of the other one, which ended with Status.
+	Twin, Status string
+}
+
+// TwiceError names jobs that ran twice to their end, which nothing can undo.
+type TwiceError struct{ Twins []Twin }
+
+func (e *TwiceError) Error() string {
+	var all []string
+	for _, t := range e.Twins {
+		all = append(all, fmt.Sprintf("job %s ran twice: %s counts, and its duplicate %s ended %s", t.Job, t.ID, t.Twin, t.Status))
+	}
+	return strings.Join(all, "; ")
 }
 
 // doubtful reports whether twins of an accepted job may turn up.
 func (t *task) doubtful() bool { return t.done && !t.unclear.IsZero() && !t.checked }
 
-// endTwins leaves one job of a submission alive.
-func (c *Client) endTwins(ctx context.Context, t *task) error {
-	found, err := c.findPatiently(ctx, t, time.Now().Add(lookPatience))
-	if err != nil {
-		return fmt.Errorf("look for twins of job %s: %w", t.name, err)
+// doubt takes in that twins of an accepted job may turn up until a while after since.
+func (r *run) doubt(t *task, since time.Time, why string) error {
+	t.unclear, t.checked = since, false
+	return r.note(t, line{What: lineUnclear, Reason: why})
+}
+
+// lastRequest is when a request for an accepted job may last have been on its way.
+func (t *task) lastRequest() time.Time {
+	if t.last.After(t.unclear) {
+		return t.last
 	}
-	for _, twin := range found {
-		if twin.id == t.result.ID {
+	return t.unclear
+}
+
+// endTwins ends the twins that can be seen now. A job is through with that once lateLook has
+// passed: what was not visible before is by then.
+func (c *Client) endTwins(ctx context.Context, r *run) error {
+	return r.dueError(c.endVisibleTwins(ctx, r))
+}
+
+func (c *Client) endVisibleTwins(ctx context.Context, r *run) error {
+	if c.Replayable && !c.TakesOnce {
+		if err := c.checkReplays(ctx, r); err != nil {
+			return err
+		}
+	}
+	var doubtful, due []*task
+	for _, t := range r.tasks {
+		if !t.doubtful() {
 			continue
 		}
-		if Ended(twin.status) {
-			c.tell("job %s was accepted twice, because an answer was missing: its twin %s has ended %s, %s counts",
-				t.name, ShortID(twin.id), twin.status, ShortID(t.result.ID))
-			continue
+		doubtful = append(doubtful, t)
+		if c.TakesOnce || time.Since(t.lastRequest()) >= lateLook {
+			due = append(due, t)
 		}
-		done, err := c.Stop(ctx, twin.id, "batchctl: twin of "+t.result.ID+", accepted twice because an answer was missing")
-		if err != nil {
-			return fmt.Errorf("end the twin %s of job %s: %w", ShortID(twin.id), t.name, err)
+	}
+	if _, err := c.lookForTwins(ctx, r, doubtful, false); err != nil {
+		return err
+	}
+	for _, t := range due {
+		t.checked = true
+		if err := r.note(t, line{What: lineChecked}); err != nil {
+			return err
 		}
-		started := ""
-		if done.Job.StartedAt != nil {
-			started = "; it had started"
-		}
-		c.tell("job %s was accepted twice, because an answer was missing: ended its twin %s, was %s%s; %s counts",
-			t.name, ShortID(twin.id), done.Before, started, ShortID(t.result.ID))
 	}
 	return nil
+}
+
+// checkReplays looks for twins of jobs whose answers were clear. If the listing shows every
+// job, it does not lag, so a second look a moment later sees every twin. Otherwise the
+// late look has to.
+func (c *Client) checkReplays(ctx context.Context, r *run) error {
+	var clear []*task
+	for _, t := range r.tasks {
+		if t.done && t.result.ID != "" && t.submit != nil && !t.checked && !t.doubtful() {
+			clear = append(clear, t)
+		}
+	}
+	if len(clear) == 0 {
+		return nil
+	}
+	why := ""
+	first, err := c.lookForTwins(ctx, r, clear, true)
+	if err == nil && first.hidden == 0 && first.twins == 0 {
+		if err = sleep(ctx, secondLook); err == nil {
+			first, err = c.lookForTwins(ctx, r, clear, true)
+		}
+	}
+	switch {
+	case err != nil:
+		why = "it was not checked for duplicates: " + err.Error()
+	case first.hidden > 0:
+		why = "listings lag behind, so a duplicate may not be listed yet"
+	case first.twins > 0:
+		why = "requests are delivered twice, so a duplicate may not be listed yet"
+	}
+	for _, t := range clear {
+		if why == "" {
+			t.checked = true
+		} else if noteErr := r.doubt(t, t.lastRequest(), why); noteErr != nil {
+			return errors.Join(err, noteErr)
+		}
+	}
+	return err
 }
 
 // lookDue is when the last look for twins is due; zero: no job may have any.
 func (r *run) lookDue() (due time.Time) {
 	for _, t := range r.tasks {
-		if at := t.unclear.Add(lateLook); t.doubtful() && at.After(due) {
+		if at := t.lastRequest().Add(lateLook); t.doubtful() && at.After(due) {
 			due = at
 		}
 	}
 	return due
 }
 
+// lookLast waits until the last look for twins is due and makes it.
+func (c *Client) lookLast(ctx context.Context, r *run) error {
+	if r.tally().unchecked == 0 {
+		return nil
+	}
+	if err := c.awaitLateLook(ctx, r); err != nil {
+		return r.dueError(err)
+	}
+	return c.endTwins(ctx, r)
+}
+
 // awaitLateLook waits until the last look for twins is due: never longer than
-// that takes, whatever the machine's clock says.
+// that takes, whatever the machine's clock shows.
 func (c *Client) awaitLateLook(ctx context.Context, r *run) error {
 	pause := min(time.Until(r.lookDue()), lateLook)
 	if pause <= 0 {
 		return nil
 	}
-	c.tell("run %s: waiting %v for twins of jobs whose answers were missing", r.name, pause.Round(time.Second))
+	c.tell("an answer was missing, or listings lag behind: checking again for duplicates in %v; Ctrl-C leaves that to the next command", roundUp(pause))
 	if err := sleep(ctx, pause); err != nil {
-		return errors.Join(errors.New("the last look for twins is still due"), err)
+		return err
 	}
 	for _, t := range r.tasks {
-		if t.doubtful() {
-			t.unclear = time.Now().Add(-lateLook) // it is due now, by the clock that cannot jump
+		if t.doubtful() { // it is due now, by the clock that cannot jump
+			t.unclear = time.Now().Add(-lateLook)
+			t.last = t.unclear
 		}
 	}
 	return nil
+}
+
+func roundUp(d time.Duration) time.Duration { return (d + time.Second - 1).Truncate(time.Second) }
+
+// twinLook is what a look for twins saw.
+type twinLook struct {
+	// hidden jobs are not listed, though they were accepted; twins were listed beside others.
+	hidden, twins int
+}
+
+// lookForTwins leaves one job of each submission alive, of those that are listed. Jobs
+// that ran twice to their end are added to the run. With untilHidden it stops where a job is
+// not listed, since then it has to look again anyway.
+func (c *Client) lookForTwins(ctx context.Context, r *run, tasks []*task, untilHidden bool) (seen twinLook, err error) {
+	known := c.listMany(ctx, r, tasks)
+	var mu sync.Mutex
+	enough := func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return untilHidden && seen.hidden > 0
+	}
+	look := &run{tasks: tasks}
+	err = look.each(ctx, c.atOnce(), func(t *task) error {
+		found, listed := known[t]
+		if !listed && enough() {
+			return nil
+		}
+		if !listed {
+			var err error
+			if found, err = c.findPatiently(ctx, t, time.Now().Add(lookPatience)); err != nil {
+				return fmt.Errorf("look for duplicates of job %s: %w", t.name, err)
+			}
+		}
+		own, twins := false, 0
+		for _, s := range found {
+			if s.id == t.result.ID {
+				own = true
+				continue
+			}
+			twins++
+			twice, err := c.endTwin(ctx, t, s)
+			if err != nil {
+				return err
+			}
+			if twice {
+				mu.Lock()
+				r.twice = append(r.twice, Twin{t.name, t.result.ID, s.id, string(s.status)})
+				mu.Unlock()
+			}
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		seen.twins += twins
+		if !own {
+			seen.hidden++
+		}
+		return nil
+	}, func(*task, int) []int { return nil })
+	return seen, err
+}
+
+// endTwin ends one twin, and reports whether it had run to its end before. A twin is
+// reported once.
+func (c *Client) endTwin(ctx context.Context, t *task, twin sighting) (twice bool, err error) {
+	if t.ended[twin.id] || strings.HasPrefix(twin.reason, twinReason) {
+		return false, nil
+	}
+	if t.ended == nil {
+		t.ended = map[string]bool{}
+	}
+	if Ended(twin.status) {
+		t.ended[twin.id] = true
+		return true, nil
+	}
+	done, err := c.Stop(ctx, twin.id, twinReason+t.result.ID+", accepted twice because an answer was missing or a request was repeated")
+	if err != nil {
+		return false, fmt.Errorf("end the duplicate %s of job %s: %w", ShortID(twin.id), t.name, err)
+	}
+	t.ended[twin.id] = true
+	if Ended(done.Before) {
+		return true, nil
+	}
+	started := ""
+	if done.Job.StartedAt != nil {
+		started = "; it had started"
+	}
+	c.tell("job %s was accepted twice: ended its duplicate %s, was %s%s; %s counts",
+		t.name, ShortID(twin.id), done.Before, started, ShortID(t.result.ID))
+	return false, nil
+}
+
+// CheckDuplicates makes the last look for twins of an open run: it ends duplicates, and sends
+// nothing. It waits until the look is due, a minute at most. A run that no longer has a log is
+// fs.ErrNotExist, one that another process works on is a *LockedError. The error is a
+// *DueError when the look could not be made, a *TwiceError for jobs that ran twice.
+func (c *Client) CheckDuplicates(ctx context.Context, name string) error {
+	r, err := c.take(name)
+	if err != nil {
+		return err
+	}
+	if r.broken || r.attached || r.stopping {
+		return r.log.release()
+	}
+	err = r.dueError(c.findLost(ctx, r))
+	if err == nil {
+		err = c.lookLast(ctx, r)
+	}
+	return errors.Join(err, r.twiceError(), r.close(c.Ledger))
+}
+
+// findLost takes in which jobs were accepted of those that were sent without any clear answer.
+func (c *Client) findLost(ctx context.Context, r *run) error {
+	for _, t := range r.tasks {
+		if t.done || t.dropped || t.skipped != "" || t.submit == nil || t.unclear.IsZero() {
+			continue
+		}
+		found, err := c.findPatiently(ctx, t, time.Now().Add(lookPatience))
+		if err != nil {
+			return err
+		}
+		if len(found) == 0 {
+			continue
+		}
+		if err := r.accepted(t, t.submitted(found[0].id, found[0].definition)); err != nil {
+			return err
+		}
+		t.last = t.unclear // nothing was sent since
+		c.tell("job %s: it was accepted as %s", t.name, ShortID(found[0].id))
+	}
+	return nil
+}
+
+// dueError is why the look for twins was not made.
+func (r *run) dueError(err error) error {
+	if n := r.tally().unchecked; err != nil && n > 0 {
+		return &DueError{Run: r.logName(), Jobs: n, Err: err}
+	}
+	return err
+}
+
+func (r *run) logName() string {
+	if r.log == nil {
+		return ""
+	}
+	return r.name
+}
+
+// twiceError names the jobs that ran twice; nil for none.
+func (r *run) twiceError() error {
+	if len(r.twice) == 0 {
+		return nil
+	}
+	return &TwiceError{r.twice}
 }
