@@ -22,7 +22,8 @@ const (
 	ExitChange = 4
 	// ExitUnplaceable: the job waits in RUNNABLE for something that will not come.
 	ExitUnplaceable = 5
-	// ExitUnknown: a submission was sent and no answer came; the job may exist.
+	// ExitUnknown: a submission was sent and no answer came, so the job may exist; or it was
+	// accepted and may exist twice, or ran twice.
 	ExitUnknown = 6
 	// ExitTimeout: wait --timeout ended before the job did.
 	ExitTimeout = 7

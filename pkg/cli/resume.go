@@ -20,7 +20,7 @@ func (p *program) resumeCommand() *cli.Command {
 		Usage:     "go on with submissions that did not come to their end",
 		UsageText: "batchctl resume [FLAGS] [RUN ...]",
 		Description: help("A RUN is a submission that was interrupted, or of which an answer is missing; submit names it. What may have\n"+
-			"been accepted is looked up, the rest is submitted, and a job that is there twice is ended once. Without a\n"+
+			"been accepted is looked up, the rest is submitted, and duplicates of a job are ended. Without a\n"+
 			"RUN all that went to the target are gone on with. It goes on only at the account and the Region of the submission.",
 			"batchctl resume\nbatchctl resume --dry-run\nbatchctl resume 3f2a91c0\nbatchctl resume --drop 3f2a91c0"),
 		Flags: jobFlags(append(append(executorFlags(), outputFlags()...), settleFlag(),
@@ -40,7 +40,7 @@ func (p *program) resume(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	open, err := (&client.Ledger{Dir: dir}).OpenRuns()
+	open, err := p.ledgerIn(dir).OpenRuns()
 	if err != nil {
 		return err
 	}
@@ -85,9 +85,10 @@ func chosen(open []client.OpenRun, words []string) ([]client.OpenRun, error) {
 // a failure if they were asked for, or if there is nothing else.
 func (p *program) resumeEach(c *cli.Context, t *target, open []client.OpenRun) (jobs []client.Submitted, failed error) {
 	here := 0
+	var damaged error
 	for _, r := range open {
 		if r.Damage != nil && !c.Bool("drop") {
-			failed = errors.Join(failed, fail(ExitNotDone, "%v", r.Damage).
+			damaged = errors.Join(damaged, fail(ExitNotDone, "%v", r.Damage).
 				try("look what was accepted: batchctl list%[2]s    then set the damaged log aside: batchctl resume --drop %[1]s%[2]s", r.Name, t.flags))
 			continue
 		}
@@ -106,13 +107,13 @@ func (p *program) resumeEach(c *cli.Context, t *target, open []client.OpenRun) (
 			continue // closed just now
 		}
 		if err = t.submitFailure(c.Context, err); err != nil {
-			return jobs, err
+			return jobs, errors.Join(err, damaged)
 		}
 	}
 	if here > 0 && !c.Args().Present() {
 		failed = nil
 	}
-	return jobs, failed
+	return jobs, errors.Join(damaged, failed)
 }
 
 // dropRun has the shape of Resume.
@@ -141,7 +142,7 @@ func (p *program) endResume(t *target, jobs []client.Submitted, format string, e
 		return err
 	}
 	p.nextSteps(t, jobs)
-	return p.nameOpen(t, jobs)
+	return nil
 }
 
 type openRow struct {
@@ -153,14 +154,16 @@ type openRow struct {
 	Unknown   int       `json:"unknown"`
 	Unchecked int       `json:"unchecked"`
 	Waiting   int       `json:"waiting"`
-	Damage    string    `json:"damage,omitempty"`
+	// Checksums reports that each line of the run's log has one; logs of older versions have none.
+	Checksums bool   `json:"checksums"`
+	Damage    string `json:"damage,omitempty"`
 }
 
 // printOpen lists open runs.
 func (p *program) printOpen(open []client.OpenRun, format string) error {
 	rows := []openRow{}
 	for _, r := range open {
-		row := openRow{r.Name, r.Target, r.Began, r.Jobs, r.Accepted, r.Unknown, r.Unchecked, r.Waiting, ""}
+		row := openRow{r.Name, r.Target, r.Began, r.Jobs, r.Accepted, r.Unknown, r.Unchecked, r.Waiting, r.Damage == nil && !r.Unsealed, ""}
 		if r.Damage != nil {
 			row.Damage = r.Damage.Error()
 		}

@@ -86,14 +86,18 @@ func (p *program) submit(c *cli.Context) error {
 func (p *program) deliver(c *cli.Context, t *target, made *plan.Plan, format string) error {
 	s := &sending{p, t, made}
 	d := &delivery{p: p, t: t, format: format, path: idsFile(c), whole: !c.Bool("wait") || !s.holdsBack()}
+	t.LeaveLook = d.whole // the ids are printed before the wait for that
 	if !c.Bool("wait") {
 		jobs, err := s.now(c.Context)
 		if err = errors.Join(err, d.tell(jobs)); err != nil || len(withID(jobs)) == 0 {
 			return err
 		}
+		if err := p.lateLook(c.Context, t, jobs)(); err != nil {
+			return err
+		}
 		p.nextSteps(t, jobs)
 		p.tellOutputs(made, client.ShortID(withID(jobs)[0].ID)+t.flags)
-		return p.nameOpen(t, jobs)
+		return nil
 	}
 	look := func() error { return nil }
 	jobs, code, err := s.following(c.Context, func(some []client.Submitted) (int, error) {
@@ -108,11 +112,18 @@ func (p *program) deliver(c *cli.Context, t *target, made *plan.Plan, format str
 	if err == nil && code != ExitOK {
 		p.tellNextOf(c.Context, t, jobs)
 	}
-	err = errors.Join(err, d.end(jobs), quiet(code), look())
+	err = errors.Join(err, d.end(jobs), quiet(code))
 	if some := withID(jobs); len(some) > 0 {
 		p.tellOutputs(made, client.ShortID(some[0].ID)+t.flags)
 	}
-	return err
+	looked := look()
+	if looked == nil {
+		return err
+	}
+	if err != nil {
+		p.explain(asFailure(err))
+	}
+	return looked
 }
 
 // delivery tells what was submitted: on stdout, and in the file of --output.
@@ -206,11 +217,16 @@ func (t *target) submitFailure(ctx context.Context, err error) error {
 		ambiguous *client.AmbiguousError
 		unknown   *client.UnknownError
 		forgotten *client.ForgottenError
+		due       *client.DueError
+		twice     *client.TwiceError
+		locked    *client.LockedError
 		refused   *client.RefusedError
 		large     *client.TooLargeError
 	)
 	code := ExitNotDone
 	switch {
+	case errors.As(err, &due), errors.As(err, &twice):
+		code = ExitUnknown
 	case ctx.Err() != nil:
 		code = ExitInterrupted
 	case errors.As(err, &forgotten), errors.As(err, &ambiguous), errors.As(err, &unknown):
@@ -222,6 +238,12 @@ func (t *target) submitFailure(ctx context.Context, err error) error {
 	switch {
 	case errors.As(err, &forgotten):
 		return f.try("look into your results, then: batchctl resume --submit-again %[1]s    or give it up: batchctl resume --drop %[1]s", runOf(err)+t.flags)
+	case errors.As(err, &due):
+		return f.try("check again: batchctl resume %s    (other commands for this target do it, too)", due.Run+t.flags)
+	case errors.As(err, &twice) && !errors.As(err, &open):
+		return f.try("compare what they did: batchctl status %s %s%s", client.ShortID(twice.Twins[0].ID), client.ShortID(twice.Twins[0].Twin), t.flags)
+	case errors.As(err, &locked):
+		return f
 	case errors.As(err, &open):
 		return f.try("go on: batchctl resume %[1]s    or leave the rest: batchctl resume --drop %[1]s", open.Run+t.flags)
 	case errors.Is(err, context.Canceled):
@@ -257,6 +279,9 @@ func (p *program) nameEarlier(t *target) error {
 		return err
 	}
 	for _, r := range open {
+		if r.Damage != nil {
+			fmt.Fprintf(p.Err, "note: the log of a submission is damaged: %s; what was accepted: batchctl list%s\n", diag.Printable(r.Damage.Error()), t.flags)
+		}
 		if r.Target == t.ledger.Target && r.Accepted+r.Waiting+r.Skipped < r.Jobs {
 			fmt.Fprintf(p.Err, "note: the submission of %s did not come to its end; this one is another; go on with that: batchctl resume %s%s\n",
 				r.Began.Local().Format(time.DateTime), r.Name, t.flags)
@@ -265,17 +290,8 @@ func (p *program) nameEarlier(t *target) error {
 	return nil
 }
 
-// nameOpen says that the last look for twins is due, where it is.
-func (p *program) nameOpen(t *target, jobs []client.Submitted) error {
-	open, err := t.openOf(jobs)
-	for _, r := range open {
-		fmt.Fprintf(p.Err, "an answer was missing: in a minute, make sure that no job is there twice: batchctl resume %s%s\n", r.Name, t.flags)
-	}
-	return err
-}
-
-// lateLook looks for twins in the background while the jobs are followed, if an
-// answer was missing. The function that it returns waits for that.
+// lateLook makes the last look for duplicates of jobs in the background, if it is due for any.
+// The function that it returns waits for that.
 func (p *program) lateLook(ctx context.Context, t *target, jobs []client.Submitted) func() error {
 	open, err := t.openOf(jobs)
 	if err != nil || len(open) == 0 {
@@ -285,8 +301,7 @@ func (p *program) lateLook(ctx context.Context, t *target, jobs []client.Submitt
 	go func() {
 		var failed []error
 		for _, r := range open {
-			_, err := t.Resume(ctx, r.Name)
-			failed = append(failed, t.submitFailure(ctx, err))
+			failed = append(failed, t.submitFailure(ctx, t.CheckDuplicates(ctx, r.Name)))
 		}
 		done <- errors.Join(failed...)
 	}()

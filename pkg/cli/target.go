@@ -136,11 +136,14 @@ func (p *program) openNamed(ctx context.Context, c *cli.Context, platform *spec.
 	if err != nil {
 		return nil, err
 	}
+	if err := p.checkStateDir(dir, why); err != nil {
+		return nil, err
+	}
 	var entry spec.Target
 	if platform != nil {
 		entry, _ = platform.Target(name)
 	}
-	t := &target{name: name, flags: flagsTo(c, platform, name), ledger: &client.Ledger{Dir: dir}, close: func() error { return nil }}
+	t := &target{name: name, flags: flagsTo(c, platform, name), ledger: p.ledgerIn(dir), close: func() error { return nil }}
 	switch {
 	case !isEndpoint(c.String("endpoint-url")):
 		err = usage("--endpoint-url %s is no URL of a server", c.String("endpoint-url")).try("for example: --endpoint-url http://127.0.0.1:5000")
@@ -168,6 +171,9 @@ func (p *program) openNamed(ctx context.Context, c *cli.Context, platform *spec.
 		t.LogsAtOnce = true
 		t.Patience = enginePatience
 		t.TakesOnce = true
+	} else {
+		t.Replayable = client.CanReplay(ctx, t.config)
+		p.checkDue(c, t)
 	}
 	if why == toChange && entry.Name != "" && name != localTarget && name != awsTarget {
 		rememberPlatform(t.ledger, platform, name)

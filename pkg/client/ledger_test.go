@@ -30,7 +30,7 @@ func TestLedger(t *testing.T) {
 		t.Error(diff, err)
 	}
 	text, _ := os.ReadFile(l.path())
-	if want := `{"time":"2026-01-02T03:04:05.678Z","target":"local","queue":"cpu","name":"train","id":"1"}` + "\n"; !strings.HasPrefix(string(text), want) {
+	if want := `{"time":"2026-01-02T03:04:05.678Z","target":"local","queue":"cpu","name":"train","id":"1","sum":"cddfbe933de368a9"}` + "\n"; !strings.HasPrefix(string(text), want) {
 		t.Errorf("%s", text)
 	}
 	dir, _ := os.Stat(l.Dir)

@@ -49,9 +49,10 @@ func TestStopOnFailureOnlyThen(t *testing.T) {
 			f, c := newFake(t)
 			withLedger(t, c)
 			c.StopOnFailure = true
+			c.Replayable = name == "twins" // else nothing can have doubled a job that is found
 			f.faults = faults
 			_, err := c.Submit(t.Context(), pipeline())
-			if isA[*StoppedError](err) || !isA[*OpenError](err) || len(f.stopped) > 0 {
+			if isA[*StoppedError](err) || !isA[*OpenError](err) && !isA[*DueError](err) || len(f.stopped) > 0 {
 				t.Errorf("%s: %v, stopped %v", name, err, f.stopped)
 			}
 			onlyRun(t, c)

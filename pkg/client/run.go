@@ -76,6 +76,9 @@ type task struct {
 	// last is when the request ended that gave the job its id.
 	last    time.Time
 	checked bool // nothing doubles it any more
+	// hidden says that another process may have sent the job so recently that the listing
+	// need not show it yet.
+	hidden bool
 	// ended are the twins that were ended, or had ended.
 	ended map[string]bool
 }

@@ -155,6 +155,7 @@ func (c *Client) settle() time.Duration {
 // recover looks for a job that another process may have sent. That process ended
 // before this one took the run, so the listing settles once for all its jobs.
 func (c *Client) recover(ctx context.Context, r *run, t *task) (bool, error) {
+	began := time.Now()
 	found, err := c.lookUp(ctx, t, r.taken)
 	if err != nil {
 		return false, err
@@ -163,6 +164,7 @@ func (c *Client) recover(ctx context.Context, r *run, t *task) (bool, error) {
 		if since := r.maySince(t); !since.IsZero() && !c.SubmitAgain && time.Since(since) > retention && !c.TakesOnce {
 			return false, &ForgottenError{t.name, since}
 		}
+		t.hidden = c.leavesTwins() && began.Sub(r.taken) < lateLook
 		return false, nil
 	}
 	if err := r.accepted(t, t.submitted(found[0].id, found[0].definition)); err != nil {

@@ -262,8 +262,8 @@ func (c *Client) submitOnlyOnce(ctx context.Context, r *run, t *task, in *batch.
 		var ambiguous *AmbiguousError
 		switch {
 		case err == nil:
-			if try == 1 && t.sent && t.unclear.IsZero() && c.leavesTwins() {
-				t.unclear, t.checked = r.taken, false // another process may have sent it as well
+			if t.hidden {
+				t.hidden, t.unclear, t.checked = false, r.taken, false
 				err = r.note(t, line{What: lineUnclear, Reason: "another process may have sent it as well"})
 			}
 			t.sent = true

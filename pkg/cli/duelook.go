@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/diag"
+)
+
+// ledgerIn is the ledger of a state directory. It reports damaged lines, once a file.
+func (p *program) ledgerIn(dir string) *client.Ledger {
+	told := map[string]bool{}
+	return &client.Ledger{Dir: dir, Damaged: func(d *client.DamageError) {
+		if !told[d.Path] {
+			told[d.Path] = true
+			fmt.Fprintf(p.Err, "note: %s\n", diag.Printable(d.Error()))
+		}
+	}}
+}
+
+// checkDue makes the look for duplicates that an earlier command left, for every run of the
+// target for which it is due, and names those for which it is not due yet. What fails is
+// reported and left to the next command: this one has other work to do.
+func (p *program) checkDue(c *cli.Context, t *target) {
+	if c.Command.Name == "resume" {
+		return // which does all that is open
+	}
+	open, err := t.ledger.OpenRuns()
+	if err != nil {
+		return // the command reports it where it reads the ledger
+	}
+	var there *client.Client
+	for _, r := range open {
+		if r.Damage != nil || r.LookDue.IsZero() || !t.ledger.Covers(r.Target) && r.Target != t.ledger.Target {
+			continue
+		}
+		if there == nil {
+			there = p.changing(c, t)
+		}
+		if r.Target != there.Ledger.Target {
+			continue
+		}
+		if wait := time.Until(r.LookDue); wait > 0 {
+			fmt.Fprintf(p.Err, "note: jobs of run %s may have duplicates: the check is due in %v, and the next command makes it, or now: batchctl resume %[1]s%s\n",
+				r.Name, (wait + time.Second - 1).Truncate(time.Second), t.flags)
+			continue
+		}
+		err := there.CheckDuplicates(c.Context, r.Name)
+		_, locked := errors.AsType[*client.LockedError](err)
+		if err == nil || locked || errors.Is(err, fs.ErrNotExist) {
+			continue // it is done, or another process does it
+		}
+		p.explain(asFailure(t.submitFailure(c.Context, err)))
+	}
+}
+
+// changing is a client for the target that may change it: its ledger knows the account, for
+// which a command that only reads has not asked.
+func (p *program) changing(c *cli.Context, t *target) *client.Client {
+	ledger := p.ledgerIn(t.ledger.Dir)
+	account, err := accountsIn(ledger.Dir).of(c.Context, t.config, accountOf)
+	if err != nil {
+		account = ""
+	}
+	ledger.Target = awsLabel(cmp.Or(account, "(account not known)"), t.config)
+	there := client.New(t.config)
+	there.Ledger, there.Replayable = ledger, t.Replayable
+	p.submitsWith(c, there)
+	return there
+}
