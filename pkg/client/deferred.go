@@ -268,7 +268,7 @@ func (c *Client) awaitDue(ctx context.Context, r *run, known *ends, wait bool) (
 // lookIsDue reports whether the last look for twins can be made while others are
 // waited for.
 func (c *Client) lookIsDue(r *run) bool {
-	due := r.lookDue()
+	due := r.dueAt((*task).doubtful)
 	return !due.IsZero() && !time.Now().Before(due)
 }
 

@@ -19,6 +19,7 @@ type logText struct {
 	damaged, unsealed []int
 	// size is how many lines the file has, without a last one that is torn.
 	size int
+	torn bool
 }
 
 // RunDamageError is a run's log whose first lines, which name what the run submits, are damaged.
@@ -34,7 +35,7 @@ func (e *RunDamageError) Error() string { return fmt.Sprintf("%s:%d: %s", e.Path
 // readLog reads a run's log.
 func readLog(path string, from io.Reader) (*logText, error) {
 	t := &logText{path: path}
-	_, err := eachLine(from, func(text []byte) {
+	torn, err := eachLine(from, func(text []byte) {
 		t.size++
 		if len(bytes.TrimSpace(text)) == 0 {
 			return
@@ -50,6 +51,7 @@ func readLog(path string, from io.Reader) (*logText, error) {
 		}
 		t.lines, t.numbers = append(t.lines, l), append(t.numbers, t.size)
 	})
+	t.torn = torn
 	if len(t.lines) > 0 && t.lines[0].Format >= logFormat {
 		t.dropUnsealed()
 	}

@@ -44,6 +44,8 @@ type weather struct {
 	lost func() bool
 	// calm is weather in which nothing is lost.
 	calm bool
+	// repeated is the percentage of SubmitJob requests that are delivered twice.
+	repeated int
 
 	mu      sync.Mutex
 	random  *rand.Rand
@@ -79,6 +81,11 @@ func (w *weather) Do(r *http.Request) (*http.Response, error) {
 	case name != "SubmitJob" && dice < oddsLookFails:
 		return lose(how, r, nil)
 	}
+	if name == "SubmitJob" && w.repeats() {
+		if err := w.repeat(r); err != nil {
+			return nil, err
+		}
+	}
 	out, err := w.serve(name, r)
 	if err != nil {
 		return nil, err
@@ -88,6 +95,32 @@ func (w *weather) Do(r *http.Request) (*http.Response, error) {
 	}
 	out.Header.Set("Date", time.Now().Add(skew).UTC().Format(http.TimeFormat)) // its clock jumps
 	return out, nil
+}
+
+func (w *weather) repeats() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.random.IntN(100) < w.repeated
+}
+
+// repeat delivers a request once more, up to half a second later.
+func (w *weather) repeat(r *http.Request) error {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return err
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	again := r.Clone(context.WithoutCancel(r.Context()))
+	again.Body = io.NopCloser(bytes.NewReader(body))
+	w.mu.Lock()
+	w.calls["repeated"]++
+	pause := time.Duration(w.random.Int64N(int64(time.Second / 2)))
+	w.mu.Unlock()
+	go func() {
+		time.Sleep(pause)
+		_, _ = w.serve("SubmitJob", again)
+	}()
+	return nil
 }
 
 // lose is an answer that does not come, or not whole, or from something on the way.
@@ -291,7 +324,7 @@ var lags = []struct {
 func inWeather(t *testing.T, lag func(*rand.Rand) time.Duration, test func(t *testing.T, s *service)) {
 	synctest.Test(t, func(t *testing.T) {
 		random := rand.New(rand.NewPCG(3, 4))
-		s := newService(t, func() time.Duration { return min(lag(random), 55*time.Second) }, 1, sleeper{})
+		s := newService(t, func() time.Duration { return min(lag(random), time.Minute) }, 1, sleeper{})
 		test(t, s)
 	})
 }

@@ -17,7 +17,8 @@ type OpenRun struct {
 	// jobs nobody knows. Waiting jobs have others to wait for, and Skipped ones are not
 	// needed. Unchecked jobs are accepted and may be doubled.
 	Jobs, Accepted, Unknown, Waiting, Skipped, Unchecked int
-	// LookDue is when the last look for twins of the unchecked jobs is due.
+	// LookDue is when the last look for twins is due: of the unchecked jobs, and of those
+	// that were sent without a clear answer. Zero: of none.
 	LookDue time.Time
 	// IDs are those of the accepted jobs.
 	IDs []string
@@ -45,7 +46,7 @@ func (l *Ledger) OpenRuns() ([]OpenRun, error) {
 		}
 		n := r.tally()
 		o := OpenRun{Name: name, Target: r.target, Began: r.began, Jobs: len(r.tasks), Accepted: n.accepted,
-			Unknown: n.unknown, Waiting: n.waiting, Skipped: n.skipped, Unchecked: n.unchecked, LookDue: r.lookDue(), Unsealed: r.unsealed}
+			Unknown: n.unknown, Waiting: n.waiting, Skipped: n.skipped, Unchecked: n.unchecked, LookDue: r.dueAt(func(t *task) bool { return t.doubtful() || t.lost() }), Unsealed: r.unsealed}
 		for _, s := range r.results() {
 			if s.Skipped == "" {
 				o.IDs = append(o.IDs, s.ID)

@@ -181,6 +181,9 @@ func runOf(name string, log *runLog, text *logText) (*run, error) {
 		return nil, err
 	}
 	r.unsealed = len(text.unsealed) > 0
+	if r.stopOnFailure && text.torn { // as if the line were damaged, since it may say the same
+		text.damaged = append(text.damaged, text.size+1)
+	}
 	if len(text.damaged) > 0 {
 		if r.stopOnFailure {
 			return nil, text.damage(text.damaged[0], "the line is damaged: the jobs of the run were submitted with --on-failure stop, and whether they are to be stopped is lost")
@@ -259,7 +262,7 @@ func (t *task) replay(l line) {
 			t.result.Queue = aws.ToString(t.submit.JobQueue)
 		}
 	case lineRefused:
-		t.sent = false
+		t.sent = !t.unclear.IsZero() // an earlier request may still have been accepted
 	case lineUnclear:
 		t.sent, t.unclear, t.checked = true, l.Time, false
 	case lineChecked:

@@ -167,17 +167,23 @@ func (c *Client) recover(ctx context.Context, r *run, t *task) (bool, error) {
 		t.hidden = c.leavesTwins() && began.Sub(r.taken) < lateLook
 		return false, nil
 	}
+	why := ""
+	switch {
+	case len(found) > 1:
+		why = "the job exists twice"
+	case c.leavesTwins():
+		why = "another process sent it"
+	}
+	if why != "" { // written before the id, so that a crash in between does not lose it
+		if err := r.doubt(t, r.taken, why); err != nil {
+			return true, err
+		}
+	}
 	if err := r.accepted(t, t.submitted(found[0].id, found[0].definition)); err != nil {
 		return true, err
 	}
 	t.last = r.taken
 	c.tell("job %s: it was accepted as %s", t.name, ShortID(found[0].id))
-	if len(found) > 1 {
-		return true, r.doubt(t, r.taken, "it is there twice")
-	}
-	if c.leavesTwins() {
-		return true, r.doubt(t, r.taken, "another process sent it")
-	}
 	return true, nil
 }
 

@@ -126,7 +126,7 @@ func (c *Client) endVisibleTwins(ctx context.Context, r *run) error {
 }
 
 // checkReplays looks for twins of jobs whose answers were clear. If the listing shows every
-// job, it does not lag, so a second look a moment later sees every twin. Otherwise the
+// job and did not lag lately, a second look a moment later sees every twin. Otherwise the
 // late look has to.
 func (c *Client) checkReplays(ctx context.Context, r *run) error {
 	var clear []*task
@@ -139,18 +139,25 @@ func (c *Client) checkReplays(ctx context.Context, r *run) error {
 		return nil
 	}
 	why := ""
-	first, err := c.lookForTwins(ctx, r, clear, true)
-	if err == nil && first.hidden == 0 && first.twins == 0 {
+	var seen twinLook
+	lagging, err := c.lagsBehind(r)
+	if err == nil && !lagging {
+		seen, err = c.lookForTwins(ctx, r, clear, true)
+	}
+	if err == nil && !lagging && seen.hidden == 0 && seen.twins == 0 {
 		if err = sleep(ctx, secondLook); err == nil {
-			first, err = c.lookForTwins(ctx, r, clear, true)
+			seen, err = c.lookForTwins(ctx, r, clear, true)
 		}
+	}
+	if err == nil && seen.hidden > 0 {
+		lagging, err = true, c.noteLag(r)
 	}
 	switch {
 	case err != nil:
 		why = "it was not checked for duplicates: " + err.Error()
-	case first.hidden > 0:
+	case lagging:
 		why = "listings lag behind, so a duplicate may not be listed yet"
-	case first.twins > 0:
+	case seen.twins > 0:
 		why = "requests are delivered twice, so a duplicate may not be listed yet"
 	}
 	for _, t := range clear {
@@ -163,14 +170,19 @@ func (c *Client) checkReplays(ctx context.Context, r *run) error {
 	return err
 }
 
-// lookDue is when the last look for twins is due; zero: no job may have any.
-func (r *run) lookDue() (due time.Time) {
+// dueAt is when the last look for twins of some tasks is due; zero: there are none.
+func (r *run) dueAt(some func(*task) bool) (due time.Time) {
 	for _, t := range r.tasks {
-		if at := t.lastRequest().Add(lateLook); t.doubtful() && at.After(due) {
+		if at := t.lastRequest().Add(lateLook); some(t) && at.After(due) {
 			due = at
 		}
 	}
 	return due
+}
+
+// lost reports whether a job was sent without any clear answer, and not found since.
+func (t *task) lost() bool {
+	return !t.done && !t.dropped && t.skipped == "" && t.submit != nil && !t.unclear.IsZero()
 }
 
 // lookLast waits until the last look for twins is due and makes it.
@@ -187,7 +199,7 @@ func (c *Client) lookLast(ctx context.Context, r *run) error {
 // awaitLateLook waits until the last look for twins is due: never longer than
 // that takes, whatever the machine's clock shows.
 func (c *Client) awaitLateLook(ctx context.Context, r *run) error {
-	pause := min(time.Until(r.lookDue()), lateLook)
+	pause := min(time.Until(r.dueAt((*task).doubtful)), lateLook)
 	if pause <= 0 {
 		return nil
 	}
@@ -315,7 +327,7 @@ func (c *Client) CheckDuplicates(ctx context.Context, name string) error {
 // findLost takes in which jobs were accepted of those that were sent without any clear answer.
 func (c *Client) findLost(ctx context.Context, r *run) error {
 	for _, t := range r.tasks {
-		if t.done || t.dropped || t.skipped != "" || t.submit == nil || t.unclear.IsZero() {
+		if !t.lost() {
 			continue
 		}
 		found, err := c.findPatiently(ctx, t, time.Now().Add(lookPatience))
