@@ -122,6 +122,12 @@ func (c *Client) carryOut(ctx context.Context, r *run, wait bool) ([]Submitted, 
 	}
 	if r.stopping || c.StopOnFailure && isNo(err) {
 		err = c.stopRun(ctx, r, err)
+		if !r.stopping { // duplicates of what was stopped would go on
+			err = errors.Join(err, c.endTwins(ctx, r))
+		}
+	}
+	if err != nil {
+		err = errors.Join(err, c.leaveReplays(r))
 	}
 	if r.attached {
 		r.giveUp()

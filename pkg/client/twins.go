@@ -129,12 +129,7 @@ func (c *Client) endVisibleTwins(ctx context.Context, r *run) error {
 // job and did not lag lately, a second look a moment later sees every twin. Otherwise the
 // late look has to.
 func (c *Client) checkReplays(ctx context.Context, r *run) error {
-	var clear []*task
-	for _, t := range r.tasks {
-		if t.done && t.result.ID != "" && t.submit != nil && !t.checked && !t.doubtful() {
-			clear = append(clear, t)
-		}
-	}
+	clear := r.clear()
 	if len(clear) == 0 {
 		return nil
 	}
@@ -168,6 +163,30 @@ func (c *Client) checkReplays(ctx context.Context, r *run) error {
 		}
 	}
 	return err
+}
+
+// clear returns the accepted jobs whose answers were clear and that were not checked.
+func (r *run) clear() (clear []*task) {
+	for _, t := range r.tasks {
+		if t.done && t.result.ID != "" && t.submit != nil && !t.checked && !t.doubtful() {
+			clear = append(clear, t)
+		}
+	}
+	return clear
+}
+
+// leaveReplays notes that jobs were not checked after clear answers, where requests may be
+// repeated: the next command makes the late look.
+func (c *Client) leaveReplays(r *run) error {
+	if !c.Replayable || c.TakesOnce {
+		return nil
+	}
+	for _, t := range r.clear() {
+		if err := r.doubt(t, t.lastRequest(), "the submission ended before it was checked for duplicates"); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // dueAt is when the last look for twins of some tasks is due; zero: there are none.
