@@ -47,7 +47,7 @@ func (p *program) checkDue(c *cli.Context, t *target) {
 			continue
 		}
 		if wait := time.Until(r.LookDue); wait > 0 {
-			fmt.Fprintf(p.Err, "note: jobs of run %s may have duplicates: the check is due in %v, and the next command makes it, or now: batchctl resume %[1]s%s\n",
+			fmt.Fprintf(p.Err, "note: jobs of run %s may have duplicates: the check is due in %v, and the next command makes it, or now: batchctl resume %[1]s%[3]s\n",
 				r.Name, (wait + time.Second - 1).Truncate(time.Second), t.flags)
 			continue
 		}

@@ -35,6 +35,10 @@ type remote struct {
 	definitions []types.JobDefinition
 	jobs        []types.JobDetail
 	kill        func() // called when the first job has been accepted, before the answer
+	alive       bool   // jobs do not end on their own
+	// twice reports that a SubmitJob is delivered twice; stopped are the jobs that were ended.
+	twice   bool
+	stopped []string
 }
 
 func (r *remote) ServeHTTP(w http.ResponseWriter, in *http.Request) {
@@ -53,16 +57,32 @@ func (r *remote) ServeHTTP(w http.ResponseWriter, in *http.Request) {
 		})(w, in)
 	case "RegisterJobDefinition":
 		wire.Handle(r.register)(w, in)
+	case "DescribeJobQueues":
+		wire.Handle(func(context.Context, *batch.DescribeJobQueuesInput) (*batch.DescribeJobQueuesOutput, error) {
+			return &batch.DescribeJobQueuesOutput{JobQueues: []types.JobQueueDetail{{JobQueueName: aws.String("cpu"),
+				JobQueueArn: aws.String("arn:aws:batch:us-east-1:123456789012:job-queue/cpu"), State: types.JQStateEnabled, Status: types.JQStatusValid}}}, nil
+		})(w, in)
+	case "CancelJob":
+		wire.Handle(func(_ context.Context, in *batch.CancelJobInput) (*batch.CancelJobOutput, error) {
+			r.stopped = append(r.stopped, *in.JobId)
+			return &batch.CancelJobOutput{}, nil
+		})(w, in)
 	default: // who are you?
 		fmt.Fprint(w, `<GetCallerIdentityResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><GetCallerIdentityResult>`+
 			`<Account>123456789012</Account></GetCallerIdentityResult></GetCallerIdentityResponse>`)
 	}
 }
 
-func (r *remote) submit(_ context.Context, in *batch.SubmitJobInput) (*batch.SubmitJobOutput, error) {
+func (r *remote) submit(ctx context.Context, in *batch.SubmitJobInput) (*batch.SubmitJobOutput, error) {
 	id := fmt.Sprintf("%08x-0000-4000-8000-000000000000", len(r.jobs)+1)
 	r.jobs = append(r.jobs, types.JobDetail{JobId: &id, JobName: in.JobName, JobQueue: in.JobQueue, JobDefinition: in.JobDefinition,
 		Tags: in.Tags, DependsOn: in.DependsOn, CreatedAt: aws.Int64(time.Now().UnixMilli()), Status: types.JobStatusRunnable})
+	if r.twice {
+		r.twice = false
+		if _, err := r.submit(ctx, in); err != nil {
+			return nil, err
+		}
+	}
 	if r.kill != nil {
 		r.kill()
 		r.kill = nil
@@ -91,7 +111,12 @@ func (r *remote) describe(_ context.Context, in *batch.DescribeJobsInput) (*batc
 	out := &batch.DescribeJobsOutput{}
 	for _, j := range r.jobs {
 		if slices.Contains(in.Jobs, *j.JobId) {
-			j.Status = types.JobStatusSucceeded // what waits for its end can go on
+			switch {
+			case slices.Contains(r.stopped, *j.JobId):
+				j.Status = types.JobStatusFailed
+			case !r.alive:
+				j.Status = types.JobStatusSucceeded // what waits for its end can go on
+			}
 			out.Jobs = append(out.Jobs, j)
 		}
 	}

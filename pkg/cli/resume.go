@@ -40,6 +40,9 @@ func (p *program) resume(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := p.checkStateDir(dir, toRead); err != nil {
+		return err
+	}
 	open, err := p.ledgerIn(dir).OpenRuns()
 	if err != nil {
 		return err

@@ -79,8 +79,9 @@ type task struct {
 	// hidden says that another process may have sent the job so recently that the listing
 	// need not show it yet.
 	hidden bool
-	// ended are the twins that were ended, or had ended.
-	ended map[string]bool
+	// ended are the twins that were ended, or had ended; ending those that another process
+	// ended, or was about to end.
+	ended, ending map[string]bool
 }
 
 // open writes the intents to the ledger.
@@ -273,6 +274,11 @@ func (t *task) replay(l line) {
 		t.due = l.Time
 	case lineSkipped:
 		t.skip(l.Reason)
+	case lineTwin:
+		if t.ending == nil {
+			t.ending = map[string]bool{}
+		}
+		t.ending[l.ID] = true
 	}
 }
 

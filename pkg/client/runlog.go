@@ -48,6 +48,7 @@ const (
 	lineAccepted = "accepted" // it has an id
 	lineRefused  = "refused"  // it was certainly not accepted
 	lineChecked  = "checked"  // nothing doubles it any more
+	lineTwin     = "twin"     // its duplicate ID is about to be ended
 	lineDropped  = "dropped"  // the user gave it up
 	lineDue      = "due"      // what it waited for in the client has ended: it is about to be sent
 	lineSkipped  = "skipped"  // it is not needed

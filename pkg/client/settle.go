@@ -46,6 +46,7 @@ type sighting struct {
 	created        int64 // epoch milliseconds, by the service's clock
 	status         types.JobStatus
 	reason         string
+	started        bool
 }
 
 // find returns the jobs that carry the task's submission, the oldest first. The
@@ -82,14 +83,14 @@ func (c *Client) find(ctx context.Context, t *task) ([]sighting, error) {
 
 // sighted is a listed job of the task's jobName, if it carries the task's submission.
 func (t *task) sighted(job types.JobSummary, details map[string]types.JobDetail) (s sighting, ours bool) {
-	s = sighting{aws.ToString(job.JobId), aws.ToString(job.JobDefinition), aws.ToInt64(job.CreatedAt), job.Status, aws.ToString(job.StatusReason)}
+	s = sighting{aws.ToString(job.JobId), aws.ToString(job.JobDefinition), aws.ToInt64(job.CreatedAt), job.Status, aws.ToString(job.StatusReason), job.StartedAt != nil}
 	d, known := details[s.id]
 	if tag, tagged := d.Tags[SubmissionTag]; tagged && tag != t.submission || !tagged && aws.ToString(job.JobName) == t.name {
 		return s, false // another submission's, or a name that does not tell
 	}
 	if known {
 		s.definition, s.reason = cmp.Or(aws.ToString(d.JobDefinition), s.definition), cmp.Or(aws.ToString(d.StatusReason), s.reason)
-		s.created, s.status = aws.ToInt64(d.CreatedAt), d.Status
+		s.created, s.status, s.started = aws.ToInt64(d.CreatedAt), d.Status, d.StartedAt != nil
 	}
 	return s, true
 }

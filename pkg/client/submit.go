@@ -140,7 +140,9 @@ func (c *Client) carryOut(ctx context.Context, r *run, wait bool) ([]Submitted, 
 	if closeErr := r.close(c.Ledger); closeErr != nil {
 		err = errors.Join(err, fmt.Errorf("write the ledger: %w", closeErr))
 	}
-	err = errors.Join(err, r.twiceError())
+	if !c.LeaveLook || err != nil || n.unchecked == 0 { // else CheckDuplicates follows and reports them
+		err = errors.Join(err, r.twiceError())
+	}
 	if _, due := errors.AsType[*DueError](err); err != nil && unsettled && r.log != nil && !due {
 		err = &OpenError{Run: r.name, Jobs: len(r.tasks), Accepted: n.accepted, Unknown: n.unknown, Waiting: n.waiting, Skipped: n.skipped, Err: err}
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
 // Twins of a job are other jobs of the same submission. There are two ways to them:
@@ -273,7 +275,7 @@ func (c *Client) lookForTwins(ctx context.Context, r *run, tasks []*task, untilH
 				continue
 			}
 			twins++
-			twice, err := c.endTwin(ctx, t, s)
+			twice, err := c.endTwin(ctx, r, t, s)
 			if err != nil {
 				return err
 			}
@@ -294,10 +296,10 @@ func (c *Client) lookForTwins(ctx context.Context, r *run, tasks []*task, untilH
 	return seen, err
 }
 
-// endTwin ends one twin, and reports whether it had run to its end before. A twin is
+// endTwin ends one twin, and reports whether it had run before batchctl ended it. A twin is
 // reported once.
-func (c *Client) endTwin(ctx context.Context, t *task, twin sighting) (twice bool, err error) {
-	if t.ended[twin.id] || strings.HasPrefix(twin.reason, twinReason) {
+func (c *Client) endTwin(ctx context.Context, r *run, t *task, twin sighting) (twice bool, err error) {
+	if t.ended[twin.id] {
 		return false, nil
 	}
 	if t.ended == nil {
@@ -305,7 +307,11 @@ func (c *Client) endTwin(ctx context.Context, t *task, twin sighting) (twice boo
 	}
 	if Ended(twin.status) {
 		t.ended[twin.id] = true
-		return true, nil
+		return twin.ran() && !t.endedHere(twin), nil
+	}
+	// Written before the call, so that no later process counts the twin as one that ran.
+	if err := r.note(t, line{What: lineTwin, ID: twin.id}); err != nil {
+		return false, err
 	}
 	done, err := c.Stop(ctx, twin.id, twinReason+t.result.ID+", accepted twice because an answer was missing or a request was repeated")
 	if err != nil {
@@ -313,7 +319,7 @@ func (c *Client) endTwin(ctx context.Context, t *task, twin sighting) (twice boo
 	}
 	t.ended[twin.id] = true
 	if Ended(done.Before) {
-		return true, nil
+		return done.Before == types.JobStatusSucceeded || done.Job.StartedAt != nil, nil
 	}
 	started := ""
 	if done.Job.StartedAt != nil {
@@ -322,6 +328,14 @@ func (c *Client) endTwin(ctx context.Context, t *task, twin sighting) (twice boo
 	c.tell("job %s was accepted twice: ended its duplicate %s, was %s%s; %s counts",
 		t.name, ShortID(twin.id), done.Before, started, ShortID(t.result.ID))
 	return false, nil
+}
+
+// ran reports whether a job that has ended had started.
+func (s sighting) ran() bool { return s.status == types.JobStatusSucceeded || s.started }
+
+// endedHere reports whether batchctl ended a twin. Not every service keeps the reason.
+func (t *task) endedHere(twin sighting) bool {
+	return strings.HasPrefix(twin.reason, twinReason) || t.ending[twin.id] && twin.status == types.JobStatusFailed
 }
 
 // CheckDuplicates makes the last look for twins of an open run: it ends duplicates, and sends

@@ -1,0 +1,173 @@
+package cli_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/batchctl/batchctl/pkg/cli"
+	"github.com/batchctl/batchctl/pkg/client"
+)
+
+// lookout is a user of a remote, which can lose an answer.
+type lookout struct {
+	*doomed
+	lose bool // the answer of the next SubmitJob
+}
+
+func newLookout(t *testing.T) *lookout {
+	l, r := &lookout{}, &remote{alive: true}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, in *http.Request) {
+		if strings.HasSuffix(in.URL.Path, "/submitjob") && l.lose {
+			l.lose = false
+			r.ServeHTTP(httptest.NewRecorder(), in)
+			panic(http.ErrAbortHandler)
+		}
+		r.ServeHTTP(w, in)
+	}))
+	t.Cleanup(server.Close)
+	l.doomed = newDoomed(t, r, server.URL)
+	const job = `{"name": "train", "image": "public.ecr.aws/docker/library/busybox:1.36", "command": ["true"], "queue": "cpu",
+		"resources": {"vcpus": 1, "memory": "64 MiB"}, "timeout": "1m"}`
+	if err := os.WriteFile(filepath.Join(l.dir, "train.json"), []byte(job), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// types runs a command, interrupts it when its messages have a text, and wants an exit status.
+func (l *lookout) types(code int, line, interruptAt string) (out, said string) {
+	l.t.Helper()
+	cmd := exec.Command(l.program, strings.Fields(line)...)
+	cmd.Dir, cmd.Env = l.dir, l.environ
+	var stdout bytes.Buffer
+	cmd.Stdout = &stdout
+	messages, err := cmd.StderrPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	for lines := bufio.NewScanner(messages); lines.Scan(); {
+		said += lines.Text() + "\n"
+		if interruptAt != "" && strings.Contains(lines.Text(), interruptAt) {
+			_ = cmd.Process.Signal(syscall.SIGINT)
+		}
+	}
+	got := 0
+	if exit, ok := errors.AsType[*exec.ExitError](cmd.Wait()); ok {
+		got = exit.ExitCode()
+	}
+	if got != code {
+		l.t.Fatalf("batchctl %s: exit status %d, want %d\n%s%s", line, got, code, &stdout, said)
+	}
+	return stdout.String(), said
+}
+
+// age turns the open run's log into one of an hour ago, by a version without checksums.
+func (l *lookout) age() {
+	l.t.Helper()
+	logs, err := filepath.Glob(filepath.Join(l.state(), "open", "*.jsonl"))
+	if err != nil || len(logs) != 1 {
+		l.t.Fatal(logs, err)
+	}
+	text, err := os.ReadFile(logs[0])
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	var aged bytes.Buffer
+	for _, one := range bytes.Split(bytes.TrimSpace(text), []byte("\n")) {
+		var members map[string]json.RawMessage
+		var at time.Time
+		if err := errors.Join(json.Unmarshal(one, &members), json.Unmarshal(members["time"], &at)); err != nil {
+			l.t.Fatal(err)
+		}
+		delete(members, "sum")
+		delete(members, "format")
+		if members["time"], err = json.Marshal(at.Add(-time.Hour)); err != nil {
+			l.t.Fatal(err)
+		}
+		one, err := json.Marshal(members)
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		aged.Write(append(one, '\n'))
+	}
+	if err := os.WriteFile(logs[0], aged.Bytes(), 0o600); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+// TestDueCheck: Ctrl-C while submit waits to check for duplicates is exit status 6, and the
+// next command ends what turned up since, whatever it is.
+func TestDueCheck(t *testing.T) {
+	for _, next := range []string{"list", "status train", "logs train", "stop train", "wait train --timeout 1s", "submit train.json --settle 10ms"} {
+		t.Run(next, func(t *testing.T) {
+			t.Parallel()
+			l := newLookout(t)
+			l.lose = true
+			out, said := l.types(cli.ExitUnknown, "submit train.json", "checking again for duplicates in ")
+			if !strings.Contains(out, "train  cpu") || !strings.Contains(said, "check 1 job for duplicates: interrupted") || !strings.Contains(said, "batchctl resume ") {
+				t.Errorf("%s%s", out, said)
+			}
+			if _, said := l.types(cli.ExitOK, "list", ""); !strings.Contains(said, "may have duplicates: the check is due in ") {
+				t.Error(said)
+			}
+			// The first request turns up late: the id that was printed stays.
+			l.remote.mu.Lock()
+			twin := l.remote.jobs[0]
+			id := "99999999-0000-4000-8000-000000000000"
+			twin.JobId = &id
+			l.remote.jobs = append(l.remote.jobs, twin)
+			l.remote.mu.Unlock()
+			l.age()
+			cmd := exec.Command(l.program, strings.Fields(next)...)
+			cmd.Dir, cmd.Env = l.dir, l.environ
+			told, _ := cmd.CombinedOutput() // its own exit status is not the point
+			if !slices.Contains(l.remote.stopped, id) || !strings.Contains(string(told), "ended its duplicate 99999999") {
+				t.Errorf("stopped %v\n%s", l.remote.stopped, told)
+			}
+			if open, err := (&client.Ledger{Dir: l.state()}).OpenRuns(); len(open) > 0 || err != nil {
+				t.Errorf("open runs %+v, %v", open, err)
+			}
+		})
+	}
+}
+
+// TestSubmitRepeated: a SubmitJob that is delivered twice leaves one job, and where both have
+// run, submit names them.
+func TestSubmitRepeated(t *testing.T) {
+	const waits = "checking again for duplicates in "
+	l := newLookout(t)
+	l.remote.twice = true
+	_, said := l.types(cli.ExitUnknown, "submit train.json", waits)
+	if !strings.Contains(said, "accepted twice: ended its duplicate 00000002") || strings.Contains(said, "ran twice") {
+		t.Error(said)
+	}
+	l.age()
+	if _, said := l.types(cli.ExitOK, "list", ""); strings.Contains(said, "twice") {
+		t.Errorf("batchctl ended the duplicate, so it did not run: %s", said)
+	}
+	l.remote.twice, l.remote.alive = true, false
+	out, said := l.types(cli.ExitUnknown, "submit train.json", waits)
+	if !strings.Contains(out, "00000003  train") || !strings.Contains(said, "check 1 job for duplicates: interrupted") {
+		t.Errorf("%s%s", out, said)
+	}
+	l.age()
+	_, said = l.types(cli.ExitOK, "list", "")
+	if !strings.Contains(said, "job train ran twice: 00000003-0000-4000-8000-000000000000 counts, and its duplicate 00000004-0000-4000-8000-000000000000 ended SUCCEEDED\n") {
+		t.Error(said)
+	}
+}
