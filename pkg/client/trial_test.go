@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -193,53 +196,115 @@ func (tr *trial) openPlans(t *testing.T) map[string]bool {
 	return open
 }
 
-// TestNoDuplicateAfterSuccess: whatever a path to the service does, no duplicate is alive after
-// exit 0, the next command ends the duplicates of any other, and resume loses nothing.
-func TestNoDuplicateAfterSuccess(t *testing.T) {
-	for _, path := range []struct {
-		name       string
-		lag        func(*rand.Rand) time.Duration
-		replayable bool
-	}{
-		{"proxy, lag up to 60 s", func(r *rand.Rand) time.Duration { return time.Duration(r.Int64N(int64(time.Minute))) }, true},
-		{"proxy, lag 1 s on average", lags[2].lag, true},
-		{"proxy, some lag", func(r *rand.Rand) time.Duration {
-			if r.IntN(10) > 0 {
-				return 0
-			}
-			return time.Duration(r.Int64N(int64(time.Minute)))
-		}, true},
-		{"AWS, lag up to 60 s", func(r *rand.Rand) time.Duration { return time.Duration(r.Int64N(int64(time.Minute))) }, false},
-	} {
-		t.Run(path.name, func(t *testing.T) {
-			inWeather(t, path.lag, func(t *testing.T, s *service) {
-				tr := &trial{service: s, ledger: &Ledger{Dir: t.TempDir(), Target: here}, replayable: path.replayable, stopped: 10, random: rand.New(rand.NewPCG(5, 6))}
-				if path.replayable {
-					s.repeated = 5
-				}
-				all := tr.submit(t, tr.plans(many()))
-				time.Sleep(time.Minute) // every job is listed by now
-				succeeded := tr.checkSucceeded(t, all)
-				if succeeded < len(all)/2 || tr.ended == 0 || tr.twice > 0 {
-					t.Errorf("%d of %d commands succeeded, %d duplicates were ended", succeeded, len(all), tr.ended)
-				}
-				byThemselves := tr.ended
-				tr.checkDue(t)
-				for submission, ids := range tr.alive(t) {
-					if len(ids) > 1 {
-						t.Errorf("submission %s: %v are alive after the next command", submission, ids)
-					}
-				}
-				open := tr.openPlans(t)
-				for range 20 { // as a user would
-					if _, err := resumeAll(t, tr.client()); err != nil {
-						tr.count(err)
-					}
-				}
-				tr.checkAll(t, all, open)
-				t.Logf("%d submits by %d commands, %d with exit 0; %d calls of SubmitJob, %d delivered twice; duplicates ended: %d by submit, %d by the next commands",
-					many(), len(all), succeeded, s.calls["SubmitJob"], s.calls["repeated"], byThemselves, tr.ended-byThemselves)
-			})
-		})
+// badPaths are what lies between the commands of a trial and the service.
+var badPaths = []struct {
+	name       string
+	lag        func(*rand.Rand) time.Duration
+	replayable bool
+}{
+	{"proxy, lag up to 60 s", anyLag, true},
+	{"proxy, lag 1 s on average", lags[2].lag, true},
+	{"proxy, some lag", func(r *rand.Rand) time.Duration {
+		if r.IntN(10) > 0 {
+			return 0
+		}
+		return anyLag(r)
+	}, true},
+	{"AWS, lag up to 60 s", anyLag, false},
+}
+
+func anyLag(r *rand.Rand) time.Duration { return time.Duration(r.Int64N(int64(time.Minute))) }
+
+// trialRound is how many submits share a service and a ledger.
+const trialRound = 100
+
+// trialSubmits is how many submits a trial makes; BATCHCTL_SUBMITS says otherwise.
+func trialSubmits() int {
+	if n, err := strconv.Atoi(os.Getenv("BATCHCTL_SUBMITS")); err == nil {
+		return n
 	}
+	return 8 * trialRound
+}
+
+// totals are sums over the rounds of a trial.
+type totals struct {
+	commands, succeeded, calls, repeated int
+	ended, endedLater                    int // duplicates: by submit, and by later commands
+}
+
+func (s *totals) add(o totals) {
+	s.commands += o.commands
+	s.succeeded += o.succeeded
+	s.calls += o.calls
+	s.repeated += o.repeated
+	s.ended += o.ended
+	s.endedLater += o.endedLater
+}
+
+// TestNoDuplicateAfterSuccess: whatever a path to the service does, no duplicate is alive after
+// exit status 0, the next command ends the duplicates of any other command, and resume loses
+// nothing. 5 % of the requests are delivered twice by a proxy, and a tenth of the commands are
+// interrupted.
+func TestNoDuplicateAfterSuccess(t *testing.T) {
+	var mu sync.Mutex
+	sums := make([]totals, len(badPaths))
+	n := trialSubmits()
+	t.Run("round", func(t *testing.T) {
+		for i := 0; i*trialRound < n; i++ {
+			path := i % len(badPaths)
+			t.Run(badPaths[path].name, func(t *testing.T) {
+				t.Parallel()
+				seen := trialOf(t, uint64(i), path, min(trialRound, n-i*trialRound))
+				mu.Lock()
+				defer mu.Unlock()
+				sums[path].add(seen)
+			})
+		}
+	})
+	var all totals
+	for i, s := range sums {
+		t.Logf("%s: %d commands, %d with exit status 0; %d calls of SubmitJob, %d delivered twice; duplicates ended: %d by submit, %d by later commands",
+			badPaths[i].name, s.commands, s.succeeded, s.calls, s.repeated, s.ended, s.endedLater)
+		all.add(s)
+	}
+	if all.succeeded < all.commands/2 || all.ended == 0 || all.repeated == 0 {
+		t.Errorf("the trial does not test much: %+v", all)
+	}
+	if !t.Failed() {
+		t.Logf("%d submits: 0 duplicates alive, 0 jobs lost", n)
+	}
+}
+
+// trialOf is one round of a trial.
+func trialOf(t *testing.T, seed uint64, path, n int) (seen totals) {
+	synctest.Test(t, func(t *testing.T) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		s := newService(t, func() time.Duration { return badPaths[path].lag(random) }, 1, sleeper{})
+		s.random = rand.New(rand.NewPCG(seed, 2))
+		tr := &trial{service: s, ledger: &Ledger{Dir: t.TempDir(), Target: here}, replayable: badPaths[path].replayable, stopped: 10, random: rand.New(rand.NewPCG(seed, 3))}
+		if tr.replayable {
+			s.repeated = 5
+		}
+		all := tr.submit(t, tr.plans(n))
+		time.Sleep(time.Minute) // every job is listed by now
+		seen = totals{commands: len(all), succeeded: tr.checkSucceeded(t, all), ended: tr.ended}
+		tr.checkDue(t)
+		for submission, ids := range tr.alive(t) {
+			if len(ids) > 1 {
+				t.Errorf("submission %s: %v are alive after the next command", submission, ids)
+			}
+		}
+		open := tr.openPlans(t)
+		for range 20 { // as a user would
+			if _, err := resumeAll(t, tr.client()); err != nil {
+				tr.count(err)
+			}
+		}
+		tr.checkAll(t, all, open)
+		if tr.twice > 0 {
+			t.Errorf("%d jobs are reported to have run twice, and no job ends on its own", tr.twice)
+		}
+		seen.calls, seen.repeated, seen.endedLater = s.calls["SubmitJob"], s.calls["repeated"], tr.ended-seen.ended
+	})
+	return seen
 }
