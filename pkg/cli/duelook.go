@@ -26,8 +26,19 @@ func (p *program) ledgerIn(dir string) *client.Ledger {
 
 // checkDue makes the look for duplicates that an earlier command left, for every run of the
 // target for which it is due, and names those for which it is not due yet. What fails is
-// reported and left to the next command: this one has other work to do.
+// reported and left to the next command: this one has other work to do. Where requests may be
+// repeated, jobs that nothing was wrong with are checked once more, too.
 func (p *program) checkDue(c *cli.Context, t *target) {
+	var there *client.Client
+	if jobs, err := t.ledger.Unverified(); err == nil && len(jobs) > 0 && t.Replayable {
+		there = p.changing(c, t)
+		err := there.RecheckDuplicates(c.Context)
+		if twice, ok := errors.AsType[*client.TwiceError](err); ok {
+			p.explain(asFailure(t.submitFailure(c.Context, twice)))
+		} else if err != nil {
+			fmt.Fprintf(p.Err, "note: check earlier jobs for duplicates: %s; the next command tries it again\n", diag.Printable(p.redacted(err.Error())))
+		}
+	}
 	if c.Command.Name == "resume" {
 		return // which does all that is open
 	}
@@ -35,7 +46,6 @@ func (p *program) checkDue(c *cli.Context, t *target) {
 	if err != nil {
 		return // the command reports it where it reads the ledger
 	}
-	var there *client.Client
 	for _, r := range open {
 		if r.Damage != nil || r.LookDue.IsZero() || !t.ledger.Covers(r.Target) && r.Target != t.ledger.Target {
 			continue

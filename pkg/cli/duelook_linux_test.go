@@ -76,14 +76,14 @@ func (l *lookout) types(code int, line, interruptAt string) (out, said string) {
 	return stdout.String(), said
 }
 
-// age turns the open run's log into one of an hour ago, by a version without checksums.
-func (l *lookout) age() {
+// age makes a file of the ledger an hour older, written by a version without checksums.
+func (l *lookout) age(pattern string) {
 	l.t.Helper()
-	logs, err := filepath.Glob(filepath.Join(l.state(), "open", "*.jsonl"))
-	if err != nil || len(logs) != 1 {
-		l.t.Fatal(logs, err)
+	files, err := filepath.Glob(filepath.Join(l.state(), pattern))
+	if err != nil || len(files) != 1 {
+		l.t.Fatal(files, err)
 	}
-	text, err := os.ReadFile(logs[0])
+	text, err := os.ReadFile(files[0])
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -105,8 +105,37 @@ func (l *lookout) age() {
 		}
 		aged.Write(append(one, '\n'))
 	}
-	if err := os.WriteFile(logs[0], aged.Bytes(), 0o600); err != nil {
+	if err := os.WriteFile(files[0], aged.Bytes(), 0o600); err != nil {
 		l.t.Fatal(err)
+	}
+}
+
+// turnUp lists a second job beside the first one.
+func (l *lookout) turnUp() (id string) {
+	l.remote.mu.Lock()
+	defer l.remote.mu.Unlock()
+	twin := l.remote.jobs[0]
+	id = "99999999-0000-4000-8000-000000000000"
+	twin.JobId = &id
+	l.remote.jobs = append(l.remote.jobs, twin)
+	return id
+}
+
+// TestRecheck: a duplicate that is listed after submit has exited with status 0 is ended by the
+// next command, even where nothing was wrong.
+func TestRecheck(t *testing.T) {
+	l := newLookout(t)
+	l.types(cli.ExitOK, "submit train.json", "")
+	id := l.turnUp()
+	if _, said := l.types(cli.ExitOK, "list", ""); strings.Contains(said, "duplicate") || len(l.remote.stopped) > 0 {
+		t.Errorf("within the first minute: stopped %v, %s", l.remote.stopped, said)
+	}
+	l.age("submissions.jsonl")
+	if _, said := l.types(cli.ExitOK, "list", ""); !slices.Contains(l.remote.stopped, id) || !strings.Contains(said, "ended its duplicate 99999999") {
+		t.Errorf("stopped %v, %s", l.remote.stopped, said)
+	}
+	if _, said := l.types(cli.ExitOK, "list", ""); strings.Contains(said, "duplicate") {
+		t.Error(said)
 	}
 }
 
@@ -126,13 +155,8 @@ func TestDueCheck(t *testing.T) {
 				t.Error(said)
 			}
 			// The first request turns up late: the id that was printed stays.
-			l.remote.mu.Lock()
-			twin := l.remote.jobs[0]
-			id := "99999999-0000-4000-8000-000000000000"
-			twin.JobId = &id
-			l.remote.jobs = append(l.remote.jobs, twin)
-			l.remote.mu.Unlock()
-			l.age()
+			id := l.turnUp()
+			l.age("open/*.jsonl")
 			cmd := exec.Command(l.program, strings.Fields(next)...)
 			cmd.Dir, cmd.Env = l.dir, l.environ
 			told, _ := cmd.CombinedOutput() // its own exit status is not the point
@@ -156,7 +180,7 @@ func TestSubmitRepeated(t *testing.T) {
 	if !strings.Contains(said, "accepted twice: ended its duplicate 00000002") || strings.Contains(said, "ran twice") {
 		t.Error(said)
 	}
-	l.age()
+	l.age("open/*.jsonl")
 	if _, said := l.types(cli.ExitOK, "list", ""); strings.Contains(said, "twice") {
 		t.Errorf("batchctl ended the duplicate, so it did not run: %s", said)
 	}
@@ -165,7 +189,7 @@ func TestSubmitRepeated(t *testing.T) {
 	if !strings.Contains(out, "00000003  train") || !strings.Contains(said, "check 1 job for duplicates: interrupted") {
 		t.Errorf("%s%s", out, said)
 	}
-	l.age()
+	l.age("open/*.jsonl")
 	_, said = l.types(cli.ExitOK, "list", "")
 	if !strings.Contains(said, "job train ran twice: 00000003-0000-4000-8000-000000000000 counts, and its duplicate 00000004-0000-4000-8000-000000000000 ended SUCCEEDED\n") {
 		t.Error(said)

@@ -16,17 +16,17 @@ const (
 	lagRenewal = time.Hour
 )
 
-// lagNote is a line of lags.jsonl.
-type lagNote struct {
+// targetNote is a line of lags.jsonl and of checks.jsonl.
+type targetNote struct {
 	Time   time.Time `json:"time"`
 	Target string    `json:"target"`
 }
 
 func (l *Ledger) lagsPath() string { return filepath.Join(l.Dir, "lags.jsonl") }
 
-// lastLag is when listings of the ledger's target were last seen to lag; zero: never.
-func (l *Ledger) lastLag() (last time.Time, err error) {
-	err = readRecords(l.lagsPath(), func(n lagNote) bool {
+// lastNote is the latest time in a file that is noted of the ledger's target; zero: none.
+func (l *Ledger) lastNote(path string) (last time.Time, err error) {
+	err = readRecords(path, func(n targetNote) bool {
 		if n.Target == l.Target && n.Time.After(last) {
 			last = n.Time
 		}
@@ -35,28 +35,33 @@ func (l *Ledger) lastLag() (last time.Time, err error) {
 	return last, l.passDamage(err)
 }
 
+// addNote notes a time of the ledger's target.
+func (l *Ledger) addNote(path string, at time.Time) error {
+	text, err := jsonLines([]targetNote{{at, l.Target}})
+	if err != nil {
+		return err
+	}
+	return appendSync(path, text)
+}
+
 // lagsBehind reports whether listings of the run's target lagged lately. A note from the
 // future, which a clock that was set back leaves, counts.
 func (c *Client) lagsBehind(r *run) (bool, error) {
 	if r.log == nil {
 		return false, nil
 	}
-	last, err := c.Ledger.lastLag()
+	last, err := c.Ledger.lastNote(c.Ledger.lagsPath())
 	return !last.IsZero() && time.Since(last) < lagMemory, err
 }
 
-// noteLag remembers that listings of the run's target lag.
-func (c *Client) noteLag(r *run) error {
-	if r.log == nil {
+// noteLag remembers that listings of the target lag.
+func (c *Client) noteLag() error {
+	if c.Ledger == nil {
 		return nil
 	}
-	last, err := c.Ledger.lastLag()
+	last, err := c.Ledger.lastNote(c.Ledger.lagsPath())
 	if err != nil || time.Since(last) < lagRenewal {
 		return err
 	}
-	text, err := jsonLines([]lagNote{{stamp(), c.Ledger.Target}})
-	if err != nil {
-		return err
-	}
-	return appendSync(c.Ledger.lagsPath(), text)
+	return c.Ledger.addNote(c.Ledger.lagsPath(), stamp())
 }

@@ -128,8 +128,8 @@ func (c *Client) endVisibleTwins(ctx context.Context, r *run) error {
 }
 
 // checkReplays looks for twins of jobs whose answers were clear. If the listing shows every
-// job and did not lag lately, a second look a moment later sees every twin. Otherwise the
-// late look has to.
+// job and did not lag lately, a second look a moment later sees the twins. Otherwise the
+// late look has to. See RecheckDuplicates, too.
 func (c *Client) checkReplays(ctx context.Context, r *run) error {
 	clear := r.clear()
 	if len(clear) == 0 {
@@ -147,7 +147,7 @@ func (c *Client) checkReplays(ctx context.Context, r *run) error {
 		}
 	}
 	if err == nil && seen.hidden > 0 {
-		lagging, err = true, c.noteLag(r)
+		lagging, err = true, c.noteLag()
 	}
 	switch {
 	case err != nil:

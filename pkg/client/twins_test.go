@@ -178,3 +178,42 @@ func TestStoppedRunLeavesNoTwin(t *testing.T) {
 		}
 	})
 }
+
+// TestRecheck: a duplicate of a repeated request, listed long after the job, is ended by a later
+// command, and the target's jobs get the late look from then on.
+func TestRecheck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, c := newFake(t)
+		withLedger(t, c)
+		c.Replayable = true
+		f.faults["SubmitJob"] = []fault{f.repeated}
+		f.hidden = func(id string) bool { return id == testID(2) && time.Since(f.start) < 50*time.Second }
+		if _, err := c.Submit(t.Context(), planOf(job("a", "x"))); err != nil || len(f.stopped) > 0 {
+			t.Fatal(err, f.stopped)
+		}
+		unverified := func(want int) {
+			t.Helper()
+			if jobs, err := c.Ledger.Unverified(); len(jobs) != want || err != nil {
+				t.Fatalf("%+v, %v", jobs, err)
+			}
+		}
+		unverified(0) // it is too early
+		time.Sleep(lateLook)
+		unverified(1)
+		f.faults["DescribeJobs"] = []fault{forbidden()}
+		if err := c.RecheckDuplicates(t.Context()); err == nil || len(f.stopped) > 0 {
+			t.Fatal(err, f.stopped)
+		}
+		unverified(1) // it failed
+		if err := c.RecheckDuplicates(t.Context()); err != nil || f.stopped[testID(2)] == "" || f.stopped[testID(1)] != "" {
+			t.Fatal(err, f.stopped)
+		}
+		unverified(0)
+		began := time.Now()
+		if _, err := c.Submit(t.Context(), planOf(job("b", "x"))); err != nil || time.Since(began) < time.Minute {
+			t.Error(err, time.Since(began))
+		}
+		time.Sleep(2 * recheckSpan)
+		unverified(0) // too old
+	})
+}
