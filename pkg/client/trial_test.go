@@ -28,8 +28,9 @@ type trial struct {
 
 	mu     sync.Mutex
 	random *rand.Rand
-	ended  int // duplicates
-	twice  int // jobs that are reported to have run twice
+	ended  int     // duplicates
+	twice  int     // jobs that are reported to have run twice
+	failed []error // of the next commands
 }
 
 // submitted is one command that submits and what came of it.
@@ -128,10 +129,12 @@ func (tr *trial) checkSucceeded(t *testing.T, all []*submitted, mayLeave bool) (
 	return succeeded, left
 }
 
-// checkDue is what the next commands of the ledger do before their own work.
+// checkDue is what the next commands of the ledger, each a minute after the last one, do before
+// their own work.
 func (tr *trial) checkDue(t *testing.T) {
 	t.Helper()
 	for range 5 { // the path is bad for these commands, too
+		time.Sleep(lateLook)
 		open, err := tr.ledger.OpenRuns()
 		if err != nil {
 			t.Fatal(err)
@@ -140,8 +143,10 @@ func (tr *trial) checkDue(t *testing.T) {
 			if r.LookDue.IsZero() || time.Now().Before(r.LookDue) {
 				continue
 			}
-			err := tr.client().CheckDuplicates(t.Context(), r.Name)
-			tr.count(err)
+			if err := tr.client().CheckDuplicates(t.Context(), r.Name); err != nil {
+				tr.count(err)
+				tr.failed = append(tr.failed, fmt.Errorf("%s: %w", r.Name, err))
+			}
 		}
 		if tr.replayable {
 			tr.count(tr.client().RecheckDuplicates(t.Context()))
@@ -300,11 +305,11 @@ func trialOf(t *testing.T, seed uint64, path, n int) (seen totals) {
 		time.Sleep(time.Minute) // every job is listed by now
 		seen = totals{commands: len(all), ended: tr.ended}
 		seen.succeeded, seen.left = tr.checkSucceeded(t, all, badPaths[path].mixed)
-		time.Sleep(lateLook - time.Minute)
 		tr.checkDue(t)
 		for submission, ids := range tr.alive(t) {
 			if len(ids) > 1 {
-				t.Errorf("submission %s: %v are alive after the next command", submission, ids)
+				open, err := tr.ledger.OpenRuns()
+				t.Errorf("submission %s: %v are alive after the next command; %v; open runs %+v, %v", submission, ids, tr.failed, open, err)
 			}
 		}
 		open := tr.openPlans(t)
