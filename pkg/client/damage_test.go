@@ -134,6 +134,26 @@ func TestCutLog(t *testing.T) {
 	})
 }
 
+// TestZeroedLog replaces parts of a run's log by zeros, as file systems do after a power failure.
+func TestZeroedLog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDamagedRun(t)
+		intents := bytes.Index(d.log, []byte(`"what":"accepted"`))
+		intents = bytes.LastIndexByte(d.log[:intents], '\n') + 1
+		for name, part := range map[string][2]int{
+			"all": {0, len(d.log)}, "intents": {0, intents}, "an intent": {intents / 2, intents}, "outcomes": {intents, len(d.log)},
+			"from an intent on": {intents / 2, len(d.log)}, "the middle": {intents - 200, intents + 200}, "an outcome": {intents, intents + 100},
+			"the last outcome": {len(d.log) - 50, len(d.log)},
+		} {
+			log := bytes.Clone(d.log)
+			clear(log[part[0]:part[1]])
+			if refused, err := d.resume(t, log); err != nil || refused != (part[0] < intents) {
+				t.Errorf("%s: refused %v, %v", name, refused, err)
+			}
+		}
+	})
+}
+
 // TestFlippedLog flips a bit of every byte of a run's log, and each bit in a long run.
 func TestFlippedLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -220,5 +240,49 @@ func TestDamagedRecords(t *testing.T) {
 	}
 	if got := strings.Join(told, " "); got != "targets.jsonl[1] runs.jsonl[1]" {
 		t.Error(got)
+	}
+}
+
+// TestLostRecords: a ledger that is empty or zeros is reported, and a line that a crash tore is
+// not.
+func TestLostRecords(t *testing.T) {
+	for _, file := range []struct {
+		name string
+		cut  func(text []byte) []byte
+		told string
+		left int
+	}{
+		{"empty", func([]byte) []byte { return nil }, "[1]", 0},
+		{"zeros", func(text []byte) []byte { return make([]byte, len(text)) }, "[1]", 0},
+		{"zeros at the end", func(text []byte) []byte { clear(text[len(text)-40:]); return text }, "[2]", 1},
+		{"zeros after the end", func(text []byte) []byte { return append(text, make([]byte, 100)...) }, "[3]", 2},
+		{"zeros at the beginning", func(text []byte) []byte { clear(text[:40]); return text }, "[1]", 1},
+		{"torn", func(text []byte) []byte { return text[:len(text)-40] }, "", 1},
+		{"whole", func(text []byte) []byte { return text }, "", 2},
+	} {
+		t.Run(file.name, func(t *testing.T) {
+			l := &Ledger{Dir: t.TempDir(), Target: here}
+			if err := l.Append(Entry{Name: "a", ID: testID(1)}, Entry{Name: "b", ID: testID(2)}); err != nil {
+				t.Fatal(err)
+			}
+			text, err := os.ReadFile(l.path())
+			if err == nil {
+				err = os.WriteFile(l.path(), file.cut(text), 0o600)
+			}
+			if err == nil { // an empty file of just now is one that another process creates
+				err = os.Chtimes(l.path(), time.Time{}, time.Now().Add(-2*creation))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			entries, err := l.Entries()
+			told := ""
+			if damage, ok := errors.AsType[*DamageError](err); ok && damage.Path == l.path() {
+				told, err = fmt.Sprint(damage.Lines), nil
+			}
+			if err != nil || told != file.told || len(entries) != file.left {
+				t.Errorf("%d entries, %v, damaged lines %s, want %d and %s", len(entries), err, told, file.left, file.told)
+			}
+		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"time"
 )
 
 // The files of the ledger have one JSON object a line. The last member of each is "sum", the
@@ -61,25 +62,31 @@ func checkSeal(text []byte) (sealed, unchanged bool) {
 	return true, sumOf(body) == string(sum)
 }
 
-// eachLine hands the whole lines of a text to take, without their ends, and reports whether a
-// last one without its end follows, as a crash leaves it.
-func eachLine(from io.Reader, take func(text []byte)) (torn bool, err error) {
+// eachLine hands the whole lines of a text to take, without their ends, and returns a last one
+// without its end, as a crash leaves it.
+func eachLine(from io.Reader, take func(text []byte)) (torn []byte, err error) {
 	r := bufio.NewReader(from)
 	for {
 		text, err := r.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
-			return len(text) > 0, nil
+			return text, nil
 		}
 		if err != nil {
-			return false, err
+			return nil, err
 		}
 		take(bytes.TrimSuffix(text, []byte("\n")))
 	}
 }
 
+// creation is more than a process needs between creating a file and writing its first line.
+const creation = time.Minute
+
 // readRecords hands the records of a file to take, which reports whether one makes sense.
 // A file that does not exist has none, and a torn last line is ignored. Damaged lines are
-// skipped and named by a *DamageError that comes together with the rest.
+// skipped and named by a *DamageError that comes together with the rest. So is a last
+// line with zeros, which file systems leave after a power failure, and line 1 of an empty file:
+// a file is created with its first line, so only one that another process creates just now
+// has none.
 func readRecords[T any](path string, take func(T) bool) error {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -91,7 +98,7 @@ func readRecords[T any](path string, take func(T) bool) error {
 	defer f.Close()
 	var damaged []int
 	n := 0
-	_, err = eachLine(f, func(text []byte) {
+	torn, err := eachLine(f, func(text []byte) {
 		n++
 		if len(bytes.TrimSpace(text)) == 0 {
 			return
@@ -101,6 +108,9 @@ func readRecords[T any](path string, take func(T) bool) error {
 			damaged = append(damaged, n)
 		}
 	})
+	if info, statErr := f.Stat(); statErr == nil && info.Size() == 0 && time.Since(info.ModTime()) > creation || bytes.IndexByte(torn, 0) >= 0 {
+		damaged = append(damaged, n+1)
+	}
 	if err == nil && damaged != nil {
 		err = &DamageError{path, damaged}
 	}

@@ -51,7 +51,7 @@ func readLog(path string, from io.Reader) (*logText, error) {
 		}
 		t.lines, t.numbers = append(t.lines, l), append(t.numbers, t.size)
 	})
-	t.torn = torn
+	t.torn = len(torn) > 0
 	if len(t.lines) > 0 && t.lines[0].Format >= logFormat {
 		t.dropUnsealed()
 	}
