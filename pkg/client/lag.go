@@ -7,7 +7,7 @@ import (
 
 // A listing that shows a new job at once proves little: the next job may be listed much later.
 // So a target whose listing lagged once is remembered in <Ledger.Dir>/lags.jsonl, and its jobs
-// get the late look for the next day.
+// get the late check for the next day.
 
 const (
 	// lagMemory is how long a lag is remembered.

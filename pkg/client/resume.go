@@ -17,7 +17,7 @@ type OpenRun struct {
 	// jobs nobody knows. Waiting jobs have others to wait for, and Skipped ones are not
 	// needed. Unchecked jobs are accepted and may be doubled.
 	Jobs, Accepted, Unknown, Waiting, Skipped, Unchecked int
-	// LookDue is when the last look for twins is due: of the unchecked jobs, and of those
+	// LookDue is when the last check for duplicates is due: of the unchecked jobs, and of those
 	// that were sent without a clear answer. Zero: of none.
 	LookDue time.Time
 	// IDs are those of the accepted jobs.
@@ -79,7 +79,7 @@ func (e *ElsewhereError) Error() string {
 
 // Resume goes on with an open run of the ledger where it stopped: what may have
 // been accepted is looked up, what was not is submitted, and what was doubled is
-// ended. It waits for the last look for twins, a minute at most, and for jobs that have
+// ended. It waits for the last check for duplicates, a minute at most, and for jobs that have
 // to end before others can be submitted. A run that no longer has a log is fs.ErrNotExist, one that another process works on is a
 // *LockedError.
 func (c *Client) Resume(ctx context.Context, name string) ([]Submitted, error) {

@@ -27,8 +27,8 @@ const (
 	unclearTries = 5
 )
 
-// UnknownError is a look-up that could not be made, so that nobody knows whether
-// the job was accepted.
+// UnknownError is a failed look-up, so that batchctl does not know whether the job was
+// accepted.
 type UnknownError struct {
 	Job string
 	Err error
@@ -188,7 +188,7 @@ func (c *Client) recover(ctx context.Context, r *run, t *task) (bool, error) {
 	return true, nil
 }
 
-// leavesTwins reports whether a job that another process may have sent needs the late look. That
+// leavesTwins reports whether a job that another process may have sent needs the late check. That
 // process may have sent it twice, which a damaged log does not show, and the listing may lag
 // further behind than the job was looked for. Where requests may be repeated, checkReplays
 // covers that, because it finds out whether the listing lags.

@@ -150,7 +150,7 @@ func (c *Client) carryOut(ctx context.Context, r *run, wait bool) ([]Submitted, 
 }
 
 // carryOutAll submits in turns: what can be sent now, and then what had to wait for
-// it in the client. After each turn it looks for twins.
+// it in the client. After each turn it checks for duplicates.
 func (c *Client) carryOutAll(ctx context.Context, r *run, known *ends, wait bool) error {
 	var s shared
 	if !r.resumed { // of a run that is, some jobs may have been accepted

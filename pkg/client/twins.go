@@ -24,13 +24,13 @@ const (
 	// lateLook is how long after the last request for a job its twins are looked for last.
 	// Listings that lag a minute behind are covered; two seconds are the margin.
 	lateLook = time.Minute + 2*time.Second
-	// secondLook is the pause between the two looks after clear answers.
+	// secondLook is the pause between the two checks after clear answers.
 	secondLook = time.Second
 	// twinReason begins the status reason of a twin that batchctl ended.
 	twinReason = "batchctl: twin of "
 )
 
-// DueError is a run whose last look for twins could not be made: jobs of it may be there
+// DueError is a run whose last check for duplicates could not be done: jobs of it may be there
 // twice. Resume and CheckDuplicates make it.
 type DueError struct {
 	// Run is its name in the ledger, "" without one.
@@ -127,8 +127,8 @@ func (c *Client) endVisibleTwins(ctx context.Context, r *run) error {
 	return nil
 }
 
-// checkReplays looks for twins of jobs whose answers were clear. If the listing shows every
-// job and did not lag lately, a second look a moment later sees the twins. Otherwise the
+// checkReplays checks for duplicates of jobs whose answers were clear. If the listing shows every
+// job and did not lag lately, a second check a moment later sees the twins. Otherwise the
 // late look has to. See RecheckDuplicates, too.
 func (c *Client) checkReplays(ctx context.Context, r *run) error {
 	clear := r.clear()
@@ -178,7 +178,7 @@ func (r *run) clear() (clear []*task) {
 }
 
 // leaveReplays notes that jobs were not checked after clear answers, where requests may be
-// repeated: the next command makes the late look.
+// repeated: the next command does the late check.
 func (c *Client) leaveReplays(r *run) error {
 	if !c.Replayable || c.TakesOnce {
 		return nil
@@ -191,7 +191,7 @@ func (c *Client) leaveReplays(r *run) error {
 	return nil
 }
 
-// dueAt is when the last look for twins of some tasks is due; zero: there are none.
+// dueAt is when the last check for duplicates of some tasks is due; zero: there are none.
 func (r *run) dueAt(some func(*task) bool) (due time.Time) {
 	for _, t := range r.tasks {
 		if at := t.lastRequest().Add(lateLook); some(t) && at.After(due) {
@@ -206,7 +206,7 @@ func (t *task) lost() bool {
 	return !t.done && !t.dropped && t.skipped == "" && t.submit != nil && !t.unclear.IsZero()
 }
 
-// lookLast waits until the last look for twins is due and makes it.
+// lookLast waits until the last check for duplicates is due and does it.
 func (c *Client) lookLast(ctx context.Context, r *run) error {
 	if r.tally().unchecked == 0 {
 		return nil
@@ -217,7 +217,7 @@ func (c *Client) lookLast(ctx context.Context, r *run) error {
 	return c.endTwins(ctx, r)
 }
 
-// awaitLateLook waits until the last look for twins is due: never longer than
+// awaitLateLook waits until the last check for duplicates is due: never longer than
 // that takes, whatever the machine's clock shows.
 func (c *Client) awaitLateLook(ctx context.Context, r *run) error {
 	pause := min(time.Until(r.dueAt((*task).doubtful)), lateLook)
@@ -239,7 +239,7 @@ func (c *Client) awaitLateLook(ctx context.Context, r *run) error {
 
 func roundUp(d time.Duration) time.Duration { return (d + time.Second - 1).Truncate(time.Second) }
 
-// twinLook is what a look for twins saw.
+// twinLook is what a check for duplicates saw.
 type twinLook struct {
 	// hidden jobs are not listed, though they were accepted; twins were listed beside others.
 	hidden, twins int
@@ -338,10 +338,10 @@ func (t *task) endedHere(twin sighting) bool {
 	return strings.HasPrefix(twin.reason, twinReason) || t.ending[twin.id] && twin.status == types.JobStatusFailed
 }
 
-// CheckDuplicates makes the last look for twins of an open run: it ends duplicates, and sends
-// nothing. It waits until the look is due, a minute at most. A run that no longer has a log is
+// CheckDuplicates does the last check for duplicates of an open run: it ends duplicates, and sends
+// nothing. It waits until the check is due, a minute at most. A run that no longer has a log is
 // fs.ErrNotExist, one that another process works on is a *LockedError. The error is a
-// *DueError when the look could not be made, a *TwiceError for jobs that ran twice.
+// *DueError when the check could not be done, a *TwiceError for jobs that ran twice.
 func (c *Client) CheckDuplicates(ctx context.Context, name string) error {
 	r, err := c.take(name)
 	if err != nil {
@@ -379,7 +379,7 @@ func (c *Client) findLost(ctx context.Context, r *run) error {
 	return nil
 }
 
-// dueError is why the look for twins was not made.
+// dueError is why the check for duplicates was not done.
 func (r *run) dueError(err error) error {
 	if n := r.tally().unchecked; err != nil && n > 0 {
 		return &DueError{Run: r.logName(), Jobs: n, Err: err}
