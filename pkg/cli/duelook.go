@@ -24,21 +24,12 @@ func (p *program) ledgerIn(dir string) *client.Ledger {
 	}}
 }
 
-// checkDue makes the look for duplicates that an earlier command left, for every run of the
-// target for which it is due, and names those for which it is not due yet. What fails is
+// checkDue does the check for duplicates that an earlier command left, for every run of the
+// target where it is due, and names those for which it is not due yet. What fails is
 // reported and left to the next command: this one has other work to do. Where requests may be
 // repeated, jobs that nothing was wrong with are checked once more, too.
 func (p *program) checkDue(c *cli.Context, t *target) {
-	var there *client.Client
-	if jobs, err := t.ledger.Unverified(); err == nil && len(jobs) > 0 && t.Replayable {
-		there = p.changing(c, t)
-		err := there.RecheckDuplicates(c.Context)
-		if twice, ok := errors.AsType[*client.TwiceError](err); ok {
-			p.explain(asFailure(t.submitFailure(c.Context, twice)))
-		} else if err != nil {
-			fmt.Fprintf(p.Err, "note: check earlier jobs for duplicates: %s; the next command tries it again\n", diag.Printable(p.redacted(err.Error())))
-		}
-	}
+	there := p.recheck(c, t)
 	if c.Command.Name == "resume" {
 		return // which does all that is open
 	}
@@ -57,7 +48,7 @@ func (p *program) checkDue(c *cli.Context, t *target) {
 			continue
 		}
 		if wait := time.Until(r.LookDue); wait > 0 {
-			fmt.Fprintf(p.Err, "note: jobs of run %s may have duplicates: the check is due in %v, and the next command makes it, or now: batchctl resume %[1]s%[3]s\n",
+			fmt.Fprintf(p.Err, "note: jobs of run %s may have duplicates: the check is due in %v, and the next command after that does it; to wait for it: batchctl resume %[1]s%[3]s\n",
 				r.Name, (wait + time.Second - 1).Truncate(time.Second), t.flags)
 			continue
 		}
@@ -68,6 +59,25 @@ func (p *program) checkDue(c *cli.Context, t *target) {
 		}
 		p.explain(asFailure(t.submitFailure(c.Context, err)))
 	}
+}
+
+// recheck ends duplicates of jobs that earlier commands submitted and that turned up since. It
+// returns the client that it used; nil if it had nothing to check.
+func (p *program) recheck(c *cli.Context, t *target) *client.Client {
+	if !t.Replayable {
+		return nil
+	}
+	if jobs, err := t.ledger.Unverified(); err != nil || len(jobs) == 0 {
+		return nil // an error is reported where the command reads the ledger
+	}
+	there := p.changing(c, t)
+	err := there.RecheckDuplicates(c.Context)
+	if twice, ok := errors.AsType[*client.TwiceError](err); ok {
+		p.explain(asFailure(t.submitFailure(c.Context, twice)))
+	} else if err != nil {
+		fmt.Fprintf(p.Err, "note: check earlier jobs for duplicates: %s; the next command checks them again\n", diag.Printable(p.redacted(err.Error())))
+	}
+	return there
 }
 
 // changing is a client for the target that may change it: its ledger knows the account, for
