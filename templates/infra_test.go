@@ -298,7 +298,7 @@ func TestLayout(t *testing.T) {
 		if len(problems) > 0 {
 			t.Fatal(problems)
 		}
-		if want := jsontree.Format(tree, 120); string(template.Body) != want {
+		if want := jsontree.Format(tree, jsontree.Width); string(template.Body) != want {
 			t.Errorf("%s is laid out otherwise: batchctl fmt --write templates/infra/%s.json", template.Name, template.Name)
 		}
 	}

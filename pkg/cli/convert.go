@@ -205,5 +205,5 @@ func (p *program) printSubmissions(pairs []requests) error {
 
 // printTree prints a tree as fmt lays it out.
 func (p *program) printTree(n *jsontree.Node) error {
-	return p.printDocument(jsontree.Format(n, formatWidth))
+	return p.printDocument(jsontree.Format(n, jsontree.Width))
 }

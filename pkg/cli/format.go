@@ -10,9 +10,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/spec"
 )
 
-// formatWidth is the column up to which fmt keeps an object or array on a line.
-const formatWidth = 120
-
 func (p *program) fmtCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "fmt",
@@ -72,7 +69,7 @@ func (p *program) formatFile(c *cli.Context, f found, skipped *skips) (changed b
 	if problems.HasErrors() {
 		return false, p.refuse(problems, "the file is as it was")
 	}
-	text := jsontree.Format(root, formatWidth)
+	text := jsontree.Format(root, jsontree.Width)
 	changed = text != src.Text
 	switch {
 	case c.Bool("check") && changed:

@@ -5,6 +5,9 @@ import (
 	"unicode/utf8"
 )
 
+// Width is the column up to which job files keep an object or array on one line.
+const Width = 120
+
 // Format returns the tree as text the way people lay out a job file: two spaces
 // a level, and an object or array on one line if it fits into width columns,
 // unless an object in it holds another one or an array holds several. The

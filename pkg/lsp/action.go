@@ -91,23 +91,33 @@ func fixAll(problems diag.List) (diag.Edit, bool) {
 }
 
 // smallestEdit returns the edit that makes a text another one and covers no more than
-// what differs, in whole characters.
+// what differs, in whole characters and line ends: no position of the protocol is
+// between CR and LF.
 func smallestEdit(old, fixed string) diag.Edit {
 	start := 0
 	for start < min(len(old), len(fixed)) && old[start] == fixed[start] {
 		start++
 	}
-	for !startsRune(old, start) || !startsRune(fixed, start) {
+	for !separable(old, start) || !separable(fixed, start) {
 		start--
 	}
 	end := 0
 	for end < min(len(old), len(fixed))-start && old[len(old)-1-end] == fixed[len(fixed)-1-end] {
 		end++
 	}
-	for !startsRune(old, len(old)-end) {
+	for !separable(old, len(old)-end) || !separable(fixed, len(fixed)-end) {
 		end--
 	}
 	return diag.Edit{Span: diag.Span{Start: start, End: len(old) - end}, Text: fixed[start : len(fixed)-end]}
 }
 
-func startsRune(s string, i int) bool { return i == len(s) || utf8.RuneStart(s[i]) }
+// separable reports whether an edit may begin or end at a place of the text.
+func separable(s string, i int) bool {
+	switch {
+	case i == len(s):
+		return true
+	case i > 0 && s[i-1] == '\r' && s[i] == '\n':
+		return false
+	}
+	return utf8.RuneStart(s[i])
+}

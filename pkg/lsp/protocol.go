@@ -56,6 +56,7 @@ type serverCapabilities struct {
 	HoverProvider      bool              `json:"hoverProvider"`
 	CompletionProvider completionOptions `json:"completionProvider"`
 	CodeActionProvider codeActionOptions `json:"codeActionProvider"`
+	FormattingProvider bool              `json:"documentFormattingProvider"`
 }
 
 type syncOptions struct {

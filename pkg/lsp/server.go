@@ -153,6 +153,7 @@ func newServer(out io.Writer, o Options) *server {
 		"textDocument/hover":      with(s.hover),
 		"textDocument/completion": with(s.completion),
 		"textDocument/codeAction": with(s.codeAction),
+		"textDocument/formatting": with(s.formatting),
 	}
 	s.notifications = map[string]handler{
 		"initialized":                     bare(s.initialized),

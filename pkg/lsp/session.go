@@ -20,6 +20,7 @@ func (s *server) initialize(p initializeParams) (any, error) {
 			HoverProvider:      true,
 			CompletionProvider: completionOptions{TriggerCharacters: []string{`"`}},
 			CodeActionProvider: codeActionOptions{CodeActionKinds: []string{kindQuickFix, kindFixAll}},
+			FormattingProvider: true,
 		},
 		ServerInfo: serverInfo{Name: "batchctl", Version: s.options.Version},
 	}, nil

@@ -75,7 +75,7 @@ func TestInitialize(t *testing.T) {
 		got := decodeAs[initializeResult](t, c.must("initialize", `{"capabilities":`+offered+`}`))
 		want := initializeResult{
 			serverCapabilities{want, syncOptions{true, 2, true}, true, completionOptions{[]string{`"`}},
-				codeActionOptions{[]string{"quickfix", "source.fixAll.batchctl"}}},
+				codeActionOptions{[]string{"quickfix", "source.fixAll.batchctl"}}, true},
 			serverInfo{"batchctl", "1.2.3"},
 		}
 		if d := cmp.Diff(want, got); d != "" {

@@ -1,0 +1,26 @@
+package lsp
+
+import (
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/spec"
+)
+
+// formatting lays a document out as `batchctl fmt` does, whatever the client's options:
+// a repository that checks its layout has one. A text that fmt rejects, and one that is
+// not a batchctl document, stays as it is.
+func (s *server) formatting(p documentParams) (any, error) {
+	edits := []textEdit{}
+	d := s.docs[p.TextDocument.URI]
+	if d == nil || !d.ours || spec.IsYAML(d.src) {
+		return edits, nil
+	}
+	root, problems := jsontree.Parse(d.src)
+	if problems.HasErrors() {
+		return edits, nil
+	}
+	if text := jsontree.Format(root, jsontree.Width); text != d.src.Text {
+		edits = s.edits([]diag.Edit{smallestEdit(d.src.Text, text)}, d.text)
+	}
+	return edits, nil
+}
