@@ -20,8 +20,8 @@ func (p *program) convertCommand() *cli.Command {
 		UsageText: "batchctl convert [FLAGS] FILE ...",
 		Description: help("Native requests (a RegisterJobDefinition, a SubmitJob, or both) become one compact job file, those of\n"+
 			"several jobs a workflow. A job file becomes its two requests, a workflow a list of such pairs, or with\n"+
-			"--operation SubmitJob a job list. Nothing is lost: what has no short form stands in jobDefinition and\n"+
-			"submitJob. The result goes to stdout.",
+			"--operation SubmitJob a job list. Nothing but comments is lost: what has no short form is in jobDefinition\n"+
+			"and submitJob. The result goes to stdout.",
 			"batchctl convert register.json submit.json > job.json\nbatchctl convert job.json --operation SubmitJob > submit.json\n"+
 				"batchctl convert flow.json --job train --operation RegisterJobDefinition > register.json"),
 		Flags: []cli.Flag{
@@ -54,6 +54,9 @@ func (p *program) convert(c *cli.Context) error {
 	}
 	if pairs, err = pick(pairs, c.String("job")); err != nil {
 		return err
+	}
+	if slices.ContainsFunc(files, func(f *spec.File) bool { return hasComment(f.Root) }) {
+		fmt.Fprintln(p.Err, `note: comments (members named "$comment") are left out`)
 	}
 	if native && operation != "" {
 		return usage("--operation is for job files, and these are requests").try("leave it out")
@@ -118,9 +121,32 @@ func baseName(f *spec.File) string {
 	return strings.TrimSuffix(base, filepath.Ext(base))
 }
 
-// printCompact prints the job file that makes the requests, which is a workflow
-// if they are of several jobs.
+// hasComment reports whether a document has a comment, which no request keeps.
+func hasComment(n *jsontree.Node) bool {
+	for child := range n.Children() {
+		if n.Is(jsontree.Object) && child.Name == "$comment" || hasComment(child) {
+			return true
+		}
+	}
+	return false
+}
+
+// printCompact prints the job file of the requests, which is a workflow if they are of
+// several jobs.
 func (p *program) printCompact(pairs []requests, name string) error {
+	var problems diag.List
+	defining := map[*jsontree.Node]bool{}
+	for _, r := range pairs {
+		if !defining[r.Register] {
+			problems = append(problems, spec.NoCompact(r.Register)...)
+			defining[r.Register] = true
+		}
+		problems = append(problems, spec.NoCompact(r.Submit)...)
+	}
+	problems.Sort()
+	if err := p.refuse(problems, "nothing was converted"); err != nil {
+		return err
+	}
 	var jobs [][]*jsontree.Node // of each file
 	defined := map[*jsontree.Node]bool{}
 	for i, r := range pairs {

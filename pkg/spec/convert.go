@@ -4,8 +4,11 @@ import (
 	"fmt"
 	"reflect"
 	"strconv"
+	"strings"
 
+	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/sweep"
 )
 
 // Compact returns the compact job that lowers to the two requests again, no
@@ -33,6 +36,27 @@ func Compact(register, submit *jsontree.Node) *jsontree.Node {
 	c.job.Set("jobDefinition", c.rest(register))
 	c.job.Set("submitJob", c.rest(submit))
 	return c.job
+}
+
+// NoCompact reports the texts of a request that a job file cannot hold: what AWS Batch
+// takes literally, ${{ matrix.lr }}, is a reference there. The request may be nil.
+func NoCompact(request *jsontree.Node) diag.List {
+	var r referring
+	r.literal(request)
+	return r.diags
+}
+
+// literal reports the texts at and below a node that would become references.
+func (r *referring) literal(n *jsontree.Node) {
+	if strings.Contains(n.Str(), referenceMark) {
+		for _, ref := range sweep.References(n.Text) {
+			r.blame(n, ref, "change the text, or keep the request: validate, plan and submit take it too",
+				"%s is plain text here, and a job file would read it as the value of a child", clip(n.Text[ref.From:ref.To]))
+		}
+	}
+	for child := range n.Children() {
+		r.literal(child)
+	}
 }
 
 // NoNative says what of a job no AWS request can say, and what to do about it; "" for
