@@ -2,7 +2,6 @@ package lint
 
 import (
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -25,17 +24,9 @@ type shape struct {
 	words   []string // of a string that has a list of them
 	members map[string]*shape
 	of      *shape
-}
 
-// homeOf returns the member of an object in which a name belongs that was written
-// beside it, one that is there before any other; "" if there is none.
-func (s *shape) homeOf(name string, parent *jsontree.Node) (home string) {
-	for _, member := range slices.Sorted(maps.Keys(s.members)) {
-		if s.members[member].members[name] != nil && (home == "" || parent.Get(home) == nil && parent.Get(member) != nil) {
-			home = member
-		}
-	}
-	return home
+	indexed sync.Once
+	index   map[string][][]string // see names
 }
 
 var registerShape = sync.OnceValue(func() *shape {
@@ -96,6 +87,28 @@ func (s *shape) compare(n, parent *jsontree.Node, in *shape, visit func(n, paren
 	}
 }
 
+// unknown calls visit for every member that the model does not have, with the objects
+// around it, the outermost first.
+func (s *shape) unknown(at holder, around []holder, visit func(n *jsontree.Node, around []holder)) {
+	if !at.node.Is(s.kind) {
+		return
+	}
+	if s.of == nil {
+		around = append(slices.Clip(around), at)
+	}
+	for c := range at.node.Children() {
+		switch of := s.members[c.Name]; {
+		case s.of != nil:
+			s.of.unknown(holder{c, s.of, at.name}, around, visit)
+		case strings.HasPrefix(c.Name, "$"):
+		case of == nil:
+			visit(c, around)
+		default:
+			of.unknown(holder{c, of, c.Name}, around, visit)
+		}
+	}
+}
+
 // written yields what users wrote of RegisterJobDefinition requests: a native
 // file, or the jobDefinition of a compact job.
 func (p *Pass) written(visit func(j Job, root *jsontree.Node)) {
@@ -119,30 +132,8 @@ func schemaRules() []*Rule {
 			Source: api("RegisterJobDefinition"),
 			Run: func(p *Pass) {
 				p.written(func(j Job, root *jsontree.Node) {
-					registerShape().compare(root, nil, nil, func(n, parent *jsontree.Node, s, in *shape) {
-						if s != nil || in == nil {
-							return
-						}
-						known := maps.Keys(in.members)
-						hint, fix := "remove it", Site{Job: j}.remove(n)
-						if near := nearIn(n.Name, known); near != "" && !isNote(n.Name) {
-							hint, fix = "write "+quote(near), rename(n, near)
-							if !n.Is(in.members[near].kind) {
-								fix = nil // the value fits another member, or none
-							}
-							if parent.Get(near) != nil {
-								hint, fix = "did you mean "+quote(near)+"? It is there already", nil
-							}
-						}
-						if below := in.homeOf(n.Name, parent); below != "" {
-							hint, fix = "it belongs in "+quote(below), nil
-						}
-						if n.Name == "name" && in.members["jobDefinitionName"] != nil && parent.Get("jobDefinitionName") == nil {
-							hint, fix = `write "jobDefinitionName"`, rename(n, "jobDefinitionName")
-						}
-						if n.Name == "waivers" && !j.compact() {
-							hint, fix = spec.NoWaivers, nil
-						}
+					registerShape().unknown(holder{root, registerShape(), ""}, nil, func(n *jsontree.Node, around []holder) {
+						hint, fix := j.unknownMember(n, around)
 						j.ReportFix(fix, fmt.Sprintf("the API has no member %s here", quote(n.Name)), hint, key(n))
 					})
 				})

@@ -308,11 +308,17 @@ func (c *checker) instead(n *jsontree.Node, members map[string]raw, steps []stri
 		if _, known := below[word]; known && word != "$comment" {
 			return "it belongs in " + strconv.Quote(name), ""
 		}
-		if own := ownWord(word); name == "resources" && own != "" {
+		if own := ownWord(word); own != "" {
 			if _, known := below[own]; known {
 				return fmt.Sprintf("write %q in %q", own, name), ""
 			}
 		}
+		if kind := requirement(word); kind != "" && c.native && below["resourceRequirements"].m != nil {
+			return fmt.Sprintf(`write { "type": %q, "value": ... } in "%s.resourceRequirements"`, kind, name), ""
+		}
+	}
+	if kind := requirement(word); kind != "" && members["resourceRequirements"].m != nil {
+		return fmt.Sprintf(`write { "type": %q, "value": ... } in "resourceRequirements"`, kind), ""
 	}
 	if outer := c.outer(word, steps); outer != "" {
 		return outer, ""
@@ -320,7 +326,27 @@ func (c *checker) instead(n *jsontree.Node, members map[string]raw, steps []stri
 	if near := diag.Near(word, maps.Keys(members)); near != "" {
 		return "write " + strconv.Quote(near), near
 	}
+	if members["jobQueue"].m != nil || members["resourceRequirements"].m != nil {
+		definition, _ := rawOf(KindJobDefinition.location())
+		outer := definition.members()
+		if outer[word].m != nil || outer["containerProperties"].members()[word].m != nil {
+			return "it belongs in the job definition", ""
+		}
+	}
 	return "", ""
+}
+
+// requirement returns the type of resource that a word stands for; "" for none.
+func requirement(word string) string {
+	switch word {
+	case "cpu", "cpus", "vcpu", "vCPU", "vcpus":
+		return "VCPU"
+	case "gpu", "gpus":
+		return "GPU"
+	case "ram", "mem", "memory", "memoryMiB":
+		return "MEMORY"
+	}
+	return ""
 }
 
 // spelling returns the known member that an unknown one stands for, or "".
@@ -416,7 +442,7 @@ func ownWord(word string) string {
 		return "memory"
 	case "shm", "shmSize", "sharedMemorySize":
 		return "sharedMemory"
-	case "retry", "retries":
+	case "retry", "retries", "maxAttempts", "max_attempts":
 		return "retryStrategy"
 	case "args", "cmd", "entrypoint":
 		return "command"

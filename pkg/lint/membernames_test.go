@@ -1,0 +1,80 @@
+package lint
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+)
+
+// TestMemberNames: the help of an unknown member names the right member, or the object in
+// which it belongs. "#" is the place of the member.
+func TestMemberNames(t *testing.T) {
+	const (
+		top  = `{"jobDefinitionName": "x", "type": "container", #, "containerProperties": {"image": "busybox:1", "resourceRequirements": [{"type": "VCPU", "value": "1"}]}}`
+		box  = `{"jobDefinitionName": "x", "type": "container", "containerProperties": {"image": "busybox:1", #, "resourceRequirements": [{"type": "VCPU", "value": "1"}]}}`
+		deep = `{"jobDefinitionName": "x", "type": "container", "containerProperties": {"image": "busybox:1", "linuxParameters": {#}}}`
+		bare = `{#, "type": "container", "containerProperties": {"image": "busybox:1"}}`
+		both = `{"jobDefinitionName": "x", "type": "container", "eksProperties": {}, #}`
+		job  = `{"name": "x", "image": "busybox:1", "jobDefinition": {#}}`
+		send = `{"jobName": "x", "jobQueue": "q", "jobDefinition": "d", #}`
+		over = `{"jobName": "x", "jobQueue": "q", "jobDefinition": "d", "containerOverrides": {#}}`
+	)
+	for _, tt := range []struct{ text, member, hint, fix string }{
+		{top, `"command": ["x"]`, `it belongs in "containerProperties"`, ""},
+		{both, `"command": ["x"]`, `it belongs in "containerProperties"`, ""},
+		{top, `"cmd": ["x"]`, `write "command" in "containerProperties"`, ""},
+		{top, `"env": []`, `write "environment" in "containerProperties"`, ""},
+		{top, `"sharedMemorySize": 64`, `it belongs in "containerProperties.linuxParameters"`, ""},
+		{top, `"retries": 3`, `write "attempts" in "retryStrategy"`, ""},
+		{top, `"max_attempts": 3`, `write "attempts" in "retryStrategy"`, ""},
+		{top, `"retry_strategy": {}`, `write "retryStrategy"`, `write "retryStrategy"`},
+		{top, `"timeout_seconds": 3`, `write "attemptDurationSeconds" in "timeout"`, ""},
+		{top, `"gpus": 2`, `write { "type": "GPU", "value": "2" } in "containerProperties.resourceRequirements"`, ""},
+		{top, `"jobQueue": "q"`, `it belongs in the request SubmitJob`, ""},
+		{top, `"depends_on": ["a"]`, `write "dependsOn" in the request SubmitJob`, ""},
+		{top, `"name": "y"`, `did you mean "jobDefinitionName"? It is there already`, ""},
+		{bare, `"name": "y"`, `write "jobDefinitionName"`, `write "jobDefinitionName"`},
+		{top, `"_comment": "why"`, `remove it`, `remove _comment`},
+		{top, `"frobnicate": 1`, `remove it`, `remove frobnicate`},
+		{box, `"cmd": ["x"]`, `write "command"`, `write "command"`},
+		{box, `"cmd": "x"`, `write "command"`, ""},
+		{box, `"comandd": ["x"]`, `write "command"`, `write "command"`},
+		{box, `"job_role_arn": "r"`, `write "jobRoleArn"`, `write "jobRoleArn"`},
+		{box, `"gpus": 2`, `write { "type": "GPU", "value": "2" } in "resourceRequirements"`, ""},
+		{box, `"memory_mb": "2g"`, `write { "type": "MEMORY", "value": "..." } in "resourceRequirements"`, ""},
+		{box, `"cpus": 2`, `change the VCPU in "resourceRequirements"`, ""},
+		{box, `"shmSize": 64`, `write "sharedMemorySize" in "linuxParameters"`, ""},
+		{box, `"timeout": {}`, `it belongs beside "containerProperties"`, ""},
+		{box, `"attempts": 3`, `it belongs in "retryStrategy"`, ""},
+		{box, `"entryPoint": ["x"]`, `put it first in "command", or into the image: AWS Batch cannot change an entry point`, ""},
+		{box, `"workdir": "/"`, `set WORKDIR in the image, or change the directory in "command"`, ""},
+		{deep, `"user": "x"`, `it belongs beside "linuxParameters"`, ""},
+		{deep, `"tags": {}`, `it belongs beside "containerProperties"`, ""},
+		{job, `"command": ["x"]`, `it belongs in "containerProperties"`, ""},
+		{send, `"cmd": ["x"]`, `write "command" in "containerOverrides"`, ""},
+		{send, `"gpus": 1`, `write { "type": "GPU", "value": ... } in "containerOverrides.resourceRequirements"`, ""},
+		{send, `"image": "busybox:1"`, `it belongs in the job definition`, ""},
+		{over, `"gpus": 1`, `write { "type": "GPU", "value": ... } in "resourceRequirements"`, ""},
+		{over, `"image": "busybox:1"`, `it belongs in the job definition`, ""},
+	} {
+		c := checkText(strings.Replace(tt.text, "#", tt.member, 1), nil)
+		var found *diag.Diagnostic
+		for i, d := range c.problems {
+			if d.Rule == "jobdef-unknown-member" || d.Rule == "unknown-member" {
+				found = &c.problems[i]
+			}
+		}
+		if found == nil {
+			t.Errorf("%s is not unknown: %v", c.src.Text, c.problems)
+			continue
+		}
+		fix := ""
+		if found.Fix != nil {
+			fix = found.Fix.Message
+		}
+		if found.Hint != tt.hint || fix != tt.fix {
+			t.Errorf("%s: help %s, fix %q, want %s, %q", c.src.Text, found.Hint, fix, tt.hint, tt.fix)
+		}
+	}
+}
