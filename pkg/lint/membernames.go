@@ -110,8 +110,8 @@ func (j Job) unknownMember(n *jsontree.Node, around []holder) (hint string, fix 
 	wanted := foreignMembers()[word]
 	if name := in.shape.folded(foldName(wanted)); name != "" {
 		hint, fix = instead(n, in, name)
-		if !slices.Contains([]string{"command", "environment", "image", "user"}, name) {
-			fix = nil // the other tool may count in other units, or from another first attempt
+		if nearIn(n.Name, maps.Keys(in.shape.members)) != name {
+			fix = nil // the other tool may count in other units, or mean something else
 		}
 		return hint, fix
 	}
@@ -160,7 +160,11 @@ func elsewhere(n *jsontree.Node, around []holder, word string) string {
 	}
 	for i := len(around) - 2; i >= 0; i-- {
 		if name := around[i].shape.folded(word); name != "" {
-			return as(name, "beside "+quote(around[i+1].name))
+			where := "beside "
+			if i == len(around)-2 {
+				where = "one level up, beside "
+			}
+			return as(name, where+quote(around[i+1].name))
 		}
 		if path := around[i].path(word); path != nil && i == 0 {
 			last := len(path) - 1
