@@ -142,7 +142,8 @@ func originals(t *testing.T) (files []original) {
 // trial runs the commands on mutants and counts what goes wrong.
 type trial struct {
 	t          *testing.T
-	dir        string
+	dir        string // of the mutant, with a platform file
+	apart      string // a directory without one
 	editor     *editor
 	file       string        // names the mutant
 	text       string        // of the mutant
@@ -167,7 +168,7 @@ func newTrial(t *testing.T) *trial {
 	t.Setenv("HOME", t.TempDir())
 	t.Setenv("BATCHCTL_STATE_DIR", filepath.Join(t.TempDir(), "state"))
 	t.Setenv("AWS_EC2_METADATA_DISABLED", "true")
-	tr := &trial{t: t, dir: t.TempDir(), editor: newEditor(t)}
+	tr := &trial{t: t, dir: t.TempDir(), apart: t.TempDir(), editor: newEditor(t)}
 	// The platform file and what job files refer to are beside the mutants.
 	beside, err := filepath.Glob("../../jobs/*")
 	if err != nil {
@@ -375,7 +376,8 @@ func (tr *trial) convert(path string, valid bool) {
 
 // back converts the job file that convert printed for a request.
 func (tr *trial) back(request map[string]any, compact string, valid bool) {
-	path := filepath.Join(tr.dir, "compact.json")
+	// A platform file lists the queues of job files, not those of requests.
+	path := filepath.Join(tr.apart, "compact.json")
 	tr.write(path, compact)
 	if again := tr.run("validate", path); again.code == cli.ExitProblem && valid {
 		tr.fault(&tr.wrong, "convert accepts what validate rejects in its result: %s%s", again.out, compact)

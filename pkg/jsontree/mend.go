@@ -1,7 +1,6 @@
 package jsontree
 
 import (
-	"math"
 	"slices"
 
 	"github.com/batchctl/batchctl/pkg/diag"
@@ -41,8 +40,7 @@ func Mend(src *diag.Source, list diag.List) (text string, made diag.List) {
 		if unrendered(src, found) {
 			return src.Text, nil
 		}
-		before.twice = math.MaxInt // a name behind a slip can come to light
-		kept = keep(src, before, nil, nil, slices.DeleteFunc(slips, func(d diag.Diagnostic) bool { return !keepsLetters(src, d) }))
+		kept, _ = helpful(src, before, nil, slices.DeleteFunc(slips, func(d diag.Diagnostic) bool { return !keepsLetters(src, d) }))
 	} else {
 		kept = keep(src, before, scalars(root), nil, slices.DeleteFunc(others, func(d diag.Diagnostic) bool { return touchesPlaceholder(root, d) }))
 	}
@@ -51,8 +49,33 @@ func Mend(src *diag.Source, list diag.List) (text string, made diag.List) {
 	return text, made
 }
 
-// keep returns the fixes of more that can be made together with the kept ones, without
-// the loss of a scalar if there are any to compare with. Halves are tried before single
+// helpful returns the fixes of more that leave fewer slips than the kept ones alone, which
+// leave best. A fix that helps nothing would be made again in every round.
+func helpful(src *diag.Source, best remaining, kept, more diag.List) (diag.List, remaining) {
+	if len(more) == 0 {
+		return kept, best
+	}
+	all := slices.Concat(kept, more)
+	left := remainsAfter(src, all)
+	switch {
+	case left.unread < best.unread, left.less(best) && best.slips-left.slips >= len(more):
+		return all, left
+	case len(more) == 1 || len(src.Text) > maxProven:
+	default:
+		half := len(more) / 2
+		some, fewer := helpful(src, best, kept, more[:half])
+		if some, fewer = helpful(src, fewer, some, more[half:]); fewer.less(best) {
+			return some, fewer
+		}
+	}
+	if left.less(best) {
+		return all, left // they help together
+	}
+	return kept, best
+}
+
+// keep returns the fixes of more that can be made together with the kept ones without a new
+// slip, a name that is there twice, or the loss of a scalar. Halves are tried before single
 // ones: few fixes conflict.
 func keep(src *diag.Source, before remaining, words map[string]int, kept, more diag.List) diag.List {
 	if len(more) == 0 {
@@ -61,7 +84,7 @@ func keep(src *diag.Source, before remaining, words map[string]int, kept, more d
 	all := slices.Concat(kept, more)
 	root, next, list := mended(src, all)
 	left := remains(next, list)
-	if !before.less(left) && left.twice <= before.twice && (words == nil || !loses(words, root)) {
+	if !before.less(left) && left.twice <= before.twice && !loses(words, root) {
 		return all
 	}
 	if len(more) == 1 {

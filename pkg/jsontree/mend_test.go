@@ -54,3 +54,27 @@ func FuzzMend(f *testing.F) {
 		}
 	})
 }
+
+// TestMendEnds: each round of Mend leaves fewer slips, so that no round repeats an edit. The
+// fix of one slip can be made without that of another, which would change what a value says.
+func TestMendEnds(t *testing.T) {
+	for _, text := range []string{
+		"{\n  \"name\": \"x\",\n  \"fairsharePolicy\": \"xxxxx\"\n    ]\"\n . }\n}\n|\n",
+		"{\"a\": 1 ]\"\n . }}|",
+		"{\"a\" .5 \"b\n}",
+	} {
+		src := diag.NewSource("t", text)
+		for rounds := 0; ; rounds++ {
+			_, list := Parse(src)
+			next, made := Mend(src, list)
+			if len(made) == 0 {
+				break
+			}
+			_, left := Parse(diag.NewSource("t", next))
+			if !remains(src, left).less(remains(src, list)) || rounds > 10 {
+				t.Fatalf("%q becomes %q by %v", src.Text, next, made)
+			}
+			src = diag.NewSource("t", next)
+		}
+	}
+}

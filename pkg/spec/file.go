@@ -180,6 +180,9 @@ func Load(src *diag.Source, o Options) (*File, diag.List) {
 		if o.Hosts {
 			f.Kind = kindOfHosts(root)
 		}
+		if !o.Hosts && isTemplate(root) {
+			return f, append(diags, notAJobFile(root))
+		}
 		if f.Kind == "" {
 			f.Kind = kindOf(root)
 		}

@@ -221,6 +221,12 @@ func notADocument(root *jsontree.Node) diag.Diagnostic {
 	return d
 }
 
+// notAJobFile spares a template, which some commands do not take, the comparison with a job.
+func notAJobFile(root *jsontree.Node) diag.Diagnostic {
+	return problem(RuleDocumentKind, root.Source, brace(root), "check it with batchctl validate, and deploy it with CloudFormation",
+		"this is a template of CloudFormation, not a job file")
+}
+
 func quoted(list []string) string { return and(quoteAll(list)) }
 
 func quoteAll(list []string) []string {
