@@ -80,9 +80,7 @@ func (p *program) formatFile(c *cli.Context, f found, skipped *skips) (changed b
 	case c.Bool("write") && src.Name == "-":
 		err = usage("--write cannot write to standard input").try("leave it out, and the result goes to stdout")
 	case c.Bool("write") && changed:
-		if err = rewrite(src.Name, text); err != nil {
-			err = fail(ExitNotDone, "write %s: %v", src.Name, cause(err)).try("the file is as it was")
-		}
+		err = p.rewrite(src, text)
 	case c.Bool("write"):
 	default:
 		err = p.printDocument(text)

@@ -1,10 +1,7 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/batchctl/batchctl/pkg/diag"
@@ -49,8 +46,8 @@ func (p *program) keep(src *diag.Source, fixed mending, dry bool) error {
 	case len(fixed.edits) == 0:
 		return nil
 	}
-	if err := rewrite(src.Name, fixed.text); err != nil {
-		return fail(ExitNotDone, "write %s: %v", src.Name, cause(err)).try("the file is unchanged")
+	if err := p.rewrite(src, fixed.text); err != nil {
+		return err
 	}
 	for _, edit := range fixed.edits {
 		line, column := src.Position(edit.at)
@@ -139,29 +136,4 @@ func (k *checker) problemsOf(src *diag.Source) (diag.List, error) {
 		platform = file.Platform
 	}
 	return lint.Settle(append(problems, lint.Check([]*spec.File{file}, platform, k.rules)...)), nil
-}
-
-// rewrite replaces a file's text as a whole, so that neither a full disk nor a
-// Ctrl-C leaves half of it. The file keeps its mode; a link stays a link.
-func rewrite(path, text string) error {
-	path, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		return err
-	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".batchctl-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(text)
-	if err = errors.Join(err, f.Chmod(info.Mode().Perm()), f.Sync(), f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-	}
-	return err
 }
