@@ -14,9 +14,9 @@ import (
 
 	"github.com/batchctl/batchctl/jobs"
 	"github.com/batchctl/batchctl/pkg/bench"
+	"github.com/batchctl/batchctl/pkg/check"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
-	"github.com/batchctl/batchctl/pkg/spec"
 	"github.com/batchctl/batchctl/workloads"
 )
 
@@ -176,38 +176,40 @@ func (b *benchmark) loadPart(c *cli.Context, part *benchPart) error {
 		return err
 	}
 	part.document = []byte(src.Text)
-	in := &input{}
-	if in.types, err = suppliedTypes(c); err != nil {
+	document := check.Document{Path: part.file, Named: true, Source: src}
+	o := check.Options{PlatformFile: cmp.Or(b.o.platform, c.String("platform"))}
+	if o.Catalog, err = suppliedTypes(c); err != nil {
 		return err
 	}
-	at := part.file
 	var words []string
 	if part.workload != "" {
-		at, words = ".", []string{benchRepeats} // the reference jobs are nowhere, so the platform file is looked for from here
-	}
-	if b.o.platform != "" {
-		err = in.usePlatform(b.o.platform)
-	} else {
-		err = in.findPlatform(c, at)
-	}
-	if err != nil {
-		return err
+		document.Directory, words = ".", []string{benchRepeats} // a reference job has no directory
+		here := &input{types: o.Catalog}
+		if o.PlatformFile == "" {
+			if err := here.findPlatform(c); err != nil {
+				return err
+			}
+			o.PlatformFile = here.platformFile
+		}
 	}
 	if b.o.parameters != nil {
 		words = append(words, b.o.parameters(part.workload)...)
 	}
-	parameters, err := parseParameters(append(words, c.StringSlice("parameters")...))
+	if o.Load.Parameters, err = parseParameters(append(words, c.StringSlice("parameters")...)); err != nil {
+		return err
+	}
+	variables, err := b.vary(c, &o.Load)
 	if err != nil {
 		return err
 	}
-	o := spec.Options{Platform: in.platform, Parameters: parameters}
-	if err := b.vary(c, &o); err != nil {
+	b.sources = append(b.sources, variables...)
+	if o.Load.Edit, err = b.editing(part, o.Load.Edit); err != nil {
 		return err
 	}
-	if o.Edit, err = b.editing(part, o.Edit); err != nil {
+	in, err := b.check([]check.Document{document}, o)
+	if err != nil {
 		return err
 	}
-	in.check([]*diag.Source{src}, o)
 	part.input = in
 	part.made, err = b.makePlan(c, in, b.o.isLocal(in))
 	return err

@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/bench"
+	"github.com/batchctl/batchctl/pkg/check"
 	"github.com/batchctl/batchctl/pkg/diag"
 )
 
@@ -93,9 +94,9 @@ func (p *program) measurement(path, side string) (*bench.Side, error) {
 	if !ok {
 		return nil, usage("--side %s is not known", side).try("the sides are: CPU GPU")
 	}
-	text, err := readInto(nil, path, makeLog)
+	text, err := check.AppendFile(nil, path)
 	if err != nil {
-		return nil, err
+		return nil, unreadable(err, makeLog)
 	}
 	lines, isReport := reportLines(text, side)
 	if !isReport {

@@ -49,7 +49,7 @@ func (p *program) costAfter(c *cli.Context, by cost.By) error {
 		return err
 	}
 	in := &input{}
-	if err := in.findPlatform(c, "."); err != nil {
+	if err := in.findPlatform(c); err != nil {
 		return err
 	}
 	prices, err := pricesFor(c, in)

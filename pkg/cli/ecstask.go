@@ -72,7 +72,7 @@ type ecsCall struct {
 // openTasks opens the target and finds the tasks that the words name; none is the last.
 func (p *program) openTasks(c *cli.Context, why need) (*ecsCall, error) {
 	in := &input{placesNothing: true}
-	if err := in.findPlatform(c, "."); err != nil {
+	if err := in.findPlatform(c); err != nil {
 		return nil, err
 	}
 	if in.problems.HasErrors() {

@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/batchctl/batchctl/pkg/catalog"
+	"github.com/batchctl/batchctl/pkg/check"
 )
 
 // Exit codes, the same in every command and stated in every --help.
@@ -67,9 +70,34 @@ func asFailure(err error) *failure {
 	if errors.As(err, &f) {
 		return f
 	}
+	if f := ofCheck(err); f != nil {
+		return f
+	}
 	f = fail(ExitNotDone, "%s", strings.ReplaceAll(err.Error(), "\n", "; "))
 	if strings.Contains(f.message, "get credentials") {
 		return f.try("set AWS_PROFILE, or \"profile\" of the target in batchctl.json, or log in: aws sso login")
 	}
 	return f
+}
+
+// ofCheck explains an error of package check; nil for other errors.
+func ofCheck(err error) *failure {
+	var (
+		read    *check.ReadError
+		pattern *check.PatternError
+		types   *check.CatalogError
+	)
+	switch {
+	case errors.As(err, &read) && read.Platform:
+		return asFailure(unreadable(err, makePlatform))
+	case errors.As(err, &read):
+		return asFailure(unreadable(err, makeJob))
+	case errors.As(err, &pattern) && pattern.Err == check.ErrNoMatch:
+		return fail(ExitNotDone, "%v", err).try("** stands for any depth: 'jobs/**/*.json'")
+	case errors.As(err, &pattern):
+		return usage("%v", err)
+	case errors.As(err, &types):
+		return fail(ExitNotDone, "%v", err).try("make it: %s > %s", catalog.Command, types.Path)
+	}
+	return nil
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/batchctl/batchctl/pkg/check"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/spec"
@@ -31,14 +32,14 @@ func (p *program) format(c *cli.Context) error {
 	if !c.Args().Present() {
 		return usage("fmt needs a file").try("for example: batchctl fmt --write job.json")
 	}
-	files, failed := walk(c.Args().Slice(), nil, jobFiles)
+	files, failed := check.Find(c.Args().Slice(), nil, check.JobFiles)
 	for _, err := range failed {
 		return err
 	}
 	code := ExitOK
-	var skipped skips
-	for _, f := range files {
-		changed, err := p.formatFile(c, f, &skipped)
+	var skipped check.Skipped
+	for _, d := range files {
+		changed, err := p.formatFile(c, d, &skipped)
 		if err != nil {
 			return err
 		}
@@ -46,19 +47,19 @@ func (p *program) format(c *cli.Context) error {
 			code = ExitProblem
 		}
 	}
-	p.reportSkips(skipped, c.Bool("verbose"))
+	p.reportSkipped(skipped, c.Bool("verbose"))
 	return quiet(code)
 }
 
 // formatFile formats one file and does with it what the flags say, or adds it to skipped.
-func (p *program) formatFile(c *cli.Context, f found, skipped *skips) (changed bool, err error) {
-	src, err := p.read(f.path)
+func (p *program) formatFile(c *cli.Context, d check.Document, skipped *check.Skipped) (changed bool, err error) {
+	src, err := p.read(d.Path)
 	if err != nil {
 		return false, err
 	}
-	if !f.asked {
+	if !d.Named {
 		if r := spec.Recognize(src); r != spec.Ours {
-			skipped.add(f.path, r)
+			skipped.Add(d.Path, r)
 			return false, nil
 		}
 	}

@@ -107,7 +107,7 @@ func (p *program) openInfra(c *cli.Context, why need) (*infraCall, error) {
 			try("see what it would do: batchctl infra %s%s; then say --yes", map[string]string{"deploy": "diff", "destroy": "status"}[c.Command.Name], flagsTo(c, nil, ""))
 	}
 	in := &input{placesNothing: true}
-	if err := in.findPlatform(c, "."); err != nil {
+	if err := in.findPlatform(c); err != nil {
 		return nil, err
 	}
 	if in.problems.HasErrors() {

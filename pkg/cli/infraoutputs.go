@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/batchctl/batchctl/pkg/check"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/infra"
 	"github.com/batchctl/batchctl/pkg/jsontree"
@@ -79,14 +80,14 @@ func byAlias(queues []infra.Queue) map[string]infra.Queue {
 
 // writeMade adds what stacks made to the platform file.
 func (p *program) writeMade(path string, m *madeBy) error {
-	if found, ok := spec.FindPlatform("."); path == "" && ok {
-		path = relative(found)
+	if found, ok := check.FindPlatform("."); path == "" && ok {
+		path = found
 	}
 	path = cmp.Or(path, spec.PlatformFile)
 	src := diag.NewSource(path, "{}\n")
 	if _, err := os.Stat(path); err == nil {
-		if src, err = readFile(path, makePlatform); err != nil {
-			return err
+		if src, err = check.ReadFile(path); err != nil {
+			return unreadable(err, makePlatform)
 		}
 	}
 	text, err := m.into(src)

@@ -8,21 +8,17 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/catalog"
+	"github.com/batchctl/batchctl/pkg/check"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
-	"github.com/batchctl/batchctl/pkg/lint"
 	"github.com/batchctl/batchctl/pkg/spec"
 )
-
-// maxFile bounds what is read of one file; the parser refuses longer texts.
-const maxFile = 16<<20 + 1
 
 // input is what a command read: the documents, the platform file that governs
 // them, and every problem found on the way.
@@ -47,76 +43,88 @@ func inputFlags() []cli.Flag {
 	}
 }
 
-// load reads and checks the job files named on the command line, under one
-// platform file. It reports files with problems in input.problems, and an error
+// load reads and checks the job files named on the command line, each under the platform file that
+// governs it. It reports files with problems in input.problems, and an error
 // only when something could not be read.
 func (p *program) load(c *cli.Context) (*input, error) {
-	words := c.Args().Slice()
-	if len(words) == 0 {
+	paths := c.Args().Slice()
+	if len(paths) == 0 {
 		return nil, usage("%s needs a job file", c.Command.Name).try("for example: batchctl %s job.json", c.Command.Name)
 	}
-	sources := make([]*diag.Source, len(words))
-	for i, word := range words {
-		src, err := p.read(word)
-		if err != nil {
-			return nil, err
-		}
-		sources[i] = src
+	parameters, err := parseParameters(c.StringSlice("parameters"))
+	if err != nil {
+		return nil, err
 	}
-	p.sources = sources
+	o := spec.Options{Parameters: parameters, KeepGoing: c.Bool("keep-going")}
+	variables, err := p.vary(c, &o)
+	if err != nil {
+		return nil, err
+	}
 	types, err := suppliedTypes(c)
 	if err != nil {
 		return nil, err
 	}
-	in := &input{types: types}
-	if err := in.findPlatform(c, words[0]); err != nil {
-		return nil, err
-	}
-	if in.platform == nil {
-		in.platform = platformOf(types)
-	}
-	parameters, err := parseParameters(c.StringSlice("parameters"))
+	in, err := p.check(check.Named(paths...), check.Options{PlatformFile: c.String("platform"), Catalog: types, Load: o})
 	if err != nil {
 		return nil, err
 	}
 	for m := range parameters.Children() {
 		p.sources = append(p.sources, m.Source)
 	}
-	o := spec.Options{Platform: in.platform, Parameters: parameters, KeepGoing: c.Bool("keep-going")}
-	if err := p.vary(c, &o); err != nil {
-		return nil, err
-	}
-	in.check(sources, o)
+	p.sources = append(p.sources, variables...)
 	return in, nil
 }
 
-func (in *input) findPlatform(c *cli.Context, word string) error {
-	path := c.String("platform")
-	if path == "" {
-		dir := "."
-		if word != "-" {
-			dir = filepath.Dir(word)
-		}
-		if isDirectory(word) {
-			dir = word
-		}
-		found, ok := spec.FindPlatform(dir)
-		if !ok {
-			return in.useRemembered(c, word)
-		}
-		path = relative(found)
+// check checks the documents of one submission. It remembers their texts, whose credentials no output repeats.
+func (p *program) check(documents []check.Document, o check.Options) (*input, error) {
+	o.Keep, o.Stdin = true, p.In
+	checked := check.New(o).Check(documents)
+	p.sources = append(p.sources, checked.Sources...)
+	for _, err := range checked.Unread {
+		return nil, err
 	}
-	if err := in.usePlatform(path); err != nil || c.String("platform") != "" {
-		return err
+	if len(checked.Platforms) > 1 && !checked.Problems.HasErrors() {
+		return nil, differentPlatforms(checked.Platforms)
 	}
-	return in.useRemembered(c, word)
+	in := &input{files: checked.Files, types: o.Catalog, problems: checked.Problems}
+	in.platform, in.platformFile = checked.Platforms[0].Content, checked.Platforms[0].Path
+	return in, nil
 }
 
-// useRemembered finds the target of a command that names no job file in the platform
+// differentPlatforms refuses documents of one submission under several platform files: the target, the
+// queues, the policy and the prices of a submission come from one.
+func differentPlatforms(platforms []*check.Platform) error {
+	var each []string
+	for _, platform := range platforms {
+		of := "no platform file"
+		if platform.Path != "" {
+			of = platform.Path
+		}
+		each = append(each, fmt.Sprintf("%s has %s", platform.First, of))
+	}
+	return usage("job files of one submission need the same platform file: %s", strings.Join(each, ", ")).
+		try("submit them one after the other, or name a platform file for all of them: --platform FILE")
+}
+
+// findPlatform finds the platform file of a command that takes no job file: --platform, or the nearest one
+// at or above the working directory.
+func (in *input) findPlatform(c *cli.Context) error {
+	if path := c.String("platform"); path != "" {
+		return in.usePlatform(path)
+	}
+	if path, ok := check.FindPlatform("."); ok {
+		if err := in.usePlatform(path); err != nil {
+			return err
+		}
+	}
+	return in.useRemembered(c)
+}
+
+// useRemembered finds the target of the command in the platform
 // file with which jobs were submitted to it, which need not be here or above.
-func (in *input) useRemembered(c *cli.Context, word string) error {
+func (in *input) useRemembered(c *cli.Context) error {
 	name := cmp.Or(c.String("target"), os.Getenv("BATCHCTL_TARGET"))
-	if word != "." || name == "" || name == localTarget || name == awsTarget {
+	if name == "" || name == localTarget || name == awsTarget {
 		return nil
 	}
 	if in.platform != nil {
@@ -142,20 +150,12 @@ func (in *input) useRemembered(c *cli.Context, word string) error {
 }
 
 func (in *input) usePlatform(path string) error {
-	src, err := readFile(path, makePlatform)
+	read, err := check.ReadPlatform(path, check.InstanceTypes{Catalog: in.types, Unneeded: in.placesNothing})
 	if err != nil {
 		return err
 	}
-	file, problems := spec.Load(src, spec.Options{Kind: spec.KindPlatform})
-	in.platformFile = path
-	if file != nil {
-		in.platform = file.Platform
-		if err := in.readTypes(path); err != nil {
-			return err
-		}
-		problems = append(problems, lint.Check([]*spec.File{file}, file.Platform, lint.Rules())...)
-	}
-	in.problems = append(in.problems, problems...)
+	in.platformFile, in.platform = path, read.Content
+	in.problems = append(in.problems, read.Problems...)
 	return nil
 }
 
@@ -167,67 +167,17 @@ func suppliedTypes(c *cli.Context) (*catalog.Catalog, error) {
 	}
 	types, err := catalog.ReadFile(path)
 	if err != nil {
-		return nil, badTypes(path, "", err)
+		return nil, &check.CatalogError{Path: path, Err: err}
 	}
 	return types, nil
 }
 
-// badTypes says how to make a file of instance types anew.
-func badTypes(path, named string, err error) *failure {
-	return fail(ExitNotDone, "read instance types %s%s: %v", path, named, err).try("make it: %s > %s", catalog.Command, path)
-}
-
-// platformOf is the platform of files that no platform file governs: nothing but
-// the instance types, if there are any.
-func platformOf(types *catalog.Catalog) *spec.Platform {
-	if types == nil {
-		return nil
-	}
-	return &spec.Platform{Catalog: types}
-}
-
-// readTypes gives the platform the instance types of the command line, or those
-// that its file names.
-func (in *input) readTypes(path string) error {
-	switch {
-	case in.platform == nil || in.placesNothing:
-	case in.types != nil:
-		in.platform.Catalog = in.types
-	default:
-		if err := in.platform.ReadCatalog(path); err != nil {
-			return badTypes(in.platform.CatalogPath(path), ", which "+path+" names", err)
-		}
-	}
-	return nil
-}
-
-// check loads every source and runs the rules over all of them together.
-func (in *input) check(sources []*diag.Source, o spec.Options) {
-	for _, src := range sources {
-		if src.Name == in.platformFile {
-			continue // checked when it was found
-		}
-		o.Read, o.Find = spec.Beside(src.Name), spec.FindBeside
-		file, problems := spec.Load(src, o)
-		in.problems = append(in.problems, problems...)
-		if file != nil {
-			in.files = append(in.files, file)
-		}
-	}
-	in.problems = lint.Settle(append(in.problems, lint.Check(in.files, in.platform, lint.Rules())...))
-	in.problems.Sort()
-}
-
 // read returns a file's text, or standard input's for "-".
-func (p *program) read(word string) (*diag.Source, error) {
-	if word != "-" {
-		return readFile(word, makeJob)
+func (p *program) read(path string) (*diag.Source, error) {
+	if path == "-" {
+		return check.ReadStdin(p.In)
 	}
-	text, err := io.ReadAll(io.LimitReader(p.In, maxFile))
-	if err != nil {
-		return nil, fail(ExitNotDone, "read standard input: %v", err)
-	}
-	return diag.NewSource("-", string(text)), nil
+	return check.ReadFile(path)
 }
 
 // The commands that make a file that is missing, without its name.
@@ -239,52 +189,23 @@ const (
 	makeLog      = "batchctl logs JOB >"
 )
 
-// readFile reads a file that the command of maker makes.
-func readFile(path, maker string) (*diag.Source, error) {
-	text, err := readInto(nil, path, maker)
-	if err != nil {
-		return nil, err
+// unreadable explains an error of reading a file that the command of maker creates.
+func unreadable(err error, maker string) error {
+	var read *check.ReadError
+	if !errors.As(err, &read) {
+		return err
 	}
-	return diag.NewSource(path, string(text)), nil
-}
-
-// readInto appends to room the text of a file that the command of maker makes.
-func readInto(room []byte, path, maker string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return room, cannotRead(path, err, maker)
+	if read.Err == check.ErrDirectory {
+		return fail(ExitNotDone, "%s is a directory", read.Path).try("name a job file, or check them all: batchctl validate %s", read.Path)
 	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err == nil && info.IsDir() {
-		return room, fail(ExitNotDone, "%s is a directory", path).try("name a job file, or check them all: batchctl validate %s", path)
-	}
-	if err == nil {
-		room = slices.Grow(room, int(min(info.Size(), maxFile))+1)
-	}
-	for len(room) < maxFile {
-		n, err := f.Read(room[len(room):min(cap(room), maxFile)])
-		room = room[:len(room)+n]
-		switch {
-		case err == io.EOF:
-			return room, nil
-		case err != nil:
-			return room, cannotRead(path, err, maker)
-		case len(room) == cap(room):
-			room = slices.Grow(room, len(room))
-		}
-	}
-	return room, nil
-}
-
-func cannotRead(path string, err error, maker string) error {
-	f := fail(ExitNotDone, "read %s: %v", path, cause(err))
-	if !errors.Is(err, fs.ErrNotExist) {
+	f := fail(ExitNotDone, "read %s: %v", read.Path, read.Err)
+	if !errors.Is(read.Err, fs.ErrNotExist) {
 		return f
 	}
-	if near := nearFile(path); near != "" {
+	if near := read.Near(); near != "" {
 		return f.try("did you mean %s?", near)
 	}
+	path := read.Path
 	if strings.HasPrefix(path, "-") {
 		path = "./" + path
 	}
@@ -298,25 +219,6 @@ func cause(err error) error {
 		return pathErr.Err
 	}
 	return err
-}
-
-// nearFile finds a JSON file with a similar name in the same directory.
-func nearFile(path string) string {
-	dir, base := filepath.Split(path)
-	entries, err := os.ReadDir(filepath.Clean(dir + "."))
-	if err != nil {
-		return ""
-	}
-	var names []string
-	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), ".json") && e.Name() != base { // a link to nothing is like itself
-			names = append(names, e.Name())
-		}
-	}
-	if near := diag.Near(base, slices.Values(names)); near != "" {
-		return dir + near
-	}
-	return ""
 }
 
 // parseParameters makes an object of NAME=VALUE words whose values stand in the

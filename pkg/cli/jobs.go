@@ -51,7 +51,7 @@ func (p *program) openFor(c *cli.Context, why need) (*jobCall, error) {
 		return nil, err
 	}
 	in := &input{placesNothing: true}
-	if err := in.findPlatform(c, "."); err != nil {
+	if err := in.findPlatform(c); err != nil {
 		return nil, err
 	}
 	if in.problems.HasErrors() {

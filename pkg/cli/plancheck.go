@@ -13,6 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/catalog"
+	"github.com/batchctl/batchctl/pkg/check"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/plan"
 	"github.com/batchctl/batchctl/pkg/spec"
@@ -148,9 +149,9 @@ func (p *program) writePlan(path string, document []byte) error {
 // now: the files, the policy, the registered definitions, the queues or the compute
 // environments are not what they were. t is open, and nothing has been sent.
 func (p *program) checkPlan(ctx context.Context, t *target, in *input, made *plan.Plan, path string) error {
-	then, err := readInto(nil, path, makePlan)
+	then, err := check.AppendFile(nil, path)
 	if err != nil {
-		return err
+		return unreadable(err, makePlan)
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()

@@ -76,7 +76,7 @@ func (q *quickstart) findPlatform(in *input) error {
 	if _, none := os.Stat(q.platformFile()); !said && none == nil {
 		err = in.usePlatform(q.platformFile())
 	} else {
-		err = in.findPlatform(q.c, ".")
+		err = in.findPlatform(q.c)
 	}
 	if err == nil && in.problems.HasErrors() {
 		err = q.complain(in.problems)

@@ -58,7 +58,7 @@ func (p *program) resume(c *cli.Context) error {
 		return p.endResume(nil, nil, format, nil)
 	}
 	in := &input{placesNothing: true}
-	if err := in.findPlatform(c, "."); err != nil {
+	if err := in.findPlatform(c); err != nil {
 		return err
 	}
 	t, err := p.open(c.Context, c, in.platform, toChange)

@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/catalog"
+	"github.com/batchctl/batchctl/pkg/check"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/lint"
 	"github.com/batchctl/batchctl/pkg/spec"
@@ -64,14 +65,14 @@ func (p *program) validate(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	files, unread := walk(c.Args().Slice(), c.StringSlice("include"), allFiles)
+	documents, unread := check.Find(c.Args().Slice(), c.StringSlice("include"), check.AllFiles)
 	if c.Bool("only-recognized") {
-		for i := range files {
-			files[i].asked = false
+		for i := range documents {
+			documents[i].Named = false
 		}
 	}
 	if c.Bool("fix") || c.Bool("diff") {
-		if err := p.mend(k, files, c.Bool("diff")); err != nil {
+		if err := p.fixFiles(k, documents, c.Bool("diff")); err != nil {
 			return err
 		}
 		if c.Bool("diff") {
@@ -81,13 +82,13 @@ func (p *program) validate(c *cli.Context) error {
 			return err
 		}
 	}
-	all, err := k.checkUntil(c.Context, files)
+	all, err := k.Until(c.Context, documents)
 	if err != nil {
 		return err
 	}
-	all.unread = append(unread, all.unread...)
-	if len(all.files) == 0 && len(all.unread) == 0 && !c.Bool("only-recognized") {
-		p.reportSkips(all.skipped, c.Bool("verbose"))
+	all.Unread = append(unread, all.Unread...)
+	if len(all.Checked) == 0 && len(all.Unread) == 0 && !c.Bool("only-recognized") {
+		p.reportSkipped(all.Skipped, c.Bool("verbose"))
 		return fail(ExitNotDone, "%s holds no job files", strings.Join(c.Args().Slice(), " ")).
 			try("job files end in .json and have a \"$schema\" of ours or the members of a job; create one: batchctl init job.json")
 	}
@@ -100,7 +101,7 @@ func (p *program) validate(c *cli.Context) error {
 	return p.verdict(c, all)
 }
 
-func (p *program) validateChecker(c *cli.Context) (*checker, error) {
+func (p *program) validateChecker(c *cli.Context) (*check.Checker, error) {
 	parameters, err := parseParameters(c.StringSlice("parameters"))
 	if err != nil {
 		return nil, err
@@ -114,75 +115,101 @@ func (p *program) validateChecker(c *cli.Context) (*checker, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := p.newChecker(c.String("platform"), parameters)
-	k.types = types
-	k.options.FromDescribe, k.options.Hosts = c.Bool("from-describe"), true
-	if word := c.String("kind"); word != "" {
-		if k.options.Kind, err = parseKind(word); err != nil {
+	o := check.Options{PlatformFile: c.String("platform"), Catalog: types, Stdin: p.In,
+		Load: spec.Options{Parameters: parameters, FromDescribe: c.Bool("from-describe")}}
+	if name := c.String("kind"); name != "" {
+		if o.Load.Kind, err = parseKind(name); err != nil {
 			return nil, err
 		}
 	}
-	return k, nil
+	return check.New(o), nil
 }
 
 // printProblems prints the problems, or their counts, on stdout.
-func (p *program) printProblems(c *cli.Context, format diag.Format, all *outcomes) error {
+func (p *program) printProblems(c *cli.Context, format diag.Format, all *check.Result) error {
 	if c.Bool("summary") {
-		return diag.WriteSummary(p.Out, all.problems)
+		return diag.WriteSummary(p.Out, all.Problems)
 	}
-	report := diag.Report{Files: all.files, Text: p.textOptions(p.Out)}
-	for _, err := range all.unread {
+	report := diag.Report{Files: all.Checked, Text: p.textOptions(p.Out)}
+	for _, err := range all.Unread {
 		report.Unread = append(report.Unread, asFailure(err).message)
 	}
 	if format.Name == "sarif" {
-		report.Tool = tool(all.problems)
+		report.Tool = tool(all.Problems)
 	}
 	if c.String("fail-on") == "warning" {
 		report.FailOn = diag.Warning
 	}
-	return format.Write(p.Out, all.problems, report)
+	return format.Write(p.Out, all.Problems, report)
 }
 
 // verdict tells the three outcomes apart: pass, fail, not checked.
-func (p *program) verdict(c *cli.Context, all *outcomes) error {
-	errors, warnings := all.problems.Count()
-	for _, err := range all.unread {
+func (p *program) verdict(c *cli.Context, all *check.Result) error {
+	errors, warnings := all.Problems.Count()
+	for _, err := range all.Unread {
 		p.explain(asFailure(err))
 	}
-	fmt.Fprintf(p.Err, "%s checked: %s, %s", plural(len(all.files), "file"), plural(errors, "error"), plural(warnings, "warning"))
-	if waived := all.problems.Waived(); waived > 0 {
+	fmt.Fprintf(p.Err, "%s checked: %s, %s", plural(len(all.Checked), "file"), plural(errors, "error"), plural(warnings, "warning"))
+	if waived := all.Problems.Waived(); waived > 0 {
 		fmt.Fprintf(p.Err, ", %d waived", waived)
 	}
 	fmt.Fprintln(p.Err)
-	p.reportSkips(all.skipped, c.Bool("verbose"))
-	if all.unknown > 0 {
-		fmt.Fprintf(p.Err, "not checked: %s in templates, which only CloudFormation knows (the first at %s)\n", plural(all.unknown, "value"), diag.Printable(all.firstUnknown))
+	p.reportSkipped(all.Skipped, c.Bool("verbose"))
+	if all.Unknown > 0 {
+		fmt.Fprintf(p.Err, "not checked: %s in templates, which only CloudFormation knows (the first at %s)\n", plural(all.Unknown, "value"), diag.Printable(all.FirstUnknown))
 	}
 	switch {
-	case all.withoutQueues != "":
-		fmt.Fprintf(p.Err, "not checked: whether a queue can hold the jobs (add \"queues\" to %s)\n", diag.Printable(all.withoutQueues))
-	case all.unplaced:
+	case all.WithoutQueues != "":
+		fmt.Fprintf(p.Err, "not checked: whether a queue can hold the jobs (add \"queues\" to %s)\n", diag.Printable(all.WithoutQueues))
+	case all.Unplaced:
 		fmt.Fprintln(p.Err, "not checked: whether a queue can hold the jobs (no platform file; batchctl init --platform batchctl.json creates one)")
 	}
 	switch {
-	case len(all.unread) > 0:
+	case len(all.Unread) > 0:
 		return quiet(ExitNotDone)
 	case errors > 0, warnings > 0 && c.String("fail-on") == "warning":
 		return quiet(ExitProblem)
-	case (all.unplaced || all.unknown > 0 || len(all.skipped.unclear) > 0) && c.Bool("strict"):
+	case (all.Unplaced || all.Unknown > 0 || len(all.Skipped.Unclear) > 0) && c.Bool("strict"):
 		return quiet(ExitNotDone)
 	}
 	return nil
 }
 
+// mostNamed bounds how many files a message names.
+const mostNamed = 5
+
+// reportSkipped counts the skipped files on stderr, so that a mistake in one of them does
+// not look like a clean check. It lists the foreign ones only with verbose.
+func (p *program) reportSkipped(s check.Skipped, verbose bool) {
+	if verbose {
+		for _, path := range s.Foreign {
+			fmt.Fprintf(p.Err, "skipped: %s\n", diag.Printable(path))
+		}
+	}
+	if n := len(s.Foreign); n > 0 {
+		how := " (--verbose lists them)"
+		if verbose {
+			how = ""
+		}
+		fmt.Fprintf(p.Err, "%s skipped: not batchctl documents%s\n", plural(n, ".json file"), how)
+	}
+	for i, path := range s.Unclear {
+		if i == mostNamed && !verbose {
+			fmt.Fprintf(p.Err, "not checked: %s more that may be batchctl documents\n", plural(len(s.Unclear)-i, "file"))
+			break
+		}
+		fmt.Fprintf(p.Err, "not checked: %s may be a batchctl document; add \"$schema\", or name the file to check it\n", diag.Printable(path))
+	}
+}
+
 // applyBaseline leaves out the problems that were there before.
-func (p *program) applyBaseline(c *cli.Context, all *outcomes) error {
+func (p *program) applyBaseline(c *cli.Context, all *check.Result) error {
 	if path := c.String("write-baseline"); path != "" {
-		if err := writeFile(path, forAll, func(w io.Writer) error { return diag.WriteBaseline(w, all.problems) }); err != nil {
+		if err := writeFile(path, forAll, func(w io.Writer) error { return diag.WriteBaseline(w, all.Problems) }); err != nil {
 			return err
 		}
-		fmt.Fprintf(p.Err, "wrote %s with %s\n", diag.Printable(path), plural(len(all.problems.Open()), "problem"))
-		all.problems = slices.DeleteFunc(all.problems, func(d diag.Diagnostic) bool { return d.Waived == nil })
+		fmt.Fprintf(p.Err, "wrote %s with %s\n", diag.Printable(path), plural(len(all.Problems.Open()), "problem"))
+		all.Problems = slices.DeleteFunc(all.Problems, func(d diag.Diagnostic) bool { return d.Waived == nil })
 		return nil
 	}
 	path := c.String("baseline")
@@ -191,15 +218,15 @@ func (p *program) applyBaseline(c *cli.Context, all *outcomes) error {
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return cannotRead(path, err, makeBaseline)
+		return unreadable(&check.ReadError{Path: path, Err: cause(err)}, makeBaseline)
 	}
 	defer f.Close()
 	baseline, err := diag.ReadBaseline(f)
 	if err != nil {
 		return fail(ExitNotDone, "read baseline %s: %v", path, err).try("make a new one: %s %s", makeBaseline, quoted(path))
 	}
-	kept, known, stale := baseline.Filter(all.problems, all.files)
-	all.problems = kept
+	kept, known, stale := baseline.Filter(all.Problems, all.Checked)
+	all.Problems = kept
 	fmt.Fprintf(p.Err, "baseline: %s left out", plural(known, "known problem"))
 	if len(stale) > 0 {
 		fmt.Fprintf(p.Err, ", %s mended since: write it anew", plural(len(stale), "entry of it"))

@@ -24,11 +24,11 @@ func variationFlags() []cli.Flag {
 	}
 }
 
-// vary reads the flags into the options.
-func (p *program) vary(c *cli.Context, o *spec.Options) (err error) {
+// vary reads the flags into the options. The values of variables may be credentials.
+func (p *program) vary(c *cli.Context, o *spec.Options) (values []*diag.Source, err error) {
 	settings, err := parseSettings(c.StringSlice("set"))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if len(settings) > 0 {
 		o.Edit = func(root *jsontree.Node) (problems diag.List) {
@@ -39,12 +39,12 @@ func (p *program) vary(c *cli.Context, o *spec.Options) (err error) {
 		}
 	}
 	if o.Environment, err = parseEnvironment(c.StringSlice("env")); err != nil {
-		return err
+		return nil, err
 	}
 	for v := range o.Environment.Children() {
-		p.sources = append(p.sources, v.Source)
+		values = append(values, v.Source)
 	}
-	return nil
+	return values, nil
 }
 
 // setting is one --set.

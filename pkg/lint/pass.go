@@ -3,6 +3,7 @@ package lint
 import (
 	"iter"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"github.com/batchctl/batchctl/pkg/diag"
@@ -99,6 +100,12 @@ func (p *Pass) registered() map[string][]Job {
 		for _, j := range p.index.definitions {
 			if name := j.Register.Get("jobDefinitionName").Str(); name != "" {
 				p.index.registered[name] = append(p.index.registered[name], j)
+			}
+		}
+		for name, list := range p.index.registered {
+			isNative := func(j Job) bool { return j.Submit == nil }
+			if slices.ContainsFunc(list, isNative) { // as plan.Build chooses
+				p.index.registered[name] = slices.DeleteFunc(list, func(j Job) bool { return !isNative(j) })
 			}
 		}
 	}

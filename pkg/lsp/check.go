@@ -4,71 +4,54 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/batchctl/batchctl/pkg/check"
 	"github.com/batchctl/batchctl/pkg/diag"
-	"github.com/batchctl/batchctl/pkg/lint"
 	"github.com/batchctl/batchctl/pkg/spec"
 )
 
-// group is the open documents of one directory. They are checked together, as
-// `batchctl validate` does with a directory: a submission may run the definition
-// next to it.
-type group struct {
-	platform *platform
-	files    []*spec.File
-	problems diag.List // of the files one by one
-}
-
-func (s *server) groups() map[string]*group {
-	groups := map[string]*group{}
-	for _, uri := range slices.Sorted(maps.Keys(s.docs)) {
-		d := s.docs[uri]
-		if d.isPlatform() {
-			p := s.platformAt(d.path)
-			d.file, d.platform = p.file, p
-			groups[d.path] = &group{platform: p}
-			continue
-		}
-		if !d.ours {
-			continue
-		}
-		g := groups[d.room()]
-		if g == nil {
-			g = &group{platform: s.platformFor(d)}
-			groups[d.room()] = g
-		}
-		s.load(d, g.platform)
-		g.problems = append(g.problems, d.problems...)
-		if d.file != nil {
-			g.files = append(g.files, d.file)
-		}
-	}
-	return groups
-}
-
-// check finds the problems of all open documents, if a text has changed since.
+// check finds the problems of all open documents, if a text has changed since. They are checked
+// together, as `batchctl validate` does with the same files.
 func (s *server) check() {
 	if !s.dirty {
 		return
 	}
 	s.dirty, s.found = false, nil
-	var all diag.List
-	used := map[*platform]bool{}
-	for _, g := range s.groups() {
-		all = append(all, g.problems...)
-		all = append(all, lint.Check(g.files, g.platform.content(), s.rules)...)
-		if g.platform != nil && !used[g.platform] {
-			all = append(all, g.platform.problems...)
-			used[g.platform] = true
-		}
+	s.checker = check.New(check.Options{Keep: true, Rules: s.rules, FindPlatform: s.options.FindPlatform,
+		Editor: &check.Editor{Open: s.openSource, Known: s.platforms, Log: func(err error) { s.logf("%v", err) }}})
+	var documents []check.Document
+	for _, uri := range slices.Sorted(maps.Keys(s.docs)) {
+		documents = append(documents, s.docs[uri].document())
 	}
-	maps.DeleteFunc(s.platforms, func(_ string, p *platform) bool { return !used[p] })
-	s.found, s.unreported = s.byURI(lint.Settle(all)), true
+	result := s.checker.Check(documents)
+	for _, err := range result.Unread {
+		s.logf("%v", err)
+	}
+	s.platforms = result.Platforms
+	s.keep(result)
+	s.found, s.unreported = s.byURI(result.Problems), true
 }
 
-// byURI sorts the problems by the text they stand in. It may be a platform file
-// that is not open: what it lends to a job can be wrong for that job.
+// keep gives each open document the file that was read of it.
+func (s *server) keep(result *check.Result) {
+	files := map[*diag.Source]*spec.File{}
+	for _, f := range result.Files {
+		files[f.Source] = f
+	}
+	platforms := map[string]*spec.File{}
+	for _, p := range result.Platforms {
+		platforms[p.Path] = p.File
+	}
+	for _, d := range s.docs {
+		d.file = files[d.src]
+		if d.file == nil && d.saved {
+			d.file = platforms[d.path]
+		}
+	}
+}
+
+// byURI sorts the problems by the text that they are in. It may be a file
+// that is not open: a default in a platform file can be wrong for a job.
 func (s *server) byURI(all diag.List) map[string]diag.List {
-	all.Sort()
 	uris := map[string]string{}
 	for _, uri := range slices.Sorted(maps.Keys(s.docs)) {
 		uris[s.docs[uri].src.Name] = uri

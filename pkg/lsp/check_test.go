@@ -3,51 +3,62 @@ package lsp
 import (
 	"io"
 	"os"
-	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/batchctl/batchctl/pkg/check"
+	"github.com/batchctl/batchctl/pkg/check/checktest"
 
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/lint"
 	"github.com/batchctl/batchctl/pkg/spec"
+	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
-// TestSameAsValidate holds that the editor and `batchctl validate` find the same
-// in every file that the rules are tested with.
+// TestSameAsValidate opens the documents of a directory in an editor. It finds the same problems in them
+// as `batchctl validate` does in a directory.
 func TestSameAsValidate(t *testing.T) {
-	files, err := filepath.Glob("../lint/testdata/*/*.json")
-	if err != nil || len(files) < 100 {
-		t.Fatalf("%d files, %v", len(files), err)
-	}
+	testtool.ShortChecks(t, 100)
+	corpus := checktest.ReadCorpus(t, "../lint/testdata")
 	total := 0
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
+	rapid.Check(t, func(t *rapid.T) {
+		tree := corpus.Draw(t)
+		defer os.RemoveAll(tree.Dir)
+		slices.Sort(tree.Paths) // the editor's order
+		documents := check.Named(tree.Paths...)
+		for i := range documents {
+			documents[i].Named = false // an editor opens files of other tools, too
 		}
-		src := diag.NewSource("/jobs/"+filepath.Base(file), string(text))
-		if spec.Recognize(src) != spec.Ours {
-			continue
-		}
-		loaded, want := spec.Load(src, spec.Options{Read: spec.Beside(src.Name), Find: spec.FindBeside})
-		want = lint.Settle(append(want, lint.Check([]*spec.File{loaded}, nil, lint.Rules())...))
-		want.Sort()
+		want := check.New(check.Options{FindPlatform: spec.FindPlatform}).Check(documents).Problems
 
-		s := newServer(io.Discard, Options{FindPlatform: alone})
-		d := didOpenParams{}
-		d.TextDocument.URI, d.TextDocument.Text = uriOf(src.Name), string(text)
-		if _, err := s.didOpen(d); err != nil {
-			t.Fatal(err)
+		s := newServer(io.Discard, Options{Rules: lint.Rules})
+		for _, path := range tree.Paths {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			d := didOpenParams{}
+			d.TextDocument.URI, d.TextDocument.Text = uriOf(path), string(text)
+			if _, err := s.didOpen(d); err != nil {
+				t.Fatal(err)
+			}
 		}
 		s.check()
-		if d := cmp.Diff(short(want), short(s.found[uriOf(src.Name)])); d != "" {
-			t.Errorf("%s (-validate +editor):\n%s", file, d)
+		var got diag.List
+		for _, found := range s.found {
+			got = append(got, found...)
+		}
+		got.Sort()
+		if d := cmp.Diff(short(want), short(got)); d != "" {
+			t.Errorf("-validate +editor:\n%s", d)
 		}
 		total += len(want)
-	}
+	})
 	if total == 0 {
-		t.Error("no file has a problem")
+		t.Error("no document has a problem")
 	}
 }
 

@@ -38,18 +38,21 @@ func (s *server) completion(p positionParams) (any, error) {
 // of ours. A text that is not recognised at the moment is read for this answer alone.
 func (s *server) read(d *document) (*spec.File, *spec.Platform) {
 	s.check()
-	if d.file != nil {
-		return d.file, d.platform.content()
+	p, err := s.checker.PlatformOf(d.document())
+	if err != nil {
+		return nil, nil
 	}
-	p := s.platformFor(d)
-	file, _ := spec.Load(d.src, spec.Options{Platform: p.content()})
-	if file == nil || !d.known && !begun(file, p != nil) {
+	if d.file != nil {
+		return d.file, p.Content
+	}
+	file, _, _ := s.checker.Load(d.document())
+	if file == nil || !d.known && !begun(file, p.Path != "") {
 		return nil, nil
 	}
 	if file.Kind == "" {
 		file.Kind = spec.KindJob
 	}
-	return file, p.content()
+	return file, p.Content
 }
 
 // begun reports whether a text that is not recognised may become one of ours: it

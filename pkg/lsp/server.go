@@ -11,6 +11,7 @@ import (
 	"io"
 	"runtime/debug"
 
+	"github.com/batchctl/batchctl/pkg/check"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/lint"
 	"github.com/batchctl/batchctl/pkg/spec"
@@ -116,10 +117,9 @@ const (
 
 // server is one session. Only the goroutine of Serve touches it.
 type server struct {
-	out          io.Writer
-	options      Options
-	rules        []lint.Rule
-	findPlatform func(dir string) (string, bool)
+	out     io.Writer
+	options Options
+	rules   []lint.Rule
 
 	requests, notifications map[string]handler
 
@@ -127,7 +127,8 @@ type server struct {
 	encoding   encoding
 	client     initializeParams
 	docs       map[string]*document // by URI
-	platforms  map[string]*platform // by path
+	checker    *check.Checker       // of the last check
+	platforms  []*check.Platform    // of the last check
 	found      map[string]diag.List // by URI, of the last check
 	dirty      bool                 // found is of older texts
 	unreported bool                 // found is not published
@@ -136,11 +137,11 @@ type server struct {
 
 func newServer(out io.Writer, o Options) *server {
 	s := &server{
-		out: out, options: o, findPlatform: o.FindPlatform, encoding: utf16Encoding,
-		docs: map[string]*document{}, platforms: map[string]*platform{}, published: map[string]string{},
+		out: out, options: o, encoding: utf16Encoding,
+		docs: map[string]*document{}, published: map[string]string{},
 	}
-	if s.findPlatform == nil {
-		s.findPlatform = spec.FindPlatform
+	if s.options.FindPlatform == nil {
+		s.options.FindPlatform = spec.FindPlatform // absolute paths, as those of the documents
 	}
 	rules := o.Rules
 	if rules == nil {

@@ -1,4 +1,4 @@
-package cli
+package check
 
 import (
 	"fmt"
@@ -20,7 +20,7 @@ func TestTheLastDefinitionCounts(t *testing.T) {
 	for i := range 40 { // takes longer to read than the others
 		tags = append(tags, fmt.Sprintf(`"tag%d": "%s"`, i, strings.Repeat("x", 200)))
 	}
-	var files []found
+	var paths []string
 	for _, f := range []struct{ name, text string }{
 		{"a.json", definition(strings.Join(tags, ","), "true")},
 		{"b.json", definition("", "Ref::x")},
@@ -30,12 +30,11 @@ func TestTheLastDefinitionCounts(t *testing.T) {
 		if err := os.WriteFile(path, []byte(f.text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		files = append(files, found{path: path, asked: true})
+		paths = append(paths, path)
 	}
-	p := &program{}
 	for range 100 {
-		all := p.newChecker("", nil).checkAll(files)
-		if errors, _ := all.problems.Count(); errors == 0 {
+		result := New(Options{}).Check(Named(paths...))
+		if errors, _ := result.Problems.Count(); errors == 0 {
 			t.Fatal("parameter x has no value, and nothing is said")
 		}
 	}

@@ -1,4 +1,4 @@
-package cli
+package check
 
 import (
 	"bufio"
@@ -80,7 +80,7 @@ func (i *ignores) enter(dir string) error {
 		return nil
 	}
 	if err != nil {
-		return cannotRead(path, err, "")
+		return readError(path, err)
 	}
 	defer f.Close()
 	below := i.below(dir)

@@ -1,0 +1,380 @@
+// Package check loads and checks documents, each under the platform file that governs it. It is
+// the only way from a path to a document for the commands and the language server, so
+// that all of them report the same problems.
+//
+// Find turns arguments into documents. A Checker reads them, finds the platform file of each
+// (Platform), loads it, runs the rules over it and over the documents that belong together
+// (joint.go), and returns a Result. Fix applies the automatic fixes to a text.
+package check
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/batchctl/batchctl/pkg/catalog"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/lint"
+	"github.com/batchctl/batchctl/pkg/spec"
+)
+
+// Options say how documents are checked.
+type Options struct {
+	// PlatformFile governs all documents; "": each is governed by the nearest one at or above its directory.
+	PlatformFile string
+	// Catalog holds the instance types for all documents; nil: those of the platform file.
+	Catalog *catalog.Catalog
+	// Load are the options of each document. The Checker sets Platform, Recognize,
+	// Recognized, Arena, Read and Find.
+	Load spec.Options
+	// Keep keeps every document in Result.Files. Without it, few documents are in memory at a time.
+	Keep bool
+	// Stdin is what the path "-" stands for.
+	Stdin io.Reader
+	// Rules are the rules to run; nil: all.
+	Rules []lint.Rule
+	// FindPlatform finds the platform file for the documents of a directory; nil: the function FindPlatform.
+	FindPlatform func(dir string) (path string, ok bool)
+	// Editor shows the files as they are in an editor; nil: as they are on disk.
+	Editor *Editor
+}
+
+// Editor shows a Checker the files as they are in an editor. A platform file that cannot be read governs nothing
+// then, a catalog that cannot be read is a problem of its platform file, and the
+// Checker starts no goroutines.
+type Editor struct {
+	// Open returns the text of a file that is open in the editor, or nil. The path is absolute if those of the
+	// documents are.
+	Open func(path string) *diag.Source
+	// Known are the platform files of an earlier check, to be used again if they have not changed.
+	Known []*Platform
+	// Log takes the errors that are no problems of a document.
+	Log func(error)
+}
+
+// Checker checks documents. It reads each platform file once.
+type Checker struct {
+	options Options
+	rules   []lint.Rule
+
+	mu          sync.Mutex
+	byDirectory map[string]*Platform
+	byPath      map[string]*Platform
+	platforms   []*Platform
+}
+
+// New returns a Checker.
+func New(o Options) *Checker {
+	o.Load.Hosts = true
+	if o.Rules == nil {
+		o.Rules = lint.Rules()
+	}
+	if o.FindPlatform == nil {
+		o.FindPlatform = FindPlatform
+	}
+	return &Checker{options: o, rules: o.Rules, byDirectory: map[string]*Platform{}, byPath: map[string]*Platform{}}
+}
+
+// Result is the outcome of a check.
+type Result struct {
+	// Checked are the paths of the documents that were checked, in their order.
+	Checked []string
+	// Files are the documents, in their order, with Options.Keep. Platform files are not among them.
+	Files []*spec.File
+	// Sources are the texts of these documents, in their order, with Options.Keep.
+	Sources []*diag.Source
+	// Platforms are the platform files that govern the documents, in the order of their paths. One of
+	// them has no path if a document is governed by none.
+	Platforms []*Platform
+	// Problems are sorted by place. They include those of the platform files.
+	Problems diag.List
+	// Unread has an error for each document that cannot be read, in their order.
+	Unread []error
+	// Skipped are the documents that were not named and not recognized.
+	Skipped Skipped
+
+	// Unplaced reports whether a job was not compared with the queues, because no platform
+	// file lists any; WithoutQueues is the path of a platform file without queues, if there is one.
+	Unplaced      bool
+	WithoutQueues string
+	// Unknown counts the values in templates that only CloudFormation knows, and
+	// FirstUnknown is the place of the first one.
+	Unknown      int
+	FirstUnknown string
+}
+
+// verdict is the outcome for one document.
+type verdict struct {
+	checked  bool
+	problems diag.List
+	err      error
+	unplaced bool
+	// recognized is how surely the document is ours; Ours for one that the user named.
+	recognized spec.Recognition
+	platform   *Platform
+	// alone reports whether the document was checked without others; registers are then the names of the
+	// definitions that it brings.
+	alone     bool
+	registers []string
+	// file is the document if it is kept, and source its text with Options.Keep.
+	file   *spec.File
+	source *diag.Source
+	// queueless reports whether one of the jobs names no queue.
+	queueless bool
+}
+
+// few documents are checked before the first garbage collection. For more of them, the garbage may
+// grow to four times the live memory, which saves a quarter of the time.
+const few = 100
+
+// Until is Check that stops with ctx. A check that takes only a moment does not wait for ctx, and so does
+// not need a second goroutine.
+func (c *Checker) Until(ctx context.Context, documents []Document) (*Result, error) {
+	if len(documents) <= few && !slices.ContainsFunc(documents, func(d Document) bool { return d.Path == "-" }) {
+		return c.Check(documents), nil
+	}
+	checked := make(chan *Result, 1)
+	go func() { checked <- c.Check(documents) }()
+	select {
+	case r := <-checked:
+		return r, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// Check checks documents on all cores. The result does not depend on which one is
+// finished first.
+func (c *Checker) Check(documents []Document) *Result {
+	if len(documents) > few && os.Getenv("GOGC") == "" {
+		defer debug.SetGCPercent(debug.SetGCPercent(400))
+	}
+	verdicts := make([]verdict, len(documents))
+	c.each(len(documents), func(w *worker, i int) { verdicts[i] = w.check(documents[i]) })
+	r := &Result{}
+	for _, p := range c.platforms {
+		joint := &joint{Checker: c, platform: p, documents: documents, verdicts: verdicts}
+		r.Problems = append(r.Problems, joint.check()...)
+	}
+	for i, v := range verdicts {
+		if v.err != nil {
+			r.Unread = append(r.Unread, v.err)
+		}
+		if v.checked {
+			r.Checked = append(r.Checked, documents[i].Path)
+		} else if v.err == nil {
+			r.Skipped.Add(documents[i].Path, v.recognized)
+		}
+		if v.source != nil {
+			r.Sources = append(r.Sources, v.source)
+		}
+		if c.options.Keep && v.file != nil {
+			r.Files = append(r.Files, v.file)
+		}
+		if v.platform != nil && v.platform.First == "" {
+			v.platform.First = documents[i].Path
+		}
+		r.Problems = append(r.Problems, v.problems...)
+		if v.unplaced && (v.queueless || !v.platform.createsQueue) {
+			r.Unplaced, r.WithoutQueues = true, cmp.Or(r.WithoutQueues, v.platform.Path)
+		}
+	}
+	r.Platforms = slices.SortedFunc(slices.Values(c.platforms), func(a, b *Platform) int { return cmp.Compare(a.Path, b.Path) })
+	for _, p := range r.Platforms {
+		r.Problems = append(r.Problems, p.Problems...)
+		r.countUnknown(p.together)
+	}
+	r.Problems = lint.Settle(r.Problems)
+	r.Problems.Sort()
+	return r
+}
+
+// countUnknown counts the values in templates that only CloudFormation knows.
+func (r *Result) countUnknown(files []*spec.File) {
+	for _, f := range files {
+		values := lint.NotKnown(f)
+		if r.Unknown += len(values); len(values) > 0 {
+			line, col := f.Source.Position(values[0].Span.Start)
+			if at := fmt.Sprintf("%s:%d:%d", f.Source.Name, line, col); r.FirstUnknown == "" || at < r.FirstUnknown {
+				r.FirstUnknown = at
+			}
+		}
+	}
+}
+
+// each calls do for the numbers below n on all cores, each core with a worker of its own.
+func (c *Checker) each(n int, do func(w *worker, i int)) {
+	var next atomic.Int64
+	work := func() {
+		w := c.worker()
+		for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
+			do(w, int(i))
+		}
+	}
+	var others sync.WaitGroup
+	if c.options.Editor == nil {
+		for range min(runtime.GOMAXPROCS(0), n) - 1 {
+			others.Go(work)
+		}
+	}
+	work() // one document needs no other thread, which takes a while to start
+	others.Wait()
+}
+
+// Read returns the text of a document. An error of a file is a *ReadError.
+func (c *Checker) Read(d Document) (*diag.Source, error) {
+	switch {
+	case d.Source != nil:
+		return d.Source, nil
+	case d.Path == "-":
+		return ReadStdin(c.options.Stdin)
+	}
+	return ReadFile(d.Path)
+}
+
+// ReadStdin returns the text of standard input, named "-".
+func ReadStdin(in io.Reader) (*diag.Source, error) {
+	text, err := io.ReadAll(io.LimitReader(in, MaxFile))
+	if err != nil {
+		return nil, fmt.Errorf("read standard input: %w", err)
+	}
+	return diag.NewSource("-", string(text)), nil
+}
+
+// worker checks one document after the other and reuses its memory.
+type worker struct {
+	*Checker
+	arena *jsontree.Arena
+	lint  lint.Checker
+	text  []byte
+}
+
+func (c *Checker) worker() *worker { return &worker{Checker: c, arena: &jsontree.Arena{}} }
+
+// keptText bounds the buffer that a worker keeps after a large file.
+const keptText = 1 << 20
+
+func (w *worker) check(d Document) verdict {
+	src, err := w.read(d)
+	if err != nil {
+		return verdict{err: err}
+	}
+	var v verdict
+	p, err := w.PlatformOf(d)
+	switch {
+	case err != nil:
+		v.err = err
+	case p.is(d.Path):
+		v.checked, v.platform = true, p // its problems are in p
+	default:
+		v = w.checkText(d, src, p)
+	}
+	if w.options.Keep {
+		v.source = src
+	}
+	return v
+}
+
+// read is Checker.Read with the worker's buffer.
+func (w *worker) read(d Document) (*diag.Source, error) {
+	if d.Source != nil || d.Path == "-" {
+		return w.Read(d)
+	}
+	text, ok := appendQuickly(w.text[:0], d.Path)
+	var err error
+	if !ok {
+		text, err = AppendFile(text[:0], d.Path)
+	}
+	if cap(text) <= keptText {
+		w.text = text
+	}
+	return diag.NewSource(d.Path, string(text)), err
+}
+
+// checkText checks the text of a document. It skips one that is neither named nor recognized.
+func (w *worker) checkText(d Document, src *diag.Source, p *Platform) verdict {
+	recognize := !d.Named
+	options := w.optionsFor(d, p.Content)
+	options.Recognize, options.Arena = recognize, w.arena
+	recognized := spec.Ours
+	options.Recognized = &recognized
+	file, problems := spec.Load(src, options)
+	v := verdict{checked: file != nil || !recognize || len(problems) > 0, problems: problems, platform: p, recognized: recognized}
+	switch {
+	case file == nil:
+	case !w.options.Keep && isIndependent(file):
+		v.problems = append(v.problems, w.lint.Check([]*spec.File{file}, p.Content, w.rules)...)
+		v.alone, v.registers = true, registers(file)
+	default:
+		v.file = file
+		w.arena.Keep()
+	}
+	v.unplaced = file != nil && len(file.Jobs) > 0 && (p.Content == nil || len(p.Content.Queues) == 0)
+	if v.unplaced {
+		v.queueless = slices.ContainsFunc(file.Jobs, func(j *spec.Job) bool { return j.Submit != nil && j.Submit.Get("jobQueue").Str() == "" })
+	}
+	w.arena.Reset()
+	return v
+}
+
+// Load reads the text of a document under the platform file that governs it, without running the rules. The
+// file is nil if the text cannot be understood at all.
+func (c *Checker) Load(d Document) (*spec.File, diag.List, error) {
+	src, err := c.Read(d)
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err := c.PlatformOf(d)
+	if err != nil {
+		return nil, nil, err
+	}
+	f, problems := spec.Load(src, c.optionsFor(d, p.Content))
+	return f, problems, nil
+}
+
+// optionsFor returns the options to load a document under a platform.
+func (c *Checker) optionsFor(d Document, p *spec.Platform) spec.Options {
+	o := c.options.Load
+	o.Platform = p
+	if d.Alone {
+		return o
+	}
+	o.Read, o.Find = spec.Beside(d.Path), spec.FindBeside
+	if editor := c.options.Editor; editor != nil {
+		fromDisk := o.Read
+		o.Read = func(path string) (*diag.Source, error) {
+			full := filepath.FromSlash(path)
+			if !filepath.IsAbs(full) {
+				full = filepath.Join(filepath.Dir(d.Path), full)
+			}
+			if src := editor.Open(filepath.Clean(full)); src != nil {
+				return src, nil
+			}
+			return fromDisk(path)
+		}
+	}
+	return o
+}
+
+// isIndependent reports whether no rule compares the document with another one, unless
+// that creates what jobs use. Standard input can be read only once, so it is kept.
+func isIndependent(f *spec.File) bool {
+	if f.Kind != spec.KindJob && f.Kind != spec.KindWorkflow || f.Source.Name == "-" {
+		return false
+	}
+	for _, j := range f.Jobs {
+		if j.Register == nil {
+			return false // its definition may be in another document
+		}
+	}
+	return true
+}

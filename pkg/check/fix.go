@@ -1,0 +1,97 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/lint"
+	"github.com/batchctl/batchctl/pkg/spec"
+)
+
+// fixRounds bounds how often a text is fixed and checked again: fixes that
+// overlap wait for the next round, and one may uncover another.
+const fixRounds = 100
+
+// Fixed is a text after its fixes.
+type Fixed struct {
+	// Text is the whole text.
+	Text string
+	// Edits are the fixes that were made, in their order.
+	Edits []Edit
+	// SyntaxOnly reports whether the text had an error of syntax, and problems with other fixes
+	// once that was fixed.
+	SyntaxOnly bool
+}
+
+// Edit is one fix.
+type Edit struct {
+	// Offset is its place in the text before the first fix, in bytes.
+	Offset int
+	// Message says what was wrong and what was done, without credentials.
+	Message string
+}
+
+// Fix returns the text of a document with all automatic fixes applied, round after round. A text
+// that is not JSON gets fixes of its syntax alone: the meaning of the rest is a guess until
+// its author has seen the result. The error is that of the platform file.
+func (c *Checker) Fix(d Document, src *diag.Source) (Fixed, error) {
+	out := Fixed{Text: src.Text}
+	var before [][]diag.Edit // of each round
+	broken := false
+	for round := range fixRounds {
+		problems, err := c.problemsOf(d, src)
+		if err != nil {
+			return out, err
+		}
+		if round == 0 {
+			broken = slices.ContainsFunc(problems, func(d diag.Diagnostic) bool { return d.Rule == jsontree.RuleSyntax })
+		}
+		text, made := jsontree.Mend(src, problems)
+		if len(made) == 0 {
+			break
+		}
+		if broken && made[0].Rule != jsontree.RuleSyntax {
+			out.SyntaxOnly = true
+			break
+		}
+		_, edits := diag.Made(src, made)
+		for _, d := range made {
+			at := d.Fix.Edits[0].Span.Start
+			for _, earlier := range slices.Backward(before) {
+				at = diag.Origin(at, earlier)
+			}
+			d = d.Masked()
+			out.Edits = append(out.Edits, Edit{at, fmt.Sprintf("%s: %s [%s]", d.Message, d.Fix.Message, d.Rule)})
+		}
+		before = append(before, edits)
+		out.Text = text
+		src = diag.NewSource(src.Name, text)
+	}
+	return out, nil
+}
+
+// problemsOf checks one text without others.
+func (c *Checker) problemsOf(d Document, src *diag.Source) (diag.List, error) {
+	p, err := c.PlatformOf(d)
+	if err != nil {
+		return nil, err
+	}
+	platform := p.Content
+	options := c.optionsFor(d, platform)
+	if p.is(d.Path) {
+		options.Kind, options.Platform = spec.KindPlatform, nil
+	}
+	file, problems := spec.Load(src, options)
+	if file == nil {
+		return problems, nil
+	}
+	if file.Platform != nil {
+		if platform != nil {
+			file.Platform.Catalog = platform.Catalog
+		}
+		platform = file.Platform
+	}
+	return lint.Settle(append(problems, lint.Check([]*spec.File{file}, platform, c.rules)...)), nil
+}

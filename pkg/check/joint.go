@@ -1,0 +1,168 @@
+package check
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/lint"
+	"github.com/batchctl/batchctl/pkg/spec"
+)
+
+// joint checks the documents under one platform file that rules compare with each other. Documents that
+// create something are in memory already. Jobs with definitions of their own are
+// read a second time if one of these concerns them, which is rare.
+type joint struct {
+	*Checker
+	platform  *Platform
+	documents []Document
+	verdicts  []verdict
+}
+
+const (
+	// batchFiles and batchText bound how many jobs are in memory at once beside the
+	// documents that create something: by number and by bytes of text.
+	batchFiles = 64
+	batchText  = 4 << 20
+)
+
+// check returns the problems among the documents. It removes the problems that a document's own check found
+// from its verdict if the document is checked again.
+func (j *joint) check() diag.List {
+	j.gather()
+	j.addRegistered()
+	together := j.platform.together
+	j.platform.createsQueue = slices.ContainsFunc(together, func(f *spec.File) bool { return f.Kind == spec.KindJobQueue })
+	all := lint.Check(together, j.platform.Content, j.rules)
+	creators := slices.DeleteFunc(slices.Clone(together), func(f *spec.File) bool { return !creates(f) })
+	if len(creators) == 0 {
+		return all
+	}
+	alone := j.alone()
+	// A batch has no fewer jobs than there are creators, which are checked each time.
+	size := max(batchFiles, len(creators))
+	found := make([]diag.List, (len(alone)+size-1)/size)
+	j.each(len(found), func(w *worker, i int) {
+		found[i] = j.checkBatch(w, alone[i*size:min((i+1)*size, len(alone))], creators)
+	})
+	return withoutRepeats(append(all, slices.Concat(found...)...))
+}
+
+// gather collects the documents that rules compare, in their order.
+func (j *joint) gather() {
+	j.platform.together = nil
+	for _, v := range j.verdicts {
+		if v.platform == j.platform && v.file != nil {
+			j.platform.together = append(j.platform.together, v.file)
+		}
+	}
+}
+
+// alone returns the numbers of the documents that were checked without others.
+func (j *joint) alone() (list []int) {
+	for i, v := range j.verdicts {
+		if v.platform == j.platform && v.alone {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+// addRegistered adds the jobs whose definitions other documents submit by name.
+func (j *joint) addRegistered() {
+	wanted := map[string]bool{}
+	for _, f := range j.platform.together {
+		for _, job := range f.Jobs {
+			if job.Register == nil {
+				wanted[job.Submit.Get("jobDefinition").Str()] = true
+			}
+		}
+	}
+	for _, f := range j.platform.together {
+		for _, name := range registers(f) {
+			delete(wanted, name)
+		}
+	}
+	if len(wanted) == 0 {
+		return
+	}
+	for _, i := range j.alone() {
+		if slices.ContainsFunc(j.verdicts[i].registers, func(name string) bool { return wanted[name] }) {
+			if f := j.load(j.worker(), i); f != nil {
+				j.verdicts[i].file, j.verdicts[i].alone = f, false
+			}
+		}
+	}
+	j.gather()
+}
+
+// load reads a document again and replaces the problems of its own check.
+func (j *joint) load(w *worker, i int) *spec.File {
+	src, err := w.read(j.documents[i])
+	if err != nil {
+		return nil // the file was there a moment ago; what was found then remains valid
+	}
+	options := j.optionsFor(j.documents[i], j.platform.Content)
+	options.Arena = w.arena
+	f, problems := spec.Load(src, options)
+	if f != nil {
+		j.verdicts[i].problems = problems
+	}
+	return f
+}
+
+// checkBatch checks jobs beside the documents that create something. The jobs have
+// nothing to do with each other.
+func (j *joint) checkBatch(w *worker, batch []int, creators []*spec.File) (all diag.List) {
+	files, text := slices.Clone(creators), 0
+	flush := func() {
+		all = append(all, lint.Check(files, j.platform.Content, j.rules)...)
+		files, text = files[:len(creators)], 0
+		w.arena.Reset()
+	}
+	for _, i := range batch {
+		if f := j.load(w, i); f != nil {
+			files, text = append(files, f), text+len(f.Source.Text)
+		}
+		if text > batchText {
+			flush()
+		}
+	}
+	flush()
+	return all
+}
+
+// withoutRepeats drops problems that were found in several batches.
+func withoutRepeats(all diag.List) diag.List {
+	type finding struct {
+		source        *diag.Source
+		span          diag.Span
+		rule, message string
+	}
+	seen := map[finding]bool{}
+	return slices.DeleteFunc(all, func(d diag.Diagnostic) bool {
+		k := finding{d.Source, d.Span, d.Rule, d.Message}
+		repeated := seen[k]
+		seen[k] = true
+		return repeated
+	})
+}
+
+// creates reports whether a document creates something that jobs use.
+func creates(f *spec.File) bool {
+	switch f.Kind {
+	case spec.KindComputeEnvironment, spec.KindJobQueue, spec.KindSchedulingPolicy, spec.KindConsumableResource:
+		return true
+	}
+	return false
+}
+
+// registers returns the names of the definitions that a document brings.
+func registers(f *spec.File) (names []string) {
+	for _, job := range f.Jobs {
+		if name := job.Register.Get("jobDefinitionName").Str(); name != "" {
+			names = append(names, strings.Clone(name)) // otherwise it keeps the document's text in memory
+		}
+	}
+	return names
+}

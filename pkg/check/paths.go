@@ -1,0 +1,198 @@
+package check
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/spec"
+)
+
+// Document is a document to check.
+type Document struct {
+	// Path is the file, or "-" for standard input.
+	Path string
+	// Named reports whether the user named the file itself. Other files are checked
+	// only if they are recognized as documents of batchctl.
+	Named bool
+	// Source is the text; nil: it is read from Path.
+	Source *diag.Source
+	// Directory is where the search for the platform file begins; "": the directory of Path.
+	Directory string
+	// Alone reports whether the text is in no directory: it is checked without others, without a
+	// platform file and without the files that it names.
+	Alone bool
+}
+
+// Named returns the documents that the user named one by one.
+func Named(paths ...string) []Document {
+	documents := make([]Document, len(paths))
+	for i, path := range paths {
+		documents[i] = Document{Path: path, Named: true}
+	}
+	return documents
+}
+
+// The endings of the files that Find collects below a directory.
+var (
+	// JobFiles are the endings of job files.
+	JobFiles = []string{".json"}
+	// AllFiles includes templates of CloudFormation and user data.
+	AllFiles = []string{".json", ".yaml", ".yml", ".template"}
+)
+
+// ErrNoMatch is the cause of a PatternError for a pattern that matches no file.
+var ErrNoMatch = errors.New("no file matches")
+
+// PatternError reports a pattern that leads to no file.
+type PatternError struct {
+	// Pattern is the pattern as it was written.
+	Pattern string
+	// Err is the cause: ErrNoMatch, or an error of the syntax.
+	Err error
+}
+
+func (e *PatternError) Error() string {
+	if e.Err == ErrNoMatch {
+		return "no file matches " + e.Pattern
+	}
+	return fmt.Sprintf("pattern %s: %v", e.Pattern, e.Err)
+}
+
+func (e *PatternError) Unwrap() error { return e.Err }
+
+// Find turns arguments of a command line into documents: a file stands for itself, a
+// directory for every file below it with one of the endings (or, with include, whose path below it
+// matches one of these patterns) that git does not ignore, and a pattern (** for any depth) for
+// the files that it matches. Arguments and directories that cannot be read are returned as
+// errors; the others are still searched.
+func Find(args, include, endings []string) (documents []Document, failed []error) {
+	for _, arg := range args {
+		some, errs := find(arg, include, endings)
+		failed = append(failed, errs...)
+		documents = append(documents, some...)
+	}
+	return documents, failed
+}
+
+func find(arg string, include, endings []string) ([]Document, []error) {
+	_, err := os.Lstat(arg)
+	switch {
+	case arg == "-":
+	case isDirectory(arg):
+		return findBelow(arg, include, endings)
+	case err != nil && strings.ContainsAny(arg, "*?[{"):
+		documents, err := findMatches(arg)
+		if err != nil {
+			return nil, []error{err}
+		}
+		return documents, nil
+	}
+	return Named(arg), nil
+}
+
+func isDirectory(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+func findMatches(pattern string) ([]Document, error) {
+	paths, err := doublestar.FilepathGlob(pattern, doublestar.WithFilesOnly(), doublestar.WithNoFollow())
+	if err == nil && len(paths) == 0 {
+		err = ErrNoMatch
+	}
+	if err != nil {
+		return nil, &PatternError{pattern, err}
+	}
+	slices.Sort(paths)
+	documents := make([]Document, len(paths))
+	for i, path := range paths {
+		documents[i].Path = path
+	}
+	return documents, nil
+}
+
+// findBelow collects the files below a directory. A directory or .gitignore that it cannot
+// read is an error of its own, and the walk continues after it.
+func findBelow(root string, include, endings []string) (documents []Document, failed []error) {
+	ignored := newIgnores(root)
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			failed = append(failed, readError(path, err))
+			return nil
+		}
+		switch {
+		case entry.IsDir() && path != root && (strings.HasPrefix(entry.Name(), ".") || ignored.match(path, true)):
+			return filepath.SkipDir
+		case entry.IsDir():
+			if err := ignored.enter(path); err != nil && isReadable(path) { // WalkDir reports the directory itself
+				failed = append(failed, err)
+			}
+			return nil
+		case !entry.Type().IsRegular() || ignored.match(path, false):
+			return nil
+		}
+		below := path // without patterns, only the ending counts
+		if len(include) > 0 {
+			if below, err = filepath.Rel(root, path); err != nil {
+				return err
+			}
+		}
+		if named, ok := isWanted(filepath.ToSlash(below), include, endings); ok {
+			documents = append(documents, Document{Path: path, Named: named})
+		}
+		return nil
+	})
+	if err != nil {
+		failed = append(failed, err)
+	}
+	return documents, failed
+}
+
+func isReadable(dir string) bool {
+	f, err := os.Open(dir)
+	if err != nil {
+		return false
+	}
+	f.Close()
+	return true
+}
+
+// isWanted reports whether a file below a directory is wanted, and whether a pattern named it.
+func isWanted(below string, include, endings []string) (named, ok bool) {
+	if len(include) == 0 {
+		return false, slices.ContainsFunc(endings, func(e string) bool { return strings.HasSuffix(below, e) })
+	}
+	for _, pattern := range include {
+		if doublestar.MatchUnvalidated(pattern, below) {
+			return true, true
+		}
+	}
+	return false, false
+}
+
+// Skipped is the .json files that were found in directories and are not checked.
+type Skipped struct {
+	// Foreign are documents of other tools.
+	Foreign []string
+	// Unclear are files that may be documents of batchctl.
+	Unclear []string
+}
+
+// Add adds a file that is not recognized. YAML files are not listed: few of them are ours.
+func (s *Skipped) Add(path string, r spec.Recognition) {
+	switch {
+	case !strings.HasSuffix(path, ".json"):
+	case r == spec.Unclear:
+		s.Unclear = append(s.Unclear, path)
+	default:
+		s.Foreign = append(s.Foreign, path)
+	}
+}

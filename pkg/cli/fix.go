@@ -1,0 +1,55 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/batchctl/batchctl/pkg/check"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/spec"
+)
+
+// fixFiles applies the automatic fixes of every document, or with dry only shows them.
+func (p *program) fixFiles(k *check.Checker, documents []check.Document, dry bool) error {
+	for _, d := range documents {
+		src, err := k.Read(d)
+		if err != nil {
+			continue // the check that follows reports it
+		}
+		if spec.IsYAML(src) || !d.Named && spec.Recognize(src) != spec.Ours {
+			continue // edits apply to JSON only
+		}
+		fixed, err := k.Fix(d, src)
+		if err != nil {
+			return err
+		}
+		if err := p.writeFixed(src, fixed, dry); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeFixed shows the change, or writes it and lists its edits. A change of standard input goes to
+// standard output.
+func (p *program) writeFixed(src *diag.Source, fixed check.Fixed, dry bool) error {
+	switch {
+	case dry:
+		return p.printDiff(src, fixed.Text, "--fix")
+	case src.Name == "-":
+		return usage("--fix cannot write to standard input").try("see what it would change: batchctl validate - --diff")
+	case len(fixed.Edits) == 0:
+		return nil
+	}
+	if err := p.rewrite(src, fixed.Text); err != nil {
+		return err
+	}
+	for _, edit := range fixed.Edits {
+		line, column := src.Position(edit.Offset)
+		fmt.Fprintf(p.Err, "%s:%d:%d: fixed %s\n", diag.Printable(src.Name), line, column, diag.Printable(edit.Message))
+	}
+	fmt.Fprintf(p.Err, "%s: fixed %s\n", diag.Printable(src.Name), plural(len(fixed.Edits), "problem"))
+	if fixed.SyntaxOnly {
+		fmt.Fprintf(p.Err, "%s: fixed only the syntax; run --fix again for other problems\n", diag.Printable(src.Name))
+	}
+	return nil
+}
