@@ -83,12 +83,26 @@ func (p *program) check(documents []check.Document, o check.Options) (*input, er
 	for _, err := range checked.Unread {
 		return nil, err
 	}
+	if err := onlyJobs(checked.Files); err != nil {
+		return nil, err
+	}
 	if len(checked.Platforms) > 1 && !checked.Problems.HasErrors() {
 		return nil, differentPlatforms(checked.Platforms)
 	}
 	in := &input{files: checked.Files, types: o.Catalog, problems: checked.Problems}
 	in.platform, in.platformFile = checked.Platforms[0].Content, checked.Platforms[0].Path
 	return in, nil
+}
+
+// onlyJobs refuses documents that no command submits, before their problems: they are not the user's question.
+func onlyJobs(files []*spec.File) error {
+	kinds := map[spec.Kind]string{spec.KindTemplate: "a template of CloudFormation", spec.KindLaunchTemplate: "a launch template", spec.KindUserData: "user data of a host"}
+	for _, f := range files {
+		if kind := kinds[f.Kind]; kind != "" {
+			return usage("%s is %s, not a job file", f.Source.Name, kind).try("check it: batchctl validate %s", quoted(f.Source.Name))
+		}
+	}
+	return nil
 }
 
 // differentPlatforms refuses documents of one submission under several platform files: the target, the
