@@ -19,7 +19,7 @@ func TestSameProblems(t *testing.T) {
 	corpus := checktest.ReadCorpus(t, "../lint/testdata")
 	found := 0
 	rapid.Check(t, func(t *rapid.T) {
-		tree := corpus.Draw(t)
+		tree := corpus.Draw(t, func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "choice") })
 		defer os.RemoveAll(tree.Dir)
 		want := problems(check.Options{}, tree.Paths)
 		order := tree.Paths

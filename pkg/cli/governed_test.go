@@ -22,7 +22,7 @@ func TestSameProblemsInEveryCommand(t *testing.T) {
 	corpus := checktest.ReadCorpus(t, "../lint/testdata")
 	problem := regexp.MustCompile(`(?m)^\S+:\d+:\d+: .*\[[a-z0-9-]+\]$`)
 	rapid.Check(t, func(t *rapid.T) {
-		tree := corpus.Draw(t)
+		tree := corpus.Draw(t, func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "choice") })
 		defer os.RemoveAll(tree.Dir)
 		run := func(args ...string) (code int, stdout, stderr string) {
 			var out, story bytes.Buffer

@@ -25,7 +25,7 @@ func TestSameAsValidate(t *testing.T) {
 	corpus := checktest.ReadCorpus(t, "../lint/testdata")
 	total := 0
 	rapid.Check(t, func(t *rapid.T) {
-		tree := corpus.Draw(t)
+		tree := corpus.Draw(t, func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "choice") })
 		defer os.RemoveAll(tree.Dir)
 		slices.Sort(tree.Paths) // the editor's order
 		documents := check.Named(tree.Paths...)

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/spec"
 )
@@ -48,9 +46,15 @@ type Tree struct {
 	Ambiguous bool
 }
 
+// Choose returns a random number below n.
+type Choose func(n int) int
+
+// fataler is a test that can fail at once: *testing.T, or that of a property test.
+type fataler interface{ Fatal(args ...any) }
+
 // Draw writes a few documents of the corpus into a new directory and two below it, each of which may have a
 // platform file.
-func (c *Corpus) Draw(t *rapid.T) *Tree {
+func (c *Corpus) Draw(t fataler, choose Choose) *Tree {
 	dir, err := os.MkdirTemp("", "check")
 	if err != nil {
 		t.Fatal(err)
@@ -59,18 +63,19 @@ func (c *Corpus) Draw(t *rapid.T) *Tree {
 		t.Fatal(err)
 	}
 	tree := &Tree{Dir: dir}
-	for _, below := range []string{"", "a", filepath.Join("a", "b")} {
+	directories := []string{"", "a", filepath.Join("a", "b")}
+	for _, below := range directories {
 		if err := os.MkdirAll(filepath.Join(dir, below), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if rapid.Bool().Draw(t, "governed") {
-			tree.copy(t, rapid.SampledFrom(c.platforms).Draw(t, "platform"), filepath.Join(below, spec.PlatformFile))
+		if choose(2) == 1 {
+			tree.copy(t, c.platforms[choose(len(c.platforms))], filepath.Join(below, spec.PlatformFile))
 		}
 	}
 	registered := map[string]bool{}
-	for range rapid.IntRange(1, 6).Draw(t, "documents") {
-		from := rapid.SampledFrom(c.documents).Draw(t, "document")
-		to := filepath.Join(rapid.SampledFrom([]string{"", "a", filepath.Join("a", "b")}).Draw(t, "below"), filepath.Base(from))
+	for range 1 + choose(6) {
+		from := c.documents[choose(len(c.documents))]
+		to := filepath.Join(directories[choose(len(directories))], filepath.Base(from))
 		if slices.Contains(tree.Paths, filepath.Join(dir, to)) {
 			continue
 		}
@@ -89,7 +94,7 @@ func (c *Corpus) Draw(t *rapid.T) *Tree {
 	return tree
 }
 
-func (tree *Tree) copy(t *rapid.T, from, to string) *diag.Source {
+func (tree *Tree) copy(t fataler, from, to string) *diag.Source {
 	text, err := os.ReadFile(from)
 	if err != nil {
 		t.Fatal(err)
