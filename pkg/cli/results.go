@@ -16,6 +16,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/results"
+	"github.com/batchctl/batchctl/pkg/secret"
 )
 
 // resultLines is how many lines at the end of a log may hold a result.
@@ -174,7 +175,7 @@ func (p *program) readResults(c *cli.Context, call *jobCall, axes []string, chil
 		}
 	}
 	outputs := map[string]*results.Output{}
-	table := results.New(axes, results.Options{ExitCode: c.Bool("exit-code")})
+	table := results.New(axes, results.Options{ExitCode: c.Bool("exit-code"), Mask: secret.Mask})
 	next := 0
 	// Logs come one after the other, so a child is complete when another one's begins.
 	add := func(until string) error {

@@ -21,7 +21,7 @@ func (t *Table) WriteMarkdown(w io.Writer) error {
 	}
 	line(cells)
 	line(rule)
-	for row := range t.Rows() {
+	for row := range t.forPeople() {
 		for i, v := range row {
 			cells[i] = markdown(v.Text)
 		}

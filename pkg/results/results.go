@@ -55,6 +55,9 @@ type Child struct {
 type Options struct {
 	// ExitCode adds a column for the exit code.
 	ExitCode bool
+	// Mask returns the value of a column without credentials, for text and Markdown; nil: they stay. The
+	// whole value is masked, before it is escaped or cut.
+	Mask func(column, value string) string
 }
 
 // Table is a table that grows by Add. It holds the values that children printed, not
@@ -192,6 +195,24 @@ func (t *Table) Rows() iter.Seq[[]Value] {
 		width := len(t.Columns())
 		for _, r := range t.rows {
 			if !yield(t.line(r, kinds, width)) {
+				return
+			}
+		}
+	}
+}
+
+// forPeople are the Rows with their credentials masked.
+func (t *Table) forPeople() iter.Seq[[]Value] {
+	if t.options.Mask == nil {
+		return t.Rows()
+	}
+	columns := t.Columns()
+	return func(yield func([]Value) bool) {
+		for line := range t.Rows() {
+			for i := range line {
+				line[i].Text = t.options.Mask(columns[i], line[i].Text)
+			}
+			if !yield(line) {
 				return
 			}
 		}

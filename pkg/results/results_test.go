@@ -255,3 +255,33 @@ func TestCellsStayCells(t *testing.T) {
 		}
 	})
 }
+
+// TestMask: values are masked whole, before characters are escaped or a cell is cut.
+func TestMask(t *testing.T) {
+	const value = "k_.secret_that_is_long"
+	table := New(nil, Options{Mask: func(column, text string) string {
+		if column == "token" {
+			return strings.ReplaceAll(text, value, "****")
+		}
+		return text
+	}})
+	if err := table.Add(Child{0, 0, nil, "SUCCEEDED", nil}, printed(false, `{"token": "`+value+`"}`)); err != nil {
+		t.Fatal(err)
+	}
+	for name, write := range map[string]func(*bytes.Buffer) error{
+		"markdown": func(b *bytes.Buffer) error { return table.WriteMarkdown(b) },
+		"text":     func(b *bytes.Buffer) error { return table.WriteText(b, 12) },
+	} {
+		var b bytes.Buffer
+		if err := write(&b); err != nil {
+			t.Fatal(err)
+		}
+		if text := b.String(); strings.Contains(text, "secret") || !strings.Contains(text, "****") && !strings.Contains(text, `\*\*\*\*`) {
+			t.Errorf("%s: %s", name, text)
+		}
+	}
+	var csv bytes.Buffer
+	if err := table.WriteCSV(&csv); err != nil || !strings.Contains(csv.String(), value) {
+		t.Errorf("data for programs stays: %v, %s", err, csv.String())
+	}
+}

@@ -27,7 +27,7 @@ func (t *Table) WriteText(w io.Writer, widest int) error {
 		head[i] = cut(visible(head[i]), widest)
 	}
 	measure(head)
-	for row := range t.Rows() {
+	for row := range t.forPeople() {
 		measure(cells(row))
 	}
 	out := bufio.NewWriter(w)
@@ -43,7 +43,7 @@ func (t *Table) WriteText(w io.Writer, widest int) error {
 		_, _ = out.WriteString(strings.TrimRight(strings.Join(cells, "  "), " ") + "\n")
 	}
 	line(head)
-	for row := range t.Rows() {
+	for row := range t.forPeople() {
 		line(cells(row))
 	}
 	return out.Flush() // keeps the first error
