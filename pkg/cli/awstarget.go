@@ -14,7 +14,7 @@ import (
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/credentials/stscreds"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 	"github.com/aws/smithy-go/middleware"
 	"github.com/urfave/cli/v2"
@@ -169,7 +169,7 @@ func awsLabel(account string, cfg aws.Config) string {
 // endpointOf returns the endpoint that replaces AWS's own, without credentials
 // that a URL may carry.
 func endpointOf(cfg aws.Config) string {
-	u, err := url.Parse(rpc.Endpoint(context.Background(), cfg, batch.ServiceID))
+	u, err := url.Parse(rpc.Endpoint(context.Background(), cfg, awsbatch.ServiceID))
 	if err != nil || u.Host == "" {
 		return ""
 	}
@@ -182,5 +182,5 @@ type batchEndpoint string
 
 // GetServiceBaseEndpoint returns the endpoint of Batch, and none of other services.
 func (e batchEndpoint) GetServiceBaseEndpoint(_ context.Context, id string) (string, bool, error) {
-	return string(e), id == batch.ServiceID, nil
+	return string(e), id == awsbatch.ServiceID, nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/diag"
 )
@@ -91,7 +92,7 @@ func (p *program) completeJobs(command *cli.Command) {
 		}
 		seen := map[string]bool{}
 		for _, e := range entries[max(0, len(entries)-50):] {
-			for _, word := range []string{e.Name, client.ShortID(e.ID)} {
+			for _, word := range []string{e.Name, batch.ShortID(e.ID)} {
 				if !seen[word] {
 					seen[word] = true
 					fmt.Fprintln(p.Out, diag.Printable(word))

@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"github.com/urfave/cli/v2"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/cost"
@@ -219,7 +220,7 @@ func (p *program) runsOf(t *target) (map[string]string, error) {
 		if e.Run == "" {
 			continue
 		}
-		name := first[e.Run].Name + " " + client.ShortID(first[e.Run].ID)
+		name := first[e.Run].Name + " " + batch.ShortID(first[e.Run].ID)
 		if more := count[e.Run] - 1; more > 0 {
 			name += fmt.Sprintf(" and %d more", more)
 		}
@@ -237,7 +238,7 @@ func (a *account) add(ctx context.Context, ids, all []string) error {
 	}
 	for _, job := range jobs {
 		id := aws.ToString(job.JobId)
-		parent, _, isChild := strings.Cut(id, ":")
+		parent, _, isChild := batch.SplitChildID(id)
 		if isChild && slices.Contains(all, parent) {
 			continue
 		}
@@ -245,12 +246,12 @@ func (a *account) add(ctx context.Context, ids, all []string) error {
 		if err != nil {
 			return err
 		}
-		key := cost.Key{Job: aws.ToString(job.JobName) + " " + client.ShortID(id), Workflow: a.runs[parent], Tags: job.Tags}
-		if isChild || client.Size(job.JobDetail) > 0 {
-			key.Array = aws.ToString(job.JobName) + " " + client.ShortID(parent)
+		key := cost.Key{Job: aws.ToString(job.JobName) + " " + batch.ShortID(id), Workflow: a.runs[parent], Tags: job.Tags}
+		if isChild || batch.ArraySize(job.JobDetail) > 0 {
+			key.Array = aws.ToString(job.JobName) + " " + batch.ShortID(parent)
 		}
 		row := a.sums.Begin(key)
-		if client.Size(job.JobDetail) == 0 || job.Forgotten {
+		if batch.ArraySize(job.JobDetail) == 0 || job.Forgotten {
 			a.sums.Add(row, cost.Took(job.JobDetail, a.now).At(rate))
 			continue
 		}

@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"github.com/urfave/cli/v2"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/cost"
 	"github.com/batchctl/batchctl/pkg/plan"
@@ -61,13 +61,13 @@ func (h *history) of(j plan.JobReview) cost.History {
 	if h.t == nil {
 		return cost.History{Unknown: h.why}
 	}
-	definition := plan.DefinitionName(aws.ToString(j.Submit.JobDefinition))
+	definition := batch.Name(aws.ToString(j.Submit.JobDefinition))
 	if j.Register != nil {
 		definition = aws.ToString(j.Register.JobDefinitionName)
 	}
-	definition, _, _ = strings.Cut(definition, ":")
+	definition, _ = batch.SplitRevision(definition)
 	queue := aws.ToString(j.Submit.JobQueue)
-	none := fmt.Sprintf("no run of definition %s SUCCEEDED in queue %s, as far as %s knows", definition, lastPart(queue), h.target)
+	none := fmt.Sprintf("no run of definition %s SUCCEEDED in queue %s, as far as %s knows", definition, batch.Name(queue), h.target)
 	if j.QueueThere.Asked && !j.QueueThere.Found {
 		return cost.History{Unknown: none}
 	}

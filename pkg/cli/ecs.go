@@ -9,9 +9,10 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/urfave/cli/v2"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/ecs"
 	"github.com/batchctl/batchctl/pkg/plan"
@@ -160,7 +161,7 @@ const noQueue = "none"
 
 // ecsJob plans the files, and finds the one job in them with its definition. Neither a
 // queue nor a place for texts is needed: what would need it is refused.
-func (p *program) ecsJob(c *cli.Context, in *input) (*plan.Job, *batch.RegisterJobDefinitionInput, error) {
+func (p *program) ecsJob(c *cli.Context, in *input) (*plan.Job, *awsbatch.RegisterJobDefinitionInput, error) {
 	if err := p.complain(in.problems); err != nil {
 		return nil, nil, err
 	}
@@ -187,12 +188,12 @@ func (p *program) ecsJob(c *cli.Context, in *input) (*plan.Job, *batch.RegisterJ
 }
 
 // definitionIn is the definition that a job of the plan runs; nil if the plan lacks it.
-func definitionIn(made *plan.Plan, job *plan.Job) *batch.RegisterJobDefinitionInput {
+func definitionIn(made *plan.Plan, job *plan.Job) *awsbatch.RegisterJobDefinitionInput {
 	if job.Register != nil {
 		return job.Register
 	}
 	for _, j := range made.Jobs {
-		if j.Register != nil && aws.ToString(j.Register.JobDefinitionName) == plan.DefinitionName(aws.ToString(job.Submit.JobDefinition)) {
+		if j.Register != nil && aws.ToString(j.Register.JobDefinitionName) == batch.Name(aws.ToString(job.Submit.JobDefinition)) {
 			return j.Register
 		}
 	}
@@ -200,7 +201,7 @@ func definitionIn(made *plan.Plan, job *plan.Job) *batch.RegisterJobDefinitionIn
 }
 
 // ecsTask makes the task, and says what does not hold.
-func (p *program) ecsTask(c *cli.Context, job *plan.Job, definition *batch.RegisterJobDefinitionInput, o ecs.Options) (*ecs.Task, error) {
+func (p *program) ecsTask(c *cli.Context, job *plan.Job, definition *awsbatch.RegisterJobDefinitionInput, o ecs.Options) (*ecs.Task, error) {
 	task, err := ecs.Build(job, definition, o)
 	if cannot, ok := errors.AsType[*ecs.CannotError](err); ok {
 		for _, reason := range cannot.Reasons {
@@ -281,10 +282,10 @@ func (p *program) ecsSend(c *cli.Context, t *ecsTarget, task *ecs.Task) (ecs.Sta
 
 func (p *program) tellRegistered(r ecs.Registered) {
 	if !r.Fresh {
-		fmt.Fprintf(p.Err, "task definition: %s, as it is registered\n", diag.Printable(plan.DefinitionName(r.Arn)))
+		fmt.Fprintf(p.Err, "task definition: %s, as it is registered\n", diag.Printable(batch.Name(r.Arn)))
 		return
 	}
-	fmt.Fprintf(p.Err, "task definition: %s, registered\n", diag.Printable(plan.DefinitionName(r.Arn)))
+	fmt.Fprintf(p.Err, "task definition: %s, registered\n", diag.Printable(batch.Name(r.Arn)))
 	for _, change := range r.Changes {
 		fmt.Fprintf(p.Err, "  %s\n", diag.Printable(change.String()))
 	}
@@ -330,7 +331,7 @@ func (p *program) ecsTold(c *cli.Context, t *ecsTarget, task *ecs.Task, state ec
 		if err := p.writeJSON(row); err != nil {
 			return err
 		}
-	} else if err := p.printText(fmt.Sprintf("%s  %s  %s\n", id, diag.Printable(task.Name), diag.Printable(plan.DefinitionName(state.TaskDefinitionArn)))); err != nil {
+	} else if err := p.printText(fmt.Sprintf("%s  %s  %s\n", id, diag.Printable(task.Name), diag.Printable(batch.Name(state.TaskDefinitionArn)))); err != nil {
 		return err
 	}
 	if !c.Bool("wait") {

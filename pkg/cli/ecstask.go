@@ -13,6 +13,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/ecs"
@@ -109,7 +110,7 @@ func (call *ecsCall) entry(c *cli.Context, entries []ecs.Entry, word string) (ec
 	case ok:
 		e.Cluster = cmp.Or(cluster, e.Cluster)
 		return e, nil
-	case strings.HasPrefix(word, "arn:"):
+	case batch.IsARN(word):
 		return ecs.Entry{Name: short8(word), Task: word, Cluster: cmp.Or(cluster, ecs.ClusterOf(word), "default")}, nil
 	case word != "" && cluster != "":
 		return ecs.Entry{Name: word, Task: word, Cluster: cluster}, nil

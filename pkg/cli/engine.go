@@ -15,6 +15,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/lint"
@@ -57,7 +58,7 @@ func (t *target) ensureQueues(ctx context.Context, made *plan.Plan) error {
 		known[aws.ToString(q.JobQueueName)], known[aws.ToString(q.JobQueueArn)] = true, true
 	}
 	for _, j := range made.Jobs {
-		name := lastPart(j.Queue.Queue)
+		name := batch.Name(j.Queue.Queue)
 		if j.Submit == nil || known[name] {
 			continue
 		}

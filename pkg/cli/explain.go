@@ -12,7 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/urfave/cli/v2"
 
-	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/explain"
 	"github.com/batchctl/batchctl/pkg/jsontree"
@@ -143,7 +143,7 @@ func (p *program) lookUntilFirm(ctx context.Context, wait bool, flags string, ga
 		case <-ctx.Done():
 			pause.Stop()
 			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-				return b, fail(ExitTimeout, "no answer is firm yet").try("look on: batchctl explain --wait %s%s", client.ShortID(a.ID), flags)
+				return b, fail(ExitTimeout, "no answer is firm yet").try("look on: batchctl explain --wait %s%s", batch.ShortID(a.ID), flags)
 			}
 			return b, fail(ExitInterrupted, "stopped looking; the job goes on")
 		}
@@ -165,7 +165,7 @@ func answerText(a explain.Answer) string {
 			fmt.Fprintf(&b, "%-11s %s\n", name, diag.Printable(value))
 		}
 	}
-	field("job", joinClauses(a.Job+"  "+client.ShortID(a.ID)+"  "+a.Status))
+	field("job", joinClauses(a.Job+"  "+batch.ShortID(a.ID)+"  "+a.Status))
 	v := a.Verdict
 	if v == nil {
 		field("answer", a.Standing)

@@ -12,9 +12,10 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/explain"
 	"github.com/batchctl/batchctl/pkg/local"
@@ -123,8 +124,8 @@ func TestWhy(t *testing.T) {
 		defer engine.Close(context.Background())
 		cfg := engine.Config(dir)
 		at := &target{name: localTarget, label: localTarget, config: cfg, Client: client.New(cfg), ledger: &client.Ledger{Dir: dir}}
-		b := batch.NewFromConfig(cfg)
-		_, err = b.RegisterJobDefinition(t.Context(), &batch.RegisterJobDefinitionInput{JobDefinitionName: aws.String("d"), Type: types.JobDefinitionTypeContainer,
+		b := awsbatch.NewFromConfig(cfg)
+		_, err = b.RegisterJobDefinition(t.Context(), &awsbatch.RegisterJobDefinitionInput{JobDefinitionName: aws.String("d"), Type: types.JobDefinitionTypeContainer,
 			ContainerProperties: &types.ContainerProperties{Image: aws.String("x"), Command: []string{"x"}, ResourceRequirements: []types.ResourceRequirement{
 				{Type: types.ResourceTypeVcpu, Value: aws.String("1")}, {Type: types.ResourceTypeMemory, Value: aws.String("64")}}}})
 		if err != nil {
@@ -132,7 +133,7 @@ func TestWhy(t *testing.T) {
 		}
 		var last string
 		for range 3 {
-			out, err := b.SubmitJob(t.Context(), &batch.SubmitJobInput{JobName: aws.String("j"), JobQueue: aws.String("default"), JobDefinition: aws.String("d")})
+			out, err := b.SubmitJob(t.Context(), &awsbatch.SubmitJobInput{JobName: aws.String("j"), JobQueue: aws.String("default"), JobDefinition: aws.String("d")})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -156,7 +157,7 @@ func TestWhy(t *testing.T) {
 		}
 		at.flags = " --target local"
 		call := &jobCall{target: at}
-		if line := call.whyLine(t.Context(), details[0]); !strings.HasPrefix(line, "why         it waits its turn") || !strings.HasSuffix(line, "batchctl explain "+client.ShortID(last)+" --target local\n") {
+		if line := call.whyLine(t.Context(), details[0]); !strings.HasPrefix(line, "why         it waits its turn") || !strings.HasSuffix(line, "batchctl explain "+batch.ShortID(last)+" --target local\n") {
 			t.Errorf("status: %q", line)
 		}
 		details[0].CreatedAt = aws.Int64(time.Now().UnixMilli())

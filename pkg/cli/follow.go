@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/explain"
@@ -118,7 +119,7 @@ func (f *follower) watch(ctx context.Context, ids []string) error {
 // machine that its queue does not have. Elsewhere this reason also appears for a while during scale-up; on the
 // local engine the machine does not grow.
 func isStuck(job types.JobDetail) bool {
-	return !client.Ended(job.Status) &&
+	return !batch.HasEnded(job.Status) &&
 		strings.HasPrefix(aws.ToString(job.StatusReason), "MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT")
 }
 
@@ -143,7 +144,7 @@ func (f *follower) tell(ctx context.Context, event client.Event) {
 	}
 	took := ""
 	switch {
-	case client.Ended(event.Status):
+	case batch.HasEnded(event.Status):
 		if event.Last {
 			f.awaitLog(ctx, id)
 		}
@@ -152,7 +153,7 @@ func (f *follower) tell(ctx context.Context, event client.Event) {
 		took = strings.ToLower(string(before.Status)) + " for " + short(event.Since.Sub(since))
 	}
 	what := joinClauses(outcome(event.Job), rollUp(event.Job), took)
-	name := columns(diag.Printable(jobName(f.names[id].Name, id)), client.ShortID(id), f.nameWidth())
+	name := columns(diag.Printable(jobName(f.names[id].Name, id)), batch.ShortID(id), f.nameWidth())
 	f.put(name + "  " + f.paint(event.Status) + "  " + diag.Printable(what))
 }
 
@@ -198,18 +199,10 @@ func (f *follower) worthTelling(before, after types.JobDetail) bool {
 		return false
 	}
 	size := int(aws.ToInt32(after.ArrayProperties.Size))
-	quarter := func(job types.JobDetail) int { return ended(job) * 4 / max(size, 1) }
+	quarter := func(job types.JobDetail) int { return batch.EndedChildren(job) * 4 / max(size, 1) }
 	failed := string(types.JobStatusFailed)
 	return quarter(before) != quarter(after) ||
 		before.ArrayProperties.StatusSummary[failed] == 0 && after.ArrayProperties.StatusSummary[failed] > 0
-}
-
-func ended(job types.JobDetail) int {
-	if job.ArrayProperties == nil {
-		return 0
-	}
-	s := job.ArrayProperties.StatusSummary
-	return int(s[string(types.JobStatusSucceeded)] + s[string(types.JobStatusFailed)])
 }
 
 // rollUp counts an array's children by state.
@@ -217,7 +210,7 @@ func rollUp(job types.JobDetail) string {
 	if job.ArrayProperties == nil || aws.ToInt32(job.ArrayProperties.Size) == 0 || job.ArrayProperties.Index != nil {
 		return ""
 	}
-	text := fmt.Sprintf("%d of %d ended", ended(job), aws.ToInt32(job.ArrayProperties.Size))
+	text := fmt.Sprintf("%d of %d ended", batch.EndedChildren(job), aws.ToInt32(job.ArrayProperties.Size))
 	for _, status := range types.JobStatus("").Values() {
 		if n := job.ArrayProperties.StatusSummary[string(status)]; n > 0 {
 			text += fmt.Sprintf(" %s:%d", status, n)
@@ -229,7 +222,7 @@ func rollUp(job types.JobDetail) string {
 // outcome says how a job ended, or why it waits.
 func outcome(job types.JobDetail) string {
 	reason := aws.ToString(job.StatusReason)
-	if job.Status != types.JobStatusSucceeded && job.Status != types.JobStatusFailed {
+	if !batch.HasEnded(job.Status) {
 		return reason
 	}
 	exit := ""
@@ -313,11 +306,11 @@ func trouble(job types.JobDetail) string {
 
 // progress counts the children of an array that have ended, for beside a chart.
 func progress(job types.JobDetail) string {
-	size := client.Size(job)
+	size := batch.ArraySize(job)
 	if size == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("%d/%d", ended(job), size)
+	text := fmt.Sprintf("%d/%d", batch.EndedChildren(job), size)
 	if n := job.ArrayProperties.StatusSummary["FAILED"]; n > 0 {
 		text += fmt.Sprintf(" FAILED %d", n)
 	}

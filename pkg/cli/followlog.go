@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/diag"
 )
@@ -44,11 +45,11 @@ func (f *follower) followLog(ctx context.Context, job types.JobDetail) {
 
 // hasLog reports whether a job, a child of an array or a node may have written something.
 func hasLog(job types.JobDetail) bool {
-	begun := job.Status == types.JobStatusRunning || client.Ended(job.Status)
+	begun := job.Status == types.JobStatusRunning || batch.HasEnded(job.Status)
 	switch {
 	case strings.HasPrefix(aws.ToString(job.StatusReason), "Dependent Job"): // it never ran
 		return false
-	case client.Size(job) > 0:
+	case batch.ArraySize(job) > 0:
 		n := job.ArrayProperties.StatusSummary
 		return begun || n["RUNNING"]+n["SUCCEEDED"]+n["FAILED"] > 0
 	case client.Nodes(job) > 0:
@@ -96,7 +97,7 @@ func (f *follower) followParts(ctx context.Context, id, label string, ids []stri
 		}
 	}
 	if len(ids) < all && ctx.Err() == nil {
-		f.line("%s", fmt.Sprintf("%s: %d of %d logs were read; all: batchctl logs %s --limit 0%s", label, len(ids), all, client.ShortID(id), f.target.flags))
+		f.line("%s", fmt.Sprintf("%s: %d of %d logs were read; all: batchctl logs %s --limit 0%s", label, len(ids), all, batch.ShortID(id), f.target.flags))
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/urfave/cli/v2"
 )
@@ -59,7 +60,7 @@ func (p *program) gc(c *cli.Context) error {
 	rows := []gcRow{}
 	var failed error
 	for _, r := range revisions {
-		row := gcRow{Definition: lastPart(r.ARN), Action: "kept", Reason: r.Kept}
+		row := gcRow{Definition: batch.Name(r.ARN), Action: "kept", Reason: r.Kept}
 		if r.Kept == "" && failed == nil {
 			row.Action = "would be deregistered"
 			if !c.Bool("dry-run") {

@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"github.com/urfave/cli/v2"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/graph"
@@ -224,7 +225,7 @@ func submittedGraph(jobs []client.Recalled, asked asked) *graph.Graph {
 	}
 	for _, step := range asked.unsubmitted {
 		at[step.key] = len(g.Nodes)
-		n := graph.Node{Name: diag.Printable(step.Name), Queue: diag.Printable(queueName(step.Queue)), Status: string(step.status())}
+		n := graph.Node{Name: diag.Printable(step.Name), Queue: diag.Printable(batch.Name(step.Queue)), Status: string(step.status())}
 		if step.ArraySize > 0 {
 			n.Kind = graph.Array
 			n.Labels = append(n.Labels, fmt.Sprintf("array of %d", step.ArraySize))
@@ -247,8 +248,8 @@ func submittedGraph(jobs []client.Recalled, asked asked) *graph.Graph {
 }
 
 func submittedNode(job client.Recalled) graph.Node {
-	n := graph.Node{Name: diag.Printable(aws.ToString(job.JobName)), Queue: diag.Printable(queueName(aws.ToString(job.JobQueue))), Status: string(job.Status)}
-	if size := client.Size(job.JobDetail); size > 0 {
+	n := graph.Node{Name: diag.Printable(aws.ToString(job.JobName)), Queue: diag.Printable(batch.Name(aws.ToString(job.JobQueue))), Status: string(job.Status)}
+	if size := batch.ArraySize(job.JobDetail); size > 0 {
 		n.Kind = graph.Array
 		n.Labels = append(n.Labels, fmt.Sprintf("array of %d", size))
 		n.Counts = map[string]int{}
@@ -260,6 +261,3 @@ func submittedNode(job client.Recalled) graph.Node {
 	}
 	return n
 }
-
-// queueName is the name in a queue's ARN.
-func queueName(word string) string { return word[strings.LastIndexByte(word, '/')+1:] }

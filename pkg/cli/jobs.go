@@ -18,6 +18,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"github.com/urfave/cli/v2"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/local"
@@ -220,7 +221,7 @@ func (p *program) status(c *cli.Context) error {
 		return p.writeJobs(call.known, now)
 	}
 	if len(call.known) > 1 {
-		fmt.Fprintf(p.Err, "on %s; one job in full: batchctl status %s%s\n", diag.Printable(call.label), client.ShortID(call.jobs[0].ID), call.flags)
+		fmt.Fprintf(p.Err, "on %s; one job in full: batchctl status %s%s\n", diag.Printable(call.label), batch.ShortID(call.jobs[0].ID), call.flags)
 		asked, failed := call.asked(call.known)
 		err = errors.Join(failed, p.printJobTree(call.target, call.known, asked, call.whys(c.Context, now), now))
 		p.tellNext(call.target, live(call.known))
@@ -292,12 +293,12 @@ func longAgo(millis *int64, now time.Time) string {
 // lasted says how long a job waited and ran, by the service's own clock.
 func lasted(job types.JobDetail, now time.Time) string {
 	started := aws.ToInt64(job.StartedAt) > 0
-	switch over := client.Ended(job.Status); {
+	switch over := batch.HasEnded(job.Status); {
 	case aws.ToInt64(job.CreatedAt) == 0 || job.Status == client.StatusExpired || job.Status == local.StatusUnknown:
 		return ""
-	case client.Size(job) > 0 && over: // an array itself never starts
+	case batch.ArraySize(job) > 0 && over: // an array itself never starts
 		return "took " + took(job.CreatedAt, job.StoppedAt, now)
-	case client.Size(job) > 0:
+	case batch.ArraySize(job) > 0:
 		return "for " + took(job.CreatedAt, nil, now)
 	case over && started:
 		return "waited " + took(job.CreatedAt, job.StartedAt, now) + ", ran " + took(job.StartedAt, job.StoppedAt, now)
@@ -351,10 +352,10 @@ type addedRow struct {
 }
 
 func addedOf(job client.Recalled, now time.Time) addedRow {
-	row := addedRow{ShortID: client.ShortID(aws.ToString(job.JobId)), Forgotten: job.Forgotten}
+	row := addedRow{ShortID: batch.ShortID(aws.ToString(job.JobId)), Forgotten: job.Forgotten}
 	switch {
 	case job.Status == client.StatusExpired || job.Status == local.StatusUnknown:
-	case client.Size(job.JobDetail) > 0:
+	case batch.ArraySize(job.JobDetail) > 0:
 		row.TookMs = span64(job.CreatedAt, job.StoppedAt, now)
 	default:
 		row.WaitedMs = span64(job.CreatedAt, cmp.Or(job.StartedAt, job.StoppedAt), now)
@@ -384,7 +385,7 @@ func (p *program) jobText(t *target, job client.Recalled, now time.Time) string 
 			fmt.Fprintf(&b, "%-11s %s\n", name, diag.Printable(p.redacted(value)))
 		}
 	}
-	field("job", aws.ToString(d.JobName)+"  "+client.ShortID(aws.ToString(d.JobId)))
+	field("job", aws.ToString(d.JobName)+"  "+batch.ShortID(aws.ToString(d.JobId)))
 	field("status", joinClauses(string(d.Status), rollUp(d)))
 	if chart := arrayChart(d); chart != nil && isTerminal(p.Out) {
 		fmt.Fprintf(&b, "%-11s %s\n", "children", chart.render(color(p.Out)))
@@ -394,8 +395,8 @@ func (p *program) jobText(t *target, job client.Recalled, now time.Time) string 
 	} else {
 		field("reason", outcome(d))
 	}
-	field("queue", lastPart(aws.ToString(d.JobQueue))+" on "+t.label)
-	field("definition", lastPart(aws.ToString(d.JobDefinition)))
+	field("queue", batch.Name(aws.ToString(d.JobQueue))+" on "+t.label)
+	field("definition", batch.Name(aws.ToString(d.JobDefinition)))
 	field("created", ago(d.CreatedAt, now))
 	if d.Status != client.StatusExpired && d.Status != local.StatusUnknown {
 		field("waited", took(d.CreatedAt, cmp.Or(d.StartedAt, d.StoppedAt), now))
@@ -410,9 +411,6 @@ func (p *program) jobText(t *target, job client.Recalled, now time.Time) string 
 	}
 	return b.String()
 }
-
-// lastPart shortens an ARN to the name at its end.
-func lastPart(arn string) string { return arn[strings.LastIndexByte(arn, '/')+1:] }
 
 func (p *program) listCommand() *cli.Command {
 	return &cli.Command{
@@ -585,7 +583,7 @@ func (t *target) place(c *cli.Context, platform *spec.Platform, f client.Filter)
 		if err != nil {
 			return f, err
 		}
-		if client.Size(known[0].JobDetail) == 0 && known[0].Status != client.StatusExpired {
+		if batch.ArraySize(known[0].JobDetail) == 0 && known[0].Status != client.StatusExpired {
 			return f, fail(ExitNotDone, "list the children of %s: it is not an array", array).try("show the job: batchctl status %s%s", array, t.flags)
 		}
 		f.ArrayOf = id
@@ -601,7 +599,7 @@ func (p *program) printSummaries(jobs []types.JobSummary) error {
 	now := time.Now()
 	t := p.table("ID", "NAME", "STATUS", "CREATED", "RAN", "REASON")
 	for _, j := range jobs {
-		t.row(client.ShortID(aws.ToString(j.JobId)), aws.ToString(j.JobName), string(j.Status), ago(j.CreatedAt, now),
+		t.row(batch.ShortID(aws.ToString(j.JobId)), aws.ToString(j.JobName), string(j.Status), ago(j.CreatedAt, now),
 			took(j.StartedAt, j.StoppedAt, now), cmp.Or(listedReason(j), "-"))
 	}
 	return t.flush()

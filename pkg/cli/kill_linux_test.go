@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/cli"
@@ -52,20 +52,20 @@ func (r *remote) ServeHTTP(w http.ResponseWriter, in *http.Request) {
 	case "DescribeJobs":
 		wire.Handle(r.describe)(w, in)
 	case "DescribeJobDefinitions":
-		wire.Handle(func(context.Context, *batch.DescribeJobDefinitionsInput) (*batch.DescribeJobDefinitionsOutput, error) {
-			return &batch.DescribeJobDefinitionsOutput{JobDefinitions: r.definitions}, nil
+		wire.Handle(func(context.Context, *awsbatch.DescribeJobDefinitionsInput) (*awsbatch.DescribeJobDefinitionsOutput, error) {
+			return &awsbatch.DescribeJobDefinitionsOutput{JobDefinitions: r.definitions}, nil
 		})(w, in)
 	case "RegisterJobDefinition":
 		wire.Handle(r.register)(w, in)
 	case "DescribeJobQueues":
-		wire.Handle(func(context.Context, *batch.DescribeJobQueuesInput) (*batch.DescribeJobQueuesOutput, error) {
-			return &batch.DescribeJobQueuesOutput{JobQueues: []types.JobQueueDetail{{JobQueueName: aws.String("cpu"),
+		wire.Handle(func(context.Context, *awsbatch.DescribeJobQueuesInput) (*awsbatch.DescribeJobQueuesOutput, error) {
+			return &awsbatch.DescribeJobQueuesOutput{JobQueues: []types.JobQueueDetail{{JobQueueName: aws.String("cpu"),
 				JobQueueArn: aws.String("arn:aws:batch:us-east-1:123456789012:job-queue/cpu"), State: types.JQStateEnabled, Status: types.JQStatusValid}}}, nil
 		})(w, in)
 	case "CancelJob":
-		wire.Handle(func(_ context.Context, in *batch.CancelJobInput) (*batch.CancelJobOutput, error) {
+		wire.Handle(func(_ context.Context, in *awsbatch.CancelJobInput) (*awsbatch.CancelJobOutput, error) {
 			r.stopped = append(r.stopped, *in.JobId)
-			return &batch.CancelJobOutput{}, nil
+			return &awsbatch.CancelJobOutput{}, nil
 		})(w, in)
 	default: // who are you?
 		fmt.Fprint(w, `<GetCallerIdentityResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><GetCallerIdentityResult>`+
@@ -73,7 +73,7 @@ func (r *remote) ServeHTTP(w http.ResponseWriter, in *http.Request) {
 	}
 }
 
-func (r *remote) submit(ctx context.Context, in *batch.SubmitJobInput) (*batch.SubmitJobOutput, error) {
+func (r *remote) submit(ctx context.Context, in *awsbatch.SubmitJobInput) (*awsbatch.SubmitJobOutput, error) {
 	id := fmt.Sprintf("%08x-0000-4000-8000-000000000000", len(r.jobs)+1)
 	r.jobs = append(r.jobs, types.JobDetail{JobId: &id, JobName: in.JobName, JobQueue: in.JobQueue, JobDefinition: in.JobDefinition,
 		Tags: in.Tags, DependsOn: in.DependsOn, CreatedAt: aws.Int64(time.Now().UnixMilli()), Status: types.JobStatusRunnable})
@@ -87,18 +87,18 @@ func (r *remote) submit(ctx context.Context, in *batch.SubmitJobInput) (*batch.S
 		r.kill()
 		r.kill = nil
 	}
-	return &batch.SubmitJobOutput{JobId: &id, JobName: in.JobName}, nil
+	return &awsbatch.SubmitJobOutput{JobId: &id, JobName: in.JobName}, nil
 }
 
-func (r *remote) register(_ context.Context, in *batch.RegisterJobDefinitionInput) (*batch.RegisterJobDefinitionOutput, error) {
+func (r *remote) register(_ context.Context, in *awsbatch.RegisterJobDefinitionInput) (*awsbatch.RegisterJobDefinitionOutput, error) {
 	revision := aws.Int32(int32(len(r.definitions) + 1))
 	arn := fmt.Sprintf("arn:aws:batch:us-east-1:123456789012:job-definition/%s:%d", *in.JobDefinitionName, *revision)
 	r.definitions = append(r.definitions, types.JobDefinition{JobDefinitionArn: &arn, JobDefinitionName: in.JobDefinitionName, Revision: revision, Tags: in.Tags})
-	return &batch.RegisterJobDefinitionOutput{JobDefinitionArn: &arn, JobDefinitionName: in.JobDefinitionName, Revision: revision}, nil
+	return &awsbatch.RegisterJobDefinitionOutput{JobDefinitionArn: &arn, JobDefinitionName: in.JobDefinitionName, Revision: revision}, nil
 }
 
-func (r *remote) list(_ context.Context, in *batch.ListJobsInput) (*batch.ListJobsOutput, error) {
-	out := &batch.ListJobsOutput{}
+func (r *remote) list(_ context.Context, in *awsbatch.ListJobsInput) (*awsbatch.ListJobsOutput, error) {
+	out := &awsbatch.ListJobsOutput{}
 	for _, j := range r.jobs {
 		if len(in.Filters) > 0 && strings.EqualFold(*j.JobName, in.Filters[0].Values[0]) {
 			out.JobSummaryList = append(out.JobSummaryList, types.JobSummary{JobId: j.JobId, JobName: j.JobName, CreatedAt: j.CreatedAt, Status: j.Status})
@@ -107,8 +107,8 @@ func (r *remote) list(_ context.Context, in *batch.ListJobsInput) (*batch.ListJo
 	return out, nil
 }
 
-func (r *remote) describe(_ context.Context, in *batch.DescribeJobsInput) (*batch.DescribeJobsOutput, error) {
-	out := &batch.DescribeJobsOutput{}
+func (r *remote) describe(_ context.Context, in *awsbatch.DescribeJobsInput) (*awsbatch.DescribeJobsOutput, error) {
+	out := &awsbatch.DescribeJobsOutput{}
 	for _, j := range r.jobs {
 		if slices.Contains(in.Jobs, *j.JobId) {
 			switch {

@@ -6,6 +6,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/client"
 )
 
@@ -44,7 +45,7 @@ func labels(jobs []client.Submitted) map[string]string {
 	for _, j := range jobs {
 		all[j.ID] = jobName(j.Name, j.ID)
 		if shared[j.Name] {
-			all[j.ID] = client.ShortID(j.ID)
+			all[j.ID] = batch.ShortID(j.ID)
 		}
 	}
 	return all
@@ -54,8 +55,8 @@ func labels(jobs []client.Submitted) map[string]string {
 // which has a log of its own; none for any other job.
 func parts(job types.JobDetail) (ids []string) {
 	id := aws.ToString(job.JobId)
-	for i := range client.Size(job) {
-		ids = append(ids, client.ChildID(id, i))
+	for i := range batch.ArraySize(job) {
+		ids = append(ids, batch.ChildID(id, i))
 	}
 	for i := range client.Nodes(job) {
 		ids = append(ids, client.NodeID(id, i))

@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"github.com/urfave/cli/v2"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/diag"
 )
@@ -147,7 +148,7 @@ func (l *logCall) wanted(c *cli.Context) (ids []string, err error) {
 		id := aws.ToString(job.JobId)
 		name := names[id]
 		switch {
-		case client.Size(job.JobDetail) > 0:
+		case batch.ArraySize(job.JobDetail) > 0:
 			arrays++
 			some, err := l.ofArray(c.Context, job, onlyFailed)
 			if err != nil {
@@ -175,18 +176,17 @@ func (l *logCall) ofArray(ctx context.Context, job client.Recalled, onlyFailed b
 	if onlyFailed {
 		ids, err = l.FailedChildren(ctx, id)
 		return slices.DeleteFunc(ids, func(child string) bool {
-			_, index, _ := strings.Cut(child, ":")
-			n, _ := strconv.Atoi(index)
-			return !l.wants(n)
+			_, index, _ := batch.SplitChildID(child)
+			return !l.wants(index)
 		}), err
 	}
-	for i := range client.Size(job.JobDetail) {
+	for i := range batch.ArraySize(job.JobDetail) {
 		if l.wants(i) {
-			ids = append(ids, client.ChildID(id, i))
+			ids = append(ids, batch.ChildID(id, i))
 		}
 	}
 	if len(ids) == 0 {
-		return nil, usage("array %s has %d children: 0-%d", aws.ToString(job.JobName), client.Size(job.JobDetail), client.Size(job.JobDetail)-1).
+		return nil, usage("array %s has %d children: 0-%d", aws.ToString(job.JobName), batch.ArraySize(job.JobDetail), batch.ArraySize(job.JobDetail)-1).
 			try("choose from those: --children 0-9")
 	}
 	return ids, nil
@@ -200,9 +200,9 @@ func (l *logCall) bound(ids *[]string) string {
 	}
 	next := ""
 	if len(l.known) == 1 {
-		_, from, _ := strings.Cut((*ids)[l.limit], ":")
-		_, to, _ := strings.Cut((*ids)[min(2*l.limit, all)-1], ":")
-		next = fmt.Sprintf("the next: --children %s-%s, ", from, to)
+		_, from, _ := batch.SplitChildID((*ids)[l.limit])
+		_, to, _ := batch.SplitChildID((*ids)[min(2*l.limit, all)-1])
+		next = fmt.Sprintf("the next: --children %d-%d, ", from, to)
 	}
 	*ids = (*ids)[:l.limit]
 	return fmt.Sprintf("%d of %d logs were read; %sall: --limit 0", l.limit, all, next)
@@ -233,7 +233,7 @@ func (w *logWriter) write(line client.Line) error {
 	w.lines[line.Job]++
 	stamp := line.Time.UTC().Format("2006-01-02T15:04:05.000Z")
 	if w.call.format == "json" {
-		return w.writeRow(logRow{client.ShortID(line.Job), stamp, line.Text})
+		return w.writeRow(logRow{batch.ShortID(line.Job), stamp, line.Text})
 	}
 	text := w.p.logText(line.Text)
 	if w.call.timestamps {
@@ -316,7 +316,7 @@ func (p *program) printLogs(ctx context.Context, l *logCall, ids []string) error
 // from one that wrote nothing.
 func (p *program) logTrouble(l *logCall, id string, err error) {
 	l.failed = true
-	fmt.Fprintf(p.Err, "batchctl: log of %s (%s): %s\n", diag.Printable(l.names[id]), client.ShortID(id), diag.Printable(err.Error()))
+	fmt.Fprintf(p.Err, "batchctl: log of %s (%s): %s\n", diag.Printable(l.names[id]), batch.ShortID(id), diag.Printable(err.Error()))
 }
 
 func (p *program) logInterrupted(l *logCall) error {
@@ -339,18 +339,18 @@ func (p *program) verdicts(ctx context.Context, l *logCall, ids []string, lines 
 		}
 	}
 	for _, job := range known {
-		wrote := lines[aws.ToString(job.JobId)] > 0 || client.Size(job.JobDetail) > 0 && len(lines) > 0
+		wrote := lines[aws.ToString(job.JobId)] > 0 || batch.ArraySize(job.JobDetail) > 0 && len(lines) > 0
 		how := joinClauses(outcome(job.JobDetail), rollUp(job.JobDetail))
 		if job.Forgotten {
 			how = fromLedger(job.JobDetail, l.service(), time.Now())
 		}
-		name := diag.Printable(nameOf(job.JobDetail) + "  " + client.ShortID(aws.ToString(job.JobId)))
+		name := diag.Printable(nameOf(job.JobDetail) + "  " + batch.ShortID(aws.ToString(job.JobId)))
 		switch {
 		case job.Status == types.JobStatusFailed || job.Forgotten:
 			fmt.Fprintf(p.Err, "%s  %s  %s\n", name, job.Status, diag.Printable(how))
 		case !wrote && len(ids) > 0 && !l.failed:
 			fmt.Fprintf(p.Err, "%s has written nothing; it is %s: batchctl status %s%s says more\n",
-				diag.Printable(nameOf(job.JobDetail)), diag.Printable(joinClauses(string(job.Status), how)), client.ShortID(aws.ToString(job.JobId)), l.flags)
+				diag.Printable(nameOf(job.JobDetail)), diag.Printable(joinClauses(string(job.Status), how)), batch.ShortID(aws.ToString(job.JobId)), l.flags)
 		}
 	}
 	if len(ids) == 0 {
@@ -410,7 +410,7 @@ func (p *program) firstErrors(ctx context.Context, l *logCall, ids []string) err
 	}
 	rows := []failureRow{}
 	for _, f := range failures {
-		r := failureRow{Count: f.Count, Example: client.ShortID(f.Example), ExitCode: f.ExitCode, Reason: f.Reason, Text: f.Text, Unread: f.Unread}
+		r := failureRow{Count: f.Count, Example: batch.ShortID(f.Example), ExitCode: f.ExitCode, Reason: f.Reason, Text: f.Text, Unread: f.Unread}
 		if f.Trouble != nil {
 			r.Error, l.failed = f.Trouble.Error(), true
 		}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/explain"
 )
 
@@ -23,7 +23,7 @@ func (t *target) remember(id string, b *explain.Bundle) {
 	}
 	dir := filepath.Join(t.ledger.Dir, "looks")
 	path := filepath.Join(dir, strings.NewReplacer(":", "_", "#", "_").Replace(id)+".json")
-	if client.Ended(b.Subject.Job.Status) {
+	if batch.HasEnded(b.Subject.Job.Status) {
 		_ = os.Remove(path)
 		return
 	}

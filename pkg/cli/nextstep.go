@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/diag"
 )
@@ -32,7 +33,7 @@ func culprit(jobs []types.JobDetail) *types.JobDetail {
 // explainNext is the command that says why jobs failed; "" where none did.
 func (t *target) explainNext(jobs []types.JobDetail) string {
 	if job := culprit(jobs); job != nil {
-		return "batchctl explain " + client.ShortID(aws.ToString(job.JobId)) + t.flags
+		return "batchctl explain " + batch.ShortID(aws.ToString(job.JobId)) + t.flags
 	}
 	return ""
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"github.com/urfave/cli/v2"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/objects"
@@ -194,7 +195,7 @@ func (call *jobCall) instances(ctx context.Context, job types.JobDetail, documen
 	if err != nil {
 		return nil, err
 	}
-	size := client.Size(job)
+	size := batch.ArraySize(job)
 	one := func(i int, id string, job types.JobDetail) instance {
 		e := map[string]string{"AWS_BATCH_JOB_ID": id, "AWS_BATCH_JOB_ATTEMPT": strconv.Itoa(max(1, len(job.Attempts)))}
 		text := document
@@ -230,7 +231,7 @@ func (call *jobCall) instances(ctx context.Context, job types.JobDetail, documen
 	if strings.Contains(document, "${AWS_BATCH_JOB_ATTEMPT}") {
 		ids := make([]string, size)
 		for i := range ids {
-			ids[i] = client.ChildID(id, i)
+			ids[i] = batch.ChildID(id, i)
 		}
 		children, err := call.Recall(ctx, ids...)
 		if err != nil {
@@ -242,7 +243,7 @@ func (call *jobCall) instances(ctx context.Context, job types.JobDetail, documen
 	}
 	all := make([]instance, size)
 	for i := range all {
-		child := client.ChildID(id, i)
+		child := batch.ChildID(id, i)
 		all[i] = one(i, child, known[child])
 	}
 	return all, nil
@@ -331,7 +332,7 @@ func (p *program) writeOutputs(format string, outputs []*jobOutput) error {
 	for _, r := range rows {
 		job := r.Job
 		if r.Index != nil {
-			job = client.ChildID(job, *r.Index)
+			job = batch.ChildID(job, *r.Index)
 		}
 		t.row(job, r.Name, stage.Size(r.Size), short(now.Sub(r.Modified)), r.URL)
 	}

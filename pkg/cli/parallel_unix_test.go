@@ -14,7 +14,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 
 	"github.com/batchctl/batchctl/pkg/cli"
 )
@@ -81,7 +81,7 @@ func TestMaxParallel(t *testing.T) {
 
 	_, said := u.types(cli.ExitProblem, "wait bounded")
 	u.wants(said, "12 of 12 ended SUCCEEDED:11 FAILED:1")
-	left, err := engine.ListConsumableResources(t.Context(), &batch.ListConsumableResourcesInput{})
+	left, err := engine.ListConsumableResources(t.Context(), &awsbatch.ListConsumableResourcesInput{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,11 +91,11 @@ func TestMaxParallel(t *testing.T) {
 }
 
 // checkBound looks at the bound while children run that use all of it.
-func (u *user) checkBound(engine *batch.Client) {
+func (u *user) checkBound(engine *awsbatch.Client) {
 	u.t.Helper()
 	out, _ := u.types(cli.ExitOK, "status bounded")
 	u.wants(out, "RUNNABLE:9")
-	all, err := engine.ListConsumableResources(u.t.Context(), &batch.ListConsumableResourcesInput{})
+	all, err := engine.ListConsumableResources(u.t.Context(), &awsbatch.ListConsumableResourcesInput{})
 	if err != nil {
 		u.t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func (u *user) open(name string) {
 }
 
 // engine is a client of the user's local engine.
-func (u *user) engine() *batch.Client {
+func (u *user) engine() *awsbatch.Client {
 	u.t.Helper()
 	out, _ := u.types(cli.ExitOK, "serve --exports")
 	exported := map[string]string{}
@@ -144,6 +144,6 @@ func (u *user) engine() *batch.Client {
 		name, value, _ := strings.Cut(strings.TrimSpace(strings.TrimPrefix(line, "export ")), "=")
 		exported[name] = strings.Trim(value, `'"`)
 	}
-	return batch.New(batch.Options{Region: exported["AWS_REGION"], BaseEndpoint: aws.String(exported["AWS_ENDPOINT_URL_BATCH"]),
+	return awsbatch.New(awsbatch.Options{Region: exported["AWS_REGION"], BaseEndpoint: aws.String(exported["AWS_ENDPOINT_URL_BATCH"]),
 		Credentials: credentials.NewStaticCredentialsProvider(exported["AWS_ACCESS_KEY_ID"], exported["AWS_SECRET_ACCESS_KEY"], "")})
 }

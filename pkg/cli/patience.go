@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/explain"
 )
@@ -66,7 +67,7 @@ func (f *follower) unstarted() (jobs []types.JobDetail) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, j := range f.jobs {
-		if job, ok := f.last[j.ID]; ok && !client.Ended(job.Status) && job.Status != types.JobStatusRunning && len(job.Attempts) == 0 {
+		if job, ok := f.last[j.ID]; ok && !batch.HasEnded(job.Status) && job.Status != types.JobStatusRunning && len(job.Attempts) == 0 {
 			jobs = append(jobs, job)
 		}
 	}
@@ -109,6 +110,6 @@ func proved(a explain.Answer) bool {
 // end stops a job that is given up; the watch sees its end.
 func (f *follower) end(ctx context.Context, id string) {
 	if _, err := f.target.Stop(ctx, id, "batchctl: it did not start in time"); err != nil && ctx.Err() == nil {
-		f.line("stop %s: %v", client.ShortID(id), err)
+		f.line("stop %s: %v", batch.ShortID(id), err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"github.com/urfave/cli/v2"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/wire"
@@ -230,7 +231,7 @@ func (s *queueState) add(q types.JobQueueDetail, environments []types.ComputeEnv
 	bounded := true
 	for _, o := range q.ComputeEnvironmentOrder {
 		arn := aws.ToString(o.ComputeEnvironment)
-		s.Environments = append(s.Environments, arn[strings.LastIndexByte(arn, '/')+1:])
+		s.Environments = append(s.Environments, batch.Name(arn))
 		at := slices.IndexFunc(environments, func(e types.ComputeEnvironmentDetail) bool { return aws.ToString(e.ComputeEnvironmentArn) == arn })
 		switch {
 		case at < 0:

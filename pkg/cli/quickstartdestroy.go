@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"github.com/urfave/cli/v2"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/cost"
 	"github.com/batchctl/batchctl/pkg/diag"
@@ -122,7 +123,7 @@ func (q *quickstart) running(ctx context.Context, queues []string) (jobs []types
 				}
 				return nil, err
 			}
-			if !client.Ended(job.Status) {
+			if !batch.HasEnded(job.Status) {
 				jobs = append(jobs, job)
 			}
 		}
@@ -166,7 +167,7 @@ func (r *quickRemains) nothing() bool {
 func (q *quickstart) list(r *quickRemains) error {
 	t := &table{w: q.Err, width: width(q.Err)}
 	for _, j := range r.jobs {
-		t.row("end", "job "+client.ShortID(aws.ToString(j.JobId))+" "+client.DisplayName(aws.ToString(j.JobName)), string(j.Status))
+		t.row("end", "job "+batch.ShortID(aws.ToString(j.JobId))+" "+client.DisplayName(aws.ToString(j.JobName)), string(j.Status))
 	}
 	for _, s := range r.doomed.Stacks {
 		t.row("delete", "stack "+s, "")
@@ -195,9 +196,9 @@ func (q *quickstart) remove(ctx context.Context, r *quickRemains) error {
 	for _, j := range r.jobs {
 		id := aws.ToString(j.JobId)
 		if _, err := q.t.Stop(ctx, id, "batchctl quickstart destroy"); err != nil {
-			return q.notRemoved(ctx, fmt.Errorf("end job %s: %w", client.ShortID(id), err))
+			return q.notRemoved(ctx, fmt.Errorf("end job %s: %w", batch.ShortID(id), err))
 		}
-		fmt.Fprintf(q.Err, "job %s: ended\n", client.ShortID(id))
+		fmt.Fprintf(q.Err, "job %s: ended\n", batch.ShortID(id))
 	}
 	for _, s := range r.streams {
 		if err := q.stacks.Cloud.DeleteLogStream(ctx, s.group, s.name); err != nil {

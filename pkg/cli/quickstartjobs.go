@@ -12,6 +12,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/plan"
@@ -149,10 +150,10 @@ func (q *quickstart) earlier(ctx context.Context, part *benchPart, work string) 
 			return nil, err
 		}
 		if len(known) == 0 || known[0].Forgotten || known[0].Status == types.JobStatusFailed {
-			fmt.Fprintf(q.Err, "%s: job %s of the run before is not usable; it is submitted again\n", part.label(), client.ShortID(j.ID))
+			fmt.Fprintf(q.Err, "%s: job %s of the run before is not usable; it is submitted again\n", part.label(), batch.ShortID(j.ID))
 			return nil, nil
 		}
-		fmt.Fprintf(q.Err, "%s: going on with job %s\n", diag.Printable(part.label()), client.ShortID(j.ID))
+		fmt.Fprintf(q.Err, "%s: going on with job %s\n", diag.Printable(part.label()), batch.ShortID(j.ID))
 	}
 	return jobs, nil
 }

@@ -17,7 +17,7 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 
 	"github.com/batchctl/batchctl/pkg/wire"
 )
@@ -82,8 +82,8 @@ func order(calls []call) string {
 // has it, and behind it the overrides.
 func (u *user) container(calls []call) (command, environ []string) {
 	u.t.Helper()
-	var definition batch.RegisterJobDefinitionInput
-	var submit batch.SubmitJobInput
+	var definition awsbatch.RegisterJobDefinitionInput
+	var submit awsbatch.SubmitJobInput
 	for _, c := range calls {
 		var err error
 		switch c.what {

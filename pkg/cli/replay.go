@@ -7,13 +7,12 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"github.com/urfave/cli/v2"
 
-	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/local"
 	"github.com/batchctl/batchctl/pkg/replay"
@@ -59,7 +58,7 @@ func (p *program) replay(c *cli.Context) error {
 	}
 	err = p.replayVerdict(c.Context, a, exit, err)
 	if was := a.Original.Container; exit > 0 && was != nil && aws.ToInt32(was.ExitCode) != 0 {
-		fmt.Fprintf(p.Err, "next: batchctl explain %s%s\n", client.ShortID(a.Job), diag.Printable(flags))
+		fmt.Fprintf(p.Err, "next: batchctl explain %s%s\n", batch.ShortID(a.Job), diag.Printable(flags))
 	}
 	return err
 }
@@ -108,15 +107,15 @@ func (p *program) findAttempt(c *cli.Context, word string, number int, o replay.
 		return nil, nil, err
 	}
 	ids := []string{id}
-	if array, _, isChild := strings.Cut(id, ":"); isChild {
+	if array, _, isChild := batch.SplitChildID(id); isChild {
 		ids = append(ids, array)
 	}
 	jobs, err := call.Describe(c.Context, ids...)
 	if err != nil {
 		return nil, nil, err
 	}
-	if client.Size(jobs[0]) > 0 {
-		return nil, nil, usage("%s is an array of %d: its children run, not itself", word, client.Size(jobs[0])).
+	if batch.ArraySize(jobs[0]) > 0 {
+		return nil, nil, usage("%s is an array of %d: its children run, not itself", word, batch.ArraySize(jobs[0])).
 			try("name a child: batchctl replay %[1]s:0%[2]s; those that failed: batchctl list --array %[1]s --status FAILED%[2]s", word, call.flags)
 	}
 	if len(jobs) > 1 {
@@ -211,7 +210,7 @@ func (p *program) tellReplay(a *replay.Attempt) {
 	if a.Timeout > 0 {
 		limit = "timeout " + a.Timeout.String()
 	}
-	fmt.Fprintf(p.Err, "replay: %s, %s, %s: %s\n", diag.Printable(a.Name), client.ShortID(a.Job), which,
+	fmt.Fprintf(p.Err, "replay: %s, %s, %s: %s\n", diag.Printable(a.Name), batch.ShortID(a.Job), which,
 		diag.Printable(p.redacted(joinClauses(aws.ToString(a.Container.Image), limit))))
 }
 

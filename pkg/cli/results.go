@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"github.com/urfave/cli/v2"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/results"
@@ -133,7 +134,7 @@ func (p *program) cells(ctx context.Context, call *jobCall) (axes []string, chil
 // childrenOf are the children of a job, in the order of their indices; a job that is no
 // array is its own only child.
 func (call *jobCall) childrenOf(ctx context.Context, job types.JobDetail, of *sweepOf) ([]resultChild, error) {
-	id, size := aws.ToString(job.JobId), client.Size(job)
+	id, size := aws.ToString(job.JobId), batch.ArraySize(job)
 	if size == 0 {
 		child := resultChild{id, results.Child{Cell: of.cell(0), Values: of.values(0), Status: string(job.Status)}}
 		if job.Container != nil && job.Container.ExitCode != nil {
@@ -143,7 +144,7 @@ func (call *jobCall) childrenOf(ctx context.Context, job types.JobDetail, of *sw
 	}
 	children := make([]resultChild, size)
 	for i := range children {
-		children[i] = resultChild{client.ChildID(id, i), results.Child{Index: i, Cell: of.cell(i), Values: of.values(i), Status: string(types.JobStatusPending)}}
+		children[i] = resultChild{batch.ChildID(id, i), results.Child{Index: i, Cell: of.cell(i), Values: of.values(i), Status: string(types.JobStatusPending)}}
 	}
 	for summary, err := range call.List(ctx, client.Filter{ArrayOf: id}) {
 		if err != nil {
@@ -199,7 +200,7 @@ func (p *program) readResults(c *cli.Context, call *jobCall, axes []string, chil
 		}
 		if err != nil {
 			unread++
-			fmt.Fprintf(p.Err, "batchctl: the log of %s: %s\n", client.ShortID(line.Job), diag.Printable(err.Error()))
+			fmt.Fprintf(p.Err, "batchctl: the log of %s: %s\n", batch.ShortID(line.Job), diag.Printable(err.Error()))
 			continue
 		}
 		if outputs[line.Job] == nil {

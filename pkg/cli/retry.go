@@ -5,6 +5,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/diag"
 )
@@ -64,7 +65,7 @@ func (t *target) retryFailure(err error) error {
 	case errors.As(err, &nothing):
 		return fail(ExitNotDone, "%v", err).try("see how they ended: batchctl status --submission JOB%s", t.flags)
 	case errors.As(err, &running):
-		return fail(ExitNotDone, "%v", err).try("wait: batchctl wait %s%s    or take those that failed so far: --partial", client.ShortID(running.ID), t.flags)
+		return fail(ExitNotDone, "%v", err).try("wait: batchctl wait %s%s    or take those that failed so far: --partial", batch.ShortID(running.ID), t.flags)
 	case errors.As(err, &unknown):
 		return fail(ExitNotDone, "%v", err).try("submit its file again: batchctl submit FILE%s", t.flags)
 	}

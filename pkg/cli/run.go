@@ -13,6 +13,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/plan"
 )
@@ -88,7 +89,7 @@ func (p *program) runPlan(ctx context.Context, t *target, made *plan.Plan, forma
 		err = errors.Join(p.printJobs(t, jobs), err)
 	}
 	p.lastWords(ctx, t, jobs)
-	p.tellOutputs(made, client.ShortID(jobs[0].ID)+t.flags)
+	p.tellOutputs(made, batch.ShortID(jobs[0].ID)+t.flags)
 	return err
 }
 
@@ -124,7 +125,7 @@ func (p *program) endAll(t *target, jobs []client.Submitted, reason string) erro
 	var failed []error
 	for _, j := range jobs {
 		if _, err := t.Stop(ctx, j.ID, "batchctl run: "+reason); err != nil {
-			failed = append(failed, fmt.Errorf("stop %s: %w", client.ShortID(j.ID), err))
+			failed = append(failed, fmt.Errorf("stop %s: %w", batch.ShortID(j.ID), err))
 		}
 	}
 	return errors.Join(failed...)
@@ -146,6 +147,6 @@ func (p *program) lastWords(ctx context.Context, t *target, jobs []client.Submit
 	if known, err := t.Recall(context.Background(), ids(jobs)...); err == nil && ctx.Err() == nil {
 		next = t.explainNext(live(known))
 	}
-	id := client.ShortID(jobs[0].ID) + t.flags
+	id := batch.ShortID(jobs[0].ID) + t.flags
 	fmt.Fprintf(p.Err, "next: %s\n", cmp.Or(next, fmt.Sprintf("batchctl status %[1]s    batchctl logs %[1]s", id)))
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"github.com/urfave/cli/v2"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/local"
@@ -246,12 +247,12 @@ func unfinishedOn(ctx context.Context, connection local.Connection) ([]string, e
 
 // unfinished returns the jobs that have not ended, each as its name and short id.
 func (t *target) unfinished(ctx context.Context) (names []string, err error) {
-	statuses := slices.DeleteFunc(types.JobStatus("").Values(), client.Ended)
+	statuses := slices.DeleteFunc(types.JobStatus("").Values(), batch.HasEnded)
 	for job, err := range t.List(ctx, client.Filter{Statuses: statuses}) {
 		if err != nil {
 			return nil, err
 		}
-		names = append(names, aws.ToString(job.JobName)+" "+client.ShortID(aws.ToString(job.JobId)))
+		names = append(names, aws.ToString(job.JobName)+" "+batch.ShortID(aws.ToString(job.JobId)))
 	}
 	return names, nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"github.com/urfave/cli/v2"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/diag"
 )
@@ -67,7 +68,7 @@ func (r stopRow) text() string {
 }
 
 func rowOf(j client.Submitted) stopRow {
-	return stopRow{Name: j.Name, ID: j.ID, ShortID: client.ShortID(j.ID)}
+	return stopRow{Name: j.Name, ID: j.ID, ShortID: batch.ShortID(j.ID)}
 }
 
 func (p *program) stop(c *cli.Context) error {
@@ -126,7 +127,7 @@ func (p *program) stopJobs(c *cli.Context, call *jobCall) ([]stopRow, error) {
 		switch {
 		case known.Forgotten:
 			rows[i].LeftAlone = call.service() + " no longer has it"
-		case client.Ended(known.Status):
+		case batch.HasEnded(known.Status):
 			rows[i].LeftAlone = string(known.Status) + " already"
 		default:
 			rows[i].Call = client.StopCall(known.JobDetail)
@@ -189,7 +190,7 @@ func (call *jobCall) namesakes(ctx context.Context) ([]stopRow, error) {
 	}
 	var rows []stopRow
 	for _, job := range jobs {
-		if !client.Ended(job.Status) {
+		if !batch.HasEnded(job.Status) {
 			rows = append(rows, namesake(job))
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/plan"
@@ -97,7 +98,7 @@ func (p *program) submissionOf(t *target, entries []client.Entry, path string) (
 	f := fail(ExitNotDone, "the ledger has no submission of the jobs of %s to this target", path)
 	if partly != nil {
 		return nil, f.try("the last with one of them is %s: batchctl status --submission %s%s shows it",
-			strings.Join(sortedNames(partly), " "), client.ShortID(partly[0].ID), t.flags)
+			strings.Join(sortedNames(partly), " "), batch.ShortID(partly[0].ID), t.flags)
 	}
 	return nil, f.try("see what there is: batchctl list%s", t.flags)
 }
@@ -183,7 +184,7 @@ const manyWords = 4
 func (t *target) words(jobs []client.Submitted) string {
 	var short []string
 	for _, j := range jobs {
-		short = append(short, client.ShortID(j.ID))
+		short = append(short, batch.ShortID(j.ID))
 	}
 	if len(jobs) > manyWords && t.Ledger != nil {
 		entries, _ := t.Ledger.Own() // without a ledger every job is named

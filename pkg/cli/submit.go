@@ -12,6 +12,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/plan"
@@ -96,7 +97,7 @@ func (p *program) deliver(c *cli.Context, t *target, made *plan.Plan, format str
 			return err
 		}
 		p.nextSteps(t, jobs)
-		p.tellOutputs(made, client.ShortID(withID(jobs)[0].ID)+t.flags)
+		p.tellOutputs(made, batch.ShortID(withID(jobs)[0].ID)+t.flags)
 		return nil
 	}
 	look := func() error { return nil }
@@ -114,7 +115,7 @@ func (p *program) deliver(c *cli.Context, t *target, made *plan.Plan, format str
 	}
 	err = errors.Join(err, d.end(jobs), quiet(code))
 	if some := withID(jobs); len(some) > 0 {
-		p.tellOutputs(made, client.ShortID(some[0].ID)+t.flags)
+		p.tellOutputs(made, batch.ShortID(some[0].ID)+t.flags)
 	}
 	looked := look()
 	if looked == nil {
@@ -241,7 +242,7 @@ func (t *target) submitFailure(ctx context.Context, err error) error {
 	case errors.As(err, &due):
 		return f.try("check again: batchctl resume %s    (other commands for this target do it, too)", due.Run+t.flags)
 	case errors.As(err, &twice) && !errors.As(err, &open):
-		return f.try("compare what they did: batchctl status %s %s%s", client.ShortID(twice.Twins[0].ID), client.ShortID(twice.Twins[0].Twin), t.flags)
+		return f.try("compare what they did: batchctl status %s %s%s", batch.ShortID(twice.Twins[0].ID), batch.ShortID(twice.Twins[0].Twin), t.flags)
 	case errors.As(err, &locked):
 		return f
 	case errors.As(err, &open):
@@ -337,14 +338,14 @@ func (p *program) printSubmitted(jobs []client.Submitted) error {
 			fmt.Fprintf(&b, "registered  %s\n", diag.Printable(j.Definition))
 			continue
 		}
-		fmt.Fprintf(&b, "%s  %s  %s\n", client.ShortID(j.ID), diag.Printable(j.Name), diag.Printable(j.Queue))
+		fmt.Fprintf(&b, "%s  %s  %s\n", batch.ShortID(j.ID), diag.Printable(j.Name), diag.Printable(j.Queue))
 	}
 	return p.printText(b.String())
 }
 
 // nextSteps ends the story with the commands that go on from here.
 func (p *program) nextSteps(t *target, jobs []client.Submitted) {
-	id := client.ShortID(withID(jobs)[0].ID) + t.flags
+	id := batch.ShortID(withID(jobs)[0].ID) + t.flags
 	fmt.Fprintf(p.Err, "next: batchctl wait %[1]s    batchctl logs %[1]s --follow    batchctl stop %[1]s\n", id)
 }
 
@@ -364,7 +365,7 @@ func submittedRows(t *target, jobs []client.Submitted) []submittedRow {
 	for _, j := range jobs {
 		row := submittedRow{Name: j.Name, ID: j.ID, Queue: j.Queue, Definition: j.Definition, ArraySize: j.ArraySize, Skipped: j.Skipped, Target: t.label}
 		if j.ID != "" {
-			row.ShortID = client.ShortID(j.ID)
+			row.ShortID = batch.ShortID(j.ID)
 		}
 		rows = append(rows, row)
 	}

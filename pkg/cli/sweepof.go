@@ -10,7 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
-	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/plan"
 	"github.com/batchctl/batchctl/pkg/sweep"
@@ -42,7 +42,7 @@ func (t *target) sweepOf(ctx context.Context, job types.JobDetail) (*sweepOf, er
 		}
 		of.cells = &cells
 	}
-	if of.sweep == nil && of.cells == nil && client.Size(job) == 0 {
+	if of.sweep == nil && of.cells == nil && batch.ArraySize(job) == 0 {
 		return nil, nil
 	}
 	return of, nil
@@ -159,7 +159,7 @@ func (t *target) cellLine(ctx context.Context, job types.JobDetail) string {
 	if err != nil || len(of.names()) == 0 {
 		return ""
 	}
-	if client.Size(job) > 0 {
+	if batch.ArraySize(job) > 0 {
 		return fmt.Sprintf("%-12s%s\n", string(of.sweep.Kind), diag.Printable(strings.Join(of.names(), ", ")))
 	}
 	index := 0

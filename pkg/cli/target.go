@@ -19,6 +19,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/urfave/cli/v2"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/local"
@@ -382,7 +383,7 @@ func (p *program) tellUnknown(t *target) {
 		return
 	}
 	fmt.Fprintf(p.Err, "the status of %s is unknown since %s: the engine is not running\n", plural(jobs, "job"), since.Format(time.RFC3339))
-	fmt.Fprintf(p.Err, "  start an engine, which ends what is left of %s: batchctl wait %s%s\n", itOrThem(jobs), client.ShortID(id), t.flags)
+	fmt.Fprintf(p.Err, "  start an engine, which ends what is left of %s: batchctl wait %s%s\n", itOrThem(jobs), batch.ShortID(id), t.flags)
 }
 
 func itOrThem(n int) string {

@@ -6,7 +6,7 @@ import (
 	"io"
 
 	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/smithy-go/middleware"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
@@ -29,7 +29,7 @@ func tolerant(stack *middleware.Stack) error {
 			if err != nil || !ok || answer.Body == nil || service == s3.ServiceID {
 				return out, metadata, err
 			}
-			answer.Body = plainIntegers(answer.Body, service == batch.ServiceID)
+			answer.Body = plainIntegers(answer.Body, service == awsbatch.ServiceID)
 			return out, metadata, nil
 		}), middleware.After)
 }

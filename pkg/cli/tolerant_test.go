@@ -14,7 +14,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"github.com/batchctl/batchctl/pkg/spec"
@@ -162,7 +162,7 @@ func TestTolerantAnswers(t *testing.T) {
 	if _, ok := cfg.HTTPClient.(*awshttp.BuildableClient); !ok {
 		t.Errorf("the HTTP client is a %T", cfg.HTTPClient)
 	}
-	if _, err := batch.NewFromConfig(cfg).ListTagsForResource(t.Context(), &batch.ListTagsForResourceInput{ResourceArn: aws.String("arn")}); err != nil {
+	if _, err := awsbatch.NewFromConfig(cfg).ListTagsForResource(t.Context(), &awsbatch.ListTagsForResourceInput{ResourceArn: aws.String("arn")}); err != nil {
 		t.Error(err)
 	}
 	object, err := s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = true }).
@@ -174,7 +174,7 @@ func TestTolerantAnswers(t *testing.T) {
 		t.Errorf("%s, %v", text, err)
 	}
 	// Whether the SDK reports the bound or the connection that it closes then is its own affair.
-	if _, err := batch.NewFromConfig(cfg).ListJobs(t.Context(), &batch.ListJobsInput{}); err == nil {
+	if _, err := awsbatch.NewFromConfig(cfg).ListJobs(t.Context(), &awsbatch.ListJobsInput{}); err == nil {
 		t.Error("an endless answer was read")
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/client"
 )
 
@@ -221,7 +222,7 @@ func (s *topSnapshot) add(q queueState, look *client.QueueLook) {
 		t.Utilization.shape = snapshot.QueueUtilization
 		if snapshot.FrontOfQueue != nil && len(snapshot.FrontOfQueue.Jobs) > 0 {
 			first := snapshot.FrontOfQueue.Jobs[0]
-			t.Head = &topHead{JobID: lastPart(aws.ToString(first.JobArn)), Since: first.EarliestTimeAtPosition}
+			t.Head = &topHead{JobID: batch.Name(aws.ToString(first.JobArn)), Since: first.EarliestTimeAtPosition}
 		}
 	}
 	s.Queues = append(s.Queues, t)

@@ -18,6 +18,7 @@ import (
 	"github.com/mattn/go-runewidth"
 	"pgregory.net/rapid"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/diag"
 )
 
@@ -243,7 +244,7 @@ func TestTopScrollsThroughAllJobs(t *testing.T) {
 	}
 	screen := strings.Join(m.frame(topNow), "\n")
 	for _, j := range m.jobs() {
-		if on := slices.Contains(m.visible(), j.id()); on != strings.Contains(screen, shortJobID(j.id())) {
+		if on := slices.Contains(m.visible(), j.id()); on != strings.Contains(screen, batch.ShortID(j.id())) {
 			t.Errorf("job %s: described %v, on the screen %v", j.name(), on, !on)
 		}
 	}

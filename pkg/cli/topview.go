@@ -11,7 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
-	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/batch"
 )
 
 // The screen, from above: a head, the queues, the jobs, a footer. The queues take
@@ -252,7 +252,7 @@ func (q topQueue) more() []line { return q.notes(time.Time{}) }
 // notes are the lines below a queue: who is next and why it waits, and who holds what.
 func (q topQueue) notes(now time.Time) (notes []line) {
 	if h := q.Head; h != nil {
-		who := strings.TrimSpace(h.JobName + " " + shortJobID(h.JobID))
+		who := strings.TrimSpace(h.JobName + " " + batch.ShortID(h.JobID))
 		note := append(line{{"  next: ", styleFaint}}, text(who, "")...)
 		if h.Since != nil {
 			note = append(note, text(", first for "+since(h.Since, now), styleFaint)...)
@@ -276,15 +276,6 @@ func since(millis *int64, now time.Time) string {
 	return short(max(0, now.Sub(time.UnixMilli(*millis)).Truncate(time.Second)))
 }
 
-// shortJobID shortens a job's id and keeps the index of an array's child.
-func shortJobID(id string) string {
-	parent, index, child := strings.Cut(id, ":")
-	if !child {
-		return client.ShortID(id)
-	}
-	return client.ShortID(parent) + ":" + index
-}
-
 func jobGrid(jobs []topJob, now time.Time) *grid {
 	g := &grid{columns: []column{
 		{head: "STATUS", rank: 8}, {head: "NAME", most: 40, least: 10, rank: 9}, {head: "ID", rank: 6}, {head: "QUEUE", most: 24, least: 8, rank: 2},
@@ -298,7 +289,7 @@ func jobGrid(jobs []topJob, now time.Time) *grid {
 			queue = text(j.Queue, "")
 		}
 		chart, count := j.progressBar()
-		g.rows = append(g.rows, []line{text(string(j.status()), styleOf(j.status())), text(j.name(), ""), text(client.ShortID(j.id()), ""), queue,
+		g.rows = append(g.rows, []line{text(string(j.status()), styleOf(j.status())), text(j.name(), ""), text(batch.ShortID(j.id()), ""), queue,
 			text(since(j.since(), now), ""), text(j.attempts(), ""), chart, count, text(aws.ToString(j.Job.shape.StatusReason), styleWait)})
 	}
 	return g

@@ -7,6 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/secret"
 )
@@ -156,7 +157,7 @@ func treeLines(rows []treeRow, width int) []line {
 		heads[i] = append(text(l.stem, styleFaint), text(l.name, "")...)
 		names, statuses = max(names, heads[i].width()), max(statuses, len(l.status))
 		if !l.unsubmitted {
-			ids = max(ids, len(client.ShortID(l.id)))
+			ids = max(ids, len(batch.ShortID(l.id)))
 		}
 	}
 	if width > 0 {
@@ -166,7 +167,7 @@ func treeLines(rows []treeRow, width int) []line {
 	for i, l := range all {
 		row := append(heads[i].cut(names).pad(names, false), span{text: "  "})
 		if width == 0 || width >= idsWidth {
-			id := client.ShortID(l.id)
+			id := batch.ShortID(l.id)
 			if l.unsubmitted {
 				id = "-"
 			}
@@ -211,7 +212,7 @@ const chartWidth = 20
 
 // arrayChart draws how far an array's children are; nil for any other job.
 func arrayChart(job types.JobDetail) line {
-	size := client.Size(job)
+	size := batch.ArraySize(job)
 	if size == 0 {
 		return nil
 	}

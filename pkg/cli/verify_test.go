@@ -14,7 +14,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
 
@@ -27,7 +27,7 @@ type account struct {
 	endpoint, dir string
 	cfg           aws.Config
 	rpc           *rpc.Client
-	batch         *batch.Client
+	batch         *awsbatch.Client
 }
 
 // openAccount starts moto_server. Where tools are required its absence fails the test.
@@ -35,7 +35,7 @@ func openAccount(t *testing.T) *account {
 	t.Helper()
 	a := &account{T: t, endpoint: startMoto(t), dir: t.TempDir()}
 	a.cfg = aws.Config{Region: "eu-central-1", BaseEndpoint: &a.endpoint, Credentials: credentials.NewStaticCredentialsProvider("x", "y", "")}
-	a.rpc, a.batch = rpc.New(a.cfg), batch.NewFromConfig(a.cfg)
+	a.rpc, a.batch = rpc.New(a.cfg), awsbatch.NewFromConfig(a.cfg)
 	return a
 }
 
@@ -84,12 +84,12 @@ func (a *account) furnish() {
 	}
 	a.query(rpc.EC2, "DescribeSubnets", &subnets)
 	a.query(rpc.EC2, "DescribeSecurityGroups", &groups)
-	_, err := a.batch.CreateComputeEnvironment(a.Context(), &batch.CreateComputeEnvironmentInput{ComputeEnvironmentName: aws.String("cpu"), Type: types.CETypeManaged,
+	_, err := a.batch.CreateComputeEnvironment(a.Context(), &awsbatch.CreateComputeEnvironmentInput{ComputeEnvironmentName: aws.String("cpu"), Type: types.CETypeManaged,
 		State: types.CEStateEnabled, ServiceRole: aws.String("arn:aws:iam::123456789012:role/batch"), ComputeResources: &types.ComputeResource{Type: types.CRTypeEc2, MinvCpus: aws.Int32(0),
 			MaxvCpus: aws.Int32(16), InstanceTypes: []string{"c5.large"}, InstanceRole: aws.String("arn:aws:iam::123456789012:instance-profile/ecsInstanceRole"),
 			Subnets: subnets.IDs[:1], SecurityGroupIds: groups.IDs[:1]}})
 	a.must(err)
-	_, err = a.batch.CreateJobQueue(a.Context(), &batch.CreateJobQueueInput{JobQueueName: aws.String("cpu"), Priority: aws.Int32(1), State: types.JQStateEnabled,
+	_, err = a.batch.CreateJobQueue(a.Context(), &awsbatch.CreateJobQueueInput{JobQueueName: aws.String("cpu"), Priority: aws.Int32(1), State: types.JQStateEnabled,
 		ComputeEnvironmentOrder: []types.ComputeEnvironmentOrder{{Order: aws.Int32(1), ComputeEnvironment: aws.String("cpu")}}})
 	a.must(err)
 	a.json(rpc.ECR, "CreateRepository", map[string]any{"repositoryName": "train"})
@@ -190,10 +190,10 @@ func TestVerifyAgainstMoto(t *testing.T) {
 	}
 	a.expect(2, []string{`verify asks AWS`}, "verify", "good.json", "--target", "local")
 
-	_, err := a.batch.UpdateComputeEnvironment(t.Context(), &batch.UpdateComputeEnvironmentInput{ComputeEnvironment: aws.String("cpu"), State: types.CEStateDisabled})
+	_, err := a.batch.UpdateComputeEnvironment(t.Context(), &awsbatch.UpdateComputeEnvironmentInput{ComputeEnvironment: aws.String("cpu"), State: types.CEStateDisabled})
 	a.must(err)
 	a.expect(1, []string{`^fail +environments .*cpu is DISABLED`}, "verify", "good.json", "--target", "aws")
-	_, err = a.batch.UpdateJobQueue(t.Context(), &batch.UpdateJobQueueInput{JobQueue: aws.String("cpu"), State: types.JQStateDisabled})
+	_, err = a.batch.UpdateJobQueue(t.Context(), &awsbatch.UpdateJobQueueInput{JobQueue: aws.String("cpu"), State: types.JQStateDisabled})
 	a.must(err)
 	a.expect(1, []string{`^fail +queue +cpu +its state is DISABLED`}, "verify", "good.json", "--target", "aws")
 }
@@ -209,16 +209,16 @@ func TestExplainAgainstMoto(t *testing.T) {
 	answer.Body.Close()
 	//lint:ignore SA1019 of resourceRequirements moto makes "1.0", which is no integer
 	container := &types.ContainerProperties{Image: aws.String("busybox"), Command: []string{"true"}, Vcpus: aws.Int32(1), Memory: aws.Int32(512)}
-	definition, err := a.batch.RegisterJobDefinition(t.Context(), &batch.RegisterJobDefinitionInput{JobDefinitionName: aws.String("train"),
+	definition, err := a.batch.RegisterJobDefinition(t.Context(), &awsbatch.RegisterJobDefinitionInput{JobDefinitionName: aws.String("train"),
 		Type: types.JobDefinitionTypeContainer, ContainerProperties: container})
 	a.must(err)
-	job, err := a.batch.SubmitJob(t.Context(), &batch.SubmitJobInput{JobName: aws.String("train"), JobQueue: aws.String("cpu"), JobDefinition: definition.JobDefinitionArn})
+	job, err := a.batch.SubmitJob(t.Context(), &awsbatch.SubmitJobInput{JobName: aws.String("train"), JobQueue: aws.String("cpu"), JobDefinition: definition.JobDefinitionArn})
 	a.must(err)
 	a.expect(0, []string{`^job +train +[0-9a-f]{8} +[A-Z]+$`, `^answer +still normal`, `^not checked +snapshot of the job queue: `}, "explain", "train", "--target", "aws")
 
 	// moto leaves the job SUBMITTED: as evidence of a job that is RUNNABLE it is
 	// replayed with the account as it now is.
-	_, err = a.batch.UpdateComputeEnvironment(t.Context(), &batch.UpdateComputeEnvironmentInput{ComputeEnvironment: aws.String("cpu"), State: types.CEStateDisabled})
+	_, err = a.batch.UpdateComputeEnvironment(t.Context(), &awsbatch.UpdateComputeEnvironmentInput{ComputeEnvironment: aws.String("cpu"), State: types.CEStateDisabled})
 	a.must(err)
 	a.expect(0, nil, "explain", *job.JobId, "--target", "aws", "--record", "evidence.json")
 	text, err := os.ReadFile(filepath.Join(a.dir, "evidence.json"))

@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"github.com/urfave/cli/v2"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/local"
@@ -60,7 +61,7 @@ func (p *program) waitKnown(ctx context.Context, call *jobCall) error {
 			live = append(live, call.jobs[i])
 			continue
 		}
-		fmt.Fprintf(p.Err, "%s  %s  %s\n", diag.Printable(call.jobs[i].Name), client.ShortID(call.jobs[i].ID), fromLedger(job.JobDetail, call.service(), time.Now()))
+		fmt.Fprintf(p.Err, "%s  %s  %s\n", diag.Printable(call.jobs[i].Name), batch.ShortID(call.jobs[i].ID), fromLedger(job.JobDetail, call.service(), time.Now()))
 		switch job.Status {
 		case client.StatusExpired:
 			code = ExitNotDone

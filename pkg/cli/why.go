@@ -9,7 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
-	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/explain"
 )
@@ -24,7 +24,7 @@ func (call *jobCall) whyLine(ctx context.Context, d types.JobDetail) string {
 		text = "not known: " + err.Error()
 	}
 	return fmt.Sprintf("%-11s %s\n", "why", diag.Printable(text)) +
-		fmt.Sprintf("%-11s batchctl explain %s%s\n", "more", client.ShortID(aws.ToString(d.JobId)), call.flags)
+		fmt.Sprintf("%-11s batchctl explain %s%s\n", "more", batch.ShortID(aws.ToString(d.JobId)), call.flags)
 }
 
 // whys are the reasons of the first jobs that have waited for long, by id.
@@ -36,7 +36,7 @@ func (call *jobCall) whys(ctx context.Context, now time.Time) map[string]string 
 			if err != nil {
 				text = "why is not known: " + err.Error()
 			}
-			whys[id] = text + "; more: batchctl explain " + client.ShortID(id) + call.flags
+			whys[id] = text + "; more: batchctl explain " + batch.ShortID(id) + call.flags
 		}
 	}
 	return whys
@@ -82,7 +82,7 @@ func (f *follower) tellReasons(ctx context.Context, told map[string]string) {
 			continue // the watch itself says when the service does not answer
 		}
 		told[id] = why
-		f.line("%s  %s  %s", columns(f.names[id].Name, client.ShortID(id), f.nameWidth()), job.Status, why)
+		f.line("%s  %s  %s", columns(f.names[id].Name, batch.ShortID(id), f.nameWidth()), job.Status, why)
 	}
 }
 

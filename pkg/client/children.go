@@ -6,19 +6,16 @@ import (
 	"errors"
 	"iter"
 	"slices"
-	"strconv"
 	"sync"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/batch"
 )
 
 // readAhead is how many logs are read at once: GetLogEvents has a quota of 25
 // requests/s in an account and Region, which others use too.
 const readAhead = 8
-
-// ChildID is the id of an array's child.
-func ChildID(array string, index int) string { return array + ":" + strconv.Itoa(index) }
 
 // FailedChildren returns the ids of an array's children that FAILED, by index: one
 // ListJobs for each thousand of them.
@@ -40,7 +37,7 @@ func (c *Client) FailedChildren(ctx context.Context, array string) ([]string, er
 	slices.Sort(indexes)
 	ids := make([]string, len(indexes))
 	for i, index := range indexes {
-		ids[i] = ChildID(array, index)
+		ids[i] = batch.ChildID(array, index)
 	}
 	return ids, err
 }
@@ -245,12 +242,4 @@ func (t *tail) next(ctx context.Context, jobs map[string]types.JobDetail, send f
 		return true
 	}
 	return t.drained(lines)
-}
-
-// Size is the number of an array's children; 0 for a job that is no array.
-func Size(job types.JobDetail) int {
-	if !isArrayParent(job) {
-		return 0
-	}
-	return int(aws.ToInt32(job.ArrayProperties.Size))
 }

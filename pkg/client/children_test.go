@@ -14,12 +14,13 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
 	logtypes "github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs/types"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
@@ -73,7 +74,7 @@ func (a *array) child(i int) types.JobDetail {
 		job = *f
 		job.Status = types.JobStatusFailed
 	}
-	job.JobId, job.JobName = aws.String(ChildID(a.id, i)), aws.String("sweep")
+	job.JobId, job.JobName = aws.String(batch.ChildID(a.id, i)), aws.String("sweep")
 	job.ArrayProperties = &types.ArrayPropertiesDetail{Index: aws.Int32(int32(i))}
 	if job.Container != nil {
 		job.Container.LogStreamName = aws.String("s" + strconv.Itoa(i))
@@ -81,12 +82,12 @@ func (a *array) child(i int) types.JobDetail {
 	return job
 }
 
-func (a *array) describeJobs(_ context.Context, in *batch.DescribeJobsInput) (*batch.DescribeJobsOutput, error) {
+func (a *array) describeJobs(_ context.Context, in *awsbatch.DescribeJobsInput) (*awsbatch.DescribeJobsOutput, error) {
 	if len(in.Jobs) > 100 {
 		return nil, wire.ClientException("too many")
 	}
 	a.largest.Store(max(a.largest.Load(), int64(len(in.Jobs))))
-	out := &batch.DescribeJobsOutput{}
+	out := &awsbatch.DescribeJobsOutput{}
 	for _, id := range in.Jobs {
 		_, index, _ := strings.Cut(id, ":")
 		i, _ := strconv.Atoi(index)
@@ -96,9 +97,9 @@ func (a *array) describeJobs(_ context.Context, in *batch.DescribeJobsInput) (*b
 }
 
 // listJobs gives a thousand children a page, and none that succeeded.
-func (a *array) listJobs(_ context.Context, in *batch.ListJobsInput) (*batch.ListJobsOutput, error) {
+func (a *array) listJobs(_ context.Context, in *awsbatch.ListJobsInput) (*awsbatch.ListJobsOutput, error) {
 	from, _ := strconv.Atoi(aws.ToString(in.NextToken))
-	out := &batch.ListJobsOutput{}
+	out := &awsbatch.ListJobsOutput{}
 	for i := from; i < a.size; i++ {
 		if a.failed(i) == nil || in.JobStatus != types.JobStatusFailed {
 			continue
@@ -107,7 +108,7 @@ func (a *array) listJobs(_ context.Context, in *batch.ListJobsInput) (*batch.Lis
 			out.NextToken = aws.String(strconv.Itoa(i))
 			break
 		}
-		out.JobSummaryList = append(out.JobSummaryList, types.JobSummary{JobId: aws.String(ChildID(a.id, i)), JobName: aws.String("sweep"),
+		out.JobSummaryList = append(out.JobSummaryList, types.JobSummary{JobId: aws.String(batch.ChildID(a.id, i)), JobName: aws.String("sweep"),
 			Status: types.JobStatusFailed, ArrayProperties: &types.ArrayPropertiesSummary{Index: aws.Int32(int32(i))}})
 	}
 	return out, nil
@@ -129,7 +130,7 @@ func (a *array) getLogEvents(_ context.Context, in *cloudwatchlogs.GetLogEventsI
 
 func (a *array) children() (ids []string) {
 	for i := range a.size {
-		ids = append(ids, ChildID(a.id, i))
+		ids = append(ids, batch.ChildID(a.id, i))
 	}
 	return ids
 }
@@ -183,7 +184,7 @@ func TestMergedLogs(t *testing.T) {
 					failed = append(failed, l.Job+" "+err.Error())
 					continue
 				}
-				got = append(got, ShortID(l.Job)+" "+l.Text)
+				got = append(got, batch.ShortID(l.Job)+" "+l.Text)
 			}
 			var want []string
 			for i := range 250 {
@@ -249,7 +250,7 @@ func TestFailures(t *testing.T) {
 			return []string{"Traceback (most recent call last):", fmt.Sprintf("  File \"x.py\", line 3, in <module>\n    raise ValueError(%d)", i), fmt.Sprintf("ValueError: %d", i)}
 		}
 		ids, err := c.FailedChildren(t.Context(), a.id)
-		if len(ids) != 9_900 || ids[0] != ChildID(a.id, 1) || err != nil {
+		if len(ids) != 9_900 || ids[0] != batch.ChildID(a.id, 1) || err != nil {
 			t.Fatalf("%d failed, %v", len(ids), err)
 		}
 		for _, limit := range []int{200, 0} {
@@ -264,7 +265,7 @@ func TestFailures(t *testing.T) {
 			total := 0
 			for _, f := range got {
 				total += f.Count
-				lines = append(lines, fmt.Sprintf("%d %s %d %v %s", f.Count, ShortID(f.Example), aws.ToInt32(f.ExitCode), f.Unread, f.Text))
+				lines = append(lines, fmt.Sprintf("%d %s %d %v %s", f.Count, batch.ShortID(f.Example), aws.ToInt32(f.ExitCode), f.Unread, f.Text))
 			}
 			if total != 9_900 {
 				t.Errorf("limit %d: %d jobs in all", limit, total)

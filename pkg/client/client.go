@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/rpc"
@@ -69,7 +69,7 @@ type Client struct {
 	// one clause. It may be nil, and may be called concurrently.
 	Tell func(text string)
 
-	batch *batch.Client
+	batch *awsbatch.Client
 	logs  *rpc.Client
 	rate  *rateLimit
 }
@@ -77,7 +77,7 @@ type Client struct {
 // New returns a client for the account, Region or engine that cfg leads to.
 func New(cfg aws.Config) *Client {
 	c := &Client{logs: rpc.New(cfg)}
-	c.batch = batch.NewFromConfig(cfg, func(o *batch.Options) {
+	c.batch = awsbatch.NewFromConfig(cfg, func(o *awsbatch.Options) {
 		c.rate = newRateLimit(aws.ToString(o.BaseEndpoint))
 		o.APIOptions = append(slices.Clip(o.APIOptions), c.rate.middleware, inTime, onward)
 		o.HTTPClient = bounded{o.HTTPClient}
@@ -122,7 +122,7 @@ func (c *Client) Describe(ctx context.Context, ids ...string) ([]types.JobDetail
 func (c *Client) describe(ctx context.Context, ids []string) (map[string]types.JobDetail, error) {
 	jobs := make(map[string]types.JobDetail, len(ids))
 	for some := range slices.Chunk(ids, describeLimit) {
-		out, err := c.batch.DescribeJobs(ctx, &batch.DescribeJobsInput{Jobs: some})
+		out, err := c.batch.DescribeJobs(ctx, &awsbatch.DescribeJobsInput{Jobs: some})
 		if err != nil {
 			return nil, failure("describe jobs", err)
 		}
@@ -132,16 +132,6 @@ func (c *Client) describe(ctx context.Context, ids []string) (map[string]types.J
 		}
 	}
 	return jobs, nil
-}
-
-// Ended reports whether a job in this status will never change again.
-func Ended(s types.JobStatus) bool {
-	return s == types.JobStatusSucceeded || s == types.JobStatusFailed
-}
-
-// isArrayParent tells an array job from its children, which have an index.
-func isArrayParent(job types.JobDetail) bool {
-	return job.ArrayProperties != nil && job.ArrayProperties.Index == nil
 }
 
 // sleep waits for d, or less when ctx ends; then it returns the reason.

@@ -13,7 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/spec"
@@ -28,7 +28,7 @@ type damagedRun struct {
 	name string
 	log  []byte
 	// submitted are the requests and listed the jobs that the run left.
-	submitted []*batch.SubmitJobInput
+	submitted []*awsbatch.SubmitJobInput
 	listed    []types.JobSummary
 }
 
@@ -220,7 +220,7 @@ func TestDamagedRecords(t *testing.T) {
 		}
 	}
 	for _, id := range []string{"r1", "r2"} {
-		r := &run{name: id, title: "flow", target: here, tasks: []*task{{name: "j", definer: -1, submit: &batch.SubmitJobInput{}, result: Submitted{ID: testID(len(id))}}}}
+		r := &run{name: id, title: "flow", target: here, tasks: []*task{{name: "j", definer: -1, submit: &awsbatch.SubmitJobInput{}, result: Submitted{ID: testID(len(id))}}}}
 		if err := l.keepRecord(r); err != nil {
 			t.Fatal(err)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/spec"
 )
 
@@ -50,7 +51,7 @@ type EndForgottenError struct{ Job, On, ID string }
 
 func (e *EndForgottenError) Error() string {
 	return fmt.Sprintf("job %s runs only if one of its dependencies failed, and how %s (%s) ended is forgotten: submit it by itself if it is needed, and give up the rest of the run",
-		e.Job, e.On, ShortID(e.ID))
+		e.Job, e.On, batch.ShortID(e.ID))
 }
 
 // markDeferred finds the jobs that wait in the client.
@@ -95,7 +96,7 @@ func (e *ends) look(ctx context.Context, ids []string) (news bool, err error) {
 	}
 	var ended []types.JobDetail
 	for _, job := range jobs {
-		if !Ended(job.Status) && job.Status != StatusExpired {
+		if !batch.HasEnded(job.Status) && job.Status != StatusExpired {
 			continue
 		}
 		e.status[aws.ToString(job.JobId)], news = job.Status, true

@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/plan"
 	"github.com/batchctl/batchctl/pkg/spec"
 )
@@ -48,7 +49,7 @@ func submittedNames(f *fake) (names []string) {
 	for _, s := range f.submitted {
 		text := DisplayName(*s.JobName)
 		for _, d := range s.DependsOn {
-			text += " after " + strings.TrimLeft(ShortID(*d.JobId), "0")
+			text += " after " + strings.TrimLeft(batch.ShortID(*d.JobId), "0")
 		}
 		names = append(names, text)
 	}
@@ -76,7 +77,7 @@ func TestSubmitNow(t *testing.T) {
 			for _, s := range waiting.Steps {
 				text := s.Name + " " + s.When + ":"
 				for _, w := range s.For {
-					text += " " + w.Name + " " + ShortID(w.ID)
+					text += " " + w.Name + " " + batch.ShortID(w.ID)
 				}
 				steps = append(steps, text)
 			}

@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
 	logtypes "github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs/types"
@@ -35,7 +35,7 @@ type fake struct {
 
 	calls       []string // operations, as they arrive
 	definitions []types.JobDefinition
-	submitted   []*batch.SubmitJobInput
+	submitted   []*awsbatch.SubmitJobInput
 	stopped     map[string]string // id -> operation
 
 	faults map[string][]fault // by operation, one for each call
@@ -114,19 +114,19 @@ func (f *fake) handler(name string) http.HandlerFunc {
 	case "ListJobs":
 		return wire.Handle(f.listJobs)
 	case "GetJobQueueSnapshot":
-		return wire.Handle(func(_ context.Context, in *batch.GetJobQueueSnapshotInput) (*batch.GetJobQueueSnapshotOutput, error) {
-			return &batch.GetJobQueueSnapshotOutput{FrontOfQueue: &types.FrontOfQueueDetail{
+		return wire.Handle(func(_ context.Context, in *awsbatch.GetJobQueueSnapshotInput) (*awsbatch.GetJobQueueSnapshotOutput, error) {
+			return &awsbatch.GetJobQueueSnapshotOutput{FrontOfQueue: &types.FrontOfQueueDetail{
 				Jobs: []types.FrontOfQueueJobSummary{{JobArn: in.JobQueue}}}}, nil
 		})
 	case "CancelJob":
-		return wire.Handle(func(_ context.Context, in *batch.CancelJobInput) (*batch.CancelJobOutput, error) {
+		return wire.Handle(func(_ context.Context, in *awsbatch.CancelJobInput) (*awsbatch.CancelJobOutput, error) {
 			f.stopped[*in.JobId] += "CancelJob " + *in.Reason + ";"
-			return &batch.CancelJobOutput{}, nil
+			return &awsbatch.CancelJobOutput{}, nil
 		})
 	case "TerminateJob":
-		return wire.Handle(func(_ context.Context, in *batch.TerminateJobInput) (*batch.TerminateJobOutput, error) {
+		return wire.Handle(func(_ context.Context, in *awsbatch.TerminateJobInput) (*awsbatch.TerminateJobOutput, error) {
 			f.stopped[*in.JobId] += "TerminateJob " + *in.Reason + ";"
-			return &batch.TerminateJobOutput{}, nil
+			return &awsbatch.TerminateJobOutput{}, nil
 		})
 	case "GetLogEvents":
 		return wire.Handle(f.getLogEvents)
@@ -137,7 +137,7 @@ func (f *fake) handler(name string) http.HandlerFunc {
 	}
 }
 
-func (f *fake) register(_ context.Context, in *batch.RegisterJobDefinitionInput) (*batch.RegisterJobDefinitionOutput, error) {
+func (f *fake) register(_ context.Context, in *awsbatch.RegisterJobDefinitionInput) (*awsbatch.RegisterJobDefinitionOutput, error) {
 	revision := int32(1)
 	for _, d := range f.definitions {
 		if *d.JobDefinitionName == *in.JobDefinitionName {
@@ -147,7 +147,7 @@ func (f *fake) register(_ context.Context, in *batch.RegisterJobDefinitionInput)
 	arn := fmt.Sprintf("arn:aws:batch:us-east-1:123456789012:job-definition/%s:%d", *in.JobDefinitionName, revision)
 	f.definitions = append(f.definitions, types.JobDefinition{JobDefinitionArn: &arn, JobDefinitionName: in.JobDefinitionName,
 		Revision: &revision, Status: aws.String("ACTIVE"), Tags: in.Tags, ContainerProperties: in.ContainerProperties})
-	return &batch.RegisterJobDefinitionOutput{JobDefinitionArn: &arn, JobDefinitionName: in.JobDefinitionName, Revision: &revision}, nil
+	return &awsbatch.RegisterJobDefinitionOutput{JobDefinitionArn: &arn, JobDefinitionName: in.JobDefinitionName, Revision: &revision}, nil
 }
 
 // page cuts one element out of all, so that every test sees paging.
@@ -159,21 +159,21 @@ func page[T any](all []T, token *string) ([]T, *string) {
 	return all[min(i, len(all)):], nil
 }
 
-func (f *fake) describeDefinitions(_ context.Context, in *batch.DescribeJobDefinitionsInput) (*batch.DescribeJobDefinitionsOutput, error) {
+func (f *fake) describeDefinitions(_ context.Context, in *awsbatch.DescribeJobDefinitionsInput) (*awsbatch.DescribeJobDefinitionsOutput, error) {
 	var fit []types.JobDefinition
 	for _, d := range f.definitions {
 		if *d.JobDefinitionName == *in.JobDefinitionName && *d.Status == *in.Status {
 			fit = append(fit, d)
 		}
 	}
-	out := &batch.DescribeJobDefinitionsOutput{}
+	out := &awsbatch.DescribeJobDefinitionsOutput{}
 	out.JobDefinitions, out.NextToken = page(fit, in.NextToken)
 	return out, nil
 }
 
 func testID(n int) string { return fmt.Sprintf("%08x-0000-4000-8000-%012x", n, n) }
 
-func (f *fake) submit(_ context.Context, in *batch.SubmitJobInput) (*batch.SubmitJobOutput, error) {
+func (f *fake) submit(_ context.Context, in *awsbatch.SubmitJobInput) (*awsbatch.SubmitJobOutput, error) {
 	f.submitted = append(f.submitted, in)
 	id, created := testID(len(f.submitted)), aws.Int64(time.Now().UnixMilli())
 	f.listed = append(f.listed, types.JobSummary{JobId: &id, JobName: in.JobName, JobArn: in.JobQueue, CreatedAt: created})
@@ -184,14 +184,14 @@ func (f *fake) submit(_ context.Context, in *batch.SubmitJobInput) (*batch.Submi
 		}
 		return d
 	}
-	return &batch.SubmitJobOutput{JobId: &id, JobName: in.JobName}, nil
+	return &awsbatch.SubmitJobOutput{JobId: &id, JobName: in.JobName}, nil
 }
 
-func (f *fake) describeJobs(_ context.Context, in *batch.DescribeJobsInput) (*batch.DescribeJobsOutput, error) {
+func (f *fake) describeJobs(_ context.Context, in *awsbatch.DescribeJobsInput) (*awsbatch.DescribeJobsOutput, error) {
 	if len(in.Jobs) > 100 {
 		return nil, wire.ClientException("too many jobs: %d", len(in.Jobs))
 	}
-	out := &batch.DescribeJobsOutput{}
+	out := &awsbatch.DescribeJobsOutput{}
 	for _, id := range slices.Backward(in.Jobs) { // the service promises no order
 		if at := f.jobs[id]; at != nil {
 			if job := at(time.Since(f.start)); job != nil {
@@ -203,8 +203,8 @@ func (f *fake) describeJobs(_ context.Context, in *batch.DescribeJobsInput) (*ba
 	return out, nil
 }
 
-func (f *fake) describeQueues(_ context.Context, in *batch.DescribeJobQueuesInput) (*batch.DescribeJobQueuesOutput, error) {
-	out := &batch.DescribeJobQueuesOutput{}
+func (f *fake) describeQueues(_ context.Context, in *awsbatch.DescribeJobQueuesInput) (*awsbatch.DescribeJobQueuesOutput, error) {
+	out := &awsbatch.DescribeJobQueuesOutput{}
 	var names []string
 	names, out.NextToken = page(f.queues, in.NextToken)
 	for _, n := range names {
@@ -214,7 +214,7 @@ func (f *fake) describeQueues(_ context.Context, in *batch.DescribeJobQueuesInpu
 }
 
 // listJobs knows the queue of a job by the queue's name in its ARN.
-func (f *fake) listJobs(_ context.Context, in *batch.ListJobsInput) (*batch.ListJobsOutput, error) {
+func (f *fake) listJobs(_ context.Context, in *awsbatch.ListJobsInput) (*awsbatch.ListJobsOutput, error) {
 	var fit []types.JobSummary
 	for _, job := range f.listed {
 		switch {
@@ -237,7 +237,7 @@ func (f *fake) listJobs(_ context.Context, in *batch.ListJobsInput) (*batch.List
 		}
 		fit = append(fit, job)
 	}
-	out := &batch.ListJobsOutput{}
+	out := &awsbatch.ListJobsOutput{}
 	out.JobSummaryList, out.NextToken = page(fit, in.NextToken)
 	return out, nil
 }

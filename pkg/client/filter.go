@@ -7,8 +7,10 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/batch"
 )
 
 // Filter says which jobs to list. The zero value lists all jobs of all queues;
@@ -68,23 +70,23 @@ func (f Filter) fitsName(jobName string) bool {
 
 // definitionQuery is what the service takes: an ARN, or a name without revision.
 func (f Filter) definitionQuery() string {
-	if strings.HasPrefix(f.Definition, "arn:") {
+	if batch.IsARN(f.Definition) {
 		return f.Definition
 	}
-	name, _, _ := strings.Cut(f.Definition, ":")
+	name, _ := batch.SplitRevision(f.Definition)
 	return name
 }
 
 // inputs are the calls for one queue whose union holds what the filter asks for.
 // The service ignores the status beside a filter, except the share's, where it
 // may show RUNNING jobs alone without one.
-func (f Filter) inputs(queue string) (inputs []batch.ListJobsInput) {
+func (f Filter) inputs(queue string) (inputs []awsbatch.ListJobsInput) {
 	query := f.query()
 	if query != nil && *query[0].Name != "SHARE_IDENTIFIER" {
-		return []batch.ListJobsInput{{JobQueue: &queue, Filters: query}}
+		return []awsbatch.ListJobsInput{{JobQueue: &queue, Filters: query}}
 	}
 	for _, s := range f.statuses() {
-		inputs = append(inputs, batch.ListJobsInput{JobQueue: &queue, JobStatus: s, Filters: query})
+		inputs = append(inputs, awsbatch.ListJobsInput{JobQueue: &queue, JobStatus: s, Filters: query})
 	}
 	return inputs
 }
@@ -114,11 +116,11 @@ func (f Filter) matches(job types.JobSummary) bool {
 // fitsDefinition holds the ARN of a job's definition, or its name:revision,
 // against the filter.
 func (f Filter) fitsDefinition(definition string) bool {
-	if strings.HasPrefix(f.Definition, "arn:") {
+	if batch.IsARN(f.Definition) {
 		return definition == f.Definition
 	}
-	nameRevision := definition[strings.LastIndexByte(definition, '/')+1:]
-	name, _, _ := strings.Cut(nameRevision, ":")
+	nameRevision := batch.Name(definition)
+	name, _ := batch.SplitRevision(definition)
 	return fits(f.Definition, nameRevision) || fits(f.Definition, name)
 }
 

@@ -7,9 +7,9 @@ import (
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 
-	"github.com/batchctl/batchctl/pkg/plan"
+	"github.com/batchctl/batchctl/pkg/batch"
 )
 
 // Revision is an ACTIVE revision of a job definition, and what becomes of it.
@@ -48,12 +48,12 @@ func (c *Client) Revisions(ctx context.Context, keep int, names ...string) (ours
 		switch {
 		case place <= keep:
 			r.Kept = fmt.Sprintf("one of the last %d", keep)
-		case inUse[plan.DefinitionName(r.ARN)] != "":
-			r.Kept = "used by job " + inUse[plan.DefinitionName(r.ARN)]
+		case inUse[batch.Name(r.ARN)] != "":
+			r.Kept = "used by job " + inUse[batch.Name(r.ARN)]
 		case intended[r.content] != "":
 			r.Kept = "used by run " + intended[r.content]
-		case intended[plan.DefinitionName(r.ARN)] != "":
-			r.Kept = "used by run " + intended[plan.DefinitionName(r.ARN)]
+		case intended[batch.Name(r.ARN)] != "":
+			r.Kept = "used by run " + intended[batch.Name(r.ARN)]
 		}
 	}
 	return ours, other, nil
@@ -61,22 +61,22 @@ func (c *Client) Revisions(ctx context.Context, keep int, names ...string) (ours
 
 // Deregister makes a revision INACTIVE: nothing can be submitted with it any more.
 func (c *Client) Deregister(ctx context.Context, r Revision) error {
-	if _, err := c.batch.DeregisterJobDefinition(ctx, &batch.DeregisterJobDefinitionInput{JobDefinition: &r.ARN}); err != nil {
-		return failure("deregister "+plan.DefinitionName(r.ARN), err)
+	if _, err := c.batch.DeregisterJobDefinition(ctx, &awsbatch.DeregisterJobDefinitionInput{JobDefinition: &r.ARN}); err != nil {
+		return failure("deregister "+batch.Name(r.ARN), err)
 	}
 	return nil
 }
 
 func (c *Client) registeredByUs(ctx context.Context, names []string) (ours []Revision, other int, err error) {
-	inputs := []*batch.DescribeJobDefinitionsInput{{Status: aws.String("ACTIVE")}}
+	inputs := []*awsbatch.DescribeJobDefinitionsInput{{Status: aws.String("ACTIVE")}}
 	if len(names) > 0 {
 		inputs = nil
 		for _, n := range distinct(names) {
-			inputs = append(inputs, &batch.DescribeJobDefinitionsInput{Status: aws.String("ACTIVE"), JobDefinitionName: &n})
+			inputs = append(inputs, &awsbatch.DescribeJobDefinitionsInput{Status: aws.String("ACTIVE"), JobDefinitionName: &n})
 		}
 	}
 	for _, in := range inputs {
-		pages := batch.NewDescribeJobDefinitionsPaginator(c.batch, in)
+		pages := awsbatch.NewDescribeJobDefinitionsPaginator(c.batch, in)
 		for pages.HasMorePages() {
 			page, err := pages.NextPage(ctx)
 			if err != nil {
@@ -110,7 +110,7 @@ func (c *Client) definitionsInUse(ctx context.Context) (map[string]string, error
 			unnamed = append(unnamed, aws.ToString(job.JobId))
 			continue
 		}
-		used[plan.DefinitionName(*job.JobDefinition)] = usedBy(job.JobName, job.JobId)
+		used[batch.Name(*job.JobDefinition)] = usedBy(job.JobName, job.JobId)
 	}
 	details, err := c.describe(ctx, unnamed)
 	if err != nil {
@@ -121,13 +121,13 @@ func (c *Client) definitionsInUse(ctx context.Context) (map[string]string, error
 		if !known {
 			return nil, fmt.Errorf("look what is in use: %w", &MissingError{[]string{id}})
 		}
-		used[plan.DefinitionName(aws.ToString(d.JobDefinition))] = usedBy(d.JobName, &id)
+		used[batch.Name(aws.ToString(d.JobDefinition))] = usedBy(d.JobName, &id)
 	}
 	return used, nil
 }
 
 func usedBy(name, id *string) string {
-	return aws.ToString(name) + " (" + ShortID(aws.ToString(id)) + ")"
+	return aws.ToString(name) + " (" + batch.ShortID(aws.ToString(id)) + ")"
 }
 
 // definitionsIntended returns what open runs of this target will still submit with:
@@ -137,7 +137,7 @@ func (c *Client) definitionsIntended() (map[string]string, error) {
 	err := c.eachOpenRun(func(name string, r *run) error {
 		for _, t := range r.tasks {
 			if t.submit != nil && !t.done {
-				intended[plan.DefinitionName(aws.ToString(t.submit.JobDefinition))] = name
+				intended[batch.Name(aws.ToString(t.submit.JobDefinition))] = name
 			}
 			if t.register == nil {
 				continue

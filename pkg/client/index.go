@@ -9,6 +9,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/batch"
 )
 
 // NoSuchPartError is a word such as train:77 whose job exists and whose child, node or
@@ -35,9 +37,9 @@ func (c *Client) checkSuffix(ctx context.Context, word, base, suffix string) err
 	if suffix == "" {
 		return nil
 	}
-	name, _ := splitIndex(word)
+	name, _ := batch.SplitID(word)
 	if fullID().MatchString(name) {
-		name = ShortID(name)
+		name = batch.ShortID(name)
 	}
 	mark, text := suffix[:1], suffix[1:]
 	wrong := &NoSuchPartError{Word: word}
@@ -105,7 +107,7 @@ func (c *Client) partsOf(ctx context.Context, id string) (have parts, known bool
 		return have, false, err
 	}
 	if job, ok := jobs[id]; ok {
-		return parts{Size(job), Nodes(job)}, true, nil
+		return parts{batch.ArraySize(job), Nodes(job)}, true, nil
 	}
 	if o, ok := m.outcomes[id]; ok {
 		return parts{children: int(o.Size)}, o.Size > 0, nil

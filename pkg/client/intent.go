@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/plan"
 )
 
@@ -17,14 +18,14 @@ import (
 // too large, is refused here, before anything is changed; the service is only asked
 // for jobs of before and for registered definitions, where the plan needs them.
 func (c *Client) newRun(ctx context.Context, p *plan.Plan) (*run, error) {
-	r := &run{name: newSubmissionID()[:shortLen], attached: c.Attached, stopOnFailure: c.StopOnFailure, began: time.Now()}
+	r := &run{name: batch.ShortID(newSubmissionID()), attached: c.Attached, stopOnFailure: c.StopOnFailure, began: time.Now()}
 	latest, definers := map[string]int{}, map[string]int{}
 	for i, j := range p.Jobs {
 		t := taskFor(j)
 		if j.Register != nil {
 			definers[aws.ToString(j.Register.JobDefinitionName)], t.definer = i, i
 		} else if j.Submit != nil {
-			if d, ok := definers[plan.DefinitionName(aws.ToString(j.Submit.JobDefinition))]; ok {
+			if d, ok := definers[batch.Name(aws.ToString(j.Submit.JobDefinition))]; ok {
 				t.definer = d
 			}
 		}

@@ -3,7 +3,7 @@ package client
 import (
 	"fmt"
 
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 
 	"github.com/batchctl/batchctl/pkg/plan"
 	"github.com/batchctl/batchctl/pkg/wire"
@@ -28,7 +28,7 @@ func sizeOf(shape any) (int, error) {
 }
 
 // checkSubmitSize holds a complete request against the limits.
-func checkSubmitSize(name string, in *batch.SubmitJobInput) error {
+func checkSubmitSize(name string, in *awsbatch.SubmitJobInput) error {
 	if in.ContainerOverrides != nil {
 		if err := atMost("containerOverrides", name, *in.ContainerOverrides, plan.MaxOverrides); err != nil {
 			return err

@@ -5,7 +5,7 @@ import (
 	"iter"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
@@ -53,10 +53,10 @@ func (c *Client) list(ctx context.Context, f Filter) iter.Seq2[types.JobSummary,
 }
 
 // listInputs are the calls whose union holds what the filter asks for.
-func (c *Client) listInputs(ctx context.Context, f Filter) (inputs []batch.ListJobsInput, err error) {
+func (c *Client) listInputs(ctx context.Context, f Filter) (inputs []awsbatch.ListJobsInput, err error) {
 	if f.ArrayOf != "" {
 		for _, s := range f.statuses() {
-			inputs = append(inputs, batch.ListJobsInput{ArrayJobId: &f.ArrayOf, JobStatus: s})
+			inputs = append(inputs, awsbatch.ListJobsInput{ArrayJobId: &f.ArrayOf, JobStatus: s})
 		}
 		return inputs, nil
 	}
@@ -73,9 +73,9 @@ func (c *Client) listInputs(ctx context.Context, f Filter) (inputs []batch.ListJ
 }
 
 // listJobs yields all pages of one ListJobs.
-func (c *Client) listJobs(ctx context.Context, in batch.ListJobsInput) iter.Seq2[types.JobSummary, error] {
+func (c *Client) listJobs(ctx context.Context, in awsbatch.ListJobsInput) iter.Seq2[types.JobSummary, error] {
 	return func(yield func(types.JobSummary, error) bool) {
-		pages := batch.NewListJobsPaginator(c.batch, &in)
+		pages := awsbatch.NewListJobsPaginator(c.batch, &in)
 		for pages.HasMorePages() {
 			page, err := pages.NextPage(ctx)
 			if err != nil {
@@ -94,7 +94,7 @@ func (c *Client) listJobs(ctx context.Context, in batch.ListJobsInput) iter.Seq2
 // Queues returns all job queues.
 func (c *Client) Queues(ctx context.Context) ([]types.JobQueueDetail, error) {
 	var queues []types.JobQueueDetail
-	pages := batch.NewDescribeJobQueuesPaginator(c.batch, &batch.DescribeJobQueuesInput{})
+	pages := awsbatch.NewDescribeJobQueuesPaginator(c.batch, &awsbatch.DescribeJobQueuesInput{})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
@@ -116,7 +116,7 @@ func (c *Client) queueNames(ctx context.Context) ([]string, error) {
 
 // CreateQueue makes a FIFO job queue of priority 1 on one compute environment.
 func (c *Client) CreateQueue(ctx context.Context, name, environment string) error {
-	_, err := c.batch.CreateJobQueue(ctx, &batch.CreateJobQueueInput{
+	_, err := c.batch.CreateJobQueue(ctx, &awsbatch.CreateJobQueueInput{
 		JobQueueName: &name,
 		Priority:     aws.Int32(1),
 		ComputeEnvironmentOrder: []types.ComputeEnvironmentOrder{
@@ -138,7 +138,7 @@ func (c *Client) Depth(ctx context.Context, queue string) (map[types.JobStatus]i
 	depth := map[types.JobStatus]int{}
 	var arrays []string
 	for _, status := range unended {
-		for job, err := range c.listJobs(ctx, batch.ListJobsInput{JobQueue: &queue, JobStatus: status}) {
+		for job, err := range c.listJobs(ctx, awsbatch.ListJobsInput{JobQueue: &queue, JobStatus: status}) {
 			if err != nil {
 				return nil, err
 			}
@@ -167,7 +167,7 @@ func (c *Client) Depth(ctx context.Context, queue string) (map[types.JobStatus]i
 // Environments returns compute environments by name or ARN; none of the words: all.
 func (c *Client) Environments(ctx context.Context, words ...string) ([]types.ComputeEnvironmentDetail, error) {
 	var all []types.ComputeEnvironmentDetail
-	pages := batch.NewDescribeComputeEnvironmentsPaginator(c.batch, &batch.DescribeComputeEnvironmentsInput{ComputeEnvironments: words})
+	pages := awsbatch.NewDescribeComputeEnvironmentsPaginator(c.batch, &awsbatch.DescribeComputeEnvironmentsInput{ComputeEnvironments: words})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {

@@ -9,6 +9,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/batchctl/batchctl/pkg/batch"
 )
 
 func listed(id, name, queue string, status types.JobStatus, created int64) types.JobSummary {
@@ -192,8 +194,8 @@ func TestResolvePart(t *testing.T) {
 
 func TestShortID(t *testing.T) {
 	for in, want := range map[string]string{idA: "aaaa1111", idA + ":3": "aaaa1111:3", idA + "#0": "aaaa1111#0", "x": "x", "": ""} {
-		if got := ShortID(in); got != want {
-			t.Errorf("ShortID(%q) = %q, want %q", in, got, want)
+		if got := batch.ShortID(in); got != want {
+			t.Errorf("batch.ShortID(%q) = %q, want %q", in, got, want)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/rpc"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
@@ -165,7 +166,7 @@ func (t *tail) take(ctx context.Context, job types.JobDetail, emit func(Line) bo
 		}
 		t.first = i
 	}
-	if t.over.IsZero() && (Ended(job.Status) || t.Attempt > 0 && len(job.Attempts) >= t.Attempt) {
+	if t.over.IsZero() && (batch.HasEnded(job.Status) || t.Attempt > 0 && len(job.Attempts) >= t.Attempt) {
 		t.over = time.Now()
 		stopped := time.UnixMilli(aws.ToInt64(job.StoppedAt))
 		t.silent = len(slices.Concat(attempts[min(max(t.first, 0), len(attempts)):]...)) == 0 || job.StoppedAt != nil && time.Since(stopped) > longAgo
@@ -190,7 +191,7 @@ func (t *tail) wanted(job types.JobDetail, attempts [][]stream) ([][]stream, err
 	if len(attempts) >= t.Attempt {
 		return attempts[:t.Attempt], nil
 	}
-	if t.Follow && !Ended(job.Status) {
+	if t.Follow && !batch.HasEnded(job.Status) {
 		return nil, nil
 	}
 	return nil, fmt.Errorf("job %s has no attempt %d: it made %d", aws.ToString(job.JobName), t.Attempt, len(attempts))
@@ -382,9 +383,9 @@ func elsewhere(format string, args ...any) error {
 
 // logsElsewhere is an error for a job that has no log of its own in CloudWatch.
 func logsElsewhere(job types.JobDetail) error {
-	name, short := aws.ToString(job.JobName), ShortID(aws.ToString(job.JobId))
+	name, short := aws.ToString(job.JobName), batch.ShortID(aws.ToString(job.JobId))
 	switch {
-	case isArrayParent(job):
+	case batch.IsArray(job):
 		return elsewhere("job %s is an array: each child has its own log, name one: %s:0", name, short)
 	case job.NodeProperties != nil && job.NodeDetails == nil:
 		return elsewhere("job %s has several nodes: each has its own log, name one: %s#0", name, short)

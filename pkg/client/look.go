@@ -6,13 +6,13 @@ import (
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
 // QueueSnapshot returns how much a queue's jobs use, and which of them are next.
-func (c *Client) QueueSnapshot(ctx context.Context, queue string) (*batch.GetJobQueueSnapshotOutput, error) {
-	out, err := c.batch.GetJobQueueSnapshot(ctx, &batch.GetJobQueueSnapshotInput{JobQueue: &queue})
+func (c *Client) QueueSnapshot(ctx context.Context, queue string) (*awsbatch.GetJobQueueSnapshotOutput, error) {
+	out, err := c.batch.GetJobQueueSnapshot(ctx, &awsbatch.GetJobQueueSnapshotInput{JobQueue: &queue})
 	if err != nil {
 		return nil, failure("get the snapshot of job queue "+queue, err)
 	}
@@ -27,7 +27,7 @@ type QueueLook struct {
 	// More are the statuses of which the queue has more jobs.
 	More []types.JobStatus
 	// Snapshot is nil when the service does not give one: SnapshotErr says why.
-	Snapshot    *batch.GetJobQueueSnapshotOutput
+	Snapshot    *awsbatch.GetJobQueueSnapshotOutput
 	SnapshotErr error
 }
 
@@ -38,7 +38,7 @@ func (c *Client) Look(ctx context.Context, queue string) (*QueueLook, error) {
 	look := &QueueLook{}
 	place := map[string]int{}
 	for _, status := range unended { // in this order a job that moves on is not missed
-		page, err := c.batch.ListJobs(ctx, &batch.ListJobsInput{JobQueue: &queue, JobStatus: status})
+		page, err := c.batch.ListJobs(ctx, &awsbatch.ListJobsInput{JobQueue: &queue, JobStatus: status})
 		if err != nil {
 			return nil, failure("list jobs", err)
 		}

@@ -7,8 +7,10 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/batch"
 )
 
 const (
@@ -53,7 +55,7 @@ func (c *Client) listQueue(ctx context.Context, r *run, queue string, tasks []*t
 		byName[aws.ToString(t.submit.JobName)] = t
 	}
 	jobs, twins := map[*task][]types.JobSummary{}, []string(nil)
-	pages := batch.NewListJobsPaginator(c.batch, &batch.ListJobsInput{JobQueue: &queue,
+	pages := awsbatch.NewListJobsPaginator(c.batch, &awsbatch.ListJobsInput{JobQueue: &queue,
 		Filters: []types.KeyValuesPair{{Name: aws.String("AFTER_CREATED_AT"), Values: []string{strconv.FormatInt(since.UnixMilli(), 10)}}}})
 	for calls := 0; pages.HasMorePages(); calls++ {
 		if calls == len(tasks) {
@@ -65,7 +67,7 @@ func (c *Client) listQueue(ctx context.Context, r *run, queue string, tasks []*t
 		}
 		for _, job := range page.JobSummaryList {
 			t := byName[aws.ToString(job.JobName)]
-			if t == nil || isChild(job) {
+			if t == nil || batch.IsChild(job) {
 				continue
 			}
 			id := aws.ToString(job.JobId)

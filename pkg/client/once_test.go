@@ -23,7 +23,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/local"
@@ -173,7 +173,7 @@ func (w *weather) serve(name string, r *http.Request) (*http.Response, error) {
 	defer w.mu.Unlock()
 	switch name {
 	case "SubmitJob":
-		var job batch.SubmitJobOutput
+		var job awsbatch.SubmitJobOutput
 		if err := wire.Unmarshal(body, &job); err != nil {
 			return nil, err
 		}
@@ -206,7 +206,7 @@ func (w *weather) resign(r *http.Request) error {
 
 // hide takes the jobs out of a listing that it does not show yet.
 func (w *weather) hide(body []byte) ([]byte, error) {
-	var list batch.ListJobsOutput
+	var list awsbatch.ListJobsOutput
 	if err := wire.Unmarshal(body, &list); err != nil {
 		return nil, err
 	}
@@ -234,7 +234,7 @@ func (sleeper) Unhonoured(*types.ContainerProperties) []string { return nil }
 // service is an engine with a definition to submit to.
 type service struct {
 	engine *local.Engine
-	direct *batch.Client
+	direct *awsbatch.Client
 	*weather
 }
 
@@ -252,9 +252,9 @@ func newService(t *testing.T, lag func() time.Duration, vcpus float64, runs loca
 		}
 	})
 	cfg := engine.Config("")
-	s := &service{engine, batch.NewFromConfig(cfg), &weather{next: cfg.HTTPClient, cfg: cfg, lag: lag,
+	s := &service{engine, awsbatch.NewFromConfig(cfg), &weather{next: cfg.HTTPClient, cfg: cfg, lag: lag,
 		random: rand.New(rand.NewPCG(1, 2)), visible: map[string]time.Time{}, calls: map[string]int{}}}
-	_, err = s.direct.RegisterJobDefinition(t.Context(), &batch.RegisterJobDefinitionInput{
+	_, err = s.direct.RegisterJobDefinition(t.Context(), &awsbatch.RegisterJobDefinitionInput{
 		JobDefinitionName: aws.String("work"), Type: types.JobDefinitionTypeContainer,
 		ContainerProperties: &types.ContainerProperties{Image: aws.String("busybox"), Command: []string{"true"},
 			ResourceRequirements: []types.ResourceRequirement{{Type: "VCPU", Value: aws.String("1")}, {Type: "MEMORY", Value: aws.String("64")}}}})
@@ -304,7 +304,7 @@ func works(n int) *plan.Plan {
 	p := &plan.Plan{Name: "many"}
 	for i := range n {
 		p.Jobs = append(p.Jobs, &plan.Job{Name: fmt.Sprintf("job-%d", i),
-			Submit: &batch.SubmitJobInput{JobName: aws.String(fmt.Sprintf("job-%d", i)), JobQueue: aws.String("default"), JobDefinition: aws.String("work")}})
+			Submit: &awsbatch.SubmitJobInput{JobName: aws.String(fmt.Sprintf("job-%d", i)), JobQueue: aws.String("default"), JobDefinition: aws.String("work")}})
 	}
 	return p
 }
@@ -432,7 +432,7 @@ func TestDefaultRetryerDoubles(t *testing.T) {
 				for j := range todo {
 					// A client each, as of a program each: one client for all has a quota
 					// of retries, and gives up on jobs that were accepted.
-					plain := batch.NewFromConfig(s.config())
+					plain := awsbatch.NewFromConfig(s.config())
 					_, _ = plain.SubmitJob(t.Context(), j.Submit) // what it says of doubled jobs: err == nil
 				}
 			})

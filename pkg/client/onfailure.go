@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/batchctl/batchctl/pkg/batch"
 )
 
 // StoppedError is a submission that was refused in its middle, and of which all that
@@ -29,7 +31,7 @@ func (e *StoppedError) Error() string {
 	}
 	var names []string
 	for _, s := range e.Stopped {
-		names = append(names, s.Name+" ("+ShortID(s.ID)+")")
+		names = append(names, s.Name+" ("+batch.ShortID(s.ID)+")")
 	}
 	return fmt.Sprintf("%s; stopped what had been accepted, %d of %d jobs: %s", why, len(names), e.Jobs, strings.Join(names, ", "))
 }

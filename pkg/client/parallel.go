@@ -11,7 +11,7 @@ import (
 	"strconv"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/plan"
@@ -81,7 +81,7 @@ func groups(p *plan.Plan, tasks []*task) (all []*group) {
 	return all
 }
 
-func arraySize(in *batch.SubmitJobInput) int {
+func arraySize(in *awsbatch.SubmitJobInput) int {
 	if in.ArrayProperties == nil {
 		return 0
 	}
@@ -160,13 +160,13 @@ func (c *Client) makeResource(ctx context.Context, r *run, t *task, done *onceEa
 		if err := r.noteResource(t.resource, t.maxParallel); err != nil {
 			return err
 		}
-		_, err := c.batch.CreateConsumableResource(ctx, &batch.CreateConsumableResourceInput{ConsumableResourceName: &t.resource,
+		_, err := c.batch.CreateConsumableResource(ctx, &awsbatch.CreateConsumableResourceInput{ConsumableResourceName: &t.resource,
 			ResourceType: aws.String(replenishable), TotalQuantity: aws.Int64(int64(t.maxParallel)), Tags: map[string]string{RunTag: r.name}})
 		if err == nil {
 			return nil
 		}
 		if refused(err) && !throttled(err) {
-			there, describeErr := c.batch.DescribeConsumableResource(ctx, &batch.DescribeConsumableResourceInput{ConsumableResource: &t.resource})
+			there, describeErr := c.batch.DescribeConsumableResource(ctx, &awsbatch.DescribeConsumableResourceInput{ConsumableResource: &t.resource})
 			if describeErr == nil && there.Tags[RunTag] == r.name {
 				return nil
 			}

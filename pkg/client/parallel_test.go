@@ -9,9 +9,10 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/plan"
 )
 
@@ -157,7 +158,7 @@ func TestResourcesToCollect(t *testing.T) {
 	inCalm(t, func(t *testing.T, s *service, _ *workers) {
 		c := withLedger(t, New(s.config()))
 		create := func(name, run string) {
-			in := &batch.CreateConsumableResourceInput{ConsumableResourceName: &name, TotalQuantity: aws.Int64(3)}
+			in := &awsbatch.CreateConsumableResourceInput{ConsumableResourceName: &name, TotalQuantity: aws.Int64(3)}
 			if run != "" {
 				in.Tags = map[string]string{RunTag: run}
 			}
@@ -193,7 +194,7 @@ func TestResourcesToCollect(t *testing.T) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 		time.Sleep(youngResource)
-		if got, want := look(), []string{"batchctl-33333333-a", "batchctl-44444444-b used by job held (" + ShortID(jobs[0].ID) + ")"}; !slices.Equal(got, want) {
+		if got, want := look(), []string{"batchctl-33333333-a", "batchctl-44444444-b used by job held (" + batch.ShortID(jobs[0].ID) + ")"}; !slices.Equal(got, want) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 		if _, err := c.Stop(t.Context(), jobs[0].ID, ""); err != nil {

@@ -3,14 +3,14 @@ package client
 import (
 	"context"
 
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
 // DisableQueue has a job queue, by name or ARN, take no more jobs; those in it go on.
 func (c *Client) DisableQueue(ctx context.Context, queue string) error {
 	err := c.patiently(ctx, func() error {
-		_, err := c.batch.UpdateJobQueue(ctx, &batch.UpdateJobQueueInput{JobQueue: &queue, State: types.JQStateDisabled})
+		_, err := c.batch.UpdateJobQueue(ctx, &awsbatch.UpdateJobQueueInput{JobQueue: &queue, State: types.JQStateDisabled})
 		return err
 	})
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
@@ -106,6 +106,6 @@ func (c *Client) RecheckDuplicates(ctx context.Context) error {
 func recheckOf(e Entry, job types.JobDetail) *task {
 	name := jobName(aws.ToString(job.JobName), e.Submission)
 	return &task{name: e.Name, submission: e.Submission, definer: -1, done: true, at: e.Time, last: e.Time,
-		submit: &batch.SubmitJobInput{JobName: &name, JobQueue: aws.String(e.Queue)},
+		submit: &awsbatch.SubmitJobInput{JobName: &name, JobQueue: aws.String(e.Queue)},
 		result: Submitted{Name: e.Name, ID: e.ID, Queue: e.Queue}}
 }

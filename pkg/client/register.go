@@ -10,10 +10,10 @@ import (
 	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
-	"github.com/batchctl/batchctl/pkg/plan"
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
@@ -40,7 +40,7 @@ type registered struct {
 }
 
 // of returns the definition that a request stands for.
-func (d *definitions) of(ctx context.Context, c *Client, in *batch.RegisterJobDefinitionInput) (*registered, error) {
+func (d *definitions) of(ctx context.Context, c *Client, in *awsbatch.RegisterJobDefinitionInput) (*registered, error) {
 	hash, err := contentHash(in)
 	if err != nil {
 		return nil, fmt.Errorf("register job definition %s: %w", aws.ToString(in.JobDefinitionName), err)
@@ -61,7 +61,7 @@ func (d *definitions) of(ctx context.Context, c *Client, in *batch.RegisterJobDe
 
 // definition returns the ARN of an ACTIVE revision with this content and
 // registers one when there is none; fresh says which.
-func (c *Client) definition(ctx context.Context, in *batch.RegisterJobDefinitionInput, hash string) (arn string, fresh bool, err error) {
+func (c *Client) definition(ctx context.Context, in *awsbatch.RegisterJobDefinitionInput, hash string) (arn string, fresh bool, err error) {
 	name := aws.ToString(in.JobDefinitionName)
 	if arn, err = c.findDefinition(ctx, name, hash); arn != "" || err != nil {
 		return arn, false, err
@@ -76,7 +76,7 @@ func (c *Client) definition(ctx context.Context, in *batch.RegisterJobDefinition
 // findDefinition returns the newest ACTIVE revision with the hash, or "".
 func (c *Client) findDefinition(ctx context.Context, name, hash string) (string, error) {
 	var newest types.JobDefinition
-	pages := batch.NewDescribeJobDefinitionsPaginator(c.batch, &batch.DescribeJobDefinitionsInput{
+	pages := awsbatch.NewDescribeJobDefinitionsPaginator(c.batch, &awsbatch.DescribeJobDefinitionsInput{
 		JobDefinitionName: &name, Status: aws.String("ACTIVE")})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
@@ -96,12 +96,12 @@ func (c *Client) findDefinition(ctx context.Context, name, hash string) (string,
 // stands for the newest ACTIVE revision, by name:revision or by ARN. One that is not
 // there is a *NoSuchDefinitionError.
 func (c *Client) registeredDefinition(ctx context.Context, word string) (types.JobDefinition, error) {
-	in := &batch.DescribeJobDefinitionsInput{JobDefinitions: []string{word}}
-	if name := plan.DefinitionName(word); !strings.Contains(name, ":") {
-		in = &batch.DescribeJobDefinitionsInput{JobDefinitionName: &name, Status: aws.String("ACTIVE")}
+	in := &awsbatch.DescribeJobDefinitionsInput{JobDefinitions: []string{word}}
+	if name := batch.Name(word); !strings.Contains(name, ":") {
+		in = &awsbatch.DescribeJobDefinitionsInput{JobDefinitionName: &name, Status: aws.String("ACTIVE")}
 	}
 	var newest types.JobDefinition
-	pages := batch.NewDescribeJobDefinitionsPaginator(c.batch, in)
+	pages := awsbatch.NewDescribeJobDefinitionsPaginator(c.batch, in)
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
@@ -127,7 +127,7 @@ func (e *NoSuchDefinitionError) Error() string {
 }
 
 // contentHash identifies a registration by what it asks for.
-func contentHash(in *batch.RegisterJobDefinitionInput) (string, error) {
+func contentHash(in *awsbatch.RegisterJobDefinitionInput) (string, error) {
 	bare := *in
 	bare.Tags = maps.Clone(in.Tags)
 	delete(bare.Tags, ContentTag)
@@ -144,7 +144,7 @@ func contentHash(in *batch.RegisterJobDefinitionInput) (string, error) {
 
 // withHash adds the content tag. A definition that has no room for another tag
 // goes without: it is registered anew each time.
-func withHash(in *batch.RegisterJobDefinitionInput, hash string) *batch.RegisterJobDefinitionInput {
+func withHash(in *awsbatch.RegisterJobDefinitionInput, hash string) *awsbatch.RegisterJobDefinitionInput {
 	tagged := *in
 	tagged.Tags = maps.Clone(in.Tags)
 	if tagged.Tags == nil {

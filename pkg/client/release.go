@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/batch"
 )
 
 // youngResource is how old a resource has to be before it is removed by somebody who
@@ -32,7 +34,7 @@ type Resource struct {
 // stay: those that a job which has not ended asks for, or an open run of this ledger,
 // and those of less than a day ago.
 func (c *Client) Resources(ctx context.Context) ([]Resource, error) {
-	pages := batch.NewListConsumableResourcesPaginator(c.batch, &batch.ListConsumableResourcesInput{
+	pages := awsbatch.NewListConsumableResourcesPaginator(c.batch, &awsbatch.ListConsumableResourcesInput{
 		Filters: []types.KeyValuesPair{{Name: aws.String("CONSUMABLE_RESOURCE_NAME"), Values: []string{resourcePrefix + "*"}}}})
 	var names []string
 	for pages.HasMorePages() {
@@ -75,7 +77,7 @@ func (c *Client) ReleaseResources(ctx context.Context, ids ...string) (removed [
 
 // RemoveResource deletes a consumable resource. One that is gone already is no error.
 func (c *Client) RemoveResource(ctx context.Context, r Resource) error {
-	_, err := c.batch.DeleteConsumableResource(ctx, &batch.DeleteConsumableResourceInput{ConsumableResource: &r.Name})
+	_, err := c.batch.DeleteConsumableResource(ctx, &awsbatch.DeleteConsumableResourceInput{ConsumableResource: &r.Name})
 	if err != nil && !resourceNotFound(err) {
 		return failure("delete consumable resource "+r.Name, err)
 	}
@@ -88,15 +90,12 @@ func boundsOf(job types.JobDetail) (names []string) {
 		return nil
 	}
 	for _, r := range job.ConsumableResourceProperties.ConsumableResourceList {
-		if name := lastOf(aws.ToString(r.ConsumableResource)); strings.HasPrefix(name, resourcePrefix) {
+		if name := batch.Name(aws.ToString(r.ConsumableResource)); strings.HasPrefix(name, resourcePrefix) {
 			names = append(names, name)
 		}
 	}
 	return names
 }
-
-// lastOf is the name at the end of an ARN, or the word itself.
-func lastOf(arn string) string { return arn[strings.LastIndexByte(arn, '/')+1:] }
 
 // ourResources looks at resources of these names and leaves out what is not ours.
 func (c *Client) ourResources(ctx context.Context, names []string, young time.Duration) (ours []Resource, err error) {
@@ -109,7 +108,7 @@ func (c *Client) ourResources(ctx context.Context, names []string, young time.Du
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		out, err := c.batch.DescribeConsumableResource(ctx, &batch.DescribeConsumableResourceInput{ConsumableResource: &name})
+		out, err := c.batch.DescribeConsumableResource(ctx, &awsbatch.DescribeConsumableResourceInput{ConsumableResource: &name})
 		if resourceNotFound(err) {
 			continue // removed just now
 		}
@@ -142,7 +141,7 @@ func (c *Client) resourceUsedBy(ctx context.Context, name, run string) (string, 
 		return by, err
 	}
 	for _, status := range unended {
-		pages := batch.NewListJobsByConsumableResourcePaginator(c.batch, &batch.ListJobsByConsumableResourceInput{ConsumableResource: &name,
+		pages := awsbatch.NewListJobsByConsumableResourcePaginator(c.batch, &awsbatch.ListJobsByConsumableResourceInput{ConsumableResource: &name,
 			Filters: []types.KeyValuesPair{{Name: aws.String("JOB_STATUS"), Values: []string{string(status)}}}})
 		for pages.HasMorePages() {
 			page, err := pages.NextPage(ctx)
@@ -150,9 +149,9 @@ func (c *Client) resourceUsedBy(ctx context.Context, name, run string) (string, 
 				return "", failure("list jobs by consumable resource "+name, err)
 			}
 			for _, job := range page.Jobs {
-				if !Ended(types.JobStatus(aws.ToString(job.JobStatus))) {
-					id := lastOf(aws.ToString(job.JobArn))
-					return fmt.Sprintf("used by job %s (%s)", DisplayName(aws.ToString(job.JobName)), ShortID(id)), nil
+				if !batch.HasEnded(types.JobStatus(aws.ToString(job.JobStatus))) {
+					id := batch.Name(aws.ToString(job.JobArn))
+					return fmt.Sprintf("used by job %s (%s)", DisplayName(aws.ToString(job.JobName)), batch.ShortID(id)), nil
 				}
 			}
 		}
@@ -182,8 +181,8 @@ func (c *Client) runUses(ctx context.Context, name, run string) (string, error) 
 	for _, e := range entries {
 		job, shown := jobs[e.ID]
 		lags := !shown && time.Since(e.Time) < settleTime
-		if lags || shown && !Ended(job.Status) && slices.Contains(boundsOf(job), name) {
-			return fmt.Sprintf("used by job %s (%s)", e.Name, ShortID(e.ID)), nil
+		if lags || shown && !batch.HasEnded(job.Status) && slices.Contains(boundsOf(job), name) {
+			return fmt.Sprintf("used by job %s (%s)", e.Name, batch.ShortID(e.ID)), nil
 		}
 	}
 	return "", nil

@@ -10,6 +10,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/batch"
 )
 
 // keptFor is how long Batch surely keeps a job that has ended (user guide, job
@@ -47,7 +49,7 @@ func (l *Ledger) outcomesPath() string { return filepath.Join(l.Dir, "outcomes.j
 // Remember writes down how jobs ended, each once. Jobs that have not ended are
 // passed over.
 func (l *Ledger) Remember(jobs ...types.JobDetail) error {
-	jobs = slices.DeleteFunc(slices.Clone(jobs), func(j types.JobDetail) bool { return !Ended(j.Status) })
+	jobs = slices.DeleteFunc(slices.Clone(jobs), func(j types.JobDetail) bool { return !batch.HasEnded(j.Status) })
 	if len(jobs) == 0 {
 		return nil
 	}
@@ -80,7 +82,7 @@ func (l *Ledger) Remember(jobs ...types.JobDetail) error {
 func (l *Ledger) outcome(job types.JobDetail) Outcome {
 	o := Outcome{Seen: time.Now().UTC().Truncate(time.Millisecond), Target: l.Target, ID: aws.ToString(job.JobId), Name: aws.ToString(job.JobName),
 		Queue: aws.ToString(job.JobQueue), Definition: aws.ToString(job.JobDefinition), Status: job.Status, Reason: aws.ToString(job.StatusReason),
-		CreatedAt: job.CreatedAt, StartedAt: job.StartedAt, StoppedAt: job.StoppedAt, Size: int32(Size(job))}
+		CreatedAt: job.CreatedAt, StartedAt: job.StartedAt, StoppedAt: job.StoppedAt, Size: int32(batch.ArraySize(job))}
 	if job.Container != nil {
 		o.ExitCode, o.Container = job.Container.ExitCode, aws.ToString(job.Container.Reason)
 	}
@@ -219,7 +221,7 @@ func (m memory) job(id string) (types.JobDetail, bool) {
 	if o, ok := m.outcomes[id]; ok {
 		return o.job(), true
 	}
-	base, _ := splitIndex(id)
+	base, _ := batch.SplitID(id)
 	e, ok := m.entries[base]
 	e.ID = id
 	if parent, ended := m.outcomes[base]; ended {

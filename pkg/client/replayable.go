@@ -8,7 +8,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 
 	"github.com/batchctl/batchctl/pkg/rpc"
 )
@@ -18,7 +18,7 @@ import (
 // behind which a middlebox can read TLS. Over TLS to a host name of AWS, with the
 // authorities of the system, nothing on the way can repeat a request.
 func CanReplay(ctx context.Context, cfg aws.Config) bool {
-	endpoint := rpc.Endpoint(ctx, cfg, batch.ServiceID)
+	endpoint := rpc.Endpoint(ctx, cfg, awsbatch.ServiceID)
 	if endpoint == "" {
 		endpoint = "https://batch." + cfg.Region + ".amazonaws.com"
 	}

@@ -8,20 +8,20 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
-	"github.com/batchctl/batchctl/pkg/plan"
+	"github.com/batchctl/batchctl/pkg/batch"
 )
 
 // request is the SubmitJob that a job of one container came of, as far as it differs
 // from its definition. Its dependencies are for inOrder.
-func (r *retrying) request(ctx context.Context, job types.JobDetail) (*batch.SubmitJobInput, error) {
+func (r *retrying) request(ctx context.Context, job types.JobDetail) (*awsbatch.SubmitJobInput, error) {
 	d, err := r.definition(ctx, job)
 	if err != nil {
 		return nil, err
 	}
-	in := &batch.SubmitJobInput{JobQueue: aws.String(lastOf(aws.ToString(job.JobQueue))), JobDefinition: job.JobDefinition,
+	in := &awsbatch.SubmitJobInput{JobQueue: aws.String(batch.Name(aws.ToString(job.JobQueue))), JobDefinition: job.JobDefinition,
 		ContainerOverrides: overridesOf(job.Container, d.ContainerProperties), ShareIdentifier: job.ShareIdentifier, Tags: retryTags(job)}
 	for name, value := range job.Parameters {
 		if own, ok := d.Parameters[name]; !ok || own != value {
@@ -61,7 +61,7 @@ func (r *retrying) definition(ctx context.Context, job types.JobDetail) (types.J
 	}
 	switch {
 	case aws.ToString(d.Status) == "INACTIVE":
-		return d, no("its definition " + plan.DefinitionName(arn) + " is INACTIVE; submit its file again")
+		return d, no("its definition " + batch.Name(arn) + " is INACTIVE; submit its file again")
 	case d.ContainerProperties == nil || job.Container == nil || job.NodeProperties != nil:
 		return d, no("it has more than one container, or runs on Kubernetes, and what was overridden there is not known; submit its file again")
 	}
@@ -145,21 +145,21 @@ func otherResources(job types.JobDetail, d types.JobDefinition) *types.Consumabl
 			return nil
 		}
 		return slices.DeleteFunc(slices.Clone(p.ConsumableResourceList), func(r types.ConsumableResourceRequirement) bool {
-			return job.Tags[MaxParallelTag] != "" && strings.HasPrefix(lastOf(aws.ToString(r.ConsumableResource)), resourcePrefix)
+			return job.Tags[MaxParallelTag] != "" && strings.HasPrefix(batch.Name(aws.ToString(r.ConsumableResource)), resourcePrefix)
 		})
 	}
 	mine, own := list(job.ConsumableResourceProperties), list(d.ConsumableResourceProperties)
 	same := len(mine) == len(own)
 	for _, r := range mine {
 		same = same && slices.ContainsFunc(own, func(o types.ConsumableResourceRequirement) bool {
-			return lastOf(aws.ToString(o.ConsumableResource)) == lastOf(aws.ToString(r.ConsumableResource)) && aws.ToInt64(o.Quantity) == aws.ToInt64(r.Quantity)
+			return batch.Name(aws.ToString(o.ConsumableResource)) == batch.Name(aws.ToString(r.ConsumableResource)) && aws.ToInt64(o.Quantity) == aws.ToInt64(r.Quantity)
 		})
 	}
 	if same {
 		return nil
 	}
 	for i, r := range mine {
-		mine[i].ConsumableResource = aws.String(lastOf(aws.ToString(r.ConsumableResource)))
+		mine[i].ConsumableResource = aws.String(batch.Name(aws.ToString(r.ConsumableResource)))
 	}
 	return &types.ConsumableResourceProperties{ConsumableResourceList: mine}
 }

@@ -12,32 +12,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/diag"
 )
-
-// shortLen is how much of a job id is shown: 8 hex digits tell tens of thousands
-// of jobs apart.
-const shortLen = 8
 
 var (
 	fullID  = lazy(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
 	shortID = lazy(`^[0-9a-f]{4,8}(-[0-9a-f-]*)?$`)
 )
-
-// ShortID is the first 8 characters of a job id, with the index of an array
-// child (:3) or a node (#0) kept.
-func ShortID(id string) string {
-	base, suffix := splitIndex(id)
-	return base[:min(len(base), shortLen)] + suffix
-}
-
-// splitIndex parts `train:3` into `train` and `:3`.
-func splitIndex(word string) (base, suffix string) {
-	if i := strings.IndexAny(word, ":#"); i >= 0 {
-		return word[:i], word[i:]
-	}
-	return word, ""
-}
 
 // AmbiguousIDError is a short id that several jobs share.
 type AmbiguousIDError struct {
@@ -69,10 +51,10 @@ func (e *NoSuchJobError) Error() string {
 // the job does not have is a *NoSuchPartError. The ledger is asked first, then the
 // service; no queues stands for all.
 func (c *Client) Resolve(ctx context.Context, word string, queues []string) (string, error) {
-	if strings.HasPrefix(word, "arn:") {
+	if batch.IsARN(word) {
 		_, word, _ = strings.Cut(word, "job/")
 	}
-	base, suffix := splitIndex(word)
+	base, suffix := batch.SplitID(word)
 	if fullID().MatchString(base) {
 		return word, c.checkSuffix(ctx, word, base, suffix)
 	}

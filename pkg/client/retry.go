@@ -10,9 +10,10 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/plan"
 	"github.com/batchctl/batchctl/pkg/sweep"
 )
@@ -38,7 +39,7 @@ type NothingFailedError struct{ IDs []string }
 func (e *NothingFailedError) Error() string {
 	var short []string
 	for _, id := range e.IDs {
-		short = append(short, ShortID(id))
+		short = append(short, batch.ShortID(id))
 	}
 	return "nothing failed in " + strings.Join(short, ", ")
 }
@@ -50,14 +51,14 @@ type NotEndedError struct {
 }
 
 func (e *NotEndedError) Error() string {
-	return fmt.Sprintf("job %s (%s) is %s: wait for its end", e.Job, ShortID(e.ID), e.Status)
+	return fmt.Sprintf("job %s (%s) is %s: wait for its end", e.Job, batch.ShortID(e.ID), e.Status)
 }
 
 // RetryError is a job that cannot be run again from what is known of it.
 type RetryError struct{ Job, ID, Why string }
 
 func (e *RetryError) Error() string {
-	return fmt.Sprintf("job %s (%s) cannot be retried: %s", e.Job, ShortID(e.ID), e.Why)
+	return fmt.Sprintf("job %s (%s) cannot be retried: %s", e.Job, batch.ShortID(e.ID), e.Why)
 }
 
 // Retry makes a plan that runs again what failed of these jobs: of an array its FAILED
@@ -110,7 +111,7 @@ func partedIDs(ids []string) (arrays []string, wanted map[string][]int, err erro
 	wanted = map[string][]int{}
 	whole := map[string]bool{}
 	for _, id := range ids {
-		base, suffix := splitIndex(id)
+		base, suffix := batch.SplitID(id)
 		arrays = append(arrays, base)
 		if suffix == "" {
 			whole[base] = true
@@ -138,11 +139,11 @@ type retrying struct {
 // again is what runs again what failed of a job: no parts where nothing did.
 func (r *retrying) again(ctx context.Context, job types.JobDetail, wanted []int) (*runAgain, error) {
 	name, id := aws.ToString(job.JobName), aws.ToString(job.JobId)
-	if !Ended(job.Status) && wanted == nil && !r.options.Partial {
+	if !batch.HasEnded(job.Status) && wanted == nil && !r.options.Partial {
 		return nil, &NotEndedError{name, id, job.Status}
 	}
 	again := &runAgain{job: job}
-	if Size(job) == 0 {
+	if batch.ArraySize(job) == 0 {
 		if job.Status != types.JobStatusFailed {
 			return again, nil
 		}
@@ -177,7 +178,7 @@ func (r *retrying) again(ctx context.Context, job types.JobDetail, wanted []int)
 func (r *retrying) failed(ctx context.Context, array string, wanted []int) (indexes []int, err error) {
 	ids, err := r.client.FailedChildren(ctx, array)
 	for _, id := range ids {
-		_, suffix := splitIndex(id)
+		_, suffix := batch.SplitID(id)
 		index, err := strconv.Atoi(suffix[1:])
 		if err == nil && (wanted == nil || slices.Contains(wanted, index)) {
 			indexes = append(indexes, index)
@@ -214,7 +215,7 @@ func damagedCells(job types.JobDetail, why string) error {
 
 // asSweep makes children find their cells: those of a sweep do by themselves, those
 // of a plain array are given a launcher.
-func asSweep(job types.JobDetail, in *batch.SubmitJobInput) error {
+func asSweep(job types.JobDetail, in *awsbatch.SubmitJobInput) error {
 	_, text := variable(job, sweep.DocumentVariable)
 	_, url := variable(job, sweep.URLVariable)
 	if text || url {
@@ -224,14 +225,14 @@ func asSweep(job types.JobDetail, in *batch.SubmitJobInput) error {
 		return &RetryError{aws.ToString(job.JobName), aws.ToString(job.JobId),
 			"its command is its image's own, before which no launcher can be put; write the command out, and submit all of it again"}
 	}
-	s := sweep.Sweep{Kind: sweep.Plain, Launcher: sweep.Shell, Size: Size(job)}
+	s := sweep.Sweep{Kind: sweep.Plain, Launcher: sweep.Shell, Size: batch.ArraySize(job)}
 	in.ContainerOverrides.Command = s.Command(job.Container.Command)
 	setVariable(in, sweep.DocumentVariable, s.Document())
 	return nil
 }
 
 // arrays are the jobs for some cells: each with no more than a request has room for.
-func (r *retrying) arrays(job types.JobDetail, in *batch.SubmitJobInput, cells []int) (all []*plan.Job, err error) {
+func (r *retrying) arrays(job types.JobDetail, in *awsbatch.SubmitJobInput, cells []int) (all []*plan.Job, err error) {
 	setVariable(in, sweep.CellsVariable, "")
 	size, err := sizeOf(*withVariable(in.ContainerOverrides, newSubmissionID()))
 	if err != nil {
@@ -264,13 +265,13 @@ func (r *retrying) arrays(job types.JobDetail, in *batch.SubmitJobInput, cells [
 }
 
 // retryJob is a job of the plan, named after the one that it runs again.
-func retryJob(job types.JobDetail, in *batch.SubmitJobInput, suffix string) *plan.Job {
+func retryJob(job types.JobDetail, in *awsbatch.SubmitJobInput, suffix string) *plan.Job {
 	name := aws.ToString(job.JobName)
 	name = name[:min(len(name), maxUserName-len(suffix))]
 	in.JobName = aws.String(name + suffix)
 	bound, _ := strconv.Atoi(job.Tags[MaxParallelTag]) // "" and what is no number: none
 	return &plan.Job{Name: *in.JobName, Submit: in, Group: name + retrySuffix, MaxParallel: max(bound, 0),
-		Queue: plan.Choice{Queue: *in.JobQueue, Reason: "queue of job " + ShortID(aws.ToString(job.JobId)) + ", which is run again"}}
+		Queue: plan.Choice{Queue: *in.JobQueue, Reason: "queue of job " + batch.ShortID(aws.ToString(job.JobId)) + ", which is run again"}}
 }
 
 // variable is an environment variable of a job of one container.
@@ -287,7 +288,7 @@ func variable(job types.JobDetail, name string) (value string, ok bool) {
 }
 
 // setVariable sets an environment variable of the request.
-func setVariable(in *batch.SubmitJobInput, name, value string) {
+func setVariable(in *awsbatch.SubmitJobInput, name, value string) {
 	in.ContainerOverrides = cmp.Or(in.ContainerOverrides, &types.ContainerOverrides{})
 	list := &in.ContainerOverrides.Environment
 	*list = slices.DeleteFunc(*list, func(v types.KeyValuePair) bool { return aws.ToString(v.Name) == name })

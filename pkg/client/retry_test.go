@@ -15,10 +15,11 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/local"
 	"github.com/batchctl/batchctl/pkg/plan"
 	"github.com/batchctl/batchctl/pkg/sweep"
@@ -156,7 +157,7 @@ func TestRetryOfRetries(t *testing.T) {
 // again, and nothing else.
 func TestRetryKeepsTheRequest(t *testing.T) {
 	inCells(t, func(t *testing.T, s *service, r *cellRunner, c *Client) {
-		if _, err := s.direct.CreateConsumableResource(t.Context(), &batch.CreateConsumableResourceInput{ConsumableResourceName: aws.String("licence"), TotalQuantity: aws.Int64(9)}); err != nil {
+		if _, err := s.direct.CreateConsumableResource(t.Context(), &awsbatch.CreateConsumableResourceInput{ConsumableResourceName: aws.String("licence"), TotalQuantity: aws.Int64(9)}); err != nil {
 			t.Fatal(err)
 		}
 		j := plainArray("a", 4)
@@ -178,7 +179,7 @@ func TestRetryKeepsTheRequest(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := p.Jobs[0]
-		want := &batch.SubmitJobInput{JobName: aws.String("a-retry"), JobQueue: aws.String("default"), JobDefinition: got.Submit.JobDefinition,
+		want := &awsbatch.SubmitJobInput{JobName: aws.String("a-retry"), JobQueue: aws.String("default"), JobDefinition: got.Submit.JobDefinition,
 			Tags: map[string]string{"Team": "research", RetryTag: jobs[0].ID}, Timeout: j.Submit.Timeout, RetryStrategy: j.Submit.RetryStrategy,
 			Parameters: j.Submit.Parameters, ArrayProperties: &types.ArrayProperties{Size: aws.Int32(2)},
 			ConsumableResourcePropertiesOverride: j.Submit.ConsumableResourcePropertiesOverride,
@@ -244,7 +245,7 @@ func TestRetryErrors(t *testing.T) {
 		if cells, err := retry(RetryOptions{Partial: true}, id); cells != "0" || err != nil {
 			t.Errorf("%q, %v", cells, err)
 		}
-		if cells, err := retry(RetryOptions{}, ChildID(id, 0), ChildID(id, 1)); cells != "0" || err != nil {
+		if cells, err := retry(RetryOptions{}, batch.ChildID(id, 0), batch.ChildID(id, 1)); cells != "0" || err != nil {
 			t.Errorf("%q, %v", cells, err)
 		}
 		for _, err := range c.Watch(t.Context(), id) {
@@ -252,10 +253,10 @@ func TestRetryErrors(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if cells, err := retry(RetryOptions{}, id, ChildID(id, 0)); cells != "0 9" || err != nil {
+		if cells, err := retry(RetryOptions{}, id, batch.ChildID(id, 0)); cells != "0 9" || err != nil {
 			t.Errorf("%q, %v", cells, err)
 		}
-		if _, err := retry(RetryOptions{}, ChildID(id, 3)); !isA[*NothingFailedError](err) {
+		if _, err := retry(RetryOptions{}, batch.ChildID(id, 3)); !isA[*NothingFailedError](err) {
 			t.Errorf("%v", err)
 		}
 		if _, err := retry(RetryOptions{}, testID(77)); !isA[*MissingError](err) {
@@ -264,7 +265,7 @@ func TestRetryErrors(t *testing.T) {
 		if _, err := retry(RetryOptions{}, id+"#0"); !isA[*RetryError](err) {
 			t.Errorf("%v", err)
 		}
-		if _, err := s.direct.DeregisterJobDefinition(t.Context(), &batch.DeregisterJobDefinitionInput{JobDefinition: aws.String("work:1")}); err != nil {
+		if _, err := s.direct.DeregisterJobDefinition(t.Context(), &awsbatch.DeregisterJobDefinitionInput{JobDefinition: aws.String("work:1")}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := retry(RetryOptions{}, id); !isA[*RetryError](err) || !strings.Contains(err.Error(), "work:1 is INACTIVE") {
@@ -304,7 +305,7 @@ func TestRetryOfMany(t *testing.T) {
 		}
 		detail := types.JobDetail{JobId: aws.String(testID(1)), JobName: aws.String(strings.Repeat("n", 120)), Container: &types.ContainerDetail{Command: []string{"work", "--so"}},
 			ArrayProperties: &types.ArrayPropertiesDetail{Size: aws.Int32(int32(c.of))}}
-		in := &batch.SubmitJobInput{JobQueue: aws.String("cpu"), JobDefinition: aws.String("work:1"), ContainerOverrides: &types.ContainerOverrides{}}
+		in := &awsbatch.SubmitJobInput{JobQueue: aws.String("cpu"), JobDefinition: aws.String("work:1"), ContainerOverrides: &types.ContainerOverrides{}}
 		if err := asSweep(detail, in); err != nil {
 			t.Fatal(err)
 		}

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 
 	"github.com/batchctl/batchctl/pkg/wire"
 )
@@ -45,10 +45,10 @@ type run struct {
 type task struct {
 	name       string
 	submission string
-	register   *batch.RegisterJobDefinitionInput
+	register   *awsbatch.RegisterJobDefinitionInput
 	// submit is the whole request but for the ids of jobs of this run and the
 	// revision of a definition of this run. Nil for a definition alone.
-	submit  *batch.SubmitJobInput
+	submit  *awsbatch.SubmitJobInput
 	after   []edge
 	earlier []earlier
 	definer int // the task that registers the definition; -1: none of this run
@@ -232,7 +232,7 @@ func taskOf(l line) (*task, error) {
 		t.definer = *l.Definer
 	}
 	if l.Register != nil {
-		t.register = &batch.RegisterJobDefinitionInput{}
+		t.register = &awsbatch.RegisterJobDefinitionInput{}
 		if err := wire.Unmarshal(l.Register, t.register); err != nil {
 			return nil, err
 		}
@@ -243,7 +243,7 @@ func taskOf(l line) (*task, error) {
 	if sum := sha256.Sum256(l.Submit); hex.EncodeToString(sum[:]) != l.SHA256 {
 		return nil, errors.New("the request has been changed: its sha256 is another one")
 	}
-	t.submit = &batch.SubmitJobInput{}
+	t.submit = &awsbatch.SubmitJobInput{}
 	if err := wire.Unmarshal(l.Submit, t.submit); err != nil {
 		return nil, err
 	}

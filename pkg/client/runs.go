@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"github.com/batchctl/batchctl/pkg/batch"
 )
 
 // Run is what one command submitted together, and what its jobs wait for. AWS Batch does
@@ -80,7 +82,7 @@ func (l *Ledger) runsPath() string { return filepath.Join(l.Dir, "runs.jsonl") }
 func (l *Ledger) RunsOf(ids ...string) ([]Run, error) {
 	wanted := map[string]bool{}
 	for _, id := range ids {
-		base, _ := splitIndex(id)
+		base, _ := batch.SplitID(id)
 		wanted[base] = true
 	}
 	submitted := func(r Run) bool { return slices.ContainsFunc(r.Jobs, func(j RunJob) bool { return wanted[j.ID] }) }

@@ -8,8 +8,10 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/batch"
 )
 
 const (
@@ -53,7 +55,7 @@ type sighting struct {
 // listing's filter ignores case, so names and tags are compared here.
 func (c *Client) find(ctx context.Context, t *task) ([]sighting, error) {
 	name := aws.ToString(t.submit.JobName)
-	in := batch.ListJobsInput{JobQueue: t.submit.JobQueue, Filters: []types.KeyValuesPair{{Name: aws.String("JOB_NAME"), Values: []string{name}}}}
+	in := awsbatch.ListJobsInput{JobQueue: t.submit.JobQueue, Filters: []types.KeyValuesPair{{Name: aws.String("JOB_NAME"), Values: []string{name}}}}
 	var ids []string
 	seen := map[string]types.JobSummary{}
 	for job, err := range c.listJobs(ctx, in) {
@@ -61,7 +63,7 @@ func (c *Client) find(ctx context.Context, t *task) ([]sighting, error) {
 			return nil, err
 		}
 		id := aws.ToString(job.JobId)
-		if _, again := seen[id]; again || aws.ToString(job.JobName) != name || isChild(job) {
+		if _, again := seen[id]; again || aws.ToString(job.JobName) != name || batch.IsChild(job) {
 			continue
 		}
 		ids = append(ids, id)
@@ -104,11 +106,6 @@ func (c *Client) findSoon(ctx context.Context, t *task) ([]sighting, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
 	return c.find(ctx, t)
-}
-
-// isChild tells an array's child, which some servers list beside its parent.
-func isChild(job types.JobSummary) bool {
-	return job.ArrayProperties != nil && job.ArrayProperties.Index != nil
 }
 
 // findPatiently is find, again and again while the service has trouble of its own.
@@ -184,7 +181,7 @@ func (c *Client) recover(ctx context.Context, r *run, t *task) (bool, error) {
 		return true, err
 	}
 	t.last = r.taken
-	c.tell("job %s: it was accepted as %s", t.name, ShortID(found[0].id))
+	c.tell("job %s: it was accepted as %s", t.name, batch.ShortID(found[0].id))
 	return true, nil
 }
 

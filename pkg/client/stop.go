@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/batch"
 )
 
 // defaultReason stands in statusReason when the user gives none.
@@ -144,7 +146,7 @@ func (s *stopping) turn(ctx context.Context, job types.JobDetail, known bool) er
 	if s.Before == "" {
 		s.Before = job.Status
 	}
-	if Ended(job.Status) {
+	if batch.HasEnded(job.Status) {
 		return s.children(ctx)
 	}
 	call := StopCall(job)
@@ -164,7 +166,7 @@ func (s *stopping) turn(ctx context.Context, job types.JobDetail, known bool) er
 // children ends those of an array that go on after their parent: a summary that
 // counts some may be an old one, so they are looked for.
 func (s *stopping) children(ctx context.Context) error {
-	if s.Call == "" || Size(s.Job) == 0 || live(s.Job) == 0 {
+	if s.Call == "" || batch.ArraySize(s.Job) == 0 || live(s.Job) == 0 {
 		s.done = true
 		return nil
 	}
@@ -175,7 +177,7 @@ func (s *stopping) children(ctx context.Context) error {
 			return err
 		}
 		id := aws.ToString(child.JobId)
-		if Ended(child.Status) || id == s.id {
+		if batch.HasEnded(child.Status) || id == s.id {
 			continue
 		}
 		s.done = false
@@ -205,12 +207,12 @@ func live(job types.JobDetail) (n int32) {
 // stopOne makes one call.
 func (c *Client) stopOne(ctx context.Context, call, id, reason string) (err error) {
 	if call == "CancelJob" {
-		_, err = c.batch.CancelJob(ctx, &batch.CancelJobInput{JobId: &id, Reason: &reason})
+		_, err = c.batch.CancelJob(ctx, &awsbatch.CancelJobInput{JobId: &id, Reason: &reason})
 	} else {
-		_, err = c.batch.TerminateJob(ctx, &batch.TerminateJobInput{JobId: &id, Reason: &reason})
+		_, err = c.batch.TerminateJob(ctx, &awsbatch.TerminateJobInput{JobId: &id, Reason: &reason})
 	}
 	if err != nil {
-		return failure(call+" "+ShortID(id), err)
+		return failure(call+" "+batch.ShortID(id), err)
 	}
 	return nil
 }
@@ -236,7 +238,7 @@ func StopCall(job types.JobDetail) string {
 	case types.JobStatusSucceeded, types.JobStatusFailed:
 		return ""
 	case types.JobStatusSubmitted, types.JobStatusPending, types.JobStatusRunnable:
-		if !isArrayParent(job) {
+		if !batch.IsArray(job) {
 			return "CancelJob"
 		}
 	}
@@ -248,10 +250,10 @@ func (s Stopped) unfinished(id string, err error) error {
 	if !late || s.Call == "" {
 		return err
 	}
-	if Ended(s.Job.Status) {
+	if batch.HasEnded(s.Job.Status) {
 		return fmt.Errorf("job %s (%s) has ended, but not all of its children had when the wait ended: %w",
-			aws.ToString(s.Job.JobName), ShortID(id), err)
+			aws.ToString(s.Job.JobName), batch.ShortID(id), err)
 	}
 	return fmt.Errorf("job %s (%s) was sent %s, and was still %s when the wait ended: %w",
-		aws.ToString(s.Job.JobName), ShortID(id), s.Call, s.Job.Status, err)
+		aws.ToString(s.Job.JobName), batch.ShortID(id), s.Call, s.Job.Status, err)
 }

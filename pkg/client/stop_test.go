@@ -11,6 +11,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/batch"
 )
 
 // stoppable is a job that ends 20 s after the call that its status needs.
@@ -47,7 +49,7 @@ func TestStop(t *testing.T) {
 			f, client := newFake(t)
 			f.jobs["1"] = stoppable(f, c.status, c.array)
 			got, err := client.Stop(t.Context(), "1", "enough")
-			if err != nil || got.Call != c.call || got.Before != c.status || !Ended(got.Job.Status) {
+			if err != nil || got.Call != c.call || got.Before != c.status || !batch.HasEnded(got.Job.Status) {
 				t.Errorf("%s: %+v, %v", c.status, got, err)
 			}
 			want := ""

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"github.com/batchctl/batchctl/pkg/plan"
 )
@@ -92,7 +92,7 @@ func displayed(jobName *string) *string {
 // stamped is the request with the submission's id in its name (unless the service
 // takes a submission once by itself), its tags and, for a job of one container,
 // its environment. The plan's own request stays as it is.
-func stamped(in *batch.SubmitJobInput, submission string, single, named bool) *batch.SubmitJobInput {
+func stamped(in *awsbatch.SubmitJobInput, submission string, single, named bool) *awsbatch.SubmitJobInput {
 	out := *in
 	if named {
 		name := jobName(*in.JobName, submission)

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"github.com/batchctl/batchctl/pkg/plan"
 	"pgregory.net/rapid"
@@ -31,7 +31,7 @@ func TestNames(t *testing.T) {
 }
 
 func TestStamped(t *testing.T) {
-	in := &batch.SubmitJobInput{JobName: aws.String("train"), Tags: map[string]string{"Team": "x"},
+	in := &awsbatch.SubmitJobInput{JobName: aws.String("train"), Tags: map[string]string{"Team": "x"},
 		ContainerOverrides: &types.ContainerOverrides{Environment: []types.KeyValuePair{{Name: aws.String("A"), Value: aws.String("1")}}}}
 	id := newSubmissionID()
 	out := stamped(in, id, true, true)

@@ -12,9 +12,10 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/plan"
 )
 
@@ -246,7 +247,7 @@ func (t *task) submitted(id, definition string) Submitted {
 
 // resolved is the task's SubmitJob request with the definition and the
 // dependencies by id; the intent itself stays as it is.
-func (r *run) resolved(t *task, arn string) (*batch.SubmitJobInput, error) {
+func (r *run) resolved(t *task, arn string) (*awsbatch.SubmitJobInput, error) {
 	in := *t.submit
 	if arn != "" {
 		in.JobDefinition = &arn
@@ -263,7 +264,7 @@ func (r *run) resolved(t *task, arn string) (*batch.SubmitJobInput, error) {
 // submitOnlyOnce sends a job until it is accepted or refused. After an answer that
 // is missing the job is looked for until the listing has settled, and sent again
 // under the same name only when it is not there.
-func (c *Client) submitOnlyOnce(ctx context.Context, r *run, t *task, in *batch.SubmitJobInput, fresh bool) (string, error) {
+func (c *Client) submitOnlyOnce(ctx context.Context, r *run, t *task, in *awsbatch.SubmitJobInput, fresh bool) (string, error) {
 	again := t.sent // by another process, perhaps
 	for try := 1; ; try++ {
 		id, err := c.submitJob(ctx, t, in, fresh)
@@ -290,7 +291,7 @@ func (c *Client) submitOnlyOnce(ctx context.Context, r *run, t *task, in *batch.
 			return "", errors.Join(ambiguous, err)
 		}
 		if len(found) > 0 {
-			c.tell("job %s: it was accepted as %s", t.name, ShortID(found[0].id))
+			c.tell("job %s: it was accepted as %s", t.name, batch.ShortID(found[0].id))
 			if try == 1 && len(found) == 1 && !again && c.leavesTwins() {
 				// Only one request was sent, and nothing on the way can have repeated it.
 				t.unclear = time.Time{}
@@ -308,7 +309,7 @@ func (c *Client) submitOnlyOnce(ctx context.Context, r *run, t *task, in *batch.
 // submitJob sends one SubmitJob. It is sent again only when it was certainly not
 // accepted: it was throttled, what was made for it just now is not visible yet, or this
 // machine's clock is wrong, for which the SDK makes up from the next call on.
-func (c *Client) submitJob(ctx context.Context, t *task, in *batch.SubmitJobInput, fresh bool) (string, error) {
+func (c *Client) submitJob(ctx context.Context, t *task, in *awsbatch.SubmitJobInput, fresh bool) (string, error) {
 	for try := 1; ; try++ {
 		id, err := c.submitOnce(ctx, t, in)
 		again := err != nil && (throttled(err) || fresh && notVisible(err) || wrongClock(err))
@@ -324,7 +325,7 @@ func (c *Client) submitJob(ctx context.Context, t *task, in *batch.SubmitJobInpu
 // submitOnce makes one attempt with the SDK's retries off: SubmitJob has no
 // idempotency token, so a retry after a lost answer makes a second job. The
 // invocation id is the submission's, which the local engine takes for a token.
-func (c *Client) submitOnce(ctx context.Context, t *task, in *batch.SubmitJobInput) (string, error) {
+func (c *Client) submitOnce(ctx context.Context, t *task, in *awsbatch.SubmitJobInput) (string, error) {
 	action := actionSubmit + t.name
 	if err := c.rate.wait(ctx); err != nil {
 		return "", &UnreachableError{action, err}
@@ -332,7 +333,7 @@ func (c *Client) submitOnce(ctx context.Context, t *task, in *batch.SubmitJobInp
 	ctx, cancel := withGrace(ctx, submitGrace)
 	defer cancel()
 	var line tapped
-	out, err := c.batch.SubmitJob(ctx, in, func(o *batch.Options) {
+	out, err := c.batch.SubmitJob(ctx, in, func(o *awsbatch.Options) {
 		o.Retryer = aws.NopRetryer{}
 		o.APIOptions = append(slices.Clip(o.APIOptions), withoutRateLimit, smithyhttp.SetHeaderValue(invocationHeader, t.submission))
 		line.next = o.HTTPClient
@@ -371,7 +372,7 @@ func withGrace(ctx context.Context, grace time.Duration) (context.Context, conte
 
 // tapped notes whether a request was handed to the network at all.
 type tapped struct {
-	next batch.HTTPClient
+	next awsbatch.HTTPClient
 	used bool
 }
 

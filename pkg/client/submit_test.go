@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"github.com/google/go-cmp/cmp"
 
@@ -23,9 +23,9 @@ import (
 
 func job(name, image string, after ...spec.Dependency) *plan.Job {
 	return &plan.Job{Name: name, After: after,
-		Register: &batch.RegisterJobDefinitionInput{JobDefinitionName: aws.String(name), Type: types.JobDefinitionTypeContainer,
+		Register: &awsbatch.RegisterJobDefinitionInput{JobDefinitionName: aws.String(name), Type: types.JobDefinitionTypeContainer,
 			ContainerProperties: &types.ContainerProperties{Image: &image}},
-		Submit: &batch.SubmitJobInput{JobName: aws.String(name), JobQueue: aws.String("cpu"), JobDefinition: aws.String(name)}}
+		Submit: &awsbatch.SubmitJobInput{JobName: aws.String(name), JobQueue: aws.String("cpu"), JobDefinition: aws.String(name)}}
 }
 
 func planOf(jobs ...*plan.Job) *plan.Plan { return &plan.Plan{Name: "test", Jobs: jobs} }
@@ -82,7 +82,7 @@ func TestSubmitSharesADefinition(t *testing.T) {
 	alone := job("train", "a")
 	alone.Submit = nil
 	submit := func(definition string) *plan.Job {
-		return &plan.Job{Name: definition, Submit: &batch.SubmitJobInput{JobName: aws.String("again"), JobQueue: aws.String("cpu"), JobDefinition: aws.String(definition)}}
+		return &plan.Job{Name: definition, Submit: &awsbatch.SubmitJobInput{JobName: aws.String("again"), JobQueue: aws.String("cpu"), JobDefinition: aws.String(definition)}}
 	}
 	got, err := c.Submit(t.Context(), planOf(alone, submit("train"), submit(definitionARN+"train"), submit("train:2"), submit("other")))
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 
 	"github.com/batchctl/batchctl/pkg/wire"
 )
@@ -65,8 +65,8 @@ func (q *quota) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_ = wire.WriteFault(w, &wire.Fault{Type: "TooManyRequestsException", Status: 429, Message: "Too Many Requests"})
 		return
 	}
-	wire.Handle(func(_ context.Context, in *batch.SubmitJobInput) (*batch.SubmitJobOutput, error) {
-		return &batch.SubmitJobOutput{JobId: aws.String(in.Tags[SubmissionTag]), JobName: in.JobName}, nil
+	wire.Handle(func(_ context.Context, in *awsbatch.SubmitJobInput) (*awsbatch.SubmitJobOutput, error) {
+		return &awsbatch.SubmitJobOutput{JobId: aws.String(in.Tags[SubmissionTag]), JobName: in.JobName}, nil
 	})(w, r)
 }
 

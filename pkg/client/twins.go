@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/batch"
 )
 
 // Twins of a job are other jobs of the same submission. There are two ways to them:
@@ -305,7 +307,7 @@ func (c *Client) endTwin(ctx context.Context, r *run, t *task, twin sighting) (t
 	if t.ended == nil {
 		t.ended = map[string]bool{}
 	}
-	if Ended(twin.status) {
+	if batch.HasEnded(twin.status) {
 		t.ended[twin.id] = true
 		return twin.ran() && !t.endedHere(twin), nil
 	}
@@ -315,10 +317,10 @@ func (c *Client) endTwin(ctx context.Context, r *run, t *task, twin sighting) (t
 	}
 	done, err := c.Stop(ctx, twin.id, twinReason+t.result.ID+", accepted twice because an answer was missing or a request was repeated")
 	if err != nil {
-		return false, fmt.Errorf("end the duplicate %s of job %s: %w", ShortID(twin.id), t.name, err)
+		return false, fmt.Errorf("end the duplicate %s of job %s: %w", batch.ShortID(twin.id), t.name, err)
 	}
 	t.ended[twin.id] = true
-	if Ended(done.Before) {
+	if batch.HasEnded(done.Before) {
 		return done.Before == types.JobStatusSucceeded || done.Job.StartedAt != nil, nil
 	}
 	started := ""
@@ -326,7 +328,7 @@ func (c *Client) endTwin(ctx context.Context, r *run, t *task, twin sighting) (t
 		started = "; it had started"
 	}
 	c.tell("job %s was accepted twice: ended its duplicate %s, was %s%s; %s counts",
-		t.name, ShortID(twin.id), done.Before, started, ShortID(t.result.ID))
+		t.name, batch.ShortID(twin.id), done.Before, started, batch.ShortID(t.result.ID))
 	return false, nil
 }
 
@@ -374,7 +376,7 @@ func (c *Client) findLost(ctx context.Context, r *run) error {
 			return err
 		}
 		t.last = t.unclear // nothing was sent since
-		c.tell("job %s: it was accepted as %s", t.name, ShortID(found[0].id))
+		c.tell("job %s: it was accepted as %s", t.name, batch.ShortID(found[0].id))
 	}
 	return nil
 }

@@ -12,6 +12,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/batch"
 )
 
 const (
@@ -112,7 +114,7 @@ func (w *watch) look(jobs map[string]types.JobDetail) (events []Event, err error
 		if ok && w.changed(id, job, now) {
 			events = append(events, Event{Job: job, Status: job.Status, Since: w.seen[id].since})
 		}
-		if !ok || !Ended(job.Status) {
+		if !ok || !batch.HasEnded(job.Status) {
 			pending = append(pending, id)
 		}
 	}

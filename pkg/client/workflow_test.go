@@ -18,10 +18,11 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/local"
 	"github.com/batchctl/batchctl/pkg/plan"
 	"github.com/batchctl/batchctl/pkg/spec"
@@ -73,7 +74,7 @@ func inCalm(t *testing.T, test func(t *testing.T, s *service, w *workers)) {
 
 // command is a job of the definition work that runs a command.
 func command(name, word string, after ...string) *plan.Job {
-	j := &plan.Job{Name: name, Submit: &batch.SubmitJobInput{JobName: &name, JobQueue: aws.String("default"), JobDefinition: aws.String("work"),
+	j := &plan.Job{Name: name, Submit: &awsbatch.SubmitJobInput{JobName: &name, JobQueue: aws.String("default"), JobDefinition: aws.String("work"),
 		ContainerOverrides: &types.ContainerOverrides{Command: []string{word}}}}
 	for _, a := range after {
 		j.After = append(j.After, spec.Dependency{Job: a})
@@ -144,7 +145,7 @@ func census(t *testing.T, s *service) []string {
 		if strings.HasPrefix(aws.ToString(job.StatusReason), "batchctl: twin of") {
 			continue
 		}
-		text := fmt.Sprintf("%s %v", *job.JobName, Size(job))
+		text := fmt.Sprintf("%s %v", *job.JobName, batch.ArraySize(job))
 		for _, d := range job.DependsOn {
 			text += " after " + names[*d.JobId]
 		}

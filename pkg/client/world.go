@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/plan"
@@ -54,7 +54,7 @@ func (c *Client) readQueues(ctx context.Context, p *plan.Plan, w *plan.World) {
 	if len(names) == 0 {
 		return
 	}
-	queues := batch.NewDescribeJobQueuesPaginator(c.batch, &batch.DescribeJobQueuesInput{JobQueues: names})
+	queues := awsbatch.NewDescribeJobQueuesPaginator(c.batch, &awsbatch.DescribeJobQueuesInput{JobQueues: names})
 	for queues.HasMorePages() {
 		page, err := queues.NextPage(ctx, briefly)
 		if err != nil {
@@ -67,7 +67,7 @@ func (c *Client) readQueues(ctx context.Context, p *plan.Plan, w *plan.World) {
 	if len(environments) == 0 {
 		return
 	}
-	pages := batch.NewDescribeComputeEnvironmentsPaginator(c.batch, &batch.DescribeComputeEnvironmentsInput{ComputeEnvironments: environments})
+	pages := awsbatch.NewDescribeComputeEnvironmentsPaginator(c.batch, &awsbatch.DescribeComputeEnvironmentsInput{ComputeEnvironments: environments})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx, briefly)
 		if err != nil {
@@ -80,7 +80,7 @@ func (c *Client) readQueues(ctx context.Context, p *plan.Plan, w *plan.World) {
 
 // registered reads the plan's job definitions, some at a time.
 func (c *Client) registered(ctx context.Context, p *plan.Plan) map[string]plan.Registered {
-	content := map[string]*batch.RegisterJobDefinitionInput{}
+	content := map[string]*awsbatch.RegisterJobDefinitionInput{}
 	for _, j := range p.Jobs {
 		if j.Register != nil {
 			content[aws.ToString(j.Register.JobDefinitionName)] = j.Register
@@ -107,7 +107,7 @@ func (c *Client) registered(ctx context.Context, p *plan.Plan) map[string]plan.R
 
 // revisions reads the ACTIVE revisions of a definition. The word is its name, or
 // name:revision; content is what would be registered, nil for nothing.
-func (c *Client) revisions(ctx context.Context, word string, content *batch.RegisterJobDefinitionInput) (r plan.Registered) {
+func (c *Client) revisions(ctx context.Context, word string, content *awsbatch.RegisterJobDefinitionInput) (r plan.Registered) {
 	name, wanted, exact := strings.Cut(word, ":")
 	hash := ""
 	if content != nil {
@@ -116,7 +116,7 @@ func (c *Client) revisions(ctx context.Context, word string, content *batch.Regi
 			return plan.Registered{Err: err.Error()}
 		}
 	}
-	pages := batch.NewDescribeJobDefinitionsPaginator(c.batch, &batch.DescribeJobDefinitionsInput{JobDefinitionName: &name, Status: aws.String("ACTIVE")})
+	pages := awsbatch.NewDescribeJobDefinitionsPaginator(c.batch, &awsbatch.DescribeJobDefinitionsInput{JobDefinitionName: &name, Status: aws.String("ACTIVE")})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx, briefly)
 		if err != nil {
@@ -147,7 +147,7 @@ func revisionText(d types.JobDefinition) string {
 }
 
 // briefly keeps a call from being repeated for longer than a person waits.
-func briefly(o *batch.Options) { o.RetryMaxAttempts = worldTries }
+func briefly(o *awsbatch.Options) { o.RetryMaxAttempts = worldTries }
 
 // unread says why something could not be read.
 func unread(ctx context.Context, action string, err error) string {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 
 	"github.com/batchctl/batchctl/pkg/plan"
 )
@@ -17,9 +17,9 @@ import (
 // twoJobs registers one definition and submits it and another one's revision.
 func twoJobs() *plan.Plan {
 	return &plan.Plan{Jobs: []*plan.Job{
-		{Name: "a", Register: &batch.RegisterJobDefinitionInput{JobDefinitionName: aws.String("train")},
-			Submit: &batch.SubmitJobInput{JobQueue: aws.String("cpu"), JobDefinition: aws.String("train"), JobName: aws.String("a")}},
-		{Name: "b", Submit: &batch.SubmitJobInput{JobQueue: aws.String("cpu"), JobDefinition: aws.String("old:1"), JobName: aws.String("b")}},
+		{Name: "a", Register: &awsbatch.RegisterJobDefinitionInput{JobDefinitionName: aws.String("train")},
+			Submit: &awsbatch.SubmitJobInput{JobQueue: aws.String("cpu"), JobDefinition: aws.String("train"), JobName: aws.String("a")}},
+		{Name: "b", Submit: &awsbatch.SubmitJobInput{JobQueue: aws.String("cpu"), JobDefinition: aws.String("old:1"), JobName: aws.String("b")}},
 	}}
 }
 
@@ -27,7 +27,7 @@ func TestWorld(t *testing.T) {
 	f, c := newFake(t)
 	f.queues = []string{"cpu", "gpu"}
 	p := twoJobs()
-	for _, in := range []*batch.RegisterJobDefinitionInput{
+	for _, in := range []*awsbatch.RegisterJobDefinitionInput{
 		{JobDefinitionName: aws.String("old")}, {JobDefinitionName: aws.String("old"), Type: "container"},
 		{JobDefinitionName: aws.String("train"), Type: "container"},
 	} {

@@ -6,9 +6,10 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/plan"
 )
 
@@ -54,7 +55,7 @@ func (s Spent) Plus(o Spent) Spent {
 // attempt that runs counts until now, and is no waste yet.
 func Took(d types.JobDetail, now time.Time) Spent {
 	s := Spent{Runs: 1}
-	ended := d.Status == types.JobStatusSucceeded || d.Status == types.JobStatusFailed
+	ended := batch.HasEnded(d.Status)
 	if d.Status == types.JobStatusFailed {
 		s.Failed = 1
 	}
@@ -168,7 +169,7 @@ func PlanOf(d types.JobDetail, queue string) (*plan.Plan, error) {
 	if queue == "" {
 		queue = aws.ToString(d.JobQueue)
 	}
-	in := &batch.RegisterJobDefinitionInput{JobDefinitionName: &name, Type: types.JobDefinitionTypeContainer, PlatformCapabilities: d.PlatformCapabilities,
+	in := &awsbatch.RegisterJobDefinitionInput{JobDefinitionName: &name, Type: types.JobDefinitionTypeContainer, PlatformCapabilities: d.PlatformCapabilities,
 		RetryStrategy: d.RetryStrategy, Timeout: d.Timeout, NodeProperties: d.NodeProperties}
 	if err := like(d.Container, &in.ContainerProperties); err != nil {
 		return nil, err
@@ -182,7 +183,7 @@ func PlanOf(d types.JobDetail, queue string) (*plan.Plan, error) {
 	if d.NodeProperties != nil || d.EcsProperties != nil || d.EksProperties != nil {
 		in.ContainerProperties = nil
 	}
-	submit := &batch.SubmitJobInput{JobName: &name, JobQueue: &queue, JobDefinition: &name}
+	submit := &awsbatch.SubmitJobInput{JobName: &name, JobQueue: &queue, JobDefinition: &name}
 	return &plan.Plan{Name: name, Jobs: []*plan.Job{{Name: name, Register: in, Submit: submit, Queue: plan.Choice{Queue: queue}}}}, nil
 }
 

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"pgregory.net/rapid"
 
@@ -147,11 +147,11 @@ func TestPlanOf(t *testing.T) {
 	}
 	nodes := &types.NodeProperties{MainNode: aws.Int32(0), NumNodes: aws.Int32(3), NodeRangeProperties: []types.NodeRangeProperty{{TargetNodes: aws.String("0:2"), Container: &types.ContainerProperties{ResourceRequirements: need("36", "1024")}}}}
 	multinode := job("nodes", "1", "1", "")
-	multinode.Register = &batch.RegisterJobDefinitionInput{JobDefinitionName: aws.String("job"), Type: types.JobDefinitionTypeMultinode, NodeProperties: nodes}
+	multinode.Register = &awsbatch.RegisterJobDefinitionInput{JobDefinitionName: aws.String("job"), Type: types.JobDefinitionTypeMultinode, NodeProperties: nodes}
 	gpu := append(need("8", "1024"), types.ResourceRequirement{Type: types.ResourceTypeGpu, Value: aws.String("1")})
 	task := &types.EcsProperties{TaskProperties: []types.EcsTaskProperties{{Containers: []types.TaskContainerProperties{{Name: aws.String("a"), ResourceRequirements: need("1", "1024")}, {Name: aws.String("b"), ResourceRequirements: need("1", "1024")}}}}}
 	twins := job("one", "1", "1", "")
-	twins.Register = &batch.RegisterJobDefinitionInput{JobDefinitionName: aws.String("job"), Type: types.JobDefinitionTypeContainer, EcsProperties: task}
+	twins.Register = &awsbatch.RegisterJobDefinitionInput{JobDefinitionName: aws.String("job"), Type: types.JobDefinitionTypeContainer, EcsProperties: task}
 	for i, c := range []struct {
 		ran    types.JobDetail
 		wanted *plan.Job

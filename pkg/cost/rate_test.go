@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/catalog"
@@ -71,9 +71,9 @@ func job(queue, vcpus, memory, gpus string) *plan.Job {
 	if strings.HasPrefix(queue, "fargate") {
 		on = []types.PlatformCapability{types.PlatformCapabilityFargate}
 	}
-	return &plan.Job{Name: "job", Register: &batch.RegisterJobDefinitionInput{JobDefinitionName: name, Type: types.JobDefinitionTypeContainer, PlatformCapabilities: on,
+	return &plan.Job{Name: "job", Register: &awsbatch.RegisterJobDefinitionInput{JobDefinitionName: name, Type: types.JobDefinitionTypeContainer, PlatformCapabilities: on,
 		ContainerProperties: &types.ContainerProperties{Image: aws.String("busybox"), ResourceRequirements: need}},
-		Submit: &batch.SubmitJobInput{JobName: name, JobQueue: &queue, JobDefinition: name}}
+		Submit: &awsbatch.SubmitJobInput{JobName: name, JobQueue: &queue, JobDefinition: name}}
 }
 
 func rateOf(t testing.TB, w *plan.World, j *plan.Job) Rate {

@@ -9,7 +9,7 @@ import (
 	"strconv"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/client"
@@ -98,7 +98,7 @@ func (e *CannotError) Error() string {
 // Build makes the task of a plan's job. definition is the job definition that it runs:
 // j.Register, or that of an earlier job of the plan. What would change the result is
 // a *CannotError.
-func Build(j *plan.Job, definition *batch.RegisterJobDefinitionInput, o Options) (*Task, error) {
+func Build(j *plan.Job, definition *awsbatch.RegisterJobDefinitionInput, o Options) (*Task, error) {
 	b := &builder{job: j, definition: definition, options: o, task: &Task{Name: j.Name}}
 	b.cannot = refusals(j, definition)
 	if len(b.cannot) > 0 {
@@ -124,7 +124,7 @@ func Build(j *plan.Job, definition *batch.RegisterJobDefinitionInput, o Options)
 
 type builder struct {
 	job        *plan.Job
-	definition *batch.RegisterJobDefinitionInput
+	definition *awsbatch.RegisterJobDefinitionInput
 	options    Options
 	fargate    bool
 	task       *Task

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/plan"
@@ -14,7 +14,7 @@ import (
 )
 
 // refusals say what ECS cannot hold and without which the job would be another one.
-func refusals(j *plan.Job, d *batch.RegisterJobDefinitionInput) (list []string) {
+func refusals(j *plan.Job, d *awsbatch.RegisterJobDefinitionInput) (list []string) {
 	add := func(when bool, text string) {
 		if when {
 			list = append(list, text)
@@ -41,7 +41,7 @@ func refusals(j *plan.Job, d *batch.RegisterJobDefinitionInput) (list []string) 
 }
 
 // losses say what does not hold on ECS and changes no result.
-func losses(j *plan.Job, d *batch.RegisterJobDefinitionInput) (list []string) {
+func losses(j *plan.Job, d *awsbatch.RegisterJobDefinitionInput) (list []string) {
 	add := func(when bool, format string, args ...any) {
 		if when {
 			list = append(list, fmt.Sprintf(format, args...))
@@ -69,7 +69,7 @@ func losses(j *plan.Job, d *batch.RegisterJobDefinitionInput) (list []string) {
 
 // readsBatch reports whether a command or a variable speaks of the variables that AWS
 // Batch sets.
-func readsBatch(d *batch.RegisterJobDefinitionInput, s *batch.SubmitJobInput) bool {
+func readsBatch(d *awsbatch.RegisterJobDefinitionInput, s *awsbatch.SubmitJobInput) bool {
 	var words []string
 	add := func(command []string, environment []types.KeyValuePair) {
 		words = append(words, command...)

@@ -8,10 +8,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/rpc"
@@ -228,12 +226,6 @@ func (b *Bundle) place(member string) string {
 		}
 	}
 	return ""
-}
-
-// lastPart shortens an ARN to the name at its end.
-func lastPart(arn *string) string {
-	text := aws.ToString(arn)
-	return text[strings.LastIndexByte(text, '/')+1:]
 }
 
 // clock prints a moment as evidence lines do.

@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/rpc"
 )
 
@@ -141,7 +142,7 @@ func agentNotRegistered(b *Bundle) *Verdict {
 		for _, i := range silent[:min(3, len(silent))] {
 			v.Evidence = append(v.Evidence, Evidence{"DescribeInstances " + i.Id, clock(b.At), fmt.Sprintf("%s, %s since %s", i.Type, i.State, clock(i.LaunchedAt))})
 		}
-		v.Evidence = append(v.Evidence, Evidence{"ListContainerInstances " + lastPart(&c.Cluster), clock(b.At), fmt.Sprintf("%d registered, none of these", len(c.Instances))})
+		v.Evidence = append(v.Evidence, Evidence{"ListContainerInstances " + batch.Name(str(&c.Cluster)), clock(b.At), fmt.Sprintf("%d registered, none of these", len(c.Instances))})
 		return v
 	}
 	return nil
@@ -178,9 +179,9 @@ func (b *Bundle) position() (at int, more bool) {
 		return 0, false
 	}
 	id := str(job.JobId)
-	parent, _, _ := strings.Cut(id, ":")
+	parent, _, _ := batch.SplitChildID(id)
 	for i, j := range b.Front.Jobs {
-		if arn := lastPart(j.JobArn); arn == id || arn == parent {
+		if arn := batch.Name(str(j.JobArn)); arn == id || arn == parent {
 			return i + 1, false
 		}
 	}
@@ -204,14 +205,14 @@ func behindOthers(b *Bundle) *Verdict {
 		where = fmt.Sprintf("more than %d jobs of the queue come first", frontOfQueue)
 	}
 	first := b.Front.Jobs[0]
-	id := lastPart(first.JobArn)
+	id := batch.Name(str(first.JobArn))
 	evidence := []Evidence{b.frontEvidence(fmt.Sprintf("position %d", at))}
 	if more {
 		evidence[0].Text = "not among the first " + fmt.Sprint(frontOfQueue)
 	}
-	evidence = append(evidence, b.frontEvidence(fmt.Sprintf("first is %s, since %s", shortID(&id), clock(num(first.EarliestTimeAtPosition)))))
+	evidence = append(evidence, b.frontEvidence(fmt.Sprintf("first is %s, since %s", batch.ShortID(str(&id)), clock(num(first.EarliestTimeAtPosition)))))
 	v := waits(evidence, "it waits its turn: %s", where)
-	v.Fix.Job = "wait; what holds up the first says: batchctl explain " + shortID(&id)
+	v.Fix.Job = "wait; what holds up the first says: batchctl explain " + batch.ShortID(str(&id))
 	return v
 }
 
@@ -237,7 +238,7 @@ func fairShare(b *Bundle) *Verdict {
 	}
 	v := waits([]Evidence{b.frontEvidence(where), {"GetJobQueueSnapshot, shares", clock(num(b.Utilization.LastUpdatedAt)), "in use: " + strings.Join(uses, ", ")}},
 		"it waits its turn: the queue divides its capacity by fair share, and %s is the job's share (%s)", mine, where)
-	v.Fix.Platform = "the scheduling policy " + lastPart(policyOf(b.Queue)) + " holds the weights of the shares"
+	v.Fix.Platform = "the scheduling policy " + batch.Name(str(policyOf(b.Queue))) + " holds the weights of the shares"
 	return v
 }
 

@@ -8,6 +8,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/batch"
 )
 
 // end is how the last attempt of a failed job ended.
@@ -30,10 +32,6 @@ type end struct {
 
 func str(s *string) string { return aws.ToString(s) }
 func num(n *int64) int64   { return aws.ToInt64(n) }
-
-func ended(s types.JobStatus) bool {
-	return s == types.JobStatusFailed || s == types.JobStatusSucceeded
-}
 
 // isArray tells an array from its children.
 func isArray(job *types.JobDetail) bool {
@@ -159,7 +157,7 @@ func (e *end) take(exit *int32, reason *string) {
 // evidence is the reasons of the end, in the words of the service.
 func (e *end) evidence() []Evidence {
 	var all []Evidence
-	who := "job " + shortID(e.job.JobId)
+	who := "job " + batch.ShortID(str(e.job.JobId))
 	add := func(what, text string) {
 		if text != "" {
 			all = append(all, Evidence{"DescribeJobs, " + who + ", " + what, clock(e.at), text})
@@ -178,16 +176,6 @@ func (e *end) evidence() []Evidence {
 		add("array", fmt.Sprintf("%d of the %d failed children that were looked at ended like this one", e.alike, e.children))
 	}
 	return all
-}
-
-// shortID is the first 8 characters of a job id, with the index of a child.
-func shortID(id *string) string {
-	base, index, found := strings.Cut(str(id), ":")
-	base = base[:min(len(base), 8)]
-	if found {
-		return base + ":" + index
-	}
-	return base
 }
 
 // logLines quotes the last lines of the log.

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/explain"
@@ -32,7 +32,7 @@ func (endless) Clear(string, string) error                     { return nil }
 func (endless) Unhonoured(*types.ContainerProperties) []string { return nil }
 
 // open is an engine of 4 vCPUs, and a client for it.
-func open(t *testing.T) (aws.Config, *batch.Client) {
+func open(t *testing.T) (aws.Config, *awsbatch.Client) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "state")
 	engine, err := local.Open(local.Options{Dir: dir, Executor: endless{}, VCPUs: 4, MemoryMiB: 4096})
@@ -41,18 +41,18 @@ func open(t *testing.T) (aws.Config, *batch.Client) {
 	}
 	t.Cleanup(func() { engine.Close(context.Background()) })
 	cfg := engine.Config(dir)
-	return cfg, batch.NewFromConfig(cfg)
+	return cfg, awsbatch.NewFromConfig(cfg)
 }
 
-func submit(t *testing.T, c *batch.Client, vcpus string, change func(*batch.SubmitJobInput)) string {
+func submit(t *testing.T, c *awsbatch.Client, vcpus string, change func(*awsbatch.SubmitJobInput)) string {
 	t.Helper()
-	_, err := c.RegisterJobDefinition(t.Context(), &batch.RegisterJobDefinitionInput{JobDefinitionName: aws.String("work"), Type: types.JobDefinitionTypeContainer,
+	_, err := c.RegisterJobDefinition(t.Context(), &awsbatch.RegisterJobDefinitionInput{JobDefinitionName: aws.String("work"), Type: types.JobDefinitionTypeContainer,
 		ContainerProperties: &types.ContainerProperties{Image: aws.String("busybox"), Command: []string{"true"}, ResourceRequirements: []types.ResourceRequirement{
 			{Type: types.ResourceTypeVcpu, Value: &vcpus}, {Type: types.ResourceTypeMemory, Value: aws.String("64")}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	in := &batch.SubmitJobInput{JobName: aws.String("job"), JobQueue: aws.String("default"), JobDefinition: aws.String("work")}
+	in := &awsbatch.SubmitJobInput{JobName: aws.String("job"), JobQueue: aws.String("default"), JobDefinition: aws.String("work")}
 	if change != nil {
 		change(in)
 	}
@@ -87,12 +87,12 @@ func TestEngine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg, c := open(t)
 		g := explain.NewGatherer(cfg, "local", true)
-		runs := submit(t, c, "4", func(in *batch.SubmitJobInput) {
+		runs := submit(t, c, "4", func(in *awsbatch.SubmitJobInput) {
 			in.Timeout = &types.JobTimeout{AttemptDurationSeconds: aws.Int32(60)}
 		})
 		second := submit(t, c, "4", nil)
 		third := submit(t, c, "4", nil)
-		after := submit(t, c, "1", func(in *batch.SubmitJobInput) { in.DependsOn = []types.JobDependency{{JobId: &third}} })
+		after := submit(t, c, "1", func(in *awsbatch.SubmitJobInput) { in.DependsOn = []types.JobDependency{{JobId: &third}} })
 		wide := submit(t, c, "5", nil)
 		synctest.Wait()
 		time.Sleep(50 * time.Second)

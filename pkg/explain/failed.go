@@ -8,6 +8,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/batch"
 )
 
 // The texts below are those that AWS Batch, ECS and the container engines write;
@@ -29,9 +31,9 @@ func failedDependency(b *Bundle) *Verdict {
 		return v
 	}
 	root := b.Root.Job
-	name := fmt.Sprintf("%s (%s)", str(root.JobName), shortID(root.JobId))
+	name := fmt.Sprintf("%s (%s)", str(root.JobName), batch.ShortID(str(root.JobId)))
 	v.Summary = "job " + name + ", which it waited for, FAILED"
-	v.Evidence = append(v.Evidence, Evidence{"DescribeJobs, job " + shortID(root.JobId) + ", status", clock(num(root.StoppedAt)), fmt.Sprintf("%s %s", root.Status, str(root.StatusReason))})
+	v.Evidence = append(v.Evidence, Evidence{"DescribeJobs, job " + batch.ShortID(str(root.JobId)) + ", status", clock(num(root.StoppedAt)), fmt.Sprintf("%s %s", root.Status, str(root.StatusReason))})
 	why := Explain(&Bundle{Local: b.Local, At: b.At, Subject: *b.Root, Image: b.Image, Roles: b.Roles, Instances: b.Instances, Spot: b.Spot}).Verdict
 	if why == nil {
 		return v
@@ -59,7 +61,7 @@ func stateTimeLimit(b *Bundle) *Verdict {
 
 func stopped(b *Bundle) *Verdict {
 	job := b.Subject.Job
-	if !ended(job.Status) || !aws.ToBool(job.IsCancelled) && !aws.ToBool(job.IsTerminated) {
+	if !batch.HasEnded(job.Status) || !aws.ToBool(job.IsCancelled) && !aws.ToBool(job.IsTerminated) {
 		return nil
 	}
 	if b.unplaced() != "" {
@@ -70,16 +72,16 @@ func stopped(b *Bundle) *Verdict {
 		how = "cancelled"
 	}
 	summary := fmt.Sprintf("the job was %s: %s", how, str(job.StatusReason))
-	fix := "if that was a mistake, submit it again: batchctl retry " + shortID(job.JobId)
+	fix := "if that was a mistake, submit it again: batchctl retry " + batch.ShortID(str(job.JobId))
 	switch {
 	case b.Local && strings.HasPrefix(str(job.StatusReason), "The local engine was stopped"):
 		summary = "the local engine was stopped before the job ended, and its jobs end with it"
-		fix = "run it again: batchctl retry " + shortID(job.JobId)
+		fix = "run it again: batchctl retry " + batch.ShortID(str(job.JobId))
 	case !b.Local:
 		fix += "; CloudTrail shows who stopped it (TerminateJob, CancelJob)"
 	}
 	return &Verdict{Summary: summary, Confidence: High,
-		Evidence: []Evidence{{"DescribeJobs, job " + shortID(job.JobId) + ", status reason", clock(num(job.StoppedAt)), str(job.StatusReason)}},
+		Evidence: []Evidence{{"DescribeJobs, job " + batch.ShortID(str(job.JobId)) + ", status reason", clock(num(job.StoppedAt)), str(job.StatusReason)}},
 		Fix:      Fix{Job: fix}}
 }
 
@@ -90,7 +92,7 @@ const Unplaced = " cannot be placed on this machine"
 // unplaced is that reason, if the job itself ended with it.
 func (b *Bundle) unplaced() string {
 	job := b.Subject.Job
-	if reason := str(job.StatusReason); b.Local && ended(job.Status) && strings.Contains(reason, "job "+str(job.JobName)+Unplaced) {
+	if reason := str(job.StatusReason); b.Local && batch.HasEnded(job.Status) && strings.Contains(reason, "job "+str(job.JobName)+Unplaced) {
 		return reason
 	}
 	return ""
@@ -102,7 +104,7 @@ func spotReclaim(b *Bundle) *Verdict {
 		return nil
 	}
 	if b.Local {
-		return e.because(High, Fix{Job: "submit it again, or resubmit what failed: batchctl retry " + shortID(e.job.JobId)}, "the local engine ended while the job ran")
+		return e.because(High, Fix{Job: "submit it again, or resubmit what failed: batchctl retry " + batch.ShortID(str(e.job.JobId))}, "the local engine ended while the job ran")
 	}
 	fix := Fix{Member: "retryStrategy", Job: "retry when the instance is taken away: \"retryStrategy\": {\"attempts\": 5, \"evaluateOnExit\": " +
 		"[{\"onStatusReason\": \"Host EC2*\", \"action\": \"RETRY\"}, {\"onReason\": \"*\", \"action\": \"EXIT\"}]}; write checkpoints, or use a queue without Spot"}
@@ -155,7 +157,7 @@ func secretsNotReadable(b *Bundle) *Verdict {
 	}
 	role := "the execution role"
 	if c := e.job.Container; c != nil && c.ExecutionRoleArn != nil {
-		role += " " + lastPart(c.ExecutionRoleArn)
+		role += " " + batch.Name(str(c.ExecutionRoleArn))
 	}
 	fix := Fix{Member: "secrets", Platform: "allow " + role + " to read it: secretsmanager:GetSecretValue or ssm:GetParameters, and kms:Decrypt for a key of your own"}
 	what := role + " could not read a secret"
@@ -315,7 +317,7 @@ func exitCode(b *Bundle) *Verdict {
 		136: "SIGFPE", 137: "SIGKILL", 139: "SIGSEGV, it reached for memory that is not its own", 143: "SIGTERM, it was told to end"}[code]; ok {
 		what = fmt.Sprintf("its own program was ended by signal %d (%s)", code-128, signal)
 	}
-	fix := Fix{Member: "command", Job: "read what it wrote last, and fix the program or its command: batchctl logs " + shortID(e.job.JobId)}
+	fix := Fix{Member: "command", Job: "read what it wrote last, and fix the program or its command: batchctl logs " + batch.ShortID(str(e.job.JobId))}
 	switch {
 	case e.process && code == 137:
 		fix = Fix{Job: "check whether this machine ran out of memory (dmesg), or something else killed it: batchctl did not"}

@@ -10,10 +10,11 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"github.com/aws/smithy-go"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/rpc"
 	"github.com/batchctl/batchctl/pkg/secret"
@@ -38,13 +39,13 @@ type Gatherer struct {
 	// Local says that the target is the local engine: it has Batch and logs alone.
 	Local bool
 
-	batch *batch.Client
+	batch *awsbatch.Client
 	rpc   *rpc.Client
 }
 
 // NewGatherer returns one for the account, Region or engine that cfg leads to.
 func NewGatherer(cfg aws.Config, target string, local bool) *Gatherer {
-	return &Gatherer{Target: target, Local: local, batch: batch.NewFromConfig(cfg), rpc: rpc.New(cfg)}
+	return &Gatherer{Target: target, Local: local, batch: awsbatch.NewFromConfig(cfg), rpc: rpc.New(cfg)}
 }
 
 // Gather gathers what is to be known about a job, without credentials. Only a job
@@ -58,7 +59,7 @@ func (g *Gatherer) Gather(ctx context.Context, id string) (*Bundle, error) {
 		return nil, err
 	}
 	steps := []func(context.Context, *Bundle){g.end, g.chain}
-	if !ended(b.Subject.Job.Status) {
+	if !batch.HasEnded(b.Subject.Job.Status) {
 		steps = append(steps, g.place, g.consumables, g.fleet)
 	}
 	if !g.Local {
@@ -77,7 +78,7 @@ func (g *Gatherer) Glance(ctx context.Context, id string) (*Bundle, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !ended(b.Subject.Job.Status) {
+	if !batch.HasEnded(b.Subject.Job.Status) {
 		g.chain(ctx, b)
 		g.place(ctx, b)
 	}
@@ -88,7 +89,7 @@ func (g *Gatherer) Glance(ctx context.Context, id string) (*Bundle, error) {
 func (g *Gatherer) glance(ctx context.Context, id string) (*Bundle, error) {
 	jobs, err := g.describe(ctx, id)
 	if err != nil {
-		return nil, fmt.Errorf("describe job %s: %w", shortID(&id), plain(err))
+		return nil, fmt.Errorf("describe job %s: %w", batch.ShortID(str(&id)), plain(err))
 	}
 	if len(jobs) == 0 {
 		return nil, fmt.Errorf("no job %s: it never was at this target, or it ended so long ago that it was forgotten", id)
@@ -104,7 +105,7 @@ func (g *Gatherer) describe(ctx context.Context, ids ...string) ([]types.JobDeta
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	out, err := g.batch.DescribeJobs(ctx, &batch.DescribeJobsInput{Jobs: ids})
+	out, err := g.batch.DescribeJobs(ctx, &awsbatch.DescribeJobsInput{Jobs: ids})
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +164,7 @@ func (g *Gatherer) children(ctx context.Context, b *Bundle, s *Subject) {
 		s.Failed = failed
 		b.missing(evidenceChildren, err)
 	}
-	if !ended(s.Job.Status) && counts[string(types.JobStatusRunnable)] > 0 {
+	if !batch.HasEnded(s.Job.Status) && counts[string(types.JobStatusRunnable)] > 0 {
 		waiting, err := g.sample(ctx, s.Job.JobId, types.JobStatusRunnable)
 		if len(waiting) > 0 {
 			s.Waiting = &waiting[0]
@@ -173,7 +174,7 @@ func (g *Gatherer) children(ctx context.Context, b *Bundle, s *Subject) {
 }
 
 func (g *Gatherer) sample(ctx context.Context, array *string, status types.JobStatus) ([]types.JobDetail, error) {
-	page, err := g.batch.ListJobs(ctx, &batch.ListJobsInput{ArrayJobId: array, JobStatus: status})
+	page, err := g.batch.ListJobs(ctx, &awsbatch.ListJobsInput{ArrayJobId: array, JobStatus: status})
 	if err != nil {
 		return nil, err
 	}
@@ -303,7 +304,7 @@ func dependencies(job *types.JobDetail) (ids []string) {
 // place describes the queue, the environments behind it and its snapshot.
 func (g *Gatherer) place(ctx context.Context, b *Bundle) {
 	queue := b.Subject.Job.JobQueue
-	queues, err := g.batch.DescribeJobQueues(ctx, &batch.DescribeJobQueuesInput{JobQueues: []string{str(queue)}})
+	queues, err := g.batch.DescribeJobQueues(ctx, &awsbatch.DescribeJobQueuesInput{JobQueues: []string{str(queue)}})
 	if err == nil && len(queues.JobQueues) == 0 {
 		err = errors.New("there is no such queue any more")
 	}
@@ -314,7 +315,7 @@ func (g *Gatherer) place(ctx context.Context, b *Bundle) {
 	} else {
 		b.missing(evidenceEnvironments, errors.New("the job queue is not known"))
 	}
-	snapshot, err := g.batch.GetJobQueueSnapshot(ctx, &batch.GetJobQueueSnapshotInput{JobQueue: queue})
+	snapshot, err := g.batch.GetJobQueueSnapshot(ctx, &awsbatch.GetJobQueueSnapshotInput{JobQueue: queue})
 	b.missing(evidenceSnapshot, err)
 	if err == nil {
 		b.Front, b.Utilization = snapshot.FrontOfQueue, snapshot.QueueUtilization
@@ -329,7 +330,7 @@ func (g *Gatherer) environments(ctx context.Context, b *Bundle) {
 	if len(names) == 0 {
 		return
 	}
-	out, err := g.batch.DescribeComputeEnvironments(ctx, &batch.DescribeComputeEnvironmentsInput{ComputeEnvironments: names})
+	out, err := g.batch.DescribeComputeEnvironments(ctx, &awsbatch.DescribeComputeEnvironmentsInput{ComputeEnvironments: names})
 	if err != nil {
 		b.missing(evidenceEnvironments, err)
 		return
@@ -346,8 +347,8 @@ func (g *Gatherer) consumables(ctx context.Context, b *Bundle) {
 		return
 	}
 	for _, r := range p.ConsumableResourceList {
-		c := Consumable{Name: lastPart(r.ConsumableResource), Asked: num(r.Quantity)}
-		out, err := g.batch.DescribeConsumableResource(ctx, &batch.DescribeConsumableResourceInput{ConsumableResource: r.ConsumableResource})
+		c := Consumable{Name: batch.Name(str(r.ConsumableResource)), Asked: num(r.Quantity)}
+		out, err := g.batch.DescribeConsumableResource(ctx, &awsbatch.DescribeConsumableResourceInput{ConsumableResource: r.ConsumableResource})
 		if api, ok := errors.AsType[smithy.APIError](err); ok && strings.Contains(api.ErrorMessage(), "not exist") {
 			c.Missing, err = true, nil
 		}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/batchctl/batchctl/pkg/batch"
 )
 
 // Confidence says how sure a verdict is.
@@ -142,7 +144,7 @@ func Explain(b *Bundle) Answer {
 			best = v
 		}
 	}
-	if len(b.ends()) > 0 || ended(job.Status) && best != nil {
+	if len(b.ends()) > 0 || batch.HasEnded(job.Status) && best != nil {
 		a.Open = nil // the rules for jobs that wait have nothing to add
 	}
 	switch {

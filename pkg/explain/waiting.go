@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/catalog"
 )
 
@@ -77,7 +78,7 @@ func head(reason string) string {
 }
 
 func (b *Bundle) reasonEvidence(job *types.JobDetail, since int64) []Evidence {
-	from := "DescribeJobs, job " + shortID(job.JobId) + ", status reason"
+	from := "DescribeJobs, job " + batch.ShortID(str(job.JobId)) + ", status reason"
 	all := []Evidence{{from, clock(b.At), str(job.StatusReason)}}
 	if since < b.At {
 		all = append(all, Evidence{from, clock(since), "the same, when it was first seen"})
@@ -101,7 +102,7 @@ func dependencyPending(b *Bundle) *Verdict {
 	for _, d := range b.Dependencies {
 		if d.Status != types.JobStatusSucceeded {
 			names = append(names, fmt.Sprintf("%s (%s)", str(d.JobName), d.Status))
-			evidence = append(evidence, Evidence{"DescribeJobs, job " + shortID(d.JobId) + ", status", clock(b.At), joined(string(d.Status), str(d.StatusReason))})
+			evidence = append(evidence, Evidence{"DescribeJobs, job " + batch.ShortID(str(d.JobId)) + ", status", clock(b.At), joined(string(d.Status), str(d.StatusReason))})
 		}
 	}
 	if names == nil {
@@ -114,7 +115,7 @@ func dependencyPending(b *Bundle) *Verdict {
 
 func childrenPending(b *Bundle) *Verdict {
 	job := b.Subject.Job
-	if !isArray(job) || ended(job.Status) || b.waiting() != nil {
+	if !isArray(job) || batch.HasEnded(job.Status) || b.waiting() != nil {
 		return nil
 	}
 	var parts []string
@@ -126,7 +127,7 @@ func childrenPending(b *Bundle) *Verdict {
 	if parts == nil {
 		return nil
 	}
-	return waits([]Evidence{{"DescribeJobs, job " + shortID(job.JobId) + ", arrayProperties", clock(num(job.ArrayProperties.StatusSummaryLastUpdatedAt)), strings.Join(parts, ", ")}},
+	return waits([]Evidence{{"DescribeJobs, job " + batch.ShortID(str(job.JobId)) + ", arrayProperties", clock(num(job.ArrayProperties.StatusSummaryLastUpdatedAt)), strings.Join(parts, ", ")}},
 		"its children are under way: %s of %d", strings.Join(parts, ", "), aws.ToInt32(job.ArrayProperties.Size))
 }
 
@@ -339,7 +340,7 @@ func cannotFit(b *Bundle) *Verdict {
 		Fix{Member: "memory", Job: "ask for less memory, vCPUs or GPUs: instances leave less to jobs than their sheet says", Platform: "or add instance types that hold it"},
 		"no compute environment of the queue can hold the job")
 	if reason := b.unplaced(); reason != "" {
-		v = &Verdict{Evidence: []Evidence{{"DescribeJobs, job " + shortID(b.Subject.Job.JobId) + ", status reason", clock(num(b.Subject.Job.StoppedAt)), reason}}}
+		v = &Verdict{Evidence: []Evidence{{"DescribeJobs, job " + batch.ShortID(str(b.Subject.Job.JobId)) + ", status reason", clock(num(b.Subject.Job.StoppedAt)), reason}}}
 	}
 	if v != nil && b.Local {
 		v.Confidence = High

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/rpc"
 )
 
@@ -75,7 +76,7 @@ func (s *Stacks) look(ctx context.Context, stack *rpc.Stack, d *Destruction) err
 		case retains[r.Name]:
 			d.Keeps = append(d.Keeps, Kept{stack.Name, r.Type, r.ID, retained})
 		case r.Type == queueType:
-			d.Queues = append(d.Queues, lastPart(r.ID))
+			d.Queues = append(d.Queues, batch.Name(r.ID))
 		case r.Type == repositoryType:
 			var images bool
 			err := s.patiently(ctx, func() error {

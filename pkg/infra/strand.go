@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/rpc"
 )
 
@@ -47,7 +47,7 @@ func (s *Stacks) stranded(ctx context.Context, p *Proposal) error {
 	for _, c := range leaving {
 		for _, q := range queues {
 			if names(q, c.ID) && !slices.ContainsFunc(p.Changes, func(other rpc.Change) bool { return moves(other, q) }) {
-				return &StrandedError{aws.ToString(q.JobQueueName), lastPart(c.ID), action(c)}
+				return &StrandedError{aws.ToString(q.JobQueueName), batch.Name(c.ID), action(c)}
 			}
 		}
 	}
@@ -69,17 +69,14 @@ func action(c rpc.Change) string {
 // names reports whether a compute environment stands in a queue's order.
 func names(q types.JobQueueDetail, environment string) bool {
 	return slices.ContainsFunc(q.ComputeEnvironmentOrder, func(o types.ComputeEnvironmentOrder) bool {
-		return lastPart(aws.ToString(o.ComputeEnvironment)) == lastPart(environment)
+		return batch.Name(aws.ToString(o.ComputeEnvironment)) == batch.Name(environment)
 	})
 }
 
 // moves reports whether a change gives the queue another order, or removes it.
 func moves(c rpc.Change, q types.JobQueueDetail) bool {
-	if c.Type != queueType || lastPart(c.ID) != aws.ToString(q.JobQueueName) {
+	if c.Type != queueType || batch.Name(c.ID) != aws.ToString(q.JobQueueName) {
 		return false
 	}
 	return c.Action == "Remove" || slices.Contains(c.Properties, "ComputeEnvironmentOrder")
 }
-
-// lastPart is the name behind an ARN, or the name itself.
-func lastPart(arn string) string { return arn[strings.LastIndexByte(arn, '/')+1:] }

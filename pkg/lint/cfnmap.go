@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
@@ -48,11 +48,11 @@ var nameMembers = map[spec.Kind]string{
 var requestShapes = sync.OnceValue(func() map[spec.Kind]*shape {
 	seen := map[reflect.Type]*shape{}
 	return map[spec.Kind]*shape{
-		spec.KindJobDefinition:      shapeOf(reflect.TypeFor[batch.RegisterJobDefinitionInput](), seen),
-		spec.KindJobQueue:           shapeOf(reflect.TypeFor[batch.CreateJobQueueInput](), seen),
-		spec.KindComputeEnvironment: shapeOf(reflect.TypeFor[batch.CreateComputeEnvironmentInput](), seen),
-		spec.KindSchedulingPolicy:   shapeOf(reflect.TypeFor[batch.CreateSchedulingPolicyInput](), seen),
-		spec.KindConsumableResource: shapeOf(reflect.TypeFor[batch.CreateConsumableResourceInput](), seen),
+		spec.KindJobDefinition:      shapeOf(reflect.TypeFor[awsbatch.RegisterJobDefinitionInput](), seen),
+		spec.KindJobQueue:           shapeOf(reflect.TypeFor[awsbatch.CreateJobQueueInput](), seen),
+		spec.KindComputeEnvironment: shapeOf(reflect.TypeFor[awsbatch.CreateComputeEnvironmentInput](), seen),
+		spec.KindSchedulingPolicy:   shapeOf(reflect.TypeFor[awsbatch.CreateSchedulingPolicyInput](), seen),
+		spec.KindConsumableResource: shapeOf(reflect.TypeFor[awsbatch.CreateConsumableResourceInput](), seen),
 	}
 })
 

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"iter"
 	"slices"
-	"strings"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/spec"
 )
@@ -24,7 +24,7 @@ type namedSites map[string][]Site
 
 // find returns what a job or queue means by a name or an ARN.
 func (n namedSites) find(word string, from Job) (Site, bool) {
-	return meant(n[nameOf(word)], from)
+	return meant(n[batch.Name(word)], from)
 }
 
 // meant returns which of several things with one name is meant in a file: the last
@@ -103,14 +103,6 @@ func (r resources) behind(queue Site) iter.Seq[Site] {
 			}
 		}
 	}
-}
-
-// nameOf is the name at the end of an ARN, or the word itself.
-func nameOf(word string) string {
-	if !isARN(word) {
-		return word
-	}
-	return word[strings.LastIndexByte(word, '/')+1:]
 }
 
 // queueOf is the queue that a submission names, if the files create it.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
@@ -33,9 +34,9 @@ func crossRules() []*Rule {
 		}, "With propagateTags the tags of job and definition go to the task together, at most 50; with more the job fails.", api("SubmitJob.propagateTags")),
 		check("submit-jobdefinition-exists", High, nativeSubmits, func(s Site) {
 			n := s.Node.Get("jobDefinition")
-			name, revision, pinned := strings.Cut(nameOf(n.Str()), ":")
+			name, revision, pinned := strings.Cut(batch.Name(n.Str()), ":")
 			known := s.pass.registered()
-			if n.Str() == "" || isARN(n.Str()) || placeholder().MatchString(n.Str()) || !s.besideDefinitions() {
+			if n.Str() == "" || batch.IsARN(n.Str()) || placeholder().MatchString(n.Str()) || !s.besideDefinitions() {
 				return
 			}
 			if _, ok := known[name]; ok {
@@ -100,9 +101,9 @@ func crossRules() []*Rule {
 			known := s.pass.index.resources.consumables
 			s.eachConsumable(func(e *jsontree.Node) {
 				n := e.Get("consumableResource")
-				if _, ok := known[nameOf(n.Str())]; len(known) > 0 && n.Str() != "" && !ok && !placeholder().MatchString(n.Str()) {
-					_, hint := nearResource(nameOf(n.Str()), known)
-					s.Report(fmt.Sprintf("no file creates the consumable resource %s", quote(nameOf(n.Str()))), hint, n)
+				if _, ok := known[batch.Name(n.Str())]; len(known) > 0 && n.Str() != "" && !ok && !placeholder().MatchString(n.Str()) {
+					_, hint := nearResource(batch.Name(n.Str()), known)
+					s.Report(fmt.Sprintf("no file creates the consumable resource %s", quote(batch.Name(n.Str()))), hint, n)
 				}
 			})
 		}, "A consumable resource that a job names exists. Said where the files create some, and not this one.", derived).onlyWith("consumableResourceList"),
@@ -112,7 +113,7 @@ func crossRules() []*Rule {
 				r, _ := s.pass.index.resources.consumables.find(e.Get("consumableResource").Str(), s.Job)
 				total, okT := r.Node.Get("totalQuantity").Int()
 				if q, ok := n.Int(); ok && okT && q > total {
-					s.Report(fmt.Sprintf("there are only %d of %s, so a job that asks for %d stays in RUNNABLE", total, quote(nameOf(e.Get("consumableResource").Str())), q), "", n)
+					s.Report(fmt.Sprintf("there are only %d of %s, so a job that asks for %d stays in RUNNABLE", total, quote(batch.Name(e.Get("consumableResource").Str())), q), "", n)
 				}
 			})
 		}, "A job that asks for more of a resource than there is waits for ever.", guide("consumable resources")).onlyWith("consumableResourceList"),
@@ -132,7 +133,7 @@ func crossRules() []*Rule {
 			for _, at := range []path{"jobQueue", "jobDefinition", "schedulingPolicyArn", "computeEnvironmentOrder[].computeEnvironment",
 				"consumableResourceProperties.consumableResourceList[].consumableResource", "consumableResourcePropertiesOverride.consumableResourceList[].consumableResource"} {
 				at.walk(s.Node, func(n *jsontree.Node) {
-					if !isARN(n.Str()) {
+					if !batch.IsARN(n.Str()) {
 						return
 					}
 					m := arnPlace().FindStringSubmatch(n.Str())

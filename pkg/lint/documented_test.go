@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/plan"
@@ -76,7 +76,7 @@ func TestLinksOfSources(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client := reflect.TypeFor[*batch.Client]()
+	client := reflect.TypeFor[*awsbatch.Client]()
 	hasPage := func(shape string) bool {
 		_, operation := client.MethodByName(shape)
 		return operation || bytes.Contains(native, []byte("/API_"+shape+`.html"`))

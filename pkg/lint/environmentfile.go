@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
@@ -242,7 +243,7 @@ func environmentFileRules() []*Rule {
 			},
 		},
 		warns(row("ce-service-role-name", High, in(environments, "serviceRole", resourcesOf+".spotIamFleetRole"), func(s Site, n *jsontree.Node, label string) {
-			if n.Str() != "" && !isARN(n.Str()) && !placeholder().MatchString(n.Str()) {
+			if n.Str() != "" && !batch.IsARN(n.Str()) && !placeholder().MatchString(n.Str()) {
 				s.Report(label+" is a bare name; a role with a path is not found by it", `write "arn:aws:iam::<account>:role/`+n.Str()+`"`, n)
 			}
 		}, "A role named without its ARN is looked for without a path; if it has one the environment becomes INVALID.", api("CreateComputeEnvironment.serviceRole"))),

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
@@ -144,7 +145,7 @@ func jobQueueRules() []*Rule {
 			known := s.pass.index.resources.environments
 			for o := range each(s.Node, "computeEnvironmentOrder") {
 				n := o.Get("computeEnvironment")
-				if _, ok := known[nameOf(n.Str())]; n.Str() != "" && len(known) > 0 && !ok && !isARN(n.Str()) && !placeholder().MatchString(n.Str()) {
+				if _, ok := known[batch.Name(n.Str())]; n.Str() != "" && len(known) > 0 && !ok && !batch.IsARN(n.Str()) && !placeholder().MatchString(n.Str()) {
 					severity, hint := nearResource(n.Str(), known)
 					s.reportAs(severity, nil, fmt.Sprintf("no file creates the compute environment %s", quote(n.Str())), hint, n)
 				}

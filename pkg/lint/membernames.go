@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
@@ -19,7 +19,7 @@ import (
 // wrong object. "Remove it" is bad advice for both: the value is meant.
 
 var submitShape = sync.OnceValue(func() *shape {
-	return shapeOf(reflect.TypeFor[batch.SubmitJobInput](), map[reflect.Type]*shape{})
+	return shapeOf(reflect.TypeFor[awsbatch.SubmitJobInput](), map[reflect.Type]*shape{})
 })
 
 // foreignMembers holds what other tools call the members of a request, with their names

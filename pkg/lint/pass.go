@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/plan"
@@ -203,7 +204,7 @@ func (j Job) Known() *jsontree.Node {
 	if j.Register != nil {
 		return j.Register
 	}
-	if d, ok := meant(j.pass.registered()[nameOf(j.Submit.Get("jobDefinition").Str())], j); ok {
+	if d, ok := meant(j.pass.registered()[batch.Name(j.Submit.Get("jobDefinition").Str())], j); ok {
 		return d.Register
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
@@ -56,7 +57,7 @@ func platformRules() []*Rule {
 			Run: func(p *Pass) {
 				for f := range p.Platforms() {
 					for _, q := range f.Queues {
-						if bad := mapName(q.Name) != q.Name || len(q.Name) > catalog.MaxNameLength; bad && !isARN(q.Name) {
+						if bad := mapName(q.Name) != q.Name || len(q.Name) > catalog.MaxNameLength; bad && !batch.IsARN(q.Name) {
 							p.Report(firstOf(q.Node.Get("jobQueue"), q.Node), fmt.Sprintf("the name of a job queue holds only %s, at most %d", nameCharset, catalog.MaxNameLength), "")
 						}
 					}

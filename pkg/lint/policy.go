@@ -355,5 +355,3 @@ func allowedRoles(name, member, ofTask, list string, allowed func(spec.Policy) [
 		},
 	}
 }
-
-func isARN(s string) bool { return strings.HasPrefix(s, "arn:") }

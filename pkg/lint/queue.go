@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
@@ -36,7 +37,7 @@ func queueRules() []*Rule {
 					if !n.Is(jsontree.String) || placeholder().MatchString(n.Text) {
 						continue
 					}
-					elsewhere := platform == nil || len(platform.Queues) == 0 || j.File.Kind == spec.KindSubmitJob && len(queues(p)) == 0 || isARN(n.Text)
+					elsewhere := platform == nil || len(platform.Queues) == 0 || j.File.Kind == spec.KindSubmitJob && len(queues(p)) == 0 || batch.IsARN(n.Text)
 					if elsewhere && !queuePattern().MatchString(n.Text) {
 						j.Report("jobQueue is the name or the ARN of a queue, not "+quote(n.Text), `such as "main"`, n)
 					}
@@ -261,10 +262,10 @@ func (j Job) queueIn(platform *spec.Platform) (spec.Queue, bool) {
 	if q, ok := (Site{Job: j}).queueOf(); ok {
 		return r.queue(q), true
 	}
-	if len(r.queues[nameOf(word)]) > 0 {
+	if len(r.queues[batch.Name(word)]) > 0 {
 		return spec.Queue{}, false // one of several, nobody can tell which
 	}
-	return platform.Queue(nameOf(word))
+	return platform.Queue(batch.Name(word))
 }
 
 // wrongPlatform is the placing of a job whose demand is not one machine's: all that

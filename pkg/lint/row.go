@@ -9,6 +9,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/spec"
@@ -411,7 +412,7 @@ func distinct(member, hint string) want {
 			if c == nil || c.Text == "" {
 				continue
 			}
-			name := nameOf(c.Text)
+			name := batch.Name(c.Text)
 			if seen[name] {
 				s.Report(fmt.Sprintf("%s is there twice in %s", quote(name), label), hint, c)
 			}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/spec"
@@ -30,7 +30,7 @@ type shape struct {
 }
 
 var registerShape = sync.OnceValue(func() *shape {
-	return shapeOf(reflect.TypeFor[batch.RegisterJobDefinitionInput](), map[reflect.Type]*shape{})
+	return shapeOf(reflect.TypeFor[awsbatch.RegisterJobDefinitionInput](), map[reflect.Type]*shape{})
 })
 
 func shapeOf(t reflect.Type, seen map[reflect.Type]*shape) *shape {

@@ -13,13 +13,13 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
 // TestRegisterRefuses: each edit spoils a good definition in one way.
 func TestRegisterRefuses(t *testing.T) {
-	type in = batch.RegisterJobDefinitionInput
+	type in = awsbatch.RegisterJobDefinitionInput
 	w := open(t, Options{})
 	resource := func(kind types.ResourceType, value string) func(*in) {
 		return func(r *in) {
@@ -102,13 +102,13 @@ func TestRegisterRefuses(t *testing.T) {
 func TestSubmitRefuses(t *testing.T) {
 	w := open(t, Options{})
 	w.register("work", "1", "64")
-	w.register("refers", "1", "64", func(r *batch.RegisterJobDefinitionInput) {
+	w.register("refers", "1", "64", func(r *awsbatch.RegisterJobDefinitionInput) {
 		r.ContainerProperties.Command = []string{"echo", "Ref::who"}
 	})
 	one := w.submit("work")
 	pair := w.submit("work", array(2))
 	w.idle()
-	type in = batch.SubmitJobInput
+	type in = awsbatch.SubmitJobInput
 	missing := newID()
 	for _, c := range []struct {
 		edit func(*in)
@@ -158,10 +158,10 @@ func TestSubmitRefuses(t *testing.T) {
 func TestStopRefuses(t *testing.T) {
 	w := open(t, Options{})
 	missing := newID()
-	if _, err := w.CancelJob(t.Context(), &batch.CancelJobInput{JobId: &missing, Reason: aws.String("x")}); err != nil {
+	if _, err := w.CancelJob(t.Context(), &awsbatch.CancelJobInput{JobId: &missing, Reason: aws.String("x")}); err != nil {
 		t.Errorf("an unknown job: %v; Batch answers 200", err)
 	}
-	_, err := w.TerminateJob(t.Context(), &batch.TerminateJobInput{JobId: &missing, Reason: aws.String(strings.Repeat("x", 1025))})
+	_, err := w.TerminateJob(t.Context(), &awsbatch.TerminateJobInput{JobId: &missing, Reason: aws.String(strings.Repeat("x", 1025))})
 	refused(t, err, "reason can have at most 1024 characters.")
 }
 
@@ -169,11 +169,11 @@ func TestStopRefuses(t *testing.T) {
 // them or not.
 func TestDescriptionsAreComplete(t *testing.T) {
 	w := open(t, Options{})
-	w.register("plain", "1", "64", func(in *batch.RegisterJobDefinitionInput) {
+	w.register("plain", "1", "64", func(in *awsbatch.RegisterJobDefinitionInput) {
 		in.ContainerProperties.Command = nil
 		in.RetryStrategy = &types.RetryStrategy{Attempts: aws.Int32(1), EvaluateOnExit: []types.EvaluateOnExit{{Action: "Exit", OnReason: aws.String("x")}}}
 	})
-	out, err := w.DescribeJobDefinitions(t.Context(), &batch.DescribeJobDefinitionsInput{JobDefinitionName: aws.String("plain")})
+	out, err := w.DescribeJobDefinitions(t.Context(), &awsbatch.DescribeJobDefinitionsInput{JobDefinitionName: aws.String("plain")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,11 +190,11 @@ func TestDescriptionsAreComplete(t *testing.T) {
 	if j := w.job(id); aws.ToString(j.Container.ContainerInstanceArn) != cluster || aws.ToString(j.Attempts[0].Container.ContainerInstanceArn) != cluster {
 		t.Errorf("container instance %v", aws.ToString(j.Container.ContainerInstanceArn))
 	}
-	policy, err := w.CreateSchedulingPolicy(t.Context(), &batch.CreateSchedulingPolicyInput{Name: aws.String("even")})
+	policy, err := w.CreateSchedulingPolicy(t.Context(), &awsbatch.CreateSchedulingPolicyInput{Name: aws.String("even")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	described, err := w.DescribeSchedulingPolicies(t.Context(), &batch.DescribeSchedulingPoliciesInput{Arns: []string{*policy.Arn}})
+	described, err := w.DescribeSchedulingPolicies(t.Context(), &awsbatch.DescribeSchedulingPoliciesInput{Arns: []string{*policy.Arn}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,13 +209,13 @@ func TestDefinitions(t *testing.T) {
 		w.register("b", "1", "64")
 	}
 	w.register("a", "1", "64")
-	if _, err := w.DeregisterJobDefinition(t.Context(), &batch.DeregisterJobDefinitionInput{JobDefinition: aws.String("b:3")}); err != nil {
+	if _, err := w.DeregisterJobDefinition(t.Context(), &awsbatch.DeregisterJobDefinitionInput{JobDefinition: aws.String("b:3")}); err != nil {
 		t.Fatal(err)
 	}
-	find := func(in *batch.DescribeJobDefinitionsInput) string {
+	find := func(in *awsbatch.DescribeJobDefinitionsInput) string {
 		t.Helper()
 		var found []string
-		pages := batch.NewDescribeJobDefinitionsPaginator(w, in, func(o *batch.DescribeJobDefinitionsPaginatorOptions) { o.Limit = 2 })
+		pages := awsbatch.NewDescribeJobDefinitionsPaginator(w, in, func(o *awsbatch.DescribeJobDefinitionsPaginatorOptions) { o.Limit = 2 })
 		for pages.HasMorePages() {
 			out, err := pages.NextPage(t.Context())
 			if err != nil {
@@ -228,14 +228,14 @@ func TestDefinitions(t *testing.T) {
 		return strings.Join(found, ", ")
 	}
 	for _, c := range []struct {
-		in   batch.DescribeJobDefinitionsInput
+		in   awsbatch.DescribeJobDefinitionsInput
 		want string
 	}{
-		{batch.DescribeJobDefinitionsInput{}, "a:1 ACTIVE, b:3 INACTIVE, b:2 ACTIVE, b:1 ACTIVE"},
-		{batch.DescribeJobDefinitionsInput{JobDefinitionName: aws.String("b"), Status: aws.String("ACTIVE")}, "b:2 ACTIVE, b:1 ACTIVE"},
-		{batch.DescribeJobDefinitionsInput{Status: aws.String("INACTIVE")}, "b:3 INACTIVE"},
-		{batch.DescribeJobDefinitionsInput{JobDefinitions: []string{"b:1", arn("job-definition", "a:1"), "c:1"}}, "b:1 ACTIVE, a:1 ACTIVE"},
-		{batch.DescribeJobDefinitionsInput{JobDefinitionName: aws.String("c")}, ""},
+		{awsbatch.DescribeJobDefinitionsInput{}, "a:1 ACTIVE, b:3 INACTIVE, b:2 ACTIVE, b:1 ACTIVE"},
+		{awsbatch.DescribeJobDefinitionsInput{JobDefinitionName: aws.String("b"), Status: aws.String("ACTIVE")}, "b:2 ACTIVE, b:1 ACTIVE"},
+		{awsbatch.DescribeJobDefinitionsInput{Status: aws.String("INACTIVE")}, "b:3 INACTIVE"},
+		{awsbatch.DescribeJobDefinitionsInput{JobDefinitions: []string{"b:1", arn("job-definition", "a:1"), "c:1"}}, "b:1 ACTIVE, a:1 ACTIVE"},
+		{awsbatch.DescribeJobDefinitionsInput{JobDefinitionName: aws.String("c")}, ""},
 	} {
 		if got := find(&c.in); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
@@ -250,7 +250,7 @@ func TestDefinitions(t *testing.T) {
 			t.Errorf("%s means %s, want %s", definition, got, want)
 		}
 	}
-	_, err := w.SubmitJob(t.Context(), &batch.SubmitJobInput{JobName: aws.String("j"), JobQueue: aws.String("default"), JobDefinition: aws.String("b:3")})
+	_, err := w.SubmitJob(t.Context(), &awsbatch.SubmitJobInput{JobName: aws.String("j"), JobQueue: aws.String("default"), JobDefinition: aws.String("b:3")})
 	refused(t, err, "JobDefinition name b:3 does not exist or is not in ACTIVE status.")
 	w.register("b", "1", "64")
 	if got := used("b"); got != arn("job-definition", "b:4") {
@@ -264,8 +264,8 @@ func TestListJobs(t *testing.T) {
 		w := open(t, Options{VCPUs: 1, MemoryMiB: 64, Queues: []Queue{{Name: "default"}, {Name: "other"}}})
 		w.register("work", "1", "64")
 		w.register("worker", "1", "64")
-		named := func(name string) func(*batch.SubmitJobInput) {
-			return func(r *batch.SubmitJobInput) { r.JobName = &name }
+		named := func(name string) func(*awsbatch.SubmitJobInput) {
+			return func(r *awsbatch.SubmitJobInput) { r.JobName = &name }
 		}
 		w.submit("work", named("Train-1"))
 		w.idle()
@@ -276,13 +276,13 @@ func TestListJobs(t *testing.T) {
 		w.submit("work", named("test"), array(3))
 		w.submit("work", named("train-3"))
 		synctest.Wait()
-		list := func(in batch.ListJobsInput) string {
+		list := func(in awsbatch.ListJobsInput) string {
 			t.Helper()
 			if in.ArrayJobId == nil && in.JobQueue == nil {
 				in.JobQueue = aws.String("default")
 			}
 			var found []string
-			pages := batch.NewListJobsPaginator(w, &in, func(o *batch.ListJobsPaginatorOptions) { o.Limit = 2 })
+			pages := awsbatch.NewListJobsPaginator(w, &in, func(o *awsbatch.ListJobsPaginatorOptions) { o.Limit = 2 })
 			for pages.HasMorePages() {
 				out, err := pages.NextPage(t.Context())
 				if err != nil {
@@ -298,8 +298,8 @@ func TestListJobs(t *testing.T) {
 			}
 			return strings.Join(found, " ")
 		}
-		filter := func(name string, values ...string) batch.ListJobsInput {
-			return batch.ListJobsInput{Filters: []types.KeyValuesPair{{Name: &name, Values: values}}}
+		filter := func(name string, values ...string) awsbatch.ListJobsInput {
+			return awsbatch.ListJobsInput{Filters: []types.KeyValuesPair{{Name: &name, Values: values}}}
 		}
 		var parent string
 		for id, j := range w.engine.model.jobs {
@@ -308,18 +308,18 @@ func TestListJobs(t *testing.T) {
 			}
 		}
 		for _, c := range []struct {
-			in   batch.ListJobsInput
+			in   awsbatch.ListJobsInput
 			want string
 		}{
-			{batch.ListJobsInput{}, "train-2"},
-			{batch.ListJobsInput{JobQueue: aws.String(arn("job-queue", "default"))}, "train-2"},
-			{batch.ListJobsInput{JobStatus: "SUCCEEDED"}, "Train-1"},
-			{batch.ListJobsInput{JobStatus: "PENDING"}, "test"},
-			{batch.ListJobsInput{JobStatus: "RUNNABLE"}, "train-3"},
-			{batch.ListJobsInput{JobStatus: "FAILED"}, ""},
-			{batch.ListJobsInput{JobQueue: aws.String("other")}, ""},
-			{batch.ListJobsInput{ArrayJobId: &parent, JobStatus: "RUNNABLE"}, "test:0 test:1 test:2"},
-			{batch.ListJobsInput{ArrayJobId: &parent}, ""},
+			{awsbatch.ListJobsInput{}, "train-2"},
+			{awsbatch.ListJobsInput{JobQueue: aws.String(arn("job-queue", "default"))}, "train-2"},
+			{awsbatch.ListJobsInput{JobStatus: "SUCCEEDED"}, "Train-1"},
+			{awsbatch.ListJobsInput{JobStatus: "PENDING"}, "test"},
+			{awsbatch.ListJobsInput{JobStatus: "RUNNABLE"}, "train-3"},
+			{awsbatch.ListJobsInput{JobStatus: "FAILED"}, ""},
+			{awsbatch.ListJobsInput{JobQueue: aws.String("other")}, ""},
+			{awsbatch.ListJobsInput{ArrayJobId: &parent, JobStatus: "RUNNABLE"}, "test:0 test:1 test:2"},
+			{awsbatch.ListJobsInput{ArrayJobId: &parent}, ""},
 			{filter("JOB_NAME", "TRAIN-*"), "train-3 train-2 Train-1"},
 			{filter("JOB_NAME", "train-1"), "Train-1"},
 			{filter("JOB_NAME", "train"), ""},
@@ -332,10 +332,10 @@ func TestListJobs(t *testing.T) {
 			{filter("JOB_NAME", "a", "b"), "ClientException: Only one filter with one value can be used at a time."},
 			{filter("COLOUR", "a"), "ClientException: Filter COLOUR is not valid. Valid filters: [JOB_NAME, JOB_STATUS, JOB_DEFINITION, BEFORE_CREATED_AT, AFTER_CREATED_AT, SHARE_IDENTIFIER]"},
 			{filter("AFTER_CREATED_AT", "noon"), `ClientException: AFTER_CREATED_AT: "noon" is not a number of milliseconds.`},
-			{batch.ListJobsInput{JobQueue: aws.String("none")}, "ClientException: Job Queue none does not exist."},
-			{batch.ListJobsInput{JobQueue: aws.String("default"), ArrayJobId: &parent}, "ClientException: Only one of jobQueue, arrayJobId and multiNodeJobId can be given."},
-			{batch.ListJobsInput{JobStatus: "LOST"}, "ClientException: Job status LOST is not valid. Valid statuses: [SUBMITTED PENDING RUNNABLE STARTING RUNNING SUCCEEDED FAILED]"},
-			{batch.ListJobsInput{NextToken: aws.String("?")}, "ClientException: nextToken is not one that this request answered."},
+			{awsbatch.ListJobsInput{JobQueue: aws.String("none")}, "ClientException: Job Queue none does not exist."},
+			{awsbatch.ListJobsInput{JobQueue: aws.String("default"), ArrayJobId: &parent}, "ClientException: Only one of jobQueue, arrayJobId and multiNodeJobId can be given."},
+			{awsbatch.ListJobsInput{JobStatus: "LOST"}, "ClientException: Job status LOST is not valid. Valid statuses: [SUBMITTED PENDING RUNNABLE STARTING RUNNING SUCCEEDED FAILED]"},
+			{awsbatch.ListJobsInput{NextToken: aws.String("?")}, "ClientException: nextToken is not one that this request answered."},
 		} {
 			if got := list(c.in); got != c.want {
 				t.Errorf("%+v: %q, want %q", c.in, got, c.want)
@@ -353,10 +353,10 @@ func TestReadingChangesNothing(t *testing.T) {
 	w.idle()
 	size := w.engine.journal.Size()
 	w.job(id)
-	if _, err := w.ListJobs(t.Context(), &batch.ListJobsInput{JobQueue: aws.String("default")}); err != nil {
+	if _, err := w.ListJobs(t.Context(), &awsbatch.ListJobsInput{JobQueue: aws.String("default")}); err != nil {
 		t.Error(err)
 	}
-	if _, err := w.DescribeJobQueues(t.Context(), &batch.DescribeJobQueuesInput{}); err != nil {
+	if _, err := w.DescribeJobQueues(t.Context(), &awsbatch.DescribeJobQueuesInput{}); err != nil {
 		t.Error(err)
 	}
 	if w.engine.journal.Size() != size {
@@ -366,7 +366,7 @@ func TestReadingChangesNothing(t *testing.T) {
 
 func TestQueuesAndEnvironments(t *testing.T) {
 	w := open(t, Options{Queues: []Queue{{Name: "cpu", Priority: 5, Environments: []string{"big", "small"}}, {Name: "gpu", Priority: 7, Environments: []string{"big"}}}})
-	queues, err := w.DescribeJobQueues(t.Context(), &batch.DescribeJobQueuesInput{JobQueues: []string{arn("job-queue", "cpu"), "none"}})
+	queues, err := w.DescribeJobQueues(t.Context(), &awsbatch.DescribeJobQueuesInput{JobQueues: []string{arn("job-queue", "cpu"), "none"}})
 	if err != nil || len(queues.JobQueues) != 1 {
 		t.Fatalf("queues: %v, %v", queues, err)
 	}
@@ -374,11 +374,11 @@ func TestQueuesAndEnvironments(t *testing.T) {
 		*q.ComputeEnvironmentOrder[1].ComputeEnvironment != arn("compute-environment", "small") {
 		t.Errorf("queue %+v", q)
 	}
-	all, err := w.DescribeComputeEnvironments(t.Context(), &batch.DescribeComputeEnvironmentsInput{MaxResults: aws.Int32(1)})
+	all, err := w.DescribeComputeEnvironments(t.Context(), &awsbatch.DescribeComputeEnvironmentsInput{MaxResults: aws.Int32(1)})
 	if err != nil || len(all.ComputeEnvironments) != 1 || *all.ComputeEnvironments[0].ComputeEnvironmentName != "big" || all.NextToken == nil {
 		t.Fatalf("environments: %+v, %v", all, err)
 	}
-	all, err = w.DescribeComputeEnvironments(t.Context(), &batch.DescribeComputeEnvironmentsInput{NextToken: all.NextToken})
+	all, err = w.DescribeComputeEnvironments(t.Context(), &awsbatch.DescribeComputeEnvironmentsInput{NextToken: all.NextToken})
 	if err != nil || len(all.ComputeEnvironments) != 1 || *all.ComputeEnvironments[0].ComputeEnvironmentName != "small" || all.NextToken != nil {
 		t.Errorf("second page: %+v, %v", all, err)
 	}
@@ -387,27 +387,27 @@ func TestQueuesAndEnvironments(t *testing.T) {
 func TestCreateJobQueue(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
 	w := open(t, Options{Dir: dir})
-	create := func(edit func(*batch.CreateJobQueueInput)) error {
-		in := &batch.CreateJobQueueInput{JobQueueName: aws.String("urgent"), Priority: aws.Int32(9),
+	create := func(edit func(*awsbatch.CreateJobQueueInput)) error {
+		in := &awsbatch.CreateJobQueueInput{JobQueueName: aws.String("urgent"), Priority: aws.Int32(9),
 			ComputeEnvironmentOrder: []types.ComputeEnvironmentOrder{{Order: aws.Int32(1), ComputeEnvironment: aws.String(arn("compute-environment", "local"))}}}
 		edit(in)
 		_, err := w.CreateJobQueue(t.Context(), in)
 		return err
 	}
 	for _, c := range []struct {
-		edit func(*batch.CreateJobQueueInput)
+		edit func(*awsbatch.CreateJobQueueInput)
 		want string
 	}{
-		{func(r *batch.CreateJobQueueInput) { r.JobQueueName = aws.String("a b") }, "Job Queue name should match a valid pattern: 1 to 128 letters, digits, hyphens and underscores."},
-		{func(r *batch.CreateJobQueueInput) { r.JobQueueName = aws.String("default") }, "Object already exists: job queue default."},
-		{func(r *batch.CreateJobQueueInput) {
+		{func(r *awsbatch.CreateJobQueueInput) { r.JobQueueName = aws.String("a b") }, "Job Queue name should match a valid pattern: 1 to 128 letters, digits, hyphens and underscores."},
+		{func(r *awsbatch.CreateJobQueueInput) { r.JobQueueName = aws.String("default") }, "Object already exists: job queue default."},
+		{func(r *awsbatch.CreateJobQueueInput) {
 			r.ComputeEnvironmentOrder[0].ComputeEnvironment = aws.String("other")
 		}, "Compute environment other does not exist. Compute Environments must be created and valid before attaching them to a job queue"},
-		{func(r *batch.CreateJobQueueInput) { r.SchedulingPolicyArn = aws.String(arn(kindQueue, "default")) }, "Only scheduling policy Arn can be allowed."},
+		{func(r *awsbatch.CreateJobQueueInput) { r.SchedulingPolicyArn = aws.String(arn(kindQueue, "default")) }, "Only scheduling policy Arn can be allowed."},
 	} {
 		refused(t, create(c.edit), c.want)
 	}
-	if err := create(func(*batch.CreateJobQueueInput) {}); err != nil {
+	if err := create(func(*awsbatch.CreateJobQueueInput) {}); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.engine.Close(t.Context()); err != nil {
@@ -415,8 +415,8 @@ func TestCreateJobQueue(t *testing.T) {
 	}
 	w = open(t, Options{Dir: dir})
 	w.register("work", "1", "64")
-	w.submit("work", func(r *batch.SubmitJobInput) { r.JobQueue = aws.String("urgent") })
-	out, err := w.DescribeJobQueues(t.Context(), &batch.DescribeJobQueuesInput{JobQueues: []string{"urgent"}})
+	w.submit("work", func(r *awsbatch.SubmitJobInput) { r.JobQueue = aws.String("urgent") })
+	out, err := w.DescribeJobQueues(t.Context(), &awsbatch.DescribeJobQueuesInput{JobQueues: []string{"urgent"}})
 	if err != nil || len(out.JobQueues) != 1 || *out.JobQueues[0].Priority != 9 {
 		t.Errorf("after a restart: %+v, %v", out, err)
 	}
@@ -425,11 +425,11 @@ func TestCreateJobQueue(t *testing.T) {
 
 func TestOverrides(t *testing.T) {
 	w := open(t, Options{})
-	w.register("work", "1", "64", func(r *batch.RegisterJobDefinitionInput) {
+	w.register("work", "1", "64", func(r *awsbatch.RegisterJobDefinitionInput) {
 		r.ContainerProperties.Environment = []types.KeyValuePair{variable("A", "1"), variable("B", "2")}
 		r.Parameters = map[string]string{"x": "1", "y": "2"}
 	})
-	d := w.job(w.submit("work", func(r *batch.SubmitJobInput) {
+	d := w.job(w.submit("work", func(r *awsbatch.SubmitJobInput) {
 		r.Parameters = map[string]string{"y": "3"}
 		r.Tags = map[string]string{"team": "a"}
 		r.ContainerOverrides = &types.ContainerOverrides{
@@ -479,10 +479,10 @@ func TestRequestSizes(t *testing.T) {
 	w := open(t, Options{})
 	w.register("work", "1", "64")
 	long := strings.Repeat("x", 31<<10)
-	_, err := w.SubmitJob(t.Context(), &batch.SubmitJobInput{JobName: aws.String("job"), JobQueue: aws.String("default"), JobDefinition: aws.String("work"),
+	_, err := w.SubmitJob(t.Context(), &awsbatch.SubmitJobInput{JobName: aws.String("job"), JobQueue: aws.String("default"), JobDefinition: aws.String("work"),
 		Parameters: map[string]string{"long": long}})
 	refused(t, err, "Job size must be less than 30 KiB, got 31 KiB")
-	_, err = w.RegisterJobDefinition(t.Context(), &batch.RegisterJobDefinitionInput{JobDefinitionName: aws.String("long"), Type: "container",
+	_, err = w.RegisterJobDefinition(t.Context(), &awsbatch.RegisterJobDefinitionInput{JobDefinitionName: aws.String("long"), Type: "container",
 		Parameters: map[string]string{"long": long}})
 	refused(t, err, "Job definition size must be at most 24 KiB, got 31 KiB")
 }

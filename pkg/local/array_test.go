@@ -7,16 +7,16 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
-func array(size int32) func(*batch.SubmitJobInput) {
-	return func(in *batch.SubmitJobInput) { in.ArrayProperties = &types.ArrayProperties{Size: &size} }
+func array(size int32) func(*awsbatch.SubmitJobInput) {
+	return func(in *awsbatch.SubmitJobInput) { in.ArrayProperties = &types.ArrayProperties{Size: &size} }
 }
 
-func depends(id string, kind types.ArrayJobDependency) func(*batch.SubmitJobInput) {
-	return func(in *batch.SubmitJobInput) {
+func depends(id string, kind types.ArrayJobDependency) func(*awsbatch.SubmitJobInput) {
+	return func(in *awsbatch.SubmitJobInput) {
 		in.DependsOn = append(in.DependsOn, types.JobDependency{JobId: optional(id), Type: kind})
 	}
 }

@@ -19,7 +19,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/local/journal"
@@ -44,7 +44,7 @@ func bench(b *testing.B, o Options) *Engine {
 			b.Error(err)
 		}
 	})
-	_, err = batch.NewFromConfig(e.Config("")).RegisterJobDefinition(b.Context(), &batch.RegisterJobDefinitionInput{
+	_, err = awsbatch.NewFromConfig(e.Config("")).RegisterJobDefinition(b.Context(), &awsbatch.RegisterJobDefinitionInput{
 		JobDefinitionName: aws.String("work"), Type: types.JobDefinitionTypeContainer,
 		ContainerProperties: &types.ContainerProperties{Image: aws.String("busybox:1"), Command: []string{"true"},
 			ResourceRequirements: []types.ResourceRequirement{
@@ -77,14 +77,14 @@ func BenchmarkTrue(b *testing.B) {
 	b.Run("array", func(b *testing.B) {
 		for b.Loop() {
 			e := bench(b, Options{})
-			submit(b, batch.NewFromConfig(e.Config("")), benchJobs)
+			submit(b, awsbatch.NewFromConfig(e.Config("")), benchJobs)
 			finish(b, e)
 		}
 	})
 	b.Run("jobs", func(b *testing.B) {
 		for b.Loop() {
 			e := bench(b, Options{})
-			client := batch.NewFromConfig(e.Config(""))
+			client := awsbatch.NewFromConfig(e.Config(""))
 			together(16, benchJobs, func() { submit(b, client, 0) })
 			finish(b, e)
 		}
@@ -106,8 +106,8 @@ func BenchmarkTrue(b *testing.B) {
 }
 
 // submit submits a job, an array for a size.
-func submit(b *testing.B, client *batch.Client, size int32) string {
-	in := &batch.SubmitJobInput{JobName: aws.String("job"), JobQueue: aws.String("default"), JobDefinition: aws.String("work")}
+func submit(b *testing.B, client *awsbatch.Client, size int32) string {
+	in := &awsbatch.SubmitJobInput{JobName: aws.String("job"), JobQueue: aws.String("default"), JobDefinition: aws.String("work")}
 	if size > 0 {
 		in.ArrayProperties = &types.ArrayProperties{Size: &size}
 	}
@@ -152,7 +152,7 @@ func busy(b *testing.B) *Engine {
 		return 143, nil
 	}}})
 	for range 2 {
-		submit(b, batch.NewFromConfig(e.Config("")), 0)
+		submit(b, awsbatch.NewFromConfig(e.Config("")), 0)
 	}
 	return e
 }
@@ -165,7 +165,7 @@ func BenchmarkSubmit(b *testing.B) {
 		var group sync.WaitGroup
 		work := make(chan bool)
 		for range 16 {
-			client := batch.NewFromConfig(config())
+			client := awsbatch.NewFromConfig(config())
 			group.Go(func() {
 				for range work {
 					submit(b, client, 0)
@@ -242,7 +242,7 @@ func BenchmarkHandler(b *testing.B) {
 func BenchmarkGrowth(b *testing.B) {
 	for _, kept := range []int{1000, 100000} {
 		e := bench(b, Options{Executor: &script{}})
-		client := batch.NewFromConfig(e.Config(""))
+		client := awsbatch.NewFromConfig(e.Config(""))
 		var mu sync.Mutex
 		var ids []string
 		together(16, kept, func() {
@@ -257,14 +257,14 @@ func BenchmarkGrowth(b *testing.B) {
 		b.Run("describe/"+name, func(b *testing.B) {
 			for i := 0; b.Loop(); i++ {
 				at := (i * 7919) % (len(ids) - 100)
-				if out, err := client.DescribeJobs(b.Context(), &batch.DescribeJobsInput{Jobs: ids[at : at+100]}); err != nil || len(out.Jobs) != 100 {
+				if out, err := client.DescribeJobs(b.Context(), &awsbatch.DescribeJobsInput{Jobs: ids[at : at+100]}); err != nil || len(out.Jobs) != 100 {
 					b.Fatal(err)
 				}
 			}
 		})
 		for _, filter := range []string{"", "JOB_NAME", "AFTER_CREATED_AT"} {
 			b.Run("list"+filter+"/"+name, func(b *testing.B) {
-				in := &batch.ListJobsInput{JobQueue: aws.String("default"), JobStatus: types.JobStatusSucceeded, MaxResults: aws.Int32(100)}
+				in := &awsbatch.ListJobsInput{JobQueue: aws.String("default"), JobStatus: types.JobStatusSucceeded, MaxResults: aws.Int32(100)}
 				if filter != "" {
 					in.Filters = []types.KeyValuesPair{{Name: &filter, Values: []string{map[string]string{"JOB_NAME": "none", "AFTER_CREATED_AT": "9999999999999"}[filter]}}}
 					in.JobStatus = ""

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
@@ -14,7 +14,7 @@ func TestClusters(t *testing.T) {
 	ctx := t.Context()
 	w.environment("a", types.CRTypeEc2, 1)
 	w.environment("b", types.CRTypeFargate, 1)
-	out, err := w.DescribeComputeEnvironments(ctx, &batch.DescribeComputeEnvironmentsInput{ComputeEnvironments: []string{"a"}})
+	out, err := w.DescribeComputeEnvironments(ctx, &awsbatch.DescribeComputeEnvironmentsInput{ComputeEnvironments: []string{"a"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,11 +43,11 @@ func TestClusters(t *testing.T) {
 		}
 		return *out.Clusters[0].Status
 	}
-	w.updateEnvironment(&batch.UpdateComputeEnvironmentInput{ComputeEnvironment: aws.String("a"), State: types.CEStateDisabled})
+	w.updateEnvironment(&awsbatch.UpdateComputeEnvironmentInput{ComputeEnvironment: aws.String("a"), State: types.CEStateDisabled})
 	if got := status(w, a) + " " + status(w, "none"); got != "ACTIVE MISSING" {
 		t.Error(got)
 	}
-	if _, err := w.DeleteComputeEnvironment(ctx, &batch.DeleteComputeEnvironmentInput{ComputeEnvironment: aws.String("a")}); err != nil {
+	if _, err := w.DeleteComputeEnvironment(ctx, &awsbatch.DeleteComputeEnvironmentInput{ComputeEnvironment: aws.String("a")}); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.engine.Close(ctx); err != nil {

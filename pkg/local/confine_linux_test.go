@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"golang.org/x/sys/unix"
 )
@@ -64,7 +64,7 @@ func holding(bytes string) []string {
 
 func TestProcessesThatUseTooMuchMemoryAreKilled(t *testing.T) {
 	w := open(t, Options{Executor: newProcess(nil)})
-	w.register("hungry", "1", "32", func(in *batch.RegisterJobDefinitionInput) { in.ContainerProperties.Command = holding("64000000") })
+	w.register("hungry", "1", "32", func(in *awsbatch.RegisterJobDefinitionInput) { in.ContainerProperties.Command = holding("64000000") })
 	id := w.submit("hungry")
 	w.idle()
 	d := w.job(id)

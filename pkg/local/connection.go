@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 )
 
@@ -61,8 +61,8 @@ func Connect(dir string) (Connection, error) {
 	defer cancel()
 	live := c.live()
 	defer live.CloseIdleConnections()
-	client := batch.NewFromConfig(c.config(live, ""), func(o *batch.Options) { o.Retryer = aws.NopRetryer{} })
-	_, err = client.DescribeJobQueues(ctx, &batch.DescribeJobQueuesInput{})
+	client := awsbatch.NewFromConfig(c.config(live, ""), func(o *awsbatch.Options) { o.Retryer = aws.NopRetryer{} })
+	_, err = client.DescribeJobQueues(ctx, &awsbatch.DescribeJobQueuesInput{})
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return Connection{}, c.killed(dir)

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/wire"
@@ -42,7 +42,7 @@ type requirement struct {
 	quantity int64
 }
 
-func (m *model) createConsumable(at int64, in *batch.CreateConsumableResourceInput) error {
+func (m *model) createConsumable(at int64, in *awsbatch.CreateConsumableResourceInput) error {
 	name := aws.ToString(in.ConsumableResourceName)
 	if name == "" || m.consumables[name] != nil {
 		return fmt.Errorf("create consumable resource %q: it exists, or has no name", name)
@@ -93,7 +93,7 @@ func (m *model) usesUp(j *job) bool {
 }
 
 // requirements are what a job asks for: the request's list before the definition's.
-func requirements(d *batch.RegisterJobDefinitionInput, in *batch.SubmitJobInput) []requirement {
+func requirements(d *awsbatch.RegisterJobDefinitionInput, in *awsbatch.SubmitJobInput) []requirement {
 	p := d.ConsumableResourceProperties
 	if in.ConsumableResourcePropertiesOverride != nil {
 		p = in.ConsumableResourcePropertiesOverride
@@ -161,7 +161,7 @@ func lacks(needs []requirement, free func(name string) int64) string {
 	return ""
 }
 
-func (e *Engine) createConsumableResource(c *call, in *batch.CreateConsumableResourceInput) (*batch.CreateConsumableResourceOutput, error) {
+func (e *Engine) createConsumableResource(c *call, in *awsbatch.CreateConsumableResourceInput) (*awsbatch.CreateConsumableResourceOutput, error) {
 	name, kind := aws.ToString(in.ConsumableResourceName), aws.ToString(in.ResourceType)
 	switch {
 	case !definitionName().MatchString(name):
@@ -178,12 +178,12 @@ func (e *Engine) createConsumableResource(c *call, in *batch.CreateConsumableRes
 		if e.model.consumables[name] != nil {
 			return nil, e.judge(c, already("Consumable resource", name))
 		}
-		return []event{{ConsumableCreated: &shape[batch.CreateConsumableResourceInput]{V: in}}}, nil
+		return []event{{ConsumableCreated: &shape[awsbatch.CreateConsumableResourceInput]{V: in}}}, nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &batch.CreateConsumableResourceOutput{ConsumableResourceArn: aws.String(arn(kindConsumable, name)), ConsumableResourceName: &name}, nil
+	return &awsbatch.CreateConsumableResourceOutput{ConsumableResourceArn: aws.String(arn(kindConsumable, name)), ConsumableResourceName: &name}, nil
 }
 
 func (m *model) consumableNamed(text *string) (*consumable, error) {
@@ -194,11 +194,11 @@ func (m *model) consumableNamed(text *string) (*consumable, error) {
 	return r, nil
 }
 
-func (e *Engine) updateConsumableResource(c *call, in *batch.UpdateConsumableResourceInput) (*batch.UpdateConsumableResourceOutput, error) {
+func (e *Engine) updateConsumableResource(c *call, in *awsbatch.UpdateConsumableResourceInput) (*awsbatch.UpdateConsumableResourceOutput, error) {
 	if err := e.judge(c, e.check(c)); err != nil {
 		return nil, err
 	}
-	out := &batch.UpdateConsumableResourceOutput{}
+	out := &awsbatch.UpdateConsumableResourceOutput{}
 	err := e.change(func() ([]event, error) {
 		r, err := e.model.consumableNamed(in.ConsumableResource)
 		if err != nil {
@@ -243,8 +243,8 @@ func (r *consumable) changed(operation string, by *int64) (int64, error) {
 	return 0, wire.ClientException("Operation %q is not valid. Valid operations: [SET, ADD, REMOVE]", operation)
 }
 
-func (e *Engine) deleteConsumableResource(_ *call, in *batch.DeleteConsumableResourceInput) (*batch.DeleteConsumableResourceOutput, error) {
-	return &batch.DeleteConsumableResourceOutput{}, e.change(func() ([]event, error) {
+func (e *Engine) deleteConsumableResource(_ *call, in *awsbatch.DeleteConsumableResourceInput) (*awsbatch.DeleteConsumableResourceOutput, error) {
+	return &awsbatch.DeleteConsumableResourceOutput{}, e.change(func() ([]event, error) {
 		r, err := e.model.consumableNamed(in.ConsumableResource)
 		if err != nil {
 			return nil, err
@@ -253,7 +253,7 @@ func (e *Engine) deleteConsumableResource(_ *call, in *batch.DeleteConsumableRes
 	})
 }
 
-func (e *Engine) describeConsumableResource(_ *call, in *batch.DescribeConsumableResourceInput) (*batch.DescribeConsumableResourceOutput, error) {
+func (e *Engine) describeConsumableResource(_ *call, in *awsbatch.DescribeConsumableResourceInput) (*awsbatch.DescribeConsumableResourceOutput, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	r, err := e.model.consumableNamed(in.ConsumableResource)
@@ -261,7 +261,7 @@ func (e *Engine) describeConsumableResource(_ *call, in *batch.DescribeConsumabl
 		return nil, err
 	}
 	name := resourceOf(kindConsumable, r.name)
-	return &batch.DescribeConsumableResourceOutput{
+	return &awsbatch.DescribeConsumableResourceOutput{
 		ConsumableResourceArn:  aws.String(name.arn()),
 		ConsumableResourceName: aws.String(r.name),
 		ResourceType:           aws.String(r.kind),
@@ -273,7 +273,7 @@ func (e *Engine) describeConsumableResource(_ *call, in *batch.DescribeConsumabl
 	}, nil
 }
 
-func (e *Engine) listConsumableResources(_ *call, in *batch.ListConsumableResourcesInput) (*batch.ListConsumableResourcesOutput, error) {
+func (e *Engine) listConsumableResources(_ *call, in *awsbatch.ListConsumableResourcesInput) (*awsbatch.ListConsumableResourcesOutput, error) {
 	matches, err := oneFilter(in.Filters, "CONSUMABLE_RESOURCE_NAME")
 	if err != nil {
 		return nil, err
@@ -286,7 +286,7 @@ func (e *Engine) listConsumableResources(_ *call, in *batch.ListConsumableResour
 	if err != nil {
 		return nil, err
 	}
-	out := &batch.ListConsumableResourcesOutput{NextToken: next, ConsumableResources: []types.ConsumableResourceSummary{}}
+	out := &awsbatch.ListConsumableResourcesOutput{NextToken: next, ConsumableResources: []types.ConsumableResourceSummary{}}
 	for _, name := range page {
 		r := e.model.consumables[name]
 		out.ConsumableResources = append(out.ConsumableResources, types.ConsumableResourceSummary{ConsumableResourceArn: aws.String(arn(kindConsumable, name)),
@@ -320,7 +320,7 @@ func (f *nameFilter) fits(name string) bool {
 	return f == nil || glob(&f.pattern, strings.ToLower(name))
 }
 
-func (e *Engine) listJobsByConsumableResource(_ *call, in *batch.ListJobsByConsumableResourceInput) (*batch.ListJobsByConsumableResourceOutput, error) {
+func (e *Engine) listJobsByConsumableResource(_ *call, in *awsbatch.ListJobsByConsumableResourceInput) (*awsbatch.ListJobsByConsumableResourceOutput, error) {
 	filters, err := oneFilter(in.Filters, "JOB_STATUS", "JOB_NAME")
 	if err != nil {
 		return nil, err
@@ -347,7 +347,7 @@ func (e *Engine) listJobsByConsumableResource(_ *call, in *batch.ListJobsByConsu
 			return nil, wire.ClientException("maxResults must be at least 1.")
 		}
 	}
-	out := &batch.ListJobsByConsumableResourceOutput{Jobs: []types.ListJobsByConsumableResourceSummary{}}
+	out := &awsbatch.ListJobsByConsumableResourceOutput{Jobs: []types.ListJobsByConsumableResourceSummary{}}
 	last, looked := int64(0), 0
 	for t, wanted := range newestJobs(r.jobs, after, func(j *job) bool {
 		return (wanted == none || j.state == wanted) && filters["JOB_NAME"].fits(*j.request.JobName)

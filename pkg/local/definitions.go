@@ -7,9 +7,10 @@ import (
 	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
@@ -34,11 +35,11 @@ func (d *definition) status() string {
 	return statusActive
 }
 
-func (e *Engine) registerJobDefinition(c *call, in *batch.RegisterJobDefinitionInput) (*batch.RegisterJobDefinitionOutput, error) {
+func (e *Engine) registerJobDefinition(c *call, in *awsbatch.RegisterJobDefinitionInput) (*awsbatch.RegisterJobDefinitionOutput, error) {
 	if err := e.judge(c, checkDefinitionSize(c), checkDefinition(in), e.check(c)); err != nil {
 		return nil, err
 	}
-	r := &registration{Invocation: c.invocation(), Request: shape[batch.RegisterJobDefinitionInput]{V: in}}
+	r := &registration{Invocation: c.invocation(), Request: shape[awsbatch.RegisterJobDefinitionInput]{V: in}}
 	err := e.change(func() ([]event, error) {
 		if id, again := e.model.invocations.made[r.Invocation]; again {
 			r.Revision = e.model.definition(id).revision
@@ -60,7 +61,7 @@ func (e *Engine) registerJobDefinition(c *call, in *batch.RegisterJobDefinitionI
 	default:
 		c.notice(x, unhonouredParts(x, in, parts(in, nil)))
 	}
-	return &batch.RegisterJobDefinitionOutput{
+	return &awsbatch.RegisterJobDefinitionOutput{
 		JobDefinitionArn:  aws.String(arn("job-definition", d.id())),
 		JobDefinitionName: in.JobDefinitionName,
 		Revision:          aws.Int32(r.Revision),
@@ -75,7 +76,7 @@ func checkDefinitionSize(c *call) error {
 }
 
 // checkDefinition refuses what Batch refuses and what this engine cannot do.
-func checkDefinition(in *batch.RegisterJobDefinitionInput) error {
+func checkDefinition(in *awsbatch.RegisterJobDefinitionInput) error {
 	switch {
 	case !definitionName().MatchString(aws.ToString(in.JobDefinitionName)):
 		return wire.ClientException("Job definition name should match valid pattern: 1 to 128 letters, digits, hyphens and underscores.")
@@ -93,7 +94,7 @@ func checkDefinition(in *batch.RegisterJobDefinitionInput) error {
 		return shaped // there may be no containers to look at
 	}
 	d := &definition{request: in}
-	w, err := workOf(d, &batch.SubmitJobInput{})
+	w, err := workOf(d, &awsbatch.SubmitJobInput{})
 	if err != nil {
 		return err
 	}
@@ -101,7 +102,7 @@ func checkDefinition(in *batch.RegisterJobDefinitionInput) error {
 		checkRetry(in.RetryStrategy), checkTimeout(in.Timeout), checkTags(in.Tags), checkConsumables(in.ConsumableResourceProperties))
 }
 
-func checkDefinitionValues(in *batch.RegisterJobDefinitionInput) error {
+func checkDefinitionValues(in *awsbatch.RegisterJobDefinitionInput) error {
 	switch {
 	case len(in.PlatformCapabilities) > 1:
 		return faulty("Exactly 1 capability must be provided.")
@@ -191,7 +192,7 @@ func checkEvaluateOnExit(rule types.EvaluateOnExit) error {
 	return nil
 }
 
-func (e *Engine) deregisterJobDefinition(c *call, in *batch.DeregisterJobDefinitionInput) (*batch.DeregisterJobDefinitionOutput, error) {
+func (e *Engine) deregisterJobDefinition(c *call, in *awsbatch.DeregisterJobDefinitionInput) (*awsbatch.DeregisterJobDefinitionOutput, error) {
 	id := resourceName(aws.ToString(in.JobDefinition), "job-definition")
 	err := e.change(func() ([]event, error) {
 		d := e.model.definition(id)
@@ -205,13 +206,13 @@ func (e *Engine) deregisterJobDefinition(c *call, in *batch.DeregisterJobDefinit
 		}
 		return []event{{Deregistered: &removal{Definition: d.id()}}}, nil
 	})
-	return &batch.DeregisterJobDefinitionOutput{}, err
+	return &awsbatch.DeregisterJobDefinitionOutput{}, err
 }
 
 // resourceName returns what follows the kind in an ARN; a text that is no ARN of
 // that kind is returned as it is.
 func resourceName(text, kind string) string {
-	if strings.HasPrefix(text, "arn:") {
+	if batch.IsARN(text) {
 		if _, name, ok := strings.Cut(text, ":"+kind+"/"); ok {
 			return name
 		}
@@ -238,7 +239,7 @@ func (m *model) activeDefinition(text string) (*definition, error) {
 	return nil, wire.ClientException("JobDefinition name %s does not exist or is not in ACTIVE status.", name)
 }
 
-func (e *Engine) describeJobDefinitions(_ *call, in *batch.DescribeJobDefinitionsInput) (*batch.DescribeJobDefinitionsOutput, error) {
+func (e *Engine) describeJobDefinitions(_ *call, in *awsbatch.DescribeJobDefinitionsInput) (*awsbatch.DescribeJobDefinitionsOutput, error) {
 	if len(in.JobDefinitions) > 100 {
 		return nil, wire.ClientException("Maximum number of job definitions supported is 100")
 	}
@@ -265,7 +266,7 @@ func (e *Engine) describeJobDefinitions(_ *call, in *batch.DescribeJobDefinition
 			return nil, err
 		}
 	}
-	out := &batch.DescribeJobDefinitionsOutput{NextToken: next, JobDefinitions: []types.JobDefinition{}}
+	out := &awsbatch.DescribeJobDefinitionsOutput{NextToken: next, JobDefinitions: []types.JobDefinition{}}
 	for _, d := range page {
 		out.JobDefinitions = append(out.JobDefinitions, e.model.describeDefinition(d))
 	}

@@ -4,13 +4,13 @@ package local
 
 import (
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
-func (e *Engine) describeJobs(_ *call, in *batch.DescribeJobsInput) (*batch.DescribeJobsOutput, error) {
+func (e *Engine) describeJobs(_ *call, in *awsbatch.DescribeJobsInput) (*awsbatch.DescribeJobsOutput, error) {
 	switch {
 	case len(in.Jobs) == 0:
 		return nil, wire.ClientException("jobs is required.")
@@ -19,7 +19,7 @@ func (e *Engine) describeJobs(_ *call, in *batch.DescribeJobsInput) (*batch.Desc
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	out := &batch.DescribeJobsOutput{Jobs: []types.JobDetail{}}
+	out := &awsbatch.DescribeJobsOutput{Jobs: []types.JobDetail{}}
 	for _, id := range in.Jobs {
 		if t, i := e.model.node(resourceName(id, kindJob)); t != nil {
 			d := t.describeNode(i)

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
@@ -106,7 +106,7 @@ func (s *script) Unhonoured(*types.ContainerProperties) []string { return nil }
 
 // world is an engine with a client, for one test.
 type world struct {
-	*batch.Client
+	*awsbatch.Client
 	t      *testing.T
 	engine *Engine
 }
@@ -134,13 +134,13 @@ func open(t *testing.T, o Options) *world {
 			t.Error(err)
 		}
 	})
-	return &world{batch.NewFromConfig(e.Config("")), t, e}
+	return &world{awsbatch.NewFromConfig(e.Config("")), t, e}
 }
 
 // register registers a definition that asks for the given amounts.
-func (w *world) register(name string, vcpus, memory string, more ...func(*batch.RegisterJobDefinitionInput)) {
+func (w *world) register(name string, vcpus, memory string, more ...func(*awsbatch.RegisterJobDefinitionInput)) {
 	w.t.Helper()
-	in := &batch.RegisterJobDefinitionInput{
+	in := &awsbatch.RegisterJobDefinitionInput{
 		JobDefinitionName: &name,
 		Type:              types.JobDefinitionTypeContainer,
 		ContainerProperties: &types.ContainerProperties{
@@ -159,28 +159,28 @@ func (w *world) register(name string, vcpus, memory string, more ...func(*batch.
 }
 
 // words is the command of a job that is submitted; see script.
-func words(command ...string) func(*batch.SubmitJobInput) {
-	return func(in *batch.SubmitJobInput) { in.ContainerOverrides = &types.ContainerOverrides{Command: command} }
+func words(command ...string) func(*awsbatch.SubmitJobInput) {
+	return func(in *awsbatch.SubmitJobInput) { in.ContainerOverrides = &types.ContainerOverrides{Command: command} }
 }
 
 func (w *world) cancel(id, reason string) {
 	w.t.Helper()
-	if _, err := w.CancelJob(w.t.Context(), &batch.CancelJobInput{JobId: &id, Reason: &reason}); err != nil {
+	if _, err := w.CancelJob(w.t.Context(), &awsbatch.CancelJobInput{JobId: &id, Reason: &reason}); err != nil {
 		w.t.Fatal(err)
 	}
 }
 
 func (w *world) terminate(id, reason string) {
 	w.t.Helper()
-	if _, err := w.TerminateJob(w.t.Context(), &batch.TerminateJobInput{JobId: &id, Reason: &reason}); err != nil {
+	if _, err := w.TerminateJob(w.t.Context(), &awsbatch.TerminateJobInput{JobId: &id, Reason: &reason}); err != nil {
 		w.t.Fatal(err)
 	}
 }
 
 // submit submits a job of a definition and returns its id.
-func (w *world) submit(definition string, more ...func(*batch.SubmitJobInput)) string {
+func (w *world) submit(definition string, more ...func(*awsbatch.SubmitJobInput)) string {
 	w.t.Helper()
-	in := &batch.SubmitJobInput{JobName: aws.String("job"), JobQueue: aws.String("default"), JobDefinition: &definition}
+	in := &awsbatch.SubmitJobInput{JobName: aws.String("job"), JobQueue: aws.String("default"), JobDefinition: &definition}
 	for _, f := range more {
 		f(in)
 	}
@@ -193,7 +193,7 @@ func (w *world) submit(definition string, more ...func(*batch.SubmitJobInput)) s
 
 func (w *world) job(id string) types.JobDetail {
 	w.t.Helper()
-	out, err := w.DescribeJobs(w.t.Context(), &batch.DescribeJobsInput{Jobs: []string{id}})
+	out, err := w.DescribeJobs(w.t.Context(), &awsbatch.DescribeJobsInput{Jobs: []string{id}})
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/wire"
@@ -21,7 +21,7 @@ type environment struct {
 	uuid string
 	// request is what CreateComputeEnvironment and the updates since then said;
 	// nil: the options configure it, and it is the whole machine.
-	request *batch.CreateComputeEnvironmentInput
+	request *awsbatch.CreateComputeEnvironmentInput
 	used    int64 // thousandths of a vCPU
 }
 
@@ -75,7 +75,7 @@ func (m *model) createEnvironment(c *environmentCreation) error {
 	return nil
 }
 
-func (m *model) updateEnvironment(in *batch.UpdateComputeEnvironmentInput) error {
+func (m *model) updateEnvironment(in *awsbatch.UpdateComputeEnvironmentInput) error {
 	v := m.environments[aws.ToString(in.ComputeEnvironment)]
 	switch {
 	case v == nil:
@@ -93,7 +93,7 @@ func (m *model) updateEnvironment(in *batch.UpdateComputeEnvironmentInput) error
 }
 
 // updatedEnvironment is what an environment becomes by an update.
-func updatedEnvironment(was *batch.CreateComputeEnvironmentInput, in *batch.UpdateComputeEnvironmentInput) (*batch.CreateComputeEnvironmentInput, error) {
+func updatedEnvironment(was *awsbatch.CreateComputeEnvironmentInput, in *awsbatch.UpdateComputeEnvironmentInput) (*awsbatch.CreateComputeEnvironmentInput, error) {
 	now := *was
 	now.State = cmp.Or(in.State, was.State)
 	now.ServiceRole = cmp.Or(in.ServiceRole, was.ServiceRole)
@@ -113,7 +113,7 @@ func updatedEnvironment(was *batch.CreateComputeEnvironmentInput, in *batch.Upda
 	return &now, err
 }
 
-func (e *Engine) createComputeEnvironment(c *call, in *batch.CreateComputeEnvironmentInput) (*batch.CreateComputeEnvironmentOutput, error) {
+func (e *Engine) createComputeEnvironment(c *call, in *awsbatch.CreateComputeEnvironmentInput) (*awsbatch.CreateComputeEnvironmentOutput, error) {
 	name := aws.ToString(in.ComputeEnvironmentName)
 	if err := e.judge(c, checkEnvironmentRequest(in), checkRole(in.ServiceRole), checkTags(in.Tags), e.check(c)); err != nil {
 		return nil, err
@@ -123,17 +123,17 @@ func (e *Engine) createComputeEnvironment(c *call, in *batch.CreateComputeEnviro
 		if m := e.model; m.environments[name] != nil || name == ComputeEnvironment {
 			return nil, e.judge(c, already("Compute environment", name))
 		}
-		return []event{{EnvironmentCreated: &environmentCreation{UUID: newID(), Request: shape[batch.CreateComputeEnvironmentInput]{V: in}}}}, nil
+		return []event{{EnvironmentCreated: &environmentCreation{UUID: newID(), Request: shape[awsbatch.CreateComputeEnvironmentInput]{V: in}}}}, nil
 	})
 	if err != nil {
 		return nil, err
 	}
 	c.noticeEnvironment(in.ComputeResources)
-	return &batch.CreateComputeEnvironmentOutput{ComputeEnvironmentArn: aws.String(arn(kindEnvironment, name)), ComputeEnvironmentName: &name}, nil
+	return &awsbatch.CreateComputeEnvironmentOutput{ComputeEnvironmentArn: aws.String(arn(kindEnvironment, name)), ComputeEnvironmentName: &name}, nil
 }
 
 // checkEnvironmentRequest refuses what Batch refuses, and EKS.
-func checkEnvironmentRequest(in *batch.CreateComputeEnvironmentInput) error {
+func checkEnvironmentRequest(in *awsbatch.CreateComputeEnvironmentInput) error {
 	r := in.ComputeResources
 	managed := in.Type == types.CETypeManaged
 	switch {
@@ -155,7 +155,7 @@ func checkEnvironmentRequest(in *batch.CreateComputeEnvironmentInput) error {
 	return checkEnvironmentValues(in)
 }
 
-func checkEnvironmentValues(in *batch.CreateComputeEnvironmentInput) error {
+func checkEnvironmentValues(in *awsbatch.CreateComputeEnvironmentInput) error {
 	managed := in.Type == types.CETypeManaged
 	switch {
 	case in.State == types.CEStateDisabled:
@@ -265,12 +265,12 @@ func (c *call) noticeEnvironment(r *types.ComputeResource) {
 	c.remark("a compute environment is a part of this machine, bounded by maxvCpus; these have no effect", given)
 }
 
-func (e *Engine) updateComputeEnvironment(c *call, in *batch.UpdateComputeEnvironmentInput) (*batch.UpdateComputeEnvironmentOutput, error) {
+func (e *Engine) updateComputeEnvironment(c *call, in *awsbatch.UpdateComputeEnvironmentInput) (*awsbatch.UpdateComputeEnvironmentOutput, error) {
 	name := resourceName(aws.ToString(in.ComputeEnvironment), kindEnvironment)
 	if err := e.judge(c, checkRole(in.ServiceRole), e.check(c)); err != nil {
 		return nil, err
 	}
-	var now *batch.CreateComputeEnvironmentInput
+	var now *awsbatch.CreateComputeEnvironmentInput
 	err := e.change(func() (_ []event, err error) {
 		v := e.model.environments[name]
 		switch {
@@ -300,7 +300,7 @@ func (e *Engine) updateComputeEnvironment(c *call, in *batch.UpdateComputeEnviro
 			}
 		}
 		in.ComputeEnvironment = &name
-		return []event{{EnvironmentUpdated: &shape[batch.UpdateComputeEnvironmentInput]{V: in}}}, nil
+		return []event{{EnvironmentUpdated: &shape[awsbatch.UpdateComputeEnvironmentInput]{V: in}}}, nil
 	})
 	if err != nil {
 		return nil, err
@@ -308,7 +308,7 @@ func (e *Engine) updateComputeEnvironment(c *call, in *batch.UpdateComputeEnviro
 	if in.ComputeResources != nil {
 		c.noticeEnvironment(now.ComputeResources)
 	}
-	return &batch.UpdateComputeEnvironmentOutput{ComputeEnvironmentArn: aws.String(arn(kindEnvironment, name)), ComputeEnvironmentName: &name}, nil
+	return &awsbatch.UpdateComputeEnvironmentOutput{ComputeEnvironmentArn: aws.String(arn(kindEnvironment, name)), ComputeEnvironmentName: &name}, nil
 }
 
 // configured is the answer to who would change what the options say.
@@ -316,9 +316,9 @@ func configured(what, name string) error {
 	return wire.ClientException("%s %s is configured where the local engine was started, and can be changed only there.", what, name)
 }
 
-func (e *Engine) deleteComputeEnvironment(c *call, in *batch.DeleteComputeEnvironmentInput) (*batch.DeleteComputeEnvironmentOutput, error) {
+func (e *Engine) deleteComputeEnvironment(c *call, in *awsbatch.DeleteComputeEnvironmentInput) (*awsbatch.DeleteComputeEnvironmentOutput, error) {
 	name := resourceName(aws.ToString(in.ComputeEnvironment), kindEnvironment)
-	return &batch.DeleteComputeEnvironmentOutput{}, e.change(func() ([]event, error) {
+	return &awsbatch.DeleteComputeEnvironmentOutput{}, e.change(func() ([]event, error) {
 		v := e.model.environments[name]
 		switch {
 		case v == nil:
@@ -344,7 +344,7 @@ func (m *model) checkUnused(v *environment) error {
 	return nil
 }
 
-func (e *Engine) describeComputeEnvironments(_ *call, in *batch.DescribeComputeEnvironmentsInput) (*batch.DescribeComputeEnvironmentsOutput, error) {
+func (e *Engine) describeComputeEnvironments(_ *call, in *awsbatch.DescribeComputeEnvironmentsInput) (*awsbatch.DescribeComputeEnvironmentsOutput, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	all := sortedKeys(e.model.environments)
@@ -353,7 +353,7 @@ func (e *Engine) describeComputeEnvironments(_ *call, in *batch.DescribeComputeE
 	if err != nil {
 		return nil, err
 	}
-	out := &batch.DescribeComputeEnvironmentsOutput{NextToken: next, ComputeEnvironments: []types.ComputeEnvironmentDetail{}}
+	out := &awsbatch.DescribeComputeEnvironmentsOutput{NextToken: next, ComputeEnvironments: []types.ComputeEnvironmentDetail{}}
 	for _, name := range page {
 		out.ComputeEnvironments = append(out.ComputeEnvironments, e.environmentDetail(e.model.environments[name]))
 	}

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"golang.org/x/sys/unix"
 
@@ -250,10 +250,10 @@ func TestEscapesThroughTheEngine(t *testing.T) {
 				if name != "normal" {
 					command += "sleep 1000"
 				}
-				w.register("work", "1", "64", func(in *batch.RegisterJobDefinitionInput) {
+				w.register("work", "1", "64", func(in *awsbatch.RegisterJobDefinitionInput) {
 					in.ContainerProperties.Command = []string{"sh", "-c", command}
 				})
-				id := w.submit("work", func(in *batch.SubmitJobInput) {
+				id := w.submit("work", func(in *awsbatch.SubmitJobInput) {
 					if name == "timeout" {
 						in.Timeout = &types.JobTimeout{AttemptDurationSeconds: aws.Int32(60)}
 					}
@@ -289,7 +289,7 @@ func TestEscapist(t *testing.T) {
 		p.trees = &firstOf{kinds: []string{kind}, marks: newMarks()}
 	}
 	w := open(t, Options{Dir: filepath.Join(dir, "state"), Executor: p})
-	w.register("work", "1", "64", func(in *batch.RegisterJobDefinitionInput) {
+	w.register("work", "1", "64", func(in *awsbatch.RegisterJobDefinitionInput) {
 		in.ContainerProperties.Command = []string{"sh", "-c", everyEscape(dir, os.Getenv("BATCHCTL_TEST_TOKEN")) + "sleep 1000"}
 	})
 	w.submit("work")

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"unicode"
 
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 
 	"github.com/batchctl/batchctl/pkg/wire"
 )
@@ -23,22 +23,22 @@ type event struct {
 	Launched     *launch       `json:"launched,omitempty"`
 	Ended        *end          `json:"ended,omitempty"`
 
-	QueueCreated       *shape[batch.CreateJobQueueInput]           `json:"queueCreated,omitempty"`
-	QueueUpdated       *shape[batch.UpdateJobQueueInput]           `json:"queueUpdated,omitempty"`
-	EnvironmentCreated *environmentCreation                        `json:"environmentCreated,omitempty"`
-	EnvironmentUpdated *shape[batch.UpdateComputeEnvironmentInput] `json:"environmentUpdated,omitempty"`
-	PolicyCreated      *shape[batch.CreateSchedulingPolicyInput]   `json:"policyCreated,omitempty"`
-	PolicyUpdated      *shape[batch.UpdateSchedulingPolicyInput]   `json:"policyUpdated,omitempty"`
-	ConsumableCreated  *shape[batch.CreateConsumableResourceInput] `json:"consumableCreated,omitempty"`
-	ConsumableUpdated  *quantity                                   `json:"consumableUpdated,omitempty"`
-	Deleted            *deletion                                   `json:"deleted,omitempty"`
-	Tagged             *tagging                                    `json:"tagged,omitempty"`
+	QueueCreated       *shape[awsbatch.CreateJobQueueInput]           `json:"queueCreated,omitempty"`
+	QueueUpdated       *shape[awsbatch.UpdateJobQueueInput]           `json:"queueUpdated,omitempty"`
+	EnvironmentCreated *environmentCreation                           `json:"environmentCreated,omitempty"`
+	EnvironmentUpdated *shape[awsbatch.UpdateComputeEnvironmentInput] `json:"environmentUpdated,omitempty"`
+	PolicyCreated      *shape[awsbatch.CreateSchedulingPolicyInput]   `json:"policyCreated,omitempty"`
+	PolicyUpdated      *shape[awsbatch.UpdateSchedulingPolicyInput]   `json:"policyUpdated,omitempty"`
+	ConsumableCreated  *shape[awsbatch.CreateConsumableResourceInput] `json:"consumableCreated,omitempty"`
+	ConsumableUpdated  *quantity                                      `json:"consumableUpdated,omitempty"`
+	Deleted            *deletion                                      `json:"deleted,omitempty"`
+	Tagged             *tagging                                       `json:"tagged,omitempty"`
 }
 
 // environmentCreation is a compute environment as CreateComputeEnvironment accepted it.
 type environmentCreation struct {
-	UUID    string                                     `json:"uuid"`
-	Request shape[batch.CreateComputeEnvironmentInput] `json:"request"`
+	UUID    string                                        `json:"uuid"`
+	Request shape[awsbatch.CreateComputeEnvironmentInput] `json:"request"`
 }
 
 // quantity is the new total of a consumable resource.
@@ -61,9 +61,9 @@ type tagging struct {
 
 // registration is a new revision of a job definition.
 type registration struct {
-	Revision   int32                                   `json:"revision"`
-	Invocation string                                  `json:"invocation,omitempty"` // as in submission
-	Request    shape[batch.RegisterJobDefinitionInput] `json:"request"`
+	Revision   int32                                      `json:"revision"`
+	Invocation string                                     `json:"invocation,omitempty"` // as in submission
+	Request    shape[awsbatch.RegisterJobDefinitionInput] `json:"request"`
 }
 
 // removal makes a revision INACTIVE.
@@ -80,8 +80,8 @@ type submission struct {
 	Invocation string `json:"invocation,omitempty"`
 	// To is the state that the job is in at once, since it waits for no other; empty:
 	// it is SUBMITTED until a move follows.
-	To      state                       `json:"to,omitempty"`
-	Request shape[batch.SubmitJobInput] `json:"request"`
+	To      state                          `json:"to,omitempty"`
+	Request shape[awsbatch.SubmitJobInput] `json:"request"`
 
 	work *work // that of the request, where it is known already
 }

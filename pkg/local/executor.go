@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/wire"
@@ -50,7 +50,7 @@ type Chooser interface {
 
 // chosen is the name of the executor that a job asks for; empty: it does not choose.
 // in may be nil.
-func chosen(d *batch.RegisterJobDefinitionInput, in *batch.SubmitJobInput) string {
+func chosen(d *awsbatch.RegisterJobDefinitionInput, in *awsbatch.SubmitJobInput) string {
 	if in != nil {
 		if name, ok := in.Tags[ExecutorTag]; ok {
 			return name

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
@@ -55,8 +55,8 @@ func (c *choice) where() map[string]int {
 
 func tagged(name string) map[string]string { return map[string]string{ExecutorTag: name} }
 
-func choosing(name string) func(*batch.SubmitJobInput) {
-	return func(in *batch.SubmitJobInput) { in.Tags = tagged(name) }
+func choosing(name string) func(*awsbatch.SubmitJobInput) {
+	return func(in *awsbatch.SubmitJobInput) { in.Tags = tagged(name) }
 }
 
 func TestJobChoosesItsExecutor(t *testing.T) {
@@ -65,7 +65,7 @@ func TestJobChoosesItsExecutor(t *testing.T) {
 	c.engine = w.engine
 	notice := w.heard()
 	w.register("plain", "1", "64")
-	w.register("choosy", "1", "64", func(in *batch.RegisterJobDefinitionInput) { in.Tags = tagged("a") })
+	w.register("choosy", "1", "64", func(in *awsbatch.RegisterJobDefinitionInput) { in.Tags = tagged("a") })
 	if *notice != "" {
 		t.Errorf("a definition for a has the notice %q", *notice)
 	}
@@ -75,7 +75,7 @@ func TestJobChoosesItsExecutor(t *testing.T) {
 		{Name: aws.String("two"), Image: aws.String("busybox:1"), Command: []string{"true"}, Essential: aws.Bool(false)},
 	}
 	several[0].DependsOn = []types.TaskContainerDependency{{ContainerName: aws.String("two"), Condition: aws.String(onComplete)}}
-	w.register("several", "", "", func(in *batch.RegisterJobDefinitionInput) {
+	w.register("several", "", "", func(in *awsbatch.RegisterJobDefinitionInput) {
 		in.ContainerProperties = nil
 		in.EcsProperties = &types.EcsProperties{TaskProperties: []types.EcsTaskProperties{{Containers: several}}}
 	})
@@ -92,13 +92,13 @@ func TestJobChoosesItsExecutor(t *testing.T) {
 	}
 	w.submit("choosy", choosing("b")) // the request before the definition
 	w.submit("several", choosing("b"))
-	w.submit("plain", choosing("a"), func(in *batch.SubmitJobInput) { in.ArrayProperties = &types.ArrayProperties{Size: aws.Int32(2)} })
+	w.submit("plain", choosing("a"), func(in *awsbatch.SubmitJobInput) { in.ArrayProperties = &types.ArrayProperties{Size: aws.Int32(2)} })
 	w.idle()
 	if got := c.where(); got[""] != 1 || got["a"] != 3 || got["b"] != 3 {
 		t.Errorf("ran %v, want 1 by default, 3 with a, 3 with b", got)
 	}
 	// A tag that comes later says nothing.
-	_, err := w.TagResource(t.Context(), &batch.TagResourceInput{ResourceArn: w.job(chosen).JobDefinition, Tags: tagged("b")})
+	_, err := w.TagResource(t.Context(), &awsbatch.TagResourceInput{ResourceArn: w.job(chosen).JobDefinition, Tags: tagged("b")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,18 +113,18 @@ func TestJobCannotHaveItsExecutor(t *testing.T) {
 	c := &choice{named: map[string]*script{"a": {}}}
 	w := open(t, Options{Executor: c})
 	notice := w.heard()
-	w.register("work", "1", "64", func(in *batch.RegisterJobDefinitionInput) { in.Tags = tagged("none") })
+	w.register("work", "1", "64", func(in *awsbatch.RegisterJobDefinitionInput) { in.Tags = tagged("none") })
 	if want := "jobs of this definition cannot run as it says: tag batchctl:executor: none cannot be used"; *notice != want {
 		t.Errorf("notice %q, want %q", *notice, want)
 	}
-	request := &batch.SubmitJobInput{JobName: aws.String("job"), JobQueue: aws.String("default"), JobDefinition: aws.String("work")}
+	request := &awsbatch.SubmitJobInput{JobName: aws.String("job"), JobQueue: aws.String("default"), JobDefinition: aws.String("work")}
 	_, err := w.SubmitJob(t.Context(), request)
 	refused(t, err, "tag batchctl:executor: none cannot be used")
 	// It could be used when the job was submitted, and cannot when it starts.
 	release := make(chan struct{})
 	c.script.run = func(context.Context, Attempt, *os.File) (int, error) { <-release; return 0, nil }
 	first := w.submit("work", choosing(""))
-	second := w.submit("work", choosing("a"), func(in *batch.SubmitJobInput) { in.DependsOn = []types.JobDependency{{JobId: &first}} })
+	second := w.submit("work", choosing("a"), func(in *awsbatch.SubmitJobInput) { in.DependsOn = []types.JobDependency{{JobId: &first}} })
 	c.mu.Lock()
 	c.gone = true
 	c.mu.Unlock()

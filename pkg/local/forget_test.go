@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
@@ -44,7 +44,7 @@ func TestOldJobsAreForgotten(t *testing.T) {
 		if after := size(); after > before/2 {
 			t.Errorf("the journal went from %d to %d bytes", before, after)
 		}
-		out, err := again.DescribeJobs(t.Context(), &batch.DescribeJobsInput{Jobs: old})
+		out, err := again.DescribeJobs(t.Context(), &awsbatch.DescribeJobsInput{Jobs: old})
 		if err != nil || len(out.Jobs) != 0 {
 			t.Errorf("%d old jobs are still there, %v", len(out.Jobs), err)
 		}

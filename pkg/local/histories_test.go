@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -59,7 +59,7 @@ func accountOf(w *world) {
 	w.environment("two", types.CRTypeSpot, 1)
 	w.queue("plain", []string{"one", "two"})
 	w.fairQueue(types.FairsharePolicy{ShareDecaySeconds: aws.Int32(60), ComputeReservation: aws.Int32(10)})
-	_, err := w.CreateConsumableResource(w.t.Context(), &batch.CreateConsumableResourceInput{ConsumableResourceName: aws.String("licence"), TotalQuantity: aws.Int64(2)})
+	_, err := w.CreateConsumableResource(w.t.Context(), &awsbatch.CreateConsumableResourceInput{ConsumableResourceName: aws.String("licence"), TotalQuantity: aws.Int64(2)})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -98,24 +98,24 @@ func (w *world) play(v turn, ids []string) (id string, err error) {
 	case "submit":
 		return w.submitAny(v)
 	case "environment":
-		in := &batch.UpdateComputeEnvironmentInput{ComputeEnvironment: &environment, State: types.CEState(state)}
+		in := &awsbatch.UpdateComputeEnvironmentInput{ComputeEnvironment: &environment, State: types.CEState(state)}
 		if v.to > 0 {
 			in.ComputeResources = &types.ComputeResourceUpdate{MaxvCpus: aws.Int32(int32(v.to))}
 		}
 		_, err = w.UpdateComputeEnvironment(ctx, in)
 	case "queue":
-		_, err = w.UpdateJobQueue(ctx, &batch.UpdateJobQueueInput{JobQueue: aws.String("plain"), State: types.JQState(state), Priority: aws.Int32(int32(v.to))})
+		_, err = w.UpdateJobQueue(ctx, &awsbatch.UpdateJobQueueInput{JobQueue: aws.String("plain"), State: types.JQState(state), Priority: aws.Int32(int32(v.to))})
 	case "resource":
-		_, err = w.UpdateConsumableResource(ctx, &batch.UpdateConsumableResourceInput{ConsumableResource: aws.String("licence"), Operation: aws.String("ADD"),
+		_, err = w.UpdateConsumableResource(ctx, &awsbatch.UpdateConsumableResourceInput{ConsumableResource: aws.String("licence"), Operation: aws.String("ADD"),
 			Quantity: aws.Int64(int64(v.to % 2))})
 	case "policy":
-		_, err = w.UpdateSchedulingPolicy(ctx, &batch.UpdateSchedulingPolicyInput{Arn: aws.String(arn(kindPolicy, "fair")), FairsharePolicy: &types.FairsharePolicy{
+		_, err = w.UpdateSchedulingPolicy(ctx, &awsbatch.UpdateSchedulingPolicyInput{Arn: aws.String(arn(kindPolicy, "fair")), FairsharePolicy: &types.FairsharePolicy{
 			ShareDistribution: []types.ShareAttributes{{ShareIdentifier: aws.String("a*"), WeightFactor: aws.Float32(float32(v.to) + 0.5)}}}})
 	case "wait":
 		synctest.Wait()
 	case "tag":
 		if len(ids) > 0 {
-			_, err = w.TagResource(ctx, &batch.TagResourceInput{ResourceArn: aws.String(arn(kindJob, ids[v.on%len(ids)])), Tags: map[string]string{"a": v.word}})
+			_, err = w.TagResource(ctx, &awsbatch.TagResourceInput{ResourceArn: aws.String(arn(kindJob, ids[v.on%len(ids)])), Tags: map[string]string{"a": v.word}})
 		}
 	case "end":
 		if len(ids) > 0 {
@@ -127,7 +127,7 @@ func (w *world) play(v turn, ids []string) (id string, err error) {
 
 // submitAny submits a job of a kind; a disabled queue may refuse it.
 func (w *world) submitAny(v turn) (string, error) {
-	in := &batch.SubmitJobInput{JobName: aws.String("job"), JobQueue: aws.String("plain"), JobDefinition: aws.String("work")}
+	in := &awsbatch.SubmitJobInput{JobName: aws.String("job"), JobQueue: aws.String("plain"), JobDefinition: aws.String("work")}
 	switch v.to {
 	case 0:
 		in.JobDefinition = aws.String("task")
@@ -194,7 +194,7 @@ func (w *world) account() string {
 // settle gives back what was taken away and lets everything run to its end.
 func (w *world) settle(ids []string) error {
 	for _, name := range []string{"one", "two"} {
-		w.updateEnvironment(&batch.UpdateComputeEnvironmentInput{ComputeEnvironment: &name, State: types.CEStateEnabled,
+		w.updateEnvironment(&awsbatch.UpdateComputeEnvironmentInput{ComputeEnvironment: &name, State: types.CEStateEnabled,
 			ComputeResources: &types.ComputeResourceUpdate{MaxvCpus: aws.Int32(8)}})
 	}
 	if err := w.finish(ids); err != nil {

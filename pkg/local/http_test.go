@@ -16,7 +16,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"pgregory.net/rapid"
 
@@ -223,10 +223,10 @@ func TestLargeBody(t *testing.T) {
 // TestEveryOperationAnswers: what is not implemented says so, by name.
 func TestEveryOperationAnswers(t *testing.T) {
 	w := open(t, Options{})
-	_, err := w.CreateServiceEnvironment(t.Context(), &batch.CreateServiceEnvironmentInput{ServiceEnvironmentName: aws.String("p"),
+	_, err := w.CreateServiceEnvironment(t.Context(), &awsbatch.CreateServiceEnvironmentInput{ServiceEnvironmentName: aws.String("p"),
 		ServiceEnvironmentType: types.ServiceEnvironmentTypeSagemakerTraining, CapacityLimits: []types.CapacityLimit{}})
 	refused(t, err, "CreateServiceEnvironment: the local engine does not implement this operation.")
-	_, err = w.ListQuotaShares(t.Context(), &batch.ListQuotaSharesInput{JobQueue: aws.String("default")})
+	_, err = w.ListQuotaShares(t.Context(), &awsbatch.ListQuotaSharesInput{JobQueue: aws.String("default")})
 	refused(t, err, "ListQuotaShares: the local engine does not implement this operation.")
 	for name := range w.engine.operations() {
 		if method, _ := wire.Path(name); method == "" {
@@ -245,7 +245,7 @@ func TestCheckRefuses(t *testing.T) {
 		return nil
 	}})
 	w.register("work", "1", "512")
-	_, err := w.SubmitJob(t.Context(), &batch.SubmitJobInput{JobName: aws.String("a"), JobQueue: aws.String("default"), JobDefinition: aws.String("work")})
+	_, err := w.SubmitJob(t.Context(), &awsbatch.SubmitJobInput{JobName: aws.String("a"), JobQueue: aws.String("default"), JobDefinition: aws.String("work")})
 	refused(t, err, "the platform does not want this")
 	if len(bodies) != 2 || !strings.Contains(bodies[1], `"jobName":"a"`) {
 		t.Errorf("checked %q", bodies)
@@ -259,7 +259,7 @@ func TestNoticeOfWhatHasNoEffect(t *testing.T) {
 	w := open(t, Options{Executor: process{}})
 	w.register("work", "1", "512")
 	var notice string
-	client := batch.NewFromConfig(w.engine.Config(""), func(o *batch.Options) {
+	client := awsbatch.NewFromConfig(w.engine.Config(""), func(o *awsbatch.Options) {
 		inner := o.HTTPClient
 		o.HTTPClient = clientFunc(func(r *http.Request) (*http.Response, error) {
 			answer, err := inner.Do(r)
@@ -267,7 +267,7 @@ func TestNoticeOfWhatHasNoEffect(t *testing.T) {
 			return answer, err
 		})
 	})
-	_, err := client.SubmitJob(t.Context(), &batch.SubmitJobInput{JobName: aws.String("a"), JobQueue: aws.String("default"), JobDefinition: aws.String("work")})
+	_, err := client.SubmitJob(t.Context(), &awsbatch.SubmitJobInput{JobName: aws.String("a"), JobQueue: aws.String("default"), JobDefinition: aws.String("work")})
 	if err != nil {
 		t.Fatal(err)
 	}

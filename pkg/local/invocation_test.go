@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 )
 
 // lossy loses the answer to every request once: the engine has carried it out, and
@@ -33,7 +33,7 @@ func TestRetriedCallsMakeNothingTwice(t *testing.T) {
 		w := open(t, Options{})
 		config := w.engine.Config("")
 		config.HTTPClient = &lossy{config.HTTPClient, map[string]bool{}}
-		w.Client = batch.NewFromConfig(config)
+		w.Client = awsbatch.NewFromConfig(config)
 		w.register("work", "1", "64")
 		for range 20 {
 			w.submit("work")

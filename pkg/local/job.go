@@ -7,14 +7,16 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/batch"
 )
 
 // definition is one revision of a job definition.
 type definition struct {
 	revision int32
-	request  *batch.RegisterJobDefinitionInput
+	request  *awsbatch.RegisterJobDefinitionInput
 	inactive bool
 }
 
@@ -30,7 +32,7 @@ type job struct {
 	seq        int64 // order of submission
 	createdAt  int64 // epoch milliseconds
 	definition *definition
-	request    *batch.SubmitJobInput
+	request    *awsbatch.SubmitJobInput
 	directory  string // where its commands run; empty: an own scratch directory
 	work
 	class      class
@@ -49,7 +51,7 @@ type work struct {
 	consumes  []requirement
 }
 
-func workOf(d *definition, in *batch.SubmitJobInput) (*work, error) {
+func workOf(d *definition, in *awsbatch.SubmitJobInput) (*work, error) {
 	consumes := requirements(d.request, in)
 	if d.request.EksProperties != nil {
 		pod, err := podOf(d.request.EksProperties, in.EksPropertiesOverride)
@@ -201,10 +203,9 @@ func (o *ordered) remove(t *task) {
 
 // splitID returns the job id and the index of an id:index; -1: no index.
 func splitID(id string) (job string, index int32, ok bool) {
-	job, text, child := strings.Cut(id, ":")
-	if !child {
+	if !strings.Contains(id, ":") {
 		return id, -1, true
 	}
-	n, err := strconv.ParseInt(text, 10, 32)
-	return job, int32(n), err == nil && n >= 0 && strconv.FormatInt(n, 10) == text
+	job, n, ok := batch.SplitChildID(id)
+	return job, int32(n), ok
 }

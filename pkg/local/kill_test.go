@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"github.com/batchctl/batchctl/pkg/local/journal"
 	"github.com/batchctl/batchctl/pkg/testtool"
@@ -33,8 +33,8 @@ func TestVictim(t *testing.T) {
 		t.Skip("runs only inside TestKilledEngine")
 	}
 	w := open(t, Options{Dir: filepath.Join(dir, "state"), Executor: process{}})
-	w.Client = batch.NewFromConfig(w.engine.Config(dir))
-	w.register("work", "1", "64", func(in *batch.RegisterJobDefinitionInput) {
+	w.Client = awsbatch.NewFromConfig(w.engine.Config(dir))
+	w.register("work", "1", "64", func(in *awsbatch.RegisterJobDefinitionInput) {
 		in.ContainerProperties.Command = []string{"sh", "-c", "echo $AWS_BATCH_JOB_ID > id; echo $$ > pid.new; mv pid.new pid; exec sleep 1000"}
 	})
 	id := w.submit("work")
@@ -157,7 +157,7 @@ func newWar(t *testing.T) *war {
 	return &war{t: t, dir: dir, random: rand.New(rand.NewPCG(1, 2)), environment: append(os.Environ(), "BATCHCTL_TEST_SERVANT="+dir)}
 }
 
-func (w *war) start() (*exec.Cmd, *batch.Client) {
+func (w *war) start() (*exec.Cmd, *awsbatch.Client) {
 	w.t.Helper()
 	servant := exec.Command(os.Args[0], "-test.run=^TestServant$")
 	servant.Env = w.environment
@@ -168,7 +168,7 @@ func (w *war) start() (*exec.Cmd, *batch.Client) {
 	}
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		if c, err := Connect(filepath.Join(w.dir, "state")); err == nil && c.PID == servant.Process.Pid {
-			return servant, batch.NewFromConfig(c.Config(""), func(o *batch.Options) { o.Retryer = aws.NopRetryer{} })
+			return servant, awsbatch.NewFromConfig(c.Config(""), func(o *awsbatch.Options) { o.Retryer = aws.NopRetryer{} })
 		}
 	}
 	_ = servant.Process.Kill()
@@ -191,7 +191,7 @@ func (w *war) battle() {
 	for range 4 {
 		clients.Go(func() {
 			for {
-				out, err := client.SubmitJob(w.t.Context(), &batch.SubmitJobInput{JobName: aws.String("job"), JobQueue: aws.String("default"), JobDefinition: aws.String("work")})
+				out, err := client.SubmitJob(w.t.Context(), &awsbatch.SubmitJobInput{JobName: aws.String("job"), JobQueue: aws.String("default"), JobDefinition: aws.String("work")})
 				if err != nil {
 					return
 				}
@@ -208,8 +208,8 @@ func (w *war) battle() {
 }
 
 // register makes the definition if it is not there; the engine may die meanwhile.
-func (w *war) register(client *batch.Client) {
-	_, _ = client.RegisterJobDefinition(w.t.Context(), &batch.RegisterJobDefinitionInput{
+func (w *war) register(client *awsbatch.Client) {
+	_, _ = client.RegisterJobDefinition(w.t.Context(), &awsbatch.RegisterJobDefinitionInput{
 		JobDefinitionName: aws.String("work"), Type: types.JobDefinitionTypeContainer,
 		RetryStrategy: &types.RetryStrategy{Attempts: aws.Int32(mostAttempts)},
 		ContainerProperties: &types.ContainerProperties{Image: aws.String("busybox:1"),

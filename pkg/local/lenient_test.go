@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"github.com/aws/smithy-go"
 )
@@ -20,7 +20,7 @@ import (
 // heard gives w a client that keeps the notice of the last answer.
 func (w *world) heard() *string {
 	notice := new(string)
-	w.Client = batch.NewFromConfig(w.engine.Config(""), func(o *batch.Options) {
+	w.Client = awsbatch.NewFromConfig(w.engine.Config(""), func(o *awsbatch.Options) {
 		inner := o.HTTPClient
 		o.HTTPClient = clientFunc(func(r *http.Request) (*http.Response, error) {
 			answer, err := inner.Do(r)
@@ -31,9 +31,9 @@ func (w *world) heard() *string {
 	return notice
 }
 
-func registering(edit func(*batch.RegisterJobDefinitionInput)) func(context.Context, *batch.Client) error {
-	return func(ctx context.Context, c *batch.Client) error {
-		in := &batch.RegisterJobDefinitionInput{JobDefinitionName: aws.String("new"), Type: "container", ContainerProperties: &types.ContainerProperties{
+func registering(edit func(*awsbatch.RegisterJobDefinitionInput)) func(context.Context, *awsbatch.Client) error {
+	return func(ctx context.Context, c *awsbatch.Client) error {
+		in := &awsbatch.RegisterJobDefinitionInput{JobDefinitionName: aws.String("new"), Type: "container", ContainerProperties: &types.ContainerProperties{
 			Image: aws.String("busybox"), ResourceRequirements: []types.ResourceRequirement{
 				{Type: "VCPU", Value: aws.String("1")}, {Type: "MEMORY", Value: aws.String("64")}}}}
 		edit(in)
@@ -42,18 +42,18 @@ func registering(edit func(*batch.RegisterJobDefinitionInput)) func(context.Cont
 	}
 }
 
-func submitting(edit func(*batch.SubmitJobInput)) func(context.Context, *batch.Client) error {
-	return func(ctx context.Context, c *batch.Client) error {
-		in := &batch.SubmitJobInput{JobName: aws.String("job"), JobQueue: aws.String("default"), JobDefinition: aws.String("work")}
+func submitting(edit func(*awsbatch.SubmitJobInput)) func(context.Context, *awsbatch.Client) error {
+	return func(ctx context.Context, c *awsbatch.Client) error {
+		in := &awsbatch.SubmitJobInput{JobName: aws.String("job"), JobQueue: aws.String("default"), JobDefinition: aws.String("work")}
 		edit(in)
 		_, err := c.SubmitJob(ctx, in)
 		return err
 	}
 }
 
-func queueing(edit func(*batch.CreateJobQueueInput)) func(context.Context, *batch.Client) error {
-	return func(ctx context.Context, c *batch.Client) error {
-		in := &batch.CreateJobQueueInput{JobQueueName: aws.String("new"), Priority: aws.Int32(1), ComputeEnvironmentOrder: orderOf("ec2")}
+func queueing(edit func(*awsbatch.CreateJobQueueInput)) func(context.Context, *awsbatch.Client) error {
+	return func(ctx context.Context, c *awsbatch.Client) error {
+		in := &awsbatch.CreateJobQueueInput{JobQueueName: aws.String("new"), Priority: aws.Int32(1), ComputeEnvironmentOrder: orderOf("ec2")}
 		edit(in)
 		_, err := c.CreateJobQueue(ctx, in)
 		return err
@@ -68,9 +68,9 @@ func orderOf(names ...string) []types.ComputeEnvironmentOrder {
 	return all
 }
 
-func environing(edit func(*batch.CreateComputeEnvironmentInput)) func(context.Context, *batch.Client) error {
-	return func(ctx context.Context, c *batch.Client) error {
-		in := &batch.CreateComputeEnvironmentInput{ComputeEnvironmentName: aws.String("new"), Type: "MANAGED", ComputeResources: computeResources("EC2", 2)}
+func environing(edit func(*awsbatch.CreateComputeEnvironmentInput)) func(context.Context, *awsbatch.Client) error {
+	return func(ctx context.Context, c *awsbatch.Client) error {
+		in := &awsbatch.CreateComputeEnvironmentInput{ComputeEnvironmentName: aws.String("new"), Type: "MANAGED", ComputeResources: computeResources("EC2", 2)}
 		edit(in)
 		_, err := c.CreateComputeEnvironment(ctx, in)
 		return err
@@ -81,15 +81,15 @@ func environing(edit func(*batch.CreateComputeEnvironmentInput)) func(context.Co
 // and says so in the same words.
 func TestLenientTakes(t *testing.T) {
 	type (
-		definition  = batch.RegisterJobDefinitionInput
-		job         = batch.SubmitJobInput
-		queue       = batch.CreateJobQueueInput
-		environment = batch.CreateComputeEnvironmentInput
+		definition  = awsbatch.RegisterJobDefinitionInput
+		job         = awsbatch.SubmitJobInput
+		queue       = awsbatch.CreateJobQueueInput
+		environment = awsbatch.CreateComputeEnvironmentInput
 	)
 	rule := types.EvaluateOnExit{Action: "RETRY", OnReason: aws.String("a?")}
 	var many []types.JobDependency
 	for name, c := range map[string]struct {
-		call func(context.Context, *batch.Client) error
+		call func(context.Context, *awsbatch.Client) error
 		want string
 	}{
 		"a quarter of a vCPU": {registering(func(in *definition) { in.ContainerProperties.ResourceRequirements[0].Value = aws.String("0.25") }),
@@ -119,7 +119,7 @@ func TestLenientTakes(t *testing.T) {
 			"Array size must be between 2 and 10000, got 1."},
 		"a long array": {submitting(func(in *job) { in.ArrayProperties = &types.ArrayProperties{Size: aws.Int32(10001)} }),
 			"Array size must be between 2 and 10000, got 10001."},
-		"SEQUENTIAL": {func(ctx context.Context, c *batch.Client) error {
+		"SEQUENTIAL": {func(ctx context.Context, c *awsbatch.Client) error {
 			first, err := c.SubmitJob(ctx, &job{JobName: aws.String("job"), JobQueue: aws.String("default"), JobDefinition: aws.String("work")})
 			if err != nil {
 				return err
@@ -130,7 +130,7 @@ func TestLenientTakes(t *testing.T) {
 		"a long job":  {submitting(func(in *job) { in.Parameters = map[string]string{"a": strings.Repeat("x", 31<<10)} }), "Job size must be less than 30 KiB, got 31 KiB"},
 		"a pod's":     {submitting(func(in *job) { in.EksPropertiesOverride = &types.EksPropertiesOverride{} }), "eksPropertiesOverride needs a job definition that has eksProperties."},
 		"job timeout": {submitting(func(in *job) { in.Timeout = &types.JobTimeout{AttemptDurationSeconds: aws.Int32(1)} }), "AttemptDurationSeconds in Timeout must be at least 60 seconds."},
-		"many dependencies": {func(ctx context.Context, c *batch.Client) error {
+		"many dependencies": {func(ctx context.Context, c *awsbatch.Client) error {
 			first, err := c.SubmitJob(ctx, &job{JobName: aws.String("job"), JobQueue: aws.String("default"), JobDefinition: aws.String("work")})
 			if err != nil {
 				return err
@@ -138,11 +138,11 @@ func TestLenientTakes(t *testing.T) {
 			many = slices.Repeat([]types.JobDependency{{JobId: first.JobId}}, 21)
 			return submitting(func(in *job) { in.DependsOn = many })(ctx, c)
 		}, "Job cannot have more than 20 dependencies"},
-		"a long reason": {func(ctx context.Context, c *batch.Client) error {
-			_, err := c.CancelJob(ctx, &batch.CancelJobInput{JobId: aws.String("none"), Reason: aws.String(strings.Repeat("x", 1025))})
+		"a long reason": {func(ctx context.Context, c *awsbatch.Client) error {
+			_, err := c.CancelJob(ctx, &awsbatch.CancelJobInput{JobId: aws.String("none"), Reason: aws.String(strings.Repeat("x", 1025))})
 			return err
 		}, "reason can have at most 1024 characters."},
-		"a node's variable": {func(ctx context.Context, c *batch.Client) error {
+		"a node's variable": {func(ctx context.Context, c *awsbatch.Client) error {
 			node := types.NodeRangeProperty{TargetNodes: aws.String("0:"), Container: &types.ContainerProperties{Image: aws.String("busybox"),
 				Command: []string{"true"}, Vcpus: aws.Int32(1), Memory: aws.Int32(64)}}
 			nodes := &types.NodeProperties{NumNodes: aws.Int32(2), MainNode: aws.Int32(0), NodeRangeProperties: []types.NodeRangeProperty{node}}
@@ -162,22 +162,22 @@ func TestLenientTakes(t *testing.T) {
 		"a time limit": {queueing(func(in *queue) {
 			in.JobStateTimeLimitActions = []types.JobStateTimeLimitAction{{Action: "CANCEL", MaxTimeSeconds: aws.Int32(1), Reason: &limitReasons[0], State: "RUNNABLE"}}
 		}), "maxTimeSeconds must be between 600 and 86400."},
-		"deleting an ENABLED queue": {func(ctx context.Context, c *batch.Client) error {
-			_, err := c.DeleteJobQueue(ctx, &batch.DeleteJobQueueInput{JobQueue: aws.String("main")})
+		"deleting an ENABLED queue": {func(ctx context.Context, c *awsbatch.Client) error {
+			_, err := c.DeleteJobQueue(ctx, &awsbatch.DeleteJobQueueInput{JobQueue: aws.String("main")})
 			return err
 		}, "Cannot delete, job queue main must be DISABLED first."},
-		"deleting an ENABLED environment": {func(ctx context.Context, c *batch.Client) error {
-			_, err := c.DeleteComputeEnvironment(ctx, &batch.DeleteComputeEnvironmentInput{ComputeEnvironment: aws.String("fargate")})
+		"deleting an ENABLED environment": {func(ctx context.Context, c *awsbatch.Client) error {
+			_, err := c.DeleteComputeEnvironment(ctx, &awsbatch.DeleteComputeEnvironmentInput{ComputeEnvironment: aws.String("fargate")})
 			return err
 		}, "Cannot delete, compute environment fargate must be DISABLED first."},
-		"deleting nothing": {func(ctx context.Context, c *batch.Client) error {
-			_, err := c.DeleteJobQueue(ctx, &batch.DeleteJobQueueInput{JobQueue: aws.String("none")})
+		"deleting nothing": {func(ctx context.Context, c *awsbatch.Client) error {
+			_, err := c.DeleteJobQueue(ctx, &awsbatch.DeleteJobQueueInput{JobQueue: aws.String("none")})
 			return err
 		}, "Job Queue none does not exist."},
 		"a DISABLED environment": {environing(func(in *environment) { in.State = "DISABLED" }), "Compute Environment must be created in ENABLED state."},
 		"desiredvCpus":           {environing(func(in *environment) { in.ComputeResources.DesiredvCpus = aws.Int32(5) }), "desiredvCpus should be between minvCpus and maxvCpus."},
-		"a definition without revision": {func(ctx context.Context, c *batch.Client) error {
-			_, err := c.DeregisterJobDefinition(ctx, &batch.DeregisterJobDefinitionInput{JobDefinition: aws.String("work")})
+		"a definition without revision": {func(ctx context.Context, c *awsbatch.Client) error {
+			_, err := c.DeregisterJobDefinition(ctx, &awsbatch.DeregisterJobDefinitionInput{JobDefinition: aws.String("work")})
 			return err
 		}, "JobDefinition work: name and revision (name:revision) are needed."},
 	} {
@@ -209,31 +209,31 @@ func TestLenientRefuses(t *testing.T) {
 	w.register("work", "1", "64")
 	w.environment("ec2", types.CRTypeEc2, 4)
 	for _, c := range []struct {
-		call       func(context.Context, *batch.Client) error
+		call       func(context.Context, *awsbatch.Client) error
 		code, want string
 	}{
-		{environing(func(in *batch.CreateComputeEnvironmentInput) {
+		{environing(func(in *awsbatch.CreateComputeEnvironmentInput) {
 			in.ComputeResources.InstanceTypes = []string{"t2", "unknown"}
 		}),
 			"InvalidParameterValue", "Instance type unknown does not exist"},
-		{environing(func(in *batch.CreateComputeEnvironmentInput) { in.ServiceRole = aws.String("unknown") }),
+		{environing(func(in *awsbatch.CreateComputeEnvironmentInput) { in.ServiceRole = aws.String("unknown") }),
 			"InvalidParameterValue", "Could not find IAM role unknown"},
-		{environing(func(in *batch.CreateComputeEnvironmentInput) { in.ComputeEnvironmentName = aws.String("ec2") }),
+		{environing(func(in *awsbatch.CreateComputeEnvironmentInput) { in.ComputeEnvironmentName = aws.String("ec2") }),
 			"ClientException", "Compute environment ec2 already exists"},
-		{queueing(func(in *batch.CreateJobQueueInput) { in.JobQueueName = aws.String("default") }), "ClientException", "Job queue default already exists"},
-		{queueing(func(in *batch.CreateJobQueueInput) { in.ComputeEnvironmentOrder = orderOf("none") }), "ClientException", "computeEnvironmentOrder is malformed"},
-		{queueing(func(in *batch.CreateJobQueueInput) { in.ComputeEnvironmentOrder = orderOf("ec2", "a", "b", "c") }),
+		{queueing(func(in *awsbatch.CreateJobQueueInput) { in.JobQueueName = aws.String("default") }), "ClientException", "Job queue default already exists"},
+		{queueing(func(in *awsbatch.CreateJobQueueInput) { in.ComputeEnvironmentOrder = orderOf("none") }), "ClientException", "computeEnvironmentOrder is malformed"},
+		{queueing(func(in *awsbatch.CreateJobQueueInput) { in.ComputeEnvironmentOrder = orderOf("ec2", "a", "b", "c") }),
 			"ClientException", "computeEnvironmentOrder is malformed"},
-		{registering(func(in *batch.RegisterJobDefinitionInput) {
+		{registering(func(in *awsbatch.RegisterJobDefinitionInput) {
 			in.Timeout = &types.JobTimeout{AttemptDurationSeconds: aws.Int32(3)}
 			in.ContainerProperties.ResourceRequirements = in.ContainerProperties.ResourceRequirements[:1]
 		}), "ClientException", "Memory is required."},
-		{registering(func(in *batch.RegisterJobDefinitionInput) {
+		{registering(func(in *awsbatch.RegisterJobDefinitionInput) {
 			in.ContainerProperties.Environment = []types.KeyValuePair{variable("AWS_BATCH_X", "x"), variable("", "b")}
 		}), "ClientException", "Environment variable name is required."},
-		{submitting(func(in *batch.SubmitJobInput) { in.ArrayProperties = &types.ArrayProperties{Size: aws.Int32(0)} }),
+		{submitting(func(in *awsbatch.SubmitJobInput) { in.ArrayProperties = &types.ArrayProperties{Size: aws.Int32(0)} }),
 			"ClientException", "Array size must be between 2 and 10000, got 0."},
-		{submitting(func(in *batch.SubmitJobInput) {
+		{submitting(func(in *awsbatch.SubmitJobInput) {
 			in.Timeout = &types.JobTimeout{AttemptDurationSeconds: aws.Int32(1)}
 			in.DependsOn = []types.JobDependency{{JobId: aws.String("none"), Type: "SEQUENTIAL"}}
 		}), "ClientException", "Job none, on which the job is to depend, does not exist."},
@@ -263,7 +263,7 @@ func TestLenientCheckIsANotice(t *testing.T) {
 func TestLenientJournal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := open(t, Options{Lenient: true})
-		w.register("work", "0.25", "64", func(in *batch.RegisterJobDefinitionInput) { in.ContainerProperties.Command = []string{"1h"} })
+		w.register("work", "0.25", "64", func(in *awsbatch.RegisterJobDefinitionInput) { in.ContainerProperties.Command = []string{"1h"} })
 		w.register("pod", "", "", aPod)
 		id, pod := w.submit("work"), w.submit("pod")
 		synctest.Wait()
@@ -273,7 +273,7 @@ func TestLenientJournal(t *testing.T) {
 		}
 		strict := open(t, Options{Dir: w.engine.options.Dir})
 		strict.want(pod, types.JobStatusFailed, reasonNotStarted)
-		_, err := strict.SubmitJob(t.Context(), &batch.SubmitJobInput{JobName: aws.String("job"), JobQueue: aws.String("default"), JobDefinition: aws.String("work")})
+		_, err := strict.SubmitJob(t.Context(), &awsbatch.SubmitJobInput{JobName: aws.String("job"), JobQueue: aws.String("default"), JobDefinition: aws.String("work")})
 		refused(t, err, "vCPU must be at least 1, got 0.25.")
 		if d := strict.job(id); d.Status != types.JobStatusFailed || *d.Container.ResourceRequirements[0].Value != "0.25" {
 			t.Errorf("%s %+v", d.Status, d.Container)
@@ -288,20 +288,20 @@ func TestLenientShows(t *testing.T) {
 		ctx := t.Context()
 		w.register("work", "1", "64")
 		w.register("work", "1", "128")
-		id := w.submit("work", func(in *batch.SubmitJobInput) { in.ArrayProperties = &types.ArrayProperties{Size: aws.Int32(2)} })
+		id := w.submit("work", func(in *awsbatch.SubmitJobInput) { in.ArrayProperties = &types.ArrayProperties{Size: aws.Int32(2)} })
 		single := w.submit("work", attempts(2), words("fail"))
 		w.idle()
-		for _, in := range []*batch.ListJobsInput{{ArrayJobId: &id}, {JobQueue: aws.String("default")}} {
+		for _, in := range []*awsbatch.ListJobsInput{{ArrayJobId: &id}, {JobQueue: aws.String("default")}} {
 			out, err := w.ListJobs(ctx, in)
 			if err != nil || len(out.JobSummaryList) != map[bool]int{true: 2}[lenient] {
 				t.Errorf("lenient %v: listed %+v, %v", lenient, out, err)
 			}
 		}
-		named, err := w.DescribeJobDefinitions(ctx, &batch.DescribeJobDefinitionsInput{JobDefinitions: []string{"work", "work:2"}})
+		named, err := w.DescribeJobDefinitions(ctx, &awsbatch.DescribeJobDefinitionsInput{JobDefinitions: []string{"work", "work:2"}})
 		if err != nil || len(named.JobDefinitions) != map[bool]int{false: 1, true: 3}[lenient] {
 			t.Errorf("lenient %v: %d definitions, %v", lenient, len(named.JobDefinitions), err)
 		}
-		all, err := w.DescribeJobDefinitions(ctx, &batch.DescribeJobDefinitionsInput{JobDefinitionName: aws.String("work"), Status: aws.String("ACTIVE")})
+		all, err := w.DescribeJobDefinitions(ctx, &awsbatch.DescribeJobDefinitionsInput{JobDefinitionName: aws.String("work"), Status: aws.String("ACTIVE")})
 		if err != nil || *all.JobDefinitions[0].Revision != map[bool]int32{false: 2, true: 1}[lenient] {
 			t.Errorf("lenient %v: the first of %d is %d, %v", lenient, len(all.JobDefinitions), *all.JobDefinitions[0].Revision, err)
 		}

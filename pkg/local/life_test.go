@@ -11,27 +11,27 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
 // after makes a job depend on others.
-func after(ids ...string) func(*batch.SubmitJobInput) {
-	return func(in *batch.SubmitJobInput) {
+func after(ids ...string) func(*awsbatch.SubmitJobInput) {
+	return func(in *awsbatch.SubmitJobInput) {
 		for _, id := range ids {
 			in.DependsOn = append(in.DependsOn, types.JobDependency{JobId: &id})
 		}
 	}
 }
 
-func attempts(n int32, rules ...types.EvaluateOnExit) func(*batch.SubmitJobInput) {
-	return func(in *batch.SubmitJobInput) {
+func attempts(n int32, rules ...types.EvaluateOnExit) func(*awsbatch.SubmitJobInput) {
+	return func(in *awsbatch.SubmitJobInput) {
 		in.RetryStrategy = &types.RetryStrategy{Attempts: &n, EvaluateOnExit: rules}
 	}
 }
 
-func timeout(seconds int32) func(*batch.SubmitJobInput) {
-	return func(in *batch.SubmitJobInput) { in.Timeout = &types.JobTimeout{AttemptDurationSeconds: &seconds} }
+func timeout(seconds int32) func(*awsbatch.SubmitJobInput) {
+	return func(in *awsbatch.SubmitJobInput) { in.Timeout = &types.JobTimeout{AttemptDurationSeconds: &seconds} }
 }
 
 func TestJobRunsFromSubmitToSuccess(t *testing.T) {
@@ -204,7 +204,7 @@ func TestMachineIsSharedInOrder(t *testing.T) {
 		w := open(t, Options{VCPUs: 2, MemoryMiB: 8192, Executor: s, Queues: []Queue{{Name: "default", Priority: 1}, {Name: "urgent", Priority: 10}}})
 		w.register("small", "1", "512")
 		w.register("large", "2", "512")
-		urgent := func(in *batch.SubmitJobInput) { in.JobQueue = aws.String("urgent") }
+		urgent := func(in *awsbatch.SubmitJobInput) { in.JobQueue = aws.String("urgent") }
 		first := w.submit("small", words("1m"))
 		synctest.Wait() // two that run together note their starts in any order
 		large := w.submit("large", words("1m"))
@@ -240,8 +240,8 @@ func TestGPUsArePinned(t *testing.T) {
 				defer hold(a.GPUs, false)
 				return play(ctx, a, "1m")
 			}}})
-		gpus := func(n string) func(*batch.RegisterJobDefinitionInput) {
-			return func(in *batch.RegisterJobDefinitionInput) {
+		gpus := func(n string) func(*awsbatch.RegisterJobDefinitionInput) {
+			return func(in *awsbatch.RegisterJobDefinitionInput) {
 				in.ContainerProperties.ResourceRequirements = append(in.ContainerProperties.ResourceRequirements,
 					types.ResourceRequirement{Type: types.ResourceTypeGpu, Value: &n})
 			}

@@ -7,13 +7,13 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
-func (e *Engine) listJobs(c *call, in *batch.ListJobsInput) (*batch.ListJobsOutput, error) {
+func (e *Engine) listJobs(c *call, in *awsbatch.ListJobsInput) (*awsbatch.ListJobsOutput, error) {
 	status := running
 	switch {
 	case in.JobStatus == "" && len(in.Filters) == 0:
@@ -54,7 +54,7 @@ func (e *Engine) listJobs(c *call, in *batch.ListJobsInput) (*batch.ListJobsOutp
 	if err != nil {
 		return nil, err
 	}
-	out := &batch.ListJobsOutput{JobSummaryList: []types.JobSummary{}}
+	out := &awsbatch.ListJobsOutput{JobSummaryList: []types.JobSummary{}}
 	last, looked := int64(0), 0
 	for t, wanted := range tasks {
 		if len(out.JobSummaryList) == size || looked == maxLooked {
@@ -112,7 +112,7 @@ func listToken(token *string) (int64, error) {
 // listed yields the tasks that a ListJobs may mean, behind the place of its token,
 // and whether it does: jobs newest first, children by index. The status none means
 // all.
-func (e *Engine) listed(in *batch.ListJobsInput, status state, after int64) (iter.Seq2[*task, bool], error) {
+func (e *Engine) listed(in *awsbatch.ListJobsInput, status state, after int64) (iter.Seq2[*task, bool], error) {
 	switch {
 	case in.ArrayJobId != nil && in.JobQueue != nil:
 		return nil, wire.ClientException("Only one of jobQueue, arrayJobId and multiNodeJobId can be given.")
@@ -185,7 +185,7 @@ func childrenIn(j *job, status state, after int64) iter.Seq2[*task, bool] {
 // filtered yields the jobs that a ListJobs filter may mean. As in Batch there may
 // be one, it applies to jobs in any status, or with SHARE_IDENTIFIER to those in the one
 // that the request names, and not to the children of arrays.
-func (l *line) filtered(in *batch.ListJobsInput, status state, after int64) (iter.Seq2[*task, bool], error) {
+func (l *line) filtered(in *awsbatch.ListJobsInput, status state, after int64) (iter.Seq2[*task, bool], error) {
 	filters := in.Filters
 	if len(filters) != 1 || len(filters[0].Values) != 1 {
 		return nil, wire.ClientException("Only one filter with one value can be used at a time.")

@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
@@ -30,7 +30,7 @@ func TestFiltersOfManyJobs(t *testing.T) {
 		if i%101 == 0 {
 			at -= 500 // a clock that is set back
 		}
-		s := &submission{ID: "id" + strconv.Itoa(i), Definition: definition, Request: shape[batch.SubmitJobInput]{V: &batch.SubmitJobInput{
+		s := &submission{ID: "id" + strconv.Itoa(i), Definition: definition, Request: shape[awsbatch.SubmitJobInput]{V: &awsbatch.SubmitJobInput{
 			JobName: &name, JobQueue: &queue, JobDefinition: &definition}}}
 		if err := m.apply(at, event{Submitted: s}); err != nil {
 			t.Fatal(err)
@@ -58,7 +58,7 @@ func TestFiltersOfManyJobs(t *testing.T) {
 				want = append(want, j.id)
 			}
 		}
-		in := &batch.ListJobsInput{JobQueue: aws.String("default"), Filters: []types.KeyValuesPair{{Name: &c.name, Values: []string{c.value}}}}
+		in := &awsbatch.ListJobsInput{JobQueue: aws.String("default"), Filters: []types.KeyValuesPair{{Name: &c.name, Values: []string{c.value}}}}
 		pages := 0
 		for more := true; more; pages++ {
 			out, err := w.ListJobs(t.Context(), in)
@@ -107,11 +107,11 @@ func TestPagesOfWhatIsRemoved(t *testing.T) {
 	for i := range n {
 		w.register("d", "1", "64")
 		name := "r" + strconv.Itoa(i)
-		if _, err := w.CreateConsumableResource(t.Context(), &batch.CreateConsumableResourceInput{ConsumableResourceName: &name}); err != nil {
+		if _, err := w.CreateConsumableResource(t.Context(), &awsbatch.CreateConsumableResourceInput{ConsumableResourceName: &name}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	in := &batch.DescribeJobDefinitionsInput{JobDefinitionName: aws.String("d"), Status: aws.String("ACTIVE"), MaxResults: aws.Int32(3)}
+	in := &awsbatch.DescribeJobDefinitionsInput{JobDefinitionName: aws.String("d"), Status: aws.String("ACTIVE"), MaxResults: aws.Int32(3)}
 	var revisions []int32
 	for more := true; more; {
 		page, err := w.DescribeJobDefinitions(t.Context(), in)
@@ -120,7 +120,7 @@ func TestPagesOfWhatIsRemoved(t *testing.T) {
 		}
 		for _, d := range page.JobDefinitions {
 			revisions = append(revisions, *d.Revision)
-			if _, err := w.DeregisterJobDefinition(t.Context(), &batch.DeregisterJobDefinitionInput{JobDefinition: d.JobDefinitionArn}); err != nil {
+			if _, err := w.DeregisterJobDefinition(t.Context(), &awsbatch.DeregisterJobDefinitionInput{JobDefinition: d.JobDefinitionArn}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -129,7 +129,7 @@ func TestPagesOfWhatIsRemoved(t *testing.T) {
 	if want := []int32{7, 6, 5, 4, 3, 2, 1}; !slices.Equal(revisions, want) {
 		t.Errorf("revisions %v, want %v", revisions, want)
 	}
-	list := &batch.ListConsumableResourcesInput{MaxResults: aws.Int32(3)}
+	list := &awsbatch.ListConsumableResourcesInput{MaxResults: aws.Int32(3)}
 	removed := 0
 	for more := true; more; {
 		page, err := w.ListConsumableResources(t.Context(), list)
@@ -138,7 +138,7 @@ func TestPagesOfWhatIsRemoved(t *testing.T) {
 		}
 		for _, r := range page.ConsumableResources {
 			removed++
-			if _, err := w.DeleteConsumableResource(t.Context(), &batch.DeleteConsumableResourceInput{ConsumableResource: r.ConsumableResourceArn}); err != nil {
+			if _, err := w.DeleteConsumableResource(t.Context(), &awsbatch.DeleteConsumableResourceInput{ConsumableResource: r.ConsumableResourceArn}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -160,7 +160,7 @@ func TestSharesByStatus(t *testing.T) {
 		}
 		synctest.Wait()
 		for status, want := range map[types.JobStatus]int{"": 3, types.JobStatusRunning: 1, types.JobStatusRunnable: 2, types.JobStatusFailed: 0} {
-			out, err := w.ListJobs(t.Context(), &batch.ListJobsInput{JobQueue: aws.String("shared"), JobStatus: status,
+			out, err := w.ListJobs(t.Context(), &awsbatch.ListJobsInput{JobQueue: aws.String("shared"), JobStatus: status,
 				Filters: []types.KeyValuesPair{{Name: aws.String("SHARE_IDENTIFIER"), Values: []string{"a"}}}})
 			if err != nil || len(out.JobSummaryList) != want {
 				t.Errorf("%q: %d jobs, %v; want %d", status, len(out.JobSummaryList), err, want)

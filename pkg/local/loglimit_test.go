@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
@@ -26,7 +26,7 @@ func TestLogLimit(t *testing.T) {
 		if limited {
 			printed *= 8
 		}
-		w.register(name, "1", "64", func(in *batch.RegisterJobDefinitionInput) {
+		w.register(name, "1", "64", func(in *awsbatch.RegisterJobDefinitionInput) {
 			in.ContainerProperties.Command = []string{"sh", "-c", "yes 0123456 | head -c " + strconv.Itoa(printed)}
 		})
 		id := w.submit(name)

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/wire"
@@ -21,7 +21,7 @@ import (
 const mainNodeAddress = "127.0.0.1"
 
 // numNodes is how many nodes a job has; in may be nil.
-func numNodes(d *batch.RegisterJobDefinitionInput, in *batch.SubmitJobInput) int32 {
+func numNodes(d *awsbatch.RegisterJobDefinitionInput, in *awsbatch.SubmitJobInput) int32 {
 	if in != nil && in.NodeOverrides != nil && in.NodeOverrides.NumNodes != nil {
 		return *in.NodeOverrides.NumNodes
 	}
@@ -30,7 +30,7 @@ func numNodes(d *batch.RegisterJobDefinitionInput, in *batch.SubmitJobInput) int
 
 // nodes are the nodes of a multi-node job with the overrides of its request, which
 // may be nil.
-func nodes(d *batch.RegisterJobDefinitionInput, in *batch.SubmitJobInput) []part {
+func nodes(d *awsbatch.RegisterJobDefinitionInput, in *awsbatch.SubmitJobInput) []part {
 	n, main := numNodes(d, in), aws.ToInt32(d.NodeProperties.MainNode)
 	all := make([]part, n)
 	for i := range n {
@@ -92,7 +92,7 @@ func nodeRange(text *string, n int32) (from, to int32, ok bool) {
 const maxNodes = 1000
 
 // checkNodes refuses what Batch refuses about nodeProperties.
-func checkNodes(in *batch.RegisterJobDefinitionInput) error {
+func checkNodes(in *awsbatch.RegisterJobDefinitionInput) error {
 	p := in.NodeProperties
 	switch {
 	case in.Type != types.JobDefinitionTypeMultinode:
@@ -146,7 +146,7 @@ func covered(p *types.NodeProperties, n int32) error {
 }
 
 // checkNodeOverrides refuses what Batch refuses about the overrides of nodes.
-func checkNodeOverrides(d *batch.RegisterJobDefinitionInput, in *batch.SubmitJobInput) error {
+func checkNodeOverrides(d *awsbatch.RegisterJobDefinitionInput, in *awsbatch.SubmitJobInput) error {
 	o := in.NodeOverrides
 	switch {
 	case d.NodeProperties == nil && o != nil:
@@ -312,7 +312,7 @@ func (t *task) summarizeNode(i int) types.JobSummary {
 }
 
 // listNodes is one page of the nodes of a job that are in a state.
-func (m *model) listNodes(in *batch.ListJobsInput, status state, after int64, size int) (*batch.ListJobsOutput, error) {
+func (m *model) listNodes(in *awsbatch.ListJobsInput, status state, after int64, size int) (*awsbatch.ListJobsOutput, error) {
 	j := m.jobs[*in.MultiNodeJobId]
 	switch {
 	case in.JobQueue != nil || in.ArrayJobId != nil:
@@ -320,7 +320,7 @@ func (m *model) listNodes(in *batch.ListJobsInput, status state, after int64, si
 	case j == nil || !j.isMultiNode():
 		return nil, wire.ClientException("Multi-node job %s does not exist.", *in.MultiNodeJobId)
 	}
-	out := &batch.ListJobsOutput{JobSummaryList: []types.JobSummary{}}
+	out := &awsbatch.ListJobsOutput{JobSummaryList: []types.JobSummary{}}
 	for i := int(after + 1); i < len(j.parts); i++ {
 		if status != none && j.nodeState(i) != status {
 			continue

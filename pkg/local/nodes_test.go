@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"pgregory.net/rapid"
 )
@@ -21,8 +21,8 @@ func aRange(target, word string) types.NodeRangeProperty {
 		ResourceRequirements: []types.ResourceRequirement{{Type: "VCPU", Value: aws.String("1")}, {Type: "MEMORY", Value: aws.String("64")}}}}
 }
 
-func multiNode(nodes, main int32, ranges ...types.NodeRangeProperty) *batch.RegisterJobDefinitionInput {
-	return &batch.RegisterJobDefinitionInput{JobDefinitionName: aws.String("multi"), Type: types.JobDefinitionTypeMultinode,
+func multiNode(nodes, main int32, ranges ...types.NodeRangeProperty) *awsbatch.RegisterJobDefinitionInput {
+	return &awsbatch.RegisterJobDefinitionInput{JobDefinitionName: aws.String("multi"), Type: types.JobDefinitionTypeMultinode,
 		NodeProperties: &types.NodeProperties{NumNodes: &nodes, MainNode: &main, NodeRangeProperties: ranges}}
 }
 
@@ -36,7 +36,7 @@ func TestMultiNodeJob(t *testing.T) {
 		}
 		w.register("work", "2", "64")
 		w.submit("work", words("1m"))
-		id := w.submit("multi", func(in *batch.SubmitJobInput) { in.Tags = map[string]string{"a": "1"} })
+		id := w.submit("multi", func(in *awsbatch.SubmitJobInput) { in.Tags = map[string]string{"a": "1"} })
 		synctest.Wait()
 		if d := w.job(id); d.Status != types.JobStatusRunnable || s.now() != 1 {
 			t.Errorf("on 2 free vCPUs the job of 3 nodes is %s, %d run", d.Status, s.now())
@@ -44,11 +44,11 @@ func TestMultiNodeJob(t *testing.T) {
 		time.Sleep(90 * time.Second)
 		w.want(id, types.JobStatusRunning, "")
 		w.want(id+"#0", types.JobStatusRunning, "")
-		list := func(in batch.ListJobsInput) string {
+		list := func(in awsbatch.ListJobsInput) string {
 			t.Helper()
 			in.MultiNodeJobId = &id
 			var all []string
-			pages := batch.NewListJobsPaginator(w, &in, func(o *batch.ListJobsPaginatorOptions) { o.Limit = 1 })
+			pages := awsbatch.NewListJobsPaginator(w, &in, func(o *awsbatch.ListJobsPaginatorOptions) { o.Limit = 1 })
 			for pages.HasMorePages() {
 				out, err := pages.NextPage(t.Context())
 				if err != nil {
@@ -60,7 +60,7 @@ func TestMultiNodeJob(t *testing.T) {
 			}
 			return strings.Join(all, ", ")
 		}
-		if got := list(batch.ListJobsInput{}); got != "#0 false of 3, #1 true of 3, #2 false of 3" {
+		if got := list(awsbatch.ListJobsInput{}); got != "#0 false of 3, #1 true of 3, #2 false of 3" {
 			t.Errorf("running nodes: %s", got)
 		}
 		seen := map[string]string{}
@@ -85,7 +85,7 @@ func TestMultiNodeJob(t *testing.T) {
 				*other.Attempts[0].Container.LogStreamName == *d.Attempts[0].Container.LogStreamName {
 				t.Errorf("job %+v, node %+v", d, other)
 			}
-			if got := list(batch.ListJobsInput{JobStatus: "FAILED"}); got != "#2 false of 3" {
+			if got := list(awsbatch.ListJobsInput{JobStatus: "FAILED"}); got != "#2 false of 3" {
 				t.Errorf("failed nodes: %s", got)
 			}
 			if got := w.logs(*other.Container.LogStreamName); len(got) != 0 {
@@ -103,8 +103,8 @@ func TestNodeOverrides(t *testing.T) {
 		if _, err := w.RegisterJobDefinition(t.Context(), multiNode(2, 0, aRange("0:", "1m"), aRange("0", "1m"))); err != nil {
 			t.Fatal(err)
 		}
-		overrides := func(n int32, target string, word string) func(*batch.SubmitJobInput) {
-			return func(in *batch.SubmitJobInput) {
+		overrides := func(n int32, target string, word string) func(*awsbatch.SubmitJobInput) {
+			return func(in *awsbatch.SubmitJobInput) {
 				in.NodeOverrides = &types.NodeOverrides{NumNodes: &n, NodePropertyOverrides: []types.NodePropertyOverride{
 					{TargetNodes: &target, ContainerOverrides: &types.ContainerOverrides{Command: []string{word}}}}}
 			}
@@ -115,7 +115,7 @@ func TestNodeOverrides(t *testing.T) {
 			t.Errorf("%+v", d)
 		}
 		for _, c := range []struct {
-			edit func(*batch.SubmitJobInput)
+			edit func(*awsbatch.SubmitJobInput)
 			want string
 		}{
 			{overrides(0, "0", "x"), "numNodes must be between 1 and 1000, and more than mainNode."},
@@ -124,7 +124,7 @@ func TestNodeOverrides(t *testing.T) {
 			{words("x"), "Only nodeOverrides can be used with a job definition of type multinode."},
 			{array(2), "A multi-node parallel job cannot be an array."},
 		} {
-			in := &batch.SubmitJobInput{JobName: aws.String("job"), JobQueue: aws.String("default"), JobDefinition: aws.String("multi")}
+			in := &awsbatch.SubmitJobInput{JobName: aws.String("job"), JobQueue: aws.String("default"), JobDefinition: aws.String("multi")}
 			c.edit(in)
 			_, err := w.SubmitJob(t.Context(), in)
 			refused(t, err, c.want)
@@ -149,7 +149,7 @@ func TestNumberOfNodesNeedsAnOpenRange(t *testing.T) {
 			if _, err := w.RegisterJobDefinition(t.Context(), multiNode(3, 0, c.ranges...)); err != nil {
 				t.Fatal(err)
 			}
-			_, err := w.SubmitJob(t.Context(), &batch.SubmitJobInput{JobName: aws.String("job"), JobQueue: aws.String("default"), JobDefinition: aws.String("multi"),
+			_, err := w.SubmitJob(t.Context(), &awsbatch.SubmitJobInput{JobName: aws.String("job"), JobQueue: aws.String("default"), JobDefinition: aws.String("multi"),
 				NodeOverrides: &types.NodeOverrides{NumNodes: &c.nodes}})
 			if c.want != "" && !lenient {
 				refused(t, err, c.want)
@@ -164,14 +164,14 @@ func TestMultiNodeRefuses(t *testing.T) {
 	w := open(t, Options{})
 	ecs := aRange("0:", "x")
 	ecs.Container, ecs.EcsProperties = nil, task0(aPart("a", "x", true))
-	both := func(nodes int32) *batch.RegisterJobDefinitionInput {
+	both := func(nodes int32) *awsbatch.RegisterJobDefinitionInput {
 		in := multiNode(nodes, 0, aRange("0:", "x"))
 		in.EcsProperties = ecs.EcsProperties
 		return in
 	}
 	const onlyOne = "Only one of containerProperties, ecsProperties, eksProperties and nodeProperties can be given."
 	for _, c := range []struct {
-		in   *batch.RegisterJobDefinitionInput
+		in   *awsbatch.RegisterJobDefinitionInput
 		want string
 	}{
 		{multiNode(2, 2, aRange("0:", "x")), "mainNode must be at least 0 and less than numNodes."},

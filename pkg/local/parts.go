@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/wire"
@@ -36,7 +36,7 @@ const (
 
 // parts are the containers of a job's task, or its nodes; none for a job of one
 // container. The request may be nil.
-func parts(d *batch.RegisterJobDefinitionInput, in *batch.SubmitJobInput) []part {
+func parts(d *awsbatch.RegisterJobDefinitionInput, in *awsbatch.SubmitJobInput) []part {
 	var o *types.EcsPropertiesOverride
 	switch {
 	case d.NodeProperties != nil:
@@ -94,7 +94,7 @@ func leading(all []part) *part {
 }
 
 // checkParts refuses what Batch refuses about ecsProperties.
-func checkParts(in *batch.RegisterJobDefinitionInput) error {
+func checkParts(in *awsbatch.RegisterJobDefinitionInput) error {
 	if in.EcsProperties == nil || in.Type != types.JobDefinitionTypeContainer {
 		return nil // checkNodes refuses them beside nodes, before anything counts those
 	}
@@ -166,7 +166,7 @@ func find(all []part, name string) int {
 }
 
 // checkPartOverrides refuses overrides of containers that are not there.
-func checkPartOverrides(d *batch.RegisterJobDefinitionInput, in *batch.SubmitJobInput) error {
+func checkPartOverrides(d *awsbatch.RegisterJobDefinitionInput, in *awsbatch.SubmitJobInput) error {
 	o := in.EcsPropertiesOverride
 	switch {
 	case d.EcsProperties != nil && in.ContainerOverrides != nil:
@@ -192,7 +192,7 @@ func checkPartOverrides(d *batch.RegisterJobDefinitionInput, in *batch.SubmitJob
 }
 
 // requests is what a job's containers are and need together.
-func requests(d *definition, in *batch.SubmitJobInput) (container *types.ContainerProperties, all []part, need amount, err error) {
+func requests(d *definition, in *awsbatch.SubmitJobInput) (container *types.ContainerProperties, all []part, need amount, err error) {
 	all = parts(d.request, in)
 	if len(all) == 0 {
 		container = override(d.request.ContainerProperties, in.ContainerOverrides)
@@ -225,7 +225,7 @@ func (w *work) check(fargate bool) error {
 }
 
 // unhonouredParts names the members of ecsProperties that are without effect here.
-func unhonouredParts(x Executor, d *batch.RegisterJobDefinitionInput, all []part) []string {
+func unhonouredParts(x Executor, d *awsbatch.RegisterJobDefinitionInput, all []part) []string {
 	if len(all) == 0 {
 		return nil
 	}

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/wire"
@@ -22,7 +22,7 @@ var errPods = errors.New("the local engine has no Kubernetes and runs no pods")
 const podContainer = "Default"
 
 // checkPodDefinition refuses what a definition of pods cannot do without.
-func checkPodDefinition(in *batch.RegisterJobDefinitionInput) error {
+func checkPodDefinition(in *awsbatch.RegisterJobDefinitionInput) error {
 	p := in.EksProperties
 	switch {
 	case p == nil || in.Type != types.JobDefinitionTypeContainer:
@@ -41,7 +41,7 @@ func checkPodDefinition(in *batch.RegisterJobDefinitionInput) error {
 }
 
 // checkPods refuses jobs of pods, and overrides of pods for other jobs.
-func checkPods(d *definition, in *batch.SubmitJobInput) error {
+func checkPods(d *definition, in *awsbatch.SubmitJobInput) error {
 	switch {
 	case d.request.EksProperties != nil:
 		return faulty("JobDefinition %s has eksProperties: %s.", d.id(), errPods)

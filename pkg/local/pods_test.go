@@ -5,12 +5,12 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
 // aPod makes a definition one of a pod.
-func aPod(in *batch.RegisterJobDefinitionInput) {
+func aPod(in *awsbatch.RegisterJobDefinitionInput) {
 	in.ContainerProperties = nil
 	in.EksProperties = &types.EksProperties{PodProperties: &types.EksPodProperties{HostNetwork: aws.Bool(true), Containers: []types.EksContainer{
 		{Image: aws.String("busybox:1"), Name: aws.String("main"), Command: []string{"sleep", "1"}, Env: []types.EksContainerEnvironmentVariable{
@@ -24,7 +24,7 @@ func TestPodDefinitions(t *testing.T) {
 	ctx := t.Context()
 	w.register("pod", "", "", aPod)
 	described := func() types.JobDefinition {
-		out, err := w.DescribeJobDefinitions(ctx, &batch.DescribeJobDefinitionsInput{JobDefinitions: []string{"pod:1"}})
+		out, err := w.DescribeJobDefinitions(ctx, &awsbatch.DescribeJobDefinitionsInput{JobDefinitions: []string{"pod:1"}})
 		if err != nil || len(out.JobDefinitions) != 1 {
 			t.Fatalf("%+v, %v", out, err)
 		}
@@ -37,9 +37,9 @@ func TestPodDefinitions(t *testing.T) {
 	if c := d.EksProperties.PodProperties.Containers[1]; c.Command == nil || c.Env == nil || c.Args == nil || c.VolumeMounts == nil || c.Resources.Limits["cpu"] != "1" {
 		t.Errorf("%+v", c)
 	}
-	_, err := w.SubmitJob(ctx, &batch.SubmitJobInput{JobName: aws.String("job"), JobQueue: aws.String("default"), JobDefinition: aws.String("pod")})
+	_, err := w.SubmitJob(ctx, &awsbatch.SubmitJobInput{JobName: aws.String("job"), JobQueue: aws.String("default"), JobDefinition: aws.String("pod")})
 	refused(t, err, "JobDefinition pod:1 has eksProperties: the local engine has no Kubernetes and runs no pods.")
-	if _, err := w.DeregisterJobDefinition(ctx, &batch.DeregisterJobDefinitionInput{JobDefinition: aws.String("pod:1")}); err != nil {
+	if _, err := w.DeregisterJobDefinition(ctx, &awsbatch.DeregisterJobDefinitionInput{JobDefinition: aws.String("pod:1")}); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.engine.Close(ctx); err != nil {
@@ -55,7 +55,7 @@ func TestPodJobsOfALenientEngine(t *testing.T) {
 	w := open(t, Options{Lenient: true})
 	notice := w.heard()
 	w.register("pod", "", "", aPod)
-	id := w.submit("pod", func(in *batch.SubmitJobInput) {
+	id := w.submit("pod", func(in *awsbatch.SubmitJobInput) {
 		in.EksPropertiesOverride = &types.EksPropertiesOverride{PodProperties: &types.EksPodPropertiesOverride{
 			Metadata: &types.EksMetadata{Labels: map[string]string{"a": "b"}},
 			Containers: []types.EksContainerOverride{
@@ -80,7 +80,7 @@ func TestPodJobsOfALenientEngine(t *testing.T) {
 		t.Errorf("%+v", pod)
 	}
 	// The definition is as it was.
-	out, err := w.DescribeJobDefinitions(t.Context(), &batch.DescribeJobDefinitionsInput{JobDefinitionName: aws.String("pod")})
+	out, err := w.DescribeJobDefinitions(t.Context(), &awsbatch.DescribeJobDefinitionsInput{JobDefinitionName: aws.String("pod")})
 	if err != nil || *out.JobDefinitions[0].EksProperties.PodProperties.Containers[0].Env[1].Value != "definition" {
 		t.Errorf("%+v, %v", out, err)
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/wire"
@@ -19,7 +19,7 @@ type policy struct {
 	share *types.FairsharePolicy // may be nil: all shares weigh the same
 }
 
-func (m *model) createPolicy(in *batch.CreateSchedulingPolicyInput) error {
+func (m *model) createPolicy(in *awsbatch.CreateSchedulingPolicyInput) error {
 	name := aws.ToString(in.Name)
 	if name == "" || m.policies[name] != nil {
 		return fmt.Errorf("create scheduling policy %q: it exists, or has no name", name)
@@ -29,7 +29,7 @@ func (m *model) createPolicy(in *batch.CreateSchedulingPolicyInput) error {
 	return nil
 }
 
-func (m *model) updatePolicy(in *batch.UpdateSchedulingPolicyInput) error {
+func (m *model) updatePolicy(in *awsbatch.UpdateSchedulingPolicyInput) error {
 	p := m.policies[resourceName(aws.ToString(in.Arn), kindPolicy)]
 	if p == nil {
 		return fmt.Errorf("update scheduling policy %q: no such policy", aws.ToString(in.Arn))
@@ -40,7 +40,7 @@ func (m *model) updatePolicy(in *batch.UpdateSchedulingPolicyInput) error {
 	return nil
 }
 
-func (e *Engine) createSchedulingPolicy(c *call, in *batch.CreateSchedulingPolicyInput) (*batch.CreateSchedulingPolicyOutput, error) {
+func (e *Engine) createSchedulingPolicy(c *call, in *awsbatch.CreateSchedulingPolicyInput) (*awsbatch.CreateSchedulingPolicyOutput, error) {
 	name := aws.ToString(in.Name)
 	switch {
 	case !definitionName().MatchString(name):
@@ -55,12 +55,12 @@ func (e *Engine) createSchedulingPolicy(c *call, in *batch.CreateSchedulingPolic
 		if e.model.policies[name] != nil {
 			return nil, e.judge(c, already("Scheduling policy", name))
 		}
-		return []event{{PolicyCreated: &shape[batch.CreateSchedulingPolicyInput]{V: in}}}, nil
+		return []event{{PolicyCreated: &shape[awsbatch.CreateSchedulingPolicyInput]{V: in}}}, nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &batch.CreateSchedulingPolicyOutput{Arn: aws.String(arn(kindPolicy, name)), Name: &name}, nil
+	return &awsbatch.CreateSchedulingPolicyOutput{Arn: aws.String(arn(kindPolicy, name)), Name: &name}, nil
 }
 
 // described is the policy as Batch shows it: with its defaults.
@@ -139,21 +139,21 @@ func (m *model) policyNamed(text *string) (*policy, error) {
 	return p, nil
 }
 
-func (e *Engine) updateSchedulingPolicy(c *call, in *batch.UpdateSchedulingPolicyInput) (*batch.UpdateSchedulingPolicyOutput, error) {
+func (e *Engine) updateSchedulingPolicy(c *call, in *awsbatch.UpdateSchedulingPolicyInput) (*awsbatch.UpdateSchedulingPolicyOutput, error) {
 	if in.QuotaSharePolicy != nil {
 		return nil, cannot("quotaSharePolicy")
 	}
 	if err := e.judge(c, checkShares(in.FairsharePolicy), e.check(c)); err != nil {
 		return nil, err
 	}
-	return &batch.UpdateSchedulingPolicyOutput{}, e.change(func() ([]event, error) {
+	return &awsbatch.UpdateSchedulingPolicyOutput{}, e.change(func() ([]event, error) {
 		_, err := e.model.policyNamed(in.Arn)
-		return []event{{PolicyUpdated: &shape[batch.UpdateSchedulingPolicyInput]{V: in}}}, err
+		return []event{{PolicyUpdated: &shape[awsbatch.UpdateSchedulingPolicyInput]{V: in}}}, err
 	})
 }
 
-func (e *Engine) deleteSchedulingPolicy(c *call, in *batch.DeleteSchedulingPolicyInput) (*batch.DeleteSchedulingPolicyOutput, error) {
-	return &batch.DeleteSchedulingPolicyOutput{}, e.change(func() ([]event, error) {
+func (e *Engine) deleteSchedulingPolicy(c *call, in *awsbatch.DeleteSchedulingPolicyInput) (*awsbatch.DeleteSchedulingPolicyOutput, error) {
+	return &awsbatch.DeleteSchedulingPolicyOutput{}, e.change(func() ([]event, error) {
 		p, err := e.model.policyNamed(in.Arn)
 		if err != nil {
 			return nil, e.judge(c, gone("Scheduling policy", in.Arn))
@@ -165,7 +165,7 @@ func (e *Engine) deleteSchedulingPolicy(c *call, in *batch.DeleteSchedulingPolic
 	})
 }
 
-func (e *Engine) describeSchedulingPolicies(_ *call, in *batch.DescribeSchedulingPoliciesInput) (*batch.DescribeSchedulingPoliciesOutput, error) {
+func (e *Engine) describeSchedulingPolicies(_ *call, in *awsbatch.DescribeSchedulingPoliciesInput) (*awsbatch.DescribeSchedulingPoliciesOutput, error) {
 	switch {
 	case len(in.Arns) == 0:
 		return nil, wire.ClientException("arns is required.")
@@ -174,7 +174,7 @@ func (e *Engine) describeSchedulingPolicies(_ *call, in *batch.DescribeSchedulin
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	out := &batch.DescribeSchedulingPoliciesOutput{SchedulingPolicies: []types.SchedulingPolicyDetail{}}
+	out := &awsbatch.DescribeSchedulingPoliciesOutput{SchedulingPolicies: []types.SchedulingPolicyDetail{}}
 	for _, text := range in.Arns {
 		if p := e.model.policies[resourceName(text, kindPolicy)]; p != nil {
 			r := resourceOf(kindPolicy, p.name)
@@ -185,14 +185,14 @@ func (e *Engine) describeSchedulingPolicies(_ *call, in *batch.DescribeSchedulin
 	return out, nil
 }
 
-func (e *Engine) listSchedulingPolicies(_ *call, in *batch.ListSchedulingPoliciesInput) (*batch.ListSchedulingPoliciesOutput, error) {
+func (e *Engine) listSchedulingPolicies(_ *call, in *awsbatch.ListSchedulingPoliciesInput) (*awsbatch.ListSchedulingPoliciesOutput, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	page, next, err := pageOf(sortedKeys(e.model.policies), in.MaxResults, 100, in.NextToken, func(name string) string { return name })
 	if err != nil {
 		return nil, err
 	}
-	out := &batch.ListSchedulingPoliciesOutput{NextToken: next, SchedulingPolicies: []types.SchedulingPolicyListingDetail{}}
+	out := &awsbatch.ListSchedulingPoliciesOutput{NextToken: next, SchedulingPolicies: []types.SchedulingPolicyListingDetail{}}
 	for _, name := range page {
 		out.SchedulingPolicies = append(out.SchedulingPolicies, types.SchedulingPolicyListingDetail{Arn: aws.String(arn(kindPolicy, name))})
 	}

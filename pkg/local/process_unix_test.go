@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
@@ -310,12 +310,12 @@ func TestClearKillsWhatAnEarlierEngineLeft(t *testing.T) {
 func TestProcessThroughTheEngine(t *testing.T) {
 	directory := t.TempDir()
 	w := open(t, Options{Executor: process{}})
-	w.Client = batch.NewFromConfig(w.engine.Config(directory))
-	w.register("work", "1", "64", func(in *batch.RegisterJobDefinitionInput) {
+	w.Client = awsbatch.NewFromConfig(w.engine.Config(directory))
+	w.register("work", "1", "64", func(in *awsbatch.RegisterJobDefinitionInput) {
 		in.ContainerProperties.Command = []string{"sh", "-c", "pwd; echo \"$0 $AWS_BATCH_JQ_NAME $AWS_BATCH_CE_NAME\"; printf unfinished; exit 3", "Ref::word"}
 		in.Parameters = map[string]string{"word": "default"}
 	})
-	id := w.submit("work", func(in *batch.SubmitJobInput) { in.Parameters = map[string]string{"word": "given"} })
+	id := w.submit("work", func(in *awsbatch.SubmitJobInput) { in.Parameters = map[string]string{"word": "given"} })
 	w.idle()
 	d := w.job(id)
 	if d.Status != types.JobStatusFailed || *d.Container.ExitCode != 3 {

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/wire"
@@ -49,7 +49,7 @@ func (m *model) addQueue(q *queue) {
 	m.known = append(m.known, q)
 }
 
-func (m *model) createQueue(in *batch.CreateJobQueueInput) error {
+func (m *model) createQueue(in *awsbatch.CreateJobQueueInput) error {
 	name := aws.ToString(in.JobQueueName)
 	if q, ok := m.queue(name); ok && q.configured {
 		return nil
@@ -68,7 +68,7 @@ func (m *model) createQueue(in *batch.CreateJobQueueInput) error {
 	return nil
 }
 
-func (m *model) updateQueue(in *batch.UpdateJobQueueInput) error {
+func (m *model) updateQueue(in *awsbatch.UpdateJobQueueInput) error {
 	q, ok := m.queue(aws.ToString(in.JobQueue))
 	switch {
 	case !ok:
@@ -125,7 +125,7 @@ func (q *queue) place(order []types.ComputeEnvironmentOrder) {
 	}
 }
 
-func (e *Engine) createJobQueue(c *call, in *batch.CreateJobQueueInput) (*batch.CreateJobQueueOutput, error) {
+func (e *Engine) createJobQueue(c *call, in *awsbatch.CreateJobQueueInput) (*awsbatch.CreateJobQueueOutput, error) {
 	name := aws.ToString(in.JobQueueName)
 	if err := e.judge(c, checkQueue(in), checkTags(in.Tags), e.check(c)); err != nil {
 		return nil, err
@@ -135,16 +135,16 @@ func (e *Engine) createJobQueue(c *call, in *batch.CreateJobQueueInput) (*batch.
 			return nil, e.judge(c, already("Job queue", name))
 		}
 		err := e.judge(c, e.model.checkOrder(in.ComputeEnvironmentOrder), e.model.checkPolicyARN(in.SchedulingPolicyArn))
-		return []event{{QueueCreated: &shape[batch.CreateJobQueueInput]{V: in}}}, err
+		return []event{{QueueCreated: &shape[awsbatch.CreateJobQueueInput]{V: in}}}, err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &batch.CreateJobQueueOutput{JobQueueArn: aws.String(arn(kindQueue, name)), JobQueueName: &name}, nil
+	return &awsbatch.CreateJobQueueOutput{JobQueueArn: aws.String(arn(kindQueue, name)), JobQueueName: &name}, nil
 }
 
 // checkQueue refuses what can be seen from the request alone.
-func checkQueue(in *batch.CreateJobQueueInput) error {
+func checkQueue(in *awsbatch.CreateJobQueueInput) error {
 	switch {
 	case !definitionName().MatchString(aws.ToString(in.JobQueueName)):
 		return wire.ClientException("Job Queue name should match a valid pattern: 1 to 128 letters, digits, hyphens and underscores.")
@@ -211,7 +211,7 @@ func (m *model) checkOrder(order []types.ComputeEnvironmentOrder) error {
 	return refused
 }
 
-func (e *Engine) updateJobQueue(c *call, in *batch.UpdateJobQueueInput) (*batch.UpdateJobQueueOutput, error) {
+func (e *Engine) updateJobQueue(c *call, in *awsbatch.UpdateJobQueueInput) (*awsbatch.UpdateJobQueueOutput, error) {
 	name := resourceName(aws.ToString(in.JobQueue), kindQueue)
 	if len(in.ServiceEnvironmentOrder) > 0 {
 		return nil, cannot("serviceEnvironmentOrder")
@@ -231,15 +231,15 @@ func (e *Engine) updateJobQueue(c *call, in *batch.UpdateJobQueueInput) (*batch.
 		}
 		err := e.judge(c, checkPolicyChange(q, in), e.model.checkOrder(in.ComputeEnvironmentOrder), e.model.checkPolicyARN(in.SchedulingPolicyArn))
 		in.JobQueue = &name
-		return []event{{QueueUpdated: &shape[batch.UpdateJobQueueInput]{V: in}}}, err
+		return []event{{QueueUpdated: &shape[awsbatch.UpdateJobQueueInput]{V: in}}}, err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &batch.UpdateJobQueueOutput{JobQueueArn: aws.String(arn(kindQueue, name)), JobQueueName: &name}, nil
+	return &awsbatch.UpdateJobQueueOutput{JobQueueArn: aws.String(arn(kindQueue, name)), JobQueueName: &name}, nil
 }
 
-func checkPolicyChange(q *queue, in *batch.UpdateJobQueueInput) error {
+func checkPolicyChange(q *queue, in *awsbatch.UpdateJobQueueInput) error {
 	if in.SchedulingPolicyArn != nil && q.policy == "" {
 		return faulty("A scheduling policy cannot be added to a job queue that was created without one.")
 	}
@@ -247,9 +247,9 @@ func checkPolicyChange(q *queue, in *batch.UpdateJobQueueInput) error {
 }
 
 // deleteJobQueue terminates the jobs of the queue, as Batch does.
-func (e *Engine) deleteJobQueue(c *call, in *batch.DeleteJobQueueInput) (*batch.DeleteJobQueueOutput, error) {
+func (e *Engine) deleteJobQueue(c *call, in *awsbatch.DeleteJobQueueInput) (*awsbatch.DeleteJobQueueOutput, error) {
 	name := resourceName(aws.ToString(in.JobQueue), kindQueue)
-	return &batch.DeleteJobQueueOutput{}, e.change(func() ([]event, error) {
+	return &awsbatch.DeleteJobQueueOutput{}, e.change(func() ([]event, error) {
 		q, ok := e.model.queue(name)
 		switch {
 		case !ok:
@@ -273,7 +273,7 @@ func (e *Engine) deleteJobQueue(c *call, in *batch.DeleteJobQueueInput) (*batch.
 	})
 }
 
-func (e *Engine) describeJobQueues(_ *call, in *batch.DescribeJobQueuesInput) (*batch.DescribeJobQueuesOutput, error) {
+func (e *Engine) describeJobQueues(_ *call, in *awsbatch.DescribeJobQueuesInput) (*awsbatch.DescribeJobQueuesOutput, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	all := slices.SortedFunc(slices.Values(e.model.known), func(a, b *queue) int { return strings.Compare(a.Name, b.Name) })
@@ -281,7 +281,7 @@ func (e *Engine) describeJobQueues(_ *call, in *batch.DescribeJobQueuesInput) (*
 	if err != nil {
 		return nil, err
 	}
-	out := &batch.DescribeJobQueuesOutput{NextToken: next, JobQueues: []types.JobQueueDetail{}}
+	out := &awsbatch.DescribeJobQueuesOutput{NextToken: next, JobQueues: []types.JobQueueDetail{}}
 	for _, q := range page {
 		out.JobQueues = append(out.JobQueues, e.model.describeQueue(q))
 	}

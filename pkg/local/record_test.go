@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
@@ -16,8 +16,8 @@ func TestRecordText(t *testing.T) {
 	word := rapid.String()
 	id := rapid.StringMatching(`[0-9a-f-]{1,36}(:[0-9]{1,4})?`)
 	to := rapid.SampledFrom(states[:])
-	request := rapid.Custom(func(t *rapid.T) shape[batch.SubmitJobInput] {
-		in := &batch.SubmitJobInput{JobName: aws.String(word.Draw(t, "name")), JobQueue: aws.String("default")}
+	request := rapid.Custom(func(t *rapid.T) shape[awsbatch.SubmitJobInput] {
+		in := &awsbatch.SubmitJobInput{JobName: aws.String(word.Draw(t, "name")), JobQueue: aws.String("default")}
 		text, err := json.MarshalIndent(map[string]string{"jobName": *in.JobName, "jobQueue": "default"}, "", "  ")
 		if err != nil {
 			t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"github.com/google/go-cmp/cmp"
 
@@ -23,14 +23,14 @@ func asks(name string, quantity int64) *types.ConsumableResourceProperties {
 		{ConsumableResource: &name, Quantity: &quantity}}}
 }
 
-func to(queue string) func(*batch.SubmitJobInput) {
-	return func(in *batch.SubmitJobInput) { in.JobQueue = &queue }
+func to(queue string) func(*awsbatch.SubmitJobInput) {
+	return func(in *awsbatch.SubmitJobInput) { in.JobQueue = &queue }
 }
 
 // environment makes a managed compute environment.
 func (w *world) environment(name string, kind types.CRType, maxvCPUs int32) {
 	w.t.Helper()
-	_, err := w.CreateComputeEnvironment(w.t.Context(), &batch.CreateComputeEnvironmentInput{ComputeEnvironmentName: &name, Type: types.CETypeManaged,
+	_, err := w.CreateComputeEnvironment(w.t.Context(), &awsbatch.CreateComputeEnvironmentInput{ComputeEnvironmentName: &name, Type: types.CETypeManaged,
 		ComputeResources: computeResources(kind, maxvCPUs)})
 	if err != nil {
 		w.t.Fatal(err)
@@ -46,9 +46,9 @@ func computeResources(kind types.CRType, maxvCPUs int32) *types.ComputeResource 
 }
 
 // queue makes a job queue on environments in their order.
-func (w *world) queue(name string, environments []string, more ...func(*batch.CreateJobQueueInput)) {
+func (w *world) queue(name string, environments []string, more ...func(*awsbatch.CreateJobQueueInput)) {
 	w.t.Helper()
-	in := &batch.CreateJobQueueInput{JobQueueName: &name, Priority: aws.Int32(1)}
+	in := &awsbatch.CreateJobQueueInput{JobQueueName: &name, Priority: aws.Int32(1)}
 	for i, v := range environments {
 		in.ComputeEnvironmentOrder = append(in.ComputeEnvironmentOrder, types.ComputeEnvironmentOrder{Order: aws.Int32(int32(i)), ComputeEnvironment: &v})
 	}
@@ -60,14 +60,14 @@ func (w *world) queue(name string, environments []string, more ...func(*batch.Cr
 	}
 }
 
-func (w *world) updateEnvironment(in *batch.UpdateComputeEnvironmentInput) {
+func (w *world) updateEnvironment(in *awsbatch.UpdateComputeEnvironmentInput) {
 	w.t.Helper()
 	if _, err := w.UpdateComputeEnvironment(w.t.Context(), in); err != nil {
 		w.t.Fatal(err)
 	}
 }
 
-func (w *world) updateQueue(in *batch.UpdateJobQueueInput) {
+func (w *world) updateQueue(in *awsbatch.UpdateJobQueueInput) {
 	w.t.Helper()
 	if _, err := w.UpdateJobQueue(w.t.Context(), in); err != nil {
 		w.t.Fatal(err)
@@ -95,17 +95,17 @@ func (w *world) everything() string {
 	var b strings.Builder
 	for _, show := range []func() (any, error){
 		func() (any, error) {
-			return e.describeComputeEnvironments(c, &batch.DescribeComputeEnvironmentsInput{})
+			return e.describeComputeEnvironments(c, &awsbatch.DescribeComputeEnvironmentsInput{})
 		},
-		func() (any, error) { return e.describeJobQueues(c, &batch.DescribeJobQueuesInput{}) },
+		func() (any, error) { return e.describeJobQueues(c, &awsbatch.DescribeJobQueuesInput{}) },
 		func() (any, error) {
-			return e.describeSchedulingPolicies(c, &batch.DescribeSchedulingPoliciesInput{Arns: []string{arn(kindPolicy, "fair")}})
+			return e.describeSchedulingPolicies(c, &awsbatch.DescribeSchedulingPoliciesInput{Arns: []string{arn(kindPolicy, "fair")}})
 		},
-		func() (any, error) { return e.listConsumableResources(c, &batch.ListConsumableResourcesInput{}) },
+		func() (any, error) { return e.listConsumableResources(c, &awsbatch.ListConsumableResourcesInput{}) },
 		func() (any, error) {
-			return e.describeConsumableResource(c, &batch.DescribeConsumableResourceInput{ConsumableResource: aws.String("licence")})
+			return e.describeConsumableResource(c, &awsbatch.DescribeConsumableResourceInput{ConsumableResource: aws.String("licence")})
 		},
-		func() (any, error) { return e.describeJobDefinitions(c, &batch.DescribeJobDefinitionsInput{}) },
+		func() (any, error) { return e.describeJobDefinitions(c, &awsbatch.DescribeJobDefinitionsInput{}) },
 	} {
 		out, err := show()
 		if err != nil {
@@ -124,44 +124,44 @@ func TestRestartKeepsResources(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
 	w := open(t, Options{Dir: dir})
 	ctx := t.Context()
-	w.register("work", "1", "64", func(in *batch.RegisterJobDefinitionInput) { in.Tags = map[string]string{"a": "1"} })
+	w.register("work", "1", "64", func(in *awsbatch.RegisterJobDefinitionInput) { in.Tags = map[string]string{"a": "1"} })
 	w.environment("big", types.CRTypeEc2, 8)
 	w.environment("spot", types.CRTypeSpot, 4)
 	w.environment("gone", types.CRTypeFargate, 4)
-	w.updateEnvironment(&batch.UpdateComputeEnvironmentInput{ComputeEnvironment: aws.String("gone"), State: types.CEStateDisabled})
-	if _, err := w.DeleteComputeEnvironment(ctx, &batch.DeleteComputeEnvironmentInput{ComputeEnvironment: aws.String("gone")}); err != nil {
+	w.updateEnvironment(&awsbatch.UpdateComputeEnvironmentInput{ComputeEnvironment: aws.String("gone"), State: types.CEStateDisabled})
+	if _, err := w.DeleteComputeEnvironment(ctx, &awsbatch.DeleteComputeEnvironmentInput{ComputeEnvironment: aws.String("gone")}); err != nil {
 		t.Fatal(err)
 	}
-	w.updateEnvironment(&batch.UpdateComputeEnvironmentInput{ComputeEnvironment: aws.String(arn(kindEnvironment, "big")),
+	w.updateEnvironment(&awsbatch.UpdateComputeEnvironmentInput{ComputeEnvironment: aws.String(arn(kindEnvironment, "big")),
 		ComputeResources: &types.ComputeResourceUpdate{MaxvCpus: aws.Int32(16)}})
-	policy, err := w.CreateSchedulingPolicy(ctx, &batch.CreateSchedulingPolicyInput{Name: aws.String("fair"), Tags: map[string]string{"p": "1"}})
+	policy, err := w.CreateSchedulingPolicy(ctx, &awsbatch.CreateSchedulingPolicyInput{Name: aws.String("fair"), Tags: map[string]string{"p": "1"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = w.UpdateSchedulingPolicy(ctx, &batch.UpdateSchedulingPolicyInput{Arn: policy.Arn, FairsharePolicy: &types.FairsharePolicy{
+	_, err = w.UpdateSchedulingPolicy(ctx, &awsbatch.UpdateSchedulingPolicyInput{Arn: policy.Arn, FairsharePolicy: &types.FairsharePolicy{
 		ShareDecaySeconds: aws.Int32(60), ShareDistribution: []types.ShareAttributes{{ShareIdentifier: aws.String("a*"), WeightFactor: aws.Float32(0.5)}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	// A fair-share policy that was set cannot be removed.
-	if _, err := w.UpdateSchedulingPolicy(ctx, &batch.UpdateSchedulingPolicyInput{Arn: policy.Arn}); err != nil {
+	if _, err := w.UpdateSchedulingPolicy(ctx, &awsbatch.UpdateSchedulingPolicyInput{Arn: policy.Arn}); err != nil {
 		t.Fatal(err)
 	}
-	w.queue("main", []string{"big", "spot"}, func(in *batch.CreateJobQueueInput) {
+	w.queue("main", []string{"big", "spot"}, func(in *awsbatch.CreateJobQueueInput) {
 		in.SchedulingPolicyArn, in.Tags = policy.Arn, map[string]string{"q": "1"}
 		in.JobStateTimeLimitActions = []types.JobStateTimeLimitAction{{Action: "CANCEL", MaxTimeSeconds: aws.Int32(600), Reason: &limitReasons[0], State: "RUNNABLE"}}
 	})
-	w.updateQueue(&batch.UpdateJobQueueInput{JobQueue: aws.String("main"), State: types.JQStateDisabled, Priority: aws.Int32(9)})
-	if _, err := w.CreateConsumableResource(ctx, &batch.CreateConsumableResourceInput{ConsumableResourceName: aws.String("licence"), TotalQuantity: aws.Int64(3)}); err != nil {
+	w.updateQueue(&awsbatch.UpdateJobQueueInput{JobQueue: aws.String("main"), State: types.JQStateDisabled, Priority: aws.Int32(9)})
+	if _, err := w.CreateConsumableResource(ctx, &awsbatch.CreateConsumableResourceInput{ConsumableResourceName: aws.String("licence"), TotalQuantity: aws.Int64(3)}); err != nil {
 		t.Fatal(err)
 	}
-	update := &batch.UpdateConsumableResourceInput{ConsumableResource: aws.String("licence"), Operation: aws.String("ADD"), Quantity: aws.Int64(2), ClientToken: aws.String("once")}
+	update := &awsbatch.UpdateConsumableResourceInput{ConsumableResource: aws.String("licence"), Operation: aws.String("ADD"), Quantity: aws.Int64(2), ClientToken: aws.String("once")}
 	for range 2 {
 		if out, err := w.UpdateConsumableResource(ctx, update); err != nil || *out.TotalQuantity != 5 {
 			t.Fatalf("%+v, %v; want a total of 5", out, err)
 		}
 	}
-	if _, err := w.TagResource(ctx, &batch.TagResourceInput{ResourceArn: aws.String(arn(kindDefinition, "work:1")), Tags: map[string]string{"b": "2"}}); err != nil {
+	if _, err := w.TagResource(ctx, &awsbatch.TagResourceInput{ResourceArn: aws.String(arn(kindDefinition, "work:1")), Tags: map[string]string{"b": "2"}}); err != nil {
 		t.Fatal(err)
 	}
 	before := w.everything()
@@ -179,7 +179,7 @@ func TestRestartKeepsResources(t *testing.T) {
 	}
 	// Names that the options configure by now count as they say.
 	w = w.restart(dir, Options{Queues: []Queue{{Name: "main", Priority: 2, Environments: []string{"big"}}}})
-	out, err := w.DescribeJobQueues(ctx, &batch.DescribeJobQueuesInput{JobQueues: []string{"main"}})
+	out, err := w.DescribeJobQueues(ctx, &awsbatch.DescribeJobQueuesInput{JobQueues: []string{"main"}})
 	if err != nil || len(out.JobQueues) != 1 || *out.JobQueues[0].Priority != 2 || out.JobQueues[0].State != "ENABLED" {
 		t.Errorf("configured queue: %+v, %v", out, err)
 	}
@@ -189,31 +189,31 @@ func TestDeleteRefuses(t *testing.T) {
 	w := open(t, Options{})
 	ctx := t.Context()
 	w.environment("small", types.CRTypeEc2, 1)
-	policy, err := w.CreateSchedulingPolicy(ctx, &batch.CreateSchedulingPolicyInput{Name: aws.String("fair")})
+	policy, err := w.CreateSchedulingPolicy(ctx, &awsbatch.CreateSchedulingPolicyInput{Name: aws.String("fair")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.queue("main", []string{"small"}, func(in *batch.CreateJobQueueInput) { in.SchedulingPolicyArn = policy.Arn })
+	w.queue("main", []string{"small"}, func(in *awsbatch.CreateJobQueueInput) { in.SchedulingPolicyArn = policy.Arn })
 	environment := func() error {
-		_, err := w.DeleteComputeEnvironment(ctx, &batch.DeleteComputeEnvironmentInput{ComputeEnvironment: aws.String("small")})
+		_, err := w.DeleteComputeEnvironment(ctx, &awsbatch.DeleteComputeEnvironmentInput{ComputeEnvironment: aws.String("small")})
 		return err
 	}
 	queue := func(name string) error {
-		_, err := w.DeleteJobQueue(ctx, &batch.DeleteJobQueueInput{JobQueue: &name})
+		_, err := w.DeleteJobQueue(ctx, &awsbatch.DeleteJobQueueInput{JobQueue: &name})
 		return err
 	}
 	deletePolicy := func() error {
-		_, err := w.DeleteSchedulingPolicy(ctx, &batch.DeleteSchedulingPolicyInput{Arn: policy.Arn})
+		_, err := w.DeleteSchedulingPolicy(ctx, &awsbatch.DeleteSchedulingPolicyInput{Arn: policy.Arn})
 		return err
 	}
 	refused(t, environment(), "Cannot delete, compute environment small must be DISABLED first.")
-	w.updateEnvironment(&batch.UpdateComputeEnvironmentInput{ComputeEnvironment: aws.String("small"), State: types.CEStateDisabled})
+	w.updateEnvironment(&awsbatch.UpdateComputeEnvironmentInput{ComputeEnvironment: aws.String("small"), State: types.CEStateDisabled})
 	refused(t, environment(), "Cannot delete, found existing JobQueue relationship")
 	refused(t, deletePolicy(), "Cannot delete, scheduling policy fair is used by job queue main.")
 	refused(t, queue("main"), "Cannot delete, job queue main must be DISABLED first.")
 	refused(t, queue("default"), "Job Queue default is configured where the local engine was started, and can be changed only there.")
 	refused(t, queue("none"), "Job Queue none does not exist.")
-	w.updateQueue(&batch.UpdateJobQueueInput{JobQueue: aws.String("main"), State: types.JQStateDisabled})
+	w.updateQueue(&awsbatch.UpdateJobQueueInput{JobQueue: aws.String("main"), State: types.JQStateDisabled})
 	for _, err := range []error{queue("main"), environment(), deletePolicy()} {
 		if err != nil {
 			t.Error(err)
@@ -230,7 +230,7 @@ func TestCreateRefuses(t *testing.T) {
 	for _, name := range []string{"b", "c", "d"} {
 		w.environment(name, types.CRTypeEc2, 1)
 	}
-	type environment = batch.CreateComputeEnvironmentInput
+	type environment = awsbatch.CreateComputeEnvironmentInput
 	for _, c := range []struct {
 		edit func(*environment)
 		want string
@@ -277,7 +277,7 @@ func TestCreateRefuses(t *testing.T) {
 		return all
 	}
 	limit := types.JobStateTimeLimitAction{Action: "CANCEL", MaxTimeSeconds: aws.Int32(600), Reason: &limitReasons[1], State: "RUNNABLE"}
-	type queue = batch.CreateJobQueueInput
+	type queue = awsbatch.CreateJobQueueInput
 	for _, c := range []struct {
 		edit func(*queue)
 		want string
@@ -314,7 +314,7 @@ func TestCreateRefuses(t *testing.T) {
 		{types.FairsharePolicy{ShareDistribution: []types.ShareAttributes{share("a b", 1)}}, "ShareIdentifier name should match a valid pattern."},
 		{types.FairsharePolicy{ShareDistribution: []types.ShareAttributes{share("a*", 1), share("ab", 1)}}, "Share identifier ab matches another share identifier a*."},
 	} {
-		_, err := w.CreateSchedulingPolicy(ctx, &batch.CreateSchedulingPolicyInput{Name: aws.String("p"), FairsharePolicy: &c.policy})
+		_, err := w.CreateSchedulingPolicy(ctx, &awsbatch.CreateSchedulingPolicyInput{Name: aws.String("p"), FairsharePolicy: &c.policy})
 		refused(t, err, c.want)
 	}
 }
@@ -323,16 +323,16 @@ func TestTags(t *testing.T) {
 	w := open(t, Options{})
 	ctx := t.Context()
 	w.register("work", "1", "64")
-	id := w.submit("work", array(2), func(in *batch.SubmitJobInput) { in.Tags = map[string]string{"a": "1"} })
+	id := w.submit("work", array(2), func(in *awsbatch.SubmitJobInput) { in.Tags = map[string]string{"a": "1"} })
 	w.idle()
 	text := aws.String(arn(kindJob, id))
-	if _, err := w.TagResource(ctx, &batch.TagResourceInput{ResourceArn: text, Tags: map[string]string{"b": "2", "c/d": "ü "}}); err != nil {
+	if _, err := w.TagResource(ctx, &awsbatch.TagResourceInput{ResourceArn: text, Tags: map[string]string{"b": "2", "c/d": "ü "}}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.UntagResource(ctx, &batch.UntagResourceInput{ResourceArn: text, TagKeys: []string{"a", "none"}}); err != nil {
+	if _, err := w.UntagResource(ctx, &awsbatch.UntagResourceInput{ResourceArn: text, TagKeys: []string{"a", "none"}}); err != nil {
 		t.Fatal(err)
 	}
-	out, err := w.ListTagsForResource(ctx, &batch.ListTagsForResourceInput{ResourceArn: text})
+	out, err := w.ListTagsForResource(ctx, &awsbatch.ListTagsForResourceInput{ResourceArn: text})
 	want := map[string]string{"b": "2", "c/d": "ü "}
 	if err != nil || !cmp.Equal(out.Tags, want) || !cmp.Equal(w.job(id+":1").Tags, want) {
 		t.Errorf("%+v, %v; want %v", out, err, want)
@@ -341,15 +341,15 @@ func TestTags(t *testing.T) {
 	for i := range 49 {
 		many[fmt.Sprint(i)] = ""
 	}
-	_, err = w.TagResource(ctx, &batch.TagResourceInput{ResourceArn: text, Tags: many})
+	_, err = w.TagResource(ctx, &awsbatch.TagResourceInput{ResourceArn: text, Tags: many})
 	if err == nil || !strings.HasSuffix(err.Error(), "ValidationError: 1 validation error detected: Value at 'tags' failed to satisfy constraint: "+
 		"Member must have length less than or equal to 50") {
 		t.Errorf("51 tags: %v", err)
 	}
 	child := arn(kindJob, id+":0")
-	_, err = w.ListTagsForResource(ctx, &batch.ListTagsForResourceInput{ResourceArn: &child})
+	_, err = w.ListTagsForResource(ctx, &awsbatch.ListTagsForResourceInput{ResourceArn: &child})
 	refused(t, err, "Resource "+child+" does not exist.")
-	_, err = w.ListTagsForResource(ctx, &batch.ListTagsForResourceInput{ResourceArn: aws.String("arn:aws:s3:::bucket")})
+	_, err = w.ListTagsForResource(ctx, &awsbatch.ListTagsForResourceInput{ResourceArn: aws.String("arn:aws:s3:::bucket")})
 	refused(t, err, `"arn:aws:s3:::bucket" is not an ARN of this engine: they begin with arn:aws:batch:local:000000000000:`)
 }
 
@@ -360,18 +360,18 @@ func TestDisabledQueue(t *testing.T) {
 		w.environment("all", types.CRTypeEc2, 8)
 		w.queue("main", []string{"all"})
 		first, second := w.submit("work", to("main"), words("1m")), w.submit("work", to("main"))
-		w.updateQueue(&batch.UpdateJobQueueInput{JobQueue: aws.String("main"), State: types.JQStateDisabled})
-		_, err := w.SubmitJob(t.Context(), &batch.SubmitJobInput{JobName: aws.String("late"), JobQueue: aws.String("main"), JobDefinition: aws.String("work")})
+		w.updateQueue(&awsbatch.UpdateJobQueueInput{JobQueue: aws.String("main"), State: types.JQStateDisabled})
+		_, err := w.SubmitJob(t.Context(), &awsbatch.SubmitJobInput{JobName: aws.String("late"), JobQueue: aws.String("main"), JobDefinition: aws.String("work")})
 		refused(t, err, "Job Queue main is DISABLED and takes no jobs.")
 		w.idle()
 		for _, id := range []string{first, second} {
 			w.want(id, types.JobStatusSucceeded, reasonExited)
 		}
-		w.updateQueue(&batch.UpdateJobQueueInput{JobQueue: aws.String("main"), State: types.JQStateEnabled})
+		w.updateQueue(&awsbatch.UpdateJobQueueInput{JobQueue: aws.String("main"), State: types.JQStateEnabled})
 		third, fourth := w.submit("work", to("main"), words("1h")), w.submit("work", to("main"), array(2))
 		synctest.Wait()
-		w.updateQueue(&batch.UpdateJobQueueInput{JobQueue: aws.String("main"), State: types.JQStateDisabled})
-		if _, err := w.DeleteJobQueue(t.Context(), &batch.DeleteJobQueueInput{JobQueue: aws.String("main")}); err != nil {
+		w.updateQueue(&awsbatch.UpdateJobQueueInput{JobQueue: aws.String("main"), State: types.JQStateDisabled})
+		if _, err := w.DeleteJobQueue(t.Context(), &awsbatch.DeleteJobQueueInput{JobQueue: aws.String("main")}); err != nil {
 			t.Fatal(err)
 		}
 		w.idle()
@@ -387,7 +387,7 @@ func TestEnvironmentsHoldJobs(t *testing.T) {
 		w := open(t, Options{Executor: s, VCPUs: 8, MemoryMiB: 8192})
 		w.register("work", "2", "64")
 		w.register("large", "4", "64")
-		w.register("serverless", "2", "512", func(in *batch.RegisterJobDefinitionInput) {
+		w.register("serverless", "2", "512", func(in *awsbatch.RegisterJobDefinitionInput) {
 			in.PlatformCapabilities = []types.PlatformCapability{types.PlatformCapabilityFargate}
 		})
 		w.environment("first", types.CRTypeEc2, 3)
@@ -400,16 +400,16 @@ func TestEnvironmentsHoldJobs(t *testing.T) {
 		}
 		large := w.submit("large", to("main"))
 		many := w.submit("large", to("main"), array(2))
-		_, err := w.SubmitJob(t.Context(), &batch.SubmitJobInput{JobName: aws.String("job"), JobQueue: aws.String("main"), JobDefinition: aws.String("serverless")})
+		_, err := w.SubmitJob(t.Context(), &awsbatch.SubmitJobInput{JobName: aws.String("job"), JobQueue: aws.String("main"), JobDefinition: aws.String("serverless")})
 		refused(t, err, "Job Queue is attached to Compute Environment that can not run Jobs with capability FARGATE.")
 		w.environment("serverless", types.CRTypeFargateSpot, 4)
 		w.queue("side", []string{"serverless"})
-		_, err = w.SubmitJob(t.Context(), &batch.SubmitJobInput{JobName: aws.String("job"), JobQueue: aws.String("side"), JobDefinition: aws.String("work")})
+		_, err = w.SubmitJob(t.Context(), &awsbatch.SubmitJobInput{JobName: aws.String("job"), JobQueue: aws.String("side"), JobDefinition: aws.String("work")})
 		refused(t, err, "Job Queue is attached to Compute Environment that can not run Jobs with capability EC2.")
-		w.updateEnvironment(&batch.UpdateComputeEnvironmentInput{ComputeEnvironment: aws.String("serverless"), State: types.CEStateDisabled})
+		w.updateEnvironment(&awsbatch.UpdateComputeEnvironmentInput{ComputeEnvironment: aws.String("serverless"), State: types.CEStateDisabled})
 		serverless := w.submit("serverless", to("side"))
 		side := func(environment string) {
-			w.updateQueue(&batch.UpdateJobQueueInput{JobQueue: aws.String("side"), ComputeEnvironmentOrder: []types.ComputeEnvironmentOrder{
+			w.updateQueue(&awsbatch.UpdateJobQueueInput{JobQueue: aws.String("side"), ComputeEnvironmentOrder: []types.ComputeEnvironmentOrder{
 				{Order: aws.Int32(1), ComputeEnvironment: &environment}}})
 		}
 		side("second")
@@ -424,7 +424,7 @@ func TestEnvironmentsHoldJobs(t *testing.T) {
 		w.want(many, types.JobStatusPending, max)
 		w.want(many+":1", types.JobStatusRunnable, max)
 		w.want(serverless, types.JobStatusRunnable, misfits+"the job asks for FARGATE, and no compute environment of the queue is for it")
-		w.updateEnvironment(&batch.UpdateComputeEnvironmentInput{ComputeEnvironment: aws.String("first"), ComputeResources: &types.ComputeResourceUpdate{MaxvCpus: aws.Int32(6)}})
+		w.updateEnvironment(&awsbatch.UpdateComputeEnvironmentInput{ComputeEnvironment: aws.String("first"), ComputeResources: &types.ComputeResourceUpdate{MaxvCpus: aws.Int32(6)}})
 		synctest.Wait()
 		w.want(ids[2], types.JobStatusRunning, "")
 		for _, id := range []string{large, many, many + ":1"} {
@@ -433,14 +433,14 @@ func TestEnvironmentsHoldJobs(t *testing.T) {
 			}
 		}
 		for _, name := range []string{"first", "second"} {
-			w.updateEnvironment(&batch.UpdateComputeEnvironmentInput{ComputeEnvironment: &name, State: types.CEStateDisabled})
+			w.updateEnvironment(&awsbatch.UpdateComputeEnvironmentInput{ComputeEnvironment: &name, State: types.CEStateDisabled})
 		}
 		const disabled = "ACTION_REQUIRED - CE(s) associated with the job queue are invalid: those that could hold the job are DISABLED"
 		w.want(large, types.JobStatusRunnable, disabled)
 		time.Sleep(2 * time.Hour)
 		w.want(ids[0], types.JobStatusSucceeded, reasonExited)
 		w.want(large, types.JobStatusRunnable, disabled)
-		w.updateEnvironment(&batch.UpdateComputeEnvironmentInput{ComputeEnvironment: aws.String("serverless"), State: types.CEStateEnabled})
+		w.updateEnvironment(&awsbatch.UpdateComputeEnvironmentInput{ComputeEnvironment: aws.String("serverless"), State: types.CEStateEnabled})
 		side("serverless")
 		synctest.Wait()
 		w.want(serverless, types.JobStatusSucceeded, reasonExited)
@@ -461,23 +461,23 @@ func TestConsumableResources(t *testing.T) {
 		w := open(t, Options{Executor: s, VCPUs: 8, MemoryMiB: 8192})
 		ctx := t.Context()
 		for name, kind := range map[string]string{"licence": replenishable, "credit": nonReplenishable} {
-			_, err := w.CreateConsumableResource(ctx, &batch.CreateConsumableResourceInput{ConsumableResourceName: &name, ResourceType: &kind, TotalQuantity: aws.Int64(3)})
+			_, err := w.CreateConsumableResource(ctx, &awsbatch.CreateConsumableResourceInput{ConsumableResourceName: &name, ResourceType: &kind, TotalQuantity: aws.Int64(3)})
 			if err != nil {
 				t.Fatal(err)
 			}
 		}
 		w.register("free", "1", "64")
-		w.register("work", "1", "64", func(in *batch.RegisterJobDefinitionInput) { in.ConsumableResourceProperties = asks("licence", 2) })
+		w.register("work", "1", "64", func(in *awsbatch.RegisterJobDefinitionInput) { in.ConsumableResourceProperties = asks("licence", 2) })
 		have := func(name string, total, used, available int64) {
 			t.Helper()
-			out, err := w.DescribeConsumableResource(ctx, &batch.DescribeConsumableResourceInput{ConsumableResource: aws.String(arn(kindConsumable, name))})
+			out, err := w.DescribeConsumableResource(ctx, &awsbatch.DescribeConsumableResourceInput{ConsumableResource: aws.String(arn(kindConsumable, name))})
 			if err != nil || *out.TotalQuantity != total || *out.InUseQuantity != used || *out.AvailableQuantity != available {
 				t.Errorf("%s: total %d, in use %d, available %d, %v; want %d, %d, %d", name, *out.TotalQuantity, *out.InUseQuantity, *out.AvailableQuantity, err, total, used, available)
 			}
 		}
 		first := w.submit("work", words("1m"))
 		second := w.submit("work", words("1m"))
-		small := w.submit("work", words("1m"), func(in *batch.SubmitJobInput) { in.ConsumableResourcePropertiesOverride = asks("licence", 1) })
+		small := w.submit("work", words("1m"), func(in *awsbatch.SubmitJobInput) { in.ConsumableResourcePropertiesOverride = asks("licence", 1) })
 		other := w.submit("free", words("1m"))
 		synctest.Wait()
 		have("licence", 3, 2, 1)
@@ -491,8 +491,8 @@ func TestConsumableResources(t *testing.T) {
 		w.idle()
 		have("licence", 3, 0, 3)
 
-		spends := func(n int64) func(*batch.SubmitJobInput) {
-			return func(in *batch.SubmitJobInput) { in.ConsumableResourcePropertiesOverride = asks("credit", n) }
+		spends := func(n int64) func(*awsbatch.SubmitJobInput) {
+			return func(in *awsbatch.SubmitJobInput) { in.ConsumableResourcePropertiesOverride = asks("credit", n) }
 		}
 		w.submit("free", spends(2), words("1m"))
 		synctest.Wait()
@@ -502,18 +502,18 @@ func TestConsumableResources(t *testing.T) {
 		waits := w.submit("free", spends(2))
 		synctest.Wait()
 		w.want(waits, types.JobStatusRunnable, "MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT - the job asks for 2 of the consumable resource credit, more than its total quantity")
-		list, err := w.ListJobsByConsumableResource(ctx, &batch.ListJobsByConsumableResourceInput{ConsumableResource: aws.String("credit"),
+		list, err := w.ListJobsByConsumableResource(ctx, &awsbatch.ListJobsByConsumableResourceInput{ConsumableResource: aws.String("credit"),
 			Filters: []types.KeyValuesPair{{Name: aws.String("JOB_STATUS"), Values: []string{"RUNNABLE"}}}})
 		if err != nil || len(list.Jobs) != 1 || *list.Jobs[0].JobArn != arn(kindJob, waits) || *list.Jobs[0].Quantity != 2 {
 			t.Errorf("jobs by resource: %+v, %v", list, err)
 		}
-		if _, err := w.UpdateConsumableResource(ctx, &batch.UpdateConsumableResourceInput{ConsumableResource: aws.String("credit"), Operation: aws.String("SET"), Quantity: aws.Int64(2)}); err != nil {
+		if _, err := w.UpdateConsumableResource(ctx, &awsbatch.UpdateConsumableResourceInput{ConsumableResource: aws.String("credit"), Operation: aws.String("SET"), Quantity: aws.Int64(2)}); err != nil {
 			t.Fatal(err)
 		}
 		w.idle()
 		w.want(waits, types.JobStatusSucceeded, reasonExited)
 		have("credit", 0, 0, 0)
-		_, err = w.UpdateConsumableResource(ctx, &batch.UpdateConsumableResourceInput{ConsumableResource: aws.String("credit"), Operation: aws.String("REMOVE"), Quantity: aws.Int64(1)})
+		_, err = w.UpdateConsumableResource(ctx, &awsbatch.UpdateConsumableResourceInput{ConsumableResource: aws.String("credit"), Operation: aws.String("REMOVE"), Quantity: aws.Int64(1)})
 		refused(t, err, "Cannot remove 1 from the total quantity of 0.")
 	})
 }
@@ -525,7 +525,7 @@ func TestTimeLimitActions(t *testing.T) {
 		w.register("huge", "64", "64")
 		w.register("work", "2", "64")
 		w.environment("tiny", types.CRTypeEc2, 1)
-		w.queue("main", []string{"tiny"}, func(in *batch.CreateJobQueueInput) {
+		w.queue("main", []string{"tiny"}, func(in *awsbatch.CreateJobQueueInput) {
 			in.JobStateTimeLimitActions = []types.JobStateTimeLimitAction{
 				{Action: "CANCEL", MaxTimeSeconds: aws.Int32(600), Reason: aws.String("MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT"), State: "RUNNABLE"},
 				{Action: "CANCEL", MaxTimeSeconds: aws.Int32(3600), Reason: aws.String("MISCONFIGURATION:COMPUTE_ENVIRONMENT_MAX_RESOURCE"), State: "RUNNABLE"}}
@@ -562,19 +562,19 @@ func TestTimeLimitActions(t *testing.T) {
 func TestRefusedLater(t *testing.T) {
 	w := open(t, Options{})
 	ctx := t.Context()
-	if _, err := w.CreateComputeEnvironment(ctx, &batch.CreateComputeEnvironmentInput{ComputeEnvironmentName: aws.String("ours"), Type: types.CETypeUnmanaged,
+	if _, err := w.CreateComputeEnvironment(ctx, &awsbatch.CreateComputeEnvironmentInput{ComputeEnvironmentName: aws.String("ours"), Type: types.CETypeUnmanaged,
 		ServiceRole: aws.String("arn:aws:iam::000000000000:role/batch"), UnmanagedvCpus: aws.Int32(2)}); err != nil {
 		t.Fatal(err)
 	}
-	_, err := w.UpdateComputeEnvironment(ctx, &batch.UpdateComputeEnvironmentInput{ComputeEnvironment: aws.String("ours"), UnmanagedvCpus: aws.Int32(-1)})
+	_, err := w.UpdateComputeEnvironment(ctx, &awsbatch.UpdateComputeEnvironmentInput{ComputeEnvironment: aws.String("ours"), UnmanagedvCpus: aws.Int32(-1)})
 	refused(t, err, "unmanagedvCpus should be greater than or equal to 0.")
-	_, err = w.TagResource(ctx, &batch.TagResourceInput{ResourceArn: aws.String(arn(kindEnvironment, "ours")), Tags: map[string]string{"k": "AWS:v"}})
+	_, err = w.TagResource(ctx, &awsbatch.TagResourceInput{ResourceArn: aws.String(arn(kindEnvironment, "ours")), Tags: map[string]string{"k": "AWS:v"}})
 	refused(t, err, "Tag k: values must not start with aws:.")
-	if _, err := w.CreateConsumableResource(ctx, &batch.CreateConsumableResourceInput{ConsumableResourceName: aws.String("licence")}); err != nil {
+	if _, err := w.CreateConsumableResource(ctx, &awsbatch.CreateConsumableResourceInput{ConsumableResourceName: aws.String("licence")}); err != nil {
 		t.Fatal(err)
 	}
 	for _, status := range []string{"LOST", "RUN*"} {
-		_, err = w.ListJobsByConsumableResource(ctx, &batch.ListJobsByConsumableResourceInput{ConsumableResource: aws.String("licence"),
+		_, err = w.ListJobsByConsumableResource(ctx, &awsbatch.ListJobsByConsumableResourceInput{ConsumableResource: aws.String("licence"),
 			Filters: []types.KeyValuesPair{{Name: aws.String("JOB_STATUS"), Values: []string{status}}}})
 		refused(t, err, "Job status "+status+" is not valid. Valid statuses: [SUBMITTED PENDING RUNNABLE STARTING RUNNING SUCCEEDED FAILED]")
 	}
@@ -587,12 +587,12 @@ func TestNobodyWaitsBehindTooMuch(t *testing.T) {
 		w := open(t, Options{})
 		w.register("work", "1", "64")
 		for _, name := range []string{"a", "b", "gone"} {
-			if _, err := w.CreateConsumableResource(t.Context(), &batch.CreateConsumableResourceInput{ConsumableResourceName: &name, TotalQuantity: aws.Int64(5)}); err != nil {
+			if _, err := w.CreateConsumableResource(t.Context(), &awsbatch.CreateConsumableResourceInput{ConsumableResourceName: &name, TotalQuantity: aws.Int64(5)}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		asks := func(names []string, quantity int64) func(*batch.SubmitJobInput) {
-			return func(in *batch.SubmitJobInput) {
+		asks := func(names []string, quantity int64) func(*awsbatch.SubmitJobInput) {
+			return func(in *awsbatch.SubmitJobInput) {
 				p := &types.ConsumableResourceProperties{}
 				for _, name := range names {
 					p.ConsumableResourceList = append(p.ConsumableResourceList, types.ConsumableResourceRequirement{ConsumableResource: &name, Quantity: &quantity})
@@ -602,7 +602,7 @@ func TestNobodyWaitsBehindTooMuch(t *testing.T) {
 		}
 		holder := w.submit("work", asks([]string{"gone"}, 5), words("1h"))
 		removed := w.submit("work", asks([]string{"a", "gone"}, 5))
-		if _, err := w.DeleteConsumableResource(t.Context(), &batch.DeleteConsumableResourceInput{ConsumableResource: aws.String("gone")}); err != nil {
+		if _, err := w.DeleteConsumableResource(t.Context(), &awsbatch.DeleteConsumableResourceInput{ConsumableResource: aws.String("gone")}); err != nil {
 			t.Fatal(err)
 		}
 		tooMuch := w.submit("work", asks([]string{"a", "b"}, 6))

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"github.com/batchctl/batchctl/pkg/local/journal"
 	"github.com/batchctl/batchctl/pkg/testtool"
@@ -167,9 +167,9 @@ func TestReadOnlyEngineChangesNothing(t *testing.T) {
 	w := open(t, Options{Dir: dir})
 	w.register("work", "1", "512")
 	reader := open(t, Options{Dir: dir, ReadOnly: true}) // while the other one is at work
-	_, err := reader.SubmitJob(t.Context(), &batch.SubmitJobInput{JobName: aws.String("a"), JobQueue: aws.String("default"), JobDefinition: aws.String("work")})
+	_, err := reader.SubmitJob(t.Context(), &awsbatch.SubmitJobInput{JobName: aws.String("a"), JobQueue: aws.String("default"), JobDefinition: aws.String("work")})
 	refused(t, err, errReadOnly.Error())
-	if out, err := reader.DescribeJobDefinitions(t.Context(), &batch.DescribeJobDefinitionsInput{}); err != nil || len(out.JobDefinitions) != 1 {
+	if out, err := reader.DescribeJobDefinitions(t.Context(), &awsbatch.DescribeJobDefinitionsInput{}); err != nil || len(out.JobDefinitions) != 1 {
 		t.Errorf("definitions: %v, %v", out, err)
 	}
 }
@@ -208,9 +208,9 @@ func TestBrokenDisk(t *testing.T) {
 		w.register("work", "1", "512")
 		real := w.engine.journal
 		w.engine.journal = journal.New(&faultyFile{space: 1 << 20, sync: syscall.EIO}, 0)
-		client := batch.NewFromConfig(w.engine.Config(""), func(o *batch.Options) { o.Retryer = aws.NopRetryer{} })
+		client := awsbatch.NewFromConfig(w.engine.Config(""), func(o *awsbatch.Options) { o.Retryer = aws.NopRetryer{} })
 		for range 2 { // the second one would be told a lie if the disk were asked again
-			_, err := client.SubmitJob(t.Context(), &batch.SubmitJobInput{JobName: aws.String("a"), JobQueue: aws.String("default"), JobDefinition: aws.String("work")})
+			_, err := client.SubmitJob(t.Context(), &awsbatch.SubmitJobInput{JobName: aws.String("a"), JobQueue: aws.String("default"), JobDefinition: aws.String("work")})
 			if fault, ok := errors.AsType[*types.ServerException](err); !ok || !strings.Contains(fault.ErrorMessage(), syscall.EIO.Error()) {
 				t.Errorf("acknowledged on a disk that cannot keep it: %v", err)
 			}
@@ -255,9 +255,9 @@ func TestFullDisk(t *testing.T) {
 			e.journal = journal.New(file, size)
 			e.mu.Unlock()
 			var kept []string
-			client := batch.NewFromConfig(e.Config(""), func(o *batch.Options) { o.Retryer = aws.NopRetryer{} })
+			client := awsbatch.NewFromConfig(e.Config(""), func(o *awsbatch.Options) { o.Retryer = aws.NopRetryer{} })
 			for range 4 {
-				out, err := client.SubmitJob(t.Context(), &batch.SubmitJobInput{JobName: aws.String("a"), JobQueue: aws.String("default"),
+				out, err := client.SubmitJob(t.Context(), &awsbatch.SubmitJobInput{JobName: aws.String("a"), JobQueue: aws.String("default"),
 					JobDefinition: aws.String("work")})
 				switch fault, ok := errors.AsType[*types.ServerException](err); {
 				case err == nil:
@@ -352,8 +352,8 @@ func playHistory(t *testing.T, history []step) error {
 	return nil
 }
 
-func (s step) job(ids []string) []func(*batch.SubmitJobInput) {
-	job := []func(*batch.SubmitJobInput){words(s.words...), attempts(s.attempts), timeout(7200)}
+func (s step) job(ids []string) []func(*awsbatch.SubmitJobInput) {
+	job := []func(*awsbatch.SubmitJobInput){words(s.words...), attempts(s.attempts), timeout(7200)}
 	if s.size >= 2 {
 		job = append(job, array(s.size))
 		if s.sequential {

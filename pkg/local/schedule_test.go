@@ -7,14 +7,14 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"pgregory.net/rapid"
 )
 
 // jobOf is a job that stands in a line for the machine alone.
 func jobOf(need amount, seq int) *task {
-	j := &job{seq: int64(seq), work: work{need: need}, request: &batch.SubmitJobInput{JobQueue: aws.String("gone")}}
+	j := &job{seq: int64(seq), work: work{need: need}, request: &awsbatch.SubmitJobInput{JobQueue: aws.String("gone")}}
 	j.task = task{job: j, index: -1}
 	return &j.task
 }
@@ -221,7 +221,7 @@ func TestMisfitNamesBothFigures(t *testing.T) {
 
 // testJob is a job in m's books that asks for need.
 func testJob(m *model, need amount) *job {
-	j := &job{id: newID(), seq: int64(len(m.order)), work: work{need: need}, request: &batch.SubmitJobInput{JobQueue: aws.String("default")}}
+	j := &job{id: newID(), seq: int64(len(m.order)), work: work{need: need}, request: &awsbatch.SubmitJobInput{JobQueue: aws.String("default")}}
 	j.task = task{job: j, index: -1}
 	m.order = append(m.order, j)
 	return j
@@ -261,7 +261,7 @@ func TestScheduleKeepsEnvironmentsInBounds(t *testing.T) {
 		q := &queue{Queue: Queue{Name: "q"}}
 		for i := range rapid.IntRange(1, 3).Draw(t, "environments") {
 			name := fmt.Sprintf("e%d", i)
-			m.environments[name] = &environment{name: name, request: &batch.CreateComputeEnvironmentInput{
+			m.environments[name] = &environment{name: name, request: &awsbatch.CreateComputeEnvironmentInput{
 				ComputeResources: &types.ComputeResource{Type: types.CRTypeEc2, MaxvCpus: aws.Int32(rapid.Int32Range(1, 8).Draw(t, "maxvCpus"))}}}
 			q.Environments = append(q.Environments, name)
 		}

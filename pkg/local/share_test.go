@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"pgregory.net/rapid"
 )
@@ -41,7 +41,7 @@ func newShared(weights []float64, decay int32) *shared {
 func (s *shared) add(i int, need amount) {
 	s.seq++
 	id := share0(i)
-	j := &job{id: newID(), seq: int64(s.seq), work: work{need: need}, request: &batch.SubmitJobInput{JobQueue: aws.String("q")}, class: class{share: id}}
+	j := &job{id: newID(), seq: int64(s.seq), work: work{need: need}, request: &awsbatch.SubmitJobInput{JobQueue: aws.String("q")}, class: class{share: id}}
 	j.task = task{job: j, index: -1, state: runnable}
 	l := s.m.line("q")
 	if l.shares[id] == nil {
@@ -166,8 +166,8 @@ func TestComputeReservation(t *testing.T) {
 }
 
 // in is a job of a share.
-func in(share string, priority int32) func(*batch.SubmitJobInput) {
-	return func(r *batch.SubmitJobInput) {
+func in(share string, priority int32) func(*awsbatch.SubmitJobInput) {
+	return func(r *awsbatch.SubmitJobInput) {
 		r.JobQueue, r.ShareIdentifier, r.SchedulingPriorityOverride = aws.String("shared"), &share, &priority
 		r.JobName = aws.String(fmt.Sprintf("%s-%d", share, priority))
 	}
@@ -175,11 +175,11 @@ func in(share string, priority int32) func(*batch.SubmitJobInput) {
 
 func (w *world) fairQueue(p types.FairsharePolicy) {
 	w.t.Helper()
-	out, err := w.CreateSchedulingPolicy(w.t.Context(), &batch.CreateSchedulingPolicyInput{Name: aws.String("fair"), FairsharePolicy: &p})
+	out, err := w.CreateSchedulingPolicy(w.t.Context(), &awsbatch.CreateSchedulingPolicyInput{Name: aws.String("fair"), FairsharePolicy: &p})
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.queue("shared", []string{ComputeEnvironment}, func(r *batch.CreateJobQueueInput) { r.SchedulingPolicyArn = out.Arn })
+	w.queue("shared", []string{ComputeEnvironment}, func(r *awsbatch.CreateJobQueueInput) { r.SchedulingPolicyArn = out.Arn })
 }
 
 // names are the names of the jobs that ran, in the order of their starts.
@@ -198,18 +198,18 @@ func TestFairShareQueue(t *testing.T) {
 		w.register("work", "1", "64")
 		w.fairQueue(types.FairsharePolicy{ShareDistribution: []types.ShareAttributes{{ShareIdentifier: aws.String("b*"), WeightFactor: aws.Float32(0.5)}}})
 		for _, c := range []struct {
-			edit func(*batch.SubmitJobInput)
+			edit func(*awsbatch.SubmitJobInput)
 			want string
 		}{
 			{to("shared"), "shareIdentifier must be specified."},
-			{func(r *batch.SubmitJobInput) { in("a", 1)(r); r.SchedulingPriorityOverride = nil },
+			{func(r *awsbatch.SubmitJobInput) { in("a", 1)(r); r.SchedulingPriorityOverride = nil },
 				"Either schedulingPriority in job definition or schedulingPriorityOverride should be specified."},
-			{func(r *batch.SubmitJobInput) { in("a", 1)(r); r.JobQueue = aws.String("default") },
+			{func(r *awsbatch.SubmitJobInput) { in("a", 1)(r); r.JobQueue = aws.String("default") },
 				"Job with shareIdentifier or schedulingPriority can only be submitted to job queue with fair share scheduling policy."},
-			{func(r *batch.SubmitJobInput) { in("a b", 1)(r); r.JobName = aws.String("job") }, "ShareIdentifier name should match a valid pattern."},
+			{func(r *awsbatch.SubmitJobInput) { in("a b", 1)(r); r.JobName = aws.String("job") }, "ShareIdentifier name should match a valid pattern."},
 			{in("a", 10000), "Scheduling priority must be between 0 and 9999."},
 		} {
-			r := &batch.SubmitJobInput{JobName: aws.String("job"), JobQueue: aws.String("default"), JobDefinition: aws.String("work")}
+			r := &awsbatch.SubmitJobInput{JobName: aws.String("job"), JobQueue: aws.String("default"), JobDefinition: aws.String("work")}
 			c.edit(r)
 			_, err := w.SubmitJob(t.Context(), r)
 			refused(t, err, c.want)
@@ -221,7 +221,7 @@ func TestFairShareQueue(t *testing.T) {
 		for range 4 {
 			w.submit("work", in("b1", 5), words("1m"))
 		}
-		out, err := w.GetJobQueueSnapshot(t.Context(), &batch.GetJobQueueSnapshotInput{JobQueue: aws.String("shared")})
+		out, err := w.GetJobQueueSnapshot(t.Context(), &awsbatch.GetJobQueueSnapshotInput{JobQueue: aws.String("shared")})
 		if err != nil || len(out.FrontOfQueue.Jobs) != 7 || *out.QueueUtilization.FairshareUtilization.ActiveShareCount != 3 ||
 			*out.QueueUtilization.FairshareUtilization.TopCapacityUtilization[0].ShareIdentifier != "z" || *out.QueueUtilization.TotalCapacityUsage[0].Quantity != 1 {
 			t.Errorf("snapshot %+v, %v", out, err)

@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
@@ -39,7 +39,7 @@ func TestEndJobs(t *testing.T) {
 		if err != nil || jobs != 6 {
 			t.Errorf("ended %d jobs, want 6: %v", jobs, err)
 		}
-		if _, err := w.Client.SubmitJob(t.Context(), &batch.SubmitJobInput{JobName: aws.String("late"), JobQueue: aws.String("default"), JobDefinition: aws.String("work")}); err == nil {
+		if _, err := w.Client.SubmitJob(t.Context(), &awsbatch.SubmitJobInput{JobName: aws.String("late"), JobQueue: aws.String("default"), JobDefinition: aws.String("work")}); err == nil {
 			t.Error("a job was accepted during the shutdown")
 		}
 		if err := w.engine.Close(t.Context()); err != nil {
@@ -69,8 +69,8 @@ func TestProcessesForBatchctlOnly(t *testing.T) {
 			w.submit("work", words("0s")) // batchctl's own
 			others := w.engine.Config("")
 			others.APIOptions = nil // no header of batchctl's, as from the aws CLI
-			other := batch.NewFromConfig(others)
-			_, err := other.SubmitJob(t.Context(), &batch.SubmitJobInput{JobName: aws.String("other"), JobQueue: aws.String("default"), JobDefinition: aws.String("work")})
+			other := awsbatch.NewFromConfig(others)
+			_, err := other.SubmitJob(t.Context(), &awsbatch.SubmitJobInput{JobName: aws.String("other"), JobQueue: aws.String("default"), JobDefinition: aws.String("work")})
 			rejected := err != nil && strings.Contains(err.Error(), "batchctl serve --allow-root")
 			if want := only && !contained(x); rejected != want || !want && err != nil {
 				t.Errorf("only batchctl %v, containers %v: %v", only, contained(x), err)
@@ -99,9 +99,9 @@ func TestClientAfterEnd(t *testing.T) {
 	ready, served := make(chan Connection, 1), make(chan error, 1)
 	go func() { served <- w.engine.Serve(ctx, l, func(c Connection) { ready <- c }) }()
 	connection := <-ready
-	client := batch.NewFromConfig(connection.Config(""), func(o *batch.Options) { o.Retryer = aws.NopRetryer{} })
+	client := awsbatch.NewFromConfig(connection.Config(""), func(o *awsbatch.Options) { o.Retryer = aws.NopRetryer{} })
 	status := func() (string, error) {
-		out, err := client.DescribeJobs(t.Context(), &batch.DescribeJobsInput{Jobs: []string{id}})
+		out, err := client.DescribeJobs(t.Context(), &awsbatch.DescribeJobsInput{Jobs: []string{id}})
 		if err != nil {
 			return "", err
 		}
@@ -120,7 +120,7 @@ func TestClientAfterEnd(t *testing.T) {
 	if text, err := status(); err != nil || text != "FAILED "+ReasonShutdown {
 		t.Errorf("after the end: %s, %v", text, err)
 	}
-	_, err = client.SubmitJob(t.Context(), &batch.SubmitJobInput{JobName: aws.String("late"), JobQueue: aws.String("default"), JobDefinition: aws.String("work")})
+	_, err = client.SubmitJob(t.Context(), &awsbatch.SubmitJobInput{JobName: aws.String("late"), JobQueue: aws.String("default"), JobDefinition: aws.String("work")})
 	if err == nil {
 		t.Errorf("a job for an engine that has ended: %v", err)
 	}

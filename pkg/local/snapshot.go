@@ -6,14 +6,14 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
 // frontOfQueue is how many jobs a snapshot shows.
 const frontOfQueue = 100
 
-func (e *Engine) getJobQueueSnapshot(_ *call, in *batch.GetJobQueueSnapshotInput) (*batch.GetJobQueueSnapshotOutput, error) {
+func (e *Engine) getJobQueueSnapshot(_ *call, in *awsbatch.GetJobQueueSnapshotInput) (*awsbatch.GetJobQueueSnapshotOutput, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	name := resourceName(aws.ToString(in.JobQueue), kindQueue)
@@ -25,7 +25,7 @@ func (e *Engine) getJobQueueSnapshot(_ *call, in *batch.GetJobQueueSnapshotInput
 	if l == nil {
 		l = newLine()
 	}
-	return &batch.GetJobQueueSnapshotOutput{
+	return &awsbatch.GetJobQueueSnapshotOutput{
 		FrontOfQueue:     &types.FrontOfQueueDetail{Jobs: e.model.front(name, now, e.options.capacity()), LastUpdatedAt: &now},
 		QueueUtilization: l.utilization(now, e.model.policyOf(name), e.model.decay(name)),
 	}, nil

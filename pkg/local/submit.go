@@ -5,13 +5,13 @@ import (
 	"path/filepath"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
-func (e *Engine) submitJob(c *call, in *batch.SubmitJobInput) (*batch.SubmitJobOutput, error) {
+func (e *Engine) submitJob(c *call, in *awsbatch.SubmitJobInput) (*awsbatch.SubmitJobOutput, error) {
 	if err := e.judge(c, checkSize(c), checkSubmit(in), e.check(c)); err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func (e *Engine) submitJob(c *call, in *batch.SubmitJobInput) (*batch.SubmitJobO
 		return nil, err
 	}
 	c.notice(x, unhonoured)
-	return &batch.SubmitJobOutput{JobArn: aws.String(arn("job", s.ID)), JobId: &s.ID, JobName: in.JobName}, nil
+	return &awsbatch.SubmitJobOutput{JobArn: aws.String(arn("job", s.ID)), JobId: &s.ID, JobName: in.JobName}, nil
 }
 
 // errChosen says that a job chooses another executor than the one that it is about to
@@ -105,7 +105,7 @@ func checkSize(c *call) error {
 const maxChildren = 100000
 
 // checkSubmit refuses what can be seen from the request alone.
-func checkSubmit(in *batch.SubmitJobInput) error {
+func checkSubmit(in *awsbatch.SubmitJobInput) error {
 	size := int32(2)
 	if in.ArrayProperties != nil {
 		size = aws.ToInt32(in.ArrayProperties.Size)
@@ -129,7 +129,7 @@ func checkSubmit(in *batch.SubmitJobInput) error {
 		checkTags(in.Tags), checkConsumables(in.ConsumableResourcePropertiesOverride))
 }
 
-func checkSubmitValues(in *batch.SubmitJobInput, size int32) error {
+func checkSubmitValues(in *awsbatch.SubmitJobInput, size int32) error {
 	switch {
 	case size < 2 || size > 10000:
 		return faulty("Array size must be between 2 and 10000, got %d.", size)
@@ -148,7 +148,7 @@ func checkSubmitValues(in *batch.SubmitJobInput, size int32) error {
 const maxShares = 500
 
 // checkShare refuses a share where the queue has none, and the other way round.
-func (m *model) checkShare(in *batch.SubmitJobInput, d *definition, q *queue) error {
+func (m *model) checkShare(in *awsbatch.SubmitJobInput, d *definition, q *queue) error {
 	l := m.line(q.Name)
 	switch {
 	case q.policy == "" && (in.ShareIdentifier != nil || in.SchedulingPriorityOverride != nil):
@@ -167,7 +167,7 @@ func (m *model) checkShare(in *batch.SubmitJobInput, d *definition, q *queue) er
 
 // checkAgainst refuses what can be seen only with the definition, the jobs and the
 // resources that are known. w is what the job runs.
-func (m *model) checkAgainst(in *batch.SubmitJobInput, d *definition, w *work) error {
+func (m *model) checkAgainst(in *awsbatch.SubmitJobInput, d *definition, w *work) error {
 	commands := [][]string{w.container.Command}
 	for _, p := range w.parts {
 		commands = append(commands, p.container.Command)
@@ -189,7 +189,7 @@ func (m *model) checkAgainst(in *batch.SubmitJobInput, d *definition, w *work) e
 	return refused
 }
 
-func (m *model) checkDependency(in *batch.SubmitJobInput, d types.JobDependency) error {
+func (m *model) checkDependency(in *awsbatch.SubmitJobInput, d types.JobDependency) error {
 	array := in.ArrayProperties != nil
 	switch {
 	case d.Type != "" && d.Type != types.ArrayJobDependencyNToN && d.Type != types.ArrayJobDependencySequential:
@@ -228,12 +228,12 @@ func (c *call) workDir() (string, error) {
 	return filepath.Clean(dir), nil
 }
 
-func (e *Engine) cancelJob(c *call, in *batch.CancelJobInput) (*batch.CancelJobOutput, error) {
-	return &batch.CancelJobOutput{}, e.stop(c, in.JobId, in.Reason, false)
+func (e *Engine) cancelJob(c *call, in *awsbatch.CancelJobInput) (*awsbatch.CancelJobOutput, error) {
+	return &awsbatch.CancelJobOutput{}, e.stop(c, in.JobId, in.Reason, false)
 }
 
-func (e *Engine) terminateJob(c *call, in *batch.TerminateJobInput) (*batch.TerminateJobOutput, error) {
-	return &batch.TerminateJobOutput{}, e.stop(c, in.JobId, in.Reason, true)
+func (e *Engine) terminateJob(c *call, in *awsbatch.TerminateJobInput) (*awsbatch.TerminateJobOutput, error) {
+	return &awsbatch.TerminateJobOutput{}, e.stop(c, in.JobId, in.Reason, true)
 }
 
 // stop keeps the wish to end a job. Cancelling what has started, and ending what

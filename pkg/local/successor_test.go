@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 
 	"github.com/batchctl/batchctl/pkg/local/journal"
 )
@@ -36,8 +36,8 @@ func TestNextEngineGoesOnForClients(t *testing.T) {
 		}
 		if i == 1 || i == 2 { // as it was found before the first one was killed
 			before.PID++ // it was another process
-			client := batch.NewFromConfig(before.Config(""))
-			if _, err := client.DescribeJobQueues(t.Context(), &batch.DescribeJobQueuesInput{}); err != nil {
+			client := awsbatch.NewFromConfig(before.Config(""))
+			if _, err := client.DescribeJobQueues(t.Context(), &awsbatch.DescribeJobQueuesInput{}); err != nil {
 				t.Errorf("engine %d: %v", i, err)
 			}
 		}

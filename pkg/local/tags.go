@@ -4,7 +4,7 @@ import (
 	"maps"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 
 	"github.com/batchctl/batchctl/pkg/wire"
 )
@@ -22,28 +22,28 @@ func (m *model) taggable(text *string) (resource, error) {
 	return r, nil
 }
 
-func (e *Engine) listTagsForResource(_ *call, in *batch.ListTagsForResourceInput) (*batch.ListTagsForResourceOutput, error) {
+func (e *Engine) listTagsForResource(_ *call, in *awsbatch.ListTagsForResourceInput) (*awsbatch.ListTagsForResourceOutput, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	r, err := e.model.taggable(in.ResourceArn)
 	if err != nil {
 		return nil, err
 	}
-	return &batch.ListTagsForResourceOutput{Tags: merged(nil, e.model.tags[r])}, nil
+	return &awsbatch.ListTagsForResourceOutput{Tags: merged(nil, e.model.tags[r])}, nil
 }
 
-func (e *Engine) tagResource(c *call, in *batch.TagResourceInput) (*batch.TagResourceOutput, error) {
+func (e *Engine) tagResource(c *call, in *awsbatch.TagResourceInput) (*awsbatch.TagResourceOutput, error) {
 	if len(in.Tags) == 0 {
 		return nil, wire.ClientException("tags is required.")
 	}
-	return &batch.TagResourceOutput{}, e.retag(c, in.ResourceArn, func(tags map[string]string) { maps.Copy(tags, in.Tags) })
+	return &awsbatch.TagResourceOutput{}, e.retag(c, in.ResourceArn, func(tags map[string]string) { maps.Copy(tags, in.Tags) })
 }
 
-func (e *Engine) untagResource(c *call, in *batch.UntagResourceInput) (*batch.UntagResourceOutput, error) {
+func (e *Engine) untagResource(c *call, in *awsbatch.UntagResourceInput) (*awsbatch.UntagResourceOutput, error) {
 	if len(in.TagKeys) == 0 {
 		return nil, wire.ClientException("tagKeys is required.")
 	}
-	return &batch.UntagResourceOutput{}, e.retag(c, in.ResourceArn, func(tags map[string]string) {
+	return &awsbatch.UntagResourceOutput{}, e.retag(c, in.ResourceArn, func(tags map[string]string) {
 		for _, key := range in.TagKeys {
 			delete(tags, key)
 		}

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
@@ -33,7 +33,7 @@ func task0(parts ...types.TaskContainerProperties) *types.EcsProperties {
 
 func (w *world) registerTask(name string, parts ...types.TaskContainerProperties) {
 	w.t.Helper()
-	_, err := w.RegisterJobDefinition(w.t.Context(), &batch.RegisterJobDefinitionInput{JobDefinitionName: &name, Type: types.JobDefinitionTypeContainer,
+	_, err := w.RegisterJobDefinition(w.t.Context(), &awsbatch.RegisterJobDefinitionInput{JobDefinitionName: &name, Type: types.JobDefinitionTypeContainer,
 		EcsProperties: task0(parts...)})
 	if err != nil {
 		w.t.Fatal(err)
@@ -116,7 +116,7 @@ func TestTasksAreHeldToTheirSum(t *testing.T) {
 		w.registerTask("task", aPart("side", "1h", false), gpu)
 		var ids []string
 		for range 3 {
-			ids = append(ids, w.submit("task", attempts(2), func(in *batch.SubmitJobInput) {
+			ids = append(ids, w.submit("task", attempts(2), func(in *awsbatch.SubmitJobInput) {
 				in.EcsPropertiesOverride = &types.EcsPropertiesOverride{TaskProperties: []types.TaskPropertiesOverride{{Containers: []types.TaskContainerOverrides{
 					{Name: aws.String("gpu"), Environment: []types.KeyValuePair{variable("A", "1")}}}}}}
 			}))
@@ -207,21 +207,21 @@ func TestTaskRefuses(t *testing.T) {
 		if len(c.p.TaskProperties) == 1 && c.p.TaskProperties[0].Containers == nil {
 			c.p.TaskProperties[0].Containers = []part{} // the SDK wants the member
 		}
-		_, err := w.RegisterJobDefinition(t.Context(), &batch.RegisterJobDefinitionInput{JobDefinitionName: aws.String("task"), Type: "container", EcsProperties: c.p})
+		_, err := w.RegisterJobDefinition(t.Context(), &awsbatch.RegisterJobDefinitionInput{JobDefinitionName: aws.String("task"), Type: "container", EcsProperties: c.p})
 		refused(t, err, c.want)
 	}
 	w.registerTask("task", aPart("main", "true", true), aPart("side", "true", false))
 	for _, c := range []struct {
-		edit func(*batch.SubmitJobInput)
+		edit func(*awsbatch.SubmitJobInput)
 		want string
 	}{
 		{words("x"), "containerOverrides cannot be used with a job definition that has ecsProperties."},
-		{func(in *batch.SubmitJobInput) {
+		{func(in *awsbatch.SubmitJobInput) {
 			in.EcsPropertiesOverride = &types.EcsPropertiesOverride{TaskProperties: []types.TaskPropertiesOverride{{
 				Containers: []types.TaskContainerOverrides{{Name: aws.String("none")}}}}}
 		}, "Container none, which is to be overridden, does not exist."},
 	} {
-		in := &batch.SubmitJobInput{JobName: aws.String("job"), JobQueue: aws.String("default"), JobDefinition: aws.String("task")}
+		in := &awsbatch.SubmitJobInput{JobName: aws.String("job"), JobQueue: aws.String("default"), JobDefinition: aws.String("task")}
 		c.edit(in)
 		_, err := w.SubmitJob(t.Context(), in)
 		refused(t, err, c.want)

@@ -21,7 +21,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/testtool"
@@ -72,8 +72,8 @@ func TestServeAndConnect(t *testing.T) {
 	if err := os.Mkdir(workDir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	w.Client = batch.NewFromConfig(c.Config(workDir))
-	w.register("work", "1", "64", func(in *batch.RegisterJobDefinitionInput) { in.ContainerProperties.Command = []string{"pwd"} })
+	w.Client = awsbatch.NewFromConfig(c.Config(workDir))
+	w.register("work", "1", "64", func(in *awsbatch.RegisterJobDefinitionInput) { in.ContainerProperties.Command = []string{"pwd"} })
 	id := w.submit("work")
 	w.idle()
 	if got := w.logs(*w.job(id).Container.LogStreamName); len(got) != 1 || got[0] != workDir {
@@ -192,14 +192,14 @@ func TestClientOfADeadEngineTalksToNobodyElse(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			client := batch.NewFromConfig(found.Config(""))
-			if _, err := client.DescribeJobQueues(t.Context(), &batch.DescribeJobQueuesInput{}); err != nil || len(asked) != 2 {
+			client := awsbatch.NewFromConfig(found.Config(""))
+			if _, err := client.DescribeJobQueues(t.Context(), &awsbatch.DescribeJobQueuesInput{}); err != nil || len(asked) != 2 {
 				t.Fatalf("while it lives: %v, %d requests", err, len(asked))
 			}
 			if err := c.dies(dir, lock); err != nil {
 				t.Fatal(err)
 			}
-			_, err = client.SubmitJob(t.Context(), &batch.SubmitJobInput{JobName: aws.String("job"), JobQueue: aws.String("default"), JobDefinition: aws.String("work")})
+			_, err = client.SubmitJob(t.Context(), &awsbatch.SubmitJobInput{JobName: aws.String("job"), JobQueue: aws.String("default"), JobDefinition: aws.String("work")})
 			if _, ok := errors.AsType[*NotServingError](err); !ok {
 				t.Errorf("got %v, want a NotServingError", err)
 			}
@@ -297,10 +297,10 @@ func TestStrangersAreNotWaitedFor(t *testing.T) {
 		connected.Add(1)
 		return &closing{Conn: conn, closed: sync.OnceFunc(func() { connected.Add(-1) })}, err
 	}}
-	client := batch.NewFromConfig(c.config(&http.Client{Transport: transport}, ""))
+	client := awsbatch.NewFromConfig(c.config(&http.Client{Transport: transport}, ""))
 	for {
 		for range 2 { // on one connection
-			if _, err := client.DescribeJobQueues(t.Context(), &batch.DescribeJobQueuesInput{}); err != nil {
+			if _, err := client.DescribeJobQueues(t.Context(), &awsbatch.DescribeJobQueuesInput{}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -616,8 +616,8 @@ func TestJavaScript(t *testing.T) {
 
 func TestSDKOverTheSocket(t *testing.T) {
 	w, c, _ := served(t)
-	w.Client = batch.NewFromConfig(c.Config(""))
-	w.register("work", "1", "64", func(in *batch.RegisterJobDefinitionInput) { in.ContainerProperties.Command = []string{"pwd"} })
+	w.Client = awsbatch.NewFromConfig(c.Config(""))
+	w.register("work", "1", "64", func(in *awsbatch.RegisterJobDefinitionInput) { in.ContainerProperties.Command = []string{"pwd"} })
 	id := w.submit("work")
 	w.idle()
 	w.want(id, types.JobStatusSucceeded, reasonExited)
@@ -625,9 +625,9 @@ func TestSDKOverTheSocket(t *testing.T) {
 	if got := w.logs(*w.job(id).Container.LogStreamName); len(got) != 1 || got[0] != want {
 		t.Errorf("without a directory of its own the job ran in %q, want %s", got, want)
 	}
-	_, err := w.DescribeJobs(t.Context(), &batch.DescribeJobsInput{Jobs: make([]string, 101)})
+	_, err := w.DescribeJobs(t.Context(), &awsbatch.DescribeJobsInput{Jobs: make([]string, 101)})
 	refused(t, err, "Maximum number of jobs supported is 100")
-	out, err := w.DescribeJobs(t.Context(), &batch.DescribeJobsInput{Jobs: []string{newID(), id, id + ":0"}})
+	out, err := w.DescribeJobs(t.Context(), &awsbatch.DescribeJobsInput{Jobs: []string{newID(), id, id + ":0"}})
 	if err != nil || len(out.Jobs) != 1 || aws.ToString(out.Jobs[0].JobId) != id {
 		t.Errorf("unknown ids: %d jobs, %v", len(out.Jobs), err)
 	}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
@@ -18,14 +18,14 @@ import (
 // need not be true any more.
 func TestStatusWithoutAnEngine(t *testing.T) {
 	w := open(t, Options{Dir: filepath.Join(t.TempDir(), "state"), Executor: &script{}})
-	w.register("work", "1", "64", func(in *batch.RegisterJobDefinitionInput) {
+	w.register("work", "1", "64", func(in *awsbatch.RegisterJobDefinitionInput) {
 		in.ContainerProperties.Command = []string{"1h"}
 	})
-	w.register("done", "1", "64", func(in *batch.RegisterJobDefinitionInput) {
+	w.register("done", "1", "64", func(in *awsbatch.RegisterJobDefinitionInput) {
 		in.ContainerProperties.Command = []string{"true"}
 	})
 	runs := w.submit("work")
-	array := w.submit("work", func(in *batch.SubmitJobInput) { in.ArrayProperties = &types.ArrayProperties{Size: aws.Int32(2)} })
+	array := w.submit("work", func(in *awsbatch.SubmitJobInput) { in.ArrayProperties = &types.ArrayProperties{Size: aws.Int32(2)} })
 	ended := w.submit("done")
 	if err := w.engine.wait(t.Context(), 0, func() bool {
 		return w.engine.model.task(runs).state == running && w.engine.model.task(ended).state == succeeded && w.engine.model.task(array+":1").state == running
@@ -38,7 +38,7 @@ func TestStatusWithoutAnEngine(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = e.Close(context.Background()) })
-		return &world{batch.NewFromConfig(e.Config("")), t, e}
+		return &world{awsbatch.NewFromConfig(e.Config("")), t, e}
 	}
 	if d := read(w.engine.options.Dir).job(runs); d.Status != types.JobStatusRunning {
 		t.Errorf("while the engine is running the job is %s", d.Status)
@@ -61,7 +61,7 @@ func TestStatusWithoutAnEngine(t *testing.T) {
 	if n := r.job(array).ArrayProperties.StatusSummary; n["UNKNOWN"] != 2 || n["RUNNING"] != 0 {
 		t.Errorf("the children are %v", n)
 	}
-	out, err := r.ListJobs(t.Context(), &batch.ListJobsInput{JobQueue: aws.String("default"), JobStatus: types.JobStatusRunning})
+	out, err := r.ListJobs(t.Context(), &awsbatch.ListJobsInput{JobQueue: aws.String("default"), JobStatus: types.JobStatusRunning})
 	if err != nil || len(out.JobSummaryList) != 1 || out.JobSummaryList[0].Status != StatusUnknown {
 		t.Errorf("listed %+v, %v", out, err)
 	}

@@ -6,8 +6,9 @@ import (
 	"maps"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/spec"
@@ -61,7 +62,7 @@ func wanted(files []*spec.File) map[string]bool {
 	for _, f := range files {
 		for _, j := range f.Jobs {
 			if j.Register == nil {
-				names[DefinitionName(j.Submit.Get("jobDefinition").Str())] = true
+				names[batch.Name(j.Submit.Get("jobDefinition").Str())] = true
 			}
 		}
 	}
@@ -87,15 +88,6 @@ func known(files []*spec.File) map[string]*jsontree.Node {
 	return own
 }
 
-// DefinitionName returns the name, or the name and revision, that a submission's
-// jobDefinition stands for: the end of an ARN, or the word itself.
-func DefinitionName(word string) string {
-	if !strings.HasPrefix(word, "arn:") {
-		return word
-	}
-	return word[strings.LastIndexByte(word, '/')+1:]
-}
-
 func definitionName(j *spec.Job) string { return j.Register.Get("jobDefinitionName").Str() }
 
 func (b *builder) addFile(f *spec.File) {
@@ -118,7 +110,7 @@ func (b *builder) addFile(f *spec.File) {
 
 // addDefinition registers a definition that no submission of the files runs.
 func (b *builder) addDefinition(j *spec.Job) {
-	job := &Job{Name: j.Name, Group: j.Name, Register: &batch.RegisterJobDefinitionInput{}}
+	job := &Job{Name: j.Name, Group: j.Name, Register: &awsbatch.RegisterJobDefinitionInput{}}
 	b.lower(j.Register, job.Register)
 	b.plan.Jobs = append(b.plan.Jobs, job)
 }
@@ -139,7 +131,7 @@ func (b *builder) addJob(f *spec.File, j *spec.Job) {
 	}
 	known := j.Register
 	if known == nil {
-		known = b.known[DefinitionName(j.Submit.Get("jobDefinition").Str())]
+		known = b.known[batch.Name(j.Submit.Get("jobDefinition").Str())]
 	}
 	register := b.register(j, known)
 	job := &Job{Name: j.Name, Group: j.Name, When: j.When, Queue: b.queue(f, j, known)}
@@ -149,10 +141,10 @@ func (b *builder) addJob(f *spec.File, j *spec.Job) {
 	}
 	ok := true
 	if register != nil {
-		job.Register = &batch.RegisterJobDefinitionInput{}
+		job.Register = &awsbatch.RegisterJobDefinitionInput{}
 		ok = b.lower(register, job.Register)
 	}
-	job.Submit = &batch.SubmitJobInput{}
+	job.Submit = &awsbatch.SubmitJobInput{}
 	if !b.lower(submit, job.Submit) || !ok {
 		return // nothing comes of requests that are half read
 	}

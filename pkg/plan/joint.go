@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/jsontree"
@@ -35,8 +35,8 @@ func isWindows(platform *types.RuntimePlatform) bool {
 type joint struct {
 	// register is what the next step registers; nil where there is nothing to register,
 	// or nothing any more.
-	register *batch.RegisterJobDefinitionInput
-	submit   batch.SubmitJobInput
+	register *awsbatch.RegisterJobDefinitionInput
+	submit   awsbatch.SubmitJobInput
 	queue    Choice
 }
 
@@ -57,7 +57,7 @@ func (m *joint) step(name string) *Job {
 // which is known to be there and may be pulled where they run.
 func (b *builder) joint(g *group) (*joint, bool) {
 	in := g.parts[0].Submit
-	m := &joint{queue: g.ownQueue(), submit: batch.SubmitJobInput{JobDefinition: in.JobDefinition, Tags: in.Tags, PropagateTags: in.PropagateTags,
+	m := &joint{queue: g.ownQueue(), submit: awsbatch.SubmitJobInput{JobDefinition: in.JobDefinition, Tags: in.Tags, PropagateTags: in.PropagateTags,
 		ShareIdentifier: in.ShareIdentifier, SchedulingPriorityOverride: in.SchedulingPriorityOverride}}
 	d := b.definition(g.parts[0], g.known)
 	switch {
@@ -76,19 +76,19 @@ func (b *builder) joint(g *group) (*joint, bool) {
 }
 
 // definition is what a job runs; nil where it is registered already.
-func (b *builder) definition(job *Job, known *jsontree.Node) *batch.RegisterJobDefinitionInput {
+func (b *builder) definition(job *Job, known *jsontree.Node) *awsbatch.RegisterJobDefinitionInput {
 	if job.Register != nil || known == nil {
 		return job.Register
 	}
-	d := &batch.RegisterJobDefinitionInput{}
+	d := &awsbatch.RegisterJobDefinitionInput{}
 	b.lower(known, d)
 	return d
 }
 
 // joinDefinition is a definition of one small container with the image of another's
 // first, and with what that one needs to be placed and started.
-func joinDefinition(d *batch.RegisterJobDefinitionInput) *batch.RegisterJobDefinitionInput {
-	out := &batch.RegisterJobDefinitionInput{
+func joinDefinition(d *awsbatch.RegisterJobDefinitionInput) *awsbatch.RegisterJobDefinitionInput {
+	out := &awsbatch.RegisterJobDefinitionInput{
 		Type: types.JobDefinitionTypeContainer, PlatformCapabilities: d.PlatformCapabilities, PropagateTags: d.PropagateTags,
 		SchedulingPriority: d.SchedulingPriority, Tags: d.Tags,
 		RetryStrategy: &types.RetryStrategy{Attempts: aws.Int32(joinAttempts)},
@@ -164,7 +164,7 @@ func joinResources(isFargate bool, platform *types.RuntimePlatform) []types.Reso
 // joinQueue is the queue of the platform file that suits a step best, on the
 // architecture of the instances that the group's own queue has. Where that is not
 // known, or the group has a share of its own queue, it is that one.
-func (b *builder) joinQueue(g *group, register *batch.RegisterJobDefinitionInput) Choice {
+func (b *builder) joinQueue(g *group, register *awsbatch.RegisterJobDefinitionInput) Choice {
 	own := g.ownQueue()
 	placement := g.parts[0].Queue.Placement
 	definition, err := tree(register)

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/batchctl/batchctl/pkg/diag"
@@ -46,7 +46,7 @@ func TestJoinDefinition(t *testing.T) {
 				`"resources":{"limits":{"cpu":"1","memory":"128Mi"},"requests":{"cpu":"1","memory":"128Mi"}}}],"hostNetwork":false,"imagePullSecrets":[{"name":"pull"}]}}` + end},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			var in batch.RegisterJobDefinitionInput
+			var in awsbatch.RegisterJobDefinitionInput
 			if err := wire.Unmarshal([]byte(strings.Replace(tt.definition, "{", `{ "jobDefinitionName": "d",`, 1)), &in); err != nil {
 				t.Fatal(err)
 			}

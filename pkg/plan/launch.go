@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/catalog"
@@ -61,7 +61,7 @@ func overridesSeveral(j *Job) bool {
 }
 
 // wrap puts the launcher in front of the command that counts.
-func (b *builder) wrap(j *spec.Job, job *Job, d *batch.RegisterJobDefinitionInput) {
+func (b *builder) wrap(j *spec.Job, job *Job, d *awsbatch.RegisterJobDefinitionInput) {
 	s := j.Sweep
 	if s.Launcher == sweep.Image {
 		return
@@ -82,7 +82,7 @@ func (b *builder) wrap(j *spec.Job, job *Job, d *batch.RegisterJobDefinitionInpu
 
 // command is the one that counts: that of the overrides, else that of the job's
 // definition, as far as the files have it.
-func (j *Job) command(d *batch.RegisterJobDefinitionInput) []string {
+func (j *Job) command(d *awsbatch.RegisterJobDefinitionInput) []string {
 	switch over := j.Submit.ContainerOverrides; {
 	case over != nil && len(over.Command) > 0:
 		return over.Command

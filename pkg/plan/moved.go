@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/wire"
@@ -115,7 +116,7 @@ func (s *snapshot) addQueues(w *World) error {
 	for _, q := range w.Queues {
 		state := queueState{Name: aws.ToString(q.JobQueueName), State: q.State, Status: q.Status, SchedulingPolicy: aws.ToString(q.SchedulingPolicyArn)}
 		for i, name := range inOrder(q) {
-			state.Environments = append(state.Environments, orderedMember{lastPart(name), i + 1})
+			state.Environments = append(state.Environments, orderedMember{batch.Name(name), i + 1})
 		}
 		text, err := json.Marshal(state)
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/spec"
@@ -42,7 +43,7 @@ func (b *builder) named(j *spec.Job, register *jsontree.Node, word, reason strin
 		return Choice{Queue: word, Reason: reason}
 	}
 	c := Choice{Queue: cmp.Or(q.Name, word), Reason: reason}
-	if strings.HasPrefix(word, "arn:") {
+	if batch.IsARN(word) {
 		c.Queue = word
 	}
 	if word == q.Alias && word != q.Name {
@@ -61,7 +62,7 @@ func (b *builder) named(j *spec.Job, register *jsontree.Node, word, reason strin
 // checkQueue refuses a word that the platform file, if it lists queues, does
 // not know.
 func (b *builder) checkQueue(place *jsontree.Node, word string) {
-	if b.platform == nil || len(b.platform.Queues) == 0 || strings.HasPrefix(word, "arn:") {
+	if b.platform == nil || len(b.platform.Queues) == 0 || batch.IsARN(word) {
 		return
 	}
 	if _, ok := b.platform.Queue(word); !ok {

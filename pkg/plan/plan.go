@@ -3,7 +3,7 @@
 package plan
 
 import (
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/spec"
@@ -21,10 +21,10 @@ type Plan struct {
 type Job struct {
 	Name string
 	// Register is nil when the job names a registered definition.
-	Register *batch.RegisterJobDefinitionInput
+	Register *awsbatch.RegisterJobDefinitionInput
 	// Submit is nil for a job definition alone. JobDefinition is the bare name
 	// when Register is set: the client puts the ARN with its revision there.
-	Submit *batch.SubmitJobInput
+	Submit *awsbatch.SubmitJobInput
 	// After names the jobs of this plan that must be submitted first; their ids
 	// belong into Submit.DependsOn. Of several with one name the last before this
 	// job is meant: jobs of another file may have the same names.

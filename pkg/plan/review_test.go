@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -190,7 +190,7 @@ func TestMovedBesideRequests(t *testing.T) {
 		`requests[SubmitJob of clean].maxParallel: 4 -> 400`:                    func(j *Job) { j.MaxParallel = 400 },
 		"": func(*Job) {},
 	} {
-		j := &Job{Name: "clean", Submit: &batch.SubmitJobInput{JobName: aws.String("clean")},
+		j := &Job{Name: "clean", Submit: &awsbatch.SubmitJobInput{JobName: aws.String("clean")},
 			When: spec.WhenFailure, After: []spec.Dependency{{Job: "train"}}, MaxParallel: 4}
 		p := &Plan{Jobs: []*Job{j}}
 		then, err := p.JSON(nil)

@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/spec"
 )
@@ -81,7 +82,7 @@ func (w *World) rooms(catalogue *catalog.Catalog, q types.JobQueueDetail, n Need
 	for _, name := range inOrder(q) {
 		e, ok := w.environment(name)
 		if !ok {
-			rooms = append(rooms, Room{Name: lastPart(name), Fits: true,
+			rooms = append(rooms, Room{Name: batch.Name(name), Fits: true,
 				Reason: "not checked: " + cmp.Or(w.EnvironmentsErr, "the target does not show it")})
 			continue
 		}

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"pgregory.net/rapid"
 
@@ -216,7 +216,7 @@ func TestRepeat(t *testing.T) {
 		"it is 2 arrays":    split,
 		"the plan has 2":    planned{text: work(array, `{ "name": "b" }`)}.mustBuild(t),
 		"the plan has 3":    {Jobs: []*Job{one.Jobs[0], split.Jobs[0], one.Jobs[0]}}, // of other files, and of one name
-		"job definition":    {Jobs: []*Job{{Name: "d", Register: &batch.RegisterJobDefinitionInput{}}}},
+		"job definition":    {Jobs: []*Job{{Name: "d", Register: &awsbatch.RegisterJobDefinitionInput{}}}},
 	} {
 		if p, err := Repeat(of, 3); p != nil || err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)

@@ -3,10 +3,11 @@ package plan
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/batch"
 )
 
 // World is what a target said of the things that a plan touches, at one moment.
@@ -61,7 +62,7 @@ func (j *Job) definitionWord() string {
 	if j.Register != nil {
 		return aws.ToString(j.Register.JobDefinitionName)
 	}
-	return DefinitionName(aws.ToString(j.Submit.JobDefinition))
+	return batch.Name(aws.ToString(j.Submit.JobDefinition))
 }
 
 // QueueNames returns the queues that the plan submits to, each once.
@@ -91,7 +92,7 @@ func (w *World) EnvironmentNames() []string {
 // queue finds a queue by name or ARN.
 func (w *World) queue(word string) (types.JobQueueDetail, bool) {
 	i := slices.IndexFunc(w.Queues, func(q types.JobQueueDetail) bool {
-		return aws.ToString(q.JobQueueArn) == word || aws.ToString(q.JobQueueName) == lastPart(word)
+		return aws.ToString(q.JobQueueArn) == word || aws.ToString(q.JobQueueName) == batch.Name(word)
 	})
 	if i < 0 {
 		return types.JobQueueDetail{}, false
@@ -102,7 +103,7 @@ func (w *World) queue(word string) (types.JobQueueDetail, bool) {
 // environment finds a compute environment by name or ARN.
 func (w *World) environment(word string) (types.ComputeEnvironmentDetail, bool) {
 	i := slices.IndexFunc(w.Environments, func(e types.ComputeEnvironmentDetail) bool {
-		return aws.ToString(e.ComputeEnvironmentArn) == word || aws.ToString(e.ComputeEnvironmentName) == lastPart(word)
+		return aws.ToString(e.ComputeEnvironmentArn) == word || aws.ToString(e.ComputeEnvironmentName) == batch.Name(word)
 	})
 	if i < 0 {
 		return types.ComputeEnvironmentDetail{}, false
@@ -124,17 +125,6 @@ func inOrder(q types.JobQueueDetail) []string {
 	return names
 }
 
-// lastPart is the name at the end of an ARN, or the word itself.
-func lastPart(word string) string { return word[strings.LastIndexByte(word, '/')+1:] }
-
-// account is the account in an ARN; "" if it is none.
-func account(arn string) string {
-	if parts := strings.SplitN(arn, ":", 6); len(parts) == 6 {
-		return parts[4]
-	}
-	return ""
-}
-
 // Account returns the AWS account, as the ARNs that the target answered with name
 // it; "" if it has not named any.
 func (w *World) Account() string {
@@ -142,13 +132,13 @@ func (w *World) Account() string {
 		return ""
 	}
 	for _, q := range w.Queues {
-		if a := account(aws.ToString(q.JobQueueArn)); a != "" {
+		if a := batch.Account(aws.ToString(q.JobQueueArn)); a != "" {
 			return a
 		}
 	}
 	for _, d := range w.Definitions {
 		if d.Newest != nil {
-			return account(aws.ToString(d.Newest.JobDefinitionArn))
+			return batch.Account(aws.ToString(d.Newest.JobDefinitionArn))
 		}
 	}
 	return ""

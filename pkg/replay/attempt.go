@@ -12,6 +12,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/batch"
 )
 
 // Attempt is an attempt that has ended and can run again.
@@ -64,7 +66,7 @@ func Of(job types.JobDetail, attempt int, o Options) (*Attempt, error) {
 		return nil, err
 	}
 	a := &Attempt{Job: aws.ToString(job.JobId), Name: aws.ToString(job.JobName), Number: number, Attempts: len(job.Attempts),
-		Queue: lastPart(aws.ToString(job.JobQueue)), Index: -1, Container: properties(job.Container), Command: o.Command, Original: job.Attempts[number-1]}
+		Queue: batch.Name(aws.ToString(job.JobQueue)), Index: -1, Container: properties(job.Container), Command: o.Command, Original: job.Attempts[number-1]}
 	a.ComputeEnvironment = environmentOf(a.Original.Container)
 	if p := job.ArrayProperties; p != nil && p.Index != nil {
 		a.Index = int(*p.Index)

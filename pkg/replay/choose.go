@@ -8,6 +8,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/batch"
 )
 
 // Split reads JOB, JOB:index, JOB#attempt and JOB:index#attempt. job is what stands
@@ -48,7 +50,7 @@ func runnable(job *types.JobDetail) error {
 
 // choose is the number of the attempt that is meant.
 func choose(job *types.JobDetail, attempt int) (int, error) {
-	id, over := aws.ToString(job.JobId), job.Status == types.JobStatusSucceeded || job.Status == types.JobStatusFailed
+	id, over := aws.ToString(job.JobId), batch.HasEnded(job.Status)
 	var ended []int
 	for i, a := range job.Attempts {
 		if over || a.StoppedAt != nil {

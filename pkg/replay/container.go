@@ -81,6 +81,3 @@ func environmentOf(c *types.AttemptContainerDetail) string {
 	}
 	return ""
 }
-
-// lastPart is the name at the end of an ARN; what is no ARN is a name already.
-func lastPart(arn string) string { return arn[strings.LastIndex(arn, "/")+1:] }

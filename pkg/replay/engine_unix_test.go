@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -55,7 +55,7 @@ func key(a local.Attempt) string {
 	return a.Job
 }
 
-func openEngine(t *testing.T, x local.Executor) (*local.Engine, *batch.Client) {
+func openEngine(t *testing.T, x local.Executor) (*local.Engine, *awsbatch.Client) {
 	t.Helper()
 	e, err := local.Open(local.Options{Dir: filepath.Join(t.TempDir(), "state"), Executor: x, VCPUs: 4, MemoryMiB: 4096, GPUs: []string{}})
 	if err != nil {
@@ -66,7 +66,7 @@ func openEngine(t *testing.T, x local.Executor) (*local.Engine, *batch.Client) {
 			t.Error(err)
 		}
 	})
-	return e, batch.NewFromConfig(e.Config(""))
+	return e, awsbatch.NewFromConfig(e.Config(""))
 }
 
 // program prints what it was given, and fails in its first attempt.
@@ -78,7 +78,7 @@ test "$AWS_BATCH_JOB_ATTEMPT" -gt 1 || exit 3`
 func TestAsTheEngineRanIt(t *testing.T) {
 	x := newKept()
 	engine, c := openEngine(t, x)
-	definition := &batch.RegisterJobDefinitionInput{JobDefinitionName: aws.String("work"), Type: types.JobDefinitionTypeContainer,
+	definition := &awsbatch.RegisterJobDefinitionInput{JobDefinitionName: aws.String("work"), Type: types.JobDefinitionTypeContainer,
 		RetryStrategy: &types.RetryStrategy{Attempts: aws.Int32(2)}, Timeout: &types.JobTimeout{AttemptDurationSeconds: aws.Int32(600)}, Parameters: map[string]string{"word": "one"},
 		ContainerProperties: &types.ContainerProperties{Image: aws.String("busybox:1"), Command: []string{"sh", "-c", program, "sh", "Ref::word"},
 			Environment:          []types.KeyValuePair{{Name: aws.String("GREETING"), Value: aws.String("hello")}},
@@ -87,7 +87,7 @@ func TestAsTheEngineRanIt(t *testing.T) {
 	if _, err := c.RegisterJobDefinition(t.Context(), definition); err != nil {
 		t.Fatal(err)
 	}
-	out, err := c.SubmitJob(t.Context(), &batch.SubmitJobInput{JobName: aws.String("job"), JobQueue: aws.String("default"), JobDefinition: aws.String("work"),
+	out, err := c.SubmitJob(t.Context(), &awsbatch.SubmitJobInput{JobName: aws.String("job"), JobQueue: aws.String("default"), JobDefinition: aws.String("work"),
 		ArrayProperties: &types.ArrayProperties{Size: aws.Int32(3)}, Parameters: map[string]string{"word": "two words"},
 		ContainerOverrides: &types.ContainerOverrides{Environment: []types.KeyValuePair{{Name: aws.String("GREETING"), Value: aws.String("good\nday")}}}})
 	if err != nil {
@@ -128,9 +128,9 @@ func TestAsTheEngineRanIt(t *testing.T) {
 	}
 }
 
-func describe(t *testing.T, c *batch.Client, id string) types.JobDetail {
+func describe(t *testing.T, c *awsbatch.Client, id string) types.JobDetail {
 	t.Helper()
-	out, err := c.DescribeJobs(t.Context(), &batch.DescribeJobsInput{Jobs: []string{id}})
+	out, err := c.DescribeJobs(t.Context(), &awsbatch.DescribeJobsInput{Jobs: []string{id}})
 	if err != nil || len(out.Jobs) != 1 {
 		t.Fatalf("describe %s: %v", id, err)
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"github.com/google/go-cmp/cmp"
 
@@ -19,12 +19,12 @@ import (
 // the SDK's output types have beyond its input types.
 func TestDescriptionsAreComplete(t *testing.T) {
 	printed := map[Kind][2]reflect.Type{
-		KindJobDefinition:      {reflect.TypeFor[types.JobDefinition](), reflect.TypeFor[batch.RegisterJobDefinitionInput]()},
-		KindJobQueue:           {reflect.TypeFor[types.JobQueueDetail](), reflect.TypeFor[batch.CreateJobQueueInput]()},
-		KindComputeEnvironment: {reflect.TypeFor[types.ComputeEnvironmentDetail](), reflect.TypeFor[batch.CreateComputeEnvironmentInput]()},
-		KindSchedulingPolicy:   {reflect.TypeFor[types.SchedulingPolicyDetail](), reflect.TypeFor[batch.CreateSchedulingPolicyInput]()},
-		KindConsumableResource: {reflect.TypeFor[batch.DescribeConsumableResourceOutput](), reflect.TypeFor[batch.CreateConsumableResourceInput]()},
-		KindSubmitJob:          {reflect.TypeFor[types.JobDetail](), reflect.TypeFor[batch.SubmitJobInput]()},
+		KindJobDefinition:      {reflect.TypeFor[types.JobDefinition](), reflect.TypeFor[awsbatch.RegisterJobDefinitionInput]()},
+		KindJobQueue:           {reflect.TypeFor[types.JobQueueDetail](), reflect.TypeFor[awsbatch.CreateJobQueueInput]()},
+		KindComputeEnvironment: {reflect.TypeFor[types.ComputeEnvironmentDetail](), reflect.TypeFor[awsbatch.CreateComputeEnvironmentInput]()},
+		KindSchedulingPolicy:   {reflect.TypeFor[types.SchedulingPolicyDetail](), reflect.TypeFor[awsbatch.CreateSchedulingPolicyInput]()},
+		KindConsumableResource: {reflect.TypeFor[awsbatch.DescribeConsumableResourceOutput](), reflect.TypeFor[awsbatch.CreateConsumableResourceInput]()},
+		KindSubmitJob:          {reflect.TypeFor[types.JobDetail](), reflect.TypeFor[awsbatch.SubmitJobInput]()},
 	}
 	for _, d := range descriptions {
 		out, in := printed[d.kind][0], printed[d.kind][1]

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/catalog"
@@ -33,7 +33,7 @@ func (v *Verifier) queue(ctx context.Context, name string) *queue {
 	}
 	q := &queue{}
 	v.queues[name] = q
-	out, err := v.batch.DescribeJobQueues(ctx, &batch.DescribeJobQueuesInput{JobQueues: []string{name}})
+	out, err := v.batch.DescribeJobQueues(ctx, &awsbatch.DescribeJobQueuesInput{JobQueues: []string{name}})
 	if err != nil || len(out.JobQueues) == 0 {
 		q.err, q.environmentsErr = err, errors.New("the job queue is not known")
 		return q
@@ -43,7 +43,7 @@ func (v *Verifier) queue(ctx context.Context, name string) *queue {
 	for _, o := range q.detail.ComputeEnvironmentOrder {
 		names = append(names, aws.ToString(o.ComputeEnvironment))
 	}
-	found, err := v.batch.DescribeComputeEnvironments(ctx, &batch.DescribeComputeEnvironmentsInput{ComputeEnvironments: names})
+	found, err := v.batch.DescribeComputeEnvironments(ctx, &awsbatch.DescribeComputeEnvironmentsInput{ComputeEnvironments: names})
 	if q.environmentsErr = err; err == nil {
 		q.environments = found.ComputeEnvironments
 	}
@@ -187,7 +187,7 @@ func checkConsumables(ctx context.Context, v *Verifier, j *job) (results []Resul
 	for c := range list.Children() {
 		name := c.Get("consumableResource").Str()
 		asked, _ := c.Get("quantity").Int()
-		out, err := v.batch.DescribeConsumableResource(ctx, &batch.DescribeConsumableResourceInput{ConsumableResource: &name})
+		out, err := v.batch.DescribeConsumableResource(ctx, &awsbatch.DescribeConsumableResourceInput{ConsumableResource: &name})
 		r := Result{}
 		switch {
 		case err != nil && strings.Contains(err.Error(), "not exist"):

@@ -10,10 +10,11 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"github.com/aws/smithy-go"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
@@ -78,7 +79,7 @@ type Verifier struct {
 	// Types knows instance types; nil is the catalogue that batchctl carries.
 	Types *catalog.Catalog
 
-	batch *batch.Client
+	batch *awsbatch.Client
 	rpc   *rpc.Client
 
 	queues map[string]*queue
@@ -87,7 +88,7 @@ type Verifier struct {
 
 // New returns a verifier for the account and Region that cfg leads to.
 func New(cfg aws.Config) *Verifier {
-	return &Verifier{batch: batch.NewFromConfig(cfg), rpc: rpc.New(cfg),
+	return &Verifier{batch: awsbatch.NewFromConfig(cfg), rpc: rpc.New(cfg),
 		queues: map[string]*queue{}, known: map[string]Result{}}
 }
 
@@ -240,9 +241,8 @@ func checkDefinition(ctx context.Context, v *Verifier, j *job) []Result {
 // definition finds the active definition that a submission names: by ARN, by
 // name:revision, or by name for the newest.
 func (v *Verifier) definition(ctx context.Context, word string) (*types.JobDefinition, error) {
-	name := word[strings.LastIndexByte(word, '/')+1:]
-	base, revision, _ := strings.Cut(name, ":")
-	in := &batch.DescribeJobDefinitionsInput{JobDefinitionName: &base, Status: aws.String("ACTIVE")}
+	base, revision := batch.SplitRevision(word)
+	in := &awsbatch.DescribeJobDefinitionsInput{JobDefinitionName: &base, Status: aws.String("ACTIVE")}
 	var newest *types.JobDefinition
 	for {
 		out, err := v.batch.DescribeJobDefinitions(ctx, in)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/plan"
@@ -38,11 +38,11 @@ func (s services) Do(r *http.Request) (*http.Response, error) {
 
 func planned() *plan.Plan {
 	return &plan.Plan{Jobs: []*plan.Job{{Name: "train",
-		Register: &batch.RegisterJobDefinitionInput{JobDefinitionName: aws.String("train"), Type: types.JobDefinitionTypeContainer, ContainerProperties: &types.ContainerProperties{
+		Register: &awsbatch.RegisterJobDefinitionInput{JobDefinitionName: aws.String("train"), Type: types.JobDefinitionTypeContainer, ContainerProperties: &types.ContainerProperties{
 			Image: aws.String("1.dkr.ecr.eu-central-1.amazonaws.com/x:1"), JobRoleArn: aws.String("arn:aws:iam::1:role/r"), Secrets: []types.Secret{{Name: aws.String("K"), ValueFrom: aws.String("k")}},
 			LogConfiguration:     &types.LogConfiguration{LogDriver: types.LogDriverAwslogs, Options: map[string]string{"awslogs-group": "g"}},
 			ResourceRequirements: []types.ResourceRequirement{{Type: types.ResourceTypeVcpu, Value: aws.String("2")}, {Type: types.ResourceTypeMemory, Value: aws.String("1024")}}}},
-		Submit: &batch.SubmitJobInput{JobName: aws.String("train"), JobQueue: aws.String("q"), JobDefinition: aws.String("train")}}}}
+		Submit: &awsbatch.SubmitJobInput{JobName: aws.String("train"), JobQueue: aws.String("q"), JobDefinition: aws.String("train")}}}}
 }
 
 func outcomes(t *testing.T, s services, p *plan.Plan) map[string]Result {

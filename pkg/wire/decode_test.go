@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"github.com/google/go-cmp/cmp"
 )
@@ -49,7 +49,7 @@ func TestUnmarshalRefuses(t *testing.T) {
 		{`{"jobName":` + deep, "jobName", "must be a string, not an array"},
 		{deep, "", "must be an object, not an array"},
 	} {
-		var in batch.SubmitJobInput
+		var in awsbatch.SubmitJobInput
 		err := Unmarshal([]byte(c.in), &in)
 		e, ok := errors.AsType[*Error](err)
 		if !ok || e.Path != c.path || !strings.HasPrefix(e.Message, c.message) {
@@ -59,13 +59,13 @@ func TestUnmarshalRefuses(t *testing.T) {
 }
 
 func TestUnmarshalAccepts(t *testing.T) {
-	got := batch.SubmitJobInput{}
+	got := awsbatch.SubmitJobInput{}
 	text := ` {"jobName": "a \\ud83d \ud83d\ude00 \u0041", "tags": {"A": "1", "a": "2", "null": null}, "timeout": null,
 		"dependsOn": [], "arrayProperties": {"size": -0}, "containerOverrides": {"command": ["\\\\u"], "environment": []}} `
 	if err := Unmarshal([]byte(text), &got); err != nil {
 		t.Fatal(err)
 	}
-	want := batch.SubmitJobInput{
+	want := awsbatch.SubmitJobInput{
 		JobName:         aws.String(`a \ud83d ` + "\U0001F600 A"),
 		Tags:            map[string]string{"A": "1", "a": "2"},
 		DependsOn:       []types.JobDependency{},
@@ -79,7 +79,7 @@ func TestUnmarshalAccepts(t *testing.T) {
 }
 
 func TestUnmarshalNeedsAPointer(t *testing.T) {
-	for _, v := range []any{nil, batch.SubmitJobInput{}, (*batch.SubmitJobInput)(nil)} {
+	for _, v := range []any{nil, awsbatch.SubmitJobInput{}, (*awsbatch.SubmitJobInput)(nil)} {
 		if err := Unmarshal([]byte("{}"), v); err == nil {
 			t.Errorf("Unmarshal into %T: no error", v)
 		}
@@ -91,10 +91,10 @@ func TestMarshal(t *testing.T) {
 		in   any
 		want string
 	}{
-		{batch.SubmitJobInput{}, `{}`},
-		{&batch.SubmitJobInput{JobName: aws.String(""), DependsOn: []types.JobDependency{}, Tags: map[string]string{}},
+		{awsbatch.SubmitJobInput{}, `{}`},
+		{&awsbatch.SubmitJobInput{JobName: aws.String(""), DependsOn: []types.JobDependency{}, Tags: map[string]string{}},
 			`{"dependsOn":[],"jobName":"","tags":{}}`},
-		{batch.SubmitJobInput{Tags: map[string]string{"b": "<&>", "a": "\xff", "B": "\n"}},
+		{awsbatch.SubmitJobInput{Tags: map[string]string{"b": "<&>", "a": "\xff", "B": "\n"}},
 			`{"tags":{"B":"\n","a":"` + "\ufffd" + `","b":"<&>"}}`},
 		{types.JobDetail{Status: types.JobStatusRunnable, CreatedAt: aws.Int64(1 << 60), IsCancelled: aws.Bool(false)},
 			`{"status":"RUNNABLE","createdAt":1152921504606846976,"isCancelled":false}`},
@@ -119,7 +119,7 @@ func sameJSON(a, b string) bool {
 func TestMarshalRefuses(t *testing.T) {
 	nan := float32(0)
 	nan /= nan
-	for _, v := range []any{nil, (*batch.SubmitJobInput)(nil), make(chan int), struct{ B []uint8 }{[]uint8{1}},
+	for _, v := range []any{nil, (*awsbatch.SubmitJobInput)(nil), make(chan int), struct{ B []uint8 }{[]uint8{1}},
 		types.ShareAttributes{WeightFactor: &nan}} {
 		if got, err := Marshal(v); err == nil {
 			t.Errorf("Marshal(%T) = %s, want an error", v, got)
@@ -128,7 +128,7 @@ func TestMarshalRefuses(t *testing.T) {
 }
 
 func TestMarshalIsDeterministic(t *testing.T) {
-	in := batch.SubmitJobInput{Parameters: map[string]string{}}
+	in := awsbatch.SubmitJobInput{Parameters: map[string]string{}}
 	for _, k := range strings.Split("q w e r t y u i o p a s d f g", " ") {
 		in.Parameters[k] = k
 	}
@@ -220,7 +220,7 @@ func FuzzUnmarshal(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		for _, v := range []any{new(batch.SubmitJobInput), new(batch.RegisterJobDefinitionInput), new(batch.CreateSchedulingPolicyInput)} {
+		for _, v := range []any{new(awsbatch.SubmitJobInput), new(awsbatch.RegisterJobDefinitionInput), new(awsbatch.CreateSchedulingPolicyInput)} {
 			if Unmarshal(data, v) != nil {
 				continue
 			}

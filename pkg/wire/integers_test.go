@@ -6,7 +6,7 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"pgregory.net/rapid"
 )
 
@@ -73,7 +73,7 @@ func TestNamesOfTimes(t *testing.T) {
 			walk(kind)
 		}
 	}
-	client := reflect.TypeFor[*batch.Client]()
+	client := reflect.TypeFor[*awsbatch.Client]()
 	for i := range client.NumMethod() {
 		if method := client.Method(i).Type; method.NumOut() == 2 {
 			walk(method.Out(0))

@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
 	"github.com/aws/smithy-go/middleware"
 	"github.com/google/go-cmp/cmp"
@@ -35,7 +35,7 @@ func (f roundTrip) Do(r *http.Request) (*http.Response, error) { return f(r) }
 
 func batchOperations(t *testing.T) []operation {
 	t.Helper()
-	client := batch.New(batch.Options{
+	client := awsbatch.New(awsbatch.Options{
 		Region:      "us-east-1",
 		Credentials: aws.AnonymousCredentials{},
 		Retryer:     aws.NopRetryer{},
@@ -56,7 +56,7 @@ func batchOperations(t *testing.T) []operation {
 		}
 		call := func(in any, do roundTrip) (any, error) {
 			result := method.Call([]reflect.Value{reflect.ValueOf(context.Background()), reflect.ValueOf(in),
-				reflect.ValueOf(func(o *batch.Options) { o.HTTPClient = do })})
+				reflect.ValueOf(func(o *awsbatch.Options) { o.HTTPClient = do })})
 			err, _ := result[1].Interface().(error)
 			return result[0].Interface(), err
 		}

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
 	logtypes "github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs/types"
@@ -57,19 +57,19 @@ func TestRoutes(t *testing.T) {
 }
 
 func TestHandle(t *testing.T) {
-	describe := Handle(func(_ context.Context, in *batch.DescribeJobsInput) (*batch.DescribeJobsOutput, error) {
+	describe := Handle(func(_ context.Context, in *awsbatch.DescribeJobsInput) (*awsbatch.DescribeJobsOutput, error) {
 		switch in.Jobs[0] {
 		case "refused":
 			return nil, fmt.Errorf("look up: %w", ClientException("jobs: %d is too many", 101))
 		case "broken":
 			return nil, errors.New("disk full")
 		}
-		return &batch.DescribeJobsOutput{Jobs: []types.JobDetail{{JobId: &in.Jobs[0]}}}, nil
+		return &awsbatch.DescribeJobsOutput{Jobs: []types.JobDetail{{JobId: &in.Jobs[0]}}}, nil
 	})
-	client := batch.New(batch.Options{Region: "us-east-1", Credentials: aws.AnonymousCredentials{},
+	client := awsbatch.New(awsbatch.Options{Region: "us-east-1", Credentials: aws.AnonymousCredentials{},
 		Retryer: aws.NopRetryer{}, HTTPClient: served(describe)})
-	ask := func(id string) (*batch.DescribeJobsOutput, error) {
-		return client.DescribeJobs(t.Context(), &batch.DescribeJobsInput{Jobs: []string{id}})
+	ask := func(id string) (*awsbatch.DescribeJobsOutput, error) {
+		return client.DescribeJobs(t.Context(), &awsbatch.DescribeJobsInput{Jobs: []string{id}})
 	}
 	if out, err := ask("x"); err != nil || *out.Jobs[0].JobId != "x" {
 		t.Errorf("got %v, %v", out, err)
@@ -85,7 +85,7 @@ func TestHandle(t *testing.T) {
 }
 
 func TestHandleBadRequest(t *testing.T) {
-	h := Handle(func(context.Context, *batch.SubmitJobInput) (*batch.SubmitJobOutput, error) {
+	h := Handle(func(context.Context, *awsbatch.SubmitJobInput) (*awsbatch.SubmitJobOutput, error) {
 		t.Error("called with a bad request")
 		return nil, nil
 	})
@@ -110,11 +110,11 @@ func TestHandleLogs(t *testing.T) {
 }
 
 func TestUndeclaredFault(t *testing.T) {
-	client := batch.New(batch.Options{Region: "us-east-1", Credentials: aws.AnonymousCredentials{}, Retryer: aws.NopRetryer{},
+	client := awsbatch.New(awsbatch.Options{Region: "us-east-1", Credentials: aws.AnonymousCredentials{}, Retryer: aws.NopRetryer{},
 		HTTPClient: served(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			_ = WriteFault(w, &Fault{Type: "TooManyRequestsException", Status: 429, Message: "slow down"})
 		}))})
-	_, err := client.DescribeJobs(t.Context(), &batch.DescribeJobsInput{Jobs: []string{"x"}})
+	_, err := client.DescribeJobs(t.Context(), &awsbatch.DescribeJobsInput{Jobs: []string{"x"}})
 	if e, ok := errors.AsType[smithy.APIError](err); !ok || e.ErrorCode() != "TooManyRequestsException" || e.ErrorMessage() != "slow down" {
 		t.Errorf("got %v", err)
 	}

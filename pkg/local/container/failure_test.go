@@ -16,7 +16,7 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
@@ -133,7 +133,7 @@ func testFullState(t *testing.T, program string) {
 }
 
 // ended is a job at its end.
-func ended(t *testing.T, client *batch.Client, id string) (job types.JobDetail) {
+func ended(t *testing.T, client *awsbatch.Client, id string) (job types.JobDetail) {
 	t.Helper()
 	eventually(t, "the job ends", func() bool {
 		var err error
@@ -238,7 +238,7 @@ func testTask(t *testing.T, program string) {
 	}
 	main := part("main", true, "/job", "exit", "0")
 	main.DependsOn = []types.TaskContainerDependency{{ContainerName: aws.String("side"), Condition: aws.String("START")}}
-	id, err := register(t.Context(), client, &batch.RegisterJobDefinitionInput{
+	id, err := register(t.Context(), client, &awsbatch.RegisterJobDefinitionInput{
 		JobDefinitionName: aws.String("task"), Type: types.JobDefinitionTypeContainer,
 		EcsProperties: &types.EcsProperties{TaskProperties: []types.EcsTaskProperties{{
 			Containers: []types.TaskContainerProperties{main, part("side", false, "/job", "wait")}}}}})

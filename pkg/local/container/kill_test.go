@@ -11,14 +11,14 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/local"
 )
 
 // openEngine opens an engine on dir that runs containers.
-func openEngine(ctx context.Context, dir, program string) (*local.Engine, *batch.Client, error) {
+func openEngine(ctx context.Context, dir, program string) (*local.Engine, *awsbatch.Client, error) {
 	x, err := New(ctx, Options{Program: program, Dir: dir})
 	if err != nil {
 		return nil, nil, err
@@ -27,7 +27,7 @@ func openEngine(ctx context.Context, dir, program string) (*local.Engine, *batch
 	if err != nil {
 		return nil, nil, err
 	}
-	return engine, batch.NewFromConfig(engine.Config(dir)), nil
+	return engine, awsbatch.NewFromConfig(engine.Config(dir)), nil
 }
 
 // stateDir is a directory that an engine takes for its state.
@@ -41,11 +41,11 @@ func stateDir(t *testing.T) string {
 }
 
 // submit sends the engine a job of one container.
-func submit(ctx context.Context, c *batch.Client, command ...string) (id string, err error) {
+func submit(ctx context.Context, c *awsbatch.Client, command ...string) (id string, err error) {
 	requirement := func(kind types.ResourceType, value string) types.ResourceRequirement {
 		return types.ResourceRequirement{Type: kind, Value: &value}
 	}
-	return register(ctx, c, &batch.RegisterJobDefinitionInput{
+	return register(ctx, c, &awsbatch.RegisterJobDefinitionInput{
 		JobDefinitionName: aws.String("test"), Type: types.JobDefinitionTypeContainer,
 		ContainerProperties: &types.ContainerProperties{Image: aws.String(testImage), Command: command,
 			ResourceRequirements: []types.ResourceRequirement{requirement(types.ResourceTypeVcpu, "1"), requirement(types.ResourceTypeMemory, "64")}},
@@ -53,12 +53,12 @@ func submit(ctx context.Context, c *batch.Client, command ...string) (id string,
 }
 
 // register registers a definition and submits a job of it.
-func register(ctx context.Context, c *batch.Client, in *batch.RegisterJobDefinitionInput) (id string, err error) {
+func register(ctx context.Context, c *awsbatch.Client, in *awsbatch.RegisterJobDefinitionInput) (id string, err error) {
 	definition, err := c.RegisterJobDefinition(ctx, in)
 	if err != nil {
 		return "", err
 	}
-	job, err := c.SubmitJob(ctx, &batch.SubmitJobInput{JobName: aws.String("test"), JobQueue: aws.String("default"),
+	job, err := c.SubmitJob(ctx, &awsbatch.SubmitJobInput{JobName: aws.String("test"), JobQueue: aws.String("default"),
 		JobDefinition: definition.JobDefinitionArn})
 	if err != nil {
 		return "", err
@@ -66,8 +66,8 @@ func register(ctx context.Context, c *batch.Client, in *batch.RegisterJobDefinit
 	return *job.JobId, nil
 }
 
-func describe(ctx context.Context, c *batch.Client, id string) (types.JobDetail, error) {
-	out, err := c.DescribeJobs(ctx, &batch.DescribeJobsInput{Jobs: []string{id}})
+func describe(ctx context.Context, c *awsbatch.Client, id string) (types.JobDetail, error) {
+	out, err := c.DescribeJobs(ctx, &awsbatch.DescribeJobsInput{Jobs: []string{id}})
 	if err != nil || len(out.Jobs) != 1 {
 		return types.JobDetail{}, fmt.Errorf("describe %s: %v", id, err)
 	}

@@ -1,0 +1,30 @@
+package batch
+
+import "strings"
+
+// IsARN reports whether a text is an Amazon Resource Name, and not a name.
+func IsARN(text string) bool { return strings.HasPrefix(text, "arn:") }
+
+// Name returns the name at the end of an ARN (with the revision of a job definition, or the id of a job),
+// and any other text unchanged.
+func Name(text string) string {
+	if !IsARN(text) {
+		return text
+	}
+	return text[strings.LastIndexByte(text, '/')+1:]
+}
+
+// Account returns the account in an ARN; "" if there is none.
+func Account(arn string) string {
+	if parts := strings.SplitN(arn, ":", 6); len(parts) == 6 {
+		return parts[4]
+	}
+	return ""
+}
+
+// SplitRevision returns the name and the revision of a job definition, given as an ARN, as NAME:REVISION or
+// as NAME. The revision is then "".
+func SplitRevision(definition string) (name, revision string) {
+	name, revision, _ = strings.Cut(Name(definition), ":")
+	return name, revision
+}
