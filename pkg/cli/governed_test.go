@@ -33,6 +33,9 @@ func TestSameProblemsInEveryCommand(t *testing.T) {
 		want := problem.FindAllString(out, -1)
 		for _, command := range [][]string{{"plan", "--offline"}, {"submit", "--dry-run"}, {"cost"}} {
 			got, _, errors := run(command...)
+			if got == ExitUsage && strings.Contains(errors, ", not a job file") {
+				continue // it refuses the documents before their problems
+			}
 			if code == ExitProblem && got != ExitProblem {
 				t.Errorf("%s: exit %d, validate %d:\n%s\n%s", command, got, code, errors, story)
 			}

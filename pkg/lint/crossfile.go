@@ -45,6 +45,9 @@ func crossRules() []*Rule {
 				}
 				return
 			}
+			// A definition that a job file has for itself is not one to submit by name.
+			known = maps.Clone(known)
+			maps.DeleteFunc(known, func(_ string, list []Job) bool { return list[0].Submit != nil })
 			switch near := typo(name, maps.Keys(known)); {
 			case near != "":
 				s.Report(fmt.Sprintf("no file registers the job definition %s", quote(name)), "did you mean "+quote(near)+"?", n)
