@@ -21,6 +21,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -43,6 +44,8 @@ type account struct {
 	deleted []string
 	// before is asked of each call to moto; an answer that is not nil takes its place.
 	before func(operation string) func(http.ResponseWriter)
+	// described is called, and set to nil, when jobs are asked for; the question then has no answer.
+	described func()
 }
 
 // start starts a program that ends with the test, and waits until an address answers.
@@ -157,7 +160,7 @@ func newAccount(t *testing.T, bin string, gpus int) *account {
 		a.environ = append(a.environ, m[1]+"="+m[2])
 	}
 	a.environ = append(a.environ, "AWS_REGION=us-east-1", "AWS_ENDPOINT_URL="+a.between("http://"+moto),
-		"AWS_ENDPOINT_URL_BATCH=http://"+engine, "AWS_ENDPOINT_URL_CLOUDWATCH_LOGS="+a.logs("http://"+engine))
+		"AWS_ENDPOINT_URL_BATCH="+a.batch("http://"+engine), "AWS_ENDPOINT_URL_CLOUDWATCH_LOGS="+a.logs("http://"+engine))
 	a.python(`
 import boto3, os
 batch = boto3.client("batch", endpoint_url=os.environ["AWS_ENDPOINT_URL_BATCH"], region_name="us-east-1")
@@ -242,6 +245,32 @@ func (a *account) logs(engine string) string {
 	return server.URL
 }
 
+// batch stands before the engine's AWS Batch.
+func (a *account) batch(engine string) string {
+	to, err := url.Parse(engine)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	pass := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to); r.Out.Host = r.In.Host }} // the host is signed
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/v1/describejobs" {
+			a.mu.Lock()
+			described := a.described
+			a.described = nil
+			a.mu.Unlock()
+			if described != nil {
+				_, _ = io.Copy(io.Discard, r.Body) // a server notices that its client has gone once it has read the question
+				described()
+				<-r.Context().Done()
+				return
+			}
+		}
+		pass.ServeHTTP(w, r)
+	}))
+	a.t.Cleanup(server.Close)
+	return server.URL
+}
+
 // types runs a command line that has to end with a code.
 func (a *account) types(code int, line string) (out, said string) {
 	a.t.Helper()
@@ -257,7 +286,8 @@ func (a *account) types(code int, line string) (out, said string) {
 	return stdout.String(), stderr.String()
 }
 
-// interrupts runs a command line and sends SIGINT once it says a text; it has to end with 130.
+// interrupts runs a command line and sends SIGINT once it says a text, or once it asks how its
+// jobs are where the text is whileJobsRun; it has to end with 130.
 func (a *account) interrupts(line, at string) (said string) {
 	a.t.Helper()
 	cmd := a.command(filepath.Join(a.bin, "batchctl"), strings.Fields(line)...)
@@ -265,23 +295,32 @@ func (a *account) interrupts(line, at string) (said string) {
 	if err != nil {
 		a.t.Fatal(err)
 	}
+	var sent atomic.Bool
+	interrupt := func() {
+		sent.Store(true)
+		if err := cmd.Process.Signal(os.Interrupt); err != nil {
+			a.t.Error(err)
+		}
+	}
+	a.mu.Lock()
 	if err := cmd.Start(); err != nil {
+		a.mu.Unlock()
 		a.t.Fatal(err)
 	}
+	if at == whileJobsRun {
+		a.described = interrupt
+	}
+	a.mu.Unlock()
 	var all strings.Builder
-	sent := false
 	for lines := bufio.NewScanner(pipe); lines.Scan(); {
 		all.WriteString(lines.Text() + "\n")
-		if !sent && strings.Contains(lines.Text(), at) {
-			sent = true
-			if err := cmd.Process.Signal(os.Interrupt); err != nil {
-				a.t.Error(err)
-			}
+		if !sent.Load() && at != whileJobsRun && strings.Contains(lines.Text(), at) {
+			interrupt()
 		}
 	}
 	_ = cmd.Wait() // its code says it
-	if code := cmd.ProcessState.ExitCode(); code != 130 || !sent {
-		a.t.Fatalf("batchctl %s, interrupted at %q (%v): exit code %d\n%s", line, at, sent, code, &all)
+	if code := cmd.ProcessState.ExitCode(); code != 130 || !sent.Load() {
+		a.t.Fatalf("batchctl %s, interrupted at %q (%v): exit code %d\n%s", line, at, sent.Load(), code, &all)
 	}
 	return all.String()
 }
@@ -341,6 +380,10 @@ func (a *account) builder() string {
 // motoParameters are what moto lacks: a service-linked role, and lists as defaults.
 const motoParameters = " --parameter ServiceRoleArn=arn:aws:iam::123456789012:role/service --parameter PrivateSubnetCidrs=10.40.0.0/20,10.40.16.0/20"
 
+// whileJobsRun is no text of batchctl: jobs of a few milliseconds may end before it says
+// that they run.
+const whileJobsRun = "while jobs run"
+
 // small are sizes that a slow machine computes at once.
 const small = " --sizes 32,64 --image-sizes 64 --batch 1 --parameters repeats=1"
 
@@ -363,7 +406,7 @@ func TestQuickstart(t *testing.T) {
 	}
 
 	// Cut off after a stack, within the images, and while jobs run, it goes on each time.
-	for _, at := range []string{"stack trial-network: created", "stack trial-gpu-host: created", "building with podman", "image " + registry + "/team/batchctl-workloads:gpu-", "RUNNING"} {
+	for _, at := range []string{"stack trial-network: created", "stack trial-gpu-host: created", "building with podman", "image " + registry + "/team/batchctl-workloads:gpu-", whileJobsRun} {
 		said = a.interrupts(line, at)
 		a.wants(said, "quickstart")
 	}
