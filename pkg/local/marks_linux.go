@@ -79,7 +79,9 @@ func (m *marks) start(id string, begin func(*syscall.SysProcAttr) (int, error)) 
 	return &marked{m, id, inLimit}, err
 }
 
-func (m *marks) clear(id, _ string) error { return endMarked(id) }
+func (m *marks) clear(id, _ string) error {
+	return endMarked(id, false) // Run may wait for the attempt's first process, and needs its exit code
+}
 
 func (m *marks) close() error { return nil }
 
@@ -93,7 +95,7 @@ func (t *marked) place() string { return "" }
 
 func (t *marked) end() error {
 	if !t.inLimit || t.marks.left(markOf(t.id)) {
-		return endMarked(t.id)
+		return endMarked(t.id, true)
 	}
 	return nil
 }
@@ -194,8 +196,9 @@ const endTime = 30 * time.Second
 
 // endMarked kills every process of this user that has the mark of an attempt in its limit or its
 // environment, and returns when there is none. It takes more than one scan: processes
-// start others meanwhile.
-func endMarked(id string) error {
+// start others meanwhile. With reap it collects those that ended and became children of
+// this process.
+func endMarked(id string, reap bool) error {
 	mark, variable := markOf(id), []byte(attemptVariable+id)
 	ended := map[int]bool{} // those that a scan has seen
 	for deadline := time.Now().Add(endTime); ; time.Sleep(time.Millisecond) {
@@ -209,8 +212,9 @@ func endMarked(id string) error {
 			case (err != nil || limit.Cur != mark) && !hasVariable(pid, variable):
 				return false
 			case hasEnded(pid):
-				// Only as the init process of a container does the engine adopt such processes.
-				_, _ = syscall.Wait4(pid, nil, syscall.WNOHANG, nil)
+				if reap { // only as the init process of a container does the engine adopt them
+					_, _ = syscall.Wait4(pid, nil, syscall.WNOHANG, nil)
+				}
 				// It may have started another process since the scan read its number.
 				gone = !ended[pid]
 				ended[pid] = true
