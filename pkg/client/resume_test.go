@@ -406,11 +406,13 @@ func TestTooLarge(t *testing.T) {
 // killed holds nothing.
 func TestLockHolder(t *testing.T) {
 	if dir := os.Getenv("BATCHCTL_TEST_HOLDER"); dir != "" {
-		if _, _, err := (&Ledger{Dir: dir}).reopen("run"); err != nil {
+		log, _, err := (&Ledger{Dir: dir}).reopen("run")
+		if err != nil {
 			t.Fatal(err)
 		}
 		_ = os.WriteFile(filepath.Join(dir, "held"), nil, 0o600)
-		select {}
+		<-t.Context().Done() // until it is killed
+		_ = log.release()    // until here: a log that nothing refers to is closed with its lock
 	}
 	l := &Ledger{Dir: t.TempDir(), Target: here}
 	log, err := l.begin("run", nil, []line{worker(lineRun)})
