@@ -90,3 +90,23 @@ func TestStates(t *testing.T) {
 		}
 	}
 }
+
+// TestIsChild: moto_server lists children beside their array, without an index.
+func TestIsChild(t *testing.T) {
+	index := &types.ArrayPropertiesSummary{Index: aws.Int32(3)}
+	for name, c := range map[string]struct {
+		job  types.JobSummary
+		want bool
+	}{
+		"a job":               {types.JobSummary{JobId: aws.String("0c2e")}, false},
+		"an array":            {types.JobSummary{JobId: aws.String("0c2e"), ArrayProperties: &types.ArrayPropertiesSummary{Size: aws.Int32(4)}}, false},
+		"a child":             {types.JobSummary{JobId: aws.String("0c2e:3"), ArrayProperties: index}, true},
+		"a child by its id":   {types.JobSummary{JobId: aws.String("0c2e:3")}, true},
+		"a node of a job":     {types.JobSummary{JobId: aws.String("0c2e#1")}, false},
+		"a child by an index": {types.JobSummary{JobId: aws.String("0c2e"), ArrayProperties: index}, true},
+	} {
+		if got := IsChild(c.job); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}

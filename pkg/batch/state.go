@@ -19,9 +19,10 @@ func ArraySize(job types.JobDetail) int {
 }
 
 // IsChild reports whether a listed job is the child of an array. Some servers list children beside
-// their array.
+// their array, and not all of those give the index.
 func IsChild(job types.JobSummary) bool {
-	return job.ArrayProperties != nil && job.ArrayProperties.Index != nil
+	_, _, isChild := SplitChildID(aws.ToString(job.JobId))
+	return isChild || job.ArrayProperties != nil && job.ArrayProperties.Index != nil
 }
 
 // EndedChildren returns how many children of an array have ended.

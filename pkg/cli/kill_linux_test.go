@@ -11,10 +11,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -154,6 +156,13 @@ type doomed struct {
 	process  *os.Process // while it runs
 }
 
+// fatalf fails the test and ends the life, which may have a goroutine of its own.
+func (d *doomed) fatalf(format string, args ...any) {
+	d.t.Helper()
+	d.t.Errorf(format, args...)
+	runtime.Goexit()
+}
+
 // kill ends the program that runs.
 func (d *doomed) kill() { _ = d.process.Kill() }
 
@@ -199,7 +208,7 @@ func (d *doomed) run(argv ...string) (killed bool) {
 		return true
 	}
 	if err != nil {
-		d.t.Fatalf("%s, after a kill at %s: %v\n%s", strings.Join(argv, " "), d.killedAt, err, &said)
+		d.fatalf("%s, after a kill at %s: %v\n%s", strings.Join(argv, " "), d.killedAt, err, &said)
 	}
 	return false
 }
@@ -243,16 +252,42 @@ func (d *doomed) judge() {
 // writers are the system calls by which the program changes something.
 var writers = []string{"write", "fsync", "openat", "mkdirat", "unlinkat", "flock", "connect", "close"}
 
-// sweep tells do of each call at which a program can be killed, in turn.
-func sweep(do func(call string, n int) (killed bool)) (kills int) {
+// sweep calls do for each system call at which a program can be killed.
+func sweep(t *testing.T, do func(call string, n int) (killed bool)) {
+	t.Helper()
+	kills := 0
 	for range 3 { // strace counts the calls of a thread, and Go's threads differ
 		for _, call := range writers {
-			for n := 1; do(call, n); n++ {
-				kills++
-			}
+			kills += untilAlive(t, func(n int) bool { return do(call, n) })
 		}
 	}
-	return kills
+	t.Logf("%d kills", kills)
+	if kills < 20 {
+		t.Errorf("only %d kills", kills)
+	}
+}
+
+// untilAlive calls do with 1, 2, 3 and so on, until a program was not killed. A life is mostly
+// waiting, so several run at once.
+func untilAlive(t *testing.T, do func(n int) (killed bool)) (kills int) {
+	t.Helper()
+	const atOnce = 8
+	for n := 1; ; n += atOnce {
+		var lives sync.WaitGroup
+		var killed atomic.Int32
+		for i := range atOnce {
+			lives.Go(func() {
+				if do(n + i) {
+					killed.Add(1)
+				}
+			})
+		}
+		lives.Wait()
+		kills += int(killed.Load())
+		if killed.Load() < atOnce || t.Failed() {
+			return kills
+		}
+	}
 }
 
 // needStrace skips a test that kills at system calls, which takes minutes.
@@ -274,7 +309,7 @@ func life(t *testing.T, test func(d *doomed)) {
 // resume each job is there once.
 func TestKilledSubmit(t *testing.T) {
 	needStrace(t)
-	kills := sweep(func(call string, n int) (killed bool) {
+	sweep(t, func(call string, n int) (killed bool) {
 		life(t, func(d *doomed) {
 			killed = d.runKilled(call, n, d.submit())
 			d.recover()
@@ -282,22 +317,18 @@ func TestKilledSubmit(t *testing.T) {
 		})
 		return killed
 	})
-	t.Logf("%d kills", kills)
-	if kills < 20 {
-		t.Errorf("only %d kills", kills)
-	}
 }
 
 // TestKilledResume kills the resume of a submission that was killed between two of
 // its jobs.
 func TestKilledResume(t *testing.T) {
 	needStrace(t)
-	kills := sweep(func(call string, n int) (killed bool) {
+	sweep(t, func(call string, n int) (killed bool) {
 		life(t, func(d *doomed) {
 			d.remote.kill = d.kill
 			d.killedAt = "the first job"
 			if !d.run(append([]string{d.program}, d.submit()...)...) || len(d.remote.accepted(t)) != 1 {
-				t.Fatalf("accepted before the kill: %v", d.remote.accepted(t))
+				d.fatalf("accepted before the kill: %v", d.remote.accepted(t))
 			}
 			killed = d.runKilled(call, n, d.resume())
 			d.recover()
@@ -305,10 +336,6 @@ func TestKilledResume(t *testing.T) {
 		})
 		return killed
 	})
-	t.Logf("%d kills", kills)
-	if kills < 20 {
-		t.Errorf("only %d kills", kills)
-	}
 }
 
 // TestKilledAtRandom kills a submission after a random time, which needs no strace.
@@ -333,29 +360,26 @@ func TestKilledAtRandom(t *testing.T) {
 // kill, with nothing remembered, doubles jobs.
 func TestKilledWithoutLedger(t *testing.T) {
 	needStrace(t)
-	doubled := 0
-	for n := 1; ; n++ {
-		killed := false
+	var doubled atomic.Int32
+	untilAlive(t, func(n int) (killed bool) {
 		life(t, func(d *doomed) {
 			killed = d.runKilled("write", n, d.submit())
 			if err := os.RemoveAll(d.state()); err != nil {
-				t.Fatal(err)
+				d.fatalf("%v", err)
 			}
 			if killed {
 				d.run(append([]string{d.program}, d.submit()...)...)
 			}
 			for _, count := range d.remote.accepted(t) {
-				doubled += count - 1
+				doubled.Add(int32(count - 1))
 			}
 		})
-		if !killed {
-			break
-		}
-	}
-	if doubled == 0 {
+		return killed
+	})
+	if doubled.Load() == 0 {
 		t.Error("no job is doubled without a ledger")
 	}
-	t.Logf("%d jobs doubled", doubled)
+	t.Logf("%d jobs doubled", doubled.Load())
 }
 
 // TestInterruptedSubmit: Ctrl-C lets the call on its way finish, begins no other, and
