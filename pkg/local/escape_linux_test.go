@@ -147,13 +147,18 @@ func TestEscapesGetAway(t *testing.T) {
 			if name == "background" {
 				return // ends with the group
 			}
-			token := token()
-			defer endSurvivors(token)
-			p := process{trees: groupOnly{}}
-			runEscape(t, p, name, "exit 0", token, false)
-			if len(survivors(token)) == 0 {
-				t.Error("it ended with the process group")
+			// A process may still be in the group when that is killed, and a scan may miss one that
+			// lives for a moment: once in many tries is enough.
+			for range 20 {
+				token := token()
+				defer endSurvivors(token)
+				p := process{trees: groupOnly{}}
+				runEscape(t, p, name, "exit 0", token, false)
+				if len(survivors(token)) > 0 {
+					return
+				}
 			}
+			t.Error("it ended with the process group")
 		})
 	}
 }
