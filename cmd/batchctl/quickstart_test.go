@@ -187,13 +187,19 @@ func (a *account) python(script string) {
 	}
 }
 
-// between stands before moto: it counts calls, and can take moto's place.
-func (a *account) between(moto string) string {
-	to, err := url.Parse(moto)
+// pass hands requests on to a server, with the host that was signed.
+func (a *account) pass(server string) *httputil.ReverseProxy {
+	a.t.Helper()
+	to, err := url.Parse(server)
 	if err != nil {
 		a.t.Fatal(err)
 	}
-	pass := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to); r.Out.Host = r.In.Host }}
+	return &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to); r.Out.Host = r.In.Host }}
+}
+
+// between stands before moto: it counts calls, and can take moto's place.
+func (a *account) between(moto string) string {
+	pass := a.pass(moto)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
@@ -223,11 +229,7 @@ func (a *account) between(moto string) string {
 
 // logs stands before the engine's CloudWatch Logs, which deletes nothing.
 func (a *account) logs(engine string) string {
-	to, err := url.Parse(engine)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	pass := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to); r.Out.Host = r.In.Host }} // the host is signed
+	pass := a.pass(engine)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".DeleteLogStream") {
 			pass.ServeHTTP(w, r)
@@ -247,11 +249,7 @@ func (a *account) logs(engine string) string {
 
 // batch stands before the engine's AWS Batch.
 func (a *account) batch(engine string) string {
-	to, err := url.Parse(engine)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	pass := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to); r.Out.Host = r.In.Host }} // the host is signed
+	pass := a.pass(engine)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/v1/describejobs" {
 			a.mu.Lock()
