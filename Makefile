@@ -61,7 +61,7 @@ generate: ## the files that are made from others
 	go generate ./...
 
 golden: ## rewrite the golden files from what the code does now; read the diff
-	go test ./pkg/diag ./pkg/jsontree ./pkg/spec ./pkg/plan ./pkg/lint -update
+	go test ./pkg/diag ./pkg/jsontree ./pkg/document ./pkg/plan ./pkg/lint -update
 
 clean: ## what the targets above made
 	rm -rf dist

@@ -40,7 +40,7 @@ func TestCompile(t *testing.T) {
 	}
 }
 
-// TestKeywords keeps the schemas to the keywords that package spec has words
+// TestKeywords keeps the schemas to the keywords that package document has words
 // for, and every object closed.
 func TestKeywords(t *testing.T) {
 	known := []string{"$schema", "$id", "$ref", "$defs", "$comment", "title", "description", "examples", "type",

@@ -22,9 +22,9 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/lint"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 // Options say how documents are checked.
@@ -35,7 +35,7 @@ type Options struct {
 	Catalog *catalog.Catalog
 	// Load are the options of each document. The Checker sets Platform, Recognize,
 	// Recognized, Arena, Read and Find.
-	Load spec.Options
+	Load document.Options
 	// Keep keeps every document in Result.Files. Without it, few documents are in memory at a time.
 	Keep bool
 	// Stdin is what the path "-" stands for.
@@ -89,7 +89,7 @@ type Result struct {
 	// Checked are the paths of the documents that were checked, in their order.
 	Checked []string
 	// Files are the documents, in their order, with Options.Keep. Platform files are not among them.
-	Files []*spec.File
+	Files []*document.File
 	// Sources are the texts of these documents, in their order, with Options.Keep.
 	Sources []*diag.Source
 	// Platforms are the platform files that govern the documents, in the order of their paths. One of
@@ -119,14 +119,14 @@ type verdict struct {
 	err      error
 	unplaced bool
 	// recognized is how surely the document is ours; Ours for one that the user named.
-	recognized spec.Recognition
+	recognized document.Recognition
 	platform   *Platform
 	// alone reports whether the document was checked without others; registers are then the names of the
 	// definitions that it brings.
 	alone     bool
 	registers []string
 	// file is the document if it is kept, and source its text with Options.Keep.
-	file   *spec.File
+	file   *document.File
 	source *diag.Source
 	// queueless reports whether one of the jobs names no queue.
 	queueless bool
@@ -199,7 +199,7 @@ func (c *Checker) Check(documents []Document) *Result {
 }
 
 // countUnknown counts the values in templates that only CloudFormation knows.
-func (r *Result) countUnknown(files []*spec.File) {
+func (r *Result) countUnknown(files []*document.File) {
 	for _, f := range files {
 		values := lint.NotKnown(f)
 		if r.Unknown += len(values); len(values) > 0 {
@@ -305,14 +305,14 @@ func (w *worker) checkText(d Document, src *diag.Source, p *Platform) verdict {
 	recognize := !d.Named
 	options := w.optionsFor(d, p.Content)
 	options.Recognize, options.Arena = recognize, w.arena
-	recognized := spec.Ours
+	recognized := document.Ours
 	options.Recognized = &recognized
-	file, problems := spec.Load(src, options)
+	file, problems := document.Load(src, options)
 	v := verdict{checked: file != nil || !recognize || len(problems) > 0, problems: problems, platform: p, recognized: recognized}
 	switch {
 	case file == nil:
 	case !w.options.Keep && isIndependent(file):
-		v.problems = append(v.problems, w.lint.Check([]*spec.File{file}, p.Content, w.rules)...)
+		v.problems = append(v.problems, w.lint.Check([]*document.File{file}, p.Content, w.rules)...)
 		v.alone, v.registers = true, registers(file)
 	default:
 		v.file = file
@@ -320,7 +320,7 @@ func (w *worker) checkText(d Document, src *diag.Source, p *Platform) verdict {
 	}
 	v.unplaced = file != nil && len(file.Jobs) > 0 && (p.Content == nil || len(p.Content.Queues) == 0)
 	if v.unplaced {
-		v.queueless = slices.ContainsFunc(file.Jobs, func(j *spec.Job) bool { return j.Submit != nil && j.Submit.Get("jobQueue").Str() == "" })
+		v.queueless = slices.ContainsFunc(file.Jobs, func(j *document.Job) bool { return j.Submit != nil && j.Submit.Get("jobQueue").Str() == "" })
 	}
 	w.arena.Reset()
 	return v
@@ -328,7 +328,7 @@ func (w *worker) checkText(d Document, src *diag.Source, p *Platform) verdict {
 
 // Load reads the text of a document under the platform file that governs it, without running the rules. The
 // file is nil if the text cannot be understood at all.
-func (c *Checker) Load(d Document) (*spec.File, diag.List, error) {
+func (c *Checker) Load(d Document) (*document.File, diag.List, error) {
 	src, err := c.Read(d)
 	if err != nil {
 		return nil, nil, err
@@ -337,18 +337,18 @@ func (c *Checker) Load(d Document) (*spec.File, diag.List, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	f, problems := spec.Load(src, c.optionsFor(d, p.Content))
+	f, problems := document.Load(src, c.optionsFor(d, p.Content))
 	return f, problems, nil
 }
 
 // optionsFor returns the options to load a document under a platform.
-func (c *Checker) optionsFor(d Document, p *spec.Platform) spec.Options {
+func (c *Checker) optionsFor(d Document, p *document.Platform) document.Options {
 	o := c.options.Load
 	o.Platform = p
 	if d.Alone {
 		return o
 	}
-	o.Read, o.Find = spec.Beside(d.Path), spec.FindBeside
+	o.Read, o.Find = document.Beside(d.Path), document.FindBeside
 	if editor := c.options.Editor; editor != nil {
 		fromDisk := o.Read
 		o.Read = func(path string) (*diag.Source, error) {
@@ -367,8 +367,8 @@ func (c *Checker) optionsFor(d Document, p *spec.Platform) spec.Options {
 
 // isIndependent reports whether no rule compares the document with another one, unless
 // that creates what jobs use. Standard input can be read only once, so it is kept.
-func isIndependent(f *spec.File) bool {
-	if f.Kind != spec.KindJob && f.Kind != spec.KindWorkflow || f.Source.Name == "-" {
+func isIndependent(f *document.File) bool {
+	if f.Kind != document.KindJob && f.Kind != document.KindWorkflow || f.Source.Name == "-" {
 		return false
 	}
 	for _, j := range f.Jobs {

@@ -5,9 +5,9 @@ import (
 	"slices"
 
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/lint"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 // fixRounds bounds how often a text is fixed and checked again: fixes that
@@ -81,9 +81,9 @@ func (c *Checker) problemsOf(d Document, src *diag.Source) (diag.List, error) {
 	platform := p.Content
 	options := c.optionsFor(d, platform)
 	if p.is(d.Path) {
-		options.Kind, options.Platform = spec.KindPlatform, nil
+		options.Kind, options.Platform = document.KindPlatform, nil
 	}
-	file, problems := spec.Load(src, options)
+	file, problems := document.Load(src, options)
 	if file == nil {
 		return problems, nil
 	}
@@ -93,5 +93,5 @@ func (c *Checker) problemsOf(d Document, src *diag.Source) (diag.List, error) {
 		}
 		platform = file.Platform
 	}
-	return lint.Settle(append(problems, lint.Check([]*spec.File{file}, platform, c.rules)...)), nil
+	return lint.Settle(append(problems, lint.Check([]*document.File{file}, platform, c.rules)...)), nil
 }

@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/lint"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 // joint checks the documents under one platform file that rules compare with each other. Documents that
@@ -32,9 +32,9 @@ func (j *joint) check() diag.List {
 	j.gather()
 	j.addRegistered()
 	together := j.platform.together
-	j.platform.createsQueue = slices.ContainsFunc(together, func(f *spec.File) bool { return f.Kind == spec.KindJobQueue })
+	j.platform.createsQueue = slices.ContainsFunc(together, func(f *document.File) bool { return f.Kind == document.KindJobQueue })
 	all := lint.Check(together, j.platform.Content, j.rules)
-	creators := slices.DeleteFunc(slices.Clone(together), func(f *spec.File) bool { return !creates(f) })
+	creators := slices.DeleteFunc(slices.Clone(together), func(f *document.File) bool { return !creates(f) })
 	if len(creators) == 0 {
 		return all
 	}
@@ -97,14 +97,14 @@ func (j *joint) addRegistered() {
 }
 
 // load reads a document again and replaces the problems of its own check.
-func (j *joint) load(w *worker, i int) *spec.File {
+func (j *joint) load(w *worker, i int) *document.File {
 	src, err := w.read(j.documents[i])
 	if err != nil {
 		return nil // the file was there a moment ago; what was found then remains valid
 	}
 	options := j.optionsFor(j.documents[i], j.platform.Content)
 	options.Arena = w.arena
-	f, problems := spec.Load(src, options)
+	f, problems := document.Load(src, options)
 	if f != nil {
 		j.verdicts[i].problems = problems
 	}
@@ -113,7 +113,7 @@ func (j *joint) load(w *worker, i int) *spec.File {
 
 // checkBatch checks jobs beside the documents that create something. The jobs have
 // nothing to do with each other.
-func (j *joint) checkBatch(w *worker, batch []int, creators []*spec.File) (all diag.List) {
+func (j *joint) checkBatch(w *worker, batch []int, creators []*document.File) (all diag.List) {
 	files, text := slices.Clone(creators), 0
 	flush := func() {
 		all = append(all, lint.Check(files, j.platform.Content, j.rules)...)
@@ -149,16 +149,16 @@ func withoutRepeats(all diag.List) diag.List {
 }
 
 // creates reports whether a document creates something that jobs use.
-func creates(f *spec.File) bool {
+func creates(f *document.File) bool {
 	switch f.Kind {
-	case spec.KindComputeEnvironment, spec.KindJobQueue, spec.KindSchedulingPolicy, spec.KindConsumableResource:
+	case document.KindComputeEnvironment, document.KindJobQueue, document.KindSchedulingPolicy, document.KindConsumableResource:
 		return true
 	}
 	return false
 }
 
 // registers returns the names of the definitions that a document brings.
-func registers(f *spec.File) (names []string) {
+func registers(f *document.File) (names []string) {
 	for _, job := range f.Jobs {
 		if name := job.Register.Get("jobDefinitionName").Str(); name != "" {
 			names = append(names, strings.Clone(name)) // otherwise it keeps the document's text in memory

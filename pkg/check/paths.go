@@ -12,7 +12,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/batchctl/batchctl/pkg/diag"
-	"github.com/batchctl/batchctl/pkg/spec"
+	"github.com/batchctl/batchctl/pkg/document"
 )
 
 // Document is a document to check.
@@ -187,10 +187,10 @@ type Skipped struct {
 }
 
 // Add adds a file that is not recognized. YAML files are not listed: few of them are ours.
-func (s *Skipped) Add(path string, r spec.Recognition) {
+func (s *Skipped) Add(path string, r document.Recognition) {
 	switch {
 	case !strings.HasSuffix(path, ".json"):
-	case r == spec.Unclear:
+	case r == document.Unclear:
 		s.Unclear = append(s.Unclear, path)
 	default:
 		s.Foreign = append(s.Foreign, path)

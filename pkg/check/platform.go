@@ -9,8 +9,8 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/lint"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 // Platform is a platform file that governs documents, read and checked once.
@@ -18,11 +18,11 @@ type Platform struct {
 	// Path is the file; "" for the documents that no platform file governs.
 	Path string
 	// Content is what the file says; nil if there is no file, or if it is not JSON.
-	Content *spec.Platform
+	Content *document.Platform
 	// Problems are those of the file itself.
 	Problems diag.List
 	// File is the document; nil as Content.
-	File *spec.File
+	File *document.File
 	// First is the path of the first document that the file governs, after a check.
 	First string
 
@@ -31,7 +31,7 @@ type Platform struct {
 	source *diag.Source
 	// together are the documents that rules compare, in the order of the documents: of two that define
 	// the same name, the last one counts.
-	together []*spec.File
+	together []*document.File
 	// createsQueue reports whether one of them creates a queue, so that jobs can be placed.
 	createsQueue bool
 }
@@ -75,7 +75,7 @@ func ReadPlatform(path string, types InstanceTypes) (*Platform, error) {
 
 func (p *Platform) load(src *diag.Source, types InstanceTypes, rules []lint.Rule) (err error) {
 	p.source = src
-	p.File, p.Problems = spec.Load(src, spec.Options{Kind: spec.KindPlatform})
+	p.File, p.Problems = document.Load(src, document.Options{Kind: document.KindPlatform})
 	if p.File == nil {
 		return nil
 	}
@@ -87,22 +87,22 @@ func (p *Platform) load(src *diag.Source, types InstanceTypes, rules []lint.Rule
 			err = &CatalogError{p.Content.CatalogPath(p.Path), p.Path, cause}
 		}
 	}
-	p.Problems = append(p.Problems, lint.Check([]*spec.File{p.File}, p.Content, rules)...)
+	p.Problems = append(p.Problems, lint.Check([]*document.File{p.File}, p.Content, rules)...)
 	return err
 }
 
 // Ungoverned returns the platform of documents without a platform file: only the instance types, if any.
-func Ungoverned(types *catalog.Catalog) *spec.Platform {
+func Ungoverned(types *catalog.Catalog) *document.Platform {
 	if types == nil {
 		return nil
 	}
-	return &spec.Platform{Catalog: types}
+	return &document.Platform{Catalog: types}
 }
 
 // FindPlatform returns the path of the platform file that governs the documents of a directory:
 // batchctl.json there or in the nearest directory above it.
 func FindPlatform(dir string) (path string, ok bool) {
-	path, ok = spec.FindPlatform(dir)
+	path, ok = document.FindPlatform(dir)
 	return relative(path), ok
 }
 
@@ -162,7 +162,7 @@ func (c *Checker) governing(d Document) *Platform {
 		p = c.at(path)
 		c.byDirectory[dir] = p
 	}
-	if c.options.PlatformFile == "" && filepath.Base(d.Path) == spec.PlatformFile && !p.is(d.Path) {
+	if c.options.PlatformFile == "" && filepath.Base(d.Path) == document.PlatformFile && !p.is(d.Path) {
 		return c.at(d.Path) // it is in the editor only
 	}
 	return p

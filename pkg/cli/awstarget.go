@@ -20,8 +20,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/rpc"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 // awsTarget is the target that only the AWS tools' own settings describe.
@@ -48,7 +48,7 @@ func isEndpoint(word string) bool {
 }
 
 // withFlags is a target with what the command line says in its place.
-func withFlags(c *cli.Context, entry spec.Target) spec.Target {
+func withFlags(c *cli.Context, entry document.Target) document.Target {
 	entry.Profile = cmp.Or(c.String("profile"), entry.Profile)
 	entry.Region = cmp.Or(c.String("region"), entry.Region)
 	entry.Endpoint = cmp.Or(c.String("endpoint-url"), entry.Endpoint)
@@ -57,7 +57,7 @@ func withFlags(c *cli.Context, entry spec.Target) spec.Target {
 
 // openAWS follows the AWS tools' own rules for Region, profile, single sign-on, roles
 // and endpoint; the target overrides them.
-func (p *program) openAWS(ctx context.Context, t *target, entry spec.Target, why need) error {
+func (p *program) openAWS(ctx context.Context, t *target, entry document.Target, why need) error {
 	cfg, err := p.awsConfig(ctx, entry)
 	if err != nil {
 		return fail(ExitNotDone, "target %s: %v", t.name, err).try("check ~/.aws/config, or log in: aws sso login")
@@ -85,7 +85,7 @@ func (p *program) openAWS(ctx context.Context, t *target, entry spec.Target, why
 
 // awsConfig is the SDK's configuration of a target. A role of the configuration file
 // that wants a code of a device asks for it on the terminal, as the aws CLI does.
-func (p *program) awsConfig(ctx context.Context, entry spec.Target) (aws.Config, error) {
+func (p *program) awsConfig(ctx context.Context, entry document.Target) (aws.Config, error) {
 	options := []func(*config.LoadOptions) error{
 		config.WithAPIOptions([]func(*middleware.Stack) error{tolerant}),
 		config.WithAssumeRoleCredentialOptions(func(o *stscreds.AssumeRoleOptions) { o.TokenProvider = p.askCode }),

@@ -9,8 +9,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 func (p *program) convertCommand() *cli.Command {
@@ -36,7 +36,7 @@ func (p *program) convertCommand() *cli.Command {
 func (p *program) convert(c *cli.Context) error {
 	operation := c.String("operation")
 	switch operation {
-	case "", string(spec.KindJobDefinition), string(spec.KindSubmitJob):
+	case "", string(document.KindJobDefinition), string(document.KindSubmitJob):
 	default:
 		return usage("--operation %s is not known", operation).try("it is RegisterJobDefinition or SubmitJob")
 	}
@@ -55,7 +55,7 @@ func (p *program) convert(c *cli.Context) error {
 	if pairs, err = pick(pairs, c.String("job")); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(files, func(f *spec.File) bool { return hasComment(f.Root) }) {
+	if slices.ContainsFunc(files, func(f *document.File) bool { return hasComment(f.Root) }) {
 		fmt.Fprintln(p.Err, `note: comments (members named "$comment") are left out`)
 	}
 	if native && operation != "" {
@@ -71,18 +71,18 @@ func (p *program) convert(c *cli.Context) error {
 }
 
 // loadEach loads the files as they are, without a platform file's defaults.
-func (p *program) loadEach(c *cli.Context) ([]*spec.File, error) {
+func (p *program) loadEach(c *cli.Context) ([]*document.File, error) {
 	if !c.Args().Present() {
 		return nil, usage("%s needs a file", c.Command.Name).try("for example: batchctl %s job.json", c.Command.Name)
 	}
-	var files []*spec.File
+	var files []*document.File
 	var problems diag.List
 	for _, word := range c.Args().Slice() {
 		src, err := p.read(word)
 		if err != nil {
 			return nil, err
 		}
-		file, found := spec.Load(src, spec.Options{FromDescribe: c.Bool("from-describe")})
+		file, found := document.Load(src, document.Options{FromDescribe: c.Bool("from-describe")})
 		problems = append(problems, found...)
 		if file != nil {
 			files = append(files, file)
@@ -93,8 +93,8 @@ func (p *program) loadEach(c *cli.Context) ([]*spec.File, error) {
 }
 
 // areNative reports whether the files are requests, and not job files.
-func areNative(files []*spec.File) (bool, error) {
-	isNative := func(f *spec.File) bool { return f.Kind != spec.KindJob && f.Kind != spec.KindWorkflow }
+func areNative(files []*document.File) (bool, error) {
+	isNative := func(f *document.File) bool { return f.Kind != document.KindJob && f.Kind != document.KindWorkflow }
 	for _, f := range files {
 		switch {
 		case len(f.Jobs) > 0:
@@ -113,7 +113,7 @@ func areNative(files []*spec.File) (bool, error) {
 }
 
 // baseName is what a workflow is called that is made of the file.
-func baseName(f *spec.File) string {
+func baseName(f *document.File) string {
 	if f.Source.Name == "-" {
 		return "jobs"
 	}
@@ -138,10 +138,10 @@ func (p *program) printCompact(pairs []requests, name string) error {
 	defining := map[*jsontree.Node]bool{}
 	for _, r := range pairs {
 		if !defining[r.Register] {
-			problems = append(problems, spec.NoCompact(r.Register)...)
+			problems = append(problems, document.NoCompact(r.Register)...)
 			defining[r.Register] = true
 		}
-		problems = append(problems, spec.NoCompact(r.Submit)...)
+		problems = append(problems, document.NoCompact(r.Submit)...)
 	}
 	problems.Sort()
 	if err := p.refuse(problems, "nothing was converted"); err != nil {
@@ -155,7 +155,7 @@ func (p *program) printCompact(pairs []requests, name string) error {
 			register = nil // the job names what an earlier one defines
 		}
 		defined[r.Register] = true
-		job := spec.Compact(register, r.Submit)
+		job := document.Compact(register, r.Submit)
 		if job == nil {
 			return usage("%s has no compact form", r.name).
 				try("a submission must name its definition, and a definition must say what runs")
@@ -168,22 +168,22 @@ func (p *program) printCompact(pairs []requests, name string) error {
 	if len(pairs) == 1 {
 		return p.printTree(jobs[0][0])
 	}
-	return p.printTree(spec.Workflow(name, jobs))
+	return p.printTree(document.Workflow(name, jobs))
 }
 
 // printNative prints the requests of jobs, or those of one operation.
 func (p *program) printNative(pairs []requests, operation string) error {
-	switch spec.Kind(operation) {
-	case spec.KindJobDefinition:
+	switch document.Kind(operation) {
+	case document.KindJobDefinition:
 		return p.printDefinition(pairs)
-	case spec.KindSubmitJob:
+	case document.KindSubmitJob:
 		return p.printSubmissions(pairs)
 	}
 	list := jsontree.NewArray(nil)
 	for _, r := range pairs {
 		both := jsontree.NewObject(nil)
-		both.Set(string(spec.KindJobDefinition), r.Register)
-		both.Set(string(spec.KindSubmitJob), r.Submit)
+		both.Set(string(document.KindJobDefinition), r.Register)
+		both.Set(string(document.KindSubmitJob), r.Submit)
 		list.Append(both)
 	}
 	if len(pairs) == 1 {

@@ -14,10 +14,10 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/ecs"
 	"github.com/batchctl/batchctl/pkg/plan"
 	"github.com/batchctl/batchctl/pkg/rpc"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 func (p *program) ecsCommand() *cli.Command {
@@ -70,7 +70,7 @@ type ecsTarget struct {
 }
 
 // openECS opens the AWS target: what would be the local engine by default is AWS here.
-func (p *program) openECS(c *cli.Context, platform *spec.Platform, why need) (*ecsTarget, error) {
+func (p *program) openECS(c *cli.Context, platform *document.Platform, why need) (*ecsTarget, error) {
 	name := targetName(c, platform)
 	switch {
 	case name == localTarget && c.String("target") == localTarget:

@@ -17,11 +17,11 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/lint"
 	"github.com/batchctl/batchctl/pkg/local"
 	"github.com/batchctl/batchctl/pkg/plan"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 // defaultQueue is the local engine's queue for jobs without a platform file.
@@ -92,7 +92,7 @@ const startTimeout = 30 * time.Second
 
 // startEngine starts `batchctl serve` in a session of its own, so that it
 // outlives this process and its terminal, and waits until it answers.
-func (p *program) startEngine(ctx context.Context, dir string, entry spec.Target, choice executorChoice) (local.Connection, error) {
+func (p *program) startEngine(ctx context.Context, dir string, entry document.Target, choice executorChoice) (local.Connection, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return local.Connection{}, fail(ExitNotDone, "make the state directory: %v", err)
 	}
@@ -160,7 +160,7 @@ func lastLine(path string) string {
 	return cmp.Or(lines[len(lines)-1], "it ended without a word; is the disk full?")
 }
 
-func serveArgs(dir string, entry spec.Target) []string {
+func serveArgs(dir string, entry document.Target) []string {
 	args := []string{"serve", "--daemon", "--state-dir", dir, "--exit-when-idle", "10m"}
 	if entry.VCPUs > 0 {
 		args = append(args, "--vcpus", strconv.FormatFloat(entry.VCPUs, 'f', -1, 64))

@@ -14,9 +14,9 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/local"
 	"github.com/batchctl/batchctl/pkg/local/container"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 // executorChoice says how the local engine runs jobs and what they may ask of
@@ -44,7 +44,7 @@ func executorFlags() []cli.Flag {
 
 // executorOf is what the command line and the platform file ask for. Commands
 // without the flags take any engine.
-func executorOf(c *cli.Context, entry spec.Target) (executorChoice, error) {
+func executorOf(c *cli.Context, entry document.Target) (executorChoice, error) {
 	takes := slices.ContainsFunc(c.Command.Flags, func(f cli.Flag) bool { return slices.Contains(f.Names(), "executor") })
 	choice := executorChoice{name: cmp.Or(c.String("executor"), entry.Executor, container.Process), process: c.Bool("allow-process"), privileged: c.Bool("allow-privileged"),
 		root: c.Bool("allow-root") || os.Getenv(allowRoot) == "1", runs: takes}

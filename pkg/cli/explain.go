@@ -14,10 +14,10 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/explain"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/plan"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 func (p *program) explainCommand() *cli.Command {
@@ -221,11 +221,11 @@ func (p *program) placesOf(path, job string) ([]explain.Place, error) {
 		return nil, err
 	}
 	p.sources = append(p.sources, src)
-	file, _ := spec.Load(src, spec.Options{})
+	file, _ := document.Load(src, document.Options{})
 	if file == nil {
 		return nil, fail(ExitProblem, "%s is no job file", path).try("see why: batchctl validate %s", path)
 	}
-	var named *spec.Job // a submitted job's name may have more behind it; "train-eval" is not "train"
+	var named *document.Job // a submitted job's name may have more behind it; "train-eval" is not "train"
 	for _, j := range file.Jobs {
 		if (len(file.Jobs) == 1 || strings.HasPrefix(job, j.Name)) && (named == nil || len(j.Name) > len(named.Name)) {
 			named = j
@@ -239,7 +239,7 @@ func (p *program) placesOf(path, job string) ([]explain.Place, error) {
 
 // memberPlaces is where a job's file says what a fix may be about; the job itself
 // stands for what it does not say.
-func memberPlaces(j *spec.Job) (places []explain.Place) {
+func memberPlaces(j *document.Job) (places []explain.Place) {
 	container, over := j.Register.Get("containerProperties"), j.Submit.Get("containerOverrides")
 	either := func(name string) *jsontree.Node {
 		if n := over.Get(name); n != nil {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/check"
 	"github.com/batchctl/batchctl/pkg/diag"
-	"github.com/batchctl/batchctl/pkg/spec"
+	"github.com/batchctl/batchctl/pkg/document"
 )
 
 // fixFiles applies the automatic fixes of every document, or with dry only shows them.
@@ -15,7 +15,7 @@ func (p *program) fixFiles(k *check.Checker, documents []check.Document, dry boo
 		if err != nil {
 			continue // the check that follows reports it
 		}
-		if spec.IsYAML(src) || !d.Named && spec.Recognize(src) != spec.Ours {
+		if document.IsYAML(src) || !d.Named && document.Recognize(src) != document.Ours {
 			continue // edits apply to JSON only
 		}
 		fixed, err := k.Fix(d, src)

@@ -8,7 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/diag"
-	"github.com/batchctl/batchctl/pkg/spec"
+	"github.com/batchctl/batchctl/pkg/document"
 )
 
 // TestFlagsTo: the commands that are said to come next find the target that this one had.
@@ -21,7 +21,7 @@ func TestFlagsTo(t *testing.T) {
 	if err := os.WriteFile("jobs/batchctl.json", []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	file, problems := spec.Load(&diag.Source{Name: "jobs/batchctl.json", Text: text}, spec.Options{Kind: spec.KindPlatform})
+	file, problems := document.Load(&diag.Source{Name: "jobs/batchctl.json", Text: text}, document.Options{Kind: document.KindPlatform})
 	if file == nil || problems.HasErrors() {
 		t.Fatal(problems)
 	}

@@ -7,8 +7,8 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/check"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 func (p *program) fmtCommand() *cli.Command {
@@ -58,12 +58,12 @@ func (p *program) formatFile(c *cli.Context, d check.Document, skipped *check.Sk
 		return false, err
 	}
 	if !d.Named {
-		if r := spec.Recognize(src); r != spec.Ours {
+		if r := document.Recognize(src); r != document.Ours {
 			skipped.Add(d.Path, r)
 			return false, nil
 		}
 	}
-	if spec.IsYAML(src) {
+	if document.IsYAML(src) {
 		return false, fail(ExitNotDone, "%s is YAML, and fmt lays out JSON", diag.Printable(src.Name)).try("batchctl validate %s checks a template", diag.Printable(src.Name))
 	}
 	root, problems := jsontree.Parse(src)

@@ -12,9 +12,9 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/check"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/infra"
 	"github.com/batchctl/batchctl/pkg/jsontree"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 func (p *program) infraOutputs(c *cli.Context) error {
@@ -83,7 +83,7 @@ func (p *program) writeMade(path string, m *madeBy) error {
 	if found, ok := check.FindPlatform("."); path == "" && ok {
 		path = found
 	}
-	path = cmp.Or(path, spec.PlatformFile)
+	path = cmp.Or(path, document.PlatformFile)
 	src := diag.NewSource(path, "{}\n")
 	if _, err := os.Stat(path); err == nil {
 		if src, err = check.ReadFile(path); err != nil {

@@ -16,15 +16,15 @@ import (
 	"github.com/batchctl/batchctl/pkg/check"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 // input is what a command read: the documents, the platform file that governs
 // them, and every problem found on the way.
 type input struct {
-	files    []*spec.File
-	platform *spec.Platform
+	files    []*document.File
+	platform *document.Platform
 	// platformFile is the path of the platform file; "" when there is none.
 	platformFile string
 	// types is the instance types that the command line names; nil without.
@@ -55,7 +55,7 @@ func (p *program) load(c *cli.Context) (*input, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := spec.Options{Parameters: parameters, KeepGoing: c.Bool("keep-going")}
+	o := document.Options{Parameters: parameters, KeepGoing: c.Bool("keep-going")}
 	variables, err := p.vary(c, &o)
 	if err != nil {
 		return nil, err
@@ -95,8 +95,8 @@ func (p *program) check(documents []check.Document, o check.Options) (*input, er
 }
 
 // onlyJobs refuses documents that no command submits, before their problems: they are not the user's question.
-func onlyJobs(files []*spec.File) error {
-	kinds := map[spec.Kind]string{spec.KindTemplate: "a template of CloudFormation", spec.KindLaunchTemplate: "a launch template", spec.KindUserData: "user data of a host"}
+func onlyJobs(files []*document.File) error {
+	kinds := map[document.Kind]string{document.KindTemplate: "a template of CloudFormation", document.KindLaunchTemplate: "a launch template", document.KindUserData: "user data of a host"}
 	for _, f := range files {
 		if kind := kinds[f.Kind]; kind != "" {
 			return usage("%s is %s, not a job file", f.Source.Name, kind).try("check it: batchctl validate %s", quoted(f.Source.Name))

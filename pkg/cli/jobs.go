@@ -21,9 +21,9 @@ import (
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/local"
 	"github.com/batchctl/batchctl/pkg/secret"
-	"github.com/batchctl/batchctl/pkg/spec"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
@@ -39,7 +39,7 @@ func jobFlags(more ...cli.Flag) []cli.Flag {
 type jobCall struct {
 	*target
 	format   string // text or json
-	platform *spec.Platform
+	platform *document.Platform
 	jobs     []client.Submitted
 	// known is what was known of the jobs when the command began.
 	known []client.Recalled
@@ -132,7 +132,7 @@ func details(jobs []client.Recalled) []types.JobDetail {
 
 // resolve turns the words of the command line into job ids. Without words it
 // takes the last submission.
-func (p *program) resolve(c *cli.Context, t *target, platform *spec.Platform) ([]client.Submitted, error) {
+func (p *program) resolve(c *cli.Context, t *target, platform *document.Platform) ([]client.Submitted, error) {
 	words, submission := c.Args().Slice(), c.String("submission")
 	switch {
 	case submission != "" && len(words) > 0:
@@ -188,7 +188,7 @@ func (t *target) leadOn(err error) error {
 }
 
 // queueNames are the queues to look for jobs in: the platform file's; none stands for all.
-func (t *target) queueNames(platform *spec.Platform) (names []string) {
+func (t *target) queueNames(platform *document.Platform) (names []string) {
 	if !t.isLocal() && platform != nil {
 		for _, q := range platform.Queues {
 			names = append(names, q.Name)
@@ -562,7 +562,7 @@ func parseTime(c *cli.Context, flag string, now time.Time) (time.Time, error) {
 }
 
 // place finds the queues and the array that a filter names at the target.
-func (t *target) place(c *cli.Context, platform *spec.Platform, f client.Filter) (client.Filter, error) {
+func (t *target) place(c *cli.Context, platform *document.Platform, f client.Filter) (client.Filter, error) {
 	queues := t.queueNames(platform)
 	if platform != nil {
 		for i, word := range f.Queues {

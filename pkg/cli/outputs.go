@@ -19,8 +19,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/objects"
-	"github.com/batchctl/batchctl/pkg/spec"
 	"github.com/batchctl/batchctl/pkg/stage"
 	"github.com/batchctl/batchctl/pkg/sweep"
 )
@@ -99,7 +99,7 @@ func (p *program) outputs(c *cli.Context) error {
 func (p *program) resultStore(t *target) *resultStore {
 	s := &objects.Store{Config: func(ctx context.Context) (aws.Config, error) {
 		if t.isLocal() {
-			return p.awsConfig(ctx, spec.Target{})
+			return p.awsConfig(ctx, document.Target{})
 		}
 		return t.config, nil
 	}}

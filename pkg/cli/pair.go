@@ -4,32 +4,32 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 // requests are what convert makes a job of, or makes of a job.
 type requests struct {
-	spec.Requests
+	document.Requests
 	// name is what the job is called, and a definition alone.
 	name string
 	// file is what it stands in, that of the submission if it has one.
-	file *spec.File
+	file *document.File
 	// waives says that the job waives rules.
 	waives bool
 }
 
 // pair returns the requests of each job. Those of a job file belong together;
 // of native ones a submission belongs to the definition that it names.
-func pair(files []*spec.File, native bool) ([]requests, error) {
+func pair(files []*document.File, native bool) ([]requests, error) {
 	var all []requests
 	for _, f := range files {
 		for _, j := range f.Jobs {
-			if why, hint := spec.NoNative(j); why != "" {
+			if why, hint := document.NoNative(j); why != "" {
 				return nil, fail(ExitProblem, "%s: job %s: %s", f.Source.Name, j.Name, why).try("%s", hint)
 			}
 		}
-		for i, r := range spec.NativeEach(f.Jobs) {
+		for i, r := range document.NativeEach(f.Jobs) {
 			all = append(all, requests{r, f.Jobs[i].Name, f, len(f.Jobs[i].Waivers) > 0})
 		}
 	}

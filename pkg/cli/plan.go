@@ -11,9 +11,9 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/plan"
 	"github.com/batchctl/batchctl/pkg/secret"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 func (p *program) planCommand() *cli.Command {
@@ -141,7 +141,7 @@ func (p *program) makePlan(c *cli.Context, in *input, isLocal bool) (*plan.Plan,
 
 // noteRequests says of requests that make something else than a job that they
 // are not sent.
-func (p *program) noteRequests(files []*spec.File) {
+func (p *program) noteRequests(files []*document.File) {
 	for _, f := range files {
 		if f.Request != nil {
 			fmt.Fprintf(p.Err, "note: %s is read along and not sent: only jobs are; %s --cli-input-json sends it\n",

@@ -15,8 +15,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/check"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/plan"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 // lookTimeout is how long a plan waits for its target. A plan has to be quick, and
@@ -58,7 +58,7 @@ func waivedIn(problems diag.List) (list []plan.Waived) {
 // exist is an error: what cannot be asked is said in the answer.
 func (p *program) look(c *cli.Context, in *input, made *plan.Plan) (*plan.World, error) {
 	name := targetName(c, in.platform)
-	var entry spec.Target
+	var entry document.Target
 	if in.platform != nil {
 		entry, _ = in.platform.Target(name)
 	}
@@ -122,7 +122,7 @@ func pricesFor(c *cli.Context, in *input) (*catalog.Prices, error) {
 	}
 	var err error
 	if named != "" {
-		err = spec.Regular(path)
+		err = document.Regular(path)
 	}
 	var prices *catalog.Prices
 	if err == nil {

@@ -13,8 +13,8 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/plan"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 // planPage is a plan as people read it: a label and what belongs to it a line.
@@ -119,9 +119,9 @@ func (g *planPage) job(j plan.JobReview, w *plan.World) {
 		g.line("  after", "%s%s, submitted before this", d.Job, bracket(d.Type))
 	}
 	switch j.When {
-	case spec.WhenAlways:
+	case document.WhenAlways:
 		g.line("  when", "always: whoever waits submits it once these have ended")
-	case spec.WhenFailure:
+	case document.WhenFailure:
 		g.line("  when", "failure: whoever waits submits it once these have ended and one of them has failed")
 	}
 	g.text.WriteString("\n")

@@ -12,11 +12,11 @@ import (
 	"time"
 
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/local"
 	"github.com/batchctl/batchctl/pkg/local/container"
 	"github.com/batchctl/batchctl/pkg/objects"
 	"github.com/batchctl/batchctl/pkg/plan"
-	"github.com/batchctl/batchctl/pkg/spec"
 	"github.com/batchctl/batchctl/pkg/stage"
 )
 
@@ -26,7 +26,7 @@ import (
 
 // measure reads what the files' jobs bring from this machine. place is the target's; "":
 // it has none, which the plan says.
-func (p *program) measure(ctx context.Context, files []*spec.File, place string) (map[string]plan.Published, error) {
+func (p *program) measure(ctx context.Context, files []*document.File, place string) (map[string]plan.Published, error) {
 	if place == "" {
 		return nil, nil
 	}

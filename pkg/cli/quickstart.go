@@ -17,8 +17,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/infra"
-	"github.com/batchctl/batchctl/pkg/spec"
 	"github.com/batchctl/batchctl/templates"
 )
 
@@ -87,7 +87,7 @@ type quickstart struct {
 	c      *cli.Context
 	dir    string // --out
 	t      *target
-	entry  spec.Target // t as the platform file has it
+	entry  document.Target // t as the platform file has it
 	stacks *infra.Stacks
 	memory *quickstartMemory
 	given  map[string]string // parameters of the templates
@@ -131,7 +131,7 @@ func (p *program) quickstart(c *cli.Context) error {
 }
 
 // open finds target, directory, and what an earlier process has left there.
-func (q *quickstart) open(platform *spec.Platform) (err error) {
+func (q *quickstart) open(platform *document.Platform) (err error) {
 	if q.t, err = q.program.open(q.c.Context, q.c, platform, toChange); err != nil {
 		return err
 	}
@@ -280,7 +280,7 @@ func (q *quickstart) writePlatform(queues []infra.Queue) error {
 	if err != nil {
 		return err
 	}
-	text, _, err := withQueues(diag.NewSource(spec.PlatformFile, string(head)), queues)
+	text, _, err := withQueues(diag.NewSource(document.PlatformFile, string(head)), queues)
 	if err != nil {
 		return err
 	}
@@ -289,7 +289,7 @@ func (q *quickstart) writePlatform(queues []infra.Queue) error {
 
 const quickTarget = "quickstart"
 
-func (q *quickstart) platformFile() string { return filepath.Join(q.dir, spec.PlatformFile) }
+func (q *quickstart) platformFile() string { return filepath.Join(q.dir, document.PlatformFile) }
 
 // look is the command that shows the stacks, again the one that goes on, or another one of
 // the quick start.
@@ -359,7 +359,7 @@ func (q *quickstart) destroyAfter(why error) error {
 }
 
 // local is the quick start without AWS: both benchmarks on the engine of this machine.
-func (q *quickstart) local(platform *spec.Platform) (err error) {
+func (q *quickstart) local(platform *document.Platform) (err error) {
 	for _, name := range []string{"max-cost", "destroy-after", "registry", "cpu-image", "gpu-image", "parameter"} {
 		if q.c.IsSet(name) {
 			return usage("--%s is of a quick start on AWS", name).try("leave it out, or name a target: --target NAME")

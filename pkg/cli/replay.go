@@ -14,9 +14,9 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/local"
 	"github.com/batchctl/batchctl/pkg/replay"
-	"github.com/batchctl/batchctl/pkg/spec"
 	"github.com/batchctl/batchctl/pkg/stage"
 	"github.com/batchctl/batchctl/pkg/sweep"
 )
@@ -95,7 +95,7 @@ func (p *program) prepareReplay(c *cli.Context) (*replay.Attempt, executor, stri
 
 // findAttempt asks the target about the job. A child's array is asked for, too: it alone
 // knows how many children there are.
-func (p *program) findAttempt(c *cli.Context, word string, number int, o replay.Options) (*replay.Attempt, *spec.Platform, error) {
+func (p *program) findAttempt(c *cli.Context, word string, number int, o replay.Options) (*replay.Attempt, *document.Platform, error) {
 	call, err := p.openFor(c, toRead)
 	if err != nil {
 		return nil, nil, err
@@ -147,7 +147,7 @@ func afterInputs(job types.JobDetail, command []string) []string {
 		return command
 	}
 	own, _ := sweep.UserCommand(job.Container.Command)
-	before := spec.StagedCommand("", nil)
+	before := document.StagedCommand("", nil)
 	if len(own) < len(before) || !slices.Equal(own[:len(before)], before) {
 		return command
 	}
@@ -163,7 +163,7 @@ func (p *program) keepOutputs(a *replay.Attempt) {
 			continue
 		}
 		d.Outputs = nil
-		text := spec.StageText(&d)
+		text := document.StageText(&d)
 		a.Environment = slices.Clone(a.Environment)
 		a.Environment[i].Value = &text
 		fmt.Fprintln(p.Err, "note: outputs: the replay carries nothing away; what the job itself left there stays")
@@ -183,8 +183,8 @@ func (of *sweepOf) launched(job types.JobDetail, command []string) []string {
 
 // replayExecutor is the executor of the local target, as its flags and the platform
 // file choose it.
-func (p *program) replayExecutor(c *cli.Context, platform *spec.Platform) (executor, error) {
-	var entry spec.Target
+func (p *program) replayExecutor(c *cli.Context, platform *document.Platform) (executor, error) {
+	var entry document.Target
 	if platform != nil {
 		entry, _ = platform.Target(localTarget)
 	}

@@ -9,8 +9,8 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/plan"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 // sending is a plan on its way to a target.
@@ -120,7 +120,7 @@ func (s *sending) start(ctx context.Context) *waves {
 func (s *sending) free() (free int) {
 	held := map[string]bool{}
 	for _, j := range s.made.Jobs {
-		held[j.Name] = j.When != "" || slices.ContainsFunc(j.After, func(d spec.Dependency) bool { return held[d.Job] })
+		held[j.Name] = j.When != "" || slices.ContainsFunc(j.After, func(d document.Dependency) bool { return held[d.Job] })
 		if j.Submit != nil && !held[j.Name] {
 			free++
 		}

@@ -18,8 +18,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/local"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 func (p *program) serveCommand() *cli.Command {
@@ -69,7 +69,7 @@ func (p *program) serve(c *cli.Context) error {
 	if err := checkServe(c); err != nil {
 		return err
 	}
-	choice, err := executorOf(c, spec.Target{})
+	choice, err := executorOf(c, document.Target{})
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (p *program) serve(c *cli.Context) error {
 		}
 		defer listener.Close()
 	}
-	options := engineOptions(dir, spec.Target{VCPUs: c.Float64("vcpus"), MemoryMiB: c.Int("memory"), GPUs: c.Int("gpus")}, x.executorChoice)
+	options := engineOptions(dir, document.Target{VCPUs: c.Float64("vcpus"), MemoryMiB: c.Int("memory"), GPUs: c.Int("gpus")}, x.executorChoice)
 	if c.Int("gpus") == 0 {
 		options.GPUs = []string{}
 	}

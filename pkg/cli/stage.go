@@ -17,8 +17,8 @@ import (
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/urfave/cli/v2"
 
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/objects"
-	"github.com/batchctl/batchctl/pkg/spec"
 	"github.com/batchctl/batchctl/pkg/stage"
 )
 
@@ -118,7 +118,7 @@ const besideName = "ca-certificates.crt"
 // containerConfig is that of the container's role. Where the image has no CA certificates
 // those are taken that install put beside the program.
 func (p *program) containerConfig(ctx context.Context) (aws.Config, error) {
-	cfg, err := p.awsConfig(ctx, spec.Target{})
+	cfg, err := p.awsConfig(ctx, document.Target{})
 	if err != nil || os.Getenv("SSL_CERT_FILE") != "" || os.Getenv("SSL_CERT_DIR") != "" {
 		return cfg, err
 	}

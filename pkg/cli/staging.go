@@ -14,9 +14,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/urfave/cli/v2"
 
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/local/container"
 	"github.com/batchctl/batchctl/pkg/objects"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 // Staging is for what is too long for a request: the cells of a large table, a command
@@ -24,7 +24,7 @@ import (
 
 // stagingOf is the place for long texts of the target that the command line asks for; ""
 // where it has none.
-func stagingOf(c *cli.Context, platform *spec.Platform, isLocal bool) (string, error) {
+func stagingOf(c *cli.Context, platform *document.Platform, isLocal bool) (string, error) {
 	if !isLocal {
 		if platform == nil {
 			return "", nil

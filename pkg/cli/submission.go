@@ -12,8 +12,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/plan"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 // A submission is what one command submitted together, as the ledger knows it: a
@@ -80,7 +80,7 @@ func (p *program) submissionOf(t *target, entries []client.Entry, path string) (
 	if err != nil {
 		return nil, err
 	}
-	file, _ := spec.Load(src, spec.Options{}) // its problems do not matter here
+	file, _ := document.Load(src, document.Options{}) // its problems do not matter here
 	jobs := jobsOf(file)
 	var partly []client.Submitted
 	for i := len(entries) - 1; i >= 0 && len(jobs) > 0; i-- {
@@ -107,7 +107,7 @@ func (p *program) submissionOf(t *target, entries []client.Entry, path string) (
 // runs when others have ended may not be needed, and so may not what comes after it.
 type fileJobs map[string]bool
 
-func jobsOf(file *spec.File) fileJobs {
+func jobsOf(file *document.File) fileJobs {
 	if file == nil {
 		return nil
 	}
@@ -118,7 +118,7 @@ func jobsOf(file *spec.File) fileJobs {
 	for again := true; again; {
 		again = false
 		for _, job := range file.Jobs {
-			after := func(d spec.Dependency) bool { always, known := w[d.Job]; return known && !always }
+			after := func(d document.Dependency) bool { always, known := w[d.Job]; return known && !always }
 			if w[job.Name] && slices.ContainsFunc(job.DependsOn, after) {
 				w[job.Name], again = false, true
 			}

@@ -22,9 +22,9 @@ import (
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/local"
 	"github.com/batchctl/batchctl/pkg/objects"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 // localTarget is the name of the engine inside this binary.
@@ -90,14 +90,14 @@ func targetFlags() []cli.Flag {
 
 // open finds the target that the command line, the environment and the platform
 // file ask for, in this order.
-func (p *program) open(ctx context.Context, c *cli.Context, platform *spec.Platform, why need) (*target, error) {
+func (p *program) open(ctx context.Context, c *cli.Context, platform *document.Platform, why need) (*target, error) {
 	return p.openNamed(ctx, c, platform, targetName(c, platform), why)
 }
 
 // targetName is --target, else BATCHCTL_TARGET, else the platform file's
 // defaultTarget, else local. Who names a profile or Region but no target does not
 // mean the local engine.
-func targetName(c *cli.Context, platform *spec.Platform) string {
+func targetName(c *cli.Context, platform *document.Platform) string {
 	byDefault := ""
 	if platform != nil {
 		byDefault = platform.DefaultTarget
@@ -111,7 +111,7 @@ func targetName(c *cli.Context, platform *spec.Platform) string {
 
 // flagsTo are the flags with which a command that names no file finds the target. The
 // platform file beside a job file need not be one that is found from here.
-func flagsTo(c *cli.Context, platform *spec.Platform, name string) (flags string) {
+func flagsTo(c *cli.Context, platform *document.Platform, name string) (flags string) {
 	add := func(flag, value string) {
 		if value != "" {
 			flags += " --" + flag + " " + quoted(value)
@@ -120,7 +120,7 @@ func flagsTo(c *cli.Context, platform *spec.Platform, name string) (flags string
 	file := c.String("platform")
 	if file == "" && platform != nil && name != localTarget {
 		_, named := platform.Target(name)
-		here, _ := spec.FindPlatform(".")
+		here, _ := document.FindPlatform(".")
 		if there, err := filepath.Abs(platform.Root.Source.Name); named && err == nil && there != here {
 			file = platform.Root.Source.Name
 		}
@@ -132,7 +132,7 @@ func flagsTo(c *cli.Context, platform *spec.Platform, name string) (flags string
 	return flags
 }
 
-func (p *program) openNamed(ctx context.Context, c *cli.Context, platform *spec.Platform, name string, why need) (*target, error) {
+func (p *program) openNamed(ctx context.Context, c *cli.Context, platform *document.Platform, name string, why need) (*target, error) {
 	dir, err := stateDir(c)
 	if err != nil {
 		return nil, err
@@ -140,7 +140,7 @@ func (p *program) openNamed(ctx context.Context, c *cli.Context, platform *spec.
 	if err := p.checkStateDir(dir, why); err != nil {
 		return nil, err
 	}
-	var entry spec.Target
+	var entry document.Target
 	if platform != nil {
 		entry, _ = platform.Target(name)
 	}
@@ -187,7 +187,7 @@ func (p *program) openNamed(ctx context.Context, c *cli.Context, platform *spec.
 }
 
 // knownTarget reports whether there is a target of this name.
-func knownTarget(name string, platform *spec.Platform) bool {
+func knownTarget(name string, platform *document.Platform) bool {
 	if name == localTarget || name == awsTarget {
 		return true
 	}
@@ -203,7 +203,7 @@ func knownTarget(name string, platform *spec.Platform) bool {
 // over its address and key.
 const enginePatience = 20 * time.Second
 
-func unknownTarget(name string, platform *spec.Platform) error {
+func unknownTarget(name string, platform *document.Platform) error {
 	names := []string{localTarget, awsTarget}
 	if platform != nil {
 		for _, t := range platform.Targets {
@@ -216,7 +216,7 @@ func unknownTarget(name string, platform *spec.Platform) error {
 	if near := diag.Near(name, slices.Values(names)); near != "" {
 		return f.try("did you mean --target %s?", near)
 	}
-	where := "no " + spec.PlatformFile + " found here or above"
+	where := "no " + document.PlatformFile + " found here or above"
 	if platform != nil && platform.Root != nil {
 		where = "from " + platform.Root.Source.Name
 	}
@@ -225,7 +225,7 @@ func unknownTarget(name string, platform *spec.Platform) error {
 
 // rememberPlatform notes the platform file of a target that something is submitted to.
 // Without the note only the commands that come later need --platform.
-func rememberPlatform(ledger *client.Ledger, platform *spec.Platform, name string) {
+func rememberPlatform(ledger *client.Ledger, platform *document.Platform, name string) {
 	if platform.Root == nil {
 		return
 	}
@@ -267,7 +267,7 @@ func homeDirectory() (string, error) {
 
 // openLocal connects to the engine of the state directory. What happens when
 // none runs depends on the need.
-func (p *program) openLocal(ctx context.Context, t *target, dir string, entry spec.Target, choice executorChoice, why need) error {
+func (p *program) openLocal(ctx context.Context, t *target, dir string, entry document.Target, choice executorChoice, why need) error {
 	t.label = localTarget
 	cwd, err := os.Getwd()
 	if err != nil {
@@ -315,7 +315,7 @@ func (p *program) connect(t *target, connection local.Connection, cwd, dir strin
 	return nil
 }
 
-func engineOptions(dir string, entry spec.Target, choice executorChoice) local.Options {
+func engineOptions(dir string, entry document.Target, choice executorChoice) local.Options {
 	o := local.Options{
 		Dir:       dir,
 		VCPUs:     entry.VCPUs,

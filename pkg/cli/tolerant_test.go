@@ -17,7 +17,7 @@ import (
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
-	"github.com/batchctl/batchctl/pkg/spec"
+	"github.com/batchctl/batchctl/pkg/document"
 )
 
 // imitation is a server in AWS's place that writes numbers as Python's servers do.
@@ -140,7 +140,7 @@ func TestTolerant(t *testing.T) {
 					}
 				}
 				// A label that names the endpoint says where a change would go.
-				cfg, err := new(program).awsConfig(t.Context(), spec.Target{Endpoint: map[bool]string{true: url}[way.flags != nil]})
+				cfg, err := new(program).awsConfig(t.Context(), document.Target{Endpoint: map[bool]string{true: url}[way.flags != nil]})
 				if err != nil || endpointOf(cfg) != url {
 					t.Errorf("the endpoint is %s, want %s; %v", endpointOf(cfg), url, err)
 				}
@@ -154,7 +154,7 @@ func TestTolerant(t *testing.T) {
 func TestTolerantAnswers(t *testing.T) {
 	credentialsOnly(t)
 	var asked []string
-	cfg, err := new(program).awsConfig(t.Context(), spec.Target{Endpoint: imitation(t, &asked)})
+	cfg, err := new(program).awsConfig(t.Context(), document.Target{Endpoint: imitation(t, &asked)})
 	if err != nil {
 		t.Fatal(err)
 	}

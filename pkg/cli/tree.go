@@ -19,7 +19,7 @@ type treeRow struct {
 	// after are the ids of the jobs that it depends on; those that are not in the
 	// tree do not count.
 	after []string
-	// when is the condition on their ends: spec.WhenAlways or spec.WhenFailure; "" for success.
+	// when is the condition on their ends: document.WhenAlways or document.WhenFailure; "" for success.
 	when string
 	// unsubmitted reports that the job has no id at its service.
 	unsubmitted bool

@@ -12,8 +12,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/check"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/lint"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 func (p *program) validateCommand() *cli.Command {
@@ -116,7 +116,7 @@ func (p *program) validateChecker(c *cli.Context) (*check.Checker, error) {
 		return nil, err
 	}
 	o := check.Options{PlatformFile: c.String("platform"), Catalog: types, Stdin: p.In,
-		Load: spec.Options{Parameters: parameters, FromDescribe: c.Bool("from-describe")}}
+		Load: document.Options{Parameters: parameters, FromDescribe: c.Bool("from-describe")}}
 	if name := c.String("kind"); name != "" {
 		if o.Load.Kind, err = parseKind(name); err != nil {
 			return nil, err
@@ -256,10 +256,10 @@ func formatNames() string {
 	return names[1:]
 }
 
-var kinds = []spec.Kind{
-	spec.KindJob, spec.KindWorkflow, spec.KindPlatform, spec.KindJobList, spec.KindJobDefinition, spec.KindSubmitJob,
-	spec.KindComputeEnvironment, spec.KindJobQueue, spec.KindSchedulingPolicy, spec.KindConsumableResource,
-	spec.KindTemplate, spec.KindLaunchTemplate, spec.KindUserData,
+var kinds = []document.Kind{
+	document.KindJob, document.KindWorkflow, document.KindPlatform, document.KindJobList, document.KindJobDefinition, document.KindSubmitJob,
+	document.KindComputeEnvironment, document.KindJobQueue, document.KindSchedulingPolicy, document.KindConsumableResource,
+	document.KindTemplate, document.KindLaunchTemplate, document.KindUserData,
 }
 
 func kindNames() string {
@@ -270,7 +270,7 @@ func kindNames() string {
 	return names[1:]
 }
 
-func parseKind(word string) (spec.Kind, error) {
+func parseKind(word string) (document.Kind, error) {
 	for _, k := range kinds {
 		if string(k) == word {
 			return k, nil

@@ -9,8 +9,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 // One-off variations of a job file: --set changes a member of the document before it
@@ -25,7 +25,7 @@ func variationFlags() []cli.Flag {
 }
 
 // vary reads the flags into the options. The values of variables may be credentials.
-func (p *program) vary(c *cli.Context, o *spec.Options) (values []*diag.Source, err error) {
+func (p *program) vary(c *cli.Context, o *document.Options) (values []*diag.Source, err error) {
 	settings, err := parseSettings(c.StringSlice("set"))
 	if err != nil {
 		return nil, err

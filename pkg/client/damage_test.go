@@ -16,7 +16,7 @@ import (
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
-	"github.com/batchctl/batchctl/pkg/spec"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
@@ -38,7 +38,7 @@ func newDamagedRun(t *testing.T) *damagedRun {
 	f.faults["SubmitJob"] = []fault{fine, lostEOF, fine, forbidden()}
 	lagging := time.Now().Add(40 * time.Second) // longer than the client looks for b
 	f.hidden = func(id string) bool { return id == testID(2) && time.Now().Before(lagging) }
-	_, err := c.Submit(t.Context(), planOf(job("a", "x"), job("b", "x"), job("c", "x", spec.Dependency{Job: "b"})))
+	_, err := c.Submit(t.Context(), planOf(job("a", "x"), job("b", "x"), job("c", "x", document.Dependency{Job: "b"})))
 	if !isA[*OpenError](err) || len(f.submitted) != 3 {
 		t.Fatal(len(f.submitted), err)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/batch"
-	"github.com/batchctl/batchctl/pkg/spec"
+	"github.com/batchctl/batchctl/pkg/document"
 )
 
 // Batch starts a job when its dependencies have succeeded, and fails it when one has
@@ -23,7 +23,7 @@ import (
 // Step is a job of a plan that waits in the client.
 type Step struct {
 	Name string
-	// When is the plan's spec.WhenAlways or spec.WhenFailure, or "" for a job that
+	// When is the plan's document.WhenAlways or document.WhenFailure, or "" for a job that
 	// comes after such a one.
 	When string
 	// For are the jobs that have not ended, or have no ID yet.
@@ -162,7 +162,7 @@ func (e *ends) judge(t *task, over []Submitted) (fate, error) {
 	failed := func(s Submitted) bool { return e.status[s.ID] == types.JobStatusFailed }
 	expired := slices.IndexFunc(over, func(s Submitted) bool { return e.status[s.ID] == StatusExpired })
 	switch {
-	case t.when == spec.WhenAlways, slices.ContainsFunc(over, failed):
+	case t.when == document.WhenAlways, slices.ContainsFunc(over, failed):
 		return fate{due: true}, nil
 	case expired >= 0:
 		return fate{}, &EndForgottenError{t.name, over[expired].Name, over[expired].ID}

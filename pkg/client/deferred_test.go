@@ -15,8 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/plan"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 // ends has the job with a number end in a status, a while after now.
@@ -32,16 +32,16 @@ func (f *fake) ends(n int, after time.Duration, status types.JobStatus) {
 	}
 }
 
-func on(names ...string) (all []spec.Dependency) {
+func on(names ...string) (all []document.Dependency) {
 	for _, n := range names {
-		all = append(all, spec.Dependency{Job: n})
+		all = append(all, document.Dependency{Job: n})
 	}
 	return all
 }
 
 // threeEnds is a job with two that wait for its end, and one behind each.
 func threeEnds() *plan.Plan {
-	return planOf(job("a", "x"), when(job("always", "x", on("a")...), spec.WhenAlways), when(job("alarm", "x", on("a")...), spec.WhenFailure),
+	return planOf(job("a", "x"), when(job("always", "x", on("a")...), document.WhenAlways), when(job("alarm", "x", on("a")...), document.WhenFailure),
 		job("behind", "x", on("always", "a")...), job("beyond", "x", on("alarm")...))
 }
 
@@ -120,7 +120,7 @@ func TestSubmitNowOfWhatHasEnded(t *testing.T) {
 	f, c := newFake(t)
 	withLedger(t, c)
 	f.past(t, c, "data", 91, time.Hour, "FAILED")
-	jobs, waiting, err := c.SubmitNow(t.Context(), planOf(when(before(job("alarm", "x"), "data"), spec.WhenFailure), job("behind", "x", on("alarm")...)))
+	jobs, waiting, err := c.SubmitNow(t.Context(), planOf(when(before(job("alarm", "x"), "data"), document.WhenFailure), job("behind", "x", on("alarm")...)))
 	if err != nil || waiting != nil || len(jobs) != 2 || len(f.submitted[0].DependsOn) != 0 || len(f.submitted[1].DependsOn) != 1 {
 		t.Errorf("%+v, %+v, %v", jobs, waiting, err)
 	}
@@ -219,7 +219,7 @@ func TestInterruptedWait(t *testing.T) {
 func TestWaitForMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, c := newFake(t) // it refuses more
-		p, last := &plan.Plan{}, when(job("last", "x"), spec.WhenAlways)
+		p, last := &plan.Plan{}, when(job("last", "x"), document.WhenAlways)
 		last.Register, last.Submit.JobDefinition = nil, aws.String("d:1")
 		for i := range 250 {
 			j := job(fmt.Sprintf("j%d", i), "x")

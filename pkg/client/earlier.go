@@ -9,7 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"github.com/batchctl/batchctl/pkg/batch"
-	"github.com/batchctl/batchctl/pkg/spec"
+	"github.com/batchctl/batchctl/pkg/document"
 )
 
 // earlier is a dependency on a job that was submitted before the run. It is found
@@ -86,7 +86,7 @@ func (c *Client) checkEarlier(ctx context.Context, r *run) error {
 				return &EarlierError{t.name, e.Name, &MissingError{[]string{e.ID}}}
 			}
 			job, gone := forgotten[e.ID]
-			if gone && (t.when == "" || t.when == spec.WhenFailure && !batch.HasEnded(job.Status)) {
+			if gone && (t.when == "" || t.when == document.WhenFailure && !batch.HasEnded(job.Status)) {
 				return &EarlierError{t.name, e.Name, errForgotten}
 			}
 		}

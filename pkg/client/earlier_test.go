@@ -9,8 +9,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/plan"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 // past gives the ledger a job of an age, which the service knows in a status; "" for
@@ -36,7 +36,7 @@ func TestEarlier(t *testing.T) {
 	f.jobs[testID(93)] = life("elsewhere", stage{0, "RUNNING", ""})
 	a := before(job("a", "x"), "data", "elsewhere")
 	a.Earlier[1].Type = "SEQUENTIAL"
-	b := before(job("b", "x", spec.Dependency{Job: "a"}), testID(91)[:8])
+	b := before(job("b", "x", document.Dependency{Job: "a"}), testID(91)[:8])
 	if _, err := c.Submit(t.Context(), planOf(a, b)); err != nil {
 		t.Fatal(err)
 	}
@@ -63,9 +63,9 @@ func TestEarlierUnknown(t *testing.T) {
 		on, when string
 		want     error
 	}{
-		{"nothing", "", &NoSuchJobError{}}, {"nothing", spec.WhenAlways, &NoSuchJobError{}}, {"lost", "", &MissingError{}},
-		{"forgotten", "", errForgotten}, {"failed", "", errForgotten}, {"forgotten", spec.WhenFailure, errForgotten},
-		{"forgotten", spec.WhenAlways, nil}, {"failed", spec.WhenFailure, nil},
+		{"nothing", "", &NoSuchJobError{}}, {"nothing", document.WhenAlways, &NoSuchJobError{}}, {"lost", "", &MissingError{}},
+		{"forgotten", "", errForgotten}, {"failed", "", errForgotten}, {"forgotten", document.WhenFailure, errForgotten},
+		{"forgotten", document.WhenAlways, nil}, {"failed", document.WhenFailure, nil},
 	} {
 		calls := f.count("SubmitJob") + f.count("RegisterJobDefinition")
 		_, err := c.Submit(t.Context(), planOf(job("first", "x"), when(before(job("a", "x"), step.on), step.when)))
@@ -113,7 +113,7 @@ func TestTooManyDependencies(t *testing.T) {
 	last := job("last", "x")
 	for i := range maxDependencies + 1 {
 		j := job(testID(i), "x")
-		p.Jobs, last.After = append(p.Jobs, j), append(last.After, spec.Dependency{Job: j.Name})
+		p.Jobs, last.After = append(p.Jobs, j), append(last.After, document.Dependency{Job: j.Name})
 	}
 	p.Jobs = append(p.Jobs, last)
 	if _, err := c.Submit(t.Context(), p); err == nil || len(f.calls) > 0 {

@@ -19,8 +19,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/plan"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 const here = "aws 123456789012 us-east-1"
@@ -40,7 +40,7 @@ func onlyRun(t *testing.T, c *Client) OpenRun {
 }
 
 func pipeline() *plan.Plan {
-	return planOf(job("a", "x"), job("b", "x", spec.Dependency{Job: "a"}), job("c", "x", spec.Dependency{Job: "b"}, spec.Dependency{Job: "a"}))
+	return planOf(job("a", "x"), job("b", "x", document.Dependency{Job: "a"}), job("c", "x", document.Dependency{Job: "b"}, document.Dependency{Job: "a"}))
 }
 
 func forbidden() fault { return says(403, "AccessDeniedException", `{"message":"no"}`) }

@@ -6,8 +6,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/plan"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 // runAgain is a job and the jobs that run it again.
@@ -126,7 +126,7 @@ func (r *runAgain) sequential() {
 			part.Submit.DependsOn = []types.JobDependency{{Type: types.ArrayJobDependencySequential}}
 		}
 		if i > 0 {
-			part.After = append(part.After, spec.Dependency{Job: r.parts[i-1].Name})
+			part.After = append(part.After, document.Dependency{Job: r.parts[i-1].Name})
 		}
 	}
 }
@@ -137,7 +137,7 @@ func (r *runAgain) after(on *runAgain, of types.ArrayJobDependency) {
 	size := func(a, b *plan.Job) bool { return arraySize(a.Submit) == arraySize(b.Submit) }
 	if of == types.ArrayJobDependencyNToN && slices.Equal(r.children, on.children) && slices.EqualFunc(r.parts, on.parts, size) {
 		for i, part := range r.parts {
-			d := spec.Dependency{Job: on.parts[i].Name}
+			d := document.Dependency{Job: on.parts[i].Name}
 			if arraySize(part.Submit) > 0 {
 				d.Type = string(of)
 			}
@@ -147,7 +147,7 @@ func (r *runAgain) after(on *runAgain, of types.ArrayJobDependency) {
 	}
 	for _, part := range r.parts {
 		for _, before := range on.parts {
-			part.After = append(part.After, spec.Dependency{Job: before.Name})
+			part.After = append(part.After, document.Dependency{Job: before.Name})
 		}
 	}
 }

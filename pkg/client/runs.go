@@ -31,7 +31,7 @@ type RunJob struct {
 	ID        string `json:"id,omitempty"`
 	Queue     string `json:"queue,omitempty"`
 	ArraySize int    `json:"arraySize,omitempty"`
-	// When is spec.WhenAlways or spec.WhenFailure; "" if the job runs after success.
+	// When is document.WhenAlways or document.WhenFailure; "" if the job runs after success.
 	When  string    `json:"when,omitempty"`
 	After []RunEdge `json:"after,omitempty"`
 	// Skipped is the reason why the job is not needed.

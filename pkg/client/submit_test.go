@@ -17,11 +17,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/plan"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
-func job(name, image string, after ...spec.Dependency) *plan.Job {
+func job(name, image string, after ...document.Dependency) *plan.Job {
 	return &plan.Job{Name: name, After: after,
 		Register: &awsbatch.RegisterJobDefinitionInput{JobDefinitionName: aws.String(name), Type: types.JobDefinitionTypeContainer,
 			ContainerProperties: &types.ContainerProperties{Image: &image}},
@@ -115,10 +115,10 @@ func TestSubmitWithFullTags(t *testing.T) {
 func TestSubmitWorkflow(t *testing.T) {
 	f, c := newFake(t)
 	prepare := job("prepare", "a")
-	array := job("array", "a", spec.Dependency{Job: "prepare"})
+	array := job("array", "a", document.Dependency{Job: "prepare"})
 	array.Submit.ArrayProperties = &types.ArrayProperties{Size: aws.Int32(3)}
 	array.Submit.DependsOn = []types.JobDependency{{JobId: aws.String("elsewhere")}}
-	second := job("second", "a", spec.Dependency{Job: "array", Type: "N_TO_N"}, spec.Dependency{Job: "prepare"})
+	second := job("second", "a", document.Dependency{Job: "array", Type: "N_TO_N"}, document.Dependency{Job: "prepare"})
 	second.Register, second.Submit.JobDefinition = nil, aws.String("registered:4")
 	alone := job("alone", "a")
 	alone.Submit = nil
@@ -150,7 +150,7 @@ func TestSubmitWorkflow(t *testing.T) {
 
 func TestSubmitOutOfOrder(t *testing.T) {
 	_, c := newFake(t)
-	_, err := c.Submit(t.Context(), planOf(job("b", "x", spec.Dependency{Job: "a"}), job("a", "x")))
+	_, err := c.Submit(t.Context(), planOf(job("b", "x", document.Dependency{Job: "a"}), job("a", "x")))
 	if err == nil || !strings.Contains(err.Error(), "depends on a") {
 		t.Error(err)
 	}

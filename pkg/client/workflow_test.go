@@ -23,9 +23,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/local"
 	"github.com/batchctl/batchctl/pkg/plan"
-	"github.com/batchctl/batchctl/pkg/spec"
 	"github.com/batchctl/batchctl/pkg/testtool"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
@@ -77,7 +77,7 @@ func command(name, word string, after ...string) *plan.Job {
 	j := &plan.Job{Name: name, Submit: &awsbatch.SubmitJobInput{JobName: &name, JobQueue: aws.String("default"), JobDefinition: aws.String("work"),
 		ContainerOverrides: &types.ContainerOverrides{Command: []string{word}}}}
 	for _, a := range after {
-		j.After = append(j.After, spec.Dependency{Job: a})
+		j.After = append(j.After, document.Dependency{Job: a})
 	}
 	return j
 }
@@ -86,7 +86,7 @@ func when(j *plan.Job, when string) *plan.Job { j.When = when; return j }
 
 func before(j *plan.Job, names ...string) *plan.Job {
 	for _, n := range names {
-		j.Earlier = append(j.Earlier, spec.Dependency{Job: n})
+		j.Earlier = append(j.Earlier, document.Dependency{Job: n})
 	}
 	return j
 }
@@ -110,14 +110,14 @@ func everything() *plan.Plan {
 		stages(part(command("train-1of2", "true", "prepare"), "train", 2, 3), "s3://b/one"),
 		stages(part(command("train-2of2", "true", "prepare"), "train", 2, 3), "s3://b/one"),
 		command("bad", "false"),
-		when(command("clean", "true", "prepare", "bad"), spec.WhenAlways),
-		stages(when(command("alarm", "true", "bad"), spec.WhenFailure), "s3://b/two"),
+		when(command("clean", "true", "prepare", "bad"), document.WhenAlways),
+		stages(when(command("alarm", "true", "bad"), document.WhenFailure), "s3://b/two"),
 		part(command("report", "true", "alarm", "prepare"), "report", 3, 2),
 		before(command("late", "true"), "past"),
-		before(when(command("past-too", "true", "clean"), spec.WhenAlways), "past"),
-		when(command("quiet", "true", "prepare"), spec.WhenFailure),
+		before(when(command("past-too", "true", "clean"), document.WhenAlways), "past"),
+		when(command("quiet", "true", "prepare"), document.WhenFailure),
 		command("quieter", "true", "quiet"),
-		when(command("last", "true", "quieter", "report"), spec.WhenAlways),
+		when(command("last", "true", "quieter", "report"), document.WhenAlways),
 	}}
 }
 

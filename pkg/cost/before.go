@@ -7,8 +7,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"github.com/batchctl/batchctl/pkg/catalog"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/plan"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 // NoTimeout is why a job without a timeout has no upper bound.
@@ -76,7 +76,7 @@ func Before(name string, v *plan.Review, prices *catalog.Prices, history func(pl
 				e.Array = j.Name
 			}
 		}
-		e.Cost = e.between(j.When == spec.WhenFailure)
+		e.Cost = e.between(j.When == document.WhenFailure)
 		list = append(list, e)
 	}
 	return list

@@ -10,8 +10,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"pgregory.net/rapid"
 
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/plan"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 func jsonOf(t testing.TB, v any) string {
@@ -58,7 +58,7 @@ func with(j *plan.Job, name string, timeout, attempts, children int32) *plan.Job
 func TestBefore(t *testing.T) {
 	w := world(map[string][]string{"one": {"EC2 m5.large"}, "spot": {"SPOT m5.xlarge"}})
 	tidy := with(job("one", "1", "1024", ""), "tidy", 3600, 1, 1)
-	tidy.When = spec.WhenFailure
+	tidy.When = document.WhenFailure
 	tagged := with(job("one", "1", "1024", ""), "tagged", 3600, 3, 1)
 	tagged.Submit.Tags = map[string]string{"team": "a"}
 	part := with(job("one", "1", "1024", ""), "sweep-0", 1800, 2, 100)

@@ -17,8 +17,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/plan"
-	"github.com/batchctl/batchctl/pkg/spec"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
@@ -27,11 +27,11 @@ var update = flag.Bool("update", false, "rewrite the expected files in testdata"
 // jobOf plans the text of a job file and returns its last job.
 func jobOf(t *testing.T, name, text string) *plan.Job {
 	t.Helper()
-	f, problems := spec.Load(diag.NewSource(name, text), spec.Options{})
+	f, problems := document.Load(diag.NewSource(name, text), document.Options{})
 	if problems.HasErrors() {
 		t.Fatal(problems)
 	}
-	p, problems := plan.Build([]*spec.File{f}, nil, plan.Options{Queue: "none", Staging: "/"})
+	p, problems := plan.Build([]*document.File{f}, nil, plan.Options{Queue: "none", Staging: "/"})
 	if problems.HasErrors() {
 		t.Fatal(problems)
 	}
@@ -173,7 +173,7 @@ func TestRefusedRequests(t *testing.T) {
 		"several nodes":             func(j *plan.Job) { j.Register.NodeProperties = &types.NodeProperties{} },
 		"for EKS":                   func(j *plan.Job) { j.Register.EksProperties = &types.EksProperties{} },
 		"consumable resources":      func(j *plan.Job) { j.Register.ConsumableResourceProperties = &types.ConsumableResourceProperties{} },
-		"waits for other jobs":      func(j *plan.Job) { j.When = spec.WhenFailure },
+		"waits for other jobs":      func(j *plan.Job) { j.When = document.WhenFailure },
 		"no parameter gone":         func(j *plan.Job) { j.Register.ContainerProperties.Command = []string{"Ref::gone"} },
 		"is no amount":              func(j *plan.Job) { j.Register.ContainerProperties.ResourceRequirements[0].Value = aws.String("many") },
 		"its definition says no co": func(j *plan.Job) { j.Register.ContainerProperties = nil },

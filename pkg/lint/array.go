@@ -7,8 +7,8 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
-	"github.com/batchctl/batchctl/pkg/spec"
 	"github.com/batchctl/batchctl/pkg/sweep"
 )
 
@@ -73,25 +73,27 @@ func arrayRules() []*Rule {
 // ourArrays is the source of the rules about arrays whose children differ.
 const ourArrays = "the arrays of the job file"
 
-func arraySize(j *spec.Job) *jsontree.Node { return j.Submit.Get("arrayProperties").Get("size") }
+func arraySize(j *document.Job) *jsontree.Node { return j.Submit.Get("arrayProperties").Get("size") }
 
 // isArray reports whether a job is an array. One of a single cell, or of a table that
 // nobody has read, has no size.
-func isArray(j *spec.Job) bool { return arraySize(j) != nil || spec.ArraySource(j.Array) != nil }
+func isArray(j *document.Job) bool {
+	return arraySize(j) != nil || document.ArraySource(j.Array) != nil
+}
 
 // children is how many children an array has; ok is false where nobody knows.
-func children(j *spec.Job) (n int64, ok bool) {
+func children(j *document.Job) (n int64, ok bool) {
 	switch {
 	case j.Sweep != nil:
 		return int64(j.Sweep.Len()), true
-	case spec.ArraySource(j.Array) != nil:
+	case document.ArraySource(j.Array) != nil:
 		return 0, false
 	}
 	return arraySize(j).Int()
 }
 
 func tooManyHint(j Job, size int64) string {
-	if spec.ArraySource(j.Array) != nil {
+	if document.ArraySource(j.Array) != nil {
 		return fmt.Sprintf("let each child run more lines: write %d", catalog.MaxArraySize)
 	}
 	return fmt.Sprintf("split it into %d arrays", (size+catalog.MaxArraySize-1)/catalog.MaxArraySize)
@@ -129,7 +131,7 @@ func holdsAll(entry, other *jsontree.Node) bool {
 
 // reservedVariables reports variables that the launcher sets.
 func (s Site) reservedVariables() {
-	if spec.ArraySource(s.Array) == nil {
+	if document.ArraySource(s.Array) == nil {
 		return
 	}
 	for v := range s.Node.Get("environment").Children() {

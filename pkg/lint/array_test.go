@@ -4,14 +4,14 @@ import (
 	"testing"
 
 	"github.com/batchctl/batchctl/pkg/diag"
-	"github.com/batchctl/batchctl/pkg/spec"
+	"github.com/batchctl/batchctl/pkg/document"
 )
 
 // foundOf is what the rules find in one job file.
-func foundOf(t *testing.T, text string, platform *spec.Platform) diag.List {
+func foundOf(t *testing.T, text string, platform *document.Platform) diag.List {
 	t.Helper()
-	f, problems := spec.Load(diag.NewSource("job.json", text), spec.Options{Platform: platform, Read: variantFile})
-	return append(problems, Check([]*spec.File{f}, platform, Rules())...)
+	f, problems := document.Load(diag.NewSource("job.json", text), document.Options{Platform: platform, Read: variantFile})
+	return append(problems, Check([]*document.File{f}, platform, Rules())...)
 }
 
 func sweepJob(array, more string) string {
@@ -21,7 +21,7 @@ func sweepJob(array, more string) string {
 
 // The policy counts all cells, in however many arrays they run.
 func TestPolicyCountsCells(t *testing.T) {
-	platform := &spec.Platform{Policy: spec.Policy{MaxArraySize: 5}}
+	platform := &document.Platform{Policy: document.Policy{MaxArraySize: 5}}
 	for array, want := range map[string]int{
 		`{ "matrix": { "a": [1, 2, 3], "b": [1, 2] } }`:                                  1,
 		`{ "matrix": { "a": [1, 2, 3], "b": [1, 2] }, "exclude": [{ "a": 1, "b": 1 }] }`: 0,

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/batchctl/batchctl/pkg/diag"
-	"github.com/batchctl/batchctl/pkg/spec"
+	"github.com/batchctl/batchctl/pkg/document"
 )
 
 // The requests of testdata/aws have the members and the shape of those that AWS
@@ -80,12 +80,12 @@ func TestExamplesOfAWS(t *testing.T) {
 			t.Fatal(e.Name(), err)
 		}
 		t.Run(e.Name(), func(t *testing.T) {
-			var files []*spec.File
+			var files []*document.File
 			var found diag.List
 			for _, path := range paths {
 				file, problems := awsExample(t, path, want.describe)
 				files, found = append(files, file), append(found, problems...)
-				found = append(found, Check([]*spec.File{file}, nil, Rules())...)
+				found = append(found, Check([]*document.File{file}, nil, Rules())...)
 			}
 			found = append(found, Check(files, nil, Rules())...) // and together
 			var warnings []string
@@ -115,7 +115,7 @@ func TestAllExamplesOfAWSAtOnce(t *testing.T) {
 	if err != nil || len(paths) < 80 {
 		t.Fatal(len(paths), err)
 	}
-	var files []*spec.File
+	var files []*document.File
 	for _, path := range paths {
 		page := awsExamples[filepath.Base(filepath.Dir(path))]
 		file, _ := awsExample(t, path, page.describe)
@@ -128,11 +128,11 @@ func TestAllExamplesOfAWSAtOnce(t *testing.T) {
 	}
 }
 
-func awsExample(t *testing.T, path string, describe bool) (*spec.File, diag.List) {
+func awsExample(t *testing.T, path string, describe bool) (*document.File, diag.List) {
 	t.Helper()
 	src := diag.NewSource(path, read(t, path))
 	if describe {
-		return spec.Load(src, spec.Options{FromDescribe: true})
+		return document.Load(src, document.Options{FromDescribe: true})
 	}
-	return document(src, nil, nil)
+	return loadSource(src, nil, nil)
 }

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 // The resources of AWS Batch in a template become the requests that CloudFormation makes
@@ -22,12 +22,12 @@ import (
 //     is found with every guess counts: it does not depend on that value.
 
 // batchResources are the types of resources that are requests, and which.
-var batchResources = map[string]spec.Kind{
-	"AWS::Batch::JobDefinition":      spec.KindJobDefinition,
-	"AWS::Batch::JobQueue":           spec.KindJobQueue,
-	"AWS::Batch::ComputeEnvironment": spec.KindComputeEnvironment,
-	"AWS::Batch::SchedulingPolicy":   spec.KindSchedulingPolicy,
-	"AWS::Batch::ConsumableResource": spec.KindConsumableResource,
+var batchResources = map[string]document.Kind{
+	"AWS::Batch::JobDefinition":      document.KindJobDefinition,
+	"AWS::Batch::JobQueue":           document.KindJobQueue,
+	"AWS::Batch::ComputeEnvironment": document.KindComputeEnvironment,
+	"AWS::Batch::SchedulingPolicy":   document.KindSchedulingPolicy,
+	"AWS::Batch::ConsumableResource": document.KindConsumableResource,
 }
 
 // notOfTemplates are rules that say nothing of a template: it has no Region, and the
@@ -40,16 +40,16 @@ var nowhere = []string{"parameter-unused"}
 
 // checkTemplates returns what the rules and the schema find in the templates' resources
 // of AWS Batch.
-func checkTemplates(files []*spec.File, platform *spec.Platform, rules []Rule) (all diag.List) {
+func checkTemplates(files []*document.File, platform *document.Platform, rules []Rule) (all diag.List) {
 	for _, f := range files {
-		if f.Kind == spec.KindTemplate {
+		if f.Kind == document.KindTemplate {
 			all = append(all, checkTemplate(f, platform, rules)...)
 		}
 	}
 	return all
 }
 
-func checkTemplate(f *spec.File, platform *spec.Platform, rules []Rule) diag.List {
+func checkTemplate(f *document.File, platform *document.Platform, rules []Rule) diag.List {
 	t := newTemplate(f)
 	if len(t.batch) == 0 {
 		return nil
@@ -82,7 +82,7 @@ type finding struct {
 }
 
 // inWorld returns what is found whatever the unknown values are.
-func (t *cfnTemplate) inWorld(w world, checker *Checker, platform *spec.Platform, rules []Rule) map[finding]diag.Diagnostic {
+func (t *cfnTemplate) inWorld(w world, checker *Checker, platform *document.Platform, rules []Rule) map[finding]diag.Diagnostic {
 	var common map[finding]diag.Diagnostic
 	ordered := 0
 	for guess, guesses := 0, 1; guess < guesses; guess++ {
@@ -125,8 +125,8 @@ func (t *cfnTemplate) signature(w world) string {
 
 // NotKnown returns the values in the AWS Batch resources of a template that only
 // CloudFormation knows, and that are not checked for that; none for other files.
-func NotKnown(f *spec.File) []*jsontree.Node {
-	if f.Kind != spec.KindTemplate {
+func NotKnown(f *document.File) []*jsontree.Node {
+	if f.Kind != document.KindTemplate {
 		return nil
 	}
 	t := newTemplate(f)
@@ -142,11 +142,11 @@ func NotKnown(f *spec.File) []*jsontree.Node {
 }
 
 // requests returns the requests that the resources are, with what the schema finds.
-func (m *mapper) requests() (files []*spec.File, problems diag.List) {
+func (m *mapper) requests() (files []*document.File, problems diag.List) {
 	for _, r := range m.present() {
 		kind := batchResources[r.Get("Type").Str()]
 		root := m.request(r, kind)
-		f, found := spec.Built(m.template.file.Source, root, kind)
+		f, found := document.Built(m.template.file.Source, root, kind)
 		files, problems = append(files, f), append(problems, found...)
 	}
 	return files, append(problems, m.found...)

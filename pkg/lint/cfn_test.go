@@ -11,17 +11,17 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
-func loadText(t testing.TB, name, text string) (*spec.File, diag.List) {
+func loadText(t testing.TB, name, text string) (*document.File, diag.List) {
 	t.Helper()
-	f, problems := spec.Load(diag.NewSource(name, text), spec.Options{Hosts: true})
+	f, problems := document.Load(diag.NewSource(name, text), document.Options{Hosts: true})
 	if f == nil {
 		return nil, problems
 	}
-	found := Settle(append(problems, Check([]*spec.File{f}, nil, Rules())...))
+	found := Settle(append(problems, Check([]*document.File{f}, nil, Rules())...))
 	found.Sort()
 	return f, found
 }
@@ -88,7 +88,7 @@ func capitalised(n *jsontree.Node, s *shape) *jsontree.Node {
 }
 
 // asTemplateText is a native request as a template with one resource.
-func asTemplateText(root *jsontree.Node, kind spec.Kind) string {
+func asTemplateText(root *jsontree.Node, kind document.Kind) string {
 	for name, k := range batchResources {
 		if k == kind {
 			return fmt.Sprintf(`{"Resources":{"It":{"Type":%q,"Properties":%s}}}`, name, capitalised(root, requestShapes()[kind]).AppendJSON(nil))
@@ -227,9 +227,9 @@ func unknownAt(n *jsontree.Node, path []string) *jsontree.Node {
 }
 
 func rulesIn(text string) map[string]string {
-	f, problems := spec.Load(diag.NewSource("t.json", text), spec.Options{Hosts: true})
+	f, problems := document.Load(diag.NewSource("t.json", text), document.Options{Hosts: true})
 	out := map[string]string{}
-	for _, d := range Settle(append(problems, Check([]*spec.File{f}, nil, Rules())...)) {
+	for _, d := range Settle(append(problems, Check([]*document.File{f}, nil, Rules())...)) {
 		out[d.Rule] = d.Message
 	}
 	return out
@@ -291,7 +291,7 @@ func TestTemplatesInYAML(t *testing.T) {
 		for _, file := range files {
 			root, slips := jsontree.Parse(diag.NewSource(file, read(t, file)))
 			f, before := loadText(t, file, read(t, file))
-			if len(slips) > 0 || f == nil || f.Kind != spec.KindTemplate && f.Kind != spec.KindLaunchTemplate {
+			if len(slips) > 0 || f == nil || f.Kind != document.KindTemplate && f.Kind != document.KindLaunchTemplate {
 				continue
 			}
 			tried++
@@ -333,11 +333,11 @@ func FuzzTemplate(f *testing.F) {
 	f.Add("Conditions: {A: !And [Condition: A, Condition: A]}\nMappings: {M: {k: {l: !FindInMap [M, !FindInMap [M, k, l], !FindInMap [M, k, l]]}}}\nResources:\n  J: {Type: AWS::Batch::JobQueue, Condition: A, Properties: {Priority: !FindInMap [M, k, l]}}\n")
 	f.Add("Resources: {J: {Type: AWS::Batch::JobDefinition, Properties: !If [x, {Fn::Sub: [a]}, 1]}, K: {Type: AWS::Batch::ComputeEnvironment, Properties: {ComputeResources: {Fn::FindInMap: [a, b, c]}}}}\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		doc, problems := spec.Load(diag.NewSource("t.yaml", text), spec.Options{Hosts: true})
+		doc, problems := document.Load(diag.NewSource("t.yaml", text), document.Options{Hosts: true})
 		inside(t, problems)
 		if doc != nil {
 			NotKnown(doc)
-			inside(t, Check([]*spec.File{doc}, nil, Rules()))
+			inside(t, Check([]*document.File{doc}, nil, Rules()))
 		}
 	})
 }

@@ -11,8 +11,8 @@ import (
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 // The members of a resource are those of its request with a capital letter, at every
@@ -32,27 +32,27 @@ var (
 )
 
 // arnWords are what ARNs call the things that requests create.
-var arnWords = map[spec.Kind]string{
-	spec.KindJobDefinition: "job-definition", spec.KindJobQueue: "job-queue", spec.KindComputeEnvironment: "compute-environment",
-	spec.KindSchedulingPolicy: "scheduling-policy", spec.KindConsumableResource: "consumable-resource",
+var arnWords = map[document.Kind]string{
+	document.KindJobDefinition: "job-definition", document.KindJobQueue: "job-queue", document.KindComputeEnvironment: "compute-environment",
+	document.KindSchedulingPolicy: "scheduling-policy", document.KindConsumableResource: "consumable-resource",
 }
 
 // nameMembers hold the names of what requests create. CloudFormation makes one up where
 // a template says none.
-var nameMembers = map[spec.Kind]string{
-	spec.KindJobDefinition: "jobDefinitionName", spec.KindJobQueue: "jobQueueName", spec.KindComputeEnvironment: "computeEnvironmentName",
-	spec.KindSchedulingPolicy: "name", spec.KindConsumableResource: "consumableResourceName",
+var nameMembers = map[document.Kind]string{
+	document.KindJobDefinition: "jobDefinitionName", document.KindJobQueue: "jobQueueName", document.KindComputeEnvironment: "computeEnvironmentName",
+	document.KindSchedulingPolicy: "name", document.KindConsumableResource: "consumableResourceName",
 }
 
 // requestShapes are the shapes of the requests.
-var requestShapes = sync.OnceValue(func() map[spec.Kind]*shape {
+var requestShapes = sync.OnceValue(func() map[document.Kind]*shape {
 	seen := map[reflect.Type]*shape{}
-	return map[spec.Kind]*shape{
-		spec.KindJobDefinition:      shapeOf(reflect.TypeFor[awsbatch.RegisterJobDefinitionInput](), seen),
-		spec.KindJobQueue:           shapeOf(reflect.TypeFor[awsbatch.CreateJobQueueInput](), seen),
-		spec.KindComputeEnvironment: shapeOf(reflect.TypeFor[awsbatch.CreateComputeEnvironmentInput](), seen),
-		spec.KindSchedulingPolicy:   shapeOf(reflect.TypeFor[awsbatch.CreateSchedulingPolicyInput](), seen),
-		spec.KindConsumableResource: shapeOf(reflect.TypeFor[awsbatch.CreateConsumableResourceInput](), seen),
+	return map[document.Kind]*shape{
+		document.KindJobDefinition:      shapeOf(reflect.TypeFor[awsbatch.RegisterJobDefinitionInput](), seen),
+		document.KindJobQueue:           shapeOf(reflect.TypeFor[awsbatch.CreateJobQueueInput](), seen),
+		document.KindComputeEnvironment: shapeOf(reflect.TypeFor[awsbatch.CreateComputeEnvironmentInput](), seen),
+		document.KindSchedulingPolicy:   shapeOf(reflect.TypeFor[awsbatch.CreateSchedulingPolicyInput](), seen),
+		document.KindConsumableResource: shapeOf(reflect.TypeFor[awsbatch.CreateConsumableResourceInput](), seen),
 	}
 })
 
@@ -68,7 +68,7 @@ type mapper struct {
 }
 
 // request is the request that CloudFormation makes of a resource.
-func (m *mapper) request(r *jsontree.Node, kind spec.Kind) *jsontree.Node {
+func (m *mapper) request(r *jsontree.Node, kind document.Kind) *jsontree.Node {
 	properties := r.Get("Properties")
 	if !properties.Is(jsontree.Object) {
 		properties = jsontree.NewObject(r)
@@ -90,7 +90,7 @@ func (m *mapper) request(r *jsontree.Node, kind spec.Kind) *jsontree.Node {
 }
 
 // nameOf is the name under which the request of a resource creates it.
-func (m *mapper) nameOf(r *jsontree.Node, kind spec.Kind) string {
+func (m *mapper) nameOf(r *jsontree.Node, kind document.Kind) string {
 	member := nameMembers[kind]
 	written := r.Get("Properties").Get(capital(member))
 	if m.naming > 0 || written == nil {
@@ -234,14 +234,14 @@ func (m *mapper) surplus(c, parent, out *jsontree.Node, s *shape, path string) {
 		hint = "the API has it, CloudFormation does not"
 	}
 	what := path[strings.LastIndexByte(path, '.')+1:]
-	m.found = append(m.found, diag.Diagnostic{Rule: spec.RuleUnknownMember, Source: c.Source, Span: key(c).Span, Message: fmt.Sprintf("%s has no member %s in CloudFormation", what, quote(c.Name)), Hint: hint})
+	m.found = append(m.found, diag.Diagnostic{Rule: document.RuleUnknownMember, Source: c.Source, Span: key(c).Span, Message: fmt.Sprintf("%s has no member %s in CloudFormation", what, quote(c.Name)), Hint: hint})
 }
 
 // asTemplate says a problem of a request in the words of the template: members have
 // capital letters, and no edit of JSON mends it.
 func asTemplate(d diag.Diagnostic) diag.Diagnostic {
 	d.Fix = nil
-	generic := d.Rule == spec.RuleMissingMember || d.Rule == spec.RuleUnknownMember || strings.Contains(d.Message, " needs ")
+	generic := d.Rule == document.RuleMissingMember || d.Rule == document.RuleUnknownMember || strings.Contains(d.Message, " needs ")
 	d.Message, d.Hint = inCapitals(d.Message, generic), inCapitals(d.Hint, generic)
 	return d
 }

@@ -4,19 +4,19 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 // cfnTemplate is a template with its resources of AWS Batch.
 type cfnTemplate struct {
-	file  *spec.File
+	file  *document.File
 	batch []*jsontree.Node
 	byID  map[string]*jsontree.Node
 	texts []string // for guesses
 }
 
-func newTemplate(f *spec.File) *cfnTemplate {
+func newTemplate(f *document.File) *cfnTemplate {
 	t := &cfnTemplate{file: f, byID: map[string]*jsontree.Node{}}
 	for r := range f.Root.Get("Resources").Children() {
 		if _, ok := batchResources[r.Get("Type").Str()]; ok && t.byID[r.Name] == nil {

@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 // resources is what the files of a run create, by name. References may be names
@@ -16,7 +16,7 @@ type resources struct {
 	queues, environments, policies, consumables namedSites
 	// platform is the platform file with the queues of the files added: where
 	// jobs could go.
-	platform *spec.Platform
+	platform *document.Platform
 }
 
 // namedSites is requests by the name of what they create.
@@ -60,7 +60,7 @@ func (p *Pass) created() resources {
 	if len(queues(p)) == 0 {
 		return r
 	}
-	r.platform = &spec.Platform{}
+	r.platform = &document.Platform{}
 	if p.Platform != nil { // its policy and catalogue too
 		*r.platform = *p.Platform
 		r.platform.Queues = slices.Clone(p.Platform.Queues)
@@ -73,8 +73,8 @@ func (p *Pass) created() resources {
 
 // queue is a queue of the files as placement needs it: without environments,
 // and so not checked, if one of them is created elsewhere.
-func (r resources) queue(q Site) spec.Queue {
-	out := spec.Queue{Name: q.Node.Get("jobQueueName").Str(), Node: q.Node}
+func (r resources) queue(q Site) document.Queue {
+	out := document.Queue{Name: q.Node.Get("jobQueueName").Str(), Node: q.Node}
 	for e := range r.behind(q) {
 		if e.Node == nil || e.Node.Get("computeResources") == nil {
 			out.Environments = nil
@@ -85,10 +85,10 @@ func (r resources) queue(q Site) spec.Queue {
 	return out
 }
 
-func asEnvironment(n *jsontree.Node) spec.Environment {
+func asEnvironment(n *jsontree.Node) document.Environment {
 	c := n.Get("computeResources")
 	most, _ := c.Get("maxvCpus").Int()
-	return spec.Environment{Name: n.Get("computeEnvironmentName").Str(), Type: c.Get("type").Str(),
+	return document.Environment{Name: n.Get("computeEnvironmentName").Str(), Type: c.Get("type").Str(),
 		InstanceTypes: entriesOf(c.Get("instanceTypes")), MaxvCpus: int(min(most, 1<<30)), Node: c}
 }
 

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/secret/secrettest"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 // places are where people write credentials: %[1]s is a name and %[2]s the credential
@@ -90,11 +90,11 @@ func secretsIn(t *testing.T, text string) (n int) {
 	if !strings.HasPrefix(text, "{") {
 		name = "template.yaml"
 	}
-	f, found := spec.Load(diag.NewSource(name, text), spec.Options{Hosts: true})
+	f, found := document.Load(diag.NewSource(name, text), document.Options{Hosts: true})
 	if f == nil {
 		t.Fatalf("%s: %v", text, found)
 	}
-	for _, d := range Check([]*spec.File{f}, nil, Rules()) {
+	for _, d := range Check([]*document.File{f}, nil, Rules()) {
 		if strings.HasSuffix(d.Rule, "-secret") {
 			n++
 		}

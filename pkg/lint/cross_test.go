@@ -8,12 +8,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/batchctl/batchctl/pkg/diag"
-	"github.com/batchctl/batchctl/pkg/spec"
+	"github.com/batchctl/batchctl/pkg/document"
 )
 
 // foundIn loads documents under paths, and returns the rules that find something,
 // each with the file it finds it in.
-func foundIn(t *testing.T, o spec.Options, docs ...[2]string) []string {
+func foundIn(t *testing.T, o document.Options, docs ...[2]string) []string {
 	t.Helper()
 	return ruleAndFile(checkDocs(o, docs...))
 }
@@ -21,14 +21,14 @@ func foundIn(t *testing.T, o spec.Options, docs ...[2]string) []string {
 // errorsIn is foundIn without the warnings.
 func errorsIn(t *testing.T, docs ...[2]string) []string {
 	t.Helper()
-	return ruleAndFile(slices.DeleteFunc(checkDocs(spec.Options{}, docs...), func(d diag.Diagnostic) bool { return d.Severity != diag.Error }))
+	return ruleAndFile(slices.DeleteFunc(checkDocs(document.Options{}, docs...), func(d diag.Diagnostic) bool { return d.Severity != diag.Error }))
 }
 
-func checkDocs(o spec.Options, docs ...[2]string) diag.List {
-	var files []*spec.File
+func checkDocs(o document.Options, docs ...[2]string) diag.List {
+	var files []*document.File
 	var all diag.List
 	for _, d := range docs {
-		f, problems := spec.Load(diag.NewSource(d[0], d[1]), o)
+		f, problems := document.Load(diag.NewSource(d[0], d[1]), o)
 		files, all = append(files, f), append(all, problems...)
 	}
 	all = Settle(append(all, Check(files, nil, Rules())...))
@@ -63,7 +63,7 @@ func TestEveryRequestOfDescribe(t *testing.T) {
 		{ "computeEnvironmentName": "n", "computeEnvironmentArn": "arn:aws:batch:us-east-1:123456789012:compute-environment/n", "type": "MANAGED", "state": "ENABLED", "status": "VALID",
 		  "computeResources": { "type": "FARGATE", "minvCpus": 0, "maxvCpus": 8, "subnets": ["subnet-12345678"], "securityGroupIds": ["sg-12345678"] } }] }`
 	submit := `{ "jobName": "j", "jobQueue": "b", "jobDefinition": "d" }`
-	got := foundIn(t, spec.Options{FromDescribe: true}, [2]string{"queues.json", queues}, [2]string{"environments.json", environments}, [2]string{"submit.json", submit})
+	got := foundIn(t, document.Options{FromDescribe: true}, [2]string{"queues.json", queues}, [2]string{"environments.json", environments}, [2]string{"submit.json", submit})
 	want := []string{
 		"ce-fargate-no-minvcpus environments.json",
 		"tag-aws-prefix queues.json", "queue-priority-range queues.json", "queue-ce-duplicate-order queues.json", "queue-mix-fargate-ec2 queues.json",
@@ -99,7 +99,7 @@ func TestQueuesOfOneName(t *testing.T) {
 		{"none", [][2]string{{"a/q.json", open}, {"a/e.json", small}, {"a/j.json", homeless}}, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got := without(foundIn(t, spec.Options{}, tt.docs...), "stuck-queue-no-fuse")
+			got := without(foundIn(t, document.Options{}, tt.docs...), "stuck-queue-no-fuse")
 			if d := cmp.Diff(tt.want, got); d != "" && len(tt.want)+len(got) > 0 {
 				t.Error(d)
 			}
@@ -158,7 +158,7 @@ func TestDefinitionsOfOneName(t *testing.T) {
 		{"something is missing beside it", [][2]string{{"a/train.json", content}, {"a/submit.json", strings.Replace(plain, "train", "other", 1)}}, []string{"submit-jobdefinition-exists a/submit.json"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if d := cmp.Diff(tt.want, foundIn(t, spec.Options{}, tt.docs...)); d != "" {
+			if d := cmp.Diff(tt.want, foundIn(t, document.Options{}, tt.docs...)); d != "" {
 				t.Error(d)
 			}
 		})

@@ -10,8 +10,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 func crossRules() []*Rule {
@@ -213,7 +213,7 @@ func (s Site) besideDefinitions() bool {
 	if x.defining == nil {
 		x.defining = map[string]bool{}
 		for _, d := range x.definitions {
-			if d.File.Kind == spec.KindJobDefinition {
+			if d.File.Kind == document.KindJobDefinition {
 				x.defining[d.directory()] = true
 			}
 		}

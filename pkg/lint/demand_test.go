@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/batchctl/batchctl/pkg/diag"
-	"github.com/batchctl/batchctl/pkg/spec"
+	"github.com/batchctl/batchctl/pkg/document"
 )
 
 // needing is a container that asks for so many vCPUs.
@@ -67,13 +67,13 @@ func TestDemands(t *testing.T) {
 			if tt.submit != "" {
 				submit += ", " + tt.submit
 			}
-			root, diags := spec.Load(diag.NewSource("submit.json", "{ "+submit+" }"), spec.Options{Kind: spec.KindSubmitJob})
+			root, diags := document.Load(diag.NewSource("submit.json", "{ "+submit+" }"), document.Options{Kind: document.KindSubmitJob})
 			if len(diags) > 0 {
 				t.Fatal(diags)
 			}
-			files := []*spec.File{root}
+			files := []*document.File{root}
 			if tt.definition != "" {
-				f, _ := spec.Load(diag.NewSource("definition.json", "{ "+definition+` , "type": "container" }`), spec.Options{Kind: spec.KindJobDefinition})
+				f, _ := document.Load(diag.NewSource("definition.json", "{ "+definition+` , "type": "container" }`), document.Options{Kind: document.KindJobDefinition})
 				files = append(files, f)
 			}
 			p := &Pass{}

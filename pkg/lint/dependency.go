@@ -6,9 +6,9 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/plan"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 // Edge is a dependency: by the name of a job of the same file, by job id, or by the
@@ -17,7 +17,7 @@ type Edge struct {
 	Job
 	// To is the job of that name, if it is in the file; Name is empty for any other
 	// dependency.
-	To          *spec.Job
+	To          *document.Job
 	Name        string
 	ID, Earlier string
 	Type        string
@@ -29,8 +29,8 @@ type Edge struct {
 func (p *Pass) Edges() []Edge { return p.index.edges }
 
 func (p *Pass) dependencies(edges []Edge) []Edge {
-	var jobs map[string]*spec.Job // of the file at hand, the first of each name
-	var file *spec.File
+	var jobs map[string]*document.Job // of the file at hand, the first of each name
+	var file *document.File
 	for _, j := range p.index.submits {
 		for _, d := range j.DependsOn {
 			if file != j.File {
@@ -52,8 +52,8 @@ func (p *Pass) dependencies(edges []Edge) []Edge {
 	return edges
 }
 
-func firstOfEach(jobs []*spec.Job) map[string]*spec.Job {
-	out := map[string]*spec.Job{}
+func firstOfEach(jobs []*document.Job) map[string]*document.Job {
+	out := map[string]*document.Job{}
 	for _, j := range jobs {
 		if out[j.Name] == nil {
 			out[j.Name] = j
@@ -69,7 +69,7 @@ func dependencyRules() []*Rule {
 			Doc:    "A job waits for at most 20 others. For a job file batchctl puts steps in between, which cannot stand for N_TO_N dependencies.",
 			Source: apiReference + ", SubmitJob.dependsOn; the service's error quoted in OpenNeuroOrg/openneuro#100",
 			Run: func(p *Pass) {
-				count, joined := map[*spec.Job]int{}, map[*spec.Job]bool{}
+				count, joined := map[*document.Job]int{}, map[*document.Job]bool{}
 				for _, e := range p.Edges() {
 					if e.compact() && e.When != "" {
 						continue // batchctl waits for them
@@ -223,7 +223,7 @@ func dependencyRules() []*Rule {
 			Source: ourWhen,
 			Run: func(p *Pass) {
 				for _, e := range p.Edges() {
-					if e.To != nil && e.To.When == spec.WhenFailure && e.When == "" && e.neverRuns() {
+					if e.To != nil && e.To.When == document.WhenFailure && e.When == "" && e.neverRuns() {
 						e.Report(fmt.Sprintf("%s runs only if a job fails that has to succeed for this one", quote(e.Name)),
 							`write "when": "always" in one of them, or leave this dependency out`, e.Node)
 					}
@@ -236,7 +236,7 @@ func dependencyRules() []*Rule {
 			Source: "practice",
 			Run: func(p *Pass) {
 				type key struct {
-					job               *spec.Job
+					job               *document.Job
 					name, id, earlier string
 				}
 				seen := map[key]bool{}
@@ -252,7 +252,7 @@ func dependencyRules() []*Rule {
 	}
 }
 
-func edgeTo(from, to *spec.Job) *jsontree.Node {
+func edgeTo(from, to *document.Job) *jsontree.Node {
 	for _, d := range from.DependsOn {
 		if d.Job == to.Name {
 			return d.Node

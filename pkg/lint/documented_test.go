@@ -11,8 +11,8 @@ import (
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/plan"
-	"github.com/batchctl/batchctl/pkg/spec"
 	"github.com/batchctl/batchctl/schemas"
 )
 
@@ -36,7 +36,7 @@ func TestDocumentRulesAreDescribed(t *testing.T) {
 // an entry.
 func TestEveryProblemIsOfADocumentedRule(t *testing.T) {
 	rules := map[string]bool{}
-	for _, pattern := range []string{"../spec/testdata/*.json", "../spec/testdata/*/*.json", "../plan/testdata/*.json", "../jsontree/testdata/*.json", "testdata/*/*.json", "testdata/*/*.yaml"} {
+	for _, pattern := range []string{"../document/testdata/*.json", "../document/testdata/*/*.json", "../plan/testdata/*.json", "../jsontree/testdata/*.json", "testdata/*/*.json", "testdata/*/*.yaml"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: %d files, %v", pattern, len(files), err)
@@ -46,12 +46,12 @@ func TestEveryProblemIsOfADocumentedRule(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			f, problems := spec.Load(diag.NewSource(name, string(text)), spec.Options{Read: beside(name), Find: findingBy(beside(name)), Hosts: true})
+			f, problems := document.Load(diag.NewSource(name, string(text)), document.Options{Read: beside(name), Find: findingBy(beside(name)), Hosts: true})
 			if f != nil {
-				problems = append(problems, Check([]*spec.File{f}, f.Platform, Rules())...)
+				problems = append(problems, Check([]*document.File{f}, f.Platform, Rules())...)
 			}
 			if f != nil && !problems.HasErrors() {
-				_, more := plan.Build([]*spec.File{f}, nil, plan.Options{})
+				_, more := plan.Build([]*document.File{f}, nil, plan.Options{})
 				problems = append(problems, more...)
 			}
 			for _, d := range problems {

@@ -17,9 +17,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/plan"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 // The page and the examples in the binary are what testdata and the rules say now.
@@ -176,39 +176,39 @@ func pairFiles(t *testing.T, dir, rule string) (files []ExampleFile) {
 		}
 	}
 	if exists(base + ".platform.json") {
-		add(base+".platform.json", spec.PlatformFile)
+		add(base+".platform.json", document.PlatformFile)
 	}
 	return files
 }
 
 // fileName names a file by what it holds.
 func fileName(text string) string {
-	f, _ := document(diag.NewSource("", text), nil, nil)
+	f, _ := loadSource(diag.NewSource("", text), nil, nil)
 	if f == nil {
 		return "job.json"
 	}
 	switch f.Kind {
-	case spec.KindWorkflow:
+	case document.KindWorkflow:
 		return "workflow.json"
-	case spec.KindPlatform:
-		return spec.PlatformFile
-	case spec.KindJobList:
+	case document.KindPlatform:
+		return document.PlatformFile
+	case document.KindJobList:
 		return "jobs.json"
-	case spec.KindJobDefinition:
+	case document.KindJobDefinition:
 		return "definition.json"
-	case spec.KindSubmitJob:
+	case document.KindSubmitJob:
 		return "submit.json"
-	case spec.KindComputeEnvironment:
+	case document.KindComputeEnvironment:
 		return "environment.json"
-	case spec.KindJobQueue:
+	case document.KindJobQueue:
 		return "queue.json"
-	case spec.KindSchedulingPolicy:
+	case document.KindSchedulingPolicy:
 		return "policy.json"
-	case spec.KindConsumableResource:
+	case document.KindConsumableResource:
 		return "resource.json"
-	case spec.KindTemplate:
+	case document.KindTemplate:
 		return "template.json"
-	case spec.KindLaunchTemplate:
+	case document.KindLaunchTemplate:
 		return "launch-template.json"
 	case cancelJob, terminateJob, describeJobs:
 		return "request.json"
@@ -219,20 +219,20 @@ func fileName(text string) string {
 // problemsOf checks files as one command line, and plans them if that is asked for.
 func problemsOf(files []ExampleFile, planned bool) diag.List {
 	var problems diag.List
-	var docs []*spec.File
-	var platform *spec.Platform
+	var docs []*document.File
+	var platform *document.Platform
 	for _, f := range slices.Backward(files) {
 		src := diag.NewSource(f.Name, f.Text)
-		if f.Name == spec.PlatformFile {
-			doc, found := spec.Load(src, spec.Options{Kind: spec.KindPlatform})
+		if f.Name == document.PlatformFile {
+			doc, found := document.Load(src, document.Options{Kind: document.KindPlatform})
 			platform = doc.Platform
-			problems = append(append(problems, found...), Check([]*spec.File{doc}, platform, Rules())...)
+			problems = append(append(problems, found...), Check([]*document.File{doc}, platform, Rules())...)
 			continue
 		}
 		if ext := filepath.Ext(f.Name); ext != ".json" && ext != ".yaml" {
 			continue // which a job file names
 		}
-		doc, found := document(src, platform, func(path string) (*diag.Source, error) {
+		doc, found := loadSource(src, platform, func(path string) (*diag.Source, error) {
 			for _, f := range files {
 				if f.Name == path {
 					return diag.NewSource(path, f.Text), nil
@@ -242,7 +242,7 @@ func problemsOf(files []ExampleFile, planned bool) diag.List {
 		})
 		problems = append(problems, found...)
 		if doc != nil {
-			docs = append([]*spec.File{doc}, docs...)
+			docs = append([]*document.File{doc}, docs...)
 		}
 	}
 	problems = Settle(append(problems, Check(docs, platform, Rules())...))

@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 // apply makes the edits of a fix.
@@ -56,11 +56,11 @@ func mendable(t *testing.T, rule, text string) diag.List {
 
 func alone(t *testing.T, text string) diag.List {
 	t.Helper()
-	f, problems := document(diag.NewSource("t.json", text), nil, nil)
+	f, problems := loadSource(diag.NewSource("t.json", text), nil, nil)
 	if f == nil {
 		t.Fatal(problems)
 	}
-	return Settle(append(problems, Check([]*spec.File{f}, nil, Rules())...))
+	return Settle(append(problems, Check([]*document.File{f}, nil, Rules())...))
 }
 
 // Whatever member or element is removed, and whatever is inserted, the text
@@ -86,7 +86,7 @@ func TestEditsKeepJSON(t *testing.T) {
 		if len(problems) > 0 {
 			t.Fatal(text, problems)
 		}
-		site := Site{Job: Job{Job: &spec.Job{Node: root}, File: &spec.File{Kind: spec.KindJobDefinition}}}
+		site := Site{Job: Job{Job: &document.Job{Node: root}, File: &document.File{Kind: document.KindJobDefinition}}}
 		pick := rapid.IntRange(0, n-1).Draw(t, "pick")
 		i := 0
 		for c := range root.Children() {

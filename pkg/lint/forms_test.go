@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 // Rules look at the native form only. These tests hold that this is enough:
@@ -25,15 +25,15 @@ func TestNativeExamplesInsideACompactJob(t *testing.T) {
 	n := 0
 	for _, r := range Rules() {
 		text := read(t, "testdata/err/"+r.Name+".json")
-		f, _ := spec.Load(diag.NewSource("native.json", text), spec.Options{Hosts: true})
-		native := byRule(Check([]*spec.File{f}, nil, Rules()), r.Name)
+		f, _ := document.Load(diag.NewSource("native.json", text), document.Options{Hosts: true})
+		native := byRule(Check([]*document.File{f}, nil, Rules()), r.Name)
 		wrapped := wrap(f, text)
 		if wrapped == "" || len(native) == 0 || slices.Contains(nativeOnly, r.Name) {
 			continue // another kind, or one that needs a second document, or that a submission makes worse
 		}
 		n++
-		c, diags := spec.Load(diag.NewSource("compact.json", wrapped), spec.Options{})
-		found := Check([]*spec.File{c}, nil, Rules())
+		c, diags := document.Load(diag.NewSource("compact.json", wrapped), document.Options{})
+		found := Check([]*document.File{c}, nil, Rules())
 		for _, d := range Settle(append(diags, found...)) {
 			if generic(d) {
 				t.Errorf("%s: %v", r.Name, d)
@@ -57,11 +57,11 @@ func TestNativeExamplesInsideACompactJob(t *testing.T) {
 
 var definitionMember = regexp.MustCompile(`"jobDefinition": "[^"]*"`)
 
-func wrap(f *spec.File, text string) string {
+func wrap(f *document.File, text string) string {
 	switch f.Kind {
-	case spec.KindJobDefinition:
+	case document.KindJobDefinition:
 		return `{ "name": "train", "jobDefinition": ` + text + ` }`
-	case spec.KindSubmitJob:
+	case document.KindSubmitJob:
 		text = definitionMember.ReplaceAllString(text, `"$$comment": "train"`)
 		return `{ "name": "train", "definition": "train", "submitJob": ` + text + ` }`
 	}
@@ -75,22 +75,22 @@ func TestCompactExamplesLowered(t *testing.T) {
 	n := 0
 	for _, r := range Rules() {
 		base := "testdata/err/" + r.Name
-		f, _ := spec.Load(diag.NewSource("compact.json", read(t, base+".json")), spec.Options{Hosts: true})
+		f, _ := document.Load(diag.NewSource("compact.json", read(t, base+".json")), document.Options{Hosts: true})
 		// A name's two rules become one in the compact form; a queue that is named
 		// natively is taken as it is; dependencies by name are of the compact form, and
 		// so are waivers, arrays that differ, inputs and outputs, which AWS does not know.
-		if f.Kind != spec.KindJob || r.Name == "submit-queue-exists" || r.Scope == waiverTopic || r.Scope == "staging" || r.Source == ourArrays || r.Source == ourWhen {
+		if f.Kind != document.KindJob || r.Name == "submit-queue-exists" || r.Scope == waiverTopic || r.Scope == "staging" || r.Source == ourArrays || r.Source == ourWhen {
 			continue
 		}
-		var platform *spec.Platform
+		var platform *document.Platform
 		if exists(base + ".platform.json") {
 			p, _ := load(t, base+".platform.json", nil)
 			platform = p.Platform
 		}
 		n++
-		var natives []*spec.File
+		var natives []*document.File
 		for _, request := range []*jsontree.Node{f.Jobs[0].Register, f.Jobs[0].Submit} {
-			native, _ := spec.Load(diag.NewSource("native.json", string(request.AppendJSON(nil))), spec.Options{})
+			native, _ := document.Load(diag.NewSource("native.json", string(request.AppendJSON(nil))), document.Options{})
 			natives = append(natives, native)
 		}
 		if found := Check(natives, platform, Rules()); len(byRule(found, r.Name)) == 0 {

@@ -3,8 +3,8 @@ package lint
 import (
 	"sync"
 
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 // Hundreds of rules are about members that a file does not have. Before they run,
@@ -44,7 +44,7 @@ func (s *nameSet) addAll(n *jsontree.Node) {
 }
 
 // namesIn is the names in the requests of the files.
-func namesIn(files []*spec.File) (s nameSet) {
+func namesIn(files []*document.File) (s nameSet) {
 	for _, f := range files {
 		for _, j := range f.Jobs {
 			s.addAll(j.Register)

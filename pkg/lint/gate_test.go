@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/batchctl/batchctl/pkg/spec"
+	"github.com/batchctl/batchctl/pkg/document"
 )
 
 func TestPathNames(t *testing.T) {
@@ -34,7 +34,7 @@ func TestOnlyRulesThatFindNothingAreNotRun(t *testing.T) {
 	}
 	skipped, found := 0, 0
 	for i := range paths {
-		files := []*spec.File{loaded(t, paths[i])}
+		files := []*document.File{loaded(t, paths[i])}
 		if i > 0 {
 			files = append(files, loaded(t, paths[i-1]))
 		}
@@ -44,7 +44,7 @@ func TestOnlyRulesThatFindNothingAreNotRun(t *testing.T) {
 	if skipped == 0 || found == 0 {
 		t.Errorf("%d skipped, %d found", skipped, found)
 	}
-	all := namesIn([]*spec.File{loaded(t, "testdata/ok/image-latest.json")})
+	all := namesIn([]*document.File{loaded(t, "testdata/ok/image-latest.json")})
 	if at := slices.IndexFunc(Rules(), func(r Rule) bool { return r.Name == "ulimit-name-enum" }); allGates()[at].open(&all) {
 		t.Error("a file without ulimits concerns ulimit-name-enum")
 	}
@@ -52,7 +52,7 @@ func TestOnlyRulesThatFindNothingAreNotRun(t *testing.T) {
 
 // holdGates runs the rules that are passed over for the files, and returns how many
 // those are.
-func holdGates(t *testing.T, files []*spec.File, platform *spec.Platform) (skipped int) {
+func holdGates(t *testing.T, files []*document.File, platform *document.Platform) (skipped int) {
 	t.Helper()
 	p := &Pass{}
 	p.begin(files, platform)
@@ -71,11 +71,11 @@ func holdGates(t *testing.T, files []*spec.File, platform *spec.Platform) (skipp
 	return skipped
 }
 
-func loaded(t *testing.T, path string) *spec.File {
+func loaded(t *testing.T, path string) *document.File {
 	t.Helper()
 	f, _ := load(t, path, nil)
 	if f == nil {
-		return &spec.File{}
+		return &document.File{}
 	}
 	return f
 }

@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 // The sources of the rules about hosts.
@@ -37,9 +37,9 @@ func launchRule(name string, c Confidence, look func(p *Pass, l launch), doc, so
 }
 
 // cfnRule makes a rule about the resources of a type in templates.
-func cfnRule(name string, c Confidence, kind string, look func(p *Pass, f *spec.File, r *jsontree.Node), doc, source string) *Rule {
+func cfnRule(name string, c Confidence, kind string, look func(p *Pass, f *document.File, r *jsontree.Node), doc, source string) *Rule {
 	return &Rule{Name: name, Severity: diag.Warning, Confidence: c, Doc: doc, Source: source, Run: func(p *Pass) {
-		p.cfn(kind, func(f *spec.File, r *jsontree.Node) { look(p, f, r) })
+		p.cfn(kind, func(f *document.File, r *jsontree.Node) { look(p, f, r) })
 	}}
 }
 
@@ -99,7 +99,7 @@ func hostRules() []*Rule {
 				p.Report(key, "whoever holds this key pair can log in to the instances over SSH", "leave it out, and use Session Manager")
 			}
 		}, "A key pair on every instance is shared by all who ever used it, and no log tells who it was. Session Manager asks IAM and writes down what was done.", "AWS Systems Manager User Guide, Session Manager"),
-		cfnRule("cfn-launch-template-version", Medium, environment, func(p *Pass, f *spec.File, r *jsontree.Node) {
+		cfnRule("cfn-launch-template-version", Medium, environment, func(p *Pass, f *document.File, r *jsontree.Node) {
 			lt := r.Get("Properties").Get("ComputeResources").Get("LaunchTemplate")
 			version := lt.Get("Version")
 			own := false
@@ -115,7 +115,7 @@ func hostRules() []*Rule {
 			}
 			p.Report(place, words+": the environment keeps the version that it was made with, whatever the stack changes in the template", `write "Version": { "Fn::GetAtt": [ "...", "LatestVersionNumber" ] }`)
 		}, "AWS Batch looks up $Latest and $Default once, when an environment is made or its infrastructure updated. A version by its number changes the environment's own text, so that CloudFormation updates it with the launch template.", cfnReference+"AWS::Batch::ComputeEnvironment LaunchTemplateSpecification"),
-		cfnRule("cfn-gpu-image", Medium, environment, func(p *Pass, f *spec.File, r *jsontree.Node) {
+		cfnRule("cfn-gpu-image", Medium, environment, func(p *Pass, f *document.File, r *jsontree.Node) {
 			resources := r.Get("Properties").Get("ComputeResources")
 			if !p.gpuEnvironment(f, resources) {
 				return
@@ -132,14 +132,14 @@ func hostRules() []*Rule {
 				p.Report(plain, fmt.Sprintf("all instances have GPUs, and images of type %s have no NVIDIA driver", plain.Str()), "write "+quote(strings.TrimSuffix(plain.Str(), "_NVIDIA")+"_NVIDIA"))
 			}
 		}, "ECS_AL2023_NVIDIA and ECS_AL2_NVIDIA are the images with the driver. Without it the agent offers no GPUs, and jobs that ask for some stay RUNNABLE.", api("Ec2Configuration.imageType")),
-		cfnRule("cfn-instance-role", High, environment, func(p *Pass, _ *spec.File, r *jsontree.Node) {
+		cfnRule("cfn-instance-role", High, environment, func(p *Pass, _ *document.File, r *jsontree.Node) {
 			resources := r.Get("Properties").Get("ComputeResources")
 			kind := resources.Get("Type").Str()
 			if (kind == "EC2" || kind == "SPOT") && resources.Get("InstanceRole") == nil && resources.Get("Fn::If") == nil && r.Get("Properties").Get("EksConfiguration") == nil {
 				p.report(diag.Error, nil, resources, "an environment on instances needs InstanceRole", `add "InstanceRole": { "Fn::GetAtt": [ "...", "Arn" ] } of an AWS::IAM::InstanceProfile`)
 			}
 		}, "Instances join the cluster with the role of their profile; AWS Batch refuses an environment without one.", tried("ComputeResource.instanceRole")),
-		cfnRule("cfn-queue-time-limit", Low, "AWS::Batch::JobQueue", func(p *Pass, _ *spec.File, r *jsontree.Node) {
+		cfnRule("cfn-queue-time-limit", Low, "AWS::Batch::JobQueue", func(p *Pass, _ *document.File, r *jsontree.Node) {
 			properties := r.Get("Properties")
 			kind := properties.Get("JobQueueType")
 			if properties.Is(jsontree.Object) && properties.Get("JobStateTimeLimitActions") == nil && properties.Get("Fn::If") == nil && (kind == nil || isKnown(kind)) && kind.Str() != "SAGEMAKER_TRAINING" {

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
-	"github.com/batchctl/batchctl/pkg/spec"
 	"github.com/batchctl/batchctl/pkg/userdata"
 )
 
@@ -13,14 +13,14 @@ import (
 // looked at for that.
 const hostMark = "UserData"
 
-func isHosts(k spec.Kind) bool {
-	return k == spec.KindTemplate || k == spec.KindLaunchTemplate || k == spec.KindUserData
+func isHosts(k document.Kind) bool {
+	return k == document.KindTemplate || k == document.KindLaunchTemplate || k == document.KindUserData
 }
 
 // launch is what an instance starts from: the data of a launch template, an instance
 // of a template, or a script alone, which has no data.
 type launch struct {
-	file *spec.File
+	file *document.File
 	data *jsontree.Node
 	// template says that it is a launch template, whose members the rules know.
 	template bool
@@ -37,15 +37,15 @@ func (p *Pass) hosts() []launch {
 	p.index.read = true
 	for _, f := range p.Files {
 		switch f.Kind {
-		case spec.KindUserData:
+		case document.KindUserData:
 			p.addLaunch(launch{file: f, texts: []*userdata.Text{userdata.FromSource(f.Source)}})
-		case spec.KindLaunchTemplate:
+		case document.KindLaunchTemplate:
 			data := f.Root
 			if inner := data.Get("LaunchTemplateData"); inner != nil {
 				data = inner
 			}
 			p.addLaunch(launch{file: f, data: data, template: true, host: userdata.Host{Template: true}})
-		case spec.KindTemplate:
+		case document.KindTemplate:
 			p.addTemplate(f)
 		}
 	}
@@ -69,7 +69,7 @@ func gpuImage(n *jsontree.Node) bool {
 }
 
 // addTemplate adds what the resources of a template start instances from.
-func (p *Pass) addTemplate(f *spec.File) {
+func (p *Pass) addTemplate(f *document.File) {
 	for r := range f.Root.Get("Resources").Children() {
 		switch r.Get("Type").Str() {
 		case "AWS::EC2::LaunchTemplate":
@@ -82,9 +82,9 @@ func (p *Pass) addTemplate(f *spec.File) {
 }
 
 // cfn visits the resources of a type in the templates, with the template.
-func (p *Pass) cfn(kind string, visit func(f *spec.File, r *jsontree.Node)) {
+func (p *Pass) cfn(kind string, visit func(f *document.File, r *jsontree.Node)) {
 	for _, f := range p.Files {
-		if f.Kind != spec.KindTemplate {
+		if f.Kind != document.KindTemplate {
 			continue
 		}
 		for r := range f.Root.Get("Resources").Children() {
@@ -98,7 +98,7 @@ func (p *Pass) cfn(kind string, visit func(f *spec.File, r *jsontree.Node)) {
 // hostOf says what the instances of a launch template are, as far as its template
 // tells: which compute environments name it. Where none does and nothing else there
 // starts instances, others do.
-func (p *Pass) hostOf(f *spec.File, r *jsontree.Node) (h userdata.Host) {
+func (p *Pass) hostOf(f *document.File, r *jsontree.Node) (h userdata.Host) {
 	others := false
 	for other := range f.Root.Get("Resources").Children() {
 		kind := other.Get("Type").Str()
@@ -144,7 +144,7 @@ func namesResource(n *jsontree.Node, resource string) bool {
 
 // gpuEnvironment reports whether all instances of a compute environment have NVIDIA
 // GPUs.
-func (p *Pass) gpuEnvironment(f *spec.File, resources *jsontree.Node) bool {
+func (p *Pass) gpuEnvironment(f *document.File, resources *jsontree.Node) bool {
 	return p.hasGPU(instanceTypes(f, resources.Get("InstanceTypes")))
 }
 
@@ -165,7 +165,7 @@ func (p *Pass) hasGPU(entries []string) bool {
 }
 
 // instanceTypes returns the entries of a list; those of a parameter are its default.
-func instanceTypes(f *spec.File, list *jsontree.Node) (out []string) {
+func instanceTypes(f *document.File, list *jsontree.Node) (out []string) {
 	if name := list.Get("Ref").Str(); name != "" {
 		return byComma(f, name)
 	}
@@ -179,7 +179,7 @@ func instanceTypes(f *spec.File, list *jsontree.Node) (out []string) {
 	return out
 }
 
-func byComma(f *spec.File, parameter string) (out []string) {
+func byComma(f *document.File, parameter string) (out []string) {
 	for word := range strings.SplitSeq(f.Root.Get("Parameters").Get(parameter).Get("Default").Str(), ",") {
 		if word = strings.TrimSpace(word); word != "" {
 			out = append(out, word)

@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 // Confidence says how well a rule is known.
@@ -58,7 +58,7 @@ func (r *Rule) keepingMeaning() *Rule {
 // Check runs rules over the files and returns what they found, unsorted; what a
 // job waives is marked so. The platform may be nil; rules that need one then find
 // nothing.
-func Check(files []*spec.File, platform *spec.Platform, rules []Rule) diag.List {
+func Check(files []*document.File, platform *document.Platform, rules []Rule) diag.List {
 	return (&Checker{}).Check(files, platform, rules)
 }
 
@@ -67,7 +67,7 @@ func Check(files []*spec.File, platform *spec.Platform, rules []Rule) diag.List 
 type Checker struct{ pass Pass }
 
 // Check is the function Check.
-func (c *Checker) Check(files []*spec.File, platform *spec.Platform, rules []Rule) diag.List {
+func (c *Checker) Check(files []*document.File, platform *document.Platform, rules []Rule) diag.List {
 	p := &c.pass
 	p.begin(files, platform)
 	p.rules = rules
@@ -82,26 +82,26 @@ func (c *Checker) Check(files []*spec.File, platform *spec.Platform, rules []Rul
 			p.rule.Run(p)
 		}
 	}
-	if slices.ContainsFunc(files, func(f *spec.File) bool { return f.Kind == spec.KindTemplate }) {
+	if slices.ContainsFunc(files, func(f *document.File) bool { return f.Kind == document.KindTemplate }) {
 		return append(p.found, checkTemplates(files, platform, rules)...)
 	}
 	return p.found
 }
 
 // CheckRequest runs all rules over one request in its native form, as an engine
-// receives it. The operation is one of those that spec.Kind names, or
+// receives it. The operation is one of those that document.Kind names, or
 // CancelJob, TerminateJob or DescribeJobs; for others it returns nothing.
 func CheckRequest(operation string, tree *jsontree.Node) diag.List {
-	file := &spec.File{Root: tree, Kind: spec.Kind(operation)}
-	job := &spec.Job{Node: tree}
+	file := &document.File{Root: tree, Kind: document.Kind(operation)}
+	job := &document.Job{Node: tree}
 	switch file.Kind {
-	case spec.KindJobDefinition:
+	case document.KindJobDefinition:
 		job.Register, job.Name = tree, tree.Get("jobDefinitionName").Str()
-		file.Jobs = []*spec.Job{job}
-	case spec.KindSubmitJob:
+		file.Jobs = []*document.Job{job}
+	case document.KindSubmitJob:
 		job.Submit, job.Name = tree, tree.Get("jobName").Str()
-		file.Jobs = []*spec.Job{job}
-	case spec.KindComputeEnvironment, spec.KindJobQueue, spec.KindSchedulingPolicy, spec.KindConsumableResource,
+		file.Jobs = []*document.Job{job}
+	case document.KindComputeEnvironment, document.KindJobQueue, document.KindSchedulingPolicy, document.KindConsumableResource,
 		cancelJob, terminateJob, describeJobs:
 		file.Request, file.Requests = tree, []*jsontree.Node{tree}
 	default:
@@ -109,5 +109,5 @@ func CheckRequest(operation string, tree *jsontree.Node) diag.List {
 	}
 	file.Name = job.Name
 	file.Source, _ = tree.Place()
-	return Check([]*spec.File{file}, nil, Rules())
+	return Check([]*document.File{file}, nil, Rules())
 }

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 func TestCheckRequest(t *testing.T) {
@@ -46,18 +46,18 @@ func TestSubmissionAgainstItsDefinition(t *testing.T) {
 		"image": "registry.example.com/train:1", "command": ["train", "Ref::epochs"],
 		"resourceRequirements": [{ "type": "VCPU", "value": "1" }, { "type": "MEMORY", "value": "2048" }] } }`)
 	submit := file(`{ "jobName": "a", "jobQueue": "q", "jobDefinition": "train" }`)
-	found := Check([]*spec.File{definition, submit}, nil, Rules())
+	found := Check([]*document.File{definition, submit}, nil, Rules())
 	if len(byRule(found, "submit-ref-unresolved")) != 1 || len(byRule(found, "ref-without-default")) != 0 {
 		t.Errorf("together: %v", found)
 	}
-	alone := Check([]*spec.File{definition}, nil, Rules())
+	alone := Check([]*document.File{definition}, nil, Rules())
 	if len(byRule(alone, "ref-without-default")) != 1 {
 		t.Errorf("alone: %v", alone)
 	}
 }
 
-func file(text string) *spec.File {
-	f, _ := spec.Load(diag.NewSource("t.json", text), spec.Options{})
+func file(text string) *document.File {
+	f, _ := document.Load(diag.NewSource("t.json", text), document.Options{})
 	return f
 }
 
@@ -89,15 +89,15 @@ func FuzzCheck(f *testing.F) {
 	f.Add(`{ "type": "multinode", "nodeProperties": { "nodeRangeProperties": [[], {}, { "container": [] }, { "ecsProperties": { "taskProperties": [{ "containers": [1] }] } }] } }`)
 	f.Add(`{ "eksProperties": { "podProperties": { "containers": [{ "image": "a b", "command": ["Ref::x"], "env": [{ "name": "AWS_BATCH_X" }] }] } } }`)
 	platform := file(read(f, "testdata/err/stuck-memory-gt-instance.platform.json")).Platform
-	platform.Policy = spec.Policy{RequiredTags: []string{"T"}, AllowedImages: []string{"a*b"}, DenyLatestTag: true, MaxAttempts: 1, MaxTimeout: 60,
+	platform.Policy = document.Policy{RequiredTags: []string{"T"}, AllowedImages: []string{"a*b"}, DenyLatestTag: true, MaxAttempts: 1, MaxTimeout: 60,
 		MaxvCpus: .5, MaxMemoryMiB: 1, MaxGPUs: new(int), MaxArraySize: 1, AllowedQueues: []string{"a*"}, AllowedJobRoles: []string{"a*"},
 		AllowedExecutionRoles: []string{"arn:*b"}, Owner: "o", Waiver: "w"}
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, kind := range []spec.Kind{"", spec.KindJob, spec.KindWorkflow, spec.KindPlatform, spec.KindJobDefinition, spec.KindSubmitJob,
-			spec.KindComputeEnvironment, spec.KindJobQueue, spec.KindSchedulingPolicy, spec.KindConsumableResource} {
+		for _, kind := range []document.Kind{"", document.KindJob, document.KindWorkflow, document.KindPlatform, document.KindJobDefinition, document.KindSubmitJob,
+			document.KindComputeEnvironment, document.KindJobQueue, document.KindSchedulingPolicy, document.KindConsumableResource} {
 			src := diag.NewSource("t.json", text)
-			if doc, _ := spec.Load(src, spec.Options{Kind: kind}); doc != nil {
-				inside(t, Check([]*spec.File{doc}, platform, Rules()))
+			if doc, _ := document.Load(src, document.Options{Kind: kind}); doc != nil {
+				inside(t, Check([]*document.File{doc}, platform, Rules()))
 			}
 		}
 		root, _ := jsontree.Parse(diag.NewSource("t.json", text))
@@ -118,7 +118,7 @@ func inside(t *testing.T, found diag.List) {
 // All rules over a thousand files with a platform, as in a directory's check.
 func BenchmarkCheck(b *testing.B) {
 	platform := file(read(b, "testdata/err/stuck-memory-gt-instance.platform.json")).Platform
-	var files []*spec.File
+	var files []*document.File
 	for range 1000 {
 		files = append(files, file(read(b, "testdata/ok/stuck-memory-gt-instance.json")))
 	}
@@ -135,9 +135,9 @@ func BenchmarkDirectories(b *testing.B) {
 	for _, queues := range []bool{false, true} {
 		for _, directories := range []int{10, 100} {
 			b.Run(fmt.Sprintf("queues=%v/directories=%d", queues, directories), func(b *testing.B) {
-				var files []*spec.File
+				var files []*document.File
 				add := func(name, text string) {
-					f, problems := spec.Load(diag.NewSource(name, text), spec.Options{})
+					f, problems := document.Load(diag.NewSource(name, text), document.Options{})
 					if f == nil {
 						b.Fatal(problems)
 					}

@@ -11,8 +11,8 @@ import (
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 // Authors write the names of Docker, Kubernetes, Slurm and ECS, and right names in the
@@ -90,7 +90,7 @@ type holder struct {
 func (j Job) unknownMember(n *jsontree.Node, around []holder) (hint string, fix *diag.Fix) {
 	in := around[len(around)-1]
 	if n.Name == "waivers" && !j.compact() {
-		return spec.NoWaivers, nil
+		return document.NoWaivers, nil
 	}
 	if isNote(n.Name) {
 		return "remove it", Site{Job: j}.remove(n)

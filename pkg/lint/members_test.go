@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
-	"github.com/batchctl/batchctl/pkg/spec"
 	"github.com/batchctl/batchctl/schemas"
 )
 
@@ -79,9 +79,9 @@ func TestEveryMemberOfTheAPI(t *testing.T) {
 	if err := json.Unmarshal(text, &schema); err != nil {
 		t.Fatal(err)
 	}
-	for kind, least := range map[spec.Kind]int{
-		spec.KindJobDefinition: 500, spec.KindSubmitJob: 135, spec.KindComputeEnvironment: 44,
-		spec.KindJobQueue: 17, spec.KindSchedulingPolicy: 10, spec.KindConsumableResource: 4,
+	for kind, least := range map[document.Kind]int{
+		document.KindJobDefinition: 500, document.KindSubmitJob: 135, document.KindComputeEnvironment: 44,
+		document.KindJobQueue: 17, document.KindSchedulingPolicy: 10, document.KindConsumableResource: 4,
 	} {
 		t.Run(string(kind), func(t *testing.T) {
 			s := &nativeSchema{defs: schema.Defs}
@@ -114,8 +114,8 @@ func TestEveryMemberOfTheAPI(t *testing.T) {
 					t.Errorf("lost on the way (-want +got):\n%s", d)
 				}
 			}
-			if member := map[spec.Kind]string{spec.KindJobDefinition: "jobDefinition", spec.KindSubmitJob: "submitJob"}[kind]; member != "" {
-				takesAll(t, `{ "name": "x", "`+member+`": `+string(doc)+` }`, spec.KindJob)
+			if member := map[document.Kind]string{document.KindJobDefinition: "jobDefinition", document.KindSubmitJob: "submitJob"}[kind]; member != "" {
+				takesAll(t, `{ "name": "x", "`+member+`": `+string(doc)+` }`, document.KindJob)
 			}
 		})
 	}
@@ -123,15 +123,15 @@ func TestEveryMemberOfTheAPI(t *testing.T) {
 
 // takesAll loads a document that must be of the kind and have no member that is
 // unknown or of another type.
-func takesAll(t *testing.T, text string, kind spec.Kind) *spec.File {
+func takesAll(t *testing.T, text string, kind document.Kind) *document.File {
 	t.Helper()
-	f, found := spec.Load(diag.NewSource("all.json", text), spec.Options{})
+	f, found := document.Load(diag.NewSource("all.json", text), document.Options{})
 	if f == nil || f.Kind != kind {
 		t.Fatalf("taken for %v", f)
 	}
-	for _, d := range append(found, Check([]*spec.File{f}, nil, Rules())...) {
+	for _, d := range append(found, Check([]*document.File{f}, nil, Rules())...) {
 		switch d.Rule {
-		case spec.RuleUnknownMember, spec.RuleWrongType, spec.RuleBadValue, spec.RuleDocumentKind,
+		case document.RuleUnknownMember, document.RuleWrongType, document.RuleBadValue, document.RuleDocumentKind,
 			"jobdef-unknown-member", "jobdef-wrong-json-type", "parameters-string-map", "log-options-string-map", "tag-value-string", "array-size-integer":
 			t.Error(d)
 		}
@@ -153,7 +153,7 @@ func TestEveryMemberHasItsType(t *testing.T) {
 		t.Fatal(err)
 	}
 	tried := 0
-	for _, kind := range []spec.Kind{spec.KindJobDefinition, spec.KindSubmitJob, spec.KindComputeEnvironment, spec.KindJobQueue, spec.KindSchedulingPolicy, spec.KindConsumableResource} {
+	for _, kind := range []document.Kind{document.KindJobDefinition, document.KindSubmitJob, document.KindComputeEnvironment, document.KindJobQueue, document.KindSchedulingPolicy, document.KindConsumableResource} {
 		s := &nativeSchema{defs: schema.Defs}
 		doc, err := json.Marshal(s.example(schema.Defs[string(kind)].(map[string]any)))
 		if err != nil {
@@ -169,8 +169,8 @@ func TestEveryMemberHasItsType(t *testing.T) {
 					other = "[]"
 				}
 				wrong := string(doc[:c.Span.Start]) + other + string(doc[c.Span.End:])
-				_, found := spec.Load(diag.NewSource("wrong.json", wrong), spec.Options{Kind: kind})
-				if len(byRule(found, spec.RuleWrongType))+len(byRule(found, spec.RuleBadValue)) == 0 {
+				_, found := document.Load(diag.NewSource("wrong.json", wrong), document.Options{Kind: kind})
+				if len(byRule(found, document.RuleWrongType))+len(byRule(found, document.RuleBadValue)) == 0 {
 					t.Errorf("%s: %s is taken for %s", kind, other, c.Name)
 				}
 				tried++

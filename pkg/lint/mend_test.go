@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 // What --fix promises of every file, be it as broken as it will: a fix mends its
@@ -28,15 +28,15 @@ type failer interface {
 // checked is a text with its problems, as --fix sees it.
 type checked struct {
 	src      *diag.Source
-	platform *spec.Platform
+	platform *document.Platform
 	problems diag.List
 	slips    int // of syntax
 	twice    int // names in one object
 }
 
-func checkText(text string, platform *spec.Platform) checked {
+func checkText(text string, platform *document.Platform) checked {
 	c := checked{src: diag.NewSource("t.json", text), platform: platform}
-	f, problems := document(c.src, platform, nil)
+	f, problems := loadSource(c.src, platform, nil)
 	for _, d := range problems {
 		switch d.Rule {
 		case jsontree.RuleSyntax:
@@ -49,16 +49,16 @@ func checkText(text string, platform *spec.Platform) checked {
 		if f.Platform != nil {
 			platform = f.Platform
 		}
-		problems = Settle(append(problems, Check([]*spec.File{f}, platform, Rules())...))
+		problems = Settle(append(problems, Check([]*document.File{f}, platform, Rules())...))
 	}
 	c.problems = problems
 	return c
 }
 
 // ourPlatform is the platform file of the reference jobs, with a policy.
-func ourPlatform(t testing.TB) *spec.Platform {
+func ourPlatform(t testing.TB) *document.Platform {
 	t.Helper()
-	f, problems := spec.Load(diag.NewSource("batchctl.json", read(t, "../../jobs/batchctl.json")), spec.Options{Kind: spec.KindPlatform})
+	f, problems := document.Load(diag.NewSource("batchctl.json", read(t, "../../jobs/batchctl.json")), document.Options{Kind: document.KindPlatform})
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
@@ -95,7 +95,7 @@ func moved(place int, edits []diag.Edit) int {
 
 // holdFixes fails unless every fix of the text does what it promises, alone and
 // together with the others, until nothing is left to be mended.
-func holdFixes(t failer, text string, platform *spec.Platform) {
+func holdFixes(t failer, text string, platform *document.Platform) {
 	t.Helper()
 	now := checkText(text, platform)
 	seen := map[string]bool{}
@@ -215,7 +215,7 @@ func holdEachFix(t failer, now checked) {
 // every kind.
 func realTexts(t testing.TB) (texts []string) {
 	t.Helper()
-	for _, pattern := range []string{"testdata/err/*.json", "testdata/ok/*.json", "../../jobs/*.json", "../../templates/start/*.json", "../spec/testdata/*.json", "../jsontree/testdata/*.json"} {
+	for _, pattern := range []string{"testdata/err/*.json", "testdata/ok/*.json", "../../jobs/*.json", "../../templates/start/*.json", "../document/testdata/*.json", "../jsontree/testdata/*.json"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: %d files, %v", pattern, len(files), err)
@@ -271,7 +271,7 @@ func TestFixesHoldForBrokenFiles(t *testing.T) {
 		for range rapid.IntRange(1, 6).Draw(t, "mutations") {
 			text = mutated(t, text, words, members)
 		}
-		holdFixes(t, text, rapid.SampledFrom([]*spec.Platform{nil, platform}).Draw(t, "platform"))
+		holdFixes(t, text, rapid.SampledFrom([]*document.Platform{nil, platform}).Draw(t, "platform"))
 	})
 }
 

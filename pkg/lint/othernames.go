@@ -5,15 +5,15 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 // The operations that no file holds and an engine receives.
 const (
-	cancelJob    spec.Kind = "CancelJob"
-	terminateJob spec.Kind = "TerminateJob"
-	describeJobs spec.Kind = "DescribeJobs"
+	cancelJob    document.Kind = "CancelJob"
+	terminateJob document.Kind = "TerminateJob"
+	describeJobs document.Kind = "DescribeJobs"
 )
 
 func otherNameRules() []*Rule {
@@ -44,7 +44,7 @@ func request(name string, c Confidence, look func(Site), doc, source string) *Ru
 		for _, f := range p.Files {
 			if f.Kind == cancelJob || f.Kind == terminateJob || f.Kind == describeJobs {
 				for _, r := range f.Requests {
-					list = append(list, Site{Job: Job{Job: &spec.Job{Node: r}, File: f, pass: p}, Node: r})
+					list = append(list, Site{Job: Job{Job: &document.Job{Node: r}, File: f, pass: p}, Node: r})
 				}
 			}
 		}

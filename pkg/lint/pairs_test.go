@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected files in testdata")
@@ -26,7 +26,7 @@ var update = flag.Bool("update", false, "rewrite the expected files in testdata"
 func find(t *testing.T, dir, rule string) (found, problems diag.List) {
 	t.Helper()
 	base := filepath.Join("testdata", dir, rule)
-	var platform *spec.Platform
+	var platform *document.Platform
 	if exists(base + ".platform.json") {
 		f, diags := load(t, base+".platform.json", nil)
 		if len(diags) > 0 {
@@ -35,7 +35,7 @@ func find(t *testing.T, dir, rule string) (found, problems diag.List) {
 		platform = f.Platform
 	}
 	f, problems := load(t, firstFile(base), platform)
-	files := []*spec.File{f}
+	files := []*document.File{f}
 	for i := 1; exists(fmt.Sprintf("%s.%d.json", base, i)); i++ {
 		f, more := load(t, fmt.Sprintf("%s.%d.json", base, i), platform)
 		files, problems = append(files, f), append(problems, more...)
@@ -53,20 +53,20 @@ func firstFile(base string) string {
 	return base + ".json"
 }
 
-func load(t *testing.T, file string, p *spec.Platform) (*spec.File, diag.List) {
+func load(t *testing.T, file string, p *document.Platform) (*document.File, diag.List) {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return document(diag.NewSource(filepath.Base(file), string(text)), p, beside(file))
+	return loadSource(diag.NewSource(filepath.Base(file), string(text)), p, beside(file))
 }
 
 // beside reads what a document of testdata names: a file of that name beside it, or
 // the one that is called as the document is, with the ending of the path. So the
 // examples name runs.csv.
 func beside(file string) func(path string) (*diag.Source, error) {
-	read := spec.Beside(file)
+	read := document.Beside(file)
 	return func(path string) (*diag.Source, error) {
 		if src, err := read(path); err == nil {
 			return src, nil
@@ -80,31 +80,31 @@ func beside(file string) func(path string) (*diag.Source, error) {
 	}
 }
 
-// document loads a file of any kind, those of operations that no file holds too.
-func document(src *diag.Source, p *spec.Platform, read func(string) (*diag.Source, error)) (*spec.File, diag.List) {
+// loadSource loads a file of any kind, those of operations that no file holds too.
+func loadSource(src *diag.Source, p *document.Platform, read func(string) (*diag.Source, error)) (*document.File, diag.List) {
 	root, _ := jsontree.Parse(src)
-	if kind := operation(root); kind != "" && !spec.IsYAML(src) {
-		return &spec.File{Source: src, Root: root, Kind: kind, Requests: []*jsontree.Node{root}}, nil
+	if kind := operation(root); kind != "" && !document.IsYAML(src) {
+		return &document.File{Source: src, Root: root, Kind: kind, Requests: []*jsontree.Node{root}}, nil
 	}
-	return spec.Load(src, spec.Options{Platform: p, Read: read, Find: findingBy(read), Hosts: true})
+	return document.Load(src, document.Options{Platform: p, Read: read, Find: findingBy(read), Hosts: true})
 }
 
 // findingBy finds what can be read.
-func findingBy(read func(string) (*diag.Source, error)) func(document, path string) (spec.Found, error) {
+func findingBy(read func(string) (*diag.Source, error)) func(document, path string) (document.Found, error) {
 	if read == nil {
 		return nil
 	}
-	return func(_, path string) (spec.Found, error) {
+	return func(_, path string) (document.Found, error) {
 		src, err := read(path)
 		if err != nil {
-			return spec.Found{}, err
+			return document.Found{}, err
 		}
-		return spec.Found{Path: path, Bytes: int64(len(src.Text))}, nil
+		return document.Found{Path: path, Bytes: int64(len(src.Text))}, nil
 	}
 }
 
 // operation knows a request of an operation that no file holds.
-func operation(root *jsontree.Node) spec.Kind {
+func operation(root *jsontree.Node) document.Kind {
 	switch {
 	case root.Get("jobId") != nil && root.Get("reason") != nil:
 		return cancelJob

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 // nextReference cuts the name of the first Ref:: placeholder off a text; "" without
@@ -225,7 +225,7 @@ func (p *Pass) uses(definition Job, parameter string) bool {
 }
 
 // withRegister is the job with the definition it is known to run.
-func withRegister(j Job) *spec.Job {
+func withRegister(j Job) *document.Job {
 	job := *j.Job
 	job.Register = j.Known()
 	return &job

@@ -8,16 +8,16 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/plan"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 // Pass is one run of the rules over all files. Its iterators yield what rules
 // look at, always in the native form of AWS, whatever form the user wrote.
 type Pass struct {
-	Files    []*spec.File
-	Platform *spec.Platform
+	Files    []*document.File
+	Platform *document.Platform
 
 	rules []Rule
 	rule  *Rule
@@ -50,11 +50,11 @@ type index struct {
 	// directory's environments. See Pass.environmentsFor.
 	environmentsIn, definitionsIn map[string][]Site
 	definitionsOn                 map[*jsontree.Node][]Site
-	loose                         map[string]*spec.Platform
+	loose                         map[string]*document.Platform
 	// references is the Ref:: placeholders of commands, by the request they stand in.
 	references map[*jsontree.Node][]reference
 	// placings holds where a job would go, or why it finds no place.
-	placings map[*spec.Job]placing
+	placings map[*document.Job]placing
 	// launches holds what instances start from, and what is wrong with its user data.
 	launches []launch
 	read     bool
@@ -65,7 +65,7 @@ type index struct {
 }
 
 // begin makes the pass ready for other files, in the room that it has.
-func (p *Pass) begin(files []*spec.File, platform *spec.Platform) {
+func (p *Pass) begin(files []*document.File, platform *document.Platform) {
 	x := p.index
 	*p = Pass{Files: files, Platform: platform, index: index{jobs: x.jobs[:0], definitions: x.definitions[:0], submits: x.submits[:0]}}
 	p.index.sites = x.sites.emptied()
@@ -135,7 +135,7 @@ func (p *Pass) Report(n *jsontree.Node, message, hint string) {
 func (p *Pass) report(severity diag.Severity, fix *diag.Fix, n *jsontree.Node, message, hint string) {
 	src, span := n.Place()
 	if (n.Is(jsontree.Object) || n.Is(jsontree.Array)) && span.End > span.Start {
-		span = spec.Opening(n)
+		span = document.Opening(n)
 	}
 	if fix != nil && editsPlaceholder(src, fix) {
 		fix, hint = nil, "fill in the placeholder, then check again"
@@ -147,8 +147,8 @@ func (p *Pass) report(severity diag.Severity, fix *diag.Fix, n *jsontree.Node, m
 
 // Job is a job with the file it stands in.
 type Job struct {
-	*spec.Job
-	File *spec.File
+	*document.Job
+	File *document.File
 	pass *Pass
 }
 
@@ -194,7 +194,7 @@ func (j Job) NameNode() *jsontree.Node {
 
 // compact reports whether the user writes the short form, so that hints do too.
 func (j Job) compact() bool {
-	return j.File.Kind == spec.KindJob || j.File.Kind == spec.KindWorkflow
+	return j.File.Kind == document.KindJob || j.File.Kind == document.KindWorkflow
 }
 
 // Known returns the definition that the job runs, as far as the files tell: its

@@ -8,15 +8,15 @@ import (
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/plan"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 // Platforms yields the platform files among the files: the one that only
 // serves the check of a job is not checked again with every job.
-func (p *Pass) Platforms() iter.Seq[*spec.Platform] {
-	return func(yield func(*spec.Platform) bool) {
+func (p *Pass) Platforms() iter.Seq[*document.Platform] {
+	return func(yield func(*document.Platform) bool) {
 		for _, f := range p.Files {
 			if f.Platform != nil && !yield(f.Platform) {
 				return
@@ -34,8 +34,8 @@ func (p *Pass) catalog() *catalog.Catalog {
 }
 
 // environments yields the compute environments of the platform files.
-func (p *Pass) environments() iter.Seq[spec.Environment] {
-	return func(yield func(spec.Environment) bool) {
+func (p *Pass) environments() iter.Seq[document.Environment] {
+	return func(yield func(document.Environment) bool) {
 		for f := range p.Platforms() {
 			for _, q := range f.Queues {
 				for _, e := range q.Environments {
@@ -103,7 +103,7 @@ func platformRules() []*Rule {
 			Run: func(p *Pass) {
 				for f := range p.Platforms() {
 					for n := range f.Policy.Node.Get("allowedQueues").Children() {
-						alone := spec.Policy{AllowedQueues: []string{n.Str()}}
+						alone := document.Policy{AllowedQueues: []string{n.Str()}}
 						if len(f.Queues) > 0 && !slices.ContainsFunc(f.Queues, alone.AllowsQueue) {
 							p.Report(n, fmt.Sprintf("%s fits none of the queues of this file", quote(n.Str())), plan.QueueHint(f, n.Str()))
 						}

@@ -10,8 +10,8 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 const (
@@ -20,9 +20,9 @@ const (
 )
 
 // policy is what the platform demands; nothing without a platform file.
-func (p *Pass) policy() spec.Policy {
+func (p *Pass) policy() document.Policy {
 	if p.Platform == nil {
-		return spec.Policy{}
+		return document.Policy{}
 	}
 	return p.Platform.Policy
 }
@@ -185,8 +185,8 @@ func policyRules() []*Rule {
 				}
 			},
 		},
-		allowedRoles("policy-allowed-job-roles", "jobRoleArn", "taskRoleArn", "allowedJobRoles", func(p spec.Policy) []string { return p.AllowedJobRoles }),
-		allowedRoles("policy-allowed-execution-roles", "executionRoleArn", "executionRoleArn", "allowedExecutionRoles", func(p spec.Policy) []string { return p.AllowedExecutionRoles }),
+		allowedRoles("policy-allowed-job-roles", "jobRoleArn", "taskRoleArn", "allowedJobRoles", func(p document.Policy) []string { return p.AllowedJobRoles }),
+		allowedRoles("policy-allowed-execution-roles", "executionRoleArn", "executionRoleArn", "allowedExecutionRoles", func(p document.Policy) []string { return p.AllowedExecutionRoles }),
 		{
 			Name: "policy-allowed-queues", Severity: diag.Error, Confidence: High,
 			Doc:    "The job names a queue that the platform file does not allow.",
@@ -333,7 +333,7 @@ func (j Job) reportTag(tag string) {
 
 // allowedRoles is the rule for a kind of role; in a task of several containers its
 // member has another name.
-func allowedRoles(name, member, ofTask, list string, allowed func(spec.Policy) []string) *Rule {
+func allowedRoles(name, member, ofTask, list string, allowed func(document.Policy) []string) *Rule {
 	return &Rule{
 		Name: name, Severity: diag.Error, Confidence: High,
 		Doc:    "The job runs with a role that the platform file does not allow as its " + member + ".",
@@ -348,7 +348,7 @@ func allowedRoles(name, member, ofTask, list string, allowed func(spec.Policy) [
 				if s.Node.Get("containers") != nil {
 					n = s.Node.Get(ofTask)
 				}
-				if n.Str() != "" && !spec.AllowsRole(patterns, n.Str()) {
+				if n.Str() != "" && !document.AllowsRole(patterns, n.Str()) {
 					s.Report(fmt.Sprintf("the platform file does not allow the role %q as %s", n.Str(), n.Name), "allowed are "+strings.Join(patterns, ", "), n)
 				}
 			}

@@ -10,9 +10,9 @@ import (
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/plan"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 // placementTopic is the topic of what finds no place, or a larger one than it needs.
@@ -37,7 +37,7 @@ func queueRules() []*Rule {
 					if !n.Is(jsontree.String) || placeholder().MatchString(n.Text) {
 						continue
 					}
-					elsewhere := platform == nil || len(platform.Queues) == 0 || j.File.Kind == spec.KindSubmitJob && len(queues(p)) == 0 || batch.IsARN(n.Text)
+					elsewhere := platform == nil || len(platform.Queues) == 0 || j.File.Kind == document.KindSubmitJob && len(queues(p)) == 0 || batch.IsARN(n.Text)
 					if elsewhere && !queuePattern().MatchString(n.Text) {
 						j.Report("jobQueue is the name or the ARN of a queue, not "+quote(n.Text), `such as "main"`, n)
 					}
@@ -173,7 +173,7 @@ func (p *Pass) placingOf(j Job) placing {
 	if !done {
 		at = placeOf(j, platform)
 		if p.index.placings == nil {
-			p.index.placings = map[*spec.Job]placing{}
+			p.index.placings = map[*document.Job]placing{}
 		}
 		p.index.placings[j.Job] = at
 	}
@@ -182,7 +182,7 @@ func (p *Pass) placingOf(j Job) placing {
 
 // loose makes one queue of the compute environments that lie beside a definition,
 // where nobody submits it and the files create no queue. It is nil otherwise.
-func (p *Pass) loose(j Job) *spec.Platform {
+func (p *Pass) loose(j Job) *document.Platform {
 	if j.Register == nil || len(p.runs(j.Register)) > 0 || len(queues(p)) > 0 {
 		return nil
 	}
@@ -191,7 +191,7 @@ func (p *Pass) loose(j Job) *spec.Platform {
 	if !done {
 		made = asPlatform(p.environmentsIn(in))
 		if p.index.loose == nil {
-			p.index.loose = map[string]*spec.Platform{}
+			p.index.loose = map[string]*document.Platform{}
 		}
 		p.index.loose[in] = made
 	}
@@ -199,8 +199,8 @@ func (p *Pass) loose(j Job) *spec.Platform {
 }
 
 // asPlatform makes one queue of environments, nil if nothing can be said of it.
-func asPlatform(environments []Site) *spec.Platform {
-	q := spec.Queue{Name: "the compute environments beside it"}
+func asPlatform(environments []Site) *document.Platform {
+	q := document.Queue{Name: "the compute environments beside it"}
 	for _, e := range environments {
 		if e.Node.Get(resourcesOf) == nil || e.Node.Get("eksConfiguration") != nil {
 			return nil
@@ -210,10 +210,10 @@ func asPlatform(environments []Site) *spec.Platform {
 	if len(q.Environments) == 0 {
 		return nil
 	}
-	return &spec.Platform{Queues: []spec.Queue{q}}
+	return &document.Platform{Queues: []document.Queue{q}}
 }
 
-func placeOf(j Job, platform *spec.Platform) placing {
+func placeOf(j Job, platform *document.Platform) placing {
 	r, known := plan.RequestOf(j.Known(), j.Submit)
 	if !known {
 		return j.wrongPlatform(platform)
@@ -257,23 +257,23 @@ func placeOf(j Job, platform *spec.Platform) placing {
 
 // queueIn is the queue that a submission names: one that the files create, or else
 // one of the platform file.
-func (j Job) queueIn(platform *spec.Platform) (spec.Queue, bool) {
+func (j Job) queueIn(platform *document.Platform) (document.Queue, bool) {
 	word, r := j.Submit.Get("jobQueue").Str(), j.pass.index.resources
 	if q, ok := (Site{Job: j}).queueOf(); ok {
 		return r.queue(q), true
 	}
 	if len(r.queues[batch.Name(word)]) > 0 {
-		return spec.Queue{}, false // one of several, nobody can tell which
+		return document.Queue{}, false // one of several, nobody can tell which
 	}
 	return platform.Queue(batch.Name(word))
 }
 
 // wrongPlatform is the placing of a job whose demand is not one machine's: all that
 // is known is that several nodes run on EC2.
-func (j Job) wrongPlatform(platform *spec.Platform) placing {
+func (j Job) wrongPlatform(platform *document.Platform) placing {
 	q, ok := j.queueIn(platform)
 	if !ok || len(q.Environments) == 0 || j.Known().Get("nodeProperties") == nil || (Site{Job: j}).runsOnEKS() ||
-		slices.ContainsFunc(q.Environments, func(e spec.Environment) bool { return !strings.HasPrefix(e.Type, "FARGATE") }) {
+		slices.ContainsFunc(q.Environments, func(e document.Environment) bool { return !strings.HasPrefix(e.Type, "FARGATE") }) {
 		return placing{}
 	}
 	return placing{refused: &refusal{
@@ -282,7 +282,7 @@ func (j Job) wrongPlatform(platform *spec.Platform) placing {
 	}}
 }
 
-func placed(platform *spec.Platform, q spec.Queue, r catalog.Request, held catalog.Placement) placing {
+func placed(platform *document.Platform, q document.Queue, r catalog.Request, held catalog.Placement) placing {
 	at := placing{queue: cmp.Or(q.Alias, q.Name), request: r, placement: held}
 	if saving, ok := plan.JustOver(platform.Catalog, q, r, held); ok {
 		at.saving = &saving

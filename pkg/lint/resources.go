@@ -10,9 +10,9 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/plan"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 // requirement is a value in resourceRequirements.
@@ -276,7 +276,7 @@ func (s Site) asksUnread(kind string) bool {
 // outside of its resources, which is reported there.
 func (s Site) asksElsewhere(short string) bool {
 	job := s.Job.Node
-	return job.Get(short) != nil || spec.Meant(job, short) || spec.Meant(job.Get("resources"), short) || spec.Meant(job, "resources")
+	return job.Get(short) != nil || document.Meant(job, short) || document.Meant(job.Get("resources"), short) || document.Meant(job, "resources")
 }
 
 // legacyOf is the deprecated member of a container for a kind of resource.

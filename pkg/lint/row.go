@@ -11,8 +11,8 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 // Most rules are of a few kinds: a member is required, a value is in a range or
@@ -211,7 +211,7 @@ func needed(what string, members ...string) want {
 func unlessMeant(member string, w want) want {
 	return func(s Site, n *jsontree.Node, label string) {
 		switch {
-		case s.compact() && (member == "name" || spec.Meant(s.Job.Node, member)):
+		case s.compact() && (member == "name" || document.Meant(s.Job.Node, member)):
 		case !s.compact() && member == "name" && s.raw(n).Get(member) != nil:
 		default:
 			w(s, n, label)

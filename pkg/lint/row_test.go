@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 func tree(text string) *jsontree.Node {
@@ -76,10 +76,10 @@ func TestValuesNewerThanTheModel(t *testing.T) {
 
 // What was written with a wrong type was left out, and is not missing.
 func TestUnreadIsNotMissing(t *testing.T) {
-	f, problems := spec.Load(diag.NewSource("t.json", `{ "jobDefinitionName": "a", "type": "container", "timeout": { "attemptDurationSeconds": 60 },
+	f, problems := document.Load(diag.NewSource("t.json", `{ "jobDefinitionName": "a", "type": "container", "timeout": { "attemptDurationSeconds": 60 },
 		"containerProperties": { "image": ["busybox:1"], "environment": [{ "name": 1, "value": "x" }],
-		"resourceRequirements": [{ "type": "VCPU", "value": 1 }, { "type": "MEMORY", "value": "512" }] } }`), spec.Options{})
-	found := Settle(append(problems, Check([]*spec.File{f}, nil, Rules())...))
+		"resourceRequirements": [{ "type": "VCPU", "value": 1 }, { "type": "MEMORY", "value": "512" }] } }`), document.Options{})
+	found := Settle(append(problems, Check([]*document.File{f}, nil, Rules())...))
 	for _, d := range found {
 		if d.Rule != "jobdef-wrong-json-type" {
 			t.Error(d)

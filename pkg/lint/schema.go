@@ -9,8 +9,8 @@ import (
 
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 // What the SDK's structs say about members and types. The schema says so too;
@@ -118,7 +118,7 @@ func (p *Pass) written(visit func(j Job, root *jsontree.Node)) {
 			if n := j.Node.Get("jobDefinition"); n != nil {
 				visit(j, n)
 			}
-		case j.File.Kind == spec.KindJobDefinition && j.Node.Is(jsontree.Object):
+		case j.File.Kind == document.KindJobDefinition && j.Node.Is(jsontree.Object):
 			visit(j, j.Node)
 		}
 	}
@@ -220,8 +220,8 @@ func (p *Pass) everyText(visit func(j Job, root *jsontree.Node)) {
 	}
 	for _, f := range p.Files {
 		switch f.Kind {
-		case spec.KindComputeEnvironment, spec.KindJobQueue, spec.KindSchedulingPolicy, spec.KindConsumableResource:
-			visit(Job{Job: &spec.Job{Node: f.Root}, File: f, pass: p}, f.Root)
+		case document.KindComputeEnvironment, document.KindJobQueue, document.KindSchedulingPolicy, document.KindConsumableResource:
+			visit(Job{Job: &document.Job{Node: f.Root}, File: f, pass: p}, f.Root)
 		}
 	}
 }

@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/secret"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 func secretRules() []*Rule {
@@ -219,7 +219,7 @@ func (j Job) cellSecrets() {
 	for c, column := range j.Sweep.Names {
 		for _, row := range rows {
 			if found := secret.Find(column, row[c]); len(found) > 0 {
-				report(found[0], column, spec.ArraySource(j.Array))
+				report(found[0], column, document.ArraySource(j.Array))
 				break
 			}
 		}

@@ -9,9 +9,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/secret"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 // Whatever a file has wrong beside a credential, no byte of it is printed, in any
@@ -40,9 +40,9 @@ func TestCredentialsAreNotPrinted(t *testing.T) {
 		value := values[name].Filter(func(value string) bool { return len(secret.Find(name, value)) > 0 }).Draw(t, "value")
 		text := fmt.Sprintf(rapid.SampledFrom(texts).Draw(t, "text"), strconv.Quote(name), jsonString(value))
 		src := diag.NewSource("job.json", text)
-		f, found := spec.Load(src, spec.Options{})
+		f, found := document.Load(src, document.Options{})
 		if f != nil {
-			found = Settle(append(found, Check([]*spec.File{f}, nil, Rules())...))
+			found = Settle(append(found, Check([]*document.File{f}, nil, Rules())...))
 		}
 		if len(found) == 0 {
 			t.Fatalf("nothing is wrong with %s", text)

@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 // Settle drops what the schema found where a rule speaks of the same: at the
@@ -50,7 +50,7 @@ func withoutGuesses(all diag.List) diag.List {
 
 func generic(d diag.Diagnostic) bool {
 	switch d.Rule {
-	case spec.RuleUnknownMember, spec.RuleMissingMember, spec.RuleWrongType, spec.RuleBadValue:
+	case document.RuleUnknownMember, document.RuleMissingMember, document.RuleWrongType, document.RuleBadValue:
 		return true
 	}
 	return false
@@ -61,7 +61,7 @@ var quoted = lazy(`"([^"]+)"`)
 // covered reports whether the rules' findings say what the generic one says.
 func covered(d diag.Diagnostic, by diag.List) bool {
 	by = slices.DeleteFunc(slices.Clone(by), func(s diag.Diagnostic) bool { return s.Severity > d.Severity })
-	if d.Rule != spec.RuleMissingMember {
+	if d.Rule != document.RuleMissingMember {
 		return len(by) > 0
 	}
 	// Several rules may stand at one brace: each lacking member is to be named.

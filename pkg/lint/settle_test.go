@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/batchctl/batchctl/pkg/diag"
-	"github.com/batchctl/batchctl/pkg/spec"
+	"github.com/batchctl/batchctl/pkg/document"
 )
 
 func TestSettle(t *testing.T) {
@@ -21,16 +21,16 @@ func TestSettle(t *testing.T) {
 		all  diag.List
 		want []string
 	}{
-		{"the rule wins", diag.List{at(spec.RuleWrongType, src, 1, "x"), at("r", src, 1, "y")}, []string{"r"}},
-		{"elsewhere it does not", diag.List{at(spec.RuleWrongType, src, 0, "x"), at("r", src, 1, "y")}, []string{spec.RuleWrongType, "r"}},
-		{"nor in another file", diag.List{at(spec.RuleWrongType, src, 1, "x"), at("r", other, 1, "y")}, []string{spec.RuleWrongType, "r"}},
-		{"nor does a warning", diag.List{at(spec.RuleBadValue, src, 1, "x"), warning(at("r", src, 1, "y"))}, []string{spec.RuleBadValue, "r"}},
-		{"the member is named", diag.List{at(spec.RuleMissingMember, src, 0, `missing member "type"`), at("r", src, 0, "this needs type")}, []string{"r"}},
-		{"another member is not", diag.List{at(spec.RuleMissingMember, src, 0, `missing member "name"`), at("r", src, 0, "this needs type")}, []string{spec.RuleMissingMember, "r"}},
-		{"one of two is not enough", diag.List{at(spec.RuleMissingMember, src, 0, `missing members "name" and "type"`), at("r", src, 0, "this needs type")}, []string{spec.RuleMissingMember, "r"}},
-		{"two rules are", diag.List{at(spec.RuleMissingMember, src, 0, `missing members "name" and "type"`), at("r", src, 0, "this needs type"), at("s", src, 0, "this needs name")}, []string{"r", "s"}},
+		{"the rule wins", diag.List{at(document.RuleWrongType, src, 1, "x"), at("r", src, 1, "y")}, []string{"r"}},
+		{"elsewhere it does not", diag.List{at(document.RuleWrongType, src, 0, "x"), at("r", src, 1, "y")}, []string{document.RuleWrongType, "r"}},
+		{"nor in another file", diag.List{at(document.RuleWrongType, src, 1, "x"), at("r", other, 1, "y")}, []string{document.RuleWrongType, "r"}},
+		{"nor does a warning", diag.List{at(document.RuleBadValue, src, 1, "x"), warning(at("r", src, 1, "y"))}, []string{document.RuleBadValue, "r"}},
+		{"the member is named", diag.List{at(document.RuleMissingMember, src, 0, `missing member "type"`), at("r", src, 0, "this needs type")}, []string{"r"}},
+		{"another member is not", diag.List{at(document.RuleMissingMember, src, 0, `missing member "name"`), at("r", src, 0, "this needs type")}, []string{document.RuleMissingMember, "r"}},
+		{"one of two is not enough", diag.List{at(document.RuleMissingMember, src, 0, `missing members "name" and "type"`), at("r", src, 0, "this needs type")}, []string{document.RuleMissingMember, "r"}},
+		{"two rules are", diag.List{at(document.RuleMissingMember, src, 0, `missing members "name" and "type"`), at("r", src, 0, "this needs type"), at("s", src, 0, "this needs name")}, []string{"r", "s"}},
 		{"rules stay beside each other", diag.List{at("r", src, 0, "x"), at("s", src, 0, "y")}, []string{"r", "s"}},
-		{"the kind of a document stays", diag.List{at(spec.RuleDocumentKind, src, 0, "x"), at("s", src, 0, "y")}, []string{spec.RuleDocumentKind, "s"}},
+		{"the kind of a document stays", diag.List{at(document.RuleDocumentKind, src, 0, "x"), at("s", src, 0, "y")}, []string{document.RuleDocumentKind, "s"}},
 	} {
 		before := slices.Clone(tt.all)
 		var got []string

@@ -3,9 +3,9 @@ package lint
 import (
 	"strings"
 
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/plan"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 // Site is an object that rules look into: a whole request, a container, a task,
@@ -135,7 +135,7 @@ func (p *Pass) collect() {
 	for _, f := range p.Files {
 		for _, r := range f.Requests {
 			if r.Is(jsontree.Object) {
-				s.collectRequest(Site{Job: Job{Job: &spec.Job{Node: r}, File: f, pass: p}, Node: r})
+				s.collectRequest(Site{Job: Job{Job: &document.Job{Node: r}, File: f, pass: p}, Node: r})
 			}
 		}
 	}
@@ -150,13 +150,13 @@ func (p *Pass) collect() {
 // collectRequest adds a request that creates something other than a job.
 func (s *sites) collectRequest(site Site) {
 	switch site.File.Kind {
-	case spec.KindComputeEnvironment:
+	case document.KindComputeEnvironment:
 		s.environments = append(s.environments, site)
-	case spec.KindJobQueue:
+	case document.KindJobQueue:
 		s.queues = append(s.queues, site)
-	case spec.KindSchedulingPolicy:
+	case document.KindSchedulingPolicy:
 		s.policies = append(s.policies, site)
-	case spec.KindConsumableResource:
+	case document.KindConsumableResource:
 		s.consumables = append(s.consumables, site)
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/batchctl/batchctl/pkg/diag"
-	"github.com/batchctl/batchctl/pkg/spec"
+	"github.com/batchctl/batchctl/pkg/document"
 )
 
 // TestOneSlipOneError: a slip in a job file is one error, and its hint is right the
@@ -47,9 +47,9 @@ func TestOneSlipOneError(t *testing.T) {
 		{`{ "name": "x", "type": "container", ` + definition + ` }`, []string{`the API has no member "name" here => write "jobDefinitionName"`}},
 		{`{ "type": "container", ` + definition + ` }`, []string{`a job definition needs jobDefinitionName => add "jobDefinitionName": "..."`}},
 	} {
-		f, problems := spec.Load(diag.NewSource("t.json", tt.text), spec.Options{})
+		f, problems := document.Load(diag.NewSource("t.json", tt.text), document.Options{})
 		var got []string
-		for _, d := range Settle(append(problems, Check([]*spec.File{f}, nil, Rules())...)) {
+		for _, d := range Settle(append(problems, Check([]*document.File{f}, nil, Rules())...)) {
 			if d.Severity == diag.Error {
 				got = append(got, d.Message+" => "+d.Hint)
 			}
@@ -62,8 +62,8 @@ func TestOneSlipOneError(t *testing.T) {
 
 // TestPolicyUnits: a message about the policy has the units of the job's own file.
 func TestPolicyUnits(t *testing.T) {
-	platform, _ := spec.Load(diag.NewSource("batchctl.json", `{ "policy": { "maxTimeout": "24h", "maxMemory": "1 TiB", "requiredTags": ["Team"], "maxAttempts": 1 } }`),
-		spec.Options{Kind: spec.KindPlatform})
+	platform, _ := document.Load(diag.NewSource("batchctl.json", `{ "policy": { "maxTimeout": "24h", "maxMemory": "1 TiB", "requiredTags": ["Team"], "maxAttempts": 1 } }`),
+		document.Options{Kind: document.KindPlatform})
 	for text, want := range map[string][]string{
 		`{ "name": "a", "image": "b:1", "resources": { "vcpus": 1, "memory": "2 TiB" }, "timeout": "48h", "retryStrategy": { "attempts": 2 }, "tags": { "team": "x" } }`: {
 			"policy allows 1 TiB; the job asks for 2 TiB",
@@ -88,8 +88,8 @@ func TestPolicyUnits(t *testing.T) {
 			"policy allows 1048576 MiB (1 TiB); the job asks for 2097152 MiB (2 TiB)",
 		},
 	} {
-		f, problems := spec.Load(diag.NewSource("t.json", text), spec.Options{Platform: platform.Platform})
-		all := append(problems, Check([]*spec.File{f}, platform.Platform, Rules())...)
+		f, problems := document.Load(diag.NewSource("t.json", text), document.Options{Platform: platform.Platform})
+		all := append(problems, Check([]*document.File{f}, platform.Platform, Rules())...)
 		all.Sort()
 		var got []string
 		for _, d := range all {

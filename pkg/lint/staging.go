@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
-	"github.com/batchctl/batchctl/pkg/spec"
 	"github.com/batchctl/batchctl/pkg/stage"
 	"github.com/batchctl/batchctl/pkg/sweep"
 )
@@ -29,7 +29,7 @@ type stagedPlace struct {
 	place   *jsontree.Node // the source or the destination
 	sha256  *jsontree.Node
 	isInput bool
-	found   spec.Found // for a source of this machine
+	found   document.Found // for a source of this machine
 }
 
 // staging yields the inputs and outputs of all jobs.
@@ -53,7 +53,7 @@ func (j Job) stagedPlaces() (all []stagedPlace) {
 		all = append(all, stagedPlace{j, in.Node, in.Path, in.Source, in.SHA256, true, in.Local})
 	}
 	for _, out := range j.Outputs {
-		all = append(all, stagedPlace{j, out.Node, out.Path, out.Destination, nil, false, spec.Found{}})
+		all = append(all, stagedPlace{j, out.Node, out.Path, out.Destination, nil, false, document.Found{}})
 	}
 	return all
 }
@@ -108,7 +108,7 @@ func stagingRules() []*Rule {
 			Source: ourStaging,
 			Run: func(p *Pass) {
 				for s := range p.staging() {
-					if !s.isInput && isArray(s.Job.Job) && !spec.IsLocal(s.place.Text) {
+					if !s.isInput && isArray(s.Job.Job) && !document.IsLocal(s.place.Text) {
 						s.keepsApart()
 					}
 				}
@@ -171,7 +171,7 @@ func stagingRules() []*Rule {
 
 // scheme is the part of a place before ://, "" for a path of this machine.
 func scheme(place string) string {
-	if spec.IsLocal(place) {
+	if document.IsLocal(place) {
 		return ""
 	}
 	s, _, _ := strings.Cut(place, ":")
@@ -333,7 +333,7 @@ func (j Job) twicePlaced() {
 }
 
 // oneFile reports whether an input is known to be no directory.
-func oneFile(in spec.Input) bool {
+func oneFile(in document.Input) bool {
 	if scheme(in.Source.Text) == "" {
 		return in.Local.Path != "" && !in.Local.Dir
 	}

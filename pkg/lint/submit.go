@@ -5,8 +5,8 @@ import (
 	"maps"
 
 	"github.com/batchctl/batchctl/pkg/catalog"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 var (
@@ -192,7 +192,7 @@ func orNothing(n *jsontree.Node) *jsontree.Node {
 }
 
 // nativeSubmits is the submissions that were written as such.
-var nativeSubmits = where(submits, func(s Site) bool { return s.File.Kind == spec.KindSubmitJob || s.File.Kind == spec.KindJobList })
+var nativeSubmits = where(submits, func(s Site) bool { return s.File.Kind == document.KindSubmitJob || s.File.Kind == document.KindJobList })
 
 // runsOnEKS reports whether the definition that a submission runs is known to be
 // one of EKS.

@@ -14,8 +14,8 @@ import (
 	"testing"
 
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 // testdata/variants holds, rule by rule, what a reviewer would try beside the
@@ -249,7 +249,7 @@ func (v variant) check(t *testing.T) {
 }
 
 // load makes the documents of a variant.
-func (v variant) load(t *testing.T) (names []string, files []*spec.File, platform *spec.Platform, problems diag.List) {
+func (v variant) load(t *testing.T) (names []string, files []*document.File, platform *document.Platform, problems diag.List) {
 	docs := map[string]any{}
 	for _, e := range v.terms {
 		name := documentOf(e.site)
@@ -275,7 +275,7 @@ func (v variant) load(t *testing.T) (names []string, files []*spec.File, platfor
 		if err := e.Encode(docs[name]); err != nil {
 			t.Fatal(err)
 		}
-		file, found := document(diag.NewSource(name+".json", b.String()), platform, variantFile)
+		file, found := loadSource(diag.NewSource(name+".json", b.String()), platform, variantFile)
 		if file.Platform != nil {
 			platform = file.Platform
 		}

@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
-// A job file may waive rules (spec.Waiver): those of the platform's policy, and
+// A job file may waive rules (document.Waiver): those of the platform's policy, and
 // those that warn. What AWS Batch itself refuses it refuses all the same.
 
 const (
@@ -52,7 +52,7 @@ func (r *Rule) waivable(s diag.Severity) bool {
 
 // isComplete reports whether a waiver has a reason, and a last day that can be read
 // if it has one.
-func isComplete(w spec.Waiver) bool {
+func isComplete(w document.Waiver) bool {
 	return strings.TrimSpace(w.Reason) != "" && isDay(w.Until)
 }
 
@@ -62,13 +62,13 @@ func isDay(until string) bool {
 }
 
 // isOver reports whether the last day of a waiver is past, in UTC.
-func isOver(w spec.Waiver) bool {
+func isOver(w document.Waiver) bool {
 	return w.Until != "" && w.Until < time.Now().UTC().Format(time.DateOnly)
 }
 
 // waivers yields every waiver with the first job that has it.
-func (p *Pass) waivers() iter.Seq2[Job, spec.Waiver] {
-	return func(yield func(Job, spec.Waiver) bool) {
+func (p *Pass) waivers() iter.Seq2[Job, document.Waiver] {
+	return func(yield func(Job, document.Waiver) bool) {
 		var seen map[*jsontree.Node]bool
 		for _, j := range p.Jobs() {
 			for _, w := range j.Waivers {

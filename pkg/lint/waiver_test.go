@@ -8,13 +8,13 @@ import (
 	"time"
 
 	"github.com/batchctl/batchctl/pkg/diag"
-	"github.com/batchctl/batchctl/pkg/spec"
+	"github.com/batchctl/batchctl/pkg/document"
 )
 
 // day is a platform file that allows a day.
-func day(t *testing.T) *spec.Platform {
+func day(t *testing.T) *document.Platform {
 	t.Helper()
-	f, diags := spec.Load(diag.NewSource("batchctl.json", `{ "policy": { "maxTimeout": "24h" } }`), spec.Options{})
+	f, diags := document.Load(diag.NewSource("batchctl.json", `{ "policy": { "maxTimeout": "24h" } }`), document.Options{})
 	if len(diags) > 0 {
 		t.Fatal(diags)
 	}
@@ -36,7 +36,7 @@ func said(found diag.List) string {
 func TestWaivedForOneJob(t *testing.T) {
 	f := file(`{ "name": "w", "defaults": { ` + longJob + ` }, "jobs": [
 	  { "name": "a", "waivers": [{ "rule": "policy-max-timeout", "reason": " agreed in OPS-12 ", "until": "2999-01-01" }] }, { "name": "b" }, { "name": "c" }] }`)
-	found := Check([]*spec.File{f}, day(t), Rules())
+	found := Check([]*document.File{f}, day(t), Rules())
 	found.Sort()
 	const place = "t.json:1:149: "
 	const message = "policy allows a timeout of 24h; the job asks for 25h [policy-max-timeout]"
@@ -53,7 +53,7 @@ func TestWaivedForOneJob(t *testing.T) {
 func TestWaiversOfTheDefaults(t *testing.T) {
 	f := file(`{ "name": "w", "defaults": { ` + longJob + `, "waivers": [{ "rule": "policy-max-timeout", "reason": "r" }] }, "jobs": [
 	  { "name": "a", "image": "registry.example.com/train", "waivers": [{ "rule": "image-latest", "reason": "s" }] }, { "name": "b" }] }`)
-	found := Check([]*spec.File{f}, day(t), Rules())
+	found := Check([]*document.File{f}, day(t), Rules())
 	found.Sort()
 	if errors, warnings := found.Count(); errors+warnings > 0 || found.Waived() != 2 {
 		t.Errorf("%s", said(found))
@@ -70,7 +70,7 @@ func TestWaiversOfTheDefaults(t *testing.T) {
 // Without a platform file nothing is said of waivers that need one.
 func TestWaiverWithoutPlatform(t *testing.T) {
 	f := file(`{ "name": "a", ` + longJob + `, "waivers": [{ "rule": "policy-max-timeout", "reason": "r" }, { "rule": "just-over-boundary", "reason": "r" }] }`)
-	if found := Check([]*spec.File{f}, nil, Rules()); len(found) > 0 {
+	if found := Check([]*document.File{f}, nil, Rules()); len(found) > 0 {
 		t.Errorf("%s", said(found))
 	}
 }
@@ -98,7 +98,7 @@ func TestWaiverEnds(t *testing.T) {
 		f := file(`{ "name": "a", ` + longJob + `, "waivers": [{ "rule": "policy-max-timeout", "reason": "r", "until": "2000-01-02" }] }`)
 		check := func(want bool) {
 			t.Helper()
-			found := Check([]*spec.File{f}, day(t), Rules())
+			found := Check([]*document.File{f}, day(t), Rules())
 			if found.HasErrors() != want || len(byRule(found, "waiver-expired")) > 0 != want {
 				t.Errorf("on %s: %s", time.Now().UTC(), said(found))
 			}
@@ -117,7 +117,7 @@ func TestEveryRuleIsWaivableOrRefused(t *testing.T) {
 	platform := day(t)
 	for _, r := range Rules() {
 		f := file(fmt.Sprintf(`{ "name": "a", %s, "waivers": [{ "rule": %q, "reason": "r" }] }`, strings.ReplaceAll(longJob, "25h", "1h"), r.Name))
-		found := Check([]*spec.File{f}, platform, Rules())
+		found := Check([]*document.File{f}, platform, Rules())
 		want := "waiver-not-waivable"
 		if r.waivable(r.Severity) {
 			want = "waiver-unused"

@@ -1,12 +1,12 @@
 package lint
 
-import "github.com/batchctl/batchctl/pkg/spec"
+import "github.com/batchctl/batchctl/pkg/document"
 
 // ourWhen is the source of the rules about jobs that run once others have ended.
 const ourWhen = "the jobs of a workflow that batchctl submits itself (when)"
 
 func whenWords(when string) string {
-	if when == spec.WhenFailure {
+	if when == document.WhenFailure {
 		return "once one of the others has failed"
 	}
 	return "once the others have ended"
@@ -35,7 +35,7 @@ func (e Edge) sizes() (here, there int64, known bool) {
 
 // isPlain reports whether the children of both ends differ in their index alone.
 func (e Edge) isPlain() bool {
-	return spec.ArraySource(e.Array) == nil && spec.ArraySource(e.To.Array) == nil
+	return document.ArraySource(e.Array) == nil && document.ArraySource(e.To.Array) == nil
 }
 
 // neverRuns reports whether all that could make the other job run has to succeed for
@@ -46,8 +46,8 @@ func (e Edge) neverRuns() bool {
 	}
 	jobs := firstOfEach(e.File.Jobs)
 	succeed := map[string]bool{}
-	var need func(j *spec.Job)
-	need = func(j *spec.Job) {
+	var need func(j *document.Job)
+	need = func(j *document.Job) {
 		for _, d := range j.DependsOn {
 			if to := jobs[d.Job]; to != nil && !succeed[d.Job] {
 				succeed[d.Job] = true

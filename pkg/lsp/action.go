@@ -57,7 +57,7 @@ func asked(only []string, kind string) bool {
 	})
 }
 
-func (s *server) quickFix(d *document, problem diag.Diagnostic) codeAction {
+func (s *server) quickFix(d *openDocument, problem diag.Diagnostic) codeAction {
 	problem = problem.Masked()
 	return codeAction{
 		// Editors make preferred actions without a question.
@@ -67,7 +67,7 @@ func (s *server) quickFix(d *document, problem diag.Diagnostic) codeAction {
 	}
 }
 
-func (s *server) workspaceEdit(d *document, edits []diag.Edit) workspaceEdit {
+func (s *server) workspaceEdit(d *openDocument, edits []diag.Edit) workspaceEdit {
 	list := s.edits(edits, d.text)
 	if s.client.Capabilities.Workspace.WorkspaceEdit.DocumentChanges {
 		version := d.version

@@ -6,7 +6,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/check"
 	"github.com/batchctl/batchctl/pkg/diag"
-	"github.com/batchctl/batchctl/pkg/spec"
+	"github.com/batchctl/batchctl/pkg/document"
 )
 
 // check finds the problems of all open documents, if a text has changed since. They are checked
@@ -33,11 +33,11 @@ func (s *server) check() {
 
 // keep gives each open document the file that was read of it.
 func (s *server) keep(result *check.Result) {
-	files := map[*diag.Source]*spec.File{}
+	files := map[*diag.Source]*document.File{}
 	for _, f := range result.Files {
 		files[f.Source] = f
 	}
-	platforms := map[string]*spec.File{}
+	platforms := map[string]*document.File{}
 	for _, p := range result.Platforms {
 		platforms[p.Path] = p.File
 	}

@@ -11,10 +11,10 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/check"
 	"github.com/batchctl/batchctl/pkg/check/checktest"
+	"github.com/batchctl/batchctl/pkg/document"
 
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/lint"
-	"github.com/batchctl/batchctl/pkg/spec"
 	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
@@ -32,7 +32,7 @@ func TestSameAsValidate(t *testing.T) {
 		for i := range documents {
 			documents[i].Named = false // an editor opens files of other tools, too
 		}
-		want := check.New(check.Options{FindPlatform: spec.FindPlatform}).Check(documents).Problems
+		want := check.New(check.Options{FindPlatform: document.FindPlatform}).Check(documents).Problems
 
 		s := newServer(io.Discard, Options{Rules: lint.Rules})
 		for _, path := range tree.Paths {
@@ -75,7 +75,7 @@ func TestOneMistakeIsOneProblem(t *testing.T) {
 	c := open(t, `{}`, Options{FindPlatform: alone, Rules: lint.Rules})
 	c.didOpen(jobURI, `{"jobName": "a", "jobDefinition": "d"}`)
 	problems := c.diagnostics(jobURI, 1)
-	if len(problems) != 1 || problems[0].Code == spec.RuleMissingMember {
+	if len(problems) != 1 || problems[0].Code == document.RuleMissingMember {
 		t.Errorf("got %+v", problems)
 	}
 }

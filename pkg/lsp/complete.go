@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 func (s *server) completion(p positionParams) (any, error) {
@@ -36,7 +36,7 @@ func (s *server) completion(p positionParams) (any, error) {
 
 // read returns the document's file and its platform, and nil if the text is none
 // of ours. A text that is not recognised at the moment is read for this answer alone.
-func (s *server) read(d *document) (*spec.File, *spec.Platform) {
+func (s *server) read(d *openDocument) (*document.File, *document.Platform) {
 	s.check()
 	p, err := s.checker.PlatformOf(d.document())
 	if err != nil {
@@ -50,7 +50,7 @@ func (s *server) read(d *document) (*spec.File, *spec.Platform) {
 		return nil, nil
 	}
 	if file.Kind == "" {
-		file.Kind = spec.KindJob
+		file.Kind = document.KindJob
 	}
 	return file, p.Content
 }
@@ -58,7 +58,7 @@ func (s *server) read(d *document) (*spec.File, *spec.Platform) {
 // begun reports whether a text that is not recognised may become one of ours: it
 // has members of ours and no others. A name alone, or nothing at all, is how many
 // files begin; then a platform file that governs the directory decides.
-func begun(file *spec.File, governed bool) bool {
+func begun(file *document.File, governed bool) bool {
 	top, telling := topOf(file.Kind), governed
 	for m := range file.Root.Children() {
 		if known(top, m.Name) == "" {
@@ -72,9 +72,9 @@ func begun(file *spec.File, governed bool) bool {
 // completer collects what can stand at the cursor.
 type completer struct {
 	*server
-	doc      *document
-	file     *spec.File
-	platform *spec.Platform
+	doc      *openDocument
+	file     *document.File
+	platform *document.Platform
 	cursor   cursor
 	// steps and place are those of the innermost open bracket.
 	steps []step

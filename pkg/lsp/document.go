@@ -3,11 +3,11 @@ package lsp
 import (
 	"github.com/batchctl/batchctl/pkg/check"
 	"github.com/batchctl/batchctl/pkg/diag"
-	"github.com/batchctl/batchctl/pkg/spec"
+	"github.com/batchctl/batchctl/pkg/document"
 )
 
-// document is a text that is open in the editor.
-type document struct {
+// openDocument is a text that is open in the editor.
+type openDocument struct {
 	uri     string
 	path    string
 	saved   bool // path names a file
@@ -20,19 +20,19 @@ type document struct {
 	ours, known bool
 
 	// file is what the last check read; nil before the first one and for documents of other tools.
-	file *spec.File
+	file *document.File
 }
 
 // set gives the document a new text.
-func (d *document) set(t text) {
+func (d *openDocument) set(t text) {
 	d.text, d.src = t, diag.NewSource(d.name(), t.s)
-	d.ours = spec.Recognize(d.src) == spec.Ours
+	d.ours = document.Recognize(d.src) == document.Ours
 	d.known = d.known || d.ours
 	d.file = nil
 }
 
 // name is the path of a file, and the URI of a text that was never saved.
-func (d *document) name() string {
+func (d *openDocument) name() string {
 	if d.saved {
 		return d.path
 	}
@@ -40,7 +40,7 @@ func (d *document) name() string {
 }
 
 // document describes the text for the check.
-func (d *document) document() check.Document {
+func (d *openDocument) document() check.Document {
 	return check.Document{Path: d.name(), Named: d.ours, Source: d.src, Alone: !d.saved}
 }
 

@@ -2,8 +2,8 @@ package lsp
 
 import (
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 // formatting lays a document out as `batchctl fmt` does, whatever the client's options:
@@ -12,7 +12,7 @@ import (
 func (s *server) formatting(p documentParams) (any, error) {
 	edits := []textEdit{}
 	d := s.docs[p.TextDocument.URI]
-	if d == nil || !d.ours || spec.IsYAML(d.src) {
+	if d == nil || !d.ours || document.IsYAML(d.src) {
 		return edits, nil
 	}
 	root, problems := jsontree.Parse(d.src)

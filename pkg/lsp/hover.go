@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/lint"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 // hover says what the member under the cursor means, and why a problem there is
@@ -60,7 +60,7 @@ func ruleDoc(name string) string {
 
 // explainAt explains the member at that offset and returns its place; "" if
 // there is nothing to say.
-func explainAt(file *spec.File, offset int) (diag.Span, string) {
+func explainAt(file *document.File, offset int) (diag.Span, string) {
 	nodes := nodesAt(file.Root, offset)
 	if len(nodes) == 0 {
 		return diag.Span{}, ""

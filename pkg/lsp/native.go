@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 // sources returns values as code in Markdown.
@@ -21,16 +21,16 @@ func sources(values iter.Seq[*jsontree.Node]) []string {
 
 // lowered says what a member of the compact form becomes in the AWS requests:
 // the nodes of those stand where the user wrote what they come from.
-func lowered(file *spec.File, n *jsontree.Node) string {
-	if file.Kind != spec.KindJob && file.Kind != spec.KindWorkflow {
+func lowered(file *document.File, n *jsontree.Node) string {
+	if file.Kind != document.KindJob && file.Kind != document.KindWorkflow {
 		return ""
 	}
 	for _, job := range file.Jobs {
 		var becomes []string
 		for _, request := range []struct {
-			kind spec.Kind
+			kind document.Kind
 			tree *jsontree.Node
-		}{{spec.KindJobDefinition, job.Register}, {spec.KindSubmitJob, job.Submit}} {
+		}{{document.KindJobDefinition, job.Register}, {document.KindSubmitJob, job.Submit}} {
 			if path, ok := pathTo(request.tree, n); ok {
 				becomes = append(becomes, fmt.Sprintf("`%s` of %s", code(path), request.kind))
 			}

@@ -9,8 +9,8 @@ import (
 	"sync"
 
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
-	"github.com/batchctl/batchctl/pkg/spec"
 	"github.com/batchctl/batchctl/schemas"
 )
 
@@ -61,11 +61,11 @@ type step struct {
 type place []*jsontree.Node
 
 // topOf returns the place of a whole document of that kind.
-func topOf(kind spec.Kind) place {
+func topOf(kind document.Kind) place {
 	switch kind {
-	case spec.KindJob, spec.KindWorkflow, spec.KindPlatform:
+	case document.KindJob, document.KindWorkflow, document.KindPlatform:
 		return expand(nil, lookup(string(kind)+".schema.json"))
-	case spec.KindJobList:
+	case document.KindJobList:
 		return expand(nil, lookup("joblist.schema.json"))
 	}
 	return expand(nil, lookup("native.schema.json#/$defs/"+string(kind)))

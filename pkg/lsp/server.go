@@ -13,8 +13,8 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/check"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/lint"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 // Options for Serve. The zero value is what `batchctl lsp` needs, apart from the
@@ -27,7 +27,7 @@ type Options struct {
 	// Rules returns the rules to check; nil means lint.Rules.
 	Rules func() []lint.Rule
 	// FindPlatform finds the platform file for the documents of a directory; nil
-	// means spec.FindPlatform, which walks up from there.
+	// means document.FindPlatform, which walks up from there.
 	FindPlatform func(dir string) (path string, ok bool)
 }
 
@@ -42,7 +42,7 @@ var ErrNoShutdown = errors.New("the client left without shutdown")
 // stream, or that of ctx. A read of in that is under way when ctx ends goes on
 // until in is closed.
 //
-// Texts that are none of ours (see spec.Recognize) get no diagnostics, so it is
+// Texts that are none of ours (see document.Recognize) get no diagnostics, so it is
 // fine to attach the server to every JSON file.
 //
 // Neovim (0.11 or newer), in init.lua:
@@ -126,22 +126,22 @@ type server struct {
 	phase      phase
 	encoding   encoding
 	client     initializeParams
-	docs       map[string]*document // by URI
-	checker    *check.Checker       // of the last check
-	platforms  []*check.Platform    // of the last check
-	found      map[string]diag.List // by URI, of the last check
-	dirty      bool                 // found is of older texts
-	unreported bool                 // found is not published
-	published  map[string]string    // by URI, what the client was told last
+	docs       map[string]*openDocument // by URI
+	checker    *check.Checker           // of the last check
+	platforms  []*check.Platform        // of the last check
+	found      map[string]diag.List     // by URI, of the last check
+	dirty      bool                     // found is of older texts
+	unreported bool                     // found is not published
+	published  map[string]string        // by URI, what the client was told last
 }
 
 func newServer(out io.Writer, o Options) *server {
 	s := &server{
 		out: out, options: o, encoding: utf16Encoding,
-		docs: map[string]*document{}, published: map[string]string{},
+		docs: map[string]*openDocument{}, published: map[string]string{},
 	}
 	if s.options.FindPlatform == nil {
-		s.options.FindPlatform = spec.FindPlatform // absolute paths, as those of the documents
+		s.options.FindPlatform = document.FindPlatform // absolute paths, as those of the documents
 	}
 	rules := o.Rules
 	if rules == nil {

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 
-	"github.com/batchctl/batchctl/pkg/spec"
+	"github.com/batchctl/batchctl/pkg/document"
 )
 
 func (s *server) initialize(p initializeParams) (any, error) {
@@ -35,7 +35,7 @@ func (s *server) initialized() (any, error) {
 		ID: json.RawMessage(`"watch"`), Method: "client/registerCapability",
 		Params: registrationParams{[]registration{{
 			ID: "platform", Method: "workspace/didChangeWatchedFiles",
-			Options: watchOptions{[]watcher{{"**/" + spec.PlatformFile}, {"**/*.csv"}, {"**/*.tsv"}}},
+			Options: watchOptions{[]watcher{{"**/" + document.PlatformFile}, {"**/*.csv"}, {"**/*.tsv"}}},
 		}}},
 	})
 }
@@ -46,7 +46,7 @@ func (s *server) shutdown() (any, error) {
 }
 
 func (s *server) didOpen(p didOpenParams) (any, error) {
-	d := &document{uri: p.TextDocument.URI, version: p.TextDocument.Version}
+	d := &openDocument{uri: p.TextDocument.URI, version: p.TextDocument.Version}
 	d.path, d.saved = pathOf(d.uri)
 	d.set(newText(p.TextDocument.Text))
 	s.docs[d.uri] = d

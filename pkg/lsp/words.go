@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 // word is a name that is declared somewhere else.
@@ -67,7 +67,7 @@ func (c *completer) jobs() []word { return c.others("name", "%s") }
 
 // references returns the jobs of a job list in the way that its requests name them.
 func (c *completer) references() []word {
-	if c.file.Kind != spec.KindJobList {
+	if c.file.Kind != document.KindJobList {
 		return nil
 	}
 	return c.others("jobName", "${%s}")
@@ -111,9 +111,9 @@ func (c *completer) ownJob() int {
 }
 
 func (c *completer) targets() []word {
-	out := []word{{spec.LocalTarget, "the engine on this machine"}}
+	out := []word{{document.LocalTarget, "the engine on this machine"}}
 	for t := range c.file.Root.Get("targets").Children() {
-		if t.Name != "" && t.Name != spec.LocalTarget && t.Name[0] != '$' {
+		if t.Name != "" && t.Name != document.LocalTarget && t.Name[0] != '$' {
 			out = append(out, word{t.Name, t.Get("region").Str()})
 		}
 	}

@@ -8,8 +8,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
-	"github.com/batchctl/batchctl/pkg/spec"
 	"github.com/batchctl/batchctl/pkg/stage"
 )
 
@@ -46,19 +46,19 @@ func (b *builder) bring(g *group, job *Job) {
 			"give the job a command")
 		return
 	}
-	document, ok := b.stageDocument(j, job)
+	staged, ok := b.stageDocument(j, job)
 	if !ok {
 		return
 	}
-	job.Stage, job.Places = document, j
-	job.setCommand(j, spec.StagedCommand("", command))
-	b.setVariable(j, job, by, stage.Variable, spec.StageText(document))
+	job.Stage, job.Places = staged, j
+	job.setCommand(j, document.StagedCommand("", command))
+	b.setVariable(j, job, by, stage.Variable, document.StageText(staged))
 	b.fits(j, job, by)
 }
 
 // stagedBy is the member of the file that asks for files: the first input, else the first
 // output, under the name of what it is one of.
-func stagedBy(j *spec.Job) *jsontree.Node {
+func stagedBy(j *document.Job) *jsontree.Node {
 	at, name := (*jsontree.Node)(nil), "inputs"
 	if len(j.Inputs) > 0 {
 		at = j.Inputs[0].Node
@@ -70,10 +70,10 @@ func stagedBy(j *spec.Job) *jsontree.Node {
 }
 
 // stageDocument is the job's document with the places of what is on the user's machine.
-func (b *builder) stageDocument(j *spec.Job, job *Job) (*stage.Document, bool) {
-	document := j.Document()
+func (b *builder) stageDocument(j *document.Job, job *Job) (*stage.Document, bool) {
+	staged := j.Document()
 	for i, in := range j.Inputs {
-		if !spec.IsLocal(in.Source.Text) {
+		if !document.IsLocal(in.Source.Text) {
 			continue
 		}
 		published, ok := b.options.Published[in.Local.Path]
@@ -81,7 +81,7 @@ func (b *builder) stageDocument(j *spec.Job, job *Job) (*stage.Document, bool) {
 			b.noPlace(in.Source, "input")
 			return nil, false
 		}
-		to := &document.Inputs[i]
+		to := &staged.Inputs[i]
 		if pinned := to.SHA256; pinned != "" && pinned != published.SHA256 {
 			b.fail(in.SHA256, ruleStageChanged, fmt.Sprintf("%s has another content: its sha256 is %s", in.Source.Text, published.SHA256),
 				"write that, if the file is right; or leave the checksum out: what is published has one")
@@ -92,20 +92,20 @@ func (b *builder) stageDocument(j *spec.Job, job *Job) (*stage.Document, bool) {
 		job.Published = append(job.Published, published)
 	}
 	for i, out := range j.Outputs {
-		if !spec.IsLocal(out.Destination.Text) {
+		if !document.IsLocal(out.Destination.Text) {
 			continue
 		}
 		if b.options.Staging == "" {
 			b.noPlace(out.Destination, "output")
 			return nil, false
 		}
-		to := &document.Outputs[i]
+		to := &staged.Outputs[i]
 		to.To = literal(strings.TrimRight(b.options.Staging, "/")) + "/" + outputsBelow + "/" + strconv.Itoa(i) + "/"
 		if !strings.HasSuffix(to.Local, "/") {
 			to.To += literal(path.Base(strings.ReplaceAll(to.Local, `\`, "/")))
 		}
 	}
-	return document, true
+	return staged, true
 }
 
 // literal is a place in which nothing stands for a variable.
@@ -124,7 +124,7 @@ func article(noun string) string {
 }
 
 // fits refuses a document for which the request has no room.
-func (b *builder) fits(j *spec.Job, job *Job, by *jsontree.Node) {
+func (b *builder) fits(j *document.Job, job *Job, by *jsontree.Node) {
 	request, size, limit := "the job definition", 0, MaxDefinition-tagReserve
 	if j.Register != nil {
 		size = sizeOf(job.Register)

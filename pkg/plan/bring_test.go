@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/batchctl/batchctl/pkg/diag"
-	"github.com/batchctl/batchctl/pkg/spec"
+	"github.com/batchctl/batchctl/pkg/document"
 )
 
 // stagePlaces are those of the files that the cases name.
@@ -21,13 +21,13 @@ var stagePlaces = Options{Staging: "s3://staging/${TEAM}/", Published: map[strin
 // staged is the plan of a file, beside a file of definitions.
 func staged(t *testing.T, file string, o Options) (*Plan, diag.List) {
 	t.Helper()
-	var files []*spec.File
+	var files []*document.File
 	for _, name := range []string{file, "testdata/stage/definitions/task.json"} {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		f, problems := spec.Load(diag.NewSource(filepath.Base(name), string(text)), spec.Options{})
+		f, problems := document.Load(diag.NewSource(filepath.Base(name), string(text)), document.Options{})
 		if len(problems) > 0 {
 			t.Fatal(problems)
 		}

@@ -10,8 +10,8 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
-	"github.com/batchctl/batchctl/pkg/spec"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
@@ -22,7 +22,7 @@ import (
 // whose jobDefinition names the definition of a RegisterJobDefinition file is
 // joined with it into one job. A definition that nobody submits is registered at
 // its place.
-func Build(files []*spec.File, platform *spec.Platform, o Options) (*Plan, diag.List) {
+func Build(files []*document.File, platform *document.Platform, o Options) (*Plan, diag.List) {
 	b := &builder{platform: platform, options: o, plan: &Plan{},
 		wanted: wanted(files), known: known(files), registered: map[string]*jsontree.Node{}, waits: map[*Job][]wait{}}
 	for _, f := range files {
@@ -38,7 +38,7 @@ func Build(files []*spec.File, platform *spec.Platform, o Options) (*Plan, diag.
 }
 
 type builder struct {
-	platform *spec.Platform
+	platform *document.Platform
 	options  Options
 	plan     *Plan
 	problems diag.List
@@ -57,7 +57,7 @@ type builder struct {
 }
 
 // wanted is the names of the definitions that submissions of the files run.
-func wanted(files []*spec.File) map[string]bool {
+func wanted(files []*document.File) map[string]bool {
 	names := map[string]bool{}
 	for _, f := range files {
 		for _, j := range f.Jobs {
@@ -71,7 +71,7 @@ func wanted(files []*spec.File) map[string]bool {
 
 // known is the definitions that the files bring, by name: those of
 // RegisterJobDefinition files, and else those that jobs have for themselves.
-func known(files []*spec.File) map[string]*jsontree.Node {
+func known(files []*document.File) map[string]*jsontree.Node {
 	own, alone := map[string]*jsontree.Node{}, map[string]*jsontree.Node{}
 	for _, f := range files {
 		for _, j := range f.Jobs {
@@ -88,9 +88,9 @@ func known(files []*spec.File) map[string]*jsontree.Node {
 	return own
 }
 
-func definitionName(j *spec.Job) string { return j.Register.Get("jobDefinitionName").Str() }
+func definitionName(j *document.Job) string { return j.Register.Get("jobDefinitionName").Str() }
 
-func (b *builder) addFile(f *spec.File) {
+func (b *builder) addFile(f *document.File) {
 	ordered, cycle := Order(f.Jobs)
 	if cycle != nil {
 		b.fail(cycle[0].Node, "dep-cycle", "jobs wait for each other: "+Cycle(cycle), "remove one of these dependencies")
@@ -109,14 +109,14 @@ func (b *builder) addFile(f *spec.File) {
 }
 
 // addDefinition registers a definition that no submission of the files runs.
-func (b *builder) addDefinition(j *spec.Job) {
+func (b *builder) addDefinition(j *document.Job) {
 	job := &Job{Name: j.Name, Group: j.Name, Register: &awsbatch.RegisterJobDefinitionInput{}}
 	b.lower(j.Register, job.Register)
 	b.plan.Jobs = append(b.plan.Jobs, job)
 }
 
 // Cycle writes the members of a cycle as an arrow chain that ends where it began.
-func Cycle(members []*spec.Job) string {
+func Cycle(members []*document.Job) string {
 	var names []string
 	for _, j := range members {
 		names = append(names, j.Name)
@@ -124,8 +124,8 @@ func Cycle(members []*spec.Job) string {
 	return strings.Join(append(names, members[0].Name), " -> ")
 }
 
-func (b *builder) addJob(f *spec.File, j *spec.Job) {
-	if source := spec.ArraySource(j.Array); source != nil && j.Sweep == nil {
+func (b *builder) addJob(f *document.File, j *document.Job) {
+	if source := document.ArraySource(j.Array); source != nil && j.Sweep == nil {
 		b.fail(source, "array-unread", "what the children differ in has not been read", "give the job as a file, beside the "+source.Name+" that it names")
 		return
 	}
@@ -158,7 +158,7 @@ func (b *builder) addJob(f *spec.File, j *spec.Job) {
 // register returns what a job has to register for a definition of the files. The
 // first job that runs it registers it; later ones find it registered. Where a job has
 // put a launcher into its own definition, that is nobody else's.
-func (b *builder) register(j *spec.Job, definition *jsontree.Node) *jsontree.Node {
+func (b *builder) register(j *document.Job, definition *jsontree.Node) *jsontree.Node {
 	if definition == nil {
 		return nil
 	}
@@ -177,7 +177,7 @@ func (b *builder) register(j *spec.Job, definition *jsontree.Node) *jsontree.Nod
 // checkNames refuses a dependency on a name that is missing or not unique among
 // the jobs of a file: the client would have to guess the id. Another file may have
 // a job of that name.
-func (b *builder) checkNames(jobs []*spec.Job) {
+func (b *builder) checkNames(jobs []*document.Job) {
 	count := map[string]int{}
 	for _, j := range jobs {
 		if j.Submit != nil {

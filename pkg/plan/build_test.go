@@ -4,15 +4,15 @@ import (
 	"testing"
 
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 const oneJob = `{ "name": "one", "image": "registry.example.com/a:1", "resources": { "vcpus": 1, "memory": 512 } }`
 
-func fileOf(t *testing.T, text string) *spec.File {
+func fileOf(t *testing.T, text string) *document.File {
 	t.Helper()
-	f, diags := spec.Load(diag.NewSource("t.json", text), spec.Options{})
+	f, diags := document.Load(diag.NewSource("t.json", text), document.Options{})
 	if len(diags) > 0 {
 		t.Fatal(diags)
 	}
@@ -20,10 +20,10 @@ func fileOf(t *testing.T, text string) *spec.File {
 }
 
 func TestQueueOption(t *testing.T) {
-	platform := &spec.Platform{Queues: []spec.Queue{gpuQueue, cpuQueue}}
+	platform := &document.Platform{Queues: []document.Queue{gpuQueue, cpuQueue}}
 	for _, tt := range []struct {
 		name, option, job string
-		platform          *spec.Platform
+		platform          *document.Platform
 		want, reason      string
 	}{
 		{"for a job that names none", "default", oneJob, nil, "default", "given for every job that names none"},
@@ -31,10 +31,10 @@ func TestQueueOption(t *testing.T) {
 		{"by alias", "gpu", oneJob, platform, "gpu-job-queue", "given for every job that names none by its alias gpu: g5.8xlarge (1 GPU, 32 vCPU, 124931 MiB for jobs)"},
 		{"an ARN stays one", "arn:aws:batch:us-east-1:123456789012:job-queue/cpu-job-queue", oneJob, platform,
 			"arn:aws:batch:us-east-1:123456789012:job-queue/cpu-job-queue", "given for every job that names none: c5.large (2 vCPU, 3682 MiB for jobs)"},
-		{"the only queue", "", `{ "name": "x", "definition": "d:1" }`, &spec.Platform{Queues: []spec.Queue{cpuQueue}}, "cpu-job-queue", "the platform file's only queue"},
+		{"the only queue", "", `{ "name": "x", "definition": "d:1" }`, &document.Platform{Queues: []document.Queue{cpuQueue}}, "cpu-job-queue", "the platform file's only queue"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			p, problems := Build([]*spec.File{fileOf(t, tt.job)}, tt.platform, Options{Queue: tt.option})
+			p, problems := Build([]*document.File{fileOf(t, tt.job)}, tt.platform, Options{Queue: tt.option})
 			if problems.HasErrors() {
 				t.Fatal(problems)
 			}
@@ -43,7 +43,7 @@ func TestQueueOption(t *testing.T) {
 			}
 		})
 	}
-	if p, problems := Build([]*spec.File{fileOf(t, oneJob)}, platform, Options{Queue: "gpus"}); p != nil || len(problems) != 1 {
+	if p, problems := Build([]*document.File{fileOf(t, oneJob)}, platform, Options{Queue: "gpus"}); p != nil || len(problems) != 1 {
 		t.Errorf("an unknown queue of the command line: %v", problems)
 	}
 }
@@ -53,8 +53,8 @@ func TestQueueOption(t *testing.T) {
 func TestShapeErrorHasItsPlace(t *testing.T) {
 	text := `{ "jobName": "x", "jobQueue": "q", "jobDefinition": "d", "arrayProperties": { "size": 99999999999 } }`
 	root, _ := jsontree.Parse(diag.NewSource("t.json", text))
-	f := &spec.File{Kind: spec.KindSubmitJob, Jobs: []*spec.Job{{Name: "x", Node: root, Submit: root}}}
-	p, problems := Build([]*spec.File{f}, nil, Options{})
+	f := &document.File{Kind: document.KindSubmitJob, Jobs: []*document.Job{{Name: "x", Node: root, Submit: root}}}
+	p, problems := Build([]*document.File{f}, nil, Options{})
 	if p != nil || len(problems) != 1 || text[problems[0].Span.Start:problems[0].Span.End] != "99999999999" {
 		t.Fatalf("%v", problems)
 	}

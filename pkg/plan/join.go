@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/batchctl/batchctl/pkg/catalog"
-	"github.com/batchctl/batchctl/pkg/spec"
+	"github.com/batchctl/batchctl/pkg/document"
 )
 
 // maxWaits is how many others a job may wait for (API reference of SubmitJob,
@@ -118,7 +118,7 @@ func (b *builder) join(g *group, list []wait, slots int) []wait {
 		step.wait(list[:size])
 		b.waits[step] = slices.Clone(list[:size])
 		b.plan.Jobs = append(b.plan.Jobs, step)
-		list = append(list[size:], wait{Dependency: spec.Dependency{Job: step.Name, Node: list[0].Node}, on: step})
+		list = append(list[size:], wait{Dependency: document.Dependency{Job: step.Name, Node: list[0].Node}, on: step})
 	}
 	return list
 }

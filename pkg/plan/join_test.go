@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/batchctl/batchctl/pkg/spec"
+	"github.com/batchctl/batchctl/pkg/document"
 )
 
 // reach is the names of the jobs that a job waits for, with those before them.
@@ -39,7 +39,7 @@ func TestJoinsKeepTheOrder(t *testing.T) {
 		width := rapid.SampledFrom([]int{1, 2, 25, 30}).Draw(r, "jobs that do not wait for each other")
 		var jobs []string
 		direct := map[string][]string{}
-		change := map[string]func(*spec.Job){}
+		change := map[string]func(*document.Job){}
 		for i := range n {
 			name := fmt.Sprintf("j%02d", i)
 			var on []string
@@ -51,7 +51,7 @@ func TestJoinsKeepTheOrder(t *testing.T) {
 			direct[name] = on
 			jobs = append(jobs, waiting(name, on))
 			if rapid.IntRange(0, 19).Draw(r, "when") == 0 {
-				change[name] = when(spec.WhenAlways)
+				change[name] = when(document.WhenAlways)
 			}
 		}
 		p := planned{text: work(jobs...), change: change}.mustBuild(r)
@@ -128,8 +128,8 @@ func reachIn(direct map[string][]string, name string) map[string]bool {
 func TestNothingIsImpliedThroughWhen(t *testing.T) {
 	jobs, names := many("part", 21)
 	jobs = append(jobs, waiting("clean", names[:1]), waiting("report", append(names[:20:20], "clean")))
-	for _, held := range []string{"", spec.WhenAlways} {
-		p := planned{text: work(jobs...), change: map[string]func(*spec.Job){"clean": when(held)}}.mustBuild(t)
+	for _, held := range []string{"", document.WhenAlways} {
+		p := planned{text: work(jobs...), change: map[string]func(*document.Job){"clean": when(held)}}.mustBuild(t)
 		report := p.Jobs[len(p.Jobs)-1]
 		isJoined := p.Jobs[len(p.Jobs)-2].Join
 		if len(report.After) != 20 || isJoined != (held != "") {
@@ -184,12 +184,12 @@ func TestTreeOfJoins(t *testing.T) {
 func TestJoinOfOthers(t *testing.T) {
 	jobs, names := many("part", 15)
 	text := strings.Replace(waiting("report", names), `"dependsOn": [`, `"dependsOn": [{ "jobId": "876da822-4198-45f2-a252-6cea32512ea8" }, `, 1)
-	earlier := func(j *spec.Job) {
+	earlier := func(j *document.Job) {
 		for i := range 5 {
-			j.Earlier = append(j.Earlier, spec.Dependency{Job: fmt.Sprint("old-", i)})
+			j.Earlier = append(j.Earlier, document.Dependency{Job: fmt.Sprint("old-", i)})
 		}
 	}
-	p := planned{text: work(append(jobs, text)...), change: map[string]func(*spec.Job){"report": earlier}}.mustBuild(t)
+	p := planned{text: work(append(jobs, text)...), change: map[string]func(*document.Job){"report": earlier}}.mustBuild(t)
 	step, report := p.Jobs[15], p.Jobs[16]
 	if !step.Join || len(step.Submit.DependsOn) != 1 || *step.Submit.DependsOn[0].JobId != "876da822-4198-45f2-a252-6cea32512ea8" || len(step.Earlier) != 1 || step.Earlier[0].Job != "old-0" {
 		t.Errorf("%+v", step)
@@ -203,7 +203,7 @@ func TestJoinOfOthers(t *testing.T) {
 func TestJoinBeforeASplit(t *testing.T) {
 	jobs, names := many("part", 25)
 	jobs = append(jobs, `{ "name": "tiles", "array": { "size": 100 } }`, `{ "name": "train", "array": { "size": 100 }, "dependsOn": [{ "type": "SEQUENTIAL" }, { "job": "tiles", "type": "N_TO_N" }, `+list(names)[1:]+` }`)
-	p := planned{text: work(jobs...), change: map[string]func(*spec.Job){"train": by(plain(25_000, 0)), "tiles": by(plain(25_000, 0))}}.mustBuild(t)
+	p := planned{text: work(jobs...), change: map[string]func(*document.Job){"train": by(plain(25_000, 0)), "tiles": by(plain(25_000, 0))}}.mustBuild(t)
 	joins := 0
 	for _, j := range p.Jobs {
 		if j.Join {
@@ -230,8 +230,8 @@ func TestJoinBeforeASplit(t *testing.T) {
 // holds back the first; each of the others waits for the one before it.
 func TestHeldBackChain(t *testing.T) {
 	text := work(`{ "name": "part" }`, `{ "name": "clean", "array": { "size": 100 }, "dependsOn": ["part", { "type": "SEQUENTIAL" }] }`)
-	p := planned{text: text, change: map[string]func(*spec.Job){"clean": func(j *spec.Job) { by(plain(30_000, 0))(j); j.When = spec.WhenFailure }}}.mustBuild(t)
-	before, held := "part", spec.WhenFailure
+	p := planned{text: text, change: map[string]func(*document.Job){"clean": func(j *document.Job) { by(plain(30_000, 0))(j); j.When = document.WhenFailure }}}.mustBuild(t)
+	before, held := "part", document.WhenFailure
 	for _, j := range p.Jobs[1:] {
 		if j.When != held || len(j.After) != 1 || j.After[0].Job != before || len(j.Submit.DependsOn) != 1 || j.Submit.DependsOn[0].Type != "SEQUENTIAL" {
 			t.Errorf("%s has when %q and waits for %v", j.Name, j.When, j.After)

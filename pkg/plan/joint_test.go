@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/batchctl/batchctl/pkg/diag"
-	"github.com/batchctl/batchctl/pkg/spec"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
@@ -59,7 +59,7 @@ func TestJoinDefinition(t *testing.T) {
 			if d := cmp.Diff(tt.want, string(text)); d != "" {
 				t.Errorf("(-want +got):\n%s", d)
 			}
-			if _, diags := spec.Load(diag.NewSource("t.json", string(text)), spec.Options{Kind: spec.KindJobDefinition}); len(diags) > 0 {
+			if _, diags := document.Load(diag.NewSource("t.json", string(text)), document.Options{Kind: document.KindJobDefinition}); len(diags) > 0 {
 				t.Error(diags)
 			}
 		})
@@ -73,18 +73,18 @@ func TestJoinQueue(t *testing.T) {
 	jobs, names := many("part", 25)
 	for _, tt := range []struct {
 		name, queue, more string
-		queues            []spec.Queue
+		queues            []document.Queue
 		want, reason      string
 	}{
-		{"the tightest", "big", "", []spec.Queue{big, cpuQueue}, "cpu-job-queue", "tightest of 2 queues that hold 1 vCPU, 128 MiB: c5.large (2 vCPU, 3682 MiB for jobs)"},
-		{"of the same architecture", "arm", "", []spec.Queue{cpuQueue, armQueue}, "arm-job-queue", "only queue that holds 1 vCPU, 128 MiB, arm64: c6g.medium (1 vCPU, 1713 MiB for jobs)"},
-		{"with the share", "big", `"shareIdentifier": "a", `, []spec.Queue{big, cpuQueue}, "big-job-queue", "the queue of report, before which it stands"},
-		{"not known", "open", "", []spec.Queue{openQueue}, "open-job-queue", ""},
+		{"the tightest", "big", "", []document.Queue{big, cpuQueue}, "cpu-job-queue", "tightest of 2 queues that hold 1 vCPU, 128 MiB: c5.large (2 vCPU, 3682 MiB for jobs)"},
+		{"of the same architecture", "arm", "", []document.Queue{cpuQueue, armQueue}, "arm-job-queue", "only queue that holds 1 vCPU, 128 MiB, arm64: c6g.medium (1 vCPU, 1713 MiB for jobs)"},
+		{"with the share", "big", `"shareIdentifier": "a", `, []document.Queue{big, cpuQueue}, "big-job-queue", "the queue of report, before which it stands"},
+		{"not known", "open", "", []document.Queue{openQueue}, "open-job-queue", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			text := strings.Replace(work(append(jobs, strings.Replace(waiting("report", names), "{", "{"+tt.more, 1))...), `"queue": "q"`, `"queue": "`+tt.queue+`"`, 1)
 			text = strings.Replace(text, `"memory": "30 GiB"`, `"memory": "1 GiB"`, 1)
-			p := planned{text: text, platform: &spec.Platform{Queues: tt.queues}}.mustBuild(t)
+			p := planned{text: text, platform: &document.Platform{Queues: tt.queues}}.mustBuild(t)
 			step := p.Jobs[25]
 			if !step.Join || *step.Submit.JobQueue != tt.want || tt.reason != "" && step.Queue.Reason != tt.reason {
 				t.Errorf("%s: %s", *step.Submit.JobQueue, step.Queue.Reason)

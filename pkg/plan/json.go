@@ -8,7 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
-	"github.com/batchctl/batchctl/pkg/spec"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
@@ -35,7 +35,7 @@ func (p *Plan) Requests() []Request {
 	var list []Request
 	for _, j := range p.Jobs {
 		if j.Register != nil {
-			list = append(list, request(j, spec.KindJobDefinition, j.Register))
+			list = append(list, request(j, document.KindJobDefinition, j.Register))
 		}
 		if j.Submit != nil {
 			list = append(list, j.submission())
@@ -44,7 +44,7 @@ func (p *Plan) Requests() []Request {
 	return list
 }
 
-func request(j *Job, kind spec.Kind, input any) Request {
+func request(j *Job, kind document.Kind, input any) Request {
 	return Request{Job: j.Name, Operation: string(kind), Command: kind.Command() + " --cli-input-json", Input: input}
 }
 
@@ -53,9 +53,9 @@ func request(j *Job, kind spec.Kind, input any) Request {
 func (j *Job) submission() Request {
 	in := *j.Submit
 	in.DependsOn = slices.Clone(j.Submit.DependsOn)
-	r := request(j, spec.KindSubmitJob, &in)
+	r := request(j, document.KindSubmitJob, &in)
 	r.When, r.MaxParallel = j.When, j.MaxParallel
-	add := func(list []spec.Dependency, before string) {
+	add := func(list []document.Dependency, before string) {
 		for _, d := range list {
 			id := before + d.Job + "}"
 			if j.When != "" {
@@ -70,7 +70,7 @@ func (j *Job) submission() Request {
 	return r
 }
 
-type document struct {
+type wholePlan struct {
 	Name     string            `json:"name,omitempty"`
 	Requests []requestDocument `json:"requests"`
 	Jobs     []jobDocument     `json:"jobs"`
@@ -164,7 +164,7 @@ type costDocument struct {
 // stands beside it. With a review it says as well what
 // the target said, so that Moved can tell later whether the plan still holds.
 func (p *Plan) JSON(v *Review) ([]byte, error) {
-	d := document{Name: p.Name, Requests: []requestDocument{}, Jobs: []jobDocument{}}
+	d := wholePlan{Name: p.Name, Requests: []requestDocument{}, Jobs: []jobDocument{}}
 	for _, r := range p.Requests() {
 		input, err := wire.Marshal(r.Input)
 		if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/catalog"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
-	"github.com/batchctl/batchctl/pkg/spec"
 	"github.com/batchctl/batchctl/pkg/sweep"
 )
 
@@ -61,7 +61,7 @@ func overridesSeveral(j *Job) bool {
 }
 
 // wrap puts the launcher in front of the command that counts.
-func (b *builder) wrap(j *spec.Job, job *Job, d *awsbatch.RegisterJobDefinitionInput) {
+func (b *builder) wrap(j *document.Job, job *Job, d *awsbatch.RegisterJobDefinitionInput) {
 	s := j.Sweep
 	if s.Launcher == sweep.Image {
 		return
@@ -94,7 +94,7 @@ func (j *Job) command(d *awsbatch.RegisterJobDefinitionInput) []string {
 
 // setCommand puts a command in the place of the one that counts; where that is a
 // definition which the job does not bring, in front of it.
-func (j *Job) setCommand(of *spec.Job, command []string) {
+func (j *Job) setCommand(of *document.Job, command []string) {
 	over := j.Submit.ContainerOverrides
 	if of.Register != nil && (over == nil || len(over.Command) == 0) {
 		j.Register.ContainerProperties.Command = command
@@ -110,7 +110,7 @@ func (j *Job) setCommand(of *spec.Job, command []string) {
 
 // list says how a command list is shared out, in the variables that programs which
 // read such lists by themselves know.
-func (b *builder) list(j *spec.Job, job *Job) {
+func (b *builder) list(j *document.Job, job *Job) {
 	s := j.Sweep
 	b.setVariable(j, job, j.Array, sweep.SizeVariable, strconv.Itoa(s.Size))
 	if s.KeepGoing {
@@ -129,7 +129,7 @@ func (b *builder) list(j *spec.Job, job *Job) {
 
 // setVariable gives the container, or that of every child, an environment variable; by is
 // the member that makes it.
-func (b *builder) setVariable(j *spec.Job, job *Job, by *jsontree.Node, name, value string) {
+func (b *builder) setVariable(j *document.Job, job *Job, by *jsontree.Node, name, value string) {
 	for _, given := range job.environments() {
 		for _, v := range given {
 			if aws.ToString(v.Name) == name && aws.ToString(v.Value) != value {

@@ -8,16 +8,16 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 // queue finds the queue of a job: its own word, else the option's, else the
 // choice among the platform's queues. register is the definition, if known.
-func (b *builder) queue(f *spec.File, j *spec.Job, register *jsontree.Node) Choice {
+func (b *builder) queue(f *document.File, j *document.Job, register *jsontree.Node) Choice {
 	word := j.Submit.Get("jobQueue").Str()
 	switch {
-	case word != "" && f.Kind == spec.KindSubmitJob:
+	case word != "" && f.Kind == document.KindSubmitJob:
 		return b.named(j, register, word, "named in the request")
 	case word != "":
 		b.checkQueue(j.Submit.Get("jobQueue"), word)
@@ -34,7 +34,7 @@ func (b *builder) queue(f *spec.File, j *spec.Job, register *jsontree.Node) Choi
 
 // named resolves an alias and adds what the platform file knows of the queue. A
 // word that the platform file does not know goes to AWS as it is.
-func (b *builder) named(j *spec.Job, register *jsontree.Node, word, reason string) Choice {
+func (b *builder) named(j *document.Job, register *jsontree.Node, word, reason string) Choice {
 	if b.platform == nil {
 		return Choice{Queue: word, Reason: reason}
 	}
@@ -80,7 +80,7 @@ func (b *builder) checkAllowed(place *jsontree.Node, word string) {
 }
 
 // QueueHint lists the platform's queues, and the near word first if there is one.
-func QueueHint(platform *spec.Platform, word string) string {
+func QueueHint(platform *document.Platform, word string) string {
 	var names []string
 	for _, q := range platform.Queues {
 		names = append(names, cmp.Or(q.Alias, q.Name))
@@ -91,7 +91,7 @@ func QueueHint(platform *spec.Platform, word string) string {
 	return "the queues are " + strings.Join(names, ", ")
 }
 
-func (b *builder) choose(j *spec.Job, register *jsontree.Node) Choice {
+func (b *builder) choose(j *document.Job, register *jsontree.Node) Choice {
 	r, ok := RequestOf(register, j.Submit)
 	switch {
 	case b.platform == nil || len(b.platform.Queues) == 0:
@@ -119,7 +119,7 @@ func (b *builder) noQueuesHint() string {
 	return fmt.Sprintf(`add "queue", or add "queues" to %s`, b.platform.Root.Source.Name)
 }
 
-func (b *builder) refuse(j *spec.Job, err error) {
+func (b *builder) refuse(j *document.Job, err error) {
 	hint := ""
 	if no, ok := err.(*NoQueueError); ok {
 		hint = no.Hint()
@@ -129,7 +129,7 @@ func (b *builder) refuse(j *spec.Job, err error) {
 
 // nameOf is the place for a problem of the whole job: its name, so that a
 // report underlines one word and not the whole object.
-func nameOf(j *spec.Job) *jsontree.Node {
+func nameOf(j *document.Job) *jsontree.Node {
 	for _, member := range []string{"name", "jobName", "jobDefinitionName"} {
 		if n := j.Node.Get(member); n != nil {
 			return n

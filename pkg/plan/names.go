@@ -7,14 +7,14 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/batchctl/batchctl/pkg/spec"
+	"github.com/batchctl/batchctl/pkg/document"
 )
 
 // taken is the names that jobs and definitions made by Build must keep clear of.
 type taken map[string]bool
 
 // namesOf is what the jobs of a file are called, and the definitions of all files.
-func (b *builder) namesOf(f *spec.File) taken {
+func (b *builder) namesOf(f *document.File) taken {
 	names := taken{}
 	for name := range maps.Keys(b.known) {
 		names[name] = true

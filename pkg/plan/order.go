@@ -3,22 +3,22 @@ package plan
 import (
 	"slices"
 
-	"github.com/batchctl/batchctl/pkg/spec"
+	"github.com/batchctl/batchctl/pkg/document"
 )
 
 // Order sorts the jobs of one file so that each comes after those it depends
 // on, and otherwise keeps their order. Dependencies on names that are not there
 // are ignored. On a cycle it returns the cycle's members instead, from the job
 // that comes first in the file.
-func Order(jobs []*spec.Job) (ordered, cycle []*spec.Job) {
-	byName := map[string]*spec.Job{}
+func Order(jobs []*document.Job) (ordered, cycle []*document.Job) {
+	byName := map[string]*document.Job{}
 	for _, j := range slices.Backward(jobs) {
 		byName[j.Name] = j
 	}
-	done := map[*spec.Job]bool{}
-	var path []*spec.Job
-	var visit func(*spec.Job) bool
-	visit = func(j *spec.Job) bool {
+	done := map[*document.Job]bool{}
+	var path []*document.Job
+	var visit func(*document.Job) bool
+	visit = func(j *document.Job) bool {
 		if j == nil || done[j] {
 			return true
 		}
@@ -45,8 +45,8 @@ func Order(jobs []*spec.Job) (ordered, cycle []*spec.Job) {
 	return ordered, nil
 }
 
-func fromFirst(cycle, jobs []*spec.Job) []*spec.Job {
-	first := slices.IndexFunc(jobs, func(j *spec.Job) bool { return slices.Contains(cycle, j) })
+func fromFirst(cycle, jobs []*document.Job) []*document.Job {
+	first := slices.IndexFunc(jobs, func(j *document.Job) bool { return slices.Contains(cycle, j) })
 	i := slices.Index(cycle, jobs[first])
 	return slices.Concat(cycle[i:], cycle[:i])
 }

@@ -6,7 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/batchctl/batchctl/pkg/spec"
+	"github.com/batchctl/batchctl/pkg/document"
 )
 
 // Order keeps every job, puts each after what it depends on, and finds a cycle
@@ -14,13 +14,13 @@ import (
 func TestOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(0, 12).Draw(t, "jobs")
-		var jobs []*spec.Job
+		var jobs []*document.Job
 		forward := false
 		for i := range n {
-			j := &spec.Job{Name: fmt.Sprint(i)}
+			j := &document.Job{Name: fmt.Sprint(i)}
 			for _, k := range rapid.SliceOfN(rapid.IntRange(0, n+1), 0, 2).Draw(t, "needs") {
 				forward = forward || k >= i && k < n
-				j.DependsOn = append(j.DependsOn, spec.Dependency{Job: fmt.Sprint(k)})
+				j.DependsOn = append(j.DependsOn, document.Dependency{Job: fmt.Sprint(k)})
 			}
 			jobs = append(jobs, j)
 		}
@@ -53,7 +53,7 @@ func TestOrder(t *testing.T) {
 	})
 }
 
-func checkCycle(t *rapid.T, cycle []*spec.Job) {
+func checkCycle(t *rapid.T, cycle []*document.Job) {
 	for i, j := range cycle {
 		next := cycle[(i+1)%len(cycle)]
 		found := false

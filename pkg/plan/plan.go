@@ -6,7 +6,7 @@ import (
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 
 	"github.com/batchctl/batchctl/pkg/catalog"
-	"github.com/batchctl/batchctl/pkg/spec"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/stage"
 )
 
@@ -28,11 +28,11 @@ type Job struct {
 	// After names the jobs of this plan that must be submitted first; their ids
 	// belong into Submit.DependsOn. Of several with one name the last before this
 	// job is meant: jobs of another file may have the same names.
-	After []spec.Dependency
+	After []document.Dependency
 	// Earlier names jobs that were submitted before this plan: their ids belong into
 	// Submit.DependsOn, too.
-	Earlier []spec.Dependency
-	// When is spec.WhenAlways or spec.WhenFailure for a job that Batch cannot make wait:
+	Earlier []document.Dependency
+	// When is document.WhenAlways or document.WhenFailure for a job that Batch cannot make wait:
 	// it is submitted, without dependencies, once all jobs in After and Earlier have
 	// ended, and only if one of them failed in the case of WhenFailure.
 	When string
@@ -50,7 +50,7 @@ type Job struct {
 	// Stage is what the job's document for batchctl stage says, and Places the inputs and
 	// outputs of the file that it comes from; nil for a job without.
 	Stage  *stage.Document
-	Places *spec.Job
+	Places *document.Job
 	// Published are files of the user's machine that must be at their places before the
 	// job is submitted.
 	Published []Published

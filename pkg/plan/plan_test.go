@@ -11,18 +11,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/batchctl/batchctl/pkg/diag"
-	"github.com/batchctl/batchctl/pkg/spec"
+	"github.com/batchctl/batchctl/pkg/document"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected files in testdata")
 
-func load(t *testing.T, file string, p *spec.Platform) *spec.File {
+func load(t *testing.T, file string, p *document.Platform) *document.File {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, diags := spec.Load(diag.NewSource(filepath.Base(file), string(text)), spec.Options{Platform: p})
+	f, diags := document.Load(diag.NewSource(filepath.Base(file), string(text)), document.Options{Platform: p})
 	if len(diags) > 0 {
 		t.Fatal(diags)
 	}
@@ -51,11 +51,11 @@ func cases(t *testing.T) []string {
 
 func build(t *testing.T, name string) (*Plan, diag.List) {
 	t.Helper()
-	var platform *spec.Platform
+	var platform *document.Platform
 	if f := "testdata/" + name + ".platform.json"; exists(f) {
 		platform = load(t, f, nil).Platform
 	}
-	files := []*spec.File{load(t, "testdata/"+name+".json", platform)}
+	files := []*document.File{load(t, "testdata/"+name+".json", platform)}
 	for i := 1; exists(fmt.Sprintf("testdata/%s.%d.json", name, i)); i++ {
 		files = append(files, load(t, fmt.Sprintf("testdata/%s.%d.json", name, i), platform))
 	}

@@ -7,14 +7,14 @@ import (
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/catalog"
-	"github.com/batchctl/batchctl/pkg/spec"
+	"github.com/batchctl/batchctl/pkg/document"
 )
 
 // ChooseQueue picks the queue for a request among those of the platform's queues
 // that its policy allows: the one whose smallest fitting instance is smallest, the
 // first of equals. err is a *NoQueueError that says for each queue why it does not
 // hold the request.
-func ChooseQueue(platform *spec.Platform, r catalog.Request) (Choice, error) {
+func ChooseQueue(platform *document.Platform, r catalog.Request) (Choice, error) {
 	no := &NoQueueError{Request: r}
 	var best Choice
 	holding := 0
@@ -47,7 +47,7 @@ func ChooseQueue(platform *spec.Platform, r catalog.Request) (Choice, error) {
 // types the catalogue knows. AWS Batch tries them in order; the placement returned
 // is the tightest, since that is the proof. When none fits, Reason covers all of
 // them, and Cause and Nearest are of the one that comes nearest.
-func Hold(types *catalog.Catalog, q spec.Queue, r catalog.Request) catalog.Placement {
+func Hold(types *catalog.Catalog, q document.Queue, r catalog.Request) catalog.Placement {
 	if len(q.Environments) == 0 {
 		return catalog.Placement{Fits: true, Reason: "not checked: the platform file gives no computeEnvironments"}
 	}
@@ -71,7 +71,7 @@ func Hold(types *catalog.Catalog, q spec.Queue, r catalog.Request) catalog.Place
 }
 
 // behind is the environments of a queue as placement takes them.
-func behind(types *catalog.Catalog, q spec.Queue) []catalog.Environment {
+func behind(types *catalog.Catalog, q document.Queue) []catalog.Environment {
 	list := make([]catalog.Environment, len(q.Environments))
 	for i, e := range q.Environments {
 		list[i] = catalog.Environment{Name: e.Name, Type: e.Type, InstanceTypes: e.InstanceTypes, MaxvCpus: e.MaxvCpus, Catalog: types}
@@ -81,7 +81,7 @@ func behind(types *catalog.Catalog, q spec.Queue) []catalog.Environment {
 
 // JustOver says what a request that the queue holds would gain there by asking
 // for slightly less (catalog.JustOver).
-func JustOver(types *catalog.Catalog, q spec.Queue, r catalog.Request, now catalog.Placement) (catalog.Saving, bool) {
+func JustOver(types *catalog.Catalog, q document.Queue, r catalog.Request, now catalog.Placement) (catalog.Saving, bool) {
 	return catalog.JustOver(behind(types, q), r, now)
 }
 
@@ -153,7 +153,7 @@ type NoQueueError struct {
 	NearestOn    catalog.InstanceType
 }
 
-func (e *NoQueueError) refuse(q spec.Queue, p catalog.Placement) {
+func (e *NoQueueError) refuse(q document.Queue, p catalog.Placement) {
 	name := cmp.Or(q.Alias, q.Name)
 	e.Refusals = append(e.Refusals, Refusal{Queue: name, Reason: p.Reason})
 	if near := e.Request.Nearer(e.Nearest, p.Nearest); near != e.Nearest || len(e.Refusals) == 1 {
@@ -162,7 +162,7 @@ func (e *NoQueueError) refuse(q spec.Queue, p catalog.Placement) {
 }
 
 // deny lists a queue that the policy does not allow.
-func (e *NoQueueError) deny(q spec.Queue) {
+func (e *NoQueueError) deny(q document.Queue) {
 	e.denied = append(e.denied, Refusal{Queue: cmp.Or(q.Alias, q.Name), Reason: "the policy does not allow it"})
 }
 

@@ -7,15 +7,15 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/batchctl/batchctl/pkg/catalog"
-	"github.com/batchctl/batchctl/pkg/spec"
+	"github.com/batchctl/batchctl/pkg/document"
 )
 
-func queue(name string, environments ...spec.Environment) spec.Queue {
-	return spec.Queue{Alias: name, Name: name + "-job-queue", Environments: environments}
+func queue(name string, environments ...document.Environment) document.Queue {
+	return document.Queue{Alias: name, Name: name + "-job-queue", Environments: environments}
 }
 
-func ec2(types ...string) spec.Environment {
-	return spec.Environment{Type: "EC2", InstanceTypes: types}
+func ec2(types ...string) document.Environment {
+	return document.Environment{Type: "EC2", InstanceTypes: types}
 }
 
 var (
@@ -25,7 +25,7 @@ var (
 	mixedQueue = queue("mixed", ec2("g5"), ec2("c5"))
 	newQueue   = queue("new", ec2("z99.large"))
 	openQueue  = queue("open")
-	fargate    = queue("fargate", spec.Environment{Type: "FARGATE"})
+	fargate    = queue("fargate", document.Environment{Type: "FARGATE"})
 )
 
 func TestChooseQueue(t *testing.T) {
@@ -35,26 +35,26 @@ func TestChooseQueue(t *testing.T) {
 	serverless := catalog.Request{VCPUs: 1, MemoryMiB: 2048, Fargate: true}
 	for _, tt := range []struct {
 		name   string
-		queues []spec.Queue
+		queues []document.Queue
 		req    catalog.Request
 		want   string
 	}{
-		{"a CPU job keeps off the GPUs", []spec.Queue{gpuQueue, cpuQueue}, small, "cpu"},
-		{"and goes there if nothing else holds it", []spec.Queue{gpuQueue}, small, "gpu"},
-		{"the CPU environment of a mixed queue will do", []spec.Queue{mixedQueue, cpuQueue}, small, "mixed"},
-		{"a GPU job goes to the GPUs", []spec.Queue{cpuQueue, gpuQueue}, gpu, "gpu"},
-		{"tightest instance", []spec.Queue{gpuQueue, mixedQueue}, gpu, "mixed"},
-		{"x86_64 when the job does not say", []spec.Queue{armQueue, cpuQueue}, small, "cpu"},
-		{"Arm when it does", []spec.Queue{cpuQueue, armQueue}, armJob, "arm"},
-		{"Arm when there is nothing else", []spec.Queue{armQueue}, small, "arm"},
-		{"Fargate to Fargate", []spec.Queue{cpuQueue, fargate}, serverless, "fargate"},
-		{"EC2 to EC2", []spec.Queue{fargate, cpuQueue}, small, "cpu"},
-		{"the first of equals", []spec.Queue{cpuQueue, queue("cpu2", ec2("c5"))}, small, "cpu"},
-		{"a proof before a guess", []spec.Queue{newQueue, openQueue, gpuQueue}, small, "gpu"},
-		{"a guess before nothing", []spec.Queue{armQueue, newQueue}, gpu, "new"},
+		{"a CPU job keeps off the GPUs", []document.Queue{gpuQueue, cpuQueue}, small, "cpu"},
+		{"and goes there if nothing else holds it", []document.Queue{gpuQueue}, small, "gpu"},
+		{"the CPU environment of a mixed queue will do", []document.Queue{mixedQueue, cpuQueue}, small, "mixed"},
+		{"a GPU job goes to the GPUs", []document.Queue{cpuQueue, gpuQueue}, gpu, "gpu"},
+		{"tightest instance", []document.Queue{gpuQueue, mixedQueue}, gpu, "mixed"},
+		{"x86_64 when the job does not say", []document.Queue{armQueue, cpuQueue}, small, "cpu"},
+		{"Arm when it does", []document.Queue{cpuQueue, armQueue}, armJob, "arm"},
+		{"Arm when there is nothing else", []document.Queue{armQueue}, small, "arm"},
+		{"Fargate to Fargate", []document.Queue{cpuQueue, fargate}, serverless, "fargate"},
+		{"EC2 to EC2", []document.Queue{fargate, cpuQueue}, small, "cpu"},
+		{"the first of equals", []document.Queue{cpuQueue, queue("cpu2", ec2("c5"))}, small, "cpu"},
+		{"a proof before a guess", []document.Queue{newQueue, openQueue, gpuQueue}, small, "gpu"},
+		{"a guess before nothing", []document.Queue{armQueue, newQueue}, gpu, "new"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c, err := ChooseQueue(&spec.Platform{Queues: tt.queues}, tt.req)
+			c, err := ChooseQueue(&document.Platform{Queues: tt.queues}, tt.req)
 			if err != nil || c.Queue != tt.want+"-job-queue" {
 				t.Fatalf("%s, %v", c.Queue, err)
 			}
@@ -67,7 +67,7 @@ func TestChooseQueue(t *testing.T) {
 
 func TestNoQueue(t *testing.T) {
 	for _, tt := range []struct {
-		queues      []spec.Queue
+		queues      []document.Queue
 		req         catalog.Request
 		cause       catalog.Cause
 		message     string
@@ -75,17 +75,17 @@ func TestNoQueue(t *testing.T) {
 	}{
 		{nil, catalog.Request{VCPUs: 1, MemoryMiB: 512}, catalog.Fits,
 			"no queue holds 1 vCPU, 512 MiB: the platform file lists no queues", ""},
-		{[]spec.Queue{cpuQueue, gpuQueue}, catalog.Request{VCPUs: 4, MemoryMiB: 8192, GPUs: 8}, catalog.TooManyGPUs,
+		{[]document.Queue{cpuQueue, gpuQueue}, catalog.Request{VCPUs: 4, MemoryMiB: 8192, GPUs: 8}, catalog.TooManyGPUs,
 			"no queue holds 8 GPUs, 4 vCPU, 8192 MiB: cpu (c5, m5: no instance type with a GPU), gpu (its largest type g5.12xlarge has 4 GPUs)",
 			"nearest that fits: 4 GPUs, 4 vCPU, 8192 MiB on g5.12xlarge of queue gpu"},
-		{[]spec.Queue{fargate}, catalog.Request{VCPUs: 1, MemoryMiB: 900, Fargate: true}, catalog.NoFargateSize,
+		{[]document.Queue{fargate}, catalog.Request{VCPUs: 1, MemoryMiB: 900, Fargate: true}, catalog.NoFargateSize,
 			"no queue holds 1 vCPU, 900 MiB: fargate (1 vCPU, 900 MiB is not a Fargate size)",
 			"nearest that fits: 1 vCPU, 2048 MiB on queue fargate"},
-		{[]spec.Queue{queue("two", ec2("c5.large"), ec2("m5.large"))}, catalog.Request{VCPUs: 2, MemoryMiB: 8192}, catalog.NominalMemory,
+		{[]document.Queue{queue("two", ec2("c5.large"), ec2("m5.large"))}, catalog.Request{VCPUs: 2, MemoryMiB: 8192}, catalog.NominalMemory,
 			"no queue holds 2 vCPU, 8192 MiB: two (its largest type c5.large leaves 3682 of 4096 MiB to jobs; its largest type m5.large leaves 7658 of 8192 MiB to jobs)",
 			"nearest that fits: 2 vCPU, 7658 MiB on m5.large of queue two"},
 	} {
-		_, err := ChooseQueue(&spec.Platform{Queues: tt.queues}, tt.req)
+		_, err := ChooseQueue(&document.Platform{Queues: tt.queues}, tt.req)
 		no, ok := err.(*NoQueueError)
 		if !ok {
 			t.Fatalf("%s: %v", tt.req, err)
@@ -100,7 +100,7 @@ func TestNoQueue(t *testing.T) {
 // named where no other holds the request.
 func TestChooseAllowedQueue(t *testing.T) {
 	small := catalog.Request{VCPUs: 2, MemoryMiB: 2048}
-	p := &spec.Platform{Queues: []spec.Queue{cpuQueue, gpuQueue}, Policy: spec.Policy{AllowedQueues: []string{"gpu"}}}
+	p := &document.Platform{Queues: []document.Queue{cpuQueue, gpuQueue}, Policy: document.Policy{AllowedQueues: []string{"gpu"}}}
 	if c, err := ChooseQueue(p, small); err != nil || c.Queue != "gpu-job-queue" || !strings.HasPrefix(c.Reason, "only allowed queue that holds 2 vCPU, 2048 MiB: ") {
 		t.Errorf("%s, %s, %v", c.Queue, c.Reason, err)
 	}
@@ -113,7 +113,7 @@ func TestChooseAllowedQueue(t *testing.T) {
 
 // What is chosen holds the request, and what is refused holds it nowhere.
 func TestChooseQueueProperty(t *testing.T) {
-	all := []spec.Queue{gpuQueue, cpuQueue, armQueue, mixedQueue, fargate}
+	all := []document.Queue{gpuQueue, cpuQueue, armQueue, mixedQueue, fargate}
 	rapid.Check(t, func(t *rapid.T) {
 		r := catalog.Request{
 			VCPUs:     float64(rapid.IntRange(1, 200).Draw(t, "vCPUs")),
@@ -122,8 +122,8 @@ func TestChooseQueueProperty(t *testing.T) {
 			Arch:      rapid.SampledFrom([]string{"", catalog.X86, catalog.Arm}).Draw(t, "arch"),
 			Fargate:   rapid.Bool().Draw(t, "fargate"),
 		}
-		queues := rapid.SliceOfDistinct(rapid.SampledFrom(all), func(q spec.Queue) string { return q.Name }).Draw(t, "queues")
-		c, err := ChooseQueue(&spec.Platform{Queues: queues}, r)
+		queues := rapid.SliceOfDistinct(rapid.SampledFrom(all), func(q document.Queue) string { return q.Name }).Draw(t, "queues")
+		c, err := ChooseQueue(&document.Platform{Queues: queues}, r)
 		for _, q := range queues {
 			fits := Hold(nil, q, r).Fits
 			if err != nil && fits {

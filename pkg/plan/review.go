@@ -10,8 +10,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/catalog"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 // Review is a plan held against a target: what would change there, where the jobs
@@ -44,7 +44,7 @@ type Waived struct {
 }
 
 // PolicyOf returns the review of a platform's policy.
-func PolicyOf(platform *spec.Platform, file string, waived []Waived) *PolicyReview {
+func PolicyOf(platform *document.Platform, file string, waived []Waived) *PolicyReview {
 	v := &PolicyReview{File: file, Demands: []string{}, Waived: waived, policy: platform.Policy.Node}
 	for m := range v.policy.Children() {
 		switch m.Name {
@@ -122,7 +122,7 @@ type QueueReview struct {
 // Hold holds a plan against what a target said; nil stands for a target that was
 // not asked. The platform and the prices may be nil. region is the one to take
 // prices of, "" for the table's own.
-func (p *Plan) Hold(w *World, platform *spec.Platform, prices *catalog.Prices) *Review {
+func (p *Plan) Hold(w *World, platform *document.Platform, prices *catalog.Prices) *Review {
 	v := &Review{World: w}
 	for i, j := range p.Jobs {
 		v.Jobs = append(v.Jobs, p.review(i, j, w, platform, prices))
@@ -130,7 +130,7 @@ func (p *Plan) Hold(w *World, platform *spec.Platform, prices *catalog.Prices) *
 	return v
 }
 
-func (p *Plan) review(i int, j *Job, w *World, platform *spec.Platform, prices *catalog.Prices) JobReview {
+func (p *Plan) review(i int, j *Job, w *World, platform *document.Platform, prices *catalog.Prices) JobReview {
 	v := JobReview{Job: j, Definition: w.definition(j)}
 	definition := p.definitionOf(i, w)
 	if v.Definition.Verdict == DefinitionMissing && j.Register == nil && p.registers(j, i) {
@@ -259,10 +259,10 @@ func (w *World) queueReview(word string) QueueReview {
 // rooms finds the environments behind the job's queue: the target's, and those of
 // the platform file where the target's cannot be read. The local engine's only stand
 // in for the latter.
-func (v *JobReview) rooms(w *World, platform *spec.Platform) {
+func (v *JobReview) rooms(w *World, platform *document.Platform) {
 	var types *catalog.Catalog
 	word := aws.ToString(v.Submit.JobQueue)
-	var described spec.Queue
+	var described document.Queue
 	if platform != nil {
 		types = platform.Catalog
 		described, _ = platform.Queue(word)

@@ -18,8 +18,8 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
-	"github.com/batchctl/batchctl/pkg/spec"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
@@ -96,7 +96,7 @@ func reviewCase(t *testing.T, name string) (*Plan, *Review) {
 	if p == nil {
 		t.Fatal(problems)
 	}
-	var platform *spec.Platform
+	var platform *document.Platform
 	if f := "testdata/" + name + ".platform.json"; exists(f) {
 		platform = load(t, f, nil).Platform
 	}
@@ -184,14 +184,14 @@ func TestMoved(t *testing.T) {
 // What no request says and the client does all the same is missed when it moves.
 func TestMovedBesideRequests(t *testing.T) {
 	for want, move := range map[string]func(*Job){
-		`requests[SubmitJob of clean].when: "failure" -> "always"`:              func(j *Job) { j.When = spec.WhenAlways },
+		`requests[SubmitJob of clean].when: "failure" -> "always"`:              func(j *Job) { j.When = document.WhenAlways },
 		`requests[SubmitJob of clean].after: ["${train}"] -> ["${test}"]`:       func(j *Job) { j.After[0].Job = "test" },
-		`requests[SubmitJob of clean].after: ["${train}"] -> ["${earlier:id}"]`: func(j *Job) { j.After, j.Earlier = nil, []spec.Dependency{{Job: "id"}} },
+		`requests[SubmitJob of clean].after: ["${train}"] -> ["${earlier:id}"]`: func(j *Job) { j.After, j.Earlier = nil, []document.Dependency{{Job: "id"}} },
 		`requests[SubmitJob of clean].maxParallel: 4 -> 400`:                    func(j *Job) { j.MaxParallel = 400 },
 		"": func(*Job) {},
 	} {
 		j := &Job{Name: "clean", Submit: &awsbatch.SubmitJobInput{JobName: aws.String("clean")},
-			When: spec.WhenFailure, After: []spec.Dependency{{Job: "train"}}, MaxParallel: 4}
+			When: document.WhenFailure, After: []document.Dependency{{Job: "train"}}, MaxParallel: 4}
 		p := &Plan{Jobs: []*Job{j}}
 		then, err := p.JSON(nil)
 		if err != nil {

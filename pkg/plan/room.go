@@ -10,7 +10,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/catalog"
-	"github.com/batchctl/batchctl/pkg/spec"
+	"github.com/batchctl/batchctl/pkg/document"
 )
 
 // Room is what a compute environment has for a job: the proof that the job can
@@ -67,7 +67,7 @@ func (r Room) IsFargate() bool { return r.environment.IsFargate() }
 func (r Room) IsSpot() bool { return r.Type == "SPOT" || r.Type == "FARGATE_SPOT" }
 
 // roomsOf holds a need against the environments of a platform file's queue.
-func roomsOf(types *catalog.Catalog, q spec.Queue, n Need) []Room {
+func roomsOf(types *catalog.Catalog, q document.Queue, n Need) []Room {
 	var rooms []Room
 	for _, e := range behind(types, q) {
 		rooms = append(rooms, hold(Room{Name: e.Name, Type: e.Type, MaxvCpus: e.MaxvCpus, environment: e}, n))

@@ -8,14 +8,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/catalog"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
-	"github.com/batchctl/batchctl/pkg/spec"
 	"github.com/batchctl/batchctl/pkg/sweep"
 )
 
 // group is the jobs of the plan that one job of a file became.
 type group struct {
-	*spec.Job
+	*document.Job
 	// parts are several for an array of more children than AWS Batch takes in one.
 	parts []*Job
 	// known is the definition that they run; nil where it is registered already.

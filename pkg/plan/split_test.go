@@ -11,14 +11,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"pgregory.net/rapid"
 
-	"github.com/batchctl/batchctl/pkg/spec"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/sweep"
 )
 
 // badPlans are arrays and dependencies that nothing can be made of; what is said of
 // each stands in testdata/sweep.
 func badPlans() map[string]planned {
-	type change = map[string]func(*spec.Job)
+	type change = map[string]func(*document.Job)
 	long := sweep.Sweep{Kind: sweep.Table, Launcher: sweep.Shell, Names: []string{"lr"}, Rows: [][]string{{strings.Repeat("0", 25_000)}, {"1"}}}
 	jobs, names := many("part", 30)
 	arrays := make([]string, len(names))
@@ -66,7 +66,7 @@ func TestBadSweeps(t *testing.T) {
 func TestSplitIsAPartition(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		n := rapid.OneOf(rapid.IntRange(10_001, 1_000_000), rapid.SampledFrom([]int{10_001, 20_000, 20_001})).Draw(r, "cells")
-		p := planned{text: work(array, `{ "name": "report", "dependsOn": ["train"] }`), change: map[string]func(*spec.Job){"train": by(plain(n, 7))}}.mustBuild(r)
+		p := planned{text: work(array, `{ "name": "report", "dependsOn": ["train"] }`), change: map[string]func(*document.Job){"train": by(plain(n, 7))}}.mustBuild(r)
 		next := 0
 		report := p.Jobs[len(p.Jobs)-1]
 		parts := slices.DeleteFunc(slices.Clone(p.Jobs), func(j *Job) bool { return j.Group != "train" })
@@ -122,7 +122,7 @@ func TestStagingOnlyWhatIsTooLong(t *testing.T) {
 		}
 		value := strings.Repeat(rapid.SampledFrom([]string{"0", `"`, "\t", "ä"}).Draw(r, "letter"), rapid.IntRange(0, limit).Draw(r, "length"))
 		s := sweep.Sweep{Kind: sweep.Table, Launcher: sweep.Shell, Names: []string{"lr"}, Rows: [][]string{{value}, {"1"}}}
-		p := planned{text: text, change: map[string]func(*spec.Job){"train": by(s)}, options: Options{Staging: "/tmp/staged"}}.mustBuild(r)
+		p := planned{text: text, change: map[string]func(*document.Job){"train": by(s)}, options: Options{Staging: "/tmp/staged"}}.mustBuild(r)
 		j := p.Jobs[0]
 		var size int
 		if text == named {
@@ -155,7 +155,7 @@ func TestStagingOnlyWhatIsTooLong(t *testing.T) {
 func TestMadeNames(t *testing.T) {
 	long := strings.Repeat("x", 128)
 	p := planned{text: work(`{ "name": "train-1of2" }`, array, fmt.Sprintf(`{ "name": %q, "array": { "size": 2 } }`, long)),
-		change: map[string]func(*spec.Job){"train": by(plain(12_000, 0)), long: by(plain(12_000, 0))}}.mustBuild(t)
+		change: map[string]func(*document.Job){"train": by(plain(12_000, 0)), long: by(plain(12_000, 0))}}.mustBuild(t)
 	var got []string
 	for _, j := range p.Jobs {
 		got = append(got, j.Name)
@@ -175,9 +175,9 @@ func TestMadeNames(t *testing.T) {
 // A job that runs the definition of another with cells runs it without the launcher.
 func TestDefinitionOfASweptJob(t *testing.T) {
 	const other = `{ "name": "other", "definition": "train", "queue": "q" }`
-	for _, files := range [][]*spec.File{
-		{swept(t, work(array), map[string]func(*spec.Job){"train": by(matrix(100))}), fileOf(t, other)},
-		{fileOf(t, other), swept(t, work(array), map[string]func(*spec.Job){"train": by(matrix(100))})},
+	for _, files := range [][]*document.File{
+		{swept(t, work(array), map[string]func(*document.Job){"train": by(matrix(100))}), fileOf(t, other)},
+		{fileOf(t, other), swept(t, work(array), map[string]func(*document.Job){"train": by(matrix(100))})},
 	} {
 		p, problems := Build(files, nil, Options{})
 		if p == nil {
@@ -193,7 +193,7 @@ func TestDefinitionOfASweptJob(t *testing.T) {
 }
 
 func TestRepeat(t *testing.T) {
-	one := planned{text: work(array), change: map[string]func(*spec.Job){"train": by(matrix(100))}}.mustBuild(t)
+	one := planned{text: work(array), change: map[string]func(*document.Job){"train": by(matrix(100))}}.mustBuild(t)
 	p, err := Repeat(one, 12)
 	if err != nil || len(p.Jobs) != 12 {
 		t.Fatal(p, err)
@@ -210,7 +210,7 @@ func TestRepeat(t *testing.T) {
 	if p, err := Repeat(one, 1); p != one || err != nil {
 		t.Error(p, err)
 	}
-	split := planned{text: work(array), change: map[string]func(*spec.Job){"train": by(plain(12_000, 0))}}.mustBuild(t)
+	split := planned{text: work(array), change: map[string]func(*document.Job){"train": by(plain(12_000, 0))}}.mustBuild(t)
 	for want, of := range map[string]*Plan{
 		"the plan has none": {},
 		"it is 2 arrays":    split,
@@ -230,10 +230,10 @@ func TestRepeat(t *testing.T) {
 // All children of a group are paid for once each, and never more of them run at once
 // than the array allows.
 func TestCostOfASplit(t *testing.T) {
-	platform := &spec.Platform{Queues: []spec.Queue{queue("q", spec.Environment{Type: "EC2", InstanceTypes: []string{"m5"}, MaxvCpus: 4000})}}
+	platform := &document.Platform{Queues: []document.Queue{queue("q", document.Environment{Type: "EC2", InstanceTypes: []string{"m5"}, MaxvCpus: 4000})}}
 	cost := func(n, most int) (Total, *Review) {
 		text := strings.Replace(work(array), `"tags"`, `"timeout": "1h", "tags"`, 1)
-		p := planned{text: text, change: map[string]func(*spec.Job){"train": by(plain(n, most))}, platform: platform}.mustBuild(t)
+		p := planned{text: text, change: map[string]func(*document.Job){"train": by(plain(n, most))}, platform: platform}.mustBuild(t)
 		v := p.Hold(nil, platform, nil)
 		return v.Total(), v
 	}
@@ -255,11 +255,11 @@ func TestCostOfASplit(t *testing.T) {
 // A plan holds the requests and what the cells are made of, but no cells.
 func BenchmarkPlan(b *testing.B) {
 	for _, n := range []int{10_000, 100_000} {
-		f := swept(b, work(array), map[string]func(*spec.Job){"train": by(matrix(n))})
+		f := swept(b, work(array), map[string]func(*document.Job){"train": by(matrix(n))})
 		b.Run(fmt.Sprintf("cells=%d", n), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				p, problems := Build([]*spec.File{f}, nil, Options{})
+				p, problems := Build([]*document.File{f}, nil, Options{})
 				if p == nil {
 					b.Fatal(problems)
 				}

@@ -9,14 +9,14 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
-	"github.com/batchctl/batchctl/pkg/spec"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/sweep"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
 // document gives the children the sweep's document: in a variable, or where a
 // request has no room for that, at a place of its own.
-func (b *builder) document(j *spec.Job, job *Job) {
+func (b *builder) document(j *document.Job, job *Job) {
 	text := j.Sweep.Document()
 	if text == "" {
 		return
@@ -56,7 +56,7 @@ func sizeOf(shape any) int {
 
 // stage notes a text that is to be put at a place of its own before the job is
 // submitted, and returns the place. why is said where there is none.
-func (b *builder) stage(j *spec.Job, job *Job, text, why string) (url string, ok bool) {
+func (b *builder) stage(j *document.Job, job *Job, text, why string) (url string, ok bool) {
 	if b.options.Staging == "" {
 		b.fail(j.Array, ruleArrayStaging, why+": the target names no place for such a text",
 			`give the target one in the platform file: "staging": "s3://bucket/prefix"`)

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/batchctl/batchctl/pkg/diag"
-	"github.com/batchctl/batchctl/pkg/spec"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/sweep"
 )
 
@@ -20,9 +20,9 @@ type fatal interface {
 }
 
 // swept is a file of a workflow whose jobs are changed by hand, by name.
-func swept(t fatal, text string, change map[string]func(*spec.Job)) *spec.File {
+func swept(t fatal, text string, change map[string]func(*document.Job)) *document.File {
 	t.Helper()
-	f, diags := spec.Load(diag.NewSource("t.json", text), spec.Options{})
+	f, diags := document.Load(diag.NewSource("t.json", text), document.Options{})
 	if len(diags) > 0 {
 		t.Fatal(diags)
 	}
@@ -40,9 +40,9 @@ func swept(t fatal, text string, change map[string]func(*spec.Job)) *spec.File {
 	return f
 }
 
-func by(s sweep.Sweep) func(*spec.Job) { return func(j *spec.Job) { j.Sweep = &s } }
+func by(s sweep.Sweep) func(*document.Job) { return func(j *document.Job) { j.Sweep = &s } }
 
-func when(w string) func(*spec.Job) { return func(j *spec.Job) { j.When = w } }
+func when(w string) func(*document.Job) { return func(j *document.Job) { j.When = w } }
 
 // matrix has two axes, of n values together.
 func matrix(n int) sweep.Sweep {
@@ -96,8 +96,8 @@ const (
 // planned is a plan of a workflow with arrays that differ.
 type planned struct {
 	text     string
-	change   map[string]func(*spec.Job)
-	platform *spec.Platform
+	change   map[string]func(*document.Job)
+	platform *document.Platform
 	options  Options
 	// last is how many jobs are shown; 0: all.
 	last int
@@ -105,7 +105,7 @@ type planned struct {
 
 func (p planned) build(t fatal) (*Plan, diag.List) {
 	t.Helper()
-	return Build([]*spec.File{swept(t, p.text, p.change)}, p.platform, p.options)
+	return Build([]*document.File{swept(t, p.text, p.change)}, p.platform, p.options)
 }
 
 // mustBuild builds a plan that has no problems.
@@ -124,10 +124,10 @@ func waiting(name string, names []string) string {
 
 // plans are the golden cases: what comes of each stands in testdata/sweep.
 func plans() map[string]planned {
-	type change = map[string]func(*spec.Job)
+	type change = map[string]func(*document.Job)
 	staging := Options{Staging: "s3://bucket/staged/"}
 	jobs25, names25 := many("part", 25)
-	gpu := &spec.Platform{Queues: []spec.Queue{cpuQueue, gpuQueue}}
+	gpu := &document.Platform{Queues: []document.Queue{cpuQueue, gpuQueue}}
 	return map[string]planned{
 		"matrix":     {text: work(array), change: change{"train": by(matrix(100))}},
 		"one-cell":   {text: work(array, `{ "name": "next", "array": { "size": 100 }, "dependsOn": [{ "job": "train", "type": "N_TO_N" }] }`), change: change{"train": by(matrix(1))}},
@@ -143,8 +143,8 @@ func plans() map[string]planned {
 			Rows: [][]string{{strings.Repeat("0", 12_000)}, {strings.Repeat("1", 12_000)}}})}, options: staging},
 		"when": {text: work(array, `{ "name": "clean", "dependsOn": ["train", { "jobId": "876da822-4198-45f2-a252-6cea32512ea8" }] }`,
 			`{ "name": "alarm", "dependsOn": ["train"] }`, `{ "name": "last", "dependsOn": ["clean"] }`),
-			change: change{"clean": when(spec.WhenAlways), "alarm": when(spec.WhenFailure),
-				"train": func(j *spec.Job) { j.Earlier = []spec.Dependency{{Job: "preprocess"}} }}},
+			change: change{"clean": when(document.WhenAlways), "alarm": when(document.WhenFailure),
+				"train": func(j *document.Job) { j.Earlier = []document.Dependency{{Job: "preprocess"}} }}},
 		"join": {last: 2, text: strings.Replace(work(append(jobs25, `{ "name": "report", "queue": "gpu", "resources": { "vcpus": 4, "memory": "8 GiB", "gpus": 1 },
 			"executionRoleArn": "arn:aws:iam::123456789012:role/exec", "jobRoleArn": "arn:aws:iam::123456789012:role/job", "dependsOn": `+list(names25)+` }`)...), `"queue": "q"`, `"queue": "cpu"`, 1), platform: gpu},
 		"join-registered": {last: 2, text: `{ "name": "w", "defaults": { "queue": "q", "definition": "trainer:3" }, "jobs": [` + strings.Join(append(jobs25, waiting("report", names25)), ",") + `] }`},
@@ -184,8 +184,8 @@ func jsonString(s string) string {
 func TestUnread(t *testing.T) {
 	src := diag.NewSource("job.json", `{"name": "a", "image": "busybox:1", "command": ["true"], "resources": {"vcpus": 1, "memory": "64 MiB"},
 		"array": {"table": "runs.csv"}, "queue": "q"}`)
-	file, _ := spec.Load(src, spec.Options{})
-	made, problems := Build([]*spec.File{file}, nil, Options{})
+	file, _ := document.Load(src, document.Options{})
+	made, problems := Build([]*document.File{file}, nil, Options{})
 	if made != nil || len(problems) != 1 || problems[0].Rule != "array-unread" {
 		t.Errorf("%v %v", made, problems)
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
-	"github.com/batchctl/batchctl/pkg/spec"
 )
 
 // wait is one thing that a job waits for: a job of the plan, one that was submitted
@@ -16,7 +16,7 @@ import (
 type wait struct {
 	// Dependency names the job, or gives its id; with neither it is the job itself
 	// (SEQUENTIAL).
-	spec.Dependency
+	document.Dependency
 	// on is the job of the plan; nil for any other.
 	on   *Job
 	isID bool
@@ -62,7 +62,7 @@ func (b *builder) connect(g *group) {
 func (b *builder) waitsOf(g *group, i int) (list []wait) {
 	isChained := false
 	for k, d := range g.parts[i].Submit.DependsOn {
-		w := wait{isID: true, Dependency: spec.Dependency{Job: aws.ToString(d.JobId), Type: string(d.Type), Node: g.Submit.Get("dependsOn").Index(k)}}
+		w := wait{isID: true, Dependency: document.Dependency{Job: aws.ToString(d.JobId), Type: string(d.Type), Node: g.Submit.Get("dependsOn").Index(k)}}
 		isChained = isChained || w.isItself()
 		if w.isItself() && g.parts[i].size() == 0 && g.Sweep != nil {
 			continue // a single child has nobody to come after
@@ -71,7 +71,7 @@ func (b *builder) waitsOf(g *group, i int) (list []wait) {
 	}
 	if isChained && i > 0 {
 		before := g.parts[i-1]
-		list = append(list, wait{Dependency: spec.Dependency{Job: before.Name, Node: g.Array}, on: before, isOwn: true})
+		list = append(list, wait{Dependency: document.Dependency{Job: before.Name, Node: g.Array}, on: before, isOwn: true})
 		if g.When != "" {
 			g.parts[i].When = "" // the first of them is held back, and the others come after it
 			return slices.DeleteFunc(list, func(w wait) bool { return !w.isItself() && !w.isOwn })
@@ -99,7 +99,7 @@ func (b *builder) outside(g *group, i int, w wait) wait {
 }
 
 // inside is a dependency on a job of the file: on all jobs that it became.
-func (b *builder) inside(g *group, i int, d spec.Dependency) (list []wait) {
+func (b *builder) inside(g *group, i int, d document.Dependency) (list []wait) {
 	target := b.groups[d.Job]
 	if target == nil {
 		return nil // it has been reported
@@ -128,7 +128,7 @@ func (b *builder) inside(g *group, i int, d spec.Dependency) (list []wait) {
 	return []wait{w}
 }
 
-func (b *builder) on(p *Job, d spec.Dependency) wait {
+func (b *builder) on(p *Job, d document.Dependency) wait {
 	d.Job = p.Name
 	return wait{Dependency: d, on: p}
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/batchctl/batchctl/pkg/diag"
-	"github.com/batchctl/batchctl/pkg/spec"
+	"github.com/batchctl/batchctl/pkg/document"
 )
 
 // Corpus is documents of every kind, with and without problems, and platform files.
@@ -69,7 +69,7 @@ func (c *Corpus) Draw(t fataler, choose Choose) *Tree {
 			t.Fatal(err)
 		}
 		if choose(2) == 1 {
-			tree.copy(t, c.platforms[choose(len(c.platforms))], filepath.Join(below, spec.PlatformFile))
+			tree.copy(t, c.platforms[choose(len(c.platforms))], filepath.Join(below, document.PlatformFile))
 		}
 	}
 	registered := map[string]bool{}
@@ -81,7 +81,7 @@ func (c *Corpus) Draw(t fataler, choose Choose) *Tree {
 		}
 		src := tree.copy(t, from, to)
 		tree.Paths = append(tree.Paths, filepath.Join(dir, to))
-		file, _ := spec.Load(src, spec.Options{})
+		file, _ := document.Load(src, document.Options{})
 		if file == nil {
 			continue
 		}

@@ -1,0 +1,287 @@
+package document
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/batchctl/batchctl/pkg/catalog"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/sweep"
+)
+
+// RuleArrayCells holds the number of children that a matrix or a table makes.
+const RuleArrayCells = "array-cells"
+
+// differing are the members of an array that give every child something of its own.
+var differing = [...]string{"matrix", "table", "commands"}
+
+// ArraySource is the member of Job.Array that gives every child something of its own:
+// matrix, table or commands; nil for a job without an array, and for an array of which
+// the children differ in their index alone.
+func ArraySource(array *jsontree.Node) *jsontree.Node {
+	for _, name := range differing {
+		if m := array.Get(name); m != nil {
+			return m
+		}
+	}
+	return nil
+}
+
+// differ returns what the children of the job differ in; nil if that is nothing but
+// the index, or cannot be known.
+func (l *lowering) differ(o Options) *sweep.Sweep {
+	array := l.job.Get("array")
+	if l.spoilt || !l.arrayMembers(array) {
+		l.spoilt = true
+		return nil
+	}
+	var s *sweep.Sweep
+	switch source := ArraySource(array); {
+	case source == nil && array.Get("maxParallel") == nil:
+		return nil
+	case source == nil:
+		s = &sweep.Sweep{Kind: sweep.Plain, Size: whole(array.Get("size"))}
+	case source.Name == "matrix":
+		s = l.matrix(array)
+	case source.Name == "table":
+		s = l.tableCells(source, o)
+	default:
+		s = l.commandList(array, o)
+	}
+	if s == nil {
+		return nil
+	}
+	s.MaxParallel = whole(array.Get("maxParallel"))
+	s.Launcher = launcherOf(array)
+	return s
+}
+
+// launcherOf is what gives the children their values; "" where they have none.
+func launcherOf(array *jsontree.Node) sweep.Launcher {
+	switch launcher := array.Get("launcher"); {
+	case ArraySource(array) == nil:
+		return ""
+	case launcher != nil:
+		return sweep.Launcher(launcher.Str())
+	}
+	return sweep.Shell
+}
+
+// arrayMembers holds that an array says in one way what its children are.
+func (l *lowering) arrayMembers(array *jsontree.Node) bool {
+	source, size := ArraySource(array), array.Get("size")
+	before := len(l.diags)
+	for _, name := range differing {
+		if m := array.Get(name); m != nil && m != source {
+			l.report(RuleMemberConflict, m, m.Key, "keep one of them", "%s and %s exclude each other", source.Name, name)
+		}
+	}
+	switch {
+	case source == nil && size == nil:
+		l.report(RuleMissingMember, array, brace(array), `add "size", "matrix", "table" or "commands"`,
+			"the array does not say what its children are")
+	case source.Is(jsontree.String) && source.Name == "commands" && size == nil:
+		l.report(RuleMissingMember, array, brace(array), `add "size": 8`,
+			"the array does not say how many children share the command list")
+	case source != nil && source.Name != "commands" && size != nil:
+		l.report(RuleMemberConflict, size, size.Key, "remove it", "the %s says how many children there are", source.Name)
+	}
+	l.idleMembers(array, source)
+	return len(l.diags) == before
+}
+
+// idleMembers reports what would have no effect in the array. Of what defaults say
+// for other jobs nothing is said.
+func (l *lowering) idleMembers(array, source *jsontree.Node) {
+	idle := func(name, of string) {
+		if m := array.Get(name); m != nil && l.wrote(m) {
+			l.report(RuleMemberConflict, m, m.Key, "remove it", "%s has no meaning without %s", name, of)
+		}
+	}
+	if source == nil || source.Name != "matrix" {
+		idle("exclude", "matrix")
+		idle("include", "matrix")
+	}
+	if source == nil || source.Name != "commands" {
+		idle("keepGoing", "commands")
+	}
+	if source == nil {
+		idle("launcher", "matrix, table or commands")
+	}
+}
+
+// arrayProperties is the size of the first of the arrays that come of the job. It
+// stands where the array stands, if nobody wrote a size.
+func (l *lowering) arrayProperties() *jsontree.Node {
+	array, size := l.job.Get("array"), l.job.Get("array").Get("size")
+	if array.Len() == 1 && size != nil {
+		return l.arena.Clone(array)
+	}
+	cells := 0
+	switch s := l.sweep; {
+	case s != nil && size == nil:
+		cells = min(s.Len(), catalog.MaxArraySize)
+		size = l.number(int64(cells), at(array, array.Key))
+	case size != nil:
+		cells = whole(size)
+		size = l.arena.Clone(size)
+	}
+	if size == nil || ArraySource(array) != nil && cells < catalog.MinArraySize {
+		return nil
+	}
+	properties := l.object(array)
+	properties.Set("size", size)
+	return properties
+}
+
+// launch holds that the job can start children that differ, in the requests that it
+// stands for.
+func (l *lowering) launch(job *Job) {
+	source := ArraySource(job.Array)
+	if source == nil || l.spoilt {
+		return
+	}
+	what := source.Name
+	if what == "commands" {
+		what = "command list"
+	}
+	if m := l.severalContainers(job); m != nil {
+		l.report(RuleMemberConflict, source, source.Key, `write the job with "image", or with "definition" and "command"`,
+			"a %s is for jobs of one container, and this one has %s", what, m.Name)
+		return
+	}
+	if m := l.job.Get("submitJob").Get("arrayProperties"); m != nil {
+		l.report(RuleMemberConflict, m, m.Key, "remove it", "the array says how many children there are")
+	}
+	launcher := launcherOf(job.Array)
+	if launcher == sweep.Image {
+		return
+	}
+	command := commandOf(job)
+	switch {
+	case source.Name == "commands" && command != nil:
+		l.report(RuleMemberConflict, command, command.Key, `remove it, or write "launcher": "image" in the array if that program reads the list`,
+			"commands and command exclude each other: the children run the lines of the list")
+	case source.Name != "commands" && command == nil && l.means != byNothing:
+		l.report(RuleMissingMember, source, source.Key, `add "command", or "launcher": "image" in the array if the image's program reads its values`,
+			"a child is started with its values by %s, which needs the job's command: what the image runs by itself is not known", launcher)
+	}
+}
+
+// dropCommand leaves out the command of the defaults where the children run a list.
+func (l *lowering) dropCommand() {
+	array, command := l.job.Get("array"), l.job.Get("command")
+	if command != nil && array.Get("commands") != nil && launcherOf(array) != sweep.Image && !l.wrote(command) {
+		l.job = without(l.job, []string{"command"})
+	}
+}
+
+// severalContainers is the member that makes the job more than one container, or one
+// that is none of ECS; nil if there is none.
+func (l *lowering) severalContainers(job *Job) *jsontree.Node {
+	if l.means == byFragment {
+		fragment := l.job.Get("jobDefinition")
+		return fragment.Get(fragmentName(fragment))
+	}
+	for _, name := range [...]string{"ecsPropertiesOverride", "eksPropertiesOverride", "nodeOverrides"} {
+		if m := job.Submit.Get(name); m != nil {
+			return m
+		}
+	}
+	return nil
+}
+
+// commandOf is the command that the container runs, as far as the job says; nil if
+// it says nothing.
+func commandOf(job *Job) *jsontree.Node {
+	for _, n := range [...]*jsontree.Node{job.Submit.Get("containerOverrides"), job.Register.Get("containerProperties")} {
+		if command := n.Get("command"); command.Len() > 0 {
+			return command
+		}
+	}
+	return nil
+}
+
+// tableCells reads the table that an array names.
+func (l *lowering) tableCells(n *jsontree.Node, o Options) *sweep.Sweep {
+	if n.Str() != "" && !isTable(n.Str()) {
+		l.report(RuleTableFile, n, n.Span, "name it .csv, .tsv or .json", "the ending of %s does not say how to read the table", strconv.Quote(clip(n.Str())))
+		return nil
+	}
+	src := l.read(RuleTableFile, n, o)
+	if src == nil {
+		return nil
+	}
+	names, rows, diags := readTable(src)
+	l.diags = append(l.diags, diags...)
+	if len(diags) > 0 {
+		return nil
+	}
+	return &sweep.Sweep{Kind: sweep.Table, Names: names, Rows: rows}
+}
+
+// read reads a file that a member names; nil if that cannot be done.
+func (l *lowering) read(rule string, n *jsontree.Node, o Options) *diag.Source {
+	if o.Read == nil {
+		return nil
+	}
+	if n.Str() == "" {
+		l.report(rule, n, n.Span, "write the path of a file", "%s is empty", n.Name)
+		return nil
+	}
+	src, err := o.Read(n.Str())
+	if err != nil {
+		l.report(rule, n, n.Span, hintOf(err), "cannot read %s: %v", clip(n.Str()), err)
+		return nil
+	}
+	return src
+}
+
+// namesSeen is the names of axes or columns by the variables that hold their values.
+type namesSeen map[string]string
+
+const nameAdvice = "letters, digits, hyphens and underscores, a letter or an underscore first"
+
+// add takes the next name of that kind ("axis", "column"), and says what is wrong
+// with it and what to do; "" for one that is good.
+func (s namesSeen) add(name, what string) (wrong, hint string) {
+	if !sweep.ValidName(name) {
+		return fmt.Sprintf("%s is no name of %s", strconv.Quote(clip(name)), article(what)), nameHint(name)
+	}
+	variable := sweep.Variable(name)
+	other, twice := s[variable]
+	switch {
+	case !twice:
+		s[variable] = name
+		return "", ""
+	case other == name:
+		return fmt.Sprintf("there is %s %s already", article(what), strconv.Quote(name)), "give each its own name"
+	}
+	return fmt.Sprintf("%s and %s are both the variable %s", strconv.Quote(other), strconv.Quote(name), variable), "give one of them another name"
+}
+
+func article(noun string) string {
+	if strings.HasPrefix(noun, "a") {
+		return "an " + noun
+	}
+	return "a " + noun
+}
+
+// nameHint writes a name with underscores in the place of what no name has.
+func nameHint(name string) string {
+	mended := strings.Trim(strings.Map(func(r rune) rune {
+		if r < 0x80 && sweep.ValidName("a"+string(r)) {
+			return r
+		}
+		return '_'
+	}, strings.TrimSpace(name)), "_")
+	if len(mended) > 0 && mended[0] >= '0' && mended[0] <= '9' {
+		mended = "_" + mended
+	}
+	if len(mended) > 60 || !sweep.ValidName(mended) {
+		return "a name is " + nameAdvice
+	}
+	return "write " + strconv.Quote(mended)
+}

@@ -1,0 +1,175 @@
+package document
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+)
+
+// maxBeside bounds the files that a document names: a table of a million cells is
+// smaller.
+const maxBeside = 128 << 20
+
+// Beside returns the function that Options.Read wants for a document of that name:
+// it reads a file by its path relative to the document's directory, or to the
+// working directory for "-" and other texts that are no files. The source is named
+// by the path that leads there. An error is a sentence without that name, and where
+// a file of nearly that name lies there it carries the hint.
+//
+// A document may come from a stranger, and what is wrong with a table is shown with
+// its line: nothing is read that lies outside of the document's directory and the
+// working directory, links followed.
+func Beside(document string) func(path string) (*diag.Source, error) {
+	return func(path string) (*diag.Source, error) {
+		name := beside(document, filepath.FromSlash(path))
+		text, err := readWithin(name, filepath.Dir(document), ".")
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, unitError{"there is no such file", nearFile(path, name)}
+		}
+		if err != nil {
+			return nil, err
+		}
+		return diag.NewSource(name, text), nil
+	}
+}
+
+// Found is a file or a directory of this machine.
+type Found struct {
+	// Path leads there from the working directory.
+	Path string
+	Dir  bool
+	// Bytes is the size of a file.
+	Bytes int64
+}
+
+// FindBeside is for Options.Find: it finds a file or a directory by its path relative to
+// the directory of a document, with the same bounds and errors as Beside. What it finds
+// is sent away by whoever submits, so it, too, must not lie anywhere.
+func FindBeside(document, path string) (Found, error) {
+	name := beside(document, filepath.FromSlash(path))
+	for _, dir := range [...]string{filepath.Dir(document), "."} {
+		info, err := statIn(dir, name)
+		switch {
+		case err == errOutside:
+			continue
+		case errors.Is(err, fs.ErrNotExist):
+			return Found{}, unitError{"there is no such file", nearFile(path, name)}
+		case err != nil:
+			return Found{}, err
+		case info.IsDir():
+			return Found{Path: name, Dir: true}, nil
+		case !info.Mode().IsRegular():
+			return Found{}, errors.New("it is no regular file")
+		}
+		return Found{Path: name, Bytes: info.Size()}, nil
+	}
+	return Found{}, errOutside
+}
+
+func statIn(dir, name string) (fs.FileInfo, error) {
+	root, inside, err := rootOf(dir, name)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	info, err := root.Stat(inside)
+	return info, cause(err)
+}
+
+var errOutside = unitError{"it lies outside of this file's directory and of the working directory", "copy it there"}
+
+// readWithin reads a file that lies in one of the directories.
+func readWithin(name string, dirs ...string) (string, error) {
+	for _, dir := range dirs {
+		text, err := readIn(dir, name)
+		if err != errOutside {
+			return text, err
+		}
+	}
+	return "", errOutside
+}
+
+// readIn reads a file in a directory, or says that it lies outside.
+func readIn(dir, name string) (string, error) {
+	root, inside, err := rootOf(dir, name)
+	if err != nil {
+		return "", err
+	}
+	defer root.Close()
+	return readRegular(root, inside)
+}
+
+// rootOf opens a directory, and says where in it a file lies.
+func rootOf(dir, name string) (root *os.Root, inside string, err error) {
+	base, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, "", cause(err)
+	}
+	if name, err = filepath.Abs(name); err != nil {
+		return nil, "", cause(err)
+	}
+	inside, err = filepath.Rel(base, name)
+	if err != nil || !filepath.IsLocal(inside) {
+		return nil, "", errOutside
+	}
+	root, err = os.OpenRoot(base)
+	return root, inside, cause(err)
+}
+
+// readRegular reads a file that has an end.
+func readRegular(root *os.Root, inside string) (string, error) {
+	info, err := root.Stat(inside)
+	if err != nil {
+		return "", cause(err)
+	}
+	switch err := regular(info); {
+	case err != nil:
+		return "", err
+	case info.Size() > maxBeside:
+		return "", fmt.Errorf("it has more than %d MiB", maxBeside>>20)
+	}
+	f, err := root.Open(inside)
+	if err != nil {
+		return "", cause(err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxBeside))
+	return string(text), cause(err)
+}
+
+// cause is the error without the operation and the path, which the message has. A
+// link that leads outside is refused by os.Root with an error that has no name; what
+// the system itself says can be asked whether it was a timeout.
+func cause(err error) error {
+	e, ok := errors.AsType[*fs.PathError](err)
+	if !ok {
+		return err
+	}
+	if _, system := e.Err.(interface{ Timeout() bool }); !system {
+		return errOutside
+	}
+	return e.Err
+}
+
+// nearFile is the hint for a file that is not there: the one that was meant, as it
+// would be written.
+func nearFile(path, name string) string {
+	entries, _ := os.ReadDir(filepath.Dir(name)) // a directory that cannot be read has no near files
+	var names []string
+	for _, e := range entries {
+		if e.Type().IsRegular() {
+			names = append(names, e.Name())
+		}
+	}
+	near := diag.Near(filepath.Base(name), slices.Values(names))
+	if near == "" {
+		return "a path is relative to the directory of this file"
+	}
+	return fmt.Sprintf("write %q", path[:len(path)-len(filepath.Base(name))]+near)
+}

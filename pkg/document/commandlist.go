@@ -1,0 +1,88 @@
+package document
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/sweep"
+)
+
+// RuleCommandList holds the list of commands that an array shares.
+const RuleCommandList = "command-list"
+
+// commandList reads the list of command lines that the children share, or notes
+// where it is in S3.
+func (l *lowering) commandList(array *jsontree.Node, o Options) *sweep.Sweep {
+	n, size := array.Get("commands"), array.Get("size")
+	if i, ok := size.Int(); !ok || i < 1 {
+		l.report(RuleBadValue, size, size.Span, "", "at least 1 child runs the command list, not %s", clip(size.Text))
+		return nil
+	}
+	s := &sweep.Sweep{Kind: sweep.Commands, Size: whole(size), KeepGoing: isTrue(array.Get("keepGoing")) || o.KeepGoing}
+	if strings.Contains(n.Str(), "://") {
+		if _, ok := s3Location(n.Str(), true); !ok {
+			l.report(RuleCommandList, n, n.Span, `such as "s3://bucket/commands.txt", or the path of a file`, "%q is no object in S3", clip(n.Str()))
+			return nil
+		}
+		s.List = n.Str()
+		return s
+	}
+	src := l.read(RuleCommandList, n, o)
+	if src == nil || !l.commandLines(n, src) {
+		return nil
+	}
+	s.Lines = sweep.SplitLines(strings.TrimPrefix(src.Text, "\ufeff"))
+	return s
+}
+
+// commandLines holds that a list has something to run, and is text.
+func (l *lowering) commandLines(n *jsontree.Node, src *diag.Source) bool {
+	wrong, hint, at := "", "", diag.Span{}
+	switch {
+	case !utf8.ValidString(src.Text):
+		wrong, hint = "the command list is not text in UTF-8", "save the file as UTF-8"
+	case strings.ContainsRune(src.Text, 0):
+		i := strings.IndexByte(src.Text, 0)
+		wrong, hint, at = "a command line holds no NUL", "is this a list of commands?", diag.Span{Start: i, End: i + 1}
+	case !hasCommand(src.Text):
+		wrong, hint = "the command list has no command", "write one command on each line"
+	default:
+		return true
+	}
+	if at.End == 0 {
+		l.report(RuleCommandList, n, n.Span, hint, "%s: %s", clip(n.Str()), wrong)
+		return false
+	}
+	l.diags = append(l.diags, problem(RuleCommandList, src, at, hint, "%s", wrong))
+	return false
+}
+
+// hasCommand reports whether a line is neither blank nor a comment.
+func hasCommand(text string) bool {
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+			return true
+		}
+	}
+	return false
+}
+
+var bucketPattern = lazy(`^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$`)
+
+// s3Location reads s3://bucket/key, without the slashes at its end. With object the
+// key must be there and name no folder.
+func s3Location(url string, object bool) (location string, ok bool) {
+	rest, ok := strings.CutPrefix(url, "s3://")
+	if !ok || !utf8.ValidString(url) || strings.ContainsFunc(url, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		return "", false
+	}
+	bucket, key, _ := strings.Cut(rest, "/")
+	if !bucketPattern().MatchString(bucket) || object && (key == "" || strings.HasSuffix(key, "/")) {
+		return "", false
+	}
+	return strings.TrimRight(url, "/"), true
+}
+
+func isTrue(n *jsontree.Node) bool { return n.Is(jsontree.Bool) && n.Text == "true" }

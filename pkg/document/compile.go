@@ -1,0 +1,246 @@
+package document
+
+import (
+	"fmt"
+	"math"
+	"path"
+	"strings"
+	"sync"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/schemas"
+)
+
+// schemaFile is one schema file, with those schemas in it that others refer to.
+type schemaFile struct {
+	name string
+	all  map[string]func() *schemaFile
+	text string
+
+	mu sync.Mutex
+	// read holds the schemas that were needed so far, by their names in $defs; "" is
+	// the file itself.
+	read map[string]*schema
+}
+
+// schema is one that others refer to, read and compiled when it is needed: a
+// document needs a tenth of the native ones.
+type schema struct {
+	root  func() *jsontree.Node
+	shape func() *shape
+}
+
+// schema returns the definition of that name, or the whole file for "".
+func (f *schemaFile) schema(name string) *schema {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.read[name] == nil {
+		text, ok := definitionIn(f.text, name)
+		if name == "" {
+			text, ok = withoutDefinitions(f.text), true
+		}
+		if !ok {
+			panic("no schema " + name + " in " + f.name)
+		}
+		root := sync.OnceValue(func() *jsontree.Node { return parseSchema(f.name, text) })
+		f.read[name] = &schema{root, sync.OnceValue(func() *shape { return f.compile(root()) })}
+	}
+	return f.read[name]
+}
+
+func parseSchema(name, text string) *jsontree.Node {
+	root, diags := jsontree.Parse(diag.NewSource(name, text))
+	if len(diags) > 0 {
+		panic(diags[0])
+	}
+	return root
+}
+
+var schemaFiles = openSchemaFiles()
+
+func openSchemaFiles() map[string]func() *schemaFile {
+	files, err := schemas.FS.ReadDir(".")
+	if err != nil {
+		panic(err)
+	}
+	out := map[string]func() *schemaFile{}
+	for _, file := range files {
+		out[file.Name()] = sync.OnceValue(func() *schemaFile { return openSchemaFile(file.Name(), out) })
+	}
+	return out
+}
+
+func openSchemaFile(name string, all map[string]func() *schemaFile) *schemaFile {
+	f := &schemaFile{name: name, all: all, text: schemas.Native, read: map[string]*schema{}}
+	if name != "native.schema.json" {
+		text, err := schemas.FS.ReadFile(name)
+		if err != nil {
+			panic(err)
+		}
+		f.text = string(text)
+	}
+	return f
+}
+
+// definitionIn returns a member of $defs as it is written, found by the indentation
+// that a test holds our files to: to read the whole file costs more than to check
+// a job.
+func definitionIn(text, name string) (def string, ok bool) {
+	_, rest, _ := strings.Cut(text, "\n  \"$defs\": {")
+	_, rest, ok = strings.Cut(rest, "\n    \""+name+"\": ")
+	def, _, _ = strings.Cut(rest, "\n    }")
+	return def + "\n    }", ok
+}
+
+// withoutDefinitions cuts $defs out of a file.
+func withoutDefinitions(text string) string {
+	head, tail, found := strings.Cut(text, "\n  \"$defs\": {")
+	if !found {
+		return text
+	}
+	_, tail, _ = strings.Cut(tail, "\n  }")
+	if head, more := strings.CutSuffix(head, ","); more {
+		return head + tail
+	}
+	return head + strings.TrimPrefix(tail, ",") // $defs comes first
+}
+
+// shapeAt returns the schema at a location such as job.schema.json#/$defs/members.
+func shapeAt(all map[string]func() *schemaFile, location string) func() *shape {
+	file, pointer, _ := strings.Cut(location, "#")
+	open := all[path.Base(file)]
+	if open == nil {
+		panic("no schema file " + file)
+	}
+	return sync.OnceValue(func() *shape { return open().at(pointer)() })
+}
+
+func (f *schemaFile) at(pointer string) func() *shape {
+	if pointer == "" {
+		return f.schema("").shape
+	}
+	path := tokens(pointer)
+	def := f.schema(path[1])
+	if len(path) == 2 {
+		return def.shape
+	}
+	n := def.root()
+	for _, token := range path[2:] {
+		if n = n.Get(token); n == nil {
+			panic("no schema at " + f.name + "#" + pointer)
+		}
+	}
+	return func() *shape { return f.compile(n) }
+}
+
+// compile makes the shape of a schema. It panics for a keyword that it does not
+// know: a schema of ours that is half understood would let wrong files through.
+func (f *schemaFile) compile(n *jsontree.Node) *shape {
+	s := &shape{minimum: math.Inf(-1)}
+	if n.Is(jsontree.Bool) {
+		s.never = n.Text == "false"
+		return s
+	}
+	for keyword := range n.Children() {
+		f.add(s, keyword)
+	}
+	f.require(s, n.Get("required"))
+	return s
+}
+
+func (f *schemaFile) add(s *shape, keyword *jsontree.Node) {
+	switch keyword.Name {
+	case "$schema", "$id", "$defs", "$comment", "title", "description", "examples":
+	case "type":
+		s.types = typeBits(keyword)
+	case "enum":
+		for v := range keyword.Children() {
+			if !v.Is(jsontree.String) {
+				panic(fmt.Sprintf("%s: an enum of %s", f.name, v.Kind))
+			}
+		}
+		s.enum = texts(keyword)
+	case "minimum":
+		s.minimum = number(keyword.Text)
+	case "minItems":
+		s.minItems = whole(keyword)
+	case "properties":
+		for m := range keyword.Children() {
+			f.declare(s, m.Name, f.compile(m))
+		}
+	case "required": // after properties
+	case "additionalProperties":
+		s.others = f.compile(keyword)
+	case "items":
+		s.items = f.compile(keyword)
+	case "anyOf":
+		for branch := range keyword.Children() {
+			s.anyOf = append(s.anyOf, f.compile(branch))
+		}
+	case "$ref":
+		s.ref = f.refer(keyword.Str())
+	default:
+		panic(fmt.Sprintf("%s: no evaluation of keyword %q", f.name, keyword.Name))
+	}
+}
+
+func (f *schemaFile) refer(location string) func() *shape {
+	if pointer, here := strings.CutPrefix(location, "#"); here {
+		return sync.OnceValue(func() *shape { return f.at(pointer)() })
+	}
+	return shapeAt(f.all, location)
+}
+
+func (f *schemaFile) declare(s *shape, name string, m *shape) {
+	if s.members == nil {
+		s.members = map[string]member{}
+	}
+	s.members[name] = member{shape: m}
+}
+
+// require gives every required member a bit. One that has no schema here gets
+// the one that takes anything: its own stands behind a $ref.
+func (f *schemaFile) require(s *shape, required *jsontree.Node) {
+	if required.Len() > 64 {
+		panic(f.name + ": more than 64 required members")
+	}
+	next := uint64(1)
+	for name := range required.Children() {
+		m, known := s.members[name.Str()]
+		if !known {
+			if s.others != nil {
+				panic(fmt.Sprintf("%s: %q is required and not declared", f.name, name.Str()))
+			}
+			m.shape = &shape{minimum: math.Inf(-1)}
+		}
+		f.declare(s, name.Str(), m.shape)
+		s.members[name.Str()] = member{m.shape, next}
+		s.required |= next
+		next <<= 1
+	}
+}
+
+func typeBits(keyword *jsontree.Node) (bits uint8) {
+	list := texts(keyword)
+	if keyword.Is(jsontree.String) {
+		list = []string{keyword.Text}
+	}
+	for _, name := range list {
+		if name == "integer" {
+			bits |= wholeNumber
+			continue
+		}
+		found := false
+		for kind, known := range jsonTypes {
+			if known == name {
+				bits |= bit(jsontree.Kind(kind))
+				found = true
+			}
+		}
+		if !found {
+			panic(fmt.Sprintf("unknown type %q", name))
+		}
+	}
+	return bits
+}

@@ -1,0 +1,271 @@
+package document
+
+import (
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/sweep"
+)
+
+// Compact returns the compact job that lowers to the two requests again, no
+// member lost: what has no short form stands in its jobDefinition and submitJob.
+// Either request may be nil; both must be free of comments, as Load makes them.
+// A dependency on "${name}" becomes one by name. The job has the name that it is
+// submitted under, or that of a definition alone.
+//
+// It returns nil for what the compact form cannot say: a definition in which
+// nothing runs, and a submission to another definition than the one beside it.
+func Compact(register, submit *jsontree.Node) *jsontree.Node {
+	c := &compaction{register: register, submit: submit, main: register, taken: map[*jsontree.Node]bool{}}
+	if register == nil {
+		c.main = submit
+	}
+	if !c.possible() {
+		return nil
+	}
+	c.job = jsontree.NewObject(c.main)
+	c.identity()
+	c.container()
+	c.move("retryStrategy", c.main.Get("retryStrategy"), attempts)
+	c.move("timeout", c.main.Get("timeout"), duration)
+	c.placement()
+	c.job.Set("jobDefinition", c.rest(register))
+	c.job.Set("submitJob", c.rest(submit))
+	return c.job
+}
+
+// NoCompact reports the texts of a request that a job file cannot hold: what AWS Batch
+// takes literally, ${{ matrix.lr }}, is a reference there. The request may be nil.
+func NoCompact(request *jsontree.Node) diag.List {
+	var r referring
+	r.literal(request)
+	return r.diags
+}
+
+// literal reports the texts at and below a node that would become references.
+func (r *referring) literal(n *jsontree.Node) {
+	if strings.Contains(n.Str(), referenceMark) {
+		for _, ref := range sweep.References(n.Text) {
+			r.blame(n, ref, "change the text, or keep the request: validate, plan and submit take it too",
+				"%s is plain text here, and a job file would read it as the value of a child", clip(n.Text[ref.From:ref.To]))
+		}
+	}
+	for child := range n.Children() {
+		r.literal(child)
+	}
+}
+
+// NoNative says what of a job no AWS request can say, and what to do about it; "" for
+// a job that Native turns into requests which mean the same.
+func NoNative(job *Job) (why, hint string) {
+	const submit = "submit the job file itself, or see the requests that come of it: batchctl plan"
+	switch source := ArraySource(job.Array); {
+	case source != nil:
+		return fmt.Sprintf("AWS Batch gives all children of an array the same request, so %s has no native form", source.Name), submit
+	case job.Array.Get("maxParallel") != nil:
+		return "AWS Batch has no bound on the children that run at once, so maxParallel has no native form", submit
+	case job.localPlace() != nil:
+		return fmt.Sprintf("a request holds no files, so %s, a path of this machine, has no native form", strconv.Quote(job.localPlace().Text)), submit
+	case job.IsStaged() && commandOf(job) == nil:
+		return "inputs and outputs are moved in front of and behind the job's command, and this job has none, so they have no native form",
+			`give the job a "command"`
+	case job.When != "":
+		return fmt.Sprintf("AWS Batch starts a job only when all it waits for have succeeded, so \"when\": %q has no native form", job.When), submit
+	case len(job.Earlier) > 0:
+		return fmt.Sprintf("AWS Batch waits for ids alone, so the dependency on %q has no native form", job.Earlier[0].Job),
+			"write its id: batchctl list shows it, and dependsOn takes it as jobId"
+	}
+	return "", ""
+}
+
+// Native returns copies of the two requests of a job for which NoNative is silent. A
+// dependency by name, which is no part of a request yet, stands in the submission as
+// "${name}".
+func Native(job *Job) (register, submit *jsontree.Node) {
+	register, submit = job.Register.Clone(), job.Submit.Clone()
+	stageNative(job, register, submit)
+	if submit == nil || len(job.DependsOn) == 0 {
+		return register, submit
+	}
+	list := jsontree.NewArray(submit)
+	for d := range submit.Get("dependsOn").Children() {
+		list.Append(d.Clone())
+	}
+	for _, d := range job.DependsOn {
+		entry := jsontree.NewObject(d.Node)
+		entry.Set("jobId", jsontree.NewString(referenceTo(d.Job), d.Node))
+		if d.Type != "" {
+			entry.Set("type", jsontree.NewString(d.Type, d.Node))
+		}
+		list.Append(entry)
+	}
+	submit.Set("dependsOn", list)
+	return register, submit
+}
+
+// compaction moves members of the requests into a compact job. What is not
+// taken in the end is the rest.
+type compaction struct {
+	register, submit, job *jsontree.Node
+	// main is the request that the members are from which both have.
+	main  *jsontree.Node
+	taken map[*jsontree.Node]bool
+}
+
+func (c *compaction) possible() bool {
+	switch {
+	case c.main == nil:
+		return false
+	case c.register == nil:
+		return c.submit.Get("jobDefinition") != nil
+	case c.submit != nil && c.submit.Get("jobDefinition").Str() != c.register.Get("jobDefinitionName").Str():
+		return false
+	}
+	return fragmentName(c.register) != "" || c.register.Get("containerProperties").Get("image") != nil
+}
+
+// move gives the job a member in place of one of a request, in the short form
+// if there is one that says the same.
+func (c *compaction) move(name string, from *jsontree.Node, short ...func(*jsontree.Node) *jsontree.Node) {
+	if from == nil {
+		return
+	}
+	value := from
+	for _, f := range short {
+		if s := f(from); s != nil {
+			value = s
+		}
+	}
+	c.job.Set(name, value.Clone())
+	c.taken[from] = true
+}
+
+// drop leaves out a member that lowering makes by itself.
+func (c *compaction) drop(from *jsontree.Node, implied string) {
+	if from != nil && from.Str() == implied {
+		c.taken[from] = true
+	}
+}
+
+// identity says who the job is and what runs.
+func (c *compaction) identity() {
+	if c.register == nil {
+		c.move("name", c.submit.Get("jobName"))
+		c.move("definition", c.submit.Get("jobDefinition"))
+		return
+	}
+	definition := c.register.Get("jobDefinitionName")
+	name := definition
+	if job := c.submit.Get("jobName"); job != nil {
+		name = job
+	}
+	c.move("name", name)
+	c.drop(definition, name.Str())
+	c.drop(c.submit.Get("jobDefinition"), definition.Str())
+	implied := "container"
+	if c.register.Get("nodeProperties") != nil {
+		implied = "multinode"
+	}
+	c.drop(c.register.Get("type"), implied)
+}
+
+// container takes what a job says of its container: in the definition, or as
+// overrides of one that is registered.
+func (c *compaction) container() {
+	box := c.submit.Get("containerOverrides")
+	if c.register != nil {
+		box = c.register.Get("containerProperties")
+		if fragmentName(c.register) != "" {
+			box = nil // beside a fragment these members have no meaning
+		}
+	}
+	c.move("image", box.Get("image"))
+	unstage := c.unstaged(box)
+	c.move("command", box.Get("command"), unstage.command)
+	c.move("parameters", c.main.Get("parameters"))
+	c.resources(box)
+	c.environment(box.Get("environment"), unstage)
+	c.job.Set("inputs", unstage.inputs)
+	c.job.Set("outputs", unstage.outputs)
+	c.move("secrets", box.Get("secrets"), asMapOf("valueFrom"))
+	for _, name := range containerMembers {
+		if m := c.rest(box.Get(name)); m != nil {
+			c.job.Set(name, m)
+			c.taken[box.Get(name)] = true
+		}
+	}
+}
+
+// resources takes the requirements, if all of them have a short form, and the
+// shared memory.
+func (c *compaction) resources(box *jsontree.Node) {
+	list := box.Get("resourceRequirements")
+	resources := shortResources(list)
+	if resources != nil {
+		c.taken[list] = true
+	} else {
+		resources = jsontree.NewObject(list)
+	}
+	shared := box.Get("linuxParameters").Get("sharedMemorySize")
+	if short := shortSize(shared); short != nil {
+		resources.Set("sharedMemory", short)
+		c.taken[shared] = true
+	}
+	if resources.Len() > 0 {
+		c.job.Set("resources", resources)
+	}
+}
+
+// placement takes where and after what the job runs, and under which tags.
+func (c *compaction) placement() {
+	c.move("queue", c.submit.Get("jobQueue"))
+	if depends := c.submit.Get("dependsOn"); depends.Len() > 0 {
+		c.move("dependsOn", depends, byNames)
+	}
+	if array := c.submit.Get("arrayProperties"); array.Get("size") != nil {
+		c.move("array", array)
+	}
+	c.move("shareIdentifier", c.submit.Get("shareIdentifier"))
+	priority, consumables := "schedulingPriority", "consumableResourceProperties"
+	if c.register == nil {
+		priority, consumables = "schedulingPriorityOverride", "consumableResourcePropertiesOverride"
+	}
+	c.move("schedulingPriority", c.main.Get(priority))
+	c.move("platformCapabilities", c.register.Get("platformCapabilities"))
+	c.move("consumableResourceProperties", c.main.Get(consumables))
+	for _, name := range [...]string{"tags", "propagateTags"} {
+		c.both(name)
+	}
+}
+
+// both takes a member that the job gives to both requests.
+func (c *compaction) both(name string) {
+	m, other := c.main.Get(name), c.submit.Get(name)
+	if c.submit != nil && !reflect.DeepEqual(m.Value(), other.Value()) {
+		return
+	}
+	c.move(name, m)
+	c.taken[other] = true
+}
+
+// rest returns a copy of what was not taken; nil if that is nothing.
+func (c *compaction) rest(n *jsontree.Node) *jsontree.Node {
+	if n == nil || c.taken[n] {
+		return nil
+	}
+	if !n.Is(jsontree.Object) || n.Len() == 0 {
+		return n.Clone()
+	}
+	out := jsontree.NewObject(n)
+	for m := range n.Children() {
+		out.Set(m.Name, c.rest(m))
+	}
+	if out.Len() == 0 {
+		return nil
+	}
+	return out
+}

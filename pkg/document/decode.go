@@ -1,0 +1,190 @@
+package document
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/batchctl/batchctl/pkg/catalog"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+)
+
+// PlatformFile is the name under which a platform file is found.
+const PlatformFile = "batchctl.json"
+
+// LocalTarget is the name of the engine on this machine, which needs no entry.
+const LocalTarget = "local"
+
+// FindPlatform looks for the platform file in dir and in the directories above
+// it, up to the root.
+func FindPlatform(dir string) (path string, ok bool) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", false
+	}
+	for {
+		path = filepath.Join(dir, PlatformFile)
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+			return path, true
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return "", false
+		}
+		dir = parent
+	}
+}
+
+// newPlatform decodes a platform file whose members are of the right types.
+func newPlatform(root *jsontree.Node) (*Platform, diag.List) {
+	l := &lowering{job: root}
+	p := &Platform{Root: root, DefaultTarget: root.Get("defaultTarget").Str(), Defaults: root.Get("defaults"),
+		CatalogFile: root.Get("catalog").Str(), PricesFile: root.Get("prices").Str()}
+	for m := range root.Get("targets").Children() {
+		p.Targets = append(p.Targets, l.target(m))
+	}
+	for m := range root.Get("queues").Children() {
+		p.Queues = append(p.Queues, queue(m))
+	}
+	p.Policy = l.policy(root.Get("policy"))
+	l.defaultTarget(p)
+	if p.Defaults != nil {
+		// Every job reads these units again; here they are judged without one.
+		defaults := &lowering{job: p.Defaults}
+		defaults.container()
+		defaults.timeout()
+		if p.Defaults.Get("array") == nil && strings.Contains(root.Source.Text, referenceMark) {
+			r := &referring{}
+			r.misplaced(p.Defaults, "defaults are for every job, and a child's values are those of one")
+			defaults.diags = append(defaults.diags, r.diags...)
+		}
+		l.diags = append(l.diags, defaults.diags...)
+	}
+	return p, l.diags
+}
+
+// ReadCatalog reads the instance types that the platform file names, path being
+// its own. It does nothing for a file that names none. The error is a sentence
+// without the name of the file.
+func (p *Platform) ReadCatalog(path string) (err error) {
+	if p == nil || p.CatalogFile == "" {
+		return nil
+	}
+	if err := Regular(p.CatalogPath(path)); err != nil {
+		return err
+	}
+	p.Catalog, err = catalog.ReadFile(p.CatalogPath(path))
+	return err
+}
+
+// Regular refuses a path that a file names and that is no regular file: the file may
+// come from anybody, and to open a pipe would wait for ever for who writes to it.
+func Regular(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return cause(err)
+	}
+	return regular(info)
+}
+
+func regular(info os.FileInfo) error {
+	switch {
+	case info.IsDir():
+		return errors.New("it is a directory")
+	case !info.Mode().IsRegular():
+		return errors.New("it is no regular file")
+	}
+	return nil
+}
+
+// CatalogPath is where CatalogFile lies, path being the platform file's.
+func (p *Platform) CatalogPath(path string) string { return beside(path, p.CatalogFile) }
+
+// PricesPath is where PricesFile lies, path being the platform file's.
+func (p *Platform) PricesPath(path string) string { return beside(path, p.PricesFile) }
+
+// beside is a file that another one names, relative to itself.
+func beside(path, file string) string {
+	if filepath.IsAbs(file) {
+		return file
+	}
+	return filepath.Join(filepath.Dir(path), file)
+}
+
+func (l *lowering) target(m *jsontree.Node) Target {
+	t := Target{
+		Name:     m.Name,
+		Region:   m.Get("region").Str(),
+		Profile:  m.Get("profile").Str(),
+		Endpoint: m.Get("endpoint").Str(),
+		RoleARN:  m.Get("roleArn").Str(), AccountID: m.Get("accountId").Str(),
+		Node: m,
+	}
+	t.VCPUs, _ = strconv.ParseFloat(numberText(m.Get("vcpus")), 64)
+	t.GPUs = whole(m.Get("gpus"))
+	t.Executor = m.Get("executor").Str()
+	if staging := m.Get("staging"); staging != nil {
+		var ok bool
+		if t.Staging, ok = s3Location(staging.Str(), false); !ok {
+			l.report(RuleBadValue, staging, staging.Span, `such as "s3://bucket/prefix"`, "%q is no place in S3", clip(staging.Str()))
+		}
+	}
+	if memory := m.Get("memory"); memory != nil {
+		t.MemoryMiB = max(0, int(l.size(memory)))
+	}
+	return t
+}
+
+func queue(m *jsontree.Node) Queue {
+	q := Queue{Alias: m.Name, Name: m.Get("jobQueue").Str(), Node: m}
+	for e := range m.Get("computeEnvironments").Children() {
+		q.Environments = append(q.Environments, Environment{
+			Name:          e.Get("computeEnvironment").Str(),
+			Type:          e.Get("type").Str(),
+			InstanceTypes: texts(e.Get("instanceTypes")),
+			MaxvCpus:      whole(e.Get("maxvCpus")),
+			Node:          e,
+		})
+	}
+	return q
+}
+
+// defaultTarget holds the default target against the targets there are. "aws"
+// stands for the credentials and Region of the environment.
+func (l *lowering) defaultTarget(p *Platform) {
+	name := p.DefaultTarget
+	if _, ok := p.Target(name); ok || name == "" || name == LocalTarget || name == "aws" {
+		return
+	}
+	known := []string{LocalTarget}
+	for _, t := range p.Targets {
+		if t.Name != LocalTarget {
+			known = append(known, t.Name)
+		}
+	}
+	n := p.Root.Get("defaultTarget")
+	l.report(RuleBadValue, n, n.Span, "write "+either(quoteAll(known)), "no target is named %s", strconv.Quote(clip(name)))
+}
+
+func texts(array *jsontree.Node) []string {
+	var out []string
+	for n := range array.Children() {
+		out = append(out, n.Str())
+	}
+	return out
+}
+
+func whole(n *jsontree.Node) int {
+	i, _ := n.Int()
+	return int(i)
+}
+
+func numberText(n *jsontree.Node) string {
+	if !n.Is(jsontree.Number) {
+		return "0"
+	}
+	return n.Text
+}

@@ -1,0 +1,94 @@
+package document
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+)
+
+// TestDescriptionsAreComplete holds the members that are dropped against what
+// the SDK's output types have beyond its input types.
+func TestDescriptionsAreComplete(t *testing.T) {
+	printed := map[Kind][2]reflect.Type{
+		KindJobDefinition:      {reflect.TypeFor[types.JobDefinition](), reflect.TypeFor[awsbatch.RegisterJobDefinitionInput]()},
+		KindJobQueue:           {reflect.TypeFor[types.JobQueueDetail](), reflect.TypeFor[awsbatch.CreateJobQueueInput]()},
+		KindComputeEnvironment: {reflect.TypeFor[types.ComputeEnvironmentDetail](), reflect.TypeFor[awsbatch.CreateComputeEnvironmentInput]()},
+		KindSchedulingPolicy:   {reflect.TypeFor[types.SchedulingPolicyDetail](), reflect.TypeFor[awsbatch.CreateSchedulingPolicyInput]()},
+		KindConsumableResource: {reflect.TypeFor[awsbatch.DescribeConsumableResourceOutput](), reflect.TypeFor[awsbatch.CreateConsumableResourceInput]()},
+		KindSubmitJob:          {reflect.TypeFor[types.JobDetail](), reflect.TypeFor[awsbatch.SubmitJobInput]()},
+	}
+	for _, d := range descriptions {
+		out, in := printed[d.kind][0], printed[d.kind][1]
+		var want []string
+		for f := range out.Fields() {
+			if _, both := in.FieldByName(f.Name); f.IsExported() && !both && f.Name != "ResultMetadata" {
+				want = append(want, strings.ToLower(f.Name[:1])+f.Name[1:])
+			}
+		}
+		got := d.extra()
+		slices.Sort(got)
+		slices.Sort(want)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-SDK +ours):\n%s", d.operation, diff)
+		}
+		for _, name := range d.lost {
+			if !slices.Contains(got, name) {
+				t.Errorf("%s: %s is not dropped", d.operation, name)
+			}
+		}
+	}
+}
+
+// TestFromDescribe holds the requests that printed things stand for.
+func TestFromDescribe(t *testing.T) {
+	for _, file := range inputs(t, "testdata/describe") {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			src := diag.NewSource(filepath.Base(file), string(text))
+			if _, diags := Load(src, Options{}); len(diags) != 1 || diags[0].Rule != RuleDocumentKind || diags[0].Hint == "" {
+				t.Errorf("without FromDescribe: %v", diags)
+			}
+			f, diags := Load(src, Options{FromDescribe: true})
+			var b strings.Builder
+			b.WriteString(string(f.Kind) + " " + f.Name + "\n" + requests(t, f))
+			for _, d := range diags {
+				b.WriteString(d.Error() + "\n")
+			}
+			golden(t, strings.TrimSuffix(file, ".json")+".out", b.String())
+		})
+	}
+}
+
+func TestFromDescribeOfARequest(t *testing.T) {
+	f := load(t, `{"jobQueueName": "q", "priority": 1}`, Options{FromDescribe: true})
+	if f.Kind != KindJobQueue || len(f.Requests) != 1 || f.Requests[0] != f.Request {
+		t.Errorf("%+v", f)
+	}
+}
+
+// TestNotDescribed holds that a slip is not taken for printed output.
+func TestNotDescribed(t *testing.T) {
+	for _, text := range []string{
+		`{"jobQueueName": "q", "priority": 1, "status": "ENABLED"}`,
+		`{"jobName": "a", "jobQueue": "q", "jobDefinition": "d", "nodeProperties": {}}`,
+		`{"name": "a", "image": "i", "arn": "x"}`,
+		`{"jobs": [{"name": "a", "image": "i", "status": "x"}]}`,
+	} {
+		if _, diags := Load(diag.NewSource("x", text), Options{}); len(diags) == 0 || slices.ContainsFunc(diags,
+			func(d diag.Diagnostic) bool { return d.Rule == RuleDocumentKind }) {
+			t.Errorf("%s: %v", text, diags)
+		}
+	}
+}

@@ -1,0 +1,173 @@
+package document
+
+import (
+	"encoding/json"
+	"maps"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+)
+
+// sound loads a text and holds what must be true of any: no panic, every
+// problem with a place in its source, and requests that pass their own schema
+// when nothing was found.
+func sound(t interface {
+	Helper()
+	Fatalf(string, ...any)
+}, text string) {
+	t.Helper()
+	soundWith(t, text, Options{})
+	soundWith(t, text, Options{FromDescribe: true})
+	soundWith(t, text, Options{Read: func(path string) (*diag.Source, error) {
+		return diag.NewSource(path, "lr,seed\n0.1,1\n0.2,1\n"), nil // which is JSON of no kind, and commands of some
+	}})
+}
+
+func soundWith(t interface {
+	Helper()
+	Fatalf(string, ...any)
+}, text string, o Options) {
+	t.Helper()
+	f, diags := Load(diag.NewSource("x", text), o)
+	for _, d := range diags {
+		if d.Source == nil || !within(d.Source, d.Span) || d.Rule == "" || strings.Contains(d.Message, "\n") {
+			t.Fatalf("%s\n%+v", text, d)
+		}
+	}
+	if f == nil {
+		return
+	}
+	for _, j := range f.Jobs {
+		if len(diags) == 0 {
+			convertible(t, j)
+		}
+		if j.Node == nil {
+			t.Fatalf("%s\njob without node", text)
+		}
+		for kind, request := range map[Kind]*jsontree.Node{KindJobDefinition: j.Register, KindSubmitJob: j.Submit} {
+			if request == nil {
+				continue
+			}
+			if !inside(request) {
+				t.Fatalf("%s\n%s has a node outside of the text", text, kind)
+			}
+			if request.Get("jobQueue") == nil && kind == KindSubmitJob {
+				request.Set("jobQueue", jsontree.NewString("q", nil))
+			}
+			if problems := check(request, kind).diags; len(diags) == 0 && len(problems) > 0 {
+				t.Fatalf("%s\n%s: %v", text, kind, problems)
+			}
+		}
+	}
+}
+
+// convertible holds that the compact form of a sound job says the same.
+func convertible(t interface{ Fatalf(string, ...any) }, j *Job) {
+	register, submit := Native(j)
+	compact := Compact(register, submit)
+	if why, _ := NoNative(j); compact == nil || why != "" {
+		return
+	}
+	f, diags := Load(diag.NewSource("x", string(compact.AppendJSON(nil))), Options{Kind: KindJob})
+	if len(diags) > 0 {
+		t.Fatalf("%s\n%v", compact.AppendJSON(nil), diags)
+	}
+	r, s := Native(f.Jobs[0])
+	for _, pair := range [][2]*jsontree.Node{{register, r}, {submit, s}} {
+		if pair[0] != nil && !reflect.DeepEqual(pair[0].Value(), pair[1].Value()) {
+			t.Fatalf("%s\nbecame\n%s", pair[0].AppendJSON(nil), pair[1].AppendJSON(nil))
+		}
+	}
+}
+
+func FuzzLoad(f *testing.F) {
+	for _, dir := range []string{"testdata", "testdata/lower", "testdata/describe"} {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, e := range entries {
+			if strings.HasSuffix(e.Name(), ".json") {
+				text, err := os.ReadFile(dir + "/" + e.Name())
+				if err != nil {
+					f.Fatal(err)
+				}
+				f.Add(string(text))
+			}
+		}
+	}
+	f.Fuzz(func(t *testing.T, text string) { sound(t, text) })
+}
+
+// TestAnyDocument loads documents made of the words and values that documents
+// are made of, so that they come through the schema far more often than noise.
+func TestAnyDocument(t *testing.T) {
+	words := map[string]bool{"": true, "x": true, "$comment": true, "~1/%": true}
+	var collect func(v any)
+	collect = func(v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			for name, child := range v {
+				words[name] = true
+				collect(child)
+			}
+		case []any:
+			for _, child := range v {
+				collect(child)
+			}
+		}
+	}
+	for _, kind := range []Kind{KindJob, KindWorkflow, KindPlatform} {
+		_, doc := lookup(kind.location())
+		collect(doc)
+	}
+	names := rapid.SampledFrom(slices.Sorted(maps.Keys(words)))
+	scalars := rapid.SampledFrom([]any{nil, true, 0, -1, 2, 1.5, 1e300, "", "a", "3", "2h", "30 GiB", "30GB", "true"})
+	var of func(depth int) *rapid.Generator[any]
+	of = func(depth int) *rapid.Generator[any] {
+		if depth == 0 {
+			return scalars
+		}
+		inner := rapid.Deferred(func() *rapid.Generator[any] { return of(depth - 1) })
+		return rapid.OneOf(scalars,
+			rapid.Map(rapid.SliceOfN(inner, 0, 3), func(l []any) any { return l }),
+			rapid.Map(rapid.MapOfN(names, inner, 0, 4), func(m map[string]any) any { return m }))
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		text, err := json.Marshal(of(4).Draw(t, "document"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sound(t, string(text))
+	})
+}
+
+// TestAnyJob builds jobs out of the schema's own examples: all are valid, and
+// any one of them may be spoilt.
+func TestAnyJob(t *testing.T) {
+	top, _ := rawOf(KindJob.location())
+	members := top.members()
+	bad := []any{nil, 1.5, "x", []any{}, map[string]any{}, true, -1}
+	rapid.Check(t, func(t *rapid.T) {
+		job := map[string]any{"name": "a"}
+		for _, name := range rapid.SliceOfDistinct(rapid.SampledFrom(names(members)), rapid.ID).Draw(t, "members") {
+			examples, _ := members[name].m["examples"].([]any)
+			job[name] = rapid.SampledFrom(examples).Draw(t, name)
+			if rapid.IntRange(0, 9).Draw(t, "spoil") == 0 {
+				job[name] = rapid.SampledFrom(bad).Draw(t, name)
+			}
+		}
+		text, err := json.Marshal(job)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sound(t, string(text))
+	})
+}

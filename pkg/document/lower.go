@@ -1,0 +1,229 @@
+package document
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/sweep"
+)
+
+// RuleMemberConflict holds members that exclude each other.
+const RuleMemberConflict = "member-conflict"
+
+// lowering makes the two requests of one compact job.
+type lowering struct {
+	// job is the job on top of the defaults; all of its members are of the
+	// types that the schema wants.
+	job   *jsontree.Node
+	means means
+	arena *jsontree.Arena
+	diags diag.List
+	// spoilt says that a part of the array is left out because its type is wrong.
+	spoilt bool
+	sweep  *sweep.Sweep
+}
+
+// lower returns the job that stands for a compact job on top of the defaults.
+func lower(job *jsontree.Node, defaults layers, o Options) (*Job, diag.List) {
+	merged, m := defaults.under(job)
+	l := &lowering{job: merged, means: m, arena: o.Arena, spoilt: defaults.spoilt}
+	if m == byNothing && !defaults.lost {
+		l.report(RuleMissingMember, merged, brace(merged),
+			`add "image", or "definition" for a job definition that is registered`, "the job does not say what runs")
+	}
+	l.conflicts()
+	out := &Job{Name: merged.Get("name").Str(), Array: merged.Get("array"), Waivers: waiversOf(job, defaults.workflow)}
+	if out.Array != nil {
+		l.sweep = l.differ(o)
+		l.dropCommand()
+	}
+	if m != byName {
+		out.Register = l.register()
+	}
+	out.Submit = l.submit(out.Register)
+	overlay(out.Submit, o)
+	out.DependsOn, out.Earlier = l.dependsOn()
+	out.When = l.when()
+	if out.Array != nil {
+		l.launch(out)
+	}
+	l.stage(out, o)
+	if (out.Array != nil || defaults.references) && !l.spoilt {
+		l.references(out)
+	}
+	out.Sweep = l.sweep
+	if len(l.diags) == 0 && !defaults.faulty {
+		l.complete(out)
+	}
+	return out, l.diags
+}
+
+// merge lays a fragment over a request, if there is one.
+func merge(request, fragment *jsontree.Node) *jsontree.Node {
+	if fragment == nil {
+		return request
+	}
+	return jsontree.Merge(request, fragment)
+}
+
+// conflicts reports members that have no meaning beside others.
+func (l *lowering) conflicts() {
+	if shared := l.job.Get("resources").Get("sharedMemory"); shared != nil && l.means == byName {
+		l.conflict(shared)
+	}
+	for _, name := range l.means.foreign() {
+		if m := l.job.Get(name); m != nil {
+			l.conflict(m)
+		}
+	}
+	if m := l.job.Get("submitJob").Get("jobDefinition"); m != nil {
+		l.report(RuleMemberConflict, m, m.Key, `write "definition" beside "name"`, "submitJob cannot change the job definition")
+	}
+}
+
+func (l *lowering) conflict(m *jsontree.Node) {
+	switch {
+	case l.means == byName && m.Name == "image":
+		l.report(RuleMemberConflict, m, m.Key, "keep one of them", "image and definition exclude each other")
+	case l.means == byFragment && (m.Name == "inputs" || m.Name == "outputs"):
+		l.report(RuleMemberConflict, m, m.Key, `say what runs with "image", or with "definition" and "command"`,
+			"%s are for jobs of one container, and this one has jobDefinition.%s", m.Name, fragmentName(l.job.Get("jobDefinition")))
+	case l.means == byName:
+		l.report(RuleMemberConflict, m, m.Key, `remove it, or write "image" in place of "definition"`,
+			"%s cannot be changed in a definition that is registered", m.Name)
+	default:
+		fragment := fragmentName(l.job.Get("jobDefinition"))
+		l.report(RuleMemberConflict, m, m.Key, "say it inside of "+fragment,
+			"%s has no meaning beside jobDefinition.%s", m.Name, fragment)
+	}
+}
+
+// complete holds the requests against their own schemas. Only there can be
+// seen what jobDefinition and submitJob, which are fragments, have left out.
+func (l *lowering) complete(job *Job) {
+	if l.job.Get("jobDefinition") == nil && l.job.Get("submitJob") == nil {
+		return
+	}
+	if job.Register != nil {
+		l.diags = append(l.diags, check(job.Register, KindJobDefinition).diags...)
+	}
+	submit := job.Submit.Clone()
+	if submit.Get("jobQueue") == nil {
+		submit.Set("jobQueue", jsontree.NewString("", nil)) // chosen later
+	}
+	l.diags = append(l.diags, check(submit, KindSubmitJob).diags...)
+}
+
+func (l *lowering) report(rule string, n *jsontree.Node, span diag.Span, hint, format string, args ...any) {
+	l.diags = append(l.diags, problem(rule, n.Source, span, hint, format, args...))
+}
+
+// problems is what a part of the lowering finds.
+type problems struct{ diags diag.List }
+
+func (p *problems) report(rule string, n *jsontree.Node, span diag.Span, hint, format string, args ...any) {
+	p.diags = append(p.diags, problem(rule, n.Source, span, hint, format, args...))
+}
+
+func problem(rule string, src *diag.Source, span diag.Span, hint, format string, args ...any) diag.Diagnostic {
+	return diag.Diagnostic{Rule: rule, Source: src, Span: span, Message: fmt.Sprintf(format, args...), Hint: hint}
+}
+
+// get returns a copy of a member, to be placed in a request.
+func (l *lowering) get(name string) *jsontree.Node { return l.arena.Clone(l.job.Get(name)) }
+
+// object returns an empty object that stands where from stands, text a string and
+// number a number.
+func (l *lowering) object(from *jsontree.Node) *jsontree.Node {
+	return l.arena.New(jsontree.Object, "", from)
+}
+
+func (l *lowering) text(text string, from *jsontree.Node) *jsontree.Node {
+	return l.arena.New(jsontree.String, text, from)
+}
+
+func (l *lowering) number(n int64, from *jsontree.Node) *jsontree.Node {
+	return l.arena.New(jsontree.Number, strconv.FormatInt(n, 10), from)
+}
+
+// register makes the RegisterJobDefinition request.
+func (l *lowering) register() *jsontree.Node {
+	r := l.object(l.job)
+	r.Set("jobDefinitionName", l.get("name"))
+	r.Set("type", l.jobType())
+	if l.means != byFragment {
+		r.Set("containerProperties", l.container())
+	}
+	for _, name := range [...]string{"parameters", "tags", "propagateTags", "platformCapabilities",
+		"schedulingPriority", "consumableResourceProperties"} {
+		r.Set(name, l.get(name))
+	}
+	r.Set("retryStrategy", l.retryStrategy())
+	r.Set("timeout", l.timeout())
+	return merge(r, l.job.Get("jobDefinition"))
+}
+
+// jobType is multinode where the job says nodeProperties. Nobody wrote it, so
+// it stands where the reason for it stands.
+func (l *lowering) jobType() *jsontree.Node {
+	if node := l.job.Get("jobDefinition").Get("nodeProperties"); node != nil {
+		return jsontree.NewString("multinode", at(node, node.Key))
+	}
+	return l.text("container", l.job)
+}
+
+// at is an empty node that stands at span in the text of n, to build others from.
+func at(n *jsontree.Node, span diag.Span) *jsontree.Node {
+	return &jsontree.Node{Source: n.Source, Span: span, Key: n.Key}
+}
+
+func (l *lowering) container() *jsontree.Node {
+	c := l.object(l.job)
+	c.Set("image", l.get("image"))
+	c.Set("command", l.get("command"))
+	c.Set("resourceRequirements", l.resourceRequirements())
+	c.Set("environment", l.pairs(l.job.Get("environment"), "value"))
+	c.Set("secrets", l.pairs(l.job.Get("secrets"), "valueFrom"))
+	for _, name := range containerMembers {
+		c.Set(name, l.get(name))
+	}
+	l.sharedMemory(c)
+	return c
+}
+
+// submit makes the SubmitJob request. With a registered definition it also
+// carries what the job changes of it.
+func (l *lowering) submit(register *jsontree.Node) *jsontree.Node {
+	s := l.object(l.job)
+	s.Set("jobName", l.get("name"))
+	s.Set("jobQueue", l.get("queue"))
+	if register != nil {
+		s.Set("jobDefinition", l.arena.Clone(register.Get("jobDefinitionName")))
+	} else {
+		s.Set("jobDefinition", l.get("definition"))
+		l.override(s)
+	}
+	s.Set("arrayProperties", l.arrayProperties())
+	s.Set("dependsOn", l.jobIDs())
+	for _, name := range [...]string{"shareIdentifier", "tags", "propagateTags"} {
+		s.Set(name, l.get(name))
+	}
+	return merge(s, l.job.Get("submitJob"))
+}
+
+func (l *lowering) override(s *jsontree.Node) {
+	c := l.object(l.job)
+	c.Set("command", l.get("command"))
+	c.Set("environment", l.pairs(l.job.Get("environment"), "value"))
+	c.Set("resourceRequirements", l.resourceRequirements())
+	if c.Len() > 0 {
+		s.Set("containerOverrides", c)
+	}
+	s.Set("parameters", l.get("parameters"))
+	s.Set("retryStrategy", l.retryStrategy())
+	s.Set("timeout", l.timeout())
+	s.Set("schedulingPriorityOverride", l.get("schedulingPriority"))
+	s.Set("consumableResourcePropertiesOverride", l.get("consumableResourceProperties"))
+}

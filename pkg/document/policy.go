@@ -1,0 +1,161 @@
+package document
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/batchctl/batchctl/pkg/catalog"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+)
+
+// Policy is what the platform team demands beyond what AWS checks. The zero
+// value demands nothing. In patterns * matches any run of characters.
+type Policy struct {
+	// Owner says who to ask, and Waiver how a job gets excepted; "" if not given.
+	Owner, Waiver string
+
+	RequiredTags  []string
+	AllowedImages []string // patterns
+	DenyLatestTag bool
+	MaxAttempts   int // 0: no bound
+	MaxTimeout    int // seconds per attempt; 0: no bound
+
+	AllowedQueues         []string // patterns: alias, name or ARN; none: no bound
+	AllowedJobRoles       []string // patterns: ARN, or name without a colon; none: no bound
+	AllowedExecutionRoles []string
+
+	// The most that a job may ask for in all, and the most children of an array.
+	MaxvCpus     float64 // 0: no bound
+	MaxMemoryMiB int     // 0: no bound
+	MaxGPUs      *int    // nil: no bound
+	MaxArraySize int     // 0: no bound
+
+	Node *jsontree.Node
+}
+
+func (l *lowering) policy(m *jsontree.Node) Policy {
+	p := Policy{
+		Owner:         m.Get("owner").Str(),
+		Waiver:        m.Get("waiver").Str(),
+		RequiredTags:  texts(m.Get("requiredTags")),
+		AllowedImages: texts(m.Get("allowedImages")),
+		DenyLatestTag: m.Get("denyLatestTag").Is(jsontree.Bool) && m.Get("denyLatestTag").Text == "true",
+		MaxAttempts:   whole(m.Get("maxAttempts")),
+
+		AllowedQueues:         texts(m.Get("allowedQueues")),
+		AllowedJobRoles:       texts(m.Get("allowedJobRoles")),
+		AllowedExecutionRoles: texts(m.Get("allowedExecutionRoles")),
+
+		MaxvCpus:     number(numberText(m.Get("maxvCpus"))),
+		MaxArraySize: whole(m.Get("maxArraySize")),
+		Node:         m,
+	}
+	for tag := range m.Get("requiredTags").Children() {
+		if tag.Is(jsontree.String) && (tag.Text == "" || strings.HasPrefix(strings.ToLower(tag.Text), "aws:")) {
+			l.report(RuleBadValue, tag, tag.Span, "", "no job can carry the tag %q: a key has a character at least, and aws: is reserved", tag.Text)
+		}
+	}
+	if longest := m.Get("maxTimeout"); longest != nil {
+		d := l.duration(longest)
+		if d >= 0 && d < catalog.MinTimeout {
+			l.report(RuleBadValue, longest, longest.Span, "leave it out for no bound",
+				"maxTimeout of %d seconds would allow no job at all: a timeout is at least %d", d, catalog.MinTimeout)
+		}
+		p.MaxTimeout = max(0, int(d))
+	}
+	if most := m.Get("maxGpus"); most != nil {
+		gpus := whole(most)
+		p.MaxGPUs = &gpus
+	}
+	if most := m.Get("maxMemory"); most != nil {
+		mib := l.size(most)
+		if mib == 0 {
+			l.report(RuleBadValue, most, most.Span, "leave it out for no bound", "maxMemory of 0 would allow no job at all")
+		}
+		p.MaxMemoryMiB = max(0, int(mib))
+	}
+	return p
+}
+
+// Hint adds to the hint of a problem who to ask, and how to get a waiver.
+func (p Policy) Hint(hint string) string {
+	parts := []string{}
+	for _, part := range [...]struct{ lead, words string }{{"", hint}, {"ask ", p.Owner}, {"for a waiver: ", p.Waiver}} {
+		if part.words != "" {
+			parts = append(parts, part.lead+part.words)
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+// AllowsImage reports whether an image may run. The * of a registry ends at the path:
+// evil.example/x.dkr.ecr.us-east-1.amazonaws.com/y is of no registry of ECR.
+func (p Policy) AllowsImage(ref string) bool {
+	return len(p.AllowedImages) == 0 || slices.ContainsFunc(p.AllowedImages, func(pattern string) bool {
+		registry, path, ok := strings.Cut(pattern, "/")
+		if !ok || registry == "*" {
+			return Matches(pattern, ref)
+		}
+		host, name, ok := strings.Cut(ref, "/")
+		return ok && Matches(registry, host) && Matches(path, name)
+	})
+}
+
+// AllowsQueue reports whether jobs may go to the queue.
+func (p Policy) AllowsQueue(q Queue) bool {
+	return len(p.AllowedQueues) == 0 || slices.ContainsFunc(p.AllowedQueues, func(pattern string) bool {
+		return q.Alias != "" && Matches(pattern, q.Alias) || Matches(pattern, q.Name) || allowsQueue(pattern, q.Name)
+	})
+}
+
+// AllowsQueue reports whether jobs may go to the queue of that alias, name or ARN.
+func (p *Platform) AllowsQueue(word string) bool {
+	q, ok := p.Queue(word)
+	if !ok {
+		q = Queue{Name: word}
+	}
+	return p.Policy.AllowsQueue(q) || p.Policy.AllowsQueue(Queue{Name: word})
+}
+
+// allowsQueue compares names and ARNs as sameQueue does, so that a name allows
+// the ARN of such a queue and the reverse.
+func allowsQueue(pattern, queue string) bool {
+	a, b := queueParts(pattern), queueParts(queue)
+	for i := range a {
+		if !Matches(a[i], b[i]) && a[i] != "" && b[i] != "" {
+			return false
+		}
+	}
+	return Matches(a[len(a)-1], b[len(b)-1])
+}
+
+// AllowsRole reports whether one of the patterns fits a role, which is an ARN
+// with the name at its end, or the name alone.
+func AllowsRole(patterns []string, role string) bool {
+	name := role[strings.LastIndexByte(role, '/')+1:]
+	return len(patterns) == 0 || slices.ContainsFunc(patterns, func(pattern string) bool {
+		return Matches(pattern, role) || !strings.Contains(pattern, ":") && Matches(pattern, name)
+	})
+}
+
+// Matches reports whether s is the pattern, in which * stands for any run of
+// characters.
+func Matches(pattern, s string) bool {
+	head, tail, star := strings.Cut(pattern, "*")
+	if !star {
+		return s == pattern
+	}
+	rest, ok := strings.CutPrefix(s, head)
+	if !ok {
+		return false
+	}
+	parts := strings.Split(tail, "*")
+	for _, part := range parts[:len(parts)-1] {
+		i := strings.Index(rest, part)
+		if i < 0 {
+			return false
+		}
+		rest = rest[i+len(part):]
+	}
+	return strings.HasSuffix(rest, parts[len(parts)-1])
+}

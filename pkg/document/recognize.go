@@ -1,0 +1,462 @@
+package document
+
+import (
+	"path"
+	"slices"
+	"strings"
+	"unicode/utf16"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+)
+
+// FileName is the name of the platform file.
+const FileName = "batchctl.json"
+
+// Recognition says whether a text that a walk through a directory found is one
+// of our documents. A directory holds the JSON of other tools too, which must not
+// be checked as if it were ours.
+type Recognition int
+
+// The answers of Recognize.
+const (
+	// Foreign is the file of another tool.
+	Foreign Recognition = iota
+	// Unclear has some marks of our documents, but too few to be sure.
+	Unclear
+	// Ours is one of our documents, with or without mistakes.
+	Ours
+)
+
+// Recognize judges a text by its $schema if that is ours, by the platform file's
+// name, or by its members. No single member decides, since that one may be misspelt
+// or missing: a file with two of a job's members is a job file.
+func Recognize(src *diag.Source) Recognition {
+	root, _ := jsontree.Parse(src)
+	return recognize(src, root)
+}
+
+// recognize is Recognize with what the parser could read of the text; root may be nil.
+func recognize(src *diag.Source, root *jsontree.Node) Recognition {
+	base := path.Base(strings.ReplaceAll(src.Name, `\`, "/"))
+	switch {
+	case base == FileName:
+		return Ours
+	case foreignFile(base):
+		return Foreign
+	case root == nil:
+		return recognizedText(src)
+	}
+	schema := root.Get("$schema").Str()
+	if kindOfSchema(schema) != "" || strings.Contains(schema, "batchctl") {
+		return Ours
+	}
+	verdict := recognizedRoot(root)
+	if schema != "" && verdict != Foreign && !traitsOf(root).certain() {
+		return Foreign // its $schema says whose it is
+	}
+	return verdict
+}
+
+// recognizedText judges a text that the parser refuses as a whole.
+func recognizedText(src *diag.Source) Recognition {
+	if strings.Trim(src.Text, " \t\r\n\ufeff") == "" {
+		return Unclear
+	}
+	text, ok := fromUTF16(src.Text)
+	if !ok {
+		return Foreign
+	}
+	plain := diag.NewSource(src.Name, text)
+	if root, _ := jsontree.Parse(plain); root != nil {
+		return recognize(plain, root)
+	}
+	return Foreign
+}
+
+// fromUTF16 decodes what PowerShell's > writes.
+func fromUTF16(text string) (string, bool) {
+	low := 0 // the index of the low byte
+	switch {
+	case strings.HasPrefix(text, "\xff\xfe"):
+	case strings.HasPrefix(text, "\xfe\xff"):
+		low = 1
+	default:
+		return "", false
+	}
+	units := make([]uint16, 0, len(text)/2)
+	for i := 2; i+1 < len(text); i += 2 {
+		units = append(units, uint16(text[i+low])|uint16(text[i+1-low])<<8)
+	}
+	return string(utf16.Decode(units)), true
+}
+
+// foreignFile knows the files of other tools whose members can be the same as ours.
+func foreignFile(base string) bool {
+	switch strings.TrimPrefix(base, ".") {
+	case "devcontainer.json", "devcontainer-feature.json", "package.json", "package-lock.json", "composer.json", "tsconfig.json",
+		"docker-compose.json", "compose.json", "renovate.json", "app.json", "manifest.json", "values.json":
+		return true
+	}
+	return false
+}
+
+func recognizedRoot(root *jsontree.Node) Recognition {
+	if root.Is(jsontree.Array) {
+		// A list of jobs is no document, but says what its author meant.
+		if m := traitsOf(root.Index(0)); m.verdict() == Ours {
+			if m.certain() {
+				return Ours
+			}
+			return Unclear
+		}
+		return Foreign
+	}
+	if _, listed := describedIn(root); listed {
+		return Foreign
+	}
+	if verdict := recognizedJobs(root); verdict != Foreign {
+		return verdict
+	}
+	if isPlatform(root) {
+		return Ours
+	}
+	return traitsOf(root).verdict()
+}
+
+// recognizedJobs judges a document by the jobs in it. Other tools have lists of
+// that name as well.
+func recognizedJobs(root *jsontree.Node) Recognition {
+	jobs := jobsOf(root)
+	first := jobs.Index(0)
+	if jobs.Is(jsontree.Object) {
+		for first = range jobs.Children() { // a map of jobs in the place of a list
+			break
+		}
+		if !traitsOf(first).certain() {
+			return Foreign
+		}
+		return Ours
+	}
+	if defaults := traitsOf(root.Get("defaults")); first.Is(jsontree.Object) && defaults.strong > 0 && defaults.foreign == 0 {
+		return Ours
+	}
+	for i := range min(jobs.Len(), 8) {
+		m := traitsOf(jobs.Index(i))
+		if m.verdict() == Ours || m.named && m.unknown == 0 && m.foreign == 0 {
+			return Ours
+		}
+	}
+	return Foreign
+}
+
+// jobsOf returns the list of jobs, also under a near name.
+func jobsOf(root *jsontree.Node) *jsontree.Node {
+	if jobs := root.Get("jobs"); jobs != nil {
+		return jobs
+	}
+	for m := range root.Children() {
+		if m.Is(jsontree.Array) && len(m.Name) <= 6 && m.Index(0).Is(jsontree.Object) && nearMark(m.Name) == "jobs" {
+			return m
+		}
+	}
+	return nil
+}
+
+// isPlatform tells a platform file of another name from files with members of the
+// same names: a queue of ours says where jobs go and what is behind it.
+func isPlatform(root *jsontree.Node) bool {
+	for queue := range root.Get("queues").Children() {
+		return queue.Is(jsontree.Object) && (queue.Get("jobQueue") != nil || queue.Get("computeEnvironments") != nil)
+	}
+	return false
+}
+
+// traits counts what speaks for and against an object being a job or a request.
+type traits struct {
+	// native counts the members that only requests of AWS Batch have, and batch
+	// those that they share with few others: two of them decide.
+	native, batch int
+	// strong counts the members of a job that few other formats have, with values
+	// as jobs have them.
+	strong int
+	// known counts all members of a job; foreign those of other tools, and unknown
+	// the members that no job has, those included.
+	known, unknown, foreign int
+	// named is true with a name, and bare when the image is a plain word.
+	named, bare bool
+	// resources is true with resources as only jobs of ours have them.
+	resources bool
+	// words is true with a command that is a string and not a list.
+	words bool
+	// answer is true for what AWS returns from a request, and service for a
+	// SubmitServiceJob request, which batchctl does not read.
+	answer, service bool
+}
+
+// mostMembers bounds what is read of one object: no job has so many members.
+const mostMembers = 100
+
+func traitsOf(n *jsontree.Node) (m traits) {
+	if !n.Is(jsontree.Object) {
+		return m
+	}
+	read := 0
+	for member := range n.Children() {
+		if read++; read > mostMembers {
+			m.unknown++
+			break
+		}
+		m.add(n, member)
+	}
+	return m
+}
+
+// certain reports whether the marks need no benefit of the doubt.
+func (m traits) certain() bool {
+	return m.native > 0 || m.batch > 1 || m.strong > 1 && m.resources || m.strong > 2
+}
+
+func (m traits) verdict() Recognition {
+	switch {
+	case m.service, m.answer && m.known+m.batch+m.native < 3:
+		return Foreign
+	case m.native > 0, m.batch > 1:
+		return Ours
+	case m.batch > 0 && m.named:
+		return Ours
+	case m.foreign > 1 && m.strong > 2:
+		return Unclear
+	case m.foreign > 1:
+		return Foreign
+	case m.strong > 2, m.strong == 2 && m.foreign == 0 && m.unknown <= m.known:
+		return Ours
+	case m.strong == 2 && (m.foreign == 0 || m.named):
+		return Unclear
+	case m.strong == 2, m.foreign > 0:
+		return Foreign
+	case m.strong == 1 && m.named:
+		return m.verdictOnOne()
+	case m.strong == 1 && m.unknown == 0 && m.known > 2:
+		return Ours
+	case (m.strong == 1 && m.known > 1 || m.words && m.named && m.known > 2) && m.unknown == 0:
+		return Unclear
+	}
+	return Foreign
+}
+
+// verdictOnOne judges a named object with one strong mark. Recipes and collections
+// have a name and an image too.
+func (m traits) verdictOnOne() Recognition {
+	switch {
+	case m.unknown == 0, !m.bare && 2*m.unknown <= m.known:
+		return Ours
+	case m.unknown <= m.known && !m.bare:
+		return Unclear
+	}
+	return Foreign
+}
+
+// add counts one member of the object n.
+func (m *traits) add(n, member *jsontree.Node) {
+	name := member.Name
+	if strings.HasPrefix(name, "$") {
+		return
+	}
+	if foreignMembers[name] {
+		m.foreign++
+		m.unknown += 2
+		return
+	}
+	word := plain(name)
+	if !m.count(word, member) {
+		near := nearMark(name)
+		if near == "" || n.Get(near) != nil || !m.count(plain(near), member) {
+			m.unknown++
+		}
+	}
+}
+
+// plain returns a name in small letters without separators: JobName and job_name
+// are slips for jobName.
+func plain(name string) string {
+	for i := range len(name) {
+		if c := name[i]; c >= 'A' && c <= 'Z' || c == '_' || c == '-' {
+			return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name))
+		}
+	}
+	return name
+}
+
+// count counts a member by its plain name, and returns false if it is of no job and
+// no request.
+func (m *traits) count(word string, n *jsontree.Node) bool {
+	isObject, isString, isArray := n.Is(jsontree.Object), n.Is(jsontree.String), n.Is(jsontree.Array)
+	switch word {
+	case "name":
+		m.named = m.named || isString
+	case "image":
+		if !isString || !isImage(n.Text) {
+			return false
+		}
+		m.strong++
+		m.bare = !strings.ContainsAny(n.Text, ":/@$")
+	case "command":
+		if isObject {
+			return false
+		}
+		if isArray {
+			m.strong++
+		}
+		m.words = m.words || isString
+	case "resources":
+		m.countResources(n)
+	case "definition":
+		if !isString || strings.ContainsAny(n.Text, " \n") {
+			return false
+		}
+		m.strong++
+	case "array":
+		if !isObject {
+			return false
+		}
+		m.strong++
+	case "retrystrategy":
+		if isObject {
+			m.strong++
+		}
+	case "jobrolearn", "vcpus", "resourcerequirements":
+		m.strong++
+	case "jobdefinition", "submitjob":
+		if isObject {
+			m.strong++ // of a short job
+			break
+		}
+		m.batch++
+	case "jobqueue", "jobname", "containeroverrides", "arrayproperties":
+		m.batch++
+	case "jobdefinitionname", "containerproperties", "ecsproperties", "eksproperties", "nodeproperties",
+		"computeenvironmentname", "computeenvironmentorder", "serviceenvironmentorder", "jobqueuename", "jobstatetimelimitactions",
+		"fairsharepolicy", "quotasharepolicy", "consumableresourcename", "unmanagedvcpus":
+		m.native++
+	case "computeresources":
+		if isObject && (n.Get("maxvCpus") != nil || n.Get("instanceTypes") != nil || n.Get("subnets") != nil || n.Get("type") != nil) {
+			m.native++
+		}
+	case "servicejobtype", "servicerequestpayload":
+		m.service = true
+		return true
+	case "jobdefinitionarn", "jobqueuearn", "computeenvironmentarn", "consumableresourcearn", "jobarn", "jobid":
+		m.answer = true
+		return true
+	case "platformcapabilities", "propagatetags", "shareidentifier", "schedulingpriority", "jobqueuetype", "resourcetype", "totalquantity",
+		"priority", "state", "servicerole", "type":
+		if word == "totalquantity" || word == "type" || word == "state" || word == "priority" {
+			return false // of requests, but of everything else too
+		}
+	case "cpu", "cpus", "gpu", "gpus", "memory", "ram", "mem", "env", "args", "cmd", "entrypoint", "retries", "retry", "dockerimage":
+	default:
+		shape := membersOf[KindJob]()[word]
+		if shape == nil {
+			return false
+		}
+		if !shape.fitsSome(n) {
+			return true // a slip, or another tool's: it says nothing
+		}
+	}
+	m.known++
+	return true
+}
+
+// countResources tells our resources from those of Kubernetes and of compose files.
+func (m *traits) countResources(n *jsontree.Node) {
+	if !n.Is(jsontree.Object) {
+		return
+	}
+	ours := false
+	for r := range n.Children() {
+		switch plain(r.Name) {
+		case "vcpus", "vcpu", "gpus", "sharedmemory":
+			ours, m.resources = true, true
+		case "memory", "cpu", "cpus", "gpu", "ram", "mem":
+			ours = ours || !r.Is(jsontree.Object) // a template names its own resources
+		case "limits", "requests", "reservations":
+			m.foreign += 2
+			m.unknown++
+		default:
+			ours = ours || !r.Is(jsontree.Object) && diag.Near(r.Name, slices.Values([]string{"vcpus", "memory", "gpus"})) != ""
+		}
+	}
+	if ours {
+		m.strong++
+	}
+}
+
+// isImage tells the image of a container from a picture.
+func isImage(ref string) bool {
+	if ref == "" || strings.Contains(ref, "://") || strings.HasPrefix(ref, "data:") || strings.ContainsAny(ref, " \n") || strings.Contains(ref, "devcontainers") {
+		return false
+	}
+	switch strings.ToLower(path.Ext(ref)) {
+	case ".png", ".jpg", ".jpeg", ".gif", ".svg", ".webp", ".ico", ".bmp", ".tif", ".tiff", ".avif", ".iso", ".img", ".qcow2":
+		return false
+	}
+	return true
+}
+
+// foreignMembers are members of other tools' files that can have a name, an image
+// and a command as well.
+var foreignMembers = setOf(
+	"apiVersion", "metadata", "spec", // Kubernetes
+	"volumeMounts", "imagePullPolicy", "livenessProbe", "readinessProbe", "securityContext",
+	"services", "ports", "restart", "build", "container_name", "networks", "expose", "healthcheck", // compose
+	"features", "customizations", "forwardPorts", "runArgs", "postCreateCommand", "postStartCommand", "onCreateCommand", // devcontainer
+	"remoteUser", "containerUser", "containerEnv", "remoteEnv", "workspaceFolder", "workspaceMount", "hostRequirements", "initializeCommand",
+	"containerDefinitions", "family", "taskDefinition", "essential", "portMappings", "requiresCompatibilities", "taskRoleArn", // ECS
+	"compilerOptions", "dependencies", "devDependencies", "peerDependencies", "scripts", "lockfileVersion", "require", "autoload", // packages
+	"license", "author", "version", "homepage", "repository", "keywords", "publisher", "engines",
+	"@context", "@type", "@id", "attributes", "external_url", "price", "ingredients", "_id", "_class", "url", "html_url",
+	"AWSTemplateFormatVersion", "Transform", "terraform_version", "manifest_version", "openapi", "swagger", "mcpServers",
+	"detail-type", "taskGroups", "containers", "steps", "runs-on", "script", "stages", "stage",
+	"buildpacks", "addons", "formation", "HostConfig", "Config", "RepoTags", "rootfs", "allowed_origins", "replicas", "replicaCount",
+	"packageRules", "extends", "parserOptions", "plugins", "rules", "job_id", "run_id", "workflow_name",
+)
+
+func setOf(names ...string) map[string]bool {
+	set := make(map[string]bool, len(names))
+	for _, name := range names {
+		set[name] = true
+	}
+	return set
+}
+
+// telling are the members whose misspellings are looked for.
+var telling = [...]string{
+	"name", "image", "jobs", "command", "resources", "definition", "timeout", "environment", "retryStrategy",
+	"containerProperties", "nodeProperties", "jobDefinitionName", "jobDefinition", "jobName", "jobQueue", "containerOverrides", "arrayProperties",
+	"computeEnvironmentName", "computeResources", "computeEnvironmentOrder", "jobQueueName", "consumableResourceName", "fairsharePolicy",
+}
+
+// nearMark returns the telling member that a name is a misspelling of, or "". Most
+// files of a walk are not ours, so it looks closely only at words that begin alike.
+func nearMark(name string) string {
+	if len(name) < 3 || len(name) > 26 {
+		return ""
+	}
+	return diag.Near(name, func(yield func(string) bool) {
+		for _, t := range telling {
+			if d := len(name) - len(t); d < -3 || d > 3 || !beginAlike(name, t) {
+				continue
+			}
+			if !yield(t) {
+				return
+			}
+		}
+	})
+}
+
+// beginAlike reports whether two words share a letter among their first two.
+func beginAlike(a, b string) bool {
+	a0, a1, b0, b1 := a[0]|0x20, a[1]|0x20, b[0]|0x20, b[1]|0x20
+	return a0 == b0 || a1 == b1 || a0 == b1 || a1 == b0
+}

@@ -1,0 +1,169 @@
+package document
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+)
+
+// separated reads values with a separator between them (RFC 4180): a value in
+// quotes may hold the separator, and a quote as two. Lines without anything are
+// passed over, as is a byte order mark.
+func (t *table) separated(separator byte) {
+	r := &recordReader{text: t.src.Text, separator: separator}
+	r.pos = len(r.text) - len(strings.TrimPrefix(r.text, "\ufeff"))
+	if !r.next() {
+		t.report(RuleTableHeader, diag.Span{}, "write the names of the columns into the first line", "the table is empty")
+		return
+	}
+	t.quotes(r)
+	if separator == ',' && len(r.values) == 1 && strings.Contains(r.values[0], ";") {
+		t.report(RuleTableHeader, r.places[0], "save it with commas between the columns, or with tabs as .tsv",
+			"the columns are separated by semicolons, as some spreadsheets do it, and a .csv file has commas")
+		return
+	}
+	t.header(append([]string(nil), r.values...), append([]diag.Span(nil), r.places...))
+	for r.next() && t.more(r.places[0]) {
+		if !t.quotes(r) {
+			continue
+		}
+		if len(r.values) != len(t.names) {
+			t.ragged(r)
+			continue
+		}
+		for i, v := range r.values {
+			t.value(v, r.places[i])
+		}
+	}
+}
+
+// ragged reports a row of another length than the header, at the first value that
+// is too many, or at the last one.
+func (t *table) ragged(r *recordReader) {
+	at := r.places[min(len(r.values)-1, len(t.names))]
+	hint := "a value that holds the separator stands in quotes"
+	if len(r.values) < len(t.names) {
+		hint = "an empty value is written as nothing between two separators"
+	}
+	t.report(RuleTableRow, at, hint, "this row has %s, the header %s", counted(len(r.values), "value"), counted(len(t.names), "column"))
+}
+
+func counted(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return strconv.Itoa(n) + " " + noun
+}
+
+// quotes reports a value of the record whose quotes are wrong; false if one is.
+func (t *table) quotes(r *recordReader) bool {
+	if r.wrong != "" {
+		t.report(RuleTableRow, r.wrongAt, `inside of quotes a quote is written as two: ""`, "%s", r.wrong)
+	}
+	return r.wrong == ""
+}
+
+// recordReader cuts a text into records. The slices of one record are used again
+// for the next.
+type recordReader struct {
+	text      string
+	separator byte
+	pos       int
+
+	values []string
+	places []diag.Span
+	// wrong says what is wrong with the quotes of the record, and wrongAt where.
+	wrong   string
+	wrongAt diag.Span
+}
+
+// next reads the next record that is not an empty line; false at the end.
+func (r *recordReader) next() bool {
+	r.values, r.places, r.wrong = r.values[:0], r.places[:0], ""
+	for r.lineEnd() > 0 {
+		r.pos += r.lineEnd()
+	}
+	if r.pos >= len(r.text) {
+		return false
+	}
+	for {
+		r.value()
+		if r.pos < len(r.text) && r.text[r.pos] == r.separator {
+			r.pos++
+			continue
+		}
+		r.pos += r.lineEnd()
+		return true
+	}
+}
+
+// lineEnd is the length of the line end at pos; 0 if there is none.
+func (r *recordReader) lineEnd() int {
+	rest := r.text[r.pos:]
+	switch {
+	case strings.HasPrefix(rest, "\n"):
+		return 1
+	case strings.HasPrefix(rest, "\r\n"):
+		return 2
+	}
+	return 0
+}
+
+// value reads one value, up to the separator or line end behind it.
+func (r *recordReader) value() {
+	start := r.pos
+	var text string
+	if start < len(r.text) && r.text[start] == '"' {
+		text = r.quoted()
+	} else {
+		r.plain()
+		text = r.text[start:r.pos]
+	}
+	r.values = append(r.values, text)
+	r.places = append(r.places, diag.Span{Start: start, End: r.pos})
+}
+
+// plain goes to the end of a value without quotes around it.
+func (r *recordReader) plain() {
+	for r.pos < len(r.text) && r.text[r.pos] != r.separator && r.lineEnd() == 0 {
+		r.pos++
+	}
+}
+
+// quoted reads a value in quotes. What follows the closing quote belongs to nothing.
+func (r *recordReader) quoted() string {
+	start := r.pos
+	r.pos++
+	doubled := false
+	for {
+		n := strings.IndexByte(r.text[r.pos:], '"')
+		if n < 0 {
+			r.pos = len(r.text)
+			r.blame("the quotes around this value are never closed", start, start+1)
+			return ""
+		}
+		r.pos += n + 1
+		if r.pos == len(r.text) || r.text[r.pos] != '"' {
+			break
+		}
+		doubled = true
+		r.pos++
+	}
+	text := r.text[start+1 : r.pos-1]
+	if doubled {
+		text = strings.ReplaceAll(text, `""`, `"`)
+	}
+	behind := r.pos
+	if r.plain(); r.pos > behind {
+		r.blame("text behind the closing quote of a value", behind, r.pos)
+	}
+	return text
+}
+
+// blame notes the first thing that is wrong with the record.
+func (r *recordReader) blame(wrong string, start, end int) {
+	if r.wrong == "" {
+		r.wrong, r.wrongAt = wrong, diag.Span{Start: start, End: end}
+	}
+}

@@ -1,0 +1,129 @@
+package document
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/batchctl/batchctl/pkg/jsontree"
+)
+
+// Workflow returns the workflow of jobs that Compact has made, by the files that
+// they come from: a dependency by name is on a job of the same file. Where two
+// jobs have the same name the later one gets a number behind it, and keeps what
+// AWS calls it in its jobDefinition and submitJob. It takes the jobs over.
+func Workflow(name string, files [][]*jsontree.Node) *jsontree.Node {
+	taken, seen := map[string]bool{}, map[string]bool{}
+	for _, job := range slices.Concat(files...) {
+		taken[nameOf(job)] = true
+	}
+	list := jsontree.NewArray(nil)
+	for _, jobs := range files {
+		renamed := map[string]string{}
+		own := map[string]bool{}
+		for _, job := range jobs {
+			before := nameOf(job)
+			if seen[before] {
+				other := free(before, taken)
+				rename(job, other)
+				if !own[before] {
+					renamed[before] = other
+				}
+			}
+			seen[before], own[before] = true, true
+			list.Append(job)
+		}
+		for _, job := range jobs {
+			waitForRenamed(job, renamed)
+		}
+	}
+	out := jsontree.NewObject(nil)
+	out.Set("name", jsontree.NewString(name, nil))
+	out.Set("jobs", list)
+	return out
+}
+
+func nameOf(job *jsontree.Node) string { return job.Get("name").Str() }
+
+// waitForRenamed gives the dependencies by name the new names.
+func waitForRenamed(job *jsontree.Node, renamed map[string]string) {
+	old := job.Get("dependsOn")
+	if old == nil || len(renamed) == 0 {
+		return
+	}
+	list := jsontree.NewArray(old)
+	for d := range old.Children() {
+		d = d.Clone()
+		if name, ok := renamed[d.Get("job").Str()]; ok {
+			d.Set("job", jsontree.NewString(name, d))
+		} else if name, ok := renamed[d.Str()]; ok {
+			d = jsontree.NewString(name, d)
+		}
+		list.Append(d)
+	}
+	job.Set("dependsOn", list)
+}
+
+// free returns a name that is not taken, and takes it.
+func free(name string, taken map[string]bool) string {
+	for i := 2; ; i++ {
+		if other := name + "-" + strconv.Itoa(i); !taken[other] {
+			taken[other] = true
+			return other
+		}
+	}
+}
+
+// rename changes the name of a compact job, and nothing in its requests.
+func rename(job *jsontree.Node, name string) {
+	before := job.Get("name")
+	job.Set("name", jsontree.NewString(name, before))
+	keep(job, "submitJob", "jobName", before)
+	if job.Get("definition") == nil {
+		keep(job, "jobDefinition", "jobDefinitionName", before)
+	}
+}
+
+// keep says a name in the fragment of a request that does not say it yet.
+func keep(job *jsontree.Node, fragment, member string, name *jsontree.Node) {
+	request := job.Get(fragment)
+	if request == nil {
+		request = jsontree.NewObject(name)
+		job.Set(fragment, request)
+	}
+	if request.Get(member) == nil {
+		request.Set(member, name.Clone())
+	}
+}
+
+// Requests are the two requests of one job; either may be nil.
+type Requests struct{ Register, Submit *jsontree.Node }
+
+// NativeEach returns copies of the requests of jobs that belong together, as
+// Native does of one. They wait for each other by their jobNames, which need not
+// be what the jobs of a workflow are called in it.
+func NativeEach(jobs []*Job) []Requests {
+	called := map[string]string{}
+	for _, job := range jobs {
+		if name := job.Submit.Get("jobName"); name != nil {
+			called[job.Name] = name.Str()
+		}
+	}
+	var out []Requests
+	for _, job := range jobs {
+		register, submit := Native(job)
+		callAgain(submit.Get("dependsOn"), called)
+		out = append(out, Requests{register, submit})
+	}
+	return out
+}
+
+// callAgain makes references to jobs of a workflow those to their jobNames.
+func callAgain(dependsOn *jsontree.Node, called map[string]string) {
+	for d := range dependsOn.Children() {
+		id := d.Get("jobId")
+		name, err := reference(id.Str())
+		if other, known := called[name]; err == nil && known {
+			d.Set("jobId", jsontree.NewString(referenceTo(other), id))
+		}
+	}
+}

@@ -1,0 +1,158 @@
+package document
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/batchctl/batchctl/pkg/jsontree"
+)
+
+// shape is a schema compiled to answer one question fast: does it take this
+// value? The validator library answers the same by allocating a tree for every
+// value, and so is asked only about documents that are wrong; a test holds that
+// the two never disagree.
+type shape struct {
+	never    bool // the schema is false
+	types    uint8
+	enum     []string
+	minimum  float64
+	minItems int
+	members  map[string]member
+	required uint64
+	others   *shape // of members without a schema of their own; nil: anything
+	items    *shape
+	ref      func() *shape
+	anyOf    []*shape
+}
+
+type member struct {
+	shape *shape
+	bit   uint64 // in required
+}
+
+// Bits of shape.types: one for each jsontree.Kind, and the whole numbers.
+const wholeNumber = 1 << 6
+
+func bit(k jsontree.Kind) uint8 { return 1 << k }
+
+// takes reports whether the schema is satisfied. It is told the truth about a
+// tree that is readable and has no two members of one name; with two of them it
+// may say no where the validator, which reads the first, says yes.
+func (s *shape) takes(n *jsontree.Node) bool {
+	if s.never || !s.fits(n) {
+		return false
+	}
+	if s.enum != nil && !(n.Kind == jsontree.String && slices.Contains(s.enum, n.Text)) {
+		return false
+	}
+	if s.ref != nil && !s.ref().takes(n) {
+		return false
+	}
+	if len(s.anyOf) > 0 && !slices.ContainsFunc(s.anyOf, func(b *shape) bool { return b.takes(n) }) {
+		return false
+	}
+	switch n.Kind {
+	case jsontree.Object:
+		return s.takesMembers(n)
+	case jsontree.Array:
+		return s.takesElements(n)
+	case jsontree.Number:
+		return !(number(n.Text) < s.minimum)
+	}
+	return true
+}
+
+// fits reports whether the value is of a type that the schema has.
+func (s *shape) fits(n *jsontree.Node) bool {
+	return s.types == 0 || s.types&bit(n.Kind) != 0 ||
+		s.types&wholeNumber != 0 && n.Kind == jsontree.Number && isWhole(n.Text)
+}
+
+func (s *shape) takesMembers(n *jsontree.Node) bool {
+	var seen uint64
+	for child := range n.Children() {
+		m, known := s.members[child.Name]
+		switch {
+		case known:
+			seen |= m.bit
+		case s.others == nil:
+			continue
+		default:
+			m.shape = s.others
+		}
+		if !m.shape.takes(child) {
+			return false
+		}
+	}
+	return seen&s.required == s.required
+}
+
+func (s *shape) takesElements(n *jsontree.Node) bool {
+	if n.Len() < s.minItems {
+		return false
+	}
+	if s.items == nil {
+		return true
+	}
+	for child := range n.Children() {
+		if !s.items.takes(child) {
+			return false
+		}
+	}
+	return true
+}
+
+// readable reports whether the validator would be given the tree as it is: no
+// number beyond the range of a float64, and no endless list.
+func readable(n *jsontree.Node) bool {
+	if n.Len() > maxChildren {
+		return false
+	}
+	if n.Kind == jsontree.Number && !isShort(n.Text) {
+		if _, err := strconv.ParseFloat(n.Text, 64); err != nil {
+			return false
+		}
+	}
+	for child := range n.Children() {
+		if !readable(child) {
+			return false
+		}
+	}
+	return true
+}
+
+// isShort reports whether a number is in range and has no exponent.
+func isShort(text string) bool { return len(text) <= 15 && !strings.ContainsAny(text, "eE") }
+
+func isWhole(text string) bool {
+	if isShort(text) && !strings.Contains(text, ".") {
+		return true
+	}
+	f := number(text)
+	return f == math.Trunc(f)
+}
+
+func number(text string) float64 {
+	f, _ := strconv.ParseFloat(text, 64) // readable has seen that it can be read
+	return f
+}
+
+// each calls f for the shape itself and those that a value must satisfy, or may.
+func (s *shape) each(f func(*shape)) {
+	f(s)
+	if s.ref != nil {
+		s.ref().each(f)
+	}
+	for _, branch := range s.anyOf {
+		branch.each(f)
+	}
+}
+
+// fitsSome reports whether a value is of one of the types that the schema names
+// anywhere; a schema that names none has no say.
+func (s *shape) fitsSome(n *jsontree.Node) (ok bool) {
+	s.each(func(alt *shape) { ok = ok || alt.types != 0 && alt.fits(n) })
+	return ok
+}

@@ -1,0 +1,110 @@
+package document
+
+import (
+	"testing"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+)
+
+// said returns the text that a node points at.
+func said(n *jsontree.Node) string {
+	if n == nil || n.Source == nil {
+		return ""
+	}
+	return n.Source.Text[n.Span.Start:n.Span.End]
+}
+
+// TestSpans holds that the requests point at what the user wrote.
+func TestSpans(t *testing.T) {
+	const text = `{"name": "train", "image": "train:1", "queue": "gpu",
+  "resources": {"vcpus": 8, "memory": "30 GiB", "sharedMemory": "8 GiB"},
+  "environment": {"DATASET": "s3://data"}, "secrets": {"KEY": "arn"},
+  "retryStrategy": 3, "timeout": "2h", "array": {"size": 4},
+  "jobDefinition": {"schedulingPriority": 7}}`
+	f := load(t, text, Options{})
+	tests := []struct {
+		request *jsontree.Node
+		path    []string
+		want    string
+	}{
+		{f.Jobs[0].Register, nil, text},
+		{f.Jobs[0].Register, []string{"jobDefinitionName"}, `"train"`},
+		{f.Jobs[0].Register, []string{"containerProperties", "image"}, `"train:1"`},
+		{f.Jobs[0].Register, []string{"containerProperties", "resourceRequirements"}, `{"vcpus": 8, "memory": "30 GiB", "sharedMemory": "8 GiB"}`},
+		{f.Jobs[0].Register, []string{"containerProperties", "resourceRequirements", "0"}, `8`},
+		{f.Jobs[0].Register, []string{"containerProperties", "resourceRequirements", "0", "type"}, `"vcpus"`},
+		{f.Jobs[0].Register, []string{"containerProperties", "resourceRequirements", "0", "value"}, `8`},
+		{f.Jobs[0].Register, []string{"containerProperties", "resourceRequirements", "1", "value"}, `"30 GiB"`},
+		{f.Jobs[0].Register, []string{"containerProperties", "linuxParameters", "sharedMemorySize"}, `"8 GiB"`},
+		{f.Jobs[0].Register, []string{"containerProperties", "environment", "0", "name"}, `"DATASET"`},
+		{f.Jobs[0].Register, []string{"containerProperties", "environment", "0", "value"}, `"s3://data"`},
+		{f.Jobs[0].Register, []string{"containerProperties", "secrets", "0", "valueFrom"}, `"arn"`},
+		{f.Jobs[0].Register, []string{"retryStrategy", "attempts"}, `3`},
+		{f.Jobs[0].Register, []string{"timeout", "attemptDurationSeconds"}, `"2h"`},
+		{f.Jobs[0].Register, []string{"schedulingPriority"}, `7`},
+		{f.Jobs[0].Submit, []string{"jobQueue"}, `"gpu"`},
+		{f.Jobs[0].Submit, []string{"jobDefinition"}, `"train"`},
+		{f.Jobs[0].Submit, []string{"arrayProperties", "size"}, `4`},
+	}
+	for _, tt := range tests {
+		if got := said(tt.request.At(tt.path...)); got != tt.want {
+			t.Errorf("%v points at %s, want %s", tt.path, got, tt.want)
+		}
+	}
+}
+
+// TestSpansOfASweep holds that the size that nobody wrote stands where the array
+// stands, and that references keep their places when they are made canonical.
+func TestSpansOfASweep(t *testing.T) {
+	f := load(t, `{"name": "train", "image": "train:1", "command": ["${{matrix.lr}}"], "array": {"matrix": {"lr": [1, 2]}}}`, Options{})
+	size := f.Jobs[0].Submit.At("arrayProperties", "size")
+	if size.Text != "2" || said(size) != `"array"` {
+		t.Errorf("size %s points at %s", size.Text, said(size))
+	}
+	command := f.Jobs[0].Register.At("containerProperties", "command", "0")
+	if command.Text != "${{ matrix.lr }}" || said(command) != `"${{matrix.lr}}"` {
+		t.Errorf("command %s points at %s", command.Text, said(command))
+	}
+	if f.Jobs[0].Array.Get("matrix") == nil {
+		t.Error("the job does not know its array")
+	}
+}
+
+// TestSpansOfDefaults holds that a member which a default and the job both say
+// points into the job, and one that only a default says into the default.
+func TestSpansOfDefaults(t *testing.T) {
+	platform := load(t, `{"defaults": {"tags": {"A": "platform", "B": "platform"}, "environment": {"X": "1"}}}`, Options{}).Platform
+	f := load(t, `{"name": "a", "image": "i", "tags": {"A": "job"}, "environment": [{"name": "Y", "value": "2"}]}`, Options{Platform: platform})
+	register := f.Jobs[0].Register
+	if got := said(register.Get("tags")); got != `{"A": "job"}` {
+		t.Errorf("tags point at %s", got)
+	}
+	if n := register.At("tags", "B"); n.Source != platform.Root.Source || said(n) != `"platform"` {
+		t.Errorf("tag B points at %s", said(n))
+	}
+	environment := register.At("containerProperties", "environment")
+	if got := said(environment.At("0", "name")); got != `"X"` {
+		t.Errorf("X points at %s", got)
+	}
+	if got := said(environment.At("1", "name")); got != `"Y"` {
+		t.Errorf("Y points at %s", got)
+	}
+}
+
+// inside reports a node whose place is outside of its source.
+func inside(n *jsontree.Node) bool {
+	if n.Source != nil && !within(n.Source, n.Span) {
+		return false
+	}
+	for child := range n.Children() {
+		if !inside(child) {
+			return false
+		}
+	}
+	return true
+}
+
+func within(src *diag.Source, s diag.Span) bool {
+	return 0 <= s.Start && s.Start <= s.End && s.End <= len(src.Text)
+}

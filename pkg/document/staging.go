@@ -1,0 +1,247 @@
+package document
+
+import (
+	"bytes"
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/stage"
+	"github.com/batchctl/batchctl/pkg/sweep"
+)
+
+// RuleInputFile holds the files and directories of this machine that inputs name.
+const RuleInputFile = "input-file"
+
+// Input is what is brought into a job's container before its program begins.
+type Input struct {
+	// Node is the member of inputs; its key, and Path, is the path in the container.
+	Node *jsontree.Node
+	Path string
+	// Source is where it comes from, as the file says: a URL, or a path of this machine.
+	Source *jsontree.Node
+	// SHA256 is what the content is held against; nil without.
+	SHA256 *jsontree.Node
+	// Local is where a source of this machine lies, from the working directory; without a
+	// Path for a URL, and for what is not there.
+	Local Found
+}
+
+// Output is what is carried away when the program has ended.
+type Output struct {
+	// Node is the member of outputs; its key, and Path, is the path in the container.
+	Node *jsontree.Node
+	Path string
+	// Destination is where it goes, as the file says: a URL, or a path of this machine.
+	Destination *jsontree.Node
+	// When is "" for after success, or "failure" or "always".
+	When string
+}
+
+// IsLocal reports whether a source or a destination is a path of this machine: it has
+// no scheme, as in s3://bucket/key.
+func IsLocal(place string) bool {
+	scheme, _, ok := strings.Cut(place, ":")
+	if !ok || len(scheme) < 2 { // C:\data
+		return true
+	}
+	return strings.ContainsFunc(scheme, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '+' && r != '-' && r != '.'
+	})
+}
+
+// stage reads what the job has brought to it and carried away, and holds that its command
+// can be started with that.
+func (l *lowering) stage(job *Job, o Options) {
+	l.places(job, o)
+	l.staged(job)
+}
+
+func (l *lowering) places(job *Job, o Options) {
+	for m := range l.job.Get("inputs").Children() {
+		in := Input{Node: m, Path: m.Name, Source: m}
+		if m.Is(jsontree.Object) {
+			in.Source, in.SHA256 = m.Get("source"), m.Get("sha256")
+		}
+		if in.Source == nil {
+			continue
+		}
+		if in.Source.Text != "" && IsLocal(in.Source.Text) {
+			l.find(&in, o)
+		}
+		job.Inputs = append(job.Inputs, in)
+	}
+	for m := range l.job.Get("outputs").Children() {
+		out := Output{Node: m, Path: m.Name, Destination: m}
+		if m.Is(jsontree.Object) {
+			out.Destination, out.When = m.Get("destination"), m.Get("when").Str()
+		}
+		if out.When == "success" {
+			out.When = ""
+		}
+		if out.Destination != nil {
+			job.Outputs = append(job.Outputs, out)
+		}
+	}
+}
+
+// find looks for a source of this machine, relative to the file that names it.
+func (l *lowering) find(in *Input, o Options) {
+	n, document := in.Source, l.job.Source
+	if strings.Contains(n.Text, referenceMark) {
+		return // said with the references
+	}
+	if o.Platform != nil && o.Platform.Defaults != nil && n.Source == o.Platform.Defaults.Source {
+		document = n.Source
+	}
+	if o.Find == nil {
+		in.Local.Path = beside(document.Name, filepath.FromSlash(n.Text))
+		return
+	}
+	found, err := o.Find(document.Name, n.Text)
+	if err != nil {
+		l.report(RuleInputFile, n, n.Span, hintOf(err), "cannot bring %s: %v", strconv.Quote(clip(n.Text)), err)
+		return
+	}
+	in.Local = found
+}
+
+// staged holds that what runs can be started by batchctl stage.
+func (l *lowering) staged(job *Job) {
+	member := l.job.Get("inputs")
+	if len(job.Inputs) == 0 {
+		member = l.job.Get("outputs")
+	}
+	if !job.IsStaged() || l.means == byFragment || l.means == byNothing || l.spoilt {
+		return // it has been said, or there is nothing to say
+	}
+	if m := l.severalContainers(job); m != nil {
+		l.report(RuleMemberConflict, member, member.Key, `write the job with "image", or with "definition" and "command"`,
+			"%s are for jobs of one container, and this one has %s", member.Name, m.Name)
+		return
+	}
+	runsLines := job.Array.Get("commands") != nil && launcherOf(job.Array) != sweep.Image
+	if commandOf(job) == nil && !runsLines && job.Register != nil {
+		l.report(RuleMissingMember, member, member.Key, `add "command": what the image runs by itself, with its arguments`,
+			"%s are moved by batchctl stage, which then runs the job's command: what the image runs by itself is not known", member.Name)
+	}
+}
+
+// IsStaged reports whether something is brought to the job or carried away.
+func (j *Job) IsStaged() bool { return len(j.Inputs)+len(j.Outputs) > 0 }
+
+// places goes through the references in inputs and outputs, which the launcher replaces
+// as it does in the variable that batchctl stage reads.
+func (r *referring) places(job *Job) {
+	var some bool
+	for _, in := range job.Inputs {
+		some = r.place(in.Node, in.Source, "input") || some
+		r.misplaced(in.SHA256, unknownHere)
+	}
+	for _, out := range job.Outputs {
+		some = r.place(out.Node, out.Destination, "output") || some
+	}
+	if some && r.sweep != nil && !slices.Contains(r.sweep.Templates, stage.Variable) {
+		r.sweep.Templates = append(r.sweep.Templates, stage.Variable)
+	}
+}
+
+// place makes the references of a place canonical, and reports whether it holds some.
+func (r *referring) place(member, n *jsontree.Node, what string) bool {
+	for _, ref := range sweep.References(member.Name) {
+		r.report(RuleMatrixReference, member, member.Key, "use one path for all children: each has a file system of its own",
+			"%s has no value in a path of the container", clip(member.Name[ref.From:ref.To]))
+	}
+	if !strings.Contains(n.Str(), referenceMark) {
+		return false
+	}
+	if IsLocal(n.Text) {
+		for _, ref := range sweep.References(n.Text) {
+			r.blame(n, ref, "put the files into S3, and write s3://bucket/... here", "%s has no value on this machine: an %s of children that differ needs a place in S3",
+				clip(n.Text[ref.From:ref.To]), what)
+		}
+		return false
+	}
+	if !r.replaced(n) {
+		return false
+	}
+	for _, ref := range sweep.References(n.Text) {
+		if value, bad := r.unfit(ref.Name); bad {
+			r.blame(n, ref, "give the axis values without quotes, backslashes and control characters",
+				"the value %s of %s cannot stand in a place", strconv.Quote(clip(value)), ref.Name)
+		}
+	}
+	return true
+}
+
+// unfit is a value of an axis or column that would end the text of a place, which stands
+// in JSON: the launcher replaces references as they are.
+func (r *referring) unfit(name string) (value string, bad bool) {
+	if r.sweep == nil {
+		return "", false
+	}
+	isUnfit := func(v string) bool {
+		return strings.ContainsFunc(v, func(c rune) bool { return c == '"' || c == '\\' || c < ' ' })
+	}
+	for _, axis := range r.sweep.Axes {
+		if i := slices.IndexFunc(axis.Values, isUnfit); axis.Name == name && i >= 0 {
+			return axis.Values[i], true
+		}
+	}
+	column := slices.Index(r.sweep.Names, name)
+	for _, row := range r.sweep.Rows {
+		if column >= 0 && isUnfit(row[column]) {
+			return row[column], true
+		}
+	}
+	return "", false
+}
+
+// The words in front of the command of a job that has inputs or outputs.
+const (
+	stageProgram = "batchctl"
+	stageCommand = "stage"
+	stageEnd     = "--"
+)
+
+// StagedCommand is what runs a command with its inputs and outputs; program is batchctl,
+// as the container finds it, "" for by its name.
+func StagedCommand(program string, command []string) []string {
+	if program == "" {
+		program = stageProgram
+	}
+	return append([]string{program, stageCommand, stageEnd}, command...)
+}
+
+// Document is what batchctl stage in the container reads; nil if the job has neither
+// inputs nor outputs. A source of this machine stands as its path, and of a destination
+// on it only Local is set: whoever submits knows their places.
+func (j *Job) Document() *stage.Document {
+	if !j.IsStaged() {
+		return nil
+	}
+	d := &stage.Document{Version: stage.Version}
+	for _, in := range j.Inputs {
+		d.Inputs = append(d.Inputs, stage.Input{From: in.Source.Text, To: in.Path, SHA256: strings.ToLower(in.SHA256.Str())})
+	}
+	for _, out := range j.Outputs {
+		o := stage.Output{From: out.Path, To: out.Destination.Text, When: out.When}
+		if IsLocal(o.To) {
+			o.To, o.Local = "", out.Destination.Text
+		}
+		d.Outputs = append(d.Outputs, o)
+	}
+	return d
+}
+
+// StageText is a document as it stands in its variable.
+func StageText(d *stage.Document) string {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(d) // strings and numbers alone: it cannot fail
+	return strings.TrimSuffix(b.String(), "\n")
+}

@@ -1,0 +1,165 @@
+package document
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/batchctl/batchctl/pkg/jsontree"
+)
+
+// Names of the rules that hold the short forms of units.
+const (
+	RuleResourceUnit = "resource-unit"
+	RuleDuration     = "duration"
+)
+
+// unitError is a value that cannot be read, and what to write in its place.
+type unitError struct{ message, hint string }
+
+func (e unitError) Error() string { return e.message }
+
+// cutSize cuts a size into its number and its unit, with or without blanks
+// between them.
+func cutSize(text string) (number, unit string, ok bool) {
+	whole := digits(text)
+	end := whole
+	if end < len(text) && text[end] == '.' {
+		fraction := digits(text[end+1:])
+		if fraction == 0 {
+			return "", "", false
+		}
+		end += 1 + fraction
+	}
+	number, unit = text[:end], strings.TrimLeft(text[end:], " ")
+	for i := range len(unit) {
+		if c := unit[i] | 0x20; c < 'a' || c > 'z' {
+			return "", "", false
+		}
+	}
+	return number, unit, number != ""
+}
+
+// digits counts those at the start of a text.
+func digits(text string) int {
+	n := 0
+	for n < len(text) && '0' <= text[n] && text[n] <= '9' {
+		n++
+	}
+	return n
+}
+
+// mebibytes reads a size: a number of MiB, or a string with a unit. AWS counts
+// memory in MiB and no smaller, so the result must be whole.
+func mebibytes(n *jsontree.Node) (int64, error) {
+	const advice = `write a number with GiB or MiB, such as "30 GiB"`
+	number, unit, ok := n.Text, "", true
+	if !n.Is(jsontree.Number) {
+		number, unit, ok = cutSize(strings.TrimSpace(n.Text))
+	}
+	if !ok {
+		return 0, unitError{fmt.Sprintf("%q is not a size", clip(n.Text)), advice}
+	}
+	factor := 1.0
+	switch unit {
+	case "", "MiB":
+	case "GiB":
+		factor = 1 << 10
+	case "TiB":
+		factor = 1 << 20
+	default:
+		hint := advice
+		if right := binaryUnit(unit); right != "" {
+			hint = fmt.Sprintf("AWS Batch counts in powers of two: write %q", number+" "+right)
+		}
+		return 0, unitError{fmt.Sprintf("unknown unit %q in %q", clip(unit), clip(n.Text)), hint}
+	}
+	f, err := strconv.ParseFloat(number, 64)
+	mib := f * factor
+	if err != nil || mib < 0 || mib > math.MaxInt32 {
+		return 0, unitError{fmt.Sprintf("%s is out of range", clip(n.Text)), advice}
+	}
+	if mib != math.Trunc(mib) {
+		return 0, unitError{fmt.Sprintf("%s is not a whole number of MiB", clip(n.Text)),
+			fmt.Sprintf("write \"%.0f MiB\"", math.Ceil(mib))}
+	}
+	return int64(mib), nil
+}
+
+// binaryUnit returns the unit that somebody means who writes GB, G or Gi.
+func binaryUnit(unit string) string {
+	switch strings.ToLower(unit) {
+	case "m", "mb", "mi", "mib":
+		return "MiB"
+	case "g", "gb", "gi", "gib":
+		return "GiB"
+	case "t", "tb", "ti", "tib":
+		return "TiB"
+	}
+	return ""
+}
+
+// count reads a number of vCPUs or GPUs and returns it as AWS wants it, in a
+// string without needless zeros.
+func count(n *jsontree.Node) (string, error) {
+	const advice = `write a number such as 4 or "0.25"`
+	f, err := strconv.ParseFloat(strings.TrimSpace(n.Text), 64)
+	if err != nil || math.IsNaN(f) {
+		return "", unitError{fmt.Sprintf("%q is not a number", clip(n.Text)), advice}
+	}
+	if f == 0 {
+		return "0", nil // not -0
+	}
+	if f < 0 || f > math.MaxInt32 {
+		return "", unitError{fmt.Sprintf("%s is out of range", clip(n.Text)), advice}
+	}
+	return strconv.FormatFloat(f, 'f', -1, 64), nil
+}
+
+// durationUnits is the units of a duration in seconds, in the order in which they stand.
+var durationUnits = [...]struct {
+	letter  byte
+	seconds int64
+}{{'d', 86400}, {'h', 3600}, {'m', 60}, {'s', 1}}
+
+// seconds reads a duration of days, hours, minutes and seconds, largest first.
+func seconds(n *jsontree.Node) (int64, error) {
+	const advice = `write a duration such as "2h", "90m", "1h30m" or "1d"`
+	text := strings.TrimSpace(n.Text)
+	rest, total := text, int64(0)
+	for _, unit := range durationUnits {
+		n := digits(rest)
+		if n == 0 || n == len(rest) || rest[n] != unit.letter {
+			continue
+		}
+		v, _ := strconv.ParseInt(rest[:n], 10, 33) // what is longer is as much as fits, and too much
+		total += v * unit.seconds
+		rest = rest[n+1:]
+	}
+	if rest != "" || text == "" {
+		e := unitError{fmt.Sprintf("%q is not a duration", clip(n.Text)), advice}
+		if _, err := strconv.ParseUint(text, 10, 31); err == nil {
+			e = unitError{fmt.Sprintf("%q has no unit", text), fmt.Sprintf("write %q for seconds, or %q for minutes", text+"s", text+"m")}
+		}
+		return 0, e
+	}
+	if total > math.MaxInt32 {
+		return 0, unitError{fmt.Sprintf("%q is too long a duration", clip(n.Text)), advice}
+	}
+	return total, nil
+}
+
+// hintOf returns what to write in place of the value that the error is about.
+func hintOf(err error) string {
+	e, _ := errors.AsType[unitError](err)
+	return e.hint
+}
+
+// lazy is a regular expression that is compiled when it is first needed.
+func lazy(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
+}

@@ -1,0 +1,179 @@
+package document
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/stage"
+)
+
+// localPlace is the first source or destination of the job that is a path of this
+// machine; nil without.
+func (j *Job) localPlace() *jsontree.Node {
+	for _, in := range j.Inputs {
+		if IsLocal(in.Source.Text) {
+			return in.Source
+		}
+	}
+	for _, out := range j.Outputs {
+		if IsLocal(out.Destination.Text) {
+			return out.Destination
+		}
+	}
+	return nil
+}
+
+// stageNative puts a job's inputs and outputs into copies of its requests, as pkg/plan
+// puts them into those that are sent.
+func stageNative(job *Job, register, submit *jsontree.Node) {
+	if !job.IsStaged() || commandOf(job) == nil {
+		return // NoNative has said it
+	}
+	box := submit.Get("containerOverrides")
+	if box.Get("command").Len() == 0 {
+		box = register.Get("containerProperties")
+	}
+	command := jsontree.NewArray(box)
+	var words []string
+	for n := range box.Get("command").Children() {
+		words = append(words, n.Str())
+	}
+	for _, word := range StagedCommand("", words) {
+		command.Append(jsontree.NewString(word, box))
+	}
+	box.Set("command", command)
+	if register != nil {
+		box = register.Get("containerProperties")
+	}
+	environment := box.Get("environment").Clone()
+	if environment == nil {
+		environment = jsontree.NewArray(box)
+	}
+	v := jsontree.NewObject(box)
+	v.Set("name", jsontree.NewString(stage.Variable, box))
+	v.Set("value", jsontree.NewString(StageText(job.Document()), box))
+	environment.Append(v)
+	box.Set("environment", environment)
+}
+
+// unstaging is inputs and outputs that were found in a request; without members where
+// there are none that lower to the same request again.
+type unstaging struct{ inputs, outputs *jsontree.Node }
+
+// unstaged finds the inputs and outputs in a container of the requests.
+func (c *compaction) unstaged(box *jsontree.Node) unstaging {
+	var u unstaging
+	command, environment := box.Get("command"), box.Get("environment")
+	if command.Len() < 4 || c.register != nil && c.submit.Get("containerOverrides").Get("command") != nil {
+		return u
+	}
+	for i, word := range StagedCommand("", nil) {
+		if command.Index(i).Str() != word {
+			return u
+		}
+	}
+	count := 0
+	for v := range environment.Children() {
+		if v.Get("name").Str() == stage.Variable {
+			count++
+		}
+	}
+	last := environment.Index(environment.Len() - 1)
+	if count != 1 || last.Len() != 2 || last.Get("name").Str() != stage.Variable {
+		return u
+	}
+	return unstagingOf(last.Get("value"))
+}
+
+// unstagingOf reads the document in a variable, if it is one that would be written again
+// as it stands.
+func unstagingOf(value *jsontree.Node) unstaging {
+	var d stage.Document
+	if json.Unmarshal([]byte(value.Str()), &d) != nil || strings.Contains(value.Str(), referenceMark) {
+		return unstaging{}
+	}
+	inputs, outputs := jsontree.NewObject(value), jsontree.NewObject(value)
+	for _, in := range d.Inputs {
+		if IsLocal(in.From) || !addPlace(inputs, in.To, "source", in.From, "sha256", in.SHA256) {
+			return unstaging{}
+		}
+	}
+	for _, out := range d.Outputs {
+		if IsLocal(out.To) || !slices.Contains([]string{"", WhenFailure, WhenAlways}, out.When) ||
+			!addPlace(outputs, out.From, "destination", out.To, "when", out.When) {
+			return unstaging{}
+		}
+	}
+	again := &lowering{job: jsontree.NewObject(value)}
+	again.job.Set("inputs", inputs.Clone())
+	again.job.Set("outputs", outputs.Clone())
+	var job Job
+	again.places(&job, Options{})
+	if !job.IsStaged() || StageText(job.Document()) != value.Str() {
+		return unstaging{}
+	}
+	var u unstaging
+	if inputs.Len() > 0 {
+		u.inputs = inputs
+	}
+	if outputs.Len() > 0 {
+		u.outputs = outputs
+	}
+	return u
+}
+
+// addPlace adds a member for a path: the place alone, or an object where there is more
+// to say; false for a path that no member can have.
+func addPlace(to *jsontree.Node, path, name, place, more, value string) bool {
+	if strings.HasPrefix(path, "$") || to.Get(path) != nil {
+		return false
+	}
+	short := jsontree.NewString(place, to)
+	if value == "" {
+		to.Set(path, short)
+		return true
+	}
+	long := jsontree.NewObject(to)
+	long.Set(name, short)
+	long.Set(more, jsontree.NewString(value, to))
+	to.Set(path, long)
+	return true
+}
+
+func (u unstaging) isEmpty() bool { return u.inputs == nil && u.outputs == nil }
+
+// command is the user's part of a command.
+func (u unstaging) command(command *jsontree.Node) *jsontree.Node {
+	if u.isEmpty() {
+		return nil
+	}
+	rest := jsontree.NewArray(command)
+	i := 0
+	for word := range command.Children() {
+		if i >= len(StagedCommand("", nil)) {
+			rest.Append(word.Clone())
+		}
+		i++
+	}
+	return rest
+}
+
+// environment takes the variables that the user gave.
+func (c *compaction) environment(list *jsontree.Node, u unstaging) {
+	if u.isEmpty() {
+		c.move("environment", list, asMapOf("value"))
+		return
+	}
+	rest := jsontree.NewArray(list)
+	for v := range list.Children() {
+		if v.Get("name").Str() != stage.Variable {
+			rest.Append(v.Clone())
+		}
+	}
+	c.taken[list] = true
+	if rest.Len() > 0 {
+		c.move("environment", rest, asMapOf("value"))
+	}
+}

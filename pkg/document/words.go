@@ -1,0 +1,451 @@
+package document
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+)
+
+// wrongType says what the value must be, with an example where the schema has
+// one, and how to write it if that is plain.
+func (c *checker) wrongType(node *jsontree.Node, steps []string) {
+	c.bad[node] = true
+	var types, phrases []string
+	schemas := c.schemasAt(steps)
+	for _, s := range schemas {
+		types = append(types, s.types()...)
+	}
+	types = unique(types)
+	for _, t := range types {
+		phrases = append(phrases, phrase(t, schemas)+suchAs(schemas, t))
+	}
+	found := node.Kind.String()
+	if node.Is(jsontree.Number) {
+		if _, whole := node.Int(); !whole && slices.Contains(types, "integer") {
+			found = node.Text
+		}
+	}
+	c.report(RuleWrongType, node.Source, node.Span, rewrite(node, types, schemas),
+		"%s must be %s, not %s", c.label(steps...), either(phrases), clip(found))
+}
+
+func phrase(typ string, schemas []raw) string {
+	switch typ {
+	case "integer":
+		return "a whole number"
+	case "boolean":
+		return "true or false"
+	case "object":
+		return "an object"
+	case "array":
+		for _, item := range elements(schemas) {
+			if slices.Equal(item.types(), []string{"string"}) {
+				return "an array of strings"
+			}
+		}
+		return "an array"
+	}
+	return "a " + typ
+}
+
+// elements returns the schemas of the elements of an array.
+func elements(schemas []raw) []raw {
+	var out []raw
+	for _, s := range schemas {
+		out = append(out, s.step(&jsontree.Node{Kind: jsontree.Array}, "")...)
+	}
+	return out
+}
+
+// suchAs returns ` such as "2h"`, or nothing if the schemas have no short example.
+func suchAs(schemas []raw, typ string) string {
+	for _, s := range schemas {
+		for _, v := range s.examples(typ) {
+			if text := short(v); text != "" && typ != "boolean" && typ != "object" {
+				return " such as " + text
+			}
+		}
+	}
+	return ""
+}
+
+// short returns the value as JSON if it fits into a message.
+func short(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil || len(text) > 40 {
+		return ""
+	}
+	return strings.ReplaceAll(string(text), `","`, `", "`)
+}
+
+func either(list []string) string { return series(list, " or ") }
+
+func and(list []string) string { return series(list, " and ") }
+
+func series(list []string, last string) string {
+	n := len(list) - 1
+	if n < 1 {
+		return strings.Join(list, "")
+	}
+	return strings.Join(list[:n], ", ") + last + list[n]
+}
+
+// rewrite offers the value in a type that is wanted, or nothing.
+func rewrite(node *jsontree.Node, types []string, schemas []raw) string {
+	wanted := func(typ string) bool { return slices.Contains(types, typ) }
+	text := clip(node.Text)
+	_, notNumber := strconv.ParseFloat(text, 64)
+	number := wanted("integer") || wanted("number")
+	switch {
+	case node.Is(jsontree.Null):
+		return "remove it"
+	case node.Is(jsontree.Number) && node.Name == "timeout":
+		return "write " + strconv.Quote(text+"s")
+	case (node.Is(jsontree.Number) || node.Is(jsontree.Bool)) && wanted("string") && !number:
+		return "write " + strconv.Quote(text)
+	case node.Is(jsontree.String) && wanted("boolean") && (text == "true" || text == "false"),
+		node.Is(jsontree.String) && number && notNumber == nil:
+		return "write " + text
+	case node.Is(jsontree.String) && wanted("array"):
+		return "write " + wordList(text)
+	case node.Is(jsontree.Object) && wanted("array"):
+		return nameList(node, schemas)
+	case node.Is(jsontree.Array) && wanted("object"):
+		return keyMap(node)
+	case wanted("object"):
+		return onlyMember(node, schemas)
+	}
+	return ""
+}
+
+// nameList writes a map in the place of AWS's list of names and values as such
+// a list, the first member of it.
+func nameList(node *jsontree.Node, schemas []raw) string {
+	for _, item := range elements(schemas) {
+		members, entry := item.members(), first(node)
+		for _, value := range [...]string{"value", "valueFrom"} {
+			if members["name"].m != nil && members[value].m != nil && entry.Is(jsontree.String) {
+				return fmt.Sprintf("write [{\"name\": %q, %q: %q}]", clip(entry.Name), value, clip(entry.Text))
+			}
+		}
+	}
+	return ""
+}
+
+// keyMap writes a list of keys and values, as CloudFormation and ECS have it for
+// tags, as the map that AWS Batch takes, the first entry of it.
+func keyMap(node *jsontree.Node) string {
+	entry := node.Index(0)
+	for _, names := range [...][2]string{{"Key", "Value"}, {"key", "value"}, {"Name", "Value"}, {"name", "value"}} {
+		if key, value := entry.Get(names[0]), entry.Get(names[1]); key.Is(jsontree.String) && value.Is(jsontree.String) {
+			return fmt.Sprintf("write {%q: %q}", clip(key.Text), clip(value.Text))
+		}
+	}
+	return ""
+}
+
+func first(node *jsontree.Node) *jsontree.Node {
+	for child := range node.Children() {
+		return child
+	}
+	return nil
+}
+
+// onlyMember writes a scalar as the object that requires nothing but it, or that an
+// example shows with nothing but such a member.
+func onlyMember(node *jsontree.Node, schemas []raw) string {
+	for _, s := range schemas {
+		var sole []string
+		if required, _ := s.m["required"].([]any); len(required) == 1 {
+			sole = append(sole, required[0].(string))
+		}
+		for _, example := range s.examples("object") {
+			if m := example.(map[string]any); len(m) == 1 {
+				sole = slices.AppendSeq(sole, maps.Keys(m))
+			}
+		}
+		for _, name := range sole {
+			if s.members()[name].takes(node) {
+				return fmt.Sprintf("write {%q: %s}", name, node.AppendJSON(nil))
+			}
+		}
+	}
+	return ""
+}
+
+// wordList writes a command line as the list it stands for. Only a shell can
+// read quotes and operators.
+func wordList(text string) string {
+	words := strings.Fields(text)
+	if strings.ContainsAny(text, "\"'`\\$|&;<>*?~#") {
+		words = []string{"sh", "-c", text}
+	}
+	for i, w := range words {
+		words[i] = strconv.Quote(w)
+	}
+	return "[" + strings.Join(words, ", ") + "]"
+}
+
+func (c *checker) unknownMembers(node *jsontree.Node, schema raw, steps []string) {
+	members := schema.members()
+	taken := map[string]bool{}
+	for child := range node.Children() {
+		if _, known := members[child.Name]; known {
+			continue
+		}
+		c.bad[child] = true
+		hint, name := c.instead(child, members, steps)
+		if name != "" && (taken[name] || node.Get(name) != nil) {
+			hint, name = "did you mean "+strconv.Quote(name)+"? It is there already", ""
+		}
+		c.report(RuleUnknownMember, child.Source, child.Key, hint, "unknown member %s", strconv.Quote(clip(child.Name)))
+		if name != "" {
+			taken[name] = true
+			c.diags[len(c.diags)-1].Fix = renamed(child, name)
+		}
+	}
+}
+
+// renamed is the fix that writes another name for a member and leaves the quotes,
+// or their absence, as they are.
+func renamed(n *jsontree.Node, name string) *diag.Fix {
+	span := n.Key
+	if span.Start == span.End {
+		return nil
+	}
+	if quote := n.Source.Text[span.Start]; span.End-span.Start > 1 && quote == n.Source.Text[span.End-1] && (quote == '"' || quote == '\'') {
+		span = diag.Span{Start: span.Start + 1, End: span.End - 1}
+	}
+	return &diag.Fix{Message: "write " + strconv.Quote(name), Edits: []diag.Edit{{Span: span, Text: name}}}
+}
+
+// missingMembers names all members that an object lacks. One that stands there
+// under a wrong spelling has been named already.
+func (c *checker) missingMembers(node *jsontree.Node, schema raw, steps []string) {
+	members := map[string]raw{}
+	for _, s := range c.schemasAt(steps) {
+		for name, m := range s.members() {
+			members[name] = m
+		}
+	}
+	misspelt := map[string]bool{}
+	for child := range node.Children() {
+		if _, known := members[child.Name]; !known {
+			misspelt[c.spelling(child.Name, members)] = true
+		}
+	}
+	var missing []string
+	hint := ""
+	required, _ := schema.m["required"].([]any)
+	for _, v := range required {
+		name := v.(string)
+		if node.Get(name) != nil || misspelt[name] {
+			continue
+		}
+		missing = append(missing, strconv.Quote(name))
+		if list, _ := members[name].m["examples"].([]any); len(list) > 0 && short(list[0]) != "" {
+			hint = "add " + strconv.Quote(name) + ": " + short(list[0])
+		}
+	}
+	if len(missing) == 0 {
+		return
+	}
+	noun := "member"
+	if len(missing) > 1 {
+		noun, hint = "members", ""
+	}
+	if len(missing) == 1 && missing[0] == `"name"` && !c.native && (members["image"].m != nil || members["jobs"].m != nil) {
+		what := "job"
+		if members["jobs"].m != nil {
+			what = "workflow"
+		}
+		c.report(RuleMissingMember, node.Source, brace(node), hint, "a %s needs a name", what)
+		return
+	}
+	c.report(RuleMissingMember, node.Source, brace(node), hint, "missing %s %s", noun, and(missing))
+}
+
+// brace is the place of what an object lacks.
+func brace(n *jsontree.Node) diag.Span { return Opening(n) }
+
+// instead says what to do about an unknown member, and returns the name to write
+// in its place if nothing else is wrong with it: the right case, the word of this
+// form of the document, or the near word.
+func (c *checker) instead(n *jsontree.Node, members map[string]raw, steps []string) (hint, name string) {
+	if c.searches--; c.searches < 0 {
+		return "", ""
+	}
+	word := n.Name
+	if name := caseOf(word, members); name != "" {
+		return "write " + strconv.Quote(name) + ": case matters", name
+	}
+	if _, both := members["jobName"]; both && word == "name" && members["job"].m != nil {
+		return `write "job" for a job of this workflow, or "jobName" for one that was submitted before`, ""
+	}
+	if word == "waivers" && c.native {
+		return NoWaivers, ""
+	}
+	if own, known := members[ownWord(word)]; known {
+		if !own.takes(n) {
+			return "write " + strconv.Quote(ownWord(word)), ""
+		}
+		return "write " + strconv.Quote(ownWord(word)), ownWord(word)
+	}
+	if name := awsWord(word, members); name != "" {
+		if !members[name].takes(n) {
+			return "write " + strconv.Quote(name), ""
+		}
+		return "write " + strconv.Quote(name), name
+	}
+	for _, name := range names(members) {
+		below := members[name].members()
+		if _, known := below[word]; known && word != "$comment" {
+			return "it belongs in " + strconv.Quote(name), ""
+		}
+		if own := ownWord(word); own != "" {
+			if _, known := below[own]; known {
+				return fmt.Sprintf("write %q in %q", own, name), ""
+			}
+		}
+		if kind := requirement(word); kind != "" && c.native && below["resourceRequirements"].m != nil {
+			return fmt.Sprintf(`write { "type": %q, "value": ... } in "%s.resourceRequirements"`, kind, name), ""
+		}
+	}
+	if kind := requirement(word); kind != "" && members["resourceRequirements"].m != nil {
+		return fmt.Sprintf(`write { "type": %q, "value": ... } in "resourceRequirements"`, kind), ""
+	}
+	if outer := c.outer(word, steps); outer != "" {
+		return outer, ""
+	}
+	if near := diag.Near(word, maps.Keys(members)); near != "" {
+		return "write " + strconv.Quote(near), near
+	}
+	if members["jobQueue"].m != nil || members["resourceRequirements"].m != nil {
+		definition, _ := rawOf(KindJobDefinition.location())
+		outer := definition.members()
+		if outer[word].m != nil || outer["containerProperties"].members()[word].m != nil {
+			return "it belongs in the job definition", ""
+		}
+	}
+	return "", ""
+}
+
+// requirement returns the type of resource that a word stands for; "" for none.
+func requirement(word string) string {
+	switch word {
+	case "cpu", "cpus", "vcpu", "vCPU", "vcpus":
+		return "VCPU"
+	case "gpu", "gpus":
+		return "GPU"
+	case "ram", "mem", "memory", "memoryMiB":
+		return "MEMORY"
+	}
+	return ""
+}
+
+// spelling returns the known member that an unknown one stands for, or "".
+func (c *checker) spelling(word string, members map[string]raw) string {
+	if c.searches--; c.searches < 0 {
+		return ""
+	}
+	if _, known := members[word]; known {
+		return word
+	}
+	if name := caseOf(word, members); name != "" {
+		return name
+	}
+	if name := ownWord(word); name != "" {
+		return name
+	}
+	if name := awsWord(word, members); name != "" {
+		return name
+	}
+	return diag.Near(word, maps.Keys(members))
+}
+
+func caseOf(word string, members map[string]raw) string {
+	for name := range members {
+		if strings.EqualFold(name, word) {
+			return name
+		}
+	}
+	return ""
+}
+
+// Meant reports whether an object of a job file has a member that stands for one that
+// it lacks: a misspelling, or the word of another tool. It is reported as unknown, and
+// the one that it stands for is not missing as well.
+func Meant(n *jsontree.Node, member string) bool {
+	if n.Get(member) != nil {
+		return false
+	}
+	for child := range n.Children() {
+		if ownWord(child.Name) == member || diag.Near(child.Name, func(yield func(string) bool) { yield(member) }) == member {
+			return true
+		}
+	}
+	return false
+}
+
+// outer looks for the member in the object around the one that steps lead to.
+func (c *checker) outer(word string, steps []string) string {
+	for i := len(steps) - 1; i >= 0; i-- {
+		if !c.root.At(steps[:i]...).Is(jsontree.Object) {
+			continue
+		}
+		for _, s := range c.schemasAt(steps[:i]) {
+			if _, ok := s.members()[word]; ok {
+				return "it belongs one level up, beside " + strconv.Quote(steps[i])
+			}
+		}
+		return ""
+	}
+	return ""
+}
+
+// awsWord returns the member of a native request that the compact form calls
+// by this word.
+func awsWord(word string, members map[string]raw) string {
+	for _, name := range names(members) {
+		if word != "" && ownWord(name) == word {
+			return name
+		}
+	}
+	return ""
+}
+
+// ownWord returns the compact form's word for what AWS, or a container tool,
+// calls otherwise.
+func ownWord(word string) string {
+	switch word {
+	case "jobName", "jobDefinitionName":
+		return "name"
+	case "jobQueue":
+		return "queue"
+	case "arrayProperties":
+		return "array"
+	case "resourceRequirements":
+		return "resources"
+	case "env":
+		return "environment"
+	case "cpu", "cpus", "vCPU", "vcpu":
+		return "vcpus"
+	case "gpu":
+		return "gpus"
+	case "ram", "mem", "memoryMiB":
+		return "memory"
+	case "shm", "shmSize", "sharedMemorySize":
+		return "sharedMemory"
+	case "retry", "retries", "maxAttempts", "max_attempts":
+		return "retryStrategy"
+	case "args", "cmd", "entrypoint":
+		return "command"
+	}
+	return ""
+}
