@@ -6,7 +6,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
-	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/client/once"
 )
 
 // asked is what the ledger adds to jobs at a service: the jobs that they wait for in the
@@ -22,7 +22,7 @@ type asked struct {
 
 // step is a job as it was asked for.
 type step struct {
-	client.RunJob
+	once.RunJob
 	// key is the job's id, or a text that only this step has.
 	key string
 	// after are the keys of the jobs that it waits for.
@@ -50,7 +50,7 @@ func (s step) note() string {
 }
 
 // asked reads what the ledger knows about the jobs that are shown.
-func (t *target) asked(jobs []client.Recalled) (asked, error) {
+func (t *target) asked(jobs []once.Recalled) (asked, error) {
 	var shown []string
 	for _, job := range jobs {
 		shown = append(shown, aws.ToString(job.JobId))
@@ -85,7 +85,7 @@ func (t *target) asked(jobs []client.Recalled) (asked, error) {
 }
 
 // isWhole reports whether the ids are those of all submitted jobs of the run, and no others.
-func isWhole(r client.Run, ids []string) bool {
+func isWhole(r once.Run, ids []string) bool {
 	shown := map[string]bool{}
 	for _, id := range ids {
 		shown[id] = true
@@ -102,15 +102,15 @@ func isWhole(r client.Run, ids []string) bool {
 // conditions is asked without a name and without other steps, for a view of jobs that are
 // still being submitted. A ledger that cannot be read is reported by other calls.
 func (t *target) conditions(ids []string) asked {
-	var jobs []client.Recalled
+	var jobs []once.Recalled
 	for _, id := range ids {
-		jobs = append(jobs, client.Recalled{JobDetail: types.JobDetail{JobId: &id}})
+		jobs = append(jobs, once.Recalled{JobDetail: types.JobDetail{JobId: &id}})
 	}
 	a, _ := t.asked(jobs)
 	return asked{steps: a.steps}
 }
 
-func stepOf(r client.Run, at int) step {
+func stepOf(r once.Run, at int) step {
 	s := step{RunJob: r.Jobs[at], key: keyOf(r, at)}
 	for _, e := range s.After {
 		switch {
@@ -123,7 +123,7 @@ func stepOf(r client.Run, at int) step {
 	return s
 }
 
-func keyOf(r client.Run, at int) string {
+func keyOf(r once.Run, at int) string {
 	if id := r.Jobs[at].ID; id != "" {
 		return id
 	}

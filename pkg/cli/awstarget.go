@@ -20,6 +20,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/rpc"
 )
@@ -70,7 +71,7 @@ func (p *program) openAWS(ctx context.Context, t *target, entry document.Target,
 		again, err := p.awsConfig(ctx, entry)
 		return again.Credentials, err
 	})
-	t.config, t.Client = cfg, client.New(cfg)
+	t.config, t.Client = cfg, once.New(cfg)
 	if why == toRead {
 		t.label = awsLabel("", cfg)
 		return nil

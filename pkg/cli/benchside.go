@@ -18,6 +18,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/bench"
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/explain"
 	"github.com/batchctl/batchctl/pkg/plan"
@@ -40,7 +41,7 @@ type benchPart struct {
 	made     *plan.Plan
 	// jobs are those of the last submission; before the first one, those of an earlier
 	// process that are to be gone on with.
-	jobs []client.Submitted
+	jobs []once.Submitted
 	// absent says why it cannot be measured; "" while it can.
 	absent string
 	// ran is how long its jobs ran, by the service's clock.
@@ -175,7 +176,7 @@ func (b *benchmark) alone(ctx context.Context, part *benchPart) error {
 		return err
 	}
 	sending := &sending{b.program, b.t, part.made}
-	jobs, _, err := sending.following(ctx, func(some []client.Submitted) (int, error) {
+	jobs, _, err := sending.following(ctx, func(some []once.Submitted) (int, error) {
 		part.jobs = append(part.jobs, some...)
 		if err := b.tellSubmitted(part); err != nil {
 			return 0, err
@@ -198,7 +199,7 @@ func (b *benchmark) alone(ctx context.Context, part *benchPart) error {
 
 // together submits the jobs of parts that have not been, and follows all of them.
 func (b *benchmark) together(ctx context.Context, parts []*benchPart) error {
-	var all []client.Submitted
+	var all []once.Submitted
 	for _, part := range parts {
 		if len(part.jobs) == 0 {
 			if err := b.tellSubmitting(part); err != nil {
@@ -247,12 +248,12 @@ func (b *benchmark) verdict() error {
 
 // follow watches jobs to their end. Their logs are data here, and no story. A part whose job
 // does not start in time has no time, and neither have the other parts of its side.
-func (b *benchmark) follow(ctx context.Context, parts []*benchPart, jobs []client.Submitted) (int, error) {
+func (b *benchmark) follow(ctx context.Context, parts []*benchPart, jobs []once.Submitted) (int, error) {
 	f := b.newFollower(b.t, jobs, nil)
 	f.untilStuck = b.t.isLocal()
-	stop := f.losePatience(ctx, b.o.startLimit, func(job client.Submitted, why string) {
+	stop := f.losePatience(ctx, b.o.startLimit, func(job once.Submitted, why string) {
 		for _, part := range parts {
-			if !slices.ContainsFunc(part.jobs, func(j client.Submitted) bool { return j.ID == job.ID }) {
+			if !slices.ContainsFunc(part.jobs, func(j once.Submitted) bool { return j.ID == job.ID }) {
 				continue
 			}
 			b.gaveUp = true

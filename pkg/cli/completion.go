@@ -8,7 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/batch"
-	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/diag"
 )
 
@@ -86,7 +86,7 @@ func (p *program) completeJobs(command *cli.Command) {
 		if err != nil {
 			return
 		}
-		entries, err := (&client.Ledger{Dir: dir}).Entries()
+		entries, err := (&once.Ledger{Dir: dir}).Entries()
 		if err != nil && len(entries) == 0 {
 			return
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/cost"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/plan"
@@ -209,7 +210,7 @@ func (p *program) runsOf(t *target) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	first, count := map[string]client.Entry{}, map[string]int{}
+	first, count := map[string]once.Entry{}, map[string]int{}
 	for _, e := range entries {
 		if count[e.Run]++; count[e.Run] == 1 {
 			first[e.Run] = e

@@ -9,14 +9,14 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/diag"
 )
 
 // ledgerIn is the ledger of a state directory. It reports damaged lines, once a file.
-func (p *program) ledgerIn(dir string) *client.Ledger {
+func (p *program) ledgerIn(dir string) *once.Ledger {
 	told := map[string]bool{}
-	return &client.Ledger{Dir: dir, Damaged: func(d *client.DamageError) {
+	return &once.Ledger{Dir: dir, Damaged: func(d *once.DamageError) {
 		if !told[d.Path] {
 			told[d.Path] = true
 			fmt.Fprintf(p.Err, "note: %s\n", diag.Printable(d.Error()))
@@ -53,7 +53,7 @@ func (p *program) checkDue(c *cli.Context, t *target) {
 			continue
 		}
 		err := there.CheckDuplicates(c.Context, r.Name)
-		_, locked := errors.AsType[*client.LockedError](err)
+		_, locked := errors.AsType[*once.LockedError](err)
 		if err == nil || locked || errors.Is(err, fs.ErrNotExist) {
 			continue // it is done, or another process does it
 		}
@@ -63,7 +63,7 @@ func (p *program) checkDue(c *cli.Context, t *target) {
 
 // recheck ends duplicates of jobs that earlier commands submitted and that turned up since. It
 // returns the client that it used; nil if it had nothing to check.
-func (p *program) recheck(c *cli.Context, t *target) *client.Client {
+func (p *program) recheck(c *cli.Context, t *target) *once.Client {
 	if !t.Replayable {
 		return nil
 	}
@@ -72,7 +72,7 @@ func (p *program) recheck(c *cli.Context, t *target) *client.Client {
 	}
 	there := p.changing(c, t)
 	err := there.RecheckDuplicates(c.Context)
-	if twice, ok := errors.AsType[*client.TwiceError](err); ok {
+	if twice, ok := errors.AsType[*once.TwiceError](err); ok {
 		p.explain(asFailure(t.submitFailure(c.Context, twice)))
 	} else if err != nil {
 		fmt.Fprintf(p.Err, "note: check earlier jobs for duplicates: %s; the next command checks them again\n", diag.Printable(p.redacted(err.Error())))
@@ -82,14 +82,14 @@ func (p *program) recheck(c *cli.Context, t *target) *client.Client {
 
 // changing is a client for the target that may change it: its ledger knows the account, for
 // which a command that only reads has not asked.
-func (p *program) changing(c *cli.Context, t *target) *client.Client {
+func (p *program) changing(c *cli.Context, t *target) *once.Client {
 	ledger := p.ledgerIn(t.ledger.Dir)
 	account, err := accountsIn(ledger.Dir).of(c.Context, t.config, accountOf)
 	if err != nil {
 		account = ""
 	}
 	ledger.Target = awsLabel(cmp.Or(account, "(account not known)"), t.config)
-	there := client.New(t.config)
+	there := once.New(t.config)
 	there.Ledger, there.Replayable = ledger, t.Replayable
 	p.submitsWith(c, there)
 	return there

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/batchctl/batchctl/pkg/cli"
-	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/client/once"
 )
 
 // lookout is a user of a remote, which can lose an answer.
@@ -163,7 +163,7 @@ func TestDueCheck(t *testing.T) {
 			if !slices.Contains(l.remote.stopped, id) || !strings.Contains(string(told), "ended its duplicate 99999999") {
 				t.Errorf("stopped %v\n%s", l.remote.stopped, told)
 			}
-			if open, err := (&client.Ledger{Dir: l.state()}).OpenRuns(); len(open) > 0 || err != nil {
+			if open, err := (&once.Ledger{Dir: l.state()}).OpenRuns(); len(open) > 0 || err != nil {
 				t.Errorf("open runs %+v, %v", open, err)
 			}
 		})

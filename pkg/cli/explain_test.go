@@ -16,7 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/batch"
-	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/explain"
 	"github.com/batchctl/batchctl/pkg/local"
 )
@@ -36,7 +36,7 @@ func TestExplainWait(t *testing.T) {
 		start := time.Now()
 		var errs bytes.Buffer
 		p := &program{Streams: Streams{Err: &errs}}
-		at := &target{name: "aws", ledger: &client.Ledger{Dir: t.TempDir()}}
+		at := &target{name: "aws", ledger: &once.Ledger{Dir: t.TempDir()}}
 		gather := func() (*explain.Bundle, error) {
 			b := stuckSince(start)
 			at.remember(*b.Subject.Job.JobId, b)
@@ -78,7 +78,7 @@ func TestExplainWait(t *testing.T) {
 // TestLooks: they are forgotten when the job has ended, and damage does not matter.
 func TestLooks(t *testing.T) {
 	root := t.TempDir() // others may have an x.json of their own in the folder for temporary files
-	at := &target{name: "aws", ledger: &client.Ledger{Dir: filepath.Join(root, "state", "aws")}}
+	at := &target{name: "aws", ledger: &once.Ledger{Dir: filepath.Join(root, "state", "aws")}}
 	path := filepath.Join(at.ledger.Dir, "looks", "a_1.json")
 	at.remember("a:1", stuckSince(time.Now()))
 	if _, err := os.Stat(path); err != nil {
@@ -123,7 +123,7 @@ func TestWhy(t *testing.T) {
 		}
 		defer engine.Close(context.Background())
 		cfg := engine.Config(dir)
-		at := &target{name: localTarget, label: localTarget, config: cfg, Client: client.New(cfg), ledger: &client.Ledger{Dir: dir}}
+		at := &target{name: localTarget, label: localTarget, config: cfg, Client: once.New(cfg), ledger: &once.Ledger{Dir: dir}}
 		b := awsbatch.NewFromConfig(cfg)
 		_, err = b.RegisterJobDefinition(t.Context(), &awsbatch.RegisterJobDefinitionInput{JobDefinitionName: aws.String("d"), Type: types.JobDefinitionTypeContainer,
 			ContainerProperties: &types.ContainerProperties{Image: aws.String("x"), Command: []string{"x"}, ResourceRequirements: []types.ResourceRequirement{
@@ -144,7 +144,7 @@ func TestWhy(t *testing.T) {
 		p := &program{Streams: Streams{Out: &errs, Err: &errs}}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		f := p.newFollower(at, []client.Submitted{{ID: last, Name: "j"}}, nil)
+		f := p.newFollower(at, []once.Submitted{{ID: last, Name: "j"}}, nil)
 		if _, err := f.run(ctx); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%v", err)
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/explain"
 )
@@ -22,14 +23,14 @@ import (
 type follower struct {
 	*story
 	target *target
-	jobs   []client.Submitted
+	jobs   []once.Submitted
 	// asked is what the jobs wait for in the client.
 	asked asked
 	// untilStuck ends the watch when a job waits for what this machine will
 	// never have.
 	untilStuck bool
 
-	names map[string]client.Submitted // by id
+	names map[string]once.Submitted // by id
 	// labels are what the lines of each job's log begin with.
 	labels map[string]string
 	last   map[string]types.JobDetail
@@ -43,10 +44,10 @@ type follower struct {
 	shown    map[string]chan struct{} // jobs whose log is followed; closed at its end
 }
 
-func (p *program) newFollower(t *target, jobs []client.Submitted, log io.Writer) *follower {
+func (p *program) newFollower(t *target, jobs []once.Submitted, log io.Writer) *follower {
 	f := &follower{
 		story: p.newStory(log), target: t, jobs: jobs, began: time.Now(),
-		names: map[string]client.Submitted{}, labels: labels(jobs), last: map[string]types.JobDetail{},
+		names: map[string]once.Submitted{}, labels: labels(jobs), last: map[string]types.JobDetail{},
 		since: map[string]time.Time{}, starting: map[string]time.Time{}, starts: map[string]time.Duration{}, shown: map[string]chan struct{}{},
 	}
 	for _, j := range jobs {
@@ -59,7 +60,7 @@ func (p *program) newFollower(t *target, jobs []client.Submitted, log io.Writer)
 
 // errStuck ends a watch because a job can never be placed.
 type errStuck struct {
-	job client.Submitted
+	job once.Submitted
 	why string
 }
 

@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/urfave/cli/v2"
+
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/diag"
-	"github.com/urfave/cli/v2"
 )
 
 // keptRevisions is how many revisions of a definition gc leaves when nothing else

@@ -10,7 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/batch"
-	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/graph"
 	"github.com/batchctl/batchctl/pkg/plan"
@@ -205,7 +205,7 @@ func gpusOf(j *plan.Job) string {
 
 // submittedGraph draws submitted jobs and what they wait for: at AWS Batch, or in the client
 // before they were submitted.
-func submittedGraph(jobs []client.Recalled, asked asked) *graph.Graph {
+func submittedGraph(jobs []once.Recalled, asked asked) *graph.Graph {
 	g := &graph.Graph{Name: diag.Printable(asked.title)}
 	at := map[string]int{}
 	for i, job := range jobs {
@@ -247,7 +247,7 @@ func submittedGraph(jobs []client.Recalled, asked asked) *graph.Graph {
 	return g
 }
 
-func submittedNode(job client.Recalled) graph.Node {
+func submittedNode(job once.Recalled) graph.Node {
 	n := graph.Node{Name: diag.Printable(aws.ToString(job.JobName)), Queue: diag.Printable(batch.Name(aws.ToString(job.JobQueue))), Status: string(job.Status)}
 	if size := batch.ArraySize(job.JobDetail); size > 0 {
 		n.Kind = graph.Array

@@ -129,7 +129,7 @@ func (p *program) openInfra(c *cli.Context, why need) (*infraCall, error) {
 // whom to ask.
 func (p *program) stacks(t *target, all []infra.Template, prefix string) *infra.Stacks {
 	return &infra.Stacks{
-		Cloud: rpc.New(t.config), Batch: t.Client, Templates: all, Prefix: prefix, Upload: t.upload,
+		Cloud: rpc.New(t.config), Batch: t.Client.Client, Templates: all, Prefix: prefix, Upload: t.upload,
 		Tell:     func(format string, args ...any) { fmt.Fprintln(p.Err, diag.Printable(fmt.Sprintf(format, args...))) },
 		Progress: p.stackEvent,
 	}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/check"
-	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
@@ -150,7 +150,7 @@ func (in *input) useRemembered(c *cli.Context) error {
 	if err != nil {
 		return nil // the command reports it where it needs the directory
 	}
-	for _, path := range (&client.Ledger{Dir: dir}).PlatformsOf(name) {
+	for _, path := range (&once.Ledger{Dir: dir}).PlatformsOf(name) {
 		there := &input{types: in.types, placesNothing: in.placesNothing}
 		if there.usePlatform(relative(path)) != nil || there.platform == nil {
 			continue

@@ -20,6 +20,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/local"
@@ -40,9 +41,9 @@ type jobCall struct {
 	*target
 	format   string // text or json
 	platform *document.Platform
-	jobs     []client.Submitted
+	jobs     []once.Submitted
 	// known is what was known of the jobs when the command began.
-	known []client.Recalled
+	known []once.Recalled
 }
 
 // openFor opens the target for a command that names jobs and no files.
@@ -122,7 +123,7 @@ func (t *target) release(ctx context.Context, jobs []types.JobDetail) {
 	}
 }
 
-func details(jobs []client.Recalled) []types.JobDetail {
+func details(jobs []once.Recalled) []types.JobDetail {
 	all := make([]types.JobDetail, len(jobs))
 	for i, j := range jobs {
 		all[i] = j.JobDetail
@@ -132,7 +133,7 @@ func details(jobs []client.Recalled) []types.JobDetail {
 
 // resolve turns the words of the command line into job ids. Without words it
 // takes the last submission.
-func (p *program) resolve(c *cli.Context, t *target, platform *document.Platform) ([]client.Submitted, error) {
+func (p *program) resolve(c *cli.Context, t *target, platform *document.Platform) ([]once.Submitted, error) {
 	words, submission := c.Args().Slice(), c.String("submission")
 	switch {
 	case submission != "" && len(words) > 0:
@@ -143,14 +144,14 @@ func (p *program) resolve(c *cli.Context, t *target, platform *document.Platform
 		return p.lastSubmission(c, t)
 	}
 	queues := t.queueNames(platform)
-	var jobs []client.Submitted
+	var jobs []once.Submitted
 	for _, word := range words {
 		id, err := t.resolveFor(c, word, queues)
 		if err != nil {
 			return nil, err
 		}
-		if !slices.ContainsFunc(jobs, func(j client.Submitted) bool { return j.ID == id }) {
-			jobs = append(jobs, client.Submitted{ID: id, Name: word})
+		if !slices.ContainsFunc(jobs, func(j once.Submitted) bool { return j.ID == id }) {
+			jobs = append(jobs, once.Submitted{ID: id, Name: word})
 		}
 	}
 	return jobs, nil
@@ -240,7 +241,7 @@ func (p *program) status(c *cli.Context) error {
 
 // printJobTree prints jobs as a tree of their dependencies, below the name of their workflow.
 // whys says why some jobs wait.
-func (p *program) printJobTree(t *target, jobs []client.Recalled, asked asked, whys map[string]string, now time.Time) error {
+func (p *program) printJobTree(t *target, jobs []once.Recalled, asked asked, whys map[string]string, now time.Time) error {
 	forgotten := map[string]bool{}
 	for _, job := range jobs {
 		forgotten[aws.ToString(job.JobId)] = job.Forgotten
@@ -272,7 +273,7 @@ func (t *target) service() string {
 // fromLedger says how a job ended that only the ledger remembers. service is the target's.
 func fromLedger(job types.JobDetail, service string, now time.Time) string {
 	source := "from the ledger; " + service + " no longer has it"
-	if job.Status == client.StatusExpired {
+	if job.Status == once.StatusExpired {
 		return fmt.Sprintf("submitted %s; how it ended was never seen (%s)", longAgo(job.CreatedAt, now), source)
 	}
 	how := joinClauses(string(job.Status), outcome(job))
@@ -294,7 +295,7 @@ func longAgo(millis *int64, now time.Time) string {
 func lasted(job types.JobDetail, now time.Time) string {
 	started := aws.ToInt64(job.StartedAt) > 0
 	switch over := batch.HasEnded(job.Status); {
-	case aws.ToInt64(job.CreatedAt) == 0 || job.Status == client.StatusExpired || job.Status == local.StatusUnknown:
+	case aws.ToInt64(job.CreatedAt) == 0 || job.Status == once.StatusExpired || job.Status == local.StatusUnknown:
 		return ""
 	case batch.ArraySize(job) > 0 && over: // an array itself never starts
 		return "took " + took(job.CreatedAt, job.StoppedAt, now)
@@ -312,7 +313,7 @@ func lasted(job types.JobDetail, now time.Time) string {
 }
 
 // writeJobs prints jobs under their AWS names, and what batchctl adds under its own.
-func (p *program) writeJobs(jobs []client.Recalled, now time.Time) error {
+func (p *program) writeJobs(jobs []once.Recalled, now time.Time) error {
 	all := []json.RawMessage{}
 	for _, job := range jobs {
 		shape, err := wire.Marshal(job.JobDetail)
@@ -351,10 +352,10 @@ type addedRow struct {
 	Forgotten bool `json:"forgotten,omitempty"`
 }
 
-func addedOf(job client.Recalled, now time.Time) addedRow {
+func addedOf(job once.Recalled, now time.Time) addedRow {
 	row := addedRow{ShortID: batch.ShortID(aws.ToString(job.JobId)), Forgotten: job.Forgotten}
 	switch {
-	case job.Status == client.StatusExpired || job.Status == local.StatusUnknown:
+	case job.Status == once.StatusExpired || job.Status == local.StatusUnknown:
 	case batch.ArraySize(job.JobDetail) > 0:
 		row.TookMs = span64(job.CreatedAt, job.StoppedAt, now)
 	default:
@@ -377,7 +378,7 @@ func span64(from, to *int64, now time.Time) *int64 {
 }
 
 // jobText is the full view of one job.
-func (p *program) jobText(t *target, job client.Recalled, now time.Time) string {
+func (p *program) jobText(t *target, job once.Recalled, now time.Time) string {
 	d := job.JobDetail
 	var b strings.Builder
 	field := func(name, value string) {
@@ -398,7 +399,7 @@ func (p *program) jobText(t *target, job client.Recalled, now time.Time) string 
 	field("queue", batch.Name(aws.ToString(d.JobQueue))+" on "+t.label)
 	field("definition", batch.Name(aws.ToString(d.JobDefinition)))
 	field("created", ago(d.CreatedAt, now))
-	if d.Status != client.StatusExpired && d.Status != local.StatusUnknown {
+	if d.Status != once.StatusExpired && d.Status != local.StatusUnknown {
 		field("waited", took(d.CreatedAt, cmp.Or(d.StartedAt, d.StoppedAt), now))
 		field("ran", took(d.StartedAt, d.StoppedAt, now))
 	}
@@ -583,7 +584,7 @@ func (t *target) place(c *cli.Context, platform *document.Platform, f client.Fil
 		if err != nil {
 			return f, err
 		}
-		if batch.ArraySize(known[0].JobDetail) == 0 && known[0].Status != client.StatusExpired {
+		if batch.ArraySize(known[0].JobDetail) == 0 && known[0].Status != once.StatusExpired {
 			return f, fail(ExitNotDone, "list the children of %s: it is not an array", array).try("show the job: batchctl status %s%s", array, t.flags)
 		}
 		f.ArrayOf = id

@@ -26,6 +26,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/cli"
 	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/testtool"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
@@ -239,7 +240,7 @@ func (d *doomed) judge() {
 			d.t.Errorf("killed at %s: job %s was accepted %d times", d.killedAt, name, names[name])
 		}
 	}
-	ledger := &client.Ledger{Dir: d.state()}
+	ledger := &once.Ledger{Dir: d.state()}
 	entries, err := ledger.Entries()
 	if err != nil || len(entries) != 5 {
 		d.t.Errorf("killed at %s: the ledger has %+v, %v", d.killedAt, entries, err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/client/once"
 )
 
 // partOf is the index in a job's id, of a child (:3) or a node (#0); "" for a whole job.
@@ -31,7 +32,7 @@ func nameOf(job types.JobDetail) string {
 
 // labels tell the lines of several jobs apart, by job id: each begins with the job's name,
 // with the index of a child or node, or with the short id where two jobs have one name.
-func labels(jobs []client.Submitted) map[string]string {
+func labels(jobs []once.Submitted) map[string]string {
 	first := map[string]string{} // the job of each name, without an index
 	shared := map[string]bool{}
 	for _, j := range jobs {

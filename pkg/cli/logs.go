@@ -17,6 +17,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/diag"
 )
 
@@ -171,7 +172,7 @@ func (l *logCall) wanted(c *cli.Context) (ids []string, err error) {
 
 // ofArray are the children of an array that are asked for. Their ids are known
 // without a call, but for those that FAILED.
-func (l *logCall) ofArray(ctx context.Context, job client.Recalled, onlyFailed bool) (ids []string, err error) {
+func (l *logCall) ofArray(ctx context.Context, job once.Recalled, onlyFailed bool) (ids []string, err error) {
 	id := aws.ToString(job.JobId)
 	if onlyFailed {
 		ids, err = l.FailedChildren(ctx, id)
@@ -360,14 +361,14 @@ func (p *program) verdicts(ctx context.Context, l *logCall, ids []string, lines 
 }
 
 // named are described jobs by their ids and names.
-func named(jobs []client.Recalled) (all []client.Submitted) {
+func named(jobs []once.Recalled) (all []once.Submitted) {
 	for _, job := range jobs {
-		all = append(all, client.Submitted{ID: aws.ToString(job.JobId), Name: aws.ToString(job.JobName)})
+		all = append(all, once.Submitted{ID: aws.ToString(job.JobId), Name: aws.ToString(job.JobName)})
 	}
 	return all
 }
 
-func jobIDs(jobs []client.Recalled) (ids []string) {
+func jobIDs(jobs []once.Recalled) (ids []string) {
 	for _, job := range jobs {
 		ids = append(ids, aws.ToString(job.JobId))
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/batch"
-	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/diag"
 )
 
@@ -47,7 +47,7 @@ func (p *program) tellNext(t *target, jobs []types.JobDetail) {
 
 // tellNextOf is tellNext for jobs of which only the ids are known. That their states cannot
 // be had is no reason to hide how they ended.
-func (p *program) tellNextOf(ctx context.Context, t *target, jobs []client.Submitted) {
+func (p *program) tellNextOf(ctx context.Context, t *target, jobs []once.Submitted) {
 	known, err := t.Recall(ctx, ids(jobs)...)
 	if err == nil {
 		p.tellNext(t, live(known))
@@ -55,7 +55,7 @@ func (p *program) tellNextOf(ctx context.Context, t *target, jobs []client.Submi
 }
 
 // live are the jobs that the service itself describes: only they can be explained.
-func live(jobs []client.Recalled) (all []types.JobDetail) {
+func live(jobs []once.Recalled) (all []types.JobDetail) {
 	for _, job := range jobs {
 		if !job.Forgotten {
 			all = append(all, job.JobDetail)

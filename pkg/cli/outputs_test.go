@@ -10,7 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
-	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/objects"
 	"github.com/batchctl/batchctl/pkg/stage"
 	"github.com/batchctl/batchctl/pkg/sweep"
@@ -55,7 +55,7 @@ func TestOutputPlaces(t *testing.T) {
 		"newer":     {types.JobDetail{Container: &types.ContainerDetail{Environment: variables(stage.Variable, `{"version":7}`)}}, "error: version 7"},
 	} {
 		test.job.JobId, test.job.JobName, test.job.JobQueue = aws.String("id"), aws.String("train"), aws.String("arn:aws:batch:us-east-1:123456789012:job-queue/queue")
-		call := &jobCall{target: &target{name: awsTarget}, known: []client.Recalled{{JobDetail: test.job}}}
+		call := &jobCall{target: &target{name: awsTarget}, known: []once.Recalled{{JobDetail: test.job}}}
 		outputs, err := call.outputsOf(context.Background())
 		if want, isError := strings.CutPrefix(test.want, "error: "); isError {
 			if err == nil || !strings.Contains(err.Error(), want) {

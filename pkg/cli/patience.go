@@ -10,7 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/batch"
-	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/explain"
 )
 
@@ -25,7 +25,7 @@ const (
 // losePatience ends jobs that have not started after limit, or of which it is proved
 // before that that they will not. gaveUp is told each, with the reason, before it is ended; calls do
 // not overlap. A limit of 0 is none. The function that it returns ends the looking.
-func (f *follower) losePatience(ctx context.Context, limit time.Duration, gaveUp func(job client.Submitted, why string)) (stop func()) {
+func (f *follower) losePatience(ctx context.Context, limit time.Duration, gaveUp func(job once.Submitted, why string)) (stop func()) {
 	if limit <= 0 {
 		return func() {}
 	}

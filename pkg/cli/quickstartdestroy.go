@@ -14,6 +14,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/cost"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/infra"
@@ -26,7 +27,7 @@ type quickRemains struct {
 	jobs        []types.JobSummary // that have not ended
 	repository  string             // "" where there is none
 	tags        []string
-	definitions []client.Revision
+	definitions []once.Revision
 	streams     []logStream
 }
 

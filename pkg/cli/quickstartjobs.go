@@ -14,6 +14,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/plan"
 )
@@ -129,14 +130,14 @@ func workOf(made *plan.Plan) (string, error) {
 
 // earlier are the jobs of a part that an earlier process submitted for the same work and
 // that have not failed; none where it has to be submitted.
-func (q *quickstart) earlier(ctx context.Context, part *benchPart, work string) ([]client.Submitted, error) {
+func (q *quickstart) earlier(ctx context.Context, part *benchPart, work string) ([]once.Submitted, error) {
 	noted, ok := q.memory.Jobs[part.label()]
 	if !ok || noted.Work != work {
 		return nil, nil
 	}
-	var jobs []client.Submitted
+	var jobs []once.Submitted
 	for _, j := range noted.Jobs {
-		jobs = append(jobs, client.Submitted{Name: j.Name, ID: j.ID, Queue: q.stacks.Prefix})
+		jobs = append(jobs, once.Submitted{Name: j.Name, ID: j.ID, Queue: q.stacks.Prefix})
 	}
 	if len(jobs) == 0 {
 		var err error
@@ -160,7 +161,7 @@ func (q *quickstart) earlier(ctx context.Context, part *benchPart, work string) 
 
 // lost finds the job that a process asked for which ended before it could note the answer:
 // an open submission is brought to its end, and then the ledger knows.
-func (q *quickstart) lost(ctx context.Context, part *benchPart, asked time.Time) ([]client.Submitted, error) {
+func (q *quickstart) lost(ctx context.Context, part *benchPart, asked time.Time) ([]once.Submitted, error) {
 	open, err := q.t.ledger.OpenRuns()
 	if err != nil {
 		return nil, err
@@ -179,7 +180,7 @@ func (q *quickstart) lost(ctx context.Context, part *benchPart, asked time.Time)
 	}
 	for _, e := range slices.Backward(entries) {
 		if e.Target == q.t.ledger.Target && client.DisplayName(e.Name) == part.made.Name && !e.Time.Before(asked.Add(-time.Second)) {
-			return []client.Submitted{{Name: e.Name, ID: e.ID, Queue: e.Queue, Definition: e.Definition}}, nil
+			return []once.Submitted{{Name: e.Name, ID: e.ID, Queue: e.Queue, Definition: e.Definition}}, nil
 		}
 	}
 	return nil, nil

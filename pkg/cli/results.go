@@ -15,6 +15,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/results"
 	"github.com/batchctl/batchctl/pkg/secret"
@@ -96,7 +97,7 @@ type resultChild struct {
 // children with one cell the later counts.
 func (p *program) cells(ctx context.Context, call *jobCall) (axes []string, children []resultChild, err error) {
 	jobs := slices.Clone(call.known)
-	slices.SortStableFunc(jobs, func(a, b client.Recalled) int {
+	slices.SortStableFunc(jobs, func(a, b once.Recalled) int {
 		return cmp.Compare(aws.ToInt64(a.CreatedAt), aws.ToInt64(b.CreatedAt))
 	})
 	byCell := map[int]resultChild{}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/client/once"
 )
 
 func (p *program) resumeCommand() *cli.Command {
@@ -72,21 +72,21 @@ func (p *program) resume(c *cli.Context) error {
 }
 
 // chosen are the open runs that the words name; without words all.
-func chosen(open []client.OpenRun, words []string) ([]client.OpenRun, error) {
+func chosen(open []once.OpenRun, words []string) ([]once.OpenRun, error) {
 	for _, w := range words {
-		if !slices.ContainsFunc(open, func(r client.OpenRun) bool { return r.Name == w }) {
+		if !slices.ContainsFunc(open, func(r once.OpenRun) bool { return r.Name == w }) {
 			return nil, fail(ExitNotDone, "no open run is called %s", w).try("see what is open: batchctl resume --dry-run")
 		}
 	}
 	if len(words) == 0 {
 		return open, nil
 	}
-	return slices.DeleteFunc(open, func(r client.OpenRun) bool { return !slices.Contains(words, r.Name) }), nil
+	return slices.DeleteFunc(open, func(r once.OpenRun) bool { return !slices.Contains(words, r.Name) }), nil
 }
 
 // resumeEach goes on with the runs of this target. Those of another one are named:
 // a failure if they were asked for, or if there is nothing else.
-func (p *program) resumeEach(c *cli.Context, t *target, open []client.OpenRun) (jobs []client.Submitted, failed error) {
+func (p *program) resumeEach(c *cli.Context, t *target, open []once.OpenRun) (jobs []once.Submitted, failed error) {
 	here := 0
 	var damaged error
 	for _, r := range open {
@@ -120,20 +120,20 @@ func (p *program) resumeEach(c *cli.Context, t *target, open []client.OpenRun) (
 }
 
 // dropRun has the shape of Resume.
-func (t *target) dropRun(_ context.Context, name string) ([]client.Submitted, error) {
+func (t *target) dropRun(_ context.Context, name string) ([]once.Submitted, error) {
 	return t.Drop(name)
 }
 
-func elsewhere(r client.OpenRun, t *target) error {
+func elsewhere(r once.OpenRun, t *target) error {
 	hint := "choose that account and Region: --target, or AWS_PROFILE and AWS_REGION"
 	if r.Target == localTarget {
 		hint = "go on there: batchctl resume --target local " + r.Name
 	}
-	return fail(ExitNotDone, "%v", &client.ElsewhereError{Run: r.Name, There: r.Target, Here: t.ledger.Target}).try("%s", hint)
+	return fail(ExitNotDone, "%v", &once.ElsewhereError{Run: r.Name, There: r.Target, Here: t.ledger.Target}).try("%s", hint)
 }
 
 // endResume prints what has an id now, and what is open still.
-func (p *program) endResume(t *target, jobs []client.Submitted, format string, err error) error {
+func (p *program) endResume(t *target, jobs []once.Submitted, format string, err error) error {
 	if format == "json" {
 		if err := p.writeMaskedJSON(submittedRows(t, jobs)); err != nil {
 			return err
@@ -163,7 +163,7 @@ type openRow struct {
 }
 
 // printOpen lists open runs.
-func (p *program) printOpen(open []client.OpenRun, format string) error {
+func (p *program) printOpen(open []once.OpenRun, format string) error {
 	rows := []openRow{}
 	for _, r := range open {
 		row := openRow{r.Name, r.Target, r.Began, r.Jobs, r.Accepted, r.Unknown, r.Unchecked, r.Waiting, r.Damage == nil && !r.Unsealed, ""}

@@ -6,7 +6,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/batch"
-	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/diag"
 )
 
@@ -39,7 +39,7 @@ func (p *program) retry(c *cli.Context) error {
 		return err
 	}
 	defer call.close()
-	made, err := call.Retry(c.Context, ids(call.jobs), client.RetryOptions{Partial: c.Bool("partial")})
+	made, err := call.Retry(c.Context, ids(call.jobs), once.RetryOptions{Partial: c.Bool("partial")})
 	if err != nil {
 		return call.retryFailure(err)
 	}
@@ -57,9 +57,9 @@ func (p *program) retry(c *cli.Context) error {
 // retryFailure gives the ways in which there is nothing to retry their codes.
 func (t *target) retryFailure(err error) error {
 	var (
-		nothing *client.NothingFailedError
-		running *client.NotEndedError
-		unknown *client.RetryError
+		nothing *once.NothingFailedError
+		running *once.NotEndedError
+		unknown *once.RetryError
 	)
 	switch {
 	case errors.As(err, &nothing):

@@ -14,7 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/batch"
-	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/plan"
 )
 
@@ -72,7 +72,7 @@ func (p *program) runPlan(ctx context.Context, t *target, made *plan.Plan, forma
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	s := &sending{p, t, made}
-	jobs, code, err := s.following(ctx, func(some []client.Submitted) (int, error) {
+	jobs, code, err := s.following(ctx, func(some []once.Submitted) (int, error) {
 		f := p.newFollower(t, some, log)
 		f.untilStuck, f.unread = true, cancel
 		return f.run(ctx)
@@ -94,7 +94,7 @@ func (p *program) runPlan(ctx context.Context, t *target, made *plan.Plan, forma
 }
 
 // runEnd turns the ways in which a run ends into what is said and returned.
-func (p *program) runEnd(ctx context.Context, t *target, jobs []client.Submitted, code int, err error) error {
+func (p *program) runEnd(ctx context.Context, t *target, jobs []once.Submitted, code int, err error) error {
 	var stuck *errStuck
 	switch {
 	case err == nil:
@@ -119,7 +119,7 @@ func (p *program) runEnd(ctx context.Context, t *target, jobs []client.Submitted
 const stopTime = 40 * time.Second
 
 // endAll terminates what has not ended yet.
-func (p *program) endAll(t *target, jobs []client.Submitted, reason string) error {
+func (p *program) endAll(t *target, jobs []once.Submitted, reason string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), stopTime)
 	defer cancel()
 	var failed []error
@@ -132,7 +132,7 @@ func (p *program) endAll(t *target, jobs []client.Submitted, reason string) erro
 }
 
 // printJobs prints what Batch says of the jobs, as JSON.
-func (p *program) printJobs(t *target, jobs []client.Submitted) error {
+func (p *program) printJobs(t *target, jobs []once.Submitted) error {
 	known, err := t.Recall(context.Background(), ids(jobs)...)
 	if err != nil {
 		return err
@@ -142,7 +142,7 @@ func (p *program) printJobs(t *target, jobs []client.Submitted) error {
 
 // lastWords prints the next command: what explains the job that FAILED, else what shows the
 // run again. After Ctrl-C there is nothing to explain.
-func (p *program) lastWords(ctx context.Context, t *target, jobs []client.Submitted) {
+func (p *program) lastWords(ctx context.Context, t *target, jobs []once.Submitted) {
 	next := ""
 	if known, err := t.Recall(context.Background(), ids(jobs)...); err == nil && ctx.Err() == nil {
 		next = t.explainNext(live(known))

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/plan"
@@ -37,7 +37,7 @@ func (s *sending) prepare(ctx context.Context) error {
 
 // now submits what can be submitted now, and says what has to wait in the client.
 // Together with an error it returns the jobs that were accepted before it.
-func (s *sending) now(ctx context.Context) ([]client.Submitted, error) {
+func (s *sending) now(ctx context.Context) ([]once.Submitted, error) {
 	if err := s.prepare(ctx); err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func (s *sending) now(ctx context.Context) ([]client.Submitted, error) {
 // following submits everything and follows it: first what can be submitted now, then
 // what waited for its end, and so on. follow returns the exit code of the verdict on
 // some jobs, or why they are not followed on, which ends the submission, too.
-func (s *sending) following(ctx context.Context, follow func([]client.Submitted) (int, error)) (jobs []client.Submitted, code int, err error) {
+func (s *sending) following(ctx context.Context, follow func([]once.Submitted) (int, error)) (jobs []once.Submitted, code int, err error) {
 	if err := s.prepare(ctx); err != nil {
 		return nil, 0, err
 	}
@@ -79,7 +79,7 @@ func (s *sending) following(ctx context.Context, follow func([]client.Submitted)
 	jobs, failed := w.end()
 	s.tellSkipped(jobs)
 	// That something is left to resume is more to know than why nobody waits for it.
-	if _, open := errors.AsType[*client.OpenError](failed); err == nil || open {
+	if _, open := errors.AsType[*once.OpenError](failed); err == nil || open {
 		err = s.t.submitFailure(ctx, failed)
 	}
 	return jobs, code, err
@@ -92,18 +92,18 @@ func (s *sending) holdsBack() bool {
 
 // waves are the jobs of a submission as they are accepted.
 type waves struct {
-	accepted chan client.Submitted
+	accepted chan once.Submitted
 	done     chan struct{}
 	// first is how many jobs wait for nothing in the client.
 	first int
-	jobs  []client.Submitted
+	jobs  []once.Submitted
 	err   error
 }
 
 // start submits in the background.
 func (s *sending) start(ctx context.Context) *waves {
-	w := &waves{accepted: make(chan client.Submitted, len(s.made.Jobs)), done: make(chan struct{}), first: s.free()}
-	s.t.Accepted = func(j client.Submitted) {
+	w := &waves{accepted: make(chan once.Submitted, len(s.made.Jobs)), done: make(chan struct{}), first: s.free()}
+	s.t.Accepted = func(j once.Submitted) {
 		if j.ID != "" {
 			w.accepted <- j
 		}
@@ -130,7 +130,7 @@ func (s *sending) free() (free int) {
 
 // next are the jobs that were accepted since: the first time all that wait for nothing,
 // and then at least one. None: there are no more.
-func (w *waves) next() (some []client.Submitted) {
+func (w *waves) next() (some []once.Submitted) {
 	least := max(1, w.first)
 	w.first = 0
 	for len(some) < least {
@@ -151,7 +151,7 @@ func (w *waves) next() (some []client.Submitted) {
 }
 
 // rest adds what is there already.
-func (w *waves) rest(some []client.Submitted) []client.Submitted {
+func (w *waves) rest(some []once.Submitted) []once.Submitted {
 	for {
 		select {
 		case j := <-w.accepted:
@@ -163,13 +163,13 @@ func (w *waves) rest(some []client.Submitted) []client.Submitted {
 }
 
 // end waits for the submission.
-func (w *waves) end() ([]client.Submitted, error) {
+func (w *waves) end() ([]once.Submitted, error) {
 	<-w.done
 	return w.jobs, w.err
 }
 
 // tellSkipped names the steps that were not needed.
-func (p *program) tellSkipped(jobs []client.Submitted) {
+func (p *program) tellSkipped(jobs []once.Submitted) {
 	for _, j := range jobs {
 		if j.Skipped != "" {
 			fmt.Fprintf(p.Err, "%s  not submitted: %s\n", diag.Printable(j.Name), diag.Printable(j.Skipped))
@@ -178,7 +178,7 @@ func (p *program) tellSkipped(jobs []client.Submitted) {
 }
 
 // tellWaiting says which steps nobody submits unless somebody waits.
-func (s *sending) tellWaiting(w *client.Waiting) {
+func (s *sending) tellWaiting(w *once.Waiting) {
 	var names []string
 	for _, step := range w.Steps {
 		names = append(names, step.Name)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/local"
@@ -241,7 +242,7 @@ func unfinishedOn(ctx context.Context, connection local.Connection) ([]string, e
 	if idle, ok := config.HTTPClient.(interface{ CloseIdleConnections() }); ok {
 		defer idle.CloseIdleConnections()
 	}
-	t := &target{Client: client.New(config)}
+	t := &target{Client: once.New(config)}
 	return t.unfinished(ctx)
 }
 

@@ -10,14 +10,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/client/once"
 )
 
 // TestStagedAges holds that a staged text is kept for as long as it is submitted, and
 // goes long after.
 func TestStagedAges(t *testing.T) {
 	dir := t.TempDir()
-	to := &target{name: localTarget, ledger: &client.Ledger{Dir: dir}}
+	to := &target{name: localTarget, ledger: &once.Ledger{Dir: dir}}
 	path := filepath.Join(dir, "staged", "a.txt")
 	if err := to.stage(context.Background(), path, "text"); err != nil {
 		t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/diag"
 )
 
@@ -67,7 +68,7 @@ func (r stopRow) text() string {
 	return head + fmt.Sprintf("%s, was %s (%s)", r.Status, r.Before, r.Call)
 }
 
-func rowOf(j client.Submitted) stopRow {
+func rowOf(j once.Submitted) stopRow {
 	return stopRow{Name: j.Name, ID: j.ID, ShortID: batch.ShortID(j.ID)}
 }
 
@@ -171,12 +172,12 @@ func (call *jobCall) namesakes(ctx context.Context) ([]stopRow, error) {
 	if err != nil {
 		return nil, err
 	}
-	meant := func(e client.Entry) bool {
-		return slices.ContainsFunc(call.jobs, func(j client.Submitted) bool { return j.ID == e.ID })
+	meant := func(e once.Entry) bool {
+		return slices.ContainsFunc(call.jobs, func(j once.Submitted) bool { return j.ID == e.ID })
 	}
 	var others []string
 	for _, e := range slices.Backward(entries) {
-		same := slices.ContainsFunc(call.jobs, func(j client.Submitted) bool { return j.Name == e.Name })
+		same := slices.ContainsFunc(call.jobs, func(j once.Submitted) bool { return j.Name == e.Name })
 		if same && !meant(e) && len(others) < mostNamesakes {
 			others = append(others, e.ID)
 		}
@@ -198,7 +199,7 @@ func (call *jobCall) namesakes(ctx context.Context) ([]stopRow, error) {
 }
 
 func namesake(job types.JobDetail) stopRow {
-	r := rowOf(client.Submitted{ID: aws.ToString(job.JobId), Name: aws.ToString(job.JobName)})
+	r := rowOf(once.Submitted{ID: aws.ToString(job.JobId), Name: aws.ToString(job.JobName)})
 	r.Before, r.Status, r.LeftAlone = string(job.Status), string(job.Status), string(job.Status)+", another job of this name: stop it by its id"
 	return r
 }

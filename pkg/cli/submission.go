@@ -10,7 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/batch"
-	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/plan"
@@ -24,19 +24,19 @@ func submissionFlag() cli.Flag {
 }
 
 // entries reads the ledger's jobs of this target and names lines that it cannot read.
-func (p *program) entries(t *target) ([]client.Entry, error) {
+func (p *program) entries(t *target) ([]once.Entry, error) {
 	entries, err := t.ledger.Entries()
-	var damage *client.DamageError
+	var damage *once.DamageError
 	if errors.As(err, &damage) {
 		fmt.Fprintf(p.Err, "batchctl: %s\n", diag.Printable(damage.Error()))
 	} else if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(entries, func(e client.Entry) bool { return !t.ledger.Covers(e.Target) }), nil
+	return slices.DeleteFunc(entries, func(e once.Entry) bool { return !t.ledger.Covers(e.Target) }), nil
 }
 
 // lastSubmission returns the jobs that were submitted last to this target.
-func (p *program) lastSubmission(c *cli.Context, t *target) ([]client.Submitted, error) {
+func (p *program) lastSubmission(c *cli.Context, t *target) ([]once.Submitted, error) {
 	entries, err := p.entries(t)
 	if err != nil {
 		return nil, err
@@ -49,7 +49,7 @@ func (p *program) lastSubmission(c *cli.Context, t *target) ([]client.Submitted,
 
 // submission finds a submission by a word: its file, or one of its jobs, of several
 // the newest. A name is a whole name.
-func (p *program) submission(t *target, word string) ([]client.Submitted, error) {
+func (p *program) submission(t *target, word string) ([]once.Submitted, error) {
 	entries, err := p.entries(t)
 	if err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func (p *program) submission(t *target, word string) ([]client.Submitted, error)
 }
 
 // submissionOf finds the newest submission of the jobs that a file describes now.
-func (p *program) submissionOf(t *target, entries []client.Entry, path string) ([]client.Submitted, error) {
+func (p *program) submissionOf(t *target, entries []once.Entry, path string) ([]once.Submitted, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, fail(ExitNotDone, "read %s: %v", path, cause(err)).try("name a job of the submission instead: its name or short id")
 	}
@@ -82,7 +82,7 @@ func (p *program) submissionOf(t *target, entries []client.Entry, path string) (
 	}
 	file, _ := document.Load(src, document.Options{}) // its problems do not matter here
 	jobs := jobsOf(file)
-	var partly []client.Submitted
+	var partly []once.Submitted
 	for i := len(entries) - 1; i >= 0 && len(jobs) > 0; i-- {
 		if name, _ := jobs.job(entries[i].Name); name == "" {
 			continue
@@ -142,7 +142,7 @@ func (w fileJobs) job(name string) (of string, between bool) {
 }
 
 // are reports whether these jobs are a submission of the file.
-func (w fileJobs) are(jobs []client.Submitted) bool {
+func (w fileJobs) are(jobs []once.Submitted) bool {
 	there := map[string]bool{}
 	for _, j := range jobs {
 		name, between := w.job(j.Name)
@@ -159,7 +159,7 @@ func (w fileJobs) are(jobs []client.Submitted) bool {
 	return true
 }
 
-func sortedNames(jobs []client.Submitted) (names []string) {
+func sortedNames(jobs []once.Submitted) (names []string) {
 	for _, j := range jobs {
 		names = append(names, j.Name)
 	}
@@ -168,10 +168,10 @@ func sortedNames(jobs []client.Submitted) (names []string) {
 }
 
 // together are the jobs of the submission of entry i, in the order of the file.
-func together(entries []client.Entry, i int) (jobs []client.Submitted) {
+func together(entries []once.Entry, i int) (jobs []once.Submitted) {
 	for n, e := range entries {
 		if n == i || e.Run != "" && e.Run == entries[i].Run {
-			jobs = append(jobs, client.Submitted{ID: e.ID, Name: e.Name, Queue: e.Queue, Definition: e.Definition, ArraySize: e.ArraySize})
+			jobs = append(jobs, once.Submitted{ID: e.ID, Name: e.Name, Queue: e.Queue, Definition: e.Definition, ArraySize: e.ArraySize})
 		}
 	}
 	return jobs
@@ -181,14 +181,14 @@ func together(entries []client.Entry, i int) (jobs []client.Submitted) {
 const manyWords = 4
 
 // words are how a next command names the jobs.
-func (t *target) words(jobs []client.Submitted) string {
+func (t *target) words(jobs []once.Submitted) string {
 	var short []string
 	for _, j := range jobs {
 		short = append(short, batch.ShortID(j.ID))
 	}
 	if len(jobs) > manyWords && t.Ledger != nil {
 		entries, _ := t.Ledger.Own() // without a ledger every job is named
-		at := slices.IndexFunc(entries, func(e client.Entry) bool { return e.ID == jobs[0].ID })
+		at := slices.IndexFunc(entries, func(e once.Entry) bool { return e.ID == jobs[0].ID })
 		if at >= 0 && len(together(entries, at)) == len(jobs) {
 			return "--submission " + short[0] + t.flags
 		}

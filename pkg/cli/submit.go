@@ -14,6 +14,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/plan"
 )
@@ -101,7 +102,7 @@ func (p *program) deliver(c *cli.Context, t *target, made *plan.Plan, format str
 		return nil
 	}
 	look := func() error { return nil }
-	jobs, code, err := s.following(c.Context, func(some []client.Submitted) (int, error) {
+	jobs, code, err := s.following(c.Context, func(some []once.Submitted) (int, error) {
 		if err := d.tell(some); err != nil {
 			return 0, err
 		}
@@ -133,7 +134,7 @@ type delivery struct {
 	t            *target
 	format, path string
 	whole        bool // tell is called once, with all jobs
-	told         []client.Submitted
+	told         []once.Submitted
 }
 
 // log is where the logs of jobs go that are followed.
@@ -145,7 +146,7 @@ func (d *delivery) log() io.Writer {
 }
 
 // tell prints jobs, and notes all so far in the file.
-func (d *delivery) tell(jobs []client.Submitted) error {
+func (d *delivery) tell(jobs []once.Submitted) error {
 	d.told = append(d.told, jobs...)
 	rows := submittedRows(d.t, d.told)
 	var err error
@@ -164,7 +165,7 @@ func (d *delivery) tell(jobs []client.Submitted) error {
 
 // end tells what has not been told: all jobs of JSON that came one after the other, and
 // those of a submission that nobody could follow.
-func (d *delivery) end(jobs []client.Submitted) error {
+func (d *delivery) end(jobs []once.Submitted) error {
 	if d.format == "json" && !d.whole {
 		return d.p.writeMaskedJSON(submittedRows(d.t, jobs))
 	}
@@ -192,12 +193,12 @@ func (p *program) dryRun(c *cli.Context) error {
 
 // settleFlag bounds the look-up after an answer that is missing.
 func settleFlag() cli.Flag {
-	return &cli.DurationFlag{Name: "settle", Value: client.DefaultSettle,
+	return &cli.DurationFlag{Name: "settle", Value: once.DefaultSettle,
 		Usage: "look for a job whose answer is missing for this `DURATION` before it counts as not accepted"}
 }
 
 // submitsWith tells a client how this command submits.
-func (p *program) submitsWith(c *cli.Context, to *client.Client) {
+func (p *program) submitsWith(c *cli.Context, to *once.Client) {
 	to.Settle = c.Duration("settle")
 	var mu sync.Mutex
 	to.Tell = func(text string) {
@@ -214,15 +215,15 @@ func (t *target) submitFailure(ctx context.Context, err error) error {
 		return nil
 	}
 	var (
-		open      *client.OpenError
+		open      *once.OpenError
 		ambiguous *client.AmbiguousError
-		unknown   *client.UnknownError
-		forgotten *client.ForgottenError
-		due       *client.DueError
-		twice     *client.TwiceError
-		locked    *client.LockedError
+		unknown   *once.UnknownError
+		forgotten *once.ForgottenError
+		due       *once.DueError
+		twice     *once.TwiceError
+		locked    *once.LockedError
 		refused   *client.RefusedError
-		large     *client.TooLargeError
+		large     *once.TooLargeError
 	)
 	code := ExitNotDone
 	switch {
@@ -257,7 +258,7 @@ func (t *target) submitFailure(ctx context.Context, err error) error {
 
 // runOf is the open run that an error is about.
 func runOf(err error) string {
-	if open, ok := errors.AsType[*client.OpenError](err); ok {
+	if open, ok := errors.AsType[*once.OpenError](err); ok {
 		return open.Run
 	}
 	return ""
@@ -265,10 +266,10 @@ func runOf(err error) string {
 
 // openOf are the open runs of this target that the jobs belong to and of which a job may
 // be there twice.
-func (t *target) openOf(jobs []client.Submitted) ([]client.OpenRun, error) {
+func (t *target) openOf(jobs []once.Submitted) ([]once.OpenRun, error) {
 	all, err := t.ledger.OpenRuns()
-	return slices.DeleteFunc(all, func(r client.OpenRun) bool {
-		return r.Target != t.ledger.Target || r.Unchecked+r.Unknown == 0 || !slices.ContainsFunc(jobs, func(j client.Submitted) bool { return slices.Contains(r.IDs, j.ID) })
+	return slices.DeleteFunc(all, func(r once.OpenRun) bool {
+		return r.Target != t.ledger.Target || r.Unchecked+r.Unknown == 0 || !slices.ContainsFunc(jobs, func(j once.Submitted) bool { return slices.Contains(r.IDs, j.ID) })
 	}), err
 }
 
@@ -293,7 +294,7 @@ func (p *program) nameEarlier(t *target) error {
 
 // lateLook makes the last look for duplicates of jobs in the background, if it is due for any.
 // The function that it returns waits for that.
-func (p *program) lateLook(ctx context.Context, t *target, jobs []client.Submitted) func() error {
+func (p *program) lateLook(ctx context.Context, t *target, jobs []once.Submitted) func() error {
 	open, err := t.openOf(jobs)
 	if err != nil || len(open) == 0 {
 		return func() error { return err }
@@ -309,8 +310,8 @@ func (p *program) lateLook(ctx context.Context, t *target, jobs []client.Submitt
 	return func() error { return <-done }
 }
 
-func withID(jobs []client.Submitted) []client.Submitted {
-	var out []client.Submitted
+func withID(jobs []once.Submitted) []once.Submitted {
+	var out []once.Submitted
 	for _, j := range jobs {
 		if j.ID != "" {
 			out = append(out, j)
@@ -319,7 +320,7 @@ func withID(jobs []client.Submitted) []client.Submitted {
 	return out
 }
 
-func ids(jobs []client.Submitted) []string {
+func ids(jobs []once.Submitted) []string {
 	var out []string
 	for _, j := range withID(jobs) {
 		out = append(out, j.ID)
@@ -328,7 +329,7 @@ func ids(jobs []client.Submitted) []string {
 }
 
 // printSubmitted prints a line per job on stdout: short id, name, queue.
-func (p *program) printSubmitted(jobs []client.Submitted) error {
+func (p *program) printSubmitted(jobs []once.Submitted) error {
 	var b strings.Builder
 	for _, j := range jobs {
 		if j.Skipped != "" {
@@ -344,7 +345,7 @@ func (p *program) printSubmitted(jobs []client.Submitted) error {
 }
 
 // nextSteps ends the story with the commands that go on from here.
-func (p *program) nextSteps(t *target, jobs []client.Submitted) {
+func (p *program) nextSteps(t *target, jobs []once.Submitted) {
 	id := batch.ShortID(withID(jobs)[0].ID) + t.flags
 	fmt.Fprintf(p.Err, "next: batchctl wait %[1]s    batchctl logs %[1]s --follow    batchctl stop %[1]s\n", id)
 }
@@ -360,7 +361,7 @@ type submittedRow struct {
 	Target     string `json:"target"`
 }
 
-func submittedRows(t *target, jobs []client.Submitted) []submittedRow {
+func submittedRows(t *target, jobs []once.Submitted) []submittedRow {
 	rows := []submittedRow{}
 	for _, j := range jobs {
 		row := submittedRow{Name: j.Name, ID: j.ID, Queue: j.Queue, Definition: j.Definition, ArraySize: j.ArraySize, Skipped: j.Skipped, Target: t.label}

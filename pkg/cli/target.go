@@ -20,7 +20,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/batch"
-	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/local"
@@ -38,10 +38,10 @@ type target struct {
 	name, label string
 	// flags lead a next command here, as they led this one; "" or with a blank before each.
 	flags string
-	*client.Client
+	*once.Client
 	// config is what Client was made of.
 	config aws.Config
-	ledger *client.Ledger
+	ledger *once.Ledger
 	// executor is how the local engine runs jobs; "" where that is not known.
 	executor string
 	// runsJobs says that the command runs jobs and does not only stop or watch them.
@@ -173,7 +173,7 @@ func (p *program) openNamed(ctx context.Context, c *cli.Context, platform *docum
 		t.Patience = enginePatience
 		t.TakesOnce = true
 	} else {
-		t.Replayable = client.CanReplay(ctx, t.config)
+		t.Replayable = once.CanReplay(ctx, t.config)
 		p.checkDue(c, t)
 	}
 	if why == toChange && entry.Name != "" && name != localTarget && name != awsTarget {
@@ -225,7 +225,7 @@ func unknownTarget(name string, platform *document.Platform) error {
 
 // rememberPlatform notes the platform file of a target that something is submitted to.
 // Without the note only the commands that come later need --platform.
-func rememberPlatform(ledger *client.Ledger, platform *document.Platform, name string) {
+func rememberPlatform(ledger *once.Ledger, platform *document.Platform, name string) {
 	if platform.Root == nil {
 		return
 	}
@@ -310,7 +310,7 @@ func (p *program) connect(t *target, connection local.Connection, cwd, dir strin
 		return err
 	}
 	t.config = p.noticing(connection.Config(cwd))
-	t.Client = client.New(t.config)
+	t.Client = once.New(t.config)
 	t.label = fmt.Sprintf("local (engine at %s)", connection.Endpoint)
 	return nil
 }
@@ -356,7 +356,7 @@ func (p *program) openEngine(ctx context.Context, t *target, cwd string, o local
 		return fail(ExitNotDone, "open the local engine: %v", err)
 	}
 	t.config = p.noticing(engine.Config(cwd))
-	t.engine, t.Client = engine, client.New(t.config)
+	t.engine, t.Client = engine, once.New(t.config)
 	stop := func() error { return nil }
 	if serve {
 		t.executor = x.label

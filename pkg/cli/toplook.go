@@ -14,6 +14,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/client/once"
 )
 
 const (
@@ -248,7 +249,7 @@ func depthOf(jobs []types.JobSummary) map[types.JobStatus]int {
 
 // describe asks for what a list does not say: the attempts, and why the heads of
 // the queues wait. Jobs that have gone meanwhile are left as they were.
-func (s *topSnapshot) describe(ctx context.Context, c *client.Client, wanted []string) error {
+func (s *topSnapshot) describe(ctx context.Context, c *once.Client, wanted []string) error {
 	details, err := c.Describe(ctx, s.asked(wanted)...)
 	if _, gone := errors.AsType[*client.MissingError](err); err != nil && !gone {
 		return err

@@ -18,7 +18,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
-	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/local"
 )
 
@@ -39,7 +39,7 @@ func (f *faulty) Do(r *http.Request) (*http.Response, error) {
 }
 
 // aReader reads an engine in this process as if it were another's.
-func aReader(t *testing.T) (*topReader, *faulty, *client.Client) {
+func aReader(t *testing.T) (*topReader, *faulty, *once.Client) {
 	dir := filepath.Join(t.TempDir(), "state")
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
@@ -52,10 +52,10 @@ func aReader(t *testing.T) (*topReader, *faulty, *client.Client) {
 	f := &faulty{HTTPClient: engine.Config(dir).HTTPClient}
 	cfg := engine.Config(dir)
 	cfg.HTTPClient = f
-	opened := client.New(cfg)
+	opened := once.New(cfg)
 	return &topReader{open: func() (*jobCall, error) {
 		return &jobCall{target: &target{name: localTarget, label: localTarget, Client: opened, close: func() error { return nil }}}, nil
-	}}, f, client.New(engine.Config(dir))
+	}}, f, once.New(engine.Config(dir))
 }
 
 // What a service refuses now and then is an error of one look; what it always

@@ -8,7 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/batch"
-	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/secret"
 )
 
@@ -201,7 +201,7 @@ func endStyle(status types.JobStatus) string {
 	switch status {
 	case types.JobStatusSucceeded:
 		return styleGood
-	case types.JobStatusFailed, client.StatusExpired:
+	case types.JobStatusFailed, once.StatusExpired:
 		return styleFailure
 	}
 	return styleOf(status)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/local"
 )
@@ -55,7 +56,7 @@ func (p *program) wait(c *cli.Context) error {
 // the ledger.
 func (p *program) waitKnown(ctx context.Context, call *jobCall) error {
 	code := ExitOK
-	var live []client.Submitted
+	var live []once.Submitted
 	for i, job := range call.known {
 		if !job.Forgotten {
 			live = append(live, call.jobs[i])
@@ -63,7 +64,7 @@ func (p *program) waitKnown(ctx context.Context, call *jobCall) error {
 		}
 		fmt.Fprintf(p.Err, "%s  %s  %s\n", diag.Printable(call.jobs[i].Name), batch.ShortID(call.jobs[i].ID), fromLedger(job.JobDetail, call.service(), time.Now()))
 		switch job.Status {
-		case client.StatusExpired:
+		case once.StatusExpired:
 			code = ExitNotDone
 		case types.JobStatusFailed:
 			code = max(code, ExitProblem)
@@ -84,7 +85,7 @@ func (p *program) waitKnown(ctx context.Context, call *jobCall) error {
 
 // waitFor follows jobs that go on without us, and returns the exit code of their
 // verdict. Whatever else ends the waiting, it says how to go on and stops nothing.
-func (p *program) waitFor(ctx context.Context, t *target, jobs []client.Submitted, log io.Writer) (int, error) {
+func (p *program) waitFor(ctx context.Context, t *target, jobs []once.Submitted, log io.Writer) (int, error) {
 	code, err := p.newFollower(t, jobs, log).run(ctx)
 	words := t.words(jobs)
 	next := fmt.Sprintf("wait on: batchctl wait %[1]s    stop: batchctl stop %[1]s", words)

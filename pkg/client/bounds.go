@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	// attemptTimeout bounds one attempt of a call: an answer that has not come by then
+	// AttemptTimeout bounds one attempt of a call: an answer that has not come by then
 	// will not come.
-	attemptTimeout = time.Minute
+	AttemptTimeout = time.Minute
 	// maxAnswer bounds an answer, in bytes. A hundred jobs that are described, each with
 	// a definition and overrides as long as AWS takes them, are a fifth of it.
 	maxAnswer = 32 << 20
@@ -28,7 +28,7 @@ const (
 func inTime(stack *middleware.Stack) error {
 	return stack.Finalize.Insert(middleware.FinalizeMiddlewareFunc("BatchctlInTime",
 		func(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (middleware.FinalizeOutput, middleware.Metadata, error) {
-			attempt, cancel := context.WithTimeout(ctx, attemptTimeout)
+			attempt, cancel := context.WithTimeout(ctx, AttemptTimeout)
 			defer cancel()
 			out, metadata, err := next.HandleFinalize(attempt, in)
 			if err != nil && attempt.Err() != nil && ctx.Err() == nil {
@@ -36,7 +36,7 @@ func inTime(stack *middleware.Stack) error {
 				if r, ok := in.Request.(*smithyhttp.Request); ok && r.URL != nil {
 					address = r.URL.String()
 				}
-				err = rpc.Silent(address, attemptTimeout)
+				err = rpc.Silent(address, AttemptTimeout)
 			}
 			return out, metadata, err
 		}), "Retry", middleware.After)

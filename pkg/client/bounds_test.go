@@ -12,14 +12,16 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/batchctl/batchctl/pkg/client/clienttest"
 )
 
 func served(serve func() *http.Response) (*http.Response, error) { return serve(), nil }
 
 // silent keeps a connection open on which no answer comes.
-func silent(f *fake) fault {
+func silent(f *clienttest.Fake) clienttest.Fault {
 	var asked context.Context
-	f.saw = func(r *http.Request) { asked = r.Context() }
+	f.Saw = func(r *http.Request) { asked = r.Context() }
 	return func(func() *http.Response) (*http.Response, error) {
 		<-asked.Done()
 		return nil, asked.Err()
@@ -29,8 +31,8 @@ func silent(f *fake) fault {
 func TestWatchGoesOnAfterASilentConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, c := newFake(t)
-		f.jobs["1"] = life("a", stage{0, "RUNNING", ""}, stage{30 * time.Second, "SUCCEEDED", ""})
-		f.faults["DescribeJobs"] = []fault{served, silent(f)}
+		f.Jobs["1"] = clienttest.Life("a", clienttest.At(0, "RUNNING", ""), clienttest.At(30*time.Second, "SUCCEEDED", ""))
+		f.Faults["DescribeJobs"] = []clienttest.Fault{served, silent(f)}
 		var trouble []string
 		c.Trouble = func(err error) { trouble = append(trouble, err.Error()) }
 		got, err := watched(t.Context(), c, "1")
@@ -46,9 +48,9 @@ func TestWatchGoesOnAfterASilentConnection(t *testing.T) {
 func TestLogsGoOnAfterASilentConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, c := newFake(t)
-		f.jobs["1"] = withLogs("s", life("a", stage{0, "RUNNING", ""}, stage{30 * time.Second, "SUCCEEDED", ""}))
-		f.events["s"] = written("one", "two", "three")
-		f.faults["GetLogEvents"] = append(times(3, served), silent(f))
+		f.Jobs["1"] = withLogs("s", clienttest.Life("a", clienttest.At(0, "RUNNING", ""), clienttest.At(30*time.Second, "SUCCEEDED", "")))
+		f.Events["s"] = written("one", "two", "three")
+		f.Faults["GetLogEvents"] = append(clienttest.Times(3, served), silent(f))
 		got, err := texts(t.Context(), c, true)
 		if diff := cmp.Diff([]string{"one", "two", "three"}, got); diff != "" || err != nil {
 			t.Error(diff, err)
@@ -59,9 +61,9 @@ func TestLogsGoOnAfterASilentConnection(t *testing.T) {
 func TestLogsOfAnAnswerWithoutATokenDoNotBeginAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, c := newFake(t)
-		f.jobs["1"] = withLogs("s", life("a", stage{0, "RUNNING", ""}, stage{5 * time.Second, "SUCCEEDED", ""}))
-		f.events["s"] = written("one", "two", "three")
-		f.faults["GetLogEvents"] = []fault{served, says(200, "", `{"events":[]}`)}
+		f.Jobs["1"] = withLogs("s", clienttest.Life("a", clienttest.At(0, "RUNNING", ""), clienttest.At(5*time.Second, "SUCCEEDED", "")))
+		f.Events["s"] = written("one", "two", "three")
+		f.Faults["GetLogEvents"] = []clienttest.Fault{served, clienttest.Says(200, "", `{"events":[]}`)}
 		got, err := texts(t.Context(), c, true)
 		if diff := cmp.Diff([]string{"one", "two", "three"}, got); diff != "" || err != nil {
 			t.Error(diff, err)
@@ -78,13 +80,12 @@ func TestListsThatDoNotEnd(t *testing.T) {
 		},
 		"DescribeJobQueues":           func(ctx context.Context, c *Client) error { _, err := c.Queues(ctx); return err },
 		"DescribeComputeEnvironments": func(ctx context.Context, c *Client) error { _, err := c.Environments(ctx); return err },
-		"DescribeJobDefinitions":      func(ctx context.Context, c *Client) error { _, err := c.registeredDefinition(ctx, "a"); return err },
-		"ListConsumableResources":     func(ctx context.Context, c *Client) error { _, err := c.Resources(ctx); return err },
+		"DescribeJobDefinitions":      func(ctx context.Context, c *Client) error { _, err := c.RegisteredDefinition(ctx, "a"); return err },
 	} {
 		f, c := newFake(t)
-		f.faults[operation] = times(5, says(200, "", `{"nextToken":"again"}`))
-		if err := list(t.Context(), c); err == nil || !strings.Contains(err.Error(), "the list does not end") || f.count(operation) != 2 {
-			t.Errorf("%s: %v after %d calls", operation, err, f.count(operation))
+		f.Faults[operation] = clienttest.Times(5, clienttest.Says(200, "", `{"nextToken":"again"}`))
+		if err := list(t.Context(), c); err == nil || !strings.Contains(err.Error(), "the list does not end") || f.Count(operation) != 2 {
+			t.Errorf("%s: %v after %d calls", operation, err, f.Count(operation))
 		}
 	}
 }
@@ -110,7 +111,7 @@ func (e *endless) Read(p []byte) (int, error) {
 func TestAnAnswerThatDoesNotEndIsBrokenOff(t *testing.T) {
 	f, c := newFake(t)
 	body := &endless{Reader: strings.NewReader(`{"ignored":[`)}
-	f.faults["DescribeJobs"] = []fault{func(func() *http.Response) (*http.Response, error) {
+	f.Faults["DescribeJobs"] = []clienttest.Fault{func(func() *http.Response) (*http.Response, error) {
 		return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(body)}, nil
 	}}
 	_, err := c.Describe(t.Context(), "1")
@@ -121,7 +122,7 @@ func TestAnAnswerThatDoesNotEndIsBrokenOff(t *testing.T) {
 
 func TestAnAnswerAsLongAsMayBeIsRead(t *testing.T) {
 	f, c := newFake(t)
-	f.jobs["1"] = func(time.Duration) *types.JobDetail {
+	f.Jobs["1"] = func(time.Duration) *types.JobDetail {
 		return &types.JobDetail{JobId: aws.String("1"), JobName: aws.String("a"), StatusReason: aws.String(strings.Repeat("x", maxAnswer/2)), Status: "RUNNING"}
 	}
 	if got, err := c.Describe(t.Context(), "1"); err != nil || len(*got[0].StatusReason) != maxAnswer/2 {

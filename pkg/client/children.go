@@ -57,7 +57,7 @@ func (c *Client) MergedLogs(ctx context.Context, ids []string, o LogOptions) ite
 		defer cancel()
 		for some := range slices.Chunk(ids, describeLimit) {
 			var jobs map[string]types.JobDetail
-			err := c.patiently(ctx, func() (err error) { jobs, err = c.describe(ctx, some); return err })
+			err := c.patiently(ctx, func() (err error) { jobs, err = c.ByID(ctx, some); return err })
 			if err != nil {
 				yield(Line{}, err)
 				return
@@ -123,7 +123,7 @@ func (c *Client) readLog(ctx context.Context, id string, jobs map[string]types.J
 	t := newTail(c, id, o)
 	// What was read before a fault is not read again: the tail knows where to go on.
 	err := c.patiently(ctx, func() error {
-		_, err := t.take(ctx, job, func(l Line) bool { return send(piece{line: l}) })
+		_, err := t.Take(ctx, job, func(l Line) bool { return send(piece{line: l}) })
 		return err
 	})
 	if err != nil && !errors.Is(err, errStopped) && ctx.Err() == nil {
@@ -138,7 +138,7 @@ func (c *Client) followLogs(ctx context.Context, ids []string, o LogOptions, yie
 	defer cancel()
 	window := cmp.Or(o.Window, len(ids))
 	var tails []*tail
-	pace := pace{client: c}
+	pace := Pace{Client: c}
 	for {
 		for len(tails) < window && len(ids) > 0 {
 			tails = append(tails, newTail(c, ids[0], o))
@@ -151,7 +151,7 @@ func (c *Client) followLogs(ctx context.Context, ids []string, o LogOptions, yie
 		for i, t := range tails {
 			pending[i] = t.id
 		}
-		jobs, err := c.describe(ctx, pending)
+		jobs, err := c.ByID(ctx, pending)
 		fresh := false
 		if err == nil {
 			var heard bool
@@ -163,13 +163,13 @@ func (c *Client) followLogs(ctx context.Context, ids []string, o LogOptions, yie
 			yield(Line{}, context.Cause(ctx))
 			return
 		}
-		pause, err := pace.next(err)
+		pause, err := pace.Next(err)
 		if fresh {
 			pause = pace.reset()
 		}
 		// Where a log has ended, another one takes its place at once.
 		if err == nil && (len(tails) == window || len(ids) == 0) && len(tails) > 0 {
-			err = sleep(ctx, pause)
+			err = Sleep(ctx, pause)
 		}
 		if err != nil {
 			yield(Line{}, err)
@@ -200,7 +200,7 @@ func followTurn(ctx context.Context, tails []*tail, jobs map[string]types.JobDet
 			free <- struct{}{}
 			readers.Go(func() {
 				defer func() { <-free }()
-				done[i] = t.next(ctx, jobs, send)
+				done[i] = t.Next(ctx, jobs, send)
 			})
 		}
 	}()
@@ -218,8 +218,8 @@ func followTurn(ctx context.Context, tails []*tail, jobs map[string]types.JobDet
 	return left, fresh, true
 }
 
-// next is a turn of a tail among others; done says that it has come to its end.
-func (t *tail) next(ctx context.Context, jobs map[string]types.JobDetail, send func(piece) bool) (done bool) {
+// Next is a turn of a tail among others; done says that it has come to its end.
+func (t *tail) Next(ctx context.Context, jobs map[string]types.JobDetail, send func(piece) bool) (done bool) {
 	job, ok := jobs[t.id]
 	if !ok {
 		missing := &MissingError{[]string{t.id}}
@@ -231,7 +231,7 @@ func (t *tail) next(ctx context.Context, jobs map[string]types.JobDetail, send f
 	}
 	lines := false
 	err := t.client.patiently(ctx, func() error {
-		fresh, err := t.take(ctx, job, func(l Line) bool { return send(piece{line: l}) })
+		fresh, err := t.Take(ctx, job, func(l Line) bool { return send(piece{line: l}) })
 		lines = lines || fresh
 		return err
 	})

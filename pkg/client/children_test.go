@@ -21,6 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/client/clienttest"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
@@ -41,7 +42,7 @@ type array struct {
 }
 
 func newArray(size int) (*array, *Client) {
-	a := &array{id: testID(1), size: size, denied: -1, calls: map[string]*atomic.Int64{}}
+	a := &array{id: clienttest.TestID(1), size: size, denied: -1, calls: map[string]*atomic.Int64{}}
 	a.failed = func(int) *types.JobDetail { return nil }
 	a.lines = func(i int) []string { return []string{fmt.Sprint("begin ", i), fmt.Sprint("end ", i)} }
 	for _, name := range []string{"ListJobs", "DescribeJobs", "GetLogEvents"} {
@@ -53,7 +54,7 @@ func newArray(size int) (*array, *Client) {
 func (a *array) Do(r *http.Request) (*http.Response, error) {
 	a.most.Store(max(a.most.Load(), a.inFlight.Add(1)))
 	defer a.inFlight.Add(-1)
-	if err := sleep(r.Context(), 100*time.Millisecond); err != nil {
+	if err := Sleep(r.Context(), 100*time.Millisecond); err != nil {
 		return nil, err
 	}
 	name, ok := wire.LogsOperation(r.Header.Get("X-Amz-Target"))
@@ -63,7 +64,7 @@ func (a *array) Do(r *http.Request) (*http.Response, error) {
 	a.calls[name].Add(1)
 	w := httptest.NewRecorder()
 	map[string]http.HandlerFunc{
-		"ListJobs": wire.Handle(a.listJobs), "DescribeJobs": wire.Handle(a.describeJobs), "GetLogEvents": wire.Handle(a.getLogEvents),
+		"ListJobs": wire.Handle(a.EachPage), "DescribeJobs": wire.Handle(a.describeJobs), "GetLogEvents": wire.Handle(a.getLogEvents),
 	}[name](w, r)
 	return w.Result(), nil
 }
@@ -96,8 +97,8 @@ func (a *array) describeJobs(_ context.Context, in *awsbatch.DescribeJobsInput) 
 	return out, nil
 }
 
-// listJobs gives a thousand children a page, and none that succeeded.
-func (a *array) listJobs(_ context.Context, in *awsbatch.ListJobsInput) (*awsbatch.ListJobsOutput, error) {
+// EachPage gives a thousand children a page, and none that succeeded.
+func (a *array) EachPage(_ context.Context, in *awsbatch.ListJobsInput) (*awsbatch.ListJobsOutput, error) {
 	from, _ := strconv.Atoi(aws.ToString(in.NextToken))
 	out := &awsbatch.ListJobsOutput{}
 	for i := from; i < a.size; i++ {
@@ -245,7 +246,7 @@ func TestFailures(t *testing.T) {
 		}
 		a.lines = func(i int) []string {
 			if i%2 == 0 {
-				return []string{"start", fmt.Sprintf("2026-01-02T03:04:%02dZ ERROR shard s3://b/%d/%s is empty", i%60, i, testID(i)), "bye"}
+				return []string{"start", fmt.Sprintf("2026-01-02T03:04:%02dZ ERROR shard s3://b/%d/%s is empty", i%60, i, clienttest.TestID(i)), "bye"}
 			}
 			return []string{"Traceback (most recent call last):", fmt.Sprintf("  File \"x.py\", line 3, in <module>\n    raise ValueError(%d)", i), fmt.Sprintf("ValueError: %d", i)}
 		}
@@ -277,7 +278,7 @@ func TestFailures(t *testing.T) {
 			if limit == 0 {
 				want := []string{
 					"4990 00000001:3 1 false ValueError: 3",
-					"4900 00000001:2 1 false 2026-01-02T03:04:02Z ERROR shard s3://b/2/" + testID(2) + " is empty",
+					"4900 00000001:2 1 false 2026-01-02T03:04:02Z ERROR shard s3://b/2/" + clienttest.TestID(2) + " is empty",
 					"9 00000001:1 137 false ValueError: 1",
 					"1 00000001:9001 0 false ",
 				}

@@ -17,10 +17,6 @@ func Expired(err error) bool {
 	return ok && (strings.HasPrefix(api.ErrorCode(), "ExpiredToken") || api.ErrorCode() == "RequestExpired")
 }
 
-// Throttled reports whether the service refused a request because there were too
-// many.
-func Throttled(err error) bool { return throttled(err) }
-
 // Renewable returns credentials that are loaded anew after Invalidate: those that
 // a configuration read from a file stay as they were, although somebody has
 // logged in again meanwhile.
@@ -63,7 +59,7 @@ func (r *renewable) Invalidate() {
 // renew drops the credentials that the service found expired, so that the next
 // request gets new ones; false when there is no way to get any.
 func (c *Client) renew() bool {
-	provider, ok := c.batch.Options().Credentials.(interface{ Invalidate() })
+	provider, ok := c.API.Options().Credentials.(interface{ Invalidate() })
 	if ok {
 		provider.Invalidate()
 	}

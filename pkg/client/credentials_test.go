@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"github.com/batchctl/batchctl/pkg/client/clienttest"
 )
 
 // login is where credentials come from: each is good for an hour from the moment it
@@ -43,7 +45,7 @@ func fixed(key string) aws.CredentialsProvider {
 
 // expiring refuses requests that are signed with a key older than an hour.
 type expiring struct {
-	*fake
+	*clienttest.Fake
 	*login
 	code string
 }
@@ -55,12 +57,12 @@ func (e expiring) Do(r *http.Request) (*http.Response, error) {
 	at := e.issued[key]
 	e.login.mu.Unlock()
 	if time.Since(at) > time.Hour {
-		return answer(403, e.code, `{"message":"The security token included in the request is expired"}`), nil
+		return clienttest.Answer(403, e.code, `{"message":"The security token included in the request is expired"}`), nil
 	}
-	return e.fake.Do(r)
+	return e.Fake.Do(r)
 }
 
-func newExpiring(t *testing.T, code string) (*fake, *login, *Client) {
+func newExpiring(t *testing.T, code string) (*clienttest.Fake, *login, *Client) {
 	f, _ := newFake(t)
 	l := &login{issued: map[string]time.Time{}}
 	first, _ := l.load(t.Context())
@@ -75,15 +77,15 @@ func TestWatchThreeDays(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f, l, c := newExpiring(t, code)
 			c.PollAtMost = time.Minute
-			f.jobs["1"] = withLogs("never", life("a", stage{time.Minute, "RUNNING", ""}, stage{hours * time.Hour, "FAILED", "exit 3"}))
+			f.Jobs["1"] = withLogs("never", clienttest.Life("a", clienttest.At(time.Minute, "RUNNING", ""), clienttest.At(hours*time.Hour, "FAILED", "exit 3")))
 			// Five polls of three tries: less than the five minutes of patience, even where one
 			// of the two is alone with them because the other has seen the end.
-			burst := times(15, says(500, "ServerException", `{"message":"oops"}`))
+			burst := clienttest.Times(15, clienttest.Says(500, "ServerException", `{"message":"oops"}`))
 			for range 200 {
 				burst = append(burst, func(serve func() *http.Response) (*http.Response, error) { return serve(), nil })
 			}
 			for range 10 {
-				f.faults["DescribeJobs"] = append(f.faults["DescribeJobs"], burst...)
+				f.Faults["DescribeJobs"] = append(f.Faults["DescribeJobs"], burst...)
 			}
 			var log error
 			var both sync.WaitGroup
@@ -97,7 +99,7 @@ func TestWatchThreeDays(t *testing.T) {
 				t.Errorf("%s: credentials were loaded %d times in %d hours", code, l.loads, hours)
 			}
 			// The end may fall into a burst: five polls that fail, with their pauses.
-			if d := time.Since(f.start); d > hours*time.Hour+6*time.Minute {
+			if d := time.Since(f.Start); d > hours*time.Hour+6*time.Minute {
 				t.Errorf("%s: ended after %v", code, d)
 			}
 		})
@@ -109,14 +111,14 @@ func TestWatchExpired(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, l, c := newExpiring(t, "ExpiredTokenException")
 		l.out = true
-		f.jobs["1"] = life("a", stage{0, "RUNNING", ""})
+		f.Jobs["1"] = clienttest.Life("a", clienttest.At(0, "RUNNING", ""))
 		var told []error
 		c.Trouble = func(err error) { told = append(told, err) }
 		got, err := watched(t.Context(), c, "1")
 		if !Expired(err) || len(got) != 1 || l.loads != 2 || len(told) != 1 || !Expired(told[0]) {
 			t.Errorf("%q, %v after %d loads; told %v", got, err, l.loads, told)
 		}
-		if d := time.Since(f.start); d > time.Hour+time.Minute {
+		if d := time.Since(f.Start); d > time.Hour+time.Minute {
 			t.Errorf("gave up after %v", d)
 		}
 	})
@@ -126,9 +128,9 @@ func TestWatchExpired(t *testing.T) {
 func TestExpiredForGood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, c := newFake(t)
-		f.jobs["1"] = life("a", stage{0, "RUNNING", ""})
-		f.faults["DescribeJobs"] = times(9, says(403, "ExpiredTokenException", `{"message":"expired"}`))
-		if got, err := watched(t.Context(), c, "1"); !Expired(err) || len(got) > 0 || f.count("DescribeJobs") != 1 {
+		f.Jobs["1"] = clienttest.Life("a", clienttest.At(0, "RUNNING", ""))
+		f.Faults["DescribeJobs"] = clienttest.Times(9, clienttest.Says(403, "ExpiredTokenException", `{"message":"expired"}`))
+		if got, err := watched(t.Context(), c, "1"); !Expired(err) || len(got) > 0 || f.Count("DescribeJobs") != 1 {
 			t.Errorf("%q, %v", got, err)
 		}
 	})

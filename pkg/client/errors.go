@@ -19,9 +19,9 @@ import (
 
 // What Action of an error begins with where a submission was to change something.
 const (
-	actionSubmit         = "submit job "
-	actionRegister       = "register job definition "
-	actionCreateResource = "create consumable resource "
+	ActionSubmit         = "submit job "
+	ActionRegister       = "register job definition "
+	ActionCreateResource = "create consumable resource "
 )
 
 // RefusedError is the service's own no: nothing was changed.
@@ -33,12 +33,12 @@ type RefusedError struct {
 func (e *RefusedError) Error() string {
 	next := ""
 	switch code := e.Code(); {
-	case throttled(e.Err):
+	case Throttled(e.Err):
 		next = "; the service is busy, try again in a minute"
 	case strings.HasPrefix(code, "ExpiredToken"), code == "RequestExpired":
 		next = "; get new credentials and repeat"
 	}
-	return fmt.Sprintf("%s: refused: %s%s", e.Action, cause(e.Err), next)
+	return fmt.Sprintf("%s: refused: %s%s", e.Action, Cause(e.Err), next)
 }
 
 func (e *RefusedError) Unwrap() error { return e.Err }
@@ -60,9 +60,9 @@ type UnreachableError struct {
 
 func (e *UnreachableError) Error() string {
 	if u, ok := errors.AsType[*url.Error](e.Err); ok {
-		return fmt.Sprintf("%s: cannot reach %s: %s; nothing was sent, check the target and the network", e.Action, endpoint(u), cause(e.Err))
+		return fmt.Sprintf("%s: cannot reach %s: %s; nothing was sent, check the target and the network", e.Action, endpoint(u), Cause(e.Err))
 	}
-	return fmt.Sprintf("%s: nothing was sent: %s", e.Action, cause(e.Err))
+	return fmt.Sprintf("%s: nothing was sent: %s", e.Action, Cause(e.Err))
 }
 
 func (e *UnreachableError) Unwrap() error { return e.Err }
@@ -75,7 +75,7 @@ type AmbiguousError struct {
 }
 
 func (e *AmbiguousError) Error() string {
-	return fmt.Sprintf("submit job %s: no clear answer (%s); the job may have been accepted", e.Job, cause(e.Err))
+	return fmt.Sprintf("submit job %s: no clear answer (%s); the job may have been accepted", e.Job, Cause(e.Err))
 }
 
 func (e *AmbiguousError) Unwrap() error { return e.Err }
@@ -96,39 +96,39 @@ type callError struct {
 	err    error
 }
 
-func (e *callError) Error() string { return e.action + ": " + cause(e.err) }
+func (e *callError) Error() string { return e.action + ": " + Cause(e.err) }
 func (e *callError) Unwrap() error { return e.err }
 
 // unknownError is the SDK's word for an error answer that names no error.
 const unknownError = "UnknownError"
 
-// failure gives an error of the SDK its type. It is for the calls that may be
+// Failed gives an error of the SDK its type. It is for the calls that may be
 // repeated; SubmitJob has its own.
-func failure(action string, err error) error {
+func Failed(action string, err error) error {
 	switch {
-	case refused(err):
+	case Refused(err):
 		return &RefusedError{action, err}
-	case unsent(err):
+	case Unsent(err):
 		return &UnreachableError{action, err}
 	}
 	return &callError{action, err}
 }
 
-// refused reports whether the service itself said no. A 4xx without an error
+// Refused reports whether the service itself said no. A 4xx without an error
 // name may come from anything on the way.
-func refused(err error) bool {
+func Refused(err error) bool {
 	api, ok := errors.AsType[smithy.APIError](err)
 	return ok && api.ErrorCode() != unknownError && status(err)/100 == 4
 }
 
-// throttled reports a refusal that is about speed only.
-func throttled(err error) bool {
-	return refused(err) && (status(err) == http.StatusTooManyRequests ||
+// Throttled reports a refusal that is about speed only.
+func Throttled(err error) bool {
+	return Refused(err) && (status(err) == http.StatusTooManyRequests ||
 		retry.IsErrorThrottles(retry.DefaultThrottles).IsErrorThrottle(err) == aws.TrueTernary)
 }
 
 // answered reports whether a service was there and had trouble of its own.
-func answered(err error) bool { return throttled(err) || status(err)/100 == 5 }
+func answered(err error) bool { return Throttled(err) || status(err)/100 == 5 }
 
 // status is the HTTP status of the answer, 0 when there was none.
 func status(err error) int {
@@ -139,9 +139,9 @@ func status(err error) int {
 	return 0
 }
 
-// unsent reports whether the connection failed before a byte of the request
+// Unsent reports whether the connection failed before a byte of the request
 // could be written.
-func unsent(err error) bool {
+func Unsent(err error) bool {
 	if op, ok := errors.AsType[*net.OpError](err); ok && (op.Op == "dial" || op.Op == "proxyconnect") {
 		return true
 	}
@@ -151,8 +151,8 @@ func unsent(err error) bool {
 	return dns || cert || handshake || errors.Is(err, http.ErrSchemeMismatch)
 }
 
-// cause is what happened, without the layers that the SDK puts around it.
-func cause(err error) string {
+// Cause is what happened, without the layers that the SDK puts around it.
+func Cause(err error) string {
 	if api, ok := errors.AsType[smithy.APIError](err); ok && api.ErrorCode() != unknownError {
 		return api.ErrorCode() + ": " + api.ErrorMessage()
 	}

@@ -54,7 +54,7 @@ func (c *Client) Failures(ctx context.Context, ids []string, limit int) ([]Failu
 	var all []*failed
 	for some := range slices.Chunk(ids, describeLimit) {
 		var jobs map[string]types.JobDetail
-		err := c.patiently(ctx, func() (err error) { jobs, err = c.describe(ctx, some); return err })
+		err := c.patiently(ctx, func() (err error) { jobs, err = c.ByID(ctx, some); return err })
 		if err != nil {
 			return nil, err
 		}

@@ -59,13 +59,13 @@ func (f Filter) query() []types.KeyValuesPair {
 }
 
 // nameQuery is a prefix: behind the user's name may stand the submission's id.
-func (f Filter) nameQuery() string { return cutName(strings.TrimSuffix(f.Name, "*")) + "*" }
+func (f Filter) nameQuery() string { return CutName(strings.TrimSuffix(f.Name, "*")) + "*" }
 
 // fitsName holds a jobName against the filter.
 func (f Filter) fitsName(jobName string) bool {
 	pattern, name := strings.ToLower(f.Name), strings.ToLower(jobName)
 	own := DisplayName(name)
-	return fits(pattern, name) || fits(pattern, own) || cutName(pattern) == own
+	return fits(pattern, name) || fits(pattern, own) || CutName(pattern) == own
 }
 
 // definitionQuery is what the service takes: an ARN, or a name without revision.
@@ -131,3 +131,7 @@ func fits(pattern, text string) bool {
 	}
 	return text == pattern
 }
+
+// Matches reports whether a job is one of those that the filter asks for, its queue
+// and array apart.
+func (f Filter) Matches(job types.JobSummary) bool { return f.matches(job) }

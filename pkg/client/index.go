@@ -92,27 +92,23 @@ func parseIndex(text string) (int, error) {
 	return n, err
 }
 
-// partsOf says how many children or nodes a job has: from the ledger, else from the
+// partsOf says how many children or nodes a job has: from the memory, else from the
 // service. known is false when neither has the job.
 func (c *Client) partsOf(ctx context.Context, id string) (have parts, known bool, err error) {
-	m, err := c.memory(memory{})
+	if c.Memory != nil {
+		if have.children, err = c.Memory.Children(id); err != nil || have.children > 0 {
+			return have, err == nil, err
+		}
+	}
+	jobs, err := c.ByID(ctx, []string{id})
 	if err != nil {
 		return have, false, err
 	}
-	if e := m.entries[id]; e.ArraySize > 0 {
-		return parts{children: e.ArraySize}, true, nil
+	job, ok := jobs[id]
+	if !ok {
+		return have, false, nil
 	}
-	jobs, err := c.describe(ctx, []string{id})
-	if err != nil {
-		return have, false, err
-	}
-	if job, ok := jobs[id]; ok {
-		return parts{batch.ArraySize(job), Nodes(job)}, true, nil
-	}
-	if o, ok := m.outcomes[id]; ok {
-		return parts{children: int(o.Size)}, o.Size > 0, nil
-	}
-	return have, false, nil
+	return parts{batch.ArraySize(job), Nodes(job)}, true, nil
 }
 
 // Nodes is the number of nodes of a multi-node job; 0 for any other job, or for a node.

@@ -15,7 +15,7 @@ import (
 // shows only RUNNING jobs without one.
 func (c *Client) List(ctx context.Context, f Filter) iter.Seq2[types.JobSummary, error] {
 	return func(yield func(types.JobSummary, error) bool) {
-		for job, err := range c.list(ctx, f) {
+		for job, err := range c.Each(ctx, f) {
 			job.JobName = displayed(job.JobName)
 			if !yield(job, err) {
 				return
@@ -24,8 +24,8 @@ func (c *Client) List(ctx context.Context, f Filter) iter.Seq2[types.JobSummary,
 	}
 }
 
-// list is List with the names that the service has.
-func (c *Client) list(ctx context.Context, f Filter) iter.Seq2[types.JobSummary, error] {
+// Each is List with the names that the service has.
+func (c *Client) Each(ctx context.Context, f Filter) iter.Seq2[types.JobSummary, error] {
 	return func(yield func(types.JobSummary, error) bool) {
 		inputs, err := c.listInputs(ctx, f)
 		if err != nil {
@@ -34,7 +34,7 @@ func (c *Client) list(ctx context.Context, f Filter) iter.Seq2[types.JobSummary,
 		}
 		seen := map[string]bool{}
 		for _, in := range inputs {
-			for job, err := range c.listJobs(ctx, in) {
+			for job, err := range c.EachPage(ctx, in) {
 				if err != nil {
 					yield(types.JobSummary{}, err)
 					return
@@ -72,14 +72,14 @@ func (c *Client) listInputs(ctx context.Context, f Filter) (inputs []awsbatch.Li
 	return inputs, nil
 }
 
-// listJobs yields all pages of one ListJobs.
-func (c *Client) listJobs(ctx context.Context, in awsbatch.ListJobsInput) iter.Seq2[types.JobSummary, error] {
+// EachPage yields all pages of one ListJobs.
+func (c *Client) EachPage(ctx context.Context, in awsbatch.ListJobsInput) iter.Seq2[types.JobSummary, error] {
 	return func(yield func(types.JobSummary, error) bool) {
-		pages := awsbatch.NewListJobsPaginator(c.batch, &in)
+		pages := awsbatch.NewListJobsPaginator(c.API, &in)
 		for pages.HasMorePages() {
 			page, err := pages.NextPage(ctx)
 			if err != nil {
-				yield(types.JobSummary{}, failure("list jobs", err))
+				yield(types.JobSummary{}, Failed("list jobs", err))
 				return
 			}
 			for _, job := range page.JobSummaryList {
@@ -94,11 +94,11 @@ func (c *Client) listJobs(ctx context.Context, in awsbatch.ListJobsInput) iter.S
 // Queues returns all job queues.
 func (c *Client) Queues(ctx context.Context) ([]types.JobQueueDetail, error) {
 	var queues []types.JobQueueDetail
-	pages := awsbatch.NewDescribeJobQueuesPaginator(c.batch, &awsbatch.DescribeJobQueuesInput{})
+	pages := awsbatch.NewDescribeJobQueuesPaginator(c.API, &awsbatch.DescribeJobQueuesInput{})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return nil, failure("describe job queues", err)
+			return nil, Failed("describe job queues", err)
 		}
 		queues = append(queues, page.JobQueues...)
 	}
@@ -116,7 +116,7 @@ func (c *Client) queueNames(ctx context.Context) ([]string, error) {
 
 // CreateQueue makes a FIFO job queue of priority 1 on one compute environment.
 func (c *Client) CreateQueue(ctx context.Context, name, environment string) error {
-	_, err := c.batch.CreateJobQueue(ctx, &awsbatch.CreateJobQueueInput{
+	_, err := c.API.CreateJobQueue(ctx, &awsbatch.CreateJobQueueInput{
 		JobQueueName: &name,
 		Priority:     aws.Int32(1),
 		ComputeEnvironmentOrder: []types.ComputeEnvironmentOrder{
@@ -124,21 +124,21 @@ func (c *Client) CreateQueue(ctx context.Context, name, environment string) erro
 		},
 	})
 	if err != nil {
-		return failure("create job queue "+name, err)
+		return Failed("create job queue "+name, err)
 	}
 	return nil
 }
 
-// unended are the statuses of jobs that have not ended, in the order of their life.
-var unended = []types.JobStatus{types.JobStatusSubmitted, types.JobStatusPending, types.JobStatusRunnable, types.JobStatusStarting, types.JobStatusRunning}
+// NotEnded are the statuses of jobs that have not ended, in the order of their life.
+var NotEnded = []types.JobStatus{types.JobStatusSubmitted, types.JobStatusPending, types.JobStatusRunnable, types.JobStatusStarting, types.JobStatusRunning}
 
 // Depth counts the jobs of a queue that have not ended, by status; of an array its
 // children count.
 func (c *Client) Depth(ctx context.Context, queue string) (map[types.JobStatus]int, error) {
 	depth := map[types.JobStatus]int{}
 	var arrays []string
-	for _, status := range unended {
-		for job, err := range c.listJobs(ctx, awsbatch.ListJobsInput{JobQueue: &queue, JobStatus: status}) {
+	for _, status := range NotEnded {
+		for job, err := range c.EachPage(ctx, awsbatch.ListJobsInput{JobQueue: &queue, JobStatus: status}) {
 			if err != nil {
 				return nil, err
 			}
@@ -157,7 +157,7 @@ func (c *Client) Depth(ctx context.Context, queue string) (map[types.JobStatus]i
 		return nil, err
 	}
 	for _, d := range details {
-		for _, status := range unended {
+		for _, status := range NotEnded {
 			depth[status] += int(d.ArrayProperties.StatusSummary[string(status)])
 		}
 	}
@@ -167,11 +167,11 @@ func (c *Client) Depth(ctx context.Context, queue string) (map[types.JobStatus]i
 // Environments returns compute environments by name or ARN; none of the words: all.
 func (c *Client) Environments(ctx context.Context, words ...string) ([]types.ComputeEnvironmentDetail, error) {
 	var all []types.ComputeEnvironmentDetail
-	pages := awsbatch.NewDescribeComputeEnvironmentsPaginator(c.batch, &awsbatch.DescribeComputeEnvironmentsInput{ComputeEnvironments: words})
+	pages := awsbatch.NewDescribeComputeEnvironmentsPaginator(c.API, &awsbatch.DescribeComputeEnvironmentsInput{ComputeEnvironments: words})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return nil, failure("describe compute environments", err)
+			return nil, Failed("describe compute environments", err)
 		}
 		all = append(all, page.ComputeEnvironments...)
 	}

@@ -65,7 +65,7 @@ func (c *Client) Logs(ctx context.Context, id string, o LogOptions) iter.Seq2[Li
 	return func(yield func(Line, error) bool) {
 		t := newTail(c, id, o)
 		emit := func(l Line) bool { return yield(l, nil) }
-		pace := pace{client: c}
+		pace := Pace{Client: c}
 		for {
 			fresh, err := t.turn(ctx, emit)
 			if o.Follow && t.maySettle(err) {
@@ -78,12 +78,12 @@ func (c *Client) Logs(ctx context.Context, id string, o LogOptions) iter.Seq2[Li
 				yield(Line{Job: id}, context.Cause(ctx))
 				return
 			}
-			pause, err := pace.next(err)
+			pause, err := pace.Next(err)
 			if fresh {
 				pause = pace.reset()
 			}
 			if err == nil {
-				err = sleep(ctx, pause)
+				err = Sleep(ctx, pause)
 			}
 			if err != nil {
 				yield(Line{Job: id}, err)
@@ -122,7 +122,7 @@ func newTail(c *Client, id string, o LogOptions) *tail {
 // maySettle reports whether a job that is not there may still appear.
 func (t *tail) maySettle(err error) bool {
 	_, missing := errors.AsType[*MissingError](err)
-	return missing && time.Since(t.start) < settleTime
+	return missing && time.Since(t.start) < JustNow
 }
 
 // drained reports whether nothing more will come, after a look that was fresh or
@@ -144,11 +144,11 @@ func (t *tail) turn(ctx context.Context, emit func(Line) bool) (fresh bool, err 
 	if err != nil {
 		return false, err
 	}
-	return t.take(ctx, jobs[0], emit)
+	return t.Take(ctx, jobs[0], emit)
 }
 
-// take reads what is new in the streams of the job as it stands.
-func (t *tail) take(ctx context.Context, job types.JobDetail, emit func(Line) bool) (fresh bool, err error) {
+// Take reads what is new in the streams of the job as it stands.
+func (t *tail) Take(ctx context.Context, job types.JobDetail, emit func(Line) bool) (fresh bool, err error) {
 	attempts, err := logStreams(job)
 	if err != nil {
 		return false, err
@@ -261,7 +261,7 @@ func (c *Client) events(ctx context.Context, in *wire.GetLogEventsInput) (*wire.
 		return nil, nil
 	}
 	if err != nil {
-		return nil, failure("get log events "+aws.ToString(in.LogStreamName), err)
+		return nil, Failed("get log events "+aws.ToString(in.LogStreamName), err)
 	}
 	return out, nil
 }

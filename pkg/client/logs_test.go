@@ -13,6 +13,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/batchctl/batchctl/pkg/client/clienttest"
 )
 
 func written(lines ...string) func(time.Duration) []string {
@@ -56,8 +58,8 @@ func texts(ctx context.Context, c *Client, follow bool) (all []string, err error
 
 func TestLogs(t *testing.T) {
 	f, c := newFake(t)
-	f.jobs["1"] = withLogs("s", life("a", stage{0, "RUNNING", ""}))
-	f.events["s"] = written("one", "two\n", "three\nfour\r\n", "", "five")
+	f.Jobs["1"] = withLogs("s", clienttest.Life("a", clienttest.At(0, "RUNNING", "")))
+	f.Events["s"] = written("one", "two\n", "three\nfour\r\n", "", "five")
 	got, err := collect(c.Logs(t.Context(), "1", LogOptions{}))
 	var want []Line
 	for i, text := range []string{"one", "two", "three\nfour", "", "five"} {
@@ -66,17 +68,17 @@ func TestLogs(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Error(diff, err)
 	}
-	if f.groups[0] != "/aws/batch/job" {
-		t.Errorf("group %s", f.groups[0])
+	if f.Groups[0] != "/aws/batch/job" {
+		t.Errorf("group %s", f.Groups[0])
 	}
 }
 
 func TestLogsFollow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, c := newFake(t)
-		f.jobs["1"] = withLogs("s", life("a", stage{10 * time.Second, "RUNNABLE", ""}, stage{20 * time.Second, "RUNNING", ""},
-			stage{40 * time.Second, "SUCCEEDED", ""}))
-		f.events["s"] = growing("line ", 22*time.Second, 20) // the last come after the end
+		f.Jobs["1"] = withLogs("s", clienttest.Life("a", clienttest.At(10*time.Second, "RUNNABLE", ""), clienttest.At(20*time.Second, "RUNNING", ""),
+			clienttest.At(40*time.Second, "SUCCEEDED", "")))
+		f.Events["s"] = growing("line ", 22*time.Second, 20) // the last come after the end
 		got, err := texts(t.Context(), c, true)
 		if err != nil || len(got) < 18 {
 			t.Errorf("%d lines: %q, %v", len(got), got, err)
@@ -94,7 +96,7 @@ func TestLogsFollow(t *testing.T) {
 func TestLogsFollowRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, c := newFake(t)
-		f.jobs["1"] = func(d time.Duration) *types.JobDetail {
+		f.Jobs["1"] = func(d time.Duration) *types.JobDetail {
 			job := &types.JobDetail{JobName: aws.String("a"), Status: types.JobStatusRunning, Attempts: []types.AttemptDetail{attempt("s0")}}
 			switch {
 			case d < 30*time.Second:
@@ -110,14 +112,14 @@ func TestLogsFollowRetries(t *testing.T) {
 			return job
 		}
 		for _, s := range []string{"s0", "s1", "s2", "s3"} {
-			f.events[s] = written(s+" begins", s+" ends")
+			f.Events[s] = written(s+" begins", s+" ends")
 		}
 		got, err := texts(t.Context(), c, true)
 		want := "s1 begins,s1 ends,s2 begins,s2 ends,s3 begins,s3 ends"
 		if strings.Join(got, ",") != want || err != nil {
 			t.Errorf("%q, %v", got, err)
 		}
-		if asked := strings.Join(f.asked, " "); strings.LastIndex(asked, "s1") > strings.Index(asked, "s3") {
+		if asked := strings.Join(f.Asked, " "); strings.LastIndex(asked, "s1") > strings.Index(asked, "s3") {
 			t.Errorf("s1 was asked for after its end: %s", asked)
 		}
 	})
@@ -128,8 +130,8 @@ func TestLogsFollowRetries(t *testing.T) {
 func TestLogsDrained(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, c := newFake(t)
-		f.jobs["1"] = withLogs("s", life("a", stage{0, "SUCCEEDED", ""}))
-		f.events["s"] = func(elapsed time.Duration) []string {
+		f.Jobs["1"] = withLogs("s", clienttest.Life("a", clienttest.At(0, "SUCCEEDED", "")))
+		f.Events["s"] = func(elapsed time.Duration) []string {
 			if elapsed == 0 {
 				return []string{"one"}
 			}
@@ -147,19 +149,19 @@ func TestLogsOfContainersAndGroups(t *testing.T) {
 	logTo := func(group string) *types.LogConfiguration {
 		return &types.LogConfiguration{LogDriver: types.LogDriverAwslogs, Options: map[string]string{"awslogs-group": group}}
 	}
-	f.jobs["1"] = func(time.Duration) *types.JobDetail {
+	f.Jobs["1"] = func(time.Duration) *types.JobDetail {
 		return &types.JobDetail{JobName: aws.String("a"), Status: types.JobStatusRunning, EcsProperties: &types.EcsPropertiesDetail{
 			TaskProperties: []types.EcsTaskDetails{{Containers: []types.TaskContainerDetails{
 				{Name: aws.String("main"), LogStreamName: aws.String("m"), LogConfiguration: logTo("mine")},
 				{Name: aws.String("side"), LogStreamName: aws.String("s")},
 			}}}}}
 	}
-	f.events["m"], f.events["s"] = written("main"), written("side")
+	f.Events["m"], f.Events["s"] = written("main"), written("side")
 	got, err := texts(t.Context(), c, false)
 	if diff := cmp.Diff([]string{"main", "side"}, got); diff != "" || err != nil {
 		t.Error(diff, err)
 	}
-	if diff := cmp.Diff([]string{"mine", "mine", "/aws/batch/job", "/aws/batch/job"}, f.groups); diff != "" {
+	if diff := cmp.Diff([]string{"mine", "mine", "/aws/batch/job", "/aws/batch/job"}, f.Groups); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -176,7 +178,7 @@ func TestLogsElsewhere(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			f, client := newFake(t)
-			f.jobs["1"] = func(time.Duration) *types.JobDetail {
+			f.Jobs["1"] = func(time.Duration) *types.JobDetail {
 				job := c.job
 				job.JobName, job.Status = aws.String("a"), types.JobStatusSucceeded
 				return &job
@@ -204,11 +206,11 @@ func TestLogsNeverWritten(t *testing.T) {
 	for _, stream := range []string{"", "gone"} {
 		synctest.Test(t, func(t *testing.T) {
 			f, c := newFake(t)
-			f.jobs["1"] = withLogs(stream, life("a", stage{0, "FAILED", "image not found"}))
+			f.Jobs["1"] = withLogs(stream, clienttest.Life("a", clienttest.At(0, "FAILED", "image not found")))
 			if got, err := texts(t.Context(), c, true); len(got) > 0 || err != nil {
 				t.Error(got, err)
 			}
-			if waited := time.Since(f.start); (waited >= lateLogs) != (stream == "gone") {
+			if waited := time.Since(f.Start); (waited >= lateLogs) != (stream == "gone") {
 				t.Errorf("stream %q: waited %v", stream, waited)
 			}
 		})
@@ -218,9 +220,9 @@ func TestLogsNeverWritten(t *testing.T) {
 func TestLogsFollowThroughFaults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, c := newFake(t)
-		f.jobs["1"] = withLogs("s", life("a", stage{0, "RUNNING", ""}, stage{time.Minute, "SUCCEEDED", ""}))
-		f.events["s"] = growing("", 0, 50)
-		f.faults["GetLogEvents"] = times(10, says(400, "ThrottlingException", `{"__type":"ThrottlingException","message":"Rate exceeded"}`))
+		f.Jobs["1"] = withLogs("s", clienttest.Life("a", clienttest.At(0, "RUNNING", ""), clienttest.At(time.Minute, "SUCCEEDED", "")))
+		f.Events["s"] = growing("", 0, 50)
+		f.Faults["GetLogEvents"] = clienttest.Times(10, clienttest.Says(400, "ThrottlingException", `{"__type":"ThrottlingException","message":"Rate exceeded"}`))
 		got, err := texts(t.Context(), c, true)
 		if len(got) != 50 || got[49] != "49" || err != nil {
 			t.Errorf("%q, %v", got, err)
@@ -233,8 +235,8 @@ func TestLogsMissingJob(t *testing.T) {
 		f, c := newFake(t)
 		for _, follow := range []bool{false, true} {
 			_, err := texts(t.Context(), c, follow)
-			if _, ok := errors.AsType[*MissingError](err); !ok || (time.Since(f.start) >= settleTime) != follow {
-				t.Errorf("follow %v: %v after %v", follow, err, time.Since(f.start))
+			if _, ok := errors.AsType[*MissingError](err); !ok || (time.Since(f.Start) >= JustNow) != follow {
+				t.Errorf("follow %v: %v after %v", follow, err, time.Since(f.Start))
 			}
 		}
 	})
@@ -242,12 +244,12 @@ func TestLogsMissingJob(t *testing.T) {
 
 func TestLogsBreak(t *testing.T) {
 	f, c := newFake(t)
-	f.jobs["1"] = withLogs("s", life("a", stage{0, "RUNNING", ""}))
-	f.events["s"] = written("one", "two", "three")
+	f.Jobs["1"] = withLogs("s", clienttest.Life("a", clienttest.At(0, "RUNNING", "")))
+	f.Events["s"] = written("one", "two", "three")
 	for range c.Logs(t.Context(), "1", LogOptions{Follow: true}) {
 		break
 	}
-	if n := f.count("GetLogEvents"); n != 1 {
+	if n := f.Count("GetLogEvents"); n != 1 {
 		t.Errorf("%d calls after break", n)
 	}
 }
@@ -281,9 +283,9 @@ func TestLogOptions(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f, client := newFake(t)
-				f.jobs["1"] = retried("FAILED")
-				f.events["s1"] = written("one")
-				f.events["s3"] = func(elapsed time.Duration) []string {
+				f.Jobs["1"] = retried("FAILED")
+				f.Events["s1"] = written("one")
+				f.Events["s3"] = func(elapsed time.Duration) []string {
 					all := []string{"a", "b", "c", "d", "e", "f"}
 					return all[:min(6, 5+int(elapsed/time.Second))]
 				}
@@ -309,8 +311,8 @@ func TestLogsLate(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f, c := newFake(t)
 			c.LogsAtOnce = atOnce
-			f.jobs["1"] = withLogs("s", life("a", stage{0, "RUNNING", ""}, stage{10 * time.Second, "SUCCEEDED", ""}))
-			f.events["s"] = func(elapsed time.Duration) []string {
+			f.Jobs["1"] = withLogs("s", clienttest.Life("a", clienttest.At(0, "RUNNING", ""), clienttest.At(10*time.Second, "SUCCEEDED", "")))
+			f.Events["s"] = func(elapsed time.Duration) []string {
 				if elapsed < 15*time.Second {
 					return []string{"one"}
 				}
@@ -321,8 +323,8 @@ func TestLogsLate(t *testing.T) {
 			if atOnce {
 				want = "one"
 			}
-			if strings.Join(got, " ") != want || err != nil || time.Since(f.start) > time.Minute {
-				t.Errorf("at once %v: %q, %v after %v", atOnce, got, err, time.Since(f.start))
+			if strings.Join(got, " ") != want || err != nil || time.Since(f.Start) > time.Minute {
+				t.Errorf("at once %v: %q, %v after %v", atOnce, got, err, time.Since(f.Start))
 			}
 		})
 	}
@@ -334,12 +336,12 @@ func TestLogsTrouble(t *testing.T) {
 		f, c := newFake(t)
 		var told []error
 		c.Trouble = func(err error) { told = append(told, err) }
-		f.jobs["1"] = withLogs("s", life("a", stage{0, "RUNNING", ""}, stage{time.Hour, "SUCCEEDED", ""}))
-		f.events["s"] = growing("", 0, 50)
-		throttles := times(30, says(400, "ThrottlingException", `{"__type":"ThrottlingException","message":"Rate exceeded"}`))
-		broken := times(12, says(500, "InternalFailure", `{"__type":"InternalFailure","message":"oops"}`))
+		f.Jobs["1"] = withLogs("s", clienttest.Life("a", clienttest.At(0, "RUNNING", ""), clienttest.At(time.Hour, "SUCCEEDED", "")))
+		f.Events["s"] = growing("", 0, 50)
+		throttles := clienttest.Times(30, clienttest.Says(400, "ThrottlingException", `{"__type":"ThrottlingException","message":"Rate exceeded"}`))
+		broken := clienttest.Times(12, clienttest.Says(500, "InternalFailure", `{"__type":"InternalFailure","message":"oops"}`))
 		healthy := func(serve func() *http.Response) (*http.Response, error) { return serve(), nil }
-		f.faults["GetLogEvents"] = append(append(append(throttles, healthy), broken...), append([]fault{healthy}, throttles...)...)
+		f.Faults["GetLogEvents"] = append(append(append(throttles, healthy), broken...), append([]clienttest.Fault{healthy}, throttles...)...)
 		got, err := texts(t.Context(), c, true)
 		if len(got) != 50 || err != nil {
 			t.Errorf("%d lines, %v", len(got), err)

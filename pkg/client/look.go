@@ -12,9 +12,9 @@ import (
 
 // QueueSnapshot returns how much a queue's jobs use, and which of them are next.
 func (c *Client) QueueSnapshot(ctx context.Context, queue string) (*awsbatch.GetJobQueueSnapshotOutput, error) {
-	out, err := c.batch.GetJobQueueSnapshot(ctx, &awsbatch.GetJobQueueSnapshotInput{JobQueue: &queue})
+	out, err := c.API.GetJobQueueSnapshot(ctx, &awsbatch.GetJobQueueSnapshotInput{JobQueue: &queue})
 	if err != nil {
-		return nil, failure("get the snapshot of job queue "+queue, err)
+		return nil, Failed("get the snapshot of job queue "+queue, err)
 	}
 	return out, nil
 }
@@ -37,10 +37,10 @@ type QueueLook struct {
 func (c *Client) Look(ctx context.Context, queue string) (*QueueLook, error) {
 	look := &QueueLook{}
 	place := map[string]int{}
-	for _, status := range unended { // in this order a job that moves on is not missed
-		page, err := c.batch.ListJobs(ctx, &awsbatch.ListJobsInput{JobQueue: &queue, JobStatus: status})
+	for _, status := range NotEnded { // in this order a job that moves on is not missed
+		page, err := c.API.ListJobs(ctx, &awsbatch.ListJobsInput{JobQueue: &queue, JobStatus: status})
 		if err != nil {
-			return nil, failure("list jobs", err)
+			return nil, Failed("list jobs", err)
 		}
 		for _, job := range page.JobSummaryList {
 			id := aws.ToString(job.JobId)
@@ -57,7 +57,7 @@ func (c *Client) Look(ctx context.Context, queue string) (*QueueLook, error) {
 		}
 	}
 	slices.SortStableFunc(look.Jobs, func(a, b types.JobSummary) int {
-		return slices.Index(unended, b.Status) - slices.Index(unended, a.Status)
+		return slices.Index(NotEnded, b.Status) - slices.Index(NotEnded, a.Status)
 	})
 	var err error
 	if look.Snapshot, err = c.QueueSnapshot(ctx, queue); err != nil && !SnapshotDenied(err) {
@@ -73,5 +73,5 @@ func SnapshotDenied(err error) bool {
 	if _, gone := errors.AsType[*UnreachableError](err); gone {
 		return false
 	}
-	return !throttled(err) && status(err)/100 >= 4
+	return !Throttled(err) && status(err)/100 >= 4
 }

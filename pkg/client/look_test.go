@@ -7,17 +7,19 @@ import (
 	"testing/synctest"
 
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/client/clienttest"
 )
 
 // A look takes one page of each status, and says where there is more.
 func TestLook(t *testing.T) {
 	f, c := newFake(t)
-	f.listed = []types.JobSummary{
-		listed(idA, "a", "cpu", "RUNNABLE", 1),
-		listed(idB, "b", "cpu", "RUNNABLE", 2), // the fake's second page
-		listed(idC, "c", "cpu", "RUNNING", 3),
-		listed(idB, "b", "gpu", "RUNNING", 4),
-		listed(idC, "d", "cpu", "SUCCEEDED", 3),
+	f.Listed = []types.JobSummary{
+		clienttest.Listed(idA, "a", "cpu", "RUNNABLE", 1),
+		clienttest.Listed(idB, "b", "cpu", "RUNNABLE", 2), // the fake's second page
+		clienttest.Listed(idC, "c", "cpu", "RUNNING", 3),
+		clienttest.Listed(idB, "b", "gpu", "RUNNING", 4),
+		clienttest.Listed(idC, "d", "cpu", "SUCCEEDED", 3),
 	}
 	look, err := c.Look(t.Context(), "cpu")
 	if err != nil {
@@ -33,15 +35,15 @@ func TestLook(t *testing.T) {
 	if look.Snapshot == nil || *look.Snapshot.FrontOfQueue.Jobs[0].JobArn != "cpu" || look.SnapshotErr != nil {
 		t.Errorf("%+v", look)
 	}
-	if f.count("ListJobs") != 5 || f.count("GetJobQueueSnapshot") != 1 {
-		t.Errorf("calls: %v", f.calls)
+	if f.Count("ListJobs") != 5 || f.Count("GetJobQueueSnapshot") != 1 {
+		t.Errorf("calls: %v", f.Calls)
 	}
 }
 
 // A job that moves on between two calls is shown once, where it was seen last.
 func TestLookAtAMovingJob(t *testing.T) {
 	f, c := newFake(t)
-	f.listed = []types.JobSummary{listed(idA, "a", "cpu", "RUNNABLE", 1), listed(idA, "a", "cpu", "RUNNING", 1)}
+	f.Listed = []types.JobSummary{clienttest.Listed(idA, "a", "cpu", "RUNNABLE", 1), clienttest.Listed(idA, "a", "cpu", "RUNNING", 1)}
 	look, err := c.Look(t.Context(), "cpu")
 	if err != nil || len(look.Jobs) != 1 || look.Jobs[0].Status != "RUNNING" {
 		t.Errorf("%+v, %v", look, err)
@@ -52,17 +54,17 @@ func TestLookAtAMovingJob(t *testing.T) {
 func TestLookWithoutASnapshot(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		fault  fault
+		fault  clienttest.Fault
 		denied bool
 	}{
-		{"not allowed", says(403, "AccessDeniedException", `{"message":"no"}`), true},
-		{"not known", says(404, "UnknownOperationException", `{}`), true},
-		{"busy", says(429, "TooManyRequestsException", `{"message":"slow down"}`), false},
-		{"gone", refusedConnection, false},
+		{"not allowed", clienttest.Says(403, "AccessDeniedException", `{"message":"no"}`), true},
+		{"not known", clienttest.Says(404, "UnknownOperationException", `{}`), true},
+		{"busy", clienttest.Says(429, "TooManyRequestsException", `{"message":"slow down"}`), false},
+		{"gone", clienttest.RefusedConnection, false},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			f, client := newFake(t)
-			f.faults["GetJobQueueSnapshot"] = times(9, c.fault)
+			f.Faults["GetJobQueueSnapshot"] = clienttest.Times(9, c.fault)
 			look, err := client.Look(t.Context(), "cpu")
 			if c.denied != (err == nil) || c.denied && look.SnapshotErr == nil {
 				t.Errorf("%s: %+v, %v", c.name, look, err)
@@ -70,7 +72,7 @@ func TestLookWithoutASnapshot(t *testing.T) {
 		})
 	}
 	f, c := newFake(t)
-	f.faults["ListJobs"] = times(9, says(403, "AccessDeniedException", `{"message":"no"}`))
+	f.Faults["ListJobs"] = clienttest.Times(9, clienttest.Says(403, "AccessDeniedException", `{"message":"no"}`))
 	if _, err := c.Look(t.Context(), "cpu"); err == nil {
 		t.Error("a look without jobs")
 	} else if _, ok := errors.AsType[*RefusedError](err); !ok {

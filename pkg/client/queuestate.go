@@ -10,11 +10,11 @@ import (
 // DisableQueue has a job queue, by name or ARN, take no more jobs; those in it go on.
 func (c *Client) DisableQueue(ctx context.Context, queue string) error {
 	err := c.patiently(ctx, func() error {
-		_, err := c.batch.UpdateJobQueue(ctx, &awsbatch.UpdateJobQueueInput{JobQueue: &queue, State: types.JQStateDisabled})
+		_, err := c.API.UpdateJobQueue(ctx, &awsbatch.UpdateJobQueueInput{JobQueue: &queue, State: types.JQStateDisabled})
 		return err
 	})
 	if err != nil {
-		return failure("disable job queue "+queue, err)
+		return Failed("disable job queue "+queue, err)
 	}
 	return nil
 }

@@ -48,7 +48,7 @@ func (e *NoSuchJobError) Error() string {
 // Resolve returns the job id that a word stands for: a full id or a job's ARN,
 // the first four or more digits of an id, or a name, which stands for the newest
 // job of that name. The index of a child or node may follow: `train:3`, `mpi#0`; one that
-// the job does not have is a *NoSuchPartError. The ledger is asked first, then the
+// the job does not have is a *NoSuchPartError. The client's Memory is asked first, then the
 // service; no queues stands for all.
 func (c *Client) Resolve(ctx context.Context, word string, queues []string) (string, error) {
 	if batch.IsARN(word) {
@@ -62,7 +62,7 @@ func (c *Client) Resolve(ctx context.Context, word string, queues []string) (str
 		return "", &NoSuchJobError{Word: word}
 	}
 	find := finder{word: base}
-	if err := c.findInLedger(&find); err != nil {
+	if err := c.findInMemory(&find); err != nil {
 		return "", err
 	}
 	if len(find.byID)+len(find.byName) == 0 {
@@ -94,7 +94,7 @@ func (f *finder) see(job types.JobSummary) {
 	if shortID().MatchString(f.word) && strings.HasPrefix(aws.ToString(job.JobId), f.word) {
 		f.byID = append(f.byID, job)
 	}
-	if f.word == name || f.word == aws.ToString(job.JobName) || cutName(f.word) == name {
+	if f.word == name || f.word == aws.ToString(job.JobName) || CutName(f.word) == name {
 		f.byName = append(f.byName, job)
 	}
 }
@@ -117,22 +117,16 @@ func (f *finder) result() (string, error) {
 	return "", &NoSuchJobError{f.word, diag.Near(f.word, slices.Values(f.names))}
 }
 
-// findInLedger looks at the jobs of this target. Damaged lines do not matter
-// here: what they hid is found at the service.
-func (c *Client) findInLedger(f *finder) error {
-	if c.Ledger == nil {
+// findInMemory looks at the jobs that the client's memory knows.
+func (c *Client) findInMemory(f *finder) error {
+	if c.Memory == nil {
 		return nil
 	}
-	entries, err := c.Ledger.Entries()
-	if _, damaged := errors.AsType[*DamageError](err); err != nil && !damaged {
-		return err
+	known, err := c.Memory.Jobs()
+	for _, k := range known {
+		f.see(types.JobSummary{JobId: &k.ID, JobName: &k.Name, CreatedAt: aws.Int64(k.Submitted.UnixMilli())})
 	}
-	for _, e := range entries {
-		if c.Ledger.Covers(e.Target) {
-			f.see(types.JobSummary{JobId: &e.ID, JobName: &e.Name, CreatedAt: aws.Int64(e.Time.UnixMilli())})
-		}
-	}
-	return nil
+	return err
 }
 
 // findAtService asks for the name, which the service can filter by, and when
@@ -142,7 +136,7 @@ func (c *Client) findAtService(ctx context.Context, f *finder, queues []string) 
 		if filter.Name != "" && shortID().MatchString(f.word) {
 			continue // ids cannot be filtered by
 		}
-		for job, err := range c.list(ctx, filter) {
+		for job, err := range c.Each(ctx, filter) {
 			if err != nil {
 				return err
 			}
@@ -155,7 +149,7 @@ func (c *Client) findAtService(ctx context.Context, f *finder, queues []string) 
 	return nil
 }
 
-// addStatus completes candidates from the ledger, as far as the service knows
+// addStatus completes candidates from the memory, as far as the service knows
 // them; the error to be shown is another one.
 func (c *Client) addStatus(ctx context.Context, jobs []types.JobSummary) {
 	var ids []string
@@ -164,7 +158,7 @@ func (c *Client) addStatus(ctx context.Context, jobs []types.JobSummary) {
 			ids = append(ids, aws.ToString(job.JobId))
 		}
 	}
-	details, err := c.describe(ctx, ids)
+	details, err := c.ByID(ctx, ids)
 	if err != nil {
 		return
 	}

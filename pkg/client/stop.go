@@ -58,16 +58,16 @@ func (c *Client) StopAll(ctx context.Context, ids []string, reason string) []Sto
 	for i, id := range ids {
 		stops[i] = &stopping{client: c, id: id, reason: reason}
 	}
-	pace := pace{client: c}
+	pace := Pace{Client: c}
 	for pending := slices.Clone(stops); len(pending) > 0; {
 		err := c.stopTurn(ctx, pending)
 		pending = slices.DeleteFunc(pending, func(s *stopping) bool { return s.done })
 		if len(pending) == 0 {
 			break
 		}
-		pause, err := pace.next(err)
+		pause, err := pace.Next(err)
 		if err == nil {
-			err = sleep(ctx, pause)
+			err = Sleep(ctx, pause)
 		}
 		if err != nil {
 			for _, s := range pending {
@@ -102,7 +102,7 @@ func (c *Client) stopTurn(ctx context.Context, pending []*stopping) error {
 	for i, s := range pending {
 		ids[i] = s.id
 	}
-	jobs, err := c.describe(ctx, distinct(ids))
+	jobs, err := c.ByID(ctx, Distinct(ids))
 	if err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ func (c *Client) stopTurn(ctx context.Context, pending []*stopping) error {
 	turns.Wait()
 	var trouble error
 	for i, s := range pending {
-		if err := errs[i]; refused(err) && !throttled(err) && !Expired(err) || isMissing(err) {
+		if err := errs[i]; Refused(err) && !Throttled(err) && !Expired(err) || isMissing(err) {
 			s.Err, s.done = err, true
 		} else if err != nil {
 			trouble = err
@@ -171,7 +171,7 @@ func (s *stopping) children(ctx context.Context) error {
 		return nil
 	}
 	s.done = true
-	for child, err := range s.client.List(ctx, Filter{ArrayOf: s.id, Statuses: unended}) {
+	for child, err := range s.client.List(ctx, Filter{ArrayOf: s.id, Statuses: NotEnded}) {
 		if err != nil {
 			s.done = false
 			return err
@@ -198,7 +198,7 @@ func (s *stopping) children(ctx context.Context) error {
 
 // live counts the children that an array's summary says have not ended.
 func live(job types.JobDetail) (n int32) {
-	for _, status := range unended {
+	for _, status := range NotEnded {
 		n += job.ArrayProperties.StatusSummary[string(status)]
 	}
 	return n
@@ -207,26 +207,26 @@ func live(job types.JobDetail) (n int32) {
 // stopOne makes one call.
 func (c *Client) stopOne(ctx context.Context, call, id, reason string) (err error) {
 	if call == "CancelJob" {
-		_, err = c.batch.CancelJob(ctx, &awsbatch.CancelJobInput{JobId: &id, Reason: &reason})
+		_, err = c.API.CancelJob(ctx, &awsbatch.CancelJobInput{JobId: &id, Reason: &reason})
 	} else {
-		_, err = c.batch.TerminateJob(ctx, &awsbatch.TerminateJobInput{JobId: &id, Reason: &reason})
+		_, err = c.API.TerminateJob(ctx, &awsbatch.TerminateJobInput{JobId: &id, Reason: &reason})
 	}
 	if err != nil {
-		return failure(call+" "+batch.ShortID(id), err)
+		return Failed(call+" "+batch.ShortID(id), err)
 	}
 	return nil
 }
 
-// submittedJustNow reports whether the ledger knows the job as one that DescribeJobs
+// submittedJustNow reports whether the memory knows the job as one that DescribeJobs
 // may not show yet.
 func (c *Client) submittedJustNow(id string) bool {
-	if c.Ledger == nil {
+	if c.Memory == nil {
 		return false
 	}
-	entries, _ := c.Ledger.Entries() // what cannot be read is not known
-	for _, e := range slices.Backward(entries) {
-		if e.ID == id {
-			return time.Since(e.Time) < settleTime
+	known, _ := c.Memory.Jobs() // what cannot be read is not known
+	for _, k := range slices.Backward(known) {
+		if k.ID == id {
+			return time.Since(k.Submitted) < JustNow
 		}
 	}
 	return false

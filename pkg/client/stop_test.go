@@ -13,27 +13,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/client/clienttest"
 )
-
-// stoppable is a job that ends 20 s after the call that its status needs.
-func stoppable(f *fake, status types.JobStatus, array bool) func(time.Duration) *types.JobDetail {
-	var asked time.Duration
-	return func(d time.Duration) *types.JobDetail {
-		job := &types.JobDetail{JobName: aws.String("a"), Status: status}
-		if array {
-			job.ArrayProperties = &types.ArrayPropertiesDetail{Size: aws.Int32(2)}
-		}
-		waits := status == "SUBMITTED" || status == "PENDING" || status == "RUNNABLE"
-		works := strings.Contains(f.stopped["1"], "TerminateJob") || waits && strings.Contains(f.stopped["1"], "CancelJob")
-		if works && asked == 0 {
-			asked = d
-		}
-		if works && d-asked > 20*time.Second {
-			job.Status = types.JobStatusFailed
-		}
-		return job
-	}
-}
 
 func TestStop(t *testing.T) {
 	for _, c := range []struct {
@@ -47,7 +28,7 @@ func TestStop(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			f, client := newFake(t)
-			f.jobs["1"] = stoppable(f, c.status, c.array)
+			f.Jobs["1"] = clienttest.Stoppable(f, c.status, c.array)
 			got, err := client.Stop(t.Context(), "1", "enough")
 			if err != nil || got.Call != c.call || got.Before != c.status || !batch.HasEnded(got.Job.Status) {
 				t.Errorf("%s: %+v, %v", c.status, got, err)
@@ -56,8 +37,8 @@ func TestStop(t *testing.T) {
 			if c.call != "" {
 				want = c.call + " enough;"
 			}
-			if f.stopped["1"] != want {
-				t.Errorf("%s: calls %q, want %q", c.status, f.stopped["1"], want)
+			if f.Stopped["1"] != want {
+				t.Errorf("%s: calls %q, want %q", c.status, f.Stopped["1"], want)
 			}
 		})
 	}
@@ -67,9 +48,9 @@ func TestStop(t *testing.T) {
 func TestStopOfAJobThatStarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, c := newFake(t)
-		f.jobs["1"] = func(time.Duration) *types.JobDetail {
+		f.Jobs["1"] = func(time.Duration) *types.JobDetail {
 			status := types.JobStatusRunnable
-			switch f.stopped["1"] {
+			switch f.Stopped["1"] {
 			case "CancelJob stopped with batchctl;":
 				status = types.JobStatusStarting
 			case "CancelJob stopped with batchctl;TerminateJob stopped with batchctl;":
@@ -87,7 +68,7 @@ func TestStopOfAJobThatStarts(t *testing.T) {
 func TestStopBoundedByContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, c := newFake(t)
-		f.jobs["1"] = life("a", stage{0, "RUNNING", ""})
+		f.Jobs["1"] = clienttest.Life("a", clienttest.At(0, "RUNNING", ""))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		got, err := c.Stop(ctx, "1", "")
@@ -104,16 +85,16 @@ func TestStopFaults(t *testing.T) {
 		if _, err := c.Stop(t.Context(), "1", ""); err == nil || !strings.Contains(err.Error(), "no job 1") {
 			t.Error(err)
 		}
-		f.jobs["1"] = stoppable(f, "RUNNING", false)
-		f.faults["TerminateJob"] = times(10, func(serve func() *http.Response) (*http.Response, error) {
-			return answer(500, "ServerException", `{"message":"oops"}`), nil
+		f.Jobs["1"] = clienttest.Stoppable(f, "RUNNING", false)
+		f.Faults["TerminateJob"] = clienttest.Times(10, func(serve func() *http.Response) (*http.Response, error) {
+			return clienttest.Answer(500, "ServerException", `{"message":"oops"}`), nil
 		})
 		if got, err := c.Stop(t.Context(), "1", ""); err != nil || got.Job.Status != "FAILED" {
 			t.Errorf("%+v, %v", got, err)
 		}
-		f.faults["TerminateJob"] = times(10, says(403, "AccessDeniedException", `{"message":"no"}`))
-		delete(f.stopped, "1")
-		f.jobs["1"] = stoppable(f, "RUNNING", false)
+		f.Faults["TerminateJob"] = clienttest.Times(10, clienttest.Says(403, "AccessDeniedException", `{"message":"no"}`))
+		delete(f.Stopped, "1")
+		f.Jobs["1"] = clienttest.Stoppable(f, "RUNNING", false)
 		if got, err := c.Stop(t.Context(), "1", ""); err == nil || got.Call != "" {
 			t.Errorf("%+v, %v", got, err)
 		}
@@ -128,15 +109,15 @@ func TestStopAll(t *testing.T) {
 		ended := func(id string, status types.JobStatus) func(time.Duration) *types.JobDetail {
 			return func(time.Duration) *types.JobDetail {
 				job := &types.JobDetail{JobName: aws.String("job" + id), Status: status}
-				if f.stopped[id] != "" {
+				if f.Stopped[id] != "" {
 					job.Status = types.JobStatusFailed
 				}
 				return job
 			}
 		}
-		f.jobs["1"], f.jobs["2"], f.jobs["3"] = ended("1", "RUNNING"), ended("2", "RUNNABLE"), ended("3", "SUCCEEDED")
-		f.jobs["4"] = ended("4", "STARTING")
-		f.faults["TerminateJob"] = []fault{says(403, "AccessDeniedException", `{"message":"no"}`)}
+		f.Jobs["1"], f.Jobs["2"], f.Jobs["3"] = ended("1", "RUNNING"), ended("2", "RUNNABLE"), ended("3", "SUCCEEDED")
+		f.Jobs["4"] = ended("4", "STARTING")
+		f.Faults["TerminateJob"] = []clienttest.Fault{clienttest.Says(403, "AccessDeniedException", `{"message":"no"}`)}
 		got := c.StopAll(t.Context(), []string{"4", "1", "2", "3", "gone"}, "")
 		var lines []string
 		for _, s := range got {
@@ -156,7 +137,7 @@ func TestStopAll(t *testing.T) {
 		if !isMissing(got[4].Err) {
 			t.Errorf("gone: %v", got[4].Err)
 		}
-		if n := f.count("DescribeJobs"); n > 3 {
+		if n := f.Count("DescribeJobs"); n > 3 {
 			t.Errorf("%d DescribeJobs for five jobs", n)
 		}
 	})
@@ -168,63 +149,41 @@ func TestStopOfAnArray(t *testing.T) {
 	for _, lives := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
 			f, c := newFake(t)
-			f.jobs["1"] = func(time.Duration) *types.JobDetail {
+			f.Jobs["1"] = func(time.Duration) *types.JobDetail {
 				job := &types.JobDetail{JobName: aws.String("a"), Status: types.JobStatusPending, ArrayProperties: &types.ArrayPropertiesDetail{
 					Size: aws.Int32(3), StatusSummary: map[string]int32{"RUNNING": 1, "FAILED": 2}}}
-				if f.stopped["1"] != "" {
+				if f.Stopped["1"] != "" {
 					job.Status = types.JobStatusFailed
 				}
-				if f.stopped["1:2"] != "" {
-					f.listed = nil
+				if f.Stopped["1:2"] != "" {
+					f.Listed = nil
 				}
 				return job
 			}
 			if lives {
-				f.listed = []types.JobSummary{{JobId: aws.String("1:2"), JobName: aws.String("a"), Status: types.JobStatusRunning}}
+				f.Listed = []types.JobSummary{{JobId: aws.String("1:2"), JobName: aws.String("a"), Status: types.JobStatusRunning}}
 			}
 			got, err := c.Stop(t.Context(), "1", "enough")
 			want := map[bool]int{true: 1}[lives]
-			if err != nil || got.Call != "TerminateJob" || got.Children != want || f.stopped["1"] != "TerminateJob enough;" {
-				t.Errorf("%+v, %v; %v", got, err, f.stopped)
+			if err != nil || got.Call != "TerminateJob" || got.Children != want || f.Stopped["1"] != "TerminateJob enough;" {
+				t.Errorf("%+v, %v; %v", got, err, f.Stopped)
 			}
-			if lives != (f.stopped["1:2"] == "TerminateJob enough;") {
-				t.Errorf("the child was sent %q", f.stopped["1:2"])
+			if lives != (f.Stopped["1:2"] == "TerminateJob enough;") {
+				t.Errorf("the child was sent %q", f.Stopped["1:2"])
 			}
 		})
 	}
-}
-
-// TestStopJustSubmitted: a job that DescribeJobs does not show yet is waited for and
-// stopped, if the ledger knows that it was submitted a moment ago.
-func TestStopJustSubmitted(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f, c := newFake(t)
-		c.Ledger = &Ledger{Dir: t.TempDir(), Target: "local"}
-		if err := c.Ledger.Append(Entry{Time: time.Now(), ID: "1", Name: "a"}); err != nil {
-			t.Fatal(err)
-		}
-		runs := stoppable(f, "RUNNING", false)
-		f.jobs["1"] = func(d time.Duration) *types.JobDetail {
-			if d < 20*time.Second {
-				return nil
-			}
-			return runs(d)
-		}
-		if got, err := c.Stop(t.Context(), "1", ""); err != nil || got.Job.Status != "FAILED" {
-			t.Errorf("%+v, %v", got, err)
-		}
-	})
 }
 
 // TestStopAgain: a call that was answered and did nothing is made again.
 func TestStopAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, c := newFake(t)
-		f.jobs["1"] = stoppable(f, "RUNNING", false)
-		f.faults["TerminateJob"] = times(2, says(200, "", "{}"))
+		f.Jobs["1"] = clienttest.Stoppable(f, "RUNNING", false)
+		f.Faults["TerminateJob"] = clienttest.Times(2, clienttest.Says(200, "", "{}"))
 		got, err := c.Stop(t.Context(), "1", "")
-		if err != nil || got.Job.Status != "FAILED" || f.count("TerminateJob") != 3 {
-			t.Errorf("%+v, %v after %d calls", got, err, f.count("TerminateJob"))
+		if err != nil || got.Job.Status != "FAILED" || f.Count("TerminateJob") != 3 {
+			t.Errorf("%+v, %v after %d calls", got, err, f.Count("TerminateJob"))
 		}
 	})
 }

@@ -1,8 +1,6 @@
 package client
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -11,7 +9,7 @@ import (
 func TestStreamReader(t *testing.T) {
 	f, c := newFake(t)
 	lines := []string{"one", "two"}
-	f.events["s"] = func(time.Duration) []string { return lines }
+	f.Events["s"] = func(time.Duration) []string { return lines }
 	read := func(r *StreamReader, most int) (texts []string, fresh bool) {
 		t.Helper()
 		fresh, err := r.Read(t.Context(), func(l Line) bool {
@@ -45,31 +43,5 @@ func TestStreamReader(t *testing.T) {
 	}
 	if got, fresh := read(c.StreamReader("owner", defaultLogGroup, "gone", LogOptions{}), 9); fresh || got != nil {
 		t.Errorf("not there yet: %q", got)
-	}
-}
-
-func TestLockFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "f")
-	open := func() *os.File {
-		t.Helper()
-		f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { f.Close() })
-		return f
-	}
-	first, second := open(), open()
-	if err := LockFile(first); err != nil {
-		t.Fatal(err)
-	}
-	if err := LockFile(second); err != ErrLocked {
-		t.Errorf("locked twice: %v", err)
-	}
-	if err := first.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := LockFile(second); err != nil {
-		t.Errorf("after the close: %v", err)
 	}
 }

@@ -5,13 +5,7 @@ import (
 	"encoding/base32"
 	"encoding/hex"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
-
-	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
-	"github.com/aws/aws-sdk-go-v2/service/batch/types"
-	"github.com/batchctl/batchctl/pkg/plan"
 )
 
 // A submission is one job that a user asked for once, however often SubmitJob had
@@ -29,12 +23,12 @@ const (
 )
 
 const (
-	// maxJobName is the longest jobName (API reference of SubmitJob).
-	maxJobName = 128
-	// suffixLen is 128 bits in base32, without padding.
-	suffixLen = 26
-	// maxUserName is what a job's name has room for before "-" and the suffix.
-	maxUserName = maxJobName - suffixLen - 1
+	// MaxJobName is the longest jobName (API reference of SubmitJob).
+	MaxJobName = 128
+	// SuffixLen is 128 bits in base32, without padding.
+	SuffixLen = 26
+	// MaxUserName is what a job's name has room for before "-" and the suffix.
+	MaxUserName = MaxJobName - SuffixLen - 1
 )
 
 // suffixAlphabet is RFC 4648's in lower case: the JOB_NAME filter of ListJobs does
@@ -45,31 +39,31 @@ func suffixEncoding() *base32.Encoding {
 	return base32.NewEncoding(suffixAlphabet).WithPadding(base32.NoPadding)
 }
 
-// newSubmissionID returns a random UUID (RFC 9562, version 4).
-func newSubmissionID() string {
+// NewSubmissionID returns a random UUID (RFC 9562, version 4).
+func NewSubmissionID() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // it never fails: see crypto/rand
 	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// jobName is the name under which a submission goes to AWS: the user's, cut if
+// JobName is the name under which a submission goes to AWS: the user's, cut if
 // need be, and the id, by which ListJobs finds the job again.
-func jobName(name, submission string) string {
+func JobName(name, submission string) string {
 	id, err := hex.DecodeString(strings.ReplaceAll(submission, "-", ""))
 	if err != nil || len(id) != 16 {
 		return name
 	}
-	return cutName(name) + "-" + suffixEncoding().EncodeToString(id)
+	return CutName(name) + "-" + suffixEncoding().EncodeToString(id)
 }
 
-func cutName(name string) string { return name[:min(len(name), maxUserName)] }
+func CutName(name string) string { return name[:min(len(name), MaxUserName)] }
 
 // DisplayName is the user's own name in a jobName that batchctl made, and any
 // other name as it is. A suffix counts if it is the base32 of a random UUID,
 // which a name that somebody thought of is not.
 func DisplayName(jobName string) string {
-	cut := len(jobName) - suffixLen - 1
+	cut := len(jobName) - SuffixLen - 1
 	if cut < 1 || jobName[cut] != '-' {
 		return jobName
 	}
@@ -87,46 +81,4 @@ func displayed(jobName *string) *string {
 	}
 	name := DisplayName(*jobName)
 	return &name
-}
-
-// stamped is the request with the submission's id in its name (unless the service
-// takes a submission once by itself), its tags and, for a job of one container,
-// its environment. The plan's own request stays as it is.
-func stamped(in *awsbatch.SubmitJobInput, submission string, single, named bool) *awsbatch.SubmitJobInput {
-	out := *in
-	if named {
-		name := jobName(*in.JobName, submission)
-		out.JobName = &name
-	}
-	if len(in.Tags) < tagLimit {
-		out.Tags = maps.Clone(in.Tags)
-		if out.Tags == nil {
-			out.Tags = map[string]string{}
-		}
-		out.Tags[SubmissionTag] = submission
-	}
-	if single || in.ContainerOverrides != nil {
-		out.ContainerOverrides = withVariable(in.ContainerOverrides, submission)
-	}
-	return &out
-}
-
-// withVariable adds SubmissionVariable to the overrides, unless the job has one of
-// that name or they have no room for it.
-func withVariable(in *types.ContainerOverrides, submission string) *types.ContainerOverrides {
-	var out types.ContainerOverrides
-	if in != nil {
-		out = *in
-	}
-	name := SubmissionVariable
-	for _, v := range out.Environment {
-		if v.Name != nil && *v.Name == name {
-			return in
-		}
-	}
-	out.Environment = append(slices.Clone(out.Environment), types.KeyValuePair{Name: &name, Value: &submission})
-	if size, err := sizeOf(out); err != nil || size > plan.MaxOverrides-plan.OverridesReserve {
-		return in
-	}
-	return &out
 }

@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	// quotaRate is how many calls a second are begun at most. All Batch calls of an
+	// QuotaRate is how many calls a second are begun at most. All Batch calls of an
 	// account in a Region share 50 (AWS re:Post, knowledge center); a little is
 	// left to others.
-	quotaRate = 48
+	QuotaRate = 48
 	// slowestRate is where halving ends.
 	slowestRate = 1
 	// recovery is by how much the rate grows again in a second without throttling,
@@ -27,28 +27,28 @@ const (
 	halvingPause = time.Second
 )
 
-// rateLimit is a token bucket for the calls of this process. When the service
+// RateLimit is a token bucket for the calls of this process. When the service
 // throttles all the same, because others call too, it halves the rate; then it
 // recovers.
-type rateLimit struct {
+type RateLimit struct {
 	mu sync.Mutex
 	// free says that there is no bound until the service throttles once.
 	free    bool
-	rate    float64   // calls a second
+	Rate    float64   // calls a second
 	next    time.Time // when the next token is due
 	learned time.Time // when rate was last right
 	halved  time.Time
 }
 
-// newRateLimit returns the limit for an endpoint; "" is AWS's own. The quota is
+// NewRateLimit returns the limit for an endpoint; "" is AWS's own. The quota is
 // AWS's: another server, such as a test's or an engine's, has none before it says so.
-func newRateLimit(endpoint string) *rateLimit {
-	return &rateLimit{rate: quotaRate, free: !isAWS(endpoint)}
+func NewRateLimit(endpoint string) *RateLimit {
+	return &RateLimit{Rate: QuotaRate, free: !IsAWS(endpoint)}
 }
 
-// isAWS reports whether an endpoint that a configuration names is one of AWS's,
+// IsAWS reports whether an endpoint that a configuration names is one of AWS's,
 // such as an interface endpoint of a VPC. None stands for AWS's own.
-func isAWS(endpoint string) bool {
+func IsAWS(endpoint string) bool {
 	if endpoint == "" {
 		return true
 	}
@@ -64,26 +64,26 @@ func isAWS(endpoint string) bool {
 	return false
 }
 
-// wait returns when one call may begin, or with the reason why ctx ended.
-func (r *rateLimit) wait(ctx context.Context) error {
+// Wait returns when one call may begin, or with the reason why ctx ended.
+func (r *RateLimit) Wait(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if pause := r.take(time.Now()); pause > 0 {
-		return sleep(ctx, pause)
+	if pause := r.Take(time.Now()); pause > 0 {
+		return Sleep(ctx, pause)
 	}
 	return nil
 }
 
-// take draws the next token and returns how long it is until it is due.
-func (r *rateLimit) take(now time.Time) time.Duration {
+// Take draws the next token and returns how long it is until it is due.
+func (r *RateLimit) Take(now time.Time) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.free {
 		return 0
 	}
 	r.recover(now)
-	interval := time.Duration(float64(time.Second) / r.rate)
+	interval := time.Duration(float64(time.Second) / r.Rate)
 	if earliest := now.Add(-burst * interval); r.next.Before(earliest) {
 		r.next = earliest
 	}
@@ -91,15 +91,15 @@ func (r *rateLimit) take(now time.Time) time.Duration {
 	return r.next.Sub(now)
 }
 
-func (r *rateLimit) recover(now time.Time) {
+func (r *RateLimit) recover(now time.Time) {
 	if !r.learned.IsZero() {
-		r.rate = min(r.rate+now.Sub(r.learned).Seconds()*recovery, quotaRate)
+		r.Rate = min(r.Rate+now.Sub(r.learned).Seconds()*recovery, QuotaRate)
 	}
 	r.learned = now
 }
 
-// throttled takes in that the service found a call too many.
-func (r *rateLimit) throttled() {
+// Throttled takes in that the service found a call too many.
+func (r *RateLimit) Throttled() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := time.Now()
@@ -108,29 +108,29 @@ func (r *rateLimit) throttled() {
 		return
 	}
 	r.recover(now)
-	r.rate, r.halved = max(r.rate/2, slowestRate), now
+	r.Rate, r.halved = max(r.Rate/2, slowestRate), now
 }
 
 // rateLimitID is the middleware's place in the SDK's stack.
 const rateLimitID = "BatchctlRateLimit"
 
 // middleware has each attempt of a call, the SDK's retries among them, take a token.
-func (r *rateLimit) middleware(stack *middleware.Stack) error {
+func (r *RateLimit) middleware(stack *middleware.Stack) error {
 	return stack.Finalize.Insert(middleware.FinalizeMiddlewareFunc(rateLimitID,
 		func(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (middleware.FinalizeOutput, middleware.Metadata, error) {
-			if err := r.wait(ctx); err != nil {
+			if err := r.Wait(ctx); err != nil {
 				return middleware.FinalizeOutput{}, middleware.Metadata{}, err
 			}
 			out, metadata, err := next.HandleFinalize(ctx, in)
-			if throttled(err) {
-				r.throttled()
+			if Throttled(err) {
+				r.Throttled()
 			}
 			return out, metadata, err
 		}), "Retry", middleware.After)
 }
 
-// withoutRateLimit is for a call that has taken its token by itself.
-func withoutRateLimit(stack *middleware.Stack) error {
+// WithoutRateLimit is for a call that has taken its token by itself.
+func WithoutRateLimit(stack *middleware.Stack) error {
 	_, err := stack.Finalize.Remove(rateLimitID)
 	return err
 }

@@ -24,9 +24,9 @@ const (
 	pollMost  = 5 * time.Second
 	// throttledMost bounds the pause while the service says that it is too much.
 	throttledMost = 30 * time.Second
-	// settleTime is how long a job may be unknown to DescribeJobs after its id
+	// JustNow is how long a job may be unknown to DescribeJobs after its id
 	// was given out.
-	settleTime = time.Minute
+	JustNow = time.Minute
 	// patienceTime is how long a service that has answered before may fail, unless
 	// Client.Patience says otherwise.
 	patienceTime = 5 * time.Minute
@@ -49,11 +49,11 @@ type Event struct {
 // since DescribeJobs lags behind SubmitJob, and is then a *MissingError.
 func (c *Client) Watch(ctx context.Context, ids ...string) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		w := &watch{seen: map[string]sight{}, pending: distinct(ids), start: time.Now()}
-		pace := pace{client: c}
+		w := &watch{seen: map[string]sight{}, pending: Distinct(ids), start: time.Now()}
+		pace := Pace{Client: c}
 		for len(w.pending) > 0 {
-			jobs, err := c.describe(ctx, w.pending)
-			pause, err := pace.next(err)
+			jobs, err := c.ByID(ctx, w.pending)
+			pause, err := pace.Next(err)
 			var events []Event
 			if err == nil && jobs != nil {
 				if events, err = w.look(jobs); len(events) > 0 {
@@ -66,7 +66,7 @@ func (c *Client) Watch(ctx context.Context, ids ...string) iter.Seq2[Event, erro
 				}
 			}
 			if err == nil && len(w.pending) > 0 {
-				err = sleep(ctx, pause)
+				err = Sleep(ctx, pause)
 			}
 			if err != nil {
 				yield(Event{}, err)
@@ -92,8 +92,8 @@ type sight struct {
 	at      time.Time
 }
 
-// distinct drops repeated ids and keeps the order.
-func distinct(ids []string) []string {
+// Distinct drops repeated ids and keeps the order.
+func Distinct(ids []string) []string {
 	known := map[string]bool{}
 	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
 		again := known[id]
@@ -108,7 +108,7 @@ func (w *watch) look(jobs map[string]types.JobDetail) (events []Event, err error
 	var pending, missing []string
 	for _, id := range w.pending {
 		job, ok := jobs[id]
-		if !ok && now.Sub(w.lastSeen(id)) > settleTime {
+		if !ok && now.Sub(w.lastSeen(id)) > JustNow {
 			missing = append(missing, id)
 		}
 		if ok && w.changed(id, job, now) {
@@ -148,39 +148,39 @@ func (w *watch) changed(id string, job types.JobDetail, now time.Time) bool {
 	return !known || old.status != s.status || old.reason != s.reason || !maps.Equal(old.summary, s.summary)
 }
 
-// pace says when to ask again, and when to give up.
-type pace struct {
-	client       *Client
+// Pace says when to ask again, and when to give up.
+type Pace struct {
+	Client       *Client
 	pause        time.Duration
-	served       bool      // an answer has come before
+	Served       bool      // an answer has come before
 	failingSince time.Time // zero while answers come
 	renewed      bool      // the credentials were loaded anew, and no answer has come since
 	told         [3]bool   // of Client.Trouble, by kind
 }
 
-// next takes the outcome of a call. The error comes back when it is final.
-func (p *pace) next(err error) (time.Duration, error) {
+// Next takes the outcome of a call. The error comes back when it is final.
+func (p *Pace) Next(err error) (time.Duration, error) {
 	if err == nil {
-		p.served, p.failingSince, p.renewed = true, time.Time{}, false
+		p.Served, p.failingSince, p.renewed = true, time.Time{}, false
 		return p.grow(pollMost), nil
 	}
-	if Expired(err) && !p.renewed && p.client.renew() {
+	if Expired(err) && !p.renewed && p.Client.renew() {
 		p.renewed = true
 		p.tell(0, err)
 		return p.reset(), nil
 	}
 	_, missing := errors.AsType[*MissingError](err)
 	_, noLog := errors.AsType[*elsewhereError](err)
-	if missing || noLog || refused(err) && !throttled(err) || !p.served && !answered(err) {
+	if missing || noLog || Refused(err) && !Throttled(err) || !p.Served && !answered(err) {
 		return 0, err
 	}
 	if p.failingSince.IsZero() {
 		p.failingSince = time.Now()
 	}
-	if time.Since(p.failingSince) > cmp.Or(p.client.Patience, patienceTime) {
+	if time.Since(p.failingSince) > cmp.Or(p.Client.Patience, patienceTime) {
 		return 0, err
 	}
-	if throttled(err) {
+	if Throttled(err) {
 		p.tell(1, err)
 		return p.grow(throttledMost), nil
 	}
@@ -188,37 +188,37 @@ func (p *pace) next(err error) (time.Duration, error) {
 	return p.grow(pollMost), nil
 }
 
-func (p *pace) tell(kind int, err error) {
-	if !p.told[kind] && p.client.Trouble != nil {
-		p.client.Trouble(err)
+func (p *Pace) tell(kind int, err error) {
+	if !p.told[kind] && p.Client.Trouble != nil {
+		p.Client.Trouble(err)
 	}
 	p.told[kind] = true
 }
 
-func (p *pace) grow(most time.Duration) time.Duration {
+func (p *Pace) grow(most time.Duration) time.Duration {
 	if most == pollMost {
-		most = cmp.Or(p.client.PollAtMost, pollMost)
+		most = cmp.Or(p.Client.PollAtMost, pollMost)
 	}
 	p.pause = min(max(p.pause*3/2, pollFirst), most)
 	return jitter(p.pause)
 }
 
-func (p *pace) reset() time.Duration {
-	p.pause = min(pollFirst, cmp.Or(p.client.PollAtMost, pollMost))
+func (p *Pace) reset() time.Duration {
+	p.pause = min(pollFirst, cmp.Or(p.Client.PollAtMost, pollMost))
 	return jitter(p.pause)
 }
 
 // patiently makes a call until it succeeds or its error is final.
 func (c *Client) patiently(ctx context.Context, call func() error) error {
-	pace := pace{client: c, served: true}
+	pace := Pace{Client: c, Served: true}
 	for {
 		err := call()
 		if err == nil {
 			return nil
 		}
-		pause, err := pace.next(err)
+		pause, err := pace.Next(err)
 		if err == nil {
-			err = sleep(ctx, pause)
+			err = Sleep(ctx, pause)
 		}
 		if err != nil {
 			return err

@@ -30,7 +30,7 @@ func (c *Client) World(ctx context.Context, p *plan.Plan) *plan.World {
 	all.Go(func() { c.readQueues(ctx, p, w) })
 	all.Go(func() { w.Definitions = c.registered(ctx, p) })
 	all.Wait()
-	w.Region = c.batch.Options().Region
+	w.Region = c.API.Options().Region
 	w.Unreached = unreached(p, w)
 	return w
 }
@@ -54,7 +54,7 @@ func (c *Client) readQueues(ctx context.Context, p *plan.Plan, w *plan.World) {
 	if len(names) == 0 {
 		return
 	}
-	queues := awsbatch.NewDescribeJobQueuesPaginator(c.batch, &awsbatch.DescribeJobQueuesInput{JobQueues: names})
+	queues := awsbatch.NewDescribeJobQueuesPaginator(c.API, &awsbatch.DescribeJobQueuesInput{JobQueues: names})
 	for queues.HasMorePages() {
 		page, err := queues.NextPage(ctx, briefly)
 		if err != nil {
@@ -67,7 +67,7 @@ func (c *Client) readQueues(ctx context.Context, p *plan.Plan, w *plan.World) {
 	if len(environments) == 0 {
 		return
 	}
-	pages := awsbatch.NewDescribeComputeEnvironmentsPaginator(c.batch, &awsbatch.DescribeComputeEnvironmentsInput{ComputeEnvironments: environments})
+	pages := awsbatch.NewDescribeComputeEnvironmentsPaginator(c.API, &awsbatch.DescribeComputeEnvironmentsInput{ComputeEnvironments: environments})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx, briefly)
 		if err != nil {
@@ -112,11 +112,11 @@ func (c *Client) revisions(ctx context.Context, word string, content *awsbatch.R
 	hash := ""
 	if content != nil {
 		var err error
-		if hash, err = contentHash(content); err != nil {
+		if hash, err = ContentHash(content); err != nil {
 			return plan.Registered{Err: err.Error()}
 		}
 	}
-	pages := awsbatch.NewDescribeJobDefinitionsPaginator(c.batch, &awsbatch.DescribeJobDefinitionsInput{JobDefinitionName: &name, Status: aws.String("ACTIVE")})
+	pages := awsbatch.NewDescribeJobDefinitionsPaginator(c.API, &awsbatch.DescribeJobDefinitionsInput{JobDefinitionName: &name, Status: aws.String("ACTIVE")})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx, briefly)
 		if err != nil {
@@ -154,5 +154,5 @@ func unread(ctx context.Context, action string, err error) string {
 	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 		return action + ": no answer in time"
 	}
-	return failure(action, err).Error()
+	return Failed(action, err).Error()
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 
+	"github.com/batchctl/batchctl/pkg/client/clienttest"
 	"github.com/batchctl/batchctl/pkg/plan"
 )
 
@@ -25,13 +26,13 @@ func twoJobs() *plan.Plan {
 
 func TestWorld(t *testing.T) {
 	f, c := newFake(t)
-	f.queues = []string{"cpu", "gpu"}
+	f.Queues = []string{"cpu", "gpu"}
 	p := twoJobs()
 	for _, in := range []*awsbatch.RegisterJobDefinitionInput{
 		{JobDefinitionName: aws.String("old")}, {JobDefinitionName: aws.String("old"), Type: "container"},
 		{JobDefinitionName: aws.String("train"), Type: "container"},
 	} {
-		if _, err := f.register(t.Context(), in); err != nil {
+		if _, err := f.Register(t.Context(), in); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -47,17 +48,17 @@ func TestWorld(t *testing.T) {
 	case old.Named == nil || *old.Named.Revision != 1 || *old.Newest.Revision != 2:
 		t.Errorf("old: %+v", old)
 	}
-	hash, err := contentHash(p.Jobs[0].Register)
+	hash, err := ContentHash(p.Jobs[0].Register)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.register(t.Context(), withHash(p.Jobs[0].Register, hash)); err != nil {
+	if _, err := f.Register(t.Context(), WithHash(p.Jobs[0].Register, hash)); err != nil {
 		t.Fatal(err)
 	}
 	if same := c.World(t.Context(), p).Definitions["train"].Same; same == nil || *same.Revision != 2 {
 		t.Errorf("the revision with this content: %+v", same)
 	}
-	for _, call := range f.calls {
+	for _, call := range f.Calls {
 		if !strings.HasPrefix(call, "Describe") {
 			t.Errorf("%s is no reading", call)
 		}
@@ -67,8 +68,8 @@ func TestWorld(t *testing.T) {
 // What the account may not see is named, and the rest is there.
 func TestWorldDenied(t *testing.T) {
 	f, c := newFake(t)
-	f.queues = []string{"cpu"}
-	f.faults["DescribeJobDefinitions"] = []fault{says(403, "AccessDeniedException", `{"message":"no"}`), says(403, "AccessDeniedException", `{"message":"no"}`)}
+	f.Queues = []string{"cpu"}
+	f.Faults["DescribeJobDefinitions"] = []clienttest.Fault{clienttest.Says(403, "AccessDeniedException", `{"message":"no"}`), clienttest.Says(403, "AccessDeniedException", `{"message":"no"}`)}
 	w := c.World(t.Context(), twoJobs())
 	if w.Unreached != "" || len(w.Queues) != 1 || w.QueuesErr != "" {
 		t.Errorf("%+v", w)

@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
@@ -129,7 +129,7 @@ func (r *Record) take(path string) (*Intent, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := client.LockFile(f); errors.Is(err, client.ErrLocked) {
+	if err := once.LockFile(f); errors.Is(err, once.ErrLocked) {
 		return nil, f.Close()
 	} else if err != nil {
 		return nil, errors.Join(err, f.Close())
@@ -175,7 +175,7 @@ func (r *Record) make(key string, i *Intent) (*Intent, error) {
 		return nil, err
 	}
 	i.file = f
-	if err := client.LockFile(f); err != nil {
+	if err := once.LockFile(f); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	if _, err := f.Write(append(text, '\n')); err != nil {

@@ -1,0 +1,96 @@
+package once
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/document"
+)
+
+// earlier is a dependency on a job that was submitted before the run. It is found
+// before the run is written down, so that a resume means the same job.
+type earlier struct {
+	Name string `json:"name"` // as the plan has it
+	ID   string `json:"id"`
+	Type string `json:"type,omitempty"`
+}
+
+// EarlierError is a dependency on a job of before that cannot be had. Nothing was
+// sent.
+type EarlierError struct {
+	// Job depends on what the name or short id On stands for.
+	Job, On string
+	Err     error
+}
+
+func (e *EarlierError) Error() string {
+	return fmt.Sprintf("submit job %s: it depends on %s, a job of before: %v", e.Job, e.On, e.Err)
+}
+
+func (e *EarlierError) Unwrap() error { return e.Err }
+
+// findEarlier resolves the names of jobs of before, each once, and makes sure that the
+// service still knows them.
+func (c *Client) findEarlier(ctx context.Context, r *run) error {
+	found := map[string]string{}
+	for _, t := range r.tasks {
+		for i, e := range t.earlier {
+			id, known := found[e.Name]
+			if !known {
+				var err error
+				if id, err = c.Resolve(ctx, e.Name, nil); err != nil {
+					return &EarlierError{t.name, e.Name, err}
+				}
+				found[e.Name] = id
+			}
+			t.earlier[i].ID = id
+		}
+	}
+	return c.checkEarlier(ctx, r)
+}
+
+// errForgotten is a job that can no more be named as a dependency.
+var errForgotten = errors.New("the service has forgotten it, because it ended long ago; leave that dependency out, or submit that job again")
+
+// checkEarlier refuses dependencies on jobs that the service does not know any more.
+// Of a job that waits in the client it is enough to remember how they ended.
+func (c *Client) checkEarlier(ctx context.Context, r *run) error {
+	var ids []string
+	for _, t := range r.tasks {
+		for _, e := range t.earlier {
+			ids = append(ids, e.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	jobs, err := c.Recall(ctx, client.Distinct(ids)...)
+	missing, some := errors.AsType[*client.MissingError](err)
+	if err != nil && !some {
+		return err
+	}
+	forgotten := map[string]Recalled{}
+	for _, job := range jobs {
+		if job.Forgotten {
+			forgotten[aws.ToString(job.JobId)] = job
+		}
+	}
+	for _, t := range r.tasks {
+		for _, e := range t.earlier {
+			if some && slices.Contains(missing.IDs, e.ID) {
+				return &EarlierError{t.name, e.Name, &client.MissingError{IDs: []string{e.ID}}}
+			}
+			job, gone := forgotten[e.ID]
+			if gone && (t.when == "" || t.when == document.WhenFailure && !batch.HasEnded(job.Status)) {
+				return &EarlierError{t.name, e.Name, errForgotten}
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,179 @@
+package once
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
+
+	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/client"
+)
+
+// Revision is an ACTIVE revision of a job definition, and what becomes of it.
+type Revision struct {
+	ARN, Name string
+	Revision  int
+	// Kept says why it stays; empty for one that nobody needs.
+	Kept string
+
+	content string
+}
+
+// Revisions returns the ACTIVE revisions that batchctl registered, by name and the
+// newest first, and says which of them stay: the last keep of each name, and those
+// that a job which has not ended or an open run uses. Names may bound the search.
+// Other counts the revisions that batchctl did not register; they are left alone.
+func (c *Client) Revisions(ctx context.Context, keep int, names ...string) (ours []Revision, other int, err error) {
+	ours, other, err = c.registeredByUs(ctx, names)
+	if err != nil || len(ours) == 0 {
+		return nil, other, err
+	}
+	inUse, err := c.definitionsInUse(ctx)
+	if err != nil {
+		return nil, other, err
+	}
+	intended, err := c.definitionsIntended()
+	if err != nil {
+		return nil, other, err
+	}
+	place := 0
+	for i := range ours {
+		r := &ours[i]
+		if place++; i == 0 || ours[i-1].Name != r.Name {
+			place = 1
+		}
+		switch {
+		case place <= keep:
+			r.Kept = fmt.Sprintf("one of the last %d", keep)
+		case inUse[batch.Name(r.ARN)] != "":
+			r.Kept = "used by job " + inUse[batch.Name(r.ARN)]
+		case intended[r.content] != "":
+			r.Kept = "used by run " + intended[r.content]
+		case intended[batch.Name(r.ARN)] != "":
+			r.Kept = "used by run " + intended[batch.Name(r.ARN)]
+		}
+	}
+	return ours, other, nil
+}
+
+// Deregister makes a revision INACTIVE: nothing can be submitted with it any more.
+func (c *Client) Deregister(ctx context.Context, r Revision) error {
+	if _, err := c.API.DeregisterJobDefinition(ctx, &awsbatch.DeregisterJobDefinitionInput{JobDefinition: &r.ARN}); err != nil {
+		return client.Failed("deregister "+batch.Name(r.ARN), err)
+	}
+	return nil
+}
+
+func (c *Client) registeredByUs(ctx context.Context, names []string) (ours []Revision, other int, err error) {
+	inputs := []*awsbatch.DescribeJobDefinitionsInput{{Status: aws.String("ACTIVE")}}
+	if len(names) > 0 {
+		inputs = nil
+		for _, n := range client.Distinct(names) {
+			inputs = append(inputs, &awsbatch.DescribeJobDefinitionsInput{Status: aws.String("ACTIVE"), JobDefinitionName: &n})
+		}
+	}
+	for _, in := range inputs {
+		pages := awsbatch.NewDescribeJobDefinitionsPaginator(c.API, in)
+		for pages.HasMorePages() {
+			page, err := pages.NextPage(ctx)
+			if err != nil {
+				return nil, 0, client.Failed("describe job definitions", err)
+			}
+			for _, d := range page.JobDefinitions {
+				if d.Tags[client.ContentTag] == "" {
+					other++
+					continue
+				}
+				ours = append(ours, Revision{ARN: aws.ToString(d.JobDefinitionArn), Name: aws.ToString(d.JobDefinitionName),
+					Revision: int(aws.ToInt32(d.Revision)), content: d.Tags[client.ContentTag]})
+			}
+		}
+	}
+	slices.SortFunc(ours, func(a, b Revision) int { return cmp.Or(cmp.Compare(a.Name, b.Name), b.Revision-a.Revision) })
+	return ours, other, nil
+}
+
+// definitionsInUse returns, for each name:revision that a job which has not ended
+// runs, one such job. A list that does not name definitions is completed by
+// DescribeJobs.
+func (c *Client) definitionsInUse(ctx context.Context) (map[string]string, error) {
+	used := map[string]string{}
+	var unnamed []string
+	for job, err := range c.List(ctx, client.Filter{Statuses: client.NotEnded}) {
+		if err != nil {
+			return nil, err
+		}
+		if job.JobDefinition == nil {
+			unnamed = append(unnamed, aws.ToString(job.JobId))
+			continue
+		}
+		used[batch.Name(*job.JobDefinition)] = usedBy(job.JobName, job.JobId)
+	}
+	details, err := c.ByID(ctx, unnamed)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range unnamed {
+		d, known := details[id]
+		if !known {
+			return nil, fmt.Errorf("look what is in use: %w", &client.MissingError{IDs: []string{id}})
+		}
+		used[batch.Name(aws.ToString(d.JobDefinition))] = usedBy(d.JobName, &id)
+	}
+	return used, nil
+}
+
+func usedBy(name, id *string) string {
+	return aws.ToString(name) + " (" + batch.ShortID(aws.ToString(id)) + ")"
+}
+
+// definitionsIntended returns what open runs of this target will still submit with:
+// contents and name:revisions, and the run.
+func (c *Client) definitionsIntended() (map[string]string, error) {
+	intended := map[string]string{}
+	err := c.eachOpenRun(func(name string, r *run) error {
+		for _, t := range r.tasks {
+			if t.submit != nil && !t.done {
+				intended[batch.Name(aws.ToString(t.submit.JobDefinition))] = name
+			}
+			if t.register == nil {
+				continue
+			}
+			hash, err := client.ContentHash(t.register)
+			if err != nil {
+				return err
+			}
+			intended[hash] = name
+		}
+		return nil
+	})
+	return intended, err
+}
+
+// eachOpenRun shows the open runs of this target, without taking them.
+func (c *Client) eachOpenRun(show func(name string, r *run) error) error {
+	if c.Ledger == nil {
+		return nil
+	}
+	names, err := c.Ledger.openRuns()
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		r, err := c.Ledger.read(name)
+		if err != nil {
+			return err
+		}
+		if r == nil || r.target != c.Ledger.Target {
+			continue
+		}
+		if err := show(name, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}

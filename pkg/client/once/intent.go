@@ -1,0 +1,139 @@
+package once
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/plan"
+)
+
+// newRun makes intents of a plan. What cannot be submitted in this order, or is
+// too large, is refused here, before anything is changed; the service is only asked
+// for jobs of before and for registered definitions, where the plan needs them.
+func (c *Client) newRun(ctx context.Context, p *plan.Plan) (*run, error) {
+	r := &run{name: batch.ShortID(client.NewSubmissionID()), attached: c.Attached, stopOnFailure: c.StopOnFailure, began: time.Now()}
+	latest, definers := map[string]int{}, map[string]int{}
+	for i, j := range p.Jobs {
+		t := taskFor(j)
+		if j.Register != nil {
+			definers[aws.ToString(j.Register.JobDefinitionName)], t.definer = i, i
+		} else if j.Submit != nil {
+			if d, ok := definers[batch.Name(aws.ToString(j.Submit.JobDefinition))]; ok {
+				t.definer = d
+			}
+		}
+		for _, a := range j.After {
+			at, ok := latest[a.Job]
+			if !ok {
+				return nil, fmt.Errorf("submit job %s: it depends on %s, which was not submitted before it", j.Name, a.Job)
+			}
+			t.after = append(t.after, edge{at, a.Type})
+		}
+		r.tasks = append(r.tasks, t)
+		if j.Submit != nil {
+			latest[j.Name] = i
+			definition := j.Register
+			if t.definer >= 0 {
+				definition = r.tasks[t.definer].register
+			}
+			single := definition != nil && definition.ContainerProperties != nil
+			t.submit = stamped(j.Submit, t.submission, single, !c.TakesOnce)
+		}
+	}
+	r.title = titleOf(p)
+	r.markDeferred()
+	return r, c.complete(ctx, r, p)
+}
+
+// titleOf is the name of a workflow; "" where the only job has it.
+func titleOf(p *plan.Plan) string {
+	if len(p.Jobs) == 1 && p.Jobs[0].Name == p.Name {
+		return ""
+	}
+	return p.Name
+}
+
+// taskFor is a job of a plan, but for what it has to do with others.
+func taskFor(j *plan.Job) *task {
+	t := &task{name: j.Name, submission: client.NewSubmissionID(), register: j.Register, definer: -1,
+		staged: stagedOf(j.Staged), when: j.When, maxParallel: j.MaxParallel}
+	for _, e := range j.Earlier {
+		t.earlier = append(t.earlier, earlier{Name: e.Job, Type: e.Type})
+	}
+	return t
+}
+
+// complete adds to the intents what only the service knows, and checks them.
+func (c *Client) complete(ctx context.Context, r *run, p *plan.Plan) error {
+	if err := c.checkStaged(r); err != nil {
+		return err
+	}
+	if err := r.checkSizes(); err != nil {
+		return err
+	}
+	if err := c.findEarlier(ctx, r); err != nil {
+		return err
+	}
+	if err := c.boundGroups(ctx, r, p); err != nil {
+		return err
+	}
+	return r.checkSizes()
+}
+
+func (r *run) checkSizes() error {
+	for _, t := range r.tasks {
+		if err := t.checkSize(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkSize holds the requests, as they will be, against the service's limits.
+func (t *task) checkSize() error {
+	if t.register != nil {
+		hash, err := client.ContentHash(t.register)
+		if err != nil {
+			return fmt.Errorf("register job definition %s: %w", t.name, err)
+		}
+		if err := atMost("RegisterJobDefinition", t.name, *client.WithHash(t.register, hash), plan.MaxDefinition); err != nil {
+			return err
+		}
+	}
+	if t.submit == nil {
+		return nil
+	}
+	in := *t.submit
+	// Ids are as long as a submission's.
+	in.DependsOn = append(slices.Clone(in.DependsOn), t.dependsOn(func(edge) *string { return &t.submission })...)
+	if len(in.DependsOn) > maxDependencies {
+		return fmt.Errorf("submit job %s: it has %d dependencies, and AWS Batch takes %d", t.name, len(in.DependsOn), maxDependencies)
+	}
+	return checkSubmitSize(t.name, &in)
+}
+
+// maxDependencies is how many a SubmitJob may have (API reference).
+const maxDependencies = 20
+
+// dependsOn are the dependencies that Batch is told of, given the ids of the run's jobs.
+// What a job with a When waits for has ended when it is sent.
+func (t *task) dependsOn(id func(edge) *string) (all []types.JobDependency) {
+	if t.when != "" {
+		return nil
+	}
+	for _, e := range t.earlier {
+		all = append(all, types.JobDependency{JobId: aws.String(cmp.Or(e.ID, t.submission)), Type: types.ArrayJobDependency(e.Type)})
+	}
+	for _, e := range t.after {
+		all = append(all, types.JobDependency{JobId: id(e), Type: types.ArrayJobDependency(e.Type)})
+	}
+	return all
+}

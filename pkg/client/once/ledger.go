@@ -1,0 +1,230 @@
+package once
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Ledger is the user's own record of what was submitted: one line of JSON for
+// each accepted job in <Dir>/submissions.jsonl, for people and for Resolve, and
+// in <Dir>/open the logs of runs that are not through (see runLog). <Dir>/runs.jsonl says
+// what the jobs of closed runs waited for (see Run). Lines are only
+// ever appended, and members that this version does not know are ignored, so that
+// later versions can write more.
+type Ledger struct {
+	// Dir is made with mode 0700 when it is not there.
+	Dir string
+	// Target is where the jobs go: `local`, or `aws 123456789012 us-east-1`.
+	Target string
+	// Damaged is called with the damaged lines of a file where a method skips them without
+	// returning a *DamageError. It may be nil, and may be called again for the same file.
+	Damaged func(*DamageError)
+}
+
+// Entry is an accepted job.
+type Entry struct {
+	Time       time.Time `json:"time"`
+	Target     string    `json:"target"`
+	Queue      string    `json:"queue"`
+	Name       string    `json:"name"`
+	ID         string    `json:"id"`
+	Definition string    `json:"definition,omitempty"`
+	ArraySize  int       `json:"arraySize,omitempty"`
+	// Submission is the id under which the job was asked for.
+	Submission string `json:"submission,omitempty"`
+	// Run is the id of what one command submitted together, such as a workflow.
+	Run string `json:"run,omitempty"`
+}
+
+// DamageError names lines of the ledger that could not be read and were skipped.
+type DamageError struct {
+	Path  string
+	Lines []int // from 1
+}
+
+func (e *DamageError) Error() string {
+	lines := strings.Trim(fmt.Sprint(e.Lines), "[]")
+	return fmt.Sprintf("%s: line %s cannot be read and was skipped", e.Path, strings.ReplaceAll(lines, " ", ", "))
+}
+
+func (l *Ledger) path() string { return filepath.Join(l.Dir, "submissions.jsonl") }
+
+// Append writes the entries and returns when they are on the disk. An empty
+// Target becomes the ledger's own.
+func (l *Ledger) Append(entries ...Entry) error {
+	entries = slices.Clone(entries)
+	for i := range entries {
+		entries[i].Target = cmp.Or(entries[i].Target, l.Target)
+		entries[i].Time = entries[i].Time.UTC().Truncate(time.Millisecond)
+	}
+	text, err := jsonLines(entries)
+	if err != nil {
+		return err
+	}
+	if err := makeDir(l.Dir); err != nil {
+		return err
+	}
+	_, err = os.Stat(l.path())
+	created := errors.Is(err, fs.ErrNotExist)
+	if err := appendSync(l.path(), text); err != nil || !created {
+		return err
+	}
+	return syncDir(l.Dir)
+}
+
+// appendSync writes text in one piece, on a line of its own even after a line
+// that was torn by a crash.
+func appendSync(path string, text []byte) (err error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if torn, err := endsTorn(f); err != nil {
+		return err
+	} else if torn {
+		text = append([]byte("\n"), text...)
+	}
+	if _, err := f.Write(text); err != nil {
+		return err
+	}
+	return f.Sync()
+}
+
+func endsTorn(f *os.File) (bool, error) {
+	size, err := f.Seek(0, io.SeekEnd)
+	if err != nil || size == 0 {
+		return false, err
+	}
+	last := make([]byte, 1)
+	_, err = f.ReadAt(last, size-1)
+	return last[0] != '\n', err
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// Entries returns all entries, of every target, oldest first, and after them those
+// of runs that are not through. A ledger that is not there is empty, and a torn last
+// line is ignored: its job is still in its run's log. Damaged lines before it are
+// skipped and named by a *DamageError that comes together with the rest.
+func (l *Ledger) Entries() ([]Entry, error) {
+	// The open runs first: what moves from there to here meanwhile is seen twice, not never.
+	open, err := l.openEntries()
+	if err != nil {
+		return nil, err
+	}
+	closed, err := l.closedEntries()
+	if len(open) == 0 {
+		return closed, err
+	}
+	known := map[string]bool{}
+	for _, e := range closed {
+		known[e.ID] = true
+	}
+	for _, e := range open {
+		if !known[e.ID] {
+			closed = append(closed, e)
+		}
+	}
+	return closed, err
+}
+
+// openEntries are the accepted jobs of runs that are not through.
+func (l *Ledger) openEntries() ([]Entry, error) {
+	runs, err := l.openRuns()
+	var entries []Entry
+	for _, run := range runs {
+		text, err := l.peek(run)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // closed just now
+		}
+		if err != nil {
+			return nil, err
+		}
+		entries = append(entries, acceptedOf(text.lines)...)
+	}
+	return entries, err
+}
+
+// acceptedOf are the jobs that a run's log says were accepted.
+func acceptedOf(lines []line) (entries []Entry) {
+	target, run, intents := "", "", map[string]line{}
+	for _, l := range lines {
+		switch l.What {
+		case lineRun:
+			target, run = l.Target, l.Run
+		case lineIntent:
+			intents[l.Submission] = l
+		case lineAccepted:
+			if l.ID != "" {
+				entries = append(entries, Entry{l.Time, target, intents[l.Submission].Queue, l.Name, l.ID, l.Definition, l.ArraySize, l.Submission, run})
+			}
+		}
+	}
+	return entries
+}
+
+// closedEntries reads submissions.jsonl.
+func (l *Ledger) closedEntries() (entries []Entry, err error) {
+	err = readRecords(l.path(), func(e Entry) bool {
+		if e.ID == "" {
+			return false
+		}
+		entries = append(entries, e)
+		return true
+	})
+	return entries, err
+}
+
+// definedTarget is a line of targets.jsonl: the platform file that defines a target.
+type definedTarget struct {
+	Target   string `json:"target"`
+	Platform string `json:"platform"`
+}
+
+func (l *Ledger) targetsPath() string { return filepath.Join(l.Dir, "targets.jsonl") }
+
+// RememberPlatform notes which platform file defines a target that jobs are submitted
+// to, so that commands that name no job file find the target from any directory. The
+// platform is an absolute path.
+func (l *Ledger) RememberPlatform(target, platform string) error {
+	if known := l.PlatformsOf(target); len(known) > 0 && known[0] == platform {
+		return nil
+	}
+	text, err := jsonLines([]definedTarget{{target, platform}})
+	if err != nil {
+		return err
+	}
+	if err := makeDir(l.Dir); err != nil {
+		return err
+	}
+	return appendSync(l.targetsPath(), text)
+}
+
+// PlatformsOf returns the platform files that defined the target for submissions, the
+// last one first. A file may have changed since, or be gone.
+func (l *Ledger) PlatformsOf(target string) (paths []string) {
+	// Without the note a command needs --platform, so a file that cannot be read is no error.
+	_ = l.passDamage(readRecords(l.targetsPath(), func(d definedTarget) bool {
+		if d.Target == target && d.Platform != "" {
+			paths = append(slices.DeleteFunc(paths, func(p string) bool { return p == d.Platform }), d.Platform)
+		}
+		return d.Target != "" && d.Platform != ""
+	}))
+	slices.Reverse(paths)
+	return paths
+}

@@ -1,0 +1,49 @@
+package once
+
+import (
+	"fmt"
+
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
+
+	"github.com/batchctl/batchctl/pkg/plan"
+	"github.com/batchctl/batchctl/pkg/wire"
+)
+
+// TooLargeError is a request that the service would refuse, or accept and fail.
+type TooLargeError struct {
+	// What is the request or member, for a job or a definition of this name.
+	What, Name  string
+	Size, Limit int // bytes
+}
+
+func (e *TooLargeError) Error() string {
+	return fmt.Sprintf("%s of %s is %d bytes as JSON, with the submission's id that batchctl adds, and AWS takes %d; put what is long into a file or an S3 object",
+		e.What, e.Name, e.Size, e.Limit)
+}
+
+// sizeOf is the size of a shape on the wire.
+func sizeOf(shape any) (int, error) {
+	text, err := wire.Marshal(shape)
+	return len(text), err
+}
+
+// checkSubmitSize holds a complete request against the limits.
+func checkSubmitSize(name string, in *awsbatch.SubmitJobInput) error {
+	if in.ContainerOverrides != nil {
+		if err := atMost("containerOverrides", name, *in.ContainerOverrides, plan.MaxOverrides); err != nil {
+			return err
+		}
+	}
+	return atMost("SubmitJob", name, *in, plan.MaxSubmit-1)
+}
+
+func atMost(what, name string, shape any, limit int) error {
+	size, err := sizeOf(shape)
+	if err != nil {
+		return fmt.Errorf("%s of %s: %w", what, name, err)
+	}
+	if size > limit {
+		return &TooLargeError{what, name, size, limit}
+	}
+	return nil
+}

@@ -1,0 +1,119 @@
+package once
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// logText is the text of a run's log.
+type logText struct {
+	path string
+	// lines are those that can be read, and numbers their places in the file, from 1.
+	lines   []line
+	numbers []int
+	// damaged are the places of the other lines, and unsealed of lines without a checksum.
+	damaged, unsealed []int
+	// size is how many lines the file has, without a last one that is torn.
+	size int
+	torn bool
+}
+
+// RunDamageError is a run's log whose first lines, which name what the run submits, are damaged.
+type RunDamageError struct {
+	// Path is the log, and Line the first damaged line, from 1.
+	Path string
+	Line int
+	Why  string
+}
+
+func (e *RunDamageError) Error() string { return fmt.Sprintf("%s:%d: %s", e.Path, e.Line, e.Why) }
+
+// readLog reads a run's log.
+func readLog(path string, from io.Reader) (*logText, error) {
+	t := &logText{path: path}
+	torn, err := eachLine(from, func(text []byte) {
+		t.size++
+		if len(bytes.TrimSpace(text)) == 0 {
+			return
+		}
+		var l line
+		sealed, unchanged := checkSeal(text)
+		if !unchanged || json.Unmarshal(text, &l) != nil || l.What == "" {
+			t.damaged = append(t.damaged, t.size)
+			return
+		}
+		if !sealed {
+			t.unsealed = append(t.unsealed, t.size)
+		}
+		t.lines, t.numbers = append(t.lines, l), append(t.numbers, t.size)
+	})
+	t.torn = len(torn) > 0
+	if len(t.lines) > 0 && t.lines[0].Format >= logFormat {
+		t.dropUnsealed()
+	}
+	return t, err
+}
+
+// dropUnsealed counts lines without a checksum as damaged: in this log each line has one.
+func (t *logText) dropUnsealed() {
+	var lines []line
+	var numbers []int
+	for i, l := range t.lines {
+		if slices.Contains(t.unsealed, t.numbers[i]) {
+			t.damaged = append(t.damaged, t.numbers[i])
+			continue
+		}
+		lines, numbers = append(lines, l), append(numbers, t.numbers[i])
+	}
+	slices.Sort(t.damaged)
+	t.lines, t.numbers, t.unsealed = lines, numbers, nil
+}
+
+// isNew reports a log of a run of which nothing was sent, see runLog.
+func (t *logText) isNew() bool { return strings.HasSuffix(t.path, newSuffix) }
+
+func (t *logText) damage(number int, format string, args ...any) error {
+	return &RunDamageError{t.path, number, fmt.Sprintf(format, args...)}
+}
+
+// checkIntents returns why the first lines are not a run and all its intents. Only real damage
+// does that, in logs of older versions also a crash before the first call.
+func (t *logText) checkIntents() error {
+	changed := "the line is damaged: it does not match its checksum, or is not a line of a log"
+	switch {
+	case t.size == 0:
+		return t.damage(1, "the log has no whole line")
+	case len(t.lines) == 0 || t.numbers[0] != 1 || t.lines[0].What != lineRun:
+		return t.damage(1, "%s", changed)
+	}
+	jobs, intents := t.lines[0].Jobs, 0
+	for i, l := range t.lines[1:] {
+		switch {
+		case l.What != lineIntent && intents < jobs:
+			return t.damage(2+intents, "%s", changed)
+		case l.What == lineIntent && intents == jobs:
+			return t.damage(t.numbers[1+i], "the run has %d jobs, and this is one more", jobs)
+		case l.What == lineIntent && t.numbers[1+i] != 2+intents:
+			return t.damage(2+intents, "%s", changed)
+		case l.What == lineIntent:
+			intents++
+		}
+	}
+	if intents < jobs && 2+intents <= t.size {
+		return t.damage(2+intents, "%s", changed)
+	}
+	if intents < jobs || jobs == 0 {
+		return t.damage(2+intents, "the log ends after %d of the run's %d jobs", intents, jobs)
+	}
+	return nil
+}
+
+// where names damaged outcomes: `PATH: line 7, 9`.
+func (t *logText) where() string {
+	numbers := strings.Trim(fmt.Sprint(t.damaged), "[]")
+	return t.path + ": line " + strings.ReplaceAll(numbers, " ", ", ")
+}

@@ -1,0 +1,18 @@
+package once
+
+import (
+	"testing"
+
+	"github.com/batchctl/batchctl/pkg/client/clienttest"
+	"github.com/batchctl/batchctl/pkg/testtool"
+)
+
+func TestMain(m *testing.M) { testtool.Main(m) }
+
+// newFake returns a fake service and a client of it.
+func newFake(t *testing.T) (*clienttest.Fake, *Client) {
+	f := clienttest.New(t)
+	c := New(f.Config())
+	c.AtOnce = 1 // the faults come in the order of the plan
+	return f, c
+}

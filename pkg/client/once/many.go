@@ -1,0 +1,113 @@
+package once
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/batch"
+)
+
+const (
+	// fewNames is how many jobs are listed by their names in any case.
+	fewNames = 20
+	// clockMargin is how much earlier than the first job jobs are listed: CreatedAt of one job
+	// and of another need not come from the same clock.
+	clockMargin = time.Minute
+)
+
+// listMany finds the jobs of many tasks with fewer calls than one for each name: it lists
+// what each queue has taken since the run began. It leaves out tasks whose own job is not
+// listed, and those of a queue that others use more: find lists them by name.
+func (c *Client) listMany(ctx context.Context, r *run, tasks []*task) map[*task][]sighting {
+	if c.TakesOnce || r.resumed {
+		return nil // names that do not tell, and a beginning by another process's clock
+	}
+	queues := map[string][]*task{}
+	for _, t := range tasks {
+		queue := aws.ToString(t.submit.JobQueue)
+		queues[queue] = append(queues[queue], t)
+	}
+	all := map[*task][]sighting{}
+	for queue, some := range queues {
+		if len(some) >= fewNames {
+			c.listQueue(ctx, r, queue, some, all)
+		}
+	}
+	return all
+}
+
+// listQueue adds the jobs of tasks of one queue to all. What fails here is left out.
+func (c *Client) listQueue(ctx context.Context, r *run, queue string, tasks []*task, all map[*task][]sighting) {
+	ctx, cancel := context.WithTimeout(ctx, 2*lookTimeout)
+	defer cancel()
+	since, ok := c.beganAt(ctx, r, tasks)
+	if !ok {
+		return
+	}
+	byName := map[string]*task{}
+	for _, t := range tasks {
+		byName[aws.ToString(t.submit.JobName)] = t
+	}
+	jobs, twins := map[*task][]types.JobSummary{}, []string(nil)
+	pages := awsbatch.NewListJobsPaginator(c.API, &awsbatch.ListJobsInput{JobQueue: &queue,
+		Filters: []types.KeyValuesPair{{Name: aws.String("AFTER_CREATED_AT"), Values: []string{strconv.FormatInt(since.UnixMilli(), 10)}}}})
+	for calls := 0; pages.HasMorePages(); calls++ {
+		if calls == len(tasks) {
+			return // by name it takes fewer
+		}
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return
+		}
+		for _, job := range page.JobSummaryList {
+			t := byName[aws.ToString(job.JobName)]
+			if t == nil || batch.IsChild(job) {
+				continue
+			}
+			id := aws.ToString(job.JobId)
+			if slices.ContainsFunc(jobs[t], func(j types.JobSummary) bool { return aws.ToString(j.JobId) == id }) {
+				continue // a page again
+			}
+			jobs[t] = append(jobs[t], job)
+			if id != t.result.ID {
+				twins = append(twins, id)
+			}
+		}
+	}
+	details, err := c.ByID(ctx, twins)
+	if err != nil {
+		return
+	}
+	for t, listed := range jobs {
+		own := false
+		var found []sighting
+		for _, job := range listed {
+			own = own || aws.ToString(job.JobId) == t.result.ID
+			if s, ours := t.sighted(job, details); ours {
+				found = append(found, s)
+			}
+		}
+		if own {
+			sortSightings(found)
+			all[t] = found
+		}
+	}
+}
+
+// beganAt is when the run began by the service's clock, or a little earlier. It is found
+// through the first job that was accepted, since this machine's clock may be wrong.
+func (c *Client) beganAt(ctx context.Context, r *run, tasks []*task) (time.Time, bool) {
+	first := slices.MinFunc(tasks, func(a, b *task) int { return a.last.Compare(b.last) })
+	jobs, err := c.ByID(ctx, []string{first.result.ID})
+	job, known := jobs[first.result.ID]
+	if err != nil || !known || aws.ToInt64(job.CreatedAt) == 0 {
+		return time.Time{}, false
+	}
+	return time.UnixMilli(*job.CreatedAt).Add(r.began.Sub(first.last) - clockMargin), true
+}

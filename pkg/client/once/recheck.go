@@ -1,0 +1,113 @@
+package once
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/client"
+)
+
+// checkReplays finds a repeated request only if the listing shows the duplicate a second after
+// the job. At a target whose listing lags for some jobs and never did so before, it may not. So
+// where requests may be repeated, a later command checks the jobs of the ledger once more,
+// when every listing shows them. <Ledger.Dir>/checks.jsonl has the time of the last job that
+// was checked, for each target.
+
+// recheckSpan is how old jobs are at most that are checked once more.
+const recheckSpan = 24 * time.Hour
+
+func (l *Ledger) checksPath() string { return filepath.Join(l.Dir, "checks.jsonl") }
+
+// Unverified returns jobs of the ledger's target that were submitted more than a minute ago and
+// that RecheckDuplicates has not checked, at most a day old. A ledger whose target does not name
+// the account covers those of any.
+func (l *Ledger) Unverified() ([]Entry, error) {
+	jobs, err := os.Stat(l.path())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if checks, err := os.Stat(l.checksPath()); err == nil && checks.ModTime().Sub(jobs.ModTime()) > lateLook {
+		return nil, nil // without reading either
+	}
+	entries, err := l.closedEntries()
+	if err := l.passDamage(err); err != nil {
+		return nil, err
+	}
+	checked := map[string]time.Time{}
+	err = readRecords(l.checksPath(), func(n targetNote) bool {
+		if n.Time.After(checked[n.Target]) {
+			checked[n.Target] = n.Time
+		}
+		return n.Target != ""
+	})
+	if err := l.passDamage(err); err != nil {
+		return nil, err
+	}
+	now := time.Now()
+	return slices.DeleteFunc(entries, func(e Entry) bool {
+		age := now.Sub(e.Time)
+		return e.Target != l.Target && !l.Covers(e.Target) || e.Submission == "" || age < lateLook || age > recheckSpan || !e.Time.After(checked[e.Target])
+	}), nil
+}
+
+// RecheckDuplicates checks the target's Unverified jobs and ends their duplicates. The error is
+// a *TwiceError for jobs that ran twice.
+func (c *Client) RecheckDuplicates(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*lookTimeout)
+	defer cancel()
+	entries, err := c.Ledger.Unverified()
+	if err != nil || len(entries) == 0 {
+		return err
+	}
+	ids := make([]string, len(entries))
+	for i, e := range entries {
+		ids[i] = e.ID
+	}
+	known, err := c.ByID(ctx, ids)
+	if err != nil {
+		return err
+	}
+	r := &run{target: c.Ledger.Target, began: entries[0].Time}
+	last := time.Time{}
+	for _, e := range entries {
+		if e.Time.After(last) {
+			last = e.Time
+		}
+		if e.Time.Before(r.began) {
+			r.began = e.Time
+		}
+		if job, found := known[e.ID]; found {
+			r.tasks = append(r.tasks, recheckOf(e, job))
+		}
+	}
+	seen, err := c.lookForTwins(ctx, r, r.tasks, false)
+	if err == nil && seen.twins > 0 { // that checkReplays did not see
+		err = c.noteLag()
+	}
+	if err == nil {
+		err = c.Ledger.addNote(c.Ledger.checksPath(), last)
+	}
+	// One that failed may be one that batchctl ended, if the service does not keep the reason.
+	r.twice = slices.DeleteFunc(r.twice, func(t Twin) bool { return t.Status != string(types.JobStatusSucceeded) })
+	return errors.Join(err, r.twiceError())
+}
+
+// recheckOf is what lookForTwins needs of a job of the ledger.
+func recheckOf(e Entry, job types.JobDetail) *task {
+	name := client.JobName(aws.ToString(job.JobName), e.Submission)
+	return &task{name: e.Name, submission: e.Submission, definer: -1, done: true, at: e.Time, last: e.Time,
+		submit: &awsbatch.SubmitJobInput{JobName: &name, JobQueue: aws.String(e.Queue)},
+		result: Submitted{Name: e.Name, ID: e.ID, Queue: e.Queue}}
+}

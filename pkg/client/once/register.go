@@ -1,0 +1,81 @@
+package once
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/client"
+)
+
+// definitions are those of one run: each content is looked for once, and two jobs
+// of one content do not register it side by side.
+type definitions struct {
+	mu    sync.Mutex
+	byRef map[string]*registered
+}
+
+// registered is a definition by its ARN; fresh if it was registered just now.
+type registered struct {
+	once  sync.Once
+	arn   string
+	fresh bool
+	err   error
+}
+
+// of returns the definition that a request stands for.
+func (d *definitions) of(ctx context.Context, c *Client, in *awsbatch.RegisterJobDefinitionInput) (*registered, error) {
+	hash, err := client.ContentHash(in)
+	if err != nil {
+		return nil, fmt.Errorf("register job definition %s: %w", aws.ToString(in.JobDefinitionName), err)
+	}
+	d.mu.Lock()
+	if d.byRef == nil {
+		d.byRef = map[string]*registered{}
+	}
+	r := d.byRef[hash]
+	if r == nil {
+		r = &registered{}
+		d.byRef[hash] = r
+	}
+	d.mu.Unlock()
+	r.once.Do(func() { r.arn, r.fresh, r.err = c.definition(ctx, in, hash) })
+	return r, r.err
+}
+
+// definition returns the ARN of an ACTIVE revision with this content and
+// registers one when there is none; fresh says which.
+func (c *Client) definition(ctx context.Context, in *awsbatch.RegisterJobDefinitionInput, hash string) (arn string, fresh bool, err error) {
+	name := aws.ToString(in.JobDefinitionName)
+	if arn, err = c.findDefinition(ctx, name, hash); arn != "" || err != nil {
+		return arn, false, err
+	}
+	out, err := c.API.RegisterJobDefinition(ctx, client.WithHash(in, hash))
+	if err != nil {
+		return "", false, client.Failed(client.ActionRegister+name, err)
+	}
+	return aws.ToString(out.JobDefinitionArn), true, nil
+}
+
+// findDefinition returns the newest ACTIVE revision with the hash, or "".
+func (c *Client) findDefinition(ctx context.Context, name, hash string) (string, error) {
+	var newest types.JobDefinition
+	pages := awsbatch.NewDescribeJobDefinitionsPaginator(c.API, &awsbatch.DescribeJobDefinitionsInput{
+		JobDefinitionName: &name, Status: aws.String("ACTIVE")})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return "", client.Failed("describe job definitions "+name, err)
+		}
+		for _, d := range page.JobDefinitions {
+			if d.Tags[client.ContentTag] == hash && aws.ToInt32(d.Revision) > aws.ToInt32(newest.Revision) {
+				newest = d
+			}
+		}
+	}
+	return aws.ToString(newest.JobDefinitionArn), nil
+}

@@ -1,0 +1,225 @@
+package once
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/client"
+)
+
+// youngResource is how old a resource has to be before it is removed by somebody who
+// does not know its run: that may be about to submit the first job that asks for it.
+const youngResource = 24 * time.Hour
+
+// Resource is a consumable resource that a run made for plan.Job.MaxParallel, and what
+// becomes of it.
+type Resource struct {
+	Name string
+	// Run is the run that made it, MaxParallel its total quantity.
+	Run         string
+	MaxParallel int
+	// Kept says why it stays; empty for one that nobody needs.
+	Kept string
+}
+
+// Resources returns the consumable resources that batchctl made, and says which of them
+// stay: those that a job which has not ended asks for, or an open run of this ledger,
+// and those of less than a day ago.
+func (c *Client) Resources(ctx context.Context) ([]Resource, error) {
+	pages := awsbatch.NewListConsumableResourcesPaginator(c.API, &awsbatch.ListConsumableResourcesInput{
+		Filters: []types.KeyValuesPair{{Name: aws.String("CONSUMABLE_RESOURCE_NAME"), Values: []string{resourcePrefix + "*"}}}})
+	var names []string
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, client.Failed("list consumable resources", err)
+		}
+		for _, r := range page.ConsumableResources {
+			names = append(names, aws.ToString(r.ConsumableResourceName))
+		}
+	}
+	return c.ourResources(ctx, names, youngResource)
+}
+
+// ReleaseResources removes the consumable resources that bounded these jobs, where
+// nothing needs them any more, and returns those that it removed. It is for somebody
+// who has seen the jobs end; jobs that asked for none are passed over.
+func (c *Client) ReleaseResources(ctx context.Context, ids ...string) (removed []Resource, err error) {
+	jobs, err := c.ByID(ctx, client.Distinct(ids))
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, id := range client.Distinct(ids) {
+		names = append(names, boundsOf(jobs[id])...)
+	}
+	ours, err := c.ourResources(ctx, client.Distinct(names), 0)
+	for _, r := range ours {
+		if r.Kept != "" {
+			continue
+		}
+		if removeErr := c.RemoveResource(ctx, r); removeErr != nil {
+			err = errors.Join(err, removeErr)
+			continue
+		}
+		removed = append(removed, r)
+	}
+	return removed, err
+}
+
+// RemoveResource deletes a consumable resource. One that is gone already is no error.
+func (c *Client) RemoveResource(ctx context.Context, r Resource) error {
+	_, err := c.API.DeleteConsumableResource(ctx, &awsbatch.DeleteConsumableResourceInput{ConsumableResource: &r.Name})
+	if err != nil && !resourceNotFound(err) {
+		return client.Failed("delete consumable resource "+r.Name, err)
+	}
+	return nil
+}
+
+// boundsOf are the names of the resources of ours that a job asks for.
+func boundsOf(job types.JobDetail) (names []string) {
+	if job.ConsumableResourceProperties == nil {
+		return nil
+	}
+	for _, r := range job.ConsumableResourceProperties.ConsumableResourceList {
+		if name := batch.Name(aws.ToString(r.ConsumableResource)); strings.HasPrefix(name, resourcePrefix) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// ourResources looks at resources of these names and leaves out what is not ours.
+func (c *Client) ourResources(ctx context.Context, names []string, young time.Duration) (ours []Resource, err error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	intended, err := c.resourcesIntended()
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		out, err := c.API.DescribeConsumableResource(ctx, &awsbatch.DescribeConsumableResourceInput{ConsumableResource: &name})
+		if resourceNotFound(err) {
+			continue // removed just now
+		}
+		if err != nil {
+			return ours, client.Failed("describe consumable resource "+name, err)
+		}
+		r := Resource{Name: name, Run: out.Tags[RunTag], MaxParallel: int(aws.ToInt64(out.TotalQuantity))}
+		if r.Run == "" || !strings.HasPrefix(name, resourcePrefix+r.Run+"-") {
+			continue
+		}
+		switch made := time.UnixMilli(aws.ToInt64(out.CreatedAt)); {
+		case intended[name]:
+			r.Kept = "used by run " + r.Run
+		case time.Since(made) < young:
+			r.Kept = "made less than a day ago"
+		default:
+			if r.Kept, err = c.resourceUsedBy(ctx, name, r.Run); err != nil {
+				return ours, err
+			}
+		}
+		ours = append(ours, r)
+	}
+	return ours, nil
+}
+
+// resourceUsedBy names a job that asks for the resource and has not ended; "" for none.
+// The listing may lag behind SubmitJob, so the run's jobs in the ledger are asked for.
+func (c *Client) resourceUsedBy(ctx context.Context, name, run string) (string, error) {
+	if by, err := c.runUses(ctx, name, run); by != "" || err != nil {
+		return by, err
+	}
+	for _, status := range client.NotEnded {
+		pages := awsbatch.NewListJobsByConsumableResourcePaginator(c.API, &awsbatch.ListJobsByConsumableResourceInput{ConsumableResource: &name,
+			Filters: []types.KeyValuesPair{{Name: aws.String("JOB_STATUS"), Values: []string{string(status)}}}})
+		for pages.HasMorePages() {
+			page, err := pages.NextPage(ctx)
+			if err != nil {
+				return "", client.Failed("list jobs by consumable resource "+name, err)
+			}
+			for _, job := range page.Jobs {
+				if !batch.HasEnded(types.JobStatus(aws.ToString(job.JobStatus))) {
+					id := batch.Name(aws.ToString(job.JobArn))
+					return fmt.Sprintf("used by job %s (%s)", client.DisplayName(aws.ToString(job.JobName)), batch.ShortID(id)), nil
+				}
+			}
+		}
+	}
+	return "", nil
+}
+
+// runUses names a job of a run in the ledger that asks for the resource and has not
+// ended.
+func (c *Client) runUses(ctx context.Context, name, run string) (string, error) {
+	if c.Ledger == nil {
+		return "", nil
+	}
+	entries, err := c.Ledger.Own()
+	if err != nil {
+		return "", err
+	}
+	entries = slices.DeleteFunc(entries, func(e Entry) bool { return e.Run != run })
+	var ids []string
+	for _, e := range entries {
+		ids = append(ids, e.ID)
+	}
+	jobs, err := c.ByID(ctx, ids)
+	if err != nil {
+		return "", err
+	}
+	for _, e := range entries {
+		job, shown := jobs[e.ID]
+		lags := !shown && time.Since(e.Time) < client.JustNow
+		if lags || shown && !batch.HasEnded(job.Status) && slices.Contains(boundsOf(job), name) {
+			return fmt.Sprintf("used by job %s (%s)", e.Name, batch.ShortID(e.ID)), nil
+		}
+	}
+	return "", nil
+}
+
+// resourcesIntended are the resources that open runs of this target will still use.
+func (c *Client) resourcesIntended() (map[string]bool, error) {
+	intended := map[string]bool{}
+	err := c.eachOpenRun(func(_ string, r *run) error {
+		for _, t := range r.tasks {
+			if t.resource != "" && !t.done && !t.dropped && t.skipped == "" {
+				intended[t.resource] = true
+			}
+		}
+		return nil
+	})
+	return intended, err
+}
+
+// dropResources removes what the run made and no job of it asks for, at its end: it
+// was refused, or given up. What fails here gc finds.
+func (c *Client) dropResources(ctx context.Context, r *run) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), submitGrace)
+	defer cancel()
+	unused := map[string]bool{}
+	for name := range r.resources {
+		unused[name] = true
+	}
+	for _, t := range r.tasks {
+		if t.done || t.sent {
+			delete(unused, t.resource)
+		}
+	}
+	for name := range unused {
+		if err := c.RemoveResource(ctx, Resource{Name: name}); err != nil {
+			c.tell("%v; remove it with batchctl gc", err)
+		}
+	}
+}

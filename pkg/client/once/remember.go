@@ -1,0 +1,318 @@
+package once
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/client"
+)
+
+// keptFor is how long Batch surely keeps a job that has ended (user guide, job
+// states: at least seven days).
+const keptFor = 7 * 24 * time.Hour
+
+// StatusExpired stands for the status of a job that ended so long ago that the
+// service has forgotten it, and whose end no command of this user has seen. It is
+// none of AWS's.
+const StatusExpired types.JobStatus = "UNKNOWN-EXPIRED"
+
+// Outcome is how a job ended: a line of <Ledger.Dir>/outcomes.jsonl, which outlives
+// what the service remembers. Times are epoch milliseconds, as Batch gives them.
+type Outcome struct {
+	Seen       time.Time        `json:"seen"`
+	Target     string           `json:"target"`
+	ID         string           `json:"id"`
+	Name       string           `json:"name"`
+	Queue      string           `json:"queue,omitempty"`
+	Definition string           `json:"definition,omitempty"`
+	Status     types.JobStatus  `json:"status"`
+	Reason     string           `json:"reason,omitempty"`
+	ExitCode   *int32           `json:"exitCode,omitempty"`
+	Container  string           `json:"containerReason,omitempty"`
+	CreatedAt  *int64           `json:"createdAt,omitempty"`
+	StartedAt  *int64           `json:"startedAt,omitempty"`
+	StoppedAt  *int64           `json:"stoppedAt,omitempty"`
+	Size       int32            `json:"size,omitempty"`
+	Children   map[string]int32 `json:"children,omitempty"`
+	DependsOn  []string         `json:"dependsOn,omitempty"`
+}
+
+func (l *Ledger) outcomesPath() string { return filepath.Join(l.Dir, "outcomes.jsonl") }
+
+// Remember writes down how jobs ended, each once. Jobs that have not ended are
+// passed over.
+func (l *Ledger) Remember(jobs ...types.JobDetail) error {
+	jobs = slices.DeleteFunc(slices.Clone(jobs), func(j types.JobDetail) bool { return !batch.HasEnded(j.Status) })
+	if len(jobs) == 0 {
+		return nil
+	}
+	known, err := l.outcomes()
+	if err != nil {
+		return err
+	}
+	var news []Outcome
+	for _, job := range jobs {
+		o := l.outcome(job)
+		if _, again := known[o.ID]; again {
+			continue
+		}
+		known[o.ID] = o
+		news = append(news, o)
+	}
+	if news == nil {
+		return nil
+	}
+	text, err := jsonLines(news)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(l.Dir, 0o700); err != nil {
+		return err
+	}
+	return appendSync(l.outcomesPath(), text)
+}
+
+func (l *Ledger) outcome(job types.JobDetail) Outcome {
+	o := Outcome{Seen: time.Now().UTC().Truncate(time.Millisecond), Target: l.Target, ID: aws.ToString(job.JobId), Name: aws.ToString(job.JobName),
+		Queue: aws.ToString(job.JobQueue), Definition: aws.ToString(job.JobDefinition), Status: job.Status, Reason: aws.ToString(job.StatusReason),
+		CreatedAt: job.CreatedAt, StartedAt: job.StartedAt, StoppedAt: job.StoppedAt, Size: int32(batch.ArraySize(job))}
+	if job.Container != nil {
+		o.ExitCode, o.Container = job.Container.ExitCode, aws.ToString(job.Container.Reason)
+	}
+	if o.Size > 0 {
+		o.Children = job.ArrayProperties.StatusSummary
+	}
+	for _, d := range job.DependsOn {
+		o.DependsOn = append(o.DependsOn, aws.ToString(d.JobId))
+	}
+	return o
+}
+
+// outcomes reads how jobs ended, by id. The outcome on a damaged line counts as not seen.
+func (l *Ledger) outcomes() (map[string]Outcome, error) {
+	known := map[string]Outcome{}
+	err := readRecords(l.outcomesPath(), func(o Outcome) bool {
+		if o.ID == "" {
+			return false
+		}
+		known[o.ID] = o
+		return true
+	})
+	return known, l.passDamage(err)
+}
+
+// job is the outcome as DescribeJobs would tell it, as far as it is remembered.
+func (o Outcome) job() types.JobDetail {
+	job := types.JobDetail{JobId: &o.ID, JobName: &o.Name, JobQueue: optional(o.Queue), JobDefinition: optional(o.Definition), Status: o.Status,
+		StatusReason: optional(o.Reason), CreatedAt: o.CreatedAt, StartedAt: o.StartedAt, StoppedAt: o.StoppedAt}
+	if o.ExitCode != nil || o.Container != "" {
+		job.Container = &types.ContainerDetail{ExitCode: o.ExitCode, Reason: optional(o.Container)}
+	}
+	if o.Size > 0 {
+		job.ArrayProperties = &types.ArrayPropertiesDetail{Size: &o.Size, StatusSummary: o.Children}
+	}
+	for _, id := range o.DependsOn {
+		job.DependsOn = append(job.DependsOn, types.JobDependency{JobId: &id})
+	}
+	return job
+}
+
+func optional(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// expired is what is known of an entry whose end nobody has seen.
+func (e Entry) expired() types.JobDetail {
+	return types.JobDetail{JobId: &e.ID, JobName: &e.Name, JobQueue: optional(e.Queue), JobDefinition: optional(e.Definition),
+		Status: StatusExpired, CreatedAt: aws.Int64(max(0, e.Time.UnixMilli()))}
+}
+
+// young is what is known of an entry that DescribeJobs does not show yet.
+func (e Entry) young() types.JobDetail {
+	job := e.expired()
+	job.Status, job.StatusReason = types.JobStatusSubmitted, aws.String("accepted a moment ago, the service does not show it yet")
+	return job
+}
+
+// Recalled is a job as the service knows it, or as the ledger remembers it.
+type Recalled struct {
+	types.JobDetail
+	// Forgotten says that the service does not know the job any more.
+	Forgotten bool
+}
+
+// Recall is Describe with the ledger's help: a job that the service has forgotten
+// comes as the ledger remembers it, with StatusExpired where its end was never
+// seen. Only what the ledger does not know either, or what is too young to be
+// forgotten, is named by a *MissingError. Ends that are seen are remembered.
+func (c *Client) Recall(ctx context.Context, ids ...string) ([]Recalled, error) {
+	known, err := c.ByID(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	var all []Recalled
+	var missing []string
+	var memory memory
+	for _, id := range ids {
+		job, ok := known[id]
+		remembered := !ok
+		if remembered {
+			if memory, err = c.memory(memory); err != nil {
+				return nil, err
+			}
+			job, ok = memory.job(id)
+		}
+		if ok {
+			all = append(all, Recalled{job, remembered && job.Status != types.JobStatusSubmitted})
+		} else {
+			missing = append(missing, id)
+		}
+	}
+	if missing != nil {
+		return all, &client.MissingError{IDs: missing}
+	}
+	return all, nil
+}
+
+// Keep writes down how the jobs ended, where the client has a ledger.
+func (c *Client) Keep(jobs ...types.JobDetail) error {
+	if c.Ledger == nil {
+		return nil
+	}
+	return c.Ledger.Remember(jobs...)
+}
+
+// memory is what the ledger remembers: the outcomes, and the entries by id.
+type memory struct {
+	outcomes map[string]Outcome
+	entries  map[string]Entry
+}
+
+// memory reads the ledger, unless m is read.
+func (c *Client) memory(m memory) (memory, error) {
+	if m.outcomes != nil || c.Ledger == nil {
+		return m, nil
+	}
+	entries, err := c.Ledger.Own()
+	if err != nil {
+		return m, err
+	}
+	m.entries = map[string]Entry{}
+	for _, e := range entries {
+		m.entries[e.ID] = e
+	}
+	m.outcomes, err = c.Ledger.outcomes()
+	return m, err
+}
+
+// job is what is remembered of a job that the service does not know. A child of an
+// array has its parent's entry.
+func (m memory) job(id string) (types.JobDetail, bool) {
+	if o, ok := m.outcomes[id]; ok {
+		return o.job(), true
+	}
+	base, _ := batch.SplitID(id)
+	e, ok := m.entries[base]
+	e.ID = id
+	if parent, ended := m.outcomes[base]; ended {
+		return Entry{Time: e.Time, Queue: parent.Queue, Name: parent.Name, ID: id, Definition: parent.Definition}.expired(), true
+	}
+	switch age := time.Since(e.Time); {
+	case ok && age >= keptFor:
+		return e.expired(), true
+	case ok && age < client.JustNow:
+		return e.young(), true
+	}
+	return types.JobDetail{}, false
+}
+
+// Own returns the entries of this ledger's target, oldest first. It skips damaged lines.
+func (l *Ledger) Own() ([]Entry, error) {
+	entries, err := l.Entries()
+	if err := l.passDamage(err); err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(entries, func(e Entry) bool { return !l.Covers(e.Target) }), nil
+}
+
+// Covers reports whether jobs of a target are looked for at the ledger's. A command
+// that only looks does not ask for its account: then any account's may be meant.
+func (l *Ledger) Covers(target string) bool {
+	return target == l.Target || target != "" && withoutAccount(l.Target) == l.Target && withoutAccount(target) == l.Target
+}
+
+// withoutAccount takes the account out of `aws 123456789012 us-east-1`.
+func withoutAccount(target string) string {
+	rest, ok := strings.CutPrefix(target, "aws ")
+	if !ok {
+		return target
+	}
+	if after, ok := strings.CutPrefix(rest, "(account not known) "); ok {
+		return "aws " + after
+	}
+	account, after, ok := strings.Cut(rest, " ")
+	if ok && strings.Trim(account, "0123456789") == "" {
+		return "aws " + after
+	}
+	return target
+}
+
+// Forgotten returns jobs of the ledger that the service has forgotten, the newest
+// first and at most most of them; seen says which ids the service has just listed.
+// What was submitted within the service's retention is not among them.
+func (c *Client) Forgotten(ctx context.Context, seen func(id string) bool, fits func(types.JobSummary) bool, most int) ([]types.JobSummary, error) {
+	m, err := c.memory(memory{})
+	if err != nil || c.Ledger == nil {
+		return nil, err
+	}
+	var unsure []string // no end was seen: the service is asked whether it knows the job
+	var found []types.JobSummary
+	for _, e := range m.newest() {
+		if len(found) >= most {
+			break
+		}
+		if seen(e.ID) || time.Since(e.Time) < keptFor {
+			continue
+		}
+		job, _ := m.job(e.ID)
+		if s := summaryOf(job); fits(s) {
+			found = append(found, s)
+			unsure = append(unsure, e.ID)
+		}
+	}
+	known, err := c.ByID(ctx, unsure)
+	return slices.DeleteFunc(found, func(s types.JobSummary) bool { _, ok := known[*s.JobId]; return ok }), err
+}
+
+func (m memory) newest() []Entry {
+	entries := make([]Entry, 0, len(m.entries))
+	for _, e := range m.entries {
+		entries = append(entries, e)
+	}
+	slices.SortFunc(entries, func(a, b Entry) int { return b.Time.Compare(a.Time) })
+	return entries
+}
+
+// summaryOf is a job as ListJobs shows it.
+func summaryOf(job types.JobDetail) types.JobSummary {
+	s := types.JobSummary{JobId: job.JobId, JobName: job.JobName, JobDefinition: job.JobDefinition, Status: job.Status, StatusReason: job.StatusReason,
+		CreatedAt: job.CreatedAt, StartedAt: job.StartedAt, StoppedAt: job.StoppedAt}
+	if job.Container != nil {
+		s.Container = &types.ContainerSummary{ExitCode: job.Container.ExitCode, Reason: job.Container.Reason}
+	}
+	if job.ArrayProperties != nil {
+		s.ArrayProperties = &types.ArrayPropertiesSummary{Size: job.ArrayProperties.Size, StatusSummary: job.ArrayProperties.StatusSummary}
+	}
+	return s
+}

@@ -1,0 +1,166 @@
+package once
+
+import (
+	"context"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/client"
+)
+
+// request is the SubmitJob that a job of one container came of, as far as it differs
+// from its definition. Its dependencies are for inOrder.
+func (r *retrying) request(ctx context.Context, job types.JobDetail) (*awsbatch.SubmitJobInput, error) {
+	d, err := r.definition(ctx, job)
+	if err != nil {
+		return nil, err
+	}
+	in := &awsbatch.SubmitJobInput{JobQueue: aws.String(batch.Name(aws.ToString(job.JobQueue))), JobDefinition: job.JobDefinition,
+		ContainerOverrides: overridesOf(job.Container, d.ContainerProperties), ShareIdentifier: job.ShareIdentifier, Tags: retryTags(job)}
+	for name, value := range job.Parameters {
+		if own, ok := d.Parameters[name]; !ok || own != value {
+			if in.Parameters == nil {
+				in.Parameters = map[string]string{}
+			}
+			in.Parameters[name] = value
+		}
+	}
+	if job.Timeout != nil && !reflect.DeepEqual(job.Timeout, d.Timeout) {
+		in.Timeout = job.Timeout
+	}
+	if job.RetryStrategy != nil && !reflect.DeepEqual(job.RetryStrategy, d.RetryStrategy) {
+		in.RetryStrategy = upperActions(job.RetryStrategy)
+	}
+	if job.PropagateTags != nil && aws.ToBool(job.PropagateTags) != aws.ToBool(d.PropagateTags) {
+		in.PropagateTags = job.PropagateTags
+	}
+	if job.SchedulingPriority != nil && job.ShareIdentifier != nil && aws.ToInt32(job.SchedulingPriority) != aws.ToInt32(d.SchedulingPriority) {
+		in.SchedulingPriorityOverride = job.SchedulingPriority
+	}
+	in.ConsumableResourcePropertiesOverride = otherResources(job, d)
+	return in, nil
+}
+
+// definition is the one that a job ran, which must be there for others still.
+func (r *retrying) definition(ctx context.Context, job types.JobDetail) (types.JobDefinition, error) {
+	no := func(why string) error { return &RetryError{aws.ToString(job.JobName), aws.ToString(job.JobId), why} }
+	arn := aws.ToString(job.JobDefinition)
+	d, known := r.definitions[arn]
+	if !known {
+		var err error
+		if d, err = r.client.RegisteredDefinition(ctx, arn); err != nil {
+			return d, err
+		}
+		r.definitions[arn] = d
+	}
+	switch {
+	case aws.ToString(d.Status) == "INACTIVE":
+		return d, no("its definition " + batch.Name(arn) + " is INACTIVE; submit its file again")
+	case d.ContainerProperties == nil || job.Container == nil || job.NodeProperties != nil:
+		return d, no("it has more than one container, or runs on Kubernetes, and what was overridden there is not known; submit its file again")
+	}
+	return d, nil
+}
+
+// overridesOf is what of a container differs from its definition.
+func overridesOf(c *types.ContainerDetail, d *types.ContainerProperties) *types.ContainerOverrides {
+	out := &types.ContainerOverrides{}
+	if !slices.Equal(c.Command, d.Command) {
+		out.Command = c.Command
+	}
+	for _, v := range c.Environment {
+		name := aws.ToString(v.Name)
+		if name == client.SubmissionVariable || strings.HasPrefix(name, "AWS_BATCH") { // ours, and the service's
+			continue
+		}
+		same := func(o types.KeyValuePair) bool {
+			return reflect.DeepEqual(o.Name, v.Name) && reflect.DeepEqual(o.Value, v.Value)
+		}
+		if !slices.ContainsFunc(d.Environment, same) {
+			out.Environment = append(out.Environment, v)
+		}
+	}
+	for _, q := range c.ResourceRequirements {
+		same := func(o types.ResourceRequirement) bool {
+			return o.Type == q.Type && aws.ToString(o.Value) == aws.ToString(q.Value)
+		}
+		if !slices.ContainsFunc(d.ResourceRequirements, same) {
+			out.ResourceRequirements = append(out.ResourceRequirements, q)
+		}
+	}
+	olderOverrides(out, c, d)
+	return out
+}
+
+// olderOverrides are those of the members that resourceRequirements took the place of:
+// older jobs are described with them.
+func olderOverrides(out *types.ContainerOverrides, c *types.ContainerDetail, d *types.ContainerProperties) {
+	//lint:ignore SA1019 see above
+	if aws.ToInt32(c.Vcpus) != aws.ToInt32(d.Vcpus) {
+		out.Vcpus = c.Vcpus //lint:ignore SA1019 see above
+	}
+	//lint:ignore SA1019 see above
+	if aws.ToInt32(c.Memory) != aws.ToInt32(d.Memory) {
+		out.Memory = c.Memory //lint:ignore SA1019 see above
+	}
+}
+
+// retryTags are the job's own, with its id in place of its submission's.
+func retryTags(job types.JobDetail) map[string]string {
+	tags := maps.Clone(job.Tags)
+	maps.DeleteFunc(tags, func(name, _ string) bool {
+		return name == client.SubmissionTag || name == MaxParallelTag || strings.HasPrefix(name, "aws:")
+	})
+	if tags == nil {
+		tags = map[string]string{}
+	}
+	if _, again := tags[RetryTag]; again || len(tags) < client.TagLimit {
+		tags[RetryTag] = aws.ToString(job.JobId)
+	}
+	return tags
+}
+
+// upperActions is a strategy as SubmitJob documents it; DescribeJobs writes its actions
+// in lower case.
+func upperActions(s *types.RetryStrategy) *types.RetryStrategy {
+	out := *s
+	out.EvaluateOnExit = slices.Clone(s.EvaluateOnExit)
+	for i, rule := range out.EvaluateOnExit {
+		out.EvaluateOnExit[i].Action = types.RetryAction(strings.ToUpper(string(rule.Action)))
+	}
+	return &out
+}
+
+// otherResources is what the job asks for besides the bound of its group, where that
+// is not what its definition says.
+func otherResources(job types.JobDetail, d types.JobDefinition) *types.ConsumableResourceProperties {
+	list := func(p *types.ConsumableResourceProperties) (all []types.ConsumableResourceRequirement) {
+		if p == nil {
+			return nil
+		}
+		return slices.DeleteFunc(slices.Clone(p.ConsumableResourceList), func(r types.ConsumableResourceRequirement) bool {
+			return job.Tags[MaxParallelTag] != "" && strings.HasPrefix(batch.Name(aws.ToString(r.ConsumableResource)), resourcePrefix)
+		})
+	}
+	mine, own := list(job.ConsumableResourceProperties), list(d.ConsumableResourceProperties)
+	same := len(mine) == len(own)
+	for _, r := range mine {
+		same = same && slices.ContainsFunc(own, func(o types.ConsumableResourceRequirement) bool {
+			return batch.Name(aws.ToString(o.ConsumableResource)) == batch.Name(aws.ToString(r.ConsumableResource)) && aws.ToInt64(o.Quantity) == aws.ToInt64(r.Quantity)
+		})
+	}
+	if same {
+		return nil
+	}
+	for i, r := range mine {
+		mine[i].ConsumableResource = aws.String(batch.Name(aws.ToString(r.ConsumableResource)))
+	}
+	return &types.ConsumableResourceProperties{ConsumableResourceList: mine}
+}

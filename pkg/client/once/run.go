@@ -1,0 +1,476 @@
+package once
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
+
+	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/wire"
+)
+
+// run is a plan on its way: its jobs as intents and what has become of them.
+type run struct {
+	name     string
+	title    string // the workflow's name; "" for a single job
+	target   string
+	attached bool
+	began    time.Time
+	tasks    []*task
+	log      *runLog   // nil without a ledger
+	broken   bool      // the log was never complete, so nothing was sent
+	resumed  bool      // it was begun by another process
+	taken    time.Time // when this process took it over
+	stopping bool      // it was refused: what was accepted is being stopped
+
+	stopOnFailure bool   // the client's StopOnFailure when the run began
+	unsealed      bool   // lines of the log have no checksums
+	damaged       string // which outcomes of the log cannot be read; "" for none
+
+	mu        sync.Mutex      // of resources
+	resources map[string]bool // that may have been made
+	twice     []Twin          // ran twice to their end
+}
+
+// task is one job of a run. Its fields are one goroutine's while it is carried out.
+type task struct {
+	name       string
+	submission string
+	register   *awsbatch.RegisterJobDefinitionInput
+	// submit is the whole request but for the ids of jobs of this run and the
+	// revision of a definition of this run. Nil for a definition alone.
+	submit  *awsbatch.SubmitJobInput
+	after   []edge
+	earlier []earlier
+	definer int // the task that registers the definition; -1: none of this run
+	staged  []staged
+
+	// when is the plan's: the job waits in the client. deferred says that of those,
+	// too, that come after such a one; due is when it had not to wait any more.
+	when     string
+	deferred bool
+	due      time.Time
+	skipped  string // why it is not needed
+
+	// resource is shared by maxParallel children at once; "": there is no bound.
+	resource    string
+	maxParallel int
+
+	result  Submitted
+	at      time.Time // when result was written down
+	done    bool
+	dropped bool
+	// sent is whether a SubmitJob of it may have been accepted.
+	sent bool
+	// unclear is when an answer was last missing; zero: never.
+	unclear time.Time
+	// last is when the request ended that gave the job its id.
+	last    time.Time
+	checked bool // nothing doubles it any more
+	// hidden says that another process may have sent the job so recently that the listing
+	// need not show it yet.
+	hidden bool
+	// ended are the twins that were ended, or had ended; ending those that another process
+	// ended, or was about to end.
+	ended, ending map[string]bool
+}
+
+// open writes the intents to the ledger.
+func (r *run) open(l *Ledger) (err error) {
+	if l == nil {
+		return nil
+	}
+	r.target = l.Target
+	first := worker(lineRun)
+	first.Run, first.Name, first.Target, first.Jobs, first.Attached = r.name, r.title, r.target, len(r.tasks), r.attached
+	first.Format, first.StopOnFailure = logFormat, r.stopOnFailure
+	lines := []line{first}
+	var texts []staged
+	for _, t := range r.tasks {
+		intent, err := t.intent()
+		if err != nil {
+			return err
+		}
+		lines, texts = append(lines, intent), append(texts, t.staged...)
+	}
+	if r.log, err = l.begin(r.name, texts, lines); err != nil {
+		return fmt.Errorf("write the ledger, before anything is sent: %w", err)
+	}
+	return nil
+}
+
+// worker is a line about this process.
+func worker(what string) line {
+	host, _ := os.Hostname() // for people; "" is no harm
+	return line{Time: stamp(), What: what, Host: host, PID: os.Getpid()}
+}
+
+func stamp() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
+
+func (t *task) intent() (line, error) {
+	l := line{Time: stamp(), What: lineIntent, Name: t.name, Submission: t.submission, After: t.after, Earlier: t.earlier,
+		When: t.when, Staged: t.staged, Resource: t.resource}
+	if t.resource != "" {
+		l.MaxParallel = t.maxParallel
+	}
+	if t.definer >= 0 {
+		l.Definer = &t.definer
+	}
+	var err error
+	if t.register != nil {
+		if l.Register, err = wire.Marshal(t.register); err != nil {
+			return l, err
+		}
+	}
+	if t.submit != nil {
+		l.Queue = aws.ToString(t.submit.JobQueue)
+		if l.Submit, err = wire.Marshal(t.submit); err != nil {
+			return l, err
+		}
+		sum := sha256.Sum256(l.Submit)
+		l.SHA256 = hex.EncodeToString(sum[:])
+	}
+	return l, nil
+}
+
+// runOf reads a run from the text of its log. First lines that are damaged are a *RunDamageError.
+func runOf(name string, log *runLog, text *logText) (*run, error) {
+	r := &run{name: name, log: log, resumed: true, taken: time.Now()}
+	if text.isNew() {
+		r.broken = true
+		return r, nil
+	}
+	if err := text.checkIntents(); err != nil {
+		return nil, err
+	}
+	byID := map[string]*task{}
+	for i, l := range text.lines {
+		switch l.What {
+		case lineRun:
+			r.title, r.target, r.attached, r.began, r.stopOnFailure = l.Name, l.Target, l.Attached, l.Time, l.StopOnFailure
+		case lineIntent:
+			t, err := taskOf(l)
+			if err != nil {
+				return nil, text.damage(text.numbers[i], "%v", err)
+			}
+			r.tasks = append(r.tasks, t)
+			byID[l.Submission] = t
+		case lineResumed:
+		case lineResource:
+			if r.resources == nil {
+				r.resources = map[string]bool{}
+			}
+			r.resources[l.Resource] = true
+		case lineStopping:
+			r.stopping = true
+		default:
+			if t := byID[l.Submission]; t != nil {
+				t.replay(l)
+			}
+		}
+	}
+	if err := r.checkEdges(text); err != nil {
+		return nil, err
+	}
+	r.unsealed = len(text.unsealed) > 0
+	if r.stopOnFailure && text.torn { // as if the line were damaged, since it may say the same
+		text.damaged = append(text.damaged, text.size+1)
+	}
+	if len(text.damaged) > 0 {
+		if r.stopOnFailure {
+			return nil, text.damage(text.damaged[0], "the line is damaged: the jobs of the run were submitted with --on-failure stop, and whether they are to be stopped is lost")
+		}
+		r.damaged = text.where()
+		r.doubtAll()
+	}
+	r.markDeferred()
+	n := r.tally()
+	r.stopping = r.stopping && n.unknown+n.unsent+n.waiting > 0 // else it has been done
+	return r, nil
+}
+
+// checkEdges finds an intent that refers to a job that the run does not have, which a log
+// without checksums may.
+func (r *run) checkEdges(text *logText) error {
+	for i, t := range r.tasks {
+		wrong := t.definer >= len(r.tasks) || t.definer >= 0 && r.tasks[t.definer].register == nil
+		for _, e := range t.after {
+			wrong = wrong || e.Job < 0 || e.Job >= i
+		}
+		if wrong {
+			return text.damage(2+i, "the intent refers to a job that is not before it")
+		}
+	}
+	return nil
+}
+
+// doubtAll takes in that outcomes are missing: every job may be there twice.
+func (r *run) doubtAll() {
+	for _, t := range r.tasks {
+		if t.done && t.submit != nil {
+			t.unclear, t.checked = r.taken, false
+		}
+		if !t.done && !t.dropped && t.skipped == "" {
+			t.sent = true
+		}
+	}
+}
+
+func taskOf(l line) (*task, error) {
+	t := &task{name: l.Name, submission: l.Submission, after: l.After, earlier: l.Earlier, definer: -1, sent: true,
+		staged: l.Staged, when: l.When, resource: l.Resource, maxParallel: l.MaxParallel}
+	if l.Definer != nil {
+		t.definer = *l.Definer
+	}
+	if l.Register != nil {
+		t.register = &awsbatch.RegisterJobDefinitionInput{}
+		if err := wire.Unmarshal(l.Register, t.register); err != nil {
+			return nil, err
+		}
+	}
+	if l.Submit == nil {
+		return t, nil
+	}
+	if sum := sha256.Sum256(l.Submit); hex.EncodeToString(sum[:]) != l.SHA256 {
+		return nil, errors.New("the request has been changed: its sha256 is another one")
+	}
+	t.submit = &awsbatch.SubmitJobInput{}
+	if err := wire.Unmarshal(l.Submit, t.submit); err != nil {
+		return nil, err
+	}
+	// The sha256 does not cover the id by which the job is looked up.
+	if tag, tagged := t.submit.Tags[client.SubmissionTag]; tagged && tag != l.Submission {
+		return nil, fmt.Errorf("the submission id has been changed: the request's tag has %s", tag)
+	}
+	return t, nil
+}
+
+// replay takes in an outcome from the log.
+func (t *task) replay(l line) {
+	switch l.What {
+	case lineAccepted:
+		t.done, t.at, t.last, t.result = true, l.Time, l.Time, Submitted{Name: t.name, ID: l.ID, Definition: l.Definition, ArraySize: l.ArraySize}
+		if t.submit != nil {
+			t.result.Queue = aws.ToString(t.submit.JobQueue)
+		}
+	case lineRefused:
+		t.sent = !t.unclear.IsZero() // an earlier request may still have been accepted
+	case lineUnclear:
+		t.sent, t.unclear, t.checked = true, l.Time, false
+	case lineChecked:
+		t.checked = true
+	case lineDropped:
+		t.dropped = true
+	case lineDue:
+		t.due = l.Time
+	case lineSkipped:
+		t.skip(l.Reason)
+	case lineTwin:
+		if t.ending == nil {
+			t.ending = map[string]bool{}
+		}
+		t.ending[l.ID] = true
+	}
+}
+
+// note writes an outcome of a task.
+func (r *run) note(t *task, l line) error {
+	if r.log == nil {
+		return nil
+	}
+	l.Time, l.Name, l.Submission = stamp(), t.name, t.submission
+	return r.log.write(l)
+}
+
+// accepted takes in that a job has an id, or that a definition alone is registered.
+func (r *run) accepted(t *task, s Submitted) error {
+	t.result, t.at, t.last, t.done = s, time.Now(), time.Now(), true
+	if err := r.note(t, line{What: lineAccepted, ID: s.ID, Definition: s.Definition, ArraySize: s.ArraySize}); err != nil {
+		return fmt.Errorf("job %s was accepted as %s, but not written down: %w", s.Name, s.ID, err)
+	}
+	return nil
+}
+
+// results are the jobs that were accepted, and those that are not needed, in the
+// order of the plan.
+func (r *run) results() (all []Submitted) {
+	for _, t := range r.tasks {
+		if t.done || t.skipped != "" {
+			all = append(all, t.result)
+		}
+	}
+	return all
+}
+
+// tally counts the jobs of a run.
+type tally struct {
+	// accepted have an id, or are a definition that is registered; skipped are not
+	// needed; dropped are given up.
+	accepted, skipped, dropped int
+	// Of unknown jobs nobody knows whether they were accepted; unsent ones certainly
+	// were not, and waiting ones have others to wait for before they are sent.
+	unknown, unsent, waiting int
+	// unchecked are those of the accepted that may be doubled.
+	unchecked int
+}
+
+func (r *run) tally() (n tally) {
+	for _, t := range r.tasks {
+		switch {
+		case t.done:
+			n.accepted++
+			if t.doubtful() {
+				n.unchecked++
+			}
+		case t.skipped != "":
+			n.skipped++
+		case t.dropped:
+			n.dropped++
+		case t.held():
+			n.waiting++
+		case t.sent && t.submit != nil:
+			n.unknown++
+		default:
+			n.unsent++
+		}
+	}
+	return n
+}
+
+// settled reports whether nothing is left to do. A run of which nothing was
+// accepted leaves nothing behind: its user submits it again.
+func (r *run) settled() bool {
+	n := r.tally()
+	switch {
+	case r.stopping || n.unknown+n.unchecked > 0:
+		return false
+	case n.unsent > 0:
+		return n.accepted+n.dropped == 0
+	}
+	return n.waiting == 0
+}
+
+// giveUp leaves nothing of the run to go on with.
+func (r *run) giveUp() {
+	for _, t := range r.tasks {
+		t.dropped, t.checked = !t.done && t.skipped == "", t.done
+	}
+	r.stopping = false
+}
+
+// close moves what was accepted to submissions.jsonl, notes in runs.jsonl what the jobs
+// waited for, and ends the log, or leaves the run open for another process when something
+// is left to do.
+func (r *run) close(l *Ledger) (err error) {
+	if r.log == nil {
+		return nil
+	}
+	if !r.settled() {
+		return errors.Join(r.log.sync(), r.log.release())
+	}
+	if err := cmp.Or(l.keepRecord(r), l.keep(r)); err != nil {
+		return errors.Join(err, r.log.release())
+	}
+	return r.log.remove()
+}
+
+// keep writes the run's accepted jobs to submissions.jsonl, unless a crash came
+// between that and the end of the log.
+func (l *Ledger) keep(r *run) error {
+	known, err := l.knownOf(r)
+	if err != nil {
+		return err
+	}
+	var entries []Entry
+	for _, t := range r.tasks {
+		if s := t.result; t.done && s.ID != "" && !known[s.ID] {
+			entries = append(entries, Entry{t.at, r.target, s.Queue, s.Name, s.ID, s.Definition, s.ArraySize, t.submission, r.name})
+		}
+	}
+	if len(entries) == 0 {
+		return nil
+	}
+	return l.Append(entries...)
+}
+
+func (l *Ledger) knownOf(r *run) (map[string]bool, error) {
+	if !r.resumed {
+		return nil, nil
+	}
+	entries, err := l.closedEntries()
+	if err := l.passDamage(err); err != nil {
+		return nil, err
+	}
+	known := map[string]bool{}
+	for _, e := range entries {
+		known[e.ID] = true
+	}
+	return known, nil
+}
+
+// each carries out the tasks, n at once, each after those that it needs and
+// otherwise in the order of the plan. After an error, or when ctx ends, no
+// further task is begun; those on their way are awaited.
+func (r *run) each(ctx context.Context, n int, do func(*task) error, needs func(*task, int) []int) (first error) {
+	waits, dependents := make([]int, len(r.tasks)), make([][]int, len(r.tasks))
+	var ready []int
+	for i, t := range r.tasks {
+		for _, on := range needs(t, i) {
+			waits[i]++
+			dependents[on] = append(dependents[on], i)
+		}
+		if waits[i] == 0 {
+			ready = append(ready, i)
+		}
+	}
+	type outcome struct {
+		task int
+		err  error
+	}
+	outcomes := make(chan outcome)
+	for running := 0; ; {
+		for running < n && len(ready) > 0 && first == nil {
+			if ctx.Err() != nil {
+				first = context.Cause(ctx)
+				break
+			}
+			i := ready[0]
+			ready = ready[1:]
+			running++
+			go func() { outcomes <- outcome{i, do(r.tasks[i])} }()
+		}
+		if running == 0 {
+			return first
+		}
+		o := <-outcomes
+		running--
+		first = cmp.Or(first, o.err)
+		for _, i := range dependents[o.task] {
+			if waits[i]--; waits[i] == 0 {
+				at, _ := slices.BinarySearch(ready, i)
+				ready = slices.Insert(ready, at, i)
+			}
+		}
+	}
+}
+
+// needs are the tasks that come before this one, which is number i.
+func (t *task) needs(i int) (before []int) {
+	for _, e := range t.after {
+		before = append(before, e.Job)
+	}
+	if t.definer >= 0 && t.definer != i {
+		before = append(before, t.definer)
+	}
+	return before
+}

@@ -1,0 +1,312 @@
+package once
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// The log of one run, <Ledger.Dir>/open/<run>.jsonl, exists while something of
+// the run is open. Its first lines name where the run goes and what it will submit: the run,
+// then an intent for each job. They are written to <run>.jsonl.new, synced, and renamed before
+// the first call. A line follows for each outcome. They are for people too.
+//
+// The following holds at every moment, so that a crash at any of them can be repaired:
+//  1. No SubmitJob is sent whose intent is not on the disk. A log whose name still ends in
+//     .new is of a run of which nothing was sent.
+//  2. An intent without an outcome may or may not have been sent: it is looked up
+//     at the service before it is sent again.
+//  3. The log is removed only after its accepted jobs are in submissions.jsonl and what
+//     its jobs wait for is in runs.jsonl, on the disk. A job that is in both counts once.
+//  4. A job that waits in the client is sent only after its line "due" is on the
+//     disk. Without that line it has not been sent.
+//
+// Texts that have to be staged lie in <run>.staged beside the log: written after the
+// log is created and before its first lines, removed after it.
+//
+// Outcomes are synced when the run is closed. One that a power failure takes away
+// leaves an intent without an outcome: see 2.
+//
+// Each line has a checksum (lines.go). A damaged line among the first ones is a
+// *RunDamageError, and nothing of the run is sent: what the line asked for is lost, and may
+// have been accepted. A damaged outcome counts as missing, and so may be one that damage
+// removed without a trace: every job of such a run is looked up and checked for duplicates.
+
+// What a line of a run's log says.
+const (
+	lineRun      = "run"      // the first line: where to, and how many intents follow
+	lineResumed  = "resumed"  // another process goes on
+	lineIntent   = "intent"   // a job that will be submitted
+	lineUnclear  = "unclear"  // it was sent, and no clear answer came
+	lineAccepted = "accepted" // it has an id
+	lineRefused  = "refused"  // it was certainly not accepted
+	lineChecked  = "checked"  // nothing doubles it any more
+	lineTwin     = "twin"     // its duplicate ID is about to be ended
+	lineDropped  = "dropped"  // the user gave it up
+	lineDue      = "due"      // what it waited for in the client has ended: it is about to be sent
+	lineSkipped  = "skipped"  // it is not needed
+	lineResource = "resource" // a consumable resource of the run is about to be made
+	lineStopping = "stopping" // a refusal: what was accepted is stopped, the rest given up
+)
+
+// line is a line of a run's log. Which members are set depends on What.
+type line struct {
+	Time time.Time `json:"time"`
+	What string    `json:"what"`
+
+	// Of the run, whose Name is the workflow's, and of who works on it.
+	Run      string `json:"run,omitempty"`
+	Target   string `json:"target,omitempty"`
+	Host     string `json:"host,omitempty"`
+	PID      int    `json:"pid,omitempty"`
+	Jobs     int    `json:"jobs,omitempty"`
+	Attached bool   `json:"attached,omitempty"`
+	// Format is logFormat; 0 in logs of older versions.
+	Format        int  `json:"format,omitempty"`
+	StopOnFailure bool `json:"stopOnFailure,omitempty"`
+
+	// Of a job.
+	Name       string          `json:"name,omitempty"`
+	Submission string          `json:"submission,omitempty"`
+	Queue      string          `json:"queue,omitempty"`
+	ID         string          `json:"id,omitempty"`
+	Definition string          `json:"definition,omitempty"`
+	ArraySize  int             `json:"arraySize,omitempty"`
+	Reason     string          `json:"reason,omitempty"`
+	After      []edge          `json:"after,omitempty"`
+	Definer    *int            `json:"definer,omitempty"`
+	SHA256     string          `json:"sha256,omitempty"` // of submit
+	Submit     json.RawMessage `json:"submit,omitempty"`
+	Register   json.RawMessage `json:"register,omitempty"`
+	Earlier    []earlier       `json:"earlier,omitempty"`
+	When       string          `json:"when,omitempty"`
+	Staged     []staged        `json:"staged,omitempty"`
+
+	// Of a job whose children share a consumable resource, and of that.
+	Resource    string `json:"resource,omitempty"`
+	MaxParallel int    `json:"maxParallel,omitempty"`
+}
+
+// edge is a dependency on a job of the same run.
+type edge struct {
+	Job  int    `json:"job"` // its place among the run's intents, from 0
+	Type string `json:"type,omitempty"`
+}
+
+// logFormat is the format of logs in which each line has a checksum.
+const logFormat = 2
+
+// LockedError says that another process works on a run.
+type LockedError struct {
+	Run, Host string
+	PID       int
+	Since     time.Time
+}
+
+func (e *LockedError) Error() string {
+	return fmt.Sprintf("run %s is being worked on by process %d on %s since %s; wait for it, or end it",
+		e.Run, e.PID, e.Host, e.Since.Local().Format(time.DateTime))
+}
+
+var errLocked = errors.New("locked by another process")
+
+// runLog is a run's log, locked by this process.
+type runLog struct {
+	path string
+	file *os.File
+}
+
+func (l *Ledger) openDir() string { return filepath.Join(l.Dir, "open") }
+
+const (
+	logSuffix = ".jsonl"
+	newSuffix = logSuffix + ".new"
+)
+
+func (l *Ledger) runPath(run string) string { return filepath.Join(l.openDir(), run+logSuffix) }
+
+// newPath is where a run's log is until its intents are on the disk.
+func (l *Ledger) newPath(run string) string { return filepath.Join(l.openDir(), run+newSuffix) }
+
+// begin writes the texts that a new run stages and its first lines, and returns when
+// they are on the disk.
+func (l *Ledger) begin(run string, texts []staged, lines []line) (*runLog, error) {
+	if err := makeDir(l.openDir()); err != nil {
+		return nil, err
+	}
+	l.sweepStaged()
+	file, err := os.OpenFile(l.newPath(run), os.O_CREATE|os.O_EXCL|os.O_RDWR|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	log := &runLog{l.newPath(run), file}
+	err = lockFile(file)
+	if err == nil {
+		err = log.keepStaged(texts)
+	}
+	if err == nil {
+		err = log.write(lines...)
+	}
+	if err == nil {
+		err = file.Sync()
+	}
+	if err == nil {
+		err = log.rename(l.runPath(run))
+	}
+	if err = cmp.Or(err, syncDir(l.openDir())); err != nil {
+		return nil, errors.Join(err, log.remove())
+	}
+	return log, nil
+}
+
+func (r *runLog) rename(path string) error {
+	if err := os.Rename(r.path, path); err != nil {
+		return err
+	}
+	r.path = path
+	return nil
+}
+
+// makeDir makes a directory and its parents, each on the disk when it returns.
+func makeDir(dir string) error {
+	if _, err := os.Stat(dir); err == nil || !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	parent := filepath.Dir(dir)
+	if err := makeDir(parent); err != nil {
+		return err
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return syncDir(parent)
+}
+
+// reopen takes a run that no process works on and returns the text of its log.
+// A run that has been closed meanwhile is fs.ErrNotExist.
+func (l *Ledger) reopen(run string) (*runLog, *logText, error) {
+	path := l.runPath(run)
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		path = l.newPath(run)
+		file, err = os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	log := &runLog{path, file}
+	text, err := log.lock(run)
+	if err != nil {
+		return nil, nil, errors.Join(err, file.Close())
+	}
+	return log, text, nil
+}
+
+func (r *runLog) lock(run string) (*logText, error) {
+	err := lockFile(r.file)
+	if errors.Is(err, errLocked) {
+		return nil, r.lockedError(run)
+	}
+	if err != nil {
+		return nil, err
+	}
+	here, err := r.file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if there, err := os.Stat(r.path); err != nil || !os.SameFile(here, there) {
+		return nil, fs.ErrNotExist // its holder closed the run, or began it, just now
+	}
+	return readLog(r.path, r.file)
+}
+
+// lockedError names who wrote last that it works on the run.
+func (r *runLog) lockedError(run string) error {
+	e := &LockedError{Run: run}
+	text, err := readLog(r.path, r.file) // a line half written does not matter here
+	if err != nil {
+		return e
+	}
+	for _, l := range text.lines {
+		if l.What == lineRun || l.What == lineResumed {
+			e.Host, e.PID, e.Since = l.Host, l.PID, l.Time
+		}
+	}
+	return e
+}
+
+// write adds lines in one piece. What has been written outlives this process,
+// not the machine; see sync.
+func (r *runLog) write(lines ...line) error {
+	text, err := jsonLines(lines)
+	if err != nil {
+		return err
+	}
+	if torn, err := endsTorn(r.file); err != nil {
+		return err
+	} else if torn {
+		text = append([]byte("\n"), text...)
+	}
+	_, err = r.file.Write(text)
+	return err
+}
+
+func (r *runLog) sync() error { return r.file.Sync() }
+
+// release lets other processes work on the run.
+func (r *runLog) release() error { return r.file.Close() }
+
+// remove ends the log. Its name goes before the lock does, and before the texts.
+func (r *runLog) remove() error {
+	return errors.Join(os.Remove(r.path), os.RemoveAll(r.stagedDir()), r.file.Close())
+}
+
+// openRuns returns the names of the runs that have a log, oldest first.
+func (l *Ledger) openRuns() ([]string, error) {
+	entries, err := os.ReadDir(l.openDir())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	type aged struct {
+		name string
+		at   time.Time
+	}
+	var runs []aged
+	for _, e := range entries {
+		name, ok := strings.CutSuffix(strings.TrimSuffix(e.Name(), newSuffix[len(logSuffix):]), logSuffix)
+		if info, err := e.Info(); ok && err == nil {
+			runs = append(runs, aged{name, info.ModTime()})
+		}
+	}
+	slices.SortFunc(runs, func(a, b aged) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.name, b.name)) })
+	var names []string
+	for _, r := range runs {
+		names = append(names, r.name)
+	}
+	return names, nil
+}
+
+// peek reads a run's log without taking it.
+func (l *Ledger) peek(run string) (*logText, error) {
+	path := l.runPath(run)
+	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		path = l.newPath(run)
+		file, err = os.Open(path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return readLog(path, file)
+}

@@ -1,0 +1,182 @@
+package once
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"github.com/batchctl/batchctl/pkg/batch"
+)
+
+// Run is what one command submitted together, and what its jobs wait for. AWS Batch does
+// not know all of that: a job with a When is submitted without dependencies, and a job
+// that is not needed is never submitted.
+type Run struct {
+	// ID is the run's name in the ledger, Target where its jobs went.
+	ID     string `json:"run"`
+	Target string `json:"target"`
+	// Name is the workflow's; "" for a single job.
+	Name string   `json:"name,omitempty"`
+	Jobs []RunJob `json:"jobs"`
+}
+
+// RunJob is a job of a Run.
+type RunJob struct {
+	Name string `json:"name"`
+	// ID is "" for a job that was not submitted.
+	ID        string `json:"id,omitempty"`
+	Queue     string `json:"queue,omitempty"`
+	ArraySize int    `json:"arraySize,omitempty"`
+	// When is document.WhenAlways or document.WhenFailure; "" if the job runs after success.
+	When  string    `json:"when,omitempty"`
+	After []RunEdge `json:"after,omitempty"`
+	// Skipped is the reason why the job is not needed.
+	Skipped string `json:"skipped,omitempty"`
+	// Pending reports that batchctl has yet to submit the job.
+	Pending bool `json:"-"`
+}
+
+// RunEdge is a job that another one waits for.
+type RunEdge struct {
+	// Job is its place in Run.Jobs; -1 for a job of an earlier submission, which has an ID.
+	Job  int    `json:"job"`
+	ID   string `json:"id,omitempty"`
+	Type string `json:"type,omitempty"`
+}
+
+// Job returns the job with this id.
+func (r Run) Job(id string) (RunJob, bool) {
+	at := slices.IndexFunc(r.Jobs, func(j RunJob) bool { return j.ID == id && id != "" })
+	if at < 0 {
+		return RunJob{}, false
+	}
+	return r.Jobs[at], true
+}
+
+// AfterIDs returns the ids of the jobs that j waits for, without those that were never
+// submitted.
+func (r Run) AfterIDs(j RunJob) (ids []string) {
+	for _, e := range j.After {
+		if id := r.idOf(e); id != "" {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+func (r Run) idOf(e RunEdge) string {
+	if e.Job >= 0 && e.Job < len(r.Jobs) {
+		return r.Jobs[e.Job].ID
+	}
+	return e.ID
+}
+
+func (l *Ledger) runsPath() string { return filepath.Join(l.Dir, "runs.jsonl") }
+
+// RunsOf returns the runs that submitted any of these jobs, oldest first. Runs of versions
+// that did not write runs.jsonl are missing, and so are single jobs.
+func (l *Ledger) RunsOf(ids ...string) ([]Run, error) {
+	wanted := map[string]bool{}
+	for _, id := range ids {
+		base, _ := batch.SplitID(id)
+		wanted[base] = true
+	}
+	submitted := func(r Run) bool { return slices.ContainsFunc(r.Jobs, func(j RunJob) bool { return wanted[j.ID] }) }
+	// The open runs first: a run that is closed meanwhile is read twice, not never.
+	open, err := l.openRecords()
+	if err != nil {
+		return nil, err
+	}
+	all, err := l.closedRecords()
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range open {
+		if !slices.ContainsFunc(all, func(closed Run) bool { return closed.ID == r.ID }) {
+			all = append(all, r)
+		}
+	}
+	return slices.DeleteFunc(all, func(r Run) bool { return !submitted(r) }), nil
+}
+
+// openRecords reads the runs that have a log. A log that cannot be read has no record:
+// resume reports what is wrong with it.
+func (l *Ledger) openRecords() (all []Run, err error) {
+	names, err := l.openRuns()
+	for _, name := range names {
+		r, err := l.read(name)
+		if _, damaged := errors.AsType[*RunDamageError](err); damaged || err == nil && (r == nil || r.broken) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, r.record())
+	}
+	return all, err
+}
+
+// closedRecords reads runs.jsonl. After a crash a run may be in it twice: the later line
+// counts. It skips damaged lines.
+func (l *Ledger) closedRecords() (all []Run, err error) {
+	at := map[string]int{}
+	err = readRecords(l.runsPath(), func(r Run) bool {
+		if r.ID == "" {
+			return false
+		}
+		if i, again := at[r.ID]; again {
+			all[i] = r
+			return true
+		}
+		at[r.ID], all = len(all), append(all, r)
+		return true
+	})
+	return all, l.passDamage(err)
+}
+
+// record is what outlives the run's log.
+func (r *run) record() Run {
+	record := Run{ID: r.name, Target: r.target, Name: r.title}
+	place := make([]int, len(r.tasks)) // in the record, which leaves out definitions alone
+	for i, t := range r.tasks {
+		place[i] = len(record.Jobs)
+		if t.submit == nil {
+			continue
+		}
+		j := RunJob{Name: t.name, ID: t.result.ID, Queue: aws.ToString(t.submit.JobQueue), ArraySize: arraySize(t.submit), When: t.when, Skipped: t.skipped,
+			Pending: !t.done && !t.dropped && t.skipped == ""}
+		for _, e := range t.after {
+			j.After = append(j.After, RunEdge{Job: place[e.Job], Type: e.Type})
+		}
+		for _, e := range t.earlier {
+			j.After = append(j.After, RunEdge{Job: -1, ID: e.ID, Type: e.Type})
+		}
+		record.Jobs = append(record.Jobs, j)
+	}
+	return record
+}
+
+// keepRecord writes the run's record, unless the ledger's entry of its only job says the same.
+func (l *Ledger) keepRecord(r *run) error {
+	record := r.record()
+	if len(record.Jobs) == 0 || len(record.Jobs) == 1 && record.Name == "" && record.Jobs[0].When == "" {
+		return nil
+	}
+	text, err := jsonLines([]Run{record})
+	if err != nil {
+		return err
+	}
+	if err := makeDir(l.Dir); err != nil {
+		return err
+	}
+	_, err = os.Stat(l.runsPath())
+	created := errors.Is(err, fs.ErrNotExist)
+	if err := appendSync(l.runsPath(), text); err != nil || !created {
+		return err
+	}
+	return syncDir(l.Dir)
+}

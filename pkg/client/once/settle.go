@@ -1,0 +1,217 @@
+package once
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/client"
+)
+
+const (
+	// DefaultSettle is how long a job that may have been accepted is looked for
+	// before it counts as not accepted. AWS names no bound for how far ListJobs lags
+	// behind; in a simulation of a lag of 1 s on average, 5 s left one in a thousand
+	// doubled and 15 s none of 100,000.
+	DefaultSettle  = 15 * time.Second
+	firstLookPause = 250 * time.Millisecond
+	// lookPatience is how much longer a look-up that fails is tried.
+	lookPatience = time.Minute
+	// lookTimeout bounds one look: a service that is silent has not answered.
+	lookTimeout = 20 * time.Second
+	// unclearTries bounds how often a job is sent whose answers are all missing.
+	unclearTries = 5
+)
+
+// UnknownError is a failed look-up, so that batchctl does not know whether the job was
+// accepted.
+type UnknownError struct {
+	Job string
+	Err error
+}
+
+func (e *UnknownError) Error() string {
+	return fmt.Sprintf("job %s may have been accepted, and looking it up failed: %v", e.Job, e.Err)
+}
+
+func (e *UnknownError) Unwrap() error { return e.Err }
+
+// sighting is a job at the service that carries a submission's id.
+type sighting struct {
+	id, definition string
+	created        int64 // epoch milliseconds, by the service's clock
+	status         types.JobStatus
+	reason         string
+	started        bool
+}
+
+// find returns the jobs that carry the task's submission, the oldest first. The
+// listing's filter ignores case, so names and tags are compared here.
+func (c *Client) find(ctx context.Context, t *task) ([]sighting, error) {
+	name := aws.ToString(t.submit.JobName)
+	in := awsbatch.ListJobsInput{JobQueue: t.submit.JobQueue, Filters: []types.KeyValuesPair{{Name: aws.String("JOB_NAME"), Values: []string{name}}}}
+	var ids []string
+	seen := map[string]types.JobSummary{}
+	for job, err := range c.EachPage(ctx, in) {
+		if err != nil {
+			return nil, err
+		}
+		id := aws.ToString(job.JobId)
+		if _, again := seen[id]; again || aws.ToString(job.JobName) != name || batch.IsChild(job) {
+			continue
+		}
+		ids = append(ids, id)
+		seen[id] = job
+	}
+	details, err := c.ByID(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	var found []sighting
+	for _, id := range ids {
+		if s, ours := t.sighted(seen[id], details); ours {
+			found = append(found, s)
+		}
+	}
+	sortSightings(found)
+	return found, nil
+}
+
+// sighted is a listed job of the task's jobName, if it carries the task's submission.
+func (t *task) sighted(job types.JobSummary, details map[string]types.JobDetail) (s sighting, ours bool) {
+	s = sighting{aws.ToString(job.JobId), aws.ToString(job.JobDefinition), aws.ToInt64(job.CreatedAt), job.Status, aws.ToString(job.StatusReason), job.StartedAt != nil}
+	d, known := details[s.id]
+	if tag, tagged := d.Tags[client.SubmissionTag]; tagged && tag != t.submission || !tagged && aws.ToString(job.JobName) == t.name {
+		return s, false // another submission's, or a name that does not tell
+	}
+	if known {
+		s.definition, s.reason = cmp.Or(aws.ToString(d.JobDefinition), s.definition), cmp.Or(aws.ToString(d.StatusReason), s.reason)
+		s.created, s.status, s.started = aws.ToInt64(d.CreatedAt), d.Status, d.StartedAt != nil
+	}
+	return s, true
+}
+
+func sortSightings(found []sighting) {
+	slices.SortFunc(found, func(a, b sighting) int { return cmp.Or(cmp.Compare(a.created, b.created), cmp.Compare(a.id, b.id)) })
+}
+
+// findSoon is find with a bound on the time that it takes.
+func (c *Client) findSoon(ctx context.Context, t *task) ([]sighting, error) {
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	return c.find(ctx, t)
+}
+
+// findPatiently is find, again and again while the service has trouble of its own.
+// It gives up at a time, or when the service refuses.
+func (c *Client) findPatiently(ctx context.Context, t *task, until time.Time) ([]sighting, error) {
+	for try := 1; ; try++ {
+		found, err := c.findSoon(ctx, t)
+		if err == nil || ctx.Err() != nil || client.Refused(err) && !client.Throttled(err) || time.Now().After(until) {
+			return found, err
+		}
+		if err := client.Sleep(ctx, fullJitter(try)); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// lookUp looks for a submission until it is found or the listing has settled
+// since then. An error means that nobody knows.
+func (c *Client) lookUp(ctx context.Context, t *task, since time.Time) ([]sighting, error) {
+	settled := since.Add(c.settle())
+	for pause := firstLookPause; ; pause *= 2 {
+		began := time.Now()
+		found, err := c.findPatiently(ctx, t, settled.Add(lookPatience))
+		if err != nil {
+			return nil, &UnknownError{t.name, err}
+		}
+		if len(found) > 0 || !began.Before(settled) {
+			return found, nil
+		}
+		if err := client.Sleep(ctx, min(pause, time.Until(settled))); err != nil {
+			return nil, &UnknownError{t.name, err}
+		}
+	}
+}
+
+// settle is how long a listing may lag. A service that takes a submission once
+// answers a second SubmitJob with the first one's id, so there one look is enough.
+func (c *Client) settle() time.Duration {
+	if c.TakesOnce {
+		return 0
+	}
+	return cmp.Or(c.Settle, DefaultSettle)
+}
+
+// recover looks for a job that another process may have sent. That process ended
+// before this one took the run, so the listing settles once for all its jobs.
+func (c *Client) recover(ctx context.Context, r *run, t *task) (bool, error) {
+	began := time.Now()
+	found, err := c.lookUp(ctx, t, r.taken)
+	if err != nil {
+		return false, err
+	}
+	if len(found) == 0 {
+		if since := r.maySince(t); !since.IsZero() && !c.SubmitAgain && time.Since(since) > retention && !c.TakesOnce {
+			return false, &ForgottenError{t.name, since}
+		}
+		t.hidden = c.leavesTwins() && began.Sub(r.taken) < lateLook
+		return false, nil
+	}
+	why := ""
+	switch {
+	case len(found) > 1:
+		why = "the job exists twice"
+	case c.leavesTwins():
+		why = "another process sent it"
+	}
+	if why != "" { // written before the id, so that a crash in between does not lose it
+		if err := r.doubt(t, r.taken, why); err != nil {
+			return true, err
+		}
+	}
+	if err := r.accepted(t, t.submitted(found[0].id, found[0].definition)); err != nil {
+		return true, err
+	}
+	t.last = r.taken
+	c.tell("job %s: it was accepted as %s", t.name, batch.ShortID(found[0].id))
+	return true, nil
+}
+
+// leavesTwins reports whether a job that another process may have sent needs the late check. That
+// process may have sent it twice, which a damaged log does not show, and the listing may lag
+// further behind than the job was looked for. Where requests may be repeated, checkReplays
+// covers that, because it finds out whether the listing lags.
+func (c *Client) leavesTwins() bool { return !c.TakesOnce && !c.Replayable }
+
+// maySince is from when on a job may have been sent, so that it may be forgotten by now;
+// zero for one that was not due.
+func (r *run) maySince(t *task) time.Time {
+	if t.deferred {
+		return t.due
+	}
+	return r.began
+}
+
+// retention is how long AWS can be relied on to remember a job that has ended. It
+// says 7 days (user guide, job states); less has been seen.
+const retention = 24 * time.Hour
+
+// ForgottenError is a job that is not at the service, which may have forgotten it.
+type ForgottenError struct {
+	Job  string
+	When time.Time
+}
+
+func (e *ForgottenError) Error() string {
+	return fmt.Sprintf("job %s may have been accepted on %s, and have ended and been forgotten since",
+		e.Job, e.When.Local().Format(time.DateTime))
+}

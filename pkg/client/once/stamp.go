@@ -1,0 +1,54 @@
+package once
+
+import (
+	"maps"
+	"slices"
+
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/plan"
+)
+
+// stamped is the request with the submission's id in its name (unless the service
+// takes a submission once by itself), its tags and, for a job of one container,
+// its environment. The plan's own request stays as it is.
+func stamped(in *awsbatch.SubmitJobInput, submission string, single, named bool) *awsbatch.SubmitJobInput {
+	out := *in
+	if named {
+		name := client.JobName(*in.JobName, submission)
+		out.JobName = &name
+	}
+	if len(in.Tags) < client.TagLimit {
+		out.Tags = maps.Clone(in.Tags)
+		if out.Tags == nil {
+			out.Tags = map[string]string{}
+		}
+		out.Tags[client.SubmissionTag] = submission
+	}
+	if single || in.ContainerOverrides != nil {
+		out.ContainerOverrides = withVariable(in.ContainerOverrides, submission)
+	}
+	return &out
+}
+
+// withVariable adds SubmissionVariable to the overrides, unless the job has one of
+// that name or they have no room for it.
+func withVariable(in *types.ContainerOverrides, submission string) *types.ContainerOverrides {
+	var out types.ContainerOverrides
+	if in != nil {
+		out = *in
+	}
+	name := client.SubmissionVariable
+	for _, v := range out.Environment {
+		if v.Name != nil && *v.Name == name {
+			return in
+		}
+	}
+	out.Environment = append(slices.Clone(out.Environment), types.KeyValuePair{Name: &name, Value: &submission})
+	if size, err := sizeOf(out); err != nil || size > plan.MaxOverrides-plan.OverridesReserve {
+		return in
+	}
+	return &out
+}

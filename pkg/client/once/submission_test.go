@@ -1,0 +1,65 @@
+package once
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+	"pgregory.net/rapid"
+
+	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/client/clienttest"
+	"github.com/batchctl/batchctl/pkg/plan"
+)
+
+// A name goes to AWS with its id and comes back without.
+func TestNames(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		name := rapid.StringMatching(`[A-Za-z0-9][A-Za-z0-9_-]{0,127}`).Draw(t, "name")
+		wire := client.JobName(name, client.NewSubmissionID())
+		if len(wire) > client.MaxJobName || client.DisplayName(wire) != client.CutName(name) {
+			t.Fatalf("%s became %s, which is shown as %s", name, wire, client.DisplayName(wire))
+		}
+		if suffix := wire[len(wire)-client.SuffixLen:]; suffix != strings.ToLower(suffix) {
+			t.Fatalf("the suffix %s would be lost in a listing that ignores case", suffix)
+		}
+	})
+	for _, name := range []string{"train", "a-b", "x-" + strings.Repeat("a", 26), "train-abcdefghijklmnopqrstuvwxyz", "train-ABCDEFGHIJKLMNOPQRSTUVWXYZ", strings.Repeat("q", 128), ""} {
+		if client.DisplayName(name) != name {
+			t.Errorf("%s is shown as %s", name, client.DisplayName(name))
+		}
+	}
+}
+
+func TestStamped(t *testing.T) {
+	in := &awsbatch.SubmitJobInput{JobName: aws.String("train"), Tags: map[string]string{"Team": "x"},
+		ContainerOverrides: &types.ContainerOverrides{Environment: []types.KeyValuePair{{Name: aws.String("A"), Value: aws.String("1")}}}}
+	id := client.NewSubmissionID()
+	out := stamped(in, id, true, true)
+	if len(in.Tags) != 1 || len(in.ContainerOverrides.Environment) != 1 || *in.JobName != "train" {
+		t.Error("the plan was changed")
+	}
+	if out.Tags[client.SubmissionTag] != id || len(out.ContainerOverrides.Environment) != 2 || *out.ContainerOverrides.Environment[1].Value != id {
+		t.Errorf("%+v", out)
+	}
+	in.ContainerOverrides.Environment[0].Name = aws.String(client.SubmissionVariable)
+	if out := stamped(in, id, true, true); len(out.ContainerOverrides.Environment) != 1 {
+		t.Error("the user's own variable is set twice")
+	}
+	in.ContainerOverrides = nil
+	if out := stamped(in, id, false, true); out.ContainerOverrides != nil {
+		t.Error("a job of several containers got overrides for one")
+	}
+	in.ContainerOverrides = &types.ContainerOverrides{Command: []string{strings.Repeat("x", plan.MaxOverrides-plan.OverridesReserve-20)}}
+	if out := stamped(in, id, true, true); len(out.ContainerOverrides.Environment) != 0 {
+		t.Error("the variable takes the last of the room")
+	}
+	for i := range client.TagLimit {
+		in.Tags[clienttest.TestID(i)] = "x"
+	}
+	if out := stamped(in, id, true, true); out.Tags[client.SubmissionTag] != "" || !strings.HasPrefix(*out.JobName, "train-") {
+		t.Error("51 tags")
+	}
+}

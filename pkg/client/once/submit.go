@@ -1,0 +1,416 @@
+package once
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+
+	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/plan"
+)
+
+const (
+	// submitGrace is how long a SubmitJob on its way may go on after ctx ended:
+	// breaking it off would leave a job whose id nobody knows.
+	submitGrace = 10 * time.Second
+	// submitTries bounds the tries of a SubmitJob that was certainly not
+	// accepted; the pauses between them add up to about a minute at most.
+	submitTries = 8
+	firstPause  = 500 * time.Millisecond
+	longPause   = 20 * time.Second
+	// atOnce is how many jobs that do not depend on each other are on their way
+	// together: 48 calls a second at up to 2/3 s each.
+	atOnce = 32
+)
+
+// Submitted is one job that the service accepted; with an empty ID a job definition
+// that was registered alone, or with Skipped a job that is not needed.
+type Submitted struct {
+	Name, ID, Queue string
+	// Definition is the ARN with revision that the job runs.
+	Definition string
+	// ArraySize is 0 for a job that is no array.
+	ArraySize int
+	// Skipped says why a job of a plan with a When was not submitted and will not be;
+	// "" for all others.
+	Skipped string
+}
+
+// OpenError says that a run is not through, and why. Resume goes on with it.
+type OpenError struct {
+	// Run is its name in the ledger.
+	Run string
+	// Jobs is how many jobs the run has, Accepted how many of them have an id.
+	// Unknown is how many may have been accepted, without an answer that says so;
+	// Waiting how many have others to wait for, and Skipped how many are not needed.
+	Jobs, Accepted, Unknown, Waiting, Skipped int
+	Err                                       error
+}
+
+func (e *OpenError) Error() string {
+	why := e.Err.Error()
+	if errors.Is(e.Err, context.Canceled) {
+		why = "interrupted"
+	}
+	text := fmt.Sprintf("%s; %d of %d jobs were accepted", why, e.Accepted, e.Jobs)
+	if e.Unknown > 0 {
+		text += fmt.Sprintf(", of %d it is not known", e.Unknown)
+	}
+	if e.Waiting > 0 {
+		text += fmt.Sprintf(", %d wait for others to end", e.Waiting)
+	}
+	if e.Skipped > 0 {
+		text += fmt.Sprintf(", %d are not needed", e.Skipped)
+	}
+	return text
+}
+
+func (e *OpenError) Unwrap() error { return e.Err }
+
+// Submit registers what is to be registered and submits the plan's jobs, each
+// once: the ledger knows what is intended before the first call, an answer that
+// is missing is looked up, and what was doubled all the same is ended. Where an answer was
+// missing it waits for the last look for duplicates, about a minute (LeaveLook). It waits for
+// the jobs that have to end before others can be submitted (plan.Job.When), too. Together
+// with an error it returns the jobs already accepted, so that a partial
+// submission is never hidden. The error of a SubmitJob is a *RefusedError, an
+// *UnreachableError or an *AmbiguousError, inside an *OpenError when Resume can go on,
+// or inside a *StoppedError with StopOnFailure. When all jobs were accepted it may be a
+// *DueError or a *TwiceError.
+func (c *Client) Submit(ctx context.Context, p *plan.Plan) ([]Submitted, error) {
+	jobs, _, err := c.submit(ctx, p, true)
+	return jobs, err
+}
+
+// SubmitNow is Submit for somebody who does not wait: jobs that cannot be submitted
+// before others have ended are left to Resume, and named by a Waiting; nil for none.
+// It needs a ledger where a plan has such jobs.
+func (c *Client) SubmitNow(ctx context.Context, p *plan.Plan) ([]Submitted, *Waiting, error) {
+	return c.submit(ctx, p, false)
+}
+
+func (c *Client) submit(ctx context.Context, p *plan.Plan, wait bool) ([]Submitted, *Waiting, error) {
+	r, err := c.newRun(ctx, p)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !wait && c.Ledger == nil && r.holds() {
+		return nil, nil, errors.New("submit: some jobs run when others have ended, and without a ledger nothing can be left to resume")
+	}
+	if err := r.open(c.Ledger); err != nil {
+		return nil, nil, err
+	}
+	return c.carryOut(ctx, r, wait)
+}
+
+// carryOut submits what of the run has no outcome yet and closes the run, or leaves
+// it open.
+func (c *Client) carryOut(ctx context.Context, r *run, wait bool) ([]Submitted, *Waiting, error) {
+	known := c.newEnds()
+	var err error
+	if !r.stopping {
+		err = c.carryOutAll(ctx, r, known, wait)
+	}
+	if r.stopping || c.StopOnFailure && isNo(err) {
+		err = c.stopRun(ctx, r, err)
+		if !r.stopping { // duplicates of what was stopped would go on
+			err = errors.Join(err, c.endTwins(ctx, r))
+		}
+	}
+	if err != nil {
+		err = errors.Join(err, c.leaveReplays(r))
+	}
+	if r.attached {
+		r.giveUp()
+	}
+	jobs, unsettled, n := r.results(), !r.settled(), r.tally()
+	if !unsettled {
+		c.dropResources(ctx, r)
+	}
+	waiting := r.waiting(known)
+	if closeErr := r.close(c.Ledger); closeErr != nil {
+		err = errors.Join(err, fmt.Errorf("write the ledger: %w", closeErr))
+	}
+	if !c.LeaveLook || err != nil || n.unchecked == 0 { // else CheckDuplicates follows and reports them
+		err = errors.Join(err, r.twiceError())
+	}
+	if _, due := errors.AsType[*DueError](err); err != nil && unsettled && r.log != nil && !due {
+		err = &OpenError{Run: r.name, Jobs: len(r.tasks), Accepted: n.accepted, Unknown: n.unknown, Waiting: n.waiting, Skipped: n.skipped, Err: err}
+	}
+	return jobs, waiting, err
+}
+
+// carryOutAll submits in turns: what can be sent now, and then what had to wait for
+// it in the client. After each turn it checks for duplicates.
+func (c *Client) carryOutAll(ctx context.Context, r *run, known *ends, wait bool) error {
+	var s shared
+	if !r.resumed { // of a run that is, some jobs may have been accepted
+		if err := c.stageAll(ctx, r, &s.staged); err != nil {
+			return err
+		}
+	}
+	for {
+		err := r.each(ctx, c.atOnce(), func(t *task) error { return c.carryOutTask(ctx, r, t, &s) }, (*task).needs)
+		if err == nil {
+			err = c.endTwins(ctx, r)
+		}
+		more := false
+		if err == nil && r.holds() {
+			more, err = c.awaitDue(ctx, r, known, wait)
+		}
+		if err == nil && !more && !c.LeaveLook {
+			err = c.lookLast(ctx, r)
+		}
+		if err != nil || !more {
+			return err
+		}
+	}
+}
+
+// shared is what the jobs of a run have in common, each made once.
+type shared struct {
+	definitions       definitions
+	staged, resources onceEach
+}
+
+func (c *Client) atOnce() int { return cmp.Or(c.AtOnce, atOnce) }
+
+// carryOutTask sends the requests of one job. What another process may have sent
+// is looked for first.
+func (c *Client) carryOutTask(ctx context.Context, r *run, t *task, s *shared) error {
+	if t.done || t.dropped || t.skipped != "" || t.held() {
+		return nil
+	}
+	err := c.sendTask(ctx, r, t, s)
+	if t.done {
+		c.report(t.result)
+	}
+	return err
+}
+
+func (c *Client) sendTask(ctx context.Context, r *run, t *task, s *shared) error {
+	if t.sent && t.submit != nil {
+		if found, err := c.recover(ctx, r, t); found || err != nil {
+			return err
+		}
+	}
+	var definition registered
+	if t.definer >= 0 {
+		d, err := s.definitions.of(ctx, c, r.tasks[t.definer].register)
+		if err != nil {
+			return err
+		}
+		definition.arn, definition.fresh = d.arn, d.fresh
+	}
+	if t.submit == nil {
+		return r.accepted(t, Submitted{Name: t.name, Definition: definition.arn})
+	}
+	in, err := r.resolved(t, definition.arn)
+	if err != nil {
+		return err
+	}
+	if err := c.stage(ctx, r, t, &s.staged); err != nil {
+		return err
+	}
+	fresh, err := c.makeResource(ctx, r, t, &s.resources)
+	if err != nil {
+		return err
+	}
+	id, err := c.submitOnlyOnce(ctx, r, t, in, definition.fresh || fresh)
+	if err != nil {
+		return err
+	}
+	return r.accepted(t, t.submitted(id, aws.ToString(in.JobDefinition)))
+}
+
+// report tells who follows the submission of a job.
+func (c *Client) report(s Submitted) {
+	if c.Accepted != nil {
+		c.Accepted(s)
+	}
+}
+
+// submitted is the task's job under its id.
+func (t *task) submitted(id, definition string) Submitted {
+	return Submitted{Name: t.name, ID: id, Queue: aws.ToString(t.submit.JobQueue), Definition: definition, ArraySize: arraySize(t.submit)}
+}
+
+// resolved is the task's SubmitJob request with the definition and the
+// dependencies by id; the intent itself stays as it is.
+func (r *run) resolved(t *task, arn string) (*awsbatch.SubmitJobInput, error) {
+	in := *t.submit
+	if arn != "" {
+		in.JobDefinition = &arn
+	}
+	for _, e := range t.after {
+		if on := r.tasks[e.Job]; on.result.ID == "" && t.when == "" {
+			return nil, fmt.Errorf("submit job %s: it depends on %s, which has no id", t.name, on.name)
+		}
+	}
+	in.DependsOn = append(slices.Clone(in.DependsOn), t.dependsOn(func(e edge) *string { return &r.tasks[e.Job].result.ID })...)
+	return &in, nil
+}
+
+// submitOnlyOnce sends a job until it is accepted or refused. After an answer that
+// is missing the job is looked for until the listing has settled, and sent again
+// under the same name only when it is not there.
+func (c *Client) submitOnlyOnce(ctx context.Context, r *run, t *task, in *awsbatch.SubmitJobInput, fresh bool) (string, error) {
+	again := t.sent // by another process, perhaps
+	for try := 1; ; try++ {
+		id, err := c.submitJob(ctx, t, in, fresh)
+		var ambiguous *client.AmbiguousError
+		switch {
+		case err == nil:
+			if t.hidden {
+				t.hidden, t.unclear, t.checked = false, r.taken, false
+				err = r.note(t, line{What: lineUnclear, Reason: "another process may have sent it as well"})
+			}
+			t.sent = true
+			return id, err
+		case !errors.As(err, &ambiguous):
+			t.sent = !t.unclear.IsZero() // an earlier try of it may still turn up
+			return "", errors.Join(err, r.note(t, line{What: lineRefused, Reason: client.Cause(err)}))
+		}
+		t.sent, t.unclear, t.checked = true, time.Now(), false
+		if err := r.note(t, line{What: lineUnclear, Reason: client.Cause(ambiguous.Err)}); err != nil {
+			return "", errors.Join(ambiguous, err)
+		}
+		c.tell("job %s: no clear answer (%s); looking whether it was accepted", t.name, client.Cause(ambiguous.Err))
+		found, err := c.lookUp(ctx, t, time.Now())
+		if err != nil {
+			return "", errors.Join(ambiguous, err)
+		}
+		if len(found) > 0 {
+			c.tell("job %s: it was accepted as %s", t.name, batch.ShortID(found[0].id))
+			if try == 1 && len(found) == 1 && !again && c.leavesTwins() {
+				// Only one request was sent, and nothing on the way can have repeated it.
+				t.unclear = time.Time{}
+				return found[0].id, r.note(t, line{What: lineChecked})
+			}
+			return found[0].id, nil
+		}
+		if try == unclearTries {
+			return "", ambiguous
+		}
+		c.tell("job %s: it was not accepted; submitting it again", t.name)
+	}
+}
+
+// submitJob sends one SubmitJob. It is sent again only when it was certainly not
+// accepted: it was throttled, what was made for it just now is not visible yet, or this
+// machine's clock is wrong, for which the SDK makes up from the next call on.
+func (c *Client) submitJob(ctx context.Context, t *task, in *awsbatch.SubmitJobInput, fresh bool) (string, error) {
+	for try := 1; ; try++ {
+		id, err := c.submitOnce(ctx, t, in)
+		again := err != nil && (client.Throttled(err) || fresh && notVisible(err) || wrongClock(err))
+		if !again || try == submitTries {
+			return id, err
+		}
+		if waitErr := client.Sleep(ctx, fullJitter(try)); waitErr != nil {
+			return "", errors.Join(err, waitErr)
+		}
+	}
+}
+
+// submitOnce makes one attempt with the SDK's retries off: SubmitJob has no
+// idempotency token, so a retry after a lost answer makes a second job. The
+// invocation id is the submission's, which the local engine takes for a token.
+func (c *Client) submitOnce(ctx context.Context, t *task, in *awsbatch.SubmitJobInput) (string, error) {
+	action := client.ActionSubmit + t.name
+	if err := c.Rate.Wait(ctx); err != nil {
+		return "", &client.UnreachableError{Action: action, Err: err}
+	}
+	ctx, cancel := withGrace(ctx, submitGrace)
+	defer cancel()
+	var line tapped
+	out, err := c.API.SubmitJob(ctx, in, func(o *awsbatch.Options) {
+		o.Retryer = aws.NopRetryer{}
+		o.APIOptions = append(slices.Clip(o.APIOptions), client.WithoutRateLimit, smithyhttp.SetHeaderValue(invocationHeader, t.submission))
+		line.next = o.HTTPClient
+		o.HTTPClient = &line
+	})
+	if client.Throttled(err) {
+		c.Rate.Throttled()
+	}
+	if err == nil && aws.ToString(out.JobId) == "" {
+		err = errors.New("the answer has no job id")
+	}
+	switch {
+	case err == nil:
+		return *out.JobId, nil
+	case !line.used || client.Unsent(err):
+		return "", &client.UnreachableError{Action: action, Err: err}
+	case client.Refused(err):
+		return "", &client.RefusedError{Action: action, Err: err}
+	}
+	return "", &client.AmbiguousError{Job: t.name, Queue: aws.ToString(in.JobQueue), Err: err}
+}
+
+// invocationHeader is the SDKs' own; each retry of a call has the same.
+const invocationHeader = "Amz-Sdk-Invocation-Id"
+
+// withGrace returns a context that ends grace after ctx.
+func withGrace(ctx context.Context, grace time.Duration) (context.Context, context.CancelFunc) {
+	graced, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		if client.Sleep(graced, grace) == nil {
+			cancel()
+		}
+	})
+	return graced, func() { stop(); cancel() }
+}
+
+// tapped notes whether a request was handed to the network at all.
+type tapped struct {
+	next awsbatch.HTTPClient
+	used bool
+}
+
+func (t *tapped) Do(r *http.Request) (*http.Response, error) {
+	t.used = true
+	return t.next.Do(r)
+}
+
+// notVisible reports the refusal of a revision or a consumable resource that was made
+// a moment ago and has not reached every part of the service.
+func notVisible(err error) bool {
+	return notFound(err, "definition") || notFound(err, "consumable")
+}
+
+// resourceNotFound reports that there is no consumable resource of the name.
+func resourceNotFound(err error) bool { return notFound(err, "") }
+
+// wrongClock reports a refusal for which the SDK would sign again, by the service's clock.
+func wrongClock(err error) bool {
+	again, ok := errors.AsType[interface {
+		error
+		RetryableError() bool
+	}](err)
+	return ok && again.RetryableError() && client.Refused(err)
+}
+
+// notFound reports the refusal of something of a kind that is not there.
+func notFound(err error, kind string) bool {
+	if err == nil || !client.Refused(err) {
+		return false
+	}
+	text := strings.ToLower(client.Cause(err))
+	return strings.Contains(text, kind) &&
+		(strings.Contains(text, "not found") || strings.Contains(text, "not exist") || strings.Contains(text, "notfound"))
+}
+
+// fullJitter is a pause anywhere between nothing and a bound that doubles.
+func fullJitter(try int) time.Duration {
+	return rand.N(min(firstPause<<min(try-1, 10), longPause))
+}

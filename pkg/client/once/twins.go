@@ -1,0 +1,406 @@
+package once
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/client"
+)
+
+// Twins of a job are other jobs of the same submission. There are two ways to them:
+//
+//   - An answer was missing for longer than the listing lags behind: the job was sent again,
+//     and then both turn up.
+//   - Something on the way, such as a proxy, delivered a request twice (Client.Replayable).
+//
+// The one whose id was given out stays, because its user and the jobs that depend on it
+// refer to it. When no id was given out that is the oldest.
+
+const (
+	// lateLook is how long after the last request for a job its twins are looked for last.
+	// Listings that lag a minute behind are covered; two seconds are the margin.
+	lateLook = time.Minute + 2*time.Second
+	// secondLook is the pause between the two checks after clear answers.
+	secondLook = time.Second
+	// twinReason begins the status reason of a twin that batchctl ended.
+	twinReason = "batchctl: twin of "
+)
+
+// DueError is a run whose last check for duplicates could not be done: jobs of it may be there
+// twice. Resume and CheckDuplicates make it.
+type DueError struct {
+	// Run is its name in the ledger, "" without one.
+	Run string
+	// Jobs is how many jobs may be there twice.
+	Jobs int
+	Err  error
+}
+
+func (e *DueError) Error() string {
+	why := e.Err.Error()
+	if errors.Is(e.Err, context.Canceled) {
+		why = "interrupted"
+	}
+	return fmt.Sprintf("check %s for duplicates: %s", counted(e.Jobs, "job"), why)
+}
+
+func (e *DueError) Unwrap() error { return e.Err }
+
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// Twin is a job that ran beside the one that counts.
+type Twin struct {
+	// Job is the user's name, ID the job that counts.
+	Job, ID string
+	// Twin is the id of the other one, which ended with Status.
+	Twin, Status string
+}
+
+// TwiceError names jobs that ran twice to their end, which nothing can undo.
+type TwiceError struct{ Twins []Twin }
+
+func (e *TwiceError) Error() string {
+	var all []string
+	for _, t := range e.Twins {
+		all = append(all, fmt.Sprintf("job %s ran twice: %s counts, and its duplicate %s ended %s", t.Job, t.ID, t.Twin, t.Status))
+	}
+	return strings.Join(all, "; ")
+}
+
+// doubtful reports whether twins of an accepted job may turn up.
+func (t *task) doubtful() bool { return t.done && !t.unclear.IsZero() && !t.checked }
+
+// doubt takes in that twins of an accepted job may turn up until a while after since.
+func (r *run) doubt(t *task, since time.Time, why string) error {
+	t.unclear, t.checked = since, false
+	return r.note(t, line{What: lineUnclear, Reason: why})
+}
+
+// lastRequest is when a request for an accepted job may last have been on its way.
+func (t *task) lastRequest() time.Time {
+	if t.last.After(t.unclear) {
+		return t.last
+	}
+	return t.unclear
+}
+
+// endTwins ends the twins that can be seen now. A job is through with that once lateLook has
+// passed: what was not visible before is by then.
+func (c *Client) endTwins(ctx context.Context, r *run) error {
+	return r.dueError(c.endVisibleTwins(ctx, r))
+}
+
+func (c *Client) endVisibleTwins(ctx context.Context, r *run) error {
+	if c.Replayable && !c.TakesOnce {
+		if err := c.checkReplays(ctx, r); err != nil {
+			return err
+		}
+	}
+	var doubtful, due []*task
+	for _, t := range r.tasks {
+		if !t.doubtful() {
+			continue
+		}
+		doubtful = append(doubtful, t)
+		if c.TakesOnce || time.Since(t.lastRequest()) >= lateLook {
+			due = append(due, t)
+		}
+	}
+	if _, err := c.lookForTwins(ctx, r, doubtful, false); err != nil {
+		return err
+	}
+	for _, t := range due {
+		t.checked = true
+		if err := r.note(t, line{What: lineChecked}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkReplays checks for duplicates of jobs whose answers were clear. If the listing shows every
+// job and did not lag lately, a second check a moment later sees the twins. Otherwise the
+// late look has to. See RecheckDuplicates, too.
+func (c *Client) checkReplays(ctx context.Context, r *run) error {
+	clear := r.clear()
+	if len(clear) == 0 {
+		return nil
+	}
+	why := ""
+	var seen twinLook
+	lagging, err := c.lagsBehind(r)
+	if err == nil && !lagging {
+		seen, err = c.lookForTwins(ctx, r, clear, true)
+	}
+	if err == nil && !lagging && seen.hidden == 0 && seen.twins == 0 {
+		if err = client.Sleep(ctx, secondLook); err == nil {
+			seen, err = c.lookForTwins(ctx, r, clear, true)
+		}
+	}
+	if err == nil && seen.hidden > 0 {
+		lagging, err = true, c.noteLag()
+	}
+	switch {
+	case err != nil:
+		why = "it was not checked for duplicates: " + err.Error()
+	case lagging:
+		why = "listings lag behind, so a duplicate may not be listed yet"
+	case seen.twins > 0:
+		why = "requests are delivered twice, so a duplicate may not be listed yet"
+	}
+	for _, t := range clear {
+		if why == "" {
+			t.checked = true
+		} else if noteErr := r.doubt(t, t.lastRequest(), why); noteErr != nil {
+			return errors.Join(err, noteErr)
+		}
+	}
+	return err
+}
+
+// clear returns the accepted jobs whose answers were clear and that were not checked.
+func (r *run) clear() (clear []*task) {
+	for _, t := range r.tasks {
+		if t.done && t.result.ID != "" && t.submit != nil && !t.checked && !t.doubtful() {
+			clear = append(clear, t)
+		}
+	}
+	return clear
+}
+
+// leaveReplays notes that jobs were not checked after clear answers, where requests may be
+// repeated: the next command does the late check.
+func (c *Client) leaveReplays(r *run) error {
+	if !c.Replayable || c.TakesOnce {
+		return nil
+	}
+	for _, t := range r.clear() {
+		if err := r.doubt(t, t.lastRequest(), "the submission ended before it was checked for duplicates"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dueAt is when the last check for duplicates of some tasks is due; zero: there are none.
+func (r *run) dueAt(some func(*task) bool) (due time.Time) {
+	for _, t := range r.tasks {
+		if at := t.lastRequest().Add(lateLook); some(t) && at.After(due) {
+			due = at
+		}
+	}
+	return due
+}
+
+// lost reports whether a job was sent without any clear answer, and not found since.
+func (t *task) lost() bool {
+	return !t.done && !t.dropped && t.skipped == "" && t.submit != nil && !t.unclear.IsZero()
+}
+
+// lookLast waits until the last check for duplicates is due and does it.
+func (c *Client) lookLast(ctx context.Context, r *run) error {
+	if r.tally().unchecked == 0 {
+		return nil
+	}
+	if err := c.awaitLateLook(ctx, r); err != nil {
+		return r.dueError(err)
+	}
+	return c.endTwins(ctx, r)
+}
+
+// awaitLateLook waits until the last check for duplicates is due: never longer than
+// that takes, whatever the machine's clock shows.
+func (c *Client) awaitLateLook(ctx context.Context, r *run) error {
+	pause := min(time.Until(r.dueAt((*task).doubtful)), lateLook)
+	if pause <= 0 {
+		return nil
+	}
+	c.tell("an answer was missing, or listings lag behind: checking again for duplicates in %v; Ctrl-C leaves that to the next command", roundUp(pause))
+	if err := client.Sleep(ctx, pause); err != nil {
+		return err
+	}
+	for _, t := range r.tasks {
+		if t.doubtful() { // it is due now, by the clock that cannot jump
+			t.unclear = time.Now().Add(-lateLook)
+			t.last = t.unclear
+		}
+	}
+	return nil
+}
+
+func roundUp(d time.Duration) time.Duration { return (d + time.Second - 1).Truncate(time.Second) }
+
+// twinLook is what a check for duplicates saw.
+type twinLook struct {
+	// hidden jobs are not listed, though they were accepted; twins were listed beside others.
+	hidden, twins int
+}
+
+// lookForTwins leaves one job of each submission alive, of those that are listed. Jobs
+// that ran twice to their end are added to the run. With untilHidden it stops where a job is
+// not listed, since then it has to look again anyway.
+func (c *Client) lookForTwins(ctx context.Context, r *run, tasks []*task, untilHidden bool) (seen twinLook, err error) {
+	known := c.listMany(ctx, r, tasks)
+	var mu sync.Mutex
+	enough := func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return untilHidden && seen.hidden > 0
+	}
+	look := &run{tasks: tasks}
+	err = look.each(ctx, c.atOnce(), func(t *task) error {
+		found, listed := known[t]
+		if !listed && enough() {
+			return nil
+		}
+		if !listed {
+			var err error
+			if found, err = c.findPatiently(ctx, t, time.Now().Add(lookPatience)); err != nil {
+				return fmt.Errorf("look for duplicates of job %s: %w", t.name, err)
+			}
+		}
+		own, twins := false, 0
+		for _, s := range found {
+			if s.id == t.result.ID {
+				own = true
+				continue
+			}
+			twins++
+			twice, err := c.endTwin(ctx, r, t, s)
+			if err != nil {
+				return err
+			}
+			if twice {
+				mu.Lock()
+				r.twice = append(r.twice, Twin{t.name, t.result.ID, s.id, string(s.status)})
+				mu.Unlock()
+			}
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		seen.twins += twins
+		if !own {
+			seen.hidden++
+		}
+		return nil
+	}, func(*task, int) []int { return nil })
+	return seen, err
+}
+
+// endTwin ends one twin, and reports whether it had run before batchctl ended it. A twin is
+// reported once.
+func (c *Client) endTwin(ctx context.Context, r *run, t *task, twin sighting) (twice bool, err error) {
+	if t.ended[twin.id] {
+		return false, nil
+	}
+	if t.ended == nil {
+		t.ended = map[string]bool{}
+	}
+	if batch.HasEnded(twin.status) {
+		t.ended[twin.id] = true
+		return twin.ran() && !t.endedHere(twin), nil
+	}
+	// Written before the call, so that no later process counts the twin as one that ran.
+	if err := r.note(t, line{What: lineTwin, ID: twin.id}); err != nil {
+		return false, err
+	}
+	done, err := c.Stop(ctx, twin.id, twinReason+t.result.ID+", accepted twice because an answer was missing or a request was repeated")
+	if err != nil {
+		return false, fmt.Errorf("end the duplicate %s of job %s: %w", batch.ShortID(twin.id), t.name, err)
+	}
+	t.ended[twin.id] = true
+	if batch.HasEnded(done.Before) {
+		return done.Before == types.JobStatusSucceeded || done.Job.StartedAt != nil, nil
+	}
+	started := ""
+	if done.Job.StartedAt != nil {
+		started = "; it had started"
+	}
+	c.tell("job %s was accepted twice: ended its duplicate %s, was %s%s; %s counts",
+		t.name, batch.ShortID(twin.id), done.Before, started, batch.ShortID(t.result.ID))
+	return false, nil
+}
+
+// ran reports whether a job that has ended had started.
+func (s sighting) ran() bool { return s.status == types.JobStatusSucceeded || s.started }
+
+// endedHere reports whether batchctl ended a twin. Not every service keeps the reason.
+func (t *task) endedHere(twin sighting) bool {
+	return strings.HasPrefix(twin.reason, twinReason) || t.ending[twin.id] && twin.status == types.JobStatusFailed
+}
+
+// CheckDuplicates does the last check for duplicates of an open run: it ends duplicates, and sends
+// nothing. It waits until the check is due, a minute at most. A run that no longer has a log is
+// fs.ErrNotExist, one that another process works on is a *LockedError. The error is a
+// *DueError when the check could not be done, a *TwiceError for jobs that ran twice.
+func (c *Client) CheckDuplicates(ctx context.Context, name string) error {
+	r, err := c.Take(name)
+	if err != nil {
+		return err
+	}
+	if r.broken || r.attached || r.stopping {
+		return r.log.release()
+	}
+	err = r.dueError(c.findLost(ctx, r))
+	if err == nil {
+		err = c.lookLast(ctx, r)
+	}
+	return errors.Join(err, r.twiceError(), r.close(c.Ledger))
+}
+
+// findLost takes in which jobs were accepted of those that were sent without any clear answer.
+func (c *Client) findLost(ctx context.Context, r *run) error {
+	for _, t := range r.tasks {
+		if !t.lost() {
+			continue
+		}
+		found, err := c.findPatiently(ctx, t, time.Now().Add(lookPatience))
+		if err != nil {
+			return err
+		}
+		if len(found) == 0 {
+			continue
+		}
+		if err := r.accepted(t, t.submitted(found[0].id, found[0].definition)); err != nil {
+			return err
+		}
+		t.last = t.unclear // nothing was sent since
+		c.tell("job %s: it was accepted as %s", t.name, batch.ShortID(found[0].id))
+	}
+	return nil
+}
+
+// dueError is why the check for duplicates was not done.
+func (r *run) dueError(err error) error {
+	if n := r.tally().unchecked; err != nil && n > 0 {
+		return &DueError{Run: r.logName(), Jobs: n, Err: err}
+	}
+	return err
+}
+
+func (r *run) logName() string {
+	if r.log == nil {
+		return ""
+	}
+	return r.name
+}
+
+// twiceError names the jobs that ran twice; nil for none.
+func (r *run) twiceError() error {
+	if len(r.twice) == 0 {
+		return nil
+	}
+	return &TwiceError{r.twice}
+}

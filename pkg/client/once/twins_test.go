@@ -1,0 +1,223 @@
+package once
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/client/clienttest"
+)
+
+// repeated delivers a SubmitJob twice, and its answer once.
+func repeated(f *clienttest.Fake) clienttest.Fault {
+	return func(serve func() *http.Response) (*http.Response, error) {
+		r := serve()
+		_, err := f.Submit(context.Background(), f.Submitted[len(f.Submitted)-1])
+		return r, err
+	}
+}
+
+// TestClearAnswers: after clear answers jobs are listed only where a request may be repeated,
+// twice a second apart.
+func TestClearAnswers(t *testing.T) {
+	for _, path := range []struct {
+		name                  string
+		replayable, takesOnce bool
+		looks                 int
+		took                  time.Duration
+	}{
+		{"TLS to AWS", false, false, 0, 0},
+		{"a proxy", true, false, 2 * 3, secondLook},
+		{"the local engine", true, true, 0, 0},
+	} {
+		t.Run(path.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f, c := newFake(t)
+				withLedger(t, c)
+				c.Replayable, c.TakesOnce = path.replayable, path.takesOnce
+				_, err := c.Submit(t.Context(), pipeline())
+				if n, took := f.Count("ListJobs"), time.Since(f.Start); err != nil || n != path.looks || took != path.took {
+					t.Errorf("%v, %d looks in %v", err, n, took)
+				}
+				if open, err := c.Ledger.OpenRuns(); len(open) > 0 || err != nil {
+					t.Error(open, err)
+				}
+			})
+		})
+	}
+}
+
+// TestRepeatedRequest: the answer was clear, and the request was delivered twice.
+func TestRepeatedRequest(t *testing.T) {
+	for name, lag := range map[string]time.Duration{"listed at once": 0, "listed a moment later": secondLook / 2, "listing lags": 50 * time.Second} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f, c := newFake(t)
+				withLedger(t, c)
+				c.Replayable = true
+				f.Faults["SubmitJob"] = []clienttest.Fault{repeated(f)}
+				f.Hidden = func(id string) bool {
+					return id == clienttest.TestID(2) && time.Since(f.Start) < lag || lag > secondLook && time.Since(f.Start) < lag
+				}
+				jobs, err := c.Submit(t.Context(), planOf(job("a", "x")))
+				if err != nil || len(jobs) != 1 || jobs[0].ID != clienttest.TestID(1) || f.Stopped[clienttest.TestID(2)] == "" || f.Stopped[clienttest.TestID(1)] != "" {
+					t.Errorf("%+v, %v, stopped %v", jobs, err, f.Stopped)
+				}
+			})
+		})
+	}
+}
+
+// TestLagRemembered: a job that is listed at once proves nothing at a target whose listing
+// lagged lately.
+func TestLagRemembered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, c := newFake(t)
+		withLedger(t, c)
+		c.Replayable = true
+		lag := 30 * time.Second
+		f.Hidden = func(string) bool { return time.Since(f.Start) < lag }
+		submit := func() time.Duration {
+			begin := time.Now()
+			if _, err := c.Submit(t.Context(), planOf(job("a", "x"))); err != nil {
+				t.Fatal(err)
+			}
+			return time.Since(begin)
+		}
+		if took := submit(); took < time.Minute {
+			t.Errorf("the listing lags: %v", took)
+		}
+		if took := submit(); took < time.Minute {
+			t.Errorf("it lagged lately: %v", took)
+		}
+		time.Sleep(lagMemory)
+		if took := submit(); took != secondLook {
+			t.Errorf("it lagged long ago: %v", took)
+		}
+	})
+}
+
+// TestFinishedTwin: a duplicate that has run is reported with its id; nothing can undo it.
+func TestFinishedTwin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, c := newFake(t)
+		withLedger(t, c)
+		c.Replayable = true
+		f.Faults["SubmitJob"] = []clienttest.Fault{func(serve func() *http.Response) (*http.Response, error) {
+			r, err := repeated(f)(serve)
+			detail := *f.Jobs[clienttest.TestID(2)](0)
+			detail.Status = types.JobStatusSucceeded
+			f.Jobs[clienttest.TestID(2)] = func(time.Duration) *types.JobDetail { d := detail; return &d }
+			return r, err
+		}}
+		jobs, err := c.Submit(t.Context(), planOf(job("a", "x")))
+		twice, ok := errors.AsType[*TwiceError](err)
+		if !ok || len(jobs) != 1 || len(twice.Twins) != 1 || twice.Twins[0] != (Twin{"a", clienttest.TestID(1), clienttest.TestID(2), "SUCCEEDED"}) {
+			t.Fatalf("%+v, %v", jobs, err)
+		}
+		if len(f.Stopped) > 0 || !strings.Contains(err.Error(), clienttest.TestID(2)+" ended SUCCEEDED") {
+			t.Errorf("%v, stopped %v", err, f.Stopped)
+		}
+	})
+}
+
+// TestInterruptedLook: Ctrl-C while submit waits for the late look is an error, and the next
+// command ends the duplicate.
+func TestInterruptedLook(t *testing.T) {
+	for _, at := range []time.Duration{time.Second / 2, 5 * time.Second, 20 * time.Second, 50 * time.Second} {
+		t.Run(at.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f, c := newFake(t)
+				withLedger(t, c)
+				c.Replayable = true
+				f.Faults["SubmitJob"] = []clienttest.Fault{repeated(f), clienttest.LostEOF, clienttest.LostEOF}
+				f.Hidden = func(string) bool { return time.Since(f.Start) < 55*time.Second }
+				ctx, cancel := context.WithTimeout(t.Context(), at)
+				defer cancel()
+				_, err := c.Submit(ctx, planOf(job("a", "x"), job("b", "x")))
+				if !isA[*DueError](err) && !isA[*OpenError](err) {
+					t.Fatal(err)
+				}
+				run := onlyRun(t, c)
+				if run.LookDue.IsZero() {
+					t.Fatalf("%+v", run)
+				}
+				time.Sleep(time.Until(run.LookDue))
+				if err := c.CheckDuplicates(t.Context(), run.Name); err != nil {
+					t.Fatal(err)
+				}
+				alive := map[string]int{}
+				for i, in := range f.Submitted {
+					if f.Stopped[clienttest.TestID(i+1)] == "" {
+						alive[*in.JobName]++
+					}
+				}
+				for name, n := range alive {
+					if n > 1 {
+						t.Errorf("%s is alive %d times", name, n)
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestStoppedRunLeavesNoTwin: a submission that is stopped because a job was rejected stops the
+// duplicates of the others, too.
+func TestStoppedRunLeavesNoTwin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, c := newFake(t)
+		withLedger(t, c)
+		c.Replayable, c.StopOnFailure = true, true
+		f.Faults["SubmitJob"] = []clienttest.Fault{repeated(f), forbidden()}
+		_, err := c.Submit(t.Context(), planOf(job("a", "x"), job("b", "x")))
+		if err == nil || f.Stopped[clienttest.TestID(1)] == "" || f.Stopped[clienttest.TestID(2)] == "" {
+			t.Errorf("%v, stopped %v", err, f.Stopped)
+		}
+	})
+}
+
+// TestRecheck: a duplicate of a repeated request, listed long after the job, is ended by a later
+// command, and the target's jobs get the late look from then on.
+func TestRecheck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, c := newFake(t)
+		withLedger(t, c)
+		c.Replayable = true
+		f.Faults["SubmitJob"] = []clienttest.Fault{repeated(f)}
+		f.Hidden = func(id string) bool { return id == clienttest.TestID(2) && time.Since(f.Start) < 50*time.Second }
+		if _, err := c.Submit(t.Context(), planOf(job("a", "x"))); err != nil || len(f.Stopped) > 0 {
+			t.Fatal(err, f.Stopped)
+		}
+		unverified := func(want int) {
+			t.Helper()
+			if jobs, err := c.Ledger.Unverified(); len(jobs) != want || err != nil {
+				t.Fatalf("%+v, %v", jobs, err)
+			}
+		}
+		unverified(0) // it is too early
+		time.Sleep(lateLook)
+		unverified(1)
+		f.Faults["DescribeJobs"] = []clienttest.Fault{forbidden()}
+		if err := c.RecheckDuplicates(t.Context()); err == nil || len(f.Stopped) > 0 {
+			t.Fatal(err, f.Stopped)
+		}
+		unverified(1) // it failed
+		if err := c.RecheckDuplicates(t.Context()); err != nil || f.Stopped[clienttest.TestID(2)] == "" || f.Stopped[clienttest.TestID(1)] != "" {
+			t.Fatal(err, f.Stopped)
+		}
+		unverified(0)
+		began := time.Now()
+		if _, err := c.Submit(t.Context(), planOf(job("b", "x"))); err != nil || time.Since(began) < time.Minute {
+			t.Error(err, time.Since(began))
+		}
+		time.Sleep(2 * recheckSpan)
+		unverified(0) // too old
+	})
+}
