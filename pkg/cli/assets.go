@@ -20,7 +20,7 @@ import (
 	"github.com/batchctl/batchctl/workloads/gpu"
 )
 
-func (p *program) workloadCommand() *cli.Command {
+func workloadCommand(con *program) *cli.Command {
 	return &cli.Command{
 		Name:      "workload",
 		Usage:     "the programs that the reference jobs run: matrix and image",
@@ -31,21 +31,21 @@ func (p *program) workloadCommand() *cli.Command {
 			{
 				Name: "list", Usage: "list the workloads", UsageText: "batchctl workload list [FLAGS]",
 				Description: help("One line each.", "batchctl workload list --output json"),
-				Flags:       outputFlags(), Action: p.listWorkloads,
+				Flags:       outputFlags(), Action: func(c *cli.Context) error { return listWorkloads(con, c) },
 			},
 			{
 				Name: "run", Usage: "run one on this machine", UsageText: "batchctl workload run NAME [FLAGS]",
 				Description:     help("The flags are the workload's own.", "batchctl workload run matrix --sizes 1000 --type float32"),
 				SkipFlagParsing: true,
 				Action: func(c *cli.Context) error {
-					return quiet(workloads.Main(c.Context, gpu.Platform{}, c.Args().Slice(), p.Out, p.Err))
+					return quiet(workloads.Main(c.Context, gpu.Platform{}, c.Args().Slice(), con.Out, con.Err))
 				},
 			},
 		},
 	}
 }
 
-func (p *program) listWorkloads(c *cli.Context) error {
+func listWorkloads(con *program, c *cli.Context) error {
 	format, err := outputFormat(c)
 	if err != nil {
 		return err
@@ -55,29 +55,29 @@ func (p *program) listWorkloads(c *cli.Context) error {
 		Doc  string `json:"doc"`
 	}
 	rows := []row{}
-	t := p.table("NAME", "WHAT")
+	t := con.table("NAME", "WHAT")
 	for _, w := range workloads.All() {
 		rows = append(rows, row{w.Name, w.Doc})
 		t.row(w.Name, w.Doc)
 	}
 	if format == "json" {
-		return p.writeJSON(rows)
+		return con.writeJSON(rows)
 	}
 	return t.flush()
 }
 
-func (p *program) schemaCommand() *cli.Command {
+func schemaCommand(con *program) *cli.Command {
 	return &cli.Command{
 		Name:      "schema",
 		Usage:     "print the JSON schema of a document, for editors",
 		UsageText: "batchctl schema [job|workflow|platform|native]",
 		Description: help("Without a name, the schemas are listed. Name one in a file's \"$schema\" and the editor completes and explains.",
 			"batchctl schema job > job.schema.json\nbatchctl schema platform"),
-		Action: p.schema,
+		Action: func(c *cli.Context) error { return schema(con, c) },
 	}
 }
 
-func (p *program) schema(c *cli.Context) error {
+func schema(con *program, c *cli.Context) error {
 	if err := most(c, 1); err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func (p *program) schema(c *cli.Context) error {
 		}
 	}
 	if !c.Args().Present() {
-		return p.printUnmasked(strings.Join(names, "\n") + "\n")
+		return con.printUnmasked(strings.Join(names, "\n") + "\n")
 	}
 	word := strings.TrimSuffix(c.Args().First(), suffix)
 	data, err := schemas.FS.ReadFile(word + suffix)
@@ -104,10 +104,10 @@ func (p *program) schema(c *cli.Context) error {
 		}
 		return f.try("the schemas are: %s", strings.Join(names, " "))
 	}
-	return p.printUnmasked(string(data))
+	return con.printUnmasked(string(data))
 }
 
-func (p *program) initCommand() *cli.Command {
+func initCommand(con *program) *cli.Command {
 	return &cli.Command{
 		Name:      "init",
 		Usage:     "write a job file, or a platform file, to start from",
@@ -120,11 +120,11 @@ func (p *program) initCommand() *cli.Command {
 			&cli.BoolFlag{Name: "workflow", Usage: "a workflow of dependent jobs"},
 			&cli.BoolFlag{Name: "platform", Usage: "the organisation's platform file, batchctl.json"},
 		},
-		Action: p.init,
+		Action: func(c *cli.Context) error { return writeStart(con, c) },
 	}
 }
 
-func (p *program) init(c *cli.Context) error {
+func writeStart(con *program, c *cli.Context) error {
 	if err := most(c, 1); err != nil {
 		return err
 	}
@@ -143,7 +143,7 @@ func (p *program) init(c *cli.Context) error {
 		return err
 	}
 	if !c.Args().Present() {
-		return p.printUnmasked(string(data))
+		return con.printUnmasked(string(data))
 	}
 	path := c.Args().First()
 	switch err := writeNew(path, data); {
@@ -152,7 +152,7 @@ func (p *program) init(c *cli.Context) error {
 	case err != nil:
 		return fail(ExitNotDone, "write %s: %v", path, cause(err))
 	}
-	fmt.Fprintf(p.Err, "wrote %s\nnext: batchctl validate %s\n", diag.Printable(path), diag.Printable(filepath.ToSlash(path)))
+	fmt.Fprintf(con.Err, "wrote %s\nnext: batchctl validate %s\n", diag.Printable(path), diag.Printable(filepath.ToSlash(path)))
 	return nil
 }
 
@@ -169,7 +169,7 @@ func writeNew(path string, data []byte) error {
 	return err
 }
 
-func (p *program) versionCommand() *cli.Command {
+func versionCommand(con *program) *cli.Command {
 	return &cli.Command{
 		Name: "version", Usage: "print the version, the commit and the versions it was built with",
 		UsageText:   "batchctl version [FLAGS]",
@@ -185,9 +185,9 @@ func (p *program) versionCommand() *cli.Command {
 			}
 			v := version()
 			if format == "json" {
-				return p.writeJSON(v)
+				return con.writeJSON(v)
 			}
-			return p.printUnmasked(fmt.Sprintf("batchctl %s %s %s %s\naws-sdk-go-v2/service/batch %s\ninstance types of %s, Fargate sizes of %s, prices of %s\n",
+			return con.printUnmasked(fmt.Sprintf("batchctl %s %s %s %s\naws-sdk-go-v2/service/batch %s\ninstance types of %s, Fargate sizes of %s, prices of %s\n",
 				v.Version, v.Commit, v.Go, v.Platform, v.SDK, v.InstanceTypes, v.FargateSizes, v.Prices))
 		},
 	}

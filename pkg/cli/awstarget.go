@@ -58,8 +58,8 @@ func withFlags(c *cli.Context, entry document.Target) document.Target {
 
 // openAWS follows the AWS tools' own rules for Region, profile, single sign-on, roles
 // and endpoint; the target overrides them.
-func (p *program) openAWS(ctx context.Context, t *target, entry document.Target, why need) error {
-	cfg, err := p.awsConfig(ctx, entry)
+func openAWS(ctx context.Context, con *program, t *target, entry document.Target, why need) error {
+	cfg, err := awsConfig(ctx, con, entry)
 	if err != nil {
 		return fail(ExitNotDone, "target %s: %v", t.name, err).try("check ~/.aws/config, or log in: aws sso login")
 	}
@@ -68,7 +68,7 @@ func (p *program) openAWS(ctx context.Context, t *target, entry document.Target,
 			try("say --region, set AWS_REGION, or \"region\" of the target in batchctl.json")
 	}
 	cfg.Credentials = client.Renewable(cfg.Credentials, func(ctx context.Context) (aws.CredentialsProvider, error) {
-		again, err := p.awsConfig(ctx, entry)
+		again, err := awsConfig(ctx, con, entry)
 		return again.Credentials, err
 	})
 	t.config, t.Client = cfg, once.New(cfg)
@@ -86,10 +86,10 @@ func (p *program) openAWS(ctx context.Context, t *target, entry document.Target,
 
 // awsConfig is the SDK's configuration of a target. A role of the configuration file
 // that wants a code of a device asks for it on the terminal, as the aws CLI does.
-func (p *program) awsConfig(ctx context.Context, entry document.Target) (aws.Config, error) {
+func awsConfig(ctx context.Context, con *program, entry document.Target) (aws.Config, error) {
 	options := []func(*config.LoadOptions) error{
 		config.WithAPIOptions([]func(*middleware.Stack) error{tolerant}),
-		config.WithAssumeRoleCredentialOptions(func(o *stscreds.AssumeRoleOptions) { o.TokenProvider = p.askCode }),
+		config.WithAssumeRoleCredentialOptions(func(o *stscreds.AssumeRoleOptions) { o.TokenProvider = func() (string, error) { return askCode(con) } }),
 	}
 	if entry.Profile != "" {
 		options = append(options, config.WithSharedConfigProfile(entry.Profile))
@@ -118,12 +118,12 @@ func (p *program) awsConfig(ctx context.Context, entry document.Target) (aws.Con
 }
 
 // askCode reads the code of a device from the terminal.
-func (p *program) askCode() (string, error) {
-	if !isTerminal(p.Err) || !isTerminal(p.In) {
+func askCode(con *program) (string, error) {
+	if !isTerminal(con.Err) || !isTerminal(con.In) {
 		return "", errors.New("the role wants a code of an MFA device, and there is no terminal to ask for it")
 	}
-	fmt.Fprint(p.Err, "code of the MFA device: ")
-	line, err := bufio.NewReader(p.In).ReadString('\n')
+	fmt.Fprint(con.Err, "code of the MFA device: ")
+	line, err := bufio.NewReader(con.In).ReadString('\n')
 	return strings.TrimSpace(line), err
 }
 

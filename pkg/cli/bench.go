@@ -20,7 +20,7 @@ import (
 	"github.com/batchctl/batchctl/workloads"
 )
 
-func (p *program) benchCommand() *cli.Command {
+func benchCommand(con *program) *cli.Command {
 	return &cli.Command{
 		Name:      "bench",
 		Usage:     "run the same work on CPU and GPU, and decide: speed-up, cost, break-even size, what to change",
@@ -33,8 +33,8 @@ func (p *program) benchCommand() *cli.Command {
 				"batchctl bench my-cpu.json my-gpu.json --runs 5 --limit 2h\nbatchctl bench compare old.json report/benchmark.json"),
 		Flags: append(append(append(append(append(inputFlags(), planFlags()...), targetFlags()...), executorFlags()...), measureFlags(3, "benchmark", 0)...),
 			&cli.StringFlag{Name: "workload", Value: "matrix", Usage: "`matrix|image|all`: the reference jobs"}),
-		Subcommands: []*cli.Command{p.benchCompareCommand()},
-		Action:      p.bench,
+		Subcommands: []*cli.Command{benchCompareCommand(con)},
+		Action:      func(c *cli.Context) error { return benchJobs(con, c) },
 	}
 }
 
@@ -86,8 +86,8 @@ type benchOptions struct {
 	submitting, submitted func(*benchPart) error
 }
 
-func (p *program) bench(c *cli.Context) error {
-	b := &benchmark{program: p}
+func benchJobs(con *program, c *cli.Context) error {
+	b := &benchmark{program: con}
 	if err := b.understand(c); err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func (p *program) bench(c *cli.Context) error {
 	if targetName(c, platform) == localTarget {
 		why = toRun
 	}
-	if b.t, err = p.open(c.Context, c, platform, why); err != nil {
+	if b.t, err = openTarget(c.Context, con, c, platform, why); err != nil {
 		return err
 	}
 	note, err := b.repeat(c.Context)
@@ -198,7 +198,7 @@ func (b *benchmark) loadPart(c *cli.Context, part *benchPart) error {
 	if o.Load.Parameters, err = parseParameters(append(words, c.StringSlice("parameters")...)); err != nil {
 		return err
 	}
-	variables, err := b.vary(c, &o.Load)
+	variables, err := vary(b.program, c, &o.Load)
 	if err != nil {
 		return err
 	}
@@ -206,19 +206,19 @@ func (b *benchmark) loadPart(c *cli.Context, part *benchPart) error {
 	if o.Load.Edit, err = b.editing(part, o.Load.Edit); err != nil {
 		return err
 	}
-	in, err := b.check([]check.Document{document}, o)
+	in, err := checkInput(b.program, []check.Document{document}, o)
 	if err != nil {
 		return err
 	}
 	part.input = in
-	part.made, err = b.makePlan(c, in, b.o.isLocal(in))
+	part.made, err = buildPlan(b.program, c, in, b.o.isLocal(in))
 	return err
 }
 
 // source is the text of a part's job file.
 func (b *benchmark) source(part *benchPart) (*diag.Source, error) {
 	if part.workload == "" {
-		return b.read(part.file)
+		return read(b.program, part.file)
 	}
 	text, err := jobs.Reference.ReadFile(part.file)
 	if err != nil {

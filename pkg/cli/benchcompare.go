@@ -13,7 +13,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 )
 
-func (p *program) benchCompareCommand() *cli.Command {
+func benchCompareCommand(con *program) *cli.Command {
 	return &cli.Command{
 		Name:      "compare",
 		Usage:     "hold two measurements against each other, row by row, with a test of significance",
@@ -28,11 +28,11 @@ func (p *program) benchCompareCommand() *cli.Command {
 			&cli.StringFlag{Name: "side", Value: "CPU", Usage: "`CPU|GPU`: the side of a report"},
 			&cli.Float64Flag{Name: "threshold", Value: 5, Usage: "how much slower is a regression, in `PERCENT`"},
 			&cli.BoolFlag{Name: "fail-on-regression", Usage: "end with 1 for a regression, with 3 where nothing can be told: for CI"}},
-		Action: p.benchCompare,
+		Action: func(c *cli.Context) error { return benchCompare(con, c) },
 	}
 }
 
-func (p *program) benchCompare(c *cli.Context) error {
+func benchCompare(con *program, c *cli.Context) error {
 	format, err := outputFormat(c)
 	if err != nil {
 		return err
@@ -42,7 +42,7 @@ func (p *program) benchCompare(c *cli.Context) error {
 	}
 	var sides [2]*bench.Side
 	for i, path := range c.Args().Slice() {
-		if sides[i], err = p.measurement(path, c.String("side")); err != nil {
+		if sides[i], err = measurement(con, path, c.String("side")); err != nil {
 			return err
 		}
 	}
@@ -54,7 +54,7 @@ func (p *program) benchCompare(c *cli.Context) error {
 		threshold = -1 // any slowdown that is significant
 	}
 	diffs := bench.Compare(sides[0], sides[1], bench.CompareOptions{Threshold: threshold})
-	if err := p.printDiffs(format, diffs); err != nil {
+	if err := printDiffs(con, format, diffs); err != nil {
 		return err
 	}
 	if !c.Bool("fail-on-regression") {
@@ -73,23 +73,23 @@ func (p *program) benchCompare(c *cli.Context) error {
 	return nil
 }
 
-func (p *program) printDiffs(format string, diffs *bench.Diffs) error {
+func printDiffs(con *program, format string, diffs *bench.Diffs) error {
 	switch format {
 	case "json":
 		text, err := diffs.JSON()
 		if err != nil {
 			return err
 		}
-		_, err = p.Out.Write(diag.PrintableJSON(text))
+		_, err = con.Out.Write(diag.PrintableJSON(text))
 		return err
 	case "markdown":
-		return p.printText(diffs.Markdown())
+		return con.printText(diffs.Markdown())
 	}
-	return p.printText(diffs.Text())
+	return con.printText(diffs.Text())
 }
 
 // measurement reads a side of a report, or the result lines of a log.
-func (p *program) measurement(path, side string) (*bench.Side, error) {
+func measurement(con *program, path, side string) (*bench.Side, error) {
 	kind, ok := map[string]string{"CPU": "cpu", "GPU": "cuda"}[side]
 	if !ok {
 		return nil, usage("--side %s is not known", side).try("the sides are: CPU GPU")

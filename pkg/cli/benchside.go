@@ -164,7 +164,7 @@ func (b *benchmark) once(ctx context.Context, parts []*benchPart) error {
 		return err
 	}
 	for _, part := range parts {
-		err = errors.Join(err, b.endAll(b.t, withID(part.jobs), "the benchmark ended"))
+		err = errors.Join(err, endAll(b.program, b.t, withID(part.jobs), "the benchmark ended"))
 	}
 	return err
 }
@@ -192,7 +192,7 @@ func (b *benchmark) alone(ctx context.Context, part *benchPart) error {
 	if known, describeErr := b.t.Describe(ctx, stuck.job.ID); describeErr == nil {
 		part.absent = unplaced(known[0])
 	}
-	err = b.endAll(b.t, part.jobs, stuck.reason())
+	err = endAll(b.program, b.t, part.jobs, stuck.reason())
 	part.jobs = nil // nothing to read
 	return err
 }
@@ -249,7 +249,7 @@ func (b *benchmark) verdict() error {
 // follow watches jobs to their end. Their logs are data here, and no story. A part whose job
 // does not start in time has no time, and neither have the other parts of its side.
 func (b *benchmark) follow(ctx context.Context, parts []*benchPart, jobs []once.Submitted) (int, error) {
-	f := b.newFollower(b.t, jobs, nil)
+	f := newFollower(b.program, b.t, jobs, nil)
 	f.untilStuck = b.t.isLocal()
 	stop := f.losePatience(ctx, b.o.startLimit, func(job once.Submitted, why string) {
 		for _, part := range parts {

@@ -6,13 +6,14 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/objects"
 	"github.com/batchctl/batchctl/pkg/sweep"
 )
 
-func (p *program) childCommand() *cli.Command {
+func childCommand(con *program) *cli.Command {
 	return &cli.Command{
 		Name:      "child",
 		Usage:     "inside a container: run a child of an array with the values of its cell",
@@ -24,21 +25,21 @@ func (p *program) childCommand() *cli.Command {
 			"with \"launcher\": \"image\".",
 			`ENTRYPOINT ["/usr/local/bin/batchctl", "child"]`),
 		SkipFlagParsing: true,
-		Action:          p.child,
+		Action:          func(c *cli.Context) error { return child(con, c) },
 	}
 }
 
-func (p *program) child(c *cli.Context) error {
+func child(con *program, c *cli.Context) error {
 	args := c.Args().Slice()
 	if len(args) == 1 && isHelp(args[0]) {
-		return showHelp(p.Out, c.App, "batchctl "+c.Command.Name, c.Command)
+		return showHelp(con.Out, c.App, "batchctl "+c.Command.Name, c.Command)
 	}
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)
 	child := &sweep.Child{
-		Environ: os.Environ(), Args: args, Exec: become, Signals: signals, Stdout: p.Out, Stderr: unmasked(p.Err),
-		Open: (&objects.Store{Config: p.containerConfig}).Open,
+		Environ: os.Environ(), Args: args, Exec: become, Signals: signals, Stdout: con.Out, Stderr: unmasked(con.Err),
+		Open: (&objects.Store{Config: func(ctx context.Context) (aws.Config, error) { return containerConfig(ctx, con) }}).Open,
 	}
 	exit, err := child.Run(context.WithoutCancel(c.Context))
 	if err != nil {

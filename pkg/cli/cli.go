@@ -28,7 +28,7 @@ type Streams struct {
 // exit code. It ends early when ctx does.
 func Main(ctx context.Context, args []string, s Streams) int {
 	s.Err = maskedWriter{s.Err}
-	return (&program{Streams: s}).main(ctx, args)
+	return main(ctx, (&program{Streams: s}), args)
 }
 
 // program is one run of the command line.
@@ -40,13 +40,13 @@ type program struct {
 	rawLog bool
 }
 
-func (p *program) main(ctx context.Context, args []string) int {
-	app := p.app()
-	help := &helpWriter{Writer: p.Out}
+func main(ctx context.Context, con *program, args []string) int {
+	app := app(con)
+	help := &helpWriter{Writer: con.Out}
 	app.Writer = help
 	args, err := arrange(app, args)
 	if asked, ok := errors.AsType[*helpRequest](err); ok {
-		err = showHelp(p.Out, app, asked.path, asked.command)
+		err = showHelp(con.Out, app, asked.path, asked.command)
 	} else if err == nil {
 		err = cmp.Or(app.RunContext(ctx, args), help.err)
 	}
@@ -57,17 +57,17 @@ func (p *program) main(ctx context.Context, args []string) int {
 		return ExitOK
 	}
 	f := asFailure(err)
-	p.explain(f)
+	con.explain(f)
 	return f.code
 }
 
 // explain says what went wrong and what to do next, if that has not been said.
-func (p *program) explain(f *failure) {
+func (con *program) explain(f *failure) {
 	if f.message != "" {
-		fmt.Fprintf(p.Err, "batchctl: %s\n", diag.Printable(p.redacted(f.message)))
+		fmt.Fprintf(con.Err, "batchctl: %s\n", diag.Printable(con.redacted(f.message)))
 	}
 	if f.hint != "" {
-		fmt.Fprintf(p.Err, "  %s\n", diag.Printable(p.redacted(f.hint)))
+		fmt.Fprintf(con.Err, "  %s\n", diag.Printable(con.redacted(f.hint)))
 	}
 }
 
@@ -84,7 +84,7 @@ func (w *helpWriter) Write(text []byte) (int, error) {
 	return n, err
 }
 
-func (p *program) app() *cli.App {
+func app(con *program) *cli.App {
 	onUsage := func(c *cli.Context, err error, _ bool) error { return badValue(c, err) }
 	app := &cli.App{
 		Name:      "batchctl",
@@ -92,7 +92,7 @@ func (p *program) app() *cli.App {
 		UsageText: "batchctl COMMAND [FLAGS] [FILES or JOBS]",
 		Description: "A job file runs on this machine and on AWS Batch alike:\n\n" +
 			"   batchctl run jobs/matrix-cpu.json\n   batchctl submit jobs/matrix-cpu.json --target prod --wait\n",
-		ErrWriter:            p.Err,
+		ErrWriter:            con.Err,
 		HideHelpCommand:      true,
 		HideVersion:          false,
 		Version:              version().Version,
@@ -103,16 +103,16 @@ func (p *program) app() *cli.App {
 		// The exit code is main's business; urfave/cli would call os.Exit.
 		ExitErrHandler: func(*cli.Context, error) {},
 		Commands: []*cli.Command{
-			p.validateCommand(), p.planCommand(), p.costCommand(), p.graphCommand(), p.submitCommand(), p.resumeCommand(), p.retryCommand(), p.runCommand(), p.gcCommand(),
-			p.statusCommand(), p.listCommand(), p.logsCommand(), p.waitCommand(), p.resultsCommand(), p.replayCommand(), p.stopCommand(), p.explainCommand(), p.verifyCommand(), p.doctorCommand(),
-			p.queuesCommand(), p.quickstartCommand(), p.infraCommand(), p.topCommand(), p.ecsCommand(), p.serveCommand(), p.envCommand(), p.workloadCommand(), p.benchCommand(), p.childCommand(), p.stageCommand(), p.schemaCommand(), p.initCommand(), p.convertCommand(), p.fmtCommand(), p.lspCommand(),
-			p.versionCommand(), p.completionCommand(),
+			validateCommand(con), planCommand(con), costCommand(con), graphCommand(con), submitCommand(con), resumeCommand(con), retryCommand(con), runCommand(con), gcCommand(con),
+			statusCommand(con), listCommand(con), logsCommand(con), waitCommand(con), resultsCommand(con), replayCommand(con), stopCommand(con), explainCommand(con), verifyCommand(con), doctorCommand(con),
+			queuesCommand(con), quickstartCommand(con), infraCommand(con), topCommand(con), ecsCommand(con), serveCommand(con), envCommand(con), workloadCommand(con), benchCommand(con), childCommand(con), stageCommand(con), schemaCommand(con), initCommand(con), convertCommand(con), fmtCommand(con), lspCommand(con),
+			versionCommand(con), completionCommand(con),
 		},
-		Action: func(c *cli.Context) error { return showHelp(p.Out, c.App, c.App.Name, nil) },
+		Action: func(c *cli.Context) error { return showHelp(con.Out, c.App, c.App.Name, nil) },
 	}
 	for _, c := range app.Commands {
 		if slices.Contains([]string{"status", "logs", "wait", "results", "retry", "replay", "stop", "explain"}, c.Name) {
-			p.completeJobs(c)
+			completeJobs(con, c)
 		}
 		c.OnUsageError = onUsage
 		c.HideHelpCommand = true

@@ -53,7 +53,7 @@ complete -c batchctl -a '(__batchctl)'
 `,
 }
 
-func (p *program) completionCommand() *cli.Command {
+func completionCommand(con *program) *cli.Command {
 	return &cli.Command{
 		Name:      "completion",
 		Usage:     "print the completion script of a shell: bash, zsh or fish",
@@ -68,15 +68,15 @@ func (p *program) completionCommand() *cli.Command {
 			if !ok {
 				return usage("unknown shell %q", c.Args().First()).try("the shells are: bash zsh fish")
 			}
-			return p.printUnmasked(script)
+			return con.printUnmasked(script)
 		},
-		BashComplete: func(c *cli.Context) { fmt.Fprintln(p.Out, "bash\nzsh\nfish") },
+		BashComplete: func(c *cli.Context) { fmt.Fprintln(con.Out, "bash\nzsh\nfish") },
 	}
 }
 
 // completeJobs offers the names and short ids of the ledger's jobs, newest
 // last; it asks no service.
-func (p *program) completeJobs(command *cli.Command) {
+func completeJobs(con *program, command *cli.Command) {
 	command.BashComplete = func(c *cli.Context) {
 		if words := os.Args; len(words) > 1 && strings.HasPrefix(words[len(words)-2], "-") {
 			cli.DefaultCompleteWithFlags(command)(c)
@@ -95,7 +95,7 @@ func (p *program) completeJobs(command *cli.Command) {
 			for _, word := range []string{e.Name, batch.ShortID(e.ID)} {
 				if !seen[word] {
 					seen[word] = true
-					fmt.Fprintln(p.Out, diag.Printable(word))
+					fmt.Fprintln(con.Out, diag.Printable(word))
 				}
 			}
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-func (p *program) convertCommand() *cli.Command {
+func convertCommand(con *program) *cli.Command {
 	return &cli.Command{
 		Name:      "convert",
 		Usage:     "turn native AWS requests into a job file, and a job file into the requests",
@@ -29,18 +29,18 @@ func (p *program) convertCommand() *cli.Command {
 			&cli.StringFlag{Name: "job", Usage: "of several jobs take only the one of this `NAME`"},
 			&cli.BoolFlag{Name: "from-describe", Usage: "take what aws batch describe-job-definitions printed"},
 		},
-		Action: p.convert,
+		Action: func(c *cli.Context) error { return convert(con, c) },
 	}
 }
 
-func (p *program) convert(c *cli.Context) error {
+func convert(con *program, c *cli.Context) error {
 	operation := c.String("operation")
 	switch operation {
 	case "", string(document.KindJobDefinition), string(document.KindSubmitJob):
 	default:
 		return usage("--operation %s is not known", operation).try("it is RegisterJobDefinition or SubmitJob")
 	}
-	files, err := p.loadEach(c)
+	files, err := loadEach(con, c)
 	if err != nil {
 		return err
 	}
@@ -56,29 +56,29 @@ func (p *program) convert(c *cli.Context) error {
 		return err
 	}
 	if slices.ContainsFunc(files, func(f *document.File) bool { return hasComment(f.Root) }) {
-		fmt.Fprintln(p.Err, `note: comments (members named "$comment") are left out`)
+		fmt.Fprintln(con.Err, `note: comments (members named "$comment") are left out`)
 	}
 	if native && operation != "" {
 		return usage("--operation is for job files, and these are requests").try("leave it out")
 	}
 	if native {
-		return p.printCompact(pairs, baseName(files[0]))
+		return printCompact(con, pairs, baseName(files[0]))
 	}
 	if slices.ContainsFunc(pairs, func(r requests) bool { return r.waives }) {
-		fmt.Fprintln(p.Err, "note: waivers are left out: AWS requests have no place for them; validate such files with --baseline")
+		fmt.Fprintln(con.Err, "note: waivers are left out: AWS requests have no place for them; validate such files with --baseline")
 	}
-	return p.printNative(pairs, operation)
+	return printNative(con, pairs, operation)
 }
 
 // loadEach loads the files as they are, without a platform file's defaults.
-func (p *program) loadEach(c *cli.Context) ([]*document.File, error) {
+func loadEach(con *program, c *cli.Context) ([]*document.File, error) {
 	if !c.Args().Present() {
 		return nil, usage("%s needs a file", c.Command.Name).try("for example: batchctl %s job.json", c.Command.Name)
 	}
 	var files []*document.File
 	var problems diag.List
 	for _, word := range c.Args().Slice() {
-		src, err := p.read(word)
+		src, err := read(con, word)
 		if err != nil {
 			return nil, err
 		}
@@ -89,7 +89,7 @@ func (p *program) loadEach(c *cli.Context) ([]*document.File, error) {
 		}
 	}
 	problems.Sort()
-	return files, p.refuse(problems, "nothing was converted")
+	return files, refuse(con, problems, "nothing was converted")
 }
 
 // areNative reports whether the files are requests, and not job files.
@@ -133,7 +133,7 @@ func hasComment(n *jsontree.Node) bool {
 
 // printCompact prints the job file of the requests, which is a workflow if they are of
 // several jobs.
-func (p *program) printCompact(pairs []requests, name string) error {
+func printCompact(con *program, pairs []requests, name string) error {
 	var problems diag.List
 	defining := map[*jsontree.Node]bool{}
 	for _, r := range pairs {
@@ -144,7 +144,7 @@ func (p *program) printCompact(pairs []requests, name string) error {
 		problems = append(problems, document.NoCompact(r.Submit)...)
 	}
 	problems.Sort()
-	if err := p.refuse(problems, "nothing was converted"); err != nil {
+	if err := refuse(con, problems, "nothing was converted"); err != nil {
 		return err
 	}
 	var jobs [][]*jsontree.Node // of each file
@@ -166,18 +166,18 @@ func (p *program) printCompact(pairs []requests, name string) error {
 		jobs[len(jobs)-1] = append(jobs[len(jobs)-1], job)
 	}
 	if len(pairs) == 1 {
-		return p.printTree(jobs[0][0])
+		return printTree(con, jobs[0][0])
 	}
-	return p.printTree(document.Workflow(name, jobs))
+	return printTree(con, document.Workflow(name, jobs))
 }
 
 // printNative prints the requests of jobs, or those of one operation.
-func (p *program) printNative(pairs []requests, operation string) error {
+func printNative(con *program, pairs []requests, operation string) error {
 	switch document.Kind(operation) {
 	case document.KindJobDefinition:
-		return p.printDefinition(pairs)
+		return printDefinition(con, pairs)
 	case document.KindSubmitJob:
-		return p.printSubmissions(pairs)
+		return printSubmissions(con, pairs)
 	}
 	list := jsontree.NewArray(nil)
 	for _, r := range pairs {
@@ -187,20 +187,20 @@ func (p *program) printNative(pairs []requests, operation string) error {
 		list.Append(both)
 	}
 	if len(pairs) == 1 {
-		return p.printTree(list.Index(0))
+		return printTree(con, list.Index(0))
 	}
-	return p.printTree(list)
+	return printTree(con, list)
 }
 
 // printDefinition prints the one definition that there is.
-func (p *program) printDefinition(pairs []requests) error {
+func printDefinition(con *program, pairs []requests) error {
 	defining := slices.DeleteFunc(slices.Clone(pairs), func(r requests) bool { return r.Register == nil })
 	switch len(defining) {
 	case 0:
 		return usage("%s registers no job definition: it runs %s", pairs[0].name, pairs[0].Submit.Get("jobDefinition").Str()).
 			try("aws batch describe-job-definitions shows one that is registered")
 	case 1:
-		return p.printTree(defining[0].Register)
+		return printTree(con, defining[0].Register)
 	}
 	return usage("the files hold %d job definitions, and a file takes one request", len(defining)).
 		try("add --job with one of: %s", names(defining))
@@ -208,9 +208,9 @@ func (p *program) printDefinition(pairs []requests) error {
 
 // printSubmissions prints what submits a job. For several that is a job list, in
 // which no two can have the same name.
-func (p *program) printSubmissions(pairs []requests) error {
+func printSubmissions(con *program, pairs []requests) error {
 	if len(pairs) == 1 {
-		return p.printTree(pairs[0].Submit)
+		return printTree(con, pairs[0].Submit)
 	}
 	jobs := jsontree.NewArray(nil)
 	seen := map[string]bool{}
@@ -225,11 +225,11 @@ func (p *program) printSubmissions(pairs []requests) error {
 	}
 	list := jsontree.NewObject(nil)
 	list.Set("jobs", jobs)
-	fmt.Fprintln(p.Err, "note: this is a job list, which batchctl reads; the AWS CLI takes one request at a time: choose it with --job")
-	return p.printTree(list)
+	fmt.Fprintln(con.Err, "note: this is a job list, which batchctl reads; the AWS CLI takes one request at a time: choose it with --job")
+	return printTree(con, list)
 }
 
 // printTree prints a tree as fmt lays it out.
-func (p *program) printTree(n *jsontree.Node) error {
-	return p.printDocument(jsontree.Format(n, jsontree.Width))
+func printTree(con *program, n *jsontree.Node) error {
+	return printDocument(con, jsontree.Format(n, jsontree.Width))
 }

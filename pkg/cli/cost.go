@@ -17,7 +17,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/plan"
 )
 
-func (p *program) costCommand() *cli.Command {
+func costCommand(con *program) *cli.Command {
 	return &cli.Command{
 		Name:      "cost",
 		Usage:     "say what jobs will cost, from their timeouts and earlier runs, or what they did cost",
@@ -34,7 +34,7 @@ func (p *program) costCommand() *cli.Command {
 			&cli.BoolFlag{Name: "offline", Usage: "ask no target: go by the files alone"},
 			&cli.StringSliceFlag{Name: "jobs", Usage: "what this `JOB` did cost; may be repeated, and more may follow"},
 			&cli.StringFlag{Name: "since", Usage: "what all jobs of these names from this `TIME` on did cost, such as 7d; a trailing * matches the rest"}),
-		Action: p.cost,
+		Action: func(c *cli.Context) error { return printCosts(con, c) },
 	}
 }
 
@@ -46,7 +46,7 @@ func maxCostFlag() cli.Flag {
 	return &cli.StringFlag{Name: "max-cost", Usage: "refuse jobs that may cost more than this `AMOUNT` of US dollars, or nobody knows how much: see batchctl cost"}
 }
 
-func (p *program) cost(c *cli.Context) error {
+func printCosts(con *program, c *cli.Context) error {
 	format, err := outputFormat(c)
 	if err != nil {
 		return err
@@ -59,9 +59,9 @@ func (p *program) cost(c *cli.Context) error {
 		if c.IsSet("max-cost") {
 			return usage("--max-cost bounds what jobs of a file may cost").try("batchctl cost job.json --max-cost %s", c.String("max-cost"))
 		}
-		return p.costAfter(c, by)
+		return costAfter(con, c, by)
 	}
-	return p.costBefore(c, by, format)
+	return costBefore(con, c, by, format)
 }
 
 // namesJobs tells jobs that were submitted from files with jobs.
@@ -76,12 +76,12 @@ func namesJobs(c *cli.Context) bool {
 }
 
 // costBefore is the way of files.
-func (p *program) costBefore(c *cli.Context, by cost.By, format string) error {
-	in, err := p.load(c)
+func costBefore(con *program, c *cli.Context, by cost.By, format string) error {
+	in, err := load(con, c)
 	if err != nil {
 		return err
 	}
-	made, err := p.planForTarget(c, in)
+	made, err := planForTarget(con, c, in)
 	if err != nil {
 		return err
 	}
@@ -89,11 +89,11 @@ func (p *program) costBefore(c *cli.Context, by cost.By, format string) error {
 	if err != nil {
 		return err
 	}
-	v, err := p.review(c, in, made)
+	v, err := review(con, c, in, made)
 	if err != nil {
 		return err
 	}
-	h, err := p.openHistory(c, in, v.World)
+	h, err := openHistory(con, c, in, v.World)
 	if err != nil {
 		return err
 	}
@@ -103,28 +103,28 @@ func (p *program) costBefore(c *cli.Context, by cost.By, format string) error {
 		return usage("%s submits no job", strings.Join(c.Args().Slice(), " ")).try("name a job file or a workflow")
 	}
 	if format == "json" {
-		err = p.writeJSON(newCostDocument(v.World.Target, by, prices, list))
+		err = con.writeJSON(newCostDocument(v.World.Target, by, prices, list))
 	} else {
-		err = p.printCost(targetText(v.World), by, prices, list)
+		err = printCost(con, targetText(v.World), by, prices, list)
 	}
 	return cmp.Or(err, overCost(c, list, ""))
 }
 
 // withinCost refuses a plan that may cost more than --max-cost. It only asks: nothing has
 // been sent.
-func (p *program) withinCost(c *cli.Context, in *input, made *plan.Plan) error {
+func withinCost(con *program, c *cli.Context, in *input, made *plan.Plan) error {
 	if !c.IsSet("max-cost") {
 		return nil
 	}
-	v, err := p.review(c, in, made)
+	v, err := review(con, c, in, made)
 	if err != nil {
 		return err
 	}
-	return p.reviewCost(c, in, made, v, ": nothing was sent")
+	return reviewCost(con, c, in, made, v, ": nothing was sent")
 }
 
 // reviewCost holds a review against --max-cost. The upper bound needs no history.
-func (p *program) reviewCost(c *cli.Context, in *input, made *plan.Plan, v *plan.Review, outcome string) error {
+func reviewCost(con *program, c *cli.Context, in *input, made *plan.Plan, v *plan.Review, outcome string) error {
 	if !c.IsSet("max-cost") {
 		return nil
 	}
@@ -194,12 +194,12 @@ func ratesOf(list []cost.Estimate) (rates []cost.Rate) {
 }
 
 // printCost prints estimates: a line a job or a group, then what the figures are made of.
-func (p *program) printCost(target string, by cost.By, prices *catalog.Prices, list []cost.Estimate) error {
+func printCost(con *program, target string, by cost.By, prices *catalog.Prices, list []cost.Estimate) error {
 	total := cost.Total(list)
 	if by == cost.ByJob {
-		t := p.table("JOB", "COST", "CHILDREN", "ATTEMPTS", "TIMEOUT", "USD/H", "SPOT/H", "ON")
+		t := con.table("JOB", "COST", "CHILDREN", "ATTEMPTS", "TIMEOUT", "USD/H", "SPOT/H", "ON")
 		for _, e := range list {
-			t.row(p.shown(e.Job), e.Cost.String(), fmt.Sprint(e.Children), fmt.Sprint(e.Attempts), timeoutText(e.TimeoutSeconds), hourText(e.Rate), spotText(e.Rate), cmp.Or(e.Rate.On, "-"))
+			t.row(shown(con, e.Job), e.Cost.String(), fmt.Sprint(e.Children), fmt.Sprint(e.Attempts), timeoutText(e.TimeoutSeconds), hourText(e.Rate), spotText(e.Rate), cmp.Or(e.Rate.On, "-"))
 		}
 		if len(list) > 1 {
 			t.row("total", total.Cost.String(), "", "", "", "", "", "")
@@ -207,10 +207,10 @@ func (p *program) printCost(target string, by cost.By, prices *catalog.Prices, l
 		if err := t.flush(); err != nil {
 			return err
 		}
-	} else if err := p.printGroups(by, cost.Together(list, by), total); err != nil {
+	} else if err := printGroups(con, by, cost.Together(list, by), total); err != nil {
 		return err
 	}
-	g := &costPage{planPage{p: p, width: width(p.Out)}}
+	g := &costPage{planPage{con: con, width: width(con.Out)}}
 	g.text.WriteString("\n")
 	if by == cost.ByJob {
 		for _, e := range list {
@@ -224,13 +224,13 @@ func (p *program) printCost(target string, by cost.By, prices *catalog.Prices, l
 	g.gaps("high", total.Cost.High, "job")
 	g.prices(prices, ratesOf(list))
 	g.line("target", "%s", target)
-	return p.printText(g.text.String())
+	return con.printText(g.text.String())
 }
 
-func (p *program) printGroups(by cost.By, groups []cost.Group, total cost.Group) error {
-	t := p.table(headOf(by), "COST", "JOBS")
+func printGroups(con *program, by cost.By, groups []cost.Group, total cost.Group) error {
+	t := con.table(headOf(by), "COST", "JOBS")
 	for _, g := range groups {
-		t.row(p.shown(g.Name), g.Cost.String(), fmt.Sprint(g.Jobs))
+		t.row(shown(con, g.Name), g.Cost.String(), fmt.Sprint(g.Jobs))
 	}
 	if len(groups) > 1 {
 		t.row("total", total.Cost.String(), fmt.Sprint(total.Jobs))

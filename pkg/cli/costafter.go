@@ -44,7 +44,7 @@ type account struct {
 }
 
 // costAfter is the way of jobs that were submitted.
-func (p *program) costAfter(c *cli.Context, by cost.By) error {
+func costAfter(con *program, c *cli.Context, by cost.By) error {
 	now := time.Now()
 	since, err := parseTime(c, "since", now)
 	if err != nil {
@@ -58,7 +58,7 @@ func (p *program) costAfter(c *cli.Context, by cost.By) error {
 	if err != nil {
 		return err
 	}
-	call, err := p.openFor(c, toRead)
+	call, err := openFor(con, c, toRead)
 	if err != nil {
 		return err
 	}
@@ -67,14 +67,14 @@ func (p *program) costAfter(c *cli.Context, by cost.By) error {
 	if a.queue, err = stoodInFor(c, call, in); err != nil {
 		return err
 	}
-	ids, err := p.costlyJobs(c, call, since)
+	ids, err := costlyJobs(con, c, call, since)
 	if err != nil {
 		return err
 	}
 	if err := a.readWorld(c.Context); err != nil {
 		return err
 	}
-	if a.runs, err = p.runsOf(call.target); err != nil {
+	if a.runs, err = runsOf(con, call.target); err != nil {
 		return err
 	}
 	for some := range slices.Chunk(ids, describedAtOnce) {
@@ -83,12 +83,12 @@ func (p *program) costAfter(c *cli.Context, by cost.By) error {
 		}
 	}
 	if a.gone > 0 {
-		fmt.Fprintf(p.Err, "note: %s of arrays that %s does not know any more\n", plural(a.gone, "child"), diag.Printable(call.label))
+		fmt.Fprintf(con.Err, "note: %s of arrays that %s does not know any more\n", plural(a.gone, "child"), diag.Printable(call.label))
 	}
 	if call.format == "json" {
-		return p.writeJSON(costDocument{Target: call.kind(), Prices: newPriceTable(prices, a.allRates()), By: by, Rows: a.sums.Rows, Total: a.sums.Total})
+		return con.writeJSON(costDocument{Target: call.kind(), Prices: newPriceTable(prices, a.allRates()), By: by, Rows: a.sums.Rows, Total: a.sums.Total})
 	}
-	return p.printSpent(a)
+	return printSpent(con, a)
 }
 
 // stoodInFor is the queue whose machines and prices stand in for the local engine's.
@@ -115,13 +115,13 @@ func aliases(in *input) (names []string) {
 }
 
 // costlyJobs are the ids of the jobs that the command line names.
-func (p *program) costlyJobs(c *cli.Context, call *jobCall, since time.Time) (ids []string, err error) {
+func costlyJobs(con *program, c *cli.Context, call *jobCall, since time.Time) (ids []string, err error) {
 	words := append(c.StringSlice("jobs"), c.Args().Slice()...)
 	if !since.IsZero() {
 		return call.jobsSince(c, words, since)
 	}
 	if len(words) == 0 {
-		found, err := p.resolve(c, call.target, call.platform)
+		found, err := resolve(con, c, call.target, call.platform)
 		for _, job := range found {
 			ids = append(ids, job.ID)
 		}
@@ -205,8 +205,8 @@ func (a *account) readWorld(ctx context.Context) error {
 
 // runsOf is the submission of each job that the ledger knows, as its first job's name and
 // how many there are.
-func (p *program) runsOf(t *target) (map[string]string, error) {
-	entries, err := p.entries(t)
+func runsOf(con *program, t *target) (map[string]string, error) {
+	entries, err := entries(con, t)
 	if err != nil {
 		return nil, err
 	}
@@ -329,15 +329,15 @@ func (a *account) allRates() (rates []cost.Rate) {
 }
 
 // printSpent prints a line a group, then what the figures are made of.
-func (p *program) printSpent(a *account) error {
+func printSpent(con *program, a *account) error {
 	isFree := a.queue == "" && a.isLocal()
-	t := p.table(headOf(a.sums.By), "COST", "TIME", "WASTE", "RUNS", "FAILED", "ATTEMPTS", "RETRIED", "WASTED")
+	t := con.table(headOf(a.sums.By), "COST", "TIME", "WASTE", "RUNS", "FAILED", "ATTEMPTS", "RETRIED", "WASTED")
 	row := func(r *cost.Row) {
 		money, wasted := r.Cost.String(), r.Waste.String()
 		if isFree {
 			money, wasted = "-", "-"
 		}
-		t.row(p.shown(r.Name), money, secondsText(r.Seconds), wasteText(r.Spent), fmt.Sprint(r.Runs), fmt.Sprint(r.Failed), fmt.Sprint(r.Attempts), fmt.Sprint(r.Retried), wasted)
+		t.row(shown(con, r.Name), money, secondsText(r.Seconds), wasteText(r.Spent), fmt.Sprint(r.Runs), fmt.Sprint(r.Failed), fmt.Sprint(r.Attempts), fmt.Sprint(r.Retried), wasted)
 	}
 	for _, r := range a.sums.Rows {
 		row(r)
@@ -349,7 +349,7 @@ func (p *program) printSpent(a *account) error {
 		return err
 	}
 	total := a.sums.Total
-	g := &costPage{planPage{p: p, width: width(p.Out)}}
+	g := &costPage{planPage{con: con, width: width(con.Out)}}
 	g.text.WriteString("\n")
 	if total.WasteSeconds() > 0 {
 		g.line("waste", "%s in attempts that were retried, %s in the last attempts of FAILED jobs", secondsText(total.RetriedSeconds), secondsText(total.FailedSeconds))
@@ -371,7 +371,7 @@ func (p *program) printSpent(a *account) error {
 		}
 	}
 	g.line("target", "%s", a.kind())
-	return p.printText(g.text.String())
+	return con.printText(g.text.String())
 }
 
 // secondsText is a sum of seconds as people read it.

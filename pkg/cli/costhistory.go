@@ -37,7 +37,7 @@ type history struct {
 }
 
 // openHistory opens the target for a look at earlier runs, if it can be reached.
-func (p *program) openHistory(c *cli.Context, in *input, w *plan.World) (*history, error) {
+func openHistory(con *program, c *cli.Context, in *input, w *plan.World) (*history, error) {
 	h := &history{target: w.Target, known: map[string]cost.History{}, close: func() {}}
 	switch {
 	case w.Unreached != "":
@@ -47,7 +47,7 @@ func (p *program) openHistory(c *cli.Context, in *input, w *plan.World) (*histor
 		h.why = "no run of it SUCCEEDED yet: the local engine was never used"
 		return h, nil
 	}
-	t, err := p.open(c.Context, c, in.platform, toRead)
+	t, err := openTarget(c.Context, con, c, in.platform, toRead)
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/doctor"
 )
 
-func (p *program) doctorCommand() *cli.Command {
+func doctorCommand(con *program) *cli.Command {
 	return &cli.Command{
 		Name:      "doctor",
 		Usage:     "on a GPU host or in a job's container: say what is wrong with it, why, and what to do",
@@ -25,7 +25,7 @@ func (p *program) doctorCommand() *cli.Command {
 			&cli.StringFlag{Name: "root", Usage: "look at the files below this `DIR`, and ask no program and no address"},
 			&cli.BoolFlag{Name: "verbose", Usage: "name what is as it should be, too"},
 		),
-		Action: p.doctor,
+		Action: func(c *cli.Context) error { return examine(con, c) },
 	}
 }
 
@@ -36,7 +36,7 @@ func doctorTopics() (topics []string) {
 	return topics
 }
 
-func (p *program) doctor(c *cli.Context) error {
+func examine(con *program, c *cli.Context) error {
 	format, err := outputFormat(c)
 	if err != nil {
 		return err
@@ -53,14 +53,14 @@ func (p *program) doctor(c *cli.Context) error {
 		return err
 	}
 	if format == "json" {
-		err = p.writeJSON(report)
+		err = con.writeJSON(report)
 	} else {
-		err = p.printText(diag.PrintableLines(report.Text(c.Bool("verbose"))))
+		err = con.printText(diag.PrintableLines(report.Text(c.Bool("verbose"))))
 	}
 	if err != nil {
 		return err
 	}
-	return p.examined(report)
+	return examined(con, report)
 }
 
 // hostAt is what doctor looks at: this machine, or the files below a directory, from
@@ -81,7 +81,7 @@ func hostAt(dir string) (doctor.Host, error) {
 }
 
 // examined says what the findings add up to, and gives the exit code.
-func (p *program) examined(r doctor.Report) error {
+func examined(con *program, r doctor.Report) error {
 	if r.Empty() {
 		f := fail(ExitNotDone, "nothing could be looked at")
 		if r.Root != "" {
@@ -98,7 +98,7 @@ func (p *program) examined(r doctor.Report) error {
 			counts = append(counts, plural(n, word))
 		}
 	}
-	fmt.Fprintln(p.Err, strings.Join(counts, ", "))
+	fmt.Fprintln(con.Err, strings.Join(counts, ", "))
 	if r.Count(doctor.Problem) > 0 {
 		return quiet(ExitProblem)
 	}

@@ -14,12 +14,12 @@ import (
 )
 
 // ledgerIn is the ledger of a state directory. It reports damaged lines, once a file.
-func (p *program) ledgerIn(dir string) *once.Ledger {
+func ledgerIn(con *program, dir string) *once.Ledger {
 	told := map[string]bool{}
 	return &once.Ledger{Dir: dir, Damaged: func(d *once.DamageError) {
 		if !told[d.Path] {
 			told[d.Path] = true
-			fmt.Fprintf(p.Err, "note: %s\n", diag.Printable(d.Error()))
+			fmt.Fprintf(con.Err, "note: %s\n", diag.Printable(d.Error()))
 		}
 	}}
 }
@@ -28,8 +28,8 @@ func (p *program) ledgerIn(dir string) *once.Ledger {
 // target where it is due, and names those for which it is not due yet. What fails is
 // reported and left to the next command: this one has other work to do. Where requests may be
 // repeated, jobs that nothing was wrong with are checked once more, too.
-func (p *program) checkDue(c *cli.Context, t *target) {
-	there := p.recheck(c, t)
+func checkDue(con *program, c *cli.Context, t *target) {
+	there := recheck(con, c, t)
 	if c.Command.Name == "resume" {
 		return // which does all that is open
 	}
@@ -42,13 +42,13 @@ func (p *program) checkDue(c *cli.Context, t *target) {
 			continue
 		}
 		if there == nil {
-			there = p.changing(c, t)
+			there = changing(con, c, t)
 		}
 		if r.Target != there.Ledger.Target {
 			continue
 		}
 		if wait := time.Until(r.LookDue); wait > 0 {
-			fmt.Fprintf(p.Err, "note: jobs of run %s may have duplicates: the check is due in %v, and the next command after that does it; to wait for it: batchctl resume %[1]s%[3]s\n",
+			fmt.Fprintf(con.Err, "note: jobs of run %s may have duplicates: the check is due in %v, and the next command after that does it; to wait for it: batchctl resume %[1]s%[3]s\n",
 				r.Name, (wait + time.Second - 1).Truncate(time.Second), t.flags)
 			continue
 		}
@@ -57,33 +57,33 @@ func (p *program) checkDue(c *cli.Context, t *target) {
 		if err == nil || locked || errors.Is(err, fs.ErrNotExist) {
 			continue // it is done, or another process does it
 		}
-		p.explain(asFailure(t.submitFailure(c.Context, err)))
+		con.explain(asFailure(t.submitFailure(c.Context, err)))
 	}
 }
 
 // recheck ends duplicates of jobs that earlier commands submitted and that turned up since. It
 // returns the client that it used; nil if it had nothing to check.
-func (p *program) recheck(c *cli.Context, t *target) *once.Client {
+func recheck(con *program, c *cli.Context, t *target) *once.Client {
 	if !t.Replayable {
 		return nil
 	}
 	if jobs, err := t.ledger.Unverified(); err != nil || len(jobs) == 0 {
 		return nil // an error is reported where the command reads the ledger
 	}
-	there := p.changing(c, t)
+	there := changing(con, c, t)
 	err := there.RecheckDuplicates(c.Context)
 	if twice, ok := errors.AsType[*once.TwiceError](err); ok {
-		p.explain(asFailure(t.submitFailure(c.Context, twice)))
+		con.explain(asFailure(t.submitFailure(c.Context, twice)))
 	} else if err != nil {
-		fmt.Fprintf(p.Err, "note: check earlier jobs for duplicates: %s; the next command checks them again\n", diag.Printable(p.redacted(err.Error())))
+		fmt.Fprintf(con.Err, "note: check earlier jobs for duplicates: %s; the next command checks them again\n", diag.Printable(con.redacted(err.Error())))
 	}
 	return there
 }
 
 // changing is a client for the target that may change it: its ledger knows the account, for
 // which a command that only reads has not asked.
-func (p *program) changing(c *cli.Context, t *target) *once.Client {
-	ledger := p.ledgerIn(t.ledger.Dir)
+func changing(con *program, c *cli.Context, t *target) *once.Client {
+	ledger := ledgerIn(con, t.ledger.Dir)
 	account, err := accountsIn(ledger.Dir).of(c.Context, t.config, accountOf)
 	if err != nil {
 		account = ""
@@ -91,6 +91,6 @@ func (p *program) changing(c *cli.Context, t *target) *once.Client {
 	ledger.Target = awsLabel(cmp.Or(account, "(account not known)"), t.config)
 	there := once.New(t.config)
 	there.Ledger, there.Replayable = ledger, t.Replayable
-	p.submitsWith(c, there)
+	submitsWith(con, c, there)
 	return there
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/rpc"
 )
 
-func (p *program) ecsCommand() *cli.Command {
+func ecsCommand(con *program) *cli.Command {
 	return &cli.Command{
 		Name:      "ecs",
 		Usage:     "run a job file on an ECS cluster, without AWS Batch",
@@ -29,11 +29,11 @@ func (p *program) ecsCommand() *cli.Command {
 			"no retries and no timeout: what would change the result is refused, and what else does not hold is said.",
 			"batchctl ecs run jobs/train-1gpu.json --cluster gpu --target prod --wait\nbatchctl ecs run jobs/train-8gpu.json --cluster gpu --dry-run\n"+
 				"batchctl ecs logs train-1gpu --follow\nbatchctl ecs stop train-1gpu"),
-		Subcommands: []*cli.Command{p.ecsRunCommand(), p.ecsStatusCommand(), p.ecsWaitCommand(), p.ecsLogsCommand(), p.ecsStopCommand()},
+		Subcommands: []*cli.Command{ecsRunCommand(con), ecsStatusCommand(con), ecsWaitCommand(con), ecsLogsCommand(con), ecsStopCommand(con)},
 	}
 }
 
-func (p *program) ecsRunCommand() *cli.Command {
+func ecsRunCommand(con *program) *cli.Command {
 	return &cli.Command{
 		Name:      "run",
 		Usage:     "register the job's task definition if it has changed, and run one task of it",
@@ -53,8 +53,8 @@ func (p *program) ecsRunCommand() *cli.Command {
 			&cli.BoolFlag{Name: "dry-run", Usage: "show what would be sent, and send nothing"},
 			&cli.StringFlag{Name: "operation", Usage: "with --dry-run, only the request of this `OPERATION`: RegisterTaskDefinition or RunTask"},
 			&cli.BoolFlag{Name: "again", Usage: "run another task although the answer to an earlier command is missing"},
-			&cli.BoolFlag{Name: "wait", Aliases: []string{"w"}, Usage: "follow the task to its end; Ctrl-C stops the waiting, not the task"}, p.rawFlag()),
-		Action: p.ecsRun,
+			&cli.BoolFlag{Name: "wait", Aliases: []string{"w"}, Usage: "follow the task to its end; Ctrl-C stops the waiting, not the task"}, rawFlag(con)),
+		Action: func(c *cli.Context) error { return ecsRun(con, c) },
 	}
 }
 
@@ -70,7 +70,7 @@ type ecsTarget struct {
 }
 
 // openECS opens the AWS target: what would be the local engine by default is AWS here.
-func (p *program) openECS(c *cli.Context, platform *document.Platform, why need) (*ecsTarget, error) {
+func openECS(con *program, c *cli.Context, platform *document.Platform, why need) (*ecsTarget, error) {
 	name := targetName(c, platform)
 	switch {
 	case name == localTarget && c.String("target") == localTarget:
@@ -78,16 +78,16 @@ func (p *program) openECS(c *cli.Context, platform *document.Platform, why need)
 	case name == localTarget:
 		name = awsTarget
 	}
-	t, err := p.openNamed(c.Context, c, platform, name, why)
+	t, err := openNamed(c.Context, con, c, platform, name, why)
 	if err != nil {
 		return nil, err
 	}
 	e := &ecsTarget{target: t, ecs: ecs.New(rpc.New(t.config)), record: &ecs.Record{Dir: filepath.Join(t.ledger.Dir, "ecs"), Target: t.kind()}}
-	e.ecs.Tell = func(text string) { fmt.Fprintf(p.Err, "%s\n", diag.Printable(p.redacted(text))) }
+	e.ecs.Tell = func(text string) { fmt.Fprintf(con.Err, "%s\n", diag.Printable(con.redacted(text))) }
 	return e, nil
 }
 
-func (p *program) ecsRun(c *cli.Context) error {
+func ecsRun(con *program, c *cli.Context) error {
 	format, err := outputFormat(c)
 	if err != nil {
 		return err
@@ -96,37 +96,37 @@ func (p *program) ecsRun(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	in, err := p.load(c)
+	in, err := load(con, c)
 	if err != nil {
 		return err
 	}
-	job, definition, err := p.ecsJob(c, in)
+	job, definition, err := ecsJob(con, c, in)
 	if err != nil {
 		return err
 	}
 	// Nothing is asked before the task is known to be one: this opening only reads settings.
-	t, err := p.openECS(c, in.platform, toRead)
+	t, err := openECS(con, c, in.platform, toRead)
 	if err != nil {
 		return err
 	}
 	defer t.close()
 	o.Region = t.config.Region
-	task, err := p.ecsTask(c, job, definition, o)
+	task, err := ecsTask(con, c, job, definition, o)
 	if err != nil {
 		return err
 	}
 	if c.Bool("dry-run") {
-		return p.ecsDryRun(c, task)
+		return ecsDryRun(con, c, task)
 	}
-	if t, err = p.openECS(c, in.platform, toChange); err != nil {
+	if t, err = openECS(con, c, in.platform, toChange); err != nil {
 		return err
 	}
-	fmt.Fprintf(p.Err, "cluster: %s\n", diag.Printable(o.Cluster))
-	state, err := p.ecsSend(c, t, task)
+	fmt.Fprintf(con.Err, "cluster: %s\n", diag.Printable(o.Cluster))
+	state, err := ecsSend(con, c, t, task)
 	if err != nil {
 		return err
 	}
-	return p.ecsTold(c, t, task, state, format)
+	return ecsTold(con, c, t, task, state, format)
 }
 
 func ecsOptions(c *cli.Context) (ecs.Options, error) {
@@ -161,15 +161,15 @@ const noQueue = "none"
 
 // ecsJob plans the files, and finds the one job in them with its definition. Neither a
 // queue nor a place for texts is needed: what would need it is refused.
-func (p *program) ecsJob(c *cli.Context, in *input) (*plan.Job, *awsbatch.RegisterJobDefinitionInput, error) {
-	if err := p.complain(in.problems); err != nil {
+func ecsJob(con *program, c *cli.Context, in *input) (*plan.Job, *awsbatch.RegisterJobDefinitionInput, error) {
+	if err := complain(con, in.problems); err != nil {
 		return nil, nil, err
 	}
 	made, problems := plan.Build(in.files, nil, plan.Options{Queue: noQueue, Staging: "/"})
-	if err := p.complain(problems); err != nil {
+	if err := complain(con, problems); err != nil {
 		return nil, nil, err
 	}
-	p.noteRequests(in.files)
+	noteRequests(con, in.files)
 	var jobs []*plan.Job
 	for _, j := range made.Jobs {
 		if j.Submit != nil {
@@ -201,11 +201,11 @@ func definitionIn(made *plan.Plan, job *plan.Job) *awsbatch.RegisterJobDefinitio
 }
 
 // ecsTask makes the task, and says what does not hold.
-func (p *program) ecsTask(c *cli.Context, job *plan.Job, definition *awsbatch.RegisterJobDefinitionInput, o ecs.Options) (*ecs.Task, error) {
+func ecsTask(con *program, c *cli.Context, job *plan.Job, definition *awsbatch.RegisterJobDefinitionInput, o ecs.Options) (*ecs.Task, error) {
 	task, err := ecs.Build(job, definition, o)
 	if cannot, ok := errors.AsType[*ecs.CannotError](err); ok {
 		for _, reason := range cannot.Reasons {
-			fmt.Fprintf(p.Err, "%s: %s\n", diag.Printable(job.Name), diag.Printable(p.redacted(reason)))
+			fmt.Fprintf(con.Err, "%s: %s\n", diag.Printable(job.Name), diag.Printable(con.redacted(reason)))
 		}
 		return nil, fail(ExitProblem, "ECS cannot hold job %s: nothing was sent", job.Name)
 	}
@@ -213,10 +213,10 @@ func (p *program) ecsTask(c *cli.Context, job *plan.Job, definition *awsbatch.Re
 		return nil, err
 	}
 	if queue := aws.ToString(job.Submit.JobQueue); queue != noQueue {
-		fmt.Fprintf(p.Err, "note: job queue %s is not used: the task goes to cluster %s\n", diag.Printable(queue), diag.Printable(o.Cluster))
+		fmt.Fprintf(con.Err, "note: job queue %s is not used: the task goes to cluster %s\n", diag.Printable(queue), diag.Printable(o.Cluster))
 	}
 	for _, lost := range task.Lost {
-		fmt.Fprintf(p.Err, "note: %s\n", diag.Printable(lost))
+		fmt.Fprintf(con.Err, "note: %s\n", diag.Printable(lost))
 	}
 	return task, nil
 }
@@ -227,31 +227,31 @@ type ecsRequestRow struct {
 	Input     native[any] `json:"input"`
 }
 
-func (p *program) ecsDryRun(c *cli.Context, task *ecs.Task) error {
+func ecsDryRun(con *program, c *cli.Context, task *ecs.Task) error {
 	rows := []ecsRequestRow{}
 	for _, r := range task.Requests() {
 		if c.String("operation") == r.Operation {
-			return p.writeJSON(native[any]{r.Input})
+			return con.writeJSON(native[any]{r.Input})
 		}
 		rows = append(rows, ecsRequestRow{r.Operation, r.Command, native[any]{r.Input}})
 	}
 	if operation := c.String("operation"); operation != "" {
 		return usage("there is no %s", operation).try("the operations are: RegisterTaskDefinition RunTask")
 	}
-	if err := p.writeJSON(rows); err != nil {
+	if err := con.writeJSON(rows); err != nil {
 		return err
 	}
-	fmt.Fprintln(p.Err, "dry run: nothing was sent")
+	fmt.Fprintln(con.Err, "dry run: nothing was sent")
 	return nil
 }
 
 // ecsSend registers and runs the task, once.
-func (p *program) ecsSend(c *cli.Context, t *ecsTarget, task *ecs.Task) (ecs.State, error) {
+func ecsSend(con *program, c *cli.Context, t *ecsTarget, task *ecs.Task) (ecs.State, error) {
 	registered, err := t.ecs.Register(c.Context, task.Definition)
 	if err != nil {
 		return ecs.State{}, t.ecsFailure(c.Context, "register task definition "+task.Definition.Family, err)
 	}
-	p.tellRegistered(registered)
+	tellRegistered(con, registered)
 	task.Run.TaskDefinition = registered.Arn
 	intent, err := t.record.Begin(task.Run, task.Name, time.Now(), c.Bool("again"))
 	if forgotten, ok := errors.AsType[*ecs.ForgottenError](err); ok {
@@ -262,7 +262,7 @@ func (p *program) ecsSend(c *cli.Context, t *ecsTarget, task *ecs.Task) (ecs.Sta
 		return ecs.State{}, fail(ExitNotDone, "write down what is sent: %v", err)
 	}
 	if intent.Earlier {
-		fmt.Fprintf(p.Err, "note: the answer to the command of %s is missing; this one asks for the same task, and starts no second one\n", intent.Began.Local().Format(time.DateTime))
+		fmt.Fprintf(con.Err, "note: the answer to the command of %s is missing; this one asks for the same task, and starts no second one\n", intent.Began.Local().Format(time.DateTime))
 	}
 	state, err := t.ecs.Run(c.Context, task.Stamped(intent.Token))
 	if err == nil {
@@ -280,14 +280,14 @@ func (p *program) ecsSend(c *cli.Context, t *ecsTarget, task *ecs.Task) (ecs.Sta
 		try("repeat the command within 24 hours: it finds the task if there is one, and starts one if not"), closing)
 }
 
-func (p *program) tellRegistered(r ecs.Registered) {
+func tellRegistered(con *program, r ecs.Registered) {
 	if !r.Fresh {
-		fmt.Fprintf(p.Err, "task definition: %s, as it is registered\n", diag.Printable(batch.Name(r.Arn)))
+		fmt.Fprintf(con.Err, "task definition: %s, as it is registered\n", diag.Printable(batch.Name(r.Arn)))
 		return
 	}
-	fmt.Fprintf(p.Err, "task definition: %s, registered\n", diag.Printable(batch.Name(r.Arn)))
+	fmt.Fprintf(con.Err, "task definition: %s, registered\n", diag.Printable(batch.Name(r.Arn)))
 	for _, change := range r.Changes {
-		fmt.Fprintf(p.Err, "  %s\n", diag.Printable(change.String()))
+		fmt.Fprintf(con.Err, "  %s\n", diag.Printable(change.String()))
 	}
 }
 
@@ -324,23 +324,23 @@ type ecsRunRow struct {
 }
 
 // ecsTold says which task it is, and follows it if that is asked for.
-func (p *program) ecsTold(c *cli.Context, t *ecsTarget, task *ecs.Task, state ecs.State, format string) error {
+func ecsTold(con *program, c *cli.Context, t *ecsTarget, task *ecs.Task, state ecs.State, format string) error {
 	id := short8(state.TaskArn)
 	row := ecsRunRow{task.Name, state.TaskArn, id, task.Run.Cluster, state.TaskDefinitionArn, t.label}
 	if format == "json" {
-		if err := p.writeJSON(row); err != nil {
+		if err := con.writeJSON(row); err != nil {
 			return err
 		}
-	} else if err := p.printText(fmt.Sprintf("%s  %s  %s\n", id, diag.Printable(task.Name), diag.Printable(batch.Name(state.TaskDefinitionArn)))); err != nil {
+	} else if err := con.printText(fmt.Sprintf("%s  %s  %s\n", id, diag.Printable(task.Name), diag.Printable(batch.Name(state.TaskDefinitionArn)))); err != nil {
 		return err
 	}
 	if !c.Bool("wait") {
-		fmt.Fprintf(p.Err, "next: batchctl ecs wait %[1]s    batchctl ecs logs %[1]s --follow    batchctl ecs stop %[1]s\n", id+t.flags)
+		fmt.Fprintf(con.Err, "next: batchctl ecs wait %[1]s    batchctl ecs logs %[1]s --follow    batchctl ecs stop %[1]s\n", id+t.flags)
 		return nil
 	}
-	f := &ecsFollow{p: p, t: t, name: task.Name, cluster: task.Run.Cluster, task: state.TaskArn, log: p.Out, marked: len(task.Definition.ContainerDefinitions) > 1}
+	f := &ecsFollow{con: con, t: t, name: task.Name, cluster: task.Run.Cluster, task: state.TaskArn, log: con.Out, marked: len(task.Definition.ContainerDefinitions) > 1}
 	if format == "json" {
-		f.log = p.Err
+		f.log = con.Err
 	}
 	return f.run(c.Context)
 }

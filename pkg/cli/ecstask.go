@@ -26,41 +26,41 @@ func ecsTaskFlags(more ...cli.Flag) []cli.Flag {
 	return jobFlags(append(more, clusterFlag(""))...)
 }
 
-func (p *program) ecsStatusCommand() *cli.Command {
+func ecsStatusCommand(con *program) *cli.Command {
 	return &cli.Command{
 		Name: "status", Usage: "show tasks: status, GPUs, exit code, why they stopped", UsageText: "batchctl ecs status [FLAGS] [TASK ...]",
 		Description: help("A task is named by its name, the beginning of its id, or its ARN. ECS forgets a task about an hour after it has stopped.",
 			"batchctl ecs status\nbatchctl ecs status train-1gpu --output json"),
-		Flags: ecsTaskFlags(outputFlags()...), Action: p.ecsStatus,
+		Flags: ecsTaskFlags(outputFlags()...), Action: func(c *cli.Context) error { return ecsStatus(con, c) },
 	}
 }
 
-func (p *program) ecsWaitCommand() *cli.Command {
+func ecsWaitCommand(con *program) *cli.Command {
 	return &cli.Command{
 		Name: "wait", Usage: "wait until a task has stopped, and end with its verdict", UsageText: "batchctl ecs wait [FLAGS] [TASK]",
 		Description: help("Exit code 0 when every essential container ended with 0, else 1. Ctrl-C stops the waiting, not the task.", "batchctl ecs wait\nbatchctl ecs wait train-1gpu"),
-		Flags:       ecsTaskFlags(), Action: p.ecsWait,
+		Flags:       ecsTaskFlags(), Action: func(c *cli.Context) error { return ecsWait(con, c) },
 	}
 }
 
-func (p *program) ecsLogsCommand() *cli.Command {
+func ecsLogsCommand(con *program) *cli.Command {
 	return &cli.Command{
 		Name: "logs", Usage: "print what a task's containers wrote", UsageText: "batchctl ecs logs [FLAGS] [TASK]",
 		Description: help("The log goes to stdout, with the containers' names in front if there are several.", "batchctl ecs logs train-1gpu --follow\nbatchctl ecs logs 3f2a91c0 --tail 20"),
 		Flags: ecsTaskFlags(
 			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "go on until the task has stopped"},
-			&cli.IntFlag{Name: "tail", Aliases: []string{"n"}, Usage: "only the last `N` lines of each log"}, p.rawFlag()),
-		Action: p.ecsLogs,
+			&cli.IntFlag{Name: "tail", Aliases: []string{"n"}, Usage: "only the last `N` lines of each log"}, rawFlag(con)),
+		Action: func(c *cli.Context) error { return ecsLogs(con, c) },
 	}
 }
 
-func (p *program) ecsStopCommand() *cli.Command {
+func ecsStopCommand(con *program) *cli.Command {
 	return &cli.Command{
 		Name: "stop", Usage: "stop a task", UsageText: "batchctl ecs stop [FLAGS] TASK",
 		Description: help("The containers get SIGTERM, and SIGKILL after their stop timeout, 30 seconds by default.",
 			"batchctl ecs stop train-1gpu\nbatchctl ecs stop 3f2a91c0 --reason \"wrong learning rate\""),
 		Flags:  ecsTaskFlags(&cli.StringFlag{Name: "reason", Value: "stopped with batchctl ecs stop", Usage: "the `TEXT` that ECS keeps with the task"}),
-		Action: p.ecsStop,
+		Action: func(c *cli.Context) error { return ecsStop(con, c) },
 	}
 }
 
@@ -71,15 +71,15 @@ type ecsCall struct {
 }
 
 // openTasks opens the target and finds the tasks that the words name; none is the last.
-func (p *program) openTasks(c *cli.Context, why need) (*ecsCall, error) {
+func openTasks(con *program, c *cli.Context, why need) (*ecsCall, error) {
 	in := &input{placesNothing: true}
 	if err := in.findPlatform(c); err != nil {
 		return nil, err
 	}
 	if in.problems.HasErrors() {
-		return nil, p.complain(in.problems)
+		return nil, complain(con, in.problems)
 	}
-	t, err := p.openECS(c, in.platform, why)
+	t, err := openECS(con, c, in.platform, why)
 	if err != nil {
 		return nil, err
 	}
@@ -129,11 +129,11 @@ func (call *ecsCall) entry(c *cli.Context, entries []ecs.Entry, word string) (ec
 }
 
 // oneTask is the task of a command that takes one.
-func (p *program) oneTask(c *cli.Context, why need) (*ecsCall, ecs.Entry, error) {
+func oneTask(con *program, c *cli.Context, why need) (*ecsCall, ecs.Entry, error) {
 	if c.Args().Len() > 1 {
 		return nil, ecs.Entry{}, usage("ecs %s takes one task", c.Command.Name).try("name one: batchctl ecs %s %s", c.Command.Name, c.Args().First())
 	}
-	call, err := p.openTasks(c, why)
+	call, err := openTasks(con, c, why)
 	if err != nil {
 		return nil, ecs.Entry{}, err
 	}
@@ -160,12 +160,12 @@ type ecsContainerRow struct {
 	Reason   string   `json:"reason,omitempty"`
 }
 
-func (p *program) ecsStatus(c *cli.Context) error {
+func ecsStatus(con *program, c *cli.Context) error {
 	format, err := outputFormat(c)
 	if err != nil {
 		return err
 	}
-	call, err := p.openTasks(c, toRead)
+	call, err := openTasks(con, c, toRead)
 	if err != nil {
 		return err
 	}
@@ -179,9 +179,9 @@ func (p *program) ecsStatus(c *cli.Context) error {
 		rows = append(rows, ecsRowOf(e, s))
 	}
 	if format == "json" {
-		return p.writeJSON(rows)
+		return con.writeJSON(rows)
 	}
-	t := p.table("TASK", "NAME", "STATUS", "CONTAINER", "EXIT", "GPUS", "WHY")
+	t := con.table("TASK", "NAME", "STATUS", "CONTAINER", "EXIT", "GPUS", "WHY")
 	for _, r := range rows {
 		for _, k := range r.Containers {
 			exit := "-"
@@ -203,18 +203,18 @@ func ecsRowOf(e ecs.Entry, s ecs.State) ecsRow {
 	return r
 }
 
-func (p *program) ecsWait(c *cli.Context) error {
-	call, e, err := p.oneTask(c, toRead)
+func ecsWait(con *program, c *cli.Context) error {
+	call, e, err := oneTask(con, c, toRead)
 	if err != nil {
 		return err
 	}
 	defer call.close()
-	return (&ecsFollow{p: p, t: call.ecsTarget, name: e.Name, cluster: e.Cluster, task: e.Task}).run(c.Context)
+	return (&ecsFollow{con: con, t: call.ecsTarget, name: e.Name, cluster: e.Cluster, task: e.Task}).run(c.Context)
 }
 
 // ecsFollow follows a task.
 type ecsFollow struct {
-	p                   *program
+	con                 *program
 	t                   *ecsTarget
 	name, cluster, task string
 	tail                int
@@ -258,7 +258,7 @@ func (f *ecsFollow) tell(s ecs.State) {
 	if s.Stopped() {
 		text = joinClauses(text, ecsEnd(s))
 	}
-	fmt.Fprintf(f.p.Err, "%s  %s  %s\n", diag.Printable(f.name), short8(f.task), diag.Printable(f.p.redacted(text)))
+	fmt.Fprintf(f.con.Err, "%s  %s  %s\n", diag.Printable(f.name), short8(f.task), diag.Printable(f.con.redacted(text)))
 }
 
 // ecsEnd says how a task ended: the exit codes, and ECS's reasons.
@@ -285,7 +285,7 @@ func (f *ecsFollow) open(l ecs.Log) *client.StreamReader {
 }
 
 func (f *ecsFollow) line(l ecs.Log, line client.Line) error {
-	text := f.p.logText(line.Text)
+	text := f.con.logText(line.Text)
 	if f.marked {
 		text = diag.Printable(l.Container) + " | " + text
 	}
@@ -296,16 +296,16 @@ func (f *ecsFollow) line(l ecs.Log, line client.Line) error {
 // trouble says once that a log cannot be read.
 func (f *ecsFollow) trouble(err error) {
 	if !f.failed {
-		fmt.Fprintf(f.p.Err, "batchctl: log of %s: %s\n", diag.Printable(f.name), diag.Printable(err.Error()))
+		fmt.Fprintf(f.con.Err, "batchctl: log of %s: %s\n", diag.Printable(f.name), diag.Printable(err.Error()))
 	}
 	f.failed = true
 }
 
-func (p *program) ecsLogs(c *cli.Context) error {
+func ecsLogs(con *program, c *cli.Context) error {
 	if c.Int("tail") < 0 {
 		return usage("--tail counts from 0 up").try("leave out what is negative")
 	}
-	call, e, err := p.oneTask(c, toRead)
+	call, e, err := oneTask(con, c, toRead)
 	if err != nil {
 		return err
 	}
@@ -320,7 +320,7 @@ func (p *program) ecsLogs(c *cli.Context) error {
 	if err != nil {
 		return call.ecsFailure(c.Context, "describe the task definition of "+e.Name, err)
 	}
-	f := &ecsFollow{p: p, t: call.ecsTarget, name: e.Name, cluster: e.Cluster, task: e.Task, tail: c.Int("tail"), log: p.Out, marked: len(logs) > 1}
+	f := &ecsFollow{con: con, t: call.ecsTarget, name: e.Name, cluster: e.Cluster, task: e.Task, tail: c.Int("tail"), log: con.Out, marked: len(logs) > 1}
 	for _, l := range logs {
 		if l.Stream == "" {
 			f.trouble(fmt.Errorf("container %s logs with the driver %s: that log is not in CloudWatch Logs", l.Container, cmp.Or(l.Driver, "of the host")))
@@ -360,16 +360,16 @@ func (f *ecsFollow) once(ctx context.Context, logs []ecs.Log) error {
 		}
 	}
 	if lines == 0 && !f.failed {
-		fmt.Fprintf(f.p.Err, "%s has written nothing; batchctl ecs status %s%s says how it stands\n", diag.Printable(f.name), short8(f.task), f.t.flags)
+		fmt.Fprintf(f.con.Err, "%s has written nothing; batchctl ecs status %s%s says how it stands\n", diag.Printable(f.name), short8(f.task), f.t.flags)
 	}
 	return nil
 }
 
-func (p *program) ecsStop(c *cli.Context) error {
+func ecsStop(con *program, c *cli.Context) error {
 	if !c.Args().Present() {
 		return usage("ecs stop needs a task").try("name one: batchctl ecs stop NAME")
 	}
-	call, e, err := p.oneTask(c, toChange)
+	call, e, err := oneTask(con, c, toChange)
 	if err != nil {
 		return err
 	}
@@ -379,7 +379,7 @@ func (p *program) ecsStop(c *cli.Context) error {
 		return call.ecsFailure(c.Context, "describe task "+e.Name, err)
 	}
 	if before.Stopped() {
-		return p.printText(fmt.Sprintf("%s  %s  left alone: STOPPED already\n", short8(before.TaskArn), diag.Printable(e.Name)))
+		return con.printText(fmt.Sprintf("%s  %s  left alone: STOPPED already\n", short8(before.TaskArn), diag.Printable(e.Name)))
 	}
 	if _, err := call.ecs.Stop(c.Context, e.Cluster, e.Task, c.String("reason")); err != nil {
 		return call.ecsFailure(c.Context, "stop task "+e.Name, err)
@@ -393,7 +393,7 @@ func (p *program) ecsStop(c *cli.Context) error {
 	case err != nil:
 		return fail(ExitNotDone, "task %s was asked to stop, and was not seen to end: %v", e.Name, err).try("look: batchctl ecs status %s", short8(e.Task)+call.flags)
 	}
-	return p.printText(fmt.Sprintf("%s  %s  STOPPED, was %s\n", short8(after.TaskArn), diag.Printable(e.Name), before.LastStatus))
+	return con.printText(fmt.Sprintf("%s  %s  STOPPED, was %s\n", short8(after.TaskArn), diag.Printable(e.Name), before.LastStatus))
 }
 
 // stopPatience is longer than the 120 seconds that a container's stop timeout can be.

@@ -92,7 +92,7 @@ const startTimeout = 30 * time.Second
 
 // startEngine starts `batchctl serve` in a session of its own, so that it
 // outlives this process and its terminal, and waits until it answers.
-func (p *program) startEngine(ctx context.Context, dir string, entry document.Target, choice executorChoice) (local.Connection, error) {
+func startEngine(ctx context.Context, con *program, dir string, entry document.Target, choice executorChoice) (local.Connection, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return local.Connection{}, fail(ExitNotDone, "make the state directory: %v", err)
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/local"
 )
 
-func (p *program) envCommand() *cli.Command {
+func envCommand(con *program) *cli.Command {
 	return &cli.Command{
 		Name:      "env",
 		Usage:     "print what a shell needs to talk to the local engine",
@@ -34,20 +34,20 @@ func (p *program) envCommand() *cli.Command {
 				if format != "text" {
 					return usage("--unset prints shell commands, not %s", format).try("leave --output out: batchctl env --unset")
 				}
-				return p.printUnmasked(unsetExports() + "\n")
+				return con.printUnmasked(unsetExports() + "\n")
 			}
 			dir, err := stateDir(c)
 			if err != nil {
 				return err
 			}
 			if format == "text" {
-				return p.printExports(dir)
+				return printExports(con, dir)
 			}
 			connection, err := connected(dir)
 			if err != nil {
 				return err
 			}
-			return p.writeJSON(connection)
+			return con.writeJSON(connection)
 		},
 	}
 }

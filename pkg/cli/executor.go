@@ -130,12 +130,12 @@ func openExecutor(ctx context.Context, dir string, choice executorChoice) (execu
 
 // nameExecutor prints once how jobs run. For processes the engine's note on members without effect
 // names them; this line adds that they run as root.
-func (p *program) nameExecutor(label string, runsJobs bool) {
+func nameExecutor(con *program, label string, runsJobs bool) {
 	switch {
 	case label != "" && label != container.Process:
-		fmt.Fprintf(p.Err, "executor: %s\n", diag.Printable(label))
+		fmt.Fprintf(con.Err, "executor: %s\n", diag.Printable(label))
 	case label == container.Process && runsJobs && os.Geteuid() == 0:
-		fmt.Fprintln(p.Err, "note: you are root, so jobs run as root on this machine (in containers: --executor container)")
+		fmt.Fprintln(con.Err, "note: you are root, so jobs run as root on this machine (in containers: --executor container)")
 	}
 }
 

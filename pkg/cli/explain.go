@@ -20,7 +20,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/plan"
 )
 
-func (p *program) explainCommand() *cli.Command {
+func explainCommand(con *program) *cli.Command {
 	return &cli.Command{
 		Name:      "explain",
 		Usage:     "say why a job waits or failed: the cause, its evidence, and what to do",
@@ -37,18 +37,18 @@ func (p *program) explainCommand() *cli.Command {
 			&cli.BoolFlag{Name: "wait", Aliases: []string{"w"}, Usage: "look again until the answer will not change soon"},
 			&cli.DurationFlag{Name: "timeout", Usage: "with --wait: stop looking after this `DURATION`, such as 30m"},
 		)...),
-		Action: p.explainJob,
+		Action: func(c *cli.Context) error { return explainJob(con, c) },
 	}
 }
 
-func (p *program) explainJob(c *cli.Context) error {
+func explainJob(con *program, c *cli.Context) error {
 	if c.String("bundle") != "" {
-		return p.explainBundle(c)
+		return explainBundle(con, c)
 	}
 	if c.Args().Len() > 1 {
 		return usage("explain takes one job").try("name one: batchctl explain %s", c.Args().First())
 	}
-	call, err := p.openJobs(c, toRead)
+	call, err := openJobs(con, c, toRead)
 	if err != nil {
 		return err
 	}
@@ -60,22 +60,22 @@ func (p *program) explainJob(c *cli.Context) error {
 		defer cancel()
 	}
 	gather := func() (*explain.Bundle, error) { return call.gather(ctx, call.jobs[0].ID) }
-	b, waitErr := p.lookUntilFirm(ctx, c.Bool("wait"), call.flags, gather)
+	b, waitErr := lookUntilFirm(ctx, con, c.Bool("wait"), call.flags, gather)
 	if b == nil {
 		return waitErr
 	}
-	if b.Places, err = p.placesOf(c.String("file"), call.jobs[0].Name); err != nil {
+	if b.Places, err = placesOf(con, c.String("file"), call.jobs[0].Name); err != nil {
 		return err
 	}
 	if path := c.String("record"); path != "" {
-		if err := p.recordBundle(path, b); err != nil {
+		if err := recordBundle(con, path, b); err != nil {
 			return err
 		}
 	}
-	return errors.Join(p.printAnswer(call.format, explain.Explain(b)), waitErr)
+	return errors.Join(printAnswer(con, call.format, explain.Explain(b)), waitErr)
 }
 
-func (p *program) explainBundle(c *cli.Context) error {
+func explainBundle(con *program, c *cli.Context) error {
 	path := c.String("bundle")
 	for _, other := range []string{"record", "wait", "timeout", "target", "profile", "region", "endpoint-url", "file"} {
 		if c.IsSet(other) {
@@ -89,7 +89,7 @@ func (p *program) explainBundle(c *cli.Context) error {
 	if c.Args().Present() {
 		return usage("--bundle holds the job: name none").try("batchctl explain --bundle %s", path)
 	}
-	in := io.Reader(p.In)
+	in := io.Reader(con.In)
 	if path != "-" {
 		f, err := os.Open(path)
 		if err != nil {
@@ -102,10 +102,10 @@ func (p *program) explainBundle(c *cli.Context) error {
 	if err != nil {
 		return fail(ExitNotDone, "read %s: %v", path, err).try("make one: batchctl explain JOB --record FILE")
 	}
-	return p.printAnswer(format, explain.Explain(b))
+	return printAnswer(con, format, explain.Explain(b))
 }
 
-func (p *program) recordBundle(path string, b *explain.Bundle) error {
+func recordBundle(con *program, path string, b *explain.Bundle) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
 		return fail(ExitNotDone, "write %s: %v", path, cause(err))
@@ -113,7 +113,7 @@ func (p *program) recordBundle(path string, b *explain.Bundle) error {
 	if err := errors.Join(explain.Write(f, b), f.Close()); err != nil {
 		return fail(ExitNotDone, "write %s: %v", path, err)
 	}
-	fmt.Fprintf(p.Err, "wrote %s; it replays without a target: batchctl explain --bundle %s\n", diag.Printable(path), diag.Printable(path))
+	fmt.Fprintf(con.Err, "wrote %s; it replays without a target: batchctl explain --bundle %s\n", diag.Printable(path), diag.Printable(path))
 	return nil
 }
 
@@ -122,7 +122,7 @@ const lookEvery = 30 * time.Second
 
 // lookUntilFirm gathers evidence, with wait again and again until the answer will
 // not change soon. flags lead to the target. An end of ctx comes together with what was seen last.
-func (p *program) lookUntilFirm(ctx context.Context, wait bool, flags string, gather func() (*explain.Bundle, error)) (*explain.Bundle, error) {
+func lookUntilFirm(ctx context.Context, con *program, wait bool, flags string, gather func() (*explain.Bundle, error)) (*explain.Bundle, error) {
 	said := ""
 	for {
 		b, err := gather()
@@ -135,7 +135,7 @@ func (p *program) lookUntilFirm(ctx context.Context, wait bool, flags string, ga
 		}
 		if a.Standing != said {
 			said = a.Standing
-			fmt.Fprintf(p.Err, "%s; looking on until %s\n", diag.Printable(said), a.AskAgain)
+			fmt.Fprintf(con.Err, "%s; looking on until %s\n", diag.Printable(said), a.AskAgain)
 		}
 		pause := time.NewTimer(lookEvery)
 		select {
@@ -151,11 +151,11 @@ func (p *program) lookUntilFirm(ctx context.Context, wait bool, flags string, ga
 }
 
 // printAnswer prints the answer about a job.
-func (p *program) printAnswer(format string, a explain.Answer) error {
+func printAnswer(con *program, format string, a explain.Answer) error {
 	if format == "json" {
-		return p.writeJSON(a)
+		return con.writeJSON(a)
 	}
-	return p.printText(answerText(a))
+	return con.printText(answerText(a))
 }
 
 func answerText(a explain.Answer) string {
@@ -212,15 +212,15 @@ func groupOpen(open []explain.Open) (lines []string) {
 
 // placesOf finds where a file says the members that a fix may name. Without a
 // file there are none.
-func (p *program) placesOf(path, job string) ([]explain.Place, error) {
+func placesOf(con *program, path, job string) ([]explain.Place, error) {
 	if path == "" {
 		return nil, nil
 	}
-	src, err := p.read(path)
+	src, err := read(con, path)
 	if err != nil {
 		return nil, err
 	}
-	p.sources = append(p.sources, src)
+	con.sources = append(con.sources, src)
 	file, _ := document.Load(src, document.Options{})
 	if file == nil {
 		return nil, fail(ExitProblem, "%s is no job file", path).try("see why: batchctl validate %s", path)

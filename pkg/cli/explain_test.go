@@ -35,14 +35,14 @@ func TestExplainWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		var errs bytes.Buffer
-		p := &program{Streams: Streams{Err: &errs}}
+		con := &program{Streams: Streams{Err: &errs}}
 		at := &target{name: "aws", ledger: &once.Ledger{Dir: t.TempDir()}}
 		gather := func() (*explain.Bundle, error) {
 			b := stuckSince(start)
 			at.remember(*b.Subject.Job.JobId, b)
 			return b, nil
 		}
-		b, err := p.lookUntilFirm(t.Context(), true, "", gather)
+		b, err := lookUntilFirm(t.Context(), con, true, "", gather)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -63,13 +63,13 @@ func TestExplainWait(t *testing.T) {
 		// Nobody looks on without being asked to, and the time can be bounded.
 		start = time.Now()
 		at.ledger.Dir = t.TempDir()
-		if b, err := p.lookUntilFirm(t.Context(), false, "", gather); err != nil || explain.Explain(b).Firm() {
+		if b, err := lookUntilFirm(t.Context(), con, false, "", gather); err != nil || explain.Explain(b).Firm() {
 			t.Errorf("without --wait: %v", err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		var f *failure
-		if b, err := p.lookUntilFirm(ctx, true, "", gather); b == nil || !errors.As(err, &f) || f.code != ExitTimeout {
+		if b, err := lookUntilFirm(ctx, con, true, "", gather); b == nil || !errors.As(err, &f) || f.code != ExitTimeout {
 			t.Errorf("at the timeout: %v", err)
 		}
 	})
@@ -141,10 +141,10 @@ func TestWhy(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 		var errs bytes.Buffer
-		p := &program{Streams: Streams{Out: &errs, Err: &errs}}
+		con := &program{Streams: Streams{Out: &errs, Err: &errs}}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		f := p.newFollower(at, []once.Submitted{{ID: last, Name: "j"}}, nil)
+		f := newFollower(con, at, []once.Submitted{{ID: last, Name: "j"}}, nil)
 		if _, err := f.run(ctx); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%v", err)
 		}

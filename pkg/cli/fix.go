@@ -9,7 +9,7 @@ import (
 )
 
 // fixFiles applies the automatic fixes of every document, or with dry only shows them.
-func (p *program) fixFiles(k *check.Checker, documents []check.Document, dry bool) error {
+func fixFiles(con *program, k *check.Checker, documents []check.Document, dry bool) error {
 	for _, d := range documents {
 		src, err := k.Read(d)
 		if err != nil {
@@ -22,7 +22,7 @@ func (p *program) fixFiles(k *check.Checker, documents []check.Document, dry boo
 		if err != nil {
 			return err
 		}
-		if err := p.writeFixed(src, fixed, dry); err != nil {
+		if err := writeFixed(con, src, fixed, dry); err != nil {
 			return err
 		}
 	}
@@ -31,25 +31,25 @@ func (p *program) fixFiles(k *check.Checker, documents []check.Document, dry boo
 
 // writeFixed shows the change, or writes it and lists its edits. A change of standard input goes to
 // standard output.
-func (p *program) writeFixed(src *diag.Source, fixed check.Fixed, dry bool) error {
+func writeFixed(con *program, src *diag.Source, fixed check.Fixed, dry bool) error {
 	switch {
 	case dry:
-		return p.printDiff(src, fixed.Text, "--fix")
+		return con.printDiff(src, fixed.Text, "--fix")
 	case src.Name == "-":
 		return usage("--fix cannot write to standard input").try("see what it would change: batchctl validate - --diff")
 	case len(fixed.Edits) == 0:
 		return nil
 	}
-	if err := p.rewrite(src, fixed.Text); err != nil {
+	if err := rewrite(con, src, fixed.Text); err != nil {
 		return err
 	}
 	for _, edit := range fixed.Edits {
 		line, column := src.Position(edit.Offset)
-		fmt.Fprintf(p.Err, "%s:%d:%d: fixed %s\n", diag.Printable(src.Name), line, column, diag.Printable(edit.Message))
+		fmt.Fprintf(con.Err, "%s:%d:%d: fixed %s\n", diag.Printable(src.Name), line, column, diag.Printable(edit.Message))
 	}
-	fmt.Fprintf(p.Err, "%s: fixed %s\n", diag.Printable(src.Name), plural(len(fixed.Edits), "problem"))
+	fmt.Fprintf(con.Err, "%s: fixed %s\n", diag.Printable(src.Name), plural(len(fixed.Edits), "problem"))
 	if fixed.SyntaxOnly {
-		fmt.Fprintf(p.Err, "%s: fixed only the syntax; run --fix again for other problems\n", diag.Printable(src.Name))
+		fmt.Fprintf(con.Err, "%s: fixed only the syntax; run --fix again for other problems\n", diag.Printable(src.Name))
 	}
 	return nil
 }

@@ -44,16 +44,16 @@ type follower struct {
 	shown    map[string]chan struct{} // jobs whose log is followed; closed at its end
 }
 
-func (p *program) newFollower(t *target, jobs []once.Submitted, log io.Writer) *follower {
+func newFollower(con *program, t *target, jobs []once.Submitted, log io.Writer) *follower {
 	f := &follower{
-		story: p.newStory(log), target: t, jobs: jobs, began: time.Now(),
+		story: con.newStory(log), target: t, jobs: jobs, began: time.Now(),
 		names: map[string]once.Submitted{}, labels: labels(jobs), last: map[string]types.JobDetail{},
 		since: map[string]time.Time{}, starting: map[string]time.Time{}, starts: map[string]time.Duration{}, shown: map[string]chan struct{}{},
 	}
 	for _, j := range jobs {
 		f.names[j.ID] = j
 	}
-	t.Trouble = p.troubles(func(text string) { f.line("%s", text) })
+	t.Trouble = troubles(con, func(text string) { f.line("%s", text) })
 	f.asked = t.conditions(ids(jobs))
 	return f
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-func (p *program) fmtCommand() *cli.Command {
+func fmtCommand(con *program) *cli.Command {
 	return &cli.Command{
 		Name:      "fmt",
 		Usage:     "lay job files out in one way: short objects on a line, two blanks a level",
@@ -24,11 +24,11 @@ func (p *program) fmtCommand() *cli.Command {
 			&cli.BoolFlag{Name: "diff", Usage: "show what --write would change"},
 			&cli.BoolFlag{Name: "verbose", Usage: "list the skipped .json files of a directory"},
 		},
-		Action: p.format,
+		Action: func(c *cli.Context) error { return format(con, c) },
 	}
 }
 
-func (p *program) format(c *cli.Context) error {
+func format(con *program, c *cli.Context) error {
 	if !c.Args().Present() {
 		return usage("fmt needs a file").try("for example: batchctl fmt --write job.json")
 	}
@@ -39,7 +39,7 @@ func (p *program) format(c *cli.Context) error {
 	code := ExitOK
 	var skipped check.Skipped
 	for _, d := range files {
-		changed, err := p.formatFile(c, d, &skipped)
+		changed, err := formatFile(con, c, d, &skipped)
 		if err != nil {
 			return err
 		}
@@ -47,13 +47,13 @@ func (p *program) format(c *cli.Context) error {
 			code = ExitProblem
 		}
 	}
-	p.reportSkipped(skipped, c.Bool("verbose"))
+	reportSkipped(con, skipped, c.Bool("verbose"))
 	return quiet(code)
 }
 
 // formatFile formats one file and does with it what the flags say, or adds it to skipped.
-func (p *program) formatFile(c *cli.Context, d check.Document, skipped *check.Skipped) (changed bool, err error) {
-	src, err := p.read(d.Path)
+func formatFile(con *program, c *cli.Context, d check.Document, skipped *check.Skipped) (changed bool, err error) {
+	src, err := read(con, d.Path)
 	if err != nil {
 		return false, err
 	}
@@ -68,32 +68,32 @@ func (p *program) formatFile(c *cli.Context, d check.Document, skipped *check.Sk
 	}
 	root, problems := jsontree.Parse(src)
 	if problems.HasErrors() {
-		return false, p.refuse(problems, "the file is as it was")
+		return false, refuse(con, problems, "the file is as it was")
 	}
 	text := jsontree.Format(root, jsontree.Width)
 	changed = text != src.Text
 	switch {
 	case c.Bool("check") && changed:
-		_, err = fmt.Fprintln(p.Out, diag.Printable(src.Name))
+		_, err = fmt.Fprintln(con.Out, diag.Printable(src.Name))
 	case c.Bool("check"):
 	case c.Bool("diff"):
-		err = p.printDiff(src, text, "--write")
+		err = con.printDiff(src, text, "--write")
 	case c.Bool("write") && src.Name == "-":
 		err = usage("--write cannot write to standard input").try("leave it out, and the result goes to stdout")
 	case c.Bool("write") && changed:
-		err = p.rewrite(src, text)
+		err = rewrite(con, src, text)
 	case c.Bool("write"):
 	default:
-		err = p.printDocument(text)
+		err = printDocument(con, text)
 	}
 	return changed, err
 }
 
 // printDocument prints a document on stdout: as it is, or so that it is harmless to
 // a terminal.
-func (p *program) printDocument(text string) error {
-	if isTerminal(p.Out) {
+func printDocument(con *program, text string) error {
+	if isTerminal(con.Out) {
 		text = string(diag.PrintableJSON([]byte(text)))
 	}
-	return p.printUnmasked(text)
+	return con.printUnmasked(text)
 }

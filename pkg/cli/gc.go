@@ -15,7 +15,7 @@ import (
 // is asked for: enough to go back to what ran last month.
 const keptRevisions = 5
 
-func (p *program) gcCommand() *cli.Command {
+func gcCommand(con *program) *cli.Command {
 	return &cli.Command{
 		Name:      "gc",
 		Usage:     "deregister old revisions of job definitions and remove bounds on arrays, as far as batchctl made them",
@@ -28,7 +28,7 @@ func (p *program) gcCommand() *cli.Command {
 		Flags: jobFlags(append(outputFlags(),
 			&cli.IntFlag{Name: "keep", Value: keptRevisions, Usage: "leave the last `N` revisions of each name"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "say what would be deregistered, and change nothing"})...),
-		Action: p.gc,
+		Action: func(c *cli.Context) error { return gc(con, c) },
 	}
 }
 
@@ -40,7 +40,7 @@ type gcRow struct {
 	Reason     string `json:"reason,omitempty"`
 }
 
-func (p *program) gc(c *cli.Context) error {
+func gc(con *program, c *cli.Context) error {
 	keep := c.Int("keep")
 	if keep < 1 {
 		return usage("--keep %d would leave nothing to submit with", keep).try("the least is --keep 1")
@@ -49,7 +49,7 @@ func (p *program) gc(c *cli.Context) error {
 	if c.Bool("dry-run") {
 		why = toRead
 	}
-	call, err := p.openFor(c, why)
+	call, err := openFor(con, c, why)
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (p *program) gc(c *cli.Context) error {
 	}
 	if !c.Args().Present() && failed == nil {
 		var more []gcRow
-		more, failed = p.gcResources(c, call)
+		more, failed = gcResources(con, c, call)
 		rows = append(rows, more...)
 		old, err := call.dropStaged(c.Bool("dry-run"), time.Now())
 		if err != nil {
@@ -84,21 +84,21 @@ func (p *program) gc(c *cli.Context) error {
 		}
 		rows = append(rows, old...)
 	}
-	if err := p.printGC(call.format, rows); err != nil {
+	if err := printGC(con, call.format, rows); err != nil {
 		return err
 	}
 	if other > 0 {
-		fmt.Fprintf(p.Err, "left alone: %d revisions that batchctl did not register\n", other)
+		fmt.Fprintf(con.Err, "left alone: %d revisions that batchctl did not register\n", other)
 	}
 	return failed
 }
 
 // gcResources removes the consumable resources that bounded arrays. Who may not see any,
 // or asks a service that has none, has nothing to remove.
-func (p *program) gcResources(c *cli.Context, call *jobCall) (rows []gcRow, failed error) {
+func gcResources(con *program, c *cli.Context, call *jobCall) (rows []gcRow, failed error) {
 	resources, err := call.Resources(c.Context)
 	if err != nil {
-		fmt.Fprintf(p.Err, "not looked at: consumable resources: %s\n", diag.Printable(err.Error()))
+		fmt.Fprintf(con.Err, "not looked at: consumable resources: %s\n", diag.Printable(err.Error()))
 		return nil, nil
 	}
 	for _, r := range resources {
@@ -120,15 +120,15 @@ func (p *program) gcResources(c *cli.Context, call *jobCall) (rows []gcRow, fail
 	return rows, failed
 }
 
-func (p *program) printGC(format string, rows []gcRow) error {
+func printGC(con *program, format string, rows []gcRow) error {
 	if format == "json" {
-		return p.writeMaskedJSON(rows)
+		return con.writeMaskedJSON(rows)
 	}
 	if len(rows) == 0 {
-		fmt.Fprintln(p.Err, "nothing that batchctl registered or made")
+		fmt.Fprintln(con.Err, "nothing that batchctl registered or made")
 		return nil
 	}
-	t := p.table("WHAT", "", "REASON")
+	t := con.table("WHAT", "", "REASON")
 	for _, r := range rows {
 		t.row(cmp.Or(r.Definition, r.Resource, r.Staged), r.Action, r.Reason)
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/plan"
 )
 
-func (p *program) graphCommand() *cli.Command {
+func graphCommand(con *program) *cli.Command {
 	return &cli.Command{
 		Name:      "graph",
 		Usage:     "draw the jobs of a file, or of a submission, and what they wait for",
@@ -28,27 +28,27 @@ func (p *program) graphCommand() *cli.Command {
 		Flags: append(append(append(inputFlags(), planFlags()...), targetFlags()...), submissionFlag(),
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "text", Usage: "text, dot or svg (default: by the ending of --out, else text)"},
 			&cli.StringFlag{Name: "out", Usage: "write to this `FILE` in place of stdout"}),
-		Action: p.graph,
+		Action: func(c *cli.Context) error { return drawGraph(con, c) },
 	}
 }
 
-func (p *program) graph(c *cli.Context) error {
+func drawGraph(con *program, c *cli.Context) error {
 	format, err := graphFormat(c)
 	if err != nil {
 		return err
 	}
-	g, err := p.graphOf(c)
+	g, err := graphOf(con, c)
 	if err != nil {
 		return err
 	}
-	drawn, err := p.draw(format, c.String("out"), g)
+	drawn, err := draw(con, format, c.String("out"), g)
 	if err != nil {
 		return err
 	}
 	if path := c.String("out"); path != "" {
 		return writeFile(path, forAll, asText([]byte(drawn)))
 	}
-	_, err = p.Out.Write([]byte(drawn))
+	_, err = con.Out.Write([]byte(drawn))
 	return err
 }
 
@@ -71,22 +71,22 @@ func graphFormat(c *cli.Context) (string, error) {
 }
 
 // graphOf is the graph of the files, or of a submission.
-func (p *program) graphOf(c *cli.Context) (*graph.Graph, error) {
+func graphOf(con *program, c *cli.Context) (*graph.Graph, error) {
 	if c.String("submission") == "" {
-		in, err := p.load(c)
+		in, err := load(con, c)
 		if err != nil {
 			return nil, err
 		}
-		made, err := p.planForTarget(c, in)
+		made, err := planForTarget(con, c, in)
 		if err != nil {
 			return nil, err
 		}
-		return p.planned(made), nil
+		return planned(con, made), nil
 	}
 	if c.Args().Present() {
 		return nil, usage("--submission names what is drawn, and %s is named too", c.Args().First()).try("say one of them")
 	}
-	call, err := p.openJobs(c, toRead)
+	call, err := openJobs(con, c, toRead)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func (p *program) graphOf(c *cli.Context) (*graph.Graph, error) {
 	return submittedGraph(call.known, asked), nil
 }
 
-func (p *program) draw(format, out string, g *graph.Graph) (string, error) {
+func draw(con *program, format, out string, g *graph.Graph) (string, error) {
 	switch format {
 	case "dot":
 		return g.DOT()
@@ -107,8 +107,8 @@ func (p *program) draw(format, out string, g *graph.Graph) (string, error) {
 	}
 	o := graph.TextOptions{}
 	if out == "" {
-		o.Width = width(p.Out)
-		if color(p.Out) {
+		o.Width = width(con.Out)
+		if color(con.Out) {
 			o.Style = styled
 		}
 	}
@@ -126,8 +126,8 @@ func styled(role, text string) string {
 }
 
 // planned is the graph of a plan.
-func (p *program) planned(made *plan.Plan) *graph.Graph {
-	g := &graph.Graph{Name: p.shown(made.Name)}
+func planned(con *program, made *plan.Plan) *graph.Graph {
+	g := &graph.Graph{Name: shown(con, made.Name)}
 	latest := map[string]int{}
 	before := map[string]int{} // jobs of other submissions
 	for _, j := range made.Jobs {
@@ -135,7 +135,7 @@ func (p *program) planned(made *plan.Plan) *graph.Graph {
 			continue
 		}
 		at := len(g.Nodes)
-		g.Nodes = append(g.Nodes, p.plannedNode(j))
+		g.Nodes = append(g.Nodes, plannedNode(con, j))
 		for _, d := range j.After {
 			if from, ok := latest[d.Job]; ok {
 				g.Edges = append(g.Edges, graph.Edge{From: from, To: at, Type: edgeType(j, d.Type)})
@@ -144,7 +144,7 @@ func (p *program) planned(made *plan.Plan) *graph.Graph {
 		for _, d := range j.Earlier {
 			if _, ok := before[d.Job]; !ok {
 				before[d.Job] = len(g.Nodes)
-				g.Nodes = append(g.Nodes, graph.Node{Name: p.shown(d.Job), Labels: []string{"submitted before"}})
+				g.Nodes = append(g.Nodes, graph.Node{Name: shown(con, d.Job), Labels: []string{"submitted before"}})
 			}
 			g.Edges = append(g.Edges, graph.Edge{From: before[d.Job], To: at, Type: edgeType(j, d.Type)})
 		}
@@ -159,7 +159,7 @@ func (p *program) planned(made *plan.Plan) *graph.Graph {
 }
 
 // shown is a text that a picture may show: no credential and no control character.
-func (p *program) shown(text string) string { return diag.Printable(p.redacted(text)) }
+func shown(con *program, text string) string { return diag.Printable(con.redacted(text)) }
 
 func edgeType(j *plan.Job, typ string) string {
 	if j.When != "" {
@@ -168,8 +168,8 @@ func edgeType(j *plan.Job, typ string) string {
 	return typ
 }
 
-func (p *program) plannedNode(j *plan.Job) graph.Node {
-	n := graph.Node{Name: p.shown(j.Name), Queue: p.shown(j.Queue.Queue)}
+func plannedNode(con *program, j *plan.Job) graph.Node {
+	n := graph.Node{Name: shown(con, j.Name), Queue: shown(con, j.Queue.Queue)}
 	if j.Join {
 		n.Kind = graph.Join
 		n.Labels = append(n.Labels, "inserted: a job waits for 20 others at most")
@@ -179,7 +179,7 @@ func (p *program) plannedNode(j *plan.Job) graph.Node {
 		n.Labels = append(n.Labels, fmt.Sprintf("array of %d", *a.Size))
 	}
 	if what := describeSweep(plannedSweep(j)); what != "" {
-		n.Labels = append(n.Labels, p.shown(what))
+		n.Labels = append(n.Labels, shown(con, what))
 	}
 	if j.MaxParallel > 0 {
 		n.Labels = append(n.Labels, fmt.Sprintf("at most %d at once", j.MaxParallel))

@@ -17,8 +17,8 @@ func TestHelpFits(t *testing.T) {
 	for _, columns := range []string{"", "60", "80", "120"} {
 		t.Setenv("COLUMNS", columns)
 		var out strings.Builder
-		p := &program{Streams: Streams{Out: &out, Err: &out}}
-		app := p.app()
+		con := &program{Streams: Streams{Out: &out, Err: &out}}
+		app := app(con)
 		most := helpColumns(&out)
 		var walk func(string, *cli.Command)
 		walk = func(path string, c *cli.Command) {
@@ -54,7 +54,7 @@ func TestHelpFits(t *testing.T) {
 // TestExitCodesOfEachCommand: each command has a row in the table of exit codes and shows it,
 // each row has its command, and each code a meaning.
 func TestExitCodesOfEachCommand(t *testing.T) {
-	app := (&program{Streams: Streams{Out: io.Discard, Err: io.Discard}}).app()
+	app := app((&program{Streams: Streams{Out: io.Discard, Err: io.Discard}}))
 	table := exitTable()
 	left := maps.Clone(table)
 	delete(left, "") // batchctl's own

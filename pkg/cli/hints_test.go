@@ -26,7 +26,7 @@ type hint struct{ at, text string }
 
 // TestHints: every command and flag that a message of these packages names exists.
 func TestHints(t *testing.T) {
-	app := (&program{Streams: Streams{Out: io.Discard, Err: io.Discard}}).app()
+	app := app((&program{Streams: Streams{Out: io.Discard, Err: io.Discard}}))
 	prose := map[string]bool{}
 	checked := 0
 	for _, h := range hints(t, ".", "../client", "../explain", "../lint", "../plan", "../verify") {

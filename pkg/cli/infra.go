@@ -19,7 +19,7 @@ import (
 	"github.com/batchctl/batchctl/templates"
 )
 
-func (p *program) infraCommand() *cli.Command {
+func infraCommand(con *program) *cli.Command {
 	sub := func(name, usage, what, examples string, action cli.ActionFunc, more ...cli.Flag) *cli.Command {
 		return &cli.Command{Name: name, Usage: usage, UsageText: "batchctl infra " + name + " [FLAGS]", Description: help(what, examples), Action: action,
 			Flags: jobFlags(append(append(infraFlags(), outputFlags()...), more...)...)}
@@ -37,25 +37,25 @@ func (p *program) infraCommand() *cli.Command {
 		Subcommands: []*cli.Command{
 			sub("deploy", "make or change the stacks: shows each change set, asks, follows the events",
 				"Optional templates are left out unless --with or --only names them or their stack is there.",
-				"batchctl infra deploy --target prod\nbatchctl infra deploy --only batch --parameter MaxvCpus=256 --yes", p.infraDeploy, given, with, yes),
+				"batchctl infra deploy --target prod\nbatchctl infra deploy --only batch --parameter MaxvCpus=256 --yes", func(c *cli.Context) error { return infraDeploy(con, c) }, given, with, yes),
 			sub("status", "show the stacks, their state and why the last operation failed", "Changes nothing.",
-				"batchctl infra status --target prod\nbatchctl infra status --output json", p.infraStatus),
+				"batchctl infra status --target prod\nbatchctl infra status --output json", func(c *cli.Context) error { return infraStatus(con, c) }),
 			sub("diff", "show what deploy would change; exit code 4 if anything",
 				"For a stack that is there a change set is made, shown and deleted; nothing else is changed.",
-				"batchctl infra diff --target prod", p.infraDiff, given, with),
+				"batchctl infra diff --target prod", func(c *cli.Context) error { return infraDiff(con, c) }, given, with),
 			sub("destroy", "disable and drain the queues, then delete the stacks in reverse order",
 				"Asks first, and lists what stays: repositories that hold images, and what the templates retain.\nOnly stacks with batchctl's tag "+infra.Mark+" are deleted.",
-				"batchctl infra destroy --target prod", p.infraDestroy, yes),
+				"batchctl infra destroy --target prod", func(c *cli.Context) error { return infraDestroy(con, c) }, yes),
 			sub("outputs", "print the platform file's queues from the stacks' outputs, or write them into it",
 				"--write adds the queues to the platform file, and to the target its \"staging\" where the template data is deployed, and leaves\neverything else in it as it is. --output json prints all outputs.",
-				"batchctl infra outputs --target prod\nbatchctl infra outputs --target prod --write", p.infraOutputs,
+				"batchctl infra outputs --target prod\nbatchctl infra outputs --target prod --write", func(c *cli.Context) error { return infraOutputs(con, c) },
 				&cli.BoolFlag{Name: "write", Usage: "add the queues to the platform file (--platform, else batchctl.json)"}),
 		},
 		Action: func(c *cli.Context) error {
 			if word := c.Args().First(); word != "" {
 				return usage("infra has no command %s", word).try("it has: deploy status diff destroy outputs")
 			}
-			return showHelp(p.Out, c.App, "batchctl "+c.Command.Name, c.Command)
+			return showHelp(con.Out, c.App, "batchctl "+c.Command.Name, c.Command)
 		},
 	}
 }
@@ -80,7 +80,7 @@ type infraCall struct {
 }
 
 // openInfra opens the target and finds the templates.
-func (p *program) openInfra(c *cli.Context, why need) (*infraCall, error) {
+func openInfra(con *program, c *cli.Context, why need) (*infraCall, error) {
 	format, err := outputFormat(c)
 	if err != nil {
 		return nil, err
@@ -102,7 +102,7 @@ func (p *program) openInfra(c *cli.Context, why need) (*infraCall, error) {
 	if call.given, err = stackParameters(c.StringSlice("parameter")); err != nil {
 		return nil, err
 	}
-	if why == toChange && !c.Bool("yes") && !isTerminal(p.In) {
+	if why == toChange && !c.Bool("yes") && !isTerminal(con.In) {
 		return nil, usage("infra %s asks before it changes anything, and there is no terminal to ask on", c.Command.Name).
 			try("see what it would do: batchctl infra %s%s; then say --yes", map[string]string{"deploy": "diff", "destroy": "status"}[c.Command.Name], flagsTo(c, nil, ""))
 	}
@@ -111,27 +111,27 @@ func (p *program) openInfra(c *cli.Context, why need) (*infraCall, error) {
 		return nil, err
 	}
 	if in.problems.HasErrors() {
-		return nil, p.complain(in.problems)
+		return nil, complain(con, in.problems)
 	}
 	if targetName(c, in.platform) == localTarget {
 		return nil, usage("infra is about stacks in AWS: the local engine needs none").try("name a target: batchctl infra %s --target NAME", c.Command.Name)
 	}
-	if call.target, err = p.open(c.Context, c, in.platform, why); err != nil {
+	if call.target, err = openTarget(c.Context, con, c, in.platform, why); err != nil {
 		return nil, err
 	}
-	call.Stacks = p.stacks(call.target, all, c.String("prefix"))
+	call.Stacks = stacks(con, call.target, all, c.String("prefix"))
 	call.Bucket = c.String("template-bucket")
-	call.Confirm = func(question string) (bool, error) { return p.confirm(c, question) }
+	call.Confirm = func(question string) (bool, error) { return confirm(con, c, question) }
 	return call, nil
 }
 
 // stacks are the stacks of a prefix at a target, which tell their story. Who deploys says
 // whom to ask.
-func (p *program) stacks(t *target, all []infra.Template, prefix string) *infra.Stacks {
+func stacks(con *program, t *target, all []infra.Template, prefix string) *infra.Stacks {
 	return &infra.Stacks{
 		Cloud: rpc.New(t.config), Batch: t.Client.Client, Templates: all, Prefix: prefix, Upload: t.upload,
-		Tell:     func(format string, args ...any) { fmt.Fprintln(p.Err, diag.Printable(fmt.Sprintf(format, args...))) },
-		Progress: p.stackEvent,
+		Tell:     func(format string, args ...any) { fmt.Fprintln(con.Err, diag.Printable(fmt.Sprintf(format, args...))) },
+		Progress: func(progress infra.Progress) { stackEvent(con, progress) },
 	}
 }
 
@@ -235,21 +235,21 @@ func (call *infraCall) knowsParameters(ctx context.Context) error {
 }
 
 // confirm asks on the terminal, unless --yes has answered. Ctrl-C ends the question.
-func (p *program) confirm(c *cli.Context, question string) (bool, error) {
-	fmt.Fprintf(p.Err, "%s ", diag.Printable(question))
+func confirm(con *program, c *cli.Context, question string) (bool, error) {
+	fmt.Fprintf(con.Err, "%s ", diag.Printable(question))
 	if c.Bool("yes") {
-		fmt.Fprintln(p.Err, "yes (--yes)")
+		fmt.Fprintln(con.Err, "yes (--yes)")
 		return true, nil
 	}
-	fmt.Fprint(p.Err, "[y/N] ")
+	fmt.Fprint(con.Err, "[y/N] ")
 	answer := make(chan string, 1)
 	go func() {
-		line, _ := bufio.NewReader(p.In).ReadString('\n') // the end of input is a no
+		line, _ := bufio.NewReader(con.In).ReadString('\n') // the end of input is a no
 		answer <- line
 	}()
 	select {
 	case <-c.Context.Done():
-		fmt.Fprintln(p.Err)
+		fmt.Fprintln(con.Err)
 		return false, context.Cause(c.Context)
 	case line := <-answer:
 		return slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(line))), nil

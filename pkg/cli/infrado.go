@@ -24,8 +24,8 @@ type deployed struct {
 	Left    []rpc.StackResource `json:"left,omitempty"`
 }
 
-func (p *program) infraDeploy(c *cli.Context) error {
-	call, err := p.openInfra(c, toChange)
+func infraDeploy(con *program, c *cli.Context) error {
+	call, err := openInfra(con, c, toChange)
 	if err != nil {
 		return err
 	}
@@ -39,25 +39,25 @@ func (p *program) infraDeploy(c *cli.Context) error {
 		return call.failed(err)
 	}
 	call.Approve = func(proposal *infra.Proposal) (bool, error) {
-		if err := p.printProposal(p.storyOr(call.format), proposal); err != nil {
+		if err := printProposal(con, storyOr(con, call.format), proposal); err != nil {
 			return false, err
 		}
-		return p.confirm(c, fmt.Sprintf("%s stack %s?", proposal.Action, proposal.Stack))
+		return confirm(con, c, fmt.Sprintf("%s stack %s?", proposal.Action, proposal.Stack))
 	}
-	done, err := p.deployStacks(ctx, call.Stacks, wanted, call.given)
+	done, err := deployStacks(ctx, con, call.Stacks, wanted, call.given)
 	if call.format == "json" {
-		if err := p.writeJSON(done); err != nil {
+		if err := con.writeJSON(done); err != nil {
 			return err
 		}
 	}
 	if err == nil {
-		fmt.Fprintf(p.Err, "next: %s\n", diag.Printable(call.next("outputs")))
+		fmt.Fprintf(con.Err, "next: %s\n", diag.Printable(call.next("outputs")))
 	}
 	return call.failed(err)
 }
 
 // deployStacks makes or changes the stacks of templates, in their order, until one fails.
-func (p *program) deployStacks(ctx context.Context, s *infra.Stacks, wanted []infra.Template, given map[string]string) ([]deployed, error) {
+func deployStacks(ctx context.Context, con *program, s *infra.Stacks, wanted []infra.Template, given map[string]string) ([]deployed, error) {
 	done := []deployed{}
 	for _, t := range wanted {
 		proposal, err := s.Deploy(ctx, t, given)
@@ -65,7 +65,7 @@ func (p *program) deployStacks(ctx context.Context, s *infra.Stacks, wanted []in
 			proposal = &infra.Proposal{Stack: s.Name(t)}
 		}
 		done = append(done, deployedAs(proposal, err))
-		p.sayDeployed(done[len(done)-1])
+		sayDeployed(con, done[len(done)-1])
 		if err != nil {
 			return done, err
 		}
@@ -74,11 +74,11 @@ func (p *program) deployStacks(ctx context.Context, s *infra.Stacks, wanted []in
 }
 
 // storyOr is where a table goes: stdout, unless that is for a document.
-func (p *program) storyOr(format string) io.Writer {
+func storyOr(con *program, format string) io.Writer {
 	if format == "json" {
-		return p.Err
+		return con.Err
 	}
-	return p.Out
+	return con.Out
 }
 
 func deployedAs(proposal *infra.Proposal, err error) deployed {
@@ -99,23 +99,23 @@ func deployedAs(proposal *infra.Proposal, err error) deployed {
 	return d
 }
 
-func (p *program) sayDeployed(d deployed) {
-	fmt.Fprintf(p.Err, "stack %s: %s\n", diag.Printable(d.Stack), d.Outcome)
+func sayDeployed(con *program, d deployed) {
+	fmt.Fprintf(con.Err, "stack %s: %s\n", diag.Printable(d.Stack), d.Outcome)
 	for _, r := range d.Reasons {
-		fmt.Fprintf(p.Err, "  %s\n", diag.Printable(p.redacted(r)))
+		fmt.Fprintf(con.Err, "  %s\n", diag.Printable(con.redacted(r)))
 	}
 	for _, r := range d.Left {
-		fmt.Fprintf(p.Err, "  left: %s %s %s\n", diag.Printable(r.Name), shortType(r.Type), diag.Printable(r.ID))
+		fmt.Fprintf(con.Err, "  left: %s %s %s\n", diag.Printable(r.Name), shortType(r.Type), diag.Printable(r.ID))
 	}
 }
 
-func (p *program) infraDiff(c *cli.Context) error {
-	call, err := p.openInfra(c, toRead)
+func infraDiff(con *program, c *cli.Context) error {
+	call, err := openInfra(con, c, toRead)
 	if err != nil {
 		return err
 	}
 	defer call.close()
-	fmt.Fprintf(p.Err, "target: %s\n", diag.Printable(call.label)) // change sets are made there, and deleted
+	fmt.Fprintf(con.Err, "target: %s\n", diag.Printable(call.label)) // change sets are made there, and deleted
 	if err := call.knowsParameters(c.Context); err != nil {
 		return call.failed(err)
 	}
@@ -131,25 +131,25 @@ func (p *program) infraDiff(c *cli.Context) error {
 		}
 		proposals, changes = append(proposals, proposal), changes || proposal.Action != infra.None
 		if call.format == "text" {
-			if err := p.printProposal(p.Out, proposal); err != nil {
+			if err := printProposal(con, con.Out, proposal); err != nil {
 				return err
 			}
 		}
 	}
 	if call.format == "json" {
-		if err := p.writeJSON(proposals); err != nil {
+		if err := con.writeJSON(proposals); err != nil {
 			return err
 		}
 	}
 	if changes {
-		fmt.Fprintf(p.Err, "next: %s\n", diag.Printable(call.next("deploy")))
+		fmt.Fprintf(con.Err, "next: %s\n", diag.Printable(call.next("deploy")))
 		return quiet(ExitChange)
 	}
 	return nil
 }
 
 // printProposal shows a change set: a line a resource.
-func (p *program) printProposal(w io.Writer, proposal *infra.Proposal) error {
+func printProposal(con *program, w io.Writer, proposal *infra.Proposal) error {
 	head := fmt.Sprintf("stack %s: %s", proposal.Stack, proposal.Action)
 	switch {
 	case proposal.Action == infra.None:
@@ -187,7 +187,7 @@ func verb(c rpc.Change) string {
 func shortType(t string) string { return diag.Printable(strings.TrimPrefix(t, "AWS::")) }
 
 // stackEvent tells an event of a stack, and below it why something failed.
-func (p *program) stackEvent(progress infra.Progress) {
+func stackEvent(con *program, progress infra.Progress) {
 	e := progress.Event
 	at := e.At
 	if t, err := time.Parse(time.RFC3339Nano, e.At); err == nil {
@@ -197,14 +197,14 @@ func (p *program) stackEvent(progress infra.Progress) {
 	if progress.Total > 0 {
 		count = fmt.Sprintf("%d/%d  ", min(progress.Done, progress.Total), progress.Total)
 	}
-	fmt.Fprintf(p.Err, "%s  %s%s  %s\n", diag.Printable(at), count, diag.Printable(e.Status), diag.Printable(e.Name))
+	fmt.Fprintf(con.Err, "%s  %s%s  %s\n", diag.Printable(at), count, diag.Printable(e.Status), diag.Printable(e.Name))
 	if e.Reason != "" && (strings.HasSuffix(e.Status, "_FAILED") || strings.Contains(e.Status, "ROLLBACK")) {
-		fmt.Fprintf(p.Err, "           %s\n", diag.Printable(p.redacted(e.Reason)))
+		fmt.Fprintf(con.Err, "           %s\n", diag.Printable(con.redacted(e.Reason)))
 	}
 }
 
-func (p *program) infraStatus(c *cli.Context) error {
-	call, err := p.openInfra(c, toRead)
+func infraStatus(con *program, c *cli.Context) error {
+	call, err := openInfra(con, c, toRead)
 	if err != nil {
 		return err
 	}
@@ -214,9 +214,9 @@ func (p *program) infraStatus(c *cli.Context) error {
 		return call.failed(err)
 	}
 	if call.format == "json" {
-		return p.writeJSON(states)
+		return con.writeJSON(states)
 	}
-	t := p.table("STACK", "STATUS", "CHANGED", "REASON")
+	t := con.table("STACK", "STATUS", "CHANGED", "REASON")
 	for _, s := range states {
 		reason, changed := s.Reason, "-"
 		if s.Foreign {
@@ -225,13 +225,13 @@ func (p *program) infraStatus(c *cli.Context) error {
 		if at, err := time.Parse(time.RFC3339Nano, s.Changed); err == nil {
 			changed = short(time.Since(at)) + " ago"
 		}
-		t.row(s.Stack, s.Status, changed, p.redacted(reason))
+		t.row(s.Stack, s.Status, changed, con.redacted(reason))
 	}
 	return t.flush()
 }
 
-func (p *program) infraDestroy(c *cli.Context) error {
-	call, err := p.openInfra(c, toChange)
+func infraDestroy(con *program, c *cli.Context) error {
+	call, err := openInfra(con, c, toChange)
 	if err != nil {
 		return err
 	}
@@ -241,41 +241,41 @@ func (p *program) infraDestroy(c *cli.Context) error {
 		return call.failed(err)
 	}
 	if len(d.Stacks) == 0 {
-		fmt.Fprintln(p.Err, "no stacks that batchctl made")
+		fmt.Fprintln(con.Err, "no stacks that batchctl made")
 	} else {
-		if err := p.printDestruction(p.storyOr(call.format), d); err != nil {
+		if err := printDestruction(con, storyOr(con, call.format), d); err != nil {
 			return err
 		}
-		yes, asked := p.confirm(c, "delete "+plural(len(d.Stacks), "stack")+"?")
+		yes, asked := confirm(con, c, "delete "+plural(len(d.Stacks), "stack")+"?")
 		if err = asked; err == nil && !yes {
 			err = infra.ErrDeclined
 		}
 		if err == nil {
-			err = p.destroyStacks(c.Context, call.Stacks, d)
+			err = destroyStacks(c.Context, con, call.Stacks, d)
 		}
 	}
 	if call.format == "json" && err == nil {
-		err = p.writeJSON(d)
+		err = con.writeJSON(d)
 	}
 	return call.failed(err)
 }
 
 // destroyStacks deletes stacks, and says why that failed and what is kept against
 // expectation.
-func (p *program) destroyStacks(ctx context.Context, s *infra.Stacks, d *infra.Destruction) error {
+func destroyStacks(ctx context.Context, con *program, s *infra.Stacks, d *infra.Destruction) error {
 	known := len(d.Keeps)
 	err := s.Destroy(ctx, d)
 	if failed, ok := errors.AsType[*infra.FailedError](err); ok {
-		p.sayDeployed(deployedAs(&infra.Proposal{Stack: failed.Stack}, err))
+		sayDeployed(con, deployedAs(&infra.Proposal{Stack: failed.Stack}, err))
 	}
 	for _, k := range d.Keeps[known:] {
-		fmt.Fprintf(p.Err, "kept: %s %s: %s\n", shortType(k.Type), diag.Printable(k.ID), k.Reason)
+		fmt.Fprintf(con.Err, "kept: %s %s: %s\n", shortType(k.Type), diag.Printable(k.ID), k.Reason)
 	}
 	return err
 }
 
 // printDestruction says what is deleted, in its order, and what stays.
-func (p *program) printDestruction(w io.Writer, d *infra.Destruction) error {
+func printDestruction(con *program, w io.Writer, d *infra.Destruction) error {
 	t := &table{w: w, width: width(w)}
 	for _, q := range d.Queues {
 		t.row("disable", "queue "+q, "and wait until it is empty")

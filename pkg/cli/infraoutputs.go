@@ -17,8 +17,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-func (p *program) infraOutputs(c *cli.Context) error {
-	call, err := p.openInfra(c, toRead)
+func infraOutputs(con *program, c *cli.Context) error {
+	call, err := openInfra(con, c, toRead)
 	if err != nil {
 		return err
 	}
@@ -37,9 +37,9 @@ func (p *program) infraOutputs(c *cli.Context) error {
 	made := &madeBy{queues: queues, target: call.name, staging: infra.Staging(outputs)}
 	switch {
 	case c.Bool("write"):
-		return p.writeMade(c.String("platform"), made)
+		return writeMade(con, c.String("platform"), made)
 	case call.format == "json":
-		return p.writeJSON(struct {
+		return con.writeJSON(struct {
 			Outputs []infra.StackOutput    `json:"outputs"`
 			Queues  map[string]infra.Queue `json:"queues"`
 		}{outputs, byAlias(queues)})
@@ -48,7 +48,7 @@ func (p *program) infraOutputs(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	return p.printDocument(text)
+	return printDocument(con, text)
 }
 
 // madeBy is what stacks made, as far as a platform file says it.
@@ -79,7 +79,7 @@ func byAlias(queues []infra.Queue) map[string]infra.Queue {
 }
 
 // writeMade adds what stacks made to the platform file.
-func (p *program) writeMade(path string, m *madeBy) error {
+func writeMade(con *program, path string, m *madeBy) error {
 	if found, ok := check.FindPlatform("."); path == "" && ok {
 		path = found
 	}
@@ -101,10 +101,10 @@ func (p *program) writeMade(path string, m *madeBy) error {
 	}
 	word := map[bool]string{true: "added", false: "as it was"}
 	for _, q := range m.queues {
-		fmt.Fprintf(p.Err, "%s: queue %s (%s): %s\n", diag.Printable(path), diag.Printable(q.Alias), diag.Printable(q.JobQueue), word[slices.Contains(m.addedQueues, q.Alias)])
+		fmt.Fprintf(con.Err, "%s: queue %s (%s): %s\n", diag.Printable(path), diag.Printable(q.Alias), diag.Printable(q.JobQueue), word[slices.Contains(m.addedQueues, q.Alias)])
 	}
 	if m.staging != "" {
-		fmt.Fprintf(p.Err, "%s: staging of target %s (%s): %s\n", diag.Printable(path), diag.Printable(m.target), diag.Printable(m.staging), word[m.addedStaging])
+		fmt.Fprintf(con.Err, "%s: staging of target %s (%s): %s\n", diag.Printable(path), diag.Printable(m.target), diag.Printable(m.staging), word[m.addedStaging])
 	}
 	return nil
 }

@@ -46,7 +46,7 @@ func inputFlags() []cli.Flag {
 // load reads and checks the job files named on the command line, each under the platform file that
 // governs it. It reports files with problems in input.problems, and an error
 // only when something could not be read.
-func (p *program) load(c *cli.Context) (*input, error) {
+func load(con *program, c *cli.Context) (*input, error) {
 	paths := c.Args().Slice()
 	if len(paths) == 0 {
 		return nil, usage("%s needs a job file", c.Command.Name).try("for example: batchctl %s job.json", c.Command.Name)
@@ -56,7 +56,7 @@ func (p *program) load(c *cli.Context) (*input, error) {
 		return nil, err
 	}
 	o := document.Options{Parameters: parameters, KeepGoing: c.Bool("keep-going")}
-	variables, err := p.vary(c, &o)
+	variables, err := vary(con, c, &o)
 	if err != nil {
 		return nil, err
 	}
@@ -64,22 +64,22 @@ func (p *program) load(c *cli.Context) (*input, error) {
 	if err != nil {
 		return nil, err
 	}
-	in, err := p.check(check.Named(paths...), check.Options{PlatformFile: c.String("platform"), Catalog: types, Load: o})
+	in, err := checkInput(con, check.Named(paths...), check.Options{PlatformFile: c.String("platform"), Catalog: types, Load: o})
 	if err != nil {
 		return nil, err
 	}
 	for m := range parameters.Children() {
-		p.sources = append(p.sources, m.Source)
+		con.sources = append(con.sources, m.Source)
 	}
-	p.sources = append(p.sources, variables...)
+	con.sources = append(con.sources, variables...)
 	return in, nil
 }
 
-// check checks the documents of one submission. It remembers their texts, whose credentials no output repeats.
-func (p *program) check(documents []check.Document, o check.Options) (*input, error) {
-	o.Keep, o.Stdin = true, p.In
+// checkInput checks the documents of one submission. It remembers their texts, whose credentials no output repeats.
+func checkInput(con *program, documents []check.Document, o check.Options) (*input, error) {
+	o.Keep, o.Stdin = true, con.In
 	checked := check.New(o).Check(documents)
-	p.sources = append(p.sources, checked.Sources...)
+	con.sources = append(con.sources, checked.Sources...)
 	for _, err := range checked.Unread {
 		return nil, err
 	}
@@ -187,9 +187,9 @@ func suppliedTypes(c *cli.Context) (*catalog.Catalog, error) {
 }
 
 // read returns a file's text, or standard input's for "-".
-func (p *program) read(path string) (*diag.Source, error) {
+func read(con *program, path string) (*diag.Source, error) {
 	if path == "-" {
-		return check.ReadStdin(p.In)
+		return check.ReadStdin(con.In)
 	}
 	return check.ReadFile(path)
 }
@@ -269,13 +269,13 @@ func relative(path string) string {
 
 // complain prints problems where they belong to the story, and ends the command
 // if there are errors among them.
-func (p *program) complain(problems diag.List) error {
-	return p.refuse(problems, "nothing was sent")
+func complain(con *program, problems diag.List) error {
+	return refuse(con, problems, "nothing was sent")
 }
 
 // refuse is complain of a command that left something else undone.
-func (p *program) refuse(problems diag.List, undone string) error {
-	if err := diag.WriteText(p.Err, problems, p.textOptions(p.Err)); err != nil {
+func refuse(con *program, problems diag.List, undone string) error {
+	if err := diag.WriteText(con.Err, problems, textOptions(con, con.Err)); err != nil {
 		return err
 	}
 	if !problems.HasErrors() {
@@ -285,7 +285,7 @@ func (p *program) refuse(problems diag.List, undone string) error {
 	return fail(ExitProblem, "%s: %s", plural(errors, "problem"), undone)
 }
 
-func (p *program) textOptions(w io.Writer) diag.TextOptions {
+func textOptions(con *program, w io.Writer) diag.TextOptions {
 	return diag.TextOptions{Color: color(w), Width: width(w)}
 }
 

@@ -47,7 +47,7 @@ type jobCall struct {
 }
 
 // openFor opens the target for a command that names jobs and no files.
-func (p *program) openFor(c *cli.Context, why need) (*jobCall, error) {
+func openFor(con *program, c *cli.Context, why need) (*jobCall, error) {
 	format, err := outputFormat(c)
 	if err != nil {
 		return nil, err
@@ -57,14 +57,14 @@ func (p *program) openFor(c *cli.Context, why need) (*jobCall, error) {
 		return nil, err
 	}
 	if in.problems.HasErrors() {
-		return nil, p.complain(in.problems)
+		return nil, complain(con, in.problems)
 	}
 	if why == toRead && targetName(c, in.platform) == localTarget {
 		if err := wasUsed(c); err != nil {
 			return nil, err
 		}
 	}
-	t, err := p.open(c.Context, c, in.platform, why)
+	t, err := openTarget(c.Context, con, c, in.platform, why)
 	if err != nil {
 		return nil, err
 	}
@@ -86,13 +86,13 @@ func wasUsed(c *cli.Context) error {
 
 // openJobs opens the target and finds the jobs that the words name, with the
 // ledger's help where Batch has forgotten them.
-func (p *program) openJobs(c *cli.Context, why need) (*jobCall, error) {
-	call, err := p.openFor(c, why)
+func openJobs(con *program, c *cli.Context, why need) (*jobCall, error) {
+	call, err := openFor(con, c, why)
 	if err != nil {
 		return nil, err
 	}
-	call.Trouble = p.troubles(func(text string) { fmt.Fprintf(p.Err, "%s\n", diag.Printable(text)) })
-	if call.jobs, err = p.resolve(c, call.target, call.platform); err == nil {
+	call.Trouble = troubles(con, func(text string) { fmt.Fprintf(con.Err, "%s\n", diag.Printable(text)) })
+	if call.jobs, err = resolve(con, c, call.target, call.platform); err == nil {
 		call.known, err = call.Recall(c.Context, ids(call.jobs)...)
 	}
 	if err != nil {
@@ -133,15 +133,15 @@ func details(jobs []once.Recalled) []types.JobDetail {
 
 // resolve turns the words of the command line into job ids. Without words it
 // takes the last submission.
-func (p *program) resolve(c *cli.Context, t *target, platform *document.Platform) ([]once.Submitted, error) {
+func resolve(con *program, c *cli.Context, t *target, platform *document.Platform) ([]once.Submitted, error) {
 	words, submission := c.Args().Slice(), c.String("submission")
 	switch {
 	case submission != "" && len(words) > 0:
 		return nil, usage("--submission names all jobs, and %s is named too", words[0]).try("say one of them: batchctl %s --submission %s", c.Command.Name, submission)
 	case submission != "":
-		return p.submission(t, submission)
+		return submissionCalled(con, t, submission)
 	case len(words) == 0:
-		return p.lastSubmission(c, t)
+		return lastSubmission(con, c, t)
 	}
 	queues := t.queueNames(platform)
 	var jobs []once.Submitted
@@ -198,7 +198,7 @@ func (t *target) queueNames(platform *document.Platform) (names []string) {
 	return names
 }
 
-func (p *program) statusCommand() *cli.Command {
+func statusCommand(con *program) *cli.Command {
 	return &cli.Command{
 		Name:      "status",
 		Usage:     "say how jobs stand: state, durations, attempts, and why one waits or failed",
@@ -207,41 +207,41 @@ func (p *program) statusCommand() *cli.Command {
 			"jobs as a tree of their dependencies.",
 			"batchctl status\nbatchctl status 3f2a91c0\nbatchctl status resnet-train --output json\nbatchctl status --submission workflow.json"),
 		Flags:  jobFlags(append(outputFlags(), submissionFlag())...),
-		Action: p.status,
+		Action: func(c *cli.Context) error { return status(con, c) },
 	}
 }
 
-func (p *program) status(c *cli.Context) error {
-	call, err := p.openJobs(c, toRead)
+func status(con *program, c *cli.Context) error {
+	call, err := openJobs(con, c, toRead)
 	if err != nil {
 		return err
 	}
 	defer call.close()
 	now := time.Now()
 	if call.format == "json" {
-		return p.writeJobs(call.known, now)
+		return writeJobs(con, call.known, now)
 	}
 	if len(call.known) > 1 {
-		fmt.Fprintf(p.Err, "on %s; one job in full: batchctl status %s%s\n", diag.Printable(call.label), batch.ShortID(call.jobs[0].ID), call.flags)
+		fmt.Fprintf(con.Err, "on %s; one job in full: batchctl status %s%s\n", diag.Printable(call.label), batch.ShortID(call.jobs[0].ID), call.flags)
 		asked, failed := call.asked(call.known)
-		err = errors.Join(failed, p.printJobTree(call.target, call.known, asked, call.whys(c.Context, now), now))
-		p.tellNext(call.target, live(call.known))
+		err = errors.Join(failed, printJobTree(con, call.target, call.known, asked, call.whys(c.Context, now), now))
+		tellNext(con, call.target, live(call.known))
 		return err
 	}
 	for _, job := range call.known {
-		text := p.jobText(call.target, job, now)
+		text := con.jobText(call.target, job, now)
 		if !job.Forgotten {
 			text += call.cellLine(c.Context, job.JobDetail) + call.whyLine(c.Context, job.JobDetail)
 		}
-		err = errors.Join(err, p.printText(text))
+		err = errors.Join(err, con.printText(text))
 	}
-	p.tellNext(call.target, live(call.known))
+	tellNext(con, call.target, live(call.known))
 	return err
 }
 
 // printJobTree prints jobs as a tree of their dependencies, below the name of their workflow.
 // whys says why some jobs wait.
-func (p *program) printJobTree(t *target, jobs []once.Recalled, asked asked, whys map[string]string, now time.Time) error {
+func printJobTree(con *program, t *target, jobs []once.Recalled, asked asked, whys map[string]string, now time.Time) error {
 	forgotten := map[string]bool{}
 	for _, job := range jobs {
 		forgotten[aws.ToString(job.JobId)] = job.Forgotten
@@ -254,12 +254,12 @@ func (p *program) printJobTree(t *target, jobs []once.Recalled, asked asked, why
 	}
 	var b strings.Builder
 	if title := asked.title; title != "" {
-		b.WriteString(text(secret.Mask("", title), "").cut(cmp.Or(width(p.Out), len(title))).render(color(p.Out)) + "\n")
+		b.WriteString(text(secret.Mask("", title), "").cut(cmp.Or(width(con.Out), len(title))).render(color(con.Out)) + "\n")
 	}
-	for _, l := range treeLines(treeRows(details(jobs), asked, note, isTerminal(p.Out)), width(p.Out)) {
-		b.WriteString(l.render(color(p.Out)) + "\n")
+	for _, l := range treeLines(treeRows(details(jobs), asked, note, isTerminal(con.Out)), width(con.Out)) {
+		b.WriteString(l.render(color(con.Out)) + "\n")
 	}
-	return p.printText(b.String())
+	return con.printText(b.String())
 }
 
 // service is who runs the target's jobs, as a sentence names it.
@@ -313,7 +313,7 @@ func lasted(job types.JobDetail, now time.Time) string {
 }
 
 // writeJobs prints jobs under their AWS names, and what batchctl adds under its own.
-func (p *program) writeJobs(jobs []once.Recalled, now time.Time) error {
+func writeJobs(con *program, jobs []once.Recalled, now time.Time) error {
 	all := []json.RawMessage{}
 	for _, job := range jobs {
 		shape, err := wire.Marshal(job.JobDetail)
@@ -328,7 +328,7 @@ func (p *program) writeJobs(jobs []once.Recalled, now time.Time) error {
 		}
 		all = append(all, joinObjects(shape, added))
 	}
-	return p.writeJSON(all)
+	return con.writeJSON(all)
 }
 
 // joinObjects puts the members of b behind those of a.
@@ -378,18 +378,18 @@ func span64(from, to *int64, now time.Time) *int64 {
 }
 
 // jobText is the full view of one job.
-func (p *program) jobText(t *target, job once.Recalled, now time.Time) string {
+func (con *program) jobText(t *target, job once.Recalled, now time.Time) string {
 	d := job.JobDetail
 	var b strings.Builder
 	field := func(name, value string) {
 		if value != "" && value != "-" {
-			fmt.Fprintf(&b, "%-11s %s\n", name, diag.Printable(p.redacted(value)))
+			fmt.Fprintf(&b, "%-11s %s\n", name, diag.Printable(con.redacted(value)))
 		}
 	}
 	field("job", aws.ToString(d.JobName)+"  "+batch.ShortID(aws.ToString(d.JobId)))
 	field("status", joinClauses(string(d.Status), rollUp(d)))
-	if chart := arrayChart(d); chart != nil && isTerminal(p.Out) {
-		fmt.Fprintf(&b, "%-11s %s\n", "children", chart.render(color(p.Out)))
+	if chart := arrayChart(d); chart != nil && isTerminal(con.Out) {
+		fmt.Fprintf(&b, "%-11s %s\n", "children", chart.render(color(con.Out)))
 	}
 	if job.Forgotten {
 		field("remembered", fromLedger(d, t.service(), now))
@@ -413,7 +413,7 @@ func (p *program) jobText(t *target, job once.Recalled, now time.Time) string {
 	return b.String()
 }
 
-func (p *program) listCommand() *cli.Command {
+func listCommand(con *program) *cli.Command {
 	return &cli.Command{
 		Name:      "list",
 		Usage:     "list jobs in all states",
@@ -433,11 +433,11 @@ func (p *program) listCommand() *cli.Command {
 			&cli.StringFlag{Name: "array", Usage: "the children of this array `JOB`"},
 			&cli.IntFlag{Name: "limit", Value: 50, Usage: "at most `N` jobs; 0 lists all"},
 		)...),
-		Action: p.list,
+		Action: func(c *cli.Context) error { return list(con, c) },
 	}
 }
 
-func (p *program) list(c *cli.Context) error {
+func list(con *program, c *cli.Context) error {
 	if c.Args().Present() {
 		return usage("list takes no operands").try("did you mean: batchctl status %s", c.Args().First())
 	}
@@ -445,7 +445,7 @@ func (p *program) list(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	call, err := p.openFor(c, toRead)
+	call, err := openFor(con, c, toRead)
 	if err != nil {
 		return err
 	}
@@ -459,12 +459,12 @@ func (p *program) list(c *cli.Context) error {
 		hidden, jobs = len(jobs)-limit, jobs[:limit]
 	}
 	if call.format == "json" {
-		err = p.writeShapes(jobs)
+		err = writeShapes(con, jobs)
 	} else {
-		err = p.printSummaries(jobs)
+		err = printSummaries(con, jobs)
 	}
 	if hidden > 0 {
-		fmt.Fprintf(p.Err, "%d more; see them all: batchctl list --limit 0%s\n", hidden, call.flags)
+		fmt.Fprintf(con.Err, "%d more; see them all: batchctl list --limit 0%s\n", hidden, call.flags)
 	}
 	return err
 }
@@ -592,13 +592,13 @@ func (t *target) place(c *cli.Context, platform *document.Platform, f client.Fil
 	return f, nil
 }
 
-func (p *program) printSummaries(jobs []types.JobSummary) error {
+func printSummaries(con *program, jobs []types.JobSummary) error {
 	if len(jobs) == 0 {
-		fmt.Fprintln(p.Err, "no jobs")
+		fmt.Fprintln(con.Err, "no jobs")
 		return nil
 	}
 	now := time.Now()
-	t := p.table("ID", "NAME", "STATUS", "CREATED", "RAN", "REASON")
+	t := con.table("ID", "NAME", "STATUS", "CREATED", "RAN", "REASON")
 	for _, j := range jobs {
 		t.row(batch.ShortID(aws.ToString(j.JobId)), aws.ToString(j.JobName), string(j.Status), ago(j.CreatedAt, now),
 			took(j.StartedAt, j.StoppedAt, now), cmp.Or(listedReason(j), "-"))
@@ -629,20 +629,20 @@ func parseStatuses(words []string) ([]types.JobStatus, error) {
 }
 
 // writeShapes prints SDK shapes under their AWS names, as the aws CLI does.
-func (p *program) writeShapes(shapes any) error {
+func writeShapes(con *program, shapes any) error {
 	data, err := wire.Marshal(shapes)
 	if err != nil {
 		return err
 	}
-	return p.writeJSON(json.RawMessage(data))
+	return con.writeJSON(json.RawMessage(data))
 }
 
 // printText prints a text for people, without what looks like a credential.
-func (p *program) printText(s string) error { return p.printUnmasked(secret.Mask("", s)) }
+func (con *program) printText(s string) error { return con.printUnmasked(secret.Mask("", s)) }
 
 // printUnmasked prints a text unchanged: a document, or what holds a credential on
 // purpose. SECURITY.md lists those of jobs.
-func (p *program) printUnmasked(s string) error {
-	_, err := io.WriteString(p.Out, s)
+func (con *program) printUnmasked(s string) error {
+	_, err := io.WriteString(con.Out, s)
 	return err
 }

@@ -25,7 +25,7 @@ import (
 // a call or more, and CloudWatch Logs answers 25 a second.
 const mostLogs = 200
 
-func (p *program) logsCommand() *cli.Command {
+func logsCommand(con *program) *cli.Command {
 	return &cli.Command{
 		Name:      "logs",
 		Usage:     "print what jobs wrote: one, a child, all children merged, or each distinct failure once",
@@ -45,9 +45,9 @@ func (p *program) logsCommand() *cli.Command {
 			&cli.StringFlag{Name: "children", Usage: "only these children of an array: `RANGE`, such as 0-9,17"},
 			&cli.BoolFlag{Name: "failed", Usage: "only jobs and children that FAILED"},
 			&cli.BoolFlag{Name: "first-error", Usage: "one line for each distinct failure, with how many failed like it"},
-			p.rawFlag(),
+			rawFlag(con),
 			&cli.IntFlag{Name: "limit", Value: mostLogs, Usage: "read at most `N` logs; 0 reads all"})...),
-		Action: p.logs,
+		Action: func(c *cli.Context) error { return logs(con, c) },
 	}
 }
 
@@ -64,7 +64,7 @@ type logCall struct {
 	failed bool
 }
 
-func (p *program) logs(c *cli.Context) error {
+func logs(con *program, c *cli.Context) error {
 	why := toRead
 	if c.Bool("follow") {
 		why = toChange // somebody has to run the job that we follow
@@ -73,7 +73,7 @@ func (p *program) logs(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if l.jobCall, err = p.openJobs(c, why); err != nil {
+	if l.jobCall, err = openJobs(con, c, why); err != nil {
 		return err
 	}
 	defer l.close()
@@ -82,12 +82,12 @@ func (p *program) logs(c *cli.Context) error {
 		return err
 	}
 	if c.Bool("first-error") {
-		return p.firstErrors(c.Context, l, ids)
+		return firstErrors(c.Context, con, l, ids)
 	}
 	unread := l.bound(&ids)
-	err = p.printLogs(c.Context, l, ids)
+	err = printLogs(c.Context, con, l, ids)
 	if err == nil && unread != "" {
-		fmt.Fprintln(p.Err, unread)
+		fmt.Fprintln(con.Err, unread)
 	}
 	return err
 }
@@ -221,7 +221,7 @@ type logRow struct {
 
 // logWriter prints lines as they come, so that none has to be kept.
 type logWriter struct {
-	p     *program
+	con   *program
 	call  *logCall
 	merge bool
 	lines map[string]int // by job
@@ -236,7 +236,7 @@ func (w *logWriter) write(line client.Line) error {
 	if w.call.format == "json" {
 		return w.writeRow(logRow{batch.ShortID(line.Job), stamp, line.Text})
 	}
-	text := w.p.logText(line.Text)
+	text := w.con.logText(line.Text)
 	if w.call.timestamps {
 		text = stamp + "  " + text
 	}
@@ -263,7 +263,7 @@ func (w *logWriter) writeRow(row logRow) error {
 		before = "[\n  "
 	}
 	w.any = true
-	_, err := w.p.Out.Write(diag.PrintableJSON([]byte(before + strings.TrimSuffix(b.String(), "\n"))))
+	_, err := w.con.Out.Write(diag.PrintableJSON([]byte(before + strings.TrimSuffix(b.String(), "\n"))))
 	return err
 }
 
@@ -272,15 +272,15 @@ func (w *logWriter) end() error {
 		return w.batch.Flush()
 	}
 	if !w.any {
-		return w.p.printText("[]\n")
+		return w.con.printText("[]\n")
 	}
-	return w.p.printText("\n]\n")
+	return w.con.printText("\n]\n")
 }
 
 // printLogs prints the logs. That one cannot be read is said, and does not keep the
 // others, or how the jobs ended, from being told.
-func (p *program) printLogs(ctx context.Context, l *logCall, ids []string) error {
-	w := &logWriter{p: p, call: l, merge: len(ids) > 1 || len(l.known) > 1, lines: map[string]int{}, batch: bufio.NewWriterSize(p.Out, batchSize)}
+func printLogs(ctx context.Context, con *program, l *logCall, ids []string) error {
+	w := &logWriter{con: con, call: l, merge: len(ids) > 1 || len(l.known) > 1, lines: map[string]int{}, batch: bufio.NewWriterSize(con.Out, batchSize)}
 	lines := l.MergedLogs(ctx, ids, l.LogOptions)
 	if len(ids) == 1 {
 		lines = l.Logs(ctx, ids[0], l.LogOptions)
@@ -292,7 +292,7 @@ func (p *program) printLogs(ctx context.Context, l *logCall, ids []string) error
 			err = w.write(line)
 		case ctx.Err() != nil:
 		case line.Job != "":
-			p.logTrouble(l, line.Job, err)
+			logTrouble(con, l, line.Job, err)
 			err = nil
 		}
 		if err != nil {
@@ -304,9 +304,9 @@ func (p *program) printLogs(ctx context.Context, l *logCall, ids []string) error
 		return err
 	}
 	if ctx.Err() != nil {
-		return p.logInterrupted(l)
+		return logInterrupted(con, l)
 	}
-	p.verdicts(ctx, l, ids, w.lines)
+	verdicts(ctx, con, l, ids, w.lines)
 	if stopped == nil && l.failed {
 		return quiet(ExitNotDone)
 	}
@@ -315,12 +315,12 @@ func (p *program) printLogs(ctx context.Context, l *logCall, ids []string) error
 
 // logTrouble says why a log could not be read. A child that was not shown is told
 // from one that wrote nothing.
-func (p *program) logTrouble(l *logCall, id string, err error) {
+func logTrouble(con *program, l *logCall, id string, err error) {
 	l.failed = true
-	fmt.Fprintf(p.Err, "batchctl: log of %s (%s): %s\n", diag.Printable(l.names[id]), batch.ShortID(id), diag.Printable(err.Error()))
+	fmt.Fprintf(con.Err, "batchctl: log of %s (%s): %s\n", diag.Printable(l.names[id]), batch.ShortID(id), diag.Printable(err.Error()))
 }
 
-func (p *program) logInterrupted(l *logCall) error {
+func logInterrupted(con *program, l *logCall) error {
 	f := fail(ExitInterrupted, "stopped reading")
 	if l.Follow {
 		f = fail(ExitInterrupted, "stopped following; %s", goesOn(len(l.jobs)))
@@ -331,7 +331,7 @@ func (p *program) logInterrupted(l *logCall) error {
 
 // verdicts says, below the logs, how the jobs failed, and of a job that wrote
 // nothing how it stands: the log alone may not tell.
-func (p *program) verdicts(ctx context.Context, l *logCall, ids []string, lines map[string]int) {
+func verdicts(ctx context.Context, con *program, l *logCall, ids []string, lines map[string]int) {
 	known := l.known
 	if l.Follow {
 		if now, err := l.Recall(ctx, jobIDs(l.known)...); err == nil {
@@ -348,16 +348,16 @@ func (p *program) verdicts(ctx context.Context, l *logCall, ids []string, lines 
 		name := diag.Printable(nameOf(job.JobDetail) + "  " + batch.ShortID(aws.ToString(job.JobId)))
 		switch {
 		case job.Status == types.JobStatusFailed || job.Forgotten:
-			fmt.Fprintf(p.Err, "%s  %s  %s\n", name, job.Status, diag.Printable(how))
+			fmt.Fprintf(con.Err, "%s  %s  %s\n", name, job.Status, diag.Printable(how))
 		case !wrote && len(ids) > 0 && !l.failed:
-			fmt.Fprintf(p.Err, "%s has written nothing; it is %s: batchctl status %s%s says more\n",
+			fmt.Fprintf(con.Err, "%s has written nothing; it is %s: batchctl status %s%s says more\n",
 				diag.Printable(nameOf(job.JobDetail)), diag.Printable(joinClauses(string(job.Status), how)), batch.ShortID(aws.ToString(job.JobId)), l.flags)
 		}
 	}
 	if len(ids) == 0 {
-		fmt.Fprintln(p.Err, "none of these jobs has FAILED")
+		fmt.Fprintln(con.Err, "none of these jobs has FAILED")
 	}
-	p.tellNext(l.target, live(known))
+	tellNext(con, l.target, live(known))
 }
 
 // named are described jobs by their ids and names.
@@ -401,10 +401,10 @@ func (r failureRow) said() string {
 }
 
 // firstErrors prints each distinct failure once.
-func (p *program) firstErrors(ctx context.Context, l *logCall, ids []string) error {
+func firstErrors(ctx context.Context, con *program, l *logCall, ids []string) error {
 	failures, err := l.Failures(ctx, ids, l.limit)
 	if ctx.Err() != nil {
-		return p.logInterrupted(l)
+		return logInterrupted(con, l)
 	}
 	if err != nil {
 		return err
@@ -418,26 +418,26 @@ func (p *program) firstErrors(ctx context.Context, l *logCall, ids []string) err
 		rows = append(rows, r)
 	}
 	if l.format == "json" {
-		err = p.writeJSON(rows)
+		err = con.writeJSON(rows)
 	} else {
-		err = p.printFailures(rows)
+		err = printFailures(con, rows)
 	}
 	if n := client.Unread(failures); n > 0 {
-		fmt.Fprintf(p.Err, "%d of %d logs were not read; all: --limit 0\n", n, len(ids))
+		fmt.Fprintf(con.Err, "%d of %d logs were not read; all: --limit 0\n", n, len(ids))
 	}
-	p.tellNext(l.target, live(l.known))
+	tellNext(con, l.target, live(l.known))
 	if l.failed {
 		return errors.Join(err, quiet(ExitNotDone))
 	}
 	return err
 }
 
-func (p *program) printFailures(rows []failureRow) error {
+func printFailures(con *program, rows []failureRow) error {
 	if len(rows) == 0 {
-		fmt.Fprintln(p.Err, "none of these jobs has FAILED")
+		fmt.Fprintln(con.Err, "none of these jobs has FAILED")
 		return nil
 	}
-	t := p.table("COUNT", "EXAMPLE", "EXIT", "ERROR")
+	t := con.table("COUNT", "EXAMPLE", "EXIT", "ERROR")
 	for _, r := range rows {
 		exit := "-"
 		if r.ExitCode != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/lsp"
 )
 
-func (p *program) lspCommand() *cli.Command {
+func lspCommand(con *program) *cli.Command {
 	return &cli.Command{
 		Name:      "lsp",
 		Usage:     "speak the Language Server Protocol with an editor, on standard input and output",
@@ -15,7 +15,7 @@ func (p *program) lspCommand() *cli.Command {
 			"An editor starts this command; it is of no use in a shell.",
 			"-- Neovim\nvim.lsp.config('batchctl', { cmd = { 'batchctl', 'lsp' }, filetypes = { 'json' } })\nvim.lsp.enable('batchctl')"),
 		Action: func(c *cli.Context) error {
-			return lsp.Serve(c.Context, p.In, p.Out, lsp.Options{Version: version().Version, Log: p.Err})
+			return lsp.Serve(c.Context, con.In, con.Out, lsp.Options{Version: version().Version, Log: con.Err})
 		},
 	}
 }

@@ -39,18 +39,18 @@ func (t *target) explainNext(jobs []types.JobDetail) string {
 }
 
 // tellNext prints the next command after jobs that have ended, if one of them FAILED.
-func (p *program) tellNext(t *target, jobs []types.JobDetail) {
+func tellNext(con *program, t *target, jobs []types.JobDetail) {
 	if next := t.explainNext(jobs); next != "" {
-		fmt.Fprintf(p.Err, "next: %s\n", diag.Printable(next))
+		fmt.Fprintf(con.Err, "next: %s\n", diag.Printable(next))
 	}
 }
 
 // tellNextOf is tellNext for jobs of which only the ids are known. That their states cannot
 // be had is no reason to hide how they ended.
-func (p *program) tellNextOf(ctx context.Context, t *target, jobs []once.Submitted) {
+func tellNextOf(ctx context.Context, con *program, t *target, jobs []once.Submitted) {
 	known, err := t.Recall(ctx, ids(jobs)...)
 	if err == nil {
-		p.tellNext(t, live(known))
+		tellNext(con, t, live(known))
 	}
 }
 

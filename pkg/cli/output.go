@@ -58,23 +58,23 @@ func outputFormat(c *cli.Context) (string, error) {
 }
 
 // writeJSON prints data for machines: indented, and with < > & as they are.
-func (p *program) writeJSON(v any) error {
+func (con *program) writeJSON(v any) error {
 	text, err := jsonText(v)
 	if err != nil {
 		return err
 	}
-	_, err = p.Out.Write(text)
+	_, err = con.Out.Write(text)
 	return err
 }
 
 // writeMaskedJSON is writeJSON without what looks like a credential, in the name of a
 // job or of a queue, say.
-func (p *program) writeMaskedJSON(v any) error {
+func (con *program) writeMaskedJSON(v any) error {
 	text, err := jsonText(v)
 	if err != nil {
 		return err
 	}
-	return p.printText(string(text))
+	return con.printText(string(text))
 }
 
 func jsonText(v any) ([]byte, error) {
@@ -94,8 +94,8 @@ type table struct {
 	rows  [][]string
 }
 
-func (p *program) table(head ...string) *table {
-	return &table{w: p.Out, width: width(p.Out), rows: [][]string{head}}
+func (con *program) table(head ...string) *table {
+	return &table{w: con.Out, width: width(con.Out), rows: [][]string{head}}
 }
 
 func (t *table) row(cells ...string) {

@@ -55,7 +55,7 @@ type outputRow struct {
 }
 
 // outputs lists what jobs carried away, or fetches it.
-func (p *program) outputs(c *cli.Context) error {
+func outputs(con *program, c *cli.Context) error {
 	if format := c.String("output"); format != "text" && format != "json" {
 		return usage("--outputs and --fetch print text or json").try("batchctl results %s --outputs --json", strings.Join(c.Args().Slice(), " "))
 	}
@@ -64,7 +64,7 @@ func (p *program) outputs(c *cli.Context) error {
 			return usage("--%s is for --fetch", flag).try("batchctl results JOB --fetch --%s", flag)
 		}
 	}
-	call, err := p.openJobs(c, toRead)
+	call, err := openJobs(con, c, toRead)
 	if err != nil {
 		return err
 	}
@@ -76,30 +76,30 @@ func (p *program) outputs(c *cli.Context) error {
 	if len(outputs) == 0 {
 		return fail(ExitNotDone, "the jobs have no outputs").try("give the job file some: \"outputs\": [{ \"from\": \"/out\", \"to\": \"s3://bucket/${AWS_BATCH_JOB_ID}/\" }]")
 	}
-	store := p.resultStore(call.target)
+	store := storeOf(con, call.target)
 	store.NoReplace = !c.Bool("force")
 	if err := store.find(c.Context, outputs); err != nil {
 		return err
 	}
 	if !c.Bool("fetch") {
-		return p.writeOutputs(call.format, outputs)
+		return writeOutputs(con, call.format, outputs)
 	}
 	if err := placeOutputs(outputs, c.String("to")); err != nil {
 		return err
 	}
-	fetchErr := p.fetch(c.Context, store, outputs)
+	fetchErr := fetch(c.Context, con, store, outputs)
 	if call.format == "json" {
-		return errors.Join(p.writeOutputs(call.format, outputs), fetchErr)
+		return errors.Join(writeOutputs(con, call.format, outputs), fetchErr)
 	}
 	return fetchErr
 }
 
-// resultStore reaches what jobs of the target wrote. Jobs of the local engine may write to
+// storeOf reaches what jobs of the target wrote. Jobs of the local engine may write to
 // S3 as well, with the user's own credentials.
-func (p *program) resultStore(t *target) *resultStore {
+func storeOf(con *program, t *target) *resultStore {
 	s := &objects.Store{Config: func(ctx context.Context) (aws.Config, error) {
 		if t.isLocal() {
-			return p.awsConfig(ctx, document.Target{})
+			return awsConfig(ctx, con, document.Target{})
 		}
 		return t.config, nil
 	}}
@@ -309,7 +309,7 @@ func (s *resultStore) find(ctx context.Context, outputs []*jobOutput) error {
 	return nil
 }
 
-func (p *program) writeOutputs(format string, outputs []*jobOutput) error {
+func writeOutputs(con *program, format string, outputs []*jobOutput) error {
 	rows := []outputRow{}
 	for _, o := range outputs {
 		for _, f := range o.found {
@@ -321,14 +321,14 @@ func (p *program) writeOutputs(format string, outputs []*jobOutput) error {
 		}
 	}
 	if format == "json" {
-		return p.writeJSON(rows)
+		return con.writeJSON(rows)
 	}
 	if len(rows) == 0 {
-		fmt.Fprintln(p.Err, "the outputs have no files yet")
+		fmt.Fprintln(con.Err, "the outputs have no files yet")
 		return nil
 	}
 	now := time.Now()
-	t := p.table("JOB", "NAME", "SIZE", "AGE", "URL")
+	t := con.table("JOB", "NAME", "SIZE", "AGE", "URL")
 	for _, r := range rows {
 		job := r.Job
 		if r.Index != nil {
@@ -404,7 +404,7 @@ func (o *jobOutput) file(f objects.Found) string {
 
 // fetch brings outputs, several at once. What went wrong with one is no reason not to
 // fetch the others.
-func (p *program) fetch(ctx context.Context, store *resultStore, outputs []*jobOutput) error {
+func fetch(ctx context.Context, con *program, store *resultStore, outputs []*jobOutput) error {
 	var mu sync.Mutex
 	failed, differ := 0, false
 	free := make(chan struct{}, placesAtOnce)
@@ -412,7 +412,7 @@ func (p *program) fetch(ctx context.Context, store *resultStore, outputs []*jobO
 	for _, o := range outputs {
 		if len(o.found) == 0 {
 			mu.Lock()
-			fmt.Fprintf(p.Err, "%s: nothing is there\n", diag.Printable(o.url))
+			fmt.Fprintf(con.Err, "%s: nothing is there\n", diag.Printable(o.url))
 			mu.Unlock()
 			continue
 		}
@@ -426,10 +426,10 @@ func (p *program) fetch(ctx context.Context, store *resultStore, outputs []*jobO
 			if err != nil {
 				failed++
 				differ = differ || objects.Differs(err)
-				fmt.Fprintf(p.Err, "batchctl: %s\n", diag.Printable(p.redacted(err.Error())))
+				fmt.Fprintf(con.Err, "batchctl: %s\n", diag.Printable(con.redacted(err.Error())))
 				return
 			}
-			fmt.Fprintf(p.Err, "%s -> %s: %s\n", diag.Printable(o.at), diag.Printable(o.local), stage.Describe(moved, time.Since(begin)))
+			fmt.Fprintf(con.Err, "%s -> %s: %s\n", diag.Printable(o.at), diag.Printable(o.local), stage.Describe(moved, time.Since(begin)))
 		})
 	}
 	wait.Wait()

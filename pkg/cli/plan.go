@@ -16,7 +16,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/secret"
 )
 
-func (p *program) planCommand() *cli.Command {
+func planCommand(con *program) *cli.Command {
 	return &cli.Command{
 		Name:      "plan",
 		Usage:     "show what submitting a job file would do: definition, queue, machines, price; change nothing",
@@ -34,7 +34,7 @@ func (p *program) planCommand() *cli.Command {
 			pricesFlag(), maxCostFlag(),
 			&cli.StringFlag{Name: "out", Usage: "write the plan to this `FILE` as well, for submit --check"},
 			&cli.StringFlag{Name: "operation", Usage: "print only the request of this `OPERATION`: RegisterJobDefinition or SubmitJob"}),
-		Action: p.plan,
+		Action: func(c *cli.Context) error { return planFiles(con, c) },
 	}
 }
 
@@ -43,23 +43,23 @@ func planFlags() []cli.Flag {
 		&cli.StringFlag{Name: "queue", Usage: "the `QUEUE` of jobs that name none: alias, name or ARN"})
 }
 
-func (p *program) plan(c *cli.Context) error {
+func planFiles(con *program, c *cli.Context) error {
 	format, err := outputFormat(c)
 	if err != nil {
 		return err
 	}
-	in, err := p.load(c)
+	in, err := load(con, c)
 	if err != nil {
 		return err
 	}
-	made, err := p.planForTarget(c, in)
+	made, err := planForTarget(con, c, in)
 	if err != nil {
 		return err
 	}
 	if operation := c.String("operation"); operation != "" {
-		return p.printRequest(made, operation)
+		return printRequest(con, made, operation)
 	}
-	v, err := p.review(c, in, made)
+	v, err := review(con, c, in, made)
 	if err != nil {
 		return err
 	}
@@ -69,16 +69,16 @@ func (p *program) plan(c *cli.Context) error {
 	}
 	document = append(diag.PrintableJSON(document), '\n')
 	if path := c.String("out"); path != "" {
-		if err := p.writePlan(path, document); err != nil {
+		if err := writePlan(con, path, document); err != nil {
 			return err
 		}
 	}
 	if format == "json" {
-		_, err = p.Out.Write(document)
+		_, err = con.Out.Write(document)
 	} else {
-		err = p.printPlan(c, v)
+		err = printPlan(con, c, v)
 	}
-	return cmp.Or(err, p.reviewCost(c, in, made, v, ""), planVerdict(c, v))
+	return cmp.Or(err, reviewCost(con, c, in, made, v, ""), planVerdict(c, v))
 }
 
 // planVerdict is the exit code of a plan, after everything has been printed.
@@ -94,18 +94,18 @@ func planVerdict(c *cli.Context, v *plan.Review) error {
 
 // planForTarget is makePlan for the target that the command line, the environment or the platform file
 // names. The target decides which queues there are, so an unknown one is reported before what follows from it.
-func (p *program) planForTarget(c *cli.Context, in *input) (*plan.Plan, error) {
+func planForTarget(con *program, c *cli.Context, in *input) (*plan.Plan, error) {
 	name := targetName(c, in.platform)
 	if !knownTarget(name, in.platform) {
 		return nil, unknownTarget(name, in.platform)
 	}
-	return p.makePlan(c, in, name == localTarget)
+	return buildPlan(con, c, in, name == localTarget)
 }
 
-// makePlan validates and plans. On the local engine a job that names no queue goes
+// buildPlan validates and plans. On the local engine a job that names no queue goes
 // to the engine's default queue, unless a platform file lists queues to choose from.
-func (p *program) makePlan(c *cli.Context, in *input, isLocal bool) (*plan.Plan, error) {
-	if err := p.complain(in.problems); err != nil {
+func buildPlan(con *program, c *cli.Context, in *input, isLocal bool) (*plan.Plan, error) {
+	if err := complain(con, in.problems); err != nil {
 		return nil, err
 	}
 	o := plan.Options{Queue: c.String("queue")}
@@ -116,18 +116,18 @@ func (p *program) makePlan(c *cli.Context, in *input, isLocal bool) (*plan.Plan,
 	if o.Staging, err = stagingOf(c, in.platform, isLocal); err != nil {
 		return nil, err
 	}
-	if o.Published, err = p.measure(c.Context, in.files, o.Staging); err != nil {
+	if o.Published, err = measure(c.Context, con, in.files, o.Staging); err != nil {
 		return nil, err
 	}
 	made, problems := plan.Build(in.files, in.platform, o)
-	if err := p.complain(problems); err != nil {
+	if err := complain(con, problems); err != nil {
 		return nil, err
 	}
 	if len(made.Jobs) == 0 {
 		return nil, fail(ExitUsage, "%s holds no job", strings.Join(c.Args().Slice(), " ")).
 			try("%s takes job files, workflows, job definitions and submissions; the rest is read along with them", c.Command.Name)
 	}
-	p.noteRequests(in.files)
+	noteRequests(con, in.files)
 	if n := c.Int("count"); c.IsSet("count") {
 		if n < 1 {
 			return nil, usage("--count %d: a job is submitted once at least", n)
@@ -141,17 +141,17 @@ func (p *program) makePlan(c *cli.Context, in *input, isLocal bool) (*plan.Plan,
 
 // noteRequests says of requests that make something else than a job that they
 // are not sent.
-func (p *program) noteRequests(files []*document.File) {
+func noteRequests(con *program, files []*document.File) {
 	for _, f := range files {
 		if f.Request != nil {
-			fmt.Fprintf(p.Err, "note: %s is read along and not sent: only jobs are; %s --cli-input-json sends it\n",
+			fmt.Fprintf(con.Err, "note: %s is read along and not sent: only jobs are; %s --cli-input-json sends it\n",
 				f.Source.Name, f.Kind.Command())
 		}
 	}
 }
 
 // printRequest prints one bare request, so that a shell can hand it on.
-func (p *program) printRequest(made *plan.Plan, operation string) error {
+func printRequest(con *program, made *plan.Plan, operation string) error {
 	var found []plan.Request
 	var known []string
 	for _, r := range made.Requests() {
@@ -166,7 +166,7 @@ func (p *program) printRequest(made *plan.Plan, operation string) error {
 	case 0:
 		return usage("the plan has no %s", operation).try("its operations are: %s", strings.Join(known, " "))
 	case 1:
-		return p.writeShapes(found[0].Input)
+		return writeShapes(con, found[0].Input)
 	}
 	return usage("the plan has %d requests of %s", len(found), operation).try("print them all: batchctl plan FILE --output json")
 }

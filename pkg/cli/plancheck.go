@@ -24,12 +24,12 @@ import (
 const lookTimeout = 5 * time.Second
 
 // review holds a plan against its target, the prices and the platform file.
-func (p *program) review(c *cli.Context, in *input, made *plan.Plan) (*plan.Review, error) {
+func review(con *program, c *cli.Context, in *input, made *plan.Plan) (*plan.Review, error) {
 	prices, err := pricesFor(c, in)
 	if err != nil {
 		return nil, err
 	}
-	w, err := p.look(c, in, made)
+	w, err := look(con, c, in, made)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func waivedIn(problems diag.List) (list []plan.Waived) {
 
 // look asks the target what the plan needs to know. Only a target that does not
 // exist is an error: what cannot be asked is said in the answer.
-func (p *program) look(c *cli.Context, in *input, made *plan.Plan) (*plan.World, error) {
+func look(con *program, c *cli.Context, in *input, made *plan.Plan) (*plan.World, error) {
 	name := targetName(c, in.platform)
 	var entry document.Target
 	if in.platform != nil {
@@ -72,7 +72,7 @@ func (p *program) look(c *cli.Context, in *input, made *plan.Plan) (*plan.World,
 	}
 	ctx, cancel := context.WithTimeout(c.Context, lookTimeout)
 	defer cancel()
-	t, err := p.openNamed(ctx, c, in.platform, name, toRead)
+	t, err := openNamed(ctx, con, c, in.platform, name, toRead)
 	if err != nil {
 		f := asFailure(err)
 		if f.code == ExitUsage && !strings.HasSuffix(f.message, "has no Region") { // which may be given where jobs are submitted
@@ -137,18 +137,18 @@ func pricesFor(c *cli.Context, in *input) (*catalog.Prices, error) {
 
 // writePlan writes the plan's document for submit --check. It holds whatever the
 // job file holds, so nobody else may read it.
-func (p *program) writePlan(path string, document []byte) error {
+func writePlan(con *program, path string, document []byte) error {
 	if err := writeFile(path, forOwner, asText(document)); err != nil {
 		return err
 	}
-	fmt.Fprintf(p.Err, "the plan is written to %s\n", diag.Printable(path))
+	fmt.Fprintf(con.Err, "the plan is written to %s\n", diag.Printable(path))
 	return nil
 }
 
 // checkPlan refuses to go on when the plan in a file is not what would be done
 // now: the files, the policy, the registered definitions, the queues or the compute
 // environments are not what they were. t is open, and nothing has been sent.
-func (p *program) checkPlan(ctx context.Context, t *target, in *input, made *plan.Plan, path string) error {
+func checkPlan(ctx context.Context, con *program, t *target, in *input, made *plan.Plan, path string) error {
 	then, err := check.AppendFile(nil, path)
 	if err != nil {
 		return unreadable(err, makePlan)
@@ -164,14 +164,14 @@ func (p *program) checkPlan(ctx context.Context, t *target, in *input, made *pla
 		return fail(ExitNotDone, "read the plan %s: %v", path, err).try("make it: %s %s", makePlan, quoted(path))
 	}
 	for _, reason := range notChecked {
-		fmt.Fprintf(p.Err, "note: the plan is not checked in full: %s\n", diag.Printable(p.redacted(reason)))
+		fmt.Fprintf(con.Err, "note: the plan is not checked in full: %s\n", diag.Printable(con.redacted(reason)))
 	}
 	if len(changes) == 0 {
 		return nil
 	}
-	fmt.Fprintf(p.Err, "since the plan %s was made:\n", diag.Printable(path))
+	fmt.Fprintf(con.Err, "since the plan %s was made:\n", diag.Printable(path))
 	for _, change := range changes {
-		fmt.Fprintf(p.Err, "  %s\n", diag.Printable(p.redacted(change.String())))
+		fmt.Fprintf(con.Err, "  %s\n", diag.Printable(con.redacted(change.String())))
 	}
 	return fail(ExitChange, "%s since the plan was made: nothing was sent", plural(len(changes), "change")).
 		try("look again: batchctl plan JOB_FILE --out %s", path)

@@ -19,7 +19,7 @@ import (
 
 // planPage is a plan as people read it: a label and what belongs to it a line.
 type planPage struct {
-	p     *program
+	con   *program
 	width int
 	text  strings.Builder
 }
@@ -28,7 +28,7 @@ type planPage struct {
 const indentPlan = 12
 
 func (g *planPage) line(label, format string, args ...any) {
-	text := diag.Printable(g.p.redacted(fmt.Sprintf(format, args...)))
+	text := diag.Printable(g.con.redacted(fmt.Sprintf(format, args...)))
 	fmt.Fprintf(&g.text, "%s\n", fold(fmt.Sprintf("%-*s%s", indentPlan, label, text), g.width))
 }
 
@@ -52,8 +52,8 @@ func fold(line string, width int) string {
 	return out
 }
 
-func (p *program) printPlan(c *cli.Context, v *plan.Review) error {
-	g := &planPage{p: p, width: width(p.Out)}
+func printPlan(con *program, c *cli.Context, v *plan.Review) error {
+	g := &planPage{con: con, width: width(con.Out)}
 	g.target(v.World)
 	for _, j := range v.Jobs {
 		g.job(j, v.World)
@@ -63,8 +63,8 @@ func (p *program) printPlan(c *cli.Context, v *plan.Review) error {
 	for _, problem := range v.Problems() {
 		g.line("problem", "%s", problem)
 	}
-	fmt.Fprintf(&g.text, "\nnext: %s\n", diag.Printable(p.redacted(next(c, v))))
-	return p.printText(g.text.String())
+	fmt.Fprintf(&g.text, "\nnext: %s\n", diag.Printable(con.redacted(next(c, v))))
+	return con.printText(g.text.String())
 }
 
 // next is the command that goes on from the plan.
@@ -93,7 +93,7 @@ func targetText(w *plan.World) string {
 }
 
 func (g *planPage) job(j plan.JobReview, w *plan.World) {
-	g.text.WriteString(diag.Printable(g.p.redacted(describeJob(j.Job))) + "\n")
+	g.text.WriteString(diag.Printable(g.con.redacted(describeJob(j.Job))) + "\n")
 	if j.Register != nil {
 		g.line("  register", "%s", describeDefinition(j.Job))
 	}

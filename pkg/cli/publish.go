@@ -26,7 +26,7 @@ import (
 
 // measure reads what the files' jobs bring from this machine. place is the target's; "":
 // it has none, which the plan says.
-func (p *program) measure(ctx context.Context, files []*document.File, place string) (map[string]plan.Published, error) {
+func measure(ctx context.Context, con *program, files []*document.File, place string) (map[string]plan.Published, error) {
 	if place == "" {
 		return nil, nil
 	}
@@ -125,7 +125,7 @@ func (s *sending) mayPlace() error {
 		}
 	}
 	problems.Sort()
-	return s.complain(slices.CompactFunc(problems, func(a, b diag.Diagnostic) bool { return a.Source == b.Source && a.Span == b.Span }))
+	return complain(s.program, slices.CompactFunc(problems, func(a, b diag.Diagnostic) bool { return a.Source == b.Source && a.Span == b.Span }))
 }
 
 // executorOf is how the local engine runs a job: as the job chose, else as the engine was
@@ -143,14 +143,14 @@ func (s *sending) executorOf(j *plan.Job) string {
 }
 
 // tellOutputs says how results come to this machine.
-func (p *program) tellOutputs(made *plan.Plan, id string) {
+func tellOutputs(con *program, made *plan.Plan, id string) {
 	for _, j := range made.Jobs {
 		if j.Stage == nil {
 			continue
 		}
 		for _, out := range j.Stage.Outputs {
 			if out.Local != "" {
-				fmt.Fprintf(p.Err, "its outputs, once it has ended: batchctl results %s --fetch\n", id)
+				fmt.Fprintf(con.Err, "its outputs, once it has ended: batchctl results %s --fetch\n", id)
 				return
 			}
 		}

@@ -18,7 +18,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
-func (p *program) queuesCommand() *cli.Command {
+func queuesCommand(con *program) *cli.Command {
 	return &cli.Command{
 		Name:      "queues",
 		Usage:     "show the job queues: what waits and runs in them, and on what",
@@ -28,7 +28,7 @@ func (p *program) queuesCommand() *cli.Command {
 			"batchctl top shows the same, and the jobs, as they change.",
 			"batchctl queues\nbatchctl queues gpu --target prod\nbatchctl queues --output json"),
 		Flags:  jobFlags(outputFlags()...),
-		Action: p.queues,
+		Action: func(c *cli.Context) error { return queues(con, c) },
 	}
 }
 
@@ -51,8 +51,8 @@ type native[T any] struct{ shape T }
 
 func (n native[T]) MarshalJSON() ([]byte, error) { return wire.Marshal(n.shape) }
 
-func (p *program) queues(c *cli.Context) error {
-	call, err := p.openFor(c, toRead)
+func queues(con *program, c *cli.Context) error {
+	call, err := openFor(con, c, toRead)
 	if err != nil {
 		return err
 	}
@@ -62,25 +62,25 @@ func (p *program) queues(c *cli.Context) error {
 		return err
 	}
 	if denied != nil {
-		fmt.Fprintf(p.Err, "note: what jobs hold is not shown: %s\n", diag.Printable(p.redacted(denied.Error())))
+		fmt.Fprintf(con.Err, "note: what jobs hold is not shown: %s\n", diag.Printable(con.redacted(denied.Error())))
 	}
 	if call.format == "json" {
-		return p.writeMaskedJSON(queues)
+		return con.writeMaskedJSON(queues)
 	}
 	if len(queues) == 0 {
-		fmt.Fprintln(p.Err, "no queues")
+		fmt.Fprintln(con.Err, "no queues")
 		return nil
 	}
-	return p.printQueues(queues)
+	return printQueues(con, queues)
 }
 
-func (p *program) printQueues(queues []queueState) error {
+func printQueues(con *program, queues []queueState) error {
 	head := []string{"QUEUE", "STATE", "PRIORITY", "WAITING", "RUNNABLE", "STARTING", "RUNNING", "IN USE", "CAPACITY", "ENVIRONMENTS"}
 	shared := slices.ContainsFunc(queues, queueState.isShared)
 	if shared {
 		head = append(head, "SHARES")
 	}
-	t := p.table(head...)
+	t := con.table(head...)
 	for _, q := range queues {
 		cells := []string{q.Name, string(q.State), strconv.Itoa(int(q.Priority)),
 			strconv.Itoa(q.Jobs[types.JobStatusSubmitted] + q.Jobs[types.JobStatusPending]), strconv.Itoa(q.Jobs[types.JobStatusRunnable]),

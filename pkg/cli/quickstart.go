@@ -26,7 +26,7 @@ import (
 // outputs, bench, and at the end infra destroy. Here is the order, and what it needs to
 // know of itself to go on where it was cut off.
 
-func (p *program) quickstartCommand() *cli.Command {
+func quickstartCommand(con *program) *cli.Command {
 	return &cli.Command{
 		Name:      "quickstart",
 		Usage:     "from nothing to a benchmark of CPU and GPU on AWS Batch in one command, and all of it away in another",
@@ -43,9 +43,9 @@ func (p *program) quickstartCommand() *cli.Command {
 			UsageText: "batchctl quickstart destroy [FLAGS]",
 			Description: help("Lists it, asks, removes it, and looks at the end whether anything is left. The reports stay in their directory.",
 				"batchctl quickstart destroy\nbatchctl quickstart destroy --target prod --prefix trial --yes"),
-			Flags: jobFlags(quickstartOut(), prefixFlag(), yesFlag()), Action: p.quickstartDestroy,
+			Flags: jobFlags(quickstartOut(), prefixFlag(), yesFlag()), Action: func(c *cli.Context) error { return quickstartDestroy(con, c) },
 		}},
-		Action: p.quickstart,
+		Action: func(c *cli.Context) error { return runQuickstart(con, c) },
 	}
 }
 
@@ -97,11 +97,11 @@ type quickstart struct {
 	agreed bool
 }
 
-func (p *program) quickstart(c *cli.Context) error {
+func runQuickstart(con *program, c *cli.Context) error {
 	if c.Args().Present() {
 		return usage("quickstart takes no names").try("it has one command: batchctl quickstart destroy")
 	}
-	q := &quickstart{program: p, c: c, dir: c.String("out"), bench: &benchmark{program: p}}
+	q := &quickstart{program: con, c: c, dir: c.String("out"), bench: &benchmark{program: con}}
 	if err := q.bench.measures(c); err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func (p *program) quickstart(c *cli.Context) error {
 	if !quickPrefix(c.String("prefix")) {
 		return usage("--prefix %s cannot begin the names of stacks", c.String("prefix")).try("3 to 26 lower-case letters, digits and hyphens, a letter first, such as: --prefix trial")
 	}
-	if !c.Bool("yes") && !isTerminal(p.In) {
+	if !c.Bool("yes") && !isTerminal(con.In) {
 		return usage("quickstart asks before it makes anything, and there is no terminal to ask on").
 			try("say --yes, and --max-cost USD; or without AWS: batchctl quickstart --target local")
 	}
@@ -132,7 +132,7 @@ func (p *program) quickstart(c *cli.Context) error {
 
 // open finds target, directory, and what an earlier process has left there.
 func (q *quickstart) open(platform *document.Platform) (err error) {
-	if q.t, err = q.program.open(q.c.Context, q.c, platform, toChange); err != nil {
+	if q.t, err = openTarget(q.c.Context, q.program, q.c, platform, toChange); err != nil {
 		return err
 	}
 	if platform != nil {
@@ -144,7 +144,7 @@ func (q *quickstart) open(platform *document.Platform) (err error) {
 	if err := q.memory.belongs(q.t, q.c.String("prefix"), q.dir); err != nil {
 		return err
 	}
-	q.stacks = q.program.stacks(q.t, quickTemplates(), q.c.String("prefix"))
+	q.stacks = stacks(q.program, q.t, quickTemplates(), q.c.String("prefix"))
 	q.stacks.Progress = q.quarters()
 	q.stacks.Approve = func(proposal *infra.Proposal) (bool, error) {
 		fmt.Fprintf(q.Err, "stack %s: %s, %s\n", diag.Printable(proposal.Stack), proposal.Action, plural(len(proposal.Changes), "change"))
@@ -170,7 +170,7 @@ func (q *quickstart) road(ctx context.Context) error {
 	if err := offer.within(q.c.String("max-cost")); err != nil {
 		return err
 	}
-	yes, err := q.confirm(q.c, "go on?")
+	yes, err := confirm(q.program, q.c, "go on?")
 	if err != nil || !yes {
 		return cmp.Or(err, error(fail(ExitNotDone, "not confirmed: nothing was made").try("to see it without AWS: batchctl quickstart --target local")))
 	}
@@ -178,7 +178,7 @@ func (q *quickstart) road(ctx context.Context) error {
 	if err := q.memory.begin(q.t, q.stacks.Prefix); err != nil {
 		return err
 	}
-	if _, err := q.deployStacks(ctx, q.stacks, q.wanted(), q.given); err != nil {
+	if _, err := deployStacks(ctx, q.program, q.stacks, q.wanted(), q.given); err != nil {
 		return stackFailure(ctx, err, q.look(), q.again(""))
 	}
 	if err := q.provide(ctx); err != nil {
@@ -327,7 +327,7 @@ func (q *quickstart) quarters() func(infra.Progress) {
 	told := map[string]int{}
 	return func(progress infra.Progress) {
 		if strings.HasSuffix(progress.Event.Status, "_FAILED") {
-			q.stackEvent(progress)
+			stackEvent(q.program, progress)
 			return
 		}
 		if progress.Total == 0 {
@@ -374,7 +374,7 @@ func (q *quickstart) local(platform *document.Platform) (err error) {
 	if err != nil {
 		return err
 	}
-	if b.t, err = q.program.open(q.c.Context, q.c, platform, toRun); err != nil {
+	if b.t, err = openTarget(q.c.Context, q.program, q.c, platform, toRun); err != nil {
 		return err
 	}
 	note, err := b.repeat(q.c.Context)

@@ -37,14 +37,14 @@ type logStream struct{ group, name string }
 // awslogs log driver").
 const batchLogs = "/aws/batch/job"
 
-func (p *program) quickstartDestroy(c *cli.Context) error {
+func quickstartDestroy(con *program, c *cli.Context) error {
 	if c.Args().Present() {
 		return usage("quickstart destroy takes no names").try("it removes what stands under --prefix %s", c.String("prefix"))
 	}
-	if !c.Bool("yes") && !isTerminal(p.In) {
+	if !c.Bool("yes") && !isTerminal(con.In) {
 		return usage("quickstart destroy asks before it removes anything, and there is no terminal to ask on").try("say --yes")
 	}
-	q := &quickstart{program: p, c: c, dir: c.String("out"), bench: &benchmark{program: p}}
+	q := &quickstart{program: con, c: c, dir: c.String("out"), bench: &benchmark{program: con}}
 	in := &input{placesNothing: true}
 	if err := q.findPlatform(in); err != nil {
 		return err
@@ -63,7 +63,7 @@ func (p *program) quickstartDestroy(c *cli.Context) error {
 	if r.nothing() {
 		return q.prove(c.Context)
 	}
-	yes, err := q.confirm(c, "remove all of it?")
+	yes, err := confirm(q.program, c, "remove all of it?")
 	if err != nil || !yes {
 		return errors.Join(err, fail(ExitNotDone, "not confirmed: nothing was removed"))
 	}
@@ -81,7 +81,7 @@ func (q *quickstart) findPlatform(in *input) error {
 		err = in.findPlatform(q.c)
 	}
 	if err == nil && in.problems.HasErrors() {
-		err = q.complain(in.problems)
+		err = complain(q.program, in.problems)
 	}
 	return err
 }
@@ -220,7 +220,7 @@ func (q *quickstart) remove(ctx context.Context, r *quickRemains) error {
 		}
 		fmt.Fprintf(q.Err, "repository %s: deleted, with its images\n", r.repository)
 	}
-	if err := q.destroyStacks(ctx, q.stacks, r.doomed); err != nil {
+	if err := destroyStacks(ctx, q.program, q.stacks, r.doomed); err != nil {
 		return q.notRemoved(ctx, err)
 	}
 	return q.prove(ctx)

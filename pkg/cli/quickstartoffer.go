@@ -170,7 +170,7 @@ func (o *quickOffer) within(word string) error {
 
 // text is the offer for people.
 func (o *quickOffer) text(q *quickstart) string {
-	g := &planPage{p: q.program, width: width(q.Err)}
+	g := &planPage{con: q.program, width: width(q.Err)}
 	var names []string
 	for _, t := range q.wanted() {
 		names = append(names, t.Name)

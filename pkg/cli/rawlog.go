@@ -9,15 +9,15 @@ import (
 )
 
 // rawFlag is for commands that print what jobs wrote.
-func (p *program) rawFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "raw", Destination: &p.rawLog, Usage: "print what jobs wrote unchanged, with escape sequences and control characters"}
+func rawFlag(con *program) cli.Flag {
+	return &cli.BoolFlag{Name: "raw", Destination: &con.rawLog, Usage: "print what jobs wrote unchanged, with escape sequences and control characters"}
 }
 
 // logText returns a line that a job wrote as it is printed. Without --raw its
 // control characters are visible: a job must not control the terminal of the person
 // who reads its log, now or later from a file.
-func (p *program) logText(line string) string {
-	if p.rawLog {
+func (con *program) logText(line string) string {
+	if con.rawLog {
 		return line
 	}
 	return visible(line)

@@ -21,7 +21,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/sweep"
 )
 
-func (p *program) replayCommand() *cli.Command {
+func replayCommand(con *program) *cli.Command {
 	return &cli.Command{
 		Name:      "replay",
 		Usage:     "run an attempt of a job again on this machine: same image, command, environment, index, limits and timeout",
@@ -34,37 +34,37 @@ func (p *program) replayCommand() *cli.Command {
 		Flags: jobFlags(append(executorFlags(),
 			&cli.StringSliceFlag{Name: "env", Usage: "`NAME=VALUE` to add to the environment, or in place of the job's; may be repeated"},
 			&cli.StringFlag{Name: "dir", Usage: "run in this `DIRECTORY`, empty or not there yet (default: a new one, kept if something is left in it)"})...),
-		Action: p.replay,
+		Action: func(c *cli.Context) error { return replayJob(con, c) },
 	}
 }
 
-func (p *program) replay(c *cli.Context) error {
-	a, x, flags, err := p.prepareReplay(c)
+func replayJob(con *program, c *cli.Context) error {
+	a, x, flags, err := prepareReplay(con, c)
 	if err != nil {
 		return err
 	}
-	p.tellReplay(a)
+	tellReplay(con, a)
 	gpus := local.MachineGPUs()
 	for _, d := range a.Differences(x, gpus) {
-		fmt.Fprintf(p.Err, "note: %s\n", diag.Printable(p.redacted(d.String())))
+		fmt.Fprintf(con.Err, "note: %s\n", diag.Printable(con.redacted(d.String())))
 	}
 	dir, done, err := replayDir(c.String("dir"))
 	if err != nil {
 		return err
 	}
-	exit, err := p.runReplay(c.Context, a, x, dir, gpus)
+	exit, err := runReplay(c.Context, con, a, x, dir, gpus)
 	if left := done(); left {
-		fmt.Fprintf(p.Err, "what it left: %s\n", diag.Printable(dir))
+		fmt.Fprintf(con.Err, "what it left: %s\n", diag.Printable(dir))
 	}
-	err = p.replayVerdict(c.Context, a, exit, err)
+	err = replayVerdict(c.Context, con, a, exit, err)
 	if was := a.Original.Container; exit > 0 && was != nil && aws.ToInt32(was.ExitCode) != 0 {
-		fmt.Fprintf(p.Err, "next: batchctl explain %s%s\n", batch.ShortID(a.Job), diag.Printable(flags))
+		fmt.Fprintf(con.Err, "next: batchctl explain %s%s\n", batch.ShortID(a.Job), diag.Printable(flags))
 	}
 	return err
 }
 
 // prepareReplay finds the attempt, what runs it, and the flags that lead to its target.
-func (p *program) prepareReplay(c *cli.Context) (*replay.Attempt, executor, string, error) {
+func prepareReplay(con *program, c *cli.Context) (*replay.Attempt, executor, string, error) {
 	var none executor
 	if !c.Args().Present() {
 		return nil, none, "", usage("replay needs a job").try("for example: batchctl replay resnet-train; batchctl list --status FAILED shows some")
@@ -79,24 +79,24 @@ func (p *program) prepareReplay(c *cli.Context) (*replay.Attempt, executor, stri
 	}
 	o := replay.Options{Command: c.Args().Tail()}
 	for v := range environment.Children() {
-		p.sources = append(p.sources, v.Source)
+		con.sources = append(con.sources, v.Source)
 		o.Environment = append(o.Environment, types.KeyValuePair{Name: aws.String(v.Name), Value: aws.String(v.Str())})
 	}
 	if len(o.Command) == 0 {
 		o.Command = nil
 	}
-	a, platform, err := p.findAttempt(c, word, number, o)
+	a, platform, err := findAttempt(con, c, word, number, o)
 	if err != nil {
 		return nil, none, "", err
 	}
-	x, err := p.replayExecutor(c, platform)
+	x, err := replayExecutor(con, c, platform)
 	return a, x, flagsTo(c, platform, targetName(c, platform)), err
 }
 
 // findAttempt asks the target about the job. A child's array is asked for, too: it alone
 // knows how many children there are.
-func (p *program) findAttempt(c *cli.Context, word string, number int, o replay.Options) (*replay.Attempt, *document.Platform, error) {
-	call, err := p.openFor(c, toRead)
+func findAttempt(con *program, c *cli.Context, word string, number int, o replay.Options) (*replay.Attempt, *document.Platform, error) {
+	call, err := openFor(con, c, toRead)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -137,7 +137,7 @@ func (p *program) findAttempt(c *cli.Context, word string, number int, o replay.
 		}
 		return nil, nil, f
 	}
-	p.keepOutputs(a)
+	keepOutputs(con, a)
 	return a, call.platform, nil
 }
 
@@ -156,7 +156,7 @@ func afterInputs(job types.JobDetail, command []string) []string {
 
 // keepOutputs has the replay carry nothing away: its places are those of the job itself,
 // and what the job left there is not to be replaced.
-func (p *program) keepOutputs(a *replay.Attempt) {
+func keepOutputs(con *program, a *replay.Attempt) {
 	for i, v := range a.Environment {
 		d, err := stage.Parse(aws.ToString(v.Value))
 		if aws.ToString(v.Name) != stage.Variable || err != nil || len(d.Outputs) == 0 {
@@ -166,7 +166,7 @@ func (p *program) keepOutputs(a *replay.Attempt) {
 		text := document.StageText(&d)
 		a.Environment = slices.Clone(a.Environment)
 		a.Environment[i].Value = &text
-		fmt.Fprintln(p.Err, "note: outputs: the replay carries nothing away; what the job itself left there stays")
+		fmt.Fprintln(con.Err, "note: outputs: the replay carries nothing away; what the job itself left there stays")
 	}
 }
 
@@ -183,7 +183,7 @@ func (of *sweepOf) launched(job types.JobDetail, command []string) []string {
 
 // replayExecutor is the executor of the local target, as its flags and the platform
 // file choose it.
-func (p *program) replayExecutor(c *cli.Context, platform *document.Platform) (executor, error) {
+func replayExecutor(con *program, c *cli.Context, platform *document.Platform) (executor, error) {
 	var entry document.Target
 	if platform != nil {
 		entry, _ = platform.Target(localTarget)
@@ -198,20 +198,20 @@ func (p *program) replayExecutor(c *cli.Context, platform *document.Platform) (e
 	}
 	x, err := openExecutor(c.Context, dir, choice)
 	if err == nil {
-		p.nameExecutor(x.label, true)
+		nameExecutor(con, x.label, true)
 	}
 	return x, err
 }
 
 // tellReplay says what runs.
-func (p *program) tellReplay(a *replay.Attempt) {
+func tellReplay(con *program, a *replay.Attempt) {
 	which := fmt.Sprintf("attempt %d of %d", a.Number, a.Attempts)
 	limit := "no timeout"
 	if a.Timeout > 0 {
 		limit = "timeout " + a.Timeout.String()
 	}
-	fmt.Fprintf(p.Err, "replay: %s, %s, %s: %s\n", diag.Printable(a.Name), batch.ShortID(a.Job), which,
-		diag.Printable(p.redacted(joinClauses(aws.ToString(a.Container.Image), limit))))
+	fmt.Fprintf(con.Err, "replay: %s, %s, %s: %s\n", diag.Printable(a.Name), batch.ShortID(a.Job), which,
+		diag.Printable(con.redacted(joinClauses(aws.ToString(a.Container.Image), limit))))
 }
 
 // replayDir is the directory to run in. done removes a new one that is left empty, and
@@ -225,8 +225,8 @@ func replayDir(asked string) (dir string, done func() bool, err error) {
 }
 
 // runReplay runs the attempt with its output on stdout.
-func (p *program) runReplay(ctx context.Context, a *replay.Attempt, x local.Executor, dir string, gpus []string) (int, error) {
-	log, isFile := p.Out.(*os.File)
+func runReplay(ctx context.Context, con *program, a *replay.Attempt, x local.Executor, dir string, gpus []string) (int, error) {
+	log, isFile := con.Out.(*os.File)
 	if isFile {
 		return a.Run(ctx, x, dir, log, replay.RunOptions{GPUs: gpus})
 	}
@@ -235,14 +235,14 @@ func (p *program) runReplay(ctx context.Context, a *replay.Attempt, x local.Exec
 		return -1, err
 	}
 	copied := make(chan error, 1)
-	go func() { _, err := io.Copy(p.Out, from); copied <- err }()
+	go func() { _, err := io.Copy(con.Out, from); copied <- err }()
 	exit, err := a.Run(ctx, x, dir, to, replay.RunOptions{GPUs: gpus})
 	return exit, errors.Join(err, to.Close(), <-copied, from.Close())
 }
 
 // replayVerdict says how it ended beside how it ended there. The exit code is that of a
 // job: 1 for one that failed.
-func (p *program) replayVerdict(ctx context.Context, a *replay.Attempt, exit int, err error) error {
+func replayVerdict(ctx context.Context, con *program, a *replay.Attempt, exit int, err error) error {
 	before := "without an exit code"
 	if c := a.Original.Container; c != nil && c.ExitCode != nil {
 		before = fmt.Sprintf("with exit code %d", *c.ExitCode)
@@ -256,9 +256,9 @@ func (p *program) replayVerdict(ctx context.Context, a *replay.Attempt, exit int
 	case err != nil && exit < 0:
 		return fail(ExitNotDone, "the replay did not end by itself: %v", err)
 	case err != nil:
-		fmt.Fprintf(p.Err, "ended with exit code %d: %s; the attempt itself ended %s\n", exit, diag.Printable(err.Error()), diag.Printable(before))
+		fmt.Fprintf(con.Err, "ended with exit code %d: %s; the attempt itself ended %s\n", exit, diag.Printable(err.Error()), diag.Printable(before))
 	default:
-		fmt.Fprintf(p.Err, "ended with exit code %d; the attempt itself ended %s\n", exit, diag.Printable(before))
+		fmt.Fprintf(con.Err, "ended with exit code %d; the attempt itself ended %s\n", exit, diag.Printable(before))
 	}
 	if exit != 0 || err != nil {
 		return quiet(ExitProblem)

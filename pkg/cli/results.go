@@ -24,7 +24,7 @@ import (
 // resultLines is how many lines at the end of a log may hold a result.
 const resultLines = 1000
 
-func (p *program) resultsCommand() *cli.Command {
+func resultsCommand(con *program) *cli.Command {
 	return &cli.Command{
 		Name:      "results",
 		Usage:     "make a table of what the children of an array printed as JSON, with the values of their cells",
@@ -47,13 +47,13 @@ func (p *program) resultsCommand() *cli.Command {
 			&cli.BoolFlag{Name: "fetch", Usage: "fetch those files"},
 			&cli.StringFlag{Name: "to", Usage: "the `DIRECTORY` for --fetch (default: where the outputs say, below this one)"},
 			&cli.BoolFlag{Name: "force", Usage: "--fetch replaces files that are there and differ"}}, heatmapFlags()...)...),
-		Action: p.results,
+		Action: func(c *cli.Context) error { return printResultsOf(con, c) },
 	}
 }
 
-func (p *program) results(c *cli.Context) error {
+func printResultsOf(con *program, c *cli.Context) error {
 	if c.Bool("outputs") || c.Bool("fetch") {
-		return p.outputs(c)
+		return outputs(con, c)
 	}
 	for _, flag := range []string{"to", "force"} {
 		if c.IsSet(flag) {
@@ -65,16 +65,16 @@ func (p *program) results(c *cli.Context) error {
 		return err
 	}
 	defer h.drop()
-	call, err := p.openJobs(c, toRead)
+	call, err := openJobs(con, c, toRead)
 	if err != nil {
 		return err
 	}
 	defer call.close()
-	axes, children, err := p.cells(c.Context, call)
+	axes, children, err := cells(c.Context, con, call)
 	if err != nil {
 		return err
 	}
-	table, err := p.readResults(c, call, axes, children)
+	table, err := readResults(con, c, call, axes, children)
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (p *program) results(c *cli.Context) error {
 	if h != nil && !c.IsSet("output") && !c.Bool("json") {
 		return nil // the picture is what was asked for
 	}
-	return p.writeTable(call.format, table)
+	return writeTable(con, call.format, table)
 }
 
 // resultChild is a child whose result is wanted.
@@ -95,7 +95,7 @@ type resultChild struct {
 
 // cells are the children of the jobs, by cell, and the names of their values. Of two
 // children with one cell the later counts.
-func (p *program) cells(ctx context.Context, call *jobCall) (axes []string, children []resultChild, err error) {
+func cells(ctx context.Context, con *program, call *jobCall) (axes []string, children []resultChild, err error) {
 	jobs := slices.Clone(call.known)
 	slices.SortStableFunc(jobs, func(a, b once.Recalled) int {
 		return cmp.Compare(aws.ToInt64(a.CreatedAt), aws.ToInt64(b.CreatedAt))
@@ -164,7 +164,7 @@ func (call *jobCall) childrenOf(ctx context.Context, job types.JobDetail, of *sw
 }
 
 // readResults reads the ends of the children's logs.
-func (p *program) readResults(c *cli.Context, call *jobCall, axes []string, children []resultChild) (*results.Table, error) {
+func readResults(con *program, c *cli.Context, call *jobCall, axes []string, children []resultChild) (*results.Table, error) {
 	o := client.LogOptions{Tail: resultLines}
 	every := c.Bool("every-line")
 	if every {
@@ -201,7 +201,7 @@ func (p *program) readResults(c *cli.Context, call *jobCall, axes []string, chil
 		}
 		if err != nil {
 			unread++
-			fmt.Fprintf(p.Err, "batchctl: the log of %s: %s\n", batch.ShortID(line.Job), diag.Printable(err.Error()))
+			fmt.Fprintf(con.Err, "batchctl: the log of %s: %s\n", batch.ShortID(line.Job), diag.Printable(err.Error()))
 			continue
 		}
 		if outputs[line.Job] == nil {
@@ -213,7 +213,7 @@ func (p *program) readResults(c *cli.Context, call *jobCall, axes []string, chil
 		return nil, err
 	}
 	if without := table.Without(); without > 0 {
-		fmt.Fprintf(p.Err, "%d of %d printed no JSON object\n", without, len(children))
+		fmt.Fprintf(con.Err, "%d of %d printed no JSON object\n", without, len(children))
 	}
 	if unread > 0 {
 		return table, fail(ExitNotDone, "%s could not be read", plural(unread, "log"))
@@ -224,21 +224,21 @@ func (p *program) readResults(c *cli.Context, call *jobCall, axes []string, chil
 // widestValue is how many columns a value takes in a table for people.
 const widestValue = 60
 
-func (p *program) writeTable(format string, t *results.Table) error {
+func writeTable(con *program, format string, t *results.Table) error {
 	write := map[string]func(io.Writer) error{"csv": t.WriteCSV, "json": t.WriteJSON, "markdown": t.WriteMarkdown,
 		"text": func(w io.Writer) error {
 			widest := 0
-			if isTerminal(p.Out) {
+			if isTerminal(con.Out) {
 				widest = widestValue
 			}
 			return t.WriteText(w, widest)
 		}}[format]
 	if format == "csv" || format == "json" {
-		return write(p.Out) // data for programs
+		return write(con.Out) // data for programs
 	}
 	var b strings.Builder
 	if err := write(&b); err != nil {
 		return err
 	}
-	return p.printText(b.String())
+	return con.printText(b.String())
 }

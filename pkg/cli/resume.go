@@ -14,7 +14,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/client/once"
 )
 
-func (p *program) resumeCommand() *cli.Command {
+func resumeCommand(con *program) *cli.Command {
 	return &cli.Command{
 		Name:      "resume",
 		Usage:     "go on with submissions that did not come to their end",
@@ -27,11 +27,11 @@ func (p *program) resumeCommand() *cli.Command {
 			&cli.BoolFlag{Name: "dry-run", Usage: "say what is open, and change nothing"},
 			&cli.BoolFlag{Name: "drop", Usage: "leave the rest of the runs unsubmitted, and forget them; what was accepted goes on"},
 			&cli.BoolFlag{Name: "submit-again", Usage: "submit jobs again that are so old that Batch may have forgotten them"})...),
-		Action: p.resume,
+		Action: func(c *cli.Context) error { return resume(con, c) },
 	}
 }
 
-func (p *program) resume(c *cli.Context) error {
+func resume(con *program, c *cli.Context) error {
 	format, err := outputFormat(c)
 	if err != nil {
 		return err
@@ -40,10 +40,10 @@ func (p *program) resume(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := p.checkStateDir(dir, toRead); err != nil {
+	if err := checkStateDir(con, dir, toRead); err != nil {
 		return err
 	}
-	open, err := p.ledgerIn(dir).OpenRuns()
+	open, err := ledgerIn(con, dir).OpenRuns()
 	if err != nil {
 		return err
 	}
@@ -51,24 +51,24 @@ func (p *program) resume(c *cli.Context) error {
 		return err
 	}
 	if c.Bool("dry-run") {
-		return p.printOpen(open, format)
+		return printOpen(con, open, format)
 	}
 	if len(open) == 0 {
-		fmt.Fprintln(p.Err, "nothing to resume: every submission came to its end")
-		return p.endResume(nil, nil, format, nil)
+		fmt.Fprintln(con.Err, "nothing to resume: every submission came to its end")
+		return endResume(con, nil, nil, format, nil)
 	}
 	in := &input{placesNothing: true}
 	if err := in.findPlatform(c); err != nil {
 		return err
 	}
-	t, err := p.open(c.Context, c, in.platform, toChange)
+	t, err := openTarget(c.Context, con, c, in.platform, toChange)
 	if err != nil {
 		return err
 	}
 	defer t.close()
 	t.SubmitAgain = c.Bool("submit-again")
-	jobs, err := p.resumeEach(c, t, open)
-	return p.endResume(t, jobs, format, err)
+	jobs, err := resumeEach(con, c, t, open)
+	return endResume(con, t, jobs, format, err)
 }
 
 // chosen are the open runs that the words name; without words all.
@@ -86,7 +86,7 @@ func chosen(open []once.OpenRun, words []string) ([]once.OpenRun, error) {
 
 // resumeEach goes on with the runs of this target. Those of another one are named:
 // a failure if they were asked for, or if there is nothing else.
-func (p *program) resumeEach(c *cli.Context, t *target, open []once.OpenRun) (jobs []once.Submitted, failed error) {
+func resumeEach(con *program, c *cli.Context, t *target, open []once.OpenRun) (jobs []once.Submitted, failed error) {
 	here := 0
 	var damaged error
 	for _, r := range open {
@@ -133,18 +133,18 @@ func elsewhere(r once.OpenRun, t *target) error {
 }
 
 // endResume prints what has an id now, and what is open still.
-func (p *program) endResume(t *target, jobs []once.Submitted, format string, err error) error {
+func endResume(con *program, t *target, jobs []once.Submitted, format string, err error) error {
 	if format == "json" {
-		if err := p.writeMaskedJSON(submittedRows(t, jobs)); err != nil {
+		if err := con.writeMaskedJSON(submittedRows(t, jobs)); err != nil {
 			return err
 		}
-	} else if err := p.printSubmitted(jobs); err != nil {
+	} else if err := printSubmitted(con, jobs); err != nil {
 		return err
 	}
 	if err != nil || len(withID(jobs)) == 0 {
 		return err
 	}
-	p.nextSteps(t, jobs)
+	nextSteps(con, t, jobs)
 	return nil
 }
 
@@ -163,7 +163,7 @@ type openRow struct {
 }
 
 // printOpen lists open runs.
-func (p *program) printOpen(open []once.OpenRun, format string) error {
+func printOpen(con *program, open []once.OpenRun, format string) error {
 	rows := []openRow{}
 	for _, r := range open {
 		row := openRow{r.Name, r.Target, r.Began, r.Jobs, r.Accepted, r.Unknown, r.Unchecked, r.Waiting, r.Damage == nil && !r.Unsealed, ""}
@@ -173,13 +173,13 @@ func (p *program) printOpen(open []once.OpenRun, format string) error {
 		rows = append(rows, row)
 	}
 	if format == "json" {
-		return p.writeMaskedJSON(rows)
+		return con.writeMaskedJSON(rows)
 	}
 	if len(rows) == 0 {
-		fmt.Fprintln(p.Err, "nothing to resume: every submission came to its end")
+		fmt.Fprintln(con.Err, "nothing to resume: every submission came to its end")
 		return nil
 	}
-	t := p.table("RUN", "BEGAN", "JOBS", "ACCEPTED", "WAIT FOR ENDS", "UNKNOWN", "TWINS POSSIBLE", "TARGET")
+	t := con.table("RUN", "BEGAN", "JOBS", "ACCEPTED", "WAIT FOR ENDS", "UNKNOWN", "TWINS POSSIBLE", "TARGET")
 	for _, r := range rows {
 		t.row(r.Run, r.Began.Local().Format(time.DateTime), fmt.Sprint(r.Jobs), fmt.Sprint(r.Accepted), fmt.Sprint(r.Waiting), fmt.Sprint(r.Unknown),
 			fmt.Sprint(r.Unchecked), cmp.Or(r.Damage, r.Target))

@@ -10,7 +10,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 )
 
-func (p *program) retryCommand() *cli.Command {
+func retryCommand(con *program) *cli.Command {
 	return &cli.Command{
 		Name:      "retry",
 		Usage:     "submit again what failed: of an array only the cells that FAILED, as a new array",
@@ -25,16 +25,16 @@ func (p *program) retryCommand() *cli.Command {
 			&cli.BoolFlag{Name: "partial", Usage: "of an array that has not ended, those that failed so far"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "show what would be sent, as plan --json does, and send nothing"},
 			&cli.BoolFlag{Name: "wait", Aliases: []string{"w"}, Usage: "follow the jobs to their end"})...),
-		Action: p.retry,
+		Action: func(c *cli.Context) error { return retry(con, c) },
 	}
 }
 
-func (p *program) retry(c *cli.Context) error {
+func retry(con *program, c *cli.Context) error {
 	why := toChange
 	if c.Bool("dry-run") {
 		why = toRead
 	}
-	call, err := p.openJobs(c, why)
+	call, err := openJobs(con, c, why)
 	if err != nil {
 		return err
 	}
@@ -48,10 +48,10 @@ func (p *program) retry(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		_, err = p.Out.Write(append(diag.PrintableJSON(document), '\n'))
+		_, err = con.Out.Write(append(diag.PrintableJSON(document), '\n'))
 		return err
 	}
-	return p.deliver(c, call.target, made, call.format)
+	return deliver(con, c, call.target, made, call.format)
 }
 
 // retryFailure gives the ways in which there is nothing to retry their codes.

@@ -13,7 +13,7 @@ import (
 // rewrite replaces the text of a file that was read, as a whole: neither a full disk nor
 // Ctrl-C leaves half of it. The file keeps its mode and, where that is allowed, its owner;
 // a link stays a link. What another program has written in the meantime stays.
-func (p *program) rewrite(src *diag.Source, text string) error {
+func rewrite(con *program, src *diag.Source, text string) error {
 	links, err := replaceText(src, text)
 	switch {
 	case errors.Is(err, errChanged):
@@ -23,7 +23,7 @@ func (p *program) rewrite(src *diag.Source, text string) error {
 	case err != nil:
 		return fail(ExitNotDone, "write %s: %v", src.Name, cause(err)).try("the file is unchanged")
 	case links > 1:
-		fmt.Fprintf(p.Err, "note: %s has other hard links, and they keep the old text\n", diag.Printable(src.Name))
+		fmt.Fprintf(con.Err, "note: %s has other hard links, and they keep the old text\n", diag.Printable(src.Name))
 	}
 	return nil
 }

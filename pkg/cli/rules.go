@@ -13,7 +13,7 @@ import (
 
 // rules prints the rules: a table, JSON, or the page of the documentation; of rules
 // that are named, their entries.
-func (p *program) rules(c *cli.Context) error {
+func rules(con *program, c *cli.Context) error {
 	format := c.String("output")
 	if c.Bool("json") {
 		format = "json"
@@ -26,13 +26,13 @@ func (p *program) rules(c *cli.Context) error {
 	case err != nil:
 		return err
 	case format == "json" && len(named) == 0:
-		return p.rulesJSON(lint.Documented())
+		return rulesJSON(con, lint.Documented())
 	case format == "json":
-		return p.rulesJSON(named)
+		return rulesJSON(con, named)
 	case format == "markdown" && len(named) == 0:
-		return p.printUnmasked(lint.Page())
+		return con.printUnmasked(lint.Page())
 	case len(named) == 0:
-		return p.listRules()
+		return listRules(con)
 	}
 	var entries []string
 	for _, r := range named {
@@ -42,7 +42,7 @@ func (p *program) rules(c *cli.Context) error {
 			entries = append(entries, ruleText(r))
 		}
 	}
-	return p.printUnmasked(strings.Join(entries, "\n"))
+	return con.printUnmasked(strings.Join(entries, "\n"))
 }
 
 // rulesNamed returns the rules of these names.
@@ -69,8 +69,8 @@ func unknownRule(name string) error {
 	return f.try("see them all: batchctl validate --rules")
 }
 
-func (p *program) listRules() error {
-	t := p.table("RULE", "SEVERITY", "WHAT")
+func listRules(con *program) error {
+	t := con.table("RULE", "SEVERITY", "WHAT")
 	for _, r := range lint.Documented() {
 		t.row(r.Name, r.Severity.String(), r.Doc)
 	}
@@ -94,7 +94,7 @@ type ruleRow struct {
 	GoodNote   string             `json:"goodNote,omitempty"`
 }
 
-func (p *program) rulesJSON(rules []lint.Rule) error {
+func rulesJSON(con *program, rules []lint.Rule) error {
 	rows := make([]ruleRow, len(rules))
 	for i, r := range rules {
 		e := r.Example()
@@ -103,7 +103,7 @@ func (p *program) rulesJSON(rules []lint.Rule) error {
 			Links: links(r), Page: r.URL(), Bad: e.Bad, BadMore: e.BadMore, Found: e.Found, Good: orEmpty(e.Good), GoodNote: e.GoodNote(),
 		}
 	}
-	return p.writeJSON(rows)
+	return con.writeJSON(rows)
 }
 
 func orEmpty(files []lint.ExampleFile) []lint.ExampleFile {

@@ -18,7 +18,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/plan"
 )
 
-func (p *program) runCommand() *cli.Command {
+func runCommand(con *program) *cli.Command {
 	return &cli.Command{
 		Name:      "run",
 		Usage:     "run a job file on this machine and follow it to its end",
@@ -28,21 +28,21 @@ func (p *program) runCommand() *cli.Command {
 			"name:index. Ctrl-C ends the job (SIGTERM, and SIGKILL after 30 seconds); what it did is kept for status and logs.",
 			"batchctl run job.json\nbatchctl run jobs/matrix-cpu.json --parameters sizes=500"),
 		Flags: append(append(append(inputFlags(), planFlags()...), outputFlags()...),
-			append(executorFlags(), p.rawFlag(), &cli.StringFlag{Name: "state-dir", Usage: "`DIRECTORY` of the local engine (default: $BATCHCTL_STATE_DIR, else ~/.local/state/batchctl)"})...),
-		Action: p.run,
+			append(executorFlags(), rawFlag(con), &cli.StringFlag{Name: "state-dir", Usage: "`DIRECTORY` of the local engine (default: $BATCHCTL_STATE_DIR, else ~/.local/state/batchctl)"})...),
+		Action: func(c *cli.Context) error { return run(con, c) },
 	}
 }
 
-func (p *program) run(c *cli.Context) error {
+func run(con *program, c *cli.Context) error {
 	format, err := outputFormat(c)
 	if err != nil {
 		return err
 	}
-	in, err := p.load(c)
+	in, err := load(con, c)
 	if err != nil {
 		return err
 	}
-	made, err := p.makePlan(c, in, true)
+	made, err := buildPlan(con, c, in, true)
 	if err != nil {
 		return err
 	}
@@ -51,11 +51,11 @@ func (p *program) run(c *cli.Context) error {
 	broken := make(chan os.Signal, 1)
 	signal.Notify(broken, syscall.SIGPIPE)
 	defer signal.Stop(broken)
-	t, err := p.openNamed(c.Context, c, in.platform, localTarget, toRun)
+	t, err := openNamed(c.Context, con, c, in.platform, localTarget, toRun)
 	if err != nil {
 		return err
 	}
-	err = p.runPlan(c.Context, t, made, format)
+	err = runPlan(c.Context, con, t, made, format)
 	if closeErr := t.close(); err == nil && closeErr != nil {
 		err = fail(ExitNotDone, "close the local engine: %v", closeErr)
 	}
@@ -64,62 +64,62 @@ func (p *program) run(c *cli.Context) error {
 
 // runPlan submits the plan, follows it, and leaves no job of it behind: nothing
 // runs once this process has ended.
-func (p *program) runPlan(ctx context.Context, t *target, made *plan.Plan, format string) error {
-	log := io.Writer(p.Out)
+func runPlan(ctx context.Context, con *program, t *target, made *plan.Plan, format string) error {
+	log := io.Writer(con.Out)
 	if format == "json" {
-		log = unmasked(p.Err)
+		log = unmasked(con.Err)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	s := &sending{p, t, made}
+	s := &sending{con, t, made}
 	jobs, code, err := s.following(ctx, func(some []once.Submitted) (int, error) {
-		f := p.newFollower(t, some, log)
+		f := newFollower(con, t, some, log)
 		f.untilStuck, f.unread = true, cancel
 		return f.run(ctx)
 	})
 	if err == nil && len(withID(jobs)) == 0 {
-		return p.printSubmitted(jobs)
+		return printSubmitted(con, jobs)
 	}
 	jobs = withID(jobs)
-	err = p.runEnd(ctx, t, jobs, code, err)
+	err = runEnd(ctx, con, t, jobs, code, err)
 	if len(jobs) == 0 {
 		return err
 	}
 	if format == "json" {
-		err = errors.Join(p.printJobs(t, jobs), err)
+		err = errors.Join(printJobs(con, t, jobs), err)
 	}
-	p.lastWords(ctx, t, jobs)
-	p.tellOutputs(made, batch.ShortID(jobs[0].ID)+t.flags)
+	lastWords(ctx, con, t, jobs)
+	tellOutputs(con, made, batch.ShortID(jobs[0].ID)+t.flags)
 	return err
 }
 
 // runEnd turns the ways in which a run ends into what is said and returned.
-func (p *program) runEnd(ctx context.Context, t *target, jobs []once.Submitted, code int, err error) error {
+func runEnd(ctx context.Context, con *program, t *target, jobs []once.Submitted, code int, err error) error {
 	var stuck *errStuck
 	switch {
 	case err == nil:
 		return quiet(code)
 	case errors.As(err, &stuck):
-		if endErr := p.endAll(t, jobs, stuck.reason()); endErr != nil {
+		if endErr := endAll(con, t, jobs, stuck.reason()); endErr != nil {
 			return endErr
 		}
 		return fail(ExitUnplaceable, "%v", stuck).
 			try("ask for less, or run it where its queue has such machines: batchctl submit --target NAME")
 	case ctx.Err() != nil && len(jobs) > 0:
-		fmt.Fprintln(p.Err, "ending the job; once more Ctrl-C does not wait for it")
-		if endErr := p.endAll(t, jobs, "interrupted"); endErr != nil {
+		fmt.Fprintln(con.Err, "ending the job; once more Ctrl-C does not wait for it")
+		if endErr := endAll(con, t, jobs, "interrupted"); endErr != nil {
 			return endErr
 		}
 		return fail(ExitInterrupted, "interrupted; the job has been ended")
 	}
-	return errors.Join(err, p.endAll(t, jobs, "it was not followed to its end"))
+	return errors.Join(err, endAll(con, t, jobs, "it was not followed to its end"))
 }
 
 // stopTime is longer than the 30 seconds between SIGTERM and SIGKILL.
 const stopTime = 40 * time.Second
 
 // endAll terminates what has not ended yet.
-func (p *program) endAll(t *target, jobs []once.Submitted, reason string) error {
+func endAll(con *program, t *target, jobs []once.Submitted, reason string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), stopTime)
 	defer cancel()
 	var failed []error
@@ -132,21 +132,21 @@ func (p *program) endAll(t *target, jobs []once.Submitted, reason string) error 
 }
 
 // printJobs prints what Batch says of the jobs, as JSON.
-func (p *program) printJobs(t *target, jobs []once.Submitted) error {
+func printJobs(con *program, t *target, jobs []once.Submitted) error {
 	known, err := t.Recall(context.Background(), ids(jobs)...)
 	if err != nil {
 		return err
 	}
-	return p.writeJobs(known, time.Now())
+	return writeJobs(con, known, time.Now())
 }
 
 // lastWords prints the next command: what explains the job that FAILED, else what shows the
 // run again. After Ctrl-C there is nothing to explain.
-func (p *program) lastWords(ctx context.Context, t *target, jobs []once.Submitted) {
+func lastWords(ctx context.Context, con *program, t *target, jobs []once.Submitted) {
 	next := ""
 	if known, err := t.Recall(context.Background(), ids(jobs)...); err == nil && ctx.Err() == nil {
 		next = t.explainNext(live(known))
 	}
 	id := batch.ShortID(jobs[0].ID) + t.flags
-	fmt.Fprintf(p.Err, "next: %s\n", cmp.Or(next, fmt.Sprintf("batchctl status %[1]s    batchctl logs %[1]s", id)))
+	fmt.Fprintf(con.Err, "next: %s\n", cmp.Or(next, fmt.Sprintf("batchctl status %[1]s    batchctl logs %[1]s", id)))
 }

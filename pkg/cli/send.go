@@ -42,7 +42,7 @@ func (s *sending) now(ctx context.Context) ([]once.Submitted, error) {
 		return nil, err
 	}
 	jobs, waiting, err := s.t.SubmitNow(ctx, s.made)
-	s.tellSkipped(jobs)
+	tellSkipped(s.program, jobs)
 	if err == nil && waiting != nil {
 		s.tellWaiting(waiting)
 	}
@@ -77,7 +77,7 @@ func (s *sending) following(ctx context.Context, follow func([]once.Submitted) (
 		}
 	}
 	jobs, failed := w.end()
-	s.tellSkipped(jobs)
+	tellSkipped(s.program, jobs)
 	// That something is left to resume is more to know than why nobody waits for it.
 	if _, open := errors.AsType[*once.OpenError](failed); err == nil || open {
 		err = s.t.submitFailure(ctx, failed)
@@ -169,10 +169,10 @@ func (w *waves) end() ([]once.Submitted, error) {
 }
 
 // tellSkipped names the steps that were not needed.
-func (p *program) tellSkipped(jobs []once.Submitted) {
+func tellSkipped(con *program, jobs []once.Submitted) {
 	for _, j := range jobs {
 		if j.Skipped != "" {
-			fmt.Fprintf(p.Err, "%s  not submitted: %s\n", diag.Printable(j.Name), diag.Printable(j.Skipped))
+			fmt.Fprintf(con.Err, "%s  not submitted: %s\n", diag.Printable(j.Name), diag.Printable(j.Skipped))
 		}
 	}
 }

@@ -23,7 +23,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/local"
 )
 
-func (p *program) serveCommand() *cli.Command {
+func serveCommand(con *program) *cli.Command {
 	return &cli.Command{
 		Name:      "serve",
 		Usage:     "serve the AWS Batch API on this machine",
@@ -46,11 +46,11 @@ func (p *program) serveCommand() *cli.Command {
 			&cli.BoolFlag{Name: "daemon", Hidden: true, Usage: "be the background engine of a command that ends"},
 			&cli.BoolFlag{Name: "stop", Usage: "stop the running engine and end its jobs"},
 		}, executorFlags()...),
-		Action: p.serve,
+		Action: func(c *cli.Context) error { return serve(con, c) },
 	}
 }
 
-func (p *program) serve(c *cli.Context) error {
+func serve(con *program, c *cli.Context) error {
 	if err := most(c, 0); err != nil {
 		return err
 	}
@@ -60,9 +60,9 @@ func (p *program) serve(c *cli.Context) error {
 	}
 	switch {
 	case c.Bool("exports"):
-		return p.printExports(dir)
+		return printExports(con, dir)
 	case c.Bool("stop"):
-		return p.stopEngine(c.Context, dir)
+		return stopEngine(c.Context, con, dir)
 	}
 	if c.Bool("daemon") {
 		setUmask(daemonUmask)
@@ -93,7 +93,7 @@ func (p *program) serve(c *cli.Context) error {
 	if options.LogLimit = int64(c.Int("log-limit")) << 20; options.LogLimit == 0 {
 		options.LogLimit = -1
 	}
-	options.Log = slog.New(slog.NewTextHandler(p.Err, nil))
+	options.Log = slog.New(slog.NewTextHandler(con.Err, nil))
 	engine, err := local.Open(options)
 	var locked *local.LockedError
 	if errors.As(err, &locked) {
@@ -106,9 +106,9 @@ func (p *program) serve(c *cli.Context) error {
 	if err := x.keep(dir); err != nil {
 		return errors.Join(fail(ExitNotDone, "note the engine's executor: %v", err), engine.Close(c.Context))
 	}
-	p.nameExecutor(x.label, false)
+	nameExecutor(con, x.label, false)
 	if options.ProcessesForBatchctlOnly {
-		fmt.Fprintln(p.Err, "note: you are root: only batchctl's own commands may start processes here; to let every client do so, add --allow-root")
+		fmt.Fprintln(con.Err, "note: you are root: only batchctl's own commands may start processes here; to let every client do so, add --allow-root")
 	}
 	if listener == nil {
 		if listener, err = engine.Listen(); err != nil {
@@ -116,7 +116,7 @@ func (p *program) serve(c *cli.Context) error {
 		}
 		defer listener.Close()
 	}
-	return p.serveEngine(c.Context, engine, listener, dir, c.Duration("exit-when-idle"))
+	return serveEngine(c.Context, con, engine, listener, dir, c.Duration("exit-when-idle"))
 }
 
 // daemonUmask is the usual one. A job's files do not depend on which shell happened to start the engine.
@@ -148,12 +148,12 @@ const lingerTime = 2 * time.Second
 
 // serveEngine serves until the engine has been idle for long enough or ctx ends, which ends the
 // engine's jobs.
-func (p *program) serveEngine(ctx context.Context, engine *local.Engine, l net.Listener, dir string, idle time.Duration) error {
+func serveEngine(ctx context.Context, con *program, engine *local.Engine, l net.Listener, dir string, idle time.Duration) error {
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	served, quiet := make(chan error, 1), make(chan struct{})
 	go func() {
-		served <- engine.Serve(serving, l, func(c local.Connection) { p.announce(c, dir) })
+		served <- engine.Serve(serving, l, func(c local.Connection) { announce(con, c, dir) })
 	}()
 	if idle > 0 {
 		go func() {
@@ -193,21 +193,21 @@ func endJobs(ctx context.Context, engine *local.Engine) error {
 	return nil
 }
 
-func (p *program) announce(connection local.Connection, dir string) {
-	fmt.Fprint(p.Out, exports(connection))
-	fmt.Fprintf(p.Err, "local engine at %s, state in %s; Ctrl-C ends it and its jobs\n", connection.Endpoint, diag.Printable(dir))
+func announce(con *program, connection local.Connection, dir string) {
+	fmt.Fprint(con.Out, exports(connection))
+	fmt.Fprintf(con.Err, "local engine at %s, state in %s; Ctrl-C ends it and its jobs\n", connection.Endpoint, diag.Printable(dir))
 }
 
-func (p *program) printExports(dir string) error {
+func printExports(con *program, dir string) error {
 	connection, err := connected(dir)
 	if err != nil {
 		return err
 	}
-	return p.printUnmasked(exports(connection))
+	return con.printUnmasked(exports(connection))
 }
 
 // stopEngine stops a running engine with its jobs, waits until both have ended, and prints which jobs these were.
-func (p *program) stopEngine(ctx context.Context, dir string) error {
+func stopEngine(ctx context.Context, con *program, dir string) error {
 	connection, err := local.Connect(dir)
 	if err != nil {
 		return fail(ExitNotDone, "%v", err).try("to read its state: batchctl list")
@@ -227,11 +227,11 @@ func (p *program) stopEngine(ctx context.Context, dir string) error {
 	}
 	switch {
 	case listErr != nil:
-		fmt.Fprintf(p.Err, "the engine has stopped, and its jobs with it; listing them failed: %s\n", diag.Printable(listErr.Error()))
+		fmt.Fprintf(con.Err, "the engine has stopped, and its jobs with it; listing them failed: %s\n", diag.Printable(listErr.Error()))
 	case len(jobs) == 0:
-		fmt.Fprintln(p.Err, "the engine has stopped")
+		fmt.Fprintln(con.Err, "the engine has stopped")
 	default:
-		fmt.Fprintf(p.Err, "the engine has stopped, and %s with it: %s\n", plural(len(jobs), "job"), diag.Printable(someOf(jobs)))
+		fmt.Fprintf(con.Err, "the engine has stopped, and %s with it: %s\n", plural(len(jobs), "job"), diag.Printable(someOf(jobs)))
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/stage"
 )
 
-func (p *program) stageCommand() *cli.Command {
+func stageCommand(con *program) *cli.Command {
 	return &cli.Command{
 		Name:  "stage",
 		Usage: "inside a container: bring a job's inputs, run its program, carry its outputs away",
@@ -46,11 +46,11 @@ func (p *program) stageCommand() *cli.Command {
 				fmt.Fprintln(c.App.Writer, strings.Join([]string{"in", "install", "out"}, "\n"))
 			}
 		},
-		Action: p.stageJob,
+		Action: func(c *cli.Context) error { return stageJob(con, c) },
 	}
 }
 
-func (p *program) stageJob(c *cli.Context) error {
+func stageJob(con *program, c *cli.Context) error {
 	args := c.Args().Slice()
 	word := ""
 	if len(args) > 0 {
@@ -58,11 +58,11 @@ func (p *program) stageJob(c *cli.Context) error {
 	}
 	switch {
 	case isHelp(word) || word != "--" && len(args) > 0 && isHelp(args[0]):
-		return showHelp(p.Out, c.App, "batchctl "+c.Command.Name, c.Command)
+		return showHelp(con.Out, c.App, "batchctl "+c.Command.Name, c.Command)
 	case word == "install" && len(args) == 1:
-		return p.install(args[0])
+		return install(con, args[0])
 	case word == "in" && len(args) == 0, word == "out" && len(args) <= 1, word == "--" && len(args) > 0:
-		return p.staged(c.Context, word, args)
+		return runStaged(c.Context, con, word, args)
 	case word == "install":
 		return usage("stage install takes one directory").try("batchctl stage install DIRECTORY")
 	case word == "in" || word == "out":
@@ -73,8 +73,8 @@ func (p *program) stageJob(c *cli.Context) error {
 	return usage("stage does not know %q", word).try("a program stands behind --: batchctl stage -- %s", strings.Join(append([]string{word}, args...), " "))
 }
 
-// staged does the work of a job, or one part of it.
-func (p *program) staged(ctx context.Context, word string, args []string) error {
+// runStaged does the work of a job, or one part of it.
+func runStaged(ctx context.Context, con *program, word string, args []string) error {
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, handedOn()...)
 	defer signal.Stop(signals)
@@ -82,8 +82,8 @@ func (p *program) staged(ctx context.Context, word string, args []string) error 
 	if err != nil {
 		return fail(stage.ExitInputs, "find the working directory: %v", err)
 	}
-	s := &stage.Stager{Environ: os.Environ(), Dir: dir, Carrier: &objects.Store{Config: p.containerConfig},
-		Exec: become, Signals: signals, Stdin: p.In, Stdout: p.Out, Stderr: unmasked(p.Err)}
+	s := &stage.Stager{Environ: os.Environ(), Dir: dir, Carrier: &objects.Store{Config: func(ctx context.Context) (aws.Config, error) { return containerConfig(ctx, con) }},
+		Exec: become, Signals: signals, Stdin: con.In, Stdout: con.Out, Stderr: unmasked(con.Err)}
 	ctx = context.WithoutCancel(ctx) // signals are the job's business
 	if word == "--" {
 		exit, err := s.Run(ctx, args)
@@ -117,8 +117,8 @@ const besideName = "ca-certificates.crt"
 
 // containerConfig is that of the container's role. Where the image has no CA certificates
 // those are taken that install put beside the program.
-func (p *program) containerConfig(ctx context.Context) (aws.Config, error) {
-	cfg, err := p.awsConfig(ctx, document.Target{})
+func containerConfig(ctx context.Context, con *program) (aws.Config, error) {
+	cfg, err := awsConfig(ctx, con, document.Target{})
 	if err != nil || os.Getenv("SSL_CERT_FILE") != "" || os.Getenv("SSL_CERT_DIR") != "" {
 		return cfg, err
 	}
@@ -144,7 +144,7 @@ func (p *program) containerConfig(ctx context.Context) (aws.Config, error) {
 }
 
 // install copies this program and CA certificates to a directory.
-func (p *program) install(dir string) error {
+func install(con *program, dir string) error {
 	self, err := os.Executable()
 	if err != nil {
 		return fail(ExitNotDone, "find batchctl's own program: %v", err)
@@ -155,18 +155,18 @@ func (p *program) install(dir string) error {
 	if err := copyTo(filepath.Join(dir, "batchctl"), 0o755, self); err != nil {
 		return err
 	}
-	if err := p.printText(filepath.Join(dir, "batchctl") + "\n"); err != nil {
+	if err := con.printText(filepath.Join(dir, "batchctl") + "\n"); err != nil {
 		return err
 	}
 	bundle := certificates()
 	if bundle == "" {
-		fmt.Fprintln(p.Err, "there are no CA certificates here to install: without some in the other image S3 cannot be reached")
+		fmt.Fprintln(con.Err, "there are no CA certificates here to install: without some in the other image S3 cannot be reached")
 		return nil
 	}
 	if err := copyTo(filepath.Join(dir, besideName), forAll, bundle); err != nil {
 		return err
 	}
-	return p.printText(filepath.Join(dir, besideName) + "\n")
+	return con.printText(filepath.Join(dir, besideName) + "\n")
 }
 
 func copyTo(path string, mode os.FileMode, from string) error {

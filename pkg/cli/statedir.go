@@ -13,7 +13,7 @@ import (
 // checkStateDir refuses a state directory that others may replace or write: the ledger in it
 // decides which jobs are submitted again and which are ended. A directory that does not exist
 // yet is fine. The engine checks its own directory more strictly.
-func (p *program) checkStateDir(dir string, why need) error {
+func checkStateDir(con *program, dir string, why need) error {
 	info, err := os.Lstat(dir)
 	switch {
 	case err != nil:
@@ -35,7 +35,7 @@ func (p *program) checkStateDir(dir string, why need) error {
 		info, err := os.Stat(parent)
 		if err == nil && info.Mode().Perm()&0o002 != 0 && info.Mode()&fs.ModeSticky == 0 {
 			// No refusal: volumes of containers often have this mode, and no other user.
-			fmt.Fprintf(p.Err, "note: other users can replace the state directory %s, because %s has mode %04o without the sticky bit: run chmod o-w %[2]s, or name another one with --state-dir\n",
+			fmt.Fprintf(con.Err, "note: other users can replace the state directory %s, because %s has mode %04o without the sticky bit: run chmod o-w %[2]s, or name another one with --state-dir\n",
 				diag.Printable(dir), diag.Printable(quoted(parent)), info.Mode().Perm())
 			return nil
 		}

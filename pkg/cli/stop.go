@@ -19,7 +19,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 )
 
-func (p *program) stopCommand() *cli.Command {
+func stopCommand(con *program) *cli.Command {
 	return &cli.Command{
 		Name:      "stop",
 		Usage:     "end jobs: cancel those that wait, terminate those that run",
@@ -32,7 +32,7 @@ func (p *program) stopCommand() *cli.Command {
 			&cli.StringFlag{Name: "reason", Value: "stopped with batchctl stop", Usage: "the `TEXT` that Batch keeps with the job"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "only say what would be sent"},
 			&cli.DurationFlag{Name: "timeout", Value: 2 * time.Minute, Usage: "wait this `DURATION` for the jobs to end"})...),
-		Action: p.stop,
+		Action: func(c *cli.Context) error { return stop(con, c) },
 	}
 }
 
@@ -72,7 +72,7 @@ func rowOf(j once.Submitted) stopRow {
 	return stopRow{Name: j.Name, ID: j.ID, ShortID: batch.ShortID(j.ID)}
 }
 
-func (p *program) stop(c *cli.Context) error {
+func stop(con *program, c *cli.Context) error {
 	if !c.Args().Present() && c.String("submission") == "" {
 		return usage("stop needs a job").try("name one: batchctl stop NAME; batchctl list shows them; or all of a submission: --submission NAME")
 	}
@@ -80,28 +80,28 @@ func (p *program) stop(c *cli.Context) error {
 	if c.Bool("dry-run") {
 		why = toRead
 	}
-	call, err := p.openJobs(c, why)
+	call, err := openJobs(con, c, why)
 	if err != nil {
 		return err
 	}
 	defer call.close()
-	rows, err := p.stopJobs(c, call)
+	rows, err := stopJobs(con, c, call)
 	if err != nil {
 		return err
 	}
 	namesakes, unchecked := call.namesakes(c.Context)
 	if unchecked != nil && c.Context.Err() == nil {
-		fmt.Fprintf(p.Err, "batchctl: whether other jobs have the same names was not checked: %s\n", diag.Printable(unchecked.Error()))
+		fmt.Fprintf(con.Err, "batchctl: whether other jobs have the same names was not checked: %s\n", diag.Printable(unchecked.Error()))
 	}
 	rows = append(rows, namesakes...)
 	if call.format == "json" {
-		err = p.writeMaskedJSON(rows)
+		err = con.writeMaskedJSON(rows)
 	} else {
 		var b strings.Builder
 		for _, r := range rows {
 			b.WriteString(r.text() + "\n")
 		}
-		err = p.printText(b.String())
+		err = con.printText(b.String())
 	}
 	switch {
 	case err != nil:
@@ -118,7 +118,7 @@ func (p *program) stop(c *cli.Context) error {
 
 // stopJobs stops the jobs, or says what that would be, in the order in which they
 // were named.
-func (p *program) stopJobs(c *cli.Context, call *jobCall) ([]stopRow, error) {
+func stopJobs(con *program, c *cli.Context, call *jobCall) ([]stopRow, error) {
 	rows := make([]stopRow, len(call.jobs))
 	var live []string
 	for i, j := range call.jobs {

@@ -40,8 +40,8 @@ type story struct {
 	unread func()
 }
 
-func (p *program) newStory(log io.Writer) *story {
-	return &story{err: p.Err, log: log, logText: p.logText, live: isTerminal(p.Err), color: color(p.Err), size: func() (int, int) { return sizeOf(p.Err) }}
+func (con *program) newStory(log io.Writer) *story {
+	return &story{err: con.Err, log: log, logText: con.logText, live: isTerminal(con.Err), color: color(con.Err), size: func() (int, int) { return sizeOf(con.Err) }}
 }
 
 // sizeOf returns the columns and lines of the terminal behind w; 80 by 24 where it

@@ -24,11 +24,11 @@ func submissionFlag() cli.Flag {
 }
 
 // entries reads the ledger's jobs of this target and names lines that it cannot read.
-func (p *program) entries(t *target) ([]once.Entry, error) {
+func entries(con *program, t *target) ([]once.Entry, error) {
 	entries, err := t.ledger.Entries()
 	var damage *once.DamageError
 	if errors.As(err, &damage) {
-		fmt.Fprintf(p.Err, "batchctl: %s\n", diag.Printable(damage.Error()))
+		fmt.Fprintf(con.Err, "batchctl: %s\n", diag.Printable(damage.Error()))
 	} else if err != nil {
 		return nil, err
 	}
@@ -36,8 +36,8 @@ func (p *program) entries(t *target) ([]once.Entry, error) {
 }
 
 // lastSubmission returns the jobs that were submitted last to this target.
-func (p *program) lastSubmission(c *cli.Context, t *target) ([]once.Submitted, error) {
-	entries, err := p.entries(t)
+func lastSubmission(con *program, c *cli.Context, t *target) ([]once.Submitted, error) {
+	entries, err := entries(con, t)
 	if err != nil {
 		return nil, err
 	}
@@ -47,15 +47,15 @@ func (p *program) lastSubmission(c *cli.Context, t *target) ([]once.Submitted, e
 	return together(entries, len(entries)-1), nil
 }
 
-// submission finds a submission by a word: its file, or one of its jobs, of several
+// submissionCalled finds a submission by a word: its file, or one of its jobs, of several
 // the newest. A name is a whole name.
-func (p *program) submission(t *target, word string) ([]once.Submitted, error) {
-	entries, err := p.entries(t)
+func submissionCalled(con *program, t *target, word string) ([]once.Submitted, error) {
+	entries, err := entries(con, t)
 	if err != nil {
 		return nil, err
 	}
 	if strings.HasSuffix(word, ".json") {
-		return p.submissionOf(t, entries, word)
+		return submissionOf(con, t, entries, word)
 	}
 	var named []string
 	for i, e := range slices.Backward(entries) {
@@ -72,11 +72,11 @@ func (p *program) submission(t *target, word string) ([]once.Submitted, error) {
 }
 
 // submissionOf finds the newest submission of the jobs that a file describes now.
-func (p *program) submissionOf(t *target, entries []once.Entry, path string) ([]once.Submitted, error) {
+func submissionOf(con *program, t *target, entries []once.Entry, path string) ([]once.Submitted, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, fail(ExitNotDone, "read %s: %v", path, cause(err)).try("name a job of the submission instead: its name or short id")
 	}
-	src, err := p.read(path)
+	src, err := read(con, path)
 	if err != nil {
 		return nil, err
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/plan"
 )
 
-func (p *program) submitCommand() *cli.Command {
+func submitCommand(con *program) *cli.Command {
 	return &cli.Command{
 		Name:      "submit",
 		Usage:     "validate, plan and submit a job file; --wait ends with the job's verdict",
@@ -34,14 +34,14 @@ func (p *program) submitCommand() *cli.Command {
 			&cli.StringFlag{Name: "on-failure", Value: onFailureResume, Usage: "when a job of several is refused: resume leaves the others and what is missing to batchctl resume, stop ends those that were accepted"},
 			&cli.StringFlag{Name: "check", Usage: "send nothing unless all is as it was when `PLAN` was made: a file of plan --out"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "show what would be sent, as plan does, and send nothing"},
-			&cli.BoolFlag{Name: "wait", Aliases: []string{"w"}, Usage: "follow the job to its end; Ctrl-C stops the waiting, not the job"}, p.rawFlag()),
-		Action: p.submit,
+			&cli.BoolFlag{Name: "wait", Aliases: []string{"w"}, Usage: "follow the job to its end; Ctrl-C stops the waiting, not the job"}, rawFlag(con)),
+		Action: func(c *cli.Context) error { return submit(con, c) },
 	}
 }
 
-func (p *program) submit(c *cli.Context) error {
+func submit(con *program, c *cli.Context) error {
 	if c.Bool("dry-run") {
-		return p.dryRun(c)
+		return dryRun(con, c)
 	}
 	format, err := outputFormat(c)
 	if err != nil {
@@ -51,15 +51,15 @@ func (p *program) submit(c *cli.Context) error {
 	if onFailure != onFailureResume && onFailure != onFailureStop {
 		return usage("--on-failure %s is not known", onFailure).try("the choice is: resume stop")
 	}
-	in, err := p.load(c)
+	in, err := load(con, c)
 	if err != nil {
 		return err
 	}
-	made, err := p.planForTarget(c, in)
+	made, err := planForTarget(con, c, in)
 	if err != nil {
 		return err
 	}
-	if err := p.withinCost(c, in, made); err != nil {
+	if err := withinCost(con, c, in, made); err != nil {
 		return err
 	}
 	file, err := beginFile(idsFile(c), forAll)
@@ -67,38 +67,38 @@ func (p *program) submit(c *cli.Context) error {
 		return err
 	}
 	file.drop() // it can be written
-	t, err := p.open(c.Context, c, in.platform, toChange)
+	t, err := openTarget(c.Context, con, c, in.platform, toChange)
 	if err != nil {
 		return err
 	}
 	defer t.close()
 	t.StopOnFailure = onFailure == onFailureStop
 	if path := c.String("check"); path != "" {
-		if err := p.checkPlan(c.Context, t, in, made, path); err != nil {
+		if err := checkPlan(c.Context, con, t, in, made, path); err != nil {
 			return err
 		}
 	}
-	if err := p.nameEarlier(t); err != nil {
+	if err := nameEarlier(con, t); err != nil {
 		return err
 	}
-	return p.deliver(c, t, made, format)
+	return deliver(con, c, t, made, format)
 }
 
 // deliver submits the plan, says what came of it and follows it if that is asked for.
-func (p *program) deliver(c *cli.Context, t *target, made *plan.Plan, format string) error {
-	s := &sending{p, t, made}
-	d := &delivery{p: p, t: t, format: format, path: idsFile(c), whole: !c.Bool("wait") || !s.holdsBack()}
+func deliver(con *program, c *cli.Context, t *target, made *plan.Plan, format string) error {
+	s := &sending{con, t, made}
+	d := &delivery{con: con, t: t, format: format, path: idsFile(c), whole: !c.Bool("wait") || !s.holdsBack()}
 	t.LeaveLook = d.whole // the ids are printed before the wait for that
 	if !c.Bool("wait") {
 		jobs, err := s.now(c.Context)
 		if err = errors.Join(err, d.tell(jobs)); err != nil || len(withID(jobs)) == 0 {
 			return err
 		}
-		if err := p.lateLook(c.Context, t, jobs)(); err != nil {
+		if err := lateLook(c.Context, con, t, jobs)(); err != nil {
 			return err
 		}
-		p.nextSteps(t, jobs)
-		p.tellOutputs(made, batch.ShortID(withID(jobs)[0].ID)+t.flags)
+		nextSteps(con, t, jobs)
+		tellOutputs(con, made, batch.ShortID(withID(jobs)[0].ID)+t.flags)
 		return nil
 	}
 	look := func() error { return nil }
@@ -107,30 +107,30 @@ func (p *program) deliver(c *cli.Context, t *target, made *plan.Plan, format str
 			return 0, err
 		}
 		if d.whole {
-			look = p.lateLook(c.Context, t, some)
+			look = lateLook(c.Context, con, t, some)
 		}
-		return p.waitFor(c.Context, t, some, d.log())
+		return waitFor(c.Context, con, t, some, d.log())
 	})
 	if err == nil && code != ExitOK {
-		p.tellNextOf(c.Context, t, jobs)
+		tellNextOf(c.Context, con, t, jobs)
 	}
 	err = errors.Join(err, d.end(jobs), quiet(code))
 	if some := withID(jobs); len(some) > 0 {
-		p.tellOutputs(made, batch.ShortID(some[0].ID)+t.flags)
+		tellOutputs(con, made, batch.ShortID(some[0].ID)+t.flags)
 	}
 	looked := look()
 	if looked == nil {
 		return err
 	}
 	if err != nil {
-		p.explain(asFailure(err))
+		con.explain(asFailure(err))
 	}
 	return looked
 }
 
 // delivery tells what was submitted: on stdout, and in the file of --output.
 type delivery struct {
-	p            *program
+	con          *program
 	t            *target
 	format, path string
 	whole        bool // tell is called once, with all jobs
@@ -140,9 +140,9 @@ type delivery struct {
 // log is where the logs of jobs go that are followed.
 func (d *delivery) log() io.Writer {
 	if d.format == "json" {
-		return d.p.Err
+		return d.con.Err
 	}
-	return d.p.Out
+	return d.con.Out
 }
 
 // tell prints jobs, and notes all so far in the file.
@@ -152,9 +152,9 @@ func (d *delivery) tell(jobs []once.Submitted) error {
 	var err error
 	switch {
 	case d.format != "json":
-		err = d.p.printSubmitted(jobs)
+		err = printSubmitted(d.con, jobs)
 	case d.whole:
-		err = d.p.writeMaskedJSON(rows)
+		err = d.con.writeMaskedJSON(rows)
 	}
 	if d.path == "" {
 		return err
@@ -167,7 +167,7 @@ func (d *delivery) tell(jobs []once.Submitted) error {
 // those of a submission that nobody could follow.
 func (d *delivery) end(jobs []once.Submitted) error {
 	if d.format == "json" && !d.whole {
-		return d.p.writeMaskedJSON(submittedRows(d.t, jobs))
+		return d.con.writeMaskedJSON(submittedRows(d.t, jobs))
 	}
 	if len(d.told) == 0 {
 		return d.tell(jobs)
@@ -182,12 +182,12 @@ const (
 )
 
 // dryRun is plan, to which something to send is no news.
-func (p *program) dryRun(c *cli.Context) error {
-	err := p.plan(c)
+func dryRun(con *program, c *cli.Context) error {
+	err := planFiles(con, c)
 	if f, ok := errors.AsType[*failure](err); err != nil && (!ok || f.code != ExitChange) {
 		return err
 	}
-	fmt.Fprintln(p.Err, "dry run: nothing was sent")
+	fmt.Fprintln(con.Err, "dry run: nothing was sent")
 	return nil
 }
 
@@ -198,13 +198,13 @@ func settleFlag() cli.Flag {
 }
 
 // submitsWith tells a client how this command submits.
-func (p *program) submitsWith(c *cli.Context, to *once.Client) {
+func submitsWith(con *program, c *cli.Context, to *once.Client) {
 	to.Settle = c.Duration("settle")
 	var mu sync.Mutex
 	to.Tell = func(text string) {
 		mu.Lock()
 		defer mu.Unlock()
-		fmt.Fprintf(p.Err, "%s\n", diag.Printable(p.redacted(text)))
+		fmt.Fprintf(con.Err, "%s\n", diag.Printable(con.redacted(text)))
 	}
 }
 
@@ -275,17 +275,17 @@ func (t *target) openOf(jobs []once.Submitted) ([]once.OpenRun, error) {
 
 // nameEarlier says that submissions before this one did not come to their end: who
 // repeats one of them in place of resuming it has its jobs twice.
-func (p *program) nameEarlier(t *target) error {
+func nameEarlier(con *program, t *target) error {
 	open, err := t.ledger.OpenRuns()
 	if err != nil {
 		return err
 	}
 	for _, r := range open {
 		if r.Damage != nil {
-			fmt.Fprintf(p.Err, "note: the log of a submission is damaged: %s; what was accepted: batchctl list%s\n", diag.Printable(r.Damage.Error()), t.flags)
+			fmt.Fprintf(con.Err, "note: the log of a submission is damaged: %s; what was accepted: batchctl list%s\n", diag.Printable(r.Damage.Error()), t.flags)
 		}
 		if r.Target == t.ledger.Target && r.Accepted+r.Waiting+r.Skipped < r.Jobs {
-			fmt.Fprintf(p.Err, "note: the submission of %s did not come to its end; this one is another; go on with that: batchctl resume %s%s\n",
+			fmt.Fprintf(con.Err, "note: the submission of %s did not come to its end; this one is another; go on with that: batchctl resume %s%s\n",
 				r.Began.Local().Format(time.DateTime), r.Name, t.flags)
 		}
 	}
@@ -294,7 +294,7 @@ func (p *program) nameEarlier(t *target) error {
 
 // lateLook makes the last look for duplicates of jobs in the background, if it is due for any.
 // The function that it returns waits for that.
-func (p *program) lateLook(ctx context.Context, t *target, jobs []once.Submitted) func() error {
+func lateLook(ctx context.Context, con *program, t *target, jobs []once.Submitted) func() error {
 	open, err := t.openOf(jobs)
 	if err != nil || len(open) == 0 {
 		return func() error { return err }
@@ -329,7 +329,7 @@ func ids(jobs []once.Submitted) []string {
 }
 
 // printSubmitted prints a line per job on stdout: short id, name, queue.
-func (p *program) printSubmitted(jobs []once.Submitted) error {
+func printSubmitted(con *program, jobs []once.Submitted) error {
 	var b strings.Builder
 	for _, j := range jobs {
 		if j.Skipped != "" {
@@ -341,13 +341,13 @@ func (p *program) printSubmitted(jobs []once.Submitted) error {
 		}
 		fmt.Fprintf(&b, "%s  %s  %s\n", batch.ShortID(j.ID), diag.Printable(j.Name), diag.Printable(j.Queue))
 	}
-	return p.printText(b.String())
+	return con.printText(b.String())
 }
 
 // nextSteps ends the story with the commands that go on from here.
-func (p *program) nextSteps(t *target, jobs []once.Submitted) {
+func nextSteps(con *program, t *target, jobs []once.Submitted) {
 	id := batch.ShortID(withID(jobs)[0].ID) + t.flags
-	fmt.Fprintf(p.Err, "next: batchctl wait %[1]s    batchctl logs %[1]s --follow    batchctl stop %[1]s\n", id)
+	fmt.Fprintf(con.Err, "next: batchctl wait %[1]s    batchctl logs %[1]s --follow    batchctl stop %[1]s\n", id)
 }
 
 type submittedRow struct {

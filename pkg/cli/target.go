@@ -88,10 +88,10 @@ func targetFlags() []cli.Flag {
 	}, awsFlags()...)
 }
 
-// open finds the target that the command line, the environment and the platform
+// openTarget finds the target that the command line, the environment and the platform
 // file ask for, in this order.
-func (p *program) open(ctx context.Context, c *cli.Context, platform *document.Platform, why need) (*target, error) {
-	return p.openNamed(ctx, c, platform, targetName(c, platform), why)
+func openTarget(ctx context.Context, con *program, c *cli.Context, platform *document.Platform, why need) (*target, error) {
+	return openNamed(ctx, con, c, platform, targetName(c, platform), why)
 }
 
 // targetName is --target, else BATCHCTL_TARGET, else the platform file's
@@ -132,19 +132,19 @@ func flagsTo(c *cli.Context, platform *document.Platform, name string) (flags st
 	return flags
 }
 
-func (p *program) openNamed(ctx context.Context, c *cli.Context, platform *document.Platform, name string, why need) (*target, error) {
+func openNamed(ctx context.Context, con *program, c *cli.Context, platform *document.Platform, name string, why need) (*target, error) {
 	dir, err := stateDir(c)
 	if err != nil {
 		return nil, err
 	}
-	if err := p.checkStateDir(dir, why); err != nil {
+	if err := checkStateDir(con, dir, why); err != nil {
 		return nil, err
 	}
 	var entry document.Target
 	if platform != nil {
 		entry, _ = platform.Target(name)
 	}
-	t := &target{name: name, flags: flagsTo(c, platform, name), ledger: p.ledgerIn(dir), close: func() error { return nil }}
+	t := &target{name: name, flags: flagsTo(c, platform, name), ledger: ledgerIn(con, dir), close: func() error { return nil }}
 	switch {
 	case !isEndpoint(c.String("endpoint-url")):
 		err = usage("--endpoint-url %s is no URL of a server", c.String("endpoint-url")).try("for example: --endpoint-url http://127.0.0.1:5000")
@@ -154,10 +154,10 @@ func (p *program) openNamed(ctx context.Context, c *cli.Context, platform *docum
 		var choice executorChoice
 		if choice, err = executorOf(c, entry); err == nil {
 			t.runsJobs = choice.runs
-			err = p.openLocal(ctx, t, dir, entry, choice, why)
+			err = openLocal(ctx, con, t, dir, entry, choice, why)
 		}
 	case name == awsTarget || entry.Name != "":
-		err = p.openAWS(ctx, t, withFlags(c, entry), why)
+		err = openAWS(ctx, con, t, withFlags(c, entry), why)
 	default:
 		return nil, unknownTarget(name, platform)
 	}
@@ -166,7 +166,7 @@ func (p *program) openNamed(ctx context.Context, c *cli.Context, platform *docum
 	}
 	t.ledger.Target = t.kind()
 	t.Ledger, t.Attached, t.Stage = t.ledger, why == toRun, t.stage
-	p.submitsWith(c, t.Client)
+	submitsWith(con, c, t.Client)
 	if t.isLocal() {
 		t.PollAtMost = 500 * time.Millisecond // nobody else's quota
 		t.LogsAtOnce = true
@@ -174,14 +174,14 @@ func (p *program) openNamed(ctx context.Context, c *cli.Context, platform *docum
 		t.TakesOnce = true
 	} else {
 		t.Replayable = once.CanReplay(ctx, t.config)
-		p.checkDue(c, t)
+		checkDue(con, c, t)
 	}
 	if why == toChange && entry.Name != "" && name != localTarget && name != awsTarget {
 		rememberPlatform(t.ledger, platform, name)
 	}
 	if why != toRead {
-		fmt.Fprintf(p.Err, "target: %s\n", diag.Printable(t.label))
-		p.nameExecutor(t.executor, t.runsJobs)
+		fmt.Fprintf(con.Err, "target: %s\n", diag.Printable(t.label))
+		nameExecutor(con, t.executor, t.runsJobs)
 	}
 	return t, nil
 }
@@ -267,7 +267,7 @@ func homeDirectory() (string, error) {
 
 // openLocal connects to the engine of the state directory. What happens when
 // none runs depends on the need.
-func (p *program) openLocal(ctx context.Context, t *target, dir string, entry document.Target, choice executorChoice, why need) error {
+func openLocal(ctx context.Context, con *program, t *target, dir string, entry document.Target, choice executorChoice, why need) error {
 	t.label = localTarget
 	cwd, err := os.Getwd()
 	if err != nil {
@@ -275,14 +275,14 @@ func (p *program) openLocal(ctx context.Context, t *target, dir string, entry do
 	}
 	connection, err := local.Connect(dir)
 	if err == nil {
-		return p.connect(t, connection, cwd, dir, choice)
+		return connect(con, t, connection, cwd, dir, choice)
 	}
 	options := engineOptions(dir, entry, choice)
 	if why == toRead {
 		options.ReadOnly = true
-		err := p.openEngine(ctx, t, cwd, options, executor{}, false)
+		err := openEngine(ctx, con, t, cwd, options, executor{}, false)
 		if err == nil && t.engine != nil {
-			p.tellUnknown(t)
+			tellUnknown(con, t)
 		}
 		return err
 	}
@@ -295,21 +295,21 @@ func (p *program) openLocal(ctx context.Context, t *target, dir string, entry do
 		return err
 	}
 	if why == toRun {
-		return p.openEngine(ctx, t, cwd, options, x, true)
+		return openEngine(ctx, con, t, cwd, options, x, true)
 	}
-	connection, err = p.startEngine(ctx, dir, entry, x.executorChoice)
+	connection, err = startEngine(ctx, con, dir, entry, x.executorChoice)
 	if err != nil {
 		return err
 	}
-	return p.connect(t, connection, cwd, dir, choice)
+	return connect(con, t, connection, cwd, dir, choice)
 }
 
 // connect uses the engine of another process, if it runs jobs as was asked for.
-func (p *program) connect(t *target, connection local.Connection, cwd, dir string, choice executorChoice) (err error) {
+func connect(con *program, t *target, connection local.Connection, cwd, dir string, choice executorChoice) (err error) {
 	if t.executor, err = joined(dir, choice); err != nil {
 		return err
 	}
-	t.config = p.noticing(connection.Config(cwd))
+	t.config = noticing(con, connection.Config(cwd))
 	t.Client = once.New(t.config)
 	t.label = fmt.Sprintf("local (engine at %s)", connection.Endpoint)
 	return nil
@@ -345,17 +345,17 @@ func shippedWorkloads() []string {
 
 // openEngine keeps the engine in this process. With serve, other processes
 // reach it too: `status` in the next terminal works during a `run`.
-func (p *program) openEngine(ctx context.Context, t *target, cwd string, o local.Options, x executor, serve bool) error {
+func openEngine(ctx context.Context, con *program, t *target, cwd string, o local.Options, x executor, serve bool) error {
 	o.Executor = x.Executor
 	engine, err := local.Open(o)
 	var locked *local.LockedError
 	if errors.As(err, &locked) {
-		return p.openAfter(ctx, t, cwd, o, x, locked)
+		return openAfter(ctx, con, t, cwd, o, x, locked)
 	}
 	if err != nil {
 		return fail(ExitNotDone, "open the local engine: %v", err)
 	}
-	t.config = p.noticing(engine.Config(cwd))
+	t.config = noticing(con, engine.Config(cwd))
 	t.engine, t.Client = engine, once.New(t.config)
 	stop := func() error { return nil }
 	if serve {
@@ -370,20 +370,20 @@ func (p *program) openEngine(ctx context.Context, t *target, cwd string, o local
 	t.close = func() error {
 		closing, cancel := context.WithTimeout(context.Background(), closeTimeout)
 		defer cancel()
-		ended := p.drain(ctx, t, closing)
+		ended := drain(ctx, con, t, closing)
 		return errors.Join(ended, stop(), engine.Close(closing))
 	}
 	return nil
 }
 
 // tellUnknown prints that the states of unfinished jobs are unknown because no engine is running, and how to settle them.
-func (p *program) tellUnknown(t *target) {
+func tellUnknown(con *program, t *target) {
 	id, jobs, since := t.engine.Unknown()
 	if jobs == 0 {
 		return
 	}
-	fmt.Fprintf(p.Err, "the status of %s is unknown since %s: the engine is not running\n", plural(jobs, "job"), since.Format(time.RFC3339))
-	fmt.Fprintf(p.Err, "  start an engine, which ends what is left of %s: batchctl wait %s%s\n", itOrThem(jobs), batch.ShortID(id), t.flags)
+	fmt.Fprintf(con.Err, "the status of %s is unknown since %s: the engine is not running\n", plural(jobs, "job"), since.Format(time.RFC3339))
+	fmt.Fprintf(con.Err, "  start an engine, which ends what is left of %s: batchctl wait %s%s\n", itOrThem(jobs), batch.ShortID(id), t.flags)
 }
 
 func itOrThem(n int) string {
@@ -395,14 +395,14 @@ func itOrThem(n int) string {
 
 // openAfter takes the engine that another process holds and that did not answer
 // a moment ago: it has begun to serve meanwhile, or it is about to end.
-func (p *program) openAfter(ctx context.Context, t *target, cwd string, o local.Options, x executor, locked *local.LockedError) error {
+func openAfter(ctx context.Context, con *program, t *target, cwd string, o local.Options, x executor, locked *local.LockedError) error {
 	if connection, err := joinEngine(ctx, o.Dir); err == nil {
-		return p.connect(t, connection, cwd, o.Dir, x.executorChoice)
+		return connect(con, t, connection, cwd, o.Dir, x.executorChoice)
 	}
 	wait, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	if local.WaitClosed(wait, o.Dir) == nil {
-		return p.openEngine(ctx, t, cwd, o, x, true)
+		return openEngine(ctx, con, t, cwd, o, x, true)
 	}
 	return fail(ExitNotDone, "the state directory %s is in use by process %d, which does not answer", o.Dir, locked.PID).
 		try("end it, or use another one: --state-dir DIRECTORY")
@@ -410,8 +410,8 @@ func (p *program) openAfter(ctx context.Context, t *target, cwd string, o local.
 
 // drain waits until other commands no longer use the engine of this process. When ctx ends first, it
 // ends their jobs, which must not start again with the next engine.
-func (p *program) drain(ctx context.Context, t *target, closing context.Context) error {
-	at := time.AfterFunc(time.Second, func() { p.tellOthers(closing, t) })
+func drain(ctx context.Context, con *program, t *target, closing context.Context) error {
+	at := time.AfterFunc(time.Second, func() { tellOthers(closing, con, t) })
 	defer at.Stop()
 	if t.engine.Drain(ctx) == nil {
 		return nil
@@ -420,19 +420,19 @@ func (p *program) drain(ctx context.Context, t *target, closing context.Context)
 }
 
 // tellOthers prints what keeps the engine of this process from ending.
-func (p *program) tellOthers(ctx context.Context, t *target) {
+func tellOthers(ctx context.Context, con *program, t *target) {
 	names, err := t.unfinished(ctx)
 	if err != nil || len(names) == 0 {
-		fmt.Fprintln(p.Err, "waiting for other batchctl commands that use this engine (Ctrl-C stops waiting)")
+		fmt.Fprintln(con.Err, "waiting for other batchctl commands that use this engine (Ctrl-C stops waiting)")
 		return
 	}
-	fmt.Fprintf(p.Err, "waiting for %s on this engine: %s (Ctrl-C stops waiting and ends them)\n", plural(len(names), "other job"), diag.Printable(someOf(names)))
+	fmt.Fprintf(con.Err, "waiting for %s on this engine: %s (Ctrl-C stops waiting and ends them)\n", plural(len(names), "other job"), diag.Printable(someOf(names)))
 }
 
 // noticing shows what the engine says about requests that it took, each thing
 // once: above all that the image is not used.
-func (p *program) noticing(cfg aws.Config) aws.Config {
-	cfg.HTTPClient = &noticer{HTTPClient: cfg.HTTPClient, said: map[string]bool{}, err: p.Err}
+func noticing(con *program, cfg aws.Config) aws.Config {
+	cfg.HTTPClient = &noticer{HTTPClient: cfg.HTTPClient, said: map[string]bool{}, err: con.Err}
 	return cfg
 }
 

@@ -140,7 +140,7 @@ func TestTolerant(t *testing.T) {
 					}
 				}
 				// A label that names the endpoint says where a change would go.
-				cfg, err := new(program).awsConfig(t.Context(), document.Target{Endpoint: map[bool]string{true: url}[way.flags != nil]})
+				cfg, err := awsConfig(t.Context(), new(program), document.Target{Endpoint: map[bool]string{true: url}[way.flags != nil]})
 				if err != nil || endpointOf(cfg) != url {
 					t.Errorf("the endpoint is %s, want %s; %v", endpointOf(cfg), url, err)
 				}
@@ -154,7 +154,7 @@ func TestTolerant(t *testing.T) {
 func TestTolerantAnswers(t *testing.T) {
 	credentialsOnly(t)
 	var asked []string
-	cfg, err := new(program).awsConfig(t.Context(), document.Target{Endpoint: imitation(t, &asked)})
+	cfg, err := awsConfig(t.Context(), new(program), document.Target{Endpoint: imitation(t, &asked)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ const topFastest = 100 * time.Millisecond
 // topSlow is how long a look may take before what is shown is said to be old.
 const topSlow = 5 * time.Second
 
-func (p *program) topCommand() *cli.Command {
+func topCommand(con *program) *cli.Command {
 	return &cli.Command{
 		Name:      "top",
 		Usage:     "watch the queues and the jobs that run or wait, as they change",
@@ -30,11 +30,11 @@ func (p *program) topCommand() *cli.Command {
 			&cli.StringFlag{Name: "interval", Value: "2s", Usage: "the `TIME` between two looks, such as 500ms, 5 or 1m; without a unit it is in seconds"},
 			&cli.IntFlag{Name: "iterations", Value: 1, Usage: "print `N` snapshots and end; 0 goes on until it is interrupted"},
 		)...),
-		Action: p.top,
+		Action: func(c *cli.Context) error { return top(con, c) },
 	}
 }
 
-func (p *program) top(c *cli.Context) error {
+func top(con *program, c *cli.Context) error {
 	format, err := outputFormat(c)
 	if err != nil {
 		return err
@@ -46,10 +46,10 @@ func (p *program) top(c *cli.Context) error {
 	if n := c.Int("iterations"); n < 0 {
 		return usage("--iterations %d is less than none", n).try("0 goes on until it is interrupted")
 	}
-	if out, ok := p.Out.(*os.File); ok && isTerminal(p.Out) && format == "text" && !c.IsSet("iterations") {
-		return p.topLive(c, out, interval)
+	if out, ok := con.Out.(*os.File); ok && isTerminal(con.Out) && format == "text" && !c.IsSet("iterations") {
+		return topLive(con, c, out, interval)
 	}
-	return p.topPrinted(c, format, interval)
+	return topPrinted(con, c, format, interval)
 }
 
 // parseInterval reads a duration, or a number of seconds.
@@ -68,45 +68,45 @@ func parseInterval(word string) (time.Duration, error) {
 
 // topLive shows the view on a terminal. What is said meanwhile is kept, and told
 // when the view is left.
-func (p *program) topLive(c *cli.Context, out *os.File, interval time.Duration) error {
+func topLive(con *program, c *cli.Context, out *os.File, interval time.Duration) error {
 	var said bytes.Buffer
-	behind := &program{Streams: Streams{In: p.In, Out: p.Out, Err: &said}, sources: p.sources}
-	reader := &topReader{words: c.Args().Slice(), open: func() (*jobCall, error) { return behind.openFor(c, toRead) }}
+	behind := &program{Streams: Streams{In: con.In, Out: con.Out, Err: &said}, sources: con.sources}
+	reader := &topReader{words: c.Args().Slice(), open: func() (*jobCall, error) { return openFor(behind, c, toRead) }}
 	loop := &topLoop{
 		model: &topModel{color: color(out), fresh: interval + topSlow}, screen: &screen{out: out}, reader: reader,
 		pace: topPace{interval: interval},
-		say:  func(err error) string { return p.redacted(asFailure(err).message) },
+		say:  func(err error) string { return con.redacted(asFailure(err).message) },
 	}
-	err := loop.run(c.Context, p.In)
+	err := loop.run(c.Context, con.In)
 	if closing := reader.close(); err == nil {
 		err = closing
 	}
-	if _, failed := said.WriteTo(p.Err); err == nil {
+	if _, failed := said.WriteTo(con.Err); err == nil {
 		err = failed
 	}
 	return err
 }
 
 // topPrinted prints as many snapshots as are asked for.
-func (p *program) topPrinted(c *cli.Context, format string, interval time.Duration) error {
-	reader := &topReader{words: c.Args().Slice(), open: func() (*jobCall, error) { return p.openFor(c, toRead) }}
+func topPrinted(con *program, c *cli.Context, format string, interval time.Duration) error {
+	reader := &topReader{words: c.Args().Slice(), open: func() (*jobCall, error) { return openFor(con, c, toRead) }}
 	defer reader.close()
 	look := func() (*topSnapshot, error) { return reader.look(c.Context, nil) }
-	return p.printSnapshots(c.Context, look, topPace{interval: interval}, c.Int("iterations"), format)
+	return printSnapshots(c.Context, con, look, topPace{interval: interval}, c.Int("iterations"), format)
 }
 
 // printSnapshots prints what wanted looks show; 0 are without end. Once one has
 // succeeded, those that fail are told and do not count.
-func (p *program) printSnapshots(ctx context.Context, look func() (*topSnapshot, error), pace topPace, wanted int, format string) error {
+func printSnapshots(ctx context.Context, con *program, look func() (*topSnapshot, error), pace topPace, wanted int, format string) error {
 	for printed := 0; ; {
 		snapshot, err := look()
 		switch {
 		case err != nil && (printed == 0 || ctx.Err() != nil):
 			return err
 		case err != nil:
-			fmt.Fprintf(p.Err, "batchctl: %s\n", diag.Printable(p.redacted(asFailure(err).message)))
+			fmt.Fprintf(con.Err, "batchctl: %s\n", diag.Printable(con.redacted(asFailure(err).message)))
 		default:
-			if err := p.printTop(snapshot, format, printed > 0); err != nil {
+			if err := printTop(con, snapshot, format, printed > 0); err != nil {
 				return err
 			}
 			if printed++; printed == wanted {
@@ -121,15 +121,15 @@ func (p *program) printSnapshots(ctx context.Context, look func() (*topSnapshot,
 
 // printTop prints one snapshot: a JSON document, or text with a blank line before
 // each but the first.
-func (p *program) printTop(s *topSnapshot, format string, again bool) error {
+func printTop(con *program, s *topSnapshot, format string, again bool) error {
 	if format == "json" {
-		return p.writeMaskedJSON(s)
+		return con.writeMaskedJSON(s)
 	}
 	text := s.plain()
 	if again {
 		text = "\n" + text
 	}
-	return p.printText(text)
+	return con.printText(text)
 }
 
 // pause waits, unless ctx ends before.

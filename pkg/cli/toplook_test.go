@@ -107,7 +107,7 @@ func TestTopPrintsOnAfterAFailure(t *testing.T) {
 		for _, firstFails := range []bool{true, false} {
 			r, fault, _ := aReader(t)
 			var out, said bytes.Buffer
-			p := &program{Streams: Streams{Out: &out, Err: &said}}
+			con := &program{Streams: Streams{Out: &out, Err: &said}}
 			ctx, end := context.WithCancel(t.Context())
 			defer end()
 			fault.status, fault.code = 500, "ServerException"
@@ -124,7 +124,7 @@ func TestTopPrintsOnAfterAFailure(t *testing.T) {
 				}
 				return r.look(ctx, nil)
 			}
-			err := p.printSnapshots(ctx, look, topPace{interval: topFastest}, 2, "text")
+			err := printSnapshots(ctx, con, look, topPace{interval: topFastest}, 2, "text")
 			if got := strings.Count(out.String(), "batchctl top "); firstFails && (err == nil || got > 0) || !firstFails && (err != nil || got != 2) {
 				t.Errorf("first fails %v: %v\n%s", firstFails, err, &out)
 			}
@@ -152,13 +152,13 @@ func TestTopAsksForWhatIsSeen(t *testing.T) {
 // Shares stand in the table of a queue that has them.
 func TestQueuesWithShares(t *testing.T) {
 	var out bytes.Buffer
-	p := &program{Streams: Streams{Out: &out}}
+	con := &program{Streams: Streams{Out: &out}}
 	var queues []queueState
 	for _, q := range aSnapshot().Queues {
 		queues = append(queues, q.queueState)
 	}
 	queues[2].Utilization.shape = nil
-	if err := p.printQueues(queues); err != nil {
+	if err := printQueues(con, queues); err != nil {
 		t.Fatal(err)
 	}
 	compareGolden(t, "../queues", out.String())

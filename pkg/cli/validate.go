@@ -16,7 +16,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/lint"
 )
 
-func (p *program) validateCommand() *cli.Command {
+func validateCommand(con *program) *cli.Command {
 	return &cli.Command{
 		Name:      "validate",
 		Usage:     "find everything in job files that AWS Batch would refuse or leave stuck",
@@ -46,13 +46,13 @@ func (p *program) validateCommand() *cli.Command {
 			&cli.StringFlag{Name: "write-baseline", Usage: "write the problems there are into this `FILE`, for --baseline"},
 			&cli.BoolFlag{Name: "rules", Usage: "list the rules, or explain those that are named, with examples; --output markdown makes a page of them"},
 		),
-		Action: p.validate,
+		Action: func(c *cli.Context) error { return validate(con, c) },
 	}
 }
 
-func (p *program) validate(c *cli.Context) error {
+func validate(con *program, c *cli.Context) error {
 	if c.Bool("rules") {
-		return p.rules(c)
+		return rules(con, c)
 	}
 	if !c.Args().Present() {
 		return usage("validate needs a job file").try("for example: batchctl validate job.json")
@@ -61,7 +61,7 @@ func (p *program) validate(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	k, err := p.validateChecker(c)
+	k, err := validateChecker(con, c)
 	if err != nil {
 		return err
 	}
@@ -72,13 +72,13 @@ func (p *program) validate(c *cli.Context) error {
 		}
 	}
 	if c.Bool("fix") || c.Bool("diff") {
-		if err := p.fixFiles(k, documents, c.Bool("diff")); err != nil {
+		if err := fixFiles(con, k, documents, c.Bool("diff")); err != nil {
 			return err
 		}
 		if c.Bool("diff") {
 			return nil
 		}
-		if k, err = p.validateChecker(c); err != nil { // the platform file may have changed
+		if k, err = validateChecker(con, c); err != nil { // the platform file may have changed
 			return err
 		}
 	}
@@ -88,20 +88,20 @@ func (p *program) validate(c *cli.Context) error {
 	}
 	all.Unread = append(unread, all.Unread...)
 	if len(all.Checked) == 0 && len(all.Unread) == 0 && !c.Bool("only-recognized") {
-		p.reportSkipped(all.Skipped, c.Bool("verbose"))
+		reportSkipped(con, all.Skipped, c.Bool("verbose"))
 		return fail(ExitNotDone, "%s holds no job files", strings.Join(c.Args().Slice(), " ")).
 			try("job files end in .json and have a \"$schema\" of ours or the members of a job; create one: batchctl init job.json")
 	}
-	if err := p.applyBaseline(c, all); err != nil {
+	if err := applyBaseline(con, c, all); err != nil {
 		return err
 	}
-	if err := p.printProblems(c, format, all); err != nil {
+	if err := printProblems(con, c, format, all); err != nil {
 		return err
 	}
-	return p.verdict(c, all)
+	return verdict(con, c, all)
 }
 
-func (p *program) validateChecker(c *cli.Context) (*check.Checker, error) {
+func validateChecker(con *program, c *cli.Context) (*check.Checker, error) {
 	parameters, err := parseParameters(c.StringSlice("parameters"))
 	if err != nil {
 		return nil, err
@@ -115,7 +115,7 @@ func (p *program) validateChecker(c *cli.Context) (*check.Checker, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := check.Options{PlatformFile: c.String("platform"), Catalog: types, Stdin: p.In,
+	o := check.Options{PlatformFile: c.String("platform"), Catalog: types, Stdin: con.In,
 		Load: document.Options{Parameters: parameters, FromDescribe: c.Bool("from-describe")}}
 	if name := c.String("kind"); name != "" {
 		if o.Load.Kind, err = parseKind(name); err != nil {
@@ -126,11 +126,11 @@ func (p *program) validateChecker(c *cli.Context) (*check.Checker, error) {
 }
 
 // printProblems prints the problems, or their counts, on stdout.
-func (p *program) printProblems(c *cli.Context, format diag.Format, all *check.Result) error {
+func printProblems(con *program, c *cli.Context, format diag.Format, all *check.Result) error {
 	if c.Bool("summary") {
-		return diag.WriteSummary(p.Out, all.Problems)
+		return diag.WriteSummary(con.Out, all.Problems)
 	}
-	report := diag.Report{Files: all.Checked, Text: p.textOptions(p.Out)}
+	report := diag.Report{Files: all.Checked, Text: textOptions(con, con.Out)}
 	for _, err := range all.Unread {
 		report.Unread = append(report.Unread, asFailure(err).message)
 	}
@@ -140,29 +140,29 @@ func (p *program) printProblems(c *cli.Context, format diag.Format, all *check.R
 	if c.String("fail-on") == "warning" {
 		report.FailOn = diag.Warning
 	}
-	return format.Write(p.Out, all.Problems, report)
+	return format.Write(con.Out, all.Problems, report)
 }
 
 // verdict tells the three outcomes apart: pass, fail, not checked.
-func (p *program) verdict(c *cli.Context, all *check.Result) error {
+func verdict(con *program, c *cli.Context, all *check.Result) error {
 	errors, warnings := all.Problems.Count()
 	for _, err := range all.Unread {
-		p.explain(asFailure(err))
+		con.explain(asFailure(err))
 	}
-	fmt.Fprintf(p.Err, "%s checked: %s, %s", plural(len(all.Checked), "file"), plural(errors, "error"), plural(warnings, "warning"))
+	fmt.Fprintf(con.Err, "%s checked: %s, %s", plural(len(all.Checked), "file"), plural(errors, "error"), plural(warnings, "warning"))
 	if waived := all.Problems.Waived(); waived > 0 {
-		fmt.Fprintf(p.Err, ", %d waived", waived)
+		fmt.Fprintf(con.Err, ", %d waived", waived)
 	}
-	fmt.Fprintln(p.Err)
-	p.reportSkipped(all.Skipped, c.Bool("verbose"))
+	fmt.Fprintln(con.Err)
+	reportSkipped(con, all.Skipped, c.Bool("verbose"))
 	if all.Unknown > 0 {
-		fmt.Fprintf(p.Err, "not checked: %s in templates, which only CloudFormation knows (the first at %s)\n", plural(all.Unknown, "value"), diag.Printable(all.FirstUnknown))
+		fmt.Fprintf(con.Err, "not checked: %s in templates, which only CloudFormation knows (the first at %s)\n", plural(all.Unknown, "value"), diag.Printable(all.FirstUnknown))
 	}
 	switch {
 	case all.WithoutQueues != "":
-		fmt.Fprintf(p.Err, "not checked: whether a queue can hold the jobs (add \"queues\" to %s)\n", diag.Printable(all.WithoutQueues))
+		fmt.Fprintf(con.Err, "not checked: whether a queue can hold the jobs (add \"queues\" to %s)\n", diag.Printable(all.WithoutQueues))
 	case all.Unplaced:
-		fmt.Fprintln(p.Err, "not checked: whether a queue can hold the jobs (no platform file; batchctl init --platform batchctl.json creates one)")
+		fmt.Fprintln(con.Err, "not checked: whether a queue can hold the jobs (no platform file; batchctl init --platform batchctl.json creates one)")
 	}
 	switch {
 	case len(all.Unread) > 0:
@@ -180,10 +180,10 @@ const mostNamed = 5
 
 // reportSkipped counts the skipped files on stderr, so that a mistake in one of them does
 // not look like a clean check. It lists the foreign ones only with verbose.
-func (p *program) reportSkipped(s check.Skipped, verbose bool) {
+func reportSkipped(con *program, s check.Skipped, verbose bool) {
 	if verbose {
 		for _, path := range s.Foreign {
-			fmt.Fprintf(p.Err, "skipped: %s\n", diag.Printable(path))
+			fmt.Fprintf(con.Err, "skipped: %s\n", diag.Printable(path))
 		}
 	}
 	if n := len(s.Foreign); n > 0 {
@@ -191,24 +191,24 @@ func (p *program) reportSkipped(s check.Skipped, verbose bool) {
 		if verbose {
 			how = ""
 		}
-		fmt.Fprintf(p.Err, "%s skipped: not batchctl documents%s\n", plural(n, ".json file"), how)
+		fmt.Fprintf(con.Err, "%s skipped: not batchctl documents%s\n", plural(n, ".json file"), how)
 	}
 	for i, path := range s.Unclear {
 		if i == mostNamed && !verbose {
-			fmt.Fprintf(p.Err, "not checked: %s more that may be batchctl documents\n", plural(len(s.Unclear)-i, "file"))
+			fmt.Fprintf(con.Err, "not checked: %s more that may be batchctl documents\n", plural(len(s.Unclear)-i, "file"))
 			break
 		}
-		fmt.Fprintf(p.Err, "not checked: %s may be a batchctl document; add \"$schema\", or name the file to check it\n", diag.Printable(path))
+		fmt.Fprintf(con.Err, "not checked: %s may be a batchctl document; add \"$schema\", or name the file to check it\n", diag.Printable(path))
 	}
 }
 
 // applyBaseline leaves out the problems that were there before.
-func (p *program) applyBaseline(c *cli.Context, all *check.Result) error {
+func applyBaseline(con *program, c *cli.Context, all *check.Result) error {
 	if path := c.String("write-baseline"); path != "" {
 		if err := writeFile(path, forAll, func(w io.Writer) error { return diag.WriteBaseline(w, all.Problems) }); err != nil {
 			return err
 		}
-		fmt.Fprintf(p.Err, "wrote %s with %s\n", diag.Printable(path), plural(len(all.Problems.Open()), "problem"))
+		fmt.Fprintf(con.Err, "wrote %s with %s\n", diag.Printable(path), plural(len(all.Problems.Open()), "problem"))
 		all.Problems = slices.DeleteFunc(all.Problems, func(d diag.Diagnostic) bool { return d.Waived == nil })
 		return nil
 	}
@@ -227,11 +227,11 @@ func (p *program) applyBaseline(c *cli.Context, all *check.Result) error {
 	}
 	kept, known, stale := baseline.Filter(all.Problems, all.Checked)
 	all.Problems = kept
-	fmt.Fprintf(p.Err, "baseline: %s left out", plural(known, "known problem"))
+	fmt.Fprintf(con.Err, "baseline: %s left out", plural(known, "known problem"))
 	if len(stale) > 0 {
-		fmt.Fprintf(p.Err, ", %s mended since: write it anew", plural(len(stale), "entry of it"))
+		fmt.Fprintf(con.Err, ", %s mended since: write it anew", plural(len(stale), "entry of it"))
 	}
-	fmt.Fprintln(p.Err)
+	fmt.Fprintln(con.Err)
 	return nil
 }
 

@@ -25,7 +25,7 @@ func variationFlags() []cli.Flag {
 }
 
 // vary reads the flags into the options. The values of variables may be credentials.
-func (p *program) vary(c *cli.Context, o *document.Options) (values []*diag.Source, err error) {
+func vary(con *program, c *cli.Context, o *document.Options) (values []*diag.Source, err error) {
 	settings, err := parseSettings(c.StringSlice("set"))
 	if err != nil {
 		return nil, err

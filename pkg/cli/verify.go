@@ -10,7 +10,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/verify"
 )
 
-func (p *program) verifyCommand() *cli.Command {
+func verifyCommand(con *program) *cli.Command {
 	return &cli.Command{
 		Name:      "verify",
 		Usage:     "look up at the target what the jobs of a file need, before the first submit; change nothing",
@@ -20,7 +20,7 @@ func (p *program) verifyCommand() *cli.Command {
 			"batchctl verify job.json --target prod\nbatchctl verify jobs/*.json --target prod --strict --output json"),
 		Flags: append(append(append(append(inputFlags(), planFlags()...), targetFlags()...), outputFlags()...),
 			&cli.BoolFlag{Name: "strict", Usage: "what could not be checked is a failure"}),
-		Action: p.verify,
+		Action: func(c *cli.Context) error { return verifyFiles(con, c) },
 	}
 }
 
@@ -31,12 +31,12 @@ func checkNames() (names []string) {
 	return names
 }
 
-func (p *program) verify(c *cli.Context) error {
+func verifyFiles(con *program, c *cli.Context) error {
 	format, err := outputFormat(c)
 	if err != nil {
 		return err
 	}
-	in, err := p.load(c)
+	in, err := load(con, c)
 	if err != nil {
 		return err
 	}
@@ -44,11 +44,11 @@ func (p *program) verify(c *cli.Context) error {
 		return usage("verify asks AWS: the local engine needs nothing but the file").
 			try("name a target: %s --target NAME; or run it here: batchctl run %s", nextCommand(c, "verify"), strings.Join(c.Args().Slice(), " "))
 	}
-	made, err := p.makePlan(c, in, false)
+	made, err := buildPlan(con, c, in, false)
 	if err != nil {
 		return err
 	}
-	t, err := p.open(c.Context, c, in.platform, toRead)
+	t, err := openTarget(c.Context, con, c, in.platform, toRead)
 	if err != nil {
 		return err
 	}
@@ -62,35 +62,35 @@ func (p *program) verify(c *cli.Context) error {
 		return err
 	}
 	if format == "json" {
-		err = p.writeMaskedJSON(results)
+		err = con.writeMaskedJSON(results)
 	} else {
-		err = p.printResults(results)
+		err = printResults(con, results)
 	}
 	if err != nil {
 		return err
 	}
-	return p.verified(t, results, c.Bool("strict"), nextCommand(c, "submit"))
+	return verified(con, t, results, c.Bool("strict"), nextCommand(c, "submit"))
 }
 
-func (p *program) printResults(results []verify.Result) error {
-	t := p.table("OUTCOME", "CHECK", "WHAT", "WHY")
+func printResults(con *program, results []verify.Result) error {
+	t := con.table("OUTCOME", "CHECK", "WHAT", "WHY")
 	for _, r := range results {
 		why := r.Why
 		if r.Fix != "" {
 			why += "; " + r.Fix
 		}
-		t.row(string(r.Outcome), r.Check, r.What, p.redacted(why))
+		t.row(string(r.Outcome), r.Check, r.What, con.redacted(why))
 	}
 	return t.flush()
 }
 
 // verified says what the checks add up to, and gives the exit code.
-func (p *program) verified(t *target, results []verify.Result, strict bool, next string) error {
+func verified(con *program, t *target, results []verify.Result, strict bool, next string) error {
 	counts := map[verify.Outcome]int{}
 	for _, r := range results {
 		counts[r.Outcome]++
 	}
-	fmt.Fprintf(p.Err, "%s: %d passed, %d failed, %d not checked\n", diag.Printable(t.label), counts[verify.Pass], counts[verify.Fail], counts[verify.NotChecked])
+	fmt.Fprintf(con.Err, "%s: %d passed, %d failed, %d not checked\n", diag.Printable(t.label), counts[verify.Pass], counts[verify.Fail], counts[verify.NotChecked])
 	switch {
 	case counts[verify.Fail] > 0:
 		return quiet(ExitProblem)
@@ -98,6 +98,6 @@ func (p *program) verified(t *target, results []verify.Result, strict bool, next
 		return fail(ExitNotDone, "%s not be checked", plural(counts[verify.NotChecked], "thing")+" could").
 			try("ask for the permissions that the lines name, or leave --strict out")
 	}
-	fmt.Fprintf(p.Err, "next: %s\n", diag.Printable(p.redacted(next)))
+	fmt.Fprintf(con.Err, "next: %s\n", diag.Printable(con.redacted(next)))
 	return nil
 }

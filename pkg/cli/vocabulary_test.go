@@ -7,7 +7,7 @@ import (
 
 // Each word leads to one command that there is, and is none itself.
 func TestVocabulary(t *testing.T) {
-	app := (&program{}).app()
+	app := app((&program{}))
 	seen := map[string]string{}
 	for _, s := range vocabulary {
 		commands := app.Commands

@@ -19,7 +19,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/local"
 )
 
-func (p *program) waitCommand() *cli.Command {
+func waitCommand(con *program) *cli.Command {
 	return &cli.Command{
 		Name:      "wait",
 		Usage:     "wait until jobs have ended, and end with their verdict",
@@ -29,12 +29,12 @@ func (p *program) waitCommand() *cli.Command {
 			"batchctl wait 3f2a91c0\nbatchctl wait prepare train --timeout 2h\nbatchctl wait --submission workflow.json"),
 		Flags: jobFlags(append(outputFlags(), submissionFlag(),
 			&cli.DurationFlag{Name: "timeout", Usage: "stop waiting after this `DURATION`, such as 90m"})...),
-		Action: p.wait,
+		Action: func(c *cli.Context) error { return wait(con, c) },
 	}
 }
 
-func (p *program) wait(c *cli.Context) error {
-	call, err := p.openJobs(c, toChange)
+func wait(con *program, c *cli.Context) error {
+	call, err := openJobs(con, c, toChange)
 	if err != nil {
 		return err
 	}
@@ -45,16 +45,16 @@ func (p *program) wait(c *cli.Context) error {
 		ctx, cancel = context.WithTimeout(ctx, d)
 		defer cancel()
 	}
-	err = p.waitKnown(ctx, call)
+	err = waitKnown(ctx, con, call)
 	if call.format == "json" {
-		return errors.Join(p.printJobs(call.target, call.jobs), err)
+		return errors.Join(printJobs(con, call.target, call.jobs), err)
 	}
 	return err
 }
 
 // waitKnown waits for the jobs that AWS Batch still has. How the others ended it reads from
 // the ledger.
-func (p *program) waitKnown(ctx context.Context, call *jobCall) error {
+func waitKnown(ctx context.Context, con *program, call *jobCall) error {
 	code := ExitOK
 	var live []once.Submitted
 	for i, job := range call.known {
@@ -62,7 +62,7 @@ func (p *program) waitKnown(ctx context.Context, call *jobCall) error {
 			live = append(live, call.jobs[i])
 			continue
 		}
-		fmt.Fprintf(p.Err, "%s  %s  %s\n", diag.Printable(call.jobs[i].Name), batch.ShortID(call.jobs[i].ID), fromLedger(job.JobDetail, call.service(), time.Now()))
+		fmt.Fprintf(con.Err, "%s  %s  %s\n", diag.Printable(call.jobs[i].Name), batch.ShortID(call.jobs[i].ID), fromLedger(job.JobDetail, call.service(), time.Now()))
 		switch job.Status {
 		case once.StatusExpired:
 			code = ExitNotDone
@@ -73,20 +73,20 @@ func (p *program) waitKnown(ctx context.Context, call *jobCall) error {
 	if len(live) == 0 {
 		return quiet(code)
 	}
-	verdict, err := p.waitFor(ctx, call.target, live, nil)
+	verdict, err := waitFor(ctx, con, call.target, live, nil)
 	if err != nil {
 		return err
 	}
 	if verdict != ExitOK {
-		p.tellNextOf(ctx, call.target, live)
+		tellNextOf(ctx, con, call.target, live)
 	}
 	return quiet(max(code, verdict))
 }
 
 // waitFor follows jobs that go on without us, and returns the exit code of their
 // verdict. Whatever else ends the waiting, it says how to go on and stops nothing.
-func (p *program) waitFor(ctx context.Context, t *target, jobs []once.Submitted, log io.Writer) (int, error) {
-	code, err := p.newFollower(t, jobs, log).run(ctx)
+func waitFor(ctx context.Context, con *program, t *target, jobs []once.Submitted, log io.Writer) (int, error) {
+	code, err := newFollower(con, t, jobs, log).run(ctx)
 	words := t.words(jobs)
 	next := fmt.Sprintf("wait on: batchctl wait %[1]s    stop: batchctl stop %[1]s", words)
 	switch {
@@ -120,7 +120,7 @@ func goesOn(jobs int) string {
 }
 
 // troubles says once of each kind what a watch lives through.
-func (p *program) troubles(say func(string)) func(error) {
+func troubles(con *program, say func(string)) func(error) {
 	var mu sync.Mutex
 	said := map[string]bool{}
 	return func(err error) {
