@@ -6,7 +6,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/exit"
 )
 
 // urfave/cli stops reading flags at the first operand: `submit job.json --target
@@ -109,15 +111,15 @@ func earlyFlag(path string, commands []*cli.Command, rest []string) error {
 			continue
 		}
 		for _, w := range slices.Concat(rest[:i+1], tail) {
-			head = append(head, quoted(w))
+			head = append(head, term.Quoted(w))
 		}
-		return usage("flag %s is before the command", rest[0]).try("write: %s", strings.Join(head, " "))
+		return exit.Usage("flag %s is before the command", rest[0]).Try("write: %s", strings.Join(head, " "))
 	}
-	f := usage("unknown flag %s", rest[0])
+	f := exit.Usage("unknown flag %s", rest[0])
 	if near := diag.Near("--"+name, slices.Values([]string{"--version", "--help"})); near != "" {
-		return f.try("did you mean %s?", near)
+		return f.Try("did you mean %s?", near)
 	}
-	return f.try("write flags after the command: %s COMMAND %s", path, rest[0])
+	return f.Try("write flags after the command: %s COMMAND %s", path, rest[0])
 }
 
 const completionFlag = "--generate-bash-completion"
@@ -161,14 +163,14 @@ func unknownCommand(path string, commands []*cli.Command, word string) error {
 	for _, c := range commands {
 		names = append(names, c.Name)
 	}
-	f := usage("unknown command %q", word)
+	f := exit.Usage("unknown command %q", word)
 	if name := ours(vocabulary, word, func(string) bool { return path == "batchctl" }); name != "" {
-		return f.try("here it is: %s %s", path, name)
+		return f.Try("here it is: %s %s", path, name)
 	}
 	if near := diag.Near(word, slices.Values(names)); near != "" {
-		return f.try("did you mean: %s %s", path, near)
+		return f.Try("did you mean: %s %s", path, near)
 	}
-	return f.try("the commands are: %s", strings.Join(names, " "))
+	return f.Try("the commands are: %s", strings.Join(names, " "))
 }
 
 // split separates flags with their values from operands.
@@ -195,7 +197,7 @@ func split(path string, flags []cli.Flag, words []string) (front, operands []str
 			continue
 		}
 		if i+1 == len(words) {
-			return nil, nil, usage("flag %s needs a value", word).try("write %s=VALUE; see %s --help", word, path)
+			return nil, nil, exit.Usage("flag %s needs a value", word).Try("write %s=VALUE; see %s --help", word, path)
 		}
 		i++
 		front = append(front, words[i])
@@ -209,11 +211,11 @@ func most(c *cli.Context, n int) error {
 		return nil
 	}
 	word := c.Args().Get(n)
-	f := usage("%s has no use for %q", c.Command.Name, word)
+	f := exit.Usage("%s has no use for %q", c.Command.Name, word)
 	if findFlag(c.Command.Flags, word) != nil {
-		return f.try("did you mean --%s?", word)
+		return f.Try("did you mean --%s?", word)
 	}
-	return f.try("see batchctl %s --help", c.Command.Name)
+	return f.Try("see batchctl %s --help", c.Command.Name)
 }
 
 func findFlag(flags []cli.Flag, name string) cli.Flag {
@@ -229,17 +231,17 @@ func findFlag(flags []cli.Flag, name string) cli.Flag {
 func badValue(c *cli.Context, err error) error {
 	text, _ := strings.CutSuffix(err.Error(), ": parse error")
 	_, name, ok := strings.Cut(text, " for flag -")
-	f := usage("%s", text)
+	f := exit.Usage("%s", text)
 	if !ok || c.Command == nil {
 		return f
 	}
 	switch findFlag(c.Command.Flags, name).(type) {
 	case *cli.DurationFlag:
-		return f.try("a duration has a unit, such as 90s, 15m or 2h")
+		return f.Try("a duration has a unit, such as 90s, 15m or 2h")
 	case *cli.IntFlag:
-		return f.try("write a whole number")
+		return f.Try("write a whole number")
 	case *cli.Float64Flag:
-		return f.try("write a number")
+		return f.Try("write a number")
 	}
 	return f
 }
@@ -250,15 +252,15 @@ func unknownFlag(path string, flags []cli.Flag, word string) error {
 	for _, f := range flags {
 		names = append(names, "--"+f.Names()[0])
 	}
-	f := usage("unknown flag %s", name)
+	f := exit.Usage("unknown flag %s", name)
 	if other := ours(flagVocabulary, name, func(n string) bool { return slices.Contains(names, n) }); other != "" {
-		return f.try("here it is %s; see %s --help", other, path)
+		return f.Try("here it is %s; see %s --help", other, path)
 	}
 	if near := diag.Near("--"+strings.TrimLeft(name, "-"), slices.Values(names)); near != "" {
-		return f.try("did you mean %s? see %s --help", near, path)
+		return f.Try("did you mean %s? see %s --help", near, path)
 	}
 	if len(names) == 0 {
-		return f.try("%s takes no flags", path)
+		return f.Try("%s takes no flags", path)
 	}
-	return f.try("the flags of %s are: %s", path, strings.Join(names, " "))
+	return f.Try("the flags of %s are: %s", path, strings.Join(names, " "))
 }

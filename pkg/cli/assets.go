@@ -13,14 +13,16 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/catalog"
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/schemas"
 	"github.com/batchctl/batchctl/templates"
 	"github.com/batchctl/batchctl/workloads"
 	"github.com/batchctl/batchctl/workloads/gpu"
 )
 
-func workloadCommand(con *program) *cli.Command {
+func workloadCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "workload",
 		Usage:     "the programs that the reference jobs run: matrix and image",
@@ -38,14 +40,14 @@ func workloadCommand(con *program) *cli.Command {
 				Description:     help("The flags are the workload's own.", "batchctl workload run matrix --sizes 1000 --type float32"),
 				SkipFlagParsing: true,
 				Action: func(c *cli.Context) error {
-					return quiet(workloads.Main(c.Context, gpu.Platform{}, c.Args().Slice(), con.Out, con.Err))
+					return exit.Silent(workloads.Main(c.Context, gpu.Platform{}, c.Args().Slice(), con.Out, con.Err))
 				},
 			},
 		},
 	}
 }
 
-func listWorkloads(con *program, c *cli.Context) error {
+func listWorkloads(con *term.Console, c *cli.Context) error {
 	format, err := outputFormat(c)
 	if err != nil {
 		return err
@@ -55,18 +57,18 @@ func listWorkloads(con *program, c *cli.Context) error {
 		Doc  string `json:"doc"`
 	}
 	rows := []row{}
-	t := con.table("NAME", "WHAT")
+	t := con.Table("NAME", "WHAT")
 	for _, w := range workloads.All() {
 		rows = append(rows, row{w.Name, w.Doc})
-		t.row(w.Name, w.Doc)
+		t.Row(w.Name, w.Doc)
 	}
 	if format == "json" {
-		return con.writeJSON(rows)
+		return con.JSON(rows)
 	}
-	return t.flush()
+	return t.Flush()
 }
 
-func schemaCommand(con *program) *cli.Command {
+func schemaCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "schema",
 		Usage:     "print the JSON schema of a document, for editors",
@@ -77,7 +79,7 @@ func schemaCommand(con *program) *cli.Command {
 	}
 }
 
-func schema(con *program, c *cli.Context) error {
+func schema(con *term.Console, c *cli.Context) error {
 	if err := most(c, 1); err != nil {
 		return err
 	}
@@ -93,21 +95,21 @@ func schema(con *program, c *cli.Context) error {
 		}
 	}
 	if !c.Args().Present() {
-		return con.printUnmasked(strings.Join(names, "\n") + "\n")
+		return con.PrintUnmasked(strings.Join(names, "\n") + "\n")
 	}
 	word := strings.TrimSuffix(c.Args().First(), suffix)
 	data, err := schemas.FS.ReadFile(word + suffix)
 	if err != nil {
-		f := usage("unknown schema %q", word)
+		f := exit.Usage("unknown schema %q", word)
 		if near := diag.Near(word, slices.Values(names)); near != "" {
-			return f.try("did you mean: batchctl schema %s", near)
+			return f.Try("did you mean: batchctl schema %s", near)
 		}
-		return f.try("the schemas are: %s", strings.Join(names, " "))
+		return f.Try("the schemas are: %s", strings.Join(names, " "))
 	}
-	return con.printUnmasked(string(data))
+	return con.PrintUnmasked(string(data))
 }
 
-func initCommand(con *program) *cli.Command {
+func initCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "init",
 		Usage:     "write a job file, or a platform file, to start from",
@@ -124,7 +126,7 @@ func initCommand(con *program) *cli.Command {
 	}
 }
 
-func writeStart(con *program, c *cli.Context) error {
+func writeStart(con *term.Console, c *cli.Context) error {
 	if err := most(c, 1); err != nil {
 		return err
 	}
@@ -134,7 +136,7 @@ func writeStart(con *program, c *cli.Context) error {
 			continue
 		}
 		if kind != "job" {
-			return usage("init takes one of --gpu --array --workflow --platform")
+			return exit.Usage("init takes one of --gpu --array --workflow --platform")
 		}
 		kind = name
 	}
@@ -143,14 +145,14 @@ func writeStart(con *program, c *cli.Context) error {
 		return err
 	}
 	if !c.Args().Present() {
-		return con.printUnmasked(string(data))
+		return con.PrintUnmasked(string(data))
 	}
 	path := c.Args().First()
 	switch err := writeNew(path, data); {
 	case os.IsExist(err):
-		return fail(ExitNotDone, "%s is there already", path).try("choose another name; nothing was changed")
+		return exit.Fail(exit.NotDone, "%s is there already", path).Try("choose another name; nothing was changed")
 	case err != nil:
-		return fail(ExitNotDone, "write %s: %v", path, cause(err))
+		return exit.Fail(exit.NotDone, "write %s: %v", path, exit.Cause(err))
 	}
 	fmt.Fprintf(con.Err, "wrote %s\nnext: batchctl validate %s\n", diag.Printable(path), diag.Printable(filepath.ToSlash(path)))
 	return nil
@@ -169,7 +171,7 @@ func writeNew(path string, data []byte) error {
 	return err
 }
 
-func versionCommand(con *program) *cli.Command {
+func versionCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name: "version", Usage: "print the version, the commit and the versions it was built with",
 		UsageText:   "batchctl version [FLAGS]",
@@ -185,9 +187,9 @@ func versionCommand(con *program) *cli.Command {
 			}
 			v := version()
 			if format == "json" {
-				return con.writeJSON(v)
+				return con.JSON(v)
 			}
-			return con.printUnmasked(fmt.Sprintf("batchctl %s %s %s %s\naws-sdk-go-v2/service/batch %s\ninstance types of %s, Fargate sizes of %s, prices of %s\n",
+			return con.PrintUnmasked(fmt.Sprintf("batchctl %s %s %s %s\naws-sdk-go-v2/service/batch %s\ninstance types of %s, Fargate sizes of %s, prices of %s\n",
 				v.Version, v.Commit, v.Go, v.Platform, v.SDK, v.InstanceTypes, v.FargateSizes, v.Prices))
 		},
 	}

@@ -19,9 +19,11 @@ import (
 	"github.com/aws/smithy-go/middleware"
 	"github.com/urfave/cli/v2"
 
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/rpc"
 )
 
@@ -58,14 +60,14 @@ func withFlags(c *cli.Context, entry document.Target) document.Target {
 
 // openAWS follows the AWS tools' own rules for Region, profile, single sign-on, roles
 // and endpoint; the target overrides them.
-func openAWS(ctx context.Context, con *program, t *target, entry document.Target, why need) error {
+func openAWS(ctx context.Context, con *term.Console, t *target, entry document.Target, why need) error {
 	cfg, err := awsConfig(ctx, con, entry)
 	if err != nil {
-		return fail(ExitNotDone, "target %s: %v", t.name, err).try("check ~/.aws/config, or log in: aws sso login")
+		return exit.Fail(exit.NotDone, "target %s: %v", t.name, err).Try("check ~/.aws/config, or log in: aws sso login")
 	}
 	if cfg.Region == "" {
-		return fail(ExitUsage, "target %s has no Region", t.name).
-			try("say --region, set AWS_REGION, or \"region\" of the target in batchctl.json")
+		return exit.Fail(exit.BadUsage, "target %s has no Region", t.name).
+			Try("say --region, set AWS_REGION, or \"region\" of the target in batchctl.json")
 	}
 	cfg.Credentials = client.Renewable(cfg.Credentials, func(ctx context.Context) (aws.CredentialsProvider, error) {
 		again, err := awsConfig(ctx, con, entry)
@@ -86,7 +88,7 @@ func openAWS(ctx context.Context, con *program, t *target, entry document.Target
 
 // awsConfig is the SDK's configuration of a target. A role of the configuration file
 // that wants a code of a device asks for it on the terminal, as the aws CLI does.
-func awsConfig(ctx context.Context, con *program, entry document.Target) (aws.Config, error) {
+func awsConfig(ctx context.Context, con *term.Console, entry document.Target) (aws.Config, error) {
 	options := []func(*config.LoadOptions) error{
 		config.WithAPIOptions([]func(*middleware.Stack) error{tolerant}),
 		config.WithAssumeRoleCredentialOptions(func(o *stscreds.AssumeRoleOptions) { o.TokenProvider = func() (string, error) { return askCode(con) } }),
@@ -118,8 +120,8 @@ func awsConfig(ctx context.Context, con *program, entry document.Target) (aws.Co
 }
 
 // askCode reads the code of a device from the terminal.
-func askCode(con *program) (string, error) {
-	if !isTerminal(con.Err) || !isTerminal(con.In) {
+func askCode(con *term.Console) (string, error) {
+	if !term.IsTerminal(con.Err) || !term.IsTerminal(con.In) {
 		return "", errors.New("the role wants a code of an MFA device, and there is no terminal to ask for it")
 	}
 	fmt.Fprint(con.Err, "code of the MFA device: ")
@@ -147,11 +149,11 @@ func accountOf(whole context.Context, cfg aws.Config) (string, error) {
 // wrongAccount refuses to change anything in an account that is not the target's.
 func wrongAccount(target, want, got string, err error) error {
 	if err != nil {
-		return fail(ExitNotDone, "check the account of target %s (%s): %v", target, want, err).
-			try("check the target's address, or log in: aws sso login; or remove \"accountId\" of the target from batchctl.json")
+		return exit.Fail(exit.NotDone, "check the account of target %s (%s): %v", target, want, err).
+			Try("check the target's address, or log in: aws sso login; or remove \"accountId\" of the target from batchctl.json")
 	}
-	return fail(ExitNotDone, "target %s is account %s, and these are credentials of account %s: nothing was sent", target, want, got).
-		try("choose a profile of that account: --profile NAME, or \"profile\" of the target in batchctl.json")
+	return exit.Fail(exit.NotDone, "target %s is account %s, and these are credentials of account %s: nothing was sent", target, want, got).
+		Try("choose a profile of that account: --profile NAME, or \"profile\" of the target in batchctl.json")
 }
 
 // awsLabel names account and Region before anything is changed, and the endpoint that

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/batchctl/batchctl/pkg/cli"
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/exit"
 )
 
 // sts is a server that knows whose credentials these are and what role they may take.
@@ -63,17 +65,17 @@ func TestAWSTargets(t *testing.T) {
 		says                  []string
 		calls                 string // one of them; empty: none is a call of Batch
 	}{
-		{"flags alone mean AWS", `{}`, "111122223333", []string{"--region", "us-east-2"}, cli.ExitProblem,
+		{"flags alone mean AWS", `{}`, "111122223333", []string{"--region", "us-east-2"}, exit.Problem,
 			[]string{"target: aws 111122223333 us-east-2"}, "GetCallerIdentity by MYKEY"},
-		{"a profile of the command line", `{"region": "us-east-1"}`, "111122223333", []string{"--target", "prod", "--profile", "other", "--region", "eu-north-1"}, cli.ExitProblem,
+		{"a profile of the command line", `{"region": "us-east-1"}`, "111122223333", []string{"--target", "prod", "--profile", "other", "--region", "eu-north-1"}, exit.Problem,
 			[]string{"target: aws 111122223333 eu-north-1"}, "GetCallerIdentity by OTHERKEY"},
-		{"the right account", `{"region": "us-east-1", "accountId": "111122223333"}`, "111122223333", []string{"--target", "prod"}, cli.ExitProblem,
+		{"the right account", `{"region": "us-east-1", "accountId": "111122223333"}`, "111122223333", []string{"--target", "prod"}, exit.Problem,
 			[]string{"target: aws 111122223333 us-east-1"}, "GetCallerIdentity by MYKEY"},
-		{"another account", `{"region": "us-east-1", "accountId": "999999999999"}`, "111122223333", []string{"--target", "prod"}, cli.ExitNotDone,
+		{"another account", `{"region": "us-east-1", "accountId": "999999999999"}`, "111122223333", []string{"--target", "prod"}, exit.NotDone,
 			[]string{"target prod is account 999999999999, and these are credentials of account 111122223333: nothing was sent", "--profile NAME"}, ""},
-		{"a role", `{"region": "us-east-1", "roleArn": "arn:aws:iam::111122223333:role/submitter"}`, "111122223333", []string{"--target", "prod"}, cli.ExitProblem,
+		{"a role", `{"region": "us-east-1", "roleArn": "arn:aws:iam::111122223333:role/submitter"}`, "111122223333", []string{"--target", "prod"}, exit.Problem,
 			[]string{"target: aws 111122223333 us-east-1"}, "GetCallerIdentity by ROLEKEY"},
-		{"not for the local engine", `{}`, "", []string{"--target", "local", "--profile", "other"}, cli.ExitUsage,
+		{"not for the local engine", `{}`, "", []string{"--target", "local", "--profile", "other"}, exit.BadUsage,
 			[]string{"--region, --profile and --endpoint-url are of an AWS target"}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -83,7 +85,7 @@ func TestAWSTargets(t *testing.T) {
 			t.Setenv("AWS_ENDPOINT_URL", sts(t, c.account, &calls))
 			write("batchctl.json", `{"targets": {"prod": `+c.target+`}, "queues": {"q": {"jobQueue": "q"}}}`)
 			var out, story strings.Builder
-			code := cli.Main(t.Context(), append([]string{"batchctl", "submit", job}, c.flags...), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &story})
+			code := cli.Main(t.Context(), append([]string{"batchctl", "submit", job}, c.flags...), term.Streams{In: strings.NewReader(""), Out: &out, Err: &story})
 			if code != c.code {
 				t.Errorf("exit code %d, want %d", code, c.code)
 			}
@@ -127,7 +129,7 @@ func TestAccountIsRemembered(t *testing.T) {
 	submit := func() {
 		t.Helper()
 		var story strings.Builder
-		cli.Main(t.Context(), []string{"batchctl", "submit", job}, cli.Streams{In: strings.NewReader(""), Out: &story, Err: &story})
+		cli.Main(t.Context(), []string{"batchctl", "submit", job}, term.Streams{In: strings.NewReader(""), Out: &story, Err: &story})
 		if !strings.Contains(story.String(), "target: aws 111122223333 us-east-1") {
 			t.Error(story.String())
 		}

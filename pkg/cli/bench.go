@@ -15,12 +15,14 @@ import (
 	"github.com/batchctl/batchctl/jobs"
 	"github.com/batchctl/batchctl/pkg/bench"
 	"github.com/batchctl/batchctl/pkg/check"
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/workloads"
 )
 
-func benchCommand(con *program) *cli.Command {
+func benchCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "bench",
 		Usage:     "run the same work on CPU and GPU, and decide: speed-up, cost, break-even size, what to change",
@@ -54,7 +56,7 @@ func measureFlags(runs int, out string, start time.Duration) []cli.Flag {
 
 // benchmark is a benchmark on its way.
 type benchmark struct {
-	*program
+	*term.Console
 	t     *target
 	sides [2]*benchSide // the CPU's is first
 	o     benchOptions
@@ -86,8 +88,8 @@ type benchOptions struct {
 	submitting, submitted func(*benchPart) error
 }
 
-func benchJobs(con *program, c *cli.Context) error {
-	b := &benchmark{program: con}
+func benchJobs(con *term.Console, c *cli.Context) error {
+	b := &benchmark{Console: con}
 	if err := b.understand(c); err != nil {
 		return err
 	}
@@ -119,12 +121,12 @@ func (b *benchmark) understand(c *cli.Context) error {
 	workload := c.String("workload")
 	switch {
 	case len(b.o.files) == 0 && !slices.Contains([]string{"matrix", "image", "all"}, workload):
-		return usage("--workload %s is not known", workload).try("the workloads are: matrix image all")
+		return exit.Usage("--workload %s is not known", workload).Try("the workloads are: matrix image all")
 	case len(b.o.files) == 0:
 	case len(b.o.files) != 2:
-		return usage("bench takes the CPU's file and the GPU's, or none for the reference jobs").try("for example: batchctl bench my-cpu.json my-gpu.json")
+		return exit.Usage("bench takes the CPU's file and the GPU's, or none for the reference jobs").Try("for example: batchctl bench my-cpu.json my-gpu.json")
 	case c.IsSet("workload"):
-		return usage("--workload is of the reference jobs, and files are named, too").try("leave one of them out")
+		return exit.Usage("--workload is of the reference jobs, and files are named, too").Try("leave one of them out")
 	}
 	b.o.workloads = []string{workload}
 	if workload == "all" {
@@ -137,7 +139,7 @@ func (b *benchmark) understand(c *cli.Context) error {
 // measures reads measureFlags.
 func (b *benchmark) measures(c *cli.Context) error {
 	if c.Int("runs") < 1 || !(c.Float64("tight") > 0) { // also NaN
-		return usage("--runs counts from 1 up, and --tight is more than 0 %%").try("for example: --runs 3 --tight 5")
+		return exit.Usage("--runs counts from 1 up, and --tight is more than 0 %%").Try("for example: --runs 3 --tight 5")
 	}
 	b.o.runs, b.o.tight, b.o.limit, b.o.startLimit = c.Int("runs"), c.Float64("tight")/100, c.Duration("limit"), c.Duration("start-limit")
 	return nil
@@ -198,27 +200,27 @@ func (b *benchmark) loadPart(c *cli.Context, part *benchPart) error {
 	if o.Load.Parameters, err = parseParameters(append(words, c.StringSlice("parameters")...)); err != nil {
 		return err
 	}
-	variables, err := vary(b.program, c, &o.Load)
+	variables, err := vary(b.Console, c, &o.Load)
 	if err != nil {
 		return err
 	}
-	b.sources = append(b.sources, variables...)
+	b.Sources = append(b.Sources, variables...)
 	if o.Load.Edit, err = b.editing(part, o.Load.Edit); err != nil {
 		return err
 	}
-	in, err := checkInput(b.program, []check.Document{document}, o)
+	in, err := checkInput(b.Console, []check.Document{document}, o)
 	if err != nil {
 		return err
 	}
 	part.input = in
-	part.made, err = buildPlan(b.program, c, in, b.o.isLocal(in))
+	part.made, err = buildPlan(b.Console, c, in, b.o.isLocal(in))
 	return err
 }
 
 // source is the text of a part's job file.
 func (b *benchmark) source(part *benchPart) (*diag.Source, error) {
 	if part.workload == "" {
-		return read(b.program, part.file)
+		return read(b.Console, part.file)
 	}
 	text, err := jobs.Reference.ReadFile(part.file)
 	if err != nil {
@@ -288,11 +290,11 @@ func (b *benchmark) repeat(ctx context.Context) (note string, err error) {
 		case !measured:
 			return "nothing could be measured", nil
 		case loose == 0:
-			return fmt.Sprintf("after %s each median is known to %g %%", plural(run, "run"), percent), nil
+			return fmt.Sprintf("after %s each median is known to %g %%", term.Plural(run, "run"), percent), nil
 		case run == b.o.runs:
-			return fmt.Sprintf("%s known less well than to %g %% after %s; --runs takes more", plural(loose, "median"), percent, plural(run, "run")), nil
+			return fmt.Sprintf("%s known less well than to %g %% after %s; --runs takes more", term.Plural(loose, "median"), percent, term.Plural(run, "run")), nil
 		case b.o.limit > 0 && time.Since(began) >= b.o.limit:
-			return fmt.Sprintf("%s known less well than to %g %% when the limit of %v was over", plural(loose, "median"), percent, b.o.limit), nil
+			return fmt.Sprintf("%s known less well than to %g %% when the limit of %v was over", term.Plural(loose, "median"), percent, b.o.limit), nil
 		}
 	}
 }
@@ -321,12 +323,12 @@ func (b *benchmark) report(c *cli.Context, out *reportDir, note string) error {
 	if err := out.keep(files); err != nil {
 		return err
 	}
-	if err := b.printText(r.Summary()); err != nil {
+	if err := b.Print(r.Summary()); err != nil {
 		return err
 	}
 	fmt.Fprintf(b.Err, "the report: %s\n", diag.Printable(filepath.Join(out.path, "benchmark.html")))
 	if b.sides[0].why(base) != "" && b.sides[1].why(other) != "" {
-		return fail(ExitProblem, "nothing was measured: %s", b.sides[0].why(base))
+		return exit.Fail(exit.Problem, "nothing was measured: %s", b.sides[0].why(base))
 	}
 	return nil
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/batchctl/batchctl/pkg/cli"
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/exit"
 )
 
 // BenchmarkValidate checks a directory of valid job files of about 5 KB, all
@@ -25,8 +27,8 @@ func BenchmarkValidate(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		code := cli.Main(b.Context(), []string{"batchctl", "validate", dir},
-			cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard})
-		if code != cli.ExitOK {
+			term.Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard})
+		if code != exit.OK {
 			b.Fatalf("exit code %d", code)
 		}
 	}

@@ -10,10 +10,12 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/bench"
 	"github.com/batchctl/batchctl/pkg/check"
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/exit"
 )
 
-func benchCompareCommand(con *program) *cli.Command {
+func benchCompareCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "compare",
 		Usage:     "hold two measurements against each other, row by row, with a test of significance",
@@ -32,13 +34,13 @@ func benchCompareCommand(con *program) *cli.Command {
 	}
 }
 
-func benchCompare(con *program, c *cli.Context) error {
+func benchCompare(con *term.Console, c *cli.Context) error {
 	format, err := outputFormat(c)
 	if err != nil {
 		return err
 	}
 	if c.NArg() != 2 {
-		return usage("compare takes an old measurement and a new one").try("for example: batchctl bench compare old/benchmark.json new/benchmark.json")
+		return exit.Usage("compare takes an old measurement and a new one").Try("for example: batchctl bench compare old/benchmark.json new/benchmark.json")
 	}
 	var sides [2]*bench.Side
 	for i, path := range c.Args().Slice() {
@@ -48,7 +50,7 @@ func benchCompare(con *program, c *cli.Context) error {
 	}
 	threshold := c.Float64("threshold") / 100
 	if !(threshold >= 0) { // also NaN
-		return usage("--threshold is 0 %% or more").try("for example: --threshold 5")
+		return exit.Usage("--threshold is 0 %% or more").Try("for example: --threshold 5")
 	}
 	if threshold == 0 {
 		threshold = -1 // any slowdown that is significant
@@ -61,19 +63,19 @@ func benchCompare(con *program, c *cli.Context) error {
 		return nil
 	}
 	if slower := diffs.Regressions(); len(slower) > 0 {
-		return fail(ExitProblem, "%s became slower by more than %g %%", plural(len(slower), "row"), c.Float64("threshold"))
+		return exit.Fail(exit.Problem, "%s became slower by more than %g %%", term.Plural(len(slower), "row"), c.Float64("threshold"))
 	}
 	if untold := diffs.Untold(); len(untold) > 0 {
 		hint := "measure with more repeats: --parameters repeats=9"
 		if slices.ContainsFunc(untold, func(d *bench.Diff) bool { return d.Verdict == bench.NotMeasured }) {
 			hint = "measure again on an idle machine, or with more runs: batchctl bench --runs 5"
 		}
-		return fail(ExitNotDone, "of %s nothing can be told", plural(len(untold), "row")).try("%s", hint)
+		return exit.Fail(exit.NotDone, "of %s nothing can be told", term.Plural(len(untold), "row")).Try("%s", hint)
 	}
 	return nil
 }
 
-func printDiffs(con *program, format string, diffs *bench.Diffs) error {
+func printDiffs(con *term.Console, format string, diffs *bench.Diffs) error {
 	switch format {
 	case "json":
 		text, err := diffs.JSON()
@@ -83,16 +85,16 @@ func printDiffs(con *program, format string, diffs *bench.Diffs) error {
 		_, err = con.Out.Write(diag.PrintableJSON(text))
 		return err
 	case "markdown":
-		return con.printText(diffs.Markdown())
+		return con.Print(diffs.Markdown())
 	}
-	return con.printText(diffs.Text())
+	return con.Print(diffs.Text())
 }
 
 // measurement reads a side of a report, or the result lines of a log.
-func measurement(con *program, path, side string) (*bench.Side, error) {
+func measurement(con *term.Console, path, side string) (*bench.Side, error) {
 	kind, ok := map[string]string{"CPU": "cpu", "GPU": "cuda"}[side]
 	if !ok {
-		return nil, usage("--side %s is not known", side).try("the sides are: CPU GPU")
+		return nil, exit.Usage("--side %s is not known", side).Try("the sides are: CPU GPU")
 	}
 	text, err := check.AppendFile(nil, path)
 	if err != nil {
@@ -104,10 +106,10 @@ func measurement(con *program, path, side string) (*bench.Side, error) {
 	}
 	log, err := bench.ReadLog(bytes.NewReader(lines))
 	if err != nil {
-		return nil, fail(ExitNotDone, "read %s: %v", path, err)
+		return nil, exit.Fail(exit.NotDone, "read %s: %v", path, err)
 	}
 	if len(log.Results) == 0 {
-		return nil, fail(ExitNotDone, "%s holds no result lines of the %s", path, side).try("name a report's benchmark.json, or a log: batchctl logs JOB > old.log")
+		return nil, exit.Fail(exit.NotDone, "%s holds no result lines of the %s", path, side).Try("name a report's benchmark.json, or a log: batchctl logs JOB > old.log")
 	}
 	if !isReport {
 		kind = "" // a log is of one job

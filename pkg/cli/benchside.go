@@ -17,10 +17,13 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/bench"
 	"github.com/batchctl/batchctl/pkg/catalog"
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/explain"
+	"github.com/batchctl/batchctl/pkg/newfile"
 	"github.com/batchctl/batchctl/pkg/plan"
 )
 
@@ -107,7 +110,7 @@ func (b *benchmark) partNotes() (notes []string) {
 				notes = append(notes, part.label()+": "+part.absent)
 			}
 			if part.ran > 0 {
-				ran = append(ran, part.made.Name+" "+short(part.ran))
+				ran = append(ran, part.made.Name+" "+term.Short(part.ran))
 			}
 		}
 		if len(ran) > 0 {
@@ -128,7 +131,7 @@ func (b *benchmark) rounds() (rounds [][]*benchPart) {
 				round = append(round, part)
 			}
 		}
-		if b.t.isLocal() || slices.ContainsFunc(round, func(part *benchPart) bool { return (&sending{b.program, b.t, part.made}).holdsBack() }) {
+		if b.t.isLocal() || slices.ContainsFunc(round, func(part *benchPart) bool { return (&sending{b.Console, b.t, part.made}).holdsBack() }) {
 			for _, part := range round {
 				rounds = append(rounds, []*benchPart{part})
 			}
@@ -164,7 +167,7 @@ func (b *benchmark) once(ctx context.Context, parts []*benchPart) error {
 		return err
 	}
 	for _, part := range parts {
-		err = errors.Join(err, endAll(b.program, b.t, withID(part.jobs), "the benchmark ended"))
+		err = errors.Join(err, endAll(b.Console, b.t, withID(part.jobs), "the benchmark ended"))
 	}
 	return err
 }
@@ -175,7 +178,7 @@ func (b *benchmark) alone(ctx context.Context, part *benchPart) error {
 	if err := b.tellSubmitting(part); err != nil {
 		return err
 	}
-	sending := &sending{b.program, b.t, part.made}
+	sending := &sending{b.Console, b.t, part.made}
 	jobs, _, err := sending.following(ctx, func(some []once.Submitted) (int, error) {
 		part.jobs = append(part.jobs, some...)
 		if err := b.tellSubmitted(part); err != nil {
@@ -192,7 +195,7 @@ func (b *benchmark) alone(ctx context.Context, part *benchPart) error {
 	if known, describeErr := b.t.Describe(ctx, stuck.job.ID); describeErr == nil {
 		part.absent = unplaced(known[0])
 	}
-	err = endAll(b.program, b.t, part.jobs, stuck.reason())
+	err = endAll(b.Console, b.t, part.jobs, stuck.reason())
 	part.jobs = nil // nothing to read
 	return err
 }
@@ -205,7 +208,7 @@ func (b *benchmark) together(ctx context.Context, parts []*benchPart) error {
 			if err := b.tellSubmitting(part); err != nil {
 				return err
 			}
-			sending := &sending{b.program, b.t, part.made}
+			sending := &sending{b.Console, b.t, part.made}
 			jobs, err := sending.now(ctx)
 			part.jobs = withID(jobs)
 			if err = errors.Join(err, b.tellSubmitted(part)); err != nil {
@@ -239,9 +242,9 @@ func (b *benchmark) tellSubmitted(part *benchPart) error {
 func (b *benchmark) verdict() error {
 	switch {
 	case b.gaveUp:
-		return quiet(ExitUnplaceable)
+		return exit.Silent(exit.Unplaceable)
 	case b.failed:
-		return quiet(ExitProblem)
+		return exit.Silent(exit.Problem)
 	}
 	return nil
 }
@@ -249,7 +252,7 @@ func (b *benchmark) verdict() error {
 // follow watches jobs to their end. Their logs are data here, and no story. A part whose job
 // does not start in time has no time, and neither have the other parts of its side.
 func (b *benchmark) follow(ctx context.Context, parts []*benchPart, jobs []once.Submitted) (int, error) {
-	f := newFollower(b.program, b.t, jobs, nil)
+	f := newFollower(b.Console, b.t, jobs, nil)
 	f.untilStuck = b.t.isLocal()
 	stop := f.losePatience(ctx, b.o.startLimit, func(job once.Submitted, why string) {
 		for _, part := range parts {
@@ -303,7 +306,7 @@ func (b *benchmark) readPart(ctx context.Context, part *benchPart, id string) er
 	}
 	if !succeeded {
 		b.failed = true
-		part.absent = joinClauses("the job failed", outcome(job), last)
+		part.absent = term.JoinClauses("the job failed", outcome(job), last)
 		b.tellWhyFailed(ctx, id)
 	} else if len(log.Results) == 0 {
 		part.absent = "the job printed no result line: have it print JSON, as --format json of the workloads does"
@@ -318,7 +321,7 @@ func (b *benchmark) tellWhyFailed(ctx context.Context, id string) {
 		fmt.Fprintf(b.Err, "why it failed is not known: %s\n", diag.Printable(err.Error()))
 		return
 	}
-	fmt.Fprint(b.Err, b.redacted(answerText(explain.Explain(evidence))))
+	fmt.Fprint(b.Err, b.Redacted(answerText(explain.Explain(evidence))))
 }
 
 // unplaced is why this machine can never hold a job: what stands behind the reason in
@@ -367,14 +370,14 @@ func beginReport(path string) (*reportDir, error) {
 		err = errors.Join(probe.Close(), os.Remove(probe.Name()))
 	}
 	if err != nil {
-		return nil, fail(ExitNotDone, "write the report to %s: %v", path, cause(err)).try("name another directory: --out DIRECTORY")
+		return nil, exit.Fail(exit.NotDone, "write the report to %s: %v", path, exit.Cause(err)).Try("name another directory: --out DIRECTORY")
 	}
 	return &reportDir{path}, nil
 }
 
 func (d *reportDir) keep(files []bench.File) error {
 	for _, f := range files {
-		if err := writeFile(filepath.Join(d.path, f.Name), forAll, asText(f.Data)); err != nil {
+		if err := newfile.Write(filepath.Join(d.path, f.Name), newfile.ForAll, newfile.Bytes(f.Data)); err != nil {
 			return err
 		}
 	}

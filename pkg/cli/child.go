@@ -9,11 +9,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/urfave/cli/v2"
 
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/objects"
 	"github.com/batchctl/batchctl/pkg/sweep"
 )
 
-func childCommand(con *program) *cli.Command {
+func childCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "child",
 		Usage:     "inside a container: run a child of an array with the values of its cell",
@@ -29,7 +31,7 @@ func childCommand(con *program) *cli.Command {
 	}
 }
 
-func child(con *program, c *cli.Context) error {
+func child(con *term.Console, c *cli.Context) error {
 	args := c.Args().Slice()
 	if len(args) == 1 && isHelp(args[0]) {
 		return showHelp(con.Out, c.App, "batchctl "+c.Command.Name, c.Command)
@@ -38,12 +40,12 @@ func child(con *program, c *cli.Context) error {
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)
 	child := &sweep.Child{
-		Environ: os.Environ(), Args: args, Exec: become, Signals: signals, Stdout: con.Out, Stderr: unmasked(con.Err),
+		Environ: os.Environ(), Args: args, Exec: become, Signals: signals, Stdout: con.Out, Stderr: term.Unmasked(con.Err),
 		Open: (&objects.Store{Config: func(ctx context.Context) (aws.Config, error) { return containerConfig(ctx, con) }}).Open,
 	}
-	exit, err := child.Run(context.WithoutCancel(c.Context))
+	code, err := child.Run(context.WithoutCancel(c.Context))
 	if err != nil {
-		return fail(exit, "%v", err)
+		return exit.Fail(code, "%v", err)
 	}
-	return quiet(exit)
+	return exit.Silent(code)
 }

@@ -6,41 +6,23 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"os"
 	"slices"
-	"strings"
 
 	"github.com/urfave/cli/v2"
-	"golang.org/x/term"
 
-	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/exit"
 )
-
-// Streams are what a program talks through. Data goes to Out, the story to Err.
-type Streams struct {
-	In       io.Reader
-	Out, Err io.Writer
-}
 
 // Main runs the command line args (with the program's name) and returns the
 // exit code. It ends early when ctx does.
-func Main(ctx context.Context, args []string, s Streams) int {
-	s.Err = maskedWriter{s.Err}
-	return main(ctx, (&program{Streams: s}), args)
+func Main(ctx context.Context, args []string, s term.Streams) int {
+	s.Err = term.MaskedWriter{Writer: s.Err}
+	return main(ctx, (&term.Console{Streams: s}), args)
 }
 
-// program is one run of the command line.
-type program struct {
-	Streams
-	// sources are the files whose credentials the story must not repeat.
-	sources []*diag.Source
-	// rawLog is --raw: what jobs wrote is printed unchanged.
-	rawLog bool
-}
-
-func main(ctx context.Context, con *program, args []string) int {
+func main(ctx context.Context, con *term.Console, args []string) int {
 	app := app(con)
 	help := &helpWriter{Writer: con.Out}
 	app.Writer = help
@@ -51,24 +33,14 @@ func main(ctx context.Context, con *program, args []string) int {
 		err = cmp.Or(app.RunContext(ctx, args), help.err)
 	}
 	if ctx.Err() != nil && (err == nil || errors.Is(err, context.Canceled)) {
-		err = fail(ExitInterrupted, "interrupted")
+		err = exit.Fail(exit.Interrupted, "interrupted")
 	}
 	if err == nil {
-		return ExitOK
+		return exit.OK
 	}
-	f := asFailure(err)
-	con.explain(f)
-	return f.code
-}
-
-// explain says what went wrong and what to do next, if that has not been said.
-func (con *program) explain(f *failure) {
-	if f.message != "" {
-		fmt.Fprintf(con.Err, "batchctl: %s\n", diag.Printable(con.redacted(f.message)))
-	}
-	if f.hint != "" {
-		fmt.Fprintf(con.Err, "  %s\n", diag.Printable(con.redacted(f.hint)))
-	}
+	f := failureOf(err)
+	con.Explain(f)
+	return f.Code
 }
 
 // helpWriter is where urfave/cli writes help and version. It keeps the first error, which
@@ -84,7 +56,7 @@ func (w *helpWriter) Write(text []byte) (int, error) {
 	return n, err
 }
 
-func app(con *program) *cli.App {
+func app(con *term.Console) *cli.App {
 	onUsage := func(c *cli.Context, err error, _ bool) error { return badValue(c, err) }
 	app := &cli.App{
 		Name:      "batchctl",
@@ -126,36 +98,5 @@ func app(con *program) *cli.App {
 
 // help builds the description in a command's --help; showHelp adds its exit codes.
 func help(what, examples string) string {
-	return what + "\n\nExamples:\n   " + indent(examples)
-}
-
-// indent moves every line but the first under the first.
-func indent(s string) string {
-	body, end := strings.TrimSuffix(s, "\n"), ""
-	if body != s {
-		end = "\n"
-	}
-	return strings.ReplaceAll(body, "\n", "\n   ") + end
-}
-
-// isTerminal reports whether w is a terminal that can take live output.
-func isTerminal(w any) bool {
-	if m, ok := w.(maskedWriter); ok {
-		w = m.Writer
-	}
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb"
-}
-
-// color reports whether w takes colour: a terminal, and NO_COLOR not set.
-func color(w io.Writer) bool { return isTerminal(w) && os.Getenv("NO_COLOR") == "" }
-
-// width returns the columns of the terminal behind w, and 0 for a pipe.
-func width(w io.Writer) int {
-	if f, ok := w.(*os.File); ok {
-		if columns, _, err := term.GetSize(int(f.Fd())); err == nil {
-			return columns
-		}
-	}
-	return 0
+	return what + "\n\nExamples:\n   " + term.Indent(examples)
 }

@@ -8,8 +8,10 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/exit"
 )
 
 // The scripts ask batchctl itself for the words, so they never go stale.
@@ -53,7 +55,7 @@ complete -c batchctl -a '(__batchctl)'
 `,
 }
 
-func completionCommand(con *program) *cli.Command {
+func completionCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "completion",
 		Usage:     "print the completion script of a shell: bash, zsh or fish",
@@ -66,9 +68,9 @@ func completionCommand(con *program) *cli.Command {
 			}
 			script, ok := completionScripts[c.Args().First()]
 			if !ok {
-				return usage("unknown shell %q", c.Args().First()).try("the shells are: bash zsh fish")
+				return exit.Usage("unknown shell %q", c.Args().First()).Try("the shells are: bash zsh fish")
 			}
-			return con.printUnmasked(script)
+			return con.PrintUnmasked(script)
 		},
 		BashComplete: func(c *cli.Context) { fmt.Fprintln(con.Out, "bash\nzsh\nfish") },
 	}
@@ -76,7 +78,7 @@ func completionCommand(con *program) *cli.Command {
 
 // completeJobs offers the names and short ids of the ledger's jobs, newest
 // last; it asks no service.
-func completeJobs(con *program, command *cli.Command) {
+func completeJobs(con *term.Console, command *cli.Command) {
 	command.BashComplete = func(c *cli.Context) {
 		if words := os.Args; len(words) > 1 && strings.HasPrefix(words[len(words)-2], "-") {
 			cli.DefaultCompleteWithFlags(command)(c)

@@ -8,12 +8,14 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-func convertCommand(con *program) *cli.Command {
+func convertCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "convert",
 		Usage:     "turn native AWS requests into a job file, and a job file into the requests",
@@ -33,12 +35,12 @@ func convertCommand(con *program) *cli.Command {
 	}
 }
 
-func convert(con *program, c *cli.Context) error {
+func convert(con *term.Console, c *cli.Context) error {
 	operation := c.String("operation")
 	switch operation {
 	case "", string(document.KindJobDefinition), string(document.KindSubmitJob):
 	default:
-		return usage("--operation %s is not known", operation).try("it is RegisterJobDefinition or SubmitJob")
+		return exit.Usage("--operation %s is not known", operation).Try("it is RegisterJobDefinition or SubmitJob")
 	}
 	files, err := loadEach(con, c)
 	if err != nil {
@@ -59,7 +61,7 @@ func convert(con *program, c *cli.Context) error {
 		fmt.Fprintln(con.Err, `note: comments (members named "$comment") are left out`)
 	}
 	if native && operation != "" {
-		return usage("--operation is for job files, and these are requests").try("leave it out")
+		return exit.Usage("--operation is for job files, and these are requests").Try("leave it out")
 	}
 	if native {
 		return printCompact(con, pairs, baseName(files[0]))
@@ -71,9 +73,9 @@ func convert(con *program, c *cli.Context) error {
 }
 
 // loadEach loads the files as they are, without a platform file's defaults.
-func loadEach(con *program, c *cli.Context) ([]*document.File, error) {
+func loadEach(con *term.Console, c *cli.Context) ([]*document.File, error) {
 	if !c.Args().Present() {
-		return nil, usage("%s needs a file", c.Command.Name).try("for example: batchctl %s job.json", c.Command.Name)
+		return nil, exit.Usage("%s needs a file", c.Command.Name).Try("for example: batchctl %s job.json", c.Command.Name)
 	}
 	var files []*document.File
 	var problems diag.List
@@ -99,14 +101,14 @@ func areNative(files []*document.File) (bool, error) {
 		switch {
 		case len(f.Jobs) > 0:
 		case f.Request != nil:
-			return false, usage("%s is a request of %s, which has no other form", f.Source.Name, f.Kind).
-				try("convert takes jobs; hand the file to the AWS CLI as it is")
+			return false, exit.Usage("%s is a request of %s, which has no other form", f.Source.Name, f.Kind).
+				Try("convert takes jobs; hand the file to the AWS CLI as it is")
 		default:
-			return false, usage("%s holds no job", f.Source.Name).try("convert takes job files, workflows, job definitions and submissions")
+			return false, exit.Usage("%s holds no job", f.Source.Name).Try("convert takes job files, workflows, job definitions and submissions")
 		}
 		if isNative(f) != isNative(files[0]) {
-			return false, usage("%s and %s are of two forms", files[0].Source.Name, f.Source.Name).
-				try("convert the requests in one run, and the job files in another")
+			return false, exit.Usage("%s and %s are of two forms", files[0].Source.Name, f.Source.Name).
+				Try("convert the requests in one run, and the job files in another")
 		}
 	}
 	return isNative(files[0]), nil
@@ -133,7 +135,7 @@ func hasComment(n *jsontree.Node) bool {
 
 // printCompact prints the job file of the requests, which is a workflow if they are of
 // several jobs.
-func printCompact(con *program, pairs []requests, name string) error {
+func printCompact(con *term.Console, pairs []requests, name string) error {
 	var problems diag.List
 	defining := map[*jsontree.Node]bool{}
 	for _, r := range pairs {
@@ -157,8 +159,8 @@ func printCompact(con *program, pairs []requests, name string) error {
 		defined[r.Register] = true
 		job := document.Compact(register, r.Submit)
 		if job == nil {
-			return usage("%s has no compact form", r.name).
-				try("a submission must name its definition, and a definition must say what runs")
+			return exit.Usage("%s has no compact form", r.name).
+				Try("a submission must name its definition, and a definition must say what runs")
 		}
 		if i == 0 || r.file != pairs[i-1].file {
 			jobs = append(jobs, nil)
@@ -172,7 +174,7 @@ func printCompact(con *program, pairs []requests, name string) error {
 }
 
 // printNative prints the requests of jobs, or those of one operation.
-func printNative(con *program, pairs []requests, operation string) error {
+func printNative(con *term.Console, pairs []requests, operation string) error {
 	switch document.Kind(operation) {
 	case document.KindJobDefinition:
 		return printDefinition(con, pairs)
@@ -193,22 +195,22 @@ func printNative(con *program, pairs []requests, operation string) error {
 }
 
 // printDefinition prints the one definition that there is.
-func printDefinition(con *program, pairs []requests) error {
+func printDefinition(con *term.Console, pairs []requests) error {
 	defining := slices.DeleteFunc(slices.Clone(pairs), func(r requests) bool { return r.Register == nil })
 	switch len(defining) {
 	case 0:
-		return usage("%s registers no job definition: it runs %s", pairs[0].name, pairs[0].Submit.Get("jobDefinition").Str()).
-			try("aws batch describe-job-definitions shows one that is registered")
+		return exit.Usage("%s registers no job definition: it runs %s", pairs[0].name, pairs[0].Submit.Get("jobDefinition").Str()).
+			Try("aws batch describe-job-definitions shows one that is registered")
 	case 1:
 		return printTree(con, defining[0].Register)
 	}
-	return usage("the files hold %d job definitions, and a file takes one request", len(defining)).
-		try("add --job with one of: %s", names(defining))
+	return exit.Usage("the files hold %d job definitions, and a file takes one request", len(defining)).
+		Try("add --job with one of: %s", names(defining))
 }
 
 // printSubmissions prints what submits a job. For several that is a job list, in
 // which no two can have the same name.
-func printSubmissions(con *program, pairs []requests) error {
+func printSubmissions(con *term.Console, pairs []requests) error {
 	if len(pairs) == 1 {
 		return printTree(con, pairs[0].Submit)
 	}
@@ -217,8 +219,8 @@ func printSubmissions(con *program, pairs []requests) error {
 	for _, r := range pairs {
 		name := r.Submit.Get("jobName").Str()
 		if seen[name] {
-			return usage("two jobs are submitted as %s, and a job list tells them apart by that name", name).
-				try("add --job with one of: %s", names(pairs))
+			return exit.Usage("two jobs are submitted as %s, and a job list tells them apart by that name", name).
+				Try("add --job with one of: %s", names(pairs))
 		}
 		seen[name] = true
 		jobs.Append(r.Submit)
@@ -230,6 +232,6 @@ func printSubmissions(con *program, pairs []requests) error {
 }
 
 // printTree prints a tree as fmt lays it out.
-func printTree(con *program, n *jsontree.Node) error {
+func printTree(con *term.Console, n *jsontree.Node) error {
 	return printDocument(con, jsontree.Format(n, jsontree.Width))
 }

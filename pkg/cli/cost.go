@@ -12,12 +12,14 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/catalog"
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/cost"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/plan"
 )
 
-func costCommand(con *program) *cli.Command {
+func costCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "cost",
 		Usage:     "say what jobs will cost, from their timeouts and earlier runs, or what they did cost",
@@ -46,18 +48,18 @@ func maxCostFlag() cli.Flag {
 	return &cli.StringFlag{Name: "max-cost", Usage: "refuse jobs that may cost more than this `AMOUNT` of US dollars, or nobody knows how much: see batchctl cost"}
 }
 
-func printCosts(con *program, c *cli.Context) error {
+func printCosts(con *term.Console, c *cli.Context) error {
 	format, err := outputFormat(c)
 	if err != nil {
 		return err
 	}
 	by := cost.By(c.String("by"))
 	if !by.Valid() {
-		return usage("--by %s is not known", by).try("the choice is: job array workflow tag:NAME")
+		return exit.Usage("--by %s is not known", by).Try("the choice is: job array workflow tag:NAME")
 	}
 	if namesJobs(c) {
 		if c.IsSet("max-cost") {
-			return usage("--max-cost bounds what jobs of a file may cost").try("batchctl cost job.json --max-cost %s", c.String("max-cost"))
+			return exit.Usage("--max-cost bounds what jobs of a file may cost").Try("batchctl cost job.json --max-cost %s", c.String("max-cost"))
 		}
 		return costAfter(con, c, by)
 	}
@@ -76,7 +78,7 @@ func namesJobs(c *cli.Context) bool {
 }
 
 // costBefore is the way of files.
-func costBefore(con *program, c *cli.Context, by cost.By, format string) error {
+func costBefore(con *term.Console, c *cli.Context, by cost.By, format string) error {
 	in, err := load(con, c)
 	if err != nil {
 		return err
@@ -100,10 +102,10 @@ func costBefore(con *program, c *cli.Context, by cost.By, format string) error {
 	defer h.close()
 	list := cost.Before(made.Name, v, prices, h.of)
 	if len(list) == 0 {
-		return usage("%s submits no job", strings.Join(c.Args().Slice(), " ")).try("name a job file or a workflow")
+		return exit.Usage("%s submits no job", strings.Join(c.Args().Slice(), " ")).Try("name a job file or a workflow")
 	}
 	if format == "json" {
-		err = con.writeJSON(newCostDocument(v.World.Target, by, prices, list))
+		err = con.JSON(newCostDocument(v.World.Target, by, prices, list))
 	} else {
 		err = printCost(con, targetText(v.World), by, prices, list)
 	}
@@ -112,7 +114,7 @@ func costBefore(con *program, c *cli.Context, by cost.By, format string) error {
 
 // withinCost refuses a plan that may cost more than --max-cost. It only asks: nothing has
 // been sent.
-func withinCost(con *program, c *cli.Context, in *input, made *plan.Plan) error {
+func withinCost(con *term.Console, c *cli.Context, in *input, made *plan.Plan) error {
 	if !c.IsSet("max-cost") {
 		return nil
 	}
@@ -124,7 +126,7 @@ func withinCost(con *program, c *cli.Context, in *input, made *plan.Plan) error 
 }
 
 // reviewCost holds a review against --max-cost. The upper bound needs no history.
-func reviewCost(con *program, c *cli.Context, in *input, made *plan.Plan, v *plan.Review, outcome string) error {
+func reviewCost(con *term.Console, c *cli.Context, in *input, made *plan.Plan, v *plan.Review, outcome string) error {
 	if !c.IsSet("max-cost") {
 		return nil
 	}
@@ -143,13 +145,13 @@ func overCost(c *cli.Context, list []cost.Estimate, outcome string) error {
 	}
 	most, err := cost.ParseUSD(word)
 	if err != nil {
-		return usage("--max-cost %s: %v", word, err).try("write US dollars: --max-cost 20, --max-cost 0.50")
+		return exit.Usage("--max-cost %s: %v", word, err).Try("write US dollars: --max-cost 20, --max-cost 0.50")
 	}
 	over := cost.Over(list, most)
 	if over == nil {
 		return nil
 	}
-	return fail(ExitProblem, "%s%s", over.Why, outcome).try("%s", over.Fix)
+	return exit.Fail(exit.Problem, "%s%s", over.Why, outcome).Try("%s", over.Fix)
 }
 
 // costDocument is the answer for machines; amounts are in US dollars.
@@ -194,23 +196,23 @@ func ratesOf(list []cost.Estimate) (rates []cost.Rate) {
 }
 
 // printCost prints estimates: a line a job or a group, then what the figures are made of.
-func printCost(con *program, target string, by cost.By, prices *catalog.Prices, list []cost.Estimate) error {
+func printCost(con *term.Console, target string, by cost.By, prices *catalog.Prices, list []cost.Estimate) error {
 	total := cost.Total(list)
 	if by == cost.ByJob {
-		t := con.table("JOB", "COST", "CHILDREN", "ATTEMPTS", "TIMEOUT", "USD/H", "SPOT/H", "ON")
+		t := con.Table("JOB", "COST", "CHILDREN", "ATTEMPTS", "TIMEOUT", "USD/H", "SPOT/H", "ON")
 		for _, e := range list {
-			t.row(shown(con, e.Job), e.Cost.String(), fmt.Sprint(e.Children), fmt.Sprint(e.Attempts), timeoutText(e.TimeoutSeconds), hourText(e.Rate), spotText(e.Rate), cmp.Or(e.Rate.On, "-"))
+			t.Row(shown(con, e.Job), e.Cost.String(), fmt.Sprint(e.Children), fmt.Sprint(e.Attempts), timeoutText(e.TimeoutSeconds), hourText(e.Rate), spotText(e.Rate), cmp.Or(e.Rate.On, "-"))
 		}
 		if len(list) > 1 {
-			t.row("total", total.Cost.String(), "", "", "", "", "", "")
+			t.Row("total", total.Cost.String(), "", "", "", "", "", "")
 		}
-		if err := t.flush(); err != nil {
+		if err := t.Flush(); err != nil {
 			return err
 		}
 	} else if err := printGroups(con, by, cost.Together(list, by), total); err != nil {
 		return err
 	}
-	g := &costPage{planPage{con: con, width: width(con.Out)}}
+	g := &costPage{planPage{con: con, width: term.Width(con.Out)}}
 	g.text.WriteString("\n")
 	if by == cost.ByJob {
 		for _, e := range list {
@@ -224,18 +226,18 @@ func printCost(con *program, target string, by cost.By, prices *catalog.Prices, 
 	g.gaps("high", total.Cost.High, "job")
 	g.prices(prices, ratesOf(list))
 	g.line("target", "%s", target)
-	return con.printText(g.text.String())
+	return con.Print(g.text.String())
 }
 
-func printGroups(con *program, by cost.By, groups []cost.Group, total cost.Group) error {
-	t := con.table(headOf(by), "COST", "JOBS")
+func printGroups(con *term.Console, by cost.By, groups []cost.Group, total cost.Group) error {
+	t := con.Table(headOf(by), "COST", "JOBS")
 	for _, g := range groups {
-		t.row(shown(con, g.Name), g.Cost.String(), fmt.Sprint(g.Jobs))
+		t.Row(shown(con, g.Name), g.Cost.String(), fmt.Sprint(g.Jobs))
 	}
 	if len(groups) > 1 {
-		t.row("total", total.Cost.String(), fmt.Sprint(total.Jobs))
+		t.Row("total", total.Cost.String(), fmt.Sprint(total.Jobs))
 	}
-	return t.flush()
+	return t.Flush()
 }
 
 // headOf is what stands over the names of groups.
@@ -274,10 +276,10 @@ type costPage struct{ planPage }
 func (g *costPage) estimate(e cost.Estimate) {
 	name := e.Job + ": "
 	if e.Cost.Low.Known() && e.Rate.Free == "" && e.History.Runs > 0 {
-		g.line("low", "%smedian of %s, %s", name, plural(e.History.Runs, "earlier run"), short(time.Duration(e.History.Median*float64(time.Second))))
+		g.line("low", "%smedian of %s, %s", name, term.Plural(e.History.Runs, "earlier run"), term.Short(time.Duration(e.History.Median*float64(time.Second))))
 	}
 	if e.Cost.High.Known() && e.Rate.Free == "" {
-		text := fmt.Sprintf("%s of %s", plural(e.Attempts, "attempt"), timeoutText(e.TimeoutSeconds))
+		text := fmt.Sprintf("%s of %s", term.Plural(e.Attempts, "attempt"), timeoutText(e.TimeoutSeconds))
 		if e.Children > 1 {
 			text += fmt.Sprintf(" x %d children", e.Children)
 		}
@@ -295,7 +297,7 @@ func (g *costPage) estimate(e cost.Estimate) {
 // gaps says what is missing from a sum.
 func (g *costPage) gaps(label string, a cost.Amount, what string) {
 	for _, gap := range a.Without {
-		g.line(label, "without %s: %s", plural(gap.Count, what), gap.Why)
+		g.line(label, "without %s: %s", term.Plural(gap.Count, what), gap.Why)
 	}
 }
 

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
-	"github.com/batchctl/batchctl/pkg/cli"
+	"github.com/batchctl/batchctl/pkg/exit"
 )
 
 // The machines of a queue, earlier runs and ended jobs, of a server that is not ours.
@@ -12,16 +12,16 @@ func TestCostAgainstMoto(t *testing.T) {
 	u := newUser(t, moto(t))
 	u.write("array.json", `{"name": "train", "image": "public.ecr.aws/docker/library/busybox:1.37", "command": ["true"], "queue": "cpu", "array": {"size": 150},
   "resources": {"vcpus": 1, "memory": "2 GiB"}, "timeout": "90m", "tags": {"team": "a"}}`)
-	out, _ := u.types(cli.ExitOK, "cost array.json")
+	out, _ := u.types(exit.OK, "cost array.json")
 	u.wants(out, "train up to 21.60 USD 150 1 1h30m 0.048 0.0163 to 0.048 1/2 of m5.large", // 150 x 1.5 h x 0.096 USD/h
 		"no run of definition train SUCCEEDED in queue cpu, as far as aws 123456789012 us-east-1 knows")
-	_, said := u.types(cli.ExitProblem, "submit array.json --max-cost 21")
+	_, said := u.types(exit.Problem, "submit array.json --max-cost 21")
 	u.wants(said, "the jobs may cost 21.60 USD, which is more than 21.00 USD: nothing was sent")
-	u.types(cli.ExitOK, "submit array.json --max-cost 21.60")
-	u.types(cli.ExitOK, "wait train")
+	u.types(exit.OK, "submit array.json --max-cost 21.60")
+	u.types(exit.OK, "wait train")
 
 	for _, line := range []string{"cost train --by tag:team --json", "cost train --since 1d --queue cpu --by tag:team --json"} {
-		out, _ = u.types(cli.ExitOK, line)
+		out, _ = u.types(exit.OK, line)
 		var spent struct {
 			Prices struct{ Date, Region string }
 			Rows   []struct {

@@ -16,10 +16,12 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/catalog"
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/cost"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/plan"
 )
 
@@ -44,7 +46,7 @@ type account struct {
 }
 
 // costAfter is the way of jobs that were submitted.
-func costAfter(con *program, c *cli.Context, by cost.By) error {
+func costAfter(con *term.Console, c *cli.Context, by cost.By) error {
 	now := time.Now()
 	since, err := parseTime(c, "since", now)
 	if err != nil {
@@ -83,10 +85,10 @@ func costAfter(con *program, c *cli.Context, by cost.By) error {
 		}
 	}
 	if a.gone > 0 {
-		fmt.Fprintf(con.Err, "note: %s of arrays that %s does not know any more\n", plural(a.gone, "child"), diag.Printable(call.label))
+		fmt.Fprintf(con.Err, "note: %s of arrays that %s does not know any more\n", term.Plural(a.gone, "child"), diag.Printable(call.label))
 	}
 	if call.format == "json" {
-		return con.writeJSON(costDocument{Target: call.kind(), Prices: newPriceTable(prices, a.allRates()), By: by, Rows: a.sums.Rows, Total: a.sums.Total})
+		return con.JSON(costDocument{Target: call.kind(), Prices: newPriceTable(prices, a.allRates()), By: by, Rows: a.sums.Rows, Total: a.sums.Total})
 	}
 	return printSpent(con, a)
 }
@@ -98,11 +100,11 @@ func stoodInFor(c *cli.Context, call *jobCall, in *input) (string, error) {
 		return "", nil
 	}
 	if in.platform == nil {
-		return "", usage("--queue %s: there is no platform file that describes it", word).try("name one: --platform FILE")
+		return "", exit.Usage("--queue %s: there is no platform file that describes it", word).Try("name one: --platform FILE")
 	}
 	q, ok := in.platform.Queue(word)
 	if !ok || len(q.Environments) == 0 {
-		return "", usage("--queue %s: %s describes no computeEnvironments of it", word, in.platformFile).try("describe them there; the file's queues are: %s", strings.Join(aliases(in), " "))
+		return "", exit.Usage("--queue %s: %s describes no computeEnvironments of it", word, in.platformFile).Try("describe them there; the file's queues are: %s", strings.Join(aliases(in), " "))
 	}
 	return q.Name, nil
 }
@@ -115,7 +117,7 @@ func aliases(in *input) (names []string) {
 }
 
 // costlyJobs are the ids of the jobs that the command line names.
-func costlyJobs(con *program, c *cli.Context, call *jobCall, since time.Time) (ids []string, err error) {
+func costlyJobs(con *term.Console, c *cli.Context, call *jobCall, since time.Time) (ids []string, err error) {
 	words := append(c.StringSlice("jobs"), c.Args().Slice()...)
 	if !since.IsZero() {
 		return call.jobsSince(c, words, since)
@@ -128,7 +130,7 @@ func costlyJobs(con *program, c *cli.Context, call *jobCall, since time.Time) (i
 		return ids, err
 	}
 	if c.String("submission") != "" {
-		return nil, usage("--submission names all jobs, and %s is named too", words[0]).try("say one of them")
+		return nil, exit.Usage("--submission names all jobs, and %s is named too", words[0]).Try("say one of them")
 	}
 	queues := call.queueNames(call.platform)
 	for _, word := range words {
@@ -146,7 +148,7 @@ func costlyJobs(con *program, c *cli.Context, call *jobCall, since time.Time) (i
 // jobsSince lists the jobs of some names that were created since; of any, without names.
 func (call *jobCall) jobsSince(c *cli.Context, names []string, since time.Time) (ids []string, err error) {
 	if c.IsSet("jobs") || c.String("submission") != "" {
-		return nil, usage("--since lists jobs by their names").try("batchctl cost NAME --since %s", c.String("since"))
+		return nil, exit.Usage("--since lists jobs by their names").Try("batchctl cost NAME --since %s", c.String("since"))
 	}
 	filter := client.Filter{CreatedAfter: since}
 	if word := c.String("queue"); word != "" && !call.isLocal() {
@@ -171,8 +173,8 @@ func (call *jobCall) jobsSince(c *cli.Context, names []string, since time.Time) 
 		}
 	}
 	if len(ids) == 0 {
-		return nil, fail(ExitNotDone, "no job of %s was created since %s", cmp.Or(strings.Join(names, " "), "any name"), c.String("since")).
-			try("see what there is: batchctl list --created-after %s%s", c.String("since"), call.flags)
+		return nil, exit.Fail(exit.NotDone, "no job of %s was created since %s", cmp.Or(strings.Join(names, " "), "any name"), c.String("since")).
+			Try("see what there is: batchctl list --created-after %s%s", c.String("since"), call.flags)
 	}
 	return ids, nil
 }
@@ -190,7 +192,7 @@ func (a *account) readWorld(ctx context.Context) error {
 	}
 	var err error
 	if a.world.Queues, err = a.Queues(ctx); err != nil {
-		a.world.QueuesErr = asFailure(err).message
+		a.world.QueuesErr = exit.From(err).Message
 		return ctx.Err()
 	}
 	names := a.world.EnvironmentNames()
@@ -198,14 +200,14 @@ func (a *account) readWorld(ctx context.Context) error {
 		return nil
 	}
 	if a.world.Environments, err = a.jobCall.Environments(ctx, names...); err != nil {
-		a.world.EnvironmentsErr = asFailure(err).message
+		a.world.EnvironmentsErr = exit.From(err).Message
 	}
 	return ctx.Err()
 }
 
 // runsOf is the submission of each job that the ledger knows, as its first job's name and
 // how many there are.
-func runsOf(con *program, t *target) (map[string]string, error) {
+func runsOf(con *term.Console, t *target) (map[string]string, error) {
 	entries, err := entries(con, t)
 	if err != nil {
 		return nil, err
@@ -329,15 +331,15 @@ func (a *account) allRates() (rates []cost.Rate) {
 }
 
 // printSpent prints a line a group, then what the figures are made of.
-func printSpent(con *program, a *account) error {
+func printSpent(con *term.Console, a *account) error {
 	isFree := a.queue == "" && a.isLocal()
-	t := con.table(headOf(a.sums.By), "COST", "TIME", "WASTE", "RUNS", "FAILED", "ATTEMPTS", "RETRIED", "WASTED")
+	t := con.Table(headOf(a.sums.By), "COST", "TIME", "WASTE", "RUNS", "FAILED", "ATTEMPTS", "RETRIED", "WASTED")
 	row := func(r *cost.Row) {
 		money, wasted := r.Cost.String(), r.Waste.String()
 		if isFree {
 			money, wasted = "-", "-"
 		}
-		t.row(shown(con, r.Name), money, secondsText(r.Seconds), wasteText(r.Spent), fmt.Sprint(r.Runs), fmt.Sprint(r.Failed), fmt.Sprint(r.Attempts), fmt.Sprint(r.Retried), wasted)
+		t.Row(shown(con, r.Name), money, secondsText(r.Seconds), wasteText(r.Spent), fmt.Sprint(r.Runs), fmt.Sprint(r.Failed), fmt.Sprint(r.Attempts), fmt.Sprint(r.Retried), wasted)
 	}
 	for _, r := range a.sums.Rows {
 		row(r)
@@ -345,17 +347,17 @@ func printSpent(con *program, a *account) error {
 	if len(a.sums.Rows) > 1 {
 		row(&a.sums.Total)
 	}
-	if err := t.flush(); err != nil {
+	if err := t.Flush(); err != nil {
 		return err
 	}
 	total := a.sums.Total
-	g := &costPage{planPage{con: con, width: width(con.Out)}}
+	g := &costPage{planPage{con: con, width: term.Width(con.Out)}}
 	g.text.WriteString("\n")
 	if total.WasteSeconds() > 0 {
 		g.line("waste", "%s in attempts that were retried, %s in the last attempts of FAILED jobs", secondsText(total.RetriedSeconds), secondsText(total.FailedSeconds))
 	}
 	if total.Unended > 0 {
-		g.line("so far", "%s not ended", plural(total.Unended, "run")+" of them")
+		g.line("so far", "%s not ended", term.Plural(total.Unended, "run")+" of them")
 	}
 	if isFree {
 		g.line("prices", "none: this machine costs nothing; what it would have cost: --queue QUEUE of the platform file")
@@ -371,11 +373,13 @@ func printSpent(con *program, a *account) error {
 		}
 	}
 	g.line("target", "%s", a.kind())
-	return con.printText(g.text.String())
+	return con.Print(g.text.String())
 }
 
 // secondsText is a sum of seconds as people read it.
-func secondsText(seconds float64) string { return short(time.Duration(seconds * float64(time.Second))) }
+func secondsText(seconds float64) string {
+	return term.Short(time.Duration(seconds * float64(time.Second)))
+}
 
 // wasteText is the seconds of no use, and which part of all they are.
 func wasteText(s cost.Spent) string {

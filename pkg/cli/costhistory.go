@@ -12,8 +12,10 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/cost"
+	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/plan"
 )
 
@@ -37,7 +39,7 @@ type history struct {
 }
 
 // openHistory opens the target for a look at earlier runs, if it can be reached.
-func openHistory(con *program, c *cli.Context, in *input, w *plan.World) (*history, error) {
+func openHistory(con *term.Console, c *cli.Context, in *input, w *plan.World) (*history, error) {
 	h := &history{target: w.Target, known: map[string]cost.History{}, close: func() {}}
 	switch {
 	case w.Unreached != "":
@@ -79,7 +81,7 @@ func (h *history) of(j plan.JobReview) cost.History {
 		case errors.Is(err, context.DeadlineExceeded):
 			found = cost.History{Unknown: "earlier runs are not known: no answer in time"}
 		case err != nil:
-			found = cost.History{Unknown: "earlier runs are not known: " + asFailure(err).message}
+			found = cost.History{Unknown: "earlier runs are not known: " + exit.From(err).Message}
 		case found.Runs == 0:
 			found.Unknown = none
 		}

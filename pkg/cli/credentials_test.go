@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/batchctl/batchctl/pkg/cli"
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/secret/secrettest"
 )
 
@@ -129,7 +130,7 @@ func TestCredentialsInOutputs(t *testing.T) {
 				}
 			}
 			var out, story bytes.Buffer
-			cli.Main(t.Context(), append([]string{"batchctl"}, o.args...), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &story})
+			cli.Main(t.Context(), append([]string{"batchctl"}, o.args...), term.Streams{In: strings.NewReader(""), Out: &out, Err: &story})
 			if out.Len()+story.Len() == 0 && o.name != "fmt FILE --write" {
 				t.Errorf("batchctl %s prints nothing", o.name)
 			}
@@ -147,7 +148,7 @@ func TestCredentialsInOutputs(t *testing.T) {
 			check(o.name, "stdout", out.String(), listed)
 			check(o.name, "stderr", story.String(), listed && o.name == "run FILE --output json")
 		}
-		cli.Main(t.Context(), []string{"batchctl", "serve", "--stop"}, cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard})
+		cli.Main(t.Context(), []string{"batchctl", "serve", "--stop"}, term.Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard})
 	}
 	for name := range unmasked {
 		if !shows[name] {
@@ -168,7 +169,7 @@ func TestCredentialsInNames(t *testing.T) {
 	for _, line := range []string{"validate job.json", "plan job.json", "submit job.json", "submit job.json --output json", "submit job.json --wait", "list", "status n-" + token, "explain n-" + token, "queues", "queues --output json",
 		"top --iterations 1", "top --iterations 1 --output json", "stop n-" + token, "stop n-" + token + " --output json", "gc --dry-run", "gc --dry-run --output json", "submit missing-" + token + ".json", "serve --stop"} {
 		var out, story bytes.Buffer
-		cli.Main(t.Context(), append([]string{"batchctl"}, strings.Fields(line)...), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &story})
+		cli.Main(t.Context(), append([]string{"batchctl"}, strings.Fields(line)...), term.Streams{In: strings.NewReader(""), Out: &out, Err: &story})
 		if text := out.String() + story.String(); strings.Contains(text, token) {
 			t.Errorf("batchctl %s shows the credential:\n%s", line, around(text, token))
 		}

@@ -8,11 +8,13 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/doctor"
+	"github.com/batchctl/batchctl/pkg/exit"
 )
 
-func doctorCommand(con *program) *cli.Command {
+func doctorCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "doctor",
 		Usage:     "on a GPU host or in a job's container: say what is wrong with it, why, and what to do",
@@ -36,13 +38,13 @@ func doctorTopics() (topics []string) {
 	return topics
 }
 
-func examine(con *program, c *cli.Context) error {
+func examine(con *term.Console, c *cli.Context) error {
 	format, err := outputFormat(c)
 	if err != nil {
 		return err
 	}
 	if c.Args().Present() {
-		return usage("doctor takes no operands").try("to look at a directory: batchctl doctor --root %s", c.Args().First())
+		return exit.Usage("doctor takes no operands").Try("to look at a directory: batchctl doctor --root %s", c.Args().First())
 	}
 	host, err := hostAt(c.String("root"))
 	if err != nil {
@@ -53,9 +55,9 @@ func examine(con *program, c *cli.Context) error {
 		return err
 	}
 	if format == "json" {
-		err = con.writeJSON(report)
+		err = con.JSON(report)
 	} else {
-		err = con.printText(diag.PrintableLines(report.Text(c.Bool("verbose"))))
+		err = con.Print(diag.PrintableLines(report.Text(c.Bool("verbose"))))
 	}
 	if err != nil {
 		return err
@@ -68,26 +70,26 @@ func examine(con *program, c *cli.Context) error {
 func hostAt(dir string) (doctor.Host, error) {
 	if dir == "" {
 		if runtime.GOOS != "linux" {
-			return doctor.Host{}, fail(ExitNotDone, "doctor looks at Linux hosts and containers: this machine runs %s", runtime.GOOS).
-				try("look at files that were copied from one: batchctl doctor --root DIR")
+			return doctor.Host{}, exit.Fail(exit.NotDone, "doctor looks at Linux hosts and containers: this machine runs %s", runtime.GOOS).
+				Try("look at files that were copied from one: batchctl doctor --root DIR")
 		}
 		return doctor.Host{FS: os.DirFS("/"), Env: os.Getenv, Ask: machine{}}, nil
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return doctor.Host{}, fail(ExitNotDone, "read %s: %v", dir, cause(err)).try("name the directory that stands for the host's /")
+		return doctor.Host{}, exit.Fail(exit.NotDone, "read %s: %v", dir, exit.Cause(err)).Try("name the directory that stands for the host's /")
 	}
 	return doctor.Host{FS: root.FS(), Root: dir}, nil
 }
 
 // examined says what the findings add up to, and gives the exit code.
-func examined(con *program, r doctor.Report) error {
+func examined(con *term.Console, r doctor.Report) error {
 	if r.Empty() {
-		f := fail(ExitNotDone, "nothing could be looked at")
+		f := exit.Fail(exit.NotDone, "nothing could be looked at")
 		if r.Root != "" {
-			return f.try("name the directory that stands for the host's /: it holds etc, var, proc")
+			return f.Try("name the directory that stands for the host's /: it holds etc, var, proc")
 		}
-		return f.try("root sees more: sudo batchctl doctor")
+		return f.Try("root sees more: sudo batchctl doctor")
 	}
 	var counts []string
 	for _, s := range doctor.Severities() {
@@ -95,12 +97,12 @@ func examined(con *program, r doctor.Report) error {
 		if n := r.Count(s); s == doctor.OK {
 			counts = append(counts, fmt.Sprint(n, " ok"))
 		} else if n > 0 {
-			counts = append(counts, plural(n, word))
+			counts = append(counts, term.Plural(n, word))
 		}
 	}
 	fmt.Fprintln(con.Err, strings.Join(counts, ", "))
 	if r.Count(doctor.Problem) > 0 {
-		return quiet(ExitProblem)
+		return exit.Silent(exit.Problem)
 	}
 	return nil
 }

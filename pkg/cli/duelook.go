@@ -9,12 +9,14 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/exit"
 )
 
 // ledgerIn is the ledger of a state directory. It reports damaged lines, once a file.
-func ledgerIn(con *program, dir string) *once.Ledger {
+func ledgerIn(con *term.Console, dir string) *once.Ledger {
 	told := map[string]bool{}
 	return &once.Ledger{Dir: dir, Damaged: func(d *once.DamageError) {
 		if !told[d.Path] {
@@ -28,7 +30,7 @@ func ledgerIn(con *program, dir string) *once.Ledger {
 // target where it is due, and names those for which it is not due yet. What fails is
 // reported and left to the next command: this one has other work to do. Where requests may be
 // repeated, jobs that nothing was wrong with are checked once more, too.
-func checkDue(con *program, c *cli.Context, t *target) {
+func checkDue(con *term.Console, c *cli.Context, t *target) {
 	there := recheck(con, c, t)
 	if c.Command.Name == "resume" {
 		return // which does all that is open
@@ -57,13 +59,13 @@ func checkDue(con *program, c *cli.Context, t *target) {
 		if err == nil || locked || errors.Is(err, fs.ErrNotExist) {
 			continue // it is done, or another process does it
 		}
-		con.explain(asFailure(t.submitFailure(c.Context, err)))
+		con.Explain(exit.From(t.submitFailure(c.Context, err)))
 	}
 }
 
 // recheck ends duplicates of jobs that earlier commands submitted and that turned up since. It
 // returns the client that it used; nil if it had nothing to check.
-func recheck(con *program, c *cli.Context, t *target) *once.Client {
+func recheck(con *term.Console, c *cli.Context, t *target) *once.Client {
 	if !t.Replayable {
 		return nil
 	}
@@ -73,16 +75,16 @@ func recheck(con *program, c *cli.Context, t *target) *once.Client {
 	there := changing(con, c, t)
 	err := there.RecheckDuplicates(c.Context)
 	if twice, ok := errors.AsType[*once.TwiceError](err); ok {
-		con.explain(asFailure(t.submitFailure(c.Context, twice)))
+		con.Explain(exit.From(t.submitFailure(c.Context, twice)))
 	} else if err != nil {
-		fmt.Fprintf(con.Err, "note: check earlier jobs for duplicates: %s; the next command checks them again\n", diag.Printable(con.redacted(err.Error())))
+		fmt.Fprintf(con.Err, "note: check earlier jobs for duplicates: %s; the next command checks them again\n", diag.Printable(con.Redacted(err.Error())))
 	}
 	return there
 }
 
 // changing is a client for the target that may change it: its ledger knows the account, for
 // which a command that only reads has not asked.
-func changing(con *program, c *cli.Context, t *target) *once.Client {
+func changing(con *term.Console, c *cli.Context, t *target) *once.Client {
 	ledger := ledgerIn(con, t.ledger.Dir)
 	account, err := accountsIn(ledger.Dir).of(c.Context, t.config, accountOf)
 	if err != nil {

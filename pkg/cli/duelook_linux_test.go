@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/batchctl/batchctl/pkg/cli"
 	"github.com/batchctl/batchctl/pkg/client/once"
+	"github.com/batchctl/batchctl/pkg/exit"
 )
 
 // lookout is a user of a remote, which can lose an answer.
@@ -125,16 +125,16 @@ func (l *lookout) turnUp() (id string) {
 // next command, even where nothing was wrong.
 func TestRecheck(t *testing.T) {
 	l := newLookout(t)
-	l.types(cli.ExitOK, "submit train.json", "")
+	l.types(exit.OK, "submit train.json", "")
 	id := l.turnUp()
-	if _, said := l.types(cli.ExitOK, "list", ""); strings.Contains(said, "duplicate") || len(l.remote.stopped) > 0 {
+	if _, said := l.types(exit.OK, "list", ""); strings.Contains(said, "duplicate") || len(l.remote.stopped) > 0 {
 		t.Errorf("within the first minute: stopped %v, %s", l.remote.stopped, said)
 	}
 	l.age("submissions.jsonl")
-	if _, said := l.types(cli.ExitOK, "list", ""); !slices.Contains(l.remote.stopped, id) || !strings.Contains(said, "ended its duplicate 99999999") {
+	if _, said := l.types(exit.OK, "list", ""); !slices.Contains(l.remote.stopped, id) || !strings.Contains(said, "ended its duplicate 99999999") {
 		t.Errorf("stopped %v, %s", l.remote.stopped, said)
 	}
-	if _, said := l.types(cli.ExitOK, "list", ""); strings.Contains(said, "duplicate") {
+	if _, said := l.types(exit.OK, "list", ""); strings.Contains(said, "duplicate") {
 		t.Error(said)
 	}
 }
@@ -147,11 +147,11 @@ func TestDueCheck(t *testing.T) {
 			t.Parallel()
 			l := newLookout(t)
 			l.lose = true
-			out, said := l.types(cli.ExitUnknown, "submit train.json", "checking again for duplicates in ")
+			out, said := l.types(exit.Unknown, "submit train.json", "checking again for duplicates in ")
 			if !strings.Contains(out, "train  cpu") || !strings.Contains(said, "check 1 job for duplicates: interrupted") || !strings.Contains(said, "batchctl resume ") {
 				t.Errorf("%s%s", out, said)
 			}
-			if _, said := l.types(cli.ExitOK, "list", ""); !strings.Contains(said, "may have duplicates: the check is due in ") {
+			if _, said := l.types(exit.OK, "list", ""); !strings.Contains(said, "may have duplicates: the check is due in ") {
 				t.Error(said)
 			}
 			// The first request turns up late: the id that was printed stays.
@@ -176,21 +176,21 @@ func TestSubmitRepeated(t *testing.T) {
 	const waits = "checking again for duplicates in "
 	l := newLookout(t)
 	l.remote.twice = true
-	_, said := l.types(cli.ExitUnknown, "submit train.json", waits)
+	_, said := l.types(exit.Unknown, "submit train.json", waits)
 	if !strings.Contains(said, "accepted twice: ended its duplicate 00000002") || strings.Contains(said, "ran twice") {
 		t.Error(said)
 	}
 	l.age("open/*.jsonl")
-	if _, said := l.types(cli.ExitOK, "list", ""); strings.Contains(said, "twice") {
+	if _, said := l.types(exit.OK, "list", ""); strings.Contains(said, "twice") {
 		t.Errorf("batchctl ended the duplicate, so it did not run: %s", said)
 	}
 	l.remote.twice, l.remote.alive = true, false
-	out, said := l.types(cli.ExitUnknown, "submit train.json", waits)
+	out, said := l.types(exit.Unknown, "submit train.json", waits)
 	if !strings.Contains(out, "00000003  train") || !strings.Contains(said, "check 1 job for duplicates: interrupted") {
 		t.Errorf("%s%s", out, said)
 	}
 	l.age("open/*.jsonl")
-	_, said = l.types(cli.ExitOK, "list", "")
+	_, said = l.types(exit.OK, "list", "")
 	if !strings.Contains(said, "job train ran twice: 00000003-0000-4000-8000-000000000000 counts, and its duplicate 00000004-0000-4000-8000-000000000000 ended SUCCEEDED\n") {
 		t.Error(said)
 	}

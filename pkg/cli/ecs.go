@@ -13,14 +13,16 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/ecs"
+	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/plan"
 	"github.com/batchctl/batchctl/pkg/rpc"
 )
 
-func ecsCommand(con *program) *cli.Command {
+func ecsCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "ecs",
 		Usage:     "run a job file on an ECS cluster, without AWS Batch",
@@ -33,7 +35,7 @@ func ecsCommand(con *program) *cli.Command {
 	}
 }
 
-func ecsRunCommand(con *program) *cli.Command {
+func ecsRunCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "run",
 		Usage:     "register the job's task definition if it has changed, and run one task of it",
@@ -70,11 +72,11 @@ type ecsTarget struct {
 }
 
 // openECS opens the AWS target: what would be the local engine by default is AWS here.
-func openECS(con *program, c *cli.Context, platform *document.Platform, why need) (*ecsTarget, error) {
+func openECS(con *term.Console, c *cli.Context, platform *document.Platform, why need) (*ecsTarget, error) {
 	name := targetName(c, platform)
 	switch {
 	case name == localTarget && c.String("target") == localTarget:
-		return nil, usage("the local engine is no ECS cluster").try("name a target: --target aws; or run the job here: batchctl run FILE")
+		return nil, exit.Usage("the local engine is no ECS cluster").Try("name a target: --target aws; or run the job here: batchctl run FILE")
 	case name == localTarget:
 		name = awsTarget
 	}
@@ -83,11 +85,11 @@ func openECS(con *program, c *cli.Context, platform *document.Platform, why need
 		return nil, err
 	}
 	e := &ecsTarget{target: t, ecs: ecs.New(rpc.New(t.config)), record: &ecs.Record{Dir: filepath.Join(t.ledger.Dir, "ecs"), Target: t.kind()}}
-	e.ecs.Tell = func(text string) { fmt.Fprintf(con.Err, "%s\n", diag.Printable(con.redacted(text))) }
+	e.ecs.Tell = func(text string) { fmt.Fprintf(con.Err, "%s\n", diag.Printable(con.Redacted(text))) }
 	return e, nil
 }
 
-func ecsRun(con *program, c *cli.Context) error {
+func ecsRun(con *term.Console, c *cli.Context) error {
 	format, err := outputFormat(c)
 	if err != nil {
 		return err
@@ -134,13 +136,13 @@ func ecsOptions(c *cli.Context) (ecs.Options, error) {
 		Subnets: commas(c.StringSlice("subnets")), SecurityGroups: commas(c.StringSlice("security-groups")), PublicIP: c.Bool("public-ip")}
 	switch {
 	case o.LaunchType != "" && o.CapacityProvider != "":
-		return o, usage("a task has a launch type or a capacity provider, and not both").try("leave --launch-type out")
+		return o, exit.Usage("a task has a launch type or a capacity provider, and not both").Try("leave --launch-type out")
 	case o.LaunchType != "" && o.LaunchType != ecs.EC2 && o.LaunchType != ecs.Fargate:
-		return o, usage("--launch-type %s is not known", c.String("launch-type")).try("the choice is: EC2 FARGATE")
+		return o, exit.Usage("--launch-type %s is not known", c.String("launch-type")).Try("the choice is: EC2 FARGATE")
 	case len(o.Subnets) == 0 && (len(o.SecurityGroups) > 0 || o.PublicIP):
-		return o, usage("--security-groups and --public-ip are of a network interface of the task's own").try("say where that is, too: --subnets SUBNET,SUBNET")
+		return o, exit.Usage("--security-groups and --public-ip are of a network interface of the task's own").Try("say where that is, too: --subnets SUBNET,SUBNET")
 	case c.String("operation") != "" && !c.Bool("dry-run"):
-		return o, usage("--operation prints a request").try("say --dry-run, too")
+		return o, exit.Usage("--operation prints a request").Try("say --dry-run, too")
 	}
 	return o, nil
 }
@@ -161,7 +163,7 @@ const noQueue = "none"
 
 // ecsJob plans the files, and finds the one job in them with its definition. Neither a
 // queue nor a place for texts is needed: what would need it is refused.
-func ecsJob(con *program, c *cli.Context, in *input) (*plan.Job, *awsbatch.RegisterJobDefinitionInput, error) {
+func ecsJob(con *term.Console, c *cli.Context, in *input) (*plan.Job, *awsbatch.RegisterJobDefinitionInput, error) {
 	if err := complain(con, in.problems); err != nil {
 		return nil, nil, err
 	}
@@ -179,10 +181,10 @@ func ecsJob(con *program, c *cli.Context, in *input) (*plan.Job, *awsbatch.Regis
 	words := strings.Join(c.Args().Slice(), " ")
 	switch {
 	case len(jobs) == 0:
-		return nil, nil, usage("%s holds no job", words).try("name a job file: batchctl ecs run job.json")
+		return nil, nil, exit.Usage("%s holds no job", words).Try("name a job file: batchctl ecs run job.json")
 	case len(jobs) > 1:
-		return nil, nil, fail(ExitProblem, "%s holds %d jobs, and an ECS task is one: nothing was sent", words, len(jobs)).
-			try("name a file of one job; a workflow or a large array belongs on AWS Batch: batchctl submit %s", words)
+		return nil, nil, exit.Fail(exit.Problem, "%s holds %d jobs, and an ECS task is one: nothing was sent", words, len(jobs)).
+			Try("name a file of one job; a workflow or a large array belongs on AWS Batch: batchctl submit %s", words)
 	}
 	return jobs[0], definitionIn(made, jobs[0]), nil
 }
@@ -201,13 +203,13 @@ func definitionIn(made *plan.Plan, job *plan.Job) *awsbatch.RegisterJobDefinitio
 }
 
 // ecsTask makes the task, and says what does not hold.
-func ecsTask(con *program, c *cli.Context, job *plan.Job, definition *awsbatch.RegisterJobDefinitionInput, o ecs.Options) (*ecs.Task, error) {
+func ecsTask(con *term.Console, c *cli.Context, job *plan.Job, definition *awsbatch.RegisterJobDefinitionInput, o ecs.Options) (*ecs.Task, error) {
 	task, err := ecs.Build(job, definition, o)
 	if cannot, ok := errors.AsType[*ecs.CannotError](err); ok {
 		for _, reason := range cannot.Reasons {
-			fmt.Fprintf(con.Err, "%s: %s\n", diag.Printable(job.Name), diag.Printable(con.redacted(reason)))
+			fmt.Fprintf(con.Err, "%s: %s\n", diag.Printable(job.Name), diag.Printable(con.Redacted(reason)))
 		}
-		return nil, fail(ExitProblem, "ECS cannot hold job %s: nothing was sent", job.Name)
+		return nil, exit.Fail(exit.Problem, "ECS cannot hold job %s: nothing was sent", job.Name)
 	}
 	if err != nil {
 		return nil, err
@@ -227,18 +229,18 @@ type ecsRequestRow struct {
 	Input     native[any] `json:"input"`
 }
 
-func ecsDryRun(con *program, c *cli.Context, task *ecs.Task) error {
+func ecsDryRun(con *term.Console, c *cli.Context, task *ecs.Task) error {
 	rows := []ecsRequestRow{}
 	for _, r := range task.Requests() {
 		if c.String("operation") == r.Operation {
-			return con.writeJSON(native[any]{r.Input})
+			return con.JSON(native[any]{r.Input})
 		}
 		rows = append(rows, ecsRequestRow{r.Operation, r.Command, native[any]{r.Input}})
 	}
 	if operation := c.String("operation"); operation != "" {
-		return usage("there is no %s", operation).try("the operations are: RegisterTaskDefinition RunTask")
+		return exit.Usage("there is no %s", operation).Try("the operations are: RegisterTaskDefinition RunTask")
 	}
-	if err := con.writeJSON(rows); err != nil {
+	if err := con.JSON(rows); err != nil {
 		return err
 	}
 	fmt.Fprintln(con.Err, "dry run: nothing was sent")
@@ -246,7 +248,7 @@ func ecsDryRun(con *program, c *cli.Context, task *ecs.Task) error {
 }
 
 // ecsSend registers and runs the task, once.
-func ecsSend(con *program, c *cli.Context, t *ecsTarget, task *ecs.Task) (ecs.State, error) {
+func ecsSend(con *term.Console, c *cli.Context, t *ecsTarget, task *ecs.Task) (ecs.State, error) {
 	registered, err := t.ecs.Register(c.Context, task.Definition)
 	if err != nil {
 		return ecs.State{}, t.ecsFailure(c.Context, "register task definition "+task.Definition.Family, err)
@@ -255,11 +257,11 @@ func ecsSend(con *program, c *cli.Context, t *ecsTarget, task *ecs.Task) (ecs.St
 	task.Run.TaskDefinition = registered.Arn
 	intent, err := t.record.Begin(task.Run, task.Name, time.Now(), c.Bool("again"))
 	if forgotten, ok := errors.AsType[*ecs.ForgottenError](err); ok {
-		return ecs.State{}, fail(ExitUnknown, "%v", err).
-			try("look: aws ecs list-tasks --cluster %s --started-by %s --desired-status STOPPED    then run another: --again", forgotten.Cluster, forgotten.Token)
+		return ecs.State{}, exit.Fail(exit.Unknown, "%v", err).
+			Try("look: aws ecs list-tasks --cluster %s --started-by %s --desired-status STOPPED    then run another: --again", forgotten.Cluster, forgotten.Token)
 	}
 	if err != nil {
-		return ecs.State{}, fail(ExitNotDone, "write down what is sent: %v", err)
+		return ecs.State{}, exit.Fail(exit.NotDone, "write down what is sent: %v", err)
 	}
 	if intent.Earlier {
 		fmt.Fprintf(con.Err, "note: the answer to the command of %s is missing; this one asks for the same task, and starts no second one\n", intent.Began.Local().Format(time.DateTime))
@@ -272,15 +274,15 @@ func ecsSend(con *program, c *cli.Context, t *ecsTarget, task *ecs.Task) (ecs.St
 	if !open {
 		return state, errors.Join(t.ecsFailure(c.Context, "run task "+task.Name, err), closing)
 	}
-	code := ExitUnknown
+	code := exit.Unknown
 	if c.Context.Err() != nil {
-		code = ExitInterrupted
+		code = exit.Interrupted
 	}
-	return state, errors.Join(fail(code, "run task %s: %v; there may be a task", task.Name, err).
-		try("repeat the command within 24 hours: it finds the task if there is one, and starts one if not"), closing)
+	return state, errors.Join(exit.Fail(code, "run task %s: %v; there may be a task", task.Name, err).
+		Try("repeat the command within 24 hours: it finds the task if there is one, and starts one if not"), closing)
 }
 
-func tellRegistered(con *program, r ecs.Registered) {
+func tellRegistered(con *term.Console, r ecs.Registered) {
 	if !r.Fresh {
 		fmt.Fprintf(con.Err, "task definition: %s, as it is registered\n", diag.Printable(batch.Name(r.Arn)))
 		return
@@ -299,19 +301,19 @@ func (t *ecsTarget) ecsFailure(ctx context.Context, action string, err error) er
 	answer, _ := errors.AsType[*rpc.Error](err)
 	switch {
 	case ctx.Err() != nil:
-		return fail(ExitInterrupted, "%s: interrupted", action)
+		return exit.Fail(exit.Interrupted, "%s: interrupted", action)
 	case isMissing:
-		return fail(ExitNotDone, "%v", missing).try("look at --cluster and --region; the log may still be there: batchctl ecs logs %s%s", short8(missing.Task), t.flags)
+		return exit.Fail(exit.NotDone, "%v", missing).Try("look at --cluster and --region; the log may still be there: batchctl ecs logs %s%s", short8(missing.Task), t.flags)
 	case failed:
-		return fail(ExitNotDone, "%s", text)
+		return exit.Fail(exit.NotDone, "%s", text)
 	case answer != nil && answer.Code == "ClusterNotFoundException":
-		return fail(ExitProblem, "%s", text).try("list the clusters: aws ecs list-clusters; and name one: --cluster NAME")
+		return exit.Fail(exit.Problem, "%s", text).Try("list the clusters: aws ecs list-clusters; and name one: --cluster NAME")
 	case rpc.Denied(err):
-		return fail(ExitNotDone, "%s", text).try("ask for the permission that it names, and for iam:PassRole of the job's roles")
+		return exit.Fail(exit.NotDone, "%s", text).Try("ask for the permission that it names, and for iam:PassRole of the job's roles")
 	case ecs.Refused(err):
-		return fail(ExitProblem, "%s", text)
+		return exit.Fail(exit.Problem, "%s", text)
 	}
-	return asFailure(errors.New(text))
+	return exit.From(errors.New(text))
 }
 
 type ecsRunRow struct {
@@ -324,14 +326,14 @@ type ecsRunRow struct {
 }
 
 // ecsTold says which task it is, and follows it if that is asked for.
-func ecsTold(con *program, c *cli.Context, t *ecsTarget, task *ecs.Task, state ecs.State, format string) error {
+func ecsTold(con *term.Console, c *cli.Context, t *ecsTarget, task *ecs.Task, state ecs.State, format string) error {
 	id := short8(state.TaskArn)
 	row := ecsRunRow{task.Name, state.TaskArn, id, task.Run.Cluster, state.TaskDefinitionArn, t.label}
 	if format == "json" {
-		if err := con.writeJSON(row); err != nil {
+		if err := con.JSON(row); err != nil {
 			return err
 		}
-	} else if err := con.printText(fmt.Sprintf("%s  %s  %s\n", id, diag.Printable(task.Name), diag.Printable(batch.Name(state.TaskDefinitionArn)))); err != nil {
+	} else if err := con.Print(fmt.Sprintf("%s  %s  %s\n", id, diag.Printable(task.Name), diag.Printable(batch.Name(state.TaskDefinitionArn)))); err != nil {
 		return err
 	}
 	if !c.Bool("wait") {

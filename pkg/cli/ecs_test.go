@@ -17,7 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 
-	"github.com/batchctl/batchctl/pkg/cli"
+	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/rpc"
 )
 
@@ -141,29 +141,29 @@ func (a *account) said(code int, line string, texts ...string) {
 
 func TestECSRoad(t *testing.T) {
 	g, a := startCluster(t)
-	a.said(cli.ExitOK, "ecs run train.json --cluster gpu --target aws --wait", "cluster: gpu", "task definition: train:1, registered", "01234567  train  train:1",
+	a.said(exit.OK, "ecs run train.json --cluster gpu --target aws --wait", "cluster: gpu", "task definition: train:1, registered", "01234567  train  train:1",
 		"STOPPED  gpuIds GPU-a, GPU-b", "exit code 0", "epoch 1", "stream train/default/0123456789abcdef0123456789abcdef")
-	a.said(cli.ExitOK, "ecs status", "GPU-a,GPU-b", "STOPPED", "Essential container in task exited")
-	a.said(cli.ExitOK, "ecs status --json train", `"gpuIds": [`, `"exitCode": 0`)
-	a.said(cli.ExitOK, "ecs logs 0123", "epoch 1")
-	a.said(cli.ExitOK, "ecs stop train", "left alone: STOPPED already")
-	a.said(cli.ExitNotDone, "ecs logs trian", "did you mean train?")
+	a.said(exit.OK, "ecs status", "GPU-a,GPU-b", "STOPPED", "Essential container in task exited")
+	a.said(exit.OK, "ecs status --json train", `"gpuIds": [`, `"exitCode": 0`)
+	a.said(exit.OK, "ecs logs 0123", "epoch 1")
+	a.said(exit.OK, "ecs stop train", "left alone: STOPPED already")
+	a.said(exit.NotDone, "ecs logs trian", "did you mean train?")
 	g.mu.Lock()
 	g.tasks, g.exit = map[string]shape{}, 3
 	g.mu.Unlock()
-	a.said(cli.ExitProblem, "ecs run train.json --cluster gpu --wait", "train:1, as it is registered", "exit code 3")
-	a.said(cli.ExitProblem, "ecs wait", "exit code 3")
+	a.said(exit.Problem, "ecs run train.json --cluster gpu --wait", "train:1, as it is registered", "exit code 3")
+	a.said(exit.Problem, "ecs wait", "exit code 3")
 	g.mu.Lock()
 	g.tasks = map[string]shape{}
 	g.mu.Unlock()
-	a.said(cli.ExitNotDone, "ecs status", "has no task", "forgets a task about an hour after")
-	a.said(cli.ExitOK, "ecs logs train", "epoch 1") // the log is there longer than the task
+	a.said(exit.NotDone, "ecs status", "has no task", "forgets a task about an hour after")
+	a.said(exit.OK, "ecs logs train", "epoch 1") // the log is there longer than the task
 }
 
 func TestECSLostAnswer(t *testing.T) {
 	g, a := startCluster(t)
 	g.losing = 1
-	a.said(cli.ExitOK, "ecs run train.json --cluster gpu", "it is sent again", "next: batchctl ecs wait 01234567")
+	a.said(exit.OK, "ecs run train.json --cluster gpu", "it is sent again", "next: batchctl ecs wait 01234567")
 	if g.runs != 2 || len(g.tasks) != 1 {
 		t.Errorf("%d calls, %d tasks", g.runs, len(g.tasks))
 	}
@@ -172,7 +172,7 @@ func TestECSLostAnswer(t *testing.T) {
 func TestECSFull(t *testing.T) {
 	g, a := startCluster(t)
 	g.full = true
-	a.said(cli.ExitNotDone, "ecs run train.json --cluster gpu", "RESOURCE:GPU", "--capacity-provider")
+	a.said(exit.NotDone, "ecs run train.json --cluster gpu", "RESOURCE:GPU", "--capacity-provider")
 	left, err := filepath.Glob(filepath.Join(a.dir, "state", "ecs", "open-*"))
 	if err != nil || len(left) > 0 {
 		t.Errorf("a clear no leaves %q, %v", left, err)
@@ -195,7 +195,7 @@ func TestECSKilled(t *testing.T) {
 	a.must(cmd.Process.Kill())
 	_ = cmd.Wait() // it was killed
 	close(g.gone)
-	a.said(cli.ExitOK, "ecs run train.json --cluster gpu", "is missing; this one asks for the same task")
+	a.said(exit.OK, "ecs run train.json --cluster gpu", "is missing; this one asks for the same task")
 	if g.runs != 2 || len(g.tasks) != 1 {
 		t.Errorf("%d calls, %d tasks", g.runs, len(g.tasks))
 	}
@@ -204,14 +204,14 @@ func TestECSKilled(t *testing.T) {
 func TestECSMoto(t *testing.T) {
 	a := openAccount(t)
 	a.must(os.WriteFile(filepath.Join(a.dir, "train.json"), []byte(ecsJob), 0o600))
-	a.said(cli.ExitProblem, "ecs run train.json --cluster gpu", "ClusterNotFoundException", "aws ecs list-clusters")
+	a.said(exit.Problem, "ecs run train.json --cluster gpu", "ClusterNotFoundException", "aws ecs list-clusters")
 	a.json(rpc.ECS, "CreateCluster", map[string]string{"clusterName": "gpu"})
 	a.must(a.registerInstance("gpu"))
-	a.said(cli.ExitOK, "ecs run train.json --cluster gpu", "train:1")
-	a.said(cli.ExitOK, "ecs run train.json --cluster gpu", "train:1, as it is registered")
-	a.said(cli.ExitOK, "ecs run train.json --cluster gpu --set resources.memory=1GiB", "train:2, registered", "containerDefinitions[default].memory: 2048 -> 1024")
-	a.said(cli.ExitOK, "ecs status", "train", "default") // moto moves a task on whenever it is described
-	a.said(cli.ExitOK, "ecs stop train", "STOPPED, was")
+	a.said(exit.OK, "ecs run train.json --cluster gpu", "train:1")
+	a.said(exit.OK, "ecs run train.json --cluster gpu", "train:1, as it is registered")
+	a.said(exit.OK, "ecs run train.json --cluster gpu --set resources.memory=1GiB", "train:2, registered", "containerDefinitions[default].memory: 2048 -> 1024")
+	a.said(exit.OK, "ecs status", "train", "default") // moto moves a task on whenever it is described
+	a.said(exit.OK, "ecs stop train", "STOPPED, was")
 }
 
 // registerInstance puts an instance of moto's into a cluster.

@@ -14,9 +14,11 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/ecs"
+	"github.com/batchctl/batchctl/pkg/exit"
 )
 
 // The commands that name a task: its name, the beginning of its id, or its ARN. Without
@@ -26,7 +28,7 @@ func ecsTaskFlags(more ...cli.Flag) []cli.Flag {
 	return jobFlags(append(more, clusterFlag(""))...)
 }
 
-func ecsStatusCommand(con *program) *cli.Command {
+func ecsStatusCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name: "status", Usage: "show tasks: status, GPUs, exit code, why they stopped", UsageText: "batchctl ecs status [FLAGS] [TASK ...]",
 		Description: help("A task is named by its name, the beginning of its id, or its ARN. ECS forgets a task about an hour after it has stopped.",
@@ -35,7 +37,7 @@ func ecsStatusCommand(con *program) *cli.Command {
 	}
 }
 
-func ecsWaitCommand(con *program) *cli.Command {
+func ecsWaitCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name: "wait", Usage: "wait until a task has stopped, and end with its verdict", UsageText: "batchctl ecs wait [FLAGS] [TASK]",
 		Description: help("Exit code 0 when every essential container ended with 0, else 1. Ctrl-C stops the waiting, not the task.", "batchctl ecs wait\nbatchctl ecs wait train-1gpu"),
@@ -43,7 +45,7 @@ func ecsWaitCommand(con *program) *cli.Command {
 	}
 }
 
-func ecsLogsCommand(con *program) *cli.Command {
+func ecsLogsCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name: "logs", Usage: "print what a task's containers wrote", UsageText: "batchctl ecs logs [FLAGS] [TASK]",
 		Description: help("The log goes to stdout, with the containers' names in front if there are several.", "batchctl ecs logs train-1gpu --follow\nbatchctl ecs logs 3f2a91c0 --tail 20"),
@@ -54,7 +56,7 @@ func ecsLogsCommand(con *program) *cli.Command {
 	}
 }
 
-func ecsStopCommand(con *program) *cli.Command {
+func ecsStopCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name: "stop", Usage: "stop a task", UsageText: "batchctl ecs stop [FLAGS] TASK",
 		Description: help("The containers get SIGTERM, and SIGKILL after their stop timeout, 30 seconds by default.",
@@ -71,7 +73,7 @@ type ecsCall struct {
 }
 
 // openTasks opens the target and finds the tasks that the words name; none is the last.
-func openTasks(con *program, c *cli.Context, why need) (*ecsCall, error) {
+func openTasks(con *term.Console, c *cli.Context, why need) (*ecsCall, error) {
 	in := &input{placesNothing: true}
 	if err := in.findPlatform(c); err != nil {
 		return nil, err
@@ -115,23 +117,23 @@ func (call *ecsCall) entry(c *cli.Context, entries []ecs.Entry, word string) (ec
 	case word != "" && cluster != "":
 		return ecs.Entry{Name: word, Task: word, Cluster: cluster}, nil
 	case word == "":
-		return e, usage("no task was run from here at this target").try("name one with its cluster: batchctl ecs %s TASK --cluster NAME%s", c.Command.Name, call.flags)
+		return e, exit.Usage("no task was run from here at this target").Try("name one with its cluster: batchctl ecs %s TASK --cluster NAME%s", c.Command.Name, call.flags)
 	}
 	var names []string
 	for _, e := range entries {
 		names = append(names, e.Name)
 	}
-	f := fail(ExitNotDone, "no task %s was run from here at this target", word)
+	f := exit.Fail(exit.NotDone, "no task %s was run from here at this target", word)
 	if near := diag.Near(word, slices.Values(names)); near != "" {
-		return e, f.try("did you mean %s?", near)
+		return e, f.Try("did you mean %s?", near)
 	}
-	return e, f.try("a task of somebody else is named with its cluster: batchctl ecs %s %s --cluster NAME%s", c.Command.Name, word, call.flags)
+	return e, f.Try("a task of somebody else is named with its cluster: batchctl ecs %s %s --cluster NAME%s", c.Command.Name, word, call.flags)
 }
 
 // oneTask is the task of a command that takes one.
-func oneTask(con *program, c *cli.Context, why need) (*ecsCall, ecs.Entry, error) {
+func oneTask(con *term.Console, c *cli.Context, why need) (*ecsCall, ecs.Entry, error) {
 	if c.Args().Len() > 1 {
-		return nil, ecs.Entry{}, usage("ecs %s takes one task", c.Command.Name).try("name one: batchctl ecs %s %s", c.Command.Name, c.Args().First())
+		return nil, ecs.Entry{}, exit.Usage("ecs %s takes one task", c.Command.Name).Try("name one: batchctl ecs %s %s", c.Command.Name, c.Args().First())
 	}
 	call, err := openTasks(con, c, why)
 	if err != nil {
@@ -160,7 +162,7 @@ type ecsContainerRow struct {
 	Reason   string   `json:"reason,omitempty"`
 }
 
-func ecsStatus(con *program, c *cli.Context) error {
+func ecsStatus(con *term.Console, c *cli.Context) error {
 	format, err := outputFormat(c)
 	if err != nil {
 		return err
@@ -179,19 +181,19 @@ func ecsStatus(con *program, c *cli.Context) error {
 		rows = append(rows, ecsRowOf(e, s))
 	}
 	if format == "json" {
-		return con.writeJSON(rows)
+		return con.JSON(rows)
 	}
-	t := con.table("TASK", "NAME", "STATUS", "CONTAINER", "EXIT", "GPUS", "WHY")
+	t := con.Table("TASK", "NAME", "STATUS", "CONTAINER", "EXIT", "GPUS", "WHY")
 	for _, r := range rows {
 		for _, k := range r.Containers {
 			exit := "-"
 			if k.ExitCode != nil {
 				exit = strconv.Itoa(*k.ExitCode)
 			}
-			t.row(r.ShortID, r.Name, r.Status, k.Name, exit, cmp.Or(strings.Join(k.GPUIDs, ","), "-"), joinClauses(k.Reason, r.StoppedReason))
+			t.Row(r.ShortID, r.Name, r.Status, k.Name, exit, cmp.Or(strings.Join(k.GPUIDs, ","), "-"), term.JoinClauses(k.Reason, r.StoppedReason))
 		}
 	}
-	return t.flush()
+	return t.Flush()
 }
 
 func ecsRowOf(e ecs.Entry, s ecs.State) ecsRow {
@@ -203,7 +205,7 @@ func ecsRowOf(e ecs.Entry, s ecs.State) ecsRow {
 	return r
 }
 
-func ecsWait(con *program, c *cli.Context) error {
+func ecsWait(con *term.Console, c *cli.Context) error {
 	call, e, err := oneTask(con, c, toRead)
 	if err != nil {
 		return err
@@ -214,7 +216,7 @@ func ecsWait(con *program, c *cli.Context) error {
 
 // ecsFollow follows a task.
 type ecsFollow struct {
-	con                 *program
+	con                 *term.Console
 	t                   *ecsTarget
 	name, cluster, task string
 	tail                int
@@ -235,17 +237,17 @@ func (f *ecsFollow) run(ctx context.Context) error {
 	id := short8(f.task) + f.t.flags
 	switch {
 	case ctx.Err() != nil:
-		return fail(ExitInterrupted, "stopped waiting; the task goes on").try("wait on: batchctl ecs wait %[1]s    stop: batchctl ecs stop %[1]s", id)
+		return exit.Fail(exit.Interrupted, "stopped waiting; the task goes on").Try("wait on: batchctl ecs wait %[1]s    stop: batchctl ecs stop %[1]s", id)
 	case err != nil:
-		trouble := asFailure(f.t.ecsFailure(ctx, "follow task "+f.name, err))
-		if trouble.hint == "" {
-			return trouble.try("wait on: batchctl ecs wait %s", id)
+		trouble := exit.From(f.t.ecsFailure(ctx, "follow task "+f.name, err))
+		if trouble.Hint == "" {
+			return trouble.Try("wait on: batchctl ecs wait %s", id)
 		}
 		return trouble
 	case ecs.Succeeded(state, logs):
 		return nil
 	}
-	return quiet(ExitProblem)
+	return exit.Silent(exit.Problem)
 }
 
 // tell says how the task stands.
@@ -256,9 +258,9 @@ func (f *ecsFollow) tell(s ecs.State) {
 		text += "  gpuIds " + strings.Join(gpus, ", ")
 	}
 	if s.Stopped() {
-		text = joinClauses(text, ecsEnd(s))
+		text = term.JoinClauses(text, ecsEnd(s))
 	}
-	fmt.Fprintf(f.con.Err, "%s  %s  %s\n", diag.Printable(f.name), short8(f.task), diag.Printable(f.con.redacted(text)))
+	fmt.Fprintf(f.con.Err, "%s  %s  %s\n", diag.Printable(f.name), short8(f.task), diag.Printable(f.con.Redacted(text)))
 }
 
 // ecsEnd says how a task ended: the exit codes, and ECS's reasons.
@@ -277,7 +279,7 @@ func ecsEnd(s ecs.State) string {
 		}
 		clauses = append(clauses, c.Reason)
 	}
-	return joinClauses(append(clauses, s.StoppedReason)...)
+	return term.JoinClauses(append(clauses, s.StoppedReason)...)
 }
 
 func (f *ecsFollow) open(l ecs.Log) *client.StreamReader {
@@ -285,7 +287,7 @@ func (f *ecsFollow) open(l ecs.Log) *client.StreamReader {
 }
 
 func (f *ecsFollow) line(l ecs.Log, line client.Line) error {
-	text := f.con.logText(line.Text)
+	text := f.con.LogText(line.Text)
 	if f.marked {
 		text = diag.Printable(l.Container) + " | " + text
 	}
@@ -301,9 +303,9 @@ func (f *ecsFollow) trouble(err error) {
 	f.failed = true
 }
 
-func ecsLogs(con *program, c *cli.Context) error {
+func ecsLogs(con *term.Console, c *cli.Context) error {
 	if c.Int("tail") < 0 {
-		return usage("--tail counts from 0 up").try("leave out what is negative")
+		return exit.Usage("--tail counts from 0 up").Try("leave out what is negative")
 	}
 	call, e, err := oneTask(con, c, toRead)
 	if err != nil {
@@ -332,7 +334,7 @@ func ecsLogs(con *program, c *cli.Context) error {
 		err = f.once(c.Context, logs)
 	}
 	if err == nil && f.failed {
-		return quiet(ExitNotDone)
+		return exit.Silent(exit.NotDone)
 	}
 	return err
 }
@@ -354,7 +356,7 @@ func (f *ecsFollow) once(ctx context.Context, logs []ecs.Log) error {
 		case stopped != nil:
 			return stopped
 		case ctx.Err() != nil:
-			return fail(ExitInterrupted, "stopped reading")
+			return exit.Fail(exit.Interrupted, "stopped reading")
 		case err != nil:
 			f.trouble(err)
 		}
@@ -365,9 +367,9 @@ func (f *ecsFollow) once(ctx context.Context, logs []ecs.Log) error {
 	return nil
 }
 
-func ecsStop(con *program, c *cli.Context) error {
+func ecsStop(con *term.Console, c *cli.Context) error {
 	if !c.Args().Present() {
-		return usage("ecs stop needs a task").try("name one: batchctl ecs stop NAME")
+		return exit.Usage("ecs stop needs a task").Try("name one: batchctl ecs stop NAME")
 	}
 	call, e, err := oneTask(con, c, toChange)
 	if err != nil {
@@ -379,7 +381,7 @@ func ecsStop(con *program, c *cli.Context) error {
 		return call.ecsFailure(c.Context, "describe task "+e.Name, err)
 	}
 	if before.Stopped() {
-		return con.printText(fmt.Sprintf("%s  %s  left alone: STOPPED already\n", short8(before.TaskArn), diag.Printable(e.Name)))
+		return con.Print(fmt.Sprintf("%s  %s  left alone: STOPPED already\n", short8(before.TaskArn), diag.Printable(e.Name)))
 	}
 	if _, err := call.ecs.Stop(c.Context, e.Cluster, e.Task, c.String("reason")); err != nil {
 		return call.ecsFailure(c.Context, "stop task "+e.Name, err)
@@ -389,11 +391,11 @@ func ecsStop(con *program, c *cli.Context) error {
 	after, _, err := call.ecs.Follow(ctx, e.Cluster, e.Task, ecs.Watcher{})
 	switch {
 	case c.Context.Err() != nil:
-		return fail(ExitInterrupted, "interrupted; task %s was asked to stop", e.Name).try("look: batchctl ecs status %s", short8(e.Task)+call.flags)
+		return exit.Fail(exit.Interrupted, "interrupted; task %s was asked to stop", e.Name).Try("look: batchctl ecs status %s", short8(e.Task)+call.flags)
 	case err != nil:
-		return fail(ExitNotDone, "task %s was asked to stop, and was not seen to end: %v", e.Name, err).try("look: batchctl ecs status %s", short8(e.Task)+call.flags)
+		return exit.Fail(exit.NotDone, "task %s was asked to stop, and was not seen to end: %v", e.Name, err).Try("look: batchctl ecs status %s", short8(e.Task)+call.flags)
 	}
-	return con.printText(fmt.Sprintf("%s  %s  STOPPED, was %s\n", short8(after.TaskArn), diag.Printable(e.Name), before.LastStatus))
+	return con.Print(fmt.Sprintf("%s  %s  STOPPED, was %s\n", short8(after.TaskArn), diag.Printable(e.Name), before.LastStatus))
 }
 
 // stopPatience is longer than the 120 seconds that a container's stop timeout can be.

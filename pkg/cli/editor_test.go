@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/batchctl/batchctl/pkg/cli"
+	"github.com/batchctl/batchctl/pkg/cli/term"
 )
 
 // editor is the client of a language server that runs in this process, `batchctl lsp`.
@@ -25,7 +26,7 @@ func newEditor(t *testing.T) *editor {
 	toServer, in := io.Pipe()
 	out, fromServer := io.Pipe()
 	go func() {
-		cli.Main(t.Context(), []string{"batchctl", "lsp"}, cli.Streams{In: toServer, Out: fromServer, Err: io.Discard})
+		cli.Main(t.Context(), []string{"batchctl", "lsp"}, term.Streams{In: toServer, Out: fromServer, Err: io.Discard})
 		fromServer.Close()
 		toServer.Close()
 	}()

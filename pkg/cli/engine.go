@@ -16,8 +16,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/lint"
 	"github.com/batchctl/batchctl/pkg/local"
@@ -64,7 +66,7 @@ func (t *target) ensureQueues(ctx context.Context, made *plan.Plan) error {
 		}
 		known[name] = true
 		if err := t.CreateQueue(ctx, name, local.ComputeEnvironment); err != nil {
-			return fail(ExitNotDone, "make queue %s on the local engine: %v", name, err)
+			return exit.Fail(exit.NotDone, "make queue %s on the local engine: %v", name, err)
 		}
 	}
 	return nil
@@ -75,7 +77,7 @@ func (t *target) ensureQueues(ctx context.Context, made *plan.Plan) error {
 func serveLoopback(engine *local.Engine) (stop func() error, err error) {
 	listener, err := engine.Listen()
 	if err != nil {
-		return nil, fail(ExitNotDone, "listen on 127.0.0.1: %v", err)
+		return nil, exit.Fail(exit.NotDone, "listen on 127.0.0.1: %v", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -92,14 +94,14 @@ const startTimeout = 30 * time.Second
 
 // startEngine starts `batchctl serve` in a session of its own, so that it
 // outlives this process and its terminal, and waits until it answers.
-func startEngine(ctx context.Context, con *program, dir string, entry document.Target, choice executorChoice) (local.Connection, error) {
+func startEngine(ctx context.Context, con *term.Console, dir string, entry document.Target, choice executorChoice) (local.Connection, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return local.Connection{}, fail(ExitNotDone, "make the state directory: %v", err)
+		return local.Connection{}, exit.Fail(exit.NotDone, "make the state directory: %v", err)
 	}
 	logPath := filepath.Join(dir, "engine.log")
 	log, err := os.OpenFile(logPath, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
-		return local.Connection{}, fail(ExitNotDone, "open the engine's log: %v", err)
+		return local.Connection{}, exit.Fail(exit.NotDone, "open the engine's log: %v", err)
 	}
 	defer log.Close()
 	args := append(serveArgs(dir, entry), choice.arguments()...)
@@ -108,7 +110,7 @@ func startEngine(ctx context.Context, con *program, dir string, entry document.T
 	}
 	ready, err := spawn(log, args)
 	if err != nil {
-		return local.Connection{}, fail(ExitNotDone, "start the local engine: %v", err)
+		return local.Connection{}, exit.Fail(exit.NotDone, "start the local engine: %v", err)
 	}
 	defer ready.Close()
 	// The engine prints its exports once it answers; the end of the pipe before
@@ -122,11 +124,11 @@ func startEngine(ctx context.Context, con *program, dir string, entry document.T
 		if connection, err := joinEngine(ctx, dir); err == nil {
 			return connection, nil
 		}
-		return local.Connection{}, fail(ExitNotDone, "the local engine did not start: %s", lastLine(logPath)).try("its log: %s", logPath)
+		return local.Connection{}, exit.Fail(exit.NotDone, "the local engine did not start: %s", lastLine(logPath)).Try("its log: %s", logPath)
 	}
 	connection, err := local.Connect(dir)
 	if err != nil {
-		return connection, fail(ExitNotDone, "the local engine does not answer: %v", err).try("its log: %s", logPath)
+		return connection, exit.Fail(exit.NotDone, "the local engine does not answer: %v", err).Try("its log: %s", logPath)
 	}
 	return connection, nil
 }

@@ -5,10 +5,12 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/local"
 )
 
-func envCommand(con *program) *cli.Command {
+func envCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "env",
 		Usage:     "print what a shell needs to talk to the local engine",
@@ -32,9 +34,9 @@ func envCommand(con *program) *cli.Command {
 			}
 			if c.Bool("unset") {
 				if format != "text" {
-					return usage("--unset prints shell commands, not %s", format).try("leave --output out: batchctl env --unset")
+					return exit.Usage("--unset prints shell commands, not %s", format).Try("leave --output out: batchctl env --unset")
 				}
-				return con.printUnmasked(unsetExports() + "\n")
+				return con.PrintUnmasked(unsetExports() + "\n")
 			}
 			dir, err := stateDir(c)
 			if err != nil {
@@ -47,7 +49,7 @@ func envCommand(con *program) *cli.Command {
 			if err != nil {
 				return err
 			}
-			return con.writeJSON(connection)
+			return con.JSON(connection)
 		},
 	}
 }
@@ -56,7 +58,7 @@ func envCommand(con *program) *cli.Command {
 func connected(dir string) (local.Connection, error) {
 	connection, err := local.Connect(dir)
 	if err != nil {
-		return connection, fail(ExitNotDone, "%v", err).try("start one: batchctl serve")
+		return connection, exit.Fail(exit.NotDone, "%v", err).Try("start one: batchctl serve")
 	}
 	return connection, nil
 }

@@ -13,8 +13,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/local"
 	"github.com/batchctl/batchctl/pkg/local/container"
 )
@@ -51,22 +53,22 @@ func executorOf(c *cli.Context, entry document.Target) (executorChoice, error) {
 	choice.given = takes && (c.String("executor") != "" || entry.Executor != "" || choice.process || choice.privileged || len(c.StringSlice("allow-mount")) > 0)
 	names := container.Executors()
 	if !slices.Contains(names, choice.name) {
-		f := usage("--executor %s is not known", choice.name)
+		f := exit.Usage("--executor %s is not known", choice.name)
 		if near := diag.Near(choice.name, slices.Values(names)); near != "" {
-			return choice, f.try("did you mean --executor %s?", near)
+			return choice, f.Try("did you mean --executor %s?", near)
 		}
-		return choice, f.try("the executors are: %s", strings.Join(names, " "))
+		return choice, f.Try("the executors are: %s", strings.Join(names, " "))
 	}
 	for _, dir := range c.StringSlice("allow-mount") {
 		dir, err := filepath.Abs(dir)
 		if err != nil {
-			return choice, fail(ExitNotDone, "--allow-mount: %v", err)
+			return choice, exit.Fail(exit.NotDone, "--allow-mount: %v", err)
 		}
 		choice.mounts = append(choice.mounts, dir)
 	}
 	if choice.name == container.Process && (choice.privileged || len(choice.mounts) > 0) {
-		return choice, usage("--allow-mount and --allow-privileged are for containers, and the executor is process").
-			try("add --executor container")
+		return choice, exit.Usage("--allow-mount and --allow-privileged are for containers, and the executor is process").
+			Try("add --executor container")
 	}
 	return choice, nil
 }
@@ -110,19 +112,19 @@ type executor struct {
 // openExecutor makes the executor, or says why it cannot be had on this machine.
 func openExecutor(ctx context.Context, dir string, choice executorChoice) (executor, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return executor{}, fail(ExitNotDone, "make the state directory: %v", err)
+		return executor{}, exit.Fail(exit.NotDone, "make the state directory: %v", err)
 	}
 	bin, err := ownProgram(dir)
 	if err != nil {
-		return executor{}, fail(ExitNotDone, "put batchctl where jobs find it: %v", err)
+		return executor{}, exit.Fail(exit.NotDone, "put batchctl where jobs find it: %v", err)
 	}
 	x, err := container.NewChoice(ctx, container.ChoiceOptions{AllowProcesses: choice.process, Options: container.Options{
 		Program: choice.name, Dir: dir, AllowPrivileged: choice.privileged, AllowMounts: choice.mounts, Processes: local.Processes(shippedWorkloads(), bin)}})
 	if unavailable, ok := errors.AsType[*container.UnavailableError](err); ok {
-		return executor{}, fail(ExitNotDone, "--executor %s: %s", choice.name, unavailable.Problem).try("%s", unavailable.Hint)
+		return executor{}, exit.Fail(exit.NotDone, "--executor %s: %s", choice.name, unavailable.Problem).Try("%s", unavailable.Hint)
 	}
 	if err != nil {
-		return executor{}, fail(ExitNotDone, "--executor %s: %v", choice.name, err)
+		return executor{}, exit.Fail(exit.NotDone, "--executor %s: %v", choice.name, err)
 	}
 	choice.name, _, _ = strings.Cut(x.String(), " ")
 	return executor{Executor: x, executorChoice: choice, label: x.String()}, nil
@@ -130,7 +132,7 @@ func openExecutor(ctx context.Context, dir string, choice executorChoice) (execu
 
 // nameExecutor prints once how jobs run. For processes the engine's note on members without effect
 // names them; this line adds that they run as root.
-func nameExecutor(con *program, label string, runsJobs bool) {
+func nameExecutor(con *term.Console, label string, runsJobs bool) {
 	switch {
 	case label != "" && label != container.Process:
 		fmt.Fprintf(con.Err, "executor: %s\n", diag.Printable(label))
@@ -177,6 +179,6 @@ func joined(dir string, want executorChoice) (label string, err error) {
 			return label, nil
 		}
 	}
-	return label, fail(ExitNotDone, "the engine that serves %s was started with %s", dir, strings.ReplaceAll(flags, "\n", " ")).
-		try("end it: batchctl serve --stop    or use another state: --state-dir DIRECTORY")
+	return label, exit.Fail(exit.NotDone, "the engine that serves %s was started with %s", dir, strings.ReplaceAll(flags, "\n", " ")).
+		Try("end it: batchctl serve --stop    or use another state: --state-dir DIRECTORY")
 }

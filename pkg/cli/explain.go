@@ -13,14 +13,16 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/explain"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/plan"
 )
 
-func explainCommand(con *program) *cli.Command {
+func explainCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "explain",
 		Usage:     "say why a job waits or failed: the cause, its evidence, and what to do",
@@ -41,12 +43,12 @@ func explainCommand(con *program) *cli.Command {
 	}
 }
 
-func explainJob(con *program, c *cli.Context) error {
+func explainJob(con *term.Console, c *cli.Context) error {
 	if c.String("bundle") != "" {
 		return explainBundle(con, c)
 	}
 	if c.Args().Len() > 1 {
-		return usage("explain takes one job").try("name one: batchctl explain %s", c.Args().First())
+		return exit.Usage("explain takes one job").Try("name one: batchctl explain %s", c.Args().First())
 	}
 	call, err := openJobs(con, c, toRead)
 	if err != nil {
@@ -75,11 +77,11 @@ func explainJob(con *program, c *cli.Context) error {
 	return errors.Join(printAnswer(con, call.format, explain.Explain(b)), waitErr)
 }
 
-func explainBundle(con *program, c *cli.Context) error {
+func explainBundle(con *term.Console, c *cli.Context) error {
 	path := c.String("bundle")
 	for _, other := range []string{"record", "wait", "timeout", "target", "profile", "region", "endpoint-url", "file"} {
 		if c.IsSet(other) {
-			return usage("--bundle asks nobody: it does not go with --%s", other).try("batchctl explain --bundle %s", path)
+			return exit.Usage("--bundle asks nobody: it does not go with --%s", other).Try("batchctl explain --bundle %s", path)
 		}
 	}
 	format, err := outputFormat(c)
@@ -87,31 +89,31 @@ func explainBundle(con *program, c *cli.Context) error {
 		return err
 	}
 	if c.Args().Present() {
-		return usage("--bundle holds the job: name none").try("batchctl explain --bundle %s", path)
+		return exit.Usage("--bundle holds the job: name none").Try("batchctl explain --bundle %s", path)
 	}
 	in := io.Reader(con.In)
 	if path != "-" {
 		f, err := os.Open(path)
 		if err != nil {
-			return fail(ExitNotDone, "read %s: %v", path, cause(err)).try("make one: batchctl explain JOB --record %s", path)
+			return exit.Fail(exit.NotDone, "read %s: %v", path, exit.Cause(err)).Try("make one: batchctl explain JOB --record %s", path)
 		}
 		defer f.Close()
 		in = f
 	}
 	b, err := explain.Read(in)
 	if err != nil {
-		return fail(ExitNotDone, "read %s: %v", path, err).try("make one: batchctl explain JOB --record FILE")
+		return exit.Fail(exit.NotDone, "read %s: %v", path, err).Try("make one: batchctl explain JOB --record FILE")
 	}
 	return printAnswer(con, format, explain.Explain(b))
 }
 
-func recordBundle(con *program, path string, b *explain.Bundle) error {
+func recordBundle(con *term.Console, path string, b *explain.Bundle) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
-		return fail(ExitNotDone, "write %s: %v", path, cause(err))
+		return exit.Fail(exit.NotDone, "write %s: %v", path, exit.Cause(err))
 	}
 	if err := errors.Join(explain.Write(f, b), f.Close()); err != nil {
-		return fail(ExitNotDone, "write %s: %v", path, err)
+		return exit.Fail(exit.NotDone, "write %s: %v", path, err)
 	}
 	fmt.Fprintf(con.Err, "wrote %s; it replays without a target: batchctl explain --bundle %s\n", diag.Printable(path), diag.Printable(path))
 	return nil
@@ -122,7 +124,7 @@ const lookEvery = 30 * time.Second
 
 // lookUntilFirm gathers evidence, with wait again and again until the answer will
 // not change soon. flags lead to the target. An end of ctx comes together with what was seen last.
-func lookUntilFirm(ctx context.Context, con *program, wait bool, flags string, gather func() (*explain.Bundle, error)) (*explain.Bundle, error) {
+func lookUntilFirm(ctx context.Context, con *term.Console, wait bool, flags string, gather func() (*explain.Bundle, error)) (*explain.Bundle, error) {
 	said := ""
 	for {
 		b, err := gather()
@@ -143,19 +145,19 @@ func lookUntilFirm(ctx context.Context, con *program, wait bool, flags string, g
 		case <-ctx.Done():
 			pause.Stop()
 			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-				return b, fail(ExitTimeout, "no answer is firm yet").try("look on: batchctl explain --wait %s%s", batch.ShortID(a.ID), flags)
+				return b, exit.Fail(exit.TimedOut, "no answer is firm yet").Try("look on: batchctl explain --wait %s%s", batch.ShortID(a.ID), flags)
 			}
-			return b, fail(ExitInterrupted, "stopped looking; the job goes on")
+			return b, exit.Fail(exit.Interrupted, "stopped looking; the job goes on")
 		}
 	}
 }
 
 // printAnswer prints the answer about a job.
-func printAnswer(con *program, format string, a explain.Answer) error {
+func printAnswer(con *term.Console, format string, a explain.Answer) error {
 	if format == "json" {
-		return con.writeJSON(a)
+		return con.JSON(a)
 	}
-	return con.printText(answerText(a))
+	return con.Print(answerText(a))
 }
 
 func answerText(a explain.Answer) string {
@@ -165,7 +167,7 @@ func answerText(a explain.Answer) string {
 			fmt.Fprintf(&b, "%-11s %s\n", name, diag.Printable(value))
 		}
 	}
-	field("job", joinClauses(a.Job+"  "+batch.ShortID(a.ID)+"  "+a.Status))
+	field("job", term.JoinClauses(a.Job+"  "+batch.ShortID(a.ID)+"  "+a.Status))
 	v := a.Verdict
 	if v == nil {
 		field("answer", a.Standing)
@@ -212,7 +214,7 @@ func groupOpen(open []explain.Open) (lines []string) {
 
 // placesOf finds where a file says the members that a fix may name. Without a
 // file there are none.
-func placesOf(con *program, path, job string) ([]explain.Place, error) {
+func placesOf(con *term.Console, path, job string) ([]explain.Place, error) {
 	if path == "" {
 		return nil, nil
 	}
@@ -220,10 +222,10 @@ func placesOf(con *program, path, job string) ([]explain.Place, error) {
 	if err != nil {
 		return nil, err
 	}
-	con.sources = append(con.sources, src)
+	con.Sources = append(con.Sources, src)
 	file, _ := document.Load(src, document.Options{})
 	if file == nil {
-		return nil, fail(ExitProblem, "%s is no job file", path).try("see why: batchctl validate %s", path)
+		return nil, exit.Fail(exit.Problem, "%s is no job file", path).Try("see why: batchctl validate %s", path)
 	}
 	var named *document.Job // a submitted job's name may have more behind it; "train-eval" is not "train"
 	for _, j := range file.Jobs {
@@ -232,7 +234,7 @@ func placesOf(con *program, path, job string) ([]explain.Place, error) {
 		}
 	}
 	if named == nil {
-		return nil, fail(ExitUsage, "%s holds no job %s", path, job).try("leave --file out, or name the file that holds it")
+		return nil, exit.Fail(exit.BadUsage, "%s holds no job %s", path, job).Try("leave --file out, or name the file that holds it")
 	}
 	return memberPlaces(named), nil
 }

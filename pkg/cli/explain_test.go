@@ -16,7 +16,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client/once"
+	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/explain"
 	"github.com/batchctl/batchctl/pkg/local"
 )
@@ -35,7 +37,7 @@ func TestExplainWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		var errs bytes.Buffer
-		con := &program{Streams: Streams{Err: &errs}}
+		con := &term.Console{Streams: term.Streams{Err: &errs}}
 		at := &target{name: "aws", ledger: &once.Ledger{Dir: t.TempDir()}}
 		gather := func() (*explain.Bundle, error) {
 			b := stuckSince(start)
@@ -68,8 +70,8 @@ func TestExplainWait(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		var f *failure
-		if b, err := lookUntilFirm(ctx, con, true, "", gather); b == nil || !errors.As(err, &f) || f.code != ExitTimeout {
+		var f *exit.Failure
+		if b, err := lookUntilFirm(ctx, con, true, "", gather); b == nil || !errors.As(err, &f) || f.Code != exit.TimedOut {
 			t.Errorf("at the timeout: %v", err)
 		}
 	})
@@ -141,7 +143,7 @@ func TestWhy(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 		var errs bytes.Buffer
-		con := &program{Streams: Streams{Out: &errs, Err: &errs}}
+		con := &term.Console{Streams: term.Streams{Out: &errs, Err: &errs}}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		f := newFollower(con, at, []once.Submitted{{ID: last, Name: "j"}}, nil)

@@ -4,12 +4,14 @@ import (
 	"fmt"
 
 	"github.com/batchctl/batchctl/pkg/check"
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/exit"
 )
 
 // fixFiles applies the automatic fixes of every document, or with dry only shows them.
-func fixFiles(con *program, k *check.Checker, documents []check.Document, dry bool) error {
+func fixFiles(con *term.Console, k *check.Checker, documents []check.Document, dry bool) error {
 	for _, d := range documents {
 		src, err := k.Read(d)
 		if err != nil {
@@ -31,12 +33,12 @@ func fixFiles(con *program, k *check.Checker, documents []check.Document, dry bo
 
 // writeFixed shows the change, or writes it and lists its edits. A change of standard input goes to
 // standard output.
-func writeFixed(con *program, src *diag.Source, fixed check.Fixed, dry bool) error {
+func writeFixed(con *term.Console, src *diag.Source, fixed check.Fixed, dry bool) error {
 	switch {
 	case dry:
-		return con.printDiff(src, fixed.Text, "--fix")
+		return con.Diff(src, fixed.Text, "--fix")
 	case src.Name == "-":
-		return usage("--fix cannot write to standard input").try("see what it would change: batchctl validate - --diff")
+		return exit.Usage("--fix cannot write to standard input").Try("see what it would change: batchctl validate - --diff")
 	case len(fixed.Edits) == 0:
 		return nil
 	}
@@ -47,7 +49,7 @@ func writeFixed(con *program, src *diag.Source, fixed check.Fixed, dry bool) err
 		line, column := src.Position(edit.Offset)
 		fmt.Fprintf(con.Err, "%s:%d:%d: fixed %s\n", diag.Printable(src.Name), line, column, diag.Printable(edit.Message))
 	}
-	fmt.Fprintf(con.Err, "%s: fixed %s\n", diag.Printable(src.Name), plural(len(fixed.Edits), "problem"))
+	fmt.Fprintf(con.Err, "%s: fixed %s\n", diag.Printable(src.Name), term.Plural(len(fixed.Edits), "problem"))
 	if fixed.SyntaxOnly {
 		fmt.Fprintf(con.Err, "%s: fixed only the syntax; run --fix again for other problems\n", diag.Printable(src.Name))
 	}

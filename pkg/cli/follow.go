@@ -12,16 +12,18 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/explain"
 )
 
 // follower watches jobs to their end and tells their story: each change of
 // state with its duration, the reason while one waits, the log of plain jobs.
 type follower struct {
-	*story
+	*term.Story
 	target *target
 	jobs   []once.Submitted
 	// asked is what the jobs wait for in the client.
@@ -44,16 +46,16 @@ type follower struct {
 	shown    map[string]chan struct{} // jobs whose log is followed; closed at its end
 }
 
-func newFollower(con *program, t *target, jobs []once.Submitted, log io.Writer) *follower {
+func newFollower(con *term.Console, t *target, jobs []once.Submitted, log io.Writer) *follower {
 	f := &follower{
-		story: con.newStory(log), target: t, jobs: jobs, began: time.Now(),
+		Story: con.NewStory(log), target: t, jobs: jobs, began: time.Now(),
 		names: map[string]once.Submitted{}, labels: labels(jobs), last: map[string]types.JobDetail{},
 		since: map[string]time.Time{}, starting: map[string]time.Time{}, starts: map[string]time.Duration{}, shown: map[string]chan struct{}{},
 	}
 	for _, j := range jobs {
 		f.names[j.ID] = j
 	}
-	t.Trouble = troubles(con, func(text string) { f.line("%s", text) })
+	t.Trouble = troubles(con, func(text string) { f.Line("%s", text) })
 	f.asked = t.conditions(ids(jobs))
 	return f
 }
@@ -76,7 +78,7 @@ func (f *follower) run(ctx context.Context) (int, error) {
 	for i, j := range f.jobs {
 		ids[i] = j.ID
 	}
-	stop := f.clock(f.liveBlock)
+	stop := f.Clock(f.liveBlock)
 	stopWhy := f.tellWhy(ctx)
 	err := f.watch(ctx, ids)
 	stopWhy()
@@ -86,7 +88,7 @@ func (f *follower) run(ctx context.Context) (int, error) {
 	stop()
 	f.target.keep(f.seen()...)
 	if err != nil {
-		return ExitNotDone, err
+		return exit.NotDone, err
 	}
 	f.target.release(ctx, f.seen())
 	f.leaveTree()
@@ -151,11 +153,11 @@ func (f *follower) tell(ctx context.Context, event client.Event) {
 		}
 		took = f.lasted(event.Job)
 	case seen && before.Status != event.Status:
-		took = strings.ToLower(string(before.Status)) + " for " + short(event.Since.Sub(since))
+		took = strings.ToLower(string(before.Status)) + " for " + term.Short(event.Since.Sub(since))
 	}
-	what := joinClauses(outcome(event.Job), rollUp(event.Job), took)
-	name := columns(diag.Printable(jobName(f.names[id].Name, id)), batch.ShortID(id), f.nameWidth())
-	f.put(name + "  " + f.paint(event.Status) + "  " + diag.Printable(what))
+	what := term.JoinClauses(outcome(event.Job), rollUp(event.Job), took)
+	name := term.Columns(diag.Printable(jobName(f.names[id].Name, id)), batch.ShortID(id), f.nameWidth())
+	f.Put(name + "  " + paint(f.Story, event.Status) + "  " + diag.Printable(what))
 }
 
 // logPatience bounds how long the end of a job is held back for its log.
@@ -170,7 +172,7 @@ func (f *follower) lasted(job types.JobDetail) string {
 	if d := f.starts[aws.ToString(job.JobId)]; d > 0 {
 		waited, ran, both := strings.Cut(text, ", ")
 		if both {
-			return waited + ", started in " + short(d) + ", " + ran
+			return waited + ", started in " + term.Short(d) + ", " + ran
 		}
 	}
 	return text
@@ -236,12 +238,12 @@ func outcome(job types.JobDetail) string {
 		exit = aws.ToString(job.Container.Reason)
 	}
 	if n := len(job.Attempts); n > 1 {
-		exit = joinClauses(exit, fmt.Sprintf("%d attempts", n))
+		exit = term.JoinClauses(exit, fmt.Sprintf("%d attempts", n))
 	}
 	if job.Status == types.JobStatusSucceeded {
 		return exit
 	}
-	return joinClauses(reason, exit)
+	return term.JoinClauses(reason, exit)
 }
 
 func (f *follower) nameWidth() int {
@@ -254,46 +256,46 @@ func (f *follower) nameWidth() int {
 
 // liveBlock is what stands below the lasting lines on a terminal: of several jobs
 // their tree, and how many are in each state.
-func (f *follower) liveBlock() []line {
+func (f *follower) liveBlock() []term.Line {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	now := time.Now()
 	if len(f.last) == 0 {
-		return []line{text("waiting for the first answer", "")}
+		return []term.Line{term.Text("waiting for the first answer", "")}
 	}
 	if len(f.jobs) == 1 {
 		job := f.last[f.jobs[0].ID]
-		head := text(fmt.Sprintf("%s %s %s  ", f.jobs[0].Name, job.Status, short(now.Sub(f.since[f.jobs[0].ID]))), "")
+		head := term.Text(fmt.Sprintf("%s %s %s  ", f.jobs[0].Name, job.Status, term.Short(now.Sub(f.since[f.jobs[0].ID]))), "")
 		if chart := arrayChart(job); chart != nil {
-			head = append(append(head, chart...), span{text: " "})
+			head = append(append(head, chart...), term.Span{Text: " "})
 		}
-		return []line{append(head, text(rollUp(job), "")...)}
+		return []term.Line{append(head, term.Text(rollUp(job), "")...)}
 	}
 	return append(f.tree(now), f.counts(now))
 }
 
 // counts says how many jobs are in each state.
-func (f *follower) counts(now time.Time) line {
+func (f *follower) counts(now time.Time) term.Line {
 	counts := map[types.JobStatus]int{}
 	for _, job := range f.last {
 		counts[job.Status]++
 	}
-	all := text(short(now.Sub(f.began)), "")
+	all := term.Text(term.Short(now.Sub(f.began)), "")
 	for _, status := range types.JobStatus("").Values() {
 		if counts[status] > 0 {
-			all = append(all, text(fmt.Sprintf("  %s %d", status, counts[status]), endStyle(status))...)
+			all = append(all, term.Text(fmt.Sprintf("  %s %d", status, counts[status]), endStyle(status))...)
 		}
 	}
 	return all
 }
 
 // tree draws the jobs as far as they are known.
-func (f *follower) tree(now time.Time) []line {
+func (f *follower) tree(now time.Time) []term.Line {
 	note := func(job types.JobDetail) string {
-		return joinClauses(progress(job), trouble(job), lasted(job, now))
+		return term.JoinClauses(progress(job), trouble(job), lasted(job, now))
 	}
-	width, _ := f.size()
-	return treeLines(treeRows(f.seen(), f.asked, note, true), width-echoWidth)
+	width, _ := f.Size()
+	return treeLines(treeRows(f.seen(), f.asked, note, true), width-term.EchoWidth)
 }
 
 // trouble is what there is to know of a job beyond its status: why it waits, or how
@@ -321,11 +323,11 @@ func progress(job types.JobDetail) string {
 // leaveTree leaves the last state of several jobs standing on a terminal. In a pipe
 // the lines have said it all.
 func (f *follower) leaveTree() {
-	if !f.live || len(f.jobs) < 2 {
+	if !f.Live || len(f.jobs) < 2 {
 		return
 	}
 	for _, l := range f.tree(time.Now()) {
-		f.put(l.render(f.color))
+		f.Put(l.Render(f.Color))
 	}
 }
 
@@ -334,11 +336,11 @@ func (f *follower) leaveTree() {
 func (f *follower) verdict() int {
 	for _, j := range f.jobs {
 		if f.last[j.ID].Status != types.JobStatusSucceeded {
-			return ExitProblem
+			return exit.Problem
 		}
 	}
-	if f.lost {
-		return ExitNotDone
+	if f.Lost {
+		return exit.NotDone
 	}
-	return ExitOK
+	return exit.OK
 }

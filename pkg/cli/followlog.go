@@ -27,7 +27,7 @@ const (
 // followLog starts to print a job's log once it can have one.
 func (f *follower) followLog(ctx context.Context, job types.JobDetail) {
 	id := aws.ToString(job.JobId)
-	if f.log == nil || f.shown[id] != nil || !hasLog(job) {
+	if f.Log == nil || f.shown[id] != nil || !hasLog(job) {
 		return
 	}
 	drained := make(chan struct{})
@@ -71,7 +71,7 @@ func (f *follower) followOne(ctx context.Context, id, label string) {
 			f.logTrouble(label, err)
 			return
 		}
-		f.logLine(prefix, line.Text, line.More)
+		f.LogLine(prefix, line.Text, line.More)
 	}
 }
 
@@ -87,7 +87,7 @@ func (f *follower) followParts(ctx context.Context, id, label string, ids []stri
 	for line, err := range f.target.MergedLogs(ctx, ids, o) {
 		switch {
 		case err == nil:
-			f.logLine(diag.Printable(label+partOf(line.Job))+" | ", line.Text, false)
+			f.LogLine(diag.Printable(label+partOf(line.Job))+" | ", line.Text, false)
 		case line.Job == "":
 			f.logTrouble(label, err)
 		default:
@@ -97,13 +97,13 @@ func (f *follower) followParts(ctx context.Context, id, label string, ids []stri
 		}
 	}
 	if len(ids) < all && ctx.Err() == nil {
-		f.line("%s", fmt.Sprintf("%s: %d of %d logs were read; all: batchctl logs %s --limit 0%s", label, len(ids), all, batch.ShortID(id), f.target.flags))
+		f.Line("%s", fmt.Sprintf("%s: %d of %d logs were read; all: batchctl logs %s --limit 0%s", label, len(ids), all, batch.ShortID(id), f.target.flags))
 	}
 }
 
 // logTrouble says why a log cannot be read. It must never hide how the job ended.
 func (f *follower) logTrouble(label string, err error) {
 	if !errors.Is(err, context.Canceled) {
-		f.line("log of %s: %v", label, err)
+		f.Line("log of %s: %v", label, err)
 	}
 }

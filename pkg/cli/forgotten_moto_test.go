@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/batchctl/batchctl/pkg/cli"
+	"github.com/batchctl/batchctl/pkg/exit"
 )
 
 // forgetfulQueue makes a queue of moto's, with what it stands on.
@@ -87,18 +87,18 @@ func TestForgottenByMoto(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(f.dir, "flow.json"), []byte(flow), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	f.wants(f.types(cli.ExitOK, "submit", "flow.json", "--wait"), "target: aws 123456789012 us-east-1 at "+f.endpoint, "collect")
-	f.wants(f.types(cli.ExitOK, "status"), "prepare", "work", "3 of 3 ended SUCCEEDED:3", "collect")
-	f.types(cli.ExitOK, "logs", "work") // moto has no log of these jobs: no error
-	f.wants(f.types(cli.ExitOK, "stop", "--submission", "flow.json"), "prepare  left alone: SUCCEEDED already", "collect  left alone: SUCCEEDED already")
+	f.wants(f.types(exit.OK, "submit", "flow.json", "--wait"), "target: aws 123456789012 us-east-1 at "+f.endpoint, "collect")
+	f.wants(f.types(exit.OK, "status"), "prepare", "work", "3 of 3 ended SUCCEEDED:3", "collect")
+	f.types(exit.OK, "logs", "work") // moto has no log of these jobs: no error
+	f.wants(f.types(exit.OK, "stop", "--submission", "flow.json"), "prepare  left alone: SUCCEEDED already", "collect  left alone: SUCCEEDED already")
 
 	if err := f.post("reset", ""); err != nil {
 		t.Fatal(err)
 	}
 	const memory = "SUCCEEDED, 3 of 3 ended SUCCEEDED:3"
-	f.wants(f.types(cli.ExitOK, "status", "work"), "status      "+memory, "(from the ledger; AWS Batch no longer has it)")
-	f.wants(f.types(cli.ExitOK, "status", "--submission", "flow.json"), "prepare", "work", "collect", "from the ledger")
-	f.wants(f.types(cli.ExitOK, "wait", "--submission", "collect"), "from the ledger")
-	f.wants(f.types(cli.ExitOK, "stop", "work"), "left alone: AWS Batch no longer has it")
-	f.wants(f.types(cli.ExitOK, "status", "work:1"), "UNKNOWN-EXPIRED") // of a child nothing was remembered
+	f.wants(f.types(exit.OK, "status", "work"), "status      "+memory, "(from the ledger; AWS Batch no longer has it)")
+	f.wants(f.types(exit.OK, "status", "--submission", "flow.json"), "prepare", "work", "collect", "from the ledger")
+	f.wants(f.types(exit.OK, "wait", "--submission", "collect"), "from the ledger")
+	f.wants(f.types(exit.OK, "stop", "work"), "left alone: AWS Batch no longer has it")
+	f.wants(f.types(exit.OK, "status", "work:1"), "UNKNOWN-EXPIRED") // of a child nothing was remembered
 }

@@ -6,12 +6,14 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/check"
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-func fmtCommand(con *program) *cli.Command {
+func fmtCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "fmt",
 		Usage:     "lay job files out in one way: short objects on a line, two blanks a level",
@@ -28,15 +30,15 @@ func fmtCommand(con *program) *cli.Command {
 	}
 }
 
-func format(con *program, c *cli.Context) error {
+func format(con *term.Console, c *cli.Context) error {
 	if !c.Args().Present() {
-		return usage("fmt needs a file").try("for example: batchctl fmt --write job.json")
+		return exit.Usage("fmt needs a file").Try("for example: batchctl fmt --write job.json")
 	}
 	files, failed := check.Find(c.Args().Slice(), nil, check.JobFiles)
 	for _, err := range failed {
 		return err
 	}
-	code := ExitOK
+	code := exit.OK
 	var skipped check.Skipped
 	for _, d := range files {
 		changed, err := formatFile(con, c, d, &skipped)
@@ -44,15 +46,15 @@ func format(con *program, c *cli.Context) error {
 			return err
 		}
 		if changed && c.Bool("check") {
-			code = ExitProblem
+			code = exit.Problem
 		}
 	}
 	reportSkipped(con, skipped, c.Bool("verbose"))
-	return quiet(code)
+	return exit.Silent(code)
 }
 
 // formatFile formats one file and does with it what the flags say, or adds it to skipped.
-func formatFile(con *program, c *cli.Context, d check.Document, skipped *check.Skipped) (changed bool, err error) {
+func formatFile(con *term.Console, c *cli.Context, d check.Document, skipped *check.Skipped) (changed bool, err error) {
 	src, err := read(con, d.Path)
 	if err != nil {
 		return false, err
@@ -64,7 +66,7 @@ func formatFile(con *program, c *cli.Context, d check.Document, skipped *check.S
 		}
 	}
 	if document.IsYAML(src) {
-		return false, fail(ExitNotDone, "%s is YAML, and fmt lays out JSON", diag.Printable(src.Name)).try("batchctl validate %s checks a template", diag.Printable(src.Name))
+		return false, exit.Fail(exit.NotDone, "%s is YAML, and fmt lays out JSON", diag.Printable(src.Name)).Try("batchctl validate %s checks a template", diag.Printable(src.Name))
 	}
 	root, problems := jsontree.Parse(src)
 	if problems.HasErrors() {
@@ -77,9 +79,9 @@ func formatFile(con *program, c *cli.Context, d check.Document, skipped *check.S
 		_, err = fmt.Fprintln(con.Out, diag.Printable(src.Name))
 	case c.Bool("check"):
 	case c.Bool("diff"):
-		err = con.printDiff(src, text, "--write")
+		err = con.Diff(src, text, "--write")
 	case c.Bool("write") && src.Name == "-":
-		err = usage("--write cannot write to standard input").try("leave it out, and the result goes to stdout")
+		err = exit.Usage("--write cannot write to standard input").Try("leave it out, and the result goes to stdout")
 	case c.Bool("write") && changed:
 		err = rewrite(con, src, text)
 	case c.Bool("write"):
@@ -91,9 +93,9 @@ func formatFile(con *program, c *cli.Context, d check.Document, skipped *check.S
 
 // printDocument prints a document on stdout: as it is, or so that it is harmless to
 // a terminal.
-func printDocument(con *program, text string) error {
-	if isTerminal(con.Out) {
+func printDocument(con *term.Console, text string) error {
+	if term.IsTerminal(con.Out) {
 		text = string(diag.PrintableJSON([]byte(text)))
 	}
-	return con.printUnmasked(text)
+	return con.PrintUnmasked(text)
 }

@@ -8,14 +8,16 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/exit"
 )
 
 // keptRevisions is how many revisions of a definition gc leaves when nothing else
 // is asked for: enough to go back to what ran last month.
 const keptRevisions = 5
 
-func gcCommand(con *program) *cli.Command {
+func gcCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "gc",
 		Usage:     "deregister old revisions of job definitions and remove bounds on arrays, as far as batchctl made them",
@@ -40,10 +42,10 @@ type gcRow struct {
 	Reason     string `json:"reason,omitempty"`
 }
 
-func gc(con *program, c *cli.Context) error {
+func gc(con *term.Console, c *cli.Context) error {
 	keep := c.Int("keep")
 	if keep < 1 {
-		return usage("--keep %d would leave nothing to submit with", keep).try("the least is --keep 1")
+		return exit.Usage("--keep %d would leave nothing to submit with", keep).Try("the least is --keep 1")
 	}
 	why := toChange
 	if c.Bool("dry-run") {
@@ -95,7 +97,7 @@ func gc(con *program, c *cli.Context) error {
 
 // gcResources removes the consumable resources that bounded arrays. Who may not see any,
 // or asks a service that has none, has nothing to remove.
-func gcResources(con *program, c *cli.Context, call *jobCall) (rows []gcRow, failed error) {
+func gcResources(con *term.Console, c *cli.Context, call *jobCall) (rows []gcRow, failed error) {
 	resources, err := call.Resources(c.Context)
 	if err != nil {
 		fmt.Fprintf(con.Err, "not looked at: consumable resources: %s\n", diag.Printable(err.Error()))
@@ -120,17 +122,17 @@ func gcResources(con *program, c *cli.Context, call *jobCall) (rows []gcRow, fai
 	return rows, failed
 }
 
-func printGC(con *program, format string, rows []gcRow) error {
+func printGC(con *term.Console, format string, rows []gcRow) error {
 	if format == "json" {
-		return con.writeMaskedJSON(rows)
+		return con.MaskedJSON(rows)
 	}
 	if len(rows) == 0 {
 		fmt.Fprintln(con.Err, "nothing that batchctl registered or made")
 		return nil
 	}
-	t := con.table("WHAT", "", "REASON")
+	t := con.Table("WHAT", "", "REASON")
 	for _, r := range rows {
-		t.row(cmp.Or(r.Definition, r.Resource, r.Staged), r.Action, r.Reason)
+		t.Row(cmp.Or(r.Definition, r.Resource, r.Staged), r.Action, r.Reason)
 	}
-	return t.flush()
+	return t.Flush()
 }

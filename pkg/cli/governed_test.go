@@ -11,6 +11,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/batchctl/batchctl/pkg/check/checktest"
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
@@ -26,20 +28,20 @@ func TestSameProblemsInEveryCommand(t *testing.T) {
 		defer os.RemoveAll(tree.Dir)
 		run := func(args ...string) (code int, stdout, stderr string) {
 			var out, story bytes.Buffer
-			code = Main(t.Context(), append([]string{"batchctl"}, append(args, tree.Paths...)...), Streams{In: strings.NewReader(""), Out: &out, Err: &story})
+			code = Main(t.Context(), append([]string{"batchctl"}, append(args, tree.Paths...)...), term.Streams{In: strings.NewReader(""), Out: &out, Err: &story})
 			return code, out.String(), story.String()
 		}
 		code, out, story := run("validate")
 		want := problem.FindAllString(out, -1)
 		for _, command := range [][]string{{"plan", "--offline"}, {"submit", "--dry-run"}, {"cost"}} {
 			got, _, errors := run(command...)
-			if got == ExitUsage && strings.Contains(errors, ", not a job file") {
+			if got == exit.BadUsage && strings.Contains(errors, ", not a job file") {
 				continue // it refuses the documents before their problems
 			}
-			if code == ExitProblem && got != ExitProblem {
+			if code == exit.Problem && got != exit.Problem {
 				t.Errorf("%s: exit %d, validate %d:\n%s\n%s", command, got, code, errors, story)
 			}
-			if found := problem.FindAllString(errors, -1); code == ExitProblem && !slices.Equal(found, want) {
+			if found := problem.FindAllString(errors, -1); code == exit.Problem && !slices.Equal(found, want) {
 				t.Errorf("%s finds\n%s\nvalidate finds\n%s", command, strings.Join(found, "\n"), strings.Join(want, "\n"))
 			}
 		}

@@ -10,13 +10,16 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/graph"
+	"github.com/batchctl/batchctl/pkg/newfile"
 	"github.com/batchctl/batchctl/pkg/plan"
 )
 
-func graphCommand(con *program) *cli.Command {
+func graphCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "graph",
 		Usage:     "draw the jobs of a file, or of a submission, and what they wait for",
@@ -32,7 +35,7 @@ func graphCommand(con *program) *cli.Command {
 	}
 }
 
-func drawGraph(con *program, c *cli.Context) error {
+func drawGraph(con *term.Console, c *cli.Context) error {
 	format, err := graphFormat(c)
 	if err != nil {
 		return err
@@ -46,7 +49,7 @@ func drawGraph(con *program, c *cli.Context) error {
 		return err
 	}
 	if path := c.String("out"); path != "" {
-		return writeFile(path, forAll, asText([]byte(drawn)))
+		return newfile.Write(path, newfile.ForAll, newfile.Bytes([]byte(drawn)))
 	}
 	_, err = con.Out.Write([]byte(drawn))
 	return err
@@ -67,11 +70,11 @@ func graphFormat(c *cli.Context) (string, error) {
 	case ".txt", ".text", "":
 		return "text", nil
 	}
-	return "", usage("--out %s: no graph format has this ending", path).try("use .svg, .dot or .txt, or name the format: --output svg")
+	return "", exit.Usage("--out %s: no graph format has this ending", path).Try("use .svg, .dot or .txt, or name the format: --output svg")
 }
 
 // graphOf is the graph of the files, or of a submission.
-func graphOf(con *program, c *cli.Context) (*graph.Graph, error) {
+func graphOf(con *term.Console, c *cli.Context) (*graph.Graph, error) {
 	if c.String("submission") == "" {
 		in, err := load(con, c)
 		if err != nil {
@@ -84,7 +87,7 @@ func graphOf(con *program, c *cli.Context) (*graph.Graph, error) {
 		return planned(con, made), nil
 	}
 	if c.Args().Present() {
-		return nil, usage("--submission names what is drawn, and %s is named too", c.Args().First()).try("say one of them")
+		return nil, exit.Usage("--submission names what is drawn, and %s is named too", c.Args().First()).Try("say one of them")
 	}
 	call, err := openJobs(con, c, toRead)
 	if err != nil {
@@ -98,7 +101,7 @@ func graphOf(con *program, c *cli.Context) (*graph.Graph, error) {
 	return submittedGraph(call.known, asked), nil
 }
 
-func draw(con *program, format, out string, g *graph.Graph) (string, error) {
+func draw(con *term.Console, format, out string, g *graph.Graph) (string, error) {
 	switch format {
 	case "dot":
 		return g.DOT()
@@ -107,8 +110,8 @@ func draw(con *program, format, out string, g *graph.Graph) (string, error) {
 	}
 	o := graph.TextOptions{}
 	if out == "" {
-		o.Width = width(con.Out)
-		if color(con.Out) {
+		o.Width = term.Width(con.Out)
+		if term.Color(con.Out) {
 			o.Style = styled
 		}
 	}
@@ -118,7 +121,7 @@ func draw(con *program, format, out string, g *graph.Graph) (string, error) {
 // styled colours a piece of a graph as the story of jobs is coloured.
 func styled(role, text string) string {
 	code := map[string]string{string(types.JobStatusSucceeded): "32", string(types.JobStatusFailed): "31", string(types.JobStatusRunning): "36",
-		graph.StemRole: styleFaint, graph.NoteRole: styleFaint}[role]
+		graph.StemRole: term.StyleFaint, graph.NoteRole: term.StyleFaint}[role]
 	if code == "" {
 		return text
 	}
@@ -126,7 +129,7 @@ func styled(role, text string) string {
 }
 
 // planned is the graph of a plan.
-func planned(con *program, made *plan.Plan) *graph.Graph {
+func planned(con *term.Console, made *plan.Plan) *graph.Graph {
 	g := &graph.Graph{Name: shown(con, made.Name)}
 	latest := map[string]int{}
 	before := map[string]int{} // jobs of other submissions
@@ -159,7 +162,7 @@ func planned(con *program, made *plan.Plan) *graph.Graph {
 }
 
 // shown is a text that a picture may show: no credential and no control character.
-func shown(con *program, text string) string { return diag.Printable(con.redacted(text)) }
+func shown(con *term.Console, text string) string { return diag.Printable(con.Redacted(text)) }
 
 func edgeType(j *plan.Job, typ string) string {
 	if j.When != "" {
@@ -168,7 +171,7 @@ func edgeType(j *plan.Job, typ string) string {
 	return typ
 }
 
-func plannedNode(con *program, j *plan.Job) graph.Node {
+func plannedNode(con *term.Console, j *plan.Job) graph.Node {
 	n := graph.Node{Name: shown(con, j.Name), Queue: shown(con, j.Queue.Queue)}
 	if j.Join {
 		n.Kind = graph.Join

@@ -8,7 +8,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/heatmap"
+	"github.com/batchctl/batchctl/pkg/newfile"
 	"github.com/batchctl/batchctl/pkg/results"
 )
 
@@ -28,7 +31,7 @@ type heatmapCall struct {
 	value string   // "": the only one
 	title string
 	heatmap.Combine
-	file *newFile
+	file *newfile.File
 }
 
 func parseHeatmap(c *cli.Context) (*heatmapCall, error) {
@@ -36,32 +39,32 @@ func parseHeatmap(c *cli.Context) (*heatmapCall, error) {
 	if h.path == "" {
 		for _, name := range []string{"axes", "value", "combine"} {
 			if c.IsSet(name) {
-				return nil, usage("--%s is of a heat map", name).try("add --heatmap FILE.svg")
+				return nil, exit.Usage("--%s is of a heat map", name).Try("add --heatmap FILE.svg")
 			}
 		}
 		return nil, nil
 	}
 	if ext := filepath.Ext(h.path); ext != ".png" && ext != ".svg" {
-		return nil, usage("--heatmap %s: the file's ending says how it is drawn", h.path).try("name it .png or .svg")
+		return nil, exit.Usage("--heatmap %s: the file's ending says how it is drawn", h.path).Try("name it .png or .svg")
 	}
 	if !slices.Contains([]heatmap.Combine{heatmap.Mean, heatmap.Min, heatmap.Max}, h.Combine) {
-		return nil, usage("--combine %s is not known", h.Combine).try("the choice is: mean min max")
+		return nil, exit.Usage("--combine %s is not known", h.Combine).Try("the choice is: mean min max")
 	}
 	if axes := c.String("axes"); axes != "" {
 		if h.axes = strings.Split(axes, ","); len(h.axes) != 2 {
-			return nil, usage("--axes %s: a heat map has two axes", axes).try("for example: --axes lr,seed")
+			return nil, exit.Usage("--axes %s: a heat map has two axes", axes).Try("for example: --axes lr,seed")
 		}
 	}
 	h.title = strings.Join(c.Args().Slice(), " ")
 	var err error
-	h.file, err = beginFile(h.path, forAll)
+	h.file, err = newfile.Begin(h.path, newfile.ForAll)
 	return h, err
 }
 
 // drop removes what was begun and not drawn.
 func (h *heatmapCall) drop() {
 	if h != nil {
-		h.file.drop()
+		h.file.Drop()
 	}
 }
 
@@ -76,10 +79,10 @@ func (h *heatmapCall) draw(t *results.Table, axes int) error {
 	}
 	picture, err := h.fill(t, x, y, value)
 	if err != nil {
-		return fail(ExitProblem, "draw the heat map: %v", err).try("choose other columns: --axes X,Y --value COLUMN; they are: %s", strings.Join(t.Columns(), " "))
+		return exit.Fail(exit.Problem, "draw the heat map: %v", err).Try("choose other columns: --axes X,Y --value COLUMN; they are: %s", strings.Join(t.Columns(), " "))
 	}
 	o := heatmap.Options{Title: h.title, Value: t.Columns()[value], Combine: h.Combine}
-	return h.file.keep(func(w io.Writer) error {
+	return h.file.Keep(func(w io.Writer) error {
 		if filepath.Ext(h.path) == ".svg" {
 			return picture.WriteSVG(w, o)
 		}
@@ -93,7 +96,7 @@ func (h *heatmapCall) columns(t *results.Table, axes int) (x, y, value int, err 
 	names := h.axes
 	if names == nil {
 		if axes < 2 {
-			return 0, 0, 0, usage("a heat map has two axes, and the array has %d", axes).try("name columns: --axes X,Y; they are: %s", strings.Join(all, " "))
+			return 0, 0, 0, exit.Usage("a heat map has two axes, and the array has %d", axes).Try("name columns: --axes X,Y; they are: %s", strings.Join(all, " "))
 		}
 		names = []string{t.Axis(0), t.Axis(1)}
 	}
@@ -109,7 +112,7 @@ func (h *heatmapCall) columns(t *results.Table, axes int) (x, y, value int, err 
 	var at [3]int
 	for i, name := range names {
 		if at[i] = slices.Index(all, name); at[i] < 0 {
-			return 0, 0, 0, usage("there is no column %q", name).try("the columns are: %s", strings.Join(all, " "))
+			return 0, 0, 0, exit.Usage("there is no column %q", name).Try("the columns are: %s", strings.Join(all, " "))
 		}
 	}
 	return at[0], at[1], at[2], nil
@@ -134,7 +137,7 @@ func onlyNumbers(t *results.Table, axes int) (int, error) {
 		}
 	}
 	if len(found) != 1 {
-		return 0, usage("which column is to be drawn? %s have numbers", plural(len(found), "column")).try("say --value COLUMN; there are: %s", strings.Join(found, " "))
+		return 0, exit.Usage("which column is to be drawn? %s have numbers", term.Plural(len(found), "column")).Try("say --value COLUMN; there are: %s", strings.Join(found, " "))
 	}
 	return slices.Index(t.Columns(), found[0]), nil
 }

@@ -11,6 +11,9 @@ import (
 
 	"github.com/mattn/go-runewidth"
 	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/exit"
 )
 
 // helpWidth is the columns of help in a pipe, and helpLeast the fewest that it is wrapped to.
@@ -60,7 +63,7 @@ func helpColumns(w io.Writer) int {
 	}
 	columns, err := strconv.Atoi(os.Getenv("COLUMNS"))
 	if err != nil || columns <= 0 {
-		columns = cmp.Or(width(w), helpWidth)
+		columns = cmp.Or(term.Width(w), helpWidth)
 	}
 	return max(columns, helpLeast)
 }
@@ -197,28 +200,28 @@ var exitMeanings = []struct {
 	code int
 	text string
 }{
-	{ExitOK, "done"}, {ExitProblem, "problems in the files, or the job FAILED"}, {ExitUsage, "usage"}, {ExitNotDone, "could not be checked or done"},
-	{ExitChange, "something would change"}, {ExitUnplaceable, "no machine can hold the job"}, {ExitUnknown, "submitted, but no answer came"},
-	{ExitTimeout, "timeout"}, {ExitInterrupted, "interrupted"},
+	{exit.OK, "done"}, {exit.Problem, "problems in the files, or the job FAILED"}, {exit.BadUsage, "usage"}, {exit.NotDone, "could not be checked or done"},
+	{exit.Change, "something would change"}, {exit.Unplaceable, "no machine can hold the job"}, {exit.Unknown, "submitted, but no answer came"},
+	{exit.TimedOut, "timeout"}, {exit.Interrupted, "interrupted"},
 }
 
 // exitTable has the codes of each command beside those that every command has.
 func exitTable() map[string][]int {
 	table := map[string][]int{
-		"":        {ExitProblem, ExitChange, ExitUnplaceable, ExitUnknown, ExitTimeout}, // batchctl's own help lists the codes of all commands
-		"submit":  {ExitProblem, ExitChange, ExitUnknown},
-		"wait":    {ExitProblem, ExitTimeout},
-		"explain": {ExitProblem, ExitTimeout},
+		"":        {exit.Problem, exit.Change, exit.Unplaceable, exit.Unknown, exit.TimedOut}, // batchctl's own help lists the codes of all commands
+		"submit":  {exit.Problem, exit.Change, exit.Unknown},
+		"wait":    {exit.Problem, exit.TimedOut},
+		"explain": {exit.Problem, exit.TimedOut},
 	}
 	for _, group := range []struct {
 		codes    []int
 		commands []string
 	}{
 		{nil, []string{"lsp", "schema", "version", "completion", "env", "serve", "gc", "list", "queues", "top", "workload list"}},
-		{[]int{ExitProblem, ExitUnplaceable, ExitUnknown}, []string{"run", "bench", "quickstart"}},
-		{[]int{ExitProblem, ExitUnknown}, []string{"retry", "resume", "ecs run"}},
-		{[]int{ExitProblem, ExitChange}, []string{"plan", "infra diff"}},
-		{[]int{ExitProblem}, []string{"validate", "cost", "graph", "status", "logs", "results", "replay", "stop", "verify", "doctor", "workload run",
+		{[]int{exit.Problem, exit.Unplaceable, exit.Unknown}, []string{"run", "bench", "quickstart"}},
+		{[]int{exit.Problem, exit.Unknown}, []string{"retry", "resume", "ecs run"}},
+		{[]int{exit.Problem, exit.Change}, []string{"plan", "infra diff"}},
+		{[]int{exit.Problem}, []string{"validate", "cost", "graph", "status", "logs", "results", "replay", "stop", "verify", "doctor", "workload run",
 			"bench compare", "child", "stage", "init", "convert", "fmt", "quickstart destroy", "infra deploy", "infra status", "infra destroy",
 			"infra outputs", "ecs status", "ecs wait", "ecs logs", "ecs stop"}},
 	} {
@@ -237,7 +240,7 @@ func commandPath(path string) string {
 
 // exitText lists the exit codes of a command, as many on a line as the width takes.
 func exitText(path string, columns int) string {
-	codes := append([]int{ExitOK, ExitUsage, ExitNotDone, ExitInterrupted}, exitTable()[commandPath(path)]...)
+	codes := append([]int{exit.OK, exit.BadUsage, exit.NotDone, exit.Interrupted}, exitTable()[commandPath(path)]...)
 	var lines []string
 	line := ""
 	for _, m := range exitMeanings {

@@ -9,6 +9,8 @@ import (
 
 	"github.com/mattn/go-runewidth"
 	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/cli/term"
 )
 
 // TestHelpFits: the help of every command fits the columns, but for commands to copy, and
@@ -17,7 +19,7 @@ func TestHelpFits(t *testing.T) {
 	for _, columns := range []string{"", "60", "80", "120"} {
 		t.Setenv("COLUMNS", columns)
 		var out strings.Builder
-		con := &program{Streams: Streams{Out: &out, Err: &out}}
+		con := &term.Console{Streams: term.Streams{Out: &out, Err: &out}}
 		app := app(con)
 		most := helpColumns(&out)
 		var walk func(string, *cli.Command)
@@ -54,7 +56,7 @@ func TestHelpFits(t *testing.T) {
 // TestExitCodesOfEachCommand: each command has a row in the table of exit codes and shows it,
 // each row has its command, and each code a meaning.
 func TestExitCodesOfEachCommand(t *testing.T) {
-	app := app((&program{Streams: Streams{Out: io.Discard, Err: io.Discard}}))
+	app := app((&term.Console{Streams: term.Streams{Out: io.Discard, Err: io.Discard}}))
 	table := exitTable()
 	left := maps.Clone(table)
 	delete(left, "") // batchctl's own

@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/cli/term"
 )
 
 // proseAfterBatchctl are the words of sentences about batchctl itself. One that no text has
@@ -26,7 +28,7 @@ type hint struct{ at, text string }
 
 // TestHints: every command and flag that a message of these packages names exists.
 func TestHints(t *testing.T) {
-	app := app((&program{Streams: Streams{Out: io.Discard, Err: io.Discard}}))
+	app := app((&term.Console{Streams: term.Streams{Out: io.Discard, Err: io.Discard}}))
 	prose := map[string]bool{}
 	checked := 0
 	for _, h := range hints(t, ".", "../client", "../explain", "../lint", "../plan", "../verify") {

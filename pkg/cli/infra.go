@@ -13,13 +13,15 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/infra"
 	"github.com/batchctl/batchctl/pkg/rpc"
 	"github.com/batchctl/batchctl/templates"
 )
 
-func infraCommand(con *program) *cli.Command {
+func infraCommand(con *term.Console) *cli.Command {
 	sub := func(name, usage, what, examples string, action cli.ActionFunc, more ...cli.Flag) *cli.Command {
 		return &cli.Command{Name: name, Usage: usage, UsageText: "batchctl infra " + name + " [FLAGS]", Description: help(what, examples), Action: action,
 			Flags: jobFlags(append(append(infraFlags(), outputFlags()...), more...)...)}
@@ -53,7 +55,7 @@ func infraCommand(con *program) *cli.Command {
 		},
 		Action: func(c *cli.Context) error {
 			if word := c.Args().First(); word != "" {
-				return usage("infra has no command %s", word).try("it has: deploy status diff destroy outputs")
+				return exit.Usage("infra has no command %s", word).Try("it has: deploy status diff destroy outputs")
 			}
 			return showHelp(con.Out, c.App, "batchctl "+c.Command.Name, c.Command)
 		},
@@ -80,14 +82,14 @@ type infraCall struct {
 }
 
 // openInfra opens the target and finds the templates.
-func openInfra(con *program, c *cli.Context, why need) (*infraCall, error) {
+func openInfra(con *term.Console, c *cli.Context, why need) (*infraCall, error) {
 	format, err := outputFormat(c)
 	if err != nil {
 		return nil, err
 	}
 	call := &infraCall{c: c, format: format}
 	if c.Args().Present() {
-		return nil, usage("infra %s takes no names", c.Command.Name).try("choose templates with --only %s", c.Args().First())
+		return nil, exit.Usage("infra %s takes no names", c.Command.Name).Try("choose templates with --only %s", c.Args().First())
 	}
 	all, err := infraTemplates(c.String("templates"))
 	if err != nil {
@@ -102,9 +104,9 @@ func openInfra(con *program, c *cli.Context, why need) (*infraCall, error) {
 	if call.given, err = stackParameters(c.StringSlice("parameter")); err != nil {
 		return nil, err
 	}
-	if why == toChange && !c.Bool("yes") && !isTerminal(con.In) {
-		return nil, usage("infra %s asks before it changes anything, and there is no terminal to ask on", c.Command.Name).
-			try("see what it would do: batchctl infra %s%s; then say --yes", map[string]string{"deploy": "diff", "destroy": "status"}[c.Command.Name], flagsTo(c, nil, ""))
+	if why == toChange && !c.Bool("yes") && !term.IsTerminal(con.In) {
+		return nil, exit.Usage("infra %s asks before it changes anything, and there is no terminal to ask on", c.Command.Name).
+			Try("see what it would do: batchctl infra %s%s; then say --yes", map[string]string{"deploy": "diff", "destroy": "status"}[c.Command.Name], flagsTo(c, nil, ""))
 	}
 	in := &input{placesNothing: true}
 	if err := in.findPlatform(c); err != nil {
@@ -114,7 +116,7 @@ func openInfra(con *program, c *cli.Context, why need) (*infraCall, error) {
 		return nil, complain(con, in.problems)
 	}
 	if targetName(c, in.platform) == localTarget {
-		return nil, usage("infra is about stacks in AWS: the local engine needs none").try("name a target: batchctl infra %s --target NAME", c.Command.Name)
+		return nil, exit.Usage("infra is about stacks in AWS: the local engine needs none").Try("name a target: batchctl infra %s --target NAME", c.Command.Name)
 	}
 	if call.target, err = openTarget(c.Context, con, c, in.platform, why); err != nil {
 		return nil, err
@@ -127,7 +129,7 @@ func openInfra(con *program, c *cli.Context, why need) (*infraCall, error) {
 
 // stacks are the stacks of a prefix at a target, which tell their story. Who deploys says
 // whom to ask.
-func stacks(con *program, t *target, all []infra.Template, prefix string) *infra.Stacks {
+func stacks(con *term.Console, t *target, all []infra.Template, prefix string) *infra.Stacks {
 	return &infra.Stacks{
 		Cloud: rpc.New(t.config), Batch: t.Client.Client, Templates: all, Prefix: prefix, Upload: t.upload,
 		Tell:     func(format string, args ...any) { fmt.Fprintln(con.Err, diag.Printable(fmt.Sprintf(format, args...))) },
@@ -145,7 +147,7 @@ func infraTemplates(dir string) (all []infra.Template, err error) {
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return nil, fail(ExitNotDone, "read the templates: %v", cause(err))
+		return nil, exit.Fail(exit.NotDone, "read the templates: %v", exit.Cause(err))
 	}
 	for _, e := range entries { // sorted by name
 		name := e.Name()
@@ -154,13 +156,13 @@ func infraTemplates(dir string) (all []infra.Template, err error) {
 		}
 		body, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
-			return nil, fail(ExitNotDone, "read the templates: %v", cause(err))
+			return nil, exit.Fail(exit.NotDone, "read the templates: %v", exit.Cause(err))
 		}
 		name = strings.TrimSuffix(name, filepath.Ext(name))
 		all = append(all, infra.Template{Name: cmp.Or(strings.TrimLeft(name, "0123456789-_"), name), Body: body})
 	}
 	if len(all) == 0 {
-		return nil, fail(ExitNotDone, "no templates in %s", dir).try("a template is a file that ends in .json, .yaml or .yml")
+		return nil, exit.Fail(exit.NotDone, "no templates in %s", dir).Try("a template is a file that ends in .json, .yaml or .yml")
 	}
 	return all, nil
 }
@@ -178,11 +180,11 @@ func chosenTemplates(all []infra.Template, words []string) ([]infra.Template, er
 		if slices.Contains(names, word) {
 			continue
 		}
-		f := usage("there is no template %q", word)
+		f := exit.Usage("there is no template %q", word)
 		if near := diag.Near(word, slices.Values(names)); near != "" {
-			return nil, f.try("did you mean %s?", near)
+			return nil, f.Try("did you mean %s?", near)
 		}
-		return nil, f.try("the templates are: %s", strings.Join(names, " "))
+		return nil, f.Try("the templates are: %s", strings.Join(names, " "))
 	}
 	return slices.DeleteFunc(slices.Clone(all), func(t infra.Template) bool { return !slices.Contains(words, t.Name) }), nil
 }
@@ -192,7 +194,7 @@ func stackParameters(words []string) (map[string]string, error) {
 	for _, word := range words {
 		name, value, ok := strings.Cut(word, "=")
 		if !ok || name == "" {
-			return nil, usage("--parameter %s has no value", word).try("for example: --parameter MaxvCpus=256")
+			return nil, exit.Usage("--parameter %s has no value", word).Try("for example: --parameter MaxvCpus=256")
 		}
 		given[name] = value
 	}
@@ -227,15 +229,15 @@ func (call *infraCall) knowsParameters(ctx context.Context) error {
 	if err != nil || len(unknown) == 0 {
 		return err
 	}
-	f := usage("no template has a parameter %s", unknown[0])
+	f := exit.Usage("no template has a parameter %s", unknown[0])
 	if near := diag.Near(unknown[0], slices.Values(all)); near != "" {
-		return f.try("did you mean --parameter %s=...?", near)
+		return f.Try("did you mean --parameter %s=...?", near)
 	}
-	return f.try("the parameters are: %s", strings.Join(all, " "))
+	return f.Try("the parameters are: %s", strings.Join(all, " "))
 }
 
 // confirm asks on the terminal, unless --yes has answered. Ctrl-C ends the question.
-func confirm(con *program, c *cli.Context, question string) (bool, error) {
+func confirm(con *term.Console, c *cli.Context, question string) (bool, error) {
 	fmt.Fprintf(con.Err, "%s ", diag.Printable(question))
 	if c.Bool("yes") {
 		fmt.Fprintln(con.Err, "yes (--yes)")
@@ -282,35 +284,35 @@ func stackFailure(ctx context.Context, err error, look, again string) error {
 		return nil
 	}
 	interrupted := ctx.Err() != nil
-	code := ExitNotDone
+	code := exit.NotDone
 	if interrupted {
-		code = ExitInterrupted
+		code = exit.Interrupted
 	}
 	if e, ok := errors.AsType[*infra.GoesOnError](err); ok {
 		word := "goes on"
 		if e.Maybe {
 			word = "may have begun"
 		}
-		f := fail(code, "stopped looking: AWS %s with stack %s", word, e.Stack)
+		f := exit.Fail(code, "stopped looking: AWS %s with stack %s", word, e.Stack)
 		if !interrupted {
-			f = fail(code, "stopped looking, AWS %s with stack %s: %v", word, e.Stack, e.Err)
+			f = exit.Fail(code, "stopped looking, AWS %s with stack %s: %v", word, e.Stack, e.Err)
 		}
 		if logIn(err) {
-			return f.try("log in: aws sso login; then see: %s    come back: %s", look, again)
+			return f.Try("log in: aws sso login; then see: %s    come back: %s", look, again)
 		}
-		return f.try("see: %s    come back: %s", look, again)
+		return f.Try("see: %s    come back: %s", look, again)
 	}
 	if e, ok := errors.AsType[*infra.DrainError](err); ok {
-		return fail(code, "job queues %s are disabled, and jobs in them go on", strings.Join(e.Queues, ", ")).
-			try("come back: %s    stop jobs: batchctl stop ID", again)
+		return exit.Fail(code, "job queues %s are disabled, and jobs in them go on", strings.Join(e.Queues, ", ")).
+			Try("come back: %s    stop jobs: batchctl stop ID", again)
 	}
 	switch {
 	case interrupted:
-		return fail(ExitInterrupted, "interrupted: nothing was begun that AWS goes on with").try("see: %s    come back: %s", look, again)
+		return exit.Fail(exit.Interrupted, "interrupted: nothing was begun that AWS goes on with").Try("see: %s    come back: %s", look, again)
 	case logIn(err):
-		return fail(ExitNotDone, "%v", err).try("log in: aws sso login; then: %s", again)
+		return exit.Fail(exit.NotDone, "%v", err).Try("log in: aws sso login; then: %s", again)
 	case errors.Is(err, infra.ErrDeclined):
-		return fail(ExitNotDone, "not confirmed: nothing more was changed").try("see: %s", look)
+		return exit.Fail(exit.NotDone, "not confirmed: nothing more was changed").Try("see: %s", look)
 	}
 	return stacksRefused(err, again)
 }
@@ -318,25 +320,25 @@ func stackFailure(ctx context.Context, err error, look, again string) error {
 // stacksRefused says what an error means that neither time nor a login mends.
 func stacksRefused(err error, again string) error {
 	if e, ok := errors.AsType[*infra.FailedError](err); ok {
-		return fail(ExitNotDone, "%v", e).try("mend what the reason names, then: %s", again)
+		return exit.Fail(exit.NotDone, "%v", e).Try("mend what the reason names, then: %s", again)
 	}
 	if e, ok := errors.AsType[*infra.StuckError](err); ok {
-		return fail(ExitNotDone, "%v", e).try("%s", e.Way)
+		return exit.Fail(exit.NotDone, "%v", e).Try("%s", e.Way)
 	}
 	if e, ok := errors.AsType[*infra.StrandedError](err); ok {
-		return fail(ExitNotDone, "%v", e).
-			try("in three deployments: add the new environment beside the old, move the queue's ComputeEnvironmentOrder to it, remove the old one")
+		return exit.Fail(exit.NotDone, "%v", e).
+			Try("in three deployments: add the new environment beside the old, move the queue's ComputeEnvironmentOrder to it, remove the old one")
 	}
 	if e, ok := errors.AsType[*infra.NotOursError](err); ok {
-		return fail(ExitNotDone, "%v", e).try("use names of your own: --prefix NAME")
+		return exit.Fail(exit.NotDone, "%v", e).Try("use names of your own: --prefix NAME")
 	}
 	if e, ok := errors.AsType[*infra.MissingParameterError](err); ok {
-		return usage("%v", e).try("give it: --parameter %s=VALUE", e.Parameter)
+		return exit.Usage("%v", e).Try("give it: --parameter %s=VALUE", e.Parameter)
 	}
 	if e, ok := errors.AsType[*infra.TooLongError](err); ok && e.Size <= rpc.MaxTemplate {
-		return fail(ExitNotDone, "%v", e).try("name a bucket: --template-bucket NAME    or make one: batchctl infra deploy --only data    then: %s", again)
+		return exit.Fail(exit.NotDone, "%v", e).Try("name a bucket: --template-bucket NAME    or make one: batchctl infra deploy --only data    then: %s", again)
 	} else if ok {
-		return fail(ExitNotDone, "%v", e).try("divide it into several templates")
+		return exit.Fail(exit.NotDone, "%v", e).Try("divide it into several templates")
 	}
 	return err
 }

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/batchctl/batchctl/pkg/cli"
+	"github.com/batchctl/batchctl/pkg/exit"
 )
 
 const infraRepo = `{"AWSTemplateFormatVersion": "2010-09-09", "Parameters": {"Project": {"Type": "String"}},
@@ -96,9 +96,9 @@ func TestInfra(t *testing.T) {
 	u.write("batchctl.json", "{\n  \"$comment\": \"ours\",\n  \"targets\": { \"prod\": { \"region\": \"us-east-1\" } }\n}\n")
 	with := " --templates stacks --prefix team"
 
-	out, _ := u.types(cli.ExitChange, "infra diff"+with)
+	out, _ := u.types(exit.Change, "infra diff"+with)
 	u.wants(out, "stack team-repo: create\n", "stack team-batch: create\n", "+ add")
-	out, said := u.types(cli.ExitOK, "infra deploy --yes"+with)
+	out, said := u.types(exit.OK, "infra deploy --yes"+with)
 	u.wants(out, "+ add  Queue        Batch::JobQueue\n")
 	u.wants(said, "target: aws 123456789012 us-east-1", "create stack team-repo? yes (--yes)\n", "stack team-repo: created\n", "stack team-batch: created\n", "next: batchctl infra outputs")
 	for line := range strings.Lines(out + said) {
@@ -106,41 +106,41 @@ func TestInfra(t *testing.T) {
 			t.Errorf("wider than 80 columns: %s", line)
 		}
 	}
-	out, said = u.types(cli.ExitOK, "infra deploy --yes"+with)
+	out, said = u.types(exit.OK, "infra deploy --yes"+with)
 	u.wants(said, "stack team-repo: unchanged\n", "stack team-batch: unchanged\n")
 	if strings.Contains(out+said, "?") {
 		t.Errorf("asked about nothing: %s%s", out, said)
 	}
-	u.types(cli.ExitOK, "infra diff"+with)
-	out, _ = u.types(cli.ExitOK, "infra outputs"+with)
+	u.types(exit.OK, "infra diff"+with)
+	out, _ = u.types(exit.OK, "infra outputs"+with)
 	u.wants(out, `"cpu": {`, `"jobQueue": "cpu"`, `"m5.large"`)
-	out, _ = u.types(cli.ExitOK, "infra outputs --json"+with)
+	out, _ = u.types(exit.OK, "infra outputs --json"+with)
 	u.wants(out, `"output": "RepositoryName"`, `"value": "team"`)
-	_, said = u.types(cli.ExitOK, "infra outputs --write"+with)
+	_, said = u.types(exit.OK, "infra outputs --write"+with)
 	u.wants(said, "batchctl.json: queue cpu (cpu): added\n")
-	_, said = u.types(cli.ExitOK, "infra outputs --write"+with)
+	_, said = u.types(exit.OK, "infra outputs --write"+with)
 	u.wants(said, "batchctl.json: queue cpu (cpu): as it was\n")
 	text, err := os.ReadFile(filepath.Join(u.dir, "batchctl.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	u.wants(string(text), `"$comment": "ours"`, `"prod": { "region": "us-east-1" }`, `"computeEnvironment": "machines"`)
-	u.types(cli.ExitOK, "submit job.json --wait")
+	u.types(exit.OK, "submit job.json --wait")
 
 	u.write("stacks/20-batch.json", strings.Replace(infraBatch, `"Queue": {`, `"Log": {"Type": "AWS::Logs::LogGroup", "Properties": {"LogGroupName": "/batch/more"}}, "Queue": {`, 1))
-	out, _ = u.types(cli.ExitChange, "infra diff"+with)
+	out, _ = u.types(exit.Change, "infra diff"+with)
 	u.wants(out, "stack team-repo: unchanged\nstack team-batch: update\n  + add  Log  Logs::LogGroup\n")
-	out, _ = u.types(cli.ExitOK, "infra deploy --only batch --json --yes"+with)
+	out, _ = u.types(exit.OK, "infra deploy --only batch --json --yes"+with)
 	u.wants(out, `"outcome": "updated"`, `"resource": "Log"`)
 
-	out, _ = u.types(cli.ExitOK, "infra status"+with)
+	out, _ = u.types(exit.OK, "infra status"+with)
 	u.wants(out, "team-repo   UPDATE_COMPLETE", "team-batch  UPDATE_COMPLETE")
-	out, said = u.types(cli.ExitOK, "infra destroy --yes"+with)
+	out, said = u.types(exit.OK, "infra destroy --yes"+with)
 	u.wants(out, "disable  queue cpu", "delete   stack team-batch\ndelete   stack team-repo\n", "keep     /batch/kept", "its template retains it")
 	u.wants(said, "disabling job queue cpu\n", "delete 2 stacks? yes (--yes)\n")
-	out, _ = u.types(cli.ExitOK, "infra status"+with)
+	out, _ = u.types(exit.OK, "infra status"+with)
 	u.wants(out, "team-repo   NOT_DEPLOYED", "team-batch  NOT_DEPLOYED")
-	_, said = u.types(cli.ExitOK, "infra destroy --yes"+with)
+	_, said = u.types(exit.OK, "infra destroy --yes"+with)
 	u.wants(said, "no stacks that batchctl made\n")
 }
 
@@ -159,28 +159,28 @@ func TestInfraLongTemplate(t *testing.T) {
 	u.write("stacks/20-repo.json", long)
 	with := " --yes --templates stacks --prefix team"
 
-	_, said := u.types(cli.ExitNotDone, "infra deploy"+with)
+	_, said := u.types(exit.NotDone, "infra deploy"+with)
 	u.wants(said, "template repo has 60", "CloudFormation takes more than 51200 from a bucket only", "name a bucket: --template-bucket NAME or make one: batchctl infra deploy --only data")
-	_, said = u.types(cli.ExitNotDone, "infra deploy --template-bucket nobodys"+with)
+	_, said = u.types(exit.NotDone, "infra deploy --template-bucket nobodys"+with)
 	u.wants(said, "template repo: s3://nobodys/templates/", "NoSuchBucket")
 
 	u.write("stacks/10-data.json", `{"AWSTemplateFormatVersion": "2010-09-09", "Parameters": {"Project": {"Type": "String"}},
  "Resources": {"Bucket": {"Type": "AWS::S3::Bucket", "Properties": {}}},
  "Outputs": {"DataBucket": {"Value": {"Ref": "Bucket"}}, "StagingUrl": {"Value": {"Fn::Sub": "s3://${Bucket}/staging"}}}}`)
-	_, said = u.types(cli.ExitOK, "infra deploy"+with)
+	_, said = u.types(exit.OK, "infra deploy"+with)
 	u.wants(said, "stack team-data: created", "bytes: put into s3://team-data-", "stack team-repo: created")
-	_, said = u.types(cli.ExitOK, "infra deploy"+with)
+	_, said = u.types(exit.OK, "infra deploy"+with)
 	u.wants(said, "stack team-repo: unchanged")
 
 	// Its place for long texts goes into the platform file, once.
 	u.write("batchctl.json", `{ "targets": { "aws": { "region": "us-east-1" } } }`+"\n")
-	_, said = u.types(cli.ExitOK, "infra outputs --write"+strings.TrimPrefix(with, " --yes"))
+	_, said = u.types(exit.OK, "infra outputs --write"+strings.TrimPrefix(with, " --yes"))
 	u.wants(said, "batchctl.json: staging of target aws (s3://team-data-", "/staging): added")
-	_, said = u.types(cli.ExitOK, "infra outputs --write"+strings.TrimPrefix(with, " --yes"))
+	_, said = u.types(exit.OK, "infra outputs --write"+strings.TrimPrefix(with, " --yes"))
 	u.wants(said, "/staging): as it was")
-	u.types(cli.ExitOK, "validate batchctl.json")
+	u.types(exit.OK, "validate batchctl.json")
 
 	u.write("stacks/20-repo.json", strings.Replace(infraRepo, `"Resources"`, `"Metadata": {"Padding": "`+strings.Repeat("x", 1<<20)+`"}, "Resources"`, 1))
-	_, said = u.types(cli.ExitNotDone, "infra deploy"+with)
+	_, said = u.types(exit.NotDone, "infra deploy"+with)
 	u.wants(said, "and CloudFormation takes 1048576 at most", "divide it into several templates")
 }

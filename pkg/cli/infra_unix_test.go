@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/batchctl/batchctl/pkg/cli"
+	"github.com/batchctl/batchctl/pkg/exit"
 )
 
 // TestInfraCutOff: a deployment that Ctrl-C or expired credentials end says what AWS
@@ -44,12 +44,12 @@ func TestInfraCutOff(t *testing.T) {
 	}
 	code, said := signalAfter(t, deploy(), syscall.SIGINT, "CREATE_IN_PROGRESS  team-net")
 	if want := "batchctl: stopped looking: AWS goes on with stack team-net\n" +
-		"  see: batchctl infra status --templates . --prefix team    come back: batchctl infra deploy --templates . --prefix team\n"; code != cli.ExitInterrupted || !strings.HasSuffix(said, want) {
+		"  see: batchctl infra status --templates . --prefix team    come back: batchctl infra deploy --templates . --prefix team\n"; code != exit.Interrupted || !strings.HasSuffix(said, want) {
 		t.Errorf("exit %d, said %q", code, said)
 	}
 	expired.Store(true)
-	_, said = u.types(cli.ExitNotDone, "infra deploy --yes --templates . --prefix team")
+	_, said = u.types(exit.NotDone, "infra deploy --yes --templates . --prefix team")
 	u.wants(said, "stopped looking, AWS goes on with stack team-net", "ExpiredToken", "log in: aws sso login; then see: batchctl infra status")
-	out, _ := u.types(cli.ExitOK, "infra status --templates . --prefix team")
+	out, _ := u.types(exit.OK, "infra status --templates . --prefix team")
 	u.wants(out, "team-net  CREATE_IN_PROGRESS")
 }

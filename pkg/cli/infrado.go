@@ -10,7 +10,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/infra"
 	"github.com/batchctl/batchctl/pkg/rpc"
 )
@@ -24,7 +26,7 @@ type deployed struct {
 	Left    []rpc.StackResource `json:"left,omitempty"`
 }
 
-func infraDeploy(con *program, c *cli.Context) error {
+func infraDeploy(con *term.Console, c *cli.Context) error {
 	call, err := openInfra(con, c, toChange)
 	if err != nil {
 		return err
@@ -46,7 +48,7 @@ func infraDeploy(con *program, c *cli.Context) error {
 	}
 	done, err := deployStacks(ctx, con, call.Stacks, wanted, call.given)
 	if call.format == "json" {
-		if err := con.writeJSON(done); err != nil {
+		if err := con.JSON(done); err != nil {
 			return err
 		}
 	}
@@ -57,7 +59,7 @@ func infraDeploy(con *program, c *cli.Context) error {
 }
 
 // deployStacks makes or changes the stacks of templates, in their order, until one fails.
-func deployStacks(ctx context.Context, con *program, s *infra.Stacks, wanted []infra.Template, given map[string]string) ([]deployed, error) {
+func deployStacks(ctx context.Context, con *term.Console, s *infra.Stacks, wanted []infra.Template, given map[string]string) ([]deployed, error) {
 	done := []deployed{}
 	for _, t := range wanted {
 		proposal, err := s.Deploy(ctx, t, given)
@@ -74,7 +76,7 @@ func deployStacks(ctx context.Context, con *program, s *infra.Stacks, wanted []i
 }
 
 // storyOr is where a table goes: stdout, unless that is for a document.
-func storyOr(con *program, format string) io.Writer {
+func storyOr(con *term.Console, format string) io.Writer {
 	if format == "json" {
 		return con.Err
 	}
@@ -99,17 +101,17 @@ func deployedAs(proposal *infra.Proposal, err error) deployed {
 	return d
 }
 
-func sayDeployed(con *program, d deployed) {
+func sayDeployed(con *term.Console, d deployed) {
 	fmt.Fprintf(con.Err, "stack %s: %s\n", diag.Printable(d.Stack), d.Outcome)
 	for _, r := range d.Reasons {
-		fmt.Fprintf(con.Err, "  %s\n", diag.Printable(con.redacted(r)))
+		fmt.Fprintf(con.Err, "  %s\n", diag.Printable(con.Redacted(r)))
 	}
 	for _, r := range d.Left {
 		fmt.Fprintf(con.Err, "  left: %s %s %s\n", diag.Printable(r.Name), shortType(r.Type), diag.Printable(r.ID))
 	}
 }
 
-func infraDiff(con *program, c *cli.Context) error {
+func infraDiff(con *term.Console, c *cli.Context) error {
 	call, err := openInfra(con, c, toRead)
 	if err != nil {
 		return err
@@ -137,19 +139,19 @@ func infraDiff(con *program, c *cli.Context) error {
 		}
 	}
 	if call.format == "json" {
-		if err := con.writeJSON(proposals); err != nil {
+		if err := con.JSON(proposals); err != nil {
 			return err
 		}
 	}
 	if changes {
 		fmt.Fprintf(con.Err, "next: %s\n", diag.Printable(call.next("deploy")))
-		return quiet(ExitChange)
+		return exit.Silent(exit.Change)
 	}
 	return nil
 }
 
 // printProposal shows a change set: a line a resource.
-func printProposal(con *program, w io.Writer, proposal *infra.Proposal) error {
+func printProposal(con *term.Console, w io.Writer, proposal *infra.Proposal) error {
 	head := fmt.Sprintf("stack %s: %s", proposal.Stack, proposal.Action)
 	switch {
 	case proposal.Action == infra.None:
@@ -161,11 +163,11 @@ func printProposal(con *program, w io.Writer, proposal *infra.Proposal) error {
 	if len(proposal.Changes) == 0 {
 		return nil
 	}
-	t := &table{w: w, width: width(w)}
+	t := &term.Table{Out: w, Width: term.Width(w)}
 	for _, change := range proposal.Changes {
-		t.row("  "+verb(change), change.Name, shortType(change.Type))
+		t.Row("  "+verb(change), change.Name, shortType(change.Type))
 	}
-	return t.flush()
+	return t.Flush()
 }
 
 // verb is what a change does to its resource.
@@ -187,7 +189,7 @@ func verb(c rpc.Change) string {
 func shortType(t string) string { return diag.Printable(strings.TrimPrefix(t, "AWS::")) }
 
 // stackEvent tells an event of a stack, and below it why something failed.
-func stackEvent(con *program, progress infra.Progress) {
+func stackEvent(con *term.Console, progress infra.Progress) {
 	e := progress.Event
 	at := e.At
 	if t, err := time.Parse(time.RFC3339Nano, e.At); err == nil {
@@ -199,11 +201,11 @@ func stackEvent(con *program, progress infra.Progress) {
 	}
 	fmt.Fprintf(con.Err, "%s  %s%s  %s\n", diag.Printable(at), count, diag.Printable(e.Status), diag.Printable(e.Name))
 	if e.Reason != "" && (strings.HasSuffix(e.Status, "_FAILED") || strings.Contains(e.Status, "ROLLBACK")) {
-		fmt.Fprintf(con.Err, "           %s\n", diag.Printable(con.redacted(e.Reason)))
+		fmt.Fprintf(con.Err, "           %s\n", diag.Printable(con.Redacted(e.Reason)))
 	}
 }
 
-func infraStatus(con *program, c *cli.Context) error {
+func infraStatus(con *term.Console, c *cli.Context) error {
 	call, err := openInfra(con, c, toRead)
 	if err != nil {
 		return err
@@ -214,23 +216,23 @@ func infraStatus(con *program, c *cli.Context) error {
 		return call.failed(err)
 	}
 	if call.format == "json" {
-		return con.writeJSON(states)
+		return con.JSON(states)
 	}
-	t := con.table("STACK", "STATUS", "CHANGED", "REASON")
+	t := con.Table("STACK", "STATUS", "CHANGED", "REASON")
 	for _, s := range states {
 		reason, changed := s.Reason, "-"
 		if s.Foreign {
 			reason = "not made by batchctl"
 		}
 		if at, err := time.Parse(time.RFC3339Nano, s.Changed); err == nil {
-			changed = short(time.Since(at)) + " ago"
+			changed = term.Short(time.Since(at)) + " ago"
 		}
-		t.row(s.Stack, s.Status, changed, con.redacted(reason))
+		t.Row(s.Stack, s.Status, changed, con.Redacted(reason))
 	}
-	return t.flush()
+	return t.Flush()
 }
 
-func infraDestroy(con *program, c *cli.Context) error {
+func infraDestroy(con *term.Console, c *cli.Context) error {
 	call, err := openInfra(con, c, toChange)
 	if err != nil {
 		return err
@@ -246,7 +248,7 @@ func infraDestroy(con *program, c *cli.Context) error {
 		if err := printDestruction(con, storyOr(con, call.format), d); err != nil {
 			return err
 		}
-		yes, asked := confirm(con, c, "delete "+plural(len(d.Stacks), "stack")+"?")
+		yes, asked := confirm(con, c, "delete "+term.Plural(len(d.Stacks), "stack")+"?")
 		if err = asked; err == nil && !yes {
 			err = infra.ErrDeclined
 		}
@@ -255,14 +257,14 @@ func infraDestroy(con *program, c *cli.Context) error {
 		}
 	}
 	if call.format == "json" && err == nil {
-		err = con.writeJSON(d)
+		err = con.JSON(d)
 	}
 	return call.failed(err)
 }
 
 // destroyStacks deletes stacks, and says why that failed and what is kept against
 // expectation.
-func destroyStacks(ctx context.Context, con *program, s *infra.Stacks, d *infra.Destruction) error {
+func destroyStacks(ctx context.Context, con *term.Console, s *infra.Stacks, d *infra.Destruction) error {
 	known := len(d.Keeps)
 	err := s.Destroy(ctx, d)
 	if failed, ok := errors.AsType[*infra.FailedError](err); ok {
@@ -275,16 +277,16 @@ func destroyStacks(ctx context.Context, con *program, s *infra.Stacks, d *infra.
 }
 
 // printDestruction says what is deleted, in its order, and what stays.
-func printDestruction(con *program, w io.Writer, d *infra.Destruction) error {
-	t := &table{w: w, width: width(w)}
+func printDestruction(con *term.Console, w io.Writer, d *infra.Destruction) error {
+	t := &term.Table{Out: w, Width: term.Width(w)}
 	for _, q := range d.Queues {
-		t.row("disable", "queue "+q, "and wait until it is empty")
+		t.Row("disable", "queue "+q, "and wait until it is empty")
 	}
 	for _, s := range d.Stacks {
-		t.row("delete", "stack "+s, "")
+		t.Row("delete", "stack "+s, "")
 	}
 	for _, k := range d.Keeps {
-		t.row("keep", k.ID, shortType(k.Type)+": "+k.Reason)
+		t.Row("keep", k.ID, shortType(k.Type)+": "+k.Reason)
 	}
-	return t.flush()
+	return t.Flush()
 }

@@ -11,13 +11,16 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/check"
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/infra"
 	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/newfile"
 )
 
-func infraOutputs(con *program, c *cli.Context) error {
+func infraOutputs(con *term.Console, c *cli.Context) error {
 	call, err := openInfra(con, c, toRead)
 	if err != nil {
 		return err
@@ -28,7 +31,7 @@ func infraOutputs(con *program, c *cli.Context) error {
 		return call.failed(err)
 	}
 	if len(outputs) == 0 {
-		return fail(ExitNotDone, "no stack of batchctl has outputs").try("deploy first: %s", call.next("deploy"))
+		return exit.Fail(exit.NotDone, "no stack of batchctl has outputs").Try("deploy first: %s", call.next("deploy"))
 	}
 	queues, err := call.Queues(c.Context, outputs)
 	if err != nil {
@@ -39,7 +42,7 @@ func infraOutputs(con *program, c *cli.Context) error {
 	case c.Bool("write"):
 		return writeMade(con, c.String("platform"), made)
 	case call.format == "json":
-		return con.writeJSON(struct {
+		return con.JSON(struct {
 			Outputs []infra.StackOutput    `json:"outputs"`
 			Queues  map[string]infra.Queue `json:"queues"`
 		}{outputs, byAlias(queues)})
@@ -79,7 +82,7 @@ func byAlias(queues []infra.Queue) map[string]infra.Queue {
 }
 
 // writeMade adds what stacks made to the platform file.
-func writeMade(con *program, path string, m *madeBy) error {
+func writeMade(con *term.Console, path string, m *madeBy) error {
 	if found, ok := check.FindPlatform("."); path == "" && ok {
 		path = found
 	}
@@ -95,8 +98,8 @@ func writeMade(con *program, path string, m *madeBy) error {
 		return err
 	}
 	if text != src.Text {
-		if err := writeFile(path, 0o644, asText([]byte(text))); err != nil {
-			return fail(ExitNotDone, "write %s: %v", path, cause(err)).try("the file is as it was")
+		if err := newfile.Write(path, 0o644, newfile.Bytes([]byte(text))); err != nil {
+			return exit.Fail(exit.NotDone, "write %s: %v", path, exit.Cause(err)).Try("the file is as it was")
 		}
 	}
 	word := map[bool]string{true: "added", false: "as it was"}
@@ -115,7 +118,7 @@ func writeMade(con *program, path string, m *madeBy) error {
 func withQueues(src *diag.Source, queues []infra.Queue) (text string, added []string, err error) {
 	root, problems := jsontree.Parse(src)
 	if problems.HasErrors() || root == nil || root.Kind != jsontree.Object {
-		return "", nil, fail(ExitProblem, "%s is not a platform file", src.Name).try("see what is wrong: batchctl validate %s", src.Name)
+		return "", nil, exit.Fail(exit.Problem, "%s is not a platform file", src.Name).Try("see what is wrong: batchctl validate %s", src.Name)
 	}
 	old := root.Get("queues")
 	var members []string
@@ -149,7 +152,7 @@ func withQueues(src *diag.Source, queues []infra.Queue) (text string, added []st
 func withStaging(src *diag.Source, target, staging string) (text string, added bool, err error) {
 	root, problems := jsontree.Parse(src)
 	if problems.HasErrors() || root == nil || root.Kind != jsontree.Object {
-		return "", false, fail(ExitProblem, "%s is not a platform file", src.Name).try("see what is wrong: batchctl validate %s", src.Name)
+		return "", false, exit.Fail(exit.Problem, "%s is not a platform file", src.Name).Try("see what is wrong: batchctl validate %s", src.Name)
 	}
 	name, err := json.Marshal(target)
 	if err != nil {

@@ -2,10 +2,7 @@ package cli
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,9 +11,11 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/check"
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
@@ -46,10 +45,10 @@ func inputFlags() []cli.Flag {
 // load reads and checks the job files named on the command line, each under the platform file that
 // governs it. It reports files with problems in input.problems, and an error
 // only when something could not be read.
-func load(con *program, c *cli.Context) (*input, error) {
+func load(con *term.Console, c *cli.Context) (*input, error) {
 	paths := c.Args().Slice()
 	if len(paths) == 0 {
-		return nil, usage("%s needs a job file", c.Command.Name).try("for example: batchctl %s job.json", c.Command.Name)
+		return nil, exit.Usage("%s needs a job file", c.Command.Name).Try("for example: batchctl %s job.json", c.Command.Name)
 	}
 	parameters, err := parseParameters(c.StringSlice("parameters"))
 	if err != nil {
@@ -69,17 +68,17 @@ func load(con *program, c *cli.Context) (*input, error) {
 		return nil, err
 	}
 	for m := range parameters.Children() {
-		con.sources = append(con.sources, m.Source)
+		con.Sources = append(con.Sources, m.Source)
 	}
-	con.sources = append(con.sources, variables...)
+	con.Sources = append(con.Sources, variables...)
 	return in, nil
 }
 
 // checkInput checks the documents of one submission. It remembers their texts, whose credentials no output repeats.
-func checkInput(con *program, documents []check.Document, o check.Options) (*input, error) {
+func checkInput(con *term.Console, documents []check.Document, o check.Options) (*input, error) {
 	o.Keep, o.Stdin = true, con.In
 	checked := check.New(o).Check(documents)
-	con.sources = append(con.sources, checked.Sources...)
+	con.Sources = append(con.Sources, checked.Sources...)
 	for _, err := range checked.Unread {
 		return nil, err
 	}
@@ -99,7 +98,7 @@ func onlyJobs(files []*document.File) error {
 	kinds := map[document.Kind]string{document.KindTemplate: "a template of CloudFormation", document.KindLaunchTemplate: "a launch template", document.KindUserData: "user data of a host"}
 	for _, f := range files {
 		if kind := kinds[f.Kind]; kind != "" {
-			return usage("%s is %s, not a job file", f.Source.Name, kind).try("check it: batchctl validate %s", quoted(f.Source.Name))
+			return exit.Usage("%s is %s, not a job file", f.Source.Name, kind).Try("check it: batchctl validate %s", term.Quoted(f.Source.Name))
 		}
 	}
 	return nil
@@ -116,8 +115,8 @@ func differentPlatforms(platforms []*check.Platform) error {
 		}
 		each = append(each, fmt.Sprintf("%s has %s", platform.First, of))
 	}
-	return usage("job files of one submission need the same platform file: %s", strings.Join(each, ", ")).
-		try("submit them one after the other, or name a platform file for all of them: --platform FILE")
+	return exit.Usage("job files of one submission need the same platform file: %s", strings.Join(each, ", ")).
+		Try("submit them one after the other, or name a platform file for all of them: --platform FILE")
 }
 
 // findPlatform finds the platform file of a command that takes no job file: --platform, or the nearest one
@@ -187,52 +186,11 @@ func suppliedTypes(c *cli.Context) (*catalog.Catalog, error) {
 }
 
 // read returns a file's text, or standard input's for "-".
-func read(con *program, path string) (*diag.Source, error) {
+func read(con *term.Console, path string) (*diag.Source, error) {
 	if path == "-" {
 		return check.ReadStdin(con.In)
 	}
 	return check.ReadFile(path)
-}
-
-// The commands that make a file that is missing, without its name.
-const (
-	makeJob      = "batchctl init"
-	makePlatform = "batchctl init --platform"
-	makePlan     = "batchctl plan JOB_FILE --out"
-	makeBaseline = "batchctl validate FILES --write-baseline"
-	makeLog      = "batchctl logs JOB >"
-)
-
-// unreadable explains an error of reading a file that the command of maker creates.
-func unreadable(err error, maker string) error {
-	var read *check.ReadError
-	if !errors.As(err, &read) {
-		return err
-	}
-	if read.Err == check.ErrDirectory {
-		return fail(ExitNotDone, "%s is a directory", read.Path).try("name a job file, or check them all: batchctl validate %s", read.Path)
-	}
-	f := fail(ExitNotDone, "read %s: %v", read.Path, read.Err)
-	if !errors.Is(read.Err, fs.ErrNotExist) {
-		return f
-	}
-	if near := read.Near(); near != "" {
-		return f.try("did you mean %s?", near)
-	}
-	path := read.Path
-	if strings.HasPrefix(path, "-") {
-		path = "./" + path
-	}
-	return f.try("make one: %s %s", maker, quoted(path))
-}
-
-// cause is an error without the path, which the sentence around it names.
-func cause(err error) error {
-	var pathErr *fs.PathError
-	if errors.As(err, &pathErr) {
-		return pathErr.Err
-	}
-	return err
 }
 
 // parseParameters makes an object of NAME=VALUE words whose values stand in the
@@ -245,7 +203,7 @@ func parseParameters(words []string) (*jsontree.Node, error) {
 	for _, word := range words {
 		name, value, ok := strings.Cut(word, "=")
 		if !ok || name == "" {
-			return nil, usage("--parameters %s is not NAME=VALUE", word).try("for example: --parameters epochs=10")
+			return nil, exit.Usage("--parameters %s is not NAME=VALUE", word).Try("for example: --parameters epochs=10")
 		}
 		from := &jsontree.Node{
 			Source: diag.NewSource("--parameters", word),
@@ -269,34 +227,18 @@ func relative(path string) string {
 
 // complain prints problems where they belong to the story, and ends the command
 // if there are errors among them.
-func complain(con *program, problems diag.List) error {
+func complain(con *term.Console, problems diag.List) error {
 	return refuse(con, problems, "nothing was sent")
 }
 
 // refuse is complain of a command that left something else undone.
-func refuse(con *program, problems diag.List, undone string) error {
-	if err := diag.WriteText(con.Err, problems, textOptions(con, con.Err)); err != nil {
+func refuse(con *term.Console, problems diag.List, undone string) error {
+	if err := diag.WriteText(con.Err, problems, term.TextOptions(con, con.Err)); err != nil {
 		return err
 	}
 	if !problems.HasErrors() {
 		return nil
 	}
 	errors, _ := problems.Count()
-	return fail(ExitProblem, "%s: %s", plural(errors, "problem"), undone)
-}
-
-func textOptions(con *program, w io.Writer) diag.TextOptions {
-	return diag.TextOptions{Color: color(w), Width: width(w)}
-}
-
-func plural(n int, word string) string {
-	if n == 1 {
-		return "1 " + word
-	}
-	return fmt.Sprintf("%d %ss", n, word)
-}
-
-func isDirectory(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
+	return exit.Fail(exit.Problem, "%s: %s", term.Plural(errors, "problem"), undone)
 }

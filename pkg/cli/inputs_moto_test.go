@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/batchctl/batchctl/pkg/cli"
+	"github.com/batchctl/batchctl/pkg/exit"
 )
 
 // s3Flow has a job whose output is the input of the next one, an array.
@@ -59,8 +59,8 @@ func testFlowInS3(t *testing.T, server string) {
 	u := newUser(t, "")
 	u.environ = append(u.environ, "BATCHCTL_TARGET=local")
 	u.write("flow.json", strings.ReplaceAll(s3Flow, "SERVER", server))
-	u.types(cli.ExitOK, "validate --fail-on warning flow.json")
-	u.types(cli.ExitOK, "run flow.json")
+	u.types(exit.OK, "validate --fail-on warning flow.json")
+	u.types(exit.OK, "run flow.json")
 	for place, want := range map[string]string{"a/0/model": "a\na\n", "b/1/model": "b\nb\n"} {
 		if got := object(t, http.MethodGet, server+"/data/run-7/"+place, ""); got != want {
 			t.Errorf("%s: %q, want %q", place, got, want)
@@ -70,10 +70,10 @@ func testFlowInS3(t *testing.T, server string) {
 	// The children of a list, and the one of them that runs again: its place is the same.
 	u.write("lines.json", strings.NewReplacer("SERVER", server, "DIR", u.dir).Replace(s3Lines))
 	u.write("commands.txt", "echo zero >said\necho one >said; test -e $MARK && echo again >said\necho two >said\n")
-	u.types(cli.ExitProblem, "run lines.json")
+	u.types(exit.Problem, "run lines.json")
 	u.write("mark", "")
-	u.types(cli.ExitOK, "retry lines --wait")
-	u.types(cli.ExitOK, "serve --stop")
+	u.types(exit.OK, "retry lines --wait")
+	u.types(exit.OK, "serve --stop")
 	for place, want := range map[string]string{"0/said": "zero\n", "1/said": "again\n", "2/said": "two\n"} {
 		if got := object(t, http.MethodGet, server+"/data/lines/"+place, ""); got != want {
 			t.Errorf("lines/%s: %q, want %q", place, got, want)
@@ -82,8 +82,8 @@ func testFlowInS3(t *testing.T, server string) {
 
 	// What is not there ends the job before its program begins, and says so.
 	u.write("none.json", strings.NewReplacer("SERVER", server, "s3://data/raw/", "s3://data/none").Replace(s3Flow))
-	u.types(cli.ExitProblem, "run none.json")
-	out, _ := u.types(cli.ExitOK, "logs split")
+	u.types(exit.Problem, "run none.json")
+	out, _ := u.types(exit.OK, "logs split")
 	u.wants(out, "s3://data/none")
 }
 
@@ -101,18 +101,18 @@ func testPublishedInS3(t *testing.T, server string) {
 	u.write("data/sub/b", "b\n")
 
 	// A plan sends nothing; without a place, or with one that is not there, nothing is submitted.
-	u.types(cli.ExitOK, "plan job.json --offline")
-	u.types(cli.ExitOK, "submit job.json --dry-run")
+	u.types(exit.OK, "plan job.json --offline")
+	u.types(exit.OK, "submit job.json --dry-run")
 	if got := order(sent.took()); strings.Contains(got, "PUT") {
 		t.Errorf("sent: %s", got)
 	}
-	_, said := u.types(cli.ExitProblem, "submit job.json --target bare")
+	_, said := u.types(exit.Problem, "submit job.json --target bare")
 	u.wants(said, "job.json:4:30: an input of this machine goes by a place at the target", "[stage-no-place]", `"staging": "s3://bucket/prefix"`)
-	_, said = u.types(cli.ExitNotDone, "submit job.json --target lost")
+	_, said = u.types(exit.NotDone, "submit job.json --target lost")
 	u.wants(said, "publish config.yaml", "make the bucket, or give the target another")
 	sent.took()
 
-	_, said = u.types(cli.ExitOK, "submit job.json")
+	_, said = u.types(exit.OK, "submit job.json")
 	u.wants(said, "published: config.yaml, 1 file, 6 B", "published: data, 1 file, 2 B", "batchctl results")
 	calls := sent.took()
 	got := order(calls)
@@ -130,7 +130,7 @@ func testPublishedInS3(t *testing.T, server string) {
 
 	// The same again: nothing is put anew, and the definition is there already.
 	sent.took()
-	u.types(cli.ExitOK, "submit job.json")
+	u.types(exit.OK, "submit job.json")
 	if got := order(sent.took()); strings.Contains(got, "PUT") || strings.Contains(got, "Register") {
 		t.Errorf("again: %s", got)
 	}

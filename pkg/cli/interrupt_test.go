@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/batchctl/batchctl/pkg/cli"
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/exit"
 )
 
 // A check that waits for standard input ends when it is interrupted, and says so.
@@ -16,8 +18,8 @@ func TestInterruptedValidate(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	interrupt()
 	var out, said bytes.Buffer
-	code := cli.Main(ctx, []string{"batchctl", "validate", "-"}, cli.Streams{In: input, Out: &out, Err: &said})
-	if code != cli.ExitInterrupted || said.String() != "batchctl: interrupted\n" || out.Len() > 0 {
+	code := cli.Main(ctx, []string{"batchctl", "validate", "-"}, term.Streams{In: input, Out: &out, Err: &said})
+	if code != exit.Interrupted || said.String() != "batchctl: interrupted\n" || out.Len() > 0 {
 		t.Errorf("exit %d, %q on stderr, %q on stdout", code, &said, &out)
 	}
 }

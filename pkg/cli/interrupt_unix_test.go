@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/batchctl/batchctl/pkg/cli"
+	"github.com/batchctl/batchctl/pkg/exit"
 )
 
 // TestInterruptedWait: Ctrl-C during a wait, or while a log is followed, asks nothing
@@ -52,7 +52,7 @@ func TestInterruptedWait(t *testing.T) {
 	} {
 		code, said := signalAfter(t, command(c.args...), syscall.SIGINT, c.ready)
 		said = regexp.MustCompile(`\b[0-9a-f]{8}\b`).ReplaceAllString(said, "ID")
-		if code != cli.ExitInterrupted || !strings.HasSuffix(said, c.want) {
+		if code != exit.Interrupted || !strings.HasSuffix(said, c.want) {
 			t.Errorf("%q: exit %d, said %q", c.args, code, said)
 		}
 		out, err := command("status", "hold").Output()
@@ -81,7 +81,7 @@ func TestHangup(t *testing.T) {
 	c.Dir = dir
 	c.Env = append(os.Environ(), "BATCHCTL_STATE_DIR="+filepath.Join(dir, "state"))
 	code, said := signalAfter(t, c, syscall.SIGHUP, "begun", "ending the job")
-	if code != cli.ExitInterrupted || !strings.HasSuffix(said, "batchctl: interrupted; the job has been ended\n") {
+	if code != exit.Interrupted || !strings.HasSuffix(said, "batchctl: interrupted; the job has been ended\n") {
 		t.Errorf("exit %d, said %q", code, said)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "left")); err != nil {

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -19,10 +18,12 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/local"
 	"github.com/batchctl/batchctl/pkg/secret"
 	"github.com/batchctl/batchctl/pkg/wire"
@@ -47,7 +48,7 @@ type jobCall struct {
 }
 
 // openFor opens the target for a command that names jobs and no files.
-func openFor(con *program, c *cli.Context, why need) (*jobCall, error) {
+func openFor(con *term.Console, c *cli.Context, why need) (*jobCall, error) {
 	format, err := outputFormat(c)
 	if err != nil {
 		return nil, err
@@ -78,15 +79,15 @@ func wasUsed(c *cli.Context) error {
 		return err
 	}
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		return fail(ExitNotDone, "the local engine was never used: there is no state directory %s", dir).
-			try("run a job first: batchctl run FILE; or name another directory or target: --state-dir, --target")
+		return exit.Fail(exit.NotDone, "the local engine was never used: there is no state directory %s", dir).
+			Try("run a job first: batchctl run FILE; or name another directory or target: --state-dir, --target")
 	}
 	return nil
 }
 
 // openJobs opens the target and finds the jobs that the words name, with the
 // ledger's help where Batch has forgotten them.
-func openJobs(con *program, c *cli.Context, why need) (*jobCall, error) {
+func openJobs(con *term.Console, c *cli.Context, why need) (*jobCall, error) {
 	call, err := openFor(con, c, why)
 	if err != nil {
 		return nil, err
@@ -133,11 +134,11 @@ func details(jobs []once.Recalled) []types.JobDetail {
 
 // resolve turns the words of the command line into job ids. Without words it
 // takes the last submission.
-func resolve(con *program, c *cli.Context, t *target, platform *document.Platform) ([]once.Submitted, error) {
+func resolve(con *term.Console, c *cli.Context, t *target, platform *document.Platform) ([]once.Submitted, error) {
 	words, submission := c.Args().Slice(), c.String("submission")
 	switch {
 	case submission != "" && len(words) > 0:
-		return nil, usage("--submission names all jobs, and %s is named too", words[0]).try("say one of them: batchctl %s --submission %s", c.Command.Name, submission)
+		return nil, exit.Usage("--submission names all jobs, and %s is named too", words[0]).Try("say one of them: batchctl %s --submission %s", c.Command.Name, submission)
 	case submission != "":
 		return submissionCalled(con, t, submission)
 	case len(words) == 0:
@@ -172,18 +173,18 @@ func (t *target) resolveFor(c *cli.Context, word string, queues []string) (strin
 	case !ok:
 		return id, t.leadOn(err)
 	case part.Attempt > 0 && c.Command.Name == "logs":
-		return "", fail(ExitNotDone, "%v", part).try("read the log of an attempt: batchctl logs %s --attempt %d%s", part.Use, part.Attempt, t.flags)
+		return "", exit.Fail(exit.NotDone, "%v", part).Try("read the log of an attempt: batchctl logs %s --attempt %d%s", part.Use, part.Attempt, t.flags)
 	}
-	return "", fail(ExitNotDone, "%v", part).try("name one that exists: batchctl %s %s%s", c.Command.Name, part.Use, t.flags)
+	return "", exit.Fail(exit.NotDone, "%v", part).Try("name one that exists: batchctl %s %s%s", c.Command.Name, part.Use, t.flags)
 }
 
 // leadOn gives an error about a job that is not there its next step.
 func (t *target) leadOn(err error) error {
 	if missing, ok := errors.AsType[*client.NoSuchJobError](err); ok && missing.Near == "" {
-		return fail(ExitNotDone, "%v", missing).try("see what there is: batchctl list%s", t.flags)
+		return exit.Fail(exit.NotDone, "%v", missing).Try("see what there is: batchctl list%s", t.flags)
 	}
 	if part, ok := errors.AsType[*client.NoSuchPartError](err); ok {
-		return fail(ExitNotDone, "%v", err).try("name one that exists: %s", part.Use)
+		return exit.Fail(exit.NotDone, "%v", err).Try("name one that exists: %s", part.Use)
 	}
 	return err
 }
@@ -198,7 +199,7 @@ func (t *target) queueNames(platform *document.Platform) (names []string) {
 	return names
 }
 
-func statusCommand(con *program) *cli.Command {
+func statusCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "status",
 		Usage:     "say how jobs stand: state, durations, attempts, and why one waits or failed",
@@ -211,7 +212,7 @@ func statusCommand(con *program) *cli.Command {
 	}
 }
 
-func status(con *program, c *cli.Context) error {
+func status(con *term.Console, c *cli.Context) error {
 	call, err := openJobs(con, c, toRead)
 	if err != nil {
 		return err
@@ -229,11 +230,11 @@ func status(con *program, c *cli.Context) error {
 		return err
 	}
 	for _, job := range call.known {
-		text := con.jobText(call.target, job, now)
+		text := jobText(con, call.target, job, now)
 		if !job.Forgotten {
 			text += call.cellLine(c.Context, job.JobDetail) + call.whyLine(c.Context, job.JobDetail)
 		}
-		err = errors.Join(err, con.printText(text))
+		err = errors.Join(err, con.Print(text))
 	}
 	tellNext(con, call.target, live(call.known))
 	return err
@@ -241,7 +242,7 @@ func status(con *program, c *cli.Context) error {
 
 // printJobTree prints jobs as a tree of their dependencies, below the name of their workflow.
 // whys says why some jobs wait.
-func printJobTree(con *program, t *target, jobs []once.Recalled, asked asked, whys map[string]string, now time.Time) error {
+func printJobTree(con *term.Console, t *target, jobs []once.Recalled, asked asked, whys map[string]string, now time.Time) error {
 	forgotten := map[string]bool{}
 	for _, job := range jobs {
 		forgotten[aws.ToString(job.JobId)] = job.Forgotten
@@ -250,16 +251,16 @@ func printJobTree(con *program, t *target, jobs []once.Recalled, asked asked, wh
 		if forgotten[aws.ToString(job.JobId)] {
 			return fromLedger(job, t.service(), now)
 		}
-		return joinClauses(rollUp(job), trouble(job), lasted(job, now), whys[aws.ToString(job.JobId)])
+		return term.JoinClauses(rollUp(job), trouble(job), lasted(job, now), whys[aws.ToString(job.JobId)])
 	}
 	var b strings.Builder
 	if title := asked.title; title != "" {
-		b.WriteString(text(secret.Mask("", title), "").cut(cmp.Or(width(con.Out), len(title))).render(color(con.Out)) + "\n")
+		b.WriteString(term.Text(secret.Mask("", title), "").Cut(cmp.Or(term.Width(con.Out), len(title))).Render(term.Color(con.Out)) + "\n")
 	}
-	for _, l := range treeLines(treeRows(details(jobs), asked, note, isTerminal(con.Out)), width(con.Out)) {
-		b.WriteString(l.render(color(con.Out)) + "\n")
+	for _, l := range treeLines(treeRows(details(jobs), asked, note, term.IsTerminal(con.Out)), term.Width(con.Out)) {
+		b.WriteString(l.Render(term.Color(con.Out)) + "\n")
 	}
-	return con.printText(b.String())
+	return con.Print(b.String())
 }
 
 // service is who runs the target's jobs, as a sentence names it.
@@ -276,7 +277,7 @@ func fromLedger(job types.JobDetail, service string, now time.Time) string {
 	if job.Status == once.StatusExpired {
 		return fmt.Sprintf("submitted %s; how it ended was never seen (%s)", longAgo(job.CreatedAt, now), source)
 	}
-	how := joinClauses(string(job.Status), outcome(job))
+	how := term.JoinClauses(string(job.Status), outcome(job))
 	return fmt.Sprintf("ended %s: %s (%s)", longAgo(job.StoppedAt, now), how, source)
 }
 
@@ -288,7 +289,7 @@ func longAgo(millis *int64, now time.Time) string {
 	if days := int(now.Sub(time.UnixMilli(*millis)).Hours() / 24); days > 1 {
 		return fmt.Sprintf("%d days ago", days)
 	}
-	return ago(millis, now)
+	return term.Ago(millis, now)
 }
 
 // lasted says how long a job waited and ran, by the service's own clock.
@@ -298,22 +299,22 @@ func lasted(job types.JobDetail, now time.Time) string {
 	case aws.ToInt64(job.CreatedAt) == 0 || job.Status == once.StatusExpired || job.Status == local.StatusUnknown:
 		return ""
 	case batch.ArraySize(job) > 0 && over: // an array itself never starts
-		return "took " + took(job.CreatedAt, job.StoppedAt, now)
+		return "took " + term.Took(job.CreatedAt, job.StoppedAt, now)
 	case batch.ArraySize(job) > 0:
-		return "for " + took(job.CreatedAt, nil, now)
+		return "for " + term.Took(job.CreatedAt, nil, now)
 	case over && started:
-		return "waited " + took(job.CreatedAt, job.StartedAt, now) + ", ran " + took(job.StartedAt, job.StoppedAt, now)
+		return "waited " + term.Took(job.CreatedAt, job.StartedAt, now) + ", ran " + term.Took(job.StartedAt, job.StoppedAt, now)
 	case over:
-		return "waited " + took(job.CreatedAt, job.StoppedAt, now)
+		return "waited " + term.Took(job.CreatedAt, job.StoppedAt, now)
 	case started && job.Status == types.JobStatusRunning:
-		return "waited " + took(job.CreatedAt, job.StartedAt, now) + ", running for " + took(job.StartedAt, nil, now)
+		return "waited " + term.Took(job.CreatedAt, job.StartedAt, now) + ", running for " + term.Took(job.StartedAt, nil, now)
 	default:
-		return "waiting for " + took(job.CreatedAt, nil, now)
+		return "waiting for " + term.Took(job.CreatedAt, nil, now)
 	}
 }
 
 // writeJobs prints jobs under their AWS names, and what batchctl adds under its own.
-func writeJobs(con *program, jobs []once.Recalled, now time.Time) error {
+func writeJobs(con *term.Console, jobs []once.Recalled, now time.Time) error {
 	all := []json.RawMessage{}
 	for _, job := range jobs {
 		shape, err := wire.Marshal(job.JobDetail)
@@ -328,7 +329,7 @@ func writeJobs(con *program, jobs []once.Recalled, now time.Time) error {
 		}
 		all = append(all, joinObjects(shape, added))
 	}
-	return con.writeJSON(all)
+	return con.JSON(all)
 }
 
 // joinObjects puts the members of b behind those of a.
@@ -378,18 +379,18 @@ func span64(from, to *int64, now time.Time) *int64 {
 }
 
 // jobText is the full view of one job.
-func (con *program) jobText(t *target, job once.Recalled, now time.Time) string {
+func jobText(con *term.Console, t *target, job once.Recalled, now time.Time) string {
 	d := job.JobDetail
 	var b strings.Builder
 	field := func(name, value string) {
 		if value != "" && value != "-" {
-			fmt.Fprintf(&b, "%-11s %s\n", name, diag.Printable(con.redacted(value)))
+			fmt.Fprintf(&b, "%-11s %s\n", name, diag.Printable(con.Redacted(value)))
 		}
 	}
 	field("job", aws.ToString(d.JobName)+"  "+batch.ShortID(aws.ToString(d.JobId)))
-	field("status", joinClauses(string(d.Status), rollUp(d)))
-	if chart := arrayChart(d); chart != nil && isTerminal(con.Out) {
-		fmt.Fprintf(&b, "%-11s %s\n", "children", chart.render(color(con.Out)))
+	field("status", term.JoinClauses(string(d.Status), rollUp(d)))
+	if chart := arrayChart(d); chart != nil && term.IsTerminal(con.Out) {
+		fmt.Fprintf(&b, "%-11s %s\n", "children", chart.Render(term.Color(con.Out)))
 	}
 	if job.Forgotten {
 		field("remembered", fromLedger(d, t.service(), now))
@@ -398,22 +399,22 @@ func (con *program) jobText(t *target, job once.Recalled, now time.Time) string 
 	}
 	field("queue", batch.Name(aws.ToString(d.JobQueue))+" on "+t.label)
 	field("definition", batch.Name(aws.ToString(d.JobDefinition)))
-	field("created", ago(d.CreatedAt, now))
+	field("created", term.Ago(d.CreatedAt, now))
 	if d.Status != once.StatusExpired && d.Status != local.StatusUnknown {
-		field("waited", took(d.CreatedAt, cmp.Or(d.StartedAt, d.StoppedAt), now))
-		field("ran", took(d.StartedAt, d.StoppedAt, now))
+		field("waited", term.Took(d.CreatedAt, cmp.Or(d.StartedAt, d.StoppedAt), now))
+		field("ran", term.Took(d.StartedAt, d.StoppedAt, now))
 	}
 	for i, a := range d.Attempts {
-		text := took(a.StartedAt, a.StoppedAt, now)
+		text := term.Took(a.StartedAt, a.StoppedAt, now)
 		if a.Container != nil && a.Container.ExitCode != nil {
 			text += fmt.Sprintf(", exit code %d", *a.Container.ExitCode)
 		}
-		field(fmt.Sprintf("attempt %d", i+1), joinClauses(text, aws.ToString(a.StatusReason)))
+		field(fmt.Sprintf("attempt %d", i+1), term.JoinClauses(text, aws.ToString(a.StatusReason)))
 	}
 	return b.String()
 }
 
-func listCommand(con *program) *cli.Command {
+func listCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "list",
 		Usage:     "list jobs in all states",
@@ -437,9 +438,9 @@ func listCommand(con *program) *cli.Command {
 	}
 }
 
-func list(con *program, c *cli.Context) error {
+func list(con *term.Console, c *cli.Context) error {
 	if c.Args().Present() {
-		return usage("list takes no operands").try("did you mean: batchctl status %s", c.Args().First())
+		return exit.Usage("list takes no operands").Try("did you mean: batchctl status %s", c.Args().First())
 	}
 	filter, err := parseFilter(c, time.Now())
 	if err != nil {
@@ -478,7 +479,7 @@ func (call *jobCall) newest(c *cli.Context, filter client.Filter) ([]types.JobSu
 	jobs := []types.JobSummary{}
 	for job, err := range call.List(c.Context, filter) {
 		if err != nil && len(filter.Queues) > 0 && gone(err) {
-			return nil, asFailure(err).try("see them all: batchctl queues%s", call.flags)
+			return nil, exit.From(err).Try("see them all: batchctl queues%s", call.flags)
 		}
 		if err != nil {
 			return nil, err
@@ -511,7 +512,7 @@ func (call *jobCall) forgotten(c *cli.Context, filter client.Filter, listed []ty
 	}
 	jobs, err := call.Forgotten(c.Context, func(id string) bool { return seen[id] }, filter.Matches, mostForgotten)
 	for i, job := range jobs {
-		jobs[i].StatusReason = aws.String(joinClauses(ledgerNote(call.service()), aws.ToString(job.StatusReason)))
+		jobs[i].StatusReason = aws.String(term.JoinClauses(ledgerNote(call.service()), aws.ToString(job.StatusReason)))
 	}
 	return jobs, err
 }
@@ -529,8 +530,8 @@ func parseFilter(c *cli.Context, now time.Time) (f client.Filter, err error) {
 		return f, err
 	}
 	if !f.CreatedBefore.IsZero() && !f.CreatedAfter.Before(f.CreatedBefore) {
-		return f, usage("no job is from after %s and before %s", c.String("created-after"), c.String("created-before")).
-			try("--created-after is the earlier one of the two")
+		return f, exit.Usage("no job is from after %s and before %s", c.String("created-after"), c.String("created-before")).
+			Try("--created-after is the earlier one of the two")
 	}
 	return f, nil
 }
@@ -558,8 +559,8 @@ func parseTime(c *cli.Context, flag string, now time.Time) (time.Time, error) {
 			return at, nil
 		}
 	}
-	return time.Time{}, usage("--%s %q is no time", flag, word).
-		try("write a date, a date with a time of day, or a while ago: --%s 2026-03-31, --%s 2026-03-31T14:00:00Z, --%s 24h", flag, flag, flag)
+	return time.Time{}, exit.Usage("--%s %q is no time", flag, word).
+		Try("write a date, a date with a time of day, or a while ago: --%s 2026-03-31, --%s 2026-03-31T14:00:00Z, --%s 24h", flag, flag, flag)
 }
 
 // place finds the queues and the array that a filter names at the target.
@@ -585,25 +586,25 @@ func (t *target) place(c *cli.Context, platform *document.Platform, f client.Fil
 			return f, err
 		}
 		if batch.ArraySize(known[0].JobDetail) == 0 && known[0].Status != once.StatusExpired {
-			return f, fail(ExitNotDone, "list the children of %s: it is not an array", array).try("show the job: batchctl status %s%s", array, t.flags)
+			return f, exit.Fail(exit.NotDone, "list the children of %s: it is not an array", array).Try("show the job: batchctl status %s%s", array, t.flags)
 		}
 		f.ArrayOf = id
 	}
 	return f, nil
 }
 
-func printSummaries(con *program, jobs []types.JobSummary) error {
+func printSummaries(con *term.Console, jobs []types.JobSummary) error {
 	if len(jobs) == 0 {
 		fmt.Fprintln(con.Err, "no jobs")
 		return nil
 	}
 	now := time.Now()
-	t := con.table("ID", "NAME", "STATUS", "CREATED", "RAN", "REASON")
+	t := con.Table("ID", "NAME", "STATUS", "CREATED", "RAN", "REASON")
 	for _, j := range jobs {
-		t.row(batch.ShortID(aws.ToString(j.JobId)), aws.ToString(j.JobName), string(j.Status), ago(j.CreatedAt, now),
-			took(j.StartedAt, j.StoppedAt, now), cmp.Or(listedReason(j), "-"))
+		t.Row(batch.ShortID(aws.ToString(j.JobId)), aws.ToString(j.JobName), string(j.Status), term.Ago(j.CreatedAt, now),
+			term.Took(j.StartedAt, j.StoppedAt, now), cmp.Or(listedReason(j), "-"))
 	}
-	return t.flush()
+	return t.Flush()
 }
 
 // summaryRollUp counts an array's children by state, where the list knows them.
@@ -621,7 +622,7 @@ func parseStatuses(words []string) ([]types.JobStatus, error) {
 	for _, w := range words {
 		status := types.JobStatus(strings.ToUpper(w))
 		if !slices.Contains(known, status) {
-			return nil, usage("unknown status %q", w).try("the states are: %v", known)
+			return nil, exit.Usage("unknown status %q", w).Try("the states are: %v", known)
 		}
 		out = append(out, status)
 	}
@@ -629,20 +630,10 @@ func parseStatuses(words []string) ([]types.JobStatus, error) {
 }
 
 // writeShapes prints SDK shapes under their AWS names, as the aws CLI does.
-func writeShapes(con *program, shapes any) error {
+func writeShapes(con *term.Console, shapes any) error {
 	data, err := wire.Marshal(shapes)
 	if err != nil {
 		return err
 	}
-	return con.writeJSON(json.RawMessage(data))
-}
-
-// printText prints a text for people, without what looks like a credential.
-func (con *program) printText(s string) error { return con.printUnmasked(secret.Mask("", s)) }
-
-// printUnmasked prints a text unchanged: a document, or what holds a credential on
-// purpose. SECURITY.md lists those of jobs.
-func (con *program) printUnmasked(s string) error {
-	_, err := io.WriteString(con.Out, s)
-	return err
+	return con.JSON(json.RawMessage(data))
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/batchctl/batchctl/pkg/cli"
+	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
@@ -40,14 +40,14 @@ func TestReferenceJobs(t *testing.T) {
 	for _, file := range referenceJobs(t) {
 		name := filepath.Base(file)
 		t.Run(name, func(t *testing.T) {
-			if code, out, err := run(t, "validate", "--strict", file); code != cli.ExitOK || out != "" {
+			if code, out, err := run(t, "validate", "--strict", file); code != exit.OK || out != "" {
 				t.Errorf("validate: exit code %d\n%s%s", code, out, err)
 			}
 			if name == "batchctl.json" {
 				return
 			}
 			code, out, err := run(t, "plan", "--offline", "--json", file)
-			if code != cli.ExitOK {
+			if code != exit.OK {
 				t.Fatalf("plan: exit code %d\n%s", code, err)
 			}
 			checkPlan(t, name, out)
@@ -111,7 +111,7 @@ func TestReferenceJobsRun(t *testing.T) {
 				args = append(args, "--parameters", a)
 			}
 			code, out, err := run(t, args...)
-			if code != cli.ExitOK {
+			if code != exit.OK {
 				t.Fatalf("exit code %d\n%s%s", code, out, err)
 			}
 			for _, want := range j.prints {
@@ -133,7 +133,7 @@ func TestWorkflowOnThisMachine(t *testing.T) {
 	testtool.Long(t)
 	state := filepath.Join(t.TempDir(), "state")
 	code, out, err := run(t, "run", "--state-dir", state, "../../jobs/workflow.json")
-	if code != cli.ExitUnplaceable && code != cli.ExitOK {
+	if code != exit.Unplaceable && code != exit.OK {
 		t.Fatalf("exit code %d\n%s%s", code, out, err)
 	}
 	if !strings.Contains(err, "100 of 100 ended SUCCEEDED:100") {

@@ -24,9 +24,9 @@ import (
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
-	"github.com/batchctl/batchctl/pkg/cli"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/client/once"
+	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/testtool"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
@@ -400,7 +400,7 @@ func TestInterruptedSubmit(t *testing.T) {
 		}
 		d.process = cmd.Process
 		_ = cmd.Wait() // its code is looked at
-		if code := cmd.ProcessState.ExitCode(); code != cli.ExitInterrupted {
+		if code := cmd.ProcessState.ExitCode(); code != exit.Interrupted {
 			t.Errorf("exit code %d", code)
 		}
 		if !strings.Contains(out.String(), "prepare") || !strings.Contains(said.String(), "interrupted; 1 of 6 jobs were accepted, 2 wait for others to end") || !strings.Contains(said.String(), "go on: batchctl resume ") {

@@ -16,16 +16,18 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/exit"
 )
 
 // mostLogs is how many logs one command reads unless it is told otherwise: each is
 // a call or more, and CloudWatch Logs answers 25 a second.
 const mostLogs = 200
 
-func logsCommand(con *program) *cli.Command {
+func logsCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "logs",
 		Usage:     "print what jobs wrote: one, a child, all children merged, or each distinct failure once",
@@ -64,7 +66,7 @@ type logCall struct {
 	failed bool
 }
 
-func logs(con *program, c *cli.Context) error {
+func logs(con *term.Console, c *cli.Context) error {
 	why := toRead
 	if c.Bool("follow") {
 		why = toChange // somebody has to run the job that we follow
@@ -104,11 +106,11 @@ func parseLogs(c *cli.Context) (*logCall, error) {
 	}
 	switch {
 	case l.Attempt < 0 || l.Tail < 0 || l.limit < 0:
-		return nil, usage("--attempt, --tail and --limit count from 0 up").try("leave out what is negative")
+		return nil, exit.Usage("--attempt, --tail and --limit count from 0 up").Try("leave out what is negative")
 	case c.Bool("first-error") && (l.Follow || l.Attempt > 0 || l.Tail > 0 || !l.Since.IsZero()):
-		return nil, usage("--first-error reads the end of the last attempt's log").try("leave out --follow, --attempt, --tail and --since")
+		return nil, exit.Usage("--first-error reads the end of the last attempt's log").Try("leave out --follow, --attempt, --tail and --since")
 	case c.Bool("failed") && l.Follow:
-		return nil, usage("a job that FAILED writes no more").try("leave out --follow, or --failed")
+		return nil, exit.Usage("a job that FAILED writes no more").Try("leave out --follow, or --failed")
 	}
 	return l, nil
 }
@@ -128,7 +130,7 @@ func parseRanges(word string) (ranges []indexRange, err error) {
 		first, err1 := strconv.ParseUint(from, 10, 31)
 		last, err2 := strconv.ParseUint(to, 10, 31)
 		if err1 != nil || err2 != nil || last < first {
-			return nil, usage("--children %q is no range", word).try("write indexes and ranges of them: --children 0-9,17")
+			return nil, exit.Usage("--children %q is no range", word).Try("write indexes and ranges of them: --children 0-9,17")
 		}
 		ranges = append(ranges, indexRange{int(first), int(last)})
 	}
@@ -165,7 +167,7 @@ func (l *logCall) wanted(c *cli.Context) (ids []string, err error) {
 		}
 	}
 	if len(l.children) > 0 && arrays == 0 {
-		return nil, usage("--children is of an array, and %s is none", l.jobs[0].Name).try("leave it out")
+		return nil, exit.Usage("--children is of an array, and %s is none", l.jobs[0].Name).Try("leave it out")
 	}
 	return ids, nil
 }
@@ -187,8 +189,8 @@ func (l *logCall) ofArray(ctx context.Context, job once.Recalled, onlyFailed boo
 		}
 	}
 	if len(ids) == 0 {
-		return nil, usage("array %s has %d children: 0-%d", aws.ToString(job.JobName), batch.ArraySize(job.JobDetail), batch.ArraySize(job.JobDetail)-1).
-			try("choose from those: --children 0-9")
+		return nil, exit.Usage("array %s has %d children: 0-%d", aws.ToString(job.JobName), batch.ArraySize(job.JobDetail), batch.ArraySize(job.JobDetail)-1).
+			Try("choose from those: --children 0-9")
 	}
 	return ids, nil
 }
@@ -209,9 +211,6 @@ func (l *logCall) bound(ids *[]string) string {
 	return fmt.Sprintf("%d of %d logs were read; %sall: --limit 0", l.limit, all, next)
 }
 
-// batchSize is how many bytes of lines that follow at once are written together.
-const batchSize = 64 << 10
-
 // logRow is a line of a log in JSON.
 type logRow struct {
 	Job  string `json:"job"`
@@ -221,7 +220,7 @@ type logRow struct {
 
 // logWriter prints lines as they come, so that none has to be kept.
 type logWriter struct {
-	con   *program
+	con   *term.Console
 	call  *logCall
 	merge bool
 	lines map[string]int // by job
@@ -236,7 +235,7 @@ func (w *logWriter) write(line client.Line) error {
 	if w.call.format == "json" {
 		return w.writeRow(logRow{batch.ShortID(line.Job), stamp, line.Text})
 	}
-	text := w.con.logText(line.Text)
+	text := w.con.LogText(line.Text)
 	if w.call.timestamps {
 		text = stamp + "  " + text
 	}
@@ -272,15 +271,15 @@ func (w *logWriter) end() error {
 		return w.batch.Flush()
 	}
 	if !w.any {
-		return w.con.printText("[]\n")
+		return w.con.Print("[]\n")
 	}
-	return w.con.printText("\n]\n")
+	return w.con.Print("\n]\n")
 }
 
 // printLogs prints the logs. That one cannot be read is said, and does not keep the
 // others, or how the jobs ended, from being told.
-func printLogs(ctx context.Context, con *program, l *logCall, ids []string) error {
-	w := &logWriter{con: con, call: l, merge: len(ids) > 1 || len(l.known) > 1, lines: map[string]int{}, batch: bufio.NewWriterSize(con.Out, batchSize)}
+func printLogs(ctx context.Context, con *term.Console, l *logCall, ids []string) error {
+	w := &logWriter{con: con, call: l, merge: len(ids) > 1 || len(l.known) > 1, lines: map[string]int{}, batch: bufio.NewWriterSize(con.Out, term.BatchSize)}
 	lines := l.MergedLogs(ctx, ids, l.LogOptions)
 	if len(ids) == 1 {
 		lines = l.Logs(ctx, ids[0], l.LogOptions)
@@ -308,30 +307,30 @@ func printLogs(ctx context.Context, con *program, l *logCall, ids []string) erro
 	}
 	verdicts(ctx, con, l, ids, w.lines)
 	if stopped == nil && l.failed {
-		return quiet(ExitNotDone)
+		return exit.Silent(exit.NotDone)
 	}
 	return stopped
 }
 
 // logTrouble says why a log could not be read. A child that was not shown is told
 // from one that wrote nothing.
-func logTrouble(con *program, l *logCall, id string, err error) {
+func logTrouble(con *term.Console, l *logCall, id string, err error) {
 	l.failed = true
 	fmt.Fprintf(con.Err, "batchctl: log of %s (%s): %s\n", diag.Printable(l.names[id]), batch.ShortID(id), diag.Printable(err.Error()))
 }
 
-func logInterrupted(con *program, l *logCall) error {
-	f := fail(ExitInterrupted, "stopped reading")
+func logInterrupted(con *term.Console, l *logCall) error {
+	f := exit.Fail(exit.Interrupted, "stopped reading")
 	if l.Follow {
-		f = fail(ExitInterrupted, "stopped following; %s", goesOn(len(l.jobs)))
+		f = exit.Fail(exit.Interrupted, "stopped following; %s", goesOn(len(l.jobs)))
 	}
 	words := l.words(l.jobs)
-	return f.try("follow on: batchctl logs %[1]s --follow    stop it: batchctl stop %[1]s", words)
+	return f.Try("follow on: batchctl logs %[1]s --follow    stop it: batchctl stop %[1]s", words)
 }
 
 // verdicts says, below the logs, how the jobs failed, and of a job that wrote
 // nothing how it stands: the log alone may not tell.
-func verdicts(ctx context.Context, con *program, l *logCall, ids []string, lines map[string]int) {
+func verdicts(ctx context.Context, con *term.Console, l *logCall, ids []string, lines map[string]int) {
 	known := l.known
 	if l.Follow {
 		if now, err := l.Recall(ctx, jobIDs(l.known)...); err == nil {
@@ -341,7 +340,7 @@ func verdicts(ctx context.Context, con *program, l *logCall, ids []string, lines
 	}
 	for _, job := range known {
 		wrote := lines[aws.ToString(job.JobId)] > 0 || batch.ArraySize(job.JobDetail) > 0 && len(lines) > 0
-		how := joinClauses(outcome(job.JobDetail), rollUp(job.JobDetail))
+		how := term.JoinClauses(outcome(job.JobDetail), rollUp(job.JobDetail))
 		if job.Forgotten {
 			how = fromLedger(job.JobDetail, l.service(), time.Now())
 		}
@@ -351,7 +350,7 @@ func verdicts(ctx context.Context, con *program, l *logCall, ids []string, lines
 			fmt.Fprintf(con.Err, "%s  %s  %s\n", name, job.Status, diag.Printable(how))
 		case !wrote && len(ids) > 0 && !l.failed:
 			fmt.Fprintf(con.Err, "%s has written nothing; it is %s: batchctl status %s%s says more\n",
-				diag.Printable(nameOf(job.JobDetail)), diag.Printable(joinClauses(string(job.Status), how)), batch.ShortID(aws.ToString(job.JobId)), l.flags)
+				diag.Printable(nameOf(job.JobDetail)), diag.Printable(term.JoinClauses(string(job.Status), how)), batch.ShortID(aws.ToString(job.JobId)), l.flags)
 		}
 	}
 	if len(ids) == 0 {
@@ -391,17 +390,17 @@ type failureRow struct {
 func (r failureRow) said() string {
 	switch {
 	case r.Error != "":
-		return joinClauses(r.Reason, "log not read: "+r.Error)
+		return term.JoinClauses(r.Reason, "log not read: "+r.Error)
 	case r.Unread:
-		return joinClauses(r.Reason, "logs not read")
+		return term.JoinClauses(r.Reason, "logs not read")
 	case r.Text == "":
-		return joinClauses(r.Reason, "no log")
+		return term.JoinClauses(r.Reason, "no log")
 	}
 	return r.Text
 }
 
 // firstErrors prints each distinct failure once.
-func firstErrors(ctx context.Context, con *program, l *logCall, ids []string) error {
+func firstErrors(ctx context.Context, con *term.Console, l *logCall, ids []string) error {
 	failures, err := l.Failures(ctx, ids, l.limit)
 	if ctx.Err() != nil {
 		return logInterrupted(con, l)
@@ -418,7 +417,7 @@ func firstErrors(ctx context.Context, con *program, l *logCall, ids []string) er
 		rows = append(rows, r)
 	}
 	if l.format == "json" {
-		err = con.writeJSON(rows)
+		err = con.JSON(rows)
 	} else {
 		err = printFailures(con, rows)
 	}
@@ -427,23 +426,23 @@ func firstErrors(ctx context.Context, con *program, l *logCall, ids []string) er
 	}
 	tellNext(con, l.target, live(l.known))
 	if l.failed {
-		return errors.Join(err, quiet(ExitNotDone))
+		return errors.Join(err, exit.Silent(exit.NotDone))
 	}
 	return err
 }
 
-func printFailures(con *program, rows []failureRow) error {
+func printFailures(con *term.Console, rows []failureRow) error {
 	if len(rows) == 0 {
 		fmt.Fprintln(con.Err, "none of these jobs has FAILED")
 		return nil
 	}
-	t := con.table("COUNT", "EXAMPLE", "EXIT", "ERROR")
+	t := con.Table("COUNT", "EXAMPLE", "EXIT", "ERROR")
 	for _, r := range rows {
 		exit := "-"
 		if r.ExitCode != nil {
 			exit = strconv.Itoa(int(*r.ExitCode))
 		}
-		t.row(strconv.Itoa(r.Count), r.Example, exit, r.said())
+		t.Row(strconv.Itoa(r.Count), r.Example, exit, r.said())
 	}
-	return t.flush()
+	return t.Flush()
 }

@@ -3,10 +3,11 @@ package cli
 import (
 	"github.com/urfave/cli/v2"
 
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/lsp"
 )
 
-func lspCommand(con *program) *cli.Command {
+func lspCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "lsp",
 		Usage:     "speak the Language Server Protocol with an editor, on standard input and output",

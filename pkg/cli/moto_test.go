@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/batchctl/batchctl/pkg/cli"
+	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/testtool"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
@@ -169,29 +169,29 @@ func TestMoto(t *testing.T) {
 	u := newUser(t, endpoint)
 	u.write("train.json", jobJSON)
 	u.write("flow.json", flowJSON)
-	u.types(cli.ExitOK, "validate train.json flow.json")
-	u.types(cli.ExitChange, "plan train.json")
+	u.types(exit.OK, "validate train.json flow.json")
+	u.types(exit.Change, "plan train.json")
 
-	out, said := u.types(cli.ExitOK, "submit train.json")
+	out, said := u.types(exit.OK, "submit train.json")
 	u.wants(out, "  train  cpu")
 	u.wants(said, "target: aws 123456789012 us-east-1 at "+endpoint)
-	u.types(cli.ExitOK, "plan train.json")
+	u.types(exit.OK, "plan train.json")
 	id := strings.Fields(out)[0]
 	for _, word := range []string{"train", id} {
-		out, _ = u.types(cli.ExitOK, "status "+word)
+		out, _ = u.types(exit.OK, "status "+word)
 		u.wants(out, "job         train  "+id, "SUCCEEDED", "definition  train:1")
 	}
-	out, _ = u.types(cli.ExitOK, "list --name train")
+	out, _ = u.types(exit.OK, "list --name train")
 	u.wants(out, id, "train  SUCCEEDED")
-	u.types(cli.ExitOK, "logs train")
-	out, _ = u.types(cli.ExitOK, "stop train")
+	u.types(exit.OK, "logs train")
+	out, _ = u.types(exit.OK, "stop train")
 	u.wants(out, "left alone: SUCCEEDED already")
-	_, said = u.types(cli.ExitOK, "submit flow.json --wait")
+	_, said = u.types(exit.OK, "submit flow.json --wait")
 	u.wants(said, "prepare", "report", "SUCCEEDED")
 
 	// Whoever has no ledger finds a job by its user's name, and the wire has the id in it.
 	stranger := newUser(t, endpoint)
-	out, _ = stranger.types(cli.ExitOK, "status train --output json")
+	out, _ = stranger.types(exit.OK, "status train --output json")
 	var jobs []struct {
 		JobName string
 		Tags    map[string]string
@@ -203,13 +203,13 @@ func TestMoto(t *testing.T) {
 	// The same definition is not registered again, and old revisions are tidied up.
 	for _, command := range []string{`["true"]`, `["false"]`, `["yes"]`} {
 		u.write("train.json", strings.Replace(jobJSON, `["true"]`, command, 1))
-		u.types(cli.ExitOK, "submit train.json")
+		u.types(exit.OK, "submit train.json")
 	}
-	out, _ = u.types(cli.ExitOK, "gc --keep 2 train --dry-run")
+	out, _ = u.types(exit.OK, "gc --keep 2 train --dry-run")
 	u.wants(out, "train:3  kept", "train:2  kept", "train:1  would be deregistered")
-	out, _ = u.types(cli.ExitOK, "gc --keep 2 train")
+	out, _ = u.types(exit.OK, "gc --keep 2 train")
 	u.wants(out, "train:1  deregistered")
-	out, _ = u.types(cli.ExitOK, "gc --keep 2 train")
+	out, _ = u.types(exit.OK, "gc --keep 2 train")
 	if strings.Contains(out, "train:1") {
 		t.Errorf("train:1 is still there:\n%s", out)
 	}
@@ -244,29 +244,29 @@ func TestMotoResume(t *testing.T) {
 	u := newUser(t, proxy.URL)
 	u.write("flow.json", flowJSON)
 
-	out, said := u.types(cli.ExitUnknown, "submit flow.json")
+	out, said := u.types(exit.Unknown, "submit flow.json")
 	u.wants(out, "prepare")
 	u.wants(said, "job report: no clear answer", "1 of 2 jobs were accepted, of 1 it is not known", "go on: batchctl resume ")
-	out, _ = u.types(cli.ExitOK, "resume --dry-run")
+	out, _ = u.types(exit.OK, "resume --dry-run")
 	u.wants(out, "ACCEPTED")
-	u.types(cli.ExitUnknown, "resume")
+	u.types(exit.Unknown, "resume")
 
 	elsewhere := *u
 	elsewhere.environ = append(elsewhere.environ, "AWS_REGION=eu-west-1")
-	_, said = elsewhere.types(cli.ExitNotDone, "resume")
+	_, said = elsewhere.types(exit.NotDone, "resume")
 	u.wants(said, "went to aws 123456789012 us-east-1", "and this is aws 123456789012 eu-west-1")
 
 	bad.Store(false)
-	out, said = u.types(cli.ExitOK, "resume --settle 100ms")
+	out, said = u.types(exit.OK, "resume --settle 100ms")
 	u.wants(out, "prepare", "report")
 	u.wants(said, "job report: it was accepted as")
 	if n := submits.Load(); n != 2 {
 		t.Errorf("SubmitJob was sent %d times, want 2", n)
 	}
 	u.wants(said, "checking again for duplicates in ") // a minute after the request that had no answer
-	_, said = u.types(cli.ExitOK, "resume")
+	_, said = u.types(exit.OK, "resume")
 	u.wants(said, "nothing to resume")
-	out, _ = u.types(cli.ExitOK, "list --name report --output json")
+	out, _ = u.types(exit.OK, "list --name report --output json")
 	if n := strings.Count(out, `"jobId"`); n != 1 {
 		t.Errorf("report is there %d times", n)
 	}

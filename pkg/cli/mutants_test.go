@@ -20,7 +20,9 @@ import (
 	"unicode"
 
 	"github.com/batchctl/batchctl/pkg/cli"
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/testtool"
 )
@@ -233,7 +235,7 @@ func (tr *trial) run(words ...string) ran {
 			done <- r
 		}()
 		var out, story bytes.Buffer
-		r.code = cli.Main(tr.t.Context(), append([]string{"batchctl"}, words...), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &story})
+		r.code = cli.Main(tr.t.Context(), append([]string{"batchctl"}, words...), term.Streams{In: strings.NewReader(""), Out: &out, Err: &story})
 		r.out, r.story = out.String(), story.String()
 	}()
 	var r ran
@@ -248,8 +250,8 @@ func (tr *trial) run(words ...string) ran {
 	switch {
 	case r.panicked != "":
 		tr.fault(&tr.panics, "%s panics: %s", words[0], r.panicked)
-	case r.code == cli.ExitUsage && words[0] != "validate": // the file is of a kind that the command does not take
-	case !slices.Contains([]int{cli.ExitOK, cli.ExitProblem, cli.ExitNotDone}, r.code):
+	case r.code == exit.BadUsage && words[0] != "validate": // the file is of a kind that the command does not take
+	case !slices.Contains([]int{exit.OK, exit.Problem, exit.NotDone}, r.code):
 		tr.fault(&tr.others, "%s exits with %d: %s", words[0], r.code, r.story)
 	}
 	return r
@@ -290,8 +292,8 @@ func (tr *trial) try(f original, text string) {
 	tr.text = text
 	path := filepath.Join(tr.dir, "mutant"+filepath.Ext(f.name))
 	tr.write(path, text)
-	valid := tr.run("validate", path).code == cli.ExitOK
-	if tr.run("plan", "--offline", path).code == cli.ExitOK {
+	valid := tr.run("validate", path).code == exit.OK
+	if tr.run("plan", "--offline", path).code == exit.OK {
 		tr.run("graph", path)
 	}
 	tr.convert(path, valid)
@@ -359,7 +361,7 @@ func (tr *trial) inEditor(path string) {
 // requests come back identical, even those that AWS Batch would reject.
 func (tr *trial) convert(path string, valid bool) {
 	r := tr.run("convert", path)
-	if r.code != cli.ExitOK {
+	if r.code != exit.OK {
 		return
 	}
 	first, second := decoded(tr.text), decoded(r.out)
@@ -379,13 +381,13 @@ func (tr *trial) back(request map[string]any, compact string, valid bool) {
 	// A platform file lists the queues of job files, not those of requests.
 	path := filepath.Join(tr.apart, "compact.json")
 	tr.write(path, compact)
-	if again := tr.run("validate", path); again.code == cli.ExitProblem && valid {
+	if again := tr.run("validate", path); again.code == exit.Problem && valid {
 		tr.fault(&tr.wrong, "convert accepts what validate rejects in its result: %s%s", again.out, compact)
 		return
 	}
 	pair := tr.run("convert", path)
 	for _, half := range decoded(pair.out) {
-		if pair.code == cli.ExitOK && reflect.DeepEqual(half, any(request)) {
+		if pair.code == exit.OK && reflect.DeepEqual(half, any(request)) {
 			tr.converted++
 			return
 		}
@@ -413,7 +415,7 @@ func (tr *trial) there(pair map[string]any) {
 	path := filepath.Join(tr.dir, "compact.json")
 	tr.write(path, compact.out)
 	again := tr.run("convert", path)
-	if compact.code == cli.ExitOK && again.code == cli.ExitOK && reflect.DeepEqual(decoded(again.out), pair) {
+	if compact.code == exit.OK && again.code == exit.OK && reflect.DeepEqual(decoded(again.out), pair) {
 		tr.converted++
 		return
 	}

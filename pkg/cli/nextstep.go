@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/diag"
 )
@@ -39,7 +40,7 @@ func (t *target) explainNext(jobs []types.JobDetail) string {
 }
 
 // tellNext prints the next command after jobs that have ended, if one of them FAILED.
-func tellNext(con *program, t *target, jobs []types.JobDetail) {
+func tellNext(con *term.Console, t *target, jobs []types.JobDetail) {
 	if next := t.explainNext(jobs); next != "" {
 		fmt.Fprintf(con.Err, "next: %s\n", diag.Printable(next))
 	}
@@ -47,7 +48,7 @@ func tellNext(con *program, t *target, jobs []types.JobDetail) {
 
 // tellNextOf is tellNext for jobs of which only the ids are known. That their states cannot
 // be had is no reason to hide how they ended.
-func tellNextOf(ctx context.Context, con *program, t *target, jobs []once.Submitted) {
+func tellNextOf(ctx context.Context, con *term.Console, t *target, jobs []once.Submitted) {
 	known, err := t.Recall(ctx, ids(jobs)...)
 	if err == nil {
 		tellNext(con, t, live(known))

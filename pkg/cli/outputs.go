@@ -17,9 +17,11 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/objects"
 	"github.com/batchctl/batchctl/pkg/stage"
 	"github.com/batchctl/batchctl/pkg/sweep"
@@ -55,13 +57,13 @@ type outputRow struct {
 }
 
 // outputs lists what jobs carried away, or fetches it.
-func outputs(con *program, c *cli.Context) error {
+func outputs(con *term.Console, c *cli.Context) error {
 	if format := c.String("output"); format != "text" && format != "json" {
-		return usage("--outputs and --fetch print text or json").try("batchctl results %s --outputs --json", strings.Join(c.Args().Slice(), " "))
+		return exit.Usage("--outputs and --fetch print text or json").Try("batchctl results %s --outputs --json", strings.Join(c.Args().Slice(), " "))
 	}
 	for _, flag := range []string{"to", "force"} {
 		if c.IsSet(flag) && !c.Bool("fetch") {
-			return usage("--%s is for --fetch", flag).try("batchctl results JOB --fetch --%s", flag)
+			return exit.Usage("--%s is for --fetch", flag).Try("batchctl results JOB --fetch --%s", flag)
 		}
 	}
 	call, err := openJobs(con, c, toRead)
@@ -74,7 +76,7 @@ func outputs(con *program, c *cli.Context) error {
 		return err
 	}
 	if len(outputs) == 0 {
-		return fail(ExitNotDone, "the jobs have no outputs").try("give the job file some: \"outputs\": [{ \"from\": \"/out\", \"to\": \"s3://bucket/${AWS_BATCH_JOB_ID}/\" }]")
+		return exit.Fail(exit.NotDone, "the jobs have no outputs").Try("give the job file some: \"outputs\": [{ \"from\": \"/out\", \"to\": \"s3://bucket/${AWS_BATCH_JOB_ID}/\" }]")
 	}
 	store := storeOf(con, call.target)
 	store.NoReplace = !c.Bool("force")
@@ -96,7 +98,7 @@ func outputs(con *program, c *cli.Context) error {
 
 // storeOf reaches what jobs of the target wrote. Jobs of the local engine may write to
 // S3 as well, with the user's own credentials.
-func storeOf(con *program, t *target) *resultStore {
+func storeOf(con *term.Console, t *target) *resultStore {
 	s := &objects.Store{Config: func(ctx context.Context) (aws.Config, error) {
 		if t.isLocal() {
 			return awsConfig(ctx, con, document.Target{})
@@ -309,7 +311,7 @@ func (s *resultStore) find(ctx context.Context, outputs []*jobOutput) error {
 	return nil
 }
 
-func writeOutputs(con *program, format string, outputs []*jobOutput) error {
+func writeOutputs(con *term.Console, format string, outputs []*jobOutput) error {
 	rows := []outputRow{}
 	for _, o := range outputs {
 		for _, f := range o.found {
@@ -321,22 +323,22 @@ func writeOutputs(con *program, format string, outputs []*jobOutput) error {
 		}
 	}
 	if format == "json" {
-		return con.writeJSON(rows)
+		return con.JSON(rows)
 	}
 	if len(rows) == 0 {
 		fmt.Fprintln(con.Err, "the outputs have no files yet")
 		return nil
 	}
 	now := time.Now()
-	t := con.table("JOB", "NAME", "SIZE", "AGE", "URL")
+	t := con.Table("JOB", "NAME", "SIZE", "AGE", "URL")
 	for _, r := range rows {
 		job := r.Job
 		if r.Index != nil {
 			job = batch.ChildID(job, *r.Index)
 		}
-		t.row(job, r.Name, stage.Size(r.Size), short(now.Sub(r.Modified)), r.URL)
+		t.Row(job, r.Name, stage.Size(r.Size), term.Short(now.Sub(r.Modified)), r.URL)
 	}
-	return t.flush()
+	return t.Flush()
 }
 
 // placeOutputs decides where outputs go on this machine. What jobs say of that may come
@@ -354,14 +356,14 @@ func placeOutputs(outputs []*jobOutput, dir string) error {
 			local = ofChild(local, o.index)
 		}
 		if !filepath.IsLocal(filepath.FromSlash(local)) || path.Clean(local) == "." || strings.ContainsAny(local, "\\\x00") {
-			return fail(ExitNotDone, "the job says that its output goes to %s, out of this directory", local).try("name a directory: --to DIRECTORY; or fetch it by itself: aws s3 cp --recursive %s DIRECTORY", o.at)
+			return exit.Fail(exit.NotDone, "the job says that its output goes to %s, out of this directory", local).Try("name a directory: --to DIRECTORY; or fetch it by itself: aws s3 cp --recursive %s DIRECTORY", o.at)
 		}
 		// .git/hooks and .ssh/authorized_keys lie below this directory too
 		if dir == "" && slices.ContainsFunc(strings.Split(path.Clean(local), "/"), func(name string) bool { return strings.HasPrefix(name, ".") }) {
-			return fail(ExitNotDone, "the job says that its output goes to the hidden %s", local).try("name a directory: --to DIRECTORY")
+			return exit.Fail(exit.NotDone, "the job says that its output goes to the hidden %s", local).Try("name a directory: --to DIRECTORY")
 		}
 		if taken[local] {
-			return fail(ExitNotDone, "two outputs go to %s", local).try("name a directory, below which every job has its own: --to DIRECTORY")
+			return exit.Fail(exit.NotDone, "two outputs go to %s", local).Try("name a directory, below which every job has its own: --to DIRECTORY")
 		}
 		taken[local] = true
 		o.local = filepath.FromSlash(local)
@@ -404,7 +406,7 @@ func (o *jobOutput) file(f objects.Found) string {
 
 // fetch brings outputs, several at once. What went wrong with one is no reason not to
 // fetch the others.
-func fetch(ctx context.Context, con *program, store *resultStore, outputs []*jobOutput) error {
+func fetch(ctx context.Context, con *term.Console, store *resultStore, outputs []*jobOutput) error {
 	var mu sync.Mutex
 	failed, differ := 0, false
 	free := make(chan struct{}, placesAtOnce)
@@ -426,7 +428,7 @@ func fetch(ctx context.Context, con *program, store *resultStore, outputs []*job
 			if err != nil {
 				failed++
 				differ = differ || objects.Differs(err)
-				fmt.Fprintf(con.Err, "batchctl: %s\n", diag.Printable(con.redacted(err.Error())))
+				fmt.Fprintf(con.Err, "batchctl: %s\n", diag.Printable(con.Redacted(err.Error())))
 				return
 			}
 			fmt.Fprintf(con.Err, "%s -> %s: %s\n", diag.Printable(o.at), diag.Printable(o.local), stage.Describe(moved, time.Since(begin)))
@@ -437,9 +439,9 @@ func fetch(ctx context.Context, con *program, store *resultStore, outputs []*job
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case failed > 0 && differ:
-		return fail(ExitNotDone, "%s could not be fetched", plural(failed, "output")).try("to replace files that are there: --force; to keep both: --to DIRECTORY")
+		return exit.Fail(exit.NotDone, "%s could not be fetched", term.Plural(failed, "output")).Try("to replace files that are there: --force; to keep both: --to DIRECTORY")
 	case failed > 0:
-		return fail(ExitNotDone, "%s could not be fetched", plural(failed, "output"))
+		return exit.Fail(exit.NotDone, "%s could not be fetched", term.Plural(failed, "output"))
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
@@ -26,7 +27,7 @@ func pair(files []*document.File, native bool) ([]requests, error) {
 	for _, f := range files {
 		for _, j := range f.Jobs {
 			if why, hint := document.NoNative(j); why != "" {
-				return nil, fail(ExitProblem, "%s: job %s: %s", f.Source.Name, j.Name, why).try("%s", hint)
+				return nil, exit.Fail(exit.Problem, "%s: job %s: %s", f.Source.Name, j.Name, why).Try("%s", hint)
 			}
 		}
 		for i, r := range document.NativeEach(f.Jobs) {
@@ -47,7 +48,7 @@ func join(all []requests) (out []requests, err error) {
 			continue
 		}
 		if definitions[r.name] != nil {
-			return nil, usage("two job definitions are named %s", r.name).try("keep the one that is meant, or rename one of them")
+			return nil, exit.Usage("two job definitions are named %s", r.name).Try("keep the one that is meant, or rename one of them")
 		}
 		definitions[r.name] = r.Register
 	}
@@ -73,15 +74,15 @@ func pick(all []requests, name string) ([]requests, error) {
 	if name != "" {
 		i := slices.IndexFunc(all, func(r requests) bool { return r.name == name })
 		if i < 0 {
-			return nil, usage("the files hold no job %s", name).try("their jobs are: %s", names(all))
+			return nil, exit.Usage("the files hold no job %s", name).Try("their jobs are: %s", names(all))
 		}
 		return all[i : i+1], nil
 	}
 	defined := slices.IndexFunc(all, func(r requests) bool { return r.Submit == nil })
 	if defined > 0 { // behind submissions
 		unused := all[defined].name
-		return nil, usage("no submission names the job definition %s", unused).
-			try(`the jobDefinition of one must be "%s", without a revision; or convert the definition alone: --job %s`, unused, unused)
+		return nil, exit.Usage("no submission names the job definition %s", unused).
+			Try(`the jobDefinition of one must be "%s", without a revision; or convert the definition alone: --job %s`, unused, unused)
 	}
 	return all, nil
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 
-	"github.com/batchctl/batchctl/pkg/cli"
+	"github.com/batchctl/batchctl/pkg/exit"
 )
 
 // boundedJob has 12 cells on an engine with room for all, and 3 of them at once. Each says
@@ -45,8 +45,8 @@ func TestMaxParallel(t *testing.T) {
 	for cell := range 12 {
 		u.pipe(fmt.Sprintf("gate%d", cell), 0)
 	}
-	u.types(cli.ExitOK, "submit bounded.json")
-	t.Cleanup(func() { u.types(cli.ExitOK, "serve --stop") })
+	u.types(exit.OK, "submit bounded.json")
+	t.Cleanup(func() { u.types(exit.OK, "serve --stop") })
 	engine := u.engine()
 
 	if err := events.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
@@ -79,7 +79,7 @@ func TestMaxParallel(t *testing.T) {
 		inside = inside[1:]
 	}
 
-	_, said := u.types(cli.ExitProblem, "wait bounded")
+	_, said := u.types(exit.Problem, "wait bounded")
 	u.wants(said, "12 of 12 ended SUCCEEDED:11 FAILED:1")
 	left, err := engine.ListConsumableResources(t.Context(), &awsbatch.ListConsumableResourcesInput{})
 	if err != nil {
@@ -93,7 +93,7 @@ func TestMaxParallel(t *testing.T) {
 // checkBound looks at the bound while children run that use all of it.
 func (u *user) checkBound(engine *awsbatch.Client) {
 	u.t.Helper()
-	out, _ := u.types(cli.ExitOK, "status bounded")
+	out, _ := u.types(exit.OK, "status bounded")
 	u.wants(out, "RUNNABLE:9")
 	all, err := engine.ListConsumableResources(u.t.Context(), &awsbatch.ListConsumableResourcesInput{})
 	if err != nil {
@@ -138,7 +138,7 @@ func (u *user) open(name string) {
 // engine is a client of the user's local engine.
 func (u *user) engine() *awsbatch.Client {
 	u.t.Helper()
-	out, _ := u.types(cli.ExitOK, "serve --exports")
+	out, _ := u.types(exit.OK, "serve --exports")
 	exported := map[string]string{}
 	for line := range strings.Lines(out) {
 		name, value, _ := strings.Cut(strings.TrimSpace(strings.TrimPrefix(line, "export ")), "=")

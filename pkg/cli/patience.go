@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/explain"
 )
@@ -84,13 +85,13 @@ func (f *follower) hopeless(ctx context.Context, job types.JobDetail, limit time
 		if !late {
 			return ""
 		}
-		return fmt.Sprintf("the job had not started after %s, and why is not known: %v", short(limit), err)
+		return fmt.Sprintf("the job had not started after %s, and why is not known: %v", term.Short(limit), err)
 	}
 	a := explain.Explain(evidence)
 	if !late && !proved(a) {
 		return ""
 	}
-	f.put(answerText(a))
+	f.Put(answerText(a))
 	why := a.Standing
 	if a.Verdict != nil {
 		why = a.Verdict.Summary
@@ -98,7 +99,7 @@ func (f *follower) hopeless(ctx context.Context, job types.JobDetail, limit time
 	if proved(a) {
 		return why
 	}
-	return fmt.Sprintf("the job had not started after %s: %s", short(limit), why)
+	return fmt.Sprintf("the job had not started after %s: %s", term.Short(limit), why)
 }
 
 // proved reports that no waiting will start a job. Capacity may come back.
@@ -110,6 +111,6 @@ func proved(a explain.Answer) bool {
 // end stops a job that is given up; the watch sees its end.
 func (f *follower) end(ctx context.Context, id string) {
 	if _, err := f.target.Stop(ctx, id, "batchctl: it did not start in time"); err != nil && ctx.Err() == nil {
-		f.line("stop %s: %v", batch.ShortID(id), err)
+		f.Line("stop %s: %v", batch.ShortID(id), err)
 	}
 }

@@ -10,13 +10,15 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"github.com/urfave/cli/v2"
 
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/plan"
 	"github.com/batchctl/batchctl/pkg/secret"
 )
 
-func planCommand(con *program) *cli.Command {
+func planCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "plan",
 		Usage:     "show what submitting a job file would do: definition, queue, machines, price; change nothing",
@@ -43,7 +45,7 @@ func planFlags() []cli.Flag {
 		&cli.StringFlag{Name: "queue", Usage: "the `QUEUE` of jobs that name none: alias, name or ARN"})
 }
 
-func planFiles(con *program, c *cli.Context) error {
+func planFiles(con *term.Console, c *cli.Context) error {
 	format, err := outputFormat(c)
 	if err != nil {
 		return err
@@ -84,17 +86,17 @@ func planFiles(con *program, c *cli.Context) error {
 // planVerdict is the exit code of a plan, after everything has been printed.
 func planVerdict(c *cli.Context, v *plan.Review) error {
 	if problems := v.Problems(); len(problems) > 0 {
-		return fail(ExitProblem, "%s: as the target is now, this plan cannot be carried out", plural(len(problems), "problem"))
+		return exit.Fail(exit.Problem, "%s: as the target is now, this plan cannot be carried out", term.Plural(len(problems), "problem"))
 	}
 	if changes, known := v.Changes(); changes || !known && !c.Bool("offline") {
-		return quiet(ExitChange)
+		return exit.Silent(exit.Change)
 	}
 	return nil
 }
 
 // planForTarget is makePlan for the target that the command line, the environment or the platform file
 // names. The target decides which queues there are, so an unknown one is reported before what follows from it.
-func planForTarget(con *program, c *cli.Context, in *input) (*plan.Plan, error) {
+func planForTarget(con *term.Console, c *cli.Context, in *input) (*plan.Plan, error) {
 	name := targetName(c, in.platform)
 	if !knownTarget(name, in.platform) {
 		return nil, unknownTarget(name, in.platform)
@@ -104,7 +106,7 @@ func planForTarget(con *program, c *cli.Context, in *input) (*plan.Plan, error) 
 
 // buildPlan validates and plans. On the local engine a job that names no queue goes
 // to the engine's default queue, unless a platform file lists queues to choose from.
-func buildPlan(con *program, c *cli.Context, in *input, isLocal bool) (*plan.Plan, error) {
+func buildPlan(con *term.Console, c *cli.Context, in *input, isLocal bool) (*plan.Plan, error) {
 	if err := complain(con, in.problems); err != nil {
 		return nil, err
 	}
@@ -124,16 +126,16 @@ func buildPlan(con *program, c *cli.Context, in *input, isLocal bool) (*plan.Pla
 		return nil, err
 	}
 	if len(made.Jobs) == 0 {
-		return nil, fail(ExitUsage, "%s holds no job", strings.Join(c.Args().Slice(), " ")).
-			try("%s takes job files, workflows, job definitions and submissions; the rest is read along with them", c.Command.Name)
+		return nil, exit.Fail(exit.BadUsage, "%s holds no job", strings.Join(c.Args().Slice(), " ")).
+			Try("%s takes job files, workflows, job definitions and submissions; the rest is read along with them", c.Command.Name)
 	}
 	noteRequests(con, in.files)
 	if n := c.Int("count"); c.IsSet("count") {
 		if n < 1 {
-			return nil, usage("--count %d: a job is submitted once at least", n)
+			return nil, exit.Usage("--count %d: a job is submitted once at least", n)
 		}
 		if made, err = plan.Repeat(made, n); err != nil {
-			return nil, usage("--count %d: %v", n, err)
+			return nil, exit.Usage("--count %d: %v", n, err)
 		}
 	}
 	return made, nil
@@ -141,7 +143,7 @@ func buildPlan(con *program, c *cli.Context, in *input, isLocal bool) (*plan.Pla
 
 // noteRequests says of requests that make something else than a job that they
 // are not sent.
-func noteRequests(con *program, files []*document.File) {
+func noteRequests(con *term.Console, files []*document.File) {
 	for _, f := range files {
 		if f.Request != nil {
 			fmt.Fprintf(con.Err, "note: %s is read along and not sent: only jobs are; %s --cli-input-json sends it\n",
@@ -151,7 +153,7 @@ func noteRequests(con *program, files []*document.File) {
 }
 
 // printRequest prints one bare request, so that a shell can hand it on.
-func printRequest(con *program, made *plan.Plan, operation string) error {
+func printRequest(con *term.Console, made *plan.Plan, operation string) error {
 	var found []plan.Request
 	var known []string
 	for _, r := range made.Requests() {
@@ -164,11 +166,11 @@ func printRequest(con *program, made *plan.Plan, operation string) error {
 	}
 	switch len(found) {
 	case 0:
-		return usage("the plan has no %s", operation).try("its operations are: %s", strings.Join(known, " "))
+		return exit.Usage("the plan has no %s", operation).Try("its operations are: %s", strings.Join(known, " "))
 	case 1:
 		return writeShapes(con, found[0].Input)
 	}
-	return usage("the plan has %d requests of %s", len(found), operation).try("print them all: batchctl plan FILE --output json")
+	return exit.Usage("the plan has %d requests of %s", len(found), operation).Try("print them all: batchctl plan FILE --output json")
 }
 
 // nextCommand repeats the flags that shape the plan, so that what is sent is
@@ -193,17 +195,9 @@ func nextCommand(c *cli.Context, verb string) string {
 		words = append(words, "--keep-going")
 	}
 	for i, w := range words {
-		words[i] = quoted(w)
+		words[i] = term.Quoted(w)
 	}
 	return strings.Join(words, " ")
-}
-
-// quoted is a word as a shell takes it.
-func quoted(word string) string {
-	if !strings.ContainsAny(word, " \t\n'\"$`\\*?[]{}()<>|&;#!") {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 func bracket(s string) string {
@@ -241,5 +235,5 @@ func describeDefinition(j *plan.Job) string {
 			parts = append(parts, value+" GPU")
 		}
 	}
-	return joinClauses(append(parts, aws.ToString(container.Image))...)
+	return term.JoinClauses(append(parts, aws.ToString(container.Image))...)
 }

@@ -14,8 +14,11 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/check"
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/exit"
+	"github.com/batchctl/batchctl/pkg/newfile"
 	"github.com/batchctl/batchctl/pkg/plan"
 )
 
@@ -24,7 +27,7 @@ import (
 const lookTimeout = 5 * time.Second
 
 // review holds a plan against its target, the prices and the platform file.
-func review(con *program, c *cli.Context, in *input, made *plan.Plan) (*plan.Review, error) {
+func review(con *term.Console, c *cli.Context, in *input, made *plan.Plan) (*plan.Review, error) {
 	prices, err := pricesFor(c, in)
 	if err != nil {
 		return nil, err
@@ -56,7 +59,7 @@ func waivedIn(problems diag.List) (list []plan.Waived) {
 
 // look asks the target what the plan needs to know. Only a target that does not
 // exist is an error: what cannot be asked is said in the answer.
-func look(con *program, c *cli.Context, in *input, made *plan.Plan) (*plan.World, error) {
+func look(con *term.Console, c *cli.Context, in *input, made *plan.Plan) (*plan.World, error) {
 	name := targetName(c, in.platform)
 	var entry document.Target
 	if in.platform != nil {
@@ -74,11 +77,11 @@ func look(con *program, c *cli.Context, in *input, made *plan.Plan) (*plan.World
 	defer cancel()
 	t, err := openNamed(ctx, con, c, in.platform, name, toRead)
 	if err != nil {
-		f := asFailure(err)
-		if f.code == ExitUsage && !strings.HasSuffix(f.message, "has no Region") { // which may be given where jobs are submitted
+		f := exit.From(err)
+		if f.Code == exit.BadUsage && !strings.HasSuffix(f.Message, "has no Region") { // which may be given where jobs are submitted
 			return nil, err
 		}
-		unasked.Unreached = f.message
+		unasked.Unreached = f.Message
 		return unasked, nil
 	}
 	w := t.world(ctx, made)
@@ -129,16 +132,16 @@ func pricesFor(c *cli.Context, in *input) (*catalog.Prices, error) {
 		prices, err = catalog.ReadPricesFile(path)
 	}
 	if err != nil {
-		return nil, fail(ExitNotDone, "read prices %s%s: %v", path, named, err).
-			try("its lines are %s under that header: eu-west-1,m5.large,0.107", catalog.PricesHead)
+		return nil, exit.Fail(exit.NotDone, "read prices %s%s: %v", path, named, err).
+			Try("its lines are %s under that header: eu-west-1,m5.large,0.107", catalog.PricesHead)
 	}
 	return prices, nil
 }
 
 // writePlan writes the plan's document for submit --check. It holds whatever the
 // job file holds, so nobody else may read it.
-func writePlan(con *program, path string, document []byte) error {
-	if err := writeFile(path, forOwner, asText(document)); err != nil {
+func writePlan(con *term.Console, path string, document []byte) error {
+	if err := newfile.Write(path, newfile.ForOwner, newfile.Bytes(document)); err != nil {
 		return err
 	}
 	fmt.Fprintf(con.Err, "the plan is written to %s\n", diag.Printable(path))
@@ -148,7 +151,7 @@ func writePlan(con *program, path string, document []byte) error {
 // checkPlan refuses to go on when the plan in a file is not what would be done
 // now: the files, the policy, the registered definitions, the queues or the compute
 // environments are not what they were. t is open, and nothing has been sent.
-func checkPlan(ctx context.Context, con *program, t *target, in *input, made *plan.Plan, path string) error {
+func checkPlan(ctx context.Context, con *term.Console, t *target, in *input, made *plan.Plan, path string) error {
 	then, err := check.AppendFile(nil, path)
 	if err != nil {
 		return unreadable(err, makePlan)
@@ -161,18 +164,18 @@ func checkPlan(ctx context.Context, con *program, t *target, in *input, made *pl
 	}
 	changes, notChecked, err := plan.Moved(bytes.TrimSpace(then), now)
 	if err != nil {
-		return fail(ExitNotDone, "read the plan %s: %v", path, err).try("make it: %s %s", makePlan, quoted(path))
+		return exit.Fail(exit.NotDone, "read the plan %s: %v", path, err).Try("make it: %s %s", makePlan, term.Quoted(path))
 	}
 	for _, reason := range notChecked {
-		fmt.Fprintf(con.Err, "note: the plan is not checked in full: %s\n", diag.Printable(con.redacted(reason)))
+		fmt.Fprintf(con.Err, "note: the plan is not checked in full: %s\n", diag.Printable(con.Redacted(reason)))
 	}
 	if len(changes) == 0 {
 		return nil
 	}
 	fmt.Fprintf(con.Err, "since the plan %s was made:\n", diag.Printable(path))
 	for _, change := range changes {
-		fmt.Fprintf(con.Err, "  %s\n", diag.Printable(con.redacted(change.String())))
+		fmt.Fprintf(con.Err, "  %s\n", diag.Printable(con.Redacted(change.String())))
 	}
-	return fail(ExitChange, "%s since the plan was made: nothing was sent", plural(len(changes), "change")).
-		try("look again: batchctl plan JOB_FILE --out %s", path)
+	return exit.Fail(exit.Change, "%s since the plan was made: nothing was sent", term.Plural(len(changes), "change")).
+		Try("look again: batchctl plan JOB_FILE --out %s", path)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/catalog"
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/plan"
@@ -19,7 +20,7 @@ import (
 
 // planPage is a plan as people read it: a label and what belongs to it a line.
 type planPage struct {
-	con   *program
+	con   *term.Console
 	width int
 	text  strings.Builder
 }
@@ -28,7 +29,7 @@ type planPage struct {
 const indentPlan = 12
 
 func (g *planPage) line(label, format string, args ...any) {
-	text := diag.Printable(g.con.redacted(fmt.Sprintf(format, args...)))
+	text := diag.Printable(g.con.Redacted(fmt.Sprintf(format, args...)))
 	fmt.Fprintf(&g.text, "%s\n", fold(fmt.Sprintf("%-*s%s", indentPlan, label, text), g.width))
 }
 
@@ -52,8 +53,8 @@ func fold(line string, width int) string {
 	return out
 }
 
-func printPlan(con *program, c *cli.Context, v *plan.Review) error {
-	g := &planPage{con: con, width: width(con.Out)}
+func printPlan(con *term.Console, c *cli.Context, v *plan.Review) error {
+	g := &planPage{con: con, width: term.Width(con.Out)}
 	g.target(v.World)
 	for _, j := range v.Jobs {
 		g.job(j, v.World)
@@ -63,15 +64,15 @@ func printPlan(con *program, c *cli.Context, v *plan.Review) error {
 	for _, problem := range v.Problems() {
 		g.line("problem", "%s", problem)
 	}
-	fmt.Fprintf(&g.text, "\nnext: %s\n", diag.Printable(con.redacted(next(c, v))))
-	return con.printText(g.text.String())
+	fmt.Fprintf(&g.text, "\nnext: %s\n", diag.Printable(con.Redacted(next(c, v))))
+	return con.Print(g.text.String())
 }
 
 // next is the command that goes on from the plan.
 func next(c *cli.Context, v *plan.Review) string {
 	command := nextCommand(c, "submit")
 	if out := c.String("out"); out != "" {
-		command += " --check " + quoted(out)
+		command += " --check " + term.Quoted(out)
 	}
 	if len(v.Problems()) > 0 {
 		return "see to the problems above, then: " + command
@@ -93,7 +94,7 @@ func targetText(w *plan.World) string {
 }
 
 func (g *planPage) job(j plan.JobReview, w *plan.World) {
-	g.text.WriteString(diag.Printable(g.con.redacted(describeJob(j.Job))) + "\n")
+	g.text.WriteString(diag.Printable(g.con.Redacted(describeJob(j.Job))) + "\n")
 	if j.Register != nil {
 		g.line("  register", "%s", describeDefinition(j.Job))
 	}
@@ -215,7 +216,7 @@ func (g *planPage) queue(j plan.JobReview, w *plan.World) {
 	case q.Status == types.JQStatusValid:
 		g.more("%s, %s", q.State, q.Status)
 	default:
-		g.more("%s", joinClauses(string(q.State), string(q.Status), q.StatusReason))
+		g.more("%s", term.JoinClauses(string(q.State), string(q.Status), q.StatusReason))
 	}
 }
 
@@ -228,9 +229,9 @@ func (g *planPage) room(r plan.Room, j plan.JobReview, w *plan.World) {
 		g.line("  runs on", "%s", where)
 		return
 	}
-	what := joinClauses(r.Type, string(r.State), string(r.Status))
+	what := term.JoinClauses(r.Type, string(r.State), string(r.Status))
 	if j.RoomsFrom == plan.FromPlatform {
-		what = joinClauses(r.Type, "platform file")
+		what = term.JoinClauses(r.Type, "platform file")
 	}
 	name := fmt.Sprintf("%s (%s)", r.Name, what)
 	if r.Name == "" {
@@ -261,7 +262,7 @@ func holds(r plan.Room, n plan.Need) string {
 		t, most := r.Holds[i].Instance.Name, r.Holds[i].PerInstance
 		switch {
 		case p.Nodes > 1 || len(n.Parts) > 1:
-			parts = append(parts, plural(p.Nodes, "node")+" on "+t)
+			parts = append(parts, term.Plural(p.Nodes, "node")+" on "+t)
 		case most == 1:
 			parts = append(parts, "1 fits on "+t)
 		default:
@@ -305,7 +306,7 @@ func (g *planPage) cost(c *plan.Cost) {
 		g.more("most: %s", arithmetic(c, false))
 	}
 	if c.Others > 0 {
-		g.more("on %s its share is %s an hour", plural(c.Others, "other type"), between(c.From, c.To))
+		g.more("on %s its share is %s an hour", term.Plural(c.Others, "other type"), between(c.From, c.To))
 	}
 	if c.Spot {
 		if spot, ok := c.SpotHour(); ok {
@@ -413,18 +414,18 @@ func (g *planPage) total(v *plan.Review) {
 	}
 	var without []string
 	if sum.Unbounded > 0 {
-		without = append(without, plural(sum.Unbounded, "job")+" without a timeout")
+		without = append(without, term.Plural(sum.Unbounded, "job")+" without a timeout")
 	}
 	if sum.Unknown > 0 {
-		without = append(without, plural(sum.Unknown, "job")+" whose price is not known")
+		without = append(without, term.Plural(sum.Unknown, "job")+" whose price is not known")
 	}
 	switch {
 	case sum.Priced == 0:
-		g.line("total", "not known: %s", joinClauses(without...))
+		g.line("total", "not known: %s", term.JoinClauses(without...))
 	case len(without) > 0:
-		g.line("total", "%s for %s, and in addition %s", between(sum.Least, sum.Most), plural(sum.Priced, "job"), joinClauses(without...))
+		g.line("total", "%s for %s, and in addition %s", between(sum.Least, sum.Most), term.Plural(sum.Priced, "job"), term.JoinClauses(without...))
 	default:
-		g.line("total", "%s for %s", between(sum.Least, sum.Most), plural(sum.Priced, "job"))
+		g.line("total", "%s for %s", between(sum.Least, sum.Most), term.Plural(sum.Priced, "job"))
 	}
 }
 
@@ -438,10 +439,10 @@ func (g *planPage) policy(v *plan.PolicyReview) {
 		return
 	}
 	if len(v.Waived) == 0 {
-		g.line("policy", "%s of %s, all met", plural(len(v.Demands), "demand"), v.File)
+		g.line("policy", "%s of %s, all met", term.Plural(len(v.Demands), "demand"), v.File)
 		return
 	}
-	g.line("policy", "%s of %s, met but for", plural(len(v.Demands), "demand"), v.File)
+	g.line("policy", "%s of %s, met but for", term.Plural(len(v.Demands), "demand"), v.File)
 	for _, w := range v.Waived {
 		until := ""
 		if w.Until != "" {

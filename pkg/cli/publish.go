@@ -11,8 +11,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/local"
 	"github.com/batchctl/batchctl/pkg/local/container"
 	"github.com/batchctl/batchctl/pkg/objects"
@@ -26,7 +28,7 @@ import (
 
 // measure reads what the files' jobs bring from this machine. place is the target's; "":
 // it has none, which the plan says.
-func measure(ctx context.Context, con *program, files []*document.File, place string) (map[string]plan.Published, error) {
+func measure(ctx context.Context, con *term.Console, files []*document.File, place string) (map[string]plan.Published, error) {
 	if place == "" {
 		return nil, nil
 	}
@@ -41,10 +43,10 @@ func measure(ctx context.Context, con *program, files []*document.File, place st
 				}
 				from, size, err := store.Measure(ctx, place, path)
 				if err != nil && ctx.Err() != nil {
-					return nil, fail(ExitInterrupted, "interrupted while %s was read; nothing was sent", path)
+					return nil, exit.Fail(exit.Interrupted, "interrupted while %s was read; nothing was sent", path)
 				}
 				if err != nil {
-					return nil, fail(ExitNotDone, "read %s, an input of %s: %v", path, j.Name, err)
+					return nil, exit.Fail(exit.NotDone, "read %s, an input of %s: %v", path, j.Name, err)
 				}
 				all[path] = plan.Published{Path: path, URL: from.From, SHA256: from.SHA256, Tree: from.Tree, Executable: from.Executable, Files: size.Files, Bytes: size.Bytes}
 			}
@@ -66,22 +68,22 @@ func (s *sending) publish(ctx context.Context) error {
 			if bucket, ok := strings.CutPrefix(want.URL, "s3://"); ok {
 				place = "s3://" + slash.Dir(bucket)
 			} else if err := os.MkdirAll(filepath.FromSlash(place), 0o700); err != nil {
-				return fail(ExitNotDone, "make the place for inputs: %v", err)
+				return exit.Fail(exit.NotDone, "make the place for inputs: %v", err)
 			}
 			in, moved, err := s.t.objects().Publish(ctx, place, want.Path)
 			switch {
 			case err != nil && ctx.Err() != nil:
-				return fail(ExitInterrupted, "interrupted while %s was published; no job was accepted", want.Path).try("nothing is left behind: submit again")
+				return exit.Fail(exit.Interrupted, "interrupted while %s was published; no job was accepted", want.Path).Try("nothing is left behind: submit again")
 			case err != nil && objects.Missing(err):
-				return fail(ExitNotDone, "publish %s: %v", want.Path, err).try(`make the bucket, or give the target another "staging" in the platform file`)
+				return exit.Fail(exit.NotDone, "publish %s: %v", want.Path, err).Try(`make the bucket, or give the target another "staging" in the platform file`)
 			case err != nil:
-				return fail(ExitNotDone, "publish %s: %v", want.Path, err)
+				return exit.Fail(exit.NotDone, "publish %s: %v", want.Path, err)
 			case in.From != want.URL:
-				return fail(ExitProblem, "%s was changed while it was submitted", want.Path).try("submit again when it stays as it is")
+				return exit.Fail(exit.Problem, "%s was changed while it was submitted", want.Path).Try("submit again when it stays as it is")
 			}
 			if s.t.isLocal() {
 				if err := os.Chtimes(want.URL, time.Time{}, time.Now()); err != nil { // it is in use again
-					return fail(ExitNotDone, "publish %s: %v", want.Path, err)
+					return exit.Fail(exit.NotDone, "publish %s: %v", want.Path, err)
 				}
 			}
 			sent := ""
@@ -99,7 +101,7 @@ func (s *sending) publish(ctx context.Context) error {
 
 // describePublished says how much is sent.
 func describePublished(p plan.Published) string {
-	return plural(p.Files, "file") + ", " + stage.Size(p.Bytes)
+	return term.Plural(p.Files, "file") + ", " + stage.Size(p.Bytes)
 }
 
 // mayPlace refuses paths of containers that jobs as processes of this machine cannot have:
@@ -125,7 +127,7 @@ func (s *sending) mayPlace() error {
 		}
 	}
 	problems.Sort()
-	return complain(s.program, slices.CompactFunc(problems, func(a, b diag.Diagnostic) bool { return a.Source == b.Source && a.Span == b.Span }))
+	return complain(s.Console, slices.CompactFunc(problems, func(a, b diag.Diagnostic) bool { return a.Source == b.Source && a.Span == b.Span }))
 }
 
 // executorOf is how the local engine runs a job: as the job chose, else as the engine was
@@ -143,7 +145,7 @@ func (s *sending) executorOf(j *plan.Job) string {
 }
 
 // tellOutputs says how results come to this machine.
-func tellOutputs(con *program, made *plan.Plan, id string) {
+func tellOutputs(con *term.Console, made *plan.Plan, id string) {
 	for _, j := range made.Jobs {
 		if j.Stage == nil {
 			continue

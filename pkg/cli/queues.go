@@ -13,12 +13,14 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
-func queuesCommand(con *program) *cli.Command {
+func queuesCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "queues",
 		Usage:     "show the job queues: what waits and runs in them, and on what",
@@ -51,7 +53,7 @@ type native[T any] struct{ shape T }
 
 func (n native[T]) MarshalJSON() ([]byte, error) { return wire.Marshal(n.shape) }
 
-func queues(con *program, c *cli.Context) error {
+func queues(con *term.Console, c *cli.Context) error {
 	call, err := openFor(con, c, toRead)
 	if err != nil {
 		return err
@@ -62,10 +64,10 @@ func queues(con *program, c *cli.Context) error {
 		return err
 	}
 	if denied != nil {
-		fmt.Fprintf(con.Err, "note: what jobs hold is not shown: %s\n", diag.Printable(con.redacted(denied.Error())))
+		fmt.Fprintf(con.Err, "note: what jobs hold is not shown: %s\n", diag.Printable(con.Redacted(denied.Error())))
 	}
 	if call.format == "json" {
-		return con.writeMaskedJSON(queues)
+		return con.MaskedJSON(queues)
 	}
 	if len(queues) == 0 {
 		fmt.Fprintln(con.Err, "no queues")
@@ -74,13 +76,13 @@ func queues(con *program, c *cli.Context) error {
 	return printQueues(con, queues)
 }
 
-func printQueues(con *program, queues []queueState) error {
+func printQueues(con *term.Console, queues []queueState) error {
 	head := []string{"QUEUE", "STATE", "PRIORITY", "WAITING", "RUNNABLE", "STARTING", "RUNNING", "IN USE", "CAPACITY", "ENVIRONMENTS"}
 	shared := slices.ContainsFunc(queues, queueState.isShared)
 	if shared {
 		head = append(head, "SHARES")
 	}
-	t := con.table(head...)
+	t := con.Table(head...)
 	for _, q := range queues {
 		cells := []string{q.Name, string(q.State), strconv.Itoa(int(q.Priority)),
 			strconv.Itoa(q.Jobs[types.JobStatusSubmitted] + q.Jobs[types.JobStatusPending]), strconv.Itoa(q.Jobs[types.JobStatusRunnable]),
@@ -89,9 +91,9 @@ func printQueues(con *program, queues []queueState) error {
 		if shared {
 			cells = append(cells, cmp.Or(q.shares(), "-"))
 		}
-		t.row(cells...)
+		t.Row(cells...)
 	}
-	return t.flush()
+	return t.Flush()
 }
 
 func capacityOf(q queueState) string {
@@ -126,7 +128,7 @@ func (q queueState) inUse() string {
 	for _, u := range q.Utilization.shape.TotalCapacityUsage {
 		parts = append(parts, quantity(u.Quantity, u.CapacityUnit))
 	}
-	return joinClauses(parts...)
+	return term.JoinClauses(parts...)
 }
 
 func (q queueState) isShared() bool {
@@ -151,7 +153,7 @@ func (q queueState) shares() string {
 	if more := aws.ToInt64(fair.ActiveShareCount) - int64(len(parts)); more > 0 {
 		parts = append(parts, fmt.Sprintf("%d more", more))
 	}
-	return joinClauses(parts...)
+	return term.JoinClauses(parts...)
 }
 
 // states describes the queues of these names or aliases, or all of them, by name.
@@ -209,7 +211,7 @@ func (call *jobCall) described(ctx context.Context, words []string) ([]queueStat
 	}
 	for _, word := range words {
 		if _, missing := asked[call.queueName(word)]; missing {
-			return nil, fail(ExitNotDone, "no queue %s here", word).try("see them all: batchctl queues%s", call.flags)
+			return nil, exit.Fail(exit.NotDone, "no queue %s here", word).Try("see them all: batchctl queues%s", call.flags)
 		}
 	}
 	slices.SortFunc(states, func(a, b queueState) int { return cmp.Compare(a.Name, b.Name) })

@@ -16,9 +16,12 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/infra"
+	"github.com/batchctl/batchctl/pkg/newfile"
 	"github.com/batchctl/batchctl/templates"
 )
 
@@ -26,7 +29,7 @@ import (
 // outputs, bench, and at the end infra destroy. Here is the order, and what it needs to
 // know of itself to go on where it was cut off.
 
-func quickstartCommand(con *program) *cli.Command {
+func quickstartCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "quickstart",
 		Usage:     "from nothing to a benchmark of CPU and GPU on AWS Batch in one command, and all of it away in another",
@@ -83,7 +86,7 @@ func quickstartFlags() []cli.Flag {
 
 // quickstart is a quick start on its way.
 type quickstart struct {
-	*program
+	*term.Console
 	c      *cli.Context
 	dir    string // --out
 	t      *target
@@ -97,11 +100,11 @@ type quickstart struct {
 	agreed bool
 }
 
-func runQuickstart(con *program, c *cli.Context) error {
+func runQuickstart(con *term.Console, c *cli.Context) error {
 	if c.Args().Present() {
-		return usage("quickstart takes no names").try("it has one command: batchctl quickstart destroy")
+		return exit.Usage("quickstart takes no names").Try("it has one command: batchctl quickstart destroy")
 	}
-	q := &quickstart{program: con, c: c, dir: c.String("out"), bench: &benchmark{program: con}}
+	q := &quickstart{Console: con, c: c, dir: c.String("out"), bench: &benchmark{Console: con}}
 	if err := q.bench.measures(c); err != nil {
 		return err
 	}
@@ -113,11 +116,11 @@ func runQuickstart(con *program, c *cli.Context) error {
 		return q.local(in.platform)
 	}
 	if !quickPrefix(c.String("prefix")) {
-		return usage("--prefix %s cannot begin the names of stacks", c.String("prefix")).try("3 to 26 lower-case letters, digits and hyphens, a letter first, such as: --prefix trial")
+		return exit.Usage("--prefix %s cannot begin the names of stacks", c.String("prefix")).Try("3 to 26 lower-case letters, digits and hyphens, a letter first, such as: --prefix trial")
 	}
-	if !c.Bool("yes") && !isTerminal(con.In) {
-		return usage("quickstart asks before it makes anything, and there is no terminal to ask on").
-			try("say --yes, and --max-cost USD; or without AWS: batchctl quickstart --target local")
+	if !c.Bool("yes") && !term.IsTerminal(con.In) {
+		return exit.Usage("quickstart asks before it makes anything, and there is no terminal to ask on").
+			Try("say --yes, and --max-cost USD; or without AWS: batchctl quickstart --target local")
 	}
 	if err := q.open(in.platform); err != nil {
 		return err
@@ -132,7 +135,7 @@ func runQuickstart(con *program, c *cli.Context) error {
 
 // open finds target, directory, and what an earlier process has left there.
 func (q *quickstart) open(platform *document.Platform) (err error) {
-	if q.t, err = openTarget(q.c.Context, q.program, q.c, platform, toChange); err != nil {
+	if q.t, err = openTarget(q.c.Context, q.Console, q.c, platform, toChange); err != nil {
 		return err
 	}
 	if platform != nil {
@@ -144,10 +147,10 @@ func (q *quickstart) open(platform *document.Platform) (err error) {
 	if err := q.memory.belongs(q.t, q.c.String("prefix"), q.dir); err != nil {
 		return err
 	}
-	q.stacks = stacks(q.program, q.t, quickTemplates(), q.c.String("prefix"))
+	q.stacks = stacks(q.Console, q.t, quickTemplates(), q.c.String("prefix"))
 	q.stacks.Progress = q.quarters()
 	q.stacks.Approve = func(proposal *infra.Proposal) (bool, error) {
-		fmt.Fprintf(q.Err, "stack %s: %s, %s\n", diag.Printable(proposal.Stack), proposal.Action, plural(len(proposal.Changes), "change"))
+		fmt.Fprintf(q.Err, "stack %s: %s, %s\n", diag.Printable(proposal.Stack), proposal.Action, term.Plural(len(proposal.Changes), "change"))
 		return true, nil // the question has been answered for all of them
 	}
 	q.stacks.Confirm = func(question string) (bool, error) {
@@ -170,15 +173,15 @@ func (q *quickstart) road(ctx context.Context) error {
 	if err := offer.within(q.c.String("max-cost")); err != nil {
 		return err
 	}
-	yes, err := confirm(q.program, q.c, "go on?")
+	yes, err := confirm(q.Console, q.c, "go on?")
 	if err != nil || !yes {
-		return cmp.Or(err, error(fail(ExitNotDone, "not confirmed: nothing was made").try("to see it without AWS: batchctl quickstart --target local")))
+		return cmp.Or(err, error(exit.Fail(exit.NotDone, "not confirmed: nothing was made").Try("to see it without AWS: batchctl quickstart --target local")))
 	}
 	q.agreed = true
 	if err := q.memory.begin(q.t, q.stacks.Prefix); err != nil {
 		return err
 	}
-	if _, err := deployStacks(ctx, q.program, q.stacks, q.wanted(), q.given); err != nil {
+	if _, err := deployStacks(ctx, q.Console, q.stacks, q.wanted(), q.given); err != nil {
 		return stackFailure(ctx, err, q.look(), q.again(""))
 	}
 	if err := q.provide(ctx); err != nil {
@@ -261,7 +264,7 @@ func (q *quickstart) provide(ctx context.Context) error {
 	}
 	queues = slices.DeleteFunc(queues, func(queue infra.Queue) bool { return queue.Alias != "cpu" && queue.Alias != "gpu" })
 	if len(queues) < 2 {
-		return fail(ExitNotDone, "the stacks' outputs lead to %s, and a CPU and a GPU queue are needed", plural(len(queues), "job queue")).try("see them: %s", q.look())
+		return exit.Fail(exit.NotDone, "the stacks' outputs lead to %s, and a CPU and a GPU queue are needed", term.Plural(len(queues), "job queue")).Try("see them: %s", q.look())
 	}
 	return q.writePlatform(queues)
 }
@@ -276,7 +279,7 @@ func (q *quickstart) writePlatform(queues []infra.Queue) error {
 			entry[name] = value
 		}
 	}
-	head, err := jsonText(map[string]any{"$comment": "Written by batchctl quickstart.", "defaultTarget": quickTarget, "targets": map[string]any{quickTarget: entry}})
+	head, err := term.JSONText(map[string]any{"$comment": "Written by batchctl quickstart.", "defaultTarget": quickTarget, "targets": map[string]any{quickTarget: entry}})
 	if err != nil {
 		return err
 	}
@@ -284,7 +287,7 @@ func (q *quickstart) writePlatform(queues []infra.Queue) error {
 	if err != nil {
 		return err
 	}
-	return writeFile(q.platformFile(), forAll, asText([]byte(text)))
+	return newfile.Write(q.platformFile(), newfile.ForAll, newfile.Bytes([]byte(text)))
 }
 
 const quickTarget = "quickstart"
@@ -306,7 +309,7 @@ func (q *quickstart) again(verb string) string {
 		line += " --prefix " + q.c.String("prefix")
 	}
 	if q.c.IsSet("out") {
-		line += " --out " + quoted(q.dir)
+		line += " --out " + term.Quoted(q.dir)
 	}
 	return line + q.where()
 }
@@ -316,7 +319,7 @@ func (q *quickstart) where() string {
 	line := ""
 	for _, name := range []string{"target", "profile", "region", "endpoint-url", "platform"} {
 		if v := q.c.String(name); v != "" {
-			line += " --" + name + " " + quoted(v)
+			line += " --" + name + " " + term.Quoted(v)
 		}
 	}
 	return line
@@ -327,7 +330,7 @@ func (q *quickstart) quarters() func(infra.Progress) {
 	told := map[string]int{}
 	return func(progress infra.Progress) {
 		if strings.HasSuffix(progress.Event.Status, "_FAILED") {
-			stackEvent(q.program, progress)
+			stackEvent(q.Console, progress)
 			return
 		}
 		if progress.Total == 0 {
@@ -362,7 +365,7 @@ func (q *quickstart) destroyAfter(why error) error {
 func (q *quickstart) local(platform *document.Platform) (err error) {
 	for _, name := range []string{"max-cost", "destroy-after", "registry", "cpu-image", "gpu-image", "parameter"} {
 		if q.c.IsSet(name) {
-			return usage("--%s is of a quick start on AWS", name).try("leave it out, or name a target: --target NAME")
+			return exit.Usage("--%s is of a quick start on AWS", name).Try("leave it out, or name a target: --target NAME")
 		}
 	}
 	b := q.bench
@@ -374,7 +377,7 @@ func (q *quickstart) local(platform *document.Platform) (err error) {
 	if err != nil {
 		return err
 	}
-	if b.t, err = openTarget(q.c.Context, q.program, q.c, platform, toRun); err != nil {
+	if b.t, err = openTarget(q.c.Context, q.Console, q.c, platform, toRun); err != nil {
 		return err
 	}
 	note, err := b.repeat(q.c.Context)

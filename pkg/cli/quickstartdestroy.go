@@ -13,10 +13,12 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/cost"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/infra"
 	"github.com/batchctl/batchctl/pkg/rpc"
 )
@@ -37,20 +39,20 @@ type logStream struct{ group, name string }
 // awslogs log driver").
 const batchLogs = "/aws/batch/job"
 
-func quickstartDestroy(con *program, c *cli.Context) error {
+func quickstartDestroy(con *term.Console, c *cli.Context) error {
 	if c.Args().Present() {
-		return usage("quickstart destroy takes no names").try("it removes what stands under --prefix %s", c.String("prefix"))
+		return exit.Usage("quickstart destroy takes no names").Try("it removes what stands under --prefix %s", c.String("prefix"))
 	}
-	if !c.Bool("yes") && !isTerminal(con.In) {
-		return usage("quickstart destroy asks before it removes anything, and there is no terminal to ask on").try("say --yes")
+	if !c.Bool("yes") && !term.IsTerminal(con.In) {
+		return exit.Usage("quickstart destroy asks before it removes anything, and there is no terminal to ask on").Try("say --yes")
 	}
-	q := &quickstart{program: con, c: c, dir: c.String("out"), bench: &benchmark{program: con}}
+	q := &quickstart{Console: con, c: c, dir: c.String("out"), bench: &benchmark{Console: con}}
 	in := &input{placesNothing: true}
 	if err := q.findPlatform(in); err != nil {
 		return err
 	}
 	if targetName(c, in.platform) == localTarget {
-		return usage("on this machine a quick start leaves nothing that runs").try("name a target: batchctl quickstart destroy --target NAME")
+		return exit.Usage("on this machine a quick start leaves nothing that runs").Try("name a target: batchctl quickstart destroy --target NAME")
 	}
 	if err := q.open(in.platform); err != nil {
 		return err
@@ -63,9 +65,9 @@ func quickstartDestroy(con *program, c *cli.Context) error {
 	if r.nothing() {
 		return q.prove(c.Context)
 	}
-	yes, err := confirm(q.program, c, "remove all of it?")
+	yes, err := confirm(q.Console, c, "remove all of it?")
 	if err != nil || !yes {
-		return errors.Join(err, fail(ExitNotDone, "not confirmed: nothing was removed"))
+		return errors.Join(err, exit.Fail(exit.NotDone, "not confirmed: nothing was removed"))
 	}
 	return q.remove(c.Context, r)
 }
@@ -81,7 +83,7 @@ func (q *quickstart) findPlatform(in *input) error {
 		err = in.findPlatform(q.c)
 	}
 	if err == nil && in.problems.HasErrors() {
-		err = complain(q.program, in.problems)
+		err = complain(q.Console, in.problems)
 	}
 	return err
 }
@@ -166,29 +168,29 @@ func (r *quickRemains) nothing() bool {
 
 // list says what will be removed.
 func (q *quickstart) list(r *quickRemains) error {
-	t := &table{w: q.Err, width: width(q.Err)}
+	t := &term.Table{Out: q.Err, Width: term.Width(q.Err)}
 	for _, j := range r.jobs {
-		t.row("end", "job "+batch.ShortID(aws.ToString(j.JobId))+" "+client.DisplayName(aws.ToString(j.JobName)), string(j.Status))
+		t.Row("end", "job "+batch.ShortID(aws.ToString(j.JobId))+" "+client.DisplayName(aws.ToString(j.JobName)), string(j.Status))
 	}
 	for _, s := range r.doomed.Stacks {
-		t.row("delete", "stack "+s, "")
+		t.Row("delete", "stack "+s, "")
 	}
 	if r.repository != "" {
-		t.row("delete", "repository "+r.repository+" with "+plural(len(r.tags), "image"), "")
+		t.Row("delete", "repository "+r.repository+" with "+term.Plural(len(r.tags), "image"), "")
 	}
 	for _, d := range r.definitions {
-		t.row("deregister", fmt.Sprintf("job definition %s:%d", d.Name, d.Revision), "")
+		t.Row("deregister", fmt.Sprintf("job definition %s:%d", d.Name, d.Revision), "")
 	}
 	if n := len(r.streams); n > 0 {
-		t.row("delete", fmt.Sprintf("%s in %s", plural(n, "log stream"), batchLogs), "")
+		t.Row("delete", fmt.Sprintf("%s in %s", term.Plural(n, "log stream"), batchLogs), "")
 	}
 	for _, k := range r.doomed.Keeps {
-		t.row("keep", k.ID, shortType(k.Type)+": "+k.Reason)
+		t.Row("keep", k.ID, shortType(k.Type)+": "+k.Reason)
 	}
-	if len(t.rows) == 0 {
+	if len(t.Rows) == 0 {
 		return nil
 	}
-	return t.flush()
+	return t.Flush()
 }
 
 // remove removes it, in an order in which it can be begun again at any point, and proves
@@ -220,7 +222,7 @@ func (q *quickstart) remove(ctx context.Context, r *quickRemains) error {
 		}
 		fmt.Fprintf(q.Err, "repository %s: deleted, with its images\n", r.repository)
 	}
-	if err := destroyStacks(ctx, q.program, q.stacks, r.doomed); err != nil {
+	if err := destroyStacks(ctx, q.Console, q.stacks, r.doomed); err != nil {
 		return q.notRemoved(ctx, err)
 	}
 	return q.prove(ctx)
@@ -248,10 +250,10 @@ func (q *quickstart) prove(ctx context.Context) error {
 		left = append(left, "repository "+quickRepository(q.stacks.Prefix))
 	}
 	if len(definitions) > 0 {
-		left = append(left, plural(len(definitions), "job definition"))
+		left = append(left, term.Plural(len(definitions), "job definition"))
 	}
 	if len(left) > 0 {
-		return fail(ExitNotDone, "still there: %s", strings.Join(left, ", ")).try("again: %s", q.again("destroy"))
+		return exit.Fail(exit.NotDone, "still there: %s", strings.Join(left, ", ")).Try("again: %s", q.again("destroy"))
 	}
 	if err := q.memory.forget(); err != nil {
 		return err
@@ -265,7 +267,7 @@ func (q *quickstart) prove(ctx context.Context) error {
 // notRemoved says why removing ended, and how to go on.
 func (q *quickstart) notRemoved(ctx context.Context, err error) error {
 	if !isStackError(err) && ctx.Err() == nil && !logIn(err) && !rpc.Denied(err) {
-		return fail(ExitNotDone, "%s", strings.ReplaceAll(err.Error(), "\n", "; ")).try("go on: %s", q.again("destroy"))
+		return exit.Fail(exit.NotDone, "%s", strings.ReplaceAll(err.Error(), "\n", "; ")).Try("go on: %s", q.again("destroy"))
 	}
 	return stackFailure(ctx, err, q.look(), q.again("destroy"))
 }

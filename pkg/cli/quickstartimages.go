@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/local/container"
 	"github.com/batchctl/batchctl/templates"
 )
@@ -92,7 +93,7 @@ func (q *quickstart) chooseImages(ctx context.Context) (*workloadImages, error) 
 		return w, nil
 	}
 	if w.registry != "" && !strings.Contains(w.registry, "/") {
-		return nil, usage("--registry %s has no prefix", w.registry).try("for example: --registry registry.example.com/team")
+		return nil, exit.Usage("--registry %s has no prefix", w.registry).Try("for example: --registry registry.example.com/team")
 	}
 	if err := q.findPrograms(w, sides); err != nil {
 		return nil, err
@@ -114,8 +115,8 @@ func (q *quickstart) chooseImages(ctx context.Context) (*workloadImages, error) 
 	var err error
 	w.builder, err = container.NewImages(ctx, q.c.String("builder"))
 	if unavailable, ok := errors.AsType[*container.UnavailableError](err); ok {
-		return nil, fail(ExitNotDone, "images have to be built, and %s", unavailable.Problem).
-			try("install podman or docker, or name images that the hosts can pull: --cpu-image IMAGE --gpu-image IMAGE (made where there is one: make image-gpu)")
+		return nil, exit.Fail(exit.NotDone, "images have to be built, and %s", unavailable.Problem).
+			Try("install podman or docker, or name images that the hosts can pull: --cpu-image IMAGE --gpu-image IMAGE (made where there is one: make image-gpu)")
 	}
 	return w, err
 }
@@ -131,7 +132,7 @@ func (q *quickstart) findPrograms(w *workloadImages, sides []string) error {
 			path, err = filepath.EvalSymlinks(path)
 		}
 		if err != nil {
-			return fail(ExitNotDone, "find batchctl: %v", err).try("name the folder of batchctl-workloads: --workloads DIRECTORY")
+			return exit.Fail(exit.NotDone, "find batchctl: %v", err).Try("name the folder of batchctl-workloads: --workloads DIRECTORY")
 		}
 		dir = filepath.Dir(path)
 	}
@@ -155,8 +156,8 @@ func (q *quickstart) findPrograms(w *workloadImages, sides []string) error {
 	}
 	needsGPU := slices.Contains(sides, "GPU") || static == nil
 	if needsGPU && dynamic == nil {
-		return fail(ExitNotDone, "%s holds no batchctl-workloads for Linux on x86_64 that can reach a GPU: jobs on AWS need it in an image", dir).
-			try("make it in batchctl's sources: GOOS=linux GOARCH=amd64 CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o %s ./cmd/batchctl-workloads    or name its folder: --workloads DIRECTORY    or images that are there: --cpu-image IMAGE --gpu-image IMAGE", dir)
+		return exit.Fail(exit.NotDone, "%s holds no batchctl-workloads for Linux on x86_64 that can reach a GPU: jobs on AWS need it in an image", dir).
+			Try("make it in batchctl's sources: GOOS=linux GOARCH=amd64 CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o %s ./cmd/batchctl-workloads    or name its folder: --workloads DIRECTORY    or images that are there: --cpu-image IMAGE --gpu-image IMAGE", dir)
 	}
 	if static != nil && slices.Contains(sides, "CPU") {
 		w.built = append(w.built, newImage("cpu", static, templates.CPUDockerfile, nil, "CPU"))
@@ -185,7 +186,7 @@ func linuxProgram(path string) (program []byte, links bool, err error) {
 		return nil, false, nil
 	}
 	if err != nil {
-		return nil, false, fail(ExitNotDone, "read %s: %v", path, cause(err))
+		return nil, false, exit.Fail(exit.NotDone, "read %s: %v", path, exit.Cause(err))
 	}
 	f, err := elf.NewFile(bytes.NewReader(program))
 	if err != nil || f.Machine != elf.EM_X86_64 {
@@ -212,7 +213,7 @@ func (q *quickstart) bringImages(ctx context.Context) error {
 	}
 	log, err := os.Create(filepath.Join(q.dir, imageLog))
 	if err != nil {
-		return fail(ExitNotDone, "write %s: %v", filepath.Join(q.dir, imageLog), cause(err))
+		return exit.Fail(exit.NotDone, "write %s: %v", filepath.Join(q.dir, imageLog), exit.Cause(err))
 	}
 	defer log.Close()
 	for _, image := range w.built {
@@ -222,11 +223,11 @@ func (q *quickstart) bringImages(ctx context.Context) error {
 		}
 		switch {
 		case ctx.Err() != nil:
-			return fail(ExitInterrupted, "interrupted: what was made stays").try("go on: %s    remove all of it: %s", q.again(""), q.again("destroy"))
+			return exit.Fail(exit.Interrupted, "interrupted: what was made stays").Try("go on: %s    remove all of it: %s", q.again(""), q.again("destroy"))
 		case err != nil && logIn(err):
-			return fail(ExitNotDone, "image %s: %v", image.name, err).try("log in: aws sso login; then: %s", q.again(""))
+			return exit.Fail(exit.NotDone, "image %s: %v", image.name, err).Try("log in: aws sso login; then: %s", q.again(""))
 		case err != nil:
-			return fail(ExitNotDone, "image %s: %v", image.name, err).try("all that was said stands in %s; go on: %s", log.Name(), q.again(""))
+			return exit.Fail(exit.NotDone, "image %s: %v", image.name, err).Try("all that was said stands in %s; go on: %s", log.Name(), q.again(""))
 		}
 		word := "pushed"
 		if image.there {
@@ -251,7 +252,7 @@ func (q *quickstart) repository(ctx context.Context) (string, error) {
 			return o.Value, nil
 		}
 	}
-	return "", fail(ExitNotDone, "the stacks have no output RepositoryUri, which the images' names begin with").try("see them: %s", q.look())
+	return "", exit.Fail(exit.NotDone, "the stacks have no output RepositoryUri, which the images' names begin with").Try("see them: %s", q.look())
 }
 
 // bring pushes an image, built from the program alone unless it is here.

@@ -16,6 +16,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/plan"
 )
 
@@ -106,7 +107,7 @@ func (q *quickstart) measure(ctx context.Context) error {
 	}
 	note, err := b.repeat(ctx)
 	if ctx.Err() != nil {
-		return fail(ExitInterrupted, "interrupted: what was made stays, and jobs go on").try("go on: %s    remove all of it: %s", q.again(""), q.again("destroy"))
+		return exit.Fail(exit.Interrupted, "interrupted: what was made stays, and jobs go on").Try("go on: %s    remove all of it: %s", q.again(""), q.again("destroy"))
 	}
 	if err != nil {
 		return err

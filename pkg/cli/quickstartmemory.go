@@ -8,6 +8,10 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/exit"
+	"github.com/batchctl/batchctl/pkg/newfile"
 )
 
 // quickstartFile is what a quick start remembers of itself, in its directory.
@@ -56,7 +60,7 @@ func recallQuickstart(dir string) (*quickstartMemory, error) {
 		err = json.Unmarshal(text, m)
 	}
 	if err != nil {
-		return nil, fail(ExitNotDone, "read %s: %v", m.path, cause(err)).try("begin in another directory: --out DIRECTORY    or remove the file: jobs of that quick start are not known any more then")
+		return nil, exit.Fail(exit.NotDone, "read %s: %v", m.path, exit.Cause(err)).Try("begin in another directory: --out DIRECTORY    or remove the file: jobs of that quick start are not known any more then")
 	}
 	return m, nil
 }
@@ -65,11 +69,11 @@ func recallQuickstart(dir string) (*quickstartMemory, error) {
 func (m *quickstartMemory) belongs(t *target, prefix, dir string) error {
 	switch {
 	case m.Target != "" && m.Target != t.kind():
-		return fail(ExitNotDone, "%s is the directory of a quick start in %s, and this is %s: nothing was done", dir, m.Target, t.kind()).
-			try("name another one: --out DIRECTORY    or that target: --target NAME")
+		return exit.Fail(exit.NotDone, "%s is the directory of a quick start in %s, and this is %s: nothing was done", dir, m.Target, t.kind()).
+			Try("name another one: --out DIRECTORY    or that target: --target NAME")
 	case m.Prefix != "" && m.Prefix != prefix:
-		return fail(ExitNotDone, "%s is the directory of a quick start with --prefix %s: nothing was done", dir, m.Prefix).
-			try("say --prefix %s, or name another one: --out DIRECTORY", m.Prefix)
+		return exit.Fail(exit.NotDone, "%s is the directory of a quick start with --prefix %s: nothing was done", dir, m.Prefix).
+			Try("say --prefix %s, or name another one: --out DIRECTORY", m.Prefix)
 	}
 	return nil
 }
@@ -87,11 +91,11 @@ func (m *quickstartMemory) begin(t *target, prefix string) error {
 }
 
 func (m *quickstartMemory) keep() error {
-	text, err := jsonText(m)
+	text, err := term.JSONText(m)
 	if err != nil {
 		return err
 	}
-	return writeFile(m.path, forAll, asText(text))
+	return newfile.Write(m.path, newfile.ForAll, newfile.Bytes(text))
 }
 
 // note remembers the jobs of a part.
@@ -111,7 +115,7 @@ func (m *quickstartMemory) note(part string, jobs quickJobs) error {
 // forget removes the memory: nothing of the quick start is left.
 func (m *quickstartMemory) forget() error {
 	if err := os.Remove(m.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fail(ExitNotDone, "remove %s: %v", m.path, cause(err))
+		return exit.Fail(exit.NotDone, "remove %s: %v", m.path, exit.Cause(err))
 	}
 	return nil
 }

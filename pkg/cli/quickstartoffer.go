@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"github.com/batchctl/batchctl/pkg/catalog"
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/cost"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/infra"
 	"github.com/batchctl/batchctl/pkg/plan"
 )
@@ -68,7 +70,7 @@ func (q *quickstart) planned() (*benchmark, error) {
 	}
 	file, err := os.CreateTemp(q.dir, ".planned-*.json")
 	if err != nil {
-		return nil, fail(ExitNotDone, "write to %s: %v", q.dir, cause(err))
+		return nil, exit.Fail(exit.NotDone, "write to %s: %v", q.dir, exit.Cause(err))
 	}
 	defer os.Remove(file.Name())
 	if _, err := file.WriteString(text); err != nil {
@@ -78,7 +80,7 @@ func (q *quickstart) planned() (*benchmark, error) {
 		return nil, err
 	}
 	q.jobs(false, file.Name())
-	planned := &benchmark{program: q.program, o: q.bench.o}
+	planned := &benchmark{Console: q.Console, o: q.bench.o}
 	return planned, planned.load(q.c)
 }
 
@@ -157,25 +159,25 @@ func (o *quickOffer) within(word string) error {
 	limit, err := cost.ParseUSD(word)
 	switch {
 	case err != nil:
-		return usage("--max-cost %s: %v", word, err).try("write US dollars: --max-cost 20, --max-cost 0.50")
+		return exit.Usage("--max-cost %s: %v", word, err).Try("write US dollars: --max-cost 20, --max-cost 0.50")
 	case o.why != "":
-		return fail(ExitProblem, "whether it stays within %s USD is not known: %s: nothing was made", cost.Figure(limit), o.why).
-			try("give prices: --prices FILE, or leave --max-cost out")
+		return exit.Fail(exit.Problem, "whether it stays within %s USD is not known: %s: nothing was made", cost.Figure(limit), o.why).
+			Try("give prices: --prices FILE, or leave --max-cost out")
 	case o.all() > limit:
-		return fail(ExitProblem, "it may cost %s USD, and %s are allowed: nothing was made", cost.Figure(o.all()), cost.Figure(limit)).
-			try("shorten the jobs: --set timeout=10m, and the wait for their start: --start-limit 15m")
+		return exit.Fail(exit.Problem, "it may cost %s USD, and %s are allowed: nothing was made", cost.Figure(o.all()), cost.Figure(limit)).
+			Try("shorten the jobs: --set timeout=10m, and the wait for their start: --start-limit 15m")
 	}
 	return nil
 }
 
 // text is the offer for people.
 func (o *quickOffer) text(q *quickstart) string {
-	g := &planPage{con: q.program, width: width(q.Err)}
+	g := &planPage{con: q.Console, width: term.Width(q.Err)}
 	var names []string
 	for _, t := range q.wanted() {
 		names = append(names, t.Name)
 	}
-	g.line("makes", "%s %s-NAME: %s", plural(len(names), "CloudFormation stack"), q.stacks.Prefix, strings.Join(names, ", "))
+	g.line("makes", "%s %s-NAME: %s", term.Plural(len(names), "CloudFormation stack"), q.stacks.Prefix, strings.Join(names, ", "))
 	for _, line := range q.images.offer() {
 		g.more("%s", line)
 	}

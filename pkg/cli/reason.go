@@ -7,6 +7,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/cli/term"
 )
 
 // commonReasons are the status reasons that AWS Batch gives to every job that ended in the
@@ -31,19 +33,19 @@ func listedReason(j types.JobSummary) string {
 		return note
 	case types.JobStatusFailed:
 	default:
-		return joinClauses(note, reason, summaryRollUp(j))
+		return term.JoinClauses(note, reason, summaryRollUp(j))
 	}
 	how := failedChildren(j)
 	if c := j.Container; c != nil {
 		if c.ExitCode != nil {
 			how = fmt.Sprintf("exit code %d", *c.ExitCode)
 		}
-		how = joinClauses(how, aws.ToString(c.Reason))
+		how = term.JoinClauses(how, aws.ToString(c.Reason))
 	}
 	if how != "" && slices.Contains(commonReasons(), reason) {
 		reason = ""
 	}
-	return joinClauses(note, reason, how)
+	return term.JoinClauses(note, reason, how)
 }
 
 // failedChildren is `3 of 10 failed` for an array of which that is known.

@@ -13,15 +13,17 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/local"
 	"github.com/batchctl/batchctl/pkg/replay"
 	"github.com/batchctl/batchctl/pkg/stage"
 	"github.com/batchctl/batchctl/pkg/sweep"
 )
 
-func replayCommand(con *program) *cli.Command {
+func replayCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "replay",
 		Usage:     "run an attempt of a job again on this machine: same image, command, environment, index, limits and timeout",
@@ -38,7 +40,7 @@ func replayCommand(con *program) *cli.Command {
 	}
 }
 
-func replayJob(con *program, c *cli.Context) error {
+func replayJob(con *term.Console, c *cli.Context) error {
 	a, x, flags, err := prepareReplay(con, c)
 	if err != nil {
 		return err
@@ -46,7 +48,7 @@ func replayJob(con *program, c *cli.Context) error {
 	tellReplay(con, a)
 	gpus := local.MachineGPUs()
 	for _, d := range a.Differences(x, gpus) {
-		fmt.Fprintf(con.Err, "note: %s\n", diag.Printable(con.redacted(d.String())))
+		fmt.Fprintf(con.Err, "note: %s\n", diag.Printable(con.Redacted(d.String())))
 	}
 	dir, done, err := replayDir(c.String("dir"))
 	if err != nil {
@@ -64,14 +66,14 @@ func replayJob(con *program, c *cli.Context) error {
 }
 
 // prepareReplay finds the attempt, what runs it, and the flags that lead to its target.
-func prepareReplay(con *program, c *cli.Context) (*replay.Attempt, executor, string, error) {
+func prepareReplay(con *term.Console, c *cli.Context) (*replay.Attempt, executor, string, error) {
 	var none executor
 	if !c.Args().Present() {
-		return nil, none, "", usage("replay needs a job").try("for example: batchctl replay resnet-train; batchctl list --status FAILED shows some")
+		return nil, none, "", exit.Usage("replay needs a job").Try("for example: batchctl replay resnet-train; batchctl list --status FAILED shows some")
 	}
 	word, number, err := replay.Split(c.Args().First())
 	if err != nil {
-		return nil, none, "", usage("%v", err).try("write JOB, JOB:INDEX or JOB:INDEX#ATTEMPT")
+		return nil, none, "", exit.Usage("%v", err).Try("write JOB, JOB:INDEX or JOB:INDEX#ATTEMPT")
 	}
 	environment, err := parseEnvironment(c.StringSlice("env"))
 	if err != nil {
@@ -79,7 +81,7 @@ func prepareReplay(con *program, c *cli.Context) (*replay.Attempt, executor, str
 	}
 	o := replay.Options{Command: c.Args().Tail()}
 	for v := range environment.Children() {
-		con.sources = append(con.sources, v.Source)
+		con.Sources = append(con.Sources, v.Source)
 		o.Environment = append(o.Environment, types.KeyValuePair{Name: aws.String(v.Name), Value: aws.String(v.Str())})
 	}
 	if len(o.Command) == 0 {
@@ -95,7 +97,7 @@ func prepareReplay(con *program, c *cli.Context) (*replay.Attempt, executor, str
 
 // findAttempt asks the target about the job. A child's array is asked for, too: it alone
 // knows how many children there are.
-func findAttempt(con *program, c *cli.Context, word string, number int, o replay.Options) (*replay.Attempt, *document.Platform, error) {
+func findAttempt(con *term.Console, c *cli.Context, word string, number int, o replay.Options) (*replay.Attempt, *document.Platform, error) {
 	call, err := openFor(con, c, toRead)
 	if err != nil {
 		return nil, nil, err
@@ -115,8 +117,8 @@ func findAttempt(con *program, c *cli.Context, word string, number int, o replay
 		return nil, nil, err
 	}
 	if batch.ArraySize(jobs[0]) > 0 {
-		return nil, nil, usage("%s is an array of %d: its children run, not itself", word, batch.ArraySize(jobs[0])).
-			try("name a child: batchctl replay %[1]s:0%[2]s; those that failed: batchctl list --array %[1]s --status FAILED%[2]s", word, call.flags)
+		return nil, nil, exit.Usage("%s is an array of %d: its children run, not itself", word, batch.ArraySize(jobs[0])).
+			Try("name a child: batchctl replay %[1]s:0%[2]s; those that failed: batchctl list --array %[1]s --status FAILED%[2]s", word, call.flags)
 	}
 	if len(jobs) > 1 {
 		o.Parent = &jobs[1]
@@ -131,9 +133,9 @@ func findAttempt(con *program, c *cli.Context, word string, number int, o replay
 	}
 	a, err := replay.Of(jobs[0], number, o)
 	if err != nil {
-		f := fail(ExitNotDone, "%v", err)
+		f := exit.Fail(exit.NotDone, "%v", err)
 		if made := len(jobs[0].Attempts); made > 0 && number > made {
-			return nil, nil, f.try("name one that has ended: batchctl replay %s#%d%s", word, made, call.flags)
+			return nil, nil, f.Try("name one that has ended: batchctl replay %s#%d%s", word, made, call.flags)
 		}
 		return nil, nil, f
 	}
@@ -156,7 +158,7 @@ func afterInputs(job types.JobDetail, command []string) []string {
 
 // keepOutputs has the replay carry nothing away: its places are those of the job itself,
 // and what the job left there is not to be replaced.
-func keepOutputs(con *program, a *replay.Attempt) {
+func keepOutputs(con *term.Console, a *replay.Attempt) {
 	for i, v := range a.Environment {
 		d, err := stage.Parse(aws.ToString(v.Value))
 		if aws.ToString(v.Name) != stage.Variable || err != nil || len(d.Outputs) == 0 {
@@ -183,7 +185,7 @@ func (of *sweepOf) launched(job types.JobDetail, command []string) []string {
 
 // replayExecutor is the executor of the local target, as its flags and the platform
 // file choose it.
-func replayExecutor(con *program, c *cli.Context, platform *document.Platform) (executor, error) {
+func replayExecutor(con *term.Console, c *cli.Context, platform *document.Platform) (executor, error) {
 	var entry document.Target
 	if platform != nil {
 		entry, _ = platform.Target(localTarget)
@@ -204,14 +206,14 @@ func replayExecutor(con *program, c *cli.Context, platform *document.Platform) (
 }
 
 // tellReplay says what runs.
-func tellReplay(con *program, a *replay.Attempt) {
+func tellReplay(con *term.Console, a *replay.Attempt) {
 	which := fmt.Sprintf("attempt %d of %d", a.Number, a.Attempts)
 	limit := "no timeout"
 	if a.Timeout > 0 {
 		limit = "timeout " + a.Timeout.String()
 	}
 	fmt.Fprintf(con.Err, "replay: %s, %s, %s: %s\n", diag.Printable(a.Name), batch.ShortID(a.Job), which,
-		diag.Printable(con.redacted(joinClauses(aws.ToString(a.Container.Image), limit))))
+		diag.Printable(con.Redacted(term.JoinClauses(aws.ToString(a.Container.Image), limit))))
 }
 
 // replayDir is the directory to run in. done removes a new one that is left empty, and
@@ -225,7 +227,7 @@ func replayDir(asked string) (dir string, done func() bool, err error) {
 }
 
 // runReplay runs the attempt with its output on stdout.
-func runReplay(ctx context.Context, con *program, a *replay.Attempt, x local.Executor, dir string, gpus []string) (int, error) {
+func runReplay(ctx context.Context, con *term.Console, a *replay.Attempt, x local.Executor, dir string, gpus []string) (int, error) {
 	log, isFile := con.Out.(*os.File)
 	if isFile {
 		return a.Run(ctx, x, dir, log, replay.RunOptions{GPUs: gpus})
@@ -242,7 +244,7 @@ func runReplay(ctx context.Context, con *program, a *replay.Attempt, x local.Exe
 
 // replayVerdict says how it ended beside how it ended there. The exit code is that of a
 // job: 1 for one that failed.
-func replayVerdict(ctx context.Context, con *program, a *replay.Attempt, exit int, err error) error {
+func replayVerdict(ctx context.Context, con *term.Console, a *replay.Attempt, code int, err error) error {
 	before := "without an exit code"
 	if c := a.Original.Container; c != nil && c.ExitCode != nil {
 		before = fmt.Sprintf("with exit code %d", *c.ExitCode)
@@ -252,16 +254,16 @@ func replayVerdict(ctx context.Context, con *program, a *replay.Attempt, exit in
 	}
 	switch {
 	case ctx.Err() != nil:
-		return fail(ExitInterrupted, "interrupted; the replay has been ended")
-	case err != nil && exit < 0:
-		return fail(ExitNotDone, "the replay did not end by itself: %v", err)
+		return exit.Fail(exit.Interrupted, "interrupted; the replay has been ended")
+	case err != nil && code < 0:
+		return exit.Fail(exit.NotDone, "the replay did not end by itself: %v", err)
 	case err != nil:
-		fmt.Fprintf(con.Err, "ended with exit code %d: %s; the attempt itself ended %s\n", exit, diag.Printable(err.Error()), diag.Printable(before))
+		fmt.Fprintf(con.Err, "ended with exit code %d: %s; the attempt itself ended %s\n", code, diag.Printable(err.Error()), diag.Printable(before))
 	default:
-		fmt.Fprintf(con.Err, "ended with exit code %d; the attempt itself ended %s\n", exit, diag.Printable(before))
+		fmt.Fprintf(con.Err, "ended with exit code %d; the attempt itself ended %s\n", code, diag.Printable(before))
 	}
-	if exit != 0 || err != nil {
-		return quiet(ExitProblem)
+	if code != 0 || err != nil {
+		return exit.Silent(exit.Problem)
 	}
 	return nil
 }

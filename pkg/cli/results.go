@@ -14,9 +14,11 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/results"
 	"github.com/batchctl/batchctl/pkg/secret"
 )
@@ -24,7 +26,7 @@ import (
 // resultLines is how many lines at the end of a log may hold a result.
 const resultLines = 1000
 
-func resultsCommand(con *program) *cli.Command {
+func resultsCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "results",
 		Usage:     "make a table of what the children of an array printed as JSON, with the values of their cells",
@@ -51,13 +53,13 @@ func resultsCommand(con *program) *cli.Command {
 	}
 }
 
-func printResultsOf(con *program, c *cli.Context) error {
+func printResultsOf(con *term.Console, c *cli.Context) error {
 	if c.Bool("outputs") || c.Bool("fetch") {
 		return outputs(con, c)
 	}
 	for _, flag := range []string{"to", "force"} {
 		if c.IsSet(flag) {
-			return usage("--%s is for --fetch", flag).try("batchctl results JOB --fetch --%s", flag)
+			return exit.Usage("--%s is for --fetch", flag).Try("batchctl results JOB --fetch --%s", flag)
 		}
 	}
 	h, err := parseHeatmap(c)
@@ -95,7 +97,7 @@ type resultChild struct {
 
 // cells are the children of the jobs, by cell, and the names of their values. Of two
 // children with one cell the later counts.
-func cells(ctx context.Context, con *program, call *jobCall) (axes []string, children []resultChild, err error) {
+func cells(ctx context.Context, con *term.Console, call *jobCall) (axes []string, children []resultChild, err error) {
 	jobs := slices.Clone(call.known)
 	slices.SortStableFunc(jobs, func(a, b once.Recalled) int {
 		return cmp.Compare(aws.ToInt64(a.CreatedAt), aws.ToInt64(b.CreatedAt))
@@ -111,8 +113,8 @@ func cells(ctx context.Context, con *program, call *jobCall) (axes []string, chi
 			continue // a step of a workflow that is no array
 		}
 		if found && !slices.Equal(axes, of.names()) {
-			return nil, nil, usage("%s and a job before it have different axes: %s; %s", aws.ToString(job.JobName), strings.Join(of.names(), " "), strings.Join(axes, " ")).
-				try("name one of them, or those of one array")
+			return nil, nil, exit.Usage("%s and a job before it have different axes: %s; %s", aws.ToString(job.JobName), strings.Join(of.names(), " "), strings.Join(axes, " ")).
+				Try("name one of them, or those of one array")
 		}
 		axes, found = of.names(), true
 		some, err := call.childrenOf(ctx, job.JobDetail, of)
@@ -124,7 +126,7 @@ func cells(ctx context.Context, con *program, call *jobCall) (axes []string, chi
 		}
 	}
 	if !found {
-		return nil, nil, usage("none of %s is an array", plural(len(jobs), "job")).try("name one: batchctl results JOB")
+		return nil, nil, exit.Usage("none of %s is an array", term.Plural(len(jobs), "job")).Try("name one: batchctl results JOB")
 	}
 	for _, cell := range slices.Sorted(maps.Keys(byCell)) {
 		children = append(children, byCell[cell])
@@ -164,7 +166,7 @@ func (call *jobCall) childrenOf(ctx context.Context, job types.JobDetail, of *sw
 }
 
 // readResults reads the ends of the children's logs.
-func readResults(con *program, c *cli.Context, call *jobCall, axes []string, children []resultChild) (*results.Table, error) {
+func readResults(con *term.Console, c *cli.Context, call *jobCall, axes []string, children []resultChild) (*results.Table, error) {
 	o := client.LogOptions{Tail: resultLines}
 	every := c.Bool("every-line")
 	if every {
@@ -184,7 +186,7 @@ func readResults(con *program, c *cli.Context, call *jobCall, axes []string, chi
 		for next < len(children) && children[next].id != until {
 			child := children[next]
 			if err := table.Add(child.Child, outputs[child.id]); err != nil {
-				return fail(ExitNotDone, "%v", err).try("read fewer: name children as in JOB:3, or leave out --every-line")
+				return exit.Fail(exit.NotDone, "%v", err).Try("read fewer: name children as in JOB:3, or leave out --every-line")
 			}
 			delete(outputs, child.id)
 			next++
@@ -216,7 +218,7 @@ func readResults(con *program, c *cli.Context, call *jobCall, axes []string, chi
 		fmt.Fprintf(con.Err, "%d of %d printed no JSON object\n", without, len(children))
 	}
 	if unread > 0 {
-		return table, fail(ExitNotDone, "%s could not be read", plural(unread, "log"))
+		return table, exit.Fail(exit.NotDone, "%s could not be read", term.Plural(unread, "log"))
 	}
 	return table, nil
 }
@@ -224,11 +226,11 @@ func readResults(con *program, c *cli.Context, call *jobCall, axes []string, chi
 // widestValue is how many columns a value takes in a table for people.
 const widestValue = 60
 
-func writeTable(con *program, format string, t *results.Table) error {
+func writeTable(con *term.Console, format string, t *results.Table) error {
 	write := map[string]func(io.Writer) error{"csv": t.WriteCSV, "json": t.WriteJSON, "markdown": t.WriteMarkdown,
 		"text": func(w io.Writer) error {
 			widest := 0
-			if isTerminal(con.Out) {
+			if term.IsTerminal(con.Out) {
 				widest = widestValue
 			}
 			return t.WriteText(w, widest)
@@ -240,5 +242,5 @@ func writeTable(con *program, format string, t *results.Table) error {
 	if err := write(&b); err != nil {
 		return err
 	}
-	return con.printText(b.String())
+	return con.Print(b.String())
 }

@@ -11,10 +11,12 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client/once"
+	"github.com/batchctl/batchctl/pkg/exit"
 )
 
-func resumeCommand(con *program) *cli.Command {
+func resumeCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "resume",
 		Usage:     "go on with submissions that did not come to their end",
@@ -31,7 +33,7 @@ func resumeCommand(con *program) *cli.Command {
 	}
 }
 
-func resume(con *program, c *cli.Context) error {
+func resume(con *term.Console, c *cli.Context) error {
 	format, err := outputFormat(c)
 	if err != nil {
 		return err
@@ -75,7 +77,7 @@ func resume(con *program, c *cli.Context) error {
 func chosen(open []once.OpenRun, words []string) ([]once.OpenRun, error) {
 	for _, w := range words {
 		if !slices.ContainsFunc(open, func(r once.OpenRun) bool { return r.Name == w }) {
-			return nil, fail(ExitNotDone, "no open run is called %s", w).try("see what is open: batchctl resume --dry-run")
+			return nil, exit.Fail(exit.NotDone, "no open run is called %s", w).Try("see what is open: batchctl resume --dry-run")
 		}
 	}
 	if len(words) == 0 {
@@ -86,13 +88,13 @@ func chosen(open []once.OpenRun, words []string) ([]once.OpenRun, error) {
 
 // resumeEach goes on with the runs of this target. Those of another one are named:
 // a failure if they were asked for, or if there is nothing else.
-func resumeEach(con *program, c *cli.Context, t *target, open []once.OpenRun) (jobs []once.Submitted, failed error) {
+func resumeEach(con *term.Console, c *cli.Context, t *target, open []once.OpenRun) (jobs []once.Submitted, failed error) {
 	here := 0
 	var damaged error
 	for _, r := range open {
 		if r.Damage != nil && !c.Bool("drop") {
-			damaged = errors.Join(damaged, fail(ExitNotDone, "%v", r.Damage).
-				try("look what was accepted: batchctl list%[2]s    then set the damaged log aside: batchctl resume --drop %[1]s%[2]s", r.Name, t.flags))
+			damaged = errors.Join(damaged, exit.Fail(exit.NotDone, "%v", r.Damage).
+				Try("look what was accepted: batchctl list%[2]s    then set the damaged log aside: batchctl resume --drop %[1]s%[2]s", r.Name, t.flags))
 			continue
 		}
 		if r.Jobs > 0 && r.Target != t.ledger.Target {
@@ -129,13 +131,13 @@ func elsewhere(r once.OpenRun, t *target) error {
 	if r.Target == localTarget {
 		hint = "go on there: batchctl resume --target local " + r.Name
 	}
-	return fail(ExitNotDone, "%v", &once.ElsewhereError{Run: r.Name, There: r.Target, Here: t.ledger.Target}).try("%s", hint)
+	return exit.Fail(exit.NotDone, "%v", &once.ElsewhereError{Run: r.Name, There: r.Target, Here: t.ledger.Target}).Try("%s", hint)
 }
 
 // endResume prints what has an id now, and what is open still.
-func endResume(con *program, t *target, jobs []once.Submitted, format string, err error) error {
+func endResume(con *term.Console, t *target, jobs []once.Submitted, format string, err error) error {
 	if format == "json" {
-		if err := con.writeMaskedJSON(submittedRows(t, jobs)); err != nil {
+		if err := con.MaskedJSON(submittedRows(t, jobs)); err != nil {
 			return err
 		}
 	} else if err := printSubmitted(con, jobs); err != nil {
@@ -163,7 +165,7 @@ type openRow struct {
 }
 
 // printOpen lists open runs.
-func printOpen(con *program, open []once.OpenRun, format string) error {
+func printOpen(con *term.Console, open []once.OpenRun, format string) error {
 	rows := []openRow{}
 	for _, r := range open {
 		row := openRow{r.Name, r.Target, r.Began, r.Jobs, r.Accepted, r.Unknown, r.Unchecked, r.Waiting, r.Damage == nil && !r.Unsealed, ""}
@@ -173,16 +175,16 @@ func printOpen(con *program, open []once.OpenRun, format string) error {
 		rows = append(rows, row)
 	}
 	if format == "json" {
-		return con.writeMaskedJSON(rows)
+		return con.MaskedJSON(rows)
 	}
 	if len(rows) == 0 {
 		fmt.Fprintln(con.Err, "nothing to resume: every submission came to its end")
 		return nil
 	}
-	t := con.table("RUN", "BEGAN", "JOBS", "ACCEPTED", "WAIT FOR ENDS", "UNKNOWN", "TWINS POSSIBLE", "TARGET")
+	t := con.Table("RUN", "BEGAN", "JOBS", "ACCEPTED", "WAIT FOR ENDS", "UNKNOWN", "TWINS POSSIBLE", "TARGET")
 	for _, r := range rows {
-		t.row(r.Run, r.Began.Local().Format(time.DateTime), fmt.Sprint(r.Jobs), fmt.Sprint(r.Accepted), fmt.Sprint(r.Waiting), fmt.Sprint(r.Unknown),
+		t.Row(r.Run, r.Began.Local().Format(time.DateTime), fmt.Sprint(r.Jobs), fmt.Sprint(r.Accepted), fmt.Sprint(r.Waiting), fmt.Sprint(r.Unknown),
 			fmt.Sprint(r.Unchecked), cmp.Or(r.Damage, r.Target))
 	}
-	return t.flush()
+	return t.Flush()
 }

@@ -6,11 +6,13 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/exit"
 )
 
-func retryCommand(con *program) *cli.Command {
+func retryCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "retry",
 		Usage:     "submit again what failed: of an array only the cells that FAILED, as a new array",
@@ -29,7 +31,7 @@ func retryCommand(con *program) *cli.Command {
 	}
 }
 
-func retry(con *program, c *cli.Context) error {
+func retry(con *term.Console, c *cli.Context) error {
 	why := toChange
 	if c.Bool("dry-run") {
 		why = toRead
@@ -63,11 +65,11 @@ func (t *target) retryFailure(err error) error {
 	)
 	switch {
 	case errors.As(err, &nothing):
-		return fail(ExitNotDone, "%v", err).try("see how they ended: batchctl status --submission JOB%s", t.flags)
+		return exit.Fail(exit.NotDone, "%v", err).Try("see how they ended: batchctl status --submission JOB%s", t.flags)
 	case errors.As(err, &running):
-		return fail(ExitNotDone, "%v", err).try("wait: batchctl wait %s%s    or take those that failed so far: --partial", batch.ShortID(running.ID), t.flags)
+		return exit.Fail(exit.NotDone, "%v", err).Try("wait: batchctl wait %s%s    or take those that failed so far: --partial", batch.ShortID(running.ID), t.flags)
 	case errors.As(err, &unknown):
-		return fail(ExitNotDone, "%v", err).try("submit its file again: batchctl submit FILE%s", t.flags)
+		return exit.Fail(exit.NotDone, "%v", err).Try("submit its file again: batchctl submit FILE%s", t.flags)
 	}
 	return err
 }

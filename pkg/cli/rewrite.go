@@ -7,21 +7,23 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/exit"
 )
 
 // rewrite replaces the text of a file that was read, as a whole: neither a full disk nor
 // Ctrl-C leaves half of it. The file keeps its mode and, where that is allowed, its owner;
 // a link stays a link. What another program has written in the meantime stays.
-func rewrite(con *program, src *diag.Source, text string) error {
+func rewrite(con *term.Console, src *diag.Source, text string) error {
 	links, err := replaceText(src, text)
 	switch {
 	case errors.Is(err, errChanged):
-		return fail(ExitNotDone, "write %s: %v", src.Name, err).try("run the command again: it reads the new text")
+		return exit.Fail(exit.NotDone, "write %s: %v", src.Name, err).Try("run the command again: it reads the new text")
 	case errors.Is(err, errReadOnly):
-		return fail(ExitNotDone, "write %s: %v", src.Name, err).try("allow writing first, such as with chmod u+w")
+		return exit.Fail(exit.NotDone, "write %s: %v", src.Name, err).Try("allow writing first, such as with chmod u+w")
 	case err != nil:
-		return fail(ExitNotDone, "write %s: %v", src.Name, cause(err)).try("the file is unchanged")
+		return exit.Fail(exit.NotDone, "write %s: %v", src.Name, exit.Cause(err)).Try("the file is unchanged")
 	case links > 1:
 		fmt.Fprintf(con.Err, "note: %s has other hard links, and they keep the old text\n", diag.Printable(src.Name))
 	}

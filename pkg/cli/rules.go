@@ -7,19 +7,21 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/lint"
 )
 
 // rules prints the rules: a table, JSON, or the page of the documentation; of rules
 // that are named, their entries.
-func rules(con *program, c *cli.Context) error {
+func rules(con *term.Console, c *cli.Context) error {
 	format := c.String("output")
 	if c.Bool("json") {
 		format = "json"
 	}
 	if !slices.Contains([]string{"text", "json", "markdown"}, format) {
-		return usage("--output %s is not a format of the rules", format).try("the formats are: text json markdown")
+		return exit.Usage("--output %s is not a format of the rules", format).Try("the formats are: text json markdown")
 	}
 	named, err := rulesNamed(c.Args().Slice())
 	switch {
@@ -30,7 +32,7 @@ func rules(con *program, c *cli.Context) error {
 	case format == "json":
 		return rulesJSON(con, named)
 	case format == "markdown" && len(named) == 0:
-		return con.printUnmasked(lint.Page())
+		return con.PrintUnmasked(lint.Page())
 	case len(named) == 0:
 		return listRules(con)
 	}
@@ -42,7 +44,7 @@ func rules(con *program, c *cli.Context) error {
 			entries = append(entries, ruleText(r))
 		}
 	}
-	return con.printUnmasked(strings.Join(entries, "\n"))
+	return con.PrintUnmasked(strings.Join(entries, "\n"))
 }
 
 // rulesNamed returns the rules of these names.
@@ -62,19 +64,19 @@ func unknownRule(name string) error {
 	for _, r := range lint.Documented() {
 		known = append(known, r.Name)
 	}
-	f := usage("unknown rule %q", name)
+	f := exit.Usage("unknown rule %q", name)
 	if near := diag.Near(name, slices.Values(known)); near != "" {
-		return f.try("did you mean: batchctl validate --rules %s", near)
+		return f.Try("did you mean: batchctl validate --rules %s", near)
 	}
-	return f.try("see them all: batchctl validate --rules")
+	return f.Try("see them all: batchctl validate --rules")
 }
 
-func listRules(con *program) error {
-	t := con.table("RULE", "SEVERITY", "WHAT")
+func listRules(con *term.Console) error {
+	t := con.Table("RULE", "SEVERITY", "WHAT")
 	for _, r := range lint.Documented() {
-		t.row(r.Name, r.Severity.String(), r.Doc)
+		t.Row(r.Name, r.Severity.String(), r.Doc)
 	}
-	return t.flush()
+	return t.Flush()
 }
 
 // ruleRow is a rule for programs.
@@ -94,7 +96,7 @@ type ruleRow struct {
 	GoodNote   string             `json:"goodNote,omitempty"`
 }
 
-func rulesJSON(con *program, rules []lint.Rule) error {
+func rulesJSON(con *term.Console, rules []lint.Rule) error {
 	rows := make([]ruleRow, len(rules))
 	for i, r := range rules {
 		e := r.Example()
@@ -103,7 +105,7 @@ func rulesJSON(con *program, rules []lint.Rule) error {
 			Links: links(r), Page: r.URL(), Bad: e.Bad, BadMore: e.BadMore, Found: e.Found, Good: orEmpty(e.Good), GoodNote: e.GoodNote(),
 		}
 	}
-	return con.writeJSON(rows)
+	return con.JSON(rows)
 }
 
 func orEmpty(files []lint.ExampleFile) []lint.ExampleFile {

@@ -14,11 +14,13 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client/once"
+	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/plan"
 )
 
-func runCommand(con *program) *cli.Command {
+func runCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "run",
 		Usage:     "run a job file on this machine and follow it to its end",
@@ -33,7 +35,7 @@ func runCommand(con *program) *cli.Command {
 	}
 }
 
-func run(con *program, c *cli.Context) error {
+func run(con *term.Console, c *cli.Context) error {
 	format, err := outputFormat(c)
 	if err != nil {
 		return err
@@ -57,24 +59,24 @@ func run(con *program, c *cli.Context) error {
 	}
 	err = runPlan(c.Context, con, t, made, format)
 	if closeErr := t.close(); err == nil && closeErr != nil {
-		err = fail(ExitNotDone, "close the local engine: %v", closeErr)
+		err = exit.Fail(exit.NotDone, "close the local engine: %v", closeErr)
 	}
 	return err
 }
 
 // runPlan submits the plan, follows it, and leaves no job of it behind: nothing
 // runs once this process has ended.
-func runPlan(ctx context.Context, con *program, t *target, made *plan.Plan, format string) error {
+func runPlan(ctx context.Context, con *term.Console, t *target, made *plan.Plan, format string) error {
 	log := io.Writer(con.Out)
 	if format == "json" {
-		log = unmasked(con.Err)
+		log = term.Unmasked(con.Err)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	s := &sending{con, t, made}
 	jobs, code, err := s.following(ctx, func(some []once.Submitted) (int, error) {
 		f := newFollower(con, t, some, log)
-		f.untilStuck, f.unread = true, cancel
+		f.untilStuck, f.Unread = true, cancel
 		return f.run(ctx)
 	})
 	if err == nil && len(withID(jobs)) == 0 {
@@ -94,23 +96,23 @@ func runPlan(ctx context.Context, con *program, t *target, made *plan.Plan, form
 }
 
 // runEnd turns the ways in which a run ends into what is said and returned.
-func runEnd(ctx context.Context, con *program, t *target, jobs []once.Submitted, code int, err error) error {
+func runEnd(ctx context.Context, con *term.Console, t *target, jobs []once.Submitted, code int, err error) error {
 	var stuck *errStuck
 	switch {
 	case err == nil:
-		return quiet(code)
+		return exit.Silent(code)
 	case errors.As(err, &stuck):
 		if endErr := endAll(con, t, jobs, stuck.reason()); endErr != nil {
 			return endErr
 		}
-		return fail(ExitUnplaceable, "%v", stuck).
-			try("ask for less, or run it where its queue has such machines: batchctl submit --target NAME")
+		return exit.Fail(exit.Unplaceable, "%v", stuck).
+			Try("ask for less, or run it where its queue has such machines: batchctl submit --target NAME")
 	case ctx.Err() != nil && len(jobs) > 0:
 		fmt.Fprintln(con.Err, "ending the job; once more Ctrl-C does not wait for it")
 		if endErr := endAll(con, t, jobs, "interrupted"); endErr != nil {
 			return endErr
 		}
-		return fail(ExitInterrupted, "interrupted; the job has been ended")
+		return exit.Fail(exit.Interrupted, "interrupted; the job has been ended")
 	}
 	return errors.Join(err, endAll(con, t, jobs, "it was not followed to its end"))
 }
@@ -119,7 +121,7 @@ func runEnd(ctx context.Context, con *program, t *target, jobs []once.Submitted,
 const stopTime = 40 * time.Second
 
 // endAll terminates what has not ended yet.
-func endAll(con *program, t *target, jobs []once.Submitted, reason string) error {
+func endAll(con *term.Console, t *target, jobs []once.Submitted, reason string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), stopTime)
 	defer cancel()
 	var failed []error
@@ -132,7 +134,7 @@ func endAll(con *program, t *target, jobs []once.Submitted, reason string) error
 }
 
 // printJobs prints what Batch says of the jobs, as JSON.
-func printJobs(con *program, t *target, jobs []once.Submitted) error {
+func printJobs(con *term.Console, t *target, jobs []once.Submitted) error {
 	known, err := t.Recall(context.Background(), ids(jobs)...)
 	if err != nil {
 		return err
@@ -142,7 +144,7 @@ func printJobs(con *program, t *target, jobs []once.Submitted) error {
 
 // lastWords prints the next command: what explains the job that FAILED, else what shows the
 // run again. After Ctrl-C there is nothing to explain.
-func lastWords(ctx context.Context, con *program, t *target, jobs []once.Submitted) {
+func lastWords(ctx context.Context, con *term.Console, t *target, jobs []once.Submitted) {
 	next := ""
 	if known, err := t.Recall(context.Background(), ids(jobs)...); err == nil && ctx.Err() == nil {
 		next = t.explainNext(live(known))

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
@@ -15,7 +16,7 @@ import (
 
 // sending is a plan on its way to a target.
 type sending struct {
-	*program
+	*term.Console
 	t    *target
 	made *plan.Plan
 }
@@ -42,7 +43,7 @@ func (s *sending) now(ctx context.Context) ([]once.Submitted, error) {
 		return nil, err
 	}
 	jobs, waiting, err := s.t.SubmitNow(ctx, s.made)
-	tellSkipped(s.program, jobs)
+	tellSkipped(s.Console, jobs)
 	if err == nil && waiting != nil {
 		s.tellWaiting(waiting)
 	}
@@ -77,7 +78,7 @@ func (s *sending) following(ctx context.Context, follow func([]once.Submitted) (
 		}
 	}
 	jobs, failed := w.end()
-	tellSkipped(s.program, jobs)
+	tellSkipped(s.Console, jobs)
 	// That something is left to resume is more to know than why nobody waits for it.
 	if _, open := errors.AsType[*once.OpenError](failed); err == nil || open {
 		err = s.t.submitFailure(ctx, failed)
@@ -169,7 +170,7 @@ func (w *waves) end() ([]once.Submitted, error) {
 }
 
 // tellSkipped names the steps that were not needed.
-func tellSkipped(con *program, jobs []once.Submitted) {
+func tellSkipped(con *term.Console, jobs []once.Submitted) {
 	for _, j := range jobs {
 		if j.Skipped != "" {
 			fmt.Fprintf(con.Err, "%s  not submitted: %s\n", diag.Printable(j.Name), diag.Printable(j.Skipped))
@@ -184,5 +185,5 @@ func (s *sending) tellWaiting(w *once.Waiting) {
 		names = append(names, step.Name)
 	}
 	fmt.Fprintf(s.Err, "%s (%s) run when others have ended, and AWS Batch does not wait for that: batchctl resume %s%s does, and submits them\n",
-		plural(len(names), "step"), diag.Printable(strings.Join(names, ", ")), w.Run, s.t.flags)
+		term.Plural(len(names), "step"), diag.Printable(strings.Join(names, ", ")), w.Run, s.t.flags)
 }

@@ -16,14 +16,16 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/local"
 )
 
-func serveCommand(con *program) *cli.Command {
+func serveCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "serve",
 		Usage:     "serve the AWS Batch API on this machine",
@@ -50,7 +52,7 @@ func serveCommand(con *program) *cli.Command {
 	}
 }
 
-func serve(con *program, c *cli.Context) error {
+func serve(con *term.Console, c *cli.Context) error {
 	if err := most(c, 0); err != nil {
 		return err
 	}
@@ -97,14 +99,14 @@ func serve(con *program, c *cli.Context) error {
 	engine, err := local.Open(options)
 	var locked *local.LockedError
 	if errors.As(err, &locked) {
-		return fail(ExitNotDone, "an engine already serves %s (process %d)", dir, locked.PID).
-			try("use it: eval \"$(batchctl serve --exports)\"    or another state: --state-dir DIRECTORY")
+		return exit.Fail(exit.NotDone, "an engine already serves %s (process %d)", dir, locked.PID).
+			Try("use it: eval \"$(batchctl serve --exports)\"    or another state: --state-dir DIRECTORY")
 	}
 	if err != nil {
-		return fail(ExitNotDone, "open the engine: %v", err)
+		return exit.Fail(exit.NotDone, "open the engine: %v", err)
 	}
 	if err := x.keep(dir); err != nil {
-		return errors.Join(fail(ExitNotDone, "note the engine's executor: %v", err), engine.Close(c.Context))
+		return errors.Join(exit.Fail(exit.NotDone, "note the engine's executor: %v", err), engine.Close(c.Context))
 	}
 	nameExecutor(con, x.label, false)
 	if options.ProcessesForBatchctlOnly {
@@ -112,7 +114,7 @@ func serve(con *program, c *cli.Context) error {
 	}
 	if listener == nil {
 		if listener, err = engine.Listen(); err != nil {
-			return errors.Join(fail(ExitNotDone, "listen on 127.0.0.1: %v", err), engine.Close(c.Context))
+			return errors.Join(exit.Fail(exit.NotDone, "listen on 127.0.0.1: %v", err), engine.Close(c.Context))
 		}
 		defer listener.Close()
 	}
@@ -129,15 +131,15 @@ const maxVCPUs = 1e6
 func checkServe(c *cli.Context) error {
 	switch v := c.Float64("vcpus"); {
 	case !(v >= 0 && v <= maxVCPUs): // not a number either
-		return usage("--vcpus %v is no number of vCPUs", v).try("for example: --vcpus 4")
+		return exit.Usage("--vcpus %v is no number of vCPUs", v).Try("for example: --vcpus 4")
 	case c.Int("memory") < 0:
-		return usage("--memory %d is no number of MiB", c.Int("memory")).try("for example: --memory 8192")
+		return exit.Usage("--memory %d is no number of MiB", c.Int("memory")).Try("for example: --memory 8192")
 	case c.Int("log-limit") < 0:
-		return usage("--log-limit %d is no number of MiB", c.Int("log-limit")).try("for example: --log-limit 100; 0 keeps everything")
+		return exit.Usage("--log-limit %d is no number of MiB", c.Int("log-limit")).Try("for example: --log-limit 100; 0 keeps everything")
 	case c.Int("gpus") < -1:
-		return usage("--gpus %d is no number of GPUs", c.Int("gpus")).try("for example: --gpus 1; without it those found are used")
+		return exit.Usage("--gpus %d is no number of GPUs", c.Int("gpus")).Try("for example: --gpus 1; without it those found are used")
 	case c.Duration("exit-when-idle") < 0:
-		return usage("--exit-when-idle %s is before now", c.Duration("exit-when-idle")).try("for example: --exit-when-idle 10m")
+		return exit.Usage("--exit-when-idle %s is before now", c.Duration("exit-when-idle")).Try("for example: --exit-when-idle 10m")
 	}
 	return nil
 }
@@ -148,7 +150,7 @@ const lingerTime = 2 * time.Second
 
 // serveEngine serves until the engine has been idle for long enough or ctx ends, which ends the
 // engine's jobs.
-func serveEngine(ctx context.Context, con *program, engine *local.Engine, l net.Listener, dir string, idle time.Duration) error {
+func serveEngine(ctx context.Context, con *term.Console, engine *local.Engine, l net.Listener, dir string, idle time.Duration) error {
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	served, quiet := make(chan error, 1), make(chan struct{})
@@ -180,7 +182,7 @@ func serveEngine(ctx context.Context, con *program, engine *local.Engine, l net.
 	err = errors.Join(err, <-served)
 	time.AfterFunc(closeTimeout, done)
 	if err = errors.Join(err, engine.Close(closing)); err == nil {
-		err = &failure{code: ExitOK} // a signal is the usual way to stop a server
+		err = &exit.Failure{Code: exit.OK} // a signal is the usual way to stop a server
 	}
 	return err
 }
@@ -188,42 +190,42 @@ func serveEngine(ctx context.Context, con *program, engine *local.Engine, l net.
 // endJobs ends the jobs of an engine that is to stop.
 func endJobs(ctx context.Context, engine *local.Engine) error {
 	if _, err := engine.EndJobs(ctx); err != nil {
-		return fail(ExitNotDone, "stop the local engine: %v", err).try("jobs that still run are killed")
+		return exit.Fail(exit.NotDone, "stop the local engine: %v", err).Try("jobs that still run are killed")
 	}
 	return nil
 }
 
-func announce(con *program, connection local.Connection, dir string) {
+func announce(con *term.Console, connection local.Connection, dir string) {
 	fmt.Fprint(con.Out, exports(connection))
 	fmt.Fprintf(con.Err, "local engine at %s, state in %s; Ctrl-C ends it and its jobs\n", connection.Endpoint, diag.Printable(dir))
 }
 
-func printExports(con *program, dir string) error {
+func printExports(con *term.Console, dir string) error {
 	connection, err := connected(dir)
 	if err != nil {
 		return err
 	}
-	return con.printUnmasked(exports(connection))
+	return con.PrintUnmasked(exports(connection))
 }
 
 // stopEngine stops a running engine with its jobs, waits until both have ended, and prints which jobs these were.
-func stopEngine(ctx context.Context, con *program, dir string) error {
+func stopEngine(ctx context.Context, con *term.Console, dir string) error {
 	connection, err := local.Connect(dir)
 	if err != nil {
-		return fail(ExitNotDone, "%v", err).try("to read its state: batchctl list")
+		return exit.Fail(exit.NotDone, "%v", err).Try("to read its state: batchctl list")
 	}
 	process, err := os.FindProcess(connection.PID)
 	if err != nil {
-		return fail(ExitNotDone, "stop the engine, process %d: %v", connection.PID, err)
+		return exit.Fail(exit.NotDone, "stop the engine, process %d: %v", connection.PID, err)
 	}
 	jobs, listErr := unfinishedOn(ctx, connection)
 	if err := process.Signal(os.Interrupt); err != nil {
-		return fail(ExitNotDone, "stop the engine, process %d: %v", connection.PID, err)
+		return exit.Fail(exit.NotDone, "stop the engine, process %d: %v", connection.PID, err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, closeTimeout)
 	defer cancel()
 	if err := connection.WaitClosed(ctx); err != nil {
-		return fail(ExitNotDone, "the engine, process %d, is still running: %v", connection.PID, err)
+		return exit.Fail(exit.NotDone, "the engine, process %d, is still running: %v", connection.PID, err)
 	}
 	switch {
 	case listErr != nil:
@@ -231,7 +233,7 @@ func stopEngine(ctx context.Context, con *program, dir string) error {
 	case len(jobs) == 0:
 		fmt.Fprintln(con.Err, "the engine has stopped")
 	default:
-		fmt.Fprintf(con.Err, "the engine has stopped, and %s with it: %s\n", plural(len(jobs), "job"), diag.Printable(someOf(jobs)))
+		fmt.Fprintf(con.Err, "the engine has stopped, and %s with it: %s\n", term.Plural(len(jobs), "job"), diag.Printable(someOf(jobs)))
 	}
 	return nil
 }
@@ -272,15 +274,15 @@ func someOf(names []string) string {
 func listenLoopback(address string) (net.Listener, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
-		return nil, usage("--listen %s: %v", address, err).try("for example: --listen 127.0.0.1:8080")
+		return nil, exit.Usage("--listen %s: %v", address, err).Try("for example: --listen 127.0.0.1:8080")
 	}
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return nil, usage("--listen %s is not a loopback address", address).
-			try("the engine runs commands for whoever reaches it; use 127.0.0.1")
+		return nil, exit.Usage("--listen %s is not a loopback address", address).
+			Try("the engine runs commands for whoever reaches it; use 127.0.0.1")
 	}
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, fail(ExitNotDone, "listen on %s: %v", address, err).try("--listen 127.0.0.1:0 takes a free port")
+		return nil, exit.Fail(exit.NotDone, "listen on %s: %v", address, err).Try("--listen 127.0.0.1:0 takes a free port")
 	}
 	return listener, nil
 }

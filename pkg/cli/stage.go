@@ -17,12 +17,15 @@ import (
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/urfave/cli/v2"
 
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/exit"
+	"github.com/batchctl/batchctl/pkg/newfile"
 	"github.com/batchctl/batchctl/pkg/objects"
 	"github.com/batchctl/batchctl/pkg/stage"
 )
 
-func stageCommand(con *program) *cli.Command {
+func stageCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:  "stage",
 		Usage: "inside a container: bring a job's inputs, run its program, carry its outputs away",
@@ -50,7 +53,7 @@ func stageCommand(con *program) *cli.Command {
 	}
 }
 
-func stageJob(con *program, c *cli.Context) error {
+func stageJob(con *term.Console, c *cli.Context) error {
 	args := c.Args().Slice()
 	word := ""
 	if len(args) > 0 {
@@ -64,38 +67,38 @@ func stageJob(con *program, c *cli.Context) error {
 	case word == "in" && len(args) == 0, word == "out" && len(args) <= 1, word == "--" && len(args) > 0:
 		return runStaged(c.Context, con, word, args)
 	case word == "install":
-		return usage("stage install takes one directory").try("batchctl stage install DIRECTORY")
+		return exit.Usage("stage install takes one directory").Try("batchctl stage install DIRECTORY")
 	case word == "in" || word == "out":
-		return usage("too many words after stage %s", word).try("to run a program called so: batchctl stage -- %s", strings.Join(append([]string{word}, args...), " "))
+		return exit.Usage("too many words after stage %s", word).Try("to run a program called so: batchctl stage -- %s", strings.Join(append([]string{word}, args...), " "))
 	case word == "" || word == "--":
-		return usage("stage has no program to run").try("batchctl stage -- PROGRAM [ARGUMENT ...]; see batchctl stage --help")
+		return exit.Usage("stage has no program to run").Try("batchctl stage -- PROGRAM [ARGUMENT ...]; see batchctl stage --help")
 	}
-	return usage("stage does not know %q", word).try("a program stands behind --: batchctl stage -- %s", strings.Join(append([]string{word}, args...), " "))
+	return exit.Usage("stage does not know %q", word).Try("a program stands behind --: batchctl stage -- %s", strings.Join(append([]string{word}, args...), " "))
 }
 
 // runStaged does the work of a job, or one part of it.
-func runStaged(ctx context.Context, con *program, word string, args []string) error {
+func runStaged(ctx context.Context, con *term.Console, word string, args []string) error {
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, handedOn()...)
 	defer signal.Stop(signals)
 	dir, err := os.Getwd()
 	if err != nil {
-		return fail(stage.ExitInputs, "find the working directory: %v", err)
+		return exit.Fail(stage.ExitInputs, "find the working directory: %v", err)
 	}
 	s := &stage.Stager{Environ: os.Environ(), Dir: dir, Carrier: &objects.Store{Config: func(ctx context.Context) (aws.Config, error) { return containerConfig(ctx, con) }},
-		Exec: become, Signals: signals, Stdin: con.In, Stdout: con.Out, Stderr: unmasked(con.Err)}
+		Exec: become, Signals: signals, Stdin: con.In, Stdout: con.Out, Stderr: term.Unmasked(con.Err)}
 	ctx = context.WithoutCancel(ctx) // signals are the job's business
 	if word == "--" {
-		exit, err := s.Run(ctx, args)
+		code, err := s.Run(ctx, args)
 		if err != nil {
-			return fail(exit, "%v", err)
+			return exit.Fail(code, "%v", err)
 		}
-		return quiet(exit)
+		return exit.Silent(code)
 	}
-	exit := 0
+	code := 0
 	if len(args) > 0 {
-		if exit, err = strconv.Atoi(args[0]); err != nil {
-			return usage("%q is no exit code", args[0]).try("batchctl stage out $?")
+		if code, err = strconv.Atoi(args[0]); err != nil {
+			return exit.Usage("%q is no exit code", args[0]).Try("batchctl stage out $?")
 		}
 	}
 	d, err := s.Document()
@@ -104,10 +107,10 @@ func runStaged(ctx context.Context, con *program, word string, args []string) er
 	case word == "in":
 		err = s.In(ctx, d)
 	default:
-		err = s.Out(ctx, d, exit == 0)
+		err = s.Out(ctx, d, code == 0)
 	}
 	if f, ok := errors.AsType[*stage.Failure](err); ok {
-		return fail(f.Exit, "%v", f)
+		return exit.Fail(f.Exit, "%v", f)
 	}
 	return err
 }
@@ -117,7 +120,7 @@ const besideName = "ca-certificates.crt"
 
 // containerConfig is that of the container's role. Where the image has no CA certificates
 // those are taken that install put beside the program.
-func containerConfig(ctx context.Context, con *program) (aws.Config, error) {
+func containerConfig(ctx context.Context, con *term.Console) (aws.Config, error) {
 	cfg, err := awsConfig(ctx, con, document.Target{})
 	if err != nil || os.Getenv("SSL_CERT_FILE") != "" || os.Getenv("SSL_CERT_DIR") != "" {
 		return cfg, err
@@ -144,18 +147,18 @@ func containerConfig(ctx context.Context, con *program) (aws.Config, error) {
 }
 
 // install copies this program and CA certificates to a directory.
-func install(con *program, dir string) error {
+func install(con *term.Console, dir string) error {
 	self, err := os.Executable()
 	if err != nil {
-		return fail(ExitNotDone, "find batchctl's own program: %v", err)
+		return exit.Fail(exit.NotDone, "find batchctl's own program: %v", err)
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fail(ExitNotDone, "make %s: %v", dir, cause(err)).try("name a directory that this user may write to")
+		return exit.Fail(exit.NotDone, "make %s: %v", dir, exit.Cause(err)).Try("name a directory that this user may write to")
 	}
 	if err := copyTo(filepath.Join(dir, "batchctl"), 0o755, self); err != nil {
 		return err
 	}
-	if err := con.printText(filepath.Join(dir, "batchctl") + "\n"); err != nil {
+	if err := con.Print(filepath.Join(dir, "batchctl") + "\n"); err != nil {
 		return err
 	}
 	bundle := certificates()
@@ -163,19 +166,19 @@ func install(con *program, dir string) error {
 		fmt.Fprintln(con.Err, "there are no CA certificates here to install: without some in the other image S3 cannot be reached")
 		return nil
 	}
-	if err := copyTo(filepath.Join(dir, besideName), forAll, bundle); err != nil {
+	if err := copyTo(filepath.Join(dir, besideName), newfile.ForAll, bundle); err != nil {
 		return err
 	}
-	return con.printText(filepath.Join(dir, besideName) + "\n")
+	return con.Print(filepath.Join(dir, besideName) + "\n")
 }
 
 func copyTo(path string, mode os.FileMode, from string) error {
 	f, err := os.Open(from)
 	if err != nil {
-		return fail(ExitNotDone, "read %s: %v", from, cause(err))
+		return exit.Fail(exit.NotDone, "read %s: %v", from, exit.Cause(err))
 	}
 	defer f.Close()
-	return writeFile(path, mode, func(w io.Writer) error {
+	return newfile.Write(path, mode, func(w io.Writer) error {
 		_, err := io.Copy(w, f)
 		return err
 	})

@@ -15,7 +15,9 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/local/container"
+	"github.com/batchctl/batchctl/pkg/newfile"
 	"github.com/batchctl/batchctl/pkg/objects"
 )
 
@@ -62,7 +64,7 @@ func (t *target) stage(ctx context.Context, url, text string) error {
 	}
 	// The directory is the owner's, the file everybody's: a container may have another
 	// user, and is given the file alone.
-	return writeFile(url, forAll, asText([]byte(text)))
+	return newfile.Write(url, newfile.ForAll, newfile.Bytes([]byte(text)))
 }
 
 // upload puts a text into a bucket, for a service that reads it at the URL.
@@ -90,7 +92,7 @@ func (t *target) dropStaged(dryRun bool, now time.Time) (rows []gcRow, err error
 		if !dryRun {
 			row.Action = "removed"
 			if removeErr := os.RemoveAll(filepath.Join(dir, name)); removeErr != nil {
-				row.Action, row.Reason = "kept", cause(removeErr).Error()
+				row.Action, row.Reason = "kept", exit.Cause(removeErr).Error()
 			}
 		}
 		rows = append(rows, row)

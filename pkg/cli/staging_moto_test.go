@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/batchctl/batchctl/pkg/cli"
+	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
@@ -70,10 +70,10 @@ func testTableInS3(t *testing.T, server string) {
 	inChild := "AWS_ENDPOINT_URL=" + endpoint
 
 	// Without a place, or with one that is not there, nothing is submitted.
-	_, said := u.types(cli.ExitProblem, "submit shell.json --target bare")
+	_, said := u.types(exit.Problem, "submit shell.json --target bare")
 	u.wants(said, "shell.json:4:12: the cells are ", "[array-staging]", `"staging": "s3://bucket/prefix"`)
 	u.write("before.json", jobJSON)
-	_, said = u.types(cli.ExitNotDone, "submit before.json shell.json --target lost")
+	_, said = u.types(exit.NotDone, "submit before.json shell.json --target lost")
 	u.wants(said, "s3://nothing/of/us/", "NoSuchBucket", "make the bucket, or give the target another")
 	if got := order(sent.took()); got != "PUT "+strings.Replace(key, "/staging/", "/nothing/", 1) {
 		t.Errorf("sent: %s", got)
@@ -81,7 +81,7 @@ func testTableInS3(t *testing.T, server string) {
 
 	var shell []string
 	for _, name := range []string{"shell", "binary"} {
-		u.types(cli.ExitOK, "submit "+name+".json")
+		u.types(exit.OK, "submit "+name+".json")
 		calls := sent.took()
 		got := order(calls)
 		if !strings.Contains(got, "PUT "+key) || strings.Index(got, "PUT") > strings.Index(got, "SubmitJob") || strings.Count(got, "SubmitJob") != 1 {
@@ -114,7 +114,7 @@ func testTableInS3(t *testing.T, server string) {
 	}
 
 	// The same again: the same object, and the definition is there already.
-	u.types(cli.ExitOK, "submit binary.json")
+	u.types(exit.OK, "submit binary.json")
 	if got := order(sent.took()); got != "PUT "+key+", SubmitJob" {
 		t.Errorf("again: %s", got)
 	}
@@ -134,7 +134,7 @@ func testListInS3(t *testing.T, server string) {
 	path := "PATH=" + u.fakeAWS("s3://staging/lists/of%20lines.txt", lines) + ":" + os.Getenv("PATH")
 	for _, launcher := range []string{"batchctl", "sh"} {
 		u.write("list.json", strings.ReplaceAll(s3List, "LAUNCHER", launcher))
-		u.types(cli.ExitOK, "submit list.json")
+		u.types(exit.OK, "submit list.json")
 		command, environ := u.container(sent.took())
 		u.wants(strings.Join(environ, "\n"), "LIST_FILE_S3_PATH=s3://staging/lists/of%20lines.txt", "ARRAY_SIZE=2")
 		more := []string{"AWS_ENDPOINT_URL=" + endpoint}

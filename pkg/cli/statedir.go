@@ -7,13 +7,15 @@ import (
 	"path/filepath"
 	"runtime"
 
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/exit"
 )
 
 // checkStateDir refuses a state directory that others may replace or write: the ledger in it
 // decides which jobs are submitted again and which are ended. A directory that does not exist
 // yet is fine. The engine checks its own directory more strictly.
-func checkStateDir(con *program, dir string, why need) error {
+func checkStateDir(con *term.Console, dir string, why need) error {
 	info, err := os.Lstat(dir)
 	switch {
 	case err != nil:
@@ -22,11 +24,11 @@ func checkStateDir(con *program, dir string, why need) error {
 		if err != nil {
 			to = "DIRECTORY"
 		}
-		return fail(ExitNotDone, "open state directory %s: it is a symbolic link", dir).try("name the directory itself: --state-dir %s    or BATCHCTL_STATE_DIR", quoted(to))
+		return exit.Fail(exit.NotDone, "open state directory %s: it is a symbolic link", dir).Try("name the directory itself: --state-dir %s    or BATCHCTL_STATE_DIR", term.Quoted(to))
 	case !info.IsDir():
-		return fail(ExitNotDone, "open state directory %s: it is not a directory", dir).try("name another one: --state-dir DIRECTORY")
+		return exit.Fail(exit.NotDone, "open state directory %s: it is not a directory", dir).Try("name another one: --state-dir DIRECTORY")
 	case runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0:
-		return fail(ExitNotDone, "open state directory %s: it has mode %04o, so others can change it", dir, info.Mode().Perm()).try("run: chmod 700 %s", quoted(dir))
+		return exit.Fail(exit.NotDone, "open state directory %s: it has mode %04o, so others can change it", dir, info.Mode().Perm()).Try("run: chmod 700 %s", term.Quoted(dir))
 	}
 	if why == toRead || runtime.GOOS == "windows" {
 		return nil
@@ -36,7 +38,7 @@ func checkStateDir(con *program, dir string, why need) error {
 		if err == nil && info.Mode().Perm()&0o002 != 0 && info.Mode()&fs.ModeSticky == 0 {
 			// No refusal: volumes of containers often have this mode, and no other user.
 			fmt.Fprintf(con.Err, "note: other users can replace the state directory %s, because %s has mode %04o without the sticky bit: run chmod o-w %[2]s, or name another one with --state-dir\n",
-				diag.Printable(dir), diag.Printable(quoted(parent)), info.Mode().Perm())
+				diag.Printable(dir), diag.Printable(term.Quoted(parent)), info.Mode().Perm())
 			return nil
 		}
 		if parent == filepath.Dir(parent) {

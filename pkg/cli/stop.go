@@ -14,12 +14,14 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/exit"
 )
 
-func stopCommand(con *program) *cli.Command {
+func stopCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "stop",
 		Usage:     "end jobs: cancel those that wait, terminate those that run",
@@ -72,9 +74,9 @@ func rowOf(j once.Submitted) stopRow {
 	return stopRow{Name: j.Name, ID: j.ID, ShortID: batch.ShortID(j.ID)}
 }
 
-func stop(con *program, c *cli.Context) error {
+func stop(con *term.Console, c *cli.Context) error {
 	if !c.Args().Present() && c.String("submission") == "" {
-		return usage("stop needs a job").try("name one: batchctl stop NAME; batchctl list shows them; or all of a submission: --submission NAME")
+		return exit.Usage("stop needs a job").Try("name one: batchctl stop NAME; batchctl list shows them; or all of a submission: --submission NAME")
 	}
 	why := toChange
 	if c.Bool("dry-run") {
@@ -95,30 +97,30 @@ func stop(con *program, c *cli.Context) error {
 	}
 	rows = append(rows, namesakes...)
 	if call.format == "json" {
-		err = con.writeMaskedJSON(rows)
+		err = con.MaskedJSON(rows)
 	} else {
 		var b strings.Builder
 		for _, r := range rows {
 			b.WriteString(r.text() + "\n")
 		}
-		err = con.printText(b.String())
+		err = con.Print(b.String())
 	}
 	switch {
 	case err != nil:
 		return err
 	case c.Context.Err() != nil:
-		return fail(ExitInterrupted, "interrupted; what was sent cannot be taken back").
-			try("look: batchctl status %[1]s    go on: batchctl stop %[1]s", call.words(call.jobs))
+		return exit.Fail(exit.Interrupted, "interrupted; what was sent cannot be taken back").
+			Try("look: batchctl status %[1]s    go on: batchctl stop %[1]s", call.words(call.jobs))
 	case slices.ContainsFunc(rows, func(r stopRow) bool { return r.Error != "" }):
-		return fail(ExitNotDone, "not all jobs were stopped").
-			try("look: batchctl status %[1]s    again: batchctl stop %[1]s", call.words(call.jobs))
+		return exit.Fail(exit.NotDone, "not all jobs were stopped").
+			Try("look: batchctl status %[1]s    again: batchctl stop %[1]s", call.words(call.jobs))
 	}
 	return nil
 }
 
 // stopJobs stops the jobs, or says what that would be, in the order in which they
 // were named.
-func stopJobs(con *program, c *cli.Context, call *jobCall) ([]stopRow, error) {
+func stopJobs(con *term.Console, c *cli.Context, call *jobCall) ([]stopRow, error) {
 	rows := make([]stopRow, len(call.jobs))
 	var live []string
 	for i, j := range call.jobs {

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/batchctl/batchctl/pkg/cli"
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/exit"
 )
 
 // TestStopNamesakesUnknown: whether other jobs have the name of one that was stopped is
@@ -46,8 +48,8 @@ func TestStopNamesakesUnknown(t *testing.T) {
 	}
 	for _, format := range []string{"text", "json"} {
 		var out, said bytes.Buffer
-		code := cli.Main(t.Context(), []string{"batchctl", "stop", meant, "--output", format}, cli.Streams{In: &bytes.Buffer{}, Out: &out, Err: &said})
-		if code != cli.ExitOK || !strings.Contains(out.String(), "SUCCEEDED already") {
+		code := cli.Main(t.Context(), []string{"batchctl", "stop", meant, "--output", format}, term.Streams{In: &bytes.Buffer{}, Out: &out, Err: &said})
+		if code != exit.OK || !strings.Contains(out.String(), "SUCCEEDED already") {
 			t.Errorf("%s: exit %d, %s", format, code, &out)
 		}
 		if n := strings.Count(said.String(), "not you"); n != 1 || !strings.Contains(said.String(), "whether other jobs have the same names was not checked") {

@@ -10,9 +10,11 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/plan"
 )
 
@@ -24,7 +26,7 @@ func submissionFlag() cli.Flag {
 }
 
 // entries reads the ledger's jobs of this target and names lines that it cannot read.
-func entries(con *program, t *target) ([]once.Entry, error) {
+func entries(con *term.Console, t *target) ([]once.Entry, error) {
 	entries, err := t.ledger.Entries()
 	var damage *once.DamageError
 	if errors.As(err, &damage) {
@@ -36,20 +38,20 @@ func entries(con *program, t *target) ([]once.Entry, error) {
 }
 
 // lastSubmission returns the jobs that were submitted last to this target.
-func lastSubmission(con *program, c *cli.Context, t *target) ([]once.Submitted, error) {
+func lastSubmission(con *term.Console, c *cli.Context, t *target) ([]once.Submitted, error) {
 	entries, err := entries(con, t)
 	if err != nil {
 		return nil, err
 	}
 	if len(entries) == 0 {
-		return nil, usage("%s needs a job", c.Command.Name).try("name one: batchctl %s NAME%[2]s; batchctl list%[2]s shows them", c.Command.Name, t.flags)
+		return nil, exit.Usage("%s needs a job", c.Command.Name).Try("name one: batchctl %s NAME%[2]s; batchctl list%[2]s shows them", c.Command.Name, t.flags)
 	}
 	return together(entries, len(entries)-1), nil
 }
 
 // submissionCalled finds a submission by a word: its file, or one of its jobs, of several
 // the newest. A name is a whole name.
-func submissionCalled(con *program, t *target, word string) ([]once.Submitted, error) {
+func submissionCalled(con *term.Console, t *target, word string) ([]once.Submitted, error) {
 	entries, err := entries(con, t)
 	if err != nil {
 		return nil, err
@@ -64,17 +66,17 @@ func submissionCalled(con *program, t *target, word string) ([]once.Submitted, e
 		}
 		named = append(named, e.Name)
 	}
-	f := fail(ExitNotDone, "the ledger has no submission with a job %s to this target", word)
+	f := exit.Fail(exit.NotDone, "the ledger has no submission with a job %s to this target", word)
 	if near := diag.Near(word, slices.Values(named)); near != "" {
-		return nil, f.try("did you mean --submission %s?", near)
+		return nil, f.Try("did you mean --submission %s?", near)
 	}
-	return nil, f.try("see what there is: batchctl list%s", t.flags)
+	return nil, f.Try("see what there is: batchctl list%s", t.flags)
 }
 
 // submissionOf finds the newest submission of the jobs that a file describes now.
-func submissionOf(con *program, t *target, entries []once.Entry, path string) ([]once.Submitted, error) {
+func submissionOf(con *term.Console, t *target, entries []once.Entry, path string) ([]once.Submitted, error) {
 	if _, err := os.Stat(path); err != nil {
-		return nil, fail(ExitNotDone, "read %s: %v", path, cause(err)).try("name a job of the submission instead: its name or short id")
+		return nil, exit.Fail(exit.NotDone, "read %s: %v", path, exit.Cause(err)).Try("name a job of the submission instead: its name or short id")
 	}
 	src, err := read(con, path)
 	if err != nil {
@@ -95,12 +97,12 @@ func submissionOf(con *program, t *target, entries []once.Entry, path string) ([
 			partly = submitted
 		}
 	}
-	f := fail(ExitNotDone, "the ledger has no submission of the jobs of %s to this target", path)
+	f := exit.Fail(exit.NotDone, "the ledger has no submission of the jobs of %s to this target", path)
 	if partly != nil {
-		return nil, f.try("the last with one of them is %s: batchctl status --submission %s%s shows it",
+		return nil, f.Try("the last with one of them is %s: batchctl status --submission %s%s shows it",
 			strings.Join(sortedNames(partly), " "), batch.ShortID(partly[0].ID), t.flags)
 	}
-	return nil, f.try("see what there is: batchctl list%s", t.flags)
+	return nil, f.Try("see what there is: batchctl list%s", t.flags)
 }
 
 // fileJobs is the jobs of a file, and whether each is in every submission of it: a step that

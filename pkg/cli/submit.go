@@ -13,13 +13,16 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/exit"
+	"github.com/batchctl/batchctl/pkg/newfile"
 	"github.com/batchctl/batchctl/pkg/plan"
 )
 
-func submitCommand(con *program) *cli.Command {
+func submitCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "submit",
 		Usage:     "validate, plan and submit a job file; --wait ends with the job's verdict",
@@ -39,7 +42,7 @@ func submitCommand(con *program) *cli.Command {
 	}
 }
 
-func submit(con *program, c *cli.Context) error {
+func submit(con *term.Console, c *cli.Context) error {
 	if c.Bool("dry-run") {
 		return dryRun(con, c)
 	}
@@ -49,7 +52,7 @@ func submit(con *program, c *cli.Context) error {
 	}
 	onFailure := c.String("on-failure")
 	if onFailure != onFailureResume && onFailure != onFailureStop {
-		return usage("--on-failure %s is not known", onFailure).try("the choice is: resume stop")
+		return exit.Usage("--on-failure %s is not known", onFailure).Try("the choice is: resume stop")
 	}
 	in, err := load(con, c)
 	if err != nil {
@@ -62,11 +65,11 @@ func submit(con *program, c *cli.Context) error {
 	if err := withinCost(con, c, in, made); err != nil {
 		return err
 	}
-	file, err := beginFile(idsFile(c), forAll)
+	file, err := newfile.Begin(idsFile(c), newfile.ForAll)
 	if err != nil {
 		return err
 	}
-	file.drop() // it can be written
+	file.Drop() // it can be written
 	t, err := openTarget(c.Context, con, c, in.platform, toChange)
 	if err != nil {
 		return err
@@ -85,7 +88,7 @@ func submit(con *program, c *cli.Context) error {
 }
 
 // deliver submits the plan, says what came of it and follows it if that is asked for.
-func deliver(con *program, c *cli.Context, t *target, made *plan.Plan, format string) error {
+func deliver(con *term.Console, c *cli.Context, t *target, made *plan.Plan, format string) error {
 	s := &sending{con, t, made}
 	d := &delivery{con: con, t: t, format: format, path: idsFile(c), whole: !c.Bool("wait") || !s.holdsBack()}
 	t.LeaveLook = d.whole // the ids are printed before the wait for that
@@ -111,10 +114,10 @@ func deliver(con *program, c *cli.Context, t *target, made *plan.Plan, format st
 		}
 		return waitFor(c.Context, con, t, some, d.log())
 	})
-	if err == nil && code != ExitOK {
+	if err == nil && code != exit.OK {
 		tellNextOf(c.Context, con, t, jobs)
 	}
-	err = errors.Join(err, d.end(jobs), quiet(code))
+	err = errors.Join(err, d.end(jobs), exit.Silent(code))
 	if some := withID(jobs); len(some) > 0 {
 		tellOutputs(con, made, batch.ShortID(some[0].ID)+t.flags)
 	}
@@ -123,14 +126,14 @@ func deliver(con *program, c *cli.Context, t *target, made *plan.Plan, format st
 		return err
 	}
 	if err != nil {
-		con.explain(asFailure(err))
+		con.Explain(exit.From(err))
 	}
 	return looked
 }
 
 // delivery tells what was submitted: on stdout, and in the file of --output.
 type delivery struct {
-	con          *program
+	con          *term.Console
 	t            *target
 	format, path string
 	whole        bool // tell is called once, with all jobs
@@ -154,20 +157,20 @@ func (d *delivery) tell(jobs []once.Submitted) error {
 	case d.format != "json":
 		err = printSubmitted(d.con, jobs)
 	case d.whole:
-		err = d.con.writeMaskedJSON(rows)
+		err = d.con.MaskedJSON(rows)
 	}
 	if d.path == "" {
 		return err
 	}
-	text, encodeErr := jsonText(rows)
-	return errors.Join(err, encodeErr, writeFile(d.path, forAll, asText(text)))
+	text, encodeErr := term.JSONText(rows)
+	return errors.Join(err, encodeErr, newfile.Write(d.path, newfile.ForAll, newfile.Bytes(text)))
 }
 
 // end tells what has not been told: all jobs of JSON that came one after the other, and
 // those of a submission that nobody could follow.
 func (d *delivery) end(jobs []once.Submitted) error {
 	if d.format == "json" && !d.whole {
-		return d.con.writeMaskedJSON(submittedRows(d.t, jobs))
+		return d.con.MaskedJSON(submittedRows(d.t, jobs))
 	}
 	if len(d.told) == 0 {
 		return d.tell(jobs)
@@ -182,9 +185,9 @@ const (
 )
 
 // dryRun is plan, to which something to send is no news.
-func dryRun(con *program, c *cli.Context) error {
+func dryRun(con *term.Console, c *cli.Context) error {
 	err := planFiles(con, c)
-	if f, ok := errors.AsType[*failure](err); err != nil && (!ok || f.code != ExitChange) {
+	if f, ok := errors.AsType[*exit.Failure](err); err != nil && (!ok || f.Code != exit.Change) {
 		return err
 	}
 	fmt.Fprintln(con.Err, "dry run: nothing was sent")
@@ -198,13 +201,13 @@ func settleFlag() cli.Flag {
 }
 
 // submitsWith tells a client how this command submits.
-func submitsWith(con *program, c *cli.Context, to *once.Client) {
+func submitsWith(con *term.Console, c *cli.Context, to *once.Client) {
 	to.Settle = c.Duration("settle")
 	var mu sync.Mutex
 	to.Tell = func(text string) {
 		mu.Lock()
 		defer mu.Unlock()
-		fmt.Fprintf(con.Err, "%s\n", diag.Printable(con.redacted(text)))
+		fmt.Fprintf(con.Err, "%s\n", diag.Printable(con.Redacted(text)))
 	}
 }
 
@@ -225,33 +228,33 @@ func (t *target) submitFailure(ctx context.Context, err error) error {
 		refused   *client.RefusedError
 		large     *once.TooLargeError
 	)
-	code := ExitNotDone
+	code := exit.NotDone
 	switch {
 	case errors.As(err, &due), errors.As(err, &twice):
-		code = ExitUnknown
+		code = exit.Unknown
 	case ctx.Err() != nil:
-		code = ExitInterrupted
+		code = exit.Interrupted
 	case errors.As(err, &forgotten), errors.As(err, &ambiguous), errors.As(err, &unknown):
-		code = ExitUnknown
+		code = exit.Unknown
 	case errors.As(err, &refused), errors.As(err, &large):
-		code = ExitProblem
+		code = exit.Problem
 	}
-	f := fail(code, "%s", strings.ReplaceAll(err.Error(), "\n", "; "))
+	f := exit.Fail(code, "%s", strings.ReplaceAll(err.Error(), "\n", "; "))
 	switch {
 	case errors.As(err, &forgotten):
-		return f.try("look into your results, then: batchctl resume --submit-again %[1]s    or give it up: batchctl resume --drop %[1]s", runOf(err)+t.flags)
+		return f.Try("look into your results, then: batchctl resume --submit-again %[1]s    or give it up: batchctl resume --drop %[1]s", runOf(err)+t.flags)
 	case errors.As(err, &due):
-		return f.try("check again: batchctl resume %s    (other commands for this target do it, too)", due.Run+t.flags)
+		return f.Try("check again: batchctl resume %s    (other commands for this target do it, too)", due.Run+t.flags)
 	case errors.As(err, &twice) && !errors.As(err, &open):
-		return f.try("compare what they did: batchctl status %s %s%s", batch.ShortID(twice.Twins[0].ID), batch.ShortID(twice.Twins[0].Twin), t.flags)
+		return f.Try("compare what they did: batchctl status %s %s%s", batch.ShortID(twice.Twins[0].ID), batch.ShortID(twice.Twins[0].Twin), t.flags)
 	case errors.As(err, &locked):
 		return f
 	case errors.As(err, &open):
-		return f.try("go on: batchctl resume %[1]s    or leave the rest: batchctl resume --drop %[1]s", open.Run+t.flags)
+		return f.Try("go on: batchctl resume %[1]s    or leave the rest: batchctl resume --drop %[1]s", open.Run+t.flags)
 	case errors.Is(err, context.Canceled):
-		return fail(ExitInterrupted, "interrupted; no job was accepted").try("nothing is left behind: submit again")
-	case code == ExitNotDone:
-		return asFailure(t.leadOn(err))
+		return exit.Fail(exit.Interrupted, "interrupted; no job was accepted").Try("nothing is left behind: submit again")
+	case code == exit.NotDone:
+		return exit.From(t.leadOn(err))
 	}
 	return f
 }
@@ -275,7 +278,7 @@ func (t *target) openOf(jobs []once.Submitted) ([]once.OpenRun, error) {
 
 // nameEarlier says that submissions before this one did not come to their end: who
 // repeats one of them in place of resuming it has its jobs twice.
-func nameEarlier(con *program, t *target) error {
+func nameEarlier(con *term.Console, t *target) error {
 	open, err := t.ledger.OpenRuns()
 	if err != nil {
 		return err
@@ -294,7 +297,7 @@ func nameEarlier(con *program, t *target) error {
 
 // lateLook makes the last look for duplicates of jobs in the background, if it is due for any.
 // The function that it returns waits for that.
-func lateLook(ctx context.Context, con *program, t *target, jobs []once.Submitted) func() error {
+func lateLook(ctx context.Context, con *term.Console, t *target, jobs []once.Submitted) func() error {
 	open, err := t.openOf(jobs)
 	if err != nil || len(open) == 0 {
 		return func() error { return err }
@@ -329,7 +332,7 @@ func ids(jobs []once.Submitted) []string {
 }
 
 // printSubmitted prints a line per job on stdout: short id, name, queue.
-func printSubmitted(con *program, jobs []once.Submitted) error {
+func printSubmitted(con *term.Console, jobs []once.Submitted) error {
 	var b strings.Builder
 	for _, j := range jobs {
 		if j.Skipped != "" {
@@ -341,11 +344,11 @@ func printSubmitted(con *program, jobs []once.Submitted) error {
 		}
 		fmt.Fprintf(&b, "%s  %s  %s\n", batch.ShortID(j.ID), diag.Printable(j.Name), diag.Printable(j.Queue))
 	}
-	return con.printText(b.String())
+	return con.Print(b.String())
 }
 
 // nextSteps ends the story with the commands that go on from here.
-func nextSteps(con *program, t *target, jobs []once.Submitted) {
+func nextSteps(con *term.Console, t *target, jobs []once.Submitted) {
 	id := batch.ShortID(withID(jobs)[0].ID) + t.flags
 	fmt.Fprintf(con.Err, "next: batchctl wait %[1]s    batchctl logs %[1]s --follow    batchctl stop %[1]s\n", id)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/plan"
 	"github.com/batchctl/batchctl/pkg/sweep"
@@ -102,7 +103,7 @@ func describeSweep(s *sweep.Sweep) string {
 	case s.Kind == sweep.Commands && s.List != "":
 		return "commands of " + s.List
 	case s.Kind == sweep.Commands:
-		return plural(len(s.Lines), "command line")
+		return term.Plural(len(s.Lines), "command line")
 	}
 	return fmt.Sprintf("%s %s", s.Kind, strings.Join(s.Names, " x "))
 }

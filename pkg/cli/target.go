@@ -20,9 +20,11 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/local"
 	"github.com/batchctl/batchctl/pkg/objects"
 )
@@ -90,7 +92,7 @@ func targetFlags() []cli.Flag {
 
 // openTarget finds the target that the command line, the environment and the platform
 // file ask for, in this order.
-func openTarget(ctx context.Context, con *program, c *cli.Context, platform *document.Platform, why need) (*target, error) {
+func openTarget(ctx context.Context, con *term.Console, c *cli.Context, platform *document.Platform, why need) (*target, error) {
 	return openNamed(ctx, con, c, platform, targetName(c, platform), why)
 }
 
@@ -114,7 +116,7 @@ func targetName(c *cli.Context, platform *document.Platform) string {
 func flagsTo(c *cli.Context, platform *document.Platform, name string) (flags string) {
 	add := func(flag, value string) {
 		if value != "" {
-			flags += " --" + flag + " " + quoted(value)
+			flags += " --" + flag + " " + term.Quoted(value)
 		}
 	}
 	file := c.String("platform")
@@ -132,7 +134,7 @@ func flagsTo(c *cli.Context, platform *document.Platform, name string) (flags st
 	return flags
 }
 
-func openNamed(ctx context.Context, con *program, c *cli.Context, platform *document.Platform, name string, why need) (*target, error) {
+func openNamed(ctx context.Context, con *term.Console, c *cli.Context, platform *document.Platform, name string, why need) (*target, error) {
 	dir, err := stateDir(c)
 	if err != nil {
 		return nil, err
@@ -147,9 +149,9 @@ func openNamed(ctx context.Context, con *program, c *cli.Context, platform *docu
 	t := &target{name: name, flags: flagsTo(c, platform, name), ledger: ledgerIn(con, dir), close: func() error { return nil }}
 	switch {
 	case !isEndpoint(c.String("endpoint-url")):
-		err = usage("--endpoint-url %s is no URL of a server", c.String("endpoint-url")).try("for example: --endpoint-url http://127.0.0.1:5000")
+		err = exit.Usage("--endpoint-url %s is no URL of a server", c.String("endpoint-url")).Try("for example: --endpoint-url http://127.0.0.1:5000")
 	case name == localTarget && saysAWS(c):
-		err = usage("--region, --profile and --endpoint-url are of an AWS target").try("leave them out, or say --target aws")
+		err = exit.Usage("--region, --profile and --endpoint-url are of an AWS target").Try("leave them out, or say --target aws")
 	case name == localTarget:
 		var choice executorChoice
 		if choice, err = executorOf(c, entry); err == nil {
@@ -212,15 +214,15 @@ func unknownTarget(name string, platform *document.Platform) error {
 			}
 		}
 	}
-	f := usage("unknown target %q", name)
+	f := exit.Usage("unknown target %q", name)
 	if near := diag.Near(name, slices.Values(names)); near != "" {
-		return f.try("did you mean --target %s?", near)
+		return f.Try("did you mean --target %s?", near)
 	}
 	where := "no " + document.PlatformFile + " found here or above"
 	if platform != nil && platform.Root != nil {
 		where = "from " + platform.Root.Source.Name
 	}
-	return f.try("known targets: %s (%s)", strings.Join(names, ", "), where)
+	return f.Try("known targets: %s (%s)", strings.Join(names, ", "), where)
 }
 
 // rememberPlatform notes the platform file of a target that something is submitted to.
@@ -246,7 +248,7 @@ func stateDir(c *cli.Context) (string, error) {
 	}
 	home, err := homeDirectory()
 	if err != nil {
-		return "", fail(ExitNotDone, "find the state directory: %v", err).try("set HOME, or name a directory: --state-dir DIRECTORY")
+		return "", exit.Fail(exit.NotDone, "find the state directory: %v", err).Try("set HOME, or name a directory: --state-dir DIRECTORY")
 	}
 	return filepath.Abs(filepath.Join(home, ".local", "state", "batchctl")) // the engine runs elsewhere
 }
@@ -267,11 +269,11 @@ func homeDirectory() (string, error) {
 
 // openLocal connects to the engine of the state directory. What happens when
 // none runs depends on the need.
-func openLocal(ctx context.Context, con *program, t *target, dir string, entry document.Target, choice executorChoice, why need) error {
+func openLocal(ctx context.Context, con *term.Console, t *target, dir string, entry document.Target, choice executorChoice, why need) error {
 	t.label = localTarget
 	cwd, err := os.Getwd()
 	if err != nil {
-		return fail(ExitNotDone, "find the working directory: %v", err).try("change to a directory that exists")
+		return exit.Fail(exit.NotDone, "find the working directory: %v", err).Try("change to a directory that exists")
 	}
 	connection, err := local.Connect(dir)
 	if err == nil {
@@ -288,7 +290,7 @@ func openLocal(ctx context.Context, con *program, t *target, dir string, entry d
 	}
 	// Nothing is written into a directory that cannot be opened, or that others can reach.
 	if _, refused := errors.AsType[*fs.PathError](err); refused {
-		return fail(ExitNotDone, "%v", err).try("name another one: --state-dir DIRECTORY")
+		return exit.Fail(exit.NotDone, "%v", err).Try("name another one: --state-dir DIRECTORY")
 	}
 	x, err := openExecutor(ctx, dir, choice)
 	if err != nil {
@@ -305,7 +307,7 @@ func openLocal(ctx context.Context, con *program, t *target, dir string, entry d
 }
 
 // connect uses the engine of another process, if it runs jobs as was asked for.
-func connect(con *program, t *target, connection local.Connection, cwd, dir string, choice executorChoice) (err error) {
+func connect(con *term.Console, t *target, connection local.Connection, cwd, dir string, choice executorChoice) (err error) {
 	if t.executor, err = joined(dir, choice); err != nil {
 		return err
 	}
@@ -345,7 +347,7 @@ func shippedWorkloads() []string {
 
 // openEngine keeps the engine in this process. With serve, other processes
 // reach it too: `status` in the next terminal works during a `run`.
-func openEngine(ctx context.Context, con *program, t *target, cwd string, o local.Options, x executor, serve bool) error {
+func openEngine(ctx context.Context, con *term.Console, t *target, cwd string, o local.Options, x executor, serve bool) error {
 	o.Executor = x.Executor
 	engine, err := local.Open(o)
 	var locked *local.LockedError
@@ -353,7 +355,7 @@ func openEngine(ctx context.Context, con *program, t *target, cwd string, o loca
 		return openAfter(ctx, con, t, cwd, o, x, locked)
 	}
 	if err != nil {
-		return fail(ExitNotDone, "open the local engine: %v", err)
+		return exit.Fail(exit.NotDone, "open the local engine: %v", err)
 	}
 	t.config = noticing(con, engine.Config(cwd))
 	t.engine, t.Client = engine, once.New(t.config)
@@ -361,7 +363,7 @@ func openEngine(ctx context.Context, con *program, t *target, cwd string, o loca
 	if serve {
 		t.executor = x.label
 		if err := x.keep(o.Dir); err != nil {
-			return errors.Join(fail(ExitNotDone, "note the engine's executor: %v", err), engine.Close(ctx))
+			return errors.Join(exit.Fail(exit.NotDone, "note the engine's executor: %v", err), engine.Close(ctx))
 		}
 		if stop, err = serveLoopback(engine); err != nil {
 			return err
@@ -377,12 +379,12 @@ func openEngine(ctx context.Context, con *program, t *target, cwd string, o loca
 }
 
 // tellUnknown prints that the states of unfinished jobs are unknown because no engine is running, and how to settle them.
-func tellUnknown(con *program, t *target) {
+func tellUnknown(con *term.Console, t *target) {
 	id, jobs, since := t.engine.Unknown()
 	if jobs == 0 {
 		return
 	}
-	fmt.Fprintf(con.Err, "the status of %s is unknown since %s: the engine is not running\n", plural(jobs, "job"), since.Format(time.RFC3339))
+	fmt.Fprintf(con.Err, "the status of %s is unknown since %s: the engine is not running\n", term.Plural(jobs, "job"), since.Format(time.RFC3339))
 	fmt.Fprintf(con.Err, "  start an engine, which ends what is left of %s: batchctl wait %s%s\n", itOrThem(jobs), batch.ShortID(id), t.flags)
 }
 
@@ -395,7 +397,7 @@ func itOrThem(n int) string {
 
 // openAfter takes the engine that another process holds and that did not answer
 // a moment ago: it has begun to serve meanwhile, or it is about to end.
-func openAfter(ctx context.Context, con *program, t *target, cwd string, o local.Options, x executor, locked *local.LockedError) error {
+func openAfter(ctx context.Context, con *term.Console, t *target, cwd string, o local.Options, x executor, locked *local.LockedError) error {
 	if connection, err := joinEngine(ctx, o.Dir); err == nil {
 		return connect(con, t, connection, cwd, o.Dir, x.executorChoice)
 	}
@@ -404,13 +406,13 @@ func openAfter(ctx context.Context, con *program, t *target, cwd string, o local
 	if local.WaitClosed(wait, o.Dir) == nil {
 		return openEngine(ctx, con, t, cwd, o, x, true)
 	}
-	return fail(ExitNotDone, "the state directory %s is in use by process %d, which does not answer", o.Dir, locked.PID).
-		try("end it, or use another one: --state-dir DIRECTORY")
+	return exit.Fail(exit.NotDone, "the state directory %s is in use by process %d, which does not answer", o.Dir, locked.PID).
+		Try("end it, or use another one: --state-dir DIRECTORY")
 }
 
 // drain waits until other commands no longer use the engine of this process. When ctx ends first, it
 // ends their jobs, which must not start again with the next engine.
-func drain(ctx context.Context, con *program, t *target, closing context.Context) error {
+func drain(ctx context.Context, con *term.Console, t *target, closing context.Context) error {
 	at := time.AfterFunc(time.Second, func() { tellOthers(closing, con, t) })
 	defer at.Stop()
 	if t.engine.Drain(ctx) == nil {
@@ -420,18 +422,18 @@ func drain(ctx context.Context, con *program, t *target, closing context.Context
 }
 
 // tellOthers prints what keeps the engine of this process from ending.
-func tellOthers(ctx context.Context, con *program, t *target) {
+func tellOthers(ctx context.Context, con *term.Console, t *target) {
 	names, err := t.unfinished(ctx)
 	if err != nil || len(names) == 0 {
 		fmt.Fprintln(con.Err, "waiting for other batchctl commands that use this engine (Ctrl-C stops waiting)")
 		return
 	}
-	fmt.Fprintf(con.Err, "waiting for %s on this engine: %s (Ctrl-C stops waiting and ends them)\n", plural(len(names), "other job"), diag.Printable(someOf(names)))
+	fmt.Fprintf(con.Err, "waiting for %s on this engine: %s (Ctrl-C stops waiting and ends them)\n", term.Plural(len(names), "other job"), diag.Printable(someOf(names)))
 }
 
 // noticing shows what the engine says about requests that it took, each thing
 // once: above all that the image is not used.
-func noticing(con *program, cfg aws.Config) aws.Config {
+func noticing(con *term.Console, cfg aws.Config) aws.Config {
 	cfg.HTTPClient = &noticer{HTTPClient: cfg.HTTPClient, said: map[string]bool{}, err: con.Err}
 	return cfg
 }

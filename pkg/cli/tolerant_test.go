@@ -17,7 +17,9 @@ import (
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/exit"
 )
 
 // imitation is a server in AWS's place that writes numbers as Python's servers do.
@@ -121,7 +123,7 @@ func TestTolerant(t *testing.T) {
 						words = append(words, strings.ReplaceAll(flag, "URL", url))
 					}
 					var out, story strings.Builder
-					if code := Main(t.Context(), append([]string{"batchctl"}, words...), Streams{In: strings.NewReader(""), Out: &out, Err: &story}); code != ExitOK {
+					if code := Main(t.Context(), append([]string{"batchctl"}, words...), term.Streams{In: strings.NewReader(""), Out: &out, Err: &story}); code != exit.OK {
 						t.Fatalf("%q: exit code %d\n%s%s", words, code, &out, &story)
 					}
 					return out.String()
@@ -140,7 +142,7 @@ func TestTolerant(t *testing.T) {
 					}
 				}
 				// A label that names the endpoint says where a change would go.
-				cfg, err := awsConfig(t.Context(), new(program), document.Target{Endpoint: map[bool]string{true: url}[way.flags != nil]})
+				cfg, err := awsConfig(t.Context(), new(term.Console), document.Target{Endpoint: map[bool]string{true: url}[way.flags != nil]})
 				if err != nil || endpointOf(cfg) != url {
 					t.Errorf("the endpoint is %s, want %s; %v", endpointOf(cfg), url, err)
 				}
@@ -154,7 +156,7 @@ func TestTolerant(t *testing.T) {
 func TestTolerantAnswers(t *testing.T) {
 	credentialsOnly(t)
 	var asked []string
-	cfg, err := awsConfig(t.Context(), new(program), document.Target{Endpoint: imitation(t, &asked)})
+	cfg, err := awsConfig(t.Context(), new(term.Console), document.Target{Endpoint: imitation(t, &asked)})
 	if err != nil {
 		t.Fatal(err)
 	}

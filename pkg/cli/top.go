@@ -9,7 +9,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/exit"
 )
 
 // topFastest is the shortest interval: a look at AWS takes longer.
@@ -18,7 +20,7 @@ const topFastest = 100 * time.Millisecond
 // topSlow is how long a look may take before what is shown is said to be old.
 const topSlow = 5 * time.Second
 
-func topCommand(con *program) *cli.Command {
+func topCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "top",
 		Usage:     "watch the queues and the jobs that run or wait, as they change",
@@ -34,7 +36,7 @@ func topCommand(con *program) *cli.Command {
 	}
 }
 
-func top(con *program, c *cli.Context) error {
+func top(con *term.Console, c *cli.Context) error {
 	format, err := outputFormat(c)
 	if err != nil {
 		return err
@@ -44,9 +46,9 @@ func top(con *program, c *cli.Context) error {
 		return err
 	}
 	if n := c.Int("iterations"); n < 0 {
-		return usage("--iterations %d is less than none", n).try("0 goes on until it is interrupted")
+		return exit.Usage("--iterations %d is less than none", n).Try("0 goes on until it is interrupted")
 	}
-	if out, ok := con.Out.(*os.File); ok && isTerminal(con.Out) && format == "text" && !c.IsSet("iterations") {
+	if out, ok := con.Out.(*os.File); ok && term.IsTerminal(con.Out) && format == "text" && !c.IsSet("iterations") {
 		return topLive(con, c, out, interval)
 	}
 	return topPrinted(con, c, format, interval)
@@ -57,25 +59,25 @@ func parseInterval(word string) (time.Duration, error) {
 	interval, err := time.ParseDuration(word)
 	if err != nil {
 		if interval, err = time.ParseDuration(word + "s"); err != nil {
-			return 0, usage("--interval %q is no time", word).try("write seconds, or a unit: --interval 5, --interval 1m")
+			return 0, exit.Usage("--interval %q is no time", word).Try("write seconds, or a unit: --interval 5, --interval 1m")
 		}
 	}
 	if interval < topFastest {
-		return 0, usage("--interval %s is too short", word).try("the shortest is %s", topFastest)
+		return 0, exit.Usage("--interval %s is too short", word).Try("the shortest is %s", topFastest)
 	}
 	return interval, nil
 }
 
 // topLive shows the view on a terminal. What is said meanwhile is kept, and told
 // when the view is left.
-func topLive(con *program, c *cli.Context, out *os.File, interval time.Duration) error {
+func topLive(con *term.Console, c *cli.Context, out *os.File, interval time.Duration) error {
 	var said bytes.Buffer
-	behind := &program{Streams: Streams{In: con.In, Out: con.Out, Err: &said}, sources: con.sources}
+	behind := &term.Console{Streams: term.Streams{In: con.In, Out: con.Out, Err: &said}, Sources: con.Sources}
 	reader := &topReader{words: c.Args().Slice(), open: func() (*jobCall, error) { return openFor(behind, c, toRead) }}
 	loop := &topLoop{
-		model: &topModel{color: color(out), fresh: interval + topSlow}, screen: &screen{out: out}, reader: reader,
+		model: &topModel{color: term.Color(out), fresh: interval + topSlow}, screen: &term.Screen{Out: out}, reader: reader,
 		pace: topPace{interval: interval},
-		say:  func(err error) string { return con.redacted(asFailure(err).message) },
+		say:  func(err error) string { return con.Redacted(exit.From(err).Message) },
 	}
 	err := loop.run(c.Context, con.In)
 	if closing := reader.close(); err == nil {
@@ -88,7 +90,7 @@ func topLive(con *program, c *cli.Context, out *os.File, interval time.Duration)
 }
 
 // topPrinted prints as many snapshots as are asked for.
-func topPrinted(con *program, c *cli.Context, format string, interval time.Duration) error {
+func topPrinted(con *term.Console, c *cli.Context, format string, interval time.Duration) error {
 	reader := &topReader{words: c.Args().Slice(), open: func() (*jobCall, error) { return openFor(con, c, toRead) }}
 	defer reader.close()
 	look := func() (*topSnapshot, error) { return reader.look(c.Context, nil) }
@@ -97,14 +99,14 @@ func topPrinted(con *program, c *cli.Context, format string, interval time.Durat
 
 // printSnapshots prints what wanted looks show; 0 are without end. Once one has
 // succeeded, those that fail are told and do not count.
-func printSnapshots(ctx context.Context, con *program, look func() (*topSnapshot, error), pace topPace, wanted int, format string) error {
+func printSnapshots(ctx context.Context, con *term.Console, look func() (*topSnapshot, error), pace topPace, wanted int, format string) error {
 	for printed := 0; ; {
 		snapshot, err := look()
 		switch {
 		case err != nil && (printed == 0 || ctx.Err() != nil):
 			return err
 		case err != nil:
-			fmt.Fprintf(con.Err, "batchctl: %s\n", diag.Printable(con.redacted(asFailure(err).message)))
+			fmt.Fprintf(con.Err, "batchctl: %s\n", diag.Printable(con.Redacted(exit.From(err).Message)))
 		default:
 			if err := printTop(con, snapshot, format, printed > 0); err != nil {
 				return err
@@ -121,15 +123,15 @@ func printSnapshots(ctx context.Context, con *program, look func() (*topSnapshot
 
 // printTop prints one snapshot: a JSON document, or text with a blank line before
 // each but the first.
-func printTop(con *program, s *topSnapshot, format string, again bool) error {
+func printTop(con *term.Console, s *topSnapshot, format string, again bool) error {
 	if format == "json" {
-		return con.writeMaskedJSON(s)
+		return con.MaskedJSON(s)
 	}
 	text := s.plain()
 	if again {
 		text = "\n" + text
 	}
-	return con.printText(text)
+	return con.Print(text)
 }
 
 // pause waits, unless ctx ends before.

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/client/once"
 )
@@ -103,7 +104,7 @@ type topReader struct {
 
 // look takes one snapshot. The jobs of wanted are described first.
 func (r *topReader) look(ctx context.Context, wanted []string) (*topSnapshot, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, topPatience, errors.New("no answer for "+short(topPatience)))
+	ctx, cancel := context.WithTimeoutCause(ctx, topPatience, errors.New("no answer for "+term.Short(topPatience)))
 	defer cancel()
 	s, err := r.snapshot(ctx, wanted)
 	if err != nil && ctx.Err() != nil {

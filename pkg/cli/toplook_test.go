@@ -18,6 +18,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/local"
 )
@@ -107,7 +108,7 @@ func TestTopPrintsOnAfterAFailure(t *testing.T) {
 		for _, firstFails := range []bool{true, false} {
 			r, fault, _ := aReader(t)
 			var out, said bytes.Buffer
-			con := &program{Streams: Streams{Out: &out, Err: &said}}
+			con := &term.Console{Streams: term.Streams{Out: &out, Err: &said}}
 			ctx, end := context.WithCancel(t.Context())
 			defer end()
 			fault.status, fault.code = 500, "ServerException"
@@ -152,7 +153,7 @@ func TestTopAsksForWhatIsSeen(t *testing.T) {
 // Shares stand in the table of a queue that has them.
 func TestQueuesWithShares(t *testing.T) {
 	var out bytes.Buffer
-	con := &program{Streams: Streams{Out: &out}}
+	con := &term.Console{Streams: term.Streams{Out: &out}}
 	var queues []queueState
 	for _, q := range aSnapshot().Queues {
 		queues = append(queues, q.queueState)

@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/diag"
 )
 
@@ -114,9 +115,9 @@ func (m *topModel) scroll(by int) {
 }
 
 // press does what a key stands for; leave is true when the view is to end.
-func (m *topModel) press(k key) (leave bool) {
+func (m *topModel) press(k term.Key) (leave bool) {
 	switch {
-	case k == keyInterrupt:
+	case k == term.KeyInterrupt:
 		return true
 	case m.typing:
 		m.typeKey(k)
@@ -130,28 +131,28 @@ func (m *topModel) press(k key) (leave bool) {
 }
 
 // command is a key outside the filter.
-func (m *topModel) command(k key) (leave bool) {
+func (m *topModel) command(k term.Key) (leave bool) {
 	page := max(1, m.room(len(m.jobs()))-1)
 	switch k {
 	case 'q', 'Q':
 		return true
-	case 'j', keyDown, keyEnter:
+	case 'j', term.KeyDown, term.KeyEnter:
 		m.scroll(1)
-	case 'k', keyUp:
+	case 'k', term.KeyUp:
 		m.scroll(-1)
-	case keyPageDown, ' ', 'f':
+	case term.KeyPageDown, ' ', 'f':
 		m.scroll(page)
-	case keyPageUp, 'b':
+	case term.KeyPageUp, 'b':
 		m.scroll(-page)
-	case keyHome, 'g':
+	case term.KeyHome, 'g':
 		m.top = 0
-	case keyEnd, 'G':
+	case term.KeyEnd, 'G':
 		m.scroll(len(m.jobs()))
 	case 's':
 		m.order, m.top = (m.order+1)%topOrders, 0
 	case '/':
 		m.typing = true
-	case keyEscape:
+	case term.KeyEscape:
 		m.filter, m.top = "", 0
 	case '?', 'h':
 		m.help = true
@@ -160,14 +161,14 @@ func (m *topModel) command(k key) (leave bool) {
 }
 
 // typeKey is a key within the filter, which holds while it is typed.
-func (m *topModel) typeKey(k key) {
-	const clear key = 0x15 // Ctrl-U
+func (m *topModel) typeKey(k term.Key) {
+	const clear term.Key = 0x15 // Ctrl-U
 	switch {
-	case k == keyEnter || k == '\n':
+	case k == term.KeyEnter || k == '\n':
 		m.typing = false
-	case k == keyEscape:
+	case k == term.KeyEscape:
 		m.typing, m.filter = false, ""
-	case k == keyBackspace || k == keyErase:
+	case k == term.KeyBackspace || k == term.KeyErase:
 		if typed := []rune(m.filter); len(typed) > 0 {
 			m.filter = string(typed[:len(typed)-1])
 		}

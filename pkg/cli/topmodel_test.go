@@ -19,6 +19,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/diag"
 )
 
@@ -73,7 +74,7 @@ func aSnapshot() *topSnapshot {
 }
 
 func pressAll(m *topModel, keys string) {
-	typed, _ := decodeKeys([]byte(keys))
+	typed, _ := term.DecodeKeys([]byte(keys))
 	for _, k := range typed {
 		m.press(k)
 	}
@@ -249,7 +250,7 @@ func TestTopScrollsThroughAllJobs(t *testing.T) {
 		}
 	}
 	last := m.top
-	m.press(keyDown)
+	m.press(term.KeyDown)
 	if m.top != last {
 		t.Errorf("scrolled behind the last job")
 	}
@@ -260,76 +261,12 @@ func TestTopScrollsThroughAllJobs(t *testing.T) {
 	}
 	m.press('G')
 	m.press('g')
-	if m.top != 0 || !m.press('q') || !m.press(keyInterrupt) {
+	if m.top != 0 || !m.press('q') || !m.press(term.KeyInterrupt) {
 		t.Error("g does not go to the first job, or q or Ctrl-C does not leave")
 	}
-	if m.press('/'); m.press('q') || m.filter != "q" || !m.press(keyInterrupt) {
+	if m.press('/'); m.press('q') || m.filter != "q" || !m.press(term.KeyInterrupt) {
 		t.Error("q leaves while a filter is typed, or Ctrl-C does not")
 	}
-}
-
-func TestBar(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		n := rapid.SliceOfN(rapid.IntRange(0, 10000), 4, 4).Draw(t, "shares")
-		marks := []string{"#", "x", ">", "."}
-		var shares []share
-		total := 0
-		for i := range n {
-			shares, total = append(shares, share{n[i], marks[i], ""}), total+n[i]
-		}
-		drawn := bar(10, shares...).render(false)
-		if total == 0 {
-			if drawn != "" {
-				t.Fatalf("a bar of nothing: %s", drawn)
-			}
-			return
-		}
-		if len(drawn) != 12 {
-			t.Fatalf("%s is not 10 columns", drawn)
-		}
-		for i := range n {
-			if (n[i] > 0) != strings.Contains(drawn, marks[i]) {
-				t.Fatalf("%s for %v", drawn, n)
-			}
-		}
-	})
-}
-
-func TestDecodeKeys(t *testing.T) {
-	for in, want := range map[string][]key{
-		"q":                               {'q'},
-		"\x03":                            {keyInterrupt},
-		"\x1b":                            {keyEscape},
-		"\x1b[A\x1bOBx":                   {keyUp, keyDown, 'x'},
-		"\x1b[5~\x1b[6~":                  {keyPageUp, keyPageDown},
-		"\x1b[1~\x1b[4~\x1bOH":            {keyHome, keyEnd, keyHome},
-		"\x1b[1;5C\x1b[200~é名":            {keyUnknown, keyUnknown, 'é', '名'},
-		"\xffa":                           {keyUnknown, 'a'},
-		"\x1b[" + strings.Repeat("1", 40): {keyUnknown},
-	} {
-		got, rest := decodeKeys([]byte(in))
-		if !slices.Equal(got, want) || len(rest) > 0 {
-			t.Errorf("%q: %v and %q", in, got, rest)
-		}
-	}
-	for _, part := range []string{"\x1b[", "\x1b[6", "\xe5\x90"} {
-		if got, rest := decodeKeys([]byte(part)); len(got) > 0 || string(rest) != part {
-			t.Errorf("%q is %v already, and %q is to come", part, got, rest)
-		}
-	}
-}
-
-// However a terminal cuts what it sends, outside a sequence, the same keys come.
-func FuzzDecodeKeys(f *testing.F) {
-	for _, s := range []string{"q", "\x1b[A\x1bOB", "\x1b", "\x1b[1;5C", "名\xff", "\x1b[6"} {
-		f.Add([]byte(s))
-	}
-	f.Fuzz(func(t *testing.T, sent []byte) {
-		keys, rest := decodeKeys(sent)
-		if len(keys)+len(rest) > len(sent) || len(rest) >= longestSequence {
-			t.Fatalf("%q: %v and %q", sent, keys, rest)
-		}
-	})
 }
 
 func TestTopPace(t *testing.T) {

@@ -12,38 +12,30 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/term"
 )
 
 // The screen, from above: a head, the queues, the jobs, a footer. The queues take
 // what the jobs do not need, and half of the room at least.
 
-const (
-	styleTitle   = "1"
-	styleFaint   = "2"
-	styleWait    = "33"
-	styleRun     = "36"
-	styleGood    = "32"
-	styleFailure = "31"
-)
-
 // frame is the screen: height lines of at most width columns.
 func (m *topModel) frame(now time.Time) []string {
-	lines := []line{m.head(now)}
+	lines := []term.Line{m.head(now)}
 	switch {
 	case m.help:
 		lines = append(lines, helpLines()...)
 	case m.snapshot == nil:
-		lines = append(lines, nil, text("waiting for the first answer", styleFaint))
+		lines = append(lines, nil, term.Text("waiting for the first answer", term.StyleFaint))
 	default:
 		lines = append(lines, m.body(now)...)
 	}
 	footer := m.footer(now)
 	above := max(0, m.height-len(footer))
-	lines = append(lines[:min(len(lines), above)], make([]line, max(0, above-len(lines)))...)
+	lines = append(lines[:min(len(lines), above)], make([]term.Line, max(0, above-len(lines)))...)
 	lines = append(lines, footer[max(0, len(footer)-m.height):]...)
 	frame := make([]string, len(lines))
 	for i, l := range lines {
-		frame[i] = l.cut(m.width).render(m.color)
+		frame[i] = l.Cut(m.width).Render(m.color)
 	}
 	return frame
 }
@@ -51,56 +43,56 @@ func (m *topModel) frame(now time.Time) []string {
 // plain is the same for a pipe: everything once, and nothing cut.
 func (s *topSnapshot) plain() string {
 	m := &topModel{snapshot: s}
-	lines := append([]line{m.head(s.Time)}, m.body(s.Time)...)
+	lines := append([]term.Line{m.head(s.Time)}, m.body(s.Time)...)
 	if s.MoreJobs {
-		lines = append(lines, text(m.position(), ""))
+		lines = append(lines, term.Text(m.position(), ""))
 	}
 	if s.Note != "" {
-		lines = append(lines, text("note: "+s.Note, ""))
+		lines = append(lines, term.Text("note: "+s.Note, ""))
 	}
 	var b strings.Builder
 	for _, l := range lines {
-		b.WriteString(l.render(false) + "\n")
+		b.WriteString(l.Render(false) + "\n")
 	}
 	return b.String()
 }
 
 // head names the target and the time of what is shown.
-func (m *topModel) head(now time.Time) line {
+func (m *topModel) head(now time.Time) term.Line {
 	if m.snapshot == nil {
-		return text("batchctl top", styleTitle)
+		return term.Text("batchctl top", term.StyleTitle)
 	}
-	left := line{{"batchctl top", styleTitle}, {text: "  "}}
-	left = append(left, text(m.snapshot.Target, "")...)
-	at := text(m.snapshot.Time.Format(time.TimeOnly), "")
+	left := term.Line{{Text: "batchctl top", Style: term.StyleTitle}, {Text: "  "}}
+	left = append(left, term.Text(m.snapshot.Target, "")...)
+	at := term.Text(m.snapshot.Time.Format(time.TimeOnly), "")
 	if m.failure != "" || now.Sub(m.snapshot.Time) > m.fresh {
-		at = text(m.snapshot.Time.Format(time.TimeOnly)+", "+short(now.Sub(m.snapshot.Time).Truncate(time.Second))+" ago", styleFailure)
+		at = term.Text(m.snapshot.Time.Format(time.TimeOnly)+", "+term.Short(now.Sub(m.snapshot.Time).Truncate(time.Second))+" ago", term.StyleFailure)
 	}
 	if m.width == 0 {
-		return append(append(left, span{text: "  "}), text(m.snapshot.Time.Format(time.RFC3339), "")...)
+		return append(append(left, term.Span{Text: "  "}), term.Text(m.snapshot.Time.Format(time.RFC3339), "")...)
 	}
-	if room := m.width - at.width() - 2; room > len("batchctl top") {
-		left = append(left.cut(room).pad(room+2, false), at...)
+	if room := m.width - at.Width() - 2; room > len("batchctl top") {
+		left = append(left.Cut(room).Pad(room+2, false), at...)
 	}
 	return left
 }
 
 // body is the queues and the jobs.
-func (m *topModel) body(now time.Time) []line {
+func (m *topModel) body(now time.Time) []term.Line {
 	all, shown := m.window()
 	first := min(m.top, len(all))
 	if m.height == 0 {
 		first, shown = 0, all
 	}
-	lines := append([]line{nil}, m.queueLines(m.queueRoom(len(all)), now)...)
+	lines := append([]term.Line{nil}, m.queueLines(m.queueRoom(len(all)), now)...)
 	lines = append(lines, nil)
 	switch {
 	case len(all) > 0:
-		lines = append(lines, jobGrid(all, now).lines(m.width, first, first+len(shown))...)
+		lines = append(lines, jobGrid(all, now).Lines(m.width, first, first+len(shown))...)
 	case m.filter != "":
-		lines = append(lines, text(fmt.Sprintf("no job that runs or waits has %q in its name; Esc shows all", m.filter), styleFaint))
+		lines = append(lines, term.Text(fmt.Sprintf("no job that runs or waits has %q in its name; Esc shows all", m.filter), term.StyleFaint))
 	default:
-		lines = append(lines, text("no job runs or waits", styleFaint))
+		lines = append(lines, term.Text("no job runs or waits", term.StyleFaint))
 	}
 	return lines
 }
@@ -136,16 +128,16 @@ func (m *topModel) room(n int) int {
 }
 
 // queueLines shows the queues in at most room lines, if need be those with jobs first.
-func (m *topModel) queueLines(room int, now time.Time) []line {
+func (m *topModel) queueLines(room int, now time.Time) []term.Line {
 	queues := m.snapshot.Queues
 	if len(queues) == 0 {
-		return []line{text("no queues", styleFaint)}
+		return []term.Line{term.Text("no queues", term.StyleFaint)}
 	}
-	rows := queueGrid(queues).lines(m.width, 0, len(queues))
-	blocks := make([][]line, len(queues))
+	rows := queueGrid(queues).Lines(m.width, 0, len(queues))
+	blocks := make([][]term.Line, len(queues))
 	total := 0
 	for i, q := range queues {
-		blocks[i] = append([]line{rows[i+1]}, q.notes(now)...)
+		blocks[i] = append([]term.Line{rows[i+1]}, q.notes(now)...)
 		total += len(blocks[i])
 	}
 	if room > 0 && total > room {
@@ -155,20 +147,20 @@ func (m *topModel) queueLines(room int, now time.Time) []line {
 }
 
 // fitBlocks keeps whole queues, those with jobs first, and says how many are left out.
-func fitBlocks(queues []topQueue, blocks [][]line, room int) []line {
+func fitBlocks(queues []topQueue, blocks [][]term.Line, room int) []term.Line {
 	order := make([]int, len(queues))
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(min(1, queues[b].busy()), min(1, queues[a].busy())) })
-	var kept []line
+	var kept []term.Line
 	for n, i := range order {
 		last := 0
 		if n < len(order)-1 {
 			last = 1 // for the line below
 		}
 		if len(kept)+len(blocks[i])+last > room {
-			return append(kept, text(fmt.Sprintf("and %d more queues; batchctl top QUEUE shows one", len(order)-n), styleFaint))
+			return append(kept, term.Text(fmt.Sprintf("and %d more queues; batchctl top QUEUE shows one", len(order)-n), term.StyleFaint))
 		}
 		kept = append(kept, blocks[i]...)
 	}
@@ -184,37 +176,37 @@ func (q topQueue) busy() int {
 	return n
 }
 
-func queueGrid(queues []topQueue) *grid {
-	g := &grid{columns: []column{
-		{head: "QUEUE", most: 32, least: 8, rank: 9}, {head: "STATE", rank: 5},
-		{head: "SUBMITTED", right: true, rank: 2}, {head: "PENDING", right: true, rank: 4}, {head: "RUNNABLE", right: true, rank: 7},
-		{head: "STARTING", right: true, rank: 3}, {head: "RUNNING", right: true, rank: 8}, {head: "IN USE", rank: 6}, {head: "", rank: 1},
+func queueGrid(queues []topQueue) *term.Grid {
+	g := &term.Grid{Columns: []term.Column{
+		{Head: "QUEUE", Most: 32, Least: 8, Rank: 9}, {Head: "STATE", Rank: 5},
+		{Head: "SUBMITTED", Right: true, Rank: 2}, {Head: "PENDING", Right: true, Rank: 4}, {Head: "RUNNABLE", Right: true, Rank: 7},
+		{Head: "STARTING", Right: true, Rank: 3}, {Head: "RUNNING", Right: true, Rank: 8}, {Head: "IN USE", Rank: 6}, {Head: "", Rank: 1},
 	}}
 	for _, q := range queues {
 		state := ""
 		if q.State != types.JQStateEnabled {
-			state = styleWait
+			state = term.StyleWait
 		}
-		row := []line{text(q.Name, ""), text(string(q.State), state)}
+		row := []term.Line{term.Text(q.Name, ""), term.Text(string(q.State), state)}
 		for _, status := range lifeOrder {
 			row = append(row, q.count(status))
 		}
-		g.rows = append(g.rows, append(row, text(q.load(), ""), q.gauge()))
+		g.Rows = append(g.Rows, append(row, term.Text(q.load(), ""), q.gauge()))
 	}
 	return g
 }
 
 // count is the number of a queue's jobs in a status, or a lower bound of it.
-func (q topQueue) count(status types.JobStatus) line {
+func (q topQueue) count(status types.JobStatus) term.Line {
 	n := strconv.Itoa(q.Jobs[status])
 	if slices.Contains(q.AtLeast, status) {
 		n += "+"
 	}
 	style := styleOf(status)
 	if q.Jobs[status] == 0 {
-		style = styleFaint
+		style = term.StyleFaint
 	}
-	return text(n, style)
+	return term.Text(n, style)
 }
 
 // load is what the queue's jobs hold of its capacity.
@@ -236,34 +228,34 @@ func (q topQueue) usedvCPUs() (float64, bool) {
 	return 0, false
 }
 
-func (q topQueue) gauge() line {
+func (q topQueue) gauge() term.Line {
 	used, ok := q.usedvCPUs()
 	if !ok || q.MaxvCpus == 0 {
 		return nil
 	}
 	const fine = 1000 // vCPUs come in fractions
 	n := min(int(used*fine), int(q.MaxvCpus)*fine)
-	return bar(20, share{n, "#", styleRun}, share{int(q.MaxvCpus)*fine - n, ".", styleFaint})
+	return term.Bar(20, term.Of(n, "#", term.StyleRun), term.Of(int(q.MaxvCpus)*fine - n, ".", term.StyleFaint))
 }
 
 // more is the lines below a queue, without what changes with the time.
-func (q topQueue) more() []line { return q.notes(time.Time{}) }
+func (q topQueue) more() []term.Line { return q.notes(time.Time{}) }
 
 // notes are the lines below a queue: who is next and why it waits, and who holds what.
-func (q topQueue) notes(now time.Time) (notes []line) {
+func (q topQueue) notes(now time.Time) (notes []term.Line) {
 	if h := q.Head; h != nil {
 		who := strings.TrimSpace(h.JobName + " " + batch.ShortID(h.JobID))
-		note := append(line{{"  next: ", styleFaint}}, text(who, "")...)
+		note := append(term.Text("  next: ", term.StyleFaint), term.Text(who, "")...)
 		if h.Since != nil {
-			note = append(note, text(", first for "+since(h.Since, now), styleFaint)...)
+			note = append(note, term.Text(", first for "+since(h.Since, now), term.StyleFaint)...)
 		}
 		if h.StatusReason != "" {
-			note = append(note, text(": "+h.StatusReason, styleWait)...)
+			note = append(note, term.Text(": "+h.StatusReason, term.StyleWait)...)
 		}
 		notes = append(notes, note)
 	}
 	if shares := q.shares(); shares != "" {
-		notes = append(notes, append(line{{"  shares: ", styleFaint}}, text(shares, "")...))
+		notes = append(notes, append(term.Text("  shares: ", term.StyleFaint), term.Text(shares, "")...))
 	}
 	return notes
 }
@@ -273,24 +265,24 @@ func since(millis *int64, now time.Time) string {
 	if aws.ToInt64(millis) == 0 {
 		return ""
 	}
-	return short(max(0, now.Sub(time.UnixMilli(*millis)).Truncate(time.Second)))
+	return term.Short(max(0, now.Sub(time.UnixMilli(*millis)).Truncate(time.Second)))
 }
 
-func jobGrid(jobs []topJob, now time.Time) *grid {
-	g := &grid{columns: []column{
-		{head: "STATUS", rank: 8}, {head: "NAME", most: 40, least: 10, rank: 9}, {head: "ID", rank: 6}, {head: "QUEUE", most: 24, least: 8, rank: 2},
-		{head: "FOR", right: true, floor: 6, rank: 7}, {head: "ATTEMPTS", right: true, rank: 1}, {head: "ARRAY", rank: 3}, {head: "", right: true, rank: 4},
-		{head: "REASON", least: 20, rank: 5},
+func jobGrid(jobs []topJob, now time.Time) *term.Grid {
+	g := &term.Grid{Columns: []term.Column{
+		{Head: "STATUS", Rank: 8}, {Head: "NAME", Most: 40, Least: 10, Rank: 9}, {Head: "ID", Rank: 6}, {Head: "QUEUE", Most: 24, Least: 8, Rank: 2},
+		{Head: "FOR", Right: true, Floor: 6, Rank: 7}, {Head: "ATTEMPTS", Right: true, Rank: 1}, {Head: "ARRAY", Rank: 3}, {Head: "", Right: true, Rank: 4},
+		{Head: "REASON", Least: 20, Rank: 5},
 	}}
 	severalQueues := slices.ContainsFunc(jobs, func(j topJob) bool { return j.Queue != jobs[0].Queue })
 	for _, j := range jobs {
-		var queue line
+		var queue term.Line
 		if severalQueues {
-			queue = text(j.Queue, "")
+			queue = term.Text(j.Queue, "")
 		}
 		chart, count := j.progressBar()
-		g.rows = append(g.rows, []line{text(string(j.status()), styleOf(j.status())), text(j.name(), ""), text(batch.ShortID(j.id()), ""), queue,
-			text(since(j.since(), now), ""), text(j.attempts(), ""), chart, count, text(aws.ToString(j.Job.shape.StatusReason), styleWait)})
+		g.Rows = append(g.Rows, []term.Line{term.Text(string(j.status()), styleOf(j.status())), term.Text(j.name(), ""), term.Text(batch.ShortID(j.id()), ""), queue,
+			term.Text(since(j.since(), now), ""), term.Text(j.attempts(), ""), chart, count, term.Text(aws.ToString(j.Job.shape.StatusReason), term.StyleWait)})
 	}
 	return g
 }
@@ -298,9 +290,9 @@ func jobGrid(jobs []topJob, now time.Time) *grid {
 func styleOf(status types.JobStatus) string {
 	switch status {
 	case types.JobStatusRunning, types.JobStatusStarting:
-		return styleRun
+		return term.StyleRun
 	case types.JobStatusRunnable:
-		return styleWait
+		return term.StyleWait
 	}
 	return ""
 }
@@ -317,7 +309,7 @@ func (j topJob) attempts() string {
 }
 
 // progressBar shows how many of an array's children have succeeded, failed and run.
-func (j topJob) progressBar() (chart, count line) {
+func (j topJob) progressBar() (chart, count term.Line) {
 	a := j.Job.shape.ArrayProperties
 	if a == nil || a.Index != nil || aws.ToInt32(a.Size) == 0 {
 		return nil, nil
@@ -325,13 +317,13 @@ func (j topJob) progressBar() (chart, count line) {
 	size, n := int(aws.ToInt32(a.Size)), j.children()
 	good, bad := int(n["SUCCEEDED"]), int(n["FAILED"])
 	runs := int(n["RUNNING"] + n["STARTING"])
-	chart = bar(10, share{good, "#", styleGood}, share{bad, "x", styleFailure}, share{runs, ">", styleRun}, share{max(0, size-good-bad-runs), ".", styleFaint})
-	return chart, text(fmt.Sprintf("%d/%d", good+bad, size), "")
+	chart = term.Bar(10, term.Of(good, "#", term.StyleGood), term.Of(bad, "x", term.StyleFailure), term.Of(runs, ">", term.StyleRun), term.Of(max(0, size-good-bad-runs), ".", term.StyleFaint))
+	return chart, term.Text(fmt.Sprintf("%d/%d", good+bad, size), "")
 }
 
 // footer is the last lines: what went wrong, and where in the jobs we are.
-func (m *topModel) footer(now time.Time) []line {
-	var lines []line
+func (m *topModel) footer(now time.Time) []term.Line {
+	var lines []term.Line
 	switch {
 	case m.failure != "":
 		again := "; asking again"
@@ -339,21 +331,21 @@ func (m *topModel) footer(now time.Time) []line {
 			again = "; next try in " + wait.String()
 		}
 		// What comes next is seen on a narrow screen, too.
-		message := text(m.failure, styleFailure)
+		message := term.Text(m.failure, term.StyleFailure)
 		if m.width > 0 {
-			message = message.cut(max(m.width/2, m.width-len(again)))
+			message = message.Cut(max(m.width/2, m.width-len(again)))
 		}
-		lines = append(lines, append(slices.Clip(message), span{again, styleFailure}))
+		lines = append(lines, append(slices.Clip(message), term.Span{Text: again, Style: term.StyleFailure}))
 	case m.snapshot != nil && m.snapshot.Note != "":
-		lines = append(lines, text(m.snapshot.Note, styleWait))
+		lines = append(lines, term.Text(m.snapshot.Note, term.StyleWait))
 	}
 	if m.typing {
-		return append(lines, append(line{{"name: ", styleTitle}}, append(text(m.filter, ""), span{"_", ""})...))
+		return append(lines, append(term.Text("name: ", term.StyleTitle), append(term.Text(m.filter, ""), term.Span{Text: "_"})...))
 	}
-	left := text(m.position(), "")
-	keys := text("q leave  s sort  / filter  ? help", styleFaint)
-	if gap := m.width - left.width() - keys.width(); gap >= 2 {
-		left = append(left.pad(left.width()+gap, false), keys...)
+	left := term.Text(m.position(), "")
+	keys := term.Text("q leave  s sort  / filter  ? help", term.StyleFaint)
+	if gap := m.width - left.Width() - keys.Width(); gap >= 2 {
+		left = append(left.Pad(left.Width()+gap, false), keys...)
 	}
 	return append(lines, left)
 }
@@ -375,11 +367,11 @@ func (m *topModel) position() string {
 	if m.filter != "" {
 		named = fmt.Sprintf("named %q", m.filter)
 	}
-	return joinClauses(place, named, m.order.String())
+	return term.JoinClauses(place, named, m.order.String())
 }
 
-func helpLines() []line {
-	lines := []line{nil}
+func helpLines() []term.Line {
+	lines := []term.Line{nil}
 	for _, row := range [...][2]string{
 		{"q, Ctrl-C", "leave; the jobs go on"},
 		{"j, k, arrows", "scroll by a job"},
@@ -394,7 +386,7 @@ func helpLines() []line {
 		{"", ""},
 		{"any key", "back"},
 	} {
-		lines = append(lines, append(text(row[0], styleTitle).pad(18, false), span{text: row[1]}))
+		lines = append(lines, append(term.Text(row[0], term.StyleTitle).Pad(18, false), term.Span{Text: row[1]}))
 	}
 	return lines
 }

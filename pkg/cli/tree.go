@@ -8,7 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/batch"
-	"github.com/batchctl/batchctl/pkg/client/once"
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/secret"
 )
 
@@ -24,7 +24,7 @@ type treeRow struct {
 	// unsubmitted reports that the job has no id at its service.
 	unsubmitted bool
 	// note is what stands behind the status; chart is drawn before it.
-	chart line
+	chart term.Line
 	note  string
 }
 
@@ -149,13 +149,13 @@ const (
 )
 
 // treeLines draws the tree on so many columns; 0 for as many as it takes.
-func treeLines(rows []treeRow, width int) []line {
+func treeLines(rows []treeRow, width int) []term.Line {
 	all := limbs(plant(rows), width/3)
 	names, ids, statuses := 0, 0, len("SUCCEEDED")
-	heads := make([]line, len(all))
+	heads := make([]term.Line, len(all))
 	for i, l := range all {
-		heads[i] = append(text(l.stem, styleFaint), text(l.name, "")...)
-		names, statuses = max(names, heads[i].width()), max(statuses, len(l.status))
+		heads[i] = append(term.Text(l.stem, term.StyleFaint), term.Text(l.name, "")...)
+		names, statuses = max(names, heads[i].Width()), max(statuses, len(l.status))
 		if !l.unsubmitted {
 			ids = max(ids, len(batch.ShortID(l.id)))
 		}
@@ -163,61 +163,50 @@ func treeLines(rows []treeRow, width int) []line {
 	if width > 0 {
 		names = min(names, max(width*2/5, 12))
 	}
-	lines := make([]line, len(all))
+	lines := make([]term.Line, len(all))
 	for i, l := range all {
-		row := append(heads[i].cut(names).pad(names, false), span{text: "  "})
+		row := append(heads[i].Cut(names).Pad(names, false), term.Span{Text: "  "})
 		if width == 0 || width >= idsWidth {
 			id := batch.ShortID(l.id)
 			if l.unsubmitted {
 				id = "-"
 			}
-			row = append(row, text(id, "").pad(ids, false)...)
-			row = append(row, span{text: "  "})
+			row = append(row, term.Text(id, "").Pad(ids, false)...)
+			row = append(row, term.Span{Text: "  "})
 		}
-		row = append(row, text(string(l.status), endStyle(l.status)).pad(statuses, false)...)
+		row = append(row, term.Text(string(l.status), endStyle(l.status)).Pad(statuses, false)...)
 		if l.chart != nil && (width == 0 || width >= chartsWidth) {
-			row = append(append(row, span{text: "  "}), l.chart...)
+			row = append(append(row, term.Span{Text: "  "}), l.chart...)
 		}
 		note := l.note
 		if l.when != "" {
-			note = joinClauses("when: "+l.when, note)
+			note = term.JoinClauses("when: "+l.when, note)
 		}
 		if len(l.also) > 0 {
-			note = joinClauses(note, "also after "+strings.Join(l.also, ", "))
+			note = term.JoinClauses(note, "also after "+strings.Join(l.also, ", "))
 		}
 		if note != "" {
-			row = append(append(row, span{text: "  "}), text(note, "")...)
+			row = append(append(row, term.Span{Text: "  "}), term.Text(note, "")...)
 		}
 		if width > 0 {
-			row = row.cut(width)
+			row = row.Cut(width)
 		}
 		lines[i] = row
 	}
 	return lines
 }
 
-// endStyle is the colour of a status where ended jobs are shown too.
-func endStyle(status types.JobStatus) string {
-	switch status {
-	case types.JobStatusSucceeded:
-		return styleGood
-	case types.JobStatusFailed, once.StatusExpired:
-		return styleFailure
-	}
-	return styleOf(status)
-}
-
 // chartWidth is how many columns an array's progress takes between its brackets.
 const chartWidth = 20
 
 // arrayChart draws how far an array's children are; nil for any other job.
-func arrayChart(job types.JobDetail) line {
+func arrayChart(job types.JobDetail) term.Line {
 	size := batch.ArraySize(job)
 	if size == 0 {
 		return nil
 	}
 	n := job.ArrayProperties.StatusSummary
 	good, bad, runs := int(n["SUCCEEDED"]), int(n["FAILED"]), int(n["RUNNING"]+n["STARTING"])
-	return bar(chartWidth, share{good, "#", styleGood}, share{bad, "x", styleFailure}, share{runs, ">", styleRun},
-		share{max(0, size-good-bad-runs), ".", styleFaint})
+	return term.Bar(chartWidth, term.Of(good, "#", term.StyleGood), term.Of(bad, "x", term.StyleFailure), term.Of(runs, ">", term.StyleRun),
+		term.Of(max(0, size-good-bad-runs), ".", term.StyleFaint))
 }

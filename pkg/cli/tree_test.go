@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client/once"
 )
 
@@ -85,15 +86,15 @@ func TestTree(t *testing.T) {
 			fmt.Fprintf(&got, "== %d columns\n", width)
 			note := func(job types.JobDetail) string {
 				if width > 0 {
-					return joinClauses(progress(job), trouble(job), lasted(job, treeMoment))
+					return term.JoinClauses(progress(job), trouble(job), lasted(job, treeMoment))
 				}
-				return joinClauses(rollUp(job), trouble(job), lasted(job, treeMoment))
+				return term.JoinClauses(rollUp(job), trouble(job), lasted(job, treeMoment))
 			}
 			for _, l := range treeLines(treeRows(jobs, asked{}, note, width > 0), width) {
-				if width > 0 && l.width() > width {
-					t.Errorf("%s: a line of %d columns on %d", name, l.width(), width)
+				if width > 0 && l.Width() > width {
+					t.Errorf("%s: a line of %d columns on %d", name, l.Width(), width)
 				}
-				got.WriteString(l.render(false) + "\n")
+				got.WriteString(l.Render(false) + "\n")
 			}
 		}
 		path := filepath.Join("testdata", "tree", name+".golden")
@@ -128,8 +129,8 @@ func TestTreeHoldsEachJobOnce(t *testing.T) {
 			seen[l.id]++
 		}
 		for _, l := range treeLines(rows, width) {
-			if l.width() > width {
-				t.Fatalf("a line of %d columns on %d", l.width(), width)
+			if l.Width() > width {
+				t.Fatalf("a line of %d columns on %d", l.Width(), width)
 			}
 		}
 		if len(seen) != n {
@@ -173,9 +174,9 @@ func TestTreeOrder(t *testing.T) {
 }
 
 func TestFitBlock(t *testing.T) {
-	var block []line
+	var block []term.Line
 	for i := range 10 {
-		block = append(block, text(fmt.Sprint("line ", i), ""))
+		block = append(block, term.Text(fmt.Sprint("line ", i), ""))
 	}
 	for height, want := range map[int]string{
 		24: "line 0,line 1,line 2,line 3,line 4,line 5,line 6,line 7,line 8,line 9",
@@ -183,8 +184,8 @@ func TestFitBlock(t *testing.T) {
 		4:  "… 9 more,line 9", 3: "line 9", 1: "line 9",
 	} {
 		var got []string
-		for _, l := range fitBlock(block, height) {
-			got = append(got, l.render(false))
+		for _, l := range term.FitBlock(block, height) {
+			got = append(got, l.Render(false))
 		}
 		if strings.Join(got, ",") != want {
 			t.Errorf("%d lines: %q, want %s", height, got, want)

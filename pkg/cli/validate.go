@@ -11,12 +11,15 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/check"
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/lint"
+	"github.com/batchctl/batchctl/pkg/newfile"
 )
 
-func validateCommand(con *program) *cli.Command {
+func validateCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "validate",
 		Usage:     "find everything in job files that AWS Batch would refuse or leave stuck",
@@ -50,12 +53,12 @@ func validateCommand(con *program) *cli.Command {
 	}
 }
 
-func validate(con *program, c *cli.Context) error {
+func validate(con *term.Console, c *cli.Context) error {
 	if c.Bool("rules") {
 		return rules(con, c)
 	}
 	if !c.Args().Present() {
-		return usage("validate needs a job file").try("for example: batchctl validate job.json")
+		return exit.Usage("validate needs a job file").Try("for example: batchctl validate job.json")
 	}
 	format, err := validateFormat(c)
 	if err != nil {
@@ -89,8 +92,8 @@ func validate(con *program, c *cli.Context) error {
 	all.Unread = append(unread, all.Unread...)
 	if len(all.Checked) == 0 && len(all.Unread) == 0 && !c.Bool("only-recognized") {
 		reportSkipped(con, all.Skipped, c.Bool("verbose"))
-		return fail(ExitNotDone, "%s holds no job files", strings.Join(c.Args().Slice(), " ")).
-			try("job files end in .json and have a \"$schema\" of ours or the members of a job; create one: batchctl init job.json")
+		return exit.Fail(exit.NotDone, "%s holds no job files", strings.Join(c.Args().Slice(), " ")).
+			Try("job files end in .json and have a \"$schema\" of ours or the members of a job; create one: batchctl init job.json")
 	}
 	if err := applyBaseline(con, c, all); err != nil {
 		return err
@@ -101,7 +104,7 @@ func validate(con *program, c *cli.Context) error {
 	return verdict(con, c, all)
 }
 
-func validateChecker(con *program, c *cli.Context) (*check.Checker, error) {
+func validateChecker(con *term.Console, c *cli.Context) (*check.Checker, error) {
 	parameters, err := parseParameters(c.StringSlice("parameters"))
 	if err != nil {
 		return nil, err
@@ -109,7 +112,7 @@ func validateChecker(con *program, c *cli.Context) (*check.Checker, error) {
 	switch on := c.String("fail-on"); on {
 	case "error", "warning":
 	default:
-		return nil, usage("--fail-on %s is not known", on).try("the severities are: error warning")
+		return nil, exit.Usage("--fail-on %s is not known", on).Try("the severities are: error warning")
 	}
 	types, err := suppliedTypes(c)
 	if err != nil {
@@ -126,13 +129,13 @@ func validateChecker(con *program, c *cli.Context) (*check.Checker, error) {
 }
 
 // printProblems prints the problems, or their counts, on stdout.
-func printProblems(con *program, c *cli.Context, format diag.Format, all *check.Result) error {
+func printProblems(con *term.Console, c *cli.Context, format diag.Format, all *check.Result) error {
 	if c.Bool("summary") {
 		return diag.WriteSummary(con.Out, all.Problems)
 	}
-	report := diag.Report{Files: all.Checked, Text: textOptions(con, con.Out)}
+	report := diag.Report{Files: all.Checked, Text: term.TextOptions(con, con.Out)}
 	for _, err := range all.Unread {
-		report.Unread = append(report.Unread, asFailure(err).message)
+		report.Unread = append(report.Unread, failureOf(err).Message)
 	}
 	if format.Name == "sarif" {
 		report.Tool = tool(all.Problems)
@@ -144,19 +147,19 @@ func printProblems(con *program, c *cli.Context, format diag.Format, all *check.
 }
 
 // verdict tells the three outcomes apart: pass, fail, not checked.
-func verdict(con *program, c *cli.Context, all *check.Result) error {
+func verdict(con *term.Console, c *cli.Context, all *check.Result) error {
 	errors, warnings := all.Problems.Count()
 	for _, err := range all.Unread {
-		con.explain(asFailure(err))
+		con.Explain(failureOf(err))
 	}
-	fmt.Fprintf(con.Err, "%s checked: %s, %s", plural(len(all.Checked), "file"), plural(errors, "error"), plural(warnings, "warning"))
+	fmt.Fprintf(con.Err, "%s checked: %s, %s", term.Plural(len(all.Checked), "file"), term.Plural(errors, "error"), term.Plural(warnings, "warning"))
 	if waived := all.Problems.Waived(); waived > 0 {
 		fmt.Fprintf(con.Err, ", %d waived", waived)
 	}
 	fmt.Fprintln(con.Err)
 	reportSkipped(con, all.Skipped, c.Bool("verbose"))
 	if all.Unknown > 0 {
-		fmt.Fprintf(con.Err, "not checked: %s in templates, which only CloudFormation knows (the first at %s)\n", plural(all.Unknown, "value"), diag.Printable(all.FirstUnknown))
+		fmt.Fprintf(con.Err, "not checked: %s in templates, which only CloudFormation knows (the first at %s)\n", term.Plural(all.Unknown, "value"), diag.Printable(all.FirstUnknown))
 	}
 	switch {
 	case all.WithoutQueues != "":
@@ -166,11 +169,11 @@ func verdict(con *program, c *cli.Context, all *check.Result) error {
 	}
 	switch {
 	case len(all.Unread) > 0:
-		return quiet(ExitNotDone)
+		return exit.Silent(exit.NotDone)
 	case errors > 0, warnings > 0 && c.String("fail-on") == "warning":
-		return quiet(ExitProblem)
+		return exit.Silent(exit.Problem)
 	case (all.Unplaced || all.Unknown > 0 || len(all.Skipped.Unclear) > 0) && c.Bool("strict"):
-		return quiet(ExitNotDone)
+		return exit.Silent(exit.NotDone)
 	}
 	return nil
 }
@@ -180,7 +183,7 @@ const mostNamed = 5
 
 // reportSkipped counts the skipped files on stderr, so that a mistake in one of them does
 // not look like a clean check. It lists the foreign ones only with verbose.
-func reportSkipped(con *program, s check.Skipped, verbose bool) {
+func reportSkipped(con *term.Console, s check.Skipped, verbose bool) {
 	if verbose {
 		for _, path := range s.Foreign {
 			fmt.Fprintf(con.Err, "skipped: %s\n", diag.Printable(path))
@@ -191,11 +194,11 @@ func reportSkipped(con *program, s check.Skipped, verbose bool) {
 		if verbose {
 			how = ""
 		}
-		fmt.Fprintf(con.Err, "%s skipped: not batchctl documents%s\n", plural(n, ".json file"), how)
+		fmt.Fprintf(con.Err, "%s skipped: not batchctl documents%s\n", term.Plural(n, ".json file"), how)
 	}
 	for i, path := range s.Unclear {
 		if i == mostNamed && !verbose {
-			fmt.Fprintf(con.Err, "not checked: %s more that may be batchctl documents\n", plural(len(s.Unclear)-i, "file"))
+			fmt.Fprintf(con.Err, "not checked: %s more that may be batchctl documents\n", term.Plural(len(s.Unclear)-i, "file"))
 			break
 		}
 		fmt.Fprintf(con.Err, "not checked: %s may be a batchctl document; add \"$schema\", or name the file to check it\n", diag.Printable(path))
@@ -203,12 +206,12 @@ func reportSkipped(con *program, s check.Skipped, verbose bool) {
 }
 
 // applyBaseline leaves out the problems that were there before.
-func applyBaseline(con *program, c *cli.Context, all *check.Result) error {
+func applyBaseline(con *term.Console, c *cli.Context, all *check.Result) error {
 	if path := c.String("write-baseline"); path != "" {
-		if err := writeFile(path, forAll, func(w io.Writer) error { return diag.WriteBaseline(w, all.Problems) }); err != nil {
+		if err := newfile.Write(path, newfile.ForAll, func(w io.Writer) error { return diag.WriteBaseline(w, all.Problems) }); err != nil {
 			return err
 		}
-		fmt.Fprintf(con.Err, "wrote %s with %s\n", diag.Printable(path), plural(len(all.Problems.Open()), "problem"))
+		fmt.Fprintf(con.Err, "wrote %s with %s\n", diag.Printable(path), term.Plural(len(all.Problems.Open()), "problem"))
 		all.Problems = slices.DeleteFunc(all.Problems, func(d diag.Diagnostic) bool { return d.Waived == nil })
 		return nil
 	}
@@ -218,18 +221,18 @@ func applyBaseline(con *program, c *cli.Context, all *check.Result) error {
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return unreadable(&check.ReadError{Path: path, Err: cause(err)}, makeBaseline)
+		return unreadable(&check.ReadError{Path: path, Err: exit.Cause(err)}, makeBaseline)
 	}
 	defer f.Close()
 	baseline, err := diag.ReadBaseline(f)
 	if err != nil {
-		return fail(ExitNotDone, "read baseline %s: %v", path, err).try("make a new one: %s %s", makeBaseline, quoted(path))
+		return exit.Fail(exit.NotDone, "read baseline %s: %v", path, err).Try("make a new one: %s %s", makeBaseline, term.Quoted(path))
 	}
 	kept, known, stale := baseline.Filter(all.Problems, all.Checked)
 	all.Problems = kept
-	fmt.Fprintf(con.Err, "baseline: %s left out", plural(known, "known problem"))
+	fmt.Fprintf(con.Err, "baseline: %s left out", term.Plural(known, "known problem"))
 	if len(stale) > 0 {
-		fmt.Fprintf(con.Err, ", %s mended since: write it anew", plural(len(stale), "entry of it"))
+		fmt.Fprintf(con.Err, ", %s mended since: write it anew", term.Plural(len(stale), "entry of it"))
 	}
 	fmt.Fprintln(con.Err)
 	return nil
@@ -245,7 +248,7 @@ func validateFormat(c *cli.Context) (diag.Format, error) {
 			return f, nil
 		}
 	}
-	return diag.Format{}, usage("--output %s is not known", word).try("the formats are: %s", formatNames())
+	return diag.Format{}, exit.Usage("--output %s is not known", word).Try("the formats are: %s", formatNames())
 }
 
 func formatNames() string {
@@ -276,7 +279,7 @@ func parseKind(word string) (document.Kind, error) {
 			return k, nil
 		}
 	}
-	return "", usage("--kind %s is not known", word).try("the kinds are: %s", kindNames())
+	return "", exit.Usage("--kind %s is not known", word).Try("the kinds are: %s", kindNames())
 }
 
 // tool describes batchctl and the rules that found something: a report of every rule is

@@ -8,8 +8,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
@@ -25,7 +27,7 @@ func variationFlags() []cli.Flag {
 }
 
 // vary reads the flags into the options. The values of variables may be credentials.
-func vary(con *program, c *cli.Context, o *document.Options) (values []*diag.Source, err error) {
+func vary(con *term.Console, c *cli.Context, o *document.Options) (values []*diag.Source, err error) {
 	settings, err := parseSettings(c.StringSlice("set"))
 	if err != nil {
 		return nil, err
@@ -60,7 +62,7 @@ func parseSettings(words []string) ([]setting, error) {
 		path, value, ok := strings.Cut(word, "=")
 		steps := splitPath(path)
 		if !ok || len(steps) == 0 {
-			return nil, usage("--set %s is not PATH=VALUE", word).try("for example: --set resources.vcpus=4")
+			return nil, exit.Usage("--set %s is not PATH=VALUE", word).Try("for example: --set resources.vcpus=4")
 		}
 		all = append(all, setting{word, steps, valueOf(word, len(path)+1, value)})
 	}
@@ -177,11 +179,11 @@ func parseEnvironment(words []string) (*jsontree.Node, error) {
 		if !given {
 			var here bool
 			if value, here = os.LookupEnv(name); !here {
-				return nil, usage("--env %s: no variable of that name is set here", name).try("say the value: --env %s=VALUE", name)
+				return nil, exit.Usage("--env %s: no variable of that name is set here", name).Try("say the value: --env %s=VALUE", name)
 			}
 		}
 		if name == "" {
-			return nil, usage("--env %s is not NAME=VALUE", word).try("for example: --env EPOCHS=10")
+			return nil, exit.Usage("--env %s is not NAME=VALUE", word).Try("for example: --env EPOCHS=10")
 		}
 		from := &jsontree.Node{Source: diag.NewSource("--env", word), Key: diag.Span{Start: 0, End: len(name)}, Span: diag.Span{Start: 0, End: len(word)}}
 		if given {

@@ -6,11 +6,13 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/verify"
 )
 
-func verifyCommand(con *program) *cli.Command {
+func verifyCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "verify",
 		Usage:     "look up at the target what the jobs of a file need, before the first submit; change nothing",
@@ -31,7 +33,7 @@ func checkNames() (names []string) {
 	return names
 }
 
-func verifyFiles(con *program, c *cli.Context) error {
+func verifyFiles(con *term.Console, c *cli.Context) error {
 	format, err := outputFormat(c)
 	if err != nil {
 		return err
@@ -41,8 +43,8 @@ func verifyFiles(con *program, c *cli.Context) error {
 		return err
 	}
 	if targetName(c, in.platform) == localTarget {
-		return usage("verify asks AWS: the local engine needs nothing but the file").
-			try("name a target: %s --target NAME; or run it here: batchctl run %s", nextCommand(c, "verify"), strings.Join(c.Args().Slice(), " "))
+		return exit.Usage("verify asks AWS: the local engine needs nothing but the file").
+			Try("name a target: %s --target NAME; or run it here: batchctl run %s", nextCommand(c, "verify"), strings.Join(c.Args().Slice(), " "))
 	}
 	made, err := buildPlan(con, c, in, false)
 	if err != nil {
@@ -62,7 +64,7 @@ func verifyFiles(con *program, c *cli.Context) error {
 		return err
 	}
 	if format == "json" {
-		err = con.writeMaskedJSON(results)
+		err = con.MaskedJSON(results)
 	} else {
 		err = printResults(con, results)
 	}
@@ -72,20 +74,20 @@ func verifyFiles(con *program, c *cli.Context) error {
 	return verified(con, t, results, c.Bool("strict"), nextCommand(c, "submit"))
 }
 
-func printResults(con *program, results []verify.Result) error {
-	t := con.table("OUTCOME", "CHECK", "WHAT", "WHY")
+func printResults(con *term.Console, results []verify.Result) error {
+	t := con.Table("OUTCOME", "CHECK", "WHAT", "WHY")
 	for _, r := range results {
 		why := r.Why
 		if r.Fix != "" {
 			why += "; " + r.Fix
 		}
-		t.row(string(r.Outcome), r.Check, r.What, con.redacted(why))
+		t.Row(string(r.Outcome), r.Check, r.What, con.Redacted(why))
 	}
-	return t.flush()
+	return t.Flush()
 }
 
 // verified says what the checks add up to, and gives the exit code.
-func verified(con *program, t *target, results []verify.Result, strict bool, next string) error {
+func verified(con *term.Console, t *target, results []verify.Result, strict bool, next string) error {
 	counts := map[verify.Outcome]int{}
 	for _, r := range results {
 		counts[r.Outcome]++
@@ -93,11 +95,11 @@ func verified(con *program, t *target, results []verify.Result, strict bool, nex
 	fmt.Fprintf(con.Err, "%s: %d passed, %d failed, %d not checked\n", diag.Printable(t.label), counts[verify.Pass], counts[verify.Fail], counts[verify.NotChecked])
 	switch {
 	case counts[verify.Fail] > 0:
-		return quiet(ExitProblem)
+		return exit.Silent(exit.Problem)
 	case counts[verify.NotChecked] > 0 && strict:
-		return fail(ExitNotDone, "%s not be checked", plural(counts[verify.NotChecked], "thing")+" could").
-			try("ask for the permissions that the lines name, or leave --strict out")
+		return exit.Fail(exit.NotDone, "%s not be checked", term.Plural(counts[verify.NotChecked], "thing")+" could").
+			Try("ask for the permissions that the lines name, or leave --strict out")
 	}
-	fmt.Fprintf(con.Err, "next: %s\n", diag.Printable(con.redacted(next)))
+	fmt.Fprintf(con.Err, "next: %s\n", diag.Printable(con.Redacted(next)))
 	return nil
 }

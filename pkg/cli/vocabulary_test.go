@@ -3,11 +3,13 @@ package cli
 import (
 	"strings"
 	"testing"
+
+	"github.com/batchctl/batchctl/pkg/cli/term"
 )
 
 // Each word leads to one command that there is, and is none itself.
 func TestVocabulary(t *testing.T) {
-	app := app((&program{}))
+	app := app((&term.Console{}))
 	seen := map[string]string{}
 	for _, s := range vocabulary {
 		commands := app.Commands

@@ -13,13 +13,15 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/local"
 )
 
-func waitCommand(con *program) *cli.Command {
+func waitCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "wait",
 		Usage:     "wait until jobs have ended, and end with their verdict",
@@ -33,7 +35,7 @@ func waitCommand(con *program) *cli.Command {
 	}
 }
 
-func wait(con *program, c *cli.Context) error {
+func wait(con *term.Console, c *cli.Context) error {
 	call, err := openJobs(con, c, toChange)
 	if err != nil {
 		return err
@@ -54,8 +56,8 @@ func wait(con *program, c *cli.Context) error {
 
 // waitKnown waits for the jobs that AWS Batch still has. How the others ended it reads from
 // the ledger.
-func waitKnown(ctx context.Context, con *program, call *jobCall) error {
-	code := ExitOK
+func waitKnown(ctx context.Context, con *term.Console, call *jobCall) error {
+	code := exit.OK
 	var live []once.Submitted
 	for i, job := range call.known {
 		if !job.Forgotten {
@@ -65,27 +67,27 @@ func waitKnown(ctx context.Context, con *program, call *jobCall) error {
 		fmt.Fprintf(con.Err, "%s  %s  %s\n", diag.Printable(call.jobs[i].Name), batch.ShortID(call.jobs[i].ID), fromLedger(job.JobDetail, call.service(), time.Now()))
 		switch job.Status {
 		case once.StatusExpired:
-			code = ExitNotDone
+			code = exit.NotDone
 		case types.JobStatusFailed:
-			code = max(code, ExitProblem)
+			code = max(code, exit.Problem)
 		}
 	}
 	if len(live) == 0 {
-		return quiet(code)
+		return exit.Silent(code)
 	}
 	verdict, err := waitFor(ctx, con, call.target, live, nil)
 	if err != nil {
 		return err
 	}
-	if verdict != ExitOK {
+	if verdict != exit.OK {
 		tellNextOf(ctx, con, call.target, live)
 	}
-	return quiet(max(code, verdict))
+	return exit.Silent(max(code, verdict))
 }
 
 // waitFor follows jobs that go on without us, and returns the exit code of their
 // verdict. Whatever else ends the waiting, it says how to go on and stops nothing.
-func waitFor(ctx context.Context, con *program, t *target, jobs []once.Submitted, log io.Writer) (int, error) {
+func waitFor(ctx context.Context, con *term.Console, t *target, jobs []once.Submitted, log io.Writer) (int, error) {
 	code, err := newFollower(con, t, jobs, log).run(ctx)
 	words := t.words(jobs)
 	next := fmt.Sprintf("wait on: batchctl wait %[1]s    stop: batchctl stop %[1]s", words)
@@ -93,23 +95,23 @@ func waitFor(ctx context.Context, con *program, t *target, jobs []once.Submitted
 	case err == nil:
 		return code, nil
 	case ctx.Err() != nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return code, fail(ExitTimeout, "not all has ended in time; %s", goesOn(len(jobs))).try("%s", next)
+		return code, exit.Fail(exit.TimedOut, "not all has ended in time; %s", goesOn(len(jobs))).Try("%s", next)
 	case ctx.Err() != nil:
-		return code, fail(ExitInterrupted, "stopped waiting; %s", goesOn(len(jobs))).try("%s", next)
+		return code, exit.Fail(exit.Interrupted, "stopped waiting; %s", goesOn(len(jobs))).Try("%s", next)
 	case client.Expired(err) || strings.Contains(err.Error(), "get credentials"):
-		return code, fail(ExitNotDone, "stopped waiting: %v; %s", cause(err), goesOn(len(jobs))).
-			try("get new credentials, for example aws sso login, then wait on: batchctl wait %s", words)
+		return code, exit.Fail(exit.NotDone, "stopped waiting: %v; %s", exit.Cause(err), goesOn(len(jobs))).
+			Try("get new credentials, for example aws sso login, then wait on: batchctl wait %s", words)
 	}
 	if _, missing := errors.AsType[*client.MissingError](err); missing {
 		return code, err
 	}
 	if t.isLocal() {
 		if _, gone := local.Connect(t.ledger.Dir); gone != nil {
-			return code, fail(ExitNotDone, "stopped waiting: the local engine was killed, and its jobs with it").
-				try("start it again, which retries or fails its jobs: batchctl wait %s", words)
+			return code, exit.Fail(exit.NotDone, "stopped waiting: the local engine was killed, and its jobs with it").
+				Try("start it again, which retries or fails its jobs: batchctl wait %s", words)
 		}
 	}
-	return code, fail(ExitNotDone, "stopped waiting: %v; %s", err, goesOn(len(jobs))).try("%s", next)
+	return code, exit.Fail(exit.NotDone, "stopped waiting: %v; %s", err, goesOn(len(jobs))).Try("%s", next)
 }
 
 func goesOn(jobs int) string {
@@ -120,7 +122,7 @@ func goesOn(jobs int) string {
 }
 
 // troubles says once of each kind what a watch lives through.
-func troubles(con *program, say func(string)) func(error) {
+func troubles(con *term.Console, say func(string)) func(error) {
 	var mu sync.Mutex
 	said := map[string]bool{}
 	return func(err error) {

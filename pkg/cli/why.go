@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/explain"
 )
@@ -82,7 +83,7 @@ func (f *follower) tellReasons(ctx context.Context, told map[string]string) {
 			continue // the watch itself says when the service does not answer
 		}
 		told[id] = why
-		f.line("%s  %s  %s", columns(f.names[id].Name, batch.ShortID(id), f.nameWidth()), job.Status, why)
+		f.Line("%s  %s  %s", term.Columns(f.names[id].Name, batch.ShortID(id), f.nameWidth()), job.Status, why)
 	}
 }
 

@@ -1,6 +1,6 @@
 //go:build unix
 
-package cli
+package term
 
 import (
 	"os"
@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// watchSize reports that the terminal may have another size, until stop is called.
-func watchSize() (resized <-chan os.Signal, stop func()) {
+// WatchSize reports that the terminal may have another size, until stop is called.
+func WatchSize() (resized <-chan os.Signal, stop func()) {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, syscall.SIGWINCH)
 	return c, func() { signal.Stop(c) }

@@ -1,4 +1,4 @@
-package cli
+package term
 
 import (
 	"io"
@@ -6,32 +6,32 @@ import (
 	"unicode/utf8"
 )
 
-// key is what a person pressed: a character, or one of the constants.
-type key rune
+// Key is what a person pressed: a character, or one of the constants.
+type Key rune
 
 const (
-	keyNone key = -iota - 1
-	keyUp
-	keyDown
-	keyPageUp
-	keyPageDown
-	keyHome
-	keyEnd
+	keyNone Key = -iota - 1
+	KeyUp
+	KeyDown
+	KeyPageUp
+	KeyPageDown
+	KeyHome
+	KeyEnd
 	keyUnknown
 )
 
 const (
-	keyInterrupt key = 0x03 // Ctrl-C
-	keyBackspace key = 0x7f
-	keyErase     key = 0x08 // what some terminals send for backspace
-	keyEnter     key = '\r'
-	keyEscape    key = 0x1b
+	KeyInterrupt Key = 0x03 // Ctrl-C
+	KeyBackspace Key = 0x7f
+	KeyErase     Key = 0x08 // what some terminals send for backspace
+	KeyEnter     Key = '\r'
+	KeyEscape    Key = 0x1b
 )
 
-// decodeKeys reads the keys that a terminal sent. What may be the beginning of a
+// DecodeKeys reads the keys that a terminal sent. What may be the beginning of a
 // key comes back as rest, to be read again with what follows. An escape at the end
 // is the key itself: terminals send their sequences in one piece.
-func decodeKeys(sent []byte) (keys []key, rest []byte) {
+func DecodeKeys(sent []byte) (keys []Key, rest []byte) {
 	for len(sent) > 0 {
 		if !utf8.FullRune(sent) {
 			return keys, sent
@@ -46,7 +46,7 @@ func decodeKeys(sent []byte) (keys []key, rest []byte) {
 }
 
 // decodeKey reads one key; keyNone when it is not complete.
-func decodeKey(sent []byte) (key, int) {
+func decodeKey(sent []byte) (Key, int) {
 	if len(sent) > 1 && sent[0] == 0x1b && (sent[1] == '[' || sent[1] == 'O') {
 		return decodeSequence(sent)
 	}
@@ -54,14 +54,14 @@ func decodeKey(sent []byte) (key, int) {
 	if r == utf8.RuneError && size == 1 {
 		return keyUnknown, 1
 	}
-	return key(r), size
+	return Key(r), size
 }
 
 // longestSequence is more bytes than any key sends.
 const longestSequence = 32
 
 // decodeSequence reads ESC [ parameters final, or ESC O final.
-func decodeSequence(sent []byte) (key, int) {
+func decodeSequence(sent []byte) (Key, int) {
 	end := slices.IndexFunc(sent[2:], func(c byte) bool { return c >= 0x40 && c <= 0x7e })
 	switch {
 	case end < 0 && len(sent) < longestSequence:
@@ -75,32 +75,32 @@ func decodeSequence(sent []byte) (key, int) {
 
 // sequenceKey knows the sequences of xterm, the Linux console, rxvt and tmux, by
 // what follows ESC [ or ESC O.
-func sequenceKey(sequence string) key {
+func sequenceKey(sequence string) Key {
 	switch sequence {
 	case "A":
-		return keyUp
+		return KeyUp
 	case "B":
-		return keyDown
+		return KeyDown
 	case "H", "1~", "7~":
-		return keyHome
+		return KeyHome
 	case "F", "4~", "8~":
-		return keyEnd
+		return KeyEnd
 	case "5~":
-		return keyPageUp
+		return KeyPageUp
 	case "6~":
-		return keyPageDown
+		return KeyPageDown
 	}
 	return keyUnknown
 }
 
-// readKeys sends what is pressed until the terminal is gone; then it closes out.
-func readKeys(in io.Reader, out chan<- []key) {
+// ReadKeys sends what is pressed until the terminal is gone; then it closes out.
+func ReadKeys(in io.Reader, out chan<- []Key) {
 	defer close(out)
 	var rest []byte
 	for buf := make([]byte, 256); ; {
 		n, err := in.Read(buf)
-		var keys []key
-		keys, rest = decodeKeys(append(rest, buf[:n]...))
+		var keys []Key
+		keys, rest = DecodeKeys(append(rest, buf[:n]...))
 		if len(keys) > 0 {
 			out <- keys
 		}

@@ -1,4 +1,4 @@
-package cli
+package term
 
 import (
 	"strings"
@@ -19,9 +19,9 @@ func TestTableOnATerminal(t *testing.T) {
 		{10, "0d0fa9f1 …"},
 	} {
 		var b strings.Builder
-		table := &table{w: &b, width: c.width, rows: [][]string{{"ID", "NAME", "STATUS", "REASON"}}}
-		table.row("0d0fa9f1", name, "FAILED", "Essential container in task exited")
-		if err := table.flush(); err != nil {
+		table := &Table{Out: &b, Width: c.width, Rows: [][]string{{"ID", "NAME", "STATUS", "REASON"}}}
+		table.Row("0d0fa9f1", name, "FAILED", "Essential container in task exited")
+		if err := table.Flush(); err != nil {
 			t.Fatal(err)
 		}
 		if _, row, _ := strings.Cut(b.String(), "\n"); strings.TrimSuffix(row, "\n") != c.want {

@@ -1,23 +1,16 @@
-package cli
+package term
 
 import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/urfave/cli/v2"
 )
 
-// rawFlag is for commands that print what jobs wrote.
-func rawFlag(con *program) cli.Flag {
-	return &cli.BoolFlag{Name: "raw", Destination: &con.rawLog, Usage: "print what jobs wrote unchanged, with escape sequences and control characters"}
-}
-
-// logText returns a line that a job wrote as it is printed. Without --raw its
+// LogText returns a line that a job wrote as it is printed. Without --raw its
 // control characters are visible: a job must not control the terminal of the person
 // who reads its log, now or later from a file.
-func (con *program) logText(line string) string {
-	if con.rawLog {
+func (con *Console) LogText(line string) string {
+	if con.RawLog {
 		return line
 	}
 	return visible(line)

@@ -1,0 +1,145 @@
+// Package term prints for people and machines: colours, widths, tables, live views, keys, and JSON. It
+// knows neither commands nor AWS.
+package term
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/term"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/exit"
+	"github.com/batchctl/batchctl/pkg/secret"
+)
+
+// Streams are what a program talks through. Data goes to Out, the story to Err.
+type Streams struct {
+	In       io.Reader
+	Out, Err io.Writer
+}
+
+// Console is one run of the command line.
+type Console struct {
+	Streams
+	// Sources are the files whose credentials the story must not repeat.
+	Sources []*diag.Source
+	// RawLog is --raw: what jobs wrote is printed unchanged.
+	RawLog bool
+}
+
+// Explain says what went wrong and what to do next, if that has not been said.
+func (con *Console) Explain(f *exit.Failure) {
+	if f.Message != "" {
+		fmt.Fprintf(con.Err, "batchctl: %s\n", diag.Printable(con.Redacted(f.Message)))
+	}
+	if f.Hint != "" {
+		fmt.Fprintf(con.Err, "  %s\n", diag.Printable(con.Redacted(f.Hint)))
+	}
+}
+
+// Indent moves every line but the first under the first.
+func Indent(s string) string {
+	body, end := strings.TrimSuffix(s, "\n"), ""
+	if body != s {
+		end = "\n"
+	}
+	return strings.ReplaceAll(body, "\n", "\n   ") + end
+}
+
+// IsTerminal reports whether w is a terminal that can take live output.
+func IsTerminal(w any) bool {
+	if m, ok := w.(MaskedWriter); ok {
+		w = m.Writer
+	}
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb"
+}
+
+// Color reports whether w takes colour: a terminal, and NO_COLOR not set.
+func Color(w io.Writer) bool { return IsTerminal(w) && os.Getenv("NO_COLOR") == "" }
+
+// Width returns the columns of the terminal behind w, and 0 for a pipe.
+func Width(w io.Writer) int {
+	if f, ok := w.(*os.File); ok {
+		if columns, _, err := term.GetSize(int(f.Fd())); err == nil {
+			return columns
+		}
+	}
+	return 0
+}
+
+// Diff shows how a text would change. Credentials are shown as asterisks; a
+// diff with such a line is no patch any more, and the story says so.
+func (con *Console) Diff(src *diag.Source, text, instead string) error {
+	diff := diag.UnifiedDiff(src.Name, secret.Mask("", src.Text), secret.Mask("", text))
+	if diff != diag.UnifiedDiff(src.Name, src.Text, text) {
+		fmt.Fprintf(con.Err, "note: %s: credentials are shown as asterisks, so the diff is no patch; %s makes the change\n", diag.Printable(src.Name), instead)
+	}
+	if IsTerminal(con.Out) {
+		diff = diag.PrintableLines(diff)
+	}
+	return con.Print(diff)
+}
+
+func TextOptions(con *Console, w io.Writer) diag.TextOptions {
+	return diag.TextOptions{Color: Color(w), Width: Width(w)}
+}
+
+func Plural(n int, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return fmt.Sprintf("%d %ss", n, word)
+}
+
+// Print prints a text for people, without what looks like a credential.
+func (con *Console) Print(s string) error { return con.PrintUnmasked(secret.Mask("", s)) }
+
+// PrintUnmasked prints a text unchanged: a document, or what holds a credential on
+// purpose. SECURITY.md lists those of jobs.
+func (con *Console) PrintUnmasked(s string) error {
+	_, err := io.WriteString(con.Out, s)
+	return err
+}
+
+// JSON prints data for machines: indented, and with < > & as they are.
+func (con *Console) JSON(v any) error {
+	text, err := JSONText(v)
+	if err != nil {
+		return err
+	}
+	_, err = con.Out.Write(text)
+	return err
+}
+
+// MaskedJSON is writeJSON without what looks like a credential, in the name of a
+// job or of a queue, say.
+func (con *Console) MaskedJSON(v any) error {
+	text, err := JSONText(v)
+	if err != nil {
+		return err
+	}
+	return con.Print(string(text))
+}
+
+func JSONText(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	err := enc.Encode(v)
+	return diag.PrintableJSON(b.Bytes()), err
+}
+
+// Quoted is a word as a shell takes it.
+func Quoted(word string) string {
+	if !strings.ContainsAny(word, " \t\n'\"$`\\*?[]{}()<>|&;#!") {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}

@@ -1,0 +1,111 @@
+package term
+
+import (
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mattn/go-runewidth"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/secret"
+)
+
+// Table prints rows in columns. On a terminal the widest columns are cut to fit; in
+// a pipe nothing is.
+type Table struct {
+	Out   io.Writer
+	Width int
+	Rows  [][]string
+}
+
+func (con *Console) Table(head ...string) *Table {
+	return &Table{Out: con.Out, Width: Width(con.Out), Rows: [][]string{head}}
+}
+
+func (t *Table) Row(cells ...string) {
+	for i, cell := range cells {
+		cells[i] = diag.Printable(secret.Mask("", cell))
+	}
+	t.Rows = append(t.Rows, cells)
+}
+
+func (t *Table) Flush() error {
+	widths := make([]int, len(t.Rows[0]))
+	for _, row := range t.Rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], runewidth.StringWidth(cell))
+		}
+	}
+	t.shrink(widths)
+	var b strings.Builder
+	for _, row := range t.Rows {
+		line := ""
+		for i, cell := range row {
+			cell = runewidth.Truncate(cell, widths[i], "…")
+			if i < len(row)-1 {
+				cell = runewidth.FillRight(cell, widths[i]+2)
+			}
+			line += cell
+		}
+		line = strings.TrimRight(line, " ")
+		if t.Width > 0 {
+			line = runewidth.Truncate(line, t.Width, "…")
+		}
+		b.WriteString(line + "\n")
+	}
+	_, err := io.WriteString(t.Out, b.String())
+	return err
+}
+
+// leastCut is the width below which no column is cut, so that short ids stay whole.
+const leastCut = 8
+
+// shrink takes from the widest columns what is too much for the terminal.
+func (t *Table) shrink(widths []int) {
+	all := 2 * (len(widths) - 1) // the blanks between them
+	for _, w := range widths {
+		all += w
+	}
+	for t.Width > 0 && all > t.Width {
+		widest := slices.Max(widths)
+		if widest <= leastCut {
+			return
+		}
+		widths[slices.Index(widths, widest)]--
+		all--
+	}
+}
+
+// Short prints a duration as people read it: 0.4s, 12s, 3m20s, 2h05m.
+func Short(d time.Duration) string {
+	switch {
+	case d < 10*time.Second:
+		return d.Round(100 * time.Millisecond).String()
+	case d < time.Hour:
+		return d.Round(time.Second).String()
+	default:
+		return strings.TrimSuffix(d.Round(time.Minute).String(), "0s")
+	}
+}
+
+// Ago prints the time since an epoch-millisecond stamp, as Batch gives them.
+func Ago(millis *int64, now time.Time) string {
+	if millis == nil {
+		return "-"
+	}
+	return Short(now.Sub(time.UnixMilli(*millis))) + " ago"
+}
+
+// Took prints how long something ran, or has run so far.
+func Took(from, to *int64, now time.Time) string {
+	if from == nil || *from == 0 {
+		return "-"
+	}
+	end := now
+	if to != nil && *to > 0 {
+		end = time.UnixMilli(*to)
+	}
+	return Short(end.Sub(time.UnixMilli(*from)))
+}
