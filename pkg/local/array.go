@@ -1,9 +1,66 @@
 package local
 
 import (
+	"slices"
+
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
+
+// Due returns the first task for which something may follow from what happened; nil: there is none.
+func (m *model) Due() *task {
+	if len(m.due) == 0 {
+		m.due = nil
+		return nil
+	}
+	return m.due[0]
+}
+
+// Follow returns what follows for t, which is that of Due, on a machine of that capacity. When nothing follows, t is
+// not due any more.
+func (m *model) Follow(t *task, capacity amount) []event {
+	events := m.next(t, capacity)
+	if len(events) == 0 {
+		m.due = m.due[1:]
+	}
+	return events
+}
+
+// Recover makes everything due that has not ended, and returns the tasks whose attempts an earlier engine left
+// under way.
+func (m *model) Recover() (left []*task) {
+	m.due = nil
+	add := func(t *task) {
+		if t.state.ended() {
+			return
+		}
+		m.due = append(m.due, t)
+		if t.active() != nil {
+			left = append(left, t)
+		}
+	}
+	for _, j := range m.order {
+		if j.state.ended() {
+			continue
+		}
+		add(&j.task)
+		for i := range j.children {
+			add(&j.children[i])
+		}
+	}
+	return left
+}
+
+// Unfinished returns the jobs that have not ended, in the order of submission.
+func (m *model) Unfinished() []*job {
+	return slices.Collect(func(yield func(*job) bool) {
+		for _, j := range m.order {
+			if !j.state.ended() && !yield(j) {
+				return
+			}
+		}
+	})
+}
 
 // next returns what follows for t from what is known: the moves that
 // dependencies, stops and children make due, and why a RUNNABLE job cannot

@@ -45,11 +45,11 @@ type failure struct {
 
 func clusterARN(name string) string { return ecsPrefix + "cluster/" + name }
 
-func (e *Engine) listClusters(_ *call, in *listClustersInput) (*listClustersOutput, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+func (a *API) listClusters(_ *call, in *listClustersInput) (*listClustersOutput, error) {
+	m, done := a.backend.View()
+	defer done()
 	var names []string
-	for _, v := range e.model.environments {
+	for _, v := range m.environments {
 		names = append(names, v.cluster())
 	}
 	slices.Sort(names)
@@ -66,19 +66,19 @@ func (e *Engine) listClusters(_ *call, in *listClustersInput) (*listClustersOutp
 
 // describeClusters shows the clusters of environments that were deleted as INACTIVE, as
 // ECS does for a while.
-func (e *Engine) describeClusters(_ *call, in *describeClustersInput) (*describeClustersOutput, error) {
+func (a *API) describeClusters(_ *call, in *describeClustersInput) (*describeClustersOutput, error) {
 	if len(in.Clusters) > 100 {
 		return nil, &wire.Fault{Type: "InvalidParameterException", Message: "clusters can have at most 100 items."}
 	}
 	if len(in.Clusters) == 0 {
 		in.Clusters = []string{"default"} // as ECS
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	m, done := a.backend.View()
+	defer done()
 	out := &describeClustersOutput{Clusters: []cluster{}, Failures: []failure{}}
 	for _, text := range in.Clusters {
 		name := resourceName(text, "cluster")
-		arn, status := clusterARN(name), e.model.clusterStatus(name)
+		arn, status := clusterARN(name), m.clusterStatus(name)
 		if status == "" {
 			reason := "MISSING"
 			out.Failures = append(out.Failures, failure{&arn, &reason})

@@ -161,7 +161,7 @@ func lacks(needs []requirement, free func(name string) int64) string {
 	return ""
 }
 
-func (e *Engine) createConsumableResource(c *call, in *awsbatch.CreateConsumableResourceInput) (*awsbatch.CreateConsumableResourceOutput, error) {
+func (a *API) createConsumableResource(c *call, in *awsbatch.CreateConsumableResourceInput) (*awsbatch.CreateConsumableResourceOutput, error) {
 	name, kind := aws.ToString(in.ConsumableResourceName), aws.ToString(in.ResourceType)
 	switch {
 	case !definitionName().MatchString(name):
@@ -171,12 +171,12 @@ func (e *Engine) createConsumableResource(c *call, in *awsbatch.CreateConsumable
 	case aws.ToInt64(in.TotalQuantity) < 0:
 		return nil, wire.ClientException("totalQuantity cannot be a negative number.")
 	}
-	if err := e.judge(c, checkTags(in.Tags), e.check(c)); err != nil {
+	if err := a.judge(c, checkTags(in.Tags), a.check(c)); err != nil {
 		return nil, err
 	}
-	err := e.change(func() ([]event, error) {
-		if e.model.consumables[name] != nil {
-			return nil, e.judge(c, already("Consumable resource", name))
+	err := a.backend.Change(func(m *model) ([]event, error) {
+		if m.consumables[name] != nil {
+			return nil, a.judge(c, already("Consumable resource", name))
 		}
 		return []event{{ConsumableCreated: &shape[awsbatch.CreateConsumableResourceInput]{V: in}}}, nil
 	})
@@ -194,13 +194,13 @@ func (m *model) consumableNamed(text *string) (*consumable, error) {
 	return r, nil
 }
 
-func (e *Engine) updateConsumableResource(c *call, in *awsbatch.UpdateConsumableResourceInput) (*awsbatch.UpdateConsumableResourceOutput, error) {
-	if err := e.judge(c, e.check(c)); err != nil {
+func (a *API) updateConsumableResource(c *call, in *awsbatch.UpdateConsumableResourceInput) (*awsbatch.UpdateConsumableResourceOutput, error) {
+	if err := a.judge(c, a.check(c)); err != nil {
 		return nil, err
 	}
 	out := &awsbatch.UpdateConsumableResourceOutput{}
-	err := e.change(func() ([]event, error) {
-		r, err := e.model.consumableNamed(in.ConsumableResource)
+	err := a.backend.Change(func(m *model) ([]event, error) {
+		r, err := m.consumableNamed(in.ConsumableResource)
 		if err != nil {
 			return nil, err
 		}
@@ -243,9 +243,9 @@ func (r *consumable) changed(operation string, by *int64) (int64, error) {
 	return 0, wire.ClientException("Operation %q is not valid. Valid operations: [SET, ADD, REMOVE]", operation)
 }
 
-func (e *Engine) deleteConsumableResource(_ *call, in *awsbatch.DeleteConsumableResourceInput) (*awsbatch.DeleteConsumableResourceOutput, error) {
-	return &awsbatch.DeleteConsumableResourceOutput{}, e.change(func() ([]event, error) {
-		r, err := e.model.consumableNamed(in.ConsumableResource)
+func (a *API) deleteConsumableResource(_ *call, in *awsbatch.DeleteConsumableResourceInput) (*awsbatch.DeleteConsumableResourceOutput, error) {
+	return &awsbatch.DeleteConsumableResourceOutput{}, a.backend.Change(func(m *model) ([]event, error) {
+		r, err := m.consumableNamed(in.ConsumableResource)
 		if err != nil {
 			return nil, err
 		}
@@ -253,10 +253,10 @@ func (e *Engine) deleteConsumableResource(_ *call, in *awsbatch.DeleteConsumable
 	})
 }
 
-func (e *Engine) describeConsumableResource(_ *call, in *awsbatch.DescribeConsumableResourceInput) (*awsbatch.DescribeConsumableResourceOutput, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	r, err := e.model.consumableNamed(in.ConsumableResource)
+func (a *API) describeConsumableResource(_ *call, in *awsbatch.DescribeConsumableResourceInput) (*awsbatch.DescribeConsumableResourceOutput, error) {
+	m, done := a.backend.View()
+	defer done()
+	r, err := m.consumableNamed(in.ConsumableResource)
 	if err != nil {
 		return nil, err
 	}
@@ -269,18 +269,18 @@ func (e *Engine) describeConsumableResource(_ *call, in *awsbatch.DescribeConsum
 		InUseQuantity:          aws.Int64(r.inUse),
 		AvailableQuantity:      aws.Int64(r.available()),
 		CreatedAt:              aws.Int64(r.createdAt),
-		Tags:                   e.model.tags[name],
+		Tags:                   m.tags[name],
 	}, nil
 }
 
-func (e *Engine) listConsumableResources(_ *call, in *awsbatch.ListConsumableResourcesInput) (*awsbatch.ListConsumableResourcesOutput, error) {
+func (a *API) listConsumableResources(_ *call, in *awsbatch.ListConsumableResourcesInput) (*awsbatch.ListConsumableResourcesOutput, error) {
 	matches, err := oneFilter(in.Filters, "CONSUMABLE_RESOURCE_NAME")
 	if err != nil {
 		return nil, err
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	names := sortedKeys(e.model.consumables)
+	m, done := a.backend.View()
+	defer done()
+	names := sortedKeys(m.consumables)
 	names = slices.DeleteFunc(names, func(name string) bool { return !matches["CONSUMABLE_RESOURCE_NAME"].fits(name) })
 	page, next, err := pageOf(names, in.MaxResults, 100, in.NextToken, func(name string) string { return name })
 	if err != nil {
@@ -288,7 +288,7 @@ func (e *Engine) listConsumableResources(_ *call, in *awsbatch.ListConsumableRes
 	}
 	out := &awsbatch.ListConsumableResourcesOutput{NextToken: next, ConsumableResources: []types.ConsumableResourceSummary{}}
 	for _, name := range page {
-		r := e.model.consumables[name]
+		r := m.consumables[name]
 		out.ConsumableResources = append(out.ConsumableResources, types.ConsumableResourceSummary{ConsumableResourceArn: aws.String(arn(kindConsumable, name)),
 			ConsumableResourceName: aws.String(name), InUseQuantity: aws.Int64(r.inUse), TotalQuantity: aws.Int64(r.total), ResourceType: aws.String(r.kind)})
 	}
@@ -320,7 +320,7 @@ func (f *nameFilter) fits(name string) bool {
 	return f == nil || glob(&f.pattern, strings.ToLower(name))
 }
 
-func (e *Engine) listJobsByConsumableResource(_ *call, in *awsbatch.ListJobsByConsumableResourceInput) (*awsbatch.ListJobsByConsumableResourceOutput, error) {
+func (a *API) listJobsByConsumableResource(_ *call, in *awsbatch.ListJobsByConsumableResourceInput) (*awsbatch.ListJobsByConsumableResourceOutput, error) {
 	filters, err := oneFilter(in.Filters, "JOB_STATUS", "JOB_NAME")
 	if err != nil {
 		return nil, err
@@ -331,9 +331,9 @@ func (e *Engine) listJobsByConsumableResource(_ *call, in *awsbatch.ListJobsByCo
 			return nil, err
 		}
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	r, err := e.model.consumableNamed(in.ConsumableResource)
+	m, done := a.backend.View()
+	defer done()
+	r, err := m.consumableNamed(in.ConsumableResource)
 	if err != nil {
 		return nil, err
 	}

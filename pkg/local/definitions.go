@@ -35,24 +35,24 @@ func (d *definition) status() string {
 	return statusActive
 }
 
-func (e *Engine) registerJobDefinition(c *call, in *awsbatch.RegisterJobDefinitionInput) (*awsbatch.RegisterJobDefinitionOutput, error) {
-	if err := e.judge(c, checkDefinitionSize(c), checkDefinition(in), e.check(c)); err != nil {
+func (a *API) registerJobDefinition(c *call, in *awsbatch.RegisterJobDefinitionInput) (*awsbatch.RegisterJobDefinitionOutput, error) {
+	if err := a.judge(c, checkDefinitionSize(c), checkDefinition(in), a.check(c)); err != nil {
 		return nil, err
 	}
 	r := &registration{Invocation: c.invocation(), Request: shape[awsbatch.RegisterJobDefinitionInput]{V: in}}
-	err := e.change(func() ([]event, error) {
-		if id, again := e.model.invocations.made[r.Invocation]; again {
-			r.Revision = e.model.definition(id).revision
+	err := a.backend.Change(func(m *model) ([]event, error) {
+		if id, again := m.invocations.made[r.Invocation]; again {
+			r.Revision = m.definition(id).revision
 			return nil, nil
 		}
-		r.Revision = int32(len(e.model.definitions[*in.JobDefinitionName]) + 1)
+		r.Revision = int32(len(m.definitions[*in.JobDefinitionName]) + 1)
 		return []event{{Registered: r}}, nil
 	})
 	if err != nil {
 		return nil, err
 	}
 	d := &definition{revision: r.Revision, request: in}
-	x, err := e.executor(c.request.Context(), chosen(in, nil))
+	x, err := a.backend.Executor(c.request.Context(), chosen(in, nil))
 	switch {
 	case err != nil:
 		c.remark("jobs of this definition cannot run as it says", []string{err.Error()})
@@ -192,15 +192,15 @@ func checkEvaluateOnExit(rule types.EvaluateOnExit) error {
 	return nil
 }
 
-func (e *Engine) deregisterJobDefinition(c *call, in *awsbatch.DeregisterJobDefinitionInput) (*awsbatch.DeregisterJobDefinitionOutput, error) {
+func (a *API) deregisterJobDefinition(c *call, in *awsbatch.DeregisterJobDefinitionInput) (*awsbatch.DeregisterJobDefinitionOutput, error) {
 	id := resourceName(aws.ToString(in.JobDefinition), "job-definition")
-	err := e.change(func() ([]event, error) {
-		d := e.model.definition(id)
+	err := a.backend.Change(func(m *model) ([]event, error) {
+		d := m.definition(id)
 		switch {
 		case d == nil && !strings.Contains(id, ":"):
-			return nil, e.judge(c, faulty("JobDefinition %s: name and revision (name:revision) are needed.", id))
+			return nil, a.judge(c, faulty("JobDefinition %s: name and revision (name:revision) are needed.", id))
 		case d == nil:
-			return nil, e.judge(c, faulty("JobDefinition %s does not exist.", id))
+			return nil, a.judge(c, faulty("JobDefinition %s does not exist.", id))
 		case d.inactive:
 			return nil, nil
 		}
@@ -239,36 +239,36 @@ func (m *model) activeDefinition(text string) (*definition, error) {
 	return nil, wire.ClientException("JobDefinition name %s does not exist or is not in ACTIVE status.", name)
 }
 
-func (e *Engine) describeJobDefinitions(_ *call, in *awsbatch.DescribeJobDefinitionsInput) (*awsbatch.DescribeJobDefinitionsOutput, error) {
+func (a *API) describeJobDefinitions(_ *call, in *awsbatch.DescribeJobDefinitionsInput) (*awsbatch.DescribeJobDefinitionsOutput, error) {
 	if len(in.JobDefinitions) > 100 {
 		return nil, wire.ClientException("Maximum number of job definitions supported is 100")
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	m, done := a.backend.View()
+	defer done()
 	var all []*definition
 	switch {
 	case len(in.JobDefinitions) > 0:
 		for _, text := range in.JobDefinitions {
-			all = append(all, e.described(text)...)
+			all = append(all, a.described(m, text)...)
 		}
 	case in.JobDefinitionName != nil:
-		all = slices.Clone(e.revisions(*in.JobDefinitionName))
+		all = slices.Clone(a.revisions(m, *in.JobDefinitionName))
 	default:
-		for _, name := range sortedKeys(e.model.definitions) {
-			all = append(all, e.revisions(name)...)
+		for _, name := range sortedKeys(m.definitions) {
+			all = append(all, a.revisions(m, name)...)
 		}
 	}
 	all = slices.DeleteFunc(all, func(d *definition) bool { return in.Status != nil && d.status() != *in.Status })
 	page, next := all, (*string)(nil)
 	if len(in.JobDefinitions) == 0 { // these are for one page, in the order of the request
 		var err error
-		if page, next, err = pageOf(all, in.MaxResults, 100, in.NextToken, e.place); err != nil {
+		if page, next, err = pageOf(all, in.MaxResults, 100, in.NextToken, a.place); err != nil {
 			return nil, err
 		}
 	}
 	out := &awsbatch.DescribeJobDefinitionsOutput{NextToken: next, JobDefinitions: []types.JobDefinition{}}
 	for _, d := range page {
-		out.JobDefinitions = append(out.JobDefinitions, e.model.describeDefinition(d))
+		out.JobDefinitions = append(out.JobDefinitions, m.describeDefinition(d))
 	}
 	return out, nil
 }

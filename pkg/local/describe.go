@@ -10,24 +10,24 @@ import (
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
-func (e *Engine) describeJobs(_ *call, in *awsbatch.DescribeJobsInput) (*awsbatch.DescribeJobsOutput, error) {
+func (a *API) describeJobs(_ *call, in *awsbatch.DescribeJobsInput) (*awsbatch.DescribeJobsOutput, error) {
 	switch {
 	case len(in.Jobs) == 0:
 		return nil, wire.ClientException("jobs is required.")
 	case len(in.Jobs) > 100:
 		return nil, wire.ClientException("Maximum number of jobs supported is 100")
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	m, done := a.backend.View()
+	defer done()
 	out := &awsbatch.DescribeJobsOutput{Jobs: []types.JobDetail{}}
 	for _, id := range in.Jobs {
-		if t, i := e.model.node(resourceName(id, kindJob)); t != nil {
+		if t, i := m.node(resourceName(id, kindJob)); t != nil {
 			d := t.describeNode(i)
-			e.addTo(&d, t)
+			a.addTo(m, &d, t)
 			out.Jobs = append(out.Jobs, d)
-		} else if t := e.model.task(resourceName(id, kindJob)); t != nil {
+		} else if t := m.task(resourceName(id, kindJob)); t != nil {
 			d := t.describe()
-			e.addTo(&d, t)
+			a.addTo(m, &d, t)
 			out.Jobs = append(out.Jobs, d)
 		}
 	}
@@ -35,14 +35,14 @@ func (e *Engine) describeJobs(_ *call, in *awsbatch.DescribeJobsInput) (*awsbatc
 }
 
 // addTo adds to a task's description what the task itself does not know.
-func (e *Engine) addTo(d *types.JobDetail, t *task) {
-	d.Tags = merged(nil, e.model.tags[resourceOf(kindJob, t.job.id)])
-	e.showIdentity(d)
+func (a *API) addTo(m *model, d *types.JobDetail, t *task) {
+	d.Tags = merged(nil, m.tags[resourceOf(kindJob, t.job.id)])
+	a.showIdentity(d)
 	var counts map[string]int32
 	if d.ArrayProperties != nil {
 		counts = d.ArrayProperties.StatusSummary
 	}
-	e.admit(&d.Status, &d.StatusReason, counts)
+	a.admit(&d.Status, &d.StatusReason, counts)
 }
 
 // describe is the task as DescribeJobs shows it.

@@ -14,6 +14,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+
 	"github.com/batchctl/batchctl/pkg/local/journal"
 )
 
@@ -23,7 +25,8 @@ type Engine struct {
 	root    *os.Root
 	lock    *os.File         // held while the engine is open; nil when it is read-only
 	journal *journal.Journal // nil when the engine is read-only
-	verifier
+	key     aws.Credentials  // what requests must be signed with
+	logs    *Store
 
 	mu      sync.Mutex
 	model   *model
@@ -39,9 +42,7 @@ type Engine struct {
 	clients  map[net.Conn]bool // open connections on which a request was verified
 	runners  map[*task]*runner
 	running  sync.WaitGroup
-	logs     logWatch
-	scratch  scratch
-	streams  streamIndex
+	scratch  *scratch
 	// listener is at the address of an engine that was killed here; nil: there was none.
 	listener net.Listener
 	// lastAt is when the latest record was written, and absentSince the same of a read-only engine
@@ -65,7 +66,7 @@ func Open(o Options) (*Engine, error) {
 		return nil, err
 	}
 	e := &Engine{options: o, model: newModel(o.Queues), hurry: make(chan struct{}),
-		runners: map[*task]*runner{}, clients: map[net.Conn]bool{}, verifier: verifier{key: newKey()}}
+		runners: map[*task]*runner{}, clients: map[net.Conn]bool{}, key: newKey()}
 	if err := e.open(); err != nil {
 		return nil, errors.Join(err, e.release())
 	}
@@ -87,7 +88,7 @@ func (e *Engine) open() error {
 	if err != nil {
 		return fmt.Errorf("open engine: %w", err)
 	}
-	e.root, e.scratch.root = root, root
+	e.root, e.scratch, e.logs = root, &scratch{root: root}, NewStore(root, e.options.LogLimit)
 	if e.options.ReadOnly {
 		return e.read()
 	}
@@ -184,28 +185,15 @@ func (e *Engine) apply(r record) error {
 func (e *Engine) recover() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.model.due = nil
-	for _, j := range e.model.order {
-		if j.state.ended() {
-			continue
-		}
-		e.model.due = append(e.model.due, &j.task)
-		e.abandon(&j.task)
-		for i := range j.children {
-			e.abandon(&j.children[i])
-			if !j.children[i].state.ended() {
-				e.model.due = append(e.model.due, &j.children[i])
-			}
-		}
+	for _, t := range e.model.Recover() {
+		e.abandon(t)
 	}
 	e.step()
 }
 
+// abandon ends what an earlier engine left of t's attempt.
 func (e *Engine) abandon(t *task) {
 	a := t.active()
-	if a == nil {
-		return
-	}
 	ids := []string{a.stream}
 	for i := range t.job.parts {
 		ids = append(ids, partStream(a.stream, i))
@@ -221,7 +209,7 @@ func (e *Engine) abandon(t *task) {
 // change decides and keeps one change that a caller asked for, and returns when
 // it is on disk. decide looks at the model and must not alter it; where it finds
 // nothing to change, what it found is on disk too.
-func (e *Engine) change(decide func() ([]event, error)) error {
+func (e *Engine) change(decide func(*model) ([]event, error)) error {
 	position, err := e.propose(decide)
 	if err != nil {
 		return err
@@ -229,16 +217,16 @@ func (e *Engine) change(decide func() ([]event, error)) error {
 	return e.journal.Sync(position)
 }
 
-func (e *Engine) propose(decide func() ([]event, error)) (position int64, err error) {
+func (e *Engine) propose(decide func(*model) ([]event, error)) (position int64, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.options.ReadOnly {
-		return 0, errReadOnly
+		return 0, ErrReadOnly
 	}
 	if e.closing {
-		return 0, errClosed
+		return 0, ErrEngineClosing
 	}
-	events, err := decide()
+	events, err := decide(e.model)
 	if err != nil {
 		return 0, err
 	}
@@ -251,11 +239,6 @@ func (e *Engine) propose(decide func() ([]event, error)) (position int64, err er
 	e.step()
 	return position, nil
 }
-
-var (
-	errReadOnly = errors.New("this engine was opened only to read; nothing was changed")
-	errClosed   = errors.New("the engine is closing; nothing was changed")
-)
 
 // write keeps events and applies them: first the journal, then the model.
 func (e *Engine) write(events ...event) (position int64, err error) {
@@ -351,38 +334,24 @@ func (e *Engine) keepFacts() error {
 }
 
 func (e *Engine) follow() error {
-	machine := e.options.capacity()
-	for len(e.model.due) > 0 {
-		t := e.model.due[0]
+	capacity := e.options.capacity()
+	for t := e.model.Due(); t != nil; t = e.model.Due() {
 		e.endStopped(t)
-		events := e.model.next(t, machine)
+		events := e.model.Follow(t, capacity)
 		if len(events) == 0 {
-			e.model.due = e.model.due[1:]
 			continue
 		}
 		if _, err := e.write(events...); err != nil {
 			return err
 		}
 	}
-	e.model.due = nil
 	return nil
 }
 
 // startWaiting reserves the machine for the jobs that start now, and says of others
 // what they wait for.
 func (e *Engine) startWaiting() error {
-	now, capacity := time.Now().UnixMilli(), e.options.capacity()
-	free := capacity.minus(e.model.used)
-	if free.exhausted() {
-		return nil
-	}
-	var lines []*picker
-	for name, l := range e.model.queues {
-		if len(l.waiting) > 0 {
-			lines = append(lines, e.model.picker(name, now, capacity))
-		}
-	}
-	for _, d := range schedule(lines, e.model.room(free)) {
+	for _, d := range e.model.Schedule(time.Now().UnixMilli(), e.options.capacity()) {
 		if d.place == nil {
 			if _, err := e.write(event{Explained: &explanation{Job: d.task.id(), Reason: d.reason, Waits: true}}); err != nil {
 				return err
@@ -393,7 +362,7 @@ func (e *Engine) startWaiting() error {
 		if !e.mayBegin(t) {
 			break // until another one ends
 		}
-		s := &start{Job: t.id(), Stream: e.newStream(t), GPUs: pin(e.options.GPUs, e.model.busy, t.job.need.GPUs), Environment: d.place.name}
+		s := &start{Job: t.id(), Stream: e.newStream(t), GPUs: e.model.Pin(e.options.GPUs, t.job), Environment: d.place.name}
 		noted, err := e.write(event{Started: s})
 		if err != nil {
 			return err
@@ -470,14 +439,14 @@ func (e *Engine) wait(ctx context.Context, quiet time.Duration, still func() boo
 	}
 }
 
-// verifiedKey is under what the context of a request has a func() that counts its
+// connectionKey is under what the context of a request has a func() that counts its
 // connection as that of a client.
-type verifiedKey struct{}
+type connectionKey struct{}
 
 // connected lets requests on a connection count it once they are verified: anybody on
 // this machine can connect, which must not keep the engine from its end.
 func (e *Engine) connected(ctx context.Context, c net.Conn) context.Context {
-	return context.WithValue(ctx, verifiedKey{}, sync.OnceFunc(func() {
+	return context.WithValue(ctx, connectionKey{}, sync.OnceFunc(func() {
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		e.clients[c] = true
@@ -518,7 +487,7 @@ func (e *Engine) Close(ctx context.Context) error {
 	already := e.closing
 	e.closing = true
 	for _, r := range e.runners {
-		r.end(errClosed)
+		r.end(ErrEngineClosing)
 	}
 	e.mu.Unlock()
 	if already {

@@ -113,15 +113,15 @@ func updatedEnvironment(was *awsbatch.CreateComputeEnvironmentInput, in *awsbatc
 	return &now, err
 }
 
-func (e *Engine) createComputeEnvironment(c *call, in *awsbatch.CreateComputeEnvironmentInput) (*awsbatch.CreateComputeEnvironmentOutput, error) {
+func (a *API) createComputeEnvironment(c *call, in *awsbatch.CreateComputeEnvironmentInput) (*awsbatch.CreateComputeEnvironmentOutput, error) {
 	name := aws.ToString(in.ComputeEnvironmentName)
-	if err := e.judge(c, checkEnvironmentRequest(in), checkRole(in.ServiceRole), checkTags(in.Tags), e.check(c)); err != nil {
+	if err := a.judge(c, checkEnvironmentRequest(in), checkRole(in.ServiceRole), checkTags(in.Tags), a.check(c)); err != nil {
 		return nil, err
 	}
 	in.State = cmp.Or(in.State, types.CEStateEnabled)
-	err := e.change(func() ([]event, error) {
-		if m := e.model; m.environments[name] != nil || name == ComputeEnvironment {
-			return nil, e.judge(c, already("Compute environment", name))
+	err := a.backend.Change(func(m *model) ([]event, error) {
+		if m := m; m.environments[name] != nil || name == ComputeEnvironment {
+			return nil, a.judge(c, already("Compute environment", name))
 		}
 		return []event{{EnvironmentCreated: &environmentCreation{UUID: newID(), Request: shape[awsbatch.CreateComputeEnvironmentInput]{V: in}}}}, nil
 	})
@@ -265,14 +265,14 @@ func (c *call) noticeEnvironment(r *types.ComputeResource) {
 	c.remark("a compute environment is a part of this machine, bounded by maxvCpus; these have no effect", given)
 }
 
-func (e *Engine) updateComputeEnvironment(c *call, in *awsbatch.UpdateComputeEnvironmentInput) (*awsbatch.UpdateComputeEnvironmentOutput, error) {
+func (a *API) updateComputeEnvironment(c *call, in *awsbatch.UpdateComputeEnvironmentInput) (*awsbatch.UpdateComputeEnvironmentOutput, error) {
 	name := resourceName(aws.ToString(in.ComputeEnvironment), kindEnvironment)
-	if err := e.judge(c, checkRole(in.ServiceRole), e.check(c)); err != nil {
+	if err := a.judge(c, checkRole(in.ServiceRole), a.check(c)); err != nil {
 		return nil, err
 	}
 	var now *awsbatch.CreateComputeEnvironmentInput
-	err := e.change(func() (_ []event, err error) {
-		v := e.model.environments[name]
+	err := a.backend.Change(func(m *model) (_ []event, err error) {
+		v := m.environments[name]
 		switch {
 		case v == nil:
 			return nil, missing("Compute environment", in.ComputeEnvironment)
@@ -285,7 +285,7 @@ func (e *Engine) updateComputeEnvironment(c *call, in *awsbatch.UpdateComputeEnv
 		case v.request.Type == types.CETypeUnmanaged && in.ComputeResources != nil:
 			return nil, wire.ClientException("computeResources are not applicable for an UNMANAGED compute environment.")
 		}
-		if err := e.judge(c, checkUnmanaged(v.request.Type == types.CETypeManaged, in.UnmanagedvCpus)); err != nil {
+		if err := a.judge(c, checkUnmanaged(v.request.Type == types.CETypeManaged, in.UnmanagedvCpus)); err != nil {
 			return nil, err
 		}
 		if now, err = updatedEnvironment(v.request, in); err != nil {
@@ -295,7 +295,7 @@ func (e *Engine) updateComputeEnvironment(c *call, in *awsbatch.UpdateComputeEnv
 			if isFargate(now.ComputeResources.Type) != isFargate(v.request.ComputeResources.Type) {
 				return nil, wire.ClientException("A compute environment cannot change between Fargate and EC2.")
 			}
-			if err := e.judge(c, checkResources(now.ComputeResources)); err != nil {
+			if err := a.judge(c, checkResources(now.ComputeResources)); err != nil {
 				return nil, err
 			}
 		}
@@ -316,17 +316,17 @@ func configured(what, name string) error {
 	return wire.ClientException("%s %s is configured where the local engine was started, and can be changed only there.", what, name)
 }
 
-func (e *Engine) deleteComputeEnvironment(c *call, in *awsbatch.DeleteComputeEnvironmentInput) (*awsbatch.DeleteComputeEnvironmentOutput, error) {
+func (a *API) deleteComputeEnvironment(c *call, in *awsbatch.DeleteComputeEnvironmentInput) (*awsbatch.DeleteComputeEnvironmentOutput, error) {
 	name := resourceName(aws.ToString(in.ComputeEnvironment), kindEnvironment)
-	return &awsbatch.DeleteComputeEnvironmentOutput{}, e.change(func() ([]event, error) {
-		v := e.model.environments[name]
+	return &awsbatch.DeleteComputeEnvironmentOutput{}, a.backend.Change(func(m *model) ([]event, error) {
+		v := m.environments[name]
 		switch {
 		case v == nil:
-			return nil, e.judge(c, gone("Compute environment", in.ComputeEnvironment))
+			return nil, a.judge(c, gone("Compute environment", in.ComputeEnvironment))
 		case v.request == nil:
 			return nil, configured("Compute environment", name)
 		}
-		return []event{{Deleted: &deletion{resourceOf(kindEnvironment, name)}}}, e.judge(c, checkDisabled(v), e.model.checkUnused(v))
+		return []event{{Deleted: &deletion{resourceOf(kindEnvironment, name)}}}, a.judge(c, checkDisabled(v), m.checkUnused(v))
 	})
 }
 
@@ -344,10 +344,10 @@ func (m *model) checkUnused(v *environment) error {
 	return nil
 }
 
-func (e *Engine) describeComputeEnvironments(_ *call, in *awsbatch.DescribeComputeEnvironmentsInput) (*awsbatch.DescribeComputeEnvironmentsOutput, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	all := sortedKeys(e.model.environments)
+func (a *API) describeComputeEnvironments(_ *call, in *awsbatch.DescribeComputeEnvironmentsInput) (*awsbatch.DescribeComputeEnvironmentsOutput, error) {
+	m, done := a.backend.View()
+	defer done()
+	all := sortedKeys(m.environments)
 	self := func(name string) string { return name }
 	page, next, err := pageOf(named(all, in.ComputeEnvironments, kindEnvironment, self), in.MaxResults, 100, in.NextToken, self)
 	if err != nil {
@@ -355,14 +355,14 @@ func (e *Engine) describeComputeEnvironments(_ *call, in *awsbatch.DescribeCompu
 	}
 	out := &awsbatch.DescribeComputeEnvironmentsOutput{NextToken: next, ComputeEnvironments: []types.ComputeEnvironmentDetail{}}
 	for _, name := range page {
-		out.ComputeEnvironments = append(out.ComputeEnvironments, e.environmentDetail(e.model.environments[name]))
+		out.ComputeEnvironments = append(out.ComputeEnvironments, a.environmentDetail(m, m.environments[name]))
 	}
 	return out, nil
 }
 
 // environmentDetail is an environment as Batch shows it. One that the options
 // configure is like one that somebody else manages: this machine.
-func (e *Engine) environmentDetail(v *environment) types.ComputeEnvironmentDetail {
+func (a *API) environmentDetail(m *model, v *environment) types.ComputeEnvironmentDetail {
 	r := resourceOf(kindEnvironment, v.name)
 	d := types.ComputeEnvironmentDetail{
 		ComputeEnvironmentName:     &v.name,
@@ -373,8 +373,8 @@ func (e *Engine) environmentDetail(v *environment) types.ComputeEnvironmentDetai
 		State:                      types.CEStateEnabled,
 		Status:                     types.CEStatusValid,
 		StatusReason:               aws.String("ComputeEnvironment Healthy"),
-		UnmanagedvCpus:             aws.Int32(int32(e.options.VCPUs)),
-		Tags:                       merged(nil, e.model.tags[r]),
+		UnmanagedvCpus:             aws.Int32(int32(a.VCPUs)),
+		Tags:                       merged(nil, m.tags[r]),
 		Uuid:                       optional(v.uuid),
 	}
 	if q := v.request; q != nil {

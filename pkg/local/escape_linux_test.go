@@ -267,7 +267,7 @@ func TestEscapesThroughTheEngine(t *testing.T) {
 				if name == "timeout" {
 					w.engine.mu.Lock() // 60 seconds have passed
 					for _, r := range w.engine.runners {
-						r.end(errTimeout)
+						r.end(ErrTimeout)
 					}
 					w.engine.mu.Unlock()
 				}

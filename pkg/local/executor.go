@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
@@ -59,12 +57,12 @@ func chosen(d *awsbatch.RegisterJobDefinitionInput, in *awsbatch.SubmitJobInput)
 	return d.Tags[ExecutorTag]
 }
 
-// executor is the one of a name that jobs chose.
-func (e *Engine) executor(ctx context.Context, name string) (Executor, error) {
+// Choose returns the executor of a name that jobs chose, given the engine's own, which is that of the name "".
+func Choose(ctx context.Context, own Executor, name string) (Executor, error) {
 	if name == "" {
-		return e.options.Executor, nil
+		return own, nil
 	}
-	c, ok := e.options.Executor.(Chooser)
+	c, ok := own.(Chooser)
 	if !ok {
 		return nil, fmt.Errorf("tag %s: this engine has one executor only, the one it was started with (--executor)", ExecutorTag)
 	}
@@ -75,60 +73,13 @@ func (e *Engine) executor(ctx context.Context, name string) (Executor, error) {
 	return x, nil
 }
 
-// executorName is the name of a job's executor: ProcessExecutor, or that of a container
-// program. It is empty for an executor without a name.
-func (e *Engine) executorName(j *job) string {
-	if name := chosen(j.definition.request, j.request); name != "" {
-		return name
-	}
-	switch x := e.options.Executor.(type) {
-	case process:
-		return ProcessExecutor
-	case fmt.Stringer:
-		name, _, _ := strings.Cut(x.String(), " ")
-		return name
-	}
-	return ""
-}
-
-// ProcessExecutor is the name of the executor that runs jobs as processes of this machine.
-const ProcessExecutor = "process"
-
-// instancePrefix begins the ARN of the container instance of every attempt on a local
-// engine, up to its cluster.
-const instancePrefix = ecsPrefix + "container-instance/"
-
-// RanBy is the executor that ran an attempt on a local engine. here is false for an attempt
-// that ran elsewhere; name is empty where the executor is unknown.
-func RanBy(c *types.AttemptContainerDetail) (name string, here bool) {
-	if c == nil {
-		return "", false
-	}
-	_, instance, _ := strings.Cut(strings.TrimPrefix(aws.ToString(c.ContainerInstanceArn), instancePrefix), "/")
-	if after, known := strings.CutPrefix(instance, ComputeEnvironment+"-"); known {
-		name = after
-	}
-	return name, strings.HasPrefix(aws.ToString(c.TaskArn), ecsPrefix)
-}
-
-// executorOf is the executor of a job.
-func (e *Engine) executorOf(ctx context.Context, j *job) (Executor, error) {
-	return e.executor(ctx, chosen(j.definition.request, j.request))
-}
-
-// Processes is the executor that an engine has if it is given none. program is
-// the argv prefix that runs the shipped workloads. bin is a directory with batchctl in it,
-// which commands find that call it; "": they look for it in their own PATH.
-func Processes(program []string, bin string) Executor {
-	p := newProcess(program)
-	p.bin = bin
-	return p
-}
+// ChosenBy is the name of the executor that a job asks for; empty: it does not choose.
+func ChosenBy(j *job) string { return chosen(j.definition.request, j.request) }
 
 // mayStartProcesses rejects a job that would run as a process if the engine starts processes only
 // for batchctl's own commands and another client made the request.
-func (e *Engine) mayStartProcesses(c *call, x Executor) error {
-	if !e.options.ProcessesForBatchctlOnly || contained(x) || c.request.Header.Get(clientHeader) != "" {
+func (a *API) mayStartProcesses(c *call, x Executor) error {
+	if !a.ProcessesForBatchctlOnly || contained(x) || c.request.Header.Get(clientHeader) != "" {
 		return nil
 	}
 	return wire.ClientException("The local engine runs as root and starts processes only for batchctl's own commands. " +

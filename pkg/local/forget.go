@@ -83,12 +83,14 @@ func (r record) without(jobs map[string]bool) record {
 func (e *Engine) sweep() error {
 	streams, tasks := map[string]bool{}, map[string]bool{}
 	for _, r := range e.model.logs {
-		streams[path.Base(logFile(r.file))], streams[path.Base(timesFile(r.file))] = true, true
+		for _, name := range Files(r.file) {
+			streams[name] = true
+		}
 	}
 	for _, j := range e.model.order {
-		tasks[fileName(&j.task)] = true
+		tasks[DirectoryName(&j.task)] = true
 		for i := range j.children {
-			tasks[fileName(&j.children[i])] = true
+			tasks[DirectoryName(&j.children[i])] = true
 		}
 	}
 	return errors.Join(e.sweepDirectory("logs", streams), e.sweepDirectory("scratch", tasks))

@@ -75,7 +75,7 @@ func playTurns(t *testing.T, history []turn) error {
 		if id != "" {
 			ids = append(ids, id)
 		}
-		if err = errors.Join(err, w.engine.overbooked()); err != nil {
+		if err = errors.Join(err, w.overbooked()); err != nil {
 			return fmt.Errorf("%+v: %w", v, err)
 		}
 	}
@@ -155,29 +155,6 @@ func (w *world) submitAny(v turn) (string, error) {
 	return *out.JobId, nil
 }
 
-// overbooked says what more is in use of than there is.
-func (e *Engine) overbooked() error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	m := e.model
-	if !e.options.capacity().holds(m.used) {
-		return fmt.Errorf("%v of the machine is in use", m.used)
-	}
-	for _, r := range m.consumables {
-		if r.inUse > r.total {
-			return fmt.Errorf("%d of %d %s in use", r.inUse, r.total, r.name)
-		}
-	}
-	sum := int64(0)
-	for _, v := range m.environments {
-		sum += v.used
-	}
-	if sum != m.used.MilliCPU {
-		return fmt.Errorf("the environments use %d, the machine %d", sum, m.used.MilliCPU)
-	}
-	return nil
-}
-
 // account is all that the engine's API shows of jobs and resources.
 func (w *world) account() string {
 	text := w.everything()
@@ -200,23 +177,15 @@ func (w *world) settle(ids []string) error {
 	if err := w.finish(ids); err != nil {
 		return err
 	}
-	if err := w.engine.overbooked(); err != nil {
+	if err := w.overbooked(); err != nil {
 		return err
 	}
-	for _, r := range w.engine.model.consumables {
-		if r.inUse != 0 {
-			return fmt.Errorf("the engine is idle, and %d of %s in use", r.inUse, r.name)
-		}
-	}
-	for name, l := range w.engine.model.queues {
-		for id, s := range l.shares {
-			if s.open != 0 || s.inUse != 0 {
-				return fmt.Errorf("the engine is idle, and share %s has %d jobs and uses %d", id, s.open, s.inUse)
-			}
-		}
-		if l.inUse != 0 || len(l.waiting) > 0 || len(l.parked) > 0 {
-			return fmt.Errorf("the engine is idle, and queue %s uses %d", name, l.inUse)
-		}
-	}
-	return nil
+	return w.engine.model.Unreleased()
+}
+
+// overbooked returns what more is in use of than there is.
+func (w *world) overbooked() error {
+	w.engine.mu.Lock()
+	defer w.engine.mu.Unlock()
+	return w.engine.model.Overbooked(w.engine.options.capacity())
 }

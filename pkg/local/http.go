@@ -55,86 +55,81 @@ func serve[In, Out any](f func(*call, *In) (*Out, error)) handler {
 
 // operations are those of Batch that the engine implements; the others answer
 // that it does not.
-func (e *Engine) operations() map[string]handler {
+func (a *API) operations() map[string]handler {
 	return map[string]handler{
-		"CancelJob":                    serve(e.cancelJob),
-		"CreateComputeEnvironment":     serve(e.createComputeEnvironment),
-		"CreateConsumableResource":     serve(e.createConsumableResource),
-		"CreateJobQueue":               serve(e.createJobQueue),
-		"CreateSchedulingPolicy":       serve(e.createSchedulingPolicy),
-		"DeleteComputeEnvironment":     serve(e.deleteComputeEnvironment),
-		"DeleteConsumableResource":     serve(e.deleteConsumableResource),
-		"DeleteJobQueue":               serve(e.deleteJobQueue),
-		"DeleteSchedulingPolicy":       serve(e.deleteSchedulingPolicy),
-		"DeregisterJobDefinition":      serve(e.deregisterJobDefinition),
-		"DescribeComputeEnvironments":  serve(e.describeComputeEnvironments),
-		"DescribeConsumableResource":   serve(e.describeConsumableResource),
-		"DescribeJobDefinitions":       serve(e.describeJobDefinitions),
-		"DescribeJobQueues":            serve(e.describeJobQueues),
-		"DescribeJobs":                 serve(e.describeJobs),
-		"DescribeSchedulingPolicies":   serve(e.describeSchedulingPolicies),
-		"GetJobQueueSnapshot":          serve(e.getJobQueueSnapshot),
-		"ListConsumableResources":      serve(e.listConsumableResources),
-		"ListJobs":                     serve(e.listJobs),
-		"ListJobsByConsumableResource": serve(e.listJobsByConsumableResource),
-		"ListSchedulingPolicies":       serve(e.listSchedulingPolicies),
-		"ListTagsForResource":          serve(e.listTagsForResource),
-		"RegisterJobDefinition":        serve(e.registerJobDefinition),
-		"SubmitJob":                    serve(e.submitJob),
-		"TagResource":                  serve(e.tagResource),
-		"TerminateJob":                 serve(e.terminateJob),
-		"UntagResource":                serve(e.untagResource),
-		"UpdateComputeEnvironment":     serve(e.updateComputeEnvironment),
-		"UpdateConsumableResource":     serve(e.updateConsumableResource),
-		"UpdateJobQueue":               serve(e.updateJobQueue),
-		"UpdateSchedulingPolicy":       serve(e.updateSchedulingPolicy),
+		"CancelJob":                    serve(a.cancelJob),
+		"CreateComputeEnvironment":     serve(a.createComputeEnvironment),
+		"CreateConsumableResource":     serve(a.createConsumableResource),
+		"CreateJobQueue":               serve(a.createJobQueue),
+		"CreateSchedulingPolicy":       serve(a.createSchedulingPolicy),
+		"DeleteComputeEnvironment":     serve(a.deleteComputeEnvironment),
+		"DeleteConsumableResource":     serve(a.deleteConsumableResource),
+		"DeleteJobQueue":               serve(a.deleteJobQueue),
+		"DeleteSchedulingPolicy":       serve(a.deleteSchedulingPolicy),
+		"DeregisterJobDefinition":      serve(a.deregisterJobDefinition),
+		"DescribeComputeEnvironments":  serve(a.describeComputeEnvironments),
+		"DescribeConsumableResource":   serve(a.describeConsumableResource),
+		"DescribeJobDefinitions":       serve(a.describeJobDefinitions),
+		"DescribeJobQueues":            serve(a.describeJobQueues),
+		"DescribeJobs":                 serve(a.describeJobs),
+		"DescribeSchedulingPolicies":   serve(a.describeSchedulingPolicies),
+		"GetJobQueueSnapshot":          serve(a.getJobQueueSnapshot),
+		"ListConsumableResources":      serve(a.listConsumableResources),
+		"ListJobs":                     serve(a.listJobs),
+		"ListJobsByConsumableResource": serve(a.listJobsByConsumableResource),
+		"ListSchedulingPolicies":       serve(a.listSchedulingPolicies),
+		"ListTagsForResource":          serve(a.listTagsForResource),
+		"RegisterJobDefinition":        serve(a.registerJobDefinition),
+		"SubmitJob":                    serve(a.submitJob),
+		"TagResource":                  serve(a.tagResource),
+		"TerminateJob":                 serve(a.terminateJob),
+		"UntagResource":                serve(a.untagResource),
+		"UpdateComputeEnvironment":     serve(a.updateComputeEnvironment),
+		"UpdateConsumableResource":     serve(a.updateConsumableResource),
+		"UpdateJobQueue":               serve(a.updateJobQueue),
+		"UpdateSchedulingPolicy":       serve(a.updateSchedulingPolicy),
 	}
 }
 
 // clusterOperations are those of ECS.
-func (e *Engine) clusterOperations() map[string]handler {
+func (a *API) clusterOperations() map[string]handler {
 	return map[string]handler{
-		"DescribeClusters": serve(e.describeClusters),
-		"ListClusters":     serve(e.listClusters),
+		"DescribeClusters": serve(a.describeClusters),
+		"ListClusters":     serve(a.listClusters),
 	}
 }
 
 // logOperations are those of CloudWatch Logs.
-func (e *Engine) logOperations() map[string]handler {
+func (a *API) logOperations() map[string]handler {
 	return map[string]handler{
-		"DescribeLogGroups":  serve(e.describeLogGroups),
-		"DescribeLogStreams": serve(e.describeLogStreams),
-		"FilterLogEvents":    serve(e.filterLogEvents),
-		"GetLogEvents":       serve(e.getLogEvents),
+		"DescribeLogGroups":  serve(a.describeLogGroups),
+		"DescribeLogStreams": serve(a.describeLogStreams),
+		"FilterLogEvents":    serve(a.filterLogEvents),
+		"GetLogEvents":       serve(a.getLogEvents),
 	}
 }
 
-// Handler returns the engine's API: Batch and the part of CloudWatch Logs that
-// reads what jobs print. It answers only requests that come from this machine,
-// not from a web page, and are signed with the engine's key. Requests for other services are
-// refused in their own protocol.
-func (e *Engine) Handler() http.Handler {
-	services := map[string]map[string]handler{"batch": e.operations(), "logs": e.logOperations(), "ecs": e.clusterOperations()}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if service := foreignService(r); service != "" && fromNoPage(r) == nil {
-			refuseForeign(w, r, service)
-			return
-		}
-		c := &call{request: r, header: w.Header()}
-		out, err := e.answer(c, services)
-		if r.Header.Get("X-Amz-Target") != "" {
-			c.header.Set("Content-Type", "application/x-amz-json-1.1")
-		}
-		c.header.Set("X-Amzn-RequestId", newID())
-		if err != nil {
-			_ = wire.WriteError(w, err) // a caller that has gone needs no answer
-			return
-		}
-		_ = wire.WriteOutput(w, out)
-	})
+// ServeHTTP answers only requests that come from this machine, not from a web page, and are signed with the
+// engine's key. Requests for other services are refused in their own protocol.
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if service := foreignService(r); service != "" && fromNoPage(r) == nil {
+		refuseForeign(w, r, service)
+		return
+	}
+	c := &call{request: r, header: w.Header()}
+	out, err := a.answer(c)
+	if r.Header.Get("X-Amz-Target") != "" {
+		c.header.Set("Content-Type", "application/x-amz-json-1.1")
+	}
+	c.header.Set("X-Amzn-RequestId", newID())
+	if err != nil {
+		_ = wire.WriteError(w, err) // a caller that has gone needs no answer
+		return
+	}
+	_ = wire.WriteOutput(w, out)
 }
 
-func (e *Engine) answer(c *call, services map[string]map[string]handler) (any, error) {
+func (a *API) answer(c *call) (any, error) {
 	if err := fromHere(c.request); err != nil {
 		return nil, err
 	}
@@ -146,18 +141,18 @@ func (e *Engine) answer(c *call, services map[string]map[string]handler) (any, e
 		return nil, &wire.Fault{Type: "ClientException", Status: http.StatusRequestEntityTooLarge, Message: "The request is larger than 256 KiB."}
 	}
 	c.body = body
-	h, service, unknown := e.route(c, services)
-	if err := e.verify(c.request, body, service); err != nil {
+	h, service, unknown := a.route(c)
+	if err := a.verifier.verify(c.request, body, service); err != nil {
 		return nil, err
 	}
-	if count, ok := c.request.Context().Value(verifiedKey{}).(func()); ok {
-		count()
+	if a.Verified != nil {
+		a.Verified(c.request)
 	}
 	if unknown != nil {
 		return nil, unknown
 	}
 	out, err := h(c)
-	if errors.Is(err, errReadOnly) {
+	if errors.Is(err, ErrReadOnly) {
 		err = wire.ClientException("%s", err)
 	}
 	return out, err
@@ -174,7 +169,7 @@ func readBody(r *http.Request) ([]byte, error) {
 }
 
 // route finds the operation of a request and the service that it is signed for.
-func (e *Engine) route(c *call, services map[string]map[string]handler) (h handler, service string, err error) {
+func (a *API) route(c *call) (h handler, service string, err error) {
 	r := c.request
 	if target := r.Header.Get("X-Amz-Target"); r.URL.Path == "/" && r.Method == http.MethodPost && target != "" {
 		service, name := "logs", target
@@ -183,7 +178,7 @@ func (e *Engine) route(c *call, services map[string]map[string]handler) (h handl
 		} else if text, ok := wire.ClusterOperation(target); ok {
 			service, name = "ecs", text
 		}
-		if h = services[service][name]; h == nil {
+		if h = a.services[service][name]; h == nil {
 			err = &wire.Fault{Type: "UnknownOperationException", Message: name + ": the local engine does not implement this operation."}
 		}
 		c.operation = name
@@ -195,7 +190,7 @@ func (e *Engine) route(c *call, services map[string]map[string]handler) (h handl
 		err.Status = http.StatusNotFound
 		return nil, "batch", err
 	}
-	if h = services["batch"][name]; h == nil {
+	if h = a.services["batch"][name]; h == nil {
 		err = wire.ClientException("%s: the local engine does not implement this operation.", name)
 	}
 	c.operation = name
@@ -203,11 +198,11 @@ func (e *Engine) route(c *call, services map[string]map[string]handler) (h handl
 }
 
 // check asks the refusal that the engine was given from outside.
-func (e *Engine) check(c *call) error {
-	if e.options.Check == nil {
+func (a *API) check(c *call) error {
+	if a.Check == nil {
 		return nil
 	}
-	err := e.options.Check(c.operation, c.body)
+	err := a.Check(c.operation, c.body)
 	if err == nil {
 		return nil
 	}

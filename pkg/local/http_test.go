@@ -228,7 +228,10 @@ func TestEveryOperationAnswers(t *testing.T) {
 	refused(t, err, "CreateServiceEnvironment: the local engine does not implement this operation.")
 	_, err = w.ListQuotaShares(t.Context(), &awsbatch.ListQuotaSharesInput{JobQueue: aws.String("default")})
 	refused(t, err, "ListQuotaShares: the local engine does not implement this operation.")
-	for name := range w.engine.operations() {
+}
+
+func TestOperationsAreThoseOfBatch(t *testing.T) {
+	for name := range new(API).operations() {
 		if method, _ := wire.Path(name); method == "" {
 			t.Errorf("%s is no operation of Batch", name)
 		}

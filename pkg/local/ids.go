@@ -3,6 +3,10 @@ package local
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
 // Where the engine says it is. No AWS account has this number.
@@ -33,6 +37,19 @@ const arnPrefix = "arn:aws:batch:" + region + ":" + account + ":"
 // arn returns the ARN of a resource.
 func arn(kind, name string) string { return resourceOf(kind, name).arn() }
 
-func logFile(stream string) string { return "logs/" + stream + ".log" }
+// instancePrefix begins the ARN of the container instance of every attempt on a local
+// engine, up to its cluster.
+const instancePrefix = ecsPrefix + "container-instance/"
 
-func timesFile(stream string) string { return "logs/" + stream + ".times" }
+// RanBy is the executor that ran an attempt on a local engine. here is false for an attempt
+// that ran elsewhere; name is empty where the executor is unknown.
+func RanBy(c *types.AttemptContainerDetail) (name string, here bool) {
+	if c == nil {
+		return "", false
+	}
+	_, instance, _ := strings.Cut(strings.TrimPrefix(aws.ToString(c.ContainerInstanceArn), instancePrefix), "/")
+	if after, known := strings.CutPrefix(instance, ComputeEnvironment+"-"); known {
+		name = after
+	}
+	return name, strings.HasPrefix(aws.ToString(c.TaskArn), ecsPrefix)
+}

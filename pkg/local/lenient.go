@@ -46,7 +46,7 @@ func invalidParameter(format string, args ...any) *wire.Fault {
 
 // judge returns the first refusal that holds for this engine. Of those that hold only
 // for a stricter one the answer says so.
-func (e *Engine) judge(c *call, refusals ...error) error {
+func (a *API) judge(c *call, refusals ...error) error {
 	var taken []string
 	for _, err := range refusals {
 		if err == nil {
@@ -56,11 +56,11 @@ func (e *Engine) judge(c *call, refusals ...error) error {
 		switch {
 		case !ok:
 			return err
-		case !e.options.Lenient && r.strict != nil:
+		case !a.Lenient && r.strict != nil:
 			return r.strict
-		case e.options.Lenient && r.lenient != nil:
+		case a.Lenient && r.lenient != nil:
 			return r.lenient
-		case e.options.Lenient:
+		case a.Lenient:
 			taken = append(taken, r.strict.Message)
 		}
 	}
@@ -100,8 +100,8 @@ func (e *Engine) newStream(t *task) string {
 
 // listedStatus is which jobs ListJobs means without a status: those that run, to moto
 // all of them.
-func (e *Engine) listedStatus(c *call) state {
-	if !e.options.Lenient {
+func (a *API) listedStatus(c *call) state {
+	if !a.Lenient {
 		return running
 	}
 	c.remark("the engine is lenient; strictly this lists", []string{"RUNNING jobs only"})
@@ -110,30 +110,30 @@ func (e *Engine) listedStatus(c *call) state {
 
 // described is the definitions that DescribeJobDefinitions means by a text: a revision,
 // or to moto a name, which stands for all its revisions.
-func (e *Engine) described(text string) []*definition {
+func (a *API) described(m *model, text string) []*definition {
 	id := resourceName(text, kindDefinition)
-	if d := e.model.definition(id); d != nil {
+	if d := m.definition(id); d != nil {
 		return []*definition{d}
 	}
-	if e.options.Lenient {
-		return e.model.definitions[id]
+	if a.Lenient {
+		return m.definitions[id]
 	}
 	return nil
 }
 
 // revisions is all revisions of a name in the order in which they are described. Batch
 // promises none; moto begins with the oldest.
-func (e *Engine) revisions(name string) []*definition {
-	if e.options.Lenient {
-		return e.model.definitions[name]
+func (a *API) revisions(m *model, name string) []*definition {
+	if a.Lenient {
+		return m.definitions[name]
 	}
-	return newestFirst(e.model.definitions[name])
+	return newestFirst(m.definitions[name])
 }
 
 // place is where a revision stands in that order, as a key.
-func (e *Engine) place(d *definition) string {
+func (a *API) place(d *definition) string {
 	number := d.revision
-	if !e.options.Lenient {
+	if !a.Lenient {
 		number = math.MaxInt32 - number
 	}
 	return fmt.Sprintf("%s %010d", d.name(), number) // no name has a blank
@@ -141,8 +141,8 @@ func (e *Engine) place(d *definition) string {
 
 // showIdentity adds the variable to a job's description that moto shows there and Batch
 // only sets.
-func (e *Engine) showIdentity(d *types.JobDetail) {
-	if e.options.Lenient && d.Container != nil {
+func (a *API) showIdentity(d *types.JobDetail) {
+	if a.Lenient && d.Container != nil {
 		d.Container.Environment = append(d.Container.Environment, variable("AWS_BATCH_JOB_ID", *d.JobId))
 	}
 }

@@ -13,11 +13,11 @@ import (
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
-func (e *Engine) listJobs(c *call, in *awsbatch.ListJobsInput) (*awsbatch.ListJobsOutput, error) {
+func (a *API) listJobs(c *call, in *awsbatch.ListJobsInput) (*awsbatch.ListJobsOutput, error) {
 	status := running
 	switch {
 	case in.JobStatus == "" && len(in.Filters) == 0:
-		status = e.listedStatus(c)
+		status = a.listedStatus(c)
 	case in.JobStatus != "":
 		var err error
 		if status, err = listableStatus(string(in.JobStatus)); err != nil {
@@ -38,19 +38,19 @@ func (e *Engine) listJobs(c *call, in *awsbatch.ListJobsInput) (*awsbatch.ListJo
 	if err != nil {
 		return nil, err
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	m, done := a.backend.View()
+	defer done()
 	if in.MultiNodeJobId != nil {
-		out, err := e.model.listNodes(in, status, after, size)
+		out, err := m.listNodes(in, status, after, size)
 		if err == nil {
 			for i := range out.JobSummaryList {
 				s := &out.JobSummaryList[i]
-				e.admit(&s.Status, &s.StatusReason, nil)
+				a.admit(&s.Status, &s.StatusReason, nil)
 			}
 		}
 		return out, err
 	}
-	tasks, err := e.listed(in, status, after)
+	tasks, err := a.listed(m, in, status, after)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func (e *Engine) listJobs(c *call, in *awsbatch.ListJobsInput) (*awsbatch.ListJo
 			if s.ArrayProperties != nil {
 				counts = s.ArrayProperties.StatusSummary
 			}
-			e.admit(&s.Status, &s.StatusReason, counts)
+			a.admit(&s.Status, &s.StatusReason, counts)
 			out.JobSummaryList = append(out.JobSummaryList, s)
 		}
 	}
@@ -112,12 +112,12 @@ func listToken(token *string) (int64, error) {
 // listed yields the tasks that a ListJobs may mean, behind the place of its token,
 // and whether it does: jobs newest first, children by index. The status none means
 // all.
-func (e *Engine) listed(in *awsbatch.ListJobsInput, status state, after int64) (iter.Seq2[*task, bool], error) {
+func (a *API) listed(m *model, in *awsbatch.ListJobsInput, status state, after int64) (iter.Seq2[*task, bool], error) {
 	switch {
 	case in.ArrayJobId != nil && in.JobQueue != nil:
 		return nil, wire.ClientException("Only one of jobQueue, arrayJobId and multiNodeJobId can be given.")
 	case in.ArrayJobId != nil:
-		t := e.model.task(*in.ArrayJobId)
+		t := m.task(*in.ArrayJobId)
 		if t == nil || !t.isParent() {
 			return nil, wire.ClientException("Array job %s does not exist.", *in.ArrayJobId)
 		}
@@ -126,8 +126,8 @@ func (e *Engine) listed(in *awsbatch.ListJobsInput, status state, after int64) (
 		return nil, wire.ClientException("One of jobQueue, arrayJobId and multiNodeJobId is required.")
 	}
 	name := resourceName(*in.JobQueue, "job-queue")
-	l := e.model.queues[name]
-	if _, ok := e.model.queue(name); !ok && l == nil {
+	l := m.queues[name]
+	if _, ok := m.queue(name); !ok && l == nil {
 		return nil, wire.ClientException("Job Queue %s does not exist.", *in.JobQueue)
 	}
 	if l == nil {

@@ -1,7 +1,6 @@
 package local
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -67,20 +66,6 @@ func (w *logWatch) sample() {
 }
 
 const newFile = os.O_WRONLY | os.O_CREATE | os.O_EXCL | os.O_APPEND
-
-func (e *Engine) openLog(ctx context.Context, t *task, stream string) (*attemptLog, error) {
-	var file *os.File
-	err := e.inTime(ctx, t, func() (err error) {
-		file, err = e.root.OpenFile(logFile(stream), newFile, 0o600)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("create log: %w", err)
-	}
-	l := &attemptLog{watch: &e.logs, root: e.root, stream: stream, file: file, limit: max(e.options.LogLimit, 0)}
-	e.logs.add(l)
-	return l, nil
-}
 
 // sample notes the length of the log if it grew. Errors lose times, not lines.
 func (l *attemptLog) sample() {

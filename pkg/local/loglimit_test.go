@@ -3,7 +3,6 @@
 package local
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -36,7 +35,7 @@ func TestLogLimit(t *testing.T) {
 			t.Errorf("%s: %s, %q", name, d.Status, aws.ToString(d.StatusReason))
 		}
 		_, file, _ := strings.Cut(*d.Container.LogStreamName, "/default/")
-		text, err := w.engine.root.ReadFile(logFile(file))
+		text, err := w.engine.root.ReadFile("logs/" + file + ".log")
 		want := strings.Repeat("0123456\n", testLimit/8)
 		if limited {
 			want += "\nbatchctl: the log has reached its limit of 1 MiB; the job continues, but batchctl does not keep the rest of its output\n"
@@ -49,16 +48,21 @@ func TestLogLimit(t *testing.T) {
 
 // TestLogLimitWhileTheJobPrints: the file never keeps more than the limit, and no reader sees what will be cut off.
 func TestLogLimitWhileTheJobPrints(t *testing.T) {
-	w := open(t, Options{LogLimit: testLimit, Executor: &script{}})
-	w.register("work", "1", "64")
-	w.submit("work", words("0s"))
-	w.idle()
-	l, err := w.engine.openLog(context.Background(), &w.engine.model.order[0].task, "11111111-1111-1111-1111-111111111111")
+	root, err := os.OpenRoot(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.engine.logs.remove(l) // this test looks at the log
-	path := filepath.Join(w.engine.options.Dir, logFile(l.stream))
+	defer root.Close()
+	if err := root.Mkdir("logs", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	store := NewStore(root, testLimit)
+	l, err := store.Create("11111111-1111-1111-1111-111111111111")
+	if err != nil {
+		t.Fatal(err)
+	}
+	store.watch.remove(l) // this test looks at the log
+	path := filepath.Join(root.Name(), logFile(l.stream))
 	end := int64(testLimit + len(limitNotice(testLimit)))
 	for range 3 {
 		if _, err := l.file.WriteString(strings.Repeat("x\n", testLimit)); err != nil { // twice the limit
@@ -88,7 +92,7 @@ func TestLogLimitWhileTheJobPrints(t *testing.T) {
 	if !l.close() {
 		t.Error("close does not report the cut")
 	}
-	times, err := w.engine.root.ReadFile(timesFile(l.stream))
+	times, err := root.ReadFile(timesFile(l.stream))
 	if samples := parseSamples(times); err != nil || len(samples) != 1 || samples[0].size != end {
 		t.Errorf("the times are %q, %v", times, err)
 	}

@@ -59,7 +59,7 @@ func (x *streamIndex) update(all []logRef) []logRef {
 	return x.sorted
 }
 
-func (e *Engine) describeLogGroups(_ *call, in *wire.DescribeLogGroupsInput) (*wire.DescribeLogGroupsOutput, error) {
+func (a *API) describeLogGroups(_ *call, in *wire.DescribeLogGroupsInput) (*wire.DescribeLogGroupsOutput, error) {
 	out := &wire.DescribeLogGroupsOutput{LogGroups: []wire.LogGroup{}}
 	named := len(in.LogGroupIdentifiers) == 0 || slices.ContainsFunc(in.LogGroupIdentifiers, func(id string) bool { return groupName(nil, &id) == logGroup })
 	if !named || !strings.HasPrefix(logGroup, aws.ToString(in.LogGroupNamePrefix)) || !strings.Contains(logGroup, aws.ToString(in.LogGroupNamePattern)) {
@@ -81,7 +81,7 @@ func groupName(name, identifier *string) string {
 	return aws.ToString(identifier)
 }
 
-func (e *Engine) describeLogStreams(_ *call, in *wire.DescribeLogStreamsInput) (*wire.DescribeLogStreamsOutput, error) {
+func (a *API) describeLogStreams(_ *call, in *wire.DescribeLogStreamsInput) (*wire.DescribeLogStreamsOutput, error) {
 	byTime := in.OrderBy == wire.OrderByLastEventTime
 	limit := cmp.Or(aws.ToInt32(in.Limit), maxStreams)
 	switch {
@@ -94,13 +94,13 @@ func (e *Engine) describeLogStreams(_ *call, in *wire.DescribeLogStreamsInput) (
 	case byTime && in.LogStreamNamePrefix != nil:
 		return nil, invalid("Cannot order by LastEventTime with a logStreamNamePrefix.")
 	}
-	page, next, err := e.pageOfStreams(aws.ToString(in.LogStreamNamePrefix), byTime, aws.ToBool(in.Descending), int(limit), in.NextToken)
+	page, next, err := a.pageOfStreams(aws.ToString(in.LogStreamNamePrefix), byTime, aws.ToBool(in.Descending), int(limit), in.NextToken)
 	if err != nil {
 		return nil, err
 	}
 	out := &wire.DescribeLogStreamsOutput{LogStreams: []wire.LogStream{}, NextToken: next}
 	for _, s := range page {
-		d, err := e.describeStream(s)
+		d, err := a.describeStream(s)
 		if err != nil {
 			return nil, err
 		}
@@ -110,10 +110,10 @@ func (e *Engine) describeLogStreams(_ *call, in *wire.DescribeLogStreamsInput) (
 }
 
 // pageOfStreams is one page of the streams whose names begin with prefix.
-func (e *Engine) pageOfStreams(prefix string, byTime, descending bool, limit int, token *string) ([]logRef, *string, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	all := withPrefix(e.streams.update(e.model.logs), prefix)
+func (a *API) pageOfStreams(prefix string, byTime, descending bool, limit int, token *string) ([]logRef, *string, error) {
+	m, done := a.backend.View()
+	defer done()
+	all := withPrefix(a.streams.update(m.logs), prefix)
 	after := ""
 	if token != nil {
 		var err error
@@ -164,13 +164,13 @@ func (r logRef) lastEvent(now int64) int64 {
 	return cmp.Or(r.task.attempts[r.attempt].stoppedAt, now)
 }
 
-func (e *Engine) describeStream(s logRef) (wire.LogStream, error) {
-	e.mu.Lock()
+func (a *API) describeStream(s logRef) (wire.LogStream, error) {
+	_, done := a.backend.View()
 	created := s.task.attempts[s.attempt].startedAt
-	e.mu.Unlock()
+	done()
 	d := wire.LogStream{LogStreamName: aws.String(s.name), Arn: aws.String(logGroupARN + ":log-stream:" + s.name),
 		CreationTime: moment(created)}
-	log, err := e.openStream(s.name)
+	log, err := a.openStream(s.name)
 	if errors.Is(err, errNoStream) {
 		return d, nil // the attempt ended before it had a log
 	}
@@ -192,7 +192,7 @@ func (e *Engine) describeStream(s logRef) (wire.LogStream, error) {
 // filterLogEvents searches the streams one after the other in the order of their
 // starts; the events of one answer are in the order of time. A page reads a bounded
 // part of the logs, so it may be empty and still have a token, as at CloudWatch.
-func (e *Engine) filterLogEvents(_ *call, in *wire.FilterLogEventsInput) (*wire.FilterLogEventsOutput, error) {
+func (a *API) filterLogEvents(_ *call, in *wire.FilterLogEventsInput) (*wire.FilterLogEventsOutput, error) {
 	limit := cmp.Or(aws.ToInt32(in.Limit), maxEvents)
 	switch {
 	case groupName(in.LogGroupName, in.LogGroupIdentifier) != logGroup:
@@ -206,7 +206,7 @@ func (e *Engine) filterLogEvents(_ *call, in *wire.FilterLogEventsInput) (*wire.
 	}
 	pattern, err := parsePattern(aws.ToString(in.FilterPattern))
 	if err != nil {
-		return nil, err
+		return nil, invalid("filterPattern: %s.", err)
 	}
 	s := &search{in: in, pattern: pattern, limit: int(limit), events: []wire.FilteredLogEvent{}}
 	if in.NextToken != nil {
@@ -218,7 +218,7 @@ func (e *Engine) filterLogEvents(_ *call, in *wire.FilterLogEventsInput) (*wire.
 			return nil, invalid("The specified nextToken is invalid.")
 		}
 	}
-	more, err := e.search(s)
+	more, err := a.search(s)
 	if err != nil {
 		return nil, err
 	}
@@ -254,10 +254,10 @@ func (s *search) wants(name string) bool {
 }
 
 // search reads on until the page is full or all is read; more tells which.
-func (e *Engine) search(s *search) (more bool, err error) {
-	e.mu.Lock()
-	all := e.model.logs
-	e.mu.Unlock()
+func (a *API) search(s *search) (more bool, err error) {
+	m, done := a.backend.View()
+	all := m.logs
+	done()
 	for opened := 0; s.stream < len(all); s.stream, s.at = s.stream+1, 0 {
 		name := all[s.stream].name
 		if !s.wants(name) {
@@ -266,7 +266,7 @@ func (e *Engine) search(s *search) (more bool, err error) {
 		if opened++; opened > maxStreamsScanned {
 			return true, nil
 		}
-		done, err := e.searchStream(s, name)
+		done, err := a.searchStream(s, name)
 		if err != nil || !done {
 			return true, err
 		}
@@ -275,8 +275,8 @@ func (e *Engine) search(s *search) (more bool, err error) {
 }
 
 // searchStream reads one stream; done is false when the page got full in it.
-func (e *Engine) searchStream(s *search, name string) (done bool, err error) {
-	log, err := e.openStream(name)
+func (a *API) searchStream(s *search, name string) (done bool, err error) {
+	log, err := a.openStream(name)
 	if errors.Is(err, errNoStream) {
 		return true, nil
 	}
@@ -314,50 +314,4 @@ func (s *search) take(stream string, l logLine, ms int64) {
 	s.bytes += len(text)
 	s.events = append(s.events, wire.FilteredLogEvent{Message: &text, Timestamp: &ms, IngestionTime: &ms, LogStreamName: &stream,
 		EventId: aws.String(fmt.Sprintf("%s/%d", stream, l.start))})
-}
-
-// pattern is the filter pattern of unstructured log events: terms and "quoted
-// phrases" that all have to be there, -those that must not, ?those of which one
-// has to be there.
-type pattern struct{ all, any, not []string }
-
-func (p pattern) matches(text string) bool {
-	has := func(term string) bool { return strings.Contains(text, term) }
-	for _, term := range p.all {
-		if !has(term) {
-			return false
-		}
-	}
-	return !slices.ContainsFunc(p.not, has) && (len(p.any) == 0 || slices.ContainsFunc(p.any, has))
-}
-
-func parsePattern(text string) (pattern, error) {
-	var p pattern
-	rest := strings.TrimSpace(text)
-	if strings.HasPrefix(rest, "{") || strings.HasPrefix(rest, "[") || strings.HasPrefix(rest, "%") {
-		return p, invalid("filterPattern: the local engine knows terms and quoted phrases, with - and ? before them; not JSON, columns or regular expressions.")
-	}
-	for rest != "" {
-		list := &p.all
-		switch rest[0] {
-		case '-':
-			list, rest = &p.not, rest[1:]
-		case '?':
-			list, rest = &p.any, rest[1:]
-		}
-		var term string
-		if strings.HasPrefix(rest, `"`) {
-			var ok bool
-			if term, rest, ok = strings.Cut(rest[1:], `"`); !ok {
-				return p, invalid("filterPattern: a quoted phrase does not end.")
-			}
-		} else {
-			term, rest, _ = strings.Cut(rest, " ")
-		}
-		if term != "" {
-			*list = append(*list, term)
-		}
-		rest = strings.TrimLeft(rest, " ")
-	}
-	return p, nil
 }

@@ -214,7 +214,7 @@ func (j *job) isMultiNode() bool { return len(j.parts) > 0 && j.parts[0].node }
 func (j *job) mainNode() int32 { return aws.ToInt32(j.definition.request.NodeProperties.MainNode) }
 
 // nodeVariables is what Batch sets for node i beside the job's own.
-func (j *job) nodeVariables(i int) []types.KeyValuePair {
+func nodeVariables(j *job, i int) []types.KeyValuePair {
 	set := []types.KeyValuePair{
 		variable("AWS_BATCH_JOB_ID", nodeID(j.id, i)),
 		variable("AWS_BATCH_JOB_NUM_NODES", strconv.Itoa(len(j.parts))),

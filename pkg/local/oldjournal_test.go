@@ -41,7 +41,7 @@ func TestOldJournalsAreRead(t *testing.T) {
 	e.recover() // as at the start of an engine: it fits by now
 	w.idle()
 	w.want("stuck", types.JobStatusSucceeded, reasonExited)
-	if err := e.overbooked(); err != nil {
+	if err := e.model.Overbooked(e.options.capacity()); err != nil {
 		t.Error(err)
 	}
 	if q := w.queuesText(); !strings.Contains(q, `"jobQueueName":"urgent"`) {

@@ -40,7 +40,7 @@ func (m *model) updatePolicy(in *awsbatch.UpdateSchedulingPolicyInput) error {
 	return nil
 }
 
-func (e *Engine) createSchedulingPolicy(c *call, in *awsbatch.CreateSchedulingPolicyInput) (*awsbatch.CreateSchedulingPolicyOutput, error) {
+func (a *API) createSchedulingPolicy(c *call, in *awsbatch.CreateSchedulingPolicyInput) (*awsbatch.CreateSchedulingPolicyOutput, error) {
 	name := aws.ToString(in.Name)
 	switch {
 	case !definitionName().MatchString(name):
@@ -48,12 +48,12 @@ func (e *Engine) createSchedulingPolicy(c *call, in *awsbatch.CreateSchedulingPo
 	case in.QuotaSharePolicy != nil:
 		return nil, cannot("quotaSharePolicy")
 	}
-	if err := e.judge(c, checkShares(in.FairsharePolicy), checkTags(in.Tags), e.check(c)); err != nil {
+	if err := a.judge(c, checkShares(in.FairsharePolicy), checkTags(in.Tags), a.check(c)); err != nil {
 		return nil, err
 	}
-	err := e.change(func() ([]event, error) {
-		if e.model.policies[name] != nil {
-			return nil, e.judge(c, already("Scheduling policy", name))
+	err := a.backend.Change(func(m *model) ([]event, error) {
+		if m.policies[name] != nil {
+			return nil, a.judge(c, already("Scheduling policy", name))
 		}
 		return []event{{PolicyCreated: &shape[awsbatch.CreateSchedulingPolicyInput]{V: in}}}, nil
 	})
@@ -139,56 +139,56 @@ func (m *model) policyNamed(text *string) (*policy, error) {
 	return p, nil
 }
 
-func (e *Engine) updateSchedulingPolicy(c *call, in *awsbatch.UpdateSchedulingPolicyInput) (*awsbatch.UpdateSchedulingPolicyOutput, error) {
+func (a *API) updateSchedulingPolicy(c *call, in *awsbatch.UpdateSchedulingPolicyInput) (*awsbatch.UpdateSchedulingPolicyOutput, error) {
 	if in.QuotaSharePolicy != nil {
 		return nil, cannot("quotaSharePolicy")
 	}
-	if err := e.judge(c, checkShares(in.FairsharePolicy), e.check(c)); err != nil {
+	if err := a.judge(c, checkShares(in.FairsharePolicy), a.check(c)); err != nil {
 		return nil, err
 	}
-	return &awsbatch.UpdateSchedulingPolicyOutput{}, e.change(func() ([]event, error) {
-		_, err := e.model.policyNamed(in.Arn)
+	return &awsbatch.UpdateSchedulingPolicyOutput{}, a.backend.Change(func(m *model) ([]event, error) {
+		_, err := m.policyNamed(in.Arn)
 		return []event{{PolicyUpdated: &shape[awsbatch.UpdateSchedulingPolicyInput]{V: in}}}, err
 	})
 }
 
-func (e *Engine) deleteSchedulingPolicy(c *call, in *awsbatch.DeleteSchedulingPolicyInput) (*awsbatch.DeleteSchedulingPolicyOutput, error) {
-	return &awsbatch.DeleteSchedulingPolicyOutput{}, e.change(func() ([]event, error) {
-		p, err := e.model.policyNamed(in.Arn)
+func (a *API) deleteSchedulingPolicy(c *call, in *awsbatch.DeleteSchedulingPolicyInput) (*awsbatch.DeleteSchedulingPolicyOutput, error) {
+	return &awsbatch.DeleteSchedulingPolicyOutput{}, a.backend.Change(func(m *model) ([]event, error) {
+		p, err := m.policyNamed(in.Arn)
 		if err != nil {
-			return nil, e.judge(c, gone("Scheduling policy", in.Arn))
+			return nil, a.judge(c, gone("Scheduling policy", in.Arn))
 		}
-		if at := slices.IndexFunc(e.model.known, func(q *queue) bool { return q.policy == p.name }); at >= 0 {
-			return nil, wire.ClientException("Cannot delete, scheduling policy %s is used by job queue %s.", p.name, e.model.known[at].Name)
+		if at := slices.IndexFunc(m.known, func(q *queue) bool { return q.policy == p.name }); at >= 0 {
+			return nil, wire.ClientException("Cannot delete, scheduling policy %s is used by job queue %s.", p.name, m.known[at].Name)
 		}
 		return []event{{Deleted: &deletion{resourceOf(kindPolicy, p.name)}}}, nil
 	})
 }
 
-func (e *Engine) describeSchedulingPolicies(_ *call, in *awsbatch.DescribeSchedulingPoliciesInput) (*awsbatch.DescribeSchedulingPoliciesOutput, error) {
+func (a *API) describeSchedulingPolicies(_ *call, in *awsbatch.DescribeSchedulingPoliciesInput) (*awsbatch.DescribeSchedulingPoliciesOutput, error) {
 	switch {
 	case len(in.Arns) == 0:
 		return nil, wire.ClientException("arns is required.")
 	case len(in.Arns) > 100:
 		return nil, wire.ClientException("Maximum number of scheduling policies supported is 100")
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	m, done := a.backend.View()
+	defer done()
 	out := &awsbatch.DescribeSchedulingPoliciesOutput{SchedulingPolicies: []types.SchedulingPolicyDetail{}}
 	for _, text := range in.Arns {
-		if p := e.model.policies[resourceName(text, kindPolicy)]; p != nil {
+		if p := m.policies[resourceName(text, kindPolicy)]; p != nil {
 			r := resourceOf(kindPolicy, p.name)
 			out.SchedulingPolicies = append(out.SchedulingPolicies, types.SchedulingPolicyDetail{
-				Arn: aws.String(r.arn()), Name: aws.String(p.name), FairsharePolicy: p.described(), Tags: merged(nil, e.model.tags[r])})
+				Arn: aws.String(r.arn()), Name: aws.String(p.name), FairsharePolicy: p.described(), Tags: merged(nil, m.tags[r])})
 		}
 	}
 	return out, nil
 }
 
-func (e *Engine) listSchedulingPolicies(_ *call, in *awsbatch.ListSchedulingPoliciesInput) (*awsbatch.ListSchedulingPoliciesOutput, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	page, next, err := pageOf(sortedKeys(e.model.policies), in.MaxResults, 100, in.NextToken, func(name string) string { return name })
+func (a *API) listSchedulingPolicies(_ *call, in *awsbatch.ListSchedulingPoliciesInput) (*awsbatch.ListSchedulingPoliciesOutput, error) {
+	m, done := a.backend.View()
+	defer done()
+	page, next, err := pageOf(sortedKeys(m.policies), in.MaxResults, 100, in.NextToken, func(name string) string { return name })
 	if err != nil {
 		return nil, err
 	}

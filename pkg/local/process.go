@@ -137,3 +137,15 @@ func valueOf(env []string, name string) string {
 	}
 	return ""
 }
+
+// ProcessExecutor is the name of the executor that runs jobs as processes of this machine.
+const ProcessExecutor = "process"
+
+// Processes is the executor that an engine has if it is given none. program is
+// the argv prefix that runs the shipped workloads. bin is a directory with batchctl in it,
+// which commands find that call it; "": they look for it in their own PATH.
+func Processes(program []string, bin string) Executor {
+	p := newProcess(program)
+	p.bin = bin
+	return p
+}

@@ -125,16 +125,16 @@ func (q *queue) place(order []types.ComputeEnvironmentOrder) {
 	}
 }
 
-func (e *Engine) createJobQueue(c *call, in *awsbatch.CreateJobQueueInput) (*awsbatch.CreateJobQueueOutput, error) {
+func (a *API) createJobQueue(c *call, in *awsbatch.CreateJobQueueInput) (*awsbatch.CreateJobQueueOutput, error) {
 	name := aws.ToString(in.JobQueueName)
-	if err := e.judge(c, checkQueue(in), checkTags(in.Tags), e.check(c)); err != nil {
+	if err := a.judge(c, checkQueue(in), checkTags(in.Tags), a.check(c)); err != nil {
 		return nil, err
 	}
-	err := e.change(func() ([]event, error) {
-		if _, ok := e.model.queue(name); ok {
-			return nil, e.judge(c, already("Job queue", name))
+	err := a.backend.Change(func(m *model) ([]event, error) {
+		if _, ok := m.queue(name); ok {
+			return nil, a.judge(c, already("Job queue", name))
 		}
-		err := e.judge(c, e.model.checkOrder(in.ComputeEnvironmentOrder), e.model.checkPolicyARN(in.SchedulingPolicyArn))
+		err := a.judge(c, m.checkOrder(in.ComputeEnvironmentOrder), m.checkPolicyARN(in.SchedulingPolicyArn))
 		return []event{{QueueCreated: &shape[awsbatch.CreateJobQueueInput]{V: in}}}, err
 	})
 	if err != nil {
@@ -211,16 +211,16 @@ func (m *model) checkOrder(order []types.ComputeEnvironmentOrder) error {
 	return refused
 }
 
-func (e *Engine) updateJobQueue(c *call, in *awsbatch.UpdateJobQueueInput) (*awsbatch.UpdateJobQueueOutput, error) {
+func (a *API) updateJobQueue(c *call, in *awsbatch.UpdateJobQueueInput) (*awsbatch.UpdateJobQueueOutput, error) {
 	name := resourceName(aws.ToString(in.JobQueue), kindQueue)
 	if len(in.ServiceEnvironmentOrder) > 0 {
 		return nil, cannot("serviceEnvironmentOrder")
 	}
-	if err := e.judge(c, checkQueueState(in.State), checkPriority(in.Priority), checkLimits(in.JobStateTimeLimitActions), e.check(c)); err != nil {
+	if err := a.judge(c, checkQueueState(in.State), checkPriority(in.Priority), checkLimits(in.JobStateTimeLimitActions), a.check(c)); err != nil {
 		return nil, err
 	}
-	err := e.change(func() ([]event, error) {
-		q, ok := e.model.queue(name)
+	err := a.backend.Change(func(m *model) ([]event, error) {
+		q, ok := m.queue(name)
 		switch {
 		case !ok:
 			return nil, missing("Job Queue", in.JobQueue)
@@ -229,7 +229,7 @@ func (e *Engine) updateJobQueue(c *call, in *awsbatch.UpdateJobQueueInput) (*aws
 		case in.ComputeEnvironmentOrder != nil && len(in.ComputeEnvironmentOrder) == 0:
 			return nil, wire.ClientException("At least 1 compute environment must be provided")
 		}
-		err := e.judge(c, checkPolicyChange(q, in), e.model.checkOrder(in.ComputeEnvironmentOrder), e.model.checkPolicyARN(in.SchedulingPolicyArn))
+		err := a.judge(c, checkPolicyChange(q, in), m.checkOrder(in.ComputeEnvironmentOrder), m.checkPolicyARN(in.SchedulingPolicyArn))
 		in.JobQueue = &name
 		return []event{{QueueUpdated: &shape[awsbatch.UpdateJobQueueInput]{V: in}}}, err
 	})
@@ -247,22 +247,22 @@ func checkPolicyChange(q *queue, in *awsbatch.UpdateJobQueueInput) error {
 }
 
 // deleteJobQueue terminates the jobs of the queue, as Batch does.
-func (e *Engine) deleteJobQueue(c *call, in *awsbatch.DeleteJobQueueInput) (*awsbatch.DeleteJobQueueOutput, error) {
+func (a *API) deleteJobQueue(c *call, in *awsbatch.DeleteJobQueueInput) (*awsbatch.DeleteJobQueueOutput, error) {
 	name := resourceName(aws.ToString(in.JobQueue), kindQueue)
-	return &awsbatch.DeleteJobQueueOutput{}, e.change(func() ([]event, error) {
-		q, ok := e.model.queue(name)
+	return &awsbatch.DeleteJobQueueOutput{}, a.backend.Change(func(m *model) ([]event, error) {
+		q, ok := m.queue(name)
 		switch {
 		case !ok:
-			return nil, e.judge(c, gone("Job Queue", in.JobQueue))
+			return nil, a.judge(c, gone("Job Queue", in.JobQueue))
 		case q.configured:
 			return nil, configured("Job Queue", name)
 		case !q.disabled:
-			if err := e.judge(c, faulty("Cannot delete, job queue %s must be DISABLED first.", name)); err != nil {
+			if err := a.judge(c, faulty("Cannot delete, job queue %s must be DISABLED first.", name)); err != nil {
 				return nil, err
 			}
 		}
 		var events []event
-		if l := e.model.queues[name]; l != nil {
+		if l := m.queues[name]; l != nil {
 			for s := submitted; s <= running; s++ {
 				for _, t := range l.jobs[s] {
 					events = append(events, event{Stopped: &stop{Job: t.id(), Terminate: true, Reason: "Job Queue " + name + " was deleted"}})
@@ -273,17 +273,17 @@ func (e *Engine) deleteJobQueue(c *call, in *awsbatch.DeleteJobQueueInput) (*aws
 	})
 }
 
-func (e *Engine) describeJobQueues(_ *call, in *awsbatch.DescribeJobQueuesInput) (*awsbatch.DescribeJobQueuesOutput, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	all := slices.SortedFunc(slices.Values(e.model.known), func(a, b *queue) int { return strings.Compare(a.Name, b.Name) })
+func (a *API) describeJobQueues(_ *call, in *awsbatch.DescribeJobQueuesInput) (*awsbatch.DescribeJobQueuesOutput, error) {
+	m, done := a.backend.View()
+	defer done()
+	all := slices.SortedFunc(slices.Values(m.known), func(a, b *queue) int { return strings.Compare(a.Name, b.Name) })
 	page, next, err := pageOf(named(all, in.JobQueues, kindQueue, (*queue).name), in.MaxResults, 100, in.NextToken, (*queue).name)
 	if err != nil {
 		return nil, err
 	}
 	out := &awsbatch.DescribeJobQueuesOutput{NextToken: next, JobQueues: []types.JobQueueDetail{}}
 	for _, q := range page {
-		out.JobQueues = append(out.JobQueues, e.model.describeQueue(q))
+		out.JobQueues = append(out.JobQueues, m.describeQueue(q))
 	}
 	return out, nil
 }

@@ -17,11 +17,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
-	"github.com/batchctl/batchctl/pkg/local/journal"
-	"github.com/batchctl/batchctl/pkg/testtool"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
+
+	"github.com/batchctl/batchctl/pkg/local/journal"
+	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
 // crash opens a second engine on what the disk would hold if w's engine had been
@@ -168,7 +169,7 @@ func TestReadOnlyEngineChangesNothing(t *testing.T) {
 	w.register("work", "1", "512")
 	reader := open(t, Options{Dir: dir, ReadOnly: true}) // while the other one is at work
 	_, err := reader.SubmitJob(t.Context(), &awsbatch.SubmitJobInput{JobName: aws.String("a"), JobQueue: aws.String("default"), JobDefinition: aws.String("work")})
-	refused(t, err, errReadOnly.Error())
+	refused(t, err, ErrReadOnly.Error())
 	if out, err := reader.DescribeJobDefinitions(t.Context(), &awsbatch.DescribeJobDefinitionsInput{}); err != nil || len(out.JobDefinitions) != 1 {
 		t.Errorf("definitions: %v, %v", out, err)
 	}

@@ -65,3 +65,26 @@ func glob(pattern *string, text string) bool {
 	}
 	return *pattern == text
 }
+
+// ending is the event of the end of an attempt that failed: the retry strategy decides what
+// becomes of the job.
+func ending(t *task, o outcome) event {
+	if retries(t.job.retry(), len(t.attempts), o) {
+		return ended(t, o, runnable)
+	}
+	return ended(t, o, failed)
+}
+
+// ended is the event of the end of an attempt that leads to a state.
+func ended(t *task, o outcome, to state) event {
+	return event{Ended: &end{Job: t.id(), Exit: o.Exit, Reason: o.Reason, StatusReason: o.StatusReason, To: to, Executor: o.Executor, Containers: o.Containers}}
+}
+
+// containerEnd is how one container of a task ended.
+type containerEnd struct {
+	Name   string `json:"name"`
+	Exit   *int32 `json:"exit,omitempty"` // nil: it has none, or never started
+	Reason string `json:"reason,omitempty"`
+	// Stopped: it was asked to end because the task did.
+	Stopped bool `json:"stopped,omitempty"`
+}

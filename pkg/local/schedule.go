@@ -121,6 +121,22 @@ type decision struct {
 	reason string       // what it waits for
 }
 
+// Schedule decides which tasks start now on a machine of that capacity, and why others wait. now is in epoch
+// milliseconds.
+func (m *model) Schedule(now int64, capacity amount) []decision {
+	free := capacity.minus(m.used)
+	if free.exhausted() {
+		return nil
+	}
+	var lines []*picker
+	for name, l := range m.queues {
+		if len(l.waiting) > 0 {
+			lines = append(lines, m.picker(name, now, capacity))
+		}
+	}
+	return schedule(lines, m.room(free))
+}
+
 // schedule decides which tasks start now, queues in the order of their priority.
 //
 // As in Batch's FIFO queues nobody is passed at his own cost: for a job that does
@@ -200,15 +216,15 @@ func vcpus(milli int64) string {
 	return fmt.Sprintf("%g vCPUs", float64(milli)/1000)
 }
 
-// pin returns the first n of devices that are not busy. Fewer are never returned:
-// the schedule has counted them before.
-func pin(devices []string, busy map[string]bool, n int64) []string {
+// Pin returns the devices for an attempt of j: the first of all that are not in use. Fewer than it asks for are
+// never returned: Schedule has counted them before.
+func (m *model) Pin(all []string, j *job) []string {
 	var free []string
-	for _, d := range devices {
-		if int64(len(free)) == n {
+	for _, d := range all {
+		if int64(len(free)) == j.need.GPUs {
 			break
 		}
-		if !busy[d] {
+		if !m.busy[d] {
 			free = append(free, d)
 		}
 	}

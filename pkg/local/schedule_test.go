@@ -186,7 +186,7 @@ func TestPinUsesNoDeviceTwice(t *testing.T) {
 				held = held[1:]
 			}
 			n := rapid.Int64Range(0, int64(len(devices)-len(busy))).Draw(t, "ask")
-			got := pin(devices, busy, n)
+			got := (&model{busy: busy}).Pin(devices, &job{work: work{need: amount{GPUs: n}}})
 			if int64(len(got)) != n {
 				t.Fatalf("asked for %d, got %v", n, got)
 			}

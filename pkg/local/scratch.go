@@ -25,10 +25,10 @@ type scratch struct {
 // keptEmpty is how many empty directories wait for another task.
 const keptEmpty = 64
 
-// take returns the directory of a task, below the engine's. Another attempt of the
+// take returns the directory of a task, below the engine's; name is its DirectoryName. Another attempt of the
 // same task finds what the last one left there.
-func (s *scratch) take(t *task) (string, error) {
-	dir := filepath.Join("scratch", fileName(t))
+func (s *scratch) take(name string) (string, error) {
+	dir := filepath.Join("scratch", name)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if i := slices.Index(s.empty, dir); i >= 0 { // an earlier attempt's
@@ -69,8 +69,8 @@ func (s *scratch) leave(dir string) {
 	}
 }
 
-// fileName is the task's id in a form that every file system takes.
-func fileName(t *task) string {
+// DirectoryName is the task's id in a form that every file system takes.
+func DirectoryName(t *task) string {
 	if t.isChild() {
 		return t.job.id + "-" + strconv.Itoa(int(t.index))
 	}

@@ -23,13 +23,8 @@ func TestScratch(t *testing.T) {
 			r.Fatal(err)
 		}
 		s := &scratch{root: root}
-		tasks := make([]*task, 4)
-		for i := range tasks {
-			j := &job{id: string(rune('a' + i))}
-			j.task = task{job: j, index: -1}
-			tasks[i] = &j.task
-		}
-		inUse, left := map[*task]string{}, map[*task]bool{}
+		tasks := []string{"a", "b", "c", "d"}
+		inUse, left := map[string]string{}, map[string]bool{}
 		for range rapid.IntRange(1, 30).Draw(r, "steps") {
 			one := rapid.SampledFrom(tasks).Draw(r, "task")
 			dir, busy := inUse[one]
@@ -40,19 +35,19 @@ func TestScratch(t *testing.T) {
 				}
 				for other, d := range inUse {
 					if d == dir {
-						r.Fatalf("%s and %s share %s", one.id(), other.id(), dir)
+						r.Fatalf("%s and %s share %s", one, other, dir)
 					}
 				}
 				entries, err := os.ReadDir(filepath.Join(base, dir))
-				if err != nil || (len(entries) > 0) != left[one] || filepath.Base(dir) != one.id() {
-					r.Fatalf("%s gets %s with %d entries, %v; it left something: %v", one.id(), dir, len(entries), err, left[one])
+				if err != nil || (len(entries) > 0) != left[one] || filepath.Base(dir) != one {
+					r.Fatalf("%s gets %s with %d entries, %v; it left something: %v", one, dir, len(entries), err, left[one])
 				}
 				inUse[one] = dir
 				continue
 			}
 			if rapid.Bool().Draw(r, "writes") {
 				left[one] = true
-				if err := os.WriteFile(filepath.Join(base, dir, "result"), []byte(one.id()), 0o600); err != nil {
+				if err := os.WriteFile(filepath.Join(base, dir, "result"), []byte(one), 0o600); err != nil {
 					r.Fatal(err)
 				}
 			}
@@ -60,8 +55,8 @@ func TestScratch(t *testing.T) {
 			delete(inUse, one)
 		}
 		for one := range left {
-			if text, err := os.ReadFile(filepath.Join(base, "scratch", one.id(), "result")); err != nil || string(text) != one.id() {
-				r.Errorf("what %s left is lost: %q, %v", one.id(), text, err)
+			if text, err := os.ReadFile(filepath.Join(base, "scratch", one, "result")); err != nil || string(text) != one {
+				r.Errorf("what %s left is lost: %q, %v", one, text, err)
 			}
 		}
 	})
@@ -88,9 +83,7 @@ func TestScratchAsItWasMade(t *testing.T) {
 		}
 		s := &scratch{root: root}
 		for i, id := range []string{"first", "second"} {
-			j := &job{id: id}
-			j.task = task{job: j, index: -1}
-			dir, err := s.take(&j.task)
+			dir, err := s.take(id)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -13,12 +13,9 @@ const ReasonShutdown = "The local engine was stopped (batchctl serve --stop, Ctr
 // retry strategy says. From then on SubmitJob answers an error. It returns the number of jobs
 // (an array counts as one) once all have ended, or ctx's error; Close kills what still runs then.
 func (e *Engine) EndJobs(ctx context.Context) (jobs int, err error) {
-	err = e.change(func() (events []event, err error) {
+	err = e.change(func(m *model) (events []event, err error) {
 		e.shutdown = true
-		for _, j := range e.model.order {
-			if j.state.ended() {
-				continue
-			}
+		for _, j := range m.Unfinished() {
 			jobs++
 			if !j.terminated {
 				events = append(events, event{Stopped: &stop{Job: j.task.id(), Terminate: true, Reason: ReasonShutdown}})

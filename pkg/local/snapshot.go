@@ -13,21 +13,21 @@ import (
 // frontOfQueue is how many jobs a snapshot shows.
 const frontOfQueue = 100
 
-func (e *Engine) getJobQueueSnapshot(_ *call, in *awsbatch.GetJobQueueSnapshotInput) (*awsbatch.GetJobQueueSnapshotOutput, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+func (a *API) getJobQueueSnapshot(_ *call, in *awsbatch.GetJobQueueSnapshotInput) (*awsbatch.GetJobQueueSnapshotOutput, error) {
+	m, done := a.backend.View()
+	defer done()
 	name := resourceName(aws.ToString(in.JobQueue), kindQueue)
-	if _, ok := e.model.queue(name); !ok {
+	if _, ok := m.queue(name); !ok {
 		return nil, missing("Job Queue", in.JobQueue)
 	}
 	now := time.Now().UnixMilli()
-	l := e.model.queues[name]
+	l := m.queues[name]
 	if l == nil {
 		l = newLine()
 	}
 	return &awsbatch.GetJobQueueSnapshotOutput{
-		FrontOfQueue:     &types.FrontOfQueueDetail{Jobs: e.model.front(name, now, e.options.capacity()), LastUpdatedAt: &now},
-		QueueUtilization: l.utilization(now, e.model.policyOf(name), e.model.decay(name)),
+		FrontOfQueue:     &types.FrontOfQueueDetail{Jobs: m.front(name, now, a.Capacity), LastUpdatedAt: &now},
+		QueueUtilization: l.utilization(now, m.policyOf(name), m.decay(name)),
 	}, nil
 }
 

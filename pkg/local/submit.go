@@ -11,8 +11,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
-func (e *Engine) submitJob(c *call, in *awsbatch.SubmitJobInput) (*awsbatch.SubmitJobOutput, error) {
-	if err := e.judge(c, checkSize(c), checkSubmit(in), e.check(c)); err != nil {
+func (a *API) submitJob(c *call, in *awsbatch.SubmitJobInput) (*awsbatch.SubmitJobOutput, error) {
+	if err := a.judge(c, checkSize(c), checkSubmit(in), a.check(c)); err != nil {
 		return nil, err
 	}
 	directory, err := c.workDir()
@@ -30,23 +30,27 @@ func (e *Engine) submitJob(c *call, in *awsbatch.SubmitJobInput) (*awsbatch.Subm
 	}
 	s := &submission{ID: newID(), Directory: directory, Invocation: c.invocation(), Request: request}
 	var unhonoured []string
-	x, name := e.options.Executor, ""
-	decide := func() ([]event, error) {
-		if id, again := e.model.invocations.made[s.Invocation]; again {
+	x, err := a.backend.Executor(c.request.Context(), "")
+	if err != nil {
+		return nil, err
+	}
+	name := ""
+	decide := func(m *model) ([]event, error) {
+		if id, again := m.invocations.made[s.Invocation]; again {
 			s.ID = id
 			return nil, nil
 		}
-		if e.shutdown {
-			return nil, errClosed
+		if err := a.backend.Accepting(); err != nil {
+			return nil, err
 		}
-		q, ok := e.model.queue(queue)
+		q, ok := m.queue(queue)
 		switch {
 		case !ok:
 			return nil, wire.ClientException("Job Queue %s does not exist.", asked)
 		case q.disabled:
 			return nil, wire.ClientException("Job Queue %s is DISABLED and takes no jobs.", queue)
 		}
-		d, err := e.model.activeDefinition(aws.ToString(in.JobDefinition))
+		d, err := m.activeDefinition(aws.ToString(in.JobDefinition))
 		if err != nil {
 			return nil, err
 		}
@@ -54,17 +58,17 @@ func (e *Engine) submitJob(c *call, in *awsbatch.SubmitJobInput) (*awsbatch.Subm
 			name = other
 			return nil, errChosen
 		}
-		if err := e.mayStartProcesses(c, x); err != nil {
+		if err := a.mayStartProcesses(c, x); err != nil {
 			return nil, err
 		}
-		if err := e.judge(c, checkNodeOverrides(d.request, in), checkPartOverrides(d.request, in)); err != nil {
+		if err := a.judge(c, checkNodeOverrides(d.request, in), checkPartOverrides(d.request, in)); err != nil {
 			return nil, err
 		}
 		w, err := workOf(d, in)
 		if err != nil {
 			return nil, err
 		}
-		if err := e.judge(c, e.model.checkAgainst(in, d, w), e.model.checkPlatform(d, q), e.model.checkShare(in, d, q)); err != nil {
+		if err := a.judge(c, m.checkAgainst(in, d, w), m.checkPlatform(d, q), m.checkShare(in, d, q)); err != nil {
 			return nil, err
 		}
 		if len(w.parts) > 0 {
@@ -78,8 +82,8 @@ func (e *Engine) submitJob(c *call, in *awsbatch.SubmitJobInput) (*awsbatch.Subm
 		}
 		return []event{{Submitted: s}}, nil
 	}
-	for err = e.change(decide); errors.Is(err, errChosen); err = e.change(decide) {
-		if x, err = e.executor(c.request.Context(), name); err != nil {
+	for err = a.backend.Change(decide); errors.Is(err, errChosen); err = a.backend.Change(decide) {
+		if x, err = a.backend.Executor(c.request.Context(), name); err != nil {
 			return nil, wire.ClientException("%s", err)
 		}
 	}
@@ -228,29 +232,29 @@ func (c *call) workDir() (string, error) {
 	return filepath.Clean(dir), nil
 }
 
-func (e *Engine) cancelJob(c *call, in *awsbatch.CancelJobInput) (*awsbatch.CancelJobOutput, error) {
-	return &awsbatch.CancelJobOutput{}, e.stop(c, in.JobId, in.Reason, false)
+func (a *API) cancelJob(c *call, in *awsbatch.CancelJobInput) (*awsbatch.CancelJobOutput, error) {
+	return &awsbatch.CancelJobOutput{}, a.stop(c, in.JobId, in.Reason, false)
 }
 
-func (e *Engine) terminateJob(c *call, in *awsbatch.TerminateJobInput) (*awsbatch.TerminateJobOutput, error) {
-	return &awsbatch.TerminateJobOutput{}, e.stop(c, in.JobId, in.Reason, true)
+func (a *API) terminateJob(c *call, in *awsbatch.TerminateJobInput) (*awsbatch.TerminateJobOutput, error) {
+	return &awsbatch.TerminateJobOutput{}, a.stop(c, in.JobId, in.Reason, true)
 }
 
 // stop keeps the wish to end a job. Cancelling what has started, and ending what
 // has ended or never was, is accepted and does nothing, as in Batch.
-func (e *Engine) stop(c *call, id, reason *string, terminate bool) error {
+func (a *API) stop(c *call, id, reason *string, terminate bool) error {
 	switch {
 	case aws.ToString(id) == "":
 		return wire.ClientException("jobId is required.")
 	case aws.ToString(reason) == "":
 		return wire.ClientException("reason is required.")
 	case len(*reason) > 1024:
-		if err := e.judge(c, faulty("reason can have at most 1024 characters.")); err != nil {
+		if err := a.judge(c, faulty("reason can have at most 1024 characters.")); err != nil {
 			return err
 		}
 	}
-	return e.change(func() ([]event, error) {
-		t := e.model.task(*id)
+	return a.backend.Change(func(m *model) ([]event, error) {
+		t := m.task(*id)
 		switch {
 		case t == nil:
 			c.remark("Batch accepts this without a word; no such job is known", []string{*id})

@@ -22,28 +22,28 @@ func (m *model) taggable(text *string) (resource, error) {
 	return r, nil
 }
 
-func (e *Engine) listTagsForResource(_ *call, in *awsbatch.ListTagsForResourceInput) (*awsbatch.ListTagsForResourceOutput, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	r, err := e.model.taggable(in.ResourceArn)
+func (a *API) listTagsForResource(_ *call, in *awsbatch.ListTagsForResourceInput) (*awsbatch.ListTagsForResourceOutput, error) {
+	m, done := a.backend.View()
+	defer done()
+	r, err := m.taggable(in.ResourceArn)
 	if err != nil {
 		return nil, err
 	}
-	return &awsbatch.ListTagsForResourceOutput{Tags: merged(nil, e.model.tags[r])}, nil
+	return &awsbatch.ListTagsForResourceOutput{Tags: merged(nil, m.tags[r])}, nil
 }
 
-func (e *Engine) tagResource(c *call, in *awsbatch.TagResourceInput) (*awsbatch.TagResourceOutput, error) {
+func (a *API) tagResource(c *call, in *awsbatch.TagResourceInput) (*awsbatch.TagResourceOutput, error) {
 	if len(in.Tags) == 0 {
 		return nil, wire.ClientException("tags is required.")
 	}
-	return &awsbatch.TagResourceOutput{}, e.retag(c, in.ResourceArn, func(tags map[string]string) { maps.Copy(tags, in.Tags) })
+	return &awsbatch.TagResourceOutput{}, a.retag(c, in.ResourceArn, func(tags map[string]string) { maps.Copy(tags, in.Tags) })
 }
 
-func (e *Engine) untagResource(c *call, in *awsbatch.UntagResourceInput) (*awsbatch.UntagResourceOutput, error) {
+func (a *API) untagResource(c *call, in *awsbatch.UntagResourceInput) (*awsbatch.UntagResourceOutput, error) {
 	if len(in.TagKeys) == 0 {
 		return nil, wire.ClientException("tagKeys is required.")
 	}
-	return &awsbatch.UntagResourceOutput{}, e.retag(c, in.ResourceArn, func(tags map[string]string) {
+	return &awsbatch.UntagResourceOutput{}, a.retag(c, in.ResourceArn, func(tags map[string]string) {
 		for _, key := range in.TagKeys {
 			delete(tags, key)
 		}
@@ -51,14 +51,14 @@ func (e *Engine) untagResource(c *call, in *awsbatch.UntagResourceInput) (*awsba
 }
 
 // retag keeps what edit makes of a resource's tags.
-func (e *Engine) retag(c *call, text *string, edit func(map[string]string)) error {
-	return e.change(func() ([]event, error) {
-		r, err := e.model.taggable(text)
+func (a *API) retag(c *call, text *string, edit func(map[string]string)) error {
+	return a.backend.Change(func(m *model) ([]event, error) {
+		r, err := m.taggable(text)
 		if err != nil {
 			return nil, err
 		}
-		tags := merged(nil, e.model.tags[r])
+		tags := merged(nil, m.tags[r])
 		edit(tags)
-		return []event{{Tagged: &tagging{r, tags}}}, e.judge(c, checkTags(tags))
+		return []event{{Tagged: &tagging{r, tags}}}, a.judge(c, checkTags(tags))
 	})
 }

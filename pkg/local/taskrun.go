@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -13,25 +12,15 @@ import (
 
 var errEssential = errors.New("an essential container of the task ended")
 
-// containerEnd is how one container of a task ended.
-type containerEnd struct {
-	Name   string `json:"name"`
-	Exit   *int32 `json:"exit,omitempty"` // nil: it has none, or never started
-	Reason string `json:"reason,omitempty"`
-	// Stopped: it was asked to end because the task did.
-	Stopped bool `json:"stopped,omitempty"`
-}
-
 // taskRun runs the containers of one task: each when those it depends on have come
 // far enough, all in the same directory. When an essential one ends, its end is that
 // of the task, and the others are asked to end.
 type taskRun struct {
-	engine  *Engine
-	task    *task
+	life    *Life
+	whole   context.Context // of the attempt: its timeout counts on when the task is asked to end
 	parts   []part
 	stop    context.CancelCauseFunc
 	kill    <-chan struct{}
-	begun   func(handle string) // told once, by the first container that runs
 	once    sync.Once
 	gpus    [][]string
 	started []chan struct{}
@@ -44,13 +33,13 @@ type taskRun struct {
 }
 
 // carryOutTask is carryOut for a task of several containers.
-func (e *Engine) carryOutTask(ctx context.Context, t *task, base Attempt, begun func(string)) outcome {
+func (l *Life) carryOutTask(ctx context.Context, base Attempt) outcome {
+	whole, parts := ctx, l.Task.job.parts
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	kill, over := KillAfter(ctx, e.hurry)
+	kill, over := KillAfter(ctx, l.Hurry)
 	defer over()
-	g := &taskRun{engine: e, task: t, parts: t.job.parts, stop: stop, kill: kill, begun: begun,
-		ends: make([]containerEnd, len(t.job.parts))}
+	g := &taskRun{life: l, whole: whole, parts: parts, stop: stop, kill: kill, ends: make([]containerEnd, len(parts))}
 	gpus := base.GPUs
 	for _, p := range g.parts {
 		need, _ := asked(p.container) // was refused before, if it can be
@@ -88,19 +77,16 @@ func (g *taskRun) conclude(i int, o outcome) {
 // runPart waits until container i may start and runs it.
 func (g *taskRun) runPart(ctx context.Context, i int, base Attempt) outcome {
 	p := &g.parts[i]
-	cannotStart := func(err error) outcome {
-		return outcome{Reason: "CannotStartContainerError: " + err.Error(), StatusReason: reasonNotStarted}
-	}
 	if err := g.await(ctx, p); err != nil {
-		return cannotStart(err)
+		return NotStarted(err)
 	}
-	command, err := substitute(p.container.Command, g.task.job.parameters())
+	command, err := substitute(p.container.Command, g.life.Task.job.parameters())
 	if err != nil {
-		return cannotStart(err)
+		return NotStarted(err)
 	}
-	log, err := g.engine.openLog(ctx, g.task, partStream(base.ID, i))
+	log, err := g.life.createLog(ctx, partStream(base.ID, i))
 	if err != nil {
-		return cannotStart(err)
+		return NotStarted(err)
 	}
 	a := base
 	a.ID = partStream(base.ID, i)
@@ -108,18 +94,18 @@ func (g *taskRun) runPart(ctx context.Context, i int, base Attempt) outcome {
 	name := func(v types.KeyValuePair) string { return aws.ToString(v.Name) }
 	a.Environment = mergedBy(p.container.Environment, base.Environment, name)
 	if p.node {
-		a.Environment = mergedBy(a.Environment, g.task.job.nodeVariables(i), name)
+		a.Environment = mergedBy(a.Environment, nodeVariables(g.life.Task.job, i), name)
 	}
 	a.Started = func(handle string) {
-		g.once.Do(func() { g.begun(handle) })
+		g.once.Do(func() { g.life.begun(g.whole, handle) })
 		close(g.started[i])
 	}
-	x, err := g.engine.executorOf(ctx, g.task.job)
+	x, err := g.life.Executor(ctx)
 	if err != nil {
 		log.close()
-		return cannotStart(err)
+		return NotStarted(err)
 	}
-	exit, launched, err := g.engine.execute(ctx, x, g.task, a, log.file)
+	exit, launched, err := g.life.execute(ctx, x, a, log.file)
 	o := outcome{StatusReason: reasonExited, LogCut: log.close()}
 	if exit >= 0 {
 		o.Exit = aws.Int32(int32(exit))
@@ -172,97 +158,4 @@ func (g *taskRun) held(on int, condition string) error {
 		return fmt.Errorf("container %s, on which it depends, did not succeed", name)
 	}
 	return nil
-}
-
-// partStream is the name of the log files of container i of an attempt, and its id
-// for an executor.
-func partStream(stream string, i int) string { return stream + "-" + strconv.Itoa(i) }
-
-// streams is the log streams of the task's newest attempt: one for each container.
-func (t *task) streams() []logRef {
-	a, at := t.last(), len(t.attempts)-1
-	if len(t.job.parts) == 0 {
-		return []logRef{{name: t.logStream(a), file: a.stream, task: t, attempt: at}}
-	}
-	var all []logRef
-	for i := range t.job.parts {
-		all = append(all, logRef{name: t.partLogStream(a, i), file: partStream(a.stream, i), task: t, attempt: at})
-	}
-	return all
-}
-
-// partLogStream is the name of the stream of container i in CloudWatch Logs.
-func (t *task) partLogStream(a *attempt, i int) string {
-	if t.job.parts[i].node {
-		return t.job.definition.name() + "/default/" + partStream(a.stream, i)
-	}
-	return t.job.definition.name() + "/" + t.job.parts[i].name() + "/" + a.stream
-}
-
-// describeTask is the job's containers with what the newest attempt says.
-func (t *task) describeTask() *types.EcsPropertiesDetail {
-	p := t.job.definition.request.EcsProperties.TaskProperties[0]
-	d := types.EcsTaskDetails{
-		EnableExecuteCommand: p.EnableExecuteCommand,
-		EphemeralStorage:     p.EphemeralStorage,
-		ExecutionRoleArn:     p.ExecutionRoleArn,
-		IpcMode:              p.IpcMode,
-		NetworkConfiguration: p.NetworkConfiguration,
-		PidMode:              p.PidMode,
-		PlatformVersion:      p.PlatformVersion,
-		RuntimePlatform:      p.RuntimePlatform,
-		TaskRoleArn:          p.TaskRoleArn,
-		Volumes:              p.Volumes,
-	}
-	a := t.last()
-	if a != nil {
-		d.TaskArn, d.ContainerInstanceArn = aws.String(a.taskARN()), a.instanceARN()
-	}
-	for i := range t.job.parts {
-		c := t.job.parts[i].declared
-		detail := types.TaskContainerDetails{
-			Command:                append([]string{}, c.Command...),
-			DependsOn:              append([]types.TaskContainerDependency{}, c.DependsOn...),
-			Environment:            append([]types.KeyValuePair{}, c.Environment...),
-			Essential:              aws.Bool(t.job.parts[i].essential()),
-			FirelensConfiguration:  c.FirelensConfiguration,
-			Image:                  c.Image,
-			LinuxParameters:        c.LinuxParameters,
-			LogConfiguration:       c.LogConfiguration,
-			MountPoints:            append([]types.MountPoint{}, c.MountPoints...),
-			Name:                   c.Name,
-			NetworkInterfaces:      []types.NetworkInterface{},
-			Privileged:             c.Privileged,
-			ReadonlyRootFilesystem: c.ReadonlyRootFilesystem,
-			RepositoryCredentials:  c.RepositoryCredentials,
-			ResourceRequirements:   append([]types.ResourceRequirement{}, c.ResourceRequirements...),
-			Secrets:                append([]types.Secret{}, c.Secrets...),
-			StartTimeout:           c.StartTimeout,
-			StopTimeout:            c.StopTimeout,
-			Ulimits:                append([]types.Ulimit{}, c.Ulimits...),
-			User:                   c.User,
-		}
-		if a != nil {
-			detail.LogStreamName = aws.String(t.partLogStream(a, i))
-			if i < len(a.containers) {
-				detail.ExitCode, detail.Reason = a.containers[i].Exit, optional(a.containers[i].Reason)
-			}
-		}
-		d.Containers = append(d.Containers, detail)
-	}
-	return &types.EcsPropertiesDetail{TaskProperties: []types.EcsTaskDetails{d}}
-}
-
-// describeTaskAttempt is an attempt of several containers.
-func (t *task) describeTaskAttempt(a *attempt) []types.AttemptEcsTaskDetails {
-	d := types.AttemptEcsTaskDetails{TaskArn: aws.String(a.taskARN()), ContainerInstanceArn: a.instanceARN()}
-	for i := range t.job.parts {
-		c := types.AttemptTaskContainerDetails{Name: t.job.parts[i].declared.Name, LogStreamName: aws.String(t.partLogStream(a, i)),
-			NetworkInterfaces: []types.NetworkInterface{}}
-		if i < len(a.containers) {
-			c.ExitCode, c.Reason = a.containers[i].Exit, optional(a.containers[i].Reason)
-		}
-		d.Containers = append(d.Containers, c)
-	}
-	return []types.AttemptEcsTaskDetails{d}
 }

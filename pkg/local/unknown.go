@@ -49,18 +49,17 @@ func (e *Engine) Unknown() (id string, jobs int, since time.Time) {
 	if e.absentSince == 0 {
 		return "", 0, time.Time{}
 	}
-	for _, j := range e.model.order {
-		if !j.state.ended() {
-			id = j.id
-			jobs++
-		}
+	for _, j := range e.model.Unfinished() {
+		id = j.id
+		jobs++
 	}
 	return id, jobs, time.UnixMilli(e.absentSince).UTC()
 }
 
 // admit replaces the recorded status of an unfinished job if no engine is running.
-func (e *Engine) admit(status *types.JobStatus, reason **string, counts map[string]int32) {
-	if e.absentSince == 0 {
+func (a *API) admit(status *types.JobStatus, reason **string, counts map[string]int32) {
+	absentSince := a.backend.AbsentSince()
+	if absentSince == 0 {
 		return
 	}
 	for _, s := range states {
@@ -73,7 +72,7 @@ func (e *Engine) admit(status *types.JobStatus, reason **string, counts map[stri
 	if s, ok := parseState(*status); !ok || s.ended() {
 		return
 	}
-	since := time.UnixMilli(e.absentSince).UTC().Format(time.RFC3339)
+	since := time.UnixMilli(absentSince).UTC().Format(time.RFC3339)
 	*reason = aws.String(fmt.Sprintf("unknown since %s: the engine is not running; the last recorded status is %s", since, *status))
 	*status = StatusUnknown
 }
