@@ -187,9 +187,9 @@ func (m *model) dependency(t *task, d types.JobDependency) *task {
 	return on
 }
 
-// ended puts on the list what the end of t may move: its array, the child behind
+// afterEnd puts on the list what the end of t may move: its array, the child behind
 // it, and whoever depends on it.
-func (m *model) ended(t *task) {
+func (m *model) afterEnd(t *task) {
 	j := t.job
 	if !t.isChild() {
 		m.active--

@@ -11,13 +11,21 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
+// largest begins the status reason of a job that needs more than the machine has.
+const largest = "MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT - The job resource requirement (vCPU/memory/GPU) is higher than that can be met " +
+	"by the CE(s) attached to the job queue: "
+
 func array(size int32) func(*awsbatch.SubmitJobInput) {
 	return func(in *awsbatch.SubmitJobInput) { in.ArrayProperties = &types.ArrayProperties{Size: &size} }
 }
 
 func depends(id string, kind types.ArrayJobDependency) func(*awsbatch.SubmitJobInput) {
 	return func(in *awsbatch.SubmitJobInput) {
-		in.DependsOn = append(in.DependsOn, types.JobDependency{JobId: optional(id), Type: kind})
+		var named *string
+		if id != "" {
+			named = &id
+		}
+		in.DependsOn = append(in.DependsOn, types.JobDependency{JobId: named, Type: kind})
 	}
 }
 
@@ -139,7 +147,7 @@ func TestParentSaysWhyItsChildrenWait(t *testing.T) {
 		first := w.submit("small", array(2), words("1m"))
 		alone := w.submit("huge", array(2), words("1m"))
 		second := w.submit("huge", array(2), words("1m"), depends(first, types.ArrayJobDependencyNToN))
-		why := misfit(amount{4000, 64, 0}, amount{2000, 8192, 0})
+		why := largest + "the job asks for 4 vCPUs, this machine has 2"
 		w.want(alone, types.JobStatusPending, why)
 		w.want(alone+":1", types.JobStatusRunnable, why)
 		w.want(second, types.JobStatusPending, "")

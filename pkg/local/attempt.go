@@ -122,3 +122,12 @@ func (e *Engine) executorName(j *job) string {
 	}
 	return ""
 }
+
+// newStream is the id of the attempt that t begins, and of its log stream. Batch names
+// streams after the ECS task of the attempt, moto after the job.
+func (e *Engine) newStream(t *task) string {
+	if e.options.Lenient && len(t.attempts) == 0 && !t.isChild() {
+		return t.job.id
+	}
+	return newID()
+}

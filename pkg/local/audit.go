@@ -24,9 +24,17 @@ func (m *model) Overbooked(capacity amount) error {
 
 // Unreleased returns what is in use although every job has ended: a mistake in the model's accounts. nil: nothing.
 func (m *model) Unreleased() error {
+	if m.used != (amount{}) {
+		return fmt.Errorf("every job has ended, and %v of the machine in use", m.used)
+	}
 	for _, r := range m.consumables {
 		if r.inUse != 0 {
 			return fmt.Errorf("every job has ended, and %d of %s in use", r.inUse, r.name)
+		}
+	}
+	for _, v := range m.environments {
+		if v.used != 0 {
+			return fmt.Errorf("every job has ended, and %d of environment %s in use", v.used, v.name)
 		}
 	}
 	for name, l := range m.queues {

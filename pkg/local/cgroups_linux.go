@@ -21,6 +21,18 @@ import (
 // the kernel keeps, if this user may create control groups.
 func newTrees() trees { return &firstOf{kinds: []string{"cgroup2", "cgroup1"}, marks: newMarks()} }
 
+// FindBy returns the executor that finds the processes of attempts in one way only: "cgroup2", "cgroup1" or
+// "marks". ok is false for control groups that this user may not write.
+func (p process) FindBy(kind string) (found process, ok bool) {
+	if kind == "marks" {
+		p.trees = newMarks()
+		return p, true
+	}
+	f := &firstOf{kinds: []string{kind}, marks: newMarks()}
+	p.trees = f
+	return p, f.current() != nil
+}
+
 // firstOf is the first kind of trees that works. Which one that is, the first attempt shows.
 type firstOf struct {
 	kinds []string // not tried yet

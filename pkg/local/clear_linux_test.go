@@ -1,6 +1,8 @@
 package local
 
 import (
+	"github.com/batchctl/batchctl/pkg/local/process/scan"
+
 	"os"
 	"os/exec"
 	"syscall"
@@ -27,7 +29,7 @@ func TestClearLeavesExitCode(t *testing.T) {
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	for !hasEnded(cmd.Process.Pid) {
+	for !scan.HasEnded(cmd.Process.Pid) {
 		time.Sleep(time.Millisecond)
 	}
 	if err := trees.clear(id, ""); err != nil {

@@ -1,6 +1,8 @@
 package local
 
 import (
+	"github.com/batchctl/batchctl/pkg/local/process/processtest"
+
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,7 +13,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"golang.org/x/sys/unix"
 )
@@ -62,17 +63,6 @@ func holding(bytes string) []string {
 	return []string{"sh", "-c", "(head -c " + bytes + " /dev/zero; exec sleep 1000) | tail -c " + bytes}
 }
 
-func TestProcessesThatUseTooMuchMemoryAreKilled(t *testing.T) {
-	w := open(t, Options{Executor: newProcess(nil)})
-	w.register("hungry", "1", "32", func(in *awsbatch.RegisterJobDefinitionInput) { in.ContainerProperties.Command = holding("64000000") })
-	id := w.submit("hungry")
-	w.idle()
-	d := w.job(id)
-	if d.Status != types.JobStatusFailed || aws.ToInt32(d.Container.ExitCode) != 137 || aws.ToString(d.Container.Reason) != errOutOfMemory.Error() {
-		t.Errorf("%s, exit %d, reason %q", d.Status, aws.ToInt32(d.Container.ExitCode), aws.ToString(d.Container.Reason))
-	}
-}
-
 func TestMemoryWatch(t *testing.T) {
 	watch := &memoryWatch{timer: time.NewTimer(time.Hour)} // looks when it is told to
 	file := filepath.Join(t.TempDir(), "pid")
@@ -80,7 +70,7 @@ func TestMemoryWatch(t *testing.T) {
 	command[2] = "echo $$ > " + file + "; " + command[2]
 	r := execute(t, Attempt{Command: command}, func(_ Attempt, end, _ func()) {
 		defer end()
-		group, err := strconv.Atoi(appears(t, file)) // the shell leads it
+		group, err := strconv.Atoi(processtest.Appears(t, file)) // the shell leads it
 		if err != nil {
 			t.Error(err)
 			return

@@ -10,7 +10,6 @@ import (
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
-	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
@@ -23,10 +22,6 @@ var (
 	definitionName = lazy(`^[A-Za-z0-9_-]{1,128}$`)
 	jobName        = lazy(`^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$`)
 )
-
-func (d *definition) fargate() bool {
-	return slices.Contains(d.request.PlatformCapabilities, types.PlatformCapabilityFargate)
-}
 
 func (d *definition) status() string {
 	if d.inactive {
@@ -41,7 +36,7 @@ func (a *API) registerJobDefinition(c *call, in *awsbatch.RegisterJobDefinitionI
 	}
 	r := &registration{Invocation: c.invocation(), Request: shape[awsbatch.RegisterJobDefinitionInput]{V: in}}
 	err := a.backend.Change(func(m *model) ([]event, error) {
-		if id, again := m.invocations.made[r.Invocation]; again {
+		if id, again := m.MadeBy(r.Invocation); again {
 			r.Revision = m.definition(id).revision
 			return nil, nil
 		}
@@ -207,17 +202,6 @@ func (a *API) deregisterJobDefinition(c *call, in *awsbatch.DeregisterJobDefinit
 		return []event{{Deregistered: &removal{Definition: d.id()}}}, nil
 	})
 	return &awsbatch.DeregisterJobDefinitionOutput{}, err
-}
-
-// resourceName returns what follows the kind in an ARN; a text that is no ARN of
-// that kind is returned as it is.
-func resourceName(text, kind string) string {
-	if batch.IsARN(text) {
-		if _, name, ok := strings.Cut(text, ":"+kind+"/"); ok {
-			return name
-		}
-	}
-	return text
 }
 
 // activeDefinition returns the revision that a submit refers to: a name stands

@@ -156,37 +156,6 @@ func describeContainer(c *types.ContainerProperties) *types.ContainerDetail {
 	}
 }
 
-// ecsPrefix begins the ARNs of the ECS resources that would be behind the jobs.
-const ecsPrefix = "arn:aws:ecs:" + region + ":" + account + ":"
-
-// cluster is the name of the ECS cluster that Batch would make for the environment.
-func (v *environment) cluster() string {
-	switch {
-	case v == nil:
-		return "AWSBatch-" + ComputeEnvironment
-	case v.uuid == "":
-		return "AWSBatch-" + v.name
-	}
-	return "AWSBatch-" + v.name + "-" + v.uuid
-}
-
-// taskARN is the ARN of the ECS task that the attempt would be: its id is the last
-// part of the log stream's name.
-func (a *attempt) taskARN() string { return ecsPrefix + "task/" + a.place.cluster() + "/" + a.stream }
-
-// instanceARN is the ARN of the container instance that ran the attempt: this machine, with
-// the executor where that is known. On Fargate there is none.
-func (a *attempt) instanceARN() *string {
-	if a.place != nil && a.place.platform() == types.PlatformCapabilityFargate {
-		return nil
-	}
-	instance := ComputeEnvironment
-	if a.executor != "" {
-		instance += "-" + a.executor
-	}
-	return aws.String(instancePrefix + a.place.cluster() + "/" + instance)
-}
-
 // summary is the number of children in each state.
 func (j *job) summary() map[string]int32 {
 	m := make(map[string]int32, len(states))

@@ -88,7 +88,7 @@ func (e *Engine) open() error {
 	if err != nil {
 		return fmt.Errorf("open engine: %w", err)
 	}
-	e.root, e.scratch, e.logs = root, &scratch{root: root}, NewStore(root, e.options.LogLimit)
+	e.root, e.scratch, e.logs = root, NewScratch(root), NewStore(root, e.options.LogLimit)
 	if e.options.ReadOnly {
 		return e.read()
 	}
@@ -243,7 +243,7 @@ func (e *Engine) propose(decide func(*model) ([]event, error)) (position int64, 
 // write keeps events and applies them: first the journal, then the model.
 func (e *Engine) write(events ...event) (position int64, err error) {
 	r := record{At: time.Now().UnixMilli(), Events: events}
-	if e.text, err = r.append(e.text[:0]); err != nil {
+	if e.text, err = r.Append(e.text[:0]); err != nil {
 		return 0, fmt.Errorf("encode journal record: %w", err)
 	}
 	if position, err = e.journal.Append(e.text); err != nil {

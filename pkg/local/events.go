@@ -83,7 +83,8 @@ type submission struct {
 	To      state                          `json:"to,omitempty"`
 	Request shape[awsbatch.SubmitJobInput] `json:"request"`
 
-	work *work // that of the request, where it is known already
+	// work is that of the request, where it is known already.
+	work *work `json:"-"`
 }
 
 // stop is the wish of CancelJob or TerminateJob; what follows from it are moves

@@ -7,8 +7,6 @@ import (
 
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
-
-	"github.com/batchctl/batchctl/pkg/wire"
 )
 
 // Executor runs the attempts of jobs. It knows nothing about states, retries or
@@ -75,16 +73,6 @@ func Choose(ctx context.Context, own Executor, name string) (Executor, error) {
 
 // ChosenBy is the name of the executor that a job asks for; empty: it does not choose.
 func ChosenBy(j *job) string { return chosen(j.definition.request, j.request) }
-
-// mayStartProcesses rejects a job that would run as a process if the engine starts processes only
-// for batchctl's own commands and another client made the request.
-func (a *API) mayStartProcesses(c *call, x Executor) error {
-	if !a.ProcessesForBatchctlOnly || contained(x) || c.request.Header.Get(clientHeader) != "" {
-		return nil
-	}
-	return wire.ClientException("The local engine runs as root and starts processes only for batchctl's own commands. " +
-		"To accept jobs from every client that has the key: batchctl serve --allow-root. To run jobs in containers: batchctl serve --executor container.")
-}
 
 // contained reports whether an executor runs jobs in containers.
 func contained(x Executor) bool {

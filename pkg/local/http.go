@@ -243,3 +243,18 @@ func (c *call) remark(why string, members []string) {
 }
 
 func unescapeHeader(text string) (string, error) { return url.PathUnescape(text) }
+
+// An SDK that gets no answer asks again, up to its number of retries and with the
+// same Amz-Sdk-Invocation-Id. The engine answers a call that it has carried out
+// before with what it answered then: a retried SubmitJob makes no second job. AWS
+// has no such promise; clients that need it there keep a ledger.
+const invocationHeader = "Amz-Sdk-Invocation-Id"
+
+// invocation is the operation with the client's id of the call; empty for clients
+// that send none, and for one that is too long to be one.
+func (c *call) invocation() string {
+	if id := c.request.Header.Get(invocationHeader); id != "" && len(id) <= 64 {
+		return c.operation + " " + id
+	}
+	return ""
+}

@@ -1,8 +1,6 @@
 package local
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -14,23 +12,6 @@ const (
 	region  = "local"
 	account = "000000000000"
 )
-
-// newID returns a random UUID (version 4), as Batch's job ids are.
-func newID() string {
-	var b [16]byte
-	rand.Read(b[:])
-	b[6] = b[6]&0x0f | 0x40
-	b[8] = b[8]&0x3f | 0x80
-	var text [36]byte
-	at := text[:0]
-	for i, part := range [...][]byte{b[:4], b[4:6], b[6:8], b[8:10], b[10:]} {
-		if i > 0 {
-			at = append(at, '-')
-		}
-		at = hex.AppendEncode(at, part)
-	}
-	return string(at)
-}
 
 const arnPrefix = "arn:aws:batch:" + region + ":" + account + ":"
 
@@ -52,4 +33,35 @@ func RanBy(c *types.AttemptContainerDetail) (name string, here bool) {
 		name = after
 	}
 	return name, strings.HasPrefix(aws.ToString(c.TaskArn), ecsPrefix)
+}
+
+// ecsPrefix begins the ARNs of the ECS resources that would be behind the jobs.
+const ecsPrefix = "arn:aws:ecs:" + region + ":" + account + ":"
+
+// cluster is the name of the ECS cluster that Batch would make for the environment.
+func (v *environment) cluster() string {
+	switch {
+	case v == nil:
+		return "AWSBatch-" + ComputeEnvironment
+	case v.uuid == "":
+		return "AWSBatch-" + v.name
+	}
+	return "AWSBatch-" + v.name + "-" + v.uuid
+}
+
+// taskARN is the ARN of the ECS task that the attempt would be: its id is the last
+// part of the log stream's name.
+func (a *attempt) taskARN() string { return ecsPrefix + "task/" + a.place.cluster() + "/" + a.stream }
+
+// instanceARN is the ARN of the container instance that ran the attempt: this machine, with
+// the executor where that is known. On Fargate there is none.
+func (a *attempt) instanceARN() *string {
+	if a.place != nil && a.place.platform() == types.PlatformCapabilityFargate {
+		return nil
+	}
+	instance := ComputeEnvironment
+	if a.executor != "" {
+		instance += "-" + a.executor
+	}
+	return aws.String(instancePrefix + a.place.cluster() + "/" + instance)
 }

@@ -138,11 +138,6 @@ func (t *task) stopped() (reason string, ok bool) {
 	return "", false
 }
 
-// logStream is the name of an attempt's stream in CloudWatch Logs.
-func (t *task) logStream(a *attempt) string {
-	return t.job.definition.name() + "/default/" + a.stream
-}
-
 // retry is the strategy that holds for the job: the request's before the definition's.
 func (j *job) retry() *types.RetryStrategy {
 	if j.request.RetryStrategy != nil {
@@ -208,4 +203,8 @@ func splitID(id string) (job string, index int32, ok bool) {
 	}
 	job, n, ok := batch.SplitChildID(id)
 	return job, int32(n), ok
+}
+
+func (d *definition) fargate() bool {
+	return slices.Contains(d.request.PlatformCapabilities, types.PlatformCapabilityFargate)
 }

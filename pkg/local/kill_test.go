@@ -3,6 +3,8 @@
 package local
 
 import (
+	"github.com/batchctl/batchctl/pkg/local/process/processtest"
+
 	"bytes"
 	"context"
 	"errors"
@@ -56,12 +58,12 @@ func TestKilledEngine(t *testing.T) {
 	if err := victim.Start(); err != nil {
 		t.Fatal(err)
 	}
-	pid, err := strconv.Atoi(appears(t, filepath.Join(dir, "pid")))
+	pid, err := strconv.Atoi(processtest.Appears(t, filepath.Join(dir, "pid")))
 	if err != nil {
 		t.Fatal(err)
 	}
-	id := appears(t, filepath.Join(dir, "id"))
-	appears(t, filepath.Join(dir, "recorded"))
+	id := processtest.Appears(t, filepath.Join(dir, "id"))
+	processtest.Appears(t, filepath.Join(dir, "recorded"))
 	state := filepath.Join(dir, "state")
 	_, err = Open(Options{Dir: state})
 	if locked, ok := errors.AsType[*LockedError](err); !ok || locked.PID != victim.Process.Pid {
@@ -73,7 +75,7 @@ func TestKilledEngine(t *testing.T) {
 	_ = victim.Wait() // it was killed
 	w := open(t, Options{Dir: state, Executor: process{}})
 	w.want(id, types.JobStatusFailed, reasonHost)
-	vanishes(t, pid)
+	processtest.Vanishes(t, pid)
 }
 
 // TestServant is not a test of its own: TestKills runs it in a process of its own,

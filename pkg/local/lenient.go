@@ -89,15 +89,6 @@ func holdsAlways(err error) bool {
 	return !ok || r.lenient != nil
 }
 
-// newStream is the id of the attempt that t begins, and of its log stream. Batch names
-// streams after the ECS task of the attempt, moto after the job.
-func (e *Engine) newStream(t *task) string {
-	if e.options.Lenient && len(t.attempts) == 0 && !t.isChild() {
-		return t.job.id
-	}
-	return newID()
-}
-
 // listedStatus is which jobs ListJobs means without a status: those that run, to moto
 // all of them.
 func (a *API) listedStatus(c *call) state {
@@ -143,7 +134,7 @@ func (a *API) place(d *definition) string {
 // only sets.
 func (a *API) showIdentity(d *types.JobDetail) {
 	if a.Lenient && d.Container != nil {
-		d.Container.Environment = append(d.Container.Environment, variable("AWS_BATCH_JOB_ID", *d.JobId))
+		d.Container.Environment = append(d.Container.Environment, types.KeyValuePair{Name: aws.String("AWS_BATCH_JOB_ID"), Value: d.JobId})
 	}
 }
 

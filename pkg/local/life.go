@@ -101,11 +101,11 @@ func (l *Life) carryOut(ctx context.Context, a Attempt) outcome {
 	a.Started = func(handle string) { l.begun(ctx, handle) }
 	x, err := l.Executor(ctx)
 	if err != nil {
-		log.close()
+		log.Close()
 		return NotStarted(err)
 	}
 	exit, launched, err := l.execute(ctx, x, a, log.file)
-	o := outcome{StatusReason: reasonExited, LogCut: log.close()}
+	o := outcome{StatusReason: reasonExited, LogCut: log.Close()}
 	if exit >= 0 {
 		o.Exit = aws.Int32(int32(exit))
 	}

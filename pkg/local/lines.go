@@ -1,7 +1,6 @@
 package local
 
 import (
-	"iter"
 	"strings"
 )
 
@@ -52,24 +51,6 @@ type class struct {
 	consumes string
 }
 
-// runnable yields the RUNNABLE tasks of the queue.
-func (l *line) runnable() iter.Seq[*task] {
-	return func(yield func(*task) bool) {
-		for _, list := range l.waiting {
-			for _, t := range list {
-				if !yield(t) {
-					return
-				}
-			}
-		}
-		for _, t := range l.parked {
-			if !yield(t) {
-				return
-			}
-		}
-	}
-}
-
 // enter puts a RUNNABLE task into the list where it belongs.
 func (l *line) enter(t *task) {
 	l.limits.stale = true
@@ -97,8 +78,8 @@ func (l *line) leave(t *task) {
 	l.waiting[t.job.class] = list
 }
 
-// open is the number of shares that have jobs.
-func (l *line) open() int {
+// openShares is the number of shares that have jobs.
+func (l *line) openShares() int {
 	n := 0
 	for _, s := range l.shares {
 		if s.open > 0 {
@@ -106,4 +87,9 @@ func (l *line) open() int {
 		}
 	}
 	return n
+}
+
+// TakesShare reports whether a job of a share may come where at most so many shares may have jobs.
+func (l *line) TakesShare(id string, most int) bool {
+	return l.shares[id] != nil || l.openShares() < most
 }

@@ -121,9 +121,9 @@ func bytesText(n int64) string {
 	return strconv.FormatInt(n, 10) + " " + units[0]
 }
 
-// close ends the watch. What came after the last sample needs none: it is as old
+// Close ends the watch. What came after the last sample needs none: it is as old
 // as the file. So a short job costs one file, not two. It reports whether the log was cut at its limit.
-func (l *attemptLog) close() (cut bool) {
+func (l *attemptLog) Close() (cut bool) {
 	l.watch.remove(l)
 	if info, err := l.file.Stat(); err == nil && l.limit > 0 && info.Size() > l.limit {
 		l.keepLimit()

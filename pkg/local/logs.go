@@ -14,10 +14,8 @@ import (
 
 const (
 	logGroup = "/aws/batch/job"
-	// CloudWatch's limits: events of one answer, their bytes, and bytes of one event.
-	maxEvents      = 10000
-	maxEventsBytes = 1 << 20
-	maxEventBytes  = 256<<10 - 26 // what is left for the message
+	// maxEvents is CloudWatch's limit of the events of one answer.
+	maxEvents = 10000
 )
 
 func invalid(format string, args ...any) error {
@@ -38,7 +36,7 @@ func (a *API) getLogEvents(_ *call, in *wire.GetLogEventsInput) (*wire.GetLogEve
 	if err != nil {
 		return nil, err
 	}
-	defer log.close()
+	defer log.Close()
 	forward, at, err := place(log, in)
 	if err != nil {
 		return nil, err
@@ -82,7 +80,7 @@ func (a *API) openStream(name string) (*stream, error) {
 	if !exists {
 		return nil, errNoStream
 	}
-	log, err := a.Logs.open(id, stopped)
+	log, err := a.Logs.Open(id, stopped)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, errNoStream
 	}

@@ -24,14 +24,6 @@ const (
 	maxStreamsScanned = 500
 )
 
-// logRef is an attempt that has a log stream.
-type logRef struct {
-	name    string
-	file    string // see logFile
-	task    *task
-	attempt int
-}
-
 // streamIndex is the names of all streams in their order, kept between requests;
 // it is brought up to date when it is asked.
 type streamIndex struct {
@@ -177,7 +169,7 @@ func (a *API) describeStream(s logRef) (wire.LogStream, error) {
 	if err != nil {
 		return d, err
 	}
-	defer log.close()
+	defer log.Close()
 	first, _, err := log.forward(0, 1)
 	if err != nil {
 		return d, fmt.Errorf("read log: %w", err)
@@ -283,7 +275,7 @@ func (a *API) searchStream(s *search, name string) (done bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	defer log.close()
+	defer log.Close()
 	for {
 		if s.full() || s.scanned >= maxScanned {
 			return false, nil

@@ -29,9 +29,9 @@ func (s *Store) Create(stream string) (*attemptLog, error) {
 	return l, nil
 }
 
-// open opens a log to read. stopped is when its attempt ended, in epoch milliseconds; 0: it still writes, and
+// Open opens a log to read. stopped is when its attempt ended, in epoch milliseconds; 0: it still writes, and
 // its log may be about to be created. The error is fs.ErrNotExist for a log that does not exist.
-func (s *Store) open(id string, stopped int64) (*stream, error) {
+func (s *Store) Open(id string, stopped int64) (*stream, error) {
 	live := stopped == 0
 	file, err := s.root.Open(logFile(id))
 	switch {
@@ -42,7 +42,7 @@ func (s *Store) open(id string, stopped int64) (*stream, error) {
 	}
 	l := &stream{file: file}
 	if err := l.measure(live, stopped, s.limit); err != nil {
-		l.close()
+		l.Close()
 		return nil, fmt.Errorf("read log: %w", err)
 	}
 	// Without the times the lines are still there, with the time of the last write.

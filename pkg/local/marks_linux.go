@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/batchctl/batchctl/pkg/local/process/scan"
 )
 
 // marks is the trees that need no permission. It marks the first process of an attempt with
@@ -121,15 +123,12 @@ func (m *marks) left(mark uint64) bool {
 	return m.latest == nil || len(m.latest[mark]) > 0
 }
 
-// rescans bounds how often a scan is repeated because it may have missed a process.
-const rescans = 5
-
 // markedProcesses returns the processes of each mark; nil if that is unknown: /proc cannot be
 // read, or processes started and ended too quickly for every scan.
 func markedProcesses() map[uint64][]int {
 	found := map[uint64][]int{}
-	for range rescans {
-		missed, err := eachProcess(func(pid int) (gone bool) {
+	for range scan.Tries {
+		missed, err := scan.Each(func(pid int) (gone bool) {
 			var limit unix.Rlimit
 			err := unix.Prlimit(pid, unix.RLIMIT_LOCKS, nil, &limit)
 			if err == nil && limit.Cur>>62 == 1 && !slices.Contains(found[limit.Cur], pid) {
@@ -147,49 +146,6 @@ func markedProcesses() map[uint64][]int {
 	return nil
 }
 
-// eachProcess calls look for each process but this one, by number. It reports whether it may have missed a
-// process, which can happen in two ways: a process starts another one and ends after eachProcess has read its
-// number, but before look examines it (look then returns true); or the numbers of new processes start over, so that a
-// new process is behind the scan. It reads few names at a time to keep the first way rare.
-func eachProcess(look func(pid int) (gone bool)) (missed bool, err error) {
-	proc, err := unix.Open("/proc", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return false, fmt.Errorf("find the processes of an attempt: open /proc: %w", err)
-	}
-	defer unix.Close(proc)
-	newest := newestProcess()
-	var few [128]byte // long enough for every name in /proc
-	for {
-		n, err := unix.Getdents(proc, few[:])
-		if err != nil {
-			return missed, fmt.Errorf("find the processes of an attempt: read /proc: %w", err)
-		}
-		if n == 0 {
-			return missed || newestProcess() < newest, nil
-		}
-		var names [8]string
-		_, _, found := unix.ParseDirent(few[:n], -1, names[:0])
-		for _, name := range found {
-			if pid, err := strconv.Atoi(name); err == nil && pid != os.Getpid() && look(pid) {
-				missed = true
-			}
-		}
-	}
-}
-
-// newestProcess returns the number of the process that was started last; 0 if /proc/loadavg does not say.
-func newestProcess() int {
-	load, err := os.ReadFile("/proc/loadavg")
-	if err != nil {
-		return 0
-	}
-	pid, err := strconv.Atoi(string(bytes.TrimSpace(load[bytes.LastIndexByte(load, ' ')+1:])))
-	if err != nil {
-		return 0
-	}
-	return pid
-}
-
 // endTime bounds how long the end of processes takes that were killed: those that wait for a
 // broken disk or driver do not end.
 const endTime = 30 * time.Second
@@ -203,7 +159,7 @@ func endMarked(id string, reap bool) error {
 	ended := map[int]bool{} // those that a scan has seen
 	for deadline := time.Now().Add(endTime); ; time.Sleep(time.Millisecond) {
 		alive := 0
-		missed, err := eachProcess(func(pid int) (gone bool) {
+		missed, err := scan.Each(func(pid int) (gone bool) {
 			var limit unix.Rlimit
 			err := unix.Prlimit(pid, unix.RLIMIT_LOCKS, nil, &limit)
 			switch {
@@ -211,7 +167,7 @@ func endMarked(id string, reap bool) error {
 				return true
 			case (err != nil || limit.Cur != mark) && !hasVariable(pid, variable):
 				return false
-			case hasEnded(pid):
+			case scan.HasEnded(pid):
 				if reap { // only as the init process of a container does the engine adopt them
 					_, _ = syscall.Wait4(pid, nil, syscall.WNOHANG, nil)
 				}
@@ -259,14 +215,4 @@ func hasVariable(pid int, variable []byte) bool {
 		}
 	}
 	return false
-}
-
-// hasEnded reports whether a process has ended and only waits for its parent.
-func hasEnded(pid int) bool {
-	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		return true
-	}
-	state := bytes.TrimSpace(stat[bytes.LastIndexByte(stat, ')')+1:])
-	return len(state) > 0 && (state[0] == 'Z' || state[0] == 'X')
 }

@@ -272,7 +272,7 @@ func (m *model) set(at int64, t *task, to state, reason string) {
 			t.cancelled = t.cancelled || j.cancelled && waited
 			t.terminated = t.terminated || j.terminated
 		}
-		m.ended(t)
+		m.afterEnd(t)
 	}
 }
 
@@ -373,4 +373,19 @@ func classOf(j *job) class {
 		c.share, c.priority = *j.request.ShareIdentifier, aws.ToInt32(j.schedulingPriority())
 	}
 	return c
+}
+
+// runs reports whether an attempt has started and not ended.
+func (m *model) runs() bool {
+	for _, j := range m.order {
+		if j.task.active() != nil {
+			return true
+		}
+		for i := range j.children {
+			if j.children[i].active() != nil {
+				return true
+			}
+		}
+	}
+	return false
 }

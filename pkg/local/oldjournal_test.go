@@ -31,7 +31,6 @@ func TestOldJournalsAreRead(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
-	e.model.due = nil
 	e.mu.Unlock()
 	w.want("first", types.JobStatusSucceeded, reasonExited)
 	w.want("stuck", types.JobStatusRunnable, "MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT - too large then")

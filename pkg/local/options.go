@@ -54,18 +54,6 @@ type Options struct {
 // DefaultLogLimit is how many bytes of an attempt's log an engine keeps that is not told otherwise.
 const DefaultLogLimit = 1 << 30
 
-// ComputeEnvironment is the name of the compute environment that every engine
-// has: this machine.
-const ComputeEnvironment = "local"
-
-// Queue is a job queue. Its compute environments are names only: all of them
-// stand for this machine.
-type Queue struct {
-	Name         string   `json:"name"`
-	Priority     int32    `json:"priority"` // higher goes first
-	Environments []string `json:"environments"`
-}
-
 func (o *Options) fill() error {
 	if o.Dir == "" {
 		return fmt.Errorf("open engine: no state directory given")
@@ -79,7 +67,7 @@ func (o *Options) fill() error {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	if o.Executor == nil {
-		o.Executor = newProcess(o.Program)
+		o.Executor = Processes(o.Program, "")
 	}
 	o.Queues = slices.Clone(o.Queues)
 	if len(o.Queues) == 0 {

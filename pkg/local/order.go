@@ -1,6 +1,7 @@
 package local
 
 import (
+	"errors"
 	"slices"
 	"strconv"
 
@@ -58,3 +59,22 @@ func environmentOf(t *task) []types.KeyValuePair {
 func variable(name, value string) types.KeyValuePair {
 	return types.KeyValuePair{Name: &name, Value: &value}
 }
+
+// mainNodeAddress is where the main node is, as the other nodes see it.
+const mainNodeAddress = "127.0.0.1"
+
+// nodeVariables is what Batch sets for node i beside the job's own.
+func nodeVariables(j *job, i int) []types.KeyValuePair {
+	set := []types.KeyValuePair{
+		variable("AWS_BATCH_JOB_ID", nodeID(j.id, i)),
+		variable("AWS_BATCH_JOB_NUM_NODES", strconv.Itoa(len(j.parts))),
+		variable("AWS_BATCH_JOB_NODE_INDEX", strconv.Itoa(i)),
+		variable("AWS_BATCH_JOB_MAIN_NODE_INDEX", strconv.Itoa(int(j.mainNode()))),
+	}
+	if int32(i) != j.mainNode() {
+		set = append(set, variable("AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS", mainNodeAddress))
+	}
+	return set
+}
+
+var errPods = errors.New("the local engine has no Kubernetes and runs no pods")

@@ -15,25 +15,12 @@ func (t *task) stuck() string {
 	return ""
 }
 
-// runs reports whether jobs of a platform may run there.
-func (v *environment) runs(fargate bool) bool {
-	return v.platform() == "" || (v.platform() == types.PlatformCapabilityFargate) == fargate
-}
-
 // capability is the platform that a job definition is for.
 func capability(fargate bool) types.PlatformCapability {
 	if fargate {
 		return types.PlatformCapabilityFargate
 	}
 	return types.PlatformCapabilityEc2
-}
-
-// checkPlatform refuses a job whose queue has environments of the other platform only.
-func (m *model) checkPlatform(d *definition, q *queue) error {
-	if slices.ContainsFunc(q.Environments, func(name string) bool { v := m.environments[name]; return v == nil || v.runs(d.fargate()) }) {
-		return nil
-	}
-	return faulty("Job Queue is attached to Compute Environment that can not run Jobs with capability %s.", capability(d.fargate()))
 }
 
 // places are the environments of a job's queue in their order. Jobs of a queue

@@ -46,7 +46,7 @@ func TestPodDefinitions(t *testing.T) {
 		t.Fatal(err)
 	}
 	w = open(t, Options{Dir: w.engine.options.Dir})
-	if d := described(); *d.Status != statusInactive || len(d.EksProperties.PodProperties.Containers) != 2 {
+	if d := described(); *d.Status != "INACTIVE" || len(d.EksProperties.PodProperties.Containers) != 2 {
 		t.Errorf("after a restart: %+v", d)
 	}
 }

@@ -2,7 +2,6 @@ package local
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -12,33 +11,6 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/wire"
 )
-
-// policy is a fair-share scheduling policy.
-type policy struct {
-	name  string
-	share *types.FairsharePolicy // may be nil: all shares weigh the same
-}
-
-func (m *model) createPolicy(in *awsbatch.CreateSchedulingPolicyInput) error {
-	name := aws.ToString(in.Name)
-	if name == "" || m.policies[name] != nil {
-		return fmt.Errorf("create scheduling policy %q: it exists, or has no name", name)
-	}
-	m.policies[name] = &policy{name, in.FairsharePolicy}
-	m.tag(resourceOf(kindPolicy, name), in.Tags)
-	return nil
-}
-
-func (m *model) updatePolicy(in *awsbatch.UpdateSchedulingPolicyInput) error {
-	p := m.policies[resourceName(aws.ToString(in.Arn), kindPolicy)]
-	if p == nil {
-		return fmt.Errorf("update scheduling policy %q: no such policy", aws.ToString(in.Arn))
-	}
-	if in.FairsharePolicy != nil { // one that was set cannot be removed
-		p.share = in.FairsharePolicy
-	}
-	return nil
-}
 
 func (a *API) createSchedulingPolicy(c *call, in *awsbatch.CreateSchedulingPolicyInput) (*awsbatch.CreateSchedulingPolicyOutput, error) {
 	name := aws.ToString(in.Name)

@@ -144,7 +144,7 @@ const ProcessExecutor = "process"
 // Processes is the executor that an engine has if it is given none. program is
 // the argv prefix that runs the shipped workloads. bin is a directory with batchctl in it,
 // which commands find that call it; "": they look for it in their own PATH.
-func Processes(program []string, bin string) Executor {
+func Processes(program []string, bin string) process {
 	p := newProcess(program)
 	p.bin = bin
 	return p

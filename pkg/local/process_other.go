@@ -22,8 +22,5 @@ func newTrees() trees { return nil }
 // Start starts a command of the engine's own, which belongs to no attempt.
 func Start(cmd *exec.Cmd) error { return cmd.Start() }
 
-// openFiles is not known.
-func openFiles() uint64 { return 0 }
-
 // Clear has nothing to end.
 func (p process) Clear(string, string) error { return nil }

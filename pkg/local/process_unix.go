@@ -134,15 +134,6 @@ func findProgram(name, path, directory string) (file string, code int, err error
 	return "", code, err
 }
 
-// openFiles is how many files this process may have open; 0: not known.
-func openFiles() uint64 {
-	var l unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &l); err != nil {
-		return 0
-	}
-	return uint64(l.Cur)
-}
-
 func signalGroup(group int, s syscall.Signal) {
 	_ = syscall.Kill(-group, s) // no such group: it has ended, which is what was wanted
 }

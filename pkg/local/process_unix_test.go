@@ -3,10 +3,9 @@
 package local
 
 import (
-	"bytes"
+	"github.com/batchctl/batchctl/pkg/local/process/processtest"
+
 	"context"
-	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,10 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
@@ -67,43 +64,6 @@ func execute(t *testing.T, a Attempt, stop func(a Attempt, end func(), kill func
 	}
 	r.log = string(text)
 	return r
-}
-
-// appears waits for a file and returns what is in it.
-func appears(t *testing.T, path string) string {
-	t.Helper()
-	deadline := time.Now().Add(30 * time.Second)
-	for time.Now().Before(deadline) {
-		if text, err := os.ReadFile(path); err == nil && strings.HasSuffix(string(text), "\n") {
-			return strings.TrimSpace(string(text))
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
-	t.Errorf("%s did not appear", path)
-	return ""
-}
-
-// vanishes waits for the end of a process that is not our child.
-func vanishes(t *testing.T, pid int) {
-	t.Helper()
-	deadline := time.Now().Add(30 * time.Second)
-	for time.Now().Before(deadline) {
-		if err := syscall.Kill(pid, 0); errors.Is(err, syscall.ESRCH) || zombie(pid) {
-			return
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
-	t.Errorf("process %d still runs", pid)
-}
-
-// zombie reports whether a process has ended and only waits for its parent.
-func zombie(pid int) bool {
-	if stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); err == nil { // Linux, which may lack ps
-		at := bytes.LastIndexByte(stat, ')') // the end of the program's name
-		return at >= 0 && bytes.HasPrefix(stat[at+1:], []byte(" Z"))
-	}
-	out, err := exec.Command("ps", "-o", "stat=", "-p", strconv.Itoa(pid)).Output()
-	return err == nil && strings.HasPrefix(strings.TrimSpace(string(out)), "Z")
 }
 
 func TestProcess(t *testing.T) {
@@ -206,31 +166,6 @@ func TestProcessNamesItsDirectory(t *testing.T) {
 	}
 }
 
-// grandchild is a command whose grandchild writes its pid to a file and stays.
-func grandchild(file string) string {
-	return "sh -c 'echo $$ > " + file + ".new; mv " + file + ".new " + file + "; exec sleep 1000' & "
-}
-
-// The engine starts although nvidia-smi does not answer and leaves its output open.
-func TestGPUsOfHangingDriver(t *testing.T) {
-	bin := t.TempDir()
-	file := filepath.Join(bin, "pid")
-	if err := os.WriteFile(filepath.Join(bin, "nvidia-smi"), []byte("#!/bin/sh\n"+grandchild(file)+"wait\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("PATH", bin+":/usr/bin:/bin")
-	ctx, cancel := context.WithCancel(t.Context())
-	answered := make(chan []string, 1)
-	go func() { answered <- machineGPUs(ctx) }()
-	pid, err := strconv.Atoi(appears(t, file))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer syscall.Kill(pid, syscall.SIGKILL)
-	cancel()
-	<-answered
-}
-
 func TestProcessEndsWithItsWholeGroup(t *testing.T) {
 	for _, c := range []struct {
 		name, script string
@@ -244,17 +179,17 @@ func TestProcessEndsWithItsWholeGroup(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "pid")
 			var stop func(Attempt, func(), func())
 			if c.stop {
-				stop = func(_ Attempt, end, _ func()) { appears(t, file); end() }
+				stop = func(_ Attempt, end, _ func()) { processtest.Appears(t, file); end() }
 			}
-			r := execute(t, Attempt{Command: []string{"sh", "-c", grandchild(file) + c.script}, Directory: filepath.Dir(file)}, stop)
+			r := execute(t, Attempt{Command: []string{"sh", "-c", processtest.Grandchild(file) + c.script}, Directory: filepath.Dir(file)}, stop)
 			if r.exit != c.exit {
 				t.Errorf("exit %d, want %d", r.exit, c.exit)
 			}
-			pid, err := strconv.Atoi(appears(t, file))
+			pid, err := strconv.Atoi(processtest.Appears(t, file))
 			if err != nil {
 				t.Fatal(err)
 			}
-			vanishes(t, pid)
+			processtest.Vanishes(t, pid)
 		})
 	}
 }
@@ -263,7 +198,7 @@ func TestProcessThatIgnoresSIGTERMIsKilled(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ready")
 	r := execute(t, Attempt{Command: []string{"sh", "-c", "trap 'echo no' TERM; echo 1 > " + file + "; while :; do sleep 0.02; done"}},
 		func(_ Attempt, end, kill func()) {
-			appears(t, file)
+			processtest.Appears(t, file)
 			end()
 			kill()
 		})
@@ -274,12 +209,12 @@ func TestProcessThatIgnoresSIGTERMIsKilled(t *testing.T) {
 
 func TestClearKillsWhatAnEarlierEngineLeft(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pid")
-	cmd := exec.Command("sh", "-c", grandchild(file)+"wait")
+	cmd := exec.Command("sh", "-c", processtest.Grandchild(file)+"wait")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	appears(t, file)
+	processtest.Appears(t, file)
 	mine := handle(cmd.Process.Pid)
 	later := strings.Fields(mine)[0] + " 1@another-boot"
 	if err := (process{}).Clear("", later); err != nil {
@@ -294,37 +229,14 @@ func TestClearKillsWhatAnEarlierEngineLeft(t *testing.T) {
 	if err := cmd.Wait(); err == nil {
 		t.Error("the process ended in peace")
 	}
-	pid, err := strconv.Atoi(appears(t, file))
+	pid, err := strconv.Atoi(processtest.Appears(t, file))
 	if err != nil {
 		t.Fatal(err)
 	}
-	vanishes(t, pid)
+	processtest.Vanishes(t, pid)
 	for _, handle := range []string{mine, "", "script x"} {
 		if err := (process{}).Clear("", handle); err != nil && handle != "script x" {
 			t.Errorf("clear %q: %v", handle, err)
 		}
-	}
-}
-
-// TestProcessThroughTheEngine runs a real command from SubmitJob to its log.
-func TestProcessThroughTheEngine(t *testing.T) {
-	directory := t.TempDir()
-	w := open(t, Options{Executor: process{}})
-	w.Client = awsbatch.NewFromConfig(w.engine.Config(directory))
-	w.register("work", "1", "64", func(in *awsbatch.RegisterJobDefinitionInput) {
-		in.ContainerProperties.Command = []string{"sh", "-c", "pwd; echo \"$0 $AWS_BATCH_JQ_NAME $AWS_BATCH_CE_NAME\"; printf unfinished; exit 3", "Ref::word"}
-		in.Parameters = map[string]string{"word": "default"}
-	})
-	id := w.submit("work", func(in *awsbatch.SubmitJobInput) { in.Parameters = map[string]string{"word": "given"} })
-	w.idle()
-	d := w.job(id)
-	if d.Status != types.JobStatusFailed || *d.Container.ExitCode != 3 {
-		t.Errorf("%s, exit %d", d.Status, *d.Container.ExitCode)
-	}
-	if got, want := strings.Join(w.logs(*d.Container.LogStreamName), "|"), directory+"|given default local|unfinished"; got != want {
-		t.Errorf("log %q, want %q", got, want)
-	}
-	if !strings.HasPrefix(*d.Container.LogStreamName, "work/default/") {
-		t.Errorf("log stream %s", *d.Container.LogStreamName)
 	}
 }

@@ -13,9 +13,9 @@ type record struct {
 	Events []event `json:"events"`
 }
 
-// append appends the record as encoding/json writes it. The events that every job has
+// Append appends the record as encoding/json writes it. The events that every job has
 // are written here, because they are most of what is kept.
-func (r record) append(text []byte) ([]byte, error) {
+func (r record) Append(text []byte) ([]byte, error) {
 	text = append(text, `{"at":`...)
 	text = strconv.AppendInt(text, r.At, 10)
 	text = append(text, `,"events":[`...)

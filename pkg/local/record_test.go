@@ -57,7 +57,7 @@ func TestRecordText(t *testing.T) {
 	})
 	rapid.Check(t, func(t *rapid.T) {
 		r := record{At: rapid.Int64().Draw(t, "at"), Events: rapid.SliceOfN(one, 1, 3).Draw(t, "events")}
-		text, err := r.append(nil)
+		text, err := r.Append(nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -149,7 +149,7 @@ func TestRestartKeepsResources(t *testing.T) {
 	}
 	w.queue("main", []string{"big", "spot"}, func(in *awsbatch.CreateJobQueueInput) {
 		in.SchedulingPolicyArn, in.Tags = policy.Arn, map[string]string{"q": "1"}
-		in.JobStateTimeLimitActions = []types.JobStateTimeLimitAction{{Action: "CANCEL", MaxTimeSeconds: aws.Int32(600), Reason: &limitReasons[0], State: "RUNNABLE"}}
+		in.JobStateTimeLimitActions = []types.JobStateTimeLimitAction{{Action: "CANCEL", MaxTimeSeconds: aws.Int32(600), Reason: aws.String("CAPACITY:INSUFFICIENT_INSTANCE_CAPACITY"), State: "RUNNABLE"}}
 	})
 	w.updateQueue(&awsbatch.UpdateJobQueueInput{JobQueue: aws.String("main"), State: types.JQStateDisabled, Priority: aws.Int32(9)})
 	if _, err := w.CreateConsumableResource(ctx, &awsbatch.CreateConsumableResourceInput{ConsumableResourceName: aws.String("licence"), TotalQuantity: aws.Int64(3)}); err != nil {
@@ -267,7 +267,7 @@ func TestCreateRefuses(t *testing.T) {
 		}
 		return all
 	}
-	limit := types.JobStateTimeLimitAction{Action: "CANCEL", MaxTimeSeconds: aws.Int32(600), Reason: &limitReasons[1], State: "RUNNABLE"}
+	limit := types.JobStateTimeLimitAction{Action: "CANCEL", MaxTimeSeconds: aws.Int32(600), Reason: aws.String("MISCONFIGURATION:COMPUTE_ENVIRONMENT_MAX_RESOURCE"), State: "RUNNABLE"}
 	type queue = awsbatch.CreateJobQueueInput
 	for _, c := range []struct {
 		edit func(*queue)
@@ -414,7 +414,7 @@ func TestEnvironmentsHoldJobs(t *testing.T) {
 		w.want(large, types.JobStatusRunnable, max)
 		w.want(many, types.JobStatusPending, max)
 		w.want(many+":1", types.JobStatusRunnable, max)
-		w.want(serverless, types.JobStatusRunnable, misfits+"the job asks for FARGATE, and no compute environment of the queue is for it")
+		w.want(serverless, types.JobStatusRunnable, largest+"the job asks for FARGATE, and no compute environment of the queue is for it")
 		w.updateEnvironment(&awsbatch.UpdateComputeEnvironmentInput{ComputeEnvironment: aws.String("first"), ComputeResources: &types.ComputeResourceUpdate{MaxvCpus: aws.Int32(6)}})
 		synctest.Wait()
 		w.want(ids[2], types.JobStatusRunning, "")
@@ -438,10 +438,8 @@ func TestEnvironmentsHoldJobs(t *testing.T) {
 		w.terminate(large, "enough")
 		w.terminate(many, "enough")
 		w.idle()
-		for _, v := range w.engine.model.environments {
-			if v.used != 0 {
-				t.Errorf("environment %s: %d in use", v.name, v.used)
-			}
+		if err := w.engine.model.Unreleased(); err != nil {
+			t.Error(err)
 		}
 	})
 }

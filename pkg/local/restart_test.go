@@ -375,8 +375,5 @@ func (w *world) finish(ids []string) error {
 			return fmt.Errorf("job %s is %s, and the engine idle", id, d.Status)
 		}
 	}
-	if used := w.engine.model.used; used != (amount{}) {
-		return fmt.Errorf("the engine is idle, and %v in use", used)
-	}
-	return nil
+	return w.engine.model.Unreleased()
 }

@@ -5,34 +5,6 @@ import (
 	"slices"
 )
 
-// amount is what an attempt needs of the machine, or what the machine has.
-type amount struct {
-	MilliCPU  int64 // thousandths of a vCPU: Fargate sizes go down to 0.25
-	MemoryMiB int64
-	GPUs      int64
-}
-
-func (a amount) plus(b amount) amount {
-	return amount{a.MilliCPU + b.MilliCPU, a.MemoryMiB + b.MemoryMiB, a.GPUs + b.GPUs}
-}
-
-func (a amount) minus(b amount) amount {
-	return amount{a.MilliCPU - b.MilliCPU, a.MemoryMiB - b.MemoryMiB, a.GPUs - b.GPUs}
-}
-
-func (a amount) holds(b amount) bool {
-	return a.MilliCPU >= b.MilliCPU && a.MemoryMiB >= b.MemoryMiB && a.GPUs >= b.GPUs
-}
-
-// less is a without b, never below zero.
-func (a amount) less(b amount) amount {
-	d := a.minus(b)
-	return amount{max(d.MilliCPU, 0), max(d.MemoryMiB, 0), max(d.GPUs, 0)}
-}
-
-// exhausted reports that no job fits any more: each needs some vCPU and memory.
-func (a amount) exhausted() bool { return a.MilliCPU <= 0 || a.MemoryMiB <= 0 }
-
 // room is what is left of the machine, its environments and the consumable
 // resources while it is decided who starts.
 type room struct {
@@ -55,7 +27,7 @@ func (r *room) left(v *environment) int64 {
 	return n
 }
 
-func (r *room) available(name string) int64 {
+func (r *room) unclaimed(name string) int64 {
 	n, ok := r.consumables[name]
 	if v := r.model.consumables[name]; !ok && v != nil {
 		n = v.available()
@@ -79,7 +51,7 @@ func (r *room) admit(j *job, places []*environment) (place *environment, v verdi
 	if why := r.model.exceeds(j.consumes); why != "" {
 		return nil, classWaits, why // nothing is set aside: nobody waits behind it
 	}
-	if why := lacks(j.consumes, r.available); why != "" {
+	if why := lacks(j.consumes, r.unclaimed); why != "" {
 		r.consume(j)
 		return nil, classWaits, why
 	}
@@ -110,7 +82,7 @@ func (r *room) admit(j *job, places []*environment) (place *environment, v verdi
 // consume sets aside of the consumable resources what j asks for.
 func (r *room) consume(j *job) {
 	for _, n := range j.consumes {
-		r.consumables[n.name] = max(r.available(n.name)-n.quantity, 0)
+		r.consumables[n.name] = max(r.unclaimed(n.name)-n.quantity, 0)
 	}
 }
 
@@ -201,20 +173,6 @@ func misfit(need, machine amount) string {
 // misfits is how Batch begins the reason of a job that is too large.
 const misfits = "MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT - The job resource requirement (vCPU/memory/GPU) is higher than that can be met " +
 	"by the CE(s) attached to the job queue: "
-
-func count(n int64, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
-func vcpus(milli int64) string {
-	if milli == 1000 {
-		return "1 vCPU"
-	}
-	return fmt.Sprintf("%g vCPUs", float64(milli)/1000)
-}
 
 // Pin returns the devices for an attempt of j: the first of all that are not in use. Fewer than it asks for are
 // never returned: Schedule has counted them before.

@@ -22,6 +22,9 @@ type scratch struct {
 	empty []string // directories that nobody uses
 }
 
+// NewScratch returns the directories of a state directory, which has the directory scratch.
+func NewScratch(root *os.Root) *scratch { return &scratch{root: root} }
+
 // keptEmpty is how many empty directories wait for another task.
 const keptEmpty = 64
 

@@ -11,6 +11,12 @@ import (
 	"time"
 )
 
+// CloudWatch's limits.
+const (
+	maxEventsBytes = 1 << 20      // of the events of one answer
+	maxEventBytes  = 256<<10 - 26 // of one event: what is left for the message
+)
+
 // stream is the log of one attempt, open to read.
 type stream struct {
 	file  *os.File // nil: nothing was written yet
@@ -28,7 +34,8 @@ type logLine struct {
 	start, end int64
 }
 
-func (s *stream) close() {
+// Close closes the log.
+func (s *stream) Close() {
 	if s.file != nil {
 		_ = s.file.Close()
 	}

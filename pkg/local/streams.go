@@ -51,3 +51,16 @@ func (t *task) partLogStream(a *attempt, i int) string {
 	}
 	return t.job.definition.name() + "/" + t.job.parts[i].name() + "/" + a.stream
 }
+
+// logRef is an attempt that has a log stream.
+type logRef struct {
+	name    string
+	file    string // see logFile
+	task    *task
+	attempt int
+}
+
+// logStream is the name of an attempt's stream in CloudWatch Logs.
+func (t *task) logStream(a *attempt) string {
+	return t.job.definition.name() + "/default/" + a.stream
+}

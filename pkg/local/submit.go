@@ -3,8 +3,10 @@ package local
 import (
 	"errors"
 	"path/filepath"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
@@ -36,7 +38,7 @@ func (a *API) submitJob(c *call, in *awsbatch.SubmitJobInput) (*awsbatch.SubmitJ
 	}
 	name := ""
 	decide := func(m *model) ([]event, error) {
-		if id, again := m.invocations.made[s.Invocation]; again {
+		if id, again := m.MadeBy(s.Invocation); again {
 			s.ID = id
 			return nil, nil
 		}
@@ -163,7 +165,7 @@ func (m *model) checkShare(in *awsbatch.SubmitJobInput, d *definition, q *queue)
 		return faulty("shareIdentifier must be specified.")
 	case in.SchedulingPriorityOverride == nil && d.request.SchedulingPriority == nil:
 		return faulty("Either schedulingPriority in job definition or schedulingPriorityOverride should be specified.")
-	case l.shares[*in.ShareIdentifier] == nil && l.open() >= maxShares:
+	case !l.TakesShare(*in.ShareIdentifier, maxShares):
 		return faulty("Job queue %s has %d active share identifiers already.", q.Name, maxShares)
 	}
 	return nil
@@ -264,4 +266,22 @@ func (a *API) stop(c *call, id, reason *string, terminate bool) error {
 		}
 		return []event{{Stopped: &stop{Job: *id, Terminate: terminate, Reason: *reason}}}, nil
 	})
+}
+
+// mayStartProcesses rejects a job that would run as a process if the engine starts processes only
+// for batchctl's own commands and another client made the request.
+func (a *API) mayStartProcesses(c *call, x Executor) error {
+	if !a.ProcessesForBatchctlOnly || contained(x) || c.request.Header.Get(clientHeader) != "" {
+		return nil
+	}
+	return wire.ClientException("The local engine runs as root and starts processes only for batchctl's own commands. " +
+		"To accept jobs from every client that has the key: batchctl serve --allow-root. To run jobs in containers: batchctl serve --executor container.")
+}
+
+// checkPlatform refuses a job whose queue has environments of the other platform only.
+func (m *model) checkPlatform(d *definition, q *queue) error {
+	if slices.ContainsFunc(q.Environments, func(name string) bool { v := m.environments[name]; return v == nil || v.runs(d.fargate()) }) {
+		return nil
+	}
+	return faulty("Job Queue is attached to Compute Environment that can not run Jobs with capability %s.", capability(d.fargate()))
 }

@@ -102,11 +102,11 @@ func (g *taskRun) runPart(ctx context.Context, i int, base Attempt) outcome {
 	}
 	x, err := g.life.Executor(ctx)
 	if err != nil {
-		log.close()
+		log.Close()
 		return NotStarted(err)
 	}
 	exit, launched, err := g.life.execute(ctx, x, a, log.file)
-	o := outcome{StatusReason: reasonExited, LogCut: log.close()}
+	o := outcome{StatusReason: reasonExited, LogCut: log.Close()}
 	if exit >= 0 {
 		o.Exit = aws.Int32(int32(exit))
 	}

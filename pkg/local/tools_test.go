@@ -417,7 +417,7 @@ func TestAWSCLI(t *testing.T) {
 		}
 	}
 	var log struct{ Events []struct{ Message string } }
-	must(&log, "logs", "get-log-events", "--log-group-name", logGroup, "--log-stream-name", described.Jobs[0].Container.LogStreamName)
+	must(&log, "logs", "get-log-events", "--log-group-name", "/aws/batch/job", "--log-stream-name", described.Jobs[0].Container.LogStreamName)
 	if len(log.Events) != 1 || log.Events[0].Message != "world" {
 		t.Errorf("log %+v", log.Events)
 	}

@@ -1,7 +1,6 @@
 package local
 
 import (
-	"cmp"
 	"fmt"
 	"time"
 
@@ -12,49 +11,6 @@ import (
 // StatusUnknown is the status of an unfinished job while no engine is running. The journal still says
 // RUNNING, but an engine that was killed cannot record how its jobs ended.
 const StatusUnknown types.JobStatus = "UNKNOWN"
-
-// noteAbsence finds out, after a read-only engine has read the journal, whether the states in it can be out of
-// date: the engine that wrote them was killed. After an orderly end no attempt is left, and what waits still waits.
-func (e *Engine) noteAbsence() {
-	held, err := isHeld(e.root)
-	if err != nil || held {
-		return
-	}
-	_, err = e.root.Lstat(connectionFile)
-	if killed := err == nil; killed || e.model.runs() {
-		e.absentSince = cmp.Or(e.lastAt, 1)
-	}
-}
-
-// runs reports whether an attempt has started and not ended.
-func (m *model) runs() bool {
-	for _, j := range m.order {
-		if j.task.active() != nil {
-			return true
-		}
-		for i := range j.children {
-			if j.children[i].active() != nil {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// Unknown returns the id of an unfinished job while no engine is running, how many there are (an array counts as one),
-// and the time of the last record. Only an engine that was opened read-only has such jobs.
-func (e *Engine) Unknown() (id string, jobs int, since time.Time) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.absentSince == 0 {
-		return "", 0, time.Time{}
-	}
-	for _, j := range e.model.Unfinished() {
-		id = j.id
-		jobs++
-	}
-	return id, jobs, time.UnixMilli(e.absentSince).UTC()
-}
 
 // admit replaces the recorded status of an unfinished job if no engine is running.
 func (a *API) admit(status *types.JobStatus, reason **string, counts map[string]int32) {

@@ -1,0 +1,14 @@
+//go:build unix
+
+package local
+
+import "golang.org/x/sys/unix"
+
+// openFiles is how many files this process may have open; 0: not known.
+func openFiles() uint64 {
+	var l unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &l); err != nil {
+		return 0
+	}
+	return uint64(l.Cur)
+}
