@@ -21,6 +21,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/lint"
 	"github.com/batchctl/batchctl/pkg/local"
+	"github.com/batchctl/batchctl/pkg/local/model"
 	"github.com/batchctl/batchctl/pkg/plan"
 )
 
@@ -63,7 +64,7 @@ func (t *target) ensureQueues(ctx context.Context, made *plan.Plan) error {
 			continue
 		}
 		known[name] = true
-		if err := t.CreateQueue(ctx, name, local.ComputeEnvironment); err != nil {
+		if err := t.CreateQueue(ctx, name, model.ComputeEnvironment); err != nil {
 			return fail(ExitNotDone, "make queue %s on the local engine: %v", name, err)
 		}
 	}

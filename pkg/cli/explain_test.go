@@ -19,6 +19,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/explain"
 	"github.com/batchctl/batchctl/pkg/local"
+	"github.com/batchctl/batchctl/pkg/local/attempt"
 )
 
 // stuckSince is what a look at a job shows that Batch calls misconfigured.
@@ -170,7 +171,7 @@ func TestWhy(t *testing.T) {
 // sleeper runs every attempt until it is told to end.
 type sleeper struct{}
 
-func (sleeper) Run(ctx context.Context, a local.Attempt, _ *os.File) (int, error) {
+func (sleeper) Run(ctx context.Context, a attempt.Attempt, _ *os.File) (int, error) {
 	a.Started("x")
 	<-ctx.Done()
 	return 143, nil

@@ -22,7 +22,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
-	"github.com/batchctl/batchctl/pkg/local"
+	"github.com/batchctl/batchctl/pkg/local/api"
 	"github.com/batchctl/batchctl/pkg/secret"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
@@ -294,7 +294,7 @@ func longAgo(millis *int64, now time.Time) string {
 func lasted(job types.JobDetail, now time.Time) string {
 	started := aws.ToInt64(job.StartedAt) > 0
 	switch over := batch.HasEnded(job.Status); {
-	case aws.ToInt64(job.CreatedAt) == 0 || job.Status == client.StatusExpired || job.Status == local.StatusUnknown:
+	case aws.ToInt64(job.CreatedAt) == 0 || job.Status == client.StatusExpired || job.Status == api.StatusUnknown:
 		return ""
 	case batch.ArraySize(job) > 0 && over: // an array itself never starts
 		return "took " + took(job.CreatedAt, job.StoppedAt, now)
@@ -354,7 +354,7 @@ type addedRow struct {
 func addedOf(job client.Recalled, now time.Time) addedRow {
 	row := addedRow{ShortID: batch.ShortID(aws.ToString(job.JobId)), Forgotten: job.Forgotten}
 	switch {
-	case job.Status == client.StatusExpired || job.Status == local.StatusUnknown:
+	case job.Status == client.StatusExpired || job.Status == api.StatusUnknown:
 	case batch.ArraySize(job.JobDetail) > 0:
 		row.TookMs = span64(job.CreatedAt, job.StoppedAt, now)
 	default:
@@ -398,7 +398,7 @@ func (p *program) jobText(t *target, job client.Recalled, now time.Time) string 
 	field("queue", batch.Name(aws.ToString(d.JobQueue))+" on "+t.label)
 	field("definition", batch.Name(aws.ToString(d.JobDefinition)))
 	field("created", ago(d.CreatedAt, now))
-	if d.Status != client.StatusExpired && d.Status != local.StatusUnknown {
+	if d.Status != client.StatusExpired && d.Status != api.StatusUnknown {
 		field("waited", took(d.CreatedAt, cmp.Or(d.StartedAt, d.StoppedAt), now))
 		field("ran", took(d.StartedAt, d.StoppedAt, now))
 	}

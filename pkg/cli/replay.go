@@ -15,7 +15,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
-	"github.com/batchctl/batchctl/pkg/local"
+	"github.com/batchctl/batchctl/pkg/local/attempt"
+	"github.com/batchctl/batchctl/pkg/local/hardware"
 	"github.com/batchctl/batchctl/pkg/replay"
 	"github.com/batchctl/batchctl/pkg/stage"
 	"github.com/batchctl/batchctl/pkg/sweep"
@@ -44,7 +45,7 @@ func (p *program) replay(c *cli.Context) error {
 		return err
 	}
 	p.tellReplay(a)
-	gpus := local.MachineGPUs()
+	gpus := hardware.GPUs()
 	for _, d := range a.Differences(x, gpus) {
 		fmt.Fprintf(p.Err, "note: %s\n", diag.Printable(p.redacted(d.String())))
 	}
@@ -225,7 +226,7 @@ func replayDir(asked string) (dir string, done func() bool, err error) {
 }
 
 // runReplay runs the attempt with its output on stdout.
-func (p *program) runReplay(ctx context.Context, a *replay.Attempt, x local.Executor, dir string, gpus []string) (int, error) {
+func (p *program) runReplay(ctx context.Context, a *replay.Attempt, x attempt.Executor, dir string, gpus []string) (int, error) {
 	log, isFile := p.Out.(*os.File)
 	if isFile {
 		return a.Run(ctx, x, dir, log, replay.RunOptions{GPUs: gpus})

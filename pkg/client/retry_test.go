@@ -20,7 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/batchctl/batchctl/pkg/batch"
-	"github.com/batchctl/batchctl/pkg/local"
+	"github.com/batchctl/batchctl/pkg/local/attempt"
 	"github.com/batchctl/batchctl/pkg/plan"
 	"github.com/batchctl/batchctl/pkg/sweep"
 	"github.com/batchctl/batchctl/pkg/wire"
@@ -35,7 +35,7 @@ type cellRunner struct {
 	words []string // the user's command of the last child
 }
 
-func (r *cellRunner) Run(_ context.Context, a local.Attempt, _ *os.File) (int, error) {
+func (r *cellRunner) Run(_ context.Context, a attempt.Attempt, _ *os.File) (int, error) {
 	a.Started("runner")
 	time.Sleep(time.Second)
 	look := func(name string) string {

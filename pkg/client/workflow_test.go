@@ -24,7 +24,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/document"
-	"github.com/batchctl/batchctl/pkg/local"
+	"github.com/batchctl/batchctl/pkg/local/attempt"
 	"github.com/batchctl/batchctl/pkg/plan"
 	"github.com/batchctl/batchctl/pkg/testtool"
 	"github.com/batchctl/batchctl/pkg/wire"
@@ -37,7 +37,7 @@ type workers struct {
 	now, most int
 }
 
-func (w *workers) Run(ctx context.Context, a local.Attempt, _ *os.File) (int, error) {
+func (w *workers) Run(ctx context.Context, a attempt.Attempt, _ *os.File) (int, error) {
 	a.Started("worker")
 	w.count(1)
 	defer w.count(-1)

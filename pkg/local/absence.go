@@ -13,7 +13,7 @@ func (e *Engine) noteAbsence() {
 		return
 	}
 	_, err = e.root.Lstat(connectionFile)
-	if killed := err == nil; killed || e.model.runs() {
+	if killed := err == nil; killed || e.model.HasActiveAttempt() {
 		e.absentSince = cmp.Or(e.lastAt, 1)
 	}
 }
@@ -27,7 +27,7 @@ func (e *Engine) Unknown() (id string, jobs int, since time.Time) {
 		return "", 0, time.Time{}
 	}
 	for _, j := range e.model.Unfinished() {
-		id = j.id
+		id = j.ID
 		jobs++
 	}
 	return id, jobs, time.UnixMilli(e.absentSince).UTC()

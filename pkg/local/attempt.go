@@ -5,6 +5,12 @@ import (
 	"context"
 	"fmt"
 	"strings"
+
+	"github.com/batchctl/batchctl/pkg/local/api"
+	"github.com/batchctl/batchctl/pkg/local/attempt"
+	"github.com/batchctl/batchctl/pkg/local/logs"
+	"github.com/batchctl/batchctl/pkg/local/model"
+	"github.com/batchctl/batchctl/pkg/local/process"
 )
 
 // runner is an attempt that is under way in this process.
@@ -16,23 +22,25 @@ type runner struct {
 // file up to noted, where the next engine finds it however this one ends; it need not
 // be on disk yet, since an attempt does not outlive its machine. The caller holds
 // e.mu.
-func (e *Engine) run(t *task, noted int64) {
+func (e *Engine) run(t *model.Task, noted int64) {
 	ctx, end := context.WithCancelCause(context.Background())
 	e.runners[t] = &runner{end: end}
-	a, prepared := Of(t)
-	life := &Life{Task: t, Scratch: e.scratch, Logs: e.logs, Log: e.options.Log, Hurry: e.hurry, End: end,
-		Executor:  func(ctx context.Context) (Executor, error) { return Choose(ctx, e.options.Executor, ChosenBy(t.job)) },
+	a, prepared := attempt.Of(t)
+	life := &attempt.Life{Task: t, Scratch: e.scratch, Logs: e.logs, Log: e.options.Log, Hurry: e.hurry, End: end,
+		Executor: func(ctx context.Context) (attempt.Executor, error) {
+			return attempt.Choose(ctx, e.options.Executor, attempt.ChosenBy(t.Job))
+		},
 		OthersRun: func() bool { return e.othersRun(t) },
 		Launched:  func(handle string) { e.launched(t, handle) }}
 	e.ready = append(e.ready, func() ready {
 		defer end(nil)
-		var o outcome
+		var o model.Outcome
 		if err := cmp.Or(prepared, e.journal.Written(noted)); err != nil {
-			o = NotStarted(err)
+			o = attempt.NotStarted(err)
 		} else {
 			o = life.Run(ctx, a)
 		}
-		o.Executor = e.executorName(t.job)
+		o.Executor = e.executorName(t.Job)
 		return e.conclude(t, o, context.Cause(ctx))
 	})
 }
@@ -45,13 +53,13 @@ type ready func() ready
 // conclude keeps how t's attempt ended, and why the engine ended it, if it did; then it
 // starts what may start. It returns one of those attempts and leaves the others to
 // goroutines of their own.
-func (e *Engine) conclude(t *task, o outcome, cause error) (next ready) {
+func (e *Engine) conclude(t *model.Task, o model.Outcome, cause error) (next ready) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	delete(e.runners, t)
-	ended := Concluded(t, o, cause)
+	ended := attempt.Concluded(t, o, cause)
 	if o.LogCut { // the retry strategy has matched the reason that AWS Batch would give
-		ended.Ended.StatusReason += "; the log was cut at its limit of " + bytesText(e.options.LogLimit)
+		ended.Ended.StatusReason += "; the log was cut at its limit of " + logs.SizeText(e.options.LogLimit)
 	}
 	e.facts = append(e.facts, fact{event: ended})
 	e.advance()
@@ -77,45 +85,45 @@ func (e *Engine) carryOutReady() {
 }
 
 // othersRun reports whether the command of another task runs.
-func (e *Engine) othersRun(t *task) bool {
+func (e *Engine) othersRun(t *model.Task) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for other := range e.runners {
-		if other != t && other.state == running {
+		if other != t && other.State == model.Running {
 			return true
 		}
 	}
 	return false
 }
 
-func (e *Engine) launched(t *task, handle string) {
+func (e *Engine) launched(t *model.Task, handle string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.facts = append(e.facts, fact{event: event{Launched: &launch{Job: t.id(), Handle: handle}}})
+	e.facts = append(e.facts, fact{event: model.Event{Launched: &model.Launch{Job: t.ID(), Handle: handle}}})
 	e.step()
 }
 
 // endStopped ends the attempts of a terminated job or array. The caller holds e.mu.
-func (e *Engine) endStopped(t *task) {
-	if !t.terminated {
+func (e *Engine) endStopped(t *model.Task) {
+	if !t.Terminated {
 		return
 	}
 	for running, r := range e.runners {
-		if running == t || running.job == t.job && t.isParent() {
-			r.end(ErrTerminated)
+		if running == t || running.Job == t.Job && t.IsParent() {
+			r.end(attempt.ErrTerminated)
 		}
 	}
 }
 
 // executorName is the name of a job's executor: ProcessExecutor, or that of a container
 // program. It is empty for an executor without a name.
-func (e *Engine) executorName(j *job) string {
-	if name := ChosenBy(j); name != "" {
+func (e *Engine) executorName(j *model.Job) string {
+	if name := attempt.ChosenBy(j); name != "" {
 		return name
 	}
 	switch x := e.options.Executor.(type) {
-	case process:
-		return ProcessExecutor
+	case process.Executor:
+		return process.Name
 	case fmt.Stringer:
 		name, _, _ := strings.Cut(x.String(), " ")
 		return name
@@ -125,9 +133,9 @@ func (e *Engine) executorName(j *job) string {
 
 // newStream is the id of the attempt that t begins, and of its log stream. Batch names
 // streams after the ECS task of the attempt, moto after the job.
-func (e *Engine) newStream(t *task) string {
-	if e.options.Lenient && len(t.attempts) == 0 && !t.isChild() {
-		return t.job.id
+func (e *Engine) newStream(t *model.Task) string {
+	if e.options.Lenient && len(t.Attempts) == 0 && !t.IsChild() {
+		return t.Job.ID
 	}
-	return newID()
+	return api.NewID()
 }

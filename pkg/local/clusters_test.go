@@ -13,6 +13,8 @@ import (
 
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 
+	"github.com/batchctl/batchctl/pkg/local/model"
+
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
@@ -87,7 +89,7 @@ func TestClusters(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := open(t, Options{Dir: w.engine.options.Dir})
-	if got := status(again, resourceName(a, "cluster")); got != "INACTIVE" {
+	if got := status(again, model.ResourceName(a, "cluster")); got != "INACTIVE" {
 		t.Errorf("of an environment that was deleted: %s", got)
 	}
 }

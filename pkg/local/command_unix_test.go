@@ -8,12 +8,14 @@ import (
 
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/local/process"
 )
 
 // TestProcessThroughTheEngine runs a real command from SubmitJob to its log.
 func TestProcessThroughTheEngine(t *testing.T) {
 	directory := t.TempDir()
-	w := open(t, Options{Executor: process{}})
+	w := open(t, Options{Executor: process.Executor{}})
 	w.Client = awsbatch.NewFromConfig(w.engine.Config(directory))
 	w.register("work", "1", "64", func(in *awsbatch.RegisterJobDefinitionInput) {
 		in.ContainerProperties.Command = []string{"sh", "-c", "pwd; echo \"$0 $AWS_BATCH_JQ_NAME $AWS_BATCH_CE_NAME\"; printf unfinished; exit 3", "Ref::word"}

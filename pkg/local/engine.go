@@ -16,7 +16,12 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
+	"github.com/batchctl/batchctl/pkg/local/api"
+	"github.com/batchctl/batchctl/pkg/local/attempt"
 	"github.com/batchctl/batchctl/pkg/local/journal"
+	"github.com/batchctl/batchctl/pkg/local/logs"
+	"github.com/batchctl/batchctl/pkg/local/model"
+	"github.com/batchctl/batchctl/pkg/local/process"
 )
 
 // Engine is AWS Batch in this process. Its methods may be called concurrently.
@@ -26,10 +31,10 @@ type Engine struct {
 	lock    *os.File         // held while the engine is open; nil when it is read-only
 	journal *journal.Journal // nil when the engine is read-only
 	key     aws.Credentials  // what requests must be signed with
-	logs    *Store
+	logs    *logs.Store
 
 	mu      sync.Mutex
-	model   *model
+	model   *model.Model
 	facts   []fact  // what happened but is not in the journal yet
 	text    []byte  // of the last record, to write the next one in
 	ready   []ready // attempts that were started and are not carried out yet
@@ -40,9 +45,9 @@ type Engine struct {
 	// shutdown is true once EndJobs was called: jobs end, and no new one is accepted.
 	shutdown bool
 	clients  map[net.Conn]bool // open connections on which a request was verified
-	runners  map[*task]*runner
+	runners  map[*model.Task]*runner
 	running  sync.WaitGroup
-	scratch  *scratch
+	scratch  *attempt.Scratch
 	// listener is at the address of an engine that was killed here; nil: there was none.
 	listener net.Listener
 	// lastAt is when the latest record was written, and absentSince the same of a read-only engine
@@ -54,7 +59,7 @@ type Engine struct {
 // fact is an event that has happened outside the model: it must be written, now
 // or when the journal takes it.
 type fact struct {
-	event event
+	event model.Event
 	done  func() // called once it is written; may be nil
 }
 
@@ -65,13 +70,13 @@ func Open(o Options) (*Engine, error) {
 	if err := o.fill(); err != nil {
 		return nil, err
 	}
-	e := &Engine{options: o, model: newModel(o.Queues), hurry: make(chan struct{}),
-		runners: map[*task]*runner{}, clients: map[net.Conn]bool{}, key: newKey()}
+	e := &Engine{options: o, model: model.New(o.Queues), hurry: make(chan struct{}),
+		runners: map[*model.Task]*runner{}, clients: map[net.Conn]bool{}, key: api.NewKey()}
 	if err := e.open(); err != nil {
 		return nil, errors.Join(err, e.release())
 	}
 	if !o.ReadOnly {
-		CloseOnExec()
+		process.CloseOnExec()
 		e.recover()
 	}
 	return e, nil
@@ -88,7 +93,7 @@ func (e *Engine) open() error {
 	if err != nil {
 		return fmt.Errorf("open engine: %w", err)
 	}
-	e.root, e.scratch, e.logs = root, NewScratch(root), NewStore(root, e.options.LogLimit)
+	e.root, e.scratch, e.logs = root, attempt.NewScratch(root), logs.NewStore(root, e.options.LogLimit)
 	if e.options.ReadOnly {
 		return e.read()
 	}
@@ -120,7 +125,7 @@ func (e *Engine) open() error {
 		if err := e.journal.Close(); err != nil {
 			return err
 		}
-		e.model = newModel(e.options.Queues)
+		e.model = model.New(e.options.Queues)
 		if err := errors.Join(e.openJournal(), e.sweep()); err != nil {
 			return err
 		}
@@ -162,17 +167,17 @@ func (e *Engine) read() error {
 }
 
 func (e *Engine) replayed(text []byte) error {
-	var r record
+	var r model.Record
 	if err := json.Unmarshal(text, &r); err != nil {
 		return err
 	}
 	return e.apply(r)
 }
 
-func (e *Engine) apply(r record) error {
+func (e *Engine) apply(r model.Record) error {
 	e.lastAt = r.At
 	for _, v := range r.Events {
-		if err := e.model.apply(r.At, v); err != nil {
+		if err := e.model.Apply(r.At, v); err != nil {
 			return err
 		}
 	}
@@ -192,24 +197,24 @@ func (e *Engine) recover() {
 }
 
 // abandon ends what an earlier engine left of t's attempt.
-func (e *Engine) abandon(t *task) {
-	a := t.active()
-	ids := []string{a.stream}
-	for i := range t.job.parts {
-		ids = append(ids, partStream(a.stream, i))
+func (e *Engine) abandon(t *model.Task) {
+	a := t.Active()
+	ids := []string{a.Stream}
+	for i := range t.Job.Parts {
+		ids = append(ids, model.PartStream(a.Stream, i))
 	}
 	for _, id := range ids {
-		if err := e.options.Executor.Clear(id, a.handle); err != nil {
-			e.options.Log.Warn("a process of an earlier engine could not be ended", "job", t.id(), "error", err)
+		if err := e.options.Executor.Clear(id, a.Handle); err != nil {
+			e.options.Log.Warn("a process of an earlier engine could not be ended", "job", t.ID(), "error", err)
 		}
 	}
-	e.facts = append(e.facts, fact{event: ending(t, outcome{StatusReason: reasonHost})})
+	e.facts = append(e.facts, fact{event: model.Ending(t, model.Outcome{StatusReason: model.ReasonHost})})
 }
 
 // change decides and keeps one change that a caller asked for, and returns when
 // it is on disk. decide looks at the model and must not alter it; where it finds
 // nothing to change, what it found is on disk too.
-func (e *Engine) change(decide func(*model) ([]event, error)) error {
+func (e *Engine) change(decide func(*model.Model) ([]model.Event, error)) error {
 	position, err := e.propose(decide)
 	if err != nil {
 		return err
@@ -217,14 +222,14 @@ func (e *Engine) change(decide func(*model) ([]event, error)) error {
 	return e.journal.Sync(position)
 }
 
-func (e *Engine) propose(decide func(*model) ([]event, error)) (position int64, err error) {
+func (e *Engine) propose(decide func(*model.Model) ([]model.Event, error)) (position int64, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.options.ReadOnly {
-		return 0, ErrReadOnly
+		return 0, api.ErrReadOnly
 	}
 	if e.closing {
-		return 0, ErrEngineClosing
+		return 0, attempt.ErrEngineClosing
 	}
 	events, err := decide(e.model)
 	if err != nil {
@@ -241,8 +246,8 @@ func (e *Engine) propose(decide func(*model) ([]event, error)) (position int64, 
 }
 
 // write keeps events and applies them: first the journal, then the model.
-func (e *Engine) write(events ...event) (position int64, err error) {
-	r := record{At: time.Now().UnixMilli(), Events: events}
+func (e *Engine) write(events ...model.Event) (position int64, err error) {
+	r := model.Record{At: time.Now().UnixMilli(), Events: events}
 	if e.text, err = r.Append(e.text[:0]); err != nil {
 		return 0, fmt.Errorf("encode journal record: %w", err)
 	}
@@ -297,7 +302,7 @@ func (e *Engine) endOverdue() error {
 		e.limit.Stop()
 		e.limit = nil
 	}
-	if events := e.model.overdue(time.Now().UnixMilli()); len(events) > 0 {
+	if events := e.model.Overdue(time.Now().UnixMilli()); len(events) > 0 {
 		if _, err := e.write(events...); err != nil {
 			return err
 		}
@@ -305,8 +310,8 @@ func (e *Engine) endOverdue() error {
 			return err
 		}
 	}
-	next := e.model.nextDeadline()
-	if next == never {
+	next := e.model.NextDeadline()
+	if next == model.Never {
 		return nil
 	}
 	e.limit = time.AfterFunc(time.Until(time.UnixMilli(next)), func() {
@@ -352,18 +357,18 @@ func (e *Engine) follow() error {
 // what they wait for.
 func (e *Engine) startWaiting() error {
 	for _, d := range e.model.Schedule(time.Now().UnixMilli(), e.options.capacity()) {
-		if d.place == nil {
-			if _, err := e.write(event{Explained: &explanation{Job: d.task.id(), Reason: d.reason, Waits: true}}); err != nil {
+		if d.Place == nil {
+			if _, err := e.write(model.Event{Explained: &model.Explanation{Job: d.Task.ID(), Reason: d.Reason, Waits: true}}); err != nil {
 				return err
 			}
 			continue
 		}
-		t := d.task
+		t := d.Task
 		if !e.mayBegin(t) {
 			break // until another one ends
 		}
-		s := &start{Job: t.id(), Stream: e.newStream(t), GPUs: e.model.Pin(e.options.GPUs, t.job), Environment: d.place.name}
-		noted, err := e.write(event{Started: s})
+		s := &model.Start{Job: t.ID(), Stream: e.newStream(t), GPUs: e.model.Pin(e.options.GPUs, t.Job), Environment: d.Place.Name}
+		noted, err := e.write(model.Event{Started: s})
 		if err != nil {
 			return err
 		}
@@ -374,10 +379,10 @@ func (e *Engine) startWaiting() error {
 
 // mayBegin reports whether an attempt of t is not one too many for the files that this
 // process may open. One alone always may.
-func (e *Engine) mayBegin(t *task) bool {
-	n := max(len(t.job.parts), 1)
+func (e *Engine) mayBegin(t *model.Task) bool {
+	n := max(len(t.Job.Parts), 1)
 	for other := range e.runners {
-		n += max(len(other.job.parts), 1)
+		n += max(len(other.Job.Parts), 1)
 	}
 	return n <= e.options.attempts || len(e.runners) == 0
 }
@@ -386,13 +391,13 @@ func (e *Engine) mayBegin(t *task) bool {
 func (e *Engine) Active() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.model.active
+	return e.model.Active
 }
 
 // WaitIdle returns when no job has been active and nothing has changed for as
 // long as quiet, or with ctx's error.
 func (e *Engine) WaitIdle(ctx context.Context, quiet time.Duration) error {
-	return e.wait(ctx, quiet, func() bool { return e.model.active == 0 })
+	return e.wait(ctx, quiet, func() bool { return e.model.Active == 0 })
 }
 
 // Drain returns when no attempt runs and no client is connected, or with ctx's
@@ -487,7 +492,7 @@ func (e *Engine) Close(ctx context.Context) error {
 	already := e.closing
 	e.closing = true
 	for _, r := range e.runners {
-		r.end(ErrEngineClosing)
+		r.end(attempt.ErrEngineClosing)
 	}
 	e.mu.Unlock()
 	if already {

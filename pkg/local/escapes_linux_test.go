@@ -10,14 +10,16 @@ import (
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/local/attempt"
+	"github.com/batchctl/batchctl/pkg/local/process"
 	"github.com/batchctl/batchctl/pkg/local/process/processtest"
 	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
 // findBy returns the executor that finds processes in one way.
-func findBy(t *testing.T, kind string) process {
+func findBy(t *testing.T, kind string) process.Executor {
 	t.Helper()
-	p, ok := Processes(nil, "").FindBy(kind)
+	p, ok := process.New(nil, "").FindBy(kind)
 	if !ok {
 		testtool.Unsupported(t, "no %s that this user may write", kind)
 	}
@@ -62,7 +64,7 @@ func TestEscapesThroughTheEngine(t *testing.T) {
 				if name == "timeout" {
 					w.engine.mu.Lock() // 60 seconds have passed
 					for _, r := range w.engine.runners {
-						r.end(ErrTimeout)
+						r.end(attempt.ErrTimeout)
 					}
 					w.engine.mu.Unlock()
 				}

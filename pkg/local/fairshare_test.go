@@ -9,6 +9,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/local/model"
 )
 
 // in is a job of a share.
@@ -25,7 +27,7 @@ func (w *world) fairQueue(p types.FairsharePolicy) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.queue("shared", []string{ComputeEnvironment}, func(r *awsbatch.CreateJobQueueInput) { r.SchedulingPolicyArn = out.Arn })
+	w.Queue("shared", []string{model.ComputeEnvironment}, func(r *awsbatch.CreateJobQueueInput) { r.SchedulingPolicyArn = out.Arn })
 }
 
 // names are the names of the jobs that ran, in the order of their starts.
@@ -105,7 +107,7 @@ func TestReservationLeavesRoom(t *testing.T) {
 			t.Errorf("%d of two shares, want 6 of 8", s.now())
 		}
 		time.Sleep(5 * time.Minute)
-		w.want(late, types.JobStatusSucceeded, reasonExited)
+		w.want(late, types.JobStatusSucceeded, model.ReasonExited)
 		w.idle()
 	})
 }

@@ -8,7 +8,10 @@ import (
 	"path"
 	"time"
 
+	"github.com/batchctl/batchctl/pkg/local/attempt"
 	"github.com/batchctl/batchctl/pkg/local/journal"
+	"github.com/batchctl/batchctl/pkg/local/logs"
+	"github.com/batchctl/batchctl/pkg/local/model"
 )
 
 // keepEnded is how long Batch shows a job that has ended.
@@ -21,16 +24,16 @@ const forgetFrom = 4 << 20
 // their logs, once they are half of what it keeps. It is done when a directory is
 // opened, before anything looks at its jobs. It reports whether it did.
 func (e *Engine) forget() (bool, error) {
-	old := e.model.forgettable(time.Now().Add(-keepEnded).UnixMilli())
-	if e.journal.Size() < e.options.forgetFrom || 2*len(old) < len(e.model.order) {
+	old := e.model.Forgettable(time.Now().Add(-keepEnded).UnixMilli())
+	if e.journal.Size() < e.options.forgetFrom || 2*len(old) < len(e.model.BySubmission) {
 		return false, nil
 	}
 	err := journal.Rewrite(e.root, "journal", func(text []byte) ([]byte, error) {
-		var r record
+		var r model.Record
 		if err := json.Unmarshal(text, &r); err != nil {
 			return nil, err
 		}
-		kept := r.without(old)
+		kept := r.Without(old)
 		if len(kept.Events) == len(r.Events) {
 			return text, nil
 		}
@@ -46,15 +49,15 @@ func (e *Engine) forget() (bool, error) {
 // more.
 func (e *Engine) sweep() error {
 	streams, tasks := map[string]bool{}, map[string]bool{}
-	for _, r := range e.model.logs {
-		for _, name := range Files(r.file) {
+	for _, r := range e.model.LogStreams {
+		for _, name := range logs.Files(r.File) {
 			streams[name] = true
 		}
 	}
-	for _, j := range e.model.order {
-		tasks[DirectoryName(&j.task)] = true
-		for i := range j.children {
-			tasks[DirectoryName(&j.children[i])] = true
+	for _, j := range e.model.BySubmission {
+		tasks[attempt.DirectoryName(&j.Task)] = true
+		for i := range j.Children {
+			tasks[attempt.DirectoryName(&j.Children[i])] = true
 		}
 	}
 	return errors.Join(e.sweepDirectory("logs", streams), e.sweepDirectory("scratch", tasks))

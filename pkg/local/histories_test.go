@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/batchctl/batchctl/pkg/local/model"
 	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
@@ -57,7 +58,7 @@ func accountOf(w *world) {
 	}
 	w.environment("one", types.CRTypeEc2, 2)
 	w.environment("two", types.CRTypeSpot, 1)
-	w.queue("plain", []string{"one", "two"})
+	w.Queue("plain", []string{"one", "two"})
 	w.fairQueue(types.FairsharePolicy{ShareDecaySeconds: aws.Int32(60), ComputeReservation: aws.Int32(10)})
 	_, err := w.CreateConsumableResource(w.t.Context(), &awsbatch.CreateConsumableResourceInput{ConsumableResourceName: aws.String("licence"), TotalQuantity: aws.Int64(2)})
 	if err != nil {
@@ -109,13 +110,13 @@ func (w *world) play(v turn, ids []string) (id string, err error) {
 		_, err = w.UpdateConsumableResource(ctx, &awsbatch.UpdateConsumableResourceInput{ConsumableResource: aws.String("licence"), Operation: aws.String("ADD"),
 			Quantity: aws.Int64(int64(v.to % 2))})
 	case "policy":
-		_, err = w.UpdateSchedulingPolicy(ctx, &awsbatch.UpdateSchedulingPolicyInput{Arn: aws.String(arn(kindPolicy, "fair")), FairsharePolicy: &types.FairsharePolicy{
+		_, err = w.UpdateSchedulingPolicy(ctx, &awsbatch.UpdateSchedulingPolicyInput{Arn: aws.String(model.ARN(model.KindPolicy, "fair")), FairsharePolicy: &types.FairsharePolicy{
 			ShareDistribution: []types.ShareAttributes{{ShareIdentifier: aws.String("a*"), WeightFactor: aws.Float32(float32(v.to) + 0.5)}}}})
 	case "wait":
 		synctest.Wait()
 	case "tag":
 		if len(ids) > 0 {
-			_, err = w.TagResource(ctx, &awsbatch.TagResourceInput{ResourceArn: aws.String(arn(kindJob, ids[v.on%len(ids)])), Tags: map[string]string{"a": v.word}})
+			_, err = w.TagResource(ctx, &awsbatch.TagResourceInput{ResourceArn: aws.String(model.ARN(model.KindJob, ids[v.on%len(ids)])), Tags: map[string]string{"a": v.word}})
 		}
 	case "end":
 		if len(ids) > 0 {
@@ -158,8 +159,8 @@ func (w *world) submitAny(v turn) (string, error) {
 // account is all that the engine's API shows of jobs and resources.
 func (w *world) account() string {
 	text := w.everything()
-	for _, j := range w.engine.model.order {
-		more, err := shapeText(w.job(j.id))
+	for _, j := range w.engine.model.BySubmission {
+		more, err := shapeText(w.job(j.ID))
 		if err != nil {
 			w.t.Fatal(err)
 		}

@@ -17,6 +17,9 @@ import (
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/local/api"
+	"github.com/batchctl/batchctl/pkg/local/process"
 )
 
 // request is a DescribeJobQueues (a POST) or a ListTagsForResource (a GET) to
@@ -47,7 +50,7 @@ func TestWhoMayCall(t *testing.T) {
 	const unset = "-"
 	allowedSite := map[string]bool{unset: true, "none": true, "same-origin": true}
 	allowedHost := map[string]bool{"127.0.0.1:7070": true, "[::1]:7070": true, "localhost:1": true, "localhost": true}
-	another := newKey()
+	another := api.NewKey()
 	tried, passed := 0, 0
 	for _, method := range []string{"GET", "POST", "DELETE", "OPTIONS", "PUT", "HEAD"} {
 		for _, host := range []string{"127.0.0.1:7070", "[::1]:7070", "localhost:1", "localhost", "evil.example", "127.0.0.1.evil.example:7070",
@@ -104,7 +107,7 @@ func TestSignatures(t *testing.T) {
 	w := open(t, Options{})
 	h := w.engine.Handler()
 	key := w.engine.key
-	other := newKey()
+	other := api.NewKey()
 	sameID := other
 	sameID.AccessKeyID = key.AccessKeyID
 	good := func() *http.Request { return request(t, "POST", "127.0.0.1:7070", key, time.Now()) }
@@ -128,7 +131,7 @@ func TestSignatures(t *testing.T) {
 		{"other path", good(), func(r *http.Request) { r.URL.Path = "/v1/listjobs" }, 403},
 		{"other host", good(), func(r *http.Request) { r.Host = "localhost:7070" }, 403},
 		{"a query added", good(), func(r *http.Request) { r.URL.RawQuery = "a=b" }, 403},
-		{"working directory not signed", good(), func(r *http.Request) { r.Header.Set(workDirHeader, "/") }, 403},
+		{"working directory not signed", good(), func(r *http.Request) { r.Header.Set(api.WorkDirHeader, "/") }, 403},
 		{"date changed", good(), func(r *http.Request) {
 			r.Header.Set("X-Amz-Date", time.Now().Add(time.Minute).UTC().Format("20060102T150405Z"))
 		}, 403},
@@ -193,20 +196,20 @@ func TestCheckRefuses(t *testing.T) {
 	if len(bodies) != 2 || !strings.Contains(bodies[1], `"jobName":"a"`) {
 		t.Errorf("checked %q", bodies)
 	}
-	if len(w.engine.model.order) != 0 {
+	if len(w.engine.model.BySubmission) != 0 {
 		t.Error("the refused job was submitted")
 	}
 }
 
 func TestNoticeOfWhatHasNoEffect(t *testing.T) {
-	w := open(t, Options{Executor: process{}})
+	w := open(t, Options{Executor: process.Executor{}})
 	w.register("work", "1", "512")
 	var notice string
 	client := awsbatch.NewFromConfig(w.engine.Config(""), func(o *awsbatch.Options) {
 		inner := o.HTTPClient
 		o.HTTPClient = clientFunc(func(r *http.Request) (*http.Response, error) {
 			answer, err := inner.Do(r)
-			notice = answer.Header.Get(noticeHeader)
+			notice = answer.Header.Get("X-Batchctl-Notice")
 			return answer, err
 		})
 	})
@@ -214,7 +217,7 @@ func TestNoticeOfWhatHasNoEffect(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text := Notice(http.Header{noticeHeader: {notice}}); text != "the command runs as a process of this machine, where these have no effect: image" {
+	if text := api.Notice(http.Header{"X-Batchctl-Notice": {notice}}); text != "the command runs as a process of this machine, where these have no effect: image" {
 		t.Errorf("notice %q", text)
 	}
 	w.idle()

@@ -37,15 +37,15 @@ func TestRetriedCallsMakeNothingTwice(t *testing.T) {
 		for range 20 {
 			w.submit("work")
 		}
-		if n := len(w.engine.model.order); n != 20 {
+		if n := len(w.engine.model.BySubmission); n != 20 {
 			t.Errorf("%d jobs were made of 20 submits", n)
 		}
-		if n := len(w.engine.model.definitions["work"]); n != 1 {
+		if n := len(w.engine.model.Definitions["work"]); n != 1 {
 			t.Errorf("%d revisions were made of one registration", n)
 		}
 		id := w.submit("work")
 		again := w.crash(Options{})
-		if n := len(again.engine.model.order); n != 21 || again.job(id).JobId == nil {
+		if n := len(again.engine.model.BySubmission); n != 21 || again.job(id).JobId == nil {
 			t.Errorf("%d jobs after a restart", n)
 		}
 		again.idle()

@@ -10,13 +10,15 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/local/process"
 )
 
 const testLimit = 1 << 20
 
 // TestLogLimit: a job that prints more than its log may hold succeeds all the same, and its log and status say what is missing.
 func TestLogLimit(t *testing.T) {
-	w := open(t, Options{Executor: Processes(nil, ""), LogLimit: testLimit})
+	w := open(t, Options{Executor: process.New(nil, ""), LogLimit: testLimit})
 	for name, limited := range map[string]bool{"more": true, "exactly": false} {
 		printed := testLimit
 		if limited {

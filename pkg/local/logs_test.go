@@ -12,6 +12,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs/types"
+
+	"github.com/batchctl/batchctl/pkg/local/api"
+	"github.com/batchctl/batchctl/pkg/local/attempt"
 )
 
 func (w *world) events(in *cloudwatchlogs.GetLogEventsInput) *cloudwatchlogs.GetLogEventsOutput {
@@ -50,7 +53,7 @@ func (w *world) logs(stream string) []string {
 
 // writes is an executor whose jobs print the given pieces, a second before each.
 func writes(pieces ...string) *script {
-	return &script{run: func(ctx context.Context, a Attempt, log *os.File) (int, error) {
+	return &script{run: func(ctx context.Context, a attempt.Attempt, log *os.File) (int, error) {
 		for _, p := range pieces {
 			time.Sleep(time.Second)
 			if _, err := log.WriteString(p); err != nil {
@@ -64,7 +67,7 @@ func writes(pieces ...string) *script {
 
 func TestLogOfAShortJobHasTheTimeOfItsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := open(t, Options{Executor: &script{run: func(_ context.Context, _ Attempt, log *os.File) (int, error) {
+		w := open(t, Options{Executor: &script{run: func(_ context.Context, _ attempt.Attempt, log *os.File) (int, error) {
 			_, err := log.WriteString("only\n")
 			return 0, err
 		}}})
@@ -191,7 +194,7 @@ func TestLogErrors(t *testing.T) {
 	logs := cloudwatchlogs.NewFromConfig(w.engine.Config(""))
 	for _, c := range []struct{ group, stream string }{
 		{"/other", stream},
-		{"/aws/batch/job", "work/default/" + newID()},
+		{"/aws/batch/job", "work/default/" + api.NewID()},
 		{"/aws/batch/job", "other/default/" + stream[strings.LastIndexByte(stream, '/')+1:]},
 		{"/aws/batch/job", "../../lock"},
 		{"/aws/batch/job", "x"},

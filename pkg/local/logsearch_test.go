@@ -12,13 +12,15 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs/types"
 	"pgregory.net/rapid"
+
+	"github.com/batchctl/batchctl/pkg/local/attempt"
 )
 
 // chatty is an engine whose jobs of definitions "a" and "b" have printed their
 // index and a word.
 func chatty(t *testing.T) (w *world, logs *cloudwatchlogs.Client, lines []string) {
 	t.Helper()
-	s := &script{run: func(_ context.Context, a Attempt, log *os.File) (int, error) {
+	s := &script{run: func(_ context.Context, a attempt.Attempt, log *os.File) (int, error) {
 		_, err := fmt.Fprintf(log, "%s begins\n%s ends well\n", a.Job, a.Job)
 		return 0, err
 	}}
@@ -27,8 +29,8 @@ func chatty(t *testing.T) (w *world, logs *cloudwatchlogs.Client, lines []string
 	w.register("b", "1", "64")
 	for _, id := range []string{w.submit("a", array(5)), w.submit("b", array(4))} {
 		for i := range 5 {
-			if t := w.engine.model.task(fmt.Sprintf("%s:%d", id, i)); t != nil {
-				lines = append(lines, t.id()+" begins", t.id()+" ends well")
+			if t := w.engine.model.Task(fmt.Sprintf("%s:%d", id, i)); t != nil {
+				lines = append(lines, t.ID()+" begins", t.ID()+" ends well")
 			}
 		}
 	}
@@ -38,7 +40,7 @@ func chatty(t *testing.T) (w *world, logs *cloudwatchlogs.Client, lines []string
 
 func TestFilterLogEvents(t *testing.T) {
 	w, logs, lines := chatty(t)
-	first := w.engine.model.logs[0].name
+	first := w.engine.model.LogStreams[0].Name
 	find := func(limit int32, edit func(*cloudwatchlogs.FilterLogEventsInput)) []string {
 		in := &cloudwatchlogs.FilterLogEventsInput{LogGroupName: aws.String("/aws/batch/job"), Limit: &limit}
 		edit(in)

@@ -6,10 +6,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/local/process"
 )
 
 func TestProcessesThatUseTooMuchMemoryAreKilled(t *testing.T) {
-	w := open(t, Options{Executor: Processes(nil, "")})
+	w := open(t, Options{Executor: process.New(nil, "")})
 	w.register("hungry", "1", "32", func(in *awsbatch.RegisterJobDefinitionInput) {
 		in.ContainerProperties.Command = []string{"sh", "-c", "(head -c 64000000 /dev/zero; exec sleep 1000) | tail -c 64000000"}
 	})

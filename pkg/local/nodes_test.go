@@ -12,6 +12,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/local/model"
 )
 
 // aRange is nodes of one vCPU whose command is a word, as script plays it.
@@ -75,9 +77,9 @@ func TestMultiNodeJob(t *testing.T) {
 		}
 		w.idle()
 		for range 2 {
-			w.want(id, types.JobStatusSucceeded, reasonExited)
-			w.want(id+"#0", types.JobStatusSucceeded, reasonExited) // it was stopped when the main node ended
-			w.want(id+"#2", types.JobStatusFailed, reasonExited)
+			w.want(id, types.JobStatusSucceeded, model.ReasonExited)
+			w.want(id+"#0", types.JobStatusSucceeded, model.ReasonExited) // it was stopped when the main node ended
+			w.want(id+"#2", types.JobStatusFailed, model.ReasonExited)
 			d, other := w.job(id), w.job(id+"#0")
 			if *d.Container.ExitCode != 0 || *d.NodeProperties.NumNodes != 3 || *other.Container.ExitCode != 143 || other.NodeProperties != nil ||
 				*other.NodeDetails.NodeIndex != 0 || *other.NodeDetails.IsMainNode || other.Tags["a"] != "1" ||
