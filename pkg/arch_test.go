@@ -4,9 +4,14 @@ package pkg_test
 import (
 	"encoding/json"
 	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io"
 	"os/exec"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -16,33 +21,42 @@ const module = "github.com/batchctl/batchctl/"
 // mayImport is who may import whom, test files apart. A new package fails this
 // test until its row is written here and in CONTRIBUTING.md.
 var mayImport = map[string][]string{
-	"cmd/batchctl":           {"pkg/cli"},
-	"cmd/batchctl-workloads": {"workloads", "workloads/gpu", "workloads/gpu/cu", "workloads/gpu/cublas", "workloads/gpu/libcuda", "workloads/gpu/nvml"},
-	"pkg/cli":                {"jobs", "pkg/batch", "pkg/bench", "pkg/catalog", "pkg/check", "pkg/client", "pkg/client/once", "pkg/cost", "pkg/diag", "pkg/doctor", "pkg/document", "pkg/ecs", "pkg/explain", "pkg/graph", "pkg/heatmap", "pkg/infra", "pkg/jsontree", "pkg/lint", "pkg/local", "pkg/local/container", "pkg/lsp", "pkg/objects", "pkg/plan", "pkg/replay", "pkg/results", "pkg/rpc", "pkg/secret", "pkg/stage", "pkg/sweep", "pkg/verify", "pkg/wire", "schemas", "templates", "workloads", "workloads/gpu"},
-	"pkg/batch":              {},
-	"pkg/check":              {"pkg/catalog", "pkg/diag", "pkg/document", "pkg/jsontree", "pkg/lint"},
-	"pkg/check/checktest":    {"pkg/diag", "pkg/document"},
-	"pkg/client":             {"pkg/batch", "pkg/diag", "pkg/plan", "pkg/rpc", "pkg/wire"},
-	"pkg/client/clienttest":  {"pkg/plan", "pkg/wire"},
-	"pkg/client/once":        {"pkg/batch", "pkg/client", "pkg/document", "pkg/plan", "pkg/rpc", "pkg/sweep", "pkg/wire"},
-	"pkg/ecs":                {"pkg/client", "pkg/client/once", "pkg/diag", "pkg/jsontree", "pkg/plan", "pkg/rpc", "pkg/stage", "pkg/wire"},
-	"pkg/explain":            {"pkg/batch", "pkg/catalog", "pkg/client", "pkg/rpc", "pkg/secret", "pkg/wire"},
-	"pkg/doctor":             {"pkg/secret"},
-	"pkg/verify":             {"pkg/batch", "pkg/catalog", "pkg/diag", "pkg/jsontree", "pkg/plan", "pkg/rpc", "pkg/wire"},
-	"pkg/cost":               {"pkg/batch", "pkg/catalog", "pkg/document", "pkg/plan"},
-	"pkg/rpc":                {"pkg/wire"},
-	"pkg/infra":              {"pkg/batch", "pkg/client", "pkg/rpc"},
-	"pkg/local":              {"pkg/batch", "pkg/local/journal", "pkg/stage", "pkg/wire"},
-	"pkg/local/container":    {"pkg/local", "pkg/stage"},
-	"pkg/local/journal":      {},
-	"pkg/lint":               {"pkg/batch", "pkg/catalog", "pkg/diag", "pkg/document", "pkg/jsontree", "pkg/plan", "pkg/secret", "pkg/stage", "pkg/sweep", "pkg/userdata", "pkg/yamltree"},
-	"pkg/userdata":           {"pkg/diag", "pkg/jsontree", "pkg/secret", "pkg/yamltree"},
-	"pkg/lsp":                {"pkg/check", "pkg/diag", "pkg/document", "pkg/jsontree", "pkg/lint", "schemas"},
-	"pkg/plan":               {"pkg/batch", "pkg/catalog", "pkg/diag", "pkg/document", "pkg/jsontree", "pkg/secret", "pkg/stage", "pkg/sweep", "pkg/wire"},
-	"pkg/document":           {"pkg/catalog", "pkg/diag", "pkg/jsontree", "pkg/stage", "pkg/sweep", "pkg/yamltree", "schemas"},
-	"pkg/sweep":              {},
-	"pkg/stage":              {"pkg/sweep"},
-	"pkg/objects":            {"pkg/stage"},
+	"cmd/batchctl":                  {"pkg/cli"},
+	"cmd/batchctl-workloads":        {"workloads", "workloads/gpu", "workloads/gpu/cu", "workloads/gpu/cublas", "workloads/gpu/libcuda", "workloads/gpu/nvml"},
+	"pkg/cli":                       {"jobs", "pkg/batch", "pkg/bench", "pkg/catalog", "pkg/check", "pkg/cli/term", "pkg/client", "pkg/client/once", "pkg/cost", "pkg/diag", "pkg/doctor", "pkg/document", "pkg/ecs", "pkg/exit", "pkg/explain", "pkg/graph", "pkg/heatmap", "pkg/infra", "pkg/jsontree", "pkg/lint", "pkg/local", "pkg/local/api", "pkg/local/attempt", "pkg/local/container", "pkg/local/hardware", "pkg/local/model", "pkg/local/process", "pkg/lsp", "pkg/newfile", "pkg/objects", "pkg/plan", "pkg/replay", "pkg/results", "pkg/rpc", "pkg/secret", "pkg/stage", "pkg/sweep", "pkg/verify", "pkg/wire", "schemas", "templates", "workloads", "workloads/gpu"},
+	"pkg/cli/term":                  {"pkg/diag", "pkg/exit", "pkg/secret"},
+	"pkg/batch":                     {},
+	"pkg/check":                     {"pkg/catalog", "pkg/diag", "pkg/document", "pkg/jsontree", "pkg/lint"},
+	"pkg/check/checktest":           {"pkg/diag", "pkg/document"},
+	"pkg/client":                    {"pkg/batch", "pkg/diag", "pkg/plan", "pkg/rpc", "pkg/wire"},
+	"pkg/client/clienttest":         {"pkg/plan", "pkg/wire"},
+	"pkg/client/once":               {"pkg/batch", "pkg/client", "pkg/document", "pkg/plan", "pkg/rpc", "pkg/sweep", "pkg/wire"},
+	"pkg/ecs":                       {"pkg/client", "pkg/client/once", "pkg/diag", "pkg/jsontree", "pkg/plan", "pkg/rpc", "pkg/stage", "pkg/wire"},
+	"pkg/explain":                   {"pkg/batch", "pkg/catalog", "pkg/client", "pkg/rpc", "pkg/secret", "pkg/wire"},
+	"pkg/doctor":                    {"pkg/secret"},
+	"pkg/verify":                    {"pkg/batch", "pkg/catalog", "pkg/diag", "pkg/jsontree", "pkg/plan", "pkg/rpc", "pkg/wire"},
+	"pkg/cost":                      {"pkg/batch", "pkg/catalog", "pkg/document", "pkg/plan"},
+	"pkg/rpc":                       {"pkg/wire"},
+	"pkg/infra":                     {"pkg/batch", "pkg/client", "pkg/rpc"},
+	"pkg/local":                     {"pkg/local/api", "pkg/local/attempt", "pkg/local/hardware", "pkg/local/journal", "pkg/local/logs", "pkg/local/model", "pkg/local/process"},
+	"pkg/local/api":                 {"pkg/local/attempt", "pkg/local/logs", "pkg/local/model", "pkg/wire"},
+	"pkg/local/attempt":             {"pkg/local/logs", "pkg/local/model", "pkg/stage"},
+	"pkg/local/hardware":            {},
+	"pkg/local/logs":                {},
+	"pkg/local/model":               {"pkg/batch", "pkg/wire"},
+	"pkg/local/process":             {"pkg/local/attempt", "pkg/local/model", "pkg/local/process/scan"},
+	"pkg/local/process/processtest": {"pkg/local/process/scan", "pkg/testtool"},
+	"pkg/local/process/scan":        {},
+	"pkg/local/container":           {"pkg/local/attempt", "pkg/local/process", "pkg/stage"},
+	"pkg/local/journal":             {},
+	"pkg/lint":                      {"pkg/batch", "pkg/catalog", "pkg/diag", "pkg/document", "pkg/jsontree", "pkg/plan", "pkg/secret", "pkg/stage", "pkg/sweep", "pkg/userdata", "pkg/yamltree"},
+	"pkg/userdata":                  {"pkg/diag", "pkg/jsontree", "pkg/secret", "pkg/yamltree"},
+	"pkg/lsp":                       {"pkg/check", "pkg/diag", "pkg/document", "pkg/jsontree", "pkg/lint", "schemas"},
+	"pkg/plan":                      {"pkg/batch", "pkg/catalog", "pkg/diag", "pkg/document", "pkg/jsontree", "pkg/secret", "pkg/stage", "pkg/sweep", "pkg/wire"},
+	"pkg/document":                  {"pkg/catalog", "pkg/diag", "pkg/jsontree", "pkg/stage", "pkg/sweep", "pkg/yamltree", "schemas"},
+	"pkg/sweep":                     {},
+	"pkg/stage":                     {"pkg/sweep"},
+	"pkg/objects":                   {"pkg/stage"},
 	// For tests and a benchmark: an S3 in memory, with faults.
 	"pkg/objects/s3mem":       {},
 	"pkg/objects/s3mem/serve": {"pkg/objects/s3mem"},
@@ -51,7 +65,7 @@ var mayImport = map[string][]string{
 	"pkg/bench":               {},
 	"pkg/heatmap":             {},
 	"pkg/graph":               {},
-	"pkg/replay":              {"pkg/batch", "pkg/local"},
+	"pkg/replay":              {"pkg/batch", "pkg/local/attempt", "pkg/local/model"},
 	"pkg/jsontree":            {"pkg/diag"},
 	"pkg/yamltree":            {"pkg/diag", "pkg/jsontree"},
 	"pkg/diag":                {"pkg/secret"},
@@ -89,6 +103,8 @@ var mayImport = map[string][]string{
 	// For tests alone: a driver without a GPU, and what every binding has to pass.
 	"workloads/gpu/fakecuda":   {"pkg/testtool"},
 	"workloads/gpu/drivertest": {"workloads/gpu"},
+	"pkg/exit":                 {},
+	"pkg/newfile":              {"pkg/exit"},
 }
 
 type listed struct {
@@ -140,6 +156,52 @@ func TestImports(t *testing.T) {
 	for room := range mayImport {
 		if !seen[room] {
 			t.Errorf("mayImport has a row for %s, which is not there", room)
+		}
+	}
+}
+
+// pure are the packages that only compute.
+var pure = []string{"pkg/local/model"}
+
+// impure are the imports that a pure package cannot have: they read files, networks or clocks, start processes or
+// goroutines, or are random.
+var impure = []string{"bufio", "context", "crypto/rand", "io", "io/fs", "io/ioutil", "log", "log/slog", "math/rand", "math/rand/v2", "net", "net/http",
+	"os", "os/exec", "os/signal", "path/filepath", "plugin", "runtime", "sync", "syscall", "testing", "unsafe", "golang.org/x/sys/unix"}
+
+// clock are the names of package time that read the clock or wait.
+var clock = []string{"After", "AfterFunc", "NewTicker", "NewTimer", "Now", "Since", "Sleep", "Tick", "Until"}
+
+// TestPurePackages reads the files of the pure packages, those of every operating system.
+func TestPurePackages(t *testing.T) {
+	for _, room := range pure {
+		files, err := filepath.Glob(filepath.Join("..", room, "*.go"))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s has no files: %v", room, err)
+		}
+		for _, name := range files {
+			if strings.HasSuffix(name, "_test.go") {
+				continue
+			}
+			file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, v := range file.Imports {
+				if path, err := strconv.Unquote(v.Path.Value); err != nil || slices.Contains(impure, path) {
+					t.Errorf("%s imports %s, and %s is pure", name, path, room)
+				}
+			}
+			ast.Inspect(file, func(n ast.Node) bool {
+				switch n := n.(type) {
+				case *ast.GoStmt:
+					t.Errorf("%s starts a goroutine, and %s is pure", name, room)
+				case *ast.SelectorExpr:
+					if of, ok := n.X.(*ast.Ident); ok && of.Name == "time" && slices.Contains(clock, n.Sel.Name) {
+						t.Errorf("%s calls time.%s, and %s is pure", name, n.Sel.Name, room)
+					}
+				}
+				return true
+			})
 		}
 	}
 }

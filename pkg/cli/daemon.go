@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/batchctl/batchctl/pkg/local"
+	"github.com/batchctl/batchctl/pkg/local/process"
 )
 
 // The background engine outlives the command that starts it, so it keeps nothing of that command's
@@ -57,7 +57,7 @@ func spawn(log *os.File, args []string) (*os.File, error) {
 	cmd.Dir = filepath.VolumeName(os.TempDir()) + string(filepath.Separator)
 	cmd.Env = daemonEnvironment(os.Environ())
 	cmd.SysProcAttr = detached()
-	local.CloseOnExec()
+	process.CloseOnExec()
 	if err := cmd.Start(); err != nil {
 		read.Close()
 		return nil, err

@@ -23,6 +23,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/lint"
 	"github.com/batchctl/batchctl/pkg/local"
+	"github.com/batchctl/batchctl/pkg/local/model"
 	"github.com/batchctl/batchctl/pkg/plan"
 )
 
@@ -65,7 +66,7 @@ func (t *target) ensureQueues(ctx context.Context, made *plan.Plan) error {
 			continue
 		}
 		known[name] = true
-		if err := t.CreateQueue(ctx, name, local.ComputeEnvironment); err != nil {
+		if err := t.CreateQueue(ctx, name, model.ComputeEnvironment); err != nil {
 			return exit.Fail(exit.NotDone, "make queue %s on the local engine: %v", name, err)
 		}
 	}

@@ -17,8 +17,9 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/exit"
-	"github.com/batchctl/batchctl/pkg/local"
+	"github.com/batchctl/batchctl/pkg/local/attempt"
 	"github.com/batchctl/batchctl/pkg/local/container"
+	"github.com/batchctl/batchctl/pkg/local/process"
 )
 
 // executorChoice says how the local engine runs jobs and what they may ask of
@@ -38,7 +39,7 @@ func executorFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "executor", Usage: "how the local engine runs jobs: `process|docker|podman|container` (container: docker if its daemon answers, else podman; default: the platform file's targets.local.executor, else process)"},
 		&cli.StringSliceFlag{Name: "allow-mount", Usage: "let jobs in containers mount this `DIRECTORY` and what is below it; may be given more than once"},
-		&cli.BoolFlag{Name: "allow-process", Usage: "let jobs that have the tag " + local.ExecutorTag + "=process run as processes of this machine where the others run in containers"},
+		&cli.BoolFlag{Name: "allow-process", Usage: "let jobs that have the tag " + attempt.ExecutorTag + "=process run as processes of this machine where the others run in containers"},
 		&cli.BoolFlag{Name: "allow-root", Usage: "as root, let other clients of the engine (aws CLI, SDKs) start processes too; BATCHCTL_ALLOW_ROOT=1 does the same"},
 		&cli.BoolFlag{Name: "allow-privileged", Usage: "let jobs in containers be privileged and use devices: either gives them this machine"},
 	}
@@ -104,7 +105,7 @@ func (e executorChoice) arguments() []string {
 
 // executor is an opened choice.
 type executor struct {
-	local.Executor
+	attempt.Executor
 	executorChoice
 	label string // with its version: podman 4.3.1
 }
@@ -119,7 +120,7 @@ func openExecutor(ctx context.Context, dir string, choice executorChoice) (execu
 		return executor{}, exit.Fail(exit.NotDone, "put batchctl where jobs find it: %v", err)
 	}
 	x, err := container.NewChoice(ctx, container.ChoiceOptions{AllowProcesses: choice.process, Options: container.Options{
-		Program: choice.name, Dir: dir, AllowPrivileged: choice.privileged, AllowMounts: choice.mounts, Processes: local.Processes(shippedWorkloads(), bin)}})
+		Program: choice.name, Dir: dir, AllowPrivileged: choice.privileged, AllowMounts: choice.mounts, Processes: process.New(shippedWorkloads(), bin)}})
 	if unavailable, ok := errors.AsType[*container.UnavailableError](err); ok {
 		return executor{}, exit.Fail(exit.NotDone, "--executor %s: %s", choice.name, unavailable.Problem).Try("%s", unavailable.Hint)
 	}

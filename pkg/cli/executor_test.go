@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/batchctl/batchctl/pkg/local"
+	"github.com/batchctl/batchctl/pkg/local/attempt"
 	"github.com/batchctl/batchctl/pkg/local/container"
 )
 
@@ -12,7 +12,7 @@ import (
 // knows.
 func TestExecutorTagIsOneOfTheEngines(t *testing.T) {
 	check := func(name string) error {
-		return checkRequest("SubmitJob", fmt.Appendf(nil, `{ "jobName": "a", "jobQueue": "q", "jobDefinition": "d", "tags": { %q: %q } }`, local.ExecutorTag, name))
+		return checkRequest("SubmitJob", fmt.Appendf(nil, `{ "jobName": "a", "jobQueue": "q", "jobDefinition": "d", "tags": { %q: %q } }`, attempt.ExecutorTag, name))
 	}
 	for _, name := range container.Executors() {
 		if err := check(name); err != nil {

@@ -21,6 +21,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/explain"
 	"github.com/batchctl/batchctl/pkg/local"
+	"github.com/batchctl/batchctl/pkg/local/attempt"
 )
 
 // stuckSince is what a look at a job shows that Batch calls misconfigured.
@@ -172,7 +173,7 @@ func TestWhy(t *testing.T) {
 // sleeper runs every attempt until it is told to end.
 type sleeper struct{}
 
-func (sleeper) Run(ctx context.Context, a local.Attempt, _ *os.File) (int, error) {
+func (sleeper) Run(ctx context.Context, a attempt.Attempt, _ *os.File) (int, error) {
 	a.Started("x")
 	<-ctx.Done()
 	return 143, nil

@@ -24,7 +24,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/exit"
-	"github.com/batchctl/batchctl/pkg/local"
+	"github.com/batchctl/batchctl/pkg/local/api"
 	"github.com/batchctl/batchctl/pkg/secret"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
@@ -296,7 +296,7 @@ func longAgo(millis *int64, now time.Time) string {
 func lasted(job types.JobDetail, now time.Time) string {
 	started := aws.ToInt64(job.StartedAt) > 0
 	switch over := batch.HasEnded(job.Status); {
-	case aws.ToInt64(job.CreatedAt) == 0 || job.Status == once.StatusExpired || job.Status == local.StatusUnknown:
+	case aws.ToInt64(job.CreatedAt) == 0 || job.Status == once.StatusExpired || job.Status == api.StatusUnknown:
 		return ""
 	case batch.ArraySize(job) > 0 && over: // an array itself never starts
 		return "took " + term.Took(job.CreatedAt, job.StoppedAt, now)
@@ -356,7 +356,7 @@ type addedRow struct {
 func addedOf(job once.Recalled, now time.Time) addedRow {
 	row := addedRow{ShortID: batch.ShortID(aws.ToString(job.JobId)), Forgotten: job.Forgotten}
 	switch {
-	case job.Status == once.StatusExpired || job.Status == local.StatusUnknown:
+	case job.Status == once.StatusExpired || job.Status == api.StatusUnknown:
 	case batch.ArraySize(job.JobDetail) > 0:
 		row.TookMs = span64(job.CreatedAt, job.StoppedAt, now)
 	default:
@@ -400,7 +400,7 @@ func jobText(con *term.Console, t *target, job once.Recalled, now time.Time) str
 	field("queue", batch.Name(aws.ToString(d.JobQueue))+" on "+t.label)
 	field("definition", batch.Name(aws.ToString(d.JobDefinition)))
 	field("created", term.Ago(d.CreatedAt, now))
-	if d.Status != once.StatusExpired && d.Status != local.StatusUnknown {
+	if d.Status != once.StatusExpired && d.Status != api.StatusUnknown {
 		field("waited", term.Took(d.CreatedAt, cmp.Or(d.StartedAt, d.StoppedAt), now))
 		field("ran", term.Took(d.StartedAt, d.StoppedAt, now))
 	}

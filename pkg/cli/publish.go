@@ -15,7 +15,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/exit"
-	"github.com/batchctl/batchctl/pkg/local"
+	"github.com/batchctl/batchctl/pkg/local/attempt"
 	"github.com/batchctl/batchctl/pkg/local/container"
 	"github.com/batchctl/batchctl/pkg/objects"
 	"github.com/batchctl/batchctl/pkg/plan"
@@ -135,10 +135,10 @@ func (s *sending) mayPlace() error {
 func (s *sending) executorOf(j *plan.Job) string {
 	chosen := ""
 	if j.Submit != nil {
-		chosen = j.Submit.Tags[local.ExecutorTag]
+		chosen = j.Submit.Tags[attempt.ExecutorTag]
 	}
 	if chosen == "" && j.Register != nil {
-		chosen = j.Register.Tags[local.ExecutorTag]
+		chosen = j.Register.Tags[attempt.ExecutorTag]
 	}
 	name, _, _ := strings.Cut(s.t.executor, " ")
 	return cmp.Or(chosen, name, container.Process)

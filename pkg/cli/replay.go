@@ -17,7 +17,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/exit"
-	"github.com/batchctl/batchctl/pkg/local"
+	"github.com/batchctl/batchctl/pkg/local/attempt"
+	"github.com/batchctl/batchctl/pkg/local/hardware"
 	"github.com/batchctl/batchctl/pkg/replay"
 	"github.com/batchctl/batchctl/pkg/stage"
 	"github.com/batchctl/batchctl/pkg/sweep"
@@ -46,7 +47,7 @@ func replayJob(con *term.Console, c *cli.Context) error {
 		return err
 	}
 	tellReplay(con, a)
-	gpus := local.MachineGPUs()
+	gpus := hardware.GPUs()
 	for _, d := range a.Differences(x, gpus) {
 		fmt.Fprintf(con.Err, "note: %s\n", diag.Printable(con.Redacted(d.String())))
 	}
@@ -227,7 +228,7 @@ func replayDir(asked string) (dir string, done func() bool, err error) {
 }
 
 // runReplay runs the attempt with its output on stdout.
-func runReplay(ctx context.Context, con *term.Console, a *replay.Attempt, x local.Executor, dir string, gpus []string) (int, error) {
+func runReplay(ctx context.Context, con *term.Console, a *replay.Attempt, x attempt.Executor, dir string, gpus []string) (int, error) {
 	log, isFile := con.Out.(*os.File)
 	if isFile {
 		return a.Run(ctx, x, dir, log, replay.RunOptions{GPUs: gpus})

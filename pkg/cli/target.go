@@ -26,6 +26,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/local"
+	"github.com/batchctl/batchctl/pkg/local/api"
 	"github.com/batchctl/batchctl/pkg/objects"
 )
 
@@ -452,7 +453,7 @@ func (n *noticer) Do(r *http.Request) (*http.Response, error) {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if text := local.Notice(answer.Header); text != "" && !n.said[text] {
+	if text := api.Notice(answer.Header); text != "" && !n.said[text] {
 		n.said[text] = true
 		fmt.Fprintf(n.err, "note: %s\n", diag.Printable(text))
 	}

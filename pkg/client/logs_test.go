@@ -31,7 +31,7 @@ func growing(prefix string, from time.Duration, n int) func(time.Duration) []str
 	}
 }
 
-func attempt(stream string) types.AttemptDetail {
+func attemptOf(stream string) types.AttemptDetail {
 	return types.AttemptDetail{Container: &types.AttemptContainerDetail{LogStreamName: &stream}}
 }
 
@@ -97,15 +97,15 @@ func TestLogsFollowRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, c := newFake(t)
 		f.Jobs["1"] = func(d time.Duration) *types.JobDetail {
-			job := &types.JobDetail{JobName: aws.String("a"), Status: types.JobStatusRunning, Attempts: []types.AttemptDetail{attempt("s0")}}
+			job := &types.JobDetail{JobName: aws.String("a"), Status: types.JobStatusRunning, Attempts: []types.AttemptDetail{attemptOf("s0")}}
 			switch {
 			case d < 30*time.Second:
 				job.Container = &types.ContainerDetail{LogStreamName: aws.String("s1")}
 			case d < time.Minute:
-				job.Attempts = append(job.Attempts, attempt("s1"), attempt("s2"))
+				job.Attempts = append(job.Attempts, attemptOf("s1"), attemptOf("s2"))
 				job.Container = &types.ContainerDetail{LogStreamName: aws.String("s3")}
 			default:
-				job.Attempts = append(job.Attempts, attempt("s1"), attempt("s2"), attempt("s3"))
+				job.Attempts = append(job.Attempts, attemptOf("s1"), attemptOf("s2"), attemptOf("s3"))
 				job.Container = &types.ContainerDetail{LogStreamName: aws.String("s3")}
 				job.Status = types.JobStatusFailed
 			}
@@ -258,7 +258,7 @@ func TestLogsBreak(t *testing.T) {
 func retried(status types.JobStatus) func(time.Duration) *types.JobDetail {
 	return func(time.Duration) *types.JobDetail {
 		return &types.JobDetail{JobName: aws.String("a"), Status: status, Container: &types.ContainerDetail{LogStreamName: aws.String("s3")},
-			Attempts: []types.AttemptDetail{attempt("s1"), {Container: &types.AttemptContainerDetail{}}, attempt("s3")}}
+			Attempts: []types.AttemptDetail{attemptOf("s1"), {Container: &types.AttemptContainerDetail{}}, attemptOf("s3")}}
 	}
 }
 

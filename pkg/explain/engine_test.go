@@ -18,12 +18,13 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/explain"
 	"github.com/batchctl/batchctl/pkg/local"
+	"github.com/batchctl/batchctl/pkg/local/attempt"
 )
 
 // endless runs every attempt until it is told to end.
 type endless struct{}
 
-func (endless) Run(ctx context.Context, a local.Attempt, _ *os.File) (int, error) {
+func (endless) Run(ctx context.Context, a attempt.Attempt, _ *os.File) (int, error) {
 	a.Started("x")
 	<-ctx.Done()
 	return 143, nil

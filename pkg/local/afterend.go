@@ -38,7 +38,7 @@ func (a afterEnd) Do(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	defer engine.release()
-	engine.verifier.key = aws.Credentials{AccessKeyID: a.connection.AccessKeyID, SecretAccessKey: a.connection.SecretAccessKey}
+	engine.key = aws.Credentials{AccessKeyID: a.connection.AccessKeyID, SecretAccessKey: a.connection.SecretAccessKey}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	stored, openErr := inProcess{engine.Handler()}.Do(r)
 	if openErr != nil {

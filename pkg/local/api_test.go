@@ -15,6 +15,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/local/api"
+	"github.com/batchctl/batchctl/pkg/local/attempt"
+	"github.com/batchctl/batchctl/pkg/local/model"
 )
 
 // TestRegisterRefuses: each edit spoils a good definition in one way.
@@ -74,8 +78,10 @@ func TestRegisterRefuses(t *testing.T) {
 			c := r.ContainerProperties
 			c.ResourceRequirements = append(c.ResourceRequirements, c.ResourceRequirements[0])
 		}, "Cannot provide duplicates in resourceRequirements."},
-		{func(r *in) { r.ContainerProperties.Environment = []types.KeyValuePair{variable("", "x")} }, "Environment variable name is required."},
-		{func(r *in) { r.ContainerProperties.Environment = []types.KeyValuePair{variable("AWS_BATCH_X", "x")} }, "Environment variable AWS_BATCH_X is not valid: names must not start with AWS_BATCH."},
+		{func(r *in) { r.ContainerProperties.Environment = []types.KeyValuePair{attempt.Variable("", "x")} }, "Environment variable name is required."},
+		{func(r *in) {
+			r.ContainerProperties.Environment = []types.KeyValuePair{attempt.Variable("AWS_BATCH_X", "x")}
+		}, "Environment variable AWS_BATCH_X is not valid: names must not start with AWS_BATCH."},
 		{func(r *in) { r.Timeout = &types.JobTimeout{AttemptDurationSeconds: aws.Int32(59)} }, "AttemptDurationSeconds in Timeout must be at least 60 seconds."},
 		{func(r *in) { r.RetryStrategy = &types.RetryStrategy{} }, "RetryAttempts must be provided with retry strategy."},
 		{func(r *in) { r.RetryStrategy = &types.RetryStrategy{Attempts: aws.Int32(11)} }, "RetryAttempts must be between 1 and 10."},
@@ -93,7 +99,7 @@ func TestRegisterRefuses(t *testing.T) {
 			refused(t, err, c.want)
 		})
 	}
-	if n := len(w.engine.model.definitions); n != 0 {
+	if n := len(w.engine.model.Definitions); n != 0 {
 		t.Errorf("%d definitions are known after refusals only", n)
 	}
 }
@@ -109,7 +115,7 @@ func TestSubmitRefuses(t *testing.T) {
 	pair := w.submit("work", array(2))
 	w.idle()
 	type in = awsbatch.SubmitJobInput
-	missing := newID()
+	missing := api.NewID()
 	for _, c := range []struct {
 		edit func(*in)
 		want string
@@ -137,7 +143,7 @@ func TestSubmitRefuses(t *testing.T) {
 		{timeout(30), "AttemptDurationSeconds in Timeout must be at least 60 seconds."},
 		{attempts(0), "RetryAttempts must be between 1 and 10."},
 		{func(r *in) {
-			r.ContainerOverrides = &types.ContainerOverrides{Environment: []types.KeyValuePair{variable("AWS_BATCH_JOB_ID", "x")}}
+			r.ContainerOverrides = &types.ContainerOverrides{Environment: []types.KeyValuePair{attempt.Variable("AWS_BATCH_JOB_ID", "x")}}
 		}, "Environment variable AWS_BATCH_JOB_ID is not valid: names must not start with AWS_BATCH."},
 		{func(r *in) {
 			r.ContainerOverrides = &types.ContainerOverrides{ResourceRequirements: []types.ResourceRequirement{{Type: "MEMORY", Value: aws.String("1")}}}
@@ -150,14 +156,14 @@ func TestSubmitRefuses(t *testing.T) {
 			refused(t, err, c.want)
 		})
 	}
-	if n := len(w.engine.model.order); n != 2 {
+	if n := len(w.engine.model.BySubmission); n != 2 {
 		t.Errorf("%d jobs are known, want the 2 good ones", n)
 	}
 }
 
 func TestStopRefuses(t *testing.T) {
 	w := open(t, Options{})
-	missing := newID()
+	missing := api.NewID()
 	if _, err := w.CancelJob(t.Context(), &awsbatch.CancelJobInput{JobId: &missing, Reason: aws.String("x")}); err != nil {
 		t.Errorf("an unknown job: %v; Batch answers 200", err)
 	}
@@ -234,7 +240,7 @@ func TestDefinitions(t *testing.T) {
 		{awsbatch.DescribeJobDefinitionsInput{}, "a:1 ACTIVE, b:3 INACTIVE, b:2 ACTIVE, b:1 ACTIVE"},
 		{awsbatch.DescribeJobDefinitionsInput{JobDefinitionName: aws.String("b"), Status: aws.String("ACTIVE")}, "b:2 ACTIVE, b:1 ACTIVE"},
 		{awsbatch.DescribeJobDefinitionsInput{Status: aws.String("INACTIVE")}, "b:3 INACTIVE"},
-		{awsbatch.DescribeJobDefinitionsInput{JobDefinitions: []string{"b:1", arn("job-definition", "a:1"), "c:1"}}, "b:1 ACTIVE, a:1 ACTIVE"},
+		{awsbatch.DescribeJobDefinitionsInput{JobDefinitions: []string{"b:1", model.ARN("job-definition", "a:1"), "c:1"}}, "b:1 ACTIVE, a:1 ACTIVE"},
 		{awsbatch.DescribeJobDefinitionsInput{JobDefinitionName: aws.String("c")}, ""},
 	} {
 		if got := find(&c.in); got != c.want {
@@ -245,15 +251,15 @@ func TestDefinitions(t *testing.T) {
 		return *w.job(w.submit(definition)).JobDefinition
 	}
 	for definition, want := range map[string]string{
-		"b": "b:2", "b:1": "b:1", arn("job-definition", "b"): "b:2", arn("job-definition", "b:1"): "b:1"} {
-		if got := used(definition); got != arn("job-definition", want) {
+		"b": "b:2", "b:1": "b:1", model.ARN("job-definition", "b"): "b:2", model.ARN("job-definition", "b:1"): "b:1"} {
+		if got := used(definition); got != model.ARN("job-definition", want) {
 			t.Errorf("%s means %s, want %s", definition, got, want)
 		}
 	}
 	_, err := w.SubmitJob(t.Context(), &awsbatch.SubmitJobInput{JobName: aws.String("j"), JobQueue: aws.String("default"), JobDefinition: aws.String("b:3")})
 	refused(t, err, "JobDefinition name b:3 does not exist or is not in ACTIVE status.")
 	w.register("b", "1", "64")
-	if got := used("b"); got != arn("job-definition", "b:4") {
+	if got := used("b"); got != model.ARN("job-definition", "b:4") {
 		t.Errorf("after another registration b means %s, want b:4: revisions are not used again", got)
 	}
 	w.idle()
@@ -261,7 +267,7 @@ func TestDefinitions(t *testing.T) {
 
 func TestListJobs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := open(t, Options{VCPUs: 1, MemoryMiB: 64, Queues: []Queue{{Name: "default"}, {Name: "other"}}})
+		w := open(t, Options{VCPUs: 1, MemoryMiB: 64, Queues: []model.QueueSpec{{Name: "default"}, {Name: "other"}}})
 		w.register("work", "1", "64")
 		w.register("worker", "1", "64")
 		named := func(name string) func(*awsbatch.SubmitJobInput) {
@@ -302,8 +308,8 @@ func TestListJobs(t *testing.T) {
 			return awsbatch.ListJobsInput{Filters: []types.KeyValuesPair{{Name: &name, Values: values}}}
 		}
 		var parent string
-		for id, j := range w.engine.model.jobs {
-			if len(j.children) > 0 {
+		for id, j := range w.engine.model.Jobs {
+			if len(j.Children) > 0 {
 				parent = id
 			}
 		}
@@ -312,7 +318,7 @@ func TestListJobs(t *testing.T) {
 			want string
 		}{
 			{awsbatch.ListJobsInput{}, "train-2"},
-			{awsbatch.ListJobsInput{JobQueue: aws.String(arn("job-queue", "default"))}, "train-2"},
+			{awsbatch.ListJobsInput{JobQueue: aws.String(model.ARN("job-queue", "default"))}, "train-2"},
 			{awsbatch.ListJobsInput{JobStatus: "SUCCEEDED"}, "Train-1"},
 			{awsbatch.ListJobsInput{JobStatus: "PENDING"}, "test"},
 			{awsbatch.ListJobsInput{JobStatus: "RUNNABLE"}, "train-3"},
@@ -326,7 +332,7 @@ func TestListJobs(t *testing.T) {
 			{filter("JOB_STATUS", "RUNNABLE"), "train-3"},
 			{filter("JOB_DEFINITION", "work"), "train-3 test Train-1"},
 			{filter("JOB_DEFINITION", "work*"), "train-3 test train-2 Train-1"},
-			{filter("JOB_DEFINITION", arn("job-definition", "worker:1")), "train-2"},
+			{filter("JOB_DEFINITION", model.ARN("job-definition", "worker:1")), "train-2"},
 			{filter("BEFORE_CREATED_AT", noon), "Train-1"},
 			{filter("AFTER_CREATED_AT", noon), "train-3 test train-2"},
 			{filter("JOB_NAME", "a", "b"), "ClientException: Only one filter with one value can be used at a time."},
@@ -365,13 +371,13 @@ func TestReadingChangesNothing(t *testing.T) {
 }
 
 func TestQueuesAndEnvironments(t *testing.T) {
-	w := open(t, Options{Queues: []Queue{{Name: "cpu", Priority: 5, Environments: []string{"big", "small"}}, {Name: "gpu", Priority: 7, Environments: []string{"big"}}}})
-	queues, err := w.DescribeJobQueues(t.Context(), &awsbatch.DescribeJobQueuesInput{JobQueues: []string{arn("job-queue", "cpu"), "none"}})
+	w := open(t, Options{Queues: []model.QueueSpec{{Name: "cpu", Priority: 5, Environments: []string{"big", "small"}}, {Name: "gpu", Priority: 7, Environments: []string{"big"}}}})
+	queues, err := w.DescribeJobQueues(t.Context(), &awsbatch.DescribeJobQueuesInput{JobQueues: []string{model.ARN("job-queue", "cpu"), "none"}})
 	if err != nil || len(queues.JobQueues) != 1 {
 		t.Fatalf("queues: %v, %v", queues, err)
 	}
 	if q := queues.JobQueues[0]; *q.JobQueueName != "cpu" || *q.Priority != 5 || q.State != "ENABLED" || q.Status != "VALID" ||
-		*q.ComputeEnvironmentOrder[1].ComputeEnvironment != arn("compute-environment", "small") {
+		*q.ComputeEnvironmentOrder[1].ComputeEnvironment != model.ARN("compute-environment", "small") {
 		t.Errorf("queue %+v", q)
 	}
 	all, err := w.DescribeComputeEnvironments(t.Context(), &awsbatch.DescribeComputeEnvironmentsInput{MaxResults: aws.Int32(1)})
@@ -389,7 +395,7 @@ func TestCreateJobQueue(t *testing.T) {
 	w := open(t, Options{Dir: dir})
 	create := func(edit func(*awsbatch.CreateJobQueueInput)) error {
 		in := &awsbatch.CreateJobQueueInput{JobQueueName: aws.String("urgent"), Priority: aws.Int32(9),
-			ComputeEnvironmentOrder: []types.ComputeEnvironmentOrder{{Order: aws.Int32(1), ComputeEnvironment: aws.String(arn("compute-environment", "local"))}}}
+			ComputeEnvironmentOrder: []types.ComputeEnvironmentOrder{{Order: aws.Int32(1), ComputeEnvironment: aws.String(model.ARN("compute-environment", "local"))}}}
 		edit(in)
 		_, err := w.CreateJobQueue(t.Context(), in)
 		return err
@@ -403,7 +409,9 @@ func TestCreateJobQueue(t *testing.T) {
 		{func(r *awsbatch.CreateJobQueueInput) {
 			r.ComputeEnvironmentOrder[0].ComputeEnvironment = aws.String("other")
 		}, "Compute environment other does not exist. Compute Environments must be created and valid before attaching them to a job queue"},
-		{func(r *awsbatch.CreateJobQueueInput) { r.SchedulingPolicyArn = aws.String(arn(kindQueue, "default")) }, "Only scheduling policy Arn can be allowed."},
+		{func(r *awsbatch.CreateJobQueueInput) {
+			r.SchedulingPolicyArn = aws.String(model.ARN(model.KindQueue, "default"))
+		}, "Only scheduling policy Arn can be allowed."},
 	} {
 		refused(t, create(c.edit), c.want)
 	}
@@ -426,14 +434,14 @@ func TestCreateJobQueue(t *testing.T) {
 func TestOverrides(t *testing.T) {
 	w := open(t, Options{})
 	w.register("work", "1", "64", func(r *awsbatch.RegisterJobDefinitionInput) {
-		r.ContainerProperties.Environment = []types.KeyValuePair{variable("A", "1"), variable("B", "2")}
+		r.ContainerProperties.Environment = []types.KeyValuePair{attempt.Variable("A", "1"), attempt.Variable("B", "2")}
 		r.Parameters = map[string]string{"x": "1", "y": "2"}
 	})
 	d := w.job(w.submit("work", func(r *awsbatch.SubmitJobInput) {
 		r.Parameters = map[string]string{"y": "3"}
 		r.Tags = map[string]string{"team": "a"}
 		r.ContainerOverrides = &types.ContainerOverrides{
-			Environment:          []types.KeyValuePair{variable("B", "3"), variable("C", "4")},
+			Environment:          []types.KeyValuePair{attempt.Variable("B", "3"), attempt.Variable("C", "4")},
 			ResourceRequirements: []types.ResourceRequirement{{Type: "MEMORY", Value: aws.String("128")}},
 			Vcpus:                aws.Int32(64), // without effect, as at AWS: the definition has a resourceRequirement
 		}
@@ -449,30 +457,6 @@ func TestOverrides(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	w.idle()
-}
-
-func TestLegacyResources(t *testing.T) {
-	legacy := &types.ContainerProperties{Vcpus: aws.Int32(2), Memory: aws.Int32(64)}
-	modern := &types.ContainerProperties{ResourceRequirements: []types.ResourceRequirement{
-		{Type: "VCPU", Value: aws.String("2")}, {Type: "MEMORY", Value: aws.String("64")}}}
-	for _, c := range []struct {
-		name    string
-		c       *types.ContainerProperties
-		o       *types.ContainerOverrides
-		want    amount
-		ignored int
-	}{
-		{"definition alone", legacy, nil, amount{2000, 64, 0}, 0},
-		{"legacy over legacy", legacy, &types.ContainerOverrides{Vcpus: aws.Int32(4), Memory: aws.Int32(128)}, amount{4000, 128, 0}, 0},
-		{"requirement over legacy", legacy, &types.ContainerOverrides{ResourceRequirements: []types.ResourceRequirement{
-			{Type: "VCPU", Value: aws.String("8")}}}, amount{8000, 64, 0}, 0},
-		{"legacy over requirement", modern, &types.ContainerOverrides{Vcpus: aws.Int32(4), Memory: aws.Int32(128)}, amount{2000, 64, 0}, 2},
-	} {
-		got, err := asked(override(c.c, c.o))
-		if err != nil || got != c.want || len(ignored(c.c, c.o)) != c.ignored {
-			t.Errorf("%s: %v, %v, ignored %v; want %v", c.name, got, err, ignored(c.c, c.o), c.want)
-		}
-	}
 }
 
 func TestRequestSizes(t *testing.T) {

@@ -9,7 +9,13 @@ import (
 
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/local/model"
 )
+
+// largest begins the status reason of a job that needs more than the machine has.
+const largest = "MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT - The job resource requirement (vCPU/memory/GPU) is higher than that can be met " +
+	"by the CE(s) attached to the job queue: "
 
 func array(size int32) func(*awsbatch.SubmitJobInput) {
 	return func(in *awsbatch.SubmitJobInput) { in.ArrayProperties = &types.ArrayProperties{Size: &size} }
@@ -17,7 +23,11 @@ func array(size int32) func(*awsbatch.SubmitJobInput) {
 
 func depends(id string, kind types.ArrayJobDependency) func(*awsbatch.SubmitJobInput) {
 	return func(in *awsbatch.SubmitJobInput) {
-		in.DependsOn = append(in.DependsOn, types.JobDependency{JobId: optional(id), Type: kind})
+		var named *string
+		if id != "" {
+			named = &id
+		}
+		in.DependsOn = append(in.DependsOn, types.JobDependency{JobId: named, Type: kind})
 	}
 }
 
@@ -59,12 +69,12 @@ func TestOneFailedChildFailsTheArrayAfterAllHaveEnded(t *testing.T) {
 		id := w.submit("work", array(3), words("1h", "7", "1h"))
 		next := w.submit("work", after(id))
 		synctest.Wait()
-		w.want(id+":1", types.JobStatusFailed, reasonExited)
+		w.want(id+":1", types.JobStatusFailed, model.ReasonExited)
 		w.want(id, types.JobStatusPending, "")
 		w.idle()
-		w.want(id, types.JobStatusFailed, reasonChild)
-		w.want(id+":2", types.JobStatusSucceeded, reasonExited)
-		w.want(next, types.JobStatusFailed, reasonDependency)
+		w.want(id, types.JobStatusFailed, model.ReasonChild)
+		w.want(id+":2", types.JobStatusSucceeded, model.ReasonExited)
+		w.want(next, types.JobStatusFailed, model.ReasonDependency)
 	})
 }
 
@@ -86,10 +96,10 @@ func TestSequentialArray(t *testing.T) {
 		}
 		id = w.submit("work", array(4), words("0s", "fail", "0s", "0s"), depends("", types.ArrayJobDependencySequential))
 		w.idle()
-		w.want(id, types.JobStatusFailed, reasonChild)
-		w.want(id+":0", types.JobStatusSucceeded, reasonExited)
-		w.want(id+":2", types.JobStatusFailed, reasonDependency)
-		w.want(id+":3", types.JobStatusFailed, reasonDependency)
+		w.want(id, types.JobStatusFailed, model.ReasonChild)
+		w.want(id+":0", types.JobStatusSucceeded, model.ReasonExited)
+		w.want(id+":2", types.JobStatusFailed, model.ReasonDependency)
+		w.want(id+":3", types.JobStatusFailed, model.ReasonDependency)
 	})
 }
 
@@ -110,7 +120,7 @@ func TestSequentialArrayAfterAJob(t *testing.T) {
 		id = w.submit("work", array(3), words("1m"), depends(first, types.ArrayJobDependencySequential))
 		w.idle()
 		for i := range 3 {
-			w.want(fmt.Sprintf("%s:%d", id, i), types.JobStatusFailed, reasonDependency)
+			w.want(fmt.Sprintf("%s:%d", id, i), types.JobStatusFailed, model.ReasonDependency)
 		}
 	})
 }
@@ -123,11 +133,11 @@ func TestNToNArray(t *testing.T) {
 		second := w.submit("work", array(3), words("1h"), depends(first, types.ArrayJobDependencyNToN))
 		synctest.Wait()
 		w.want(second+":0", types.JobStatusRunning, "")
-		w.want(second+":1", types.JobStatusFailed, reasonDependency)
+		w.want(second+":1", types.JobStatusFailed, model.ReasonDependency)
 		w.want(second+":2", types.JobStatusPending, "")
 		w.idle()
-		w.want(second+":2", types.JobStatusSucceeded, reasonExited)
-		w.want(second, types.JobStatusFailed, reasonChild)
+		w.want(second+":2", types.JobStatusSucceeded, model.ReasonExited)
+		w.want(second, types.JobStatusFailed, model.ReasonChild)
 	})
 }
 
@@ -139,7 +149,7 @@ func TestParentSaysWhyItsChildrenWait(t *testing.T) {
 		first := w.submit("small", array(2), words("1m"))
 		alone := w.submit("huge", array(2), words("1m"))
 		second := w.submit("huge", array(2), words("1m"), depends(first, types.ArrayJobDependencyNToN))
-		why := misfit(amount{4000, 64, 0}, amount{2000, 8192, 0})
+		why := largest + "the job asks for 4 vCPUs, this machine has 2"
 		w.want(alone, types.JobStatusPending, why)
 		w.want(alone+":1", types.JobStatusRunnable, why)
 		w.want(second, types.JobStatusPending, "")

@@ -3,6 +3,8 @@ package local
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -22,7 +24,9 @@ import (
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/local/attempt"
 	"github.com/batchctl/batchctl/pkg/local/journal"
+	"github.com/batchctl/batchctl/pkg/local/model"
 )
 
 // The benchmarks of the engine against what does the same without it. Run them
@@ -124,9 +128,9 @@ func finish(b *testing.B, e *Engine) {
 	if err := e.WaitIdle(b.Context(), 0); err != nil {
 		b.Fatal(err)
 	}
-	for _, j := range e.model.order {
-		if j.state != succeeded {
-			b.Fatalf("job %s: %s %s", j.id, j.state, j.reason)
+	for _, j := range e.model.BySubmission {
+		if j.State != model.Succeeded {
+			b.Fatalf("job %s: %s %s", j.ID, j.State, j.Reason)
 		}
 	}
 }
@@ -147,7 +151,7 @@ func together(goroutines, n int, do func()) {
 // busy is an engine with two jobs that keep the machine busy: those that follow wait.
 func busy(b *testing.B) *Engine {
 	b.Helper()
-	e := bench(b, Options{Executor: &script{run: func(ctx context.Context, _ Attempt, _ *os.File) (int, error) {
+	e := bench(b, Options{Executor: &script{run: func(ctx context.Context, _ attempt.Attempt, _ *os.File) (int, error) {
 		<-ctx.Done()
 		return 143, nil
 	}}})
@@ -221,14 +225,15 @@ func BenchmarkHandler(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	if err := v4.NewSigner().SignHTTP(b.Context(), key, r, string(appendDigest(nil, body)), "batch", "us-east-1", time.Now()); err != nil {
+	digest := sha256.Sum256(body)
+	if err := v4.NewSigner().SignHTTP(b.Context(), key, r, hex.EncodeToString(digest[:]), "batch", "us-east-1", time.Now()); err != nil {
 		b.Fatal(err)
 	}
 	h, w := e.Handler(), httptest.NewRecorder()
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		r.Body = io.NopCloser(bytes.NewReader(body))
-		r.Header[invocationHeader] = []string{strconv.Itoa(i)}
+		r.Header["Amz-Sdk-Invocation-Id"] = []string{strconv.Itoa(i)}
 		w.Body.Reset()
 		h.ServeHTTP(w, r)
 		if w.Code != http.StatusOK {

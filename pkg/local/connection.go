@@ -21,6 +21,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
+
+	"github.com/batchctl/batchctl/pkg/local/api"
+	"github.com/batchctl/batchctl/pkg/local/model"
+	"github.com/batchctl/batchctl/pkg/local/process"
 )
 
 const connectionFile = "connection.json"
@@ -152,9 +156,9 @@ func (c Connection) config(client aws.HTTPClient, workDir string) aws.Config {
 			return aws.Credentials{AccessKeyID: c.AccessKeyID, SecretAccessKey: c.SecretAccessKey, Source: "batchctl"}, nil
 		}),
 	}
-	config.APIOptions = append(config.APIOptions, smithyhttp.SetHeaderValue(clientHeader, "batchctl"))
+	config.APIOptions = append(config.APIOptions, smithyhttp.SetHeaderValue(api.ClientHeader, "batchctl"))
 	if workDir != "" {
-		config.APIOptions = append(config.APIOptions, smithyhttp.SetHeaderValue(workDirHeader, url.PathEscape(workDir)))
+		config.APIOptions = append(config.APIOptions, smithyhttp.SetHeaderValue(api.WorkDirHeader, url.PathEscape(workDir)))
 	}
 	return config
 }
@@ -168,7 +172,7 @@ func (e *Engine) Config(workDir string) aws.Config {
 }
 
 func (e *Engine) connection(endpoint string) Connection {
-	return Connection{Endpoint: endpoint, Region: region, AccessKeyID: e.key.AccessKeyID,
+	return Connection{Endpoint: endpoint, Region: model.Region, AccessKeyID: e.key.AccessKeyID,
 		SecretAccessKey: e.key.SecretAccessKey, PID: os.Getpid(), dir: e.options.Dir}
 }
 
@@ -231,7 +235,7 @@ func (e *Engine) Serve(ctx context.Context, l net.Listener, ready func(Connectio
 	if ready != nil {
 		ready(c)
 	}
-	askForTimeSlices()
+	process.AskForTimeSlices()
 	server := &http.Server{Handler: e.Handler(), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second,
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10, ConnContext: e.connected, ConnState: e.disconnected,
 		ErrorLog: slog.NewLogLogger(e.options.Log.Handler(), slog.LevelWarn)}
@@ -265,7 +269,7 @@ func (e *Engine) inherit() error {
 	if err == nil && json.Unmarshal(text, &left) == nil && left.AccessKeyID != "" && left.SecretAccessKey != "" {
 		if l, err := net.Listen("tcp", strings.TrimPrefix(left.Endpoint, "http://")); err == nil {
 			e.listener = l
-			e.verifier.key = aws.Credentials{AccessKeyID: left.AccessKeyID, SecretAccessKey: left.SecretAccessKey}
+			e.key = aws.Credentials{AccessKeyID: left.AccessKeyID, SecretAccessKey: left.SecretAccessKey}
 		}
 	}
 	return e.removeConnection()

@@ -56,7 +56,7 @@ func TestOpenRefusesWithoutItsJournal(t *testing.T) {
 				for _, readOnly := range []bool{true, false} {
 					e, err := Open(Options{Dir: dir, ReadOnly: readOnly, Executor: &script{}})
 					if err == nil {
-						t.Errorf("read-only %t: it is open, with %d jobs", readOnly, len(e.model.order))
+						t.Errorf("read-only %t: it is open, with %d jobs", readOnly, len(e.model.BySubmission))
 						_ = e.Close(t.Context())
 						continue
 					}

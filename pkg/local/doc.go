@@ -1,11 +1,7 @@
-// Package local is AWS Batch in one process: states, scheduler, journal,
-// executors and the HTTP API.
+// Package local runs AWS Batch in one process.
 //
-// The order of the room, from the inside out: the model (state.go, events.go,
-// model.go, lines.go, array.go, retry.go, the scheduler in schedule.go, picker.go,
-// placement.go, share.go and limits.go, and the first half of the files named after
-// resources) is pure, it knows no clock, no file and no goroutine; the package
-// journal keeps its events; engine.go drives it, and attempt.go and taskrun.go run
-// what it starts through an Executor; http.go and the files named after operations
-// only translate.
+// An Engine glues the packages below it. Package model decides: which states jobs are in, which job starts next, what
+// follows from an event. Package journal keeps the events on disk. Package api answers the requests of AWS SDKs. When
+// the model starts a job, package attempt carries out the attempt through an executor, which is that of package process
+// or of package container; package logs keeps what it prints. Package hardware says what the machine has.
 package local

@@ -14,7 +14,14 @@ import (
 	"sync"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"github.com/batchctl/batchctl/pkg/local/api"
+	"github.com/batchctl/batchctl/pkg/local/attempt"
 	"github.com/batchctl/batchctl/pkg/local/journal"
+	"github.com/batchctl/batchctl/pkg/local/logs"
+	"github.com/batchctl/batchctl/pkg/local/model"
+	"github.com/batchctl/batchctl/pkg/local/process"
 )
 
 // Engine is AWS Batch in this process. Its methods may be called concurrently.
@@ -23,10 +30,11 @@ type Engine struct {
 	root    *os.Root
 	lock    *os.File         // held while the engine is open; nil when it is read-only
 	journal *journal.Journal // nil when the engine is read-only
-	verifier
+	key     aws.Credentials  // what requests must be signed with
+	logs    *logs.Store
 
 	mu      sync.Mutex
-	model   *model
+	model   *model.Model
 	facts   []fact  // what happened but is not in the journal yet
 	text    []byte  // of the last record, to write the next one in
 	ready   []ready // attempts that were started and are not carried out yet
@@ -37,11 +45,9 @@ type Engine struct {
 	// shutdown is true once EndJobs was called: jobs end, and no new one is accepted.
 	shutdown bool
 	clients  map[net.Conn]bool // open connections on which a request was verified
-	runners  map[*task]*runner
+	runners  map[*model.Task]*runner
 	running  sync.WaitGroup
-	logs     logWatch
-	scratch  scratch
-	streams  streamIndex
+	scratch  *attempt.Scratch
 	// listener is at the address of an engine that was killed here; nil: there was none.
 	listener net.Listener
 	// lastAt is when the latest record was written, and absentSince the same of a read-only engine
@@ -53,7 +59,7 @@ type Engine struct {
 // fact is an event that has happened outside the model: it must be written, now
 // or when the journal takes it.
 type fact struct {
-	event event
+	event model.Event
 	done  func() // called once it is written; may be nil
 }
 
@@ -64,13 +70,13 @@ func Open(o Options) (*Engine, error) {
 	if err := o.fill(); err != nil {
 		return nil, err
 	}
-	e := &Engine{options: o, model: newModel(o.Queues), hurry: make(chan struct{}),
-		runners: map[*task]*runner{}, clients: map[net.Conn]bool{}, verifier: verifier{key: newKey()}}
+	e := &Engine{options: o, model: model.New(o.Queues), hurry: make(chan struct{}),
+		runners: map[*model.Task]*runner{}, clients: map[net.Conn]bool{}, key: api.NewKey()}
 	if err := e.open(); err != nil {
 		return nil, errors.Join(err, e.release())
 	}
 	if !o.ReadOnly {
-		CloseOnExec()
+		process.CloseOnExec()
 		e.recover()
 	}
 	return e, nil
@@ -87,7 +93,7 @@ func (e *Engine) open() error {
 	if err != nil {
 		return fmt.Errorf("open engine: %w", err)
 	}
-	e.root, e.scratch.root = root, root
+	e.root, e.scratch, e.logs = root, attempt.NewScratch(root), logs.NewStore(root, e.options.LogLimit)
 	if e.options.ReadOnly {
 		return e.read()
 	}
@@ -119,7 +125,7 @@ func (e *Engine) open() error {
 		if err := e.journal.Close(); err != nil {
 			return err
 		}
-		e.model = newModel(e.options.Queues)
+		e.model = model.New(e.options.Queues)
 		if err := errors.Join(e.openJournal(), e.sweep()); err != nil {
 			return err
 		}
@@ -161,17 +167,17 @@ func (e *Engine) read() error {
 }
 
 func (e *Engine) replayed(text []byte) error {
-	var r record
+	var r model.Record
 	if err := json.Unmarshal(text, &r); err != nil {
 		return err
 	}
 	return e.apply(r)
 }
 
-func (e *Engine) apply(r record) error {
+func (e *Engine) apply(r model.Record) error {
 	e.lastAt = r.At
 	for _, v := range r.Events {
-		if err := e.model.apply(r.At, v); err != nil {
+		if err := e.model.Apply(r.At, v); err != nil {
 			return err
 		}
 	}
@@ -184,44 +190,31 @@ func (e *Engine) apply(r record) error {
 func (e *Engine) recover() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.model.due = nil
-	for _, j := range e.model.order {
-		if j.state.ended() {
-			continue
-		}
-		e.model.due = append(e.model.due, &j.task)
-		e.abandon(&j.task)
-		for i := range j.children {
-			e.abandon(&j.children[i])
-			if !j.children[i].state.ended() {
-				e.model.due = append(e.model.due, &j.children[i])
-			}
-		}
+	for _, t := range e.model.Recover() {
+		e.abandon(t)
 	}
 	e.step()
 }
 
-func (e *Engine) abandon(t *task) {
-	a := t.active()
-	if a == nil {
-		return
-	}
-	ids := []string{a.stream}
-	for i := range t.job.parts {
-		ids = append(ids, partStream(a.stream, i))
+// abandon ends what an earlier engine left of t's attempt.
+func (e *Engine) abandon(t *model.Task) {
+	a := t.Active()
+	ids := []string{a.Stream}
+	for i := range t.Job.Parts {
+		ids = append(ids, model.PartStream(a.Stream, i))
 	}
 	for _, id := range ids {
-		if err := e.options.Executor.Clear(id, a.handle); err != nil {
-			e.options.Log.Warn("a process of an earlier engine could not be ended", "job", t.id(), "error", err)
+		if err := e.options.Executor.Clear(id, a.Handle); err != nil {
+			e.options.Log.Warn("a process of an earlier engine could not be ended", "job", t.ID(), "error", err)
 		}
 	}
-	e.facts = append(e.facts, fact{event: ending(t, outcome{StatusReason: reasonHost})})
+	e.facts = append(e.facts, fact{event: model.Ending(t, model.Outcome{StatusReason: model.ReasonHost})})
 }
 
 // change decides and keeps one change that a caller asked for, and returns when
 // it is on disk. decide looks at the model and must not alter it; where it finds
 // nothing to change, what it found is on disk too.
-func (e *Engine) change(decide func() ([]event, error)) error {
+func (e *Engine) change(decide func(*model.Model) ([]model.Event, error)) error {
 	position, err := e.propose(decide)
 	if err != nil {
 		return err
@@ -229,16 +222,16 @@ func (e *Engine) change(decide func() ([]event, error)) error {
 	return e.journal.Sync(position)
 }
 
-func (e *Engine) propose(decide func() ([]event, error)) (position int64, err error) {
+func (e *Engine) propose(decide func(*model.Model) ([]model.Event, error)) (position int64, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.options.ReadOnly {
-		return 0, errReadOnly
+		return 0, api.ErrReadOnly
 	}
 	if e.closing {
-		return 0, errClosed
+		return 0, attempt.ErrEngineClosing
 	}
-	events, err := decide()
+	events, err := decide(e.model)
 	if err != nil {
 		return 0, err
 	}
@@ -252,15 +245,10 @@ func (e *Engine) propose(decide func() ([]event, error)) (position int64, err er
 	return position, nil
 }
 
-var (
-	errReadOnly = errors.New("this engine was opened only to read; nothing was changed")
-	errClosed   = errors.New("the engine is closing; nothing was changed")
-)
-
 // write keeps events and applies them: first the journal, then the model.
-func (e *Engine) write(events ...event) (position int64, err error) {
-	r := record{At: time.Now().UnixMilli(), Events: events}
-	if e.text, err = r.append(e.text[:0]); err != nil {
+func (e *Engine) write(events ...model.Event) (position int64, err error) {
+	r := model.Record{At: time.Now().UnixMilli(), Events: events}
+	if e.text, err = r.Append(e.text[:0]); err != nil {
 		return 0, fmt.Errorf("encode journal record: %w", err)
 	}
 	if position, err = e.journal.Append(e.text); err != nil {
@@ -314,7 +302,7 @@ func (e *Engine) endOverdue() error {
 		e.limit.Stop()
 		e.limit = nil
 	}
-	if events := e.model.overdue(time.Now().UnixMilli()); len(events) > 0 {
+	if events := e.model.Overdue(time.Now().UnixMilli()); len(events) > 0 {
 		if _, err := e.write(events...); err != nil {
 			return err
 		}
@@ -322,8 +310,8 @@ func (e *Engine) endOverdue() error {
 			return err
 		}
 	}
-	next := e.model.nextDeadline()
-	if next == never {
+	next := e.model.NextDeadline()
+	if next == model.Never {
 		return nil
 	}
 	e.limit = time.AfterFunc(time.Until(time.UnixMilli(next)), func() {
@@ -351,50 +339,36 @@ func (e *Engine) keepFacts() error {
 }
 
 func (e *Engine) follow() error {
-	machine := e.options.capacity()
-	for len(e.model.due) > 0 {
-		t := e.model.due[0]
+	capacity := e.options.capacity()
+	for t := e.model.Due(); t != nil; t = e.model.Due() {
 		e.endStopped(t)
-		events := e.model.next(t, machine)
+		events := e.model.Follow(t, capacity)
 		if len(events) == 0 {
-			e.model.due = e.model.due[1:]
 			continue
 		}
 		if _, err := e.write(events...); err != nil {
 			return err
 		}
 	}
-	e.model.due = nil
 	return nil
 }
 
 // startWaiting reserves the machine for the jobs that start now, and says of others
 // what they wait for.
 func (e *Engine) startWaiting() error {
-	now, capacity := time.Now().UnixMilli(), e.options.capacity()
-	free := capacity.minus(e.model.used)
-	if free.exhausted() {
-		return nil
-	}
-	var lines []*picker
-	for name, l := range e.model.queues {
-		if len(l.waiting) > 0 {
-			lines = append(lines, e.model.picker(name, now, capacity))
-		}
-	}
-	for _, d := range schedule(lines, e.model.room(free)) {
-		if d.place == nil {
-			if _, err := e.write(event{Explained: &explanation{Job: d.task.id(), Reason: d.reason, Waits: true}}); err != nil {
+	for _, d := range e.model.Schedule(time.Now().UnixMilli(), e.options.capacity()) {
+		if d.Place == nil {
+			if _, err := e.write(model.Event{Explained: &model.Explanation{Job: d.Task.ID(), Reason: d.Reason, Waits: true}}); err != nil {
 				return err
 			}
 			continue
 		}
-		t := d.task
+		t := d.Task
 		if !e.mayBegin(t) {
 			break // until another one ends
 		}
-		s := &start{Job: t.id(), Stream: e.newStream(t), GPUs: pin(e.options.GPUs, e.model.busy, t.job.need.GPUs), Environment: d.place.name}
-		noted, err := e.write(event{Started: s})
+		s := &model.Start{Job: t.ID(), Stream: e.newStream(t), GPUs: e.model.Pin(e.options.GPUs, t.Job), Environment: d.Place.Name}
+		noted, err := e.write(model.Event{Started: s})
 		if err != nil {
 			return err
 		}
@@ -405,10 +379,10 @@ func (e *Engine) startWaiting() error {
 
 // mayBegin reports whether an attempt of t is not one too many for the files that this
 // process may open. One alone always may.
-func (e *Engine) mayBegin(t *task) bool {
-	n := max(len(t.job.parts), 1)
+func (e *Engine) mayBegin(t *model.Task) bool {
+	n := max(len(t.Job.Parts), 1)
 	for other := range e.runners {
-		n += max(len(other.job.parts), 1)
+		n += max(len(other.Job.Parts), 1)
 	}
 	return n <= e.options.attempts || len(e.runners) == 0
 }
@@ -417,13 +391,13 @@ func (e *Engine) mayBegin(t *task) bool {
 func (e *Engine) Active() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.model.active
+	return e.model.Active
 }
 
 // WaitIdle returns when no job has been active and nothing has changed for as
 // long as quiet, or with ctx's error.
 func (e *Engine) WaitIdle(ctx context.Context, quiet time.Duration) error {
-	return e.wait(ctx, quiet, func() bool { return e.model.active == 0 })
+	return e.wait(ctx, quiet, func() bool { return e.model.Active == 0 })
 }
 
 // Drain returns when no attempt runs and no client is connected, or with ctx's
@@ -470,14 +444,14 @@ func (e *Engine) wait(ctx context.Context, quiet time.Duration, still func() boo
 	}
 }
 
-// verifiedKey is under what the context of a request has a func() that counts its
+// connectionKey is under what the context of a request has a func() that counts its
 // connection as that of a client.
-type verifiedKey struct{}
+type connectionKey struct{}
 
 // connected lets requests on a connection count it once they are verified: anybody on
 // this machine can connect, which must not keep the engine from its end.
 func (e *Engine) connected(ctx context.Context, c net.Conn) context.Context {
-	return context.WithValue(ctx, verifiedKey{}, sync.OnceFunc(func() {
+	return context.WithValue(ctx, connectionKey{}, sync.OnceFunc(func() {
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		e.clients[c] = true
@@ -518,7 +492,7 @@ func (e *Engine) Close(ctx context.Context) error {
 	already := e.closing
 	e.closing = true
 	for _, r := range e.runners {
-		r.end(errClosed)
+		r.end(attempt.ErrEngineClosing)
 	}
 	e.mu.Unlock()
 	if already {

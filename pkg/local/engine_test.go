@@ -14,6 +14,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/local/attempt"
+	"github.com/batchctl/batchctl/pkg/local/model"
 )
 
 // script is an executor that plays commands in virtual time. The words of a
@@ -23,16 +26,16 @@ import (
 type script struct {
 	mu      sync.Mutex
 	ran     []string // ids of jobs in the order of their starts
-	seen    []Attempt
+	seen    []attempt.Attempt
 	running int
 	most    int // at the same time
 	cleared []string
 	// run takes the place of the words; it may not be called by two jobs at once
 	// unless it is fit for that.
-	run func(ctx context.Context, a Attempt, log *os.File) (int, error)
+	run func(ctx context.Context, a attempt.Attempt, log *os.File) (int, error)
 }
 
-func (s *script) Run(ctx context.Context, a Attempt, log *os.File) (int, error) {
+func (s *script) Run(ctx context.Context, a attempt.Attempt, log *os.File) (int, error) {
 	s.count(a, 1)
 	defer s.count(a, -1)
 	a.Started("script " + a.Job)
@@ -40,13 +43,13 @@ func (s *script) Run(ctx context.Context, a Attempt, log *os.File) (int, error) 
 		return s.run(ctx, a, log)
 	}
 	word := a.Command[0]
-	if _, index, ok := splitID(a.Job); ok && index >= 0 {
+	if _, index, ok := model.SplitID(a.Job); ok && index >= 0 {
 		word = a.Command[int(index)%len(a.Command)]
 	}
 	return play(ctx, a, word)
 }
 
-func play(ctx context.Context, a Attempt, word string) (int, error) {
+func play(ctx context.Context, a attempt.Attempt, word string) (int, error) {
 	if word == "fail" {
 		return 1, nil
 	}
@@ -67,7 +70,7 @@ func play(ctx context.Context, a Attempt, word string) (int, error) {
 	return 0, nil
 }
 
-func (s *script) count(a Attempt, n int) {
+func (s *script) count(a attempt.Attempt, n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.running += n

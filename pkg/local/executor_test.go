@@ -16,6 +16,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/local/attempt"
+	"github.com/batchctl/batchctl/pkg/local/model"
+	"github.com/batchctl/batchctl/pkg/local/process"
 )
 
 // choice is a Chooser of scripts. It must not be asked while the engine is locked.
@@ -29,7 +33,7 @@ type choice struct {
 	gone  bool // the others cannot be used any more
 }
 
-func (c *choice) Chosen(_ context.Context, name string) (Executor, error) {
+func (c *choice) Chosen(_ context.Context, name string) (attempt.Executor, error) {
 	if c.engine != nil {
 		c.engine.Active() // waits for ever, if the caller holds the engine's lock
 	}
@@ -53,7 +57,7 @@ func (c *choice) where() map[string]int {
 	return counts
 }
 
-func tagged(name string) map[string]string { return map[string]string{ExecutorTag: name} }
+func tagged(name string) map[string]string { return map[string]string{attempt.ExecutorTag: name} }
 
 func choosing(name string) func(*awsbatch.SubmitJobInput) {
 	return func(in *awsbatch.SubmitJobInput) { in.Tags = tagged(name) }
@@ -74,7 +78,7 @@ func TestJobChoosesItsExecutor(t *testing.T) {
 			{Type: "VCPU", Value: aws.String("1")}, {Type: "MEMORY", Value: aws.String("64")}}},
 		{Name: aws.String("two"), Image: aws.String("busybox:1"), Command: []string{"true"}, Essential: aws.Bool(false)},
 	}
-	several[0].DependsOn = []types.TaskContainerDependency{{ContainerName: aws.String("two"), Condition: aws.String(onComplete)}}
+	several[0].DependsOn = []types.TaskContainerDependency{{ContainerName: aws.String("two"), Condition: aws.String(model.OnComplete)}}
 	w.register("several", "", "", func(in *awsbatch.RegisterJobDefinitionInput) {
 		in.ContainerProperties = nil
 		in.EcsProperties = &types.EcsProperties{TaskProperties: []types.EcsTaskProperties{{Containers: several}}}
@@ -122,7 +126,7 @@ func TestJobCannotHaveItsExecutor(t *testing.T) {
 	refused(t, err, "tag batchctl:executor: none cannot be used")
 	// It could be used when the job was submitted, and cannot when it starts.
 	release := make(chan struct{})
-	c.script.run = func(context.Context, Attempt, *os.File) (int, error) { <-release; return 0, nil }
+	c.script.run = func(context.Context, attempt.Attempt, *os.File) (int, error) { <-release; return 0, nil }
 	first := w.submit("work", choosing(""))
 	second := w.submit("work", choosing("a"), func(in *awsbatch.SubmitJobInput) { in.DependsOn = []types.JobDependency{{JobId: &first}} })
 	c.mu.Lock()
@@ -130,7 +134,7 @@ func TestJobCannotHaveItsExecutor(t *testing.T) {
 	c.mu.Unlock()
 	close(release)
 	w.idle()
-	w.want(second, types.JobStatusFailed, reasonNotStarted)
+	w.want(second, types.JobStatusFailed, model.ReasonNotStarted)
 	if got := aws.ToString(w.job(second).Container.Reason); got != "CannotStartContainerError: tag batchctl:executor: a cannot be used" {
 		t.Errorf("reason %q", got)
 	}
@@ -149,7 +153,7 @@ type crowded struct {
 	full error
 }
 
-func (c *crowded) Run(ctx context.Context, a Attempt, log *os.File) (int, error) {
+func (c *crowded) Run(ctx context.Context, a attempt.Attempt, log *os.File) (int, error) {
 	if ctx.Err() == nil && c.now() >= c.room {
 		return -1, fmt.Errorf("CannotStartContainerError: %w", c.full)
 	}
@@ -173,7 +177,7 @@ func TestAttemptsWaitForAFullMachine(t *testing.T) {
 				}
 				w.idle()
 				for _, id := range append(others, first) {
-					w.want(id, types.JobStatusSucceeded, reasonExited)
+					w.want(id, types.JobStatusSucceeded, model.ReasonExited)
 					if n := len(w.job(id).Attempts); n != 1 {
 						t.Errorf("%d attempts, want 1", n)
 					}
@@ -203,7 +207,7 @@ func TestMachineThatIsFullWithoutAnyCommandFailsAttempts(t *testing.T) {
 		w.register("work", "1", "64")
 		id := w.submit("work", words("1h"))
 		w.idle()
-		w.want(id, types.JobStatusFailed, reasonNotStarted)
+		w.want(id, types.JobStatusFailed, model.ReasonNotStarted)
 		if got, want := aws.ToString(w.job(id).Container.Reason), "CannotStartContainerError: "+syscall.EAGAIN.Error(); got != want {
 			t.Errorf("reason %q, want %q", got, want)
 		}
@@ -236,20 +240,20 @@ func TestNoMoreAttemptsThanFiles(t *testing.T) {
 
 // TestRanBy: an attempt's description says which executor ran it.
 func TestRanBy(t *testing.T) {
-	for _, executor := range []string{"", ProcessExecutor, "podman"} {
-		a := &attempt{stream: "4f", executor: executor}
-		d := &types.AttemptContainerDetail{TaskArn: aws.String(a.taskARN()), ContainerInstanceArn: a.instanceARN()}
-		if name, here := RanBy(d); name != executor || !here {
+	for _, executor := range []string{"", process.Name, "podman"} {
+		a := &model.Attempt{Stream: "4f", Executor: executor}
+		d := &types.AttemptContainerDetail{TaskArn: aws.String(a.TaskARN()), ContainerInstanceArn: a.InstanceARN()}
+		if name, here := model.RanBy(d); name != executor || !here {
 			t.Errorf("%s: %q, %v", *d.ContainerInstanceArn, name, here)
 		}
 		d.ContainerInstanceArn = nil // as on Fargate
-		if name, here := RanBy(d); name != "" || !here {
+		if name, here := model.RanBy(d); name != "" || !here {
 			t.Errorf("without an instance: %q, %v", name, here)
 		}
 	}
 	for _, d := range []*types.AttemptContainerDetail{nil, {}, {TaskArn: aws.String("arn:aws:ecs:us-east-1:1:task/AWSBatch-local/4f"),
 		ContainerInstanceArn: aws.String("arn:aws:ecs:us-east-1:1:container-instance/AWSBatch-local/local-process")}} {
-		if _, here := RanBy(d); here {
+		if _, here := model.RanBy(d); here {
 			t.Errorf("%+v ran here", d)
 		}
 	}

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"strings"
 	"time"
 
+	"github.com/batchctl/batchctl/pkg/local/attempt"
 	"github.com/batchctl/batchctl/pkg/local/journal"
+	"github.com/batchctl/batchctl/pkg/local/logs"
+	"github.com/batchctl/batchctl/pkg/local/model"
 )
 
 // keepEnded is how long Batch shows a job that has ended.
@@ -22,16 +24,16 @@ const forgetFrom = 4 << 20
 // their logs, once they are half of what it keeps. It is done when a directory is
 // opened, before anything looks at its jobs. It reports whether it did.
 func (e *Engine) forget() (bool, error) {
-	old := e.model.forgettable(time.Now().Add(-keepEnded).UnixMilli())
-	if e.journal.Size() < e.options.forgetFrom || 2*len(old) < len(e.model.order) {
+	old := e.model.Forgettable(time.Now().Add(-keepEnded).UnixMilli())
+	if e.journal.Size() < e.options.forgetFrom || 2*len(old) < len(e.model.BySubmission) {
 		return false, nil
 	}
 	err := journal.Rewrite(e.root, "journal", func(text []byte) ([]byte, error) {
-		var r record
+		var r model.Record
 		if err := json.Unmarshal(text, &r); err != nil {
 			return nil, err
 		}
-		kept := r.without(old)
+		kept := r.Without(old)
 		if len(kept.Events) == len(r.Events) {
 			return text, nil
 		}
@@ -43,52 +45,19 @@ func (e *Engine) forget() (bool, error) {
 	return err == nil, err
 }
 
-// forgettable is the jobs that ended before a moment, and that nobody who has not
-// waits for.
-func (m *model) forgettable(before int64) map[string]bool {
-	old := map[string]bool{}
-	for _, j := range m.order {
-		if !j.state.ended() || j.stoppedAt >= before {
-			continue
-		}
-		// What a job has used up of a resource stays used: its record is kept.
-		waited := m.usesUp(j)
-		for _, d := range j.dependents {
-			waited = waited || !d.state.ended()
-		}
-		if !waited {
-			old[j.id] = true
-		}
-	}
-	return old
-}
-
-// without is the record less what is about some jobs.
-func (r record) without(jobs map[string]bool) record {
-	kept := record{At: r.At}
-	for _, v := range r.Events {
-		id := v.job()
-		if v.Submitted != nil {
-			id = v.Submitted.ID
-		}
-		if job, _, _ := strings.Cut(id, ":"); !jobs[job] {
-			kept.Events = append(kept.Events, v)
-		}
-	}
-	return kept
-}
-
 // sweep removes the logs and scratch directories of jobs that are not known any
 // more.
 func (e *Engine) sweep() error {
 	streams, tasks := map[string]bool{}, map[string]bool{}
-	for _, r := range e.model.logs {
-		streams[path.Base(logFile(r.file))], streams[path.Base(timesFile(r.file))] = true, true
+	for _, r := range e.model.LogStreams {
+		for _, name := range logs.Files(r.File) {
+			streams[name] = true
+		}
 	}
-	for _, j := range e.model.order {
-		tasks[fileName(&j.task)] = true
-		for i := range j.children {
-			tasks[fileName(&j.children[i])] = true
+	for _, j := range e.model.BySubmission {
+		tasks[attempt.DirectoryName(&j.Task)] = true
+		for i := range j.Children {
+			tasks[attempt.DirectoryName(&j.Children[i])] = true
 		}
 	}
 	return errors.Join(e.sweepDirectory("logs", streams), e.sweepDirectory("scratch", tasks))

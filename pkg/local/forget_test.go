@@ -9,6 +9,8 @@ import (
 
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/local/model"
 )
 
 func TestOldJobsAreForgotten(t *testing.T) {
@@ -48,8 +50,8 @@ func TestOldJobsAreForgotten(t *testing.T) {
 		if err != nil || len(out.Jobs) != 0 {
 			t.Errorf("%d old jobs are still there, %v", len(out.Jobs), err)
 		}
-		again.want(waited, types.JobStatusSucceeded, reasonExited)
-		again.want(fresh, types.JobStatusSucceeded, reasonExited)
+		again.want(waited, types.JobStatusSucceeded, model.ReasonExited)
+		again.want(fresh, types.JobStatusSucceeded, model.ReasonExited)
 		if d := again.job(waiting); d.Status == types.JobStatusSucceeded {
 			t.Error("a job that had not ended has")
 		}
@@ -62,6 +64,6 @@ func TestOldJobsAreForgotten(t *testing.T) {
 		if err := again.engine.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		open(t, Options{Dir: dir, forgetFrom: 1 << 20}).want(fresh, types.JobStatusSucceeded, reasonExited)
+		open(t, Options{Dir: dir, forgetFrom: 1 << 20}).want(fresh, types.JobStatusSucceeded, model.ReasonExited)
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/batchctl/batchctl/pkg/local/model"
 	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
@@ -57,7 +58,7 @@ func accountOf(w *world) {
 	}
 	w.environment("one", types.CRTypeEc2, 2)
 	w.environment("two", types.CRTypeSpot, 1)
-	w.queue("plain", []string{"one", "two"})
+	w.Queue("plain", []string{"one", "two"})
 	w.fairQueue(types.FairsharePolicy{ShareDecaySeconds: aws.Int32(60), ComputeReservation: aws.Int32(10)})
 	_, err := w.CreateConsumableResource(w.t.Context(), &awsbatch.CreateConsumableResourceInput{ConsumableResourceName: aws.String("licence"), TotalQuantity: aws.Int64(2)})
 	if err != nil {
@@ -75,7 +76,7 @@ func playTurns(t *testing.T, history []turn) error {
 		if id != "" {
 			ids = append(ids, id)
 		}
-		if err = errors.Join(err, w.engine.overbooked()); err != nil {
+		if err = errors.Join(err, w.overbooked()); err != nil {
 			return fmt.Errorf("%+v: %w", v, err)
 		}
 	}
@@ -109,13 +110,13 @@ func (w *world) play(v turn, ids []string) (id string, err error) {
 		_, err = w.UpdateConsumableResource(ctx, &awsbatch.UpdateConsumableResourceInput{ConsumableResource: aws.String("licence"), Operation: aws.String("ADD"),
 			Quantity: aws.Int64(int64(v.to % 2))})
 	case "policy":
-		_, err = w.UpdateSchedulingPolicy(ctx, &awsbatch.UpdateSchedulingPolicyInput{Arn: aws.String(arn(kindPolicy, "fair")), FairsharePolicy: &types.FairsharePolicy{
+		_, err = w.UpdateSchedulingPolicy(ctx, &awsbatch.UpdateSchedulingPolicyInput{Arn: aws.String(model.ARN(model.KindPolicy, "fair")), FairsharePolicy: &types.FairsharePolicy{
 			ShareDistribution: []types.ShareAttributes{{ShareIdentifier: aws.String("a*"), WeightFactor: aws.Float32(float32(v.to) + 0.5)}}}})
 	case "wait":
 		synctest.Wait()
 	case "tag":
 		if len(ids) > 0 {
-			_, err = w.TagResource(ctx, &awsbatch.TagResourceInput{ResourceArn: aws.String(arn(kindJob, ids[v.on%len(ids)])), Tags: map[string]string{"a": v.word}})
+			_, err = w.TagResource(ctx, &awsbatch.TagResourceInput{ResourceArn: aws.String(model.ARN(model.KindJob, ids[v.on%len(ids)])), Tags: map[string]string{"a": v.word}})
 		}
 	case "end":
 		if len(ids) > 0 {
@@ -155,34 +156,11 @@ func (w *world) submitAny(v turn) (string, error) {
 	return *out.JobId, nil
 }
 
-// overbooked says what more is in use of than there is.
-func (e *Engine) overbooked() error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	m := e.model
-	if !e.options.capacity().holds(m.used) {
-		return fmt.Errorf("%v of the machine is in use", m.used)
-	}
-	for _, r := range m.consumables {
-		if r.inUse > r.total {
-			return fmt.Errorf("%d of %d %s in use", r.inUse, r.total, r.name)
-		}
-	}
-	sum := int64(0)
-	for _, v := range m.environments {
-		sum += v.used
-	}
-	if sum != m.used.MilliCPU {
-		return fmt.Errorf("the environments use %d, the machine %d", sum, m.used.MilliCPU)
-	}
-	return nil
-}
-
 // account is all that the engine's API shows of jobs and resources.
 func (w *world) account() string {
 	text := w.everything()
-	for _, j := range w.engine.model.order {
-		more, err := shapeText(w.job(j.id))
+	for _, j := range w.engine.model.BySubmission {
+		more, err := shapeText(w.job(j.ID))
 		if err != nil {
 			w.t.Fatal(err)
 		}
@@ -200,23 +178,15 @@ func (w *world) settle(ids []string) error {
 	if err := w.finish(ids); err != nil {
 		return err
 	}
-	if err := w.engine.overbooked(); err != nil {
+	if err := w.overbooked(); err != nil {
 		return err
 	}
-	for _, r := range w.engine.model.consumables {
-		if r.inUse != 0 {
-			return fmt.Errorf("the engine is idle, and %d of %s in use", r.inUse, r.name)
-		}
-	}
-	for name, l := range w.engine.model.queues {
-		for id, s := range l.shares {
-			if s.open != 0 || s.inUse != 0 {
-				return fmt.Errorf("the engine is idle, and share %s has %d jobs and uses %d", id, s.open, s.inUse)
-			}
-		}
-		if l.inUse != 0 || len(l.waiting) > 0 || len(l.parked) > 0 {
-			return fmt.Errorf("the engine is idle, and queue %s uses %d", name, l.inUse)
-		}
-	}
-	return nil
+	return w.engine.model.Unreleased()
+}
+
+// overbooked returns what more is in use of than there is.
+func (w *world) overbooked() error {
+	w.engine.mu.Lock()
+	defer w.engine.mu.Unlock()
+	return w.engine.model.Overbooked(w.engine.options.capacity())
 }

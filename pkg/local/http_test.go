@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -18,9 +17,9 @@ import (
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
-	"pgregory.net/rapid"
 
-	"github.com/batchctl/batchctl/pkg/wire"
+	"github.com/batchctl/batchctl/pkg/local/api"
+	"github.com/batchctl/batchctl/pkg/local/process"
 )
 
 // request is a DescribeJobQueues (a POST) or a ListTagsForResource (a GET) to
@@ -51,7 +50,7 @@ func TestWhoMayCall(t *testing.T) {
 	const unset = "-"
 	allowedSite := map[string]bool{unset: true, "none": true, "same-origin": true}
 	allowedHost := map[string]bool{"127.0.0.1:7070": true, "[::1]:7070": true, "localhost:1": true, "localhost": true}
-	another := newKey()
+	another := api.NewKey()
 	tried, passed := 0, 0
 	for _, method := range []string{"GET", "POST", "DELETE", "OPTIONS", "PUT", "HEAD"} {
 		for _, host := range []string{"127.0.0.1:7070", "[::1]:7070", "localhost:1", "localhost", "evil.example", "127.0.0.1.evil.example:7070",
@@ -108,7 +107,7 @@ func TestSignatures(t *testing.T) {
 	w := open(t, Options{})
 	h := w.engine.Handler()
 	key := w.engine.key
-	other := newKey()
+	other := api.NewKey()
 	sameID := other
 	sameID.AccessKeyID = key.AccessKeyID
 	good := func() *http.Request { return request(t, "POST", "127.0.0.1:7070", key, time.Now()) }
@@ -132,8 +131,10 @@ func TestSignatures(t *testing.T) {
 		{"other path", good(), func(r *http.Request) { r.URL.Path = "/v1/listjobs" }, 403},
 		{"other host", good(), func(r *http.Request) { r.Host = "localhost:7070" }, 403},
 		{"a query added", good(), func(r *http.Request) { r.URL.RawQuery = "a=b" }, 403},
-		{"working directory not signed", good(), func(r *http.Request) { r.Header.Set(workDirHeader, "/") }, 403},
-		{"date changed", good(), func(r *http.Request) { r.Header.Set("X-Amz-Date", time.Now().Add(time.Minute).UTC().Format(amzDate)) }, 403},
+		{"working directory not signed", good(), func(r *http.Request) { r.Header.Set(api.WorkDirHeader, "/") }, 403},
+		{"date changed", good(), func(r *http.Request) {
+			r.Header.Set("X-Amz-Date", time.Now().Add(time.Minute).UTC().Format("20060102T150405Z"))
+		}, 403},
 		{"date missing", good(), func(r *http.Request) { r.Header.Del("X-Amz-Date") }, 403},
 		{"host not signed", good(), func(r *http.Request) {
 			r.Header.Set("Authorization", strings.ReplaceAll(r.Header.Get("Authorization"), "host;", ""))
@@ -157,61 +158,11 @@ func TestSignatures(t *testing.T) {
 	}
 }
 
-// TestSDKSignatures holds the verifier to the SDK's signer: whatever that signs is
-// taken, and the same with one letter of path, query or header changed is not.
-func TestSDKSignatures(t *testing.T) {
-	v := &verifier{key: newKey()}
-	rapid.Check(t, func(t *rapid.T) {
-		text := rapid.StringMatching(`[a-zA-Z0-9 :/+%&=~*é;,"]{0,12}`)
-		u := &url.URL{Scheme: "http", Host: "localhost", Path: "/v1/tags/" + text.Draw(t, "path")}
-		query := url.Values{}
-		for _, name := range rapid.SliceOfN(text, 0, 3).Draw(t, "names") {
-			query[name] = rapid.SliceOfN(text, 1, 3).Draw(t, "values")
-		}
-		u.RawQuery = query.Encode()
-		body := rapid.SliceOf(rapid.Byte()).Draw(t, "body")
-		make := func() *http.Request {
-			return &http.Request{Method: "DELETE", URL: u, Host: u.Host, Header: http.Header{}, ContentLength: int64(len(body))}
-		}
-		r := make()
-		r.Header["X-Some"] = rapid.SliceOfN(rapid.StringMatching(` {0,2}[a-z]( {0,3}[a-z])* {0,2}`), 1, 3).Draw(t, "header")
-		sum := sha256.Sum256(body)
-		region := rapid.SampledFrom([]string{"local", "eu-west-1"}).Draw(t, "region")
-		if err := v4.NewSigner().SignHTTP(t.Context(), v.key, r, hex.EncodeToString(sum[:]), "batch", region, time.Now()); err != nil {
-			t.Fatal(err)
-		}
-		sent := r.URL
-		if err := v.verify(r, body, "batch"); err != nil {
-			t.Fatalf("%s %q: %v", sent, r.Header, err)
-		}
-		for _, other := range []*url.URL{{Path: u.Path + "x", RawQuery: u.RawQuery}, {Path: u.Path, RawQuery: u.RawQuery + "&x"}} {
-			if r.URL = other; v.verify(r, body, "batch") == nil {
-				t.Fatalf("%s passes for %s", other, sent)
-			}
-		}
-		r.URL = sent
-		if r.Header.Set("X-Some", "other"); v.verify(r, body, "batch") == nil {
-			t.Fatal("another header passes")
-		}
-	})
-}
-
-func FuzzParseSignature(f *testing.F) {
-	f.Add("AWS4-HMAC-SHA256 Credential=AKID/20260101/local/batch/aws4_request, SignedHeaders=host;x-amz-date, Signature=00ff")
-	f.Add("AWS4-HMAC-SHA256 Credential=////,SignedHeaders=,Signature")
-	f.Fuzz(func(t *testing.T, text string) {
-		s, ok := parseSignature(text)
-		if ok && (len(s.headers) == 0 || len(s.digest) == 0) {
-			t.Errorf("%q: %+v", text, s)
-		}
-	})
-}
-
 func TestLargeBody(t *testing.T) {
 	w := open(t, Options{})
-	for _, length := range []int64{-1, maxBody + 1} { // chunked, and not
+	for _, length := range []int64{-1, 256<<10 + 1} { // chunked, and not
 		r := request(t, "POST", "localhost", w.engine.key, time.Now())
-		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(make([]byte, maxBody+1))), length
+		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(make([]byte, 256<<10+1))), length
 		answer := httptest.NewRecorder()
 		w.engine.Handler().ServeHTTP(answer, r)
 		if answer.Code != http.StatusRequestEntityTooLarge {
@@ -228,11 +179,6 @@ func TestEveryOperationAnswers(t *testing.T) {
 	refused(t, err, "CreateServiceEnvironment: the local engine does not implement this operation.")
 	_, err = w.ListQuotaShares(t.Context(), &awsbatch.ListQuotaSharesInput{JobQueue: aws.String("default")})
 	refused(t, err, "ListQuotaShares: the local engine does not implement this operation.")
-	for name := range w.engine.operations() {
-		if method, _ := wire.Path(name); method == "" {
-			t.Errorf("%s is no operation of Batch", name)
-		}
-	}
 }
 
 func TestCheckRefuses(t *testing.T) {
@@ -250,20 +196,20 @@ func TestCheckRefuses(t *testing.T) {
 	if len(bodies) != 2 || !strings.Contains(bodies[1], `"jobName":"a"`) {
 		t.Errorf("checked %q", bodies)
 	}
-	if len(w.engine.model.order) != 0 {
+	if len(w.engine.model.BySubmission) != 0 {
 		t.Error("the refused job was submitted")
 	}
 }
 
 func TestNoticeOfWhatHasNoEffect(t *testing.T) {
-	w := open(t, Options{Executor: process{}})
+	w := open(t, Options{Executor: process.Executor{}})
 	w.register("work", "1", "512")
 	var notice string
 	client := awsbatch.NewFromConfig(w.engine.Config(""), func(o *awsbatch.Options) {
 		inner := o.HTTPClient
 		o.HTTPClient = clientFunc(func(r *http.Request) (*http.Response, error) {
 			answer, err := inner.Do(r)
-			notice = answer.Header.Get(noticeHeader)
+			notice = answer.Header.Get("X-Batchctl-Notice")
 			return answer, err
 		})
 	})
@@ -271,7 +217,7 @@ func TestNoticeOfWhatHasNoEffect(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text := Notice(http.Header{noticeHeader: {notice}}); text != "the command runs as a process of this machine, where these have no effect: image" {
+	if text := api.Notice(http.Header{"X-Batchctl-Notice": {notice}}); text != "the command runs as a process of this machine, where these have no effect: image" {
 		t.Errorf("notice %q", text)
 	}
 	w.idle()
@@ -280,11 +226,3 @@ func TestNoticeOfWhatHasNoEffect(t *testing.T) {
 type clientFunc func(*http.Request) (*http.Response, error)
 
 func (f clientFunc) Do(r *http.Request) (*http.Response, error) { return f(r) }
-
-func TestProcessNamesWhatHasNoEffect(t *testing.T) {
-	got := process{}.Unhonoured(&types.ContainerProperties{Image: aws.String("example.com/team/batchctl-workloads:1.2"), User: aws.String("nobody"),
-		Privileged: aws.Bool(false), Volumes: []types.Volume{{Name: aws.String("v")}}})
-	if strings.Join(got, " ") != "user volumes" {
-		t.Errorf("got %v, want user and volumes", got)
-	}
-}

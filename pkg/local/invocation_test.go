@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
@@ -19,7 +18,7 @@ type lossy struct {
 }
 
 func (l *lossy) Do(r *http.Request) (*http.Response, error) {
-	key := r.URL.Path + r.Header.Get(invocationHeader)
+	key := r.URL.Path + r.Header.Get("Amz-Sdk-Invocation-Id")
 	out, err := l.to.Do(r)
 	if err == nil && !l.lost[key] {
 		l.lost[key] = true
@@ -38,31 +37,17 @@ func TestRetriedCallsMakeNothingTwice(t *testing.T) {
 		for range 20 {
 			w.submit("work")
 		}
-		if n := len(w.engine.model.order); n != 20 {
+		if n := len(w.engine.model.BySubmission); n != 20 {
 			t.Errorf("%d jobs were made of 20 submits", n)
 		}
-		if n := len(w.engine.model.definitions["work"]); n != 1 {
+		if n := len(w.engine.model.Definitions["work"]); n != 1 {
 			t.Errorf("%d revisions were made of one registration", n)
 		}
 		id := w.submit("work")
 		again := w.crash(Options{})
-		if n := len(again.engine.model.order); n != 21 || again.job(id).JobId == nil {
+		if n := len(again.engine.model.BySubmission); n != 21 || again.job(id).JobId == nil {
 			t.Errorf("%d jobs after a restart", n)
 		}
 		again.idle()
 	})
-}
-
-func TestCallsAreForgotten(t *testing.T) {
-	var v invocations
-	start := time.Now().UnixMilli()
-	for i := range int64(5) {
-		v.remember(start+i*invocationMemory.Milliseconds(), "SubmitJob "+string(rune('a'+i)), "job")
-	}
-	if len(v.made) != 2 || len(v.order) != 2 {
-		t.Errorf("%d calls are remembered after hours, want 2", len(v.made))
-	}
-	if v.remember(start, "", "job"); len(v.made) != 2 {
-		t.Error("a call without an id is remembered")
-	}
 }

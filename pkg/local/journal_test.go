@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/batchctl/batchctl/pkg/local/journal"
+	"github.com/batchctl/batchctl/pkg/local/model"
 )
 
 // faultyFile is a file on a disk that fills up or breaks.
@@ -53,7 +54,7 @@ func FuzzReplay(f *testing.F) {
 	f.Add([]byte(`{"at":1,"events":[{"moved":{"job":"x","to":"RUNNING"}}]}`))
 	f.Add([]byte(`[`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		e := &Engine{model: newModel(nil)}
+		e := &Engine{model: model.New(nil)}
 		for line := range bytes.Lines(data) {
 			if e.replayed(line) != nil {
 				return

@@ -3,6 +3,12 @@
 package local
 
 import (
+	"github.com/batchctl/batchctl/pkg/local/attempt"
+	"github.com/batchctl/batchctl/pkg/local/model"
+	"github.com/batchctl/batchctl/pkg/local/process"
+	"github.com/batchctl/batchctl/pkg/local/process/processtest"
+	"github.com/batchctl/batchctl/pkg/testtool"
+
 	"bytes"
 	"context"
 	"errors"
@@ -21,8 +27,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
 	"github.com/batchctl/batchctl/pkg/local/journal"
-	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
 // TestVictim is not a test of its own: TestKilledEngine runs it in a process of
@@ -32,13 +38,13 @@ func TestVictim(t *testing.T) {
 	if dir == "" {
 		t.Skip("runs only inside TestKilledEngine")
 	}
-	w := open(t, Options{Dir: filepath.Join(dir, "state"), Executor: process{}})
+	w := open(t, Options{Dir: filepath.Join(dir, "state"), Executor: process.Executor{}})
 	w.Client = awsbatch.NewFromConfig(w.engine.Config(dir))
 	w.register("work", "1", "64", func(in *awsbatch.RegisterJobDefinitionInput) {
 		in.ContainerProperties.Command = []string{"sh", "-c", "echo $AWS_BATCH_JOB_ID > id; echo $$ > pid.new; mv pid.new pid; exec sleep 1000"}
 	})
 	id := w.submit("work")
-	if err := w.engine.wait(t.Context(), 0, func() bool { return w.engine.model.task(id).state == running }); err != nil {
+	if err := w.engine.wait(t.Context(), 0, func() bool { return w.engine.model.Task(id).State == model.Running }); err != nil {
 		t.Fatal(err)
 	}
 	// The engine can find the process again from here on.
@@ -55,12 +61,12 @@ func TestKilledEngine(t *testing.T) {
 	if err := victim.Start(); err != nil {
 		t.Fatal(err)
 	}
-	pid, err := strconv.Atoi(appears(t, filepath.Join(dir, "pid")))
+	pid, err := strconv.Atoi(processtest.Appears(t, filepath.Join(dir, "pid")))
 	if err != nil {
 		t.Fatal(err)
 	}
-	id := appears(t, filepath.Join(dir, "id"))
-	appears(t, filepath.Join(dir, "recorded"))
+	id := processtest.Appears(t, filepath.Join(dir, "id"))
+	processtest.Appears(t, filepath.Join(dir, "recorded"))
 	state := filepath.Join(dir, "state")
 	_, err = Open(Options{Dir: state})
 	if locked, ok := errors.AsType[*LockedError](err); !ok || locked.PID != victim.Process.Pid {
@@ -70,9 +76,9 @@ func TestKilledEngine(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = victim.Wait() // it was killed
-	w := open(t, Options{Dir: state, Executor: process{}})
-	w.want(id, types.JobStatusFailed, reasonHost)
-	vanishes(t, pid)
+	w := open(t, Options{Dir: state, Executor: process.Executor{}})
+	w.want(id, types.JobStatusFailed, model.ReasonHost)
+	processtest.Vanishes(t, pid)
 }
 
 // TestServant is not a test of its own: TestKills runs it in a process of its own,
@@ -214,7 +220,7 @@ func (w *war) register(client *awsbatch.Client) {
 		RetryStrategy: &types.RetryStrategy{Attempts: aws.Int32(mostAttempts)},
 		ContainerProperties: &types.ContainerProperties{Image: aws.String("busybox:1"),
 			Command:     []string{"sh", "-c", "echo $AWS_BATCH_JOB_ID $AWS_BATCH_JOB_ATTEMPT begins >> $RUNS; sleep 0.02; echo $AWS_BATCH_JOB_ID $AWS_BATCH_JOB_ATTEMPT ends >> $RUNS"},
-			Environment: []types.KeyValuePair{variable("RUNS", filepath.Join(w.dir, "runs"))},
+			Environment: []types.KeyValuePair{attempt.Variable("RUNS", filepath.Join(w.dir, "runs"))},
 			ResourceRequirements: []types.ResourceRequirement{
 				{Type: types.ResourceTypeVcpu, Value: aws.String("1")}, {Type: types.ResourceTypeMemory, Value: aws.String("64")}}},
 	})
@@ -237,8 +243,8 @@ func (w *war) peace() {
 func (w *war) lost() (lost []string) {
 	e := w.reader()
 	for _, id := range w.acked {
-		j := e.model.jobs[id]
-		if j == nil || j.state != succeeded && (j.state != failed || len(j.attempts) < mostAttempts) {
+		j := e.model.Jobs[id]
+		if j == nil || j.State != model.Succeeded && (j.State != model.Failed || len(j.Attempts) < mostAttempts) {
 			lost = append(lost, id)
 		}
 	}
@@ -281,9 +287,9 @@ func (w *war) checkRuns() {
 			ended[id] = attempt
 		}
 	}
-	for _, j := range w.reader().model.order {
-		if n := len(j.attempts); j.state == succeeded && (began[j.id] != n || ended[j.id] != n) || began[j.id] > n {
-			w.t.Errorf("job %s: %d attempts are known, %d began, %d ended", j.id, n, began[j.id], ended[j.id])
+	for _, j := range w.reader().model.BySubmission {
+		if n := len(j.Attempts); j.State == model.Succeeded && (began[j.ID] != n || ended[j.ID] != n) || began[j.ID] > n {
+			w.t.Errorf("job %s: %d attempts are known, %d began, %d ended", j.ID, n, began[j.ID], ended[j.ID])
 		}
 	}
 }

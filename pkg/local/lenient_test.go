@@ -15,6 +15,10 @@ import (
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"github.com/aws/smithy-go"
+
+	"github.com/batchctl/batchctl/pkg/local/api"
+	"github.com/batchctl/batchctl/pkg/local/attempt"
+	"github.com/batchctl/batchctl/pkg/local/model"
 )
 
 // heard gives w a client that keeps the notice of the last answer.
@@ -24,7 +28,7 @@ func (w *world) heard() *string {
 		inner := o.HTTPClient
 		o.HTTPClient = clientFunc(func(r *http.Request) (*http.Response, error) {
 			answer, err := inner.Do(r)
-			*notice = Notice(answer.Header)
+			*notice = api.Notice(answer.Header)
 			return answer, err
 		})
 	})
@@ -105,7 +109,7 @@ func TestLenientTakes(t *testing.T) {
 			in.RetryStrategy = &types.RetryStrategy{Attempts: aws.Int32(2), EvaluateOnExit: []types.EvaluateOnExit{rule}}
 		}), "Evaluate on exit condition contains restricted characters."},
 		"a variable": {registering(func(in *definition) {
-			in.ContainerProperties.Environment = []types.KeyValuePair{variable("AWS_BATCH_X", "x"), variable("A", "b")}
+			in.ContainerProperties.Environment = []types.KeyValuePair{attempt.Variable("AWS_BATCH_X", "x"), attempt.Variable("A", "b")}
 		}), "Environment variable AWS_BATCH_X is not valid: names must not start with AWS_BATCH."},
 		"a tag": {registering(func(in *definition) { in.Tags = map[string]string{"aws:x": ""} }), "Tag aws:x: keys must not start with aws:."},
 		"a long definition": {registering(func(in *definition) { in.Parameters = map[string]string{"a": strings.Repeat("x", 25<<10)} }),
@@ -152,15 +156,15 @@ func TestLenientTakes(t *testing.T) {
 			}
 			return submitting(func(in *job) {
 				in.JobDefinition, in.NodeOverrides = aws.String("nodes"), &types.NodeOverrides{NodePropertyOverrides: []types.NodePropertyOverride{{
-					TargetNodes: aws.String("0:"), ContainerOverrides: &types.ContainerOverrides{Environment: []types.KeyValuePair{variable("AWS_BATCH_X", "x")}}}}}
+					TargetNodes: aws.String("0:"), ContainerOverrides: &types.ContainerOverrides{Environment: []types.KeyValuePair{attempt.Variable("AWS_BATCH_X", "x")}}}}}
 			})(ctx, c)
 		}, "Environment variable AWS_BATCH_X is not valid: names must not start with AWS_BATCH."},
 		"a queue's priority": {queueing(func(in *queue) { in.Priority = aws.Int32(1001) }), "priority is required, between 0 and 1000."},
 		"a policy":           {queueing(func(in *queue) { in.SchedulingPolicyArn = aws.String("policy_arn") }), `"policy_arn" is not the ARN of a scheduling policy.`},
-		"a policy not there": {queueing(func(in *queue) { in.SchedulingPolicyArn = aws.String(arn(kindPolicy, "none")) }), "SchedulingPolicy " + arn(kindPolicy, "none") + " not found."},
+		"a policy not there": {queueing(func(in *queue) { in.SchedulingPolicyArn = aws.String(model.ARN(model.KindPolicy, "none")) }), "SchedulingPolicy " + model.ARN(model.KindPolicy, "none") + " not found."},
 		"mixed environments": {queueing(func(in *queue) { in.ComputeEnvironmentOrder = orderOf("ec2", "fargate") }), "Fargate and EC2 compute environments can not be mixed."},
 		"a time limit": {queueing(func(in *queue) {
-			in.JobStateTimeLimitActions = []types.JobStateTimeLimitAction{{Action: "CANCEL", MaxTimeSeconds: aws.Int32(1), Reason: &limitReasons[0], State: "RUNNABLE"}}
+			in.JobStateTimeLimitActions = []types.JobStateTimeLimitAction{{Action: "CANCEL", MaxTimeSeconds: aws.Int32(1), Reason: aws.String("CAPACITY:INSUFFICIENT_INSTANCE_CAPACITY"), State: "RUNNABLE"}}
 		}), "maxTimeSeconds must be between 600 and 86400."},
 		"deleting an ENABLED queue": {func(ctx context.Context, c *awsbatch.Client) error {
 			_, err := c.DeleteJobQueue(ctx, &awsbatch.DeleteJobQueueInput{JobQueue: aws.String("main")})
@@ -189,7 +193,7 @@ func TestLenientTakes(t *testing.T) {
 				w.register("work", "1", "64")
 				w.environment("ec2", types.CRTypeEc2, 4)
 				w.environment("fargate", types.CRTypeFargate, 4)
-				w.queue("main", []string{"ec2"})
+				w.Queue("main", []string{"ec2"})
 				err := c.call(t.Context(), w.Client)
 				if !lenient {
 					refused(t, err, c.want)
@@ -229,7 +233,7 @@ func TestLenientRefuses(t *testing.T) {
 			in.ContainerProperties.ResourceRequirements = in.ContainerProperties.ResourceRequirements[:1]
 		}), "ClientException", "Memory is required."},
 		{registering(func(in *awsbatch.RegisterJobDefinitionInput) {
-			in.ContainerProperties.Environment = []types.KeyValuePair{variable("AWS_BATCH_X", "x"), variable("", "b")}
+			in.ContainerProperties.Environment = []types.KeyValuePair{attempt.Variable("AWS_BATCH_X", "x"), attempt.Variable("", "b")}
 		}), "ClientException", "Environment variable name is required."},
 		{submitting(func(in *awsbatch.SubmitJobInput) { in.ArrayProperties = &types.ArrayProperties{Size: aws.Int32(0)} }),
 			"ClientException", "Array size must be between 2 and 10000, got 0."},
@@ -243,18 +247,18 @@ func TestLenientRefuses(t *testing.T) {
 			t.Errorf("%v, want %s: %s", err, c.code, c.want)
 		}
 	}
-	if n := len(w.engine.model.order); n != 0 {
+	if n := len(w.engine.model.BySubmission); n != 0 {
 		t.Errorf("%d jobs after refusals only", n)
 	}
 }
 
 func TestLenientCheckIsANotice(t *testing.T) {
 	w := open(t, Options{Lenient: true, Check: func(operation string, body []byte) error {
-		return errors.New(strings.Repeat("ß", maxNotice) + " [rule]")
+		return errors.New(strings.Repeat("ß", mostNotice) + " [rule]")
 	}})
 	notice := w.heard()
 	w.register("work", "1", "64")
-	if want := "the engine is lenient; strictly this is refused: ß"; !strings.HasPrefix(*notice, want) || len([]rune(*notice)) != maxNotice+1 {
+	if want := "the engine is lenient; strictly this is refused: ß"; !strings.HasPrefix(*notice, want) || len([]rune(*notice)) != mostNotice+1 {
 		t.Errorf("notice of %d characters: %.80s", len([]rune(*notice)), *notice)
 	}
 }
@@ -272,7 +276,7 @@ func TestLenientJournal(t *testing.T) {
 			t.Fatal(err)
 		}
 		strict := open(t, Options{Dir: w.engine.options.Dir})
-		strict.want(pod, types.JobStatusFailed, reasonNotStarted)
+		strict.want(pod, types.JobStatusFailed, model.ReasonNotStarted)
 		_, err := strict.SubmitJob(t.Context(), &awsbatch.SubmitJobInput{JobName: aws.String("job"), JobQueue: aws.String("default"), JobDefinition: aws.String("work")})
 		refused(t, err, "vCPU must be at least 1, got 0.25.")
 		if d := strict.job(id); d.Status != types.JobStatusFailed || *d.Container.ResourceRequirements[0].Value != "0.25" {
@@ -321,3 +325,6 @@ func TestLenientShows(t *testing.T) {
 		}
 	}
 }
+
+// mostNotice is how many characters of a notice clients get.
+const mostNotice = 4000

@@ -13,6 +13,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/local/attempt"
+	"github.com/batchctl/batchctl/pkg/local/model"
 )
 
 // after makes a job depend on others.
@@ -46,7 +49,7 @@ func TestJobRunsFromSubmitToSuccess(t *testing.T) {
 		if d := time.Since(began); d != time.Hour {
 			t.Errorf("took %v of virtual time, want 1h", d)
 		}
-		w.want(id, types.JobStatusSucceeded, reasonExited)
+		w.want(id, types.JobStatusSucceeded, model.ReasonExited)
 		d := w.job(id)
 		if len(d.Attempts) != 1 || aws.ToInt32(d.Attempts[0].Container.ExitCode) != 0 {
 			t.Errorf("attempts: %+v", d.Attempts)
@@ -64,7 +67,7 @@ func TestRetriesUntilTheAttemptsAreUsedUp(t *testing.T) {
 		w.register("work", "1", "512")
 		id := w.submit("work", attempts(3), words("3"))
 		w.idle()
-		w.want(id, types.JobStatusFailed, reasonExited)
+		w.want(id, types.JobStatusFailed, model.ReasonExited)
 		d := w.job(id)
 		if len(s.ran) != 3 || len(d.Attempts) != 3 || s.value(0, "AWS_BATCH_JOB_ATTEMPT") != "1" || s.value(2, "AWS_BATCH_JOB_ATTEMPT") != "3" {
 			t.Errorf("ran %v, %d attempts are kept", s.ran, len(d.Attempts))
@@ -115,7 +118,7 @@ func TestTimeoutEndsTheAttemptAndIsNotRetried(t *testing.T) {
 				if d := time.Since(began); d != time.Duration(c.seconds)*time.Second {
 					t.Errorf("ended after %v, want %d s", d, c.seconds)
 				}
-				w.want(id, types.JobStatusFailed, reasonTimeout)
+				w.want(id, types.JobStatusFailed, model.ReasonTimeout)
 				if d := w.job(id); len(d.Attempts) != 1 || *d.Container.ExitCode != c.exit {
 					t.Errorf("%d attempts, exit code %d; want 1 and %d", len(d.Attempts), *d.Container.ExitCode, c.exit)
 				}
@@ -126,7 +129,7 @@ func TestTimeoutEndsTheAttemptAndIsNotRetried(t *testing.T) {
 
 func TestTimeoutBeginsAnewForEachAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := open(t, Options{Executor: &script{run: func(ctx context.Context, a Attempt, _ *os.File) (int, error) {
+		w := open(t, Options{Executor: &script{run: func(ctx context.Context, a attempt.Attempt, _ *os.File) (int, error) {
 			if code, err := play(ctx, a, "50s"); code != 0 {
 				return code, err
 			}
@@ -135,7 +138,7 @@ func TestTimeoutBeginsAnewForEachAttempt(t *testing.T) {
 		w.register("work", "1", "512")
 		id := w.submit("work", timeout(60), attempts(2))
 		w.idle()
-		w.want(id, types.JobStatusFailed, reasonExited)
+		w.want(id, types.JobStatusFailed, model.ReasonExited)
 		if n := len(w.job(id).Attempts); n != 2 {
 			t.Errorf("%d attempts, want 2", n)
 		}
@@ -154,17 +157,17 @@ func TestDependencies(t *testing.T) {
 		e := w.submit("work", after(d))
 		w.want(b, types.JobStatusPending, "")
 		w.idle()
-		w.want(b, types.JobStatusSucceeded, reasonExited)
-		w.want(c, types.JobStatusFailed, reasonExited)
-		w.want(d, types.JobStatusFailed, reasonDependency)
-		w.want(e, types.JobStatusFailed, reasonDependency)
+		w.want(b, types.JobStatusSucceeded, model.ReasonExited)
+		w.want(c, types.JobStatusFailed, model.ReasonExited)
+		w.want(d, types.JobStatusFailed, model.ReasonDependency)
+		w.want(e, types.JobStatusFailed, model.ReasonDependency)
 		if s.ran[0] != a || len(s.ran) != 3 {
 			t.Errorf("ran %v, want a, b and c only", s.ran)
 		}
 		late := w.submit("work", after(a))
 		w.idle()
-		w.want(late, types.JobStatusSucceeded, reasonExited)
-		w.want(w.submit("work", after(c)), types.JobStatusFailed, reasonDependency)
+		w.want(late, types.JobStatusSucceeded, model.ReasonExited)
+		w.want(w.submit("work", after(c)), types.JobStatusFailed, model.ReasonDependency)
 	})
 }
 
@@ -201,7 +204,7 @@ func TestStopInEachState(t *testing.T) {
 func TestMachineIsSharedInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{}
-		w := open(t, Options{VCPUs: 2, MemoryMiB: 8192, Executor: s, Queues: []Queue{{Name: "default", Priority: 1}, {Name: "urgent", Priority: 10}}})
+		w := open(t, Options{VCPUs: 2, MemoryMiB: 8192, Executor: s, Queues: []model.QueueSpec{{Name: "default", Priority: 1}, {Name: "urgent", Priority: 10}}})
 		w.register("small", "1", "512")
 		w.register("large", "2", "512")
 		urgent := func(in *awsbatch.SubmitJobInput) { in.JobQueue = aws.String("urgent") }
@@ -235,7 +238,7 @@ func TestGPUsArePinned(t *testing.T) {
 			}
 		}
 		w := open(t, Options{VCPUs: 8, MemoryMiB: 8192, GPUs: []string{"GPU-a", "GPU-b", "GPU-c"},
-			Executor: &script{run: func(ctx context.Context, a Attempt, _ *os.File) (int, error) {
+			Executor: &script{run: func(ctx context.Context, a attempt.Attempt, _ *os.File) (int, error) {
 				hold(a.GPUs, true)
 				defer hold(a.GPUs, false)
 				return play(ctx, a, "1m")
@@ -259,7 +262,7 @@ func TestGPUsArePinned(t *testing.T) {
 			t.Errorf("took %v, want 3m: 3 GPUs, two jobs at a time", d)
 		}
 		never := w.submit("nine")
-		w.want(never, types.JobStatusRunnable, misfit(amount{1000, 64, 9}, amount{8000, 8192, 3}))
+		w.want(never, types.JobStatusRunnable, largest+"the job asks for 9 GPUs, this machine has 3")
 		w.terminate(never, "enough")
 		w.idle()
 	})
@@ -271,7 +274,7 @@ func TestCommandThatCannotStart(t *testing.T) {
 		w.register("work", "1", "512")
 		id := w.submit("work", attempts(2, types.EvaluateOnExit{OnReason: aws.String("CannotStart*"), Action: types.RetryActionExit}))
 		w.idle()
-		w.want(id, types.JobStatusFailed, reasonNotStarted)
+		w.want(id, types.JobStatusFailed, model.ReasonNotStarted)
 		d := w.job(id)
 		if got := aws.ToString(d.Container.Reason); got != "CannotStartContainerError: no such thing" {
 			t.Errorf("reason %q", got)
@@ -285,7 +288,7 @@ func TestCommandThatCannotStart(t *testing.T) {
 // broken is an executor that cannot start anything.
 type broken struct{}
 
-func (broken) Run(context.Context, Attempt, *os.File) (int, error) {
+func (broken) Run(context.Context, attempt.Attempt, *os.File) (int, error) {
 	return 127, errors.New("CannotStartContainerError: no such thing")
 }
 

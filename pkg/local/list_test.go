@@ -11,12 +11,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/local/model"
 )
 
-// TestFiltersOfManyJobs: no page looks at more than maxLooked jobs, and the pages
+// TestFiltersOfManyJobs: no page looks at more than 10000 jobs, and the pages
 // together hold what a look at all jobs finds.
 func TestFiltersOfManyJobs(t *testing.T) {
-	w := open(t, Options{Queues: []Queue{{Name: "default"}, {Name: "other"}}})
+	w := open(t, Options{Queues: []model.QueueSpec{{Name: "default"}, {Name: "other"}}})
 	w.register("even", "100", "64") // nothing of it runs
 	w.register("odd", "100", "64")
 	const n = 25000
@@ -30,32 +32,31 @@ func TestFiltersOfManyJobs(t *testing.T) {
 		if i%101 == 0 {
 			at -= 500 // a clock that is set back
 		}
-		s := &submission{ID: "id" + strconv.Itoa(i), Definition: definition, Request: shape[awsbatch.SubmitJobInput]{V: &awsbatch.SubmitJobInput{
+		s := &model.Submission{ID: "id" + strconv.Itoa(i), Definition: definition, Request: model.Shape[awsbatch.SubmitJobInput]{V: &awsbatch.SubmitJobInput{
 			JobName: &name, JobQueue: &queue, JobDefinition: &definition}}}
-		if err := m.apply(at, event{Submitted: s}); err != nil {
+		if err := m.Apply(at, model.Event{Submitted: s}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	m.due = nil
 	for _, c := range []struct {
 		name, value string
-		fits        func(j *job) bool
+		fits        func(j *model.Job) bool
 	}{
-		{"JOB_NAME", "JOB-7", func(j *job) bool { return *j.request.JobName == "Job-7" }},
-		{"JOB_NAME", "job-69*", func(j *job) bool { n := *j.request.JobName; return len(n) > 5 && n[:6] == "Job-69" }},
-		{"JOB_NAME", "none*", func(*job) bool { return false }},
-		{"JOB_DEFINITION", "odd", func(j *job) bool { return j.definition.name() == "odd" }},
-		{"JOB_DEFINITION", arn(kindDefinition, "even:1"), func(j *job) bool { return j.definition.name() == "even" }},
-		{"JOB_DEFINITION", arn(kindDefinition, "even:2"), func(j *job) bool { return false }},
-		{"JOB_STATUS", "SUBMITTED", func(*job) bool { return true }},
-		{"BEFORE_CREATED_AT", "4000", func(j *job) bool { return j.createdAt < 4000 }},
-		{"AFTER_CREATED_AT", "4000", func(j *job) bool { return j.createdAt > 4000 }},
-		{"AFTER_CREATED_AT", strconv.Itoa(math.MaxInt64), func(*job) bool { return false }},
+		{"JOB_NAME", "JOB-7", func(j *model.Job) bool { return *j.Request.JobName == "Job-7" }},
+		{"JOB_NAME", "job-69*", func(j *model.Job) bool { n := *j.Request.JobName; return len(n) > 5 && n[:6] == "Job-69" }},
+		{"JOB_NAME", "none*", func(*model.Job) bool { return false }},
+		{"JOB_DEFINITION", "odd", func(j *model.Job) bool { return j.Definition.Name() == "odd" }},
+		{"JOB_DEFINITION", model.ARN(model.KindDefinition, "even:1"), func(j *model.Job) bool { return j.Definition.Name() == "even" }},
+		{"JOB_DEFINITION", model.ARN(model.KindDefinition, "even:2"), func(j *model.Job) bool { return false }},
+		{"JOB_STATUS", "SUBMITTED", func(*model.Job) bool { return true }},
+		{"BEFORE_CREATED_AT", "4000", func(j *model.Job) bool { return j.CreatedAt < 4000 }},
+		{"AFTER_CREATED_AT", "4000", func(j *model.Job) bool { return j.CreatedAt > 4000 }},
+		{"AFTER_CREATED_AT", strconv.Itoa(math.MaxInt64), func(*model.Job) bool { return false }},
 	} {
 		var want, got []string
-		for _, j := range slices.Backward(m.order) {
-			if *j.request.JobQueue == "default" && c.fits(j) {
-				want = append(want, j.id)
+		for _, j := range slices.Backward(m.BySubmission) {
+			if *j.Request.JobQueue == "default" && c.fits(j) {
+				want = append(want, j.ID)
 			}
 		}
 		in := &awsbatch.ListJobsInput{JobQueue: aws.String("default"), Filters: []types.KeyValuesPair{{Name: &c.name, Values: []string{c.value}}}}
@@ -73,36 +74,16 @@ func TestFiltersOfManyJobs(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("%s %s: %d jobs, want %d", c.name, c.value, len(got), len(want))
 		}
-		if most := n/maxLooked + len(want)/100 + 1; pages > most {
+		if most := n/10000 + len(want)/100 + 1; pages > most {
 			t.Errorf("%s %s: %d pages, want at most %d", c.name, c.value, pages, most)
 		}
-	}
-}
-
-// TestForgettingKeepsWhatIsUsedUp: what jobs took of a resource that does not come
-// back stays taken when old jobs are forgotten, and tags of forgotten jobs go.
-func TestForgettingKeepsWhatIsUsedUp(t *testing.T) {
-	m := newModel([]Queue{{Name: "q"}})
-	m.consumables["credit"] = &consumable{name: "credit", kind: nonReplenishable}
-	m.consumables["licence"] = &consumable{name: "licence", kind: replenishable}
-	for name, want := range map[string]bool{"credit": false, "licence": true} {
-		j := &job{id: name, work: work{consumes: []requirement{{name, 1}}}}
-		j.task = task{job: j, index: -1, state: succeeded, stoppedAt: 1}
-		m.order = append(m.order, j)
-		if got := m.forgettable(2)[name]; got != want {
-			t.Errorf("a job that took a %s is forgotten: %v, want %v", name, got, want)
-		}
-	}
-	tagged := event{Tagged: &tagging{Resource: resourceOf(kindJob, "old"), Tags: map[string]string{"a": "1"}}}
-	if kept := (record{Events: []event{tagged}}).without(map[string]bool{"old": true}); len(kept.Events) != 0 {
-		t.Errorf("the tags of a forgotten job stay: %+v", kept)
 	}
 }
 
 // TestPagesOfWhatIsRemoved: a client may remove what each page shows before it asks for
 // the next one, and is shown everything once.
 func TestPagesOfWhatIsRemoved(t *testing.T) {
-	w := open(t, Options{Queues: []Queue{{Name: "default"}}})
+	w := open(t, Options{Queues: []model.QueueSpec{{Name: "default"}}})
 	const n = 7
 	for i := range n {
 		w.register("d", "1", "64")

@@ -6,61 +6,21 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs/types"
 	"pgregory.net/rapid"
+
+	"github.com/batchctl/batchctl/pkg/local/attempt"
 )
-
-func TestFilterPattern(t *testing.T) {
-	for _, c := range []struct {
-		pattern, text string
-		want          bool
-	}{
-		{"", "anything", true},
-		{"ERROR", "an ERROR here", true},
-		{"ERROR", "an error here", false},
-		{"ERROR disk", "disk ERROR", true},
-		{"ERROR disk", "ERROR", false},
-		{`"disk full"`, "the disk is full", false},
-		{`"disk full" now`, "now the disk full", true},
-		{"?a ?b", "xbx", true},
-		{"?a ?b", "xcx", false},
-		{`ERROR -"retry soon"`, "ERROR retry soon", false},
-		{`ERROR -"retry soon"`, "ERROR", true},
-	} {
-		p, err := parsePattern(c.pattern)
-		if err != nil || p.matches(c.text) != c.want {
-			t.Errorf("%q in %q: %v, %v", c.pattern, c.text, !c.want, err)
-		}
-	}
-	for _, text := range []string{`{ $.a = 1 }`, `[a, b]`, `%a.*%`, `"open`} {
-		if _, err := parsePattern(text); err == nil {
-			t.Errorf("%q is taken", text)
-		}
-	}
-}
-
-func FuzzParsePattern(f *testing.F) {
-	f.Add(`a -"b c" ?d`)
-	f.Fuzz(func(t *testing.T, text string) {
-		p, err := parsePattern(text)
-		for _, term := range slices.Concat(p.all, p.any, p.not) {
-			if err == nil && (term == "" || !strings.Contains(text, term)) {
-				t.Errorf("%q: term %q", text, term)
-			}
-		}
-	})
-}
 
 // chatty is an engine whose jobs of definitions "a" and "b" have printed their
 // index and a word.
 func chatty(t *testing.T) (w *world, logs *cloudwatchlogs.Client, lines []string) {
 	t.Helper()
-	s := &script{run: func(_ context.Context, a Attempt, log *os.File) (int, error) {
+	s := &script{run: func(_ context.Context, a attempt.Attempt, log *os.File) (int, error) {
 		_, err := fmt.Fprintf(log, "%s begins\n%s ends well\n", a.Job, a.Job)
 		return 0, err
 	}}
@@ -69,8 +29,8 @@ func chatty(t *testing.T) (w *world, logs *cloudwatchlogs.Client, lines []string
 	w.register("b", "1", "64")
 	for _, id := range []string{w.submit("a", array(5)), w.submit("b", array(4))} {
 		for i := range 5 {
-			if t := w.engine.model.task(fmt.Sprintf("%s:%d", id, i)); t != nil {
-				lines = append(lines, t.id()+" begins", t.id()+" ends well")
+			if t := w.engine.model.Task(fmt.Sprintf("%s:%d", id, i)); t != nil {
+				lines = append(lines, t.ID()+" begins", t.ID()+" ends well")
 			}
 		}
 	}
@@ -80,9 +40,9 @@ func chatty(t *testing.T) (w *world, logs *cloudwatchlogs.Client, lines []string
 
 func TestFilterLogEvents(t *testing.T) {
 	w, logs, lines := chatty(t)
-	first := w.engine.model.logs[0].name
+	first := w.engine.model.LogStreams[0].Name
 	find := func(limit int32, edit func(*cloudwatchlogs.FilterLogEventsInput)) []string {
-		in := &cloudwatchlogs.FilterLogEventsInput{LogGroupName: aws.String(logGroup), Limit: &limit}
+		in := &cloudwatchlogs.FilterLogEventsInput{LogGroupName: aws.String("/aws/batch/job"), Limit: &limit}
 		edit(in)
 		var found []string
 		ids := map[string]bool{}
@@ -131,7 +91,7 @@ func TestFilterLogEvents(t *testing.T) {
 	for _, in := range []*cloudwatchlogs.FilterLogEventsInput{
 		{LogStreamNames: []string{"a"}, LogStreamNamePrefix: aws.String("a")},
 		{FilterPattern: aws.String("{ $.a = 1 }")}, {NextToken: aws.String("x")}, {Limit: aws.Int32(10001)}} {
-		in.LogGroupName = aws.String(logGroup)
+		in.LogGroupName = aws.String("/aws/batch/job")
 		_, err := logs.FilterLogEvents(t.Context(), in)
 		if _, ok := errors.AsType[*types.InvalidParameterException](err); !ok {
 			t.Errorf("%+v: %v", in, err)
@@ -143,7 +103,7 @@ func TestDescribeLogStreams(t *testing.T) {
 	_, logs, _ := chatty(t)
 	list := func(in cloudwatchlogs.DescribeLogStreamsInput) []string {
 		t.Helper()
-		in.LogGroupIdentifier = aws.String(logGroupARN)
+		in.LogGroupIdentifier = aws.String("arn:aws:logs:local:000000000000:log-group:/aws/batch/job")
 		in.Limit = aws.Int32(2)
 		var names []string
 		pages := cloudwatchlogs.NewDescribeLogStreamsPaginator(logs, &in)
@@ -178,12 +138,12 @@ func TestDescribeLogStreams(t *testing.T) {
 	if !slices.Equal(byTime, all) {
 		t.Errorf("by time: %q", byTime)
 	}
-	_, err := logs.DescribeLogStreams(t.Context(), &cloudwatchlogs.DescribeLogStreamsInput{LogGroupName: aws.String(logGroup), OrderBy: "Size"})
+	_, err := logs.DescribeLogStreams(t.Context(), &cloudwatchlogs.DescribeLogStreamsInput{LogGroupName: aws.String("/aws/batch/job"), OrderBy: "Size"})
 	if _, ok := errors.AsType[*types.InvalidParameterException](err); !ok {
 		t.Errorf("an order that is none: %v", err)
 	}
 	groups, err := logs.DescribeLogGroups(t.Context(), &cloudwatchlogs.DescribeLogGroupsInput{LogGroupNamePrefix: aws.String("/aws/b")})
-	if err != nil || len(groups.LogGroups) != 1 || *groups.LogGroups[0].LogGroupName != logGroup {
+	if err != nil || len(groups.LogGroups) != 1 || *groups.LogGroups[0].LogGroupName != "/aws/batch/job" {
 		t.Errorf("groups %+v, %v", groups, err)
 	}
 	groups, err = logs.DescribeLogGroups(t.Context(), &cloudwatchlogs.DescribeLogGroupsInput{LogGroupNamePrefix: aws.String("/other")})

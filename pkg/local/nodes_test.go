@@ -12,7 +12,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
-	"pgregory.net/rapid"
+
+	"github.com/batchctl/batchctl/pkg/local/model"
 )
 
 // aRange is nodes of one vCPU whose command is a word, as script plays it.
@@ -76,9 +77,9 @@ func TestMultiNodeJob(t *testing.T) {
 		}
 		w.idle()
 		for range 2 {
-			w.want(id, types.JobStatusSucceeded, reasonExited)
-			w.want(id+"#0", types.JobStatusSucceeded, reasonExited) // it was stopped when the main node ended
-			w.want(id+"#2", types.JobStatusFailed, reasonExited)
+			w.want(id, types.JobStatusSucceeded, model.ReasonExited)
+			w.want(id+"#0", types.JobStatusSucceeded, model.ReasonExited) // it was stopped when the main node ended
+			w.want(id+"#2", types.JobStatusFailed, model.ReasonExited)
 			d, other := w.job(id), w.job(id+"#0")
 			if *d.Container.ExitCode != 0 || *d.NodeProperties.NumNodes != 3 || *other.Container.ExitCode != 143 || other.NodeProperties != nil ||
 				*other.NodeDetails.NodeIndex != 0 || *other.NodeDetails.IsMainNode || other.Tags["a"] != "1" ||
@@ -187,23 +188,5 @@ func TestMultiNodeRefuses(t *testing.T) {
 	} {
 		_, err := w.RegisterJobDefinition(t.Context(), c.in)
 		refused(t, err, c.want)
-	}
-}
-
-// TestNodeRange: whatever is written, a range that is taken lies in order, and the
-// forms that leave an end out reach to it.
-func TestNodeRange(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		n := rapid.Int32Range(1, 100).Draw(t, "nodes")
-		from, to, ok := nodeRange(aws.String(rapid.StringMatching(`[0-9]{0,3}:?[0-9a]{0,3}`).Draw(t, "text")), n)
-		if ok && (from < 0 || to < from) {
-			t.Fatalf("%d to %d", from, to)
-		}
-	})
-	for text, want := range map[string]string{":": "0 9 true", "3": "3 3 true", "3:": "3 9 true", ":3": "0 3 true", "2:1": "2 1 false", "": "-1 -1 false", "x:2": "-1 2 false"} {
-		from, to, ok := nodeRange(&text, 10)
-		if got := fmt.Sprint(from, to, ok); got != want {
-			t.Errorf("%q: %s, want %s", text, got, want)
-		}
 	}
 }

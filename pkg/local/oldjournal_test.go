@@ -4,7 +4,10 @@ import (
 	"strings"
 	"testing"
 
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/local/model"
 )
 
 // oldJournal is the records of an engine that had one environment, queues that were
@@ -31,17 +34,16 @@ func TestOldJournalsAreRead(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
-	e.model.due = nil
 	e.mu.Unlock()
-	w.want("first", types.JobStatusSucceeded, reasonExited)
+	w.want("first", types.JobStatusSucceeded, model.ReasonExited)
 	w.want("stuck", types.JobStatusRunnable, "MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT - too large then")
 	if d := w.job("first"); d.Tags["b"] != "2" || *d.Container.LogStreamName != "work/default/11111111-1111-4111-8111-111111111111" {
 		t.Errorf("%+v", d)
 	}
 	e.recover() // as at the start of an engine: it fits by now
 	w.idle()
-	w.want("stuck", types.JobStatusSucceeded, reasonExited)
-	if err := e.overbooked(); err != nil {
+	w.want("stuck", types.JobStatusSucceeded, model.ReasonExited)
+	if err := e.model.Overbooked(e.options.capacity()); err != nil {
 		t.Error(err)
 	}
 	if q := w.queuesText(); !strings.Contains(q, `"jobQueueName":"urgent"`) {
@@ -51,10 +53,13 @@ func TestOldJournalsAreRead(t *testing.T) {
 
 // queuesText is the queues as the API shows them.
 func (w *world) queuesText() string {
+	out, err := w.DescribeJobQueues(w.t.Context(), &awsbatch.DescribeJobQueuesInput{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
 	var names []string
-	for _, q := range w.engine.model.known {
-		d := w.engine.model.describeQueue(q)
-		text, err := shapeText(&d)
+	for _, q := range out.JobQueues {
+		text, err := shapeText(&q)
 		if err != nil {
 			w.t.Fatal(err)
 		}

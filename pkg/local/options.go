@@ -6,6 +6,11 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+
+	"github.com/batchctl/batchctl/pkg/local/attempt"
+	"github.com/batchctl/batchctl/pkg/local/hardware"
+	"github.com/batchctl/batchctl/pkg/local/model"
+	"github.com/batchctl/batchctl/pkg/local/process"
 )
 
 // Options say what an engine is. Only Dir is required.
@@ -21,9 +26,9 @@ type Options struct {
 	// the NVIDIA devices found on this machine; empty: none.
 	GPUs []string
 	// Queues; none stands for one named "default".
-	Queues []Queue
+	Queues []model.QueueSpec
 	// Executor runs the attempts; nil: as processes of this machine.
-	Executor Executor
+	Executor attempt.Executor
 	// Program is the argv prefix that runs the shipped workloads, for jobs whose
 	// image is batchctl-workloads.
 	Program []string
@@ -54,18 +59,6 @@ type Options struct {
 // DefaultLogLimit is how many bytes of an attempt's log an engine keeps that is not told otherwise.
 const DefaultLogLimit = 1 << 30
 
-// ComputeEnvironment is the name of the compute environment that every engine
-// has: this machine.
-const ComputeEnvironment = "local"
-
-// Queue is a job queue. Its compute environments are names only: all of them
-// stand for this machine.
-type Queue struct {
-	Name         string   `json:"name"`
-	Priority     int32    `json:"priority"` // higher goes first
-	Environments []string `json:"environments"`
-}
-
 func (o *Options) fill() error {
 	if o.Dir == "" {
 		return fmt.Errorf("open engine: no state directory given")
@@ -79,15 +72,15 @@ func (o *Options) fill() error {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	if o.Executor == nil {
-		o.Executor = newProcess(o.Program)
+		o.Executor = process.New(o.Program, "")
 	}
 	o.Queues = slices.Clone(o.Queues)
 	if len(o.Queues) == 0 {
-		o.Queues = []Queue{{Name: "default", Priority: 1}}
+		o.Queues = []model.QueueSpec{{Name: "default", Priority: 1}}
 	}
 	for i := range o.Queues {
 		if len(o.Queues[i].Environments) == 0 {
-			o.Queues[i].Environments = []string{ComputeEnvironment}
+			o.Queues[i].Environments = []string{model.ComputeEnvironment}
 		}
 	}
 	if o.LogLimit == 0 {
@@ -105,20 +98,20 @@ func (o *Options) fill() error {
 // measure fills in what this machine has.
 func (o *Options) measure() error {
 	if o.VCPUs == 0 {
-		o.VCPUs = machineVCPUs()
+		o.VCPUs = hardware.VCPUs()
 	}
 	if o.MemoryMiB == 0 {
-		mib, err := machineMemory()
+		mib, err := hardware.MemoryMiB()
 		if err != nil {
 			return fmt.Errorf("find the machine's memory: %w; give it as an option", err)
 		}
 		o.MemoryMiB = mib
 	}
 	if o.GPUs == nil {
-		o.GPUs = MachineGPUs()
+		o.GPUs = hardware.GPUs()
 	}
 	if o.attempts == 0 {
-		o.attempts = attemptsFor(openFiles())
+		o.attempts = attemptsFor(hardware.OpenFiles())
 	}
 	return nil
 }
@@ -142,6 +135,6 @@ func attemptsFor(files uint64) int {
 	return int(files-filesOfEngine) / filesOfAttempt
 }
 
-func (o *Options) capacity() amount {
-	return amount{MilliCPU: int64(o.VCPUs*1000 + 0.5), MemoryMiB: int64(o.MemoryMiB), GPUs: int64(len(o.GPUs))}
+func (o *Options) capacity() model.Amount {
+	return model.Amount{MilliCPU: int64(o.VCPUs*1000 + 0.5), MemoryMiB: int64(o.MemoryMiB), GPUs: int64(len(o.GPUs))}
 }

@@ -7,6 +7,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/local/attempt"
+	"github.com/batchctl/batchctl/pkg/local/model"
 )
 
 // aPod makes a definition one of a pod.
@@ -46,7 +49,7 @@ func TestPodDefinitions(t *testing.T) {
 		t.Fatal(err)
 	}
 	w = open(t, Options{Dir: w.engine.options.Dir})
-	if d := described(); *d.Status != statusInactive || len(d.EksProperties.PodProperties.Containers) != 2 {
+	if d := described(); *d.Status != "INACTIVE" || len(d.EksProperties.PodProperties.Containers) != 2 {
 		t.Errorf("after a restart: %+v", d)
 	}
 }
@@ -68,9 +71,9 @@ func TestPodJobsOfALenientEngine(t *testing.T) {
 		t.Errorf("notice %q", *notice)
 	}
 	w.idle()
-	w.want(id, types.JobStatusFailed, reasonNotStarted)
+	w.want(id, types.JobStatusFailed, model.ReasonNotStarted)
 	d := w.job(id)
-	if d.Container != nil || len(d.Attempts) != 0 || len(d.EksAttempts) != 1 || !strings.HasSuffix(*d.EksAttempts[0].StatusReason, errPods.Error()) {
+	if d.Container != nil || len(d.Attempts) != 0 || len(d.EksAttempts) != 1 || !strings.HasSuffix(*d.EksAttempts[0].StatusReason, attempt.ErrPods.Error()) {
 		t.Errorf("%+v", d)
 	}
 	pod := d.EksProperties.PodProperties

@@ -17,11 +17,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
-	"github.com/batchctl/batchctl/pkg/local/journal"
-	"github.com/batchctl/batchctl/pkg/testtool"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
+
+	"github.com/batchctl/batchctl/pkg/local/api"
+	"github.com/batchctl/batchctl/pkg/local/journal"
+	"github.com/batchctl/batchctl/pkg/local/model"
+	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
 // crash opens a second engine on what the disk would hold if w's engine had been
@@ -91,13 +94,13 @@ func TestCrashEndsWhatRanByTheRetryStrategy(t *testing.T) {
 		if !slices.Equal(s.cleared, want) {
 			t.Errorf("cleared %v, want %v", s.cleared, want)
 		}
-		w.want(once, types.JobStatusFailed, reasonHost)
-		w.want(depends, types.JobStatusFailed, reasonDependency)
+		w.want(once, types.JobStatusFailed, model.ReasonHost)
+		w.want(depends, types.JobStatusFailed, model.ReasonDependency)
 		w.want(stopped, types.JobStatusFailed, "enough")
 		w.idle()
-		w.want(waits, types.JobStatusSucceeded, reasonExited)
-		w.want(again, types.JobStatusSucceeded, reasonExited)
-		if d := w.job(again); len(d.Attempts) != 2 || *d.Attempts[0].StatusReason != reasonHost {
+		w.want(waits, types.JobStatusSucceeded, model.ReasonExited)
+		w.want(again, types.JobStatusSucceeded, model.ReasonExited)
+		if d := w.job(again); len(d.Attempts) != 2 || *d.Attempts[0].StatusReason != model.ReasonHost {
 			t.Errorf("%d attempts, the first one ended with %q", len(d.Attempts), aws.ToString(d.Attempts[0].StatusReason))
 		}
 	})
@@ -131,7 +134,7 @@ func TestCrashAnywhere(t *testing.T) {
 			}
 			submits := bytes.Count(data[:end], []byte(`"submitted":`))
 			again := w.crash(Options{VCPUs: 3, MemoryMiB: 8192})
-			if n := len(again.engine.model.order); n != submits {
+			if n := len(again.engine.model.BySubmission); n != submits {
 				t.Errorf("cut at %d: %d jobs, want %d", end, n, submits)
 			}
 			again.idle()
@@ -154,7 +157,7 @@ func TestCloseEndsWhatRuns(t *testing.T) {
 			t.Fatal(err)
 		}
 		w = open(t, Options{Dir: dir, ReadOnly: true})
-		w.want(polite, types.JobStatusFailed, reasonHost)
+		w.want(polite, types.JobStatusFailed, model.ReasonHost)
 		w.want(stubborn, types.JobStatusRunnable, "")
 		if d := w.job(stubborn); *d.Attempts[0].Container.ExitCode != 137 {
 			t.Errorf("exit code %d, want 137", *d.Attempts[0].Container.ExitCode)
@@ -168,7 +171,7 @@ func TestReadOnlyEngineChangesNothing(t *testing.T) {
 	w.register("work", "1", "512")
 	reader := open(t, Options{Dir: dir, ReadOnly: true}) // while the other one is at work
 	_, err := reader.SubmitJob(t.Context(), &awsbatch.SubmitJobInput{JobName: aws.String("a"), JobQueue: aws.String("default"), JobDefinition: aws.String("work")})
-	refused(t, err, errReadOnly.Error())
+	refused(t, err, api.ErrReadOnly.Error())
 	if out, err := reader.DescribeJobDefinitions(t.Context(), &awsbatch.DescribeJobDefinitionsInput{}); err != nil || len(out.JobDefinitions) != 1 {
 		t.Errorf("definitions: %v, %v", out, err)
 	}
@@ -218,7 +221,7 @@ func TestBrokenDisk(t *testing.T) {
 		synctest.Wait()
 		w.engine.mu.Lock()
 		// The first one may have run before the disk said no: nobody was told that it would not.
-		if n := len(w.engine.model.order); n != 1 {
+		if n := len(w.engine.model.BySubmission); n != 1 {
 			t.Errorf("there are %d jobs, want the one whose fate is not known", n)
 		}
 		w.engine.facts, w.engine.journal = nil, real
@@ -267,7 +270,7 @@ func TestFullDisk(t *testing.T) {
 				}
 			}
 			synctest.Wait()
-			if n := len(e.model.order); n != len(kept) {
+			if n := len(e.model.BySubmission); n != len(kept) {
 				t.Errorf("space %d: %d jobs in the model, %d acknowledged", space, n, len(kept))
 			}
 			file.mu.Lock()
@@ -275,7 +278,7 @@ func TestFullDisk(t *testing.T) {
 			file.mu.Unlock()
 			w.idle()
 			for _, id := range kept {
-				w.want(id, types.JobStatusSucceeded, reasonExited)
+				w.want(id, types.JobStatusSucceeded, model.ReasonExited)
 			}
 			if n := bytes.Count(file.data, []byte(`"submitted":`)); n != len(kept) {
 				t.Errorf("space %d: %d jobs in the journal, %d acknowledged", space, n, len(kept))
@@ -374,8 +377,5 @@ func (w *world) finish(ids []string) error {
 			return fmt.Errorf("job %s is %s, and the engine idle", id, d.Status)
 		}
 	}
-	if used := w.engine.model.used; used != (amount{}) {
-		return fmt.Errorf("the engine is idle, and %v in use", used)
-	}
-	return nil
+	return w.engine.model.Unreleased()
 }

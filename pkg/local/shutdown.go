@@ -3,6 +3,8 @@ package local
 import (
 	"context"
 	"fmt"
+
+	"github.com/batchctl/batchctl/pkg/local/model"
 )
 
 // ReasonShutdown is the status reason of jobs that EndJobs ended.
@@ -13,15 +15,12 @@ const ReasonShutdown = "The local engine was stopped (batchctl serve --stop, Ctr
 // retry strategy says. From then on SubmitJob answers an error. It returns the number of jobs
 // (an array counts as one) once all have ended, or ctx's error; Close kills what still runs then.
 func (e *Engine) EndJobs(ctx context.Context) (jobs int, err error) {
-	err = e.change(func() (events []event, err error) {
+	err = e.change(func(m *model.Model) (events []model.Event, err error) {
 		e.shutdown = true
-		for _, j := range e.model.order {
-			if j.state.ended() {
-				continue
-			}
+		for _, j := range m.Unfinished() {
 			jobs++
-			if !j.terminated {
-				events = append(events, event{Stopped: &stop{Job: j.task.id(), Terminate: true, Reason: ReasonShutdown}})
+			if !j.Terminated {
+				events = append(events, model.Event{Stopped: &model.Stop{Job: j.Task.ID(), Terminate: true, Reason: ReasonShutdown}})
 			}
 		}
 		return events, nil
@@ -29,7 +28,7 @@ func (e *Engine) EndJobs(ctx context.Context) (jobs int, err error) {
 	if err != nil {
 		return jobs, fmt.Errorf("end jobs: %w", err)
 	}
-	if err := e.wait(ctx, 0, func() bool { return e.model.active == 0 }); err != nil {
+	if err := e.wait(ctx, 0, func() bool { return e.model.Active == 0 }); err != nil {
 		return jobs, fmt.Errorf("end jobs: %w", err)
 	}
 	return jobs, nil

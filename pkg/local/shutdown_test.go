@@ -12,6 +12,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/local/attempt"
+	"github.com/batchctl/batchctl/pkg/local/model"
 )
 
 // TestEndJobs: jobs in every state end, and the next engine starts none of them again.
@@ -54,7 +57,7 @@ func TestEndJobs(t *testing.T) {
 		for _, id := range []string{running, stubborn, waits, never, depends, children, children + ":0", children + ":2"} {
 			w.want(id, types.JobStatusFailed, ReasonShutdown)
 		}
-		w.want(done, types.JobStatusSucceeded, reasonExited)
+		w.want(done, types.JobStatusSucceeded, model.ReasonExited)
 		w.want(stopped, types.JobStatusFailed, "enough")
 	})
 }
@@ -63,7 +66,7 @@ func TestEndJobs(t *testing.T) {
 // other clients that have the key.
 func TestProcessesForBatchctlOnly(t *testing.T) {
 	for _, only := range []bool{false, true} {
-		for _, x := range []Executor{&script{}, containers{&script{}}} {
+		for _, x := range []attempt.Executor{&script{}, containers{&script{}}} {
 			w := open(t, Options{Executor: x, ProcessesForBatchctlOnly: only})
 			w.register("work", "1", "512")
 			w.submit("work", words("0s")) // batchctl's own
@@ -72,8 +75,8 @@ func TestProcessesForBatchctlOnly(t *testing.T) {
 			other := awsbatch.NewFromConfig(others)
 			_, err := other.SubmitJob(t.Context(), &awsbatch.SubmitJobInput{JobName: aws.String("other"), JobQueue: aws.String("default"), JobDefinition: aws.String("work")})
 			rejected := err != nil && strings.Contains(err.Error(), "batchctl serve --allow-root")
-			if want := only && !contained(x); rejected != want || !want && err != nil {
-				t.Errorf("only batchctl %v, containers %v: %v", only, contained(x), err)
+			if want := only && !attempt.Contained(x); rejected != want || !want && err != nil {
+				t.Errorf("only batchctl %v, containers %v: %v", only, attempt.Contained(x), err)
 			}
 		}
 	}

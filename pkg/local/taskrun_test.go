@@ -14,6 +14,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/local/attempt"
+	"github.com/batchctl/batchctl/pkg/local/model"
 )
 
 // aPart is a container that needs half a vCPU; its word is played as by script.
@@ -66,17 +69,17 @@ func TestContainersOfATask(t *testing.T) {
 		seconds int // that the attempt takes
 	}{
 		{"one after the other", []types.TaskContainerProperties{aPart("main", "2s", true, "fetch SUCCESS", "check COMPLETE"), aPart("fetch", "3s", false), aPart("check", "fail", false)},
-			"SUCCEEDED", reasonExited, "main=0, fetch=0, check=1", 5},
+			"SUCCEEDED", model.ReasonExited, "main=0, fetch=0, check=1", 5},
 		{"a sidecar is stopped", []types.TaskContainerProperties{aPart("main", "2s", true, "side START"), aPart("side", "1h", false)},
-			"SUCCEEDED", reasonExited, "main=0, side=143", 2},
+			"SUCCEEDED", model.ReasonExited, "main=0, side=143", 2},
 		{"a stubborn one is killed", []types.TaskContainerProperties{aPart("main", "2s", true), aPart("side", "stubborn", false)},
-			"SUCCEEDED", reasonExited, "main=0, side=137", 32},
+			"SUCCEEDED", model.ReasonExited, "main=0, side=137", 32},
 		{"a sidecar may fail", []types.TaskContainerProperties{aPart("main", "2s", true), aPart("side", "fail", false)},
-			"SUCCEEDED", reasonExited, "main=0, side=1", 2},
+			"SUCCEEDED", model.ReasonExited, "main=0, side=1", 2},
 		{"an essential one fails", []types.TaskContainerProperties{aPart("main", "1h", true), aPart("other", "7", true, "main START")},
-			"FAILED", reasonExited, "main=143, other=7", 0},
+			"FAILED", model.ReasonExited, "main=143, other=7", 0},
 		{"what it needs failed", []types.TaskContainerProperties{aPart("main", "2s", true, "fetch SUCCESS"), aPart("fetch", "fail", false)},
-			"FAILED", reasonNotStarted, "main (CannotStartContainerError: container fetch, on which it depends, did not succeed), fetch=1", 0},
+			"FAILED", model.ReasonNotStarted, "main (CannotStartContainerError: container fetch, on which it depends, did not succeed), fetch=1", 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -118,7 +121,7 @@ func TestTasksAreHeldToTheirSum(t *testing.T) {
 		for range 3 {
 			ids = append(ids, w.submit("task", attempts(2), func(in *awsbatch.SubmitJobInput) {
 				in.EcsPropertiesOverride = &types.EcsPropertiesOverride{TaskProperties: []types.TaskPropertiesOverride{{Containers: []types.TaskContainerOverrides{
-					{Name: aws.String("gpu"), Environment: []types.KeyValuePair{variable("A", "1")}}}}}}
+					{Name: aws.String("gpu"), Environment: []types.KeyValuePair{attempt.Variable("A", "1")}}}}}}
 			}))
 		}
 		synctest.Wait()
@@ -137,7 +140,7 @@ func TestTasksAreHeldToTheirSum(t *testing.T) {
 		w.terminate(ids[0], "enough")
 		w.idle()
 		w.want(ids[0], types.JobStatusFailed, "enough")
-		w.want(ids[2], types.JobStatusSucceeded, reasonExited)
+		w.want(ids[2], types.JobStatusSucceeded, model.ReasonExited)
 	})
 }
 
@@ -148,7 +151,7 @@ func TestTaskTimesOut(t *testing.T) {
 		id := w.submit("task", timeout(60), attempts(2))
 		began := time.Now()
 		w.idle()
-		w.want(id, types.JobStatusFailed, reasonTimeout)
+		w.want(id, types.JobStatusFailed, model.ReasonTimeout)
 		if took := time.Since(began); took != time.Minute {
 			t.Errorf("took %v", took)
 		}
@@ -156,7 +159,7 @@ func TestTaskTimesOut(t *testing.T) {
 }
 
 func TestLogsOfATask(t *testing.T) {
-	s := &script{run: func(_ context.Context, a Attempt, log *os.File) (int, error) {
+	s := &script{run: func(_ context.Context, a attempt.Attempt, log *os.File) (int, error) {
 		_, err := fmt.Fprintf(log, "I am %s\n", a.Command[0])
 		return 0, err
 	}}
@@ -200,7 +203,7 @@ func TestTaskRefuses(t *testing.T) {
 		{two(func(a, b *part) { b.DependsOn = on("a", "SUCCESS") }), "Condition SUCCESS cannot be set on the essential container a."},
 		{two(func(a, b *part) { b.DependsOn = on("a", "LATER") }), `Condition "LATER" of a dependency is not valid. Valid conditions: [START, COMPLETE, SUCCESS]`},
 		{two(func(a, b *part) { a.DependsOn, b.DependsOn = on("b", "START"), on("a", "START") }), "The dependencies of container a run in a circle."},
-		{two(func(a, b *part) { b.Environment = []types.KeyValuePair{variable("AWS_BATCH_X", "")} }),
+		{two(func(a, b *part) { b.Environment = []types.KeyValuePair{attempt.Variable("AWS_BATCH_X", "")} }),
 			"Environment variable AWS_BATCH_X is not valid: names must not start with AWS_BATCH."},
 		{two(func(a, b *part) { a.ResourceRequirements, b.ResourceRequirements = nil, nil }), "vCPU is required."},
 	} {

@@ -24,13 +24,16 @@ import (
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/local/api"
+	"github.com/batchctl/batchctl/pkg/local/model"
+	"github.com/batchctl/batchctl/pkg/local/process"
 	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
 // served is an engine that runs processes and answers on a socket.
 func served(t *testing.T) (w *world, c Connection, stop func()) {
 	t.Helper()
-	w = open(t, Options{Executor: process{}})
+	w = open(t, Options{Executor: process.Executor{}})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -417,7 +420,7 @@ func TestAWSCLI(t *testing.T) {
 		}
 	}
 	var log struct{ Events []struct{ Message string } }
-	must(&log, "logs", "get-log-events", "--log-group-name", logGroup, "--log-stream-name", described.Jobs[0].Container.LogStreamName)
+	must(&log, "logs", "get-log-events", "--log-group-name", "/aws/batch/job", "--log-stream-name", described.Jobs[0].Container.LogStreamName)
 	if len(log.Events) != 1 || log.Events[0].Message != "world" {
 		t.Errorf("log %+v", log.Events)
 	}
@@ -620,14 +623,14 @@ func TestSDKOverTheSocket(t *testing.T) {
 	w.register("work", "1", "64", func(in *awsbatch.RegisterJobDefinitionInput) { in.ContainerProperties.Command = []string{"pwd"} })
 	id := w.submit("work")
 	w.idle()
-	w.want(id, types.JobStatusSucceeded, reasonExited)
+	w.want(id, types.JobStatusSucceeded, model.ReasonExited)
 	want := filepath.Join(w.engine.options.Dir, "scratch", id)
 	if got := w.logs(*w.job(id).Container.LogStreamName); len(got) != 1 || got[0] != want {
 		t.Errorf("without a directory of its own the job ran in %q, want %s", got, want)
 	}
 	_, err := w.DescribeJobs(t.Context(), &awsbatch.DescribeJobsInput{Jobs: make([]string, 101)})
 	refused(t, err, "Maximum number of jobs supported is 100")
-	out, err := w.DescribeJobs(t.Context(), &awsbatch.DescribeJobsInput{Jobs: []string{newID(), id, id + ":0"}})
+	out, err := w.DescribeJobs(t.Context(), &awsbatch.DescribeJobsInput{Jobs: []string{api.NewID(), id, id + ":0"}})
 	if err != nil || len(out.Jobs) != 1 || aws.ToString(out.Jobs[0].JobId) != id {
 		t.Errorf("unknown ids: %d jobs, %v", len(out.Jobs), err)
 	}
@@ -635,7 +638,7 @@ func TestSDKOverTheSocket(t *testing.T) {
 
 // TestNodesAsProcesses: the nodes of a job are processes that see each other's place.
 func TestNodesAsProcesses(t *testing.T) {
-	w := open(t, Options{Executor: process{}})
+	w := open(t, Options{Executor: process.Executor{}})
 	r := aRange("0:", "")
 	r.Container.Command = []string{"sh", "-c", `echo node $AWS_BATCH_JOB_NODE_INDEX of $AWS_BATCH_JOB_NUM_NODES, main $AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS
 		if [ $AWS_BATCH_JOB_NODE_INDEX = 0 ]; then while [ ! -e ready ]; do sleep 0.01; done; exit 3; fi
@@ -645,9 +648,9 @@ func TestNodesAsProcesses(t *testing.T) {
 	}
 	id := w.submit("multi")
 	w.idle()
-	w.want(id, types.JobStatusFailed, reasonExited)
+	w.want(id, types.JobStatusFailed, model.ReasonExited)
 	for i, want := range []string{"node 0 of 2, main", "node 1 of 2, main 127.0.0.1"} {
-		d := w.job(nodeID(id, i))
+		d := w.job(model.NodeID(id, i))
 		if got := w.logs(*d.Container.LogStreamName); len(got) != 1 || got[0] != want {
 			t.Errorf("node %d printed %q, want %q", i, got, want)
 		}

@@ -12,6 +12,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/local/api"
+	"github.com/batchctl/batchctl/pkg/local/model"
 )
 
 // TestStatusWithoutAnEngine: who reads the directory of an engine that was killed learns that what it recorded last
@@ -28,7 +31,7 @@ func TestStatusWithoutAnEngine(t *testing.T) {
 	array := w.submit("work", func(in *awsbatch.SubmitJobInput) { in.ArrayProperties = &types.ArrayProperties{Size: aws.Int32(2)} })
 	ended := w.submit("done")
 	if err := w.engine.wait(t.Context(), 0, func() bool {
-		return w.engine.model.task(runs).state == running && w.engine.model.task(ended).state == succeeded && w.engine.model.task(array+":1").state == running
+		return w.engine.model.Task(runs).State == model.Running && w.engine.model.Task(ended).State == model.Succeeded && w.engine.model.Task(array+":1").State == model.Running
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +54,7 @@ func TestStatusWithoutAnEngine(t *testing.T) {
 	since := r.engine.lastAt
 	reason := "unknown since " + time.UnixMilli(since).UTC().Format(time.RFC3339) + ": the engine is not running; the last recorded status is "
 	for id, was := range map[string]string{runs: "RUNNING", array: "PENDING", array + ":1": "RUNNING"} {
-		if d := r.job(id); d.Status != StatusUnknown || aws.ToString(d.StatusReason) != reason+was {
+		if d := r.job(id); d.Status != api.StatusUnknown || aws.ToString(d.StatusReason) != reason+was {
 			t.Errorf("%s is %s, %q", id, d.Status, aws.ToString(d.StatusReason))
 		}
 	}
@@ -62,7 +65,7 @@ func TestStatusWithoutAnEngine(t *testing.T) {
 		t.Errorf("the children are %v", n)
 	}
 	out, err := r.ListJobs(t.Context(), &awsbatch.ListJobsInput{JobQueue: aws.String("default"), JobStatus: types.JobStatusRunning})
-	if err != nil || len(out.JobSummaryList) != 1 || out.JobSummaryList[0].Status != StatusUnknown {
+	if err != nil || len(out.JobSummaryList) != 1 || out.JobSummaryList[0].Status != api.StatusUnknown {
 		t.Errorf("listed %+v, %v", out, err)
 	}
 	if _, jobs, at := r.engine.Unknown(); jobs != 2 || at.UnixMilli() != since {

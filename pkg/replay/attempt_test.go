@@ -14,7 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/batchctl/batchctl/pkg/local"
+	"github.com/batchctl/batchctl/pkg/local/attempt"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
@@ -35,7 +35,7 @@ func described(t *testing.T, name string) types.JobDetail {
 }
 
 // tell says all that is known of an attempt.
-func tell(a *Attempt, x local.Executor, gpus []string) string {
+func tell(a *Attempt, x attempt.Executor, gpus []string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s, attempt %d of %d\nqueue %s, environment %s, index %d of %d\nimage %s\ncommand %q\n", a.Name, a.Job, a.Number, a.Attempts, a.Queue, a.ComputeEnvironment,
 		a.Index, a.Size, aws.ToString(a.Container.Image), a.Command)
@@ -52,7 +52,7 @@ func tell(a *Attempt, x local.Executor, gpus []string) string {
 
 // without is an executor that cannot give some members of a container.
 type without struct {
-	local.Executor
+	attempt.Executor
 	members []string
 }
 
@@ -67,7 +67,7 @@ func TestOf(t *testing.T) {
 		name, job string
 		attempt   int
 		options   Options
-		executor  local.Executor
+		executor  attempt.Executor
 		gpus      []string
 	}{
 		{"train", "train", 0, Options{}, container, []string{"GPU-a", "GPU-b"}},

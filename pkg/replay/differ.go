@@ -9,7 +9,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
-	"github.com/batchctl/batchctl/pkg/local"
+	"github.com/batchctl/batchctl/pkg/local/attempt"
+	"github.com/batchctl/batchctl/pkg/local/model"
 )
 
 // Difference is something that is not here as it was when the attempt ran on AWS Batch.
@@ -24,7 +25,7 @@ func (d Difference) String() string { return d.What + ": " + d.Why }
 
 // Differences is all that is different when x runs the attempt on a machine with these
 // GPUs, given by the ids that RunOptions takes.
-func (a *Attempt) Differences(x local.Executor, gpus []string) []Difference {
+func (a *Attempt) Differences(x attempt.Executor, gpus []string) []Difference {
 	all := slices.Clone(a.differences)
 	if need := a.gpus(); need > len(gpus) {
 		all = append(all, Difference{"GPUs", fmt.Sprintf("the job had %d, here there are %d", need, len(gpus))})
@@ -53,7 +54,7 @@ var compared = []string{"secrets", "jobRoleArn", "executionRoleArn", "volumes (o
 // compare finds what is different on any machine but the one on which it ran. The local
 // engine runs attempts without roles, on this machine and with its files, as a replay does.
 func (a *Attempt) compare(job *types.JobDetail, o Options) []Difference {
-	_, here := local.RanBy(a.Original.Container)
+	_, here := model.RanBy(a.Original.Container)
 	all := slices.Concat(a.image(), a.secrets(o))
 	if !here {
 		all = slices.Concat(all, a.roles(), a.volumes(), a.instance(job))

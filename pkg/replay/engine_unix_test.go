@@ -20,23 +20,25 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/batchctl/batchctl/pkg/local"
+	"github.com/batchctl/batchctl/pkg/local/attempt"
+	"github.com/batchctl/batchctl/pkg/local/process"
 	"github.com/batchctl/batchctl/pkg/replay"
 )
 
 // kept runs processes and keeps what it was given, by the job's id and the attempt, and
 // what they printed.
 type kept struct {
-	local.Executor
+	attempt.Executor
 	mu   sync.Mutex
-	seen map[string]local.Attempt
+	seen map[string]attempt.Attempt
 	said map[string]string
 }
 
 func newKept() *kept {
-	return &kept{Executor: local.Processes(nil, ""), seen: map[string]local.Attempt{}, said: map[string]string{}}
+	return &kept{Executor: process.New(nil, ""), seen: map[string]attempt.Attempt{}, said: map[string]string{}}
 }
 
-func (k *kept) Run(ctx context.Context, a local.Attempt, log *os.File) (int, error) {
+func (k *kept) Run(ctx context.Context, a attempt.Attempt, log *os.File) (int, error) {
 	exit, err := k.Executor.Run(ctx, a, log)
 	text, _ := os.ReadFile(log.Name())
 	k.mu.Lock()
@@ -46,7 +48,7 @@ func (k *kept) Run(ctx context.Context, a local.Attempt, log *os.File) (int, err
 }
 
 // key is the job and the attempt.
-func key(a local.Attempt) string {
+func key(a attempt.Attempt) string {
 	for _, v := range a.Environment {
 		if *v.Name == "AWS_BATCH_JOB_ATTEMPT" {
 			return a.Job + "#" + *v.Value
@@ -55,7 +57,7 @@ func key(a local.Attempt) string {
 	return a.Job
 }
 
-func openEngine(t *testing.T, x local.Executor) (*local.Engine, *awsbatch.Client) {
+func openEngine(t *testing.T, x attempt.Executor) (*local.Engine, *awsbatch.Client) {
 	t.Helper()
 	e, err := local.Open(local.Options{Dir: filepath.Join(t.TempDir(), "state"), Executor: x, VCPUs: 4, MemoryMiB: 4096, GPUs: []string{}})
 	if err != nil {
@@ -171,7 +173,7 @@ func TestTimeoutOfAProcess(t *testing.T) {
 		}
 		end(enough)
 	}()
-	exit, err := a.Run(ctx, local.Processes(nil, ""), filepath.Join(t.TempDir(), "d"), log, replay.RunOptions{})
+	exit, err := a.Run(ctx, process.New(nil, ""), filepath.Join(t.TempDir(), "d"), log, replay.RunOptions{})
 	if exit != 9 || !errors.Is(err, enough) {
 		t.Errorf("exit code %d, %v", exit, err)
 	}
@@ -184,7 +186,7 @@ func TestTimeoutOfAProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.Timeout = 10 * time.Millisecond
-	if exit, err := a.Run(t.Context(), local.Processes(nil, ""), filepath.Join(t.TempDir(), "d"), logFile(t), replay.RunOptions{}); exit != 143 || !errors.Is(err, replay.ErrTimeout) {
+	if exit, err := a.Run(t.Context(), process.New(nil, ""), filepath.Join(t.TempDir(), "d"), logFile(t), replay.RunOptions{}); exit != 143 || !errors.Is(err, replay.ErrTimeout) {
 		t.Errorf("exit code %d, %v", exit, err)
 	}
 }
@@ -205,7 +207,7 @@ func TestOtherCommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	log := logFile(t)
-	exit, err := a.Run(t.Context(), local.Processes(nil, ""), filepath.Join(t.TempDir(), "d"), log, replay.RunOptions{})
+	exit, err := a.Run(t.Context(), process.New(nil, ""), filepath.Join(t.TempDir(), "d"), log, replay.RunOptions{})
 	if exit != 0 || err != nil || read(log) != "cpu 1\n" {
 		t.Errorf("exit code %d, %v: %q", exit, err, read(log))
 	}
@@ -214,7 +216,7 @@ func TestOtherCommand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if exit, err := a.Run(t.Context(), local.Processes(nil, ""), filepath.Join(t.TempDir(), "d"), logFile(t), replay.RunOptions{}); exit != 127 || err == nil ||
+	if exit, err := a.Run(t.Context(), process.New(nil, ""), filepath.Join(t.TempDir(), "d"), logFile(t), replay.RunOptions{}); exit != 127 || err == nil ||
 		!strings.HasPrefix(err.Error(), "CannotStartContainerError") {
 		t.Errorf("exit code %d, %v", exit, err)
 	}

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/batchctl/batchctl/pkg/local"
+	"github.com/batchctl/batchctl/pkg/local/attempt"
 )
 
 // ErrTimeout is the end of an attempt that ran longer than it may.
@@ -35,7 +35,7 @@ type RunOptions struct {
 // command is asked to end (SIGTERM) and killed 30 seconds later. The error is then
 // ErrTimeout, or ctx's cause; else it is why there is no regular end. exit is the
 // command's code, and negative if it has none.
-func (a *Attempt) Run(ctx context.Context, x local.Executor, dir string, log *os.File, o RunOptions) (exit int, err error) {
+func (a *Attempt) Run(ctx context.Context, x attempt.Executor, dir string, log *os.File, o RunOptions) (exit int, err error) {
 	if dir, err = fresh(dir); err != nil {
 		return -1, err
 	}
@@ -44,9 +44,9 @@ func (a *Attempt) Run(ctx context.Context, x local.Executor, dir string, log *os
 	}
 	running, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	kill, over := local.KillAfter(running, o.Hurry)
+	kill, over := attempt.KillAfter(running, o.Hurry)
 	defer over()
-	exit, err = x.Run(running, local.Attempt{
+	exit, err = x.Run(running, attempt.Attempt{
 		ID: "replay-" + rand.Text(), Job: a.Job, Container: a.Container, Command: a.Command, Environment: a.Environment,
 		Directory: dir, GPUs: o.GPUs[:min(a.gpus(), len(o.GPUs))], Kill: kill,
 		Started: func(string) {

@@ -12,23 +12,23 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
-	"github.com/batchctl/batchctl/pkg/local"
+	"github.com/batchctl/batchctl/pkg/local/attempt"
 )
 
 // played is an executor in virtual time: run is the command.
 type played struct {
-	local.Executor
-	run func(ctx context.Context, a local.Attempt) (int, error)
+	attempt.Executor
+	run func(ctx context.Context, a attempt.Attempt) (int, error)
 }
 
-func (p played) Run(ctx context.Context, a local.Attempt, _ *os.File) (int, error) {
+func (p played) Run(ctx context.Context, a attempt.Attempt, _ *os.File) (int, error) {
 	return p.run(ctx, a)
 }
 
 // takes is a command that takes so long; it ends when it is asked to, or only when it is
 // killed.
-func takes(d time.Duration, stubborn bool) func(context.Context, local.Attempt) (int, error) {
-	return func(ctx context.Context, a local.Attempt) (int, error) {
+func takes(d time.Duration, stubborn bool) func(context.Context, attempt.Attempt) (int, error) {
+	return func(ctx context.Context, a attempt.Attempt) (int, error) {
 		a.Started("")
 		asked := ctx.Done()
 		if stubborn {
@@ -59,13 +59,13 @@ func attemptOf(t *testing.T, timeout time.Duration) *Attempt {
 func TestEnds(t *testing.T) {
 	interrupted, hurry := errors.New("interrupted"), make(chan struct{})
 	close(hurry)
-	slowStart := func(ctx context.Context, a local.Attempt) (int, error) {
+	slowStart := func(ctx context.Context, a attempt.Attempt) (int, error) {
 		time.Sleep(10 * time.Minute) // an image of some size
 		return takes(50*time.Second, false)(ctx, a)
 	}
 	for _, c := range []struct {
 		name      string
-		run       func(context.Context, local.Attempt) (int, error)
+		run       func(context.Context, attempt.Attempt) (int, error)
 		timeout   time.Duration
 		interrupt time.Duration // 0: never
 		hurry     <-chan struct{}
@@ -106,8 +106,8 @@ func TestEnds(t *testing.T) {
 
 // TestWhatTheExecutorGets: each run has an id of its own, its devices and its directory.
 func TestWhatTheExecutorGets(t *testing.T) {
-	var seen []local.Attempt
-	x := played{run: func(_ context.Context, a local.Attempt) (int, error) {
+	var seen []attempt.Attempt
+	x := played{run: func(_ context.Context, a attempt.Attempt) (int, error) {
 		seen = append(seen, a)
 		a.Started("")
 		return 7, errors.New("reason")
@@ -133,7 +133,7 @@ func TestWhatTheExecutorGets(t *testing.T) {
 }
 
 func TestDirectoryIsFresh(t *testing.T) {
-	a, never := attemptOf(t, 0), played{run: func(context.Context, local.Attempt) (int, error) { panic("it ran") }}
+	a, never := attemptOf(t, 0), played{run: func(context.Context, attempt.Attempt) (int, error) { panic("it ran") }}
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "old"), nil, 0o600); err != nil {
 		t.Fatal(err)

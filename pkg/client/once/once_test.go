@@ -28,6 +28,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/client/clienttest"
 	"github.com/batchctl/batchctl/pkg/local"
+	"github.com/batchctl/batchctl/pkg/local/attempt"
 	"github.com/batchctl/batchctl/pkg/plan"
 	"github.com/batchctl/batchctl/pkg/testtool"
 	"github.com/batchctl/batchctl/pkg/wire"
@@ -224,7 +225,7 @@ func (w *weather) hide(body []byte) ([]byte, error) {
 // sleeper runs jobs that do not end before they are told to.
 type sleeper struct{}
 
-func (sleeper) Run(ctx context.Context, a local.Attempt, _ *os.File) (int, error) {
+func (sleeper) Run(ctx context.Context, a attempt.Attempt, _ *os.File) (int, error) {
 	a.Started("sleeper")
 	<-ctx.Done()
 	return 143, nil
@@ -239,7 +240,7 @@ type service struct {
 	*weather
 }
 
-func newService(t *testing.T, lag func() time.Duration, vcpus float64, runs local.Executor) *service {
+func newService(t *testing.T, lag func() time.Duration, vcpus float64, runs attempt.Executor) *service {
 	t.Helper()
 	engine, err := local.Open(local.Options{Dir: filepath.Join(t.TempDir(), "state"), VCPUs: vcpus, MemoryMiB: 1024, GPUs: []string{}, Executor: runs})
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/client/clienttest"
-	"github.com/batchctl/batchctl/pkg/local"
+	"github.com/batchctl/batchctl/pkg/local/attempt"
 	"github.com/batchctl/batchctl/pkg/plan"
 	"github.com/batchctl/batchctl/pkg/sweep"
 	"github.com/batchctl/batchctl/pkg/wire"
@@ -37,7 +37,7 @@ type cellRunner struct {
 	words []string // the user's command of the last child
 }
 
-func (r *cellRunner) Run(_ context.Context, a local.Attempt, _ *os.File) (int, error) {
+func (r *cellRunner) Run(_ context.Context, a attempt.Attempt, _ *os.File) (int, error) {
 	a.Started("runner")
 	time.Sleep(time.Second)
 	look := func(name string) string {

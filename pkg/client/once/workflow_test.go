@@ -25,7 +25,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/document"
-	"github.com/batchctl/batchctl/pkg/local"
+	"github.com/batchctl/batchctl/pkg/local/attempt"
 	"github.com/batchctl/batchctl/pkg/plan"
 	"github.com/batchctl/batchctl/pkg/testtool"
 	"github.com/batchctl/batchctl/pkg/wire"
@@ -38,7 +38,7 @@ type workers struct {
 	now, most int
 }
 
-func (w *workers) Run(ctx context.Context, a local.Attempt, _ *os.File) (int, error) {
+func (w *workers) Run(ctx context.Context, a attempt.Attempt, _ *os.File) (int, error) {
 	a.Started("worker")
 	w.Count(1)
 	defer w.Count(-1)

@@ -10,7 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
-	"github.com/batchctl/batchctl/pkg/local"
+	"github.com/batchctl/batchctl/pkg/local/attempt"
 )
 
 // namePrefix begins the name of every container of ours.
@@ -18,7 +18,7 @@ const namePrefix = "batchctl-"
 
 // nameOf is the container's name. The attempt's id makes it one that no container has
 // had, neither of another attempt nor of the same task; jobLabel says whose it is.
-func nameOf(a local.Attempt) string {
+func nameOf(a attempt.Attempt) string {
 	return namePrefix + strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' {
 			return r
@@ -30,7 +30,7 @@ func nameOf(a local.Attempt) string {
 // creation is the call that makes the container of an attempt. Values follow their
 // flag in the same word, so that none can be taken for a flag. An error names what a
 // job may not ask for here.
-func (x *Executor) creation(name string, a local.Attempt) (call, error) {
+func (x *Executor) creation(name string, a attempt.Attempt) (call, error) {
 	c := a.Container
 	image := aws.ToString(c.Image)
 	if err := checkImage(image); err != nil {

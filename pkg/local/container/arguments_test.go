@@ -12,7 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/batchctl/batchctl/pkg/local"
+	"github.com/batchctl/batchctl/pkg/local/attempt"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -69,7 +69,7 @@ func TestArguments(t *testing.T) {
 				}
 				allowed := allowedDirectory(t)
 				c := properties(t, strings.ReplaceAll(string(text), "$ALLOWED", allowed))
-				a := local.Attempt{ID: "77aa", Job: "0b5e-7:3", Container: c, Command: c.Command, Environment: []types.KeyValuePair{
+				a := attempt.Attempt{ID: "77aa", Job: "0b5e-7:3", Container: c, Command: c.Command, Environment: []types.KeyValuePair{
 					{Name: aws.String("LEVEL_OF_THE_JOB"), Value: aws.String("a=b c\n--env=X")},
 					{Name: aws.String("NVIDIA_VISIBLE_DEVICES"), Value: aws.String("all")},
 					{Name: aws.String("PATH"), Value: aws.String("/job's\n")},
@@ -163,7 +163,7 @@ func TestRefused(t *testing.T) {
 			members += ", " + c.members
 		}
 		p := properties(t, "{"+members+"}")
-		_, err := unprobed(t, Docker, c.allowed).creation("n", local.Attempt{Container: p})
+		_, err := unprobed(t, Docker, c.allowed).creation("n", attempt.Attempt{Container: p})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s %s: %v; want %q in it", image, c.members, err, c.want)
 		}
@@ -172,7 +172,7 @@ func TestRefused(t *testing.T) {
 
 // TestNULInCommand: a command that no system can start is refused by its cause.
 func TestNULInCommand(t *testing.T) {
-	a := local.Attempt{Container: properties(t, `{"image": "busybox", "memory": 64, "vcpus": 1}`), Command: []string{"echo", "a\x00b"}}
+	a := attempt.Attempt{Container: properties(t, `{"image": "busybox", "memory": 64, "vcpus": 1}`), Command: []string{"echo", "a\x00b"}}
 	if _, err := unprobed(t, Docker, "").creation("n", a); err == nil || !strings.Contains(err.Error(), "NUL byte") {
 		t.Error(err)
 	}
@@ -215,7 +215,7 @@ func TestMembers(t *testing.T) {
 }
 
 func TestNameOf(t *testing.T) {
-	if got := nameOf(local.Attempt{ID: "../x y:3"}); got != "batchctl----x-y-3" {
+	if got := nameOf(attempt.Attempt{ID: "../x y:3"}); got != "batchctl----x-y-3" {
 		t.Errorf("name %q", got)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/batchctl/batchctl/pkg/local"
+	"github.com/batchctl/batchctl/pkg/local/attempt"
 )
 
 // Process is the executor that runs jobs as processes of this machine.
@@ -33,7 +33,7 @@ type ChoiceOptions struct {
 // of the jobs that do not choose. Programs that only a job asks for are looked for
 // when one does.
 type Choice struct {
-	local.Executor
+	attempt.Executor
 	options ChoiceOptions
 
 	mu     sync.Mutex
@@ -61,7 +61,7 @@ func NewChoice(ctx context.Context, o ChoiceOptions) (*Choice, error) {
 
 // Chosen is the executor that a job names, "" for one that names none. The error says
 // why the job cannot have it; asked again, a program may be there.
-func (c *Choice) Chosen(ctx context.Context, name string) (local.Executor, error) {
+func (c *Choice) Chosen(ctx context.Context, name string) (attempt.Executor, error) {
 	switch {
 	case name == "" || name == c.options.Program:
 		return c.Executor, nil
@@ -75,7 +75,7 @@ func (c *Choice) Chosen(ctx context.Context, name string) (local.Executor, error
 	return c.open(ctx, name)
 }
 
-func (c *Choice) open(ctx context.Context, name string) (local.Executor, error) {
+func (c *Choice) open(ctx context.Context, name string) (attempt.Executor, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if x := c.opened[name]; x != nil {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/batchctl/batchctl/pkg/local"
+	"github.com/batchctl/batchctl/pkg/local/process"
 )
 
 // newChoice opens an engine's executors; program is that of the jobs that do not
@@ -17,7 +17,7 @@ import (
 func newChoice(t *testing.T, program string, processes bool) *Choice {
 	t.Helper()
 	c, err := NewChoice(t.Context(), ChoiceOptions{AllowProcesses: processes,
-		Options: Options{Program: program, Dir: emptyDir(t), Processes: local.Processes(nil, "")}})
+		Options: Options{Program: program, Dir: emptyDir(t), Processes: process.New(nil, "")}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/batchctl/batchctl/pkg/local"
+	"github.com/batchctl/batchctl/pkg/local/process"
 )
 
 // The programs that an executor can use.
@@ -152,7 +152,7 @@ func (c client) ask(args ...string) (string, error) {
 func run(cmd *exec.Cmd) (string, error) {
 	var out, said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &said
-	if err := local.Start(cmd); err != nil {
+	if err := process.Start(cmd); err != nil {
 		return "", err
 	}
 	if err := cmd.Wait(); err != nil {

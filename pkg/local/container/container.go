@@ -13,7 +13,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
-	"github.com/batchctl/batchctl/pkg/local"
+	"github.com/batchctl/batchctl/pkg/local/attempt"
 )
 
 // Options say which program runs the containers, whose they are, and what jobs
@@ -31,7 +31,7 @@ type Options struct {
 	// directory can change what a later path in it means.
 	AllowMounts []string
 	// Processes clears what an engine without this executor left; nil: nothing does.
-	Processes local.Executor
+	Processes attempt.Executor
 }
 
 // Executor runs attempts in containers. It implements local.Executor.
@@ -183,7 +183,7 @@ func (o Options) forget(id string) error { return os.RemoveAll(o.attemptDir(id))
 
 // Run makes a container, starts it with its output going to log, and removes it
 // when it has ended.
-func (x *Executor) Run(ctx context.Context, a local.Attempt, log *os.File) (exit int, err error) {
+func (x *Executor) Run(ctx context.Context, a attempt.Attempt, log *os.File) (exit int, err error) {
 	defer func() { _ = x.options.forget(a.ID) }() // a directory that stays is in nobody's way
 	name := nameOf(a)
 	create, err := x.creation(name, a)
@@ -218,7 +218,7 @@ func (x *Executor) Run(ctx context.Context, a local.Attempt, log *os.File) (exit
 // here is taken as it is, so that an image just built can be tried before it is
 // pushed. A container half made is worse than one more: until a.Kill, ctx's end does
 // not end the making.
-func (x *Executor) make(ctx context.Context, a local.Attempt, create call) error {
+func (x *Executor) make(ctx context.Context, a attempt.Attempt, create call) error {
 	making, done := context.WithCancel(context.WithoutCancel(ctx))
 	defer done()
 	go func() {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
-	"github.com/batchctl/batchctl/pkg/local"
+	"github.com/batchctl/batchctl/pkg/local/attempt"
 )
 
 // handover is how a job's variables reach the program: not on its command line,
@@ -24,7 +24,7 @@ type handover struct {
 // it is, but it is one line. Other values stand in the
 // program's environment, unless that could change what the program does: those few
 // are left to the command line.
-func environment(a local.Attempt) handover {
+func environment(a attempt.Attempt) handover {
 	h := handover{flags: []string{"--env-file=/dev/stdin"}}
 	for _, v := range variables(a) {
 		switch text := v.name + "=" + v.value; {
@@ -44,7 +44,7 @@ type variable struct{ name, value string }
 
 // variables are the job's, each once, with the devices that it may see: "void" hides
 // them from NVIDIA's container tools, which else show all that an image asks for.
-func variables(a local.Attempt) []variable {
+func variables(a attempt.Attempt) []variable {
 	const visible = "NVIDIA_VISIBLE_DEVICES"
 	all := []variable{{visible, cmp.Or(strings.Join(a.GPUs, ","), "void")}}
 	for _, v := range slices.Backward(a.Environment) { // of two with one name the last counts

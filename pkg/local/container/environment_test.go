@@ -12,7 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/batchctl/batchctl/pkg/local"
+	"github.com/batchctl/batchctl/pkg/local/attempt"
 )
 
 func pairs(variables [][2]string) []types.KeyValuePair {
@@ -51,7 +51,7 @@ func TestHandover(t *testing.T) {
 		{"CONTAINERS_CONF", "x\ny", "line"},
 		{"XDG_RUNTIME_DIR", "x\ny", "line"},
 	} {
-		h := environment(local.Attempt{Environment: pairs([][2]string{{c.name, c.value}})})
+		h := environment(attempt.Attempt{Environment: pairs([][2]string{{c.name, c.value}})})
 		text := c.name + "=" + c.value
 		way := ""
 		switch {
@@ -66,7 +66,7 @@ func TestHandover(t *testing.T) {
 			t.Errorf("%.40q goes %q, want %q", text, way, c.way)
 		}
 	}
-	twice := environment(local.Attempt{Environment: pairs([][2]string{{"A", "1"}, {"A", "2\n3"}, {"A", "4"}})})
+	twice := environment(attempt.Attempt{Environment: pairs([][2]string{{"A", "1"}, {"A", "2\n3"}, {"A", "4"}})})
 	if d := cmp.Diff("A=4\nNVIDIA_VISIBLE_DEVICES=void\n", twice.file); d != "" || len(twice.own) > 0 {
 		t.Errorf("a name given three times: %s%q", d, twice.own)
 	}

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/batchctl/batchctl/pkg/local"
+	"github.com/batchctl/batchctl/pkg/local/attempt"
 )
 
 // outcome is how an attempt ended.
@@ -31,7 +31,7 @@ func sorted(log string) string {
 // trial is one attempt with its log.
 type trial struct {
 	x   *Executor
-	a   local.Attempt
+	a   attempt.Attempt
 	log string
 }
 
@@ -42,7 +42,7 @@ func newTrial(t *testing.T, x *Executor, members string) *trial {
 		members = ", " + members
 	}
 	c := properties(t, `{"image": "`+testImage+`", "vcpus": 1, "memory": 64`+members+`}`)
-	return &trial{x: x, log: filepath.Join(t.TempDir(), "log"), a: local.Attempt{ID: "id", Job: "job-" + t.Name(), Container: c, Command: c.Command,
+	return &trial{x: x, log: filepath.Join(t.TempDir(), "log"), a: attempt.Attempt{ID: "id", Job: "job-" + t.Name(), Container: c, Command: c.Command,
 		Kill: make(chan struct{}), Started: func(string) {}}}
 }
 

@@ -12,7 +12,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
-	"github.com/batchctl/batchctl/pkg/local"
+	"github.com/batchctl/batchctl/pkg/local/attempt"
 	"github.com/batchctl/batchctl/pkg/stage"
 )
 
@@ -40,7 +40,7 @@ type places struct {
 	outputs []string
 }
 
-func (x *Executor) placesOf(a local.Attempt) places {
+func (x *Executor) placesOf(a attempt.Attempt) places {
 	all := places{files: map[string][]string{}}
 	text, _ := look(a, stage.Variable)
 	d, err := stage.Parse(text)
@@ -71,7 +71,7 @@ func (x *Executor) placesOf(a local.Attempt) places {
 }
 
 // look is a variable of the job; of several of one name the last one holds.
-func look(a local.Attempt, name string) (value string, ok bool) {
+func look(a attempt.Attempt, name string) (value string, ok bool) {
 	for _, v := range a.Environment {
 		if aws.ToString(v.Name) == name {
 			value, ok = aws.ToString(v.Value), true
@@ -96,7 +96,7 @@ func (x *Executor) isStagedDir(dir string) bool {
 // paths that the document has. What lies in the staged directory besides is not shown:
 // the files are linked into a directory of the attempt. texts are staged texts that the
 // container reads there, too.
-func (x *Executor) brought(a local.Attempt, texts map[string][]string) (args []string, err error) {
+func (x *Executor) brought(a attempt.Attempt, texts map[string][]string) (args []string, err error) {
 	p := x.placesOf(a)
 	for at, names := range p.files {
 		dir, err := x.linked(a, at, append(names, texts[at]...), slices.Contains(p.outputs, at))
@@ -132,7 +132,7 @@ func checkMount(p string) error { return checkPath(strings.ReplaceAll(filepath.T
 
 // linked makes a directory of the attempt that holds files of the staged directory, and
 // what their lists name.
-func (x *Executor) linked(a local.Attempt, at string, names []string, outputs bool) (dir string, err error) {
+func (x *Executor) linked(a attempt.Attempt, at string, names []string, outputs bool) (dir string, err error) {
 	staged := filepath.Join(x.options.Dir, StagedDir)
 	base := filepath.Join(x.options.attemptDir(a.ID), StagedDir)
 	if err := os.MkdirAll(base, 0o700); err != nil {

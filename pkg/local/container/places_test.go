@@ -13,7 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
-	"github.com/batchctl/batchctl/pkg/local"
+	"github.com/batchctl/batchctl/pkg/local/attempt"
 	"github.com/batchctl/batchctl/pkg/stage"
 )
 
@@ -47,14 +47,14 @@ func stagedState(t *testing.T) (x *Executor, dir string) {
 	return &Executor{options: Options{Dir: state}}, dir
 }
 
-func stagedAttempt(t *testing.T, d stage.Document, more ...types.KeyValuePair) local.Attempt {
+func stagedAttempt(t *testing.T, d stage.Document, more ...types.KeyValuePair) attempt.Attempt {
 	t.Helper()
 	d.Version = stage.Version
 	text, err := json.Marshal(d)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return local.Attempt{ID: "attempt", Job: "job:3", Environment: append(more,
+	return attempt.Attempt{ID: "attempt", Job: "job:3", Environment: append(more,
 		types.KeyValuePair{Name: aws.String("AWS_BATCH_JOB_ID"), Value: aws.String("job:3")},
 		types.KeyValuePair{Name: aws.String(stage.Variable), Value: aws.String(string(text))})}
 }
@@ -122,7 +122,7 @@ func TestNotBrought(t *testing.T) {
 	if args, err := x.staged(stagedAttempt(t, link)); err == nil {
 		t.Errorf("a link: %q", args)
 	}
-	broken := local.Attempt{ID: "attempt", Job: "job", Environment: []types.KeyValuePair{{Name: aws.String(stage.Variable), Value: aws.String(`{"version":1,"inputs":[{"from":"` + h("a") + `"`)}}}
+	broken := attempt.Attempt{ID: "attempt", Job: "job", Environment: []types.KeyValuePair{{Name: aws.String(stage.Variable), Value: aws.String(`{"version":1,"inputs":[{"from":"` + h("a") + `"`)}}}
 	if args, err := x.staged(broken); len(args) > 0 || err != nil {
 		t.Errorf("a broken document: %q, %v", args, err)
 	}

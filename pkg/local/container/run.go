@@ -9,7 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/batchctl/batchctl/pkg/local"
+	"github.com/batchctl/batchctl/pkg/local/attempt"
+	"github.com/batchctl/batchctl/pkg/local/process"
 )
 
 // outOfMemory is what Batch shows as the container's reason when the kernel
@@ -31,7 +32,7 @@ type life struct {
 }
 
 // carryOut starts the container and sees it to its end.
-func (x *Executor) carryOut(ctx context.Context, name string, a local.Attempt, log *os.File) (int, error) {
+func (x *Executor) carryOut(ctx context.Context, name string, a attempt.Attempt, log *os.File) (int, error) {
 	oom := ""
 	if x.kind == Podman {
 		dir := x.options.attemptDir(a.ID)
@@ -93,7 +94,7 @@ func (l *life) lateNews(now inspected) inspected {
 func (l *life) attach() error {
 	cmd := l.command(l.lasting, "start", "--attach", "--", l.name)
 	cmd.Stdout, cmd.Stderr = l.log, l.log
-	if err := local.Start(cmd); err != nil {
+	if err := process.Start(cmd); err != nil {
 		return err
 	}
 	go func() {
@@ -128,7 +129,7 @@ func orUnknown(cause string) string {
 
 // begin waits until the container runs, or has run, or cannot. Neither program
 // tells when: attached, they say nothing, so they are asked.
-func (l *life) begin(a local.Attempt) (inspected, error) {
+func (l *life) begin(a attempt.Attempt) (inspected, error) {
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, time.Second) {
 		select {
 		case <-l.attached:
@@ -189,7 +190,7 @@ func (l *life) checkLog(now inspected) error {
 }
 
 // end asks the container to end when ctx does, and ends it when a.Kill is closed.
-func (l *life) end(ctx context.Context, a local.Attempt, signal string) {
+func (l *life) end(ctx context.Context, a attempt.Attempt, signal string) {
 	select {
 	case <-l.over:
 		return

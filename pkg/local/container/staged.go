@@ -10,7 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
-	"github.com/batchctl/batchctl/pkg/local"
+	"github.com/batchctl/batchctl/pkg/local/attempt"
 )
 
 // StagedDir is the directory below Options.Dir of texts that were too long for a
@@ -19,7 +19,7 @@ const StagedDir = "staged"
 
 // staged lets the container read the staged texts that variables of its job name, at the
 // same path. They are all of the engine's state that a job may see.
-func (x *Executor) staged(a local.Attempt) (args []string, err error) {
+func (x *Executor) staged(a attempt.Attempt) (args []string, err error) {
 	texts := map[string][]string{}
 	brings := x.placesOf(a).files
 	for _, v := range a.Environment {

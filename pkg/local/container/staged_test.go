@@ -12,7 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
-	"github.com/batchctl/batchctl/pkg/local"
+	"github.com/batchctl/batchctl/pkg/local/attempt"
 )
 
 // TestStaged mounts what a variable names, and nothing beside it.
@@ -47,7 +47,7 @@ func TestStaged(t *testing.T) {
 		{"s3://" + name("a"), ""},
 		{"", ""},
 	} {
-		a := local.Attempt{Environment: []types.KeyValuePair{{Name: aws.String("ONE"), Value: &c.value}, {Name: aws.String("TWO"), Value: &c.value}}}
+		a := attempt.Attempt{Environment: []types.KeyValuePair{{Name: aws.String("ONE"), Value: &c.value}, {Name: aws.String("TWO"), Value: &c.value}}}
 		args, err := (&Executor{options: Options{Dir: state}}).staged(a)
 		var want []string
 		if c.destination != "" {
@@ -62,7 +62,7 @@ func TestStaged(t *testing.T) {
 		t.Fatal(err)
 	}
 	value := strange + "/" + StagedDir + "/" + name("a")
-	_, err = (&Executor{options: Options{Dir: state}}).staged(local.Attempt{Environment: []types.KeyValuePair{{Name: aws.String("ONE"), Value: &value}}})
+	_, err = (&Executor{options: Options{Dir: state}}).staged(attempt.Attempt{Environment: []types.KeyValuePair{{Name: aws.String("ONE"), Value: &value}}})
 	if err == nil || !strings.HasPrefix(err.Error(), "ONE: ") {
 		t.Errorf("a path that a flag cannot hold: %v", err)
 	}

@@ -1,0 +1,333 @@
+package api
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/local/attempt"
+	"github.com/batchctl/batchctl/pkg/local/model"
+	"github.com/batchctl/batchctl/pkg/wire"
+)
+
+const (
+	statusActive   = "ACTIVE"
+	statusInactive = "INACTIVE"
+)
+
+var (
+	definitionName = lazy(`^[A-Za-z0-9_-]{1,128}$`)
+	jobName        = lazy(`^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$`)
+)
+
+func definitionStatus(d *model.Definition) string {
+	if d.Inactive {
+		return statusInactive
+	}
+	return statusActive
+}
+
+func (a *API) registerJobDefinition(c *call, in *awsbatch.RegisterJobDefinitionInput) (*awsbatch.RegisterJobDefinitionOutput, error) {
+	if err := a.judge(c, checkDefinitionSize(c), checkDefinition(in), a.check(c)); err != nil {
+		return nil, err
+	}
+	r := &model.Registration{Invocation: c.invocation(), Request: model.Shape[awsbatch.RegisterJobDefinitionInput]{V: in}}
+	err := a.backend.Change(func(m *model.Model) ([]model.Event, error) {
+		if id, again := m.MadeBy(r.Invocation); again {
+			r.Revision = m.Definition(id).Revision
+			return nil, nil
+		}
+		r.Revision = int32(len(m.Definitions[*in.JobDefinitionName]) + 1)
+		return []model.Event{{Registered: r}}, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	d := &model.Definition{Revision: r.Revision, Request: in}
+	x, err := a.backend.Executor(c.request.Context(), attempt.ChosenIn(in, nil))
+	switch {
+	case err != nil:
+		c.remark("jobs of this definition cannot run as it says", []string{err.Error()})
+	case in.ContainerProperties != nil:
+		c.notice(x, x.Unhonoured(in.ContainerProperties))
+	default:
+		c.notice(x, unhonouredParts(x, in, model.Parts(in, nil)))
+	}
+	return &awsbatch.RegisterJobDefinitionOutput{
+		JobDefinitionArn:  aws.String(model.ARN("job-definition", d.ID())),
+		JobDefinitionName: in.JobDefinitionName,
+		Revision:          aws.Int32(r.Revision),
+	}, nil
+}
+
+func checkDefinitionSize(c *call) error {
+	if size := len(c.body); size > 24<<10 {
+		return faulty("Job definition size must be at most 24 KiB, got %d KiB", size>>10)
+	}
+	return nil
+}
+
+// checkDefinition refuses what Batch refuses and what this engine cannot do.
+func checkDefinition(in *awsbatch.RegisterJobDefinitionInput) error {
+	switch {
+	case !definitionName().MatchString(aws.ToString(in.JobDefinitionName)):
+		return wire.ClientException("Job definition name should match valid pattern: 1 to 128 letters, digits, hyphens and underscores.")
+	case in.Type != types.JobDefinitionTypeContainer && in.Type != types.JobDefinitionTypeMultinode:
+		return wire.ClientException("Job definition type %q is not valid. Valid types: [container, multinode]", in.Type)
+	case in.Type == types.JobDefinitionTypeMultinode:
+	case in.NodeProperties != nil:
+		return wire.ClientException("nodeProperties are only for a job definition of type multinode.")
+	case in.EksProperties != nil || in.EcsProperties != nil:
+	case in.ContainerProperties == nil || aws.ToString(in.ContainerProperties.Image) == "":
+		return wire.ClientException("ECS Container Image must be provided.")
+	}
+	shaped := gravest(checkNodes(in), checkParts(in), checkPodDefinition(in))
+	if shaped != nil && holdsAlways(shaped) {
+		return shaped // there may be no containers to look at
+	}
+	d := &model.Definition{Request: in}
+	w, err := model.WorkOf(d, &awsbatch.SubmitJobInput{})
+	if err != nil {
+		return err
+	}
+	return gravest(shaped, checkDefinitionValues(in), checkWork(w, d.Fargate()), checkEnvironment(w.Container.Environment),
+		checkRetry(in.RetryStrategy), checkTimeout(in.Timeout), checkTags(in.Tags), checkConsumables(in.ConsumableResourceProperties))
+}
+
+func checkDefinitionValues(in *awsbatch.RegisterJobDefinitionInput) error {
+	switch {
+	case len(in.PlatformCapabilities) > 1:
+		return faulty("Exactly 1 capability must be provided.")
+	case in.ContainerProperties != nil && in.ContainerProperties.InstanceType != nil:
+		return faulty("instanceType is only for multi-node jobs.")
+	}
+	return checkSchedulingPriority(in.SchedulingPriority)
+}
+
+func checkSchedulingPriority(p *int32) error {
+	if p != nil && (*p < 0 || *p > 9999) {
+		return faulty("Scheduling priority must be between 0 and 9999.")
+	}
+	return nil
+}
+
+// cannot is the answer to a member that this engine does not honour: refused,
+// never dropped.
+func cannot(member string) error {
+	return wire.ClientException("%s: the local engine does not implement this.", member)
+}
+
+func checkEnvironment(variables []types.KeyValuePair) error {
+	var refused error
+	for _, v := range variables {
+		switch name := aws.ToString(v.Name); {
+		case name == "":
+			return wire.ClientException("Environment variable name is required.")
+		case strings.HasPrefix(name, "AWS_BATCH"):
+			refused = gravest(refused, faulty("Environment variable %s is not valid: names must not start with AWS_BATCH.", name))
+		case strings.ContainsAny(name, "=\x00") || strings.Contains(aws.ToString(v.Value), "\x00"):
+			return wire.ClientException("Environment variable %q is not valid.", name)
+		}
+	}
+	return refused
+}
+
+func checkTimeout(t *types.JobTimeout) error {
+	if t != nil && aws.ToInt32(t.AttemptDurationSeconds) < 60 {
+		return faulty("AttemptDurationSeconds in Timeout must be at least 60 seconds.")
+	}
+	return nil
+}
+
+func checkRetry(r *types.RetryStrategy) error {
+	var refused error
+	switch {
+	case r == nil:
+		return nil
+	case r.Attempts == nil:
+		refused = faulty("RetryAttempts must be provided with retry strategy.")
+	case *r.Attempts < 1 || *r.Attempts > 10:
+		refused = faulty("RetryAttempts must be between 1 and 10.")
+	case len(r.EvaluateOnExit) > 5:
+		refused = faulty("EvaluateOnExit can have at most 5 entries.")
+	}
+	for _, rule := range r.EvaluateOnExit {
+		refused = gravest(refused, checkEvaluateOnExit(rule))
+	}
+	return refused
+}
+
+var (
+	exitPattern   = lazy(`^[0-9]*\*?$`)
+	reasonPattern = lazy(`^[A-Za-z0-9.:\s]*\*?$`)
+)
+
+func checkEvaluateOnExit(rule types.EvaluateOnExit) error {
+	if a := strings.ToUpper(string(rule.Action)); a != "RETRY" && a != "EXIT" {
+		return wire.ClientException("EvaluateOnExit action %q is not valid. Valid actions: [RETRY, EXIT]", rule.Action)
+	}
+	if rule.OnExitCode == nil && rule.OnReason == nil && rule.OnStatusReason == nil {
+		return faulty("EvaluateOnExit should contain at least one of onExitCode, onReason or onStatusReason.")
+	}
+	for _, c := range []struct {
+		text    *string
+		pattern func() *regexp.Regexp
+	}{{rule.OnExitCode, exitPattern}, {rule.OnReason, reasonPattern}, {rule.OnStatusReason, reasonPattern}} {
+		switch {
+		case c.text == nil:
+		case len(*c.text) > 512:
+			return faulty("Evaluate on exit condition cannot exceed 512 characters.")
+		case !c.pattern().MatchString(*c.text):
+			return faulty("Evaluate on exit condition contains restricted characters.")
+		}
+	}
+	return nil
+}
+
+func (a *API) deregisterJobDefinition(c *call, in *awsbatch.DeregisterJobDefinitionInput) (*awsbatch.DeregisterJobDefinitionOutput, error) {
+	id := model.ResourceName(aws.ToString(in.JobDefinition), "job-definition")
+	err := a.backend.Change(func(m *model.Model) ([]model.Event, error) {
+		d := m.Definition(id)
+		switch {
+		case d == nil && !strings.Contains(id, ":"):
+			return nil, a.judge(c, faulty("JobDefinition %s: name and revision (name:revision) are needed.", id))
+		case d == nil:
+			return nil, a.judge(c, faulty("JobDefinition %s does not exist.", id))
+		case d.Inactive:
+			return nil, nil
+		}
+		return []model.Event{{Deregistered: &model.Deregistration{Definition: d.ID()}}}, nil
+	})
+	return &awsbatch.DeregisterJobDefinitionOutput{}, err
+}
+
+// activeDefinition returns the revision that a submit refers to: a name stands
+// for its latest active revision.
+func activeDefinition(m *model.Model, text string) (*model.Definition, error) {
+	id := model.ResourceName(text, "job-definition")
+	name, revision, _ := strings.Cut(id, ":")
+	if revision != "" {
+		if d := m.Definition(id); d != nil && !d.Inactive {
+			return d, nil
+		}
+		return nil, wire.ClientException("JobDefinition name %s does not exist or is not in ACTIVE status.", id)
+	}
+	for _, d := range slices.Backward(m.Definitions[name]) {
+		if !d.Inactive {
+			return d, nil
+		}
+	}
+	return nil, wire.ClientException("JobDefinition name %s does not exist or is not in ACTIVE status.", name)
+}
+
+func (a *API) describeJobDefinitions(_ *call, in *awsbatch.DescribeJobDefinitionsInput) (*awsbatch.DescribeJobDefinitionsOutput, error) {
+	if len(in.JobDefinitions) > 100 {
+		return nil, wire.ClientException("Maximum number of job definitions supported is 100")
+	}
+	m, done := a.backend.View()
+	defer done()
+	var all []*model.Definition
+	switch {
+	case len(in.JobDefinitions) > 0:
+		for _, text := range in.JobDefinitions {
+			all = append(all, a.described(m, text)...)
+		}
+	case in.JobDefinitionName != nil:
+		all = slices.Clone(a.revisions(m, *in.JobDefinitionName))
+	default:
+		for _, name := range sortedKeys(m.Definitions) {
+			all = append(all, a.revisions(m, name)...)
+		}
+	}
+	all = slices.DeleteFunc(all, func(d *model.Definition) bool { return in.Status != nil && definitionStatus(d) != *in.Status })
+	page, next := all, (*string)(nil)
+	if len(in.JobDefinitions) == 0 { // these are for one page, in the order of the request
+		var err error
+		if page, next, err = pageOf(all, in.MaxResults, 100, in.NextToken, a.place); err != nil {
+			return nil, err
+		}
+	}
+	out := &awsbatch.DescribeJobDefinitionsOutput{NextToken: next, JobDefinitions: []types.JobDefinition{}}
+	for _, d := range page {
+		out.JobDefinitions = append(out.JobDefinitions, describeDefinition(m, d))
+	}
+	return out, nil
+}
+
+func newestFirst(revisions []*model.Definition) []*model.Definition {
+	out := slices.Clone(revisions)
+	slices.Reverse(out)
+	return out
+}
+
+func describeDefinition(m *model.Model, d *model.Definition) types.JobDefinition {
+	r := d.Request
+	orchestration := types.OrchestrationTypeEcs
+	if r.EksProperties != nil {
+		orchestration = types.OrchestrationTypeEks
+	}
+	return types.JobDefinition{
+		ConsumableResourceProperties: r.ConsumableResourceProperties,
+		JobDefinitionArn:             aws.String(model.ARN("job-definition", d.ID())),
+		JobDefinitionName:            r.JobDefinitionName,
+		Revision:                     aws.Int32(d.Revision),
+		Status:                       aws.String(definitionStatus(d)),
+		Type:                         aws.String(string(r.Type)),
+		ContainerOrchestrationType:   orchestration,
+		ContainerProperties:          describedContainer(r.ContainerProperties, d.Fargate()),
+		EcsProperties:                r.EcsProperties,
+		EksProperties:                model.DescribedPods(r.EksProperties),
+		NodeProperties:               r.NodeProperties,
+		Parameters:                   model.Merged(nil, r.Parameters),
+		PlatformCapabilities:         r.PlatformCapabilities,
+		PropagateTags:                r.PropagateTags,
+		RetryStrategy:                describedRetry(r.RetryStrategy),
+		SchedulingPriority:           r.SchedulingPriority,
+		Tags:                         model.Merged(nil, m.Tags[model.ResourceOf(model.KindDefinition, d.ID())]),
+		Timeout:                      r.Timeout,
+	}
+}
+
+// describedContainer is the container of a definition as Batch shows it: its lists
+// are there when they are empty, and Fargate has a platform version.
+func describedContainer(c *types.ContainerProperties, fargate bool) *types.ContainerProperties {
+	if c == nil {
+		return nil
+	}
+	d := *c
+	d.Command = append([]string{}, c.Command...)
+	d.Environment = append([]types.KeyValuePair{}, c.Environment...)
+	d.MountPoints = append([]types.MountPoint{}, c.MountPoints...)
+	d.ResourceRequirements = append([]types.ResourceRequirement{}, c.ResourceRequirements...)
+	d.Secrets = append([]types.Secret{}, c.Secrets...)
+	d.Ulimits = append([]types.Ulimit{}, c.Ulimits...)
+	d.Volumes = append([]types.Volume{}, c.Volumes...)
+	if fargate && c.FargatePlatformConfiguration == nil {
+		d.FargatePlatformConfiguration = &types.FargatePlatformConfiguration{PlatformVersion: aws.String("LATEST")}
+	}
+	return &d
+}
+
+// describedRetry is a retry strategy as Batch shows it: it takes the actions in any
+// case and keeps them in lower case.
+func describedRetry(s *types.RetryStrategy) *types.RetryStrategy {
+	if s == nil || len(s.EvaluateOnExit) == 0 {
+		return s
+	}
+	d := *s
+	d.EvaluateOnExit = slices.Clone(s.EvaluateOnExit)
+	for i, rule := range d.EvaluateOnExit {
+		d.EvaluateOnExit[i].Action = types.RetryAction(strings.ToLower(string(rule.Action)))
+	}
+	return &d
+}
+
+// lazy is a regular expression that is compiled when it is first needed.
+func lazy(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
+}

@@ -1,0 +1,189 @@
+//lint:file-ignore SA1019 the deprecated members vcpus and memory are part of the API that is served
+
+package api
+
+import (
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/local/model"
+	"github.com/batchctl/batchctl/pkg/wire"
+)
+
+func (a *API) describeJobs(_ *call, in *awsbatch.DescribeJobsInput) (*awsbatch.DescribeJobsOutput, error) {
+	switch {
+	case len(in.Jobs) == 0:
+		return nil, wire.ClientException("jobs is required.")
+	case len(in.Jobs) > 100:
+		return nil, wire.ClientException("Maximum number of jobs supported is 100")
+	}
+	m, done := a.backend.View()
+	defer done()
+	out := &awsbatch.DescribeJobsOutput{Jobs: []types.JobDetail{}}
+	for _, id := range in.Jobs {
+		if t, i := m.Node(model.ResourceName(id, model.KindJob)); t != nil {
+			d := describeNode(t, i)
+			a.addTo(m, &d, t)
+			out.Jobs = append(out.Jobs, d)
+		} else if t := m.Task(model.ResourceName(id, model.KindJob)); t != nil {
+			d := describeJob(t)
+			a.addTo(m, &d, t)
+			out.Jobs = append(out.Jobs, d)
+		}
+	}
+	return out, nil
+}
+
+// addTo adds to a task's description what the task itself does not know.
+func (a *API) addTo(m *model.Model, d *types.JobDetail, t *model.Task) {
+	d.Tags = model.Merged(nil, m.Tags[model.ResourceOf(model.KindJob, t.Job.ID)])
+	a.showIdentity(d)
+	var counts map[string]int32
+	if d.ArrayProperties != nil {
+		counts = d.ArrayProperties.StatusSummary
+	}
+	a.admit(&d.Status, &d.StatusReason, counts)
+}
+
+// describeJob is the task as DescribeJobs shows it.
+func describeJob(t *model.Task) types.JobDetail {
+	j, id := t.Job, t.ID()
+	d := types.JobDetail{
+		JobId:                        &id,
+		JobArn:                       aws.String(model.ARN("job", id)),
+		JobName:                      j.Request.JobName,
+		JobQueue:                     aws.String(model.ARN("job-queue", *j.Request.JobQueue)),
+		JobDefinition:                aws.String(model.ARN("job-definition", j.Definition.ID())),
+		Status:                       t.State.Status(),
+		StatusReason:                 optional(t.Reason),
+		CreatedAt:                    aws.Int64(j.CreatedAt),
+		StartedAt:                    moment(t.StartedAt),
+		StoppedAt:                    moment(t.StoppedAt),
+		IsCancelled:                  aws.Bool(t.Cancelled || j.Cancelled && !t.State.Ended()),
+		IsTerminated:                 aws.Bool(t.Terminated || j.Terminated && !t.State.Ended()),
+		DependsOn:                    append([]types.JobDependency{}, j.Request.DependsOn...),
+		Parameters:                   j.Parameters(),
+		PlatformCapabilities:         j.Definition.Request.PlatformCapabilities,
+		PropagateTags:                propagateTags(j),
+		RetryStrategy:                describedRetry(j.Retry()),
+		SchedulingPriority:           j.SchedulingPriority(),
+		ShareIdentifier:              j.Request.ShareIdentifier,
+		ConsumableResourceProperties: consumableProperties(j),
+		Attempts:                     []types.AttemptDetail{},
+	}
+	if j.Pod != nil {
+		describePod(t, &d)
+	} else if j.IsMultiNode() {
+		d.NodeProperties, d.Container = nodeProperties(j), nodeContainer(t, int(j.MainNode()))
+	} else if len(j.Parts) > 0 {
+		d.EcsProperties = describeTask(t)
+	} else {
+		d.Container = containerDetail(t)
+	}
+	if s := j.Timeout(); s > 0 {
+		d.Timeout = &types.JobTimeout{AttemptDurationSeconds: &s}
+	}
+	for i := range t.Attempts {
+		if a := &t.Attempts[i]; a.StoppedAt != 0 && j.Pod == nil {
+			d.Attempts = append(d.Attempts, describeAttempt(t, a))
+		}
+	}
+	switch {
+	case t.IsParent():
+		d.ArrayProperties = &types.ArrayPropertiesDetail{Size: aws.Int32(int32(len(j.Children))), StatusSummary: statusSummary(j),
+			StatusSummaryLastUpdatedAt: aws.Int64(j.TallyAt)}
+	case t.IsChild():
+		d.ArrayProperties = &types.ArrayPropertiesDetail{Index: &t.Index}
+	}
+	return d
+}
+
+func describeAttempt(t *model.Task, a *model.Attempt) types.AttemptDetail {
+	if t.Job.IsMultiNode() {
+		return nodeAttempt(t, a, int(t.Job.MainNode()))
+	}
+	if len(t.Job.Parts) > 0 {
+		return types.AttemptDetail{StartedAt: moment(a.StartedAt), StoppedAt: moment(a.StoppedAt), StatusReason: optional(a.StatusReason),
+			TaskProperties: describeTaskAttempt(t, a)}
+	}
+	return types.AttemptDetail{
+		StartedAt:    moment(a.StartedAt),
+		StoppedAt:    moment(a.StoppedAt),
+		StatusReason: optional(a.StatusReason),
+		Container: &types.AttemptContainerDetail{ExitCode: a.Exit, Reason: optional(a.Reason),
+			LogStreamName: aws.String(t.LogStream(a)), TaskArn: aws.String(a.TaskARN()), ContainerInstanceArn: a.InstanceARN(),
+			NetworkInterfaces: []types.NetworkInterface{}},
+	}
+}
+
+// containerDetail is the job's container with what its newest attempt says.
+func containerDetail(t *model.Task) *types.ContainerDetail {
+	d := describeContainer(t.Job.Container)
+	if a := t.Last(); a != nil {
+		d.ExitCode, d.Reason, d.LogStreamName, d.TaskArn = a.Exit, optional(a.Reason), aws.String(t.LogStream(a)), aws.String(a.TaskARN())
+		d.ContainerInstanceArn = a.InstanceARN()
+	}
+	return d
+}
+
+// describeContainer is a container before anything of it has run.
+func describeContainer(c *types.ContainerProperties) *types.ContainerDetail {
+	return &types.ContainerDetail{
+		Command:                      append([]string{}, c.Command...),
+		EnableExecuteCommand:         c.EnableExecuteCommand,
+		Environment:                  append([]types.KeyValuePair{}, c.Environment...),
+		EphemeralStorage:             c.EphemeralStorage,
+		ExecutionRoleArn:             c.ExecutionRoleArn,
+		FargatePlatformConfiguration: c.FargatePlatformConfiguration,
+		Image:                        c.Image,
+		JobRoleArn:                   c.JobRoleArn,
+		LinuxParameters:              c.LinuxParameters,
+		LogConfiguration:             c.LogConfiguration,
+		Memory:                       c.Memory,
+		MountPoints:                  append([]types.MountPoint{}, c.MountPoints...),
+		NetworkConfiguration:         c.NetworkConfiguration,
+		NetworkInterfaces:            []types.NetworkInterface{},
+		Privileged:                   c.Privileged,
+		ReadonlyRootFilesystem:       c.ReadonlyRootFilesystem,
+		RepositoryCredentials:        c.RepositoryCredentials,
+		ResourceRequirements:         append([]types.ResourceRequirement{}, c.ResourceRequirements...),
+		RuntimePlatform:              c.RuntimePlatform,
+		Secrets:                      append([]types.Secret{}, c.Secrets...),
+		Ulimits:                      append([]types.Ulimit{}, c.Ulimits...),
+		User:                         c.User,
+		Vcpus:                        c.Vcpus,
+		Volumes:                      append([]types.Volume{}, c.Volumes...),
+	}
+}
+
+// statusSummary is the number of children in each state.
+func statusSummary(j *model.Job) map[string]int32 {
+	m := make(map[string]int32, len(model.States))
+	for _, s := range model.States {
+		m[s.String()] = j.Tally[s]
+	}
+	return m
+}
+
+func propagateTags(j *model.Job) *bool {
+	if j.Request.PropagateTags != nil {
+		return j.Request.PropagateTags
+	}
+	return j.Definition.Request.PropagateTags
+}
+
+// optional is nil for an empty text: the member is then absent.
+func optional(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}
+
+func moment(ms int64) *int64 {
+	if ms == 0 {
+		return nil
+	}
+	return &ms
+}

@@ -1,0 +1,301 @@
+//lint:file-ignore SA1019 the deprecated member imageId is part of the API that is served
+
+package api
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/local/model"
+	"github.com/batchctl/batchctl/pkg/wire"
+)
+
+func (a *API) createComputeEnvironment(c *call, in *awsbatch.CreateComputeEnvironmentInput) (*awsbatch.CreateComputeEnvironmentOutput, error) {
+	name := aws.ToString(in.ComputeEnvironmentName)
+	if err := a.judge(c, checkEnvironmentRequest(in), checkRole(in.ServiceRole), checkTags(in.Tags), a.check(c)); err != nil {
+		return nil, err
+	}
+	in.State = cmp.Or(in.State, types.CEStateEnabled)
+	err := a.backend.Change(func(m *model.Model) ([]model.Event, error) {
+		if m := m; m.Environments[name] != nil || name == model.ComputeEnvironment {
+			return nil, a.judge(c, already("Compute environment", name))
+		}
+		return []model.Event{{EnvironmentCreated: &model.EnvironmentCreation{UUID: NewID(), Request: model.Shape[awsbatch.CreateComputeEnvironmentInput]{V: in}}}}, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	c.noticeEnvironment(in.ComputeResources)
+	return &awsbatch.CreateComputeEnvironmentOutput{ComputeEnvironmentArn: aws.String(model.ARN(model.KindEnvironment, name)), ComputeEnvironmentName: &name}, nil
+}
+
+// checkEnvironmentRequest refuses what Batch refuses, and EKS.
+func checkEnvironmentRequest(in *awsbatch.CreateComputeEnvironmentInput) error {
+	r := in.ComputeResources
+	managed := in.Type == types.CETypeManaged
+	switch {
+	case !definitionName().MatchString(aws.ToString(in.ComputeEnvironmentName)):
+		return wire.ClientException("Compute Environment name should match a valid pattern: 1 to 128 letters, digits, hyphens and underscores.")
+	case in.EksConfiguration != nil:
+		return cannot("eksConfiguration")
+	case !managed && in.ServiceRole == nil:
+		return required("ServiceRole")
+	case !managed && in.Type != types.CETypeUnmanaged:
+		return wire.ClientException("Compute environment type %q is not valid. Valid types: [MANAGED, UNMANAGED]", in.Type)
+	case in.State != "" && !slices.Contains(in.State.Values(), in.State):
+		return badState(string(in.State))
+	case managed && r == nil:
+		return wire.ClientException("computeResources must be provided for a MANAGED compute environment")
+	case managed:
+		return gravest(checkInstances(r), checkResources(r), checkEnvironmentValues(in))
+	}
+	return checkEnvironmentValues(in)
+}
+
+func checkEnvironmentValues(in *awsbatch.CreateComputeEnvironmentInput) error {
+	managed := in.Type == types.CETypeManaged
+	switch {
+	case in.State == types.CEStateDisabled:
+		return faulty("Compute Environment must be created in ENABLED state.")
+	case !managed && in.ComputeResources != nil && model.IsFargate(in.ComputeResources.Type):
+		return faulty("Cannot create an UNMANAGED Fargate Compute Environment.")
+	}
+	return checkUnmanaged(managed, in.UnmanagedvCpus)
+}
+
+func checkUnmanaged(managed bool, vcpus *int32) error {
+	switch {
+	case managed && vcpus != nil:
+		return faulty("unmanagedvCpus is not applicable for managed Compute Environments")
+	case aws.ToInt32(vcpus) < 0:
+		return faulty("unmanagedvCpus should be greater than or equal to 0.")
+	}
+	return nil
+}
+
+// required is Batch's answer where a member is missing that an environment needs.
+func required(member string) error {
+	return wire.ClientException("Error executing request, Exception : %s is required., RequestId: %s", member, NewID())
+}
+
+// checkInstances refuses compute resources that could start no instances.
+func checkInstances(r *types.ComputeResource) error {
+	switch {
+	case model.IsFargate(r.Type):
+		return nil
+	case r.InstanceRole == nil:
+		return required("Instance role")
+	case r.MinvCpus == nil:
+		return required("Resource minvCpus")
+	}
+	for _, name := range r.InstanceTypes {
+		if !instanceType().MatchString(name) {
+			return unlikeMoto(wire.ClientException("Instance type %s does not exist.", name), invalidParameter("Instance type %s does not exist", name))
+		}
+	}
+	return nil
+}
+
+// instanceType is the form of an instance type, a family or a bundle. Every family
+// has a number in its name.
+var instanceType = lazy(`^([a-z][a-z-]*[0-9][a-z0-9-]*(\.[a-z0-9-]+)?|optimal|default_[a-z0-9_]+)$`)
+
+func checkResources(r *types.ComputeResource) error {
+	least, desired := aws.ToInt32(r.MinvCpus), r.DesiredvCpus
+	switch {
+	case !slices.Contains(r.Type.Values(), r.Type):
+		return wire.ClientException("Compute resource type %q is not valid. Valid types: %v", r.Type, r.Type.Values())
+	case r.MaxvCpus == nil:
+		return wire.ClientException("Resource maxvCpus is required.")
+	case least < 0:
+		return wire.ClientException("minvCpus should be greater than or equal to 0.")
+	case *r.MaxvCpus < least:
+		return wire.ClientException("maxvCpus should be greater than or equal to minvCpus.")
+	case *r.MaxvCpus < 0:
+		return wire.ClientException("maxvCpus should be greater than or equal to 1.")
+	case *r.MaxvCpus == 0:
+		return faulty("maxvCpus should be greater than or equal to 1.")
+	case model.IsFargate(r.Type) && r.MinvCpus != nil:
+		return faulty("minvCpus is not applicable for Fargate.")
+	case desired != nil && (*desired < least || *desired > *r.MaxvCpus):
+		return faulty("desiredvCpus should be between minvCpus and maxvCpus.")
+	}
+	return nil
+}
+
+func badState(state string) error {
+	return wire.ClientException("state %s must be one of ENABLED | DISABLED", state)
+}
+
+// noticeEnvironment names the members that mean something for instances only: here
+// an environment is a bound on vCPUs, and a platform.
+func (c *call) noticeEnvironment(r *types.ComputeResource) {
+	if r == nil {
+		return
+	}
+	var given []string
+	for _, m := range []struct {
+		name  string
+		given bool
+	}{
+		{"allocationStrategy", r.AllocationStrategy != ""},
+		{"bidPercentage", r.BidPercentage != nil},
+		{"desiredvCpus", r.DesiredvCpus != nil},
+		{"ec2Configuration", len(r.Ec2Configuration) > 0},
+		{"ec2KeyPair", r.Ec2KeyPair != nil},
+		{"imageId", r.ImageId != nil},
+		{"instanceRole", r.InstanceRole != nil},
+		{"instanceTypes", len(r.InstanceTypes) > 0},
+		{"launchTemplate", r.LaunchTemplate != nil},
+		{"minvCpus", aws.ToInt32(r.MinvCpus) > 0},
+		{"placementGroup", r.PlacementGroup != nil},
+		{"scalingPolicy", r.ScalingPolicy != nil},
+		{"securityGroupIds", len(r.SecurityGroupIds) > 0},
+		{"spotIamFleetRole", r.SpotIamFleetRole != nil},
+		{"subnets", len(r.Subnets) > 0},
+		{"tags", len(r.Tags) > 0},
+	} {
+		if m.given {
+			given = append(given, "computeResources."+m.name)
+		}
+	}
+	c.remark("a compute environment is a part of this machine, bounded by maxvCpus; these have no effect", given)
+}
+
+func (a *API) updateComputeEnvironment(c *call, in *awsbatch.UpdateComputeEnvironmentInput) (*awsbatch.UpdateComputeEnvironmentOutput, error) {
+	name := model.ResourceName(aws.ToString(in.ComputeEnvironment), model.KindEnvironment)
+	if err := a.judge(c, checkRole(in.ServiceRole), a.check(c)); err != nil {
+		return nil, err
+	}
+	var now *awsbatch.CreateComputeEnvironmentInput
+	err := a.backend.Change(func(m *model.Model) (_ []model.Event, err error) {
+		v := m.Environments[name]
+		switch {
+		case v == nil:
+			return nil, missing("Compute environment", in.ComputeEnvironment)
+		case v.Request == nil:
+			return nil, configured("Compute environment", name)
+		case in.State != "" && !slices.Contains(in.State.Values(), in.State):
+			return nil, badState(string(in.State))
+		case in.UpdatePolicy != nil:
+			return nil, cannot("updatePolicy")
+		case v.Request.Type == types.CETypeUnmanaged && in.ComputeResources != nil:
+			return nil, wire.ClientException("computeResources are not applicable for an UNMANAGED compute environment.")
+		}
+		if err := a.judge(c, checkUnmanaged(v.Request.Type == types.CETypeManaged, in.UnmanagedvCpus)); err != nil {
+			return nil, err
+		}
+		if now, err = model.UpdatedEnvironment(v.Request, in); err != nil {
+			return nil, err
+		}
+		if in.ComputeResources != nil {
+			if model.IsFargate(now.ComputeResources.Type) != model.IsFargate(v.Request.ComputeResources.Type) {
+				return nil, wire.ClientException("A compute environment cannot change between Fargate and EC2.")
+			}
+			if err := a.judge(c, checkResources(now.ComputeResources)); err != nil {
+				return nil, err
+			}
+		}
+		in.ComputeEnvironment = &name
+		return []model.Event{{EnvironmentUpdated: &model.Shape[awsbatch.UpdateComputeEnvironmentInput]{V: in}}}, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if in.ComputeResources != nil {
+		c.noticeEnvironment(now.ComputeResources)
+	}
+	return &awsbatch.UpdateComputeEnvironmentOutput{ComputeEnvironmentArn: aws.String(model.ARN(model.KindEnvironment, name)), ComputeEnvironmentName: &name}, nil
+}
+
+// configured is the answer to who would change what the options say.
+func configured(what, name string) error {
+	return wire.ClientException("%s %s is configured where the local engine was started, and can be changed only there.", what, name)
+}
+
+func (a *API) deleteComputeEnvironment(c *call, in *awsbatch.DeleteComputeEnvironmentInput) (*awsbatch.DeleteComputeEnvironmentOutput, error) {
+	name := model.ResourceName(aws.ToString(in.ComputeEnvironment), model.KindEnvironment)
+	return &awsbatch.DeleteComputeEnvironmentOutput{}, a.backend.Change(func(m *model.Model) ([]model.Event, error) {
+		v := m.Environments[name]
+		switch {
+		case v == nil:
+			return nil, a.judge(c, gone("Compute environment", in.ComputeEnvironment))
+		case v.Request == nil:
+			return nil, configured("Compute environment", name)
+		}
+		return []model.Event{{Deleted: &model.Deletion{Resource: model.ResourceOf(model.KindEnvironment, name)}}}, a.judge(c, checkDisabled(v), checkUnused(m, v))
+	})
+}
+
+func checkDisabled(v *model.Environment) error {
+	if !v.Disabled() {
+		return faulty("Cannot delete, compute environment %s must be DISABLED first.", v.Name)
+	}
+	return nil
+}
+
+func checkUnused(m *model.Model, v *model.Environment) error {
+	if slices.ContainsFunc(m.Queues, func(q *model.Queue) bool { return slices.Contains(q.Environments, v.Name) }) {
+		return wire.ClientException("Cannot delete, found existing JobQueue relationship")
+	}
+	return nil
+}
+
+func (a *API) describeComputeEnvironments(_ *call, in *awsbatch.DescribeComputeEnvironmentsInput) (*awsbatch.DescribeComputeEnvironmentsOutput, error) {
+	m, done := a.backend.View()
+	defer done()
+	all := sortedKeys(m.Environments)
+	self := func(name string) string { return name }
+	page, next, err := pageOf(named(all, in.ComputeEnvironments, model.KindEnvironment, self), in.MaxResults, 100, in.NextToken, self)
+	if err != nil {
+		return nil, err
+	}
+	out := &awsbatch.DescribeComputeEnvironmentsOutput{NextToken: next, ComputeEnvironments: []types.ComputeEnvironmentDetail{}}
+	for _, name := range page {
+		out.ComputeEnvironments = append(out.ComputeEnvironments, a.environmentDetail(m, m.Environments[name]))
+	}
+	return out, nil
+}
+
+// environmentDetail is an environment as Batch shows it. One that the options
+// configure is like one that somebody else manages: this machine.
+func (a *API) environmentDetail(m *model.Model, v *model.Environment) types.ComputeEnvironmentDetail {
+	r := model.ResourceOf(model.KindEnvironment, v.Name)
+	d := types.ComputeEnvironmentDetail{
+		ComputeEnvironmentName:     &v.Name,
+		ComputeEnvironmentArn:      aws.String(r.ARN()),
+		ContainerOrchestrationType: types.OrchestrationTypeEcs,
+		EcsClusterArn:              aws.String(clusterARN(v.Cluster())),
+		Type:                       types.CETypeUnmanaged,
+		State:                      types.CEStateEnabled,
+		Status:                     types.CEStatusValid,
+		StatusReason:               aws.String("ComputeEnvironment Healthy"),
+		UnmanagedvCpus:             aws.Int32(int32(a.VCPUs)),
+		Tags:                       model.Merged(nil, m.Tags[r]),
+		Uuid:                       optional(v.UUID),
+	}
+	if q := v.Request; q != nil {
+		d.Type, d.State, d.UnmanagedvCpus = q.Type, q.State, q.UnmanagedvCpus
+		d.ComputeResources, d.ServiceRole, d.Context = q.ComputeResources, q.ServiceRole, q.Context
+	}
+	return d
+}
+
+// named returns the elements that are asked for by name or ARN; nothing asked
+// for: all of them.
+func named[T any](all []T, asked []string, kind string, name func(T) string) []T {
+	if len(asked) == 0 {
+		return all
+	}
+	var out []T
+	for _, v := range all {
+		if slices.ContainsFunc(asked, func(text string) bool { return model.ResourceName(text, kind) == name(v) }) {
+			out = append(out, v)
+		}
+	}
+	return out
+}

@@ -1,0 +1,18 @@
+package api
+
+import (
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+)
+
+// TestEnvironmentNeedsMaxvCpus: the SDK does not send such a request, other clients can.
+func TestEnvironmentNeedsMaxvCpus(t *testing.T) {
+	err := checkEnvironmentRequest(&awsbatch.CreateComputeEnvironmentInput{ComputeEnvironmentName: aws.String("new"), Type: types.CETypeManaged,
+		ComputeResources: &types.ComputeResource{Type: types.CRTypeEc2, InstanceRole: aws.String("role"), MinvCpus: aws.Int32(0)}})
+	if want := "Resource maxvCpus is required."; err == nil || err.Error() != "ClientException: "+want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}

@@ -1,0 +1,261 @@
+package api
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/batchctl/batchctl/pkg/local/attempt"
+	"github.com/batchctl/batchctl/pkg/wire"
+)
+
+const (
+	// WorkDirHeader, on SubmitJob, says where the job's command runs: an absolute
+	// path, percent-encoded. Without it the job gets a directory of its own.
+	WorkDirHeader = "X-Batchctl-Working-Directory"
+	// noticeHeader, on an answer, says what of the request is without effect here,
+	// percent-encoded.
+	noticeHeader = "X-Batchctl-Notice"
+
+	// ClientHeader, on a request, says that a command of batchctl makes it. It is no proof: every
+	// holder of the key could send it. It keeps other tools from starting processes of root by accident.
+	ClientHeader = "X-Batchctl-Client"
+
+	// maxNotice is how many characters of a notice are said: clients bound a header's
+	// length (Python's http.client: 64 KiB), and each may take 12 bytes.
+	maxNotice = 4000
+
+	maxBody = 256 << 10 // AWS takes 24 KiB (RegisterJobDefinition) and 30 KiB (SubmitJob)
+)
+
+// call is one request while it is served.
+type call struct {
+	operation string
+	request   *http.Request
+	body      []byte
+	header    http.Header // of the answer
+	notices   []string
+}
+
+// handler serves one operation.
+type handler func(*call) (any, error)
+
+// serve makes a handler of a method that takes an operation's input and returns
+// its output.
+func serve[In, Out any](f func(*call, *In) (*Out, error)) handler {
+	return func(c *call) (any, error) {
+		in := new(In)
+		if err := wire.ReadInput(c.request, c.body, in); err != nil {
+			return nil, err
+		}
+		return f(c, in)
+	}
+}
+
+// operations are those of Batch that the engine implements; the others answer
+// that it does not.
+func (a *API) operations() map[string]handler {
+	return map[string]handler{
+		"CancelJob":                    serve(a.cancelJob),
+		"CreateComputeEnvironment":     serve(a.createComputeEnvironment),
+		"CreateConsumableResource":     serve(a.createConsumableResource),
+		"CreateJobQueue":               serve(a.createJobQueue),
+		"CreateSchedulingPolicy":       serve(a.createSchedulingPolicy),
+		"DeleteComputeEnvironment":     serve(a.deleteComputeEnvironment),
+		"DeleteConsumableResource":     serve(a.deleteConsumableResource),
+		"DeleteJobQueue":               serve(a.deleteJobQueue),
+		"DeleteSchedulingPolicy":       serve(a.deleteSchedulingPolicy),
+		"DeregisterJobDefinition":      serve(a.deregisterJobDefinition),
+		"DescribeComputeEnvironments":  serve(a.describeComputeEnvironments),
+		"DescribeConsumableResource":   serve(a.describeConsumableResource),
+		"DescribeJobDefinitions":       serve(a.describeJobDefinitions),
+		"DescribeJobQueues":            serve(a.describeJobQueues),
+		"DescribeJobs":                 serve(a.describeJobs),
+		"DescribeSchedulingPolicies":   serve(a.describeSchedulingPolicies),
+		"GetJobQueueSnapshot":          serve(a.getJobQueueSnapshot),
+		"ListConsumableResources":      serve(a.listConsumableResources),
+		"ListJobs":                     serve(a.listJobs),
+		"ListJobsByConsumableResource": serve(a.listJobsByConsumableResource),
+		"ListSchedulingPolicies":       serve(a.listSchedulingPolicies),
+		"ListTagsForResource":          serve(a.listTagsForResource),
+		"RegisterJobDefinition":        serve(a.registerJobDefinition),
+		"SubmitJob":                    serve(a.submitJob),
+		"TagResource":                  serve(a.tagResource),
+		"TerminateJob":                 serve(a.terminateJob),
+		"UntagResource":                serve(a.untagResource),
+		"UpdateComputeEnvironment":     serve(a.updateComputeEnvironment),
+		"UpdateConsumableResource":     serve(a.updateConsumableResource),
+		"UpdateJobQueue":               serve(a.updateJobQueue),
+		"UpdateSchedulingPolicy":       serve(a.updateSchedulingPolicy),
+	}
+}
+
+// clusterOperations are those of ECS.
+func (a *API) clusterOperations() map[string]handler {
+	return map[string]handler{
+		"DescribeClusters": serve(a.describeClusters),
+		"ListClusters":     serve(a.listClusters),
+	}
+}
+
+// logOperations are those of CloudWatch Logs.
+func (a *API) logOperations() map[string]handler {
+	return map[string]handler{
+		"DescribeLogGroups":  serve(a.describeLogGroups),
+		"DescribeLogStreams": serve(a.describeLogStreams),
+		"FilterLogEvents":    serve(a.filterLogEvents),
+		"GetLogEvents":       serve(a.getLogEvents),
+	}
+}
+
+// ServeHTTP answers only requests that come from this machine, not from a web page, and are signed with the
+// engine's key. Requests for other services are refused in their own protocol.
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if service := foreignService(r); service != "" && fromNoPage(r) == nil {
+		refuseForeign(w, r, service)
+		return
+	}
+	c := &call{request: r, header: w.Header()}
+	out, err := a.answer(c)
+	if r.Header.Get("X-Amz-Target") != "" {
+		c.header.Set("Content-Type", "application/x-amz-json-1.1")
+	}
+	c.header.Set("X-Amzn-RequestId", NewID())
+	if err != nil {
+		_ = wire.WriteError(w, err) // a caller that has gone needs no answer
+		return
+	}
+	_ = wire.WriteOutput(w, out)
+}
+
+func (a *API) answer(c *call) (any, error) {
+	if err := fromHere(c.request); err != nil {
+		return nil, err
+	}
+	body, err := readBody(c.request)
+	switch {
+	case err != nil:
+		return nil, wire.ClientException("read request: %v", err)
+	case len(body) > maxBody:
+		return nil, &wire.Fault{Type: "ClientException", Status: http.StatusRequestEntityTooLarge, Message: "The request is larger than 256 KiB."}
+	}
+	c.body = body
+	h, service, unknown := a.route(c)
+	if err := a.verifier.verify(c.request, body, service); err != nil {
+		return nil, err
+	}
+	if a.Verified != nil {
+		a.Verified(c.request)
+	}
+	if unknown != nil {
+		return nil, unknown
+	}
+	out, err := h(c)
+	if errors.Is(err, ErrReadOnly) {
+		err = wire.ClientException("%s", err)
+	}
+	return out, err
+}
+
+// readBody reads a body of at most maxBody+1 bytes.
+func readBody(r *http.Request) ([]byte, error) {
+	if n := r.ContentLength; n > 0 && n <= maxBody {
+		body := make([]byte, n)
+		_, err := io.ReadFull(r.Body, body)
+		return body, err
+	}
+	return io.ReadAll(io.LimitReader(r.Body, maxBody+1))
+}
+
+// route finds the operation of a request and the service that it is signed for.
+func (a *API) route(c *call) (h handler, service string, err error) {
+	r := c.request
+	if target := r.Header.Get("X-Amz-Target"); r.URL.Path == "/" && r.Method == http.MethodPost && target != "" {
+		service, name := "logs", target
+		if text, ok := wire.LogsOperation(target); ok {
+			name = text
+		} else if text, ok := wire.ClusterOperation(target); ok {
+			service, name = "ecs", text
+		}
+		if h = a.services[service][name]; h == nil {
+			err = &wire.Fault{Type: "UnknownOperationException", Message: name + ": the local engine does not implement this operation."}
+		}
+		c.operation = name
+		return h, service, err
+	}
+	name, ok := wire.Operation(r.Method, r.URL.Path)
+	if !ok {
+		err := wire.ClientException("%s %s is no operation of AWS Batch.", r.Method, r.URL.Path)
+		err.Status = http.StatusNotFound
+		return nil, "batch", err
+	}
+	if h = a.services["batch"][name]; h == nil {
+		err = wire.ClientException("%s: the local engine does not implement this operation.", name)
+	}
+	c.operation = name
+	return h, "batch", err
+}
+
+// check asks the refusal that the engine was given from outside.
+func (a *API) check(c *call) error {
+	if a.Check == nil {
+		return nil
+	}
+	err := a.Check(c.operation, c.body)
+	if err == nil {
+		return nil
+	}
+	if f, ok := errors.AsType[*wire.Fault](err); ok {
+		return f
+	}
+	return faulty("%s", err)
+}
+
+// Notice returns what an answer of the engine says about a request that it took:
+// what of it has no effect here. It is empty for other answers.
+func Notice(h http.Header) string {
+	text, err := unescapeHeader(h.Get(noticeHeader))
+	if err != nil {
+		return ""
+	}
+	return text
+}
+
+// notice tells the caller, in a header, which members of its request have no
+// effect here.
+func (c *call) notice(x attempt.Executor, members []string) {
+	if len(members) > 0 {
+		c.remark("the command runs "+attempt.How(x)+", where these have no effect", members)
+	}
+}
+
+func (c *call) remark(why string, members []string) {
+	if len(members) == 0 {
+		return
+	}
+	c.notices = append(c.notices, why+": "+strings.Join(members, ", "))
+	text := []rune(strings.Join(c.notices, "; "))
+	if len(text) > maxNotice {
+		text = append(text[:maxNotice], '…')
+	}
+	c.header.Set(noticeHeader, url.PathEscape(string(text)))
+}
+
+func unescapeHeader(text string) (string, error) { return url.PathUnescape(text) }
+
+// An SDK that gets no answer asks again, up to its number of retries and with the
+// same Amz-Sdk-Invocation-Id. The engine answers a call that it has carried out
+// before with what it answered then: a retried SubmitJob makes no second job. AWS
+// has no such promise; clients that need it there keep a ledger.
+const invocationHeader = "Amz-Sdk-Invocation-Id"
+
+// invocation is the operation with the client's id of the call; empty for clients
+// that send none, and for one that is too long to be one.
+func (c *call) invocation() string {
+	if id := c.request.Header.Get(invocationHeader); id != "" && len(id) <= 64 {
+		return c.operation + " " + id
+	}
+	return ""
+}

@@ -1,0 +1,43 @@
+package api
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/wire"
+)
+
+// limitReasons are those for which Batch acts on a job that stays RUNNABLE (user
+// guide, "Automatic remediation with jobStateTimeLimitActions").
+var limitReasons = []string{
+	"CAPACITY:INSUFFICIENT_INSTANCE_CAPACITY",
+	"MISCONFIGURATION:COMPUTE_ENVIRONMENT_MAX_RESOURCE",
+	"MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT",
+	"MISCONFIGURATION:EC2_INSTANCE_CONFIGURATION_UNSUPPORTED",
+}
+
+// checkLimits refuses what Batch refuses of jobStateTimeLimitActions.
+func checkLimits(actions []types.JobStateTimeLimitAction) error {
+	var seen []string
+	var refused error
+	for _, a := range actions {
+		reason, seconds := aws.ToString(a.Reason), aws.ToInt32(a.MaxTimeSeconds)
+		switch {
+		case a.State != types.JobStateTimeLimitActionsStateRunnable:
+			return wire.ClientException("Invalid job state. Valid job states: [RUNNABLE]")
+		case a.Action != types.JobStateTimeLimitActionsActionCancel:
+			return wire.ClientException("Invalid job action. Valid job actions: [CANCEL]")
+		case !slices.Contains(limitReasons, reason):
+			refused = gravest(refused, faulty("Invalid job reason. Valid job reasons: [%s]", strings.Join(limitReasons, ", ")))
+		case seconds < 600 || seconds > 86400:
+			refused = gravest(refused, faulty("maxTimeSeconds must be between 600 and 86400."))
+		case slices.Contains(seen, reason):
+			refused = gravest(refused, faulty("Duplicate job state limit actions are not allowed."))
+		}
+		seen = append(seen, reason)
+	}
+	return refused
+}

@@ -1,0 +1,276 @@
+package api
+
+import (
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/local/model"
+	"github.com/batchctl/batchctl/pkg/wire"
+)
+
+func (a *API) listJobs(c *call, in *awsbatch.ListJobsInput) (*awsbatch.ListJobsOutput, error) {
+	status := model.Running
+	switch {
+	case in.JobStatus == "" && len(in.Filters) == 0:
+		status = a.listedStatus(c)
+	case in.JobStatus != "":
+		var err error
+		if status, err = listableStatus(string(in.JobStatus)); err != nil {
+			return nil, err
+		}
+	}
+	size := 1000
+	if len(in.Filters) > 0 {
+		size = 100
+	}
+	if in.MaxResults != nil {
+		if *in.MaxResults < 1 {
+			return nil, wire.ClientException("maxResults must be at least 1.")
+		}
+		size = min(size, int(*in.MaxResults))
+	}
+	after, err := listToken(in.NextToken)
+	if err != nil {
+		return nil, err
+	}
+	m, done := a.backend.View()
+	defer done()
+	if in.MultiNodeJobId != nil {
+		out, err := listNodes(m, in, status, after, size)
+		if err == nil {
+			for i := range out.JobSummaryList {
+				s := &out.JobSummaryList[i]
+				a.admit(&s.Status, &s.StatusReason, nil)
+			}
+		}
+		return out, err
+	}
+	tasks, err := a.listed(m, in, status, after)
+	if err != nil {
+		return nil, err
+	}
+	out := &awsbatch.ListJobsOutput{JobSummaryList: []types.JobSummary{}}
+	last, looked := int64(0), 0
+	for t, wanted := range tasks {
+		if len(out.JobSummaryList) == size || looked == maxLooked {
+			out.NextToken = aws.String(newToken(strconv.FormatInt(last, 10)))
+			break
+		}
+		looked++
+		if last = t.Job.Seq; t.IsChild() {
+			last = int64(t.Index)
+		}
+		if wanted {
+			s := summarize(t)
+			var counts map[string]int32
+			if s.ArrayProperties != nil {
+				counts = s.ArrayProperties.StatusSummary
+			}
+			a.admit(&s.Status, &s.StatusReason, counts)
+			out.JobSummaryList = append(out.JobSummaryList, s)
+		}
+	}
+	return out, nil
+}
+
+// listableStatus is the status of a name that a request gives.
+func listableStatus(name string) (model.State, error) {
+	s, ok := model.ParseState(types.JobStatus(name))
+	if !ok {
+		return model.NoState, wire.ClientException("Job status %s is not valid. Valid statuses: %v", name, types.JobStatus("").Values())
+	}
+	return s, nil
+}
+
+// maxLooked is how many jobs are looked at for one page, so that none takes long
+// however many jobs are kept. What is left comes with the next token; a page may
+// hold few jobs or none.
+const maxLooked = 10000
+
+// listToken is the place of the last element that was given: the job's number in
+// order of submission, or the child's index; -1: none yet.
+func listToken(token *string) (int64, error) {
+	if token == nil {
+		return -1, nil
+	}
+	text, err := readToken(*token)
+	if err != nil {
+		return 0, err
+	}
+	place, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || place < 0 {
+		return 0, errToken
+	}
+	return place, nil
+}
+
+// listed yields the tasks that a ListJobs may mean, behind the place of its token,
+// and whether it does: jobs newest first, children by index. The status none means
+// all.
+func (a *API) listed(m *model.Model, in *awsbatch.ListJobsInput, status model.State, after int64) (iter.Seq2[*model.Task, bool], error) {
+	switch {
+	case in.ArrayJobId != nil && in.JobQueue != nil:
+		return nil, wire.ClientException("Only one of jobQueue, arrayJobId and multiNodeJobId can be given.")
+	case in.ArrayJobId != nil:
+		t := m.Task(*in.ArrayJobId)
+		if t == nil || !t.IsParent() {
+			return nil, wire.ClientException("Array job %s does not exist.", *in.ArrayJobId)
+		}
+		return childrenIn(t.Job, status, after), nil
+	case in.JobQueue == nil:
+		return nil, wire.ClientException("One of jobQueue, arrayJobId and multiNodeJobId is required.")
+	}
+	name := model.ResourceName(*in.JobQueue, "job-queue")
+	l := m.Lines[name]
+	if _, ok := m.Queue(name); !ok && l == nil {
+		return nil, wire.ClientException("Job Queue %s does not exist.", *in.JobQueue)
+	}
+	if l == nil {
+		l = model.NewLine()
+	}
+	switch {
+	case len(in.Filters) > 0:
+		return filteredJobs(l, in, status, after)
+	case status == model.NoState:
+		return newestJobs(l.All, after, func(*model.Job) bool { return true }), nil
+	}
+	return newest(l.Jobs[status], after), nil
+}
+
+// newest yields the tasks of a list from the newest one before seq (-1: the end).
+func newest(list model.Ordered, seq int64) iter.Seq2[*model.Task, bool] {
+	if seq >= 0 {
+		at, _ := slices.BinarySearchFunc(list, seq, func(t *model.Task, seq int64) int { return int(t.Job.Seq - seq) })
+		list = list[:at]
+	}
+	return func(yield func(*model.Task, bool) bool) {
+		for _, t := range slices.Backward(list) {
+			if !yield(t, true) {
+				return
+			}
+		}
+	}
+}
+
+// newestJobs is the same for jobs, of which matches says which are meant.
+func newestJobs(list []*model.Job, seq int64, matches func(*model.Job) bool) iter.Seq2[*model.Task, bool] {
+	if seq >= 0 {
+		at, _ := slices.BinarySearchFunc(list, seq, func(j *model.Job, seq int64) int { return int(j.Seq - seq) })
+		list = list[:at]
+	}
+	return func(yield func(*model.Task, bool) bool) {
+		for _, j := range slices.Backward(list) {
+			if !yield(&j.Task, matches(j)) {
+				return
+			}
+		}
+	}
+}
+
+func childrenIn(j *model.Job, status model.State, after int64) iter.Seq2[*model.Task, bool] {
+	return func(yield func(*model.Task, bool) bool) {
+		for i := int(after + 1); i < len(j.Children); i++ {
+			if t := &j.Children[i]; !yield(t, status == model.NoState || t.State == status) {
+				return
+			}
+		}
+	}
+}
+
+// filteredJobs yields the jobs that a ListJobs filter may mean. As in Batch there may
+// be one, it applies to jobs in any status, or with SHARE_IDENTIFIER to those in the one
+// that the request names, and not to the children of arrays.
+func filteredJobs(l *model.Line, in *awsbatch.ListJobsInput, status model.State, after int64) (iter.Seq2[*model.Task, bool], error) {
+	filters := in.Filters
+	if len(filters) != 1 || len(filters[0].Values) != 1 {
+		return nil, wire.ClientException("Only one filter with one value can be used at a time.")
+	}
+	value := filters[0].Values[0]
+	all := func(*model.Job) bool { return true }
+	switch name := aws.ToString(filters[0].Name); name {
+	case "JOB_NAME":
+		pattern := strings.ToLower(value)
+		if !strings.HasSuffix(pattern, "*") {
+			return newestJobs(l.ByName[pattern], after, all), nil
+		}
+		return newestJobs(l.All, after, func(j *model.Job) bool { return model.Glob(&pattern, strings.ToLower(*j.Request.JobName)) }), nil
+	case "JOB_STATUS":
+		s, err := listableStatus(value)
+		if err != nil {
+			return nil, err
+		}
+		return newest(l.Jobs[s], after), nil
+	case "JOB_DEFINITION":
+		if id := model.ResourceName(value, model.KindDefinition); id != value {
+			name, _, _ := strings.Cut(id, ":")
+			return newestJobs(l.ByDefinition[name], after, func(j *model.Job) bool { return j.Definition.ID() == id }), nil
+		}
+		if !strings.HasSuffix(value, "*") {
+			return newestJobs(l.ByDefinition[value], after, all), nil
+		}
+		return newestJobs(l.All, after, func(j *model.Job) bool { return model.Glob(&value, j.Definition.Name()) }), nil
+	case "BEFORE_CREATED_AT", "AFTER_CREATED_AT":
+		at, err := strconv.ParseInt(value, 10, 64)
+		if err != nil {
+			return nil, wire.ClientException("%s: %q is not a number of milliseconds.", name, value)
+		}
+		return newestJobs(createdJobs(l, at, name == "BEFORE_CREATED_AT"), after, all), nil
+	case "SHARE_IDENTIFIER":
+		return newestJobs(l.All, after, func(j *model.Job) bool {
+			return model.Glob(&value, aws.ToString(j.Request.ShareIdentifier)) && (in.JobStatus == "" || j.State == status)
+		}), nil
+	default:
+		return nil, wire.ClientException("Filter %s is not valid. Valid filters: [JOB_NAME, JOB_STATUS, JOB_DEFINITION, "+
+			"BEFORE_CREATED_AT, AFTER_CREATED_AT, SHARE_IDENTIFIER]", name)
+	}
+}
+
+// createdJobs is the jobs of the queue from before or after a moment.
+func createdJobs(l *model.Line, at int64, before bool) []*model.Job {
+	n, _ := slices.BinarySearchFunc(l.All, at, func(j *model.Job, at int64) int {
+		if j.CreatedAt < at || !before && j.CreatedAt == at {
+			return -1
+		}
+		return 1
+	})
+	if before {
+		return l.All[:n]
+	}
+	return l.All[n:]
+}
+
+// summarize is the task as ListJobs shows it.
+func summarize(t *model.Task) types.JobSummary {
+	j, id := t.Job, t.ID()
+	s := types.JobSummary{
+		JobId:           &id,
+		JobArn:          aws.String(model.ARN("job", id)),
+		JobName:         j.Request.JobName,
+		JobDefinition:   aws.String(model.ARN("job-definition", j.Definition.ID())),
+		Status:          t.State.Status(),
+		StatusReason:    optional(t.Reason),
+		CreatedAt:       aws.Int64(j.CreatedAt),
+		StartedAt:       moment(t.StartedAt),
+		StoppedAt:       moment(t.StoppedAt),
+		ShareIdentifier: j.Request.ShareIdentifier,
+	}
+	if a := t.Last(); a != nil {
+		s.Container = &types.ContainerSummary{ExitCode: a.Exit, Reason: optional(a.Reason)}
+	}
+	switch {
+	case j.IsMultiNode():
+		s.NodeProperties = &types.NodePropertiesSummary{NumNodes: aws.Int32(int32(len(j.Parts)))}
+	case t.IsParent():
+		s.ArrayProperties = &types.ArrayPropertiesSummary{Size: aws.Int32(int32(len(j.Children))), StatusSummary: statusSummary(j),
+			StatusSummaryLastUpdatedAt: aws.Int64(j.TallyAt)}
+	case t.IsChild():
+		s.ArrayProperties = &types.ArrayPropertiesSummary{Index: &t.Index}
+	}
+	return s
+}

@@ -1,0 +1,110 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"github.com/batchctl/batchctl/pkg/local/logs"
+	"github.com/batchctl/batchctl/pkg/wire"
+)
+
+const (
+	logGroup = "/aws/batch/job"
+	// maxEvents is CloudWatch's limit of the events of one answer.
+	maxEvents = 10000
+)
+
+func invalid(format string, args ...any) error {
+	return &wire.Fault{Type: "InvalidParameterException", Message: fmt.Sprintf(format, args...)}
+}
+
+// getLogEvents reads a stream the way CloudWatch does. Tokens are places in the
+// file: f/ goes forward from there, b/ backward; where nothing more is, the same
+// token comes back.
+func (a *API) getLogEvents(_ *call, in *wire.GetLogEventsInput) (*wire.GetLogEventsOutput, error) {
+	if groupName(in.LogGroupName, in.LogGroupIdentifier) != logGroup {
+		return nil, errNoGroup
+	}
+	if in.Limit != nil && (*in.Limit < 1 || *in.Limit > maxEvents) {
+		return nil, invalid("limit must be between 1 and %d.", maxEvents)
+	}
+	log, err := a.openStream(aws.ToString(in.LogStreamName))
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	forward, at, err := place(log, in)
+	if err != nil {
+		return nil, err
+	}
+	limit := maxEvents
+	if in.Limit != nil {
+		limit = int(*in.Limit)
+	}
+	var lines []logs.Line
+	from, to := at, at
+	if forward {
+		lines, to, err = log.Forward(at, limit)
+	} else {
+		lines, from, err = log.Backward(at, limit)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read log: %w", err)
+	}
+	out := &wire.GetLogEventsOutput{Events: []wire.OutputLogEvent{},
+		NextForwardToken: aws.String(fmt.Sprintf("f/%d", to)), NextBackwardToken: aws.String(fmt.Sprintf("b/%d", from))}
+	for _, l := range lines {
+		ms := log.Time(l.End)
+		if in.StartTime != nil && ms < *in.StartTime || in.EndTime != nil && ms >= *in.EndTime {
+			continue
+		}
+		text := strings.ToValidUTF8(string(l.Text), "\uFFFD")
+		out.Events = append(out.Events, wire.OutputLogEvent{Message: &text, Timestamp: &ms, IngestionTime: &ms})
+	}
+	return out, nil
+}
+
+var errNoGroup = &wire.Fault{Type: "ResourceNotFoundException", Message: "The specified log group does not exist."}
+
+var errNoStream = &wire.Fault{Type: "ResourceNotFoundException", Message: "The specified log stream does not exist."}
+
+// openStream opens a stream by its name in CloudWatch: definition/default/UUID.
+func (a *API) openStream(name string) (*logs.Stream, error) {
+	m, done := a.backend.View()
+	id, stopped, exists := m.FindStream(name)
+	done()
+	if !exists {
+		return nil, errNoStream
+	}
+	log, err := a.Logs.Open(id, stopped)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, errNoStream
+	}
+	return log, err
+}
+
+// place is where to read and in which direction. Without a token that is where the
+// events of the request's time begin or end: the limit counts those only.
+func place(s *logs.Stream, in *wire.GetLogEventsInput) (forward bool, at int64, err error) {
+	switch {
+	case in.NextToken != nil:
+		direction, number, _ := strings.Cut(*in.NextToken, "/")
+		at, err = strconv.ParseInt(number, 10, 64)
+		if err != nil || at < 0 || direction != "f" && direction != "b" {
+			return false, 0, invalid("The specified nextToken is invalid.")
+		}
+		return direction == "f", min(at, s.End), nil
+	case aws.ToBool(in.StartFromHead):
+		at, err = s.FirstSince(aws.ToInt64(in.StartTime))
+		return true, at, err
+	case in.EndTime != nil:
+		at, err = s.FirstSince(*in.EndTime)
+		return false, at, err
+	}
+	return false, s.End, nil
+}

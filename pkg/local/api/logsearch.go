@@ -1,0 +1,311 @@
+package api
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"github.com/batchctl/batchctl/pkg/local/logs"
+	"github.com/batchctl/batchctl/pkg/local/model"
+	"github.com/batchctl/batchctl/pkg/wire"
+)
+
+const (
+	logGroupARN = "arn:aws:logs:" + model.Region + ":" + model.Account + ":log-group:" + logGroup
+	// CloudWatch's limits of one answer.
+	maxStreams      = 50
+	maxStreamsNamed = 100
+	// Bounds of our own on the work for one page of FilterLogEvents: what is left
+	// comes with the next token.
+	maxScanned        = 8 << 20
+	maxStreamsScanned = 500
+)
+
+// streamIndex is the names of all streams in their order, kept between requests;
+// it is brought up to date when it is asked.
+type streamIndex struct {
+	sorted []model.LogStream
+}
+
+func byName(a, b model.LogStream) int { return strings.Compare(a.Name, b.Name) }
+
+// update takes in the streams that are new; all only grows.
+func (x *streamIndex) update(all []model.LogStream) []model.LogStream {
+	if len(all) == len(x.sorted) {
+		return x.sorted
+	}
+	fresh := slices.Clone(all[len(x.sorted):])
+	slices.SortFunc(fresh, byName)
+	old, both := x.sorted, make([]model.LogStream, 0, len(all))
+	for len(old) > 0 && len(fresh) > 0 {
+		if byName(old[0], fresh[0]) < 0 {
+			both, old = append(both, old[0]), old[1:]
+		} else {
+			both, fresh = append(both, fresh[0]), fresh[1:]
+		}
+	}
+	x.sorted = append(append(both, old...), fresh...)
+	return x.sorted
+}
+
+func (a *API) describeLogGroups(_ *call, in *wire.DescribeLogGroupsInput) (*wire.DescribeLogGroupsOutput, error) {
+	out := &wire.DescribeLogGroupsOutput{LogGroups: []wire.LogGroup{}}
+	named := len(in.LogGroupIdentifiers) == 0 || slices.ContainsFunc(in.LogGroupIdentifiers, func(id string) bool { return groupName(nil, &id) == logGroup })
+	if !named || !strings.HasPrefix(logGroup, aws.ToString(in.LogGroupNamePrefix)) || !strings.Contains(logGroup, aws.ToString(in.LogGroupNamePattern)) {
+		return out, nil
+	}
+	out.LogGroups = append(out.LogGroups, wire.LogGroup{LogGroupName: aws.String(logGroup), Arn: aws.String(logGroupARN + ":*"),
+		LogGroupArn: aws.String(logGroupARN), LogGroupClass: "STANDARD", MetricFilterCount: aws.Int32(0), StoredBytes: aws.Int64(0)})
+	return out, nil
+}
+
+// groupName is the log group that a request means.
+func groupName(name, identifier *string) string {
+	if aws.ToString(name) != "" {
+		return *name
+	}
+	if _, group, ok := strings.Cut(aws.ToString(identifier), ":log-group:"); ok {
+		return strings.TrimSuffix(group, ":*")
+	}
+	return aws.ToString(identifier)
+}
+
+func (a *API) describeLogStreams(_ *call, in *wire.DescribeLogStreamsInput) (*wire.DescribeLogStreamsOutput, error) {
+	byTime := in.OrderBy == wire.OrderByLastEventTime
+	limit := cmp.Or(aws.ToInt32(in.Limit), maxStreams)
+	switch {
+	case groupName(in.LogGroupName, in.LogGroupIdentifier) != logGroup:
+		return nil, errNoGroup
+	case limit < 1 || limit > maxStreams:
+		return nil, invalid("limit must be between 1 and %d.", maxStreams)
+	case in.OrderBy != "" && !slices.Contains(in.OrderBy.Values(), in.OrderBy):
+		return nil, invalid("orderBy %s is not valid. Valid orders: %v", in.OrderBy, in.OrderBy.Values())
+	case byTime && in.LogStreamNamePrefix != nil:
+		return nil, invalid("Cannot order by LastEventTime with a logStreamNamePrefix.")
+	}
+	page, next, err := a.pageOfStreams(aws.ToString(in.LogStreamNamePrefix), byTime, aws.ToBool(in.Descending), int(limit), in.NextToken)
+	if err != nil {
+		return nil, err
+	}
+	out := &wire.DescribeLogStreamsOutput{LogStreams: []wire.LogStream{}, NextToken: next}
+	for _, s := range page {
+		d, err := a.describeStream(s)
+		if err != nil {
+			return nil, err
+		}
+		out.LogStreams = append(out.LogStreams, d)
+	}
+	return out, nil
+}
+
+// pageOfStreams is one page of the streams whose names begin with prefix.
+func (a *API) pageOfStreams(prefix string, byTime, descending bool, limit int, token *string) ([]model.LogStream, *string, error) {
+	m, done := a.backend.View()
+	defer done()
+	all := withPrefix(a.streams.update(m.LogStreams), prefix)
+	after := ""
+	if token != nil {
+		var err error
+		if after, err = readToken(*token); err != nil {
+			return nil, nil, invalid("The specified nextToken is invalid.")
+		}
+	}
+	if byTime {
+		now := time.Now().UnixMilli()
+		all = slices.SortedStableFunc(slices.Values(all), func(a, b model.LogStream) int { return cmp.Compare(lastEvent(a, now), lastEvent(b, now)) })
+	}
+	at := 0
+	step := func(i int) model.LogStream {
+		if descending {
+			return all[len(all)-1-i]
+		}
+		return all[i]
+	}
+	for token != nil && at < len(all) && step(at).Name != after {
+		at++
+	}
+	if token != nil {
+		at++
+	}
+	var page []model.LogStream
+	for ; at < len(all); at++ {
+		if len(page) == limit {
+			return page, aws.String(newToken(page[limit-1].Name)), nil
+		}
+		page = append(page, step(at))
+	}
+	return page, nil, nil
+}
+
+// withPrefix is the part of sorted streams whose names begin with prefix.
+func withPrefix(all []model.LogStream, prefix string) []model.LogStream {
+	from, _ := slices.BinarySearchFunc(all, prefix, func(s model.LogStream, p string) int { return strings.Compare(s.Name, p) })
+	to := from
+	for to < len(all) && strings.HasPrefix(all[to].Name, prefix) {
+		to++
+	}
+	return all[from:to]
+}
+
+// lastEvent is when the stream was written to last: at the end of its attempt, or
+// just now.
+func lastEvent(r model.LogStream, now int64) int64 {
+	return cmp.Or(r.Task.Attempts[r.Attempt].StoppedAt, now)
+}
+
+func (a *API) describeStream(s model.LogStream) (wire.LogStream, error) {
+	_, done := a.backend.View()
+	created := s.Task.Attempts[s.Attempt].StartedAt
+	done()
+	d := wire.LogStream{LogStreamName: aws.String(s.Name), Arn: aws.String(logGroupARN + ":log-stream:" + s.Name),
+		CreationTime: moment(created)}
+	log, err := a.openStream(s.Name)
+	if errors.Is(err, errNoStream) {
+		return d, nil // the attempt ended before it had a log
+	}
+	if err != nil {
+		return d, err
+	}
+	defer log.Close()
+	first, _, err := log.Forward(0, 1)
+	if err != nil {
+		return d, fmt.Errorf("read log: %w", err)
+	}
+	if len(first) > 0 {
+		last := log.Time(log.End)
+		d.FirstEventTimestamp, d.LastEventTimestamp, d.LastIngestionTime = aws.Int64(log.Time(first[0].End)), &last, &last
+	}
+	return d, nil
+}
+
+// filterLogEvents searches the streams one after the other in the order of their
+// starts; the events of one answer are in the order of time. A page reads a bounded
+// part of the logs, so it may be empty and still have a token, as at CloudWatch.
+func (a *API) filterLogEvents(_ *call, in *wire.FilterLogEventsInput) (*wire.FilterLogEventsOutput, error) {
+	limit := cmp.Or(aws.ToInt32(in.Limit), maxEvents)
+	switch {
+	case groupName(in.LogGroupName, in.LogGroupIdentifier) != logGroup:
+		return nil, errNoGroup
+	case limit < 1 || limit > maxEvents:
+		return nil, invalid("limit must be between 1 and %d.", maxEvents)
+	case len(in.LogStreamNames) > 0 && in.LogStreamNamePrefix != nil:
+		return nil, invalid("Only one of logStreamNames and logStreamNamePrefix can be given.")
+	case len(in.LogStreamNames) > maxStreamsNamed:
+		return nil, invalid("logStreamNames can have at most %d names.", maxStreamsNamed)
+	}
+	pattern, err := logs.ParsePattern(aws.ToString(in.FilterPattern))
+	if err != nil {
+		return nil, invalid("filterPattern: %s.", err)
+	}
+	s := &search{in: in, pattern: pattern, limit: int(limit), events: []wire.FilteredLogEvent{}}
+	if in.NextToken != nil {
+		text, err := readToken(*in.NextToken)
+		if err == nil {
+			_, err = fmt.Sscanf(text, "%d/%d", &s.stream, &s.at)
+		}
+		if err != nil || s.stream < 0 || s.at < 0 {
+			return nil, invalid("The specified nextToken is invalid.")
+		}
+	}
+	more, err := a.search(s)
+	if err != nil {
+		return nil, err
+	}
+	out := &wire.FilterLogEventsOutput{Events: s.events, SearchedLogStreams: []wire.SearchedLogStream{}}
+	if more {
+		out.NextToken = aws.String(newToken(fmt.Sprintf("%d/%d", s.stream, s.at)))
+	}
+	slices.SortStableFunc(out.Events, func(a, b wire.FilteredLogEvent) int { return cmp.Compare(*a.Timestamp, *b.Timestamp) })
+	return out, nil
+}
+
+// search is one page of a FilterLogEvents: what is wanted, where it stands, and
+// what it has found.
+type search struct {
+	in      *wire.FilterLogEventsInput
+	pattern logs.Pattern
+	limit   int
+	stream  int   // number of the stream in the order of starts
+	at      int64 // place in it
+	scanned int64
+	bytes   int
+	events  []wire.FilteredLogEvent
+}
+
+// full reports whether the page holds no more events.
+func (s *search) full() bool { return len(s.events) >= s.limit || s.bytes >= logs.MaxEventsBytes }
+
+func (s *search) wants(name string) bool {
+	if len(s.in.LogStreamNames) > 0 {
+		return slices.Contains(s.in.LogStreamNames, name)
+	}
+	return strings.HasPrefix(name, aws.ToString(s.in.LogStreamNamePrefix))
+}
+
+// search reads on until the page is full or all is read; more tells which.
+func (a *API) search(s *search) (more bool, err error) {
+	m, done := a.backend.View()
+	all := m.LogStreams
+	done()
+	for opened := 0; s.stream < len(all); s.stream, s.at = s.stream+1, 0 {
+		name := all[s.stream].Name
+		if !s.wants(name) {
+			continue
+		}
+		if opened++; opened > maxStreamsScanned {
+			return true, nil
+		}
+		done, err := a.searchStream(s, name)
+		if err != nil || !done {
+			return true, err
+		}
+	}
+	return false, nil
+}
+
+// searchStream reads one stream; done is false when the page got full in it.
+func (a *API) searchStream(s *search, name string) (done bool, err error) {
+	log, err := a.openStream(name)
+	if errors.Is(err, errNoStream) {
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer log.Close()
+	for {
+		if s.full() || s.scanned >= maxScanned {
+			return false, nil
+		}
+		lines, next, err := log.Forward(s.at, maxEvents)
+		if err != nil {
+			return false, fmt.Errorf("read log: %w", err)
+		}
+		if len(lines) == 0 {
+			return true, nil
+		}
+		s.scanned += next - s.at
+		for _, l := range lines {
+			if s.full() {
+				return false, nil
+			}
+			s.take(name, l, log.Time(l.End))
+			s.at = l.End
+		}
+	}
+}
+
+func (s *search) take(stream string, l logs.Line, ms int64) {
+	if s.in.StartTime != nil && ms < *s.in.StartTime || s.in.EndTime != nil && ms >= *s.in.EndTime || !s.pattern.Matches(string(l.Text)) {
+		return
+	}
+	text := strings.ToValidUTF8(string(l.Text), "\uFFFD")
+	s.bytes += len(text)
+	s.events = append(s.events, wire.FilteredLogEvent{Message: &text, Timestamp: &ms, IngestionTime: &ms, LogStreamName: &stream,
+		EventId: aws.String(fmt.Sprintf("%s/%d", stream, l.Start))})
+}

@@ -1,0 +1,212 @@
+package api
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/local/model"
+	"github.com/batchctl/batchctl/pkg/wire"
+)
+
+// maxNodes bounds what a request may make the engine do.
+const maxNodes = 1000
+
+// checkNodes refuses what Batch refuses about nodeProperties.
+func checkNodes(in *awsbatch.RegisterJobDefinitionInput) error {
+	p := in.NodeProperties
+	switch {
+	case in.Type != types.JobDefinitionTypeMultinode:
+		return nil
+	case p == nil:
+		return wire.ClientException("nodeProperties are required for a job definition of type multinode.")
+	case in.ContainerProperties != nil || in.EcsProperties != nil || in.EksProperties != nil:
+		return wire.ClientException("Only one of containerProperties, ecsProperties, eksProperties and nodeProperties can be given.")
+	case in.ConsumableResourceProperties != nil:
+		return cannot("consumableResourceProperties of a multi-node job definition")
+	case aws.ToInt32(p.NumNodes) < 1 || aws.ToInt32(p.NumNodes) > maxNodes:
+		return wire.ClientException("numNodes must be between 1 and %d.", maxNodes)
+	case p.MainNode == nil || *p.MainNode < 0 || *p.MainNode >= *p.NumNodes:
+		return wire.ClientException("mainNode must be at least 0 and less than numNodes.")
+	}
+	var refused error
+	for _, r := range p.NodeRangeProperties {
+		_, to, ok := model.NodeRange(r.TargetNodes, *p.NumNodes)
+		switch {
+		case !ok || to >= *p.NumNodes:
+			return wire.ClientException("targetNodes %q is not a range of the %d nodes.", aws.ToString(r.TargetNodes), *p.NumNodes)
+		case r.EcsProperties != nil:
+			return cannot("ecsProperties of a node range")
+		case r.EksProperties != nil:
+			return cannot("eksProperties of a node range")
+		case r.ConsumableResourceProperties != nil:
+			return cannot("consumableResourceProperties of a node range")
+		case r.Container == nil || aws.ToString(r.Container.Image) == "":
+			return wire.ClientException("ECS Container Image must be provided.")
+		}
+		a, err := model.Requested(r.Container)
+		if err != nil {
+			return err
+		}
+		refused = gravest(refused, checkEnvironment(r.Container.Environment), checkAmount(a, false))
+	}
+	if slices.Contains(in.PlatformCapabilities, types.PlatformCapabilityFargate) {
+		refused = gravest(refused, faulty("Multi-node parallel jobs cannot run on Fargate."))
+	}
+	return gravest(covered(p, *p.NumNodes), refused)
+}
+
+// covered refuses ranges that leave a node out.
+func covered(p *types.NodeProperties, n int32) error {
+	for i := range n {
+		if model.RangeOfNode(p, i, n) == nil {
+			return wire.ClientException("Node %d is in no range of nodeRangeProperties.", i)
+		}
+	}
+	return nil
+}
+
+// checkNodeOverrides refuses what Batch refuses about the overrides of nodes.
+func checkNodeOverrides(d *awsbatch.RegisterJobDefinitionInput, in *awsbatch.SubmitJobInput) error {
+	o := in.NodeOverrides
+	switch {
+	case d.NodeProperties == nil && o != nil:
+		return wire.ClientException("nodeOverrides need a job definition of type multinode.")
+	case d.NodeProperties == nil:
+		return nil
+	case in.ContainerOverrides != nil || in.EcsPropertiesOverride != nil:
+		return wire.ClientException("Only nodeOverrides can be used with a job definition of type multinode.")
+	case in.ArrayProperties != nil:
+		return wire.ClientException("A multi-node parallel job cannot be an array.")
+	case in.ConsumableResourcePropertiesOverride != nil:
+		return cannot("consumableResourcePropertiesOverride of a multi-node job")
+	}
+	n := model.NumNodes(d, in)
+	if n < 1 || n > maxNodes || n <= aws.ToInt32(d.NodeProperties.MainNode) {
+		return wire.ClientException("numNodes must be between 1 and %d, and more than mainNode.", maxNodes)
+	}
+	if err := covered(d.NodeProperties, n); err != nil || o == nil {
+		return err
+	}
+	var refused error
+	if o.NumNodes != nil {
+		refused = checkOpenRange(d.NodeProperties, n)
+	}
+	targets := map[string]bool{}
+	for _, r := range d.NodeProperties.NodeRangeProperties {
+		targets[aws.ToString(r.TargetNodes)] = true
+	}
+	for _, v := range o.NodePropertyOverrides {
+		_, to, ok := model.NodeRange(v.TargetNodes, n)
+		switch {
+		case !ok || to >= n:
+			return wire.ClientException("targetNodes %q is not a range of the %d nodes.", aws.ToString(v.TargetNodes), n)
+		case v.EcsPropertiesOverride != nil || v.EksPropertiesOverride != nil || v.ConsumableResourcePropertiesOverride != nil:
+			return cannot("overrides of nodes other than containerOverrides")
+		case !targets[aws.ToString(v.TargetNodes)]:
+			refused = gravest(refused, faulty("NodeOverride targets should match job definition. Non matching targets - %s", *v.TargetNodes))
+		}
+		if v.ContainerOverrides != nil {
+			refused = gravest(refused, checkEnvironment(v.ContainerOverrides.Environment))
+		}
+	}
+	return refused
+}
+
+// checkOpenRange refuses a number of nodes of a request where the definition has no range
+// without an end, or one that begins behind them (API reference of NodeOverrides).
+func checkOpenRange(p *types.NodeProperties, n int32) error {
+	refused := faulty("numNodes can be overridden only where targetNodes of a node range has no end, such as 0:.")
+	for _, r := range p.NodeRangeProperties {
+		if !strings.HasSuffix(aws.ToString(r.TargetNodes), ":") {
+			continue
+		}
+		if from, _, _ := model.NodeRange(r.TargetNodes, maxNodes); from >= n {
+			return faulty("numNodes must be more than the start of targetNodes %q, got %d.", *r.TargetNodes, n)
+		}
+		refused = nil
+	}
+	return refused
+}
+
+// describeNode is node i as DescribeJobs shows it.
+func describeNode(t *model.Task, i int) types.JobDetail {
+	d := describeJob(t)
+	id := model.NodeID(t.Job.ID, i)
+	d.JobId, d.JobArn, d.Status = &id, aws.String(model.ARN(model.KindJob, id)), t.NodeState(i).Status()
+	d.NodeProperties = nil
+	d.NodeDetails = &types.NodeDetails{NodeIndex: aws.Int32(int32(i)), IsMainNode: aws.Bool(int32(i) == t.Job.MainNode())}
+	d.Container = nodeContainer(t, i)
+	for k := range d.Attempts {
+		d.Attempts[k] = nodeAttempt(t, &t.Attempts[k], i)
+	}
+	return d
+}
+
+func nodeContainer(t *model.Task, i int) *types.ContainerDetail {
+	d := describeContainer(t.Job.Parts[i].Container)
+	if a := t.Last(); a != nil {
+		d.LogStreamName, d.TaskArn = aws.String(t.PartLogStream(a, i)), aws.String(a.TaskARN())
+		d.ContainerInstanceArn = a.InstanceARN()
+		if i < len(a.Containers) {
+			d.ExitCode, d.Reason = a.Containers[i].Exit, optional(a.Containers[i].Reason)
+		}
+	}
+	return d
+}
+
+func nodeAttempt(t *model.Task, a *model.Attempt, i int) types.AttemptDetail {
+	c := &types.AttemptContainerDetail{LogStreamName: aws.String(t.PartLogStream(a, i)), TaskArn: aws.String(a.TaskARN()), ContainerInstanceArn: a.InstanceARN(),
+		NetworkInterfaces: []types.NetworkInterface{}}
+	if i < len(a.Containers) {
+		c.ExitCode, c.Reason = a.Containers[i].Exit, optional(a.Containers[i].Reason)
+	}
+	return types.AttemptDetail{StartedAt: moment(a.StartedAt), StoppedAt: moment(a.StoppedAt), StatusReason: optional(a.StatusReason), Container: c}
+}
+
+// nodeProperties is the job's nodes as DescribeJobs shows them.
+func nodeProperties(j *model.Job) *types.NodeProperties {
+	p := *j.Definition.Request.NodeProperties
+	p.NumNodes = aws.Int32(int32(len(j.Parts)))
+	return &p
+}
+
+// summarizeNode is node i as ListJobs shows it.
+func summarizeNode(t *model.Task, i int) types.JobSummary {
+	s := summarize(t)
+	id := model.NodeID(t.Job.ID, i)
+	s.JobId, s.JobArn, s.Status = &id, aws.String(model.ARN(model.KindJob, id)), t.NodeState(i).Status()
+	s.NodeProperties = &types.NodePropertiesSummary{NodeIndex: aws.Int32(int32(i)), IsMainNode: aws.Bool(int32(i) == t.Job.MainNode()),
+		NumNodes: aws.Int32(int32(len(t.Job.Parts)))}
+	if c := nodeContainer(t, i); s.Container != nil {
+		s.Container = &types.ContainerSummary{ExitCode: c.ExitCode, Reason: c.Reason}
+	}
+	return s
+}
+
+// listNodes is one page of the nodes of a job that are in a state.
+func listNodes(m *model.Model, in *awsbatch.ListJobsInput, status model.State, after int64, size int) (*awsbatch.ListJobsOutput, error) {
+	j := m.Jobs[*in.MultiNodeJobId]
+	switch {
+	case in.JobQueue != nil || in.ArrayJobId != nil:
+		return nil, wire.ClientException("Only one of jobQueue, arrayJobId and multiNodeJobId can be given.")
+	case j == nil || !j.IsMultiNode():
+		return nil, wire.ClientException("Multi-node job %s does not exist.", *in.MultiNodeJobId)
+	}
+	out := &awsbatch.ListJobsOutput{JobSummaryList: []types.JobSummary{}}
+	for i := int(after + 1); i < len(j.Parts); i++ {
+		if status != model.NoState && j.NodeState(i) != status {
+			continue
+		}
+		if len(out.JobSummaryList) == size {
+			out.NextToken = aws.String(newToken(strconv.Itoa(i - 1)))
+			break
+		}
+		out.JobSummaryList = append(out.JobSummaryList, summarizeNode(&j.Task, i))
+	}
+	return out, nil
+}

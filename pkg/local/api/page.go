@@ -1,0 +1,60 @@
+package api
+
+import (
+	"encoding/base64"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"github.com/batchctl/batchctl/pkg/wire"
+)
+
+// pageOf returns one page of all, which is in ascending order of its keys, and the
+// token for the next one. The token is the key of the last element that was given, so
+// that a page neither repeats nor skips when others are added meanwhile, or removed, as
+// by a client that deletes what each page shows.
+func pageOf[T any](all []T, size *int32, largest int, token *string, key func(T) string) (page []T, next *string, err error) {
+	n := largest
+	if size != nil {
+		if *size < 1 {
+			return nil, nil, wire.ClientException("maxResults must be at least 1.")
+		}
+		n = min(int(*size), largest)
+	}
+	if token != nil {
+		last, err := readToken(*token)
+		if err != nil {
+			return nil, nil, err
+		}
+		at, found := slices.BinarySearchFunc(all, last, func(v T, last string) int { return strings.Compare(key(v), last) })
+		if found {
+			at++
+		}
+		all = all[at:]
+	}
+	if len(all) <= n {
+		return all, nil, nil
+	}
+	return all[:n], aws.String(newToken(key(all[n-1]))), nil
+}
+
+var errToken = wire.ClientException("nextToken is not one that this request answered.")
+
+func newToken(place string) string { return base64.RawURLEncoding.EncodeToString([]byte(place)) }
+
+func readToken(token string) (place string, err error) {
+	text, err := base64.RawURLEncoding.DecodeString(token)
+	if err != nil {
+		return "", errToken
+	}
+	return string(text), nil
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	if len(m) == 0 {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(m))
+}

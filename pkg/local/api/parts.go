@@ -1,0 +1,208 @@
+package api
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/local/attempt"
+	"github.com/batchctl/batchctl/pkg/local/model"
+	"github.com/batchctl/batchctl/pkg/wire"
+)
+
+// maxParts is how many containers a task may have (API reference of EcsTaskProperties).
+const maxParts = 10
+
+// checkParts refuses what Batch refuses about ecsProperties.
+func checkParts(in *awsbatch.RegisterJobDefinitionInput) error {
+	if in.EcsProperties == nil || in.Type != types.JobDefinitionTypeContainer {
+		return nil // checkNodes refuses them beside nodes, before anything counts those
+	}
+	tasks := in.EcsProperties.TaskProperties
+	switch {
+	case in.ContainerProperties != nil:
+		return wire.ClientException("Only one of containerProperties and ecsProperties can be given.")
+	case len(tasks) != 1:
+		return wire.ClientException("ecsProperties must have exactly one element in taskProperties.")
+	case len(tasks[0].Containers) == 0 || len(tasks[0].Containers) > maxParts:
+		return wire.ClientException("taskProperties must have between 1 and %d containers.", maxParts)
+	}
+	all := model.Parts(in, nil)
+	if !slices.ContainsFunc(all, func(p model.Part) bool { return p.Essential() }) {
+		return wire.ClientException("At least one container must be essential.")
+	}
+	var refused error
+	seen := map[string]bool{}
+	for i := range all {
+		p := &all[i]
+		switch {
+		case aws.ToString(p.Declared.Image) == "":
+			return wire.ClientException("ECS Container Image must be provided.")
+		case len(all) > 1 && !definitionName().MatchString(p.Name()):
+			return wire.ClientException("Container name %q is not valid: 1 to 128 letters, digits, hyphens and underscores.", p.Name())
+		case seen[p.Name()]:
+			return wire.ClientException("Container name %s is given twice.", p.Name())
+		}
+		seen[p.Name()] = true
+		refused = gravest(refused, checkEnvironment(p.Declared.Environment))
+	}
+	return gravest(checkPartDependencies(all), refused)
+}
+
+func checkPartDependencies(all []model.Part) error {
+	for i := range all {
+		for _, d := range all[i].Declared.DependsOn {
+			on, condition := model.FindPart(all, aws.ToString(d.ContainerName)), aws.ToString(d.Condition)
+			switch {
+			case on < 0 || on == i:
+				return wire.ClientException("Container %s cannot depend on %s.", all[i].Name(), aws.ToString(d.ContainerName))
+			case condition != model.OnStart && condition != model.OnComplete && condition != model.OnSuccess:
+				return wire.ClientException("Condition %q of a dependency is not valid. Valid conditions: [START, COMPLETE, SUCCESS]", condition)
+			case condition != model.OnStart && all[on].Essential():
+				return wire.ClientException("Condition %s cannot be set on the essential container %s.", condition, all[on].Name())
+			}
+		}
+	}
+	// What depends only on what is done is done; a circle is what is left.
+	done := map[int]bool{}
+	for range all {
+		for i := range all {
+			done[i] = done[i] || !slices.ContainsFunc(all[i].Declared.DependsOn, func(d types.TaskContainerDependency) bool {
+				return !done[model.FindPart(all, *d.ContainerName)]
+			})
+		}
+	}
+	for i := range all {
+		if !done[i] {
+			return wire.ClientException("The dependencies of container %s run in a circle.", all[i].Name())
+		}
+	}
+	return nil
+}
+
+// checkPartOverrides refuses overrides of containers that are not there.
+func checkPartOverrides(d *awsbatch.RegisterJobDefinitionInput, in *awsbatch.SubmitJobInput) error {
+	o := in.EcsPropertiesOverride
+	switch {
+	case d.EcsProperties != nil && in.ContainerOverrides != nil:
+		return wire.ClientException("containerOverrides cannot be used with a job definition that has ecsProperties.")
+	case o == nil:
+		return nil
+	case d.EcsProperties == nil:
+		return wire.ClientException("ecsPropertiesOverride needs a job definition that has ecsProperties.")
+	case len(o.TaskProperties) > 1:
+		return wire.ClientException("ecsPropertiesOverride can have at most one element in taskProperties.")
+	}
+	all := model.Parts(d, nil)
+	var refused error
+	for _, task := range o.TaskProperties {
+		for _, c := range task.Containers {
+			if model.FindPart(all, aws.ToString(c.Name)) < 0 {
+				return wire.ClientException("Container %s, which is to be overridden, does not exist.", aws.ToString(c.Name))
+			}
+			refused = gravest(refused, checkEnvironment(c.Environment))
+		}
+	}
+	return refused
+}
+
+// checkWork refuses what Batch refuses of what the containers ask for.
+func checkWork(w *model.Work, fargate bool) error {
+	if w.Pod != nil {
+		return nil
+	}
+	refused := checkAmount(w.Need, fargate)
+	for i := range w.Parts {
+		if w.Parts[i].Node {
+			one, err := model.Requested(w.Parts[i].Container)
+			refused = gravest(refused, err, checkAmount(one, false))
+		}
+	}
+	return refused
+}
+
+// unhonouredParts names the members of ecsProperties that are without effect here.
+func unhonouredParts(x attempt.Executor, d *awsbatch.RegisterJobDefinitionInput, all []model.Part) []string {
+	if len(all) == 0 {
+		return nil
+	}
+	var names []string
+	t := types.EcsTaskProperties{}
+	if d.EcsProperties != nil {
+		t = d.EcsProperties.TaskProperties[0]
+	}
+	for _, m := range []struct {
+		name  string
+		given bool
+	}{
+		{"enableExecuteCommand", aws.ToBool(t.EnableExecuteCommand)},
+		{"ephemeralStorage", t.EphemeralStorage != nil},
+		{"executionRoleArn", t.ExecutionRoleArn != nil},
+		{"ipcMode", t.IpcMode != nil},
+		{"networkConfiguration", t.NetworkConfiguration != nil},
+		{"pidMode", t.PidMode != nil},
+		{"platformVersion", t.PlatformVersion != nil},
+		{"runtimePlatform", t.RuntimePlatform != nil},
+		{"taskRoleArn", t.TaskRoleArn != nil},
+		{"volumes", len(t.Volumes) > 0},
+	} {
+		if m.given {
+			names = append(names, m.name)
+		}
+	}
+	for _, p := range all {
+		own := x.Unhonoured(p.Container)
+		for name, given := range map[string]bool{"firelensConfiguration": p.Declared.FirelensConfiguration != nil,
+			"startTimeout": p.Declared.StartTimeout != nil, "stopTimeout": p.Declared.StopTimeout != nil} {
+			if given {
+				own = append(own, name)
+			}
+		}
+		slices.Sort(own)
+		what := "container " + p.Name()
+		if p.Node {
+			what = "node " + p.Name()
+		}
+		if len(own) > 0 {
+			names = append(names, what+" "+strings.Join(own, ", "))
+		}
+	}
+	if p := d.NodeProperties; p != nil && slices.ContainsFunc(p.NodeRangeProperties, func(r types.NodeRangeProperty) bool { return len(r.InstanceTypes) > 0 }) {
+		names = append(names, "instanceTypes")
+	}
+	return names
+}
+
+// ignored names the overrides that override does not apply.
+func ignored(c *types.ContainerProperties, o *types.ContainerOverrides) []string {
+	var names []string
+	if o != nil && o.Vcpus != nil && c.Vcpus == nil {
+		names = append(names, "containerOverrides.vcpus (the definition has a resourceRequirement)")
+	}
+	if o != nil && o.Memory != nil && c.Memory == nil {
+		names = append(names, "containerOverrides.memory (the definition has a resourceRequirement)")
+	}
+	return names
+}
+
+// checkAmount refuses what Batch refuses of what a job asks for.
+func checkAmount(a model.Amount, fargate bool) error {
+	least := int64(1000)
+	if fargate {
+		least = 250
+	}
+	switch {
+	case a.MilliCPU == 0:
+		return wire.ClientException("vCPU is required.")
+	case a.MemoryMiB == 0:
+		return wire.ClientException("Memory is required.")
+	case a.MemoryMiB < 4:
+		return wire.ClientException("Memory must be at least 4 Mib, got %d Mib.", a.MemoryMiB)
+	case a.MilliCPU < least:
+		return faulty("vCPU must be at least %g, got %g.", float64(least)/1000, float64(a.MilliCPU)/1000)
+	}
+	return nil
+}

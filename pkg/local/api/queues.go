@@ -1,0 +1,212 @@
+package api
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/local/model"
+	"github.com/batchctl/batchctl/pkg/wire"
+)
+
+func (a *API) createJobQueue(c *call, in *awsbatch.CreateJobQueueInput) (*awsbatch.CreateJobQueueOutput, error) {
+	name := aws.ToString(in.JobQueueName)
+	if err := a.judge(c, checkQueue(in), checkTags(in.Tags), a.check(c)); err != nil {
+		return nil, err
+	}
+	err := a.backend.Change(func(m *model.Model) ([]model.Event, error) {
+		if _, ok := m.Queue(name); ok {
+			return nil, a.judge(c, already("Job queue", name))
+		}
+		err := a.judge(c, checkOrder(m, in.ComputeEnvironmentOrder), checkPolicyARN(m, in.SchedulingPolicyArn))
+		return []model.Event{{QueueCreated: &model.Shape[awsbatch.CreateJobQueueInput]{V: in}}}, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &awsbatch.CreateJobQueueOutput{JobQueueArn: aws.String(model.ARN(model.KindQueue, name)), JobQueueName: &name}, nil
+}
+
+// checkQueue refuses what can be seen from the request alone.
+func checkQueue(in *awsbatch.CreateJobQueueInput) error {
+	switch {
+	case !definitionName().MatchString(aws.ToString(in.JobQueueName)):
+		return wire.ClientException("Job Queue name should match a valid pattern: 1 to 128 letters, digits, hyphens and underscores.")
+	case in.Priority == nil:
+		return wire.ClientException("priority is required, between 0 and 1000.")
+	case len(in.ServiceEnvironmentOrder) > 0:
+		return cannot("serviceEnvironmentOrder")
+	case in.JobQueueType == types.JobQueueTypeEks || in.JobQueueType == types.JobQueueTypeSagemakerTraining:
+		return cannot("jobQueueType " + string(in.JobQueueType))
+	}
+	if err := checkQueueState(in.State); err != nil {
+		return err
+	}
+	if len(in.ComputeEnvironmentOrder) == 0 {
+		return wire.ClientException("At least 1 compute environment must be provided")
+	}
+	return gravest(checkPriority(in.Priority), checkLimits(in.JobStateTimeLimitActions))
+}
+
+func checkPriority(p *int32) error {
+	if p != nil && (*p < 0 || *p > 1000) {
+		return faulty("priority is required, between 0 and 1000.")
+	}
+	return nil
+}
+
+func checkQueueState(s types.JQState) error {
+	if s != "" && !slices.Contains(s.Values(), s) {
+		return badState(string(s))
+	}
+	return nil
+}
+
+// checkOrder refuses an order of environments that Batch refuses.
+func checkOrder(m *model.Model, order []types.ComputeEnvironmentOrder) error {
+	var refused error
+	names, places := map[string]bool{}, map[int32]bool{}
+	platforms := map[types.PlatformCapability]bool{}
+	for _, o := range order {
+		name := model.ResourceName(aws.ToString(o.ComputeEnvironment), model.KindEnvironment)
+		v := m.Environments[name]
+		switch {
+		case o.Order == nil || name == "":
+			return wire.ClientException("An entry of computeEnvironmentOrder needs order and computeEnvironment.")
+		case names[name]:
+			return wire.ClientException("Duplicate ComputeEnvironments within order list.")
+		case v == nil && name != model.ComputeEnvironment:
+			return unlikeMoto(wire.ClientException("Compute environment %s does not exist. Compute Environments must be created and valid "+
+				"before attaching them to a job queue", name), wire.ClientException("computeEnvironmentOrder is malformed"))
+		case places[*o.Order]:
+			refused = faulty("Duplicate ComputeEnvironment order values.")
+		}
+		names[name], places[*o.Order] = true, true
+		if v != nil && v.Request != nil {
+			platforms[v.Platform()] = true
+		}
+	}
+	if len(order) > 3 {
+		refused = gravest(refused, faulty("Only 3 environments are allowed in job queue request."))
+	}
+	if len(platforms) > 1 {
+		refused = gravest(refused, faulty("Fargate and EC2 compute environments can not be mixed."))
+	}
+	return refused
+}
+
+func (a *API) updateJobQueue(c *call, in *awsbatch.UpdateJobQueueInput) (*awsbatch.UpdateJobQueueOutput, error) {
+	name := model.ResourceName(aws.ToString(in.JobQueue), model.KindQueue)
+	if len(in.ServiceEnvironmentOrder) > 0 {
+		return nil, cannot("serviceEnvironmentOrder")
+	}
+	if err := a.judge(c, checkQueueState(in.State), checkPriority(in.Priority), checkLimits(in.JobStateTimeLimitActions), a.check(c)); err != nil {
+		return nil, err
+	}
+	err := a.backend.Change(func(m *model.Model) ([]model.Event, error) {
+		q, ok := m.Queue(name)
+		switch {
+		case !ok:
+			return nil, missing("Job Queue", in.JobQueue)
+		case q.Configured:
+			return nil, configured("Job Queue", name)
+		case in.ComputeEnvironmentOrder != nil && len(in.ComputeEnvironmentOrder) == 0:
+			return nil, wire.ClientException("At least 1 compute environment must be provided")
+		}
+		err := a.judge(c, checkPolicyChange(q, in), checkOrder(m, in.ComputeEnvironmentOrder), checkPolicyARN(m, in.SchedulingPolicyArn))
+		in.JobQueue = &name
+		return []model.Event{{QueueUpdated: &model.Shape[awsbatch.UpdateJobQueueInput]{V: in}}}, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &awsbatch.UpdateJobQueueOutput{JobQueueArn: aws.String(model.ARN(model.KindQueue, name)), JobQueueName: &name}, nil
+}
+
+func checkPolicyChange(q *model.Queue, in *awsbatch.UpdateJobQueueInput) error {
+	if in.SchedulingPolicyArn != nil && q.Policy == "" {
+		return faulty("A scheduling policy cannot be added to a job queue that was created without one.")
+	}
+	return nil
+}
+
+// deleteJobQueue terminates the jobs of the queue, as Batch does.
+func (a *API) deleteJobQueue(c *call, in *awsbatch.DeleteJobQueueInput) (*awsbatch.DeleteJobQueueOutput, error) {
+	name := model.ResourceName(aws.ToString(in.JobQueue), model.KindQueue)
+	return &awsbatch.DeleteJobQueueOutput{}, a.backend.Change(func(m *model.Model) ([]model.Event, error) {
+		q, ok := m.Queue(name)
+		switch {
+		case !ok:
+			return nil, a.judge(c, gone("Job Queue", in.JobQueue))
+		case q.Configured:
+			return nil, configured("Job Queue", name)
+		case !q.Disabled:
+			if err := a.judge(c, faulty("Cannot delete, job queue %s must be DISABLED first.", name)); err != nil {
+				return nil, err
+			}
+		}
+		var events []model.Event
+		if l := m.Lines[name]; l != nil {
+			for s := model.Submitted; s <= model.Running; s++ {
+				for _, t := range l.Jobs[s] {
+					events = append(events, model.Event{Stopped: &model.Stop{Job: t.ID(), Terminate: true, Reason: "Job Queue " + name + " was deleted"}})
+				}
+			}
+		}
+		return append(events, model.Event{Deleted: &model.Deletion{Resource: model.ResourceOf(model.KindQueue, name)}}), nil
+	})
+}
+
+func (a *API) describeJobQueues(_ *call, in *awsbatch.DescribeJobQueuesInput) (*awsbatch.DescribeJobQueuesOutput, error) {
+	m, done := a.backend.View()
+	defer done()
+	all := slices.SortedFunc(slices.Values(m.Queues), func(a, b *model.Queue) int { return strings.Compare(a.Name, b.Name) })
+	name := func(q *model.Queue) string { return q.Name }
+	page, next, err := pageOf(named(all, in.JobQueues, model.KindQueue, name), in.MaxResults, 100, in.NextToken, name)
+	if err != nil {
+		return nil, err
+	}
+	out := &awsbatch.DescribeJobQueuesOutput{NextToken: next, JobQueues: []types.JobQueueDetail{}}
+	for _, q := range page {
+		out.JobQueues = append(out.JobQueues, describeQueue(m, q))
+	}
+	return out, nil
+}
+
+func describeQueue(m *model.Model, q *model.Queue) types.JobQueueDetail {
+	r := model.ResourceOf(model.KindQueue, q.Name)
+	d := types.JobQueueDetail{
+		JobQueueName:             aws.String(q.Name),
+		JobQueueArn:              aws.String(r.ARN()),
+		Priority:                 aws.Int32(q.Priority),
+		State:                    types.JQStateEnabled,
+		Status:                   types.JQStatusValid,
+		StatusReason:             aws.String("JobQueue Healthy"),
+		JobQueueType:             types.JobQueueTypeEcs,
+		JobStateTimeLimitActions: q.TimeLimits,
+		Tags:                     model.Merged(nil, m.Tags[r]),
+	}
+	if q.Disabled {
+		d.State = types.JQStateDisabled
+	}
+	if m.Policies[q.Policy] != nil {
+		d.SchedulingPolicyArn = aws.String(model.ARN(model.KindPolicy, q.Policy))
+	} else if q.Policy != "" {
+		d.SchedulingPolicyArn = aws.String(q.Policy) // a lenient engine took it as it was
+	}
+	for i, name := range q.Environments {
+		order := int32(i + 1)
+		if len(q.Order) > 0 {
+			order = q.Order[i]
+		}
+		d.ComputeEnvironmentOrder = append(d.ComputeEnvironmentOrder, types.ComputeEnvironmentOrder{
+			Order: &order, ComputeEnvironment: aws.String(model.ARN(model.KindEnvironment, name))})
+		if v := m.Environments[name]; v != nil && v.Platform() == types.PlatformCapabilityFargate {
+			d.JobQueueType = types.JobQueueTypeEcsFargate
+		}
+	}
+	return d
+}

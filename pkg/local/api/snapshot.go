@@ -1,0 +1,29 @@
+package api
+
+import (
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/local/model"
+)
+
+func (a *API) getJobQueueSnapshot(_ *call, in *awsbatch.GetJobQueueSnapshotInput) (*awsbatch.GetJobQueueSnapshotOutput, error) {
+	m, done := a.backend.View()
+	defer done()
+	name := model.ResourceName(aws.ToString(in.JobQueue), model.KindQueue)
+	if _, ok := m.Queue(name); !ok {
+		return nil, missing("Job Queue", in.JobQueue)
+	}
+	now := time.Now().UnixMilli()
+	l := m.Lines[name]
+	if l == nil {
+		l = model.NewLine()
+	}
+	return &awsbatch.GetJobQueueSnapshotOutput{
+		FrontOfQueue:     &types.FrontOfQueueDetail{Jobs: m.Front(name, now, a.Capacity), LastUpdatedAt: &now},
+		QueueUtilization: l.Utilization(now, m.PolicyOf(name), m.Decay(name)),
+	}, nil
+}

@@ -1,0 +1,289 @@
+package api
+
+import (
+	"errors"
+	"path/filepath"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"github.com/batchctl/batchctl/pkg/local/attempt"
+	"github.com/batchctl/batchctl/pkg/local/model"
+	"github.com/batchctl/batchctl/pkg/wire"
+
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+)
+
+func (a *API) submitJob(c *call, in *awsbatch.SubmitJobInput) (*awsbatch.SubmitJobOutput, error) {
+	if err := a.judge(c, checkSize(c), checkSubmit(in), a.check(c)); err != nil {
+		return nil, err
+	}
+	directory, err := c.workDir()
+	if err != nil {
+		return nil, err
+	}
+	asked, queue := aws.ToString(in.JobQueue), model.ResourceName(aws.ToString(in.JobQueue), "job-queue")
+	text := c.body
+	if asked != queue {
+		in.JobQueue, text = &queue, nil
+	}
+	request, err := model.ShapeOf(in, text)
+	if err != nil {
+		return nil, err
+	}
+	s := &model.Submission{ID: NewID(), Directory: directory, Invocation: c.invocation(), Request: request}
+	var unhonoured []string
+	x, err := a.backend.Executor(c.request.Context(), "")
+	if err != nil {
+		return nil, err
+	}
+	name := ""
+	decide := func(m *model.Model) ([]model.Event, error) {
+		if id, again := m.MadeBy(s.Invocation); again {
+			s.ID = id
+			return nil, nil
+		}
+		if err := a.backend.Accepting(); err != nil {
+			return nil, err
+		}
+		q, ok := m.Queue(queue)
+		switch {
+		case !ok:
+			return nil, wire.ClientException("Job Queue %s does not exist.", asked)
+		case q.Disabled:
+			return nil, wire.ClientException("Job Queue %s is DISABLED and takes no jobs.", queue)
+		}
+		d, err := activeDefinition(m, aws.ToString(in.JobDefinition))
+		if err != nil {
+			return nil, err
+		}
+		if other := attempt.ChosenIn(d.Request, in); other != name {
+			name = other
+			return nil, errChosen
+		}
+		if err := a.mayStartProcesses(c, x); err != nil {
+			return nil, err
+		}
+		if err := a.judge(c, checkNodeOverrides(d.Request, in), checkPartOverrides(d.Request, in)); err != nil {
+			return nil, err
+		}
+		w, err := model.WorkOf(d, in)
+		if err != nil {
+			return nil, err
+		}
+		if err := a.judge(c, checkAgainst(m, in, d, w), checkPlatform(m, d, q), checkShare(m, in, d, q)); err != nil {
+			return nil, err
+		}
+		if len(w.Parts) > 0 {
+			unhonoured = unhonouredParts(x, d.Request, w.Parts)
+		} else {
+			unhonoured = append(x.Unhonoured(w.Container), ignored(d.Request.ContainerProperties, in.ContainerOverrides)...)
+		}
+		s.Definition, s.Work = d.ID(), w
+		if len(in.DependsOn) == 0 && in.ArrayProperties == nil {
+			s.To = model.Runnable
+		}
+		return []model.Event{{Submitted: s}}, nil
+	}
+	for err = a.backend.Change(decide); errors.Is(err, errChosen); err = a.backend.Change(decide) {
+		if x, err = a.backend.Executor(c.request.Context(), name); err != nil {
+			return nil, wire.ClientException("%s", err)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	c.notice(x, unhonoured)
+	return &awsbatch.SubmitJobOutput{JobArn: aws.String(model.ARN("job", s.ID)), JobId: &s.ID, JobName: in.JobName}, nil
+}
+
+// errChosen says that a job chooses another executor than the one that it is about to
+// get. To find that one takes time, so it is done between two looks at the model.
+var errChosen = errors.New("the executor is not known yet")
+
+func checkSize(c *call) error {
+	if size := len(c.body); size >= 30<<10 {
+		return faulty("Job size must be less than 30 KiB, got %d KiB", size>>10)
+	}
+	return nil
+}
+
+// maxChildren bounds what a request may make a lenient engine do.
+const maxChildren = 100000
+
+// checkSubmit refuses what can be seen from the request alone.
+func checkSubmit(in *awsbatch.SubmitJobInput) error {
+	size := int32(2)
+	if in.ArrayProperties != nil {
+		size = aws.ToInt32(in.ArrayProperties.Size)
+	}
+	var environment []types.KeyValuePair
+	if in.ContainerOverrides != nil {
+		environment = in.ContainerOverrides.Environment
+	}
+	switch {
+	case !jobName().MatchString(aws.ToString(in.JobName)):
+		return wire.ClientException("Job name should match valid pattern: 1 to 128 letters, digits, hyphens and underscores, " +
+			"the first one a letter or digit.")
+	case aws.ToString(in.JobQueue) == "":
+		return wire.ClientException("jobQueue is required.")
+	case aws.ToString(in.JobDefinition) == "":
+		return wire.ClientException("jobDefinition is required.")
+	case size < 1 || size > maxChildren:
+		return wire.ClientException("Array size must be between 2 and 10000, got %d.", size)
+	}
+	return gravest(checkSubmitValues(in, size), checkEnvironment(environment), checkRetry(in.RetryStrategy), checkTimeout(in.Timeout),
+		checkTags(in.Tags), checkConsumables(in.ConsumableResourcePropertiesOverride))
+}
+
+func checkSubmitValues(in *awsbatch.SubmitJobInput, size int32) error {
+	switch {
+	case size < 2 || size > 10000:
+		return faulty("Array size must be between 2 and 10000, got %d.", size)
+	case len(in.DependsOn) > 20:
+		return faulty("Job cannot have more than 20 dependencies")
+	case in.ShareIdentifier != nil && !shareIdentifier().MatchString(*in.ShareIdentifier):
+		return faulty("ShareIdentifier name should match a valid pattern.")
+	case in.ContainerOverrides != nil && in.ContainerOverrides.InstanceType != nil:
+		return faulty("containerOverrides.instanceType is only for multi-node jobs.")
+	}
+	return checkSchedulingPriority(in.SchedulingPriorityOverride)
+}
+
+// maxShares is how many share identifiers may be active in a queue (API reference
+// of CreateJobQueue).
+const maxShares = 500
+
+// checkShare refuses a share where the queue has none, and the other way round.
+func checkShare(m *model.Model, in *awsbatch.SubmitJobInput, d *model.Definition, q *model.Queue) error {
+	l := m.Line(q.Name)
+	switch {
+	case q.Policy == "" && (in.ShareIdentifier != nil || in.SchedulingPriorityOverride != nil):
+		return faulty("Job with shareIdentifier or schedulingPriority can only be submitted to job queue with fair share scheduling policy.")
+	case q.Policy == "":
+		return nil
+	case in.ShareIdentifier == nil:
+		return faulty("shareIdentifier must be specified.")
+	case in.SchedulingPriorityOverride == nil && d.Request.SchedulingPriority == nil:
+		return faulty("Either schedulingPriority in job definition or schedulingPriorityOverride should be specified.")
+	case !l.TakesShare(*in.ShareIdentifier, maxShares):
+		return faulty("Job queue %s has %d active share identifiers already.", q.Name, maxShares)
+	}
+	return nil
+}
+
+// checkAgainst refuses what can be seen only with the definition, the jobs and the
+// resources that are known. w is what the job runs.
+func checkAgainst(m *model.Model, in *awsbatch.SubmitJobInput, d *model.Definition, w *model.Work) error {
+	commands := [][]string{w.Container.Command}
+	for _, p := range w.Parts {
+		commands = append(commands, p.Container.Command)
+	}
+	for _, command := range commands {
+		if _, err := model.Substitute(command, model.Merged(d.Request.Parameters, in.Parameters)); err != nil {
+			return err
+		}
+	}
+	for _, r := range w.Consumes {
+		if m.Consumables[r.Name] == nil {
+			return wire.ClientException("Consumable resource %s does not exist.", r.Name)
+		}
+	}
+	refused := gravest(checkPods(d, in), checkWork(w, d.Fargate()))
+	for _, dep := range in.DependsOn {
+		refused = gravest(refused, checkDependency(m, in, dep))
+	}
+	return refused
+}
+
+func checkDependency(m *model.Model, in *awsbatch.SubmitJobInput, d types.JobDependency) error {
+	array := in.ArrayProperties != nil
+	switch {
+	case d.Type != "" && d.Type != types.ArrayJobDependencyNToN && d.Type != types.ArrayJobDependencySequential:
+		return wire.ClientException("Dependency type %s is not valid. Valid types: [N_TO_N, SEQUENTIAL]", d.Type)
+	case d.JobId == nil && d.Type == types.ArrayJobDependencySequential && array:
+		return nil
+	case d.JobId == nil:
+		return wire.ClientException("A dependency needs a jobId.")
+	}
+	on := m.Task(*d.JobId)
+	switch {
+	case on == nil:
+		return wire.ClientException("Job %s, on which the job is to depend, does not exist.", *d.JobId)
+	case d.Type != "" && !array:
+		return faulty("A dependency of type %s is only for array jobs.", d.Type)
+	case d.Type != types.ArrayJobDependencyNToN:
+		return nil
+	case !on.IsParent():
+		return faulty("A dependency of type N_TO_N needs an array job; %s is none.", *d.JobId)
+	case len(on.Job.Children) != int(aws.ToInt32(in.ArrayProperties.Size)):
+		return wire.ClientException("A dependency of type N_TO_N needs an array of the same size; %s has %d children.", *d.JobId, len(on.Job.Children))
+	}
+	return nil
+}
+
+// workDir is the directory where the job is to run, from the caller's header.
+func (c *call) workDir() (string, error) {
+	text := c.request.Header.Get(WorkDirHeader)
+	if text == "" {
+		return "", nil
+	}
+	dir, err := unescapeHeader(text)
+	if err != nil || !filepath.IsAbs(dir) {
+		return "", wire.ClientException("header %s: %q is not an absolute path, percent-encoded.", WorkDirHeader, text)
+	}
+	return filepath.Clean(dir), nil
+}
+
+func (a *API) cancelJob(c *call, in *awsbatch.CancelJobInput) (*awsbatch.CancelJobOutput, error) {
+	return &awsbatch.CancelJobOutput{}, a.stop(c, in.JobId, in.Reason, false)
+}
+
+func (a *API) terminateJob(c *call, in *awsbatch.TerminateJobInput) (*awsbatch.TerminateJobOutput, error) {
+	return &awsbatch.TerminateJobOutput{}, a.stop(c, in.JobId, in.Reason, true)
+}
+
+// stop keeps the wish to end a job. Cancelling what has started, and ending what
+// has ended or never was, is accepted and does nothing, as in Batch.
+func (a *API) stop(c *call, id, reason *string, terminate bool) error {
+	switch {
+	case aws.ToString(id) == "":
+		return wire.ClientException("jobId is required.")
+	case aws.ToString(reason) == "":
+		return wire.ClientException("reason is required.")
+	case len(*reason) > 1024:
+		if err := a.judge(c, faulty("reason can have at most 1024 characters.")); err != nil {
+			return err
+		}
+	}
+	return a.backend.Change(func(m *model.Model) ([]model.Event, error) {
+		t := m.Task(*id)
+		switch {
+		case t == nil:
+			c.remark("Batch accepts this without a word; no such job is known", []string{*id})
+			return nil, nil
+		case t.State.Ended() || t.Terminated || !terminate && !t.State.Waits():
+			return nil, nil
+		}
+		return []model.Event{{Stopped: &model.Stop{Job: *id, Terminate: terminate, Reason: *reason}}}, nil
+	})
+}
+
+// mayStartProcesses rejects a job that would run as a process if the engine starts processes only
+// for batchctl's own commands and another client made the request.
+func (a *API) mayStartProcesses(c *call, x attempt.Executor) error {
+	if !a.ProcessesForBatchctlOnly || attempt.Contained(x) || c.request.Header.Get(ClientHeader) != "" {
+		return nil
+	}
+	return wire.ClientException("The local engine runs as root and starts processes only for batchctl's own commands. " +
+		"To accept jobs from every client that has the key: batchctl serve --allow-root. To run jobs in containers: batchctl serve --executor container.")
+}
+
+// checkPlatform refuses a job whose queue has environments of the other platform only.
+func checkPlatform(m *model.Model, d *model.Definition, q *model.Queue) error {
+	if slices.ContainsFunc(q.Environments, func(name string) bool { v := m.Environments[name]; return v == nil || v.Runs(d.Fargate()) }) {
+		return nil
+	}
+	return faulty("Job Queue is attached to Compute Environment that can not run Jobs with capability %s.", model.Capability(d.Fargate()))
+}

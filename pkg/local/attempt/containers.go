@@ -1,0 +1,163 @@
+package attempt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/local/model"
+)
+
+var errEssential = errors.New("an essential container of the task ended")
+
+// group runs the containers of one task: each when those it depends on have come
+// far enough, all in the same directory. When an essential one ends, its end is that
+// of the task, and the others are asked to end.
+type group struct {
+	life    *Life
+	whole   context.Context // of the attempt: its timeout counts on when the task is asked to end
+	parts   []model.Part
+	stop    context.CancelCauseFunc
+	kill    <-chan struct{}
+	once    sync.Once
+	gpus    [][]string
+	started []chan struct{}
+	ended   []chan struct{}
+
+	mu      sync.Mutex
+	ends    []model.ContainerEnd
+	decided *model.Outcome // by the first essential container that ended
+	logCut  bool           // of any container
+}
+
+// carryOutTask is carryOut for a task of several containers.
+func (l *Life) carryOutTask(ctx context.Context, base Attempt) model.Outcome {
+	whole, parts := ctx, l.Task.Job.Parts
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	kill, over := KillAfter(ctx, l.Hurry)
+	defer over()
+	g := &group{life: l, whole: whole, parts: parts, stop: stop, kill: kill, ends: make([]model.ContainerEnd, len(parts))}
+	gpus := base.GPUs
+	for _, p := range g.parts {
+		need, _ := model.Requested(p.Container) // was refused before, if it can be
+		g.gpus, gpus = append(g.gpus, gpus[:need.GPUs]), gpus[need.GPUs:]
+		g.started, g.ended = append(g.started, make(chan struct{})), append(g.ended, make(chan struct{}))
+	}
+	var group sync.WaitGroup
+	for i := range g.parts {
+		group.Go(func() {
+			o := g.runPart(ctx, i, base)
+			g.conclude(i, o)
+		})
+	}
+	group.Wait()
+	o := *g.decided
+	o.Containers, o.LogCut = g.ends, g.logCut
+	return o
+}
+
+// conclude keeps how container i ended, and ends the task with an essential one.
+func (g *group) conclude(i int, o model.Outcome) {
+	g.mu.Lock()
+	g.logCut = g.logCut || o.LogCut
+	g.ends[i] = model.ContainerEnd{Name: g.parts[i].Name(), Exit: o.Exit, Reason: o.Reason, Stopped: g.decided != nil}
+	if g.parts[i].Essential() && g.decided == nil {
+		g.decided = &o
+	}
+	g.mu.Unlock()
+	close(g.ended[i])
+	if g.parts[i].Essential() {
+		g.stop(errEssential)
+	}
+}
+
+// runPart waits until container i may start and runs it.
+func (g *group) runPart(ctx context.Context, i int, base Attempt) model.Outcome {
+	p := &g.parts[i]
+	if err := g.await(ctx, p); err != nil {
+		return NotStarted(err)
+	}
+	command, err := model.Substitute(p.Container.Command, g.life.Task.Job.Parameters())
+	if err != nil {
+		return NotStarted(err)
+	}
+	log, err := g.life.createLog(ctx, model.PartStream(base.ID, i))
+	if err != nil {
+		return NotStarted(err)
+	}
+	a := base
+	a.ID = model.PartStream(base.ID, i)
+	a.Container, a.Command, a.GPUs, a.Kill = p.Container, command, g.gpus[i], g.kill
+	name := func(v types.KeyValuePair) string { return aws.ToString(v.Name) }
+	a.Environment = model.MergedBy(p.Container.Environment, base.Environment, name)
+	if p.Node {
+		a.Environment = model.MergedBy(a.Environment, nodeVariables(g.life.Task.Job, i), name)
+	}
+	a.Started = func(handle string) {
+		g.once.Do(func() { g.life.begun(g.whole, handle) })
+		close(g.started[i])
+	}
+	x, err := g.life.Executor(ctx)
+	if err != nil {
+		log.Close()
+		return NotStarted(err)
+	}
+	exit, launched, err := g.life.execute(ctx, x, a, log.File)
+	o := model.Outcome{StatusReason: model.ReasonExited, LogCut: log.Close()}
+	if exit >= 0 {
+		o.Exit = aws.Int32(int32(exit))
+	}
+	if err != nil {
+		o.Reason = err.Error()
+	}
+	if !launched {
+		o.StatusReason = model.ReasonNotStarted
+	}
+	return o
+}
+
+// await returns when all that p depends on has come far enough, or why it never will.
+func (g *group) await(ctx context.Context, p *model.Part) error {
+	for _, d := range p.Declared.DependsOn {
+		on := model.FindPart(g.parts, *d.ContainerName)
+		reached := g.ended[on]
+		if *d.Condition == model.OnStart {
+			reached = g.started[on]
+		}
+		select {
+		case <-reached:
+		case <-g.ended[on]: // without a start
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		if err := g.held(on, *d.Condition); err != nil {
+			return err
+		}
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// held reports, once container on has come far enough or ended, whether a condition
+// on it holds.
+func (g *group) held(on int, condition string) error {
+	name := g.parts[on].Name()
+	select {
+	case <-g.started[on]:
+	default:
+		return fmt.Errorf("container %s, on which it depends, did not start", name)
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if exit := g.ends[on].Exit; condition == model.OnSuccess && (exit == nil || *exit != 0) {
+		return fmt.Errorf("container %s, on which it depends, did not succeed", name)
+	}
+	return nil
+}

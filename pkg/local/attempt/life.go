@@ -1,0 +1,226 @@
+package attempt
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"github.com/batchctl/batchctl/pkg/local/logs"
+	"github.com/batchctl/batchctl/pkg/local/model"
+)
+
+// stopTimeout is how long a command may take to end after SIGTERM. It is ECS's
+// default, which Batch uses.
+const stopTimeout = 30 * time.Second
+
+// Why the engine ends an attempt: the causes of its context.
+var (
+	ErrTimeout       = errors.New("attempt timed out")
+	ErrTerminated    = errors.New("job terminated")
+	ErrEngineClosing = errors.New("the engine is closing; nothing was changed")
+)
+
+// Life is the life of one attempt: it gets a directory and logs, begins again while the machine is too full, runs
+// the command of each container through an executor, and ends in time.
+type Life struct {
+	Task    *model.Task
+	Scratch *Scratch
+	Logs    *logs.Store
+	Log     *slog.Logger // gets warnings
+	// Executor returns the executor of the job.
+	Executor func(context.Context) (Executor, error)
+	// Hurry is closed when commands that were asked to end get no more time.
+	Hurry <-chan struct{}
+	// End ends the context of Run with one of the causes.
+	End context.CancelCauseFunc
+	// OthersRun reports whether the command of another attempt runs.
+	OthersRun func() bool
+	// Launched is told once that a command of the attempt runs, and the executor's handle of it.
+	Launched func(handle string)
+}
+
+// Run carries out the attempt and returns how it ended.
+func (l *Life) Run(ctx context.Context, a Attempt) model.Outcome {
+	return l.inDirectory(ctx, a, func(a Attempt) model.Outcome {
+		if len(l.Task.Job.Parts) > 0 {
+			return l.carryOutTask(ctx, a)
+		}
+		return l.carryOut(ctx, a)
+	})
+}
+
+// createLog creates the log of a stream, which waits while the machine is too full.
+func (l *Life) createLog(ctx context.Context, stream string) (log *logs.Log, err error) {
+	err = l.inTime(ctx, func() error {
+		log, err = l.Logs.Create(stream)
+		return err
+	})
+	return log, err
+}
+
+// inDirectory calls run with the directory of the attempt, which the job said or which
+// is made.
+func (l *Life) inDirectory(ctx context.Context, a Attempt, run func(Attempt) model.Outcome) model.Outcome {
+	var err error
+	if a.Directory == "" {
+		var dir string
+		err = l.inTime(ctx, func() (err error) {
+			dir, err = l.Scratch.take(DirectoryName(l.Task))
+			return err
+		})
+		if err != nil {
+			return NotStarted(err)
+		}
+		defer l.Scratch.leave(dir)
+		a.Directory = filepath.Join(l.Scratch.root.Name(), dir)
+	}
+	if a.Directory, err = filepath.Abs(a.Directory); err != nil {
+		return NotStarted(err)
+	}
+	return run(a)
+}
+
+// NotStarted is the end of an attempt whose command could not start.
+func NotStarted(err error) model.Outcome {
+	return model.Outcome{Reason: "CannotStartContainerError: " + err.Error(), StatusReason: model.ReasonNotStarted}
+}
+
+// carryOut runs the attempt with its log, its timeout and its grace at the end.
+func (l *Life) carryOut(ctx context.Context, a Attempt) model.Outcome {
+	log, err := l.createLog(ctx, a.ID)
+	if err != nil {
+		return NotStarted(err)
+	}
+	kill, over := KillAfter(ctx, l.Hurry)
+	defer over()
+	a.Kill = kill
+	a.Started = func(handle string) { l.begun(ctx, handle) }
+	x, err := l.Executor(ctx)
+	if err != nil {
+		log.Close()
+		return NotStarted(err)
+	}
+	exit, launched, err := l.execute(ctx, x, a, log.File)
+	o := model.Outcome{StatusReason: model.ReasonExited, LogCut: log.Close()}
+	if exit >= 0 {
+		o.Exit = aws.Int32(int32(exit))
+	}
+	if err != nil {
+		o.Reason = err.Error()
+	}
+	switch {
+	case !launched && err == nil:
+		a.Started("") // an executor that forgot to; its word that the command ran is its exit code
+	case !launched:
+		o.StatusReason = model.ReasonNotStarted
+	}
+	return o
+}
+
+// execute is x.Run, and reports whether the command ran.
+func (l *Life) execute(ctx context.Context, x Executor, a Attempt, log *os.File) (exit int, launched bool, err error) {
+	started := a.Started
+	a.Started = func(handle string) {
+		launched = true
+		started(handle)
+	}
+	_ = l.inTime(ctx, func() error {
+		if exit, err = x.Run(ctx, a, log); launched {
+			return nil
+		}
+		return err
+	})
+	return exit, launched, err
+}
+
+// patience is how long an attempt that finds the machine too full to begin waits for
+// what no other attempt can give back.
+const patience = 10 * time.Second
+
+// inTime carries out a step of an attempt's begin, anew for as long as the machine is
+// too full for it and others run, whose end makes room: one full moment would fail
+// all that is queued, each in the place of the one before.
+func (l *Life) inTime(ctx context.Context, begin func() error) error {
+	for first, last := true, time.Now().Add(patience); ; first = false {
+		err := begin()
+		switch {
+		case !TooFull(err) || ctx.Err() != nil:
+			return err
+		case l.OthersRun():
+			last = time.Now().Add(patience)
+		case time.Now().After(last):
+			return err
+		}
+		if first {
+			l.Log.Warn("the machine is too full for an attempt, which waits", "job", l.Task.ID(), "error", err)
+		}
+		select {
+		case <-time.After(patience / 40):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// TooFull reports whether an error says that there are no more files, processes, memory
+// or room on a disk.
+func TooFull(err error) bool {
+	is := func(full syscall.Errno) bool { return errors.Is(err, full) }
+	return slices.ContainsFunc([]syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.EAGAIN, syscall.ENOMEM, syscall.ENOSPC, syscall.EDQUOT}, is)
+}
+
+// begun keeps that the command runs; from now on its time counts.
+func (l *Life) begun(ctx context.Context, handle string) {
+	l.Launched(handle)
+	if s := l.Task.Job.Timeout(); s > 0 {
+		timer := time.AfterFunc(time.Duration(s)*time.Second, func() { l.End(ErrTimeout) })
+		context.AfterFunc(ctx, func() { timer.Stop() })
+	}
+}
+
+// KillAfter returns the channel for Attempt.Kill: it is closed 30 seconds after ctx's end,
+// which is how long a command may take to end after SIGTERM, or when hurry is closed
+// after that end. The caller says when the attempt is over.
+func KillAfter(ctx context.Context, hurry <-chan struct{}) (kill <-chan struct{}, over func()) {
+	killed, done := make(chan struct{}), make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		grace := time.NewTimer(stopTimeout)
+		defer grace.Stop()
+		select {
+		case <-done:
+		case <-grace.C:
+			close(killed)
+		case <-hurry:
+			close(killed)
+		}
+	})
+	return killed, func() {
+		stop()
+		close(done)
+	}
+}
+
+// Concluded is the event of the end of t's attempt, given the cause for which the engine ended it, if it did.
+func Concluded(t *model.Task, o model.Outcome, cause error) model.Event {
+	to := model.Failed
+	switch {
+	case errors.Is(cause, ErrTimeout):
+		o.StatusReason = model.ReasonTimeout
+	case errors.Is(cause, ErrTerminated):
+		o.StatusReason, _ = t.Stopped()
+	case errors.Is(cause, ErrEngineClosing):
+		o.StatusReason = model.ReasonHost
+		return model.Ending(t, o)
+	case o.Exit != nil && *o.Exit == 0 && o.Reason == "":
+		to = model.Succeeded
+	default:
+		return model.Ending(t, o)
+	}
+	return model.Ended(t, o, to)
+}

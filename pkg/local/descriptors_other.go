@@ -1,6 +1,0 @@
-//go:build !unix
-
-package local
-
-// CloseOnExec does nothing: elsewhere than on Unix, processes inherit only what is handed to them.
-func CloseOnExec() {}

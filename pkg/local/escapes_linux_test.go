@@ -1,0 +1,121 @@
+package local
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/local/attempt"
+	"github.com/batchctl/batchctl/pkg/local/process"
+	"github.com/batchctl/batchctl/pkg/local/process/processtest"
+	"github.com/batchctl/batchctl/pkg/testtool"
+)
+
+// findBy returns the executor that finds processes in one way.
+func findBy(t *testing.T, kind string) process.Executor {
+	t.Helper()
+	p, ok := process.New(nil, "").FindBy(kind)
+	if !ok {
+		testtool.Unsupported(t, "no %s that this user may write", kind)
+	}
+	return p
+}
+
+// TestEscapee is not a test of its own, see processtest.Escapee.
+func TestEscapee(t *testing.T) { processtest.Escapee(t) }
+
+// TestEscapesThroughTheEngine ends such a job in every way that an engine has.
+func TestEscapesThroughTheEngine(t *testing.T) {
+	processtest.NeedEscapes(t)
+	for _, kind := range []string{"cgroup2", "cgroup1", "marks"} {
+		for name, end := range map[string]func(w *world, id string){
+			"normal":  func(*world, string) {},
+			"stop":    func(w *world, id string) { w.terminate(id, "enough") },
+			"timeout": func(*world, string) {},
+			"serve --stop": func(w *world, _ string) {
+				if _, err := w.engine.EndJobs(t.Context()); err != nil {
+					t.Error(err)
+				}
+			},
+		} {
+			t.Run(kind+"/"+name, func(t *testing.T) {
+				p := findBy(t, kind)
+				dir, token := t.TempDir(), processtest.Token()
+				defer processtest.EndSurvivors(token)
+				w := open(t, Options{Executor: p})
+				command := processtest.EveryEscape(dir, token)
+				if name != "normal" {
+					command += "sleep 1000"
+				}
+				w.register("work", "1", "64", func(in *awsbatch.RegisterJobDefinitionInput) {
+					in.ContainerProperties.Command = []string{"sh", "-c", command}
+				})
+				id := w.submit("work", func(in *awsbatch.SubmitJobInput) {
+					if name == "timeout" {
+						in.Timeout = &types.JobTimeout{AttemptDurationSeconds: aws.Int32(60)}
+					}
+				})
+				processtest.Appears(t, filepath.Join(dir, "away"))
+				if name == "timeout" {
+					w.engine.mu.Lock() // 60 seconds have passed
+					for _, r := range w.engine.runners {
+						r.end(attempt.ErrTimeout)
+					}
+					w.engine.mu.Unlock()
+				}
+				end(w, id)
+				w.idle()
+				if pids := processtest.Survivors(token); len(pids) > 0 {
+					t.Errorf("processes %v outlive the job", pids)
+				}
+			})
+		}
+	}
+}
+
+// TestEscapist is not a test of its own: TestEscapesAfterKill runs it in a process of its own, to kill that.
+func TestEscapist(t *testing.T) {
+	dir := os.Getenv("BATCHCTL_TEST_ESCAPIST")
+	if dir == "" {
+		t.Skip("runs only inside TestEscapesAfterKill")
+	}
+	p := findBy(t, os.Getenv("BATCHCTL_TEST_TREES"))
+	w := open(t, Options{Dir: filepath.Join(dir, "state"), Executor: p})
+	w.register("work", "1", "64", func(in *awsbatch.RegisterJobDefinitionInput) {
+		in.ContainerProperties.Command = []string{"sh", "-c", processtest.EveryEscape(dir, os.Getenv("BATCHCTL_TEST_TOKEN")) + "sleep 1000"}
+	})
+	w.submit("work")
+	w.idle()
+}
+
+// TestEscapesAfterKill: the next engine ends what jobs of an engine that was killed left behind.
+func TestEscapesAfterKill(t *testing.T) {
+	processtest.NeedEscapes(t)
+	for _, kind := range []string{"cgroup2", "cgroup1", "marks"} {
+		t.Run(kind, func(t *testing.T) {
+			next := findBy(t, kind)
+			dir, token := t.TempDir(), processtest.Token()
+			defer processtest.EndSurvivors(token)
+			victim := exec.Command(os.Args[0], "-test.run=^TestEscapist$")
+			victim.Env = append(os.Environ(), "BATCHCTL_TEST_ESCAPIST="+dir, "BATCHCTL_TEST_TREES="+kind, "BATCHCTL_TEST_TOKEN="+token)
+			if err := victim.Start(); err != nil {
+				t.Fatal(err)
+			}
+			processtest.Appears(t, filepath.Join(dir, "away"))
+			_ = victim.Process.Kill()
+			_ = victim.Wait() // it was killed
+			if len(processtest.Survivors(token)) == 0 {
+				t.Error("nothing was left to the next engine")
+			}
+			open(t, Options{Dir: filepath.Join(dir, "state"), Executor: next})
+			if pids := processtest.Survivors(token); len(pids) > 0 {
+				t.Errorf("processes %v outlive the job", pids)
+			}
+		})
+	}
+}

@@ -1,0 +1,49 @@
+package local
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/batchctl/batchctl/pkg/local/api"
+	"github.com/batchctl/batchctl/pkg/local/attempt"
+	"github.com/batchctl/batchctl/pkg/local/model"
+)
+
+// Handler returns the engine's API.
+func (e *Engine) Handler() http.Handler {
+	return api.New(backend{e}, api.Settings{Key: e.key, Lenient: e.options.Lenient, Check: e.options.Check,
+		ProcessesForBatchctlOnly: e.options.ProcessesForBatchctlOnly, VCPUs: e.options.VCPUs, Capacity: e.options.capacity(),
+		Logs: e.logs, Verified: countConnection})
+}
+
+// backend is an engine as its API needs it.
+type backend struct{ engine *Engine }
+
+func (b backend) View() (m *model.Model, done func()) {
+	b.engine.mu.Lock()
+	return b.engine.model, b.engine.mu.Unlock
+}
+
+func (b backend) Change(decide func(*model.Model) ([]model.Event, error)) error {
+	return b.engine.change(decide)
+}
+
+func (b backend) AbsentSince() int64 { return b.engine.absentSince }
+
+func (b backend) Accepting() error {
+	if b.engine.shutdown {
+		return attempt.ErrEngineClosing
+	}
+	return nil
+}
+
+func (b backend) Executor(ctx context.Context, name string) (attempt.Executor, error) {
+	return attempt.Choose(ctx, b.engine.options.Executor, name)
+}
+
+// countConnection counts the connection of a verified request as that of a client.
+func countConnection(r *http.Request) {
+	if count, ok := r.Context().Value(connectionKey{}).(func()); ok {
+		count()
+	}
+}

@@ -1,0 +1,6 @@
+//go:build !unix
+
+package hardware
+
+// OpenFiles is not known.
+func OpenFiles() uint64 { return 0 }

@@ -1,0 +1,137 @@
+package logs
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// Log is what an attempt writes to. The command writes straight to the file,
+// so nothing of ours stands in its way or loses its last words; the times of the
+// lines come from a second file, which notes how long the log was when. A log over its limit
+// is cut back every sampleEvery.
+type Log struct {
+	watch  *watch
+	root   *os.Root
+	stream string
+	// File is what the command writes to.
+	File  *os.File
+	times *os.File // nil until the log was seen to grow
+	size  int64
+	limit int64 // 0: none
+	cut   bool  // the limit was reached
+}
+
+// sampleEvery is how often the growth of a log is looked at, and so the accuracy
+// of the times of its lines.
+const sampleEvery = 250 * time.Millisecond
+
+// watch looks at the logs of all attempts that run.
+type watch struct {
+	mu    sync.Mutex
+	logs  map[*Log]bool
+	timer *time.Timer // nil while no attempt runs
+}
+
+func (w *watch) add(l *Log) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.logs == nil {
+		w.logs = map[*Log]bool{}
+	}
+	w.logs[l] = true
+	if w.timer == nil {
+		w.timer = time.AfterFunc(sampleEvery, w.sample)
+	}
+}
+
+// remove ends the watch of a log; it is not looked at after that.
+func (w *watch) remove(l *Log) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.logs, l)
+}
+
+func (w *watch) sample() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for l := range w.logs {
+		l.sample()
+	}
+	if w.timer = nil; len(w.logs) > 0 {
+		w.timer = time.AfterFunc(sampleEvery, w.sample)
+	}
+}
+
+const newFile = os.O_WRONLY | os.O_CREATE | os.O_EXCL | os.O_APPEND
+
+// sample notes the length of the log if it grew. Errors lose times, not lines.
+func (l *Log) sample() {
+	info, err := l.File.Stat()
+	if err != nil || info.Size() == l.size {
+		return
+	}
+	size := info.Size()
+	if l.limit > 0 && size > l.limit {
+		size = l.keepLimit()
+	}
+	if size == l.size {
+		return
+	}
+	if l.times == nil {
+		if l.times, err = l.root.OpenFile(timesFile(l.stream), newFile, 0o600); err != nil {
+			return
+		}
+	}
+	l.size = size
+	_, _ = fmt.Fprintf(l.times, "%d %d\n", l.size, time.Now().UnixMilli())
+}
+
+// keepLimit cuts off what the command wrote behind the limit, and puts the notice in its place. The command appends to the
+// file, so what it writes next follows the notice, and the next call cuts it off as well. The length returned is that of what is kept.
+func (l *Log) keepLimit() int64 {
+	notice := limitNotice(l.limit)
+	end := l.limit + int64(len(notice))
+	if !l.cut {
+		// Not through l.file, which only appends.
+		f, err := l.root.OpenFile(logFile(l.stream), os.O_WRONLY, 0)
+		if err != nil {
+			return l.size // the job has removed it
+		}
+		_, err = f.WriteAt([]byte(notice), l.limit)
+		l.cut = errors.Join(err, f.Close()) == nil
+	}
+	_ = l.File.Truncate(end)
+	return end
+}
+
+// limitNotice is the last line of a log that has reached its limit.
+func limitNotice(limit int64) string {
+	return "\nbatchctl: the log has reached its limit of " + SizeText(limit) + "; the job continues, but batchctl does not keep the rest of its output\n"
+}
+
+// SizeText is a number of bytes in the largest unit that shows it exactly.
+func SizeText(n int64) string {
+	units := []string{"bytes", "KiB", "MiB", "GiB", "TiB"}
+	for n >= 1024 && n%1024 == 0 && len(units) > 1 {
+		n, units = n/1024, units[1:]
+	}
+	return strconv.FormatInt(n, 10) + " " + units[0]
+}
+
+// Close ends the watch. What came after the last sample needs none: it is as old
+// as the file. So a short job costs one file, not two. It reports whether the log was cut at its limit.
+func (l *Log) Close() (cut bool) {
+	l.watch.remove(l)
+	if info, err := l.File.Stat(); err == nil && l.limit > 0 && info.Size() > l.limit {
+		l.keepLimit()
+	}
+	_ = l.File.Close()
+	if l.times != nil {
+		_ = l.times.Close()
+	}
+	return l.cut
+}

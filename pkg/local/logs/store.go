@@ -1,0 +1,62 @@
+package logs
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+)
+
+// Store keeps the logs of attempts in the directory logs of a state directory.
+type Store struct {
+	root  *os.Root
+	limit int64 // bytes of a log; 0: none
+	watch watch
+}
+
+// NewStore returns the store of a state directory. Of each log it keeps limit bytes; 0 or less: all.
+func NewStore(root *os.Root, limit int64) *Store { return &Store{root: root, limit: max(limit, 0)} }
+
+// Create creates the log of an attempt that begins, or of one of its containers. The stream must be new.
+func (s *Store) Create(stream string) (*Log, error) {
+	file, err := s.root.OpenFile(logFile(stream), newFile, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("create log: %w", err)
+	}
+	l := &Log{watch: &s.watch, root: s.root, stream: stream, File: file, limit: s.limit}
+	s.watch.add(l)
+	return l, nil
+}
+
+// Open opens a log to read. stopped is when its attempt ended, in epoch milliseconds; 0: it still writes, and
+// its log may be about to be created. The error is fs.ErrNotExist for a log that does not exist.
+func (s *Store) Open(id string, stopped int64) (*Stream, error) {
+	live := stopped == 0
+	file, err := s.root.Open(logFile(id))
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && live:
+		return &Stream{}, nil
+	case err != nil:
+		return nil, fmt.Errorf("open log: %w", err)
+	}
+	l := &Stream{file: file}
+	if err := l.measure(live, stopped, s.limit); err != nil {
+		l.Close()
+		return nil, fmt.Errorf("read log: %w", err)
+	}
+	// Without the times the lines are still there, with the time of the last write.
+	if text, err := s.root.ReadFile(timesFile(id)); err == nil {
+		l.times = parseSamples(text)
+	}
+	return l, nil
+}
+
+// Files returns the names of the files that the log of a stream has in the directory logs.
+func Files(stream string) []string {
+	return []string{path.Base(logFile(stream)), path.Base(timesFile(stream))}
+}
+
+func logFile(stream string) string { return "logs/" + stream + ".log" }
+
+func timesFile(stream string) string { return "logs/" + stream + ".times" }

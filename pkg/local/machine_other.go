@@ -1,9 +1,0 @@
-//go:build !linux && !darwin
-
-package local
-
-import "errors"
-
-func physicalMemory() (uint64, error) {
-	return 0, errors.New("unknown on this operating system")
-}

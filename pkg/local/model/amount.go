@@ -1,0 +1,110 @@
+package model
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/wire"
+)
+
+// Requested returns what a container asks of the machine, as far as it can be read.
+func Requested(c *types.ContainerProperties) (Amount, error) {
+	var a Amount
+	if c.Vcpus != nil {
+		a.MilliCPU = int64(*c.Vcpus) * 1000
+	}
+	if c.Memory != nil {
+		a.MemoryMiB = int64(*c.Memory)
+	}
+	seen := map[types.ResourceType]bool{}
+	for _, r := range c.ResourceRequirements {
+		if seen[r.Type] {
+			return a, wire.ClientException("Cannot provide duplicates in resourceRequirements.")
+		}
+		seen[r.Type] = true
+		if err := a.set(r); err != nil {
+			return a, err
+		}
+	}
+	if seen[types.ResourceTypeVcpu] && c.Vcpus != nil {
+		return a, wire.ClientException("Cannot use both ECS containerProperties Vcpus and resourceRequirement VCPU.")
+	}
+	if seen[types.ResourceTypeMemory] && c.Memory != nil {
+		return a, wire.ClientException("Cannot use both ECS containerProperties Memory and resourceRequirement MEMORY.")
+	}
+	return a, nil
+}
+
+func (a *Amount) set(r types.ResourceRequirement) error {
+	text := aws.ToString(r.Value)
+	bad := func() error {
+		return wire.ClientException("Value %s for type %s in resourceRequirement is not valid. Please provide a numeric value.", text, r.Type)
+	}
+	switch r.Type {
+	case types.ResourceTypeVcpu:
+		v, err := strconv.ParseFloat(text, 64)
+		if err != nil || !(v >= 0 && v <= 1<<20) {
+			return bad()
+		}
+		a.MilliCPU = int64(v*1000 + 0.5)
+		return nil
+	case types.ResourceTypeMemory, types.ResourceTypeGpu:
+		v, err := strconv.ParseUint(text, 10, 31)
+		if err != nil {
+			return bad()
+		}
+		if r.Type == types.ResourceTypeGpu {
+			a.GPUs = int64(v)
+		} else {
+			a.MemoryMiB = int64(v)
+		}
+		return nil
+	}
+	return wire.ClientException("ResourceRequirement type %s is not valid. Valid types: [GPU, MEMORY, VCPU]", r.Type)
+}
+
+// Amount is what an attempt needs of the machine, or what the machine has.
+type Amount struct {
+	MilliCPU  int64 // thousandths of a vCPU: Fargate sizes go down to 0.25
+	MemoryMiB int64
+	GPUs      int64 // devices
+}
+
+func (a Amount) plus(b Amount) Amount {
+	return Amount{a.MilliCPU + b.MilliCPU, a.MemoryMiB + b.MemoryMiB, a.GPUs + b.GPUs}
+}
+
+func (a Amount) minus(b Amount) Amount {
+	return Amount{a.MilliCPU - b.MilliCPU, a.MemoryMiB - b.MemoryMiB, a.GPUs - b.GPUs}
+}
+
+// Covers reports whether b fits in a.
+func (a Amount) Covers(b Amount) bool {
+	return a.MilliCPU >= b.MilliCPU && a.MemoryMiB >= b.MemoryMiB && a.GPUs >= b.GPUs
+}
+
+// less is a without b, never below zero.
+func (a Amount) less(b Amount) Amount {
+	d := a.minus(b)
+	return Amount{max(d.MilliCPU, 0), max(d.MemoryMiB, 0), max(d.GPUs, 0)}
+}
+
+// exhausted reports that no job fits any more: each needs some vCPU and memory.
+func (a Amount) exhausted() bool { return a.MilliCPU <= 0 || a.MemoryMiB <= 0 }
+
+func count(n int64, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func vcpus(milli int64) string {
+	if milli == 1000 {
+		return "1 vCPU"
+	}
+	return fmt.Sprintf("%g vCPUs", float64(milli)/1000)
+}

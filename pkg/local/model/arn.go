@@ -1,0 +1,67 @@
+package model
+
+import (
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+)
+
+// Where the engine says it is. No AWS account has this number.
+const (
+	Region  = "local"
+	Account = "000000000000"
+)
+
+const arnPrefix = "arn:aws:batch:" + Region + ":" + Account + ":"
+
+// ARN returns the ARN of a resource.
+func ARN(kind, name string) string { return ResourceOf(kind, name).ARN() }
+
+// instancePrefix begins the ARN of the container instance of every attempt on a local
+// engine, up to its cluster.
+const instancePrefix = ECSPrefix + "container-instance/"
+
+// RanBy is the executor that ran an attempt on a local engine. here is false for an attempt
+// that ran elsewhere; name is empty where the executor is unknown.
+func RanBy(c *types.AttemptContainerDetail) (name string, here bool) {
+	if c == nil {
+		return "", false
+	}
+	_, instance, _ := strings.Cut(strings.TrimPrefix(aws.ToString(c.ContainerInstanceArn), instancePrefix), "/")
+	if after, known := strings.CutPrefix(instance, ComputeEnvironment+"-"); known {
+		name = after
+	}
+	return name, strings.HasPrefix(aws.ToString(c.TaskArn), ECSPrefix)
+}
+
+// ECSPrefix begins the ARNs of the ECS resources that would be behind the jobs.
+const ECSPrefix = "arn:aws:ecs:" + Region + ":" + Account + ":"
+
+// Cluster is the name of the ECS cluster that Batch would make for the environment.
+func (v *Environment) Cluster() string {
+	switch {
+	case v == nil:
+		return "AWSBatch-" + ComputeEnvironment
+	case v.UUID == "":
+		return "AWSBatch-" + v.Name
+	}
+	return "AWSBatch-" + v.Name + "-" + v.UUID
+}
+
+// TaskARN is the ARN of the ECS task that the attempt would be: its id is the last
+// part of the log stream's name.
+func (a *Attempt) TaskARN() string { return ECSPrefix + "task/" + a.Place.Cluster() + "/" + a.Stream }
+
+// InstanceARN is the ARN of the container instance that ran the attempt: this machine, with
+// the executor where that is known. On Fargate there is none.
+func (a *Attempt) InstanceARN() *string {
+	if a.Place != nil && a.Place.Platform() == types.PlatformCapabilityFargate {
+		return nil
+	}
+	instance := ComputeEnvironment
+	if a.Executor != "" {
+		instance += "-" + a.Executor
+	}
+	return aws.String(instancePrefix + a.Place.Cluster() + "/" + instance)
+}

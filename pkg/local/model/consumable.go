@@ -1,0 +1,135 @@
+package model
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
+)
+
+// Types of consumable resources.
+const (
+	Replenishable    = "REPLENISHABLE"
+	NonReplenishable = "NON_REPLENISHABLE"
+	// tokenLife is how long a clientToken counts, in milliseconds: 8 hours.
+	tokenLife = 8 * 60 * 60 * 1000
+)
+
+// Consumable is a consumable resource. An attempt holds what it asks for from
+// STARTING to its end; what is not replenishable is then gone.
+type Consumable struct {
+	Name      string
+	Kind      string // replenishable or nonReplenishable
+	Total     int64
+	InUse     int64            // by attempts under way
+	CreatedAt int64            // epoch milliseconds
+	Jobs      []*Job           // that ask for it, by submission
+	Tokens    map[string]int64 // clientTokens of updates, and when they came
+}
+
+// Available is what is left of the total.
+func (r *Consumable) Available() int64 { return max(r.Total-r.InUse, 0) }
+
+// Requirement is how much of one consumable resource an attempt needs.
+type Requirement struct {
+	Name     string
+	Quantity int64
+}
+
+func (m *Model) createConsumable(at int64, in *awsbatch.CreateConsumableResourceInput) error {
+	name := aws.ToString(in.ConsumableResourceName)
+	if name == "" || m.Consumables[name] != nil {
+		return fmt.Errorf("create consumable resource %q: it exists, or has no name", name)
+	}
+	m.Consumables[name] = &Consumable{Name: name, Kind: cmp.Or(aws.ToString(in.ResourceType), Replenishable),
+		Total: aws.ToInt64(in.TotalQuantity), CreatedAt: at, Tokens: map[string]int64{}}
+	m.tag(ResourceOf(KindConsumable, name), in.Tags)
+	return nil
+}
+
+func (m *Model) updateConsumable(at int64, q *ConsumableTotal) error {
+	r := m.Consumables[q.Consumable]
+	if r == nil {
+		return fmt.Errorf("update consumable resource %q: no such resource", q.Consumable)
+	}
+	r.Total = q.Total
+	for token, came := range r.Tokens {
+		if at-came > tokenLife {
+			delete(r.Tokens, token)
+		}
+	}
+	if q.Token != "" {
+		r.Tokens[q.Token] = at
+	}
+	return nil
+}
+
+// hold takes (sign 1) or gives back (sign -1) what an attempt asks for.
+func (m *Model) hold(needs []Requirement, sign int64) {
+	for _, n := range needs {
+		r := m.Consumables[n.Name]
+		if r == nil {
+			continue // deleted meanwhile
+		}
+		r.InUse = max(r.InUse+sign*n.Quantity, 0)
+		if sign < 0 && r.Kind == NonReplenishable {
+			r.Total = max(r.Total-n.Quantity, 0)
+		}
+	}
+}
+
+// usesUp reports whether j has taken something that does not come back.
+func (m *Model) usesUp(j *Job) bool {
+	return slices.ContainsFunc(j.Consumes, func(n Requirement) bool {
+		r := m.Consumables[n.Name]
+		return r != nil && r.Kind == NonReplenishable
+	})
+}
+
+// requirements are what a job asks for: the request's list before the definition's.
+func requirements(d *awsbatch.RegisterJobDefinitionInput, in *awsbatch.SubmitJobInput) []Requirement {
+	p := d.ConsumableResourceProperties
+	if in.ConsumableResourcePropertiesOverride != nil {
+		p = in.ConsumableResourcePropertiesOverride
+	}
+	if p == nil {
+		return nil
+	}
+	var all []Requirement
+	for _, r := range p.ConsumableResourceList {
+		all = append(all, Requirement{ResourceName(aws.ToString(r.ConsumableResource), KindConsumable), aws.ToInt64(r.Quantity)})
+	}
+	slices.SortFunc(all, func(a, b Requirement) int { return strings.Compare(a.Name, b.Name) })
+	return all
+}
+
+// exceeds explains why a job cannot start before a consumable resource is changed; it
+// is empty where its turn may come. The texts of this and of lacks are this engine's
+// own: those of Batch are not documented.
+func (m *Model) exceeds(needs []Requirement) string {
+	for _, n := range needs {
+		r := m.Consumables[n.Name]
+		switch {
+		case r == nil:
+			return fmt.Sprintf("MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT - the consumable resource %s does not exist", n.Name)
+		case r.Total < n.Quantity:
+			return fmt.Sprintf("MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT - the job asks for %d of the consumable resource %s, more than its total quantity",
+				n.Quantity, n.Name)
+		}
+	}
+	return ""
+}
+
+// lacks explains why a job waits for a consumable resource, given what is free of
+// each; it is empty when all is there.
+func lacks(needs []Requirement, free func(name string) int64) string {
+	for _, n := range needs {
+		if free(n.Name) < n.Quantity {
+			return fmt.Sprintf("the job waits for %d of the consumable resource %s", n.Quantity, n.Name)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,117 @@
+package model
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+)
+
+// Environment is a compute environment: a part of this machine under a name.
+type Environment struct {
+	Name string
+	UUID string
+	// Request is what CreateComputeEnvironment and the updates since then said;
+	// nil: the options configure it, and it is the whole machine.
+	Request *awsbatch.CreateComputeEnvironmentInput
+	used    int64 // thousandths of a vCPU
+}
+
+// Disabled reports whether no new attempt may start there.
+func (v *Environment) Disabled() bool {
+	return v.Request != nil && v.Request.State == types.CEStateDisabled
+}
+
+// Platform is what runs there; empty: jobs for any platform.
+func (v *Environment) Platform() types.PlatformCapability {
+	switch {
+	case v.Request == nil:
+		return ""
+	case v.Request.ComputeResources != nil && IsFargate(v.Request.ComputeResources.Type):
+		return types.PlatformCapabilityFargate
+	}
+	return types.PlatformCapabilityEc2
+}
+
+// IsFargate reports whether compute resources of a type are those of Fargate.
+func IsFargate(t types.CRType) bool { return t == types.CRTypeFargate || t == types.CRTypeFargateSpot }
+
+// limit is the maxvCpus in thousandths. Only the machine bounds an environment
+// without compute resources of its own.
+func (v *Environment) limit() int64 {
+	if v.Request == nil || v.Request.ComputeResources == nil {
+		return math.MaxInt64
+	}
+	return int64(aws.ToInt32(v.Request.ComputeResources.MaxvCpus)) * 1000
+}
+
+// machineEnvironment returns the environment of a name that the options or a queue of
+// an older engine mention, and makes it where there is none.
+func (m *Model) machineEnvironment(name string) *Environment {
+	v := m.Environments[name]
+	if v == nil {
+		v = &Environment{Name: name}
+		m.Environments[name] = v
+	}
+	return v
+}
+
+func (m *Model) createEnvironment(c *EnvironmentCreation) error {
+	name := aws.ToString(c.Request.V.ComputeEnvironmentName)
+	if v := m.Environments[name]; v != nil && v.Request == nil {
+		return nil // the options configure one of this name by now
+	}
+	if name == "" || m.Environments[name] != nil {
+		return fmt.Errorf("create compute environment %q: it exists, or has no name", name)
+	}
+	m.Environments[name] = &Environment{Name: name, UUID: c.UUID, Request: c.Request.V}
+	m.tag(ResourceOf(KindEnvironment, name), c.Request.V.Tags)
+	return nil
+}
+
+func (m *Model) updateEnvironment(in *awsbatch.UpdateComputeEnvironmentInput) error {
+	v := m.Environments[aws.ToString(in.ComputeEnvironment)]
+	switch {
+	case v == nil:
+		return fmt.Errorf("update compute environment %q: no such environment", aws.ToString(in.ComputeEnvironment))
+	case v.Request == nil:
+		return nil
+	}
+	now, err := UpdatedEnvironment(v.Request, in)
+	if err != nil {
+		return fmt.Errorf("update compute environment %s: %w", v.Name, err)
+	}
+	v.Request = now
+	m.reconsider(func(q *Queue) bool { return slices.Contains(q.Environments, v.Name) })
+	return nil
+}
+
+// UpdatedEnvironment is what an environment becomes by an update.
+func UpdatedEnvironment(was *awsbatch.CreateComputeEnvironmentInput, in *awsbatch.UpdateComputeEnvironmentInput) (*awsbatch.CreateComputeEnvironmentInput, error) {
+	now := *was
+	now.State = cmp.Or(in.State, was.State)
+	now.ServiceRole = cmp.Or(in.ServiceRole, was.ServiceRole)
+	now.UnmanagedvCpus = cmp.Or(in.UnmanagedvCpus, was.UnmanagedvCpus)
+	now.Context = cmp.Or(in.Context, was.Context)
+	if in.ComputeResources == nil {
+		return &now, nil
+	}
+	change := *in.ComputeResources
+	change.UpdateToLatestImageVersion = nil // an order, no member of the environment
+	base := was.ComputeResources
+	if base == nil {
+		base = &types.ComputeResource{}
+	}
+	var err error
+	now.ComputeResources, err = overlay(base, &change)
+	return &now, err
+}
+
+// Runs reports whether jobs of a platform may run there.
+func (v *Environment) Runs(fargate bool) bool {
+	return v.Platform() == "" || (v.Platform() == types.PlatformCapabilityFargate) == fargate
+}

@@ -1,0 +1,187 @@
+package model
+
+import (
+	"bytes"
+	"unicode"
+
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
+
+	"github.com/batchctl/batchctl/pkg/wire"
+)
+
+// Event is one fact; exactly one member is set. Facts are only ever added: a
+// member keeps its name and meaning for ever, so that old journals stay readable.
+type Event struct {
+	Queued       *QueueSpec      `json:"queued,omitempty"`
+	Registered   *Registration   `json:"registered,omitempty"`
+	Deregistered *Deregistration `json:"deregistered,omitempty"`
+	Submitted    *Submission     `json:"submitted,omitempty"`
+	Stopped      *Stop           `json:"stopped,omitempty"`
+	Moved        *move           `json:"moved,omitempty"`
+	Explained    *Explanation    `json:"explained,omitempty"`
+	Started      *Start          `json:"started,omitempty"`
+	Launched     *Launch         `json:"launched,omitempty"`
+	Ended        *end            `json:"ended,omitempty"`
+
+	QueueCreated       *Shape[awsbatch.CreateJobQueueInput]           `json:"queueCreated,omitempty"`
+	QueueUpdated       *Shape[awsbatch.UpdateJobQueueInput]           `json:"queueUpdated,omitempty"`
+	EnvironmentCreated *EnvironmentCreation                           `json:"environmentCreated,omitempty"`
+	EnvironmentUpdated *Shape[awsbatch.UpdateComputeEnvironmentInput] `json:"environmentUpdated,omitempty"`
+	PolicyCreated      *Shape[awsbatch.CreateSchedulingPolicyInput]   `json:"policyCreated,omitempty"`
+	PolicyUpdated      *Shape[awsbatch.UpdateSchedulingPolicyInput]   `json:"policyUpdated,omitempty"`
+	ConsumableCreated  *Shape[awsbatch.CreateConsumableResourceInput] `json:"consumableCreated,omitempty"`
+	ConsumableUpdated  *ConsumableTotal                               `json:"consumableUpdated,omitempty"`
+	Deleted            *Deletion                                      `json:"deleted,omitempty"`
+	Tagged             *Tagging                                       `json:"tagged,omitempty"`
+}
+
+// EnvironmentCreation is a compute environment as CreateComputeEnvironment accepted it.
+type EnvironmentCreation struct {
+	UUID    string                                        `json:"uuid"`
+	Request Shape[awsbatch.CreateComputeEnvironmentInput] `json:"request"`
+}
+
+// ConsumableTotal is the new total of a consumable resource.
+type ConsumableTotal struct {
+	Consumable string `json:"consumable"` // name
+	Total      int64  `json:"total"`
+	Token      string `json:"token,omitempty"` // clientToken of the request
+}
+
+// Deletion takes a resource away.
+type Deletion struct {
+	Resource Resource `json:"resource"`
+}
+
+// Tagging is all tags that a resource has from now on.
+type Tagging struct {
+	Resource Resource          `json:"resource"`
+	Tags     map[string]string `json:"tags"`
+}
+
+// Registration is a new revision of a job definition.
+type Registration struct {
+	Revision   int32                                      `json:"revision"`
+	Invocation string                                     `json:"invocation,omitempty"` // as in submission
+	Request    Shape[awsbatch.RegisterJobDefinitionInput] `json:"request"`
+}
+
+// Deregistration makes a revision INACTIVE.
+type Deregistration struct {
+	Definition string `json:"definition"` // name:revision
+}
+
+// Submission is a job as SubmitJob accepted it.
+type Submission struct {
+	ID         string `json:"id"`
+	Definition string `json:"definition"` // name:revision
+	Directory  string `json:"directory,omitempty"`
+	// Invocation is the client's id of the call, the same on each of its retries.
+	Invocation string `json:"invocation,omitempty"`
+	// To is the state that the job is in at once, since it waits for no other; empty:
+	// it is SUBMITTED until a move follows.
+	To      State                          `json:"to,omitempty"`
+	Request Shape[awsbatch.SubmitJobInput] `json:"request"`
+
+	// Work is that of the request, where it is known already.
+	Work *Work `json:"-"`
+}
+
+// Stop is the wish of CancelJob or TerminateJob; what follows from it are moves
+// and ends of their own.
+type Stop struct {
+	Job       string `json:"job"` // id or id:index
+	Terminate bool   `json:"terminate,omitempty"`
+	Reason    string `json:"reason"`
+}
+
+// move is a change of state in which no attempt takes part.
+type move struct {
+	Job    string `json:"job"`
+	All    bool   `json:"all,omitempty"` // all children of the array, not its parent
+	To     State  `json:"to"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// Explanation says why a RUNNABLE job does not start; empty: it may.
+type Explanation struct {
+	Job    string `json:"job"`
+	Reason string `json:"reason"`
+	// Waits: what the job lacks may come by itself, so it keeps its place in the
+	// line. Otherwise it stands aside until a queue or an environment changes.
+	Waits bool `json:"waits,omitempty"`
+}
+
+// Start reserves the machine for an attempt: RUNNABLE to STARTING.
+type Start struct {
+	Job    string   `json:"job"`
+	Stream string   `json:"stream"` // UUID of the log stream
+	GPUs   []string `json:"gpus,omitempty"`
+	// Environment is the compute environment that the attempt runs in; empty in
+	// journals of engines that had one only.
+	Environment string `json:"environment,omitempty"`
+}
+
+// Launch says that the attempt runs: STARTING to RUNNING.
+type Launch struct {
+	Job string `json:"job"`
+	// Handle is what the executor finds the attempt by after a restart.
+	Handle string `json:"handle,omitempty"`
+}
+
+// end is the end of an attempt and what becomes of the job.
+type end struct {
+	Job          string `json:"job"`
+	Exit         *int32 `json:"exit,omitempty"`
+	Reason       string `json:"reason,omitempty"`
+	StatusReason string `json:"statusReason"`
+	To           State  `json:"to"`
+	// Executor is the name of the one that ran it; empty: unknown, as in journals of
+	// older engines.
+	Executor string `json:"executor,omitempty"`
+	// Containers are those of a task of several, in the order of the definition.
+	Containers []ContainerEnd `json:"containers,omitempty"`
+}
+
+// Shape is a structure of the SDK that the journal keeps in its wire form, which
+// does not change with the SDK's version.
+type Shape[T any] struct {
+	V *T
+	// text is V as the journal keeps it, where it is known.
+	text []byte
+}
+
+// ShapeOf is a shape with the text that it came in, which the journal keeps as it
+// is if it is one line. Without a text it is made now: outside the engine's lock.
+func ShapeOf[T any](v *T, text []byte) (Shape[T], error) {
+	if text == nil || !plain(text) {
+		var err error
+		if text, err = wire.Marshal(v); err != nil {
+			return Shape[T]{}, err
+		}
+	}
+	return Shape[T]{v, text}, nil
+}
+
+// plain reports whether a text has no line break and nothing else that a reader of the
+// journal would not see.
+func plain(text []byte) bool {
+	for _, c := range text {
+		if c < ' ' || c >= 0x7f {
+			return !bytes.ContainsFunc(text, unicode.IsControl)
+		}
+	}
+	return true
+}
+
+func (s Shape[T]) MarshalJSON() ([]byte, error) {
+	if s.text != nil {
+		return s.text, nil
+	}
+	return wire.Marshal(s.V)
+}
+
+func (s *Shape[T]) UnmarshalJSON(data []byte) error {
+	s.V = new(T)
+	return wire.Unmarshal(data, s.V)
+}

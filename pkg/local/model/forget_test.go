@@ -1,0 +1,25 @@
+package model
+
+import (
+	"testing"
+)
+
+// TestForgettingKeepsWhatIsUsedUp: what jobs took of a resource that does not come
+// back stays taken when old jobs are forgotten, and tags of forgotten jobs go.
+func TestForgettingKeepsWhatIsUsedUp(t *testing.T) {
+	m := New([]QueueSpec{{Name: "q"}})
+	m.Consumables["credit"] = &Consumable{Name: "credit", Kind: NonReplenishable}
+	m.Consumables["licence"] = &Consumable{Name: "licence", Kind: Replenishable}
+	for name, want := range map[string]bool{"credit": false, "licence": true} {
+		j := &Job{ID: name, Work: Work{Consumes: []Requirement{{name, 1}}}}
+		j.Task = Task{Job: j, Index: -1, State: Succeeded, StoppedAt: 1}
+		m.BySubmission = append(m.BySubmission, j)
+		if got := m.Forgettable(2)[name]; got != want {
+			t.Errorf("a job that took a %s is forgotten: %v, want %v", name, got, want)
+		}
+	}
+	tagged := Event{Tagged: &Tagging{Resource: ResourceOf(KindJob, "old"), Tags: map[string]string{"a": "1"}}}
+	if kept := (Record{Events: []Event{tagged}}).Without(map[string]bool{"old": true}); len(kept.Events) != 0 {
+		t.Errorf("the tags of a forgotten job stay: %+v", kept)
+	}
+}

@@ -1,0 +1,40 @@
+package model
+
+import "time"
+
+// invocationMemory is how long a call is remembered. SDKs give up after minutes.
+const invocationMemory = time.Hour
+
+// invocations is the calls of the last hour and what they made: a job's id, or a
+// definition's.
+type invocations struct {
+	made map[string]string
+	// order holds the ids by age, so that old ones are forgotten.
+	order []invoked
+}
+
+type invoked struct {
+	id string
+	at int64
+}
+
+// MadeBy returns what a call made that was carried out before: a job's id, or a definition's.
+func (m *Model) MadeBy(invocation string) (id string, again bool) {
+	id, again = m.invocations.made[invocation]
+	return id, again
+}
+
+func (v *invocations) remember(at int64, id, made string) {
+	if id == "" {
+		return
+	}
+	if v.made == nil {
+		v.made = map[string]string{}
+	}
+	for len(v.order) > 0 && v.order[0].at < at-invocationMemory.Milliseconds() {
+		delete(v.made, v.order[0].id)
+		v.order = v.order[1:]
+	}
+	v.made[id] = made
+	v.order = append(v.order, invoked{id, at})
+}

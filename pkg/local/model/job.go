@@ -1,0 +1,217 @@
+package model
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/batch"
+)
+
+// Definition is one revision of a job definition.
+type Definition struct {
+	Revision int32 // from 1
+	Request  *awsbatch.RegisterJobDefinitionInput
+	Inactive bool // it was deregistered
+}
+
+// Name is the definition's name, without the revision.
+func (d *Definition) Name() string { return *d.Request.JobDefinitionName }
+
+// ID is the definition's name:revision.
+func (d *Definition) ID() string { return d.Name() + ":" + strconv.Itoa(int(d.Revision)) }
+
+// Job is one SubmitJob: what its task and, in an array, its children share.
+type Job struct {
+	Task
+	ID         string // UUID
+	Seq        int64  // order of submission
+	CreatedAt  int64  // epoch milliseconds
+	Definition *Definition
+	Request    *awsbatch.SubmitJobInput
+	Directory  string // where its commands run; empty: an own scratch directory
+	Work
+	class      class
+	Children   []Task            // of an array
+	Tally      [Failed + 1]int32 // children by state
+	TallyAt    int64             // when the tally changed last, epoch milliseconds
+	dependents []*Job
+}
+
+// Work is what a job runs and asks for: its definition with the request's overrides.
+type Work struct {
+	Container *types.ContainerProperties // of several the leading one
+	Parts     []Part                     // of a task of several containers
+	Pod       *types.EksPodPropertiesDetail
+	Need      Amount // of each attempt
+	Consumes  []Requirement
+}
+
+// WorkOf returns what a job of the definition runs and asks for with the overrides of its request. The error is Batch's
+// answer to a request that cannot be read.
+func WorkOf(d *Definition, in *awsbatch.SubmitJobInput) (*Work, error) {
+	consumes := requirements(d.Request, in)
+	if d.Request.EksProperties != nil {
+		pod, err := podOf(d.Request.EksProperties, in.EksPropertiesOverride)
+		return &Work{Container: &types.ContainerProperties{}, Pod: pod, Consumes: consumes}, err
+	}
+	c, parts, need, err := requests(d, in)
+	return &Work{Container: c, Parts: parts, Need: need, Consumes: consumes}, err
+}
+
+// Task is what has a state: a job, the parent of an array, or one of its children.
+type Task struct {
+	Job   *Job
+	Index int32 // in the array; -1: the job itself
+	State State
+	// Cancelled ends the task where nothing of it has started.
+	Cancelled bool
+	// Terminated also ends what runs; both leave their reason in stopReason.
+	Terminated bool
+	stopReason string
+	Reason     string // statusReason
+	reasonAt   int64  // when the reason was given
+	since      int64  // when it came into its state
+	parked     bool   // RUNNABLE, and not in line: no environment can hold it
+	StartedAt  int64  // of the newest attempt, epoch milliseconds
+	StoppedAt  int64  // when it ended, epoch milliseconds; 0: it has not
+	Attempts   []Attempt
+}
+
+// Attempt is one run of a task.
+type Attempt struct {
+	Stream       string       // UUID of the log stream
+	Handle       string       // by which the executor finds it
+	GPUs         []string     // devices
+	Place        *Environment // nil in journals of engines that had one only
+	StartedAt    int64        // epoch milliseconds; 0: its command has not started
+	StoppedAt    int64        // epoch milliseconds; 0: it is under way
+	Exit         *int32       // nil: the container left no exit code
+	Reason       string       // of the container
+	StatusReason string
+	Executor     string         // that ran it; empty: unknown, or it has not ended
+	Containers   []ContainerEnd // of a task of several
+}
+
+// IsParent reports whether the task is the parent of an array.
+func (t *Task) IsParent() bool { return t.Index < 0 && len(t.Job.Children) > 0 }
+
+// IsChild reports whether the task is a child of an array.
+func (t *Task) IsChild() bool { return t.Index >= 0 }
+
+// ID is the job's id, with :index for a child.
+func (t *Task) ID() string {
+	if t.IsChild() {
+		return t.Job.ID + ":" + strconv.Itoa(int(t.Index))
+	}
+	return t.Job.ID
+}
+
+// compare is the order of submission.
+func (t *Task) compare(u *Task) int {
+	return cmp.Or(cmp.Compare(t.Job.Seq, u.Job.Seq), cmp.Compare(t.Index, u.Index))
+}
+
+// Last is the newest attempt; nil when there is none.
+func (t *Task) Last() *Attempt {
+	if len(t.Attempts) == 0 {
+		return nil
+	}
+	return &t.Attempts[len(t.Attempts)-1]
+}
+
+// Active is the attempt that is under way; nil when none is.
+func (t *Task) Active() *Attempt {
+	if t.State == Starting || t.State == Running {
+		return t.Last()
+	}
+	return nil
+}
+
+// Stopped returns the reason with which the task, or its array, is to be ended.
+func (t *Task) Stopped() (reason string, ok bool) {
+	if t.Cancelled || t.Terminated {
+		return t.stopReason, true
+	}
+	if p := &t.Job.Task; t.IsChild() && (p.Cancelled || p.Terminated) {
+		return p.stopReason, true
+	}
+	return "", false
+}
+
+// Retry is the strategy that holds for the job: the request's before the definition's.
+func (j *Job) Retry() *types.RetryStrategy {
+	if j.Request.RetryStrategy != nil {
+		return j.Request.RetryStrategy
+	}
+	return j.Definition.Request.RetryStrategy
+}
+
+// Timeout is the longest time of an attempt in seconds; 0: none.
+func (j *Job) Timeout() int32 {
+	t := j.Request.Timeout
+	if t == nil {
+		t = j.Definition.Request.Timeout
+	}
+	if t == nil {
+		return 0
+	}
+	return aws.ToInt32(t.AttemptDurationSeconds)
+}
+
+// SchedulingPriority is the job's place in its share: the request's before the
+// definition's.
+func (j *Job) SchedulingPriority() *int32 {
+	if j.Request.SchedulingPriorityOverride != nil {
+		return j.Request.SchedulingPriorityOverride
+	}
+	return j.Definition.Request.SchedulingPriority
+}
+
+// Parameters are the definition's with the request's on top.
+func (j *Job) Parameters() map[string]string {
+	return Merged(j.Definition.Request.Parameters, j.Request.Parameters)
+}
+
+// Ordered is a list of tasks in the order of submission.
+type Ordered []*Task
+
+func (o *Ordered) insert(t *Task) {
+	if n := len(*o); n == 0 || (*o)[n-1].compare(t) < 0 {
+		*o = append(*o, t)
+		return
+	}
+	at, _ := slices.BinarySearchFunc(*o, t, (*Task).compare)
+	*o = slices.Insert(*o, at, t)
+}
+
+func (o *Ordered) remove(t *Task) {
+	at, ok := slices.BinarySearchFunc(*o, t, (*Task).compare)
+	switch {
+	case !ok:
+	case at == 0: // jobs mostly leave at the head; nothing is moved then
+		(*o)[0] = nil
+		*o = (*o)[1:]
+	default:
+		*o = slices.Delete(*o, at, at+1)
+	}
+}
+
+// SplitID returns the job id and the index of an id:index; -1: no index.
+func SplitID(id string) (job string, index int32, ok bool) {
+	if !strings.Contains(id, ":") {
+		return id, -1, true
+	}
+	job, n, ok := batch.SplitChildID(id)
+	return job, int32(n), ok
+}
+
+// Fargate reports whether jobs of the definition run on Fargate.
+func (d *Definition) Fargate() bool {
+	return slices.Contains(d.Request.PlatformCapabilities, types.PlatformCapabilityFargate)
+}

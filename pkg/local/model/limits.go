@@ -1,0 +1,89 @@
+package model
+
+import (
+	"iter"
+	"math"
+	"strings"
+)
+
+// deadlines remembers when the first action on a job of a queue is due.
+type deadlines struct {
+	first int64 // epoch milliseconds
+	stale bool  // a list of the queue has changed since
+}
+
+// Never is the deadline where there is none.
+const Never = math.MaxInt64
+
+// deadline is when an action on t is due and its reason; never when none is. Nobody
+// waits behind a job that cannot start here, so every such job counts as the head
+// of its queue.
+func (q *Queue) deadline(t *Task) (at int64, reason string) {
+	if t.State != Runnable || t.Reason == "" || t.stopReason != "" {
+		return Never, ""
+	}
+	for _, a := range q.TimeLimits {
+		if strings.HasPrefix(t.Reason, *a.Reason) {
+			return t.reasonAt + int64(*a.MaxTimeSeconds)*1000, *a.Reason
+		}
+	}
+	return Never, ""
+}
+
+// NextDeadline is when the first action on any job is due; never when none is.
+func (m *Model) NextDeadline() int64 {
+	first := int64(Never)
+	for _, q := range m.Queues {
+		l := m.Lines[q.Name]
+		if l == nil || len(q.TimeLimits) == 0 {
+			continue
+		}
+		if l.limits.stale {
+			l.limits = deadlines{first: Never}
+			for t := range l.runnable() {
+				at, _ := q.deadline(t)
+				l.limits.first = min(l.limits.first, at)
+			}
+		}
+		first = min(first, l.limits.first)
+	}
+	return first
+}
+
+// Overdue is the actions that are due now.
+func (m *Model) Overdue(now int64) []Event {
+	if m.NextDeadline() > now {
+		return nil
+	}
+	var events []Event
+	for _, q := range m.Queues {
+		l := m.Lines[q.Name]
+		if l == nil || len(q.TimeLimits) == 0 || l.limits.first > now {
+			continue
+		}
+		for t := range l.runnable() {
+			if at, reason := q.deadline(t); at <= now {
+				events = append(events, Event{Stopped: &Stop{Job: t.ID(), Reason: "Canceled by JobStateTimeLimit action due to reason: " + reason}})
+			}
+		}
+	}
+	return events
+}
+
+// runnable yields the RUNNABLE tasks of the queue.
+func (l *Line) runnable() iter.Seq[*Task] {
+	return func(yield func(*Task) bool) {
+		for _, list := range l.waiting {
+			for _, t := range list {
+				if !yield(t) {
+					return
+				}
+			}
+		}
+		for _, t := range l.parked {
+			if !yield(t) {
+				return
+			}
+		}
+	}
+}

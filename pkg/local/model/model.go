@@ -1,0 +1,393 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+)
+
+// Model is everything that the engine knows. Only apply changes it, so replaying
+// the journal leads to the same model.
+type Model struct {
+	// Queues are the queues: those of the options, then those made by CreateJobQueue.
+	Queues       []*Queue
+	Environments map[string]*Environment
+	GoneClusters []string // of environments that were deleted
+	Policies     map[string]*Policy
+	Consumables  map[string]*Consumable
+	Tags         map[Resource]map[string]string // of what has any
+
+	Definitions  map[string][]*Definition // by name; revision r at r-1
+	Jobs         map[string]*Job
+	BySubmission []*Job // by submission
+	Lines        map[string]*Line
+	streams      map[string]*Task // by the UUID of a log stream
+	LogStreams   []LogStream      // all streams, by their starts
+	whole        *Environment     // the machine, for jobs of queues that are gone
+	used         Amount
+	busy         map[string]bool // devices in use
+	Active       int             // jobs that have not ended
+	invocations  invocations
+	// due are the tasks whose next move apply may have made possible. It is
+	// derived: asking next about any task at any time gives the same answer.
+	due []*Task
+}
+
+// New returns a model with the queues that the options of an engine configure.
+func New(configured []QueueSpec) *Model {
+	m := &Model{
+		Environments: map[string]*Environment{},
+		Policies:     map[string]*Policy{},
+		Consumables:  map[string]*Consumable{},
+		Tags:         map[Resource]map[string]string{},
+		Definitions:  map[string][]*Definition{},
+		Jobs:         map[string]*Job{},
+		Lines:        map[string]*Line{},
+		streams:      map[string]*Task{},
+		busy:         map[string]bool{},
+		whole:        &Environment{Name: ComputeEnvironment},
+	}
+	for _, q := range configured {
+		m.addQueue(&Queue{QueueSpec: q, Configured: true})
+	}
+	return m
+}
+
+// Line returns the line of a queue, and creates it where there is none.
+func (m *Model) Line(queue string) *Line {
+	l := m.Lines[queue]
+	if l == nil {
+		l = NewLine()
+		m.Lines[queue] = l
+	}
+	return l
+}
+
+// Task returns the task of an id or id:index; nil when there is none.
+func (m *Model) Task(id string) *Task {
+	name, index, ok := SplitID(id)
+	j := m.Jobs[name]
+	switch {
+	case j == nil || !ok:
+		return nil
+	case index < 0:
+		return &j.Task
+	case int(index) < len(j.Children):
+		return &j.Children[index]
+	}
+	return nil
+}
+
+// Definition returns the revision name:revision; nil when there is none.
+func (m *Model) Definition(id string) *Definition {
+	name, revision, ok := SplitID(id)
+	if revisions := m.Definitions[name]; ok && revision >= 1 && int(revision) <= len(revisions) {
+		return revisions[revision-1]
+	}
+	return nil
+}
+
+// Apply makes the model know what happened. An event that does not fit the model
+// is an error and changes nothing: the journal is damaged or written by a newer
+// program.
+func (m *Model) Apply(at int64, e Event) error {
+	if ok, err := m.applyResource(at, e); ok {
+		return err
+	}
+	switch {
+	case e.Registered != nil:
+		return m.register(at, e.Registered)
+	case e.Deregistered != nil:
+		d := m.Definition(e.Deregistered.Definition)
+		if d == nil {
+			return fmt.Errorf("deregister %s: no such job definition", e.Deregistered.Definition)
+		}
+		d.Inactive = true
+		return nil
+	case e.Submitted != nil:
+		return m.submit(at, e.Submitted)
+	}
+	id := e.job()
+	t := m.Task(id)
+	if t == nil {
+		return fmt.Errorf("job %q does not exist", id)
+	}
+	switch {
+	case e.Stopped != nil:
+		m.stop(t, e.Stopped)
+	case e.Moved != nil:
+		return m.moveAll(at, t, e.Moved)
+	case e.Explained != nil:
+		m.explain(at, t, e.Explained)
+	case e.Started != nil:
+		return m.start(at, t, e.Started)
+	case e.Launched != nil:
+		return m.launch(at, t, e.Launched)
+	case e.Ended != nil:
+		return m.end(at, t, e.Ended)
+	}
+	return nil
+}
+
+// job is the id of the task that an event is about.
+func (e Event) job() string {
+	switch {
+	case e.Stopped != nil:
+		return e.Stopped.Job
+	case e.Moved != nil:
+		return e.Moved.Job
+	case e.Explained != nil:
+		return e.Explained.Job
+	case e.Started != nil:
+		return e.Started.Job
+	case e.Launched != nil:
+		return e.Launched.Job
+	case e.Ended != nil:
+		return e.Ended.Job
+	case e.Tagged != nil:
+		if kind, name := e.Tagged.Resource.Split(); kind == KindJob {
+			return name
+		}
+	}
+	return ""
+}
+
+func (m *Model) register(at int64, r *Registration) error {
+	d := &Definition{Revision: r.Revision, Request: r.Request.V}
+	if aws.ToString(d.Request.JobDefinitionName) == "" || d.Request.ContainerProperties == nil && d.Request.EcsProperties == nil &&
+		d.Request.NodeProperties == nil && d.Request.EksProperties == nil {
+		return fmt.Errorf("register job definition: name or containers missing")
+	}
+	revisions := m.Definitions[d.Name()]
+	if int(r.Revision) != len(revisions)+1 {
+		return fmt.Errorf("register %s: revision %d follows %d", d.Name(), r.Revision, len(revisions))
+	}
+	m.Definitions[d.Name()] = append(revisions, d)
+	m.invocations.remember(at, r.Invocation, d.ID())
+	m.tag(ResourceOf(KindDefinition, d.ID()), d.Request.Tags)
+	return nil
+}
+
+func (m *Model) submit(at int64, s *Submission) error {
+	d, request := m.Definition(s.Definition), s.Request.V
+	if d == nil || s.ID == "" || m.Jobs[s.ID] != nil {
+		return fmt.Errorf("submit job %q: unknown job definition %q, or the job exists", s.ID, s.Definition)
+	}
+	w := s.Work
+	if w == nil {
+		var err error
+		if w, err = WorkOf(d, request); err != nil {
+			return fmt.Errorf("submit job %s: %w", s.ID, err)
+		}
+	}
+	j := &Job{ID: s.ID, Seq: int64(len(m.BySubmission)), CreatedAt: at, TallyAt: at, Definition: d, Request: request,
+		Directory: s.Directory, Work: *w}
+	j.class = classOf(j)
+	j.Task = Task{Job: j, Index: -1}
+	if request.ArrayProperties != nil {
+		j.Children = make([]Task, aws.ToInt32(request.ArrayProperties.Size))
+		for i := range j.Children {
+			j.Children[i] = Task{Job: j, Index: int32(i)}
+		}
+	}
+	m.invocations.remember(at, s.Invocation, j.ID)
+	m.Jobs[j.ID] = j
+	m.BySubmission = append(m.BySubmission, j)
+	m.Active++
+	m.index(j)
+	for _, dep := range j.Request.DependsOn {
+		if on := m.Task(aws.ToString(dep.JobId)); on != nil && !slices.Contains(on.Job.dependents, j) {
+			on.Job.dependents = append(on.Job.dependents, j)
+		}
+	}
+	m.set(at, &j.Task, Submitted, "")
+	for i := range j.Children {
+		m.set(at, &j.Children[i], Submitted, "")
+	}
+	m.due = append(m.due, &j.Task)
+	if s.To != NoState {
+		return m.moveOne(at, &j.Task, s.To, "")
+	}
+	return nil
+}
+
+func (m *Model) stop(t *Task, s *Stop) {
+	if s.Terminate {
+		t.Terminated = true
+	} else {
+		t.Cancelled = true
+	}
+	t.stopReason = s.Reason
+	m.due = append(m.due, t)
+}
+
+func (m *Model) moveAll(at int64, t *Task, v *move) error {
+	if !v.All {
+		return m.moveOne(at, t, v.To, v.Reason)
+	}
+	for i := range t.Job.Children {
+		if err := m.moveOne(at, &t.Job.Children[i], v.To, v.Reason); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *Model) moveOne(at int64, t *Task, to State, reason string) error {
+	if !t.State.mayBecome(to) {
+		return fmt.Errorf("job %s may not go from %s to %s", t.ID(), t.State, to)
+	}
+	m.set(at, t, to, reason)
+	return nil
+}
+
+// set puts t into a state that it may go to, and keeps the lists right.
+func (m *Model) set(at int64, t *Task, to State, reason string) {
+	j, l, waited := t.Job, m.Line(*t.Job.Request.JobQueue), t.State.Waits()
+	if t.State == Runnable {
+		l.leave(t)
+		l.leftAt = at
+	}
+	if t.IsChild() {
+		if t.State != NoState {
+			j.Tally[t.State]--
+		}
+		j.Tally[to]++
+		j.TallyAt = at
+	} else {
+		l.Jobs[t.State].remove(t)
+		l.Jobs[to].insert(t)
+	}
+	t.State, t.Reason, t.since, t.reasonAt, t.parked = to, reason, at, at, false
+	switch {
+	case to == Runnable:
+		l.enter(t)
+		m.due = append(m.due, t)
+		if t.IsChild() && j.Tally[Runnable] == 1 {
+			m.due = append(m.due, &j.Task) // it says why its children wait
+		}
+	case to.Ended():
+		t.StoppedAt = at
+		if t.IsChild() { // its array may be stopped later
+			t.Cancelled = t.Cancelled || j.Cancelled && waited
+			t.Terminated = t.Terminated || j.Terminated
+		}
+		m.afterEnd(t)
+	}
+}
+
+func (m *Model) explain(at int64, t *Task, x *Explanation) {
+	l := m.Line(*t.Job.Request.JobQueue)
+	listed := t.State == Runnable && !t.IsParent()
+	if listed {
+		l.leave(t)
+	}
+	t.Reason, t.reasonAt, t.parked = x.Reason, at, x.Reason != "" && !x.Waits
+	if listed {
+		l.enter(t)
+	}
+}
+
+func (m *Model) start(at int64, t *Task, s *Start) error {
+	if err := m.moveOne(at, t, Starting, ""); err != nil {
+		return err
+	}
+	a := Attempt{Stream: s.Stream, GPUs: s.GPUs, Place: m.Environments[s.Environment]}
+	t.Attempts = append(t.Attempts, a)
+	for _, r := range t.streams() {
+		m.streams[r.Name[strings.LastIndexByte(r.Name, '/')+1:]] = t
+		m.LogStreams = append(m.LogStreams, r)
+	}
+	m.used = m.used.plus(t.Job.Need)
+	m.occupy(at, t, a.Place, 1)
+	for _, d := range s.GPUs {
+		m.busy[d] = true
+	}
+	return nil
+}
+
+func (m *Model) launch(at int64, t *Task, l *Launch) error {
+	if err := m.moveOne(at, t, Running, ""); err != nil {
+		return err
+	}
+	a := t.Last()
+	a.Handle, a.StartedAt, t.StartedAt = l.Handle, at, at
+	return nil
+}
+
+func (m *Model) end(at int64, t *Task, e *end) error {
+	a := t.Active()
+	if a == nil || !t.State.mayBecome(e.To) {
+		return fmt.Errorf("attempt of job %s ended, but the job is %s", t.ID(), t.State)
+	}
+	a.StoppedAt, a.Exit, a.Reason, a.StatusReason, a.Containers = at, e.Exit, e.Reason, e.StatusReason, e.Containers
+	a.Executor = e.Executor
+	m.used = m.used.minus(t.Job.Need)
+	m.occupy(at, t, a.Place, -1)
+	for _, d := range a.GPUs {
+		delete(m.busy, d)
+	}
+	reason := e.StatusReason
+	if e.To == Runnable {
+		reason = ""
+	}
+	m.set(at, t, e.To, reason)
+	return nil
+}
+
+// occupy takes (sign 1) or gives back (sign -1) all that an attempt holds beside
+// the machine itself.
+func (m *Model) occupy(at int64, t *Task, place *Environment, sign int64) {
+	j, milli := t.Job, sign*t.Job.Need.MilliCPU
+	l := m.Line(*j.Request.JobQueue)
+	l.inUse += milli
+	if place != nil {
+		place.used += milli
+	}
+	if s := l.shares[j.class.share]; s != nil {
+		s.use(at, milli, m.Decay(*j.Request.JobQueue))
+	}
+	m.hold(j.Consumes, sign)
+}
+
+// index puts a job where lookups find it.
+func (m *Model) index(j *Job) {
+	for _, r := range j.Consumes {
+		if v := m.Consumables[r.Name]; v != nil {
+			v.Jobs = append(v.Jobs, j)
+		}
+	}
+	if len(j.Request.Tags) > 0 {
+		m.tag(ResourceOf(KindJob, j.ID), j.Request.Tags)
+	}
+	m.Line(*j.Request.JobQueue).index(j)
+}
+
+// classOf is the line in which a job stands.
+func classOf(j *Job) class {
+	c := class{fargate: j.Definition.Fargate()}
+	for _, r := range j.Consumes {
+		c.consumes += fmt.Sprintf("%s=%d,", r.Name, r.Quantity)
+	}
+	if j.Request.ShareIdentifier != nil {
+		c.share, c.priority = *j.Request.ShareIdentifier, aws.ToInt32(j.SchedulingPriority())
+	}
+	return c
+}
+
+// HasActiveAttempt reports whether an attempt has started and not ended.
+func (m *Model) HasActiveAttempt() bool {
+	for _, j := range m.BySubmission {
+		if j.Task.Active() != nil {
+			return true
+		}
+		for i := range j.Children {
+			if j.Children[i].Active() != nil {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,119 @@
+package model
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+)
+
+// A multi-node job is one task here, whose parts are its nodes: they start together
+// or not at all, the others after the main node, and the end of the main node is
+// the end of all. Each runs as a process of this machine.
+
+// NumNodes is how many nodes a job has; in may be nil.
+func NumNodes(d *awsbatch.RegisterJobDefinitionInput, in *awsbatch.SubmitJobInput) int32 {
+	if in != nil && in.NodeOverrides != nil && in.NodeOverrides.NumNodes != nil {
+		return *in.NodeOverrides.NumNodes
+	}
+	return aws.ToInt32(d.NodeProperties.NumNodes)
+}
+
+// nodes are the nodes of a multi-node job with the overrides of its request, which
+// may be nil.
+func nodes(d *awsbatch.RegisterJobDefinitionInput, in *awsbatch.SubmitJobInput) []Part {
+	n, main := NumNodes(d, in), aws.ToInt32(d.NodeProperties.MainNode)
+	all := make([]Part, n)
+	for i := range n {
+		c := &types.ContainerProperties{}
+		if r := RangeOfNode(d.NodeProperties, i, n); r != nil {
+			c = r.Container
+		}
+		if in != nil && in.NodeOverrides != nil {
+			for _, o := range in.NodeOverrides.NodePropertyOverrides {
+				if from, to, ok := NodeRange(o.TargetNodes, n); ok && from <= i && i <= to {
+					c = Override(c, o.ContainerOverrides)
+				}
+			}
+		}
+		all[i] = Part{Container: c, Node: true, Declared: types.TaskContainerProperties{Name: aws.String(strconv.Itoa(int(i))),
+			Essential: aws.Bool(i == main), Image: c.Image, Environment: c.Environment}}
+		if i != main {
+			all[i].Declared.DependsOn = []types.TaskContainerDependency{
+				{ContainerName: aws.String(strconv.Itoa(int(main))), Condition: aws.String(OnStart)}}
+		}
+	}
+	return all
+}
+
+// RangeOfNode is the properties of node i of n: of nested ranges the narrowest holds.
+func RangeOfNode(p *types.NodeProperties, i, n int32) *types.NodeRangeProperty {
+	var best *types.NodeRangeProperty
+	width := n
+	for k := range p.NodeRangeProperties {
+		r := &p.NodeRangeProperties[k]
+		if from, to, ok := NodeRange(r.TargetNodes, n); ok && from <= i && i <= to && (best == nil || to-from < width) {
+			best, width = r, to-from
+		}
+	}
+	return best
+}
+
+// NodeRange reads targetNodes: "2", "0:3", ":3" or "2:", of n nodes.
+func NodeRange(text *string, n int32) (from, to int32, ok bool) {
+	first, last, isRange := strings.Cut(aws.ToString(text), ":")
+	number := func(s string, absent int32) int32 {
+		if s == "" && isRange {
+			return absent
+		}
+		v, err := strconv.ParseUint(s, 10, 31)
+		if err != nil {
+			return -1
+		}
+		return int32(v)
+	}
+	from = number(first, 0)
+	if to = from; isRange {
+		to = number(last, n-1)
+	}
+	return from, to, from >= 0 && to >= from
+}
+
+// IsMultiNode reports whether the parts of the job are nodes.
+func (j *Job) IsMultiNode() bool { return len(j.Parts) > 0 && j.Parts[0].Node }
+
+// MainNode is the index of the main node.
+func (j *Job) MainNode() int32 { return aws.ToInt32(j.Definition.Request.NodeProperties.MainNode) }
+
+// NodeID is the id of node i of a job: job#i.
+func NodeID(job string, i int) string { return fmt.Sprintf("%s#%d", job, i) }
+
+// Node finds the node of an id job#index; t is nil when there is none.
+func (m *Model) Node(id string) (t *Task, i int) {
+	name, text, ok := strings.Cut(id, "#")
+	j := m.Jobs[name]
+	i, err := strconv.Atoi(text)
+	if !ok || err != nil || j == nil || !j.IsMultiNode() || i < 0 || i >= len(j.Parts) || strconv.Itoa(i) != text {
+		return nil, 0
+	}
+	return &j.Task, i
+}
+
+// NodeState is the state of node i: that of the job, but for a node that came to
+// an end of its own.
+func (t *Task) NodeState(i int) State {
+	a := t.Last()
+	if a == nil || !t.State.Ended() || i >= len(a.Containers) || int32(i) == t.Job.MainNode() {
+		return t.State
+	}
+	switch end := a.Containers[i]; {
+	case end.Stopped:
+		return t.State
+	case end.Exit != nil && *end.Exit == 0:
+		return Succeeded
+	}
+	return Failed
+}

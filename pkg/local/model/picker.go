@@ -1,0 +1,127 @@
+package model
+
+// picker goes through the RUNNABLE tasks of one queue in the order in which they
+// may start.
+type picker struct {
+	priority int32 // of the queue
+	lists    []cursor
+	at       int // of the list whose head is next; -1: none
+	fair     *fairness
+}
+
+// cursor is what is left of the line of one class.
+type cursor struct {
+	class class
+	tasks Ordered
+}
+
+// fairness decides between the shares of a queue.
+type fairness struct {
+	claims map[string]float64 // as of now
+	weight map[string]float64
+	budget int64 // thousandths of a vCPU that the shares may still take
+	idle   bool  // nothing of the queue runs
+}
+
+// picker returns the line of a queue. Jobs of queues that are not known any more
+// come last.
+func (m *Model) picker(name string, now int64, capacity Amount) *picker {
+	p := &picker{priority: -1}
+	if q, ok := m.Queue(name); ok {
+		p.priority = q.Priority
+	}
+	l := m.Lines[name]
+	for c, tasks := range l.waiting {
+		p.lists = append(p.lists, cursor{c, tasks})
+	}
+	if v := m.PolicyOf(name); v != nil {
+		p.fair = m.fairness(l, v, now, m.Decay(name), m.vcpus(name, capacity))
+	}
+	p.choose()
+	return p
+}
+
+// vcpus is the most that a queue may use, in thousandths.
+func (m *Model) vcpus(name string, capacity Amount) int64 {
+	sum := int64(0)
+	if q, ok := m.Queue(name); ok {
+		for _, name := range q.Environments {
+			if v := m.Environments[name]; v != nil {
+				sum += min(v.limit(), capacity.MilliCPU)
+			}
+		}
+	}
+	return min(sum, capacity.MilliCPU)
+}
+
+func (m *Model) fairness(l *Line, p *Policy, now, decay, capacity int64) *fairness {
+	f := &fairness{claims: map[string]float64{}, weight: map[string]float64{}, idle: l.inUse == 0}
+	active := 0
+	for id, s := range l.shares {
+		if s.isActive(now, decay) {
+			active++
+		}
+		f.weight[id] = p.weight(id)
+		f.claims[id] = s.claim(now, decay, f.weight[id])
+	}
+	f.budget = p.usable(capacity, active) - l.inUse
+	return f
+}
+
+// head is the task that is next; nil: none is left.
+func (p *picker) head() *Task {
+	if p.at < 0 {
+		return nil
+	}
+	return p.lists[p.at].tasks[0]
+}
+
+// allows reports whether the compute reservation lets a job start. A queue where
+// nothing runs may always start one.
+func (p *picker) allows(j *Job) bool {
+	return p.fair == nil || p.fair.idle || p.fair.budget >= j.Need.MilliCPU
+}
+
+// next goes on behind the head.
+func (p *picker) next(v verdict) {
+	c := &p.lists[p.at]
+	if f := p.fair; v == starts && f != nil {
+		milli, id := c.tasks[0].Job.Need.MilliCPU, c.class.share
+		f.claims[id] += f.weight[id] * float64(milli)
+		f.budget -= milli
+		f.idle = false
+	}
+	switch v {
+	case classWaits:
+		c.tasks = nil
+	case queueWaits:
+		p.lists = nil
+	default:
+		c.tasks = c.tasks[1:]
+	}
+	p.choose()
+}
+
+// choose finds the list whose head is next.
+func (p *picker) choose() {
+	p.at = -1
+	for i := range p.lists {
+		if len(p.lists[i].tasks) > 0 && (p.at < 0 || p.before(&p.lists[i], &p.lists[p.at])) {
+			p.at = i
+		}
+	}
+}
+
+// before reports whether the head of a goes before that of b: the share with the
+// lower claim, in a share the higher priority, then the order of submission.
+func (p *picker) before(a, b *cursor) bool {
+	if p.fair != nil && a.class.share != b.class.share {
+		if x, y := p.fair.claims[a.class.share], p.fair.claims[b.class.share]; x != y {
+			return x < y
+		}
+	}
+	if a.class.share == b.class.share && a.class.priority != b.class.priority {
+		return a.class.priority > b.class.priority
+	}
+	return a.tasks[0].compare(b.tasks[0]) < 0
+}

@@ -1,0 +1,69 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+)
+
+// stuck is why no environment can hold the task, if that has been said.
+func (t *Task) stuck() string {
+	if t.parked {
+		return t.Reason
+	}
+	return ""
+}
+
+// Capability is the platform that a job definition is for.
+func Capability(fargate bool) types.PlatformCapability {
+	if fargate {
+		return types.PlatformCapabilityFargate
+	}
+	return types.PlatformCapabilityEc2
+}
+
+// places are the environments of a job's queue in their order. Jobs of a queue
+// that is gone run on the machine itself.
+func (m *Model) places(j *Job) []*Environment {
+	q, ok := m.Queue(*j.Request.JobQueue)
+	if !ok {
+		return []*Environment{m.whole}
+	}
+	all := make([]*Environment, 0, len(q.Environments))
+	for _, name := range q.Environments {
+		if v := m.Environments[name]; v != nil {
+			all = append(all, v)
+		}
+	}
+	return all
+}
+
+// fitting are the environments that a job may be placed in, as soon as they have room.
+func (m *Model) fitting(j *Job) []*Environment {
+	return slices.DeleteFunc(m.places(j), func(v *Environment) bool {
+		return v.Disabled() || !v.Runs(j.class.fargate) || v.limit() < j.Need.MilliCPU
+	})
+}
+
+// unplaceable explains why no environment of its queue can hold a job as things
+// are, in the words of Batch with the figures; it is empty where one can.
+func (m *Model) unplaceable(j *Job, machine Amount) string {
+	if why := misfit(j.Need, machine); why != "" || len(m.fitting(j)) > 0 {
+		return why
+	}
+	all := m.places(j)
+	mine := slices.DeleteFunc(slices.Clone(all), func(v *Environment) bool { return !v.Runs(j.class.fargate) })
+	largest := int64(0)
+	for _, v := range mine {
+		largest = max(largest, v.limit())
+	}
+	switch {
+	case len(mine) == 0:
+		return misfits + fmt.Sprintf("the job asks for %s, and no compute environment of the queue is for it", Capability(j.class.fargate))
+	case largest < j.Need.MilliCPU:
+		return "MISCONFIGURATION:COMPUTE_ENVIRONMENT_MAX_RESOURCE - CE(s) associated with the job queue cannot meet the CPU requirement of the job: " +
+			fmt.Sprintf("the job asks for %s, the largest maxvCpus is %d", vcpus(j.Need.MilliCPU), largest/1000)
+	}
+	return "ACTION_REQUIRED - CE(s) associated with the job queue are invalid: those that could hold the job are DISABLED"
+}

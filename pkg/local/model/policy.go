@@ -1,0 +1,85 @@
+package model
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+)
+
+// Policy is a fair-share scheduling policy.
+type Policy struct {
+	Name  string
+	Share *types.FairsharePolicy // may be nil: all shares weigh the same
+}
+
+func (m *Model) createPolicy(in *awsbatch.CreateSchedulingPolicyInput) error {
+	name := aws.ToString(in.Name)
+	if name == "" || m.Policies[name] != nil {
+		return fmt.Errorf("create scheduling policy %q: it exists, or has no name", name)
+	}
+	m.Policies[name] = &Policy{name, in.FairsharePolicy}
+	m.tag(ResourceOf(KindPolicy, name), in.Tags)
+	return nil
+}
+
+func (m *Model) updatePolicy(in *awsbatch.UpdateSchedulingPolicyInput) error {
+	p := m.Policies[ResourceName(aws.ToString(in.Arn), KindPolicy)]
+	if p == nil {
+		return fmt.Errorf("update scheduling policy %q: no such policy", aws.ToString(in.Arn))
+	}
+	if in.FairsharePolicy != nil { // one that was set cannot be removed
+		p.Share = in.FairsharePolicy
+	}
+	return nil
+}
+
+// leastDecay is the decay period in seconds that shareDecaySeconds 0 stands for
+// (API reference of FairsharePolicy).
+const leastDecay = 600
+
+// Decay is the decay period of a queue's policy in milliseconds.
+func (m *Model) Decay(queue string) int64 {
+	seconds := int32(0)
+	if p := m.PolicyOf(queue); p != nil && p.Share != nil {
+		seconds = aws.ToInt32(p.Share.ShareDecaySeconds)
+	}
+	if seconds == 0 {
+		seconds = leastDecay
+	}
+	return int64(seconds) * 1000
+}
+
+// PolicyOf is the policy of a queue; nil: first in, first out.
+func (m *Model) PolicyOf(name string) *Policy {
+	q, ok := m.Queue(name)
+	if !ok || q.Policy == "" {
+		return nil
+	}
+	return m.Policies[q.Policy]
+}
+
+// weight is the weight factor of a share identifier, 1 where none is given.
+func (p *Policy) weight(id string) float64 {
+	if p.Share == nil {
+		return 1
+	}
+	for _, s := range p.Share.ShareDistribution {
+		if Glob(s.ShareIdentifier, id) && s.WeightFactor != nil {
+			return float64(*s.WeightFactor)
+		}
+	}
+	return 1
+}
+
+// usable is the part of capacity, in thousandths of a vCPU, that active shares may
+// use together: computeReservation keeps (reservation/100)^active of it free.
+func (p *Policy) usable(capacity int64, active int) int64 {
+	reservation := int32(0)
+	if p.Share != nil {
+		reservation = aws.ToInt32(p.Share.ComputeReservation)
+	}
+	return capacity - int64(float64(capacity)*math.Pow(float64(reservation)/100, float64(active)))
+}

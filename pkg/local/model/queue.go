@@ -1,0 +1,133 @@
+package model
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+)
+
+// ComputeEnvironment is the name of the compute environment that every engine
+// has: this machine.
+const ComputeEnvironment = "local"
+
+// QueueSpec is a job queue. Its compute environments are names only: all of them
+// stand for this machine.
+type QueueSpec struct {
+	Name         string   `json:"name"`
+	Priority     int32    `json:"priority"` // higher goes first
+	Environments []string `json:"environments"`
+}
+
+// Queue is a job queue as the model knows it.
+type Queue struct {
+	QueueSpec
+	Order      []int32 // of the environments, as the request numbered them; none: 1, 2, 3
+	Configured bool    // by the options
+	Disabled   bool
+	Policy     string // name of its scheduling policy; empty: first in, first out
+	TimeLimits []types.JobStateTimeLimitAction
+}
+
+// Queue returns the queue of that name.
+func (m *Model) Queue(name string) (*Queue, bool) {
+	at := slices.IndexFunc(m.Queues, func(q *Queue) bool { return q.Name == name })
+	if at < 0 {
+		return nil, false
+	}
+	return m.Queues[at], true
+}
+
+// queued adds a queue of an older engine, whose environments were names only. One
+// that the options configure by now counts as they say.
+func (m *Model) queued(q *QueueSpec) {
+	if _, ok := m.Queue(q.Name); !ok {
+		m.addQueue(&Queue{QueueSpec: *q})
+	}
+}
+
+func (m *Model) addQueue(q *Queue) {
+	for _, name := range q.Environments {
+		m.machineEnvironment(name)
+	}
+	m.Queues = append(m.Queues, q)
+}
+
+func (m *Model) createQueue(in *awsbatch.CreateJobQueueInput) error {
+	name := aws.ToString(in.JobQueueName)
+	if q, ok := m.Queue(name); ok && q.Configured {
+		return nil
+	} else if ok || name == "" {
+		return fmt.Errorf("create job queue %q: it exists, or has no name", name)
+	}
+	q := &Queue{
+		QueueSpec:  QueueSpec{Name: name, Priority: aws.ToInt32(in.Priority)},
+		Disabled:   in.State == types.JQStateDisabled,
+		Policy:     ResourceName(aws.ToString(in.SchedulingPolicyArn), KindPolicy),
+		TimeLimits: in.JobStateTimeLimitActions,
+	}
+	q.place(in.ComputeEnvironmentOrder)
+	m.addQueue(q)
+	m.tag(ResourceOf(KindQueue, name), in.Tags)
+	return nil
+}
+
+func (m *Model) updateQueue(in *awsbatch.UpdateJobQueueInput) error {
+	q, ok := m.Queue(aws.ToString(in.JobQueue))
+	switch {
+	case !ok:
+		return fmt.Errorf("update job queue %q: no such queue", aws.ToString(in.JobQueue))
+	case q.Configured:
+		return nil
+	}
+	if in.Priority != nil {
+		q.Priority = *in.Priority
+	}
+	if in.State != "" {
+		q.Disabled = in.State == types.JQStateDisabled
+	}
+	if in.ComputeEnvironmentOrder != nil {
+		q.place(in.ComputeEnvironmentOrder)
+		for _, name := range q.Environments {
+			m.machineEnvironment(name)
+		}
+	}
+	if in.SchedulingPolicyArn != nil {
+		q.Policy = ResourceName(*in.SchedulingPolicyArn, KindPolicy)
+	}
+	if in.JobStateTimeLimitActions != nil {
+		q.TimeLimits = in.JobStateTimeLimitActions
+	}
+	m.reconsider(func(v *Queue) bool { return v == q })
+	return nil
+}
+
+// reconsider puts on the list the jobs that wait in some queues: what keeps them
+// waiting may have changed.
+func (m *Model) reconsider(which func(*Queue) bool) {
+	for _, q := range m.Queues {
+		l := m.Lines[q.Name]
+		if l == nil || !which(q) {
+			continue
+		}
+		for t := range l.runnable() {
+			m.due = append(m.due, t)
+		}
+		m.due = append(m.due, l.Jobs[Pending]...) // parents of arrays say it too
+	}
+}
+
+// place gives the queue its environments.
+func (q *Queue) place(order []types.ComputeEnvironmentOrder) {
+	order = slices.SortedStableFunc(slices.Values(order), func(a, b types.ComputeEnvironmentOrder) int {
+		return cmp.Compare(aws.ToInt32(a.Order), aws.ToInt32(b.Order))
+	})
+	q.Environments, q.Order = nil, nil
+	for _, o := range order {
+		q.Environments = append(q.Environments, ResourceName(aws.ToString(o.ComputeEnvironment), KindEnvironment))
+		q.Order = append(q.Order, aws.ToInt32(o.Order))
+	}
+}

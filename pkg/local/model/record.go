@@ -1,0 +1,108 @@
+package model
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"github.com/batchctl/batchctl/pkg/wire"
+)
+
+// Record is what the journal keeps in one line: what happened at one moment.
+type Record struct {
+	At     int64   `json:"at"` // epoch milliseconds
+	Events []Event `json:"events"`
+}
+
+// Append appends the record as encoding/json writes it. The events that every job has
+// are written here, because they are most of what is kept.
+func (r Record) Append(text []byte) ([]byte, error) {
+	text = append(text, `{"at":`...)
+	text = strconv.AppendInt(text, r.At, 10)
+	text = append(text, `,"events":[`...)
+	for i, v := range r.Events {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		var err error
+		if text, err = v.append(text); err != nil {
+			return nil, err
+		}
+	}
+	return append(text, "]}"...), nil
+}
+
+func (v Event) append(text []byte) ([]byte, error) {
+	switch {
+	case v.Submitted != nil && v.Submitted.Request.text != nil:
+		return v.Submitted.append(text), nil
+	case v.Moved != nil:
+		return v.Moved.append(text), nil
+	case v.Started != nil && len(v.Started.GPUs) == 0:
+		return v.Started.append(text), nil
+	case v.Launched != nil:
+		return v.Launched.append(text), nil
+	case v.Ended != nil && len(v.Ended.Containers) == 0:
+		return v.Ended.append(text), nil
+	}
+	other, err := json.Marshal(v)
+	return append(text, other...), err
+}
+
+func (s *Submission) append(text []byte) []byte {
+	text = appendMember(text, `{"submitted":{"id":`, s.ID)
+	text = appendMember(text, `,"definition":`, s.Definition)
+	text = appendGiven(text, `,"directory":`, s.Directory)
+	text = appendGiven(text, `,"invocation":`, s.Invocation)
+	text = appendGiven(text, `,"to":`, s.To.String())
+	text = append(text, `,"request":`...)
+	text = append(text, s.Request.text...)
+	return append(text, "}}"...)
+}
+
+func (v *move) append(text []byte) []byte {
+	text = appendMember(text, `{"moved":{"job":`, v.Job)
+	if v.All {
+		text = append(text, `,"all":true`...)
+	}
+	text = appendMember(text, `,"to":`, v.To.String())
+	text = appendGiven(text, `,"reason":`, v.Reason)
+	return append(text, "}}"...)
+}
+
+func (s *Start) append(text []byte) []byte {
+	text = appendMember(text, `{"started":{"job":`, s.Job)
+	text = appendMember(text, `,"stream":`, s.Stream)
+	text = appendGiven(text, `,"environment":`, s.Environment)
+	return append(text, "}}"...)
+}
+
+func (l *Launch) append(text []byte) []byte {
+	text = appendMember(text, `{"launched":{"job":`, l.Job)
+	text = appendGiven(text, `,"handle":`, l.Handle)
+	return append(text, "}}"...)
+}
+
+func (v *end) append(text []byte) []byte {
+	text = appendMember(text, `{"ended":{"job":`, v.Job)
+	if v.Exit != nil {
+		text = append(text, `,"exit":`...)
+		text = strconv.AppendInt(text, int64(*v.Exit), 10)
+	}
+	text = appendGiven(text, `,"reason":`, v.Reason)
+	text = appendMember(text, `,"statusReason":`, v.StatusReason)
+	text = appendMember(text, `,"to":`, v.To.String())
+	text = appendGiven(text, `,"executor":`, v.Executor)
+	return append(text, "}}"...)
+}
+
+func appendMember(text []byte, name, value string) []byte {
+	return wire.AppendString(append(text, name...), value)
+}
+
+// appendGiven is appendMember for a member that is left out when it is empty.
+func appendGiven(text []byte, name, value string) []byte {
+	if value == "" {
+		return text
+	}
+	return appendMember(text, name, value)
+}

@@ -1,0 +1,90 @@
+package model
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+)
+
+// Texts of Batch, as DescribeJobs shows them in statusReason.
+const (
+	ReasonExited     = "Essential container in task exited"
+	ReasonNotStarted = "Task failed to start"
+	ReasonTimeout    = "Job attempt duration exceeded timeout"
+	ReasonDependency = "Dependent Job failed"
+	ReasonChild      = "Array Child Job failed"
+	// ReasonHost is what Batch writes when the instance is taken away; people
+	// write evaluateOnExit rules for "Host EC2*". The instance is this machine.
+	ReasonHost = "Host EC2 (instance local) terminated."
+)
+
+// Outcome is how an attempt ended, as evaluateOnExit sees it.
+type Outcome struct {
+	Exit         *int32 // nil: the container left no exit code
+	Reason       string // of the container
+	StatusReason string // of the attempt
+	Executor     string // that ran the attempt
+	Containers   []ContainerEnd
+	LogCut       bool // the log has reached its limit
+}
+
+// retries reports whether a job whose attempt number made (from 1) failed with o
+// gets another one. The first entry of evaluateOnExit whose conditions all hold
+// decides; if none does, the job is retried while attempts remain.
+func retries(s *types.RetryStrategy, made int, o Outcome) bool {
+	if s == nil || made >= int(aws.ToInt32(s.Attempts)) {
+		return false
+	}
+	for _, rule := range s.EvaluateOnExit {
+		if matches(rule, o) {
+			return strings.EqualFold(string(rule.Action), string(types.RetryActionRetry))
+		}
+	}
+	return true
+}
+
+func matches(rule types.EvaluateOnExit, o Outcome) bool {
+	exit := ""
+	if o.Exit != nil {
+		exit = strconv.Itoa(int(*o.Exit))
+	}
+	return Glob(rule.OnExitCode, exit) && Glob(rule.OnReason, o.Reason) && Glob(rule.OnStatusReason, o.StatusReason)
+}
+
+// Glob matches as evaluateOnExit does: exactly, or by the start when the pattern
+// ends with an asterisk. A condition that is not given holds, and "*" holds for
+// a text that is absent: it is how people write the last, catch-all rule.
+func Glob(pattern *string, text string) bool {
+	if pattern == nil {
+		return true
+	}
+	if start, ok := strings.CutSuffix(*pattern, "*"); ok {
+		return strings.HasPrefix(text, start)
+	}
+	return *pattern == text
+}
+
+// Ending is the event of the end of an attempt that failed: the retry strategy decides what
+// becomes of the job.
+func Ending(t *Task, o Outcome) Event {
+	if retries(t.Job.Retry(), len(t.Attempts), o) {
+		return Ended(t, o, Runnable)
+	}
+	return Ended(t, o, Failed)
+}
+
+// Ended is the event of the end of an attempt that leads to a state.
+func Ended(t *Task, o Outcome, to State) Event {
+	return Event{Ended: &end{Job: t.ID(), Exit: o.Exit, Reason: o.Reason, StatusReason: o.StatusReason, To: to, Executor: o.Executor, Containers: o.Containers}}
+}
+
+// ContainerEnd is how one container of a task ended.
+type ContainerEnd struct {
+	Name   string `json:"name"`
+	Exit   *int32 `json:"exit,omitempty"` // nil: it has none, or never started
+	Reason string `json:"reason,omitempty"`
+	// Stopped: it was asked to end because the task did.
+	Stopped bool `json:"stopped,omitempty"`
+}

@@ -1,0 +1,102 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+)
+
+// State is the status of a job. The zero state is that of a job that does not
+// exist yet.
+type State uint8
+
+// The states of a job.
+const (
+	NoState State = iota
+	Submitted
+	Pending
+	Runnable
+	Starting
+	Running
+	Succeeded
+	Failed
+)
+
+// States are the seven statuses of Batch in the order of a job's life.
+var States = [...]State{Submitted, Pending, Runnable, Starting, Running, Succeeded, Failed}
+
+// moves is every move that a job may make:
+//
+//	              dependencies            place found           container started
+//	SUBMITTED ──▶ PENDING ──▶ RUNNABLE ──▶ STARTING ──▶ RUNNING ──▶ SUCCEEDED
+//	    │            │ ╲       ▲  │  ▲        │            │
+//	    └────────────┼──╲──────┘  │  └────────┴── retry ───┤
+//	                 │   ╲        │           │            │
+//	                 ▼    ▼       ▼           ▼            ▼
+//	              FAILED  SUCCEEDED (parent of an array)  FAILED
+//
+// A job without dependencies skips PENDING. The parent of an array goes to
+// PENDING in any case, stays there while its children run, and ends from there.
+// Cancel, terminate and a failed dependency lead from any waiting state to
+// FAILED. SUCCEEDED and FAILED are final.
+var moves = map[State][]State{
+	NoState:   {Submitted},
+	Submitted: {Pending, Runnable, Failed},
+	Pending:   {Runnable, Succeeded, Failed},
+	Runnable:  {Starting, Failed},
+	Starting:  {Running, Runnable, Failed},
+	Running:   {Succeeded, Runnable, Failed},
+}
+
+func (s State) mayBecome(to State) bool { return slices.Contains(moves[s], to) }
+
+// Ended reports whether s is final.
+func (s State) Ended() bool { return s == Succeeded || s == Failed }
+
+// Waits reports whether nothing has been started in s yet.
+func (s State) Waits() bool { return s == Submitted || s == Pending || s == Runnable }
+
+// Status is the state's name in the API.
+func (s State) Status() types.JobStatus {
+	switch s {
+	case Submitted:
+		return types.JobStatusSubmitted
+	case Pending:
+		return types.JobStatusPending
+	case Runnable:
+		return types.JobStatusRunnable
+	case Starting:
+		return types.JobStatusStarting
+	case Running:
+		return types.JobStatusRunning
+	case Succeeded:
+		return types.JobStatusSucceeded
+	case Failed:
+		return types.JobStatusFailed
+	}
+	return ""
+}
+
+// ParseState returns the state of a name in the API.
+func ParseState(status types.JobStatus) (State, bool) {
+	for _, s := range States {
+		if s.Status() == status {
+			return s, true
+		}
+	}
+	return NoState, false
+}
+
+func (s State) String() string { return string(s.Status()) }
+
+func (s State) MarshalText() ([]byte, error) { return []byte(s.Status()), nil }
+
+func (s *State) UnmarshalText(text []byte) error {
+	v, ok := ParseState(types.JobStatus(text))
+	if !ok {
+		return fmt.Errorf("unknown job status %q", text)
+	}
+	*s = v
+	return nil
+}

@@ -1,0 +1,426 @@
+package process
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/batchctl/batchctl/pkg/local/attempt"
+)
+
+// newTrees returns the trees that need least of the machine while attempts run: those which
+// the kernel keeps, if this user may create control groups.
+func newTrees() trees { return &firstOf{kinds: []string{"cgroup2", "cgroup1"}, marks: newMarks()} }
+
+// FindBy returns the executor that finds the processes of attempts in one way only: "cgroup2", "cgroup1" or
+// "marks". ok is false for control groups that this user may not write.
+func (p Executor) FindBy(kind string) (found Executor, ok bool) {
+	if kind == "marks" {
+		p.trees = newMarks()
+		return p, true
+	}
+	f := &firstOf{kinds: []string{kind}, marks: newMarks()}
+	p.trees = f
+	return p, f.current() != nil
+}
+
+// firstOf is the first kind of trees that works. Which one that is, the first attempt shows.
+type firstOf struct {
+	kinds []string // not tried yet
+	marks *marks
+
+	mu     sync.Mutex
+	groups *cgroups // nil: none, or not yet
+}
+
+// current returns the control groups to use; nil: the marks alone.
+func (f *firstOf) current() *cgroups {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for f.groups == nil && len(f.kinds) > 0 {
+		kind := f.kinds[0]
+		f.kinds = f.kinds[1:]
+		f.groups = openCgroups(kind)
+	}
+	return f.groups
+}
+
+// giveUp goes on to the next kind after one failed.
+func (f *firstOf) giveUp(failed *cgroups) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.groups == failed {
+		f.groups = nil
+	}
+}
+
+func (f *firstOf) start(id string, begin func(*syscall.SysProcAttr) (int, error)) (tree, error) {
+	groups := f.current()
+	if groups == nil {
+		return f.marks.start(id, begin)
+	}
+	t, err := groups.start(id, begin)
+	if err == nil || attempt.TooFull(err) {
+		return t, err
+	}
+	// Either the command cannot start, or the kernel does not let it start in a control group.
+	t, second := f.marks.start(id, begin)
+	if second != nil {
+		return t, err
+	}
+	f.giveUp(groups)
+	return t, nil
+}
+
+func (f *firstOf) clear(id, place string) error {
+	f.current() // ends what engines left that were killed
+	return errors.Join(clearCgroup(place), f.marks.clear(id, place))
+}
+
+func (f *firstOf) close() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.groups == nil {
+		return nil
+	}
+	return f.groups.close()
+}
+
+// cgroups is trees whose processes are each in a control group of their own, which
+// no process leaves that it starts. Empty groups are used again: to create one costs as much as
+// a short job.
+type cgroups struct {
+	parent string // the directory of the control group of this process
+	kind   string
+
+	mu   sync.Mutex
+	base string // holds the groups of this engine; empty: not created
+	made int
+	used int
+	idle []cgroup
+}
+
+// cgroup is a control group that can hold the processes of an attempt.
+type cgroup interface {
+	// start calls begin so that its process is born in the group.
+	start(attr *syscall.SysProcAttr, begin func() error) error
+	dir() string
+	// isEmpty reports whether the group holds no process and no group.
+	isEmpty() bool
+	// leave gives up what of this program is in the group, or holds it open.
+	leave() error
+}
+
+// openCgroups returns nil if this user cannot create control groups of that kind.
+func openCgroups(kind string) *cgroups {
+	for _, parent := range cgroupDirectories(kind) {
+		c := &cgroups{parent: parent, kind: kind}
+		if kind == "cgroup2" && (unix.Access(filepath.Join(parent, "cgroup.procs"), unix.W_OK) != nil) {
+			continue // a process may only be born where it could be moved
+		}
+		clearDead(parent)
+		if g, err := c.take(); err == nil {
+			c.used, c.idle = 0, append(c.idle, g)
+			return c
+		}
+		if c.base != "" {
+			_ = endCgroup(c.base)
+		}
+	}
+	return nil
+}
+
+// controllers are those of cgroup v1, the best first: pids can forbid forks, freezer can stop
+// all processes of a group.
+var controllers = []string{"pids", "freezer", "name=systemd"}
+
+// cgroupDirectories returns the directories of this process's control groups, the best first.
+func cgroupDirectories(kind string) []string {
+	own, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil {
+		return nil
+	}
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return nil
+	}
+	wanted := []string{""}
+	if kind == "cgroup1" {
+		wanted = controllers
+	}
+	var found []string
+	for _, controller := range wanted {
+		for line := range strings.Lines(string(own)) {
+			parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
+			if len(parts) != 3 || !slices.Contains(strings.Split(parts[1], ","), controller) {
+				continue
+			}
+			if dir := mountedAt(string(mounts), kind, controller, parts[2]); dir != "" {
+				found = append(found, dir)
+			}
+		}
+	}
+	return found
+}
+
+// mountedAt returns the directory of a control group, given /proc/self/mountinfo; empty: it is not mounted.
+func mountedAt(mounts, kind, controller, path string) string {
+	for line := range strings.Lines(mounts) {
+		before, after, _ := strings.Cut(line, " - ")
+		mount, system := strings.Fields(before), strings.Fields(after)
+		if len(mount) < 5 || len(system) < 3 {
+			continue
+		}
+		is := system[0] == "cgroup2" && kind == "cgroup2" ||
+			system[0] == "cgroup" && kind == "cgroup1" && slices.Contains(strings.Split(system[2], ","), controller)
+		root := strings.TrimSuffix(mount[3], "/")
+		below, inside := strings.CutPrefix(path, root)
+		if is && inside && (below == "" || below[0] == '/') && !strings.Contains(below, "/..") {
+			return filepath.Join(mount[4], below)
+		}
+	}
+	return ""
+}
+
+// basePrefix begins the name of the directory of an engine's control groups. The PID namespace, the engine's start and
+// process id follow, by which a later engine knows that it is gone, and a number.
+const basePrefix = "batchctl-"
+
+// newBase creates the directory of this engine's control groups.
+func newBase(parent string) (string, error) {
+	name, err := baseName(os.Getpid())
+	for i := 0; err == nil; i++ {
+		dir := filepath.Join(parent, name+"-"+strconv.Itoa(i))
+		if err = os.Mkdir(dir, 0o700); err == nil {
+			return dir, nil
+		}
+		if errors.Is(err, fs.ErrExist) { // another executor of this program
+			err = nil
+		}
+	}
+	return "", err
+}
+
+func baseName(pid int) (string, error) {
+	space, err := os.Stat("/proc/self/ns/pid")
+	if err != nil {
+		return "", err
+	}
+	began, err := processStart(pid)
+	if err != nil {
+		return "", err
+	}
+	ticks, _, _ := strings.Cut(began, "@")
+	return fmt.Sprintf("%s%d-%s-%d", basePrefix, space.Sys().(*syscall.Stat_t).Ino, ticks, pid), nil
+}
+
+// isDead reports whether a directory belongs to an engine that is gone. That of an engine in another PID
+// namespace never does: it cannot be seen from here.
+func isDead(base string) bool {
+	var space, ticks uint64
+	var pid, number int
+	if n, _ := fmt.Sscanf(base, basePrefix+"%d-%d-%d-%d", &space, &ticks, &pid, &number); n != 4 {
+		return false
+	}
+	own, err := baseName(os.Getpid())
+	if err != nil || !strings.HasPrefix(own, fmt.Sprintf("%s%d-", basePrefix, space)) {
+		return false
+	}
+	now, err := baseName(pid)
+	return err != nil && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) || err == nil && base != fmt.Sprintf("%s-%d", now, number)
+}
+
+// clearDead ends what engines left in a control group that are gone.
+func clearDead(parent string) {
+	entries, _ := os.ReadDir(parent)
+	for _, e := range entries {
+		if e.IsDir() && isDead(e.Name()) {
+			_ = endCgroup(filepath.Join(parent, e.Name())) // another engine may be ending it, too
+		}
+	}
+}
+
+// clearCgroup ends what is left in the control group that held an attempt of an earlier engine.
+func clearCgroup(place string) error {
+	base := filepath.Dir(place)
+	if place == "" || !filepath.IsAbs(place) || !isDead(filepath.Base(base)) {
+		return nil
+	}
+	return endCgroup(base)
+}
+
+// take returns a control group without processes. The caller owns it.
+func (c *cgroups) take() (cgroup, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if n := len(c.idle); n > 0 {
+		g := c.idle[n-1]
+		c.idle = c.idle[:n-1]
+		c.used++
+		return g, nil
+	}
+	if c.base == "" {
+		base, err := newBase(c.parent)
+		if err != nil {
+			return nil, fmt.Errorf("create control group: %w", err)
+		}
+		c.base = base
+	}
+	dir := filepath.Join(c.base, strconv.Itoa(c.made))
+	c.made++
+	err := os.Mkdir(dir, 0o700)
+	var g cgroup
+	if err == nil {
+		if c.kind == "cgroup2" {
+			g, err = openCgroup2(dir)
+		} else {
+			g, err = openCgroup1(dir)
+		}
+		if err != nil {
+			_ = os.Remove(dir)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("create control group: %w", err)
+	}
+	c.used++
+	return g, nil
+}
+
+// putBack keeps a group for the next attempt, or ends what is in it.
+func (c *cgroups) putBack(g cgroup) error {
+	empty := g.isEmpty()
+	c.mu.Lock()
+	c.used--
+	if empty {
+		defer c.mu.Unlock()
+		c.idle = append(c.idle, g)
+		return nil
+	}
+	c.mu.Unlock()
+	// A job that left something behind may also have changed its group.
+	return errors.Join(g.leave(), endCgroup(g.dir()))
+}
+
+func (c *cgroups) start(id string, begin func(*syscall.SysProcAttr) (int, error)) (tree, error) {
+	g, err := c.take()
+	if err != nil {
+		return nil, err
+	}
+	_, err = startMarked(id, ownGroup(), func(attr *syscall.SysProcAttr) (pid int, err error) {
+		err = g.start(attr, func() error {
+			pid, err = begin(attr)
+			return err
+		})
+		return pid, err
+	})
+	if err != nil {
+		return nil, errors.Join(err, c.putBack(g))
+	}
+	return &inCgroup{c, g}, nil
+}
+
+// close removes the groups, unless another engine with the same executor uses some.
+func (c *cgroups) close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.base == "" || c.used > 0 {
+		return nil
+	}
+	var errs []error
+	for _, g := range c.idle {
+		errs = append(errs, g.leave())
+	}
+	errs = append(errs, endCgroup(c.base))
+	c.idle, c.base = nil, ""
+	return errors.Join(errs...)
+}
+
+// inCgroup is the processes of an attempt in their control group.
+type inCgroup struct {
+	groups *cgroups
+	group  cgroup
+}
+
+func (t *inCgroup) place() string {
+	if strings.ContainsAny(t.group.dir(), " \t\n") {
+		return ""
+	}
+	return t.group.dir()
+}
+
+func (t *inCgroup) end() error { return t.groups.putBack(t.group) }
+
+// endCgroup kills every process in a control group and in those below it, and removes them. It may have no
+// thread of this program.
+func endCgroup(dir string) error {
+	for deadline := time.Now().Add(endTime); ; time.Sleep(time.Millisecond) {
+		// A group that ignores one of these lacks that file.
+		_ = writeExisting(dir, "cgroup.kill", "1")
+		_ = writeExisting(dir, "pids.max", "0")
+		_ = writeExisting(dir, "freezer.state", "FROZEN")
+		var below []string
+		walk := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || !d.IsDir() {
+				return nil // it has vanished, or is no group
+			}
+			below = append(below, path)
+			for _, pid := range processesOf(path) {
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+			}
+			return nil
+		})
+		_ = writeExisting(dir, "freezer.state", "THAWED") // a frozen process does not die
+		var err error
+		for _, path := range slices.Backward(below) {
+			if removed := unix.Rmdir(path); removed != nil && !errors.Is(removed, unix.ENOENT) {
+				err = fmt.Errorf("end the processes in %s: %w", path, removed)
+			}
+		}
+		if err == nil || time.Now().After(deadline) {
+			return errors.Join(walk, err)
+		}
+	}
+}
+
+// writeExisting writes to a control file if there is one.
+func writeExisting(dir, name, value string) error {
+	f, err := os.OpenFile(filepath.Join(dir, name), os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(value)
+	return errors.Join(err, f.Close())
+}
+
+// processesOf returns the processes in a control group, without this one. Those of another PID namespace, whose number is 0
+// here, cannot be killed by number.
+func processesOf(dir string) (pids []int) {
+	text, err := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
+	if err != nil {
+		return nil
+	}
+	for field := range bytes.FieldsSeq(text) {
+		if pid, err := strconv.Atoi(string(field)); err == nil && pid > 1 && pid != os.Getpid() {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// hasGroups reports whether a control group holds others: then its directory has more than two links.
+func hasGroups(dir string) bool {
+	info, err := os.Stat(dir)
+	return err != nil || info.Sys().(*syscall.Stat_t).Nlink > 2
+}

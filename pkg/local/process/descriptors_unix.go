@@ -1,0 +1,28 @@
+//go:build unix
+
+package process
+
+import (
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// CloseOnExec keeps the files that this process inherited, such as a lock or a pipe of the shell that
+// started it, from the processes that it starts: they get their standard streams only. Files
+// that Go opens are kept from them anyway.
+func CloseOnExec() {
+	entries, err := os.ReadDir("/dev/fd")
+	if err != nil { // without /proc; shells number theirs from 3 or 10 on, bash from 63 downwards
+		for fd := 3; fd < 256; fd++ {
+			unix.CloseOnExec(fd)
+		}
+		return
+	}
+	for _, entry := range entries {
+		if fd, err := strconv.Atoi(entry.Name()); err == nil && fd > 2 {
+			unix.CloseOnExec(fd)
+		}
+	}
+}

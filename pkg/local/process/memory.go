@@ -1,0 +1,96 @@
+//go:build unix
+
+package process
+
+import (
+	"sync"
+	"syscall"
+	"time"
+)
+
+// memoryEvery is how often the memory of running attempts is looked at. One that ends
+// before the second look is never measured, so short jobs cost nothing.
+const memoryEvery = time.Second
+
+// memoryWatch kills attempts that use more memory than their container may. On Batch the
+// kernel does it at once; here it is found out at the next look.
+type memoryWatch struct {
+	mu     sync.Mutex
+	limits map[int]*memoryLimit // by process group
+	timer  *time.Timer          // nil while nothing runs
+}
+
+// memoryLimit is what an attempt may use.
+type memoryLimit struct {
+	group  int
+	bytes  int64
+	old    bool // it was there at an earlier look
+	killed bool
+}
+
+// add begins to watch a process group; 0 bytes: it has no limit.
+func (w *memoryWatch) add(group int, bytes int64) *memoryLimit {
+	if !canWatchMemory || w == nil || bytes == 0 {
+		return nil
+	}
+	l := &memoryLimit{group: group, bytes: bytes}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.limits == nil {
+		w.limits = map[int]*memoryLimit{}
+	}
+	w.limits[group] = l
+	if w.timer == nil {
+		w.timer = time.AfterFunc(memoryEvery, w.look)
+	}
+	return l
+}
+
+// remove ends the watch before the group's number can be another's, and reports whether
+// the group was killed.
+func (w *memoryWatch) remove(l *memoryLimit) bool {
+	if l == nil {
+		return false
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.limits, l.group)
+	return l.killed
+}
+
+// look kills the groups that use too much.
+func (w *memoryWatch) look() {
+	for _, l := range tooLarge(w.old()) {
+		w.kill(l)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.timer = nil; len(w.limits) > 0 {
+		w.timer = time.AfterFunc(memoryEvery, w.look)
+	}
+}
+
+// old returns the groups that were there at an earlier look: many short jobs one after
+// the other are never measured.
+func (w *memoryWatch) old() []*memoryLimit {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var old []*memoryLimit
+	for _, l := range w.limits {
+		if l.old {
+			old = append(old, l)
+		}
+		l.old = true
+	}
+	return old
+}
+
+// kill ends a group that is still there: its number could be another's by now.
+func (w *memoryWatch) kill(l *memoryLimit) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.limits[l.group] == l {
+		l.killed = true
+		signalGroup(l.group, syscall.SIGKILL)
+	}
+}

@@ -1,0 +1,191 @@
+//go:build unix
+
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"golang.org/x/sys/unix"
+
+	"github.com/batchctl/batchctl/pkg/local/attempt"
+	"github.com/batchctl/batchctl/pkg/local/model"
+)
+
+// Run starts the command in a process group of its own. When the command ends, Run ends everything that
+// it started (see trees), as a container ends with its first process. Its ulimits hold from the first
+// instruction, and it is killed if it uses more than its memory.
+func (p Executor) Run(ctx context.Context, a attempt.Attempt, log *os.File) (int, error) {
+	argv := p.argv(a)
+	if len(argv) == 0 {
+		return -1, errors.New("CannotStartContainerError: the job has no command, and the process executor " +
+			"cannot know the image's own; give the job a command")
+	}
+	env := p.findsBatchctl(argv, processEnvironment(os.Environ(), a))
+	file, code, err := findProgram(argv[0], valueOf(env, "PATH"), a.Directory)
+	if err != nil {
+		return code, fmt.Errorf("CannotStartContainerError: %w", err)
+	}
+	if isWorkloads(aws.ToString(a.Container.Image)) {
+		argv[0] = programName // its path may be /proc/self/exe
+	}
+	if err := ctx.Err(); err != nil {
+		return -1, fmt.Errorf("CannotStartContainerError: %w", context.Cause(ctx))
+	}
+	// Without this, the error of the start names the program and not the directory.
+	if a.Directory != "" {
+		if err := unix.Access(a.Directory, unix.X_OK); err != nil {
+			return -1, fmt.Errorf("CannotStartContainerError: enter the working directory %s: %w", a.Directory, err)
+		}
+	}
+	var cmd *exec.Cmd
+	started, err := p.family().start(a.ID, func(attr *syscall.SysProcAttr) (int, error) {
+		cmd = &exec.Cmd{Path: file, Args: argv, Env: env, Dir: a.Directory, Stdout: log, Stderr: log, SysProcAttr: attr}
+		if err := startLimited(cmd, a.Container.Ulimits); err != nil {
+			return 0, err
+		}
+		return cmd.Process.Pid, nil
+	})
+	if err != nil {
+		return -1, fmt.Errorf("CannotStartContainerError: %w", err)
+	}
+	group := cmd.Process.Pid
+	need, _ := model.Requested(a.Container) // was refused before, if it can be
+	memory := p.memory.add(group, need.MemoryMiB<<20)
+	a.Started(strings.TrimSpace(handle(group) + " " + started.place()))
+	done := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		signalGroup(group, syscall.SIGTERM)
+		select {
+		case <-done:
+		case <-a.Kill:
+			signalGroup(group, syscall.SIGKILL)
+		}
+	})
+	err = cmd.Wait()
+	tooLarge := p.memory.remove(memory)
+	stop()
+	close(done)
+	signalGroup(group, syscall.SIGKILL) // at once, so that the rest has less time
+	leftovers := started.end()
+	exit, err := exitCode(cmd.ProcessState, err)
+	if err == nil {
+		err = leftovers
+	}
+	if err == nil && tooLarge && exit == 128+int(syscall.SIGKILL) {
+		err = errOutOfMemory
+	}
+	return exit, err
+}
+
+// errOutOfMemory is the reason that Batch gives when a container passed its hard limit.
+var errOutOfMemory = errors.New("OutOfMemoryError: Container killed due to memory usage")
+
+// exitCode is the code as a container shows it: 128 plus the signal for a
+// process that a signal ended.
+func exitCode(s *os.ProcessState, err error) (int, error) {
+	if _, ok := errors.AsType[*exec.ExitError](err); err != nil && !ok {
+		return -1, fmt.Errorf("wait for the command: %w", err)
+	}
+	if w, ok := s.Sys().(syscall.WaitStatus); ok && w.Signaled() {
+		return 128 + int(w.Signal()), nil
+	}
+	return s.ExitCode(), nil
+}
+
+// findProgram looks a command up as a container's runtime does: in the job's own
+// PATH, or relative to the working directory. The codes are those of a shell:
+// 127 not found, 126 not executable.
+func findProgram(name, path, directory string) (file string, code int, err error) {
+	var places []string
+	switch {
+	case name == "":
+	case filepath.IsAbs(name):
+		places = []string{name}
+	case strings.Contains(name, "/"):
+		places = []string{filepath.Join(directory, name)}
+	default:
+		for _, dir := range filepath.SplitList(path) {
+			if filepath.IsAbs(dir) {
+				places = append(places, filepath.Join(dir, name))
+			}
+		}
+	}
+	code, err = 127, fmt.Errorf("exec: %q: executable file not found on this machine", name)
+	for _, file := range places {
+		denied := unix.Access(file, unix.X_OK)
+		if errors.Is(denied, unix.ENOENT) || errors.Is(denied, unix.ENOTDIR) {
+			continue // as in most directories of PATH
+		}
+		info, stat := os.Stat(file)
+		switch {
+		case stat != nil:
+		case info.IsDir() || denied != nil:
+			code, err = 126, fmt.Errorf("exec: %q: permission denied", file)
+		default:
+			return file, 0, nil
+		}
+	}
+	return "", code, err
+}
+
+func signalGroup(group int, s syscall.Signal) {
+	_ = syscall.Kill(-group, s) // no such group: it has ended, which is what was wanted
+}
+
+// handle names a process for all time: the number alone is used again.
+func handle(pid int) string {
+	began, err := processStart(pid)
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf("%d %s", pid, began)
+}
+
+// Clear kills everything that is left of an attempt: the process group, if its first process still is the
+// one that was started, and all that the attempt started.
+func (p Executor) Clear(id, handle string) error {
+	var began, place string
+	if fields := strings.Fields(handle); len(fields) > 1 {
+		began = strings.Join(fields[:2], " ")
+		place = strings.Join(fields[2:], "")
+	}
+	return errors.Join(clearGroup(began), p.family().clear(id, place))
+}
+
+// Close releases what the executor keeps for later attempts. No attempt runs any more.
+func (p Executor) Close() error { return p.family().close() }
+
+// family is how this executor finds the processes of attempts.
+func (p Executor) family() trees {
+	if p.trees == nil {
+		return newMarks()
+	}
+	return p.trees
+}
+
+func clearGroup(handle string) error {
+	number, began, ok := strings.Cut(handle, " ")
+	if !ok {
+		return nil
+	}
+	pid, err := strconv.Atoi(number)
+	if err != nil || pid <= 1 {
+		return fmt.Errorf("process handle %q is not one of ours", handle)
+	}
+	if now, err := processStart(pid); err != nil || now != began {
+		return nil
+	}
+	if err := syscall.Kill(-pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
+		return fmt.Errorf("kill process group %d: %w", pid, err)
+	}
+	return nil
+}

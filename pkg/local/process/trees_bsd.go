@@ -1,0 +1,34 @@
+//go:build unix && !linux
+
+package process
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+// groups is the trees of systems where only the process group of an attempt can be ended.
+// A process that leaves the group (setsid) outlives its job.
+type groups struct{}
+
+func newTrees() trees { return groups{} }
+
+func newMarks() trees { return groups{} }
+
+func (groups) start(_ string, begin func(*syscall.SysProcAttr) (int, error)) (tree, error) {
+	_, err := begin(ownGroup())
+	return group{}, err
+}
+
+func (groups) clear(string, string) error { return nil }
+
+func (groups) close() error { return nil }
+
+type group struct{}
+
+func (group) place() string { return "" }
+
+func (group) end() error { return nil } // Run ends the group
+
+// Start starts a command of the engine's own, which belongs to no attempt.
+func Start(cmd *exec.Cmd) error { return cmd.Start() }
