@@ -47,7 +47,7 @@ var mayImport = map[string][]string{
 	"pkg/objects/s3mem/serve": {"pkg/objects/s3mem"},
 	"pkg/testtool":            {},
 	"pkg/results":             {},
-	"pkg/bench":               {},
+	"pkg/bench":               {"workloads/measure"},
 	"pkg/heatmap":             {},
 	"pkg/graph":               {},
 	"pkg/replay":              {"pkg/batch", "pkg/local", "pkg/wire"},

@@ -113,59 +113,6 @@ func (r *Report) breakEvenRules(name string) []rule {
 	return rules
 }
 
-// rooflines draws, for each side, rates by arithmetic intensity below the limits that
-// the run measured (Williams, Waterman and Patterson, Roofline, Communications of the
-// ACM 52, 2009). Rows that say no number of bytes are left out.
-func (r *Report) rooflines() section {
-	s := section{heading: "Roofline"}
-	for _, side := range []*Side{r.Comparison.Base, r.Comparison.Other} {
-		if f, ok := side.roofline(); ok {
-			s.figures = append(s.figures, f)
-		}
-	}
-	return s
-}
-
-func (s *Side) roofline() (figure, bool) {
-	what := "Roofline of the " + s.Name + " side"
-	p := plot{label: what, xName: "operations a byte", yName: "GFLOP/s"}
-	var types []string
-	bandwidth := 0.0
-	peaks := map[string]float64{}
-	for _, row := range s.Rows {
-		line := row.first()
-		if !row.measured() || line.GFLOPS == 0 || line.Roof.PeakGFLOPS == 0 || line.Roof.CopyGBps == 0 || line.Roof.Bytes == 0 {
-			continue
-		}
-		work := line.work().Amount
-		rate := row.median(func(line *Result) float64 { return line.GFLOPS }) // of the kernel: the limits are its own
-		i := slices.Index(types, row.Type)
-		if i < 0 {
-			i = len(types)
-			types = append(types, row.Type)
-			p.series = append(p.series, series{name: row.Type, colour: i, bare: true})
-		}
-		p.series[i].dots = append(p.series[i].dots, dot{x: work * 1e9 / line.Roof.Bytes, y: rate, says: row.Name() + ": " + digits(rate) + " GFLOP/s"})
-		bandwidth, peaks[row.Type] = max(bandwidth, line.Roof.CopyGBps), max(peaks[row.Type], line.Roof.PeakGFLOPS)
-	}
-	if len(types) == 0 {
-		return figure{}, false
-	}
-	low, high := math.Inf(1), 0.0
-	for _, line := range p.series {
-		for _, d := range line.dots {
-			low, high = min(low, d.x), max(high, d.x)
-		}
-	}
-	for i, kind := range types {
-		ridge := peaks[kind] / bandwidth
-		left, right := min(low, ridge)/2, max(high, ridge)*2
-		p.roofs = append(p.roofs, series{dots: []dot{{x: left, y: left * bandwidth}, {x: ridge, y: peaks[kind]}, {x: right, y: peaks[kind]}}})
-		p.series[i].name = fmt.Sprintf("%s, at most %s GFLOP/s and %s GB/s", kind, digits(peaks[kind]), digits(bandwidth))
-	}
-	return figure{what + ", as the run measured its limits", p.svg()}, true
-}
-
 // partNames are the parts of a repeat's time in the order in which they are stacked.
 var partNames = []string{"copy in", "kernel", "copy out", "other"}
 

@@ -14,7 +14,7 @@ func (r *Report) HTML() string {
 	if at < 0 {
 		at = min(len(p.sections), 2)
 	}
-	p.sections = slices.Insert(p.sections, at, r.speedUps(), r.timesBySize(), r.rooflines(), r.stacked())
+	p.sections = slices.Insert(p.sections, at, r.speedUps(), r.timesBySize(), r.stacked())
 	p.drop()
 	return p.html()
 }
@@ -136,7 +136,6 @@ svg .tick{fill:var(--soft);font-size:11px}
 .grid{stroke:var(--rule);stroke-width:.7}
 .rule{stroke:var(--soft);stroke-width:1.3;stroke-dasharray:5 4}
 .rule.cost{stroke-dasharray:1.5 3.5;stroke-width:1.8}
-.roof{fill:none;stroke:var(--soft);stroke-width:1.3}
 .line{fill:none;stroke-width:1.6}
 .line.c0{stroke:var(--c0)}.line.c1{stroke:var(--c1)}.line.c2{stroke:var(--c2)}.line.c3{stroke:var(--c3)}.line.c4{stroke:var(--c4)}.line.c5{stroke:var(--c5)}
 .dot.c0,.part.c0{fill:var(--c0)}.dot.c1,.part.c1{fill:var(--c1)}.dot.c2,.part.c2{fill:var(--c2)}.dot.c3,.part.c3{fill:var(--c3)}.dot.c4,.part.c4{fill:var(--c4)}.dot.c5,.part.c5{fill:var(--c5)}

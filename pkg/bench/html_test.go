@@ -23,8 +23,9 @@ func hostile(t *testing.T, line, text string) string {
 		members[name] = text
 	}
 	members["width"], members["height"] = 64, 64
-	members["parameters"] = map[string]any{text: text}
-	members["versions"] = map[string]any{text: text}
+	members["parameters"] = map[string]any{text: 2}
+	members["versions"] = map[string]any{"go": text}
+	members["environment"] = map[string]any{text: text}
 	members["device"] = map[string]any{"kind": text, "name": text}
 	data, err := json.Marshal(members)
 	if err != nil {
@@ -94,19 +95,6 @@ func TestPlotsAreXML(t *testing.T) {
 		if strings.Contains(page, word) {
 			t.Errorf("the page has %q", word)
 		}
-	}
-}
-
-// TestRooflineOfSeveralRuns: its dot is the median of the runs, as every other figure is.
-func TestRooflineOfSeveralRuns(t *testing.T) {
-	line := func(seconds, rate string) string {
-		return `{"workload":"matrix","operation":"multiplication","title":"Matrix","size":"100x100","width":100,"height":100,"type":"float64","repeats":1,"seconds":[` + seconds + `],"gflops":` + rate +
-			`,"verified":true,"device":{"kind":"cpu"},"peakGflops":100,"copyGBPerSecond":10,"bytes":1e6}`
-	}
-	side := NewSide("CPU", "", logOf(t, line("6", "1")), logOf(t, line("1.2", "5")), logOf(t, line("2", "3")))
-	f, ok := side.roofline()
-	if !ok || !strings.Contains(f.svg, "): 3.00 GFLOP/s") {
-		t.Errorf("%v: %s", ok, f.svg)
 	}
 }
 

@@ -30,8 +30,6 @@ type series struct {
 	name   string
 	colour int
 	dots   []dot
-	// bare leaves out the line.
-	bare bool
 }
 
 // rule is a straight line across the plot, with its name in the legend.
@@ -56,8 +54,6 @@ type plot struct {
 	xName, yName string
 	series       []series
 	rules        []rule
-	// roofs are lines through pairs of points, drawn behind.
-	roofs []series
 }
 
 // canvas collects elements.
@@ -76,7 +72,7 @@ func (c *canvas) text(class string, x, y float64, text string) {
 // svg is the picture, complete. Its colours are those of the page's style.
 func (p *plot) svg() string {
 	var xs, ys []float64
-	for _, s := range append(p.series, p.roofs...) {
+	for _, s := range p.series {
 		for _, d := range s.dots {
 			xs, ys = append(xs, d.x), append(ys, d.y, d.low, d.high)
 		}
@@ -91,9 +87,6 @@ func (p *plot) svg() string {
 	x, y := axisOver(xs, plotLeft, plotRight), axisOver(ys, plotBottom, plotTop)
 	c := &canvas{}
 	c.axes(x, y, p)
-	for _, s := range p.roofs {
-		c.polyline("roof", x, y, s.dots)
-	}
 	for _, r := range p.rules {
 		if r.vertical {
 			c.line(r.class(), x.at(r.value), plotTop, x.at(r.value), plotBottom)
@@ -136,7 +129,7 @@ func (c *canvas) polyline(class string, x, y axis, dots []dot) {
 
 func (c *canvas) series(x, y axis, s series) {
 	class := fmt.Sprintf("c%d", s.colour%seriesColours)
-	if len(s.dots) > 1 && !s.bare {
+	if len(s.dots) > 1 {
 		c.polyline("line "+class, x, y, s.dots)
 	}
 	for _, d := range s.dots {

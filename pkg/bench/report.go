@@ -299,15 +299,15 @@ func (r *Report) splits() section {
 	t := &table{head: []string{"Operation", "Side", "Copy in", "Kernel", "Copy out", "Other", "First call"}, left: map[int]bool{1: true}}
 	r.eachRow(func(side *Side, row *Row) {
 		parts := row.Parts()
-		if row.NotMeasured != "" || (parts == nil && row.Split.FirstCall == nil) {
+		if row.NotMeasured != "" || (parts == nil && row.Split.FirstCall == 0) {
 			return
 		}
 		cells := []string{row.Name(), side.Name, "-", "-", "-", "-", "-"}
 		for _, part := range parts {
 			cells[slices.Index([]string{"copy in", "kernel", "copy out", "other"}, part.Name)+2] = digits(part.Seconds)
 		}
-		if first := row.Split.FirstCall; first != nil {
-			cells[6] = digits(*first)
+		if first := row.Split.FirstCall; first > 0 {
+			cells[6] = digits(first)
 		}
 		t.add(cells...)
 	})
@@ -317,12 +317,8 @@ func (r *Report) splits() section {
 func (r *Report) roofs() section {
 	t := &table{head: []string{"Operation", "Side", "Rate", "Share of the ceiling"}, left: map[int]bool{1: true}}
 	r.eachRow(func(side *Side, row *Row) {
-		if roof := row.first().Roof; row.measured() && (roof.Percent > 0 || roof.PeakGFLOPS > 0) {
-			share := "-"
-			if percent := row.share(); percent > 0 {
-				share = digits(percent) + " %"
-			}
-			t.add(row.Name(), side.Name, row.rate(), share)
+		if share := row.share(); row.measured() && share > 0 {
+			t.add(row.Name(), side.Name, row.rate(), digits(share)+" %")
 		}
 	})
 	return section{heading: "How near the machine's limit", table: t}
@@ -343,21 +339,13 @@ func (r *Row) rate() string {
 // share is the median over the runs of the share of the ceiling, in percent, each held
 // against the ceiling of its own run; 0 where none says it.
 func (r *Row) share() float64 {
-	return r.median(func(line *Result) float64 { return line.Roof.Percent })
-}
-
-// median is that of what the runs say, without those that say nothing; 0 for none.
-func (r *Row) median(of func(*Result) float64) float64 {
-	var all []float64
+	var counted []Result
 	for i := range r.Results {
-		if v := of(&r.Results[i]); r.counts(&r.Results[i]) && v > 0 {
-			all = append(all, v)
+		if r.counts(&r.Results[i]) {
+			counted = append(counted, r.Results[i])
 		}
 	}
-	if len(all) == 0 {
-		return 0
-	}
-	return Median(all)
+	return medianOf(counted, (*Result).percentOfCeiling)
 }
 
 // eachRow calls f for all rows of both sides.
