@@ -1,5 +1,7 @@
 package bench
 
+import "github.com/batchctl/batchctl/workloads/measure"
+
 // Split is where the time of a row's repeats went, in seconds: medians over the row's
 // lines, 0 where none has the part. The parts can overlap.
 type Split struct {
@@ -34,7 +36,7 @@ func medianOf(lines []Result, number func(*Result) float64) float64 {
 	if len(all) == 0 {
 		return 0
 	}
-	return Median(all)
+	return measure.Median(all)
 }
 
 // copies is the seconds of the copies to the device and back.

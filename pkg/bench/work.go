@@ -3,6 +3,8 @@ package bench
 import (
 	"fmt"
 	"math"
+
+	"github.com/batchctl/batchctl/workloads/measure"
 )
 
 // differentWork says in what two lines of the same key did not do the same work, or "".
@@ -30,7 +32,7 @@ func (r *Result) work() Work {
 	if len(r.Seconds) == 0 {
 		return Work{}
 	}
-	switch median := Median(r.Seconds); {
+	switch median := measure.Median(r.Seconds); {
 	case r.GFLOPS > 0:
 		return Work{r.GFLOPS * median, "GFLOP"}
 	case r.MPixels > 0:
