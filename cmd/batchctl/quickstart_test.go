@@ -411,7 +411,7 @@ func TestQuickstart(t *testing.T) {
 	out, said := a.types(0, line)
 	a.wants(said, "stack trial-network: unchanged", "stack trial-batch: unchanged", "going on with job", "still there: a NAT gateway and its address, which costs 0.05 USD an hour",
 		"remove all of it: batchctl quickstart destroy --prefix trial")
-	a.wants(out, "Matrix multiplication 64x64 (float32)", "Gaussian blur 64x64 batch 1", "Published elsewhere", "Decision", "trial-matrix-cpu", "trial-image-gpu")
+	a.wants(out, "GPU seconds", "Matrix multiplication 64x64 (float32)", "Gaussian blur 64x64 batch 1", "Published elsewhere", "Decision", "trial-matrix-cpu", "trial-image-gpu")
 	if strings.Contains(out, " none  ") {
 		t.Errorf("a row has no time:\n%s", out)
 	}
@@ -504,7 +504,7 @@ func TestQuickstartFaults(t *testing.T) {
 	// figures are there.
 	out, said := a.types(5, line+" --start-limit 15s")
 	a.wants(said, "trial-matrix-gpu", "it did not start in time", "answer still normal")
-	a.wants(out, "The GPU column is empty: the job had not started after 15s", "Matrix multiplication 64x64 (float32)")
+	a.wants(out, "Nothing was measured on the GPU side: the job had not started after 15s", "Matrix multiplication 64x64 (float32)")
 	text, err := os.ReadFile(filepath.Join(a.dir, "quickstart", "gpu-benchmark.txt"))
 	if err != nil || !strings.Contains(string(text), "Nothing was measured on the GPU side") {
 		t.Errorf("%v: %s", err, text)

@@ -16,8 +16,8 @@ func lawSides(t interface{ Fatal(...any) }, a, b Law, sizes []int, scatter float
 		var log Log
 		for _, n := range sizes {
 			median := law.At(float64(n))
-			line := fmt.Sprintf(`{"workload":"matrix","operation":"multiplication","size":"%dx%d","type":"float64","verified":true,"device":{"kind":%q},
-				"seconds":[%g,%g,%g,%g,%g,%g,%g]}`, n, n, kind, median, median*(1+scatter), median/(1+scatter), median, median*(1+scatter/2), median/(1+scatter/2), median)
+			line := fmt.Sprintf(`{"workload":"matrix","operation":"multiplication","size":"%dx%[1]d","width":%[1]d,"height":%[1]d,"type":"float64","verified":true,"device":{"kind":%[2]q},
+				"seconds":[%g,%g,%g,%g,%g,%g,%g]}`, n, kind, median, median*(1+scatter), median/(1+scatter), median, median*(1+scatter/2), median/(1+scatter/2), median)
 			r, err := ParseResult([]byte(line))
 			if err != nil {
 				t.Fatal(err)

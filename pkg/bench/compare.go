@@ -255,10 +255,10 @@ func (d *Diffs) Text() string { return d.page().text() }
 func (d *Diffs) Markdown() string { return d.page().markdown() }
 
 func (d *Diffs) page() *page {
-	t := &table{head: []string{"Operation", d.Old + " seconds", d.New + " seconds", "Ratio", "Interval", "P", "Verdict"}, left: map[int]bool{4: true, 6: true}}
-	reasons := section{heading: "Not told"}
+	t := &table{Head: []string{"Operation", d.Old + " seconds", d.New + " seconds", "Ratio", "Interval", "P", "Verdict"}, Left: map[int]bool{4: true, 6: true}}
+	reasons := section{Heading: "Not told"}
 	for _, row := range d.Rows {
-		cells := []string{row.Name(), seconds(median(row.Old)), seconds(median(row.New)), "-", "-", "-", string(row.Verdict)}
+		cells := []string{row.Name(), seconds(median(row.Old)), seconds(median(row.New)), noValue, noValue, noValue, string(row.Verdict)}
 		if row.Ratio != nil {
 			cells[3], cells[4], cells[5] = times(*row.Ratio), between(*row.Ratio), pText(row.P)
 		}
@@ -270,12 +270,12 @@ func (d *Diffs) page() *page {
 		}
 		t.add(cells...)
 		if row.Reason != "" {
-			reasons.items = append(reasons.items, visible(row.Name())+": "+row.Reason)
+			reasons.Items = append(reasons.Items, visible(row.Name())+": "+row.Reason)
 		}
 	}
-	p := &page{title: fmt.Sprintf("%s against %s", d.New, d.Old), sections: []section{
-		{words: d.words(), table: t}, reasons, {heading: "Notes", items: d.Warnings},
-		{heading: "Environment", items: []string{d.Old + ": " + strings.Join(d.Environment[0], "; "), d.New + ": " + strings.Join(d.Environment[1], "; ")}},
+	p := &page{Title: fmt.Sprintf("%s against %s", d.New, d.Old), Sections: []section{
+		{Words: d.words(), Table: t}, reasons, {Heading: "Notes", Items: d.Warnings},
+		{Heading: "Environment", Items: []string{d.Old + ": " + strings.Join(d.Environment[0], "; "), d.New + ": " + strings.Join(d.Environment[1], "; ")}},
 	}}
 	p.drop()
 	return p

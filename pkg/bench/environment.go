@@ -50,15 +50,15 @@ func environment(rows []*Row) Environment {
 }
 
 func (e *Environment) note(r *Result) {
-	e.add("device", strings.TrimSpace(r.Kind+" "+r.Device))
-	if r.Threads > 0 {
-		e.add("threads", strconv.Itoa(r.Threads))
+	e.add("device", strings.TrimSpace(string(r.Device.Kind)+" "+r.Device.Name))
+	if r.Device.Threads > 0 {
+		e.add("threads", strconv.Itoa(r.Device.Threads))
 	}
 	e.add("kernel", r.Kernel)
 	e.add("instruction set", r.ISA)
-	for _, name := range slices.Sorted(maps.Keys(r.Versions)) {
-		e.add("version of "+name, r.Versions[name])
-	}
+	e.add("version of batchctl", r.Versions.Batchctl)
+	e.add("version of go", r.Versions.Go)
+	e.add("version of gonum", r.Versions.Gonum)
 	for _, name := range slices.Sorted(maps.Keys(r.Environment)) {
 		e.add(name, r.Environment[name])
 	}

@@ -8,7 +8,7 @@ import (
 
 // speedUps draws the speed-up by size, a plot for every few operations of a workload.
 func (r *Report) speedUps() section {
-	s := section{heading: "Speed-up by size"}
+	s := section{Heading: "Speed-up by size"}
 	if r.Decision == nil {
 		return s
 	}
@@ -22,7 +22,7 @@ func (r *Report) speedUps() section {
 	}
 	for _, workload := range workloads {
 		for part := range slices.Chunk(of[workload], seriesColours) {
-			s.figures = append(s.figures, r.speedUp(workload, part))
+			s.Figures = append(s.Figures, r.speedUp(workload, part))
 		}
 	}
 	return s
@@ -46,13 +46,13 @@ func (r *Report) speedUp(workload string, part []*Curve) figure {
 		}
 		p.series = append(p.series, line)
 	}
-	return figure{what + ". Bars are intervals.", p.svg()}
+	return figure{what + ". Bars are intervals.", p.draw()}
 }
 
 // timesBySize draws the times of both sides for each operation. Without another side
 // it draws the base alone.
 func (r *Report) timesBySize() section {
-	s := section{heading: "Time by size"}
+	s := section{Heading: "Time by size"}
 	c := r.Comparison
 	var order []string
 	lines := map[string]*[2]series{}
@@ -87,7 +87,7 @@ func (r *Report) timesBySize() section {
 			}
 		}
 		p.rules = r.breakEvenRules(name)
-		s.figures = append(s.figures, figure{name, p.svg()})
+		s.Figures = append(s.Figures, figure{name, p.draw()})
 	}
 	return s
 }
@@ -113,65 +113,12 @@ func (r *Report) breakEvenRules(name string) []rule {
 	return rules
 }
 
-// rooflines draws, for each side, rates by arithmetic intensity below the limits that
-// the run measured (Williams, Waterman and Patterson, Roofline, Communications of the
-// ACM 52, 2009). Rows that say no number of bytes are left out.
-func (r *Report) rooflines() section {
-	s := section{heading: "Roofline"}
-	for _, side := range []*Side{r.Comparison.Base, r.Comparison.Other} {
-		if f, ok := side.roofline(); ok {
-			s.figures = append(s.figures, f)
-		}
-	}
-	return s
-}
-
-func (s *Side) roofline() (figure, bool) {
-	what := "Roofline of the " + s.Name + " side"
-	p := plot{label: what, xName: "operations a byte", yName: "GFLOP/s"}
-	var types []string
-	bandwidth := 0.0
-	peaks := map[string]float64{}
-	for _, row := range s.Rows {
-		line := row.first()
-		if !row.measured() || line.GFLOPS == 0 || line.Roof.PeakGFLOPS == 0 || line.Roof.CopyGBps == 0 || line.Roof.Bytes == 0 {
-			continue
-		}
-		work := line.work().Amount
-		rate := row.median(func(line *Result) float64 { return line.GFLOPS }) // of the kernel: the limits are its own
-		i := slices.Index(types, row.Type)
-		if i < 0 {
-			i = len(types)
-			types = append(types, row.Type)
-			p.series = append(p.series, series{name: row.Type, colour: i, bare: true})
-		}
-		p.series[i].dots = append(p.series[i].dots, dot{x: work * 1e9 / line.Roof.Bytes, y: rate, says: row.Name() + ": " + digits(rate) + " GFLOP/s"})
-		bandwidth, peaks[row.Type] = max(bandwidth, line.Roof.CopyGBps), max(peaks[row.Type], line.Roof.PeakGFLOPS)
-	}
-	if len(types) == 0 {
-		return figure{}, false
-	}
-	low, high := math.Inf(1), 0.0
-	for _, line := range p.series {
-		for _, d := range line.dots {
-			low, high = min(low, d.x), max(high, d.x)
-		}
-	}
-	for i, kind := range types {
-		ridge := peaks[kind] / bandwidth
-		left, right := min(low, ridge)/2, max(high, ridge)*2
-		p.roofs = append(p.roofs, series{dots: []dot{{x: left, y: left * bandwidth}, {x: ridge, y: peaks[kind]}, {x: right, y: peaks[kind]}}})
-		p.series[i].name = fmt.Sprintf("%s, at most %s GFLOP/s and %s GB/s", kind, digits(peaks[kind]), digits(bandwidth))
-	}
-	return figure{what + ", as the run measured its limits", p.svg()}, true
-}
-
 // partNames are the parts of a repeat's time in the order in which they are stacked.
 var partNames = []string{"copy in", "kernel", "copy out", "other"}
 
 // stacked draws the parts of each row's time as shares of one bar.
 func (r *Report) stacked() section {
-	s := section{heading: "Where the time goes"}
+	s := section{Heading: "Where the time goes"}
 	const perFigure = 12
 	type bar struct {
 		name  string
@@ -192,7 +139,7 @@ func (r *Report) stacked() section {
 				c.bar(y, b.name, b.parts)
 				y += 40
 			}
-			s.figures = append(s.figures, figure{what, picture(what, c.partLegend(y), c.String())})
+			s.Figures = append(s.Figures, figure{what, picture{what, plotWidth, c.partLegend(y), c.shapes}})
 		}
 	}
 	return s
@@ -209,8 +156,7 @@ func (c *canvas) bar(y float64, name string, parts []Part) {
 	for _, part := range parts {
 		width := part.Seconds / sum * (plotWidth - 16)
 		says := fmt.Sprintf("%s, %s: %s seconds, %s", name, part.Name, digits(part.Seconds), percent(part.Seconds/sum))
-		c.printf(`<rect class="part c%d" x="%s" y="%s" width="%s" height="16"><title>%s</title></rect>`+"\n",
-			slices.Index(partNames, part.Name), px(x), px(y+6), px(width), escape(says))
+		c.rect(fmt.Sprintf("part c%d", slices.Index(partNames, part.Name)), x, y+6, width, 16, says)
 		x += width
 	}
 }
@@ -218,7 +164,7 @@ func (c *canvas) bar(y float64, name string, parts []Part) {
 func (c *canvas) partLegend(y float64) float64 {
 	x := 8.0
 	for i, name := range partNames {
-		c.printf(`<rect class="part c%d" x="%s" y="%s" width="12" height="12"/>`+"\n", i, px(x), px(y-8))
+		c.rect(fmt.Sprintf("part c%d", i), x, y-8, 12, 12, "")
 		c.text("key", x+18, y+2, name)
 		x += 100
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
 
@@ -23,14 +24,24 @@ func hostile(t *testing.T, line, text string) string {
 		members[name] = text
 	}
 	members["width"], members["height"] = 64, 64
-	members["parameters"] = map[string]any{text: text}
-	members["versions"] = map[string]any{text: text}
+	members["parameters"] = map[string]any{text: 2}
+	members["versions"] = map[string]any{"go": text}
+	members["environment"] = map[string]any{text: text}
 	members["device"] = map[string]any{"kind": text, "name": text}
 	data, err := json.Marshal(members)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return string(data)
+}
+
+func htmlOf(t *testing.T, r *Report) string {
+	t.Helper()
+	text, err := r.HTML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 var tag = regexp.MustCompile(`<[^>]*>?`)
@@ -46,7 +57,7 @@ func TestTextsOfLogsAreEscaped(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := &Report{Title: text, Comparison: c, Decision: d, Notes: []string{text}, Published: &Published{text, []string{text}, []PublishedRow{{text, 1, 2}}}}
-		return r.HTML(), r.Markdown()
+		return htmlOf(t, r), r.Markdown()
 	}
 	attribute := regexp.MustCompile(`(aria-label|title)="[^"]*"`)
 	shape := func(html string) string {
@@ -73,7 +84,7 @@ func TestTextsOfLogsAreEscaped(t *testing.T) {
 
 // TestPlotsAreXML reads the pictures of the sample with a strict parser.
 func TestPlotsAreXML(t *testing.T) {
-	page := sampleReport(t, sample(t, "gpu.log", "GPU & <co>", "cuda"), samplePrices).HTML()
+	page := htmlOf(t, sampleReport(t, sample(t, "gpu.log", "GPU & <co>", "cuda"), samplePrices))
 	pictures := regexp.MustCompile(`(?s)<svg.*?</svg>`).FindAllString(page, -1)
 	if len(pictures) < 10 {
 		t.Fatalf("%d pictures", len(pictures))
@@ -94,19 +105,6 @@ func TestPlotsAreXML(t *testing.T) {
 		if strings.Contains(page, word) {
 			t.Errorf("the page has %q", word)
 		}
-	}
-}
-
-// TestRooflineOfSeveralRuns: its dot is the median of the runs, as every other figure is.
-func TestRooflineOfSeveralRuns(t *testing.T) {
-	line := func(seconds, rate string) string {
-		return `{"workload":"matrix","operation":"multiplication","title":"Matrix","size":"100x100","width":100,"height":100,"type":"float64","repeats":1,"seconds":[` + seconds + `],"gflops":` + rate +
-			`,"verified":true,"device":{"kind":"cpu"},"peakGflops":100,"copyGBPerSecond":10,"bytes":1e6}`
-	}
-	side := NewSide("CPU", "", logOf(t, line("6", "1")), logOf(t, line("1.2", "5")), logOf(t, line("2", "3")))
-	f, ok := side.roofline()
-	if !ok || !strings.Contains(f.svg, "): 3.00 GFLOP/s") {
-		t.Errorf("%v: %s", ok, f.svg)
 	}
 }
 
@@ -141,5 +139,35 @@ func TestDemonstration(t *testing.T) {
 	p := Demonstration()
 	if len(p.Rows) != 10 || p.Rows[1].Base/p.Rows[1].Other != 51 || p.Source == "" || len(p.Notes) == 0 {
 		t.Errorf("got %+v", p)
+	}
+}
+
+// TestOpening: the first picture comes before the first table, with both sides and with
+// one. Of one side, no column of the other is left.
+func TestOpening(t *testing.T) {
+	for name, test := range map[string]struct {
+		other *Side
+		first string
+	}{
+		"both": {sample(t, "gpu.log", "GPU", "cuda"), "Speed-up by size"},
+		"one":  {AbsentSide("GPU", "none here"), "Time by size"},
+	} {
+		page := htmlOf(t, sampleReport(t, test.other, samplePrices))
+		opening, _, _ := strings.Cut(page, "<table>")
+		if !strings.Contains(opening, "<h2>"+test.first+"</h2>") || !strings.Contains(opening, "<svg") {
+			t.Errorf("%s: the page opens with %s", name, opening)
+		}
+		if got := strings.Contains(page, ">GPU seconds</th>"); got != (name == "both") {
+			t.Errorf("%s: a column of the GPU: %v", name, got)
+		}
+	}
+}
+
+func TestDropEmpty(t *testing.T) {
+	got := &table{Head: []string{"a", "b", "c", "d"}, Left: map[int]bool{1: true, 3: true}, Rows: [][]string{{"", noValue, noTime, "x"}, {"", "", noValue, noValue}}}
+	got.dropEmpty()
+	want := &table{Head: []string{"a", "d"}, Left: map[int]bool{0: false, 1: true}, Rows: [][]string{{"", "x"}, {"", noValue}}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }

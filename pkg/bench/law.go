@@ -1,6 +1,10 @@
 package bench
 
-import "math"
+import (
+	"math"
+
+	"gonum.org/v1/gonum/stat"
+)
 
 // Law is a power law of time by size, seconds = Factor * size ^ Exponent, fitted to the
 // medians by least squares of their logarithms.
@@ -18,24 +22,17 @@ func (l Law) At(size float64) float64 { return l.Factor * math.Pow(size, l.Expon
 // FitLaw fits a power law to positive sizes and times. It is false for fewer than two
 // different sizes.
 func FitLaw(sizes, seconds []float64) (Law, bool) {
-	n := float64(len(sizes))
-	var meanX, meanY float64
+	x, y := make([]float64, len(sizes)), make([]float64, len(sizes))
 	for i := range sizes {
-		meanX += math.Log(sizes[i]) / n
-		meanY += math.Log(seconds[i]) / n
+		x[i], y[i] = math.Log(sizes[i]), math.Log(seconds[i])
 	}
-	var xx, xy, yy float64
-	for i := range sizes {
-		x, y := math.Log(sizes[i])-meanX, math.Log(seconds[i])-meanY
-		xx, xy, yy = xx+x*x, xy+x*y, yy+y*y
-	}
-	if !(xx > 1e-12) {
+	if len(x) < 2 || stat.Variance(x, nil) < 1e-12 {
 		return Law{}, false
 	}
-	l := Law{Exponent: xy / xx, R2: 1, Points: len(sizes)}
-	l.Factor = math.Exp(meanY - l.Exponent*meanX)
-	if yy > 0 {
-		l.R2 = xy * xy / (xx * yy)
+	constant, exponent := stat.LinearRegression(x, y, nil, false)
+	l := Law{Factor: math.Exp(constant), Exponent: exponent, R2: 1, Points: len(x)}
+	if stat.Variance(y, nil) > 0 {
+		l.R2 = stat.RSquared(x, y, nil, constant, exponent)
 	}
 	return l, !math.IsInf(l.Factor, 0) && l.Factor > 0
 }

@@ -3,6 +3,10 @@ package bench
 import (
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/batchctl/batchctl/workloads/measure"
 )
 
 // Confidence is that of every interval: the share of all samples for which an
@@ -58,7 +62,7 @@ func Summarize(values []float64) *Summary {
 	for i, v := range sorted {
 		off[i] = math.Abs(v - s.Median)
 	}
-	s.MAD = Median(off)
+	s.MAD = measure.Median(off)
 	return s
 }
 
@@ -77,17 +81,10 @@ func (s *Summary) Width() float64 {
 	return (s.Interval.High - s.Interval.Low) / s.Median
 }
 
-// Median is the value in the middle, or the mean of the two in the middle; NaN for none.
-func Median(values []float64) float64 {
-	return quantile(slices.Sorted(slices.Values(values)), 0.5)
-}
-
 // quantile interpolates between the order statistics (definition 7 of Hyndman and
-// Fan, Sample Quantiles in Statistical Packages, The American Statistician 50, 1996).
+// Fan, Sample Quantiles in Statistical Packages, The American Statistician 50, 1996),
+// which gonum does not have.
 func quantile(sorted []float64, p float64) float64 {
-	if len(sorted) == 0 {
-		return math.NaN()
-	}
 	at := p * float64(len(sorted)-1)
 	i := int(at)
 	if i+1 >= len(sorted) {
@@ -107,27 +104,11 @@ func medianInterval(sorted []float64) *Interval {
 	if n < 2 {
 		return nil
 	}
-	k, below := 1, binomialHalf(n, 0) // below is P(B < k)
-	for 2*(k+1) <= n {
-		next := below + binomialHalf(n, k)
-		if 1-2*next < Confidence {
-			break
-		}
-		k, below = k+1, next
+	heads := distuv.Binomial{N: float64(n), P: 0.5}
+	within := func(k int) float64 { return 1 - 2*heads.CDF(float64(k-1)) }
+	k := 1
+	for 2*(k+1) <= n && within(k+1) >= Confidence {
+		k++
 	}
-	return &Interval{sorted[k-1], sorted[n-k], 1 - 2*below}
-}
-
-// binomialHalf is the probability of k heads in n throws.
-func binomialHalf(n, k int) float64 {
-	return math.Exp(logChoose(n, k) - float64(n)*math.Ln2)
-}
-
-func logChoose(n, k int) float64 {
-	return logFactorial(n) - logFactorial(k) - logFactorial(n-k)
-}
-
-func logFactorial(n int) float64 {
-	v, _ := math.Lgamma(float64(n) + 1)
-	return v
+	return &Interval{sorted[k-1], sorted[n-k], within(k)}
 }

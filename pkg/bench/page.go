@@ -1,47 +1,82 @@
 package bench
 
 import (
-	"html"
+	"slices"
 	"strings"
 
 	"github.com/mattn/go-runewidth"
 )
 
 // page is a report before it has a format. Its texts may come from logs; each format
-// makes them harmless in its own way.
+// makes them harmless in its own way. The fields are exported for the HTML template.
 type page struct {
-	title    string
-	sections []section
+	Title string
+	// Lead is the sentence to read first, where it is not among the sections.
+	Lead     string
+	Sections []section
 }
 
-// section is a heading with what stands below it, in this order.
+// section is a heading with its content, in the order of the fields.
 type section struct {
-	heading string
-	words   []string
-	table   *table
-	items   []string
-	figures []figure
+	Heading string
+	Words   []string
+	Table   *table
+	Items   []string
+	Figures []figure
 }
 
-// figure is a picture with what it shows. The SVG is complete and escaped.
-type figure struct{ caption, svg string }
+// figure is a picture with what it shows.
+type figure struct {
+	Caption string
+	Picture picture
+}
 
-// table has its first column on the left, the others on the right, but for those of
-// words.
+// table aligns its first column and the Left ones to the left, all others to the right.
 type table struct {
-	head []string
-	rows [][]string
-	// left are the columns of words.
-	left map[int]bool
-	// total says that the last row is a sum.
-	total bool
+	Head []string
+	Rows [][]string
+	// Left are the columns of words.
+	Left map[int]bool
+	// Total says that the last row is a sum.
+	Total bool
 }
+
+// dropEmpty removes the columns that no row fills, except the first one.
+func (t *table) dropEmpty() {
+	filled := []int{0}
+	for i := 1; i < len(t.Head); i++ {
+		if slices.ContainsFunc(t.Rows, func(row []string) bool { return row[i] != "" && row[i] != noValue && row[i] != noTime }) {
+			filled = append(filled, i)
+		}
+	}
+	pick := func(cells []string) []string {
+		kept := make([]string, len(filled))
+		for to, from := range filled {
+			kept[to] = cells[from]
+		}
+		return kept
+	}
+	left := map[int]bool{}
+	for to, from := range filled {
+		left[to] = t.Left[from]
+	}
+	t.Head, t.Left = pick(t.Head), left
+	for i, row := range t.Rows {
+		t.Rows[i] = pick(row)
+	}
+}
+
+// What a table shows in a cell that has no value, and for a row without a time.
+const (
+	noValue = "-"
+	noTime  = "none"
+)
 
 func (t *table) add(cells ...string) {
 	for i := range cells {
 		cells[i] = visible(cells[i])
 	}
-	t.rows = append(t.rows, cells)
+	t.Rows = append(t.Rows, cells)
 }
 
 // display measures columns in a fixed way: the library's own default follows the
@@ -51,18 +86,18 @@ var display = &runewidth.Condition{StrictEmojiNeutral: true}
 // text is the page for a terminal or a file.
 func (p *page) text() string {
 	var b strings.Builder
-	b.WriteString(visible(p.title) + "\n")
-	for _, s := range p.sections {
-		if s.heading != "" {
-			b.WriteString("\n" + visible(s.heading) + "\n")
+	b.WriteString(visible(p.Title) + "\n")
+	for _, s := range p.Sections {
+		if s.Heading != "" {
+			b.WriteString("\n" + visible(s.Heading) + "\n")
 		}
-		for _, words := range s.words {
+		for _, words := range s.Words {
 			b.WriteString(printable(words) + "\n")
 		}
-		if s.table != nil {
-			b.WriteString(s.table.text())
+		if s.Table != nil {
+			b.WriteString(s.Table.text())
 		}
-		for _, item := range s.items {
+		for _, item := range s.Items {
 			b.WriteString("- " + printable(item) + "\n")
 		}
 	}
@@ -70,8 +105,8 @@ func (p *page) text() string {
 }
 
 func (t *table) text() string {
-	all := append([][]string{t.head}, t.rows...)
-	widths := make([]int, len(t.head))
+	all := append([][]string{t.Head}, t.Rows...)
+	widths := make([]int, len(t.Head))
 	for _, row := range all {
 		for i, cell := range row {
 			widths[i] = max(widths[i], display.StringWidth(cell))
@@ -79,7 +114,7 @@ func (t *table) text() string {
 	}
 	var b strings.Builder
 	for n, row := range all {
-		if t.total && n == len(all)-1 {
+		if t.Total && n == len(all)-1 {
 			for i, width := range widths {
 				b.WriteString(strings.Repeat("-", width) + gapAfter(i, widths))
 			}
@@ -87,7 +122,7 @@ func (t *table) text() string {
 		}
 		var line strings.Builder
 		for i, cell := range row {
-			if i == 0 || t.left[i] {
+			if i == 0 || t.Left[i] {
 				cell = display.FillRight(cell, widths[i])
 			} else {
 				cell = display.FillLeft(cell, widths[i])
@@ -109,21 +144,21 @@ func gapAfter(i int, widths []int) string {
 // markdown is the page as GitHub Flavored Markdown, without its figures.
 func (p *page) markdown() string {
 	var b strings.Builder
-	b.WriteString("# " + markdown(p.title) + "\n")
-	for _, s := range p.sections {
-		if s.heading != "" {
-			b.WriteString("\n## " + markdown(s.heading) + "\n")
+	b.WriteString("# " + markdown(p.Title) + "\n")
+	for _, s := range p.Sections {
+		if s.Heading != "" {
+			b.WriteString("\n## " + markdown(s.Heading) + "\n")
 		}
-		for _, words := range s.words {
+		for _, words := range s.Words {
 			b.WriteString("\n" + markdown(words) + "\n")
 		}
-		if s.table != nil {
-			b.WriteString("\n" + s.table.markdown())
+		if s.Table != nil {
+			b.WriteString("\n" + s.Table.markdown())
 		}
-		if len(s.items) > 0 {
+		if len(s.Items) > 0 {
 			b.WriteString("\n")
 		}
-		for _, item := range s.items {
+		for _, item := range s.Items {
 			b.WriteString("- " + markdown(item) + "\n")
 		}
 	}
@@ -133,9 +168,9 @@ func (p *page) markdown() string {
 func (t *table) markdown() string {
 	var b strings.Builder
 	line := func(cells []string) { b.WriteString("| " + strings.Join(cells, " | ") + " |\n") }
-	rule := make([]string, len(t.head))
+	rule := make([]string, len(t.Head))
 	for i := range rule {
-		if rule[i] = "---:"; i == 0 || t.left[i] {
+		if rule[i] = "---:"; i == 0 || t.Left[i] {
 			rule[i] = "---"
 		}
 	}
@@ -148,11 +183,11 @@ func (t *table) markdown() string {
 		}
 		return cells
 	}
-	line(escaped(t.head, ""))
+	line(escaped(t.Head, ""))
 	line(rule)
-	for n, row := range t.rows {
+	for n, row := range t.Rows {
 		around := ""
-		if t.total && n == len(t.rows)-1 {
+		if t.Total && n == len(t.Rows)-1 {
 			around = "**"
 		}
 		line(escaped(row, around))
@@ -180,6 +215,3 @@ func markdown(text string) string {
 	}
 	return b.String()
 }
-
-// escape makes a text harmless in HTML and SVG, as text and as an attribute.
-func escape(text string) string { return html.EscapeString(printable(text)) }

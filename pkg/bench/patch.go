@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -103,6 +104,28 @@ func Changes(from, to Job) ([]Change, error) {
 	return append(changes, deviceChange(a, b)...), nil
 }
 
+// object is a JSON object whose members are read one at a time.
+type object map[string]json.RawMessage
+
+func read[T any](value json.RawMessage) (v T, ok bool) {
+	if value == nil || string(value) == "null" {
+		return v, false
+	}
+	return v, json.Unmarshal(value, &v) == nil
+}
+
+// plain is a value without needless space: a string's text, a number in its shortest
+// form, so that 2 and 2.0 are one value.
+func plain(value json.RawMessage) string {
+	if text, ok := read[string](value); ok {
+		return text
+	}
+	if v, ok := read[float64](value); ok {
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	}
+	return string(compact(value))
+}
+
 func document(job Job) (object, error) {
 	var o object
 	if err := json.Unmarshal(job.Document, &o); err != nil || o == nil {
@@ -138,8 +161,9 @@ func deviceChange(a, b object) []Change {
 	item := func(i int) string { return fmt.Sprintf("/command/%d", i) }
 	switch name, isParameter := strings.CutPrefix(old, "Ref::"); {
 	case old == wanted && isParameter:
-		path := "parameters." + name
-		return change(nil, "/parameters/"+pointer(name), a.find(path), b.find(path))
+		was, _ := read[object](a["parameters"])
+		will, _ := read[object](b["parameters"])
+		return change(nil, "/parameters/"+pointer(name), was[name], will[name])
 	case old == wanted:
 		return nil
 	case at < 0:

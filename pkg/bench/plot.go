@@ -30,8 +30,6 @@ type series struct {
 	name   string
 	colour int
 	dots   []dot
-	// bare leaves out the line.
-	bare bool
 }
 
 // rule is a straight line across the plot, with its name in the legend.
@@ -56,27 +54,51 @@ type plot struct {
 	xName, yName string
 	series       []series
 	rules        []rule
-	// roofs are lines through pairs of points, drawn behind.
-	roofs []series
 }
 
-// canvas collects elements.
-type canvas struct{ strings.Builder }
+// picture is a drawing before it is written as SVG. Its colours are those of the page's style.
+type picture struct {
+	// Label is what it shows, for those who do not see it.
+	Label         string
+	Width, Height float64
+	Shapes        []shape
+}
 
-func (c *canvas) printf(format string, args ...any) { fmt.Fprintf(c, format, args...) }
+// shape is an element of a picture: a line, polyline, text, upright (a text read upwards),
+// circle, triangle or rect. Lengths are in pixels.
+type shape struct {
+	Form, Class string
+	X, Y        float64
+	// X2 and Y2 are the other end of a line, Width and Height the size of a rect.
+	X2, Y2, Width, Height float64
+	// Points are the corners of a polyline.
+	Points string
+	Text   string
+	// Says is what a pointer over the shape shows.
+	Says string
+}
+
+// canvas collects shapes.
+type canvas struct{ shapes []shape }
+
+func (c *canvas) add(s shape) { c.shapes = append(c.shapes, s) }
 
 func (c *canvas) line(class string, x1, y1, x2, y2 float64) {
-	c.printf(`<line class="%s" x1="%s" y1="%s" x2="%s" y2="%s"/>`+"\n", class, px(x1), px(y1), px(x2), px(y2))
+	c.add(shape{Form: "line", Class: class, X: x1, Y: y1, X2: x2, Y2: y2})
 }
 
 func (c *canvas) text(class string, x, y float64, text string) {
-	c.printf(`<text class="%s" x="%s" y="%s">%s</text>`+"\n", class, px(x), px(y), escape(text))
+	c.add(shape{Form: "text", Class: class, X: x, Y: y, Text: text})
 }
 
-// svg is the picture, complete. Its colours are those of the page's style.
-func (p *plot) svg() string {
+func (c *canvas) rect(class string, x, y, width, height float64, says string) {
+	c.add(shape{Form: "rect", Class: class, X: x, Y: y, Width: width, Height: height, Says: says})
+}
+
+// draw is the plot as a picture.
+func (p *plot) draw() picture {
 	var xs, ys []float64
-	for _, s := range append(p.series, p.roofs...) {
+	for _, s := range p.series {
 		for _, d := range s.dots {
 			xs, ys = append(xs, d.x), append(ys, d.y, d.low, d.high)
 		}
@@ -91,9 +113,6 @@ func (p *plot) svg() string {
 	x, y := axisOver(xs, plotLeft, plotRight), axisOver(ys, plotBottom, plotTop)
 	c := &canvas{}
 	c.axes(x, y, p)
-	for _, s := range p.roofs {
-		c.polyline("roof", x, y, s.dots)
-	}
 	for _, r := range p.rules {
 		if r.vertical {
 			c.line(r.class(), x.at(r.value), plotTop, x.at(r.value), plotBottom)
@@ -105,12 +124,7 @@ func (p *plot) svg() string {
 		c.series(x, y, s)
 	}
 	height := p.legend(c)
-	return picture(p.label, height, c.String())
-}
-
-func picture(label string, height float64, body string) string {
-	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="%s" viewBox="0 0 %s %s">`+"\n%s</svg>\n",
-		escape(label), px(plotWidth), px(height), body)
+	return picture{p.label, plotWidth, height, c.shapes}
 }
 
 func (c *canvas) axes(x, y axis, p *plot) {
@@ -123,7 +137,7 @@ func (c *canvas) axes(x, y axis, p *plot) {
 		c.text("tick end", plotLeft-5, y.at(v)+4, tick(v))
 	}
 	c.text("name middle", (plotLeft+plotRight)/2, plotBottom+33, p.xName)
-	c.printf(`<text class="name middle" transform="translate(12 %s) rotate(-90)">%s</text>`+"\n", px((plotTop+plotBottom)/2), escape(p.yName))
+	c.add(shape{Form: "upright", Class: "name middle", X: 12, Y: (plotTop + plotBottom) / 2, Text: p.yName})
 }
 
 func (c *canvas) polyline(class string, x, y axis, dots []dot) {
@@ -131,12 +145,12 @@ func (c *canvas) polyline(class string, x, y axis, dots []dot) {
 	for i, d := range dots {
 		points[i] = px(x.at(d.x)) + "," + px(y.at(d.y))
 	}
-	c.printf(`<polyline class="%s" points="%s"/>`+"\n", class, strings.Join(points, " "))
+	c.add(shape{Form: "polyline", Class: class, Points: strings.Join(points, " ")})
 }
 
 func (c *canvas) series(x, y axis, s series) {
 	class := fmt.Sprintf("c%d", s.colour%seriesColours)
-	if len(s.dots) > 1 && !s.bare {
+	if len(s.dots) > 1 {
 		c.polyline("line "+class, x, y, s.dots)
 	}
 	for _, d := range s.dots {
@@ -153,23 +167,20 @@ func (c *canvas) series(x, y axis, s series) {
 // marker draws a point. Its form differs with the colour, for those who do not see
 // colours apart.
 func (c *canvas) marker(class string, form int, x, y float64, says string) {
-	title := ""
-	if says != "" {
-		title = "<title>" + escape(says) + "</title>"
-	}
+	class = "dot " + class
 	switch form % 3 {
 	case 0:
-		c.printf(`<circle class="dot %s" cx="%s" cy="%s" r="3.6">%s</circle>`+"\n", class, px(x), px(y), title)
+		c.add(shape{Form: "circle", Class: class, X: x, Y: y, Says: says})
 	case 1:
-		c.printf(`<rect class="dot %s" x="%s" y="%s" width="6.6" height="6.6">%s</rect>`+"\n", class, px(x-3.3), px(y-3.3), title)
+		c.rect(class, x-3.3, y-3.3, 6.6, 6.6, says)
 	default:
-		c.printf(`<path class="dot %s" d="M%s %sl4.4 7.6h-8.8z">%s</path>`+"\n", class, px(x), px(y-5), title)
+		c.add(shape{Form: "triangle", Class: class, X: x, Y: y - 5, Says: says})
 	}
 }
 
 // legend names the series and rules below the plot, and returns the picture's height.
 func (p *plot) legend(c *canvas) float64 {
-	y := plotHeight
+	y := plotHeight + 6
 	entry := func(name string) {
 		c.text("key", plotLeft+24, y+4, display.Truncate(printable(name), 58, "…"))
 		y += lineHeight

@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/stat/combin"
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // RankTest is the outcome of a Mann-Whitney U test.
@@ -112,11 +115,13 @@ func normalTail(u, n, m, ties float64) float64 {
 		return 1
 	}
 	z := max(math.Abs(u-n*m/2)-0.5, 0) / math.Sqrt(variance)
-	return math.Erfc(z / math.Sqrt2)
+	return 2 * distuv.UnitNormal.Survival(z)
 }
 
 // leastP is the smallest P that samples of these sizes can reach.
-func leastP(n, m int) float64 { return math.Min(1, 2*math.Exp(-logChoose(n+m, n))) }
+func leastP(n, m int) float64 {
+	return math.Min(1, 2*math.Exp(-combin.LogGeneralizedBinomial(float64(n+m), float64(n))))
+}
 
 // holm adjusts the P values of several tests so that all their findings together are
 // wrong at most as often as one was to be (Holm, A Simple Sequentially Rejective

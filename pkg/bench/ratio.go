@@ -3,6 +3,10 @@ package bench
 import (
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/batchctl/batchctl/workloads/measure"
 )
 
 // Ratio is a quotient of two times.
@@ -30,7 +34,7 @@ func (r Ratio) times(factor float64) Ratio {
 // repeats on each side it reaches Confidence; with 3 it is about 0.9, with 2 about 0.85
 // (a test simulates it).
 func MedianRatio(a, b []float64) Ratio {
-	r := Ratio{Value: Median(a) / Median(b)}
+	r := Ratio{Value: measure.Median(a) / measure.Median(b)}
 	va, okA := logMedianVariance(a)
 	vb, okB := logMedianVariance(b)
 	if okA && okB {
@@ -42,7 +46,7 @@ func MedianRatio(a, b []float64) Ratio {
 // logInterval is the interval of a positive value whose logarithm has that variance,
 // estimated from samples of n values at least.
 func logInterval(value, variance float64, n int) *Interval {
-	reach := math.Exp(normalQuantile((1+Confidence)/2) * math.Sqrt(variance))
+	reach := math.Exp(distuv.UnitNormal.Quantile((1+Confidence)/2) * math.Sqrt(variance))
 	interval := &Interval{value / reach, value * reach, Confidence}
 	switch n {
 	case 2:
@@ -64,14 +68,7 @@ func logMedianVariance(values []float64) (v float64, ok bool) {
 	}
 	sorted := slices.Sorted(slices.Values(values))
 	c := max(int(math.Round(float64(n+1)/2-math.Sqrt(float64(n)))), 1)
-	outside := 0.0
-	for i := range c {
-		outside += 2 * binomialHalf(n, i)
-	}
-	z := normalQuantile(1 - outside/2)
+	outside := distuv.Binomial{N: float64(n), P: 0.5}.CDF(float64(c - 1)) // on one side
+	z := distuv.UnitNormal.Quantile(1 - outside)
 	return math.Pow((math.Log(sorted[n-c])-math.Log(sorted[c-1]))/(2*z), 2), true
 }
-
-// normalQuantile is the value below which a standard normal variable is with
-// probability p.
-func normalQuantile(p float64) float64 { return math.Sqrt2 * math.Erfinv(2*p-1) }

@@ -35,6 +35,10 @@ func (r *Report) Files() ([]File, error) {
 	if err != nil {
 		return nil, err
 	}
+	html, err := r.HTML()
+	if err != nil {
+		return nil, err
+	}
 	return []File{
 		{"cpu-benchmark.txt", []byte(r.Comparison.Base.Text())},
 		{"gpu-benchmark.txt", []byte(r.Comparison.Other.Text())},
@@ -42,7 +46,7 @@ func (r *Report) Files() ([]File, error) {
 		{"benchmark.json", data},
 		{"benchmark.csv", r.CSV()},
 		{"benchmark.md", []byte(r.Markdown())},
-		{"benchmark.html", []byte(r.HTML())},
+		{"benchmark.html", html},
 	}, nil
 }
 
@@ -98,7 +102,7 @@ func (r *Row) line() string {
 		return fmt.Sprintf("%s: no time, %s (%s)", r.Name(), r.Problem, r.Variant)
 	}
 	notes := []string{}
-	if rate := r.rate(); rate != "-" {
+	if rate := r.rate(); rate != noValue {
 		notes = append(notes, rate)
 	}
 	if share := r.share(); share > 0 {
@@ -122,8 +126,8 @@ func interval(s *Summary) string {
 
 // Summary is the text of benchmark-summary.txt.
 func (r *Report) Summary() string {
-	p := page{title: r.Title}
-	p.sections = append(p.sections, r.times(), r.unpaired(), r.decision(), r.warnings(), r.published())
+	p := page{Title: r.Title}
+	p.Sections = append(p.Sections, r.times(), r.unpaired(), r.decision(), r.warnings(), r.published())
 	p.drop()
 	return p.text()
 }
@@ -136,17 +140,22 @@ func (r *Report) Markdown() string {
 
 // page is the report with all its sections.
 func (r *Report) page() *page {
-	p := &page{title: r.Title, sections: []section{
+	p := &page{Title: r.Title, Sections: []section{
 		r.decision(), r.times(), r.unpaired(), r.warnings(), r.costs(), r.breakEvens(), r.splits(), r.roofs(), r.published(), r.patch(), r.environments(),
 	}}
 	p.drop()
 	return p
 }
 
-// drop leaves out sections without a content.
+// drop removes what has no content: sections, and columns of tables.
 func (p *page) drop() {
-	p.sections = slices.DeleteFunc(p.sections, func(s section) bool {
-		return len(s.words) == 0 && len(s.items) == 0 && (s.table == nil || len(s.table.rows) == 0) && len(s.figures) == 0
+	for _, s := range p.Sections {
+		if s.Table != nil {
+			s.Table.dropEmpty()
+		}
+	}
+	p.Sections = slices.DeleteFunc(p.Sections, func(s section) bool {
+		return len(s.Words) == 0 && len(s.Items) == 0 && (s.Table == nil || len(s.Table.Rows) == 0) && len(s.Figures) == 0
 	})
 }
 
@@ -154,26 +163,26 @@ func (p *page) drop() {
 // where nothing at all was measured on it, else below the table.
 func (r *Report) times() section {
 	c := r.Comparison
-	t := &table{head: []string{"Operation", c.Base.Name + " seconds", c.Other.Name + " seconds", "Speed-up", "Interval"}, left: map[int]bool{4: true}}
+	t := &table{Head: []string{"Operation", c.Base.Name + " seconds", c.Other.Name + " seconds", "Speed-up", "Interval"}, Left: map[int]bool{4: true}}
 	for _, p := range c.Pairs {
 		t.add(p.Name(), digits(p.Base.Summary.Median), digits(p.Other.Summary.Median), times(p.SpeedUp), between(p.SpeedUp))
 	}
 	for i := range c.Unpaired {
 		u := &c.Unpaired[i]
-		last := "-"
+		last := noValue
 		if u.Busy {
 			last = notMeasurement
 		}
-		t.add(u.Name(), seconds(u.BaseSeconds), seconds(u.OtherSeconds), "-", last)
+		t.add(u.Name(), seconds(u.BaseSeconds), seconds(u.OtherSeconds), noValue, last)
 	}
 	if c.Total != nil {
 		t.add("Total of "+plural(c.Total.Rows, "row")+" on both sides", digits(c.Total.Base), digits(c.Total.Other), times(c.Total.SpeedUp), between(c.Total.SpeedUp))
-		t.total = true
+		t.Total = true
 	}
-	s := section{heading: "Times", table: t}
+	s := section{Heading: "Times", Table: t}
 	for _, side := range []*Side{c.Base, c.Other} {
 		if side.Absent != "" {
-			s.words = append(s.words, fmt.Sprintf("The %s column is empty: %s.", side.Name, side.Absent))
+			s.Words = append(s.Words, fmt.Sprintf("Nothing was measured on the %s side: %s.", side.Name, side.Absent))
 		}
 	}
 	return s
@@ -181,7 +190,7 @@ func (r *Report) times() section {
 
 func between(r Ratio) string {
 	if r.Interval == nil {
-		return "-"
+		return noValue
 	}
 	text := digits(r.Interval.Low) + " to " + digits(r.Interval.High)
 	if r.Interval.Confidence < Confidence {
@@ -192,7 +201,7 @@ func between(r Ratio) string {
 
 func seconds(v float64) string {
 	if v == 0 {
-		return "none"
+		return noTime
 	}
 	return digits(v)
 }
@@ -203,7 +212,7 @@ func (r *Report) unpaired() section {
 		u := &r.Comparison.Unpaired[i]
 		g.add(u.Name(), u.Reason)
 	}
-	return section{heading: "Not compared", items: g.items()}
+	return section{Heading: "Not compared", Items: g.items()}
 }
 
 // grouped collects what is said of rows, each saying once.
@@ -239,7 +248,7 @@ func (r *Report) decision() section {
 	if r.Decision == nil {
 		return section{}
 	}
-	return section{heading: "Decision", words: r.Decision.Words}
+	return section{Heading: "Decision", Words: r.Decision.Words}
 }
 
 func (r *Report) warnings() section {
@@ -256,7 +265,7 @@ func (r *Report) warnings() section {
 			g.add(p.Name(), "also measured: "+row)
 		}
 	}
-	return section{heading: "Notes", items: slices.Concat(c.Warnings, r.Notes, g.items())}
+	return section{Heading: "Notes", Items: slices.Concat(c.Warnings, r.Notes, g.items())}
 }
 
 func (r *Report) costs() section {
@@ -264,31 +273,31 @@ func (r *Report) costs() section {
 		return section{}
 	}
 	c := r.Comparison
-	t := &table{head: []string{"Operation", "Unit", c.Base.Name + " per unit", c.Other.Name + " per unit",
-		c.Base.Name + " per 1,000 repeats", c.Other.Name + " per 1,000 repeats", "Cost-efficiency"}, left: map[int]bool{1: true}}
+	t := &table{Head: []string{"Operation", "Unit", c.Base.Name + " per unit", c.Other.Name + " per unit",
+		c.Base.Name + " per 1,000 repeats", c.Other.Name + " per 1,000 repeats", "Cost-efficiency"}, Left: map[int]bool{1: true}}
 	for _, cost := range r.Decision.Costs {
-		base, other := "-", "-"
+		base, other := noValue, noValue
 		if cost.Unit != "" {
 			base, other = usd(cost.BaseUnit), usd(cost.OtherUnit)
 		}
 		t.add(cost.Name(), orDash(cost.Unit), base, other, usd(cost.BaseThousand), usd(cost.OtherThousand), digits(cost.Efficiency.Value))
 	}
 	words := []string{fmt.Sprintf("%s: %s. %s: %s. Above 1, %[3]s is cheaper.", c.Base.Name, r.Decision.Prices.Base, c.Other.Name, r.Decision.Prices.Other)}
-	return section{heading: "Costs", words: words, table: t}
+	return section{Heading: "Costs", Words: words, Table: t}
 }
 
 func (r *Report) breakEvens() section {
-	s := section{heading: "Break-even sizes"}
+	s := section{Heading: "Break-even sizes"}
 	if r.Decision == nil {
 		return s
 	}
 	for _, curve := range r.Decision.Curves {
-		s.items = append(s.items, visible(curve.Name())+", by time: "+curve.ByTime.Words)
+		s.Items = append(s.Items, visible(curve.Name())+", by time: "+curve.ByTime.Words)
 		if curve.ByCost != nil {
-			s.items = append(s.items, visible(curve.Name())+", by cost: "+curve.ByCost.Words)
+			s.Items = append(s.Items, visible(curve.Name())+", by cost: "+curve.ByCost.Words)
 		}
 		if a, b := curve.Base, curve.Other; a != nil && a.Points > 2 {
-			s.items = append(s.items, fmt.Sprintf("%s, fitted: %s seconds grow with the size to the %s (R² %s), %s seconds to the %s (R² %s)", visible(curve.Name()),
+			s.Items = append(s.Items, fmt.Sprintf("%s, fitted: %s seconds grow with the size to the %s (R² %s), %s seconds to the %s (R² %s)", visible(curve.Name()),
 				r.Comparison.Base.Name, digits(a.Exponent), digits(a.R2), r.Comparison.Other.Name, digits(b.Exponent), digits(b.R2)))
 		}
 	}
@@ -296,36 +305,32 @@ func (r *Report) breakEvens() section {
 }
 
 func (r *Report) splits() section {
-	t := &table{head: []string{"Operation", "Side", "Copy in", "Kernel", "Copy out", "Other", "First call"}, left: map[int]bool{1: true}}
+	t := &table{Head: []string{"Operation", "Side", "Copy in", "Kernel", "Copy out", "Other", "First call"}, Left: map[int]bool{1: true}}
 	r.eachRow(func(side *Side, row *Row) {
 		parts := row.Parts()
-		if row.NotMeasured != "" || (parts == nil && row.Split.FirstCall == nil) {
+		if row.NotMeasured != "" || (parts == nil && row.Split.FirstCall == 0) {
 			return
 		}
-		cells := []string{row.Name(), side.Name, "-", "-", "-", "-", "-"}
+		cells := []string{row.Name(), side.Name, noValue, noValue, noValue, noValue, noValue}
 		for _, part := range parts {
 			cells[slices.Index([]string{"copy in", "kernel", "copy out", "other"}, part.Name)+2] = digits(part.Seconds)
 		}
-		if first := row.Split.FirstCall; first != nil {
-			cells[6] = digits(*first)
+		if first := row.Split.FirstCall; first > 0 {
+			cells[6] = digits(first)
 		}
 		t.add(cells...)
 	})
-	return section{heading: "Where the time goes, in seconds", table: t}
+	return section{Heading: "Where the time goes, in seconds", Table: t}
 }
 
 func (r *Report) roofs() section {
-	t := &table{head: []string{"Operation", "Side", "Rate", "Share of the ceiling"}, left: map[int]bool{1: true}}
+	t := &table{Head: []string{"Operation", "Side", "Rate", "Share of the ceiling"}, Left: map[int]bool{1: true}}
 	r.eachRow(func(side *Side, row *Row) {
-		if roof := row.first().Roof; row.measured() && (roof.Percent > 0 || roof.PeakGFLOPS > 0) {
-			share := "-"
-			if percent := row.share(); percent > 0 {
-				share = digits(percent) + " %"
-			}
-			t.add(row.Name(), side.Name, row.rate(), share)
+		if share := row.share(); row.measured() && share > 0 {
+			t.add(row.Name(), side.Name, row.rate(), digits(share)+" %")
 		}
 	})
-	return section{heading: "How near the machine's limit", table: t}
+	return section{Heading: "How near the machine's limit", Table: t}
 }
 
 // rate is that of the median of all runs.
@@ -337,27 +342,19 @@ func (r *Row) rate() string {
 	case rate > 0:
 		return digits(rate) + " MPixel/s"
 	}
-	return "-"
+	return noValue
 }
 
 // share is the median over the runs of the share of the ceiling, in percent, each held
 // against the ceiling of its own run; 0 where none says it.
 func (r *Row) share() float64 {
-	return r.median(func(line *Result) float64 { return line.Roof.Percent })
-}
-
-// median is that of what the runs say, without those that say nothing; 0 for none.
-func (r *Row) median(of func(*Result) float64) float64 {
-	var all []float64
+	var counted []Result
 	for i := range r.Results {
-		if v := of(&r.Results[i]); r.counts(&r.Results[i]) && v > 0 {
-			all = append(all, v)
+		if r.counts(&r.Results[i]) {
+			counted = append(counted, r.Results[i])
 		}
 	}
-	if len(all) == 0 {
-		return 0
-	}
-	return Median(all)
+	return medianOf(counted, (*Result).percentOfCeiling)
 }
 
 // eachRow calls f for all rows of both sides.
@@ -374,15 +371,15 @@ func (r *Report) published() section {
 		return section{}
 	}
 	c := r.Comparison
-	t := &table{head: []string{"Operation", c.Base.Name + " seconds", c.Other.Name + " seconds", "Speed-up"}}
+	t := &table{Head: []string{"Operation", c.Base.Name + " seconds", c.Other.Name + " seconds", "Speed-up"}}
 	for _, row := range r.Published.Rows {
-		speed := "-"
+		speed := noValue
 		if row.Base > 0 && row.Other > 0 {
 			speed = digits(row.Base/row.Other) + " x"
 		}
 		t.add(row.Operation, seconds(row.Base), seconds(row.Other), speed)
 	}
-	return section{heading: "Published elsewhere", words: []string{"Not measured here: " + r.Published.Source + "."}, table: t, items: r.Published.Notes}
+	return section{Heading: "Published elsewhere", Words: []string{"Not measured here: " + r.Published.Source + "."}, Table: t, Items: r.Published.Notes}
 }
 
 func (r *Report) patch() section {
@@ -390,21 +387,21 @@ func (r *Report) patch() section {
 		return section{}
 	}
 	patch := r.Decision.Patch
-	s := section{heading: "Change of the job file", words: []string{"In " + strconv.Quote(patch.Job.File) + ":"}}
+	s := section{Heading: "Change of the job file", Words: []string{"In " + strconv.Quote(patch.Job.File) + ":"}}
 	for _, change := range patch.Changes {
-		s.items = append(s.items, change.String())
+		s.Items = append(s.Items, change.String())
 	}
 	return s
 }
 
 func (r *Report) environments() section {
-	s := section{heading: "Environment"}
+	s := section{Heading: "Environment"}
 	for _, side := range []*Side{r.Comparison.Base, r.Comparison.Other} {
 		switch {
 		case len(side.Environment) > 0:
-			s.items = append(s.items, side.Name+": "+side.Environment.String())
+			s.Items = append(s.Items, side.Name+": "+side.Environment.String())
 		case side.Absent != "":
-			s.items = append(s.items, side.Name+": none, "+side.Absent)
+			s.Items = append(s.Items, side.Name+": none, "+side.Absent)
 		}
 	}
 	return s
@@ -412,7 +409,7 @@ func (r *Report) environments() section {
 
 func orDash(text string) string {
 	if text == "" {
-		return "-"
+		return noValue
 	}
 	return text
 }

@@ -70,9 +70,6 @@ type Row struct {
 	Notes []string `json:"notes,omitempty"`
 	// Split is the median of the lines' parts.
 	Split Split `json:"split"`
-	// CopiesApart is the seconds of copies that are added to each repeat because its
-	// time does not hold them. Seconds and Summary are with them.
-	CopiesApart float64 `json:"copiesApart,omitempty"`
 	// Results are the lines behind the row, those that do not count too.
 	Results []Result `json:"results"`
 }
@@ -173,10 +170,12 @@ func NewSide(name, kind string, logs ...*Log) *Side {
 }
 
 func (r *Result) key() Key {
-	return Key{r.Workload, r.Operation, r.Size, r.Batch, r.Type, listed(r.Parameters)}
+	return Key{r.Workload, r.Operation, r.Size, r.Batch, r.Type, r.parameters()}
 }
 
-func (r *Result) variant() Variant { return Variant{r.Kind, r.Threads, r.Kernel, r.ISA} }
+func (r *Result) variant() Variant {
+	return Variant{string(r.Device.Kind), r.Device.Threads, r.Kernel, r.ISA}
+}
 
 // pool puts the repeats of the row's lines together, where these may be.
 func (r *Row) pool(kind string) {
@@ -208,7 +207,7 @@ func (r *Row) pool(kind string) {
 		r.Seconds = append(r.Seconds, line.Seconds...)
 	}
 	r.Runs = len(counted)
-	r.addCopies(counted)
+	r.Split = splitOf(counted)
 	r.Summary = Summarize(r.Seconds)
 }
 

@@ -2,27 +2,14 @@ package bench
 
 import (
 	"fmt"
-	"maps"
 	"math"
-	"slices"
+
+	"github.com/batchctl/batchctl/workloads/measure"
 )
 
 // differentWork says in what two lines of the same key did not do the same work, or "".
 func differentWork(a, b *Result) string {
-	names := map[string]bool{}
-	for _, members := range []map[string]string{a.Identity, b.Identity} {
-		for name := range members {
-			names[name] = true
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		va, hasA := a.Identity[name]
-		vb, hasB := b.Identity[name]
-		if hasA && hasB && va != vb {
-			return fmt.Sprintf("%s %s and %s", name, va, vb)
-		}
-	}
-	if a.exact() && b.exact() && a.Checksum != b.Checksum && a.Checksum != "" && b.Checksum != "" {
+	if a.Exact && b.Exact && a.Checksum != b.Checksum && a.Checksum != "" && b.Checksum != "" {
 		return fmt.Sprintf("checksums %s and %s of an exact operation", a.Checksum, b.Checksum)
 	}
 	wa, wb := a.work(), b.work()
@@ -45,7 +32,7 @@ func (r *Result) work() Work {
 	if len(r.Seconds) == 0 {
 		return Work{}
 	}
-	switch median := Median(r.Seconds); {
+	switch median := measure.Median(r.Seconds); {
 	case r.GFLOPS > 0:
 		return Work{r.GFLOPS * median, "GFLOP"}
 	case r.MPixels > 0:

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/batch"
@@ -84,7 +86,7 @@ func openECS(con *term.Console, c *cli.Context, platform *document.Platform, why
 	if err != nil {
 		return nil, err
 	}
-	e := &ecsTarget{target: t, ecs: ecs.New(rpc.New(t.config)), record: &ecs.Record{Dir: filepath.Join(t.ledger.Dir, "ecs"), Target: t.kind()}}
+	e := &ecsTarget{target: t, ecs: ecs.New(t.config), record: &ecs.Record{Dir: filepath.Join(t.ledger.Dir, "ecs"), Target: t.kind()}}
 	e.ecs.Tell = func(text string) { fmt.Fprintf(con.Err, "%s\n", diag.Printable(con.Redacted(text))) }
 	return e, nil
 }
@@ -224,18 +226,22 @@ func ecsTask(con *term.Console, c *cli.Context, job *plan.Job, definition *awsba
 }
 
 type ecsRequestRow struct {
-	Operation string      `json:"operation"`
-	CLI       string      `json:"cli"`
-	Input     native[any] `json:"input"`
+	Operation string          `json:"operation"`
+	CLI       string          `json:"cli"`
+	Input     json.RawMessage `json:"input"`
 }
 
 func ecsDryRun(con *term.Console, c *cli.Context, task *ecs.Task) error {
 	rows := []ecsRequestRow{}
-	for _, r := range task.Requests() {
+	requests, err := task.Requests()
+	if err != nil {
+		return err
+	}
+	for _, r := range requests {
 		if c.String("operation") == r.Operation {
-			return con.JSON(native[any]{r.Input})
+			return con.JSON(r.Input)
 		}
-		rows = append(rows, ecsRequestRow{r.Operation, r.Command, native[any]{r.Input}})
+		rows = append(rows, ecsRequestRow{r.Operation, r.Command, r.Input})
 	}
 	if operation := c.String("operation"); operation != "" {
 		return exit.Usage("there is no %s", operation).Try("the operations are: RegisterTaskDefinition RunTask")
@@ -248,20 +254,20 @@ func ecsDryRun(con *term.Console, c *cli.Context, task *ecs.Task) error {
 }
 
 // ecsSend registers and runs the task, once.
-func ecsSend(con *term.Console, c *cli.Context, t *ecsTarget, task *ecs.Task) (ecs.State, error) {
+func ecsSend(con *term.Console, c *cli.Context, t *ecsTarget, task *ecs.Task) (*ecstypes.Task, error) {
 	registered, err := t.ecs.Register(c.Context, task.Definition)
 	if err != nil {
-		return ecs.State{}, t.ecsFailure(c.Context, "register task definition "+task.Definition.Family, err)
+		return nil, t.ecsFailure(c.Context, "register task definition "+aws.ToString(task.Definition.Family), err)
 	}
 	tellRegistered(con, registered)
-	task.Run.TaskDefinition = registered.Arn
-	intent, err := t.record.Begin(task.Run, task.Name, time.Now(), c.Bool("again"))
+	task.Run.TaskDefinition = &registered.Arn
+	intent, err := t.record.Begin(&task.Run, task.Name, time.Now(), c.Bool("again"))
 	if forgotten, ok := errors.AsType[*ecs.ForgottenError](err); ok {
-		return ecs.State{}, exit.Fail(exit.Unknown, "%v", err).
+		return nil, exit.Fail(exit.Unknown, "%v", err).
 			Try("look: aws ecs list-tasks --cluster %s --started-by %s --desired-status STOPPED    then run another: --again", forgotten.Cluster, forgotten.Token)
 	}
 	if err != nil {
-		return ecs.State{}, exit.Fail(exit.NotDone, "write down what is sent: %v", err)
+		return nil, exit.Fail(exit.NotDone, "write down what is sent: %v", err)
 	}
 	if intent.Earlier {
 		fmt.Fprintf(con.Err, "note: the answer to the command of %s is missing; this one asks for the same task, and starts no second one\n", intent.Began.Local().Format(time.DateTime))
@@ -326,21 +332,22 @@ type ecsRunRow struct {
 }
 
 // ecsTold says which task it is, and follows it if that is asked for.
-func ecsTold(con *term.Console, c *cli.Context, t *ecsTarget, task *ecs.Task, state ecs.State, format string) error {
-	id := short8(state.TaskArn)
-	row := ecsRunRow{task.Name, state.TaskArn, id, task.Run.Cluster, state.TaskDefinitionArn, t.label}
+func ecsTold(con *term.Console, c *cli.Context, t *ecsTarget, task *ecs.Task, state *ecstypes.Task, format string) error {
+	arn, definition, cluster := aws.ToString(state.TaskArn), aws.ToString(state.TaskDefinitionArn), aws.ToString(task.Run.Cluster)
+	id := short8(arn)
+	row := ecsRunRow{task.Name, arn, id, cluster, definition, t.label}
 	if format == "json" {
 		if err := con.JSON(row); err != nil {
 			return err
 		}
-	} else if err := con.Print(fmt.Sprintf("%s  %s  %s\n", id, diag.Printable(task.Name), diag.Printable(batch.Name(state.TaskDefinitionArn)))); err != nil {
+	} else if err := con.Print(fmt.Sprintf("%s  %s  %s\n", id, diag.Printable(task.Name), diag.Printable(batch.Name(definition)))); err != nil {
 		return err
 	}
 	if !c.Bool("wait") {
 		fmt.Fprintf(con.Err, "next: batchctl ecs wait %[1]s    batchctl ecs logs %[1]s --follow    batchctl ecs stop %[1]s\n", id+t.flags)
 		return nil
 	}
-	f := &ecsFollow{con: con, t: t, name: task.Name, cluster: task.Run.Cluster, task: state.TaskArn, log: con.Out, marked: len(task.Definition.ContainerDefinitions) > 1}
+	f := &ecsFollow{con: con, t: t, name: task.Name, cluster: cluster, task: arn, log: con.Out, marked: len(task.Definition.ContainerDefinitions) > 1}
 	if format == "json" {
 		f.log = con.Err
 	}

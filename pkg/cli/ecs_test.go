@@ -1,15 +1,20 @@
 package cli_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -201,8 +206,36 @@ func TestECSKilled(t *testing.T) {
 	}
 }
 
+// amounts are sizes of a container as moto writes them into a task: as numbers, where AWS's
+// model has strings.
+var amounts = regexp.MustCompile(`"(cpu|memory|memoryReservation)": ?([0-9]+)`)
+
+// asModelled is a server before moto whose tasks have the types of AWS's model.
+func asModelled(t *testing.T, moto string) string {
+	t.Helper()
+	to, err := url.Parse(moto)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := httputil.NewSingleHostReverseProxy(to)
+	proxy.ModifyResponse = func(r *http.Response) error {
+		if target := r.Request.Header.Get("X-Amz-Target"); !strings.HasSuffix(target, "Task") && !strings.HasSuffix(target, "Tasks") {
+			return nil
+		}
+		text, err := io.ReadAll(r.Body)
+		text = amounts.ReplaceAll(text, []byte(`"$1": "$2"`))
+		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(text)), int64(len(text))
+		r.Header.Set("Content-Length", strconv.Itoa(len(text)))
+		return err
+	}
+	front := httptest.NewServer(proxy)
+	t.Cleanup(front.Close)
+	return front.URL
+}
+
 func TestECSMoto(t *testing.T) {
 	a := openAccount(t)
+	a.endpoint = asModelled(t, a.endpoint)
 	a.must(os.WriteFile(filepath.Join(a.dir, "train.json"), []byte(ecsJob), 0o600))
 	a.said(exit.Problem, "ecs run train.json --cluster gpu", "ClusterNotFoundException", "aws ecs list-clusters")
 	a.json(rpc.ECS, "CreateCluster", map[string]string{"clusterName": "gpu"})

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ecs/types"
 	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/batch"
@@ -157,7 +159,7 @@ type ecsRow struct {
 type ecsContainerRow struct {
 	Name     string   `json:"name"`
 	Status   string   `json:"lastStatus"`
-	ExitCode *int     `json:"exitCode"`
+	ExitCode *int32   `json:"exitCode"`
 	GPUIDs   []string `json:"gpuIds"`
 	Reason   string   `json:"reason,omitempty"`
 }
@@ -188,7 +190,7 @@ func ecsStatus(con *term.Console, c *cli.Context) error {
 		for _, k := range r.Containers {
 			exit := "-"
 			if k.ExitCode != nil {
-				exit = strconv.Itoa(*k.ExitCode)
+				exit = strconv.Itoa(int(*k.ExitCode))
 			}
 			t.Row(r.ShortID, r.Name, r.Status, k.Name, exit, cmp.Or(strings.Join(k.GPUIDs, ","), "-"), term.JoinClauses(k.Reason, r.StoppedReason))
 		}
@@ -196,11 +198,12 @@ func ecsStatus(con *term.Console, c *cli.Context) error {
 	return t.Flush()
 }
 
-func ecsRowOf(e ecs.Entry, s ecs.State) ecsRow {
-	r := ecsRow{Name: e.Name, Task: cmp.Or(s.TaskArn, e.Task), ShortID: short8(cmp.Or(s.TaskArn, e.Task)), Cluster: e.Cluster, Status: s.LastStatus, LaunchType: s.LaunchType,
-		StopCode: s.StopCode, StoppedReason: s.StoppedReason, Containers: []ecsContainerRow{}}
+func ecsRowOf(e ecs.Entry, s *types.Task) ecsRow {
+	arn := cmp.Or(aws.ToString(s.TaskArn), e.Task)
+	r := ecsRow{Name: e.Name, Task: arn, ShortID: short8(arn), Cluster: e.Cluster, Status: aws.ToString(s.LastStatus), LaunchType: string(s.LaunchType),
+		StopCode: string(s.StopCode), StoppedReason: aws.ToString(s.StoppedReason), Containers: []ecsContainerRow{}}
 	for _, c := range s.Containers {
-		r.Containers = append(r.Containers, ecsContainerRow{c.Name, c.LastStatus, c.ExitCode, slices.Concat([]string{}, c.GpuIds), c.Reason})
+		r.Containers = append(r.Containers, ecsContainerRow{aws.ToString(c.Name), aws.ToString(c.LastStatus), c.ExitCode, slices.Concat([]string{}, c.GpuIds), aws.ToString(c.Reason)})
 	}
 	return r
 }
@@ -251,25 +254,25 @@ func (f *ecsFollow) run(ctx context.Context) error {
 }
 
 // tell says how the task stands.
-func (f *ecsFollow) tell(s ecs.State) {
-	text := s.LastStatus
-	if gpus := s.GPUs(); len(gpus) > f.gpus {
+func (f *ecsFollow) tell(s *types.Task) {
+	text := aws.ToString(s.LastStatus)
+	if gpus := ecs.GPUs(s); len(gpus) > f.gpus {
 		f.gpus = len(gpus)
 		text += "  gpuIds " + strings.Join(gpus, ", ")
 	}
-	if s.Stopped() {
+	if ecs.Stopped(s) {
 		text = term.JoinClauses(text, ecsEnd(s))
 	}
 	fmt.Fprintf(f.con.Err, "%s  %s  %s\n", diag.Printable(f.name), short8(f.task), diag.Printable(f.con.Redacted(text)))
 }
 
 // ecsEnd says how a task ended: the exit codes, and ECS's reasons.
-func ecsEnd(s ecs.State) string {
+func ecsEnd(s *types.Task) string {
 	var clauses []string
 	for _, c := range s.Containers {
 		name := ""
 		if len(s.Containers) > 1 {
-			name = c.Name + " "
+			name = aws.ToString(c.Name) + " "
 		}
 		switch {
 		case c.ExitCode != nil:
@@ -277,9 +280,9 @@ func ecsEnd(s ecs.State) string {
 		default:
 			clauses = append(clauses, name+"did not start")
 		}
-		clauses = append(clauses, c.Reason)
+		clauses = append(clauses, aws.ToString(c.Reason))
 	}
-	return term.JoinClauses(append(clauses, s.StoppedReason)...)
+	return term.JoinClauses(append(clauses, aws.ToString(s.StoppedReason))...)
 }
 
 func (f *ecsFollow) open(l ecs.Log) *client.StreamReader {
@@ -312,13 +315,15 @@ func ecsLogs(con *term.Console, c *cli.Context) error {
 		return err
 	}
 	defer call.close()
-	state := ecs.State{TaskArn: e.Task, TaskDefinitionArn: e.Definition} // known here, though ECS may have forgotten the task
-	if e.Definition == "" {
-		if state, err = call.ecs.Describe(c.Context, e.Cluster, e.Task); err != nil {
+	task, definition := e.Task, e.Definition // known here, though ECS may have forgotten the task
+	if definition == "" {
+		state, err := call.ecs.Describe(c.Context, e.Cluster, e.Task)
+		if err != nil {
 			return call.ecsFailure(c.Context, "describe task "+e.Name, err)
 		}
+		task, definition = aws.ToString(state.TaskArn), aws.ToString(state.TaskDefinitionArn)
 	}
-	logs, err := call.ecs.Logs(c.Context, state)
+	logs, err := call.ecs.Logs(c.Context, task, definition)
 	if err != nil {
 		return call.ecsFailure(c.Context, "describe the task definition of "+e.Name, err)
 	}
@@ -380,10 +385,10 @@ func ecsStop(con *term.Console, c *cli.Context) error {
 	if err != nil {
 		return call.ecsFailure(c.Context, "describe task "+e.Name, err)
 	}
-	if before.Stopped() {
-		return con.Print(fmt.Sprintf("%s  %s  left alone: STOPPED already\n", short8(before.TaskArn), diag.Printable(e.Name)))
+	if ecs.Stopped(before) {
+		return con.Print(fmt.Sprintf("%s  %s  left alone: STOPPED already\n", short8(aws.ToString(before.TaskArn)), diag.Printable(e.Name)))
 	}
-	if _, err := call.ecs.Stop(c.Context, e.Cluster, e.Task, c.String("reason")); err != nil {
+	if err := call.ecs.Stop(c.Context, e.Cluster, e.Task, c.String("reason")); err != nil {
 		return call.ecsFailure(c.Context, "stop task "+e.Name, err)
 	}
 	ctx, cancel := context.WithTimeout(c.Context, stopPatience)
@@ -395,7 +400,7 @@ func ecsStop(con *term.Console, c *cli.Context) error {
 	case err != nil:
 		return exit.Fail(exit.NotDone, "task %s was asked to stop, and was not seen to end: %v", e.Name, err).Try("look: batchctl ecs status %s", short8(e.Task)+call.flags)
 	}
-	return con.Print(fmt.Sprintf("%s  %s  STOPPED, was %s\n", short8(after.TaskArn), diag.Printable(e.Name), before.LastStatus))
+	return con.Print(fmt.Sprintf("%s  %s  STOPPED, was %s\n", short8(aws.ToString(after.TaskArn)), diag.Printable(e.Name), aws.ToString(before.LastStatus)))
 }
 
 // stopPatience is longer than the 120 seconds that a container's stop timeout can be.

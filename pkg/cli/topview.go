@@ -235,7 +235,7 @@ func (q topQueue) gauge() term.Line {
 	}
 	const fine = 1000 // vCPUs come in fractions
 	n := min(int(used*fine), int(q.MaxvCpus)*fine)
-	return term.Bar(20, term.Of(n, "#", term.StyleRun), term.Of(int(q.MaxvCpus)*fine - n, ".", term.StyleFaint))
+	return term.Bar(20, term.Of(n, "#", term.StyleRun), term.Of(int(q.MaxvCpus)*fine-n, ".", term.StyleFaint))
 }
 
 // more is the lines below a queue, without what changes with the time.

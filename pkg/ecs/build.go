@@ -11,6 +11,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/plan"
@@ -45,44 +47,49 @@ type Options struct {
 // Task is a job as ECS takes it.
 type Task struct {
 	Name       string
-	Definition TaskDefinition
-	Run        RunTask // without its token; TaskDefinition is the family
+	Definition awsecs.RegisterTaskDefinitionInput
+	Run        awsecs.RunTaskInput // without its token; TaskDefinition is the family
 	// Lost says what of the job does not hold on ECS, a sentence each.
 	Lost []string
 }
 
 // Requests returns the requests of the task in their order, as they are before
 // anything is sent.
-func (t *Task) Requests() []Request {
-	return []Request{
-		{"RegisterTaskDefinition", "aws ecs register-task-definition --cli-input-json", t.Definition},
-		{"RunTask", "aws ecs run-task --cli-input-json", t.Run},
+func (t *Task) Requests() ([]Request, error) {
+	definition, err := body(&t.Definition)
+	if err != nil {
+		return nil, err
 	}
+	run, err := body(&t.Run)
+	return []Request{
+		{"RegisterTaskDefinition", "aws ecs register-task-definition --cli-input-json", definition},
+		{"RunTask", "aws ecs run-task --cli-input-json", run},
+	}, err
 }
 
 // Stamped is the RunTask of a submission: with its id as token, tag and mark of who
 // started it, and in the environment of a job of one container.
-func (t *Task) Stamped(token string) RunTask {
+func (t *Task) Stamped(token string) *awsecs.RunTaskInput {
 	run := t.Run
-	run.ClientToken, run.StartedBy = token, token
+	run.ClientToken, run.StartedBy = &token, &token
 	if len(run.Tags) < maxTags {
-		run.Tags = append(slices.Clone(run.Tags), Tag{client.SubmissionTag, token})
+		run.Tags = append(slices.Clone(run.Tags), tag(client.SubmissionTag, token))
 	}
-	if t.Definition.ContainerDefinitions[0].Name != Container {
-		return run
+	if aws.ToString(t.Definition.ContainerDefinitions[0].Name) != Container {
+		return &run
 	}
-	over := &TaskOverride{}
+	over := &ecstypes.TaskOverride{}
 	if run.Overrides != nil {
 		*over = *run.Overrides
 	}
 	over.ContainerOverrides = slices.Clone(over.ContainerOverrides)
 	if len(over.ContainerOverrides) == 0 {
-		over.ContainerOverrides = []ContainerOverride{{Name: Container}}
+		over.ContainerOverrides = []ecstypes.ContainerOverride{{Name: aws.String(Container)}}
 	}
 	o := &over.ContainerOverrides[0]
-	o.Environment = append(slices.Clone(o.Environment), types.KeyValuePair{Name: aws.String(client.SubmissionVariable), Value: &token})
+	o.Environment = append(slices.Clone(o.Environment), ecstypes.KeyValuePair{Name: aws.String(client.SubmissionVariable), Value: &token})
 	run.Overrides = over
-	return run
+	return &run
 }
 
 // CannotError is a job that would be another one on ECS.
@@ -131,7 +138,7 @@ type builder struct {
 	cannot     []string
 	// What of the definition RunTask takes.
 	network *types.NetworkConfiguration
-	execute *bool
+	execute bool
 	version *string
 }
 
@@ -157,8 +164,9 @@ func (b *builder) onFargate() bool {
 func (b *builder) single(c *types.ContainerProperties) {
 	d := &b.task.Definition
 	d.TaskRoleArn, d.ExecutionRoleArn = c.JobRoleArn, c.ExecutionRoleArn
-	d.Volumes, d.EphemeralStorage, d.RuntimePlatform = c.Volumes, c.EphemeralStorage, c.RuntimePlatform
-	b.network, b.execute = c.NetworkConfiguration, c.EnableExecuteCommand
+	host := as[awsecs.RegisterTaskDefinitionInput](b, &types.ContainerProperties{Volumes: c.Volumes, EphemeralStorage: c.EphemeralStorage, RuntimePlatform: c.RuntimePlatform})
+	d.Volumes, d.EphemeralStorage, d.RuntimePlatform = host.Volumes, host.EphemeralStorage, host.RuntimePlatform
+	b.network, b.execute = c.NetworkConfiguration, aws.ToBool(c.EnableExecuteCommand)
 	if c.FargatePlatformConfiguration != nil {
 		b.version = c.FargatePlatformConfiguration.PlatformVersion
 	}
@@ -203,9 +211,11 @@ func valueOf(list []types.ResourceRequirement, kind types.ResourceType) string {
 func (b *builder) several(t *types.EcsTaskProperties) {
 	d := &b.task.Definition
 	d.TaskRoleArn, d.ExecutionRoleArn = t.TaskRoleArn, t.ExecutionRoleArn
-	d.Volumes, d.EphemeralStorage, d.RuntimePlatform = t.Volumes, t.EphemeralStorage, t.RuntimePlatform
-	d.PidMode, d.IpcMode = t.PidMode, t.IpcMode
-	b.network, b.execute, b.version = t.NetworkConfiguration, t.EnableExecuteCommand, t.PlatformVersion
+	host := as[awsecs.RegisterTaskDefinitionInput](b, &types.EcsTaskProperties{Volumes: t.Volumes, EphemeralStorage: t.EphemeralStorage, RuntimePlatform: t.RuntimePlatform,
+		PidMode: t.PidMode, IpcMode: t.IpcMode})
+	d.Volumes, d.EphemeralStorage, d.RuntimePlatform = host.Volumes, host.EphemeralStorage, host.RuntimePlatform
+	d.PidMode, d.IpcMode = host.PidMode, host.IpcMode
+	b.network, b.execute, b.version = t.NetworkConfiguration, aws.ToBool(t.EnableExecuteCommand), t.PlatformVersion
 	for _, c := range t.Containers {
 		b.add(c, b.overrideOf(aws.ToString(c.Name)))
 	}
@@ -224,32 +234,38 @@ func (b *builder) overrideOf(container string) types.TaskContainerOverrides {
 
 // add lowers a container, and what of it holds for this task alone.
 func (b *builder) add(c types.TaskContainerProperties, over types.TaskContainerOverrides) {
-	name := aws.ToString(c.Name)
-	cpu, memory, gpus := b.resources(c.ResourceRequirements)
-	essential := c.Essential
-	if essential == nil {
-		essential = aws.Bool(true) // ECS's default, said so that a comparison finds it
+	command, amounts := b.command(c, over), b.resources(c.ResourceRequirements)
+	if c.Essential == nil {
+		c.Essential = aws.Bool(true) // ECS's default, said so that a comparison finds it
 	}
-	d := ContainerDefinition{Name: name, Image: c.Image, RepositoryCredentials: c.RepositoryCredentials, Cpu: cpu, Memory: memory, Essential: essential,
-		Command: substitute(c.Command, b.definition.Parameters), Environment: c.Environment, MountPoints: c.MountPoints, LinuxParameters: c.LinuxParameters,
-		Secrets: c.Secrets, DependsOn: c.DependsOn, StartTimeout: c.StartTimeout, StopTimeout: c.StopTimeout, User: c.User, Privileged: c.Privileged,
-		ReadonlyRootFilesystem: c.ReadonlyRootFilesystem, Ulimits: c.Ulimits, LogConfiguration: b.logs(c), ResourceRequirements: gpus,
-		FirelensConfiguration: c.FirelensConfiguration}
+	c.Command, c.LogConfiguration, c.ResourceRequirements = substitute(c.Command, b.definition.Parameters), b.logs(c), amounts.gpus
+	d := as[ecstypes.ContainerDefinition](b, &c)
+	d.Cpu, d.Memory = amounts.cpu, given(amounts.memory)
 	b.task.Definition.ContainerDefinitions = append(b.task.Definition.ContainerDefinitions, d)
 
-	o := ContainerOverride{Name: name, Environment: over.Environment}
-	o.Cpu, o.Memory, o.ResourceRequirements = b.resources(over.ResourceRequirements)
-	if command := b.command(c, over); !slices.Equal(command, d.Command) {
-		o.Command = command
+	amounts = b.resources(over.ResourceRequirements)
+	over.Name, over.Command, over.ResourceRequirements = c.Name, nil, amounts.gpus
+	if !slices.Equal(command, c.Command) {
+		over.Command = command
 	}
-	if o.Cpu+o.Memory > 0 || len(o.Command)+len(o.Environment)+len(o.ResourceRequirements) > 0 {
+	o := as[ecstypes.ContainerOverride](b, &over)
+	o.Cpu, o.Memory = given(amounts.cpu), given(amounts.memory)
+	if amounts.cpu+amounts.memory > 0 || len(o.Command)+len(o.Environment)+len(o.ResourceRequirements) > 0 {
 		b.override(o)
 	}
 }
 
-func (b *builder) override(o ContainerOverride) {
+// given is an amount as a member that can be absent.
+func given(amount int32) *int32 {
+	if amount == 0 {
+		return nil
+	}
+	return &amount
+}
+
+func (b *builder) override(o ecstypes.ContainerOverride) {
 	if b.task.Run.Overrides == nil {
-		b.task.Run.Overrides = &TaskOverride{}
+		b.task.Run.Overrides = &ecstypes.TaskOverride{}
 	}
 	list := &b.task.Run.Overrides.ContainerOverrides
 	*list = append(*list, o)
@@ -279,27 +295,32 @@ func (b *builder) command(c types.TaskContainerProperties, over types.TaskContai
 // unitsPerCPU is what ECS calls a vCPU (API reference of ContainerDefinition.cpu).
 const unitsPerCPU = 1024
 
-// resources are requirements as ECS counts them: CPU in units and memory in MiB, both
-// rounded up, and what is left, the GPUs.
-func (b *builder) resources(list []types.ResourceRequirement) (cpu, memory int64, gpus []types.ResourceRequirement) {
+// amounts are requirements as ECS counts them: CPU in units and memory in MiB, both
+// rounded up, and the rest, the GPUs.
+type amounts struct {
+	cpu, memory int32
+	gpus        []types.ResourceRequirement
+}
+
+func (b *builder) resources(list []types.ResourceRequirement) (sum amounts) {
 	for _, r := range list {
 		value, err := strconv.ParseFloat(aws.ToString(r.Value), 64)
-		if err != nil || value < 0 || value > 1<<30 {
+		if err != nil || value < 0 || value > 1<<30 || r.Type == types.ResourceTypeVcpu && value > 1<<20 {
 			b.refuse("%s %q is no amount; give a number", r.Type, aws.ToString(r.Value))
 			continue
 		}
 		switch r.Type {
 		case types.ResourceTypeVcpu:
-			cpu = int64(math.Ceil(value * unitsPerCPU))
+			sum.cpu = int32(math.Ceil(value * unitsPerCPU))
 		case types.ResourceTypeMemory:
-			memory = int64(math.Ceil(value))
+			sum.memory = int32(math.Ceil(value))
 		case types.ResourceTypeGpu:
 			if value > 0 {
-				gpus = append(gpus, r)
+				sum.gpus = append(sum.gpus, r)
 			}
 		}
 	}
-	return cpu, memory, gpus
+	return sum
 }
 
 // logs is the container's log configuration with what AWS Batch would fill in: the
@@ -325,53 +346,56 @@ func (b *builder) logs(c types.TaskContainerProperties) *types.LogConfiguration 
 // whole lowers what is of the task and not of a container.
 func (b *builder) whole() {
 	d := &b.task.Definition
-	d.Family = aws.ToString(b.definition.JobDefinitionName)
+	d.Family = b.definition.JobDefinitionName
 	d.Tags = tags(b.definition.Tags)
-	d.RequiresCompatibilities, d.NetworkMode = []string{EC2}, "host" // as AWS Batch runs jobs on EC2
+	d.RequiresCompatibilities, d.NetworkMode = []ecstypes.Compatibility{EC2}, ecstypes.NetworkModeHost // as AWS Batch runs jobs on EC2
 	if b.fargate {
-		d.RequiresCompatibilities = []string{Fargate}
+		d.RequiresCompatibilities = []ecstypes.Compatibility{Fargate}
 		d.Cpu, d.Memory = b.size(false)
 		if o := b.task.Run.Overrides; o != nil {
-			if cpu, memory := b.size(true); cpu != d.Cpu || memory != d.Memory {
+			if cpu, memory := b.size(true); *cpu != *d.Cpu || *memory != *d.Memory {
 				o.Cpu, o.Memory = cpu, memory
 			}
 		}
 	}
 	if b.fargate || len(b.options.Subnets) > 0 {
-		d.NetworkMode = "awsvpc"
+		d.NetworkMode = ecstypes.NetworkModeAwsvpc
 	}
 }
 
 // size is what the containers ask for together, with or without what holds for this
-// task alone.
-func (b *builder) size(overridden bool) (cpu, memory string) {
+// task alone: in units of CPU and in MiB.
+func (b *builder) size(overridden bool) (cpu, memory *string) {
 	var units, mib int64
 	for _, c := range b.task.Definition.ContainerDefinitions {
+		ownCPU, ownMemory := c.Cpu, aws.ToInt32(c.Memory)
 		if o := b.task.Run.Overrides; overridden && o != nil {
-			if at := slices.IndexFunc(o.ContainerOverrides, func(v ContainerOverride) bool { return v.Name == c.Name }); at >= 0 {
-				c.Cpu, c.Memory = cmp.Or(o.ContainerOverrides[at].Cpu, c.Cpu), cmp.Or(o.ContainerOverrides[at].Memory, c.Memory)
+			if at := slices.IndexFunc(o.ContainerOverrides, func(v ecstypes.ContainerOverride) bool { return *v.Name == *c.Name }); at >= 0 {
+				ownCPU, ownMemory = cmp.Or(aws.ToInt32(o.ContainerOverrides[at].Cpu), ownCPU), cmp.Or(aws.ToInt32(o.ContainerOverrides[at].Memory), ownMemory)
 			}
 		}
-		units, mib = units+c.Cpu, mib+c.Memory
+		units, mib = units+int64(ownCPU), mib+int64(ownMemory)
 	}
-	return strconv.FormatInt(units, 10), strconv.FormatInt(mib, 10)
+	return aws.String(strconv.FormatInt(units, 10)), aws.String(strconv.FormatInt(mib, 10))
 }
 
+func tag(key, value string) ecstypes.Tag { return ecstypes.Tag{Key: &key, Value: &value} }
+
 // tags are tags in the order of their names.
-func tags(m map[string]string) (list []Tag) {
+func tags(m map[string]string) (list []ecstypes.Tag) {
 	for _, k := range slices.Sorted(maps.Keys(m)) {
-		list = append(list, Tag{k, m[k]})
+		list = append(list, tag(k, m[k]))
 	}
 	return list
 }
 
 func (b *builder) run() {
 	r, o := &b.task.Run, b.options
-	r.Cluster, r.TaskDefinition = o.Cluster, b.task.Definition.Family
+	r.Cluster, r.TaskDefinition = &o.Cluster, b.task.Definition.Family
 	r.Tags, r.EnableExecuteCommand = tags(b.job.Submit.Tags), b.execute
 	switch {
 	case o.CapacityProvider != "":
-		r.CapacityProviderStrategy = []CapacityProvider{{o.CapacityProvider}}
+		r.CapacityProviderStrategy = []ecstypes.CapacityProviderStrategyItem{{CapacityProvider: &o.CapacityProvider}}
 	case b.fargate:
 		r.LaunchType = Fargate
 	default:
@@ -381,9 +405,9 @@ func (b *builder) run() {
 		r.PlatformVersion = b.version
 	}
 	if b.propagates() {
-		r.PropagateTags = "TASK_DEFINITION"
+		r.PropagateTags = ecstypes.PropagateTagsTaskDefinition
 	}
-	if b.task.Definition.NetworkMode == "awsvpc" {
+	if b.task.Definition.NetworkMode == ecstypes.NetworkModeAwsvpc {
 		r.NetworkConfiguration = b.networkOf()
 	}
 }
@@ -395,13 +419,13 @@ func (b *builder) propagates() bool {
 	return aws.ToBool(b.definition.PropagateTags)
 }
 
-func (b *builder) networkOf() *NetworkConfiguration {
-	v := &AwsVpcConfiguration{Subnets: b.options.Subnets, SecurityGroups: b.options.SecurityGroups}
+func (b *builder) networkOf() *ecstypes.NetworkConfiguration {
+	v := &ecstypes.AwsVpcConfiguration{Subnets: b.options.Subnets, SecurityGroups: b.options.SecurityGroups}
 	if b.fargate { // a task on EC2 cannot have a public address (API reference of AwsVpcConfiguration)
-		v.AssignPublicIp = "DISABLED"
+		v.AssignPublicIp = ecstypes.AssignPublicIpDisabled
 		if b.options.PublicIP || b.network != nil && b.network.AssignPublicIp == types.AssignPublicIpEnabled {
-			v.AssignPublicIp = "ENABLED"
+			v.AssignPublicIp = ecstypes.AssignPublicIpEnabled
 		}
 	}
-	return &NetworkConfiguration{v}
+	return &ecstypes.NetworkConfiguration{AwsvpcConfiguration: v}
 }

@@ -19,7 +19,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/plan"
-	"github.com/batchctl/batchctl/pkg/wire"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected files in testdata")
@@ -47,17 +46,17 @@ func textOf(t *testing.T, path string) string {
 	return string(text)
 }
 
-// written is the task as the command prints it: requests, then what does not hold.
-func written(t *testing.T, task *Task) string {
+// shown is the task as the command prints it: requests, then what does not hold.
+func shown(t *testing.T, task *Task) string {
 	t.Helper()
 	var b strings.Builder
-	for _, r := range task.Requests() {
-		text, err := wire.Marshal(r.Input)
-		if err != nil {
-			t.Fatal(err)
-		}
+	requests, err := task.Requests()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range requests {
 		var pretty bytes.Buffer
-		if err := json.Indent(&pretty, text, "", "  "); err != nil {
+		if err := json.Indent(&pretty, r.Input, "", "  "); err != nil {
 			t.Fatal(err)
 		}
 		fmt.Fprintf(&b, "# %s\n%s\n", r.Command, &pretty)
@@ -106,7 +105,7 @@ func TestGolden(t *testing.T) {
 				t.Fatal(err)
 			}
 			path := filepath.Join("testdata", name+".golden")
-			got := written(t, task)
+			got := shown(t, task)
 			if *update {
 				if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
 					t.Fatal(err)
@@ -216,11 +215,11 @@ func TestStamped(t *testing.T) {
 		t.Fatal(err)
 	}
 	run := task.Stamped("TOKEN")
-	if run.ClientToken != "TOKEN" || run.StartedBy != "TOKEN" || !slices.Contains(run.Tags, Tag{"batchctl:submission-id", "TOKEN"}) ||
+	if *run.ClientToken != "TOKEN" || *run.StartedBy != "TOKEN" || len(run.Tags) != 1 || *run.Tags[0].Key != "batchctl:submission-id" || *run.Tags[0].Value != "TOKEN" ||
 		*run.Overrides.ContainerOverrides[0].Environment[0].Value != "TOKEN" {
 		t.Errorf("%+v", run)
 	}
-	if task.Run.Overrides != nil || task.Run.ClientToken != "" || len(task.Run.Tags) != 0 {
+	if task.Run.Overrides != nil || task.Run.ClientToken != nil || len(task.Run.Tags) != 0 {
 		t.Errorf("the task itself was changed: %+v", task.Run)
 	}
 }

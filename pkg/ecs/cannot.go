@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
 	"github.com/batchctl/batchctl/pkg/plan"
 	"github.com/batchctl/batchctl/pkg/stage"
@@ -107,12 +108,12 @@ func (b *builder) checkFargate() {
 			b.refuse("volume %s is a directory of the host, and Fargate gives none%s", aws.ToString(v.Name), onEC2)
 		}
 	}
-	if o := b.task.Run.Overrides; o != nil && slices.ContainsFunc(o.ContainerOverrides, func(c ContainerOverride) bool { return len(c.ResourceRequirements) > 0 }) {
+	if o := b.task.Run.Overrides; o != nil && slices.ContainsFunc(o.ContainerOverrides, func(c ecstypes.ContainerOverride) bool { return len(c.ResourceRequirements) > 0 }) {
 		b.refuse("it asks for GPUs, and Fargate has none%s", onEC2)
 	}
 }
 
-func (b *builder) checkContainer(c ContainerDefinition) {
+func (b *builder) checkContainer(c ecstypes.ContainerDefinition) {
 	if len(c.ResourceRequirements) > 0 {
 		b.refuse("it asks for GPUs, and Fargate has none%s", onEC2)
 	}

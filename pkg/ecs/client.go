@@ -3,7 +3,6 @@ package ecs
 import (
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,19 +12,22 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	"github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
 	"github.com/batchctl/batchctl/pkg/rpc"
-	"github.com/batchctl/batchctl/pkg/wire"
 )
 
 // Client asks ECS.
 type Client struct {
-	calls *rpc.Client
+	api *awsecs.Client
 	// Tell is told what a call meets that its user should know; it may be nil.
 	Tell func(text string)
 }
 
-// New returns a client for the account and Region of calls.
-func New(calls *rpc.Client) *Client { return &Client{calls: calls} }
+// New returns a client for the account and Region that cfg leads to.
+func New(cfg aws.Config) *Client { return &Client{api: awsecs.NewFromConfig(rpc.SDK(cfg))} }
 
 func (c *Client) tell(format string, args ...any) {
 	if c.Tell != nil {
@@ -41,24 +43,19 @@ const (
 )
 
 // call sends a request that may be repeated until ECS says yes or no.
-func (c *Client) call(ctx context.Context, operation string, in, out any) error {
-	var body json.RawMessage
-	body, err := wire.Marshal(in)
-	if err != nil {
-		return err
-	}
+func call[In, Out any](ctx context.Context, c *Client, operation func(context.Context, In, ...func(*awsecs.Options)) (Out, error), in In) (Out, error) {
 	isUnclear := false
 	for n, pause := 1, firstPause; ; n, pause = n+1, 2*pause {
-		err := c.calls.JSON(ctx, rpc.ECS, operation, body, out)
+		out, err := rpc.Attempt(ctx, operation, in)
 		if err == nil {
-			return nil
+			return out, nil
 		}
 		isUnclear = isUnclear || !Refused(err) && !Busy(err) && !unsent(err)
 		if Refused(err) || !repeats(err) || ctx.Err() != nil || n == attempts || !sleep(ctx, pause) {
 			if isUnclear {
 				err = &UnclearError{err}
 			}
-			return err
+			return out, err
 		}
 		if n == 1 {
 			c.tell("note: %v; it is sent again", err)
@@ -121,48 +118,27 @@ func repeats(err error) bool {
 	return isNetwork || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// State is a task as ECS describes it. Times are in seconds since the epoch.
-type State struct {
-	TaskArn, ClusterArn, TaskDefinitionArn string
-	LastStatus, DesiredStatus              string
-	LaunchType, CapacityProviderName       string
-	StopCode, StoppedReason                string
-	StartedBy                              string
-	CreatedAt, StartedAt, StoppedAt        float64
-	Containers                             []ContainerState
-}
+// Stopped reports whether a task has ended.
+func Stopped(t *types.Task) bool { return aws.ToString(t.LastStatus) == "STOPPED" }
 
-// ContainerState is a container of a task.
-type ContainerState struct {
-	Name, LastStatus, Reason string
-	ExitCode                 *int
-	// GpuIds are the GPUs of the machine that are this container's.
-	GpuIds []string
-}
-
-// Stopped reports whether the task has ended.
-func (s State) Stopped() bool { return s.LastStatus == "STOPPED" }
-
-// GPUs are the ids of the GPUs of all containers.
-func (s State) GPUs() (ids []string) {
-	for _, c := range s.Containers {
+// GPUs are the ids of the GPUs of all containers of a task.
+func GPUs(t *types.Task) (ids []string) {
+	for _, c := range t.Containers {
 		ids = append(ids, c.GpuIds...)
 	}
 	return ids
 }
 
-// Failure is why ECS did not do something to a thing.
-type Failure struct{ Arn, Reason, Detail string }
-
 // FailedError is a RunTask that placed no task.
-type FailedError struct{ Failures []Failure }
+type FailedError struct{ Failures []types.Failure }
 
 func (e *FailedError) Error() string {
 	var reasons []string
 	for _, f := range e.Failures {
-		text := f.Reason + ": " + Meaning(f.Reason)
-		if f.Detail != "" {
-			text += " (" + f.Detail + ")"
+		reason, detail := aws.ToString(f.Reason), aws.ToString(f.Detail)
+		text := reason + ": " + Meaning(reason)
+		if detail != "" {
+			text += " (" + detail + ")"
 		}
 		if !slices.Contains(reasons, text) {
 			reasons = append(reasons, text)
@@ -174,21 +150,18 @@ func (e *FailedError) Error() string {
 // Run sends RunTask, again and again with the same token while answers are missing. A
 // *UnclearError leaves open whether there is a task; after any other error there is none,
 // and a *FailedError says why it was not placed.
-func (c *Client) Run(ctx context.Context, in RunTask) (State, error) {
-	var out struct {
-		Tasks    []State
-		Failures []Failure
-	}
-	if err := c.call(ctx, "RunTask", in, &out); err != nil {
-		return State{}, err
+func (c *Client) Run(ctx context.Context, in *awsecs.RunTaskInput) (*types.Task, error) {
+	out, err := call(ctx, c, c.api.RunTask, in)
+	if err != nil {
+		return nil, err
 	}
 	if len(out.Tasks) == 0 {
 		if len(out.Failures) == 0 { // as moto answers; AWS says why
-			out.Failures = []Failure{{Reason: "RESOURCE:?"}}
+			out.Failures = []types.Failure{{Reason: aws.String("RESOURCE:?")}}
 		}
-		return State{}, &FailedError{out.Failures}
+		return nil, &FailedError{out.Failures}
 	}
-	return out.Tasks[0], nil
+	return &out.Tasks[0], nil
 }
 
 // MissingError is a task that ECS does not know, or no more.
@@ -200,31 +173,23 @@ func (e *MissingError) Error() string {
 
 // Describe asks for one task, by its id or ARN. One that ECS does not know is a
 // *MissingError.
-func (c *Client) Describe(ctx context.Context, cluster, task string) (State, error) {
-	var out struct{ Tasks []State }
-	if err := c.call(ctx, "DescribeTasks", describeTasks{cluster, []string{task}}, &out); err != nil {
-		return State{}, err
+func (c *Client) Describe(ctx context.Context, cluster, task string) (*types.Task, error) {
+	out, err := call(ctx, c, c.api.DescribeTasks, &awsecs.DescribeTasksInput{Cluster: &cluster, Tasks: []string{task}})
+	if err != nil {
+		return nil, err
 	}
 	if len(out.Tasks) == 0 {
-		return State{}, &MissingError{task, cluster}
+		return nil, &MissingError{task, cluster}
 	}
-	return out.Tasks[0], nil
-}
-
-type describeTasks struct {
-	Cluster string
-	Tasks   []string
+	return &out.Tasks[0], nil
 }
 
 // Stop sends StopTask: the containers get SIGTERM, and SIGKILL after their stop
 // timeout, 30 seconds by default.
-func (c *Client) Stop(ctx context.Context, cluster, task, reason string) (State, error) {
-	var out struct{ Task State }
-	err := c.call(ctx, "StopTask", stopTask{cluster, task, reason}, &out)
-	return out.Task, err
+func (c *Client) Stop(ctx context.Context, cluster, task, reason string) error {
+	_, err := call(ctx, c, c.api.StopTask, &awsecs.StopTaskInput{Cluster: &cluster, Task: &task, Reason: &reason})
+	return err
 }
-
-type stopTask struct{ Cluster, Task, Reason string }
 
 // ID is the id of a task: the last part of its ARN.
 func ID(task string) string { return task[strings.LastIndexByte(task, '/')+1:] }

@@ -11,6 +11,10 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	"github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
 	"github.com/batchctl/batchctl/pkg/client"
 )
 
@@ -77,7 +81,7 @@ func TestRunMeetsTrouble(t *testing.T) {
 				a.faults["RunTask"] = c.faults
 				s, err := a.client().Run(t.Context(), taskOf(t, "").Stamped("TOKEN"))
 				_, unclear := errors.AsType[*UnclearError](err)
-				if len(a.tasks) != c.tasks || unclear == c.clear || (err == nil) != c.ok || c.ok && ID(s.TaskArn) == "" {
+				if len(a.tasks) != c.tasks || unclear == c.clear || (err == nil) != c.ok || c.ok && ID(aws.ToString(s.TaskArn)) == "" {
 					t.Errorf("%d tasks, %v, %+v", len(a.tasks), err, s)
 				}
 			})
@@ -87,7 +91,7 @@ func TestRunMeetsTrouble(t *testing.T) {
 
 func TestRunIsPlacedNowhere(t *testing.T) {
 	a := newAccount()
-	a.failures = []Failure{{Arn: "arn:1", Reason: "RESOURCE:GPU"}, {Arn: "arn:2", Reason: "RESOURCE:GPU"}, {Arn: "arn:3", Reason: "AGENT"}}
+	a.failures = []types.Failure{{Reason: aws.String("RESOURCE:GPU")}, {Reason: aws.String("RESOURCE:GPU")}, {Reason: aws.String("AGENT")}}
 	_, err := a.client().Run(t.Context(), taskOf(t, "").Stamped("TOKEN"))
 	if text := err.Error(); strings.Count(text, "RESOURCE:GPU") != 1 || !strings.Contains(text, "ECS_ENABLE_GPU_SUPPORT") || !strings.Contains(text, "AGENT") {
 		t.Error(text)
@@ -96,7 +100,7 @@ func TestRunIsPlacedNowhere(t *testing.T) {
 
 // submit is what a command does: an intent, RunTask, and the outcome written down.
 func submit(ctx context.Context, a *account, r *Record, task *Task) error {
-	i, err := r.Begin(task.Run, task.Name, time.Now(), false)
+	i, err := r.Begin(&task.Run, task.Name, time.Now(), false)
 	if err != nil {
 		return err
 	}
@@ -146,9 +150,9 @@ func TestSubmittedOnce(t *testing.T) {
 
 func TestRecord(t *testing.T) {
 	r := &Record{Dir: t.TempDir(), Target: "aws 1 us-east-1"}
-	run, other := taskOf(t, "").Run, taskOf(t, `, "tags": {"a": "b"}`).Run
+	run, other := &taskOf(t, "").Run, &taskOf(t, `, "tags": {"a": "b"}`).Run
 	now := time.Now()
-	begin := func(in RunTask, now time.Time, again bool) *Intent {
+	begin := func(in *awsecs.RunTaskInput, now time.Time, again bool) *Intent {
 		t.Helper()
 		i, err := r.Begin(in, "j", now, again)
 		if err != nil {
@@ -180,7 +184,7 @@ func TestRecord(t *testing.T) {
 	if fresh.Earlier || fresh.Token == first.Token {
 		t.Errorf("%+v", fresh)
 	}
-	if err := fresh.Accepted(State{TaskArn: "arn:aws:ecs:us-east-1:1:task/c/0123456789abcdef"}, now); err != nil {
+	if err := fresh.Accepted(&types.Task{TaskArn: aws.String("arn:aws:ecs:us-east-1:1:task/c/0123456789abcdef")}, now); err != nil {
 		t.Fatal(err)
 	}
 	entries, err := r.Entries()
@@ -215,7 +219,7 @@ func isForgotten(err error) bool {
 // TestCrashAfterTheEntry: the task is written down, and the intent still there.
 func TestCrashAfterTheEntry(t *testing.T) {
 	r := &Record{Dir: t.TempDir()}
-	run := taskOf(t, "").Run
+	run := &taskOf(t, "").Run
 	i, err := r.Begin(run, "j", time.Now(), false)
 	if err != nil {
 		t.Fatal(err)
@@ -228,7 +232,7 @@ func TestCrashAfterTheEntry(t *testing.T) {
 	if err != nil || next.Earlier || next.Token == i.Token {
 		t.Errorf("%+v %v", next, err)
 	}
-	if err := next.Accepted(State{TaskArn: "second"}, time.Now()); err != nil {
+	if err := next.Accepted(&types.Task{TaskArn: aws.String("second")}, time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	if entries, err := r.Entries(); err != nil || len(entries) != 2 || entries[1].Task != "second" {
@@ -245,31 +249,31 @@ func TestFollow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		task.Run.TaskDefinition = registered.Arn
+		task.Run.TaskDefinition = &registered.Arn
 		s, err := c.Run(t.Context(), task.Stamped("TOKEN"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		stream := "j/default/" + ID(s.TaskArn)
-		a.turns = []func(*State){
-			func(s *State) { s.LastStatus = "PENDING" },
-			func(s *State) {
-				s.LastStatus, s.Containers = "RUNNING", []ContainerState{{Name: Container, GpuIds: []string{"GPU-1", "GPU-2"}}}
+		stream := "j/default/" + ID(*s.TaskArn)
+		a.turns = []func(*types.Task){
+			func(s *types.Task) { s.LastStatus = aws.String("PENDING") },
+			func(s *types.Task) {
+				s.LastStatus, s.Containers = aws.String("RUNNING"), []types.Container{{Name: aws.String(Container), GpuIds: []string{"GPU-1", "GPU-2"}}}
 				a.events[stream] = []string{"one"}
 			},
-			func(s *State) {
-				s.LastStatus, s.StopCode, s.StoppedReason = "STOPPED", "EssentialContainerExited", "Essential container in task exited"
-				s.Containers[0].ExitCode = new(int)
+			func(s *types.Task) {
+				s.LastStatus, s.StopCode, s.StoppedReason = aws.String("STOPPED"), types.TaskStopCodeEssentialContainerExited, aws.String("Essential container in task exited")
+				s.Containers[0].ExitCode = new(int32)
 			},
-			func(*State) { a.events[stream] = append(a.events[stream], "late") },
+			func(*types.Task) { a.events[stream] = append(a.events[stream], "late") },
 		}
 		a.faults["DescribeTasks"] = []fault{throttled, none, broken, none, lostBefore}
 		var told, lines []string
 		logs := client.New(a.config())
-		end, where, err := c.Follow(t.Context(), "c", s.TaskArn, Watcher{
-			State: func(s State) { told = append(told, s.LastStatus+" "+strings.Join(s.GPUs(), ",")) },
+		end, where, err := c.Follow(t.Context(), "c", *s.TaskArn, Watcher{
+			State: func(s *types.Task) { told = append(told, *s.LastStatus+" "+strings.Join(GPUs(s), ",")) },
 			Open: func(l Log) *client.StreamReader {
-				return logs.StreamReader(s.TaskArn, l.Group, l.Stream, client.LogOptions{})
+				return logs.StreamReader(*s.TaskArn, l.Group, l.Stream, client.LogOptions{})
 			},
 			Line:       func(_ Log, l client.Line) error { lines = append(lines, l.Text); return nil },
 			LogTrouble: func(err error) { t.Error(err) },
@@ -295,7 +299,7 @@ func TestFollowEnds(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		a.tasks["TOKEN"] = &State{TaskArn: "here", LastStatus: "RUNNING", TaskDefinitionArn: "d"}
+		a.tasks["TOKEN"] = &types.Task{TaskArn: aws.String("here"), LastStatus: aws.String("RUNNING"), TaskDefinitionArn: aws.String("d")}
 		a.revisions = []map[string]any{{"taskDefinitionArn": "d"}}
 		if _, _, err := a.client().Follow(ctx, "c", "here", Watcher{}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Error(err)
@@ -308,10 +312,10 @@ func TestFollowEnds(t *testing.T) {
 func TestFollowWithoutTheDefinition(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAccount()
-		a.tasks["TOKEN"] = &State{TaskArn: "here", LastStatus: "RUNNING", TaskDefinitionArn: "d", Containers: []ContainerState{{Name: Container}}}
-		stop := func(s *State) {
-			s.LastStatus, s.StopCode = "STOPPED", "EssentialContainerExited"
-			s.Containers[0].ExitCode = new(int)
+		a.tasks["TOKEN"] = &types.Task{TaskArn: aws.String("here"), LastStatus: aws.String("RUNNING"), TaskDefinitionArn: aws.String("d"), Containers: []types.Container{{Name: aws.String(Container)}}}
+		stop := func(s *types.Task) {
+			s.LastStatus, s.StopCode = aws.String("STOPPED"), types.TaskStopCodeEssentialContainerExited
+			s.Containers[0].ExitCode = new(int32)
 		}
 		for _, follow := range []func(c *Client, trouble func(error)) Watcher{
 			func(_ *Client, trouble func(error)) Watcher { return Watcher{LogTrouble: trouble} },
@@ -320,7 +324,7 @@ func TestFollowWithoutTheDefinition(t *testing.T) {
 				return Watcher{}
 			},
 		} {
-			a.turns = []func(*State){func(s *State) { s.LastStatus = "RUNNING" }, func(*State) {}, stop}
+			a.turns = []func(*types.Task){func(s *types.Task) { s.LastStatus = aws.String("RUNNING") }, func(*types.Task) {}, stop}
 			a.faults["DescribeTaskDefinition"] = []fault{refused}
 			told, c := "", a.client()
 			end, logs, err := c.Follow(t.Context(), "c", "here", follow(c, func(err error) { told += err.Error() }))
@@ -333,28 +337,28 @@ func TestFollowWithoutTheDefinition(t *testing.T) {
 
 func TestStop(t *testing.T) {
 	a := newAccount()
-	a.tasks["TOKEN"] = &State{TaskArn: "here", LastStatus: "RUNNING"}
-	s, err := a.client().Stop(t.Context(), "c", "here", "why")
-	if err != nil || !s.Stopped() || s.StoppedReason != "why" {
+	a.tasks["TOKEN"] = &types.Task{TaskArn: aws.String("here"), LastStatus: aws.String("RUNNING")}
+	err := a.client().Stop(t.Context(), "c", "here", "why")
+	if s := a.tasks["TOKEN"]; err != nil || !Stopped(s) || *s.StoppedReason != "why" {
 		t.Errorf("%+v %v", s, err)
 	}
 }
 
 func TestSucceeded(t *testing.T) {
-	code := func(n int) *int { return &n }
+	code := func(n int32) *int32 { return &n }
 	sidecar := []Log{{Container: "main", Essential: true}, {Container: "side"}}
 	for name, c := range map[string]struct {
-		state State
+		state *types.Task
 		want  bool
 	}{
-		"0":               {State{StopCode: "EssentialContainerExited", Containers: []ContainerState{{Name: "main", ExitCode: code(0)}}}, true},
-		"1":               {State{StopCode: "EssentialContainerExited", Containers: []ContainerState{{Name: "main", ExitCode: code(1)}}}, false},
-		"sidecar killed":  {State{StopCode: "EssentialContainerExited", Containers: []ContainerState{{Name: "main", ExitCode: code(0)}, {Name: "side", ExitCode: code(137)}}}, true},
-		"stopped by user": {State{StopCode: "UserInitiated", Containers: []ContainerState{{Name: "main", ExitCode: code(0)}}}, false},
-		"never started":   {State{StopCode: "TaskFailedToStart", Containers: []ContainerState{{Name: "main"}}}, false},
-		"no exit code":    {State{Containers: []ContainerState{{Name: "main"}}}, false},
-		"nothing ran":     {State{}, false},
-		"only a sidecar":  {State{Containers: []ContainerState{{Name: "side", ExitCode: code(0)}}}, false},
+		"0":               {&types.Task{StopCode: "EssentialContainerExited", Containers: []types.Container{{Name: aws.String("main"), ExitCode: code(0)}}}, true},
+		"1":               {&types.Task{StopCode: "EssentialContainerExited", Containers: []types.Container{{Name: aws.String("main"), ExitCode: code(1)}}}, false},
+		"sidecar killed":  {&types.Task{StopCode: "EssentialContainerExited", Containers: []types.Container{{Name: aws.String("main"), ExitCode: code(0)}, {Name: aws.String("side"), ExitCode: code(137)}}}, true},
+		"stopped by user": {&types.Task{StopCode: "UserInitiated", Containers: []types.Container{{Name: aws.String("main"), ExitCode: code(0)}}}, false},
+		"never started":   {&types.Task{StopCode: "TaskFailedToStart", Containers: []types.Container{{Name: aws.String("main")}}}, false},
+		"no exit code":    {&types.Task{Containers: []types.Container{{Name: aws.String("main")}}}, false},
+		"nothing ran":     {&types.Task{}, false},
+		"only a sidecar":  {&types.Task{Containers: []types.Container{{Name: aws.String("side"), ExitCode: code(0)}}}, false},
 	} {
 		if got := Succeeded(c.state, sidecar); got != c.want {
 			t.Errorf("%s: %v", name, got)

@@ -4,16 +4,19 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	"github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/plan"
 	"github.com/batchctl/batchctl/pkg/rpc"
-	"github.com/batchctl/batchctl/pkg/wire"
 )
 
 // maxTags is the most tags that a task definition can have.
@@ -31,8 +34,8 @@ type Registered struct {
 // Register returns the latest ACTIVE revision of the family if it has this content, and
 // registers another one if not. Content is known by its hash in the tag
 // client.ContentTag: ECS fills in what was left out.
-func (c *Client) Register(ctx context.Context, d TaskDefinition) (Registered, error) {
-	text, err := wire.Marshal(d)
+func (c *Client) Register(ctx context.Context, d awsecs.RegisterTaskDefinitionInput) (Registered, error) {
+	text, err := body(&d)
 	if err != nil {
 		return Registered{}, err
 	}
@@ -42,65 +45,62 @@ func (c *Client) Register(ctx context.Context, d TaskDefinition) (Registered, er
 	if err != nil {
 		return Registered{}, err
 	}
-	if latest.has(hash) {
-		return Registered{Arn: latest.arn()}, nil
+	if latest != nil && slices.ContainsFunc(latest.Tags, func(t types.Tag) bool {
+		return aws.ToString(t.Key) == client.ContentTag && aws.ToString(t.Value) == hash
+	}) {
+		return Registered{Arn: aws.ToString(latest.TaskDefinition.TaskDefinitionArn)}, nil
 	}
 	r := Registered{Fresh: true}
-	if latest.TaskDefinition != nil {
-		r.Changes = plan.Diff(comparable(parsed(latest.TaskDefinition)), comparable(parsed(text)))
+	if latest != nil {
+		before, err := body(registration(latest.TaskDefinition))
+		if err != nil {
+			return Registered{}, err
+		}
+		d := d
+		d.Tags = nil
+		if text, err = body(&d); err != nil {
+			return Registered{}, err
+		}
+		r.Changes = plan.Diff(parsed(before), parsed(text))
 	}
 	if len(d.Tags) < maxTags {
-		d.Tags = append(slices.Clone(d.Tags), Tag{client.ContentTag, hash})
+		d.Tags = append(slices.Clone(d.Tags), tag(client.ContentTag, hash))
 	}
-	var out answer
 	// A lost answer may leave a revision that nobody uses, with the same content.
-	if err := c.call(ctx, "RegisterTaskDefinition", d, &out); err != nil {
+	out, err := call(ctx, c, c.api.RegisterTaskDefinition, &d)
+	if err != nil {
 		return Registered{}, err
 	}
-	r.Arn = out.arn()
+	r.Arn = aws.ToString(out.TaskDefinition.TaskDefinitionArn)
 	return r, nil
 }
 
-// answer is a task definition as ECS describes it.
-type answer struct {
-	TaskDefinition json.RawMessage
-	Tags           []Tag
-}
-
-func (a answer) has(hash string) bool { return slices.Contains(a.Tags, Tag{client.ContentTag, hash}) }
-
-func (a answer) arn() string { return parsed(a.TaskDefinition).Get("taskDefinitionArn").Str() }
-
-// latest is the newest ACTIVE revision of a family, and the zero value if there is none:
-// ECS says so with a ClientException.
-func (c *Client) latest(ctx context.Context, family string) (a answer, err error) {
-	err = c.call(ctx, "DescribeTaskDefinition", describeDefinition{family, []string{"TAGS"}}, &a)
+// latest is the newest ACTIVE revision of a family, and nil if there is none: ECS says so
+// with a ClientException.
+func (c *Client) latest(ctx context.Context, family *string) (*awsecs.DescribeTaskDefinitionOutput, error) {
+	out, err := call(ctx, c, c.api.DescribeTaskDefinition, &awsecs.DescribeTaskDefinitionInput{TaskDefinition: family, Include: []types.TaskDefinitionField{types.TaskDefinitionFieldTags}})
 	if e, ok := errors.AsType[*rpc.Error](err); ok && e.Code == "ClientException" {
-		return answer{}, nil
+		return nil, nil
 	}
-	return a, err
+	if err == nil && out.TaskDefinition == nil {
+		err = fmt.Errorf("ECS describes no task definition %s", aws.ToString(family))
+	}
+	return out, err
 }
 
-type describeDefinition struct {
-	TaskDefinition string
-	Include        []string
+// registration is a revision without what ECS alone writes.
+func registration(d *types.TaskDefinition) *awsecs.RegisterTaskDefinitionInput {
+	return &awsecs.RegisterTaskDefinitionInput{
+		Family: d.Family, ContainerDefinitions: d.ContainerDefinitions, Cpu: d.Cpu, Memory: d.Memory, EphemeralStorage: d.EphemeralStorage,
+		ExecutionRoleArn: d.ExecutionRoleArn, TaskRoleArn: d.TaskRoleArn, IpcMode: d.IpcMode, PidMode: d.PidMode, NetworkMode: d.NetworkMode,
+		PlacementConstraints: d.PlacementConstraints, ProxyConfiguration: d.ProxyConfiguration,
+		RequiresCompatibilities: d.RequiresCompatibilities, RuntimePlatform: d.RuntimePlatform, Volumes: d.Volumes,
+	}
 }
 
 func parsed(text []byte) *jsontree.Node {
 	root, _ := jsontree.Parse(diag.NewSource("", string(text)))
 	return root
-}
-
-// comparable is a definition without what ECS alone writes, and without its tags, which
-// stand beside it in the answer.
-func comparable(n *jsontree.Node) *jsontree.Node {
-	out := jsontree.NewObject(n)
-	for m := range n.Children() {
-		if !slices.Contains([]string{"taskDefinitionArn", "revision", "status", "requiresAttributes", "compatibilities", "registeredAt", "registeredBy", "tags", "enableFaultInjection"}, m.Name) {
-			out.Set(m.Name, m.Clone())
-		}
-	}
-	return out
 }
 
 // Log says where a container's log is.
@@ -115,18 +115,19 @@ type Log struct {
 }
 
 // Logs returns where the logs of a task's containers are, as its definition says.
-func (c *Client) Logs(ctx context.Context, s State) ([]Log, error) {
-	var a answer
-	if err := c.call(ctx, "DescribeTaskDefinition", describeDefinition{TaskDefinition: s.TaskDefinitionArn}, &a); err != nil {
+func (c *Client) Logs(ctx context.Context, task, definition string) ([]Log, error) {
+	out, err := call(ctx, c, c.api.DescribeTaskDefinition, &awsecs.DescribeTaskDefinitionInput{TaskDefinition: &definition})
+	if err != nil || out.TaskDefinition == nil {
 		return nil, err
 	}
 	var logs []Log
-	for d := range parsed(a.TaskDefinition).Get("containerDefinitions").Children() {
-		l := Log{Container: d.Get("name").Str(), Essential: d.Get("essential").Value() != false}
-		config := d.Get("logConfiguration")
-		l.Driver = config.Get("logDriver").Str()
-		if o := config.Get("options"); l.Driver == "awslogs" && o.Get("awslogs-stream-prefix") != nil {
-			l.Group, l.Stream = o.Get("awslogs-group").Str(), o.Get("awslogs-stream-prefix").Str()+"/"+l.Container+"/"+ID(s.TaskArn)
+	for _, d := range out.TaskDefinition.ContainerDefinitions {
+		l := Log{Container: aws.ToString(d.Name), Essential: d.Essential == nil || *d.Essential}
+		if config := d.LogConfiguration; config != nil {
+			l.Driver = string(config.LogDriver)
+			if prefix, ok := config.Options["awslogs-stream-prefix"]; ok && config.LogDriver == types.LogDriverAwslogs {
+				l.Group, l.Stream = config.Options["awslogs-group"], prefix+"/"+l.Container+"/"+ID(task)
+			}
 		}
 		logs = append(logs, l)
 	}
@@ -136,13 +137,13 @@ func (c *Client) Logs(ctx context.Context, s State) ([]Log, error) {
 // Succeeded reports whether a task that has ended did what it was to do: every essential
 // container ended by itself with exit code 0, as AWS Batch judges. A container that the
 // logs do not name counts as essential.
-func Succeeded(s State, logs []Log) bool {
-	if s.StopCode != "" && s.StopCode != "EssentialContainerExited" {
+func Succeeded(t *types.Task, logs []Log) bool {
+	if t.StopCode != "" && t.StopCode != types.TaskStopCodeEssentialContainerExited {
 		return false
 	}
 	ended := false
-	for _, c := range s.Containers {
-		if slices.ContainsFunc(logs, func(l Log) bool { return l.Container == c.Name && !l.Essential }) {
+	for _, c := range t.Containers {
+		if slices.ContainsFunc(logs, func(l Log) bool { return l.Container == aws.ToString(c.Name) && !l.Essential }) {
 			continue
 		}
 		if c.ExitCode == nil || *c.ExitCode != 0 {

@@ -4,109 +4,84 @@
 package ecs
 
 import (
-	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+
+	"github.com/batchctl/batchctl/pkg/wire"
 )
-
-// The shapes below are ECS's own, as far as a job needs them. Their wire names follow
-// wire's rule, as Batch's do; where a member of Batch has the same shape in ECS, Batch's
-// struct stands for it (API references of both).
-
-// TaskDefinition is the input of RegisterTaskDefinition.
-type TaskDefinition struct {
-	Family                  string
-	TaskRoleArn             *string
-	ExecutionRoleArn        *string
-	NetworkMode             string // bridge, host, awsvpc, none
-	ContainerDefinitions    []ContainerDefinition
-	Volumes                 []types.Volume
-	RequiresCompatibilities []string // EC2 or FARGATE
-	// Cpu, in units of 1/1024 vCPU, and Memory, in MiB, are of the whole task: Fargate
-	// alone needs them.
-	Cpu, Memory      string
-	PidMode, IpcMode *string
-	EphemeralStorage *types.EphemeralStorage
-	RuntimePlatform  *types.RuntimePlatform
-	Tags             []Tag
-}
-
-// ContainerDefinition is a container of a task. The members of Batch's own container
-// definitions keep their meaning; Cpu is in units of 1/1024 vCPU, Memory in MiB.
-type ContainerDefinition struct {
-	Name                   string
-	Image                  *string
-	RepositoryCredentials  *types.RepositoryCredentials
-	Cpu, Memory            int64
-	Essential              *bool
-	Command                []string
-	Environment            []types.KeyValuePair
-	MountPoints            []types.MountPoint
-	LinuxParameters        *types.LinuxParameters
-	Secrets                []types.Secret
-	DependsOn              []types.TaskContainerDependency
-	StartTimeout           *int32
-	StopTimeout            *int32
-	User                   *string
-	Privileged             *bool
-	ReadonlyRootFilesystem *bool
-	Ulimits                []types.Ulimit
-	LogConfiguration       *types.LogConfiguration
-	ResourceRequirements   []types.ResourceRequirement // GPU alone
-	FirelensConfiguration  *types.FirelensConfiguration
-}
-
-// Tag is a tag of ECS.
-type Tag struct{ Key, Value string }
-
-// RunTask is the input of RunTask.
-type RunTask struct {
-	Cluster                  string
-	TaskDefinition           string
-	CapacityProviderStrategy []CapacityProvider
-	LaunchType               string // EC2 or FARGATE; "" with a capacity provider
-	PlatformVersion          *string
-	NetworkConfiguration     *NetworkConfiguration
-	Overrides                *TaskOverride
-	EnableExecuteCommand     *bool
-	PropagateTags            string
-	Tags                     []Tag
-	// StartedBy and ClientToken hold the id of the submission. ECS answers a request
-	// whose token it knows with the task of the first, for 24 hours.
-	StartedBy   string
-	ClientToken string
-}
-
-// CapacityProvider is where the task is placed.
-type CapacityProvider struct{ CapacityProvider string }
-
-// NetworkConfiguration is that of a task with a network interface of its own.
-type NetworkConfiguration struct{ AwsvpcConfiguration *AwsVpcConfiguration }
-
-// AwsVpcConfiguration names where the task's network interface is.
-type AwsVpcConfiguration struct {
-	Subnets, SecurityGroups []string
-	AssignPublicIp          string // ENABLED or DISABLED
-}
-
-// TaskOverride is what of a definition holds for one task alone.
-type TaskOverride struct {
-	ContainerOverrides []ContainerOverride
-	Cpu, Memory        string // as TaskDefinition's
-}
-
-// ContainerOverride is that of one container, which Name names.
-type ContainerOverride struct {
-	Name                 string
-	Command              []string
-	Environment          []types.KeyValuePair
-	Cpu, Memory          int64
-	ResourceRequirements []types.ResourceRequirement
-}
 
 // Request is one AWS request.
 type Request struct {
 	Operation string
 	// Command sends it: aws ecs run-task --cli-input-json.
 	Command string
-	// Input is a TaskDefinition or a RunTask.
-	Input any
+	// Input is the body, as it is sent.
+	Input json.RawMessage
+}
+
+// body is what the SDK sends for an input of RegisterTaskDefinition or RunTask, with the
+// members in the order of their names: the SDK writes those of a map in any order, and
+// equal inputs are to have equal bodies.
+func body(in any) (json.RawMessage, error) {
+	kept := &keeper{}
+	c := awsecs.New(awsecs.Options{Region: "none", Credentials: aws.AnonymousCredentials{}, HTTPClient: kept, Retryer: aws.NopRetryer{}},
+		func(o *awsecs.Options) { o.IdempotencyTokenProvider = nil }) // or an input without a token is given one
+	var err error
+	switch in := in.(type) {
+	case *awsecs.RegisterTaskDefinitionInput:
+		_, err = c.RegisterTaskDefinition(context.Background(), in)
+	case *awsecs.RunTaskInput:
+		_, err = c.RunTask(context.Background(), in)
+	default:
+		err = fmt.Errorf("%T is not a request of a task", in)
+	}
+	if !errors.Is(err, errKept) {
+		return nil, err
+	}
+	var members any
+	d := json.NewDecoder(bytes.NewReader(kept.text))
+	d.UseNumber()
+	if err := d.Decode(&members); err != nil {
+		return nil, err
+	}
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
+	e.SetEscapeHTML(false)
+	err = e.Encode(members)
+	return bytes.TrimSpace(text.Bytes()), err
+}
+
+// keeper is an HTTP client that keeps the body of a request and sends nothing.
+type keeper struct{ text []byte }
+
+var errKept = errors.New("the request is kept")
+
+func (k *keeper) Do(r *http.Request) (*http.Response, error) {
+	text, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	k.text = text
+	return nil, errKept
+}
+
+// as is a shape of Batch as the type that ECS has for it, or for more: where members have
+// the same name they have the same form (API references of both).
+func as[T any](b *builder, from any) (to T) {
+	text, err := wire.Marshal(from)
+	if err == nil {
+		err = wire.Unmarshal(text, &to)
+	}
+	if err != nil {
+		b.refuse("ECS has no such request: %v; take the member out of the file", err)
+	}
+	return to
 }

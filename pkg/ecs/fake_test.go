@@ -13,8 +13,9 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
-	"github.com/batchctl/batchctl/pkg/rpc"
+	"github.com/batchctl/batchctl/pkg/wire"
 )
 
 // fault is what becomes of one call.
@@ -38,24 +39,24 @@ type account struct {
 	calls  []string
 	// revisions are the registered definitions, and tasks what runs, by token.
 	revisions []map[string]any
-	tasks     map[string]*State
+	tasks     map[string]*types.Task
 	// failures is what RunTask answers in place of a task.
-	failures []Failure
+	failures []types.Failure
 	// turns are called one by one, before each DescribeTasks, to move the task on.
-	turns []func(*State)
+	turns []func(*types.Task)
 	// events are the lines of the log streams.
 	events map[string][]string
 }
 
 func newAccount() *account {
-	return &account{faults: map[string][]fault{}, tasks: map[string]*State{}, events: map[string][]string{}}
+	return &account{faults: map[string][]fault{}, tasks: map[string]*types.Task{}, events: map[string][]string{}}
 }
 
 func (a *account) config() aws.Config {
 	return aws.Config{Region: "us-east-1", HTTPClient: a, Credentials: credentials.NewStaticCredentialsProvider("a", "b", ""), RetryMaxAttempts: 1}
 }
 
-func (a *account) client() *Client { return New(rpc.New(a.config())) }
+func (a *account) client() *Client { return New(a.config()) }
 
 func (a *account) Do(r *http.Request) (*http.Response, error) {
 	a.mu.Lock()
@@ -97,6 +98,15 @@ func answered(status int, body string) *http.Response {
 	return w.Result()
 }
 
+// written is a shape of ECS on the wire.
+func written(shape any) json.RawMessage {
+	text, err := wire.Marshal(shape)
+	if err != nil {
+		panic(err)
+	}
+	return text
+}
+
 func no(code, message string) (int, any) {
 	return 400, map[string]string{"__type": code, "message": message}
 }
@@ -124,8 +134,8 @@ func (a *account) serve(operation string, body []byte) (int, any) {
 		if err != nil {
 			return no("InvalidParameterException", err.Error())
 		}
-		s.LastStatus, s.StopCode, s.StoppedReason = "STOPPED", "UserInitiated", in.Reason
-		return 200, map[string]any{"task": s}
+		s.LastStatus, s.StopCode, s.StoppedReason = aws.String("STOPPED"), types.TaskStopCodeUserInitiated, &in.Reason
+		return 200, map[string]any{"task": written(s)}
 	case "GetLogEvents":
 		return a.log(in.LogStreamName, in.NextToken)
 	}
@@ -178,19 +188,19 @@ func (a *account) definition(word string) (int, any) {
 
 func (a *account) run(definition, token, cluster string) (int, any) {
 	if len(a.failures) > 0 {
-		return 200, map[string]any{"tasks": []any{}, "failures": a.failures}
+		return 200, map[string]any{"tasks": []any{}, "failures": written(a.failures)}
 	}
 	s := a.tasks[token]
 	if s == nil {
-		s = &State{TaskArn: fmt.Sprintf("arn:aws:ecs:us-east-1:123456789012:task/%s/%032x", cluster, len(a.tasks)+1), TaskDefinitionArn: definition, LastStatus: "PROVISIONING"}
+		s = &types.Task{TaskArn: aws.String(fmt.Sprintf("arn:aws:ecs:us-east-1:123456789012:task/%s/%032x", cluster, len(a.tasks)+1)), TaskDefinitionArn: &definition, LastStatus: aws.String("PROVISIONING")}
 		a.tasks[token] = s
 	}
-	return 200, map[string]any{"tasks": []any{s}, "failures": []any{}}
+	return 200, map[string]any{"tasks": []any{written(s)}, "failures": []any{}}
 }
 
-func (a *account) find(task string) (*State, error) {
+func (a *account) find(task string) (*types.Task, error) {
 	for _, s := range a.tasks {
-		if s.TaskArn == task || ID(s.TaskArn) == task {
+		if *s.TaskArn == task || ID(*s.TaskArn) == task {
 			return s, nil
 		}
 	}
@@ -200,13 +210,13 @@ func (a *account) find(task string) (*State, error) {
 func (a *account) describe(task string) (int, any) {
 	s, err := a.find(task)
 	if err != nil {
-		return 200, map[string]any{"tasks": []any{}, "failures": []Failure{{task, "MISSING", ""}}}
+		return 200, map[string]any{"tasks": []any{}, "failures": written([]types.Failure{{Arn: &task, Reason: aws.String("MISSING")}})}
 	}
 	if len(a.turns) > 0 {
 		a.turns[0](s)
 		a.turns = a.turns[1:]
 	}
-	return 200, map[string]any{"tasks": []any{s}, "failures": []any{}}
+	return 200, map[string]any{"tasks": []any{written(s)}, "failures": []any{}}
 }
 
 func (a *account) log(stream, token string) (int, any) {

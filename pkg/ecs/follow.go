@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
 	"github.com/batchctl/batchctl/pkg/client"
 )
 
@@ -26,7 +29,7 @@ const (
 // Watcher is told what becomes of a task. Any of its functions may be nil.
 type Watcher struct {
 	// State is called when status, GPUs or reasons have changed.
-	State func(State)
+	State func(*types.Task)
 	// Open returns the reader of a container's log, and Line takes what it reads.
 	Open func(Log) *client.StreamReader
 	Line func(Log, client.Line) error
@@ -36,7 +39,7 @@ type Watcher struct {
 
 // Follow watches a task until it has ended and its log is read, and returns how it ended,
 // with where its logs are. Each call is repeated for about a minute while the service fails.
-func (c *Client) Follow(ctx context.Context, cluster, task string, w Watcher) (State, []Log, error) {
+func (c *Client) Follow(ctx context.Context, cluster, task string, w Watcher) (*types.Task, []Log, error) {
 	f := &follower{Watcher: w, client: c, cluster: cluster, task: task, began: time.Now(), readers: map[string]*client.StreamReader{}}
 	for pause := firstPoll; ; pause = min(pause*3/2, lastPoll) {
 		isOver, err := f.look(ctx)
@@ -53,8 +56,8 @@ type follower struct {
 	Watcher
 	client        *Client
 	cluster, task string
-	began, over   time.Time // over is when the task was first seen to have ended
-	state         State
+	began, over   time.Time   // over is when the task was first seen to have ended
+	state         *types.Task // nil before ECS knows it
 	logs          []Log
 	readers       map[string]*client.StreamReader
 }
@@ -62,7 +65,7 @@ type follower struct {
 // look asks once, and reports whether all is over.
 func (f *follower) look(ctx context.Context) (isOver bool, err error) {
 	now, err := f.client.Describe(ctx, f.cluster, f.task)
-	if _, missing := errors.AsType[*MissingError](err); missing && f.state.TaskArn == "" && time.Since(f.began) < settles {
+	if _, missing := errors.AsType[*MissingError](err); missing && f.state == nil && time.Since(f.began) < settles {
 		return false, nil
 	}
 	if err != nil {
@@ -73,7 +76,7 @@ func (f *follower) look(ctx context.Context) (isOver bool, err error) {
 	}
 	f.state = now
 	if f.logs == nil {
-		switch f.logs, err = f.client.Logs(ctx, now); {
+		switch f.logs, err = f.client.Logs(ctx, aws.ToString(now.TaskArn), aws.ToString(now.TaskDefinitionArn)); {
 		case Refused(err): // who may not read the definition may watch the task all the same
 			f.logs = []Log{}
 			f.blind(fmt.Errorf("the task definition, which names it, cannot be read: %w", err))
@@ -82,13 +85,13 @@ func (f *follower) look(ctx context.Context) (isOver bool, err error) {
 		}
 	}
 	fresh, err := f.read(ctx)
-	if err != nil || !now.Stopped() {
+	if err != nil || !Stopped(now) {
 		return false, err
 	}
 	if f.over.IsZero() || fresh {
 		f.over = time.Now()
 	}
-	isOld := now.StoppedAt > 0 && time.Since(time.UnixMilli(int64(now.StoppedAt*1000))) > longAgo
+	isOld := now.StoppedAt != nil && time.Since(*now.StoppedAt) > longAgo
 	return f.Open == nil || isOld || time.Since(f.over) >= lateLogs, nil
 }
 
@@ -102,8 +105,8 @@ func (f *follower) blind(err error) {
 }
 
 // changed reports whether two looks at a task differ in what people are told.
-func changed(a, b State) bool {
-	return a.LastStatus != b.LastStatus || a.StoppedReason != b.StoppedReason || len(a.GPUs()) != len(b.GPUs())
+func changed(a, b *types.Task) bool {
+	return a == nil || aws.ToString(a.LastStatus) != aws.ToString(b.LastStatus) || aws.ToString(a.StoppedReason) != aws.ToString(b.StoppedReason) || len(GPUs(a)) != len(GPUs(b))
 }
 
 // read hands on what is new in the logs.

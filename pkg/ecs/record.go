@@ -15,8 +15,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	"github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
 	"github.com/batchctl/batchctl/pkg/client/once"
-	"github.com/batchctl/batchctl/pkg/wire"
 )
 
 // Record is the user's own record of tasks: one line of JSON for each in
@@ -76,7 +79,7 @@ type Intent struct {
 // Begin writes down that a request is about to be sent, or takes up that of an earlier
 // command whose answer is missing. With again what is too old to be taken up is given
 // up in place of a *ForgottenError. The request is the one without a token.
-func (r *Record) Begin(in RunTask, name string, now time.Time, again bool) (*Intent, error) {
+func (r *Record) Begin(in *awsecs.RunTaskInput, name string, now time.Time, again bool) (*Intent, error) {
 	if err := os.MkdirAll(r.Dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -106,12 +109,12 @@ func (r *Record) Begin(in RunTask, name string, now time.Time, again bool) (*Int
 			return nil, err
 		}
 	}
-	return r.make(key, &Intent{Began: now.UTC().Truncate(time.Second), Target: r.Target, Cluster: in.Cluster, Name: name, Token: rand.Text(), record: r})
+	return r.make(key, &Intent{Began: now.UTC().Truncate(time.Second), Target: r.Target, Cluster: aws.ToString(in.Cluster), Name: name, Token: rand.Text(), record: r})
 }
 
 // key tells requests apart: two of one key ask for the same.
-func (r *Record) key(in RunTask) (string, error) {
-	text, err := wire.Marshal(in)
+func (r *Record) key(in *awsecs.RunTaskInput) (string, error) {
+	text, err := body(in)
 	if err != nil {
 		return "", err
 	}
@@ -185,8 +188,8 @@ func (r *Record) make(key string, i *Intent) (*Intent, error) {
 }
 
 // Accepted writes the task down and closes the intent.
-func (i *Intent) Accepted(task State, now time.Time) error {
-	e := Entry{now.UTC().Truncate(time.Second), i.Target, i.Cluster, i.Name, task.TaskArn, task.TaskDefinitionArn, i.Token}
+func (i *Intent) Accepted(task *types.Task, now time.Time) error {
+	e := Entry{now.UTC().Truncate(time.Second), i.Target, i.Cluster, i.Name, aws.ToString(task.TaskArn), aws.ToString(task.TaskDefinitionArn), i.Token}
 	text, err := json.Marshal(e)
 	if err != nil {
 		return err

@@ -6,6 +6,9 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 )
 
 // ScalingGroup is an Auto Scaling group and what it did last, newest first.
@@ -163,28 +166,20 @@ func (c *Client) SpotRequest(ctx context.Context, id string) (*SpotRequest, erro
 // ContainerInstances returns the instances that have registered with a cluster,
 // at most maxInstances of them. A cluster that is not there has none.
 func (c *Client) ContainerInstances(ctx context.Context, cluster string) (all []ContainerInstance, err error) {
-	var list struct{ ContainerInstanceArns []string }
-	err = c.JSON(ctx, ECS, "ListContainerInstances", map[string]any{"cluster": cluster, "maxResults": maxInstances}, &list)
+	api := awsecs.NewFromConfig(SDK(c.cfg), func(o *awsecs.Options) { o.Region = c.region })
+	list, err := Again(ctx, api.ListContainerInstances, &awsecs.ListContainerInstancesInput{Cluster: &cluster, MaxResults: aws.Int32(maxInstances)})
 	if Missing(err) || err == nil && len(list.ContainerInstanceArns) == 0 {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	var out struct {
-		ContainerInstances []struct {
-			EC2InstanceID     string `json:"ec2InstanceId"`
-			Status            string
-			AgentConnected    bool
-			RunningTasksCount int64
-		}
-	}
-	in := map[string]any{"cluster": cluster, "containerInstances": list.ContainerInstanceArns}
-	if err := c.JSON(ctx, ECS, "DescribeContainerInstances", in, &out); err != nil {
+	out, err := Again(ctx, api.DescribeContainerInstances, &awsecs.DescribeContainerInstancesInput{Cluster: &cluster, ContainerInstances: list.ContainerInstanceArns})
+	if err != nil {
 		return nil, err
 	}
 	for _, i := range out.ContainerInstances {
-		all = append(all, ContainerInstance{i.EC2InstanceID, i.Status, i.AgentConnected, i.RunningTasksCount})
+		all = append(all, ContainerInstance{aws.ToString(i.Ec2InstanceId), aws.ToString(i.Status), i.AgentConnected, int64(i.RunningTasksCount)})
 	}
 	return all, nil
 }

@@ -1,7 +1,8 @@
 // Package rpc calls the AWS services whose SDK is not built in: signed requests
 // in AWS JSON 1.1 and in Query with XML answers, and small typed functions for
 // what explaining and verifying a job asks of them, and for what stacks need of
-// CloudFormation. Two things write: the change sets and deletions of stacks, which carry
+// CloudFormation. Calls of the SDK's own clients (SDK, Attempt) have the same bounds and
+// errors. Two things write: the change sets and deletions of stacks, which carry
 // the caller's token, by which CloudFormation knows a request again, so that they too can
 // be sent once more; and the deletion of repositories and of log streams, which is the same
 // however often it is sent. Logs of jobs are no mere evidence, and are read as the SDK's own

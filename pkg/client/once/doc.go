@@ -6,16 +6,16 @@
 // and is looked for by that id when an answer is missing. One job goes through these states;
 // each arrow to the right is on disk before the next one begins:
 //
-//	 planned ──► intent ──► sent ──┬── answer ──────────────────────► accepted
-//	                │              ├── 4xx ─────────────────────────► refused
-//	                │              └── no answer ──► looked for ──┬─► accepted  (it is listed)
-//	                │                    ▲                        ├─► sent      (a fresh look, not listed)
-//	                │                    │                        └─► unknown   (nobody can say: the run stays open)
-//	                │                    └── resume, after a crash or of an open run
-//	                └──► waits (when, after) ──┬──► due ──► sent
-//	                                           └──► skipped
+//	planned ──► intent ──► sent ──┬── answer ──────────────────────► accepted
+//	               │              ├── 4xx ─────────────────────────► refused
+//	               │              └── no answer ──► looked for ──┬─► accepted  (it is listed)
+//	               │                    ▲                        ├─► sent      (a fresh look, not listed)
+//	               │                    │                        └─► unknown   (nobody can say: the run stays open)
+//	               │                    └── resume, after a crash or of an open run
+//	               └──► waits (when, after) ──┬──► due ──► sent
+//	                                          └──► skipped
 //
-//	 accepted ──► looked at again (secondLook, lateLook) ──► the only one, or its twins are ended
+//	accepted ──► looked at again (secondLook, lateLook) ──► the only one, or its twins are ended
 //
 // The files: run.go has the states, intent.go what is written before a call, submit.go the
 // call, settle.go the search after a lost answer, twins.go the duplicates, deferred.go jobs

@@ -1,0 +1,76 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+)
+
+// answers answers each request with the next of its bodies, with the status before the first
+// blank; the last one again and again.
+type answers struct {
+	bodies []string
+	asked  int
+}
+
+func (a *answers) Do(r *http.Request) (*http.Response, error) {
+	_, body, _ := strings.Cut(a.bodies[min(a.asked, len(a.bodies)-1)], " ")
+	status := map[string]int{"200": 200, "400": 400, "429": 429, "502": 502}[a.bodies[min(a.asked, len(a.bodies)-1)][:3]]
+	a.asked++
+	return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {"application/x-amz-json-1.1"}}, Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil
+}
+
+// TestSDKErrors: what a client of the SDK meets has the form of this package's own calls,
+// and nothing is sent again but what was throttled, once.
+func TestSDKErrors(t *testing.T) {
+	refused := &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connect: connection refused")}
+	for name, c := range map[string]struct {
+		http aws.HTTPClient
+		want string
+		is   func(error) bool
+	}{
+		"answered":          {&answers{bodies: []string{`200 {"tasks":[]}`}}, "", nil},
+		"throttled once":    {&answers{bodies: []string{`400 {"__type":"ThrottlingException","message":"m"}`, `200 {"tasks":[]}`}}, "", nil},
+		"throttled twice":   {&answers{bodies: []string{`429 {"__type":"ThrottlingException","message":"m"}`}}, "ecs DescribeTasks: ThrottlingException: m", Throttled},
+		"refused":           {&answers{bodies: []string{`400 {"__type":"x#ClusterNotFoundException","message":"m"}`}}, "ecs DescribeTasks: ClusterNotFoundException: m", Missing},
+		"denied":            {&answers{bodies: []string{`400 {"__type":"AccessDeniedException","message":"m"}`}}, "not allowed: ecs:DescribeTasks", Denied},
+		"another server":    {&answers{bodies: []string{`502 <html>`}}, "ecs DescribeTasks: HTTP 502 Bad Gateway", nil},
+		"silent":            {mute{}, "ecs DescribeTasks: no answer from http://127.0.0.1:5000 within 10s; check the target and the network", nil},
+		"silent after that": {mute{header: true}, "ecs DescribeTasks: no answer from http://127.0.0.1:5000 within 10s; check the target and the network", nil},
+		"no connection":     {fails{refused}, "ecs DescribeTasks: cannot reach http://127.0.0.1:5000: connect: connection refused; check the target and the network", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				cfg := aws.Config{Region: "us-east-1", HTTPClient: c.http, BaseEndpoint: aws.String("http://127.0.0.1:5000"), Credentials: credentials.NewStaticCredentialsProvider("a", "b", "")}
+				client := awsecs.NewFromConfig(SDK(cfg))
+				_, err := Again(t.Context(), client.DescribeTasks, &awsecs.DescribeTasksInput{Tasks: []string{"t"}})
+				if c.want == "" && err != nil || c.want != "" && (err == nil || err.Error() != c.want) || c.is != nil && !c.is(err) {
+					t.Errorf("got %v, want %s", err, c.want)
+				}
+			})
+		})
+	}
+}
+
+// TestSDKCallerEnds: the end of the caller's own context is no fault of the address.
+func TestSDKCallerEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		cfg := aws.Config{Region: "us-east-1", HTTPClient: mute{}, Credentials: credentials.NewStaticCredentialsProvider("a", "b", "")}
+		_, err := Attempt(ctx, awsecs.NewFromConfig(SDK(cfg)).DescribeTasks, &awsecs.DescribeTasksInput{Tasks: []string{"t"}})
+		if _, isNetwork := errors.AsType[*NetworkError](err); err == nil || isNetwork || !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+	})
+}
