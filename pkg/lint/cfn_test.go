@@ -2,7 +2,6 @@ package lint
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/testtool/golden"
 )
 
 func loadText(t testing.TB, name, text string) (*document.File, diag.List) {
@@ -26,19 +26,11 @@ func loadText(t testing.TB, name, text string) (*document.File, diag.List) {
 	return f, found
 }
 
-// Each template in testdata/templates is found what its .out says, at its lines.
+// Each template has the problems that its archive expects, at its lines.
 func TestTemplates(t *testing.T) {
-	files, err := filepath.Glob("testdata/templates/*.yaml")
-	if err != nil || len(files) == 0 {
-		t.Fatal(files, err)
-	}
-	for _, file := range files {
-		t.Run(filepath.Base(file), func(t *testing.T) {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			f, found := loadText(t, filepath.Base(file), string(text))
+	for _, archive := range golden.Glob(t, "testdata/templates/*.txtar") {
+		t.Run(archive.Name, func(t *testing.T) {
+			f, found := loadText(t, "template.yaml", archive.Text(t, "template.yaml"))
 			var b strings.Builder
 			for _, d := range found {
 				b.WriteString(d.Error() + "\n")
@@ -53,7 +45,7 @@ func TestTemplates(t *testing.T) {
 				line, col := f.Source.Position(n.Span.Start)
 				fmt.Fprintf(&b, "not checked: %d:%d\n", line, col)
 			}
-			golden(t, strings.TrimSuffix(file, ".yaml")+".out", b.String())
+			archive.Want(t, "want", b.String())
 		})
 	}
 }
@@ -116,12 +108,12 @@ func TestRulesInTemplates(t *testing.T) {
 	}
 	tried := 0
 	for _, r := range Rules() {
-		file := filepath.Join("testdata", "err", r.Name+".json")
-		if exists(filepath.Join("testdata", "err", r.Name+".1.json")) || exists(filepath.Join("testdata", "err", r.Name+".platform.json")) {
+		bad := example(t, r.Name).Bad
+		if !isSingle(bad) {
 			continue
 		}
-		native, _ := load(t, file, nil)
-		if native == nil || requestShapes()[native.Kind] == nil || len(native.Jobs)+len(native.Requests) != 1 {
+		native := loaded(bad)
+		if requestShapes()[native.Kind] == nil || len(native.Jobs)+len(native.Requests) != 1 {
 			continue
 		}
 		text := asTemplateText(native.Root, native.Kind)
@@ -145,45 +137,44 @@ func TestUnknownValues(t *testing.T) {
 		text  string
 		paths [][]string
 	}
-	var bases []base
-	for _, pattern := range []string{"testdata/bases/*.json", "testdata/ok/*.json", "testdata/err/*.json"} {
-		files, err := filepath.Glob(pattern)
-		if err != nil {
-			t.Fatal(err)
+	var templates []base
+	texts := exampleTexts()
+	whole := bases(t)
+	for _, name := range whole.Names("*") {
+		texts = append(texts, whole.Text(t, name))
+	}
+	for _, text := range texts {
+		native, _ := loadSource(diag.NewSource("t.json", text), nil, nil)
+		if native == nil || requestShapes()[native.Kind] == nil || len(native.Jobs)+len(native.Requests) != 1 {
+			continue
 		}
-		for _, file := range files {
-			native, _ := load(t, file, nil)
-			if native == nil || requestShapes()[native.Kind] == nil || len(native.Jobs)+len(native.Requests) != 1 {
-				continue
-			}
-			text := asTemplateText(native.Root, native.Kind)
-			root, _ := jsontree.Parse(diag.NewSource("t.json", text))
-			b := base{text: text}
-			var visit func(n *jsontree.Node, path []string)
-			visit = func(n *jsontree.Node, path []string) {
-				i := 0
-				for c := range n.Children() {
-					step := c.Name
-					if n.Is(jsontree.Array) {
-						step = fmt.Sprint(i)
-					}
-					i++
-					below := append(slices.Clone(path), step)
-					b.paths = append(b.paths, below)
-					visit(c, below)
+		text := asTemplateText(native.Root, native.Kind)
+		root, _ := jsontree.Parse(diag.NewSource("t.json", text))
+		b := base{text: text}
+		var visit func(n *jsontree.Node, path []string)
+		visit = func(n *jsontree.Node, path []string) {
+			i := 0
+			for c := range n.Children() {
+				step := c.Name
+				if n.Is(jsontree.Array) {
+					step = fmt.Sprint(i)
 				}
+				i++
+				below := append(slices.Clone(path), step)
+				b.paths = append(b.paths, below)
+				visit(c, below)
 			}
-			visit(root.At("Resources", "It", "Properties"), []string{"Resources", "It", "Properties"})
-			if len(b.paths) > 0 {
-				bases = append(bases, b)
-			}
+		}
+		visit(root.At("Resources", "It", "Properties"), []string{"Resources", "It", "Properties"})
+		if len(b.paths) > 0 {
+			templates = append(templates, b)
 		}
 	}
-	if len(bases) < 50 {
-		t.Fatalf("only %d templates", len(bases))
+	if len(templates) < 50 {
+		t.Fatalf("only %d templates", len(templates))
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		b := rapid.SampledFrom(bases).Draw(t, "template")
+		b := rapid.SampledFrom(templates).Draw(t, "template")
 		root, _ := jsontree.Parse(diag.NewSource("t.json", b.text))
 		for _, path := range rapid.SliceOfN(rapid.SampledFrom(b.paths), 1, 3).Draw(t, "unknown") {
 			root = unknownAt(root, path)
@@ -283,37 +274,39 @@ func yamlOf(n *jsontree.Node, indent int) string {
 // A template says the same in YAML as in JSON, and the same is found in it.
 func TestTemplatesInYAML(t *testing.T) {
 	tried := 0
-	for _, pattern := range []string{"testdata/err/*.json", "testdata/ok/*.json", "../../templates/infra/*.json"} {
-		files, err := filepath.Glob(pattern)
-		if err != nil || len(files) == 0 {
-			t.Fatal(pattern, err)
+	texts := exampleTexts()
+	files, err := filepath.Glob("../../templates/infra/*.json")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		texts = append(texts, read(t, file))
+	}
+	for _, json := range texts {
+		root, slips := jsontree.Parse(diag.NewSource("t.json", json))
+		f, before := loadText(t, "t.json", json)
+		if len(slips) > 0 || f == nil || f.Kind != document.KindTemplate && f.Kind != document.KindLaunchTemplate {
+			continue
 		}
-		for _, file := range files {
-			root, slips := jsontree.Parse(diag.NewSource(file, read(t, file)))
-			f, before := loadText(t, file, read(t, file))
-			if len(slips) > 0 || f == nil || f.Kind != document.KindTemplate && f.Kind != document.KindLaunchTemplate {
-				continue
-			}
-			tried++
-			text := strings.TrimPrefix(yamlOf(root, -2), "\n")
-			g, found := loadText(t, "t.yaml", text)
-			if g == nil {
-				t.Fatalf("%s: %v in\n%s", file, found, text)
-			}
-			if got, want := string(g.Root.AppendJSON(nil)), string(root.AppendJSON(nil)); got != want {
-				t.Errorf("%s:\n got %s\nwant %s", file, got, want)
-			}
-			said := func(l diag.List) (out []string) {
-				for _, d := range l {
-					out = append(out, d.Rule+": "+d.Message)
-				}
-				return out
-			}
-			if got, want := said(found), said(before); !slices.Equal(got, want) {
-				t.Errorf("%s: in YAML\n%q, in JSON\n%q", file, got, want)
-			}
-			inside(t, found)
+		tried++
+		text := strings.TrimPrefix(yamlOf(root, -2), "\n")
+		g, found := loadText(t, "t.yaml", text)
+		if g == nil {
+			t.Fatalf("%s\nis in YAML\n%s\n%v", json, text, found)
 		}
+		if got, want := string(g.Root.AppendJSON(nil)), string(root.AppendJSON(nil)); got != want {
+			t.Errorf("in YAML %s\nin JSON %s", got, want)
+		}
+		said := func(l diag.List) (out []string) {
+			for _, d := range l {
+				out = append(out, d.Rule+": "+d.Message)
+			}
+			return out
+		}
+		if got, want := said(found), said(before); !slices.Equal(got, want) {
+			t.Errorf("%s\nin YAML %q\nin JSON %q", json, got, want)
+		}
+		inside(t, found)
 	}
 	if tried < 40 {
 		t.Errorf("only %d templates", tried)
@@ -322,12 +315,8 @@ func TestTemplatesInYAML(t *testing.T) {
 
 // No template makes a rule panic or point outside of it.
 func FuzzTemplate(f *testing.F) {
-	files, err := filepath.Glob("testdata/templates/*.yaml")
-	if err != nil || len(files) == 0 {
-		f.Fatal(files, err)
-	}
-	for _, name := range files {
-		f.Add(read(f, name))
+	for _, archive := range golden.Glob(f, "testdata/templates/*.txtar") {
+		f.Add(archive.Text(f, "template.yaml"))
 	}
 	f.Add("Conditions: {A: !Not [Condition: A], B: !And [!Condition A, !Equals [!Ref P, x]]}\nResources:\n  J: {Type: AWS::Batch::JobQueue, Condition: B, Properties: {JobQueueName: !Sub '${J}', Priority: !If [A, !Ref J, []]}}\n")
 	f.Add("Conditions: {A: !And [Condition: A, Condition: A]}\nMappings: {M: {k: {l: !FindInMap [M, !FindInMap [M, k, l], !FindInMap [M, k, l]]}}}\nResources:\n  J: {Type: AWS::Batch::JobQueue, Condition: A, Properties: {Priority: !FindInMap [M, k, l]}}\n")

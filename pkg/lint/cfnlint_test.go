@@ -3,12 +3,14 @@ package lint
 import (
 	"encoding/json"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/testtool"
+	"github.com/batchctl/batchctl/pkg/testtool/golden"
 )
 
 // cfn-lint holds templates against the types of CloudFormation's registry. What only
@@ -16,14 +18,17 @@ import (
 func TestBeyondCfnLint(t *testing.T) {
 	testtool.Long(t)
 	testtool.Works(t, "cfn-lint", "--version")
-	for _, file := range []string{"testdata/templates/stuck.yaml", "testdata/templates/gpu-hosts.yaml"} {
+	for _, name := range []string{"stuck", "gpu-hosts"} {
+		archive, dir := golden.Read(t, "testdata/templates/"+name+".txtar"), t.TempDir()
+		archive.Extract(t, dir)
+		file := filepath.Join(dir, "template.yaml")
 		out, _ := exec.Command("cfn-lint", "--format", "parseable", file).Output() // its exit status says what it found
 		for line := range strings.Lines(string(out)) {
 			if strings.Contains(line, ":E") {
 				t.Errorf("cfn-lint finds it, so it is no example of what it misses: %s", line)
 			}
 		}
-		_, found := loadText(t, file, read(t, file))
+		_, found := loadText(t, file, archive.Text(t, "template.yaml"))
 		if errors, _ := found.Count(); errors < 5 {
 			t.Errorf("%s: only %v", file, found)
 		}
