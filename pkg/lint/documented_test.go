@@ -13,6 +13,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/lint/examples"
 	"github.com/batchctl/batchctl/pkg/plan"
+	"github.com/batchctl/batchctl/pkg/testtool/golden"
 	"github.com/batchctl/batchctl/schemas"
 )
 
@@ -57,7 +58,17 @@ func TestEveryProblemIsOfADocumentedRule(t *testing.T) {
 			hold(f.Name, f.Text, fileIn(e.Bad))
 		}
 	}
-	for _, pattern := range []string{"../document/testdata/*.json", "../document/testdata/*/*.json", "../plan/testdata/*.json", "../jsontree/testdata/*.json"} {
+	tables := golden.Read(t, "../document/testdata/tables.txtar")
+	for _, a := range golden.Glob(t, "../document/testdata/*/*.txtar") {
+		dir := t.TempDir()
+		tables.Extract(t, dir)
+		a.Extract(t, dir)
+		for _, name := range a.Names("*.json") {
+			name = filepath.Join(dir, name)
+			hold(name, read(t, name), document.Beside(name))
+		}
+	}
+	for _, pattern := range []string{"../plan/testdata/*.json", "../jsontree/testdata/*.json"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: %d files, %v", pattern, len(files), err)

@@ -14,6 +14,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/testtool/golden"
 )
 
 // What --fix promises of every file, be it as broken as it will: a fix mends its
@@ -220,7 +221,12 @@ func realTexts(t testing.TB) (texts []string) {
 			texts = append(texts, text)
 		}
 	}
-	for _, pattern := range []string{"../../jobs/*.json", "../../templates/start/*.json", "../document/testdata/*.json", "../jsontree/testdata/*.json"} {
+	for _, a := range golden.Glob(t, "../document/testdata/problems/*.txtar") {
+		for _, name := range a.Names("*.json") {
+			texts = append(texts, a.Text(t, name))
+		}
+	}
+	for _, pattern := range []string{"../../jobs/*.json", "../../templates/start/*.json", "../jsontree/testdata/*.json"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: %d files, %v", pattern, len(files), err)
