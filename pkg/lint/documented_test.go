@@ -68,7 +68,12 @@ func TestEveryProblemIsOfADocumentedRule(t *testing.T) {
 			hold(name, read(t, name), document.Beside(name))
 		}
 	}
-	for _, pattern := range []string{"../plan/testdata/*.json", "../jsontree/testdata/*.json"} {
+	for _, a := range golden.Glob(t, "../plan/testdata/requests/*.txtar") {
+		for _, name := range a.Names("*.json") {
+			hold(name, a.Text(t, name), nil)
+		}
+	}
+	for _, pattern := range []string{"../jsontree/testdata/*.json"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: %d files, %v", pattern, len(files), err)
