@@ -3,70 +3,54 @@ package userdata
 import (
 	"encoding/base64"
 	"encoding/json"
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/testtool/golden"
 	"github.com/batchctl/batchctl/pkg/yamltree"
 )
 
-var update = flag.Bool("update", false, "rewrite the expected files in testdata")
-
-// hostNamed is the host that the name of a file in testdata speaks of.
-func hostNamed(file string) Host {
-	name := filepath.Base(file)
+// hostNamed is the host that the name of a case in testdata speaks of.
+func hostNamed(name string) Host {
 	return Host{Batch: strings.HasPrefix(name, "batch-"), GPU: strings.Contains(name, "-gpu")}
 }
 
-func files(t testing.TB, dir string) (names []string) {
-	t.Helper()
-	names, err := filepath.Glob(filepath.Join("testdata", dir, "*.txt"))
-	if err != nil || len(names) == 0 {
-		t.Fatalf("%s: %d files, %v", dir, len(names), err)
-	}
-	return names
-}
+// bad are archives of user data with what is found in it.
+func bad(t testing.TB) []*golden.Archive { return golden.Glob(t, "testdata/bad/*.txtar") }
 
-func source(t testing.TB, file string) *diag.Source {
+// good returns the user data in which nothing is found.
+func good(t testing.TB) (sources []*diag.Source) {
 	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
+	a := golden.Read(t, "testdata/good.txtar")
+	for _, name := range a.Names("*") {
+		sources = append(sources, diag.NewSource(name, a.Text(t, name)))
 	}
-	return diag.NewSource(file, string(text))
+	return sources
 }
 
 // Each trap is found where it stands, and each rule in one of the files.
 func TestBad(t *testing.T) {
 	seen := map[string]bool{}
-	for _, file := range files(t, "bad") {
-		src := source(t, file)
+	for _, archive := range bad(t) {
+		src := diag.NewSource(archive.Name, archive.Text(t, "user-data"))
 		var b strings.Builder
-		for _, f := range Check(FromSource(src), hostNamed(file)) {
+		for _, f := range Check(FromSource(src), hostNamed(archive.Name)) {
 			line, col := src.Position(f.Span.Start)
 			fmt.Fprintf(&b, "%d:%d %s %q: %s\n", line, col, f.Rule, src.Text[f.Span.Start:f.Span.End], f.Message)
 			if f.Hint == "" {
-				t.Errorf("%s: %s says nothing of what to do", file, f.Rule)
+				t.Errorf("%s: %s says nothing of what to do", archive.Name, f.Rule)
 			}
 			seen[f.Rule] = true
 		}
-		golden := strings.TrimSuffix(file, ".txt") + ".out"
-		if *update {
-			if err := os.WriteFile(golden, []byte(b.String()), 0o644); err != nil {
-				t.Fatal(err)
-			}
+		if b.Len() == 0 {
+			t.Errorf("%s: nothing is found", archive.Name)
 		}
-		if d := cmp.Diff(source(t, golden).Text, b.String()); d != "" || b.Len() == 0 {
-			t.Errorf("%s (-want +got):\n%s", file, d)
-		}
+		archive.Want(t, "want", b.String())
 	}
 	for _, rule := range []string{Shebang, MIMEBoundary, MIMEType, Syntax, ECSStart, ECSWait, ECSCluster, ConfigEmptied, DockerRestart, DockerWait,
 		DaemonJSON, GPUSupport, DriverCheck, Reboot, InsecureScript, Secret, Errexit} {
@@ -78,9 +62,9 @@ func TestBad(t *testing.T) {
 
 // What does the same in the right way is left alone.
 func TestGood(t *testing.T) {
-	for _, file := range files(t, "good") {
-		for _, f := range Check(FromSource(source(t, file)), hostNamed(file)) {
-			t.Errorf("%s: %s %s", file, f.Rule, f.Message)
+	for _, src := range good(t) {
+		for _, f := range Check(FromSource(src), hostNamed(src.Name)) {
+			t.Errorf("%s: %s %s", src.Name, f.Rule, f.Message)
 		}
 	}
 }
@@ -187,10 +171,11 @@ func TestSizes(t *testing.T) {
 
 // No text makes Check panic or point outside of its source.
 func FuzzCheck(f *testing.F) {
-	for _, dir := range []string{"bad", "good"} {
-		for _, file := range files(f, dir) {
-			f.Add(source(f, file).Text, true)
-		}
+	for _, archive := range bad(f) {
+		f.Add(archive.Text(f, "user-data"), true)
+	}
+	for _, src := range good(f) {
+		f.Add(src.Text, true)
 	}
 	f.Add(`{ "UserData": { "Fn::Base64": { "Fn::Join": [ "\n", [ "#!/bin/bash", { "Ref": "X" }, "start ecs \ud83d\ude00 \ud83d" ] ] } } }`, false)
 	f.Add(`{ "UserData": "IyEvYmluL2Jhc2gKc3RhcnQgZWNzCg==" }`, true)
