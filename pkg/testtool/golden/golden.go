@@ -42,6 +42,7 @@ type Archive struct {
 	// Path is the file, Name its base name without the ending.
 	Path, Name string
 
+	file    string // the absolute path, because a test may change the directory
 	archive *txtar.Archive
 }
 
@@ -52,7 +53,11 @@ func Read(t testing.TB, file string) *Archive {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Archive{Path: file, Name: strings.TrimSuffix(filepath.Base(file), ".txtar"), archive: a}
+	absolute, err := filepath.Abs(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Archive{Path: file, Name: strings.TrimSuffix(filepath.Base(file), ".txtar"), file: absolute, archive: a}
 }
 
 // Glob reads the archives that match a pattern. It fails the test if there are none.
@@ -101,7 +106,7 @@ func (a *Archive) Want(t testing.TB, name, got string) {
 	}
 	if *update {
 		a.set(name, got)
-		if err := os.WriteFile(a.Path, txtar.Format(a.archive), 0o644); err != nil {
+		if err := os.WriteFile(a.file, txtar.Format(a.archive), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
