@@ -6,7 +6,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
-	"github.com/batchctl/batchctl/pkg/userdata"
+	"github.com/batchctl/batchctl/pkg/lint/userdata"
 )
 
 // hostMark stands in a file's names if it is about hosts: its own members are not

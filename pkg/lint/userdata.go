@@ -2,7 +2,7 @@ package lint
 
 import (
 	"github.com/batchctl/batchctl/pkg/diag"
-	"github.com/batchctl/batchctl/pkg/userdata"
+	"github.com/batchctl/batchctl/pkg/lint/userdata"
 )
 
 // The sources of the rules about user data.
