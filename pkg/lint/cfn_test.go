@@ -12,6 +12,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/lint/cfn"
+	"github.com/batchctl/batchctl/pkg/lint/shape"
 	"github.com/batchctl/batchctl/pkg/testtool/golden"
 )
 
@@ -41,7 +43,7 @@ func TestTemplates(t *testing.T) {
 					t.Errorf("%v marks nothing", d)
 				}
 			}
-			for _, n := range NotKnown(f) {
+			for _, n := range cfn.NotKnown(f) {
 				line, col := f.Source.Position(n.Span.Start)
 				fmt.Fprintf(&b, "not checked: %d:%d\n", line, col)
 			}
@@ -51,20 +53,20 @@ func TestTemplates(t *testing.T) {
 }
 
 // capitalised is a native value as a template of CloudFormation has it.
-func capitalised(n *jsontree.Node, s *shape) *jsontree.Node {
+func capitalised(n *jsontree.Node, s *shape.Shape) *jsontree.Node {
 	out := n.Clone()
 	if !n.Is(jsontree.Object) && !n.Is(jsontree.Array) {
 		return out
 	}
 	out = (*jsontree.Arena)(nil).New(n.Kind, "", n)
 	for c := range n.Children() {
-		var below *shape
+		var below *shape.Shape
 		name := c.Name
 		switch {
-		case s != nil && s.of != nil:
-			below = s.of
-		case s != nil && s.members[name] != nil:
-			below, name = s.members[name], capital(name)
+		case s != nil && s.Element != nil:
+			below = s.Element
+		case s != nil && s.Members[name] != nil:
+			below, name = s.Members[name], strings.ToUpper(name[:1])+name[1:]
 			if name == "S3filesVolumeConfiguration" {
 				name = "S3FilesVolumeConfiguration"
 			}
@@ -81,12 +83,13 @@ func capitalised(n *jsontree.Node, s *shape) *jsontree.Node {
 
 // asTemplateText is a native request as a template with one resource.
 func asTemplateText(root *jsontree.Node, kind document.Kind) string {
-	for name, k := range batchResources {
-		if k == kind {
-			return fmt.Sprintf(`{"Resources":{"It":{"Type":%q,"Properties":%s}}}`, name, capitalised(root, requestShapes()[kind]).AppendJSON(nil))
-		}
-	}
-	return ""
+	name := strings.TrimPrefix(strings.TrimPrefix(string(kind), "Register"), "Create")
+	return fmt.Sprintf(`{"Resources":{"It":{"Type":%q,"Properties":%s}}}`, "AWS::Batch::"+name, capitalised(root, shape.Of(kind)).AppendJSON(nil))
+}
+
+// inTemplates reports whether CloudFormation creates what requests of the kind do.
+func inTemplates(kind document.Kind) bool {
+	return kind != document.KindSubmitJob && shape.Of(kind) != nil
 }
 
 // A mistake in a request is the same mistake in a template, under the same name.
@@ -113,7 +116,7 @@ func TestRulesInTemplates(t *testing.T) {
 			continue
 		}
 		native := loaded(bad)
-		if requestShapes()[native.Kind] == nil || len(native.Jobs)+len(native.Requests) != 1 {
+		if !inTemplates(native.Kind) || len(native.Jobs)+len(native.Requests) != 1 {
 			continue
 		}
 		text := asTemplateText(native.Root, native.Kind)
@@ -145,7 +148,7 @@ func TestUnknownValues(t *testing.T) {
 	}
 	for _, text := range texts {
 		native, _ := loadSource(diag.NewSource("t.json", text), nil, nil)
-		if native == nil || requestShapes()[native.Kind] == nil || len(native.Jobs)+len(native.Requests) != 1 {
+		if native == nil || !inTemplates(native.Kind) || len(native.Jobs)+len(native.Requests) != 1 {
 			continue
 		}
 		text := asTemplateText(native.Root, native.Kind)
@@ -233,7 +236,7 @@ func yamlOf(n *jsontree.Node, indent int) string {
 	short := ""
 	for only := range n.Children() {
 		name := strings.TrimPrefix(only.Name, "Fn::")
-		if n.Is(jsontree.Object) && n.Len() == 1 && (only.Name == "Ref" || name != only.Name) && only.Get("Ref") == nil && !isFunction(only) {
+		if n.Is(jsontree.Object) && n.Len() == 1 && (only.Name == "Ref" || name != only.Name) && !onlyFunction(only) {
 			short, n = " !"+name, only
 		}
 		break
@@ -269,6 +272,14 @@ func yamlOf(n *jsontree.Node, indent int) string {
 		return b.String()
 	}
 	return short + " " + string(n.AppendJSON(nil)) + "\n"
+}
+
+// onlyFunction reports whether an object is a reference or a function, which the short form cannot contain.
+func onlyFunction(n *jsontree.Node) bool {
+	for c := range n.Children() {
+		return n.Get("Ref") != nil || n.Len() == 1 && strings.HasPrefix(c.Name, "Fn::")
+	}
+	return false
 }
 
 // A template says the same in YAML as in JSON, and the same is found in it.
@@ -325,7 +336,7 @@ func FuzzTemplate(f *testing.F) {
 		doc, problems := document.Load(diag.NewSource("t.yaml", text), document.Options{Hosts: true})
 		inside(t, problems)
 		if doc != nil {
-			NotKnown(doc)
+			cfn.NotKnown(doc)
 			inside(t, Check([]*document.File{doc}, nil, Rules()))
 		}
 	})

@@ -39,8 +39,8 @@ func meant[T interface{ directory() string }](list []T, from Job) (one T, ok boo
 	return one, false
 }
 
-// created finds what the files create.
-func (p *Pass) created() resources {
+// creations is what the files create.
+var creations = newFact(func(p *Pass, _ resources) resources {
 	byName := func(list []Site, member string) namedSites {
 		m := namedSites{}
 		for _, s := range list {
@@ -69,7 +69,7 @@ func (p *Pass) created() resources {
 		r.platform.Queues = append(r.platform.Queues, r.queue(q))
 	}
 	return r
-}
+})
 
 // queue is a queue of the files as placement needs it: without environments,
 // and so not checked, if one of them is created elsewhere.
@@ -107,7 +107,7 @@ func (r resources) behind(queue Site) iter.Seq[Site] {
 
 // queueOf is the queue that a submission names, if the files create it.
 func (s Site) queueOf() (Site, bool) {
-	return s.pass.index.resources.queues.find(s.Submit.Get("jobQueue").Str(), s.Job)
+	return creations.of(s.pass).queues.find(s.Submit.Get("jobQueue").Str(), s.Job)
 }
 
 // environmentsFor yields the environments that a job runs on as far as the files
@@ -115,13 +115,13 @@ func (s Site) queueOf() (Site, bool) {
 // submits it is all of its directory, unless the files have queues.
 func (p *Pass) environmentsFor(j Job) iter.Seq[Site] {
 	return func(yield func(Site) bool) {
-		submits := p.runs(j.Register)
+		submits := runs.of(p)[j.Register]
 		if j.Submit != nil && len(submits) == 0 {
 			submits = []Job{j}
 		}
 		for _, run := range submits {
 			if q, ok := (Site{Job: run}).queueOf(); ok {
-				for e := range p.index.resources.behind(q) {
+				for e := range creations.of(p).behind(q) {
 					if e.Node != nil && !yield(e) {
 						return
 					}
@@ -131,7 +131,7 @@ func (p *Pass) environmentsFor(j Job) iter.Seq[Site] {
 		if len(submits) > 0 || len(queues(p)) > 0 {
 			return
 		}
-		for _, e := range p.environmentsIn(j.directory()) {
+		for _, e := range environmentsIn.of(p)[j.directory()] {
 			if !yield(e) {
 				return
 			}
@@ -139,13 +139,8 @@ func (p *Pass) environmentsFor(j Job) iter.Seq[Site] {
 	}
 }
 
-// environmentsIn returns the environments of a directory.
-func (p *Pass) environmentsIn(directory string) []Site {
-	if p.index.environmentsIn == nil {
-		p.index.environmentsIn = inDirectories(environments(p))
-	}
-	return p.index.environmentsIn[directory]
-}
+// environmentsIn is the environments of each directory.
+var environmentsIn = newFact(func(p *Pass, _ map[string][]Site) map[string][]Site { return inDirectories(environments(p)) })
 
 func inDirectories(list []Site) map[string][]Site {
 	in := map[string][]Site{}
@@ -155,27 +150,32 @@ func inDirectories(list []Site) map[string][]Site {
 	return in
 }
 
-// definitionsOn returns the definitions that environmentsFor has run on an environment.
-func (p *Pass) definitionsOn(environment Site) []Site {
-	x := &p.index
-	if len(queues(p)) == 0 { // all that nobody submits
-		if x.definitionsIn == nil {
-			x.definitionsIn = inDirectories(where(definitions, func(d Site) bool { return len(p.runs(d.Register)) == 0 })(p))
-		}
-		return x.definitionsIn[environment.directory()]
-	}
-	if x.definitionsOn == nil {
-		x.definitionsOn = map[*jsontree.Node][]Site{}
-		for _, d := range definitions(p) {
-			for e := range p.environmentsFor(d.Job) {
-				on := x.definitionsOn[e.Node]
-				if len(on) == 0 || on[len(on)-1].Node != d.Node {
-					x.definitionsOn[e.Node] = append(on, d)
-				}
+// unsubmittedIn is the definitions of each directory that nobody submits.
+var unsubmittedIn = newFact(func(p *Pass, _ map[string][]Site) map[string][]Site {
+	return inDirectories(where(definitions, func(d Site) bool { return len(runs.of(p)[d.Register]) == 0 })(p))
+})
+
+// definitionsByEnvironment is the definitions that environmentsFor has run on an environment, where the files
+// create queues.
+var definitionsByEnvironment = newFact(func(p *Pass, _ map[*jsontree.Node][]Site) map[*jsontree.Node][]Site {
+	by := map[*jsontree.Node][]Site{}
+	for _, d := range definitions(p) {
+		for e := range p.environmentsFor(d.Job) {
+			on := by[e.Node]
+			if len(on) == 0 || on[len(on)-1].Node != d.Node {
+				by[e.Node] = append(on, d)
 			}
 		}
 	}
-	return x.definitionsOn[environment.Node]
+	return by
+})
+
+// definitionsOn returns the definitions that environmentsFor has run on an environment.
+func (p *Pass) definitionsOn(environment Site) []Site {
+	if len(queues(p)) == 0 { // all that nobody submits
+		return unsubmittedIn.of(p)[environment.directory()]
+	}
+	return definitionsByEnvironment.of(p)[environment.Node]
 }
 
 // multinode yields the multinode definitions that run on an environment.

@@ -35,7 +35,7 @@ func crossRules() []*Rule {
 		check("submit-jobdefinition-exists", High, nativeSubmits, func(s Site) {
 			n := s.Node.Get("jobDefinition")
 			name, revision, pinned := strings.Cut(batch.Name(n.Str()), ":")
-			known := s.pass.registered()
+			known := registered.of(s.pass)
 			if n.Str() == "" || batch.IsARN(n.Str()) || placeholder().MatchString(n.Str()) || !s.besideDefinitions() {
 				return
 			}
@@ -92,7 +92,7 @@ func crossRules() []*Rule {
 				job = "EKS"
 			}
 			if q, ok := s.queueOf(); ok {
-				for e := range s.pass.index.resources.behind(q) {
+				for e := range creations.of(s.pass).behind(q) {
 					if e.Node != nil && orchestration(e) != job {
 						s.Report(fmt.Sprintf("the job is for %s, and the queue's environments are of %s", job, orchestration(e)), "submit it to another queue", s.Node.Get("jobQueue"))
 						return
@@ -101,7 +101,7 @@ func crossRules() []*Rule {
 			}
 		}, "Jobs of EKS and of ECS go to queues of their own.", derived),
 		check("consumable-unknown", Low, jobs, func(s Site) {
-			known := s.pass.index.resources.consumables
+			known := creations.of(s.pass).consumables
 			s.eachConsumable(func(e *jsontree.Node) {
 				n := e.Get("consumableResource")
 				if _, ok := known[batch.Name(n.Str())]; len(known) > 0 && n.Str() != "" && !ok && !placeholder().MatchString(n.Str()) {
@@ -113,7 +113,7 @@ func crossRules() []*Rule {
 		check("stuck-consumable-gt-total", Medium, jobs, func(s Site) {
 			s.eachConsumable(func(e *jsontree.Node) {
 				n := e.Get("quantity")
-				r, _ := s.pass.index.resources.consumables.find(e.Get("consumableResource").Str(), s.Job)
+				r, _ := creations.of(s.pass).consumables.find(e.Get("consumableResource").Str(), s.Job)
 				total, okT := r.Node.Get("totalQuantity").Int()
 				if q, ok := n.Int(); ok && okT && q > total {
 					s.Report(fmt.Sprintf("there are only %d of %s, so a job that asks for %d stays in RUNNABLE", total, quote(batch.Name(e.Get("consumableResource").Str())), q), "", n)
@@ -205,21 +205,21 @@ func lettersOf(word string) string {
 	return string(letters)
 }
 
+// defining is the directories of native definitions.
+var defining = newFact(func(p *Pass, _ map[string]bool) map[string]bool {
+	in := map[string]bool{}
+	for _, d := range p.definitions {
+		if d.File.Kind == document.KindJobDefinition {
+			in[d.directory()] = true
+		}
+	}
+	return in
+})
+
 // besideDefinitions reports whether native definitions lie in the submission's
 // directory, so that one is missing among them. A run over directories sees
 // definitions and submissions that have nothing to do with each other.
-func (s Site) besideDefinitions() bool {
-	x := &s.pass.index
-	if x.defining == nil {
-		x.defining = map[string]bool{}
-		for _, d := range x.definitions {
-			if d.File.Kind == document.KindJobDefinition {
-				x.defining[d.directory()] = true
-			}
-		}
-	}
-	return x.defining[s.directory()]
-}
+func (s Site) besideDefinitions() bool { return defining.of(s.pass)[s.directory()] }
 
 // definitionElsewhere reports whether the definition is named and not known.
 func (s Site) definitionElsewhere() bool { return s.Known() == nil && len(definitions(s.pass)) > 0 }
@@ -232,7 +232,7 @@ func (s Site) fairShare() bool {
 	if !ok || arn == nil || isSageMaker(q.Node) {
 		return false
 	}
-	policy, _ := s.pass.index.resources.policies.find(arn.Str(), q.Job)
+	policy, _ := creations.of(s.pass).policies.find(arn.Str(), q.Job)
 	return policy.Node.Get("quotaSharePolicy") == nil
 }
 

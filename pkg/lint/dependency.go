@@ -26,12 +26,14 @@ type Edge struct {
 }
 
 // Edges yields the dependencies of all jobs.
-func (p *Pass) Edges() []Edge { return p.index.edges }
+func (p *Pass) Edges() []Edge { return edgeList.of(p) }
 
-func (p *Pass) dependencies(edges []Edge) []Edge {
+// edgeList is the dependencies of all jobs.
+var edgeList = newFact(func(p *Pass, old []Edge) []Edge {
+	edges := old[:0]
 	var jobs map[string]*document.Job // of the file at hand, the first of each name
 	var file *document.File
-	for _, j := range p.index.submits {
+	for _, j := range p.submits {
 		for _, d := range j.DependsOn {
 			if file != j.File {
 				file, jobs = j.File, firstOfEach(j.File.Jobs)
@@ -50,7 +52,7 @@ func (p *Pass) dependencies(edges []Edge) []Edge {
 		}
 	}
 	return edges
-}
+})
 
 func firstOfEach(jobs []*document.Job) map[string]*document.Job {
 	out := map[string]*document.Job{}

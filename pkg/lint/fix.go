@@ -54,12 +54,12 @@ func hasContent(n *jsontree.Node) bool {
 // classified returns the fix with the class that follows from the severity and from
 // the hint, unless it has one of its own. AWS Batch accepts what a rule only warns of,
 // so its fix changes what a job does. A hint that names two ways leaves a choice.
-func (p *Pass) classified(fix *diag.Fix, severity diag.Severity, hint string) *diag.Fix {
+func classified(fix *diag.Fix, severity diag.Severity, keepsMeaning bool, hint string) *diag.Fix {
 	switch {
 	case fix == nil || fix.Class != diag.Automatic:
 	case severalWays().MatchString(outsideQuotes(hint)):
 		fix.Class = diag.Choice
-	case severity == diag.Warning && !p.rule.KeepsMeaning:
+	case severity == diag.Warning && !keepsMeaning:
 		fix.Class = diag.Behavior
 	}
 	return fix

@@ -11,6 +11,14 @@ import (
 // the names in the files' requests are noted in a small set, and a rule that says
 // which members it is about is passed over where none of them can be there.
 
+// hostMark stands in a file's names if it is about hosts: its own members are not
+// looked at for that.
+const hostMark = "UserData"
+
+func isHosts(k document.Kind) bool {
+	return k == document.KindTemplate || k == document.KindLaunchTemplate || k == document.KindUserData
+}
+
 // nameSet is a set of names that may hold more than it was given: each name is one
 // of 256 bits. A rule that runs for nothing finds nothing.
 type nameSet [4]uint64

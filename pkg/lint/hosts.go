@@ -2,11 +2,14 @@ package lint
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/lint/cfn"
 )
 
 // The sources of the rules about hosts.
@@ -26,10 +29,10 @@ const (
 )
 
 // launchRule makes a rule about launch templates.
-func launchRule(name string, c Confidence, look func(p *Pass, l launch), doc, source string) *Rule {
+func launchRule(name string, c Confidence, look func(p *Pass, l cfn.Launch), doc, source string) *Rule {
 	return &Rule{Name: name, Severity: diag.Warning, Confidence: c, Doc: doc, Source: source, Run: func(p *Pass) {
-		for _, l := range p.hosts() {
-			if l.template && l.data.Is(jsontree.Object) {
+		for _, l := range launches.of(p) {
+			if l.IsTemplate && l.Data.Is(jsontree.Object) {
 				look(p, l)
 			}
 		}
@@ -39,45 +42,51 @@ func launchRule(name string, c Confidence, look func(p *Pass, l launch), doc, so
 // cfnRule makes a rule about the resources of a type in templates.
 func cfnRule(name string, c Confidence, kind string, look func(p *Pass, f *document.File, r *jsontree.Node), doc, source string) *Rule {
 	return &Rule{Name: name, Severity: diag.Warning, Confidence: c, Doc: doc, Source: source, Run: func(p *Pass) {
-		p.cfn(kind, func(f *document.File, r *jsontree.Node) { look(p, f, r) })
+		cfn.Resources(p.Files, kind, func(f *document.File, r *jsontree.Node) { look(p, f, r) })
 	}}
 }
-
-// isKnown reports whether a value is written out, and not one of a function.
-func isKnown(n *jsontree.Node) bool { return n != nil && !n.Is(jsontree.Object) }
 
 // isYes reads a boolean, which templates may have as a string.
 func isYes(n *jsontree.Node) bool {
 	return n != nil && (n.Is(jsontree.Bool) || n.Is(jsontree.String)) && strings.EqualFold(n.Text, "true")
 }
 
+// launches is what the files start instances from.
+var launches = newFact(func(p *Pass, _ []cfn.Launch) []cfn.Launch { return cfn.Launches(p.Files, p.hasGPU) })
+
+// hasGPU reports whether all instance types that an entry stands for have NVIDIA GPUs.
+func (p *Pass) hasGPU(entry string) bool {
+	types := p.catalog().Expand(entry)
+	return len(types) > 0 && !slices.ContainsFunc(types, func(t catalog.InstanceType) bool { return !t.RunsGPUJobs() })
+}
+
 func hostRules() []*Rule {
 	const environment = "AWS::Batch::ComputeEnvironment"
 	return []*Rule{
-		launchRule("launch-imdsv2", High, func(p *Pass, l launch) {
-			options := l.data.Get("MetadataOptions")
+		launchRule("launch-imdsv2", High, func(p *Pass, l cfn.Launch) {
+			options := l.Data.Get("MetadataOptions")
 			tokens := options.Get("HttpTokens")
 			switch {
 			case options == nil:
-				p.Report(l.data, "the instances answer metadata requests without a token", `add "MetadataOptions": { "HttpTokens": "required" }`)
+				p.Report(l.Data, "the instances answer metadata requests without a token", `add "MetadataOptions": { "HttpTokens": "required" }`)
 			case !options.Is(jsontree.Object) || options.Get("Fn::If") != nil || options.Get("HttpEndpoint").Str() == "disabled":
 			case tokens == nil:
 				p.Report(options, "the instances answer metadata requests without a token", `add "HttpTokens": "required"`)
-			case isKnown(tokens) && tokens.Str() != "required":
+			case cfn.IsKnown(tokens) && tokens.Str() != "required":
 				p.Report(tokens, "the instances answer metadata requests without a token", `write "required"`)
 			}
 		}, "Instance metadata holds the credentials of the instance's role. With IMDSv2 alone (HttpTokens required) a program that can be made to fetch an address cannot be made to hand them out.", imdsGuide),
-		launchRule("launch-hop-limit", Low, func(p *Pass, l launch) {
-			limit := l.data.Get("MetadataOptions").Get("HttpPutResponseHopLimit")
+		launchRule("launch-hop-limit", Low, func(p *Pass, l cfn.Launch) {
+			limit := l.Data.Get("MetadataOptions").Get("HttpPutResponseHopLimit")
 			if n, ok := number(limit); ok && n > 1 {
 				p.Report(limit, "containers on a bridge reach the metadata of the host, and with it the role of the instance", `write 1, unless a container needs it`)
 			}
 		}, "With a hop limit of 1 an answer with a token does not get past the host to a container behind a bridge, which has a role of its own.", imdsGuide),
-		launchRule("launch-ebs-encrypted", Medium, func(p *Pass, l launch) {
-			for m := range each(l.data, "BlockDeviceMappings") {
+		launchRule("launch-ebs-encrypted", Medium, func(p *Pass, l cfn.Launch) {
+			for m := range each(l.Data, "BlockDeviceMappings") {
 				ebs := m.Get("Ebs")
 				encrypted := ebs.Get("Encrypted")
-				if ebs.Is(jsontree.Object) && ebs.Get("Fn::If") == nil && (encrypted == nil || isKnown(encrypted) && !isYes(encrypted)) {
+				if ebs.Is(jsontree.Object) && ebs.Get("Fn::If") == nil && (encrypted == nil || cfn.IsKnown(encrypted) && !isYes(encrypted)) {
 					place := ebs
 					if encrypted != nil {
 						place = encrypted
@@ -87,15 +96,15 @@ func hostRules() []*Rule {
 			}
 		}, "Volumes hold the scratch data and the images of jobs. Encrypted says so for itself; without it the default of the account and Region decides.", ec2API+"LaunchTemplateEbsBlockDeviceRequest"),
 		rootSizeRule(),
-		launchRule("launch-public-ip", Medium, func(p *Pass, l launch) {
-			for i := range each(l.data, "NetworkInterfaces") {
+		launchRule("launch-public-ip", Medium, func(p *Pass, l cfn.Launch) {
+			for i := range each(l.Data, "NetworkInterfaces") {
 				if public := i.Get("AssociatePublicIpAddress"); isYes(public) {
 					p.Report(public, "the instances get public addresses", "write false, and give the subnets a NAT gateway or endpoints")
 				}
 			}
 		}, "Instances that pull images and talk to ECS need a way out and none in: private subnets with a NAT gateway, or endpoints.", ec2API+"LaunchTemplateInstanceNetworkInterfaceSpecificationRequest"),
-		launchRule("launch-key-pair", Low, func(p *Pass, l launch) {
-			if key := l.data.Get("KeyName"); isKnown(key) && key.Str() != "" {
+		launchRule("launch-key-pair", Low, func(p *Pass, l cfn.Launch) {
+			if key := l.Data.Get("KeyName"); cfn.IsKnown(key) && key.Str() != "" {
 				p.Report(key, "whoever holds this key pair can log in to the instances over SSH", "leave it out, and use Session Manager")
 			}
 		}, "A key pair on every instance is shared by all who ever used it, and no log tells who it was. Session Manager asks IAM and writes down what was done.", "AWS Systems Manager User Guide, Session Manager"),
@@ -104,7 +113,7 @@ func hostRules() []*Rule {
 			version := lt.Get("Version")
 			own := false
 			for other := range f.Root.Get("Resources").Children() {
-				own = own || other.Get("Type").Str() == "AWS::EC2::LaunchTemplate" && uses(lt, other)
+				own = own || other.Get("Type").Str() == "AWS::EC2::LaunchTemplate" && cfn.Uses(lt, other)
 			}
 			if !own || version != nil && version.Str() != "$Latest" && version.Str() != "$Default" {
 				return
@@ -117,13 +126,13 @@ func hostRules() []*Rule {
 		}, "AWS Batch looks up $Latest and $Default once, when an environment is made or its infrastructure updated. A version by its number changes the environment's own text, so that CloudFormation updates it with the launch template.", cfnReference+"AWS::Batch::ComputeEnvironment LaunchTemplateSpecification"),
 		cfnRule("cfn-gpu-image", Medium, environment, func(p *Pass, f *document.File, r *jsontree.Node) {
 			resources := r.Get("Properties").Get("ComputeResources")
-			if !p.gpuEnvironment(f, resources) {
+			if !cfn.HasGPUs(f, resources.Get("InstanceTypes"), p.hasGPU) {
 				return
 			}
 			var plain *jsontree.Node
 			for c := range each(resources, "Ec2Configuration") {
 				kind := c.Get("ImageType")
-				if strings.HasSuffix(kind.Str(), "_NVIDIA") || !isKnown(kind) || c.Get("ImageIdOverride") != nil {
+				if strings.HasSuffix(kind.Str(), "_NVIDIA") || !cfn.IsKnown(kind) || c.Get("ImageIdOverride") != nil {
 					return
 				}
 				plain = kind
@@ -142,7 +151,7 @@ func hostRules() []*Rule {
 		cfnRule("cfn-queue-time-limit", Low, "AWS::Batch::JobQueue", func(p *Pass, _ *document.File, r *jsontree.Node) {
 			properties := r.Get("Properties")
 			kind := properties.Get("JobQueueType")
-			if properties.Is(jsontree.Object) && properties.Get("JobStateTimeLimitActions") == nil && properties.Get("Fn::If") == nil && (kind == nil || isKnown(kind)) && kind.Str() != "SAGEMAKER_TRAINING" {
+			if properties.Is(jsontree.Object) && properties.Get("JobStateTimeLimitActions") == nil && properties.Get("Fn::If") == nil && (kind == nil || cfn.IsKnown(kind)) && kind.Str() != "SAGEMAKER_TRAINING" {
 				p.Report(properties, "a job that can never start blocks the head of this queue for ever", `add "JobStateTimeLimitActions": [ { "Reason": "MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT", "State": "RUNNABLE", "MaxTimeSeconds": 3600, "Action": "CANCEL" } ]`)
 			}
 		}, "A queue can cancel a job at its head that waits for what no environment offers.", guide("job state time limit actions")),
@@ -150,17 +159,17 @@ func hostRules() []*Rule {
 }
 
 func rootSizeRule() *Rule {
-	r := launchRule("launch-root-size", High, func(p *Pass, l launch) {
-		for m := range each(l.data, "BlockDeviceMappings") {
+	r := launchRule("launch-root-size", High, func(p *Pass, l cfn.Launch) {
+		for m := range each(l.Data, "BlockDeviceMappings") {
 			size := m.Get("Ebs").Get("VolumeSize")
 			n, ok := number(size)
-			if m.Get("DeviceName").Str() != "/dev/xvda" || !ok || isKnown(l.data.Get("ImageId")) && !strings.Contains(l.data.Get("ImageId").Str(), "/aws/service/ecs/optimized-ami/amazon-linux-2") {
+			if m.Get("DeviceName").Str() != "/dev/xvda" || !ok || cfn.IsKnown(l.Data.Get("ImageId")) && !strings.Contains(l.Data.Get("ImageId").Str(), "/aws/service/ecs/optimized-ami/amazon-linux-2") {
 				continue
 			}
 			switch {
 			case n < leastRoot:
 				p.Report(size, fmt.Sprintf("the ECS-optimised images need a root volume of %d GiB, and EC2 refuses a smaller one", leastRoot), "write 30 or more")
-			case n < leastGPURoot && l.host.GPU:
+			case n < leastGPURoot && l.Host.GPU:
 				p.report(diag.Warning, nil, size, "images with CUDA take 10 GB and more each, and a full root volume stops the agent", fmt.Sprintf("write %d or more", leastGPURoot))
 			}
 		}

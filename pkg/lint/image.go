@@ -18,19 +18,21 @@ type Image struct {
 }
 
 // Images yields the image of every container, those of EKS pods too.
-func (p *Pass) Images() []Image { return p.index.images }
+func (p *Pass) Images() []Image { return images.of(p) }
 
-func (p *Pass) images(all []Image) []Image {
-	for _, c := range p.index.sites.containers {
+// images is the image of every container.
+var images = newFact(func(p *Pass, old []Image) []Image {
+	all := old[:0]
+	for _, c := range allSites.of(p).containers {
 		all = append(all, Image{Site: c, Image: c.Node.Get("image")})
 	}
-	for _, j := range p.index.definitions {
+	for _, j := range p.definitions {
 		for n := range j.podContainers() {
 			all = append(all, Image{Site: Site{Job: j, Node: n, Task: n}, Image: n.Get("image")})
 		}
 	}
 	return all
-}
+})
 
 func imageRules() []*Rule {
 	return []*Rule{

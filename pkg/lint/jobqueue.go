@@ -134,7 +134,7 @@ func jobQueueRules() []*Rule {
 		check("queue-mix-eks-ecs", High, queues, func(s Site) {
 			s.mixed(orchestration)
 			kind := s.Node.Get("jobQueueType")
-			for e := range s.pass.index.resources.behind(s) {
+			for e := range creations.of(s.pass).behind(s) {
 				if e.Node != nil && (kind.Str() == "EKS") != (orchestration(e) == "EKS") && kind.Str() != "" {
 					s.Report(fmt.Sprintf("the queue is of type %s, and %s is of %s", kind.Str(), quote(e.Node.Get("computeEnvironmentName").Str()), orchestration(e)), "", kind)
 					return
@@ -142,7 +142,7 @@ func jobQueueRules() []*Rule {
 			}
 		}, "The environments of a queue are all of EKS or all of ECS, as its type says.", tried("CreateJobQueue.jobQueueType")),
 		check("queue-ce-exists", High, queues, func(s Site) {
-			known := s.pass.index.resources.environments
+			known := creations.of(s.pass).environments
 			for o := range each(s.Node, "computeEnvironmentOrder") {
 				n := o.Get("computeEnvironment")
 				if _, ok := known[batch.Name(n.Str())]; n.Str() != "" && len(known) > 0 && !ok && !batch.IsARN(n.Str()) && !placeholder().MatchString(n.Str()) {
@@ -153,7 +153,7 @@ func jobQueueRules() []*Rule {
 		}, "The environments of a queue exist before it does. Said where the files create some, and not this one; an error where a name is near, so that it looks like a typo.", tried("CreateJobQueue.computeEnvironmentOrder")),
 		check("stuck-all-ce-disabled", Medium, queues, func(s Site) {
 			some := false
-			for e := range s.pass.index.resources.behind(s) {
+			for e := range creations.of(s.pass).behind(s) {
 				if e.Node == nil || e.Node.Get("state").Str() != "DISABLED" {
 					return
 				}
@@ -165,7 +165,7 @@ func jobQueueRules() []*Rule {
 		}, "A queue whose environments are all disabled starts no job.", guide("jobs stuck in RUNNABLE")),
 		check("stuck-all-ce-invalid", Medium, queues, func(s Site) {
 			some := false
-			for e := range s.pass.index.resources.behind(s) {
+			for e := range creations.of(s.pass).behind(s) {
 				if e.Node == nil || e.Node.Get("status").Str() != "INVALID" && !s.pass.invalid(e) {
 					return
 				}
@@ -184,7 +184,7 @@ func jobQueueRules() []*Rule {
 		}, "A job at the head of a queue that fits nowhere blocks the others, unless jobStateTimeLimitActions cancels it.", guide("job state time limit actions"))),
 		check("sp-quota-needs-sagemaker", Medium, queues, func(s Site) {
 			n := s.Node.Get("schedulingPolicyArn")
-			policy, ok := s.pass.index.resources.policies.find(n.Str(), s.Job)
+			policy, ok := creations.of(s.pass).policies.find(n.Str(), s.Job)
 			if ok && policy.Node.Get("quotaSharePolicy") != nil && !isSageMaker(s.Node) {
 				s.Report("the policy has quota shares, which are for queues of type SAGEMAKER_TRAINING", "give the queue a policy with fairsharePolicy", n)
 			}
@@ -208,7 +208,7 @@ func orchestration(e Site) string {
 func (s Site) mixed(kind func(Site) string) {
 	first, name := "", ""
 	i := -1
-	for e := range s.pass.index.resources.behind(s) {
+	for e := range creations.of(s.pass).behind(s) {
 		i++
 		if e.Node == nil {
 			continue

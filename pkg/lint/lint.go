@@ -3,11 +3,10 @@
 package lint
 
 import (
-	"slices"
-
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/lint/cfn"
 )
 
 // Confidence says how well a rule is known.
@@ -82,10 +81,18 @@ func (c *Checker) Check(files []*document.File, platform *document.Platform, rul
 			p.rule.Run(p)
 		}
 	}
-	if slices.ContainsFunc(files, func(f *document.File) bool { return f.Kind == document.KindTemplate }) {
-		return append(p.found, checkTemplates(files, platform, rules)...)
+	return append(p.found, checkTemplates(files, platform, rules)...)
+}
+
+// checkTemplates checks the requests that CloudFormation makes of templates.
+func checkTemplates(files []*document.File, platform *document.Platform, rules []Rule) (found diag.List) {
+	for _, f := range files {
+		if f.Kind == document.KindTemplate {
+			var checker Checker
+			found = append(found, cfn.Check(f, func(requests []*document.File) diag.List { return checker.Check(requests, platform, rules) })...)
+		}
 	}
-	return p.found
+	return found
 }
 
 // CheckRequest runs all rules over one request in its native form, as an engine

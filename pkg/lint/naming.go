@@ -129,9 +129,4 @@ func nameLength(j Job, n *jsontree.Node, what string) {
 }
 
 // quote writes a word as it would stand in the file; a long one is cut.
-func quote(s string) string {
-	if utf8.RuneCountInString(s) > 60 {
-		s = string([]rune(s)[:57]) + "..."
-	}
-	return fmt.Sprintf("%q", s)
-}
+func quote(s string) string { return diag.Quote(s) }

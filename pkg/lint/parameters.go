@@ -54,37 +54,34 @@ func addReferences(list []reference, command *jsontree.Node) []reference {
 
 // commandReferences is the placeholders in the commands of definitions, and of
 // what submissions override, by their request.
-func (p *Pass) commandReferences() map[*jsontree.Node][]reference {
-	if p.index.references == nil {
-		all := map[*jsontree.Node][]reference{}
-		add := func(request *jsontree.Node, command *jsontree.Node) {
-			if found := addReferences(nil, command); found != nil {
-				all[request] = append(all[request], found...)
-			}
+var commandReferences = newFact(func(p *Pass, _ map[*jsontree.Node][]reference) map[*jsontree.Node][]reference {
+	all := map[*jsontree.Node][]reference{}
+	add := func(request *jsontree.Node, command *jsontree.Node) {
+		if found := addReferences(nil, command); found != nil {
+			all[request] = append(all[request], found...)
 		}
-		for _, s := range p.index.sites.containers {
-			add(s.Register, s.Node.Get("command"))
-		}
-		for _, s := range p.index.sites.podContainers {
-			add(s.Register, s.Node.Get("command"))
-			add(s.Register, s.Node.Get("args"))
-		}
-		for _, s := range p.index.sites.overrides {
-			add(s.Submit, s.Node.Get("command"))
-		}
-		for _, s := range p.index.sites.podOverrides {
-			add(s.Submit, s.Node.Get("command"))
-			add(s.Submit, s.Node.Get("args"))
-		}
-		p.index.references = all
 	}
-	return p.index.references
-}
+	for _, s := range allSites.of(p).containers {
+		add(s.Register, s.Node.Get("command"))
+	}
+	for _, s := range allSites.of(p).podContainers {
+		add(s.Register, s.Node.Get("command"))
+		add(s.Register, s.Node.Get("args"))
+	}
+	for _, s := range allSites.of(p).overrides {
+		add(s.Submit, s.Node.Get("command"))
+	}
+	for _, s := range allSites.of(p).podOverrides {
+		add(s.Submit, s.Node.Get("command"))
+		add(s.Submit, s.Node.Get("args"))
+	}
+	return all
+})
 
 // runReferences is the placeholders of the commands that a submission runs: its own,
 // and the definition's where it does not replace them.
 func (j Job) runReferences() []reference {
-	all := j.pass.commandReferences()
+	all := commandReferences.of(j.pass)
 	if all[j.Submit] == nil && all[j.Known()] == nil {
 		return nil // as nearly always
 	}
@@ -119,10 +116,10 @@ func parameterRules() []*Rule {
 			Source: userGuide + ", job definition parameters; the service's error quoted in public repositories",
 			Run: func(p *Pass) {
 				for _, j := range p.Definitions() {
-					if len(p.runs(j.Register)) > 0 {
+					if len(runs.of(p)[j.Register]) > 0 {
 						continue // submit-ref-unresolved knows more
 					}
-					for _, r := range p.commandReferences()[j.Register] {
+					for _, r := range commandReferences.of(p)[j.Register] {
 						if (Site{Job: j}).lacksParameter(j.Register, r.name) {
 							j.Report(fmt.Sprintf("parameter %s has no default", quote(r.name)),
 								fmt.Sprintf(`add "parameters": { %q: "..." }`, r.name), r.arg)
@@ -220,8 +217,8 @@ func (j Job) parameterHint(name string) string {
 // uses reports whether the definition's commands name the parameter, or those of a
 // submission that runs it.
 func (p *Pass) uses(definition Job, parameter string) bool {
-	return refersTo(p.commandReferences()[definition.Register], parameter) ||
-		slices.ContainsFunc(p.runs(definition.Register), func(j Job) bool { return refersTo(j.runReferences(), parameter) })
+	return refersTo(commandReferences.of(p)[definition.Register], parameter) ||
+		slices.ContainsFunc(runs.of(p)[definition.Register], func(j Job) bool { return refersTo(j.runReferences(), parameter) })
 }
 
 // withRegister is the job with the definition it is known to run.

@@ -22,109 +22,65 @@ type Pass struct {
 	rules []Rule
 	rule  *Rule
 	found diag.List
-	index index
-}
 
-// index is what rules would otherwise search for again and again. Most of it is
-// made once for the pass; what few files need is made when it is asked for.
-type index struct {
 	jobs, definitions, submits []Job
-	images                     []Image
-	edges                      []Edge
-	requirements               []requirement
-	strategies                 []strategy
-	tags                       []tag
-	// sites holds what the rules look into, in the order of the files.
-	sites sites
-	// resources is what the files create: queues, environments and the rest.
-	resources resources
-
-	// registered: submissions in other files may name these definitions.
-	registered map[string][]Job
-	// defining is the directories of native definitions.
-	defining map[string]bool
-	// runs holds the submissions that run a definition of the files.
-	runs map[*jsontree.Node][]Job
-	// environmentsIn and definitionsIn (those that nobody submits) are what lies in a directory;
-	// definitionsOn is what runs on an environment behind a queue; loose makes a queue of a
-	// directory's environments. See Pass.environmentsFor.
-	environmentsIn, definitionsIn map[string][]Site
-	definitionsOn                 map[*jsontree.Node][]Site
-	loose                         map[string]*document.Platform
-	// references is the Ref:: placeholders of commands, by the request they stand in.
-	references map[*jsontree.Node][]reference
-	// placings holds where a job would go, or why it finds no place.
-	placings map[*document.Job]placing
-	// launches holds what instances start from, and what is wrong with its user data.
-	launches []launch
-	read     bool
-	// rules holds the rules by name.
-	rules map[string]*Rule
+	facts                      []expiring
 	// waived holds the waivers that have silenced something.
 	waived map[*jsontree.Node]bool
 }
 
-// begin makes the pass ready for other files, in the room that it has.
+// begin prepares the pass for other files. It reuses the memory of the run before.
 func (p *Pass) begin(files []*document.File, platform *document.Platform) {
-	x := p.index
-	*p = Pass{Files: files, Platform: platform, index: index{jobs: x.jobs[:0], definitions: x.definitions[:0], submits: x.submits[:0]}}
-	p.index.sites = x.sites.emptied()
+	for _, f := range p.facts {
+		if f != nil {
+			f.expire()
+		}
+	}
+	*p = Pass{Files: files, Platform: platform, jobs: p.jobs[:0], definitions: p.definitions[:0], submits: p.submits[:0], facts: p.facts}
 	for _, f := range files {
 		for _, j := range f.Jobs {
 			p.add(Job{Job: j, File: f, pass: p})
 		}
 	}
-	p.collect()
-	p.index.images = p.images(x.images[:0])
-	p.index.edges = p.dependencies(x.edges[:0])
-	p.index.requirements = p.required(x.requirements[:0])
-	p.index.strategies = p.retryStrategies(x.strategies[:0])
-	p.index.tags = p.tagged(x.tags[:0])
-	p.index.resources = p.created()
 }
 
 func (p *Pass) add(j Job) {
-	x := &p.index
-	x.jobs = append(x.jobs, j)
+	p.jobs = append(p.jobs, j)
 	if j.Register != nil {
-		x.definitions = append(x.definitions, j)
+		p.definitions = append(p.definitions, j)
 	}
 	if j.Submit != nil {
-		x.submits = append(x.submits, j)
+		p.submits = append(p.submits, j)
 	}
 }
 
-// registered returns the job definitions of the files by name.
-func (p *Pass) registered() map[string][]Job {
-	if p.index.registered == nil {
-		p.index.registered = map[string][]Job{}
-		for _, j := range p.index.definitions {
-			if name := j.Register.Get("jobDefinitionName").Str(); name != "" {
-				p.index.registered[name] = append(p.index.registered[name], j)
-			}
-		}
-		for name, list := range p.index.registered {
-			isNative := func(j Job) bool { return j.Submit == nil }
-			if slices.ContainsFunc(list, isNative) { // as plan.Build chooses
-				p.index.registered[name] = slices.DeleteFunc(list, func(j Job) bool { return !isNative(j) })
-			}
+// registered is the job definitions of the files by name.
+var registered = newFact(func(p *Pass, _ map[string][]Job) map[string][]Job {
+	byName := map[string][]Job{}
+	for _, j := range p.definitions {
+		if name := j.Register.Get("jobDefinitionName").Str(); name != "" {
+			byName[name] = append(byName[name], j)
 		}
 	}
-	return p.index.registered
-}
+	for name, list := range byName {
+		isNative := func(j Job) bool { return j.Submit == nil }
+		if slices.ContainsFunc(list, isNative) { // as plan.Build chooses
+			byName[name] = slices.DeleteFunc(list, func(j Job) bool { return !isNative(j) })
+		}
+	}
+	return byName
+})
 
-// runs returns the submissions that run a definition of the files.
-func (p *Pass) runs(definition *jsontree.Node) []Job {
-	if p.index.runs == nil {
-		p.index.runs = map[*jsontree.Node][]Job{}
-		for _, j := range p.index.submits {
-			if d := j.Known(); d != nil {
-				p.index.runs[d] = append(p.index.runs[d], j)
-			}
+// runs is the submissions that run a definition of the files, by the definition.
+var runs = newFact(func(p *Pass, _ map[*jsontree.Node][]Job) map[*jsontree.Node][]Job {
+	by := map[*jsontree.Node][]Job{}
+	for _, j := range p.submits {
+		if d := j.Known(); d != nil {
+			by[d] = append(by[d], j)
 		}
 	}
-	return p.index.runs[definition]
-}
+	return by
+})
 
 // Report reports a breach of the running rule at a node. Of an object or array
 // only the opening bracket is marked, as for a member that is missing there.
@@ -141,7 +97,7 @@ func (p *Pass) report(severity diag.Severity, fix *diag.Fix, n *jsontree.Node, m
 		fix, hint = nil, "fill in the placeholder, then check again"
 	}
 	p.found = append(p.found, diag.Diagnostic{
-		Severity: severity, Rule: p.rule.Name, Source: src, Span: span, Message: message, Hint: hint, Fix: p.classified(fix, severity, hint),
+		Severity: severity, Rule: p.rule.Name, Source: src, Span: span, Message: message, Hint: hint, Fix: classified(fix, severity, p.rule.KeepsMeaning, hint),
 	})
 }
 
@@ -156,7 +112,7 @@ type Job struct {
 // them, and a copy of each in every rule took 2 of the package's 5 seconds of compiling.
 
 // Jobs returns every job of every file.
-func (p *Pass) Jobs() []Job { return p.index.jobs }
+func (p *Pass) Jobs() []Job { return p.jobs }
 
 // Report reports a breach at the first of the nodes that somebody wrote; if
 // there is none, at the job's name.
@@ -204,7 +160,7 @@ func (j Job) Known() *jsontree.Node {
 	if j.Register != nil {
 		return j.Register
 	}
-	if d, ok := meant(j.pass.registered()[batch.Name(j.Submit.Get("jobDefinition").Str())], j); ok {
+	if d, ok := meant(registered.of(j.pass)[batch.Name(j.Submit.Get("jobDefinition").Str())], j); ok {
 		return d.Register
 	}
 	return nil
@@ -235,10 +191,10 @@ func samePlace(a, b *jsontree.Node) bool {
 }
 
 // Definitions returns the jobs that have a RegisterJobDefinition request.
-func (p *Pass) Definitions() []Job { return p.index.definitions }
+func (p *Pass) Definitions() []Job { return p.definitions }
 
 // Submits returns the jobs that have a SubmitJob request.
-func (p *Pass) Submits() []Job { return p.index.submits }
+func (p *Pass) Submits() []Job { return p.submits }
 
 // Report reports a breach at the first of the nodes that somebody wrote; if
 // there is none, at the site, then at the name of the request.
@@ -253,7 +209,7 @@ func (c Site) ReportFix(fix *diag.Fix, message, hint string, nodes ...*jsontree.
 
 // Containers returns the containers of all job definitions, except those of EKS,
 // which have another shape.
-func (p *Pass) Containers() []Site { return p.index.sites.containers }
+func (p *Pass) Containers() []Site { return allSites.of(p).containers }
 
 //go:noinline
 func (j Job) containers() iter.Seq[Site] {

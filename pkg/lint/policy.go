@@ -50,7 +50,7 @@ func (p *Pass) imagesThatRun() iter.Seq[Image] {
 				return
 			}
 		}
-		for _, s := range p.index.sites.podOverrides {
+		for _, s := range allSites.of(p).podOverrides {
 			if !yield(Image{Site: s, Image: s.Node.Get("image")}) {
 				return
 			}
@@ -214,7 +214,7 @@ func policyRules() []*Rule {
 
 // allDenied reports whether the policy allows none of the queues that there are.
 func (p *Pass) allDenied() bool {
-	queues := p.index.resources.platform.Queues
+	queues := creations.of(p).platform.Queues
 	return len(queues) > 0 && !slices.ContainsFunc(queues, p.policy().AllowsQueue)
 }
 
@@ -225,7 +225,7 @@ func (p *Pass) limit(kind string, most float64, bounded bool, words func(float64
 		return
 	}
 	for _, j := range p.Jobs() {
-		if j.Submit == nil && len(p.runs(j.Register)) > 0 {
+		if j.Submit == nil && len(runs.of(p)[j.Register]) > 0 {
 			continue // counted with the submissions that run it
 		}
 		d := j.demands(kind)

@@ -31,7 +31,7 @@ func queueRules() []*Rule {
 				"AWS Batch refuses a queue that does not exist.",
 			Source: apiReference + ", SubmitJob.jobQueue",
 			Run: func(p *Pass) {
-				platform := p.index.resources.platform
+				platform := creations.of(p).platform
 				for _, j := range p.Submits() {
 					n := j.Submit.Get("jobQueue")
 					if !n.Is(jsontree.String) || placeholder().MatchString(n.Text) {
@@ -88,12 +88,12 @@ func queueRules() []*Rule {
 // missingQueue reports a queue that is neither in the platform file nor among those
 // that the files create. The platform file lists all there are; files do not.
 func (p *Pass) missingQueue(j Job, n *jsontree.Node) {
-	platform := p.index.resources.platform
+	platform := creations.of(p).platform
 	if hasPlatformQueues(p) {
 		j.Report(fmt.Sprintf("no queue %s in the platform file", quote(n.Str())), plan.QueueHint(platform, n.Str()), n)
 		return
 	}
-	severity, hint := nearResource(n.Str(), p.index.resources.queues)
+	severity, hint := nearResource(n.Str(), creations.of(p).queues)
 	j.reportAs(severity, nil, fmt.Sprintf("no file creates the queue %s", quote(n.Str())), hint, n)
 }
 
@@ -161,21 +161,29 @@ type placing struct {
 // nil where one does, and where nothing can be said.
 func (p *Pass) refused(j Job) *refusal { return p.placingOf(j).refused }
 
+// placings is where a job would go, or why it finds no place, as far as rules have asked.
+var placings = newFact(func(_ *Pass, _ map[*document.Job]placing) map[*document.Job]placing {
+	return map[*document.Job]placing{}
+})
+
+// loosePlatforms is what loose has made for each directory.
+var loosePlatforms = newFact(func(_ *Pass, _ map[string]*document.Platform) map[string]*document.Platform {
+	return map[string]*document.Platform{}
+})
+
 func (p *Pass) placingOf(j Job) placing {
-	platform := p.index.resources.platform
+	platform := creations.of(p).platform
 	if j.Submit == nil {
 		platform = p.loose(j)
 	}
 	if platform == nil || len(platform.Queues) == 0 {
 		return placing{}
 	}
-	at, done := p.index.placings[j.Job]
+	known := placings.of(p)
+	at, done := known[j.Job]
 	if !done {
 		at = placeOf(j, platform)
-		if p.index.placings == nil {
-			p.index.placings = map[*document.Job]placing{}
-		}
-		p.index.placings[j.Job] = at
+		known[j.Job] = at
 	}
 	return at
 }
@@ -183,17 +191,15 @@ func (p *Pass) placingOf(j Job) placing {
 // loose makes one queue of the compute environments that lie beside a definition,
 // where nobody submits it and the files create no queue. It is nil otherwise.
 func (p *Pass) loose(j Job) *document.Platform {
-	if j.Register == nil || len(p.runs(j.Register)) > 0 || len(queues(p)) > 0 {
+	if j.Register == nil || len(runs.of(p)[j.Register]) > 0 || len(queues(p)) > 0 {
 		return nil
 	}
 	in := j.directory()
-	made, done := p.index.loose[in]
+	known := loosePlatforms.of(p)
+	made, done := known[in]
 	if !done {
-		made = asPlatform(p.environmentsIn(in))
-		if p.index.loose == nil {
-			p.index.loose = map[string]*document.Platform{}
-		}
-		p.index.loose[in] = made
+		made = asPlatform(environmentsIn.of(p)[in])
+		known[in] = made
 	}
 	return made
 }
@@ -258,7 +264,7 @@ func placeOf(j Job, platform *document.Platform) placing {
 // queueIn is the queue that a submission names: one that the files create, or else
 // one of the platform file.
 func (j Job) queueIn(platform *document.Platform) (document.Queue, bool) {
-	word, r := j.Submit.Get("jobQueue").Str(), j.pass.index.resources
+	word, r := j.Submit.Get("jobQueue").Str(), creations.of(j.pass)
 	if q, ok := (Site{Job: j}).queueOf(); ok {
 		return r.queue(q), true
 	}

@@ -28,7 +28,7 @@ type requirement struct {
 //go:noinline
 func (p *Pass) requirements(kind string) iter.Seq2[Job, *jsontree.Node] {
 	return func(yield func(Job, *jsontree.Node) bool) {
-		for _, r := range p.index.requirements {
+		for _, r := range requirementList.of(p) {
 			if r.kind == kind && !yield(r.job, r.value) {
 				return
 			}
@@ -36,8 +36,10 @@ func (p *Pass) requirements(kind string) iter.Seq2[Job, *jsontree.Node] {
 	}
 }
 
-func (p *Pass) required(all []requirement) []requirement {
-	for _, s := range p.index.sites.requirers {
+// requirementList is the values in resourceRequirements.
+var requirementList = newFact(func(p *Pass, old []requirement) []requirement {
+	all := old[:0]
+	for _, s := range allSites.of(p).requirers {
 		for r := range s.Node.Get("resourceRequirements").Children() {
 			if value := r.Get("value"); value != nil {
 				all = append(all, requirement{s.Job, r.Get("type").Str(), value})
@@ -45,12 +47,12 @@ func (p *Pass) required(all []requirement) []requirement {
 		}
 	}
 	return all
-}
+})
 
 // requiring yields all that can hold resourceRequirements.
 func (p *Pass) requiring() iter.Seq2[Job, *jsontree.Node] {
 	return func(yield func(Job, *jsontree.Node) bool) {
-		for _, s := range p.index.sites.requirers {
+		for _, s := range allSites.of(p).requirers {
 			if !yield(s.Job, s.Node) {
 				return
 			}

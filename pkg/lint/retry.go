@@ -38,13 +38,15 @@ type strategy struct {
 // strategies calls check for every retryStrategy, of definitions and of
 // submissions that have their own.
 func (p *Pass) strategies(check func(j Job, strategy *jsontree.Node)) {
-	for _, s := range p.index.strategies {
+	for _, s := range strategyList.of(p) {
 		check(s.job, s.node)
 	}
 }
 
-func (p *Pass) retryStrategies(all []strategy) []strategy {
-	for _, j := range p.index.jobs {
+// strategyList is every retryStrategy.
+var strategyList = newFact(func(p *Pass, old []strategy) []strategy {
+	all := old[:0]
+	for _, j := range p.jobs {
 		for _, s := range [...]*jsontree.Node{j.Register.Get("retryStrategy"), j.Own("retryStrategy")} {
 			if s.Is(jsontree.Object) {
 				all = append(all, strategy{j, s})
@@ -52,7 +54,7 @@ func (p *Pass) retryStrategies(all []strategy) []strategy {
 		}
 	}
 	return all
-}
+})
 
 // evaluations calls check for every evaluateOnExit.
 func (p *Pass) evaluations(check func(j Job, list *jsontree.Node)) {

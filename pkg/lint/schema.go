@@ -2,112 +2,16 @@ package lint
 
 import (
 	"fmt"
-	"reflect"
-	"slices"
 	"strings"
-	"sync"
-
-	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/lint/shape"
 )
 
 // What the SDK's structs say about members and types. The schema says so too;
 // these rules give a breach the name it has in the table of rules. They look at
 // what was written, since values of a wrong type are not lowered.
-
-// shape is a JSON type of the model: the members of a structure, the element of
-// a list or map.
-type shape struct {
-	kind    jsontree.Kind
-	words   []string // of a string that has a list of them
-	members map[string]*shape
-	of      *shape
-
-	indexed sync.Once
-	index   map[string][][]string // see names
-}
-
-var registerShape = sync.OnceValue(func() *shape {
-	return shapeOf(reflect.TypeFor[awsbatch.RegisterJobDefinitionInput](), map[reflect.Type]*shape{})
-})
-
-func shapeOf(t reflect.Type, seen map[reflect.Type]*shape) *shape {
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	if s := seen[t]; s != nil {
-		return s
-	}
-	s := &shape{}
-	seen[t] = s
-	switch t.Kind() {
-	case reflect.Struct:
-		s.kind, s.members = jsontree.Object, map[string]*shape{}
-		for i := range t.NumField() {
-			if f := t.Field(i); f.IsExported() && f.Name != "ResultMetadata" {
-				s.members[strings.ToLower(f.Name[:1])+f.Name[1:]] = shapeOf(f.Type, seen)
-			}
-		}
-	case reflect.Slice:
-		s.kind, s.of = jsontree.Array, shapeOf(t.Elem(), seen)
-	case reflect.Map:
-		s.kind, s.of = jsontree.Object, shapeOf(t.Elem(), seen)
-	case reflect.Bool:
-		s.kind = jsontree.Bool
-	case reflect.String:
-		s.kind = jsontree.String
-		if values, ok := t.MethodByName("Values"); ok {
-			list := values.Func.Call([]reflect.Value{reflect.Zero(t)})[0]
-			for i := range list.Len() {
-				s.words = append(s.words, list.Index(i).String())
-			}
-		}
-	default:
-		s.kind = jsontree.Number
-	}
-	return s
-}
-
-// compare calls visit for every value with its shape; the shape is nil for a
-// member that the model does not have.
-func (s *shape) compare(n, parent *jsontree.Node, in *shape, visit func(n, parent *jsontree.Node, s, in *shape)) {
-	visit(n, parent, s, in)
-	if s == nil || !n.Is(s.kind) {
-		return
-	}
-	for c := range n.Children() {
-		switch {
-		case s.of != nil:
-			s.of.compare(c, n, s, visit)
-		case !strings.HasPrefix(c.Name, "$"):
-			s.members[c.Name].compare(c, n, s, visit)
-		}
-	}
-}
-
-// unknown calls visit for every member that the model does not have, with the objects
-// around it, the outermost first.
-func (s *shape) unknown(at holder, around []holder, visit func(n *jsontree.Node, around []holder)) {
-	if !at.node.Is(s.kind) {
-		return
-	}
-	if s.of == nil {
-		around = append(slices.Clip(around), at)
-	}
-	for c := range at.node.Children() {
-		switch of := s.members[c.Name]; {
-		case s.of != nil:
-			s.of.unknown(holder{c, s.of, at.name}, around, visit)
-		case strings.HasPrefix(c.Name, "$"):
-		case of == nil:
-			visit(c, around)
-		default:
-			of.unknown(holder{c, of, c.Name}, around, visit)
-		}
-	}
-}
 
 // written yields what users wrote of RegisterJobDefinition requests: a native
 // file, or the jobDefinition of a compact job.
@@ -132,7 +36,7 @@ func schemaRules() []*Rule {
 			Source: api("RegisterJobDefinition"),
 			Run: func(p *Pass) {
 				p.written(func(j Job, root *jsontree.Node) {
-					registerShape().unknown(holder{root, registerShape(), ""}, nil, func(n *jsontree.Node, around []holder) {
+					shape.Object{Node: root, Shape: shape.Of(document.KindJobDefinition)}.Unknown(func(n *jsontree.Node, around []shape.Object) {
 						hint, fix := j.unknownMember(n, around)
 						j.ReportFix(fix, fmt.Sprintf("the API has no member %s here", quote(n.Name)), hint, key(n))
 					})
@@ -145,17 +49,17 @@ func schemaRules() []*Rule {
 			Source: api("RegisterJobDefinition"),
 			Run: func(p *Pass) {
 				p.written(func(j Job, root *jsontree.Node) {
-					registerShape().compare(root, nil, nil, func(n, parent *jsontree.Node, s, in *shape) {
-						if s == nil || in == nil || n.Is(s.kind) || in.of != nil && strings.HasPrefix(n.Name, "$") {
+					shape.Of(document.KindJobDefinition).Compare(root, nil, nil, func(n, parent *jsontree.Node, s, in *shape.Shape) {
+						if s == nil || in == nil || n.Is(s.Kind) || in.Element != nil && strings.HasPrefix(n.Name, "$") {
 							return
 						}
 						switch parent.Name {
 						case "parameters", "tags", "options":
-							if in.of != nil {
+							if in.Element != nil {
 								return // rules of their own
 							}
 						}
-						j.wrongType(n, s.kind)
+						j.wrongType(n, s.Kind)
 					})
 				})
 			},

@@ -54,36 +54,36 @@ func (s sites) emptied() sites {
 // scope picks the sites of one kind.
 type scope func(*Pass) []Site
 
-func definitions(p *Pass) []Site   { return p.index.sites.definitions }
-func submits(p *Pass) []Site       { return p.index.sites.submits }
-func containers(p *Pass) []Site    { return p.index.sites.containers }
-func wholes(p *Pass) []Site        { return p.index.sites.wholes }
-func tasks(p *Pass) []Site         { return p.index.sites.tasks }
-func nodes(p *Pass) []Site         { return p.index.sites.nodes }
-func groups(p *Pass) []Site        { return p.index.sites.groups }
-func pods(p *Pass) []Site          { return p.index.sites.pods }
-func podContainers(p *Pass) []Site { return p.index.sites.podContainers }
-func overrides(p *Pass) []Site     { return p.index.sites.overrides }
-func retries(p *Pass) []Site       { return p.index.sites.retries }
-func environments(p *Pass) []Site  { return p.index.sites.environments }
-func queues(p *Pass) []Site        { return p.index.sites.queues }
-func policies(p *Pass) []Site      { return p.index.sites.policies }
-func consumables(p *Pass) []Site   { return p.index.sites.consumables }
+func definitions(p *Pass) []Site   { return allSites.of(p).definitions }
+func submits(p *Pass) []Site       { return allSites.of(p).submits }
+func containers(p *Pass) []Site    { return allSites.of(p).containers }
+func wholes(p *Pass) []Site        { return allSites.of(p).wholes }
+func tasks(p *Pass) []Site         { return allSites.of(p).tasks }
+func nodes(p *Pass) []Site         { return allSites.of(p).nodes }
+func groups(p *Pass) []Site        { return allSites.of(p).groups }
+func pods(p *Pass) []Site          { return allSites.of(p).pods }
+func podContainers(p *Pass) []Site { return allSites.of(p).podContainers }
+func overrides(p *Pass) []Site     { return allSites.of(p).overrides }
+func retries(p *Pass) []Site       { return allSites.of(p).retries }
+func environments(p *Pass) []Site  { return allSites.of(p).environments }
+func queues(p *Pass) []Site        { return allSites.of(p).queues }
+func policies(p *Pass) []Site      { return allSites.of(p).policies }
+func consumables(p *Pass) []Site   { return allSites.of(p).consumables }
 
 // bodies is what holds volumes: whole containers, and tasks.
-func bodies(p *Pass) []Site { return p.index.sites.bodies }
+func bodies(p *Pass) []Site { return allSites.of(p).bodies }
 
 // requirers is all that can hold resourceRequirements.
-func requirers(p *Pass) []Site { return p.index.sites.requirers }
+func requirers(p *Pass) []Site { return allSites.of(p).requirers }
 
 // podParts is the containers of pods and what submissions override of them.
-func podParts(p *Pass) []Site { return p.index.sites.podParts }
+func podParts(p *Pass) []Site { return allSites.of(p).podParts }
 
 // jobs is definitions and submissions.
-func jobs(p *Pass) []Site { return p.index.sites.jobs }
+func jobs(p *Pass) []Site { return allSites.of(p).jobs }
 
 // creates is every request that creates something, for what all of them have.
-func creates(p *Pass) []Site { return p.index.sites.creates }
+func creates(p *Pass) []Site { return allSites.of(p).creates }
 
 func where(of scope, keep func(Site) bool) scope {
 	return func(p *Pass) []Site {
@@ -121,9 +121,19 @@ func (s Site) windows() bool {
 	return strings.HasPrefix(strings.ToUpper(family), "WINDOWS")
 }
 
+// allSites is every object that rules look into.
+var allSites = newFact(func(p *Pass, old *sites) *sites {
+	if old == nil {
+		old = &sites{}
+	}
+	s := old.emptied()
+	collect(p, &s)
+	*old = s
+	return old
+})
+
 // collect finds all sites.
-func (p *Pass) collect() {
-	s := &p.index.sites
+func collect(p *Pass, s *sites) {
 	for _, j := range p.Jobs() {
 		if j.Register != nil {
 			j.collectDefinition(s)

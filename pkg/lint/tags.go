@@ -24,7 +24,7 @@ type tag struct {
 //go:noinline
 func (p *Pass) tags() iter.Seq2[Job, *jsontree.Node] {
 	return func(yield func(Job, *jsontree.Node) bool) {
-		for _, t := range p.index.tags {
+		for _, t := range tagList.of(p) {
 			if !yield(t.job, t.node) {
 				return
 			}
@@ -32,8 +32,10 @@ func (p *Pass) tags() iter.Seq2[Job, *jsontree.Node] {
 	}
 }
 
-func (p *Pass) tagged(all []tag) []tag {
-	for _, j := range p.index.jobs {
+// tagList is every tag.
+var tagList = newFact(func(p *Pass, old []tag) []tag {
+	all := old[:0]
+	for _, j := range p.jobs {
 		registered := j.Register.Get("tags")
 		for t := range registered.Children() {
 			all = append(all, tag{j, t})
@@ -52,11 +54,11 @@ func (p *Pass) tagged(all []tag) []tag {
 		}
 	}
 	return all
-}
+})
 
 // created is the requests that create something other than a job.
 func created(p *Pass) []Site {
-	return p.index.sites.requests
+	return allSites.of(p).requests
 }
 
 const tagSource = userGuide + ", tag restrictions"

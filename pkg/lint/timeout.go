@@ -49,13 +49,13 @@ func timeoutRules() []*Rule {
 
 // timed reports whether every submission that runs a definition has a timeout.
 func (p *Pass) timed(definition Job) bool {
-	runs := p.index.runs[definition.Register]
-	for _, j := range runs {
+	submissions := runs.of(p)[definition.Register]
+	for _, j := range submissions {
 		if j.Submit.Get("timeout").Get("attemptDurationSeconds") == nil {
 			return false
 		}
 	}
-	return len(runs) > 0
+	return len(submissions) > 0
 }
 
 func shortTimeout(j Job, timeout *jsontree.Node) {

@@ -21,9 +21,9 @@ const (
 func userDataRules() []*Rule {
 	rule := func(name string, s diag.Severity, c Confidence, doc, source string) *Rule {
 		return &Rule{Name: name, Severity: s, Confidence: c, Doc: doc, Source: source, Run: func(p *Pass) {
-			for _, l := range p.hosts() {
-				for i, t := range l.texts {
-					p.reportFindings(t, l.found[i])
+			for _, l := range launches.of(p) {
+				for i, t := range l.Texts {
+					p.reportFindings(t, l.Found[i])
 				}
 			}
 		}}

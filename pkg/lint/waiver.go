@@ -36,10 +36,10 @@ func (j Job) amend(d *diag.Diagnostic) {
 			d.Message += "; its waiver ended on " + w.Until
 		default:
 			d.Waived = &diag.Waiver{Reason: strings.TrimSpace(w.Reason), Until: w.Until}
-			if j.pass.index.waived == nil {
-				j.pass.index.waived = map[*jsontree.Node]bool{}
+			if j.pass.waived == nil {
+				j.pass.waived = map[*jsontree.Node]bool{}
 			}
-			j.pass.index.waived[w.Node] = true
+			j.pass.waived[w.Node] = true
 			return
 		}
 	}
@@ -87,20 +87,18 @@ func (p *Pass) waivers() iter.Seq2[Job, document.Waiver] {
 	}
 }
 
-// named holds the rules of the run by name, and nil for those about documents, none
+// namedRules is the rules of the run by name, and nil for those about documents, none
 // of which can be waived.
-func (p *Pass) named() map[string]*Rule {
-	if p.index.rules == nil {
-		p.index.rules = map[string]*Rule{}
-		for _, r := range documentRules() {
-			p.index.rules[r.Name] = nil
-		}
-		for i := range p.rules {
-			p.index.rules[p.rules[i].Name] = &p.rules[i]
-		}
+var namedRules = newFact(func(p *Pass, _ map[string]*Rule) map[string]*Rule {
+	named := map[string]*Rule{}
+	for _, r := range documentRules() {
+		named[r.Name] = nil
 	}
-	return p.index.rules
-}
+	for i := range p.rules {
+		named[p.rules[i].Name] = &p.rules[i]
+	}
+	return named
+})
 
 func waiverRules() []*Rule {
 	return []*Rule{
@@ -112,13 +110,13 @@ func waiverRules() []*Rule {
 				searches := 20 // a near word among hundreds costs more than all the rest
 				for j, w := range p.waivers() {
 					n := w.Node.Get("rule")
-					if _, known := p.named()[w.Rule]; known || !n.Is(jsontree.String) {
+					if _, known := namedRules.of(p)[w.Rule]; known || !n.Is(jsontree.String) {
 						continue
 					}
 					hint, fix := "the rules are listed by batchctl validate --rules", (*diag.Fix)(nil)
 					near := ""
 					if searches--; searches >= 0 {
-						near = nearIn(w.Rule, maps.Keys(p.named()))
+						near = nearIn(w.Rule, maps.Keys(namedRules.of(p)))
 					}
 					if near != "" {
 						hint, fix = "did you mean "+quote(near)+"?", replace(n, near)
@@ -159,10 +157,10 @@ func waiverRules() []*Rule {
 			Source: waiverSource,
 			Run: func(p *Pass) {
 				for j, w := range p.waivers() {
-					r, known := p.named()[w.Rule]
+					r, known := namedRules.of(p)[w.Rule]
 					n := w.Node.Get("rule")
 					switch {
-					case !known || r != nil && r.waivable(r.Severity) || p.index.waived[w.Node]:
+					case !known || r != nil && r.waivable(r.Severity) || p.waived[w.Node]:
 					case r != nil && r.Scope == waiverTopic:
 						j.Report(w.Rule+" cannot be waived: it is about the waivers themselves", "remove this waiver", n)
 					default:
@@ -190,8 +188,8 @@ func waiverRules() []*Rule {
 			Source: waiverSource,
 			Run: func(p *Pass) {
 				for j, w := range p.waivers() {
-					r := p.named()[w.Rule]
-					if r == nil || !r.waivable(r.Severity) || p.index.waived[w.Node] || !isComplete(w) || isOver(w) || !p.described() && r.needsPlatform() {
+					r := namedRules.of(p)[w.Rule]
+					if r == nil || !r.waivable(r.Severity) || p.waived[w.Node] || !isComplete(w) || isOver(w) || !p.described() && r.needsPlatform() {
 						continue
 					}
 					j.Report(fmt.Sprintf("the waiver of %s silences nothing: the job does not break this rule", quote(w.Rule)), "remove it", w.Node.Get("rule"))

@@ -1,4 +1,7 @@
-package lint
+// Package cfn turns the AWS Batch resources of CloudFormation templates into the requests that CloudFormation
+// makes of them, so that rules about requests check templates too. It also finds what instances start from:
+// launch templates and their user data.
+package cfn
 
 import (
 	"fmt"
@@ -11,24 +14,14 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// The resources of AWS Batch in a template become the requests that CloudFormation makes
-// of them, and these are held against the same schema and rules as job files. What
-// stands in them may depend on parameters and conditions, and on what only
+// The requests of a template are held against the same schema and rules as job files.
+// Their values may depend on parameters and conditions, and on what only
 // CloudFormation knows. So a template is looked at
 //
 //   - in each world: what its conditions come to for the values that parameters can
 //     have. What is found in one world counts: somebody can deploy it.
 //   - with several guesses for each value that is not known, none among them. Only what
 //     is found with every guess counts: it does not depend on that value.
-
-// batchResources are the types of resources that are requests, and which.
-var batchResources = map[string]document.Kind{
-	"AWS::Batch::JobDefinition":      document.KindJobDefinition,
-	"AWS::Batch::JobQueue":           document.KindJobQueue,
-	"AWS::Batch::ComputeEnvironment": document.KindComputeEnvironment,
-	"AWS::Batch::SchedulingPolicy":   document.KindSchedulingPolicy,
-	"AWS::Batch::ConsumableResource": document.KindConsumableResource,
-}
 
 // notOfTemplates are rules that say nothing of a template: it has no Region, and the
 // others are said in its own words by rules about templates.
@@ -38,23 +31,16 @@ var notOfTemplates = []string{"submit-arn-region-mismatch", "ce-instancerole-req
 // with values that are not known.
 var nowhere = []string{"parameter-unused"}
 
-// checkTemplates returns what the rules and the schema find in the templates' resources
-// of AWS Batch.
-func checkTemplates(files []*document.File, platform *document.Platform, rules []Rule) (all diag.List) {
-	for _, f := range files {
-		if f.Kind == document.KindTemplate {
-			all = append(all, checkTemplate(f, platform, rules)...)
-		}
-	}
-	return all
-}
+// CheckRequests returns what rules find in the files of requests.
+type CheckRequests func(requests []*document.File) diag.List
 
-func checkTemplate(f *document.File, platform *document.Platform, rules []Rule) diag.List {
+// Check returns what the schema and the rules find in the AWS Batch resources of a template. The rules are run
+// several times, on other requests each time.
+func Check(f *document.File, rules CheckRequests) diag.List {
 	t := newTemplate(f)
 	if len(t.batch) == 0 {
 		return nil
 	}
-	var checker Checker
 	found := map[finding]diag.Diagnostic{}
 	seen := map[string]bool{}
 	for _, w := range t.worlds() {
@@ -63,7 +49,7 @@ func checkTemplate(f *document.File, platform *document.Platform, rules []Rule) 
 		} else {
 			seen[same] = true
 		}
-		for f, d := range t.inWorld(w, &checker, platform, rules) {
+		for f, d := range t.inWorld(w, rules) {
 			if _, known := found[f]; !known {
 				d.Message += w.where
 				found[f] = d
@@ -82,7 +68,7 @@ type finding struct {
 }
 
 // inWorld returns what is found whatever the unknown values are.
-func (t *cfnTemplate) inWorld(w world, checker *Checker, platform *document.Platform, rules []Rule) map[finding]diag.Diagnostic {
+func (t *template) inWorld(w world, rules CheckRequests) map[finding]diag.Diagnostic {
 	var common map[finding]diag.Diagnostic
 	ordered := 0
 	for guess, guesses := 0, 1; guess < guesses; guess++ {
@@ -92,7 +78,7 @@ func (t *cfnTemplate) inWorld(w world, checker *Checker, platform *document.Plat
 			guesses, ordered = m.guessing.count(len(m.unknown), len(t.batch)), m.guessing.most
 		}
 		now := map[finding]diag.Diagnostic{}
-		for _, d := range append(problems, checker.Check(files, platform, rules)...) {
+		for _, d := range append(problems, rules(files)...) {
 			if d.Source == t.file.Source && !slices.Contains(notOfTemplates, d.Rule) && (guesses == 1 || !slices.Contains(nowhere, d.Rule)) {
 				d = asTemplate(d)
 				now[finding{d.Rule, d.Message, d.Span}] = d
@@ -110,7 +96,7 @@ func (t *cfnTemplate) inWorld(w world, checker *Checker, platform *document.Plat
 }
 
 // signature is what the requests of a world are made of, as far as it is known.
-func (t *cfnTemplate) signature(w world) string {
+func (t *template) signature(w world) string {
 	m := &mapper{template: t, world: w, guessing: guessing{texts: t.texts}}
 	var b strings.Builder
 	for _, r := range m.present() {

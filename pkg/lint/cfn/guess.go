@@ -1,10 +1,12 @@
-package lint
+package cfn
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/lint/shape"
 )
 
 // guessing makes values for those that only CloudFormation knows. Each number of a guess
@@ -76,18 +78,18 @@ func (g *guessing) draw(n int) int {
 }
 
 // value is a value of a shape that stands where n does; nil for none.
-func (g *guessing) value(n *jsontree.Node, s *shape, depth int) *jsontree.Node {
+func (g *guessing) value(n *jsontree.Node, s *shape.Shape, depth int) *jsontree.Node {
 	if s == nil || depth > maxGuessed {
 		return nil
 	}
 	words := g.wordsOf(s)
-	if g.most = max(g.most, len(words)); s.of != nil {
-		g.most = max(g.most, len(g.wordsOf(s.of)))
+	if g.most = max(g.most, len(words)); s.Element != nil {
+		g.most = max(g.most, len(g.wordsOf(s.Element)))
 	}
 	if g.number == 0 || g.isMixed() && g.draw(5) == 0 {
 		return nil
 	}
-	switch s.kind {
+	switch s.Kind {
 	case jsontree.Array:
 		return g.list(n, s, depth)
 	case jsontree.Object:
@@ -100,27 +102,27 @@ func (g *guessing) value(n *jsontree.Node, s *shape, depth int) *jsontree.Node {
 	return jsontree.NewString(words[g.draw(len(words))], n)
 }
 
-func (g *guessing) wordsOf(s *shape) []string {
-	if s.words != nil {
-		return s.words
+func (g *guessing) wordsOf(s *shape.Shape) []string {
+	if s.Words != nil {
+		return s.Words
 	}
 	return g.texts
 }
 
 // list has one element, or one for each word that it can be.
-func (g *guessing) list(n *jsontree.Node, s *shape, depth int) *jsontree.Node {
+func (g *guessing) list(n *jsontree.Node, s *shape.Shape, depth int) *jsontree.Node {
 	list := jsontree.NewArray(n)
-	words := g.wordsOf(s.of)
+	words := g.wordsOf(s.Element)
 	if g.number != 1 && (!g.isMixed() || g.draw(2) == 0) {
 		words = words[:1]
 	}
 	for i := range words {
-		if s.of.kind == jsontree.Object {
-			list.Append(g.object(n, s.of, depth+1, i))
-		} else if len(words) > 1 && s.of.kind == jsontree.String {
+		if s.Element.Kind == jsontree.Object {
+			list.Append(g.object(n, s.Element, depth+1, i))
+		} else if len(words) > 1 && s.Element.Kind == jsontree.String {
 			list.Append(jsontree.NewString(words[i], n))
 		} else {
-			list.Append(g.value(n, s.of, depth+1))
+			list.Append(g.value(n, s.Element, depth+1))
 		}
 	}
 	return list
@@ -128,20 +130,20 @@ func (g *guessing) list(n *jsontree.Node, s *shape, depth int) *jsontree.Node {
 
 // object has all members, or some in a mixture. Its texts are the i-th of what they can
 // be, so that the elements of a list differ.
-func (g *guessing) object(n *jsontree.Node, s *shape, depth, i int) *jsontree.Node {
+func (g *guessing) object(n *jsontree.Node, s *shape.Shape, depth, i int) *jsontree.Node {
 	out := jsontree.NewObject(n)
-	if s.of != nil && g.draw(2) == 1 { // a map: with each key that could be meant
+	if s.Element != nil && g.draw(2) == 1 { // a map: with each key that could be meant
 		for _, text := range g.texts {
 			name := strings.TrimPrefix(text, "Ref::")
-			out.Set(name, g.value(n, s.of, depth+2))
+			out.Set(name, g.value(n, s.Element, depth+2))
 		}
 	}
-	for _, name := range sortedNames(s.members) {
-		member := s.members[name]
+	for _, name := range sortedNames(s.Members) {
+		member := s.Members[name]
 		if g.isMixed() && g.draw(2) == 0 {
 			continue
 		}
-		if member.kind == jsontree.String {
+		if member.Kind == jsontree.String {
 			words := g.wordsOf(member)
 			out.Set(name, jsontree.NewString(words[i%len(words)], n))
 		} else {
@@ -149,4 +151,8 @@ func (g *guessing) object(n *jsontree.Node, s *shape, depth, i int) *jsontree.No
 		}
 	}
 	return out
+}
+
+func sortedNames(members map[string]*shape.Shape) []string {
+	return slices.Sorted(maps.Keys(members))
 }

@@ -1,4 +1,4 @@
-package lint
+package cfn
 
 import (
 	"strings"
@@ -108,7 +108,7 @@ func (m *mapper) reference(n *jsontree.Node, name string) (*jsontree.Node, told)
 	}
 	p := m.template.parameter(name)
 	value, ok := m.world.values[name]
-	if !ok && isKnown(p.Get("Default")) {
+	if !ok && IsKnown(p.Get("Default")) {
 		value, ok = p.Get("Default").Text, p.Get("Default").Text != ""
 	}
 	if p == nil || !ok || value == someValue || isLookedUp(p) || strings.Contains(value, "{{resolve:") {

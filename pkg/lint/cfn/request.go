@@ -1,18 +1,16 @@
-package lint
+package cfn
 
 import (
 	"fmt"
-	"maps"
-	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
-	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
-
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/lint/shape"
 )
 
 // The members of a resource are those of its request with a capital letter, at every
@@ -44,22 +42,10 @@ var nameMembers = map[document.Kind]string{
 	document.KindSchedulingPolicy: "name", document.KindConsumableResource: "consumableResourceName",
 }
 
-// requestShapes are the shapes of the requests.
-var requestShapes = sync.OnceValue(func() map[document.Kind]*shape {
-	seen := map[reflect.Type]*shape{}
-	return map[document.Kind]*shape{
-		document.KindJobDefinition:      shapeOf(reflect.TypeFor[awsbatch.RegisterJobDefinitionInput](), seen),
-		document.KindJobQueue:           shapeOf(reflect.TypeFor[awsbatch.CreateJobQueueInput](), seen),
-		document.KindComputeEnvironment: shapeOf(reflect.TypeFor[awsbatch.CreateComputeEnvironmentInput](), seen),
-		document.KindSchedulingPolicy:   shapeOf(reflect.TypeFor[awsbatch.CreateSchedulingPolicyInput](), seen),
-		document.KindConsumableResource: shapeOf(reflect.TypeFor[awsbatch.CreateConsumableResourceInput](), seen),
-	}
-})
-
 // mapper makes requests of the resources of a template, in one world and with one guess
 // for what is not known.
 type mapper struct {
-	template *cfnTemplate
+	template *template
 	world    world
 	unknown  []*jsontree.Node
 	guessing guessing
@@ -74,7 +60,7 @@ func (m *mapper) request(r *jsontree.Node, kind document.Kind) *jsontree.Node {
 		properties = jsontree.NewObject(r)
 	}
 	path := strings.TrimPrefix(r.Get("Type").Str(), "AWS::Batch::")
-	root := m.object(properties, requestShapes()[kind], path)
+	root := m.object(properties, shape.Of(kind), path)
 	if root == nil {
 		root = jsontree.NewObject(properties)
 	}
@@ -107,8 +93,6 @@ func (m *mapper) nameOf(r *jsontree.Node, kind document.Kind) string {
 // ownName stands for the name that CloudFormation makes of a logical id.
 func ownName(r *jsontree.Node) string { return r.Name[:min(len(r.Name), 100)] }
 
-func capital(member string) string { return strings.ToUpper(member[:1]) + member[1:] }
-
 func memberOf(member string) string {
 	if other, ok := otherNames[member]; ok {
 		return other
@@ -120,7 +104,7 @@ func memberOf(member string) string {
 }
 
 // build makes the native form of a value; nil for one that is not there.
-func (m *mapper) build(n *jsontree.Node, s *shape, path string) *jsontree.Node {
+func (m *mapper) build(n *jsontree.Node, s *shape.Shape, path string) *jsontree.Node {
 	v, told := m.value(n, 0)
 	switch {
 	case told == toldAbsent:
@@ -130,16 +114,16 @@ func (m *mapper) build(n *jsontree.Node, s *shape, path string) *jsontree.Node {
 		return m.guessing.value(n, s, 0)
 	case s == nil:
 		return v.Clone()
-	case s.kind == jsontree.Object && v.Is(jsontree.Object):
+	case s.Kind == jsontree.Object && v.Is(jsontree.Object):
 		return m.object(v, s, path)
-	case s.kind == jsontree.Array && v.Is(jsontree.Array):
+	case s.Kind == jsontree.Array && v.Is(jsontree.Array):
 		list := (*jsontree.Arena)(nil).New(jsontree.Array, "", v)
 		for e := range v.Children() {
-			list.Append(m.build(e, s.of, path))
+			list.Append(m.build(e, s.Element, path))
 		}
 		return list
 	}
-	return coerced(v, s.kind)
+	return coerced(v, s.Kind)
 }
 
 // coerced is a scalar in the type that is wanted, which CloudFormation sees to.
@@ -151,24 +135,26 @@ func coerced(n *jsontree.Node, kind jsontree.Kind) *jsontree.Node {
 	case kind == jsontree.Bool && n.Is(jsontree.String) && (strings.EqualFold(n.Text, "true") || strings.EqualFold(n.Text, "false")):
 		out.Kind, out.Text = jsontree.Bool, strings.ToLower(n.Text)
 	case kind == jsontree.Number && n.Is(jsontree.String):
-		if digits := strings.TrimPrefix(n.Text, "-"); isDecimal(digits) && (len(digits) < 2 || digits[0] != '0' || digits[1] == '.') {
+		if decimal().MatchString(n.Text) {
 			out.Kind = jsontree.Number
 		}
 	}
 	return out
 }
 
+var decimal = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?$`) })
+
 // object makes the native form of an object: a structure, or a map, whose keys are the
 // user's own.
-func (m *mapper) object(n *jsontree.Node, s *shape, path string) *jsontree.Node {
+func (m *mapper) object(n *jsontree.Node, s *shape.Shape, path string) *jsontree.Node {
 	out := jsontree.NewObject(n)
 	for c := range n.Children() {
-		if s.of != nil {
-			m.put(out, c.Name, m.build(c, s.of, path), c)
+		if s.Element != nil {
+			m.put(out, c.Name, m.build(c, s.Element, path), c)
 			continue
 		}
 		name, below := memberOf(c.Name), path+"."+c.Name
-		switch member := s.members[name]; {
+		switch member := s.Members[name]; {
 		case slices.Contains(ofTemplates, below):
 		case member == nil || c.Name == name || slices.Contains(ofRequests, below):
 			m.surplus(c, n, out, s, path)
@@ -203,13 +189,13 @@ func (m *mapper) put(out *jsontree.Node, name string, value, from *jsontree.Node
 
 // surplus reports a member that the resource does not have. Where its right name is
 // plain, what it says is checked all the same.
-func (m *mapper) surplus(c, parent, out *jsontree.Node, s *shape, path string) {
+func (m *mapper) surplus(c, parent, out *jsontree.Node, s *shape.Shape, path string) {
 	if strings.HasPrefix(c.Name, "Fn::") {
 		m.unknown = append(m.unknown, c)
 		return
 	}
 	var names []string
-	for name := range s.members {
+	for name := range s.Members {
 		if below := path + "." + capital(name); !slices.Contains(ofRequests, below) {
 			names = append(names, capital(name))
 		}
@@ -222,75 +208,25 @@ func (m *mapper) surplus(c, parent, out *jsontree.Node, s *shape, path string) {
 		}
 	}
 	if near == "" {
-		near = nearIn(c.Name, slices.Values(names))
+		near = diag.Near(c.Name, slices.Values(names))
 	}
 	switch {
 	case near != "" && parent.Get(near) != nil:
-		hint = "did you mean " + quote(near) + "? It is there already"
+		hint = "did you mean " + diag.Quote(near) + "? It is there already"
 	case near != "":
-		hint = "write " + quote(near)
-		m.put(out, memberOf(near), m.build(c, s.members[memberOf(near)], path+"."+near), c)
+		hint = "write " + diag.Quote(near)
+		m.put(out, memberOf(near), m.build(c, s.Members[memberOf(near)], path+"."+near), c)
 	case slices.Contains(ofRequests, path+"."+c.Name):
 		hint = "the API has it, CloudFormation does not"
 	}
 	what := path[strings.LastIndexByte(path, '.')+1:]
-	m.found = append(m.found, diag.Diagnostic{Rule: document.RuleUnknownMember, Source: c.Source, Span: key(c).Span, Message: fmt.Sprintf("%s has no member %s in CloudFormation", what, quote(c.Name)), Hint: hint})
+	m.found = append(m.found, diag.Diagnostic{Rule: document.RuleUnknownMember, Source: c.Source, Span: nameSpan(c), Message: fmt.Sprintf("%s has no member %s in CloudFormation", what, diag.Quote(c.Name)), Hint: hint})
 }
 
-// asTemplate says a problem of a request in the words of the template: members have
-// capital letters, and no edit of JSON mends it.
-func asTemplate(d diag.Diagnostic) diag.Diagnostic {
-	d.Fix = nil
-	generic := d.Rule == document.RuleMissingMember || d.Rule == document.RuleUnknownMember || strings.Contains(d.Message, " needs ")
-	d.Message, d.Hint = inCapitals(d.Message, generic), inCapitals(d.Hint, generic)
-	return d
-}
-
-var memberWord = lazy(`"?[a-z][A-Za-z0-9]*"?:?`)
-
-// inCapitals gives members in a sentence their capital letters: those whose name can be
-// no other word, those that are written "name": as in JSON, and the first word. With
-// all, each one that stands in quotes or behind "needs" too.
-func inCapitals(sentence string, all bool) string {
-	needs := strings.Index(sentence, " needs ")
-	var out strings.Builder
-	done := 0
-	for _, at := range memberWord().FindAllStringIndex(sentence, -1) {
-		word := sentence[at[0]:at[1]]
-		bare, quoted := strings.Trim(word, `":`), word[0] == '"'
-		apart := at[0] == 0 || quoted || strings.IndexByte(" ([,.", sentence[at[0]-1]) >= 0
-		if !apart || !memberNames()[bare] {
-			continue
-		}
-		if strings.ToLower(bare) != bare || strings.HasSuffix(word, `":`) || at[0] == 0 && !quoted || all && (quoted || needs >= 0 && at[0] > needs) {
-			out.WriteString(sentence[done:at[0]] + strings.Replace(word, bare, capital(bare), 1))
-			done = at[1]
-		}
+// nameSpan is the place of a member's name.
+func nameSpan(n *jsontree.Node) diag.Span {
+	if n.Key.End > n.Key.Start {
+		return n.Key
 	}
-	return out.String() + sentence[done:]
-}
-
-// memberNames are the members of the requests.
-var memberNames = sync.OnceValue(func() map[string]bool {
-	names, seen := map[string]bool{}, map[*shape]bool{}
-	var visit func(s *shape)
-	visit = func(s *shape) {
-		if s == nil || seen[s] {
-			return
-		}
-		seen[s] = true
-		for name, member := range s.members {
-			names[name] = true
-			visit(member)
-		}
-		visit(s.of)
-	}
-	for s := range maps.Values(requestShapes()) {
-		visit(s)
-	}
-	return names
-})
-
-func sortedNames(members map[string]*shape) []string {
-	return slices.Sorted(maps.Keys(members))
+	return n.Span
 }

@@ -1,23 +1,33 @@
-package lint
+package cfn
 
 import (
 	"slices"
 	"strings"
 
+	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// cfnTemplate is a template with its resources of AWS Batch.
-type cfnTemplate struct {
+// template is a template with its resources of AWS Batch.
+type template struct {
 	file  *document.File
 	batch []*jsontree.Node
 	byID  map[string]*jsontree.Node
 	texts []string // for guesses
 }
 
-func newTemplate(f *document.File) *cfnTemplate {
-	t := &cfnTemplate{file: f, byID: map[string]*jsontree.Node{}}
+// batchResources are the types of resources that are requests, and which.
+var batchResources = map[string]document.Kind{
+	"AWS::Batch::JobDefinition":      document.KindJobDefinition,
+	"AWS::Batch::JobQueue":           document.KindJobQueue,
+	"AWS::Batch::ComputeEnvironment": document.KindComputeEnvironment,
+	"AWS::Batch::SchedulingPolicy":   document.KindSchedulingPolicy,
+	"AWS::Batch::ConsumableResource": document.KindConsumableResource,
+}
+
+func newTemplate(f *document.File) *template {
+	t := &template{file: f, byID: map[string]*jsontree.Node{}}
 	for r := range f.Root.Get("Resources").Children() {
 		if _, ok := batchResources[r.Get("Type").Str()]; ok && t.byID[r.Name] == nil {
 			t.batch, t.byID[r.Name] = append(t.batch, r), r
@@ -27,7 +37,7 @@ func newTemplate(f *document.File) *cfnTemplate {
 	return t
 }
 
-func (t *cfnTemplate) parameter(name string) *jsontree.Node {
+func (t *template) parameter(name string) *jsontree.Node {
 	return t.file.Root.Get("Parameters").Get(name)
 }
 
@@ -66,12 +76,12 @@ func (c choice) is(value string) string {
 	case value == someValue:
 		return c.name + " is another value"
 	}
-	return c.name + " is " + quote(value)
+	return c.name + " is " + diag.Quote(value)
 }
 
 // worlds are all that the conditions can come to, those first that differ least from the first, or, of many, those that differ from
 // the first one in a single choice.
-func (t *cfnTemplate) worlds() []world {
+func (t *template) worlds() []world {
 	choices := t.choices()
 	total := 1
 	for _, c := range choices {
@@ -125,7 +135,7 @@ func (t *cfnTemplate) worlds() []world {
 
 // choices finds what the conditions compare. The first value of a parameter is its
 // default.
-func (t *cfnTemplate) choices() (all []choice) {
+func (t *template) choices() (all []choice) {
 	compared := map[string][]string{}
 	var names []string
 	var visit func(n *jsontree.Node)
@@ -134,7 +144,7 @@ func (t *cfnTemplate) choices() (all []choice) {
 			a, b := sides.Index(0), sides.Index(1)
 			for _, pair := range [...][2]*jsontree.Node{{a, b}, {b, a}} {
 				name := pair[0].Get("Ref").Str()
-				if name == "" || !isKnown(pair[1]) {
+				if name == "" || !IsKnown(pair[1]) {
 					continue
 				}
 				if compared[name] == nil {
@@ -143,7 +153,7 @@ func (t *cfnTemplate) choices() (all []choice) {
 				compared[name] = append(compared[name], pair[1].Text)
 				return
 			}
-			if key := string(n.AppendJSON(nil)); !slices.ContainsFunc(all, func(c choice) bool { return c.name == key }) && !(isKnown(a) && isKnown(b)) {
+			if key := string(n.AppendJSON(nil)); !slices.ContainsFunc(all, func(c choice) bool { return c.name == key }) && !(IsKnown(a) && IsKnown(b)) {
 				all = append(all, choice{key, true, []string{"false", "true"}})
 			}
 			return
@@ -159,9 +169,9 @@ func (t *cfnTemplate) choices() (all []choice) {
 	return all
 }
 
-func (t *cfnTemplate) valuesOf(name string, compared []string) (values []string) {
+func (t *template) valuesOf(name string, compared []string) (values []string) {
 	p := t.parameter(name)
-	if d := p.Get("Default"); isKnown(d) && !isLookedUp(p) {
+	if d := p.Get("Default"); IsKnown(d) && !isLookedUp(p) {
 		values = append(values, d.Text)
 	}
 	if allowed := p.Get("AllowedValues"); allowed.Is(jsontree.Array) {
@@ -186,7 +196,7 @@ func isLookedUp(parameter *jsontree.Node) bool {
 }
 
 // holds reports whether a condition of the template does.
-func (w world) holds(t *cfnTemplate, name string) bool {
+func (w world) holds(t *template, name string) bool {
 	truth, known := w.truth[name]
 	if !known {
 		w.truth[name] = false
@@ -196,7 +206,7 @@ func (w world) holds(t *cfnTemplate, name string) bool {
 	return truth
 }
 
-func (w world) is(t *cfnTemplate, n *jsontree.Node) bool {
+func (w world) is(t *template, n *jsontree.Node) bool {
 	if name := n.Get("Condition").Str(); name != "" {
 		return w.holds(t, name)
 	}
@@ -237,8 +247,11 @@ func (w world) compared(n *jsontree.Node) (string, bool) {
 		value, ok := w.values[name]
 		return value, ok
 	}
-	if n == nil || !isKnown(n) {
+	if n == nil || !IsKnown(n) {
 		return "", false
 	}
 	return n.Text, true
 }
+
+// IsKnown reports whether a value is written out, and not one of a function.
+func IsKnown(n *jsontree.Node) bool { return n != nil && !n.Is(jsontree.Object) }
