@@ -2,6 +2,7 @@ package lint
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/lint/examples"
@@ -119,3 +120,17 @@ func cut(f examples.File, around ...int) ExampleFile {
 	out.Text = strings.Join(kept, "\n") + "\n"
 	return out
 }
+
+// linesIn returns the lines of a bad file, from 0, where problems were found.
+func (e Example) linesIn(file string) (lines []int) {
+	for line := range strings.Lines(e.Found) {
+		rest, ok := strings.CutPrefix(line, file+":")
+		number, _, _ := strings.Cut(rest, ":")
+		if n, err := strconv.Atoi(number); ok && err == nil {
+			lines = append(lines, n-1)
+		}
+	}
+	return lines
+}
+
+func indent(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }

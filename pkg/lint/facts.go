@@ -33,9 +33,6 @@ func (f *fact[T]) of(p *Pass) T {
 	return found.value
 }
 
-// expiring is a fact about the files of the current run, or of the run before.
-type expiring interface{ expire() }
-
 type foundFact[T any] struct {
 	value T
 	known bool
