@@ -61,7 +61,8 @@ generate: ## the files that are made from others
 	go generate ./...
 
 golden: ## rewrite the golden files from what the code does now; read the diff
-	go test ./pkg/diag ./pkg/jsontree ./pkg/document ./pkg/plan ./pkg/lint -update
+	go test ./pkg/diag ./pkg/jsontree ./pkg/document ./pkg/plan -update
+	go generate ./pkg/lint
 
 clean: ## what the targets above made
 	rm -rf dist

@@ -76,7 +76,7 @@ type module struct{ Path, Version, Dir string }
 func built() ([]module, error) {
 	seen := map[string]module{}
 	for _, system := range []string{"linux", "darwin", "windows"} {
-		list := exec.Command("go", "list", "-deps", "-tags", "cuda", "-f", `{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}} {{.Dir}}{{end}}{{end}}`, "./...")
+		list := exec.Command("go", "list", "-deps", "-tags", "cuda", "-f", `{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}} {{.Dir}}{{end}}{{end}}`, "./cmd/...")
 		list.Env = append(os.Environ(), "GOOS="+system, "CGO_ENABLED=0")
 		if system == "linux" { // the tag cuda needs cgo
 			list.Env = append(list.Env, "CGO_ENABLED=1")

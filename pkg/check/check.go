@@ -25,6 +25,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/lint"
+	"github.com/batchctl/batchctl/pkg/lint/cfn"
 )
 
 // Options say how documents are checked.
@@ -201,7 +202,7 @@ func (c *Checker) Check(documents []Document) *Result {
 // countUnknown counts the values in templates that only CloudFormation knows.
 func (r *Result) countUnknown(files []*document.File) {
 	for _, f := range files {
-		values := lint.NotKnown(f)
+		values := cfn.NotKnown(f)
 		if r.Unknown += len(values); len(values) > 0 {
 			line, col := f.Source.Position(values[0].Span.Start)
 			if at := fmt.Sprintf("%s:%d:%d", f.Source.Name, line, col); r.FirstUnknown == "" || at < r.FirstUnknown {

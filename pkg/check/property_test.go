@@ -16,7 +16,7 @@ import (
 // of them in another order, as submit does.
 func TestSameProblems(t *testing.T) {
 	testtool.ShortChecks(t, 100)
-	corpus := checktest.ReadCorpus(t, "../lint/testdata")
+	corpus := checktest.ReadCorpus()
 	found := 0
 	rapid.Check(t, func(t *rapid.T) {
 		tree := corpus.Draw(t, func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "choice") })

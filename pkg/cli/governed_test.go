@@ -21,7 +21,7 @@ import (
 func TestSameProblemsInEveryCommand(t *testing.T) {
 	testtool.ShortChecks(t, 20)
 	t.Setenv("BATCHCTL_STATE", t.TempDir())
-	corpus := checktest.ReadCorpus(t, "../lint/testdata")
+	corpus := checktest.ReadCorpus()
 	problem := regexp.MustCompile(`(?m)^\S+:\d+:\d+: .*\[[a-z0-9-]+\]$`)
 	rapid.Check(t, func(t *rapid.T) {
 		tree := corpus.Draw(t, func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "choice") })

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"path"
 	"path/filepath"
 	"reflect"
 	"runtime"
@@ -19,11 +20,14 @@ import (
 	"time"
 	"unicode"
 
+	"golang.org/x/tools/txtar"
+
 	"github.com/batchctl/batchctl/pkg/cli"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/lint/examples"
 	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
@@ -103,21 +107,24 @@ func (f original) isJSON() bool { return strings.HasPrefix(strings.TrimSpace(f.t
 // originals returns the documents of the repository, or those below BATCHCTL_FILES.
 func originals(t *testing.T) (files []original) {
 	t.Helper()
-	add := func(name string) {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+	add := func(name, text string) {
 		if len(text) > mutantSize {
 			t.Logf("%s is larger than %d KiB and is left out", name, mutantSize>>10)
 			return
 		}
-		files = append(files, original{name, string(text)})
+		files = append(files, original{name, text})
+	}
+	addFile := func(name string) {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		add(name, string(text))
 	}
 	if dir := os.Getenv("BATCHCTL_FILES"); dir != "" {
 		err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
 			if err == nil && d.Type().IsRegular() && slices.Contains([]string{".json", ".yaml", ".yml", ".template"}, filepath.Ext(path)) {
-				add(path)
+				addFile(path)
 			}
 			return err
 		})
@@ -127,15 +134,39 @@ func originals(t *testing.T) (files []original) {
 		return files
 	}
 	for _, pattern := range []string{
-		"../../jobs/*.json", "../../templates/start/*.json", "../../templates/infra/*.json", "../lint/testdata/ok/*.json", "../lint/testdata/err/*.json",
-		"../lint/testdata/bases/*.json", "../lint/testdata/aws/*/*.json", "../lint/testdata/templates/*.yaml",
+		"../../jobs/*.json", "../../templates/start/*.json", "../../templates/infra/*.json",
 	} {
 		names, err := filepath.Glob(pattern)
 		if err != nil || len(names) == 0 {
 			t.Fatalf("%s: %d files, %v", pattern, len(names), err)
 		}
 		for _, name := range names {
-			add(name)
+			addFile(name)
+		}
+	}
+	for _, e := range examples.All() {
+		for _, f := range e.Good.Documents() {
+			add(path.Join(e.Rule, "good", f.Name), f.Text)
+		}
+		for _, f := range e.Bad.Documents() {
+			add(path.Join(e.Rule, "bad", f.Name), f.Text)
+		}
+	}
+	for _, pattern := range []string{"../lint/testdata/*.txtar", "../lint/testdata/*/*.txtar"} {
+		names, err := filepath.Glob(pattern)
+		if err != nil || len(names) == 0 {
+			t.Fatalf("%s: %d archives, %v", pattern, len(names), err)
+		}
+		for _, name := range names {
+			archive, err := txtar.ParseFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range archive.Files {
+				if path.Ext(f.Name) != "" {
+					add(path.Join(name, f.Name), string(f.Data))
+				}
+			}
 		}
 	}
 	return files

@@ -26,12 +26,12 @@ func baseline(t failer, l diag.List) *diag.Baseline {
 }
 
 func TestWriteBaseline(t *testing.T) {
-	for name, l := range map[string]diag.List{"baseline.golden": sample(), "baseline-empty.golden": nil} {
+	for name, l := range map[string]diag.List{"baseline": sample(), "baseline-empty": nil} {
 		var b strings.Builder
 		if err := diag.WriteBaseline(&b, l); err != nil {
 			t.Fatal(err)
 		}
-		golden(t, name, b.String())
+		expect(t, "baseline", name, b.String())
 		kept, known, stale := baseline(t, l).Filter(l, nil)
 		if len(kept) != 0 || known != len(l) || stale != nil {
 			t.Errorf("%s: %v kept, %d known, stale %v", name, kept, known, stale)

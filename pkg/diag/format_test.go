@@ -69,7 +69,7 @@ func TestFormats(t *testing.T) {
 	for _, f := range diag.Formats() {
 		t.Run(f.Name, func(t *testing.T) {
 			got := write(t, f, sample(), report())
-			golden(t, "format-"+f.Name+".golden", got)
+			expect(t, "format", f.Name, got)
 			check(t, f.Name, got, sample())
 			check(t, f.Name, write(t, f, nil, diag.Report{}), nil)
 			if err := f.Write(brokenPipe{}, sample(), report()); err != os.ErrClosed {

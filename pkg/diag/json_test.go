@@ -18,7 +18,7 @@ func TestWriteJSON(t *testing.T) {
 	if err := diag.WriteJSON(&b, diag.List{d, nowhere}); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "records.golden", b.String())
+	expect(t, "text", "records", b.String())
 
 	var back []struct{ Message string }
 	if err := json.Unmarshal([]byte(b.String()), &back); err != nil {

@@ -24,7 +24,7 @@ func TestMaskedText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "masked.golden", b.String())
+	expect(t, "text", "masked", b.String())
 }
 
 // A program that made an edit with asterisks would destroy the credential, so it

@@ -2,8 +2,10 @@ package diag
 
 import (
 	"iter"
+	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Near returns the candidate that word was most likely meant to be, or "" if
@@ -116,4 +118,12 @@ func typos(a, b []rune) int {
 		before, last, row = last, row, before
 	}
 	return last[len(b)]
+}
+
+// Quote returns a word as messages show it: in double quotes, and shortened to 60 characters.
+func Quote(word string) string {
+	if utf8.RuneCountInString(word) > 60 {
+		word = string([]rune(word)[:57]) + "..."
+	}
+	return strconv.Quote(word)
 }

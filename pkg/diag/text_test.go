@@ -2,7 +2,6 @@ package diag_test
 
 import (
 	"bytes"
-	"flag"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,26 +13,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/testtool/golden"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-// golden compares got with testdata/name, or rewrites that.
-func golden(t *testing.T, name, got string) {
+// expect compares got with a file of an archive in testdata, or rewrites that.
+func expect(t *testing.T, archive, name, got string) {
 	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", path, diff)
-	}
+	golden.Read(t, filepath.Join("testdata", archive+".txtar")).Want(t, name, got)
 }
 
 // mark returns a problem at the part of text between « and », which are taken
@@ -79,7 +65,7 @@ func TestWriteText(t *testing.T) {
 			if err := diag.WriteText(&b, c.list, diag.TextOptions{Width: c.width}); err != nil {
 				t.Fatal(err)
 			}
-			golden(t, c.name+".golden", b.String())
+			expect(t, "text", c.name, b.String())
 		})
 	}
 }
@@ -92,7 +78,7 @@ func TestWriteTextColor(t *testing.T) {
 	if err := diag.WriteText(&color, diag.List{d, warning}, diag.TextOptions{Color: true}); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "color.golden", strings.ReplaceAll(color.String(), "\x1b", "^["))
+	expect(t, "text", "color", strings.ReplaceAll(color.String(), "\x1b", "^["))
 	if err := diag.WriteText(&plain, diag.List{d, warning}, diag.TextOptions{}); err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,7 @@ func TestFormatsOfWaived(t *testing.T) {
 	for _, f := range diag.Formats() {
 		t.Run(f.Name, func(t *testing.T) {
 			got := write(t, f, waived(), report())
-			golden(t, "waived-"+f.Name+".golden", got)
+			expect(t, "waived", f.Name, got)
 			checkRunes(t, got, "\n\t")
 			switch f.Name {
 			case "json":
@@ -72,7 +72,7 @@ func TestSummaryOfWaived(t *testing.T) {
 	if err := diag.WriteSummary(&b, l); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "waived-summary.golden", b.String())
+	expect(t, "waived", "summary", b.String())
 }
 
 // A baseline holds nothing of what is waived, and passes it through.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -19,15 +18,15 @@ import (
 	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/rogpeppe/go-internal/txtar"
-)
+	"golang.org/x/tools/txtar"
 
-var update = flag.Bool("update", false, "rewrite the golden reports")
+	"github.com/batchctl/batchctl/pkg/testtool/golden"
+)
 
 // fixture is a host: its files, and under names that begin with @ what is not a file.
 // @env holds variables; "@run COMMAND" what a program prints, "@http METHOD URL" a
 // status and a body, "@space PATH" four numbers. The answer !hang never comes, !fails
-// is one with exit code 1. @remove takes files of the base away.
+// is one with exit code 1. @remove takes files of the base away. @text and @json hold what is printed.
 type fixture struct {
 	finds   []string // the ids of all findings that are not ok, sorted
 	files   map[string]string
@@ -53,6 +52,9 @@ func readFixture(t testing.TB, name string) fixture {
 		}
 	}
 	for _, file := range archive.Files {
+		if file.Name == "@text" || file.Name == "@json" {
+			continue
+		}
 		if file.Name == "@remove" {
 			for _, gone := range strings.Split(strings.TrimSpace(string(file.Data)), "\n") {
 				if _, ok := f.files[gone]; !ok {
@@ -178,22 +180,6 @@ func examine(t *testing.T, h Host) (r Report) {
 	return r
 }
 
-func golden(t *testing.T, path, got string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", path, diff)
-	}
-}
-
 func asJSON(t *testing.T, v any) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -206,21 +192,19 @@ func asJSON(t *testing.T, v any) string {
 	return b.String()
 }
 
-// TestFixtures: each host has the findings that its file names and no other. What is
-// printed is golden: of whole hosts in text and JSON, of the others all in one file.
+// TestFixtures: each host has the findings that its file names and no other. The
+// archive has what is printed: of whole hosts every check, in text and JSON.
 func TestFixtures(t *testing.T) {
-	var others strings.Builder
 	for _, name := range fixtures(t) {
 		f := readFixture(t, name)
 		r := examine(t, f.host())
 		if diff := cmp.Diff(f.finds, notOK(r)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
-		if f.own || name == "broken-host" {
-			golden(t, filepath.Join("testdata", name+".text"), r.Text(true))
-			golden(t, filepath.Join("testdata", name+".json"), asJSON(t, r))
-		} else {
-			fmt.Fprintf(&others, "== %s\n%s\n", name, r.Text(false))
+		archive, whole := golden.Read(t, filepath.Join("testdata", name+".txtar")), f.own || name == "broken-host"
+		archive.Want(t, "@text", r.Text(whole))
+		if whole {
+			archive.Want(t, "@json", asJSON(t, r))
 		}
 		for _, found := range r.Findings {
 			if found.Severity != OK && (found.Why == "" || found.Remedy == "" || found.Topic == "" || !slices.Contains(Severities(), found.Severity)) {
@@ -228,7 +212,6 @@ func TestFixtures(t *testing.T) {
 			}
 		}
 	}
-	golden(t, "testdata/findings.text", others.String())
 }
 
 // TestEveryFinding has a fixture that shows it: ids are read from the source.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/testtool/golden"
 )
 
 func TestCompact(t *testing.T) {
@@ -167,36 +168,38 @@ func namesLast(submit *jsontree.Node) *jsontree.Node {
 
 // TestConvertJobs takes the compact jobs of testdata to native and back.
 func TestConvertJobs(t *testing.T) {
-	for _, file := range inputs(t, "testdata/lower") {
-		f, _ := open(t, file)
-		for _, job := range f.Jobs {
-			if why, hint := NoNative(job); why != "" {
-				if hint == "" {
-					t.Errorf("%s: what to do about it? %s", job.Name, why)
-				}
-				continue
-			}
-			register, submit := Native(job)
-			compact := Compact(register, submit)
-			if compact == nil {
-				t.Errorf("%s: no compact form of %s", file, job.Name)
-				continue
-			}
-			back, diags := Load(diag.NewSource("x", string(compact.AppendJSON(nil))), Options{Kind: KindJob})
-			if len(diags) > 0 {
-				t.Fatal(diags)
-			}
-			r, s := Native(back.Jobs[0])
-			for _, pair := range [][2]*jsontree.Node{{register, r}, {submit, s}} {
-				if pair[0] == nil {
+	for _, a := range golden.Glob(t, "testdata/lower/*.txtar") {
+		t.Run(a.Name, func(t *testing.T) {
+			f, _ := open(t, a)
+			for _, job := range f.Jobs {
+				if why, hint := NoNative(job); why != "" {
+					if hint == "" {
+						t.Errorf("%s: what to do about it? %s", job.Name, why)
+					}
 					continue
 				}
-				want, _ := json.Marshal(pair[0].Value())
-				got, _ := json.Marshal(pair[1].Value())
-				if d := cmp.Diff(strings.Split(string(want), ","), strings.Split(string(got), ",")); d != "" {
-					t.Errorf("%s: %s (-want +got):\n%s", file, job.Name, d)
+				register, submit := Native(job)
+				compact := Compact(register, submit)
+				if compact == nil {
+					t.Errorf("%s: no compact form of %s", a.Name, job.Name)
+					continue
+				}
+				back, diags := Load(diag.NewSource("x", string(compact.AppendJSON(nil))), Options{Kind: KindJob})
+				if len(diags) > 0 {
+					t.Fatal(diags)
+				}
+				r, s := Native(back.Jobs[0])
+				for _, pair := range [][2]*jsontree.Node{{register, r}, {submit, s}} {
+					if pair[0] == nil {
+						continue
+					}
+					want, _ := json.Marshal(pair[0].Value())
+					got, _ := json.Marshal(pair[1].Value())
+					if d := cmp.Diff(strings.Split(string(want), ","), strings.Split(string(got), ",")); d != "" {
+						t.Errorf("%s: %s (-want +got):\n%s", a.Name, job.Name, d)
+					}
 				}
 			}
-		}
+		})
 	}
 }

@@ -1,8 +1,6 @@
 package document
 
 import (
-	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -13,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/testtool/golden"
 )
 
 // TestDescriptionsAreComplete holds the members that are dropped against what
@@ -50,13 +49,10 @@ func TestDescriptionsAreComplete(t *testing.T) {
 
 // TestFromDescribe holds the requests that printed things stand for.
 func TestFromDescribe(t *testing.T) {
-	for _, file := range inputs(t, "testdata/describe") {
-		t.Run(filepath.Base(file), func(t *testing.T) {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			src := diag.NewSource(filepath.Base(file), string(text))
+	for _, a := range golden.Glob(t, "testdata/describe/*.txtar") {
+		t.Run(a.Name, func(t *testing.T) {
+			file := a.Name + ".json"
+			src := diag.NewSource(file, a.Text(t, file))
 			if _, diags := Load(src, Options{}); len(diags) != 1 || diags[0].Rule != RuleDocumentKind || diags[0].Hint == "" {
 				t.Errorf("without FromDescribe: %v", diags)
 			}
@@ -66,7 +62,7 @@ func TestFromDescribe(t *testing.T) {
 			for _, d := range diags {
 				b.WriteString(d.Error() + "\n")
 			}
-			golden(t, strings.TrimSuffix(file, ".json")+".out", b.String())
+			a.Want(t, "want", b.String())
 		})
 	}
 }

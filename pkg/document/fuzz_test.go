@@ -3,7 +3,6 @@ package document
 import (
 	"encoding/json"
 	"maps"
-	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -88,20 +87,8 @@ func convertible(t interface{ Fatalf(string, ...any) }, j *Job) {
 }
 
 func FuzzLoad(f *testing.F) {
-	for _, dir := range []string{"testdata", "testdata/lower", "testdata/describe"} {
-		entries, err := os.ReadDir(dir)
-		if err != nil {
-			f.Fatal(err)
-		}
-		for _, e := range entries {
-			if strings.HasSuffix(e.Name(), ".json") {
-				text, err := os.ReadFile(dir + "/" + e.Name())
-				if err != nil {
-					f.Fatal(err)
-				}
-				f.Add(string(text))
-			}
-		}
+	for _, text := range documents(f, "problems", "lower", "describe") {
+		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) { sound(t, text) })
 }

@@ -3,82 +3,68 @@ package document
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/sweep"
+	"github.com/batchctl/batchctl/pkg/testtool/golden"
 )
 
-var update = flag.Bool("update", false, "rewrite the expected files in testdata")
+// An archive in testdata has the document NAME.json, sometimes a platform file and the files that the document
+// names, and what comes of it as "want". Beside each document are the tables of tables.txtar, and these, which
+// are not text.
+var notText = map[string]string{"tables/binary.txt": "echo 1\n\x00\n", "tables/latin1.csv": "lr\n\xff\n"}
 
-// golden compares got with the file, or rewrites the file.
-func golden(t *testing.T, file, got string) {
+// open loads the document of an archive. A platform file supplies the defaults.
+func open(t *testing.T, a *golden.Archive) (*File, diag.List) {
 	t.Helper()
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+	tables := golden.Read(t, "testdata/tables.txtar")
+	t.Chdir(t.TempDir())
+	a.Extract(t, ".")
+	tables.Extract(t, ".")
+	for name, text := range notText {
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(want), got); d != "" {
-		t.Errorf("%s (-want +got):\n%s", file, d)
-	}
-}
-
-// inputs returns the JSON files of a directory that are not expectations.
-func inputs(t *testing.T, dir string) []string {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out []string
-	for _, f := range files {
-		if !strings.HasSuffix(f, ".golden.json") && !strings.HasSuffix(f, ".platform.json") {
-			out = append(out, f)
-		}
-	}
-	if len(out) == 0 {
-		t.Fatalf("no input in %s", dir)
-	}
-	return out
-}
-
-// open loads a file. A platform file of the same name supplies the defaults.
-func open(t *testing.T, file string) (*File, diag.List) {
-	t.Helper()
+	file := a.Name + ".json"
 	o := Options{Read: Beside(file), Find: func(_, path string) (Found, error) { return FindBeside(file, path) }}
-	beside := strings.TrimSuffix(file, ".json") + ".platform.json"
-	if text, err := os.ReadFile(beside); err == nil {
-		f, diags := Load(diag.NewSource(filepath.Base(beside), string(text)), Options{})
+	if a.Has(PlatformFile) {
+		f, diags := Load(diag.NewSource(PlatformFile, a.Text(t, PlatformFile)), Options{})
 		if len(diags) > 0 {
 			t.Fatal(diags)
 		}
 		o.Platform = f.Platform
 	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
+	return Load(diag.NewSource(file, a.Text(t, file)), o)
+}
+
+// documents returns the texts of the documents of the archives in directories of testdata.
+func documents(t testing.TB, dirs ...string) (all []string) {
+	t.Helper()
+	for _, dir := range dirs {
+		for _, a := range golden.Glob(t, "testdata/"+dir+"/*.txtar") {
+			for _, name := range a.Names("*.json") {
+				all = append(all, a.Text(t, name))
+			}
+		}
 	}
-	return Load(diag.NewSource(filepath.Base(file), string(text)), o)
+	return all
 }
 
 // TestDiagnostics holds every message for every slip in testdata.
 func TestDiagnostics(t *testing.T) {
-	for _, file := range inputs(t, "testdata") {
-		t.Run(filepath.Base(file), func(t *testing.T) {
-			_, diags := open(t, file)
+	for _, a := range golden.Glob(t, "testdata/problems/*.txtar") {
+		t.Run(a.Name, func(t *testing.T) {
+			_, diags := open(t, a)
 			var b strings.Builder
 			for _, d := range diags {
 				if strings.HasPrefix(d.Rule, "json-") {
@@ -89,20 +75,20 @@ func TestDiagnostics(t *testing.T) {
 					fmt.Fprintf(&b, "  hint: %s\n", d.Hint)
 				}
 			}
-			golden(t, strings.TrimSuffix(file, ".json")+".out", b.String())
+			a.Want(t, "want", b.String())
 		})
 	}
 }
 
 // TestLower holds the requests that every file in testdata/lower stands for.
 func TestLower(t *testing.T) {
-	for _, file := range inputs(t, "testdata/lower") {
-		t.Run(filepath.Base(file), func(t *testing.T) {
-			f, diags := open(t, file)
+	for _, a := range golden.Glob(t, "testdata/lower/*.txtar") {
+		t.Run(a.Name, func(t *testing.T) {
+			f, diags := open(t, a)
 			if len(diags) > 0 {
 				t.Error(diags)
 			}
-			golden(t, strings.TrimSuffix(file, ".json")+".golden.json", requests(t, f))
+			a.Want(t, "want", requests(t, f))
 		})
 	}
 }

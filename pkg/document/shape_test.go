@@ -1,8 +1,6 @@
 package document
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -146,19 +144,9 @@ var oddities = []string{`null`, `true`, `0`, `-0`, `-1`, `1.0`, `1.5`, `1e3`, `1
 // FuzzVerdict holds the same for any text. Of two members of one name the
 // library reads the first, so there a refusal of the fast path proves nothing.
 func FuzzVerdict(f *testing.F) {
-	for _, dir := range []string{"testdata", "testdata/lower"} {
-		files, err := filepath.Glob(filepath.Join(dir, "*.json"))
-		if err != nil {
-			f.Fatal(err)
-		}
-		for _, file := range files {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				f.Fatal(err)
-			}
-			for i := range kinds {
-				f.Add(string(text), uint8(i))
-			}
+	for _, text := range documents(f, "problems", "lower") {
+		for i := range kinds {
+			f.Add(text, uint8(i))
 		}
 	}
 	f.Fuzz(func(t *testing.T, text string, kind uint8) {

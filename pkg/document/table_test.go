@@ -16,6 +16,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/sweep"
+	"github.com/batchctl/batchctl/pkg/testtool/golden"
 )
 
 // soundTable holds what must be true of any table: every problem has a place in it,
@@ -53,16 +54,12 @@ func not(f func(string) bool) func(string) bool { return func(s string) bool { r
 // FuzzTable reads any text in each form. What the standard library reads as CSV, too,
 // has the same values.
 func FuzzTable(f *testing.F) {
-	files, err := filepath.Glob("testdata/tables/*")
-	if err != nil || len(files) == 0 {
-		f.Fatal(files, err)
+	tables := golden.Read(f, "testdata/tables.txtar")
+	for _, name := range tables.Names("tables/*") {
+		f.Add(tables.Text(f, name))
 	}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(string(text))
+	for _, text := range notText {
+		f.Add(text)
 	}
 	f.Add("a\n\"x \"\"y\"\" z\"\n\"\"\n")
 	f.Add("a,b\n\"1\",\"2\"\r\n3,\r\n,\n")

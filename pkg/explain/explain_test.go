@@ -3,50 +3,39 @@ package explain
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/batchctl/batchctl/pkg/testtool/golden"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden answers")
+// The archive of a cause has bundles of failures that it explains, as 1.json and so on, with their answers,
+// and in near/ bundles that only look like it. normal.txtar has bundles without a cause.
+type example struct {
+	archive *golden.Archive
+	name    string // of the bundle in the archive
+}
 
-func readBundle(t *testing.T, path string) *Bundle {
+func (e example) String() string { return e.archive.Path + " " + e.name }
+
+// cause returns the name of the rule that the archive is about.
+func (e example) cause() string { return e.archive.Name }
+
+func (e example) bundle(t testing.TB) *Bundle {
 	t.Helper()
-	text, err := os.ReadFile(path)
+	b, err := Read(strings.NewReader(e.archive.Text(t, e.name)))
 	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := Read(bytes.NewReader(text))
-	if err != nil {
-		t.Fatalf("%s: %v", path, err)
+		t.Fatalf("%s: %v", e, err)
 	}
 	return b
 }
 
-func bundles(t *testing.T, dir string) []string {
-	t.Helper()
-	paths, err := filepath.Glob(filepath.Join("testdata", dir, "*.json"))
-	if err != nil || len(paths) == 0 {
-		t.Fatalf("%s: %d bundles, %v", dir, len(paths), err)
-	}
-	return paths
-}
-
-// cause is the rule that a bundle's file is named after: cause.1.json.
-func cause(path string) string {
-	name, _, _ := strings.Cut(filepath.Base(path), ".")
-	return name
-}
-
-// golden compares the answer to a bundle with the file beside it.
-func golden(t *testing.T, path string, a Answer) {
+// hold compares the answer to the bundle with the one in the archive.
+func (e example) hold(t *testing.T, a Answer) {
 	t.Helper()
 	var got bytes.Buffer
 	enc := json.NewEncoder(&got)
@@ -55,58 +44,71 @@ func golden(t *testing.T, path string, a Answer) {
 	if err := enc.Encode(a); err != nil {
 		t.Fatal(err)
 	}
-	path = strings.TrimSuffix(path, ".json") + ".answer"
-	if *update {
-		if err := os.WriteFile(path, got.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
+	e.archive.Want(t, strings.TrimSuffix(e.name, ".json")+".answer", got.String())
+}
+
+const normal = "normal"
+
+// bundles returns those that are explained ("*"), those that look like it ("near/*"), or those of normal jobs.
+func bundles(t testing.TB, kind string) (all []example) {
+	t.Helper()
+	pattern := strings.Replace(kind, normal, "*", 1) + ".json"
+	for _, a := range golden.Glob(t, "testdata/*.txtar") {
+		if (a.Name == normal) == (kind == normal) {
+			for _, name := range a.Names(pattern) {
+				all = append(all, example{a, name})
+			}
 		}
 	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
+	if len(all) == 0 {
+		t.Fatalf("no bundles %s", kind)
 	}
-	if diff := cmp.Diff(string(want), got.String()); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", path, diff)
-	}
+	return all
+}
+
+// readBundle reads one bundle of testdata.
+func readBundle(t testing.TB, archive, name string) *Bundle {
+	t.Helper()
+	return example{golden.Read(t, "testdata/"+archive+".txtar"), name}.bundle(t)
 }
 
 func TestVerdicts(t *testing.T) {
-	for _, path := range bundles(t, ".") {
-		a := Explain(readBundle(t, path))
+	for _, e := range bundles(t, "*") {
+		a := Explain(e.bundle(t))
 		if a.Verdict == nil {
-			t.Errorf("%s: no verdict: %s", path, a.Standing)
-		} else if a.Verdict.Cause != cause(path) {
-			t.Errorf("%s: the verdict is %s", path, a.Verdict.Cause)
+			t.Errorf("%s: no verdict: %s", e, a.Standing)
+		} else if a.Verdict.Cause != e.cause() {
+			t.Errorf("%s: the verdict is %s", e, a.Verdict.Cause)
 		} else if len(a.Verdict.Evidence) == 0 || a.Verdict.Fix.Job+a.Verdict.Fix.Platform == "" {
-			t.Errorf("%s: no evidence or no fix: %+v", path, a.Verdict)
+			t.Errorf("%s: no evidence or no fix: %+v", e, a.Verdict)
 		}
-		golden(t, path, a)
+		e.hold(t, a)
 	}
 }
 
 // TestNearMisses: what looks like a cause, or is too young to be one, is not called so.
 func TestNearMisses(t *testing.T) {
-	for _, path := range bundles(t, "near") {
-		if a := Explain(readBundle(t, path)); a.Verdict != nil && a.Verdict.Cause == cause(path) {
-			t.Errorf("%s: the verdict is %s: %s", path, a.Verdict.Cause, a.Verdict.Summary)
+	for _, e := range bundles(t, "near/*") {
+		if a := Explain(e.bundle(t)); a.Verdict != nil && a.Verdict.Cause == e.cause() {
+			t.Errorf("%s: the verdict is %s: %s", e, a.Verdict.Cause, a.Verdict.Summary)
 		}
 	}
 }
 
 func TestNormal(t *testing.T) {
-	for _, path := range bundles(t, "normal") {
-		a := Explain(readBundle(t, path))
+	for _, e := range bundles(t, normal) {
+		a := Explain(e.bundle(t))
 		if a.Verdict != nil || a.Standing == "" {
-			t.Errorf("%s: verdict %+v, standing %q", path, a.Verdict, a.Standing)
+			t.Errorf("%s: verdict %+v, standing %q", e, a.Verdict, a.Standing)
 		}
-		golden(t, path, a)
+		e.hold(t, a)
 	}
 }
 
 // TestEveryRule has a bundle that shows it and one that only looks like it.
 func TestEveryRule(t *testing.T) {
-	has := func(dir, rule string) bool {
-		return slices.ContainsFunc(bundles(t, dir), func(path string) bool { return cause(path) == rule })
+	has := func(kind, rule string) bool {
+		return slices.ContainsFunc(bundles(t, kind), func(e example) bool { return e.cause() == rule })
 	}
 	seen := map[string]bool{}
 	for _, r := range Rules() {
@@ -114,8 +116,8 @@ func TestEveryRule(t *testing.T) {
 			t.Errorf("rule %s: twice, or without a doc", r.Name)
 		}
 		seen[r.Name] = true
-		if !has(".", r.Name) || !has("near", r.Name) {
-			t.Errorf("rule %s: a bundle in testdata: %v, a near miss in testdata/near: %v", r.Name, has(".", r.Name), has("near", r.Name))
+		if !has("*", r.Name) || !has("near/*", r.Name) {
+			t.Errorf("rule %s: a bundle: %v, a near miss: %v", r.Name, has("*", r.Name), has("near/*", r.Name))
 		}
 	}
 }
@@ -123,7 +125,7 @@ func TestEveryRule(t *testing.T) {
 // TestTime: a reason that scale-up shows becomes a verdict only when it has stood
 // and was seen again.
 func TestTime(t *testing.T) {
-	b := readBundle(t, "testdata/near/cannot-fit.1.json")
+	b := readBundle(t, "cannot-fit", "near/1.json")
 	start := b.Looks[0].At
 	firm := false
 	for minute := int64(0); minute <= 12; minute++ {
@@ -153,7 +155,7 @@ func TestTime(t *testing.T) {
 
 // TestMissingEvidence is said, with the causes that it leaves open.
 func TestMissingEvidence(t *testing.T) {
-	a := Explain(readBundle(t, "testdata/normal/unknown.json"))
+	a := Explain(readBundle(t, normal, "unknown.json"))
 	var causes []string
 	for _, o := range a.Open {
 		if !o.Denied || !strings.HasPrefix(o.Why, "not allowed") {
@@ -169,21 +171,21 @@ func TestMissingEvidence(t *testing.T) {
 
 // TestRulesChangeNothing: a bundle is the same before and after.
 func TestRulesChangeNothing(t *testing.T) {
-	for _, path := range bundles(t, ".") {
-		b := readBundle(t, path)
+	for _, e := range bundles(t, "*") {
+		b := e.bundle(t)
 		before, err := wire.Marshal(b)
 		if err != nil {
 			t.Fatal(err)
 		}
 		Explain(b)
 		if after, _ := wire.Marshal(b); !bytes.Equal(before, after) {
-			t.Errorf("%s: a rule changed the bundle", path)
+			t.Errorf("%s: a rule changed the bundle", e)
 		}
 	}
 }
 
 func TestRecordAndReplay(t *testing.T) {
-	b := readBundle(t, "testdata/exit-code.1.json")
+	b := readBundle(t, "exit-code", "1.json")
 	key := "AKIA" + "ABCDEFGHIJKLMNOP"
 	b.Subject.Log.Lines[0].Text = `{"password": "hunter2-Xyz9"} key ` + key
 	var out bytes.Buffer
@@ -220,14 +222,9 @@ func TestReadRefuses(t *testing.T) {
 
 // FuzzExplain: no bundle, from whoever wrote it, makes a rule fail.
 func FuzzExplain(f *testing.F) {
-	for _, dir := range []string{".", "near", "normal"} {
-		paths, _ := filepath.Glob(filepath.Join("testdata", dir, "*.json"))
-		for _, path := range paths {
-			text, err := os.ReadFile(path)
-			if err != nil {
-				f.Fatal(err)
-			}
-			f.Add(text)
+	for _, kind := range []string{"*", "near/*", normal} {
+		for _, e := range bundles(f, kind) {
+			f.Add([]byte(e.archive.Text(f, e.name)))
 		}
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {

@@ -1,8 +1,6 @@
 package lint
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -11,11 +9,12 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/testtool/golden"
 )
 
 // The requests of testdata/aws have the members and the shape of those that AWS
 // prints in its documents; names and texts are ours. What AWS shows as an example
-// is no mistake. A directory is one page, and its files are a run.
+// is no mistake. An archive is one page, and its files are a run.
 var awsExamples = map[string]struct {
 	page string
 	// warnings is what deserves a look all the same, in any of the files.
@@ -62,28 +61,21 @@ var awsExamples = map[string]struct {
 }
 
 func TestExamplesOfAWS(t *testing.T) {
-	entries, err := os.ReadDir("testdata/aws")
-	if err != nil {
-		t.Fatal(err)
+	pages := golden.Glob(t, "testdata/aws/*.txtar")
+	if len(pages) != len(awsExamples) {
+		t.Errorf("%d pages in testdata, %d in the table", len(pages), len(awsExamples))
 	}
-	if len(entries) != len(awsExamples) {
-		t.Errorf("%d pages in testdata, %d in the table", len(entries), len(awsExamples))
-	}
-	for _, e := range entries {
-		want, ok := awsExamples[e.Name()]
+	for _, page := range pages {
+		want, ok := awsExamples[page.Name]
 		if !ok {
-			t.Errorf("%s is not in the table", e.Name())
+			t.Errorf("%s is not in the table", page.Name)
 			continue
 		}
-		paths, err := filepath.Glob(filepath.Join("testdata/aws", e.Name(), "*.json"))
-		if err != nil || len(paths) == 0 {
-			t.Fatal(e.Name(), err)
-		}
-		t.Run(e.Name(), func(t *testing.T) {
+		t.Run(page.Name, func(t *testing.T) {
 			var files []*document.File
 			var found diag.List
-			for _, path := range paths {
-				file, problems := awsExample(t, path, want.describe)
+			for _, name := range page.Names("*") {
+				file, problems := awsExample(t, page, name)
 				files, found = append(files, file), append(found, problems...)
 				found = append(found, Check([]*document.File{file}, nil, Rules())...)
 			}
@@ -111,27 +103,29 @@ func TestExamplesOfAWS(t *testing.T) {
 // The pages in one run, as in a directory with all of them: what belongs to one page
 // is not held against another.
 func TestAllExamplesOfAWSAtOnce(t *testing.T) {
-	paths, err := filepath.Glob("testdata/aws/*/*.json")
-	if err != nil || len(paths) < 80 {
-		t.Fatal(len(paths), err)
-	}
 	var files []*document.File
-	for _, path := range paths {
-		page := awsExamples[filepath.Base(filepath.Dir(path))]
-		file, _ := awsExample(t, path, page.describe)
-		files = append(files, file)
+	for _, page := range golden.Glob(t, "testdata/aws/*.txtar") {
+		for _, name := range page.Names("*") {
+			file, _ := awsExample(t, page, name)
+			files = append(files, file)
+		}
+	}
+	if len(files) < 80 {
+		t.Fatalf("only %d files", len(files))
 	}
 	for _, d := range Check(files, nil, Rules()) {
-		if page := awsExamples[filepath.Base(filepath.Dir(d.Source.Name))]; d.Severity == diag.Error && d.Rule != page.refused {
+		name, _, _ := strings.Cut(d.Source.Name, "/")
+		if d.Severity == diag.Error && d.Rule != awsExamples[name].refused {
 			t.Error(d)
 		}
 	}
 }
 
-func awsExample(t *testing.T, path string, describe bool) (*document.File, diag.List) {
+// awsExample loads a file of a page. Its name is PAGE/FILE.
+func awsExample(t *testing.T, page *golden.Archive, name string) (*document.File, diag.List) {
 	t.Helper()
-	src := diag.NewSource(path, read(t, path))
-	if describe {
+	src := diag.NewSource(page.Name+"/"+name, page.Text(t, name))
+	if awsExamples[page.Name].describe {
 		return document.Load(src, document.Options{FromDescribe: true})
 	}
 	return loadSource(src, nil, nil)

@@ -2,7 +2,6 @@ package lint
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +12,9 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/lint/cfn"
+	"github.com/batchctl/batchctl/pkg/lint/shape"
+	"github.com/batchctl/batchctl/pkg/testtool/golden"
 )
 
 func loadText(t testing.TB, name, text string) (*document.File, diag.List) {
@@ -26,19 +28,11 @@ func loadText(t testing.TB, name, text string) (*document.File, diag.List) {
 	return f, found
 }
 
-// Each template in testdata/templates is found what its .out says, at its lines.
+// Each template has the problems that its archive expects, at its lines.
 func TestTemplates(t *testing.T) {
-	files, err := filepath.Glob("testdata/templates/*.yaml")
-	if err != nil || len(files) == 0 {
-		t.Fatal(files, err)
-	}
-	for _, file := range files {
-		t.Run(filepath.Base(file), func(t *testing.T) {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			f, found := loadText(t, filepath.Base(file), string(text))
+	for _, archive := range golden.Glob(t, "testdata/templates/*.txtar") {
+		t.Run(archive.Name, func(t *testing.T) {
+			f, found := loadText(t, "template.yaml", archive.Text(t, "template.yaml"))
 			var b strings.Builder
 			for _, d := range found {
 				b.WriteString(d.Error() + "\n")
@@ -49,30 +43,30 @@ func TestTemplates(t *testing.T) {
 					t.Errorf("%v marks nothing", d)
 				}
 			}
-			for _, n := range NotKnown(f) {
+			for _, n := range cfn.NotKnown(f) {
 				line, col := f.Source.Position(n.Span.Start)
 				fmt.Fprintf(&b, "not checked: %d:%d\n", line, col)
 			}
-			golden(t, strings.TrimSuffix(file, ".yaml")+".out", b.String())
+			archive.Want(t, "want", b.String())
 		})
 	}
 }
 
 // capitalised is a native value as a template of CloudFormation has it.
-func capitalised(n *jsontree.Node, s *shape) *jsontree.Node {
+func capitalised(n *jsontree.Node, s *shape.Shape) *jsontree.Node {
 	out := n.Clone()
 	if !n.Is(jsontree.Object) && !n.Is(jsontree.Array) {
 		return out
 	}
 	out = (*jsontree.Arena)(nil).New(n.Kind, "", n)
 	for c := range n.Children() {
-		var below *shape
+		var below *shape.Shape
 		name := c.Name
 		switch {
-		case s != nil && s.of != nil:
-			below = s.of
-		case s != nil && s.members[name] != nil:
-			below, name = s.members[name], capital(name)
+		case s != nil && s.Element != nil:
+			below = s.Element
+		case s != nil && s.Members[name] != nil:
+			below, name = s.Members[name], strings.ToUpper(name[:1])+name[1:]
 			if name == "S3filesVolumeConfiguration" {
 				name = "S3FilesVolumeConfiguration"
 			}
@@ -89,12 +83,13 @@ func capitalised(n *jsontree.Node, s *shape) *jsontree.Node {
 
 // asTemplateText is a native request as a template with one resource.
 func asTemplateText(root *jsontree.Node, kind document.Kind) string {
-	for name, k := range batchResources {
-		if k == kind {
-			return fmt.Sprintf(`{"Resources":{"It":{"Type":%q,"Properties":%s}}}`, name, capitalised(root, requestShapes()[kind]).AppendJSON(nil))
-		}
-	}
-	return ""
+	name := strings.TrimPrefix(strings.TrimPrefix(string(kind), "Register"), "Create")
+	return fmt.Sprintf(`{"Resources":{"It":{"Type":%q,"Properties":%s}}}`, "AWS::Batch::"+name, capitalised(root, shape.Of(kind)).AppendJSON(nil))
+}
+
+// inTemplates reports whether CloudFormation creates what requests of the kind do.
+func inTemplates(kind document.Kind) bool {
+	return kind != document.KindSubmitJob && shape.Of(kind) != nil
 }
 
 // A mistake in a request is the same mistake in a template, under the same name.
@@ -116,12 +111,12 @@ func TestRulesInTemplates(t *testing.T) {
 	}
 	tried := 0
 	for _, r := range Rules() {
-		file := filepath.Join("testdata", "err", r.Name+".json")
-		if exists(filepath.Join("testdata", "err", r.Name+".1.json")) || exists(filepath.Join("testdata", "err", r.Name+".platform.json")) {
+		bad := example(t, r.Name).Bad
+		if !isSingle(bad) {
 			continue
 		}
-		native, _ := load(t, file, nil)
-		if native == nil || requestShapes()[native.Kind] == nil || len(native.Jobs)+len(native.Requests) != 1 {
+		native := loaded(bad)
+		if !inTemplates(native.Kind) || len(native.Jobs)+len(native.Requests) != 1 {
 			continue
 		}
 		text := asTemplateText(native.Root, native.Kind)
@@ -145,45 +140,44 @@ func TestUnknownValues(t *testing.T) {
 		text  string
 		paths [][]string
 	}
-	var bases []base
-	for _, pattern := range []string{"testdata/bases/*.json", "testdata/ok/*.json", "testdata/err/*.json"} {
-		files, err := filepath.Glob(pattern)
-		if err != nil {
-			t.Fatal(err)
+	var templates []base
+	texts := exampleTexts()
+	whole := bases(t)
+	for _, name := range whole.Names("*") {
+		texts = append(texts, whole.Text(t, name))
+	}
+	for _, text := range texts {
+		native, _ := loadSource(diag.NewSource("t.json", text), nil, nil)
+		if native == nil || !inTemplates(native.Kind) || len(native.Jobs)+len(native.Requests) != 1 {
+			continue
 		}
-		for _, file := range files {
-			native, _ := load(t, file, nil)
-			if native == nil || requestShapes()[native.Kind] == nil || len(native.Jobs)+len(native.Requests) != 1 {
-				continue
-			}
-			text := asTemplateText(native.Root, native.Kind)
-			root, _ := jsontree.Parse(diag.NewSource("t.json", text))
-			b := base{text: text}
-			var visit func(n *jsontree.Node, path []string)
-			visit = func(n *jsontree.Node, path []string) {
-				i := 0
-				for c := range n.Children() {
-					step := c.Name
-					if n.Is(jsontree.Array) {
-						step = fmt.Sprint(i)
-					}
-					i++
-					below := append(slices.Clone(path), step)
-					b.paths = append(b.paths, below)
-					visit(c, below)
+		text := asTemplateText(native.Root, native.Kind)
+		root, _ := jsontree.Parse(diag.NewSource("t.json", text))
+		b := base{text: text}
+		var visit func(n *jsontree.Node, path []string)
+		visit = func(n *jsontree.Node, path []string) {
+			i := 0
+			for c := range n.Children() {
+				step := c.Name
+				if n.Is(jsontree.Array) {
+					step = fmt.Sprint(i)
 				}
+				i++
+				below := append(slices.Clone(path), step)
+				b.paths = append(b.paths, below)
+				visit(c, below)
 			}
-			visit(root.At("Resources", "It", "Properties"), []string{"Resources", "It", "Properties"})
-			if len(b.paths) > 0 {
-				bases = append(bases, b)
-			}
+		}
+		visit(root.At("Resources", "It", "Properties"), []string{"Resources", "It", "Properties"})
+		if len(b.paths) > 0 {
+			templates = append(templates, b)
 		}
 	}
-	if len(bases) < 50 {
-		t.Fatalf("only %d templates", len(bases))
+	if len(templates) < 50 {
+		t.Fatalf("only %d templates", len(templates))
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		b := rapid.SampledFrom(bases).Draw(t, "template")
+		b := rapid.SampledFrom(templates).Draw(t, "template")
 		root, _ := jsontree.Parse(diag.NewSource("t.json", b.text))
 		for _, path := range rapid.SliceOfN(rapid.SampledFrom(b.paths), 1, 3).Draw(t, "unknown") {
 			root = unknownAt(root, path)
@@ -242,7 +236,7 @@ func yamlOf(n *jsontree.Node, indent int) string {
 	short := ""
 	for only := range n.Children() {
 		name := strings.TrimPrefix(only.Name, "Fn::")
-		if n.Is(jsontree.Object) && n.Len() == 1 && (only.Name == "Ref" || name != only.Name) && only.Get("Ref") == nil && !isFunction(only) {
+		if n.Is(jsontree.Object) && n.Len() == 1 && (only.Name == "Ref" || name != only.Name) && !onlyFunction(only) {
 			short, n = " !"+name, only
 		}
 		break
@@ -280,40 +274,50 @@ func yamlOf(n *jsontree.Node, indent int) string {
 	return short + " " + string(n.AppendJSON(nil)) + "\n"
 }
 
+// onlyFunction reports whether an object is a reference or a function, which the short form cannot contain.
+func onlyFunction(n *jsontree.Node) bool {
+	for c := range n.Children() {
+		return n.Get("Ref") != nil || n.Len() == 1 && strings.HasPrefix(c.Name, "Fn::")
+	}
+	return false
+}
+
 // A template says the same in YAML as in JSON, and the same is found in it.
 func TestTemplatesInYAML(t *testing.T) {
 	tried := 0
-	for _, pattern := range []string{"testdata/err/*.json", "testdata/ok/*.json", "../../templates/infra/*.json"} {
-		files, err := filepath.Glob(pattern)
-		if err != nil || len(files) == 0 {
-			t.Fatal(pattern, err)
+	texts := exampleTexts()
+	files, err := filepath.Glob("../../templates/infra/*.json")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		texts = append(texts, read(t, file))
+	}
+	for _, json := range texts {
+		root, slips := jsontree.Parse(diag.NewSource("t.json", json))
+		f, before := loadText(t, "t.json", json)
+		if len(slips) > 0 || f == nil || f.Kind != document.KindTemplate && f.Kind != document.KindLaunchTemplate {
+			continue
 		}
-		for _, file := range files {
-			root, slips := jsontree.Parse(diag.NewSource(file, read(t, file)))
-			f, before := loadText(t, file, read(t, file))
-			if len(slips) > 0 || f == nil || f.Kind != document.KindTemplate && f.Kind != document.KindLaunchTemplate {
-				continue
-			}
-			tried++
-			text := strings.TrimPrefix(yamlOf(root, -2), "\n")
-			g, found := loadText(t, "t.yaml", text)
-			if g == nil {
-				t.Fatalf("%s: %v in\n%s", file, found, text)
-			}
-			if got, want := string(g.Root.AppendJSON(nil)), string(root.AppendJSON(nil)); got != want {
-				t.Errorf("%s:\n got %s\nwant %s", file, got, want)
-			}
-			said := func(l diag.List) (out []string) {
-				for _, d := range l {
-					out = append(out, d.Rule+": "+d.Message)
-				}
-				return out
-			}
-			if got, want := said(found), said(before); !slices.Equal(got, want) {
-				t.Errorf("%s: in YAML\n%q, in JSON\n%q", file, got, want)
-			}
-			inside(t, found)
+		tried++
+		text := strings.TrimPrefix(yamlOf(root, -2), "\n")
+		g, found := loadText(t, "t.yaml", text)
+		if g == nil {
+			t.Fatalf("%s\nis in YAML\n%s\n%v", json, text, found)
 		}
+		if got, want := string(g.Root.AppendJSON(nil)), string(root.AppendJSON(nil)); got != want {
+			t.Errorf("in YAML %s\nin JSON %s", got, want)
+		}
+		said := func(l diag.List) (out []string) {
+			for _, d := range l {
+				out = append(out, d.Rule+": "+d.Message)
+			}
+			return out
+		}
+		if got, want := said(found), said(before); !slices.Equal(got, want) {
+			t.Errorf("%s\nin YAML %q\nin JSON %q", json, got, want)
+		}
+		inside(t, found)
 	}
 	if tried < 40 {
 		t.Errorf("only %d templates", tried)
@@ -322,12 +326,8 @@ func TestTemplatesInYAML(t *testing.T) {
 
 // No template makes a rule panic or point outside of it.
 func FuzzTemplate(f *testing.F) {
-	files, err := filepath.Glob("testdata/templates/*.yaml")
-	if err != nil || len(files) == 0 {
-		f.Fatal(files, err)
-	}
-	for _, name := range files {
-		f.Add(read(f, name))
+	for _, archive := range golden.Glob(f, "testdata/templates/*.txtar") {
+		f.Add(archive.Text(f, "template.yaml"))
 	}
 	f.Add("Conditions: {A: !Not [Condition: A], B: !And [!Condition A, !Equals [!Ref P, x]]}\nResources:\n  J: {Type: AWS::Batch::JobQueue, Condition: B, Properties: {JobQueueName: !Sub '${J}', Priority: !If [A, !Ref J, []]}}\n")
 	f.Add("Conditions: {A: !And [Condition: A, Condition: A]}\nMappings: {M: {k: {l: !FindInMap [M, !FindInMap [M, k, l], !FindInMap [M, k, l]]}}}\nResources:\n  J: {Type: AWS::Batch::JobQueue, Condition: A, Properties: {Priority: !FindInMap [M, k, l]}}\n")
@@ -336,7 +336,7 @@ func FuzzTemplate(f *testing.F) {
 		doc, problems := document.Load(diag.NewSource("t.yaml", text), document.Options{Hosts: true})
 		inside(t, problems)
 		if doc != nil {
-			NotKnown(doc)
+			cfn.NotKnown(doc)
 			inside(t, Check([]*document.File{doc}, nil, Rules()))
 		}
 	})

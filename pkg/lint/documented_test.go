@@ -2,7 +2,6 @@ package lint
 
 import (
 	"bytes"
-	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -12,7 +11,9 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/lint/examples"
 	"github.com/batchctl/batchctl/pkg/plan"
+	"github.com/batchctl/batchctl/pkg/testtool/golden"
 	"github.com/batchctl/batchctl/schemas"
 )
 
@@ -36,30 +37,49 @@ func TestDocumentRulesAreDescribed(t *testing.T) {
 // an entry.
 func TestEveryProblemIsOfADocumentedRule(t *testing.T) {
 	rules := map[string]bool{}
-	for _, pattern := range []string{"../document/testdata/*.json", "../document/testdata/*/*.json", "../plan/testdata/*.json", "../jsontree/testdata/*.json", "testdata/*/*.json", "testdata/*/*.yaml"} {
+	hold := func(name, text string, read func(string) (*diag.Source, error)) {
+		f, problems := document.Load(diag.NewSource(name, text), document.Options{Read: read, Find: findingBy(read), Hosts: true})
+		if f != nil {
+			problems = append(problems, Check([]*document.File{f}, f.Platform, Rules())...)
+		}
+		if f != nil && !problems.HasErrors() {
+			_, more := plan.Build([]*document.File{f}, nil, plan.Options{})
+			problems = append(problems, more...)
+		}
+		for _, d := range problems {
+			if _, ok := Lookup(d.Rule); !ok {
+				t.Errorf("%s: %s has no entry", name, d.Rule)
+			}
+			rules[d.Rule] = true
+		}
+	}
+	for _, e := range examples.All() {
+		for _, f := range e.Bad.Documents() {
+			hold(f.Name, f.Text, fileIn(e.Bad))
+		}
+	}
+	tables := golden.Read(t, "../document/testdata/tables.txtar")
+	for _, a := range golden.Glob(t, "../document/testdata/*/*.txtar") {
+		dir := t.TempDir()
+		tables.Extract(t, dir)
+		a.Extract(t, dir)
+		for _, name := range a.Names("*.json") {
+			name = filepath.Join(dir, name)
+			hold(name, read(t, name), document.Beside(name))
+		}
+	}
+	for _, a := range golden.Glob(t, "../plan/testdata/requests/*.txtar") {
+		for _, name := range a.Names("*.json") {
+			hold(name, a.Text(t, name), nil)
+		}
+	}
+	for _, pattern := range []string{"../jsontree/testdata/*.json"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: %d files, %v", pattern, len(files), err)
 		}
 		for _, name := range files {
-			text, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			f, problems := document.Load(diag.NewSource(name, string(text)), document.Options{Read: beside(name), Find: findingBy(beside(name)), Hosts: true})
-			if f != nil {
-				problems = append(problems, Check([]*document.File{f}, f.Platform, Rules())...)
-			}
-			if f != nil && !problems.HasErrors() {
-				_, more := plan.Build([]*document.File{f}, nil, plan.Options{})
-				problems = append(problems, more...)
-			}
-			for _, d := range problems {
-				if _, ok := Lookup(d.Rule); !ok {
-					t.Errorf("%s: %s has no entry", name, d.Rule)
-				}
-				rules[d.Rule] = true
-			}
+			hold(name, read(t, name), document.Beside(name))
 		}
 	}
 	for _, r := range documentRules() {

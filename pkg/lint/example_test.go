@@ -1,349 +1,205 @@
 package lint
 
 import (
-	"bytes"
-	"compress/gzip"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"unicode/utf8"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/lint/examples"
 	"github.com/batchctl/batchctl/pkg/plan"
+	"github.com/batchctl/batchctl/pkg/testtool/golden"
 )
 
-// The page and the examples in the binary are what testdata and the rules say now.
-func TestExamples(t *testing.T) {
-	now := map[string]Example{}
-	for _, r := range Documented() {
-		now[r.Name] = exampleOf(t, r)
-	}
-	if *update {
-		write(t, "examples.json.gz", pack(t, now))
-		examples = func() map[string]Example { return now }
-		for _, file := range pages {
-			write(t, file, []byte(pageOfFile(file)))
-		}
-	}
-	packed, err := unpack(readBytes(t, "examples.json.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range slices.Sorted(maps.Keys(now)) {
-		if d := cmp.Diff(now[name], packed[name]); d != "" {
-			t.Errorf("examples.json.gz is stale, run go generate ./pkg/lint: %s (-want +got):\n%s", name, d)
-		}
-	}
-	if len(packed) != len(now) {
-		t.Errorf("examples.json.gz is stale, run go generate ./pkg/lint: %d rules, want %d", len(packed), len(now))
-	}
-	examples = func() map[string]Example { return now }
-	for _, file := range pages {
-		if pageOfFile(file) != string(readBytes(t, file)) {
-			t.Errorf("%s is stale, run go generate ./pkg/lint", file)
-		}
-	}
-}
-
-var pages = []string{rulesPage, hostsPage}
-
-func pack(t *testing.T, all map[string]Example) []byte {
+// example returns the files of a rule.
+func example(t testing.TB, rule string) examples.Example {
 	t.Helper()
-	var b bytes.Buffer
-	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
-	if err == nil {
-		err = json.NewEncoder(w).Encode(all)
+	e, ok := examples.Of(rule)
+	if !ok || len(e.Bad) == 0 || len(e.Good) == 0 {
+		t.Fatalf("%s has no example", rule)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
-}
-
-func write(t *testing.T, file string, data []byte) {
-	t.Helper()
-	if err := os.WriteFile(file, data, 0o644); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func readBytes(t *testing.T, file string) []byte {
-	t.Helper()
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
-}
-
-// exampleWidth is the width to which the files of examples are laid out.
-const exampleWidth = 120
-
-// exampleOf makes the example of a rule from its pair.
-func exampleOf(t *testing.T, r Rule) Example {
-	t.Helper()
-	bad, good := pairFiles(t, "err", r.Name), pairFiles(t, "ok", r.Name)
-	planned := slices.Contains([]string{"no-queue", "request-shape", "stage-command", "stage-no-place"}, r.Name) // which plan reports
-	found := byRule(problemsOf(bad, planned), r.Name)
-	if len(found) == 0 {
-		t.Fatalf("%s: not found in its bad example", r.Name)
-	}
-	if left := problemsOf(good, planned); left.HasErrors() || len(byRule(left, r.Name)) > 0 {
-		t.Fatalf("%s: wrong in its good example: %v", r.Name, left)
-	}
-	found.Sort()
-	if len(found) > 3 {
-		found = found[:3]
-	}
-	e := Example{Found: text(t, found)}
-	const most = 3
-	for i, f := range bad {
-		if i >= most && len(bad) > most+1 && !stands(found, f.Name) {
-			e.BadMore++
-			continue
-		}
-		e.Bad = append(e.Bad, cut(f, places(found, f.Name)...))
-	}
-	for _, f := range good {
-		switch {
-		case slices.Contains(bad, f):
-			e.GoodSame++
-		case len(e.Good) < most:
-			e.Good = append(e.Good, cut(f, changes(bad, f)...))
-		default:
-			e.GoodSame++
-		}
-	}
-	e.GoodFewer = max(0, len(bad)-len(good))
 	return e
 }
 
-func stands(l diag.List, name string) bool {
-	return slices.ContainsFunc(l, func(d diag.Diagnostic) bool { return d.Source != nil && d.Source.Name == name })
-}
-
-func text(t *testing.T, l diag.List) string {
-	t.Helper()
-	var b strings.Builder
-	if err := diag.WriteText(&b, l, diag.TextOptions{Width: exampleWidth}); err != nil {
-		t.Fatal(err)
-	}
-	return b.String()
-}
-
-// pairFiles returns the files of a pair: the first one, those beside it, and the
-// platform file. What parses is laid out as `batchctl fmt` does it.
-func pairFiles(t *testing.T, dir, rule string) (files []ExampleFile) {
-	t.Helper()
-	base := filepath.Join("testdata", dir, rule)
-	used := map[string]int{}
-	add := func(path, name string) {
-		text := string(readBytes(t, path))
-		root, problems := jsontree.Parse(diag.NewSource("", text))
-		if strings.HasSuffix(path, ".yaml") {
-			name = "template.yaml"
-		} else if len(problems) == 0 {
-			text = jsontree.Format(root, exampleWidth)
-		}
-		if name == "" {
-			name = fileName(text)
-		}
-		if used[name]++; used[name] > 1 {
-			name = strings.Replace(name, ".json", fmt.Sprintf("-%d.json", used[name]), 1)
-		}
-		files = append(files, ExampleFile{Name: name, Text: text})
-	}
-	add(firstFile(base), "")
-	for i := 1; exists(fmt.Sprintf("%s.%d.json", base, i)); i++ {
-		add(fmt.Sprintf("%s.%d.json", base, i), "")
-	}
-	for _, name := range []string{"runs.csv", "commands.txt", "config.toml"} { // as job files name them
-		if path := base + filepath.Ext(name); exists(path) {
-			add(path, name)
-		}
-	}
-	if exists(base + ".platform.json") {
-		add(base+".platform.json", document.PlatformFile)
-	}
-	return files
-}
-
-// fileName names a file by what it holds.
-func fileName(text string) string {
-	f, _ := loadSource(diag.NewSource("", text), nil, nil)
-	if f == nil {
-		return "job.json"
-	}
-	switch f.Kind {
-	case document.KindWorkflow:
-		return "workflow.json"
-	case document.KindPlatform:
-		return document.PlatformFile
-	case document.KindJobList:
-		return "jobs.json"
-	case document.KindJobDefinition:
-		return "definition.json"
-	case document.KindSubmitJob:
-		return "submit.json"
-	case document.KindComputeEnvironment:
-		return "environment.json"
-	case document.KindJobQueue:
-		return "queue.json"
-	case document.KindSchedulingPolicy:
-		return "policy.json"
-	case document.KindConsumableResource:
-		return "resource.json"
-	case document.KindTemplate:
-		return "template.json"
-	case document.KindLaunchTemplate:
-		return "launch-template.json"
-	case cancelJob, terminateJob, describeJobs:
-		return "request.json"
-	}
-	return "job.json"
-}
-
-// problemsOf checks files as one command line, and plans them if that is asked for.
-func problemsOf(files []ExampleFile, planned bool) diag.List {
-	var problems diag.List
-	var docs []*document.File
-	var platform *document.Platform
-	for _, f := range slices.Backward(files) {
-		src := diag.NewSource(f.Name, f.Text)
-		if f.Name == document.PlatformFile {
-			doc, found := document.Load(src, document.Options{Kind: document.KindPlatform})
-			platform = doc.Platform
-			problems = append(append(problems, found...), Check([]*document.File{doc}, platform, Rules())...)
-			continue
-		}
-		if ext := filepath.Ext(f.Name); ext != ".json" && ext != ".yaml" {
-			continue // which a job file names
-		}
-		doc, found := loadSource(src, platform, func(path string) (*diag.Source, error) {
-			for _, f := range files {
-				if f.Name == path {
-					return diag.NewSource(path, f.Text), nil
-				}
+// exampleTexts returns the text of every document and platform file of the examples.
+func exampleTexts() (texts []string) {
+	seen := map[string]bool{}
+	for _, e := range examples.All() {
+		for _, f := range slices.Concat(e.Bad, e.Good) {
+			if filepath.Ext(f.Name) == ".json" && !seen[f.Text] {
+				seen[f.Text] = true
+				texts = append(texts, f.Text)
 			}
-			return nil, errors.New("there is no such file")
-		})
+		}
+	}
+	return texts
+}
+
+// isSingle reports whether the files are one document and nothing that is checked with it.
+func isSingle(l examples.Files) bool {
+	_, platform := l.Platform()
+	return len(l.Documents()) == 1 && !platform
+}
+
+// fileIn reads a file that a document names.
+func fileIn(l examples.Files) func(path string) (*diag.Source, error) {
+	return func(path string) (*diag.Source, error) {
+		if f, ok := l.File(path); ok {
+			return diag.NewSource(path, f.Text), nil
+		}
+		return nil, errors.New("there is no such file")
+	}
+}
+
+// loadRun loads the files of one run.
+func loadRun(t *testing.T, l examples.Files) (docs []*document.File, platform *document.Platform, problems diag.List) {
+	t.Helper()
+	if f, ok := l.Platform(); ok {
+		doc, found := document.Load(diag.NewSource(f.Name, f.Text), document.Options{Kind: document.KindPlatform})
+		platform = doc.Platform
+		problems = append(found, Check([]*document.File{doc}, platform, Rules())...)
+	}
+	for _, f := range l.Documents() {
+		doc, found := loadSource(diag.NewSource(f.Name, f.Text), platform, fileIn(l))
 		problems = append(problems, found...)
 		if doc != nil {
-			docs = append([]*document.File{doc}, docs...)
+			docs = append(docs, doc)
 		}
 	}
+	return docs, platform, problems
+}
+
+// loadSource loads a file of any kind, those of operations that no file holds too.
+func loadSource(src *diag.Source, p *document.Platform, read func(string) (*diag.Source, error)) (*document.File, diag.List) {
+	root, _ := jsontree.Parse(src)
+	if kind := operation(root); kind != "" && !document.IsYAML(src) {
+		return &document.File{Source: src, Root: root, Kind: kind, Requests: []*jsontree.Node{root}}, nil
+	}
+	return document.Load(src, document.Options{Platform: p, Read: read, Find: findingBy(read), Hosts: true})
+}
+
+// findingBy finds what can be read.
+func findingBy(read func(string) (*diag.Source, error)) func(document, path string) (document.Found, error) {
+	if read == nil {
+		return nil
+	}
+	return func(_, path string) (document.Found, error) {
+		src, err := read(path)
+		if err != nil {
+			return document.Found{}, err
+		}
+		return document.Found{Path: path, Bytes: int64(len(src.Text))}, nil
+	}
+}
+
+// operation knows a request of an operation that no file holds.
+func operation(root *jsontree.Node) document.Kind {
+	switch {
+	case root.Get("jobId") != nil && root.Get("reason") != nil:
+		return cancelJob
+	case root.Get("jobs").Index(0).Is(jsontree.String):
+		return describeJobs
+	}
+	return ""
+}
+
+func byRule(l diag.List, rule string) (of diag.List) {
+	for _, d := range l {
+		if d.Rule == rule {
+			of = append(of, d)
+		}
+	}
+	return of
+}
+
+// problemsIn checks the files of a run as one command line, for some rules with a plan.
+func problemsIn(t *testing.T, l examples.Files, rule string) diag.List {
+	t.Helper()
+	docs, platform, problems := loadRun(t, l)
 	problems = Settle(append(problems, Check(docs, platform, Rules())...))
-	if planned && !problems.HasErrors() {
+	if slices.Contains([]string{"no-queue", "request-shape", "stage-command", "stage-no-place"}, rule) && !problems.HasErrors() {
 		_, more := plan.Build(docs, platform, plan.Options{})
 		problems = append(problems, more...)
 	}
+	problems.Sort()
 	return problems
 }
 
-// The most lines and columns of a file in an example that is not cut.
-const (
-	mostLines   = 60
-	mostColumns = 120
-)
-
-// places returns the lines of a file, from 1, where problems begin.
-func places(found diag.List, file string) (lines []int) {
-	for _, d := range found {
-		if d.Source != nil && d.Source.Name == file {
-			n, _ := d.Source.Position(d.Span.Start)
-			lines = append(lines, n)
-		}
-	}
-	return lines
-}
-
-// changes returns the first line, from 1, in which a good file differs from its bad
-// twin.
-func changes(bad []ExampleFile, good ExampleFile) []int {
-	for _, f := range bad {
-		if f.Name == good.Name {
-			before, after := strings.Split(f.Text, "\n"), strings.Split(good.Text, "\n")
-			n := 0
-			for n < min(len(before), len(after)) && before[n] == after[n] {
-				n++
-			}
-			return []int{n + 1}
-		}
-	}
-	return nil
-}
-
-// cut shortens a file that is about its size: what stands before and behind a long
-// middle is kept, and what stands around the lines.
-func cut(f ExampleFile, around ...int) ExampleFile {
-	near := map[int]bool{}
-	for _, n := range around {
-		near[n-2], near[n-1], near[n] = true, true, true
-	}
-	lines := strings.Split(strings.TrimSuffix(f.Text, "\n"), "\n")
-	var out []string
-	for i, line := range lines {
-		if len(lines) > mostLines && i >= 10 && i < len(lines)-4 && !near[i] {
-			if last := out[len(out)-1]; strings.TrimSpace(last) != "…" {
-				out = append(out, line[:len(line)-len(strings.TrimLeft(line, " "))]+"…")
-			}
-			f.Cut = true
-			continue
-		}
-		if r := []rune(line); len(r) > mostColumns {
-			line = string(r[:mostColumns-1]) + "…"
-			f.Cut = true
-		}
-		out = append(out, line)
-	}
-	f.Text = strings.Join(out, "\n") + "\n"
-	return f
-}
-
-// Every reader finds each rule once, and every link on the page leads somewhere on
-// it.
-func TestPageLinks(t *testing.T) {
-	for _, file := range pages {
-		t.Run(file, func(t *testing.T) { holdPage(t, file) })
-	}
-}
-
-func holdPage(t *testing.T, file string) {
-	page := pageOfFile(file)
-	if !utf8.ValidString(page) || len(page) > 512<<10 {
-		t.Errorf("the page has %d bytes, and GitHub lays out no more than 512 KiB: shorten the examples, or lower longExample", len(page))
-	}
-	anchors := map[string]bool{}
-	for line := range strings.SplitSeq(page, "\n") {
-		if h := strings.TrimLeft(line, "#"); h != line && strings.HasPrefix(h, " ") {
-			if a := anchor(h[1:]); anchors[a] {
-				t.Errorf("two headlines have the anchor %s", a)
-			} else {
-				anchors[a] = true
-			}
-		}
-	}
-	for _, part := range strings.Split(page, "](#")[1:] {
-		if a, _, _ := strings.Cut(part, ")"); !anchors[a] {
-			t.Errorf("nothing has the anchor %s", a)
-		}
+func TestBadExamples(t *testing.T) {
+	checked := map[string]bool{}
+	for _, r := range Rules() {
+		checked[r.Name] = true
 	}
 	for _, r := range Documented() {
-		if at, ours := strings.CutPrefix(r.URL(), strings.TrimSuffix(PageURL, rulesPage)+file+"#"); ours && !anchors[at] {
-			t.Errorf("%s is not on the page", r.Name)
+		t.Run(r.Name, func(t *testing.T) {
+			e := example(t, r.Name)
+			found := problemsIn(t, e.Bad, r.Name)
+			for _, d := range found {
+				if checked[r.Name] && generic(d) && r.Name != "jobdef-unknown-member" {
+					t.Errorf("the schema speaks beside the rule: %v", d)
+				}
+			}
+			if len(byRule(found, r.Name)) == 0 {
+				t.Errorf("not found; found are %v", found)
+			}
+			var b strings.Builder
+			if err := diag.WriteText(&b, found, diag.TextOptions{Width: mostColumns}); err != nil {
+				t.Fatal(err)
+			}
+			golden.Read(t, filepath.Join("examples", e.Path())).Want(t, "want", b.String())
+		})
+	}
+}
+
+func TestGoodExamples(t *testing.T) {
+	for _, r := range Documented() {
+		t.Run(r.Name, func(t *testing.T) {
+			if found := problemsIn(t, example(t, r.Name).Good, r.Name); len(byRule(found, r.Name)) > 0 || found.HasErrors() {
+				t.Errorf("found %v", found)
+			}
+		})
+	}
+}
+
+// Examples are shown as `batchctl fmt` writes them.
+func TestExamplesAreFormatted(t *testing.T) {
+	for _, e := range examples.All() {
+		archive := golden.Read(t, filepath.Join("examples", e.Path()))
+		for _, pattern := range []string{"*.json", "*/*.json"} {
+			for _, name := range archive.Names(pattern) {
+				if root, problems := jsontree.Parse(diag.NewSource(name, archive.Text(t, name))); len(problems) == 0 {
+					archive.Want(t, name, jsontree.Format(root, mostColumns))
+				}
+			}
 		}
+	}
+}
+
+// An archive that belongs to no rule would never be read.
+func TestEveryExampleBelongsToARule(t *testing.T) {
+	for _, e := range examples.All() {
+		if r, ok := Lookup(e.Rule); !ok || r.Scope != e.Topic {
+			t.Errorf("%s: no such rule in this topic", e.Path())
+		}
+	}
+}
+
+func TestRulesAreDescribed(t *testing.T) {
+	seen := map[string]bool{}
+	for _, r := range Rules() {
+		if seen[r.Name] {
+			t.Errorf("%s is there twice", r.Name)
+		}
+		seen[r.Name] = true
+		if !strings.HasSuffix(r.Doc, ".") || r.Source == "" || r.Run == nil || r.Confidence == "" || r.Scope == "" || r.Confidence == Low && r.Severity == diag.Error {
+			t.Errorf("%s: doc %q, source %q, confidence %q, scope %q", r.Name, r.Doc, r.Source, r.Confidence, r.Scope)
+		}
+	}
+	if len(seen) < 480 {
+		t.Errorf("only %d rules", len(seen))
 	}
 }

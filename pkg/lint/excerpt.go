@@ -3,7 +3,6 @@ package lint
 import (
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -32,18 +31,6 @@ func (e Example) focused() []ExampleFile {
 		files[i].Text = elided(lines, keep)
 	}
 	return files
-}
-
-// linesIn returns the lines of a bad file, from 0, where problems were found.
-func (e Example) linesIn(file string) (lines []int) {
-	for line := range strings.Lines(e.Found) {
-		rest, ok := strings.CutPrefix(line, file+":")
-		number, _, _ := strings.Cut(rest, ":")
-		if n, err := strconv.Atoi(number); ok && err == nil {
-			lines = append(lines, n-1)
-		}
-	}
-	return lines
 }
 
 // changed is the good files: where they differ from the bad ones.
@@ -110,8 +97,6 @@ func enclosing(lines []string, keep map[int]bool) {
 		}
 	}
 }
-
-func indent(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
 
 // withoutLines returns what was printed of problems without the source lines, which
 // stand above on the page.

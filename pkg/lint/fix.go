@@ -1,88 +1,37 @@
 package lint
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// replace is the fix that writes another value in place of a string or number.
-// It keeps the quotes or their absence. It is nil where the text is not the
-// value itself, as where the compact form writes "2 GiB" for 2048.
-func replace(n *jsontree.Node, value string) *diag.Fix {
+// lacks reports whether nobody wrote the member: it is neither there nor was it
+// left out when the file was read because its value is of the wrong type.
+func (s Site) lacks(n *jsontree.Node, member string) bool {
+	return n.Get(member) == nil && s.raw(n).Get(member) == nil
+}
+
+// raw is the object or array as it was written; nil for one that nobody wrote.
+func (s Site) raw(n *jsontree.Node) *jsontree.Node {
 	src, span := n.Place()
-	if src == nil || span.End > len(src.Text) {
-		return nil
+	for raw := s.File.Root; raw != nil && raw.Source == src; raw = childAt(raw, span.Start) {
+		if raw.Span == span && (raw.Is(jsontree.Object) || raw.Is(jsontree.Array)) {
+			return raw
+		}
 	}
-	switch src.Text[span.Start:span.End] {
-	case strconv.Quote(n.Text):
-		value = strconv.Quote(value)
-	case n.Text:
-	default:
-		return nil
-	}
-	return replacement(n, value)
+	return nil
 }
 
-// replacement is the fix that writes another value. It is a loss unless that is the
-// same value in another spelling.
-func replacement(n *jsontree.Node, value string) *diag.Fix {
-	_, span := n.Place()
-	fix := &diag.Fix{Message: "write " + value, Edits: []diag.Edit{{Span: span, Text: value}}}
-	if hasContent(n) && !jsontree.Same(n.Text, strings.Trim(value, `"`)) {
-		fix.Class = diag.Loss
-	}
-	return fix
-}
-
-// hasContent reports whether the removal of a node loses something: a scalar that is
-// neither null nor "".
-func hasContent(n *jsontree.Node) bool {
-	if n.Is(jsontree.Bool) || n.Is(jsontree.Number) || n.Str() != "" {
-		return true
-	}
+func childAt(n *jsontree.Node, offset int) *jsontree.Node {
 	for c := range n.Children() {
-		if hasContent(c) {
-			return true
+		if c.Span.Start <= offset && offset < c.Span.End {
+			return c
 		}
 	}
-	return false
+	return nil
 }
-
-// classified returns the fix with the class that follows from the severity and from
-// the hint, unless it has one of its own. AWS Batch accepts what a rule only warns of,
-// so its fix changes what a job does. A hint that names two ways leaves a choice.
-func (p *Pass) classified(fix *diag.Fix, severity diag.Severity, hint string) *diag.Fix {
-	switch {
-	case fix == nil || fix.Class != diag.Automatic:
-	case severalWays().MatchString(outsideQuotes(hint)):
-		fix.Class = diag.Choice
-	case severity == diag.Warning && !p.rule.KeepsMeaning:
-		fix.Class = diag.Behavior
-	}
-	return fix
-}
-
-var severalWays = lazy(`(?i)\b(or|either|one of|too|instead)\b`)
-
-func outsideQuotes(hint string) string { return quoted().ReplaceAllString(hint, "") }
-
-// editsPlaceholder reports whether a fix changes text that another program fills in.
-func editsPlaceholder(src *diag.Source, fix *diag.Fix) bool {
-	for _, e := range fix.Edits {
-		if src == nil || e.Span.Start < 0 || e.Span.Start >= e.Span.End || e.Span.End > len(src.Text) {
-			continue
-		}
-		if text := src.Text[e.Span.Start:e.Span.End]; jsontree.IsPlaceholder(constantLists.Replace(text)) {
-			return true
-		}
-	}
-	return false
-}
-
-var constantLists = strings.NewReplacer("[true]", "", "[false]", "", "[null]", "")
 
 // remove is the fix that takes a member or an element out, with its comma. It is
 // nil for what nobody wrote as it stands there.
@@ -100,44 +49,6 @@ func (s Site) remove(n *jsontree.Node) *diag.Fix {
 		fix.Class = diag.Loss
 	}
 	return fix
-}
-
-// removal is the text to cut so that what is left still parses: the member, and
-// the comma and blanks before its successor, or else those after its
-// predecessor.
-func removal(n *jsontree.Node) (diag.Span, bool) {
-	src, span := n.Place()
-	if src == nil {
-		return span, false
-	}
-	if n.Key.End > n.Key.Start {
-		if n.Name != "" && src.Text[n.Key.Start:n.Key.End] != strconv.Quote(n.Name) {
-			return span, false
-		}
-		span.Start = n.Key.Start
-	}
-	text := src.Text
-	if span.End > len(text) || span.Start >= span.End {
-		return span, false
-	}
-	if end := skipBlanks(text, span.End); end < len(text) && text[end] == ',' {
-		span.End = skipBlanks(text, end+1)
-		return span, true
-	}
-	before := strings.TrimRight(text[:span.Start], blanks)
-	if strings.HasSuffix(before, ",") {
-		span.Start = len(strings.TrimRight(before[:len(before)-1], blanks))
-	}
-	return span, true
-}
-
-const blanks = " \t\r\n"
-
-func skipBlanks(text string, i int) int {
-	for i < len(text) && strings.IndexByte(blanks, text[i]) >= 0 {
-		i++
-	}
-	return i
 }
 
 // insert is the fix that adds a member or an element, given as JSON text, at the
@@ -162,68 +73,4 @@ func (s Site) insert(n *jsontree.Node, text string) *diag.Fix {
 		text = "," + indentOf(src.Text, n) + text
 	}
 	return &diag.Fix{Message: "add " + strings.TrimLeft(text, ","+blanks), Edits: []diag.Edit{{Span: diag.Span{Start: end, End: end}, Text: text}}}
-}
-
-// indentOf is the white space before the last child: a line's break and indent,
-// or one blank where all stands on one line.
-func indentOf(text string, n *jsontree.Node) string {
-	var last *jsontree.Node
-	for c := range n.Children() {
-		last = c
-	}
-	if last == nil {
-		return " "
-	}
-	start := last.Span.Start
-	if last.Key.End > last.Key.Start {
-		start = last.Key.Start
-	}
-	if start > len(text) {
-		return " "
-	}
-	before := text[:start]
-	if white := before[len(strings.TrimRight(before, blanks)):]; white != "" {
-		return white
-	}
-	return " "
-}
-
-// rewrite is the fix that puts JSON text in place of a value.
-func rewrite(n *jsontree.Node, text string) *diag.Fix {
-	if src, _ := n.Place(); src == nil {
-		return nil
-	}
-	return replacement(n, text)
-}
-
-// unquote is the fix for a whole number that stands in quotes.
-func unquote(n *jsontree.Node) *diag.Fix {
-	if !isWhole(n.Str()) || len(n.Text) > 15 || len(n.Text) > 1 && n.Text[0] == '0' {
-		return nil
-	}
-	return rewrite(n, n.Text)
-}
-
-// rename is the fix that writes another name for a member.
-func rename(n *jsontree.Node, name string) *diag.Fix {
-	if n.Source == nil || n.Key.Start == n.Key.End {
-		return nil
-	}
-	text := strconv.Quote(name)
-	return &diag.Fix{Message: "write " + text, Edits: []diag.Edit{{Span: n.Key, Text: text}}}
-}
-
-// fixIf is replace where there is a value to write.
-func fixIf(ok bool, n *jsontree.Node, value string) *diag.Fix {
-	if !ok {
-		return nil
-	}
-	return replace(n, value)
-}
-
-func writeHint(value string) string {
-	if value == "" {
-		return ""
-	}
-	return "write " + quote(value)
 }

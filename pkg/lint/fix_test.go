@@ -1,7 +1,6 @@
 package lint
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -11,6 +10,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/lint/examples"
 )
 
 // apply makes the edits of a fix.
@@ -26,8 +26,9 @@ func apply(text string, f *diag.Fix) string {
 func TestFixesMend(t *testing.T) {
 	fixes := map[string]bool{}
 	for _, r := range Rules() {
-		text := read(t, filepath.Join("testdata", "err", r.Name+".json"))
-		for _, d := range mendable(t, r.Name, text) {
+		bad := example(t, r.Name).Bad
+		text := bad[0].Text
+		for _, d := range mendable(t, bad) {
 			fixes[d.Rule] = true
 			mended := apply(text, d.Fix)
 			root, problems := jsontree.Parse(diag.NewSource("mended.json", mended))
@@ -47,11 +48,11 @@ func TestFixesMend(t *testing.T) {
 
 // mendable is the problems of one file that carry a fix. Those that another file
 // takes part in are left out.
-func mendable(t *testing.T, rule, text string) diag.List {
-	if exists(filepath.Join("testdata", "err", rule+".1.json")) || exists(filepath.Join("testdata", "err", rule+".platform.json")) {
+func mendable(t *testing.T, bad examples.Files) diag.List {
+	if !isSingle(bad) {
 		return nil
 	}
-	return slices.DeleteFunc(alone(t, text), func(d diag.Diagnostic) bool { return d.Fix == nil || generic(d) })
+	return slices.DeleteFunc(alone(t, bad[0].Text), func(d diag.Diagnostic) bool { return d.Fix == nil || generic(d) })
 }
 
 func alone(t *testing.T, text string) diag.List {
@@ -111,22 +112,19 @@ func same(t *rapid.T, text string, children int) {
 
 // A fix belongs to the text that it edits, or to none.
 func TestFixesStayInside(t *testing.T) {
-	files, err := filepath.Glob("testdata/err/*.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range files {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, d := range alone(t, string(text)) {
-			if d.Fix == nil {
+	for _, e := range examples.All() {
+		for _, f := range e.Bad {
+			if filepath.Ext(f.Name) != ".json" {
 				continue
 			}
-			for _, e := range d.Fix.Edits {
-				if e.Span.Start < 0 || e.Span.End < e.Span.Start || e.Span.End > len(text) {
-					t.Errorf("%s: %s edits %v of %d bytes", name, d.Rule, e.Span, len(text))
+			for _, d := range alone(t, f.Text) {
+				if d.Fix == nil {
+					continue
+				}
+				for _, edit := range d.Fix.Edits {
+					if edit.Span.Start < 0 || edit.Span.End < edit.Span.Start || edit.Span.End > len(f.Text) {
+						t.Errorf("%s: %s edits %v of %d bytes", e.Rule, d.Rule, edit.Span, len(f.Text))
+					}
 				}
 			}
 		}

@@ -1,7 +1,6 @@
 package lint
 
 import (
-	"os"
 	"regexp"
 	"slices"
 	"testing"
@@ -24,7 +23,7 @@ var nativeOnly = []string{"ref-without-default", "jobdef-name-required", "jobdef
 func TestNativeExamplesInsideACompactJob(t *testing.T) {
 	n := 0
 	for _, r := range Rules() {
-		text := read(t, "testdata/err/"+r.Name+".json")
+		text := example(t, r.Name).Bad[0].Text
 		f, _ := document.Load(diag.NewSource("native.json", text), document.Options{Hosts: true})
 		native := byRule(Check([]*document.File{f}, nil, Rules()), r.Name)
 		wrapped := wrap(f, text)
@@ -74,19 +73,15 @@ func at(d diag.Diagnostic) string { return d.Source.Text[d.Span.Start:d.Span.End
 func TestCompactExamplesLowered(t *testing.T) {
 	n := 0
 	for _, r := range Rules() {
-		base := "testdata/err/" + r.Name
-		f, _ := document.Load(diag.NewSource("compact.json", read(t, base+".json")), document.Options{Hosts: true})
+		bad := example(t, r.Name).Bad
+		f, _ := document.Load(diag.NewSource("compact.json", bad[0].Text), document.Options{Hosts: true})
 		// A name's two rules become one in the compact form; a queue that is named
 		// natively is taken as it is; dependencies by name are of the compact form, and
 		// so are waivers, arrays that differ, inputs and outputs, which AWS does not know.
 		if f.Kind != document.KindJob || r.Name == "submit-queue-exists" || r.Scope == waiverTopic || r.Scope == "staging" || r.Source == ourArrays || r.Source == ourWhen {
 			continue
 		}
-		var platform *document.Platform
-		if exists(base + ".platform.json") {
-			p, _ := load(t, base+".platform.json", nil)
-			platform = p.Platform
-		}
+		_, platform, _ := loadRun(t, bad)
 		n++
 		var natives []*document.File
 		for _, request := range []*jsontree.Node{f.Jobs[0].Register, f.Jobs[0].Submit} {
@@ -100,13 +95,4 @@ func TestCompactExamplesLowered(t *testing.T) {
 	if n < 40 {
 		t.Errorf("only %d examples were lowered", n)
 	}
-}
-
-func read(t testing.TB, file string) string {
-	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
 }

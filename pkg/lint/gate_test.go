@@ -1,11 +1,12 @@
 package lint
 
 import (
-	"path/filepath"
 	"slices"
 	"testing"
 
+	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/lint/examples"
 )
 
 func TestPathNames(t *testing.T) {
@@ -28,23 +29,19 @@ func TestPathNames(t *testing.T) {
 // A rule that is not run would have found nothing. Held on every file there is
 // with a mistake, all rules at once, and on pairs of such files.
 func TestOnlyRulesThatFindNothingAreNotRun(t *testing.T) {
-	paths, err := filepath.Glob("testdata/err/*.json")
-	if err != nil || len(paths) == 0 {
-		t.Fatal("no files", err)
-	}
 	skipped, found := 0, 0
-	for i := range paths {
-		files := []*document.File{loaded(t, paths[i])}
-		if i > 0 {
-			files = append(files, loaded(t, paths[i-1]))
-		}
+	before := &document.File{}
+	for _, e := range examples.All() {
+		file := loaded(e.Bad)
+		files := []*document.File{file, before}
+		before = file
 		skipped += holdGates(t, files, nil)
 		found += len(Check(files, nil, Rules()))
 	}
 	if skipped == 0 || found == 0 {
 		t.Errorf("%d skipped, %d found", skipped, found)
 	}
-	all := namesIn([]*document.File{loaded(t, "testdata/ok/image-latest.json")})
+	all := namesIn([]*document.File{loaded(example(t, "image-latest").Good)})
 	if at := slices.IndexFunc(Rules(), func(r Rule) bool { return r.Name == "ulimit-name-enum" }); allGates()[at].open(&all) {
 		t.Error("a file without ulimits concerns ulimit-name-enum")
 	}
@@ -71,9 +68,9 @@ func holdGates(t *testing.T, files []*document.File, platform *document.Platform
 	return skipped
 }
 
-func loaded(t *testing.T, path string) *document.File {
-	t.Helper()
-	f, _ := load(t, path, nil)
+// loaded loads the first document of a run.
+func loaded(l examples.Files) *document.File {
+	f, _ := loadSource(diag.NewSource(l[0].Name, l[0].Text), nil, fileIn(l))
 	if f == nil {
 		return &document.File{}
 	}

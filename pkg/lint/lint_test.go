@@ -2,7 +2,6 @@ package lint
 
 import (
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -77,18 +76,12 @@ func TestImageTag(t *testing.T) {
 // No document, of whatever kind it is taken for, makes a rule panic, and every
 // finding has a place inside its text.
 func FuzzCheck(f *testing.F) {
-	for _, pattern := range []string{"testdata/err/*.json", "testdata/ok/*.json"} {
-		files, err := filepath.Glob(pattern)
-		if err != nil || len(files) == 0 {
-			f.Fatal(pattern, err)
-		}
-		for _, name := range files {
-			f.Add(read(f, name))
-		}
+	for _, text := range exampleTexts() {
+		f.Add(text)
 	}
 	f.Add(`{ "type": "multinode", "nodeProperties": { "nodeRangeProperties": [[], {}, { "container": [] }, { "ecsProperties": { "taskProperties": [{ "containers": [1] }] } }] } }`)
 	f.Add(`{ "eksProperties": { "podProperties": { "containers": [{ "image": "a b", "command": ["Ref::x"], "env": [{ "name": "AWS_BATCH_X" }] }] } } }`)
-	platform := file(read(f, "testdata/err/stuck-memory-gt-instance.platform.json")).Platform
+	platform := platformOf(f, "stuck-memory-gt-instance")
 	platform.Policy = document.Policy{RequiredTags: []string{"T"}, AllowedImages: []string{"a*b"}, DenyLatestTag: true, MaxAttempts: 1, MaxTimeout: 60,
 		MaxvCpus: .5, MaxMemoryMiB: 1, MaxGPUs: new(int), MaxArraySize: 1, AllowedQueues: []string{"a*"}, AllowedJobRoles: []string{"a*"},
 		AllowedExecutionRoles: []string{"arn:*b"}, Owner: "o", Waiver: "w"}
@@ -107,6 +100,16 @@ func FuzzCheck(f *testing.F) {
 	})
 }
 
+// platformOf returns the platform file of a bad example.
+func platformOf(t testing.TB, rule string) *document.Platform {
+	t.Helper()
+	f, ok := example(t, rule).Bad.Platform()
+	if !ok {
+		t.Fatalf("%s has no platform file", rule)
+	}
+	return file(f.Text).Platform
+}
+
 func inside(t *testing.T, found diag.List) {
 	for _, d := range found {
 		if d.Source != nil && (d.Span.Start < 0 || d.Span.End < d.Span.Start || d.Span.End > len(d.Source.Text)) {
@@ -117,10 +120,10 @@ func inside(t *testing.T, found diag.List) {
 
 // All rules over a thousand files with a platform, as in a directory's check.
 func BenchmarkCheck(b *testing.B) {
-	platform := file(read(b, "testdata/err/stuck-memory-gt-instance.platform.json")).Platform
+	platform := platformOf(b, "stuck-memory-gt-instance")
 	var files []*document.File
 	for range 1000 {
-		files = append(files, file(read(b, "testdata/ok/stuck-memory-gt-instance.json")))
+		files = append(files, file(example(b, "stuck-memory-gt-instance").Good[0].Text))
 	}
 	for b.Loop() {
 		if found := Check(files, platform, Rules()); found.HasErrors() {

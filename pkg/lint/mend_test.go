@@ -14,6 +14,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/testtool/golden"
 )
 
 // What --fix promises of every file, be it as broken as it will: a fix mends its
@@ -215,7 +216,17 @@ func holdEachFix(t failer, now checked) {
 // every kind.
 func realTexts(t testing.TB) (texts []string) {
 	t.Helper()
-	for _, pattern := range []string{"testdata/err/*.json", "testdata/ok/*.json", "../../jobs/*.json", "../../templates/start/*.json", "../document/testdata/*.json", "../jsontree/testdata/*.json"} {
+	for _, text := range exampleTexts() {
+		if len(text) < 4<<10 {
+			texts = append(texts, text)
+		}
+	}
+	for _, a := range golden.Glob(t, "../document/testdata/problems/*.txtar") {
+		for _, name := range a.Names("*.json") {
+			texts = append(texts, a.Text(t, name))
+		}
+	}
+	for _, pattern := range []string{"../../jobs/*.json", "../../templates/start/*.json", "../jsontree/testdata/*.json"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: %d files, %v", pattern, len(files), err)
@@ -243,7 +254,7 @@ func TestFixesHold(t *testing.T) {
 
 // A job with two volumes of one kind is as good as a job with one.
 func TestSeveralVolumes(t *testing.T) {
-	text := read(t, "testdata/err/fargate-efs-platform-version.json")
+	text := example(t, "fargate-efs-platform-version").Bad[0].Text
 	root, _ := jsontree.Parse(diag.NewSource("", text))
 	volume := root.Get("containerProperties").Get("volumes").Index(0)
 	text = text[:volume.Span.End] + ", " + text[volume.Span.Start:volume.Span.End] + text[volume.Span.End:]

@@ -36,6 +36,12 @@ func (r Rule) page() string {
 	return rulesPage
 }
 
+// The pages are written last, because they show the examples in the binary.
+//
+//go:generate go test . -run TestExamplesAreFormatted -update
+//go:generate go test . -run TestBadExamples -update
+//go:generate go test . -run TestPages -update
+
 // Page returns all rules in Markdown: both pages, each with a table of contents.
 func Page() string { return pageOfFile(rulesPage) + "\n" + pageOfFile(hostsPage) }
 
@@ -43,7 +49,7 @@ func Page() string { return pageOfFile(rulesPage) + "\n" + pageOfFile(hostsPage)
 func pageOfFile(file string) string {
 	rules := slices.DeleteFunc(Documented(), func(r Rule) bool { return r.page() != file })
 	var b strings.Builder
-	b.WriteString("# The rules of `batchctl validate`\n\nMade by `go generate ./pkg/lint`, and printed by `batchctl validate --rules --output markdown`: change the rules or their examples in `testdata`, not this page.\n\n" +
+	b.WriteString("# The rules of `batchctl validate`\n\nMade by `go generate ./pkg/lint`, and printed by `batchctl validate --rules --output markdown`: change the rules or their files in `examples`, not this page.\n\n" +
 		"`batchctl validate --rules RULE` shows one of them, with the whole of its files. An **error** is what AWS would refuse or leave stuck, a **warning** what it would take although it is rarely meant. " +
 		"Confidence says how well a rule is known:\n\n")
 	for _, c := range []Confidence{High, Medium, Low} {

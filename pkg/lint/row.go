@@ -2,11 +2,8 @@ package lint
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"github.com/batchctl/batchctl/pkg/batch"
@@ -33,66 +30,6 @@ func in(of scope, paths ...string) place {
 		pl.paths = append(pl.paths, path(p))
 	}
 	return pl
-}
-
-type path string
-
-// walk visits what the path leads to. Whatever is not there is passed over.
-func (p path) walk(n *jsontree.Node, visit func(*jsontree.Node)) {
-	for p != "" {
-		if n == nil {
-			return
-		}
-		step, rest, _ := strings.Cut(string(p), ".")
-		p = path(rest)
-		name, each := strings.CutSuffix(step, "[]")
-		if name != "*" {
-			n = n.Get(name)
-		}
-		if each || name == "*" {
-			p.walkEach(n, visit)
-			return
-		}
-	}
-	if n != nil {
-		visit(n)
-	}
-}
-
-// member returns what a path of members leads to; ok is false for one with steps
-// to many. Most paths are of that kind, and a file has hundreds of them to go.
-func (p path) member(n *jsontree.Node) (m *jsontree.Node, ok bool) {
-	for p != "" && n != nil {
-		i := 0
-		for i < len(p) && p[i] != '.' {
-			if p[i] == '[' || p[i] == '*' {
-				return nil, false
-			}
-			i++
-		}
-		n = n.Get(string(p[:i]))
-		p = p[min(i+1, len(p)):]
-	}
-	return n, true
-}
-
-// walkEach walks from every child of n. Most such paths have one step more, which
-// need not be read again for every child.
-func (p path) walkEach(n *jsontree.Node, visit func(*jsontree.Node)) {
-	last := p != "" && p != "*" && !strings.ContainsAny(string(p), ".[")
-	for c := range n.Children() {
-		if !last {
-			p.walk(c, visit)
-		} else if m := c.Get(string(p)); m != nil {
-			visit(m)
-		}
-	}
-}
-
-// label names what a path leads to: its last member.
-func (p path) label() string {
-	name := strings.TrimSuffix(strings.TrimSuffix(string(p), ".*"), "[]")
-	return name[strings.LastIndexByte(name, '.')+1:]
 }
 
 // want is what a row asks of a value: it reports a breach. The label names the
@@ -133,32 +70,6 @@ func check(name string, c Confidence, of scope, look func(Site), doc, source str
 	return row(name, c, in(of, ""), func(s Site, _ *jsontree.Node, _ string) { look(s) }, doc, source)
 }
 
-// lacks reports whether nobody wrote the member: it is neither there nor was it
-// left out when the file was read because its value is of the wrong type.
-func (s Site) lacks(n *jsontree.Node, member string) bool {
-	return n.Get(member) == nil && s.raw(n).Get(member) == nil
-}
-
-// raw is the object or array as it was written; nil for one that nobody wrote.
-func (s Site) raw(n *jsontree.Node) *jsontree.Node {
-	src, span := n.Place()
-	for raw := s.File.Root; raw != nil && raw.Source == src; raw = childAt(raw, span.Start) {
-		if raw.Span == span && (raw.Is(jsontree.Object) || raw.Is(jsontree.Array)) {
-			return raw
-		}
-	}
-	return nil
-}
-
-func childAt(n *jsontree.Node, offset int) *jsontree.Node {
-	for c := range n.Children() {
-		if c.Span.Start <= offset && offset < c.Span.End {
-			return c
-		}
-	}
-	return nil
-}
-
 // needs wants members of an object. Each is written as "name" or, for the hint,
 // as "name: example".
 func needs(members ...string) want {
@@ -190,13 +101,6 @@ func both(one, other want) want {
 		one(s, n, label)
 		other(s, n, label)
 	}
-}
-
-func orDots(example string) string {
-	if example == "" {
-		return `"..."`
-	}
-	return example
 }
 
 // needed is needs for objects that have no name of their own.
@@ -233,13 +137,6 @@ func whatNeeds(n *jsontree.Node, label string) string {
 	return label
 }
 
-func and(words []string) string {
-	if len(words) < 2 {
-		return strings.Join(words, "")
-	}
-	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
-}
-
 // oneOf wants one of the values, in exactly this case.
 func oneOf(values ...string) want {
 	return func(s Site, n *jsontree.Node, label string) {
@@ -262,14 +159,6 @@ func growing(values []string, newer ...string) want {
 			s.badValue(n, label, values)
 		}
 	}
-}
-
-// pattern is a regular expression that is compiled when it is first needed: the
-// rules have dozens, and most runs need few.
-type pattern func() *regexp.Regexp
-
-func lazy(expression string) pattern {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }
 
 var digits = lazy(`[0-9]+`)
@@ -317,15 +206,6 @@ func atLeast(least float64, hint string) want {
 	}
 }
 
-func figure(n *jsontree.Node) (float64, bool) {
-	if !n.Is(jsontree.Number) {
-		return 0, false
-	}
-	return number(n)
-}
-
-func decimal(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
-
 // chars wants a string of so many characters.
 func chars(least, most int) want {
 	return func(s Site, n *jsontree.Node, label string) {
@@ -369,9 +249,6 @@ func absentTrue(why, hint string) want {
 		}
 	}
 }
-
-func isTrue(n *jsontree.Node) bool  { return n.Is(jsontree.Bool) && n.Text == "true" }
-func isFalse(n *jsontree.Node) bool { return n.Is(jsontree.Bool) && n.Text == "false" }
 
 // atMost wants a list of no more elements.
 func atMost(most int, hint string) want {

@@ -1,26 +1,14 @@
 package lint
 
 import (
+	"iter"
+	"slices"
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/plan"
 )
-
-// Site is an object that rules look into: a whole request, a container, a task,
-// a pod, with the request it belongs to. For requests that create something
-// other than a job, Job holds the file and the request's root alone.
-type Site struct {
-	Job
-	// Node is the object. For an ECS container, Task is the object with
-	// executionRoleArn, volumes and runtimePlatform: the container itself, or the
-	// task it belongs to. For a container of EKS it is the pod.
-	Node, Task *jsontree.Node
-	Fargate    bool
-	// Single is true for containerProperties, which is the whole job.
-	Single bool
-}
 
 // sites is every object that rules look into, by kind.
 type sites struct {
@@ -54,36 +42,36 @@ func (s sites) emptied() sites {
 // scope picks the sites of one kind.
 type scope func(*Pass) []Site
 
-func definitions(p *Pass) []Site   { return p.index.sites.definitions }
-func submits(p *Pass) []Site       { return p.index.sites.submits }
-func containers(p *Pass) []Site    { return p.index.sites.containers }
-func wholes(p *Pass) []Site        { return p.index.sites.wholes }
-func tasks(p *Pass) []Site         { return p.index.sites.tasks }
-func nodes(p *Pass) []Site         { return p.index.sites.nodes }
-func groups(p *Pass) []Site        { return p.index.sites.groups }
-func pods(p *Pass) []Site          { return p.index.sites.pods }
-func podContainers(p *Pass) []Site { return p.index.sites.podContainers }
-func overrides(p *Pass) []Site     { return p.index.sites.overrides }
-func retries(p *Pass) []Site       { return p.index.sites.retries }
-func environments(p *Pass) []Site  { return p.index.sites.environments }
-func queues(p *Pass) []Site        { return p.index.sites.queues }
-func policies(p *Pass) []Site      { return p.index.sites.policies }
-func consumables(p *Pass) []Site   { return p.index.sites.consumables }
+func definitions(p *Pass) []Site   { return allSites.of(p).definitions }
+func submits(p *Pass) []Site       { return allSites.of(p).submits }
+func containers(p *Pass) []Site    { return allSites.of(p).containers }
+func wholes(p *Pass) []Site        { return allSites.of(p).wholes }
+func tasks(p *Pass) []Site         { return allSites.of(p).tasks }
+func nodes(p *Pass) []Site         { return allSites.of(p).nodes }
+func groups(p *Pass) []Site        { return allSites.of(p).groups }
+func pods(p *Pass) []Site          { return allSites.of(p).pods }
+func podContainers(p *Pass) []Site { return allSites.of(p).podContainers }
+func overrides(p *Pass) []Site     { return allSites.of(p).overrides }
+func retries(p *Pass) []Site       { return allSites.of(p).retries }
+func environments(p *Pass) []Site  { return allSites.of(p).environments }
+func queues(p *Pass) []Site        { return allSites.of(p).queues }
+func policies(p *Pass) []Site      { return allSites.of(p).policies }
+func consumables(p *Pass) []Site   { return allSites.of(p).consumables }
 
 // bodies is what holds volumes: whole containers, and tasks.
-func bodies(p *Pass) []Site { return p.index.sites.bodies }
+func bodies(p *Pass) []Site { return allSites.of(p).bodies }
 
 // requirers is all that can hold resourceRequirements.
-func requirers(p *Pass) []Site { return p.index.sites.requirers }
+func requirers(p *Pass) []Site { return allSites.of(p).requirers }
 
 // podParts is the containers of pods and what submissions override of them.
-func podParts(p *Pass) []Site { return p.index.sites.podParts }
+func podParts(p *Pass) []Site { return allSites.of(p).podParts }
 
 // jobs is definitions and submissions.
-func jobs(p *Pass) []Site { return p.index.sites.jobs }
+func jobs(p *Pass) []Site { return allSites.of(p).jobs }
 
 // creates is every request that creates something, for what all of them have.
-func creates(p *Pass) []Site { return p.index.sites.creates }
+func creates(p *Pass) []Site { return allSites.of(p).creates }
 
 func where(of scope, keep func(Site) bool) scope {
 	return func(p *Pass) []Site {
@@ -121,9 +109,19 @@ func (s Site) windows() bool {
 	return strings.HasPrefix(strings.ToUpper(family), "WINDOWS")
 }
 
+// allSites is every object that rules look into.
+var allSites = newFact(func(p *Pass, old *sites) *sites {
+	if old == nil {
+		old = &sites{}
+	}
+	s := old.emptied()
+	collect(p, &s)
+	*old = s
+	return old
+})
+
 // collect finds all sites.
-func (p *Pass) collect() {
-	s := &p.index.sites
+func collect(p *Pass, s *sites) {
 	for _, j := range p.Jobs() {
 		if j.Register != nil {
 			j.collectDefinition(s)
@@ -223,17 +221,117 @@ func (j Job) collectSubmit(s *sites) {
 	}
 }
 
-// each yields the objects that the arrays of these names hold.
-//
+func (s Site) onEKS() bool {
+	if s.Register.Get("eksProperties") != nil {
+		return true
+	}
+	for g := range s.Register.Get("nodeProperties").Get("nodeRangeProperties").Children() {
+		if g.Get("eksProperties") != nil {
+			return true
+		}
+	}
+	return false
+}
+
+const resourcesOf = "computeResources"
+
+// Containers returns the containers of all job definitions, except those of EKS,
+// which have another shape.
+func (p *Pass) Containers() []Site { return allSites.of(p).containers }
+
 //go:noinline
-func each(n *jsontree.Node, names ...string) func(yield func(*jsontree.Node) bool) {
+func (j Job) containers() iter.Seq[Site] {
+	return func(yield func(Site) bool) {
+		fargate := plan.IsFargate(j.Register)
+		visit := func(body *jsontree.Node, member string) bool {
+			if n := body.Get(member); n.Is(jsontree.Object) &&
+				!yield(Site{Job: j, Node: n, Task: n, Fargate: fargate, Single: member == "containerProperties"}) {
+				return false
+			}
+			for task := range body.Get("ecsProperties").Get("taskProperties").Children() {
+				for n := range task.Get("containers").Children() {
+					if n.Is(jsontree.Object) && !yield(Site{Job: j, Node: n, Task: task, Fargate: fargate}) {
+						return false
+					}
+				}
+			}
+			return true
+		}
+		if !visit(j.Register, "containerProperties") {
+			return
+		}
+		for group := range j.Register.Get("nodeProperties").Get("nodeRangeProperties").Children() {
+			if !visit(group, "container") {
+				return
+			}
+		}
+	}
+}
+
+// pods yields the podProperties of an EKS job definition.
+func (j Job) pods() iter.Seq[*jsontree.Node] {
 	return func(yield func(*jsontree.Node) bool) {
-		for _, name := range names {
-			for c := range n.Get(name).Children() {
-				if c.Is(jsontree.Object) && !yield(c) {
-					return
+		if pod := j.Register.Get("eksProperties").Get("podProperties"); pod != nil && !yield(pod) {
+			return
+		}
+		for group := range j.Register.Get("nodeProperties").Get("nodeRangeProperties").Children() {
+			if pod := group.Get("eksProperties").Get("podProperties"); pod != nil && !yield(pod) {
+				return
+			}
+		}
+	}
+}
+
+// podContainers yields the containers and init containers of an EKS definition.
+func (j Job) podContainers() iter.Seq[*jsontree.Node] {
+	return func(yield func(*jsontree.Node) bool) {
+		for pod := range j.pods() {
+			for _, member := range []string{"initContainers", "containers"} {
+				for c := range pod.Get(member).Children() {
+					if c.Is(jsontree.Object) && !yield(c) {
+						return
+					}
 				}
 			}
 		}
 	}
+}
+
+// overrides yields the containerOverrides of a SubmitJob request: the job's, a
+// node range's, and those of the containers of ecsPropertiesOverride.
+//
+//go:noinline
+func (j Job) overrides() iter.Seq[*jsontree.Node] {
+	return func(yield func(*jsontree.Node) bool) {
+		body := func(body *jsontree.Node) bool {
+			if n := body.Get("containerOverrides"); n != nil && !yield(n) {
+				return false
+			}
+			for task := range body.Get("ecsPropertiesOverride").Get("taskProperties").Children() {
+				for n := range task.Get("containers").Children() {
+					if !yield(n) {
+						return false
+					}
+				}
+			}
+			return true
+		}
+		if !body(j.Submit) {
+			return
+		}
+		for group := range j.Submit.Get("nodeOverrides").Get("nodePropertyOverrides").Children() {
+			if !body(group) {
+				return
+			}
+		}
+	}
+}
+
+// allParts is containers that are a whole job, and what submissions override.
+func allParts(p *Pass) []Site { return slices.Concat(wholes(p), overrides(p)) }
+
+// runsWindows reports whether the containers of the job that the site is of are
+// Windows ones.
+func (s Site) runsWindows() bool {
+	return s.windows() || Site{Task: s.Known().Get("containerProperties")}.windows()
 }

@@ -16,11 +16,12 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/testtool/golden"
 )
 
 // testdata/variants holds, rule by rule, what a reviewer would try beside the
-// pair of files: other places, values at the border, other members of a class.
-// Each line makes whole documents of those in testdata/bases and checks them.
+// examples: other places, values at the border, other members of a class.
+// Each line makes whole documents of those in testdata/bases.txtar and checks them.
 //
 //	[retry-attempts-range]
 //	bad definition.retryStrategy = {"attempts": 11} @ definition.retryStrategy.attempts
@@ -248,6 +249,9 @@ func (v variant) check(t *testing.T) {
 	}
 }
 
+// bases returns the documents that variants change.
+func bases(t testing.TB) *golden.Archive { return golden.Read(t, "testdata/bases.txtar") }
+
 // load makes the documents of a variant.
 func (v variant) load(t *testing.T) (names []string, files []*document.File, platform *document.Platform, problems diag.List) {
 	docs := map[string]any{}
@@ -255,11 +259,7 @@ func (v variant) load(t *testing.T) (names []string, files []*document.File, pla
 		name := documentOf(e.site)
 		if docs[name] == nil {
 			base, _, _ := strings.Cut(name, "#")
-			text, err := os.ReadFile("testdata/bases/" + base + ".json")
-			if err != nil {
-				t.Fatalf("site %s: %v", e.site, err)
-			}
-			docs[name] = decode(t, string(text))
+			docs[name] = decode(t, bases(t).Text(t, base+".json"))
 			names = append(names, name)
 		}
 		if e.value != "" {
@@ -409,7 +409,7 @@ func put(t *testing.T, in any, path []string, v any) any {
 // A path that leads nowhere would hold a finding against an ancestor of it.
 func TestSitesLeadToObjects(t *testing.T) {
 	for site, place := range sitePlaces {
-		text := read(t, "testdata/bases/"+place[0]+".json")
+		text := bases(t).Text(t, place[0]+".json")
 		root, _ := jsontree.Parse(diag.NewSource(place[0], text))
 		n := root
 		for _, step := range steps(place[1]) {

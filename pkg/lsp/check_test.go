@@ -22,7 +22,7 @@ import (
 // as `batchctl validate` does in a directory.
 func TestSameAsValidate(t *testing.T) {
 	testtool.ShortChecks(t, 100)
-	corpus := checktest.ReadCorpus(t, "../lint/testdata")
+	corpus := checktest.ReadCorpus()
 	total := 0
 	rapid.Check(t, func(t *rapid.T) {
 		tree := corpus.Draw(t, func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "choice") })

@@ -44,9 +44,9 @@ func TestTheAWSCLITakesEveryRequest(t *testing.T) {
 			all = append(all, request{name, r.Operation, input})
 		}
 	}
-	for _, name := range cases(t) {
-		if p, _ := build(t, name); p != nil {
-			add(name, p)
+	for _, a := range cases(t) {
+		if p, _ := build(t, a); p != nil {
+			add(a.Name, p)
 		}
 	}
 	for name, c := range plans() {

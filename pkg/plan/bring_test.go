@@ -1,14 +1,13 @@
 package plan
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/testtool/golden"
 )
 
 // stagePlaces are those of the files that the cases name.
@@ -19,26 +18,17 @@ var stagePlaces = Options{Staging: "s3://staging/${TEAM}/", Published: map[strin
 }}
 
 // staged is the plan of a file, beside a file of definitions.
-func staged(t *testing.T, file string, o Options) (*Plan, diag.List) {
+func staged(t *testing.T, a *golden.Archive, file string, o Options) (*Plan, diag.List) {
 	t.Helper()
-	var files []*document.File
-	for _, name := range []string{file, "testdata/stage/definitions/task.json"} {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		f, problems := document.Load(diag.NewSource(filepath.Base(name), string(text)), document.Options{})
-		if len(problems) > 0 {
-			t.Fatal(problems)
-		}
-		files = append(files, f)
-	}
-	return Build(files, nil, o)
+	return Build([]*document.File{load(t, a, file, nil), load(t, a, "task.json", nil)}, nil, o)
 }
+
+func stageCases(t *testing.T) *golden.Archive { return golden.Read(t, "testdata/stage.txtar") }
 
 // TestStaged holds the requests of jobs with inputs and outputs.
 func TestStaged(t *testing.T) {
-	made, problems := staged(t, "testdata/stage/all.json", stagePlaces)
+	a := stageCases(t)
+	made, problems := staged(t, a, "all.json", stagePlaces)
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
@@ -46,26 +36,23 @@ func TestStaged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "testdata/stage/all.golden.json", string(text))
+	a.Want(t, "all.want", string(text))
 }
 
 // TestBadStaged holds why jobs with inputs and outputs cannot be planned.
 func TestBadStaged(t *testing.T) {
-	files, err := filepath.Glob("testdata/stage/bad/*.json")
-	if err != nil || len(files) < 5 {
-		t.Fatal(files, err)
-	}
-	for _, file := range files {
-		t.Run(filepath.Base(file), func(t *testing.T) {
+	a := stageCases(t)
+	for _, file := range a.Names("bad/*.json") {
+		t.Run(file, func(t *testing.T) {
 			o := stagePlaces
 			if strings.Contains(file, "no-place") {
 				o.Staging = ""
 			}
-			p, problems := staged(t, file, o)
+			p, problems := staged(t, a, file, o)
 			if p != nil || !problems.HasErrors() {
 				t.Fatalf("plan %v with problems %v", p, problems)
 			}
-			golden(t, strings.TrimSuffix(file, ".json")+".out", lines(problems))
+			a.Want(t, strings.TrimSuffix(file, ".json")+".want", lines(problems))
 		})
 	}
 }
@@ -75,7 +62,7 @@ func TestBadStaged(t *testing.T) {
 func TestStagedPlansAreEqual(t *testing.T) {
 	var texts []string
 	for range 2 {
-		made, problems := staged(t, "testdata/stage/all.json", stagePlaces)
+		made, problems := staged(t, stageCases(t), "all.json", stagePlaces)
 		if len(problems) > 0 {
 			t.Fatal(problems)
 		}

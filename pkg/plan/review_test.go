@@ -1,11 +1,8 @@
 package plan
 
 import (
-	"bytes"
 	"encoding/json"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -20,6 +17,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/testtool/golden"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
@@ -34,13 +32,12 @@ type worldFile struct {
 	Queues, Environments []json.RawMessage
 }
 
-func loadWorld(t *testing.T, file string) *World {
+// worldName is the file of a World in an archive.
+const worldName = "world.json"
+
+func loadWorld(t *testing.T, a *golden.Archive) *World {
 	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder := json.NewDecoder(strings.NewReader(a.Text(t, worldName)))
 	decoder.DisallowUnknownFields()
 	var f worldFile
 	if err := decoder.Decode(&f); err != nil {
@@ -48,7 +45,7 @@ func loadWorld(t *testing.T, file string) *World {
 	}
 	shape := func(text json.RawMessage, v any) {
 		if err := wire.Unmarshal(text, v); err != nil {
-			t.Fatalf("%s: %v", file, err)
+			t.Fatalf("%s: %v", a.Name, err)
 		}
 	}
 	w := &World{Target: "aws " + f.Region, Region: f.Region, Local: f.Local, Unreached: f.Unreached,
@@ -76,46 +73,33 @@ func loadWorld(t *testing.T, file string) *World {
 	return w
 }
 
-// reviews are the cases in testdata/review: the inputs of a plan, and name.world.json.
-func reviews(t *testing.T) []string {
+func reviewCase(t *testing.T, a *golden.Archive) (*Plan, *Review) {
 	t.Helper()
-	files, err := filepath.Glob("testdata/review/*.world.json")
-	if err != nil || len(files) < 10 {
-		t.Fatalf("%d worlds in testdata, %v", len(files), err)
-	}
-	var names []string
-	for _, f := range files {
-		names = append(names, "review/"+strings.TrimSuffix(filepath.Base(f), ".world.json"))
-	}
-	return names
-}
-
-func reviewCase(t *testing.T, name string) (*Plan, *Review) {
-	t.Helper()
-	p, problems := build(t, name)
+	p, problems := build(t, a)
 	if p == nil {
 		t.Fatal(problems)
 	}
-	var platform *document.Platform
-	if f := "testdata/" + name + ".platform.json"; exists(f) {
-		platform = load(t, f, nil).Platform
-	}
-	v := p.Hold(loadWorld(t, "testdata/"+name+".world.json"), platform, nil)
+	platform := platformOf(t, a)
+	v := p.Hold(loadWorld(t, a), platform, nil)
 	if platform != nil {
 		v.Policy = PolicyOf(platform, "batchctl.json", nil)
 	}
 	return p, v
 }
 
+func changedCase(t *testing.T) *golden.Archive {
+	return golden.Read(t, "testdata/review/changed.txtar")
+}
+
 func TestReview(t *testing.T) {
-	for _, name := range reviews(t) {
-		t.Run(name, func(t *testing.T) {
-			p, v := reviewCase(t, name)
+	for _, a := range golden.Glob(t, "testdata/review/*.txtar") {
+		t.Run(a.Name, func(t *testing.T) {
+			p, v := reviewCase(t, a)
 			text, err := p.JSON(v)
 			if err != nil {
 				t.Fatal(err)
 			}
-			golden(t, "testdata/"+name+".golden.json", string(text))
+			a.Want(t, "want", string(text))
 			for _, job := range v.Jobs {
 				for _, c := range job.Definition.Changes {
 					if strings.Contains(c.String(), "hunter2") {
@@ -156,12 +140,12 @@ func TestMoved(t *testing.T) {
 		},
 		"": func(w *World) { *w.Environments[0].ComputeResources.DesiredvCpus = 64 },
 	} {
-		p, v := reviewCase(t, "review/changed")
+		p, v := reviewCase(t, changedCase(t))
 		then, err := p.JSON(v)
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := loadWorld(t, "testdata/review/changed.world.json")
+		w := loadWorld(t, changedCase(t))
 		move(w)
 		now, err := p.JSON(p.Hold(w, nil, nil))
 		if err != nil {
@@ -215,7 +199,7 @@ func TestMovedBesideRequests(t *testing.T) {
 
 // What could not be read is no move, and is named.
 func TestMovedUnseen(t *testing.T) {
-	p, v := reviewCase(t, "review/changed")
+	p, v := reviewCase(t, changedCase(t))
 	then, err := p.JSON(v)
 	if err != nil {
 		t.Fatal(err)

@@ -13,10 +13,11 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/sweep"
+	"github.com/batchctl/batchctl/pkg/testtool/golden"
 )
 
 // badPlans are arrays and dependencies that nothing can be made of; what is said of
-// each stands in testdata/sweep.
+// each is in sweepArchive.
 func badPlans() map[string]planned {
 	type change = map[string]func(*document.Job)
 	long := sweep.Sweep{Kind: sweep.Table, Launcher: sweep.Shell, Names: []string{"lr"}, Rows: [][]string{{strings.Repeat("0", 25_000)}, {"1"}}}
@@ -57,7 +58,7 @@ func TestBadSweeps(t *testing.T) {
 			if p != nil || !problems.HasErrors() {
 				t.Fatalf("plan %v with problems %v", p, problems)
 			}
-			golden(t, "testdata/sweep/"+name+".out", lines(problems))
+			golden.Read(t, sweepArchive).Want(t, name, lines(problems))
 		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/sweep"
+	"github.com/batchctl/batchctl/pkg/testtool/golden"
 )
 
 // fatal is a test or a draw of one.
@@ -122,7 +123,10 @@ func waiting(name string, names []string) string {
 	return fmt.Sprintf(`{ "name": %q, "dependsOn": %s }`, name, list(names))
 }
 
-// plans are the golden cases: what comes of each stands in testdata/sweep.
+// sweepArchive has what comes of plans and of badPlans, by their names.
+const sweepArchive = "testdata/sweep.txtar"
+
+// plans are plans with arrays.
 func plans() map[string]planned {
 	type change = map[string]func(*document.Job)
 	staging := Options{Staging: "s3://bucket/staged/"}
@@ -160,7 +164,7 @@ func TestSweepGolden(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			golden(t, "testdata/sweep/"+name+".golden.json", short(text))
+			golden.Read(t, sweepArchive).Want(t, name, short(text))
 		})
 	}
 }

@@ -5,31 +5,28 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
-	"testing"
 
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/lint/examples"
 )
 
 // Corpus is documents of every kind, with and without problems, and platform files.
-type Corpus struct{ documents, platforms []string }
+type Corpus struct{ documents, platforms examples.Files }
 
-// ReadCorpus returns the documents that the rules are tested with. The directory is that of package
-// lint's test data, seen from the test.
-func ReadCorpus(t testing.TB, dir string) *Corpus {
-	t.Helper()
+// ReadCorpus returns the documents and platform files of the examples of all rules.
+func ReadCorpus() *Corpus {
 	var c Corpus
-	for _, kind := range []string{"ok", "err"} {
-		paths, err := filepath.Glob(filepath.Join(dir, kind, "*.json"))
-		if err != nil || len(paths) == 0 {
-			t.Fatalf("no documents in %s: %v", dir, err)
-		}
-		for _, path := range paths {
-			if strings.HasSuffix(path, ".platform.json") {
-				c.platforms = append(c.platforms, path)
-			} else {
-				c.documents = append(c.documents, path)
+	for _, e := range examples.All() {
+		for _, run := range []examples.Files{e.Good, e.Bad} {
+			if platform, ok := run.Platform(); ok {
+				c.platforms = append(c.platforms, platform)
+			}
+			for _, f := range run.Documents() {
+				if filepath.Ext(f.Name) == ".json" {
+					f.Name = e.Rule + "-" + f.Name
+					c.documents = append(c.documents, f)
+				}
 			}
 		}
 	}
@@ -69,17 +66,17 @@ func (c *Corpus) Draw(t fataler, choose Choose) *Tree {
 			t.Fatal(err)
 		}
 		if choose(2) == 1 {
-			tree.copy(t, c.platforms[choose(len(c.platforms))], filepath.Join(below, document.PlatformFile))
+			tree.write(t, filepath.Join(below, document.PlatformFile), c.platforms[choose(len(c.platforms))].Text)
 		}
 	}
 	registered := map[string]bool{}
 	for range 1 + choose(6) {
 		from := c.documents[choose(len(c.documents))]
-		to := filepath.Join(directories[choose(len(directories))], filepath.Base(from))
+		to := filepath.Join(directories[choose(len(directories))], from.Name)
 		if slices.Contains(tree.Paths, filepath.Join(dir, to)) {
 			continue
 		}
-		src := tree.copy(t, from, to)
+		src := tree.write(t, to, from.Text)
 		tree.Paths = append(tree.Paths, filepath.Join(dir, to))
 		file, _ := document.Load(src, document.Options{})
 		if file == nil {
@@ -94,13 +91,9 @@ func (c *Corpus) Draw(t fataler, choose Choose) *Tree {
 	return tree
 }
 
-func (tree *Tree) copy(t fataler, from, to string) *diag.Source {
-	text, err := os.ReadFile(from)
-	if err != nil {
+func (tree *Tree) write(t fataler, name, text string) *diag.Source {
+	if err := os.WriteFile(filepath.Join(tree.Dir, name), []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(tree.Dir, to), text, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	return diag.NewSource(to, string(text))
+	return diag.NewSource(name, text)
 }

@@ -1,0 +1,68 @@
+package cfn
+
+import (
+	"maps"
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/lint/shape"
+)
+
+// asTemplate says a problem of a request in the words of the template: members have
+// capital letters, and no edit of JSON mends it.
+func asTemplate(d diag.Diagnostic) diag.Diagnostic {
+	d.Fix = nil
+	generic := d.Rule == document.RuleMissingMember || d.Rule == document.RuleUnknownMember || strings.Contains(d.Message, " needs ")
+	d.Message, d.Hint = inCapitals(d.Message, generic), inCapitals(d.Hint, generic)
+	return d
+}
+
+var memberWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"?[a-z][A-Za-z0-9]*"?:?`) })
+
+// inCapitals gives members in a sentence their capital letters: those whose name can be
+// no other word, those that are written "name": as in JSON, and the first word. With
+// all, each one that stands in quotes or behind "needs" too.
+func inCapitals(sentence string, all bool) string {
+	needs := strings.Index(sentence, " needs ")
+	var out strings.Builder
+	done := 0
+	for _, at := range memberWord().FindAllStringIndex(sentence, -1) {
+		word := sentence[at[0]:at[1]]
+		bare, quoted := strings.Trim(word, `":`), word[0] == '"'
+		apart := at[0] == 0 || quoted || strings.IndexByte(" ([,.", sentence[at[0]-1]) >= 0
+		if !apart || !memberNames()[bare] {
+			continue
+		}
+		if strings.ToLower(bare) != bare || strings.HasSuffix(word, `":`) || at[0] == 0 && !quoted || all && (quoted || needs >= 0 && at[0] > needs) {
+			out.WriteString(sentence[done:at[0]] + strings.Replace(word, bare, capital(bare), 1))
+			done = at[1]
+		}
+	}
+	return out.String() + sentence[done:]
+}
+
+// memberNames are the members of the requests.
+var memberNames = sync.OnceValue(func() map[string]bool {
+	names, seen := map[string]bool{}, map[*shape.Shape]bool{}
+	var visit func(s *shape.Shape)
+	visit = func(s *shape.Shape) {
+		if s == nil || seen[s] {
+			return
+		}
+		seen[s] = true
+		for name, member := range s.Members {
+			names[name] = true
+			visit(member)
+		}
+		visit(s.Element)
+	}
+	for kind := range maps.Values(batchResources) {
+		visit(shape.Of(kind))
+	}
+	return names
+})
+
+func capital(member string) string { return strings.ToUpper(member[:1]) + member[1:] }

@@ -1,0 +1,147 @@
+// Package cfn turns the AWS Batch resources of CloudFormation templates into the requests that CloudFormation
+// makes of them, so that rules about requests check templates too. It also finds what instances start from:
+// launch templates and their user data.
+package cfn
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+)
+
+// The requests of a template are held against the same schema and rules as job files.
+// Their values may depend on parameters and conditions, and on what only
+// CloudFormation knows. So a template is looked at
+//
+//   - in each world: what its conditions come to for the values that parameters can
+//     have. What is found in one world counts: somebody can deploy it.
+//   - with several guesses for each value that is not known, none among them. Only what
+//     is found with every guess counts: it does not depend on that value.
+
+// notOfTemplates are rules that say nothing of a template: it has no Region, and the
+// others are said in its own words by rules about templates.
+var notOfTemplates = []string{"submit-arn-region-mismatch", "ce-instancerole-required", "stuck-queue-no-fuse"}
+
+// nowhere are rules that something stands nowhere in a request, which is not said of one
+// with values that are not known.
+var nowhere = []string{"parameter-unused"}
+
+// CheckRequests returns what rules find in the files of requests.
+type CheckRequests func(requests []*document.File) diag.List
+
+// Check returns what the schema and the rules find in the AWS Batch resources of a template. The rules are run
+// several times, on other requests each time.
+func Check(f *document.File, rules CheckRequests) diag.List {
+	t := newTemplate(f)
+	if len(t.batch) == 0 {
+		return nil
+	}
+	found := map[finding]diag.Diagnostic{}
+	seen := map[string]bool{}
+	for _, w := range t.worlds() {
+		if same := t.signature(w); seen[same] {
+			continue // its conditions change nothing here
+		} else {
+			seen[same] = true
+		}
+		for f, d := range t.inWorld(w, rules) {
+			if _, known := found[f]; !known {
+				d.Message += w.where
+				found[f] = d
+			}
+		}
+	}
+	list := diag.List(slices.Collect(maps.Values(found)))
+	list.Sort()
+	return list
+}
+
+// finding is what makes a problem the same in two looks at a template.
+type finding struct {
+	rule, message string
+	span          diag.Span
+}
+
+// inWorld returns what is found whatever the unknown values are.
+func (t *template) inWorld(w world, rules CheckRequests) map[finding]diag.Diagnostic {
+	var common map[finding]diag.Diagnostic
+	ordered := 0
+	for guess, guesses := 0, 1; guess < guesses; guess++ {
+		m := &mapper{template: t, world: w, guessing: guessing{number: guess, ordered: ordered, texts: t.texts}}
+		files, problems := m.requests()
+		if guess == 0 {
+			guesses, ordered = m.guessing.count(len(m.unknown), len(t.batch)), m.guessing.most
+		}
+		now := map[finding]diag.Diagnostic{}
+		for _, d := range append(problems, rules(files)...) {
+			if d.Source == t.file.Source && !slices.Contains(notOfTemplates, d.Rule) && (guesses == 1 || !slices.Contains(nowhere, d.Rule)) {
+				d = asTemplate(d)
+				now[finding{d.Rule, d.Message, d.Span}] = d
+			}
+		}
+		if common == nil {
+			common = now
+		}
+		maps.DeleteFunc(common, func(f finding, _ diag.Diagnostic) bool { _, still := now[f]; return !still })
+		if len(common) == 0 {
+			break
+		}
+	}
+	return common
+}
+
+// signature is what the requests of a world are made of, as far as it is known.
+func (t *template) signature(w world) string {
+	m := &mapper{template: t, world: w, guessing: guessing{texts: t.texts}}
+	var b strings.Builder
+	for _, r := range m.present() {
+		b.WriteString(r.Name)
+		b.Write(m.request(r, batchResources[r.Get("Type").Str()]).AppendJSON(nil))
+	}
+	for _, n := range m.unknown {
+		fmt.Fprint(&b, n.Span.Start, " ")
+	}
+	return b.String()
+}
+
+// NotKnown returns the values in the AWS Batch resources of a template that only
+// CloudFormation knows, and that are not checked for that; none for other files.
+func NotKnown(f *document.File) []*jsontree.Node {
+	if f.Kind != document.KindTemplate {
+		return nil
+	}
+	t := newTemplate(f)
+	seen := map[diag.Span]*jsontree.Node{}
+	for _, w := range t.worlds() {
+		m := &mapper{template: t, world: w, guessing: guessing{texts: t.texts}}
+		m.requests()
+		for _, n := range m.unknown {
+			seen[n.Span] = n
+		}
+	}
+	return slices.SortedFunc(maps.Values(seen), func(a, b *jsontree.Node) int { return a.Span.Start - b.Span.Start })
+}
+
+// requests returns the requests that the resources are, with what the schema finds.
+func (m *mapper) requests() (files []*document.File, problems diag.List) {
+	for _, r := range m.present() {
+		kind := batchResources[r.Get("Type").Str()]
+		root := m.request(r, kind)
+		f, found := document.Built(m.template.file.Source, root, kind)
+		files, problems = append(files, f), append(problems, found...)
+	}
+	return files, append(problems, m.found...)
+}
+
+// present returns the resources that are there in the world.
+func (m *mapper) present() []*jsontree.Node {
+	return slices.DeleteFunc(slices.Clone(m.template.batch), func(r *jsontree.Node) bool {
+		condition := r.Get("Condition").Str()
+		return condition != "" && !m.world.holds(m.template, condition)
+	})
+}

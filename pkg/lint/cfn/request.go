@@ -1,0 +1,232 @@
+package cfn
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/lint/shape"
+)
+
+// The members of a resource are those of its request with a capital letter, at every
+// depth. What differs stands here; the resource types of CloudFormation's registry were
+// compared with the API's model member by member.
+var (
+	// otherNames are members that CloudFormation writes otherwise.
+	otherNames = map[string]string{"S3FilesVolumeConfiguration": "s3filesVolumeConfiguration"}
+	// ofTemplates are members that only CloudFormation has: what it does with the
+	// resource, and not what it asks of AWS Batch.
+	ofTemplates = []string{
+		"JobDefinition.ResourceRetentionPolicy", "ComputeEnvironment.ReplaceComputeEnvironment", "ComputeEnvironment.UpdatePolicy",
+		"ComputeEnvironment.ComputeResources.UpdateToLatestImageVersion",
+	}
+	// ofRequests are members that only the API has.
+	ofRequests = []string{"JobDefinition.ContainerProperties.InstanceType"}
+)
+
+// arnWords are what ARNs call the things that requests create.
+var arnWords = map[document.Kind]string{
+	document.KindJobDefinition: "job-definition", document.KindJobQueue: "job-queue", document.KindComputeEnvironment: "compute-environment",
+	document.KindSchedulingPolicy: "scheduling-policy", document.KindConsumableResource: "consumable-resource",
+}
+
+// nameMembers hold the names of what requests create. CloudFormation makes one up where
+// a template says none.
+var nameMembers = map[document.Kind]string{
+	document.KindJobDefinition: "jobDefinitionName", document.KindJobQueue: "jobQueueName", document.KindComputeEnvironment: "computeEnvironmentName",
+	document.KindSchedulingPolicy: "name", document.KindConsumableResource: "consumableResourceName",
+}
+
+// mapper makes requests of the resources of a template, in one world and with one guess
+// for what is not known.
+type mapper struct {
+	template *template
+	world    world
+	unknown  []*jsontree.Node
+	guessing guessing
+	naming   int // a name is being followed, which may refer to itself
+	found    diag.List
+}
+
+// request is the request that CloudFormation makes of a resource.
+func (m *mapper) request(r *jsontree.Node, kind document.Kind) *jsontree.Node {
+	properties := r.Get("Properties")
+	if !properties.Is(jsontree.Object) {
+		properties = jsontree.NewObject(r)
+	}
+	path := strings.TrimPrefix(r.Get("Type").Str(), "AWS::Batch::")
+	root := m.object(properties, shape.Of(kind), path)
+	if root == nil {
+		root = jsontree.NewObject(properties)
+	}
+	root.Name = ""
+	if member := nameMembers[kind]; root.Get(member) == nil {
+		name := jsontree.NewString(ownName(r), r)
+		if name.Key.End > name.Key.Start {
+			name.Span = name.Key
+		}
+		root.Set(member, name)
+	}
+	return root
+}
+
+// nameOf is the name under which the request of a resource creates it.
+func (m *mapper) nameOf(r *jsontree.Node, kind document.Kind) string {
+	member := nameMembers[kind]
+	written := r.Get("Properties").Get(capital(member))
+	if m.naming > 0 || written == nil {
+		return ownName(r)
+	}
+	m.naming++
+	defer func() { m.naming-- }()
+	if name, ok := m.text(written, 0); ok && name != "" {
+		return name
+	}
+	return ownName(r)
+}
+
+// ownName stands for the name that CloudFormation makes of a logical id.
+func ownName(r *jsontree.Node) string { return r.Name[:min(len(r.Name), 100)] }
+
+func memberOf(member string) string {
+	if other, ok := otherNames[member]; ok {
+		return other
+	}
+	if member == "" {
+		return ""
+	}
+	return strings.ToLower(member[:1]) + member[1:]
+}
+
+// build makes the native form of a value; nil for one that is not there.
+func (m *mapper) build(n *jsontree.Node, s *shape.Shape, path string) *jsontree.Node {
+	v, told := m.value(n, 0)
+	switch {
+	case told == toldAbsent:
+		return nil
+	case told == toldNot:
+		m.unknown = append(m.unknown, n)
+		return m.guessing.value(n, s, 0)
+	case s == nil:
+		return v.Clone()
+	case s.Kind == jsontree.Object && v.Is(jsontree.Object):
+		return m.object(v, s, path)
+	case s.Kind == jsontree.Array && v.Is(jsontree.Array):
+		list := (*jsontree.Arena)(nil).New(jsontree.Array, "", v)
+		for e := range v.Children() {
+			list.Append(m.build(e, s.Element, path))
+		}
+		return list
+	}
+	return coerced(v, s.Kind)
+}
+
+// coerced is a scalar in the type that is wanted, which CloudFormation sees to.
+func coerced(n *jsontree.Node, kind jsontree.Kind) *jsontree.Node {
+	out := n.Clone()
+	switch {
+	case kind == jsontree.String && (n.Is(jsontree.Number) || n.Is(jsontree.Bool)):
+		out.Kind = jsontree.String
+	case kind == jsontree.Bool && n.Is(jsontree.String) && (strings.EqualFold(n.Text, "true") || strings.EqualFold(n.Text, "false")):
+		out.Kind, out.Text = jsontree.Bool, strings.ToLower(n.Text)
+	case kind == jsontree.Number && n.Is(jsontree.String):
+		if decimal().MatchString(n.Text) {
+			out.Kind = jsontree.Number
+		}
+	}
+	return out
+}
+
+var decimal = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?$`) })
+
+// object makes the native form of an object: a structure, or a map, whose keys are the
+// user's own.
+func (m *mapper) object(n *jsontree.Node, s *shape.Shape, path string) *jsontree.Node {
+	out := jsontree.NewObject(n)
+	for c := range n.Children() {
+		if s.Element != nil {
+			m.put(out, c.Name, m.build(c, s.Element, path), c)
+			continue
+		}
+		name, below := memberOf(c.Name), path+"."+c.Name
+		switch member := s.Members[name]; {
+		case slices.Contains(ofTemplates, below):
+		case member == nil || c.Name == name || slices.Contains(ofRequests, below):
+			m.surplus(c, n, out, s, path)
+		default:
+			m.put(out, name, asSent(m.build(c, member, below), below), c)
+		}
+	}
+	return out
+}
+
+// asSent is a value as the API takes it. The AWS CDK writes the type of an environment
+// in small letters and RetryStrategy: {} where there is none, and stacks of it are
+// deployed; the API itself refuses an empty retryStrategy.
+func asSent(n *jsontree.Node, path string) *jsontree.Node {
+	switch {
+	case path == "ComputeEnvironment.Type" && (strings.EqualFold(n.Str(), "MANAGED") || strings.EqualFold(n.Str(), "UNMANAGED")):
+		n.Text = strings.ToUpper(n.Text)
+	case path == "JobDefinition.RetryStrategy" && n.Is(jsontree.Object) && n.Len() == 0:
+		return nil
+	}
+	return n
+}
+
+// put adds a member, unless it is there already: of two the first counts.
+func (m *mapper) put(out *jsontree.Node, name string, value, from *jsontree.Node) {
+	if value == nil || out.Get(name) != nil {
+		return
+	}
+	value.Key = from.Key
+	out.Set(name, value)
+}
+
+// surplus reports a member that the resource does not have. Where its right name is
+// plain, what it says is checked all the same.
+func (m *mapper) surplus(c, parent, out *jsontree.Node, s *shape.Shape, path string) {
+	if strings.HasPrefix(c.Name, "Fn::") {
+		m.unknown = append(m.unknown, c)
+		return
+	}
+	var names []string
+	for name := range s.Members {
+		if below := path + "." + capital(name); !slices.Contains(ofRequests, below) {
+			names = append(names, capital(name))
+		}
+	}
+	slices.Sort(names)
+	hint, near := "", ""
+	for _, name := range names {
+		if strings.EqualFold(name, c.Name) {
+			near = name
+		}
+	}
+	if near == "" {
+		near = diag.Near(c.Name, slices.Values(names))
+	}
+	switch {
+	case near != "" && parent.Get(near) != nil:
+		hint = "did you mean " + diag.Quote(near) + "? It is there already"
+	case near != "":
+		hint = "write " + diag.Quote(near)
+		m.put(out, memberOf(near), m.build(c, s.Members[memberOf(near)], path+"."+near), c)
+	case slices.Contains(ofRequests, path+"."+c.Name):
+		hint = "the API has it, CloudFormation does not"
+	}
+	what := path[strings.LastIndexByte(path, '.')+1:]
+	m.found = append(m.found, diag.Diagnostic{Rule: document.RuleUnknownMember, Source: c.Source, Span: nameSpan(c), Message: fmt.Sprintf("%s has no member %s in CloudFormation", what, diag.Quote(c.Name)), Hint: hint})
+}
+
+// nameSpan is the place of a member's name.
+func nameSpan(n *jsontree.Node) diag.Span {
+	if n.Key.End > n.Key.Start {
+		return n.Key
+	}
+	return n.Span
+}

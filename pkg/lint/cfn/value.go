@@ -1,0 +1,202 @@
+package cfn
+
+import (
+	"strings"
+
+	"github.com/batchctl/batchctl/pkg/jsontree"
+)
+
+// told is how much of a value a template tells.
+type told uint8
+
+const (
+	toldWholly told = iota // all of it
+	toldAbsent             // it is AWS::NoValue: the member is not there
+	toldNot                // only CloudFormation knows it
+)
+
+// maxFollowed bounds how deep functions stand in each other.
+const maxFollowed = 50
+
+// value follows the functions of CloudFormation as far as the template alone tells what
+// they come to. What is found in the place of a function stands where the function does.
+func (m *mapper) value(n *jsontree.Node, depth int) (*jsontree.Node, told) {
+	switch {
+	case n == nil:
+		return nil, toldAbsent
+	case n.Is(jsontree.String) && strings.Contains(n.Text, "{{resolve:"):
+		return n, toldNot
+	case !n.Is(jsontree.Object) || !isFunction(n):
+		return n, toldWholly
+	case depth > maxFollowed:
+		return n, toldNot
+	}
+	function := onlyMember(n)
+	switch function.Name {
+	case "Ref":
+		return m.reference(n, function.Str())
+	case "Fn::If":
+		branch := function.Index(2)
+		if m.world.holds(m.template, function.Index(0).Str()) {
+			branch = function.Index(1)
+		}
+		if branch == nil {
+			return n, toldNot
+		}
+		return m.value(branch, depth+1)
+	case "Fn::GetAtt":
+		resource, attribute := function.Index(0).Str(), function.Index(1).Str()
+		if function.Is(jsontree.String) {
+			resource, attribute, _ = strings.Cut(function.Text, ".")
+		}
+		if r := m.template.byID[resource]; r != nil && strings.HasSuffix(attribute, "Arn") {
+			return inPlace(n, m.arn(r)), toldWholly
+		}
+	case "Fn::Sub":
+		return m.substituted(n, function, depth)
+	case "Fn::Join":
+		return m.joined(n, function, depth)
+	case "Fn::FindInMap":
+		first, okA := m.text(function.Index(1), depth+1)
+		second, okB := m.text(function.Index(2), depth+1)
+		found := m.template.file.Root.Get("Mappings").Get(function.Index(0).Str()).Get(first).Get(second)
+		if okA && okB && found != nil && !isFunction(found) {
+			return found, toldWholly
+		}
+	}
+	return n, toldNot
+}
+
+// isFunction reports whether an object is a function or a reference.
+func isFunction(n *jsontree.Node) bool {
+	only := onlyMember(n)
+	return n.Len() == 1 && (only.Name == "Ref" || strings.HasPrefix(only.Name, "Fn::"))
+}
+
+func onlyMember(n *jsontree.Node) *jsontree.Node {
+	for c := range n.Children() {
+		return c
+	}
+	return nil
+}
+
+// inPlace is a text that stands where a function does.
+func inPlace(n *jsontree.Node, text string) *jsontree.Node {
+	out := jsontree.NewString(text, n)
+	out.Name = n.Name
+	return out
+}
+
+// text is what a value comes to, if that is a text.
+func (m *mapper) text(n *jsontree.Node, depth int) (string, bool) {
+	v, told := m.value(n, depth)
+	return textOf(v), told == toldWholly && isScalar(v)
+}
+
+func isScalar(n *jsontree.Node) bool {
+	return n.Is(jsontree.String) || n.Is(jsontree.Number) || n.Is(jsontree.Bool)
+}
+
+// reference is what Ref comes to: the value of a parameter, where conditions or its
+// default give it one, or the ARN of a resource of the template.
+func (m *mapper) reference(n *jsontree.Node, name string) (*jsontree.Node, told) {
+	if name == "AWS::NoValue" {
+		return nil, toldAbsent
+	}
+	if r := m.template.byID[name]; r != nil {
+		return inPlace(n, m.arn(r)), toldWholly
+	}
+	p := m.template.parameter(name)
+	value, ok := m.world.values[name]
+	if !ok && IsKnown(p.Get("Default")) {
+		value, ok = p.Get("Default").Text, p.Get("Default").Text != ""
+	}
+	if p == nil || !ok || value == someValue || isLookedUp(p) || strings.Contains(value, "{{resolve:") {
+		return n, toldNot
+	}
+	if kind := p.Get("Type").Str(); kind == "CommaDelimitedList" || strings.HasPrefix(kind, "List<") {
+		list := jsontree.NewArray(n)
+		list.Name = n.Name
+		for word := range strings.SplitSeq(value, ",") {
+			element := jsontree.NewString(strings.TrimSpace(word), n)
+			list.Append(element)
+		}
+		return list, toldWholly
+	}
+	return inPlace(n, value), toldWholly
+}
+
+// substituted is Fn::Sub with what the template knows of its names.
+func (m *mapper) substituted(n, function *jsontree.Node, depth int) (*jsontree.Node, told) {
+	text, own := function, (*jsontree.Node)(nil)
+	if function.Is(jsontree.Array) {
+		text, own = function.Index(0), function.Index(1)
+	}
+	if !text.Is(jsontree.String) || strings.Contains(text.Text, "{{resolve:") {
+		return n, toldNot
+	}
+	var out strings.Builder
+	for rest := text.Text; ; {
+		before, behind, found := strings.Cut(rest, "${")
+		out.WriteString(before)
+		if !found {
+			return inPlace(n, out.String()), toldWholly
+		}
+		name, after, closed := strings.Cut(behind, "}")
+		switch {
+		case !closed:
+			out.WriteString("${" + behind)
+			return inPlace(n, out.String()), toldWholly
+		case strings.HasPrefix(name, "!"):
+			out.WriteString("${" + name[1:] + "}")
+		default:
+			value, ok := "", false
+			if v := own.Get(name); v != nil {
+				value, ok = m.text(v, depth+1)
+			} else if resource, attribute, dotted := strings.Cut(name, "."); !dotted || m.template.byID[resource] != nil && strings.HasSuffix(attribute, "Arn") {
+				v, told := m.reference(n, resource)
+				value, ok = textOf(v), told == toldWholly && isScalar(v)
+			}
+			if !ok {
+				return n, toldNot
+			}
+			out.WriteString(value)
+		}
+		rest = after
+	}
+}
+
+// joined is Fn::Join of texts that are known.
+func (m *mapper) joined(n, function *jsontree.Node, depth int) (*jsontree.Node, told) {
+	list, told := m.value(function.Index(1), depth+1)
+	if told != toldWholly || !list.Is(jsontree.Array) {
+		return n, toldNot
+	}
+	var parts []string
+	for piece := range list.Children() {
+		part, ok := m.text(piece, depth+1)
+		if !ok {
+			return n, toldNot
+		}
+		parts = append(parts, part)
+	}
+	return inPlace(n, strings.Join(parts, function.Index(0).Str())), toldWholly
+}
+
+// arn is a stand-in for the ARN of a resource, with the name under which its request
+// creates it.
+func (m *mapper) arn(r *jsontree.Node) string {
+	kind := batchResources[r.Get("Type").Str()]
+	arn := "arn:aws:batch:us-east-1:123456789012:" + arnWords[kind] + "/" + m.nameOf(r, kind)
+	if arnWords[kind] == "job-definition" {
+		arn += ":1"
+	}
+	return arn
+}
+
+func textOf(n *jsontree.Node) string {
+	if n == nil {
+		return ""
+	}
+	return n.Text
+}

@@ -1,0 +1,111 @@
+package lint
+
+import (
+	"iter"
+
+	"github.com/batchctl/batchctl/pkg/jsontree"
+)
+
+// change is a part of a definition that runs, with what a submission overrides of
+// it: the whole, or a node range.
+type change struct {
+	// body is the definition or the node range; nil where it is not known. over is
+	// the submission, or its override for that range; nil where there is none.
+	body, over *jsontree.Node
+}
+
+// container is the one container of a body, if that is what runs.
+func (c change) container() *jsontree.Node {
+	return firstOf(c.body.Get("containerProperties"), c.body.Get("container"))
+}
+
+// changes yields what a submission runs. The first change is that of the whole
+// definition, in which a node range changes nothing.
+func (j Job) changes() iter.Seq[change] {
+	return func(yield func(change) bool) {
+		known := j.Known()
+		if !yield(change{known, j.Submit}) {
+			return
+		}
+		groups := j.Submit.Get("nodeOverrides").Get("nodePropertyOverrides")
+		for g := range known.Get("nodeProperties").Get("nodeRangeProperties").Children() {
+			if !yield(change{g, withMember(groups, "targetNodes", g.Get("targetNodes").Str())}) {
+				return
+			}
+		}
+	}
+}
+
+// commands yields the command lines that run: where the submission overrides one,
+// the definition's does not.
+func (c change) commands() iter.Seq[*jsontree.Node] {
+	return func(yield func(*jsontree.Node) bool) {
+		run := func(container, over *jsontree.Node, member string) bool {
+			command := firstOf(over.Get(member), container.Get(member))
+			return command == nil || yield(command)
+		}
+		if !run(c.container(), c.over.Get("containerOverrides"), "command") {
+			return
+		}
+		overTask := c.over.Get("ecsPropertiesOverride").Get("taskProperties").Index(0)
+		for task := range c.body.Get("ecsProperties").Get("taskProperties").Children() {
+			for n := range task.Get("containers").Children() {
+				if !run(n, overriding(overTask.Get("containers"), n, task.Get("containers")), "command") {
+					return
+				}
+			}
+		}
+		pod, overPod := c.body.Get("eksProperties").Get("podProperties"), c.over.Get("eksPropertiesOverride").Get("podProperties")
+		for _, list := range []string{"initContainers", "containers"} {
+			for n := range pod.Get(list).Children() {
+				over := overriding(overPod.Get(list), n, pod.Get(list))
+				if !run(n, over, "command") || !run(n, over, "args") {
+					return
+				}
+			}
+		}
+	}
+}
+
+// overriding is the override for a container: the one of its name, or one without a
+// name where there is no other container.
+func overriding(overrides, container, all *jsontree.Node) *jsontree.Node {
+	if one := overrides.Index(0); all.Len() == 1 && overrides.Len() == 1 && one.Get("name").Str() == "" {
+		return one
+	}
+	return withMember(overrides, "name", podName(container))
+}
+
+// overridesSize is the length of what goes to Amazon ECS as overrides of one
+// container, as JSON: the command with its placeholders replaced, environment and
+// resources. The command goes there too if only parameters change it.
+func (j Job) overridesSize(c change) int {
+	over := c.over.Get("containerOverrides")
+	command := over.Get("command")
+	if own := c.container().Get("command"); command == nil && (over != nil || j.Submit.Get("parameters") != nil) {
+		command = own
+	}
+	size := j.commandSize(command)
+	for _, member := range []string{"environment", "resourceRequirements"} {
+		if n := over.Get(member); n != nil {
+			size += len(n.AppendJSON(nil))
+		}
+	}
+	return size
+}
+
+// commandSize is the length of a command as JSON once its placeholders are
+// replaced by the parameters of the submission, or else of the definition.
+func (j Job) commandSize(command *jsontree.Node) int {
+	if command == nil {
+		return 0
+	}
+	size := len(command.AppendJSON(nil))
+	for _, r := range addReferences(nil, command) {
+		value := firstOf(j.Submit.Get("parameters").Get(r.name), j.Known().Get("parameters").Get(r.name))
+		if value.Is(jsontree.String) {
+			size += len(value.AppendJSON(nil)) - len(`""`) - len("Ref::"+r.name)
+		}
+	}
+	return size
+}

@@ -1,0 +1,77 @@
+// Package lint checks documents for what a schema cannot see: one rule for each mistake, and every rule in the
+// list of rules.go. The rules of a topic are in rule_TOPIC.go. The other files are the engine: what a rule is and
+// what it reads (Rule, Pass, Job, Site), the kinds of rules (row.go), the facts about documents that several rules
+// need (facts.go and its users), and what the rules look like to their readers (example.go, page.go).
+package lint
+
+import (
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/lint/cfn"
+)
+
+// Check runs rules over the files and returns what they found, unsorted; what a
+// job waives is marked so. The platform may be nil; rules that need one then find
+// nothing.
+func Check(files []*document.File, platform *document.Platform, rules []Rule) diag.List {
+	return (&Checker{}).Check(files, platform, rules)
+}
+
+// Checker is Check for many files one after the other, all in the room of the
+// first. Its zero value is ready; it is for one goroutine.
+type Checker struct{ pass Pass }
+
+// Check is the function Check.
+func (c *Checker) Check(files []*document.File, platform *document.Platform, rules []Rule) diag.List {
+	p := &c.pass
+	p.begin(files, platform)
+	p.rules = rules
+	gates := allGates()
+	if len(rules) == 0 || &rules[0] != &all()[0] || len(rules) != len(gates) {
+		gates = gatesOf(rules)
+	}
+	names := namesIn(files)
+	for i := range gates {
+		if gates[i].open(&names) {
+			p.rule = &rules[i]
+			p.rule.Run(p)
+		}
+	}
+	return append(p.found, checkTemplates(files, platform, rules)...)
+}
+
+// checkTemplates checks the requests that CloudFormation makes of templates.
+func checkTemplates(files []*document.File, platform *document.Platform, rules []Rule) (found diag.List) {
+	for _, f := range files {
+		if f.Kind == document.KindTemplate {
+			var checker Checker
+			found = append(found, cfn.Check(f, func(requests []*document.File) diag.List { return checker.Check(requests, platform, rules) })...)
+		}
+	}
+	return found
+}
+
+// CheckRequest runs all rules over one request in its native form, as an engine
+// receives it. The operation is one of those that document.Kind names, or
+// CancelJob, TerminateJob or DescribeJobs; for others it returns nothing.
+func CheckRequest(operation string, tree *jsontree.Node) diag.List {
+	file := &document.File{Root: tree, Kind: document.Kind(operation)}
+	job := &document.Job{Node: tree}
+	switch file.Kind {
+	case document.KindJobDefinition:
+		job.Register, job.Name = tree, tree.Get("jobDefinitionName").Str()
+		file.Jobs = []*document.Job{job}
+	case document.KindSubmitJob:
+		job.Submit, job.Name = tree, tree.Get("jobName").Str()
+		file.Jobs = []*document.Job{job}
+	case document.KindComputeEnvironment, document.KindJobQueue, document.KindSchedulingPolicy, document.KindConsumableResource,
+		cancelJob, terminateJob, describeJobs:
+		file.Request, file.Requests = tree, []*jsontree.Node{tree}
+	default:
+		return nil
+	}
+	file.Name = job.Name
+	file.Source, _ = tree.Place()
+	return Check([]*document.File{file}, nil, Rules())
+}

@@ -1,0 +1,206 @@
+package lint
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+
+	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+)
+
+// resources is what the files of a run create, by name. References may be names
+// or ARNs.
+type resources struct {
+	queues, environments, policies, consumables namedSites
+	// platform is the platform file with the queues of the files added: where
+	// jobs could go.
+	platform *document.Platform
+}
+
+// namedSites is requests by the name of what they create.
+type namedSites map[string][]Site
+
+// find returns what a job or queue means by a name or an ARN.
+func (n namedSites) find(word string, from Job) (Site, bool) {
+	return meant(n[batch.Name(word)], from)
+}
+
+// creations is what the files create.
+var creations = newFact(func(p *Pass, _ resources) resources {
+	byName := func(list []Site, member string) namedSites {
+		m := namedSites{}
+		for _, s := range list {
+			if name := s.Node.Get(member).Str(); name != "" {
+				m[name] = append(m[name], s)
+			}
+		}
+		return m
+	}
+	r := resources{
+		queues:       byName(queues(p), "jobQueueName"),
+		environments: byName(environments(p), "computeEnvironmentName"),
+		policies:     byName(policies(p), "name"),
+		consumables:  byName(consumables(p), "consumableResourceName"),
+		platform:     p.Platform,
+	}
+	if len(queues(p)) == 0 {
+		return r
+	}
+	r.platform = &document.Platform{}
+	if p.Platform != nil { // its policy and catalogue too
+		*r.platform = *p.Platform
+		r.platform.Queues = slices.Clone(p.Platform.Queues)
+	}
+	for _, q := range queues(p) {
+		r.platform.Queues = append(r.platform.Queues, r.queue(q))
+	}
+	return r
+})
+
+// queue is a queue of the files as placement needs it: without environments,
+// and so not checked, if one of them is created elsewhere.
+func (r resources) queue(q Site) document.Queue {
+	out := document.Queue{Name: q.Node.Get("jobQueueName").Str(), Node: q.Node}
+	for e := range r.behind(q) {
+		if e.Node == nil || e.Node.Get("computeResources") == nil {
+			out.Environments = nil
+			return out
+		}
+		out.Environments = append(out.Environments, asEnvironment(e.Node))
+	}
+	return out
+}
+
+func asEnvironment(n *jsontree.Node) document.Environment {
+	c := n.Get("computeResources")
+	most, _ := c.Get("maxvCpus").Int()
+	return document.Environment{Name: n.Get("computeEnvironmentName").Str(), Type: c.Get("type").Str(),
+		InstanceTypes: entriesOf(c.Get("instanceTypes")), MaxvCpus: int(min(most, 1<<30)), Node: c}
+}
+
+// behind yields the environments of a queue; one that the files do not create
+// has no Node.
+func (r resources) behind(queue Site) iter.Seq[Site] {
+	return func(yield func(Site) bool) {
+		for o := range queue.Node.Get("computeEnvironmentOrder").Children() {
+			word := o.Get("computeEnvironment").Str()
+			if e, _ := r.environments.find(word, queue.Job); word != "" && !yield(e) {
+				return
+			}
+		}
+	}
+}
+
+// queueOf is the queue that a submission names, if the files create it.
+func (s Site) queueOf() (Site, bool) {
+	return creations.of(s.pass).queues.find(s.Submit.Get("jobQueue").Str(), s.Job)
+}
+
+// environmentsFor yields the environments that a job runs on as far as the files
+// tell: those of the queue it is submitted to. Of a definition that nobody
+// submits it is all of its directory, unless the files have queues.
+func (p *Pass) environmentsFor(j Job) iter.Seq[Site] {
+	return func(yield func(Site) bool) {
+		submits := runs.of(p)[j.Register]
+		if j.Submit != nil && len(submits) == 0 {
+			submits = []Job{j}
+		}
+		for _, run := range submits {
+			if q, ok := (Site{Job: run}).queueOf(); ok {
+				for e := range creations.of(p).behind(q) {
+					if e.Node != nil && !yield(e) {
+						return
+					}
+				}
+			}
+		}
+		if len(submits) > 0 || len(queues(p)) > 0 {
+			return
+		}
+		for _, e := range environmentsIn.of(p)[j.directory()] {
+			if !yield(e) {
+				return
+			}
+		}
+	}
+}
+
+// environmentsIn is the environments of each directory.
+var environmentsIn = newFact(func(p *Pass, _ map[string][]Site) map[string][]Site { return inDirectories(environments(p)) })
+
+func inDirectories(list []Site) map[string][]Site {
+	in := map[string][]Site{}
+	for _, s := range list {
+		in[s.directory()] = append(in[s.directory()], s)
+	}
+	return in
+}
+
+// unsubmittedIn is the definitions of each directory that nobody submits.
+var unsubmittedIn = newFact(func(p *Pass, _ map[string][]Site) map[string][]Site {
+	return inDirectories(where(definitions, func(d Site) bool { return len(runs.of(p)[d.Register]) == 0 })(p))
+})
+
+// definitionsByEnvironment is the definitions that environmentsFor has run on an environment, where the files
+// create queues.
+var definitionsByEnvironment = newFact(func(p *Pass, _ map[*jsontree.Node][]Site) map[*jsontree.Node][]Site {
+	by := map[*jsontree.Node][]Site{}
+	for _, d := range definitions(p) {
+		for e := range p.environmentsFor(d.Job) {
+			on := by[e.Node]
+			if len(on) == 0 || on[len(on)-1].Node != d.Node {
+				by[e.Node] = append(on, d)
+			}
+		}
+	}
+	return by
+})
+
+// definitionsOn returns the definitions that environmentsFor has run on an environment.
+func (p *Pass) definitionsOn(environment Site) []Site {
+	if len(queues(p)) == 0 { // all that nobody submits
+		return unsubmittedIn.of(p)[environment.directory()]
+	}
+	return definitionsByEnvironment.of(p)[environment.Node]
+}
+
+// multinode yields the multinode definitions that run on an environment.
+func (p *Pass) multinode(environment Site) iter.Seq[Site] {
+	return func(yield func(Site) bool) {
+		for _, d := range p.definitionsOn(environment) {
+			if (d.Register.Get("nodeProperties") != nil || d.Register.Get("type").Str() == "multinode") && !yield(d) {
+				return
+			}
+		}
+	}
+}
+
+// environmentsOfNodes is the environments that multinode jobs run on.
+func environmentsOfNodes(p *Pass) []Site {
+	return where(environments, func(s Site) bool {
+		for range p.multinode(s) {
+			return true
+		}
+		return false
+	})(p)
+}
+
+// someEnvironment reports whether the job has environments, and none of them
+// has instance types that will do.
+func (p *Pass) someEnvironment(s Site, will func(types []string) bool) bool {
+	some := false
+	for e := range p.environmentsFor(s.Job) {
+		some = true
+		if will(entriesOf(e.Node.Get("computeResources").Get("instanceTypes"))) {
+			return false
+		}
+	}
+	return some
+}
+
+// typeOf is the type of an environment's resources, such as FARGATE.
+func typeOf(environment Site) string {
+	return cmp.Or(environment.Node.Get("computeResources").Get("type").Str(), "EC2")
+}

@@ -1,0 +1,163 @@
+package lint
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+)
+
+// replace is the fix that writes another value in place of a string or number.
+// It keeps the quotes or their absence. It is nil where the text is not the
+// value itself, as where the compact form writes "2 GiB" for 2048.
+func replace(n *jsontree.Node, value string) *diag.Fix {
+	src, span := n.Place()
+	if src == nil || span.End > len(src.Text) {
+		return nil
+	}
+	switch src.Text[span.Start:span.End] {
+	case strconv.Quote(n.Text):
+		value = strconv.Quote(value)
+	case n.Text:
+	default:
+		return nil
+	}
+	return replacement(n, value)
+}
+
+// replacement is the fix that writes another value. It is a loss unless that is the
+// same value in another spelling.
+func replacement(n *jsontree.Node, value string) *diag.Fix {
+	_, span := n.Place()
+	fix := &diag.Fix{Message: "write " + value, Edits: []diag.Edit{{Span: span, Text: value}}}
+	if hasContent(n) && !jsontree.Same(n.Text, strings.Trim(value, `"`)) {
+		fix.Class = diag.Loss
+	}
+	return fix
+}
+
+// hasContent reports whether the removal of a node loses something: a scalar that is
+// neither null nor "".
+func hasContent(n *jsontree.Node) bool {
+	if n.Is(jsontree.Bool) || n.Is(jsontree.Number) || n.Str() != "" {
+		return true
+	}
+	for c := range n.Children() {
+		if hasContent(c) {
+			return true
+		}
+	}
+	return false
+}
+
+// removal is the text to cut so that what is left still parses: the member, and
+// the comma and blanks before its successor, or else those after its
+// predecessor.
+func removal(n *jsontree.Node) (diag.Span, bool) {
+	src, span := n.Place()
+	if src == nil {
+		return span, false
+	}
+	if n.Key.End > n.Key.Start {
+		if n.Name != "" && src.Text[n.Key.Start:n.Key.End] != strconv.Quote(n.Name) {
+			return span, false
+		}
+		span.Start = n.Key.Start
+	}
+	text := src.Text
+	if span.End > len(text) || span.Start >= span.End {
+		return span, false
+	}
+	if end := skipBlanks(text, span.End); end < len(text) && text[end] == ',' {
+		span.End = skipBlanks(text, end+1)
+		return span, true
+	}
+	before := strings.TrimRight(text[:span.Start], blanks)
+	if strings.HasSuffix(before, ",") {
+		span.Start = len(strings.TrimRight(before[:len(before)-1], blanks))
+	}
+	return span, true
+}
+
+const blanks = " \t\r\n"
+
+func skipBlanks(text string, i int) int {
+	for i < len(text) && strings.IndexByte(blanks, text[i]) >= 0 {
+		i++
+	}
+	return i
+}
+
+// indentOf is the white space before the last child: a line's break and indent,
+// or one blank where all stands on one line.
+func indentOf(text string, n *jsontree.Node) string {
+	var last *jsontree.Node
+	for c := range n.Children() {
+		last = c
+	}
+	if last == nil {
+		return " "
+	}
+	start := last.Span.Start
+	if last.Key.End > last.Key.Start {
+		start = last.Key.Start
+	}
+	if start > len(text) {
+		return " "
+	}
+	before := text[:start]
+	if white := before[len(strings.TrimRight(before, blanks)):]; white != "" {
+		return white
+	}
+	return " "
+}
+
+// rewrite is the fix that puts JSON text in place of a value.
+func rewrite(n *jsontree.Node, text string) *diag.Fix {
+	if src, _ := n.Place(); src == nil {
+		return nil
+	}
+	return replacement(n, text)
+}
+
+// unquote is the fix for a whole number that stands in quotes.
+func unquote(n *jsontree.Node) *diag.Fix {
+	if !isWhole(n.Str()) || len(n.Text) > 15 || len(n.Text) > 1 && n.Text[0] == '0' {
+		return nil
+	}
+	return rewrite(n, n.Text)
+}
+
+// rename is the fix that writes another name for a member.
+func rename(n *jsontree.Node, name string) *diag.Fix {
+	if n.Source == nil || n.Key.Start == n.Key.End {
+		return nil
+	}
+	text := strconv.Quote(name)
+	return &diag.Fix{Message: "write " + text, Edits: []diag.Edit{{Span: n.Key, Text: text}}}
+}
+
+// fixIf is replace where there is a value to write.
+func fixIf(ok bool, n *jsontree.Node, value string) *diag.Fix {
+	if !ok {
+		return nil
+	}
+	return replace(n, value)
+}
+
+func lowerFix(n *jsontree.Node, p pattern) *diag.Fix {
+	return fixIf(p().MatchString(lowered(n.Text)), n, lowered(n.Text))
+}
+
+// disjoint returns the fix unless two of its edits touch the same text.
+func disjoint(f *diag.Fix) *diag.Fix {
+	for i, a := range f.Edits {
+		for _, b := range f.Edits[i+1:] {
+			if a.Span.Start < b.Span.End && b.Span.Start < a.Span.End {
+				return nil
+			}
+		}
+	}
+	return f
+}

@@ -1,0 +1,41 @@
+package lint
+
+// fact is something about the files of a run that several rules need. It is found when the first of them asks.
+type fact[T any] struct {
+	slot int
+	find func(p *Pass, old T) T
+}
+
+// facts counts the facts, each of which has a slot in every Pass.
+var facts int
+
+// newFact declares a fact. The function finds it. It may reuse the memory of the value that it found in the run
+// before.
+func newFact[T any](find func(p *Pass, old T) T) *fact[T] {
+	facts++
+	return &fact[T]{slot: facts - 1, find: find}
+}
+
+// of returns the fact about the files of a pass.
+func (f *fact[T]) of(p *Pass) T {
+	if p.facts == nil {
+		p.facts = make([]expiring, facts)
+	}
+	found, _ := p.facts[f.slot].(*foundFact[T])
+	if found == nil {
+		found = &foundFact[T]{}
+		p.facts[f.slot] = found
+	}
+	if !found.known {
+		found.value = f.find(p, found.value)
+		found.known = true
+	}
+	return found.value
+}
+
+type foundFact[T any] struct {
+	value T
+	known bool
+}
+
+func (f *foundFact[T]) expire() { f.known = false }

@@ -1,0 +1,86 @@
+package lint
+
+import (
+	"iter"
+	"strings"
+
+	"github.com/batchctl/batchctl/pkg/jsontree"
+)
+
+// Image is an image reference of a job definition.
+type Image struct {
+	Site
+	// Image is the member's value; nil where the container names none.
+	Image *jsontree.Node
+}
+
+// Images yields the image of every container, those of EKS pods too.
+func (p *Pass) Images() []Image { return images.of(p) }
+
+// images is the image of every container.
+var images = newFact(func(p *Pass, old []Image) []Image {
+	all := old[:0]
+	for _, c := range allSites.of(p).containers {
+		all = append(all, Image{Site: c, Image: c.Node.Get("image")})
+	}
+	for _, j := range p.definitions {
+		for n := range j.podContainers() {
+			all = append(all, Image{Site: Site{Job: j, Node: n, Task: n}, Image: n.Get("image")})
+		}
+	}
+	return all
+})
+
+func reportLatest(i Image) {
+	ref := i.Image.Str()
+	if ref == "" || strings.Contains(ref, "Ref::") {
+		return
+	}
+	switch tag, digest := imageTag(ref); {
+	case digest:
+	case tag == "":
+		i.Report("the image has no tag, which means latest", "name a version: "+quote(ref+":1.0.0"), i.Image)
+	case tag == "latest":
+		i.Report("the image has the tag latest, which changes under the job", "name a version: "+quote(strings.TrimSuffix(ref, "latest")+"1.0.0"), i.Image)
+	}
+}
+
+// imageTag returns the tag of a reference, and whether a digest pins it. A colon
+// before the last slash belongs to the registry's port.
+func imageTag(ref string) (tag string, digest bool) {
+	if strings.Contains(ref, "@") {
+		return "", true
+	}
+	_, tag, _ = strings.Cut(ref[strings.LastIndexByte(ref, '/')+1:], ":")
+	return tag, false
+}
+
+// imagesThatRun is all images of definitions, and those that a submission puts in
+// the place of one.
+func (p *Pass) imagesThatRun() iter.Seq[Image] {
+	return func(yield func(Image) bool) {
+		for _, i := range p.Images() {
+			if !yield(i) {
+				return
+			}
+		}
+		for _, s := range allSites.of(p).podOverrides {
+			if !yield(Image{Site: s, Image: s.Node.Get("image")}) {
+				return
+			}
+		}
+	}
+}
+
+// publicRegistry reports whether an image is fetched over the Internet.
+func publicRegistry(image string) bool {
+	return image != "" && !strings.Contains(image, ".dkr.ecr") && !strings.Contains(image, "Ref::")
+}
+
+func registryName(image string) string {
+	host, _, found := strings.Cut(image, "/")
+	if found && strings.ContainsAny(host, ".:") {
+		return host
+	}
+	return "Docker Hub"
+}

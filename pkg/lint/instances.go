@@ -1,0 +1,118 @@
+package lint
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/batchctl/batchctl/pkg/catalog"
+)
+
+// catalog is the instance types that jobs are held against.
+func (p *Pass) catalog() *catalog.Catalog {
+	if p.Platform == nil {
+		return nil
+	}
+	return p.Platform.Catalog
+}
+
+// archOf is the one architecture of instance types, "" if none is known.
+func (p *Pass) archOf(entries []string) string {
+	for _, e := range entries {
+		if types := p.catalog().Expand(e); len(types) > 0 {
+			return types[0].Arch
+		}
+	}
+	return ""
+}
+
+// invalid reports whether a compute environment will become INVALID for a
+// reason that is in its file.
+func (p *Pass) invalid(e Site) bool {
+	c := e.Node.Get(resourcesOf)
+	for cfg := range each(c, "ec2Configuration") {
+		t := cfg.Get("imageType").Str()
+		for _, entry := range entriesOf(c.Get("instanceTypes")) {
+			family := familyOf(entry)
+			if strings.Contains(t, "AL2023") && family == "a1" || strings.HasSuffix(t, "AL2023_NVIDIA") && (family == "p3" || family == "g3") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func familyOf(entry string) string {
+	family, _, _ := strings.Cut(entry, ".")
+	return family
+}
+
+// usableOnNode is what an EKS node leaves to pods: Kubernetes keeps cpu by core,
+// memory by pod. The least number of pods is assumed, so that nothing that
+// fits is refused.
+func usableOnNode(t catalog.InstanceType) (cpu float64, memoryMiB int) {
+	reserved := 0.0
+	for i := range t.VCPUs {
+		reserved += []float64{0.06, 0.01, 0.005, 0.005, 0.0025}[min(i, 4)]
+	}
+	const leastPods, kubelet, eviction = 8, 255, 100
+	return float64(t.VCPUs) - math.Round(reserved*1000)/1000, t.MemoryMiB - 11*leastPods - kubelet - eviction
+}
+
+func hasFamily(entries []string, families ...string) string {
+	for _, e := range entries {
+		if slices.Contains(families, familyOf(e)) {
+			return e
+		}
+	}
+	return ""
+}
+
+// hasGPU reports whether all instance types that an entry stands for have NVIDIA GPUs.
+func (p *Pass) hasGPU(entry string) bool {
+	types := p.catalog().Expand(entry)
+	return len(types) > 0 && !slices.ContainsFunc(types, func(t catalog.InstanceType) bool { return !t.RunsGPUJobs() })
+}
+
+func orchestration(e Site) string {
+	if e.Node.Get("eksConfiguration") != nil {
+		return "EKS"
+	}
+	return "ECS"
+}
+
+func isBundle(entry string) bool {
+	return entry == "optimal" || strings.HasPrefix(entry, "default_")
+}
+
+// within reports whether all types of an entry are of a bundle's.
+func (p *Pass) within(entry, bundle string) bool {
+	all := p.catalog().Expand(bundle)
+	for _, t := range p.catalog().Expand(entry) {
+		if !slices.ContainsFunc(all, func(b catalog.InstanceType) bool { return b.Name == t.Name }) {
+			return false
+		}
+	}
+	return true
+}
+
+// launches reports whether an environment of these entries launches the type.
+func (p *Pass) launches(entries []string, name string) bool {
+	for _, e := range entries {
+		types := p.catalog().Expand(e)
+		if len(types) == 0 || slices.ContainsFunc(types, func(t catalog.InstanceType) bool { return t.Name == name }) {
+			return true
+		}
+	}
+	return len(entries) == 0
+}
+
+func (p *Pass) instanceHint(word string) string {
+	const newer = ", or name a file of newer types: --catalog FILE"
+	if near := near(word, p.catalog().Entries()); near != "" {
+		return "write " + quote(near) + newer
+	}
+	return "write a type (g5.8xlarge), a family (c5) or optimal" + newer
+}
+
+func hasPlatformQueues(p *Pass) bool { return p.Platform != nil && len(p.Platform.Queues) > 0 }

@@ -1,0 +1,86 @@
+package lint
+
+import (
+	"path/filepath"
+	"slices"
+
+	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+)
+
+// directory is where the job's file lies.
+func (j Job) directory() string {
+	if j.File.Source == nil {
+		return ""
+	}
+	return filepath.Dir(j.File.Source.Name)
+}
+
+// compact reports whether the user writes the short form, so that hints do too.
+func (j Job) compact() bool {
+	return j.File.Kind == document.KindJob || j.File.Kind == document.KindWorkflow
+}
+
+// Known returns the definition that the job runs, as far as the files tell: its
+// own, or the one of that name in another file. Nil if it is registered
+// elsewhere.
+func (j Job) Known() *jsontree.Node {
+	if j.Register != nil {
+		return j.Register
+	}
+	if d, ok := meant(registered.of(j.pass)[batch.Name(j.Submit.Get("jobDefinition").Str())], j); ok {
+		return d.Register
+	}
+	return nil
+}
+
+// Own returns the member of the SubmitJob request, unless it is only the copy
+// of what the definition says too: the compact form writes such members once.
+func (j Job) Own(member string) *jsontree.Node {
+	n := j.Submit.Get(member)
+	if !samePlace(n, j.Register.Get(member)) {
+		return n
+	}
+	return nil
+}
+
+// registered is the job definitions of the files by name.
+var registered = newFact(func(p *Pass, _ map[string][]Job) map[string][]Job {
+	byName := map[string][]Job{}
+	for _, j := range p.definitions {
+		if name := j.Register.Get("jobDefinitionName").Str(); name != "" {
+			byName[name] = append(byName[name], j)
+		}
+	}
+	for name, list := range byName {
+		isNative := func(j Job) bool { return j.Submit == nil }
+		if slices.ContainsFunc(list, isNative) { // as plan.Build chooses
+			byName[name] = slices.DeleteFunc(list, func(j Job) bool { return !isNative(j) })
+		}
+	}
+	return byName
+})
+
+// meant returns which of several things with one name is meant in a file: the last
+// one, as where they are created in this order. In a run over directories it is
+// that of the same directory, or nobody can tell.
+func meant[T interface{ directory() string }](list []T, from Job) (one T, ok bool) {
+	for _, one := range slices.Backward(list) {
+		if len(list) == 1 || one.directory() == from.directory() {
+			return one, true
+		}
+	}
+	return one, false
+}
+
+// runs is the submissions that run a definition of the files, by the definition.
+var runs = newFact(func(p *Pass, _ map[*jsontree.Node][]Job) map[*jsontree.Node][]Job {
+	by := map[*jsontree.Node][]Job{}
+	for _, j := range p.submits {
+		if d := j.Known(); d != nil {
+			by[d] = append(by[d], j)
+		}
+	}
+	return by
+})

@@ -1,0 +1,63 @@
+package lint
+
+import (
+	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+)
+
+// nameSet is a set of names that may hold more than it was given: each name is one
+// of 256 bits. A rule that runs for nothing finds nothing.
+type nameSet [4]uint64
+
+// hostMark stands in a file's names if it is about hosts: its own members are not
+// looked at for that.
+const hostMark = "UserData"
+
+func isHosts(k document.Kind) bool {
+	return k == document.KindTemplate || k == document.KindLaunchTemplate || k == document.KindUserData
+}
+
+func (s *nameSet) add(name string) {
+	bit := nameBit(name)
+	s[bit>>6] |= 1 << (bit & 63)
+}
+
+// holds reports whether all of the names may be in the set.
+func (s *nameSet) holds(names nameSet) bool {
+	return names[0]&^s[0]|names[1]&^s[1]|names[2]&^s[2]|names[3]&^s[3] == 0
+}
+
+// nameBit spreads names by their length and three of their letters.
+func nameBit(name string) uint8 {
+	if name == "" {
+		return 0
+	}
+	return uint8(len(name)*29 + int(name[0])*7 + int(name[len(name)/2])*13 + int(name[len(name)-1])*3)
+}
+
+// addAll adds the names of all members below n.
+func (s *nameSet) addAll(n *jsontree.Node) {
+	for c := range n.Children() {
+		if n.Is(jsontree.Object) {
+			s.add(c.Name)
+		}
+		s.addAll(c)
+	}
+}
+
+// namesIn is the names in the requests of the files.
+func namesIn(files []*document.File) (s nameSet) {
+	for _, f := range files {
+		for _, j := range f.Jobs {
+			s.addAll(j.Register)
+			s.addAll(j.Submit)
+		}
+		for _, r := range f.Requests {
+			s.addAll(r)
+		}
+		if isHosts(f.Kind) {
+			s.add(hostMark)
+		}
+	}
+	return s
+}

@@ -1,0 +1,109 @@
+package lint
+
+import (
+	"strconv"
+
+	"github.com/batchctl/batchctl/pkg/jsontree"
+)
+
+// key returns a node that stands at the member's name.
+func key(n *jsontree.Node) *jsontree.Node {
+	k := jsontree.NewString(n.Name, n)
+	if k.Key.End > k.Key.Start {
+		k.Span = k.Key
+	}
+	return k
+}
+
+func samePlace(a, b *jsontree.Node) bool {
+	srcA, spanA := a.Place()
+	srcB, spanB := b.Place()
+	return srcA != nil && srcA == srcB && spanA == spanB
+}
+
+func firstOf(a, b *jsontree.Node) *jsontree.Node {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+func orNothing(n *jsontree.Node) *jsontree.Node {
+	if n == nil {
+		return &jsontree.Node{}
+	}
+	return n
+}
+
+// each yields the objects that the arrays of these names hold.
+//
+//go:noinline
+func each(n *jsontree.Node, names ...string) func(yield func(*jsontree.Node) bool) {
+	return func(yield func(*jsontree.Node) bool) {
+		for _, name := range names {
+			for c := range n.Get(name).Children() {
+				if c.Is(jsontree.Object) && !yield(c) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// number reads a figure that is a number, or a string as resourceRequirements
+// writes it. ok is false for anything else, and for NaN and infinities.
+func number(n *jsontree.Node) (float64, bool) {
+	if !n.Is(jsontree.Number) && !n.Is(jsontree.String) {
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(n.Text, 64)
+	return f, err == nil && f-f == 0
+}
+
+func figure(n *jsontree.Node) (float64, bool) {
+	if !n.Is(jsontree.Number) {
+		return 0, false
+	}
+	return number(n)
+}
+
+// entriesOf is the strings of a list.
+func entriesOf(n *jsontree.Node) []string {
+	var out []string
+	for c := range n.Children() {
+		if c.Str() != "" {
+			out = append(out, c.Str())
+		}
+	}
+	return out
+}
+
+// withMember is the element of a list that has the word in a member; nil if none has.
+func withMember(list *jsontree.Node, member, word string) *jsontree.Node {
+	for e := range list.Children() {
+		if word != "" && e.Get(member).Str() == word {
+			return e
+		}
+	}
+	return nil
+}
+
+// podName is the name of a container of a pod, which is Default if none is given.
+func podName(container *jsontree.Node) string {
+	if name := container.Get("name").Str(); name != "" {
+		return name
+	}
+	return "Default"
+}
+
+// legacyOf is the deprecated member of a container for a kind of resource.
+func legacyOf(kind string) string {
+	if kind == "VCPU" {
+		return "vcpus"
+	}
+	return "memory"
+}
+
+func isTrue(n *jsontree.Node) bool { return n.Is(jsontree.Bool) && n.Text == "true" }
+
+func isFalse(n *jsontree.Node) bool { return n.Is(jsontree.Bool) && n.Text == "false" }

@@ -1,0 +1,193 @@
+package lint
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/catalog"
+	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/plan"
+)
+
+// refusal is why a job finds no place.
+type refusal struct {
+	cause         catalog.Cause
+	message, hint string
+	place         *jsontree.Node
+}
+
+// placing is where a job would go. The zero value is one of which nothing can be
+// said.
+type placing struct {
+	// refused says why the job finds no place; nil if it finds one.
+	refused *refusal
+	// queue, request and placement are of a job that does, and saving is what it
+	// would gain by asking for slightly less, if anything.
+	queue     string
+	request   catalog.Request
+	placement catalog.Placement
+	saving    *catalog.Saving
+}
+
+// refused says why no queue holds the job, or the one it names does not. It is
+// nil where one does, and where nothing can be said.
+func (p *Pass) refused(j Job) *refusal { return p.placingOf(j).refused }
+
+// placings is where a job would go, or why it finds no place, as far as rules have asked.
+var placings = newFact(func(_ *Pass, _ map[*document.Job]placing) map[*document.Job]placing {
+	return map[*document.Job]placing{}
+})
+
+// loosePlatforms is what loose has made for each directory.
+var loosePlatforms = newFact(func(_ *Pass, _ map[string]*document.Platform) map[string]*document.Platform {
+	return map[string]*document.Platform{}
+})
+
+func (p *Pass) placingOf(j Job) placing {
+	platform := creations.of(p).platform
+	if j.Submit == nil {
+		platform = p.loose(j)
+	}
+	if platform == nil || len(platform.Queues) == 0 {
+		return placing{}
+	}
+	known := placings.of(p)
+	at, done := known[j.Job]
+	if !done {
+		at = placeOf(j, platform)
+		known[j.Job] = at
+	}
+	return at
+}
+
+// loose makes one queue of the compute environments that lie beside a definition,
+// where nobody submits it and the files create no queue. It is nil otherwise.
+func (p *Pass) loose(j Job) *document.Platform {
+	if j.Register == nil || len(runs.of(p)[j.Register]) > 0 || len(queues(p)) > 0 {
+		return nil
+	}
+	in := j.directory()
+	known := loosePlatforms.of(p)
+	made, done := known[in]
+	if !done {
+		made = asPlatform(environmentsIn.of(p)[in])
+		known[in] = made
+	}
+	return made
+}
+
+// asPlatform makes one queue of environments, nil if nothing can be said of it.
+func asPlatform(environments []Site) *document.Platform {
+	q := document.Queue{Name: "the compute environments beside it"}
+	for _, e := range environments {
+		if e.Node.Get(resourcesOf) == nil || e.Node.Get("eksConfiguration") != nil {
+			return nil
+		}
+		q.Environments = append(q.Environments, asEnvironment(e.Node))
+	}
+	if len(q.Environments) == 0 {
+		return nil
+	}
+	return &document.Platform{Queues: []document.Queue{q}}
+}
+
+func placeOf(j Job, platform *document.Platform) placing {
+	r, known := plan.RequestOf(j.Known(), j.Submit)
+	if !known {
+		return j.wrongPlatform(platform)
+	}
+	if r.Arch == "" && !r.Fargate {
+		r.Arch = imageArch(j.Known().Get("containerProperties").Get("image").Str())
+	}
+	choice, err := plan.ChooseQueue(platform, r)
+	word := j.Submit.Get("jobQueue").Str()
+	if word == "" && j.Submit != nil && !hasPlatformQueues(j.pass) {
+		return placing{} // the queues of the files are not all there are
+	}
+	if word == "" {
+		if no, ok := errors.AsType[*plan.NoQueueError](err); ok {
+			return placing{refused: &refusal{cause: no.Cause, message: no.Error(), hint: no.Hint(), place: j.culprit(no.Cause)}}
+		}
+		q, _ := platform.Queue(choice.Queue)
+		return placed(platform, q, r, *choice.Placement)
+	}
+	q, ok := j.queueIn(platform)
+	if !ok {
+		return placing{}
+	}
+	held := plan.Hold(platform.Catalog, q, r)
+	if held.Fits {
+		return placed(platform, q, r, held)
+	}
+	var hints []string
+	if near := held.Hint(r); near != "" && (held.Nearest != nil || err != nil) {
+		hints = append(hints, near)
+	}
+	if err == nil {
+		other, _ := platform.Queue(choice.Queue)
+		hints = append(hints, fmt.Sprintf("queue %s holds it", cmp.Or(other.Alias, other.Name)))
+	}
+	return placing{refused: &refusal{
+		cause: held.Cause, place: j.culprit(held.Cause), hint: strings.Join(hints, "; "),
+		message: fmt.Sprintf("queue %s cannot hold %s: %s", word, r, held.Reason),
+	}}
+}
+
+// queueIn is the queue that a submission names: one that the files create, or else
+// one of the platform file.
+func (j Job) queueIn(platform *document.Platform) (document.Queue, bool) {
+	word, r := j.Submit.Get("jobQueue").Str(), creations.of(j.pass)
+	if q, ok := (Site{Job: j}).queueOf(); ok {
+		return r.queue(q), true
+	}
+	if len(r.queues[batch.Name(word)]) > 0 {
+		return document.Queue{}, false // one of several, nobody can tell which
+	}
+	return platform.Queue(batch.Name(word))
+}
+
+// wrongPlatform is the placing of a job whose demand is not one machine's: all that
+// is known is that several nodes run on EC2.
+func (j Job) wrongPlatform(platform *document.Platform) placing {
+	q, ok := j.queueIn(platform)
+	if !ok || len(q.Environments) == 0 || j.Known().Get("nodeProperties") == nil || (Site{Job: j}).runsOnEKS() ||
+		slices.ContainsFunc(q.Environments, func(e document.Environment) bool { return !strings.HasPrefix(e.Type, "FARGATE") }) {
+		return placing{}
+	}
+	return placing{refused: &refusal{
+		cause: catalog.WrongPlatform, place: j.Submit.Get("jobQueue"), hint: "give the job a queue of EC2",
+		message: fmt.Sprintf("queue %s is of Fargate, and a job of several nodes runs on EC2", j.Submit.Get("jobQueue").Str()),
+	}}
+}
+
+func placed(platform *document.Platform, q document.Queue, r catalog.Request, held catalog.Placement) placing {
+	at := placing{queue: cmp.Or(q.Alias, q.Name), request: r, placement: held}
+	if saving, ok := plan.JustOver(platform.Catalog, q, r, held); ok {
+		at.saving = &saving
+	}
+	return at
+}
+
+// culprit is the figure that a refusal is about.
+func (j Job) culprit(c catalog.Cause) *jsontree.Node {
+	kind := map[catalog.Cause]string{
+		catalog.OverMaxvCpus: "VCPU", catalog.OverFargateMaxvCpus: "VCPU", catalog.TooManyVCPUs: "VCPU",
+		catalog.TooMuchMemory: "MEMORY", catalog.NominalMemory: "MEMORY", catalog.NotTogether: "MEMORY",
+		catalog.NoGPUType: "GPU", catalog.NoGPUInBundle: "GPU", catalog.UnsupportedGPU: "GPU", catalog.TooManyGPUs: "GPU",
+	}[c]
+	container := j.Known().Get("containerProperties")
+	if n := plan.Requirement(container, j.Submit.Get("containerOverrides"), kind); n != nil {
+		if src, _ := n.Place(); src != nil {
+			return n
+		}
+	}
+	if j.Submit == nil {
+		return container
+	}
+	return j.Submit.Get("jobQueue")
+}

@@ -1,0 +1,123 @@
+package lint
+
+import (
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+)
+
+// reference is a Ref:: placeholder with the element of the command that holds it.
+type reference struct {
+	name string
+	arg  *jsontree.Node
+}
+
+// commandReferences is the placeholders in the commands of definitions, and of
+// what submissions override, by their request.
+var commandReferences = newFact(func(p *Pass, _ map[*jsontree.Node][]reference) map[*jsontree.Node][]reference {
+	all := map[*jsontree.Node][]reference{}
+	add := func(request *jsontree.Node, command *jsontree.Node) {
+		if found := addReferences(nil, command); found != nil {
+			all[request] = append(all[request], found...)
+		}
+	}
+	for _, s := range allSites.of(p).containers {
+		add(s.Register, s.Node.Get("command"))
+	}
+	for _, s := range allSites.of(p).podContainers {
+		add(s.Register, s.Node.Get("command"))
+		add(s.Register, s.Node.Get("args"))
+	}
+	for _, s := range allSites.of(p).overrides {
+		add(s.Submit, s.Node.Get("command"))
+	}
+	for _, s := range allSites.of(p).podOverrides {
+		add(s.Submit, s.Node.Get("command"))
+		add(s.Submit, s.Node.Get("args"))
+	}
+	return all
+})
+
+// runReferences is the placeholders of the commands that a submission runs: its own,
+// and the definition's where it does not replace them.
+func (j Job) runReferences() []reference {
+	all := commandReferences.of(j.pass)
+	if all[j.Submit] == nil && all[j.Known()] == nil {
+		return nil // as nearly always
+	}
+	var list []reference
+	for c := range j.changes() {
+		for command := range c.commands() {
+			list = addReferences(list, command)
+		}
+	}
+	return list
+}
+
+// nextReference cuts the name of the first Ref:: placeholder off a text; "" without
+// one. A name is letters, digits, hyphens and underscores.
+func nextReference(text string) (name, rest string) {
+	for {
+		i := strings.Index(text, "Ref::")
+		if i < 0 {
+			return "", ""
+		}
+		text = text[i+len("Ref::"):]
+		n := strings.IndexFunc(text, func(r rune) bool { return !nameRune(r) })
+		if n < 0 {
+			n = len(text)
+		}
+		if n > 0 {
+			return text[:n], text[n:]
+		}
+	}
+}
+
+// refers reports whether a text holds a Ref:: placeholder.
+func refers(text string) bool {
+	name, _ := nextReference(text)
+	return name != ""
+}
+
+func addReferences(list []reference, command *jsontree.Node) []reference {
+	for arg := range command.Children() {
+		for name, rest := nextReference(arg.Str()); name != ""; name, rest = nextReference(rest) {
+			list = append(list, reference{name, arg})
+		}
+	}
+	return list
+}
+
+func names(list []reference) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, r := range list {
+			if !yield(r.name) {
+				return
+			}
+		}
+	}
+}
+
+func refersTo(list []reference, name string) bool {
+	return slices.ContainsFunc(list, func(r reference) bool { return r.name == name })
+}
+
+func (j Job) hasParameter(name string) bool {
+	s := Site{Job: j}
+	return !s.lacksParameter(j.Submit, name) || !s.lacksParameter(j.Known(), name)
+}
+
+func (s Site) lacksParameter(request *jsontree.Node, name string) bool {
+	list := request.Get("parameters")
+	return list == nil || s.lacks(list, name)
+}
+
+// withRegister is the job with the definition it is known to run.
+func withRegister(j Job) *document.Job {
+	job := *j.Job
+	job.Register = j.Known()
+	return &job
+}

@@ -1,0 +1,159 @@
+package lint
+
+import (
+	"fmt"
+	"iter"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/plan"
+)
+
+// requirement is a value in resourceRequirements.
+type requirement struct {
+	job   Job
+	kind  string
+	value *jsontree.Node
+}
+
+// requirements yields the values of one kind in resourceRequirements, of the
+// definitions and of the overrides of submissions.
+//
+//go:noinline
+func (p *Pass) requirements(kind string) iter.Seq2[Job, *jsontree.Node] {
+	return func(yield func(Job, *jsontree.Node) bool) {
+		for _, r := range requirementList.of(p) {
+			if r.kind == kind && !yield(r.job, r.value) {
+				return
+			}
+		}
+	}
+}
+
+// requirementList is the values in resourceRequirements.
+var requirementList = newFact(func(p *Pass, old []requirement) []requirement {
+	all := old[:0]
+	for _, s := range allSites.of(p).requirers {
+		for r := range s.Node.Get("resourceRequirements").Children() {
+			if value := r.Get("value"); value != nil {
+				all = append(all, requirement{s.Job, r.Get("type").Str(), value})
+			}
+		}
+	}
+	return all
+})
+
+func (s Site) requires(kind string) bool {
+	for r := range s.Node.Get("resourceRequirements").Children() {
+		if r.Get("type").Str() == kind {
+			return true
+		}
+	}
+	return false
+}
+
+// modernize puts the entries in place of the deprecated members.
+func (s Site) modernize(old []*jsontree.Node, entries string) *diag.Fix {
+	if s.Node.Get("resourceRequirements") == nil && !s.lacks(s.Node, "resourceRequirements") {
+		return nil // it is there, and of a wrong type
+	}
+	f := &diag.Fix{Message: "write resourceRequirements"}
+	for i, n := range old {
+		span, ok := removal(n)
+		if !ok || s.compact() && n.Source == nil {
+			return nil
+		}
+		if _, whole := n.Int(); !whole {
+			return nil
+		}
+		text := ""
+		if i == 0 && s.Node.Get("resourceRequirements") == nil {
+			span, text = diag.Span{Start: n.Key.Start, End: n.Span.End}, `"resourceRequirements": [`+entries+`]`
+		}
+		f.Edits = append(f.Edits, diag.Edit{Span: span, Text: text})
+	}
+	if list := s.Node.Get("resourceRequirements"); list != nil {
+		added := s.insert(list, entries)
+		if added == nil {
+			return nil
+		}
+		f.Edits = append(f.Edits, added.Edits...)
+	}
+	return disjoint(f)
+}
+
+// requiring yields all that can hold resourceRequirements.
+func (p *Pass) requiring() iter.Seq2[Job, *jsontree.Node] {
+	return func(yield func(Job, *jsontree.Node) bool) {
+		for _, s := range allSites.of(p).requirers {
+			if !yield(s.Job, s.Node) {
+				return
+			}
+		}
+	}
+}
+
+// vcpusOnEC2 yields the vCPUs of the containers that are a whole job or node on
+// EC2, and of what submissions override of them where the definition is known.
+func (p *Pass) vcpusOnEC2() iter.Seq2[Site, *jsontree.Node] {
+	return func(yield func(Site, *jsontree.Node) bool) {
+		for _, s := range wholes(p) {
+			if n := requirementOf(s.Node, "VCPU"); n != nil && !s.Fargate && !yield(s, n) {
+				return
+			}
+		}
+		for _, s := range overrides(p) {
+			if n := requirementOf(s.Node, "VCPU"); n != nil && !s.Fargate && s.Node.Name == "containerOverrides" && s.Known() != nil && !yield(s, n) {
+				return
+			}
+		}
+	}
+}
+
+// lacking reports a container that asks for none of a resource, and whose
+// submission does not either. Containers of EKS have their own rules. What was
+// written and could not be read is not missing.
+func lacking(p *Pass, kind, what, short, value string) {
+	for _, c := range p.Containers() {
+		list := c.Node.Get("resourceRequirements")
+		if !c.Single || plan.Requirement(c.Node, c.Submit.Get("containerOverrides"), kind) != nil ||
+			c.Job.Node.Get("resources").Get(short) != nil || c.asksUnread(kind) || c.compact() && c.asksElsewhere(short) {
+			continue
+		}
+		hint := fmt.Sprintf(`add "resources": { %q: %s }`, short, value)
+		if !c.compact() {
+			hint = fmt.Sprintf(`add { "type": %q, "value": %q } to resourceRequirements`, kind, value)
+		}
+		c.Report("the container does not say "+what+" it needs", hint, list)
+	}
+}
+
+// asksUnread reports whether a container asks for a resource in a way that has
+// a rule of its own: the value is missing, its type is not known or not that of
+// the API.
+func (s Site) asksUnread(kind string) bool {
+	list := s.Node.Get("resourceRequirements")
+	if list == nil && !s.lacks(s.Node, "resourceRequirements") || list != nil && s.raw(list).Len() > list.Len() || !s.lacks(s.Node, legacyOf(kind)) {
+		return true
+	}
+	for r := range list.Children() {
+		switch t := r.Get("type").Str(); {
+		case t == kind && r.Get("value") == nil, t != "VCPU" && t != "MEMORY" && t != "GPU":
+			return true
+		}
+	}
+	return false
+}
+
+// asksElsewhere reports whether a compact job asks for a resource by another word or
+// outside of its resources, which is reported there.
+func (s Site) asksElsewhere(short string) bool {
+	job := s.Job.Node
+	return job.Get(short) != nil || document.Meant(job, short) || document.Meant(job.Get("resources"), short) || document.Meant(job, "resources")
+}
+
+// requirementOf is what a container asks of one kind of resource.
+func requirementOf(container *jsontree.Node, kind string) *jsontree.Node {
+	return plan.Requirement(container, nil, kind)
+}

@@ -1,0 +1,142 @@
+package lint
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/batchctl/batchctl/pkg/catalog"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/sweep"
+)
+
+func arrayRules() []*Rule {
+	return []*Rule{
+		(&Rule{
+			Name: "array-size-min", Severity: diag.Error, Confidence: High,
+			Doc:    "An array job has at least 2 children.",
+			Source: apiReference + ", ArrayProperties.size",
+			Run: func(p *Pass) {
+				for _, j := range p.Submits() {
+					if size, ok := arraySize(j.Job).Int(); ok && size < catalog.MinArraySize {
+						j.Report(fmt.Sprintf("an array has at least %d children, not %d", catalog.MinArraySize, size), "for one job leave the array out", arraySize(j.Job))
+					}
+				}
+			},
+		}).onlyWith("arrayProperties"),
+		(&Rule{
+			Name: "array-size-max", Severity: diag.Error, Confidence: High,
+			Doc:    "An array job has at most 10,000 children.",
+			Source: apiReference + ", ArrayProperties.size; " + userGuide + ", service quotas",
+			Run: func(p *Pass) {
+				for _, j := range p.Submits() {
+					if size, ok := arraySize(j.Job).Int(); ok && size > catalog.MaxArraySize {
+						j.Report(fmt.Sprintf("an array has at most %d children, not %d", catalog.MaxArraySize, size),
+							tooManyHint(j, size), arraySize(j.Job))
+					}
+				}
+			},
+		}).onlyWith("arrayProperties"),
+		check("array-variable-reserved", High, requirers, Site.reservedVariables,
+			"Variables of an array with a matrix, a table or a command list that batchctl sets itself: MATRIX_ and the name of an axis, and those with which a child finds its values. The job's own value would be lost, or hide what the child reads.",
+			ourArrays).onlyWith("environment"),
+		{
+			Name: "matrix-exclude-unused", Severity: diag.Warning, Confidence: High,
+			Doc:    "An entry of exclude whose cells another entry takes already, so it has no effect. Often it was to say something else.",
+			Source: ourArrays,
+			Run: func(p *Pass) {
+				for _, j := range p.Submits() {
+					if exclude := j.Array.Get("exclude"); exclude.Len() > 1 && j.Array.Get("matrix") != nil {
+						j.unusedExcludes(exclude)
+					}
+				}
+			},
+		},
+		{
+			Name: "command-list-idle-children", Severity: diag.Warning, Confidence: High,
+			Doc:    "The array has more children than its command list has lines, so some of them have nothing to do.",
+			Source: ourArrays,
+			Run: func(p *Pass) {
+				for _, j := range p.Submits() {
+					if s := j.Sweep; s != nil && s.Kind == sweep.Commands && s.List == "" && s.Size > len(s.Lines) {
+						j.Report(fmt.Sprintf("%d children share a list of %d lines", s.Size, len(s.Lines)),
+							fmt.Sprintf("make the size %d", len(s.Lines)), j.Array.Get("size"))
+					}
+				}
+			},
+		},
+	}
+}
+
+// ourArrays is the source of the rules about arrays whose children differ.
+const ourArrays = "the arrays of the job file"
+
+func tooManyHint(j Job, size int64) string {
+	if document.ArraySource(j.Array) != nil {
+		return fmt.Sprintf("let each child run more lines: write %d", catalog.MaxArraySize)
+	}
+	return fmt.Sprintf("split it into %d arrays", (size+catalog.MaxArraySize-1)/catalog.MaxArraySize)
+}
+
+// maxExcludes bounds the entries that are held against each other.
+const maxExcludes = 1000
+
+// unusedExcludes reports entries that want the values of another one, and more.
+func (j Job) unusedExcludes(exclude *jsontree.Node) {
+	if exclude.Len() > maxExcludes {
+		return
+	}
+	entries := slices.Collect(exclude.Children())
+	for i, e := range entries {
+		for k, other := range entries {
+			if i != k && holdsAll(e, other) && (k < i || !holdsAll(other, e)) {
+				line, _ := other.Source.Position(other.Span.Start)
+				j.Report(fmt.Sprintf("the entry in line %d takes these cells already", line), "remove it", e)
+				break
+			}
+		}
+	}
+}
+
+// holdsAll reports whether an entry has all members of another one.
+func holdsAll(entry, other *jsontree.Node) bool {
+	for m := range other.Children() {
+		if own := entry.Get(m.Name); own == nil || own.Text != m.Text {
+			return false
+		}
+	}
+	return other.Len() > 0
+}
+
+// reservedVariables reports variables that the launcher sets.
+func (s Site) reservedVariables() {
+	if document.ArraySource(s.Array) == nil {
+		return
+	}
+	for v := range s.Node.Get("environment").Children() {
+		switch name := v.Get("name"); name.Str() {
+		case sweep.DocumentVariable, sweep.URLVariable, sweep.CellsVariable, sweep.CellVariable:
+			s.Report(fmt.Sprintf("batchctl sets the variable %s for the children of this array", name.Str()), "remove it", name)
+		case sweep.SizeVariable, sweep.ListVariable, sweep.KeepGoingVariable:
+			if s.Array.Get("commands") != nil {
+				s.Report(fmt.Sprintf("batchctl sets the variable %s for the children that share a command list", name.Str()), "remove it", name)
+			}
+		default:
+			s.valueVariable(name)
+		}
+	}
+}
+
+// valueVariable reports a variable that holds the child's value of an axis or column.
+func (s Site) valueVariable(variable *jsontree.Node) {
+	if s.Sweep == nil || !strings.HasPrefix(variable.Str(), sweep.VariablePrefix) {
+		return
+	}
+	for _, name := range s.Sweep.Names {
+		if sweep.Variable(name) == variable.Str() {
+			s.Report(fmt.Sprintf("%s is the child's value of %s", variable.Str(), quote(name)), "give one of them another name", variable)
+		}
+	}
+}

@@ -1,0 +1,248 @@
+package lint
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/batchctl/batchctl/pkg/catalog"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/plan"
+)
+
+// onFargate calls check for every container of a Fargate job.
+func (p *Pass) onFargate(check func(Site)) {
+	for _, c := range p.Containers() {
+		if c.Fargate {
+			check(c)
+		}
+	}
+}
+
+func fargateRules() []*Rule {
+	return []*Rule{
+		(&Rule{
+			Name: "fargate-execution-role", Severity: diag.Error, Confidence: High,
+			Doc:    "On Fargate the execution role pulls the image and writes the log, so a job needs executionRoleArn.",
+			Source: apiReference + ", ContainerProperties.executionRoleArn" + probed,
+			Run: func(p *Pass) {
+				p.onFargate(func(c Site) {
+					if c.Single && c.Node.Get("executionRoleArn") == nil {
+						c.Report("a Fargate job needs executionRoleArn", roleHint, c.Register.Get("platformCapabilities"))
+					}
+				})
+			},
+		}).onlyWith("platformCapabilities"),
+		(&Rule{
+			Name: "fargate-vcpu-tier", Severity: diag.Error, Confidence: High,
+			Doc:    "Fargate offers vCPUs in fixed sizes: 0.25, 0.5, 1, 2, 4, 8 and 16.",
+			Source: apiReference + ", ResourceRequirement.value" + probed,
+			Run: func(p *Pass) {
+				p.onFargate(func(c Site) {
+					n := plan.Requirement(c.Node, nil, "VCPU")
+					if v, ok := number(n); ok && c.Single && catalog.FargateMemory(v) == nil {
+						c.Report(fmt.Sprintf("Fargate offers %s vCPU, not %s", fargateVCPUs(), n.Text), nextFargate(c, v), n)
+					}
+				})
+			},
+		}).onlyWith("platformCapabilities"),
+		(&Rule{
+			Name: "fargate-vcpu-new", Severity: diag.Warning, Confidence: High,
+			Doc:    "Amazon ECS offers 32 vCPU on Fargate since 2026, Linux only; the AWS Batch API reference of 2026-05 does not list it yet.",
+			Source: "Amazon ECS Developer Guide, task size",
+			Run: func(p *Pass) {
+				p.onFargate(func(c Site) {
+					n := plan.Requirement(c.Node, nil, "VCPU")
+					if v, ok := number(n); ok && c.Single && v == catalog.FargateNewestVCPUs {
+						c.Report("32 vCPU on Fargate is newer than the AWS Batch API reference", "be ready for a refusal, or write \"16\"", n)
+					}
+				})
+			},
+		}).onlyWith("platformCapabilities"),
+		(&Rule{
+			Name: "fargate-no-gpu", Severity: diag.Error, Confidence: High,
+			Doc:    "Fargate has no GPUs.",
+			Source: apiReference + ", ResourceRequirement.value" + probed,
+			Run: func(p *Pass) {
+				for _, c := range requirers(p) {
+					for r := range c.Node.Get("resourceRequirements").Children() {
+						if c.Fargate && r.Get("type").Str() == "GPU" {
+							c.Report("Fargate has no GPUs", `remove the GPU, or run on EC2: "platformCapabilities": ["EC2"]`, r.Get("value"), r)
+						}
+					}
+				}
+			},
+		}).onlyWith("platformCapabilities"),
+		(&Rule{
+			Name: "fargate-no-privileged", Severity: diag.Error, Confidence: High,
+			Doc:    "Fargate gives no container the rights of root on its host.",
+			Source: apiReference + ", ContainerProperties.privileged" + probed,
+			Run: func(p *Pass) {
+				p.onFargate(func(c Site) {
+					if n := c.Node.Get("privileged"); n.Is(jsontree.Bool) && n.Text == "true" {
+						c.Report("privileged does not exist on Fargate", "remove it", n)
+					}
+				})
+			},
+		}).onlyWith("platformCapabilities"),
+		(&Rule{
+			Name: "fargate-no-sharedmemorysize", Severity: diag.Error, Confidence: High,
+			Doc:    "The size of /dev/shm cannot be set on Fargate.",
+			Source: apiReference + ", LinuxParameters.sharedMemorySize" + probed,
+			Run: func(p *Pass) {
+				p.onFargate(func(c Site) {
+					if n := c.Node.Get("linuxParameters").Get("sharedMemorySize"); n != nil {
+						c.Report("shared memory cannot be set on Fargate", `remove it, or run on EC2: "platformCapabilities": ["EC2"]`, n)
+					}
+				})
+			},
+		}).onlyWith("platformCapabilities"),
+		(&Rule{
+			Name: "submit-fargate-override-tier", Severity: diag.Warning, Confidence: Low,
+			Doc:    "With its overrides a Fargate job asks for vCPUs and memory that Fargate does not offer together.",
+			Source: apiReference + ", ContainerOverrides.resourceRequirements",
+			Run: func(p *Pass) {
+				for _, j := range p.Submits() {
+					place := firstOf(j.Submit.Get("containerOverrides").Get("resourceRequirements"), j.Submit.Get("ecsPropertiesOverride").Get("taskProperties"))
+					r, ok := plan.RequestOf(j.Known(), j.Submit)
+					if !ok || !r.Fargate || place == nil || slices.Contains(catalog.FargateMemory(r.VCPUs), r.MemoryMiB) {
+						continue
+					}
+					j.Report(fmt.Sprintf("%s is not a Fargate size", r), fargateHint(r.VCPUs, r.MemoryMiB), place)
+				}
+			},
+		}).onlyWith("containerOverrides.resourceRequirements", "ecsPropertiesOverride"),
+	}
+}
+
+func fargateRowRules() []*Rule {
+	return []*Rule{
+		row("assignpublicip-enum", High, in(bodies, "networkConfiguration.assignPublicIp"), oneOf("ENABLED", "DISABLED"),
+			"assignPublicIp is ENABLED or DISABLED, not a boolean.", tried("AssignPublicIp")),
+		row("fargate-no-legacy-resources", High, in(onFargate(wholes), "vcpus", "memory"), absent("does not exist on Fargate", "write it in resourceRequirements"),
+			"vcpus and memory are older than Fargate, which takes resourceRequirements only.", tried("ContainerProperties.vcpus and memory")),
+		row("fargate-no-ulimits", High, in(onFargate(wholes), "ulimits"), absent("cannot be set on Fargate", ""),
+			"Fargate sets the limits of a container itself.", tried("ContainerProperties.ulimits")),
+		row("fargate-no-devices", High, in(onFargate(containers), "linuxParameters.devices"), absent("do not exist on Fargate", onlyEC2),
+			"A container on Fargate has no host whose devices it could see.", tried("LinuxParameters.devices")),
+		row("fargate-no-tmpfs", High, in(onFargate(containers), "linuxParameters.tmpfs"), absent("does not exist on Fargate", "remove it; ephemeralStorage gives more disk"),
+			"tmpfs mounts are for EC2.", tried("LinuxParameters.tmpfs")),
+		row("fargate-no-maxswap", High, in(onFargate(containers), "linuxParameters.maxSwap"), absent("does not exist on Fargate", onlyEC2),
+			"Fargate has no swap.", tried("LinuxParameters.maxSwap")),
+		row("fargate-no-swappiness", High, in(onFargate(containers), "linuxParameters.swappiness"), absent("does not exist on Fargate", onlyEC2),
+			"Fargate has no swap.", tried("LinuxParameters.swappiness")),
+		row("fargate-no-host-sourcepath", High, in(onFargate(bodies), "volumes[].host.sourcePath"), absent("does not exist on Fargate", "remove it for an empty volume, or use EFS"),
+			"A container on Fargate has no host whose directories it could mount.", tried("Host.sourcePath")),
+		row("fargate-log-driver", High, in(onFargate(containers), "logConfiguration.logDriver"), func(s Site, n *jsontree.Node, _ string) {
+			switch n.Str() {
+			case "json-file", "syslog", "journald", "gelf", "fluentd":
+				s.ReportFix(replace(n, "awslogs"), "Fargate has no log driver "+quote(n.Str()), "write \"awslogs\"; splunk and awsfirelens exist too", n)
+			}
+		}, "On Fargate logs go to awslogs, splunk or awsfirelens.", tried("LogConfiguration.logDriver")),
+		row("fargate-ephemeral-range", High, in(bodies, "ephemeralStorage.sizeInGiB"), func(s Site, n *jsontree.Node, label string) {
+			if v, ok := n.Int(); ok && v < 21 {
+				s.ReportFix(replace(n, "21"), "sizeInGiB is 21 to 200, not "+n.Text, "leave ephemeralStorage out for the 20 GiB that every task has, or write 21", n)
+			} else if ok && v > 200 {
+				s.Report("sizeInGiB is 21 to 200, not "+n.Text, "for more mount an EFS volume", n)
+			}
+		}, "The disk of a Fargate task is 21 to 200 GiB; 20 without ephemeralStorage.", tried("EphemeralStorage.sizeInGiB")),
+		row("fargate-ephemeral-size-required", High, in(bodies, "ephemeralStorage"), needs("sizeInGiB: 50"),
+			"ephemeralStorage says how much.", api("EphemeralStorage.sizeInGiB")),
+		row("fargate-platform-version", Low, in(bodies, "fargatePlatformConfiguration.platformVersion", "platformVersion"), growing([]string{"LATEST", "1.4.0", "1.3.0"}),
+			"The versions of the Fargate platform.", api("FargatePlatformConfiguration.platformVersion")).keepingMeaning(),
+		check("fargate-efs-platform-version", High, onFargate(bodies), func(s Site) {
+			n := firstOf(s.Node.Get("fargatePlatformConfiguration").Get("platformVersion"), s.Node.Get("platformVersion"))
+			for range s.efs() {
+				if n.Str() == "1.3.0" {
+					s.ReportFix(replace(n, "1.4.0"), "EFS volumes need Fargate platform 1.4.0 or later, not 1.3.0", `write "1.4.0" or "LATEST"`, n)
+				}
+				return
+			}
+		}, "Fargate mounts EFS volumes since platform version 1.4.0.", tried("Volume.efsVolumeConfiguration")).onlyWith("platformCapabilities"),
+		row("fargate-no-instancetype", High, in(onFargate(containers), "instanceType"), absent("does not exist on Fargate", ""),
+			"Fargate has no instances to choose.", api("ContainerProperties.instanceType")),
+		check("fargate-no-multinode", High, definitions, func(s Site) {
+			if n := s.Node.Get("nodeProperties"); s.Fargate && (n != nil || s.Node.Get("type").Str() == "multinode") {
+				s.Report("multi-node jobs do not run on Fargate", `write "platformCapabilities": ["EC2"]`, s.Node.Get("platformCapabilities"))
+			}
+		}, "Multi-node jobs run on EC2 only.", tried("RegisterJobDefinition.type")).onlyWith("platformCapabilities"),
+		check("fargate-missing-capability", High, onEC2(bodies), func(s Site) {
+			if m := s.meantForFargate(); m != "" {
+				s.ReportFix(s.insert(s.Register, `"platformCapabilities": ["FARGATE"]`), m+" is for Fargate, and the job is for EC2, since it does not say otherwise",
+					`add "platformCapabilities": ["FARGATE"]`, s.Register)
+			}
+		}, "A definition without platformCapabilities is for EC2. One that has members of Fargate is meant for Fargate.", tried("RegisterJobDefinition.platformCapabilities")),
+		warns(check("fargate-timeout-14-days", High, jobs, func(s Site) {
+			n := s.Node.Get("timeout").Get("attemptDurationSeconds")
+			if v, ok := n.Int(); ok && v > catalog.FargateMaxSeconds && s.Fargate {
+				s.Report(fmt.Sprintf("Fargate may end a job after 14 days (%d seconds), before this timeout", catalog.FargateMaxSeconds), "", n)
+			}
+		}, "Fargate may stop a task after 14 days, whatever the timeout says.", api("JobTimeout.attemptDurationSeconds"))).onlyWith("platformCapabilities"),
+		row("fargate-os-family-enum", High, in(bodies, "runtimePlatform.operatingSystemFamily"),
+			growing([]string{"LINUX", "WINDOWS_SERVER_2019_CORE", "WINDOWS_SERVER_2019_FULL", "WINDOWS_SERVER_2022_CORE", "WINDOWS_SERVER_2022_FULL"}),
+			"The operating systems of Fargate. A later Windows Server than AWS Batch lists only warns.", tried("RuntimePlatform.operatingSystemFamily")),
+		row("fargate-cpu-arch-enum", High, in(bodies, "runtimePlatform.cpuArchitecture"), oneOf("X86_64", "ARM64"),
+			"The architectures of Fargate, in capitals.", tried("RuntimePlatform.cpuArchitecture")),
+		row("windows-x86-only", High, in(onWindows(bodies), "runtimePlatform.cpuArchitecture"), func(s Site, n *jsontree.Node, _ string) {
+			if n.Str() == "ARM64" {
+				s.ReportFix(replace(n, "X86_64"), "Windows containers run on X86_64 only", `write "X86_64"`, n)
+			}
+		}, "Windows containers run on X86_64 only.", tried("RuntimePlatform.cpuArchitecture")),
+		check("windows-min-1-vcpu", Medium, allParts, func(s Site) {
+			n := requirementOf(s.Node, "VCPU")
+			if v, ok := number(n); ok && v < 1 && s.runsWindows() {
+				s.ReportFix(replace(n, "1"), "a Windows container asks for at least 1 vCPU, not "+n.Text, `write "1"`, n)
+			}
+		}, "Windows containers have no fractions of a vCPU.", "answered so by the service in 2026-09 (cdk-preflight)"),
+		onWindowsNo("windows-no-linuxparameters", "linuxParameters"),
+		onWindowsNo("windows-no-user", "user"),
+		onWindowsNo("windows-no-readonlyrootfilesystem", "readonlyRootFilesystem"),
+		onWindowsNo("windows-no-ulimits", "ulimits"),
+		onWindowsNo("windows-no-privileged", "privileged").onlyWith("runtimePlatform"),
+		row("windows-no-efs", Medium, in(onWindows(bodies), efs), absent("does not exist for Windows containers", "copy the data from S3"),
+			"Windows containers mount no EFS volumes.", api("RuntimePlatform.operatingSystemFamily")),
+		warns(check("fargate-public-ip-no-nat", High, onFargate(bodies), func(s Site) {
+			image := s.Node.Get("image")
+			if s.Node.Get("containers") != nil {
+				image = s.Node.Get("containers").Index(0).Get("image")
+			}
+			n := s.Node.Get("networkConfiguration").Get("assignPublicIp")
+			if n.Str() == "DISABLED" && publicRegistry(image.Str()) {
+				s.Report("without a public IP address the image comes from "+registryName(image.Str())+" only over a NAT gateway",
+					`write "ENABLED" if the subnet has no NAT gateway, or copy the image to ECR with an endpoint`, n)
+			}
+		}, "A Fargate job in a subnet without NAT gateway or endpoints reaches no registry unless it has a public IP address. Said where the file turns the address off and the image is public.", guide("Fargate"))).onlyWith("platformCapabilities"),
+	}
+}
+
+const onlyEC2 = `remove it, or run on EC2: "platformCapabilities": ["EC2"]`
+
+func onWindowsNo(name, member string) *Rule {
+	return row(name, Medium, in(onWindows(containers), member), absent("does not exist for Windows containers", ""),
+		member+" means something to Linux only.", api("RuntimePlatform.operatingSystemFamily"))
+}
+
+// meantForEC2 is the sites of definitions for EC2 but those that only forget to say
+// that they are for Fargate: a member that they need is not one to remove.
+func meantForEC2(of scope) scope {
+	return where(onEC2(of), func(s Site) bool { return s.meantForFargate() == "" })
+}
+
+// meantForFargate is what exists on Fargate only of a body whose definition does not
+// say what it is for; "" if nothing does. A
+// fraction of a vCPU alone may be a mistake of another kind, of which vcpu-min-ec2
+// speaks; with the role that Fargate demands it is none.
+func (s Site) meantForFargate() string {
+	if s.Register.Get("nodeProperties") != nil || !s.lacks(s.Register, "platformCapabilities") {
+		return ""
+	}
+	for _, m := range []string{"networkConfiguration", "fargatePlatformConfiguration", "runtimePlatform", "platformVersion"} {
+		if s.Node.Get(m) != nil {
+			return m
+		}
+	}
+	if v, ok := number(requirementOf(s.Node, "VCPU")); ok && v > 0 && v < 1 && catalog.FargateMemory(v) != nil && s.Node.Get("executionRoleArn") != nil {
+		return "a fraction of a vCPU"
+	}
+	return ""
+}

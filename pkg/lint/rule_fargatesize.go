@@ -1,0 +1,85 @@
+package lint
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/batchctl/batchctl/pkg/catalog"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/plan"
+)
+
+// fargateSizeRules is one rule for each vCPU size: which memory goes with it.
+func fargateSizeRules() []*Rule {
+	var rules []*Rule
+	for _, vcpus := range catalog.FargateVCPUs() {
+		size := strconv.FormatFloat(vcpus, 'g', -1, 64)
+		list := memoryList(vcpus)
+		rules = append(rules, (&Rule{
+			Name: "fargate-memory-for-" + strings.ReplaceAll(size, ".", "-") + "-vcpu", Severity: diag.Error, Confidence: High,
+			Doc:    fmt.Sprintf("On Fargate %s vCPU come with %s MiB of memory.", size, list),
+			Source: apiReference + ", ResourceRequirement.value" + probed,
+			Run: func(p *Pass) {
+				p.onFargate(func(c Site) {
+					v, okV := number(plan.Requirement(c.Node, nil, "VCPU"))
+					n := plan.Requirement(c.Node, nil, "MEMORY")
+					m, okM := number(n)
+					if c.Single && okV && okM && v == vcpus && !slices.Contains(catalog.FargateMemory(v), int(m)) {
+						c.ReportFix(nextMemory(v, int(m), n), fmt.Sprintf("with %s vCPU Fargate offers %s MiB, not %s", size, list, n.Text), fargateHint(v, int(m)), n)
+					}
+				})
+			},
+		}).onlyWith("platformCapabilities"))
+	}
+	return rules
+}
+
+// nextMemory is the fix to the next size up with the same vCPUs. A request is
+// never made smaller.
+func nextMemory(vcpus float64, memory int, n *jsontree.Node) *diag.Fix {
+	sizes := catalog.FargateMemory(vcpus)
+	i := slices.IndexFunc(sizes, func(m int) bool { return m >= memory })
+	if i < 0 {
+		return nil
+	}
+	return replace(n, strconv.Itoa(sizes[i]))
+}
+
+// memoryList writes the sizes that go with a number of vCPUs: "512, 1024 or
+// 2048", or "2048 to 8192 in steps of 1024".
+func memoryList(vcpus float64) string {
+	sizes := catalog.FargateMemory(vcpus)
+	if len(sizes) > 3 {
+		return fmt.Sprintf("%d to %d in steps of %d", sizes[0], sizes[len(sizes)-1], sizes[1]-sizes[0])
+	}
+	var words []string
+	for _, m := range sizes {
+		words = append(words, strconv.Itoa(m))
+	}
+	return either(words)
+}
+
+func fargateVCPUs() string {
+	var words []string
+	for _, v := range catalog.FargateVCPUs() {
+		words = append(words, strconv.FormatFloat(v, 'g', -1, 64))
+	}
+	return either(words)
+}
+
+// nextFargate offers the size at or above what a container asks for.
+func nextFargate(c Site, vcpus float64) string {
+	memory, _ := number(plan.Requirement(c.Node, nil, "MEMORY"))
+	return fargateHint(vcpus, int(min(memory, 1<<40)))
+}
+
+func fargateHint(vcpus float64, memory int) string {
+	v, m, ok := catalog.FargateFit(vcpus, memory)
+	if !ok {
+		return `more than Fargate offers: run on EC2, "platformCapabilities": ["EC2"]`
+	}
+	return fmt.Sprintf("the next size is %s with %s", catalog.VCPUs(v), catalog.MiB(m))
+}

@@ -1,0 +1,69 @@
+package lint
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/batchctl/batchctl/pkg/catalog"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+)
+
+func imageRules() []*Rule {
+	return []*Rule{
+		{
+			Name: "image-charset", Severity: diag.Error, Confidence: Medium,
+			Doc:    "An image reference holds letters, digits and - _ : . / # @ only. A blank or a shell character in it is refused.",
+			Source: apiReference + ", ContainerProperties.image",
+			Run: func(p *Pass) {
+				for _, i := range p.Images() {
+					bad := strings.IndexFunc(i.Image.Str(), func(r rune) bool {
+						return !nameRune(r) && !strings.ContainsRune(":./#@", r)
+					})
+					if bad >= 0 {
+						r, _ := utf8.DecodeRuneInString(i.Image.Str()[bad:])
+						i.Report(fmt.Sprintf("an image reference holds only letters, digits and - _ : . / # @, not %q", r), "", i.Image)
+					}
+				}
+			},
+		},
+		{
+			Name: "image-length", Severity: diag.Error, Confidence: Medium,
+			Doc:    "An image reference is at most 255 characters long.",
+			Source: apiReference + ", ContainerProperties.image",
+			Run: func(p *Pass) {
+				for _, i := range p.Images() {
+					if n := utf8.RuneCountInString(i.Image.Str()); n > catalog.MaxImageLength {
+						i.Report(fmt.Sprintf("an image reference is at most %d characters long, this one has %d", catalog.MaxImageLength, n), "", i.Image)
+					}
+				}
+			},
+		},
+		{
+			Name: "image-empty", Severity: diag.Error, Confidence: High,
+			Doc:    "The image reference is there but empty, so there is nothing to run.",
+			Source: apiReference + ", ContainerProperties.image" + probed,
+			Run: func(p *Pass) {
+				for _, i := range p.Images() {
+					if i.Image.Is(jsontree.String) && i.Image.Str() == "" {
+						i.Report("the image is empty", `name one, such as "public.ecr.aws/docker/library/busybox:1.37"`, i.Image)
+					}
+				}
+			},
+		},
+		{
+			Name: "image-latest", Severity: diag.Warning, Confidence: High,
+			Doc:    "An image without a tag, or with the tag latest, is another image tomorrow: two runs of the same file may then run different programs.",
+			Source: "practice; a platform file can make it an error with policy.denyLatestTag",
+			Run: func(p *Pass) {
+				if p.policy().DenyLatestTag {
+					return // policy-latest-tag says it louder
+				}
+				for _, i := range p.Images() {
+					reportLatest(i)
+				}
+			},
+		},
+	}
+}

@@ -1,0 +1,106 @@
+package lint
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+)
+
+func parameterRules() []*Rule {
+	return []*Rule{
+		{
+			Name: "ref-without-default", Severity: diag.Warning, Confidence: High,
+			Doc:    "The command names a parameter that has no default, so every submission that does not give it fails.",
+			Source: userGuide + ", job definition parameters; the service's error quoted in public repositories",
+			Run: func(p *Pass) {
+				for _, j := range p.Definitions() {
+					if len(runs.of(p)[j.Register]) > 0 {
+						continue // submit-ref-unresolved knows more
+					}
+					for _, r := range commandReferences.of(p)[j.Register] {
+						if (Site{Job: j}).lacksParameter(j.Register, r.name) {
+							j.Report(fmt.Sprintf("parameter %s has no default", quote(r.name)),
+								fmt.Sprintf(`add "parameters": { %q: "..." }`, r.name), r.arg)
+						}
+					}
+				}
+			},
+		},
+		{
+			Name: "submit-ref-unresolved", Severity: diag.Error, Confidence: High,
+			Doc:    "The command names a parameter that neither the submission nor the job definition gives a value. AWS Batch refuses the submission.",
+			Source: "the service's error (no parameter found for reference), quoted in public repositories",
+			Run: func(p *Pass) {
+				for _, j := range p.Submits() {
+					if j.Known() == nil {
+						continue
+					}
+					for _, r := range j.runReferences() {
+						if !j.hasParameter(r.name) {
+							j.Report(fmt.Sprintf("parameter %s has no value", quote(r.name)), j.parameterHint(r.name), r.arg)
+						}
+					}
+				}
+			},
+		},
+		{
+			Name: "parameter-unused", Severity: diag.Warning, Confidence: Medium,
+			Doc:    "A parameter that no Ref:: placeholder of the command names has no effect. Often it is a typo.",
+			Source: userGuide + ", job definition parameters",
+			Run: func(p *Pass) {
+				for _, j := range p.Definitions() {
+					for param := range j.Register.Get("parameters").Children() {
+						if !p.uses(j, param.Name) {
+							j.Report(unusedParameter(param.Name), "use it in the command as Ref::"+param.Name+", or remove it", param)
+						}
+					}
+				}
+			},
+		},
+		{
+			Name: "submit-parameter-unknown", Severity: diag.Warning, Confidence: Medium,
+			Doc:    "A submission gives a parameter that no Ref:: placeholder names, so it has no effect. Often it is a typo.",
+			Source: userGuide + ", job definition parameters",
+			Run: func(p *Pass) {
+				for _, j := range p.Submits() {
+					if j.Known() == nil || j.Own("parameters").Len() == 0 {
+						continue
+					}
+					used := j.runReferences()
+					for param := range j.Own("parameters").Children() {
+						if !refersTo(used, param.Name) && !samePlace(param, j.Register.Get("parameters").Get(param.Name)) {
+							j.Report(unusedParameter(param.Name), nearHint(param.Name, names(used)), param)
+						}
+					}
+				}
+			},
+		},
+	}
+}
+
+func unusedParameter(name string) string {
+	return fmt.Sprintf("no Ref::%s in the command uses parameter %s", name, quote(name))
+}
+
+func (j Job) parameterHint(name string) string {
+	given := map[string]bool{}
+	for _, list := range []*jsontree.Node{j.Submit.Get("parameters"), j.Known().Get("parameters")} {
+		for param := range list.Children() {
+			given[param.Name] = true
+		}
+	}
+	if near := near(name, slices.Collect(maps.Keys(given))); near != "" {
+		return "did you mean Ref::" + near + "?"
+	}
+	return fmt.Sprintf(`add "parameters": { %q: "..." }`, name)
+}
+
+// uses reports whether the definition's commands name the parameter, or those of a
+// submission that runs it.
+func (p *Pass) uses(definition Job, parameter string) bool {
+	return refersTo(commandReferences.of(p)[definition.Register], parameter) ||
+		slices.ContainsFunc(runs.of(p)[definition.Register], func(j Job) bool { return refersTo(j.runReferences(), parameter) })
+}

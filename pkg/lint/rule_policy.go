@@ -1,0 +1,301 @@
+package lint
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/batchctl/batchctl/pkg/catalog"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+)
+
+func policyRules() []*Rule {
+	return []*Rule{
+		{
+			Name: "policy-required-tags", Severity: diag.Error, Confidence: High,
+			Doc:    "The platform file demands a tag that the job does not carry.",
+			Source: policySource + ", requiredTags",
+			Run: func(p *Pass) {
+				for _, j := range p.Jobs() {
+					for _, tag := range p.policy().RequiredTags {
+						if j.Register.Get("tags").Get(tag) == nil && j.Submit.Get("tags").Get(tag) == nil {
+							j.reportTag(tag)
+						}
+					}
+				}
+			},
+		},
+		{
+			Name: "policy-allowed-images", Severity: diag.Error, Confidence: High,
+			Doc:    "The image matches none of the patterns that the platform file allows.",
+			Source: policySource + ", allowedImages",
+			Run: func(p *Pass) {
+				allowed := p.policy().AllowedImages
+				for i := range p.imagesThatRun() {
+					if ref := i.Image.Str(); ref != "" && !p.policy().AllowsImage(ref) {
+						i.Report(fmt.Sprintf("the platform file does not allow the image %s", quote(ref)), "allowed are "+strings.Join(allowed, ", "), i.Image)
+					}
+				}
+			},
+		},
+		{
+			Name: "policy-latest-tag", Severity: diag.Error, Confidence: High,
+			Doc:    "The platform file denies images without a tag or with the tag latest: another image tomorrow.",
+			Source: policySource + ", denyLatestTag",
+			Run: func(p *Pass) {
+				if !p.policy().DenyLatestTag {
+					return
+				}
+				for i := range p.imagesThatRun() {
+					reportLatest(i)
+				}
+			},
+		},
+		{
+			Name: "policy-max-attempts", Severity: diag.Error, Confidence: High,
+			Doc:    "The job asks for more attempts than the platform file allows.",
+			Source: policySource + ", maxAttempts",
+			Run: func(p *Pass) {
+				most := p.policy().MaxAttempts
+				p.strategies(func(j Job, s *jsontree.Node) {
+					if a, ok := s.Get("attempts").Int(); ok && most > 0 && a > int64(most) {
+						j.Report(fmt.Sprintf("policy allows %s; the job asks for %d", count(most, "attempt"), a), "", s.Get("attempts"))
+					}
+				})
+			},
+		},
+		{
+			Name: "policy-max-timeout", Severity: diag.Error, Confidence: High,
+			Doc:    "The job's timeout is longer than the platform file allows, or there is none at all.",
+			Source: policySource + ", maxTimeout",
+			Run: func(p *Pass) {
+				most := p.policy().MaxTimeout
+				for _, j := range p.Jobs() {
+					if most == 0 {
+						return
+					}
+					own, registered := j.Own("timeout"), j.Register.Get("timeout")
+					for _, t := range []*jsontree.Node{registered, own} {
+						n := t.Get("attemptDurationSeconds")
+						if s, ok := n.Int(); ok && s > int64(most) {
+							allowed, asked := timeoutWords(j, int64(most), s, n)
+							j.Report(fmt.Sprintf("policy allows a timeout of %s; the job asks for %s", allowed, asked), "", n)
+						}
+					}
+					if j.Register != nil && own == nil && registered == nil {
+						j.Report(fmt.Sprintf("policy requires a timeout of at most %s; the job has none", inUnits(j, int64(most))), "add "+timeoutExample(j))
+					}
+				}
+			},
+		},
+		{
+			Name: "policy-max-array-size", Severity: diag.Error, Confidence: High,
+			Doc:    "The array has more children than the platform file allows. Of a matrix and a table all cells count, in however many arrays they run.",
+			Source: policySource + ", maxArraySize",
+			Run: func(p *Pass) {
+				most := p.policy().MaxArraySize
+				if most == 0 {
+					return
+				}
+				for _, j := range p.Submits() {
+					n := arraySize(j.Job)
+					switch size, ok := children(j.Job); {
+					case !ok || size <= int64(most):
+					case most < catalog.MinArraySize:
+						j.Report("policy allows no arrays", "", n)
+					default:
+						j.Report(fmt.Sprintf("policy allows arrays of %s; the job asks for %d", count(most, "child", "children"), size), fmt.Sprintf("split it into arrays of at most %d", most), n)
+					}
+				}
+			},
+		},
+		{
+			Name: "policy-max-vcpus", Severity: diag.Error, Confidence: High,
+			Doc:    "The job asks for more vCPUs than the platform file allows: all containers of all its nodes together, with the submission's overrides. A child of an array counts for itself.",
+			Source: policySource + ", maxvCpus",
+			Run: func(p *Pass) {
+				p.limit("VCPU", p.policy().MaxvCpus, p.policy().MaxvCpus > 0, catalog.VCPUs)
+			},
+		},
+		{
+			Name: "policy-max-memory", Severity: diag.Error, Confidence: High,
+			Doc:    "The job asks for more memory than the platform file allows: all containers of all its nodes together, with the submission's overrides. A child of an array counts for itself.",
+			Source: policySource + ", maxMemory",
+			Run: func(p *Pass) {
+				most := p.policy().MaxMemoryMiB
+				p.limit("MEMORY", float64(most), most > 0, memoryWords)
+			},
+		},
+		{
+			Name: "policy-max-gpus", Severity: diag.Error, Confidence: High,
+			Doc:    "The job asks for more GPUs than the platform file allows: all containers of all its nodes together, with the submission's overrides. A child of an array counts for itself.",
+			Source: policySource + ", maxGpus",
+			Run: func(p *Pass) {
+				if most := p.policy().MaxGPUs; most != nil {
+					p.limit("GPU", float64(*most), true, func(n float64) string { return catalog.GPUs(int(n)) })
+				}
+			},
+		},
+		allowedRoles("policy-allowed-job-roles", "jobRoleArn", "taskRoleArn", "allowedJobRoles", func(p document.Policy) []string { return p.AllowedJobRoles }),
+		allowedRoles("policy-allowed-execution-roles", "executionRoleArn", "executionRoleArn", "allowedExecutionRoles", func(p document.Policy) []string { return p.AllowedExecutionRoles }),
+		{
+			Name: "policy-allowed-queues", Severity: diag.Error, Confidence: High,
+			Doc:    "The job names a queue that the platform file does not allow.",
+			Source: policySource + ", allowedQueues",
+			Run: func(p *Pass) {
+				allowed := p.policy().AllowedQueues
+				if len(allowed) == 0 {
+					return
+				}
+				hint := "allowed are " + strings.Join(allowed, ", ")
+				for _, j := range p.Submits() {
+					n := j.Submit.Get("jobQueue")
+					switch word := n.Str(); {
+					case word == "" && p.allDenied():
+						j.Report("the platform file allows none of its queues", hint, n)
+					case word == "" || placeholder().MatchString(word) || p.Platform.AllowsQueue(word):
+					default:
+						j.Report(fmt.Sprintf("the platform file does not allow the queue %s", quote(word)), hint, n)
+					}
+				}
+			},
+		},
+	}
+}
+
+// allDenied reports whether the policy allows none of the queues that there are.
+func (p *Pass) allDenied() bool {
+	queues := creations.of(p).platform.Queues
+	return len(queues) > 0 && !slices.ContainsFunc(queues, p.policy().AllowsQueue)
+}
+
+// limit reports the jobs that ask for more than the policy allows of a kind, at
+// the figure that weighs most.
+func (p *Pass) limit(kind string, most float64, bounded bool, words func(float64) string) {
+	if !bounded {
+		return
+	}
+	for _, j := range p.Jobs() {
+		if j.Submit == nil && len(runs.of(p)[j.Register]) > 0 {
+			continue // counted with the submissions that run it
+		}
+		d := j.demands(kind)
+		if d.total <= most {
+			continue
+		}
+		allowed, asked := words(most), words(d.total)
+		if kind == "MEMORY" && !j.compact() {
+			allowed, asked = inMiB(most), inMiB(d.total)
+		}
+		j.Report(fmt.Sprintf("policy allows %s; the job asks for %s%s", allowed, asked, d.spread()), "", d.largest())
+	}
+}
+
+// spread says over how many containers or nodes a sum goes; nothing for one.
+func (d demand) spread() string {
+	nodes := 0
+	for _, s := range d.shares {
+		nodes = max(nodes, s.nodes)
+	}
+	switch {
+	case nodes > 1:
+		return " on its nodes together"
+	case len(d.shares) > 1:
+		return fmt.Sprintf(" in its %d containers together", len(d.shares))
+	}
+	return ""
+}
+
+// memoryWords writes an amount of memory in the largest unit that a job file has and
+// that is short: 2 TiB, 64.5 GiB, 700 MiB.
+func memoryWords(mib float64) string {
+	switch {
+	case mib >= 1<<20 && math.Mod(mib, 1<<18) == 0:
+		return decimal(mib/(1<<20)) + " TiB"
+	case mib >= 1024 && math.Mod(mib, 256) == 0:
+		return decimal(mib/1024) + " GiB"
+	}
+	return decimal(mib) + " MiB"
+}
+
+// inMiB writes an amount of memory as requests of AWS have it, and as people say it.
+func inMiB(mib float64) string {
+	text := decimal(mib) + " MiB"
+	if short := memoryWords(mib); short != text {
+		text += " (" + short + ")"
+	}
+	return text
+}
+
+// inUnits writes a time as the job's file does: 24h in a job file, and also in seconds
+// in a request of AWS.
+func inUnits(j Job, seconds int64) string {
+	short := (time.Duration(seconds) * time.Second).String()
+	for _, zero := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(short, zero) {
+			short = short[:len(short)-2]
+		}
+	}
+	if j.compact() {
+		return short
+	}
+	text := fmt.Sprintf("%d seconds", seconds)
+	if seconds >= 60 {
+		text += " (" + short + ")"
+	}
+	return text
+}
+
+// timeoutWords writes the timeout that the policy allows and the one at n that a job
+// asks for, as the job's file has it.
+func timeoutWords(j Job, most, asked int64, n *jsontree.Node) (string, string) {
+	src, span := n.Place()
+	if j.compact() && src != nil && span.End <= len(src.Text) {
+		if written := src.Text[span.Start:span.End]; len(written) > 2 && written[0] == '"' {
+			return inUnits(j, most), diag.Printable(strings.Trim(written, `"`))
+		}
+	}
+	return inUnits(j, most), inUnits(j, asked)
+}
+
+// reportTag reports a tag that the policy requires. AWS tells tags apart by case.
+func (j Job) reportTag(tag string) {
+	for _, tags := range []*jsontree.Node{j.Register.Get("tags"), j.Submit.Get("tags")} {
+		for t := range tags.Children() {
+			if strings.EqualFold(t.Name, tag) {
+				j.Report(fmt.Sprintf("policy requires the tag %s; the job has %s", quote(tag), quote(t.Name)), fmt.Sprintf("write %q: case matters", tag), key(t))
+				return
+			}
+		}
+	}
+	j.Report("policy requires the tag "+quote(tag), fmt.Sprintf(`add "tags": { %q: "..." }`, tag), j.Node.Get("tags"))
+}
+
+// allowedRoles is the rule for a kind of role; in a task of several containers its
+// member has another name.
+func allowedRoles(name, member, ofTask, list string, allowed func(document.Policy) []string) *Rule {
+	return &Rule{
+		Name: name, Severity: diag.Error, Confidence: High,
+		Doc:    "The job runs with a role that the platform file does not allow as its " + member + ".",
+		Source: policySource + ", " + list,
+		Run: func(p *Pass) {
+			patterns := allowed(p.policy())
+			if len(patterns) == 0 {
+				return
+			}
+			for _, s := range bodies(p) {
+				n := s.Node.Get(member)
+				if s.Node.Get("containers") != nil {
+					n = s.Node.Get(ofTask)
+				}
+				if n.Str() != "" && !document.AllowsRole(patterns, n.Str()) {
+					s.Report(fmt.Sprintf("the platform file does not allow the role %q as %s", n.Str(), n.Name), "allowed are "+strings.Join(patterns, ", "), n)
+				}
+			}
+		},
+	}
+}

@@ -1,0 +1,199 @@
+package lint
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/batchctl/batchctl/pkg/catalog"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+)
+
+func resourceRules() []*Rule {
+	return []*Rule{
+		{
+			Name: "vcpu-required", Severity: diag.Error, Confidence: High,
+			Doc:    "A container says how many vCPUs it needs. Without that AWS Batch refuses the definition.",
+			Source: apiReference + ", ContainerProperties.vcpus" + probed,
+			Run:    func(p *Pass) { lacking(p, "VCPU", "how many vCPUs", "vcpus", "1") },
+		},
+		{
+			Name: "memory-required", Severity: diag.Error, Confidence: High,
+			Doc:    "A container says how much memory it needs. Without that AWS Batch refuses the definition.",
+			Source: apiReference + ", ContainerProperties.memory",
+			Run:    func(p *Pass) { lacking(p, "MEMORY", "how much memory", "memory", "2048") },
+		},
+		{
+			Name: "memory-min-4", Severity: diag.Error, Confidence: High,
+			Doc:    "A container asks for at least 4 MiB. A smaller figure is often meant in GiB.",
+			Source: apiReference + ", ResourceRequirement.value" + probed,
+			Run: func(p *Pass) {
+				for j, n := range p.requirements("MEMORY") {
+					if mib, ok := number(n); ok && mib < catalog.MinMemoryMiB {
+						j.Report(fmt.Sprintf("memory is in MiB and at least %d, not %s", catalog.MinMemoryMiB, n.Text), inGiB(j, mib), n)
+					}
+				}
+			},
+		},
+		{
+			Name: "memory-legacy-min-4", Severity: diag.Error, Confidence: High,
+			Doc:    "The deprecated memory member is in MiB and at least 4.",
+			Source: apiReference + ", ContainerProperties.memory",
+			Run: func(p *Pass) {
+				for j, c := range p.requiring() {
+					n := c.Get("memory")
+					if mib, ok := n.Int(); ok && mib < catalog.MinMemoryMiB {
+						j.Report(fmt.Sprintf("memory is in MiB and at least %d, not %s", catalog.MinMemoryMiB, n.Text), inGiB(j, float64(mib)), n)
+					}
+				}
+			},
+		},
+		{
+			Name: "memory-integer-mib", Severity: diag.Error, Confidence: Medium,
+			Doc:    "MEMORY is a whole number of MiB as a string of digits, with no unit and no fraction.",
+			Source: apiReference + ", ResourceRequirement.value",
+			Run: func(p *Pass) {
+				for j, n := range p.requirements("MEMORY") {
+					if n.Is(jsontree.String) && !isWhole(n.Text) {
+						hint := memoryHint(n.Text)
+						value := strings.TrimSuffix(strings.TrimPrefix(hint, `write "`), `"`)
+						j.ReportFix(fixIf(isWhole(value), n, value), fmt.Sprintf("MEMORY is a whole number of MiB, not %s", quote(n.Text)), hint, n)
+					}
+				}
+			},
+		},
+		{
+			Name: "vcpu-min-ec2", Severity: diag.Error, Confidence: High,
+			Doc:    "On EC2 a container asks for at least 1 vCPU; fractions exist on Fargate only.",
+			Source: apiReference + ", ResourceRequirement.value" + probed,
+			Run: func(p *Pass) {
+				for c, n := range p.vcpusOnEC2() {
+					if v, ok := number(n); ok && v < 1 {
+						c.Report(fmt.Sprintf("on EC2 a container asks for at least 1 vCPU, not %s", n.Text),
+							`write "1", or run on Fargate: "platformCapabilities": ["FARGATE"]`, n)
+					}
+				}
+			},
+		},
+		{
+			Name: "vcpu-integer-ec2", Severity: diag.Warning, Confidence: Low,
+			Doc:    "On EC2 vCPUs are whole numbers; the API lists fractions for Fargate only.",
+			Source: apiReference + ", ResourceRequirement.value",
+			Run: func(p *Pass) {
+				for c, n := range p.vcpusOnEC2() {
+					if v, ok := number(n); ok && v > 1 && v != math.Trunc(v) {
+						c.ReportFix(replace(n, decimal(math.Ceil(v))), fmt.Sprintf("on EC2 vCPUs are whole, not %s", n.Text), fmt.Sprintf(`write "%.0f"`, math.Ceil(v)), n)
+					}
+				}
+			},
+		},
+		{
+			Name: "vcpu-numeric", Severity: diag.Error, Confidence: Medium,
+			Doc:    "VCPU is a number written as a string of digits, such as \"4\" or \"0.25\".",
+			Source: apiReference + ", ResourceRequirement.value",
+			Run: func(p *Pass) {
+				for j, n := range p.requirements("VCPU") {
+					if n.Is(jsontree.String) && !isDecimal(n.Text) {
+						j.Report(fmt.Sprintf("VCPU is a number, not %s", quote(n.Text)), `write the digits alone: "4"`, n)
+					}
+				}
+			},
+		},
+		{
+			Name: "gpu-integer", Severity: diag.Error, Confidence: High,
+			Doc:    "GPU is a whole number: AWS Batch gives out whole GPUs.",
+			Source: apiReference + ", ResourceRequirement.value" + probed,
+			Run: func(p *Pass) {
+				for j, n := range p.requirements("GPU") {
+					if n.Is(jsontree.String) && !isWhole(n.Text) {
+						j.Report(fmt.Sprintf("GPU is a whole number, not %s", quote(n.Text)), `write "1"`, n)
+					}
+				}
+			},
+		},
+		{
+			Name: "gpu-positive", Severity: diag.Warning, Confidence: Low,
+			Doc:    "A job that needs no GPU leaves the requirement out; zero is not documented.",
+			Source: apiReference + ", ResourceRequirement.value",
+			Run: func(p *Pass) {
+				for j, n := range p.requirements("GPU") {
+					if v, ok := number(n); ok && v == 0 {
+						j.Report("GPU is at least 1", "leave it out for a job without GPUs", n)
+					}
+				}
+			},
+		},
+		{
+			Name: "resource-type-enum", Severity: diag.Error, Confidence: High,
+			Doc:    "A resource requirement is of type VCPU, MEMORY or GPU, in capitals.",
+			Source: apiReference + ", ResourceRequirement.type" + probed,
+			Run: func(p *Pass) {
+				for _, c := range p.Containers() {
+					for r := range c.Node.Get("resourceRequirements").Children() {
+						reportEnum(c.Job, r.Get("type"), "a resource requirement's type", "VCPU", "MEMORY", "GPU")
+					}
+				}
+			},
+		},
+		{
+			Name: "resource-duplicate-type", Severity: diag.Error, Confidence: Medium,
+			Doc:    "resourceRequirements lists each type once.",
+			Source: "answered so by the service in 2026-09 (cdk-preflight)",
+			Run: func(p *Pass) {
+				for _, c := range p.Containers() {
+					seen := map[string]bool{}
+					for r := range c.Node.Get("resourceRequirements").Children() {
+						kind := r.Get("type").Str()
+						if kind != "" && seen[kind] {
+							c.Report(fmt.Sprintf("%s is listed twice in resourceRequirements", kind), "keep one of them", r.Get("type"))
+						}
+						seen[kind] = true
+					}
+				}
+			},
+		},
+	}
+}
+
+// inGiB is the hint for a figure in MiB that is too small to be meant.
+func inGiB(j Job, n float64) string {
+	switch {
+	case n <= 0:
+		return ""
+	case j.compact():
+		return fmt.Sprintf(`for %g GiB write "%g GiB"`, n, n)
+	}
+	return fmt.Sprintf(`for %g GiB write "%d"`, n, int(math.Ceil(n*1024)))
+}
+
+var withUnit = lazy(`^\s*([0-9]+(?:\.[0-9]+)?)\s*([a-zA-Z]*)\s*$`)
+
+// memoryHint translates what people write for memory into MiB.
+func memoryHint(s string) string {
+	m := withUnit().FindStringSubmatch(s)
+	if m == nil {
+		return `write the number of MiB, such as "2048"`
+	}
+	f, err := strconv.ParseFloat(m[1], 64)
+	if err != nil || f > 1<<30 {
+		return ""
+	}
+	switch strings.ToLower(m[2]) {
+	case "g", "gb", "gi", "gib":
+		f *= 1024
+	case "t", "tb", "ti", "tib":
+		f *= 1 << 20
+	}
+	return fmt.Sprintf(`write "%.0f"`, math.Ceil(f))
+}
+
+// reportEnum reports a string that is none of the values, and offers the one
+// that differs in case only or comes near.
+func reportEnum(j Job, n *jsontree.Node, what string, values ...string) {
+	if n.Is(jsontree.String) && !slices.Contains(values, n.Text) {
+		j.badValue(n, what, values)
+	}
+}

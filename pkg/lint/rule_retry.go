@@ -1,0 +1,280 @@
+package lint
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/batchctl/batchctl/pkg/catalog"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+)
+
+// isExitCode reports whether a text is digits, with one * at the end if need be,
+// or the * alone.
+func isExitCode(text string) bool { return text == "*" || isWhole(strings.TrimSuffix(text, "*")) }
+
+// isReason reports whether a text is letters and digits of any script, periods,
+// colons and blanks, with one * at the end if need be.
+func isReason(text string) bool {
+	for _, r := range strings.TrimSuffix(text, "*") {
+		if !unicode.IsLetter(r) && !unicode.In(r, unicode.N) && !strings.ContainsRune(".: \t\n\f\r", r) {
+			return false
+		}
+	}
+	return true
+}
+
+// conditions are the members of evaluateOnExit that say when an entry applies.
+var conditions = []string{"onExitCode", "onReason", "onStatusReason"}
+
+// strategy is a retryStrategy with the job it belongs to.
+type strategy struct {
+	job  Job
+	node *jsontree.Node
+}
+
+// strategies calls check for every retryStrategy, of definitions and of
+// submissions that have their own.
+func (p *Pass) strategies(check func(j Job, strategy *jsontree.Node)) {
+	for _, s := range strategyList.of(p) {
+		check(s.job, s.node)
+	}
+}
+
+// strategyList is every retryStrategy.
+var strategyList = newFact(func(p *Pass, old []strategy) []strategy {
+	all := old[:0]
+	for _, j := range p.jobs {
+		for _, s := range [...]*jsontree.Node{j.Register.Get("retryStrategy"), j.Own("retryStrategy")} {
+			if s.Is(jsontree.Object) {
+				all = append(all, strategy{j, s})
+			}
+		}
+	}
+	return all
+})
+
+// evaluations calls check for every evaluateOnExit.
+func (p *Pass) evaluations(check func(j Job, list *jsontree.Node)) {
+	p.strategies(func(j Job, s *jsontree.Node) {
+		if list := s.Get("evaluateOnExit"); list != nil {
+			check(j, list)
+		}
+	})
+}
+
+// eachEvaluation calls check for every entry.
+func (p *Pass) eachEvaluation(check func(j Job, entry *jsontree.Node)) {
+	p.evaluations(func(j Job, list *jsontree.Node) {
+		for e := range list.Children() {
+			check(j, e)
+		}
+	})
+}
+
+func retryRules() []*Rule {
+	return []*Rule{
+		(&Rule{
+			Name: "retry-attempts-range", Severity: diag.Error, Confidence: High,
+			Doc:    "A job has 1 to 10 attempts.",
+			Source: apiReference + ", RetryStrategy.attempts" + probed,
+			Run: func(p *Pass) {
+				for _, j := range p.Definitions() {
+					attemptsRange(j, j.Register.Get("retryStrategy"))
+				}
+			},
+		}).onlyWith("retryStrategy"),
+		(&Rule{
+			Name: "submit-retry-attempts-range", Severity: diag.Error, Confidence: Medium,
+			Doc:    "A job has 1 to 10 attempts, in a submission too.",
+			Source: apiReference + ", RetryStrategy.attempts",
+			Run: func(p *Pass) {
+				for _, j := range p.Submits() {
+					attemptsRange(j, j.Own("retryStrategy"))
+				}
+			},
+		}).onlyWith("retryStrategy"),
+		(&Rule{
+			Name: "retry-attempts-required", Severity: diag.Error, Confidence: High,
+			Doc:    "A retryStrategy says how many attempts there are, even if it says nothing else.",
+			Source: apiReference + ", RetryStrategy.attempts" + probed,
+			Run: func(p *Pass) {
+				p.strategies(func(j Job, s *jsontree.Node) {
+					if site := (Site{Job: j}); site.lacks(s, "attempts") && s.Get("evaluateOnExit") == nil {
+						j.Report("retryStrategy needs attempts", `add "attempts": 3`, s)
+					}
+				})
+			},
+		}).onlyWith("retryStrategy"),
+		(&Rule{
+			Name: "retry-evaluate-requires-attempts", Severity: diag.Error, Confidence: High,
+			Doc:    "evaluateOnExit chooses among attempts, so attempts has to be there.",
+			Source: apiReference + ", RetryStrategy.evaluateOnExit" + probed,
+			Run: func(p *Pass) {
+				p.strategies(func(j Job, s *jsontree.Node) {
+					if site := (Site{Job: j}); s.Get("evaluateOnExit") != nil && site.lacks(s, "attempts") {
+						j.Report("evaluateOnExit needs attempts", `add "attempts": 3`, s.Get("evaluateOnExit"))
+					}
+				})
+			},
+		}).onlyWith("retryStrategy.evaluateOnExit"),
+		(&Rule{
+			Name: "retry-evaluate-max-5", Severity: diag.Error, Confidence: Medium,
+			Doc:    "evaluateOnExit holds at most 5 entries.",
+			Source: apiReference + ", RetryStrategy.evaluateOnExit",
+			Run: func(p *Pass) {
+				p.evaluations(func(j Job, list *jsontree.Node) {
+					if n := list.Len(); n > catalog.MaxEvaluateOnExit {
+						j.Report(fmt.Sprintf("evaluateOnExit holds at most %d entries, this one has %d", catalog.MaxEvaluateOnExit, n),
+							"join patterns with a * at the end", list.Index(catalog.MaxEvaluateOnExit))
+					}
+				})
+			},
+		}).onlyWith("retryStrategy.evaluateOnExit"),
+		(&Rule{
+			Name: "retry-evaluate-action-enum", Severity: diag.Error, Confidence: High,
+			Doc:    "The action of an evaluateOnExit entry is RETRY or EXIT, in any case of letters.",
+			Source: apiReference + ", EvaluateOnExit.action" + probed,
+			Run: func(p *Pass) {
+				p.eachEvaluation(func(j Job, e *jsontree.Node) {
+					if !isAction(e, "RETRY") && !isAction(e, "EXIT") {
+						reportEnum(j, e.Get("action"), "an action of evaluateOnExit", "RETRY", "EXIT")
+					}
+				})
+			},
+		}).onlyWith("retryStrategy.evaluateOnExit"),
+		(&Rule{
+			Name: "retry-evaluate-condition-required", Severity: diag.Error, Confidence: Medium,
+			Doc:    "An evaluateOnExit entry has at least one of onExitCode, onReason and onStatusReason.",
+			Source: "answered so by the service in 2026-09 (cdk-preflight)",
+			Run: func(p *Pass) {
+				p.eachEvaluation(func(j Job, e *jsontree.Node) {
+					for _, c := range conditions {
+						if e.Get(c) != nil {
+							return
+						}
+					}
+					j.Report("the entry has no condition: onExitCode, onReason or onStatusReason", `for all cases add "onReason": "*"`, e)
+				})
+			},
+		}).onlyWith("retryStrategy.evaluateOnExit"),
+		(&Rule{
+			Name: "retry-onexitcode-charset", Severity: diag.Error, Confidence: High,
+			Doc:    "onExitCode is an exit code in digits and may end with one asterisk.",
+			Source: apiReference + ", EvaluateOnExit.onExitCode" + probed,
+			Run: func(p *Pass) {
+				p.eachEvaluation(func(j Job, e *jsontree.Node) {
+					if n := e.Get("onExitCode"); n.Is(jsontree.String) && !isExitCode(n.Str()) {
+						j.Report(fmt.Sprintf("onExitCode is digits, with one * at the end if need be, not %s", quote(n.Str())), `such as "137" or "13*"`, n)
+					}
+				})
+			},
+		}).onlyWith("retryStrategy.evaluateOnExit"),
+		(&Rule{
+			Name: "retry-onreason-charset", Severity: diag.Error, Confidence: Medium,
+			Doc:    "onReason and onStatusReason hold letters, digits, periods, colons and blanks, and may end with one asterisk.",
+			Source: apiReference + ", EvaluateOnExit.onReason and onStatusReason",
+			Run: func(p *Pass) {
+				p.eachEvaluation(func(j Job, e *jsontree.Node) {
+					for _, c := range conditions[1:] {
+						if n := e.Get(c); n.Is(jsontree.String) && !isReason(n.Str()) {
+							j.Report(fmt.Sprintf("%s holds letters, digits, periods, colons and blanks, with one * at the end if need be, not %s", c, quote(n.Str())),
+								reasonHint(n.Str()), n)
+						}
+					}
+				})
+			},
+		}).onlyWith("retryStrategy.evaluateOnExit"),
+		(&Rule{
+			Name: "retry-pattern-length", Severity: diag.Error, Confidence: High,
+			Doc:    "A pattern of evaluateOnExit is at most 512 characters long.",
+			Source: apiReference + ", EvaluateOnExit",
+			Run: func(p *Pass) {
+				p.eachEvaluation(func(j Job, e *jsontree.Node) {
+					for _, c := range conditions {
+						if n := utf8.RuneCountInString(e.Get(c).Str()); n > catalog.MaxRetryPattern {
+							j.Report(fmt.Sprintf("%s is at most %d characters long, this one has %d", c, catalog.MaxRetryPattern, n), "", e.Get(c))
+						}
+					}
+				})
+			},
+		}).onlyWith("retryStrategy.evaluateOnExit"),
+		(&Rule{
+			Name: "retry-no-final-exit", Severity: diag.Warning, Confidence: High,
+			Doc:    "When no evaluateOnExit entry matches, AWS Batch retries the job. A list without a last entry that catches everything retries the failures it does not name, a bug in the program too.",
+			Source: userGuide + ", automated job retries; " + apiReference + ", EvaluateOnExit",
+			Run: func(p *Pass) {
+				p.strategies(func(j Job, s *jsontree.Node) {
+					list := s.Get("evaluateOnExit")
+					if once, ok := s.Get("attempts").Int(); list.Len() == 0 || ok && once == 1 {
+						return // there is nothing that could be retried
+					}
+					var last *jsontree.Node
+					for e := range list.Children() {
+						if last = e; catchAll(e) {
+							return
+						}
+					}
+					const exit = `{ "onReason": "*", "action": "EXIT" }`
+					fix := Site{Job: j}.insert(list, exit)
+					if list.Len() >= catalog.MaxEvaluateOnExit {
+						fix = nil
+					}
+					j.ReportFix(fix, "failures that no entry names are retried", "end the list with "+exit, last, list)
+				})
+			},
+		}).onlyWith("retryStrategy.evaluateOnExit"),
+		(&Rule{
+			Name: "retry-unreachable-entry", Severity: diag.Warning, Confidence: Low,
+			Doc:    "Entries are tried in order, so none after one that catches everything is ever used.",
+			Source: userGuide + ", automated job retries",
+			Run: func(p *Pass) {
+				p.evaluations(func(j Job, list *jsontree.Node) {
+					caught := false
+					for e := range list.Children() {
+						if caught {
+							j.Report("this entry is never used, one above catches everything", "move it up", e)
+						}
+						caught = caught || catchAll(e)
+					}
+				})
+			},
+		}).onlyWith("retryStrategy.evaluateOnExit"),
+	}
+}
+
+func attemptsRange(j Job, strategy *jsontree.Node) {
+	n := strategy.Get("attempts")
+	if a, ok := n.Int(); ok && (a < 1 || a > catalog.MaxAttempts) {
+		j.Report(fmt.Sprintf("attempts is 1 to %d, not %d", catalog.MaxAttempts, a), "", n)
+	}
+}
+
+func isAction(entry *jsontree.Node, action string) bool {
+	return strings.EqualFold(entry.Get("action").Str(), action)
+}
+
+// catchAll reports whether the entry's only conditions are a lone asterisk.
+func catchAll(entry *jsontree.Node) bool {
+	any := false
+	for _, c := range conditions {
+		if n := entry.Get(c); n != nil {
+			if n.Str() != "*" {
+				return false
+			}
+			any = true
+		}
+	}
+	return any
+}
+
+// reasonHint keeps what comes before the first character that is not allowed.
+func reasonHint(s string) string {
+	i := strings.IndexFunc(s, func(r rune) bool { return !isReason(string(r)) || r == '*' })
+	if i <= 0 {
+		return `such as "Host EC2*"`
+	}
+	return "write " + quote(s[:i]+"*")
+}

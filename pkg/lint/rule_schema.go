@@ -1,0 +1,157 @@
+package lint
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/lint/shape"
+)
+
+// What the SDK's structs say about members and types. The schema says so too;
+// these rules give a breach the name it has in the table of rules. They look at
+// what was written, since values of a wrong type are not lowered.
+
+// written yields what users wrote of RegisterJobDefinition requests: a native
+// file, or the jobDefinition of a compact job.
+func (p *Pass) written(visit func(j Job, root *jsontree.Node)) {
+	for _, j := range p.Jobs() {
+		switch {
+		case j.compact():
+			if n := j.Node.Get("jobDefinition"); n != nil {
+				visit(j, n)
+			}
+		case j.File.Kind == document.KindJobDefinition && j.Node.Is(jsontree.Object):
+			visit(j, j.Node)
+		}
+	}
+}
+
+func schemaRules() []*Rule {
+	return []*Rule{
+		{
+			Name: "jobdef-unknown-member", Confidence: High,
+			Doc:    "A member that the API does not have: a typo, the wrong case, or the capitals of CloudFormation. The AWS CLI refuses it.",
+			Source: api("RegisterJobDefinition"),
+			Run: func(p *Pass) {
+				p.written(func(j Job, root *jsontree.Node) {
+					shape.Object{Node: root, Shape: shape.Of(document.KindJobDefinition)}.Unknown(func(n *jsontree.Node, around []shape.Object) {
+						hint, fix := j.unknownMember(n, around)
+						j.ReportFix(fix, fmt.Sprintf("the API has no member %s here", quote(n.Name)), hint, key(n))
+					})
+				})
+			},
+		},
+		{
+			Name: "jobdef-wrong-json-type", Confidence: High,
+			Doc:    "A value is of another JSON type than the API's. Values in resourceRequirements and environment are strings, counts are numbers.",
+			Source: api("RegisterJobDefinition"),
+			Run: func(p *Pass) {
+				p.written(func(j Job, root *jsontree.Node) {
+					shape.Of(document.KindJobDefinition).Compare(root, nil, nil, func(n, parent *jsontree.Node, s, in *shape.Shape) {
+						if s == nil || in == nil || n.Is(s.Kind) || in.Element != nil && strings.HasPrefix(n.Name, "$") {
+							return
+						}
+						switch parent.Name {
+						case "parameters", "tags", "options":
+							if in.Element != nil {
+								return // rules of their own
+							}
+						}
+						j.wrongType(n, s.Kind)
+					})
+				})
+			},
+		},
+		stringMap("parameters-string-map", []string{"parameters"}, "The values of parameters are strings, numbers too: Ref:: puts text into the command.", api("RegisterJobDefinition.parameters")),
+		stringMap("log-options-string-map", []string{"logConfiguration.options", "containerProperties.logConfiguration.options", "ecsProperties.taskProperties[].containers[].logConfiguration.options",
+			"ecsProperties.taskProperties[].containers[].firelensConfiguration.options",
+			"nodeProperties.nodeRangeProperties[].container.logConfiguration.options", "nodeProperties.nodeRangeProperties[].ecsProperties.taskProperties[].containers[].logConfiguration.options"},
+			"The options of a log driver are strings, true and 10 too.", api("LogConfiguration.options")),
+		stringMap("tag-value-string", []string{"tags", "computeResources.tags"}, "The value of a tag is a string.", api("TagrisTagsMap")),
+		{
+			Name: "array-size-integer", Confidence: High,
+			Doc:    "The size of an array is a whole number.",
+			Source: api("ArrayProperties.size"),
+			Run: func(p *Pass) {
+				for _, j := range p.Jobs() {
+					n := j.Node.Get("arrayProperties").Get("size")
+					if j.compact() {
+						n = j.Node.Get("submitJob").Get("arrayProperties").Get("size")
+					}
+					if _, whole := n.Int(); n != nil && !whole {
+						hint, fix := "", unquote(n)
+						if fix != nil {
+							hint = "write " + n.Text
+						}
+						j.ReportFix(fix, "the size of an array is a whole number, not "+written(n), hint, n)
+					}
+				}
+			},
+		},
+	}
+}
+
+// stringMap is a rule for maps whose values are strings, wherever they stand in a
+// request or a compact job.
+func stringMap(name string, paths []string, doc, source string) *Rule {
+	at := in(nil, paths...)
+	return &Rule{Name: name, Confidence: High, Doc: doc, Source: source, Run: func(p *Pass) {
+		p.everyText(func(j Job, root *jsontree.Node) {
+			for _, path := range at.paths {
+				path.walk(root, func(m *jsontree.Node) {
+					for v := range m.Children() {
+						if m.Is(jsontree.Object) && !v.Is(jsontree.String) && !strings.HasPrefix(v.Name, "$") {
+							j.wrongType(v, jsontree.String)
+						}
+					}
+				})
+			}
+		})
+	}}
+}
+
+// everyText yields what users wrote of all requests: native files, jobs, and the
+// parts of jobs that are native.
+func (p *Pass) everyText(visit func(j Job, root *jsontree.Node)) {
+	for _, j := range p.Jobs() {
+		visit(j, j.Node)
+		if j.compact() {
+			visit(j, j.Node.Get("jobDefinition"))
+			visit(j, j.Node.Get("submitJob"))
+		}
+	}
+	for _, f := range p.Files {
+		switch f.Kind {
+		case document.KindComputeEnvironment, document.KindJobQueue, document.KindSchedulingPolicy, document.KindConsumableResource:
+			visit(Job{Job: &document.Job{Node: f.Root}, File: f, pass: p}, f.Root)
+		}
+	}
+}
+
+func (j Job) wrongType(n *jsontree.Node, want jsontree.Kind) {
+	label := n.Name
+	if label == "" {
+		label = "an element"
+	}
+	hint, fix := "", unquote(n)
+	switch {
+	case want == jsontree.String && (n.Is(jsontree.Number) || n.Is(jsontree.Bool)):
+		hint, fix = "write "+quote(n.Text), rewrite(n, quote(n.Text))
+	case want == jsontree.Number && fix != nil:
+		hint = "write " + n.Text
+	case want == jsontree.Bool && (n.Str() == "true" || n.Str() == "false"):
+		hint, fix = "write "+n.Text, rewrite(n, n.Text)
+	default:
+		fix = nil
+	}
+	j.ReportFix(fix, fmt.Sprintf("%s is %s, not %s", label, want, n.Kind), hint, n)
+}
+
+func written(n *jsontree.Node) string {
+	if n.Is(jsontree.Number) {
+		return n.Text
+	}
+	return n.Kind.String()
+}

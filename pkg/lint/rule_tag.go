@@ -1,0 +1,192 @@
+package lint
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/batchctl/batchctl/pkg/catalog"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+)
+
+// tag is a tag with the job, or the request, that carries it.
+type tag struct {
+	job  Job
+	node *jsontree.Node
+}
+
+// tags yields every tag of every request, once where both of a job carry it.
+//
+//go:noinline
+func (p *Pass) tags() iter.Seq2[Job, *jsontree.Node] {
+	return func(yield func(Job, *jsontree.Node) bool) {
+		for _, t := range tagList.of(p) {
+			if !yield(t.job, t.node) {
+				return
+			}
+		}
+	}
+}
+
+// tagList is every tag.
+var tagList = newFact(func(p *Pass, old []tag) []tag {
+	all := old[:0]
+	for _, j := range p.jobs {
+		registered := j.Register.Get("tags")
+		for t := range registered.Children() {
+			all = append(all, tag{j, t})
+		}
+		for t := range j.Submit.Get("tags").Children() {
+			if !samePlace(t, registered.Get(t.Name)) {
+				all = append(all, tag{j, t})
+			}
+		}
+	}
+	for _, s := range created(p) {
+		for _, list := range [...]*jsontree.Node{s.Node.Get("tags"), s.Node.Get(resourcesOf).Get("tags")} {
+			for t := range list.Children() {
+				all = append(all, tag{s.Job, t})
+			}
+		}
+	}
+	return all
+})
+
+// created is the requests that create something other than a job.
+func created(p *Pass) []Site {
+	return allSites.of(p).requests
+}
+
+const tagSource = userGuide + ", tag restrictions"
+
+// isTag reports whether a text is letters, digits and blanks of any script, and
+// + - = . _ : / @.
+func isTag(text string) bool {
+	for _, r := range text {
+		if !nameRune(r) && !strings.ContainsRune("+=. :/@", r) && (r < utf8.RuneSelf || !unicode.In(r, unicode.L, unicode.N, unicode.Z)) {
+			return false
+		}
+	}
+	return true
+}
+
+func tagRules() []*Rule {
+	return []*Rule{
+		row("tags-min-1", Low, in(creates, "tags"), filled("leave it out"),
+			"A map of tags holds at least one.", api("TagrisTagsMap")),
+		(&Rule{
+			Name: "tag-charset", Severity: diag.Warning, Confidence: Low,
+			Doc:    "Tags hold letters, digits, blanks and + - = . _ : / @.",
+			Source: tagSource,
+			Run: func(p *Pass) {
+				const most = "letters, digits, blanks and + - = . _ : / @"
+				for j, t := range p.tags() {
+					if !isTag(t.Name) {
+						j.Report(fmt.Sprintf("the key of a tag holds %s, not %s", most, quote(t.Name)), "", key(t))
+					}
+					if !isTag(t.Str()) {
+						j.Report(fmt.Sprintf("the value of a tag holds %s, not %s", most, quote(t.Str())), "", t)
+					}
+				}
+			},
+		}).onlyWith("tags"),
+		(&Rule{
+			Name: "tags-max-50", Severity: diag.Error, Confidence: High,
+			Doc:    "A job definition carries at most 50 tags.",
+			Source: apiReference + ", RegisterJobDefinition.tags; " + tagSource,
+			Run: func(p *Pass) {
+				for _, j := range p.Definitions() {
+					tooManyTags(j, j.Register.Get("tags"))
+				}
+				for _, s := range slices.Concat(queues(p), policies(p), consumables(p)) {
+					tooManyTags(s.Job, s.Node.Get("tags"))
+				}
+			},
+		}).onlyWith("tags"),
+		(&Rule{
+			Name: "submit-tags-max-50", Severity: diag.Error, Confidence: Medium,
+			Doc:    "A job carries at most 50 tags.",
+			Source: apiReference + ", SubmitJob.tags; " + tagSource,
+			Run: func(p *Pass) {
+				for _, j := range p.Submits() {
+					tooManyTags(j, j.Own("tags"))
+				}
+			},
+		}).onlyWith("tags"),
+		(&Rule{
+			Name: "tag-key-length", Severity: diag.Error, Confidence: High,
+			Doc:    "The key of a tag is 1 to 128 characters long.",
+			Source: apiReference + ", TagKey; " + tagSource,
+			Run: func(p *Pass) {
+				for j, t := range p.tags() {
+					if n := utf8.RuneCountInString(t.Name); n < 1 || n > catalog.MaxTagKeyLength {
+						j.Report(fmt.Sprintf("the key of a tag is 1 to %d characters long, this one has %d", catalog.MaxTagKeyLength, n), "", key(t))
+					}
+				}
+			},
+		}).onlyWith("tags"),
+		(&Rule{
+			Name: "tag-value-length", Severity: diag.Error, Confidence: High,
+			Doc:    "The value of a tag is at most 256 characters long.",
+			Source: apiReference + ", TagValue; " + tagSource,
+			Run: func(p *Pass) {
+				for j, t := range p.tags() {
+					if n := utf8.RuneCountInString(t.Str()); n > catalog.MaxTagValueLength {
+						j.Report(fmt.Sprintf("the value of a tag is at most %d characters long, this one has %d", catalog.MaxTagValueLength, n), "", t)
+					}
+				}
+			},
+		}).onlyWith("tags"),
+		(&Rule{
+			Name: "tag-aws-prefix", Severity: diag.Error, Confidence: Medium,
+			Doc:    "Keys and values of tags that start with aws: belong to AWS, in any case of letters.",
+			Source: tagSource,
+			Run: func(p *Pass) {
+				for j, t := range p.tags() {
+					if hasAWSPrefix(t.Name) {
+						j.Report(fmt.Sprintf("tag key %s: keys that start with aws: are reserved", quote(t.Name)), "write "+quote(t.Name[len("aws:"):]), key(t))
+					}
+					if hasAWSPrefix(t.Str()) {
+						j.Report(fmt.Sprintf("tag value %s: values that start with aws: are reserved", quote(t.Str())), "", t)
+					}
+				}
+			},
+		}).onlyWith("tags"),
+		(&Rule{
+			Name: "executor-tag-known", Severity: diag.Error, Confidence: High,
+			Doc:    "The tag " + executorTag + " says how the local engine runs a job: as a process, or in a container of docker, of podman, or of the one that works. AWS Batch keeps it as any other tag.",
+			Source: "pkg/local, ExecutorTag",
+			Run: func(p *Pass) {
+				for j, t := range p.tags() {
+					if t.Name == executorTag {
+						reportEnum(j, t, "tag "+executorTag, "process", "docker", "podman", "container")
+					}
+				}
+			},
+		}).onlyWith("tags"),
+	}
+}
+
+// executorTag is local.ExecutorTag; a test of pkg/cli holds the two together, and the values.
+const executorTag = "batchctl:executor"
+
+func hasAWSPrefix(s string) bool {
+	return len(s) >= len("aws:") && strings.EqualFold(s[:len("aws:")], "aws:")
+}
+
+func tooManyTags(j Job, tags *jsontree.Node) {
+	if n := tags.Len(); n > catalog.MaxTags {
+		last := tags
+		i := 0
+		for t := range tags.Children() {
+			if i++; i == catalog.MaxTags+1 {
+				last = key(t)
+			}
+		}
+		j.Report(fmt.Sprintf("at most %d tags, these are %d", catalog.MaxTags, n), "", last)
+	}
+}

@@ -1,0 +1,74 @@
+package lint
+
+import (
+	"fmt"
+
+	"github.com/batchctl/batchctl/pkg/catalog"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+)
+
+func timeoutRules() []*Rule {
+	return []*Rule{
+		{
+			Name: "timeout-min", Severity: diag.Error, Confidence: High,
+			Doc:    "A timeout is at least 60 seconds.",
+			Source: apiReference + ", JobTimeout.attemptDurationSeconds" + probed,
+			Run: func(p *Pass) {
+				for _, j := range p.Definitions() {
+					shortTimeout(j, j.Register.Get("timeout"))
+				}
+			},
+		},
+		{
+			Name: "submit-timeout-min", Severity: diag.Error, Confidence: Medium,
+			Doc:    "A timeout is at least 60 seconds, in a submission too.",
+			Source: apiReference + ", JobTimeout.attemptDurationSeconds",
+			Run: func(p *Pass) {
+				for _, j := range p.Submits() {
+					shortTimeout(j, j.Own("timeout"))
+				}
+			},
+		},
+		{
+			Name: "timeout-missing", Severity: diag.Warning, Confidence: Medium,
+			Doc:    "Without a timeout a job that hangs runs, and is paid for, until somebody notices.",
+			Source: userGuide + ", job timeouts",
+			Run: func(p *Pass) {
+				for _, j := range p.Definitions() {
+					own, later := j.Register.Get("timeout"), j.Submit.Get("timeout")
+					empty := own.Is(jsontree.Object) && (Site{Job: j}).lacks(own, "attemptDurationSeconds")
+					if (own == nil && later == nil && j.Node.Get("timeout") == nil || empty) && !p.timed(j) {
+						j.Report("the job has no timeout", "add how long an attempt may take, such as "+timeoutExample(j), own)
+					}
+				}
+			},
+		},
+	}
+}
+
+// timed reports whether every submission that runs a definition has a timeout.
+func (p *Pass) timed(definition Job) bool {
+	submissions := runs.of(p)[definition.Register]
+	for _, j := range submissions {
+		if j.Submit.Get("timeout").Get("attemptDurationSeconds") == nil {
+			return false
+		}
+	}
+	return len(submissions) > 0
+}
+
+func shortTimeout(j Job, timeout *jsontree.Node) {
+	n := timeout.Get("attemptDurationSeconds")
+	if s, ok := n.Int(); ok && s < catalog.MinTimeout {
+		j.Report(fmt.Sprintf("a timeout is at least %d seconds, not %d", catalog.MinTimeout, s), "", n)
+	}
+}
+
+// timeoutExample is in the form the user writes.
+func timeoutExample(j Job) string {
+	if j.compact() {
+		return `"timeout": "2h"`
+	}
+	return `"timeout": { "attemptDurationSeconds": 7200 }`
+}

@@ -1,0 +1,151 @@
+package lint
+
+import (
+	"fmt"
+	"iter"
+	"maps"
+	"strings"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+)
+
+// A job file may waive rules (document.Waiver): those of the platform's policy, and
+// those that warn. What AWS Batch itself refuses it refuses all the same.
+
+// waivers yields every waiver with the first job that has it.
+func (p *Pass) waivers() iter.Seq2[Job, document.Waiver] {
+	return func(yield func(Job, document.Waiver) bool) {
+		var seen map[*jsontree.Node]bool
+		for _, j := range p.Jobs() {
+			for _, w := range j.Waivers {
+				if seen[w.Node] {
+					continue
+				}
+				if seen == nil {
+					seen = map[*jsontree.Node]bool{}
+				}
+				seen[w.Node] = true
+				if !yield(j, w) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// namedRules is the rules of the run by name, and nil for those about documents, none
+// of which can be waived.
+var namedRules = newFact(func(p *Pass, _ map[string]*Rule) map[string]*Rule {
+	named := map[string]*Rule{}
+	for _, r := range documentRules() {
+		named[r.Name] = nil
+	}
+	for i := range p.rules {
+		named[p.rules[i].Name] = &p.rules[i]
+	}
+	return named
+})
+
+func waiverRules() []*Rule {
+	return []*Rule{
+		{
+			Name: "waiver-rule-unknown", Severity: diag.Error, Confidence: High,
+			Doc:    "A waiver names a rule that does not exist, so it silences nothing.",
+			Source: waiverSource,
+			Run: func(p *Pass) {
+				searches := 20 // a near word among hundreds costs more than all the rest
+				for j, w := range p.waivers() {
+					n := w.Node.Get("rule")
+					if _, known := namedRules.of(p)[w.Rule]; known || !n.Is(jsontree.String) {
+						continue
+					}
+					hint, fix := "the rules are listed by batchctl validate --rules", (*diag.Fix)(nil)
+					near := ""
+					if searches--; searches >= 0 {
+						near = nearIn(w.Rule, maps.Keys(namedRules.of(p)))
+					}
+					if near != "" {
+						hint, fix = "did you mean "+quote(near)+"?", replace(n, near)
+					}
+					j.ReportFix(fix, fmt.Sprintf("no rule is called %s", quote(w.Rule)), hint, n)
+				}
+			},
+		},
+		{
+			Name: "waiver-reason-missing", Severity: diag.Error, Confidence: High,
+			Doc:    "A waiver without a reason silences nothing: whoever reads the report wants to know why the job may break the rule.",
+			Source: waiverSource,
+			Run: func(p *Pass) {
+				for j, w := range p.waivers() {
+					n := w.Node.Get("reason")
+					if w.Node.Get("rule") == nil || strings.TrimSpace(w.Reason) != "" || n == nil && !(Site{Job: j}).lacks(w.Node, "reason") {
+						continue
+					}
+					j.Report("a waiver needs a reason", `say why and who agreed: "reason": "agreed in OPS-12"`, n, w.Node)
+				}
+			},
+		},
+		{
+			Name: "waiver-until-format", Severity: diag.Error, Confidence: High,
+			Doc:    "The last day of a waiver is a date, year-month-day; a waiver with anything else silences nothing.",
+			Source: waiverSource,
+			Run: func(p *Pass) {
+				for j, w := range p.waivers() {
+					if n := w.Node.Get("until"); n.Is(jsontree.String) && (w.Until == "" || !isDay(w.Until)) {
+						j.Report(fmt.Sprintf("until is a date, not %s", quote(w.Until)), `write it as "2027-01-31", or leave it out`, n)
+					}
+				}
+			},
+		},
+		{
+			Name: "waiver-not-waivable", Severity: diag.Error, Confidence: High,
+			Doc:    "Only rules of the platform file's policy and rules that warn can be waived. What AWS Batch itself refuses, or never runs, it does not take for a waiver either.",
+			Source: waiverSource,
+			Run: func(p *Pass) {
+				for j, w := range p.waivers() {
+					r, known := namedRules.of(p)[w.Rule]
+					n := w.Node.Get("rule")
+					switch {
+					case !known || r != nil && r.waivable(r.Severity) || p.waived[w.Node]:
+					case r != nil && r.Scope == waiverTopic:
+						j.Report(w.Rule+" cannot be waived: it is about the waivers themselves", "remove this waiver", n)
+					default:
+						j.Report(w.Rule+" cannot be waived: AWS Batch itself would refuse the job, or leave it waiting",
+							"mend the job; waivers are for the platform file's policy and for warnings", n)
+					}
+				}
+			},
+		},
+		{
+			Name: "waiver-expired", Severity: diag.Warning, Confidence: High,
+			Doc:    "The last day of a waiver is past (in UTC): what it silenced is reported again.",
+			Source: waiverSource,
+			Run: func(p *Pass) {
+				for j, w := range p.waivers() {
+					if isComplete(w) && isOver(w) {
+						j.Report(fmt.Sprintf("the waiver of %s ended on %s", quote(w.Rule), w.Until), "mend the job and remove the waiver, or agree on a later day", w.Node.Get("until"))
+					}
+				}
+			},
+		},
+		{
+			Name: "waiver-unused", Severity: diag.Warning, Confidence: High,
+			Doc:    "A waiver silences nothing: the job keeps the rule by now. Not said of rules that need a platform file where there is none.",
+			Source: waiverSource,
+			Run: func(p *Pass) {
+				for j, w := range p.waivers() {
+					r := namedRules.of(p)[w.Rule]
+					if r == nil || !r.waivable(r.Severity) || p.waived[w.Node] || !isComplete(w) || isOver(w) || !p.described() && r.needsPlatform() {
+						continue
+					}
+					j.Report(fmt.Sprintf("the waiver of %s silences nothing: the job does not break this rule", quote(w.Rule)), "remove it", w.Node.Get("rule"))
+				}
+			},
+		},
+	}
+}
+
+// described reports whether a platform file governs the files.
+func (p *Pass) described() bool { return p.Platform != nil && p.Platform.Root != nil }

@@ -1,0 +1,130 @@
+// Package shape describes the JSON of requests to AWS Batch: which members an object has, and of which type
+// each value is. It reads the structs of the AWS SDK.
+package shape
+
+import (
+	"reflect"
+	"strings"
+	"sync"
+
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
+
+	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+)
+
+// Shape is the type of a JSON value.
+type Shape struct {
+	Kind jsontree.Kind
+	// Words are the values of a string that has a list of them.
+	Words []string
+	// Members are those of a structure.
+	Members map[string]*Shape
+	// Element is the shape of the elements of a list, or of the values of a map.
+	Element *Shape
+
+	indexed sync.Once
+	index   map[string][][]string // see names
+}
+
+var requests = sync.OnceValue(func() map[document.Kind]*Shape {
+	seen := map[reflect.Type]*Shape{}
+	return map[document.Kind]*Shape{
+		document.KindJobDefinition:      read(reflect.TypeFor[awsbatch.RegisterJobDefinitionInput](), seen),
+		document.KindSubmitJob:          read(reflect.TypeFor[awsbatch.SubmitJobInput](), seen),
+		document.KindJobQueue:           read(reflect.TypeFor[awsbatch.CreateJobQueueInput](), seen),
+		document.KindComputeEnvironment: read(reflect.TypeFor[awsbatch.CreateComputeEnvironmentInput](), seen),
+		document.KindSchedulingPolicy:   read(reflect.TypeFor[awsbatch.CreateSchedulingPolicyInput](), seen),
+		document.KindConsumableResource: read(reflect.TypeFor[awsbatch.CreateConsumableResourceInput](), seen),
+	}
+})
+
+// Of returns the shape of the request that a native document is; nil for documents of other kinds.
+func Of(kind document.Kind) *Shape { return requests()[kind] }
+
+func read(t reflect.Type, seen map[reflect.Type]*Shape) *Shape {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if s := seen[t]; s != nil {
+		return s
+	}
+	s := &Shape{}
+	seen[t] = s
+	switch t.Kind() {
+	case reflect.Struct:
+		s.Kind, s.Members = jsontree.Object, map[string]*Shape{}
+		for i := range t.NumField() {
+			if f := t.Field(i); f.IsExported() && f.Name != "ResultMetadata" {
+				s.Members[strings.ToLower(f.Name[:1])+f.Name[1:]] = read(f.Type, seen)
+			}
+		}
+	case reflect.Slice:
+		s.Kind, s.Element = jsontree.Array, read(t.Elem(), seen)
+	case reflect.Map:
+		s.Kind, s.Element = jsontree.Object, read(t.Elem(), seen)
+	case reflect.Bool:
+		s.Kind = jsontree.Bool
+	case reflect.String:
+		s.Kind = jsontree.String
+		if values, ok := t.MethodByName("Values"); ok {
+			list := values.Func.Call([]reflect.Value{reflect.Zero(t)})[0]
+			for i := range list.Len() {
+				s.Words = append(s.Words, list.Index(i).String())
+			}
+		}
+	default:
+		s.Kind = jsontree.Number
+	}
+	return s
+}
+
+// Compare calls visit for n and for every value below it, with the value that contains it and the shapes of both.
+// The shape is nil for a member that the request does not have.
+func (s *Shape) Compare(n, parent *jsontree.Node, in *Shape, visit func(n, parent *jsontree.Node, s, in *Shape)) {
+	visit(n, parent, s, in)
+	if s == nil || !n.Is(s.Kind) {
+		return
+	}
+	for c := range n.Children() {
+		switch {
+		case s.Element != nil:
+			s.Element.Compare(c, n, s, visit)
+		case !strings.HasPrefix(c.Name, "$"):
+			s.Members[c.Name].Compare(c, n, s, visit)
+		}
+	}
+}
+
+// Object is an object of a request, with the members that it can have.
+type Object struct {
+	Node  *jsontree.Node
+	Shape *Shape
+	// Name is the member that contains the object.
+	Name string
+}
+
+// Unknown calls visit for every member in or below the object that the request does not have, with the objects
+// around the member, the outermost first.
+func (o Object) Unknown(visit func(n *jsontree.Node, around []Object)) { o.unknown(nil, visit) }
+
+func (o Object) unknown(around []Object, visit func(n *jsontree.Node, around []Object)) {
+	s := o.Shape
+	if !o.Node.Is(s.Kind) {
+		return
+	}
+	if s.Element == nil {
+		around = append(around[:len(around):len(around)], o)
+	}
+	for c := range o.Node.Children() {
+		switch of := s.Members[c.Name]; {
+		case s.Element != nil:
+			Object{c, s.Element, o.Name}.unknown(around, visit)
+		case strings.HasPrefix(c.Name, "$"):
+		case of == nil:
+			visit(c, around)
+		default:
+			Object{c, of, c.Name}.unknown(around, visit)
+		}
+	}
+}

@@ -1,0 +1,230 @@
+package lint
+
+import (
+	"fmt"
+	"iter"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+)
+
+// quote writes a word as it would stand in the file; a long one is cut.
+func quote(s string) string { return diag.Quote(s) }
+
+func quoteAll(list []string) []string {
+	var out []string
+	for _, s := range list {
+		out = append(out, quote(s))
+	}
+	return out
+}
+
+func either(values []string) string {
+	last := len(values) - 1
+	if last < 1 {
+		return strings.Join(values, "")
+	}
+	return strings.Join(values[:last], ", ") + " or " + values[last]
+}
+
+func and(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
+}
+
+func near(word string, words []string) string { return nearIn(word, slices.Values(words)) }
+
+func nearIn(word string, words iter.Seq[string]) string { return diag.Near(word, words) }
+
+// pattern is a regular expression that is compiled when it is first needed: the
+// rules have dozens, and most runs need few.
+type pattern func() *regexp.Regexp
+
+func lazy(expression string) pattern {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
+}
+
+// typo returns the one of the names of which a word is a slip of the pen. Names that
+// stand side by side differ by a word or a figure, and what is not here may well be
+// there already: gpu beside cpu and train-2 beside train-1 are no slips.
+func typo(word string, names iter.Seq[string]) string {
+	near := nearIn(word, names)
+	if near == "" || !isSlip(word, near) {
+		return ""
+	}
+	return near
+}
+
+// isSlip reports whether two names differ in case and separators alone, or in one
+// word: by the order of its letters, or by one letter behind the first where it has
+// five or more.
+func isSlip(a, b string) bool {
+	if joined(a) == joined(b) {
+		return true
+	}
+	as, bs := nameWords(a), nameWords(b)
+	differ := 0
+	for i := range min(len(as), len(bs)) {
+		if as[i] != bs[i] {
+			differ++
+			a, b = as[i], bs[i]
+		}
+	}
+	if len(as) != len(bs) || differ != 1 || strings.ContainsAny(a+b, "0123456789") {
+		return false
+	}
+	return lettersOf(a) == lettersOf(b) || min(len(a), len(b)) >= 5 && a[0] == b[0] && diag.Typos(a, b) == 1
+}
+
+// nameWords is the words of a name in lower case.
+func nameWords(name string) []string {
+	return strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return r == '-' || r == '_' })
+}
+
+func joined(name string) string { return strings.Join(nameWords(name), "") }
+
+// lettersOf is the letters of a word in their order in the alphabet.
+func lettersOf(word string) string {
+	letters := []byte(word)
+	slices.Sort(letters)
+	return string(letters)
+}
+
+func writeHint(value string) string {
+	if value == "" {
+		return ""
+	}
+	return "write " + quote(value)
+}
+
+func asteriskHint(head string) string {
+	if head == "" {
+		return `write how the reason begins, such as "OutOfMemory*"`
+	}
+	return "write " + quote(head+"*")
+}
+
+func contains(list []string, s string) bool {
+	for _, e := range list {
+		if e == s {
+			return true
+		}
+	}
+	return false
+}
+
+const nameCharset = "letters, digits, hyphens and underscores"
+
+func nameRune(r rune) bool {
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_'
+}
+
+func mapName(s string) string {
+	return strings.Map(func(r rune) rune {
+		if nameRune(r) {
+			return r
+		}
+		return '-'
+	}, s)
+}
+
+func nearHint(name string, known iter.Seq[string]) string {
+	if near := nearIn(name, known); near != "" {
+		return "did you mean " + quote(near) + "?"
+	}
+	return "remove it"
+}
+
+// lowered is a name in lower case with hyphens for what Kubernetes does not take.
+func lowered(s string) string {
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '.':
+			return r
+		}
+		return '-'
+	}, strings.ToLower(s))
+	return strings.Trim(s, "-.")
+}
+
+func lowerHint(s string) string {
+	if l := lowered(s); l != "" && l != s {
+		return "write " + quote(l)
+	}
+	return ""
+}
+
+// count writes a number with its noun.
+func count(n int, noun string, plural ...string) string {
+	switch {
+	case n == 1:
+		return "1 " + noun
+	case len(plural) > 0:
+		return fmt.Sprintf("%d %s", n, plural[0])
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// isWhole reports whether a text is digits alone.
+func isWhole(text string) bool {
+	for i := range len(text) {
+		if text[i] < '0' || text[i] > '9' {
+			return false
+		}
+	}
+	return text != ""
+}
+
+// isDecimal reports whether a text is digits, with or without a fraction.
+func isDecimal(text string) bool {
+	whole, fraction, found := strings.Cut(text, ".")
+	return isWhole(whole) && (!found || isWhole(fraction))
+}
+
+func sorted(words []string) []string {
+	slices.Sort(words)
+	return words
+}
+
+func orDots(example string) string {
+	if example == "" {
+		return `"..."`
+	}
+	return example
+}
+
+func decimal(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
+
+// isNote reports whether a member is its author's explanation, by its name.
+func isNote(name string) bool {
+	return strings.HasPrefix(name, "_") || strings.HasPrefix(name, "//") || strings.HasPrefix(name, "#") || strings.HasPrefix(strings.ToLower(name), "comment")
+}
+
+// placeholder is what templates and workflow files write for a value to come.
+var placeholder = lazy(`\$\{|\{\{|<[^>]*>|^\$`)
+
+func nearName(word string, known map[string]bool) string {
+	var names []string
+	for name := range known {
+		if name != "" {
+			names = append(names, quote(name))
+		}
+	}
+	if hint := nearHint(word, maps.Keys(known)); hint != "remove it" {
+		return hint
+	}
+	return "its containers are " + either(sorted(names))
+}
+
+var (
+	dnsLabel     = lazy(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
+	dnsSubdomain = lazy(`^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$`)
+	keyName      = lazy(`^[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$`)
+)

@@ -1,0 +1,81 @@
+package golden
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// failures notes what a test would report.
+type failures struct {
+	testing.TB
+	lines []string
+}
+
+func (f *failures) Helper() {}
+
+func (f *failures) Errorf(format string, args ...any) {
+	f.lines = append(f.lines, fmt.Sprintf(format, args...))
+}
+
+func example(t *testing.T) *Archive {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "case.txtar")
+	if err := os.WriteFile(file, []byte("-- job.json --\n{}\n-- sub/b.csv --\na,b\n-- want --\nold\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return Read(t, file)
+}
+
+func TestWant(t *testing.T) {
+	if Updating() {
+		t.Skip("with -update nothing differs")
+	}
+	for got, fails := range map[string]bool{"old\n": false, "new\n": true, "old": true} {
+		f := &failures{TB: t}
+		if example(t).Want(f, "want", got); len(f.lines) > 0 != fails {
+			t.Errorf("%q: %q", got, f.lines)
+		}
+	}
+}
+
+func TestUpdate(t *testing.T) {
+	before := *update
+	*update = true
+	defer func() { *update = before }()
+	a := example(t)
+	t.Chdir(t.TempDir())
+	a.Want(t, "want", "new\n")
+	a.Want(t, "more", "x\n")
+	again := Read(t, a.file)
+	if got := again.Text(t, "want") + again.Text(t, "more") + again.Text(t, "job.json"); got != "new\nx\n{}\n" {
+		t.Errorf("the archive has %q", got)
+	}
+}
+
+func TestNames(t *testing.T) {
+	a := example(t)
+	for pattern, want := range map[string]string{"*": "job.json want", "*.json": "job.json", "sub/*": "sub/b.csv", "x": ""} {
+		if got := strings.Join(a.Names(pattern), " "); got != want {
+			t.Errorf("%s: %s, want %s", pattern, got, want)
+		}
+	}
+	if !a.Has("want") || a.Has("b.csv") {
+		t.Error("Has is wrong about a name")
+	}
+}
+
+func TestExtract(t *testing.T) {
+	dir := t.TempDir()
+	example(t).Extract(t, dir)
+	text, err := os.ReadFile(filepath.Join(dir, "sub", "b.csv"))
+	if err != nil || string(text) != "a,b\n" {
+		t.Errorf("%q, %v", text, err)
+	}
+	if names := Glob(t, filepath.Join("testdata", "..", "*.go")); !slices.ContainsFunc(names, func(a *Archive) bool { return a.Name == "golden.go" }) {
+		t.Error("Glob does not find this package")
+	}
+}
