@@ -49,8 +49,8 @@ func (s step) note() string {
 	return "not submitted yet"
 }
 
-// asked reads what the ledger knows about the jobs that are shown.
-func (t *target) asked(jobs []once.Recalled) (asked, error) {
+// askedOf reads what the ledger knows about the jobs that are shown.
+func askedOf(t *target, jobs []once.Recalled) (asked, error) {
 	var shown []string
 	for _, job := range jobs {
 		shown = append(shown, aws.ToString(job.JobId))
@@ -99,14 +99,14 @@ func isWhole(r once.Run, ids []string) bool {
 	return len(shown) == 0
 }
 
-// conditions is asked without a name and without other steps, for a view of jobs that are
+// conditionsOf is asked without a name and without other steps, for a view of jobs that are
 // still being submitted. A ledger that cannot be read is reported by other calls.
-func (t *target) conditions(ids []string) asked {
+func conditionsOf(t *target, ids []string) asked {
 	var jobs []once.Recalled
 	for _, id := range ids {
 		jobs = append(jobs, once.Recalled{JobDetail: types.JobDetail{JobId: &id}})
 	}
-	a, _ := t.asked(jobs)
+	a, _ := askedOf(t, jobs)
 	return asked{steps: a.steps}
 }
 

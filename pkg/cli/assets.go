@@ -5,14 +5,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
-	"runtime/debug"
 	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/exit"
@@ -193,40 +190,4 @@ func versionCommand(con *term.Console) *cli.Command {
 				v.Version, v.Commit, v.Go, v.Platform, v.SDK, v.InstanceTypes, v.FargateSizes, v.Prices))
 		},
 	}
-}
-
-type versions struct {
-	Version  string `json:"version"`
-	Commit   string `json:"commit"`
-	Go       string `json:"go"`
-	Platform string `json:"platform"`
-	// SDK is the AWS SDK's Batch client: the API model that the requests follow.
-	SDK string `json:"sdk"`
-	// InstanceTypes, FargateSizes and Prices are the days of the built-in catalogue.
-	InstanceTypes string `json:"instanceTypes"`
-	FargateSizes  string `json:"fargateSizes"`
-	Prices        string `json:"prices"`
-}
-
-func version() versions {
-	v := versions{Version: "(devel)", Commit: "(commit not recorded)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
-		InstanceTypes: catalog.InstanceTypesDate, FargateSizes: catalog.FargateSizesDate, Prices: catalog.PricesDate}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return v
-	}
-	if info.Main.Version != "" {
-		v.Version = info.Main.Version
-	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			v.Commit = s.Value
-		}
-	}
-	for _, m := range info.Deps {
-		if m.Path == "github.com/aws/aws-sdk-go-v2/service/batch" {
-			v.SDK = m.Version
-		}
-	}
-	return v
 }

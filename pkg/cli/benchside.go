@@ -316,22 +316,12 @@ func (b *benchmark) readPart(ctx context.Context, part *benchPart, id string) er
 
 // tellWhyFailed tells the verdict on a job that failed.
 func (b *benchmark) tellWhyFailed(ctx context.Context, id string) {
-	evidence, err := b.t.gather(ctx, id)
+	evidence, err := evidenceOf(ctx, b.t, id)
 	if err != nil {
 		fmt.Fprintf(b.Err, "why it failed is not known: %s\n", diag.Printable(err.Error()))
 		return
 	}
 	fmt.Fprint(b.Err, b.Redacted(answerText(explain.Explain(evidence))))
-}
-
-// unplaced is why this machine can never hold a job: what stands behind the reason in
-// AWS Batch's own words, which is the same for all.
-func unplaced(job types.JobDetail) string {
-	reason := aws.ToString(job.StatusReason)
-	if at := strings.LastIndex(reason, ": "); at >= 0 {
-		return reason[at+2:]
-	}
-	return reason
 }
 
 // prices are those of the instances on which the sides' jobs run, where that is known.

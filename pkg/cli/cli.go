@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"io"
 	"slices"
 
 	"github.com/urfave/cli/v2"
@@ -41,19 +40,6 @@ func main(ctx context.Context, con *term.Console, args []string) int {
 	f := failureOf(err)
 	con.Explain(f)
 	return f.Code
-}
-
-// helpWriter is where urfave/cli writes help and version. It keeps the first error, which
-// urfave/cli does not tell.
-type helpWriter struct {
-	io.Writer
-	err error
-}
-
-func (w *helpWriter) Write(text []byte) (int, error) {
-	n, err := w.Writer.Write(text)
-	w.err = cmp.Or(w.err, err)
-	return n, err
 }
 
 func app(con *term.Console) *cli.App {
@@ -94,9 +80,4 @@ func app(con *term.Console) *cli.App {
 		}
 	}
 	return app
-}
-
-// help builds the description in a command's --help; showHelp adds its exit codes.
-func help(what, examples string) string {
-	return what + "\n\nExamples:\n   " + term.Indent(examples)
 }

@@ -120,7 +120,7 @@ func aliases(in *input) (names []string) {
 func costlyJobs(con *term.Console, c *cli.Context, call *jobCall, since time.Time) (ids []string, err error) {
 	words := append(c.StringSlice("jobs"), c.Args().Slice()...)
 	if !since.IsZero() {
-		return call.jobsSince(c, words, since)
+		return jobsSince(call, c, words, since)
 	}
 	if len(words) == 0 {
 		found, err := resolve(con, c, call.target, call.platform)
@@ -132,9 +132,9 @@ func costlyJobs(con *term.Console, c *cli.Context, call *jobCall, since time.Tim
 	if c.String("submission") != "" {
 		return nil, exit.Usage("--submission names all jobs, and %s is named too", words[0]).Try("say one of them")
 	}
-	queues := call.queueNames(call.platform)
+	queues := queueNames(call.target, call.platform)
 	for _, word := range words {
-		id, err := call.resolveFor(c, word, queues)
+		id, err := resolveFor(call.target, c, word, queues)
 		if err != nil {
 			return nil, err
 		}
@@ -146,7 +146,7 @@ func costlyJobs(con *term.Console, c *cli.Context, call *jobCall, since time.Tim
 }
 
 // jobsSince lists the jobs of some names that were created since; of any, without names.
-func (call *jobCall) jobsSince(c *cli.Context, names []string, since time.Time) (ids []string, err error) {
+func jobsSince(call *jobCall, c *cli.Context, names []string, since time.Time) (ids []string, err error) {
 	if c.IsSet("jobs") || c.String("submission") != "" {
 		return nil, exit.Usage("--since lists jobs by their names").Try("batchctl cost NAME --since %s", c.String("since"))
 	}
@@ -154,7 +154,7 @@ func (call *jobCall) jobsSince(c *cli.Context, names []string, since time.Time) 
 	if word := c.String("queue"); word != "" && !call.isLocal() {
 		filter.Queues = []string{word}
 	}
-	if filter, err = call.place(c, call.platform, filter); err != nil {
+	if filter, err = placeFilter(call.target, c, call.platform, filter); err != nil {
 		return nil, err
 	}
 	if len(names) == 0 {

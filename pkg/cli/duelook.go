@@ -2,29 +2,23 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/exit"
 )
-
-// ledgerIn is the ledger of a state directory. It reports damaged lines, once a file.
-func ledgerIn(con *term.Console, dir string) *once.Ledger {
-	told := map[string]bool{}
-	return &once.Ledger{Dir: dir, Damaged: func(d *once.DamageError) {
-		if !told[d.Path] {
-			told[d.Path] = true
-			fmt.Fprintf(con.Err, "note: %s\n", diag.Printable(d.Error()))
-		}
-	}}
-}
 
 // checkDue does the check for duplicates that an earlier command left, for every run of the
 // target where it is due, and names those for which it is not due yet. What fails is
@@ -59,7 +53,7 @@ func checkDue(con *term.Console, c *cli.Context, t *target) {
 		if err == nil || locked || errors.Is(err, fs.ErrNotExist) {
 			continue // it is done, or another process does it
 		}
-		con.Explain(exit.From(t.submitFailure(c.Context, err)))
+		con.Explain(exit.From(submitFailure(c.Context, t, err)))
 	}
 }
 
@@ -75,7 +69,7 @@ func recheck(con *term.Console, c *cli.Context, t *target) *once.Client {
 	there := changing(con, c, t)
 	err := there.RecheckDuplicates(c.Context)
 	if twice, ok := errors.AsType[*once.TwiceError](err); ok {
-		con.Explain(exit.From(t.submitFailure(c.Context, twice)))
+		con.Explain(exit.From(submitFailure(c.Context, t, twice)))
 	} else if err != nil {
 		fmt.Fprintf(con.Err, "note: check earlier jobs for duplicates: %s; the next command checks them again\n", diag.Printable(con.Redacted(err.Error())))
 	}
@@ -95,4 +89,92 @@ func changing(con *term.Console, c *cli.Context, t *target) *once.Client {
 	there.Ledger, there.Replayable = ledger, t.Replayable
 	submitsWith(con, c, there)
 	return there
+}
+
+// submitFailure gives the ways in which a submission fails their codes and says
+// how to go on.
+func submitFailure(ctx context.Context, t *target, err error) error {
+	if err == nil {
+		return nil
+	}
+	var (
+		open      *once.OpenError
+		ambiguous *client.AmbiguousError
+		unknown   *once.UnknownError
+		forgotten *once.ForgottenError
+		due       *once.DueError
+		twice     *once.TwiceError
+		locked    *once.LockedError
+		refused   *client.RefusedError
+		large     *once.TooLargeError
+	)
+	code := exit.NotDone
+	switch {
+	case errors.As(err, &due), errors.As(err, &twice):
+		code = exit.Unknown
+	case ctx.Err() != nil:
+		code = exit.Interrupted
+	case errors.As(err, &forgotten), errors.As(err, &ambiguous), errors.As(err, &unknown):
+		code = exit.Unknown
+	case errors.As(err, &refused), errors.As(err, &large):
+		code = exit.Problem
+	}
+	f := exit.Fail(code, "%s", strings.ReplaceAll(err.Error(), "\n", "; "))
+	switch {
+	case errors.As(err, &forgotten):
+		return f.Try("look into your results, then: batchctl resume --submit-again %[1]s    or give it up: batchctl resume --drop %[1]s", runOf(err)+t.flags)
+	case errors.As(err, &due):
+		return f.Try("check again: batchctl resume %s    (other commands for this target do it, too)", due.Run+t.flags)
+	case errors.As(err, &twice) && !errors.As(err, &open):
+		return f.Try("compare what they did: batchctl status %s %s%s", batch.ShortID(twice.Twins[0].ID), batch.ShortID(twice.Twins[0].Twin), t.flags)
+	case errors.As(err, &locked):
+		return f
+	case errors.As(err, &open):
+		return f.Try("go on: batchctl resume %[1]s    or leave the rest: batchctl resume --drop %[1]s", open.Run+t.flags)
+	case errors.Is(err, context.Canceled):
+		return exit.Fail(exit.Interrupted, "interrupted; no job was accepted").Try("nothing is left behind: submit again")
+	case code == exit.NotDone:
+		return exit.From(leadOn(t, err))
+	}
+	return f
+}
+
+// runOf is the open run that an error is about.
+func runOf(err error) string {
+	if open, ok := errors.AsType[*once.OpenError](err); ok {
+		return open.Run
+	}
+	return ""
+}
+
+// openTarget finds the target that the command line, the environment and the platform
+// file ask for, in this order.
+func openTarget(ctx context.Context, con *term.Console, c *cli.Context, platform *document.Platform, why need) (*target, error) {
+	return openNamed(ctx, con, c, platform, targetName(c, platform), why)
+}
+
+// openNamed opens the target of a name, and does the check for duplicates that earlier commands left there.
+func openNamed(ctx context.Context, con *term.Console, c *cli.Context, platform *document.Platform, name string, why need) (*target, error) {
+	t, err := reach(ctx, con, c, platform, name, why)
+	if err == nil && !t.isLocal() {
+		checkDue(con, c, t)
+	}
+	return t, err
+}
+
+// leadOn gives an error about a job that is not there its next step.
+func leadOn(t *target, err error) error {
+	if missing, ok := errors.AsType[*client.NoSuchJobError](err); ok && missing.Near == "" {
+		return exit.Fail(exit.NotDone, "%v", missing).Try("see what there is: batchctl list%s", t.flags)
+	}
+	if part, ok := errors.AsType[*client.NoSuchPartError](err); ok {
+		return exit.Fail(exit.NotDone, "%v", err).Try("name one that exists: %s", part.Use)
+	}
+	return err
+}
+
+// resolveWord is the client's, with the next step at this target where there is no such job.
+func resolveWord(ctx context.Context, t *target, word string, queues []string) (string, error) {
+	id, err := t.Client.Resolve(ctx, word, queues)
+	return id, leadOn(t, err)
 }

@@ -9,14 +9,17 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/exit"
@@ -176,3 +179,36 @@ func serveArgs(dir string, entry document.Target) []string {
 	}
 	return args
 }
+
+// endJobs ends the jobs of an engine that is to stop.
+func endJobs(ctx context.Context, engine *local.Engine) error {
+	if _, err := engine.EndJobs(ctx); err != nil {
+		return exit.Fail(exit.NotDone, "stop the local engine: %v", err).Try("jobs that still run are killed")
+	}
+	return nil
+}
+
+// unfinished returns the jobs that have not ended, each as its name and short id.
+func (t *target) unfinished(ctx context.Context) (names []string, err error) {
+	statuses := slices.DeleteFunc(types.JobStatus("").Values(), batch.HasEnded)
+	for job, err := range t.List(ctx, client.Filter{Statuses: statuses}) {
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, aws.ToString(job.JobName)+" "+batch.ShortID(aws.ToString(job.JobId)))
+	}
+	return names, nil
+}
+
+// someOf joins the first few of many names.
+func someOf(names []string) string {
+	const most = 5
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}
+
+// closeTimeout is longer than the 30 seconds that a job has between SIGTERM and
+// SIGKILL.
+const closeTimeout = 45 * time.Second

@@ -61,7 +61,7 @@ func explainJob(con *term.Console, c *cli.Context) error {
 		ctx, cancel = context.WithTimeout(ctx, d)
 		defer cancel()
 	}
-	gather := func() (*explain.Bundle, error) { return call.gather(ctx, call.jobs[0].ID) }
+	gather := func() (*explain.Bundle, error) { return evidenceOf(ctx, call.target, call.jobs[0].ID) }
 	b, waitErr := lookUntilFirm(ctx, con, c.Bool("wait"), call.flags, gather)
 	if b == nil {
 		return waitErr
@@ -273,26 +273,26 @@ func memberPlaces(j *document.Job) (places []explain.Place) {
 	return places
 }
 
-func (t *target) gatherer() *explain.Gatherer {
+func gathererOf(t *target) *explain.Gatherer {
 	return explain.NewGatherer(t.config, t.label, t.isLocal())
 }
 
-// gather gathers all evidence about a job, and remembers the look.
-func (t *target) gather(ctx context.Context, id string) (*explain.Bundle, error) {
-	b, err := t.gatherer().Gather(ctx, id)
+// evidenceOf gathers all evidence about a job, and remembers the look.
+func evidenceOf(ctx context.Context, t *target, id string) (*explain.Bundle, error) {
+	b, err := gathererOf(t).Gather(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	t.remember(id, b)
+	rememberLook(t, id, b)
 	return b, nil
 }
 
-// why is a line on why a job waits, for the views that show its state.
-func (t *target) why(ctx context.Context, id *string) (string, error) {
-	b, err := t.gatherer().Glance(ctx, aws.ToString(id))
+// whyOf is a line on why a job waits, for the views that show its state.
+func whyOf(ctx context.Context, t *target, id *string) (string, error) {
+	b, err := gathererOf(t).Glance(ctx, aws.ToString(id))
 	if err != nil {
 		return "", err
 	}
-	t.remember(aws.ToString(id), b)
+	rememberLook(t, aws.ToString(id), b)
 	return explain.Reason(b), nil
 }

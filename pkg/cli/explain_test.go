@@ -42,7 +42,7 @@ func TestExplainWait(t *testing.T) {
 		at := &target{name: "aws", ledger: &once.Ledger{Dir: t.TempDir()}}
 		gather := func() (*explain.Bundle, error) {
 			b := stuckSince(start)
-			at.remember(*b.Subject.Job.JobId, b)
+			rememberLook(at, *b.Subject.Job.JobId, b)
 			return b, nil
 		}
 		b, err := lookUntilFirm(t.Context(), con, true, "", gather)
@@ -83,7 +83,7 @@ func TestLooks(t *testing.T) {
 	root := t.TempDir() // others may have an x.json of their own in the folder for temporary files
 	at := &target{name: "aws", ledger: &once.Ledger{Dir: filepath.Join(root, "state", "aws")}}
 	path := filepath.Join(at.ledger.Dir, "looks", "a_1.json")
-	at.remember("a:1", stuckSince(time.Now()))
+	rememberLook(at, "a:1", stuckSince(time.Now()))
 	if _, err := os.Stat(path); err != nil {
 		t.Fatal(err)
 	}
@@ -91,23 +91,23 @@ func TestLooks(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := stuckSince(time.Now())
-	at.remember("a:1", b)
+	rememberLook(at, "a:1", b)
 	if len(b.Looks) != 1 {
 		t.Errorf("%+v", b.Looks)
 	}
 	for range 100 {
 		b = stuckSince(time.Now())
-		at.remember("a:1", b)
+		rememberLook(at, "a:1", b)
 	}
 	if len(b.Looks) > 60 {
 		t.Errorf("%d looks are kept", len(b.Looks))
 	}
 	b.Subject.Job.Status = types.JobStatusFailed
-	at.remember("a:1", b)
+	rememberLook(at, "a:1", b)
 	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("looks at an ended job are kept: %v", err)
 	}
-	at.remember("../../x", stuckSince(time.Now()))
+	rememberLook(at, "../../x", stuckSince(time.Now()))
 	for _, dir := range []string{root, filepath.Dir(at.ledger.Dir), at.ledger.Dir} {
 		if _, err := os.Stat(filepath.Join(dir, "x.json")); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("an id led out of the directory: %v", err)

@@ -56,7 +56,7 @@ func newFollower(con *term.Console, t *target, jobs []once.Submitted, log io.Wri
 		f.names[j.ID] = j
 	}
 	t.Trouble = troubles(con, func(text string) { f.Line("%s", text) })
-	f.asked = t.conditions(ids(jobs))
+	f.asked = conditionsOf(t, ids(jobs))
 	return f
 }
 
@@ -86,11 +86,11 @@ func (f *follower) run(ctx context.Context) (int, error) {
 		f.logs.Wait()
 	}
 	stop()
-	f.target.keep(f.seen()...)
+	keepEnds(f.target, f.seen()...)
 	if err != nil {
 		return exit.NotDone, err
 	}
-	f.target.release(ctx, f.seen())
+	releaseEnded(ctx, f.target, f.seen())
 	f.leaveTree()
 	return f.verdict(), nil
 }
@@ -206,20 +206,6 @@ func (f *follower) worthTelling(before, after types.JobDetail) bool {
 	failed := string(types.JobStatusFailed)
 	return quarter(before) != quarter(after) ||
 		before.ArrayProperties.StatusSummary[failed] == 0 && after.ArrayProperties.StatusSummary[failed] > 0
-}
-
-// rollUp counts an array's children by state.
-func rollUp(job types.JobDetail) string {
-	if job.ArrayProperties == nil || aws.ToInt32(job.ArrayProperties.Size) == 0 || job.ArrayProperties.Index != nil {
-		return ""
-	}
-	text := fmt.Sprintf("%d of %d ended", batch.EndedChildren(job), aws.ToInt32(job.ArrayProperties.Size))
-	for _, status := range types.JobStatus("").Values() {
-		if n := job.ArrayProperties.StatusSummary[string(status)]; n > 0 {
-			text += fmt.Sprintf(" %s:%d", status, n)
-		}
-	}
-	return text
 }
 
 // outcome says how a job ended, or why it waits.
@@ -343,4 +329,14 @@ func (f *follower) verdict() int {
 		return exit.NotDone
 	}
 	return exit.OK
+}
+
+// unplaced is why this machine can never hold a job: what stands behind the reason in
+// AWS Batch's own words, which is the same for all.
+func unplaced(job types.JobDetail) string {
+	reason := aws.ToString(job.StatusReason)
+	if at := strings.LastIndex(reason, ": "); at >= 0 {
+		return reason[at+2:]
+	}
+	return reason
 }

@@ -34,14 +34,6 @@ func gcCommand(con *term.Console) *cli.Command {
 	}
 }
 
-type gcRow struct {
-	Definition string `json:"definition,omitempty"`
-	Resource   string `json:"consumableResource,omitempty"`
-	Staged     string `json:"staged,omitempty"`
-	Action     string `json:"action"` // deregistered, removed, kept, or with --dry-run would be deregistered or removed
-	Reason     string `json:"reason,omitempty"`
-}
-
 func gc(con *term.Console, c *cli.Context) error {
 	keep := c.Int("keep")
 	if keep < 1 {

@@ -94,7 +94,7 @@ func graphOf(con *term.Console, c *cli.Context) (*graph.Graph, error) {
 		return nil, err
 	}
 	defer call.close()
-	asked, err := call.asked(call.known)
+	asked, err := askedOf(call.target, call.known)
 	if err != nil {
 		return nil, err
 	}

@@ -258,3 +258,21 @@ func exitText(path string, columns int) string {
 	}
 	return strings.Join(append(lines, line), "\n")
 }
+
+// help builds the description in a command's --help; showHelp adds its exit codes.
+func help(what, examples string) string {
+	return what + "\n\nExamples:\n   " + term.Indent(examples)
+}
+
+// helpWriter is where urfave/cli writes help and version. It keeps the first error, which
+// urfave/cli does not tell.
+type helpWriter struct {
+	io.Writer
+	err error
+}
+
+func (w *helpWriter) Write(text []byte) (int, error) {
+	n, err := w.Writer.Write(text)
+	w.err = cmp.Or(w.err, err)
+	return n, err
+}

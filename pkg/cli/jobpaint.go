@@ -31,3 +31,13 @@ func endStyle(status types.JobStatus) string {
 	}
 	return styleOf(status)
 }
+
+func styleOf(status types.JobStatus) string {
+	switch status {
+	case types.JobStatusRunning, types.JobStatusStarting:
+		return term.StyleRun
+	case types.JobStatusRunnable:
+		return term.StyleWait
+	}
+	return ""
+}

@@ -102,17 +102,17 @@ func openJobs(con *term.Console, c *cli.Context, why need) (*jobCall, error) {
 	for i, job := range call.known {
 		call.jobs[i].Name, call.jobs[i].Queue = aws.ToString(job.JobName), aws.ToString(job.JobQueue)
 	}
-	call.keep(details(call.known)...)
+	keepEnds(call.target, details(call.known)...)
 	return call, nil
 }
 
-// keep writes down how jobs ended. It is for a day when Batch has forgotten them,
+// keepEnds writes down how jobs ended. It is for a day when Batch has forgotten them,
 // and no reason to fail today.
-func (t *target) keep(jobs ...types.JobDetail) { _ = t.Keep(jobs...) }
+func keepEnds(t *target, jobs ...types.JobDetail) { _ = t.Keep(jobs...) }
 
-// release removes what bounded jobs that have ended. What is left, because others need
+// releaseEnded removes what bounded jobs that have ended. What is left, because others need
 // it or a call failed, is gc's.
-func (t *target) release(ctx context.Context, jobs []types.JobDetail) {
+func releaseEnded(ctx context.Context, t *target, jobs []types.JobDetail) {
 	var bounded []string
 	for _, job := range jobs {
 		if p := job.ConsumableResourceProperties; p != nil && len(p.ConsumableResourceList) > 0 {
@@ -144,10 +144,10 @@ func resolve(con *term.Console, c *cli.Context, t *target, platform *document.Pl
 	case len(words) == 0:
 		return lastSubmission(con, c, t)
 	}
-	queues := t.queueNames(platform)
+	queues := queueNames(t, platform)
 	var jobs []once.Submitted
 	for _, word := range words {
-		id, err := t.resolveFor(c, word, queues)
+		id, err := resolveFor(t, c, word, queues)
 		if err != nil {
 			return nil, err
 		}
@@ -158,39 +158,22 @@ func resolve(con *term.Console, c *cli.Context, t *target, platform *document.Pl
 	return jobs, nil
 }
 
-// Resolve is the client's, with the next step at this target where there is no such job.
-func (t *target) Resolve(ctx context.Context, word string, queues []string) (string, error) {
-	id, err := t.Client.Resolve(ctx, word, queues)
-	return id, t.leadOn(err)
-}
-
 // resolveFor is Resolve for a command whose argument names a job. It answers a word such as
 // train:3#2, an attempt, with the way in which that command takes one.
-func (t *target) resolveFor(c *cli.Context, word string, queues []string) (string, error) {
+func resolveFor(t *target, c *cli.Context, word string, queues []string) (string, error) {
 	id, err := t.Client.Resolve(c.Context, word, queues)
 	part, ok := errors.AsType[*client.NoSuchPartError](err)
 	switch {
 	case !ok:
-		return id, t.leadOn(err)
+		return id, leadOn(t, err)
 	case part.Attempt > 0 && c.Command.Name == "logs":
 		return "", exit.Fail(exit.NotDone, "%v", part).Try("read the log of an attempt: batchctl logs %s --attempt %d%s", part.Use, part.Attempt, t.flags)
 	}
 	return "", exit.Fail(exit.NotDone, "%v", part).Try("name one that exists: batchctl %s %s%s", c.Command.Name, part.Use, t.flags)
 }
 
-// leadOn gives an error about a job that is not there its next step.
-func (t *target) leadOn(err error) error {
-	if missing, ok := errors.AsType[*client.NoSuchJobError](err); ok && missing.Near == "" {
-		return exit.Fail(exit.NotDone, "%v", missing).Try("see what there is: batchctl list%s", t.flags)
-	}
-	if part, ok := errors.AsType[*client.NoSuchPartError](err); ok {
-		return exit.Fail(exit.NotDone, "%v", err).Try("name one that exists: %s", part.Use)
-	}
-	return err
-}
-
 // queueNames are the queues to look for jobs in: the platform file's; none stands for all.
-func (t *target) queueNames(platform *document.Platform) (names []string) {
+func queueNames(t *target, platform *document.Platform) (names []string) {
 	if !t.isLocal() && platform != nil {
 		for _, q := range platform.Queues {
 			names = append(names, q.Name)
@@ -224,7 +207,7 @@ func status(con *term.Console, c *cli.Context) error {
 	}
 	if len(call.known) > 1 {
 		fmt.Fprintf(con.Err, "on %s; one job in full: batchctl status %s%s\n", diag.Printable(call.label), batch.ShortID(call.jobs[0].ID), call.flags)
-		asked, failed := call.asked(call.known)
+		asked, failed := askedOf(call.target, call.known)
 		err = errors.Join(failed, printJobTree(con, call.target, call.known, asked, call.whys(c.Context, now), now))
 		tellNext(con, call.target, live(call.known))
 		return err
@@ -232,7 +215,7 @@ func status(con *term.Console, c *cli.Context) error {
 	for _, job := range call.known {
 		text := jobText(con, call.target, job, now)
 		if !job.Forgotten {
-			text += call.cellLine(c.Context, job.JobDetail) + call.whyLine(c.Context, job.JobDetail)
+			text += cellLine(c.Context, call.target, job.JobDetail) + call.whyLine(c.Context, job.JobDetail)
 		}
 		err = errors.Join(err, con.Print(text))
 	}
@@ -249,7 +232,7 @@ func printJobTree(con *term.Console, t *target, jobs []once.Recalled, asked aske
 	}
 	note := func(job types.JobDetail) string {
 		if forgotten[aws.ToString(job.JobId)] {
-			return fromLedger(job, t.service(), now)
+			return fromLedger(job, serviceOf(t), now)
 		}
 		return term.JoinClauses(rollUp(job), trouble(job), lasted(job, now), whys[aws.ToString(job.JobId)])
 	}
@@ -263,8 +246,8 @@ func printJobTree(con *term.Console, t *target, jobs []once.Recalled, asked aske
 	return con.Print(b.String())
 }
 
-// service is who runs the target's jobs, as a sentence names it.
-func (t *target) service() string {
+// serviceOf is who runs the target's jobs, as a sentence names it.
+func serviceOf(t *target) string {
 	if t.isLocal() {
 		return "the local engine"
 	}
@@ -393,7 +376,7 @@ func jobText(con *term.Console, t *target, job once.Recalled, now time.Time) str
 		fmt.Fprintf(&b, "%-11s %s\n", "children", chart.Render(term.Color(con.Out)))
 	}
 	if job.Forgotten {
-		field("remembered", fromLedger(d, t.service(), now))
+		field("remembered", fromLedger(d, serviceOf(t), now))
 	} else {
 		field("reason", outcome(d))
 	}
@@ -472,7 +455,7 @@ func list(con *term.Console, c *cli.Context) error {
 
 // newest lists the jobs that the flags ask for, the newest first.
 func (call *jobCall) newest(c *cli.Context, filter client.Filter) ([]types.JobSummary, error) {
-	filter, err := call.place(c, call.platform, filter)
+	filter, err := placeFilter(call.target, c, call.platform, filter)
 	if err != nil {
 		return nil, err
 	}
@@ -512,7 +495,7 @@ func (call *jobCall) forgotten(c *cli.Context, filter client.Filter, listed []ty
 	}
 	jobs, err := call.Forgotten(c.Context, func(id string) bool { return seen[id] }, filter.Matches, mostForgotten)
 	for i, job := range jobs {
-		jobs[i].StatusReason = aws.String(term.JoinClauses(ledgerNote(call.service()), aws.ToString(job.StatusReason)))
+		jobs[i].StatusReason = aws.String(term.JoinClauses(ledgerNote(serviceOf(call.target)), aws.ToString(job.StatusReason)))
 	}
 	return jobs, err
 }
@@ -563,9 +546,9 @@ func parseTime(c *cli.Context, flag string, now time.Time) (time.Time, error) {
 		Try("write a date, a date with a time of day, or a while ago: --%s 2026-03-31, --%s 2026-03-31T14:00:00Z, --%s 24h", flag, flag, flag)
 }
 
-// place finds the queues and the array that a filter names at the target.
-func (t *target) place(c *cli.Context, platform *document.Platform, f client.Filter) (client.Filter, error) {
-	queues := t.queueNames(platform)
+// placeFilter finds the queues and the array that a filter names at the target.
+func placeFilter(t *target, c *cli.Context, platform *document.Platform, f client.Filter) (client.Filter, error) {
+	queues := queueNames(t, platform)
 	if platform != nil {
 		for i, word := range f.Queues {
 			if q, ok := platform.Queue(word); ok {
@@ -577,7 +560,7 @@ func (t *target) place(c *cli.Context, platform *document.Platform, f client.Fil
 		f.Queues = queues
 	}
 	if array := c.String("array"); array != "" {
-		id, err := t.Resolve(c.Context, array, queues)
+		id, err := resolveWord(c.Context, t, array, queues)
 		if err != nil {
 			return f, err
 		}
@@ -607,15 +590,6 @@ func printSummaries(con *term.Console, jobs []types.JobSummary) error {
 	return t.Flush()
 }
 
-// summaryRollUp counts an array's children by state, where the list knows them.
-func summaryRollUp(j types.JobSummary) string {
-	a := j.ArrayProperties
-	if a == nil || a.StatusSummary == nil {
-		return ""
-	}
-	return rollUp(types.JobDetail{ArrayProperties: &types.ArrayPropertiesDetail{Index: a.Index, Size: a.Size, StatusSummary: a.StatusSummary}})
-}
-
 func parseStatuses(words []string) ([]types.JobStatus, error) {
 	known := types.JobStatus("").Values()
 	var out []types.JobStatus
@@ -636,4 +610,13 @@ func writeShapes(con *term.Console, shapes any) error {
 		return err
 	}
 	return con.JSON(json.RawMessage(data))
+}
+
+// printJobs prints what Batch says of the jobs, as JSON.
+func printJobs(con *term.Console, t *target, jobs []once.Submitted) error {
+	known, err := t.Recall(context.Background(), ids(jobs)...)
+	if err != nil {
+		return err
+	}
+	return writeJobs(con, known, time.Now())
 }

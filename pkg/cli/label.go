@@ -64,3 +64,21 @@ func parts(job types.JobDetail) (ids []string) {
 	}
 	return ids
 }
+
+func ids(jobs []once.Submitted) []string {
+	var out []string
+	for _, j := range withID(jobs) {
+		out = append(out, j.ID)
+	}
+	return out
+}
+
+func withID(jobs []once.Submitted) []once.Submitted {
+	var out []once.Submitted
+	for _, j := range jobs {
+		if j.ID != "" {
+			out = append(out, j)
+		}
+	}
+	return out
+}

@@ -324,7 +324,7 @@ func logInterrupted(con *term.Console, l *logCall) error {
 	if l.Follow {
 		f = exit.Fail(exit.Interrupted, "stopped following; %s", goesOn(len(l.jobs)))
 	}
-	words := l.words(l.jobs)
+	words := wordsOf(l.jobCall.target, l.jobs)
 	return f.Try("follow on: batchctl logs %[1]s --follow    stop it: batchctl stop %[1]s", words)
 }
 
@@ -335,14 +335,14 @@ func verdicts(ctx context.Context, con *term.Console, l *logCall, ids []string, 
 	if l.Follow {
 		if now, err := l.Recall(ctx, jobIDs(l.known)...); err == nil {
 			known = now
-			l.keep(details(now)...)
+			keepEnds(l.jobCall.target, details(now)...)
 		}
 	}
 	for _, job := range known {
 		wrote := lines[aws.ToString(job.JobId)] > 0 || batch.ArraySize(job.JobDetail) > 0 && len(lines) > 0
 		how := term.JoinClauses(outcome(job.JobDetail), rollUp(job.JobDetail))
 		if job.Forgotten {
-			how = fromLedger(job.JobDetail, l.service(), time.Now())
+			how = fromLedger(job.JobDetail, serviceOf(l.jobCall.target), time.Now())
 		}
 		name := diag.Printable(nameOf(job.JobDetail) + "  " + batch.ShortID(aws.ToString(job.JobId)))
 		switch {

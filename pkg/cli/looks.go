@@ -14,10 +14,10 @@ import (
 // looksKept is how long looks at a job are remembered after the last one.
 const looksKept = 7 * 24 * time.Hour
 
-// remember puts what was seen of a job before into the bundle, and this look on
+// rememberLook puts what was seen of a job before into the bundle, and this look on
 // disk: a reason counts when it has stood, and the command that saw it first has
 // ended. Without a disk to write to, only this look counts.
-func (t *target) remember(id string, b *explain.Bundle) {
+func rememberLook(t *target, id string, b *explain.Bundle) {
 	if t.isLocal() || strings.ContainsAny(id, `/\`) {
 		return
 	}

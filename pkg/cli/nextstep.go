@@ -32,7 +32,7 @@ func culprit(jobs []types.JobDetail) *types.JobDetail {
 }
 
 // explainNext is the command that says why jobs failed; "" where none did.
-func (t *target) explainNext(jobs []types.JobDetail) string {
+func explainNext(t *target, jobs []types.JobDetail) string {
 	if job := culprit(jobs); job != nil {
 		return "batchctl explain " + batch.ShortID(aws.ToString(job.JobId)) + t.flags
 	}
@@ -41,7 +41,7 @@ func (t *target) explainNext(jobs []types.JobDetail) string {
 
 // tellNext prints the next command after jobs that have ended, if one of them FAILED.
 func tellNext(con *term.Console, t *target, jobs []types.JobDetail) {
-	if next := t.explainNext(jobs); next != "" {
+	if next := explainNext(t, jobs); next != "" {
 		fmt.Fprintf(con.Err, "next: %s\n", diag.Printable(next))
 	}
 }

@@ -71,7 +71,7 @@ func outputs(con *term.Console, c *cli.Context) error {
 		return err
 	}
 	defer call.close()
-	outputs, err := call.outputsOf(c.Context)
+	outputs, err := outputsOf(c.Context, call)
 	if err != nil {
 		return err
 	}
@@ -111,10 +111,10 @@ func storeOf(con *term.Console, t *target) *resultStore {
 type resultStore struct{ *objects.Store }
 
 // outputsOf are the outputs of the command's jobs, those of every child of an array.
-func (call *jobCall) outputsOf(ctx context.Context) ([]*jobOutput, error) {
+func outputsOf(ctx context.Context, call *jobCall) ([]*jobOutput, error) {
 	var all []*jobOutput
 	for _, job := range call.known {
-		some, err := call.outputsOfJob(ctx, job.JobDetail)
+		some, err := outputsOfJob(ctx, call, job.JobDetail)
 		if err != nil {
 			return nil, fmt.Errorf("job %s: %w", client.DisplayName(aws.ToString(job.JobName)), err)
 		}
@@ -123,13 +123,13 @@ func (call *jobCall) outputsOf(ctx context.Context) ([]*jobOutput, error) {
 	return all, nil
 }
 
-func (call *jobCall) outputsOfJob(ctx context.Context, job types.JobDetail) (all []*jobOutput, err error) {
+func outputsOfJob(ctx context.Context, call *jobCall, job types.JobDetail) (all []*jobOutput, err error) {
 	for _, environment := range environmentsOf(job) {
 		text := valueIn(environment, stage.Variable)
 		if text == "" {
 			continue
 		}
-		ones, err := call.instances(ctx, job, text, environment)
+		ones, err := instancesOf(ctx, call, job, text, environment)
 		if err != nil {
 			return nil, err
 		}
@@ -185,15 +185,15 @@ type instance struct {
 	environment map[string]string
 }
 
-// instances are the job itself, or the children of an array.
-func (call *jobCall) instances(ctx context.Context, job types.JobDetail, document string, environment []types.KeyValuePair) ([]instance, error) {
+// instancesOf are the job itself, or the children of an array.
+func instancesOf(ctx context.Context, call *jobCall, job types.JobDetail, document string, environment []types.KeyValuePair) ([]instance, error) {
 	base := map[string]string{}
 	for _, v := range environment {
 		base[aws.ToString(v.Name)] = aws.ToString(v.Value)
 	}
 	base["AWS_BATCH_JQ_NAME"] = path.Base(aws.ToString(job.JobQueue))
 	name, id := client.DisplayName(aws.ToString(job.JobName)), aws.ToString(job.JobId)
-	of, err := call.sweepOf(ctx, job)
+	of, err := findSweep(ctx, call.target, job)
 	if err != nil {
 		return nil, err
 	}

@@ -56,7 +56,7 @@ func TestOutputPlaces(t *testing.T) {
 	} {
 		test.job.JobId, test.job.JobName, test.job.JobQueue = aws.String("id"), aws.String("train"), aws.String("arn:aws:batch:us-east-1:123456789012:job-queue/queue")
 		call := &jobCall{target: &target{name: awsTarget}, known: []once.Recalled{{JobDetail: test.job}}}
-		outputs, err := call.outputsOf(context.Background())
+		outputs, err := outputsOf(context.Background(), call)
 		if want, isError := strings.CutPrefix(test.want, "error: "); isError {
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: %v", name, err)

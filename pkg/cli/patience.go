@@ -80,7 +80,7 @@ func (f *follower) hopeless(ctx context.Context, job types.JobDetail, limit time
 	if !late && !explain.Waits(job, time.Now()) {
 		return ""
 	}
-	evidence, err := f.target.gather(ctx, aws.ToString(job.JobId))
+	evidence, err := evidenceOf(ctx, f.target, aws.ToString(job.JobId))
 	if err != nil {
 		if !late {
 			return ""

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,8 +15,10 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/exit"
+	"github.com/batchctl/batchctl/pkg/objects"
 	"github.com/batchctl/batchctl/pkg/plan"
 	"github.com/batchctl/batchctl/pkg/secret"
+	"github.com/batchctl/batchctl/pkg/stage"
 )
 
 func planCommand(con *term.Console) *cli.Command {
@@ -236,4 +239,38 @@ func describeDefinition(j *plan.Job) string {
 		}
 	}
 	return term.JoinClauses(append(parts, aws.ToString(container.Image))...)
+}
+
+// measure reads what the files' jobs bring from this machine. place is the target's; "":
+// it has none, which the plan says.
+func measure(ctx context.Context, con *term.Console, files []*document.File, place string) (map[string]plan.Published, error) {
+	if place == "" {
+		return nil, nil
+	}
+	all := map[string]plan.Published{}
+	store := &objects.Store{}
+	for _, f := range files {
+		for _, j := range f.Jobs {
+			for _, in := range j.Inputs {
+				path := in.Local.Path
+				if _, known := all[path]; known || path == "" {
+					continue
+				}
+				from, size, err := store.Measure(ctx, place, path)
+				if err != nil && ctx.Err() != nil {
+					return nil, exit.Fail(exit.Interrupted, "interrupted while %s was read; nothing was sent", path)
+				}
+				if err != nil {
+					return nil, exit.Fail(exit.NotDone, "read %s, an input of %s: %v", path, j.Name, err)
+				}
+				all[path] = plan.Published{Path: path, URL: from.From, SHA256: from.SHA256, Tree: from.Tree, Executable: from.Executable, Files: size.Files, Bytes: size.Bytes}
+			}
+		}
+	}
+	return all, nil
+}
+
+// describePublished says how much is sent.
+func describePublished(p plan.Published) string {
+	return term.Plural(p.Files, "file") + ", " + stage.Size(p.Bytes)
 }

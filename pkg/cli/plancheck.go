@@ -84,7 +84,7 @@ func look(con *term.Console, c *cli.Context, in *input, made *plan.Plan) (*plan.
 		unasked.Unreached = f.Message
 		return unasked, nil
 	}
-	w := t.world(ctx, made)
+	w := worldOf(ctx, t, made)
 	if account := w.Account(); entry.AccountID != "" && account != "" && account != entry.AccountID {
 		return nil, wrongAccount(name, entry.AccountID, account, nil)
 	}
@@ -101,8 +101,8 @@ func neverRan(c *cli.Context) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// world asks an open target.
-func (t *target) world(ctx context.Context, made *plan.Plan) *plan.World {
+// worldOf asks an open target.
+func worldOf(ctx context.Context, t *target, made *plan.Plan) *plan.World {
 	w := t.World(ctx, made)
 	w.Local, w.Target = t.isLocal(), t.kind()
 	if w.Local {
@@ -158,7 +158,7 @@ func checkPlan(ctx context.Context, con *term.Console, t *target, in *input, mad
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
-	now, err := made.JSON(reviewOf(in, made, t.world(ctx, made), nil))
+	now, err := made.JSON(reviewOf(in, made, worldOf(ctx, t, made), nil))
 	if err != nil {
 		return err
 	}

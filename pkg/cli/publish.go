@@ -13,47 +13,16 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/diag"
-	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/local/attempt"
 	"github.com/batchctl/batchctl/pkg/local/container"
 	"github.com/batchctl/batchctl/pkg/objects"
 	"github.com/batchctl/batchctl/pkg/plan"
-	"github.com/batchctl/batchctl/pkg/stage"
 )
 
 // Files and directories of this machine that a job file names as inputs are published at
 // the target's staging place before anything is submitted. Where they come to lie follows
 // from their content, so it is known to the plan, and they are sent once.
-
-// measure reads what the files' jobs bring from this machine. place is the target's; "":
-// it has none, which the plan says.
-func measure(ctx context.Context, con *term.Console, files []*document.File, place string) (map[string]plan.Published, error) {
-	if place == "" {
-		return nil, nil
-	}
-	all := map[string]plan.Published{}
-	store := &objects.Store{}
-	for _, f := range files {
-		for _, j := range f.Jobs {
-			for _, in := range j.Inputs {
-				path := in.Local.Path
-				if _, known := all[path]; known || path == "" {
-					continue
-				}
-				from, size, err := store.Measure(ctx, place, path)
-				if err != nil && ctx.Err() != nil {
-					return nil, exit.Fail(exit.Interrupted, "interrupted while %s was read; nothing was sent", path)
-				}
-				if err != nil {
-					return nil, exit.Fail(exit.NotDone, "read %s, an input of %s: %v", path, j.Name, err)
-				}
-				all[path] = plan.Published{Path: path, URL: from.From, SHA256: from.SHA256, Tree: from.Tree, Executable: from.Executable, Files: size.Files, Bytes: size.Bytes}
-			}
-		}
-	}
-	return all, nil
-}
 
 // publish puts what the plan's jobs need from this machine to its places.
 func (s *sending) publish(ctx context.Context) error {
@@ -97,11 +66,6 @@ func (s *sending) publish(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// describePublished says how much is sent.
-func describePublished(p plan.Published) string {
-	return term.Plural(p.Files, "file") + ", " + stage.Size(p.Bytes)
 }
 
 // mayPlace refuses paths of containers that jobs as processes of this machine cannot have:

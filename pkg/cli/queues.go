@@ -248,3 +248,6 @@ func (s *queueState) add(q types.JobQueueDetail, environments []types.ComputeEnv
 		s.MaxvCpus = 0
 	}
 }
+
+// gone reports that Batch does not know a queue that the stack still names, or that was asked for.
+func gone(err error) bool { return strings.Contains(err.Error(), "does not exist") }

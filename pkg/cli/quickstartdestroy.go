@@ -134,9 +134,6 @@ func (q *quickstart) running(ctx context.Context, queues []string) (jobs []types
 	return jobs, nil
 }
 
-// gone reports that Batch does not know a queue that the stack still names, or that was asked for.
-func gone(err error) bool { return strings.Contains(err.Error(), "does not exist") }
-
 // logs are the streams of the jobs that the directory remembers.
 func (q *quickstart) logs(ctx context.Context) (streams []logStream, err error) {
 	for _, id := range q.memory.Logs {

@@ -172,7 +172,7 @@ func (q *quickstart) lost(ctx context.Context, part *benchPart, asked time.Time)
 			continue
 		}
 		if _, err := q.t.Resume(ctx, r.Name); err != nil {
-			return nil, q.t.submitFailure(ctx, err)
+			return nil, submitFailure(ctx, q.t, err)
 		}
 	}
 	entries, err := q.t.ledger.Entries()

@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 )
 
@@ -55,4 +56,27 @@ func failedChildren(j types.JobSummary) string {
 		return ""
 	}
 	return fmt.Sprintf("%d of %d failed", a.StatusSummary[string(types.JobStatusFailed)], *a.Size)
+}
+
+// summaryRollUp counts an array's children by state, where the list knows them.
+func summaryRollUp(j types.JobSummary) string {
+	a := j.ArrayProperties
+	if a == nil || a.StatusSummary == nil {
+		return ""
+	}
+	return rollUp(types.JobDetail{ArrayProperties: &types.ArrayPropertiesDetail{Index: a.Index, Size: a.Size, StatusSummary: a.StatusSummary}})
+}
+
+// rollUp counts an array's children by state.
+func rollUp(job types.JobDetail) string {
+	if job.ArrayProperties == nil || aws.ToInt32(job.ArrayProperties.Size) == 0 || job.ArrayProperties.Index != nil {
+		return ""
+	}
+	text := fmt.Sprintf("%d of %d ended", batch.EndedChildren(job), aws.ToInt32(job.ArrayProperties.Size))
+	for _, status := range types.JobStatus("").Values() {
+		if n := job.ArrayProperties.StatusSummary[string(status)]; n > 0 {
+			text += fmt.Sprintf(" %s:%d", status, n)
+		}
+	}
+	return text
 }

@@ -104,8 +104,8 @@ func findAttempt(con *term.Console, c *cli.Context, word string, number int, o r
 		return nil, nil, err
 	}
 	defer call.close()
-	queues := call.queueNames(call.platform)
-	id, err := call.resolveFor(c, word, queues)
+	queues := queueNames(call.target, call.platform)
+	id, err := resolveFor(call.target, c, word, queues)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -126,11 +126,11 @@ func findAttempt(con *term.Console, c *cli.Context, word string, number int, o r
 	}
 	if o.Command != nil {
 		o.Command = afterInputs(jobs[0], o.Command)
-		of, err := call.sweepOf(c.Context, jobs[0])
+		of, err := findSweep(c.Context, call.target, jobs[0])
 		if err != nil {
 			return nil, nil, err
 		}
-		o.Command = of.launched(jobs[0], o.Command)
+		o.Command = launchedAs(of, jobs[0], o.Command)
 	}
 	a, err := replay.Of(jobs[0], number, o)
 	if err != nil {
@@ -173,10 +173,10 @@ func keepOutputs(con *term.Console, a *replay.Attempt) {
 	}
 }
 
-// launched puts the launcher of a sweep's child before another command, so that it finds
+// launchedAs puts the launcher of a sweep's child before another command, so that it finds
 // the values of its cell, and references in its words are replaced. A child of a command
 // list has lines, and no values.
-func (of *sweepOf) launched(job types.JobDetail, command []string) []string {
+func launchedAs(of *sweepOf, job types.JobDetail, command []string) []string {
 	if of == nil || of.sweep == nil || of.sweep.Kind == sweep.Commands || job.Container == nil {
 		return command
 	}

@@ -105,7 +105,7 @@ func cells(ctx context.Context, con *term.Console, call *jobCall) (axes []string
 	byCell := map[int]resultChild{}
 	found := false
 	for _, job := range jobs {
-		of, err := call.sweepOf(ctx, job.JobDetail)
+		of, err := findSweep(ctx, call.target, job.JobDetail)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -117,7 +117,7 @@ func cells(ctx context.Context, con *term.Console, call *jobCall) (axes []string
 				Try("name one of them, or those of one array")
 		}
 		axes, found = of.names(), true
-		some, err := call.childrenOf(ctx, job.JobDetail, of)
+		some, err := childrenOf(ctx, call, job.JobDetail, of)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -136,7 +136,7 @@ func cells(ctx context.Context, con *term.Console, call *jobCall) (axes []string
 
 // childrenOf are the children of a job, in the order of their indices; a job that is no
 // array is its own only child.
-func (call *jobCall) childrenOf(ctx context.Context, job types.JobDetail, of *sweepOf) ([]resultChild, error) {
+func childrenOf(ctx context.Context, call *jobCall, job types.JobDetail, of *sweepOf) ([]resultChild, error) {
 	id, size := aws.ToString(job.JobId), batch.ArraySize(job)
 	if size == 0 {
 		child := resultChild{id, results.Child{Cell: of.cell(0), Values: of.values(0), Status: string(job.Status)}}

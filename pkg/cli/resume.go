@@ -104,14 +104,14 @@ func resumeEach(con *term.Console, c *cli.Context, t *target, open []once.OpenRu
 		here++
 		act := t.Resume
 		if c.Bool("drop") {
-			act = t.dropRun
+			act = func(a0 context.Context, name string) ([]once.Submitted, error) { return dropRun(a0, t, name) }
 		}
 		more, err := act(c.Context, r.Name)
 		jobs = append(jobs, more...)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // closed just now
 		}
-		if err = t.submitFailure(c.Context, err); err != nil {
+		if err = submitFailure(c.Context, t, err); err != nil {
 			return jobs, errors.Join(err, damaged)
 		}
 	}
@@ -122,7 +122,7 @@ func resumeEach(con *term.Console, c *cli.Context, t *target, open []once.OpenRu
 }
 
 // dropRun has the shape of Resume.
-func (t *target) dropRun(_ context.Context, name string) ([]once.Submitted, error) {
+func dropRun(_ context.Context, t *target, name string) ([]once.Submitted, error) {
 	return t.Drop(name)
 }
 

@@ -43,7 +43,7 @@ func retry(con *term.Console, c *cli.Context) error {
 	defer call.close()
 	made, err := call.Retry(c.Context, ids(call.jobs), once.RetryOptions{Partial: c.Bool("partial")})
 	if err != nil {
-		return call.retryFailure(err)
+		return retryFailure(call.target, err)
 	}
 	if c.Bool("dry-run") {
 		document, err := made.JSON(nil)
@@ -57,7 +57,7 @@ func retry(con *term.Console, c *cli.Context) error {
 }
 
 // retryFailure gives the ways in which there is nothing to retry their codes.
-func (t *target) retryFailure(err error) error {
+func retryFailure(t *target, err error) error {
 	var (
 		nothing *once.NothingFailedError
 		running *once.NotEndedError

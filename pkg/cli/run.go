@@ -133,21 +133,12 @@ func endAll(con *term.Console, t *target, jobs []once.Submitted, reason string) 
 	return errors.Join(failed...)
 }
 
-// printJobs prints what Batch says of the jobs, as JSON.
-func printJobs(con *term.Console, t *target, jobs []once.Submitted) error {
-	known, err := t.Recall(context.Background(), ids(jobs)...)
-	if err != nil {
-		return err
-	}
-	return writeJobs(con, known, time.Now())
-}
-
 // lastWords prints the next command: what explains the job that FAILED, else what shows the
 // run again. After Ctrl-C there is nothing to explain.
 func lastWords(ctx context.Context, con *term.Console, t *target, jobs []once.Submitted) {
 	next := ""
 	if known, err := t.Recall(context.Background(), ids(jobs)...); err == nil && ctx.Err() == nil {
-		next = t.explainNext(live(known))
+		next = explainNext(t, live(known))
 	}
 	id := batch.ShortID(jobs[0].ID) + t.flags
 	fmt.Fprintf(con.Err, "next: %s\n", cmp.Or(next, fmt.Sprintf("batchctl status %[1]s    batchctl logs %[1]s", id)))

@@ -47,7 +47,7 @@ func (s *sending) now(ctx context.Context) ([]once.Submitted, error) {
 	if err == nil && waiting != nil {
 		s.tellWaiting(waiting)
 	}
-	return jobs, s.t.submitFailure(ctx, err)
+	return jobs, submitFailure(ctx, s.t, err)
 }
 
 // following submits everything and follows it: first what can be submitted now, then
@@ -60,7 +60,7 @@ func (s *sending) following(ctx context.Context, follow func([]once.Submitted) (
 	if !s.holdsBack() {
 		jobs, err := s.t.Submit(ctx, s.made)
 		if err != nil || len(withID(jobs)) == 0 {
-			return jobs, 0, s.t.submitFailure(ctx, err)
+			return jobs, 0, submitFailure(ctx, s.t, err)
 		}
 		code, err := follow(withID(jobs))
 		return jobs, code, err
@@ -81,7 +81,7 @@ func (s *sending) following(ctx context.Context, follow func([]once.Submitted) (
 	tellSkipped(s.Console, jobs)
 	// That something is left to resume is more to know than why nobody waits for it.
 	if _, open := errors.AsType[*once.OpenError](failed); err == nil || open {
-		err = s.t.submitFailure(ctx, failed)
+		err = submitFailure(ctx, s.t, failed)
 	}
 	return jobs, code, err
 }

@@ -7,17 +7,11 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"slices"
-	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"github.com/urfave/cli/v2"
 
-	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/cli/term"
-	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
@@ -187,14 +181,6 @@ func serveEngine(ctx context.Context, con *term.Console, engine *local.Engine, l
 	return err
 }
 
-// endJobs ends the jobs of an engine that is to stop.
-func endJobs(ctx context.Context, engine *local.Engine) error {
-	if _, err := engine.EndJobs(ctx); err != nil {
-		return exit.Fail(exit.NotDone, "stop the local engine: %v", err).Try("jobs that still run are killed")
-	}
-	return nil
-}
-
 func announce(con *term.Console, connection local.Connection, dir string) {
 	fmt.Fprint(con.Out, exports(connection))
 	fmt.Fprintf(con.Err, "local engine at %s, state in %s; Ctrl-C ends it and its jobs\n", connection.Endpoint, diag.Printable(dir))
@@ -246,27 +232,6 @@ func unfinishedOn(ctx context.Context, connection local.Connection) ([]string, e
 	}
 	t := &target{Client: once.New(config)}
 	return t.unfinished(ctx)
-}
-
-// unfinished returns the jobs that have not ended, each as its name and short id.
-func (t *target) unfinished(ctx context.Context) (names []string, err error) {
-	statuses := slices.DeleteFunc(types.JobStatus("").Values(), batch.HasEnded)
-	for job, err := range t.List(ctx, client.Filter{Statuses: statuses}) {
-		if err != nil {
-			return nil, err
-		}
-		names = append(names, aws.ToString(job.JobName)+" "+batch.ShortID(aws.ToString(job.JobId)))
-	}
-	return names, nil
-}
-
-// someOf joins the first few of many names.
-func someOf(names []string) string {
-	const most = 5
-	if len(names) <= most {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }
 
 // listenLoopback refuses every address that other machines could reach: the

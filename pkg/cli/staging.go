@@ -140,3 +140,11 @@ func oldStaged(dir string, before time.Time) (old []string, err error) {
 	}
 	return old, nil
 }
+
+type gcRow struct {
+	Definition string `json:"definition,omitempty"`
+	Resource   string `json:"consumableResource,omitempty"`
+	Staged     string `json:"staged,omitempty"`
+	Action     string `json:"action"` // deregistered, removed, kept, or with --dry-run would be deregistered or removed
+	Reason     string `json:"reason,omitempty"`
+}

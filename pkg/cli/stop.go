@@ -110,10 +110,10 @@ func stop(con *term.Console, c *cli.Context) error {
 		return err
 	case c.Context.Err() != nil:
 		return exit.Fail(exit.Interrupted, "interrupted; what was sent cannot be taken back").
-			Try("look: batchctl status %[1]s    go on: batchctl stop %[1]s", call.words(call.jobs))
+			Try("look: batchctl status %[1]s    go on: batchctl stop %[1]s", wordsOf(call.target, call.jobs))
 	case slices.ContainsFunc(rows, func(r stopRow) bool { return r.Error != "" }):
 		return exit.Fail(exit.NotDone, "not all jobs were stopped").
-			Try("look: batchctl status %[1]s    again: batchctl stop %[1]s", call.words(call.jobs))
+			Try("look: batchctl status %[1]s    again: batchctl stop %[1]s", wordsOf(call.target, call.jobs))
 	}
 	return nil
 }
@@ -129,7 +129,7 @@ func stopJobs(con *term.Console, c *cli.Context, call *jobCall) ([]stopRow, erro
 		rows[i].Before, rows[i].Status, rows[i].DryRun = string(known.Status), string(known.Status), c.Bool("dry-run")
 		switch {
 		case known.Forgotten:
-			rows[i].LeftAlone = call.service() + " no longer has it"
+			rows[i].LeftAlone = serviceOf(call.target) + " no longer has it"
 		case batch.HasEnded(known.Status):
 			rows[i].LeftAlone = string(known.Status) + " already"
 		default:
@@ -146,7 +146,7 @@ func stopJobs(con *term.Console, c *cli.Context, call *jobCall) ([]stopRow, erro
 	for i := range rows {
 		if at := slices.Index(live, rows[i].ID); at >= 0 {
 			rows[i].take(done[at])
-			call.keep(done[at].Job)
+			keepEnds(call.target, done[at].Job)
 		}
 	}
 	return rows, nil

@@ -182,8 +182,8 @@ func together(entries []once.Entry, i int) (jobs []once.Submitted) {
 // manyWords is how many jobs a command line still names one by one.
 const manyWords = 4
 
-// words are how a next command names the jobs.
-func (t *target) words(jobs []once.Submitted) string {
+// wordsOf are how a next command names the jobs.
+func wordsOf(t *target, jobs []once.Submitted) string {
 	var short []string
 	for _, j := range jobs {
 		short = append(short, batch.ShortID(j.ID))

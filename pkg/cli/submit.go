@@ -7,14 +7,12 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/cli/term"
-	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/exit"
@@ -200,76 +198,9 @@ func settleFlag() cli.Flag {
 		Usage: "look for a job whose answer is missing for this `DURATION` before it counts as not accepted"}
 }
 
-// submitsWith tells a client how this command submits.
-func submitsWith(con *term.Console, c *cli.Context, to *once.Client) {
-	to.Settle = c.Duration("settle")
-	var mu sync.Mutex
-	to.Tell = func(text string) {
-		mu.Lock()
-		defer mu.Unlock()
-		fmt.Fprintf(con.Err, "%s\n", diag.Printable(con.Redacted(text)))
-	}
-}
-
-// submitFailure gives the ways in which a submission fails their codes and says
-// how to go on.
-func (t *target) submitFailure(ctx context.Context, err error) error {
-	if err == nil {
-		return nil
-	}
-	var (
-		open      *once.OpenError
-		ambiguous *client.AmbiguousError
-		unknown   *once.UnknownError
-		forgotten *once.ForgottenError
-		due       *once.DueError
-		twice     *once.TwiceError
-		locked    *once.LockedError
-		refused   *client.RefusedError
-		large     *once.TooLargeError
-	)
-	code := exit.NotDone
-	switch {
-	case errors.As(err, &due), errors.As(err, &twice):
-		code = exit.Unknown
-	case ctx.Err() != nil:
-		code = exit.Interrupted
-	case errors.As(err, &forgotten), errors.As(err, &ambiguous), errors.As(err, &unknown):
-		code = exit.Unknown
-	case errors.As(err, &refused), errors.As(err, &large):
-		code = exit.Problem
-	}
-	f := exit.Fail(code, "%s", strings.ReplaceAll(err.Error(), "\n", "; "))
-	switch {
-	case errors.As(err, &forgotten):
-		return f.Try("look into your results, then: batchctl resume --submit-again %[1]s    or give it up: batchctl resume --drop %[1]s", runOf(err)+t.flags)
-	case errors.As(err, &due):
-		return f.Try("check again: batchctl resume %s    (other commands for this target do it, too)", due.Run+t.flags)
-	case errors.As(err, &twice) && !errors.As(err, &open):
-		return f.Try("compare what they did: batchctl status %s %s%s", batch.ShortID(twice.Twins[0].ID), batch.ShortID(twice.Twins[0].Twin), t.flags)
-	case errors.As(err, &locked):
-		return f
-	case errors.As(err, &open):
-		return f.Try("go on: batchctl resume %[1]s    or leave the rest: batchctl resume --drop %[1]s", open.Run+t.flags)
-	case errors.Is(err, context.Canceled):
-		return exit.Fail(exit.Interrupted, "interrupted; no job was accepted").Try("nothing is left behind: submit again")
-	case code == exit.NotDone:
-		return exit.From(t.leadOn(err))
-	}
-	return f
-}
-
-// runOf is the open run that an error is about.
-func runOf(err error) string {
-	if open, ok := errors.AsType[*once.OpenError](err); ok {
-		return open.Run
-	}
-	return ""
-}
-
 // openOf are the open runs of this target that the jobs belong to and of which a job may
 // be there twice.
-func (t *target) openOf(jobs []once.Submitted) ([]once.OpenRun, error) {
+func openOf(t *target, jobs []once.Submitted) ([]once.OpenRun, error) {
 	all, err := t.ledger.OpenRuns()
 	return slices.DeleteFunc(all, func(r once.OpenRun) bool {
 		return r.Target != t.ledger.Target || r.Unchecked+r.Unknown == 0 || !slices.ContainsFunc(jobs, func(j once.Submitted) bool { return slices.Contains(r.IDs, j.ID) })
@@ -298,7 +229,7 @@ func nameEarlier(con *term.Console, t *target) error {
 // lateLook makes the last look for duplicates of jobs in the background, if it is due for any.
 // The function that it returns waits for that.
 func lateLook(ctx context.Context, con *term.Console, t *target, jobs []once.Submitted) func() error {
-	open, err := t.openOf(jobs)
+	open, err := openOf(t, jobs)
 	if err != nil || len(open) == 0 {
 		return func() error { return err }
 	}
@@ -306,29 +237,11 @@ func lateLook(ctx context.Context, con *term.Console, t *target, jobs []once.Sub
 	go func() {
 		var failed []error
 		for _, r := range open {
-			failed = append(failed, t.submitFailure(ctx, t.CheckDuplicates(ctx, r.Name)))
+			failed = append(failed, submitFailure(ctx, t, t.CheckDuplicates(ctx, r.Name)))
 		}
 		done <- errors.Join(failed...)
 	}()
 	return func() error { return <-done }
-}
-
-func withID(jobs []once.Submitted) []once.Submitted {
-	var out []once.Submitted
-	for _, j := range jobs {
-		if j.ID != "" {
-			out = append(out, j)
-		}
-	}
-	return out
-}
-
-func ids(jobs []once.Submitted) []string {
-	var out []string
-	for _, j := range withID(jobs) {
-		out = append(out, j.ID)
-	}
-	return out
 }
 
 // printSubmitted prints a line per job on stdout: short id, name, queue.

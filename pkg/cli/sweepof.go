@@ -24,10 +24,10 @@ type sweepOf struct {
 	cells *sweep.Cells // nil: cell i is child i's
 }
 
-// sweepOf reads the environment of a job; nil if it has no array and nothing of one.
-func (t *target) sweepOf(ctx context.Context, job types.JobDetail) (*sweepOf, error) {
+// findSweep reads the environment of a job; nil if it has no array and nothing of one.
+func findSweep(ctx context.Context, t *target, job types.JobDetail) (*sweepOf, error) {
 	of := &sweepOf{}
-	document, err := t.document(ctx, job)
+	document, err := launchDocument(ctx, t, job)
 	if err != nil {
 		return nil, fmt.Errorf("job %s: %w", aws.ToString(job.JobName), err)
 	}
@@ -49,8 +49,8 @@ func (t *target) sweepOf(ctx context.Context, job types.JobDetail) (*sweepOf, er
 	return of, nil
 }
 
-// document is the text of a job's sweep; "" for a job without one.
-func (t *target) document(ctx context.Context, job types.JobDetail) (string, error) {
+// launchDocument is the text of a job's sweep; "" for a job without one.
+func launchDocument(ctx context.Context, t *target, job types.JobDetail) (string, error) {
 	if text := variable(job, sweep.DocumentVariable); text != "" {
 		return text, nil
 	}
@@ -58,7 +58,7 @@ func (t *target) document(ctx context.Context, job types.JobDetail) (string, err
 	if url == "" {
 		return "", nil
 	}
-	from, err := t.open(ctx, url)
+	from, err := openURL(ctx, t, url)
 	if err != nil {
 		return "", fmt.Errorf("read %s: %w", url, err)
 	}
@@ -67,8 +67,8 @@ func (t *target) document(ctx context.Context, job types.JobDetail) (string, err
 	return string(text), err
 }
 
-// open reads what was staged: a file on the local target, else an object.
-func (t *target) open(ctx context.Context, url string) (io.ReadCloser, error) {
+// openURL reads what was staged: a file on the local target, else an object.
+func openURL(ctx context.Context, t *target, url string) (io.ReadCloser, error) {
 	if t.isLocal() {
 		return os.Open(url)
 	}
@@ -155,8 +155,8 @@ func (of *sweepOf) values(index int) []string {
 
 // cellLine says for status what a child has of its array's matrix or table, or what the
 // children of an array differ in; "" where that is not known.
-func (t *target) cellLine(ctx context.Context, job types.JobDetail) string {
-	of, err := t.sweepOf(ctx, job)
+func cellLine(ctx context.Context, t *target, job types.JobDetail) string {
+	of, err := findSweep(ctx, t, job)
 	if err != nil || len(of.names()) == 0 {
 		return ""
 	}

@@ -91,12 +91,6 @@ func targetFlags() []cli.Flag {
 	}, awsFlags()...)
 }
 
-// openTarget finds the target that the command line, the environment and the platform
-// file ask for, in this order.
-func openTarget(ctx context.Context, con *term.Console, c *cli.Context, platform *document.Platform, why need) (*target, error) {
-	return openNamed(ctx, con, c, platform, targetName(c, platform), why)
-}
-
 // targetName is --target, else BATCHCTL_TARGET, else the platform file's
 // defaultTarget, else local. Who names a profile or Region but no target does not
 // mean the local engine.
@@ -135,7 +129,8 @@ func flagsTo(c *cli.Context, platform *document.Platform, name string) (flags st
 	return flags
 }
 
-func openNamed(ctx context.Context, con *term.Console, c *cli.Context, platform *document.Platform, name string, why need) (*target, error) {
+// reach opens the target of a name.
+func reach(ctx context.Context, con *term.Console, c *cli.Context, platform *document.Platform, name string, why need) (*target, error) {
 	dir, err := stateDir(c)
 	if err != nil {
 		return nil, err
@@ -177,7 +172,6 @@ func openNamed(ctx context.Context, con *term.Console, c *cli.Context, platform 
 		t.TakesOnce = true
 	} else {
 		t.Replayable = once.CanReplay(ctx, t.config)
-		checkDue(con, c, t)
 	}
 	if why == toChange && entry.Name != "" && name != localTarget && name != awsTarget {
 		rememberPlatform(t.ledger, platform, name)
@@ -460,10 +454,6 @@ func (n *noticer) Do(r *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// closeTimeout is longer than the 30 seconds that a job has between SIGTERM and
-// SIGKILL.
-const closeTimeout = 45 * time.Second
-
 // self is how this program starts itself again. On Linux it works even when the
 // file is gone, as after `go run`.
 func self() string {
@@ -475,4 +465,26 @@ func self() string {
 		return os.Args[0]
 	}
 	return path
+}
+
+// ledgerIn is the ledger of a state directory. It reports damaged lines, once a file.
+func ledgerIn(con *term.Console, dir string) *once.Ledger {
+	told := map[string]bool{}
+	return &once.Ledger{Dir: dir, Damaged: func(d *once.DamageError) {
+		if !told[d.Path] {
+			told[d.Path] = true
+			fmt.Fprintf(con.Err, "note: %s\n", diag.Printable(d.Error()))
+		}
+	}}
+}
+
+// submitsWith tells a client how this command submits.
+func submitsWith(con *term.Console, c *cli.Context, to *once.Client) {
+	to.Settle = c.Duration("settle")
+	var mu sync.Mutex
+	to.Tell = func(text string) {
+		mu.Lock()
+		defer mu.Unlock()
+		fmt.Fprintf(con.Err, "%s\n", diag.Printable(con.Redacted(text)))
+	}
 }

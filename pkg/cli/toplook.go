@@ -145,7 +145,7 @@ func (r *topReader) snapshot(ctx context.Context, wanted []string) (*topSnapshot
 	if err != nil {
 		return nil, err
 	}
-	s := &topSnapshot{Target: r.call.title(), Queues: []topQueue{}, Jobs: []topJob{}}
+	s := &topSnapshot{Target: titleOf(r.call), Queues: []topQueue{}, Jobs: []topJob{}}
 	if n := len(queues); n > topQueues {
 		queues = queues[:topQueues]
 		s.Note = fmt.Sprintf("the first %d of %d queues; name those that you mean: batchctl top QUEUE", topQueues, n)
@@ -190,8 +190,8 @@ func (r *topReader) looks(ctx context.Context, queues []queueState) ([]*client.Q
 	return looks, errors.Join(errs...)
 }
 
-// title names the target as the screen's head does.
-func (call *jobCall) title() string {
+// titleOf names the target as the screen's head does.
+func titleOf(call *jobCall) string {
 	switch {
 	case call.isLocal() && call.engine != nil:
 		return call.label + " (no engine runs; this is what its directory holds)"

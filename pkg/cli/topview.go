@@ -287,16 +287,6 @@ func jobGrid(jobs []topJob, now time.Time) *term.Grid {
 	return g
 }
 
-func styleOf(status types.JobStatus) string {
-	switch status {
-	case types.JobStatusRunning, types.JobStatusStarting:
-		return term.StyleRun
-	case types.JobStatusRunnable:
-		return term.StyleWait
-	}
-	return ""
-}
-
 // attempts is the attempts that were made, of those allowed.
 func (j topJob) attempts() string {
 	switch {

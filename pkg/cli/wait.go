@@ -64,7 +64,7 @@ func waitKnown(ctx context.Context, con *term.Console, call *jobCall) error {
 			live = append(live, call.jobs[i])
 			continue
 		}
-		fmt.Fprintf(con.Err, "%s  %s  %s\n", diag.Printable(call.jobs[i].Name), batch.ShortID(call.jobs[i].ID), fromLedger(job.JobDetail, call.service(), time.Now()))
+		fmt.Fprintf(con.Err, "%s  %s  %s\n", diag.Printable(call.jobs[i].Name), batch.ShortID(call.jobs[i].ID), fromLedger(job.JobDetail, serviceOf(call.target), time.Now()))
 		switch job.Status {
 		case once.StatusExpired:
 			code = exit.NotDone
@@ -89,7 +89,7 @@ func waitKnown(ctx context.Context, con *term.Console, call *jobCall) error {
 // verdict. Whatever else ends the waiting, it says how to go on and stops nothing.
 func waitFor(ctx context.Context, con *term.Console, t *target, jobs []once.Submitted, log io.Writer) (int, error) {
 	code, err := newFollower(con, t, jobs, log).run(ctx)
-	words := t.words(jobs)
+	words := wordsOf(t, jobs)
 	next := fmt.Sprintf("wait on: batchctl wait %[1]s    stop: batchctl stop %[1]s", words)
 	switch {
 	case err == nil:

@@ -20,7 +20,7 @@ func (call *jobCall) whyLine(ctx context.Context, d types.JobDetail) string {
 	if !explain.Waits(d, time.Now()) {
 		return ""
 	}
-	text, err := call.why(ctx, d.JobId)
+	text, err := whyOf(ctx, call.target, d.JobId)
 	if err != nil {
 		text = "not known: " + err.Error()
 	}
@@ -33,7 +33,7 @@ func (call *jobCall) whys(ctx context.Context, now time.Time) map[string]string 
 	whys := map[string]string{}
 	for _, job := range call.known {
 		if id := aws.ToString(job.JobId); len(whys) < whyMost && !job.Forgotten && explain.Waits(job.JobDetail, now) {
-			text, err := call.why(ctx, job.JobId)
+			text, err := whyOf(ctx, call.target, job.JobId)
 			if err != nil {
 				text = "why is not known: " + err.Error()
 			}
@@ -78,7 +78,7 @@ func (f *follower) tellWhy(ctx context.Context) (stop func()) {
 func (f *follower) tellReasons(ctx context.Context, told map[string]string) {
 	for _, job := range f.waiting(time.Now()) {
 		id := aws.ToString(job.JobId)
-		why, err := f.target.why(ctx, job.JobId)
+		why, err := whyOf(ctx, f.target, job.JobId)
 		if err != nil || why == told[id] || ctx.Err() != nil {
 			continue // the watch itself says when the service does not answer
 		}
