@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 the deprecated members vcpus and memory are part of the API that is served
+
 package model
 
 import (
