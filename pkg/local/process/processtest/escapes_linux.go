@@ -71,7 +71,7 @@ func Escapee(t *testing.T) {
 
 // Survivors returns the processes that run with a token in their command line.
 func Survivors(token string) (pids []int) {
-	ended := map[int]bool{} // those that a scan has seen
+	ended, nameless := map[int]bool{}, map[int]bool{} // those that a scan has seen
 	for range scan.Tries {
 		missed, err := scan.Each(func(pid int) (gone bool) {
 			line, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
@@ -81,6 +81,10 @@ func Survivors(token string) (pids []int) {
 			}
 			if bytes.Contains(line, []byte(token)) {
 				pids = append(pids, pid)
+			}
+			if err == nil && len(line) == 0 { // a thread of the kernel, or a process in the middle of its exec
+				gone, nameless[pid] = !nameless[pid], true
+				return gone
 			}
 			return err != nil
 		})
