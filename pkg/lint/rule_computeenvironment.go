@@ -38,9 +38,8 @@ func environmentFileRules() []*Rule {
 			"A compute environment's name holds letters, digits, hyphens and underscores only.", tried("CreateComputeEnvironment.computeEnvironmentName")),
 		row("ce-name-length", High, in(environments, "computeEnvironmentName"), chars(1, 128),
 			"A compute environment's name is 1 to 128 characters long.", api("CreateComputeEnvironment.computeEnvironmentName")),
-		row("ce-required", High, in(environments, ""), func(s Site, n *jsontree.Node, _ string) {
-			needs("computeEnvironmentName", `type: "MANAGED"`)(s, n, "a compute environment")
-		}, "A compute environment has a name and a type.", api("CreateComputeEnvironment")),
+		row("ce-required", High, in(environments, ""), needed("a compute environment", "computeEnvironmentName", `type: "MANAGED"`),
+			"A compute environment has a name and a type.", api("CreateComputeEnvironment")),
 		row("ce-type-enum", High, in(environments, "type"), checkEnvironmentType,
 			"AWS Batch manages the resources of an environment (MANAGED), or you do. EC2 and FARGATE are types of computeResources.", api("CEType")),
 		check("ce-managed-needs-resources", High, environments, checkManagedResources,
