@@ -105,9 +105,6 @@ func (e Edge) nameHint() string {
 	return "the other jobs are " + strings.Join(names[:min(len(names), 10)], ", ")
 }
 
-// ourWhen is the source of the rules about jobs that run once others have ended.
-const ourWhen = "the jobs of a workflow that batchctl submits itself (when)"
-
 func whenWords(when string) string {
 	if when == document.WhenFailure {
 		return "once one of the others has failed"

@@ -4,6 +4,7 @@ import (
 	"iter"
 	"strings"
 
+	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
@@ -83,4 +84,18 @@ func registryName(image string) string {
 		return host
 	}
 	return "Docker Hub"
+}
+
+var archWord = lazy(`(^|[/:_.-])(amd64|x86_64|x86-64|arm64v8|arm64|aarch64)($|[/:_.@-])`)
+
+// imageArch is the architecture that the name of an image tells, if it does.
+func imageArch(ref string) string {
+	m := archWord().FindAllStringSubmatch(strings.ToLower(ref), -1)
+	if len(m) != 1 {
+		return ""
+	}
+	if strings.HasPrefix(m[0][2], "a") && m[0][2] != "amd64" {
+		return catalog.Arm
+	}
+	return catalog.X86
 }

@@ -122,8 +122,9 @@ func inside(t *testing.T, found diag.List) {
 func BenchmarkCheck(b *testing.B) {
 	platform := platformOf(b, "stuck-memory-gt-instance")
 	var files []*document.File
+	text := example(b, "stuck-memory-gt-instance").Good[0].Text
 	for range 1000 {
-		files = append(files, file(example(b, "stuck-memory-gt-instance").Good[0].Text))
+		files = append(files, file(text))
 	}
 	for b.Loop() {
 		if found := Check(files, platform, Rules()); found.HasErrors() {

@@ -107,3 +107,5 @@ func legacyOf(kind string) string {
 func isTrue(n *jsontree.Node) bool { return n.Is(jsontree.Bool) && n.Text == "true" }
 
 func isFalse(n *jsontree.Node) bool { return n.Is(jsontree.Bool) && n.Text == "false" }
+
+const gpuKey = "nvidia.com/gpu"

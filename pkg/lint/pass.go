@@ -82,3 +82,10 @@ func (p *Pass) Definitions() []Job { return p.definitions }
 
 // Submits returns the jobs that have a SubmitJob request.
 func (p *Pass) Submits() []Job { return p.submits }
+
+// The operations that no file holds and an engine receives.
+const (
+	cancelJob    document.Kind = "CancelJob"
+	terminateJob document.Kind = "TerminateJob"
+	describeJobs document.Kind = "DescribeJobs"
+)

@@ -121,3 +121,7 @@ func withRegister(j Job) *document.Job {
 	job.Register = j.Known()
 	return &job
 }
+
+// runsOnEKS reports whether the definition that a submission runs is known to be
+// one of EKS.
+func (s Site) runsOnEKS() bool { return Site{Job: Job{Job: withRegister(s.Job)}}.onEKS() }

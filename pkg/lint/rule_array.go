@@ -70,9 +70,6 @@ func arrayRules() []*Rule {
 	}
 }
 
-// ourArrays is the source of the rules about arrays whose children differ.
-const ourArrays = "the arrays of the job file"
-
 func tooManyHint(j Job, size int64) string {
 	if document.ArraySource(j.Array) != nil {
 		return fmt.Sprintf("let each child run more lines: write %d", catalog.MaxArraySize)

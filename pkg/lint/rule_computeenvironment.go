@@ -38,123 +38,51 @@ func environmentFileRules() []*Rule {
 			"A compute environment's name holds letters, digits, hyphens and underscores only.", tried("CreateComputeEnvironment.computeEnvironmentName")),
 		row("ce-name-length", High, in(environments, "computeEnvironmentName"), chars(1, 128),
 			"A compute environment's name is 1 to 128 characters long.", api("CreateComputeEnvironment.computeEnvironmentName")),
-		row("ce-required", High, in(environments, ""), func(s Site, n *jsontree.Node, _ string) {
-			needs("computeEnvironmentName", `type: "MANAGED"`)(s, n, "a compute environment")
-		}, "A compute environment has a name and a type.", api("CreateComputeEnvironment")),
-		row("ce-type-enum", High, in(environments, "type"), func(s Site, n *jsontree.Node, label string) {
-			if contains([]string{"EC2", "SPOT", "FARGATE", "FARGATE_SPOT"}, n.Str()) {
-				s.ReportFix(replace(n, "MANAGED"), "the type of a compute environment is MANAGED or UNMANAGED, not "+quote(n.Str()), `write "MANAGED", and `+n.Str()+" in computeResources.type", n)
-				return
-			}
-			oneOf("MANAGED", "UNMANAGED")(s, n, label)
-		}, "AWS Batch manages the resources of an environment (MANAGED), or you do. EC2 and FARGATE are types of computeResources.", api("CEType")),
-		check("ce-managed-needs-resources", High, environments, func(s Site) {
-			if n := s.Node.Get("type"); n.Str() == "MANAGED" && s.lacks(s.Node, resourcesOf) {
-				s.Report("a MANAGED compute environment needs computeResources", `add "computeResources": { "type": "EC2", ... }`, s.Node)
-			}
-		}, "What AWS Batch manages has to be described.", tried("CreateComputeEnvironment.computeResources")),
-		check("ce-unmanaged-no-fargate", High, unmanaged, func(s Site) {
-			if isFargateEnvironment(s) {
-				n := s.Node.Get("type")
-				s.ReportFix(replace(n, "MANAGED"), "a Fargate environment is MANAGED", `write "MANAGED"`, n)
-			}
-		}, "Fargate cannot be managed by you.", tried("CreateComputeEnvironment.type")),
+		row("ce-required", High, in(environments, ""), needed("a compute environment", "computeEnvironmentName", `type: "MANAGED"`),
+			"A compute environment has a name and a type.", api("CreateComputeEnvironment")),
+		row("ce-type-enum", High, in(environments, "type"), checkEnvironmentType,
+			"AWS Batch manages the resources of an environment (MANAGED), or you do. EC2 and FARGATE are types of computeResources.", api("CEType")),
+		check("ce-managed-needs-resources", High, environments, checkManagedResources,
+			"What AWS Batch manages has to be described.", tried("CreateComputeEnvironment.computeResources")),
+		check("ce-unmanaged-no-fargate", High, unmanaged, checkUnmanagedFargate,
+			"Fargate cannot be managed by you.", tried("CreateComputeEnvironment.type")),
 		row("ce-unmanagedvcpus", High, in(where(environments, func(s Site) bool { return s.Node.Get("type").Str() == "MANAGED" }), "unmanagedvCpus"),
 			absent("is for UNMANAGED environments", "remove it; maxvCpus is the limit here"),
 			"How many vCPUs there are is told of unmanaged environments only.", tried("CreateComputeEnvironment.unmanagedvCpus")),
-		row("ce-unmanaged-service-role", Medium, in(unmanaged, ""), func(s Site, n *jsontree.Node, _ string) {
-			needs(`serviceRole: "arn:aws:iam::<account>:role/AWSBatchServiceRole"`)(s, n, "an UNMANAGED compute environment")
-			s.filledIn(n.Get("serviceRole"), `"arn:aws:iam::<account>:role/AWSBatchServiceRole"`)
-		}, "For what it does not manage AWS Batch needs a role that you name.", "answered so by the service in 2026-09 (cdk-preflight)"),
-		row("ce-unmanaged-slr", Medium, in(unmanaged, "serviceRole"), func(s Site, n *jsontree.Node, _ string) {
-			if strings.Contains(n.Str(), "AWSServiceRoleForBatch") {
-				s.Report("the service-linked role does not serve UNMANAGED environments", "name a role of your own", n)
-			}
-		}, "The role AWSServiceRoleForBatch is for managed environments.", "answered so by the service in 2026-09 (cdk-preflight)"),
-		row("ce-state-enabled", Medium, in(environments, "state"), func(s Site, n *jsontree.Node, _ string) {
-			if n.Str() == "DISABLED" {
-				s.ReportFix(replace(n, "ENABLED"), "a compute environment is created ENABLED", `write "ENABLED", and disable it afterwards`, n)
-			}
-		}, "A new environment is enabled; it can be disabled with an update.", "answered so by the service in 2026-09 (cdk-preflight)"),
+		row("ce-unmanaged-service-role", Medium, in(unmanaged, ""), checkUnmanagedServiceRole,
+			"For what it does not manage AWS Batch needs a role that you name.", "answered so by the service in 2026-09 (cdk-preflight)"),
+		row("ce-unmanaged-slr", Medium, in(unmanaged, "serviceRole"), checkUnmanagedLinkedRole,
+			"The role AWSServiceRoleForBatch is for managed environments.", "answered so by the service in 2026-09 (cdk-preflight)"),
+		row("ce-state-enabled", Medium, in(environments, "state"), checkEnvironmentEnabled,
+			"A new environment is enabled; it can be disabled with an update.", "answered so by the service in 2026-09 (cdk-preflight)"),
 		row("ce-state-enum", Medium, in(environments, "state"), oneOf("ENABLED", "DISABLED"),
 			"An environment is ENABLED or DISABLED.", api("CEState")),
 		row("ce-resources-required", High, in(environments, resourcesOf), needs(`type: "EC2"`, "maxvCpus: 256", `subnets: ["subnet-..."]`),
 			"Compute resources have a type, a limit and subnets.", api("ComputeResource")),
 		row("ce-resources-type-enum", High, in(environments, resourcesOf+".type"), growing([]string{"EC2", "SPOT", "FARGATE", "FARGATE_SPOT"}, "ECS_MANAGED_INSTANCES"),
 			"What the jobs run on. ECS_MANAGED_INSTANCES, newer than the API reference, only warns.", tried("CRType")),
-		row("ce-minvcpus-required", Medium, in(onInstances, resourcesOf), func(s Site, n *jsontree.Node, label string) {
-			if n.Is(jsontree.Object) && s.lacks(n, "minvCpus") {
-				s.ReportFix(s.insert(n, `"minvCpus": 0`), "computeResources on instances needs minvCpus", `add "minvCpus": 0`, n)
-			}
-		}, "Environments of instances say how many vCPUs always run; 0 for none.", "answered so by the service in 2026-09 (cdk-preflight)"),
+		row("ce-minvcpus-required", Medium, in(onInstances, resourcesOf), checkMinvCpus,
+			"Environments of instances say how many vCPUs always run; 0 for none.", "answered so by the service in 2026-09 (cdk-preflight)"),
 		row("ce-minvcpus-nonnegative", Medium, in(environments, resourcesOf+".minvCpus"), atLeast(0, ""),
 			"There are no fewer than 0 vCPUs.", "answered so by the service in 2026-09 (cdk-preflight)"),
-		check("ce-max-ge-min", Medium, environments, func(s Site) {
-			c := s.Node.Get(resourcesOf)
-			least, okL := c.Get("minvCpus").Int()
-			most, okM := c.Get("maxvCpus").Int()
-			if okL && okM && most < least {
-				s.Report(fmt.Sprintf("maxvCpus is %d and minvCpus %d", most, least), "raise maxvCpus", c.Get("maxvCpus"))
-			}
-		}, "maxvCpus is at least minvCpus.", "answered so by the service in 2026-09 (cdk-preflight)"),
-		check("ce-desired-between", High, environments, func(s Site) {
-			c := s.Node.Get(resourcesOf)
-			n := c.Get("desiredvCpus")
-			least, _ := c.Get("minvCpus").Int()
-			most, okM := c.Get("maxvCpus").Int()
-			if d, ok := n.Int(); ok && !isFargateEnvironment(s) && (d < least || okM && d > most) {
-				s.ReportFix(s.remove(n), fmt.Sprintf("desiredvCpus is between minvCpus and maxvCpus, %d to %d, not %d", least, most, d), "leave it out: AWS Batch sets it", n)
-			}
-		}, "desiredvCpus lies between minvCpus and maxvCpus.", tried("ComputeResource.desiredvCpus")),
-		check("ce-instancetypes-required", Medium, onInstances, func(s Site) {
-			c := s.Node.Get(resourcesOf)
-			if n := c.Get("instanceTypes"); n.Len() == 0 && (n != nil || s.lacks(c, "instanceTypes")) {
-				s.Report("computeResources needs instanceTypes: which instances it may start", `such as "instanceTypes": ["optimal"]`, n, c)
-			}
-		}, "An environment of instances names types, families or a bundle such as optimal.", tried("ComputeResource.instanceTypes")),
-		row("ce-instancetype-known", High, in(onInstances, resourcesOf+".instanceTypes[]"), func(s Site, n *jsontree.Node, _ string) {
-			if n.Is(jsontree.String) && s.pass.catalog().Expand(n.Str()) == nil && !placeholder().MatchString(n.Str()) {
-				s.Report(fmt.Sprintf("%s is no instance type of %s", quote(n.Str()), s.pass.catalog()), s.pass.instanceHint(n.Str()), n)
-			}
-		}, "An entry is an instance type, a family or a bundle. The catalogue is dated: a newer type only warns.", tried("ComputeResource.instanceTypes")),
-		check("ce-instancetypes-one-arch", High, onInstances, func(s Site) {
-			list := s.Node.Get(resourcesOf).Get("instanceTypes")
-			first, name := "", ""
-			for n := range list.Children() {
-				switch a := s.pass.archOf([]string{n.Str()}); {
-				case a == "":
-				case first == "":
-					first, name = a, n.Str()
-				case a != first:
-					s.Report(fmt.Sprintf("%s is %s and %s is %s, which do not go together", name, first, n.Str(), a), "make an environment for each", n)
-					return
-				}
-			}
-		}, "An environment launches x86 or Arm instances, not both.", tried("ComputeResource.instanceTypes")),
-		row("ce-instancerole-required", High, in(onInstances, resourcesOf), func(s Site, n *jsontree.Node, _ string) {
-			if n.Is(jsontree.Object) && s.lacks(n, "instanceRole") {
-				s.Report("computeResources on instances needs instanceRole", `add "instanceRole": "ecsInstanceRole"`, n)
-			}
-			s.filledIn(n.Get("instanceRole"), `"ecsInstanceRole"`)
-		}, "Instances join the cluster with a role.", tried("ComputeResource.instanceRole")),
-		check("ce-securitygroups-required", High, environments, func(s Site) {
-			c := s.Node.Get(resourcesOf)
-			n := c.Get("securityGroupIds")
-			if !c.Is(jsontree.Object) || n.Len() > 0 || c.Get("launchTemplate") != nil || n == nil && !s.lacks(c, "securityGroupIds") {
-				return
-			}
-			s.Report("computeResources needs securityGroupIds, or a launch template that has them", `add "securityGroupIds": ["sg-..."]`, n, c)
-		}, "What runs has security groups, given here or in the launch template.", tried("ComputeResource.securityGroupIds")),
+		check("ce-max-ge-min", Medium, environments, checkMaxvCpus,
+			"maxvCpus is at least minvCpus.", "answered so by the service in 2026-09 (cdk-preflight)"),
+		check("ce-desired-between", High, environments, checkDesiredvCpus,
+			"desiredvCpus lies between minvCpus and maxvCpus.", tried("ComputeResource.desiredvCpus")),
+		check("ce-instancetypes-required", Medium, onInstances, checkInstanceTypes,
+			"An environment of instances names types, families or a bundle such as optimal.", tried("ComputeResource.instanceTypes")),
+		row("ce-instancetype-known", High, in(onInstances, resourcesOf+".instanceTypes[]"), checkInstanceTypeKnown,
+			"An entry is an instance type, a family or a bundle. The catalogue is dated: a newer type only warns.", tried("ComputeResource.instanceTypes")),
+		check("ce-instancetypes-one-arch", High, onInstances, checkOneArchitecture,
+			"An environment launches x86 or Arm instances, not both.", tried("ComputeResource.instanceTypes")),
+		row("ce-instancerole-required", High, in(onInstances, resourcesOf), checkInstanceRole,
+			"Instances join the cluster with a role.", tried("ComputeResource.instanceRole")),
+		check("ce-securitygroups-required", High, environments, checkSecurityGroups,
+			"What runs has security groups, given here or in the launch template.", tried("ComputeResource.securityGroupIds")),
 		row("ce-subnets-nonempty", Low, in(environments, resourcesOf+".subnets"), filled("name at least one subnet"),
 			"Resources run in a subnet.", derived),
-		row("ce-subnet-sg-format", Medium, in(environments, resourcesOf), func(s Site, n *jsontree.Node, _ string) {
-			for c := range n.Get("subnets").Children() {
-				like(subnetPattern, "an id such as subnet-0123456789abcdef0", "names and tags are not ids")(s, c, "an entry of subnets")
-			}
-			for c := range n.Get("securityGroupIds").Children() {
-				like(groupPattern, "an id such as sg-0123456789abcdef0", "names and tags are not ids")(s, c, "an entry of securityGroupIds")
-			}
-		}, "Subnets and security groups are named by id.", api("ComputeResource.subnets and securityGroupIds")),
+		row("ce-subnet-sg-format", Medium, in(environments, resourcesOf), checkNetworkIDs,
+			"Subnets and security groups are named by id.", api("ComputeResource.subnets and securityGroupIds")),
 		row("ce-fargate-subnets-max", High, in(fargateResources, resourcesOf+".subnets"), atMost(16, ""),
 			"A Fargate environment has at most 16 subnets.", tried("ComputeResource.subnets")),
 		row("ce-fargate-sg-max", High, in(fargateResources, resourcesOf+".securityGroupIds"), atMost(5, ""),
@@ -166,82 +94,230 @@ func environmentFileRules() []*Rule {
 		row("ce-allocation-enum", High, in(environments, resourcesOf+".allocationStrategy"),
 			growing([]string{"BEST_FIT", "BEST_FIT_PROGRESSIVE", "SPOT_CAPACITY_OPTIMIZED", "SPOT_PRICE_CAPACITY_OPTIMIZED"}, "BEST_FIT_PROGRESSIVE_ORDERED", "SPOT_CAPACITY_OPTIMIZED_PRIORITIZED"),
 			"How instances are chosen. The ordered and prioritized ways, newer than the API reference, only warn.", tried("CRAllocationStrategy")),
-		row("ce-allocation-spot-only", High, in(where(environments, func(s Site) bool { return typeOf(s) == "EC2" }), resourcesOf+".allocationStrategy"), func(s Site, n *jsontree.Node, _ string) {
-			if strings.HasPrefix(n.Str(), "SPOT_") {
-				s.ReportFix(replace(n, "BEST_FIT_PROGRESSIVE"), n.Str()+" is for environments of type SPOT", `write "BEST_FIT_PROGRESSIVE", or "type": "SPOT"`, n)
-			}
-		}, "The strategies that begin with SPOT choose Spot instances.", api("ComputeResource.allocationStrategy")),
+		row("ce-allocation-spot-only", High, in(where(environments, func(s Site) bool { return typeOf(s) == "EC2" }), resourcesOf+".allocationStrategy"), checkSpotStrategy,
+			"The strategies that begin with SPOT choose Spot instances.", api("ComputeResource.allocationStrategy")),
 		row("ce-bid-range", Medium, in(environments, resourcesOf+".bidPercentage"), between(0, 100),
 			"A bid is 0 to 100 percent of the On-Demand price.", "answered so by the service in 2026-09 (cdk-preflight)"),
 		row("ce-bid-spot-only", Low, in(where(environments, func(s Site) bool { return typeOf(s) == "EC2" }), resourcesOf+".bidPercentage"), absent("means something to Spot instances only", ""),
 			"On-Demand instances have no bid.", derived),
-		check("ce-spot-fleet-role", High, where(environments, func(s Site) bool { return typeOf(s) == "SPOT" }), func(s Site) {
-			c := s.Node.Get(resourcesOf)
-			strategy := c.Get("allocationStrategy")
-			if (strategy == nil || strategy.Str() == "BEST_FIT") && s.lacks(c, "spotIamFleetRole") {
-				s.Report("Spot instances with BEST_FIT, the default, need spotIamFleetRole", `add it, or "allocationStrategy": "SPOT_PRICE_CAPACITY_OPTIMIZED"`, strategy, c)
-			}
-		}, "With BEST_FIT, Spot instances come from a Spot Fleet, which has a role.", tried("ComputeResource.spotIamFleetRole")),
-		row("ce-scaling-delay-range", Medium, in(environments, resourcesOf+".scalingPolicy.minScaleDownDelayMinutes"), func(s Site, n *jsontree.Node, _ string) {
-			if v, ok := n.Int(); ok && v != 0 && (v < 20 || v > 10080) {
-				s.Report("minScaleDownDelayMinutes is 0, or 20 to 10080, not "+n.Text, "", n)
-			}
-		}, "Instances are kept for 20 minutes to a week after their last job, or not at all (0).", api("ComputeScalingPolicy.minScaleDownDelayMinutes")),
+		check("ce-spot-fleet-role", High, where(environments, func(s Site) bool { return typeOf(s) == "SPOT" }), checkSpotFleetRole,
+			"With BEST_FIT, Spot instances come from a Spot Fleet, which has a role.", tried("ComputeResource.spotIamFleetRole")),
+		row("ce-scaling-delay-range", Medium, in(environments, resourcesOf+".scalingPolicy.minScaleDownDelayMinutes"), checkScaleDownDelay,
+			"Instances are kept for 20 minutes to a week after their last job, or not at all (0).", api("ComputeScalingPolicy.minScaleDownDelayMinutes")),
 		row("ce-tags-max-50", Medium, in(environments, "tags", resourcesOf+".tags"), atMost(50, ""),
 			"An environment carries at most 50 tags.", api("CreateComputeEnvironment.tags")),
 		row("ce-eks-members", High, in(environments, "eksConfiguration"), needs(`eksClusterArn: "arn:aws:eks:..."`, "kubernetesNamespace"),
 			"An environment on EKS names cluster and namespace.", api("EksConfiguration")),
 		row("ce-eks-cluster-arn", High, in(environments, "eksConfiguration.eksClusterArn"), like(clusterARN, "the ARN of an EKS cluster", `such as "arn:aws:eks:us-east-1:123456789012:cluster/main"`),
 			"A cluster is named by its ARN.", tried("EksConfiguration.eksClusterArn")),
-		row("ce-eks-namespace-default", High, in(environments, "eksConfiguration.kubernetesNamespace"), func(s Site, n *jsontree.Node, _ string) {
-			if n.Str() == "default" {
-				s.Report("jobs do not run in the namespace default", "make a namespace for AWS Batch", n)
-			}
-		}, "AWS Batch keeps out of Kubernetes's default namespace.", tried("EksConfiguration.kubernetesNamespace")),
-		row("ce-eks-namespace-kube", High, in(environments, "eksConfiguration.kubernetesNamespace"), func(s Site, n *jsontree.Node, _ string) {
-			if strings.HasPrefix(n.Str(), "kube-") {
-				s.Report("namespaces that start with kube- belong to Kubernetes", "make a namespace for AWS Batch", n)
-			}
-		}, "AWS Batch keeps out of Kubernetes's own namespaces.", tried("EksConfiguration.kubernetesNamespace")),
-		row("ce-eks-namespace-format", High, in(environments, "eksConfiguration.kubernetesNamespace"), func(s Site, n *jsontree.Node, _ string) {
-			if n.Is(jsontree.String) && !dnsLabel().MatchString(n.Text) && !placeholder().MatchString(n.Text) {
-				s.ReportFix(lowerFix(n, dnsLabel), "a namespace is 1 to 63 lower-case letters, digits and hyphens, not "+quote(n.Text), lowerHint(n.Text), n)
-			}
-		}, "A namespace is a DNS label.", tried("EksConfiguration.kubernetesNamespace")),
-		row("ce-eks-no-fargate", Medium, in(environmentsOnEKS, resourcesOf+".type"), func(s Site, n *jsontree.Node, _ string) {
-			if strings.HasPrefix(n.Str(), "FARGATE") {
-				s.Report("an environment on EKS is of type EC2 or SPOT, not "+n.Str(), "", n)
-			}
-		}, "AWS Batch runs EKS jobs on instances only.", "answered so by the service in 2026-09 (cdk-preflight)"),
-		row("ce-eks-allocation-required", Medium, in(environmentsOnEKS, resourcesOf), func(s Site, n *jsontree.Node, label string) {
-			if !isFargateEnvironment(s) {
-				needs(`allocationStrategy: "BEST_FIT_PROGRESSIVE"`)(s, n, "computeResources on EKS")
-			}
-		}, "On EKS the strategy has no default.", "answered so by the service in 2026-09 (cdk-preflight)"),
-		row("ce-eks-no-best-fit", Low, in(environmentsOnEKS, resourcesOf+".allocationStrategy"), func(s Site, n *jsontree.Node, _ string) {
-			if n.Str() == "BEST_FIT" {
-				s.ReportFix(replace(n, "BEST_FIT_PROGRESSIVE"), "BEST_FIT does not exist on EKS", `write "BEST_FIT_PROGRESSIVE"`, n)
-			}
-		}, "On EKS instances are chosen progressively.", api("ComputeResource.allocationStrategy")),
+		row("ce-eks-namespace-default", High, in(environments, "eksConfiguration.kubernetesNamespace"), checkNamespaceDefault,
+			"AWS Batch keeps out of Kubernetes's default namespace.", tried("EksConfiguration.kubernetesNamespace")),
+		row("ce-eks-namespace-kube", High, in(environments, "eksConfiguration.kubernetesNamespace"), checkNamespaceReserved,
+			"AWS Batch keeps out of Kubernetes's own namespaces.", tried("EksConfiguration.kubernetesNamespace")),
+		row("ce-eks-namespace-format", High, in(environments, "eksConfiguration.kubernetesNamespace"), checkNamespaceFormat,
+			"A namespace is a DNS label.", tried("EksConfiguration.kubernetesNamespace")),
+		row("ce-eks-no-fargate", Medium, in(environmentsOnEKS, resourcesOf+".type"), checkEKSFargate,
+			"AWS Batch runs EKS jobs on instances only.", "answered so by the service in 2026-09 (cdk-preflight)"),
+		row("ce-eks-allocation-required", Medium, in(environmentsOnEKS, resourcesOf), checkEKSAllocation,
+			"On EKS the strategy has no default.", "answered so by the service in 2026-09 (cdk-preflight)"),
+		row("ce-eks-no-best-fit", Low, in(environmentsOnEKS, resourcesOf+".allocationStrategy"), checkEKSBestFit,
+			"On EKS instances are chosen progressively.", api("ComputeResource.allocationStrategy")),
 		{
 			Name: "ce-eks-per-cluster-quota", Confidence: Medium,
 			Doc:    "An EKS cluster serves at most 5 compute environments.",
 			Source: guide("service quotas"),
-			Run: func(p *Pass) {
-				count := map[string]int{}
-				for _, s := range environmentsOnEKS(p) {
-					n := s.Node.Get("eksConfiguration").Get("eksClusterArn")
-					if count[n.Str()]++; n.Str() != "" && count[n.Str()] == 6 {
-						s.Report("at most 5 compute environments serve one cluster, this is the sixth", "join some of them", n)
-					}
-				}
-			},
+			Run:    checkEKSPerCluster,
 		},
-		warns(row("ce-service-role-name", High, in(environments, "serviceRole", resourcesOf+".spotIamFleetRole"), func(s Site, n *jsontree.Node, label string) {
-			if n.Str() != "" && !batch.IsARN(n.Str()) && !placeholder().MatchString(n.Str()) {
-				s.Report(label+" is a bare name; a role with a path is not found by it", `write "arn:aws:iam::<account>:role/`+n.Str()+`"`, n)
-			}
-		}, "A role named without its ARN is looked for without a path; if it has one the environment becomes INVALID.", api("CreateComputeEnvironment.serviceRole"))),
+		warns(row("ce-service-role-name", High, in(environments, "serviceRole", resourcesOf+".spotIamFleetRole"), checkServiceRolePath,
+			"A role named without its ARN is looked for without a path; if it has one the environment becomes INVALID.", api("CreateComputeEnvironment.serviceRole"))),
+	}
+}
+
+func checkEnvironmentType(s Site, n *jsontree.Node, label string) {
+	if contains([]string{"EC2", "SPOT", "FARGATE", "FARGATE_SPOT"}, n.Str()) {
+		s.ReportFix(replace(n, "MANAGED"), "the type of a compute environment is MANAGED or UNMANAGED, not "+quote(n.Str()), `write "MANAGED", and `+n.Str()+" in computeResources.type", n)
+		return
+	}
+	oneOf("MANAGED", "UNMANAGED")(s, n, label)
+}
+
+func checkManagedResources(s Site) {
+	if n := s.Node.Get("type"); n.Str() == "MANAGED" && s.lacks(s.Node, resourcesOf) {
+		s.Report("a MANAGED compute environment needs computeResources", `add "computeResources": { "type": "EC2", ... }`, s.Node)
+	}
+}
+
+func checkUnmanagedFargate(s Site) {
+	if isFargateEnvironment(s) {
+		n := s.Node.Get("type")
+		s.ReportFix(replace(n, "MANAGED"), "a Fargate environment is MANAGED", `write "MANAGED"`, n)
+	}
+}
+
+func checkUnmanagedServiceRole(s Site, n *jsontree.Node, _ string) {
+	needs(`serviceRole: "arn:aws:iam::<account>:role/AWSBatchServiceRole"`)(s, n, "an UNMANAGED compute environment")
+	s.filledIn(n.Get("serviceRole"), `"arn:aws:iam::<account>:role/AWSBatchServiceRole"`)
+}
+
+func checkUnmanagedLinkedRole(s Site, n *jsontree.Node, _ string) {
+	if strings.Contains(n.Str(), "AWSServiceRoleForBatch") {
+		s.Report("the service-linked role does not serve UNMANAGED environments", "name a role of your own", n)
+	}
+}
+
+func checkEnvironmentEnabled(s Site, n *jsontree.Node, _ string) {
+	if n.Str() == "DISABLED" {
+		s.ReportFix(replace(n, "ENABLED"), "a compute environment is created ENABLED", `write "ENABLED", and disable it afterwards`, n)
+	}
+}
+
+func checkMinvCpus(s Site, n *jsontree.Node, label string) {
+	if n.Is(jsontree.Object) && s.lacks(n, "minvCpus") {
+		s.ReportFix(s.insert(n, `"minvCpus": 0`), "computeResources on instances needs minvCpus", `add "minvCpus": 0`, n)
+	}
+}
+
+func checkMaxvCpus(s Site) {
+	c := s.Node.Get(resourcesOf)
+	least, okL := c.Get("minvCpus").Int()
+	most, okM := c.Get("maxvCpus").Int()
+	if okL && okM && most < least {
+		s.Report(fmt.Sprintf("maxvCpus is %d and minvCpus %d", most, least), "raise maxvCpus", c.Get("maxvCpus"))
+	}
+}
+
+func checkDesiredvCpus(s Site) {
+	c := s.Node.Get(resourcesOf)
+	n := c.Get("desiredvCpus")
+	least, _ := c.Get("minvCpus").Int()
+	most, okM := c.Get("maxvCpus").Int()
+	if d, ok := n.Int(); ok && !isFargateEnvironment(s) && (d < least || okM && d > most) {
+		s.ReportFix(s.remove(n), fmt.Sprintf("desiredvCpus is between minvCpus and maxvCpus, %d to %d, not %d", least, most, d), "leave it out: AWS Batch sets it", n)
+	}
+}
+
+func checkInstanceTypes(s Site) {
+	c := s.Node.Get(resourcesOf)
+	if n := c.Get("instanceTypes"); n.Len() == 0 && (n != nil || s.lacks(c, "instanceTypes")) {
+		s.Report("computeResources needs instanceTypes: which instances it may start", `such as "instanceTypes": ["optimal"]`, n, c)
+	}
+}
+
+func checkInstanceTypeKnown(s Site, n *jsontree.Node, _ string) {
+	if n.Is(jsontree.String) && s.pass.catalog().Expand(n.Str()) == nil && !placeholder().MatchString(n.Str()) {
+		s.Report(fmt.Sprintf("%s is no instance type of %s", quote(n.Str()), s.pass.catalog()), s.pass.instanceHint(n.Str()), n)
+	}
+}
+
+func checkOneArchitecture(s Site) {
+	list := s.Node.Get(resourcesOf).Get("instanceTypes")
+	first, name := "", ""
+	for n := range list.Children() {
+		switch a := s.pass.archOf([]string{n.Str()}); {
+		case a == "":
+		case first == "":
+			first, name = a, n.Str()
+		case a != first:
+			s.Report(fmt.Sprintf("%s is %s and %s is %s, which do not go together", name, first, n.Str(), a), "make an environment for each", n)
+			return
+		}
+	}
+}
+
+func checkInstanceRole(s Site, n *jsontree.Node, _ string) {
+	if n.Is(jsontree.Object) && s.lacks(n, "instanceRole") {
+		s.Report("computeResources on instances needs instanceRole", `add "instanceRole": "ecsInstanceRole"`, n)
+	}
+	s.filledIn(n.Get("instanceRole"), `"ecsInstanceRole"`)
+}
+
+func checkSecurityGroups(s Site) {
+	c := s.Node.Get(resourcesOf)
+	n := c.Get("securityGroupIds")
+	if !c.Is(jsontree.Object) || n.Len() > 0 || c.Get("launchTemplate") != nil || n == nil && !s.lacks(c, "securityGroupIds") {
+		return
+	}
+	s.Report("computeResources needs securityGroupIds, or a launch template that has them", `add "securityGroupIds": ["sg-..."]`, n, c)
+}
+
+func checkNetworkIDs(s Site, n *jsontree.Node, _ string) {
+	for c := range n.Get("subnets").Children() {
+		like(subnetPattern, "an id such as subnet-0123456789abcdef0", "names and tags are not ids")(s, c, "an entry of subnets")
+	}
+	for c := range n.Get("securityGroupIds").Children() {
+		like(groupPattern, "an id such as sg-0123456789abcdef0", "names and tags are not ids")(s, c, "an entry of securityGroupIds")
+	}
+}
+
+func checkSpotStrategy(s Site, n *jsontree.Node, _ string) {
+	if strings.HasPrefix(n.Str(), "SPOT_") {
+		s.ReportFix(replace(n, "BEST_FIT_PROGRESSIVE"), n.Str()+" is for environments of type SPOT", `write "BEST_FIT_PROGRESSIVE", or "type": "SPOT"`, n)
+	}
+}
+
+func checkSpotFleetRole(s Site) {
+	c := s.Node.Get(resourcesOf)
+	strategy := c.Get("allocationStrategy")
+	if (strategy == nil || strategy.Str() == "BEST_FIT") && s.lacks(c, "spotIamFleetRole") {
+		s.Report("Spot instances with BEST_FIT, the default, need spotIamFleetRole", `add it, or "allocationStrategy": "SPOT_PRICE_CAPACITY_OPTIMIZED"`, strategy, c)
+	}
+}
+
+func checkScaleDownDelay(s Site, n *jsontree.Node, _ string) {
+	if v, ok := n.Int(); ok && v != 0 && (v < 20 || v > 10080) {
+		s.Report("minScaleDownDelayMinutes is 0, or 20 to 10080, not "+n.Text, "", n)
+	}
+}
+
+func checkNamespaceDefault(s Site, n *jsontree.Node, _ string) {
+	if n.Str() == "default" {
+		s.Report("jobs do not run in the namespace default", "make a namespace for AWS Batch", n)
+	}
+}
+
+func checkNamespaceReserved(s Site, n *jsontree.Node, _ string) {
+	if strings.HasPrefix(n.Str(), "kube-") {
+		s.Report("namespaces that start with kube- belong to Kubernetes", "make a namespace for AWS Batch", n)
+	}
+}
+
+func checkNamespaceFormat(s Site, n *jsontree.Node, _ string) {
+	if n.Is(jsontree.String) && !dnsLabel().MatchString(n.Text) && !placeholder().MatchString(n.Text) {
+		s.ReportFix(lowerFix(n, dnsLabel), "a namespace is 1 to 63 lower-case letters, digits and hyphens, not "+quote(n.Text), lowerHint(n.Text), n)
+	}
+}
+
+func checkEKSFargate(s Site, n *jsontree.Node, _ string) {
+	if strings.HasPrefix(n.Str(), "FARGATE") {
+		s.Report("an environment on EKS is of type EC2 or SPOT, not "+n.Str(), "", n)
+	}
+}
+
+func checkEKSAllocation(s Site, n *jsontree.Node, label string) {
+	if !isFargateEnvironment(s) {
+		needs(`allocationStrategy: "BEST_FIT_PROGRESSIVE"`)(s, n, "computeResources on EKS")
+	}
+}
+
+func checkEKSBestFit(s Site, n *jsontree.Node, _ string) {
+	if n.Str() == "BEST_FIT" {
+		s.ReportFix(replace(n, "BEST_FIT_PROGRESSIVE"), "BEST_FIT does not exist on EKS", `write "BEST_FIT_PROGRESSIVE"`, n)
+	}
+}
+
+func checkEKSPerCluster(p *Pass) {
+	count := map[string]int{}
+	for _, s := range environmentsOnEKS(p) {
+		n := s.Node.Get("eksConfiguration").Get("eksClusterArn")
+		if count[n.Str()]++; n.Str() != "" && count[n.Str()] == 6 {
+			s.Report("at most 5 compute environments serve one cluster, this is the sixth", "join some of them", n)
+		}
+	}
+}
+
+func checkServiceRolePath(s Site, n *jsontree.Node, label string) {
+	if n.Str() != "" && !batch.IsARN(n.Str()) && !placeholder().MatchString(n.Str()) {
+		s.Report(label+" is a bare name; a role with a path is not found by it", `write "arn:aws:iam::<account>:role/`+n.Str()+`"`, n)
 	}
 }
 

@@ -15,142 +15,175 @@ import (
 
 func crossRules() []*Rule {
 	return []*Rule{
-		check("propagated-tags-total-50", Medium, submits, func(s Site) {
-			known := s.Known()
-			if known == nil || !isTrue(s.Node.Get("propagateTags")) && !(s.Node.Get("propagateTags") == nil && isTrue(known.Get("propagateTags"))) {
-				return
-			}
-			keys := map[string]bool{}
-			for _, tags := range []*jsontree.Node{known.Get("tags"), s.Node.Get("tags")} {
-				for t := range tags.Children() {
-					keys[t.Name] = true
-				}
-			}
-			if len(keys) > catalog.MaxTags && s.Node.Get("tags").Len() <= catalog.MaxTags && known.Get("tags").Len() <= catalog.MaxTags {
-				s.Report(fmt.Sprintf("the task would carry %d tags, those of the definition too, and at most %d are possible", len(keys), catalog.MaxTags),
-					"drop some, or leave propagateTags out", key(firstOf(s.Node.Get("tags"), s.Node)))
-			}
-		}, "With propagateTags the tags of job and definition go to the task together, at most 50; with more the job fails.", api("SubmitJob.propagateTags")),
-		check("submit-jobdefinition-exists", High, nativeSubmits, func(s Site) {
-			n := s.Node.Get("jobDefinition")
-			name, revision, pinned := strings.Cut(batch.Name(n.Str()), ":")
-			known := registered.of(s.pass)
-			if n.Str() == "" || batch.IsARN(n.Str()) || placeholder().MatchString(n.Str()) || !s.besideDefinitions() {
-				return
-			}
-			if _, ok := known[name]; ok {
-				if pinned && revision == "0" {
-					s.Report("revisions are counted from 1", `write "`+name+`:1", or the name alone for the latest`, n)
-				}
-				return
-			}
-			// A definition that a job file has for itself is not one to submit by name.
-			known = maps.Clone(known)
-			maps.DeleteFunc(known, func(_ string, list []Job) bool { return list[0].Submit != nil })
-			switch near := typo(name, maps.Keys(known)); {
-			case near != "":
-				s.Report(fmt.Sprintf("no file registers the job definition %s", quote(name)), "did you mean "+quote(near)+"?", n)
-			case !pinned: // a revision is of one that is registered
-				s.reportAs(diag.Warning, nil, fmt.Sprintf("no file beside this one registers the job definition %s", quote(name)),
-					"fine if it is registered already; the files register "+either(quoteAll(slices.Sorted(maps.Keys(known))[:min(len(known), 10)])), n)
-			}
-		}, "The definition of a submission exists and is active. Said where files beside it register some, and not this one; an error where a name is near, so that it looks like a typo.", "the service's error quoted in public repositories"),
-		check("submit-queue-enabled", Medium, submits, func(s Site) {
-			if q, ok := s.queueOf(); ok && q.Node.Get("state").Str() == "DISABLED" {
-				s.Report(fmt.Sprintf("queue %s is DISABLED and takes no jobs", quote(q.Node.Get("jobQueueName").Str())), `write "state": "ENABLED" in its file`, s.Node.Get("jobQueue"))
-			}
-		}, "A disabled queue takes no jobs.", api("CreateJobQueue.state")),
-		check("submit-share-required", High, submits, func(s Site) {
-			if s.fairShare() && s.lacks(s.Node, "shareIdentifier") {
-				s.Report("the queue shares by a scheduling policy, so the job needs shareIdentifier", `add "shareIdentifier": "teamA"`, s.Node.Get("jobQueue"))
-			}
-		}, "On a queue with a fair-share policy every job says which share it counts to.", "the service's error quoted in public repositories"),
-		check("submit-priority-required-fairshare", High, submits, func(s Site) {
-			if s.fairShare() && s.Node.Get("schedulingPriorityOverride") == nil && s.Known().Get("schedulingPriority") == nil && (s.Known() != nil || !s.definitionElsewhere()) {
-				s.Report("the queue shares by a scheduling policy, so the job needs a priority", `add "schedulingPriorityOverride": 0, or schedulingPriority in the definition`, s.Node.Get("jobQueue"))
-			}
-		}, "On a queue with a fair-share policy a job has a priority: schedulingPriority in the definition, or schedulingPriorityOverride.", "the service's error quoted in public repositories"),
-		check("submit-share-forbidden-fifo", High, submits, func(s Site) {
-			q, ok := s.queueOf()
-			if !ok || q.Node.Get("schedulingPolicyArn") != nil {
-				return
-			}
-			for _, m := range []string{"shareIdentifier", "schedulingPriorityOverride"} {
-				if n := s.Node.Get(m); n != nil {
-					s.ReportFix(s.remove(n), m+" is for queues with a scheduling policy, and this one has none", "remove it", key(n))
-				}
-			}
-		}, "Shares and priorities mean something on queues with a scheduling policy only; others refuse them.", "the service's error quoted in public repositories"),
-		check("submit-eks-job-on-ecs-queue", Low, submits, func(s Site) {
-			known := s.Known()
-			if known == nil {
-				return
-			}
-			job := "ECS"
-			if s.runsOnEKS() {
-				job = "EKS"
-			}
-			if q, ok := s.queueOf(); ok {
-				for e := range creations.of(s.pass).behind(q) {
-					if e.Node != nil && orchestration(e) != job {
-						s.Report(fmt.Sprintf("the job is for %s, and the queue's environments are of %s", job, orchestration(e)), "submit it to another queue", s.Node.Get("jobQueue"))
-						return
-					}
-				}
-			}
-		}, "Jobs of EKS and of ECS go to queues of their own.", derived),
-		check("consumable-unknown", Low, jobs, func(s Site) {
-			known := creations.of(s.pass).consumables
-			s.eachConsumable(func(e *jsontree.Node) {
-				n := e.Get("consumableResource")
-				if _, ok := known[batch.Name(n.Str())]; len(known) > 0 && n.Str() != "" && !ok && !placeholder().MatchString(n.Str()) {
-					_, hint := nearResource(batch.Name(n.Str()), known)
-					s.Report(fmt.Sprintf("no file creates the consumable resource %s", quote(batch.Name(n.Str()))), hint, n)
-				}
-			})
-		}, "A consumable resource that a job names exists. Said where the files create some, and not this one.", derived).onlyWith("consumableResourceList"),
-		check("stuck-consumable-gt-total", Medium, jobs, func(s Site) {
-			s.eachConsumable(func(e *jsontree.Node) {
-				n := e.Get("quantity")
-				r, _ := creations.of(s.pass).consumables.find(e.Get("consumableResource").Str(), s.Job)
-				total, okT := r.Node.Get("totalQuantity").Int()
-				if q, ok := n.Int(); ok && okT && q > total {
-					s.Report(fmt.Sprintf("there are only %d of %s, so a job that asks for %d stays in RUNNABLE", total, quote(batch.Name(e.Get("consumableResource").Str())), q), "", n)
-				}
-			})
-		}, "A job that asks for more of a resource than there is waits for ever.", guide("consumable resources")).onlyWith("consumableResourceList"),
-		warns(check("fargate-arch-mismatch", Medium, bodies, func(s Site) {
-			want := map[string]string{"ARM64": catalog.Arm, "X86_64": catalog.X86, "": catalog.X86}[s.Node.Get("runtimePlatform").Get("cpuArchitecture").Str()]
-			if !s.Fargate || want == "" {
-				return
-			}
-			for _, n := range s.images() {
-				if a := imageArch(n.Str()); a != "" && a != want {
-					s.Report(fmt.Sprintf("the image is for %s by its name, and the job runs on %s", a, want), "make cpuArchitecture and image agree", n)
-				}
-			}
-		}, "An image for another architecture does not start. Seen from names such as amd64/busybox or app:1.0-arm64; without cpuArchitecture Fargate is x86_64.", guide("Fargate"))),
-		check("submit-arn-region-mismatch", Low, jobsAndQueues, func(s Site) {
-			first, member := "", ""
-			for _, at := range []path{"jobQueue", "jobDefinition", "schedulingPolicyArn", "computeEnvironmentOrder[].computeEnvironment",
-				"consumableResourceProperties.consumableResourceList[].consumableResource", "consumableResourcePropertiesOverride.consumableResourceList[].consumableResource"} {
-				at.walk(s.Node, func(n *jsontree.Node) {
-					if !batch.IsARN(n.Str()) {
-						return
-					}
-					m := arnPlace().FindStringSubmatch(n.Str())
-					switch {
-					case m == nil:
-					case first == "":
-						first, member = m[1], n.Name
-					case m[1] != first:
-						s.Report(fmt.Sprintf("this ARN is of %s, and that of %s of %s", m[1], member, first), "all are of the Region and account that the request goes to", n)
-					}
-				})
-			}
-		}, "What a request names stands in the Region and account that the request goes to.", derived),
+		check("propagated-tags-total-50", Medium, submits, checkPropagatedTags,
+			"With propagateTags the tags of job and definition go to the task together, at most 50; with more the job fails.", api("SubmitJob.propagateTags")),
+		check("submit-jobdefinition-exists", High, nativeSubmits, checkDefinitionExists,
+			"The definition of a submission exists and is active. Said where files beside it register some, and not this one; an error where a name is near, so that it looks like a typo.", "the service's error quoted in public repositories"),
+		check("submit-queue-enabled", Medium, submits, checkQueueEnabled,
+			"A disabled queue takes no jobs.", api("CreateJobQueue.state")),
+		check("submit-share-required", High, submits, checkShareRequired,
+			"On a queue with a fair-share policy every job says which share it counts to.", "the service's error quoted in public repositories"),
+		check("submit-priority-required-fairshare", High, submits, checkFairSharePriority,
+			"On a queue with a fair-share policy a job has a priority: schedulingPriority in the definition, or schedulingPriorityOverride.", "the service's error quoted in public repositories"),
+		check("submit-share-forbidden-fifo", High, submits, checkFIFOShare,
+			"Shares and priorities mean something on queues with a scheduling policy only; others refuse them.", "the service's error quoted in public repositories"),
+		check("submit-eks-job-on-ecs-queue", Low, submits, checkQueueOrchestration,
+			"Jobs of EKS and of ECS go to queues of their own.", derived),
+		check("consumable-unknown", Low, jobs, checkConsumablesKnown,
+			"A consumable resource that a job names exists. Said where the files create some, and not this one.", derived).onlyWith("consumableResourceList"),
+		check("stuck-consumable-gt-total", Medium, jobs, checkConsumablesTotal,
+			"A job that asks for more of a resource than there is waits for ever.", guide("consumable resources")).onlyWith("consumableResourceList"),
+		warns(check("fargate-arch-mismatch", Medium, bodies, checkImageArchitecture,
+			"An image for another architecture does not start. Seen from names such as amd64/busybox or app:1.0-arm64; without cpuArchitecture Fargate is x86_64.", guide("Fargate"))),
+		check("submit-arn-region-mismatch", Low, jobsAndQueues, checkARNPlaces,
+			"What a request names stands in the Region and account that the request goes to.", derived),
 		check("stuck-ecs-sum-gt-instance", Low, submits, Site.sumTooBig,
 			"The containers of a task run on one instance at once, so the sum of what they ask for has to fit.", guide("jobs stuck in RUNNABLE")),
+	}
+}
+
+func checkPropagatedTags(s Site) {
+	known := s.Known()
+	if known == nil || !isTrue(s.Node.Get("propagateTags")) && !(s.Node.Get("propagateTags") == nil && isTrue(known.Get("propagateTags"))) {
+		return
+	}
+	keys := map[string]bool{}
+	for _, tags := range []*jsontree.Node{known.Get("tags"), s.Node.Get("tags")} {
+		for t := range tags.Children() {
+			keys[t.Name] = true
+		}
+	}
+	if len(keys) > catalog.MaxTags && s.Node.Get("tags").Len() <= catalog.MaxTags && known.Get("tags").Len() <= catalog.MaxTags {
+		s.Report(fmt.Sprintf("the task would carry %d tags, those of the definition too, and at most %d are possible", len(keys), catalog.MaxTags),
+			"drop some, or leave propagateTags out", key(firstOf(s.Node.Get("tags"), s.Node)))
+	}
+}
+
+func checkDefinitionExists(s Site) {
+	n := s.Node.Get("jobDefinition")
+	name, revision, pinned := strings.Cut(batch.Name(n.Str()), ":")
+	known := registered.of(s.pass)
+	if n.Str() == "" || batch.IsARN(n.Str()) || placeholder().MatchString(n.Str()) || !s.besideDefinitions() {
+		return
+	}
+	if _, ok := known[name]; ok {
+		if pinned && revision == "0" {
+			s.Report("revisions are counted from 1", `write "`+name+`:1", or the name alone for the latest`, n)
+		}
+		return
+	}
+	// A definition that a job file has for itself is not one to submit by name.
+	known = maps.Clone(known)
+	maps.DeleteFunc(known, func(_ string, list []Job) bool { return list[0].Submit != nil })
+	switch near := typo(name, maps.Keys(known)); {
+	case near != "":
+		s.Report(fmt.Sprintf("no file registers the job definition %s", quote(name)), "did you mean "+quote(near)+"?", n)
+	case !pinned: // a revision is of one that is registered
+		s.reportAs(diag.Warning, nil, fmt.Sprintf("no file beside this one registers the job definition %s", quote(name)),
+			"fine if it is registered already; the files register "+either(quoteAll(slices.Sorted(maps.Keys(known))[:min(len(known), 10)])), n)
+	}
+}
+
+func checkQueueEnabled(s Site) {
+	if q, ok := s.queueOf(); ok && q.Node.Get("state").Str() == "DISABLED" {
+		s.Report(fmt.Sprintf("queue %s is DISABLED and takes no jobs", quote(q.Node.Get("jobQueueName").Str())), `write "state": "ENABLED" in its file`, s.Node.Get("jobQueue"))
+	}
+}
+
+func checkShareRequired(s Site) {
+	if s.fairShare() && s.lacks(s.Node, "shareIdentifier") {
+		s.Report("the queue shares by a scheduling policy, so the job needs shareIdentifier", `add "shareIdentifier": "teamA"`, s.Node.Get("jobQueue"))
+	}
+}
+
+func checkFairSharePriority(s Site) {
+	if s.fairShare() && s.Node.Get("schedulingPriorityOverride") == nil && s.Known().Get("schedulingPriority") == nil && (s.Known() != nil || !s.definitionElsewhere()) {
+		s.Report("the queue shares by a scheduling policy, so the job needs a priority", `add "schedulingPriorityOverride": 0, or schedulingPriority in the definition`, s.Node.Get("jobQueue"))
+	}
+}
+
+func checkFIFOShare(s Site) {
+	q, ok := s.queueOf()
+	if !ok || q.Node.Get("schedulingPolicyArn") != nil {
+		return
+	}
+	for _, m := range []string{"shareIdentifier", "schedulingPriorityOverride"} {
+		if n := s.Node.Get(m); n != nil {
+			s.ReportFix(s.remove(n), m+" is for queues with a scheduling policy, and this one has none", "remove it", key(n))
+		}
+	}
+}
+
+func checkQueueOrchestration(s Site) {
+	known := s.Known()
+	if known == nil {
+		return
+	}
+	job := "ECS"
+	if s.runsOnEKS() {
+		job = "EKS"
+	}
+	if q, ok := s.queueOf(); ok {
+		for e := range creations.of(s.pass).behind(q) {
+			if e.Node != nil && orchestration(e) != job {
+				s.Report(fmt.Sprintf("the job is for %s, and the queue's environments are of %s", job, orchestration(e)), "submit it to another queue", s.Node.Get("jobQueue"))
+				return
+			}
+		}
+	}
+}
+
+func checkConsumablesKnown(s Site) {
+	known := creations.of(s.pass).consumables
+	s.eachConsumable(func(e *jsontree.Node) {
+		n := e.Get("consumableResource")
+		if _, ok := known[batch.Name(n.Str())]; len(known) > 0 && n.Str() != "" && !ok && !placeholder().MatchString(n.Str()) {
+			_, hint := nearResource(batch.Name(n.Str()), known)
+			s.Report(fmt.Sprintf("no file creates the consumable resource %s", quote(batch.Name(n.Str()))), hint, n)
+		}
+	})
+}
+
+func checkConsumablesTotal(s Site) {
+	s.eachConsumable(func(e *jsontree.Node) {
+		n := e.Get("quantity")
+		r, _ := creations.of(s.pass).consumables.find(e.Get("consumableResource").Str(), s.Job)
+		total, okT := r.Node.Get("totalQuantity").Int()
+		if q, ok := n.Int(); ok && okT && q > total {
+			s.Report(fmt.Sprintf("there are only %d of %s, so a job that asks for %d stays in RUNNABLE", total, quote(batch.Name(e.Get("consumableResource").Str())), q), "", n)
+		}
+	})
+}
+
+func checkImageArchitecture(s Site) {
+	want := map[string]string{"ARM64": catalog.Arm, "X86_64": catalog.X86, "": catalog.X86}[s.Node.Get("runtimePlatform").Get("cpuArchitecture").Str()]
+	if !s.Fargate || want == "" {
+		return
+	}
+	for _, n := range s.images() {
+		if a := imageArch(n.Str()); a != "" && a != want {
+			s.Report(fmt.Sprintf("the image is for %s by its name, and the job runs on %s", a, want), "make cpuArchitecture and image agree", n)
+		}
+	}
+}
+
+func checkARNPlaces(s Site) {
+	first, member := "", ""
+	for _, at := range []path{"jobQueue", "jobDefinition", "schedulingPolicyArn", "computeEnvironmentOrder[].computeEnvironment",
+		"consumableResourceProperties.consumableResourceList[].consumableResource", "consumableResourcePropertiesOverride.consumableResourceList[].consumableResource"} {
+		at.walk(s.Node, func(n *jsontree.Node) {
+			if !batch.IsARN(n.Str()) {
+				return
+			}
+			m := arnPlace().FindStringSubmatch(n.Str())
+			switch {
+			case m == nil:
+			case first == "":
+				first, member = m[1], n.Name
+			case m[1] != first:
+				s.Report(fmt.Sprintf("this ARN is of %s, and that of %s of %s", m[1], member, first), "all are of the Region and account that the request goes to", n)
+			}
+		})
 	}
 }
 
@@ -202,18 +235,4 @@ func (s Site) images() []*jsontree.Node {
 		path(at).walk(s.Node, func(n *jsontree.Node) { list = append(list, n) })
 	}
 	return list
-}
-
-var archWord = lazy(`(^|[/:_.-])(amd64|x86_64|x86-64|arm64v8|arm64|aarch64)($|[/:_.@-])`)
-
-// imageArch is the architecture that the name of an image tells, if it does.
-func imageArch(ref string) string {
-	m := archWord().FindAllStringSubmatch(strings.ToLower(ref), -1)
-	if len(m) != 1 {
-		return ""
-	}
-	if strings.HasPrefix(m[0][2], "a") && m[0][2] != "amd64" {
-		return catalog.Arm
-	}
-	return catalog.X86
 }

@@ -6,14 +6,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/yamltree"
 )
 
-// The sources of the rules about documents.
-const (
-	jsonStandard = "RFC 8259"
-	yamlStandard = "YAML 1.1"
-	ourSchemas   = "the schemas of the documents"
-	shortForms   = "the short forms of the job file"
-)
-
 // documentRules describes what packages jsontree, yamltree, spec and plan report: the form of
 // a document, before any rule can look into it, and the queue that it needs.
 func documentRules() []Rule {

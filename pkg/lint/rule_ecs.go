@@ -25,15 +25,8 @@ func ecsRules() []*Rule {
 	return []*Rule{
 		row("ecs-taskproperties-required", High, in(definitions, ecsBlocks...), needs("taskProperties: [...]"),
 			"ecsProperties holds a task.", api("EcsProperties.taskProperties")),
-		row("ecs-taskproperties-single", Medium, in(definitions, under(ecsBlocks, ".taskProperties")...), func(s Site, n *jsontree.Node, _ string) {
-			if n.Is(jsontree.Array) && n.Len() != 1 {
-				place := n
-				if n.Len() > 1 {
-					place = n.Index(1)
-				}
-				s.Report(fmt.Sprintf("taskProperties holds exactly one task, these are %d", n.Len()), "put all containers into one task", place)
-			}
-		}, "A job is one task with up to 10 containers.", api("EcsProperties.taskProperties")),
+		row("ecs-taskproperties-single", Medium, in(definitions, under(ecsBlocks, ".taskProperties")...), checkSingleTask,
+			"A job is one task with up to 10 containers.", api("EcsProperties.taskProperties")),
 		row("ecs-containers-required", High, in(tasks, ""), needed("a task", "containers: [...]"),
 			"A task has containers.", api("EcsTaskProperties.containers")),
 		row("ecs-containers-min", Medium, in(tasks, "containers"), filled(`add one: { "name": "main", "image": "..." }`),
@@ -42,64 +35,22 @@ func ecsRules() []*Rule {
 			"A task has at most 10 containers.", tried("EcsTaskProperties.containers")),
 		row("ecs-image-required", High, in(taskContainers, ""), needed("the container", "image"),
 			"Every container names its image.", api("TaskContainerProperties.image")),
-		check("ecs-essential-required", High, tasks, func(s Site) {
-			list := s.Node.Get("containers")
-			for c := range list.Children() {
-				if !isFalse(c.Get("essential")) {
-					return
-				}
-			}
-			if list.Len() > 0 {
-				n := list.Index(0).Get("essential")
-				s.ReportFix(rewrite(n, "true"), "no container of the task is essential, so nothing would end the job", `write "essential": true for the main one`, n)
-			}
-		}, "The job ends with its essential containers, so there is at least one. Without the member a container is essential.", tried("TaskContainerProperties.essential")),
+		check("ecs-essential-required", High, tasks, checkEssential,
+			"The job ends with its essential containers, so there is at least one. Without the member a container is essential.", tried("TaskContainerProperties.essential")),
 		row("ecs-container-name-unique", Medium, in(tasks, "containers"), distinct("name", "give each container its own name"),
 			"Containers of a task have different names.", "answered so by the service in 2026-09 (cdk-preflight)"),
-		check("ecs-container-name-needed", Low, tasks, func(s Site) {
-			for c := range each(s.Node, "containers") {
-				if s.Node.Get("containers").Len() > 1 && s.lacks(c, "name") {
-					s.Report("a task of several containers names each of them", `add "name": "..."`, c)
-				}
-			}
-		}, "dependsOn and overrides speak of containers by name.", derived),
+		check("ecs-container-name-needed", Low, tasks, checkContainerNames,
+			"dependsOn and overrides speak of containers by name.", derived),
 		row("ecs-container-name-charset", Low, in(taskContainers, "name"), like(lazy(`^[A-Za-z0-9_-]{1,255}$`), "1 to 255 "+nameCharset, ""),
 			"The name of a container is up to 255 letters, digits, hyphens and underscores.", "Amazon ECS API reference, ContainerDefinition.name"),
-		check("ecs-dependson-unknown", Medium, tasks, func(s Site) {
-			var names []string
-			for c := range each(s.Node, "containers") {
-				names = append(names, c.Get("name").Str())
-			}
-			s.eachDependency(func(_, d *jsontree.Node) {
-				if n := d.Get("containerName"); n.Str() != "" && !slices.Contains(names, n.Str()) {
-					hint, near := "the containers are "+either(names), near(n.Str(), names)
-					if near != "" {
-						hint = "write " + quote(near)
-					}
-					s.Report(fmt.Sprintf("no container of the task is called %s", quote(n.Str())), hint, n)
-				}
-			})
-		}, "A container waits for a container of the same task.", "answered so by the service in 2026-09 (cdk-preflight)"),
+		check("ecs-dependson-unknown", Medium, tasks, checkContainerDependencies,
+			"A container waits for a container of the same task.", "answered so by the service in 2026-09 (cdk-preflight)"),
 		row("ecs-dependson-condition", High, in(taskContainers, "dependsOn[].condition"), oneOf("START", "COMPLETE", "SUCCESS"),
 			"A container waits for another's START, COMPLETE or SUCCESS; AWS Batch has no HEALTHY.", tried("TaskContainerDependency.condition")),
-		check("ecs-dependson-essential", High, tasks, func(s Site) {
-			s.eachDependency(func(_, d *jsontree.Node) {
-				n := d.Get("condition")
-				for c := range each(s.Node, "containers") {
-					if name := d.Get("containerName").Str(); name != "" && c.Get("name").Str() == name && !isFalse(c.Get("essential")) && (n.Str() == "COMPLETE" || n.Str() == "SUCCESS") {
-						s.Report(fmt.Sprintf("%s is essential: the task ends with it, so nothing can wait for its %s", quote(name), n.Str()),
-							fmt.Sprintf(`give %s "essential": false, or wait for its START`, quote(name)), n)
-					}
-				}
-			})
-		}, "The task ends when an essential container does, so no other can start after it.", tried("TaskContainerDependency.condition")),
-		check("ecs-dependson-single", Medium, tasks, func(s Site) {
-			if list := s.Node.Get("containers"); list.Len() == 1 {
-				if n := list.Index(0).Get("dependsOn"); n.Len() > 0 {
-					s.ReportFix(s.remove(n), "the only container of a task has nothing to wait for", "remove it", key(n))
-				}
-			}
-		}, "The only container of a task waits for nothing.", "answered so by the service in 2026-09 (cdk-preflight)"),
+		check("ecs-dependson-essential", High, tasks, checkEssentialDependencies,
+			"The task ends when an essential container does, so no other can start after it.", tried("TaskContainerDependency.condition")),
+		check("ecs-dependson-single", Medium, tasks, checkSingleContainer,
+			"The only container of a task waits for nothing.", "answered so by the service in 2026-09 (cdk-preflight)"),
 		row("ecs-dependson-members", Medium, in(taskContainers, "dependsOn[]"), needs("containerName", `condition: "START"`),
 			"A container's dependency says on which container and until when.", tried("TaskContainerDependency")),
 		check("ecs-dependson-cycle", Low, tasks, Site.containerCycle,
@@ -108,71 +59,159 @@ func ecsRules() []*Rule {
 			"What a task shares its memory segments with.", tried("EcsTaskProperties.ipcMode")),
 		row("ecs-pidmode-enum", High, in(tasks, "pidMode"), oneOf("host", "task"),
 			"What a task shares its processes with.", tried("EcsTaskProperties.pidMode")),
-		check("ecs-firelens-needs-driver", Medium, tasks, func(s Site) {
-			var firelens *jsontree.Node
-			for c := range each(s.Node, "containers") {
-				if c.Get("logConfiguration").Get("logDriver").Str() == "awsfirelens" {
-					return
-				}
-				firelens = firstOf(firelens, c.Get("firelensConfiguration"))
-			}
-			if firelens != nil {
-				s.Report("no container sends its log to this FireLens router", `give one "logConfiguration": { "logDriver": "awsfirelens" }`, key(firelens))
-			}
-		}, "A FireLens container routes the logs of those with the driver awsfirelens, so there is at least one.", "answered so by the service in 2026-09 (cdk-preflight)"),
-		row("ecs-firelens-type", High, in(taskContainers, "firelensConfiguration"), func(s Site, n *jsontree.Node, label string) {
-			needs(`type: "fluentbit"`)(s, n, label)
-			if t := n.Get("type"); t != nil {
-				oneOf("fluentd", "fluentbit")(s, t, "the type of firelensConfiguration")
-			}
-		}, "A log router is of type fluentd or fluentbit.", tried("FirelensConfiguration.type")),
+		check("ecs-firelens-needs-driver", Medium, tasks, checkFirelensDriver,
+			"A FireLens container routes the logs of those with the driver awsfirelens, so there is at least one.", "answered so by the service in 2026-09 (cdk-preflight)"),
+		row("ecs-firelens-type", High, in(taskContainers, "firelensConfiguration"), checkFirelensType,
+			"A log router is of type fluentd or fluentbit.", tried("FirelensConfiguration.type")),
 		row("ecs-starttimeout-range", Medium, in(taskContainers, "startTimeout"), atLeast(2, "it is in seconds"),
 			"A container is given at least 2 seconds to start.", api("TaskContainerProperties.startTimeout")),
 		row("ecs-stoptimeout-range", Medium, in(taskContainers, "stopTimeout"), atLeast(2, "it is in seconds"),
 			"A container is given at least 2 seconds to stop.", api("TaskContainerProperties.stopTimeout")),
-		row("ecs-fargate-execution-role", High, in(onFargate(tasks), ""), func(s Site, n *jsontree.Node, _ string) {
-			if s.lacks(n, "executionRoleArn") {
-				s.Report("a Fargate task needs executionRoleArn", roleHint, n)
-			}
-		}, "On Fargate the execution role pulls the images and writes the logs, so a task needs executionRoleArn.", tried("EcsTaskProperties.executionRoleArn")),
-		row("ecs-fargate-timeouts-max", Medium, in(onFargate(taskContainers), "startTimeout", "stopTimeout"), func(s Site, n *jsontree.Node, label string) {
-			if v, ok := n.Int(); ok && v > 120 {
-				s.Report(fmt.Sprintf("on Fargate %s is at most 120 seconds, not %d", label, v), "", n)
-			}
-		}, "Fargate gives a container at most 120 seconds to start or stop.", tried("TaskContainerProperties.stopTimeout")),
-		check("ecs-fargate-total-tier", Low, onFargate(tasks), func(s Site) {
-			vcpus, memory := 0.0, 0.0
-			for c := range each(s.Node, "containers") {
-				v, okV := number(requirementOf(c, "VCPU"))
-				m, okM := number(requirementOf(c, "MEMORY"))
-				if !okV || !okM {
-					return
-				}
-				vcpus, memory = vcpus+v, min(memory+m, 1<<40)
-			}
-			if vcpus > 0 && !slices.Contains(catalog.FargateMemory(vcpus), int(memory)) {
-				s.Report(fmt.Sprintf("the containers ask for %s and %s together, which is not a Fargate size", catalog.VCPUs(vcpus), catalog.MiB(int(memory))),
-					fargateHint(vcpus, int(memory)), s.Node.Get("containers"))
-			}
-		}, "The containers of a task share one Fargate size, so their sum has to be one.", derived),
-		row("ecs-fargate-no-host-ipc-pid", Low, in(onFargate(tasks), "ipcMode", "pidMode"), func(s Site, n *jsontree.Node, label string) {
-			if n.Str() == "host" {
-				s.ReportFix(replace(n, "task"), label+" host does not exist on Fargate", `write "task"`, n)
-			}
-		}, "A task on Fargate has no host to share anything with.", api("EcsTaskProperties.ipcMode and pidMode")),
+		row("ecs-fargate-execution-role", High, in(onFargate(tasks), ""), checkTaskExecutionRole,
+			"On Fargate the execution role pulls the images and writes the logs, so a task needs executionRoleArn.", tried("EcsTaskProperties.executionRoleArn")),
+		row("ecs-fargate-timeouts-max", Medium, in(onFargate(taskContainers), "startTimeout", "stopTimeout"), checkContainerTimeouts,
+			"Fargate gives a container at most 120 seconds to start or stop.", tried("TaskContainerProperties.stopTimeout")),
+		check("ecs-fargate-total-tier", Low, onFargate(tasks), checkTaskTotals,
+			"The containers of a task share one Fargate size, so their sum has to be one.", derived),
+		row("ecs-fargate-no-host-ipc-pid", Low, in(onFargate(tasks), "ipcMode", "pidMode"), checkHostNamespaces,
+			"A task on Fargate has no host to share anything with.", api("EcsTaskProperties.ipcMode and pidMode")),
 		row("ecs-fargate-no-privileged", Medium, in(onFargate(taskContainers), "privileged"), absentTrue("does not exist on Fargate", "remove it"),
 			"Fargate gives no container the rights of root on its host.", api("TaskContainerProperties.privileged")),
 		row("ecs-ec2-no-networkconfiguration", Medium, in(meantForEC2(tasks), "networkConfiguration", "platformVersion"), absent("does not exist on EC2", fargateOnly),
 			"networkConfiguration and platformVersion of a task are for Fargate.", api("EcsTaskProperties.networkConfiguration and platformVersion")),
 		row("ecs-env-reserved-prefix", Medium, in(taskContainers, "environment"), func(s Site, n *jsontree.Node, _ string) { reservedNames(s.Job, n) },
 			"Names that start with AWS_BATCH belong to AWS Batch, in every container of a task.", api("TaskContainerProperties.environment")),
-		check("ecs-resources-required", Low, taskContainers, func(s Site) {
-			for _, kind := range []string{"VCPU", "MEMORY"} {
-				if requirementOf(s.Node, kind) == nil && !s.asksUnread(kind) {
-					s.Report("the container asks for no "+kind, fmt.Sprintf(`add { "type": %q, "value": "..." } to resourceRequirements`, kind), s.Node.Get("resourceRequirements"))
-				}
+		check("ecs-resources-required", Low, taskContainers, checkTaskResources,
+			"Each container of a task says its vCPUs and memory; the job asks for their sum.", api("TaskContainerProperties.resourceRequirements")),
+	}
+}
+
+func checkSingleTask(s Site, n *jsontree.Node, _ string) {
+	if n.Is(jsontree.Array) && n.Len() != 1 {
+		place := n
+		if n.Len() > 1 {
+			place = n.Index(1)
+		}
+		s.Report(fmt.Sprintf("taskProperties holds exactly one task, these are %d", n.Len()), "put all containers into one task", place)
+	}
+}
+
+func checkEssential(s Site) {
+	list := s.Node.Get("containers")
+	for c := range list.Children() {
+		if !isFalse(c.Get("essential")) {
+			return
+		}
+	}
+	if list.Len() > 0 {
+		n := list.Index(0).Get("essential")
+		s.ReportFix(rewrite(n, "true"), "no container of the task is essential, so nothing would end the job", `write "essential": true for the main one`, n)
+	}
+}
+
+func checkContainerNames(s Site) {
+	for c := range each(s.Node, "containers") {
+		if s.Node.Get("containers").Len() > 1 && s.lacks(c, "name") {
+			s.Report("a task of several containers names each of them", `add "name": "..."`, c)
+		}
+	}
+}
+
+func checkContainerDependencies(s Site) {
+	var names []string
+	for c := range each(s.Node, "containers") {
+		names = append(names, c.Get("name").Str())
+	}
+	s.eachDependency(func(_, d *jsontree.Node) {
+		if n := d.Get("containerName"); n.Str() != "" && !slices.Contains(names, n.Str()) {
+			hint, near := "the containers are "+either(names), near(n.Str(), names)
+			if near != "" {
+				hint = "write " + quote(near)
 			}
-		}, "Each container of a task says its vCPUs and memory; the job asks for their sum.", api("TaskContainerProperties.resourceRequirements")),
+			s.Report(fmt.Sprintf("no container of the task is called %s", quote(n.Str())), hint, n)
+		}
+	})
+}
+
+func checkEssentialDependencies(s Site) {
+	s.eachDependency(func(_, d *jsontree.Node) {
+		n := d.Get("condition")
+		for c := range each(s.Node, "containers") {
+			if name := d.Get("containerName").Str(); name != "" && c.Get("name").Str() == name && !isFalse(c.Get("essential")) && (n.Str() == "COMPLETE" || n.Str() == "SUCCESS") {
+				s.Report(fmt.Sprintf("%s is essential: the task ends with it, so nothing can wait for its %s", quote(name), n.Str()),
+					fmt.Sprintf(`give %s "essential": false, or wait for its START`, quote(name)), n)
+			}
+		}
+	})
+}
+
+func checkSingleContainer(s Site) {
+	if list := s.Node.Get("containers"); list.Len() == 1 {
+		if n := list.Index(0).Get("dependsOn"); n.Len() > 0 {
+			s.ReportFix(s.remove(n), "the only container of a task has nothing to wait for", "remove it", key(n))
+		}
+	}
+}
+
+func checkFirelensDriver(s Site) {
+	var firelens *jsontree.Node
+	for c := range each(s.Node, "containers") {
+		if c.Get("logConfiguration").Get("logDriver").Str() == "awsfirelens" {
+			return
+		}
+		firelens = firstOf(firelens, c.Get("firelensConfiguration"))
+	}
+	if firelens != nil {
+		s.Report("no container sends its log to this FireLens router", `give one "logConfiguration": { "logDriver": "awsfirelens" }`, key(firelens))
+	}
+}
+
+func checkFirelensType(s Site, n *jsontree.Node, label string) {
+	needs(`type: "fluentbit"`)(s, n, label)
+	if t := n.Get("type"); t != nil {
+		oneOf("fluentd", "fluentbit")(s, t, "the type of firelensConfiguration")
+	}
+}
+
+func checkTaskExecutionRole(s Site, n *jsontree.Node, _ string) {
+	if s.lacks(n, "executionRoleArn") {
+		s.Report("a Fargate task needs executionRoleArn", roleHint, n)
+	}
+}
+
+func checkContainerTimeouts(s Site, n *jsontree.Node, label string) {
+	if v, ok := n.Int(); ok && v > 120 {
+		s.Report(fmt.Sprintf("on Fargate %s is at most 120 seconds, not %d", label, v), "", n)
+	}
+}
+
+func checkTaskTotals(s Site) {
+	vcpus, memory := 0.0, 0.0
+	for c := range each(s.Node, "containers") {
+		v, okV := number(requirementOf(c, "VCPU"))
+		m, okM := number(requirementOf(c, "MEMORY"))
+		if !okV || !okM {
+			return
+		}
+		vcpus, memory = vcpus+v, min(memory+m, 1<<40)
+	}
+	if vcpus > 0 && !slices.Contains(catalog.FargateMemory(vcpus), int(memory)) {
+		s.Report(fmt.Sprintf("the containers ask for %s and %s together, which is not a Fargate size", catalog.VCPUs(vcpus), catalog.MiB(int(memory))),
+			fargateHint(vcpus, int(memory)), s.Node.Get("containers"))
+	}
+}
+
+func checkHostNamespaces(s Site, n *jsontree.Node, label string) {
+	if n.Str() == "host" {
+		s.ReportFix(replace(n, "task"), label+" host does not exist on Fargate", `write "task"`, n)
+	}
+}
+
+func checkTaskResources(s Site) {
+	for _, kind := range []string{"VCPU", "MEMORY"} {
+		if requirementOf(s.Node, kind) == nil && !s.asksUnread(kind) {
+			s.Report("the container asks for no "+kind, fmt.Sprintf(`add { "type": %q, "value": "..." } to resourceRequirements`, kind), s.Node.Get("resourceRequirements"))
+		}
 	}
 }
 

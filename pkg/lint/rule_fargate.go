@@ -221,28 +221,3 @@ func onWindowsNo(name, member string) *Rule {
 	return row(name, Medium, in(onWindows(containers), member), absent("does not exist for Windows containers", ""),
 		member+" means something to Linux only.", api("RuntimePlatform.operatingSystemFamily"))
 }
-
-// meantForEC2 is the sites of definitions for EC2 but those that only forget to say
-// that they are for Fargate: a member that they need is not one to remove.
-func meantForEC2(of scope) scope {
-	return where(onEC2(of), func(s Site) bool { return s.meantForFargate() == "" })
-}
-
-// meantForFargate is what exists on Fargate only of a body whose definition does not
-// say what it is for; "" if nothing does. A
-// fraction of a vCPU alone may be a mistake of another kind, of which vcpu-min-ec2
-// speaks; with the role that Fargate demands it is none.
-func (s Site) meantForFargate() string {
-	if s.Register.Get("nodeProperties") != nil || !s.lacks(s.Register, "platformCapabilities") {
-		return ""
-	}
-	for _, m := range []string{"networkConfiguration", "fargatePlatformConfiguration", "runtimePlatform", "platformVersion"} {
-		if s.Node.Get(m) != nil {
-			return m
-		}
-	}
-	if v, ok := number(requirementOf(s.Node, "VCPU")); ok && v > 0 && v < 1 && catalog.FargateMemory(v) != nil && s.Node.Get("executionRoleArn") != nil {
-		return "a fraction of a vCPU"
-	}
-	return ""
-}

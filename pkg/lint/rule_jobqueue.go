@@ -31,14 +31,8 @@ func jobQueueRules() []*Rule {
 			"The priority of a queue is 0 to 1000; the higher one is served first.", "moto's check of CreateJobQueue"),
 		row("queue-state-enum", High, in(queues, "state"), oneOf("ENABLED", "DISABLED"),
 			"A queue is ENABLED or DISABLED.", api("JQState")),
-		check("queue-ce-order-required", Medium, queues, func(s Site) {
-			list := s.Node.Get("computeEnvironmentOrder")
-			if list.Len() > 0 || isSageMaker(s.Node) || s.Node.Get("serviceEnvironmentOrder") != nil || list == nil && !s.lacks(s.Node, "computeEnvironmentOrder") {
-				return
-			}
-			s.Report("a queue for containers needs computeEnvironmentOrder: at least one compute environment",
-				`add "computeEnvironmentOrder": [ { "order": 1, "computeEnvironment": "..." } ]`, list, s.Node)
-		}, "A queue feeds at least one compute environment.", tried("CreateJobQueue.computeEnvironmentOrder")),
+		check("queue-ce-order-required", Medium, queues, checkEnvironmentOrder,
+			"A queue feeds at least one compute environment.", tried("CreateJobQueue.computeEnvironmentOrder")),
 		row("queue-ce-order-max-3", High, in(queues, "computeEnvironmentOrder"), atMost(3, "jobs beyond them need a queue of their own"),
 			"A queue has at most 3 compute environments.", tried("CreateJobQueue.computeEnvironmentOrder")),
 		row("queue-ce-order-members", High, in(queues, "computeEnvironmentOrder[]"), needs("order: 1", "computeEnvironment"),
@@ -47,148 +41,198 @@ func jobQueueRules() []*Rule {
 			"A queue feeds each environment once.", "answered so by the service in 2026-09 (cdk-preflight)"),
 		row("queue-ce-duplicate-order", Medium, in(queues, "computeEnvironmentOrder"), distinct("order", "number them 1, 2, 3"),
 			"Each environment has its own place in the order.", "answered so by the service in 2026-09 (cdk-preflight)"),
-		check("queue-mix-fargate-ec2", High, queues, func(s Site) {
-			s.mixed(func(e Site) string {
-				if t := typeOf(e); t == "FARGATE" || t == "FARGATE_SPOT" {
-					return "Fargate"
-				}
-				return "EC2"
-			})
-		}, "The environments of a queue are all of Fargate or all of EC2. Seen where the files create them, too.", tried("CreateJobQueue.computeEnvironmentOrder")),
+		check("queue-mix-fargate-ec2", High, queues, checkQueueOfOneKind,
+			"The environments of a queue are all of Fargate or all of EC2. Seen where the files create them, too.", tried("CreateJobQueue.computeEnvironmentOrder")),
 		row("queue-type-enum", High, in(queues, "jobQueueType"), growing([]string{"EKS", "ECS", "ECS_FARGATE", "SAGEMAKER_TRAINING"}),
 			"What a queue is for. A value newer than the API reference only warns.", tried("JobQueueType")),
 		row("queue-service-and-compute", Medium, in(queues, ""), exclusive("computeEnvironmentOrder", "serviceEnvironmentOrder"),
 			"A queue feeds compute environments or a service environment.", api("CreateJobQueue.serviceEnvironmentOrder")),
-		check("queue-service-env-type", Medium, queues, func(s Site) {
-			list, kind := s.Node.Get("serviceEnvironmentOrder"), s.Node.Get("jobQueueType")
-			switch {
-			case isSageMaker(s.Node) && s.lacks(s.Node, "serviceEnvironmentOrder"):
-				s.Report("a queue of type SAGEMAKER_TRAINING needs serviceEnvironmentOrder", `add "serviceEnvironmentOrder": [ { "order": 1, "serviceEnvironment": "..." } ]`, kind)
-			case list != nil && !isSageMaker(s.Node):
-				s.Report("serviceEnvironmentOrder is for queues of type SAGEMAKER_TRAINING", `write "jobQueueType": "SAGEMAKER_TRAINING", or "computeEnvironmentOrder"`, key(list))
-			}
-		}, "Service environments and the type SAGEMAKER_TRAINING go together.", tried("CreateJobQueue.jobQueueType")),
+		check("queue-service-env-type", Medium, queues, checkServiceEnvironments,
+			"Service environments and the type SAGEMAKER_TRAINING go together.", tried("CreateJobQueue.jobQueueType")),
 		row("queue-service-env-single", High, in(queues, "serviceEnvironmentOrder"), atMost(1, "keep one"),
 			"A queue has one service environment.", tried("CreateJobQueue.serviceEnvironmentOrder")),
 		row("queue-scheduling-policy-arn", Medium, in(queues, "schedulingPolicyArn"), like(policyPattern, "the ARN of a scheduling policy", `such as "arn:aws:batch:us-east-1:123456789012:scheduling-policy/fair"`),
 			"A scheduling policy is named by its ARN.", tried("CreateJobQueue.schedulingPolicyArn")),
-		check("queue-scheduling-policy-immutable", Medium, queues, func(s Site) {
-			for _, other := range queues(s.pass) {
-				if other.Node == s.Node {
-					return
-				}
-				name := s.Node.Get("jobQueueName")
-				if name.Str() != "" && other.directory() == s.directory() && other.Node.Get("jobQueueName").Str() == name.Str() && (other.Node.Get("schedulingPolicyArn") == nil) != (s.Node.Get("schedulingPolicyArn") == nil) {
-					s.Report(fmt.Sprintf("queue %s is there with and without a scheduling policy, and it cannot change", quote(name.Str())),
-						"create another queue", s.Node.Get("schedulingPolicyArn"), name)
-					return
-				}
-			}
-		}, "A queue keeps its kind: one with a scheduling policy cannot lose it, one without cannot get it. Seen where files of a directory create a queue in both ways.", api("UpdateJobQueue.schedulingPolicyArn")),
+		check("queue-scheduling-policy-immutable", Medium, queues, checkSchedulingPolicyKept,
+			"A queue keeps its kind: one with a scheduling policy cannot lose it, one without cannot get it. Seen where files of a directory create a queue in both ways.", api("UpdateJobQueue.schedulingPolicyArn")),
 		row("queue-jstla-members", High, in(queues, actions), needs(`reason: "MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT"`, `state: "RUNNABLE"`, "maxTimeSeconds: 3600", `action: "CANCEL"`),
 			"An action says for which reason, in which state, after how long, and what.", api("JobStateTimeLimitAction")),
 		row("queue-jstla-time-range", High, in(queues, actions+".maxTimeSeconds"), between(600, 86400),
 			"An action waits 10 minutes to 24 hours.", tried("JobStateTimeLimitAction.maxTimeSeconds")),
 		row("queue-jstla-state", High, in(queues, actions+".state"), oneOf("RUNNABLE"),
 			"Only jobs that wait in RUNNABLE can be acted on.", tried("JobStateTimeLimitAction.state")),
-		row("queue-jstla-action", High, in(queues, actions+".action"), func(s Site, n *jsontree.Node, label string) {
-			if isSageMaker(s.Node) {
-				oneOf("CANCEL", "TERMINATE")(s, n, label)
-				return
-			}
-			oneOf("CANCEL")(s, n, label)
-		}, "A job of a queue for containers is cancelled; TERMINATE is for SageMaker.", tried("JobStateTimeLimitAction.action")),
-		row("queue-jstla-reason", Low, in(queues, actions+".reason"), func(s Site, n *jsontree.Node, label string) {
-			if !isSageMaker(s.Node) {
-				oneOf(matchers...)(s, n, label)
-			}
-		}, "The reasons for which a job is known to be stuck.", guide("jobs stuck in RUNNABLE")),
-		check("queue-jstla-duplicate", Medium, queues, func(s Site) {
-			seen := map[string]bool{}
-			for a := range each(s.Node, "jobStateTimeLimitActions") {
-				n := a.Get("reason")
-				k := a.Get("state").Str() + " " + n.Str()
-				if n != nil && seen[k] {
-					s.Report("there is an action for this state and reason above", "remove one of them", n)
-				}
-				seen[k] = true
-			}
-		}, "For a state and reason there is one action.", "answered so by the service in 2026-09 (cdk-preflight)"),
+		row("queue-jstla-action", High, in(queues, actions+".action"), checkTimeLimitAction,
+			"A job of a queue for containers is cancelled; TERMINATE is for SageMaker.", tried("JobStateTimeLimitAction.action")),
+		row("queue-jstla-reason", Low, in(queues, actions+".reason"), checkTimeLimitReason,
+			"The reasons for which a job is known to be stuck.", guide("jobs stuck in RUNNABLE")),
+		check("queue-jstla-duplicate", Medium, queues, checkTimeLimitDuplicates,
+			"For a state and reason there is one action.", "answered so by the service in 2026-09 (cdk-preflight)"),
 		{
 			Name: "queue-count-quota", Severity: diag.Warning, Confidence: Medium,
 			Doc:    "A Region holds at most 50 job queues and 50 compute environments; the quotas cannot be raised.",
 			Source: guide("service quotas"),
-			Run: func(p *Pass) {
-				for what, list := range map[string][]Site{"job queues": queues(p), "compute environments": environments(p)} {
-					if len(list) > 50 {
-						list[50].Report(fmt.Sprintf("a Region holds at most 50 %s, these files create %d", what, len(list)), "spread them over Regions", list[50].NameNode())
-					}
-				}
-			},
+			Run:    checkQueueCount,
 		},
-		check("queue-mix-architecture", Medium, queues, func(s Site) {
-			s.mixed(func(e Site) string {
-				return s.pass.archOf(entriesOf(e.Node.Get("computeResources").Get("instanceTypes")))
-			})
-		}, "The environments of a queue have one CPU architecture.", guide("job queues")),
-		check("queue-mix-eks-ecs", High, queues, func(s Site) {
-			s.mixed(orchestration)
-			kind := s.Node.Get("jobQueueType")
-			for e := range creations.of(s.pass).behind(s) {
-				if e.Node != nil && (kind.Str() == "EKS") != (orchestration(e) == "EKS") && kind.Str() != "" {
-					s.Report(fmt.Sprintf("the queue is of type %s, and %s is of %s", kind.Str(), quote(e.Node.Get("computeEnvironmentName").Str()), orchestration(e)), "", kind)
-					return
-				}
-			}
-		}, "The environments of a queue are all of EKS or all of ECS, as its type says.", tried("CreateJobQueue.jobQueueType")),
-		check("queue-ce-exists", High, queues, func(s Site) {
-			known := creations.of(s.pass).environments
-			for o := range each(s.Node, "computeEnvironmentOrder") {
-				n := o.Get("computeEnvironment")
-				if _, ok := known[batch.Name(n.Str())]; n.Str() != "" && len(known) > 0 && !ok && !batch.IsARN(n.Str()) && !placeholder().MatchString(n.Str()) {
-					severity, hint := nearResource(n.Str(), known)
-					s.reportAs(severity, nil, fmt.Sprintf("no file creates the compute environment %s", quote(n.Str())), hint, n)
-				}
-			}
-		}, "The environments of a queue exist before it does. Said where the files create some, and not this one; an error where a name is near, so that it looks like a typo.", tried("CreateJobQueue.computeEnvironmentOrder")),
-		check("stuck-all-ce-disabled", Medium, queues, func(s Site) {
-			some := false
-			for e := range creations.of(s.pass).behind(s) {
-				if e.Node == nil || e.Node.Get("state").Str() != "DISABLED" {
-					return
-				}
-				some = true
-			}
-			if some {
-				s.Report("all compute environments of the queue are DISABLED, so its jobs stay in RUNNABLE", `write "state": "ENABLED" in one of them`, s.Node.Get("computeEnvironmentOrder"))
-			}
-		}, "A queue whose environments are all disabled starts no job.", guide("jobs stuck in RUNNABLE")),
-		check("stuck-all-ce-invalid", Medium, queues, func(s Site) {
-			some := false
-			for e := range creations.of(s.pass).behind(s) {
-				if e.Node == nil || e.Node.Get("status").Str() != "INVALID" && !s.pass.invalid(e) {
-					return
-				}
-				some = true
-			}
-			if some {
-				s.Report("all compute environments of the queue will be INVALID, so its jobs stay in RUNNABLE", "mend one of them", s.Node.Get("computeEnvironmentOrder"))
-			}
-		}, "A queue whose environments are all INVALID starts no job. An environment becomes so when AWS Batch cannot use its roles or images.", guide("jobs stuck in RUNNABLE")),
-		warns(check("stuck-queue-no-fuse", Medium, queues, func(s Site) {
-			actions := s.Node.Get("jobStateTimeLimitActions")
-			if s.Node.Get("computeEnvironmentOrder") != nil && (actions.Is(jsontree.Array) && actions.Len() == 0 && s.raw(actions).Len() == 0 || s.lacks(s.Node, "jobStateTimeLimitActions")) {
-				s.Report("a job that cannot be placed blocks the queue for all behind it",
-					`add "jobStateTimeLimitActions": [ { "reason": "MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT", "state": "RUNNABLE", "maxTimeSeconds": 3600, "action": "CANCEL" } ]`, s.NameNode())
-			}
-		}, "A job at the head of a queue that fits nowhere blocks the others, unless jobStateTimeLimitActions cancels it.", guide("job state time limit actions"))),
-		check("sp-quota-needs-sagemaker", Medium, queues, func(s Site) {
-			n := s.Node.Get("schedulingPolicyArn")
-			policy, ok := creations.of(s.pass).policies.find(n.Str(), s.Job)
-			if ok && policy.Node.Get("quotaSharePolicy") != nil && !isSageMaker(s.Node) {
-				s.Report("the policy has quota shares, which are for queues of type SAGEMAKER_TRAINING", "give the queue a policy with fairsharePolicy", n)
-			}
-		}, "Quota shares divide SageMaker training queues only.", "answered so by the service in 2026-09 (cdk-preflight)"),
+		check("queue-mix-architecture", Medium, queues, checkQueueArchitectures,
+			"The environments of a queue have one CPU architecture.", guide("job queues")),
+		check("queue-mix-eks-ecs", High, queues, checkQueueOrchestrations,
+			"The environments of a queue are all of EKS or all of ECS, as its type says.", tried("CreateJobQueue.jobQueueType")),
+		check("queue-ce-exists", High, queues, checkQueueEnvironments,
+			"The environments of a queue exist before it does. Said where the files create some, and not this one; an error where a name is near, so that it looks like a typo.", tried("CreateJobQueue.computeEnvironmentOrder")),
+		check("stuck-all-ce-disabled", Medium, queues, checkEnvironmentsEnabled,
+			"A queue whose environments are all disabled starts no job.", guide("jobs stuck in RUNNABLE")),
+		check("stuck-all-ce-invalid", Medium, queues, checkEnvironmentsValid,
+			"A queue whose environments are all INVALID starts no job. An environment becomes so when AWS Batch cannot use its roles or images.", guide("jobs stuck in RUNNABLE")),
+		warns(check("stuck-queue-no-fuse", Medium, queues, checkTimeLimits,
+			"A job at the head of a queue that fits nowhere blocks the others, unless jobStateTimeLimitActions cancels it.", guide("job state time limit actions"))),
+		check("sp-quota-needs-sagemaker", Medium, queues, checkQuotaPolicy,
+			"Quota shares divide SageMaker training queues only.", "answered so by the service in 2026-09 (cdk-preflight)"),
+	}
+}
+
+func checkEnvironmentOrder(s Site) {
+	list := s.Node.Get("computeEnvironmentOrder")
+	if list.Len() > 0 || isSageMaker(s.Node) || s.Node.Get("serviceEnvironmentOrder") != nil || list == nil && !s.lacks(s.Node, "computeEnvironmentOrder") {
+		return
+	}
+	s.Report("a queue for containers needs computeEnvironmentOrder: at least one compute environment",
+		`add "computeEnvironmentOrder": [ { "order": 1, "computeEnvironment": "..." } ]`, list, s.Node)
+}
+
+func checkQueueOfOneKind(s Site) {
+	s.mixed(func(e Site) string {
+		if t := typeOf(e); t == "FARGATE" || t == "FARGATE_SPOT" {
+			return "Fargate"
+		}
+		return "EC2"
+	})
+}
+
+func checkServiceEnvironments(s Site) {
+	list, kind := s.Node.Get("serviceEnvironmentOrder"), s.Node.Get("jobQueueType")
+	switch {
+	case isSageMaker(s.Node) && s.lacks(s.Node, "serviceEnvironmentOrder"):
+		s.Report("a queue of type SAGEMAKER_TRAINING needs serviceEnvironmentOrder", `add "serviceEnvironmentOrder": [ { "order": 1, "serviceEnvironment": "..." } ]`, kind)
+	case list != nil && !isSageMaker(s.Node):
+		s.Report("serviceEnvironmentOrder is for queues of type SAGEMAKER_TRAINING", `write "jobQueueType": "SAGEMAKER_TRAINING", or "computeEnvironmentOrder"`, key(list))
+	}
+}
+
+func checkSchedulingPolicyKept(s Site) {
+	for _, other := range queues(s.pass) {
+		if other.Node == s.Node {
+			return
+		}
+		name := s.Node.Get("jobQueueName")
+		if name.Str() != "" && other.directory() == s.directory() && other.Node.Get("jobQueueName").Str() == name.Str() && (other.Node.Get("schedulingPolicyArn") == nil) != (s.Node.Get("schedulingPolicyArn") == nil) {
+			s.Report(fmt.Sprintf("queue %s is there with and without a scheduling policy, and it cannot change", quote(name.Str())),
+				"create another queue", s.Node.Get("schedulingPolicyArn"), name)
+			return
+		}
+	}
+}
+
+func checkTimeLimitAction(s Site, n *jsontree.Node, label string) {
+	if isSageMaker(s.Node) {
+		oneOf("CANCEL", "TERMINATE")(s, n, label)
+		return
+	}
+	oneOf("CANCEL")(s, n, label)
+}
+
+func checkTimeLimitReason(s Site, n *jsontree.Node, label string) {
+	if !isSageMaker(s.Node) {
+		oneOf(matchers...)(s, n, label)
+	}
+}
+
+func checkTimeLimitDuplicates(s Site) {
+	seen := map[string]bool{}
+	for a := range each(s.Node, "jobStateTimeLimitActions") {
+		n := a.Get("reason")
+		k := a.Get("state").Str() + " " + n.Str()
+		if n != nil && seen[k] {
+			s.Report("there is an action for this state and reason above", "remove one of them", n)
+		}
+		seen[k] = true
+	}
+}
+
+func checkQueueCount(p *Pass) {
+	for what, list := range map[string][]Site{"job queues": queues(p), "compute environments": environments(p)} {
+		if len(list) > 50 {
+			list[50].Report(fmt.Sprintf("a Region holds at most 50 %s, these files create %d", what, len(list)), "spread them over Regions", list[50].NameNode())
+		}
+	}
+}
+
+func checkQueueArchitectures(s Site) {
+	s.mixed(func(e Site) string {
+		return s.pass.archOf(entriesOf(e.Node.Get("computeResources").Get("instanceTypes")))
+	})
+}
+
+func checkQueueOrchestrations(s Site) {
+	s.mixed(orchestration)
+	kind := s.Node.Get("jobQueueType")
+	for e := range creations.of(s.pass).behind(s) {
+		if e.Node != nil && (kind.Str() == "EKS") != (orchestration(e) == "EKS") && kind.Str() != "" {
+			s.Report(fmt.Sprintf("the queue is of type %s, and %s is of %s", kind.Str(), quote(e.Node.Get("computeEnvironmentName").Str()), orchestration(e)), "", kind)
+			return
+		}
+	}
+}
+
+func checkQueueEnvironments(s Site) {
+	known := creations.of(s.pass).environments
+	for o := range each(s.Node, "computeEnvironmentOrder") {
+		n := o.Get("computeEnvironment")
+		if _, ok := known[batch.Name(n.Str())]; n.Str() != "" && len(known) > 0 && !ok && !batch.IsARN(n.Str()) && !placeholder().MatchString(n.Str()) {
+			severity, hint := nearResource(n.Str(), known)
+			s.reportAs(severity, nil, fmt.Sprintf("no file creates the compute environment %s", quote(n.Str())), hint, n)
+		}
+	}
+}
+
+func checkEnvironmentsEnabled(s Site) {
+	some := false
+	for e := range creations.of(s.pass).behind(s) {
+		if e.Node == nil || e.Node.Get("state").Str() != "DISABLED" {
+			return
+		}
+		some = true
+	}
+	if some {
+		s.Report("all compute environments of the queue are DISABLED, so its jobs stay in RUNNABLE", `write "state": "ENABLED" in one of them`, s.Node.Get("computeEnvironmentOrder"))
+	}
+}
+
+func checkEnvironmentsValid(s Site) {
+	some := false
+	for e := range creations.of(s.pass).behind(s) {
+		if e.Node == nil || e.Node.Get("status").Str() != "INVALID" && !s.pass.invalid(e) {
+			return
+		}
+		some = true
+	}
+	if some {
+		s.Report("all compute environments of the queue will be INVALID, so its jobs stay in RUNNABLE", "mend one of them", s.Node.Get("computeEnvironmentOrder"))
+	}
+}
+
+func checkTimeLimits(s Site) {
+	actions := s.Node.Get("jobStateTimeLimitActions")
+	if s.Node.Get("computeEnvironmentOrder") != nil && (actions.Is(jsontree.Array) && actions.Len() == 0 && s.raw(actions).Len() == 0 || s.lacks(s.Node, "jobStateTimeLimitActions")) {
+		s.Report("a job that cannot be placed blocks the queue for all behind it",
+			`add "jobStateTimeLimitActions": [ { "reason": "MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT", "state": "RUNNABLE", "maxTimeSeconds": 3600, "action": "CANCEL" } ]`, s.NameNode())
+	}
+}
+
+func checkQuotaPolicy(s Site) {
+	n := s.Node.Get("schedulingPolicyArn")
+	policy, ok := creations.of(s.pass).policies.find(n.Str(), s.Job)
+	if ok && policy.Node.Get("quotaSharePolicy") != nil && !isSageMaker(s.Node) {
+		s.Report("the policy has quota shares, which are for queues of type SAGEMAKER_TRAINING", "give the queue a policy with fairsharePolicy", n)
 	}
 }
 

@@ -10,14 +10,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/lint/cfn"
 )
 
-// The sources of the rules about hosts.
-const (
-	ec2API       = "Amazon EC2 API reference, "
-	imdsGuide    = "Amazon EC2 User Guide, instance metadata service"
-	ecsImageDocs = "Amazon ECS Developer Guide, ECS-optimized AMIs"
-	cfnReference = "AWS CloudFormation template reference, "
-)
-
 // The sizes of root volumes in GiB: what the ECS-optimised images of Amazon Linux are
 // made with, so that EC2 refuses less, and what the driver, CUDA and images of
 // several GB each leave room in.

@@ -19,99 +19,37 @@ func policyRules() []*Rule {
 			Name: "policy-required-tags", Severity: diag.Error, Confidence: High,
 			Doc:    "The platform file demands a tag that the job does not carry.",
 			Source: policySource + ", requiredTags",
-			Run: func(p *Pass) {
-				for _, j := range p.Jobs() {
-					for _, tag := range p.policy().RequiredTags {
-						if j.Register.Get("tags").Get(tag) == nil && j.Submit.Get("tags").Get(tag) == nil {
-							j.reportTag(tag)
-						}
-					}
-				}
-			},
+			Run:    checkRequiredTags,
 		},
 		{
 			Name: "policy-allowed-images", Severity: diag.Error, Confidence: High,
 			Doc:    "The image matches none of the patterns that the platform file allows.",
 			Source: policySource + ", allowedImages",
-			Run: func(p *Pass) {
-				allowed := p.policy().AllowedImages
-				for i := range p.imagesThatRun() {
-					if ref := i.Image.Str(); ref != "" && !p.policy().AllowsImage(ref) {
-						i.Report(fmt.Sprintf("the platform file does not allow the image %s", quote(ref)), "allowed are "+strings.Join(allowed, ", "), i.Image)
-					}
-				}
-			},
+			Run:    checkAllowedImages,
 		},
 		{
 			Name: "policy-latest-tag", Severity: diag.Error, Confidence: High,
 			Doc:    "The platform file denies images without a tag or with the tag latest: another image tomorrow.",
 			Source: policySource + ", denyLatestTag",
-			Run: func(p *Pass) {
-				if !p.policy().DenyLatestTag {
-					return
-				}
-				for i := range p.imagesThatRun() {
-					reportLatest(i)
-				}
-			},
+			Run:    checkDeniedLatestTag,
 		},
 		{
 			Name: "policy-max-attempts", Severity: diag.Error, Confidence: High,
 			Doc:    "The job asks for more attempts than the platform file allows.",
 			Source: policySource + ", maxAttempts",
-			Run: func(p *Pass) {
-				most := p.policy().MaxAttempts
-				p.strategies(func(j Job, s *jsontree.Node) {
-					if a, ok := s.Get("attempts").Int(); ok && most > 0 && a > int64(most) {
-						j.Report(fmt.Sprintf("policy allows %s; the job asks for %d", count(most, "attempt"), a), "", s.Get("attempts"))
-					}
-				})
-			},
+			Run:    checkMaxAttempts,
 		},
 		{
 			Name: "policy-max-timeout", Severity: diag.Error, Confidence: High,
 			Doc:    "The job's timeout is longer than the platform file allows, or there is none at all.",
 			Source: policySource + ", maxTimeout",
-			Run: func(p *Pass) {
-				most := p.policy().MaxTimeout
-				for _, j := range p.Jobs() {
-					if most == 0 {
-						return
-					}
-					own, registered := j.Own("timeout"), j.Register.Get("timeout")
-					for _, t := range []*jsontree.Node{registered, own} {
-						n := t.Get("attemptDurationSeconds")
-						if s, ok := n.Int(); ok && s > int64(most) {
-							allowed, asked := timeoutWords(j, int64(most), s, n)
-							j.Report(fmt.Sprintf("policy allows a timeout of %s; the job asks for %s", allowed, asked), "", n)
-						}
-					}
-					if j.Register != nil && own == nil && registered == nil {
-						j.Report(fmt.Sprintf("policy requires a timeout of at most %s; the job has none", inUnits(j, int64(most))), "add "+timeoutExample(j))
-					}
-				}
-			},
+			Run:    checkMaxTimeout,
 		},
 		{
 			Name: "policy-max-array-size", Severity: diag.Error, Confidence: High,
 			Doc:    "The array has more children than the platform file allows. Of a matrix and a table all cells count, in however many arrays they run.",
 			Source: policySource + ", maxArraySize",
-			Run: func(p *Pass) {
-				most := p.policy().MaxArraySize
-				if most == 0 {
-					return
-				}
-				for _, j := range p.Submits() {
-					n := arraySize(j.Job)
-					switch size, ok := children(j.Job); {
-					case !ok || size <= int64(most):
-					case most < catalog.MinArraySize:
-						j.Report("policy allows no arrays", "", n)
-					default:
-						j.Report(fmt.Sprintf("policy allows arrays of %s; the job asks for %d", count(most, "child", "children"), size), fmt.Sprintf("split it into arrays of at most %d", most), n)
-					}
-				}
-			},
+			Run:    checkMaxArraySize,
 		},
 		{
 			Name: "policy-max-vcpus", Severity: diag.Error, Confidence: High,
@@ -125,20 +63,13 @@ func policyRules() []*Rule {
 			Name: "policy-max-memory", Severity: diag.Error, Confidence: High,
 			Doc:    "The job asks for more memory than the platform file allows: all containers of all its nodes together, with the submission's overrides. A child of an array counts for itself.",
 			Source: policySource + ", maxMemory",
-			Run: func(p *Pass) {
-				most := p.policy().MaxMemoryMiB
-				p.limit("MEMORY", float64(most), most > 0, memoryWords)
-			},
+			Run:    checkMaxMemory,
 		},
 		{
 			Name: "policy-max-gpus", Severity: diag.Error, Confidence: High,
 			Doc:    "The job asks for more GPUs than the platform file allows: all containers of all its nodes together, with the submission's overrides. A child of an array counts for itself.",
 			Source: policySource + ", maxGpus",
-			Run: func(p *Pass) {
-				if most := p.policy().MaxGPUs; most != nil {
-					p.limit("GPU", float64(*most), true, func(n float64) string { return catalog.GPUs(int(n)) })
-				}
-			},
+			Run:    checkMaxGPUs,
 		},
 		allowedRoles("policy-allowed-job-roles", "jobRoleArn", "taskRoleArn", "allowedJobRoles", func(p document.Policy) []string { return p.AllowedJobRoles }),
 		allowedRoles("policy-allowed-execution-roles", "executionRoleArn", "executionRoleArn", "allowedExecutionRoles", func(p document.Policy) []string { return p.AllowedExecutionRoles }),
@@ -146,24 +77,111 @@ func policyRules() []*Rule {
 			Name: "policy-allowed-queues", Severity: diag.Error, Confidence: High,
 			Doc:    "The job names a queue that the platform file does not allow.",
 			Source: policySource + ", allowedQueues",
-			Run: func(p *Pass) {
-				allowed := p.policy().AllowedQueues
-				if len(allowed) == 0 {
-					return
-				}
-				hint := "allowed are " + strings.Join(allowed, ", ")
-				for _, j := range p.Submits() {
-					n := j.Submit.Get("jobQueue")
-					switch word := n.Str(); {
-					case word == "" && p.allDenied():
-						j.Report("the platform file allows none of its queues", hint, n)
-					case word == "" || placeholder().MatchString(word) || p.Platform.AllowsQueue(word):
-					default:
-						j.Report(fmt.Sprintf("the platform file does not allow the queue %s", quote(word)), hint, n)
-					}
-				}
-			},
+			Run:    checkAllowedQueues,
 		},
+	}
+}
+
+func checkRequiredTags(p *Pass) {
+	for _, j := range p.Jobs() {
+		for _, tag := range p.policy().RequiredTags {
+			if j.Register.Get("tags").Get(tag) == nil && j.Submit.Get("tags").Get(tag) == nil {
+				j.reportTag(tag)
+			}
+		}
+	}
+}
+
+func checkAllowedImages(p *Pass) {
+	allowed := p.policy().AllowedImages
+	for i := range p.imagesThatRun() {
+		if ref := i.Image.Str(); ref != "" && !p.policy().AllowsImage(ref) {
+			i.Report(fmt.Sprintf("the platform file does not allow the image %s", quote(ref)), "allowed are "+strings.Join(allowed, ", "), i.Image)
+		}
+	}
+}
+
+func checkDeniedLatestTag(p *Pass) {
+	if !p.policy().DenyLatestTag {
+		return
+	}
+	for i := range p.imagesThatRun() {
+		reportLatest(i)
+	}
+}
+
+func checkMaxAttempts(p *Pass) {
+	most := p.policy().MaxAttempts
+	p.strategies(func(j Job, s *jsontree.Node) {
+		if a, ok := s.Get("attempts").Int(); ok && most > 0 && a > int64(most) {
+			j.Report(fmt.Sprintf("policy allows %s; the job asks for %d", count(most, "attempt"), a), "", s.Get("attempts"))
+		}
+	})
+}
+
+func checkMaxTimeout(p *Pass) {
+	most := p.policy().MaxTimeout
+	for _, j := range p.Jobs() {
+		if most == 0 {
+			return
+		}
+		own, registered := j.Own("timeout"), j.Register.Get("timeout")
+		for _, t := range []*jsontree.Node{registered, own} {
+			n := t.Get("attemptDurationSeconds")
+			if s, ok := n.Int(); ok && s > int64(most) {
+				allowed, asked := timeoutWords(j, int64(most), s, n)
+				j.Report(fmt.Sprintf("policy allows a timeout of %s; the job asks for %s", allowed, asked), "", n)
+			}
+		}
+		if j.Register != nil && own == nil && registered == nil {
+			j.Report(fmt.Sprintf("policy requires a timeout of at most %s; the job has none", inUnits(j, int64(most))), "add "+timeoutExample(j))
+		}
+	}
+}
+
+func checkMaxArraySize(p *Pass) {
+	most := p.policy().MaxArraySize
+	if most == 0 {
+		return
+	}
+	for _, j := range p.Submits() {
+		n := arraySize(j.Job)
+		switch size, ok := children(j.Job); {
+		case !ok || size <= int64(most):
+		case most < catalog.MinArraySize:
+			j.Report("policy allows no arrays", "", n)
+		default:
+			j.Report(fmt.Sprintf("policy allows arrays of %s; the job asks for %d", count(most, "child", "children"), size), fmt.Sprintf("split it into arrays of at most %d", most), n)
+		}
+	}
+}
+
+func checkMaxMemory(p *Pass) {
+	most := p.policy().MaxMemoryMiB
+	p.limit("MEMORY", float64(most), most > 0, memoryWords)
+}
+
+func checkMaxGPUs(p *Pass) {
+	if most := p.policy().MaxGPUs; most != nil {
+		p.limit("GPU", float64(*most), true, func(n float64) string { return catalog.GPUs(int(n)) })
+	}
+}
+
+func checkAllowedQueues(p *Pass) {
+	allowed := p.policy().AllowedQueues
+	if len(allowed) == 0 {
+		return
+	}
+	hint := "allowed are " + strings.Join(allowed, ", ")
+	for _, j := range p.Submits() {
+		n := j.Submit.Get("jobQueue")
+		switch word := n.Str(); {
+		case word == "" && p.allDenied():
+			j.Report("the platform file allows none of its queues", hint, n)
+		case word == "" || placeholder().MatchString(word) || p.Platform.AllowsQueue(word):
+		default:
+			j.Report(fmt.Sprintf("the platform file does not allow the queue %s", quote(word)), hint, n)
+		}
 	}
 }
 

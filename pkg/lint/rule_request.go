@@ -9,13 +9,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// The operations that no file holds and an engine receives.
-const (
-	cancelJob    document.Kind = "CancelJob"
-	terminateJob document.Kind = "TerminateJob"
-	describeJobs document.Kind = "DescribeJobs"
-)
-
 func otherNameRules() []*Rule {
 	return []*Rule{
 		row("resource-name-start-alnum", Low, in(creates, "jobDefinitionName", "jobQueueName", "computeEnvironmentName", "name"), func(s Site, n *jsontree.Node, _ string) {

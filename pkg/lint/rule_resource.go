@@ -30,131 +30,151 @@ func resourceRules() []*Rule {
 			Name: "memory-min-4", Severity: diag.Error, Confidence: High,
 			Doc:    "A container asks for at least 4 MiB. A smaller figure is often meant in GiB.",
 			Source: apiReference + ", ResourceRequirement.value" + probed,
-			Run: func(p *Pass) {
-				for j, n := range p.requirements("MEMORY") {
-					if mib, ok := number(n); ok && mib < catalog.MinMemoryMiB {
-						j.Report(fmt.Sprintf("memory is in MiB and at least %d, not %s", catalog.MinMemoryMiB, n.Text), inGiB(j, mib), n)
-					}
-				}
-			},
+			Run:    checkMinMemory,
 		},
 		{
 			Name: "memory-legacy-min-4", Severity: diag.Error, Confidence: High,
 			Doc:    "The deprecated memory member is in MiB and at least 4.",
 			Source: apiReference + ", ContainerProperties.memory",
-			Run: func(p *Pass) {
-				for j, c := range p.requiring() {
-					n := c.Get("memory")
-					if mib, ok := n.Int(); ok && mib < catalog.MinMemoryMiB {
-						j.Report(fmt.Sprintf("memory is in MiB and at least %d, not %s", catalog.MinMemoryMiB, n.Text), inGiB(j, float64(mib)), n)
-					}
-				}
-			},
+			Run:    checkMinLegacyMemory,
 		},
 		{
 			Name: "memory-integer-mib", Severity: diag.Error, Confidence: Medium,
 			Doc:    "MEMORY is a whole number of MiB as a string of digits, with no unit and no fraction.",
 			Source: apiReference + ", ResourceRequirement.value",
-			Run: func(p *Pass) {
-				for j, n := range p.requirements("MEMORY") {
-					if n.Is(jsontree.String) && !isWhole(n.Text) {
-						hint := memoryHint(n.Text)
-						value := strings.TrimSuffix(strings.TrimPrefix(hint, `write "`), `"`)
-						j.ReportFix(fixIf(isWhole(value), n, value), fmt.Sprintf("MEMORY is a whole number of MiB, not %s", quote(n.Text)), hint, n)
-					}
-				}
-			},
+			Run:    checkWholeMemory,
 		},
 		{
 			Name: "vcpu-min-ec2", Severity: diag.Error, Confidence: High,
 			Doc:    "On EC2 a container asks for at least 1 vCPU; fractions exist on Fargate only.",
 			Source: apiReference + ", ResourceRequirement.value" + probed,
-			Run: func(p *Pass) {
-				for c, n := range p.vcpusOnEC2() {
-					if v, ok := number(n); ok && v < 1 {
-						c.Report(fmt.Sprintf("on EC2 a container asks for at least 1 vCPU, not %s", n.Text),
-							`write "1", or run on Fargate: "platformCapabilities": ["FARGATE"]`, n)
-					}
-				}
-			},
+			Run:    checkMinVCPUs,
 		},
 		{
 			Name: "vcpu-integer-ec2", Severity: diag.Warning, Confidence: Low,
 			Doc:    "On EC2 vCPUs are whole numbers; the API lists fractions for Fargate only.",
 			Source: apiReference + ", ResourceRequirement.value",
-			Run: func(p *Pass) {
-				for c, n := range p.vcpusOnEC2() {
-					if v, ok := number(n); ok && v > 1 && v != math.Trunc(v) {
-						c.ReportFix(replace(n, decimal(math.Ceil(v))), fmt.Sprintf("on EC2 vCPUs are whole, not %s", n.Text), fmt.Sprintf(`write "%.0f"`, math.Ceil(v)), n)
-					}
-				}
-			},
+			Run:    checkWholeVCPUs,
 		},
 		{
 			Name: "vcpu-numeric", Severity: diag.Error, Confidence: Medium,
 			Doc:    "VCPU is a number written as a string of digits, such as \"4\" or \"0.25\".",
 			Source: apiReference + ", ResourceRequirement.value",
-			Run: func(p *Pass) {
-				for j, n := range p.requirements("VCPU") {
-					if n.Is(jsontree.String) && !isDecimal(n.Text) {
-						j.Report(fmt.Sprintf("VCPU is a number, not %s", quote(n.Text)), `write the digits alone: "4"`, n)
-					}
-				}
-			},
+			Run:    checkNumericVCPUs,
 		},
 		{
 			Name: "gpu-integer", Severity: diag.Error, Confidence: High,
 			Doc:    "GPU is a whole number: AWS Batch gives out whole GPUs.",
 			Source: apiReference + ", ResourceRequirement.value" + probed,
-			Run: func(p *Pass) {
-				for j, n := range p.requirements("GPU") {
-					if n.Is(jsontree.String) && !isWhole(n.Text) {
-						j.Report(fmt.Sprintf("GPU is a whole number, not %s", quote(n.Text)), `write "1"`, n)
-					}
-				}
-			},
+			Run:    checkWholeGPUs,
 		},
 		{
 			Name: "gpu-positive", Severity: diag.Warning, Confidence: Low,
 			Doc:    "A job that needs no GPU leaves the requirement out; zero is not documented.",
 			Source: apiReference + ", ResourceRequirement.value",
-			Run: func(p *Pass) {
-				for j, n := range p.requirements("GPU") {
-					if v, ok := number(n); ok && v == 0 {
-						j.Report("GPU is at least 1", "leave it out for a job without GPUs", n)
-					}
-				}
-			},
+			Run:    checkPositiveGPUs,
 		},
 		{
 			Name: "resource-type-enum", Severity: diag.Error, Confidence: High,
 			Doc:    "A resource requirement is of type VCPU, MEMORY or GPU, in capitals.",
 			Source: apiReference + ", ResourceRequirement.type" + probed,
-			Run: func(p *Pass) {
-				for _, c := range p.Containers() {
-					for r := range c.Node.Get("resourceRequirements").Children() {
-						reportEnum(c.Job, r.Get("type"), "a resource requirement's type", "VCPU", "MEMORY", "GPU")
-					}
-				}
-			},
+			Run:    checkResourceTypes,
 		},
 		{
 			Name: "resource-duplicate-type", Severity: diag.Error, Confidence: Medium,
 			Doc:    "resourceRequirements lists each type once.",
 			Source: "answered so by the service in 2026-09 (cdk-preflight)",
-			Run: func(p *Pass) {
-				for _, c := range p.Containers() {
-					seen := map[string]bool{}
-					for r := range c.Node.Get("resourceRequirements").Children() {
-						kind := r.Get("type").Str()
-						if kind != "" && seen[kind] {
-							c.Report(fmt.Sprintf("%s is listed twice in resourceRequirements", kind), "keep one of them", r.Get("type"))
-						}
-						seen[kind] = true
-					}
-				}
-			},
+			Run:    checkDuplicateResources,
 		},
+	}
+}
+
+func checkMinMemory(p *Pass) {
+	for j, n := range p.requirements("MEMORY") {
+		if mib, ok := number(n); ok && mib < catalog.MinMemoryMiB {
+			j.Report(fmt.Sprintf("memory is in MiB and at least %d, not %s", catalog.MinMemoryMiB, n.Text), inGiB(j, mib), n)
+		}
+	}
+}
+
+func checkMinLegacyMemory(p *Pass) {
+	for j, c := range p.requiring() {
+		n := c.Get("memory")
+		if mib, ok := n.Int(); ok && mib < catalog.MinMemoryMiB {
+			j.Report(fmt.Sprintf("memory is in MiB and at least %d, not %s", catalog.MinMemoryMiB, n.Text), inGiB(j, float64(mib)), n)
+		}
+	}
+}
+
+func checkWholeMemory(p *Pass) {
+	for j, n := range p.requirements("MEMORY") {
+		if n.Is(jsontree.String) && !isWhole(n.Text) {
+			hint := memoryHint(n.Text)
+			value := strings.TrimSuffix(strings.TrimPrefix(hint, `write "`), `"`)
+			j.ReportFix(fixIf(isWhole(value), n, value), fmt.Sprintf("MEMORY is a whole number of MiB, not %s", quote(n.Text)), hint, n)
+		}
+	}
+}
+
+func checkMinVCPUs(p *Pass) {
+	for c, n := range p.vcpusOnEC2() {
+		if v, ok := number(n); ok && v < 1 {
+			c.Report(fmt.Sprintf("on EC2 a container asks for at least 1 vCPU, not %s", n.Text),
+				`write "1", or run on Fargate: "platformCapabilities": ["FARGATE"]`, n)
+		}
+	}
+}
+
+func checkWholeVCPUs(p *Pass) {
+	for c, n := range p.vcpusOnEC2() {
+		if v, ok := number(n); ok && v > 1 && v != math.Trunc(v) {
+			c.ReportFix(replace(n, decimal(math.Ceil(v))), fmt.Sprintf("on EC2 vCPUs are whole, not %s", n.Text), fmt.Sprintf(`write "%.0f"`, math.Ceil(v)), n)
+		}
+	}
+}
+
+func checkNumericVCPUs(p *Pass) {
+	for j, n := range p.requirements("VCPU") {
+		if n.Is(jsontree.String) && !isDecimal(n.Text) {
+			j.Report(fmt.Sprintf("VCPU is a number, not %s", quote(n.Text)), `write the digits alone: "4"`, n)
+		}
+	}
+}
+
+func checkWholeGPUs(p *Pass) {
+	for j, n := range p.requirements("GPU") {
+		if n.Is(jsontree.String) && !isWhole(n.Text) {
+			j.Report(fmt.Sprintf("GPU is a whole number, not %s", quote(n.Text)), `write "1"`, n)
+		}
+	}
+}
+
+func checkPositiveGPUs(p *Pass) {
+	for j, n := range p.requirements("GPU") {
+		if v, ok := number(n); ok && v == 0 {
+			j.Report("GPU is at least 1", "leave it out for a job without GPUs", n)
+		}
+	}
+}
+
+func checkResourceTypes(p *Pass) {
+	for _, c := range p.Containers() {
+		for r := range c.Node.Get("resourceRequirements").Children() {
+			reportEnum(c.Job, r.Get("type"), "a resource requirement's type", "VCPU", "MEMORY", "GPU")
+		}
+	}
+}
+
+func checkDuplicateResources(p *Pass) {
+	for _, c := range p.Containers() {
+		seen := map[string]bool{}
+		for r := range c.Node.Get("resourceRequirements").Children() {
+			kind := r.Get("type").Str()
+			if kind != "" && seen[kind] {
+				c.Report(fmt.Sprintf("%s is listed twice in resourceRequirements", kind), "keep one of them", r.Get("type"))
+			}
+			seen[kind] = true
+		}
 	}
 }
 

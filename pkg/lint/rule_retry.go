@@ -80,169 +80,193 @@ func retryRules() []*Rule {
 			Name: "retry-attempts-range", Severity: diag.Error, Confidence: High,
 			Doc:    "A job has 1 to 10 attempts.",
 			Source: apiReference + ", RetryStrategy.attempts" + probed,
-			Run: func(p *Pass) {
-				for _, j := range p.Definitions() {
-					attemptsRange(j, j.Register.Get("retryStrategy"))
-				}
-			},
+			Run:    checkAttempts,
 		}).onlyWith("retryStrategy"),
 		(&Rule{
 			Name: "submit-retry-attempts-range", Severity: diag.Error, Confidence: Medium,
 			Doc:    "A job has 1 to 10 attempts, in a submission too.",
 			Source: apiReference + ", RetryStrategy.attempts",
-			Run: func(p *Pass) {
-				for _, j := range p.Submits() {
-					attemptsRange(j, j.Own("retryStrategy"))
-				}
-			},
+			Run:    checkSubmittedAttempts,
 		}).onlyWith("retryStrategy"),
 		(&Rule{
 			Name: "retry-attempts-required", Severity: diag.Error, Confidence: High,
 			Doc:    "A retryStrategy says how many attempts there are, even if it says nothing else.",
 			Source: apiReference + ", RetryStrategy.attempts" + probed,
-			Run: func(p *Pass) {
-				p.strategies(func(j Job, s *jsontree.Node) {
-					if site := (Site{Job: j}); site.lacks(s, "attempts") && s.Get("evaluateOnExit") == nil {
-						j.Report("retryStrategy needs attempts", `add "attempts": 3`, s)
-					}
-				})
-			},
+			Run:    checkAttemptsRequired,
 		}).onlyWith("retryStrategy"),
 		(&Rule{
 			Name: "retry-evaluate-requires-attempts", Severity: diag.Error, Confidence: High,
 			Doc:    "evaluateOnExit chooses among attempts, so attempts has to be there.",
 			Source: apiReference + ", RetryStrategy.evaluateOnExit" + probed,
-			Run: func(p *Pass) {
-				p.strategies(func(j Job, s *jsontree.Node) {
-					if site := (Site{Job: j}); s.Get("evaluateOnExit") != nil && site.lacks(s, "attempts") {
-						j.Report("evaluateOnExit needs attempts", `add "attempts": 3`, s.Get("evaluateOnExit"))
-					}
-				})
-			},
+			Run:    checkEvaluationAttempts,
 		}).onlyWith("retryStrategy.evaluateOnExit"),
 		(&Rule{
 			Name: "retry-evaluate-max-5", Severity: diag.Error, Confidence: Medium,
 			Doc:    "evaluateOnExit holds at most 5 entries.",
 			Source: apiReference + ", RetryStrategy.evaluateOnExit",
-			Run: func(p *Pass) {
-				p.evaluations(func(j Job, list *jsontree.Node) {
-					if n := list.Len(); n > catalog.MaxEvaluateOnExit {
-						j.Report(fmt.Sprintf("evaluateOnExit holds at most %d entries, this one has %d", catalog.MaxEvaluateOnExit, n),
-							"join patterns with a * at the end", list.Index(catalog.MaxEvaluateOnExit))
-					}
-				})
-			},
+			Run:    checkEvaluationCount,
 		}).onlyWith("retryStrategy.evaluateOnExit"),
 		(&Rule{
 			Name: "retry-evaluate-action-enum", Severity: diag.Error, Confidence: High,
 			Doc:    "The action of an evaluateOnExit entry is RETRY or EXIT, in any case of letters.",
 			Source: apiReference + ", EvaluateOnExit.action" + probed,
-			Run: func(p *Pass) {
-				p.eachEvaluation(func(j Job, e *jsontree.Node) {
-					if !isAction(e, "RETRY") && !isAction(e, "EXIT") {
-						reportEnum(j, e.Get("action"), "an action of evaluateOnExit", "RETRY", "EXIT")
-					}
-				})
-			},
+			Run:    checkEvaluationAction,
 		}).onlyWith("retryStrategy.evaluateOnExit"),
 		(&Rule{
 			Name: "retry-evaluate-condition-required", Severity: diag.Error, Confidence: Medium,
 			Doc:    "An evaluateOnExit entry has at least one of onExitCode, onReason and onStatusReason.",
 			Source: "answered so by the service in 2026-09 (cdk-preflight)",
-			Run: func(p *Pass) {
-				p.eachEvaluation(func(j Job, e *jsontree.Node) {
-					for _, c := range conditions {
-						if e.Get(c) != nil {
-							return
-						}
-					}
-					j.Report("the entry has no condition: onExitCode, onReason or onStatusReason", `for all cases add "onReason": "*"`, e)
-				})
-			},
+			Run:    checkEvaluationCondition,
 		}).onlyWith("retryStrategy.evaluateOnExit"),
 		(&Rule{
 			Name: "retry-onexitcode-charset", Severity: diag.Error, Confidence: High,
 			Doc:    "onExitCode is an exit code in digits and may end with one asterisk.",
 			Source: apiReference + ", EvaluateOnExit.onExitCode" + probed,
-			Run: func(p *Pass) {
-				p.eachEvaluation(func(j Job, e *jsontree.Node) {
-					if n := e.Get("onExitCode"); n.Is(jsontree.String) && !isExitCode(n.Str()) {
-						j.Report(fmt.Sprintf("onExitCode is digits, with one * at the end if need be, not %s", quote(n.Str())), `such as "137" or "13*"`, n)
-					}
-				})
-			},
+			Run:    checkExitCodePattern,
 		}).onlyWith("retryStrategy.evaluateOnExit"),
 		(&Rule{
 			Name: "retry-onreason-charset", Severity: diag.Error, Confidence: Medium,
 			Doc:    "onReason and onStatusReason hold letters, digits, periods, colons and blanks, and may end with one asterisk.",
 			Source: apiReference + ", EvaluateOnExit.onReason and onStatusReason",
-			Run: func(p *Pass) {
-				p.eachEvaluation(func(j Job, e *jsontree.Node) {
-					for _, c := range conditions[1:] {
-						if n := e.Get(c); n.Is(jsontree.String) && !isReason(n.Str()) {
-							j.Report(fmt.Sprintf("%s holds letters, digits, periods, colons and blanks, with one * at the end if need be, not %s", c, quote(n.Str())),
-								reasonHint(n.Str()), n)
-						}
-					}
-				})
-			},
+			Run:    checkReasonPattern,
 		}).onlyWith("retryStrategy.evaluateOnExit"),
 		(&Rule{
 			Name: "retry-pattern-length", Severity: diag.Error, Confidence: High,
 			Doc:    "A pattern of evaluateOnExit is at most 512 characters long.",
 			Source: apiReference + ", EvaluateOnExit",
-			Run: func(p *Pass) {
-				p.eachEvaluation(func(j Job, e *jsontree.Node) {
-					for _, c := range conditions {
-						if n := utf8.RuneCountInString(e.Get(c).Str()); n > catalog.MaxRetryPattern {
-							j.Report(fmt.Sprintf("%s is at most %d characters long, this one has %d", c, catalog.MaxRetryPattern, n), "", e.Get(c))
-						}
-					}
-				})
-			},
+			Run:    checkPatternLength,
 		}).onlyWith("retryStrategy.evaluateOnExit"),
 		(&Rule{
 			Name: "retry-no-final-exit", Severity: diag.Warning, Confidence: High,
 			Doc:    "When no evaluateOnExit entry matches, AWS Batch retries the job. A list without a last entry that catches everything retries the failures it does not name, a bug in the program too.",
 			Source: userGuide + ", automated job retries; " + apiReference + ", EvaluateOnExit",
-			Run: func(p *Pass) {
-				p.strategies(func(j Job, s *jsontree.Node) {
-					list := s.Get("evaluateOnExit")
-					if once, ok := s.Get("attempts").Int(); list.Len() == 0 || ok && once == 1 {
-						return // there is nothing that could be retried
-					}
-					var last *jsontree.Node
-					for e := range list.Children() {
-						if last = e; catchAll(e) {
-							return
-						}
-					}
-					const exit = `{ "onReason": "*", "action": "EXIT" }`
-					fix := Site{Job: j}.insert(list, exit)
-					if list.Len() >= catalog.MaxEvaluateOnExit {
-						fix = nil
-					}
-					j.ReportFix(fix, "failures that no entry names are retried", "end the list with "+exit, last, list)
-				})
-			},
+			Run:    checkFinalExit,
 		}).onlyWith("retryStrategy.evaluateOnExit"),
 		(&Rule{
 			Name: "retry-unreachable-entry", Severity: diag.Warning, Confidence: Low,
 			Doc:    "Entries are tried in order, so none after one that catches everything is ever used.",
 			Source: userGuide + ", automated job retries",
-			Run: func(p *Pass) {
-				p.evaluations(func(j Job, list *jsontree.Node) {
-					caught := false
-					for e := range list.Children() {
-						if caught {
-							j.Report("this entry is never used, one above catches everything", "move it up", e)
-						}
-						caught = caught || catchAll(e)
-					}
-				})
-			},
+			Run:    checkReachableEntries,
 		}).onlyWith("retryStrategy.evaluateOnExit"),
 	}
+}
+
+func checkAttempts(p *Pass) {
+	for _, j := range p.Definitions() {
+		attemptsRange(j, j.Register.Get("retryStrategy"))
+	}
+}
+
+func checkSubmittedAttempts(p *Pass) {
+	for _, j := range p.Submits() {
+		attemptsRange(j, j.Own("retryStrategy"))
+	}
+}
+
+func checkAttemptsRequired(p *Pass) {
+	p.strategies(func(j Job, s *jsontree.Node) {
+		if site := (Site{Job: j}); site.lacks(s, "attempts") && s.Get("evaluateOnExit") == nil {
+			j.Report("retryStrategy needs attempts", `add "attempts": 3`, s)
+		}
+	})
+}
+
+func checkEvaluationAttempts(p *Pass) {
+	p.strategies(func(j Job, s *jsontree.Node) {
+		if site := (Site{Job: j}); s.Get("evaluateOnExit") != nil && site.lacks(s, "attempts") {
+			j.Report("evaluateOnExit needs attempts", `add "attempts": 3`, s.Get("evaluateOnExit"))
+		}
+	})
+}
+
+func checkEvaluationCount(p *Pass) {
+	p.evaluations(func(j Job, list *jsontree.Node) {
+		if n := list.Len(); n > catalog.MaxEvaluateOnExit {
+			j.Report(fmt.Sprintf("evaluateOnExit holds at most %d entries, this one has %d", catalog.MaxEvaluateOnExit, n),
+				"join patterns with a * at the end", list.Index(catalog.MaxEvaluateOnExit))
+		}
+	})
+}
+
+func checkEvaluationAction(p *Pass) {
+	p.eachEvaluation(func(j Job, e *jsontree.Node) {
+		if !isAction(e, "RETRY") && !isAction(e, "EXIT") {
+			reportEnum(j, e.Get("action"), "an action of evaluateOnExit", "RETRY", "EXIT")
+		}
+	})
+}
+
+func checkEvaluationCondition(p *Pass) {
+	p.eachEvaluation(func(j Job, e *jsontree.Node) {
+		for _, c := range conditions {
+			if e.Get(c) != nil {
+				return
+			}
+		}
+		j.Report("the entry has no condition: onExitCode, onReason or onStatusReason", `for all cases add "onReason": "*"`, e)
+	})
+}
+
+func checkExitCodePattern(p *Pass) {
+	p.eachEvaluation(func(j Job, e *jsontree.Node) {
+		if n := e.Get("onExitCode"); n.Is(jsontree.String) && !isExitCode(n.Str()) {
+			j.Report(fmt.Sprintf("onExitCode is digits, with one * at the end if need be, not %s", quote(n.Str())), `such as "137" or "13*"`, n)
+		}
+	})
+}
+
+func checkReasonPattern(p *Pass) {
+	p.eachEvaluation(func(j Job, e *jsontree.Node) {
+		for _, c := range conditions[1:] {
+			if n := e.Get(c); n.Is(jsontree.String) && !isReason(n.Str()) {
+				j.Report(fmt.Sprintf("%s holds letters, digits, periods, colons and blanks, with one * at the end if need be, not %s", c, quote(n.Str())),
+					reasonHint(n.Str()), n)
+			}
+		}
+	})
+}
+
+func checkPatternLength(p *Pass) {
+	p.eachEvaluation(func(j Job, e *jsontree.Node) {
+		for _, c := range conditions {
+			if n := utf8.RuneCountInString(e.Get(c).Str()); n > catalog.MaxRetryPattern {
+				j.Report(fmt.Sprintf("%s is at most %d characters long, this one has %d", c, catalog.MaxRetryPattern, n), "", e.Get(c))
+			}
+		}
+	})
+}
+
+func checkFinalExit(p *Pass) {
+	p.strategies(func(j Job, s *jsontree.Node) {
+		list := s.Get("evaluateOnExit")
+		if once, ok := s.Get("attempts").Int(); list.Len() == 0 || ok && once == 1 {
+			return // there is nothing that could be retried
+		}
+		var last *jsontree.Node
+		for e := range list.Children() {
+			if last = e; catchAll(e) {
+				return
+			}
+		}
+		const exit = `{ "onReason": "*", "action": "EXIT" }`
+		fix := Site{Job: j}.insert(list, exit)
+		if list.Len() >= catalog.MaxEvaluateOnExit {
+			fix = nil
+		}
+		j.ReportFix(fix, "failures that no entry names are retried", "end the list with "+exit, last, list)
+	})
+}
+
+func checkReachableEntries(p *Pass) {
+	p.evaluations(func(j Job, list *jsontree.Node) {
+		caught := false
+		for e := range list.Children() {
+			if caught {
+				j.Report("this entry is never used, one above catches everything", "move it up", e)
+			}
+			caught = caught || catchAll(e)
+		}
+	})
 }
 
 func attemptsRange(j Job, strategy *jsontree.Node) {

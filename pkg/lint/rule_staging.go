@@ -16,9 +16,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/sweep"
 )
 
-// ourStaging is the source of the rules about files that are brought and carried away.
-const ourStaging = "the inputs and outputs of the job file"
-
 const bucketRules = "Amazon S3 User Guide, general purpose bucket naming rules"
 
 // stagedPlace is one input or output, as the rules see it.
@@ -82,37 +79,19 @@ func stagingRules() []*Rule {
 			Name: "stage-path-twice", Severity: diag.Error, Confidence: High,
 			Doc:    "Two inputs go to one path, or one goes below a path at which another one is a file, so only one of them could be there.",
 			Source: ourStaging,
-			Run: func(p *Pass) {
-				for _, j := range p.Submits() {
-					if len(j.Inputs) > 1 {
-						j.twicePlaced()
-					}
-				}
-			},
+			Run:    checkPathsOnce,
 		},
 		{
 			Name: "stage-output-over-input", Severity: diag.Warning, Confidence: High,
 			Doc:    "A directory is carried away that holds what was brought, so all of that is sent back; or an output lies in a directory that is brought. Equal paths are for a program that goes on from what it left.",
 			Source: ourStaging,
-			Run: func(p *Pass) {
-				for _, j := range p.Submits() {
-					if len(j.Inputs) > 0 && len(j.Outputs) > 0 {
-						j.mixedPlaces()
-					}
-				}
-			},
+			Run:    checkOutputsApart,
 		},
 		{
 			Name: "stage-array-output", Severity: diag.Error, Confidence: High,
 			Doc:    "The children of an array write to one place in S3, each over what the others wrote. ${AWS_BATCH_JOB_ARRAY_INDEX}, ${AWS_BATCH_JOB_ID} or the values of all axes in the place keep them apart.",
 			Source: ourStaging,
-			Run: func(p *Pass) {
-				for s := range p.staging() {
-					if !s.isInput && isArray(s.Job.Job) && !document.IsLocal(s.place.Text) {
-						s.keepsApart()
-					}
-				}
-			},
+			Run:    checkArrayOutputs,
 		},
 		stagedRule("stage-variable-unset", diag.Warning, High,
 			"${NAME} in a place stands for a variable of the container, and nothing in the files sets this one: the job would end before its program begins. The image may set it; what is meant literally is written $${NAME}.",
@@ -122,50 +101,82 @@ func stagingRules() []*Rule {
 			ourStaging, stagedPlace.checkSum),
 		stagedRule("stage-plain-http", diag.Warning, High,
 			"What comes over http can be changed on its way by anybody, and the program would run with it. Over https, or held against its sha256, it cannot.",
-			"practice", func(s stagedPlace) {
-				if s.isInput && strings.HasPrefix(s.place.Text, "http://") && s.sha256 == nil {
-					s.Report("anybody on the way can change what comes over http", `write https://, or add "sha256"`, s.place)
-				}
-			}),
+			"practice", checkPlainHTTP),
 		{
 			Name: "stage-no-role", Severity: diag.Warning, Confidence: Medium,
 			Doc:    "The job moves files in S3, and no job role is named: its container would have the rights of the instance that it runs on, which are others', or none. One with credentials or an endpoint in its environment is not reported.",
 			Source: api("ContainerProperties.jobRoleArn"),
-			Run: func(p *Pass) {
-				for _, j := range p.Submits() {
-					if j.IsStaged() {
-						j.wantsStagingRole()
-					}
-				}
-			},
+			Run:    checkStagingRoles,
 		},
 		{
 			Name: "stage-readonly-root", Severity: diag.Error, Confidence: High,
 			Doc:    "The root file system of the container is read-only, and no volume or tmpfs is where an input goes, so it cannot be brought there.",
 			Source: api("ContainerProperties.readonlyRootFilesystem"),
-			Run: func(p *Pass) {
-				for _, j := range p.Submits() {
-					if len(j.Inputs) > 0 {
-						j.writesToRoot()
-					}
-				}
-			},
+			Run:    checkReadOnlyRoots,
 		},
 		{
 			Name: "stage-image", Severity: diag.Error, Confidence: High,
 			Doc:    "The image of the shipped workloads has an entry point that takes the command as the name of a workload, so nothing can be put in front of it.",
 			Source: "cmd/batchctl-workloads/gpu.Dockerfile",
-			Run: func(p *Pass) {
-				for _, j := range p.Submits() {
-					image := j.Known().Get("containerProperties").Get("image")
-					name, _, _ := strings.Cut(slash.Base(image.Str()), ":")
-					if name, _, _ = strings.Cut(name, "@"); j.IsStaged() && name == "batchctl-workloads" {
-						j.Report("the entry point of this image takes the command as a workload, and batchctl stage would have to stand in front of it",
-							"use an image without an entry point, or leave inputs and outputs out", image)
-					}
-				}
-			},
+			Run:    checkStagingImages,
 		},
+	}
+}
+
+func checkPathsOnce(p *Pass) {
+	for _, j := range p.Submits() {
+		if len(j.Inputs) > 1 {
+			j.twicePlaced()
+		}
+	}
+}
+
+func checkOutputsApart(p *Pass) {
+	for _, j := range p.Submits() {
+		if len(j.Inputs) > 0 && len(j.Outputs) > 0 {
+			j.mixedPlaces()
+		}
+	}
+}
+
+func checkArrayOutputs(p *Pass) {
+	for s := range p.staging() {
+		if !s.isInput && isArray(s.Job.Job) && !document.IsLocal(s.place.Text) {
+			s.keepsApart()
+		}
+	}
+}
+
+func checkPlainHTTP(s stagedPlace) {
+	if s.isInput && strings.HasPrefix(s.place.Text, "http://") && s.sha256 == nil {
+		s.Report("anybody on the way can change what comes over http", `write https://, or add "sha256"`, s.place)
+	}
+}
+
+func checkStagingRoles(p *Pass) {
+	for _, j := range p.Submits() {
+		if j.IsStaged() {
+			j.wantsStagingRole()
+		}
+	}
+}
+
+func checkReadOnlyRoots(p *Pass) {
+	for _, j := range p.Submits() {
+		if len(j.Inputs) > 0 {
+			j.writesToRoot()
+		}
+	}
+}
+
+func checkStagingImages(p *Pass) {
+	for _, j := range p.Submits() {
+		image := j.Known().Get("containerProperties").Get("image")
+		name, _, _ := strings.Cut(slash.Base(image.Str()), ":")
+		if name, _, _ = strings.Cut(name, "@"); j.IsStaged() && name == "batchctl-workloads" {
+			j.Report("the entry point of this image takes the command as a workload, and batchctl stage would have to stand in front of it",
+				"use an image without an entry point, or leave inputs and outputs out", image)
+		}
 	}
 }
 

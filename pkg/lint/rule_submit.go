@@ -25,167 +25,220 @@ func submitRules() []*Rule {
 		row("submit-required", High, in(nativeSubmits, ""), func(s Site, n *jsontree.Node, _ string) {
 			needs("jobName", "jobQueue", "jobDefinition")(s, n, "a submission")
 		}, "A submission names the job, the queue and the definition.", api("SubmitJob")),
-		check("submit-size-max", High, submits, func(s Site) {
-			if src := s.File.Source; src != nil && len(src.Text) < catalog.MaxSubmitBytes/2 {
-				return // written out it is hardly longer
-			}
-			if n := len(s.Node.AppendJSON(nil)); n >= catalog.MaxSubmitBytes {
-				s.Report(fmt.Sprintf("a submission is smaller than %d bytes, this one has %d", catalog.MaxSubmitBytes, n), "put long data into S3 and pass its place", s.NameNode())
-			}
-		}, "The request that submits a job is smaller than 30 KiB.", guide("service quotas")+"; the service's error quoted in public repositories"),
-		check("submit-overrides-8192", High, submits, func(s Site) {
-			if s.Node.Get("containerOverrides") == nil && s.Node.Get("parameters") == nil && s.Node.Get("nodeOverrides") == nil {
-				return
-			}
-			for c := range s.changes() {
-				if size := s.overridesSize(c); size > maxOverrides-overridesRoom {
-					s.Report(fmt.Sprintf("the overrides have %d characters; with what AWS Batch adds they stay under %d", size, maxOverrides),
-						fmt.Sprintf("stay below %d: put long data into S3 and pass its place", maxOverrides-overridesRoom),
-						key(firstOf(c.over.Get("containerOverrides"), orNothing(s.Node.Get("parameters")))))
-				}
-			}
-		}, "Amazon ECS takes at most 8192 characters of overrides. AWS Batch takes a longer submission, and the job fails; about 512 characters are for what AWS Batch adds.", "the failed job's reason quoted in public repositories"),
-		check("submit-command-empty-string", Medium, submits, func(s Site) {
-			for o := range s.overrides() {
-				for n := range o.Get("command").Children() {
-					if n.Is(jsontree.String) && n.Text == "" {
-						s.ReportFix(s.remove(n), "an element of an overriding command is empty", "remove it", n)
-					}
-				}
-			}
-		}, "AWS Batch takes no empty string in the command of an override.", "the service's error quoted in public repositories").onlyWith("command"),
-		check("submit-priority-override-range", Medium, submits, func(s Site) {
-			n := s.Node.Get("schedulingPriorityOverride")
-			if !samePlace(n, s.Register.Get("schedulingPriority")) {
-				between(0, catalog.MaxPriority)(s, orNothing(n), "schedulingPriorityOverride")
-			}
-		}, "A scheduling priority is 0 to 9999.", api("SubmitJob.schedulingPriorityOverride")).onlyWith("schedulingPriorityOverride"),
-		check("submit-retry-replaces-whole", Low, submits, func(s Site) {
-			own, known := s.Own("retryStrategy"), s.Known().Get("retryStrategy")
-			if own != nil && own.Get("evaluateOnExit") == nil && known.Get("evaluateOnExit").Len() > 0 {
-				s.Report("this replaces the whole retryStrategy of the definition, its evaluateOnExit too", "repeat evaluateOnExit here if it is to count", own)
-			}
-		}, "A retryStrategy of a submission is not merged with the definition's: it takes its place.", api("SubmitJob.retryStrategy")).onlyWith("retryStrategy"),
-		warns(check("submit-legacy-override-ignored", High, submits, func(s Site) {
-			o, known := s.Node.Get("containerOverrides"), s.Known().Get("containerProperties")
-			if s.Fargate {
-				return // refused there
-			}
-			for _, m := range [][2]string{{"vcpus", "VCPU"}, {"memory", "MEMORY"}} {
-				n := o.Get(m[0])
-				if n == nil || known != nil && !(Site{Node: known}).requires(m[1]) {
-					continue
-				}
-				entry := fmt.Sprintf(`{ "type": %q, "value": %q }`, m[1], n.Text)
-				site := s
-				site.Node = o
-				s.ReportFix(site.modernize([]*jsontree.Node{n}, entry), m[0]+" does not override the resourceRequirements of the definition",
-					`write "resourceRequirements": [ `+entry+` ]`, key(n))
-			}
-		}, "The deprecated members of an override have no effect on a definition that uses resourceRequirements.", api("ContainerOverrides.vcpus and memory"))).onlyWith("containerOverrides"),
+		check("submit-size-max", High, submits, checkSubmissionSize,
+			"The request that submits a job is smaller than 30 KiB.", guide("service quotas")+"; the service's error quoted in public repositories"),
+		check("submit-overrides-8192", High, submits, checkOverridesSize,
+			"Amazon ECS takes at most 8192 characters of overrides. AWS Batch takes a longer submission, and the job fails; about 512 characters are for what AWS Batch adds.", "the failed job's reason quoted in public repositories"),
+		check("submit-command-empty-string", Medium, submits, checkEmptyCommand,
+			"AWS Batch takes no empty string in the command of an override.", "the service's error quoted in public repositories").onlyWith("command"),
+		check("submit-priority-override-range", Medium, submits, checkPriorityOverride,
+			"A scheduling priority is 0 to 9999.", api("SubmitJob.schedulingPriorityOverride")).onlyWith("schedulingPriorityOverride"),
+		check("submit-retry-replaces-whole", Low, submits, checkRetryReplaced,
+			"A retryStrategy of a submission is not merged with the definition's: it takes its place.", api("SubmitJob.retryStrategy")).onlyWith("retryStrategy"),
+		warns(check("submit-legacy-override-ignored", High, submits, checkLegacyOverrides,
+			"The deprecated members of an override have no effect on a definition that uses resourceRequirements.", api("ContainerOverrides.vcpus and memory"))).onlyWith("containerOverrides"),
 		row("submit-legacy-override-fargate", High, in(onFargate(submits), "containerOverrides.vcpus", "containerOverrides.memory"),
 			absent("does not exist on Fargate", "write it in containerOverrides.resourceRequirements"),
 			"vcpus and memory are older than Fargate, which takes resourceRequirements only.", tried("ContainerOverrides.vcpus and memory")),
-		row("submit-override-resource-type-enum", Medium, in(overrides, "resourceRequirements"), func(s Site, n *jsontree.Node, label string) {
-			distinct("type", "keep one of them")(s, n, label)
-			for r := range n.Children() {
-				oneOf("VCPU", "MEMORY", "GPU")(s, orNothing(r.Get("type")), "a resource requirement's type")
-			}
-		}, "An override lists VCPU, MEMORY and GPU, each at most once.", api("ResourceRequirement.type")),
-		check("submit-override-instancetype", Medium, submits, func(s Site) {
-			if n := s.Node.Get("containerOverrides").Get("instanceType"); n != nil {
-				s.ReportFix(s.remove(n), "instanceType of an override is for multi-node jobs only", "remove it; the queue's compute environments say which instances there are", key(n))
-			}
-		}, "Only the nodes of a multi-node job name an instance type.", api("ContainerOverrides.instanceType")).onlyWith("containerOverrides"),
-		check("submit-eks-no-containeroverrides", High, submits, func(s Site) {
-			onEKS := s.runsOnEKS()
-			for c := range s.changes() {
-				if !onEKS && (s.Known() != nil || c.over.Get("eksPropertiesOverride") == nil) {
-					continue // a definition that is not known is of EKS if its change is
-				}
-				for _, m := range []string{"containerOverrides", "ecsPropertiesOverride"} {
-					if n := c.over.Get(m); n != nil {
-						s.Report(m+" does not go with a job on EKS", `write "eksPropertiesOverride"`, key(n))
-					}
-				}
-			}
-			if n := s.Node.Get("nodeOverrides"); n != nil && onEKS && s.Known().Get("nodeProperties") == nil {
-				s.Report("nodeOverrides does not go with a job on EKS", `write "eksPropertiesOverride"`, key(n))
-			}
-		}, "A job on EKS is changed by eksPropertiesOverride.", tried("SubmitJob.eksPropertiesOverride")).onlyWith("containerOverrides", "ecsPropertiesOverride", "nodeOverrides"),
-		check("submit-eksoverride-only-eks", Medium, submits, func(s Site) {
-			for c := range s.changes() {
-				if n := c.over.Get("eksPropertiesOverride"); n != nil && c.body != nil && c.body.Get("eksProperties") == nil {
-					s.Report("the definition is none of EKS, and eksPropertiesOverride is for those", `write "containerOverrides" or "ecsPropertiesOverride"`, key(n))
-				}
-			}
-		}, "eksPropertiesOverride changes jobs on EKS only.", api("SubmitJob.eksPropertiesOverride")).onlyWith("eksPropertiesOverride"),
-		check("submit-ecsoverride-only-ecs", Low, submits, func(s Site) {
-			for c := range s.changes() {
-				if n := c.over.Get("ecsPropertiesOverride"); n != nil && c.body != nil && c.body.Get("ecsProperties") == nil && !s.runsOnEKS() {
-					s.Report("the definition has no ecsProperties to override", `write "containerOverrides"`, key(n))
-				}
-			}
-		}, "ecsPropertiesOverride changes definitions with ecsProperties only.", api("SubmitJob.ecsPropertiesOverride")).onlyWith("ecsPropertiesOverride"),
-		check("submit-ecs-needs-ecsoverride", Low, submits, func(s Site) {
-			for c := range s.changes() {
-				if n := c.over.Get("containerOverrides"); n != nil && c.body.Get("ecsProperties") != nil {
-					s.Report("the definition has ecsProperties, which containerOverrides does not reach", `write "ecsPropertiesOverride": { "taskProperties": [ { "containers": [...] } ] }`, key(n))
-				}
-			}
-		}, "The containers of ecsProperties are overridden by name, in ecsPropertiesOverride.", api("SubmitJob.containerOverrides")).onlyWith("containerOverrides"),
+		row("submit-override-resource-type-enum", Medium, in(overrides, "resourceRequirements"), checkOverriddenResources,
+			"An override lists VCPU, MEMORY and GPU, each at most once.", api("ResourceRequirement.type")),
+		check("submit-override-instancetype", Medium, submits, checkOverriddenInstanceType,
+			"Only the nodes of a multi-node job name an instance type.", api("ContainerOverrides.instanceType")).onlyWith("containerOverrides"),
+		check("submit-eks-no-containeroverrides", High, submits, checkEKSContainerOverrides,
+			"A job on EKS is changed by eksPropertiesOverride.", tried("SubmitJob.eksPropertiesOverride")).onlyWith("containerOverrides", "ecsPropertiesOverride", "nodeOverrides"),
+		check("submit-eksoverride-only-eks", Medium, submits, checkEKSOverrides,
+			"eksPropertiesOverride changes jobs on EKS only.", api("SubmitJob.eksPropertiesOverride")).onlyWith("eksPropertiesOverride"),
+		check("submit-ecsoverride-only-ecs", Low, submits, checkECSOverrides,
+			"ecsPropertiesOverride changes definitions with ecsProperties only.", api("SubmitJob.ecsPropertiesOverride")).onlyWith("ecsPropertiesOverride"),
+		check("submit-ecs-needs-ecsoverride", Low, submits, checkECSContainerOverrides,
+			"The containers of ecsProperties are overridden by name, in ecsPropertiesOverride.", api("SubmitJob.containerOverrides")).onlyWith("containerOverrides"),
 		row("submit-ecsoverride-single-task", Medium, in(submits, "ecsPropertiesOverride.taskProperties", "nodeOverrides.nodePropertyOverrides[].ecsPropertiesOverride.taskProperties"), atMost(1, "put all containers into one task"),
 			"A job has one task to override.", api("EcsPropertiesOverride.taskProperties")),
 		check("submit-override-container-unknown", Medium, submits, Site.unknownOverrides,
 			"An override names a container of the definition.", api("TaskContainerOverrides.name")).onlyWith("containers"),
-		check("submit-nodeoverrides-only-multinode", Medium, submits, func(s Site) {
-			if n := s.Node.Get("nodeOverrides"); n != nil && s.Known() != nil && s.Known().Get("nodeProperties") == nil && !s.runsOnEKS() {
-				s.Report("the definition has no nodes to override", `write "containerOverrides"`, key(n))
-			}
-		}, "nodeOverrides changes multinode definitions only.", api("SubmitJob.nodeOverrides")).onlyWith("nodeOverrides"),
-		row("submit-consumable-override", Low, in(submits, "consumableResourcePropertiesOverride.consumableResourceList"), func(s Site, n *jsontree.Node, label string) {
-			if samePlace(n, s.Register.Get("consumableResourceProperties").Get("consumableResourceList")) {
-				return
-			}
-			atMost(5, "")(s, n, label)
-			distinct("consumableResource", "add the quantities up")(s, n, label)
-		}, "A submission asks for at most 5 consumable resources, each once.", api("SubmitJob.consumableResourcePropertiesOverride")),
-		row("submit-jobdefinition-format", Medium, in(submits, "jobDefinition"), func(s Site, n *jsontree.Node, _ string) {
-			if n.Is(jsontree.String) && !samePlace(n, s.Register.Get("jobDefinitionName")) && !definitionPattern().MatchString(n.Text) && !placeholder().MatchString(n.Text) {
-				s.Report("jobDefinition is a name, name:revision or the ARN of a definition, not "+quote(n.Str()), `such as "train" or "train:3"`, n)
-			}
-		}, "A definition is named by name, name:revision with a number, or ARN.", api("SubmitJob.jobDefinition")),
+		check("submit-nodeoverrides-only-multinode", Medium, submits, checkNodeOverrides,
+			"nodeOverrides changes multinode definitions only.", api("SubmitJob.nodeOverrides")).onlyWith("nodeOverrides"),
+		row("submit-consumable-override", Low, in(submits, "consumableResourcePropertiesOverride.consumableResourceList"), checkConsumableOverride,
+			"A submission asks for at most 5 consumable resources, each once.", api("SubmitJob.consumableResourcePropertiesOverride")),
+		row("submit-jobdefinition-format", Medium, in(submits, "jobDefinition"), checkDefinitionReference,
+			"A definition is named by name, name:revision with a number, or ARN.", api("SubmitJob.jobDefinition")),
 		row("submit-share-identifier-pattern", Medium, in(submits, "shareIdentifier"), like(sharePattern, "up to 255 "+nameCharset+", with one * at the end if need be", ""),
 			"The share of a job is named by letters and digits.", api("SubmitJob.shareIdentifier")),
-		check("array-properties-empty", Low, submits, func(s Site) {
-			if n := s.Node.Get("arrayProperties"); n.Is(jsontree.Object) && s.lacks(n, "size") {
-				s.Report("arrayProperties has no size", `add "size": 10, or remove it`, n)
+		check("array-properties-empty", Low, submits, checkArrayProperties,
+			"An array without size has no children.", derived).onlyWith("arrayProperties"),
+		row("dep-n-to-n-needs-jobid", Medium, in(submits, "dependsOn[]"), checkPairReference,
+			"N_TO_N pairs the children of two arrays, so the other one is named.", api("JobDependency")),
+		row("dep-jobid-not-name", Low, in(submits, "dependsOn[].jobId"), checkDependencyID,
+			"A dependency is on the id that SubmitJob answered, not on a name.", api("JobDependency.jobId")),
+		row("dep-needs-jobid-or-type", Low, in(submits, "dependsOn[]"), checkDependencyEmpty,
+			"A dependency names a job, or makes an array sequential.", api("JobDependency")),
+	}
+}
+
+func checkSubmissionSize(s Site) {
+	if src := s.File.Source; src != nil && len(src.Text) < catalog.MaxSubmitBytes/2 {
+		return // written out it is hardly longer
+	}
+	if n := len(s.Node.AppendJSON(nil)); n >= catalog.MaxSubmitBytes {
+		s.Report(fmt.Sprintf("a submission is smaller than %d bytes, this one has %d", catalog.MaxSubmitBytes, n), "put long data into S3 and pass its place", s.NameNode())
+	}
+}
+
+func checkOverridesSize(s Site) {
+	if s.Node.Get("containerOverrides") == nil && s.Node.Get("parameters") == nil && s.Node.Get("nodeOverrides") == nil {
+		return
+	}
+	for c := range s.changes() {
+		if size := s.overridesSize(c); size > maxOverrides-overridesRoom {
+			s.Report(fmt.Sprintf("the overrides have %d characters; with what AWS Batch adds they stay under %d", size, maxOverrides),
+				fmt.Sprintf("stay below %d: put long data into S3 and pass its place", maxOverrides-overridesRoom),
+				key(firstOf(c.over.Get("containerOverrides"), orNothing(s.Node.Get("parameters")))))
+		}
+	}
+}
+
+func checkEmptyCommand(s Site) {
+	for o := range s.overrides() {
+		for n := range o.Get("command").Children() {
+			if n.Is(jsontree.String) && n.Text == "" {
+				s.ReportFix(s.remove(n), "an element of an overriding command is empty", "remove it", n)
 			}
-		}, "An array without size has no children.", derived).onlyWith("arrayProperties"),
-		row("dep-n-to-n-needs-jobid", Medium, in(submits, "dependsOn[]"), func(s Site, n *jsontree.Node, _ string) {
-			if n.Get("type").Str() == "N_TO_N" && s.lacks(n, "jobId") {
-				s.Report("an N_TO_N dependency needs the jobId of another array", "for one child after the other write \"SEQUENTIAL\"", n)
+		}
+	}
+}
+
+func checkPriorityOverride(s Site) {
+	n := s.Node.Get("schedulingPriorityOverride")
+	if !samePlace(n, s.Register.Get("schedulingPriority")) {
+		between(0, catalog.MaxPriority)(s, orNothing(n), "schedulingPriorityOverride")
+	}
+}
+
+func checkRetryReplaced(s Site) {
+	own, known := s.Own("retryStrategy"), s.Known().Get("retryStrategy")
+	if own != nil && own.Get("evaluateOnExit") == nil && known.Get("evaluateOnExit").Len() > 0 {
+		s.Report("this replaces the whole retryStrategy of the definition, its evaluateOnExit too", "repeat evaluateOnExit here if it is to count", own)
+	}
+}
+
+func checkLegacyOverrides(s Site) {
+	o, known := s.Node.Get("containerOverrides"), s.Known().Get("containerProperties")
+	if s.Fargate {
+		return // refused there
+	}
+	for _, m := range [][2]string{{"vcpus", "VCPU"}, {"memory", "MEMORY"}} {
+		n := o.Get(m[0])
+		if n == nil || known != nil && !(Site{Node: known}).requires(m[1]) {
+			continue
+		}
+		entry := fmt.Sprintf(`{ "type": %q, "value": %q }`, m[1], n.Text)
+		site := s
+		site.Node = o
+		s.ReportFix(site.modernize([]*jsontree.Node{n}, entry), m[0]+" does not override the resourceRequirements of the definition",
+			`write "resourceRequirements": [ `+entry+` ]`, key(n))
+	}
+}
+
+func checkOverriddenResources(s Site, n *jsontree.Node, label string) {
+	distinct("type", "keep one of them")(s, n, label)
+	for r := range n.Children() {
+		oneOf("VCPU", "MEMORY", "GPU")(s, orNothing(r.Get("type")), "a resource requirement's type")
+	}
+}
+
+func checkOverriddenInstanceType(s Site) {
+	if n := s.Node.Get("containerOverrides").Get("instanceType"); n != nil {
+		s.ReportFix(s.remove(n), "instanceType of an override is for multi-node jobs only", "remove it; the queue's compute environments say which instances there are", key(n))
+	}
+}
+
+func checkEKSContainerOverrides(s Site) {
+	onEKS := s.runsOnEKS()
+	for c := range s.changes() {
+		if !onEKS && (s.Known() != nil || c.over.Get("eksPropertiesOverride") == nil) {
+			continue // a definition that is not known is of EKS if its change is
+		}
+		for _, m := range []string{"containerOverrides", "ecsPropertiesOverride"} {
+			if n := c.over.Get(m); n != nil {
+				s.Report(m+" does not go with a job on EKS", `write "eksPropertiesOverride"`, key(n))
 			}
-		}, "N_TO_N pairs the children of two arrays, so the other one is named.", api("JobDependency")),
-		row("dep-jobid-not-name", Low, in(submits, "dependsOn[].jobId"), func(s Site, n *jsontree.Node, _ string) {
-			if n.Str() != "" && !jobIDPattern().MatchString(n.Str()) && !placeholder().MatchString(n.Str()) {
-				s.Report(quote(n.Str())+" is no job id", "ids are given at submission; a workflow file takes names in dependsOn", n)
-			}
-		}, "A dependency is on the id that SubmitJob answered, not on a name.", api("JobDependency.jobId")),
-		row("dep-needs-jobid-or-type", Low, in(submits, "dependsOn[]"), func(s Site, n *jsontree.Node, _ string) {
-			if n.Is(jsontree.Object) && s.lacks(n, "jobId") && n.Get("type").Str() == "" && s.lacks(n, "job") {
-				s.Report("the dependency has neither jobId nor type", `add "jobId", or "type": "SEQUENTIAL" for an array`, n)
-			}
-		}, "A dependency names a job, or makes an array sequential.", api("JobDependency")),
+		}
+	}
+	if n := s.Node.Get("nodeOverrides"); n != nil && onEKS && s.Known().Get("nodeProperties") == nil {
+		s.Report("nodeOverrides does not go with a job on EKS", `write "eksPropertiesOverride"`, key(n))
+	}
+}
+
+func checkEKSOverrides(s Site) {
+	for c := range s.changes() {
+		if n := c.over.Get("eksPropertiesOverride"); n != nil && c.body != nil && c.body.Get("eksProperties") == nil {
+			s.Report("the definition is none of EKS, and eksPropertiesOverride is for those", `write "containerOverrides" or "ecsPropertiesOverride"`, key(n))
+		}
+	}
+}
+
+func checkECSOverrides(s Site) {
+	for c := range s.changes() {
+		if n := c.over.Get("ecsPropertiesOverride"); n != nil && c.body != nil && c.body.Get("ecsProperties") == nil && !s.runsOnEKS() {
+			s.Report("the definition has no ecsProperties to override", `write "containerOverrides"`, key(n))
+		}
+	}
+}
+
+func checkECSContainerOverrides(s Site) {
+	for c := range s.changes() {
+		if n := c.over.Get("containerOverrides"); n != nil && c.body.Get("ecsProperties") != nil {
+			s.Report("the definition has ecsProperties, which containerOverrides does not reach", `write "ecsPropertiesOverride": { "taskProperties": [ { "containers": [...] } ] }`, key(n))
+		}
+	}
+}
+
+func checkNodeOverrides(s Site) {
+	if n := s.Node.Get("nodeOverrides"); n != nil && s.Known() != nil && s.Known().Get("nodeProperties") == nil && !s.runsOnEKS() {
+		s.Report("the definition has no nodes to override", `write "containerOverrides"`, key(n))
+	}
+}
+
+func checkConsumableOverride(s Site, n *jsontree.Node, label string) {
+	if samePlace(n, s.Register.Get("consumableResourceProperties").Get("consumableResourceList")) {
+		return
+	}
+	atMost(5, "")(s, n, label)
+	distinct("consumableResource", "add the quantities up")(s, n, label)
+}
+
+func checkDefinitionReference(s Site, n *jsontree.Node, _ string) {
+	if n.Is(jsontree.String) && !samePlace(n, s.Register.Get("jobDefinitionName")) && !definitionPattern().MatchString(n.Text) && !placeholder().MatchString(n.Text) {
+		s.Report("jobDefinition is a name, name:revision or the ARN of a definition, not "+quote(n.Str()), `such as "train" or "train:3"`, n)
+	}
+}
+
+func checkArrayProperties(s Site) {
+	if n := s.Node.Get("arrayProperties"); n.Is(jsontree.Object) && s.lacks(n, "size") {
+		s.Report("arrayProperties has no size", `add "size": 10, or remove it`, n)
+	}
+}
+
+func checkPairReference(s Site, n *jsontree.Node, _ string) {
+	if n.Get("type").Str() == "N_TO_N" && s.lacks(n, "jobId") {
+		s.Report("an N_TO_N dependency needs the jobId of another array", "for one child after the other write \"SEQUENTIAL\"", n)
+	}
+}
+
+func checkDependencyID(s Site, n *jsontree.Node, _ string) {
+	if n.Str() != "" && !jobIDPattern().MatchString(n.Str()) && !placeholder().MatchString(n.Str()) {
+		s.Report(quote(n.Str())+" is no job id", "ids are given at submission; a workflow file takes names in dependsOn", n)
+	}
+}
+
+func checkDependencyEmpty(s Site, n *jsontree.Node, _ string) {
+	if n.Is(jsontree.Object) && s.lacks(n, "jobId") && n.Get("type").Str() == "" && s.lacks(n, "job") {
+		s.Report("the dependency has neither jobId nor type", `add "jobId", or "type": "SEQUENTIAL" for an array`, n)
 	}
 }
 
 // nativeSubmits is the submissions that were written as such.
 var nativeSubmits = where(submits, func(s Site) bool { return s.File.Kind == document.KindSubmitJob || s.File.Kind == document.KindJobList })
-
-// runsOnEKS reports whether the definition that a submission runs is known to be
-// one of EKS.
-func (s Site) runsOnEKS() bool { return Site{Job: Job{Job: withRegister(s.Job)}}.onEKS() }
 
 func (s Site) unknownOverrides() {
 	known := s.Known()

@@ -5,18 +5,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/lint/userdata"
 )
 
-// The sources of the rules about user data.
-const (
-	ec2UserData    = "Amazon EC2 User Guide, user data"
-	batchTemplates = userGuide + ", launch templates"
-	cloudInit      = "cloud-init documentation, user data formats"
-	ecsBootstrap   = "Amazon ECS Developer Guide, bootstrapping container instances"
-	ecsAgentConfig = "Amazon ECS Developer Guide, container agent configuration"
-	ecsInstall     = "Amazon ECS Developer Guide, installing the container agent"
-	ecsUnits       = ecsInstall + "; the agent's developers quoted in aws/amazon-ecs-agent#1707"
-	dockerConfig   = "Docker documentation, dockerd daemon configuration"
-)
-
 // userDataRules are what package userdata finds, each under its own name.
 func userDataRules() []*Rule {
 	rule := func(name string, s diag.Severity, c Confidence, doc, source string) *Rule {

@@ -18,3 +18,40 @@ func tried(what string) string { return api(what) + probed }
 
 // guide is a page of the user guide.
 func guide(page string) string { return userGuide + ", " + page }
+
+// ourWhen is the source of the rules about jobs that run once others have ended.
+const ourWhen = "the jobs of a workflow that batchctl submits itself (when)"
+
+// ourArrays is the source of the rules about arrays whose children differ.
+const ourArrays = "the arrays of the job file"
+
+// The sources of the rules about documents.
+const (
+	jsonStandard = "RFC 8259"
+	yamlStandard = "YAML 1.1"
+	ourSchemas   = "the schemas of the documents"
+	shortForms   = "the short forms of the job file"
+)
+
+// The sources of the rules about hosts.
+const (
+	ec2API       = "Amazon EC2 API reference, "
+	imdsGuide    = "Amazon EC2 User Guide, instance metadata service"
+	ecsImageDocs = "Amazon ECS Developer Guide, ECS-optimized AMIs"
+	cfnReference = "AWS CloudFormation template reference, "
+)
+
+// ourStaging is the source of the rules about files that are brought and carried away.
+const ourStaging = "the inputs and outputs of the job file"
+
+// The sources of the rules about user data.
+const (
+	ec2UserData    = "Amazon EC2 User Guide, user data"
+	batchTemplates = userGuide + ", launch templates"
+	cloudInit      = "cloud-init documentation, user data formats"
+	ecsBootstrap   = "Amazon ECS Developer Guide, bootstrapping container instances"
+	ecsAgentConfig = "Amazon ECS Developer Guide, container agent configuration"
+	ecsInstall     = "Amazon ECS Developer Guide, installing the container agent"
+	ecsUnits       = ecsInstall + "; the agent's developers quoted in aws/amazon-ecs-agent#1707"
+	dockerConfig   = "Docker documentation, dockerd daemon configuration"
+)
