@@ -21,9 +21,22 @@ const module = "github.com/batchctl/batchctl/"
 // mayImport is who may import whom, test files apart. A new package fails this
 // test until its row is written here and in CONTRIBUTING.md.
 var mayImport = map[string][]string{
-	"cmd/batchctl":                  {"pkg/cli", "pkg/cli/term"},
+	"cmd/batchctl":                  {"pkg/cli", "pkg/cli/cmdline", "pkg/cli/term"},
 	"cmd/batchctl-workloads":        {"workloads", "workloads/gpu", "workloads/gpu/cu", "workloads/gpu/cublas", "workloads/gpu/libcuda", "workloads/gpu/nvml"},
-	"pkg/cli":                       {"jobs", "pkg/batch", "pkg/bench", "pkg/catalog", "pkg/check", "pkg/cli/term", "pkg/client", "pkg/client/once", "pkg/cost", "pkg/diag", "pkg/doctor", "pkg/document", "pkg/ecs", "pkg/exit", "pkg/explain", "pkg/graph", "pkg/heatmap", "pkg/infra", "pkg/jsontree", "pkg/lint", "pkg/local", "pkg/local/api", "pkg/local/attempt", "pkg/local/container", "pkg/local/hardware", "pkg/local/model", "pkg/local/process", "pkg/lsp", "pkg/newfile", "pkg/objects", "pkg/plan", "pkg/replay", "pkg/results", "pkg/rpc", "pkg/secret", "pkg/stage", "pkg/sweep", "pkg/verify", "pkg/wire", "schemas", "templates", "workloads", "workloads/gpu"},
+	"pkg/cli":                       {"pkg/batch", "pkg/cli/author", "pkg/cli/benchmark", "pkg/cli/cloud", "pkg/cli/cmdline", "pkg/cli/injob", "pkg/cli/input", "pkg/cli/jobs", "pkg/cli/preview", "pkg/cli/quickstart", "pkg/cli/results", "pkg/cli/submit", "pkg/cli/term", "pkg/cli/top", "pkg/client/once", "pkg/diag", "pkg/exit", "pkg/target", "schemas", "templates", "workloads", "workloads/gpu"},
+	"pkg/cli/author":                {"pkg/catalog", "pkg/check", "pkg/cli/cmdline", "pkg/cli/input", "pkg/cli/preview", "pkg/cli/term", "pkg/diag", "pkg/document", "pkg/exit", "pkg/jsontree", "pkg/lint", "pkg/lsp", "pkg/newfile"},
+	"pkg/cli/benchmark":             {"jobs", "pkg/bench", "pkg/catalog", "pkg/check", "pkg/cli/cmdline", "pkg/cli/input", "pkg/cli/jobs", "pkg/cli/preview", "pkg/cli/session", "pkg/cli/submit", "pkg/cli/term", "pkg/client", "pkg/client/once", "pkg/diag", "pkg/exit", "pkg/explain", "pkg/jsontree", "pkg/newfile", "pkg/plan", "pkg/target", "workloads"},
+	"pkg/cli/cloud":                 {"pkg/batch", "pkg/check", "pkg/cli/author", "pkg/cli/cmdline", "pkg/cli/input", "pkg/cli/jobs", "pkg/cli/preview", "pkg/cli/session", "pkg/cli/term", "pkg/client", "pkg/client/once", "pkg/diag", "pkg/doctor", "pkg/document", "pkg/ecs", "pkg/exit", "pkg/infra", "pkg/jsontree", "pkg/local", "pkg/newfile", "pkg/plan", "pkg/rpc", "pkg/target", "templates"},
+	"pkg/cli/cmdline":               {"pkg/catalog", "pkg/cli/term", "pkg/diag", "pkg/exit"},
+	"pkg/cli/injob":                 {"pkg/cli/cmdline", "pkg/cli/term", "pkg/document", "pkg/exit", "pkg/newfile", "pkg/objects", "pkg/stage", "pkg/sweep", "pkg/target"},
+	"pkg/cli/input":                 {"pkg/catalog", "pkg/check", "pkg/cli/term", "pkg/client/once", "pkg/diag", "pkg/document", "pkg/exit", "pkg/jsontree", "pkg/target"},
+	"pkg/cli/jobs":                  {"pkg/batch", "pkg/cli/cmdline", "pkg/cli/input", "pkg/cli/session", "pkg/cli/term", "pkg/client", "pkg/client/once", "pkg/diag", "pkg/document", "pkg/exit", "pkg/explain", "pkg/jsontree", "pkg/local", "pkg/local/api", "pkg/plan", "pkg/secret", "pkg/target", "pkg/wire"},
+	"pkg/cli/preview":               {"pkg/batch", "pkg/catalog", "pkg/check", "pkg/cli/cmdline", "pkg/cli/input", "pkg/cli/jobs", "pkg/cli/session", "pkg/cli/term", "pkg/client", "pkg/client/once", "pkg/cost", "pkg/diag", "pkg/document", "pkg/exit", "pkg/graph", "pkg/jsontree", "pkg/newfile", "pkg/objects", "pkg/plan", "pkg/secret", "pkg/stage", "pkg/target", "pkg/verify"},
+	"pkg/cli/quickstart":            {"pkg/batch", "pkg/catalog", "pkg/cli/benchmark", "pkg/cli/cloud", "pkg/cli/cmdline", "pkg/cli/input", "pkg/cli/jobs", "pkg/cli/preview", "pkg/cli/session", "pkg/cli/term", "pkg/client", "pkg/client/once", "pkg/cost", "pkg/diag", "pkg/document", "pkg/exit", "pkg/infra", "pkg/local/container", "pkg/newfile", "pkg/plan", "pkg/rpc", "pkg/target", "templates"},
+	"pkg/cli/results":               {"pkg/batch", "pkg/cli/cmdline", "pkg/cli/input", "pkg/cli/jobs", "pkg/cli/session", "pkg/cli/term", "pkg/client", "pkg/client/once", "pkg/diag", "pkg/document", "pkg/exit", "pkg/heatmap", "pkg/local/attempt", "pkg/local/hardware", "pkg/newfile", "pkg/objects", "pkg/replay", "pkg/results", "pkg/secret", "pkg/stage", "pkg/sweep", "pkg/target"},
+	"pkg/cli/session":               {"pkg/batch", "pkg/cli/input", "pkg/cli/term", "pkg/client", "pkg/client/once", "pkg/diag", "pkg/document", "pkg/exit", "pkg/explain", "pkg/plan", "pkg/sweep", "pkg/target"},
+	"pkg/cli/submit":                {"pkg/batch", "pkg/cli/cmdline", "pkg/cli/input", "pkg/cli/jobs", "pkg/cli/preview", "pkg/cli/session", "pkg/cli/term", "pkg/client/once", "pkg/diag", "pkg/document", "pkg/exit", "pkg/local/attempt", "pkg/local/container", "pkg/newfile", "pkg/objects", "pkg/plan", "pkg/target"},
+	"pkg/cli/top":                   {"pkg/batch", "pkg/cli/cmdline", "pkg/cli/jobs", "pkg/cli/term", "pkg/client", "pkg/client/once", "pkg/diag", "pkg/exit", "pkg/target"},
 	"pkg/cli/term":                  {"pkg/diag", "pkg/exit", "pkg/secret"},
 	"pkg/batch":                     {},
 	"pkg/check":                     {"pkg/catalog", "pkg/diag", "pkg/document", "pkg/jsontree", "pkg/lint", "pkg/lint/cfn"},
@@ -109,6 +122,7 @@ var mayImport = map[string][]string{
 	"workloads/gpu/drivertest": {"workloads/gpu"},
 	"pkg/exit":                 {},
 	"pkg/newfile":              {"pkg/exit"},
+	"pkg/target":               {"pkg/batch", "pkg/cli/term", "pkg/client", "pkg/client/once", "pkg/diag", "pkg/document", "pkg/exit", "pkg/jsontree", "pkg/lint", "pkg/local", "pkg/local/api", "pkg/local/attempt", "pkg/local/container", "pkg/local/model", "pkg/local/process", "pkg/newfile", "pkg/objects", "pkg/plan", "pkg/rpc", "pkg/wire"},
 }
 
 type listed struct {

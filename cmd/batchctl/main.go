@@ -7,12 +7,13 @@ import (
 	"runtime/debug"
 
 	"github.com/batchctl/batchctl/pkg/cli"
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 )
 
 func main() {
 	collectLate()
-	os.Exit(cli.Main(cli.UntilSignal(), os.Args, term.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
+	os.Exit(cli.Main(cmdline.UntilSignal(), os.Args, term.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
 }
 
 // collectLate lets the heap grow to 32 MiB before the first collection. At the usual 4 MiB

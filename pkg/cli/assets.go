@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/exit"
@@ -24,17 +25,17 @@ func workloadCommand(con *term.Console) *cli.Command {
 		Name:      "workload",
 		Usage:     "the programs that the reference jobs run: matrix and image",
 		UsageText: "batchctl workload list | batchctl workload run NAME [FLAGS]",
-		Description: help("The same programs stand in the container image batchctl-workloads.",
+		Description: cmdline.Help("The same programs stand in the container image batchctl-workloads.",
 			"batchctl workload list\nbatchctl workload run matrix --sizes 500,1000\nbatchctl workload run image --help"),
 		Subcommands: []*cli.Command{
 			{
 				Name: "list", Usage: "list the workloads", UsageText: "batchctl workload list [FLAGS]",
-				Description: help("One line each.", "batchctl workload list --output json"),
-				Flags:       outputFlags(), Action: func(c *cli.Context) error { return listWorkloads(con, c) },
+				Description: cmdline.Help("One line each.", "batchctl workload list --output json"),
+				Flags:       cmdline.OutputFlags(), Action: func(c *cli.Context) error { return listWorkloads(con, c) },
 			},
 			{
 				Name: "run", Usage: "run one on this machine", UsageText: "batchctl workload run NAME [FLAGS]",
-				Description:     help("The flags are the workload's own.", "batchctl workload run matrix --sizes 1000 --type float32"),
+				Description:     cmdline.Help("The flags are the workload's own.", "batchctl workload run matrix --sizes 1000 --type float32"),
 				SkipFlagParsing: true,
 				Action: func(c *cli.Context) error {
 					return exit.Silent(workloads.Main(c.Context, gpu.Platform{}, c.Args().Slice(), con.Out, con.Err))
@@ -45,7 +46,7 @@ func workloadCommand(con *term.Console) *cli.Command {
 }
 
 func listWorkloads(con *term.Console, c *cli.Context) error {
-	format, err := outputFormat(c)
+	format, err := cmdline.OutputFormat(c)
 	if err != nil {
 		return err
 	}
@@ -70,14 +71,14 @@ func schemaCommand(con *term.Console) *cli.Command {
 		Name:      "schema",
 		Usage:     "print the JSON schema of a document, for editors",
 		UsageText: "batchctl schema [job|workflow|platform|native]",
-		Description: help("Without a name, the schemas are listed. Name one in a file's \"$schema\" and the editor completes and explains.",
+		Description: cmdline.Help("Without a name, the schemas are listed. Name one in a file's \"$schema\" and the editor completes and explains.",
 			"batchctl schema job > job.schema.json\nbatchctl schema platform"),
 		Action: func(c *cli.Context) error { return schema(con, c) },
 	}
 }
 
 func schema(con *term.Console, c *cli.Context) error {
-	if err := most(c, 1); err != nil {
+	if err := cmdline.Most(c, 1); err != nil {
 		return err
 	}
 	const suffix = ".schema.json"
@@ -111,7 +112,7 @@ func initCommand(con *term.Console) *cli.Command {
 		Name:      "init",
 		Usage:     "write a job file, or a platform file, to start from",
 		UsageText: "batchctl init [FLAGS] [FILE]",
-		Description: help("Without a FILE it goes to stdout. A file that is there is never overwritten.",
+		Description: cmdline.Help("Without a FILE it goes to stdout. A file that is there is never overwritten.",
 			"batchctl init job.json\nbatchctl init --gpu train.json\nbatchctl init --platform batchctl.json"),
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "gpu", Usage: "a job that asks for a GPU"},
@@ -124,7 +125,7 @@ func initCommand(con *term.Console) *cli.Command {
 }
 
 func writeStart(con *term.Console, c *cli.Context) error {
-	if err := most(c, 1); err != nil {
+	if err := cmdline.Most(c, 1); err != nil {
 		return err
 	}
 	kind := "job"
@@ -172,17 +173,17 @@ func versionCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name: "version", Usage: "print the version, the commit and the versions it was built with",
 		UsageText:   "batchctl version [FLAGS]",
-		Description: help("What to put into a bug report.", "batchctl version\nbatchctl version --output json"),
-		Flags:       outputFlags(),
+		Description: cmdline.Help("What to put into a bug report.", "batchctl version\nbatchctl version --output json"),
+		Flags:       cmdline.OutputFlags(),
 		Action: func(c *cli.Context) error {
-			if err := most(c, 0); err != nil {
+			if err := cmdline.Most(c, 0); err != nil {
 				return err
 			}
-			format, err := outputFormat(c)
+			format, err := cmdline.OutputFormat(c)
 			if err != nil {
 				return err
 			}
-			v := version()
+			v := cmdline.Version()
 			if format == "json" {
 				return con.JSON(v)
 			}

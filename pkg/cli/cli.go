@@ -10,7 +10,19 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/batchctl/batchctl/pkg/cli/author"
+	"github.com/batchctl/batchctl/pkg/cli/benchmark"
+	"github.com/batchctl/batchctl/pkg/cli/cloud"
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
+	"github.com/batchctl/batchctl/pkg/cli/injob"
+	"github.com/batchctl/batchctl/pkg/cli/input"
+	"github.com/batchctl/batchctl/pkg/cli/jobs"
+	"github.com/batchctl/batchctl/pkg/cli/preview"
+	"github.com/batchctl/batchctl/pkg/cli/quickstart"
+	"github.com/batchctl/batchctl/pkg/cli/results"
+	"github.com/batchctl/batchctl/pkg/cli/submit"
 	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/cli/top"
 	"github.com/batchctl/batchctl/pkg/exit"
 )
 
@@ -23,13 +35,13 @@ func Main(ctx context.Context, args []string, s term.Streams) int {
 
 func main(ctx context.Context, con *term.Console, args []string) int {
 	app := app(con)
-	help := &helpWriter{Writer: con.Out}
+	help := &cmdline.HelpWriter{Writer: con.Out}
 	app.Writer = help
-	args, err := arrange(app, args)
-	if asked, ok := errors.AsType[*helpRequest](err); ok {
-		err = showHelp(con.Out, app, asked.path, asked.command)
+	args, err := cmdline.Arrange(app, args)
+	if asked, ok := errors.AsType[*cmdline.HelpRequest](err); ok {
+		err = cmdline.ShowHelp(con.Out, app, asked.Path, asked.Command)
 	} else if err == nil {
-		err = cmp.Or(app.RunContext(ctx, args), help.err)
+		err = cmp.Or(app.RunContext(ctx, args), help.Err)
 	}
 	if ctx.Err() != nil && (err == nil || errors.Is(err, context.Canceled)) {
 		err = exit.Fail(exit.Interrupted, "interrupted")
@@ -37,13 +49,13 @@ func main(ctx context.Context, con *term.Console, args []string) int {
 	if err == nil {
 		return exit.OK
 	}
-	f := failureOf(err)
+	f := input.FailureOf(err)
 	con.Explain(f)
 	return f.Code
 }
 
 func app(con *term.Console) *cli.App {
-	onUsage := func(c *cli.Context, err error, _ bool) error { return badValue(c, err) }
+	onUsage := func(c *cli.Context, err error, _ bool) error { return cmdline.BadValue(c, err) }
 	app := &cli.App{
 		Name:      "batchctl",
 		Usage:     "check, plan, submit and run AWS Batch jobs from one short file",
@@ -53,7 +65,7 @@ func app(con *term.Console) *cli.App {
 		ErrWriter:            con.Err,
 		HideHelpCommand:      true,
 		HideVersion:          false,
-		Version:              version().Version,
+		Version:              cmdline.Version().Version,
 		EnableBashCompletion: true,
 		// A parameter such as sizes=500,1000 is one value.
 		DisableSliceFlagSeparator: true,
@@ -61,12 +73,12 @@ func app(con *term.Console) *cli.App {
 		// The exit code is main's business; urfave/cli would call os.Exit.
 		ExitErrHandler: func(*cli.Context, error) {},
 		Commands: []*cli.Command{
-			validateCommand(con), planCommand(con), costCommand(con), graphCommand(con), submitCommand(con), resumeCommand(con), retryCommand(con), runCommand(con), gcCommand(con),
-			statusCommand(con), listCommand(con), logsCommand(con), waitCommand(con), resultsCommand(con), replayCommand(con), stopCommand(con), explainCommand(con), verifyCommand(con), doctorCommand(con),
-			queuesCommand(con), quickstartCommand(con), infraCommand(con), topCommand(con), ecsCommand(con), serveCommand(con), envCommand(con), workloadCommand(con), benchCommand(con), childCommand(con), stageCommand(con), schemaCommand(con), initCommand(con), convertCommand(con), fmtCommand(con), lspCommand(con),
+			author.ValidateCommand(con), preview.PlanCommand(con), preview.CostCommand(con), preview.GraphCommand(con), submit.SubmitCommand(con), submit.ResumeCommand(con), submit.RetryCommand(con), submit.RunCommand(con), submit.GCCommand(con),
+			jobs.StatusCommand(con), jobs.ListCommand(con), jobs.LogsCommand(con), jobs.WaitCommand(con), results.ResultsCommand(con), results.ReplayCommand(con), jobs.StopCommand(con), jobs.ExplainCommand(con), preview.VerifyCommand(con), cloud.DoctorCommand(con),
+			jobs.QueuesCommand(con), quickstart.QuickstartCommand(con), cloud.InfraCommand(con), top.TopCommand(con), cloud.ECSCommand(con), cloud.ServeCommand(con), cloud.EnvCommand(con), workloadCommand(con), benchmark.BenchCommand(con), injob.ChildCommand(con), injob.StageCommand(con), schemaCommand(con), initCommand(con), author.ConvertCommand(con), author.FmtCommand(con), author.LSPCommand(con),
 			versionCommand(con), completionCommand(con),
 		},
-		Action: func(c *cli.Context) error { return showHelp(con.Out, c.App, c.App.Name, nil) },
+		Action: func(c *cli.Context) error { return cmdline.ShowHelp(con.Out, c.App, c.App.Name, nil) },
 	}
 	for _, c := range app.Commands {
 		if slices.Contains([]string{"status", "logs", "wait", "results", "retry", "replay", "stop", "explain"}, c.Name) {

@@ -8,10 +8,12 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/exit"
+	"github.com/batchctl/batchctl/pkg/target"
 )
 
 // The scripts ask batchctl itself for the words, so they never go stale.
@@ -60,10 +62,10 @@ func completionCommand(con *term.Console) *cli.Command {
 		Name:      "completion",
 		Usage:     "print the completion script of a shell: bash, zsh or fish",
 		UsageText: "batchctl completion bash|zsh|fish",
-		Description: help("Commands, flags and the names of submitted jobs complete.",
+		Description: cmdline.Help("Commands, flags and the names of submitted jobs complete.",
 			"source <(batchctl completion bash)\nbatchctl completion fish > ~/.config/fish/completions/batchctl.fish"),
 		Action: func(c *cli.Context) error {
-			if err := most(c, 1); err != nil {
+			if err := cmdline.Most(c, 1); err != nil {
 				return err
 			}
 			script, ok := completionScripts[c.Args().First()]
@@ -84,7 +86,7 @@ func completeJobs(con *term.Console, command *cli.Command) {
 			cli.DefaultCompleteWithFlags(command)(c)
 			return
 		}
-		dir, err := stateDir(c)
+		dir, err := target.StateDir(c)
 		if err != nil {
 			return
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/mattn/go-runewidth"
 	"github.com/urfave/cli/v2"
 
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 )
 
@@ -21,11 +22,11 @@ func TestHelpFits(t *testing.T) {
 		var out strings.Builder
 		con := &term.Console{Streams: term.Streams{Out: &out, Err: &out}}
 		app := app(con)
-		most := helpColumns(&out)
+		most := cmdline.HelpColumns(&out)
 		var walk func(string, *cli.Command)
 		walk = func(path string, c *cli.Command) {
 			out.Reset()
-			if err := showHelp(&out, app, path, c); err != nil {
+			if err := cmdline.ShowHelp(&out, app, path, c); err != nil {
 				t.Fatal(err)
 			}
 			_, options, _ := strings.Cut(out.String(), "\nOPTIONS:\n")
@@ -38,7 +39,7 @@ func TestHelpFits(t *testing.T) {
 					t.Errorf("%s at %d columns: %s", path, most, line)
 				}
 			}
-			for _, flag := range flagRows(c.Flags) {
+			for _, flag := range cmdline.FlagRows(c.Flags) {
 				if strings.Count(flag[1], "(default:") > 1 || strings.Contains(flag[1], "(default: false)") || strings.HasSuffix(flag[0], " value") {
 					t.Errorf("%s: %q", path, flag)
 				}
@@ -57,7 +58,7 @@ func TestHelpFits(t *testing.T) {
 // each row has its command, and each code a meaning.
 func TestExitCodesOfEachCommand(t *testing.T) {
 	app := app((&term.Console{Streams: term.Streams{Out: io.Discard, Err: io.Discard}}))
-	table := exitTable()
+	table := cmdline.ExitTable()
 	left := maps.Clone(table)
 	delete(left, "") // batchctl's own
 	var walk func(path string, c *cli.Command)
@@ -65,7 +66,7 @@ func TestExitCodesOfEachCommand(t *testing.T) {
 		codes, listed := table[path]
 		delete(left, path)
 		var page strings.Builder
-		if err := showHelp(&page, app, "batchctl "+path, c); err != nil {
+		if err := cmdline.ShowHelp(&page, app, "batchctl "+path, c); err != nil {
 			t.Fatal(err)
 		}
 		switch does := len(c.Flags) > 0 || len(c.Subcommands) == 0; {
@@ -92,9 +93,9 @@ func TestExitCodesOfEachCommand(t *testing.T) {
 }
 
 func meaningOf(code int) string {
-	for _, m := range exitMeanings {
-		if m.code == code {
-			return m.text
+	for _, m := range cmdline.ExitMeanings {
+		if m.Code == code {
+			return m.Text
 		}
 	}
 	return "without a meaning"

@@ -143,7 +143,7 @@ func matchesLine(want, got string) bool {
 }
 
 var (
-	ids     = regexp.MustCompile(`\b[0-9a-f]{8}\b`)
+	IDs     = regexp.MustCompile(`\b[0-9a-f]{8}\b`)
 	figures = regexp.MustCompile(`[0-9]+(\.[0-9]+)?(ms|s|m|h)?\b`)
 	blanks  = regexp.MustCompile(`[ \t]+`)
 	// busy is how the workloads mark what they measured on a machine with other work, as
@@ -153,7 +153,7 @@ var (
 
 func normal(s string) string {
 	s = busy.ReplaceAllString(s, "")
-	s = ids.ReplaceAllString(s, "ID")
+	s = IDs.ReplaceAllString(s, "ID")
 	s = figures.ReplaceAllString(s, "N")
 	s = blanks.ReplaceAllString(s, " ")
 	return strings.TrimSpace(s)

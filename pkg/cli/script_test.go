@@ -12,6 +12,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/batchctl/batchctl/pkg/cli"
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/testtool"
 )
@@ -25,7 +26,7 @@ func TestMain(m *testing.M) {
 }
 
 func batchctl() {
-	os.Exit(cli.Main(cli.UntilSignal(), os.Args, term.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
+	os.Exit(cli.Main(cmdline.UntilSignal(), os.Args, term.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
 }
 
 func TestScripts(t *testing.T) {

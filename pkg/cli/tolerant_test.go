@@ -17,9 +17,11 @@ import (
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
+	"github.com/batchctl/batchctl/pkg/cli/injob"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/exit"
+	"github.com/batchctl/batchctl/pkg/target"
 )
 
 // imitation is a server in AWS's place that writes numbers as Python's servers do.
@@ -84,7 +86,7 @@ func credentialsOnly(t *testing.T) (dir string) {
 // AWS_CA_BUNDLE, numbers are read as they are meant, and strings stay.
 func TestTolerant(t *testing.T) {
 	const dead = "http://127.0.0.1:1"
-	bundle := certificates()
+	bundle := injob.Certificates()
 	for _, ca := range []bool{false, true} {
 		if ca && bundle == "" {
 			continue
@@ -142,9 +144,9 @@ func TestTolerant(t *testing.T) {
 					}
 				}
 				// A label that names the endpoint says where a change would go.
-				cfg, err := awsConfig(t.Context(), new(term.Console), document.Target{Endpoint: map[bool]string{true: url}[way.flags != nil]})
-				if err != nil || endpointOf(cfg) != url {
-					t.Errorf("the endpoint is %s, want %s; %v", endpointOf(cfg), url, err)
+				cfg, err := target.AWSConfig(t.Context(), new(term.Console), document.Target{Endpoint: map[bool]string{true: url}[way.flags != nil]})
+				if err != nil || target.EndpointOf(cfg) != url {
+					t.Errorf("the endpoint is %s, want %s; %v", target.EndpointOf(cfg), url, err)
 				}
 			})
 		}
@@ -156,7 +158,7 @@ func TestTolerant(t *testing.T) {
 func TestTolerantAnswers(t *testing.T) {
 	credentialsOnly(t)
 	var asked []string
-	cfg, err := awsConfig(t.Context(), new(term.Console), document.Target{Endpoint: imitation(t, &asked)})
+	cfg, err := target.AWSConfig(t.Context(), new(term.Console), document.Target{Endpoint: imitation(t, &asked)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,15 +192,15 @@ func TestPlainIntegersOfAnswers(t *testing.T) {
 		"loss 1.0":       "loss 1.0",
 		"":               "",
 	} {
-		if got, err := io.ReadAll(plainIntegers(io.NopCloser(strings.NewReader(text)), false)); err != nil || string(got) != want {
+		if got, err := io.ReadAll(target.PlainIntegers(io.NopCloser(strings.NewReader(text)), false)); err != nil || string(got) != want {
 			t.Errorf("%s: %s, %v", text, got, err)
 		}
 	}
-	torn := io.MultiReader(strings.NewReader(`{"a":1`), broken{io.ErrUnexpectedEOF})
-	if got, err := io.ReadAll(plainIntegers(io.NopCloser(torn), false)); err != io.ErrUnexpectedEOF || string(got) != `{"a":1` {
+	torn := io.MultiReader(strings.NewReader(`{"a":1`), target.Broken{Err: io.ErrUnexpectedEOF})
+	if got, err := io.ReadAll(target.PlainIntegers(io.NopCloser(torn), false)); err != io.ErrUnexpectedEOF || string(got) != `{"a":1` {
 		t.Errorf("%s, %v", got, err)
 	}
-	if _, err := io.ReadAll(plainIntegers(io.NopCloser(endless{}), false)); err == nil || !strings.Contains(err.Error(), "longer than") {
+	if _, err := io.ReadAll(target.PlainIntegers(io.NopCloser(endless{}), false)); err == nil || !strings.Contains(err.Error(), "longer than") {
 		t.Errorf("an endless answer: %v", err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 )
 
@@ -11,25 +12,25 @@ import (
 func TestVocabulary(t *testing.T) {
 	app := app((&term.Console{}))
 	seen := map[string]string{}
-	for _, s := range vocabulary {
+	for _, s := range cmdline.Vocabulary {
 		commands := app.Commands
-		for _, word := range strings.Fields(s.name) {
+		for _, word := range strings.Fields(s.Name) {
 			if strings.HasPrefix(word, "-") {
 				continue
 			}
-			command := findCommand(commands, word)
+			command := cmdline.FindCommand(commands, word)
 			if command == nil {
-				t.Fatalf("%q: there is no command %q", s.name, word)
+				t.Fatalf("%q: there is no command %q", s.Name, word)
 			}
 			commands = command.Subcommands
 		}
-		for _, word := range s.words {
+		for _, word := range s.Words {
 			if other := seen[word]; other != "" {
-				t.Errorf("%q stands for %q and for %q", word, other, s.name)
+				t.Errorf("%q stands for %q and for %q", word, other, s.Name)
 			}
-			seen[word] = s.name
-			if findCommand(app.Commands, word) != nil {
-				t.Errorf("%q stands for %q and is a command", word, s.name)
+			seen[word] = s.Name
+			if cmdline.FindCommand(app.Commands, word) != nil {
+				t.Errorf("%q stands for %q and is a command", word, s.Name)
 			}
 		}
 	}

@@ -1,0 +1,240 @@
+package author
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
+	"github.com/batchctl/batchctl/pkg/cli/input"
+	"github.com/batchctl/batchctl/pkg/cli/preview"
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/exit"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+)
+
+func ConvertCommand(con *term.Console) *cli.Command {
+	return &cli.Command{
+		Name:      "convert",
+		Usage:     "turn native AWS requests into a job file, and a job file into the requests",
+		UsageText: "batchctl convert [FLAGS] FILE ...",
+		Description: cmdline.Help("Native requests (a RegisterJobDefinition, a SubmitJob, or both) become one compact job file, those of\n"+
+			"several jobs a workflow. A job file becomes its two requests, a workflow a list of such pairs, or with\n"+
+			"--operation SubmitJob a job list. Nothing but comments is lost: what has no short form is in jobDefinition\n"+
+			"and submitJob. The result goes to stdout.",
+			"batchctl convert register.json submit.json > job.json\nbatchctl convert job.json --operation SubmitJob > submit.json\n"+
+				"batchctl convert flow.json --job train --operation RegisterJobDefinition > register.json"),
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "operation", Usage: "of a job file's requests print only this one: RegisterJobDefinition or SubmitJob"},
+			&cli.StringFlag{Name: "job", Usage: "of several jobs take only the one of this `NAME`"},
+			&cli.BoolFlag{Name: "from-describe", Usage: "take what aws batch describe-job-definitions printed"},
+		},
+		Action: func(c *cli.Context) error { return convert(con, c) },
+	}
+}
+
+func convert(con *term.Console, c *cli.Context) error {
+	operation := c.String("operation")
+	switch operation {
+	case "", string(document.KindJobDefinition), string(document.KindSubmitJob):
+	default:
+		return exit.Usage("--operation %s is not known", operation).Try("it is RegisterJobDefinition or SubmitJob")
+	}
+	files, err := loadEach(con, c)
+	if err != nil {
+		return err
+	}
+	native, err := areNative(files)
+	if err != nil {
+		return err
+	}
+	pairs, err := preview.Pair(files, native)
+	if err != nil {
+		return err
+	}
+	if pairs, err = preview.Pick(pairs, c.String("job")); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(files, func(f *document.File) bool { return hasComment(f.Root) }) {
+		fmt.Fprintln(con.Err, `note: comments (members named "$comment") are left out`)
+	}
+	if native && operation != "" {
+		return exit.Usage("--operation is for job files, and these are requests").Try("leave it out")
+	}
+	if native {
+		return printCompact(con, pairs, baseName(files[0]))
+	}
+	if slices.ContainsFunc(pairs, func(r preview.Requests) bool { return r.Waives }) {
+		fmt.Fprintln(con.Err, "note: waivers are left out: AWS requests have no place for them; validate such files with --baseline")
+	}
+	return printNative(con, pairs, operation)
+}
+
+// loadEach loads the files as they are, without a platform file's defaults.
+func loadEach(con *term.Console, c *cli.Context) ([]*document.File, error) {
+	if !c.Args().Present() {
+		return nil, exit.Usage("%s needs a file", c.Command.Name).Try("for example: batchctl %s job.json", c.Command.Name)
+	}
+	var files []*document.File
+	var problems diag.List
+	for _, word := range c.Args().Slice() {
+		src, err := input.Read(con, word)
+		if err != nil {
+			return nil, err
+		}
+		file, found := document.Load(src, document.Options{FromDescribe: c.Bool("from-describe")})
+		problems = append(problems, found...)
+		if file != nil {
+			files = append(files, file)
+		}
+	}
+	problems.Sort()
+	return files, input.Refuse(con, problems, "nothing was converted")
+}
+
+// areNative reports whether the files are requests, and not job files.
+func areNative(files []*document.File) (bool, error) {
+	isNative := func(f *document.File) bool { return f.Kind != document.KindJob && f.Kind != document.KindWorkflow }
+	for _, f := range files {
+		switch {
+		case len(f.Jobs) > 0:
+		case f.Request != nil:
+			return false, exit.Usage("%s is a request of %s, which has no other form", f.Source.Name, f.Kind).
+				Try("convert takes jobs; hand the file to the AWS CLI as it is")
+		default:
+			return false, exit.Usage("%s holds no job", f.Source.Name).Try("convert takes job files, workflows, job definitions and submissions")
+		}
+		if isNative(f) != isNative(files[0]) {
+			return false, exit.Usage("%s and %s are of two forms", files[0].Source.Name, f.Source.Name).
+				Try("convert the requests in one run, and the job files in another")
+		}
+	}
+	return isNative(files[0]), nil
+}
+
+// baseName is what a workflow is called that is made of the file.
+func baseName(f *document.File) string {
+	if f.Source.Name == "-" {
+		return "jobs"
+	}
+	base := filepath.Base(f.Source.Name)
+	return strings.TrimSuffix(base, filepath.Ext(base))
+}
+
+// hasComment reports whether a document has a comment, which no request keeps.
+func hasComment(n *jsontree.Node) bool {
+	for child := range n.Children() {
+		if n.Is(jsontree.Object) && child.Name == "$comment" || hasComment(child) {
+			return true
+		}
+	}
+	return false
+}
+
+// printCompact prints the job file of the requests, which is a workflow if they are of
+// several jobs.
+func printCompact(con *term.Console, pairs []preview.Requests, name string) error {
+	var problems diag.List
+	defining := map[*jsontree.Node]bool{}
+	for _, r := range pairs {
+		if !defining[r.Register] {
+			problems = append(problems, document.NoCompact(r.Register)...)
+			defining[r.Register] = true
+		}
+		problems = append(problems, document.NoCompact(r.Submit)...)
+	}
+	problems.Sort()
+	if err := input.Refuse(con, problems, "nothing was converted"); err != nil {
+		return err
+	}
+	var jobs [][]*jsontree.Node // of each file
+	defined := map[*jsontree.Node]bool{}
+	for i, r := range pairs {
+		register := r.Register
+		if defined[register] {
+			register = nil // the job names what an earlier one defines
+		}
+		defined[r.Register] = true
+		job := document.Compact(register, r.Submit)
+		if job == nil {
+			return exit.Usage("%s has no compact form", r.Name).
+				Try("a submission must name its definition, and a definition must say what runs")
+		}
+		if i == 0 || r.File != pairs[i-1].File {
+			jobs = append(jobs, nil)
+		}
+		jobs[len(jobs)-1] = append(jobs[len(jobs)-1], job)
+	}
+	if len(pairs) == 1 {
+		return printTree(con, jobs[0][0])
+	}
+	return printTree(con, document.Workflow(name, jobs))
+}
+
+// printNative prints the requests of jobs, or those of one operation.
+func printNative(con *term.Console, pairs []preview.Requests, operation string) error {
+	switch document.Kind(operation) {
+	case document.KindJobDefinition:
+		return printDefinition(con, pairs)
+	case document.KindSubmitJob:
+		return printSubmissions(con, pairs)
+	}
+	list := jsontree.NewArray(nil)
+	for _, r := range pairs {
+		both := jsontree.NewObject(nil)
+		both.Set(string(document.KindJobDefinition), r.Register)
+		both.Set(string(document.KindSubmitJob), r.Submit)
+		list.Append(both)
+	}
+	if len(pairs) == 1 {
+		return printTree(con, list.Index(0))
+	}
+	return printTree(con, list)
+}
+
+// printDefinition prints the one definition that there is.
+func printDefinition(con *term.Console, pairs []preview.Requests) error {
+	defining := slices.DeleteFunc(slices.Clone(pairs), func(r preview.Requests) bool { return r.Register == nil })
+	switch len(defining) {
+	case 0:
+		return exit.Usage("%s registers no job definition: it runs %s", pairs[0].Name, pairs[0].Submit.Get("jobDefinition").Str()).
+			Try("aws batch describe-job-definitions shows one that is registered")
+	case 1:
+		return printTree(con, defining[0].Register)
+	}
+	return exit.Usage("the files hold %d job definitions, and a file takes one request", len(defining)).
+		Try("add --job with one of: %s", preview.Names(defining))
+}
+
+// printSubmissions prints what submits a job. For several that is a job list, in
+// which no two can have the same name.
+func printSubmissions(con *term.Console, pairs []preview.Requests) error {
+	if len(pairs) == 1 {
+		return printTree(con, pairs[0].Submit)
+	}
+	jobs := jsontree.NewArray(nil)
+	seen := map[string]bool{}
+	for _, r := range pairs {
+		name := r.Submit.Get("jobName").Str()
+		if seen[name] {
+			return exit.Usage("two jobs are submitted as %s, and a job list tells them apart by that name", name).
+				Try("add --job with one of: %s", preview.Names(pairs))
+		}
+		seen[name] = true
+		jobs.Append(r.Submit)
+	}
+	list := jsontree.NewObject(nil)
+	list.Set("jobs", jobs)
+	fmt.Fprintln(con.Err, "note: this is a job list, which batchctl reads; the AWS CLI takes one request at a time: choose it with --job")
+	return printTree(con, list)
+}
+
+// printTree prints a tree as fmt lays it out.
+func printTree(con *term.Console, n *jsontree.Node) error {
+	return PrintDocument(con, jsontree.Format(n, jsontree.Width))
+}

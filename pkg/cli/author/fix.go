@@ -1,0 +1,57 @@
+package author
+
+import (
+	"fmt"
+
+	"github.com/batchctl/batchctl/pkg/check"
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/exit"
+)
+
+// fixFiles applies the automatic fixes of every document, or with dry only shows them.
+func fixFiles(con *term.Console, k *check.Checker, documents []check.Document, dry bool) error {
+	for _, d := range documents {
+		src, err := k.Read(d)
+		if err != nil {
+			continue // the check that follows reports it
+		}
+		if document.IsYAML(src) || !d.Named && document.Recognize(src) != document.Ours {
+			continue // edits apply to JSON only
+		}
+		fixed, err := k.Fix(d, src)
+		if err != nil {
+			return err
+		}
+		if err := writeFixed(con, src, fixed, dry); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeFixed shows the change, or writes it and lists its edits. A change of standard input goes to
+// standard output.
+func writeFixed(con *term.Console, src *diag.Source, fixed check.Fixed, dry bool) error {
+	switch {
+	case dry:
+		return con.Diff(src, fixed.Text, "--fix")
+	case src.Name == "-":
+		return exit.Usage("--fix cannot write to standard input").Try("see what it would change: batchctl validate - --diff")
+	case len(fixed.Edits) == 0:
+		return nil
+	}
+	if err := rewrite(con, src, fixed.Text); err != nil {
+		return err
+	}
+	for _, edit := range fixed.Edits {
+		line, column := src.Position(edit.Offset)
+		fmt.Fprintf(con.Err, "%s:%d:%d: fixed %s\n", diag.Printable(src.Name), line, column, diag.Printable(edit.Message))
+	}
+	fmt.Fprintf(con.Err, "%s: fixed %s\n", diag.Printable(src.Name), term.Plural(len(fixed.Edits), "problem"))
+	if fixed.SyntaxOnly {
+		fmt.Fprintf(con.Err, "%s: fixed only the syntax; run --fix again for other problems\n", diag.Printable(src.Name))
+	}
+	return nil
+}

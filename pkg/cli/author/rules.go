@@ -1,0 +1,154 @@
+package author
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/exit"
+	"github.com/batchctl/batchctl/pkg/lint"
+)
+
+// rules prints the rules: a table, JSON, or the page of the documentation; of rules
+// that are named, their entries.
+func rules(con *term.Console, c *cli.Context) error {
+	format := c.String("output")
+	if c.Bool("json") {
+		format = "json"
+	}
+	if !slices.Contains([]string{"text", "json", "markdown"}, format) {
+		return exit.Usage("--output %s is not a format of the rules", format).Try("the formats are: text json markdown")
+	}
+	named, err := rulesNamed(c.Args().Slice())
+	switch {
+	case err != nil:
+		return err
+	case format == "json" && len(named) == 0:
+		return rulesJSON(con, lint.Documented())
+	case format == "json":
+		return rulesJSON(con, named)
+	case format == "markdown" && len(named) == 0:
+		return con.PrintUnmasked(lint.Page())
+	case len(named) == 0:
+		return listRules(con)
+	}
+	var entries []string
+	for _, r := range named {
+		if format == "markdown" {
+			entries = append(entries, "### "+r.Name+"\n\n"+r.Markdown())
+		} else {
+			entries = append(entries, ruleText(r))
+		}
+	}
+	return con.PrintUnmasked(strings.Join(entries, "\n"))
+}
+
+// rulesNamed returns the rules of these names.
+func rulesNamed(names []string) (named []lint.Rule, err error) {
+	for _, name := range names {
+		r, ok := lint.Lookup(name)
+		if !ok {
+			return nil, unknownRule(name)
+		}
+		named = append(named, r)
+	}
+	return named, nil
+}
+
+func unknownRule(name string) error {
+	var known []string
+	for _, r := range lint.Documented() {
+		known = append(known, r.Name)
+	}
+	f := exit.Usage("unknown rule %q", name)
+	if near := diag.Near(name, slices.Values(known)); near != "" {
+		return f.Try("did you mean: batchctl validate --rules %s", near)
+	}
+	return f.Try("see them all: batchctl validate --rules")
+}
+
+func listRules(con *term.Console) error {
+	t := con.Table("RULE", "SEVERITY", "WHAT")
+	for _, r := range lint.Documented() {
+		t.Row(r.Name, r.Severity.String(), r.Doc)
+	}
+	return t.Flush()
+}
+
+// ruleRow is a rule for programs.
+type ruleRow struct {
+	Name       string             `json:"name"`
+	Severity   string             `json:"severity"`
+	Confidence string             `json:"confidence"`
+	Scope      string             `json:"scope"`
+	Doc        string             `json:"doc"`
+	Source     string             `json:"source"`
+	Links      []string           `json:"links"`
+	Page       string             `json:"page"`
+	Bad        []lint.ExampleFile `json:"bad"`
+	BadMore    int                `json:"badMore,omitempty"`
+	Found      string             `json:"found"`
+	Good       []lint.ExampleFile `json:"good"`
+	GoodNote   string             `json:"goodNote,omitempty"`
+}
+
+func rulesJSON(con *term.Console, rules []lint.Rule) error {
+	rows := make([]ruleRow, len(rules))
+	for i, r := range rules {
+		e := r.Example()
+		rows[i] = ruleRow{
+			Name: r.Name, Severity: r.Severity.String(), Confidence: string(r.Confidence), Scope: r.Scope, Doc: r.Doc, Source: r.Source,
+			Links: links(r), Page: r.URL(), Bad: e.Bad, BadMore: e.BadMore, Found: e.Found, Good: orEmpty(e.Good), GoodNote: e.GoodNote(),
+		}
+	}
+	return con.JSON(rows)
+}
+
+func orEmpty(files []lint.ExampleFile) []lint.ExampleFile {
+	if files == nil {
+		return []lint.ExampleFile{}
+	}
+	return files
+}
+
+// links returns the addresses of a rule's sources.
+func links(r lint.Rule) []string {
+	urls := []string{}
+	for _, l := range r.Links() {
+		if l.URL != "" {
+			urls = append(urls, l.URL)
+		}
+	}
+	return urls
+}
+
+// ruleText is the entry of a rule for a terminal.
+func ruleText(r lint.Rule) string {
+	e := r.Example()
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s, confidence %s, about %s\n\n%s\n", r.Name, r.Severity, r.Confidence, r.Scope, r.Doc)
+	exampleText(&b, "bad", e.Bad)
+	if e.BadMore > 0 {
+		fmt.Fprintf(&b, "\nand %d more like these\n", e.BadMore)
+	}
+	b.WriteString("\n" + e.Found)
+	exampleText(&b, "good", e.Good)
+	if note := e.GoodNote(); note != "" {
+		b.WriteString("\n" + note + "\n")
+	}
+	fmt.Fprintf(&b, "\nsource: %s\n", r.Source)
+	for _, url := range append(links(r), r.URL()) {
+		fmt.Fprintf(&b, "  %s\n", url)
+	}
+	return b.String()
+}
+
+func exampleText(b *strings.Builder, label string, files []lint.ExampleFile) {
+	for _, f := range files {
+		fmt.Fprintf(b, "\n%s, %s:\n  %s\n", label, f.Name, strings.ReplaceAll(strings.TrimSuffix(f.Text, "\n"), "\n", "\n  "))
+	}
+}

@@ -1,0 +1,380 @@
+package benchmark
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/bench"
+	"github.com/batchctl/batchctl/pkg/catalog"
+	"github.com/batchctl/batchctl/pkg/cli/input"
+	"github.com/batchctl/batchctl/pkg/cli/jobs"
+	"github.com/batchctl/batchctl/pkg/cli/preview"
+	"github.com/batchctl/batchctl/pkg/cli/session"
+	"github.com/batchctl/batchctl/pkg/cli/submit"
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/client/once"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/exit"
+	"github.com/batchctl/batchctl/pkg/explain"
+	"github.com/batchctl/batchctl/pkg/newfile"
+	"github.com/batchctl/batchctl/pkg/plan"
+)
+
+// benchSide is one side of a benchmark.
+type benchSide struct {
+	Name, kind string // "CPU" and cpu, "GPU" and cuda
+	Parts      []*BenchPart
+	logs       []*bench.Log
+}
+
+// BenchPart is a job of a side.
+type BenchPart struct {
+	side     *benchSide
+	workload string // "" for a file of the user's
+	file     string
+	document []byte
+	Input    *input.Input
+	Made     *plan.Plan
+	// Jobs are those of the last submission; before the first one, those of an earlier
+	// process that are to be gone on with.
+	Jobs []once.Submitted
+	// absent says why it cannot be measured; "" while it can.
+	absent string
+	// ran is how long its jobs ran, by the service's clock.
+	ran time.Duration
+}
+
+// Label names a part beside others: "GPU", and with several of a side "GPU image".
+func (part *BenchPart) Label() string {
+	if len(part.side.Parts) < 2 {
+		return part.side.Name
+	}
+	return part.side.Name + " " + part.workload
+}
+
+func partNames(parts []*BenchPart) string {
+	var names []string
+	for _, part := range parts {
+		names = append(names, part.Label())
+	}
+	return strings.Join(names, ", ")
+}
+
+func (s *benchSide) side() *bench.Side {
+	var whys []string
+	for _, part := range s.Parts {
+		if part.absent != "" && !slices.Contains(whys, part.absent) {
+			whys = append(whys, part.absent)
+		}
+	}
+	if len(s.logs) == 0 && len(whys) > 0 {
+		return bench.AbsentSide(s.Name, strings.Join(whys, "; "))
+	}
+	return bench.NewSide(s.Name, s.kind, s.logs...)
+}
+
+// why says why no row of the side has a time; "" where one has.
+func (s *benchSide) why(side *bench.Side) string {
+	why := cmp.Or(side.Absent, "there is no result line")
+	for _, row := range side.Rows {
+		if row.Summary != nil {
+			return ""
+		}
+		why = row.Name() + ": " + row.Problem
+	}
+	return why
+}
+
+// job is what a change of the job file is made of; with several parts there is no one
+// file to change.
+func (s *benchSide) job() bench.Job {
+	if len(s.Parts) > 1 {
+		return bench.Job{}
+	}
+	return bench.Job{Name: s.Parts[0].Made.Name, File: s.Parts[0].file, Document: s.Parts[0].document}
+}
+
+// partNotes say what of a side is missing that has other figures, and how long jobs ran.
+func (b *Benchmark) partNotes() (notes []string) {
+	for _, s := range b.Sides {
+		var ran []string
+		for _, part := range s.Parts {
+			if part.absent != "" && len(s.logs) > 0 {
+				notes = append(notes, part.Label()+": "+part.absent)
+			}
+			if part.ran > 0 {
+				ran = append(ran, part.Made.Name+" "+term.Short(part.ran))
+			}
+		}
+		if len(ran) > 0 {
+			notes = append(notes, fmt.Sprintf("%s job time, from start to end: %s", s.Name, strings.Join(ran, ", ")))
+		}
+	}
+	return notes
+}
+
+// rounds are the parts that can be measured, those together that may run at the same
+// time: the same work of both sides, which have machines of their own. Two jobs of a side may come to share a
+// machine, and on the local engine all do.
+func (b *Benchmark) rounds() (rounds [][]*BenchPart) {
+	for i := range b.Sides[0].Parts {
+		var round []*BenchPart
+		for _, s := range b.Sides {
+			if part := s.Parts[i]; part.absent == "" {
+				round = append(round, part)
+			}
+		}
+		if b.Target.IsLocal() || slices.ContainsFunc(round, func(part *BenchPart) bool { return (&submit.Sending{Console: b.Console, Target: b.Target, Made: part.Made}).HoldsBack() }) {
+			for _, part := range round {
+				rounds = append(rounds, []*BenchPart{part})
+			}
+		} else if len(round) > 0 {
+			rounds = append(rounds, round)
+		}
+	}
+	return rounds
+}
+
+// once submits jobs, follows them and reads their logs. One that cannot be placed or that
+// fails leaves its part without a time, with the reason.
+func (b *Benchmark) once(ctx context.Context, parts []*BenchPart) error {
+	parts = slices.DeleteFunc(slices.Clone(parts), func(part *BenchPart) bool { return part.absent != "" }) // its side was given up
+	var err error
+	if len(parts) == 1 && len(parts[0].Jobs) == 0 {
+		err = b.alone(ctx, parts[0])
+	} else {
+		err = b.together(ctx, parts)
+	}
+	if err == nil {
+		for _, part := range parts {
+			for _, job := range session.WithID(part.Jobs) {
+				if err := b.readPart(ctx, part, job.ID); err != nil {
+					return err
+				}
+			}
+			part.Jobs = nil
+		}
+		return nil
+	}
+	if ctx.Err() != nil && b.Options.Keeps {
+		return err
+	}
+	for _, part := range parts {
+		err = errors.Join(err, submit.EndAll(b.Console, b.Target, session.WithID(part.Jobs), "the benchmark ended"))
+	}
+	return err
+}
+
+// alone submits the jobs of a part, which may wait for each other in the client, and
+// follows them.
+func (b *Benchmark) alone(ctx context.Context, part *BenchPart) error {
+	if err := b.tellSubmitting(part); err != nil {
+		return err
+	}
+	sending := &submit.Sending{Console: b.Console, Target: b.Target, Made: part.Made}
+	list, _, err := sending.Following(ctx, func(some []once.Submitted) (int, error) {
+		part.Jobs = append(part.Jobs, some...)
+		if err := b.tellSubmitted(part); err != nil {
+			return 0, err
+		}
+		return b.follow(ctx, []*BenchPart{part}, some)
+	})
+	part.Jobs = session.WithID(list)
+	stuck, ok := errors.AsType[*jobs.ErrStuck](err)
+	if !ok {
+		return err
+	}
+	part.absent = "this machine can never hold the job"
+	if known, describeErr := b.Target.Describe(ctx, stuck.Job.ID); describeErr == nil {
+		part.absent = jobs.Unplaced(known[0])
+	}
+	err = submit.EndAll(b.Console, b.Target, part.Jobs, stuck.Reason())
+	part.Jobs = nil // nothing to read
+	return err
+}
+
+// together submits the jobs of parts that have not been, and follows all of them.
+func (b *Benchmark) together(ctx context.Context, parts []*BenchPart) error {
+	var all []once.Submitted
+	for _, part := range parts {
+		if len(part.Jobs) == 0 {
+			if err := b.tellSubmitting(part); err != nil {
+				return err
+			}
+			sending := &submit.Sending{Console: b.Console, Target: b.Target, Made: part.Made}
+			jobs, err := sending.Now(ctx)
+			part.Jobs = session.WithID(jobs)
+			if err = errors.Join(err, b.tellSubmitted(part)); err != nil {
+				return err
+			}
+		}
+		all = append(all, part.Jobs...)
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	_, err := b.follow(ctx, parts, all)
+	return err
+}
+
+func (b *Benchmark) tellSubmitting(part *BenchPart) error {
+	if b.Options.Submitting == nil {
+		return nil
+	}
+	return b.Options.Submitting(part)
+}
+
+func (b *Benchmark) tellSubmitted(part *BenchPart) error {
+	if b.Options.Submitted == nil || len(part.Jobs) == 0 {
+		return nil
+	}
+	return b.Options.Submitted(part)
+}
+
+// Verdict is the exit code of who wants all jobs to succeed.
+func (b *Benchmark) Verdict() error {
+	switch {
+	case b.gaveUp:
+		return exit.Silent(exit.Unplaceable)
+	case b.failed:
+		return exit.Silent(exit.Problem)
+	}
+	return nil
+}
+
+// follow watches jobs to their end. Their logs are data here, and no story. A part whose job
+// does not start in time has no time, and neither have the other parts of its side.
+func (b *Benchmark) follow(ctx context.Context, parts []*BenchPart, list []once.Submitted) (int, error) {
+	f := jobs.NewFollower(b.Console, b.Target, list, nil)
+	f.UntilStuck = b.Target.IsLocal()
+	stop := f.LosePatience(ctx, b.Options.StartLimit, func(job once.Submitted, why string) {
+		for _, part := range parts {
+			if !slices.ContainsFunc(part.Jobs, func(j once.Submitted) bool { return j.ID == job.ID }) {
+				continue
+			}
+			b.gaveUp = true
+			for _, other := range part.side.Parts {
+				if other.absent == "" {
+					other.absent = why
+				}
+			}
+		}
+	})
+	code, err := f.Run(ctx)
+	stop()
+	return code, err
+}
+
+// readPart reads the result lines of a job that has ended.
+func (b *Benchmark) readPart(ctx context.Context, part *BenchPart, id string) error {
+	known, err := b.Target.Describe(ctx, id)
+	if err != nil {
+		return err
+	}
+	job := known[0]
+	if job.Status != types.JobStatusSucceeded && part.absent != "" {
+		return nil // it was given up, and had not begun
+	}
+	if from, to := aws.ToInt64(job.StartedAt), aws.ToInt64(job.StoppedAt); from > 0 && to > from {
+		part.ran += time.Duration(to-from) * time.Millisecond
+	}
+	var text strings.Builder
+	last := ""
+	for line, err := range b.Target.Logs(ctx, id, client.LogOptions{Follow: true}) {
+		if err != nil {
+			return err
+		}
+		text.WriteString(line.Text + "\n")
+		if trimmed := strings.TrimSpace(line.Text); trimmed != "" {
+			last = trimmed
+		}
+	}
+	log, err := bench.ReadLog(strings.NewReader(text.String()))
+	if err != nil {
+		return err
+	}
+	succeeded := job.Status == types.JobStatusSucceeded
+	if len(log.Results)+len(log.Damaged) > 0 {
+		part.side.logs = append(part.side.logs, log)
+	}
+	if !succeeded {
+		b.failed = true
+		part.absent = term.JoinClauses("the job failed", jobs.Outcome(job), last)
+		b.tellWhyFailed(ctx, id)
+	} else if len(log.Results) == 0 {
+		part.absent = "the job printed no result line: have it print JSON, as --format json of the workloads does"
+	}
+	return nil
+}
+
+// tellWhyFailed tells the verdict on a job that failed.
+func (b *Benchmark) tellWhyFailed(ctx context.Context, id string) {
+	evidence, err := jobs.EvidenceOf(ctx, b.Target, id)
+	if err != nil {
+		fmt.Fprintf(b.Err, "why it failed is not known: %s\n", diag.Printable(err.Error()))
+		return
+	}
+	fmt.Fprint(b.Err, b.Redacted(jobs.AnswerText(explain.Explain(evidence))))
+}
+
+// prices are those of the instances on which the sides' jobs run, where that is known.
+func (b *Benchmark) prices(c *cli.Context) (bench.Prices, error) {
+	table, err := preview.PricesFor(c, b.Sides[0].Parts[0].Input)
+	if err != nil || b.Target.IsLocal() {
+		return bench.Prices{}, err
+	}
+	return bench.Prices{Base: b.price(b.Sides[0], table), Other: b.price(b.Sides[1], table)}, nil
+}
+
+func (b *Benchmark) price(s *benchSide, table *catalog.Prices) *bench.Price {
+	made := s.Parts[0].Made
+	if len(made.Jobs) == 0 || made.Jobs[0].Queue.Placement == nil {
+		return nil
+	}
+	name, region := made.Jobs[0].Queue.Placement.Instance.Name, b.Target.Config.Region
+	usd, ok := table.Instance(region, name)
+	if !ok {
+		return nil
+	}
+	return &bench.Price{USDPerHour: usd, What: name + " in " + region + ", on demand", Source: table.String()}
+}
+
+// ReportDir is the directory of a report. It is made, and written to once, before
+// anything is submitted.
+type ReportDir struct{ Path string }
+
+func BeginReport(path string) (*ReportDir, error) {
+	err := os.MkdirAll(path, 0o755)
+	var probe *os.File
+	if err == nil {
+		probe, err = os.CreateTemp(path, ".batchctl-*")
+	}
+	if err == nil {
+		err = errors.Join(probe.Close(), os.Remove(probe.Name()))
+	}
+	if err != nil {
+		return nil, exit.Fail(exit.NotDone, "write the report to %s: %v", path, exit.Cause(err)).Try("name another directory: --out DIRECTORY")
+	}
+	return &ReportDir{path}, nil
+}
+
+func (d *ReportDir) keep(files []bench.File) error {
+	for _, f := range files {
+		if err := newfile.Write(filepath.Join(d.Path, f.Name), newfile.ForAll, newfile.Bytes(f.Data)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

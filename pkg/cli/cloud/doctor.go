@@ -1,0 +1,109 @@
+package cloud
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/doctor"
+	"github.com/batchctl/batchctl/pkg/exit"
+)
+
+func DoctorCommand(con *term.Console) *cli.Command {
+	return &cli.Command{
+		Name:      "doctor",
+		Usage:     "on a GPU host or in a job's container: say what is wrong with it, why, and what to do",
+		UsageText: "batchctl doctor [FLAGS]",
+		Description: cmdline.Help("It finds out where it runs, and looks at "+strings.Join(doctorTopics(), ", ")+".\n"+
+			"It reads and asks, changes nothing, and ends whatever hangs: after 40 seconds at most what has not answered is said. Without root it says what it could not read.\n"+
+			"--root looks at files alone: a broken host's disk, or what was copied from it.",
+			"batchctl doctor\nsudo batchctl doctor --verbose\nbatchctl doctor --root /mnt/broken-host --output json"),
+		Flags: append(cmdline.OutputFlags(),
+			&cli.StringFlag{Name: "root", Usage: "look at the files below this `DIR`, and ask no program and no address"},
+			&cli.BoolFlag{Name: "verbose", Usage: "name what is as it should be, too"},
+		),
+		Action: func(c *cli.Context) error { return examine(con, c) },
+	}
+}
+
+func doctorTopics() (topics []string) {
+	for _, c := range doctor.Checks() {
+		topics = append(topics, c.Topic)
+	}
+	return topics
+}
+
+func examine(con *term.Console, c *cli.Context) error {
+	format, err := cmdline.OutputFormat(c)
+	if err != nil {
+		return err
+	}
+	if c.Args().Present() {
+		return exit.Usage("doctor takes no operands").Try("to look at a directory: batchctl doctor --root %s", c.Args().First())
+	}
+	host, err := hostAt(c.String("root"))
+	if err != nil {
+		return err
+	}
+	report := doctor.Examine(c.Context, host)
+	if err := c.Context.Err(); err != nil {
+		return err
+	}
+	if format == "json" {
+		err = con.JSON(report)
+	} else {
+		err = con.Print(diag.PrintableLines(report.Text(c.Bool("verbose"))))
+	}
+	if err != nil {
+		return err
+	}
+	return examined(con, report)
+}
+
+// hostAt is what doctor looks at: this machine, or the files below a directory, from
+// which no link leads out.
+func hostAt(dir string) (doctor.Host, error) {
+	if dir == "" {
+		if runtime.GOOS != "linux" {
+			return doctor.Host{}, exit.Fail(exit.NotDone, "doctor looks at Linux hosts and containers: this machine runs %s", runtime.GOOS).
+				Try("look at files that were copied from one: batchctl doctor --root DIR")
+		}
+		return doctor.Host{FS: os.DirFS("/"), Env: os.Getenv, Ask: machine{}}, nil
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return doctor.Host{}, exit.Fail(exit.NotDone, "read %s: %v", dir, exit.Cause(err)).Try("name the directory that stands for the host's /")
+	}
+	return doctor.Host{FS: root.FS(), Root: dir}, nil
+}
+
+// examined says what the findings add up to, and gives the exit code.
+func examined(con *term.Console, r doctor.Report) error {
+	if r.Empty() {
+		f := exit.Fail(exit.NotDone, "nothing could be looked at")
+		if r.Root != "" {
+			return f.Try("name the directory that stands for the host's /: it holds etc, var, proc")
+		}
+		return f.Try("root sees more: sudo batchctl doctor")
+	}
+	var counts []string
+	for _, s := range doctor.Severities() {
+		word := string(s)
+		if n := r.Count(s); s == doctor.OK {
+			counts = append(counts, fmt.Sprint(n, " ok"))
+		} else if n > 0 {
+			counts = append(counts, term.Plural(n, word))
+		}
+	}
+	fmt.Fprintln(con.Err, strings.Join(counts, ", "))
+	if r.Count(doctor.Problem) > 0 {
+		return exit.Silent(exit.Problem)
+	}
+	return nil
+}

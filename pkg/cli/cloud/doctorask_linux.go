@@ -1,0 +1,17 @@
+package cloud
+
+import (
+	"syscall"
+
+	"github.com/batchctl/batchctl/pkg/doctor"
+)
+
+// Space asks the kernel how full a file system is.
+func (machine) Space(path string) (doctor.Space, error) {
+	var s syscall.Statfs_t
+	if err := syscall.Statfs(path, &s); err != nil {
+		return doctor.Space{}, err
+	}
+	block := uint64(s.Bsize)
+	return doctor.Space{Bytes: s.Blocks * block, FreeBytes: s.Bavail * block, Files: s.Files, FreeFiles: s.Ffree}, nil
+}

@@ -1,0 +1,411 @@
+package cloud
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ecs/types"
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
+	"github.com/batchctl/batchctl/pkg/cli/input"
+	"github.com/batchctl/batchctl/pkg/cli/jobs"
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/ecs"
+	"github.com/batchctl/batchctl/pkg/exit"
+	"github.com/batchctl/batchctl/pkg/target"
+)
+
+// The commands that name a task: its name, the beginning of its id, or its ARN. Without
+// a word the task is meant that was run last.
+
+func ecsTaskFlags(more ...cli.Flag) []cli.Flag {
+	return jobs.Flags(append(more, clusterFlag(""))...)
+}
+
+func ecsStatusCommand(con *term.Console) *cli.Command {
+	return &cli.Command{
+		Name: "status", Usage: "show tasks: status, GPUs, exit code, why they stopped", UsageText: "batchctl ecs status [FLAGS] [TASK ...]",
+		Description: cmdline.Help("A task is named by its name, the beginning of its id, or its ARN. ECS forgets a task about an hour after it has stopped.",
+			"batchctl ecs status\nbatchctl ecs status train-1gpu --output json"),
+		Flags: ecsTaskFlags(cmdline.OutputFlags()...), Action: func(c *cli.Context) error { return ecsStatus(con, c) },
+	}
+}
+
+func ecsWaitCommand(con *term.Console) *cli.Command {
+	return &cli.Command{
+		Name: "wait", Usage: "wait until a task has stopped, and end with its verdict", UsageText: "batchctl ecs wait [FLAGS] [TASK]",
+		Description: cmdline.Help("Exit code 0 when every essential container ended with 0, else 1. Ctrl-C stops the waiting, not the task.", "batchctl ecs wait\nbatchctl ecs wait train-1gpu"),
+		Flags:       ecsTaskFlags(), Action: func(c *cli.Context) error { return ecsWait(con, c) },
+	}
+}
+
+func ecsLogsCommand(con *term.Console) *cli.Command {
+	return &cli.Command{
+		Name: "logs", Usage: "print what a task's containers wrote", UsageText: "batchctl ecs logs [FLAGS] [TASK]",
+		Description: cmdline.Help("The log goes to stdout, with the containers' names in front if there are several.", "batchctl ecs logs train-1gpu --follow\nbatchctl ecs logs 3f2a91c0 --tail 20"),
+		Flags: ecsTaskFlags(
+			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "go on until the task has stopped"},
+			&cli.IntFlag{Name: "tail", Aliases: []string{"n"}, Usage: "only the last `N` lines of each log"}, input.RawFlag(con)),
+		Action: func(c *cli.Context) error { return ecsLogs(con, c) },
+	}
+}
+
+func ecsStopCommand(con *term.Console) *cli.Command {
+	return &cli.Command{
+		Name: "stop", Usage: "stop a task", UsageText: "batchctl ecs stop [FLAGS] TASK",
+		Description: cmdline.Help("The containers get SIGTERM, and SIGKILL after their stop timeout, 30 seconds by default.",
+			"batchctl ecs stop train-1gpu\nbatchctl ecs stop 3f2a91c0 --reason \"wrong learning rate\""),
+		Flags:  ecsTaskFlags(&cli.StringFlag{Name: "reason", Value: "stopped with batchctl ecs stop", Usage: "the `TEXT` that ECS keeps with the task"}),
+		Action: func(c *cli.Context) error { return ecsStop(con, c) },
+	}
+}
+
+// ecsCall is a command that names tasks.
+type ecsCall struct {
+	*ecsTarget
+	tasks []ecs.Entry
+}
+
+// openTasks opens the target and finds the tasks that the words name; none is the last.
+func openTasks(con *term.Console, c *cli.Context, why target.Need) (*ecsCall, error) {
+	in := &input.Input{PlacesNothing: true}
+	if err := in.FindPlatform(c); err != nil {
+		return nil, err
+	}
+	if in.Problems.HasErrors() {
+		return nil, input.Complain(con, in.Problems)
+	}
+	t, err := openECS(con, c, in.Platform, why)
+	if err != nil {
+		return nil, err
+	}
+	call := &ecsCall{ecsTarget: t}
+	entries, err := t.record.Entries()
+	if err != nil {
+		return nil, errors.Join(err, t.Close())
+	}
+	entries = slices.DeleteFunc(entries, func(e ecs.Entry) bool { return !t.Submissions.Covers(e.Target) })
+	words := c.Args().Slice()
+	if len(words) == 0 {
+		words = []string{""}
+	}
+	for _, word := range words {
+		e, err := call.entry(c, entries, word)
+		if err != nil {
+			return nil, errors.Join(err, t.Close())
+		}
+		call.tasks = append(call.tasks, e)
+	}
+	return call, nil
+}
+
+func (call *ecsCall) entry(c *cli.Context, entries []ecs.Entry, word string) (ecs.Entry, error) {
+	e, ok := ecs.Find(entries, word)
+	cluster := c.String("cluster")
+	switch {
+	case ok:
+		e.Cluster = cmp.Or(cluster, e.Cluster)
+		return e, nil
+	case batch.IsARN(word):
+		return ecs.Entry{Name: short8(word), Task: word, Cluster: cmp.Or(cluster, ecs.ClusterOf(word), "default")}, nil
+	case word != "" && cluster != "":
+		return ecs.Entry{Name: word, Task: word, Cluster: cluster}, nil
+	case word == "":
+		return e, exit.Usage("no task was run from here at this target").Try("name one with its cluster: batchctl ecs %s TASK --cluster NAME%s", c.Command.Name, call.Flags)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name)
+	}
+	f := exit.Fail(exit.NotDone, "no task %s was run from here at this target", word)
+	if near := diag.Near(word, slices.Values(names)); near != "" {
+		return e, f.Try("did you mean %s?", near)
+	}
+	return e, f.Try("a task of somebody else is named with its cluster: batchctl ecs %s %s --cluster NAME%s", c.Command.Name, word, call.Flags)
+}
+
+// oneTask is the task of a command that takes one.
+func oneTask(con *term.Console, c *cli.Context, why target.Need) (*ecsCall, ecs.Entry, error) {
+	if c.Args().Len() > 1 {
+		return nil, ecs.Entry{}, exit.Usage("ecs %s takes one task", c.Command.Name).Try("name one: batchctl ecs %s %s", c.Command.Name, c.Args().First())
+	}
+	call, err := openTasks(con, c, why)
+	if err != nil {
+		return nil, ecs.Entry{}, err
+	}
+	return call, call.tasks[0], nil
+}
+
+type ecsRow struct {
+	Name          string            `json:"name"`
+	Task          string            `json:"task"`
+	ShortID       string            `json:"shortId"`
+	Cluster       string            `json:"cluster"`
+	Status        string            `json:"lastStatus"`
+	LaunchType    string            `json:"launchType,omitempty"`
+	StopCode      string            `json:"stopCode,omitempty"`
+	StoppedReason string            `json:"stoppedReason,omitempty"`
+	Containers    []ecsContainerRow `json:"containers"`
+}
+
+type ecsContainerRow struct {
+	Name     string   `json:"name"`
+	Status   string   `json:"lastStatus"`
+	ExitCode *int32   `json:"exitCode"`
+	GPUIDs   []string `json:"gpuIds"`
+	Reason   string   `json:"reason,omitempty"`
+}
+
+func ecsStatus(con *term.Console, c *cli.Context) error {
+	format, err := cmdline.OutputFormat(c)
+	if err != nil {
+		return err
+	}
+	call, err := openTasks(con, c, target.ToRead)
+	if err != nil {
+		return err
+	}
+	defer call.Close()
+	rows := []ecsRow{}
+	for _, e := range call.tasks {
+		s, err := call.ecs.Describe(c.Context, e.Cluster, e.Task)
+		if err != nil {
+			return call.ecsFailure(c.Context, "describe task "+e.Name, err)
+		}
+		rows = append(rows, ecsRowOf(e, s))
+	}
+	if format == "json" {
+		return con.JSON(rows)
+	}
+	t := con.Table("TASK", "NAME", "STATUS", "CONTAINER", "EXIT", "GPUS", "WHY")
+	for _, r := range rows {
+		for _, k := range r.Containers {
+			exit := "-"
+			if k.ExitCode != nil {
+				exit = strconv.Itoa(int(*k.ExitCode))
+			}
+			t.Row(r.ShortID, r.Name, r.Status, k.Name, exit, cmp.Or(strings.Join(k.GPUIDs, ","), "-"), term.JoinClauses(k.Reason, r.StoppedReason))
+		}
+	}
+	return t.Flush()
+}
+
+func ecsRowOf(e ecs.Entry, s *types.Task) ecsRow {
+	arn := cmp.Or(aws.ToString(s.TaskArn), e.Task)
+	r := ecsRow{Name: e.Name, Task: arn, ShortID: short8(arn), Cluster: e.Cluster, Status: aws.ToString(s.LastStatus), LaunchType: string(s.LaunchType),
+		StopCode: string(s.StopCode), StoppedReason: aws.ToString(s.StoppedReason), Containers: []ecsContainerRow{}}
+	for _, c := range s.Containers {
+		r.Containers = append(r.Containers, ecsContainerRow{aws.ToString(c.Name), aws.ToString(c.LastStatus), c.ExitCode, slices.Concat([]string{}, c.GpuIds), aws.ToString(c.Reason)})
+	}
+	return r
+}
+
+func ecsWait(con *term.Console, c *cli.Context) error {
+	call, e, err := oneTask(con, c, target.ToRead)
+	if err != nil {
+		return err
+	}
+	defer call.Close()
+	return (&ecsFollow{con: con, t: call.ecsTarget, name: e.Name, cluster: e.Cluster, task: e.Task}).run(c.Context)
+}
+
+// ecsFollow follows a task.
+type ecsFollow struct {
+	con                 *term.Console
+	t                   *ecsTarget
+	name, cluster, task string
+	tail                int
+	// log is where the log goes; nil: nowhere.
+	log    io.Writer
+	gpus   int
+	marked bool // lines begin with their container's name
+	failed bool // a log could not be read
+}
+
+// run follows the task to its end. The exit code is the verdict.
+func (f *ecsFollow) run(ctx context.Context) error {
+	w := ecs.Watcher{State: f.tell}
+	if f.log != nil {
+		w.Open, w.Line, w.LogTrouble = f.open, f.line, f.trouble
+	}
+	state, logs, err := f.t.ecs.Follow(ctx, f.cluster, f.task, w)
+	id := short8(f.task) + f.t.Flags
+	switch {
+	case ctx.Err() != nil:
+		return exit.Fail(exit.Interrupted, "stopped waiting; the task goes on").Try("wait on: batchctl ecs wait %[1]s    stop: batchctl ecs stop %[1]s", id)
+	case err != nil:
+		trouble := exit.From(f.t.ecsFailure(ctx, "follow task "+f.name, err))
+		if trouble.Hint == "" {
+			return trouble.Try("wait on: batchctl ecs wait %s", id)
+		}
+		return trouble
+	case ecs.Succeeded(state, logs):
+		return nil
+	}
+	return exit.Silent(exit.Problem)
+}
+
+// tell says how the task stands.
+func (f *ecsFollow) tell(s *types.Task) {
+	text := aws.ToString(s.LastStatus)
+	if gpus := ecs.GPUs(s); len(gpus) > f.gpus {
+		f.gpus = len(gpus)
+		text += "  gpuIds " + strings.Join(gpus, ", ")
+	}
+	if ecs.Stopped(s) {
+		text = term.JoinClauses(text, ecsEnd(s))
+	}
+	fmt.Fprintf(f.con.Err, "%s  %s  %s\n", diag.Printable(f.name), short8(f.task), diag.Printable(f.con.Redacted(text)))
+}
+
+// ecsEnd says how a task ended: the exit codes, and ECS's reasons.
+func ecsEnd(s *types.Task) string {
+	var clauses []string
+	for _, c := range s.Containers {
+		name := ""
+		if len(s.Containers) > 1 {
+			name = aws.ToString(c.Name) + " "
+		}
+		switch {
+		case c.ExitCode != nil:
+			clauses = append(clauses, fmt.Sprintf("%sexit code %d", name, *c.ExitCode))
+		default:
+			clauses = append(clauses, name+"did not start")
+		}
+		clauses = append(clauses, aws.ToString(c.Reason))
+	}
+	return term.JoinClauses(append(clauses, aws.ToString(s.StoppedReason))...)
+}
+
+func (f *ecsFollow) open(l ecs.Log) *client.StreamReader {
+	return f.t.StreamReader(f.task, l.Group, l.Stream, client.LogOptions{Tail: f.tail})
+}
+
+func (f *ecsFollow) line(l ecs.Log, line client.Line) error {
+	text := f.con.LogText(line.Text)
+	if f.marked {
+		text = diag.Printable(l.Container) + " | " + text
+	}
+	_, err := fmt.Fprintln(f.log, text)
+	return err
+}
+
+// trouble says once that a log cannot be read.
+func (f *ecsFollow) trouble(err error) {
+	if !f.failed {
+		fmt.Fprintf(f.con.Err, "batchctl: log of %s: %s\n", diag.Printable(f.name), diag.Printable(err.Error()))
+	}
+	f.failed = true
+}
+
+func ecsLogs(con *term.Console, c *cli.Context) error {
+	if c.Int("tail") < 0 {
+		return exit.Usage("--tail counts from 0 up").Try("leave out what is negative")
+	}
+	call, e, err := oneTask(con, c, target.ToRead)
+	if err != nil {
+		return err
+	}
+	defer call.Close()
+	task, definition := e.Task, e.Definition // known here, though ECS may have forgotten the task
+	if definition == "" {
+		state, err := call.ecs.Describe(c.Context, e.Cluster, e.Task)
+		if err != nil {
+			return call.ecsFailure(c.Context, "describe task "+e.Name, err)
+		}
+		task, definition = aws.ToString(state.TaskArn), aws.ToString(state.TaskDefinitionArn)
+	}
+	logs, err := call.ecs.Logs(c.Context, task, definition)
+	if err != nil {
+		return call.ecsFailure(c.Context, "describe the task definition of "+e.Name, err)
+	}
+	f := &ecsFollow{con: con, t: call.ecsTarget, name: e.Name, cluster: e.Cluster, task: e.Task, tail: c.Int("tail"), log: con.Out, marked: len(logs) > 1}
+	for _, l := range logs {
+		if l.Stream == "" {
+			f.trouble(fmt.Errorf("container %s logs with the driver %s: that log is not in CloudWatch Logs", l.Container, cmp.Or(l.Driver, "of the host")))
+		}
+	}
+	if c.Bool("follow") {
+		err = f.run(c.Context)
+	} else {
+		err = f.once(c.Context, logs)
+	}
+	if err == nil && f.failed {
+		return exit.Silent(exit.NotDone)
+	}
+	return err
+}
+
+// once prints what the logs hold now.
+func (f *ecsFollow) once(ctx context.Context, logs []ecs.Log) error {
+	lines := 0
+	for _, l := range logs {
+		if l.Stream == "" {
+			continue
+		}
+		var stopped error
+		_, err := f.open(l).Read(ctx, func(line client.Line) bool {
+			lines++
+			stopped = f.line(l, line)
+			return stopped == nil
+		})
+		switch {
+		case stopped != nil:
+			return stopped
+		case ctx.Err() != nil:
+			return exit.Fail(exit.Interrupted, "stopped reading")
+		case err != nil:
+			f.trouble(err)
+		}
+	}
+	if lines == 0 && !f.failed {
+		fmt.Fprintf(f.con.Err, "%s has written nothing; batchctl ecs status %s%s says how it stands\n", diag.Printable(f.name), short8(f.task), f.t.Flags)
+	}
+	return nil
+}
+
+func ecsStop(con *term.Console, c *cli.Context) error {
+	if !c.Args().Present() {
+		return exit.Usage("ecs stop needs a task").Try("name one: batchctl ecs stop NAME")
+	}
+	call, e, err := oneTask(con, c, target.ToChange)
+	if err != nil {
+		return err
+	}
+	defer call.Close()
+	before, err := call.ecs.Describe(c.Context, e.Cluster, e.Task)
+	if err != nil {
+		return call.ecsFailure(c.Context, "describe task "+e.Name, err)
+	}
+	if ecs.Stopped(before) {
+		return con.Print(fmt.Sprintf("%s  %s  left alone: STOPPED already\n", short8(aws.ToString(before.TaskArn)), diag.Printable(e.Name)))
+	}
+	if err := call.ecs.Stop(c.Context, e.Cluster, e.Task, c.String("reason")); err != nil {
+		return call.ecsFailure(c.Context, "stop task "+e.Name, err)
+	}
+	ctx, cancel := context.WithTimeout(c.Context, stopPatience)
+	defer cancel()
+	after, _, err := call.ecs.Follow(ctx, e.Cluster, e.Task, ecs.Watcher{})
+	switch {
+	case c.Context.Err() != nil:
+		return exit.Fail(exit.Interrupted, "interrupted; task %s was asked to stop", e.Name).Try("look: batchctl ecs status %s", short8(e.Task)+call.Flags)
+	case err != nil:
+		return exit.Fail(exit.NotDone, "task %s was asked to stop, and was not seen to end: %v", e.Name, err).Try("look: batchctl ecs status %s", short8(e.Task)+call.Flags)
+	}
+	return con.Print(fmt.Sprintf("%s  %s  STOPPED, was %s\n", short8(aws.ToString(after.TaskArn)), diag.Printable(e.Name), aws.ToString(before.LastStatus)))
+}
+
+// stopPatience is longer than the 120 seconds that a container's stop timeout can be.
+const stopPatience = 3 * time.Minute

@@ -1,0 +1,293 @@
+package cloud
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/exit"
+	"github.com/batchctl/batchctl/pkg/infra"
+	"github.com/batchctl/batchctl/pkg/rpc"
+	"github.com/batchctl/batchctl/pkg/target"
+)
+
+// deployed is what deploy prints of a stack.
+type deployed struct {
+	*infra.Proposal
+	// Outcome is created, updated, unchanged, failed or not done.
+	Outcome string              `json:"outcome"`
+	Reasons []string            `json:"reasons,omitempty"`
+	Left    []rpc.StackResource `json:"left,omitempty"`
+}
+
+func infraDeploy(con *term.Console, c *cli.Context) error {
+	call, err := openInfra(con, c, target.ToChange)
+	if err != nil {
+		return err
+	}
+	defer call.Close()
+	ctx := c.Context
+	if err := call.KnowsParameters(ctx); err != nil {
+		return call.failed(err)
+	}
+	wanted, err := call.wanted(ctx)
+	if err != nil {
+		return call.failed(err)
+	}
+	call.Approve = func(proposal *infra.Proposal) (bool, error) {
+		if err := printProposal(con, storyOr(con, call.format), proposal); err != nil {
+			return false, err
+		}
+		return Confirm(con, c, fmt.Sprintf("%s stack %s?", proposal.Action, proposal.Stack))
+	}
+	done, err := DeployStacks(ctx, con, call.Stacks, wanted, call.Given)
+	if call.format == "json" {
+		if err := con.JSON(done); err != nil {
+			return err
+		}
+	}
+	if err == nil {
+		fmt.Fprintf(con.Err, "next: %s\n", diag.Printable(call.next("outputs")))
+	}
+	return call.failed(err)
+}
+
+// DeployStacks makes or changes the stacks of templates, in their order, until one fails.
+func DeployStacks(ctx context.Context, con *term.Console, s *infra.Stacks, wanted []infra.Template, given map[string]string) ([]deployed, error) {
+	done := []deployed{}
+	for _, t := range wanted {
+		proposal, err := s.Deploy(ctx, t, given)
+		if proposal == nil {
+			proposal = &infra.Proposal{Stack: s.Name(t)}
+		}
+		done = append(done, deployedAs(proposal, err))
+		sayDeployed(con, done[len(done)-1])
+		if err != nil {
+			return done, err
+		}
+	}
+	return done, nil
+}
+
+// storyOr is where a table goes: stdout, unless that is for a document.
+func storyOr(con *term.Console, format string) io.Writer {
+	if format == "json" {
+		return con.Err
+	}
+	return con.Out
+}
+
+func deployedAs(proposal *infra.Proposal, err error) deployed {
+	d := deployed{Proposal: proposal, Outcome: "not done"}
+	failed, ok := errors.AsType[*infra.FailedError](err)
+	switch {
+	case ok:
+		d.Outcome, d.Left = "failed", failed.Left
+		for _, e := range failed.Reasons {
+			d.Reasons = append(d.Reasons, e.Name+": "+e.Reason)
+		}
+	case err != nil:
+	case proposal.Action == infra.None:
+		d.Outcome = "unchanged"
+	default:
+		d.Outcome = proposal.Action + "d"
+	}
+	return d
+}
+
+func sayDeployed(con *term.Console, d deployed) {
+	fmt.Fprintf(con.Err, "stack %s: %s\n", diag.Printable(d.Stack), d.Outcome)
+	for _, r := range d.Reasons {
+		fmt.Fprintf(con.Err, "  %s\n", diag.Printable(con.Redacted(r)))
+	}
+	for _, r := range d.Left {
+		fmt.Fprintf(con.Err, "  left: %s %s %s\n", diag.Printable(r.Name), ShortType(r.Type), diag.Printable(r.ID))
+	}
+}
+
+func infraDiff(con *term.Console, c *cli.Context) error {
+	call, err := openInfra(con, c, target.ToRead)
+	if err != nil {
+		return err
+	}
+	defer call.Close()
+	fmt.Fprintf(con.Err, "target: %s\n", diag.Printable(call.Label)) // change sets are made there, and deleted
+	if err := call.KnowsParameters(c.Context); err != nil {
+		return call.failed(err)
+	}
+	wanted, err := call.wanted(c.Context)
+	if err != nil {
+		return call.failed(err)
+	}
+	proposals, changes := []*infra.Proposal{}, false
+	for _, t := range wanted {
+		proposal, err := call.Diff(c.Context, t, call.Given)
+		if err != nil {
+			return call.failed(err)
+		}
+		proposals, changes = append(proposals, proposal), changes || proposal.Action != infra.None
+		if call.format == "text" {
+			if err := printProposal(con, con.Out, proposal); err != nil {
+				return err
+			}
+		}
+	}
+	if call.format == "json" {
+		if err := con.JSON(proposals); err != nil {
+			return err
+		}
+	}
+	if changes {
+		fmt.Fprintf(con.Err, "next: %s\n", diag.Printable(call.next("deploy")))
+		return exit.Silent(exit.Change)
+	}
+	return nil
+}
+
+// printProposal shows a change set: a line a resource.
+func printProposal(con *term.Console, w io.Writer, proposal *infra.Proposal) error {
+	head := fmt.Sprintf("stack %s: %s", proposal.Stack, proposal.Action)
+	switch {
+	case proposal.Action == infra.None:
+		head = fmt.Sprintf("stack %s: unchanged", proposal.Stack)
+	case proposal.Replaced != "":
+		head += ", after the one in " + proposal.Replaced + " is deleted"
+	}
+	fmt.Fprintln(w, diag.Printable(head))
+	if len(proposal.Changes) == 0 {
+		return nil
+	}
+	t := &term.Table{Out: w, Width: term.Width(w)}
+	for _, change := range proposal.Changes {
+		t.Row("  "+verb(change), change.Name, ShortType(change.Type))
+	}
+	return t.Flush()
+}
+
+// verb is what a change does to its resource.
+func verb(c rpc.Change) string {
+	switch {
+	case c.Action == "Add":
+		return "+ add"
+	case c.Action == "Remove":
+		return "- remove"
+	case c.Replacement == "True":
+		return "! replace"
+	case c.Replacement == "Conditional":
+		return "! may replace"
+	}
+	return "~ " + strings.ToLower(c.Action)
+}
+
+// ShortType is a resource's type without what all have in common.
+func ShortType(t string) string { return diag.Printable(strings.TrimPrefix(t, "AWS::")) }
+
+// StackEvent tells an event of a stack, and below it why something failed.
+func StackEvent(con *term.Console, progress infra.Progress) {
+	e := progress.Event
+	at := e.At
+	if t, err := time.Parse(time.RFC3339Nano, e.At); err == nil {
+		at = t.UTC().Format("15:04:05Z")
+	}
+	count := ""
+	if progress.Total > 0 {
+		count = fmt.Sprintf("%d/%d  ", min(progress.Done, progress.Total), progress.Total)
+	}
+	fmt.Fprintf(con.Err, "%s  %s%s  %s\n", diag.Printable(at), count, diag.Printable(e.Status), diag.Printable(e.Name))
+	if e.Reason != "" && (strings.HasSuffix(e.Status, "_FAILED") || strings.Contains(e.Status, "ROLLBACK")) {
+		fmt.Fprintf(con.Err, "           %s\n", diag.Printable(con.Redacted(e.Reason)))
+	}
+}
+
+func infraStatus(con *term.Console, c *cli.Context) error {
+	call, err := openInfra(con, c, target.ToRead)
+	if err != nil {
+		return err
+	}
+	defer call.Close()
+	states, err := call.Status(c.Context, call.chosen)
+	if err != nil {
+		return call.failed(err)
+	}
+	if call.format == "json" {
+		return con.JSON(states)
+	}
+	t := con.Table("STACK", "STATUS", "CHANGED", "REASON")
+	for _, s := range states {
+		reason, changed := s.Reason, "-"
+		if s.Foreign {
+			reason = "not made by batchctl"
+		}
+		if at, err := time.Parse(time.RFC3339Nano, s.Changed); err == nil {
+			changed = term.Short(time.Since(at)) + " ago"
+		}
+		t.Row(s.Stack, s.Status, changed, con.Redacted(reason))
+	}
+	return t.Flush()
+}
+
+func infraDestroy(con *term.Console, c *cli.Context) error {
+	call, err := openInfra(con, c, target.ToChange)
+	if err != nil {
+		return err
+	}
+	defer call.Close()
+	d, err := call.Doomed(c.Context, call.chosen)
+	if err != nil {
+		return call.failed(err)
+	}
+	if len(d.Stacks) == 0 {
+		fmt.Fprintln(con.Err, "no stacks that batchctl made")
+	} else {
+		if err := printDestruction(con, storyOr(con, call.format), d); err != nil {
+			return err
+		}
+		yes, asked := Confirm(con, c, "delete "+term.Plural(len(d.Stacks), "stack")+"?")
+		if err = asked; err == nil && !yes {
+			err = infra.ErrDeclined
+		}
+		if err == nil {
+			err = DestroyStacks(c.Context, con, call.Stacks, d)
+		}
+	}
+	if call.format == "json" && err == nil {
+		err = con.JSON(d)
+	}
+	return call.failed(err)
+}
+
+// DestroyStacks deletes stacks, and says why that failed and what is kept against
+// expectation.
+func DestroyStacks(ctx context.Context, con *term.Console, s *infra.Stacks, d *infra.Destruction) error {
+	known := len(d.Keeps)
+	err := s.Destroy(ctx, d)
+	if failed, ok := errors.AsType[*infra.FailedError](err); ok {
+		sayDeployed(con, deployedAs(&infra.Proposal{Stack: failed.Stack}, err))
+	}
+	for _, k := range d.Keeps[known:] {
+		fmt.Fprintf(con.Err, "kept: %s %s: %s\n", ShortType(k.Type), diag.Printable(k.ID), k.Reason)
+	}
+	return err
+}
+
+// printDestruction says what is deleted, in its order, and what stays.
+func printDestruction(con *term.Console, w io.Writer, d *infra.Destruction) error {
+	t := &term.Table{Out: w, Width: term.Width(w)}
+	for _, q := range d.Queues {
+		t.Row("disable", "queue "+q, "and wait until it is empty")
+	}
+	for _, s := range d.Stacks {
+		t.Row("delete", "stack "+s, "")
+	}
+	for _, k := range d.Keeps {
+		t.Row("keep", k.ID, ShortType(k.Type)+": "+k.Reason)
+	}
+	return t.Flush()
+}

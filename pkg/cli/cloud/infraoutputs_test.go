@@ -1,0 +1,60 @@
+package cloud
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/infra"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+)
+
+// TestWithQueues adds queues to platform files and leaves the rest as it is.
+func TestWithQueues(t *testing.T) {
+	queues := []infra.Queue{{Alias: "cpu", JobQueue: "team-cpu"}, {Alias: "gpu", JobQueue: "team-gpu"}}
+	const cpu, gpu = "    \"cpu\": {\n      \"jobQueue\": \"team-cpu\"\n    }", "    \"gpu\": {\n      \"jobQueue\": \"team-gpu\"\n    }"
+	for _, test := range []struct {
+		old, want string
+		added     []string
+	}{
+		{"{}\n", "{\n  \"queues\": {\n" + cpu + ",\n" + gpu + "\n  }\n}\n", []string{"cpu", "gpu"}},
+		{"{ \"$comment\": \"ours\" }\n", "{ \"$comment\": \"ours\",\n  \"queues\": {\n" + cpu + ",\n" + gpu + "\n  } }\n", []string{"cpu", "gpu"}},
+		{"{ \"queues\": {} }", "{ \"queues\": {\n" + cpu + ",\n" + gpu + "\n  } }", []string{"cpu", "gpu"}},
+		// Of the same alias or the same queue nothing is touched.
+		{`{"queues":{"$comment":"kept","cpu":{"jobQueue":"elsewhere"}}}`, "{\"queues\":{\"$comment\":\"kept\",\"cpu\":{\"jobQueue\":\"elsewhere\"},\n" + gpu + "}}", []string{"gpu"}},
+		{`{"queues":{"a":{"jobQueue":"team-cpu"},"b":{"jobQueue":"arn:aws:batch:us-east-1:123456789012:job-queue/team-gpu"}}}`,
+			`{"queues":{"a":{"jobQueue":"team-cpu"},"b":{"jobQueue":"arn:aws:batch:us-east-1:123456789012:job-queue/team-gpu"}}}`, nil},
+	} {
+		text, added, err := WithQueues(diag.NewSource("batchctl.json", test.old), queues)
+		if err != nil || text != test.want || !slices.Equal(added, test.added) {
+			t.Errorf("%s: %v %q\n%s", test.old, err, added, text)
+		}
+		if _, problems := jsontree.Parse(diag.NewSource("x", text)); problems.HasErrors() {
+			t.Errorf("%s: no JSON any more: %s", test.old, text)
+		}
+	}
+	if _, _, err := WithQueues(diag.NewSource("batchctl.json", "[1"), queues); err == nil {
+		t.Error("a file that cannot be read was written")
+	}
+}
+
+// TestWithStaging adds the place for what is too long to a target, and touches nothing else.
+func TestWithStaging(t *testing.T) {
+	for _, test := range []struct {
+		old, want string
+		added     bool
+	}{
+		{"{}\n", "{\n  \"targets\": {\n    \"prod\": { \"staging\": \"s3://b/staging\" }\n  }\n}\n", true},
+		{`{ "targets": { "prod": { "region": "us-east-1" } } }`, "{ \"targets\": { \"prod\": { \"region\": \"us-east-1\",\n      \"staging\": \"s3://b/staging\" } } }", true},
+		{`{ "targets": { "other": {} } }`, "{ \"targets\": { \"other\": {},\n    \"prod\": { \"staging\": \"s3://b/staging\" } } }", true},
+		{`{ "targets": { "prod": { "staging": "s3://ours" } } }`, `{ "targets": { "prod": { "staging": "s3://ours" } } }`, false},
+	} {
+		text, added, err := withStaging(diag.NewSource("batchctl.json", test.old), "prod", "s3://b/staging")
+		if err != nil || text != test.want || added != test.added {
+			t.Errorf("%s: %v %v\n%s", test.old, err, added, text)
+		}
+		if _, problems := jsontree.Parse(diag.NewSource("x", text)); problems.HasErrors() {
+			t.Errorf("%s: no JSON any more: %s", test.old, text)
+		}
+	}
+}

@@ -1,0 +1,255 @@
+package cloud
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/client/once"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/exit"
+	"github.com/batchctl/batchctl/pkg/local"
+	"github.com/batchctl/batchctl/pkg/target"
+)
+
+func ServeCommand(con *term.Console) *cli.Command {
+	return &cli.Command{
+		Name:      "serve",
+		Usage:     "serve the AWS Batch API on this machine",
+		UsageText: "batchctl serve [FLAGS]",
+		Description: cmdline.Help("stdout holds the exports with which the aws CLI, boto3 and every SDK drive this engine. Only this\n"+
+			"machine can reach it, and only with its key. Jobs run on this machine as you. As root, jobs from other\n"+
+			"clients than batchctl run as processes only with --allow-root. Ctrl-C and --stop end the engine and its jobs;\n"+
+			"the state is kept.",
+			"batchctl serve\neval \"$(batchctl serve --exports)\"\naws batch describe-job-queues"),
+		Flags: append([]cli.Flag{
+			&cli.StringFlag{Name: "state-dir", Usage: "`DIRECTORY` of the engine (default: $BATCHCTL_STATE_DIR, else ~/.local/state/batchctl)"},
+			&cli.StringFlag{Name: "listen", Value: "127.0.0.1:0", Usage: "loopback `ADDRESS`; port 0 takes a free one"},
+			&cli.Float64Flag{Name: "vcpus", Usage: "vCPUs that jobs can use together", DefaultText: "this machine's"},
+			&cli.IntFlag{Name: "memory", Usage: "`MIB` of memory that jobs can use together", DefaultText: "this machine's"},
+			&cli.IntFlag{Name: "gpus", Value: -1, Usage: "GPUs that jobs can use together", DefaultText: "those found"},
+			&cli.IntFlag{Name: "log-limit", Value: local.DefaultLogLimit >> 20, Usage: "`MIB` of an attempt's log to keep; the job continues when its log is full; 0 keeps everything"},
+			&cli.DurationFlag{Name: "exit-when-idle", Usage: "end after this `DURATION` without a job or a request; 0 never ends"},
+			&cli.BoolFlag{Name: "lenient", Usage: "take what moto takes and AWS Batch refuses, with a notice: for test suites written against moto; what passes may fail in the cloud"},
+			&cli.BoolFlag{Name: "exports", Usage: "print the exports of the running engine and end"},
+			&cli.BoolFlag{Name: "daemon", Hidden: true, Usage: "be the background engine of a command that ends"},
+			&cli.BoolFlag{Name: "stop", Usage: "stop the running engine and end its jobs"},
+		}, target.ExecutorFlags()...),
+		Action: func(c *cli.Context) error { return serve(con, c) },
+	}
+}
+
+func serve(con *term.Console, c *cli.Context) error {
+	if err := cmdline.Most(c, 0); err != nil {
+		return err
+	}
+	dir, err := target.StateDir(c)
+	if err != nil {
+		return err
+	}
+	switch {
+	case c.Bool("exports"):
+		return printExports(con, dir)
+	case c.Bool("stop"):
+		return stopEngine(c.Context, con, dir)
+	}
+	if c.Bool("daemon") {
+		target.SetUmask(daemonUmask)
+	}
+	if err := checkServe(c); err != nil {
+		return err
+	}
+	choice, err := target.ExecutorOf(c, document.Target{})
+	if err != nil {
+		return err
+	}
+	x, err := target.OpenExecutor(c.Context, dir, choice)
+	if err != nil {
+		return err
+	}
+	var listener net.Listener
+	if c.IsSet("listen") {
+		if listener, err = listenLoopback(c.String("listen")); err != nil {
+			return err
+		}
+		defer listener.Close()
+	}
+	options := target.EngineOptions(dir, document.Target{VCPUs: c.Float64("vcpus"), MemoryMiB: c.Int("memory"), GPUs: c.Int("gpus")}, x.ExecutorChoice)
+	if c.Int("gpus") == 0 {
+		options.GPUs = []string{}
+	}
+	options.Executor, options.Lenient = x.Executor, c.Bool("lenient")
+	if options.LogLimit = int64(c.Int("log-limit")) << 20; options.LogLimit == 0 {
+		options.LogLimit = -1
+	}
+	options.Log = slog.New(slog.NewTextHandler(con.Err, nil))
+	engine, err := local.Open(options)
+	var locked *local.LockedError
+	if errors.As(err, &locked) {
+		return exit.Fail(exit.NotDone, "an engine already serves %s (process %d)", dir, locked.PID).
+			Try("use it: eval \"$(batchctl serve --exports)\"    or another state: --state-dir DIRECTORY")
+	}
+	if err != nil {
+		return exit.Fail(exit.NotDone, "open the engine: %v", err)
+	}
+	if err := x.Keep(dir); err != nil {
+		return errors.Join(exit.Fail(exit.NotDone, "note the engine's executor: %v", err), engine.Close(c.Context))
+	}
+	target.NameExecutor(con, x.Label, false)
+	if options.ProcessesForBatchctlOnly {
+		fmt.Fprintln(con.Err, "note: you are root: only batchctl's own commands may start processes here; to let every client do so, add --allow-root")
+	}
+	if listener == nil {
+		if listener, err = engine.Listen(); err != nil {
+			return errors.Join(exit.Fail(exit.NotDone, "listen on 127.0.0.1: %v", err), engine.Close(c.Context))
+		}
+		defer listener.Close()
+	}
+	return serveEngine(c.Context, con, engine, listener, dir, c.Duration("exit-when-idle"))
+}
+
+// daemonUmask is the usual one. A job's files do not depend on which shell happened to start the engine.
+const daemonUmask = 0o022
+
+// maxVCPUs is more than any machine has.
+const maxVCPUs = 1e6
+
+// checkServe refuses amounts that no machine has; those that are not given are 0, or -1.
+func checkServe(c *cli.Context) error {
+	switch v := c.Float64("vcpus"); {
+	case !(v >= 0 && v <= maxVCPUs): // not a number either
+		return exit.Usage("--vcpus %v is no number of vCPUs", v).Try("for example: --vcpus 4")
+	case c.Int("memory") < 0:
+		return exit.Usage("--memory %d is no number of MiB", c.Int("memory")).Try("for example: --memory 8192")
+	case c.Int("log-limit") < 0:
+		return exit.Usage("--log-limit %d is no number of MiB", c.Int("log-limit")).Try("for example: --log-limit 100; 0 keeps everything")
+	case c.Int("gpus") < -1:
+		return exit.Usage("--gpus %d is no number of GPUs", c.Int("gpus")).Try("for example: --gpus 1; without it those found are used")
+	case c.Duration("exit-when-idle") < 0:
+		return exit.Usage("--exit-when-idle %s is before now", c.Duration("exit-when-idle")).Try("for example: --exit-when-idle 10m")
+	}
+	return nil
+}
+
+// lingerTime is how long a stopped engine still answers clients that wait for its jobs. They ask
+// every half second.
+const lingerTime = 2 * time.Second
+
+// serveEngine serves until the engine has been idle for long enough or ctx ends, which ends the
+// engine's jobs.
+func serveEngine(ctx context.Context, con *term.Console, engine *local.Engine, l net.Listener, dir string, idle time.Duration) error {
+	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	served, quiet := make(chan error, 1), make(chan struct{})
+	go func() {
+		served <- engine.Serve(serving, l, func(c local.Connection) { announce(con, c, dir) })
+	}()
+	if idle > 0 {
+		go func() {
+			if engine.WaitIdle(serving, idle) == nil {
+				close(quiet)
+			}
+		}()
+	}
+	closing, done := context.WithCancel(context.WithoutCancel(ctx))
+	defer done()
+	var err error
+	select {
+	case err = <-served: // it cannot serve
+		served <- nil
+	case <-quiet:
+	case <-ctx.Done():
+		time.AfterFunc(target.CloseTimeout, done)
+		err = target.EndJobs(closing, engine)
+		linger, cancel := context.WithTimeout(closing, lingerTime)
+		defer cancel()
+		_ = engine.Drain(linger)
+	}
+	stop()
+	err = errors.Join(err, <-served)
+	time.AfterFunc(target.CloseTimeout, done)
+	if err = errors.Join(err, engine.Close(closing)); err == nil {
+		err = &exit.Failure{Code: exit.OK} // a signal is the usual way to stop a server
+	}
+	return err
+}
+
+func announce(con *term.Console, connection local.Connection, dir string) {
+	fmt.Fprint(con.Out, exports(connection))
+	fmt.Fprintf(con.Err, "local engine at %s, state in %s; Ctrl-C ends it and its jobs\n", connection.Endpoint, diag.Printable(dir))
+}
+
+func printExports(con *term.Console, dir string) error {
+	connection, err := connected(dir)
+	if err != nil {
+		return err
+	}
+	return con.PrintUnmasked(exports(connection))
+}
+
+// stopEngine stops a running engine with its jobs, waits until both have ended, and prints which jobs these were.
+func stopEngine(ctx context.Context, con *term.Console, dir string) error {
+	connection, err := local.Connect(dir)
+	if err != nil {
+		return exit.Fail(exit.NotDone, "%v", err).Try("to read its state: batchctl list")
+	}
+	process, err := os.FindProcess(connection.PID)
+	if err != nil {
+		return exit.Fail(exit.NotDone, "stop the engine, process %d: %v", connection.PID, err)
+	}
+	jobs, listErr := unfinishedOn(ctx, connection)
+	if err := process.Signal(os.Interrupt); err != nil {
+		return exit.Fail(exit.NotDone, "stop the engine, process %d: %v", connection.PID, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, target.CloseTimeout)
+	defer cancel()
+	if err := connection.WaitClosed(ctx); err != nil {
+		return exit.Fail(exit.NotDone, "the engine, process %d, is still running: %v", connection.PID, err)
+	}
+	switch {
+	case listErr != nil:
+		fmt.Fprintf(con.Err, "the engine has stopped, and its jobs with it; listing them failed: %s\n", diag.Printable(listErr.Error()))
+	case len(jobs) == 0:
+		fmt.Fprintln(con.Err, "the engine has stopped")
+	default:
+		fmt.Fprintf(con.Err, "the engine has stopped, and %s with it: %s\n", term.Plural(len(jobs), "job"), diag.Printable(target.SomeOf(jobs)))
+	}
+	return nil
+}
+
+// unfinishedOn is unfinished for an engine of another process, which does not wait for this command afterwards.
+func unfinishedOn(ctx context.Context, connection local.Connection) ([]string, error) {
+	config := connection.Config("")
+	if idle, ok := config.HTTPClient.(interface{ CloseIdleConnections() }); ok {
+		defer idle.CloseIdleConnections()
+	}
+	t := &target.Target{Client: once.New(config)}
+	return t.Unfinished(ctx)
+}
+
+// listenLoopback refuses every address that other machines could reach: the
+// engine runs commands for whoever reaches it.
+func listenLoopback(address string) (net.Listener, error) {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, exit.Usage("--listen %s: %v", address, err).Try("for example: --listen 127.0.0.1:8080")
+	}
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return nil, exit.Usage("--listen %s is not a loopback address", address).
+			Try("the engine runs commands for whoever reaches it; use 127.0.0.1")
+	}
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, exit.Fail(exit.NotDone, "listen on %s: %v", address, err).Try("--listen 127.0.0.1:0 takes a free port")
+	}
+	return listener, nil
+}

@@ -1,0 +1,278 @@
+package cmdline
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mattn/go-runewidth"
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/exit"
+)
+
+// helpWidth is the columns of help in a pipe, and helpLeast the fewest that it is wrapped to.
+const (
+	helpWidth = 80
+	helpLeast = 40
+)
+
+// ShowHelp prints the help of a command, or of batchctl where c is nil. urfave/cli's own
+// printer does not wrap, repeats defaults and prints one for each switch, and its settings
+// are shared by the whole process.
+func ShowHelp(w io.Writer, app *cli.App, path string, c *cli.Command) error {
+	h := &helpPage{width: HelpColumns(w)}
+	if c == nil {
+		c = &cli.Command{Usage: app.Usage, UsageText: app.UsageText, Description: app.Description, Subcommands: app.Commands, Flags: app.Flags}
+	}
+	h.section("NAME", path+" - "+c.Usage)
+	h.section("USAGE", cmp.Or(c.UsageText, path+" [FLAGS]"))
+	if path == app.Name {
+		h.section("VERSION", app.Version)
+	}
+	h.section("DESCRIPTION", "")
+	h.prose(strings.TrimRight(c.Description, "\n"))
+	if _, listed := ExitTable()[commandPath(path)]; listed {
+		h.prose("\nExit codes:\n   " + strings.ReplaceAll(exitText(path, h.width-6), "\n", "\n   "))
+	}
+	if len(c.Subcommands) > 0 {
+		h.section("COMMANDS", "")
+		var rows [][2]string
+		for _, sub := range c.Subcommands {
+			if !sub.Hidden {
+				rows = append(rows, [2]string{sub.Name, sub.Usage})
+			}
+		}
+		h.rows(rows)
+	}
+	h.section("OPTIONS", "")
+	h.rows(append(FlagRows(c.Flags), [2]string{"--help, -h", "show help"}))
+	_, err := io.WriteString(w, h.text.String())
+	return err
+}
+
+// HelpColumns is the width of the terminal: $COLUMNS, else its own, else that of a pipe.
+func HelpColumns(w io.Writer) int {
+	if hw, ok := w.(*HelpWriter); ok {
+		w = hw.Writer
+	}
+	columns, err := strconv.Atoi(os.Getenv("COLUMNS"))
+	if err != nil || columns <= 0 {
+		columns = cmp.Or(term.Width(w), helpWidth)
+	}
+	return max(columns, helpLeast)
+}
+
+// FlagRows are the flags with what they do; a default that the text names is not repeated.
+func FlagRows(flags []cli.Flag) (rows [][2]string) {
+	for _, f := range flags {
+		doc, ok := f.(cli.DocGenerationFlag)
+		if v, hides := f.(cli.VisibleFlag); !ok || hides && !v.IsVisible() {
+			continue
+		}
+		usage, value := doc.GetUsage(), ""
+		if before, rest, found := strings.Cut(usage, "`"); found {
+			if name, after, closed := strings.Cut(rest, "`"); closed {
+				usage, value = before+name+after, name
+			}
+		}
+		var names []string
+		for _, name := range f.Names() {
+			dashes := "--"
+			if len(name) == 1 {
+				dashes = "-"
+			}
+			names = append(names, dashes+name)
+		}
+		_, isSwitch := f.(*cli.BoolFlag)
+		name := strings.Join(names, ", ")
+		if !isSwitch {
+			name += " " + cmp.Or(value, strings.ToUpper(cmp.Or(map[string]string{"output": "FORMAT", "o": "FORMAT"}[f.Names()[0]], "VALUE")))
+		}
+		if text := flagDefault(f, doc); text != "" && !isSwitch && !strings.Contains(usage, "(default:") {
+			usage += " (default: " + text + ")"
+		}
+		rows = append(rows, [2]string{name, usage})
+	}
+	return rows
+}
+
+// flagDefault is the default that is worth a word: not the zero of a type.
+func flagDefault(f cli.Flag, doc cli.DocGenerationFlag) string {
+	text := doc.GetDefaultText()
+	if text == "" {
+		text = doc.GetValue()
+	}
+	if slices.Contains([]string{"", "0", "0s", "[]", `""`, "false"}, text) {
+		return ""
+	}
+	return strings.Trim(text, `"`)
+}
+
+// helpPage is help as text.
+type helpPage struct {
+	width int
+	text  strings.Builder
+}
+
+func (h *helpPage) section(head, text string) {
+	if h.text.Len() > 0 {
+		h.text.WriteString("\n")
+	}
+	h.text.WriteString(head + ":\n")
+	if text != "" {
+		h.wrapped("   ", "   ", text)
+	}
+}
+
+// prose writes paragraphs. Lines that were broken for a width are joined first; indented
+// ones, such as examples, stay whole, so that they can be copied.
+func (h *helpPage) prose(text string) {
+	const broken = 60 // a line that is as long was broken for its width
+	paragraph := ""
+	flush := func() {
+		if paragraph != "" {
+			h.wrapped("   ", "   ", paragraph)
+		}
+		paragraph = ""
+	}
+	previous := 0
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\n")
+		switch {
+		case line == "" || strings.HasPrefix(line, " "):
+			flush()
+			h.text.WriteString(strings.TrimRight("   "+line, " ") + "\n")
+		case previous < broken:
+			flush()
+			paragraph = line
+		default:
+			paragraph = strings.TrimSpace(paragraph + " " + line)
+		}
+		previous = len(line)
+	}
+	flush()
+}
+
+// rows writes names with their texts beside them, below where a name is too long.
+func (h *helpPage) rows(rows [][2]string) {
+	const most = 28
+	column := 0
+	for _, r := range rows {
+		if n := runewidth.StringWidth(r[0]); n <= min(most, h.width/3) {
+			column = max(column, n)
+		}
+	}
+	indent := strings.Repeat(" ", 3+column+2)
+	for _, r := range rows {
+		if n := runewidth.StringWidth(r[0]); n <= column {
+			h.wrapped("   "+r[0]+strings.Repeat(" ", column-n+2), indent, r[1])
+			continue
+		}
+		h.text.WriteString("   " + r[0] + "\n")
+		h.wrapped(indent, indent, r[1])
+	}
+}
+
+// wrapped writes a text in lines of the width; a word that is longer stays whole.
+func (h *helpPage) wrapped(first, next, text string) {
+	line, empty := first, true
+	for _, word := range strings.Fields(text) {
+		if !empty && runewidth.StringWidth(line)+1+runewidth.StringWidth(word) > h.width {
+			h.text.WriteString(line + "\n")
+			line, empty = next, true
+		}
+		if !empty {
+			line += " "
+		}
+		line, empty = line+word, false
+	}
+	h.text.WriteString(strings.TrimRight(line, " ") + "\n")
+}
+
+// ExitMeanings say what the codes mean.
+var ExitMeanings = []struct {
+	Code int
+	Text string
+}{
+	{exit.OK, "done"}, {exit.Problem, "problems in the files, or the job FAILED"}, {exit.BadUsage, "usage"}, {exit.NotDone, "could not be checked or done"},
+	{exit.Change, "something would change"}, {exit.Unplaceable, "no machine can hold the job"}, {exit.Unknown, "submitted, but no answer came"},
+	{exit.TimedOut, "timeout"}, {exit.Interrupted, "interrupted"},
+}
+
+// ExitTable has the codes of each command beside those that every command has.
+func ExitTable() map[string][]int {
+	table := map[string][]int{
+		"":        {exit.Problem, exit.Change, exit.Unplaceable, exit.Unknown, exit.TimedOut}, // batchctl's own help lists the codes of all commands
+		"submit":  {exit.Problem, exit.Change, exit.Unknown},
+		"wait":    {exit.Problem, exit.TimedOut},
+		"explain": {exit.Problem, exit.TimedOut},
+	}
+	for _, group := range []struct {
+		codes    []int
+		commands []string
+	}{
+		{nil, []string{"lsp", "schema", "version", "completion", "env", "serve", "gc", "list", "queues", "top", "workload list"}},
+		{[]int{exit.Problem, exit.Unplaceable, exit.Unknown}, []string{"run", "bench", "quickstart"}},
+		{[]int{exit.Problem, exit.Unknown}, []string{"retry", "resume", "ecs run"}},
+		{[]int{exit.Problem, exit.Change}, []string{"plan", "infra diff"}},
+		{[]int{exit.Problem}, []string{"validate", "cost", "graph", "status", "logs", "results", "replay", "stop", "verify", "doctor", "workload run",
+			"bench compare", "child", "stage", "init", "convert", "fmt", "quickstart destroy", "infra deploy", "infra status", "infra destroy",
+			"infra outputs", "ecs status", "ecs wait", "ecs logs", "ecs stop"}},
+	} {
+		for _, command := range group.commands {
+			table[command] = group.codes
+		}
+	}
+	return table
+}
+
+// commandPath is the command in "batchctl infra diff", without the program's name.
+func commandPath(path string) string {
+	_, command, _ := strings.Cut(path, " ")
+	return command
+}
+
+// exitText lists the exit codes of a command, as many on a line as the width takes.
+func exitText(path string, columns int) string {
+	codes := append([]int{exit.OK, exit.BadUsage, exit.NotDone, exit.Interrupted}, ExitTable()[commandPath(path)]...)
+	var lines []string
+	line := ""
+	for _, m := range ExitMeanings {
+		if !slices.Contains(codes, m.Code) {
+			continue
+		}
+		item := fmt.Sprintf("%d %s", m.Code, m.Text)
+		if line != "" && runewidth.StringWidth(line)+3+runewidth.StringWidth(item) > columns {
+			lines, line = append(lines, line), ""
+		}
+		if line != "" {
+			line += "   "
+		}
+		line += item
+	}
+	return strings.Join(append(lines, line), "\n")
+}
+
+// Help builds the description in a command's --help; showHelp adds its exit codes.
+func Help(what, examples string) string {
+	return what + "\n\nExamples:\n   " + term.Indent(examples)
+}
+
+// HelpWriter is where urfave/cli writes help and version. It keeps the first error, which
+// urfave/cli does not tell.
+type HelpWriter struct {
+	io.Writer
+	Err error
+}
+
+func (w *HelpWriter) Write(text []byte) (int, error) {
+	n, err := w.Writer.Write(text)
+	w.Err = cmp.Or(w.Err, err)
+	return n, err
+}

@@ -1,0 +1,44 @@
+package cmdline
+
+import (
+	"runtime"
+	"runtime/debug"
+
+	"github.com/batchctl/batchctl/pkg/catalog"
+)
+
+type versions struct {
+	Version  string `json:"version"`
+	Commit   string `json:"commit"`
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+	// SDK is the AWS SDK's Batch client: the API model that the requests follow.
+	SDK string `json:"sdk"`
+	// InstanceTypes, FargateSizes and Prices are the days of the built-in catalogue.
+	InstanceTypes string `json:"instanceTypes"`
+	FargateSizes  string `json:"fargateSizes"`
+	Prices        string `json:"prices"`
+}
+
+func Version() versions {
+	v := versions{Version: "(devel)", Commit: "(commit not recorded)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
+		InstanceTypes: catalog.InstanceTypesDate, FargateSizes: catalog.FargateSizesDate, Prices: catalog.PricesDate}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return v
+	}
+	if info.Main.Version != "" {
+		v.Version = info.Main.Version
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			v.Commit = s.Value
+		}
+	}
+	for _, m := range info.Deps {
+		if m.Path == "github.com/aws/aws-sdk-go-v2/service/batch" {
+			v.SDK = m.Version
+		}
+	}
+	return v
+}

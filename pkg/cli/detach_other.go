@@ -1,9 +1,0 @@
-//go:build !unix
-
-package cli
-
-import "syscall"
-
-func detached() *syscall.SysProcAttr { return nil }
-
-func setUmask(int) {}

@@ -1,0 +1,199 @@
+package injob
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/exit"
+	"github.com/batchctl/batchctl/pkg/newfile"
+	"github.com/batchctl/batchctl/pkg/objects"
+	"github.com/batchctl/batchctl/pkg/stage"
+	"github.com/batchctl/batchctl/pkg/target"
+)
+
+func StageCommand(con *term.Console) *cli.Command {
+	return &cli.Command{
+		Name:  "stage",
+		Usage: "inside a container: bring a job's inputs, run its program, carry its outputs away",
+		UsageText: "batchctl stage -- PROGRAM [ARGUMENT ...]\n" +
+			"batchctl stage in\n" +
+			"batchctl stage out [EXIT-CODE]\n" +
+			"batchctl stage install DIRECTORY",
+		Description: cmdline.Help("Jobs with \"inputs\" or \"outputs\" begin with it: copy batchctl into the image. What is to be moved stands in\n"+
+			"BATCHCTL_STAGE. The program's exit code is the job's. Those of batchctl itself are 64 for a document or a variable\n"+
+			"that makes no sense, 66 for inputs that did not come, 73 for outputs that did not arrive though the program succeeded,\n"+
+			"126 and 127 for a program that cannot be run.\n\n"+
+			"in and out do one part alone, for a script of your own; EXIT-CODE is that of the program (0), and decides with \"when\"\n"+
+			"which outputs are due. install copies batchctl, and the machine's CA certificates where it has some, to a directory:\n"+
+			"so a container that starts first brings it to one whose image lacks it, on a volume that they share.",
+			"batchctl stage -- python train.py --epochs 10\n"+
+				`ENTRYPOINT ["/usr/local/bin/batchctl", "stage", "--"]`+"\n"+
+				"batchctl stage install /shared"),
+		SkipFlagParsing: true,
+		BashComplete: func(c *cli.Context) {
+			if c.NArg() == 0 {
+				fmt.Fprintln(c.App.Writer, strings.Join([]string{"in", "install", "out"}, "\n"))
+			}
+		},
+		Action: func(c *cli.Context) error { return stageJob(con, c) },
+	}
+}
+
+func stageJob(con *term.Console, c *cli.Context) error {
+	args := c.Args().Slice()
+	word := ""
+	if len(args) > 0 {
+		word, args = args[0], args[1:]
+	}
+	switch {
+	case cmdline.IsHelp(word) || word != "--" && len(args) > 0 && cmdline.IsHelp(args[0]):
+		return cmdline.ShowHelp(con.Out, c.App, "batchctl "+c.Command.Name, c.Command)
+	case word == "install" && len(args) == 1:
+		return install(con, args[0])
+	case word == "in" && len(args) == 0, word == "out" && len(args) <= 1, word == "--" && len(args) > 0:
+		return runStaged(c.Context, con, word, args)
+	case word == "install":
+		return exit.Usage("stage install takes one directory").Try("batchctl stage install DIRECTORY")
+	case word == "in" || word == "out":
+		return exit.Usage("too many words after stage %s", word).Try("to run a program called so: batchctl stage -- %s", strings.Join(append([]string{word}, args...), " "))
+	case word == "" || word == "--":
+		return exit.Usage("stage has no program to run").Try("batchctl stage -- PROGRAM [ARGUMENT ...]; see batchctl stage --help")
+	}
+	return exit.Usage("stage does not know %q", word).Try("a program stands behind --: batchctl stage -- %s", strings.Join(append([]string{word}, args...), " "))
+}
+
+// runStaged does the work of a job, or one part of it.
+func runStaged(ctx context.Context, con *term.Console, word string, args []string) error {
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, handedOn()...)
+	defer signal.Stop(signals)
+	dir, err := os.Getwd()
+	if err != nil {
+		return exit.Fail(stage.ExitInputs, "find the working directory: %v", err)
+	}
+	s := &stage.Stager{Environ: os.Environ(), Dir: dir, Carrier: &objects.Store{Config: func(ctx context.Context) (aws.Config, error) { return containerConfig(ctx, con) }},
+		Exec: become, Signals: signals, Stdin: con.In, Stdout: con.Out, Stderr: term.Unmasked(con.Err)}
+	ctx = context.WithoutCancel(ctx) // signals are the job's business
+	if word == "--" {
+		code, err := s.Run(ctx, args)
+		if err != nil {
+			return exit.Fail(code, "%v", err)
+		}
+		return exit.Silent(code)
+	}
+	code := 0
+	if len(args) > 0 {
+		if code, err = strconv.Atoi(args[0]); err != nil {
+			return exit.Usage("%q is no exit code", args[0]).Try("batchctl stage out $?")
+		}
+	}
+	d, err := s.Document()
+	switch {
+	case err != nil:
+	case word == "in":
+		err = s.In(ctx, d)
+	default:
+		err = s.Out(ctx, d, code == 0)
+	}
+	if f, ok := errors.AsType[*stage.Failure](err); ok {
+		return exit.Fail(f.Exit, "%v", f)
+	}
+	return err
+}
+
+// besideName is the CA certificates that install puts beside the program.
+const besideName = "ca-certificates.crt"
+
+// containerConfig is that of the container's role. Where the image has no CA certificates
+// those are taken that install put beside the program.
+func containerConfig(ctx context.Context, con *term.Console) (aws.Config, error) {
+	cfg, err := target.AWSConfig(ctx, con, document.Target{})
+	if err != nil || os.Getenv("SSL_CERT_FILE") != "" || os.Getenv("SSL_CERT_DIR") != "" {
+		return cfg, err
+	}
+	client, ok := cfg.HTTPClient.(*awshttp.BuildableClient)
+	system, poolErr := x509.SystemCertPool()
+	if !ok || poolErr == nil && !system.Equal(x509.NewCertPool()) {
+		return cfg, nil
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return cfg, nil // what lacks is said when a server's certificate is not known
+	}
+	pem, err := os.ReadFile(filepath.Join(filepath.Dir(self), besideName))
+	pool := x509.NewCertPool()
+	if err != nil || !pool.AppendCertsFromPEM(pem) {
+		return cfg, nil
+	}
+	cfg.HTTPClient = client.WithTransportOptions(func(t *http.Transport) {
+		t.TLSClientConfig = t.TLSClientConfig.Clone()
+		t.TLSClientConfig.RootCAs = pool
+	})
+	return cfg, nil
+}
+
+// install copies this program and CA certificates to a directory.
+func install(con *term.Console, dir string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return exit.Fail(exit.NotDone, "find batchctl's own program: %v", err)
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return exit.Fail(exit.NotDone, "make %s: %v", dir, exit.Cause(err)).Try("name a directory that this user may write to")
+	}
+	if err := copyTo(filepath.Join(dir, "batchctl"), 0o755, self); err != nil {
+		return err
+	}
+	if err := con.Print(filepath.Join(dir, "batchctl") + "\n"); err != nil {
+		return err
+	}
+	bundle := Certificates()
+	if bundle == "" {
+		fmt.Fprintln(con.Err, "there are no CA certificates here to install: without some in the other image S3 cannot be reached")
+		return nil
+	}
+	if err := copyTo(filepath.Join(dir, besideName), newfile.ForAll, bundle); err != nil {
+		return err
+	}
+	return con.Print(filepath.Join(dir, besideName) + "\n")
+}
+
+func copyTo(path string, mode os.FileMode, from string) error {
+	f, err := os.Open(from)
+	if err != nil {
+		return exit.Fail(exit.NotDone, "read %s: %v", from, exit.Cause(err))
+	}
+	defer f.Close()
+	return newfile.Write(path, mode, func(w io.Writer) error {
+		_, err := io.Copy(w, f)
+		return err
+	})
+}
+
+// Certificates is the machine's file of CA certificates; "" for none. The places are those
+// where Go itself looks (crypto/x509, root_linux.go and root_bsd.go).
+func Certificates() string {
+	for _, path := range []string{os.Getenv("SSL_CERT_FILE"), "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem",
+		"/etc/pki/tls/cacert.pem", "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem", "/etc/ssl/cert.pem"} {
+		if info, err := os.Stat(path); path != "" && err == nil && info.Mode().IsRegular() && info.Size() > 0 {
+			return path
+		}
+	}
+	return ""
+}

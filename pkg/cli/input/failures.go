@@ -1,0 +1,77 @@
+package input
+
+import (
+	"errors"
+	"io/fs"
+	"strings"
+
+	"github.com/batchctl/batchctl/pkg/catalog"
+	"github.com/batchctl/batchctl/pkg/check"
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/exit"
+)
+
+// FailureOf turns any error, those of package check too, into one with an exit code.
+func FailureOf(err error) *exit.Failure {
+	if f, ok := errors.AsType[*exit.Failure](err); ok {
+		return f
+	}
+	if f := ofCheck(err); f != nil {
+		return f
+	}
+	return exit.From(err)
+}
+
+// ofCheck explains an error of package check; nil for other errors.
+func ofCheck(err error) *exit.Failure {
+	var (
+		read    *check.ReadError
+		pattern *check.PatternError
+		types   *check.CatalogError
+	)
+	switch {
+	case errors.As(err, &read) && read.Platform:
+		return exit.From(Unreadable(err, MakePlatform))
+	case errors.As(err, &read):
+		return exit.From(Unreadable(err, makeJob))
+	case errors.As(err, &pattern) && pattern.Err == check.ErrNoMatch:
+		return exit.Fail(exit.NotDone, "%v", err).Try("** stands for any depth: 'jobs/**/*.json'")
+	case errors.As(err, &pattern):
+		return exit.Usage("%v", err)
+	case errors.As(err, &types):
+		return exit.Fail(exit.NotDone, "%v", err).Try("make it: %s > %s", catalog.Command, types.Path)
+	}
+	return nil
+}
+
+// The commands that make a file that is missing, without its name.
+const (
+	makeJob      = "batchctl init"
+	MakePlatform = "batchctl init --platform"
+	MakePlan     = "batchctl plan JOB_FILE --out"
+	MakeBaseline = "batchctl validate FILES --write-baseline"
+	MakeLog      = "batchctl logs JOB >"
+)
+
+// Unreadable explains an error of reading a file that the command of maker creates.
+func Unreadable(err error, maker string) error {
+	var read *check.ReadError
+	if !errors.As(err, &read) {
+		return err
+	}
+	if read.Err == check.ErrDirectory {
+		return exit.Fail(exit.NotDone, "%s is a directory", read.Path).Try("name a job file, or check them all: batchctl validate %s", read.Path)
+	}
+	f := exit.Fail(exit.NotDone, "read %s: %v", read.Path, read.Err)
+	if !errors.Is(read.Err, fs.ErrNotExist) {
+		return f
+	}
+	if near := read.Near(); near != "" {
+		return f.Try("did you mean %s?", near)
+	}
+	path := read.Path
+	if strings.HasPrefix(path, "-") {
+		path = "./" + path
+	}
+	return f.Try("make one: %s %s", maker, term.Quoted(path))
+}

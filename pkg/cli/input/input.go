@@ -1,0 +1,245 @@
+package input
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/catalog"
+	"github.com/batchctl/batchctl/pkg/check"
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/client/once"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/exit"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/target"
+)
+
+// Input is what a command read: the documents, the platform file that governs
+// them, and every problem found on the way.
+type Input struct {
+	Files    []*document.File
+	Platform *document.Platform
+	// PlatformFile is the path of the platform file; "" when there is none.
+	PlatformFile string
+	// Types is the instance types that the command line names; nil without.
+	Types *catalog.Catalog
+	// PlacesNothing is for a command that needs no instance types, whatever the
+	// platform file names.
+	PlacesNothing bool
+	Problems      diag.List
+}
+
+func Flags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "platform", Usage: "the platform `FILE` (default: batchctl.json, found by walking up from the job file)"},
+		&cli.StringFlag{Name: "catalog", Usage: "`FILE` of instance types newer than the built-in ones of " + catalog.InstanceTypesDate + ": what " + catalog.Command + " prints (default: the platform file's catalog)"},
+		&cli.StringSliceFlag{Name: "parameters", Usage: "`NAME=VALUE` for SubmitJob's parameters; may be repeated"},
+	}
+}
+
+// Load reads and checks the job files named on the command line, each under the platform file that
+// governs it. It reports files with problems in input.problems, and an error
+// only when something could not be read.
+func Load(con *term.Console, c *cli.Context) (*Input, error) {
+	paths := c.Args().Slice()
+	if len(paths) == 0 {
+		return nil, exit.Usage("%s needs a job file", c.Command.Name).Try("for example: batchctl %s job.json", c.Command.Name)
+	}
+	parameters, err := ParseParameters(c.StringSlice("parameters"))
+	if err != nil {
+		return nil, err
+	}
+	o := document.Options{Parameters: parameters, KeepGoing: c.Bool("keep-going")}
+	variables, err := Vary(con, c, &o)
+	if err != nil {
+		return nil, err
+	}
+	types, err := SuppliedTypes(c)
+	if err != nil {
+		return nil, err
+	}
+	in, err := CheckInput(con, check.Named(paths...), check.Options{PlatformFile: c.String("platform"), Catalog: types, Load: o})
+	if err != nil {
+		return nil, err
+	}
+	for m := range parameters.Children() {
+		con.Sources = append(con.Sources, m.Source)
+	}
+	con.Sources = append(con.Sources, variables...)
+	return in, nil
+}
+
+// CheckInput checks the documents of one submission. It remembers their texts, whose credentials no output repeats.
+func CheckInput(con *term.Console, documents []check.Document, o check.Options) (*Input, error) {
+	o.Keep, o.Stdin = true, con.In
+	checked := check.New(o).Check(documents)
+	con.Sources = append(con.Sources, checked.Sources...)
+	for _, err := range checked.Unread {
+		return nil, err
+	}
+	if err := onlyJobs(checked.Files); err != nil {
+		return nil, err
+	}
+	if len(checked.Platforms) > 1 && !checked.Problems.HasErrors() {
+		return nil, differentPlatforms(checked.Platforms)
+	}
+	in := &Input{Files: checked.Files, Types: o.Catalog, Problems: checked.Problems}
+	in.Platform, in.PlatformFile = checked.Platforms[0].Content, checked.Platforms[0].Path
+	return in, nil
+}
+
+// onlyJobs refuses documents that no command submits, before their problems: they are not the user's question.
+func onlyJobs(files []*document.File) error {
+	kinds := map[document.Kind]string{document.KindTemplate: "a template of CloudFormation", document.KindLaunchTemplate: "a launch template", document.KindUserData: "user data of a host"}
+	for _, f := range files {
+		if kind := kinds[f.Kind]; kind != "" {
+			return exit.Usage("%s is %s, not a job file", f.Source.Name, kind).Try("check it: batchctl validate %s", term.Quoted(f.Source.Name))
+		}
+	}
+	return nil
+}
+
+// differentPlatforms refuses documents of one submission under several platform files: the target, the
+// queues, the policy and the prices of a submission come from one.
+func differentPlatforms(platforms []*check.Platform) error {
+	var each []string
+	for _, platform := range platforms {
+		of := "no platform file"
+		if platform.Path != "" {
+			of = platform.Path
+		}
+		each = append(each, fmt.Sprintf("%s has %s", platform.First, of))
+	}
+	return exit.Usage("job files of one submission need the same platform file: %s", strings.Join(each, ", ")).
+		Try("submit them one after the other, or name a platform file for all of them: --platform FILE")
+}
+
+// FindPlatform finds the platform file of a command that takes no job file: --platform, or the nearest one
+// at or above the working directory.
+func (in *Input) FindPlatform(c *cli.Context) error {
+	if path := c.String("platform"); path != "" {
+		return in.UsePlatform(path)
+	}
+	if path, ok := check.FindPlatform("."); ok {
+		if err := in.UsePlatform(path); err != nil {
+			return err
+		}
+	}
+	return in.useRemembered(c)
+}
+
+// useRemembered finds the target of the command in the platform
+// file with which jobs were submitted to it, which need not be here or above.
+func (in *Input) useRemembered(c *cli.Context) error {
+	name := cmp.Or(c.String("target"), os.Getenv("BATCHCTL_TARGET"))
+	if name == "" || name == target.Local || name == target.AWS {
+		return nil
+	}
+	if in.Platform != nil {
+		if _, here := in.Platform.Target(name); here {
+			return nil
+		}
+	}
+	dir, err := target.StateDir(c)
+	if err != nil {
+		return nil // the command reports it where it needs the directory
+	}
+	for _, path := range (&once.Ledger{Dir: dir}).PlatformsOf(name) {
+		there := &Input{Types: in.Types, PlacesNothing: in.PlacesNothing}
+		if there.UsePlatform(relative(path)) != nil || there.Platform == nil {
+			continue
+		}
+		if _, ok := there.Platform.Target(name); ok {
+			in.Platform, in.PlatformFile, in.Problems = there.Platform, there.PlatformFile, there.Problems
+			return nil
+		}
+	}
+	return nil
+}
+
+func (in *Input) UsePlatform(path string) error {
+	read, err := check.ReadPlatform(path, check.InstanceTypes{Catalog: in.Types, Unneeded: in.PlacesNothing})
+	if err != nil {
+		return err
+	}
+	in.PlatformFile, in.Platform = path, read.Content
+	in.Problems = append(in.Problems, read.Problems...)
+	return nil
+}
+
+// SuppliedTypes reads the instance types that --catalog names; nil without.
+func SuppliedTypes(c *cli.Context) (*catalog.Catalog, error) {
+	path := c.String("catalog")
+	if path == "" {
+		return nil, nil
+	}
+	types, err := catalog.ReadFile(path)
+	if err != nil {
+		return nil, &check.CatalogError{Path: path, Err: err}
+	}
+	return types, nil
+}
+
+// Read returns a file's text, or standard input's for "-".
+func Read(con *term.Console, path string) (*diag.Source, error) {
+	if path == "-" {
+		return check.ReadStdin(con.In)
+	}
+	return check.ReadFile(path)
+}
+
+// ParseParameters makes an object of NAME=VALUE words whose values stand in the
+// command line, so that a problem with one of them points there.
+func ParseParameters(words []string) (*jsontree.Node, error) {
+	if len(words) == 0 {
+		return nil, nil
+	}
+	object := jsontree.NewObject(nil)
+	for _, word := range words {
+		name, value, ok := strings.Cut(word, "=")
+		if !ok || name == "" {
+			return nil, exit.Usage("--parameters %s is not NAME=VALUE", word).Try("for example: --parameters epochs=10")
+		}
+		from := &jsontree.Node{
+			Source: diag.NewSource("--parameters", word),
+			Key:    diag.Span{Start: 0, End: len(name)},
+			Span:   diag.Span{Start: len(name) + 1, End: len(word)},
+		}
+		object.Set(name, jsontree.NewString(value, from))
+	}
+	return object, nil
+}
+
+// relative shortens an absolute path below the working directory.
+func relative(path string) string {
+	if cwd, err := os.Getwd(); err == nil {
+		if rel, err := filepath.Rel(cwd, path); err == nil && !strings.HasPrefix(rel, "..") {
+			return rel
+		}
+	}
+	return path
+}
+
+// Complain prints problems where they belong to the story, and ends the command
+// if there are errors among them.
+func Complain(con *term.Console, problems diag.List) error {
+	return Refuse(con, problems, "nothing was sent")
+}
+
+// Refuse is complain of a command that left something else undone.
+func Refuse(con *term.Console, problems diag.List, undone string) error {
+	if err := diag.WriteText(con.Err, problems, term.TextOptions(con, con.Err)); err != nil {
+		return err
+	}
+	if !problems.HasErrors() {
+		return nil
+	}
+	errors, _ := problems.Count()
+	return exit.Fail(exit.Problem, "%s: %s", term.Plural(errors, "problem"), undone)
+}

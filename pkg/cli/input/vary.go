@@ -1,0 +1,195 @@
+package input
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/exit"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+)
+
+// One-off variations of a job file: --set changes a member of the document before it
+// is checked, --env adds a variable to the submission.
+
+func VariationFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringSliceFlag{Name: "set", Usage: "`PATH=VALUE` changes a member of the file, as in resources.vcpus=4, jobs.train.timeout=2h, command[1]=x; the value is JSON, or else text; may be repeated"},
+		&cli.StringSliceFlag{Name: "env", Usage: "`NAME=VALUE` for the container's environment, or NAME for the value that it has here; may be repeated"},
+		&cli.BoolFlag{Name: "keep-going", Usage: "a child of a command list tries the lines behind one that failed"},
+	}
+}
+
+// Vary reads the flags into the options. The values of variables may be credentials.
+func Vary(con *term.Console, c *cli.Context, o *document.Options) (values []*diag.Source, err error) {
+	settings, err := ParseSettings(c.StringSlice("set"))
+	if err != nil {
+		return nil, err
+	}
+	if len(settings) > 0 {
+		o.Edit = func(root *jsontree.Node) (problems diag.List) {
+			for _, s := range settings {
+				problems = append(problems, s.Apply(root)...)
+			}
+			return problems
+		}
+	}
+	if o.Environment, err = ParseEnvironment(c.StringSlice("env")); err != nil {
+		return nil, err
+	}
+	for v := range o.Environment.Children() {
+		values = append(values, v.Source)
+	}
+	return values, nil
+}
+
+// Setting is one --set.
+type Setting struct {
+	word  string
+	steps []string // member names, and the numbers of elements
+	value *jsontree.Node
+}
+
+func ParseSettings(words []string) ([]Setting, error) {
+	var all []Setting
+	for _, word := range words {
+		path, value, ok := strings.Cut(word, "=")
+		steps := splitPath(path)
+		if !ok || len(steps) == 0 {
+			return nil, exit.Usage("--set %s is not PATH=VALUE", word).Try("for example: --set resources.vcpus=4")
+		}
+		all = append(all, Setting{word, steps, valueOf(word, len(path)+1, value)})
+	}
+	return all, nil
+}
+
+// splitPath splits a.b[2].c into a, b, 2, c. A backslash takes a dot into a name.
+// None: it is no path.
+func splitPath(path string) (steps []string) {
+	var name strings.Builder
+	for i := 0; i < len(path); i++ {
+		switch c := path[i]; {
+		case c == '\\' && i+1 < len(path):
+			i++
+			name.WriteByte(path[i])
+		case c == '.' || c == '[':
+			if name.Len() > 0 {
+				steps = append(steps, name.String())
+				name.Reset()
+			}
+		case c != ']':
+			name.WriteByte(c)
+		}
+	}
+	if name.Len() > 0 {
+		steps = append(steps, name.String())
+	}
+	return steps
+}
+
+// valueOf is the value at a place of the command line: JSON, or else a text.
+func valueOf(word string, at int, text string) *jsontree.Node {
+	// The text in front is blanked, so that the value keeps its place in the word.
+	src := diag.NewSource("--set", strings.Repeat(" ", at)+text)
+	if n, problems := jsontree.Parse(src); n != nil && len(problems) == 0 {
+		n.Key = diag.Span{End: at - 1}
+		return moved(n, diag.NewSource("--set", word))
+	}
+	from := &jsontree.Node{Source: diag.NewSource("--set", word), Span: diag.Span{Start: at, End: len(word)}, Key: diag.Span{Start: 0, End: at - 1}}
+	return jsontree.NewString(text, from)
+}
+
+// moved tells the nodes that their text stands in another source, at the same places.
+func moved(n *jsontree.Node, to *diag.Source) *jsontree.Node {
+	n.Source = to
+	for child := range n.Children() {
+		moved(child, to)
+	}
+	return n
+}
+
+// Apply carries the setting out. Objects that are missing on the way are made.
+func (s Setting) Apply(root *jsontree.Node) diag.List {
+	n := root
+	for i, step := range s.steps {
+		last := i == len(s.steps)-1
+		switch {
+		case n.Is(jsontree.Array):
+			at, ok := element(n, step)
+			if !ok {
+				return s.problem("there is no element %s", strings.Join(s.steps[:i+1], "."))
+			}
+			if last {
+				n.SetIndex(at, s.value.Clone())
+				return nil
+			}
+			n = n.Index(at)
+		case !n.Is(jsontree.Object):
+			return s.problem("%s is no object", strings.Join(s.steps[:i], "."))
+		case last:
+			n.Set(step, s.value.Clone())
+		default:
+			next := n.Get(step)
+			if next == nil {
+				next = jsontree.NewObject(s.value)
+				n.Set(step, next)
+			}
+			n = next
+		}
+	}
+	return nil
+}
+
+func (s Setting) problem(format string, args ...any) diag.List {
+	src := diag.NewSource("--set", s.word)
+	return diag.List{{Severity: diag.Error, Rule: "set-path", Source: src, Span: diag.Span{End: strings.IndexByte(s.word, '=')},
+		Message: fmt.Sprintf(format, args...), Hint: "see the members: batchctl schema job"}}
+}
+
+// element finds the element of an array by its number, or by its name: a job of a
+// workflow, a variable of a native environment.
+func element(array *jsontree.Node, step string) (at int, ok bool) {
+	if i, err := strconv.Atoi(step); err == nil {
+		return i, i >= 0 && i < array.Len()
+	}
+	for e := range array.Children() {
+		if e.Get("name").Str() == step || e.Get("jobName").Str() == step {
+			return at, true
+		}
+		at++
+	}
+	return 0, false
+}
+
+// ParseEnvironment makes an object of NAME=VALUE words. A name alone takes its value
+// from this process.
+func ParseEnvironment(words []string) (*jsontree.Node, error) {
+	if len(words) == 0 {
+		return nil, nil
+	}
+	object := jsontree.NewObject(nil)
+	for _, word := range words {
+		name, value, given := strings.Cut(word, "=")
+		if !given {
+			var here bool
+			if value, here = os.LookupEnv(name); !here {
+				return nil, exit.Usage("--env %s: no variable of that name is set here", name).Try("say the value: --env %s=VALUE", name)
+			}
+		}
+		if name == "" {
+			return nil, exit.Usage("--env %s is not NAME=VALUE", word).Try("for example: --env EPOCHS=10")
+		}
+		from := &jsontree.Node{Source: diag.NewSource("--env", word), Key: diag.Span{Start: 0, End: len(name)}, Span: diag.Span{Start: 0, End: len(word)}}
+		if given {
+			from.Span.Start = len(name) + 1
+		}
+		object.Set(name, jsontree.NewString(value, from))
+	}
+	return object, nil
+}

@@ -1,0 +1,302 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
+	"github.com/batchctl/batchctl/pkg/cli/input"
+	"github.com/batchctl/batchctl/pkg/cli/session"
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/exit"
+	"github.com/batchctl/batchctl/pkg/explain"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/plan"
+	"github.com/batchctl/batchctl/pkg/target"
+)
+
+func ExplainCommand(con *term.Console) *cli.Command {
+	return &cli.Command{
+		Name:      "explain",
+		Usage:     "say why a job waits or failed: the cause, its evidence, and what to do",
+		UsageText: "batchctl explain [FLAGS] [JOB]",
+		Description: cmdline.Help("A JOB is a short id, a job's name or a whole id. Without one, the last submission is explained. What scale-up also\n"+
+			"shows is no cause until it has stood for 10 minutes and was seen again: until then the answer says when to ask again.\n"+
+			"--record keeps the evidence, without credentials, for somebody else to look at: --bundle.",
+			"batchctl explain resnet-train\nbatchctl explain 3f2a91c0:7 --file job.json\nbatchctl explain resnet-train --wait --timeout 30m\n"+
+				"batchctl explain resnet-train --record evidence.json\nbatchctl explain --bundle evidence.json --output json"),
+		Flags: Flags(append(cmdline.OutputFlags(),
+			&cli.StringFlag{Name: "file", Usage: "the `FILE` that the job was submitted from: the fix then says its line"},
+			&cli.StringFlag{Name: "bundle", Usage: "explain the evidence in this `FILE`, and ask nobody"},
+			&cli.StringFlag{Name: "record", Usage: "write the evidence to this `FILE`"},
+			&cli.BoolFlag{Name: "wait", Aliases: []string{"w"}, Usage: "look again until the answer will not change soon"},
+			&cli.DurationFlag{Name: "timeout", Usage: "with --wait: stop looking after this `DURATION`, such as 30m"},
+		)...),
+		Action: func(c *cli.Context) error { return explainJob(con, c) },
+	}
+}
+
+func explainJob(con *term.Console, c *cli.Context) error {
+	if c.String("bundle") != "" {
+		return explainBundle(con, c)
+	}
+	if c.Args().Len() > 1 {
+		return exit.Usage("explain takes one job").Try("name one: batchctl explain %s", c.Args().First())
+	}
+	call, err := OpenJobs(con, c, target.ToRead)
+	if err != nil {
+		return err
+	}
+	defer call.Close()
+	ctx := c.Context
+	if d := c.Duration("timeout"); d > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, d)
+		defer cancel()
+	}
+	gather := func() (*explain.Bundle, error) { return EvidenceOf(ctx, call.Target, call.Jobs[0].ID) }
+	b, waitErr := lookUntilFirm(ctx, con, c.Bool("wait"), call.Flags, gather)
+	if b == nil {
+		return waitErr
+	}
+	if b.Places, err = placesOf(con, c.String("file"), call.Jobs[0].Name); err != nil {
+		return err
+	}
+	if path := c.String("record"); path != "" {
+		if err := recordBundle(con, path, b); err != nil {
+			return err
+		}
+	}
+	return errors.Join(printAnswer(con, call.Format, explain.Explain(b)), waitErr)
+}
+
+func explainBundle(con *term.Console, c *cli.Context) error {
+	path := c.String("bundle")
+	for _, other := range []string{"record", "wait", "timeout", "target", "profile", "region", "endpoint-url", "file"} {
+		if c.IsSet(other) {
+			return exit.Usage("--bundle asks nobody: it does not go with --%s", other).Try("batchctl explain --bundle %s", path)
+		}
+	}
+	format, err := cmdline.OutputFormat(c)
+	if err != nil {
+		return err
+	}
+	if c.Args().Present() {
+		return exit.Usage("--bundle holds the job: name none").Try("batchctl explain --bundle %s", path)
+	}
+	in := io.Reader(con.In)
+	if path != "-" {
+		f, err := os.Open(path)
+		if err != nil {
+			return exit.Fail(exit.NotDone, "read %s: %v", path, exit.Cause(err)).Try("make one: batchctl explain JOB --record %s", path)
+		}
+		defer f.Close()
+		in = f
+	}
+	b, err := explain.Read(in)
+	if err != nil {
+		return exit.Fail(exit.NotDone, "read %s: %v", path, err).Try("make one: batchctl explain JOB --record FILE")
+	}
+	return printAnswer(con, format, explain.Explain(b))
+}
+
+func recordBundle(con *term.Console, path string, b *explain.Bundle) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return exit.Fail(exit.NotDone, "write %s: %v", path, exit.Cause(err))
+	}
+	if err := errors.Join(explain.Write(f, b), f.Close()); err != nil {
+		return exit.Fail(exit.NotDone, "write %s: %v", path, err)
+	}
+	fmt.Fprintf(con.Err, "wrote %s; it replays without a target: batchctl explain --bundle %s\n", diag.Printable(path), diag.Printable(path))
+	return nil
+}
+
+// lookEvery is the pause between two looks of explain --wait.
+const lookEvery = 30 * time.Second
+
+// lookUntilFirm gathers evidence, with wait again and again until the answer will
+// not change soon. flags lead to the target. An end of ctx comes together with what was seen last.
+func lookUntilFirm(ctx context.Context, con *term.Console, wait bool, flags string, gather func() (*explain.Bundle, error)) (*explain.Bundle, error) {
+	said := ""
+	for {
+		b, err := gather()
+		if err != nil {
+			return nil, err
+		}
+		a := explain.Explain(b)
+		if !wait || a.Firm() {
+			return b, nil
+		}
+		if a.Standing != said {
+			said = a.Standing
+			fmt.Fprintf(con.Err, "%s; looking on until %s\n", diag.Printable(said), a.AskAgain)
+		}
+		pause := time.NewTimer(lookEvery)
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			pause.Stop()
+			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				return b, exit.Fail(exit.TimedOut, "no answer is firm yet").Try("look on: batchctl explain --wait %s%s", batch.ShortID(a.ID), flags)
+			}
+			return b, exit.Fail(exit.Interrupted, "stopped looking; the job goes on")
+		}
+	}
+}
+
+// printAnswer prints the answer about a job.
+func printAnswer(con *term.Console, format string, a explain.Answer) error {
+	if format == "json" {
+		return con.JSON(a)
+	}
+	return con.Print(AnswerText(a))
+}
+
+func AnswerText(a explain.Answer) string {
+	var b strings.Builder
+	field := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(&b, "%-11s %s\n", name, diag.Printable(value))
+		}
+	}
+	field("job", term.JoinClauses(a.Job+"  "+batch.ShortID(a.ID)+"  "+a.Status))
+	v := a.Verdict
+	if v == nil {
+		field("answer", a.Standing)
+		field("ask again", a.AskAgain)
+	} else {
+		field("cause", v.Summary)
+		field("verdict", v.Cause+", confidence "+string(v.Confidence))
+		for i, e := range v.Evidence {
+			name := ""
+			if i == 0 {
+				name = "evidence"
+			}
+			field(name, strings.Join(strings.Fields(e.At+" "+e.From), " ")+": "+e.Text)
+		}
+		if v.Fix.Job != "" && v.Fix.Place != "" {
+			field("fix", v.Fix.Place+": "+v.Fix.Job)
+		} else {
+			field("fix", v.Fix.Job)
+		}
+		field("platform", v.Fix.Platform)
+	}
+	for _, o := range groupOpen(a.Open) {
+		field("not checked", o)
+	}
+	return b.String()
+}
+
+// groupOpen says in a line per missing evidence which causes it leaves open.
+func groupOpen(open []explain.Open) (lines []string) {
+	causes := map[string][]string{}
+	var order []string
+	for _, o := range open {
+		what := o.Evidence + ": " + o.Why
+		if causes[what] == nil {
+			order = append(order, what)
+		}
+		causes[what] = append(causes[what], o.Cause)
+	}
+	for _, what := range order {
+		lines = append(lines, fmt.Sprintf("%s; this leaves open: %s", what, strings.Join(causes[what], ", ")))
+	}
+	return lines
+}
+
+// placesOf finds where a file says the members that a fix may name. Without a
+// file there are none.
+func placesOf(con *term.Console, path, job string) ([]explain.Place, error) {
+	if path == "" {
+		return nil, nil
+	}
+	src, err := input.Read(con, path)
+	if err != nil {
+		return nil, err
+	}
+	con.Sources = append(con.Sources, src)
+	file, _ := document.Load(src, document.Options{})
+	if file == nil {
+		return nil, exit.Fail(exit.Problem, "%s is no job file", path).Try("see why: batchctl validate %s", path)
+	}
+	var named *document.Job // a submitted job's name may have more behind it; "train-eval" is not "train"
+	for _, j := range file.Jobs {
+		if (len(file.Jobs) == 1 || strings.HasPrefix(job, j.Name)) && (named == nil || len(j.Name) > len(named.Name)) {
+			named = j
+		}
+	}
+	if named == nil {
+		return nil, exit.Fail(exit.BadUsage, "%s holds no job %s", path, job).Try("leave --file out, or name the file that holds it")
+	}
+	return memberPlaces(named), nil
+}
+
+// memberPlaces is where a job's file says what a fix may be about; the job itself
+// stands for what it does not say.
+func memberPlaces(j *document.Job) (places []explain.Place) {
+	container, over := j.Register.Get("containerProperties"), j.Submit.Get("containerOverrides")
+	either := func(name string) *jsontree.Node {
+		if n := over.Get(name); n != nil {
+			return n
+		}
+		return container.Get(name)
+	}
+	members := []struct {
+		name string
+		node *jsontree.Node
+	}{
+		{"image", container.Get("image")}, {"command", either("command")}, {"secrets", container.Get("secrets")}, {"volumes", container.Get("volumes")},
+		{"memory", plan.Requirement(container, over, "MEMORY")}, {"vcpus", plan.Requirement(container, over, "VCPU")}, {"gpus", plan.Requirement(container, over, "GPU")},
+		{"jobRoleArn", container.Get("jobRoleArn")}, {"executionRoleArn", container.Get("executionRoleArn")}, {"logConfiguration", container.Get("logConfiguration")},
+		{"ephemeralStorage", container.Get("ephemeralStorage")}, {"runtimePlatform", container.Get("runtimePlatform")}, {"jobQueue", j.Submit.Get("jobQueue")},
+		{"timeout", j.Register.Get("timeout")}, {"retryStrategy", j.Register.Get("retryStrategy")}, {"consumableResources", j.Register.Get("consumableResourceProperties")},
+		{"inputs", j.Node.Get("inputs")}, {"outputs", j.Node.Get("outputs")},
+	}
+	for _, m := range members {
+		src, span := m.node.Place()
+		if src == nil {
+			src, span = j.Node.Place()
+		}
+		if src != nil {
+			line, column := src.Position(span.Start)
+			places = append(places, explain.Place{Member: m.name, File: src.Name, Line: int32(line), Column: int32(column)})
+		}
+	}
+	return places
+}
+
+func gathererOf(t *target.Target) *explain.Gatherer {
+	return explain.NewGatherer(t.Config, t.Label, t.IsLocal())
+}
+
+// EvidenceOf gathers all evidence about a job, and remembers the look.
+func EvidenceOf(ctx context.Context, t *target.Target, id string) (*explain.Bundle, error) {
+	b, err := gathererOf(t).Gather(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	session.RememberLook(t, id, b)
+	return b, nil
+}
+
+// whyOf is a line on why a job waits, for the views that show its state.
+func whyOf(ctx context.Context, t *target.Target, id *string) (string, error) {
+	b, err := gathererOf(t).Glance(ctx, aws.ToString(id))
+	if err != nil {
+		return "", err
+	}
+	session.RememberLook(t, aws.ToString(id), b)
+	return explain.Reason(b), nil
+}

@@ -1,0 +1,43 @@
+package jobs
+
+import (
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/client/once"
+)
+
+// paint colours a status on a terminal.
+func paint(s *term.Story, status types.JobStatus) string {
+	code := map[types.JobStatus]string{
+		types.JobStatusSucceeded: "32", types.JobStatusFailed: "31", types.JobStatusRunning: "36",
+	}[status]
+	text := fmt.Sprintf("%-9s", status)
+	if !s.Color || code == "" {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}
+
+// endStyle is the colour of a status where ended jobs are shown too.
+func endStyle(status types.JobStatus) string {
+	switch status {
+	case types.JobStatusSucceeded:
+		return term.StyleGood
+	case types.JobStatusFailed, once.StatusExpired:
+		return term.StyleFailure
+	}
+	return StyleOf(status)
+}
+
+func StyleOf(status types.JobStatus) string {
+	switch status {
+	case types.JobStatusRunning, types.JobStatusStarting:
+		return term.StyleRun
+	case types.JobStatusRunnable:
+		return term.StyleWait
+	}
+	return ""
+}

@@ -1,0 +1,452 @@
+package jobs
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
+	"github.com/batchctl/batchctl/pkg/cli/input"
+	"github.com/batchctl/batchctl/pkg/cli/session"
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/client/once"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/exit"
+	"github.com/batchctl/batchctl/pkg/target"
+)
+
+// mostLogs is how many logs one command reads unless it is told otherwise: each is
+// a call or more, and CloudWatch Logs answers 25 a second.
+const mostLogs = 200
+
+func LogsCommand(con *term.Console) *cli.Command {
+	return &cli.Command{
+		Name:      "logs",
+		Usage:     "print what jobs wrote: one, a child, all children merged, or each distinct failure once",
+		UsageText: "batchctl logs [FLAGS] [JOB ...]",
+		Description: cmdline.Help("The log of the last attempt goes to stdout. With --follow it goes on until the job has ended.\n"+
+			"A child of an array is named by its index: 3f2a91c0:7; the array itself stands for all its children, which\n"+
+			"are printed one after the other. --first-error prints a line for each distinct failure, found in the last\n"+
+			"1000 lines of each log.",
+			"batchctl logs 3f2a91c0\nbatchctl logs resnet-train --follow\nbatchctl logs 3f2a91c0:7 --attempt 1\n"+
+				"batchctl logs sweep --children 0-9 --tail 20\nbatchctl logs sweep --failed --first-error"),
+		Flags: Flags(append(cmdline.OutputFlags(), session.SubmissionFlag(),
+			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "go on until the job has ended"},
+			&cli.BoolFlag{Name: "timestamps", Usage: "put the time before each line"},
+			&cli.IntFlag{Name: "attempt", Usage: "the log of attempt `N`, from 1 (default: the last one)"},
+			&cli.IntFlag{Name: "tail", Aliases: []string{"n"}, Usage: "only the last `N` lines of each log"},
+			&cli.StringFlag{Name: "since", Usage: "only lines from this `TIME` on: 2026-03-31T14:00:00Z, or a while ago: 90m"},
+			&cli.StringFlag{Name: "children", Usage: "only these children of an array: `RANGE`, such as 0-9,17"},
+			&cli.BoolFlag{Name: "failed", Usage: "only jobs and children that FAILED"},
+			&cli.BoolFlag{Name: "first-error", Usage: "one line for each distinct failure, with how many failed like it"},
+			input.RawFlag(con),
+			&cli.IntFlag{Name: "limit", Value: mostLogs, Usage: "read at most `N` logs; 0 reads all"})...),
+		Action: func(c *cli.Context) error { return logs(con, c) },
+	}
+}
+
+// logCall is a logs command, once its words are understood.
+type logCall struct {
+	*Call
+	client.LogOptions
+	children   []indexRange // none: all
+	timestamps bool
+	limit      int
+	// names are what lines of merged logs begin with, by job.
+	names map[string]string
+	// failed says that a log could not be read.
+	failed bool
+}
+
+func logs(con *term.Console, c *cli.Context) error {
+	why := target.ToRead
+	if c.Bool("follow") {
+		why = target.ToChange // somebody has to run the job that we follow
+	}
+	l, err := parseLogs(c)
+	if err != nil {
+		return err
+	}
+	if l.Call, err = OpenJobs(con, c, why); err != nil {
+		return err
+	}
+	defer l.Close()
+	ids, err := l.wanted(c)
+	if err != nil {
+		return err
+	}
+	if c.Bool("first-error") {
+		return firstErrors(c.Context, con, l, ids)
+	}
+	unread := l.bound(&ids)
+	err = printLogs(c.Context, con, l, ids)
+	if err == nil && unread != "" {
+		fmt.Fprintln(con.Err, unread)
+	}
+	return err
+}
+
+func parseLogs(c *cli.Context) (*logCall, error) {
+	l := &logCall{timestamps: c.Bool("timestamps"), limit: c.Int("limit"), names: map[string]string{}}
+	l.Follow, l.Attempt, l.Tail = c.Bool("follow"), c.Int("attempt"), c.Int("tail")
+	var err error
+	if l.Since, err = ParseTime(c, "since", time.Now()); err != nil {
+		return nil, err
+	}
+	if l.children, err = parseRanges(c.String("children")); err != nil {
+		return nil, err
+	}
+	switch {
+	case l.Attempt < 0 || l.Tail < 0 || l.limit < 0:
+		return nil, exit.Usage("--attempt, --tail and --limit count from 0 up").Try("leave out what is negative")
+	case c.Bool("first-error") && (l.Follow || l.Attempt > 0 || l.Tail > 0 || !l.Since.IsZero()):
+		return nil, exit.Usage("--first-error reads the end of the last attempt's log").Try("leave out --follow, --attempt, --tail and --since")
+	case c.Bool("failed") && l.Follow:
+		return nil, exit.Usage("a job that FAILED writes no more").Try("leave out --follow, or --failed")
+	}
+	return l, nil
+}
+
+// indexRange is children of an array, both ends included.
+type indexRange struct{ first, last int }
+
+func parseRanges(word string) (ranges []indexRange, err error) {
+	for part := range strings.SplitSeq(word, ",") {
+		if part == "" {
+			continue
+		}
+		from, to, isRange := strings.Cut(part, "-")
+		if !isRange {
+			to = from
+		}
+		first, err1 := strconv.ParseUint(from, 10, 31)
+		last, err2 := strconv.ParseUint(to, 10, 31)
+		if err1 != nil || err2 != nil || last < first {
+			return nil, exit.Usage("--children %q is no range", word).Try("write indexes and ranges of them: --children 0-9,17")
+		}
+		ranges = append(ranges, indexRange{int(first), int(last)})
+	}
+	return ranges, nil
+}
+
+func (l *logCall) wants(index int) bool {
+	return len(l.children) == 0 || slices.ContainsFunc(l.children, func(r indexRange) bool { return r.first <= index && index <= r.last })
+}
+
+// wanted are the ids of the jobs whose logs are asked for, with the children in the
+// place of their array.
+func (l *logCall) wanted(c *cli.Context) (ids []string, err error) {
+	onlyFailed := c.Bool("failed") || c.Bool("first-error")
+	arrays := 0
+	names := session.Labels(named(l.Known))
+	for _, job := range l.Known {
+		id := aws.ToString(job.JobId)
+		name := names[id]
+		switch {
+		case batch.ArraySize(job.JobDetail) > 0:
+			arrays++
+			some, err := l.ofArray(c.Context, job, onlyFailed)
+			if err != nil {
+				return nil, err
+			}
+			for _, child := range some {
+				l.names[child] = name + session.PartOf(child)
+			}
+			ids = append(ids, some...)
+		case !onlyFailed || job.Status == types.JobStatusFailed:
+			l.names[id] = name
+			ids = append(ids, id)
+		}
+	}
+	if len(l.children) > 0 && arrays == 0 {
+		return nil, exit.Usage("--children is of an array, and %s is none", l.Jobs[0].Name).Try("leave it out")
+	}
+	return ids, nil
+}
+
+// ofArray are the children of an array that are asked for. Their ids are known
+// without a call, but for those that FAILED.
+func (l *logCall) ofArray(ctx context.Context, job once.Recalled, onlyFailed bool) (ids []string, err error) {
+	id := aws.ToString(job.JobId)
+	if onlyFailed {
+		ids, err = l.FailedChildren(ctx, id)
+		return slices.DeleteFunc(ids, func(child string) bool {
+			_, index, _ := batch.SplitChildID(child)
+			return !l.wants(index)
+		}), err
+	}
+	for i := range batch.ArraySize(job.JobDetail) {
+		if l.wants(i) {
+			ids = append(ids, batch.ChildID(id, i))
+		}
+	}
+	if len(ids) == 0 {
+		return nil, exit.Usage("array %s has %d children: 0-%d", aws.ToString(job.JobName), batch.ArraySize(job.JobDetail), batch.ArraySize(job.JobDetail)-1).
+			Try("choose from those: --children 0-9")
+	}
+	return ids, nil
+}
+
+// bound cuts the ids to the limit and says what is not read, and how to read it.
+func (l *logCall) bound(ids *[]string) string {
+	all := len(*ids)
+	if l.limit == 0 || all <= l.limit {
+		return ""
+	}
+	next := ""
+	if len(l.Known) == 1 {
+		_, from, _ := batch.SplitChildID((*ids)[l.limit])
+		_, to, _ := batch.SplitChildID((*ids)[min(2*l.limit, all)-1])
+		next = fmt.Sprintf("the next: --children %d-%d, ", from, to)
+	}
+	*ids = (*ids)[:l.limit]
+	return fmt.Sprintf("%d of %d logs were read; %sall: --limit 0", l.limit, all, next)
+}
+
+// logRow is a line of a log in JSON.
+type logRow struct {
+	Job  string `json:"job"`
+	Time string `json:"time"`
+	Text string `json:"text"`
+}
+
+// logWriter prints lines as they come, so that none has to be kept.
+type logWriter struct {
+	con   *term.Console
+	call  *logCall
+	merge bool
+	lines map[string]int // by job
+	any   bool
+	// batch holds lines of one log until the next one is not there yet: to write each on its own takes longer than to read it.
+	batch *bufio.Writer
+}
+
+func (w *logWriter) write(line client.Line) error {
+	w.lines[line.Job]++
+	stamp := line.Time.UTC().Format("2006-01-02T15:04:05.000Z")
+	if w.call.Format == "json" {
+		return w.writeRow(logRow{batch.ShortID(line.Job), stamp, line.Text})
+	}
+	text := w.con.LogText(line.Text)
+	if w.call.timestamps {
+		text = stamp + "  " + text
+	}
+	if w.merge {
+		text = diag.Printable(w.call.names[line.Job]) + " | " + text
+	}
+	_, err := w.batch.WriteString(text + "\n")
+	if err == nil && (w.merge || !line.More) {
+		err = w.batch.Flush()
+	}
+	return err
+}
+
+// writeRow prints a member of the JSON array.
+func (w *logWriter) writeRow(row logRow) error {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(row); err != nil {
+		return err
+	}
+	before := ",\n  "
+	if !w.any {
+		before = "[\n  "
+	}
+	w.any = true
+	_, err := w.con.Out.Write(diag.PrintableJSON([]byte(before + strings.TrimSuffix(b.String(), "\n"))))
+	return err
+}
+
+func (w *logWriter) end() error {
+	if w.call.Format != "json" {
+		return w.batch.Flush()
+	}
+	if !w.any {
+		return w.con.Print("[]\n")
+	}
+	return w.con.Print("\n]\n")
+}
+
+// printLogs prints the logs. That one cannot be read is said, and does not keep the
+// others, or how the jobs ended, from being told.
+func printLogs(ctx context.Context, con *term.Console, l *logCall, ids []string) error {
+	w := &logWriter{con: con, call: l, merge: len(ids) > 1 || len(l.Known) > 1, lines: map[string]int{}, batch: bufio.NewWriterSize(con.Out, term.BatchSize)}
+	lines := l.MergedLogs(ctx, ids, l.LogOptions)
+	if len(ids) == 1 {
+		lines = l.Logs(ctx, ids[0], l.LogOptions)
+	}
+	var stopped error
+	for line, err := range lines {
+		switch {
+		case err == nil:
+			err = w.write(line)
+		case ctx.Err() != nil:
+		case line.Job != "":
+			logTrouble(con, l, line.Job, err)
+			err = nil
+		}
+		if err != nil {
+			stopped = err
+			break
+		}
+	}
+	if err := w.end(); err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return logInterrupted(con, l)
+	}
+	verdicts(ctx, con, l, ids, w.lines)
+	if stopped == nil && l.failed {
+		return exit.Silent(exit.NotDone)
+	}
+	return stopped
+}
+
+// logTrouble says why a log could not be read. A child that was not shown is told
+// from one that wrote nothing.
+func logTrouble(con *term.Console, l *logCall, id string, err error) {
+	l.failed = true
+	fmt.Fprintf(con.Err, "batchctl: log of %s (%s): %s\n", diag.Printable(l.names[id]), batch.ShortID(id), diag.Printable(err.Error()))
+}
+
+func logInterrupted(con *term.Console, l *logCall) error {
+	f := exit.Fail(exit.Interrupted, "stopped reading")
+	if l.Follow {
+		f = exit.Fail(exit.Interrupted, "stopped following; %s", goesOn(len(l.Jobs)))
+	}
+	words := session.WordsOf(l.Call.Target, l.Jobs)
+	return f.Try("follow on: batchctl logs %[1]s --follow    stop it: batchctl stop %[1]s", words)
+}
+
+// verdicts says, below the logs, how the jobs failed, and of a job that wrote
+// nothing how it stands: the log alone may not tell.
+func verdicts(ctx context.Context, con *term.Console, l *logCall, ids []string, lines map[string]int) {
+	known := l.Known
+	if l.Follow {
+		if now, err := l.Recall(ctx, jobIDs(l.Known)...); err == nil {
+			known = now
+			keepEnds(l.Call.Target, details(now)...)
+		}
+	}
+	for _, job := range known {
+		wrote := lines[aws.ToString(job.JobId)] > 0 || batch.ArraySize(job.JobDetail) > 0 && len(lines) > 0
+		how := term.JoinClauses(Outcome(job.JobDetail), session.RollUp(job.JobDetail))
+		if job.Forgotten {
+			how = fromLedger(job.JobDetail, serviceOf(l.Call.Target), time.Now())
+		}
+		name := diag.Printable(session.NameOf(job.JobDetail) + "  " + batch.ShortID(aws.ToString(job.JobId)))
+		switch {
+		case job.Status == types.JobStatusFailed || job.Forgotten:
+			fmt.Fprintf(con.Err, "%s  %s  %s\n", name, job.Status, diag.Printable(how))
+		case !wrote && len(ids) > 0 && !l.failed:
+			fmt.Fprintf(con.Err, "%s has written nothing; it is %s: batchctl status %s%s says more\n",
+				diag.Printable(session.NameOf(job.JobDetail)), diag.Printable(term.JoinClauses(string(job.Status), how)), batch.ShortID(aws.ToString(job.JobId)), l.Flags)
+		}
+	}
+	if len(ids) == 0 {
+		fmt.Fprintln(con.Err, "none of these jobs has FAILED")
+	}
+	session.TellNext(con, l.Target, session.Live(known))
+}
+
+// named are described jobs by their ids and names.
+func named(jobs []once.Recalled) (all []once.Submitted) {
+	for _, job := range jobs {
+		all = append(all, once.Submitted{ID: aws.ToString(job.JobId), Name: aws.ToString(job.JobName)})
+	}
+	return all
+}
+
+func jobIDs(jobs []once.Recalled) (ids []string) {
+	for _, job := range jobs {
+		ids = append(ids, aws.ToString(job.JobId))
+	}
+	return ids
+}
+
+// failureRow is a way in which jobs failed, in JSON.
+type failureRow struct {
+	Count    int    `json:"count"`
+	Example  string `json:"example"`
+	ExitCode *int32 `json:"exitCode"`
+	Reason   string `json:"reason"`
+	Text     string `json:"text"`
+	// Unread says that these jobs' logs were not read.
+	Unread bool   `json:"unread,omitempty"`
+	Error  string `json:"error,omitempty"`
+}
+
+// said is what the failure's line says: what the log says, else what Batch does.
+func (r failureRow) said() string {
+	switch {
+	case r.Error != "":
+		return term.JoinClauses(r.Reason, "log not read: "+r.Error)
+	case r.Unread:
+		return term.JoinClauses(r.Reason, "logs not read")
+	case r.Text == "":
+		return term.JoinClauses(r.Reason, "no log")
+	}
+	return r.Text
+}
+
+// firstErrors prints each distinct failure once.
+func firstErrors(ctx context.Context, con *term.Console, l *logCall, ids []string) error {
+	failures, err := l.Failures(ctx, ids, l.limit)
+	if ctx.Err() != nil {
+		return logInterrupted(con, l)
+	}
+	if err != nil {
+		return err
+	}
+	rows := []failureRow{}
+	for _, f := range failures {
+		r := failureRow{Count: f.Count, Example: batch.ShortID(f.Example), ExitCode: f.ExitCode, Reason: f.Reason, Text: f.Text, Unread: f.Unread}
+		if f.Trouble != nil {
+			r.Error, l.failed = f.Trouble.Error(), true
+		}
+		rows = append(rows, r)
+	}
+	if l.Format == "json" {
+		err = con.JSON(rows)
+	} else {
+		err = printFailures(con, rows)
+	}
+	if n := client.Unread(failures); n > 0 {
+		fmt.Fprintf(con.Err, "%d of %d logs were not read; all: --limit 0\n", n, len(ids))
+	}
+	session.TellNext(con, l.Target, session.Live(l.Known))
+	if l.failed {
+		return errors.Join(err, exit.Silent(exit.NotDone))
+	}
+	return err
+}
+
+func printFailures(con *term.Console, rows []failureRow) error {
+	if len(rows) == 0 {
+		fmt.Fprintln(con.Err, "none of these jobs has FAILED")
+		return nil
+	}
+	t := con.Table("COUNT", "EXAMPLE", "EXIT", "ERROR")
+	for _, r := range rows {
+		exit := "-"
+		if r.ExitCode != nil {
+			exit = strconv.Itoa(int(*r.ExitCode))
+		}
+		t.Row(strconv.Itoa(r.Count), r.Example, exit, r.said())
+	}
+	return t.Flush()
+}

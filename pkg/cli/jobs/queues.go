@@ -1,0 +1,255 @@
+package jobs
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/exit"
+	"github.com/batchctl/batchctl/pkg/target"
+	"github.com/batchctl/batchctl/pkg/wire"
+)
+
+func QueuesCommand(con *term.Console) *cli.Command {
+	return &cli.Command{
+		Name:      "queues",
+		Usage:     "show the job queues: what waits and runs in them, and on what",
+		UsageText: "batchctl queues [FLAGS] [QUEUE ...]",
+		Description: cmdline.Help("Counts the jobs of each queue that have not ended, and the children of arrays. IN USE is what they hold, CAPACITY the\n"+
+			"most vCPUs of the queue's compute environments together; SHARES is what the shares of a fair-share queue hold.\n"+
+			"batchctl top shows the same, and the jobs, as they change.",
+			"batchctl queues\nbatchctl queues gpu --target prod\nbatchctl queues --output json"),
+		Flags:  Flags(cmdline.OutputFlags()...),
+		Action: func(c *cli.Context) error { return queues(con, c) },
+	}
+}
+
+// QueueState is what the command prints of a queue.
+type QueueState struct {
+	Name         string                  `json:"name"`
+	State        types.JQState           `json:"state"`
+	Priority     int32                   `json:"priority"`
+	Jobs         map[types.JobStatus]int `json:"jobs"`
+	Environments []string                `json:"computeEnvironments"`
+	// MaxvCpus is the sum over the environments; 0 where one has no bound.
+	MaxvCpus int32 `json:"maxvCpus"`
+	// Utilization is what the queue's jobs hold, in all and by fair share. It is
+	// absent where the service gives no snapshot.
+	Utilization Native[*types.QueueSnapshotUtilizationDetail] `json:"queueUtilization,omitzero"`
+}
+
+// Native is an SDK shape in a document of ours, which prints under AWS's names.
+type Native[T any] struct{ Shape T }
+
+func (n Native[T]) MarshalJSON() ([]byte, error) { return wire.Marshal(n.Shape) }
+
+func queues(con *term.Console, c *cli.Context) error {
+	call, err := OpenFor(con, c, target.ToRead)
+	if err != nil {
+		return err
+	}
+	defer call.Close()
+	queues, denied, err := call.states(c.Context, c.Args().Slice())
+	if err != nil {
+		return err
+	}
+	if denied != nil {
+		fmt.Fprintf(con.Err, "note: what jobs hold is not shown: %s\n", diag.Printable(con.Redacted(denied.Error())))
+	}
+	if call.Format == "json" {
+		return con.MaskedJSON(queues)
+	}
+	if len(queues) == 0 {
+		fmt.Fprintln(con.Err, "no queues")
+		return nil
+	}
+	return PrintQueues(con, queues)
+}
+
+func PrintQueues(con *term.Console, queues []QueueState) error {
+	head := []string{"QUEUE", "STATE", "PRIORITY", "WAITING", "RUNNABLE", "STARTING", "RUNNING", "IN USE", "CAPACITY", "ENVIRONMENTS"}
+	shared := slices.ContainsFunc(queues, QueueState.isShared)
+	if shared {
+		head = append(head, "SHARES")
+	}
+	t := con.Table(head...)
+	for _, q := range queues {
+		cells := []string{q.Name, string(q.State), strconv.Itoa(int(q.Priority)),
+			strconv.Itoa(q.Jobs[types.JobStatusSubmitted] + q.Jobs[types.JobStatusPending]), strconv.Itoa(q.Jobs[types.JobStatusRunnable]),
+			strconv.Itoa(q.Jobs[types.JobStatusStarting]), strconv.Itoa(q.Jobs[types.JobStatusRunning]),
+			cmp.Or(q.InUse(), "-"), capacityOf(q), strings.Join(q.Environments, " ")}
+		if shared {
+			cells = append(cells, cmp.Or(q.Shares(), "-"))
+		}
+		t.Row(cells...)
+	}
+	return t.Flush()
+}
+
+func capacityOf(q QueueState) string {
+	if q.MaxvCpus == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%d vCPUs", q.MaxvCpus)
+}
+
+// VCPUUnit is how snapshots name vCPUs; queues of service environments count others.
+const VCPUUnit = "VCPU"
+
+// quantity prints a capacity as people read it.
+func quantity(n *float64, unit *string) string {
+	text := strconv.FormatFloat(aws.ToFloat64(n), 'f', -1, 64)
+	switch u := aws.ToString(unit); {
+	case u == VCPUUnit && aws.ToFloat64(n) == 1:
+		return text + " vCPU"
+	case u == VCPUUnit:
+		return text + " vCPUs"
+	default:
+		return strings.TrimSpace(text + " " + u)
+	}
+}
+
+// InUse is what the queue's jobs hold; "" where that is not known.
+func (q QueueState) InUse() string {
+	if q.Utilization.Shape == nil {
+		return ""
+	}
+	var parts []string
+	for _, u := range q.Utilization.Shape.TotalCapacityUsage {
+		parts = append(parts, quantity(u.Quantity, u.CapacityUnit))
+	}
+	return term.JoinClauses(parts...)
+}
+
+func (q QueueState) isShared() bool {
+	return q.Utilization.Shape != nil && q.Utilization.Shape.FairshareUtilization != nil
+}
+
+// Shares is what the fair shares hold, the largest first; the service names the
+// first of them only.
+func (q QueueState) Shares() string {
+	if !q.isShared() {
+		return ""
+	}
+	fair := q.Utilization.Shape.FairshareUtilization
+	var parts []string
+	for _, s := range fair.TopCapacityUtilization {
+		text := aws.ToString(s.ShareIdentifier)
+		for _, u := range s.CapacityUsage {
+			text += " " + quantity(u.Quantity, u.CapacityUnit)
+		}
+		parts = append(parts, text)
+	}
+	if more := aws.ToInt64(fair.ActiveShareCount) - int64(len(parts)); more > 0 {
+		parts = append(parts, fmt.Sprintf("%d more", more))
+	}
+	return term.JoinClauses(parts...)
+}
+
+// states describes the queues of these names or aliases, or all of them, by name.
+// What their jobs hold is left out where the service says no; denied is why.
+func (call *Call) states(ctx context.Context, words []string) (states []QueueState, denied, err error) {
+	if states, err = call.Described(ctx, words); err != nil {
+		return nil, nil, err
+	}
+	for i := range states {
+		s := &states[i]
+		if s.Jobs, err = call.Depth(ctx, s.Name); err != nil {
+			return nil, nil, err
+		}
+		snapshot, err := call.QueueSnapshot(ctx, s.Name)
+		switch {
+		case err == nil:
+			s.Utilization.Shape = snapshot.QueueUtilization
+		case client.SnapshotDenied(err):
+			denied = err
+		default:
+			return nil, nil, err
+		}
+	}
+	return states, denied, nil
+}
+
+// Described is what is known of queues without a look at their jobs, by name.
+func (call *Call) Described(ctx context.Context, words []string) ([]QueueState, error) {
+	all, err := call.Queues(ctx)
+	if err != nil {
+		return nil, err
+	}
+	environments, err := call.Environments(ctx)
+	if err != nil {
+		return nil, err
+	}
+	asked := map[string]string{}
+	for _, word := range words {
+		asked[call.queueName(word)] = word
+	}
+	states := []QueueState{}
+	for _, q := range all {
+		name := aws.ToString(q.JobQueueName)
+		arn := aws.ToString(q.JobQueueArn)
+		_, byName := asked[name]
+		_, byARN := asked[arn]
+		if !byName && !byARN && len(words) > 0 {
+			continue
+		}
+		delete(asked, name)
+		delete(asked, arn)
+		s := QueueState{Name: name, State: q.State, Priority: aws.ToInt32(q.Priority), Environments: []string{}}
+		s.add(q, environments)
+		states = append(states, s)
+	}
+	for _, word := range words {
+		if _, missing := asked[call.queueName(word)]; missing {
+			return nil, exit.Fail(exit.NotDone, "no queue %s here", word).Try("see them all: batchctl queues%s", call.Flags)
+		}
+	}
+	slices.SortFunc(states, func(a, b QueueState) int { return cmp.Compare(a.Name, b.Name) })
+	return states, nil
+}
+
+// queueName is the name behind an alias of the platform file.
+func (call *Call) queueName(word string) string {
+	if call.Platform != nil {
+		if q, ok := call.Platform.Queue(word); ok {
+			return q.Name
+		}
+	}
+	return word
+}
+
+// add adds what is known of the queue's compute environments, in their order.
+func (s *QueueState) add(q types.JobQueueDetail, environments []types.ComputeEnvironmentDetail) {
+	bounded := true
+	for _, o := range q.ComputeEnvironmentOrder {
+		arn := aws.ToString(o.ComputeEnvironment)
+		s.Environments = append(s.Environments, batch.Name(arn))
+		at := slices.IndexFunc(environments, func(e types.ComputeEnvironmentDetail) bool { return aws.ToString(e.ComputeEnvironmentArn) == arn })
+		switch {
+		case at < 0:
+			bounded = false
+		case environments[at].ComputeResources != nil:
+			s.MaxvCpus += aws.ToInt32(environments[at].ComputeResources.MaxvCpus)
+		default:
+			s.MaxvCpus += aws.ToInt32(environments[at].UnmanagedvCpus)
+		}
+	}
+	if !bounded {
+		s.MaxvCpus = 0
+	}
+}
+
+// Gone reports that Batch does not know a queue that the stack still names, or that was asked for.
+func Gone(err error) bool { return strings.Contains(err.Error(), "does not exist") }

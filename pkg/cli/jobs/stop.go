@@ -1,0 +1,210 @@
+package jobs
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
+	"github.com/batchctl/batchctl/pkg/cli/session"
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/client/once"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/exit"
+	"github.com/batchctl/batchctl/pkg/target"
+)
+
+func StopCommand(con *term.Console) *cli.Command {
+	return &cli.Command{
+		Name:      "stop",
+		Usage:     "end jobs: cancel those that wait, terminate those that run",
+		UsageText: "batchctl stop [FLAGS] JOB ...",
+		Description: cmdline.Help("Each job is named, or all of one submission; nothing is stopped by a name's prefix. A running job gets\n"+
+			"SIGTERM, and SIGKILL after 30 seconds; an array ends with all its children. stop waits until the jobs have\n"+
+			"ended, and says what it left alone.",
+			"batchctl stop 3f2a91c0\nbatchctl stop resnet-train --reason \"wrong learning rate\"\nbatchctl stop --submission workflow.json --dry-run"),
+		Flags: Flags(append(cmdline.OutputFlags(), session.SubmissionFlag(),
+			&cli.StringFlag{Name: "reason", Value: "stopped with batchctl stop", Usage: "the `TEXT` that Batch keeps with the job"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "only say what would be sent"},
+			&cli.DurationFlag{Name: "timeout", Value: 2 * time.Minute, Usage: "wait this `DURATION` for the jobs to end"})...),
+		Action: func(c *cli.Context) error { return stop(con, c) },
+	}
+}
+
+type stopRow struct {
+	Name    string `json:"name"`
+	ID      string `json:"id"`
+	ShortID string `json:"shortId"`
+	// Call is CancelJob, TerminateJob, or "" for a job that was left alone.
+	Call string `json:"call"`
+	// Before is the status in which the job was found, Status the last that was seen.
+	Before string `json:"before"`
+	Status string `json:"status"`
+	// LeftAlone is why nothing was sent.
+	LeftAlone string `json:"leftAlone,omitempty"`
+	// Children counts those that were terminated one by one.
+	Children int    `json:"children,omitempty"`
+	DryRun   bool   `json:"dryRun,omitempty"`
+	Error    string `json:"error,omitempty"`
+}
+
+func (r stopRow) text() string {
+	head := r.ShortID + "  " + diag.Printable(r.Name) + "  "
+	switch {
+	case r.Error != "":
+		return head + "not stopped: " + diag.Printable(r.Error)
+	case r.LeftAlone != "":
+		return head + "left alone: " + r.LeftAlone
+	case r.DryRun:
+		return head + fmt.Sprintf("would be sent %s, is %s", r.Call, r.Before)
+	case r.Children > 0:
+		return head + fmt.Sprintf("%s, was %s (%s, and TerminateJob to %d children that went on)", r.Status, r.Before, r.Call, r.Children)
+	}
+	return head + fmt.Sprintf("%s, was %s (%s)", r.Status, r.Before, r.Call)
+}
+
+func rowOf(j once.Submitted) stopRow {
+	return stopRow{Name: j.Name, ID: j.ID, ShortID: batch.ShortID(j.ID)}
+}
+
+func stop(con *term.Console, c *cli.Context) error {
+	if !c.Args().Present() && c.String("submission") == "" {
+		return exit.Usage("stop needs a job").Try("name one: batchctl stop NAME; batchctl list shows them; or all of a submission: --submission NAME")
+	}
+	why := target.ToChange
+	if c.Bool("dry-run") {
+		why = target.ToRead
+	}
+	call, err := OpenJobs(con, c, why)
+	if err != nil {
+		return err
+	}
+	defer call.Close()
+	rows, err := stopJobs(con, c, call)
+	if err != nil {
+		return err
+	}
+	namesakes, unchecked := call.namesakes(c.Context)
+	if unchecked != nil && c.Context.Err() == nil {
+		fmt.Fprintf(con.Err, "batchctl: whether other jobs have the same names was not checked: %s\n", diag.Printable(unchecked.Error()))
+	}
+	rows = append(rows, namesakes...)
+	if call.Format == "json" {
+		err = con.MaskedJSON(rows)
+	} else {
+		var b strings.Builder
+		for _, r := range rows {
+			b.WriteString(r.text() + "\n")
+		}
+		err = con.Print(b.String())
+	}
+	switch {
+	case err != nil:
+		return err
+	case c.Context.Err() != nil:
+		return exit.Fail(exit.Interrupted, "interrupted; what was sent cannot be taken back").
+			Try("look: batchctl status %[1]s    go on: batchctl stop %[1]s", session.WordsOf(call.Target, call.Jobs))
+	case slices.ContainsFunc(rows, func(r stopRow) bool { return r.Error != "" }):
+		return exit.Fail(exit.NotDone, "not all jobs were stopped").
+			Try("look: batchctl status %[1]s    again: batchctl stop %[1]s", session.WordsOf(call.Target, call.Jobs))
+	}
+	return nil
+}
+
+// stopJobs stops the jobs, or says what that would be, in the order in which they
+// were named.
+func stopJobs(con *term.Console, c *cli.Context, call *Call) ([]stopRow, error) {
+	rows := make([]stopRow, len(call.Jobs))
+	var live []string
+	for i, j := range call.Jobs {
+		known := call.Known[i]
+		rows[i] = rowOf(j)
+		rows[i].Before, rows[i].Status, rows[i].DryRun = string(known.Status), string(known.Status), c.Bool("dry-run")
+		switch {
+		case known.Forgotten:
+			rows[i].LeftAlone = serviceOf(call.Target) + " no longer has it"
+		case batch.HasEnded(known.Status):
+			rows[i].LeftAlone = string(known.Status) + " already"
+		default:
+			rows[i].Call = client.StopCall(known.JobDetail)
+			live = append(live, j.ID)
+		}
+	}
+	if c.Bool("dry-run") || len(live) == 0 {
+		return rows, nil
+	}
+	ctx, cancel := context.WithTimeout(c.Context, c.Duration("timeout"))
+	defer cancel()
+	done := call.StopAll(ctx, live, c.String("reason"))
+	for i := range rows {
+		if at := slices.Index(live, rows[i].ID); at >= 0 {
+			rows[i].take(done[at])
+			keepEnds(call.Target, done[at].Job)
+		}
+	}
+	return rows, nil
+}
+
+// take puts down what has become of the job.
+func (r *stopRow) take(s client.Stopped) {
+	r.Call, r.Children = s.Call, s.Children
+	r.Before, r.Status = cmp.Or(string(s.Before), r.Before), cmp.Or(string(s.Job.Status), r.Status)
+	switch {
+	case s.Err != nil:
+		r.Error = s.Err.Error()
+	case s.Call == "":
+		r.LeftAlone = string(s.Before) + " already"
+	}
+}
+
+// mostNamesakes is how many jobs of the same names are looked at.
+const mostNamesakes = 100
+
+// namesakes are the ledger's other jobs of the same names that have not ended: they
+// were not named, and are left alone.
+func (call *Call) namesakes(ctx context.Context) ([]stopRow, error) {
+	entries, err := call.Submissions.Own()
+	if err != nil {
+		return nil, err
+	}
+	meant := func(e once.Entry) bool {
+		return slices.ContainsFunc(call.Jobs, func(j once.Submitted) bool { return j.ID == e.ID })
+	}
+	var others []string
+	for _, e := range slices.Backward(entries) {
+		same := slices.ContainsFunc(call.Jobs, func(j once.Submitted) bool { return j.Name == e.Name })
+		if same && !meant(e) && len(others) < mostNamesakes {
+			others = append(others, e.ID)
+		}
+	}
+	if len(others) == 0 {
+		return nil, nil
+	}
+	jobs, err := call.Describe(ctx, others...)
+	if _, missing := errors.AsType[*client.MissingError](err); err != nil && !missing {
+		return nil, err
+	}
+	var rows []stopRow
+	for _, job := range jobs {
+		if !batch.HasEnded(job.Status) {
+			rows = append(rows, namesake(job))
+		}
+	}
+	return rows, nil
+}
+
+func namesake(job types.JobDetail) stopRow {
+	r := rowOf(once.Submitted{ID: aws.ToString(job.JobId), Name: aws.ToString(job.JobName)})
+	r.Before, r.Status, r.LeftAlone = string(job.Status), string(job.Status), string(job.Status)+", another job of this name: stop it by its id"
+	return r
+}

@@ -1,0 +1,100 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/explain"
+)
+
+// whyLine is the line that status adds to a job which has waited for long.
+func (call *Call) whyLine(ctx context.Context, d types.JobDetail) string {
+	if !explain.Waits(d, time.Now()) {
+		return ""
+	}
+	text, err := whyOf(ctx, call.Target, d.JobId)
+	if err != nil {
+		text = "not known: " + err.Error()
+	}
+	return fmt.Sprintf("%-11s %s\n", "why", diag.Printable(text)) +
+		fmt.Sprintf("%-11s batchctl explain %s%s\n", "more", batch.ShortID(aws.ToString(d.JobId)), call.Flags)
+}
+
+// whys are the reasons of the first jobs that have waited for long, by id.
+func (call *Call) whys(ctx context.Context, now time.Time) map[string]string {
+	whys := map[string]string{}
+	for _, job := range call.Known {
+		if id := aws.ToString(job.JobId); len(whys) < whyMost && !job.Forgotten && explain.Waits(job.JobDetail, now) {
+			text, err := whyOf(ctx, call.Target, job.JobId)
+			if err != nil {
+				text = "why is not known: " + err.Error()
+			}
+			whys[id] = text + "; more: batchctl explain " + batch.ShortID(id) + call.Flags
+		}
+	}
+	return whys
+}
+
+const (
+	// whyEvery is how often the jobs that are followed are looked through for those
+	// that wait, and whyMost how many of them are asked about then.
+	whyEvery = 15 * time.Second
+	whyMost  = 3
+)
+
+// tellWhy says of jobs that wait for more than a minute why, when it begins and
+// when it changes, until stop is called.
+func (f *follower) tellWhy(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		tick := time.NewTicker(whyEvery)
+		defer tick.Stop()
+		told := map[string]string{}
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				f.tellReasons(ctx, told)
+			}
+		}
+	})
+	return func() {
+		cancel()
+		wg.Wait()
+	}
+}
+
+// tellReasons tells why jobs wait, as far as that has not been told.
+func (f *follower) tellReasons(ctx context.Context, told map[string]string) {
+	for _, job := range f.waiting(time.Now()) {
+		id := aws.ToString(job.JobId)
+		why, err := whyOf(ctx, f.target, job.JobId)
+		if err != nil || why == told[id] || ctx.Err() != nil {
+			continue // the watch itself says when the service does not answer
+		}
+		told[id] = why
+		f.Line("%s  %s  %s", term.Columns(f.names[id].Name, batch.ShortID(id), f.nameWidth()), job.Status, why)
+	}
+}
+
+// waiting returns the first of the followed jobs that wait for more than a minute.
+func (f *follower) waiting(now time.Time) (jobs []types.JobDetail) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, j := range f.jobs {
+		if d, ok := f.last[j.ID]; ok && explain.Waits(d, now) && len(jobs) < whyMost {
+			jobs = append(jobs, d)
+		}
+	}
+	return jobs
+}

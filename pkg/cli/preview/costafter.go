@@ -1,0 +1,394 @@
+package preview
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/catalog"
+	"github.com/batchctl/batchctl/pkg/cli/input"
+	"github.com/batchctl/batchctl/pkg/cli/jobs"
+	"github.com/batchctl/batchctl/pkg/cli/session"
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/client/once"
+	"github.com/batchctl/batchctl/pkg/cost"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/exit"
+	"github.com/batchctl/batchctl/pkg/plan"
+	"github.com/batchctl/batchctl/pkg/target"
+)
+
+// describedAtOnce is how many jobs one DescribeJobs takes (API reference).
+const describedAtOnce = 100
+
+// account adds up what jobs of a target took.
+type account struct {
+	*jobs.Call
+	in     *input.Input
+	prices *catalog.Prices
+	// queue is the one whose prices stand in on the local engine; "" for none.
+	queue string
+	world *plan.World
+	sums  cost.Sums
+	now   time.Time
+	// runs is the submission that a job belongs to, by the job's id.
+	runs  map[string]string
+	rates map[string]cost.Rate
+	// gone is children that the service did not describe.
+	gone int
+}
+
+// costAfter is the way of jobs that were submitted.
+func costAfter(con *term.Console, c *cli.Context, by cost.By) error {
+	now := time.Now()
+	since, err := jobs.ParseTime(c, "since", now)
+	if err != nil {
+		return err
+	}
+	in := &input.Input{}
+	if err := in.FindPlatform(c); err != nil {
+		return err
+	}
+	prices, err := PricesFor(c, in)
+	if err != nil {
+		return err
+	}
+	call, err := jobs.OpenFor(con, c, target.ToRead)
+	if err != nil {
+		return err
+	}
+	defer call.Close()
+	a := &account{Call: call, in: in, prices: prices, sums: cost.Sums{By: by}, now: now, rates: map[string]cost.Rate{}}
+	if a.queue, err = stoodInFor(c, call, in); err != nil {
+		return err
+	}
+	ids, err := costlyJobs(con, c, call, since)
+	if err != nil {
+		return err
+	}
+	if err := a.readWorld(c.Context); err != nil {
+		return err
+	}
+	if a.runs, err = runsOf(con, call.Target); err != nil {
+		return err
+	}
+	for some := range slices.Chunk(ids, describedAtOnce) {
+		if err := a.add(c.Context, some, ids); err != nil {
+			return err
+		}
+	}
+	if a.gone > 0 {
+		fmt.Fprintf(con.Err, "note: %s of arrays that %s does not know any more\n", term.Plural(a.gone, "child"), diag.Printable(call.Label))
+	}
+	if call.Format == "json" {
+		return con.JSON(costDocument{Target: call.Kind(), Prices: newPriceTable(prices, a.allRates()), By: by, Rows: a.sums.Rows, Total: a.sums.Total})
+	}
+	return printSpent(con, a)
+}
+
+// stoodInFor is the queue whose machines and prices stand in for the local engine's.
+func stoodInFor(c *cli.Context, call *jobs.Call, in *input.Input) (string, error) {
+	word := c.String("queue")
+	if !call.IsLocal() || word == "" {
+		return "", nil
+	}
+	if in.Platform == nil {
+		return "", exit.Usage("--queue %s: there is no platform file that describes it", word).Try("name one: --platform FILE")
+	}
+	q, ok := in.Platform.Queue(word)
+	if !ok || len(q.Environments) == 0 {
+		return "", exit.Usage("--queue %s: %s describes no computeEnvironments of it", word, in.PlatformFile).Try("describe them there; the file's queues are: %s", strings.Join(aliases(in), " "))
+	}
+	return q.Name, nil
+}
+
+func aliases(in *input.Input) (names []string) {
+	for _, q := range in.Platform.Queues {
+		names = append(names, cmp.Or(q.Alias, q.Name))
+	}
+	return names
+}
+
+// costlyJobs are the ids of the jobs that the command line names.
+func costlyJobs(con *term.Console, c *cli.Context, call *jobs.Call, since time.Time) (ids []string, err error) {
+	words := append(c.StringSlice("jobs"), c.Args().Slice()...)
+	if !since.IsZero() {
+		return jobsSince(call, c, words, since)
+	}
+	if len(words) == 0 {
+		found, err := jobs.Resolve(con, c, call.Target, call.Platform)
+		for _, job := range found {
+			ids = append(ids, job.ID)
+		}
+		return ids, err
+	}
+	if c.String("submission") != "" {
+		return nil, exit.Usage("--submission names all jobs, and %s is named too", words[0]).Try("say one of them")
+	}
+	queues := jobs.QueueNames(call.Target, call.Platform)
+	for _, word := range words {
+		id, err := jobs.ResolveFor(call.Target, c, word, queues)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
+}
+
+// jobsSince lists the jobs of some names that were created since; of any, without names.
+func jobsSince(call *jobs.Call, c *cli.Context, names []string, since time.Time) (ids []string, err error) {
+	if c.IsSet("jobs") || c.String("submission") != "" {
+		return nil, exit.Usage("--since lists jobs by their names").Try("batchctl cost NAME --since %s", c.String("since"))
+	}
+	filter := client.Filter{CreatedAfter: since}
+	if word := c.String("queue"); word != "" && !call.IsLocal() {
+		filter.Queues = []string{word}
+	}
+	if filter, err = jobs.PlaceFilter(call.Target, c, call.Platform, filter); err != nil {
+		return nil, err
+	}
+	if len(names) == 0 {
+		names = []string{""}
+	}
+	known := map[string]bool{}
+	for _, filter.Name = range names {
+		for job, err := range call.List(c.Context, filter) {
+			if err != nil {
+				return nil, err
+			}
+			if id := aws.ToString(job.JobId); !known[id] {
+				known[id] = true
+				ids = append(ids, id)
+			}
+		}
+	}
+	if len(ids) == 0 {
+		return nil, exit.Fail(exit.NotDone, "no job of %s was created since %s", cmp.Or(strings.Join(names, " "), "any name"), c.String("since")).
+			Try("see what there is: batchctl list --created-after %s%s", c.String("since"), call.Flags)
+	}
+	return ids, nil
+}
+
+// readWorld reads the queues and compute environments of the target. What it does not
+// say has no price, and the answer says why.
+func (a *account) readWorld(ctx context.Context) error {
+	if a.queue != "" {
+		return nil // the platform file describes it
+	}
+	a.world = &plan.World{Target: a.Kind(), Region: a.Config.Region, Local: a.IsLocal()}
+	if a.world.Local {
+		a.world.Region = ""
+		return nil
+	}
+	var err error
+	if a.world.Queues, err = a.Queues(ctx); err != nil {
+		a.world.QueuesErr = exit.From(err).Message
+		return ctx.Err()
+	}
+	names := a.world.EnvironmentNames()
+	if len(names) == 0 {
+		return nil
+	}
+	if a.world.Environments, err = a.Call.Environments(ctx, names...); err != nil {
+		a.world.EnvironmentsErr = exit.From(err).Message
+	}
+	return ctx.Err()
+}
+
+// runsOf is the submission of each job that the ledger knows, as its first job's name and
+// how many there are.
+func runsOf(con *term.Console, t *target.Target) (map[string]string, error) {
+	entries, err := session.Entries(con, t)
+	if err != nil {
+		return nil, err
+	}
+	first, count := map[string]once.Entry{}, map[string]int{}
+	for _, e := range entries {
+		if count[e.Run]++; count[e.Run] == 1 {
+			first[e.Run] = e
+		}
+	}
+	runs := map[string]string{}
+	for _, e := range entries {
+		if e.Run == "" {
+			continue
+		}
+		name := first[e.Run].Name + " " + batch.ShortID(first[e.Run].ID)
+		if more := count[e.Run] - 1; more > 0 {
+			name += fmt.Sprintf(" and %d more", more)
+		}
+		runs[e.ID] = name
+	}
+	return runs, nil
+}
+
+// add adds some jobs, with all children of the arrays among them. all is every job that
+// is named, so that none counts twice.
+func (a *account) add(ctx context.Context, ids, all []string) error {
+	jobs, err := a.Recall(ctx, ids...)
+	if err != nil {
+		return err
+	}
+	for _, job := range jobs {
+		id := aws.ToString(job.JobId)
+		parent, _, isChild := batch.SplitChildID(id)
+		if isChild && slices.Contains(all, parent) {
+			continue
+		}
+		rate, err := a.rate(job.JobDetail)
+		if err != nil {
+			return err
+		}
+		key := cost.Key{Job: aws.ToString(job.JobName) + " " + batch.ShortID(id), Workflow: a.runs[parent], Tags: job.Tags}
+		if isChild || batch.ArraySize(job.JobDetail) > 0 {
+			key.Array = aws.ToString(job.JobName) + " " + batch.ShortID(parent)
+		}
+		row := a.sums.Begin(key)
+		if batch.ArraySize(job.JobDetail) == 0 || job.Forgotten {
+			a.sums.Add(row, cost.Took(job.JobDetail, a.now).At(rate))
+			continue
+		}
+		if err := a.addChildren(ctx, row, id, rate); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addChildren adds the children of an array, a page at a time.
+func (a *account) addChildren(ctx context.Context, row *cost.Row, array string, rate cost.Rate) error {
+	page := make([]string, 0, describedAtOnce)
+	flush := func() error {
+		if len(page) == 0 {
+			return nil
+		}
+		children, err := a.Describe(ctx, page...)
+		if missing, ok := errors.AsType[*client.MissingError](err); ok {
+			a.gone += len(missing.IDs)
+		} else if err != nil {
+			return err
+		}
+		for _, child := range children {
+			a.sums.Add(row, cost.Took(child, a.now).At(rate))
+		}
+		page = page[:0]
+		return nil
+	}
+	for child, err := range a.List(ctx, client.Filter{ArrayOf: array}) {
+		if err != nil {
+			return err
+		}
+		if page = append(page, aws.ToString(child.JobId)); len(page) == describedAtOnce {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+	}
+	return flush()
+}
+
+// rate is what an hour of a job costs. Jobs that ask for the same in the same queue share it.
+func (a *account) rate(d types.JobDetail) (cost.Rate, error) {
+	made, err := cost.PlanOf(d, a.queue)
+	if err != nil {
+		return cost.Rate{}, fmt.Errorf("read job %s: %w", aws.ToString(d.JobId), err)
+	}
+	key, err := json.Marshal(made.Jobs[0].Register)
+	if err != nil {
+		return cost.Rate{}, err
+	}
+	at := aws.ToString(made.Jobs[0].Submit.JobQueue) + string(key)
+	r, ok := a.rates[at]
+	if !ok {
+		region, isLocal := "", false
+		if a.world != nil {
+			region, isLocal = a.world.Region, a.world.Local
+		}
+		r = cost.RateOf(made.Hold(a.world, a.in.Platform, a.prices).Jobs[0], a.prices, region, isLocal)
+		if isLocal { // whatever a platform file says of its queue
+			r = cost.Rate{Free: "this machine costs nothing"}
+		}
+		a.rates[at] = r
+	}
+	return r, nil
+}
+
+func (a *account) allRates() (rates []cost.Rate) {
+	for _, r := range a.rates {
+		rates = append(rates, r)
+	}
+	return rates
+}
+
+// printSpent prints a line a group, then what the figures are made of.
+func printSpent(con *term.Console, a *account) error {
+	isFree := a.queue == "" && a.IsLocal()
+	t := con.Table(headOf(a.sums.By), "COST", "TIME", "WASTE", "RUNS", "FAILED", "ATTEMPTS", "RETRIED", "WASTED")
+	row := func(r *cost.Row) {
+		money, wasted := r.Cost.String(), r.Waste.String()
+		if isFree {
+			money, wasted = "-", "-"
+		}
+		t.Row(shown(con, r.Name), money, secondsText(r.Seconds), wasteText(r.Spent), fmt.Sprint(r.Runs), fmt.Sprint(r.Failed), fmt.Sprint(r.Attempts), fmt.Sprint(r.Retried), wasted)
+	}
+	for _, r := range a.sums.Rows {
+		row(r)
+	}
+	if len(a.sums.Rows) > 1 {
+		row(&a.sums.Total)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	total := a.sums.Total
+	g := &costPage{PlanPage{Con: con, Width: term.Width(con.Out)}}
+	g.Text.WriteString("\n")
+	if total.WasteSeconds() > 0 {
+		g.Line("waste", "%s in attempts that were retried, %s in the last attempts of FAILED jobs", secondsText(total.RetriedSeconds), secondsText(total.FailedSeconds))
+	}
+	if total.Unended > 0 {
+		g.Line("so far", "%s not ended", term.Plural(total.Unended, "run")+" of them")
+	}
+	if isFree {
+		g.Line("prices", "none: this machine costs nothing; what it would have cost: --queue QUEUE of the platform file")
+	} else {
+		if total.Alone.Known() && total.Alone.USD > total.Cost.High.USD {
+			g.Line("at most", "%s USD, if every attempt had its machine alone", cost.Figure(total.Alone.USD))
+		}
+		g.gaps("low", total.Cost.Low, "run")
+		g.gaps("high", total.Cost.High, "run")
+		g.prices(a.prices, a.allRates())
+		if a.queue != "" {
+			g.More("as if the jobs had run in queue %s", a.queue)
+		}
+	}
+	g.Line("target", "%s", a.Kind())
+	return con.Print(g.Text.String())
+}
+
+// secondsText is a sum of seconds as people read it.
+func secondsText(seconds float64) string {
+	return term.Short(time.Duration(seconds * float64(time.Second)))
+}
+
+// wasteText is the seconds of no use, and which part of all they are.
+func wasteText(s cost.Spent) string {
+	if s.WasteSeconds() == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%s (%.0f %%)", secondsText(s.WasteSeconds()), 100*s.WasteSeconds()/s.Seconds)
+}

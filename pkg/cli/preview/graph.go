@@ -1,0 +1,271 @@
+package preview
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
+	"github.com/batchctl/batchctl/pkg/cli/input"
+	"github.com/batchctl/batchctl/pkg/cli/jobs"
+	"github.com/batchctl/batchctl/pkg/cli/session"
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/client/once"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/exit"
+	"github.com/batchctl/batchctl/pkg/graph"
+	"github.com/batchctl/batchctl/pkg/newfile"
+	"github.com/batchctl/batchctl/pkg/plan"
+	"github.com/batchctl/batchctl/pkg/target"
+)
+
+func GraphCommand(con *term.Console) *cli.Command {
+	return &cli.Command{
+		Name:      "graph",
+		Usage:     "draw the jobs of a file, or of a submission, and what they wait for",
+		UsageText: "batchctl graph [FLAGS] [FILE ...]",
+		Description: cmdline.Help("The jobs of the files are planned, and nobody is asked: arrays that are split and steps that are inserted are drawn as they\n"+
+			"will be submitted. --submission draws what was submitted, with how it stands.",
+			"batchctl graph pipeline.json\nbatchctl graph pipeline.json --output svg --out pipeline.svg\n"+
+				"batchctl graph pipeline.json --output dot | dot -Tpng > pipeline.png\nbatchctl graph --submission pipeline.json"),
+		Flags: append(append(append(input.Flags(), PlanFlags()...), target.CommandFlags()...), session.SubmissionFlag(),
+			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "text", Usage: "text, dot or svg (default: by the ending of --out, else text)"},
+			&cli.StringFlag{Name: "out", Usage: "write to this `FILE` in place of stdout"}),
+		Action: func(c *cli.Context) error { return drawGraph(con, c) },
+	}
+}
+
+func drawGraph(con *term.Console, c *cli.Context) error {
+	format, err := graphFormat(c)
+	if err != nil {
+		return err
+	}
+	g, err := graphOf(con, c)
+	if err != nil {
+		return err
+	}
+	drawn, err := draw(con, format, c.String("out"), g)
+	if err != nil {
+		return err
+	}
+	if path := c.String("out"); path != "" {
+		return newfile.Write(path, newfile.ForAll, newfile.Bytes([]byte(drawn)))
+	}
+	_, err = con.Out.Write([]byte(drawn))
+	return err
+}
+
+// graphFormat is --output, else what the ending of --out's file stands for.
+func graphFormat(c *cli.Context) (string, error) {
+	format, err := cmdline.OutputFormat(c)
+	path := c.String("out")
+	if err != nil || path == "" || c.IsSet("output") || c.IsSet("o") {
+		return format, err
+	}
+	switch ending := strings.ToLower(filepath.Ext(path)); ending {
+	case ".svg":
+		return "svg", nil
+	case ".dot", ".gv":
+		return "dot", nil
+	case ".txt", ".text", "":
+		return "text", nil
+	}
+	return "", exit.Usage("--out %s: no graph format has this ending", path).Try("use .svg, .dot or .txt, or name the format: --output svg")
+}
+
+// graphOf is the graph of the files, or of a submission.
+func graphOf(con *term.Console, c *cli.Context) (*graph.Graph, error) {
+	if c.String("submission") == "" {
+		in, err := input.Load(con, c)
+		if err != nil {
+			return nil, err
+		}
+		made, err := PlanForTarget(con, c, in)
+		if err != nil {
+			return nil, err
+		}
+		return planned(con, made), nil
+	}
+	if c.Args().Present() {
+		return nil, exit.Usage("--submission names what is drawn, and %s is named too", c.Args().First()).Try("say one of them")
+	}
+	call, err := jobs.OpenJobs(con, c, target.ToRead)
+	if err != nil {
+		return nil, err
+	}
+	defer call.Close()
+	asked, err := session.AskedOf(call.Target, call.Known)
+	if err != nil {
+		return nil, err
+	}
+	return submittedGraph(call.Known, asked), nil
+}
+
+func draw(con *term.Console, format, out string, g *graph.Graph) (string, error) {
+	switch format {
+	case "dot":
+		return g.DOT()
+	case "svg":
+		return g.SVG()
+	}
+	o := graph.TextOptions{}
+	if out == "" {
+		o.Width = term.Width(con.Out)
+		if term.Color(con.Out) {
+			o.Style = styled
+		}
+	}
+	return g.Text(o)
+}
+
+// styled colours a piece of a graph as the story of jobs is coloured.
+func styled(role, text string) string {
+	code := map[string]string{string(types.JobStatusSucceeded): "32", string(types.JobStatusFailed): "31", string(types.JobStatusRunning): "36",
+		graph.StemRole: term.StyleFaint, graph.NoteRole: term.StyleFaint}[role]
+	if code == "" {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}
+
+// planned is the graph of a plan.
+func planned(con *term.Console, made *plan.Plan) *graph.Graph {
+	g := &graph.Graph{Name: shown(con, made.Name)}
+	latest := map[string]int{}
+	before := map[string]int{} // jobs of other submissions
+	for _, j := range made.Jobs {
+		if j.Submit == nil {
+			continue
+		}
+		at := len(g.Nodes)
+		g.Nodes = append(g.Nodes, plannedNode(con, j))
+		for _, d := range j.After {
+			if from, ok := latest[d.Job]; ok {
+				g.Edges = append(g.Edges, graph.Edge{From: from, To: at, Type: edgeType(j, d.Type)})
+			}
+		}
+		for _, d := range j.Earlier {
+			if _, ok := before[d.Job]; !ok {
+				before[d.Job] = len(g.Nodes)
+				g.Nodes = append(g.Nodes, graph.Node{Name: shown(con, d.Job), Labels: []string{"submitted before"}})
+			}
+			g.Edges = append(g.Edges, graph.Edge{From: before[d.Job], To: at, Type: edgeType(j, d.Type)})
+		}
+		for _, d := range j.Submit.DependsOn {
+			if d.JobId == nil && d.Type == types.ArrayJobDependencySequential {
+				g.Edges = append(g.Edges, graph.Edge{From: at, To: at, Type: graph.Sequential})
+			}
+		}
+		latest[j.Name] = at
+	}
+	return g
+}
+
+// shown is a text that a picture may show: no credential and no control character.
+func shown(con *term.Console, text string) string { return diag.Printable(con.Redacted(text)) }
+
+func edgeType(j *plan.Job, typ string) string {
+	if j.When != "" {
+		return j.When
+	}
+	return typ
+}
+
+func plannedNode(con *term.Console, j *plan.Job) graph.Node {
+	n := graph.Node{Name: shown(con, j.Name), Queue: shown(con, j.Queue.Queue)}
+	if j.Join {
+		n.Kind = graph.Join
+		n.Labels = append(n.Labels, "inserted: a job waits for 20 others at most")
+	}
+	if a := j.Submit.ArrayProperties; a != nil && a.Size != nil {
+		n.Kind = graph.Array
+		n.Labels = append(n.Labels, fmt.Sprintf("array of %d", *a.Size))
+	}
+	if what := session.DescribeSweep(session.PlannedSweep(j)); what != "" {
+		n.Labels = append(n.Labels, shown(con, what))
+	}
+	if j.MaxParallel > 0 {
+		n.Labels = append(n.Labels, fmt.Sprintf("at most %d at once", j.MaxParallel))
+	}
+	if need := gpusOf(j); need != "" {
+		n.Labels = append(n.Labels, need)
+	}
+	return n
+}
+
+// gpusOf says how many GPUs a job of one container asks for; "" for none.
+func gpusOf(j *plan.Job) string {
+	if j.Register == nil || j.Register.ContainerProperties == nil {
+		return ""
+	}
+	for _, r := range j.Register.ContainerProperties.ResourceRequirements {
+		if r.Type == types.ResourceTypeGpu {
+			return aws.ToString(r.Value) + " GPU"
+		}
+	}
+	return ""
+}
+
+// submittedGraph draws submitted jobs and what they wait for: at AWS Batch, or in the client
+// before they were submitted.
+func submittedGraph(jobs []once.Recalled, asked session.Asked) *graph.Graph {
+	g := &graph.Graph{Name: diag.Printable(asked.Title)}
+	at := map[string]int{}
+	for i, job := range jobs {
+		at[aws.ToString(job.JobId)] = i
+		g.Nodes = append(g.Nodes, submittedNode(job))
+	}
+	for i, job := range jobs {
+		for _, d := range job.DependsOn {
+			from, known := at[aws.ToString(d.JobId)]
+			switch {
+			case known:
+				g.Edges = append(g.Edges, graph.Edge{From: from, To: i, Type: string(d.Type)})
+			case d.JobId == nil:
+				g.Edges = append(g.Edges, graph.Edge{From: i, To: i, Type: graph.Sequential})
+			}
+		}
+	}
+	for _, step := range asked.Unsubmitted {
+		at[step.Key] = len(g.Nodes)
+		n := graph.Node{Name: diag.Printable(step.Name), Queue: diag.Printable(batch.Name(step.Queue)), Status: string(step.Status())}
+		if step.ArraySize > 0 {
+			n.Kind = graph.Array
+			n.Labels = append(n.Labels, fmt.Sprintf("array of %d", step.ArraySize))
+		}
+		n.Labels = append(n.Labels, diag.Printable(step.Note()))
+		g.Nodes = append(g.Nodes, n)
+	}
+	for key, i := range at {
+		step, ok := asked.Steps[key]
+		if !ok {
+			continue
+		}
+		for _, before := range step.WaitsFor {
+			if from, known := at[before]; known {
+				g.Edges = append(g.Edges, graph.Edge{From: from, To: i, Type: step.When})
+			}
+		}
+	}
+	return g
+}
+
+func submittedNode(job once.Recalled) graph.Node {
+	n := graph.Node{Name: diag.Printable(aws.ToString(job.JobName)), Queue: diag.Printable(batch.Name(aws.ToString(job.JobQueue))), Status: string(job.Status)}
+	if size := batch.ArraySize(job.JobDetail); size > 0 {
+		n.Kind = graph.Array
+		n.Labels = append(n.Labels, fmt.Sprintf("array of %d", size))
+		n.Counts = map[string]int{}
+		for status, count := range job.ArrayProperties.StatusSummary {
+			if count > 0 {
+				n.Counts[status] = int(count)
+			}
+		}
+	}
+	return n
+}

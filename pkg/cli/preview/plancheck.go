@@ -1,0 +1,184 @@
+package preview
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/catalog"
+	"github.com/batchctl/batchctl/pkg/check"
+	"github.com/batchctl/batchctl/pkg/cli/input"
+	"github.com/batchctl/batchctl/pkg/cli/session"
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/exit"
+	"github.com/batchctl/batchctl/pkg/newfile"
+	"github.com/batchctl/batchctl/pkg/plan"
+	"github.com/batchctl/batchctl/pkg/target"
+)
+
+// lookTimeout is how long a plan waits for its target. A plan has to be quick, and
+// says what it could not see.
+const lookTimeout = 5 * time.Second
+
+// review holds a plan against its target, the prices and the platform file.
+func review(con *term.Console, c *cli.Context, in *input.Input, made *plan.Plan) (*plan.Review, error) {
+	prices, err := PricesFor(c, in)
+	if err != nil {
+		return nil, err
+	}
+	w, err := look(con, c, in, made)
+	if err != nil {
+		return nil, err
+	}
+	return ReviewOf(in, made, w, prices), nil
+}
+
+func ReviewOf(in *input.Input, made *plan.Plan, w *plan.World, prices *catalog.Prices) *plan.Review {
+	v := made.Hold(w, in.Platform, prices)
+	if in.PlatformFile != "" {
+		v.Policy = plan.PolicyOf(in.Platform, in.PlatformFile, waivedIn(in.Problems))
+	}
+	return v
+}
+
+// waivedIn is the demands of the policy that the files are excepted from.
+func waivedIn(problems diag.List) (list []plan.Waived) {
+	for _, d := range problems {
+		if d.Waived != nil && strings.HasPrefix(d.Rule, "policy-") {
+			list = append(list, plan.Waived{Rule: d.Rule, Reason: d.Waived.Reason, Until: d.Waived.Until})
+		}
+	}
+	return list
+}
+
+// look asks the target what the plan needs to know. Only a target that does not
+// exist is an error: what cannot be asked is said in the answer.
+func look(con *term.Console, c *cli.Context, in *input.Input, made *plan.Plan) (*plan.World, error) {
+	name := target.NameFrom(c, in.Platform)
+	var entry document.Target
+	if in.Platform != nil {
+		entry, _ = in.Platform.Target(name)
+	}
+	unasked := &plan.World{Target: name, Local: name == target.Local, Region: target.WithFlags(c, entry).Region}
+	if c.Bool("offline") {
+		unasked.Unreached = "--offline"
+		return unasked, nil
+	}
+	if unasked.Local && neverRan(c) {
+		return unasked, nil // an engine that nobody has started yet has nothing
+	}
+	ctx, cancel := context.WithTimeout(c.Context, lookTimeout)
+	defer cancel()
+	t, err := session.OpenNamed(ctx, con, c, in.Platform, name, target.ToRead)
+	if err != nil {
+		f := exit.From(err)
+		if f.Code == exit.BadUsage && !strings.HasSuffix(f.Message, "has no Region") { // which may be given where jobs are submitted
+			return nil, err
+		}
+		unasked.Unreached = f.Message
+		return unasked, nil
+	}
+	w := worldOf(ctx, t, made)
+	if account := w.Account(); entry.AccountID != "" && account != "" && account != entry.AccountID {
+		return nil, target.WrongAccount(name, entry.AccountID, account, nil)
+	}
+	return w, t.Close()
+}
+
+// neverRan reports that there is no state directory of a local engine.
+func neverRan(c *cli.Context) bool {
+	dir, err := target.StateDir(c)
+	if err != nil {
+		return false
+	}
+	_, err = os.Stat(dir)
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// worldOf asks an open target.
+func worldOf(ctx context.Context, t *target.Target, made *plan.Plan) *plan.World {
+	w := t.World(ctx, made)
+	w.Local, w.Target = t.IsLocal(), t.Kind()
+	if w.Local {
+		w.Region = ""
+	} else if account := w.Account(); account != "" && !strings.Contains(w.Target, account) {
+		w.Target = fmt.Sprintf("aws %s %s", account, w.Region)
+	}
+	return w
+}
+
+// PricesFor reads the prices that the command line names, or the platform file;
+// nil is those that batchctl carries.
+func PricesFor(c *cli.Context, in *input.Input) (*catalog.Prices, error) {
+	path, named := c.String("prices"), ""
+	if path == "" && in.Platform != nil && in.Platform.PricesFile != "" {
+		path, named = in.Platform.PricesPath(in.PlatformFile), ", which "+in.PlatformFile+" names"
+	}
+	if path == "" {
+		return nil, nil
+	}
+	var err error
+	if named != "" {
+		err = document.Regular(path)
+	}
+	var prices *catalog.Prices
+	if err == nil {
+		prices, err = catalog.ReadPricesFile(path)
+	}
+	if err != nil {
+		return nil, exit.Fail(exit.NotDone, "read prices %s%s: %v", path, named, err).
+			Try("its lines are %s under that header: eu-west-1,m5.large,0.107", catalog.PricesHead)
+	}
+	return prices, nil
+}
+
+// writePlan writes the plan's document for submit --check. It holds whatever the
+// job file holds, so nobody else may read it.
+func writePlan(con *term.Console, path string, document []byte) error {
+	if err := newfile.Write(path, newfile.ForOwner, newfile.Bytes(document)); err != nil {
+		return err
+	}
+	fmt.Fprintf(con.Err, "the plan is written to %s\n", diag.Printable(path))
+	return nil
+}
+
+// CheckPlan refuses to go on when the plan in a file is not what would be done
+// now: the files, the policy, the registered definitions, the queues or the compute
+// environments are not what they were. t is open, and nothing has been sent.
+func CheckPlan(ctx context.Context, con *term.Console, t *target.Target, in *input.Input, made *plan.Plan, path string) error {
+	then, err := check.AppendFile(nil, path)
+	if err != nil {
+		return input.Unreadable(err, input.MakePlan)
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	now, err := made.JSON(ReviewOf(in, made, worldOf(ctx, t, made), nil))
+	if err != nil {
+		return err
+	}
+	changes, notChecked, err := plan.Moved(bytes.TrimSpace(then), now)
+	if err != nil {
+		return exit.Fail(exit.NotDone, "read the plan %s: %v", path, err).Try("make it: %s %s", input.MakePlan, term.Quoted(path))
+	}
+	for _, reason := range notChecked {
+		fmt.Fprintf(con.Err, "note: the plan is not checked in full: %s\n", diag.Printable(con.Redacted(reason)))
+	}
+	if len(changes) == 0 {
+		return nil
+	}
+	fmt.Fprintf(con.Err, "since the plan %s was made:\n", diag.Printable(path))
+	for _, change := range changes {
+		fmt.Fprintf(con.Err, "  %s\n", diag.Printable(con.Redacted(change.String())))
+	}
+	return exit.Fail(exit.Change, "%s since the plan was made: nothing was sent", term.Plural(len(changes), "change")).
+		Try("look again: batchctl plan JOB_FILE --out %s", path)
+}

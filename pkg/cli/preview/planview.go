@@ -1,0 +1,454 @@
+package preview
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+	"github.com/mattn/go-runewidth"
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/catalog"
+	"github.com/batchctl/batchctl/pkg/cli/session"
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/plan"
+)
+
+// PlanPage is a plan as people read it: a label and what belongs to it a line.
+type PlanPage struct {
+	Con   *term.Console
+	Width int
+	Text  strings.Builder
+}
+
+// indentPlan is where the text beside the labels begins.
+const indentPlan = 12
+
+func (g *PlanPage) Line(label, format string, args ...any) {
+	text := diag.Printable(g.Con.Redacted(fmt.Sprintf(format, args...)))
+	fmt.Fprintf(&g.Text, "%s\n", fold(fmt.Sprintf("%-*s%s", indentPlan, label, text), g.Width))
+}
+
+// More goes on under the last line.
+func (g *PlanPage) More(format string, args ...any) { g.Line("", format, args...) }
+
+// fold breaks a line at its blanks to fit a terminal; in a pipe nothing is broken.
+func fold(line string, width int) string {
+	if width <= 2*indentPlan || runewidth.StringWidth(line) <= width {
+		return line
+	}
+	out, column := line[:indentPlan], indentPlan
+	for i, word := range strings.Fields(line[indentPlan:]) {
+		if i > 0 && column+1+runewidth.StringWidth(word) > width {
+			out, column = out+"\n"+strings.Repeat(" ", indentPlan+2), indentPlan+2
+		} else if i > 0 {
+			out, column = out+" ", column+1
+		}
+		out, column = out+word, column+runewidth.StringWidth(word)
+	}
+	return out
+}
+
+func printPlan(con *term.Console, c *cli.Context, v *plan.Review) error {
+	g := &PlanPage{Con: con, Width: term.Width(con.Out)}
+	g.target(v.World)
+	for _, j := range v.Jobs {
+		g.job(j, v.World)
+	}
+	g.total(v)
+	g.policy(v.Policy)
+	for _, problem := range v.Problems() {
+		g.Line("problem", "%s", problem)
+	}
+	fmt.Fprintf(&g.Text, "\nnext: %s\n", diag.Printable(con.Redacted(next(c, v))))
+	return con.Print(g.Text.String())
+}
+
+// next is the command that goes on from the plan.
+func next(c *cli.Context, v *plan.Review) string {
+	command := nextCommand(c, "submit")
+	if out := c.String("out"); out != "" {
+		command += " --check " + term.Quoted(out)
+	}
+	if len(v.Problems()) > 0 {
+		return "see to the problems above, then: " + command
+	}
+	return command
+}
+
+func (g *PlanPage) target(w *plan.World) {
+	g.Line("target", "%s", targetText(w))
+	g.Text.WriteString("\n")
+}
+
+// targetText names the target, and why it was not asked.
+func targetText(w *plan.World) string {
+	if w.Unreached == "" {
+		return w.Target
+	}
+	return w.Target + ", not checked: " + w.Unreached
+}
+
+func (g *PlanPage) job(j plan.JobReview, w *plan.World) {
+	g.Text.WriteString(diag.Printable(g.Con.Redacted(describeJob(j.Job))) + "\n")
+	if j.Register != nil {
+		g.Line("  register", "%s", describeDefinition(j.Job))
+	}
+	g.definition(j, w)
+	if j.Submit != nil {
+		g.Line("  submit", "to %s: %s", j.Queue.Queue, j.Queue.Reason)
+		g.queue(j, w)
+		for _, r := range j.Rooms {
+			g.room(r, j, w)
+		}
+		g.cost(j.Cost)
+		for _, d := range j.Submit.DependsOn {
+			if d.Type == types.ArrayJobDependencySequential {
+				g.Line("  order", "SEQUENTIAL: each child waits for the one before")
+			}
+		}
+	}
+	g.array(j.Job)
+	for _, d := range j.After {
+		g.Line("  after", "%s%s", d.Job, bracket(d.Type))
+	}
+	for _, d := range j.Earlier {
+		g.Line("  after", "%s%s, submitted before this", d.Job, bracket(d.Type))
+	}
+	switch j.When {
+	case document.WhenAlways:
+		g.Line("  when", "always: whoever waits submits it once these have ended")
+	case document.WhenFailure:
+		g.Line("  when", "failure: whoever waits submits it once these have ended and one of them has failed")
+	}
+	g.Text.WriteString("\n")
+}
+
+// array says what the children of an array differ in, as far as its requests do not.
+func (g *PlanPage) array(j *plan.Job) {
+	if j.Join {
+		g.Line("  inserted", "it does nothing: a job waits for 20 others at most")
+	}
+	if what := session.DescribeSweep(session.PlannedSweep(j)); what != "" {
+		g.Line("  children", "%s", what)
+	}
+	if j.Cells != "" {
+		g.Line("  cells", "%s of the array %s", j.Cells, j.Group)
+	}
+	if j.MaxParallel > 0 {
+		g.Line("  parallel", "at most %d children at once: a consumable resource is made for it, and removed after it", j.MaxParallel)
+	}
+	for _, pub := range j.Published {
+		g.Line("  publishes", "%s: %s, to %s", pub.Path, DescribePublished(pub), pub.URL)
+	}
+	for _, s := range j.Staged {
+		g.Line("  stages", "%s, %d bytes that are too long for a request", s.URL, len(s.Text))
+	}
+}
+
+// longestChange bounds what is shown of a changed member, in characters.
+const longestChange = 400
+
+// cutChange shortens a change of a long text, such as the cells of an array, in its
+// middle.
+func cutChange(text string) string {
+	letters := []rune(text)
+	if len(letters) <= longestChange {
+		return text
+	}
+	half := longestChange / 2
+	return string(letters[:half]) + " ... " + string(letters[len(letters)-half:])
+}
+
+// manyChanges is how many changes of a definition are shown one by one.
+const manyChanges = 20
+
+func (g *PlanPage) definition(j plan.JobReview, w *plan.World) {
+	d := j.Definition
+	switch d.Verdict {
+	case plan.DefinitionSame:
+		g.More("no change: revision %d has this content", d.Revision)
+	case plan.DefinitionNew:
+		g.More("new: nothing is registered under this name at %s", w.Target)
+	case plan.DefinitionChanged:
+		g.More("change: a new revision, since revision %d is not the same", d.Revision)
+		for i, change := range d.Changes {
+			if i == manyChanges {
+				g.More("  and %d more", len(d.Changes)-i)
+				break
+			}
+			g.More("  %s", cutChange(change.String()))
+		}
+		if len(d.Changes) == 0 {
+			g.More("  no member differs: it was not registered by batchctl, and has no tag that says so")
+		}
+	case plan.DefinitionNamed:
+		g.Line("  uses", "revision %d of the definition", d.Revision)
+	case plan.DefinitionEarlier:
+		g.Line("  uses", "the definition of a job above")
+	case plan.DefinitionMissing:
+		g.Line("  uses", "a definition that is not there")
+	case plan.DefinitionNotChecked:
+		g.More("not checked: what is registered%s", unlessSaid(d.Reason, w))
+	}
+}
+
+// unlessSaid adds a reason, unless the target's own line gives it for all.
+func unlessSaid(reason string, w *plan.World) string {
+	if w.Unreached != "" {
+		return ""
+	}
+	return " (" + reason + ")"
+}
+
+func (g *PlanPage) queue(j plan.JobReview, w *plan.World) {
+	switch q := j.QueueThere; {
+	case !q.Asked:
+		g.More("not checked: the queue's state%s", unlessSaid(q.Reason, w))
+	case !q.Found && w.Local:
+		g.More("submit makes this queue on the local engine")
+	case !q.Found:
+		g.More("it is not there")
+	case q.Status == types.JQStatusValid:
+		g.More("%s, %s", q.State, q.Status)
+	default:
+		g.More("%s", term.JoinClauses(string(q.State), string(q.Status), q.StatusReason))
+	}
+}
+
+func (g *PlanPage) room(r plan.Room, j plan.JobReview, w *plan.World) {
+	if w.Local && j.RoomsFrom != plan.FromPlatform && r.Type == string(types.CETypeUnmanaged) && r.Fits {
+		where := "this machine"
+		if r.MaxvCpus > 0 { // not known while no engine runs
+			where += fmt.Sprintf(", %d vCPUs of it", r.MaxvCpus)
+		}
+		g.Line("  runs on", "%s", where)
+		return
+	}
+	what := term.JoinClauses(r.Type, string(r.State), string(r.Status))
+	if j.RoomsFrom == plan.FromPlatform {
+		what = term.JoinClauses(r.Type, "platform file")
+	}
+	name := fmt.Sprintf("%s (%s)", r.Name, what)
+	if r.Name == "" {
+		name = what
+	}
+	switch {
+	case !r.Usable():
+		g.Line("  not on", "%s: %s", name, r.Why())
+	case !r.Fits:
+		g.Line("  not on", "%s: %s", name, r.Reason)
+	case !r.Proven():
+		g.Line("  maybe on", "%s: %s", name, r.Reason)
+	default:
+		g.Line("  runs on", "%s: %s%s", name, holds(r, j.Need), headroom(r))
+		if r.Reason != "" {
+			g.More("%s", r.Reason)
+		}
+	}
+}
+
+// holds says what holds the job: "4 fit on an m5.xlarge".
+func holds(r plan.Room, n plan.Need) string {
+	if r.IsFargate() {
+		return "Fargate has " + n.Parts[0].Request.String()
+	}
+	var parts []string
+	for i, p := range n.Parts {
+		t, most := r.Holds[i].Instance.Name, r.Holds[i].PerInstance
+		switch {
+		case p.Nodes > 1 || len(n.Parts) > 1:
+			parts = append(parts, term.Plural(p.Nodes, "node")+" on "+t)
+		case most == 1:
+			parts = append(parts, "1 fits on "+t)
+		default:
+			parts = append(parts, fmt.Sprintf("%d fit on %s", most, t))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func headroom(r plan.Room) string {
+	if r.AtOnce == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("; %d at once at maxvCpus %d", r.AtOnce, r.MaxvCpus)
+	if r.State != "" && !r.IsFargate() {
+		text += fmt.Sprintf(" (%d now)", r.DesiredvCpus)
+	}
+	return text
+}
+
+func (g *PlanPage) cost(c *plan.Cost) {
+	switch {
+	case c == nil:
+		return
+	case c.Unknown != "":
+		g.Line("  price", "not known: %s", c.Unknown)
+		return
+	}
+	what := between(c.Least, c.Most)
+	if c.Hours == 0 {
+		what += " an hour, and no bound: there is no timeout"
+	}
+	g.Line("  price", "%s; on demand in %s, %s", what, c.Region, c.Prices)
+	if c.Stands != "" {
+		g.More("no prices of %s here, so those of %s stand in: --prices FILE", c.Stands, c.Region)
+	}
+	if c.Most == c.Least {
+		g.More("%s", arithmetic(c, true))
+	} else {
+		g.More("least: %s", arithmetic(c, true))
+		g.More("most: %s", arithmetic(c, false))
+	}
+	if c.Others > 0 {
+		g.More("on %s its share is %s an hour", term.Plural(c.Others, "other type"), between(c.From, c.To))
+	}
+	if c.Spot {
+		if spot, ok := c.SpotHour(); ok {
+			g.More("upper bounds: on Spot its share is %s an hour", between(spot.Low, spot.High))
+			g.More("%s", spotNote(c.Prices))
+		} else {
+			g.More("upper bounds: %s", c.NoSpotPrice())
+		}
+	}
+}
+
+// spotNote says how far the Spot prices of a table can be trusted.
+func spotNote(prices *catalog.Prices) string {
+	return "Spot prices vary; the range is " + cmp.Or(prices.SpotBetween(), "that of "+cmp.Or(prices.Day(), "the table's day"))
+}
+
+// arithmetic shows how a bound comes about: "1/4 of m5.xlarge at $0.192/h x 1h =
+// $0.048".
+func arithmetic(c *plan.Cost, least bool) string {
+	var parts []string
+	for _, l := range c.Lines {
+		parts = append(parts, lineOf(l, least))
+	}
+	if c.StorageGB > 0 {
+		parts = append(parts, fmt.Sprintf("%d GB of storage at $%s", c.StorageGB, figure(c.Storage)))
+	}
+	text, total := strings.Join(parts, " + "), c.Most
+	if len(parts) > 1 {
+		text = "(" + text + ")"
+	}
+	if least {
+		total = c.Least
+	}
+	if c.Hours > 0 {
+		text += " x " + hours(c.Hours)
+	}
+	if !least && c.Attempts > 1 {
+		text += fmt.Sprintf(" x %d attempts", c.Attempts)
+	}
+	if c.Children > 1 {
+		text += fmt.Sprintf(" x %d children", c.Children)
+	}
+	if c.BidPercentage > 0 {
+		text += fmt.Sprintf(" x %d %% (bidPercentage)", c.BidPercentage)
+	}
+	text += " = " + dollars(total)
+	if c.Hours == 0 {
+		text += "/h"
+	}
+	return text
+}
+
+func lineOf(l plan.CostLine, least bool) string {
+	nodes := ""
+	if l.Nodes > 1 {
+		nodes = fmt.Sprintf("%d x ", l.Nodes)
+	}
+	switch {
+	case l.Price != catalog.FargatePrice{}:
+		return fmt.Sprintf("%s(%s vCPU at $%s + %s GB at $%s)/h", nodes, figure(l.VCPUs), figure(l.Price.VCPU), figure(l.GB), figure(l.Price.GB))
+	case least && l.PerInstance > 1:
+		return fmt.Sprintf("%s1/%d of %s at $%s/h", nodes, l.PerInstance, l.On, figure(l.Hour))
+	}
+	return fmt.Sprintf("%s%s at $%s/h", nodes, l.On, figure(l.Hour))
+}
+
+func between(from, to float64) string {
+	if dollars(from) == dollars(to) {
+		return dollars(from)
+	}
+	return dollars(from) + " to " + dollars(to)
+}
+
+// dollars rounds to cents, and below a dollar to three figures that count.
+func dollars(usd float64) string {
+	if usd >= 1 || usd == 0 {
+		return fmt.Sprintf("$%.2f", usd)
+	}
+	short, err := strconv.ParseFloat(fmt.Sprintf("%.3g", usd), 64)
+	if err != nil {
+		return fmt.Sprintf("$%g", usd)
+	}
+	return "$" + figure(short)
+}
+
+func figure(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
+
+// hours prints a timeout: 1h, 30m, 1h30m.
+func hours(h float64) string {
+	text := time.Duration(h * float64(time.Hour)).Round(time.Second).String()
+	if short, ok := strings.CutSuffix(text, "m0s"); ok {
+		text = short + "m"
+	}
+	if short, ok := strings.CutSuffix(text, "h0m"); ok {
+		text = short + "h"
+	}
+	return text
+}
+
+// total adds up the prices of several jobs.
+func (g *PlanPage) total(v *plan.Review) {
+	sum := v.Total()
+	if sum.Priced+sum.Unbounded+sum.Unknown < 2 {
+		return
+	}
+	var without []string
+	if sum.Unbounded > 0 {
+		without = append(without, term.Plural(sum.Unbounded, "job")+" without a timeout")
+	}
+	if sum.Unknown > 0 {
+		without = append(without, term.Plural(sum.Unknown, "job")+" whose price is not known")
+	}
+	switch {
+	case sum.Priced == 0:
+		g.Line("total", "not known: %s", term.JoinClauses(without...))
+	case len(without) > 0:
+		g.Line("total", "%s for %s, and in addition %s", between(sum.Least, sum.Most), term.Plural(sum.Priced, "job"), term.JoinClauses(without...))
+	default:
+		g.Line("total", "%s for %s", between(sum.Least, sum.Most), term.Plural(sum.Priced, "job"))
+	}
+}
+
+func (g *PlanPage) policy(v *plan.PolicyReview) {
+	switch {
+	case v == nil:
+		g.Line("policy", "none: there is no platform file")
+		return
+	case len(v.Demands) == 0:
+		g.Line("policy", "%s demands nothing", v.File)
+		return
+	}
+	if len(v.Waived) == 0 {
+		g.Line("policy", "%s of %s, all met", term.Plural(len(v.Demands), "demand"), v.File)
+		return
+	}
+	g.Line("policy", "%s of %s, met but for", term.Plural(len(v.Demands), "demand"), v.File)
+	for _, w := range v.Waived {
+		until := ""
+		if w.Until != "" {
+			until = ", until " + w.Until
+		}
+		g.More("%s, waived: %s%s", w.Rule, w.Reason, until)
+	}
+}

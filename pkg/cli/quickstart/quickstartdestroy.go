@@ -1,0 +1,294 @@
+package quickstart
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/benchmark"
+	"github.com/batchctl/batchctl/pkg/cli/cloud"
+	"github.com/batchctl/batchctl/pkg/cli/input"
+	"github.com/batchctl/batchctl/pkg/cli/jobs"
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/client/once"
+	"github.com/batchctl/batchctl/pkg/cost"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/exit"
+	"github.com/batchctl/batchctl/pkg/infra"
+	"github.com/batchctl/batchctl/pkg/rpc"
+	"github.com/batchctl/batchctl/pkg/target"
+)
+
+// quickRemains is what there is of a quick start.
+type quickRemains struct {
+	doomed      *infra.Destruction
+	jobs        []types.JobSummary // that have not ended
+	repository  string             // "" where there is none
+	tags        []string
+	definitions []once.Revision
+	streams     []logStream
+}
+
+type logStream struct{ group, name string }
+
+// batchLogs is the log group of jobs that name none (AWS Batch User Guide, "Using the
+// awslogs log driver").
+const batchLogs = "/aws/batch/job"
+
+func quickstartDestroy(con *term.Console, c *cli.Context) error {
+	if c.Args().Present() {
+		return exit.Usage("quickstart destroy takes no names").Try("it removes what stands under --prefix %s", c.String("prefix"))
+	}
+	if !c.Bool("yes") && !term.IsTerminal(con.In) {
+		return exit.Usage("quickstart destroy asks before it removes anything, and there is no terminal to ask on").Try("say --yes")
+	}
+	q := &quickstart{Console: con, c: c, dir: c.String("out"), bench: &benchmark.Benchmark{Console: con}}
+	in := &input.Input{PlacesNothing: true}
+	if err := q.findPlatform(in); err != nil {
+		return err
+	}
+	if target.NameFrom(c, in.Platform) == target.Local {
+		return exit.Usage("on this machine a quick start leaves nothing that runs").Try("name a target: batchctl quickstart destroy --target NAME")
+	}
+	if err := q.open(in.Platform); err != nil {
+		return err
+	}
+	defer q.t.Close()
+	r, err := q.remains(c.Context)
+	if err != nil {
+		return err
+	}
+	if r.nothing() {
+		return q.prove(c.Context)
+	}
+	yes, err := cloud.Confirm(q.Console, c, "remove all of it?")
+	if err != nil || !yes {
+		return errors.Join(err, exit.Fail(exit.NotDone, "not confirmed: nothing was removed"))
+	}
+	return q.remove(c.Context, r)
+}
+
+// findPlatform finds the platform file that names the target: the quick start's own comes
+// first, so that the command needs no flags.
+func (q *quickstart) findPlatform(in *input.Input) error {
+	var err error
+	said := q.c.String("platform")+q.c.String("target")+os.Getenv("BATCHCTL_TARGET") != "" || target.SaysAWS(q.c)
+	if _, none := os.Stat(q.platformFile()); !said && none == nil {
+		err = in.UsePlatform(q.platformFile())
+	} else {
+		err = in.FindPlatform(q.c)
+	}
+	if err == nil && in.Problems.HasErrors() {
+		err = input.Complain(q.Console, in.Problems)
+	}
+	return err
+}
+
+// remains finds out what there is, and lists it.
+func (q *quickstart) remains(ctx context.Context) (*quickRemains, error) {
+	r := &quickRemains{}
+	var err error
+	if r.doomed, err = q.stacks.Doomed(ctx, q.stacks.Templates); err != nil {
+		return nil, q.notRemoved(ctx, err)
+	}
+	if r.jobs, err = q.running(ctx, r.doomed.Queues); err != nil {
+		return nil, q.notRemoved(ctx, err)
+	}
+	repository := quickRepository(q.stacks.Prefix)
+	var there bool
+	if r.tags, there, err = q.stacks.Cloud.RepositoryTags(ctx, repository); err != nil {
+		return nil, q.notRemoved(ctx, err)
+	}
+	if there {
+		r.repository = repository
+		r.doomed.Keeps = slices.DeleteFunc(r.doomed.Keeps, func(k infra.Kept) bool { return k.ID == repository })
+	}
+	if r.definitions, _, err = q.t.Revisions(ctx, 0, quickJobNames(q.stacks.Prefix)...); err != nil {
+		return nil, q.notRemoved(ctx, err)
+	}
+	if r.streams, err = q.logs(ctx); err != nil {
+		return nil, q.notRemoved(ctx, err)
+	}
+	return r, q.list(r)
+}
+
+// running are the jobs in the stacks' queues that have not ended.
+func (q *quickstart) running(ctx context.Context, queues []string) (list []types.JobSummary, err error) {
+	for _, queue := range queues {
+		for job, err := range q.t.List(ctx, client.Filter{Queues: []string{queue}}) {
+			if err != nil {
+				if jobs.Gone(err) {
+					break
+				}
+				return nil, err
+			}
+			if !batch.HasEnded(job.Status) {
+				list = append(list, job)
+			}
+		}
+	}
+	return list, nil
+}
+
+// logs are the streams of the jobs that the directory remembers.
+func (q *quickstart) logs(ctx context.Context) (streams []logStream, err error) {
+	for _, id := range q.memory.Logs {
+		known, err := q.t.Describe(ctx, id)
+		if err != nil {
+			continue // AWS Batch forgets jobs after a week, and their streams with them cannot be found
+		}
+		names := map[string]bool{}
+		for _, a := range known[0].Attempts {
+			if a.Container != nil {
+				names[aws.ToString(a.Container.LogStreamName)] = true
+			}
+		}
+		if known[0].Container != nil {
+			names[aws.ToString(known[0].Container.LogStreamName)] = true
+		}
+		for name := range names {
+			if name != "" {
+				streams = append(streams, logStream{batchLogs, name})
+			}
+		}
+	}
+	return streams, nil
+}
+
+func (r *quickRemains) nothing() bool {
+	return len(r.doomed.Stacks)+len(r.jobs)+len(r.definitions)+len(r.streams) == 0 && r.repository == ""
+}
+
+// list says what will be removed.
+func (q *quickstart) list(r *quickRemains) error {
+	t := &term.Table{Out: q.Err, Width: term.Width(q.Err)}
+	for _, j := range r.jobs {
+		t.Row("end", "job "+batch.ShortID(aws.ToString(j.JobId))+" "+client.DisplayName(aws.ToString(j.JobName)), string(j.Status))
+	}
+	for _, s := range r.doomed.Stacks {
+		t.Row("delete", "stack "+s, "")
+	}
+	if r.repository != "" {
+		t.Row("delete", "repository "+r.repository+" with "+term.Plural(len(r.tags), "image"), "")
+	}
+	for _, d := range r.definitions {
+		t.Row("deregister", fmt.Sprintf("job definition %s:%d", d.Name, d.Revision), "")
+	}
+	if n := len(r.streams); n > 0 {
+		t.Row("delete", fmt.Sprintf("%s in %s", term.Plural(n, "log stream"), batchLogs), "")
+	}
+	for _, k := range r.doomed.Keeps {
+		t.Row("keep", k.ID, cloud.ShortType(k.Type)+": "+k.Reason)
+	}
+	if len(t.Rows) == 0 {
+		return nil
+	}
+	return t.Flush()
+}
+
+// remove removes it, in an order in which it can be begun again at any point, and proves
+// that nothing is left.
+func (q *quickstart) remove(ctx context.Context, r *quickRemains) error {
+	for _, j := range r.jobs {
+		id := aws.ToString(j.JobId)
+		if _, err := q.t.Stop(ctx, id, "batchctl quickstart destroy"); err != nil {
+			return q.notRemoved(ctx, fmt.Errorf("end job %s: %w", batch.ShortID(id), err))
+		}
+		fmt.Fprintf(q.Err, "job %s: ended\n", batch.ShortID(id))
+	}
+	for _, s := range r.streams {
+		if err := q.stacks.Cloud.DeleteLogStream(ctx, s.group, s.name); err != nil {
+			if ctx.Err() != nil || cloud.LogIn(err) {
+				return q.notRemoved(ctx, err)
+			}
+			fmt.Fprintf(q.Err, "kept: log %s %s: %s\n", s.group, diag.Printable(s.name), diag.Printable(err.Error()))
+		}
+	}
+	for _, d := range r.definitions {
+		if err := q.t.Deregister(ctx, d); err != nil {
+			return q.notRemoved(ctx, err)
+		}
+	}
+	if r.repository != "" { // before its stack, whose template keeps what holds images
+		if err := q.stacks.Cloud.DeleteRepository(ctx, r.repository); err != nil {
+			return q.notRemoved(ctx, err)
+		}
+		fmt.Fprintf(q.Err, "repository %s: deleted, with its images\n", r.repository)
+	}
+	if err := cloud.DestroyStacks(ctx, q.Console, q.stacks, r.doomed); err != nil {
+		return q.notRemoved(ctx, err)
+	}
+	return q.prove(ctx)
+}
+
+// prove looks at the account and says what is left of the quick start there.
+func (q *quickstart) prove(ctx context.Context) error {
+	stacks, err := q.stacks.Left(ctx)
+	if err != nil {
+		return q.notRemoved(ctx, err)
+	}
+	_, repository, err := q.stacks.Cloud.RepositoryTags(ctx, quickRepository(q.stacks.Prefix))
+	if err != nil {
+		return q.notRemoved(ctx, err)
+	}
+	definitions, _, err := q.t.Revisions(ctx, 0, quickJobNames(q.stacks.Prefix)...)
+	if err != nil {
+		return q.notRemoved(ctx, err)
+	}
+	var left []string
+	for _, s := range stacks {
+		left = append(left, "stack "+s)
+	}
+	if repository {
+		left = append(left, "repository "+quickRepository(q.stacks.Prefix))
+	}
+	if len(definitions) > 0 {
+		left = append(left, term.Plural(len(definitions), "job definition"))
+	}
+	if len(left) > 0 {
+		return exit.Fail(exit.NotDone, "still there: %s", strings.Join(left, ", ")).Try("again: %s", q.again("destroy"))
+	}
+	if err := q.memory.forget(); err != nil {
+		return err
+	}
+	fmt.Fprintf(q.Err, "nothing is left in %s: no stack with the tag %s and the prefix %s, no repository, no job definition\n",
+		diag.Printable(q.t.Label), infra.Mark, q.stacks.Prefix)
+	fmt.Fprintf(q.Err, "kept on this machine: the reports in %s, and the ledger of submissions\n", diag.Printable(q.dir))
+	return nil
+}
+
+// notRemoved says why removing ended, and how to go on.
+func (q *quickstart) notRemoved(ctx context.Context, err error) error {
+	if !isStackError(err) && ctx.Err() == nil && !cloud.LogIn(err) && !rpc.Denied(err) {
+		return exit.Fail(exit.NotDone, "%s", strings.ReplaceAll(err.Error(), "\n", "; ")).Try("go on: %s", q.again("destroy"))
+	}
+	return cloud.StackFailure(ctx, err, q.look(), q.again("destroy"))
+}
+
+func isStackError(err error) bool {
+	_, goesOn := errors.AsType[*infra.GoesOnError](err)
+	_, failed := errors.AsType[*infra.FailedError](err)
+	_, draining := errors.AsType[*infra.DrainError](err)
+	return goesOn || failed || draining
+}
+
+// tellStanding says what is still there and costs, and what removes it.
+func (q *quickstart) tellStanding(o *quickOffer) {
+	if q.c.Bool("destroy-after") {
+		return
+	}
+	price := "which costs"
+	if o.why == "" {
+		price = fmt.Sprintf("which costs %s USD an hour", cost.Figure(o.hourly))
+	}
+	fmt.Fprintf(q.Err, "still there: %s, %s; machines end by themselves\nremove all of it: %s\n", strings.Join(o.standing, " and "), price, q.again("destroy"))
+}

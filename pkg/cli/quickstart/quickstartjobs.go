@@ -1,0 +1,191 @@
+package quickstart
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/benchmark"
+	"github.com/batchctl/batchctl/pkg/cli/input"
+	"github.com/batchctl/batchctl/pkg/cli/session"
+	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/client/once"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/exit"
+	"github.com/batchctl/batchctl/pkg/plan"
+)
+
+// jobs says what the benchmark's jobs are: the reference jobs with the sizes of the
+// published table. On AWS they have names of the quick start's own, a machine of 16 vCPUs
+// on the CPU's side, and half an hour once, which bounds what they cost.
+func (q *quickstart) jobs(isLocal bool, platform string) {
+	o := &q.bench.Options
+	o.Workloads, o.Platform = []string{"matrix", "image"}, platform
+	o.IsLocal = func(*input.Input) bool { return isLocal }
+	o.Parameters = func(workload string) []string {
+		if workload == "matrix" {
+			sizes := q.c.String("sizes")
+			if isLocal && !q.c.IsSet("sizes") {
+				sizes = quickLocalSizes
+			}
+			return []string{"sizes=" + sizes, "type=float32"}
+		}
+		return []string{"sizes=" + q.c.String("image-sizes"), "batch=" + q.c.String("batch")}
+	}
+	o.Settings = func(side, workload string) []string {
+		if isLocal {
+			return nil
+		}
+		words := []string{"name=" + quickJobName(q.stacks.Prefix, side, workload), "queue=" + strings.ToLower(side), "timeout=30m", `retryStrategy={"attempts": 1}`}
+		if side == "CPU" {
+			words = append(words, "resources.vcpus=16", "resources.memory=8 GiB")
+		} else {
+			words = append(words, "resources.memory=12 GiB")
+		}
+		if image := q.images.of(side); image != "" {
+			words = append(words, "image="+image)
+		}
+		return words
+	}
+}
+
+// quickLocalSizes are those of the published table's matrices that a laptop multiplies in
+// seconds; the larger ones take minutes.
+const quickLocalSizes = "1000,5000"
+
+// quickJobName is the name of a job and of its definition.
+func quickJobName(prefix, side, workload string) string {
+	return prefix + "-" + workload + "-" + strings.ToLower(side)
+}
+
+// quickJobNames are all of them.
+func quickJobNames(prefix string) (names []string) {
+	for _, side := range []string{"CPU", "GPU"} {
+		for _, workload := range []string{"matrix", "image"} {
+			names = append(names, quickJobName(prefix, side, workload))
+		}
+	}
+	return names
+}
+
+// measure runs the benchmark, or goes on with it, and writes the reports.
+func (q *quickstart) measure(ctx context.Context) error {
+	b := q.bench
+	b.Target = q.t
+	q.jobs(false, q.platformFile())
+	b.Options.Keeps = true
+	if err := b.Load(q.c); err != nil {
+		return err
+	}
+	work := map[*benchmark.BenchPart]string{}
+	for _, s := range b.Sides {
+		for _, part := range s.Parts {
+			hash, err := workOf(part.Made)
+			if err != nil {
+				return err
+			}
+			work[part] = hash
+			if part.Jobs, err = q.earlier(ctx, part, hash); err != nil {
+				return err
+			}
+		}
+	}
+	b.Options.Submitting = func(part *benchmark.BenchPart) error {
+		return q.memory.note(part.Label(), quickJobs{Work: work[part], Asked: time.Now().UTC()})
+	}
+	b.Options.Submitted = func(part *benchmark.BenchPart) error {
+		jobs := quickJobs{Work: work[part], Asked: q.memory.Jobs[part.Label()].Asked}
+		for _, j := range part.Jobs {
+			jobs.Jobs = append(jobs.Jobs, quickJob{j.Name, j.ID})
+		}
+		return q.memory.note(part.Label(), jobs)
+	}
+	note, err := b.Repeat(ctx)
+	if ctx.Err() != nil {
+		return exit.Fail(exit.Interrupted, "interrupted: what was made stays, and jobs go on").Try("go on: %s    remove all of it: %s", q.again(""), q.again("destroy"))
+	}
+	if err != nil {
+		return err
+	}
+	if err := b.Report(q.c, &benchmark.ReportDir{Path: q.dir}, note); err != nil {
+		return err
+	}
+	q.memory.Measured = time.Now().UTC().Truncate(time.Second)
+	if err := q.memory.keep(); err != nil {
+		return err
+	}
+	return b.Verdict()
+}
+
+// workOf is a hash of a plan's requests.
+func workOf(made *plan.Plan) (string, error) {
+	text, err := json.Marshal(made.Requests())
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:8]), err
+}
+
+// earlier are the jobs of a part that an earlier process submitted for the same work and
+// that have not failed; none where it has to be submitted.
+func (q *quickstart) earlier(ctx context.Context, part *benchmark.BenchPart, work string) ([]once.Submitted, error) {
+	noted, ok := q.memory.Jobs[part.Label()]
+	if !ok || noted.Work != work {
+		return nil, nil
+	}
+	var jobs []once.Submitted
+	for _, j := range noted.Jobs {
+		jobs = append(jobs, once.Submitted{Name: j.Name, ID: j.ID, Queue: q.stacks.Prefix})
+	}
+	if len(jobs) == 0 {
+		var err error
+		if jobs, err = q.lost(ctx, part, noted.Asked); err != nil {
+			return nil, err
+		}
+	}
+	for _, j := range jobs {
+		known, err := q.t.Recall(ctx, j.ID)
+		if err != nil {
+			return nil, err
+		}
+		if len(known) == 0 || known[0].Forgotten || known[0].Status == types.JobStatusFailed {
+			fmt.Fprintf(q.Err, "%s: job %s of the run before is not usable; it is submitted again\n", part.Label(), batch.ShortID(j.ID))
+			return nil, nil
+		}
+		fmt.Fprintf(q.Err, "%s: going on with job %s\n", diag.Printable(part.Label()), batch.ShortID(j.ID))
+	}
+	return jobs, nil
+}
+
+// lost finds the job that a process asked for which ended before it could note the answer:
+// an open submission is brought to its end, and then the ledger knows.
+func (q *quickstart) lost(ctx context.Context, part *benchmark.BenchPart, asked time.Time) ([]once.Submitted, error) {
+	open, err := q.t.Submissions.OpenRuns()
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range open {
+		if r.Target != q.t.Submissions.Target || r.Damage != nil || r.Began.Before(asked.Add(-time.Second)) {
+			continue
+		}
+		if _, err := q.t.Resume(ctx, r.Name); err != nil {
+			return nil, session.SubmitFailure(ctx, q.t, err)
+		}
+	}
+	entries, err := q.t.Submissions.Entries()
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range slices.Backward(entries) {
+		if e.Target == q.t.Submissions.Target && client.DisplayName(e.Name) == part.Made.Name && !e.Time.Before(asked.Add(-time.Second)) {
+			return []once.Submitted{{Name: e.Name, ID: e.ID, Queue: e.Queue, Definition: e.Definition}}, nil
+		}
+	}
+	return nil, nil
+}

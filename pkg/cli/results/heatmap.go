@@ -1,0 +1,170 @@
+package results
+
+import (
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/exit"
+	"github.com/batchctl/batchctl/pkg/heatmap"
+	"github.com/batchctl/batchctl/pkg/newfile"
+	"github.com/batchctl/batchctl/pkg/results"
+)
+
+func heatmapFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "heatmap", Usage: "draw a heat map to this `FILE`, .png or .svg"},
+		&cli.StringFlag{Name: "axes", Usage: "`X,Y`: the columns of the heat map's axes (default: the first two axes)"},
+		&cli.StringFlag{Name: "value", Usage: "the `COLUMN` whose numbers are drawn (default: the only one that has numbers)"},
+		&cli.StringFlag{Name: "combine", Value: string(heatmap.Mean), Usage: "what becomes of several values of one place: mean, min or max"},
+	}
+}
+
+// heatmapCall is what is asked for with --heatmap; nil for nothing.
+type heatmapCall struct {
+	path  string
+	axes  []string // two, or none
+	value string   // "": the only one
+	title string
+	heatmap.Combine
+	file *newfile.File
+}
+
+func parseHeatmap(c *cli.Context) (*heatmapCall, error) {
+	h := &heatmapCall{path: c.String("heatmap"), value: c.String("value"), Combine: heatmap.Combine(c.String("combine"))}
+	if h.path == "" {
+		for _, name := range []string{"axes", "value", "combine"} {
+			if c.IsSet(name) {
+				return nil, exit.Usage("--%s is of a heat map", name).Try("add --heatmap FILE.svg")
+			}
+		}
+		return nil, nil
+	}
+	if ext := filepath.Ext(h.path); ext != ".png" && ext != ".svg" {
+		return nil, exit.Usage("--heatmap %s: the file's ending says how it is drawn", h.path).Try("name it .png or .svg")
+	}
+	if !slices.Contains([]heatmap.Combine{heatmap.Mean, heatmap.Min, heatmap.Max}, h.Combine) {
+		return nil, exit.Usage("--combine %s is not known", h.Combine).Try("the choice is: mean min max")
+	}
+	if axes := c.String("axes"); axes != "" {
+		if h.axes = strings.Split(axes, ","); len(h.axes) != 2 {
+			return nil, exit.Usage("--axes %s: a heat map has two axes", axes).Try("for example: --axes lr,seed")
+		}
+	}
+	h.title = strings.Join(c.Args().Slice(), " ")
+	var err error
+	h.file, err = newfile.Begin(h.path, newfile.ForAll)
+	return h, err
+}
+
+// drop removes what was begun and not drawn.
+func (h *heatmapCall) drop() {
+	if h != nil {
+		h.file.Drop()
+	}
+}
+
+// draw draws the heat map of a table with so many axes.
+func (h *heatmapCall) draw(t *results.Table, axes int) error {
+	if h == nil {
+		return nil
+	}
+	x, y, value, err := h.columns(t, axes)
+	if err != nil {
+		return err
+	}
+	picture, err := h.fill(t, x, y, value)
+	if err != nil {
+		return exit.Fail(exit.Problem, "draw the heat map: %v", err).Try("choose other columns: --axes X,Y --value COLUMN; they are: %s", strings.Join(t.Columns(), " "))
+	}
+	o := heatmap.Options{Title: h.title, Value: t.Columns()[value], Combine: h.Combine}
+	return h.file.Keep(func(w io.Writer) error {
+		if filepath.Ext(h.path) == ".svg" {
+			return picture.WriteSVG(w, o)
+		}
+		return picture.WritePNG(w, o)
+	})
+}
+
+// columns finds the columns of the axes and of the value.
+func (h *heatmapCall) columns(t *results.Table, axes int) (x, y, value int, err error) {
+	all := t.Columns()
+	names := h.axes
+	if names == nil {
+		if axes < 2 {
+			return 0, 0, 0, exit.Usage("a heat map has two axes, and the array has %d", axes).Try("name columns: --axes X,Y; they are: %s", strings.Join(all, " "))
+		}
+		names = []string{t.Axis(0), t.Axis(1)}
+	}
+	value = -1
+	if h.value == "" {
+		if value, err = onlyNumbers(t, axes); err != nil {
+			return 0, 0, 0, err
+		}
+		names = append(slices.Clip(names), all[value])
+	} else {
+		names = append(slices.Clip(names), h.value)
+	}
+	var at [3]int
+	for i, name := range names {
+		if at[i] = slices.Index(all, name); at[i] < 0 {
+			return 0, 0, 0, exit.Usage("there is no column %q", name).Try("the columns are: %s", strings.Join(all, " "))
+		}
+	}
+	return at[0], at[1], at[2], nil
+}
+
+// onlyNumbers is the one column behind the axes that has numbers, but for the exit code.
+func onlyNumbers(t *results.Table, axes int) (int, error) {
+	own := []string{"index", "cell", "status", "exitCode"}
+	for i := range axes {
+		own = append(own, t.Axis(i))
+	}
+	var found []string
+	for i, name := range t.Columns() {
+		if slices.Contains(own, name) {
+			continue
+		}
+		for row := range t.Rows() {
+			if _, ok := row[i].Float(); ok {
+				found = append(found, name)
+				break
+			}
+		}
+	}
+	if len(found) != 1 {
+		return 0, exit.Usage("which column is to be drawn? %s have numbers", term.Plural(len(found), "column")).Try("say --value COLUMN; there are: %s", strings.Join(found, " "))
+	}
+	return slices.Index(t.Columns(), found[0]), nil
+}
+
+// fill makes the picture. The values of an axis stand in the order of the cells.
+func (h *heatmapCall) fill(t *results.Table, x, y, value int) (*heatmap.Table, error) {
+	var axes [2]heatmap.Axis
+	for i, column := range []int{x, y} {
+		axes[i].Name = t.Columns()[column]
+		seen := map[string]bool{}
+		for row := range t.Rows() {
+			if v := row[column]; v.Kind != results.Absent && !seen[v.Text] {
+				seen[v.Text] = true
+				axes[i].Values = append(axes[i].Values, v.Text)
+			}
+		}
+	}
+	picture, err := heatmap.New(axes[0], axes[1])
+	if err != nil {
+		return nil, err
+	}
+	for row := range t.Rows() {
+		if v, ok := row[value].Float(); ok && row[x].Kind != results.Absent && row[y].Kind != results.Absent {
+			if err := picture.Add(row[x].Text, row[y].Text, v); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return picture, nil
+}

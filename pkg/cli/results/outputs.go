@@ -1,0 +1,450 @@
+package results
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/jobs"
+	"github.com/batchctl/batchctl/pkg/cli/session"
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/exit"
+	"github.com/batchctl/batchctl/pkg/objects"
+	"github.com/batchctl/batchctl/pkg/stage"
+	"github.com/batchctl/batchctl/pkg/sweep"
+	"github.com/batchctl/batchctl/pkg/target"
+)
+
+// placesAtOnce is how many outputs are looked for at once.
+const placesAtOnce = 8
+
+// jobOutput is an output of one job or child, with its place known.
+type jobOutput struct {
+	job   string // its name
+	index int    // of a child; -1 for what is none
+	stage.Output
+	// url is To, expanded; local where --fetch brings it.
+	url, local string
+	// own says that Local names the child, so that each has a place of its own.
+	own bool
+	// at is the place in the form that brings what was found.
+	at    string
+	found []objects.Found
+}
+
+// outputRow is a file of an output, as JSON has it.
+type outputRow struct {
+	Job      string    `json:"job"`
+	Index    *int      `json:"index,omitempty"`
+	Name     string    `json:"name"`
+	Size     int64     `json:"size"`
+	Modified time.Time `json:"lastModified"`
+	URL      string    `json:"url"`
+	// Local is where it was fetched to.
+	Local string `json:"local,omitempty"`
+}
+
+// outputs lists what jobs carried away, or fetches it.
+func outputs(con *term.Console, c *cli.Context) error {
+	if format := c.String("output"); format != "text" && format != "json" {
+		return exit.Usage("--outputs and --fetch print text or json").Try("batchctl results %s --outputs --json", strings.Join(c.Args().Slice(), " "))
+	}
+	for _, flag := range []string{"to", "force"} {
+		if c.IsSet(flag) && !c.Bool("fetch") {
+			return exit.Usage("--%s is for --fetch", flag).Try("batchctl results JOB --fetch --%s", flag)
+		}
+	}
+	call, err := jobs.OpenJobs(con, c, target.ToRead)
+	if err != nil {
+		return err
+	}
+	defer call.Close()
+	outputs, err := outputsOf(c.Context, call)
+	if err != nil {
+		return err
+	}
+	if len(outputs) == 0 {
+		return exit.Fail(exit.NotDone, "the jobs have no outputs").Try("give the job file some: \"outputs\": [{ \"from\": \"/out\", \"to\": \"s3://bucket/${AWS_BATCH_JOB_ID}/\" }]")
+	}
+	store := storeOf(con, call.Target)
+	store.NoReplace = !c.Bool("force")
+	if err := store.find(c.Context, outputs); err != nil {
+		return err
+	}
+	if !c.Bool("fetch") {
+		return writeOutputs(con, call.Format, outputs)
+	}
+	if err := placeOutputs(outputs, c.String("to")); err != nil {
+		return err
+	}
+	fetchErr := fetch(c.Context, con, store, outputs)
+	if call.Format == "json" {
+		return errors.Join(writeOutputs(con, call.Format, outputs), fetchErr)
+	}
+	return fetchErr
+}
+
+// storeOf reaches what jobs of the target wrote. Jobs of the local engine may write to
+// S3 as well, with the user's own credentials.
+func storeOf(con *term.Console, t *target.Target) *resultStore {
+	s := &objects.Store{Config: func(ctx context.Context) (aws.Config, error) {
+		if t.IsLocal() {
+			return target.AWSConfig(ctx, con, document.Target{})
+		}
+		return t.Config, nil
+	}}
+	return &resultStore{s}
+}
+
+type resultStore struct{ *objects.Store }
+
+// outputsOf are the outputs of the command's jobs, those of every child of an array.
+func outputsOf(ctx context.Context, call *jobs.Call) ([]*jobOutput, error) {
+	var all []*jobOutput
+	for _, job := range call.Known {
+		some, err := outputsOfJob(ctx, call, job.JobDetail)
+		if err != nil {
+			return nil, fmt.Errorf("job %s: %w", client.DisplayName(aws.ToString(job.JobName)), err)
+		}
+		all = append(all, some...)
+	}
+	return all, nil
+}
+
+func outputsOfJob(ctx context.Context, call *jobs.Call, job types.JobDetail) (all []*jobOutput, err error) {
+	for _, environment := range environmentsOf(job) {
+		text := session.ValueIn(environment, stage.Variable)
+		if text == "" {
+			continue
+		}
+		ones, err := instancesOf(ctx, call, job, text, environment)
+		if err != nil {
+			return nil, err
+		}
+		for _, one := range ones {
+			some, err := one.outputs()
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, some...)
+		}
+	}
+	return all, nil
+}
+
+// environmentsOf are the environments of a job's containers.
+func environmentsOf(job types.JobDetail) (all [][]types.KeyValuePair) {
+	tasks := func(p *types.EcsPropertiesDetail) {
+		if p == nil {
+			return
+		}
+		for _, task := range p.TaskProperties {
+			for _, c := range task.Containers {
+				all = append(all, c.Environment)
+			}
+		}
+	}
+	if job.Container != nil {
+		all = append(all, job.Container.Environment)
+	}
+	tasks(job.EcsProperties)
+	if job.NodeProperties != nil {
+		for _, nodes := range job.NodeProperties.NodeRangeProperties {
+			if nodes.Container != nil {
+				all = append(all, nodes.Container.Environment)
+			}
+			if nodes.EcsProperties != nil {
+				for _, task := range nodes.EcsProperties.TaskProperties {
+					for _, c := range task.Containers {
+						all = append(all, c.Environment)
+					}
+				}
+			}
+		}
+	}
+	return all
+}
+
+// instance is a job, or a child of an array, with the environment that it ran in.
+type instance struct {
+	job         string
+	index       int
+	document    string
+	environment map[string]string
+}
+
+// instancesOf are the job itself, or the children of an array.
+func instancesOf(ctx context.Context, call *jobs.Call, job types.JobDetail, document string, environment []types.KeyValuePair) ([]instance, error) {
+	base := map[string]string{}
+	for _, v := range environment {
+		base[aws.ToString(v.Name)] = aws.ToString(v.Value)
+	}
+	base["AWS_BATCH_JQ_NAME"] = path.Base(aws.ToString(job.JobQueue))
+	name, id := client.DisplayName(aws.ToString(job.JobName)), aws.ToString(job.JobId)
+	of, err := session.FindSweep(ctx, call.Target, job)
+	if err != nil {
+		return nil, err
+	}
+	size := batch.ArraySize(job)
+	one := func(i int, id string, job types.JobDetail) instance {
+		e := map[string]string{"AWS_BATCH_JOB_ID": id, "AWS_BATCH_JOB_ATTEMPT": strconv.Itoa(max(1, len(job.Attempts)))}
+		text := document
+		if i >= 0 || of != nil {
+			// A place that goes by the index is that of the cell, in the container as here.
+			cell := of.Cell(max(0, i))
+			e["AWS_BATCH_JOB_ARRAY_INDEX"], e[sweep.CellVariable] = strconv.Itoa(cell), strconv.Itoa(cell)
+			for k, value := range of.Values(max(0, i)) {
+				e[sweep.Variable(of.Names()[k])] = value
+			}
+			if of != nil && of.Sweep != nil && slices.Contains(of.Sweep.Templates, stage.Variable) {
+				text = of.Sweep.Replace(cell, text)
+			}
+		}
+		if size > 0 {
+			e["AWS_BATCH_JOB_ARRAY_SIZE"] = strconv.Itoa(size)
+		}
+		for name, value := range base {
+			if _, set := e[name]; !set {
+				e[name] = value
+			}
+		}
+		return instance{name, i, text, e}
+	}
+	if size == 0 {
+		index := -1
+		if job.ArrayProperties != nil && job.ArrayProperties.Index != nil {
+			index = int(*job.ArrayProperties.Index)
+		}
+		return []instance{one(index, id, job)}, nil
+	}
+	known := map[string]types.JobDetail{}
+	if strings.Contains(document, "${AWS_BATCH_JOB_ATTEMPT}") {
+		ids := make([]string, size)
+		for i := range ids {
+			ids[i] = batch.ChildID(id, i)
+		}
+		children, err := call.Recall(ctx, ids...)
+		if err != nil {
+			return nil, err
+		}
+		for _, child := range children {
+			known[aws.ToString(child.JobId)] = child.JobDetail
+		}
+	}
+	all := make([]instance, size)
+	for i := range all {
+		child := batch.ChildID(id, i)
+		all[i] = one(i, child, known[child])
+	}
+	return all, nil
+}
+
+// outputs are those of an instance.
+func (n instance) outputs() (all []*jobOutput, err error) {
+	d, err := stage.Parse(n.document)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", stage.Variable, err)
+	}
+	for _, out := range d.Outputs {
+		one, err := n.output(out)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, one)
+	}
+	return all, nil
+}
+
+// output is one of the outputs of an instance.
+func (n instance) output(out stage.Output) (*jobOutput, error) {
+	look := func(name string) (string, bool) { value, ok := n.environment[name]; return value, ok }
+	names, _ := stage.Variables(out.Local) // Expand below says what is wrong with it
+	o := &jobOutput{job: n.job, index: n.index, Output: out, own: slices.ContainsFunc(names, func(name string) bool {
+		return slices.Contains([]string{"AWS_BATCH_JOB_ID", "AWS_BATCH_JOB_ARRAY_INDEX", sweep.CellVariable}, name)
+	})}
+	for _, text := range []struct {
+		to   *string
+		from string
+	}{{&o.url, out.To}, {&o.From, out.From}, {&o.Local, out.Local}} {
+		expanded, err := stage.Expand(text.from, look)
+		if err != nil {
+			return nil, fmt.Errorf("the output %s: %w, as far as DescribeJobs tells", out.To, err)
+		}
+		*text.to = expanded
+	}
+	return o, nil
+}
+
+// name is the output's name in its container.
+func (o *jobOutput) name() string { return path.Base(strings.TrimSuffix(o.From, "/")) }
+
+// find looks what is at the places of outputs.
+func (s *resultStore) find(ctx context.Context, outputs []*jobOutput) error {
+	errs := make([]error, len(outputs))
+	free := make(chan struct{}, placesAtOnce)
+	var wait sync.WaitGroup
+	for i, o := range outputs {
+		free <- struct{}{}
+		wait.Go(func() {
+			defer func() { <-free }()
+			o.found, o.at, errs[i] = s.List(ctx, o.url, o.name())
+		})
+	}
+	wait.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func writeOutputs(con *term.Console, format string, outputs []*jobOutput) error {
+	rows := []outputRow{}
+	for _, o := range outputs {
+		for _, f := range o.found {
+			row := outputRow{Job: o.job, Name: f.Name, Size: f.Size, Modified: f.Modified.UTC(), URL: f.URL, Local: o.file(f)}
+			if o.index >= 0 {
+				row.Index = &o.index
+			}
+			rows = append(rows, row)
+		}
+	}
+	if format == "json" {
+		return con.JSON(rows)
+	}
+	if len(rows) == 0 {
+		fmt.Fprintln(con.Err, "the outputs have no files yet")
+		return nil
+	}
+	now := time.Now()
+	t := con.Table("JOB", "NAME", "SIZE", "AGE", "URL")
+	for _, r := range rows {
+		job := r.Job
+		if r.Index != nil {
+			job = batch.ChildID(job, *r.Index)
+		}
+		t.Row(job, r.Name, stage.Size(r.Size), term.Short(now.Sub(r.Modified)), r.URL)
+	}
+	return t.Flush()
+}
+
+// placeOutputs decides where outputs go on this machine. What jobs say of that may come
+// from anybody, so it stays below this directory, or below the one that is named.
+func placeOutputs(outputs []*jobOutput, dir string) error {
+	taken := map[string]bool{}
+	for _, o := range outputs {
+		local := o.Local
+		if dir != "" || local == "" {
+			local = o.byJob(o.name())
+			if taken[local] {
+				local = o.byJob(strings.Trim(strings.ReplaceAll(o.From, "/", "-"), "-"))
+			}
+		} else if o.index >= 0 && !o.own {
+			local = ofChild(local, o.index)
+		}
+		if !filepath.IsLocal(filepath.FromSlash(local)) || path.Clean(local) == "." || strings.ContainsAny(local, "\\\x00") {
+			return exit.Fail(exit.NotDone, "the job says that its output goes to %s, out of this directory", local).Try("name a directory: --to DIRECTORY; or fetch it by itself: aws s3 cp --recursive %s DIRECTORY", o.at)
+		}
+		// .git/hooks and .ssh/authorized_keys lie below this directory too
+		if dir == "" && slices.ContainsFunc(strings.Split(path.Clean(local), "/"), func(name string) bool { return strings.HasPrefix(name, ".") }) {
+			return exit.Fail(exit.NotDone, "the job says that its output goes to the hidden %s", local).Try("name a directory: --to DIRECTORY")
+		}
+		if taken[local] {
+			return exit.Fail(exit.NotDone, "two outputs go to %s", local).Try("name a directory, below which every job has its own: --to DIRECTORY")
+		}
+		taken[local] = true
+		o.local = filepath.FromSlash(local)
+		if dir != "" {
+			o.local = filepath.Join(dir, o.local)
+		}
+	}
+	return nil
+}
+
+// byJob is a place of the output's own: JOB/NAME, JOB/INDEX/NAME.
+func (o *jobOutput) byJob(name string) string {
+	if o.index >= 0 {
+		name = strconv.Itoa(o.index) + "/" + name
+	}
+	return o.job + "/" + name
+}
+
+// ofChild is a place of an array's for one of its children: out/model.pt is out/3/model.pt.
+func ofChild(local string, index int) string {
+	if strings.HasSuffix(local, "/") {
+		return local + strconv.Itoa(index) + "/"
+	}
+	return path.Join(path.Dir(local), strconv.Itoa(index), path.Base(local))
+}
+
+// file is where a file of the output is fetched to; "" before that is decided.
+func (o *jobOutput) file(f objects.Found) string {
+	switch {
+	case o.local == "":
+		return ""
+	case len(o.found) == 1 && o.found[0].URL == o.at:
+		if strings.HasSuffix(o.local, "/") {
+			return filepath.Join(o.local, f.Name)
+		}
+		return o.local
+	}
+	return filepath.Join(o.local, filepath.FromSlash(f.Name))
+}
+
+// fetch brings outputs, several at once. What went wrong with one is no reason not to
+// fetch the others.
+func fetch(ctx context.Context, con *term.Console, store *resultStore, outputs []*jobOutput) error {
+	var mu sync.Mutex
+	failed, differ := 0, false
+	free := make(chan struct{}, placesAtOnce)
+	var wait sync.WaitGroup
+	for _, o := range outputs {
+		if len(o.found) == 0 {
+			mu.Lock()
+			fmt.Fprintf(con.Err, "%s: nothing is there\n", diag.Printable(o.url))
+			mu.Unlock()
+			continue
+		}
+		free <- struct{}{}
+		wait.Go(func() {
+			defer func() { <-free }()
+			begin := time.Now()
+			moved, err := store.Bring(ctx, stage.Input{From: o.at, To: filepath.ToSlash(o.local)})
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				failed++
+				differ = differ || objects.Differs(err)
+				fmt.Fprintf(con.Err, "batchctl: %s\n", diag.Printable(con.Redacted(err.Error())))
+				return
+			}
+			fmt.Fprintf(con.Err, "%s -> %s: %s\n", diag.Printable(o.at), diag.Printable(o.local), stage.Describe(moved, time.Since(begin)))
+		})
+	}
+	wait.Wait()
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case failed > 0 && differ:
+		return exit.Fail(exit.NotDone, "%s could not be fetched", term.Plural(failed, "output")).Try("to replace files that are there: --force; to keep both: --to DIRECTORY")
+	case failed > 0:
+		return exit.Fail(exit.NotDone, "%s could not be fetched", term.Plural(failed, "output"))
+	}
+	return nil
+}

@@ -1,0 +1,275 @@
+package results
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
+	"github.com/batchctl/batchctl/pkg/cli/input"
+	"github.com/batchctl/batchctl/pkg/cli/jobs"
+	"github.com/batchctl/batchctl/pkg/cli/session"
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/exit"
+	"github.com/batchctl/batchctl/pkg/local/attempt"
+	"github.com/batchctl/batchctl/pkg/local/hardware"
+	"github.com/batchctl/batchctl/pkg/replay"
+	"github.com/batchctl/batchctl/pkg/stage"
+	"github.com/batchctl/batchctl/pkg/sweep"
+	"github.com/batchctl/batchctl/pkg/target"
+)
+
+func ReplayCommand(con *term.Console) *cli.Command {
+	return &cli.Command{
+		Name:      "replay",
+		Usage:     "run an attempt of a job again on this machine: same image, command, environment, index, limits and timeout",
+		UsageText: "batchctl replay [FLAGS] JOB[:INDEX][#ATTEMPT] [-- COMMAND ...]",
+		Description: cmdline.Help("The attempt must have ended; without a number it is the last one. What cannot be the same here is named: secrets, roles,\n"+
+			"volumes, devices that this machine lacks. Its output goes to stdout. A COMMAND runs in place of the job's, with the\n"+
+			"same environment.",
+			"batchctl replay resnet-train\nbatchctl replay sweep:17#2 --executor podman\nbatchctl replay sweep:17 --env LOG_LEVEL=debug\n"+
+				"batchctl replay sweep:17 -- sh -c 'env | sort'"),
+		Flags: jobs.Flags(append(target.ExecutorFlags(),
+			&cli.StringSliceFlag{Name: "env", Usage: "`NAME=VALUE` to add to the environment, or in place of the job's; may be repeated"},
+			&cli.StringFlag{Name: "dir", Usage: "run in this `DIRECTORY`, empty or not there yet (default: a new one, kept if something is left in it)"})...),
+		Action: func(c *cli.Context) error { return replayJob(con, c) },
+	}
+}
+
+func replayJob(con *term.Console, c *cli.Context) error {
+	a, x, flags, err := prepareReplay(con, c)
+	if err != nil {
+		return err
+	}
+	tellReplay(con, a)
+	gpus := hardware.GPUs()
+	for _, d := range a.Differences(x, gpus) {
+		fmt.Fprintf(con.Err, "note: %s\n", diag.Printable(con.Redacted(d.String())))
+	}
+	dir, done, err := replayDir(c.String("dir"))
+	if err != nil {
+		return err
+	}
+	exit, err := runReplay(c.Context, con, a, x, dir, gpus)
+	if left := done(); left {
+		fmt.Fprintf(con.Err, "what it left: %s\n", diag.Printable(dir))
+	}
+	err = replayVerdict(c.Context, con, a, exit, err)
+	if was := a.Original.Container; exit > 0 && was != nil && aws.ToInt32(was.ExitCode) != 0 {
+		fmt.Fprintf(con.Err, "next: batchctl explain %s%s\n", batch.ShortID(a.Job), diag.Printable(flags))
+	}
+	return err
+}
+
+// prepareReplay finds the attempt, what runs it, and the flags that lead to its target.
+func prepareReplay(con *term.Console, c *cli.Context) (*replay.Attempt, target.Executor, string, error) {
+	var none target.Executor
+	if !c.Args().Present() {
+		return nil, none, "", exit.Usage("replay needs a job").Try("for example: batchctl replay resnet-train; batchctl list --status FAILED shows some")
+	}
+	word, number, err := replay.Split(c.Args().First())
+	if err != nil {
+		return nil, none, "", exit.Usage("%v", err).Try("write JOB, JOB:INDEX or JOB:INDEX#ATTEMPT")
+	}
+	environment, err := input.ParseEnvironment(c.StringSlice("env"))
+	if err != nil {
+		return nil, none, "", err
+	}
+	o := replay.Options{Command: c.Args().Tail()}
+	for v := range environment.Children() {
+		con.Sources = append(con.Sources, v.Source)
+		o.Environment = append(o.Environment, types.KeyValuePair{Name: aws.String(v.Name), Value: aws.String(v.Str())})
+	}
+	if len(o.Command) == 0 {
+		o.Command = nil
+	}
+	a, platform, err := findAttempt(con, c, word, number, o)
+	if err != nil {
+		return nil, none, "", err
+	}
+	x, err := replayExecutor(con, c, platform)
+	return a, x, target.FlagsTo(c, platform, target.NameFrom(c, platform)), err
+}
+
+// findAttempt asks the target about the job. A child's array is asked for, too: it alone
+// knows how many children there are.
+func findAttempt(con *term.Console, c *cli.Context, word string, number int, o replay.Options) (*replay.Attempt, *document.Platform, error) {
+	call, err := jobs.OpenFor(con, c, target.ToRead)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer call.Close()
+	queues := jobs.QueueNames(call.Target, call.Platform)
+	id, err := jobs.ResolveFor(call.Target, c, word, queues)
+	if err != nil {
+		return nil, nil, err
+	}
+	ids := []string{id}
+	if array, _, isChild := batch.SplitChildID(id); isChild {
+		ids = append(ids, array)
+	}
+	jobs, err := call.Describe(c.Context, ids...)
+	if err != nil {
+		return nil, nil, err
+	}
+	if batch.ArraySize(jobs[0]) > 0 {
+		return nil, nil, exit.Usage("%s is an array of %d: its children run, not itself", word, batch.ArraySize(jobs[0])).
+			Try("name a child: batchctl replay %[1]s:0%[2]s; those that failed: batchctl list --array %[1]s --status FAILED%[2]s", word, call.Flags)
+	}
+	if len(jobs) > 1 {
+		o.Parent = &jobs[1]
+	}
+	if o.Command != nil {
+		o.Command = afterInputs(jobs[0], o.Command)
+		of, err := session.FindSweep(c.Context, call.Target, jobs[0])
+		if err != nil {
+			return nil, nil, err
+		}
+		o.Command = launchedAs(of, jobs[0], o.Command)
+	}
+	a, err := replay.Of(jobs[0], number, o)
+	if err != nil {
+		f := exit.Fail(exit.NotDone, "%v", err)
+		if made := len(jobs[0].Attempts); made > 0 && number > made {
+			return nil, nil, f.Try("name one that has ended: batchctl replay %s#%d%s", word, made, call.Flags)
+		}
+		return nil, nil, f
+	}
+	keepOutputs(con, a)
+	return a, call.Platform, nil
+}
+
+// afterInputs lets another command find what the job's own finds: what was brought to it.
+func afterInputs(job types.JobDetail, command []string) []string {
+	if job.Container == nil {
+		return command
+	}
+	own, _ := sweep.UserCommand(job.Container.Command)
+	before := document.StagedCommand("", nil)
+	if len(own) < len(before) || !slices.Equal(own[:len(before)], before) {
+		return command
+	}
+	return append(before, command...)
+}
+
+// keepOutputs has the replay carry nothing away: its places are those of the job itself,
+// and what the job left there is not to be replaced.
+func keepOutputs(con *term.Console, a *replay.Attempt) {
+	for i, v := range a.Environment {
+		d, err := stage.Parse(aws.ToString(v.Value))
+		if aws.ToString(v.Name) != stage.Variable || err != nil || len(d.Outputs) == 0 {
+			continue
+		}
+		d.Outputs = nil
+		text := document.StageText(&d)
+		a.Environment = slices.Clone(a.Environment)
+		a.Environment[i].Value = &text
+		fmt.Fprintln(con.Err, "note: outputs: the replay carries nothing away; what the job itself left there stays")
+	}
+}
+
+// launchedAs puts the launcher of a sweep's child before another command, so that it finds
+// the values of its cell, and references in its words are replaced. A child of a command
+// list has lines, and no values.
+func launchedAs(of *session.SweepOf, job types.JobDetail, command []string) []string {
+	if of == nil || of.Sweep == nil || of.Sweep.Kind == sweep.Commands || job.Container == nil {
+		return command
+	}
+	_, launcher := sweep.UserCommand(job.Container.Command)
+	return (&sweep.Sweep{Kind: sweep.Matrix, Launcher: launcher}).Command(command)
+}
+
+// replayExecutor is the executor of the local target, as its flags and the platform
+// file choose it.
+func replayExecutor(con *term.Console, c *cli.Context, platform *document.Platform) (target.Executor, error) {
+	var entry document.Target
+	if platform != nil {
+		entry, _ = platform.Target(target.Local)
+	}
+	choice, err := target.ExecutorOf(c, entry)
+	if err != nil {
+		return target.Executor{}, err
+	}
+	dir, err := target.StateDir(c)
+	if err != nil {
+		return target.Executor{}, err
+	}
+	x, err := target.OpenExecutor(c.Context, dir, choice)
+	if err == nil {
+		target.NameExecutor(con, x.Label, true)
+	}
+	return x, err
+}
+
+// tellReplay says what runs.
+func tellReplay(con *term.Console, a *replay.Attempt) {
+	which := fmt.Sprintf("attempt %d of %d", a.Number, a.Attempts)
+	limit := "no timeout"
+	if a.Timeout > 0 {
+		limit = "timeout " + a.Timeout.String()
+	}
+	fmt.Fprintf(con.Err, "replay: %s, %s, %s: %s\n", diag.Printable(a.Name), batch.ShortID(a.Job), which,
+		diag.Printable(con.Redacted(term.JoinClauses(aws.ToString(a.Container.Image), limit))))
+}
+
+// replayDir is the directory to run in. done removes a new one that is left empty, and
+// reports whether something is left.
+func replayDir(asked string) (dir string, done func() bool, err error) {
+	if asked != "" {
+		return asked, func() bool { return false }, nil
+	}
+	dir, err = os.MkdirTemp("", "batchctl-replay-")
+	return dir, func() bool { return os.Remove(dir) != nil }, err
+}
+
+// runReplay runs the attempt with its output on stdout.
+func runReplay(ctx context.Context, con *term.Console, a *replay.Attempt, x attempt.Executor, dir string, gpus []string) (int, error) {
+	log, isFile := con.Out.(*os.File)
+	if isFile {
+		return a.Run(ctx, x, dir, log, replay.RunOptions{GPUs: gpus})
+	}
+	from, to, err := os.Pipe()
+	if err != nil {
+		return -1, err
+	}
+	copied := make(chan error, 1)
+	go func() { _, err := io.Copy(con.Out, from); copied <- err }()
+	exit, err := a.Run(ctx, x, dir, to, replay.RunOptions{GPUs: gpus})
+	return exit, errors.Join(err, to.Close(), <-copied, from.Close())
+}
+
+// replayVerdict says how it ended beside how it ended there. The exit code is that of a
+// job: 1 for one that failed.
+func replayVerdict(ctx context.Context, con *term.Console, a *replay.Attempt, code int, err error) error {
+	before := "without an exit code"
+	if c := a.Original.Container; c != nil && c.ExitCode != nil {
+		before = fmt.Sprintf("with exit code %d", *c.ExitCode)
+	}
+	if reason := aws.ToString(a.Original.StatusReason); reason != "" {
+		before += ", " + reason
+	}
+	switch {
+	case ctx.Err() != nil:
+		return exit.Fail(exit.Interrupted, "interrupted; the replay has been ended")
+	case err != nil && code < 0:
+		return exit.Fail(exit.NotDone, "the replay did not end by itself: %v", err)
+	case err != nil:
+		fmt.Fprintf(con.Err, "ended with exit code %d: %s; the attempt itself ended %s\n", code, diag.Printable(err.Error()), diag.Printable(before))
+	default:
+		fmt.Fprintf(con.Err, "ended with exit code %d; the attempt itself ended %s\n", code, diag.Printable(before))
+	}
+	if code != 0 || err != nil {
+		return exit.Silent(exit.Problem)
+	}
+	return nil
+}

@@ -1,0 +1,250 @@
+package results
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
+	"github.com/batchctl/batchctl/pkg/cli/jobs"
+	"github.com/batchctl/batchctl/pkg/cli/session"
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/client/once"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/exit"
+	"github.com/batchctl/batchctl/pkg/results"
+	"github.com/batchctl/batchctl/pkg/secret"
+	"github.com/batchctl/batchctl/pkg/target"
+)
+
+// resultLines is how many lines at the end of a log may hold a result.
+const resultLines = 1000
+
+func ResultsCommand(con *term.Console) *cli.Command {
+	return &cli.Command{
+		Name:      "results",
+		Usage:     "make a table of what the children of an array printed as JSON, with the values of their cells",
+		UsageText: "batchctl results [FLAGS] [JOB ...]",
+		Description: cmdline.Help("Of each child the last JSON object in its log counts, in the last 1000 lines. Its members become columns, beside the\n"+
+			"axes of the matrix or the columns of the table. Of several jobs, such as an array and its retry, the newer one's cell\n"+
+			"counts. Without a JOB it is the last submission.\n\n"+
+			"--outputs lists what the jobs carried away in place of that: the \"outputs\" of their files. --fetch brings it to this\n"+
+			"machine: to \"local\" of the output, or to JOB/INDEX/NAME; with --to everything goes below that directory. A file that\n"+
+			"is there and differs stays unless --force is said.",
+			"batchctl results pi-sweep\nbatchctl results pi-sweep --output csv > pi.csv\nbatchctl results pi-sweep pi-sweep-retry --output markdown\n"+
+				"batchctl results pi-sweep --heatmap pi.svg --axes samples,seed --value error\n"+
+				"batchctl results train --outputs\nbatchctl results train --fetch --to results"),
+		Flags: jobs.Flags(append([]cli.Flag{session.SubmissionFlag(),
+			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "text", Usage: "text, csv, json or markdown"},
+			&cli.BoolFlag{Name: "json", Usage: "the same as --output json"},
+			&cli.BoolFlag{Name: "every-line", Usage: "each line that is a JSON object is a row, from the whole log"},
+			&cli.BoolFlag{Name: "exit-code", Usage: "add a column for the exit code"},
+			&cli.BoolFlag{Name: "outputs", Usage: "list the files that the jobs' outputs left, with size, age and URL"},
+			&cli.BoolFlag{Name: "fetch", Usage: "fetch those files"},
+			&cli.StringFlag{Name: "to", Usage: "the `DIRECTORY` for --fetch (default: where the outputs say, below this one)"},
+			&cli.BoolFlag{Name: "force", Usage: "--fetch replaces files that are there and differ"}}, heatmapFlags()...)...),
+		Action: func(c *cli.Context) error { return printResultsOf(con, c) },
+	}
+}
+
+func printResultsOf(con *term.Console, c *cli.Context) error {
+	if c.Bool("outputs") || c.Bool("fetch") {
+		return outputs(con, c)
+	}
+	for _, flag := range []string{"to", "force"} {
+		if c.IsSet(flag) {
+			return exit.Usage("--%s is for --fetch", flag).Try("batchctl results JOB --fetch --%s", flag)
+		}
+	}
+	h, err := parseHeatmap(c)
+	if err != nil {
+		return err
+	}
+	defer h.drop()
+	call, err := jobs.OpenJobs(con, c, target.ToRead)
+	if err != nil {
+		return err
+	}
+	defer call.Close()
+	axes, children, err := cells(c.Context, con, call)
+	if err != nil {
+		return err
+	}
+	table, err := readResults(con, c, call, axes, children)
+	if err != nil {
+		return err
+	}
+	if err := h.draw(table, len(axes)); err != nil {
+		return err
+	}
+	if h != nil && !c.IsSet("output") && !c.Bool("json") {
+		return nil // the picture is what was asked for
+	}
+	return writeTable(con, call.Format, table)
+}
+
+// resultChild is a child whose result is wanted.
+type resultChild struct {
+	id string
+	results.Child
+}
+
+// cells are the children of the jobs, by cell, and the names of their values. Of two
+// children with one cell the later counts.
+func cells(ctx context.Context, con *term.Console, call *jobs.Call) (axes []string, children []resultChild, err error) {
+	jobs := slices.Clone(call.Known)
+	slices.SortStableFunc(jobs, func(a, b once.Recalled) int {
+		return cmp.Compare(aws.ToInt64(a.CreatedAt), aws.ToInt64(b.CreatedAt))
+	})
+	byCell := map[int]resultChild{}
+	found := false
+	for _, job := range jobs {
+		of, err := session.FindSweep(ctx, call.Target, job.JobDetail)
+		if err != nil {
+			return nil, nil, err
+		}
+		if of == nil && len(jobs) > 1 {
+			continue // a step of a workflow that is no array
+		}
+		if found && !slices.Equal(axes, of.Names()) {
+			return nil, nil, exit.Usage("%s and a job before it have different axes: %s; %s", aws.ToString(job.JobName), strings.Join(of.Names(), " "), strings.Join(axes, " ")).
+				Try("name one of them, or those of one array")
+		}
+		axes, found = of.Names(), true
+		some, err := childrenOf(ctx, call, job.JobDetail, of)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, child := range some {
+			byCell[child.Cell] = child
+		}
+	}
+	if !found {
+		return nil, nil, exit.Usage("none of %s is an array", term.Plural(len(jobs), "job")).Try("name one: batchctl results JOB")
+	}
+	for _, cell := range slices.Sorted(maps.Keys(byCell)) {
+		children = append(children, byCell[cell])
+	}
+	return axes, children, nil
+}
+
+// childrenOf are the children of a job, in the order of their indices; a job that is no
+// array is its own only child.
+func childrenOf(ctx context.Context, call *jobs.Call, job types.JobDetail, of *session.SweepOf) ([]resultChild, error) {
+	id, size := aws.ToString(job.JobId), batch.ArraySize(job)
+	if size == 0 {
+		child := resultChild{id, results.Child{Cell: of.Cell(0), Values: of.Values(0), Status: string(job.Status)}}
+		if job.Container != nil && job.Container.ExitCode != nil {
+			child.ExitCode = aws.Int(int(*job.Container.ExitCode))
+		}
+		return []resultChild{child}, nil
+	}
+	children := make([]resultChild, size)
+	for i := range children {
+		children[i] = resultChild{batch.ChildID(id, i), results.Child{Index: i, Cell: of.Cell(i), Values: of.Values(i), Status: string(types.JobStatusPending)}}
+	}
+	for summary, err := range call.List(ctx, client.Filter{ArrayOf: id}) {
+		if err != nil {
+			return nil, err
+		}
+		if summary.ArrayProperties == nil || summary.ArrayProperties.Index == nil || int(*summary.ArrayProperties.Index) >= size {
+			continue
+		}
+		child := &children[*summary.ArrayProperties.Index]
+		child.Status = string(summary.Status)
+		if summary.Container != nil && summary.Container.ExitCode != nil {
+			child.ExitCode = aws.Int(int(*summary.Container.ExitCode))
+		}
+	}
+	return children, nil
+}
+
+// readResults reads the ends of the children's logs.
+func readResults(con *term.Console, c *cli.Context, call *jobs.Call, axes []string, children []resultChild) (*results.Table, error) {
+	o := client.LogOptions{Tail: resultLines}
+	every := c.Bool("every-line")
+	if every {
+		o.Tail = 0
+	}
+	var ids []string
+	for _, child := range children {
+		if child.Status != string(types.JobStatusPending) && child.Status != string(types.JobStatusRunnable) {
+			ids = append(ids, child.id)
+		}
+	}
+	outputs := map[string]*results.Output{}
+	table := results.New(axes, results.Options{ExitCode: c.Bool("exit-code"), Mask: secret.Mask})
+	next := 0
+	// Logs come one after the other, so a child is complete when another one's begins.
+	add := func(until string) error {
+		for next < len(children) && children[next].id != until {
+			child := children[next]
+			if err := table.Add(child.Child, outputs[child.id]); err != nil {
+				return exit.Fail(exit.NotDone, "%v", err).Try("read fewer: name children as in JOB:3, or leave out --every-line")
+			}
+			delete(outputs, child.id)
+			next++
+		}
+		return nil
+	}
+	unread := 0
+	for line, err := range call.MergedLogs(c.Context, ids, o) {
+		if err != nil && line.Job == "" {
+			return nil, err
+		}
+		if err := add(line.Job); err != nil {
+			return nil, err
+		}
+		if err != nil {
+			unread++
+			fmt.Fprintf(con.Err, "batchctl: the log of %s: %s\n", batch.ShortID(line.Job), diag.Printable(err.Error()))
+			continue
+		}
+		if outputs[line.Job] == nil {
+			outputs[line.Job] = results.NewOutput(every)
+		}
+		outputs[line.Job].Line(line.Text)
+	}
+	if err := add(""); err != nil {
+		return nil, err
+	}
+	if without := table.Without(); without > 0 {
+		fmt.Fprintf(con.Err, "%d of %d printed no JSON object\n", without, len(children))
+	}
+	if unread > 0 {
+		return table, exit.Fail(exit.NotDone, "%s could not be read", term.Plural(unread, "log"))
+	}
+	return table, nil
+}
+
+// widestValue is how many columns a value takes in a table for people.
+const widestValue = 60
+
+func writeTable(con *term.Console, format string, t *results.Table) error {
+	write := map[string]func(io.Writer) error{"csv": t.WriteCSV, "json": t.WriteJSON, "markdown": t.WriteMarkdown,
+		"text": func(w io.Writer) error {
+			widest := 0
+			if term.IsTerminal(con.Out) {
+				widest = widestValue
+			}
+			return t.WriteText(w, widest)
+		}}[format]
+	if format == "csv" || format == "json" {
+		return write(con.Out) // data for programs
+	}
+	var b strings.Builder
+	if err := write(&b); err != nil {
+		return err
+	}
+	return con.Print(b.String())
+}

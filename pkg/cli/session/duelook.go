@@ -1,0 +1,181 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/client/once"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/exit"
+	"github.com/batchctl/batchctl/pkg/target"
+)
+
+// checkDue does the check for duplicates that an earlier command left, for every run of the
+// target where it is due, and names those for which it is not due yet. What fails is
+// reported and left to the next command: this one has other work to do. Where requests may be
+// repeated, jobs that nothing was wrong with are checked once more, too.
+func checkDue(con *term.Console, c *cli.Context, t *target.Target) {
+	there := recheck(con, c, t)
+	if c.Command.Name == "resume" {
+		return // which does all that is open
+	}
+	open, err := t.Submissions.OpenRuns()
+	if err != nil {
+		return // the command reports it where it reads the ledger
+	}
+	for _, r := range open {
+		if r.Damage != nil || r.LookDue.IsZero() || !t.Submissions.Covers(r.Target) && r.Target != t.Submissions.Target {
+			continue
+		}
+		if there == nil {
+			there = changing(con, c, t)
+		}
+		if r.Target != there.Ledger.Target {
+			continue
+		}
+		if wait := time.Until(r.LookDue); wait > 0 {
+			fmt.Fprintf(con.Err, "note: jobs of run %s may have duplicates: the check is due in %v, and the next command after that does it; to wait for it: batchctl resume %[1]s%[3]s\n",
+				r.Name, (wait + time.Second - 1).Truncate(time.Second), t.Flags)
+			continue
+		}
+		err := there.CheckDuplicates(c.Context, r.Name)
+		_, locked := errors.AsType[*once.LockedError](err)
+		if err == nil || locked || errors.Is(err, fs.ErrNotExist) {
+			continue // it is done, or another process does it
+		}
+		con.Explain(exit.From(SubmitFailure(c.Context, t, err)))
+	}
+}
+
+// recheck ends duplicates of jobs that earlier commands submitted and that turned up since. It
+// returns the client that it used; nil if it had nothing to check.
+func recheck(con *term.Console, c *cli.Context, t *target.Target) *once.Client {
+	if !t.Replayable {
+		return nil
+	}
+	if jobs, err := t.Submissions.Unverified(); err != nil || len(jobs) == 0 {
+		return nil // an error is reported where the command reads the ledger
+	}
+	there := changing(con, c, t)
+	err := there.RecheckDuplicates(c.Context)
+	if twice, ok := errors.AsType[*once.TwiceError](err); ok {
+		con.Explain(exit.From(SubmitFailure(c.Context, t, twice)))
+	} else if err != nil {
+		fmt.Fprintf(con.Err, "note: check earlier jobs for duplicates: %s; the next command checks them again\n", diag.Printable(con.Redacted(err.Error())))
+	}
+	return there
+}
+
+// changing is a client for the target that may change it: its ledger knows the account, for
+// which a command that only reads has not asked.
+func changing(con *term.Console, c *cli.Context, t *target.Target) *once.Client {
+	ledger := target.LedgerIn(con, t.Submissions.Dir)
+	account, err := target.AccountsIn(ledger.Dir).Of(c.Context, t.Config, target.AccountOf)
+	if err != nil {
+		account = ""
+	}
+	ledger.Target = target.AWSLabel(cmp.Or(account, "(account not known)"), t.Config)
+	there := once.New(t.Config)
+	there.Ledger, there.Replayable = ledger, t.Replayable
+	target.SubmitsWith(con, c, there)
+	return there
+}
+
+// SubmitFailure gives the ways in which a submission fails their codes and says
+// how to go on.
+func SubmitFailure(ctx context.Context, t *target.Target, err error) error {
+	if err == nil {
+		return nil
+	}
+	var (
+		open      *once.OpenError
+		ambiguous *client.AmbiguousError
+		unknown   *once.UnknownError
+		forgotten *once.ForgottenError
+		due       *once.DueError
+		twice     *once.TwiceError
+		locked    *once.LockedError
+		refused   *client.RefusedError
+		large     *once.TooLargeError
+	)
+	code := exit.NotDone
+	switch {
+	case errors.As(err, &due), errors.As(err, &twice):
+		code = exit.Unknown
+	case ctx.Err() != nil:
+		code = exit.Interrupted
+	case errors.As(err, &forgotten), errors.As(err, &ambiguous), errors.As(err, &unknown):
+		code = exit.Unknown
+	case errors.As(err, &refused), errors.As(err, &large):
+		code = exit.Problem
+	}
+	f := exit.Fail(code, "%s", strings.ReplaceAll(err.Error(), "\n", "; "))
+	switch {
+	case errors.As(err, &forgotten):
+		return f.Try("look into your results, then: batchctl resume --submit-again %[1]s    or give it up: batchctl resume --drop %[1]s", runOf(err)+t.Flags)
+	case errors.As(err, &due):
+		return f.Try("check again: batchctl resume %s    (other commands for this target do it, too)", due.Run+t.Flags)
+	case errors.As(err, &twice) && !errors.As(err, &open):
+		return f.Try("compare what they did: batchctl status %s %s%s", batch.ShortID(twice.Twins[0].ID), batch.ShortID(twice.Twins[0].Twin), t.Flags)
+	case errors.As(err, &locked):
+		return f
+	case errors.As(err, &open):
+		return f.Try("go on: batchctl resume %[1]s    or leave the rest: batchctl resume --drop %[1]s", open.Run+t.Flags)
+	case errors.Is(err, context.Canceled):
+		return exit.Fail(exit.Interrupted, "interrupted; no job was accepted").Try("nothing is left behind: submit again")
+	case code == exit.NotDone:
+		return exit.From(LeadOn(t, err))
+	}
+	return f
+}
+
+// runOf is the open run that an error is about.
+func runOf(err error) string {
+	if open, ok := errors.AsType[*once.OpenError](err); ok {
+		return open.Run
+	}
+	return ""
+}
+
+// OpenTarget finds the target that the command line, the environment and the platform
+// file ask for, in this order.
+func OpenTarget(ctx context.Context, con *term.Console, c *cli.Context, platform *document.Platform, why target.Need) (*target.Target, error) {
+	return OpenNamed(ctx, con, c, platform, target.NameFrom(c, platform), why)
+}
+
+// OpenNamed opens the target of a name, and does the check for duplicates that earlier commands left there.
+func OpenNamed(ctx context.Context, con *term.Console, c *cli.Context, platform *document.Platform, name string, why target.Need) (*target.Target, error) {
+	t, err := target.Open(ctx, con, c, platform, name, why)
+	if err == nil && !t.IsLocal() {
+		checkDue(con, c, t)
+	}
+	return t, err
+}
+
+// LeadOn gives an error about a job that is not there its next step.
+func LeadOn(t *target.Target, err error) error {
+	if missing, ok := errors.AsType[*client.NoSuchJobError](err); ok && missing.Near == "" {
+		return exit.Fail(exit.NotDone, "%v", missing).Try("see what there is: batchctl list%s", t.Flags)
+	}
+	if part, ok := errors.AsType[*client.NoSuchPartError](err); ok {
+		return exit.Fail(exit.NotDone, "%v", err).Try("name one that exists: %s", part.Use)
+	}
+	return err
+}
+
+// ResolveWord is the client's, with the next step at this target where there is no such job.
+func ResolveWord(ctx context.Context, t *target.Target, word string, queues []string) (string, error) {
+	id, err := t.Client.Resolve(ctx, word, queues)
+	return id, LeadOn(t, err)
+}

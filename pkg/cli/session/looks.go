@@ -1,0 +1,56 @@
+package session
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/explain"
+	"github.com/batchctl/batchctl/pkg/target"
+)
+
+// looksKept is how long looks at a job are remembered after the last one.
+const looksKept = 7 * 24 * time.Hour
+
+// RememberLook puts what was seen of a job before into the bundle, and this look on
+// disk: a reason counts when it has stood, and the command that saw it first has
+// ended. Without a disk to write to, only this look counts.
+func RememberLook(t *target.Target, id string, b *explain.Bundle) {
+	if t.IsLocal() || strings.ContainsAny(id, `/\`) {
+		return
+	}
+	dir := filepath.Join(t.Submissions.Dir, "looks")
+	path := filepath.Join(dir, strings.NewReplacer(":", "_", "#", "_").Replace(id)+".json")
+	if batch.HasEnded(b.Subject.Job.Status) {
+		_ = os.Remove(path)
+		return
+	}
+	if text, err := os.ReadFile(path); err == nil {
+		var earlier []explain.Look
+		if json.Unmarshal(text, &earlier) == nil {
+			b.Remember(earlier)
+		}
+	}
+	text, err := json.Marshal(b.Looks)
+	if err != nil || os.MkdirAll(dir, 0o700) != nil {
+		return
+	}
+	forgetLooks(dir)
+	draft := path + ".new"
+	if os.WriteFile(draft, text, 0o600) == nil {
+		_ = os.Rename(draft, path)
+	}
+}
+
+// forgetLooks removes looks at jobs that nobody has looked at for long.
+func forgetLooks(dir string) {
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > looksKept {
+			_ = os.Remove(filepath.Join(dir, e.Name()))
+		}
+	}
+}

@@ -1,0 +1,67 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/client/once"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/target"
+)
+
+// culprit is the job to explain when jobs have ended: the first that FAILED of those that
+// ran, since the others only waited for it. It is nil where none FAILED.
+func culprit(jobs []types.JobDetail) *types.JobDetail {
+	var found *types.JobDetail
+	ran := func(job *types.JobDetail) bool { return !strings.HasPrefix(aws.ToString(job.StatusReason), "Depend") }
+	for i := range jobs {
+		job := &jobs[i]
+		switch {
+		case job.Status != types.JobStatusFailed:
+		case found == nil, ran(job) && !ran(found),
+			ran(job) == ran(found) && aws.ToInt64(job.StoppedAt) < aws.ToInt64(found.StoppedAt):
+			found = job
+		}
+	}
+	return found
+}
+
+// ExplainNext is the command that says why jobs failed; "" where none did.
+func ExplainNext(t *target.Target, jobs []types.JobDetail) string {
+	if job := culprit(jobs); job != nil {
+		return "batchctl explain " + batch.ShortID(aws.ToString(job.JobId)) + t.Flags
+	}
+	return ""
+}
+
+// TellNext prints the next command after jobs that have ended, if one of them FAILED.
+func TellNext(con *term.Console, t *target.Target, jobs []types.JobDetail) {
+	if next := ExplainNext(t, jobs); next != "" {
+		fmt.Fprintf(con.Err, "next: %s\n", diag.Printable(next))
+	}
+}
+
+// TellNextOf is tellNext for jobs of which only the ids are known. That their states cannot
+// be had is no reason to hide how they ended.
+func TellNextOf(ctx context.Context, con *term.Console, t *target.Target, jobs []once.Submitted) {
+	known, err := t.Recall(ctx, IDs(jobs)...)
+	if err == nil {
+		TellNext(con, t, Live(known))
+	}
+}
+
+// Live are the jobs that the service itself describes: only they can be explained.
+func Live(jobs []once.Recalled) (all []types.JobDetail) {
+	for _, job := range jobs {
+		if !job.Forgotten {
+			all = append(all, job.JobDetail)
+		}
+	}
+	return all
+}

@@ -1,0 +1,2 @@
+// Package submit sends jobs to a target: submit, run, resume, retry and gc.
+package submit

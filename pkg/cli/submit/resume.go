@@ -1,0 +1,195 @@
+package submit
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
+	"github.com/batchctl/batchctl/pkg/cli/input"
+	"github.com/batchctl/batchctl/pkg/cli/jobs"
+	"github.com/batchctl/batchctl/pkg/cli/session"
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/client/once"
+	"github.com/batchctl/batchctl/pkg/exit"
+	"github.com/batchctl/batchctl/pkg/target"
+)
+
+func ResumeCommand(con *term.Console) *cli.Command {
+	return &cli.Command{
+		Name:      "resume",
+		Usage:     "go on with submissions that did not come to their end",
+		UsageText: "batchctl resume [FLAGS] [RUN ...]",
+		Description: cmdline.Help("A RUN is a submission that was interrupted, or of which an answer is missing; submit names it. What may have\n"+
+			"been accepted is looked up, the rest is submitted, and duplicates of a job are ended. Without a\n"+
+			"RUN all that went to the target are gone on with. It goes on only at the account and the Region of the submission.",
+			"batchctl resume\nbatchctl resume --dry-run\nbatchctl resume 3f2a91c0\nbatchctl resume --drop 3f2a91c0"),
+		Flags: jobs.Flags(append(append(target.ExecutorFlags(), cmdline.OutputFlags()...), settleFlag(),
+			&cli.BoolFlag{Name: "dry-run", Usage: "say what is open, and change nothing"},
+			&cli.BoolFlag{Name: "drop", Usage: "leave the rest of the runs unsubmitted, and forget them; what was accepted goes on"},
+			&cli.BoolFlag{Name: "submit-again", Usage: "submit jobs again that are so old that Batch may have forgotten them"})...),
+		Action: func(c *cli.Context) error { return resume(con, c) },
+	}
+}
+
+func resume(con *term.Console, c *cli.Context) error {
+	format, err := cmdline.OutputFormat(c)
+	if err != nil {
+		return err
+	}
+	dir, err := target.StateDir(c)
+	if err != nil {
+		return err
+	}
+	if err := target.CheckStateDir(con, dir, target.ToRead); err != nil {
+		return err
+	}
+	open, err := target.LedgerIn(con, dir).OpenRuns()
+	if err != nil {
+		return err
+	}
+	if open, err = chosen(open, c.Args().Slice()); err != nil {
+		return err
+	}
+	if c.Bool("dry-run") {
+		return printOpen(con, open, format)
+	}
+	if len(open) == 0 {
+		fmt.Fprintln(con.Err, "nothing to resume: every submission came to its end")
+		return endResume(con, nil, nil, format, nil)
+	}
+	in := &input.Input{PlacesNothing: true}
+	if err := in.FindPlatform(c); err != nil {
+		return err
+	}
+	t, err := session.OpenTarget(c.Context, con, c, in.Platform, target.ToChange)
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	t.SubmitAgain = c.Bool("submit-again")
+	jobs, err := resumeEach(con, c, t, open)
+	return endResume(con, t, jobs, format, err)
+}
+
+// chosen are the open runs that the words name; without words all.
+func chosen(open []once.OpenRun, words []string) ([]once.OpenRun, error) {
+	for _, w := range words {
+		if !slices.ContainsFunc(open, func(r once.OpenRun) bool { return r.Name == w }) {
+			return nil, exit.Fail(exit.NotDone, "no open run is called %s", w).Try("see what is open: batchctl resume --dry-run")
+		}
+	}
+	if len(words) == 0 {
+		return open, nil
+	}
+	return slices.DeleteFunc(open, func(r once.OpenRun) bool { return !slices.Contains(words, r.Name) }), nil
+}
+
+// resumeEach goes on with the runs of this target. Those of another one are named:
+// a failure if they were asked for, or if there is nothing else.
+func resumeEach(con *term.Console, c *cli.Context, t *target.Target, open []once.OpenRun) (jobs []once.Submitted, failed error) {
+	here := 0
+	var damaged error
+	for _, r := range open {
+		if r.Damage != nil && !c.Bool("drop") {
+			damaged = errors.Join(damaged, exit.Fail(exit.NotDone, "%v", r.Damage).
+				Try("look what was accepted: batchctl list%[2]s    then set the damaged log aside: batchctl resume --drop %[1]s%[2]s", r.Name, t.Flags))
+			continue
+		}
+		if r.Jobs > 0 && r.Target != t.Submissions.Target {
+			failed = errors.Join(failed, elsewhere(r, t))
+			continue
+		}
+		here++
+		act := t.Resume
+		if c.Bool("drop") {
+			act = func(a0 context.Context, name string) ([]once.Submitted, error) { return dropRun(a0, t, name) }
+		}
+		more, err := act(c.Context, r.Name)
+		jobs = append(jobs, more...)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // closed just now
+		}
+		if err = session.SubmitFailure(c.Context, t, err); err != nil {
+			return jobs, errors.Join(err, damaged)
+		}
+	}
+	if here > 0 && !c.Args().Present() {
+		failed = nil
+	}
+	return jobs, errors.Join(damaged, failed)
+}
+
+// dropRun has the shape of Resume.
+func dropRun(_ context.Context, t *target.Target, name string) ([]once.Submitted, error) {
+	return t.Drop(name)
+}
+
+func elsewhere(r once.OpenRun, t *target.Target) error {
+	hint := "choose that account and Region: --target, or AWS_PROFILE and AWS_REGION"
+	if r.Target == target.Local {
+		hint = "go on there: batchctl resume --target local " + r.Name
+	}
+	return exit.Fail(exit.NotDone, "%v", &once.ElsewhereError{Run: r.Name, There: r.Target, Here: t.Submissions.Target}).Try("%s", hint)
+}
+
+// endResume prints what has an id now, and what is open still.
+func endResume(con *term.Console, t *target.Target, jobs []once.Submitted, format string, err error) error {
+	if format == "json" {
+		if err := con.MaskedJSON(submittedRows(t, jobs)); err != nil {
+			return err
+		}
+	} else if err := printSubmitted(con, jobs); err != nil {
+		return err
+	}
+	if err != nil || len(session.WithID(jobs)) == 0 {
+		return err
+	}
+	nextSteps(con, t, jobs)
+	return nil
+}
+
+type openRow struct {
+	Run       string    `json:"run"`
+	Target    string    `json:"target"`
+	Began     time.Time `json:"began"`
+	Jobs      int       `json:"jobs"`
+	Accepted  int       `json:"accepted"`
+	Unknown   int       `json:"unknown"`
+	Unchecked int       `json:"unchecked"`
+	Waiting   int       `json:"waiting"`
+	// Checksums reports that each line of the run's log has one; logs of older versions have none.
+	Checksums bool   `json:"checksums"`
+	Damage    string `json:"damage,omitempty"`
+}
+
+// printOpen lists open runs.
+func printOpen(con *term.Console, open []once.OpenRun, format string) error {
+	rows := []openRow{}
+	for _, r := range open {
+		row := openRow{r.Name, r.Target, r.Began, r.Jobs, r.Accepted, r.Unknown, r.Unchecked, r.Waiting, r.Damage == nil && !r.Unsealed, ""}
+		if r.Damage != nil {
+			row.Damage = r.Damage.Error()
+		}
+		rows = append(rows, row)
+	}
+	if format == "json" {
+		return con.MaskedJSON(rows)
+	}
+	if len(rows) == 0 {
+		fmt.Fprintln(con.Err, "nothing to resume: every submission came to its end")
+		return nil
+	}
+	t := con.Table("RUN", "BEGAN", "JOBS", "ACCEPTED", "WAIT FOR ENDS", "UNKNOWN", "TWINS POSSIBLE", "TARGET")
+	for _, r := range rows {
+		t.Row(r.Run, r.Began.Local().Format(time.DateTime), fmt.Sprint(r.Jobs), fmt.Sprint(r.Accepted), fmt.Sprint(r.Waiting), fmt.Sprint(r.Unknown),
+			fmt.Sprint(r.Unchecked), cmp.Or(r.Damage, r.Target))
+	}
+	return t.Flush()
+}

@@ -1,0 +1,151 @@
+package submit
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
+	"github.com/batchctl/batchctl/pkg/cli/input"
+	"github.com/batchctl/batchctl/pkg/cli/jobs"
+	"github.com/batchctl/batchctl/pkg/cli/preview"
+	"github.com/batchctl/batchctl/pkg/cli/session"
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/client/once"
+	"github.com/batchctl/batchctl/pkg/exit"
+	"github.com/batchctl/batchctl/pkg/plan"
+	"github.com/batchctl/batchctl/pkg/target"
+)
+
+func RunCommand(con *term.Console) *cli.Command {
+	return &cli.Command{
+		Name:      "run",
+		Usage:     "run a job file on this machine and follow it to its end",
+		UsageText: "batchctl run [FLAGS] FILE ...",
+		Description: cmdline.Help("The same as submit --wait on the local target, with the engine in this process: no account, no\n"+
+			"container daemon, no service. The job's output goes to stdout; a line of an array's child begins with\n"+
+			"name:index. Ctrl-C ends the job (SIGTERM, and SIGKILL after 30 seconds); what it did is kept for status and logs.",
+			"batchctl run job.json\nbatchctl run jobs/matrix-cpu.json --parameters sizes=500"),
+		Flags: append(append(append(input.Flags(), preview.PlanFlags()...), cmdline.OutputFlags()...),
+			append(target.ExecutorFlags(), input.RawFlag(con), &cli.StringFlag{Name: "state-dir", Usage: "`DIRECTORY` of the local engine (default: $BATCHCTL_STATE_DIR, else ~/.local/state/batchctl)"})...),
+		Action: func(c *cli.Context) error { return run(con, c) },
+	}
+}
+
+func run(con *term.Console, c *cli.Context) error {
+	format, err := cmdline.OutputFormat(c)
+	if err != nil {
+		return err
+	}
+	in, err := input.Load(con, c)
+	if err != nil {
+		return err
+	}
+	made, err := preview.BuildPlan(con, c, in, true)
+	if err != nil {
+		return err
+	}
+	// Whose reader has gone, as in run FILE | head, would be ended by SIGPIPE and leave its
+	// jobs without an engine; it ends them.
+	broken := make(chan os.Signal, 1)
+	signal.Notify(broken, syscall.SIGPIPE)
+	defer signal.Stop(broken)
+	t, err := session.OpenNamed(c.Context, con, c, in.Platform, target.Local, target.ToRun)
+	if err != nil {
+		return err
+	}
+	err = runPlan(c.Context, con, t, made, format)
+	if closeErr := t.Close(); err == nil && closeErr != nil {
+		err = exit.Fail(exit.NotDone, "close the local engine: %v", closeErr)
+	}
+	return err
+}
+
+// runPlan submits the plan, follows it, and leaves no job of it behind: nothing
+// runs once this process has ended.
+func runPlan(ctx context.Context, con *term.Console, t *target.Target, made *plan.Plan, format string) error {
+	log := io.Writer(con.Out)
+	if format == "json" {
+		log = term.Unmasked(con.Err)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s := &Sending{con, t, made}
+	list, code, err := s.Following(ctx, func(some []once.Submitted) (int, error) {
+		f := jobs.NewFollower(con, t, some, log)
+		f.UntilStuck, f.Unread = true, cancel
+		return f.Run(ctx)
+	})
+	if err == nil && len(session.WithID(list)) == 0 {
+		return printSubmitted(con, list)
+	}
+	list = session.WithID(list)
+	err = runEnd(ctx, con, t, list, code, err)
+	if len(list) == 0 {
+		return err
+	}
+	if format == "json" {
+		err = errors.Join(jobs.PrintJobs(con, t, list), err)
+	}
+	lastWords(ctx, con, t, list)
+	tellOutputs(con, made, batch.ShortID(list[0].ID)+t.Flags)
+	return err
+}
+
+// runEnd turns the ways in which a run ends into what is said and returned.
+func runEnd(ctx context.Context, con *term.Console, t *target.Target, list []once.Submitted, code int, err error) error {
+	var stuck *jobs.ErrStuck
+	switch {
+	case err == nil:
+		return exit.Silent(code)
+	case errors.As(err, &stuck):
+		if endErr := EndAll(con, t, list, stuck.Reason()); endErr != nil {
+			return endErr
+		}
+		return exit.Fail(exit.Unplaceable, "%v", stuck).
+			Try("ask for less, or run it where its queue has such machines: batchctl submit --target NAME")
+	case ctx.Err() != nil && len(list) > 0:
+		fmt.Fprintln(con.Err, "ending the job; once more Ctrl-C does not wait for it")
+		if endErr := EndAll(con, t, list, "interrupted"); endErr != nil {
+			return endErr
+		}
+		return exit.Fail(exit.Interrupted, "interrupted; the job has been ended")
+	}
+	return errors.Join(err, EndAll(con, t, list, "it was not followed to its end"))
+}
+
+// stopTime is longer than the 30 seconds between SIGTERM and SIGKILL.
+const stopTime = 40 * time.Second
+
+// EndAll terminates what has not ended yet.
+func EndAll(con *term.Console, t *target.Target, jobs []once.Submitted, reason string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), stopTime)
+	defer cancel()
+	var failed []error
+	for _, j := range jobs {
+		if _, err := t.Stop(ctx, j.ID, "batchctl run: "+reason); err != nil {
+			failed = append(failed, fmt.Errorf("stop %s: %w", batch.ShortID(j.ID), err))
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// lastWords prints the next command: what explains the job that FAILED, else what shows the
+// run again. After Ctrl-C there is nothing to explain.
+func lastWords(ctx context.Context, con *term.Console, t *target.Target, jobs []once.Submitted) {
+	next := ""
+	if known, err := t.Recall(context.Background(), session.IDs(jobs)...); err == nil && ctx.Err() == nil {
+		next = session.ExplainNext(t, session.Live(known))
+	}
+	id := batch.ShortID(jobs[0].ID) + t.Flags
+	fmt.Fprintf(con.Err, "next: %s\n", cmp.Or(next, fmt.Sprintf("batchctl status %[1]s    batchctl logs %[1]s", id)))
+}

@@ -1,0 +1,296 @@
+package submit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
+	"github.com/batchctl/batchctl/pkg/cli/input"
+	"github.com/batchctl/batchctl/pkg/cli/jobs"
+	"github.com/batchctl/batchctl/pkg/cli/preview"
+	"github.com/batchctl/batchctl/pkg/cli/session"
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/client/once"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/exit"
+	"github.com/batchctl/batchctl/pkg/newfile"
+	"github.com/batchctl/batchctl/pkg/plan"
+	"github.com/batchctl/batchctl/pkg/target"
+)
+
+func SubmitCommand(con *term.Console) *cli.Command {
+	return &cli.Command{
+		Name:      "submit",
+		Usage:     "validate, plan and submit a job file; --wait ends with the job's verdict",
+		UsageText: "batchctl submit [FLAGS] FILE ...",
+		Description: cmdline.Help("The target is named before anything is sent. On the local target an engine is started in the\n"+
+			"background if none runs, and the job outlives this command. Each job is submitted once: a ledger is written\n"+
+			"before the first call, and an answer that is missing is looked up. What is open at the end, resume goes on with.",
+			"batchctl submit job.json\nbatchctl submit job.json --wait\nbatchctl submit job.json --target prod --queue gpu --parameters epochs=20"),
+		Flags: append(append(append(append(input.Flags(), preview.PlanFlags()...), target.CommandFlags()...), append(target.ExecutorFlags(), cmdline.OutputFlags()...)...),
+			settleFlag(), preview.PricesFlag(), preview.MaxCostFlag(),
+			&cli.IntFlag{Name: "count", Value: 1, Usage: "submit the job `N` times, as NAME-1 to NAME-N"},
+			&cli.StringFlag{Name: "on-failure", Value: onFailureResume, Usage: "when a job of several is refused: resume leaves the others and what is missing to batchctl resume, stop ends those that were accepted"},
+			&cli.StringFlag{Name: "check", Usage: "send nothing unless all is as it was when `PLAN` was made: a file of plan --out"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "show what would be sent, as plan does, and send nothing"},
+			&cli.BoolFlag{Name: "wait", Aliases: []string{"w"}, Usage: "follow the job to its end; Ctrl-C stops the waiting, not the job"}, input.RawFlag(con)),
+		Action: func(c *cli.Context) error { return submit(con, c) },
+	}
+}
+
+func submit(con *term.Console, c *cli.Context) error {
+	if c.Bool("dry-run") {
+		return dryRun(con, c)
+	}
+	format, err := cmdline.OutputFormat(c)
+	if err != nil {
+		return err
+	}
+	onFailure := c.String("on-failure")
+	if onFailure != onFailureResume && onFailure != onFailureStop {
+		return exit.Usage("--on-failure %s is not known", onFailure).Try("the choice is: resume stop")
+	}
+	in, err := input.Load(con, c)
+	if err != nil {
+		return err
+	}
+	made, err := preview.PlanForTarget(con, c, in)
+	if err != nil {
+		return err
+	}
+	if err := preview.WithinCost(con, c, in, made); err != nil {
+		return err
+	}
+	file, err := newfile.Begin(cmdline.IDsFile(c), newfile.ForAll)
+	if err != nil {
+		return err
+	}
+	file.Drop() // it can be written
+	t, err := session.OpenTarget(c.Context, con, c, in.Platform, target.ToChange)
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	t.StopOnFailure = onFailure == onFailureStop
+	if path := c.String("check"); path != "" {
+		if err := preview.CheckPlan(c.Context, con, t, in, made, path); err != nil {
+			return err
+		}
+	}
+	if err := nameEarlier(con, t); err != nil {
+		return err
+	}
+	return deliver(con, c, t, made, format)
+}
+
+// deliver submits the plan, says what came of it and follows it if that is asked for.
+func deliver(con *term.Console, c *cli.Context, t *target.Target, made *plan.Plan, format string) error {
+	s := &Sending{con, t, made}
+	d := &delivery{con: con, t: t, format: format, path: cmdline.IDsFile(c), whole: !c.Bool("wait") || !s.HoldsBack()}
+	t.LeaveLook = d.whole // the ids are printed before the wait for that
+	if !c.Bool("wait") {
+		jobs, err := s.Now(c.Context)
+		if err = errors.Join(err, d.tell(jobs)); err != nil || len(session.WithID(jobs)) == 0 {
+			return err
+		}
+		if err := lateLook(c.Context, con, t, jobs)(); err != nil {
+			return err
+		}
+		nextSteps(con, t, jobs)
+		tellOutputs(con, made, batch.ShortID(session.WithID(jobs)[0].ID)+t.Flags)
+		return nil
+	}
+	look := func() error { return nil }
+	jobs, code, err := s.Following(c.Context, func(some []once.Submitted) (int, error) {
+		if err := d.tell(some); err != nil {
+			return 0, err
+		}
+		if d.whole {
+			look = lateLook(c.Context, con, t, some)
+		}
+		return jobs.WaitFor(c.Context, con, t, some, d.log())
+	})
+	if err == nil && code != exit.OK {
+		session.TellNextOf(c.Context, con, t, jobs)
+	}
+	err = errors.Join(err, d.end(jobs), exit.Silent(code))
+	if some := session.WithID(jobs); len(some) > 0 {
+		tellOutputs(con, made, batch.ShortID(some[0].ID)+t.Flags)
+	}
+	looked := look()
+	if looked == nil {
+		return err
+	}
+	if err != nil {
+		con.Explain(exit.From(err))
+	}
+	return looked
+}
+
+// delivery tells what was submitted: on stdout, and in the file of --output.
+type delivery struct {
+	con          *term.Console
+	t            *target.Target
+	format, path string
+	whole        bool // tell is called once, with all jobs
+	told         []once.Submitted
+}
+
+// log is where the logs of jobs go that are followed.
+func (d *delivery) log() io.Writer {
+	if d.format == "json" {
+		return d.con.Err
+	}
+	return d.con.Out
+}
+
+// tell prints jobs, and notes all so far in the file.
+func (d *delivery) tell(jobs []once.Submitted) error {
+	d.told = append(d.told, jobs...)
+	rows := submittedRows(d.t, d.told)
+	var err error
+	switch {
+	case d.format != "json":
+		err = printSubmitted(d.con, jobs)
+	case d.whole:
+		err = d.con.MaskedJSON(rows)
+	}
+	if d.path == "" {
+		return err
+	}
+	text, encodeErr := term.JSONText(rows)
+	return errors.Join(err, encodeErr, newfile.Write(d.path, newfile.ForAll, newfile.Bytes(text)))
+}
+
+// end tells what has not been told: all jobs of JSON that came one after the other, and
+// those of a submission that nobody could follow.
+func (d *delivery) end(jobs []once.Submitted) error {
+	if d.format == "json" && !d.whole {
+		return d.con.MaskedJSON(submittedRows(d.t, jobs))
+	}
+	if len(d.told) == 0 {
+		return d.tell(jobs)
+	}
+	return nil
+}
+
+// What becomes of a submission of several jobs of which one is refused.
+const (
+	onFailureResume = "resume"
+	onFailureStop   = "stop"
+)
+
+// dryRun is plan, to which something to send is no news.
+func dryRun(con *term.Console, c *cli.Context) error {
+	err := preview.PlanFiles(con, c)
+	if f, ok := errors.AsType[*exit.Failure](err); err != nil && (!ok || f.Code != exit.Change) {
+		return err
+	}
+	fmt.Fprintln(con.Err, "dry run: nothing was sent")
+	return nil
+}
+
+// settleFlag bounds the look-up after an answer that is missing.
+func settleFlag() cli.Flag {
+	return &cli.DurationFlag{Name: "settle", Value: once.DefaultSettle,
+		Usage: "look for a job whose answer is missing for this `DURATION` before it counts as not accepted"}
+}
+
+// openOf are the open runs of this target that the jobs belong to and of which a job may
+// be there twice.
+func openOf(t *target.Target, jobs []once.Submitted) ([]once.OpenRun, error) {
+	all, err := t.Submissions.OpenRuns()
+	return slices.DeleteFunc(all, func(r once.OpenRun) bool {
+		return r.Target != t.Submissions.Target || r.Unchecked+r.Unknown == 0 || !slices.ContainsFunc(jobs, func(j once.Submitted) bool { return slices.Contains(r.IDs, j.ID) })
+	}), err
+}
+
+// nameEarlier says that submissions before this one did not come to their end: who
+// repeats one of them in place of resuming it has its jobs twice.
+func nameEarlier(con *term.Console, t *target.Target) error {
+	open, err := t.Submissions.OpenRuns()
+	if err != nil {
+		return err
+	}
+	for _, r := range open {
+		if r.Damage != nil {
+			fmt.Fprintf(con.Err, "note: the log of a submission is damaged: %s; what was accepted: batchctl list%s\n", diag.Printable(r.Damage.Error()), t.Flags)
+		}
+		if r.Target == t.Submissions.Target && r.Accepted+r.Waiting+r.Skipped < r.Jobs {
+			fmt.Fprintf(con.Err, "note: the submission of %s did not come to its end; this one is another; go on with that: batchctl resume %s%s\n",
+				r.Began.Local().Format(time.DateTime), r.Name, t.Flags)
+		}
+	}
+	return nil
+}
+
+// lateLook makes the last look for duplicates of jobs in the background, if it is due for any.
+// The function that it returns waits for that.
+func lateLook(ctx context.Context, con *term.Console, t *target.Target, jobs []once.Submitted) func() error {
+	open, err := openOf(t, jobs)
+	if err != nil || len(open) == 0 {
+		return func() error { return err }
+	}
+	done := make(chan error, 1)
+	go func() {
+		var failed []error
+		for _, r := range open {
+			failed = append(failed, session.SubmitFailure(ctx, t, t.CheckDuplicates(ctx, r.Name)))
+		}
+		done <- errors.Join(failed...)
+	}()
+	return func() error { return <-done }
+}
+
+// printSubmitted prints a line per job on stdout: short id, name, queue.
+func printSubmitted(con *term.Console, jobs []once.Submitted) error {
+	var b strings.Builder
+	for _, j := range jobs {
+		if j.Skipped != "" {
+			continue
+		}
+		if j.ID == "" {
+			fmt.Fprintf(&b, "registered  %s\n", diag.Printable(j.Definition))
+			continue
+		}
+		fmt.Fprintf(&b, "%s  %s  %s\n", batch.ShortID(j.ID), diag.Printable(j.Name), diag.Printable(j.Queue))
+	}
+	return con.Print(b.String())
+}
+
+// nextSteps ends the story with the commands that go on from here.
+func nextSteps(con *term.Console, t *target.Target, jobs []once.Submitted) {
+	id := batch.ShortID(session.WithID(jobs)[0].ID) + t.Flags
+	fmt.Fprintf(con.Err, "next: batchctl wait %[1]s    batchctl logs %[1]s --follow    batchctl stop %[1]s\n", id)
+}
+
+type submittedRow struct {
+	Name       string `json:"name"`
+	ID         string `json:"id,omitempty"`
+	ShortID    string `json:"shortId,omitempty"`
+	Queue      string `json:"queue,omitempty"`
+	Definition string `json:"definition"`
+	ArraySize  int    `json:"arraySize,omitempty"`
+	Skipped    string `json:"skipped,omitempty"`
+	Target     string `json:"target"`
+}
+
+func submittedRows(t *target.Target, jobs []once.Submitted) []submittedRow {
+	rows := []submittedRow{}
+	for _, j := range jobs {
+		row := submittedRow{Name: j.Name, ID: j.ID, Queue: j.Queue, Definition: j.Definition, ArraySize: j.ArraySize, Skipped: j.Skipped, Target: t.Label}
+		if j.ID != "" {
+			row.ShortID = batch.ShortID(j.ID)
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}

@@ -1,0 +1,2 @@
+// Package top draws the live view of queues and jobs.
+package top

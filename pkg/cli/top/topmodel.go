@@ -1,0 +1,181 @@
+package top
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/diag"
+)
+
+// topModel is what the live view knows and shows. It does no I/O: snapshots and
+// keys go in, lines for a screen of width and height come out.
+type topModel struct {
+	snapshot *topSnapshot // nil until the first answer
+	// failure is why the last look failed, retry when the next one is due.
+	failure string
+	retry   time.Time
+	// fresh is the age from which a snapshot is said to be old.
+	fresh time.Duration
+
+	width, height int
+	// color is whether lines may hold colours.
+	color bool
+
+	order  topOrder
+	filter string
+	typing bool // keys go to the filter
+	help   bool
+	top    int // the first job that is shown, counted in those that match
+}
+
+// topOrder is how the jobs are sorted.
+type topOrder int
+
+const (
+	byStatus topOrder = iota
+	byAge
+	byName
+	byQueue
+	topOrders // how many there are
+)
+
+func (o topOrder) String() string {
+	return [...]string{"running first", "oldest first", "by name", "by queue"}[o]
+}
+
+// compare sorts jobs; what is equal stays in the snapshot's order.
+func (o topOrder) compare(a, b topJob) int {
+	switch o {
+	case byAge:
+		return oldestFirst(a, b)
+	case byName:
+		return cmp.Compare(a.name(), b.name())
+	case byQueue:
+		return cmp.Compare(a.Queue, b.Queue)
+	}
+	return 0
+}
+
+// take shows a new snapshot.
+func (m *topModel) take(s *topSnapshot) {
+	m.snapshot, m.failure = s, ""
+	m.scroll(0)
+}
+
+// fail keeps what is shown and says why there is nothing newer.
+func (m *topModel) fail(why string, retry time.Time) {
+	m.failure, m.retry = diag.Printable(why), retry
+}
+
+// resize fits the view to another screen.
+func (m *topModel) resize(width, height int) {
+	m.width, m.height = width, height
+	m.scroll(0)
+}
+
+// jobs are those that match the filter, in the order asked for.
+func (m *topModel) jobs() []topJob {
+	if m.snapshot == nil {
+		return nil
+	}
+	jobs := m.snapshot.Jobs
+	if m.filter != "" || m.order != byStatus {
+		wanted := strings.ToLower(m.filter)
+		jobs = slices.DeleteFunc(slices.Clone(jobs), func(j topJob) bool { return !strings.Contains(strings.ToLower(j.name()), wanted) })
+		slices.SortStableFunc(jobs, m.order.compare)
+	}
+	return jobs
+}
+
+// visible are the ids of the jobs on the screen.
+func (m *topModel) visible() []string {
+	var ids []string
+	_, shown := m.window()
+	for _, j := range shown {
+		ids = append(ids, j.id())
+	}
+	return ids
+}
+
+// window is the jobs that match, and those of them for which there is room.
+func (m *topModel) window() (all, shown []topJob) {
+	all = m.jobs()
+	from := min(m.top, len(all))
+	return all, all[from:min(from+m.room(len(all)), len(all))]
+}
+
+// scroll moves the window by so many jobs and keeps it within them.
+func (m *topModel) scroll(by int) {
+	n := len(m.jobs())
+	m.top = max(0, min(m.top+by, n-m.room(n)))
+}
+
+// press does what a key stands for; leave is true when the view is to end.
+func (m *topModel) press(k term.Key) (leave bool) {
+	switch {
+	case k == term.KeyInterrupt:
+		return true
+	case m.typing:
+		m.typeKey(k)
+	case m.help:
+		m.help = false
+		return k == 'q'
+	default:
+		return m.command(k)
+	}
+	return false
+}
+
+// command is a key outside the filter.
+func (m *topModel) command(k term.Key) (leave bool) {
+	page := max(1, m.room(len(m.jobs()))-1)
+	switch k {
+	case 'q', 'Q':
+		return true
+	case 'j', term.KeyDown, term.KeyEnter:
+		m.scroll(1)
+	case 'k', term.KeyUp:
+		m.scroll(-1)
+	case term.KeyPageDown, ' ', 'f':
+		m.scroll(page)
+	case term.KeyPageUp, 'b':
+		m.scroll(-page)
+	case term.KeyHome, 'g':
+		m.top = 0
+	case term.KeyEnd, 'G':
+		m.scroll(len(m.jobs()))
+	case 's':
+		m.order, m.top = (m.order+1)%topOrders, 0
+	case '/':
+		m.typing = true
+	case term.KeyEscape:
+		m.filter, m.top = "", 0
+	case '?', 'h':
+		m.help = true
+	}
+	return false
+}
+
+// typeKey is a key within the filter, which holds while it is typed.
+func (m *topModel) typeKey(k term.Key) {
+	const clear term.Key = 0x15 // Ctrl-U
+	switch {
+	case k == term.KeyEnter || k == '\n':
+		m.typing = false
+	case k == term.KeyEscape:
+		m.typing, m.filter = false, ""
+	case k == term.KeyBackspace || k == term.KeyErase:
+		if typed := []rune(m.filter); len(typed) > 0 {
+			m.filter = string(typed[:len(typed)-1])
+		}
+	case k == clear:
+		m.filter = ""
+	case k > 0 && unicode.IsPrint(rune(k)):
+		m.filter += string(rune(k))
+	}
+	m.top = 0
+}

@@ -1,0 +1,285 @@
+package top
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+	"github.com/google/go-cmp/cmp"
+	"github.com/mattn/go-runewidth"
+	"pgregory.net/rapid"
+
+	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/jobs"
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/diag"
+)
+
+var topNow = time.Date(2026, 3, 31, 14, 0, 0, 0, time.UTC)
+
+// before is a moment in milliseconds, so long before topNow.
+func before(d time.Duration) *int64 { return aws.Int64(topNow.Add(-d).UnixMilli()) }
+
+func aJob(queue, name string, status types.JobStatus, age time.Duration) topJob {
+	id := fmt.Sprintf("%08x-0000-4000-8000-000000000000", int(age/time.Second))
+	return topJob{Queue: queue, Attempts: aws.Int(1), Allowed: 3, Job: jobs.Native[*types.JobSummary]{Shape: &types.JobSummary{
+		JobId: &id, JobName: &name, Status: status, CreatedAt: before(age), StartedAt: before(age / 2)}}}
+}
+
+func anArray(queue, name string, age time.Duration, size int32, summary map[string]int32) topJob {
+	j := aJob(queue, name, types.JobStatusPending, age)
+	j.Job.Shape.ArrayProperties = &types.ArrayPropertiesSummary{Size: &size, StatusSummary: summary}
+	return j
+}
+
+func aQueue(name string, capacity int32, used float64, list map[types.JobStatus]int) topQueue {
+	q := topQueue{QueueState: jobs.QueueState{Name: name, State: types.JQStateEnabled, MaxvCpus: capacity, Jobs: list}}
+	q.Utilization.Shape = &types.QueueSnapshotUtilizationDetail{
+		TotalCapacityUsage: []types.QueueSnapshotCapacityUsage{{CapacityUnit: aws.String("VCPU"), Quantity: &used}}}
+	return q
+}
+
+// aSnapshot is a busy afternoon: a queue that is full, one with shares, an idle one
+// that is disabled, and more jobs than a small screen holds.
+func aSnapshot() *topSnapshot {
+	full := aQueue("gpu", 64, 64, map[types.JobStatus]int{"RUNNING": 9, "RUNNABLE": 1000, "PENDING": 1})
+	full.AtLeast = []types.JobStatus{"RUNNABLE"}
+	full.Head = &topHead{JobID: "0000003c-0000-4000-8000-000000000000:7", JobName: "tokenize", Since: before(3 * time.Minute),
+		StatusReason: "CAPACITY:INSUFFICIENT_INSTANCE_CAPACITY - The job's compute environment has no capacity for it"}
+	shared := aQueue("research", 256, 12.5, map[types.JobStatus]int{"RUNNING": 2})
+	shared.Utilization.Shape.FairshareUtilization = &types.FairshareUtilizationDetail{ActiveShareCount: aws.Int64(3),
+		TopCapacityUtilization: []types.FairshareCapacityUtilization{
+			{ShareIdentifier: aws.String("vision"), CapacityUsage: []types.FairshareCapacityUsage{{CapacityUnit: aws.String("VCPU"), Quantity: aws.Float64(11.5)}}},
+			{ShareIdentifier: aws.String("speech"), CapacityUsage: []types.FairshareCapacityUsage{{CapacityUnit: aws.String("VCPU"), Quantity: aws.Float64(1)}}}}}
+	idle := aQueue("spot", 0, 0, nil)
+	idle.State = types.JQStateDisabled
+	s := &topSnapshot{Target: "prod: aws us-east-1", Time: topNow, MoreJobs: true, Queues: []topQueue{full, shared, idle}}
+	s.Jobs = append(s.Jobs,
+		anArray("gpu", "tokenize", 65*time.Minute, 200, map[string]int32{"SUCCEEDED": 90, "FAILED": 3, "RUNNING": 9, "RUNNABLE": 98}),
+		aJob("research", "resnet-train", types.JobStatusRunning, 3*time.Hour),
+		aJob("gpu", "名前のとても長いジョブ-全部で四十桁より長い名前です", types.JobStatusRunning, 2*time.Hour))
+	for i := range 30 {
+		s.Jobs = append(s.Jobs, aJob("gpu", fmt.Sprintf("eval-%02d", i), types.JobStatusRunnable, time.Duration(60-i)*time.Minute))
+	}
+	s.Jobs[5].Job.Shape.StatusReason = aws.String("MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT - The job resource requirement (vCPU/memory/GPU) is higher than that can be met by the CE(s)")
+	return s
+}
+
+func pressAll(m *topModel, keys string) {
+	typed, _ := term.DecodeKeys([]byte(keys))
+	for _, k := range typed {
+		m.press(k)
+	}
+}
+
+const (
+	arrowDown  = "\x1b[B"
+	pageDown   = "\x1b[6~"
+	endKey     = "\x1bOF"
+	leftBehind = 2 * time.Minute
+)
+
+// TestTopFrames holds whole screens to testdata/top; -update rewrites them.
+func TestTopFrames(t *testing.T) {
+	for _, c := range []struct {
+		name          string
+		width, height int
+		keys          string
+		change        func(*topModel)
+	}{
+		{"wide", 150, 30, "", nil},
+		{"narrow", 60, 24, "", nil},
+		{"tiny", 30, 8, "", nil},
+		{"scrolled", 100, 20, pageDown + arrowDown + "jk", nil},
+		{"end", 100, 20, endKey, nil},
+		{"filtered", 100, 20, "/eval-2\r", nil},
+		{"typing", 100, 20, "/EVAL-0x\x7f", nil},
+		{"none", 100, 20, "/no such job\r", nil},
+		{"byage", 100, 20, "s", nil},
+		{"byname", 100, 20, "ss", nil},
+		{"byqueue", 100, 20, "sss", nil},
+		{"help", 100, 20, "?", nil},
+		{"waiting", 60, 10, "", func(m *topModel) { m.snapshot = nil }},
+		{"empty", 80, 12, "", func(m *topModel) {
+			m.take(&topSnapshot{Target: "local", Time: topNow, Queues: []topQueue{aQueue("default", 2, 0, nil)}})
+		}},
+		{"failing", 100, 20, "", func(m *topModel) {
+			m.snapshot.Time = topNow.Add(-leftBehind)
+			m.fail("list jobs: refused: ExpiredTokenException: The security token included in the request is expired; get new credentials and repeat", topNow.Add(8*time.Second))
+		}},
+		{"denied", 100, 20, "", func(m *topModel) {
+			m.snapshot.Note = "capacity in use and heads of queues are not shown: AccessDeniedException: no"
+			for i := range m.snapshot.Queues {
+				m.snapshot.Queues[i].Utilization.Shape, m.snapshot.Queues[i].Head = nil, nil
+			}
+		}},
+		{"queues", 100, 16, "", func(m *topModel) {
+			for i := range 20 {
+				m.snapshot.Queues = append(m.snapshot.Queues, aQueue(fmt.Sprintf("team-%02d", i), 8, 0, map[types.JobStatus]int{"RUNNING": i % 5 / 4}))
+			}
+		}},
+	} {
+		m := &topModel{width: c.width, height: c.height, fresh: time.Minute}
+		m.take(aSnapshot())
+		if c.change != nil {
+			c.change(m)
+		}
+		pressAll(m, c.keys)
+		compareGolden(t, c.name, strings.Join(m.frame(topNow), "\n")+"\n")
+	}
+	compareGolden(t, "plain", aSnapshot().plain())
+}
+
+func compareGolden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", "top", name+".txt")
+	if flag.Lookup("update").Value.String() == "true" {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", name, diff)
+	}
+}
+
+// hostileText is what a service, or who submits jobs, may name things.
+func hostileText() *rapid.Generator[string] {
+	return rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"", "train", "名前 😀", "\x1b[2J\x1b]0;title\a", "a\u202eb\u200b", "e\u0301\u0301", "\xff\xfe", strings.Repeat("長", 80)}))
+}
+
+func hostileSnapshot() *rapid.Generator[*topSnapshot] {
+	return rapid.Custom(func(t *rapid.T) *topSnapshot {
+		s := &topSnapshot{Target: hostileText().Draw(t, "target"), Time: topNow, Note: hostileText().Draw(t, "note")}
+		for range rapid.IntRange(0, 6).Draw(t, "queues") {
+			q := aQueue(hostileText().Draw(t, "queue"), rapid.Int32Range(0, 9).Draw(t, "capacity"), rapid.Float64Range(0, 20).Draw(t, "used"),
+				map[types.JobStatus]int{"RUNNING": rapid.IntRange(0, 5000).Draw(t, "running")})
+			if rapid.Bool().Draw(t, "head") {
+				q.Head = &topHead{JobID: hostileText().Draw(t, "id"), JobName: hostileText().Draw(t, "name"), StatusReason: hostileText().Draw(t, "reason")}
+			}
+			s.Queues = append(s.Queues, q)
+		}
+		for range rapid.IntRange(0, 40).Draw(t, "jobs") {
+			j := aJob(hostileText().Draw(t, "queue"), hostileText().Draw(t, "name"), types.JobStatus(hostileText().Draw(t, "status")), time.Minute)
+			j.Job.Shape.StatusReason = aws.String(hostileText().Draw(t, "reason"))
+			if rapid.Bool().Draw(t, "array") {
+				j.Job.Shape.ArrayProperties = &types.ArrayPropertiesSummary{Size: aws.Int32(rapid.Int32Range(0, 50).Draw(t, "size")),
+					StatusSummary: map[string]int32{"RUNNING": rapid.Int32Range(0, 60).Draw(t, "n"), "FAILED": rapid.Int32Range(0, 9).Draw(t, "n")}}
+			}
+			s.Jobs = append(s.Jobs, j)
+		}
+		return s
+	})
+}
+
+// Whatever the service says and whoever types what, a frame fills the screen, keeps
+// within it and holds nothing that steers a terminal but our own colours.
+func TestTopFrameKeepsToTheScreen(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := &topModel{color: rapid.Bool().Draw(t, "color")}
+		m.resize(rapid.IntRange(1, 200).Draw(t, "width"), rapid.IntRange(1, 60).Draw(t, "height"))
+		for range rapid.IntRange(0, 6).Draw(t, "steps") {
+			switch rapid.IntRange(0, 3).Draw(t, "step") {
+			case 0:
+				m.take(hostileSnapshot().Draw(t, "snapshot"))
+			case 1:
+				m.fail(hostileText().Draw(t, "failure"), topNow)
+			case 2:
+				m.resize(rapid.IntRange(1, 200).Draw(t, "width"), rapid.IntRange(1, 60).Draw(t, "height"))
+			case 3:
+				pressAll(m, rapid.OneOf(hostileText(), rapid.SampledFrom([]string{"s", "/a\r", pageDown, endKey, "?", "/"})).Draw(t, "keys"))
+			}
+			checkFrame(t, m)
+		}
+	})
+}
+
+var ownColours = regexp.MustCompile(`\x1b\[[0-9]{1,2}m`)
+
+func checkFrame(t *rapid.T, m *topModel) {
+	frame := m.frame(topNow)
+	if len(frame) != m.height {
+		t.Fatalf("%d lines on a screen of %d", len(frame), m.height)
+	}
+	for _, l := range frame {
+		bare := l
+		if m.color {
+			bare = ownColours.ReplaceAllString(l, "")
+		}
+		if strings.ContainsFunc(bare, func(r rune) bool { return !unicode.IsPrint(r) }) || diag.Printable(bare) != bare {
+			t.Fatalf("%q can steer a terminal", l)
+		}
+		if w := runewidth.StringWidth(bare); w > m.width {
+			t.Fatalf("%q is %d wide on a screen of %d", l, w, m.width)
+		}
+	}
+}
+
+// On a screen with room for it, every job can be scrolled to, and what is described
+// is what is seen.
+func TestTopScrollsThroughAllJobs(t *testing.T) {
+	m := &topModel{}
+	m.take(aSnapshot())
+	m.resize(120, 18)
+	seen := map[string]bool{}
+	for range len(m.snapshot.Jobs) {
+		for _, id := range m.visible() {
+			seen[id] = true
+		}
+		m.press('j')
+	}
+	if len(seen) != len(m.snapshot.Jobs) {
+		t.Errorf("saw %d of %d jobs", len(seen), len(m.snapshot.Jobs))
+	}
+	screen := strings.Join(m.frame(topNow), "\n")
+	for _, j := range m.jobs() {
+		if on := slices.Contains(m.visible(), j.id()); on != strings.Contains(screen, batch.ShortID(j.id())) {
+			t.Errorf("job %s: described %v, on the screen %v", j.name(), on, !on)
+		}
+	}
+	last := m.top
+	m.press(term.KeyDown)
+	if m.top != last {
+		t.Errorf("scrolled behind the last job")
+	}
+	fewer := aSnapshot()
+	fewer.Jobs = fewer.Jobs[:4]
+	if m.take(fewer); m.top != 0 {
+		t.Errorf("4 jobs that all fit are scrolled by %d", m.top)
+	}
+	m.press('G')
+	m.press('g')
+	if m.top != 0 || !m.press('q') || !m.press(term.KeyInterrupt) {
+		t.Error("g does not go to the first job, or q or Ctrl-C does not leave")
+	}
+	if m.press('/'); m.press('q') || m.filter != "q" || !m.press(term.KeyInterrupt) {
+		t.Error("q leaves while a filter is typed, or Ctrl-C does not")
+	}
+}
+
+func TestTopPace(t *testing.T) {
+	p := topPace{interval: 2 * time.Second}
+	var got []time.Duration
+	for _, err := range []error{nil, os.ErrClosed, os.ErrClosed, os.ErrClosed, os.ErrClosed, os.ErrClosed, os.ErrClosed, nil} {
+		got = append(got, p.next(err)/time.Second)
+	}
+	if want := []time.Duration{2, 4, 8, 16, 32, 60, 60, 2}; !slices.Equal(got, want) {
+		t.Error(got)
+	}
+	if p := (topPace{interval: time.Hour}); p.next(os.ErrClosed) != time.Hour {
+		t.Error("asks more often than wanted because of a failure")
+	}
+}

@@ -1,0 +1,71 @@
+package target
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"os"
+	"path/filepath"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+)
+
+// accounts remembers in the state directory which account an access key belongs to:
+// that never changes, and asking costs each command a call. The key's id stands there
+// as a hash with the endpoint, since test servers know the same key as others.
+type accounts struct{ path string }
+
+// mostAccounts is how many are remembered; then it begins anew. Keys of roles are new
+// every few hours.
+const mostAccounts = 200
+
+func AccountsIn(stateDir string) accounts { return accounts{filepath.Join(stateDir, "accounts.json")} }
+
+// Of is the account of the credentials, from memory or by asking.
+func (a accounts) Of(ctx context.Context, cfg aws.Config, ask func(context.Context, aws.Config) (string, error)) (string, error) {
+	credentials, err := cfg.Credentials.Retrieve(ctx)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256([]byte(credentials.AccessKeyID + " " + EndpointOf(cfg)))
+	key := hex.EncodeToString(sum[:16])
+	known := a.read()
+	if account := known[key]; account != "" {
+		return account, nil
+	}
+	account, err := ask(ctx, cfg)
+	if err == nil && account != "" {
+		if len(known) >= mostAccounts {
+			clear(known)
+		}
+		known[key] = account
+		a.write(known)
+	}
+	return account, err
+}
+
+func (a accounts) read() map[string]string {
+	known := map[string]string{}
+	if text, err := os.ReadFile(a.path); err == nil && json.Unmarshal(text, &known) != nil {
+		return map[string]string{} // it is only a memory
+	}
+	return known
+}
+
+// write keeps the memory. Where that fails the account is asked for again.
+func (a accounts) write(known map[string]string) {
+	dir := filepath.Dir(a.path)
+	text, err := json.Marshal(known)
+	if err != nil || os.MkdirAll(dir, 0o700) != nil {
+		return
+	}
+	next, err := os.CreateTemp(dir, "accounts") // mode 0600
+	if err != nil {
+		return
+	}
+	_, err = next.Write(text)
+	if closed := next.Close(); err != nil || closed != nil || os.Rename(next.Name(), a.path) != nil {
+		os.Remove(next.Name())
+	}
+}

@@ -1,0 +1,189 @@
+package target
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/credentials/stscreds"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/sts"
+	"github.com/aws/smithy-go/middleware"
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/client/once"
+	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/exit"
+	"github.com/batchctl/batchctl/pkg/rpc"
+)
+
+// AWS is the target that only the AWS tools' own settings describe.
+const AWS = "aws"
+
+// awsFlags are named as those of the aws CLI.
+func awsFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "profile", Usage: "the `PROFILE` of the AWS configuration (default: the target's, else $AWS_PROFILE)"},
+		&cli.StringFlag{Name: "region", Usage: "the AWS `REGION` (default: the target's, else $AWS_REGION, else the profile's)"},
+		&cli.StringFlag{Name: "endpoint-url", Usage: "the `URL` of another server that speaks the AWS Batch API (default: the target's, else $AWS_ENDPOINT_URL_BATCH, else $AWS_ENDPOINT_URL)"},
+	}
+}
+
+// SaysAWS reports whether the command line has one of awsFlags.
+func SaysAWS(c *cli.Context) bool {
+	return c.String("profile") != "" || c.String("region") != "" || c.String("endpoint-url") != ""
+}
+
+// isEndpoint reports whether word is a URL to which requests can go; "" is for the default.
+func isEndpoint(word string) bool {
+	u, err := url.Parse(word)
+	return word == "" || err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https")
+}
+
+// WithFlags is a target with what the command line says in its place.
+func WithFlags(c *cli.Context, entry document.Target) document.Target {
+	entry.Profile = cmp.Or(c.String("profile"), entry.Profile)
+	entry.Region = cmp.Or(c.String("region"), entry.Region)
+	entry.Endpoint = cmp.Or(c.String("endpoint-url"), entry.Endpoint)
+	return entry
+}
+
+// openAWS follows the AWS tools' own rules for Region, profile, single sign-on, roles
+// and endpoint; the target overrides them.
+func openAWS(ctx context.Context, con *term.Console, t *Target, entry document.Target, why Need) error {
+	cfg, err := AWSConfig(ctx, con, entry)
+	if err != nil {
+		return exit.Fail(exit.NotDone, "target %s: %v", t.Name, err).Try("check ~/.aws/config, or log in: aws sso login")
+	}
+	if cfg.Region == "" {
+		return exit.Fail(exit.BadUsage, "target %s has no Region", t.Name).
+			Try("say --region, set AWS_REGION, or \"region\" of the target in batchctl.json")
+	}
+	cfg.Credentials = client.Renewable(cfg.Credentials, func(ctx context.Context) (aws.CredentialsProvider, error) {
+		again, err := AWSConfig(ctx, con, entry)
+		return again.Credentials, err
+	})
+	t.Config, t.Client = cfg, once.New(cfg)
+	if why == ToRead {
+		t.Label = AWSLabel("", cfg)
+		return nil
+	}
+	account, err := AccountsIn(t.Submissions.Dir).Of(ctx, cfg, AccountOf)
+	if entry.AccountID != "" && account != entry.AccountID {
+		return WrongAccount(t.Name, entry.AccountID, account, err)
+	}
+	t.Label = AWSLabel(cmp.Or(account, "(account not known)"), cfg)
+	return nil
+}
+
+// AWSConfig is the SDK's configuration of a target. A role of the configuration file
+// that wants a code of a device asks for it on the terminal, as the aws CLI does.
+func AWSConfig(ctx context.Context, con *term.Console, entry document.Target) (aws.Config, error) {
+	options := []func(*config.LoadOptions) error{
+		config.WithAPIOptions([]func(*middleware.Stack) error{tolerant}),
+		config.WithAssumeRoleCredentialOptions(func(o *stscreds.AssumeRoleOptions) { o.TokenProvider = func() (string, error) { return askCode(con) } }),
+	}
+	if entry.Profile != "" {
+		options = append(options, config.WithSharedConfigProfile(entry.Profile))
+	}
+	if entry.Region != "" {
+		options = append(options, config.WithRegion(entry.Region))
+	}
+	cfg, err := config.LoadDefaultConfig(ctx, options...)
+	if err != nil {
+		return cfg, err
+	}
+	if cfg.HTTPClient == nil {
+		cfg.HTTPClient = awshttp.NewBuildableClient() // as each of the SDK's clients would
+	}
+	if entry.RoleARN != "" {
+		role := stscreds.NewAssumeRoleProvider(sts.NewFromConfig(cfg), entry.RoleARN, func(o *stscreds.AssumeRoleOptions) {
+			o.RoleSessionName = "batchctl"
+		})
+		cfg.Credentials = aws.NewCredentialsCache(role)
+	}
+	if entry.Endpoint != "" {
+		cfg.BaseEndpoint = aws.String(entry.Endpoint)
+		cfg.ConfigSources = append([]any{batchEndpoint(entry.Endpoint)}, cfg.ConfigSources...)
+	}
+	return cfg, nil
+}
+
+// askCode reads the code of a device from the terminal.
+func askCode(con *term.Console) (string, error) {
+	if !term.IsTerminal(con.Err) || !term.IsTerminal(con.In) {
+		return "", errors.New("the role wants a code of an MFA device, and there is no terminal to ask for it")
+	}
+	fmt.Fprint(con.Err, "code of the MFA device: ")
+	line, err := bufio.NewReader(con.In).ReadString('\n')
+	return strings.TrimSpace(line), err
+}
+
+// AccountOf asks whose credentials these are. Not every endpoint that speaks Batch
+// speaks STS.
+func AccountOf(whole context.Context, cfg aws.Config) (string, error) {
+	const limit = 5 * time.Second
+	ctx, cancel := context.WithTimeout(whole, limit)
+	defer cancel()
+	who, err := sts.NewFromConfig(cfg, func(o *sts.Options) { o.Retryer = aws.NopRetryer{} }).
+		GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
+	switch {
+	case err != nil && ctx.Err() != nil && whole.Err() == nil:
+		return "", rpc.Silent(cmp.Or(rpc.Endpoint(ctx, cfg, sts.ServiceID), "AWS STS"), limit)
+	case err != nil:
+		return "", errors.New("get caller identity: " + rpc.Cause(err))
+	}
+	return aws.ToString(who.Account), nil
+}
+
+// WrongAccount refuses to change anything in an account that is not the target's.
+func WrongAccount(target, want, got string, err error) error {
+	if err != nil {
+		return exit.Fail(exit.NotDone, "check the account of target %s (%s): %v", target, want, err).
+			Try("check the target's address, or log in: aws sso login; or remove \"accountId\" of the target from batchctl.json")
+	}
+	return exit.Fail(exit.NotDone, "target %s is account %s, and these are credentials of account %s: nothing was sent", target, want, got).
+		Try("choose a profile of that account: --profile NAME, or \"profile\" of the target in batchctl.json")
+}
+
+// AWSLabel names account and Region before anything is changed, and the endpoint that
+// stands in AWS's place. A command that only looks has not asked for the account.
+func AWSLabel(account string, cfg aws.Config) string {
+	label := "aws " + cfg.Region
+	if account != "" {
+		label = "aws " + account + " " + cfg.Region
+	}
+	if endpoint := EndpointOf(cfg); endpoint != "" {
+		label += " at " + endpoint
+	}
+	return label
+}
+
+// EndpointOf returns the endpoint that replaces AWS's own, without credentials
+// that a URL may carry.
+func EndpointOf(cfg aws.Config) string {
+	u, err := url.Parse(rpc.Endpoint(context.Background(), cfg, awsbatch.ServiceID))
+	if err != nil || u.Host == "" {
+		return ""
+	}
+	return u.Scheme + "://" + u.Host
+}
+
+// batchEndpoint is a source of the configuration by which the target's endpoint comes
+// before AWS_ENDPOINT_URL_BATCH and the profile's section for Batch.
+type batchEndpoint string
+
+// GetServiceBaseEndpoint returns the endpoint of Batch, and none of other services.
+func (e batchEndpoint) GetServiceBaseEndpoint(_ context.Context, id string) (string, bool, error) {
+	return string(e), id == awsbatch.ServiceID, nil
+}

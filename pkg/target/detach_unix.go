@@ -1,0 +1,11 @@
+//go:build unix
+
+package target
+
+import "syscall"
+
+// detached puts a child into a session of its own: the terminal's Ctrl-C and
+// hang-up do not reach it.
+func detached() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
+
+func SetUmask(mask int) { syscall.Umask(mask) }

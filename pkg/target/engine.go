@@ -1,0 +1,214 @@
+package target
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/exit"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/lint"
+	"github.com/batchctl/batchctl/pkg/local"
+	"github.com/batchctl/batchctl/pkg/local/model"
+	"github.com/batchctl/batchctl/pkg/plan"
+)
+
+// DefaultQueue is the local engine's queue for jobs without a platform file.
+const DefaultQueue = "default"
+
+// checkRequest refuses on the local engine what validate would refuse in a file:
+// the same rules over the bare request.
+func checkRequest(operation string, body []byte) error {
+	root, problems := jsontree.Parse(diag.NewSource("request", string(body)))
+	if len(problems) == 0 {
+		problems = lint.CheckRequest(operation, root)
+	}
+	var messages []string
+	for _, d := range problems {
+		if d.Severity == diag.Error {
+			messages = append(messages, fmt.Sprintf("%s [%s]", d.Masked().Message, d.Rule))
+		}
+	}
+	if len(messages) == 0 {
+		return nil
+	}
+	return errors.New(strings.Join(messages, "; "))
+}
+
+// EnsureQueues gives the local engine the queues that the plan sends jobs to, so
+// that the platform file's names work on this machine too.
+func (t *Target) EnsureQueues(ctx context.Context, made *plan.Plan) error {
+	have, err := t.Queues(ctx)
+	if err != nil {
+		return err
+	}
+	known := map[string]bool{}
+	for _, q := range have {
+		known[aws.ToString(q.JobQueueName)], known[aws.ToString(q.JobQueueArn)] = true, true
+	}
+	for _, j := range made.Jobs {
+		name := batch.Name(j.Queue.Queue)
+		if j.Submit == nil || known[name] {
+			continue
+		}
+		known[name] = true
+		if err := t.CreateQueue(ctx, name, model.ComputeEnvironment); err != nil {
+			return exit.Fail(exit.NotDone, "make queue %s on the local engine: %v", name, err)
+		}
+	}
+	return nil
+}
+
+// serveLoopback lets other processes reach an engine of this process. stop ends
+// the serving and waits for it.
+func serveLoopback(engine *local.Engine) (stop func() error, err error) {
+	listener, err := engine.Listen()
+	if err != nil {
+		return nil, exit.Fail(exit.NotDone, "listen on 127.0.0.1: %v", err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- engine.Serve(ctx, listener, nil) }()
+	return func() error {
+		cancel()
+		return <-done
+	}, nil
+}
+
+// startTimeout bounds the start of a background engine, replaying a long
+// journal included.
+const startTimeout = 30 * time.Second
+
+// startEngine starts `batchctl serve` in a session of its own, so that it
+// outlives this process and its terminal, and waits until it answers.
+func startEngine(ctx context.Context, con *term.Console, dir string, entry document.Target, choice ExecutorChoice) (local.Connection, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return local.Connection{}, exit.Fail(exit.NotDone, "make the state directory: %v", err)
+	}
+	logPath := filepath.Join(dir, "engine.log")
+	log, err := os.OpenFile(logPath, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return local.Connection{}, exit.Fail(exit.NotDone, "open the engine's log: %v", err)
+	}
+	defer log.Close()
+	args := append(serveArgs(dir, entry), choice.arguments()...)
+	if choice.root {
+		args = append(args, "--allow-root")
+	}
+	ready, err := spawn(log, args)
+	if err != nil {
+		return local.Connection{}, exit.Fail(exit.NotDone, "start the local engine: %v", err)
+	}
+	defer ready.Close()
+	// The engine prints its exports once it answers; the end of the pipe before
+	// that means it could not start.
+	ready.SetReadDeadline(time.Now().Add(startTimeout))
+	stop := context.AfterFunc(ctx, func() { ready.SetReadDeadline(time.Now()) })
+	defer stop()
+	_, err = bufio.NewReader(ready).ReadString('\n')
+	if errors.Is(err, io.EOF) {
+		// Perhaps because another command started one at the same time.
+		if connection, err := joinEngine(ctx, dir); err == nil {
+			return connection, nil
+		}
+		return local.Connection{}, exit.Fail(exit.NotDone, "the local engine did not start: %s", lastLine(logPath)).Try("its log: %s", logPath)
+	}
+	connection, err := local.Connect(dir)
+	if err != nil {
+		return connection, exit.Fail(exit.NotDone, "the local engine does not answer: %v", err).Try("its log: %s", logPath)
+	}
+	return connection, nil
+}
+
+// joinEngine waits until the engine of another process that holds the state
+// directory answers. It is an error when none holds it, or none answers in time.
+func joinEngine(ctx context.Context, dir string) (local.Connection, error) {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	for {
+		connection, err := local.Connect(dir)
+		if err == nil {
+			return connection, nil
+		}
+		turn, done := context.WithTimeout(ctx, 200*time.Millisecond)
+		free := local.WaitClosed(turn, dir) == nil
+		done()
+		if free || ctx.Err() != nil {
+			return connection, err
+		}
+	}
+}
+
+// lastLine is what the engine said before it ended.
+func lastLine(path string) string {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err.Error()
+	}
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	return cmp.Or(lines[len(lines)-1], "it ended without a word; is the disk full?")
+}
+
+func serveArgs(dir string, entry document.Target) []string {
+	args := []string{"serve", "--daemon", "--state-dir", dir, "--exit-when-idle", "10m"}
+	if entry.VCPUs > 0 {
+		args = append(args, "--vcpus", strconv.FormatFloat(entry.VCPUs, 'f', -1, 64))
+	}
+	if entry.MemoryMiB > 0 {
+		args = append(args, "--memory", strconv.Itoa(entry.MemoryMiB))
+	}
+	if entry.GPUs > 0 {
+		args = append(args, "--gpus", strconv.Itoa(entry.GPUs))
+	}
+	return args
+}
+
+// EndJobs ends the jobs of an engine that is to stop.
+func EndJobs(ctx context.Context, engine *local.Engine) error {
+	if _, err := engine.EndJobs(ctx); err != nil {
+		return exit.Fail(exit.NotDone, "stop the local engine: %v", err).Try("jobs that still run are killed")
+	}
+	return nil
+}
+
+// Unfinished returns the jobs that have not ended, each as its name and short id.
+func (t *Target) Unfinished(ctx context.Context) (names []string, err error) {
+	statuses := slices.DeleteFunc(types.JobStatus("").Values(), batch.HasEnded)
+	for job, err := range t.List(ctx, client.Filter{Statuses: statuses}) {
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, aws.ToString(job.JobName)+" "+batch.ShortID(aws.ToString(job.JobId)))
+	}
+	return names, nil
+}
+
+// SomeOf joins the first few of many names.
+func SomeOf(names []string) string {
+	const most = 5
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}
+
+// CloseTimeout is longer than the 30 seconds that a job has between SIGTERM and
+// SIGKILL.
+const CloseTimeout = 45 * time.Second

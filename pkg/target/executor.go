@@ -1,0 +1,185 @@
+package target
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/exit"
+	"github.com/batchctl/batchctl/pkg/local/attempt"
+	"github.com/batchctl/batchctl/pkg/local/container"
+	"github.com/batchctl/batchctl/pkg/local/process"
+)
+
+// ExecutorChoice says how the local engine runs jobs and what they may ask of
+// this machine. What they may ask stands only on the command line: a platform
+// file comes with the job files, perhaps from a stranger.
+type ExecutorChoice struct {
+	name       string // one of container.Executors
+	process    bool   // jobs may choose to be processes, whatever the others are
+	privileged bool
+	mounts     []string // absolute
+	root       bool     // as root, start processes for every client, not only for batchctl's commands
+	runs       bool     // the command has the flags: it runs jobs
+	given      bool     // asked for, so that an engine which runs jobs in another way will not do
+}
+
+func ExecutorFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "executor", Usage: "how the local engine runs jobs: `process|docker|podman|container` (container: docker if its daemon answers, else podman; default: the platform file's targets.local.executor, else process)"},
+		&cli.StringSliceFlag{Name: "allow-mount", Usage: "let jobs in containers mount this `DIRECTORY` and what is below it; may be given more than once"},
+		&cli.BoolFlag{Name: "allow-process", Usage: "let jobs that have the tag " + attempt.ExecutorTag + "=process run as processes of this machine where the others run in containers"},
+		&cli.BoolFlag{Name: "allow-root", Usage: "as root, let other clients of the engine (aws CLI, SDKs) start processes too; BATCHCTL_ALLOW_ROOT=1 does the same"},
+		&cli.BoolFlag{Name: "allow-privileged", Usage: "let jobs in containers be privileged and use devices: either gives them this machine"},
+	}
+}
+
+// ExecutorOf is what the command line and the platform file ask for. Commands
+// without the flags take any engine.
+func ExecutorOf(c *cli.Context, entry document.Target) (ExecutorChoice, error) {
+	takes := slices.ContainsFunc(c.Command.Flags, func(f cli.Flag) bool { return slices.Contains(f.Names(), "executor") })
+	choice := ExecutorChoice{name: cmp.Or(c.String("executor"), entry.Executor, container.Process), process: c.Bool("allow-process"), privileged: c.Bool("allow-privileged"),
+		root: c.Bool("allow-root") || os.Getenv(allowRoot) == "1", runs: takes}
+	choice.given = takes && (c.String("executor") != "" || entry.Executor != "" || choice.process || choice.privileged || len(c.StringSlice("allow-mount")) > 0)
+	names := container.Executors()
+	if !slices.Contains(names, choice.name) {
+		f := exit.Usage("--executor %s is not known", choice.name)
+		if near := diag.Near(choice.name, slices.Values(names)); near != "" {
+			return choice, f.Try("did you mean --executor %s?", near)
+		}
+		return choice, f.Try("the executors are: %s", strings.Join(names, " "))
+	}
+	for _, dir := range c.StringSlice("allow-mount") {
+		dir, err := filepath.Abs(dir)
+		if err != nil {
+			return choice, exit.Fail(exit.NotDone, "--allow-mount: %v", err)
+		}
+		choice.mounts = append(choice.mounts, dir)
+	}
+	if choice.name == container.Process && (choice.privileged || len(choice.mounts) > 0) {
+		return choice, exit.Usage("--allow-mount and --allow-privileged are for containers, and the executor is process").
+			Try("add --executor container")
+	}
+	return choice, nil
+}
+
+// allowRoot is the environment variable that does what --allow-root does, for images in which everything
+// runs as root. Only the value 1 counts.
+const allowRoot = "BATCHCTL_ALLOW_ROOT"
+
+// startsProcesses reports whether jobs may run as processes of this machine.
+func (e ExecutorChoice) startsProcesses() bool { return e.name == container.Process || e.process }
+
+// onlyOwnProcesses reports whether the engine must start processes for batchctl's own commands only.
+// A job file that you run yourself runs as you, as with make or a shell. A job that reaches the engine
+// from another client becomes root's only if that was asked for.
+func (e ExecutorChoice) onlyOwnProcesses() bool {
+	return os.Geteuid() == 0 && e.startsProcesses() && !e.root
+}
+
+// arguments are the choice as flags of serve.
+func (e ExecutorChoice) arguments() []string {
+	args := []string{"--executor", e.name}
+	for _, dir := range e.mounts {
+		args = append(args, "--allow-mount", dir)
+	}
+	if e.process {
+		args = append(args, "--allow-process")
+	}
+	if e.privileged {
+		args = append(args, "--allow-privileged")
+	}
+	return args
+}
+
+// Executor is an opened choice.
+type Executor struct {
+	attempt.Executor
+	ExecutorChoice
+	Label string // with its version: podman 4.3.1
+}
+
+// OpenExecutor makes the executor, or says why it cannot be had on this machine.
+func OpenExecutor(ctx context.Context, dir string, choice ExecutorChoice) (Executor, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return Executor{}, exit.Fail(exit.NotDone, "make the state directory: %v", err)
+	}
+	bin, err := ownProgram(dir)
+	if err != nil {
+		return Executor{}, exit.Fail(exit.NotDone, "put batchctl where jobs find it: %v", err)
+	}
+	x, err := container.NewChoice(ctx, container.ChoiceOptions{AllowProcesses: choice.process, Options: container.Options{
+		Program: choice.name, Dir: dir, AllowPrivileged: choice.privileged, AllowMounts: choice.mounts, Processes: process.New(shippedWorkloads(), bin)}})
+	if unavailable, ok := errors.AsType[*container.UnavailableError](err); ok {
+		return Executor{}, exit.Fail(exit.NotDone, "--executor %s: %s", choice.name, unavailable.Problem).Try("%s", unavailable.Hint)
+	}
+	if err != nil {
+		return Executor{}, exit.Fail(exit.NotDone, "--executor %s: %v", choice.name, err)
+	}
+	choice.name, _, _ = strings.Cut(x.String(), " ")
+	return Executor{Executor: x, ExecutorChoice: choice, Label: x.String()}, nil
+}
+
+// NameExecutor prints once how jobs run. For processes the engine's note on members without effect
+// names them; this line adds that they run as root.
+func NameExecutor(con *term.Console, label string, runsJobs bool) {
+	switch {
+	case label != "" && label != container.Process:
+		fmt.Fprintf(con.Err, "executor: %s\n", diag.Printable(label))
+	case label == container.Process && runsJobs && os.Geteuid() == 0:
+		fmt.Fprintln(con.Err, "note: you are root, so jobs run as root on this machine (in containers: --executor container)")
+	}
+}
+
+// executorFile holds how the engine of a state directory runs jobs: its label,
+// then its flags, one word a line.
+const executorFile = "executor"
+
+// Keep notes the executor of the engine that holds dir, for those who join it.
+func (e Executor) Keep(dir string) error {
+	text := strings.Join(append([]string{e.Label}, e.arguments()...), "\n") + "\n"
+	// A new file takes its place, so that a link of that name is not followed.
+	fresh := filepath.Join(dir, executorFile+".new")
+	if err := os.Remove(fresh); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := os.WriteFile(fresh, []byte(text), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(fresh, filepath.Join(dir, executorFile))
+}
+
+// joined returns the label of the executor of the engine that holds dir, or an
+// error if it is not what was asked for.
+func joined(dir string, want ExecutorChoice) (label string, err error) {
+	text, err := os.ReadFile(filepath.Join(dir, executorFile))
+	if err != nil {
+		text = []byte(container.Process + "\n--executor\n" + container.Process + "\n") // an engine of an older version
+	}
+	label, flags, _ := strings.Cut(strings.TrimSuffix(string(text), "\n"), "\n")
+	if !want.given {
+		return label, nil
+	}
+	names := []string{want.name}
+	if want.name == container.Either {
+		names = []string{container.Docker, container.Podman}
+	}
+	for _, want.name = range names {
+		if flags == strings.Join(want.arguments(), "\n") {
+			return label, nil
+		}
+	}
+	return label, exit.Fail(exit.NotDone, "the engine that serves %s was started with %s", dir, strings.ReplaceAll(flags, "\n", " ")).
+		Try("end it: batchctl serve --stop    or use another state: --state-dir DIRECTORY")
+}

@@ -1,0 +1,44 @@
+package target
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
+)
+
+// TestFlagsTo: the commands that are said to come next find the target that this one had.
+func TestFlagsTo(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.MkdirAll("jobs", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	text := `{ "defaultTarget": "prod", "targets": { "prod": { "region": "us-east-1" } } }`
+	if err := os.WriteFile("jobs/batchctl.json", []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file, problems := document.Load(&diag.Source{Name: "jobs/batchctl.json", Text: text}, document.Options{Kind: document.KindPlatform})
+	if file == nil || problems.HasErrors() {
+		t.Fatal(problems)
+	}
+	for _, test := range []struct{ args, want string }{
+		{"", " --platform jobs/batchctl.json"},
+		{"--target prod", " --platform jobs/batchctl.json --target prod"},
+		{"--target local", " --target local"},
+		{"--target aws --region eu-west-1 --profile it's", ` --target aws --profile 'it'\''s' --region eu-west-1`},
+		{"--target local --state-dir /s", " --target local --state-dir /s"},
+	} {
+		got := ""
+		app := &cli.App{Flags: append(CommandFlags(), &cli.StringFlag{Name: "platform"}), Action: func(c *cli.Context) error {
+			got = FlagsTo(c, file.Platform, NameFrom(c, file.Platform))
+			return nil
+		}}
+		if err := app.Run(append([]string{"batchctl"}, strings.Fields(test.args)...)); err != nil || got != test.want {
+			t.Errorf("%q: %q %v, want %q", test.args, got, err, test.want)
+		}
+	}
+}

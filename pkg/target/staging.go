@@ -1,0 +1,150 @@
+package target
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/exit"
+	"github.com/batchctl/batchctl/pkg/local/container"
+	"github.com/batchctl/batchctl/pkg/newfile"
+	"github.com/batchctl/batchctl/pkg/objects"
+)
+
+// Staging is for what is too long for a request: the cells of a large table, a command
+// list. An AWS target names a place in S3; the local engine's is below its state.
+
+// StagingOf is the place for long texts of the target that the command line asks for; ""
+// where it has none.
+func StagingOf(c *cli.Context, platform *document.Platform, isLocal bool) (string, error) {
+	if !isLocal {
+		if platform == nil {
+			return "", nil
+		}
+		entry, _ := platform.Target(NameFrom(c, platform))
+		return entry.Staging, nil
+	}
+	dir, err := StateDir(c)
+	return filepath.Join(dir, container.StagedDir), err
+}
+
+// Objects moves what is in S3 with the target's credentials, and at its endpoint.
+func (t *Target) Objects() *objects.Store {
+	t.once.Do(func() {
+		t.store = &objects.Store{Config: func(context.Context) (aws.Config, error) { return t.Config, nil }}
+	})
+	return t.store
+}
+
+// stage puts a text at its place. Its name is the hash of the text, so what is there is
+// the same already.
+func (t *Target) stage(ctx context.Context, url, text string) error {
+	if !t.IsLocal() {
+		err := t.Objects().Put(ctx, url, text)
+		if objects.Missing(err) {
+			return fmt.Errorf("%w; make the bucket, or give the target another \"staging\" in the platform file", err)
+		}
+		return err
+	}
+	if held, err := os.ReadFile(url); err == nil && bytes.Equal(held, []byte(text)) {
+		return os.Chtimes(url, time.Time{}, time.Now()) // it is in use again
+	}
+	if err := os.MkdirAll(filepath.Dir(url), 0o700); err != nil {
+		return err
+	}
+	// The directory is the owner's, the file everybody's: a container may have another
+	// user, and is given the file alone.
+	return newfile.Write(url, newfile.ForAll, newfile.Bytes([]byte(text)))
+}
+
+// Upload puts a text into a bucket, for a service that reads it at the URL.
+func (t *Target) Upload(ctx context.Context, bucket, key string, text []byte) (url string, err error) {
+	at := "s3://" + bucket + "/" + key
+	if err := t.Objects().Put(ctx, at, string(text)); err != nil {
+		return "", err
+	}
+	return t.Objects().Address(ctx, at)
+}
+
+// stagedFor is how long what the local engine's jobs read is kept after it was last
+// submitted, and what they carried away: a retry of old cells reads it, too.
+const stagedFor = 90 * 24 * time.Hour
+
+// DropStaged removes what was staged or carried away on the local engine long ago.
+func (t *Target) DropStaged(dryRun bool, now time.Time) (rows []Removed, err error) {
+	if !t.IsLocal() {
+		return nil, nil
+	}
+	dir := filepath.Join(t.Submissions.Dir, container.StagedDir)
+	old, err := oldStaged(dir, now.Add(-stagedFor))
+	for _, name := range old {
+		row := Removed{Staged: name, Action: "would be removed"}
+		if !dryRun {
+			row.Action = "removed"
+			if removeErr := os.RemoveAll(filepath.Join(dir, name)); removeErr != nil {
+				row.Action, row.Reason = "kept", exit.Cause(removeErr).Error()
+			}
+		}
+		rows = append(rows, row)
+	}
+	return rows, err
+}
+
+// oldStaged is what has lain in a directory for staging since before a time, and what in
+// the directories of its outputs. The files of a tree are as young as its list.
+func oldStaged(dir string, before time.Time) (old []string, err error) {
+	var files []string
+	young := map[string]bool{}
+	for _, below := range []string{"", container.OutputsDir} {
+		entries, err := os.ReadDir(filepath.Join(dir, below))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return old, err
+		}
+		for _, e := range entries {
+			name := filepath.Join(below, e.Name())
+			info, statErr := e.Info()
+			switch {
+			case statErr != nil || name == container.OutputsDir:
+			case !info.ModTime().Before(before) && filepath.Ext(name) == ".tree":
+				list, readErr := os.ReadFile(filepath.Join(dir, name))
+				for line := range strings.Lines(string(list)) {
+					hash, _, _ := strings.Cut(line, " ")
+					young[hash] = true
+				}
+				err = errors.Join(err, readErr)
+			case info.ModTime().Before(before):
+				files = append(files, name)
+			}
+		}
+		if err != nil {
+			return nil, err // a list that nobody can read keeps all
+		}
+	}
+	for _, name := range files {
+		if !young[name] {
+			old = append(old, name)
+		}
+	}
+	return old, nil
+}
+
+type Removed struct {
+	Definition string `json:"definition,omitempty"`
+	Resource   string `json:"consumableResource,omitempty"`
+	Staged     string `json:"staged,omitempty"`
+	Action     string `json:"action"` // deregistered, removed, kept, or with --dry-run would be deregistered or removed
+	Reason     string `json:"reason,omitempty"`
+}

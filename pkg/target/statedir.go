@@ -1,0 +1,48 @@
+package target
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/exit"
+)
+
+// CheckStateDir refuses a state directory that others may replace or write: the ledger in it
+// decides which jobs are submitted again and which are ended. A directory that does not exist
+// yet is fine. The engine checks its own directory more strictly.
+func CheckStateDir(con *term.Console, dir string, why Need) error {
+	info, err := os.Lstat(dir)
+	switch {
+	case err != nil:
+	case info.Mode()&fs.ModeSymlink != 0:
+		to, err := filepath.EvalSymlinks(dir)
+		if err != nil {
+			to = "DIRECTORY"
+		}
+		return exit.Fail(exit.NotDone, "open state directory %s: it is a symbolic link", dir).Try("name the directory itself: --state-dir %s    or BATCHCTL_STATE_DIR", term.Quoted(to))
+	case !info.IsDir():
+		return exit.Fail(exit.NotDone, "open state directory %s: it is not a directory", dir).Try("name another one: --state-dir DIRECTORY")
+	case runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0:
+		return exit.Fail(exit.NotDone, "open state directory %s: it has mode %04o, so others can change it", dir, info.Mode().Perm()).Try("run: chmod 700 %s", term.Quoted(dir))
+	}
+	if why == ToRead || runtime.GOOS == "windows" {
+		return nil
+	}
+	for parent := filepath.Dir(dir); ; parent = filepath.Dir(parent) {
+		info, err := os.Stat(parent)
+		if err == nil && info.Mode().Perm()&0o002 != 0 && info.Mode()&fs.ModeSticky == 0 {
+			// No refusal: volumes of containers often have this mode, and no other user.
+			fmt.Fprintf(con.Err, "note: other users can replace the state directory %s, because %s has mode %04o without the sticky bit: run chmod o-w %[2]s, or name another one with --state-dir\n",
+				diag.Printable(dir), diag.Printable(term.Quoted(parent)), info.Mode().Perm())
+			return nil
+		}
+		if parent == filepath.Dir(parent) {
+			return nil
+		}
+	}
+}

@@ -1,0 +1,490 @@
+package target
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/client/once"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/exit"
+	"github.com/batchctl/batchctl/pkg/local"
+	"github.com/batchctl/batchctl/pkg/local/api"
+	"github.com/batchctl/batchctl/pkg/objects"
+)
+
+// Local is the name of the engine inside this binary.
+const Local = "local"
+
+// Target is where requests go. It is the only place that tells AWS and the
+// local engine apart; everything after it sees an aws.Config.
+type Target struct {
+	// Name is the target's name; label is what people are told: `local`, or
+	// `aws 123456789012 us-east-1`.
+	Name, Label string
+	// Flags lead a next command here, as they led this one; "" or with a blank before each.
+	Flags string
+	*once.Client
+	// Config is what Client was made of.
+	Config      aws.Config
+	Submissions *once.Ledger
+	// Executor is how the local engine runs jobs; "" where that is not known.
+	Executor string
+	// runsJobs says that the command runs jobs and does not only stop or watch them.
+	runsJobs bool
+	// Several says that more jobs than those that are followed belong together, so that the
+	// lines of a log have to name theirs.
+	Several bool
+	// Engine is the engine in this process, if there is one.
+	Engine *local.Engine
+	// Close ends what opening started.
+	Close func() error
+
+	once  sync.Once
+	store *objects.Store // by objects
+}
+
+func (t *Target) IsLocal() bool { return t.Name == Local }
+
+// Kind is what the ledger remembers of the target: `local`, or account and
+// Region. It stays the same when the engine's port does not.
+func (t *Target) Kind() string {
+	kind, _, _ := strings.Cut(t.Label, " (engine")
+	return kind
+}
+
+// Need says what a command does with the target, which decides how a local
+// engine is found.
+type Need int
+
+const (
+	// ToRead looks at jobs: a running engine, or the state on disk.
+	ToRead Need = iota
+	// ToChange submits, waits or stops: a running engine, started if there is
+	// none, which goes on after this process.
+	ToChange
+	// ToRun keeps the engine in this process, which sees the jobs to their end.
+	ToRun
+)
+
+func CommandFlags() []cli.Flag {
+	return append([]cli.Flag{
+		&cli.StringFlag{Name: "target", Aliases: []string{"t"}, Usage: "`NAME` of a target: local, aws, or one of the platform file's (default: $BATCHCTL_TARGET, else the platform file's defaultTarget, else local)"},
+		&cli.StringFlag{Name: "state-dir", Usage: "`DIRECTORY` of the local engine (default: $BATCHCTL_STATE_DIR, else ~/.local/state/batchctl)"},
+	}, awsFlags()...)
+}
+
+// NameFrom is --target, else BATCHCTL_TARGET, else the platform file's
+// defaultTarget, else local. Who names a profile or Region but no target does not
+// mean the local engine.
+func NameFrom(c *cli.Context, platform *document.Platform) string {
+	byDefault := ""
+	if platform != nil {
+		byDefault = platform.DefaultTarget
+	}
+	name := cmp.Or(c.String("target"), os.Getenv("BATCHCTL_TARGET"), byDefault, Local)
+	if name == Local && c.String("target") == "" && SaysAWS(c) {
+		return AWS
+	}
+	return name
+}
+
+// FlagsTo are the flags with which a command that names no file finds the target. The
+// platform file beside a job file need not be one that is found from here.
+func FlagsTo(c *cli.Context, platform *document.Platform, name string) (flags string) {
+	add := func(flag, value string) {
+		if value != "" {
+			flags += " --" + flag + " " + term.Quoted(value)
+		}
+	}
+	file := c.String("platform")
+	if file == "" && platform != nil && name != Local {
+		_, named := platform.Target(name)
+		here, _ := document.FindPlatform(".")
+		if there, err := filepath.Abs(platform.Root.Source.Name); named && err == nil && there != here {
+			file = platform.Root.Source.Name
+		}
+	}
+	add("platform", file)
+	for _, flag := range []string{"target", "state-dir", "profile", "region", "endpoint-url"} {
+		add(flag, c.String(flag))
+	}
+	return flags
+}
+
+// Open opens the target of a name.
+func Open(ctx context.Context, con *term.Console, c *cli.Context, platform *document.Platform, name string, why Need) (*Target, error) {
+	dir, err := StateDir(c)
+	if err != nil {
+		return nil, err
+	}
+	if err := CheckStateDir(con, dir, why); err != nil {
+		return nil, err
+	}
+	var entry document.Target
+	if platform != nil {
+		entry, _ = platform.Target(name)
+	}
+	t := &Target{Name: name, Flags: FlagsTo(c, platform, name), Submissions: LedgerIn(con, dir), Close: func() error { return nil }}
+	switch {
+	case !isEndpoint(c.String("endpoint-url")):
+		err = exit.Usage("--endpoint-url %s is no URL of a server", c.String("endpoint-url")).Try("for example: --endpoint-url http://127.0.0.1:5000")
+	case name == Local && SaysAWS(c):
+		err = exit.Usage("--region, --profile and --endpoint-url are of an AWS target").Try("leave them out, or say --target aws")
+	case name == Local:
+		var choice ExecutorChoice
+		if choice, err = ExecutorOf(c, entry); err == nil {
+			t.runsJobs = choice.runs
+			err = openLocal(ctx, con, t, dir, entry, choice, why)
+		}
+	case name == AWS || entry.Name != "":
+		err = openAWS(ctx, con, t, WithFlags(c, entry), why)
+	default:
+		return nil, Unknown(name, platform)
+	}
+	if err != nil {
+		return nil, err
+	}
+	t.Submissions.Target = t.Kind()
+	t.Ledger, t.Attached, t.Stage = t.Submissions, why == ToRun, t.stage
+	SubmitsWith(con, c, t.Client)
+	if t.IsLocal() {
+		t.PollAtMost = 500 * time.Millisecond // nobody else's quota
+		t.LogsAtOnce = true
+		t.Patience = enginePatience
+		t.TakesOnce = true
+	} else {
+		t.Replayable = once.CanReplay(ctx, t.Config)
+	}
+	if why == ToChange && entry.Name != "" && name != Local && name != AWS {
+		rememberPlatform(t.Submissions, platform, name)
+	}
+	if why != ToRead {
+		fmt.Fprintf(con.Err, "target: %s\n", diag.Printable(t.Label))
+		NameExecutor(con, t.Executor, t.runsJobs)
+	}
+	return t, nil
+}
+
+// Exists reports whether there is a target of this name.
+func Exists(name string, platform *document.Platform) bool {
+	if name == Local || name == AWS {
+		return true
+	}
+	if platform == nil {
+		return false
+	}
+	_, known := platform.Target(name)
+	return known
+}
+
+// enginePatience is how long a command waits for a local engine that no longer answers. One that
+// shut down answers from its state directory, so this one was killed or hangs; the next one takes
+// over its address and key.
+const enginePatience = 20 * time.Second
+
+func Unknown(name string, platform *document.Platform) error {
+	names := []string{Local, AWS}
+	if platform != nil {
+		for _, t := range platform.Targets {
+			if !slices.Contains(names, t.Name) {
+				names = append(names, t.Name)
+			}
+		}
+	}
+	f := exit.Usage("unknown target %q", name)
+	if near := diag.Near(name, slices.Values(names)); near != "" {
+		return f.Try("did you mean --target %s?", near)
+	}
+	where := "no " + document.PlatformFile + " found here or above"
+	if platform != nil && platform.Root != nil {
+		where = "from " + platform.Root.Source.Name
+	}
+	return f.Try("known targets: %s (%s)", strings.Join(names, ", "), where)
+}
+
+// rememberPlatform notes the platform file of a target that something is submitted to.
+// Without the note only the commands that come later need --platform.
+func rememberPlatform(ledger *once.Ledger, platform *document.Platform, name string) {
+	if platform.Root == nil {
+		return
+	}
+	if path, err := filepath.Abs(platform.Root.Source.Name); err == nil {
+		_ = ledger.RememberPlatform(name, path)
+	}
+}
+
+// StateDir is where the local engine and the ledger of submissions live.
+func StateDir(c *cli.Context) (string, error) {
+	for _, dir := range []string{c.String("state-dir"), os.Getenv("BATCHCTL_STATE_DIR")} {
+		if dir != "" {
+			return filepath.Abs(dir)
+		}
+	}
+	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "batchctl"), nil
+	}
+	home, err := homeDirectory()
+	if err != nil {
+		return "", exit.Fail(exit.NotDone, "find the state directory: %v", err).Try("set HOME, or name a directory: --state-dir DIRECTORY")
+	}
+	return filepath.Abs(filepath.Join(home, ".local", "state", "batchctl")) // the engine runs elsewhere
+}
+
+// homeDirectory is HOME, else the directory of the user's passwd entry, as the AWS SDK
+// and shells have it: services and cron start programs without HOME.
+func homeDirectory() (string, error) {
+	home, err := os.UserHomeDir()
+	if err == nil {
+		return home, nil
+	}
+	u, lookup := user.Current()
+	if lookup != nil || u.HomeDir == "" {
+		return "", err
+	}
+	return u.HomeDir, nil
+}
+
+// openLocal connects to the engine of the state directory. What happens when
+// none runs depends on the need.
+func openLocal(ctx context.Context, con *term.Console, t *Target, dir string, entry document.Target, choice ExecutorChoice, why Need) error {
+	t.Label = Local
+	cwd, err := os.Getwd()
+	if err != nil {
+		return exit.Fail(exit.NotDone, "find the working directory: %v", err).Try("change to a directory that exists")
+	}
+	connection, err := local.Connect(dir)
+	if err == nil {
+		return connect(con, t, connection, cwd, dir, choice)
+	}
+	options := EngineOptions(dir, entry, choice)
+	if why == ToRead {
+		options.ReadOnly = true
+		err := openEngine(ctx, con, t, cwd, options, Executor{}, false)
+		if err == nil && t.Engine != nil {
+			tellUnknown(con, t)
+		}
+		return err
+	}
+	// Nothing is written into a directory that cannot be opened, or that others can reach.
+	if _, refused := errors.AsType[*fs.PathError](err); refused {
+		return exit.Fail(exit.NotDone, "%v", err).Try("name another one: --state-dir DIRECTORY")
+	}
+	x, err := OpenExecutor(ctx, dir, choice)
+	if err != nil {
+		return err
+	}
+	if why == ToRun {
+		return openEngine(ctx, con, t, cwd, options, x, true)
+	}
+	connection, err = startEngine(ctx, con, dir, entry, x.ExecutorChoice)
+	if err != nil {
+		return err
+	}
+	return connect(con, t, connection, cwd, dir, choice)
+}
+
+// connect uses the engine of another process, if it runs jobs as was asked for.
+func connect(con *term.Console, t *Target, connection local.Connection, cwd, dir string, choice ExecutorChoice) (err error) {
+	if t.Executor, err = joined(dir, choice); err != nil {
+		return err
+	}
+	t.Config = noticing(con, connection.Config(cwd))
+	t.Client = once.New(t.Config)
+	t.Label = fmt.Sprintf("local (engine at %s)", connection.Endpoint)
+	return nil
+}
+
+func EngineOptions(dir string, entry document.Target, choice ExecutorChoice) local.Options {
+	o := local.Options{
+		Dir:       dir,
+		VCPUs:     entry.VCPUs,
+		MemoryMiB: entry.MemoryMiB,
+		Program:   shippedWorkloads(),
+		Check:     checkRequest,
+
+		ProcessesForBatchctlOnly: choice.onlyOwnProcesses(),
+	}
+	for i := range entry.GPUs {
+		o.GPUs = append(o.GPUs, fmt.Sprintf("%d", i))
+	}
+	return o
+}
+
+// shippedWorkloads is the argv prefix that runs a shipped workload: batchctl-workloads
+// where it lies beside this program, because that one can reach GPUs, else this program.
+func shippedWorkloads() []string {
+	if path, err := os.Executable(); err == nil {
+		beside := filepath.Join(filepath.Dir(path), "batchctl-workloads")
+		if info, err := os.Stat(beside); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			return []string{beside}
+		}
+	}
+	return []string{self(), "workload", "run"}
+}
+
+// openEngine keeps the engine in this process. With serve, other processes
+// reach it too: `status` in the next terminal works during a `run`.
+func openEngine(ctx context.Context, con *term.Console, t *Target, cwd string, o local.Options, x Executor, serve bool) error {
+	o.Executor = x.Executor
+	engine, err := local.Open(o)
+	var locked *local.LockedError
+	if errors.As(err, &locked) {
+		return openAfter(ctx, con, t, cwd, o, x, locked)
+	}
+	if err != nil {
+		return exit.Fail(exit.NotDone, "open the local engine: %v", err)
+	}
+	t.Config = noticing(con, engine.Config(cwd))
+	t.Engine, t.Client = engine, once.New(t.Config)
+	stop := func() error { return nil }
+	if serve {
+		t.Executor = x.Label
+		if err := x.Keep(o.Dir); err != nil {
+			return errors.Join(exit.Fail(exit.NotDone, "note the engine's executor: %v", err), engine.Close(ctx))
+		}
+		if stop, err = serveLoopback(engine); err != nil {
+			return err
+		}
+	}
+	t.Close = func() error {
+		closing, cancel := context.WithTimeout(context.Background(), CloseTimeout)
+		defer cancel()
+		ended := drain(ctx, con, t, closing)
+		return errors.Join(ended, stop(), engine.Close(closing))
+	}
+	return nil
+}
+
+// tellUnknown prints that the states of unfinished jobs are unknown because no engine is running, and how to settle them.
+func tellUnknown(con *term.Console, t *Target) {
+	id, jobs, since := t.Engine.Unknown()
+	if jobs == 0 {
+		return
+	}
+	fmt.Fprintf(con.Err, "the status of %s is unknown since %s: the engine is not running\n", term.Plural(jobs, "job"), since.Format(time.RFC3339))
+	fmt.Fprintf(con.Err, "  start an engine, which ends what is left of %s: batchctl wait %s%s\n", itOrThem(jobs), batch.ShortID(id), t.Flags)
+}
+
+func itOrThem(n int) string {
+	if n == 1 {
+		return "it"
+	}
+	return "them"
+}
+
+// openAfter takes the engine that another process holds and that did not answer
+// a moment ago: it has begun to serve meanwhile, or it is about to end.
+func openAfter(ctx context.Context, con *term.Console, t *Target, cwd string, o local.Options, x Executor, locked *local.LockedError) error {
+	if connection, err := joinEngine(ctx, o.Dir); err == nil {
+		return connect(con, t, connection, cwd, o.Dir, x.ExecutorChoice)
+	}
+	wait, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	if local.WaitClosed(wait, o.Dir) == nil {
+		return openEngine(ctx, con, t, cwd, o, x, true)
+	}
+	return exit.Fail(exit.NotDone, "the state directory %s is in use by process %d, which does not answer", o.Dir, locked.PID).
+		Try("end it, or use another one: --state-dir DIRECTORY")
+}
+
+// drain waits until other commands no longer use the engine of this process. When ctx ends first, it
+// ends their jobs, which must not start again with the next engine.
+func drain(ctx context.Context, con *term.Console, t *Target, closing context.Context) error {
+	at := time.AfterFunc(time.Second, func() { tellOthers(closing, con, t) })
+	defer at.Stop()
+	if t.Engine.Drain(ctx) == nil {
+		return nil
+	}
+	return EndJobs(closing, t.Engine)
+}
+
+// tellOthers prints what keeps the engine of this process from ending.
+func tellOthers(ctx context.Context, con *term.Console, t *Target) {
+	names, err := t.Unfinished(ctx)
+	if err != nil || len(names) == 0 {
+		fmt.Fprintln(con.Err, "waiting for other batchctl commands that use this engine (Ctrl-C stops waiting)")
+		return
+	}
+	fmt.Fprintf(con.Err, "waiting for %s on this engine: %s (Ctrl-C stops waiting and ends them)\n", term.Plural(len(names), "other job"), diag.Printable(SomeOf(names)))
+}
+
+// noticing shows what the engine says about requests that it took, each thing
+// once: above all that the image is not used.
+func noticing(con *term.Console, cfg aws.Config) aws.Config {
+	cfg.HTTPClient = &noticer{HTTPClient: cfg.HTTPClient, said: map[string]bool{}, err: con.Err}
+	return cfg
+}
+
+type noticer struct {
+	aws.HTTPClient
+	mu   sync.Mutex
+	said map[string]bool
+	err  io.Writer
+}
+
+func (n *noticer) Do(r *http.Request) (*http.Response, error) {
+	answer, err := n.HTTPClient.Do(r)
+	if err != nil {
+		return answer, err
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if text := api.Notice(answer.Header); text != "" && !n.said[text] {
+		n.said[text] = true
+		fmt.Fprintf(n.err, "note: %s\n", diag.Printable(text))
+	}
+	return answer, nil
+}
+
+// self is how this program starts itself again. On Linux it works even when the
+// file is gone, as after `go run`.
+func self() string {
+	if _, err := os.Stat("/proc/self/exe"); err == nil {
+		return "/proc/self/exe"
+	}
+	path, err := os.Executable()
+	if err != nil {
+		return os.Args[0]
+	}
+	return path
+}
+
+// LedgerIn is the ledger of a state directory. It reports damaged lines, once a file.
+func LedgerIn(con *term.Console, dir string) *once.Ledger {
+	told := map[string]bool{}
+	return &once.Ledger{Dir: dir, Damaged: func(d *once.DamageError) {
+		if !told[d.Path] {
+			told[d.Path] = true
+			fmt.Fprintf(con.Err, "note: %s\n", diag.Printable(d.Error()))
+		}
+	}}
+}
+
+// SubmitsWith tells a client how this command submits.
+func SubmitsWith(con *term.Console, c *cli.Context, to *once.Client) {
+	to.Settle = c.Duration("settle")
+	var mu sync.Mutex
+	to.Tell = func(text string) {
+		mu.Lock()
+		defer mu.Unlock()
+		fmt.Fprintf(con.Err, "%s\n", diag.Printable(con.Redacted(text)))
+	}
+}

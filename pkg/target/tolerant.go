@@ -1,0 +1,60 @@
+package target
+
+import (
+	"bytes"
+	"context"
+	"io"
+
+	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/smithy-go/middleware"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+
+	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/wire"
+)
+
+// tolerant has every client of a configuration read the numbers that servers such as moto
+// write: 1.0 for 1, and times with a fraction of a millisecond. It works on the answers
+// and leaves the HTTP client to the SDK, which sets its timeouts, its certificates and its
+// proxy. AWS's own answers have no such numbers and stay unchanged. So does all that S3
+// answers, because it is the contents of objects, or XML.
+func tolerant(stack *middleware.Stack) error {
+	return stack.Deserialize.Add(middleware.DeserializeMiddlewareFunc("BatchctlTolerant",
+		func(ctx context.Context, in middleware.DeserializeInput, next middleware.DeserializeHandler) (middleware.DeserializeOutput, middleware.Metadata, error) {
+			out, metadata, err := next.HandleDeserialize(ctx, in)
+			answer, ok := out.RawResponse.(*smithyhttp.Response)
+			service := awsmiddleware.GetServiceID(ctx)
+			if err != nil || !ok || answer.Body == nil || service == s3.ServiceID {
+				return out, metadata, err
+			}
+			answer.Body = PlainIntegers(answer.Body, service == awsbatch.ServiceID)
+			return out, metadata, nil
+		}), middleware.After)
+}
+
+// PlainIntegers is an answer with plain integers if it is JSON. An answer that breaks off
+// still does so for its reader, with the same error, by which the SDK knows what to retry.
+func PlainIntegers(answer io.ReadCloser, millis bool) io.ReadCloser {
+	text, err := io.ReadAll(client.Bounded(answer))
+	if trimmed := bytes.TrimSpace(text); err == nil && (bytes.HasPrefix(trimmed, []byte("{")) || bytes.HasPrefix(trimmed, []byte("["))) {
+		text = wire.PlainIntegers(text, millis)
+	}
+	return &readAnswer{io.MultiReader(bytes.NewReader(text), Broken{err}), answer}
+}
+
+type readAnswer struct {
+	io.Reader
+	io.Closer
+}
+
+// Broken is a reader that fails with err, and is at its end where err is nil.
+type Broken struct{ Err error }
+
+func (b Broken) Read([]byte) (int, error) {
+	if b.Err != nil {
+		return 0, b.Err
+	}
+	return 0, io.EOF
+}
