@@ -93,7 +93,7 @@ func TestSubmitterRunsTasks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, m := range regexp.MustCompile(`\.call\(ctx, "(\w+)"`).FindAllStringSubmatch(string(source), -1) {
+		for _, m := range regexp.MustCompile(`\bc\.api\.([A-Z]\w+)`).FindAllStringSubmatch(string(source), -1) {
 			called[m[1]] = true
 		}
 	}

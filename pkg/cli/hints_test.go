@@ -31,7 +31,7 @@ func TestHints(t *testing.T) {
 	app := app((&term.Console{Streams: term.Streams{Out: io.Discard, Err: io.Discard}}))
 	prose := map[string]bool{}
 	checked := 0
-	for _, h := range hints(t, ".", "../client", "../explain", "../lint", "../plan", "../verify") {
+	for _, h := range hints(t, ".", "*", "../client", "../client/once", "../exit", "../explain", "../lint", "../lint/*", "../newfile", "../plan", "../target", "../verify") {
 		words := strings.Fields(h.text)[1:]
 		command := commandOf(app.Commands, words[0])
 		if command == nil {

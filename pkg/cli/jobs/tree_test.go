@@ -99,7 +99,7 @@ func TestTree(t *testing.T) {
 			}
 		}
 		path := filepath.Join("testdata", "tree", name+".golden")
-		if updateTrees() {
+		if *update {
 			if err := os.WriteFile(path, []byte(got.String()), 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -229,8 +229,4 @@ func TestParseRanges(t *testing.T) {
 	}
 }
 
-// updateTrees reports whether -update was given; the flag is the scripts' own.
-func updateTrees() bool {
-	f := flag.Lookup("update")
-	return f != nil && f.Value.String() == "true"
-}
+var update = flag.Bool("update", false, "rewrite the trees in testdata")

@@ -139,10 +139,12 @@ func TestTopFrames(t *testing.T) {
 	compareGolden(t, "plain", aSnapshot().plain())
 }
 
+var update = flag.Bool("update", false, "rewrite the screens in testdata")
+
 func compareGolden(t *testing.T, name, got string) {
 	t.Helper()
 	file := filepath.Join("testdata", "top", name+".txt")
-	if flag.Lookup("update").Value.String() == "true" {
+	if *update {
 		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
 		}
