@@ -136,7 +136,9 @@ func (b *Benchmark) rounds() (rounds [][]*BenchPart) {
 				round = append(round, part)
 			}
 		}
-		if b.Target.IsLocal() || slices.ContainsFunc(round, func(part *BenchPart) bool { return (&submit.Sending{Console: b.Console, Target: b.Target, Made: part.Made}).HoldsBack() }) {
+		if b.Target.IsLocal() || slices.ContainsFunc(round, func(part *BenchPart) bool {
+			return (&submit.Sending{Console: b.Console, Target: b.Target, Made: part.Made}).HoldsBack()
+		}) {
 			for _, part := range round {
 				rounds = append(rounds, []*BenchPart{part})
 			}
