@@ -4,12 +4,18 @@ package pkg_test
 import (
 	"encoding/json"
 	"errors"
+	"flag"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"io"
+	"maps"
+	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -230,6 +236,91 @@ func TestNoRoomForEverything(t *testing.T) {
 	for _, p := range packages(t) {
 		if slices.Contains([]string{"util", "utils", "common", "types", "helpers", "errors", "misc"}, p.Name) {
 			t.Errorf("package %s: name it after what it is for", p.ImportPath)
+		}
+	}
+}
+
+var update = flag.Bool("update", false, "write the floors in CONTRIBUTING.md again")
+
+// floor is how many imports lie between a package and the ground: 0 for one that imports none of ours.
+func floor(room string) int {
+	n := 0
+	for _, below := range mayImport[room] {
+		n = max(n, floor(below)+1)
+	}
+	return n
+}
+
+// floors draws the import table: a line for each floor, the highest first, wrapped.
+func floors() string {
+	byFloor := map[int][]string{}
+	for room := range mayImport {
+		n := floor(room)
+		byFloor[n] = append(byFloor[n], strings.TrimPrefix(room, "pkg/"))
+	}
+	var b strings.Builder
+	for _, n := range slices.Backward(slices.Sorted(maps.Keys(byFloor))) {
+		slices.Sort(byFloor[n])
+		line := fmt.Sprintf("%2d ", n)
+		for _, name := range byFloor[n] {
+			if len(line)+len(name) > 110 {
+				b.WriteString(line + "\n")
+				line = "   "
+			}
+			line += " " + name
+		}
+		b.WriteString(line + "\n")
+	}
+	return "```\n" + b.String() + "```\n"
+}
+
+// TestContributing holds the two pictures in CONTRIBUTING.md to the import table: the floors, and one row
+// for each package.
+func TestContributing(t *testing.T) {
+	const file, begin, end = "../CONTRIBUTING.md", "<!-- floors -->\n", "<!-- /floors -->\n"
+	read, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(read)
+	before, rest, ok := strings.Cut(text, begin)
+	drawn, after, ok2 := strings.Cut(rest, end)
+	if !ok || !ok2 {
+		t.Fatal("CONTRIBUTING.md has no place for the floors")
+	}
+	if drawn != floors() {
+		if !*update {
+			t.Error("the floors in CONTRIBUTING.md are not those of mayImport: run this test with -update")
+		} else if err := os.WriteFile(file, []byte(before+begin+floors()+end+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, table, _ := strings.Cut(after, "| --- | --- |\n")
+	table, _, _ = strings.Cut(table, "\n\n")
+	rows := map[string]int{}
+	for row := range strings.SplitSeq(table, "\n") {
+		first := ""
+		for _, m := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(strings.Split(row, "|")[1], -1) {
+			name, more := strings.CutPrefix(m[1], "…")
+			switch _, below := mayImport[first+name]; {
+			case more && below:
+				name = first + name
+			case more:
+				name = path.Dir(first) + name
+			default:
+				first = name
+			}
+			rows[name]++
+		}
+	}
+	for room := range mayImport {
+		if rows[room] == 0 && !(strings.HasPrefix(room, "workloads") && rows["workloads/…"] == 1) {
+			t.Errorf("CONTRIBUTING.md has no row for %s", room)
+		}
+	}
+	for name, n := range rows {
+		if _, known := mayImport[name]; n > 1 || !known && name != "workloads/…" {
+			t.Errorf("CONTRIBUTING.md has %d rows for %s; mayImport knows it: %v", n, name, known)
 		}
 	}
 }
