@@ -9,6 +9,7 @@ import (
 
 // The machines of a queue, earlier runs and ended jobs, of a server that is not ours.
 func TestCostAgainstMoto(t *testing.T) {
+	t.Parallel()
 	u := newUser(t, moto(t))
 	u.write("array.json", `{"name": "train", "image": "public.ecr.aws/docker/library/busybox:1.37", "command": ["true"], "queue": "cpu", "array": {"size": 150},
   "resources": {"vcpus": 1, "memory": "2 GiB"}, "timeout": "90m", "tags": {"team": "a"}}`)

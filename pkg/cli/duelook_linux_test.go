@@ -124,6 +124,7 @@ func (l *lookout) turnUp() (id string) {
 // TestRecheck: a duplicate that is listed after submit has exited with status 0 is ended by the
 // next command, even where nothing was wrong.
 func TestRecheck(t *testing.T) {
+	t.Parallel()
 	l := newLookout(t)
 	l.types(exit.OK, "submit train.json", "")
 	id := l.turnUp()
@@ -142,6 +143,7 @@ func TestRecheck(t *testing.T) {
 // TestDueCheck: Ctrl-C while submit waits to check for duplicates is exit status 6, and the
 // next command ends what turned up since, whatever it is.
 func TestDueCheck(t *testing.T) {
+	t.Parallel()
 	for _, next := range []string{"list", "status train", "logs train", "stop train", "wait train --timeout 1s", "submit train.json --settle 10ms"} {
 		t.Run(next, func(t *testing.T) {
 			t.Parallel()
@@ -173,6 +175,7 @@ func TestDueCheck(t *testing.T) {
 // TestSubmitRepeated: a SubmitJob that is delivered twice leaves one job, and where both have
 // run, submit names them.
 func TestSubmitRepeated(t *testing.T) {
+	t.Parallel()
 	const waits = "checking again for duplicates in "
 	l := newLookout(t)
 	l.remote.twice = true

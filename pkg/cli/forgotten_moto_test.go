@@ -80,6 +80,7 @@ func (f *forgetful) wants(text string, parts ...string) {
 // TestForgottenByMoto: a workflow with an array is watched to its end at a server that
 // is not ours; then the server forgets it, and the ledger answers.
 func TestForgottenByMoto(t *testing.T) {
+	t.Parallel()
 	f := startForgetful(t)
 	flow := `{ "name": "flow",
 		"defaults": { "image": "public.ecr.aws/docker/library/busybox:1.36", "command": ["true"], "queue": "cpu", "resources": { "vcpus": 1, "memory": "512 MiB" }, "timeout": "1m" },

@@ -43,6 +43,7 @@ const s3Published = `{
 
 // TestInputsInS3 runs jobs whose files are in buckets of moto's.
 func TestInputsInS3(t *testing.T) {
+	t.Parallel()
 	server := moto(t)
 	for _, bucket := range []string{"/data", "/staging"} {
 		object(t, http.MethodPut, server+bucket, "")

@@ -386,6 +386,7 @@ func TestKilledWithoutLedger(t *testing.T) {
 // TestInterruptedSubmit: Ctrl-C lets the call on its way finish, begins no other, and
 // says how to go on.
 func TestInterruptedSubmit(t *testing.T) {
+	t.Parallel()
 	life(t, func(d *doomed) {
 		d.remote.kill = func() {
 			_ = d.process.Signal(os.Interrupt)

@@ -217,6 +217,7 @@ func TestMoto(t *testing.T) {
 
 // TestMotoResume loses the answer of a SubmitJob, and then forbids to look.
 func TestMotoResume(t *testing.T) {
+	t.Parallel()
 	endpoint := moto(t)
 	to, err := url.Parse(endpoint)
 	if err != nil {

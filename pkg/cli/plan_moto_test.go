@@ -107,6 +107,7 @@ const plannedJob = `{"name": "train", "image": "public.ecr.aws/docker/library/bu
   "environment": { "EPOCHS": "10" }, "resources": { "vcpus": 2, "memory": "4 GiB" }, "timeout": "90m"}`
 
 func TestPlanAgainstMoto(t *testing.T) {
+	t.Parallel()
 	m := startPlanAccount(t)
 	m.fill()
 	dir := t.TempDir()

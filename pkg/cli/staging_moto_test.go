@@ -49,6 +49,7 @@ func longTable() (csv, document string) {
 // TestStagedInS3 puts what is too long for a request into a bucket of moto's, and runs
 // the children that read it there.
 func TestStagedInS3(t *testing.T) {
+	t.Parallel()
 	server := moto(t)
 	object(t, http.MethodPut, server+"/staging", "")
 	t.Run("table", func(t *testing.T) { testTableInS3(t, server) })
