@@ -13,7 +13,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/exit"
-	"github.com/batchctl/batchctl/pkg/target"
 )
 
 // The scripts ask batchctl itself for the words, so they never go stale.
@@ -86,7 +85,7 @@ func completeJobs(con *term.Console, command *cli.Command) {
 			cli.DefaultCompleteWithFlags(command)(c)
 			return
 		}
-		dir, err := target.StateDir(c)
+		dir, err := cmdline.TargetOptions(c).Dir()
 		if err != nil {
 			return
 		}

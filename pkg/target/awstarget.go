@@ -17,7 +17,6 @@ import (
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 	"github.com/aws/smithy-go/middleware"
-	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client"
@@ -30,18 +29,9 @@ import (
 // AWS is the target that only the AWS tools' own settings describe.
 const AWS = "aws"
 
-// awsFlags are named as those of the aws CLI.
-func awsFlags() []cli.Flag {
-	return []cli.Flag{
-		&cli.StringFlag{Name: "profile", Usage: "the `PROFILE` of the AWS configuration (default: the target's, else $AWS_PROFILE)"},
-		&cli.StringFlag{Name: "region", Usage: "the AWS `REGION` (default: the target's, else $AWS_REGION, else the profile's)"},
-		&cli.StringFlag{Name: "endpoint-url", Usage: "the `URL` of another server that speaks the AWS Batch API (default: the target's, else $AWS_ENDPOINT_URL_BATCH, else $AWS_ENDPOINT_URL)"},
-	}
-}
-
-// SaysAWS reports whether the command line has one of awsFlags.
-func SaysAWS(c *cli.Context) bool {
-	return c.String("profile") != "" || c.String("region") != "" || c.String("endpoint-url") != ""
+// SaysAWS reports whether the options name a profile, a Region or an endpoint.
+func (o Options) SaysAWS() bool {
+	return o.Profile != "" || o.Region != "" || o.EndpointURL != ""
 }
 
 // isEndpoint reports whether word is a URL to which requests can go; "" is for the default.
@@ -50,11 +40,11 @@ func isEndpoint(word string) bool {
 	return word == "" || err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https")
 }
 
-// WithFlags is a target with what the command line says in its place.
-func WithFlags(c *cli.Context, entry document.Target) document.Target {
-	entry.Profile = cmp.Or(c.String("profile"), entry.Profile)
-	entry.Region = cmp.Or(c.String("region"), entry.Region)
-	entry.Endpoint = cmp.Or(c.String("endpoint-url"), entry.Endpoint)
+// Override returns a target with what the options say in its place.
+func (o Options) Override(entry document.Target) document.Target {
+	entry.Profile = cmp.Or(o.Profile, entry.Profile)
+	entry.Region = cmp.Or(o.Region, entry.Region)
+	entry.Endpoint = cmp.Or(o.EndpointURL, entry.Endpoint)
 	return entry
 }
 

@@ -11,8 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
@@ -35,23 +33,12 @@ type ExecutorChoice struct {
 	given      bool     // asked for, so that an engine which runs jobs in another way will not do
 }
 
-func ExecutorFlags() []cli.Flag {
-	return []cli.Flag{
-		&cli.StringFlag{Name: "executor", Usage: "how the local engine runs jobs: `process|docker|podman|container` (container: docker if its daemon answers, else podman; default: the platform file's targets.local.executor, else process)"},
-		&cli.StringSliceFlag{Name: "allow-mount", Usage: "let jobs in containers mount this `DIRECTORY` and what is below it; may be given more than once"},
-		&cli.BoolFlag{Name: "allow-process", Usage: "let jobs that have the tag " + attempt.ExecutorTag + "=process run as processes of this machine where the others run in containers"},
-		&cli.BoolFlag{Name: "allow-root", Usage: "as root, let other clients of the engine (aws CLI, SDKs) start processes too; BATCHCTL_ALLOW_ROOT=1 does the same"},
-		&cli.BoolFlag{Name: "allow-privileged", Usage: "let jobs in containers be privileged and use devices: either gives them this machine"},
-	}
-}
-
-// ExecutorOf is what the command line and the platform file ask for. Commands
+// Choose returns what the command line and the platform file ask for. Commands
 // without the flags take any engine.
-func ExecutorOf(c *cli.Context, entry document.Target) (ExecutorChoice, error) {
-	takes := slices.ContainsFunc(c.Command.Flags, func(f cli.Flag) bool { return slices.Contains(f.Names(), "executor") })
-	choice := ExecutorChoice{name: cmp.Or(c.String("executor"), entry.Executor, container.Process), process: c.Bool("allow-process"), privileged: c.Bool("allow-privileged"),
-		root: c.Bool("allow-root") || os.Getenv(allowRoot) == "1", runs: takes}
-	choice.given = takes && (c.String("executor") != "" || entry.Executor != "" || choice.process || choice.privileged || len(c.StringSlice("allow-mount")) > 0)
+func (o ExecutorOptions) Choose(entry document.Target) (ExecutorChoice, error) {
+	choice := ExecutorChoice{name: cmp.Or(o.Name, entry.Executor, container.Process), process: o.AllowProcess, privileged: o.AllowPrivileged,
+		root: o.AllowRoot || os.Getenv(allowRoot) == "1", runs: o.Runs}
+	choice.given = o.Runs && (o.Name != "" || entry.Executor != "" || choice.process || choice.privileged || len(o.AllowMounts) > 0)
 	names := container.Executors()
 	if !slices.Contains(names, choice.name) {
 		f := exit.Usage("--executor %s is not known", choice.name)
@@ -60,7 +47,7 @@ func ExecutorOf(c *cli.Context, entry document.Target) (ExecutorChoice, error) {
 		}
 		return choice, f.Try("the executors are: %s", strings.Join(names, " "))
 	}
-	for _, dir := range c.StringSlice("allow-mount") {
+	for _, dir := range o.AllowMounts {
 		dir, err := filepath.Abs(dir)
 		if err != nil {
 			return choice, exit.Fail(exit.NotDone, "--allow-mount: %v", err)

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/exit"
@@ -26,15 +25,15 @@ import (
 
 // StagingOf is the place for long texts of the target that the command line asks for; ""
 // where it has none.
-func StagingOf(c *cli.Context, platform *document.Platform, isLocal bool) (string, error) {
+func (o Options) StagingOf(platform *document.Platform, isLocal bool) (string, error) {
 	if !isLocal {
 		if platform == nil {
 			return "", nil
 		}
-		entry, _ := platform.Target(NameFrom(c, platform))
+		entry, _ := platform.Target(o.NameFrom(platform))
 		return entry.Staging, nil
 	}
-	dir, err := StateDir(c)
+	dir, err := o.Dir()
 	return filepath.Join(dir, container.StagedDir), err
 }
 

@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/cli/term"
@@ -84,23 +83,16 @@ const (
 	ToRun
 )
 
-func CommandFlags() []cli.Flag {
-	return append([]cli.Flag{
-		&cli.StringFlag{Name: "target", Aliases: []string{"t"}, Usage: "`NAME` of a target: local, aws, or one of the platform file's (default: $BATCHCTL_TARGET, else the platform file's defaultTarget, else local)"},
-		&cli.StringFlag{Name: "state-dir", Usage: "`DIRECTORY` of the local engine (default: $BATCHCTL_STATE_DIR, else ~/.local/state/batchctl)"},
-	}, awsFlags()...)
-}
-
 // NameFrom is --target, else BATCHCTL_TARGET, else the platform file's
 // defaultTarget, else local. Who names a profile or Region but no target does not
 // mean the local engine.
-func NameFrom(c *cli.Context, platform *document.Platform) string {
+func (o Options) NameFrom(platform *document.Platform) string {
 	byDefault := ""
 	if platform != nil {
 		byDefault = platform.DefaultTarget
 	}
-	name := cmp.Or(c.String("target"), os.Getenv("BATCHCTL_TARGET"), byDefault, Local)
-	if name == Local && c.String("target") == "" && SaysAWS(c) {
+	name := cmp.Or(o.Name, os.Getenv("BATCHCTL_TARGET"), byDefault, Local)
+	if name == Local && o.Name == "" && o.SaysAWS() {
 		return AWS
 	}
 	return name
@@ -108,13 +100,13 @@ func NameFrom(c *cli.Context, platform *document.Platform) string {
 
 // FlagsTo are the flags with which a command that names no file finds the target. The
 // platform file beside a job file need not be one that is found from here.
-func FlagsTo(c *cli.Context, platform *document.Platform, name string) (flags string) {
+func (o Options) FlagsTo(platform *document.Platform, name string) (flags string) {
 	add := func(flag, value string) {
 		if value != "" {
 			flags += " --" + flag + " " + term.Quoted(value)
 		}
 	}
-	file := c.String("platform")
+	file := o.Platform
 	if file == "" && platform != nil && name != Local {
 		_, named := platform.Target(name)
 		here, _ := document.FindPlatform(".")
@@ -123,15 +115,17 @@ func FlagsTo(c *cli.Context, platform *document.Platform, name string) (flags st
 		}
 	}
 	add("platform", file)
-	for _, flag := range []string{"target", "state-dir", "profile", "region", "endpoint-url"} {
-		add(flag, c.String(flag))
-	}
+	add("target", o.Name)
+	add("state-dir", o.StateDir)
+	add("profile", o.Profile)
+	add("region", o.Region)
+	add("endpoint-url", o.EndpointURL)
 	return flags
 }
 
 // Open opens the target of a name.
-func Open(ctx context.Context, con *term.Console, c *cli.Context, platform *document.Platform, name string, why Need) (*Target, error) {
-	dir, err := StateDir(c)
+func Open(ctx context.Context, con *term.Console, o Options, platform *document.Platform, name string, why Need) (*Target, error) {
+	dir, err := o.Dir()
 	if err != nil {
 		return nil, err
 	}
@@ -142,20 +136,20 @@ func Open(ctx context.Context, con *term.Console, c *cli.Context, platform *docu
 	if platform != nil {
 		entry, _ = platform.Target(name)
 	}
-	t := &Target{Name: name, Flags: FlagsTo(c, platform, name), Submissions: LedgerIn(con, dir), Close: func() error { return nil }}
+	t := &Target{Name: name, Flags: o.FlagsTo(platform, name), Submissions: LedgerIn(con, dir), Close: func() error { return nil }}
 	switch {
-	case !isEndpoint(c.String("endpoint-url")):
-		err = exit.Usage("--endpoint-url %s is no URL of a server", c.String("endpoint-url")).Try("for example: --endpoint-url http://127.0.0.1:5000")
-	case name == Local && SaysAWS(c):
+	case !isEndpoint(o.EndpointURL):
+		err = exit.Usage("--endpoint-url %s is no URL of a server", o.EndpointURL).Try("for example: --endpoint-url http://127.0.0.1:5000")
+	case name == Local && o.SaysAWS():
 		err = exit.Usage("--region, --profile and --endpoint-url are of an AWS target").Try("leave them out, or say --target aws")
 	case name == Local:
 		var choice ExecutorChoice
-		if choice, err = ExecutorOf(c, entry); err == nil {
+		if choice, err = o.Executor.Choose(entry); err == nil {
 			t.runsJobs = choice.runs
 			err = openLocal(ctx, con, t, dir, entry, choice, why)
 		}
 	case name == AWS || entry.Name != "":
-		err = openAWS(ctx, con, t, WithFlags(c, entry), why)
+		err = openAWS(ctx, con, t, o.Override(entry), why)
 	default:
 		return nil, Unknown(name, platform)
 	}
@@ -164,7 +158,7 @@ func Open(ctx context.Context, con *term.Console, c *cli.Context, platform *docu
 	}
 	t.Submissions.Target = t.Kind()
 	t.Ledger, t.Attached, t.Stage = t.Submissions, why == ToRun, t.stage
-	SubmitsWith(con, c, t.Client)
+	SubmitsWith(con, o, t.Client)
 	if t.IsLocal() {
 		t.PollAtMost = 500 * time.Millisecond // nobody else's quota
 		t.LogsAtOnce = true
@@ -231,9 +225,9 @@ func rememberPlatform(ledger *once.Ledger, platform *document.Platform, name str
 	}
 }
 
-// StateDir is where the local engine and the ledger of submissions live.
-func StateDir(c *cli.Context) (string, error) {
-	for _, dir := range []string{c.String("state-dir"), os.Getenv("BATCHCTL_STATE_DIR")} {
+// Dir is where the local engine and the ledger of submissions live.
+func (o Options) Dir() (string, error) {
+	for _, dir := range []string{o.StateDir, os.Getenv("BATCHCTL_STATE_DIR")} {
 		if dir != "" {
 			return filepath.Abs(dir)
 		}
@@ -479,8 +473,8 @@ func LedgerIn(con *term.Console, dir string) *once.Ledger {
 }
 
 // SubmitsWith tells a client how this command submits.
-func SubmitsWith(con *term.Console, c *cli.Context, to *once.Client) {
-	to.Settle = c.Duration("settle")
+func SubmitsWith(con *term.Console, o Options, to *once.Client) {
+	to.Settle = o.Settle
 	var mu sync.Mutex
 	to.Tell = func(text string) {
 		mu.Lock()

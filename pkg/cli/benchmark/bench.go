@@ -38,7 +38,7 @@ func BenchCommand(con *term.Console) *cli.Command {
 			"cannot be measured here is said, with the reason.",
 			"batchctl bench --target local\nbatchctl bench --workload image --parameters sizes=2048 --target prod --out report\n"+
 				"batchctl bench my-cpu.json my-gpu.json --runs 5 --limit 2h\nbatchctl bench compare old.json report/benchmark.json"),
-		Flags: append(append(append(append(append(input.Flags(), preview.PlanFlags()...), target.CommandFlags()...), target.ExecutorFlags()...), MeasureFlags(3, "benchmark", 0)...),
+		Flags: append(append(append(append(append(input.Flags(), preview.PlanFlags()...), cmdline.TargetFlags()...), cmdline.ExecutorFlags()...), MeasureFlags(3, "benchmark", 0)...),
 			&cli.StringFlag{Name: "workload", Value: "matrix", Usage: "`matrix|image|all`: the reference jobs"}),
 		Subcommands: []*cli.Command{benchCompareCommand(con)},
 		Action:      func(c *cli.Context) error { return benchJobs(con, c) },
@@ -107,7 +107,7 @@ func benchJobs(con *term.Console, c *cli.Context) error {
 	}
 	why := target.ToChange
 	platform := b.Sides[0].Parts[0].Input.Platform
-	if target.NameFrom(c, platform) == target.Local {
+	if cmdline.TargetOptions(c).NameFrom(platform) == target.Local {
 		why = target.ToRun
 	}
 	if b.Target, err = session.OpenTarget(c.Context, con, c, platform, why); err != nil {
@@ -137,7 +137,7 @@ func (b *Benchmark) understand(c *cli.Context) error {
 	if workload == "all" {
 		b.Options.Workloads = []string{"matrix", "image"}
 	}
-	b.Options.IsLocal = func(in *input.Input) bool { return target.NameFrom(c, in.Platform) == target.Local }
+	b.Options.IsLocal = func(in *input.Input) bool { return cmdline.TargetOptions(c).NameFrom(in.Platform) == target.Local }
 	return b.Measures(c)
 }
 

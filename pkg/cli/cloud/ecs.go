@@ -52,7 +52,7 @@ func ecsRunCommand(con *term.Console) *cli.Command {
 			"also where other commands would take the local engine by default.",
 			"batchctl ecs run job.json --cluster gpu --target prod\nbatchctl ecs run job.json --cluster gpu --capacity-provider gpu-spot --wait\n"+
 				"batchctl ecs run job.json --launch-type FARGATE --subnets subnet-0a1b2c3d\nbatchctl ecs run job.json --dry-run --operation RegisterTaskDefinition"),
-		Flags: append(append(append(append(input.Flags(), input.VariationFlags()...), target.CommandFlags()...), cmdline.OutputFlags()...),
+		Flags: append(append(append(append(input.Flags(), input.VariationFlags()...), cmdline.TargetFlags()...), cmdline.OutputFlags()...),
 			clusterFlag("default"),
 			&cli.StringFlag{Name: "launch-type", Usage: "EC2 or FARGATE (default: the job's platformCapabilities, else EC2)"},
 			&cli.StringFlag{Name: "capacity-provider", Usage: "the `NAME` of a capacity provider of the cluster, in place of a launch type"},
@@ -80,7 +80,7 @@ type ecsTarget struct {
 
 // openECS opens the AWS target: what would be the local engine by default is AWS here.
 func openECS(con *term.Console, c *cli.Context, platform *document.Platform, why target.Need) (*ecsTarget, error) {
-	name := target.NameFrom(c, platform)
+	name := cmdline.TargetOptions(c).NameFrom(platform)
 	switch {
 	case name == target.Local && c.String("target") == target.Local:
 		return nil, exit.Usage("the local engine is no ECS cluster").Try("name a target: --target aws; or run the job here: batchctl run FILE")

@@ -9,7 +9,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/local"
-	"github.com/batchctl/batchctl/pkg/target"
 )
 
 func EnvCommand(con *term.Console) *cli.Command {
@@ -40,7 +39,7 @@ func EnvCommand(con *term.Console) *cli.Command {
 				}
 				return con.PrintUnmasked(unsetExports() + "\n")
 			}
-			dir, err := target.StateDir(c)
+			dir, err := cmdline.TargetOptions(c).Dir()
 			if err != nil {
 				return err
 			}

@@ -111,7 +111,7 @@ func openInfra(con *term.Console, c *cli.Context, why target.Need) (*InfraCall, 
 	}
 	if why == target.ToChange && !c.Bool("yes") && !term.IsTerminal(con.In) {
 		return nil, exit.Usage("infra %s asks before it changes anything, and there is no terminal to ask on", c.Command.Name).
-			Try("see what it would do: batchctl infra %s%s; then say --yes", map[string]string{"deploy": "diff", "destroy": "status"}[c.Command.Name], target.FlagsTo(c, nil, ""))
+			Try("see what it would do: batchctl infra %s%s; then say --yes", map[string]string{"deploy": "diff", "destroy": "status"}[c.Command.Name], cmdline.TargetOptions(c).FlagsTo(nil, ""))
 	}
 	in := &input.Input{PlacesNothing: true}
 	if err := in.FindPlatform(c); err != nil {
@@ -120,7 +120,7 @@ func openInfra(con *term.Console, c *cli.Context, why target.Need) (*InfraCall, 
 	if in.Problems.HasErrors() {
 		return nil, input.Complain(con, in.Problems)
 	}
-	if target.NameFrom(c, in.Platform) == target.Local {
+	if cmdline.TargetOptions(c).NameFrom(in.Platform) == target.Local {
 		return nil, exit.Usage("infra is about stacks in AWS: the local engine needs none").Try("name a target: batchctl infra %s --target NAME", c.Command.Name)
 	}
 	if call.Target, err = session.OpenTarget(c.Context, con, c, in.Platform, why); err != nil {

@@ -43,7 +43,7 @@ func ServeCommand(con *term.Console) *cli.Command {
 			&cli.BoolFlag{Name: "exports", Usage: "print the exports of the running engine and end"},
 			&cli.BoolFlag{Name: "daemon", Hidden: true, Usage: "be the background engine of a command that ends"},
 			&cli.BoolFlag{Name: "stop", Usage: "stop the running engine and end its jobs"},
-		}, target.ExecutorFlags()...),
+		}, cmdline.ExecutorFlags()...),
 		Action: func(c *cli.Context) error { return serve(con, c) },
 	}
 }
@@ -52,7 +52,7 @@ func serve(con *term.Console, c *cli.Context) error {
 	if err := cmdline.Most(c, 0); err != nil {
 		return err
 	}
-	dir, err := target.StateDir(c)
+	dir, err := cmdline.TargetOptions(c).Dir()
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func serve(con *term.Console, c *cli.Context) error {
 	if err := checkServe(c); err != nil {
 		return err
 	}
-	choice, err := target.ExecutorOf(c, document.Target{})
+	choice, err := cmdline.TargetOptions(c).Executor.Choose(document.Target{})
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/check"
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/diag"
@@ -146,7 +147,7 @@ func (in *Input) useRemembered(c *cli.Context) error {
 			return nil
 		}
 	}
-	dir, err := target.StateDir(c)
+	dir, err := cmdline.TargetOptions(c).Dir()
 	if err != nil {
 		return nil // the command reports it where it needs the directory
 	}

@@ -38,7 +38,7 @@ import (
 
 func Flags(more ...cli.Flag) []cli.Flag {
 	platform := &cli.StringFlag{Name: "platform", Usage: "the platform `FILE` (default: batchctl.json, found by walking up from here)"}
-	return append(append([]cli.Flag{platform}, target.CommandFlags()...), more...)
+	return append(append([]cli.Flag{platform}, cmdline.TargetFlags()...), more...)
 }
 
 // Call is a command that names jobs, once its words are understood.
@@ -64,7 +64,7 @@ func OpenFor(con *term.Console, c *cli.Context, why target.Need) (*Call, error) 
 	if in.Problems.HasErrors() {
 		return nil, input.Complain(con, in.Problems)
 	}
-	if why == target.ToRead && target.NameFrom(c, in.Platform) == target.Local {
+	if why == target.ToRead && cmdline.TargetOptions(c).NameFrom(in.Platform) == target.Local {
 		if err := wasUsed(c); err != nil {
 			return nil, err
 		}
@@ -78,7 +78,7 @@ func OpenFor(con *term.Console, c *cli.Context, why target.Need) (*Call, error) 
 
 // wasUsed tells a local engine that has never been from one that can be read.
 func wasUsed(c *cli.Context) error {
-	dir, err := target.StateDir(c)
+	dir, err := cmdline.TargetOptions(c).Dir()
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/plan"
-	"github.com/batchctl/batchctl/pkg/target"
 )
 
 func CostCommand(con *term.Console) *cli.Command {
@@ -34,7 +33,7 @@ func CostCommand(con *term.Console) *cli.Command {
 			"logs and transfers come on top. Prices are those of their day; Spot prices move.",
 			"batchctl cost job.json --target prod\nbatchctl cost pipeline.json --by workflow --max-cost 20\nbatchctl cost resnet-train --target prod\n"+
 				"batchctl cost 'resnet*' --since 7d --by tag:team --output json\nbatchctl cost --jobs 3f2a91c0 --queue gpu"),
-		Flags: append(append(append(append(input.Flags(), PlanFlags()...), target.CommandFlags()...), cmdline.OutputFlags()...),
+		Flags: append(append(append(append(input.Flags(), PlanFlags()...), cmdline.TargetFlags()...), cmdline.OutputFlags()...),
 			PricesFlag(), MaxCostFlag(), session.SubmissionFlag(),
 			&cli.StringFlag{Name: "by", Value: string(cost.ByJob), Usage: "add up by job, array, workflow or tag:`NAME`"},
 			&cli.BoolFlag{Name: "offline", Usage: "ask no target: go by the files alone"},

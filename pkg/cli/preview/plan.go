@@ -38,7 +38,7 @@ func PlanCommand(con *term.Console) *cli.Command {
 			"asks nobody.",
 			"batchctl plan job.json\nbatchctl plan job.json --target prod --out job.plan\nbatchctl submit job.json --target prod --check job.plan\n"+
 				"batchctl plan job.json --operation SubmitJob > submit.json\naws batch submit-job --cli-input-json file://submit.json"),
-		Flags: append(append(append(append(input.Flags(), PlanFlags()...), cmdline.OutputFlags()...), target.CommandFlags()...),
+		Flags: append(append(append(append(input.Flags(), PlanFlags()...), cmdline.OutputFlags()...), cmdline.TargetFlags()...),
 			&cli.BoolFlag{Name: "offline", Usage: "ask no target: go by the files alone"},
 			PricesFlag(), MaxCostFlag(),
 			&cli.StringFlag{Name: "out", Usage: "write the plan to this `FILE` as well, for submit --check"},
@@ -104,7 +104,7 @@ func planVerdict(c *cli.Context, v *plan.Review) error {
 // PlanForTarget is makePlan for the target that the command line, the environment or the platform file
 // names. The target decides which queues there are, so an unknown one is reported before what follows from it.
 func PlanForTarget(con *term.Console, c *cli.Context, in *input.Input) (*plan.Plan, error) {
-	name := target.NameFrom(c, in.Platform)
+	name := cmdline.TargetOptions(c).NameFrom(in.Platform)
 	if !target.Exists(name, in.Platform) {
 		return nil, target.Unknown(name, in.Platform)
 	}
@@ -122,7 +122,7 @@ func BuildPlan(con *term.Console, c *cli.Context, in *input.Input, isLocal bool)
 		o.LocalQueue = target.DefaultQueue
 	}
 	var err error
-	if o.Staging, err = target.StagingOf(c, in.Platform, isLocal); err != nil {
+	if o.Staging, err = cmdline.TargetOptions(c).StagingOf(in.Platform, isLocal); err != nil {
 		return nil, err
 	}
 	if o.Published, err = measure(c.Context, con, in.Files, o.Staging); err != nil {

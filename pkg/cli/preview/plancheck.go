@@ -14,6 +14,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/check"
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/input"
 	"github.com/batchctl/batchctl/pkg/cli/session"
 	"github.com/batchctl/batchctl/pkg/cli/term"
@@ -63,12 +64,12 @@ func waivedIn(problems diag.List) (list []plan.Waived) {
 // look asks the target what the plan needs to know. Only a target that does not
 // exist is an error: what cannot be asked is said in the answer.
 func look(con *term.Console, c *cli.Context, in *input.Input, made *plan.Plan) (*plan.World, error) {
-	name := target.NameFrom(c, in.Platform)
+	name := cmdline.TargetOptions(c).NameFrom(in.Platform)
 	var entry document.Target
 	if in.Platform != nil {
 		entry, _ = in.Platform.Target(name)
 	}
-	unasked := &plan.World{Target: name, Local: name == target.Local, Region: target.WithFlags(c, entry).Region}
+	unasked := &plan.World{Target: name, Local: name == target.Local, Region: cmdline.TargetOptions(c).Override(entry).Region}
 	if c.Bool("offline") {
 		unasked.Unreached = "--offline"
 		return unasked, nil
@@ -96,7 +97,7 @@ func look(con *term.Console, c *cli.Context, in *input.Input, made *plan.Plan) (
 
 // neverRan reports that there is no state directory of a local engine.
 func neverRan(c *cli.Context) bool {
-	dir, err := target.StateDir(c)
+	dir, err := cmdline.TargetOptions(c).Dir()
 	if err != nil {
 		return false
 	}

@@ -24,7 +24,7 @@ func VerifyCommand(con *term.Console) *cli.Command {
 		Description: cmdline.Help("The file is validated and planned first. Then are looked up: "+strings.Join(checkNames(), ", ")+".\n"+
 			"What the caller may not look at is not checked, and said so; --strict ends with code 3 then.",
 			"batchctl verify job.json --target prod\nbatchctl verify jobs/*.json --target prod --strict --output json"),
-		Flags: append(append(append(append(input.Flags(), PlanFlags()...), target.CommandFlags()...), cmdline.OutputFlags()...),
+		Flags: append(append(append(append(input.Flags(), PlanFlags()...), cmdline.TargetFlags()...), cmdline.OutputFlags()...),
 			&cli.BoolFlag{Name: "strict", Usage: "what could not be checked is a failure"}),
 		Action: func(c *cli.Context) error { return verifyFiles(con, c) },
 	}
@@ -46,7 +46,7 @@ func verifyFiles(con *term.Console, c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if target.NameFrom(c, in.Platform) == target.Local {
+	if cmdline.TargetOptions(c).NameFrom(in.Platform) == target.Local {
 		return exit.Usage("verify asks AWS: the local engine needs nothing but the file").
 			Try("name a target: %s --target NAME; or run it here: batchctl run %s", nextCommand(c, "verify"), strings.Join(c.Args().Slice(), " "))
 	}

@@ -48,7 +48,7 @@ func QuickstartCommand(con *term.Console) *cli.Command {
 			"until batchctl quickstart destroy, or --destroy-after. --target local does the same on this machine and needs nothing.",
 			"batchctl quickstart --target local\nbatchctl quickstart --target aws --max-cost 5\nbatchctl quickstart --target aws --yes --destroy-after --published\n"+
 				"batchctl quickstart destroy"),
-		Flags: jobs.Flags(slices.Concat(target.ExecutorFlags(), benchmark.MeasureFlags(1, "quickstart", 30*time.Minute), quickstartFlags())...),
+		Flags: jobs.Flags(slices.Concat(cmdline.ExecutorFlags(), benchmark.MeasureFlags(1, "quickstart", 30*time.Minute), quickstartFlags())...),
 		Subcommands: []*cli.Command{{
 			Name: "destroy", Usage: "remove all that the quick start made: jobs, stacks, images, job definitions, logs",
 			UsageText: "batchctl quickstart destroy [FLAGS]",
@@ -120,7 +120,7 @@ func runQuickstart(con *term.Console, c *cli.Context) error {
 	if err := q.findPlatform(in); err != nil {
 		return err
 	}
-	if target.NameFrom(c, in.Platform) == target.Local {
+	if cmdline.TargetOptions(c).NameFrom(in.Platform) == target.Local {
 		return q.local(in.Platform)
 	}
 	if !quickPrefix(c.String("prefix")) {
@@ -281,7 +281,7 @@ func (q *quickstart) provide(ctx context.Context) error {
 // its jobs: batchctl status --platform DIRECTORY/batchctl.json.
 func (q *quickstart) writePlatform(queues []infra.Queue) error {
 	entry := map[string]string{"region": q.t.Config.Region}
-	of := target.WithFlags(q.c, q.entry)
+	of := cmdline.TargetOptions(q.c).Override(q.entry)
 	for name, value := range map[string]string{"profile": of.Profile, "roleArn": of.RoleARN, "accountId": of.AccountID, "endpoint": of.Endpoint} {
 		if value != "" {
 			entry[name] = value

@@ -15,6 +15,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/cli/benchmark"
 	"github.com/batchctl/batchctl/pkg/cli/cloud"
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/input"
 	"github.com/batchctl/batchctl/pkg/cli/jobs"
 	"github.com/batchctl/batchctl/pkg/cli/term"
@@ -56,7 +57,7 @@ func quickstartDestroy(con *term.Console, c *cli.Context) error {
 	if err := q.findPlatform(in); err != nil {
 		return err
 	}
-	if target.NameFrom(c, in.Platform) == target.Local {
+	if cmdline.TargetOptions(c).NameFrom(in.Platform) == target.Local {
 		return exit.Usage("on this machine a quick start leaves nothing that runs").Try("name a target: batchctl quickstart destroy --target NAME")
 	}
 	if err := q.open(in.Platform); err != nil {
@@ -81,7 +82,7 @@ func quickstartDestroy(con *term.Console, c *cli.Context) error {
 // first, so that the command needs no flags.
 func (q *quickstart) findPlatform(in *input.Input) error {
 	var err error
-	said := q.c.String("platform")+q.c.String("target")+os.Getenv("BATCHCTL_TARGET") != "" || target.SaysAWS(q.c)
+	said := q.c.String("platform")+q.c.String("target")+os.Getenv("BATCHCTL_TARGET") != "" || cmdline.TargetOptions(q.c).SaysAWS()
 	if _, none := os.Stat(q.platformFile()); !said && none == nil {
 		err = in.UsePlatform(q.platformFile())
 	} else {

@@ -39,7 +39,7 @@ func ReplayCommand(con *term.Console) *cli.Command {
 			"same environment.",
 			"batchctl replay resnet-train\nbatchctl replay sweep:17#2 --executor podman\nbatchctl replay sweep:17 --env LOG_LEVEL=debug\n"+
 				"batchctl replay sweep:17 -- sh -c 'env | sort'"),
-		Flags: jobs.Flags(append(target.ExecutorFlags(),
+		Flags: jobs.Flags(append(cmdline.ExecutorFlags(),
 			&cli.StringSliceFlag{Name: "env", Usage: "`NAME=VALUE` to add to the environment, or in place of the job's; may be repeated"},
 			&cli.StringFlag{Name: "dir", Usage: "run in this `DIRECTORY`, empty or not there yet (default: a new one, kept if something is left in it)"})...),
 		Action: func(c *cli.Context) error { return replayJob(con, c) },
@@ -98,7 +98,7 @@ func prepareReplay(con *term.Console, c *cli.Context) (*replay.Attempt, target.E
 		return nil, none, "", err
 	}
 	x, err := replayExecutor(con, c, platform)
-	return a, x, target.FlagsTo(c, platform, target.NameFrom(c, platform)), err
+	return a, x, cmdline.TargetOptions(c).FlagsTo(platform, cmdline.TargetOptions(c).NameFrom(platform)), err
 }
 
 // findAttempt asks the target about the job. A child's array is asked for, too: it alone
@@ -196,11 +196,11 @@ func replayExecutor(con *term.Console, c *cli.Context, platform *document.Platfo
 	if platform != nil {
 		entry, _ = platform.Target(target.Local)
 	}
-	choice, err := target.ExecutorOf(c, entry)
+	choice, err := cmdline.TargetOptions(c).Executor.Choose(entry)
 	if err != nil {
 		return target.Executor{}, err
 	}
-	dir, err := target.StateDir(c)
+	dir, err := cmdline.TargetOptions(c).Dir()
 	if err != nil {
 		return target.Executor{}, err
 	}

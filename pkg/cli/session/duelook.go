@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/client/once"
@@ -88,7 +89,7 @@ func changing(con *term.Console, c *cli.Context, t *target.Target) *once.Client 
 	ledger.Target = target.AWSLabel(cmp.Or(account, "(account not known)"), t.Config)
 	there := once.New(t.Config)
 	there.Ledger, there.Replayable = ledger, t.Replayable
-	target.SubmitsWith(con, c, there)
+	target.SubmitsWith(con, cmdline.TargetOptions(c), there)
 	return there
 }
 
@@ -151,12 +152,12 @@ func runOf(err error) string {
 // OpenTarget finds the target that the command line, the environment and the platform
 // file ask for, in this order.
 func OpenTarget(ctx context.Context, con *term.Console, c *cli.Context, platform *document.Platform, why target.Need) (*target.Target, error) {
-	return OpenNamed(ctx, con, c, platform, target.NameFrom(c, platform), why)
+	return OpenNamed(ctx, con, c, platform, cmdline.TargetOptions(c).NameFrom(platform), why)
 }
 
 // OpenNamed opens the target of a name, and does the check for duplicates that earlier commands left there.
 func OpenNamed(ctx context.Context, con *term.Console, c *cli.Context, platform *document.Platform, name string, why target.Need) (*target.Target, error) {
-	t, err := target.Open(ctx, con, c, platform, name, why)
+	t, err := target.Open(ctx, con, cmdline.TargetOptions(c), platform, name, why)
 	if err == nil && !t.IsLocal() {
 		checkDue(con, c, t)
 	}

@@ -30,7 +30,7 @@ func ResumeCommand(con *term.Console) *cli.Command {
 			"been accepted is looked up, the rest is submitted, and duplicates of a job are ended. Without a\n"+
 			"RUN all that went to the target are gone on with. It goes on only at the account and the Region of the submission.",
 			"batchctl resume\nbatchctl resume --dry-run\nbatchctl resume 3f2a91c0\nbatchctl resume --drop 3f2a91c0"),
-		Flags: jobs.Flags(append(append(target.ExecutorFlags(), cmdline.OutputFlags()...), settleFlag(),
+		Flags: jobs.Flags(append(append(cmdline.ExecutorFlags(), cmdline.OutputFlags()...), settleFlag(),
 			&cli.BoolFlag{Name: "dry-run", Usage: "say what is open, and change nothing"},
 			&cli.BoolFlag{Name: "drop", Usage: "leave the rest of the runs unsubmitted, and forget them; what was accepted goes on"},
 			&cli.BoolFlag{Name: "submit-again", Usage: "submit jobs again that are so old that Batch may have forgotten them"})...),
@@ -43,7 +43,7 @@ func resume(con *term.Console, c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	dir, err := target.StateDir(c)
+	dir, err := cmdline.TargetOptions(c).Dir()
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ func SubmitCommand(con *term.Console) *cli.Command {
 			"background if none runs, and the job outlives this command. Each job is submitted once: a ledger is written\n"+
 			"before the first call, and an answer that is missing is looked up. What is open at the end, resume goes on with.",
 			"batchctl submit job.json\nbatchctl submit job.json --wait\nbatchctl submit job.json --target prod --queue gpu --parameters epochs=20"),
-		Flags: append(append(append(append(input.Flags(), preview.PlanFlags()...), target.CommandFlags()...), append(target.ExecutorFlags(), cmdline.OutputFlags()...)...),
+		Flags: append(append(append(append(input.Flags(), preview.PlanFlags()...), cmdline.TargetFlags()...), append(cmdline.ExecutorFlags(), cmdline.OutputFlags()...)...),
 			settleFlag(), preview.PricesFlag(), preview.MaxCostFlag(),
 			&cli.IntFlag{Name: "count", Value: 1, Usage: "submit the job `N` times, as NAME-1 to NAME-N"},
 			&cli.StringFlag{Name: "on-failure", Value: onFailureResume, Usage: "when a job of several is refused: resume leaves the others and what is missing to batchctl resume, stop ends those that were accepted"},

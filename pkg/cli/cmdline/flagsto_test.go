@@ -1,4 +1,4 @@
-package target
+package cmdline
 
 import (
 	"os"
@@ -33,8 +33,9 @@ func TestFlagsTo(t *testing.T) {
 		{"--target local --state-dir /s", " --target local --state-dir /s"},
 	} {
 		got := ""
-		app := &cli.App{Flags: append(CommandFlags(), &cli.StringFlag{Name: "platform"}), Action: func(c *cli.Context) error {
-			got = FlagsTo(c, file.Platform, NameFrom(c, file.Platform))
+		app := &cli.App{Flags: append(TargetFlags(), &cli.StringFlag{Name: "platform"}), Action: func(c *cli.Context) error {
+			o := TargetOptions(c)
+			got = o.FlagsTo(file.Platform, o.NameFrom(file.Platform))
 			return nil
 		}}
 		if err := app.Run(append([]string{"batchctl"}, strings.Fields(test.args)...)); err != nil || got != test.want {
