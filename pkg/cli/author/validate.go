@@ -116,7 +116,7 @@ func validateChecker(con *term.Console, c *cli.Context) (*check.Checker, error) 
 	default:
 		return nil, exit.Usage("--fail-on %s is not known", on).Try("the severities are: error warning")
 	}
-	types, err := input.SuppliedTypes(c)
+	types, err := input.SuppliedTypes(c.String("catalog"))
 	if err != nil {
 		return nil, err
 	}

@@ -185,7 +185,7 @@ func (b *Benchmark) loadPart(c *cli.Context, part *BenchPart) error {
 	part.document = []byte(src.Text)
 	document := check.Document{Path: part.file, Named: true, Source: src}
 	o := check.Options{PlatformFile: cmp.Or(b.Options.Platform, c.String("platform"))}
-	if o.Catalog, err = input.SuppliedTypes(c); err != nil {
+	if o.Catalog, err = input.SuppliedTypes(c.String("catalog")); err != nil {
 		return err
 	}
 	var words []string
@@ -193,7 +193,7 @@ func (b *Benchmark) loadPart(c *cli.Context, part *BenchPart) error {
 		document.Directory, words = ".", []string{benchRepeats} // a reference job has no directory
 		here := &input.Input{Types: o.Catalog}
 		if o.PlatformFile == "" {
-			if err := here.FindPlatform(c); err != nil {
+			if err := here.FindPlatform(cmdline.TargetOptions(c)); err != nil {
 				return err
 			}
 			o.PlatformFile = here.PlatformFile
@@ -205,7 +205,7 @@ func (b *Benchmark) loadPart(c *cli.Context, part *BenchPart) error {
 	if o.Load.Parameters, err = input.ParseParameters(append(words, c.StringSlice("parameters")...)); err != nil {
 		return err
 	}
-	variables, err := input.Vary(b.Console, c, &o.Load)
+	variables, err := input.OptionsOf(c).Vary(&o.Load)
 	if err != nil {
 		return err
 	}

@@ -105,7 +105,7 @@ func ecsRun(con *term.Console, c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	in, err := input.Load(con, c)
+	in, err := input.Load(con, input.OptionsOf(c))
 	if err != nil {
 		return err
 	}

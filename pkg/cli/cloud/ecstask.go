@@ -81,7 +81,7 @@ type ecsCall struct {
 // openTasks opens the target and finds the tasks that the words name; none is the last.
 func openTasks(con *term.Console, c *cli.Context, why target.Need) (*ecsCall, error) {
 	in := &input.Input{PlacesNothing: true}
-	if err := in.FindPlatform(c); err != nil {
+	if err := in.FindPlatform(cmdline.TargetOptions(c)); err != nil {
 		return nil, err
 	}
 	if in.Problems.HasErrors() {

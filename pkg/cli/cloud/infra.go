@@ -114,7 +114,7 @@ func openInfra(con *term.Console, c *cli.Context, why target.Need) (*InfraCall, 
 			Try("see what it would do: batchctl infra %s%s; then say --yes", map[string]string{"deploy": "diff", "destroy": "status"}[c.Command.Name], cmdline.TargetOptions(c).FlagsTo(nil, ""))
 	}
 	in := &input.Input{PlacesNothing: true}
-	if err := in.FindPlatform(c); err != nil {
+	if err := in.FindPlatform(cmdline.TargetOptions(c)); err != nil {
 		return nil, err
 	}
 	if in.Problems.HasErrors() {

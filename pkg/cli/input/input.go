@@ -7,11 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/check"
-	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/diag"
@@ -36,36 +33,27 @@ type Input struct {
 	Problems      diag.List
 }
 
-func Flags() []cli.Flag {
-	return []cli.Flag{
-		&cli.StringFlag{Name: "platform", Usage: "the platform `FILE` (default: batchctl.json, found by walking up from the job file)"},
-		&cli.StringFlag{Name: "catalog", Usage: "`FILE` of instance types newer than the built-in ones of " + catalog.InstanceTypesDate + ": what " + catalog.Command + " prints (default: the platform file's catalog)"},
-		&cli.StringSliceFlag{Name: "parameters", Usage: "`NAME=VALUE` for SubmitJob's parameters; may be repeated"},
-	}
-}
-
 // Load reads and checks the job files named on the command line, each under the platform file that
 // governs it. It reports files with problems in input.problems, and an error
 // only when something could not be read.
-func Load(con *term.Console, c *cli.Context) (*Input, error) {
-	paths := c.Args().Slice()
-	if len(paths) == 0 {
-		return nil, exit.Usage("%s needs a job file", c.Command.Name).Try("for example: batchctl %s job.json", c.Command.Name)
+func Load(con *term.Console, options Options) (*Input, error) {
+	if len(options.Paths) == 0 {
+		return nil, exit.Usage("%s needs a job file", options.Command).Try("for example: batchctl %s job.json", options.Command)
 	}
-	parameters, err := ParseParameters(c.StringSlice("parameters"))
+	parameters, err := ParseParameters(options.Parameters)
 	if err != nil {
 		return nil, err
 	}
-	o := document.Options{Parameters: parameters, KeepGoing: c.Bool("keep-going")}
-	variables, err := Vary(con, c, &o)
+	o := document.Options{Parameters: parameters, KeepGoing: options.KeepGoing}
+	variables, err := options.Vary(&o)
 	if err != nil {
 		return nil, err
 	}
-	types, err := SuppliedTypes(c)
+	types, err := SuppliedTypes(options.Catalog)
 	if err != nil {
 		return nil, err
 	}
-	in, err := CheckInput(con, check.Named(paths...), check.Options{PlatformFile: c.String("platform"), Catalog: types, Load: o})
+	in, err := CheckInput(con, check.Named(options.Paths...), check.Options{PlatformFile: options.Target.Platform, Catalog: types, Load: o})
 	if err != nil {
 		return nil, err
 	}
@@ -123,8 +111,8 @@ func differentPlatforms(platforms []*check.Platform) error {
 
 // FindPlatform finds the platform file of a command that takes no job file: --platform, or the nearest one
 // at or above the working directory.
-func (in *Input) FindPlatform(c *cli.Context) error {
-	if path := c.String("platform"); path != "" {
+func (in *Input) FindPlatform(o target.Options) error {
+	if path := o.Platform; path != "" {
 		return in.UsePlatform(path)
 	}
 	if path, ok := check.FindPlatform("."); ok {
@@ -132,13 +120,13 @@ func (in *Input) FindPlatform(c *cli.Context) error {
 			return err
 		}
 	}
-	return in.useRemembered(c)
+	return in.useRemembered(o)
 }
 
 // useRemembered finds the target of the command in the platform
 // file with which jobs were submitted to it, which need not be here or above.
-func (in *Input) useRemembered(c *cli.Context) error {
-	name := cmp.Or(c.String("target"), os.Getenv("BATCHCTL_TARGET"))
+func (in *Input) useRemembered(o target.Options) error {
+	name := cmp.Or(o.Name, os.Getenv("BATCHCTL_TARGET"))
 	if name == "" || name == target.Local || name == target.AWS {
 		return nil
 	}
@@ -147,7 +135,7 @@ func (in *Input) useRemembered(c *cli.Context) error {
 			return nil
 		}
 	}
-	dir, err := cmdline.TargetOptions(c).Dir()
+	dir, err := o.Dir()
 	if err != nil {
 		return nil // the command reports it where it needs the directory
 	}
@@ -175,8 +163,7 @@ func (in *Input) UsePlatform(path string) error {
 }
 
 // SuppliedTypes reads the instance types that --catalog names; nil without.
-func SuppliedTypes(c *cli.Context) (*catalog.Catalog, error) {
-	path := c.String("catalog")
+func SuppliedTypes(path string) (*catalog.Catalog, error) {
 	if path == "" {
 		return nil, nil
 	}

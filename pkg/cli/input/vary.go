@@ -6,9 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
-	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/exit"
@@ -18,17 +15,9 @@ import (
 // One-off variations of a job file: --set changes a member of the document before it
 // is checked, --env adds a variable to the submission.
 
-func VariationFlags() []cli.Flag {
-	return []cli.Flag{
-		&cli.StringSliceFlag{Name: "set", Usage: "`PATH=VALUE` changes a member of the file, as in resources.vcpus=4, jobs.train.timeout=2h, command[1]=x; the value is JSON, or else text; may be repeated"},
-		&cli.StringSliceFlag{Name: "env", Usage: "`NAME=VALUE` for the container's environment, or NAME for the value that it has here; may be repeated"},
-		&cli.BoolFlag{Name: "keep-going", Usage: "a child of a command list tries the lines behind one that failed"},
-	}
-}
-
-// Vary reads the flags into the options. The values of variables may be credentials.
-func Vary(con *term.Console, c *cli.Context, o *document.Options) (values []*diag.Source, err error) {
-	settings, err := ParseSettings(c.StringSlice("set"))
+// Vary adds --set and --env to the options of loading. The values of variables may be credentials.
+func (options Options) Vary(o *document.Options) (values []*diag.Source, err error) {
+	settings, err := ParseSettings(options.Set)
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +29,7 @@ func Vary(con *term.Console, c *cli.Context, o *document.Options) (values []*dia
 			return problems
 		}
 	}
-	if o.Environment, err = ParseEnvironment(c.StringSlice("env")); err != nil {
+	if o.Environment, err = ParseEnvironment(options.Env); err != nil {
 		return nil, err
 	}
 	for v := range o.Environment.Children() {

@@ -58,7 +58,7 @@ func OpenFor(con *term.Console, c *cli.Context, why target.Need) (*Call, error) 
 		return nil, err
 	}
 	in := &input.Input{PlacesNothing: true}
-	if err := in.FindPlatform(c); err != nil {
+	if err := in.FindPlatform(cmdline.TargetOptions(c)); err != nil {
 		return nil, err
 	}
 	if in.Problems.HasErrors() {

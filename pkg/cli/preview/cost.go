@@ -82,7 +82,7 @@ func namesJobs(c *cli.Context) bool {
 
 // costBefore is the way of files.
 func costBefore(con *term.Console, c *cli.Context, by cost.By, format string) error {
-	in, err := input.Load(con, c)
+	in, err := input.Load(con, input.OptionsOf(c))
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/catalog"
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/input"
 	"github.com/batchctl/batchctl/pkg/cli/jobs"
 	"github.com/batchctl/batchctl/pkg/cli/session"
@@ -57,7 +58,7 @@ func costAfter(con *term.Console, c *cli.Context, by cost.By) error {
 		return err
 	}
 	in := &input.Input{}
-	if err := in.FindPlatform(c); err != nil {
+	if err := in.FindPlatform(cmdline.TargetOptions(c)); err != nil {
 		return err
 	}
 	prices, err := PricesFor(c, in)

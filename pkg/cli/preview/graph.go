@@ -81,7 +81,7 @@ func graphFormat(c *cli.Context) (string, error) {
 // graphOf is the graph of the files, or of a submission.
 func graphOf(con *term.Console, c *cli.Context) (*graph.Graph, error) {
 	if c.String("submission") == "" {
-		in, err := input.Load(con, c)
+		in, err := input.Load(con, input.OptionsOf(c))
 		if err != nil {
 			return nil, err
 		}

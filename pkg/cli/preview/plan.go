@@ -57,7 +57,7 @@ func PlanFiles(con *term.Console, c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	in, err := input.Load(con, c)
+	in, err := input.Load(con, input.OptionsOf(c))
 	if err != nil {
 		return err
 	}

@@ -86,7 +86,7 @@ func (q *quickstart) findPlatform(in *input.Input) error {
 	if _, none := os.Stat(q.platformFile()); !said && none == nil {
 		err = in.UsePlatform(q.platformFile())
 	} else {
-		err = in.FindPlatform(q.c)
+		err = in.FindPlatform(cmdline.TargetOptions(q.c))
 	}
 	if err == nil && in.Problems.HasErrors() {
 		err = input.Complain(q.Console, in.Problems)

@@ -65,7 +65,7 @@ func resume(con *term.Console, c *cli.Context) error {
 		return endResume(con, nil, nil, format, nil)
 	}
 	in := &input.Input{PlacesNothing: true}
-	if err := in.FindPlatform(c); err != nil {
+	if err := in.FindPlatform(cmdline.TargetOptions(c)); err != nil {
 		return err
 	}
 	t, err := session.OpenTarget(c.Context, con, c, in.Platform, target.ToChange)

@@ -58,7 +58,7 @@ func submit(con *term.Console, c *cli.Context) error {
 	if onFailure != onFailureResume && onFailure != onFailureStop {
 		return exit.Usage("--on-failure %s is not known", onFailure).Try("the choice is: resume stop")
 	}
-	in, err := input.Load(con, c)
+	in, err := input.Load(con, input.OptionsOf(c))
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,54 @@
+package input
+
+import (
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/catalog"
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/target"
+)
+
+// Options are what a command line says about the documents that it names.
+type Options struct {
+	// Command is the name of the command, for what it says when no document is named.
+	Command string
+	// Paths are the documents, "-" for standard input.
+	Paths []string
+	// Parameters, Set and Env are the words of the flags of these names.
+	Parameters, Set, Env []string
+	KeepGoing            bool
+	// Catalog is the path of a file of instance types; "" for the built-in ones.
+	Catalog string
+	// Target has the path of the platform file, and the target where jobs would go.
+	Target target.Options
+}
+
+// OptionsOf reads Flags, VariationFlags and the documents that are named.
+func OptionsOf(c *cli.Context) Options {
+	return Options{Command: c.Command.Name, Paths: c.Args().Slice(), Parameters: c.StringSlice("parameters"), Set: c.StringSlice("set"), Env: c.StringSlice("env"),
+		KeepGoing: c.Bool("keep-going"), Catalog: c.String("catalog"), Target: cmdline.TargetOptions(c)}
+}
+
+// Flags are the flags of every command that loads documents.
+func Flags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "platform", Usage: "the platform `FILE` (default: batchctl.json, found by walking up from the job file)"},
+		&cli.StringFlag{Name: "catalog", Usage: "`FILE` of instance types newer than the built-in ones of " + catalog.InstanceTypesDate + ": what " + catalog.Command + " prints (default: the platform file's catalog)"},
+		&cli.StringSliceFlag{Name: "parameters", Usage: "`NAME=VALUE` for SubmitJob's parameters; may be repeated"},
+	}
+}
+
+// VariationFlags are the flags that change a document before it is checked.
+func VariationFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringSliceFlag{Name: "set", Usage: "`PATH=VALUE` changes a member of the file, as in resources.vcpus=4, jobs.train.timeout=2h, command[1]=x; the value is JSON, or else text; may be repeated"},
+		&cli.StringSliceFlag{Name: "env", Usage: "`NAME=VALUE` for the container's environment, or NAME for the value that it has here; may be repeated"},
+		&cli.BoolFlag{Name: "keep-going", Usage: "a child of a command list tries the lines behind one that failed"},
+	}
+}
+
+// RawFlag is for commands that print what jobs wrote.
+func RawFlag(con *term.Console) cli.Flag {
+	return &cli.BoolFlag{Name: "raw", Destination: &con.RawLog, Usage: "print what jobs wrote unchanged, with escape sequences and control characters"}
+}
